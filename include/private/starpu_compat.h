@@ -1,0 +1,35 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What differs between StarPU 1.3 and 1.4, and nothing else: no other file asks
+ * for StarPU's version.
+ */
+#ifndef HEDDLE_PRIVATE_STARPU_COMPAT_H
+#define HEDDLE_PRIVATE_STARPU_COMPAT_H
+
+#include <starpu.h>
+#include <starpu_scheduler.h>
+
+#if STARPU_MAJOR_VERSION > 1 || (STARPU_MAJOR_VERSION == 1 && STARPU_MINOR_VERSION >= 4)
+#define HEDDLE_STARPU_14 1
+/* A policy must say that it prefetches, or StarPU does it a second time. */
+#define HEDDLE_POLICY_PREFETCHES .prefetches = 1,
+#else
+#define HEDDLE_STARPU_14 0
+#define HEDDLE_POLICY_PREFETCHES
+#endif
+
+/** Expected time of an implementation of a task on a worker, µs: NaN where a
+ * model exists and is not calibrated, 0 where there is no model. */
+static inline double heddle_compat_expected_length(struct starpu_task *task, unsigned worker,
+						   unsigned ctx, unsigned implementation)
+{
+#if HEDDLE_STARPU_14
+	return starpu_task_worker_expected_length(task, worker, ctx, implementation);
+#else
+	return starpu_task_expected_length(task, starpu_worker_get_perf_archtype(worker, ctx),
+					   implementation);
+#endif
+}
+
+#endif

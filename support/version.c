@@ -1,0 +1,13 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include "private/message.h"
+
+const char *heddle_version(void);
+
+HEDDLE_API const char *heddle_version(void)
+{
+	return PACKAGE_VERSION;
+}
