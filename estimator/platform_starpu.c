@@ -1,0 +1,92 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The simulated machine of this process: durations of loops' blocks, and the
+ * kind of each worker.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <starpu.h>
+#include <heddle/loop.h>
+
+#include "private/message.h"
+#include "private/platform_starpu.h"
+#include "private/variables.h"
+
+/* What stands in for a machine that nobody described. */
+#define UNDESCRIBED "0cpu+16gpu10"
+
+static struct {
+	pthread_once_t once;
+	bool given;
+	struct heddle_platform platform;
+	double start_us; /* of the first loop; below 0: none yet */
+} current = {.once = PTHREAD_ONCE_INIT, .start_us = -1};
+
+static void current_read(void)
+{
+	const char *spec = heddle_variable_text(HEDDLE_VARIABLE_PLATFORM);
+
+	current.given = *spec && !heddle_platform_parse(spec, &current.platform);
+	if (!current.given)
+		heddle_platform_parse(UNDESCRIBED, &current.platform);
+}
+
+const struct heddle_platform *heddle_platform_current(void)
+{
+	pthread_once(&current.once, current_read);
+	return current.given ? &current.platform : NULL;
+}
+
+/* Since the first block of this process was thought about. SimGrid runs one
+ * simulated thread at a time, so there is nothing to lock. */
+static double elapsed_us(void)
+{
+	double now = starpu_timing_now();
+
+	if (current.start_us < 0)
+		current.start_us = now;
+	return now - current.start_us;
+}
+
+static double block_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                         unsigned implementation)
+{
+	const struct heddle_block *block = task->cl_arg;
+	int accelerator = HEDDLE_PLATFORM_CORE;
+	double us;
+
+	heddle_platform_current();
+	if (arch->devices[0].type != STARPU_CPU_WORKER)
+		accelerator = arch->devices[0].devid;
+	if (accelerator >= (int)current.platform.naccelerators)
+		accelerator = current.platform.naccelerators - 1;
+	us = heddle_platform_block_us(&current.platform, accelerator, block->n, block->total,
+	                              elapsed_us());
+	/* StarPU takes 0 for "unknown". */
+	return us > 0 ? us : 1e-3;
+}
+
+HEDDLE_API struct starpu_perfmodel heddle_platform_model = {
+    .type = STARPU_PER_ARCH,
+    .symbol = "heddle_block",
+    .arch_cost_function = block_cost,
+};
+
+HEDDLE_API enum heddle_kind heddle_worker_kind(int worker)
+{
+	const struct heddle_platform *platform = heddle_platform_current();
+	int device = starpu_worker_get_devid(worker);
+
+	switch (starpu_worker_get_type(worker)) {
+	case STARPU_CUDA_WORKER:
+		if (platform && device < (int)platform->naccelerators)
+			return platform->accelerators[device].kind;
+		return HEDDLE_KIND_CUDA;
+	case STARPU_OPENCL_WORKER:
+		return HEDDLE_KIND_OPENCL;
+	default:
+		return HEDDLE_KIND_CPU;
+	}
+}

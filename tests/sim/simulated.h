@@ -1,0 +1,70 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A test that simulates one machine: SIMULATED("4cpu+gpu8") at file scope makes
+ * it. SimGrid reads the machine before main() begins, hence a constructor.
+ */
+#ifndef HEDDLE_TEST_SIMULATED_H
+#define HEDDLE_TEST_SIMULATED_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "private/platform.h"
+
+static char simulated_directory[] = "/tmp/heddle-simulated-XXXXXX";
+
+static void simulated_begin(const char *spec)
+{
+	/* No cost of StarPU's own: what is left can be computed by hand. */
+	static const char *const knobs[] = {"TRANSFER_COST",       "CUDA_MALLOC_COST",
+	                                    "CUDA_QUEUE_COST",     "TASK_SUBMIT_COST",
+	                                    "FETCHING_INPUT_COST", "SCHED_COST"};
+	static const char *const unset[] = {"STARPU_NCPU", "STARPU_NCUDA", "STARPU_NOPENCL"};
+	struct heddle_platform platform;
+	char name[64];
+
+	if (heddle_platform_parse(spec, &platform) || !mkdtemp(simulated_directory) ||
+	    heddle_platform_write(&platform, simulated_directory, "simulated"))
+		exit(99);
+	setenv("STARPU_PERF_MODEL_DIR", simulated_directory, 1);
+	setenv("STARPU_HOSTNAME", "simulated", 1);
+	setenv("HEDDLE_PLATFORM", spec, 1);
+	for (size_t k = 0; k < sizeof(unset) / sizeof(*unset); k++)
+		unsetenv(unset[k]);
+	for (size_t k = 1; k < sizeof(knobs) / sizeof(*knobs); k++) {
+		snprintf(name, sizeof(name), "STARPU_SIMGRID_%s", knobs[k]);
+		setenv(name, "0", 1);
+	}
+}
+
+static void simulated_end(void)
+{
+	static const char *const files[] = {"bus/simulated.bandwidth",
+	                                    "bus/simulated.latency",
+	                                    "bus/simulated.platform.v4.xml",
+	                                    "bus",
+	                                    "codelets/45",
+	                                    "codelets",
+	                                    "debug",
+	                                    ""};
+
+	if (chdir(simulated_directory))
+		return;
+	for (size_t f = 0; f < sizeof(files) / sizeof(*files); f++)
+		remove(files[f]);
+	remove(simulated_directory);
+}
+
+#define SIMULATED(spec)                                                                            \
+	static void __attribute__((constructor)) simulated_constructor(void)                       \
+	{                                                                                          \
+		simulated_begin(spec);                                                             \
+	}                                                                                          \
+	static void __attribute__((destructor)) simulated_destructor(void)                         \
+	{                                                                                          \
+		simulated_end();                                                                   \
+	}
+
+#endif
