@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "private/message.h"
+#include "private/name.h"
 #include "private/variables.h"
 
 #define PREFIX "HEDDLE_"
@@ -67,40 +68,13 @@ double heddle_variable_number(enum heddle_variable variable)
 	return number;
 }
 
-/* Edit distance (Levenshtein), enough to guess which name was meant. */
-static size_t name_distance(const char *a, size_t la, const char *b)
-{
-	size_t lb = strlen(b), row[64];
-
-	if (la >= 64 || lb >= 64)
-		return 64;
-	for (size_t j = 0; j <= lb; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= la; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= lb; j++) {
-			size_t best = diagonal + (a[i - 1] != b[j - 1]);
-
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			diagonal = row[j];
-			row[j] = best;
-		}
-	}
-	return row[lb];
-}
-
 static int variable_check(const char *entry, size_t length)
 {
 	size_t nearest = 0, distance = 64;
 
 	for (size_t v = 0; v < HEDDLE_NVARIABLES; v++) {
 		const struct heddle_variable_row *row = &heddle_variable_table[v];
-		size_t d = name_distance(entry, length, row->name);
+		size_t d = heddle_name_distance(entry, length, row->name);
 
 		if (d < distance) {
 			distance = d;

@@ -69,7 +69,9 @@ int heddle_blocks_create(const char *spec, const struct heddle_blocks_problem *p
  * off those that remain; which ones they are is the caller's to decide (the
  * first that nobody has, usually).
  * @return 0: none now. While heddle_blocks_remaining() is not 0 the worker may
- * ask again after any later heddle_blocks_completed(). */
+ * ask again after any later heddle_blocks_completed(), heddle_blocks_return(),
+ * heddle_blocks_extend() or heddle_blocks_retire(). A worker is refused only while
+ * another has something under way, or has not asked yet. */
 size_t heddle_blocks_next(struct heddle_blocks *blocks, unsigned worker);
 
 /** Tells that a worker finished a block.

@@ -1,0 +1,15 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Guessing which name was meant.
+ */
+#ifndef HEDDLE_PRIVATE_NAME_H
+#define HEDDLE_PRIVATE_NAME_H
+
+#include <stddef.h>
+
+/** Edit distance (Levenshtein) between the first `length` characters of a text
+ * and a name; 64 where either has 64 characters or more. */
+size_t heddle_name_distance(const char *text, size_t length, const char *name);
+
+#endif

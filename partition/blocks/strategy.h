@@ -1,0 +1,98 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a block strategy is made of. blocks.c keeps the books (who has how much,
+ * what remains, sizes that honour minimum, maximum and alignment); a strategy
+ * answers one question, how large a block it wishes, and hears of the events it
+ * cares for. doc/strategies.md is a tutorial.
+ */
+#ifndef HEDDLE_BLOCKS_STRATEGY_H
+#define HEDDLE_BLOCKS_STRATEGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <heddle/blocks.h>
+
+#include "private/message.h"
+
+#define BLOCKS_MAXPARAMETERS 24
+
+/** The books of one worker. Strategies read them. */
+struct blocks_worker {
+	struct heddle_blocks_worker given; /**< minimum and alignment at least 1 after begin */
+	bool retired;
+	size_t under_way; /**< iterations it was given and has not answered for */
+	unsigned blocks_under_way;
+	size_t done;    /**< iterations completed */
+	double busy_us; /**< time of those */
+	bool refused;   /**< got nothing since the last event */
+};
+
+struct heddle_blocks {
+	const struct blocks_strategy *strategy;
+	double parameters[BLOCKS_MAXPARAMETERS]; /**< in the order of the strategy's table */
+	void *state;                             /**< the strategy's own */
+	size_t total;                            /**< iterations seen so far, extensions included */
+	size_t remaining;
+	unsigned nworkers;
+	struct blocks_worker workers[];
+};
+
+/** A strategy. Hooks other than next may be NULL. */
+struct blocks_strategy {
+	struct heddle_strategy table;
+	/** A second set of defaults, in force when the first parameter, which is then
+	 * called "published", is 1; NULL: there is none. */
+	const double *published;
+
+	/** Makes b->state; may set alignments that the caller left 0.
+	 * @return 0; -ENOMEM; -EINVAL after a message. */
+	int (*begin)(struct heddle_blocks *b);
+	/** Wished size of the worker's next block; 0: none now. b->remaining is
+	 * above 0 and the worker is not retired. */
+	size_t (*next)(struct heddle_blocks *b, unsigned worker);
+	/** What became of the wish; the books are already up to date. */
+	void (*gave)(struct heddle_blocks *b, unsigned worker, size_t n);
+	void (*completed)(struct heddle_blocks *b, unsigned worker, size_t n, double us);
+	void (*returned)(struct heddle_blocks *b, unsigned worker, size_t n);
+	void (*extended)(struct heddle_blocks *b, size_t n);
+	void (*retired)(struct heddle_blocks *b, unsigned worker);
+	enum heddle_phase (*phase)(const struct heddle_blocks *b, unsigned worker);
+	/** Without it the mean rate of all that the worker completed. */
+	double (*rate)(const struct heddle_blocks *b, unsigned worker);
+	void (*end)(struct heddle_blocks *b);
+};
+
+/** Every strategy there is, in the order of the table. */
+#define BLOCKS_STRATEGIES(ROW)                                                                     \
+	ROW(hdss)                                                                                  \
+	ROW(gss) ROW(css) ROW(tss) ROW(fss) ROW(linear) ROW(exponential) ROW(static) ROW(qilin)    \
+	    ROW(axel)
+
+#define ROW(name) extern const struct blocks_strategy blocks_##name;
+BLOCKS_STRATEGIES(ROW)
+#undef ROW
+
+/** The same as an array that ends with NULL. */
+extern const struct blocks_strategy *const blocks_strategies[];
+
+/** Reads a specification.
+ * @param[out] strategy, parameters (BLOCKS_MAXPARAMETERS of them)
+ * @return 0; -EINVAL after a message. */
+int blocks_spec_parse(const char *spec, const struct blocks_strategy **strategy,
+                      double *parameters);
+
+/** Workers that are not retired. */
+unsigned blocks_active(const struct heddle_blocks *b);
+
+/** Mean rate of all a worker completed, iterations per microsecond; 0: none. */
+double blocks_mean_rate(const struct heddle_blocks *b, unsigned worker);
+
+/** n/d rounded up. */
+static inline size_t blocks_ceil(size_t n, size_t d)
+{
+	return n / d + (n % d != 0);
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "private/name.h"
+
+#define LONGEST 64
+
+size_t heddle_name_distance(const char *text, size_t length, const char *name)
+{
+	size_t other = strlen(name), row[LONGEST];
+
+	if (length >= LONGEST || other >= LONGEST)
+		return LONGEST;
+	for (size_t j = 0; j <= other; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= length; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= other; j++) {
+			size_t best = diagonal + (text[i - 1] != name[j - 1]);
+
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			diagonal = row[j];
+			row[j] = best;
+		}
+	}
+	return row[other];
+}

@@ -1,0 +1,270 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Every strategy against random machines and random mishaps: each iteration is
+ * given once, sizes honour their bounds, and it ends. Specifications that are
+ * wrong are refused.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <heddle/blocks.h>
+
+#include "tests/unit/test.h"
+
+#define MAXWORKERS 9
+#define MAXDEPTH 3
+
+/* A caller of a strategy: workers with rates, some blocks under way each, some
+ * given back, some workers retired, some iterations added. */
+struct caller {
+	struct heddle_blocks *blocks;
+	struct heddle_blocks_worker workers[MAXWORKERS];
+	double rate[MAXWORKERS];
+	size_t under_way[MAXWORKERS][MAXDEPTH];
+	unsigned depth[MAXWORKERS];
+	bool retired[MAXWORKERS];
+	unsigned nworkers;
+	size_t total, done;
+};
+
+static unsigned draw(unsigned n)
+{
+	return (unsigned)(random() % n);
+}
+
+static size_t power_draw(unsigned bits)
+{
+	return ((size_t)random() & (((size_t)1 << draw(bits + 1)) - 1));
+}
+
+static void caller_begin(struct caller *c, const char *spec)
+{
+	struct heddle_blocks_problem problem;
+
+	*c = (struct caller){.nworkers = 1 + draw(MAXWORKERS)};
+	c->total = power_draw(24);
+	for (unsigned w = 0; w < c->nworkers; w++) {
+		struct heddle_blocks_worker *worker = &c->workers[w];
+
+		worker->kind = draw(HEDDLE_NKINDS);
+		worker->minimum = draw(3) ? 0 : power_draw(8);
+		worker->alignment = draw(3) ? 0 : power_draw(8);
+		/* Not so small that millions of blocks would be right. */
+		worker->maximum = draw(3) ? 0
+		                          : worker->minimum + worker->alignment + c->total / 4096 +
+		                                power_draw(16) + 1;
+		c->rate[w] = exp2(draw(14)) / 64;
+		worker->rate = draw(3) ? 0 : c->rate[w] * exp2((int)draw(5) - 2);
+		c->depth[w] = 1 + draw(MAXDEPTH);
+	}
+	problem = (struct heddle_blocks_problem){c->total, c->nworkers, c->workers};
+	assert_int_equal(heddle_blocks_create(spec, &problem, &c->blocks), 0);
+	assert_int_equal(heddle_blocks_remaining(c->blocks), c->total);
+}
+
+static void size_check(const struct caller *c, unsigned w, size_t n, size_t before)
+{
+	const struct heddle_blocks_worker *worker = &c->workers[w];
+
+	assert_true(n > 0 && n <= before);
+	if (worker->maximum)
+		assert_true(n <= worker->maximum);
+	if (n == before)
+		return;
+	assert_true(n >= worker->minimum);
+	/* No multiple of the alignment may lie between the bounds. */
+	if (worker->alignment && n != worker->maximum)
+		assert_int_equal(n % worker->alignment, 0);
+}
+
+static bool caller_ask(struct caller *c, unsigned w)
+{
+	size_t before = heddle_blocks_remaining(c->blocks), n;
+
+	for (unsigned d = 0; d < c->depth[w]; d++) {
+		if (c->under_way[w][d])
+			continue;
+		n = heddle_blocks_next(c->blocks, w);
+		assert_int_equal(heddle_blocks_remaining(c->blocks), before - n);
+		if (!n)
+			return false;
+		assert_false(c->retired[w]);
+		size_check(c, w, n, before);
+		c->under_way[w][d] = n;
+		return true;
+	}
+	return false;
+}
+
+static bool caller_answer(struct caller *c, unsigned w)
+{
+	unsigned d = draw(MAXDEPTH);
+	size_t n = c->under_way[w][d];
+	double us = n / c->rate[w] * (0.5 + draw(1000) / 1000.0);
+
+	if (!n)
+		return false;
+	c->under_way[w][d] = 0;
+	if (!draw(16)) {
+		size_t before = heddle_blocks_remaining(c->blocks);
+
+		heddle_blocks_return(c->blocks, w, n);
+		assert_int_equal(heddle_blocks_remaining(c->blocks), before + n);
+		return true;
+	}
+	heddle_blocks_completed(c->blocks, w, n, draw(64) ? us : draw(2) ? 0 : 500 * us);
+	c->done += n;
+	assert_true(heddle_blocks_rate(c->blocks, w) >= 0);
+	heddle_blocks_phase(c->blocks, w);
+	return true;
+}
+
+static void caller_mishap(struct caller *c)
+{
+	unsigned w = draw(c->nworkers), active = 0;
+	size_t more = power_draw(12);
+
+	for (unsigned v = 0; v < c->nworkers; v++)
+		active += !c->retired[v];
+	if (active > 1 && !c->retired[w] && draw(2)) {
+		heddle_blocks_retire(c->blocks, w);
+		c->retired[w] = true;
+	} else {
+		heddle_blocks_extend(c->blocks, more);
+		c->total += more;
+	}
+}
+
+static bool caller_moves(struct caller *c)
+{
+	bool moved = false;
+
+	for (unsigned w = 0; w < c->nworkers; w++) {
+		while (caller_ask(c, w))
+			moved = true;
+		while (caller_answer(c, w))
+			moved = true;
+	}
+	return moved;
+}
+
+static void strategy_run(const char *spec)
+{
+	struct caller c;
+	unsigned steps = 0, idle = 0;
+
+	caller_begin(&c, spec);
+	while (c.done < c.total) {
+		unsigned w = draw(c.nworkers);
+
+		/* Half-way random order, then until nobody moves. */
+		if (steps++ < 200) {
+			caller_ask(&c, w);
+			caller_answer(&c, draw(c.nworkers));
+			if (!draw(100))
+				caller_mishap(&c);
+		} else {
+			idle = caller_moves(&c) ? 0 : idle + 1;
+			if (idle > 100)
+				fail_msg("%s: stands still at %zu of %zu", spec, c.done, c.total);
+		}
+		if (steps > 5000000)
+			fail_msg("%s: no end: %zu of %zu done", spec, c.done, c.total);
+	}
+	assert_int_equal(c.done, c.total);
+	assert_int_equal(heddle_blocks_remaining(c.blocks), 0);
+	assert_int_equal(heddle_blocks_next(c.blocks, 0), 0);
+	heddle_blocks_destroy(c.blocks);
+}
+
+static void test_random_callers(void **state)
+{
+	const char *seed = getenv("HEDDLE_TEST_SEED");
+	unsigned start = seed ? (unsigned)atoi(seed) : (unsigned)time(NULL);
+
+	print_message("HEDDLE_TEST_SEED=%u\n", start);
+	srandom(start);
+	for (const struct heddle_strategy *const *s = heddle_strategies(); *s; s++)
+		for (int i = 0; i < 300; i++)
+			strategy_run((*s)->name);
+	for (int i = 0; i < 300; i++)
+		strategy_run("hdss:published=1");
+}
+
+static void test_specifications(void **state)
+{
+	static const char *const wrong[] = {
+	    "",
+	    "hdds",
+	    ":chunk=1",
+	    "css:",
+	    "css:chunk",
+	    "css:chunk=",
+	    "css:chunk=x",
+	    "css:chunk=-1",
+	    "css:chk=1",
+	    "css:chunk=1,",
+	    "css:chunk=1x",
+	    "css:chunk=1,chunk=2",
+	    "css:=1",
+	    "css:chunk=nan",
+	    "css:chunk=inf",
+	    "static:n=1",
+	    "CSS",
+	    "hdss:published=2",
+	    "css chunk=1",
+	};
+	static const char *const right[] = {"css", "css:chunk=7", "linear:initial=3,step=0.5",
+	                                    "hdss:published=1,initial=1024"};
+	struct heddle_blocks_problem problem = {.n = 10, .nworkers = 2};
+	struct heddle_blocks *blocks = NULL;
+
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(heddle_blocks_create(wrong[i], &problem, &blocks), -EINVAL);
+	assert_null(blocks);
+	problem.nworkers = 0;
+	assert_int_equal(heddle_blocks_create("css", &problem, &blocks), -EINVAL);
+	problem.nworkers = 2;
+	problem.workers = (struct heddle_blocks_worker[]){{.minimum = 8, .maximum = 7}, {0}};
+	assert_int_equal(heddle_blocks_create("css", &problem, &blocks), -EINVAL);
+	problem.workers = (struct heddle_blocks_worker[]){{.rate = -1}, {0}};
+	assert_int_equal(heddle_blocks_create("css", &problem, &blocks), -EINVAL);
+	unsetenv("HEDDLE_VERBOSE");
+	problem.workers = NULL;
+	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+		assert_int_equal(heddle_blocks_create(right[i], &problem, &blocks), 0);
+		heddle_blocks_destroy(blocks);
+	}
+	heddle_blocks_destroy(NULL);
+}
+
+static void test_table(void **state)
+{
+	unsigned strategies = 0;
+
+	for (const struct heddle_strategy *const *s = heddle_strategies(); *s; s++, strategies++) {
+		assert_true((*s)->source && (*s)->doc);
+		for (const struct heddle_strategy_parameter *p = (*s)->parameters; p->name; p++)
+			assert_true(p->unit && p->doc && p->min <= p->value && p->value <= p->max);
+	}
+	assert_int_equal(strategies, 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_table),
+	    cmocka_unit_test(test_specifications),
+	    cmocka_unit_test(test_random_callers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
