@@ -22,13 +22,36 @@
 /** Expected time of an implementation of a task on a worker, µs: NaN where a
  * model exists and is not calibrated, 0 where there is no model. */
 static inline double heddle_compat_expected_length(struct starpu_task *task, unsigned worker,
-						   unsigned ctx, unsigned implementation)
+                                                   unsigned ctx, unsigned implementation)
 {
 #if HEDDLE_STARPU_14
 	return starpu_task_worker_expected_length(task, worker, ctx, implementation);
 #else
 	return starpu_task_expected_length(task, starpu_worker_get_perf_archtype(worker, ctx),
-					   implementation);
+	                                   implementation);
+#endif
+}
+
+/** The bit of task->where that stands for a type of worker. */
+static inline int32_t heddle_compat_where(enum starpu_worker_archtype type)
+{
+#if HEDDLE_STARPU_14
+	return STARPU_WORKER_TO_MASK(type);
+#else
+	switch (type) {
+	case STARPU_CPU_WORKER:
+		return STARPU_CPU;
+	case STARPU_CUDA_WORKER:
+		return STARPU_CUDA;
+	case STARPU_OPENCL_WORKER:
+		return STARPU_OPENCL;
+	case STARPU_MIC_WORKER:
+		return STARPU_MIC;
+	case STARPU_MPI_MS_WORKER:
+		return STARPU_MPI_MS;
+	default:
+		return 0;
+	}
 #endif
 }
 

@@ -1,0 +1,139 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "sched_policies/common_starpu.h"
+
+_Static_assert(STARPU_NARCH <= HEDDLE_POOL_NKINDS, "a kind of worker has no place in the pool");
+
+void waiters_add(struct waiters *waiters, unsigned worker)
+{
+	atomic_fetch_or(&waiters->words[worker / WAITERS_PER_WORD],
+	                1UL << worker % WAITERS_PER_WORD);
+}
+
+bool waiters_remove(struct waiters *waiters, unsigned worker)
+{
+	unsigned long bit = 1UL << worker % WAITERS_PER_WORD;
+
+	return waiters_has(waiters, worker) &&
+	       (atomic_fetch_and(&waiters->words[worker / WAITERS_PER_WORD], ~bit) & bit);
+}
+
+bool waiters_has(const struct waiters *waiters, unsigned worker)
+{
+	return atomic_load(&waiters->words[worker / WAITERS_PER_WORD]) >>
+	           worker % WAITERS_PER_WORD &
+	       1;
+}
+
+bool waiters_any(const struct waiters *waiters)
+{
+	for (unsigned i = 0; i < WAITERS_WORDS; i++)
+		if (atomic_load(&waiters->words[i]))
+			return true;
+	return false;
+}
+
+/* Whether a waiting worker is now certain to look for work. */
+static bool worker_wake(unsigned worker)
+{
+#if !defined(STARPU_NON_BLOCKING_DRIVERS) || defined(STARPU_SIMGRID)
+	return starpu_wake_worker_relax_light(worker);
+#else
+	/* Its driver polls; being taken off the list was all it waited for. */
+	return true;
+#endif
+}
+
+void wake_list_wake(const struct wake_list *list, struct waiters *waiters)
+{
+	for (unsigned i = 0; i < list->n; i++) {
+		unsigned worker = list->workers[i];
+
+		if (!waiters_remove(waiters, worker))
+			continue;
+		/* A worker of several contexts may find work in another first. */
+		if (worker_wake(worker) && !starpu_sched_ctx_overlapping_ctxs_on_worker(worker))
+			return;
+	}
+}
+
+void policy_lock(starpu_pthread_mutex_t *mutex)
+{
+	/* Relaxing takes locks of its own, the free mutex is the usual case. */
+	if (!STARPU_PTHREAD_MUTEX_TRYLOCK(mutex))
+		return;
+	starpu_worker_relax_on();
+	STARPU_PTHREAD_MUTEX_LOCK(mutex);
+	starpu_worker_relax_off();
+}
+
+void policy_any_priority(unsigned ctx)
+{
+	if (!starpu_sched_ctx_min_priority_is_set(ctx))
+		starpu_sched_ctx_set_min_priority(ctx, INT_MIN);
+	if (!starpu_sched_ctx_max_priority_is_set(ctx))
+		starpu_sched_ctx_set_max_priority(ctx, INT_MAX);
+}
+
+unsigned policy_kind(unsigned worker)
+{
+	return starpu_worker_get_type(worker);
+}
+
+/* Tasks for the same set of workers share a tag. */
+static unsigned long workers_tag(const struct starpu_task *task)
+{
+	unsigned long tag = 0;
+
+	for (unsigned i = 0; i < task->workerids_len; i++)
+		tag = (tag ^ task->workerids[i]) * 0x9e3779b97f4a7c15u + i;
+	return tag == HEDDLE_POOL_UNIFORM ? 1 : tag;
+}
+
+void policy_task_key(const struct starpu_task *task, struct heddle_pool_key *key)
+{
+	heddle_pool_key_init(key);
+	key->priority = task->priority;
+	for (unsigned k = 0; k < STARPU_NARCH; k++)
+		if (task->where & heddle_compat_where(k))
+			key->gain[k] = 0;
+	if (task->cl->can_execute)
+		key->tag = HEDDLE_POOL_INDIVIDUAL;
+	else if (task->workerids_len)
+		key->tag = workers_tag(task);
+}
+
+bool policy_accepts(void *task, void *worker)
+{
+	return starpu_worker_can_execute_task_first_impl(*(unsigned *)worker, task, NULL);
+}
+
+void policy_choose_implementation(struct starpu_task *task, unsigned worker, unsigned ctx)
+{
+	unsigned mask, best = 0;
+	double shortest = INFINITY;
+
+	if (!starpu_worker_can_execute_task_impl(worker, task, &mask))
+		return; /* blocked since; StarPU hands the task out anew */
+	best = __builtin_ctz(mask);
+	for (unsigned i = best; mask & (mask - 1) && task->cl->model && mask >> i; i++) {
+		double length;
+
+		if (!(mask >> i & 1))
+			continue;
+		length = heddle_compat_expected_length(task, worker, ctx, i);
+		if (length >= shortest)
+			continue;
+		best = i;
+		if (isnan(length)) /* it wants a sample */
+			break;
+		shortest = length;
+	}
+	starpu_task_set_implementation(task, best);
+}

@@ -1,0 +1,69 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What every policy needs of StarPU: taking its lock as StarPU wants it taken,
+ * the class of a task in the pool, the choice of an implementation, and waking
+ * the workers that wait.
+ *
+ * A worker *waits* in a context when its last look found nothing that it could
+ * run. The rule that every policy keeps is that no worker waits while a task
+ * that it can run has not been started:
+ *  - who adds a task wakes a waiting worker that can run it;
+ *  - who takes a task, or starts one that did not come from the policy, wakes a
+ *    further one when there is work left for it.
+ * Workers that do not wait come back for more by themselves and are left alone.
+ */
+#ifndef HEDDLE_SCHED_POLICIES_COMMON_STARPU_H
+#define HEDDLE_SCHED_POLICIES_COMMON_STARPU_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "private/starpu_compat.h"
+#include "sched_policies/pool.h"
+
+#define WAITERS_PER_WORD (8 * sizeof(unsigned long))
+#define WAITERS_WORDS ((STARPU_NMAXWORKERS + WAITERS_PER_WORD - 1) / WAITERS_PER_WORD)
+
+/** The workers that wait in a context; zero-initialise. */
+struct waiters {
+	atomic_ulong words[WAITERS_WORDS];
+};
+
+void waiters_add(struct waiters *waiters, unsigned worker);
+/** @return whether it was waiting */
+bool waiters_remove(struct waiters *waiters, unsigned worker);
+bool waiters_has(const struct waiters *waiters, unsigned worker);
+bool waiters_any(const struct waiters *waiters);
+
+/** Workers to be woken once the lock is free. */
+struct wake_list {
+	unsigned n;
+	unsigned workers[STARPU_NMAXWORKERS];
+};
+
+/** Wakes workers of the list until one that belongs to no other context has
+ * really been woken. The policy's lock must not be held. */
+void wake_list_wake(const struct wake_list *list, struct waiters *waiters);
+
+/** Takes a policy's lock; StarPU may change contexts while a worker waits for it,
+ * so who asks about membership asks afterwards. */
+void policy_lock(starpu_pthread_mutex_t *mutex);
+
+/** Lets programs use any priority in a context unless they set bounds. */
+void policy_any_priority(unsigned ctx);
+
+/** Number of the kind of a worker in the pool. */
+unsigned policy_kind(unsigned worker);
+
+/** Class of a task in a pool where no kind is better than another. */
+void policy_task_key(const struct starpu_task *task, struct heddle_pool_key *key);
+
+/** heddle_pool_accept for tasks; arg points to the worker's number. */
+bool policy_accepts(void *task, void *worker);
+
+/** Gives a task that a worker is about to run the implementation with the
+ * shortest expected time, or one whose time is not known yet. */
+void policy_choose_implementation(struct starpu_task *task, unsigned worker, unsigned ctx);
+
+#endif

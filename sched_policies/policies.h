@@ -1,0 +1,20 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The policies as StarPU is given them. registry.c has the table.
+ */
+#ifndef HEDDLE_SCHED_POLICIES_POLICIES_H
+#define HEDDLE_SCHED_POLICIES_POLICIES_H
+
+#include <starpu.h>
+#include <starpu_scheduler.h>
+
+/** What all self-scheduling policies have in common: everything but names. */
+extern const struct starpu_sched_policy self_scheduling_policy;
+
+/** Every policy, for StarPU; ends with NULL.
+ * @return NULL, after a message, when the StarPU of this process is not the one
+ * Heddle was built against. */
+struct starpu_sched_policy **policies_starpu(void);
+
+#endif

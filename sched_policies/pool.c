@@ -1,0 +1,330 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched_policies/pool.h"
+#include "sched_policies/ring.h"
+
+/* Empty classes are kept, since the same ones come back all the time; beyond
+ * this many they are freed. */
+#define CLASSES_KEPT 1024
+
+struct class
+{
+	struct heddle_pool_key key;
+	unsigned nkinds; /* that can run it */
+	uint64_t serial; /* classes are founded in this order */
+	uint64_t hash;
+	struct class *next; /* in its bucket */
+	struct ring items;  /* of void * */
+};
+
+struct order {
+	struct class **classes; /* non-empty, best first */
+	size_t n, room;
+};
+
+struct heddle_pool {
+	struct order orders[HEDDLE_POOL_NKINDS];
+	struct class **buckets;
+	size_t nbuckets; /* a power of two */
+	size_t nclasses, count;
+	uint64_t serial;
+};
+
+int heddle_pool_gain(double speedup)
+{
+	double gain = rint(8 * log2(speedup));
+
+	if (isnan(speedup))
+		return HEDDLE_POOL_UNKNOWN;
+	/* Zero and infinity end here, apart from the two special values. */
+	if (!(gain > -1e6))
+		return -1000000;
+	return gain < 1e6 ? (int)gain : 1000000;
+}
+
+void heddle_pool_key_init(struct heddle_pool_key *key)
+{
+	memset(key, 0, sizeof(*key)); /* padding too: keys are compared as memory */
+	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+		key->gain[k] = HEDDLE_POOL_CANNOT;
+}
+
+static uint64_t key_hash(const struct heddle_pool_key *key)
+{
+	uint64_t hash = (uint32_t)key->priority + key->tag * 0x9e3779b97f4a7c15u;
+
+	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+		hash = (hash ^ (uint32_t)key->gain[k]) * 0xff51afd7ed558ccdu;
+	return hash ^ hash >> 29;
+}
+
+/* A total order, so that a class is found again by bisection. */
+static bool class_before(const struct class *a, const struct class *b, unsigned kind)
+{
+	if (a->key.priority != b->key.priority)
+		return a->key.priority > b->key.priority;
+	if (a->key.gain[kind] != b->key.gain[kind])
+		return a->key.gain[kind] > b->key.gain[kind];
+	if (a->nkinds != b->nkinds)
+		return a->nkinds < b->nkinds;
+	return a->serial < b->serial;
+}
+
+static size_t order_place(const struct order *order, const struct class *class, unsigned kind)
+{
+	size_t low = 0, high = order->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (class_before(order->classes[middle], class, kind))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int order_reserve(struct order *order)
+{
+	size_t room = order->room ? 2 * order->room : 16;
+	struct class **classes;
+
+	if (order->n < order->room)
+		return 0;
+	classes = realloc(order->classes, room * sizeof(*classes));
+	if (!classes)
+		return -ENOMEM;
+	order->classes = classes;
+	order->room = room;
+	return 0;
+}
+
+static void order_insert(struct order *order, struct class *class, unsigned kind)
+{
+	size_t place = order_place(order, class, kind);
+
+	memmove(order->classes + place + 1, order->classes + place,
+	        (order->n - place) * sizeof(*order->classes));
+	order->classes[place] = class;
+	order->n++;
+}
+
+static void order_remove(struct order *order, const struct class *class, unsigned kind)
+{
+	size_t place = order_place(order, class, kind);
+
+	order->n--;
+	memmove(order->classes + place, order->classes + place + 1,
+	        (order->n - place) * sizeof(*order->classes));
+}
+
+/* All or nothing: a class that is listed for one kind is listed for all. */
+static int class_list(struct heddle_pool *pool, struct class *class)
+{
+	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+		if (heddle_pool_key_runs(&class->key, k) && order_reserve(&pool->orders[k]))
+			return -ENOMEM;
+	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+		if (heddle_pool_key_runs(&class->key, k))
+			order_insert(&pool->orders[k], class, k);
+	return 0;
+}
+
+static void class_unlist(struct heddle_pool *pool, struct class *class)
+{
+	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+		if (heddle_pool_key_runs(&class->key, k))
+			order_remove(&pool->orders[k], class, k);
+}
+
+static int buckets_grow(struct heddle_pool *pool)
+{
+	size_t nbuckets = pool->nbuckets ? 2 * pool->nbuckets : 64;
+	struct class **buckets = calloc(nbuckets, sizeof(*buckets));
+
+	if (!buckets)
+		return -ENOMEM;
+	for (size_t b = 0; b < pool->nbuckets; b++)
+		for (struct class *class = pool->buckets[b], *next; class; class = next) {
+			struct class **head = &buckets[class->hash & (nbuckets - 1)];
+
+			next = class->next;
+			class->next = *head;
+			*head = class;
+		}
+	free(pool->buckets);
+	pool->buckets = buckets;
+	pool->nbuckets = nbuckets;
+	return 0;
+}
+
+static void classes_sweep(struct heddle_pool *pool, bool all)
+{
+	for (size_t b = 0; b < pool->nbuckets; b++)
+		for (struct class **link = &pool->buckets[b]; *link;) {
+			struct class *class = *link;
+
+			if (ring_count(&class->items) && !all) {
+				link = &class->next;
+				continue;
+			}
+			*link = class->next;
+			ring_free(&class->items);
+			free(class);
+			pool->nclasses--;
+		}
+}
+
+static struct class *class_found(struct heddle_pool *pool, const struct heddle_pool_key *key,
+                                 uint64_t hash)
+{
+	struct class *class;
+
+	if (pool->nclasses >= CLASSES_KEPT && pool->count < pool->nclasses / 2)
+		classes_sweep(pool, false);
+	if (pool->nclasses >= pool->nbuckets && buckets_grow(pool))
+		return NULL;
+	class = calloc(1, sizeof(*class));
+	if (!class)
+		return NULL;
+	class->key = *key;
+	class->hash = hash;
+	class->serial = pool->serial++;
+	ring_init(&class->items, sizeof(void *));
+	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+		class->nkinds += heddle_pool_key_runs(key, k);
+	class->next = pool->buckets[hash & (pool->nbuckets - 1)];
+	pool->buckets[hash & (pool->nbuckets - 1)] = class;
+	pool->nclasses++;
+	return class;
+}
+
+static bool key_equal(const struct heddle_pool_key *a, const struct heddle_pool_key *b)
+{
+	return a->priority == b->priority && a->tag == b->tag &&
+	       !memcmp(a->gain, b->gain, sizeof(a->gain));
+}
+
+static struct class *class_get(struct heddle_pool *pool, const struct heddle_pool_key *key)
+{
+	uint64_t hash = key_hash(key);
+
+	for (struct class *class = pool->buckets[hash & (pool->nbuckets - 1)]; class;
+	     class = class->next)
+		if (class->hash == hash && key_equal(&class->key, key))
+			return class;
+	return class_found(pool, key, hash);
+}
+
+int heddle_pool_create(struct heddle_pool **pool)
+{
+	struct heddle_pool *created = calloc(1, sizeof(*created));
+
+	if (!created)
+		return -ENOMEM;
+	if (buckets_grow(created)) {
+		free(created);
+		return -ENOMEM;
+	}
+	*pool = created;
+	return 0;
+}
+
+void heddle_pool_destroy(struct heddle_pool *pool)
+{
+	if (!pool)
+		return;
+	classes_sweep(pool, true);
+	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+		free(pool->orders[k].classes);
+	free(pool->buckets);
+	free(pool);
+}
+
+int heddle_pool_push(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key)
+{
+	struct class *class = class_get(pool, key);
+
+	if (!class || ring_reserve(&class->items))
+		return -ENOMEM;
+	if (!ring_count(&class->items) && class_list(pool, class))
+		return -ENOMEM;
+	ring_push(&class->items, &item);
+	pool->count++;
+	return 0;
+}
+
+/* Place of the first item of a class that is accepted, or its length. */
+static size_t class_search(const struct class *class, heddle_pool_accept accept, void *arg)
+{
+	size_t n = ring_count(&class->items);
+
+	for (size_t i = 0; accept && i < n; i++) {
+		if (accept(*(void **)ring_at(&class->items, i), arg))
+			return i;
+		if (class->key.tag != HEDDLE_POOL_INDIVIDUAL)
+			return n;
+	}
+	return accept ? n : 0;
+}
+
+static struct class *pool_search(const struct heddle_pool *pool, unsigned kind, int least,
+                                 heddle_pool_accept accept, void *arg, size_t *place)
+{
+	const struct order *order = &pool->orders[kind];
+
+	for (size_t c = 0; c < order->n && order->classes[c]->key.priority >= least; c++) {
+		*place = class_search(order->classes[c], accept, arg);
+		if (*place < ring_count(&order->classes[c]->items))
+			return order->classes[c];
+	}
+	return NULL;
+}
+
+bool heddle_pool_pop(struct heddle_pool *pool, unsigned kind, int least, heddle_pool_accept accept,
+                     void *arg, struct heddle_pool_entry *entry)
+{
+	size_t place;
+	struct class *class = pool_search(pool, kind, least, accept, arg, &place);
+
+	if (!class)
+		return false;
+	entry->item = *(void **)ring_at(&class->items, place);
+	entry->key = class->key;
+	ring_remove(&class->items, place);
+	pool->count--;
+	if (!ring_count(&class->items))
+		class_unlist(pool, class);
+	return true;
+}
+
+bool heddle_pool_priority(const struct heddle_pool *pool, unsigned kind, heddle_pool_accept accept,
+                          void *arg, int *priority)
+{
+	size_t place;
+	const struct class *class = pool_search(pool, kind, INT_MIN, accept, arg, &place);
+
+	if (class)
+		*priority = class->key.priority;
+	return class;
+}
+
+size_t heddle_pool_count(const struct heddle_pool *pool)
+{
+	return pool->count;
+}
+
+size_t heddle_pool_nclasses(const struct heddle_pool *pool)
+{
+	return pool->nclasses;
+}

@@ -1,0 +1,102 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The pool of ready items that a policy's workers take from, best first.
+ *
+ * Items fall into classes. All items of a class have the same priority and the
+ * same gain on every kind of processor, and leave in the order they came. Each
+ * kind keeps the non-empty classes in its own order: higher priority first, then
+ * higher gain on that kind, then the class that fewer kinds can run (what others
+ * can run as well, others can take), then the older class. A class is one queue
+ * seen by all kinds, so an item taken by one is gone for all of them at once.
+ *
+ * Pushing and popping cost a look-up in a hash table; a class that becomes empty
+ * or non-empty moves once in the order of every kind, which takes time
+ * proportional to the number of non-empty classes.
+ *
+ * Pure and not synchronised: the caller serialises.
+ */
+#ifndef HEDDLE_SCHED_POLICIES_POOL_H
+#define HEDDLE_SCHED_POLICIES_POOL_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define HEDDLE_POOL_NKINDS 8
+
+/** Gain on a kind that cannot run the item. */
+#define HEDDLE_POOL_CANNOT INT_MIN
+/** Gain on a kind of which nothing is known yet: it comes first, to be tried. */
+#define HEDDLE_POOL_UNKNOWN INT_MAX
+
+/** Tags: whether one worker's answer about an item holds for its class. */
+#define HEDDLE_POOL_UNIFORM 0UL       /**< it does, whatever the worker's number */
+#define HEDDLE_POOL_INDIVIDUAL (~0UL) /**< no: every item is asked about */
+
+/** What tells the classes apart. */
+struct heddle_pool_key {
+	int priority;                 /**< higher first */
+	int gain[HEDDLE_POOL_NKINDS]; /**< heddle_pool_gain(), or one of the above */
+	/** UNIFORM, INDIVIDUAL, or a number that says on which workers the items
+	 * may run: a worker that is refused one item of such a class is refused
+	 * them all. */
+	unsigned long tag;
+};
+
+/** A ready item and its class. */
+struct heddle_pool_entry {
+	void *item;
+	struct heddle_pool_key key;
+};
+
+/** Whether a worker may take an item of its kind. */
+typedef bool (*heddle_pool_accept)(void *item, void *arg);
+
+struct heddle_pool;
+
+/** Gain of an item that a kind runs `speedup` times as fast as the reference:
+ * 8 log2(speedup), rounded, so that measured speedups do not each found a class
+ * of their own. NaN gives HEDDLE_POOL_UNKNOWN. */
+int heddle_pool_gain(double speedup);
+
+/** A key of priority 0 that no kind can run. */
+void heddle_pool_key_init(struct heddle_pool_key *key);
+
+/** Whether a kind can run items of that class. */
+static inline bool heddle_pool_key_runs(const struct heddle_pool_key *key, unsigned kind)
+{
+	return key->gain[kind] != HEDDLE_POOL_CANNOT;
+}
+
+/** @return 0 or -ENOMEM */
+int heddle_pool_create(struct heddle_pool **pool);
+
+/** Items still in it are forgotten. NULL is allowed. */
+void heddle_pool_destroy(struct heddle_pool *pool);
+
+/** Adds an item at the end of its class.
+ * @return 0; -ENOMEM, the pool is as before. */
+int heddle_pool_push(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key);
+
+/** Takes the best item that a kind can run and `accept` agrees to.
+ * @param least nothing of a lower priority
+ * @param accept NULL: every item
+ * @param[out] entry the item and its class, set on success
+ * @return whether there was one */
+bool heddle_pool_pop(struct heddle_pool *pool, unsigned kind, int least, heddle_pool_accept accept,
+                     void *arg, struct heddle_pool_entry *entry);
+
+/** Priority of the item that heddle_pool_pop() would take.
+ * @param[out] priority set when there is one
+ * @return whether there is one */
+bool heddle_pool_priority(const struct heddle_pool *pool, unsigned kind, heddle_pool_accept accept,
+                          void *arg, int *priority);
+
+/** Number of items. */
+size_t heddle_pool_count(const struct heddle_pool *pool);
+
+/** Number of classes that hold items or are kept for the next ones. */
+size_t heddle_pool_nclasses(const struct heddle_pool *pool);
+
+#endif

@@ -1,0 +1,70 @@
+# Copyright (C) 2026 the Heddle developers
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# heddle run and the front doors, on a program that knows nothing of Heddle.
+set -u
+run=$top_builddir/bin/heddle-run
+program=$top_builddir/tests/tools/which_policy
+failures=0
+
+fail() {
+	echo "FAIL: $*" >&2
+	failures=$((failures + 1))
+}
+
+# expect STATUS OUTPUT COMMAND...: exit status and standard output.
+expect() {
+	want_status=$1 want=$2
+	shift 2
+	got=$("$@" 2>stderr.$$)
+	status=$?
+	[ "$status" = "$want_status" ] || fail "$*: exit status $status, not $want_status"
+	[ "$got" = "$want" ] || fail "$*: printed '$got', not '$want'"
+}
+
+# says PATTERN: the last command's standard error.
+says() {
+	grep -q -e "$1" stderr.$$ || fail "standard error lacks '$1': $(cat stderr.$$)"
+}
+
+names=$("$run" --help | sed -n "/^Heddle's policies:/,\$s/^  \([a-z]*\) .*/\1/p")
+[ "$(echo "$names" | wc -l)" -ge 10 ] || fail "too few policies: $names"
+for name in $names; do
+	expect 0 "$name" "$run" --sched "$name" -- "$program"
+done
+
+# What the program asks for in its configuration gives way to --sched.
+expect 0 hdss "$run" --sched hdss -- "$program" eager
+# The program's own choice, from the environment, of a policy that we displaced.
+expect 0 graph_test "$run" --sched hdss -- env STARPU_SCHED=graph_test "$program"
+# ... and from its configuration.
+expect 0 modular-gemm "$run" --sched hdss -- env -u STARPU_SCHED "$program" modular-gemm
+# StarPU's own stay.
+for name in lws eager prio ws dmda dmdas heteroprio modular-heft; do
+	expect 0 "$name" "$run" --sched hdss -- env STARPU_SCHED=$name "$program"
+done
+
+# The list has them all, once.
+"$run" --sched gss -- env STARPU_SCHED=help "$program" >/dev/null 2>list.$$
+for name in $names; do
+	[ "$(grep -c "^$name  *	*-> " list.$$)" = 1 ] || fail "STARPU_SCHED=help lacks $name"
+done
+
+# Exit status, options of the command, children without StarPU.
+expect 7 '' "$run" -s gss -- sh -c 'exit 7'
+expect 0 '--sched x' "$run" -s gss echo --sched x
+expect 0 'inner' env LD_BIND_NOW=1 "$run" -s gss -- sh -c 'sh -c "echo inner"'
+[ -s stderr.$$ ] && fail "a process without StarPU was not left alone: $(cat stderr.$$)"
+expect 127 '' "$run" -s gss -- ./no-such-program
+says 'no-such-program'
+
+# Wrong use.
+expect 2 '' "$run" --sched nonsense -- "$program"
+says "'nonsense' is not a policy"
+says '^  hdss '
+expect 2 '' "$run" -- "$program"
+expect 2 '' "$run" --sched hdss
+expect 2 '' "$run" --nonsense
+
+rm -f stderr.$$ list.$$
+[ "$failures" = 0 ]

@@ -1,0 +1,296 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "sched_policies/pool.h"
+#include "tests/unit/test.h"
+
+enum { CPU, GPU };
+
+static struct heddle_pool *pool;
+
+static int pool_begin(void **state)
+{
+	return heddle_pool_create(&pool);
+}
+
+static int pool_end(void **state)
+{
+	heddle_pool_destroy(pool);
+	return 0;
+}
+
+static void push(uintptr_t item, int priority, int cpu, int gpu, unsigned long tag)
+{
+	struct heddle_pool_key key;
+
+	heddle_pool_key_init(&key);
+	key.priority = priority;
+	key.gain[CPU] = cpu;
+	key.gain[GPU] = gpu;
+	key.tag = tag;
+	assert_int_equal(heddle_pool_push(pool, (void *)item, &key), 0);
+}
+
+/* 0: nothing */
+static uintptr_t pop(unsigned kind)
+{
+	struct heddle_pool_entry entry;
+
+	return heddle_pool_pop(pool, kind, INT_MIN, NULL, NULL, &entry) ? (uintptr_t)entry.item : 0;
+}
+
+#define NO HEDDLE_POOL_CANNOT
+
+static void test_empty(void **state)
+{
+	int priority = 42;
+
+	assert_int_equal(pop(CPU), 0);
+	assert_int_equal(heddle_pool_count(pool), 0);
+	assert_false(heddle_pool_priority(pool, CPU, NULL, NULL, &priority));
+	assert_int_equal(priority, 42);
+}
+
+static void test_first_come_within_a_class(void **state)
+{
+	for (uintptr_t i = 1; i <= 100; i++)
+		push(i, 0, 0, 0, HEDDLE_POOL_UNIFORM);
+	for (uintptr_t i = 1; i <= 100; i++)
+		assert_int_equal(pop(i % 2), i);
+	assert_int_equal(heddle_pool_nclasses(pool), 1);
+}
+
+static void test_priority_before_gain(void **state)
+{
+	push(1, -5, HEDDLE_POOL_UNKNOWN, 0, HEDDLE_POOL_UNIFORM);
+	push(2, INT_MAX, -80, 0, HEDDLE_POOL_UNIFORM);
+	push(3, INT_MIN, 80, 0, HEDDLE_POOL_UNIFORM);
+	push(4, -5, 8, 0, HEDDLE_POOL_UNIFORM);
+	assert_int_equal(pop(CPU), 2);
+	assert_int_equal(pop(CPU), 1);
+	assert_int_equal(pop(CPU), 4);
+	assert_int_equal(pop(CPU), 3);
+	assert_int_equal(pop(CPU), 0);
+}
+
+/* Each kind has its own order, and what one takes the other does not see. */
+static void test_kinds_order_differently(void **state)
+{
+	push(1, 0, 0, 24, HEDDLE_POOL_UNIFORM);
+	push(2, 0, 8, 0, HEDDLE_POOL_UNIFORM);
+	push(3, 0, NO, 16, HEDDLE_POOL_UNIFORM);
+	push(4, 0, -8, NO, HEDDLE_POOL_UNIFORM);
+	assert_int_equal(pop(GPU), 1);
+	assert_int_equal(pop(CPU), 2);
+	assert_int_equal(pop(CPU), 4);
+	assert_int_equal(pop(CPU), 0);
+	assert_int_equal(pop(GPU), 3);
+	assert_int_equal(pop(GPU), 0);
+}
+
+static void test_what_others_cannot_run_comes_first(void **state)
+{
+	push(1, 0, 0, 0, HEDDLE_POOL_UNIFORM);
+	push(2, 0, 0, NO, HEDDLE_POOL_UNIFORM);
+	assert_int_equal(pop(CPU), 2);
+	assert_int_equal(pop(CPU), 1);
+}
+
+struct question {
+	uintptr_t accepted;
+	unsigned asked;
+};
+
+static bool answer(void *item, void *arg)
+{
+	struct question *question = arg;
+
+	question->asked++;
+	return (uintptr_t)item == question->accepted;
+}
+
+static void test_one_answer_counts_for_a_class(void **state)
+{
+	struct question question = {.accepted = 99};
+	struct heddle_pool_entry entry;
+
+	for (uintptr_t i = 1; i <= 10; i++) {
+		push(i, 0, 0, 0, HEDDLE_POOL_UNIFORM);
+		push(10 + i, 0, 0, 0, 7);
+		push(20 + i, 0, 0, 0, HEDDLE_POOL_INDIVIDUAL);
+	}
+	assert_false(heddle_pool_pop(pool, CPU, INT_MIN, answer, &question, &entry));
+	assert_int_equal(question.asked, 12);
+	question = (struct question){.accepted = 25};
+	assert_true(heddle_pool_pop(pool, CPU, INT_MIN, answer, &question, &entry));
+	assert_int_equal((uintptr_t)entry.item, 25);
+	assert_int_equal(entry.key.tag, HEDDLE_POOL_INDIVIDUAL);
+	for (uintptr_t i = 21; i <= 30; i++) {
+		question.accepted = i;
+		assert_int_equal(heddle_pool_pop(pool, CPU, INT_MIN, answer, &question, &entry),
+		                 i != 25);
+	}
+	assert_int_equal(heddle_pool_count(pool), 20);
+}
+
+static void test_least_priority(void **state)
+{
+	struct heddle_pool_entry entry;
+	struct question question = {.accepted = 1};
+	int priority;
+
+	push(1, 3, 0, 0, HEDDLE_POOL_UNIFORM);
+	push(2, 5, 0, NO, HEDDLE_POOL_UNIFORM);
+	assert_false(heddle_pool_pop(pool, GPU, 4, NULL, NULL, &entry));
+	assert_true(heddle_pool_priority(pool, CPU, NULL, NULL, &priority));
+	assert_int_equal(priority, 5);
+	assert_true(heddle_pool_priority(pool, CPU, answer, &question, &priority));
+	assert_int_equal(priority, 3);
+	assert_true(heddle_pool_pop(pool, CPU, 4, NULL, NULL, &entry));
+	assert_int_equal((uintptr_t)entry.item, 2);
+	assert_false(heddle_pool_pop(pool, CPU, 4, NULL, NULL, &entry));
+}
+
+static void test_gain(void **state)
+{
+	assert_int_equal(heddle_pool_gain(1), 0);
+	assert_int_equal(heddle_pool_gain(2), 8);
+	assert_int_equal(heddle_pool_gain(0.5), -8);
+	assert_int_equal(heddle_pool_gain(1.01), 0);
+	assert_int_equal(heddle_pool_gain(NAN), HEDDLE_POOL_UNKNOWN);
+	assert_true(heddle_pool_gain(INFINITY) < HEDDLE_POOL_UNKNOWN);
+	assert_true(heddle_pool_gain(INFINITY) > heddle_pool_gain(1e100));
+	assert_true(heddle_pool_gain(0) > HEDDLE_POOL_CANNOT);
+	assert_true(heddle_pool_gain(0) < heddle_pool_gain(1e-100));
+	assert_true(heddle_pool_gain(-1) > HEDDLE_POOL_CANNOT);
+}
+
+static void test_empty_classes_do_not_pile_up(void **state)
+{
+	for (int i = 0; i < 100000; i++) {
+		push(1 + i, i, 0, 0, HEDDLE_POOL_UNIFORM);
+		assert_int_equal(pop(GPU), 1 + i);
+	}
+	assert_true(heddle_pool_nclasses(pool) < 5000);
+}
+
+/* Against the definition: a list searched from end to end. */
+#define NMODEL 300
+
+static struct model {
+	uintptr_t item;
+	int priority, gain[2];
+	unsigned long tag;
+} model[NMODEL];
+
+static bool odd_only(void *item, void *arg)
+{
+	return (uintptr_t)item % 2;
+}
+
+static bool model_better(const struct model *a, const struct model *b, unsigned kind)
+{
+	if (a->priority != b->priority)
+		return a->priority > b->priority;
+	return a->gain[kind] > b->gain[kind];
+}
+
+/* Whether the item popped is one that the definition allows: nothing that was
+ * acceptable is better, nothing of its own class is older. */
+static void model_check(uintptr_t item, unsigned kind, size_t *n)
+{
+	size_t at = 0;
+
+	while (at < *n && model[at].item != item)
+		at++;
+	assert_true(at < *n);
+	for (size_t i = 0; i < *n; i++) {
+		if (model[i].gain[kind] == NO ||
+		    (model[i].tag && !odd_only((void *)model[i].item, NULL)))
+			continue;
+		assert_false(model_better(&model[i], &model[at], kind));
+		assert_false(i < at && model[i].priority == model[at].priority &&
+		             model[i].tag == model[at].tag &&
+		             model[i].gain[0] == model[at].gain[0] &&
+		             model[i].gain[1] == model[at].gain[1]);
+	}
+	for (size_t i = at; i + 1 < *n; i++)
+		model[i] = model[i + 1];
+	--*n;
+}
+
+static bool model_accept(void *item, void *arg)
+{
+	size_t i = 0;
+
+	while (model[i].item != (uintptr_t)item)
+		i++;
+	return !model[i].tag || odd_only(item, arg);
+}
+
+static void model_step(uintptr_t item, size_t *n)
+{
+	static const int gains[] = {NO, -8, 0, 8, HEDDLE_POOL_UNKNOWN};
+	struct heddle_pool_entry entry;
+	unsigned kind = rand() % 2;
+	size_t left = 0;
+
+	if (*n < NMODEL && rand() % 5 < 3) {
+		model[*n] =
+		    (struct model){item,
+		                   rand() % 4 - 2,
+		                   {gains[rand() % 5], gains[rand() % 5]},
+		                   rand() % 3 ? HEDDLE_POOL_UNIFORM : HEDDLE_POOL_INDIVIDUAL};
+		push(item, model[*n].priority, model[*n].gain[0], model[*n].gain[1], model[*n].tag);
+		++*n;
+	} else if (heddle_pool_pop(pool, kind, INT_MIN, model_accept, NULL, &entry)) {
+		model_check((uintptr_t)entry.item, kind, n);
+	} else {
+		for (size_t i = 0; i < *n; i++)
+			left +=
+			    model[i].gain[kind] != NO && model_accept((void *)model[i].item, NULL);
+		assert_int_equal(left, 0);
+	}
+	assert_int_equal(heddle_pool_count(pool), *n);
+}
+
+static void test_random_against_the_definition(void **state)
+{
+	const char *given = getenv("HEDDLE_TEST_SEED");
+	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
+	size_t n = 0;
+
+	print_message("seed %u (HEDDLE_TEST_SEED repeats it)\n", seed);
+	srand(seed);
+	for (uintptr_t item = 1; item <= 20000; item++)
+		model_step(item, &n);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, pool_begin, pool_end)
+	const struct CMUnitTest tests[] = {
+	    TEST(empty),
+	    TEST(first_come_within_a_class),
+	    TEST(priority_before_gain),
+	    TEST(kinds_order_differently),
+	    TEST(what_others_cannot_run_comes_first),
+	    TEST(one_answer_counts_for_a_class),
+	    TEST(least_priority),
+	    TEST(gain),
+	    TEST(empty_classes_do_not_pile_up),
+	    TEST(random_against_the_definition),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
