@@ -1,23 +1,31 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Chunk self-scheduling: every block has the same size.
+ * Chunk self-scheduling: every block has the same size, or every block of
+ * a kind of worker: then it is the reference tuned by hand that learning is compared with.
  */
 #include "config.h"
 
 #include "partition/blocks/strategy.h"
 
-enum { CHUNK };
+enum { CHUNK, OF_KIND };
 
 static const struct heddle_strategy_parameter parameters[] = {
     {"chunk", 0, 0, 1e18, "iterations", "size of every block; 0: sixteen blocks a worker"},
+    /* In the order of enum heddle_kind. */
+    {"cpu", 0, 0, 1e18, "iterations", "size of a core's blocks, where it differs; 0: chunk"},
+    {"cuda", 0, 0, 1e18, "iterations", "size of a CUDA device's blocks; 0: chunk"},
+    {"opencl", 0, 0, 1e18, "iterations", "size of an OpenCL device's blocks; 0: chunk"},
+    {"fpga", 0, 0, 1e18, "iterations", "size of an FPGA's blocks; 0: chunk"},
     {0},
 };
 
 static size_t css_next(struct heddle_blocks *b, unsigned worker)
 {
-	size_t chunk = b->parameters[CHUNK];
+	size_t chunk = b->parameters[OF_KIND + b->workers[worker].given.kind];
 
+	if (!chunk)
+		chunk = b->parameters[CHUNK];
 	return chunk ? chunk : blocks_ceil(b->total, 16 * (size_t)b->nworkers);
 }
 
