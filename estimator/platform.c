@@ -175,8 +175,13 @@ int heddle_platform_parse(const char *spec, struct heddle_platform *platform)
 {
 	struct cursor cursor = {.spec = spec, .at = spec};
 	struct heddle_platform parsed = {0};
-	int status = parse_cores(&cursor, &parsed);
+	int status;
 
+	if (strlen(spec) >= sizeof(parsed.spec))
+		return heddle_refuse(-EINVAL, "platform \"%.20s...\": longer than %zu characters",
+		                     spec, sizeof(parsed.spec) - 1);
+	memcpy(parsed.spec, spec, strlen(spec) + 1);
+	status = parse_cores(&cursor, &parsed);
 	while (!status && cursor_take(&cursor, "+"))
 		status = parse_accelerators(&cursor, &parsed);
 	if (status)

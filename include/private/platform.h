@@ -36,6 +36,7 @@
 
 #define HEDDLE_PLATFORM_MAXACCELERATORS 16
 #define HEDDLE_PLATFORM_MAXCPUS 4096
+#define HEDDLE_PLATFORM_MAXSPEC 512 /**< characters of a description, with its end */
 /** Stands for a core where the index of an accelerator is asked for. */
 #define HEDDLE_PLATFORM_CORE (-1)
 
@@ -50,6 +51,7 @@ struct heddle_platform_accelerator {
 };
 
 struct heddle_platform {
+	char spec[HEDDLE_PLATFORM_MAXSPEC]; /**< the description */
 	unsigned ncpus;
 	double core_rate; /**< iterations per µs of one core */
 	unsigned naccelerators;

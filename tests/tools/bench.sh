@@ -1,0 +1,80 @@
+#!/bin/sh
+# `heddle bench` on an app whose times are made up: what is computed from them,
+# and what becomes of contenders that fail.
+set -u
+bench=$top_builddir/bin/heddle-bench
+app=$top_srcdir/tests/tools/fake-app
+if grep -q 'define HEDDLE_USE_SIMGRID' "$top_builddir/config.h"; then
+	exit 77 # that build runs on described machines only
+fi
+work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-bench.XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT HUP INT TERM
+failures=0
+
+# Value in a column of a row of the table.
+cell() {
+	awk -v row="$1" -v column="$2" '$1 == row { print $column; exit }' "$work/table"
+}
+check() {
+	if [ "$2" != "$3" ]; then
+		echo "$1: '$2' instead of '$3'"
+		failures=$((failures + 1))
+	fi
+}
+
+contenders=alone,tuned,hdss,hdss-published,gss,tss,fss,linear,eager,dmda,dmda-calibrated
+TMPDIR=$work "$bench" --app "$app" --quick --reps 3 --timeout 2 --seed 5 --contenders "$contenders" \
+	--json "$work/report.json" >"$work/table" 2>"$work/messages"
+check "exit status" $? 0
+cat "$work/table" "$work/messages"
+
+# 1 / (1/400 + 1/200)
+check "ideal" "$(cell ideal 2)" 133.3
+check "a kind alone" "$(cell cpu-only 2)" 400.0
+check "the best grain of a kind alone" "$(cell cuda-only 2)" 200.0
+check "tuned blocks" "$(cell tuned 2)" 150.0
+check "median" "$(cell hdss 2)" 140.0
+check "minimum" "$(cell hdss 3)" 140.0
+check "first repetition" "$(cell hdss 4)" 280.0
+check "iterations per us" "$(cell hdss 5)" 714.29
+check "efficiency" "$(cell hdss 6)" 0.952
+check "against tuned" "$(cell hdss 7)" 1.071
+check "against one kind" "$(cell hdss 8)" 1.429
+check "against stock" "$(cell hdss 9)" 1.500
+check "spread" "$(cell hdss 10)" 0.7%
+check "learning" "$(cell hdss 11)" 7.0
+check "result" "$(cell hdss 12)" right
+check "other parameters" "$(cell hdss-published 2)" 160.0
+check "wrong result" "$(cell linear 12)" WRONG
+check "best number of tasks" "$(cell eager 2)" 250.0
+check "first run without model" "$(cell dmda 2)" 300.0
+check "with a model" "$(cell dmda-calibrated 2)" 210.0
+grep -q '^tss  *exit status 3: tss: the reason$' "$work/table"
+check "reason of a failure" $? 0
+grep -q '^fss  *no end within 2 s$' "$work/table"
+check "time limit" $? 0
+grep -q '^gss  *ended by signal 11' "$work/table"
+check "crash" $? 0
+grep -q '"seed": 5' "$work/report.json"
+check "seed" $? 0
+grep -q '"efficiency": 0.95238' "$work/report.json"
+check "JSON" $? 0
+check "left behind" "$(find "$work" -name 'heddle-bench-*')" ""
+
+# The budget: no process is started that could not end in time.
+"$bench" --app "$app" --rounds 1000 --budget 2 --contenders hdss >"$work/table" 2>&1
+grep -q 'stopped by the budget' "$work/table"
+check "budget" $? 0
+
+# Bad use.
+for arguments in '--app=no-such-app' '--app=/dev/null' "--app=$app --contenders=nobody" \
+	'--platform=2cpu'; do
+	# shellcheck disable=SC2086
+	"$bench" $arguments >"$work/table" 2>&1
+	check "exit status of $arguments" $? 2
+	test -s "$work/table"
+	check "message of $arguments" $? 0
+done
+"$bench" --reps=none >"$work/table" 2>&1
+check "exit status of --reps=none" $? 64
+[ "$failures" = 0 ]

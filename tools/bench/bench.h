@@ -1,0 +1,140 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * `heddle bench`: contenders run an app in processes of their own, in rounds, and
+ * are compared. A contender may have variants (block or task sizes); the best of
+ * them in a sweep takes part in the rounds.
+ */
+#ifndef HEDDLE_BENCH_H
+#define HEDDLE_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <jansson.h>
+#include <heddle/kind.h>
+
+#include "private/platform.h"
+
+struct bench_settings {
+	const char *apps;       /* names or paths, separated by commas */
+	const char *platforms;  /* names or descriptions; NULL: this machine */
+	const char *contenders; /* names or groups; NULL: all */
+	const char *json;       /* file, "-": standard output; NULL: none */
+	char **app_arguments;   /* given to the app as they are */
+	size_t size;            /* 0: the platform's or the app's own */
+	unsigned reps;          /* 0: chosen by the kind of machine */
+	unsigned rounds;
+	unsigned seed;
+	double
+	    budget_s; /* for all cases; no process is started that would not end in time; 0: none */
+	double limit_s; /* for one process */
+	bool quick, verify, theory, verbose;
+};
+
+/* What a contender did in its processes. */
+struct bench_runs {
+	double *us;    /* all repetitions but the first of each process */
+	double *first; /* first repetitions */
+	size_t nus, nfirst;
+	double *learning, *spread; /* one a process */
+	size_t nprocesses;
+	double share[HEDDLE_NKINDS]; /* of the iterations, in the last process */
+	json_t *workers;             /* of the last process */
+	int verified;                /* 1 right, 0 wrong, -1 not looked at */
+	char *failure;               /* why the last process that failed did, NULL: none did */
+};
+
+/* One way to run the app. */
+struct bench_variant {
+	char sched[32];
+	char strategy[96]; /* "": the policy's */
+	char workers[32];  /* kinds, "": all */
+	size_t parts;      /* equal tasks under a policy of StarPU; 0: its default */
+	struct bench_runs sweep, runs;
+};
+
+enum bench_group { BENCH_ALONE, BENCH_TUNED, BENCH_OURS, BENCH_STOCK, BENCH_NGROUPS };
+
+struct bench_contender {
+	char name[64];
+	enum bench_group group;
+	bool calibrated; /* by a run of its own before; else every process begins with nothing
+	                    learnt */
+	struct bench_variant *variants;
+	unsigned nvariants, chosen;
+};
+
+/* One app on one machine. */
+struct bench_case {
+	const struct bench_settings *settings;
+	char *app;                 /* as the user named it */
+	char *program;             /* its path */
+	const char *platform_name; /* NULL: this machine */
+	struct heddle_platform platform;
+	size_t size; /* asked for, 0: the app's own */
+	size_t n;    /* iterations it turned out to have */
+	unsigned reps, rounds;
+	unsigned workers[HEDDLE_NKINDS];
+	struct bench_contender *contenders;
+	unsigned ncontenders;
+	char *state;       /* directory for everything that is written */
+	double deadline_s; /* when this case has to end; 0: whenever */
+	double slowest_s;  /* wall time of the slowest process so far */
+	unsigned processes, rounds_done;
+	bool out_of_time;
+	double ideal_us; /* 0: not known */
+	char starpu[64]; /* the StarPU that the app ran on */
+};
+
+/* ---- contenders.c ---- */
+
+/** Fills in the case's contenders, once its kinds of worker are known. */
+void bench_contenders_make(struct bench_case *bench);
+void bench_contenders_free(struct bench_case *bench);
+const char *bench_group_name(enum bench_group group);
+
+/* ---- measure.c ---- */
+
+/** Runs everything. @return 0; -errno after a message when not even one process
+ * of the app succeeds. */
+int bench_measure(struct bench_case *bench);
+/** The runs of a contender that count: its rounds, or the sweep where the time
+ * did not reach for one. */
+const struct bench_runs *bench_contender_runs(const struct bench_contender *contender);
+
+/* ---- process.c ---- */
+
+struct bench_process {
+	char **argv;
+	char **environment; /* "NAME=VALUE", or "NAME" to be unset; ends with NULL */
+	const char *log;    /* file for its standard output and error */
+	double limit_s;
+};
+
+/** Runs a process to its end.
+ * @param[out] wall_s how long it took
+ * @return its exit status; 128 + the signal that ended it; -ETIME when it had to be
+ * ended; -EINTR when the user interrupted; another -errno when it could not start */
+int bench_process_run(const struct bench_process *process, double *wall_s);
+/** True once the user asked to stop (SIGINT, SIGTERM). */
+bool bench_interrupted(void);
+void bench_catch_interrupts(void);
+/** Seconds since this program began. */
+double bench_elapsed_s(void);
+
+/* ---- report.c ---- */
+
+/** A case in the form of the JSON report. */
+json_t *bench_report(struct bench_case *bench);
+/** A case of the report as a table on standard output. */
+void bench_print(const json_t *report);
+
+/* ---- memory.c ---- (an allocation that fails ends the program) */
+
+void *bench_grow(void *array, size_t count, size_t size);
+char *bench_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+double bench_median(const double *values, size_t count); /* 0 of nothing */
+double bench_minimum(const double *values, size_t count);
+
+#endif

@@ -1,0 +1,221 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Who takes part: each kind of processor alone, hand-tuned fixed blocks, every
+ * strategy of ours, and StarPU's own policies with equal tasks.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <heddle/blocks.h>
+
+#include "tools/bench/bench.h"
+
+static const char *const group_names[BENCH_NGROUPS] = {
+    [BENCH_ALONE] = "alone",
+    [BENCH_TUNED] = "tuned",
+    [BENCH_OURS] = "ours",
+    [BENCH_STOCK] = "stock",
+};
+
+const char *bench_group_name(enum bench_group group)
+{
+	return group_names[group];
+}
+
+/* Whether a word stands in a list separated by commas. */
+static bool listed(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = list; at; at = strchr(at, ','), at += at != NULL)
+		if (!strncmp(at, word, length) && (!at[length] || at[length] == ','))
+			return true;
+	return false;
+}
+
+static bool wanted(const struct bench_case *bench, const char *name, enum bench_group group)
+{
+	const char *list = bench->settings->contenders;
+
+	return !list || listed(list, name) || listed(list, group_names[group]);
+}
+
+/* NULL: not wanted. */
+static struct bench_contender *contender_add(struct bench_case *bench, const char *name,
+                                             enum bench_group group)
+{
+	struct bench_contender *contender;
+
+	if (!wanted(bench, name, group))
+		return NULL;
+	bench->contenders =
+	    bench_grow(bench->contenders, bench->ncontenders + 1, sizeof(*bench->contenders));
+	contender = &bench->contenders[bench->ncontenders++];
+	*contender = (struct bench_contender){.group = group};
+	snprintf(contender->name, sizeof(contender->name), "%s", name);
+	return contender;
+}
+
+static void variant_add(struct bench_contender *contender, const char *sched, const char *strategy,
+                        const char *workers, size_t parts)
+{
+	struct bench_variant *variant;
+
+	contender->variants =
+	    bench_grow(contender->variants, contender->nvariants + 1, sizeof(*contender->variants));
+	variant = &contender->variants[contender->nvariants++];
+	*variant =
+	    (struct bench_variant){.parts = parts, .sweep.verified = -1, .runs.verified = -1};
+	snprintf(variant->sched, sizeof(variant->sched), "%s", sched);
+	snprintf(variant->strategy, sizeof(variant->strategy), "%s", strategy);
+	snprintf(variant->workers, sizeof(variant->workers), "%s", workers);
+}
+
+/* The k-th of how many blocks or tasks a worker gets in a sweep; 0: no more. */
+static unsigned grain(const struct bench_case *bench, unsigned k)
+{
+	static const unsigned all[] = {1, 4, 16, 64, 256, 0}, quick[] = {4, 32, 0};
+
+	return bench->settings->quick ? quick[k] : all[k];
+}
+
+/* A block such that each of some workers gets so many of the whole loop. */
+static size_t chunk(const struct bench_case *bench, unsigned workers, unsigned blocks)
+{
+	size_t size = bench->n / ((size_t)workers * blocks);
+
+	return size ? size : 1;
+}
+
+static void alone_add(struct bench_case *bench, enum heddle_kind kind)
+{
+	const char *name = heddle_kind_name(kind);
+	char label[64], strategy[96];
+	struct bench_contender *contender;
+
+	snprintf(label, sizeof(label), "%s-only", name);
+	contender = contender_add(bench, label, BENCH_ALONE);
+	if (!contender)
+		return;
+	variant_add(contender, "hdss", "", name, 0);
+	for (unsigned k = 0; grain(bench, k); k++) {
+		snprintf(strategy, sizeof(strategy), "css:chunk=%zu",
+		         chunk(bench, bench->workers[kind], grain(bench, k)));
+		variant_add(contender, "css", strategy, name, 0);
+	}
+}
+
+/* Fixed blocks, one size for cores and one for accelerators; NULL: no block fits. */
+static void tuned_variant(struct bench_case *bench, struct bench_contender *contender,
+                          size_t core_chunk, size_t accelerator_chunk)
+{
+	char strategy[96];
+	int length = snprintf(strategy, sizeof(strategy), "css");
+
+	for (int k = 0; k < HEDDLE_NKINDS; k++)
+		if (bench->workers[k] && length < (int)sizeof(strategy))
+			length += snprintf(strategy + length, sizeof(strategy) - length, "%c%s=%zu",
+			                   strchr(strategy, ':') ? ',' : ':', heddle_kind_name(k),
+			                   k == HEDDLE_KIND_CPU ? core_chunk : accelerator_chunk);
+	variant_add(contender, "css", strategy, "", 0);
+}
+
+static void tuned_add(struct bench_case *bench)
+{
+	static const unsigned all_cores[] = {8, 32, 128, 0}, quick_cores[] = {32, 0};
+	static const unsigned all_others[] = {16, 64, 128, 512, 0}, quick_others[] = {32, 128, 0};
+	const unsigned *cores = bench->settings->quick ? quick_cores : all_cores;
+	const unsigned *others = bench->settings->quick ? quick_others : all_others;
+	struct bench_contender *contender = contender_add(bench, "tuned", BENCH_TUNED);
+	unsigned ncores = bench->workers[HEDDLE_KIND_CPU], nothers = 0;
+
+	for (int k = 0; k < HEDDLE_NKINDS; k++)
+		if (k != HEDDLE_KIND_CPU)
+			nothers += bench->workers[k];
+	if (!contender)
+		return;
+	for (unsigned c = 0; c == 0 || (ncores && cores[c]); c++)
+		for (unsigned o = 0; o == 0 || (nothers && others[o]); o++)
+			tuned_variant(bench, contender, chunk(bench, ncores ? ncores : 1, cores[c]),
+			              chunk(bench, 1, others[o]));
+}
+
+static void ours_add(struct bench_case *bench)
+{
+	for (const struct heddle_strategy *const *s = heddle_strategies(); *s; s++) {
+		struct bench_contender *contender = contender_add(bench, (*s)->name, BENCH_OURS);
+
+		if (contender)
+			variant_add(contender, (*s)->name, "", "", 0);
+		if (strcmp((*s)->name, "hdss"))
+			continue;
+		contender = contender_add(bench, "hdss-published", BENCH_OURS);
+		if (contender)
+			variant_add(contender, "hdss", "hdss:published=1", "", 0);
+	}
+}
+
+static void stock_add(struct bench_case *bench, const char *sched, const char *label,
+                      bool calibrated)
+{
+	struct bench_contender *contender = contender_add(bench, label, BENCH_STOCK);
+	unsigned workers = 0;
+
+	if (!contender)
+		return;
+	contender->calibrated = calibrated;
+	for (int k = 0; k < HEDDLE_NKINDS; k++)
+		workers += bench->workers[k];
+	for (unsigned k = 0; grain(bench, k); k++)
+		variant_add(contender, sched, "", "", (size_t)workers * grain(bench, k));
+}
+
+void bench_contenders_make(struct bench_case *bench)
+{
+	static const char *const plain[] = {"eager", "lws", "prio", "heteroprio"};
+	static const char *const modelled[] = {"dmda", "dmdas"};
+	char label[64];
+
+	for (int kind = 0; kind < HEDDLE_NKINDS; kind++)
+		if (bench->workers[kind])
+			alone_add(bench, kind);
+	tuned_add(bench);
+	ours_add(bench);
+	for (size_t s = 0; s < sizeof(plain) / sizeof(*plain); s++)
+		stock_add(bench, plain[s], plain[s], false);
+	for (size_t s = 0; s < sizeof(modelled) / sizeof(*modelled); s++) {
+		stock_add(bench, modelled[s], modelled[s], false);
+		/* On SimGrid durations are known from the start. */
+		if (bench->platform_name)
+			continue;
+		snprintf(label, sizeof(label), "%s-calibrated", modelled[s]);
+		stock_add(bench, modelled[s], label, true);
+	}
+}
+
+static void runs_free(struct bench_runs *runs)
+{
+	free(runs->us);
+	free(runs->first);
+	free(runs->learning);
+	free(runs->spread);
+	free(runs->failure);
+	json_decref(runs->workers);
+}
+
+void bench_contenders_free(struct bench_case *bench)
+{
+	for (unsigned c = 0; c < bench->ncontenders; c++) {
+		struct bench_contender *contender = &bench->contenders[c];
+
+		for (unsigned v = 0; v < contender->nvariants; v++) {
+			runs_free(&contender->variants[v].sweep);
+			runs_free(&contender->variants[v].runs);
+		}
+		free(contender->variants);
+	}
+	free(bench->contenders);
+}

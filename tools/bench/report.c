@@ -1,0 +1,320 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The comparison, as JSON and as a table.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/bench/bench.h"
+
+static double runs_median(const struct bench_runs *runs)
+{
+	return runs->nus ? bench_median(runs->us, runs->nus)
+	                 : bench_median(runs->first, runs->nfirst);
+}
+
+static double runs_minimum(const struct bench_runs *runs)
+{
+	double us = bench_minimum(runs->us, runs->nus);
+	double first = bench_minimum(runs->first, runs->nfirst);
+
+	return runs->nus && us < first ? us : first;
+}
+
+/* The best median of a group of contenders; 0: none succeeded. */
+static double group_best(const struct bench_case *bench, enum bench_group group)
+{
+	double best = 0;
+
+	for (unsigned c = 0; c < bench->ncontenders; c++) {
+		double us;
+
+		if (bench->contenders[c].group != group)
+			continue;
+		us = runs_median(bench_contender_runs(&bench->contenders[c]));
+		if (us > 0 && (best == 0 || us < best))
+			best = us;
+	}
+	return best;
+}
+
+/* How many times as fast; null where one of the two is not known. */
+static json_t *ratio(double reference_us, double us)
+{
+	return reference_us > 0 && us > 0 ? json_real(reference_us / us) : json_null();
+}
+
+static json_t *known(double value)
+{
+	return value > 0 ? json_real(value) : json_null();
+}
+
+static json_t *numbers(const double *values, size_t count)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(array, json_real(values[i]));
+	return array;
+}
+
+static json_t *shares(const struct bench_case *bench, const double share[HEDDLE_NKINDS])
+{
+	json_t *object = json_object();
+
+	for (int kind = 0; kind < HEDDLE_NKINDS; kind++)
+		if (bench->workers[kind])
+			json_object_set_new(object, heddle_kind_name(kind), json_real(share[kind]));
+	return object;
+}
+
+static json_t *variant_json(const struct bench_variant *variant)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "sched", json_string(variant->sched));
+	if (*variant->strategy)
+		json_object_set_new(object, "strategy", json_string(variant->strategy));
+	if (*variant->workers)
+		json_object_set_new(object, "workers", json_string(variant->workers));
+	if (variant->parts)
+		json_object_set_new(object, "parts", json_integer(variant->parts));
+	return object;
+}
+
+static json_t *sweep_json(const struct bench_contender *contender)
+{
+	json_t *array = json_array();
+
+	for (unsigned v = 0; v < contender->nvariants; v++) {
+		const struct bench_variant *variant = &contender->variants[v];
+		json_t *object = variant_json(variant);
+
+		json_object_set_new(object, "median_us", known(runs_median(&variant->sweep)));
+		if (variant->sweep.failure)
+			json_object_set_new(object, "failure", json_string(variant->sweep.failure));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static void row_times(const struct bench_case *bench, const struct bench_runs *runs, json_t *row)
+{
+	double us = runs_median(runs);
+
+	json_object_set_new(row, "median_us", known(us));
+	json_object_set_new(row, "min_us", known(runs_minimum(runs)));
+	json_object_set_new(row, "first_us", known(bench_median(runs->first, runs->nfirst)));
+	json_object_set_new(row, "iterations_per_us",
+	                    us > 0 ? json_real(bench->n / us) : json_null());
+	json_object_set_new(row, "efficiency", ratio(bench->ideal_us, us));
+	json_object_set_new(row, "vs_tuned", ratio(group_best(bench, BENCH_TUNED), us));
+	json_object_set_new(row, "vs_best_single", ratio(group_best(bench, BENCH_ALONE), us));
+	json_object_set_new(row, "vs_best_stock", ratio(group_best(bench, BENCH_STOCK), us));
+}
+
+static json_t *row_json(const struct bench_case *bench, const struct bench_contender *contender)
+{
+	const struct bench_runs *runs = bench_contender_runs(contender);
+	json_t *row = json_object();
+
+	json_object_set_new(row, "name", json_string(contender->name));
+	json_object_set_new(row, "group", json_string(bench_group_name(contender->group)));
+	json_object_set_new(row, "chosen", variant_json(&contender->variants[contender->chosen]));
+	json_object_set_new(row, "processes", json_integer(runs->nprocesses));
+	row_times(bench, runs, row);
+	json_object_set_new(row, "finish_spread",
+	                    runs->nprocesses
+	                        ? json_real(bench_median(runs->spread, runs->nprocesses))
+	                        : json_null());
+	json_object_set_new(row, "learning_us",
+	                    runs->nprocesses
+	                        ? json_real(bench_median(runs->learning, runs->nprocesses))
+	                        : json_null());
+	json_object_set_new(row, "verified",
+	                    runs->verified < 0 ? json_null() : json_boolean(runs->verified));
+	json_object_set_new(row, "failure",
+	                    runs->failure ? json_string(runs->failure) : json_null());
+	json_object_set_new(row, "shares", shares(bench, runs->share));
+	json_object_set_new(row, "us", numbers(runs->us, runs->nus));
+	json_object_set_new(row, "first_repetitions_us", numbers(runs->first, runs->nfirst));
+	if (runs->workers)
+		json_object_set(row, "workers", runs->workers);
+	if (contender->nvariants > 1)
+		json_object_set_new(row, "sweep", sweep_json(contender));
+	return row;
+}
+
+/* Shares of the kinds if each did as many of the iterations as it is fast. */
+static json_t *ideal_shares(const struct bench_case *bench)
+{
+	double share[HEDDLE_NKINDS] = {0}, total = 0;
+
+	if (bench->platform_name) {
+		total = share[HEDDLE_KIND_CPU] = bench->platform.ncpus;
+		for (unsigned a = 0; a < bench->platform.naccelerators; a++) {
+			share[bench->platform.accelerators[a].kind] +=
+			    bench->platform.accelerators[a].speed;
+			total += bench->platform.accelerators[a].speed;
+		}
+	}
+	for (unsigned c = 0; !bench->platform_name && c < bench->ncontenders; c++) {
+		const struct bench_contender *contender = &bench->contenders[c];
+		double us = runs_median(bench_contender_runs(contender));
+		enum heddle_kind kind;
+
+		if (contender->group != BENCH_ALONE || us <= 0 ||
+		    heddle_kind_parse(contender->variants[0].workers, &kind))
+			continue;
+		share[kind] = 1 / us;
+		total += share[kind];
+	}
+	for (int k = 0; k < HEDDLE_NKINDS; k++)
+		share[k] /= total > 0 ? total : 1;
+	return shares(bench, share);
+}
+
+json_t *bench_report(struct bench_case *bench)
+{
+	json_t *report = json_object(), *rows = json_array(), *workers = json_object();
+
+	for (int kind = 0; kind < HEDDLE_NKINDS; kind++)
+		if (bench->workers[kind])
+			json_object_set_new(workers, heddle_kind_name(kind),
+			                    json_integer(bench->workers[kind]));
+	for (unsigned c = 0; c < bench->ncontenders; c++)
+		json_array_append_new(rows, row_json(bench, &bench->contenders[c]));
+	json_object_set_new(report, "app", json_string(bench->app));
+	json_object_set_new(report, "n", json_integer(bench->n));
+	json_object_set_new(report, "platform",
+	                    bench->platform_name ? json_string(bench->platform_name) : json_null());
+	if (bench->platform_name) {
+		json_object_set_new(report, "platform_spec", json_string(bench->platform.spec));
+		json_object_set_new(report, "profile",
+		                    json_string(bench->settings->theory ? "theory" : "realistic"));
+	}
+	json_object_set_new(report, "starpu", json_string(bench->starpu));
+	json_object_set_new(report, "workers", workers);
+	json_object_set_new(report, "seed", json_integer(bench->settings->seed));
+	json_object_set_new(report, "reps", json_integer(bench->reps));
+	json_object_set_new(report, "rounds", json_integer(bench->rounds_done));
+	json_object_set_new(report, "out_of_time", json_boolean(bench->out_of_time));
+	json_object_set_new(report, "ideal_us", known(bench->ideal_us));
+	json_object_set_new(report, "ideal_shares", ideal_shares(bench));
+	json_object_set_new(report, "rows", rows);
+	return report;
+}
+
+/* ---- the table ---- */
+
+/* A number in a column, or "-" where there is none. */
+static void print_number(const json_t *row, const char *key, int width, int digits)
+{
+	json_t *value = json_object_get(row, key);
+
+	if (json_is_number(value))
+		printf(" %*.*f", width, digits, json_number_value(value));
+	else
+		printf(" %*s", width, "-");
+}
+
+static void print_percent(const json_t *row, const char *key, int width)
+{
+	json_t *value = json_object_get(row, key);
+
+	if (json_is_number(value))
+		printf(" %*.1f%%", width - 1, 100 * json_number_value(value));
+	else
+		printf(" %*s", width, "-");
+}
+
+/* What the best variant of a sweep was. */
+static void print_chosen(const json_t *row)
+{
+	json_t *chosen = json_object_get(row, "chosen");
+	const char *strategy = json_string_value(json_object_get(chosen, "strategy"));
+	json_t *parts = json_object_get(chosen, "parts");
+
+	if (strategy)
+		printf("  %s", strategy);
+	if (json_is_integer(parts))
+		printf("  %" JSON_INTEGER_FORMAT " tasks", json_integer_value(parts));
+}
+
+static void print_row(const json_t *row)
+{
+	json_t *verified = json_object_get(row, "verified");
+	const char *failure = json_string_value(json_object_get(row, "failure"));
+
+	printf("%-18s", json_string_value(json_object_get(row, "name")));
+	if (json_is_null(json_object_get(row, "median_us"))) {
+		printf(" %s\n", failure ? failure : "not run: out of time");
+		return;
+	}
+	print_number(row, "median_us", 11, 1);
+	print_number(row, "min_us", 11, 1);
+	print_number(row, "first_us", 11, 1);
+	print_number(row, "iterations_per_us", 9, 2);
+	print_number(row, "efficiency", 6, 3);
+	print_number(row, "vs_tuned", 6, 3);
+	print_number(row, "vs_best_single", 6, 3);
+	print_number(row, "vs_best_stock", 6, 3);
+	print_percent(row, "finish_spread", 7);
+	print_number(row, "learning_us", 10, 1);
+	printf("  %-5s", json_is_true(verified)    ? "right"
+	                 : json_is_false(verified) ? "WRONG"
+	                                           : "-");
+	print_chosen(row);
+	if (failure)
+		printf("  (some runs failed: %s)", failure);
+	printf("\n");
+}
+
+static void print_heading(const json_t *report)
+{
+	const char *platform = json_string_value(json_object_get(report, "platform"));
+	const char *spec = json_string_value(json_object_get(report, "platform_spec"));
+	const char *key;
+	json_t *value;
+
+	printf("%s, n = %" JSON_INTEGER_FORMAT ", on",
+	       json_string_value(json_object_get(report, "app")),
+	       json_integer_value(json_object_get(report, "n")));
+	json_object_foreach(json_object_get(report, "workers"), key, value)
+	    printf(" %" JSON_INTEGER_FORMAT " %s", json_integer_value(value), key);
+	if (platform) {
+		printf(", simulated: %s", platform);
+		if (strcmp(platform, spec))
+			printf(" = %s", spec);
+		printf(" (%s)", json_string_value(json_object_get(report, "profile")));
+	}
+	printf("\n%" JSON_INTEGER_FORMAT " rounds of %" JSON_INTEGER_FORMAT
+	       " repetitions, seed %" JSON_INTEGER_FORMAT ", StarPU %s%s\n",
+	       json_integer_value(json_object_get(report, "rounds")),
+	       json_integer_value(json_object_get(report, "reps")),
+	       json_integer_value(json_object_get(report, "seed")),
+	       json_string_value(json_object_get(report, "starpu")),
+	       json_is_true(json_object_get(report, "out_of_time")) ? "; stopped by the budget"
+	                                                            : "");
+}
+
+void bench_print(const json_t *report)
+{
+	json_t *row;
+	size_t r;
+
+	print_heading(report);
+	printf("%-18s %11s %11s %11s %9s %6s %6s %6s %6s %7s %10s  %s\n", "", "median us", "min us",
+	       "first us", "iter/us", "effic.", "/tuned", "/alone", "/stock", "spread",
+	       "learning us", "result  chosen");
+	printf("%-18s", "ideal");
+	print_number(report, "ideal_us", 11, 1);
+	printf("\n");
+	json_array_foreach(json_object_get(report, "rows"), r, row) print_row(row);
+	printf("\n");
+}

@@ -1,0 +1,339 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * `heddle bench`: compares strategies and policies on the apps.
+ */
+#include "config.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "private/message.h"
+#include "tools/bench/bench.h"
+#include "tools/place.h"
+#include "tools/simulation.h"
+
+#define DEFAULT_APPS "blackscholes,histogram,boxfilter"
+#define DEFAULT_SIMULATED_APPS "blackscholes"
+#define DEFAULT_REPS 7
+#define DEFAULT_ROUNDS 3
+
+const char *argp_program_version = "heddle bench " PACKAGE_VERSION;
+
+static const char documentation[] =
+    "Runs apps under every strategy of Heddle, under StarPU's own policies and with blocks "
+    "tuned by hand, and compares the times. Every contender runs in processes of its own, with "
+    "nothing learnt before, in rounds whose order is shuffled."
+    "\v"
+    "CONTENDERS are names of rows, or groups of them: alone, tuned, ours, stock.\n"
+    "\n"
+    "Columns: median, minimum and first (cold) repetition in microseconds; iterations per "
+    "microsecond; efficiency = ideal time / median, the ideal being the sum of the rates of all "
+    "kinds alone (on a simulated machine: of its description); the speed relative to fixed blocks "
+    "tuned by hand, to the best kind alone, to the best of StarPU's policies; the spread of the "
+    "workers' last finishes over the total; the time spent learning; the result.\n"
+    "\n"
+    "SPEC describes a simulated machine (build flavour sim), or names one: "
+    "63cpu+gpu36@12000:10 is 63 cores and a GPU 36 times as fast as a core behind a link of "
+    "12000 MB/s and 10 us. In full: COUNTcpu[=RATE]{+[COUNT]gpu|fpgaSPEED[~[BLOCK]][@MBPS:US]"
+    "[%FACTOR/FRACTION]}, with a core's RATE in iterations/us (1), a rate that grows "
+    "logarithmically with the block until BLOCK iterations, and FACTOR on the speed once FRACTION "
+    "of the undisturbed ideal time has passed. The file `platforms' lists the names.";
+
+enum option_key {
+	OPTION_JSON = 256,
+	OPTION_QUICK,
+	OPTION_ROUNDS,
+	OPTION_BUDGET,
+	OPTION_CONTENDERS,
+	OPTION_PLATFORM,
+	OPTION_PROFILE,
+	OPTION_SIZE,
+	OPTION_REPS,
+	OPTION_SEED,
+	OPTION_LIMIT,
+	OPTION_NO_VERIFY
+};
+
+static const struct argp_option options[] = {
+    {"app", 'a', "LIST", 0, "apps, or paths of programs with their options (default: all)", 0},
+    {"contenders", OPTION_CONTENDERS, "LIST", 0, "who takes part (default: all)", 0},
+    {"sched", OPTION_CONTENDERS, "LIST", OPTION_ALIAS, NULL, 0},
+    {"platform", OPTION_PLATFORM, "LIST", 0, "simulated machines, descriptions or names", 0},
+    {"profile", OPTION_PROFILE, "NAME", 0,
+     "costs of StarPU's own on simulated machines: theory (none, default) or realistic", 0},
+    {"size", OPTION_SIZE, "N", 0, "iterations (default: the app's)", 0},
+    {"reps", OPTION_REPS, "N", 0, "repetitions in a process (default 7, simulated 1)", 0},
+    {"rounds", OPTION_ROUNDS, "N", 0, "processes of each contender (default 3, simulated 1)", 0},
+    {"seed", OPTION_SEED, "S", 0, "of the order and of the apps' input (default 1)", 0},
+    {"budget", OPTION_BUDGET, "SECONDS", 0, "start no process that would end later", 0},
+    {"timeout", OPTION_LIMIT, "SECONDS", 0, "for each process (default 120)", 0},
+    {"quick", OPTION_QUICK, NULL, 0, "few grains in the sweeps, one round of three", 0},
+    {"no-verify", OPTION_NO_VERIFY, NULL, 0, "leave the results unchecked", 0},
+    {"json", OPTION_JSON, "FILE", 0, "all that was measured; -: instead of the table", 0},
+    {"verbose", 'v', NULL, 0, "say what is being run", 0},
+    {0},
+};
+
+static double number(struct argp_state *state, const char *option, const char *text, double min)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !(value >= min) || value > 1e15)
+		argp_error(state, "--%s: \"%s\" is not a number of at least %g", option, text, min);
+	return value;
+}
+
+static error_t parse_number(int key, char *text, struct argp_state *state)
+{
+	struct bench_settings *settings = state->input;
+
+	switch (key) {
+	case OPTION_SIZE:
+		settings->size = number(state, "size", text, 1);
+		break;
+	case OPTION_REPS:
+		settings->reps = number(state, "reps", text, 1);
+		break;
+	case OPTION_ROUNDS:
+		settings->rounds = number(state, "rounds", text, 1);
+		break;
+	case OPTION_SEED:
+		settings->seed = number(state, "seed", text, 0);
+		break;
+	case OPTION_BUDGET:
+		settings->budget_s = number(state, "budget", text, 1);
+		break;
+	case OPTION_LIMIT:
+		settings->limit_s = number(state, "timeout", text, 1);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct bench_settings *settings = state->input;
+	enum simulation_profile profile;
+
+	switch (key) {
+	case 'a':
+		settings->apps = text;
+		break;
+	case OPTION_CONTENDERS:
+		settings->contenders = text;
+		break;
+	case OPTION_PLATFORM:
+		settings->platforms = text;
+		break;
+	case OPTION_PROFILE:
+		if (simulation_profile_parse(text, &profile))
+			argp_usage(state);
+		settings->theory = profile == SIMULATION_THEORY;
+		break;
+	case OPTION_QUICK:
+		settings->quick = true;
+		break;
+	case OPTION_NO_VERIFY:
+		settings->verify = false;
+		break;
+	case OPTION_JSON:
+		settings->json = text;
+		break;
+	case 'v':
+		settings->verbose = true;
+		break;
+	case ARGP_KEY_ARGS:
+		settings->app_arguments = state->argv + state->next;
+		break;
+	default:
+		return parse_number(key, text, state);
+	}
+	return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	return remove(path);
+}
+
+/* A simulated run is the same every time; a real one is not. */
+static void case_defaults(struct bench_case *bench)
+{
+	const struct bench_settings *settings = bench->settings;
+	bool simulated = bench->platform_name;
+
+	bench->reps = settings->reps    ? settings->reps
+	              : simulated       ? 1
+	              : settings->quick ? 3
+	                                : DEFAULT_REPS;
+	bench->rounds = settings->rounds               ? settings->rounds
+	                : simulated || settings->quick ? 1
+	                                               : DEFAULT_ROUNDS;
+	bench->size = settings->size;
+}
+
+static int case_prepare(struct bench_case *bench, const char *app, const char *platform)
+{
+	const char *temporary = getenv("TMPDIR");
+	int status;
+
+	case_defaults(bench);
+	if (platform) {
+		status = simulation_find(platform, &bench->platform);
+		if (status)
+			return status;
+		if (!bench->size)
+			bench->size = bench->platform.size;
+		if (!app)
+			app = *bench->platform.app ? bench->platform.app : DEFAULT_SIMULATED_APPS;
+	}
+	bench->app = bench_format("%s", app);
+	bench->program = place_app(app);
+	if (!bench->program)
+		return heddle_refuse(-ENOENT, "there is no app \"%s\"", app);
+	bench->state = bench_format("%s/heddle-bench-XXXXXX", temporary ? temporary : "/tmp");
+	if (!mkdtemp(bench->state)) {
+		status = heddle_refuse(-errno, "%s: %s", bench->state, strerror(errno));
+		free(bench->state);
+		bench->state = NULL;
+		return status;
+	}
+	return 0;
+}
+
+static void case_free(struct bench_case *bench)
+{
+	if (bench->state)
+		nftw(bench->state, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	bench_contenders_free(bench);
+	free(bench->state);
+	free(bench->app);
+	free(bench->program);
+}
+
+/* Measures one app on one machine and adds it to the reports. */
+static int case_run(const struct bench_settings *settings, const char *app, const char *platform,
+                    double deadline_s, json_t *reports)
+{
+	struct bench_case bench = {
+	    .settings = settings, .platform_name = platform, .deadline_s = deadline_s};
+	int status = case_prepare(&bench, app, platform);
+
+	if (!status)
+		status = bench_measure(&bench);
+	if (bench.ncontenders && (!status || status == -EINTR)) {
+		json_t *report = bench_report(&bench);
+
+		if (!settings->json || strcmp(settings->json, "-"))
+			bench_print(report);
+		fflush(stdout);
+		json_array_append_new(reports, report);
+	}
+	case_free(&bench);
+	return status;
+}
+
+static char **split(const char *list, unsigned *count)
+{
+	char *copy = list ? bench_format("%s", list) : NULL, *rest = copy, *word;
+	char **words = NULL;
+
+	*count = 0;
+	while (rest && (word = strsep(&rest, ","))) {
+		words = bench_grow(words, *count + 1, sizeof(*words));
+		words[(*count)++] = bench_format("%s", word);
+	}
+	free(copy);
+	return words;
+}
+
+static void split_free(char **words, unsigned count)
+{
+	while (count)
+		free(words[--count]);
+	free(words);
+}
+
+/* Every app on every machine; the first failure is what comes back, the others
+ * are tried nevertheless. */
+static int cases_run(const struct bench_settings *settings, json_t *reports)
+{
+	unsigned napps, nplatforms, done = 0, cases;
+	char **apps = split(settings->apps, &napps);
+	char **platforms = split(settings->platforms, &nplatforms);
+	int status = 0;
+
+	cases = (napps ? napps : 1) * (nplatforms ? nplatforms : 1);
+	for (unsigned i = 0; i < cases && !bench_interrupted(); i++, done++) {
+		double left = settings->budget_s - bench_elapsed_s();
+		int result = case_run(
+		    settings, napps ? apps[i % napps] : NULL,
+		    nplatforms ? platforms[i / (napps ? napps : 1)] : NULL,
+		    settings->budget_s ? bench_elapsed_s() + left / (cases - done) : 0, reports);
+
+		if (!status)
+			status = result;
+	}
+	split_free(apps, napps);
+	split_free(platforms, nplatforms);
+	return status;
+}
+
+static int report_write(const struct bench_settings *settings, json_t *reports)
+{
+	json_t *whole = json_pack("{s:s, s:o}", "heddle", PACKAGE_VERSION, "benches", reports);
+	int status = 0;
+
+	if (!settings->json)
+		status = 0;
+	else if (!strcmp(settings->json, "-"))
+		status = json_dumpf(whole, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(10));
+	else
+		status =
+		    json_dump_file(whole, settings->json, JSON_INDENT(1) | JSON_REAL_PRECISION(10));
+	json_decref(whole);
+	if (status)
+		return heddle_refuse(-EIO, "%s: could not be written", settings->json);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {
+	    options, parse, "[-- OPTION-OF-THE-APP...]", documentation, NULL, NULL, NULL};
+	struct bench_settings settings = {
+	    .seed = 1, .limit_s = 120, .verify = true, .theory = true, .verbose = isatty(2)};
+	json_t *reports = json_array();
+	int status, written;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &settings);
+#ifdef HEDDLE_USE_SIMGRID
+	/* Kernels do not run there: there is nothing to verify. */
+	settings.verify = false;
+	if (!settings.platforms) {
+		heddle_warn("this build simulates machines: say which by --platform");
+		return 2;
+	}
+#else
+	if (settings.platforms) {
+		heddle_warn("--platform wants a build on SimGrid: tools/setup sim, then "
+		            "HEDDLE_FLAVOUR=sim");
+		return 2;
+	}
+	if (!settings.apps)
+		settings.apps = DEFAULT_APPS;
+#endif
+	bench_catch_interrupts();
+	status = cases_run(&settings, reports);
+	written = report_write(&settings, reports);
+	return status == -EINVAL || status == -ENOENT ? 2 : status || written ? 1 : 0;
+}

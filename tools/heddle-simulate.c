@@ -1,0 +1,119 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * `heddle simulate`: runs a program of the SimGrid flavour on a described machine.
+ */
+#include "config.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "private/message.h"
+#include "tools/simulation.h"
+
+const char *argp_program_version = "heddle simulate " PACKAGE_VERSION;
+
+struct arguments {
+	const char *platform;
+	enum simulation_profile profile;
+	char **command;
+};
+
+static const struct argp_option options[] = {
+    {"platform", 'p', "SPEC", 0, "the machine, described or by name", 0},
+    {"profile", 'P', "NAME", 0, "costs of StarPU's own: theory (none, default) or realistic", 0},
+    {0},
+};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case 'p':
+		arguments->platform = text;
+		break;
+	case 'P':
+		if (simulation_profile_parse(text, &arguments->profile))
+			argp_usage(state);
+		break;
+	case ARGP_KEY_ARGS:
+		arguments->command = state->argv + state->next;
+		break;
+	case ARGP_KEY_END:
+		if (!arguments->platform || !arguments->command)
+			argp_usage(state);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	return remove(path);
+}
+
+static int command_run(char **command, char **environment)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid < 0)
+		return heddle_refuse(1, "%s", strerror(errno));
+	if (!pid) {
+		for (char **entry = environment; *entry; entry++)
+			if (strchr(*entry, '='))
+				putenv(*entry);
+			else
+				unsetenv(*entry);
+		execvp(command[0], command);
+		_exit(heddle_refuse(127, "%s: %s", command[0], strerror(errno)));
+	}
+	/* The user's Ctrl-C is for the command; what it leaves is cleared here. */
+	signal(SIGINT, SIG_IGN);
+	while (waitpid(pid, &status, 0) < 0)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {
+	    options,
+	    parse,
+	    "-- COMMAND [ARGUMENT...]",
+	    "Runs a program that was built on StarPU's SimGrid flavour on a described machine, in "
+	    "simulated time. `heddle bench --help' explains the description.",
+	    NULL,
+	    NULL,
+	    NULL};
+	struct arguments arguments = {0};
+	struct heddle_platform platform;
+	const char *temporary = getenv("TMPDIR");
+	char directory[4096], **environment;
+	int status;
+
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
+	if (simulation_find(arguments.platform, &platform))
+		return 2;
+	snprintf(directory, sizeof(directory), "%s/heddle-simulate-XXXXXX",
+	         temporary ? temporary : "/tmp");
+	if (!mkdtemp(directory))
+		return heddle_refuse(1, "%s: %s", directory, strerror(errno));
+	status = simulation_prepare(&platform, directory, arguments.profile, &environment);
+	if (!status) {
+		status = command_run(arguments.command, environment);
+		simulation_environment_free(environment);
+	}
+	nftw(directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return status < 0 ? 1 : status;
+}

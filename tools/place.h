@@ -1,0 +1,17 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Where the parts of this build lie: beside the running program in a build tree
+ * (also a copied one), else where they are installed.
+ */
+#ifndef HEDDLE_PLACE_H
+#define HEDDLE_PLACE_H
+
+/** Folder of the running program; to be freed; NULL when it cannot be told. */
+char *place_program_folder(void);
+/** Path of an app's program; to be freed; NULL when there is none. */
+char *place_app(const char *name);
+/** Path of a data file of the tools; to be freed; NULL when there is none. */
+char *place_data_file(const char *name);
+
+#endif

@@ -1,0 +1,87 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "private/message.h"
+#include "tools/place.h"
+#include "tools/simulation.h"
+
+#define HOSTNAME "heddle"
+
+/* What StarPU charges by default for things it does on a simulated machine.
+ * Transfers are no cost of StarPU's: they stay. */
+static const char *const costs[] = {
+    "STARPU_SIMGRID_CUDA_MALLOC_COST=0",    "STARPU_SIMGRID_CUDA_QUEUE_COST=0",
+    "STARPU_SIMGRID_TASK_SUBMIT_COST=0",    "STARPU_SIMGRID_TASK_PUSH_COST=0",
+    "STARPU_SIMGRID_FETCHING_INPUT_COST=0", "STARPU_SIMGRID_SCHED_COST=0",
+};
+
+/* They choose among real devices. */
+static const char *const unset[] = {"STARPU_NCPU", "STARPU_NCUDA", "STARPU_NOPENCL",
+                                    "STARPU_WORKERS_CPUID", "STARPU_OPENCL_ON_CPUS"};
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+int simulation_profile_parse(const char *name, enum simulation_profile *profile)
+{
+	if (!strcmp(name, "theory"))
+		*profile = SIMULATION_THEORY;
+	else if (!strcmp(name, "realistic"))
+		*profile = SIMULATION_REALISTIC;
+	else
+		return heddle_refuse(-EINVAL, "\"%s\" is not a profile (theory, realistic)", name);
+	return 0;
+}
+
+int simulation_find(const char *name, struct heddle_platform *platform)
+{
+	char *file = place_data_file("platforms");
+	int status = heddle_platform_find(name, file, platform);
+
+	free(file);
+	return status;
+}
+
+void simulation_environment_free(char **environment)
+{
+	for (char **e = environment; e && *e; e++)
+		free(*e);
+	free(environment);
+}
+
+int simulation_prepare(const struct heddle_platform *platform, const char *directory,
+                       enum simulation_profile profile, char ***environment)
+{
+	char **entries = calloc(COUNT(costs) + COUNT(unset) + 5, sizeof(*entries));
+	unsigned count = 0;
+	int status = heddle_platform_write(platform, directory, HOSTNAME);
+
+	if (status || !entries) {
+		free(entries);
+		return status ? status : -ENOMEM;
+	}
+	if (asprintf(&entries[count++], "STARPU_PERF_MODEL_DIR=%s", directory) < 0 ||
+	    asprintf(&entries[count++], "HEDDLE_PLATFORM=%s", platform->spec) < 0) {
+		/* What asprintf() leaves behind after a failure is not ours to free. */
+		entries[count - 1] = NULL;
+		simulation_environment_free(entries);
+		return -ENOMEM;
+	}
+	entries[count++] = strdup("STARPU_HOSTNAME=" HOSTNAME);
+	for (size_t u = 0; u < COUNT(unset); u++)
+		entries[count++] = strdup(unset[u]);
+	for (size_t c = 0; c < COUNT(costs); c++) {
+		entries[count] = strdup(costs[c]);
+		if (profile == SIMULATION_REALISTIC && entries[count])
+			*strchr(entries[count], '=') = 0;
+		count++;
+	}
+	*environment = entries;
+	return 0;
+}
