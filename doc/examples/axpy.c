@@ -1,0 +1,31 @@
+#include <heddle/heddle.h>
+
+static void axpy_cpu(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+	const float *x = (const float *)STARPU_VECTOR_GET_PTR(buffers[0]), *a = block->arg;
+	float *y = (float *)STARPU_VECTOR_GET_PTR(buffers[1]);
+
+	for (size_t i = 0; i < block->n; i++)
+		y[i] += *a * x[i];
+}
+
+int main(void)
+{
+	/* .cuda_funcs and .opencl_funcs beside .cpu_funcs bring in accelerators. */
+	static struct starpu_codelet axpy = {.cpu_funcs = {axpy_cpu}, .name = "axpy"};
+	static float x[1 << 20], y[1 << 20], a = 2;
+	starpu_data_handle_t hx, hy;
+
+	if (starpu_init(NULL))
+		return 77;
+	starpu_vector_data_register(&hx, STARPU_MAIN_RAM, (uintptr_t)x, 1 << 20, sizeof(*x));
+	starpu_vector_data_register(&hy, STARPU_MAIN_RAM, (uintptr_t)y, 1 << 20, sizeof(*y));
+	struct heddle_loop loop = {.codelet = &axpy, .n = 1 << 20, .arg = &a, .naccesses = 2,
+		.accesses = {{.handle = hx, .mode = STARPU_R}, {.handle = hy, .mode = STARPU_RW}}};
+	int status = heddle_loop_run(&loop, NULL);
+	starpu_data_unregister(hx);
+	starpu_data_unregister(hy);
+	starpu_shutdown();
+	return status ? 1 : 0;
+}

@@ -1,0 +1,523 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The life of a block. A lane that has room asks the strategy (lane_fill), the
+ * block becomes a task pinned to the lane's worker, and the task's callback
+ * accounts for it and fills the lane again.
+ *
+ * On a CPU worker the data is in place: the control task holds all of it in main
+ * memory, so the block has no handles and its kernel gets interfaces made up from
+ * the arrays. On an accelerator the parts of the arrays are registered just in
+ * time. To unregister a handle does not bring its contents home: outputs are
+ * acquired in main memory from the callback first, which also tells when they
+ * have arrived.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loop_private.h"
+#include "private/message.h"
+#include "private/variables.h"
+
+/* ---- spare blocks ---- */
+
+void block_free(struct block *block)
+{
+	for (unsigned i = 0; i < HEDDLE_LOOP_MAXHANDLES; i++)
+		free(block->parts[i].partial);
+	free(block);
+}
+
+static struct block *block_new(struct heddle_loop_request *loop)
+{
+	struct block *block = calloc(1, sizeof(*block));
+
+	if (!block)
+		return NULL;
+	block->loop = loop;
+	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
+		const struct view *view = &loop->views[i];
+
+		block->parts[i].block = block;
+		if (view->access.share != HEDDLE_REDUCE)
+			continue;
+		block->parts[i].partial = malloc(view_bytes(view));
+		if (!block->parts[i].partial) {
+			block_free(block);
+			return NULL;
+		}
+	}
+	return block;
+}
+
+/* Mutex held. */
+static struct block *block_get(struct heddle_loop_request *loop)
+{
+	struct block *block = loop->spare;
+
+	if (!block)
+		return block_new(loop);
+	loop->spare = block->next;
+	return block;
+}
+
+/* ---- from a block to a task ---- */
+
+static void block_clear_partial(struct block *block)
+{
+	for (unsigned i = 0; i < block->loop->loop.naccesses; i++)
+		if (block->parts[i].partial)
+			memset(block->parts[i].partial, 0, view_bytes(&block->loop->views[i]));
+}
+
+void loop_host_function(void *buffers[], void *arg)
+{
+	struct block *block = arg;
+	const struct heddle_loop *given = &block->loop->loop;
+	union view_interface interfaces[HEDDLE_LOOP_MAXHANDLES];
+	void *pointers[HEDDLE_LOOP_MAXHANDLES];
+
+	for (unsigned i = 0; i < given->naccesses; i++) {
+		const struct view *view = &block->loop->views[i];
+
+		view_interface(view, view_window(view, block), block->parts[i].partial, &interfaces[i]);
+		pointers[i] = &interfaces[i];
+	}
+	given->codelet->cpu_funcs[0](pointers, &block->given);
+}
+
+static void block_register(struct block *block, struct starpu_task *task)
+{
+	struct heddle_loop_request *loop = block->loop;
+
+	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
+		const struct view *view = &loop->views[i];
+
+		block->parts[i].handle = view->whole ? view->whole
+						: view_register(view, view_window(view, block),
+								block->parts[i].partial);
+		task->handles[i] = block->parts[i].handle;
+	}
+}
+
+static void block_unregister(struct block *block, unsigned i)
+{
+	if (!block->loop->views[i].whole)
+		starpu_data_unregister_submit(block->parts[i].handle);
+}
+
+static void host_callback(void *arg);
+static void device_callback(void *arg);
+
+static int block_submit(struct block *block, bool on_host, int worker)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct starpu_task *task = starpu_task_create();
+
+	block_clear_partial(block);
+	if (on_host) {
+		task->cl = &loop->host_codelet;
+		task->callback_func = host_callback;
+	} else {
+		task->cl = &loop->device_codelet;
+		task->callback_func = device_callback;
+		block_register(block, task);
+	}
+	task->name = loop->name;
+	task->cl_arg = &block->given;
+	task->cl_arg_size = 0;
+	task->callback_arg = block;
+	task->sched_ctx = loop->loop.sched_ctx;
+	if (worker >= 0) {
+		task->execute_on_a_specific_worker = 1;
+		task->workerid = worker;
+	}
+	log_decision(loop, block);
+	return starpu_task_submit(task);
+}
+
+static void block_prepare(struct block *block, struct range range, double now)
+{
+	block->given = (struct heddle_block){
+		.start = range.start,
+		.n = range.n,
+		.total = block->loop->loop.n,
+		.arg = block->loop->loop.arg,
+	};
+	block->range = range;
+	block->submit_us = now;
+	block->loop->under_way++;
+	block->loop->references++;
+	block->loop->nblocks++;
+}
+
+/* ---- giving blocks out ---- */
+
+/* In the adaptive phase blocks of an accelerator run alone, so that the time of
+ * each is its own, transfers included; later the next block arrives while one
+ * runs. */
+static unsigned lane_depth(const struct lane *lane, enum heddle_phase phase)
+{
+	if (lane_is_host(lane) || phase == HEDDLE_PHASE_ADAPTIVE)
+		return 1;
+	return heddle_variable_number(HEDDLE_VARIABLE_DEPTH);
+}
+
+/* Mutex held: how many iterations the lane gets now. */
+static size_t lane_ask(struct heddle_loop_request *loop, struct lane *lane)
+{
+	size_t n = heddle_blocks_next(loop->blocks, lane->index);
+
+	if (!n && !lane->waiting && ranges_remaining(&loop->ranges)) {
+		lane->waiting = true;
+		loop->nwaiting++;
+	}
+	return n;
+}
+
+/* Mutex held: a block of n iterations, at most, for the lane. */
+static struct block *lane_give(struct heddle_loop_request *loop, struct lane *lane, size_t n,
+			       double now)
+{
+	struct block *block = block_get(loop);
+	struct range range;
+
+	if (!block) {
+		loop->status = -ENOMEM;
+		return NULL;
+	}
+	/* A strategy knows the bound too; a block above it would never find room. */
+	range = ranges_take(&loop->ranges,
+			    lane->maximum && n > lane->maximum ? lane->maximum : n);
+	if (range.n < n)
+		heddle_blocks_return(loop->blocks, lane->index, n - range.n);
+	block_prepare(block, range, now);
+	block->lane = lane;
+	block->phase = heddle_blocks_phase(loop->blocks, lane->index);
+	block->isolated = lane_depth(lane, block->phase) == 1;
+	lane->in_flight++;
+	if (!lane->away++)
+		lane->busy_since_us = now;
+	return block;
+}
+
+/* Mutex held. */
+static struct block *lane_next(struct heddle_loop_request *loop, struct lane *lane, double now)
+{
+	enum heddle_phase phase = heddle_blocks_phase(loop->blocks, lane->index);
+	size_t n;
+
+	if (loop->status || lane->retired || lane->in_flight >= lane_depth(lane, phase))
+		return NULL;
+	n = lane_ask(loop, lane);
+	return n ? lane_give(loop, lane, n, now) : NULL;
+}
+
+/* Submits a block that its lane, or StarPU's policy, was given. */
+static void block_start(struct block *block, double before)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct lane *lane = block->lane;
+	int status = block_submit(block, lane && lane_is_host(lane), lane ? lane->stats.id : -1);
+
+	starpu_pthread_mutex_lock(&loop->mutex);
+	loop->overhead_us += starpu_timing_now() - before;
+	if (status) {
+		loop->status = heddle_refuse(status, "loop %s: StarPU refuses a task on %s: %s",
+					     loop->name, lane ? lane->stats.name : "any worker",
+					     strerror(-status));
+		loop->under_way--;
+	}
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	if (status)
+		loop_release(loop);
+}
+
+void lane_fill(struct heddle_loop_request *loop, struct lane *lane)
+{
+	for (;;) {
+		double before = starpu_timing_now();
+		struct block *block;
+
+		starpu_pthread_mutex_lock(&loop->mutex);
+		block = lane_next(loop, lane, before);
+		starpu_pthread_mutex_unlock(&loop->mutex);
+		if (!block)
+			return;
+		block_start(block, before);
+	}
+}
+
+/* Mutex held: nothing is under way and iterations remain, so that nobody would
+ * ever ask again; a lane takes them. */
+static struct block *loop_leftover(struct heddle_loop_request *loop, double now)
+{
+	size_t remaining = ranges_remaining(&loop->ranges);
+
+	if (loop->under_way || !remaining || loop->status)
+		return NULL;
+	for (unsigned l = 0; l < loop->nlanes; l++) {
+		struct lane *lane = &loop->lanes[l];
+
+		if (lane->retired)
+			continue;
+		heddle_explain("loop %s: %zu iterations are left over, %s takes them", loop->name,
+			       remaining, lane->stats.name);
+		return lane_give(loop, lane, remaining, now);
+	}
+	return NULL;
+}
+
+void lanes_wake(struct heddle_loop_request *loop)
+{
+	double now = starpu_timing_now();
+	struct block *block;
+
+	for (unsigned l = 0; l < loop->nlanes && loop->nwaiting; l++) {
+		bool wake;
+
+		starpu_pthread_mutex_lock(&loop->mutex);
+		wake = loop->lanes[l].waiting;
+		loop->lanes[l].waiting = false;
+		loop->nwaiting -= wake;
+		starpu_pthread_mutex_unlock(&loop->mutex);
+		if (wake)
+			lane_fill(loop, &loop->lanes[l]);
+	}
+	starpu_pthread_mutex_lock(&loop->mutex);
+	block = loop_leftover(loop, now);
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	if (block)
+		block_start(block, now);
+}
+
+/* Part p of all under a stock policy, NULL when it is empty. Mutex held. */
+static struct block *loop_part(struct heddle_loop_request *loop, unsigned p, unsigned parts,
+			       double now)
+{
+	size_t n = loop->loop.n;
+	/* It ends at floor(n (p+1) / parts); this way without overflow. */
+	size_t end = n / parts * (p + 1) + n % parts * (p + 1) / parts;
+	struct block *block;
+
+	if (end == loop->ranges.next || loop->status)
+		return NULL;
+	block = block_get(loop);
+	if (!block) {
+		loop->status = -ENOMEM;
+		return NULL;
+	}
+	block_prepare(block, ranges_take(&loop->ranges, end - loop->ranges.next), now);
+	block->lane = NULL;
+	block->phase = HEDDLE_PHASE_COMPLETION;
+	block->isolated = true;
+	return block;
+}
+
+void loop_submit_parts(struct heddle_loop_request *loop, unsigned parts)
+{
+	for (unsigned p = 0; p < parts; p++) {
+		double now = starpu_timing_now();
+		struct block *block;
+
+		starpu_pthread_mutex_lock(&loop->mutex);
+		block = loop_part(loop, p, parts, now);
+		starpu_pthread_mutex_unlock(&loop->mutex);
+		if (block)
+			block_start(block, now);
+	}
+}
+
+/* ---- when a block is done ---- */
+
+/* Tells the strategy how long a block took: since it was submitted, or since the
+ * worker's previous one where that was later. */
+static void block_account(struct block *block, double now)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct lane *lane = block->lane;
+	double since = block->submit_us > lane->last_done_us ? block->submit_us : lane->last_done_us;
+
+	starpu_pthread_mutex_lock(&loop->mutex);
+	lane->last_done_us = now;
+	lane->in_flight--;
+	if (loop->blocks && !block->given.status) {
+		heddle_blocks_completed(loop->blocks, lane->index, block->given.n, now - since);
+		if (!lane->learned && heddle_blocks_phase(loop->blocks, lane->index) ==
+					      HEDDLE_PHASE_COMPLETION) {
+			lane->learned = true;
+			if (block->phase == HEDDLE_PHASE_ADAPTIVE)
+				loop->learned_us = now;
+		}
+	}
+	starpu_pthread_mutex_unlock(&loop->mutex);
+}
+
+/* Mutex held: every lane is to ask again. */
+static void lanes_want(struct heddle_loop_request *loop)
+{
+	loop->nwaiting = 0;
+	for (unsigned l = 0; l < loop->nlanes; l++) {
+		loop->lanes[l].waiting = !loop->lanes[l].retired;
+		loop->nwaiting += loop->lanes[l].waiting;
+	}
+}
+
+/* Mutex held: whether a block may run a second time. One that reads what it
+ * writes may have been half done. */
+static bool block_repeatable(const struct block *block)
+{
+	const struct heddle_loop_request *loop = block->loop;
+
+	for (unsigned i = 0; i < loop->loop.naccesses; i++)
+		if (loop->views[i].access.share == HEDDLE_SLICE &&
+		    loop->views[i].access.mode == STARPU_RW)
+			return false;
+	for (unsigned l = 0; l < loop->nlanes; l++)
+		if (!loop->lanes[l].retired)
+			return loop->blocks && !block->range.attempts;
+	return false;
+}
+
+/* A kernel failed: its worker gets no more, its block goes to another, once. */
+static void block_fail(struct block *block)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct lane *lane = block->lane;
+	struct range range = block->range;
+	bool again;
+
+	starpu_pthread_mutex_lock(&loop->mutex);
+	if (loop->blocks && !lane->retired) {
+		lane->retired = true;
+		heddle_blocks_retire(loop->blocks, lane->index);
+	}
+	again = block_repeatable(block);
+	range.attempts++;
+	again = again && !ranges_return(&loop->ranges, range);
+	if (again) {
+		heddle_blocks_return(loop->blocks, lane->index, range.n);
+		loop->nretried++;
+		lanes_want(loop);
+	} else if (!loop->status) {
+		loop->status = block->given.status;
+	}
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	heddle_warn("loop %s: the kernel failed on %s (%s); iterations %zu to %zu %s", loop->name,
+		    lane->stats.name, strerror(-block->given.status), range.start,
+		    range.start + range.n - 1, again ? "go to another worker" : "are lost");
+}
+
+/* Mutex held. */
+static void block_combine(struct block *block)
+{
+	struct heddle_loop_request *loop = block->loop;
+
+	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
+		const struct view *view = &loop->views[i];
+
+		if (block->parts[i].partial)
+			view->access.combine((void *)view->base, block->parts[i].partial,
+					     view_bytes(view), (void *)loop->loop.arg);
+	}
+}
+
+/* The block's outputs are in main memory. */
+static void block_come_home(struct block *block)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct lane *lane = block->lane;
+	double now = starpu_timing_now();
+
+	if (block->isolated)
+		block_account(block, now);
+	if (block->given.status)
+		block_fail(block);
+	starpu_pthread_mutex_lock(&loop->mutex);
+	if (!block->given.status) {
+		block_combine(block);
+		lane->stats.iterations += block->given.n;
+		lane->stats.blocks++;
+		lane->stats.finish_us = now - loop->start_us;
+		block->done_us = now;
+		log_block(loop, block);
+	}
+	if (!--lane->away)
+		lane->stats.busy_us += now - lane->busy_since_us;
+	loop->under_way--;
+	block->next = loop->spare;
+	loop->spare = block;
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	if (loop->blocks) {
+		lane_fill(loop, lane);
+		lanes_wake(loop);
+	}
+	loop_release(loop);
+}
+
+static void block_arrived_one(struct block *block)
+{
+	if (!__atomic_sub_fetch(&block->coming, 1, __ATOMIC_ACQ_REL))
+		block_come_home(block);
+}
+
+static void host_callback(void *arg)
+{
+	block_come_home(arg);
+}
+
+/* An output is in main memory. */
+static void output_callback(void *arg)
+{
+	struct part *part = arg;
+
+	starpu_data_release_on_node(part->handle, STARPU_MAIN_RAM);
+	starpu_data_unregister_submit(part->handle);
+	block_arrived_one(part->block);
+}
+
+/* Under a stock policy only now it is known which worker it was. */
+static void block_find_lane(struct block *block)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct lane *lane = &loop->lanes[loop->lane_of_worker[starpu_worker_get_id()]];
+
+	starpu_pthread_mutex_lock(&loop->mutex);
+	block->lane = lane;
+	lane->in_flight++;
+	if (!lane->away++)
+		lane->busy_since_us = block->submit_us > lane->last_done_us ? block->submit_us
+									    : lane->last_done_us;
+	starpu_pthread_mutex_unlock(&loop->mutex);
+}
+
+static void device_callback(void *arg)
+{
+	struct block *block = arg;
+	struct heddle_loop_request *loop = block->loop;
+
+	if (!block->lane)
+		block_find_lane(block);
+	if (!block->isolated) {
+		block_account(block, starpu_timing_now());
+		/* The device's next block is submitted before the output comes home. */
+		if (!block->given.status)
+			lane_fill(loop, block->lane);
+	}
+	block->coming = 1;
+	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
+		const struct view *view = &loop->views[i];
+
+		if (!view_is_output(view) || block->given.status) {
+			block_unregister(block, i);
+			continue;
+		}
+		__atomic_add_fetch(&block->coming, 1, __ATOMIC_RELAXED);
+		starpu_data_acquire_on_node_cb(block->parts[i].handle, STARPU_MAIN_RAM, STARPU_R,
+					       output_callback, &block->parts[i]);
+	}
+	block_arrived_one(block);
+}

@@ -1,0 +1,89 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a loop leaves behind: a CSV line a block (HEDDLE_BLOCK_LOG) and an event a
+ * decision in FxT traces.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loop_private.h"
+#include "private/message.h"
+#include "private/variables.h"
+
+struct block_record {
+	unsigned lane;
+	enum heddle_phase phase;
+	size_t start, n;
+	double submit_us, done_us;
+};
+
+/* Mutex held. Blocks are kept in memory and written when the loop is over, so
+ * that the log does not change what it reports. */
+void log_block(struct heddle_loop_request *loop, const struct block *block)
+{
+	if (!heddle_variable_is_set(HEDDLE_VARIABLE_BLOCK_LOG))
+		return;
+	if (loop->nrecords == loop->capacity) {
+		size_t capacity = loop->capacity ? 2 * loop->capacity : 256;
+		struct block_record *grown = realloc(loop->records, capacity * sizeof(*grown));
+
+		if (!grown)
+			return;
+		loop->records = grown;
+		loop->capacity = capacity;
+	}
+	loop->records[loop->nrecords++] = (struct block_record){
+		.lane = block->lane->index,
+		.phase = block->phase,
+		.start = block->given.start,
+		.n = block->given.n,
+		.submit_us = block->submit_us - loop->start_us,
+		.done_us = block->done_us - loop->start_us,
+	};
+}
+
+void log_write(struct heddle_loop_request *loop)
+{
+	const char *path = heddle_variable_text(HEDDLE_VARIABLE_BLOCK_LOG);
+	FILE *file;
+
+	if (!*path)
+		return;
+	file = fopen(path, "a");
+	if (!file) {
+		heddle_warn("HEDDLE_BLOCK_LOG: %s: %s", path, strerror(errno));
+		return;
+	}
+	fseek(file, 0, SEEK_END);
+	if (!ftell(file))
+		fprintf(file, "loop,worker,kind,phase,start,size,submit_us,done_us\n");
+	for (size_t r = 0; r < loop->nrecords; r++) {
+		const struct block_record *record = &loop->records[r];
+		const struct heddle_worker_stats *worker = &loop->lanes[record->lane].stats;
+
+		fprintf(file, "%s,%d,%s,%s,%zu,%zu,%.3f,%.3f\n", loop->name, worker->id,
+			heddle_kind_name(worker->kind), heddle_phase_name(record->phase),
+			record->start, record->n, record->submit_us, record->done_us);
+	}
+	if (fclose(file))
+		heddle_warn("HEDDLE_BLOCK_LOG: %s: %s", path, strerror(errno));
+}
+
+void log_decision(const struct heddle_loop_request *loop, const struct block *block)
+{
+#ifdef HEDDLE_USE_FXT
+	char event[104]; /* what a trace event holds */
+
+	if (!starpu_fxt_is_enabled())
+		return;
+	snprintf(event, sizeof(event), "heddle %.30s worker %d %s [%zu,+%zu]", loop->name,
+		 block->lane ? block->lane->stats.id : -1, heddle_phase_name(block->phase),
+		 block->given.start, block->given.n);
+	starpu_fxt_trace_user_event_string(event);
+#endif
+}

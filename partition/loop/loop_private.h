@@ -1,0 +1,154 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the files of the loop share.
+ *
+ * A loop is a control task, which holds the loop's data in main memory and is
+ * ended when the last block is home; lanes, one a worker, each with the blocks
+ * it has under way; and a strategy. One mutex guards all that changes.
+ */
+#ifndef HEDDLE_LOOP_PRIVATE_H
+#define HEDDLE_LOOP_PRIVATE_H
+
+#include <stdbool.h>
+
+#include <heddle/loop.h>
+
+#include "ranges.h"
+#include "window.h"
+
+/* An array of the loop as it lies in main memory, in units: elements of a vector
+ * or rows of a matrix. */
+struct view {
+	struct heddle_access access;
+	enum starpu_data_interface_id shape;
+	uintptr_t base;
+	size_t units;
+	size_t pitch;    /* bytes from one unit to the next */
+	size_t elemsize; /* bytes */
+	uint32_t nx, ld; /* matrix: elements of a row, elements between rows */
+	starpu_data_handle_t whole; /* HEDDLE_WHOLE: shared by all device blocks */
+	bool pinned;                /* by us, hence to be unpinned */
+};
+
+union view_interface {
+	struct starpu_vector_interface vector;
+	struct starpu_matrix_interface matrix;
+};
+
+struct lane {
+	struct heddle_worker_stats stats;
+	unsigned index;
+	size_t maximum;     /* iterations that its memory holds, 0: no bound */
+	unsigned in_flight; /* blocks given and not yet accounted for */
+	unsigned away;      /* blocks whose outputs are not home yet */
+	bool retired;       /* its device failed */
+	bool waiting;       /* the strategy had nothing for it while iterations remained */
+	bool learned;       /* out of the adaptive phase */
+	double busy_since_us;
+	double last_done_us;
+};
+
+/* What a block has of one array. */
+struct part {
+	struct block *block;
+	starpu_data_handle_t handle; /* on an accelerator */
+	void *partial;               /* HEDDLE_REDUCE: this block's sums */
+};
+
+struct block {
+	struct heddle_block given; /* what the kernel sees; first, so that cl_arg is the block */
+	struct heddle_loop_request *loop;
+	struct lane *lane; /* NULL until known, under a stock policy */
+	struct range range;
+	struct part parts[HEDDLE_LOOP_MAXHANDLES];
+	unsigned coming; /* outputs on their way home, and one for the callback itself */
+	bool isolated;   /* nothing else under way there: timed until its outputs are home */
+	enum heddle_phase phase;
+	double submit_us, done_us;
+	struct block *next; /* in the list of spare blocks */
+};
+
+struct block_record;
+
+struct heddle_loop_request {
+	struct heddle_loop loop;
+	char *name;
+	struct view views[HEDDLE_LOOP_MAXHANDLES];
+	size_t nlanes;
+	struct lane *lanes;
+	short lane_of_worker[STARPU_NMAXWORKERS];
+	struct starpu_codelet device_codelet; /* blocks whose data StarPU moves */
+	struct starpu_codelet host_codelet;   /* blocks on CPU workers: data in place */
+	struct starpu_codelet control_codelet;
+	struct starpu_task *control;
+
+	starpu_pthread_mutex_t mutex;
+	starpu_pthread_cond_t ended;
+	const char *strategy;         /* specification; NULL: stock policy */
+	struct heddle_blocks *blocks; /* NULL: stock policy */
+	struct ranges ranges;
+	size_t under_way;   /* blocks not home */
+	size_t references;  /* what keeps the loop from its end: blocks whose callbacks are not
+			       through, and one while blocks are first given out */
+	unsigned nwaiting;  /* lanes that wait */
+	struct block *spare;
+	int status; /* of the loop; once not 0 no block is given out */
+	bool done;     /* all blocks home, or the loop failed */
+	bool detached; /* nobody will wait: to be freed at its end */
+
+	double start_us, learned_us, end_us, overhead_us;
+	size_t nblocks, nretried;
+	struct block_record *records; /* for the block log */
+	size_t nrecords, capacity;
+};
+
+/* view_starpu.c */
+int view_init(struct view *view, const struct heddle_access *access, unsigned index, size_t n,
+	      const char *loop);
+struct window view_window(const struct view *view, const struct block *block);
+void view_interface(const struct view *view, struct window window, void *partial,
+		    union view_interface *interface);
+starpu_data_handle_t view_register(const struct view *view, struct window window, void *partial);
+size_t view_bytes(const struct view *view);
+/* Bytes of a block that a device must hold: fixed, and per iteration. */
+void views_footprint(const struct view *views, unsigned nviews, size_t *fixed,
+		     size_t *per_iteration);
+int views_check_overlap(const struct view *views, unsigned nviews, const char *loop);
+
+/* pin_starpu.c */
+void views_pin(struct view *views, unsigned nviews, const char *loop);
+void views_unpin(struct view *views, unsigned nviews);
+
+/* block_starpu.c */
+/* Gives a lane blocks until it has as many as it should. */
+void lane_fill(struct heddle_loop_request *loop, struct lane *lane);
+/* Gives all out as equal tasks that StarPU's policy places. */
+void loop_submit_parts(struct heddle_loop_request *loop, unsigned parts);
+void loop_host_function(void *buffers[], void *arg);
+/* Asks again for lanes that had nothing, and sees to it that iterations do not lie
+ * about while nobody works. */
+void lanes_wake(struct heddle_loop_request *loop);
+/* Drops one reference: the last one ends the loop. */
+void loop_release(struct heddle_loop_request *loop);
+void block_free(struct block *block);
+
+/* loop_starpu.c */
+void loop_end(struct heddle_loop_request *loop);
+
+/* log_starpu.c */
+void log_block(struct heddle_loop_request *loop, const struct block *block);
+void log_decision(const struct heddle_loop_request *loop, const struct block *block);
+void log_write(struct heddle_loop_request *loop);
+
+static inline bool lane_is_host(const struct lane *lane)
+{
+	return lane->stats.kind == HEDDLE_KIND_CPU;
+}
+
+static inline bool view_is_output(const struct view *view)
+{
+	return view->access.mode & STARPU_W;
+}
+
+#endif

@@ -1,0 +1,451 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A loop as one node of StarPU's task graph: from heddle_loop_submit() to its
+ * end. The blocks in between are block_starpu.c's.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <heddle/heddle.h>
+
+#include "loop_private.h"
+#include "private/message.h"
+#include "private/platform_starpu.h"
+#include "private/starpu_compat.h"
+#include "private/variables.h"
+
+/* ---- which workers ---- */
+
+static bool codelet_serves(const struct starpu_codelet *codelet, int id)
+{
+	switch (starpu_worker_get_type(id)) {
+	case STARPU_CPU_WORKER:
+		return codelet->cpu_funcs[0] && (!codelet->where || codelet->where & STARPU_CPU);
+	case STARPU_CUDA_WORKER:
+		return codelet->cuda_funcs[0] && (!codelet->where || codelet->where & STARPU_CUDA);
+	case STARPU_OPENCL_WORKER:
+		return codelet->opencl_funcs[0] &&
+		       (!codelet->where || codelet->where & STARPU_OPENCL);
+	default:
+		return false;
+	}
+}
+
+static bool worker_wanted(const struct heddle_loop *given, int id)
+{
+	if (!starpu_sched_ctx_contains_worker(id, given->sched_ctx))
+		return false;
+	for (unsigned w = 0; w < given->nworkers; w++)
+		if (given->workers[w] == id)
+			return true;
+	return !given->workers;
+}
+
+/* Iterations that a device has room for, with the blocks it may hold at a time:
+ * one running, one arriving, one whose outputs leave. 0: no bound. */
+static size_t device_room(const struct heddle_loop_request *loop, int id)
+{
+	size_t fixed, per_iteration, room;
+	starpu_ssize_t total = starpu_memory_get_total(starpu_worker_get_memory_node(id));
+
+	views_footprint(loop->views, loop->loop.naccesses, &fixed, &per_iteration);
+	if (total < 0 || !per_iteration)
+		return 0;
+	/* A fourth stays free: buffers are rounded up by as much. */
+	room = total / 4 * 3 / (heddle_variable_number(HEDDLE_VARIABLE_DEPTH) + 1);
+	return room > fixed + per_iteration ? (room - fixed) / per_iteration : 1;
+}
+
+static int lanes_init(struct heddle_loop_request *loop)
+{
+	unsigned nworkers = starpu_worker_get_count();
+
+	loop->lanes = calloc(nworkers, sizeof(*loop->lanes));
+	if (!loop->lanes)
+		return -ENOMEM;
+	for (unsigned id = 0; id < nworkers; id++) {
+		struct lane *lane = &loop->lanes[loop->nlanes];
+
+		loop->lane_of_worker[id] = -1;
+		if (!codelet_serves(loop->loop.codelet, id) || !worker_wanted(&loop->loop, id))
+			continue;
+		lane->index = loop->nlanes++;
+		lane->stats.id = id;
+		lane->stats.kind = heddle_worker_kind(id);
+		starpu_worker_get_name(id, lane->stats.name, sizeof(lane->stats.name));
+		if (!lane_is_host(lane))
+			lane->maximum = device_room(loop, id);
+		loop->lane_of_worker[id] = lane->index;
+	}
+	if (!loop->nlanes)
+		return heddle_refuse(-ENODEV,
+				     "loop %s: the codelet has no implementation for any worker",
+				     loop->name);
+	return 0;
+}
+
+static bool loop_has(const struct heddle_loop_request *loop, enum heddle_kind kind)
+{
+	for (unsigned l = 0; l < loop->nlanes; l++)
+		if (loop->lanes[l].stats.kind == kind)
+			return true;
+	return false;
+}
+
+/* ---- which strategy ---- */
+
+/* NULL: a stock policy is to place equal tasks. */
+static const char *loop_strategy(const struct heddle_loop *given)
+{
+	struct starpu_sched_policy *active = starpu_sched_ctx_get_sched_policy(given->sched_ctx);
+	const struct heddle_policy *ours;
+
+	if (given->strategy)
+		return given->strategy;
+	if (*heddle_variable_text(HEDDLE_VARIABLE_STRATEGY))
+		return heddle_variable_text(HEDDLE_VARIABLE_STRATEGY);
+	ours = active && active->policy_name ? heddle_policy_find(active->policy_name) : NULL;
+	return ours ? ours->strategy : NULL;
+}
+
+static int strategy_init(struct heddle_loop_request *loop, const char *spec)
+{
+	struct heddle_blocks_worker *workers;
+	struct heddle_blocks_problem problem = {.n = loop->loop.n, .nworkers = loop->nlanes};
+	int status;
+
+	if (!spec)
+		return 0;
+	workers = calloc(loop->nlanes, sizeof(*workers));
+	if (!workers)
+		return -ENOMEM;
+	for (unsigned l = 0; l < loop->nlanes; l++) {
+		workers[l].kind = loop->lanes[l].stats.kind;
+		workers[l].alignment = loop->loop.alignment;
+		workers[l].maximum = loop->lanes[l].maximum;
+	}
+	problem.workers = workers;
+	status = heddle_blocks_create(spec, &problem, &loop->blocks);
+	free(workers);
+	return status;
+}
+
+/* ---- codelets ---- */
+
+#ifdef HEDDLE_USE_SIMGRID
+/* Simulated tasks need a duration above 0. */
+static double instant_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+			   unsigned implementation)
+{
+	return 1e-3;
+}
+
+static struct starpu_perfmodel instant_model = {
+	.type = STARPU_PER_ARCH,
+	.arch_cost_function = instant_cost,
+	.symbol = "heddle_loop_control",
+};
+#endif
+
+static void codelets_init(struct heddle_loop_request *loop)
+{
+	struct starpu_codelet *device = &loop->device_codelet, *host = &loop->host_codelet;
+
+	*device = *loop->loop.codelet;
+	device->nbuffers = loop->loop.naccesses;
+	for (unsigned i = 0; i < loop->loop.naccesses; i++)
+		device->modes[i] = loop->views[i].access.mode;
+	device->name = loop->name;
+#ifndef HEDDLE_USE_SIMGRID
+	/* Blocks of ever new sizes would only clutter StarPU's model of the codelet,
+	 * which nobody asks where the worker is decided already. */
+	if (loop->blocks)
+		device->model = NULL;
+#endif
+	*host = (struct starpu_codelet){
+		.cpu_funcs = {loop_host_function},
+		.model = device->model,
+		.name = loop->name,
+		.color = device->color,
+		.where = STARPU_CPU,
+	};
+}
+
+static void control_function(void *buffers[], void *arg);
+
+static struct starpu_codelet control_codelet(const struct heddle_loop_request *loop)
+{
+	struct starpu_codelet codelet = {
+		.nbuffers = loop->loop.naccesses,
+		.specific_nodes = 1,
+		.name = loop->name,
+	};
+
+	if (loop_has(loop, HEDDLE_KIND_CPU) || starpu_cpu_worker_get_count()) {
+		codelet.cpu_funcs[0] = control_function;
+	} else {
+		codelet.cuda_funcs[0] = control_function;
+		codelet.opencl_funcs[0] = control_function;
+	}
+#ifdef HEDDLE_USE_SIMGRID
+	codelet.model = &instant_model;
+	codelet.flags = STARPU_CODELET_SIMGRID_EXECUTE;
+#endif
+	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
+		const struct view *view = &loop->views[i];
+		enum starpu_data_access_mode mode = view->access.mode;
+
+		/* What the loop does not write of an output stays as it was. */
+		if (mode == STARPU_W && loop->loop.n * view->access.per_iteration < view->units)
+			mode = STARPU_RW;
+		codelet.modes[i] = mode;
+		codelet.nodes[i] = STARPU_MAIN_RAM;
+	}
+	return codelet;
+}
+
+/* ---- from the first block to the end ---- */
+
+static void loop_start(struct heddle_loop_request *loop)
+{
+	unsigned parts = loop->loop.parts;
+
+	loop->start_us = loop->learned_us = starpu_timing_now();
+	for (unsigned l = 0; l < loop->nlanes; l++)
+		loop->lanes[l].last_done_us = loop->start_us;
+	if (!loop->blocks || loop->nlanes > 1 || !lane_is_host(&loop->lanes[0]))
+		for (unsigned i = 0; i < loop->loop.naccesses; i++) {
+			struct view *view = &loop->views[i];
+
+			if (view->access.share == HEDDLE_WHOLE)
+				view->whole = view_register(
+					view, (struct window){0, view->units}, NULL);
+		}
+	if (!loop->blocks) {
+		if (!parts)
+			parts = heddle_variable_number(HEDDLE_VARIABLE_PARTS) * loop->nlanes;
+		loop_submit_parts(loop, parts ? parts : 1);
+		return;
+	}
+	/* Accelerators first: theirs is the longer way to the first kernel. */
+	for (unsigned l = loop->nlanes; l--;)
+		if (!lane_is_host(&loop->lanes[l]))
+			lane_fill(loop, &loop->lanes[l]);
+	for (unsigned l = 0; l < loop->nlanes; l++)
+		if (lane_is_host(&loop->lanes[l]))
+			lane_fill(loop, &loop->lanes[l]);
+	lanes_wake(loop);
+}
+
+static void control_function(void *buffers[], void *arg)
+{
+	struct heddle_loop_request *loop = arg;
+
+	loop_start(loop);
+	loop_release(loop);
+}
+
+static void loop_free(struct heddle_loop_request *loop)
+{
+	while (loop->spare) {
+		struct block *block = loop->spare;
+
+		loop->spare = block->next;
+		block_free(block);
+	}
+	heddle_blocks_destroy(loop->blocks);
+	ranges_fini(&loop->ranges);
+	starpu_pthread_mutex_destroy(&loop->mutex);
+	starpu_pthread_cond_destroy(&loop->ended);
+	free(loop->records);
+	free(loop->lanes);
+	free(loop->name);
+	free(loop);
+}
+
+void loop_release(struct heddle_loop_request *loop)
+{
+	bool last;
+
+	starpu_pthread_mutex_lock(&loop->mutex);
+	last = !--loop->references;
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	if (last)
+		loop_end(loop);
+}
+
+/* Callback of the control task, after which StarPU knows nothing of the loop. */
+static void control_ended(void *arg)
+{
+	struct heddle_loop_request *loop = arg;
+	bool detached;
+
+	starpu_pthread_mutex_lock(&loop->mutex);
+	loop->done = true;
+	detached = loop->detached;
+	starpu_pthread_cond_broadcast(&loop->ended);
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	if (detached)
+		loop_free(loop);
+}
+
+void loop_end(struct heddle_loop_request *loop)
+{
+	loop->end_us = starpu_timing_now();
+	for (unsigned l = 0; l < loop->nlanes; l++)
+		if (loop->blocks)
+			loop->lanes[l].stats.rate = heddle_blocks_rate(loop->blocks, l);
+	for (unsigned i = 0; i < loop->loop.naccesses; i++)
+		if (loop->views[i].whole)
+			starpu_data_unregister_submit(loop->views[i].whole);
+	views_unpin(loop->views, loop->loop.naccesses);
+	log_write(loop);
+	starpu_task_end_dep_release(loop->control);
+}
+
+/* ---- submission ---- */
+
+static int control_submit(struct heddle_loop_request *loop)
+{
+	struct starpu_task *task = starpu_task_create();
+	int status;
+
+	loop->control_codelet = control_codelet(loop);
+	loop->control = task;
+	task->cl = &loop->control_codelet;
+	task->name = loop->name;
+	task->cl_arg = loop;
+	task->cl_arg_size = 0;
+	task->callback_func = control_ended;
+	task->callback_arg = loop;
+	task->sched_ctx = loop->loop.sched_ctx;
+	for (unsigned i = 0; i < loop->loop.naccesses; i++)
+		task->handles[i] = loop->views[i].access.handle;
+	starpu_task_end_dep_add(task, 1);
+	status = starpu_task_submit(task);
+	if (status) {
+		task->destroy = 0;
+		starpu_task_destroy(task);
+		return heddle_refuse(status, "loop %s: StarPU refuses the loop's task: %s",
+				     loop->name, strerror(-status));
+	}
+	return 0;
+}
+
+static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop *given)
+{
+	int status;
+
+	loop->loop = *given;
+	loop->references = 1;
+	starpu_pthread_mutex_init(&loop->mutex, NULL);
+	starpu_pthread_cond_init(&loop->ended, NULL);
+	ranges_init(&loop->ranges, given->n);
+	loop->name = strdup(given->name		   ? given->name
+			    : given->codelet->name ? given->codelet->name
+						   : "loop");
+	if (!loop->name)
+		return -ENOMEM;
+	for (unsigned i = 0; i < given->naccesses; i++) {
+		status = view_init(&loop->views[i], &given->accesses[i], i, given->n, loop->name);
+		if (status)
+			return status;
+	}
+	if ((status = views_check_overlap(loop->views, given->naccesses, loop->name)) ||
+	    (status = lanes_init(loop)))
+		return status;
+	loop->strategy = loop_strategy(given);
+	if ((status = strategy_init(loop, loop->strategy)))
+		return status;
+	codelets_init(loop);
+	return 0;
+}
+
+static int loop_check(const struct heddle_loop *given)
+{
+	int status = heddle_starpu_check();
+
+	if (status)
+		return status;
+	if (!given || !given->codelet)
+		return heddle_refuse(-EINVAL, "a loop without a codelet");
+	if (given->naccesses > HEDDLE_LOOP_MAXHANDLES)
+		return heddle_refuse(-EINVAL, "a loop of %u handles; StarPU was built for %d",
+				     given->naccesses, HEDDLE_LOOP_MAXHANDLES);
+	if (!starpu_is_initialized())
+		return heddle_refuse(-ENODEV, "a loop before starpu_init()");
+	return heddle_variables_check(environ);
+}
+
+HEDDLE_API int heddle_loop_submit(const struct heddle_loop *given,
+				  struct heddle_loop_request **request)
+{
+	struct heddle_loop_request *loop;
+	int status = loop_check(given);
+
+	if (status)
+		return status;
+	loop = calloc(1, sizeof(*loop));
+	if (!loop)
+		return -ENOMEM;
+	loop->detached = !request;
+	status = loop_init(loop, given);
+	if (!status) {
+		if (loop_has(loop, HEDDLE_KIND_CUDA))
+			views_pin(loop->views, given->naccesses, loop->name);
+		status = control_submit(loop);
+		if (status)
+			views_unpin(loop->views, given->naccesses);
+	}
+	if (status) {
+		loop_free(loop);
+		return status;
+	}
+	if (request)
+		*request = loop;
+	return 0;
+}
+
+static void loop_stats(const struct heddle_loop_request *loop, struct heddle_loop_stats *stats)
+{
+	memset(stats, 0, sizeof(*stats));
+	snprintf(stats->strategy, sizeof(stats->strategy), "%s",
+		 loop->strategy ? loop->strategy : "stock");
+	stats->us = loop->end_us - loop->start_us;
+	stats->learning_us = loop->learned_us - loop->start_us;
+	stats->overhead_us = loop->overhead_us;
+	stats->blocks = loop->nblocks;
+	stats->retried = loop->nretried;
+	stats->nworkers = loop->nlanes;
+	for (unsigned l = 0; l < loop->nlanes; l++)
+		stats->workers[l] = loop->lanes[l].stats;
+}
+
+HEDDLE_API int heddle_loop_wait(struct heddle_loop_request *loop, struct heddle_loop_stats *stats)
+{
+	int status;
+
+	starpu_pthread_mutex_lock(&loop->mutex);
+	while (!loop->done)
+		starpu_pthread_cond_wait(&loop->ended, &loop->mutex);
+	status = loop->status;
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	if (stats)
+		loop_stats(loop, stats);
+	loop_free(loop);
+	return status;
+}
+
+HEDDLE_API int heddle_loop_run(const struct heddle_loop *given, struct heddle_loop_stats *stats)
+{
+	struct heddle_loop_request *request;
+	int status = heddle_loop_submit(given, &request);
+
+	return status ? status : heddle_loop_wait(request, stats);
+}

@@ -1,0 +1,63 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Pinned main memory: a CUDA device copies from and to it several times faster,
+ * and only from it while kernels run.
+ */
+#include "config.h"
+
+#include "loop_private.h"
+#include "private/message.h"
+#include "private/variables.h"
+
+#ifdef HEDDLE_USE_CUDA
+#include <cuda_runtime_api.h>
+
+static bool memory_is_pinned(uintptr_t pointer)
+{
+	struct cudaPointerAttributes attributes;
+
+	if (cudaPointerGetAttributes(&attributes, (void *)pointer) != cudaSuccess) {
+		cudaGetLastError();
+		return false;
+	}
+	return attributes.type != cudaMemoryTypeUnregistered;
+}
+
+void views_pin(struct view *views, unsigned nviews, const char *loop)
+{
+	if (!heddle_variable_number(HEDDLE_VARIABLE_PIN))
+		return;
+	for (unsigned i = 0; i < nviews; i++) {
+		struct view *view = &views[i];
+
+		if (view->access.share == HEDDLE_REDUCE || !view->units ||
+		    memory_is_pinned(view->base))
+			continue;
+		if (starpu_memory_pin((void *)view->base, view_bytes(view))) {
+			cudaGetLastError();
+			heddle_warn("loop %s: the memory of handle %u cannot be pinned; copies to "
+				    "CUDA devices will be slow (allocate it with starpu_malloc)",
+				    loop, i);
+			continue;
+		}
+		view->pinned = true;
+		heddle_explain("loop %s: pinned handle %u for the time of the loop", loop, i);
+	}
+}
+
+void views_unpin(struct view *views, unsigned nviews)
+{
+	for (unsigned i = 0; i < nviews; i++)
+		if (views[i].pinned)
+			starpu_memory_unpin((void *)views[i].base, view_bytes(&views[i]));
+}
+#else
+void views_pin(struct view *views, unsigned nviews, const char *loop)
+{
+}
+
+void views_unpin(struct view *views, unsigned nviews)
+{
+}
+#endif

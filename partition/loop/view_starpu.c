@@ -1,0 +1,221 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Arrays of a loop: what they are, and the part of them that a block touches.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "loop_private.h"
+#include "private/message.h"
+
+static int view_init_shape(struct view *view, unsigned index, const char *loop)
+{
+	starpu_data_handle_t handle = view->access.handle;
+	const void *interface;
+
+	view->shape = starpu_data_get_interface_id(handle);
+	if (view->shape != STARPU_VECTOR_INTERFACE_ID && view->shape != STARPU_MATRIX_INTERFACE_ID)
+		return heddle_refuse(-EINVAL, "loop %s: handle %u is neither a vector nor a matrix",
+				     loop, index);
+	if (starpu_data_get_home_node(handle) != STARPU_MAIN_RAM)
+		return heddle_refuse(-EINVAL, "loop %s: handle %u is not at home in main memory",
+				     loop, index);
+	interface = starpu_data_get_interface_on_node(handle, STARPU_MAIN_RAM);
+	if (view->shape == STARPU_VECTOR_INTERFACE_ID) {
+		const struct starpu_vector_interface *vector = interface;
+
+		view->base = vector->ptr;
+		view->units = vector->nx;
+		view->pitch = view->elemsize = vector->elemsize;
+	} else {
+		const struct starpu_matrix_interface *matrix = interface;
+
+		view->base = matrix->ptr;
+		view->units = matrix->ny;
+		view->nx = matrix->nx;
+		view->ld = matrix->ld;
+		view->elemsize = matrix->elemsize;
+		view->pitch = (size_t)matrix->ld * matrix->elemsize;
+	}
+	return 0;
+}
+
+static int view_check_access(const struct view *view, unsigned index, const char *loop)
+{
+	const struct heddle_access *access = &view->access;
+	enum starpu_data_access_mode mode = access->mode;
+
+	if (mode != STARPU_R && mode != STARPU_W && mode != STARPU_RW)
+		return heddle_refuse(-EINVAL,
+				     "loop %s: handle %u: the mode is not STARPU_R, STARPU_W or "
+				     "STARPU_RW",
+				     loop, index);
+	switch (access->share) {
+	case HEDDLE_SLICE:
+		return 0;
+	case HEDDLE_HALO:
+	case HEDDLE_WHOLE:
+		if (mode != STARPU_R)
+			return heddle_refuse(-EINVAL,
+					     "loop %s: handle %u: blocks would overwrite each "
+					     "other's output (only slices can be written)",
+					     loop, index);
+		return 0;
+	case HEDDLE_REDUCE:
+		if (mode != STARPU_RW || !access->combine ||
+		    view->shape != STARPU_VECTOR_INTERFACE_ID)
+			return heddle_refuse(-EINVAL,
+					     "loop %s: handle %u: a reduction is a vector in mode "
+					     "STARPU_RW with a combine function",
+					     loop, index);
+		return 0;
+	}
+	return heddle_refuse(-EINVAL, "loop %s: handle %u: unknown share", loop, index);
+}
+
+int view_init(struct view *view, const struct heddle_access *access, unsigned index, size_t n,
+	      const char *loop)
+{
+	int status;
+
+	*view = (struct view){.access = *access};
+	if (!access->handle)
+		return heddle_refuse(-EINVAL, "loop %s: handle %u is NULL", loop, index);
+	if (starpu_data_get_nb_children(access->handle))
+		return heddle_refuse(-EINVAL, "loop %s: handle %u is partitioned", loop, index);
+	if (!view->access.per_iteration)
+		view->access.per_iteration = 1;
+	if ((status = view_init_shape(view, index, loop)) ||
+	    (status = view_check_access(view, index, loop)))
+		return status;
+	if (access->share != HEDDLE_SLICE && access->share != HEDDLE_HALO)
+		return 0;
+	if (n > view->units / view->access.per_iteration)
+		return heddle_refuse(-ERANGE,
+				     "loop %s: %zu iterations of %zu reach beyond handle %u, which "
+				     "has %zu %s",
+				     loop, n, view->access.per_iteration, index, view->units,
+				     view->shape == STARPU_VECTOR_INTERFACE_ID ? "elements"
+									       : "rows");
+	return 0;
+}
+
+int views_check_overlap(const struct view *views, unsigned nviews, const char *loop)
+{
+	for (unsigned i = 0; i < nviews; i++)
+		for (unsigned j = 0; j < i; j++) {
+			const struct view *a = &views[i], *b = &views[j];
+
+			if (a->access.handle == b->access.handle)
+				return heddle_refuse(-EINVAL,
+						     "loop %s: handle %u is handle %u again", loop,
+						     i, j);
+			if (!view_is_output(a) && !view_is_output(b))
+				continue;
+			if (a->base < b->base + b->units * b->pitch &&
+			    b->base < a->base + a->units * a->pitch)
+				return heddle_refuse(-EINVAL,
+						     "loop %s: handles %u and %u overlap in memory "
+						     "and one of them is written",
+						     loop, j, i);
+		}
+	return 0;
+}
+
+struct window view_window(const struct view *view, const struct block *block)
+{
+	const struct heddle_access *access = &view->access;
+
+	switch (access->share) {
+	case HEDDLE_SLICE:
+		return window_of(block->given.start, block->given.n, access->per_iteration, 0,
+				 view->units);
+	case HEDDLE_HALO:
+		return window_of(block->given.start, block->given.n, access->per_iteration,
+				 access->halo, view->units);
+	default:
+		return (struct window){0, view->units};
+	}
+}
+
+size_t view_bytes(const struct view *view)
+{
+	return view->units * view->pitch;
+}
+
+static uintptr_t window_pointer(const struct view *view, struct window window, void *partial)
+{
+	return partial ? (uintptr_t)partial : view->base + window.first * view->pitch;
+}
+
+void view_interface(const struct view *view, struct window window, void *partial,
+		    union view_interface *interface)
+{
+	uintptr_t pointer = window_pointer(view, window, partial);
+
+	if (view->shape == STARPU_VECTOR_INTERFACE_ID)
+		interface->vector = (struct starpu_vector_interface){
+			.id = STARPU_VECTOR_INTERFACE_ID,
+			.ptr = pointer,
+			.dev_handle = pointer,
+			.nx = window.count,
+			.elemsize = view->elemsize,
+			.allocsize = window.count * view->elemsize,
+		};
+	else
+		interface->matrix = (struct starpu_matrix_interface){
+			.id = STARPU_MATRIX_INTERFACE_ID,
+			.ptr = pointer,
+			.dev_handle = pointer,
+			.nx = view->nx,
+			.ny = window.count,
+			.ld = view->ld,
+			.elemsize = view->elemsize,
+			.allocsize = window.count * view->pitch,
+		};
+}
+
+starpu_data_handle_t view_register(const struct view *view, struct window window, void *partial)
+{
+	uintptr_t pointer = window_pointer(view, window, partial);
+	size_t room = window_allocation(window.count, view->units);
+	starpu_data_handle_t handle;
+
+	if (view->shape == STARPU_VECTOR_INTERFACE_ID)
+		starpu_vector_data_register_allocsize(&handle, STARPU_MAIN_RAM, pointer,
+						      window.count, view->elemsize,
+						      room * view->elemsize);
+	else
+		starpu_matrix_data_register_allocsize(&handle, STARPU_MAIN_RAM, pointer, view->ld,
+						      view->nx, window.count, view->elemsize,
+						      room * view->nx * view->elemsize);
+	/* One task uses it, and what follows in the task's callback comes after it
+	 * anyway. */
+	starpu_data_set_sequential_consistency_flag(handle, 0);
+	return handle;
+}
+
+void views_footprint(const struct view *views, unsigned nviews, size_t *fixed,
+		     size_t *per_iteration)
+{
+	*fixed = *per_iteration = 0;
+	for (unsigned i = 0; i < nviews; i++) {
+		const struct view *view = &views[i];
+		size_t unit = view->shape == STARPU_VECTOR_INTERFACE_ID ? view->elemsize
+									: view->nx * view->elemsize;
+
+		switch (view->access.share) {
+		case HEDDLE_HALO:
+			*fixed += 2 * view->access.halo * unit;
+			/* fall through */
+		case HEDDLE_SLICE:
+			*per_iteration += view->access.per_iteration * unit;
+			break;
+		default:
+			*fixed += view->units * unit;
+		}
+	}
+}

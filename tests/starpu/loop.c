@@ -1,0 +1,599 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Loops on native workers, CPU and OpenCL: every way to share an array, the place
+ * in the task graph, bad use, kernels that fail, devices that are full.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <starpu.h>
+#ifdef HEDDLE_USE_OPENCL
+#include <starpu_opencl.h>
+#endif
+
+#include <heddle/heddle.h>
+
+#include "tests/unit/test.h"
+
+enum { N = 100003, HALO = 3, WIDTH = 37, LD = 41, BINS = 16 };
+
+#ifdef HEDDLE_USE_OPENCL
+static struct starpu_opencl_program program;
+static const char source[] =
+	"__kernel void twice(ulong n, __global const int *x, ulong xo, __global int *y, ulong yo)\n"
+	"{ size_t i = get_global_id(0); if (i < n) y[yo / 4 + i] = 2 * x[xo / 4 + i]; }\n"
+	"__kernel void blur(ulong n, ulong before, ulong count, ulong halo,\n"
+	"  __global const int *x, ulong xo, __global int *y, ulong yo)\n"
+	"{ size_t i = get_global_id(0); if (i >= n) return; int s = 0;\n"
+	"  for (long d = -(long)halo; d <= (long)halo; d++) { long j = i + before + d;\n"
+	"    if (j >= 0 && j < (long)count) s += x[xo / 4 + j]; }\n"
+	"  y[yo / 4 + i] = s; }\n"
+	"__kernel void rows(ulong nx, ulong ld, ulong ny, __global int *m, ulong mo)\n"
+	"{ size_t k = get_global_id(0); if (k < nx * ny) m[mo / 4 + k / nx * ld + k % nx] += 1; }\n"
+	"__kernel void count(ulong n, __global const int *x, ulong xo, __global int *h, ulong ho)\n"
+	"{ size_t i = get_global_id(0); if (i < n) atomic_inc(&h[ho / 4 + (x[xo / 4 + i] & 15)]); }\n"
+	"__kernel void pick(ulong n, ulong m, __global const int *t, ulong to,\n"
+	"  __global const int *x, ulong xo, __global int *y, ulong yo)\n"
+	"{ size_t i = get_global_id(0); if (i < n) y[yo / 4 + i] = t[to / 4 + x[xo / 4 + i] % (int)m]; }\n";
+
+static void launch(const char *name, size_t global, unsigned nscalars, const cl_ulong *scalars,
+		   unsigned nbuffers, void *buffers[])
+{
+	cl_kernel kernel;
+	cl_command_queue queue;
+	unsigned argument = 0;
+	size_t size = global ? global : 1;
+
+	assert_int_equal(
+		starpu_opencl_load_kernel(&kernel, &queue, &program, name,
+					  starpu_worker_get_devid(starpu_worker_get_id())),
+		CL_SUCCESS);
+	for (unsigned s = 0; s < nscalars; s++)
+		clSetKernelArg(kernel, argument++, sizeof(cl_ulong), &scalars[s]);
+	for (unsigned b = 0; b < nbuffers; b++) {
+		struct starpu_vector_interface *vector = buffers[b];
+		int matrix = vector->id == STARPU_MATRIX_INTERFACE_ID;
+		cl_mem memory = (cl_mem)(matrix ? STARPU_MATRIX_GET_DEV_HANDLE(buffers[b])
+						: vector->dev_handle);
+		cl_ulong offset = matrix ? STARPU_MATRIX_GET_OFFSET(buffers[b]) : vector->offset;
+
+		clSetKernelArg(kernel, argument++, sizeof(memory), &memory);
+		clSetKernelArg(kernel, argument++, sizeof(offset), &offset);
+	}
+	assert_int_equal(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL),
+			 CL_SUCCESS);
+	clFinish(queue);
+	starpu_opencl_release_kernel(kernel);
+}
+#define OPENCL(function) .opencl_funcs = {function},
+#else
+#define OPENCL(function)
+#endif
+
+#define VECTOR(i) ((int *)STARPU_VECTOR_GET_PTR(buffers[i]))
+#define COUNT(i) ((size_t)STARPU_VECTOR_GET_NX(buffers[i]))
+
+/* ---- kernels ---- */
+
+static void twice_cpu(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+
+	assert_int_equal(COUNT(0), block->n);
+	for (size_t i = 0; i < block->n; i++)
+		VECTOR(1)[i] = 2 * VECTOR(0)[i];
+}
+
+static void blur_cpu(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+	long before = heddle_block_before(block, HALO), count = COUNT(0);
+
+	for (long i = 0; i < (long)block->n; i++) {
+		int sum = 0;
+
+		for (long d = -HALO; d <= HALO; d++)
+			if (i + before + d >= 0 && i + before + d < count)
+				sum += VECTOR(0)[i + before + d];
+		VECTOR(1)[i] = sum;
+	}
+}
+
+static void rows_cpu(void *buffers[], void *arg)
+{
+	int *m = (int *)STARPU_MATRIX_GET_PTR(buffers[0]);
+
+	for (size_t y = 0; y < STARPU_MATRIX_GET_NY(buffers[0]); y++)
+		for (size_t x = 0; x < STARPU_MATRIX_GET_NX(buffers[0]); x++)
+			m[y * STARPU_MATRIX_GET_LD(buffers[0]) + x]++;
+}
+
+static void count_cpu(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+
+	for (size_t i = 0; i < block->n; i++)
+		VECTOR(1)[VECTOR(0)[i] & (BINS - 1)]++;
+}
+
+static void pick_cpu(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+
+	for (size_t i = 0; i < block->n; i++)
+		VECTOR(2)[i] = VECTOR(0)[VECTOR(1)[i] % (int)COUNT(0)];
+}
+
+static void add_bins(void *into, const void *from, size_t bytes, void *arg)
+{
+	for (size_t i = 0; i < bytes / sizeof(int); i++)
+		((int *)into)[i] += ((const int *)from)[i];
+}
+
+#ifdef HEDDLE_USE_OPENCL
+static void twice_opencl(void *buffers[], void *arg)
+{
+	launch("twice", COUNT(0), 1, (cl_ulong[]){COUNT(0)}, 2, buffers);
+}
+
+static void blur_opencl(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+
+	launch("blur", block->n, 4,
+	       (cl_ulong[]){block->n, heddle_block_before(block, HALO), COUNT(0), HALO}, 2,
+	       buffers);
+}
+
+static void rows_opencl(void *buffers[], void *arg)
+{
+	size_t nx = STARPU_MATRIX_GET_NX(buffers[0]), ny = STARPU_MATRIX_GET_NY(buffers[0]);
+
+	launch("rows", nx * ny, 3, (cl_ulong[]){nx, STARPU_MATRIX_GET_LD(buffers[0]), ny}, 1,
+	       buffers);
+}
+
+static void count_opencl(void *buffers[], void *arg)
+{
+	launch("count", COUNT(0), 1, (cl_ulong[]){COUNT(0)}, 2, buffers);
+}
+
+static void pick_opencl(void *buffers[], void *arg)
+{
+	launch("pick", COUNT(1), 2, (cl_ulong[]){COUNT(1), COUNT(0)}, 3, buffers);
+}
+#endif
+
+static struct starpu_codelet twice = {.cpu_funcs = {twice_cpu}, OPENCL(twice_opencl).name = "twice"};
+static struct starpu_codelet blur = {.cpu_funcs = {blur_cpu}, OPENCL(blur_opencl).name = "blur"};
+static struct starpu_codelet rows = {.cpu_funcs = {rows_cpu}, OPENCL(rows_opencl).name = "rows"};
+static struct starpu_codelet count = {.cpu_funcs = {count_cpu}, OPENCL(count_opencl).name = "count"};
+static struct starpu_codelet pick = {.cpu_funcs = {pick_cpu}, OPENCL(pick_opencl).name = "pick"};
+
+/* ---- data ---- */
+
+static int x[N], y[N], z[N];
+
+static starpu_data_handle_t vector(int *data, size_t n)
+{
+	starpu_data_handle_t handle;
+
+	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)data, n, sizeof(*data));
+	return handle;
+}
+
+static void fill(void)
+{
+	for (int i = 0; i < N; i++) {
+		x[i] = (i * 7919) % 10007;
+		y[i] = z[i] = -1;
+	}
+}
+
+static struct heddle_loop twice_loop(starpu_data_handle_t in, starpu_data_handle_t out, size_t n,
+				     const char *strategy)
+{
+	return (struct heddle_loop){
+		.codelet = &twice,
+		.n = n,
+		.naccesses = 2,
+		.accesses = {{.handle = in, .mode = STARPU_R}, {.handle = out, .mode = STARPU_W}},
+		.strategy = strategy,
+	};
+}
+
+static const char *const strategies[] = {"hdss", "css:chunk=1000", "gss", "static", NULL};
+
+/* ---- what works ---- */
+
+static void test_slices(void **state)
+{
+	static const size_t sizes[] = {N, 1, 2, 127, 0, 4096};
+
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++)
+		for (size_t t = 0; t < sizeof(strategies) / sizeof(*strategies); t++) {
+			starpu_data_handle_t in = vector(x, N), out = vector(y, N);
+			struct heddle_loop loop = twice_loop(in, out, sizes[s], strategies[t]);
+			struct heddle_loop_stats stats;
+			size_t iterations = 0;
+
+			fill();
+			assert_int_equal(heddle_loop_run(&loop, &stats), 0);
+			starpu_data_unregister(in);
+			starpu_data_unregister(out);
+			for (size_t i = 0; i < N; i++)
+				assert_int_equal(y[i], i < sizes[s] ? 2 * x[i] : -1);
+			for (unsigned w = 0; w < stats.nworkers; w++)
+				iterations += stats.workers[w].iterations;
+			assert_int_equal(iterations, sizes[s]);
+			assert_string_equal(stats.strategy, strategies[t] ? strategies[t] : "stock");
+		}
+}
+
+static void pairs_cpu(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+
+	assert_int_equal(COUNT(0), 2 * block->n);
+	assert_int_equal(COUNT(1), block->n);
+	for (size_t i = 0; i < block->n; i++)
+		VECTOR(1)[i] = VECTOR(0)[2 * i] + VECTOR(0)[2 * i + 1];
+}
+
+static void test_per_iteration(void **state)
+{
+	static struct starpu_codelet pairs = {.cpu_funcs = {pairs_cpu}, .name = "pairs"};
+	starpu_data_handle_t in = vector(x, N), out = vector(y, N);
+	struct heddle_loop loop = twice_loop(in, out, N / 2, "css:chunk=77");
+
+	fill();
+	loop.codelet = &pairs;
+	loop.accesses[0].per_iteration = 2;
+	assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+	starpu_data_unregister(in);
+	starpu_data_unregister(out);
+	for (int i = 0; i < N; i++)
+		assert_int_equal(y[i], i < N / 2 ? x[2 * i] + x[2 * i + 1] : -1);
+}
+
+static void test_halo(void **state)
+{
+	for (size_t t = 0; t < sizeof(strategies) / sizeof(*strategies); t++) {
+		starpu_data_handle_t in = vector(x, N), out = vector(y, N);
+		struct heddle_loop loop = {
+			.codelet = &blur,
+			.n = N,
+			.naccesses = 2,
+			.accesses = {{.handle = in, .mode = STARPU_R, .share = HEDDLE_HALO,
+				      .halo = HALO},
+				     {.handle = out, .mode = STARPU_W}},
+			.strategy = strategies[t],
+		};
+
+		fill();
+		assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+		starpu_data_unregister(in);
+		starpu_data_unregister(out);
+		for (int i = 0; i < N; i++) {
+			int sum = 0;
+
+			for (int j = i - HALO; j <= i + HALO; j++)
+				sum += j >= 0 && j < N ? x[j] : 0;
+			assert_int_equal(y[i], sum);
+		}
+	}
+}
+
+static void test_matrix_rows(void **state)
+{
+	static int m[977 * LD];
+
+	for (size_t t = 0; t < sizeof(strategies) / sizeof(*strategies); t++) {
+		starpu_data_handle_t matrix;
+		struct heddle_loop loop = {
+			.codelet = &rows, .n = 977, .naccesses = 1, .strategy = strategies[t]};
+
+		memset(m, 0, sizeof(m));
+		starpu_matrix_data_register(&matrix, STARPU_MAIN_RAM, (uintptr_t)m, LD, WIDTH, 977,
+					    sizeof(*m));
+		loop.accesses[0] = (struct heddle_access){.handle = matrix, .mode = STARPU_RW};
+		for (int repeat = 0; repeat < 3; repeat++)
+			assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+		starpu_data_unregister(matrix);
+		for (int i = 0; i < 977 * LD; i++)
+			assert_int_equal(m[i], i % LD < WIDTH ? 3 : 0);
+	}
+}
+
+static void test_reduction(void **state)
+{
+	for (size_t t = 0; t < sizeof(strategies) / sizeof(*strategies); t++) {
+		int bins[BINS] = {1000}, wanted[BINS] = {1000};
+		starpu_data_handle_t in = vector(x, N), out = vector(bins, BINS);
+		struct heddle_loop loop = {
+			.codelet = &count,
+			.n = N,
+			.naccesses = 2,
+			.accesses = {{.handle = in, .mode = STARPU_R},
+				     {.handle = out, .mode = STARPU_RW, .share = HEDDLE_REDUCE,
+				      .combine = add_bins}},
+			.strategy = strategies[t],
+		};
+
+		fill();
+		assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+		starpu_data_unregister(in);
+		starpu_data_unregister(out);
+		for (int i = 0; i < N; i++)
+			wanted[x[i] & (BINS - 1)]++;
+		assert_memory_equal(bins, wanted, sizeof(bins));
+	}
+}
+
+static void test_whole(void **state)
+{
+	int table[101];
+
+	for (int i = 0; i < 101; i++)
+		table[i] = i * i;
+	for (size_t t = 0; t < sizeof(strategies) / sizeof(*strategies); t++) {
+		starpu_data_handle_t all = vector(table, 101), in = vector(x, N),
+				     out = vector(y, N);
+		struct heddle_loop loop = {
+			.codelet = &pick,
+			.n = N,
+			.naccesses = 3,
+			.accesses = {{.handle = all, .mode = STARPU_R, .share = HEDDLE_WHOLE},
+				     {.handle = in, .mode = STARPU_R},
+				     {.handle = out, .mode = STARPU_W}},
+			.strategy = strategies[t],
+		};
+
+		fill();
+		assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+		starpu_data_unregister(all);
+		starpu_data_unregister(in);
+		starpu_data_unregister(out);
+		for (int i = 0; i < N; i++)
+			assert_int_equal(y[i], table[x[i] % 101]);
+	}
+}
+
+/* ---- one node of the task graph ---- */
+
+static void increment_cpu(void *buffers[], void *arg)
+{
+	for (size_t i = 0; i < COUNT(0); i++)
+		VECTOR(0)[i]++;
+}
+
+static struct starpu_codelet increment = {
+	.cpu_funcs = {increment_cpu}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "increment"};
+
+static void increment_submit(starpu_data_handle_t handle)
+{
+	struct starpu_task *task = starpu_task_create();
+
+	task->cl = &increment;
+	task->handles[0] = handle;
+	assert_int_equal(starpu_task_submit(task), 0);
+}
+
+static void test_task_graph(void **state)
+{
+	starpu_data_handle_t in = vector(x, N), middle = vector(y, N), out = vector(z, N);
+	struct heddle_loop first = twice_loop(in, middle, N, "css:chunk=5000");
+	struct heddle_loop second = twice_loop(middle, out, N, "gss");
+	struct heddle_loop_request *request;
+
+	fill();
+	increment_submit(in);                                       /* x + 1 */
+	assert_int_equal(heddle_loop_submit(&first, NULL), 0);      /* y = 2 (x + 1) */
+	increment_submit(middle);                                   /* y + 1 */
+	assert_int_equal(heddle_loop_submit(&second, &request), 0); /* z = 2 (2 (x + 1) + 1) */
+	increment_submit(in);                                       /* after the first loop */
+	assert_int_equal(heddle_loop_wait(request, NULL), 0);
+	starpu_task_wait_for_all();
+	starpu_data_unregister(in);
+	starpu_data_unregister(middle);
+	starpu_data_unregister(out);
+	for (int i = 0; i < N; i++) {
+		int original = (i * 7919) % 10007;
+
+		assert_int_equal(x[i], original + 2);
+		assert_int_equal(z[i], 2 * (2 * (original + 1) + 1));
+	}
+}
+
+static void test_many_loops_at_once(void **state)
+{
+	enum { LOOPS = 12 };
+	static int data[LOOPS][N / 10];
+	struct heddle_loop_request *requests[LOOPS];
+	starpu_data_handle_t in, out[LOOPS];
+
+	fill();
+	in = vector(x, N / 10);
+	for (int l = 0; l < LOOPS; l++) {
+		struct heddle_loop loop;
+
+		out[l] = vector(data[l], N / 10);
+		loop = twice_loop(in, out[l], N / 10, l % 2 ? "hdss" : "css:chunk=321");
+		assert_int_equal(heddle_loop_submit(&loop, &requests[l]), 0);
+	}
+	for (int l = LOOPS; l--;)
+		assert_int_equal(heddle_loop_wait(requests[l], NULL), 0);
+	starpu_data_unregister(in);
+	for (int l = 0; l < LOOPS; l++) {
+		starpu_data_unregister(out[l]);
+		for (int i = 0; i < N / 10; i++)
+			assert_int_equal(data[l][i], 2 * x[i]);
+	}
+}
+
+/* ---- bad use ---- */
+
+static void test_bad_use(void **state)
+{
+	starpu_data_handle_t in = vector(x, N), out = vector(y, N), half = vector(x, N / 2);
+	struct heddle_loop good = twice_loop(in, out, N, "gss"), bad;
+	static struct starpu_codelet nothing = {.name = "nothing"};
+
+	fill();
+	bad = good, bad.codelet = NULL;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.codelet = &nothing;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -ENODEV);
+	bad = good, bad.n = N + 1;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -ERANGE);
+	bad = good, bad.n = SIZE_MAX;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -ERANGE);
+	bad = good, bad.accesses[0].per_iteration = 2;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -ERANGE);
+	bad = good, bad.accesses[1].handle = in;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.accesses[1].handle = half, bad.n = N / 2;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.accesses[1].share = HEDDLE_HALO;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.accesses[1].share = HEDDLE_REDUCE;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.accesses[0].handle = NULL;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.strategy = "no-such-strategy";
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.strategy = "css:chunk=banana";
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	setenv("HEDDLE_DEPTH", "deep", 1);
+	assert_int_equal(heddle_loop_run(&good, NULL), -EINVAL);
+	unsetenv("HEDDLE_DEPTH");
+	for (int i = 0; i < N; i++)
+		assert_int_equal(y[i], -1);
+	assert_int_equal(heddle_loop_run(&good, NULL), 0);
+	starpu_data_unregister(in);
+	starpu_data_unregister(out);
+	starpu_data_unregister(half);
+	assert_int_equal(y[N - 1], 2 * x[N - 1]);
+}
+
+/* ---- failures ---- */
+
+static int failures; /* how many blocks are still to fail; < 0: all */
+
+static void failing_cpu(void *buffers[], void *arg)
+{
+	struct heddle_block *block = arg;
+
+	if (failures && block->start > N / 3 &&
+	    (failures < 0 || __atomic_fetch_sub(&failures, 1, __ATOMIC_SEQ_CST) > 0)) {
+		block->status = -EIO;
+		return;
+	}
+	twice_cpu(buffers, arg);
+}
+
+static struct starpu_codelet failing = {
+	.cpu_funcs = {failing_cpu}, OPENCL(twice_opencl).name = "failing"};
+
+static void test_kernel_fails_once(void **state)
+{
+	starpu_data_handle_t in = vector(x, N), out = vector(y, N);
+	struct heddle_loop loop = twice_loop(in, out, N, "css:chunk=2000");
+	struct heddle_loop_stats stats;
+
+	if (starpu_worker_get_count() < 2)
+		skip();
+	fill();
+	failures = 1;
+	loop.codelet = &failing;
+	assert_int_equal(heddle_loop_run(&loop, &stats), 0);
+	starpu_data_unregister(in);
+	starpu_data_unregister(out);
+	assert_int_equal(stats.retried, 1);
+	for (int i = 0; i < N; i++)
+		assert_int_equal(y[i], 2 * x[i]);
+}
+
+static void test_kernel_always_fails(void **state)
+{
+	static struct starpu_codelet hopeless = {.cpu_funcs = {failing_cpu}, .name = "hopeless"};
+	starpu_data_handle_t in = vector(x, N), out = vector(y, N);
+	struct heddle_loop loop = twice_loop(in, out, N, "css:chunk=2000");
+
+	fill();
+	failures = -1;
+	loop.codelet = &hopeless;
+	assert_int_equal(heddle_loop_run(&loop, NULL), -EIO);
+	failures = 0;
+	assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+	starpu_data_unregister(in);
+	starpu_data_unregister(out);
+	for (int i = 0; i < N; i++)
+		assert_int_equal(y[i], 2 * x[i]);
+}
+
+static void test_no_room_on_device(void **state)
+{
+	/* In this program's environment the device holds 1 MiB: main() sets it. */
+	enum { BIG = 1 << 20 };
+	int *in_data = malloc(BIG * sizeof(int)), *out_data = malloc(BIG * sizeof(int));
+	starpu_data_handle_t in, out;
+	struct heddle_loop loop;
+
+	for (int i = 0; i < BIG; i++)
+		in_data[i] = i;
+	in = vector(in_data, BIG);
+	out = vector(out_data, BIG);
+	loop = twice_loop(in, out, BIG, "static");
+	assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+	starpu_data_unregister(in);
+	starpu_data_unregister(out);
+	for (int i = 0; i < BIG; i++)
+		assert_int_equal(out_data[i], 2 * i);
+	free(in_data);
+	free(out_data);
+}
+
+static int setup(void **state)
+{
+	setenv("STARPU_LIMIT_OPENCL_MEM", "1", 1);
+	setenv("HEDDLE_VERBOSE", "0", 0);
+	if (starpu_init(NULL))
+		return -1;
+#ifdef HEDDLE_USE_OPENCL
+	if (starpu_opencl_worker_get_count() &&
+	    starpu_opencl_load_opencl_from_string(source, &program, NULL))
+		return -1;
+#endif
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	starpu_shutdown();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_slices),
+		cmocka_unit_test(test_per_iteration),
+		cmocka_unit_test(test_halo),
+		cmocka_unit_test(test_matrix_rows),
+		cmocka_unit_test(test_reduction),
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_task_graph),
+		cmocka_unit_test(test_many_loops_at_once),
+		cmocka_unit_test(test_bad_use),
+		cmocka_unit_test(test_kernel_fails_once),
+		cmocka_unit_test(test_kernel_always_fails),
+		cmocka_unit_test(test_no_room_on_device),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,119 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "partition/loop/ranges.h"
+#include "partition/loop/window.h"
+#include "tests/unit/test.h"
+
+static void test_in_order(void **state)
+{
+	struct ranges ranges;
+	struct range range;
+
+	ranges_init(&ranges, 10);
+	range = ranges_take(&ranges, 4);
+	assert_int_equal(range.start, 0);
+	assert_int_equal(range.n, 4);
+	range = ranges_take(&ranges, 100);
+	assert_int_equal(range.start, 4);
+	assert_int_equal(range.n, 6);
+	assert_int_equal(ranges_remaining(&ranges), 0);
+	assert_int_equal(ranges_take(&ranges, 1).n, 0);
+	ranges_fini(&ranges);
+}
+
+static void test_returned_first(void **state)
+{
+	struct ranges ranges;
+	struct range lost, range;
+
+	ranges_init(&ranges, 100);
+	lost = ranges_take(&ranges, 30);
+	ranges_take(&ranges, 30);
+	lost.attempts++;
+	assert_int_equal(ranges_return(&ranges, lost), 0);
+	assert_int_equal(ranges_remaining(&ranges), 70);
+	range = ranges_take(&ranges, 20);
+	assert_int_equal(range.start, 0);
+	assert_int_equal(range.n, 20);
+	assert_int_equal(range.attempts, 1);
+	range = ranges_take(&ranges, 20);
+	assert_int_equal(range.start, 20);
+	assert_int_equal(range.n, 10);
+	range = ranges_take(&ranges, 20);
+	assert_int_equal(range.start, 60);
+	assert_int_equal(range.attempts, 0);
+	ranges_fini(&ranges);
+}
+
+static void test_each_once(void **state)
+{
+	unsigned seed = time(NULL);
+	enum { N = 5000 };
+	unsigned char count[N];
+
+	print_message("seed %u\n", seed);
+	for (int round = 0; round < 200; round++) {
+		struct ranges ranges;
+		struct range range;
+
+		memset(count, 0, sizeof(count));
+		ranges_init(&ranges, N);
+		while ((range = ranges_take(&ranges, 1 + rand_r(&seed) % 300)).n) {
+			if (rand_r(&seed) % 3 == 0) {
+				assert_int_equal(ranges_return(&ranges, range), 0);
+				continue;
+			}
+			for (size_t i = 0; i < range.n; i++)
+				count[range.start + i]++;
+		}
+		for (size_t i = 0; i < N; i++)
+			assert_int_equal(count[i], 1);
+		ranges_fini(&ranges);
+	}
+}
+
+static void test_windows(void **state)
+{
+	struct window window = window_of(10, 5, 1, 0, 100);
+
+	assert_int_equal(window.first, 10);
+	assert_int_equal(window.count, 5);
+	window = window_of(0, 5, 2, 3, 100);
+	assert_int_equal(window.first, 0);
+	assert_int_equal(window.count, 13);
+	window = window_of(45, 5, 2, 3, 100);
+	assert_int_equal(window.first, 87);
+	assert_int_equal(window.count, 13);
+	window = window_of(0, 50, 2, 1000, 100);
+	assert_int_equal(window.first, 0);
+	assert_int_equal(window.count, 100);
+}
+
+static void test_allocations(void **state)
+{
+	for (size_t count = 1; count < 5000; count++) {
+		size_t room = window_allocation(count, 1 << 20);
+
+		assert_true(room >= count);
+		assert_true(room * 4 <= count * 5 || room < 8);
+	}
+	assert_int_equal(window_allocation(1000, 1001), 1001);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_in_order),    cmocka_unit_test(test_returned_first),
+		cmocka_unit_test(test_each_once),   cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_allocations),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
