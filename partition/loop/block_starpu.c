@@ -89,16 +89,37 @@ void loop_host_function(void *buffers[], void *arg)
 	given->codelet->cpu_funcs[0](pointers, &block->given);
 }
 
+/* Units of a view that a device is to allocate for a block. A device allocation
+ * costs as much as a small block, and StarPU reuses only buffers of equal size:
+ * so small blocks are given the room of 1/32 of the loop, where that fits, and
+ * larger ones a size of a coarse series. */
+static size_t block_room(const struct block *block, const struct view *view, size_t count)
+{
+	const struct heddle_loop_request *loop = block->loop;
+	size_t usual = loop->loop.n / 32, room = window_allocation(count, view->units);
+
+	if (view->access.share != HEDDLE_SLICE && view->access.share != HEDDLE_HALO)
+		return room;
+	if (block->lane && block->lane->maximum && usual > block->lane->maximum)
+		usual = block->lane->maximum;
+	usual = window_allocation(usual * view->access.per_iteration + 2 * view->access.halo,
+				  view->units);
+	return usual > room ? usual : room;
+}
+
 static void block_register(struct block *block, struct starpu_task *task)
 {
 	struct heddle_loop_request *loop = block->loop;
 
 	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
 		const struct view *view = &loop->views[i];
+		struct window window = view_window(view, block);
 
-		block->parts[i].handle = view->whole ? view->whole
-						: view_register(view, view_window(view, block),
-								block->parts[i].partial);
+		block->parts[i].handle =
+			view->whole ? view->whole
+				    : view_register(view, window,
+						    block_room(block, view, window.count),
+						    block->parts[i].partial);
 		task->handles[i] = block->parts[i].handle;
 	}
 }

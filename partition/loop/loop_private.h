@@ -109,7 +109,9 @@ int view_init(struct view *view, const struct heddle_access *access, unsigned in
 struct window view_window(const struct view *view, const struct block *block);
 void view_interface(const struct view *view, struct window window, void *partial,
 		    union view_interface *interface);
-starpu_data_handle_t view_register(const struct view *view, struct window window, void *partial);
+/* `room`: units that a device allocates for it, window.count or more. */
+starpu_data_handle_t view_register(const struct view *view, struct window window, size_t room,
+				   void *partial);
 size_t view_bytes(const struct view *view);
 /* Bytes of a block that a device must hold: fixed, and per iteration. */
 void views_footprint(const struct view *views, unsigned nviews, size_t *fixed,

@@ -224,8 +224,9 @@ static void loop_start(struct heddle_loop_request *loop)
 			struct view *view = &loop->views[i];
 
 			if (view->access.share == HEDDLE_WHOLE)
-				view->whole = view_register(
-					view, (struct window){0, view->units}, NULL);
+				view->whole = view_register(view,
+							    (struct window){0, view->units},
+							    view->units, NULL);
 		}
 	if (!loop->blocks) {
 		if (!parts)

@@ -178,10 +178,10 @@ void view_interface(const struct view *view, struct window window, void *partial
 		};
 }
 
-starpu_data_handle_t view_register(const struct view *view, struct window window, void *partial)
+starpu_data_handle_t view_register(const struct view *view, struct window window, size_t room,
+				   void *partial)
 {
 	uintptr_t pointer = window_pointer(view, window, partial);
-	size_t room = window_allocation(window.count, view->units);
 	starpu_data_handle_t handle;
 
 	if (view->shape == STARPU_VECTOR_INTERFACE_ID)
