@@ -2,6 +2,7 @@
 # `heddle bench` on an app whose times are made up: what is computed from them,
 # and what becomes of contenders that fail.
 set -u
+: "${top_srcdir:?}" "${top_builddir:?}"
 bench=$top_builddir/bin/heddle-bench
 app=$top_srcdir/tests/tools/fake-app
 if grep -q 'define HEDDLE_USE_SIMGRID' "$top_builddir/config.h"; then

@@ -1,0 +1,78 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A loop on a simulated machine: loop STRATEGY N prints what it did, all times in
+ * simulated microseconds. Run by reruns.sh under `heddle simulate`.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <starpu.h>
+#include <heddle/heddle.h>
+
+#include "private/platform_starpu.h"
+
+static void never(void *buffers[], void *arg)
+{
+	abort(); /* kernels do not run under SimGrid */
+}
+
+static struct starpu_codelet codelet = {
+    .name = "simulated",
+    .cpu_funcs = {never},
+    .cuda_funcs = {never},
+    .cuda_flags = {STARPU_CUDA_ASYNC},
+    .model = &heddle_platform_model,
+};
+
+static void print_stats(const struct heddle_loop *loop, const struct heddle_loop_stats *stats)
+{
+	const struct heddle_platform *platform = heddle_platform_current();
+	double first = stats->us, last = 0;
+	size_t iterations = 0;
+
+	for (unsigned w = 0; w < stats->nworkers; w++) {
+		const struct heddle_worker_stats *worker = &stats->workers[w];
+
+		printf("%s %zu iterations %zu blocks finish %.6f us\n",
+		       heddle_kind_name(worker->kind), worker->iterations, worker->blocks,
+		       worker->finish_us);
+		iterations += worker->iterations;
+		first = worker->finish_us < first ? worker->finish_us : first;
+		last = worker->finish_us > last ? worker->finish_us : last;
+	}
+	printf("iterations %zu blocks %zu makespan %.6f us efficiency %.4f spread %.4f learning "
+	       "%.6f us\n",
+	       iterations, stats->blocks, stats->us,
+	       heddle_platform_ideal_us(platform, loop->n, 1, ~0u) / stats->us,
+	       (last - first) / stats->us, stats->learning_us);
+}
+
+int main(int argc, char **argv)
+{
+	struct heddle_loop loop = {.codelet = &codelet, .naccesses = 2};
+	struct heddle_loop_stats stats;
+	starpu_data_handle_t in, out;
+	int status;
+
+	if (argc != 3)
+		return 2;
+	loop.strategy = argv[1];
+	loop.n = strtoull(argv[2], NULL, 10);
+	if (starpu_init(NULL))
+		return 77;
+	/* Nobody ever touches the arrays. */
+	starpu_vector_data_register(&in, STARPU_MAIN_RAM, (uintptr_t)malloc(4 * loop.n), loop.n, 4);
+	starpu_vector_data_register(&out, STARPU_MAIN_RAM, (uintptr_t)malloc(4 * loop.n), loop.n,
+	                            4);
+	loop.accesses[0] = (struct heddle_access){.handle = in, .mode = STARPU_R};
+	loop.accesses[1] = (struct heddle_access){.handle = out, .mode = STARPU_W};
+	status = heddle_loop_run(&loop, &stats);
+	if (!status)
+		print_stats(&loop, &stats);
+	starpu_data_unregister(in);
+	starpu_data_unregister(out);
+	starpu_shutdown();
+	return status ? 1 : 0;
+}

@@ -1,0 +1,38 @@
+#!/bin/sh
+# Simulated runs are the same to the last digit, however often they are repeated,
+# for every strategy; and all iterations are done.
+set -u
+: "${top_builddir:?}"
+run() {
+	timeout 60 "$top_builddir/bin/heddle-simulate" --platform "$1" -- \
+		"$top_builddir/tests/sim/loop" --log=root.thres:warning "$2" "$3" 2>/dev/null
+}
+failures=0
+same() {
+	first=$(run "$@")
+	case $first in
+	*"iterations $3 "*) ;;
+	*)
+		echo "$*: not all iterations were done: $first"
+		failures=$((failures + 1))
+		;;
+	esac
+	for rerun in 2 3 4 5; do
+		again=$(run "$@")
+		if [ "$again" != "$first" ]; then
+			echo "$*: run $rerun differs:"
+			echo "$first"
+			echo "$again"
+			failures=$((failures + 1))
+		fi
+	done
+	echo "$* $(echo "$first" | tail -n 1)"
+}
+for strategy in hdss hdss:published=1 gss css:cpu=1000,cuda=9000 tss fss linear exponential \
+	static qilin axel; do
+	same '3cpu+gpu8@6000:10' $strategy 200000
+done
+same '12cpu+gpu36+gpu24+gpu12+gpu6' hdss 1000000
+same '15cpu+gpu36~65536%0.5/0.5' hdss 1000000
+same '4cpu+fpga6@3200:5' hdss 100000
+[ "$failures" = 0 ]
