@@ -1,0 +1,27 @@
+#!/bin/sh
+# heddle info: the tables are all there, the manual page is the one in doc/.
+set -u
+: "${top_srcdir:?}" "${top_builddir:?}"
+info=$top_builddir/bin/heddle-info
+if grep -q 'define HEDDLE_USE_SIMGRID' "$top_builddir/config.h"; then
+	exit 77 # it wants a machine to simulate
+fi
+failures=0
+fail() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+"$info" --man | cmp - "$top_srcdir/doc/variables.md" || fail "doc/variables.md: make update-doc"
+
+all=$("$info") || fail "exit status"
+for text in 'Heddle ' 'StarPU 1' 'cpu ' 'hdss' 'HEDDLE_DEPTH=2 (default)'; do
+	echo "$all" | grep -qF "$text" || fail "'$text' is missing"
+done
+HEDDLE_DEPTH=5 "$info" --variables | grep -qF 'HEDDLE_DEPTH=5 (environment)' || fail "origin"
+HEDDLE_DEPHT=5 "$info" --variables 2>&1 | grep -q 'did you mean HEDDLE_DEPTH' || fail "unknown name"
+"$info" --strategies | grep -q 'Polychronopoulos' || fail "source of gss"
+"$info" --strategies | grep -q 'HEDDLE_DEPTH' && fail "more than asked for"
+"$info" --json | grep -q '"matches": true' || fail "JSON"
+"$info" nonsense 2>/dev/null && fail "nonsense is accepted"
+[ "$failures" = 0 ]

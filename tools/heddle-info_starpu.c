@@ -1,0 +1,243 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * `heddle info`: what there is in this build and on this machine.
+ */
+#include "config.h"
+
+#include <argp.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <starpu.h>
+#include <heddle/heddle.h>
+
+#include "private/message.h"
+#include "private/platform_starpu.h"
+#include "private/variables.h"
+#include "tools/info.h"
+
+const char *argp_program_version = "heddle info " PACKAGE_VERSION;
+
+struct arguments {
+	bool policies, strategies, variables, json, manual;
+};
+
+enum option_key {
+	OPTION_POLICIES = 256,
+	OPTION_STRATEGIES,
+	OPTION_VARIABLES,
+	OPTION_JSON,
+	OPTION_MAN
+};
+
+static const struct argp_option options[] = {
+    {"policies", OPTION_POLICIES, NULL, 0, "policies alone", 0},
+    {"strategies", OPTION_STRATEGIES, NULL, 0, "block strategies alone, with parameters", 0},
+    {"variables", OPTION_VARIABLES, NULL, 0, "environment variables alone, with origin", 0},
+    {"json", OPTION_JSON, NULL, 0, "as JSON", 0},
+    {"man", OPTION_MAN, NULL, 0, "the manual page of the variables (Markdown)", 0},
+    {0},
+};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case OPTION_POLICIES:
+		arguments->policies = true;
+		break;
+	case OPTION_STRATEGIES:
+		arguments->strategies = true;
+		break;
+	case OPTION_VARIABLES:
+		arguments->variables = true;
+		break;
+	case OPTION_JSON:
+		arguments->json = true;
+		break;
+	case OPTION_MAN:
+		arguments->manual = true;
+		break;
+	case ARGP_KEY_ARG:
+		argp_error(state, "\"%s\" is not expected", text);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static json_t *starpu_features(void)
+{
+	json_t *features = json_array();
+
+#ifdef STARPU_USE_CUDA
+	json_array_append_new(features, json_string("CUDA"));
+#endif
+#ifdef STARPU_USE_OPENCL
+	json_array_append_new(features, json_string("OpenCL"));
+#endif
+#ifdef STARPU_USE_MPI
+	json_array_append_new(features, json_string("MPI"));
+#endif
+#ifdef STARPU_USE_FXT
+	json_array_append_new(features, json_string("FxT"));
+#endif
+#ifdef STARPU_SIMGRID
+	json_array_append_new(features, json_string("SimGrid"));
+#endif
+	return features;
+}
+
+static json_t *starpu_json(void)
+{
+	int major, minor, release;
+	char version[32];
+	Dl_info where;
+
+	starpu_get_version(&major, &minor, &release);
+	snprintf(version, sizeof(version), "%d.%d.%d", major, minor, release);
+	if (!dladdr((void *)starpu_get_version, &where))
+		where.dli_fname = "";
+	return json_pack("{s:s, s:s, s:s, s:s, s:b, s:o, s:i, s:i, s:i}", "version", version,
+	                 "path", where.dli_fname, "built_against_version", HEDDLE_STARPU_VERSION,
+	                 "built_against", HEDDLE_STARPU_LIBDIR, "matches", !heddle_starpu_check(),
+	                 "features", starpu_features(), "most_cpu_workers", STARPU_MAXCPUS,
+	                 "most_memory_nodes", STARPU_MAXNODES, "most_buffers", STARPU_NMAXBUFS);
+}
+
+/* Empty when StarPU cannot start. */
+static json_t *workers_json(void)
+{
+	json_t *workers = json_array();
+
+	if (starpu_init(NULL))
+		return workers;
+	for (unsigned id = 0; id < starpu_worker_get_count(); id++) {
+		char name[64];
+
+		starpu_worker_get_name(id, name, sizeof(name));
+		json_array_append_new(workers, json_pack("{s:i, s:s, s:s, s:i}", "id", id, "kind",
+		                                         heddle_kind_name(heddle_worker_kind(id)),
+		                                         "name", name, "memory_node",
+		                                         (int)starpu_worker_get_memory_node(id)));
+	}
+	starpu_shutdown();
+	return workers;
+}
+
+static void print_starpu(const json_t *starpu)
+{
+	json_t *feature;
+	size_t f;
+
+	printf("StarPU %s in %s\n", json_string_value(json_object_get(starpu, "version")),
+	       json_string_value(json_object_get(starpu, "path")));
+	if (!json_is_true(json_object_get(starpu, "matches")))
+		printf("  NOT the one that Heddle was built against: %s in %s\n",
+		       json_string_value(json_object_get(starpu, "built_against_version")),
+		       json_string_value(json_object_get(starpu, "built_against")));
+	printf("  drivers and features: CPU");
+	json_array_foreach(json_object_get(starpu, "features"), f, feature)
+	    printf(", %s", json_string_value(feature));
+	printf("\n  at most %d CPU workers, %d memory nodes, %d buffers a task\n",
+	       (int)json_integer_value(json_object_get(starpu, "most_cpu_workers")),
+	       (int)json_integer_value(json_object_get(starpu, "most_memory_nodes")),
+	       (int)json_integer_value(json_object_get(starpu, "most_buffers")));
+}
+
+static void print_workers(const json_t *workers)
+{
+	json_t *worker;
+	size_t w;
+
+	printf("Workers:\n");
+	json_array_foreach(workers, w, worker) printf(
+	    "  %3d %-6s node %d  %s\n", (int)json_integer_value(json_object_get(worker, "id")),
+	    json_string_value(json_object_get(worker, "kind")),
+	    (int)json_integer_value(json_object_get(worker, "memory_node")),
+	    json_string_value(json_object_get(worker, "name")));
+	if (!w)
+		printf("  none: StarPU does not start here\n");
+}
+
+static json_t *everything(const struct arguments *arguments)
+{
+	bool all = !arguments->policies && !arguments->strategies && !arguments->variables;
+	json_t *info = json_pack("{s:s}", "heddle", heddle_version());
+
+	if (all) {
+		json_object_set_new(info, "starpu", starpu_json());
+		json_object_set_new(info, "workers",
+		                    heddle_starpu_check() ? json_array() : workers_json());
+	}
+	if (all || arguments->policies)
+		json_object_set_new(info, "policies", info_policies());
+	if (all || arguments->strategies)
+		json_object_set_new(info, "strategies", info_strategies());
+	if (all || arguments->variables)
+		json_object_set_new(info, "variables", info_variables());
+	return info;
+}
+
+static void print(const json_t *info)
+{
+	json_t *part;
+
+	printf("Heddle %s\n", json_string_value(json_object_get(info, "heddle")));
+	if ((part = json_object_get(info, "starpu")))
+		print_starpu(part);
+	if ((part = json_object_get(info, "workers")))
+		print_workers(part);
+	if ((part = json_object_get(info, "policies")))
+		info_print_policies(part);
+	if ((part = json_object_get(info, "strategies")))
+		info_print_strategies(part);
+	if ((part = json_object_get(info, "variables")))
+		info_print_variables(part);
+}
+
+#ifdef HEDDLE_USE_SIMGRID
+/* SimGrid looks for a machine before main() begins. */
+static void __attribute__((constructor)) machine_wanted(void)
+{
+	if (getenv("STARPU_PERF_MODEL_DIR"))
+		return;
+	heddle_warn(
+	    "this build simulates machines: heddle simulate --platform SPEC -- heddle-info");
+	_exit(2);
+}
+#endif
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {
+	    options,
+	    parse,
+	    NULL,
+	    "Prints the version, the StarPU in use, the workers, and the tables of policies, block "
+	    "strategies and variables.",
+	    NULL,
+	    NULL,
+	    NULL};
+	struct arguments arguments = {0};
+	json_t *info;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	if (arguments.manual) {
+		info_print_manual();
+		return 0;
+	}
+	heddle_variables_check(environ);
+	info = everything(&arguments);
+	if (arguments.json)
+		json_dumpf(info, stdout, JSON_INDENT(1));
+	else
+		print(info);
+	json_decref(info);
+	return fflush(stdout) ? 1 : 0;
+}

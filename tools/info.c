@@ -1,0 +1,165 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <heddle/blocks.h>
+#include <heddle/policy.h>
+
+#include "private/variables.h"
+#include "tools/info.h"
+
+static const char *text(const json_t *row, const char *key)
+{
+	return json_string_value(json_object_get(row, key));
+}
+
+json_t *info_policies(void)
+{
+	json_t *array = json_array();
+
+	for (const struct heddle_policy *policy = heddle_policies(); policy->name; policy++)
+		json_array_append_new(array,
+		                      json_pack("{s:s, s:s*, s:s}", "name", policy->name,
+		                                "strategy", policy->strategy, "doc", policy->doc));
+	return array;
+}
+
+static json_t *parameters_json(const struct heddle_strategy_parameter *parameter)
+{
+	json_t *array = json_array();
+
+	for (; parameter && parameter->name; parameter++)
+		json_array_append_new(array,
+		                      json_pack("{s:s, s:f, s:f, s:f, s:s, s:s}", "name",
+		                                parameter->name, "default", parameter->value, "min",
+		                                parameter->min, "max", parameter->max, "unit",
+		                                parameter->unit, "doc", parameter->doc));
+	return array;
+}
+
+json_t *info_strategies(void)
+{
+	json_t *array = json_array();
+
+	for (const struct heddle_strategy *const *strategy = heddle_strategies(); *strategy;
+	     strategy++)
+		json_array_append_new(
+		    array, json_pack("{s:s, s:s, s:s, s:o}", "name", (*strategy)->name, "source",
+		                     (*strategy)->source, "doc", (*strategy)->doc, "parameters",
+		                     parameters_json((*strategy)->parameters)));
+	return array;
+}
+
+json_t *info_variables(void)
+{
+	json_t *array = json_array();
+
+	for (int v = 0; v < HEDDLE_NVARIABLES; v++) {
+		const struct heddle_variable_row *row = &heddle_variable_table[v];
+
+		json_array_append_new(
+		    array, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "name", row->name, "value",
+		                     heddle_variable_text(v), "origin",
+		                     heddle_variable_is_set(v) ? "environment" : "default",
+		                     "default", row->value, "unit", row->unit, "doc", row->doc));
+	}
+	return array;
+}
+
+void info_print_policies(const json_t *policies)
+{
+	json_t *policy;
+	size_t p;
+
+	printf("Policies (STARPU_SCHED=NAME, or heddle run --sched NAME):\n");
+	json_array_foreach(policies, p, policy)
+	    printf("  %-12s %s\n", text(policy, "name"), text(policy, "doc"));
+}
+
+static void print_parameter(const json_t *parameter)
+{
+	const char *unit = text(parameter, "unit");
+
+	printf("      %-12s %s (%s%s%g to %g, default %g)\n", text(parameter, "name"),
+	       text(parameter, "doc"), unit, *unit ? "; " : "",
+	       json_number_value(json_object_get(parameter, "min")),
+	       json_number_value(json_object_get(parameter, "max")),
+	       json_number_value(json_object_get(parameter, "default")));
+}
+
+void info_print_strategies(const json_t *strategies)
+{
+	json_t *strategy, *parameter;
+	size_t s, p;
+
+	printf(
+	    "Block strategies (NAME[:KEY=VALUE,...] in HEDDLE_STRATEGY or a loop's strategy):\n");
+	json_array_foreach(strategies, s, strategy)
+	{
+		printf("  %s: %s\n      source: %s\n", text(strategy, "name"),
+		       text(strategy, "doc"), text(strategy, "source"));
+		json_array_foreach(json_object_get(strategy, "parameters"), p, parameter)
+		    print_parameter(parameter);
+	}
+}
+
+void info_print_variables(const json_t *variables)
+{
+	json_t *variable;
+	size_t v;
+
+	printf("Variables:\n");
+	json_array_foreach(variables, v, variable)
+	    printf("  %s=%s (%s)\n      %s (%s)\n", text(variable, "name"), text(variable, "value"),
+	           text(variable, "origin"), text(variable, "doc"), text(variable, "unit"));
+}
+
+static const char *type_name(enum heddle_variable_type type)
+{
+	switch (type) {
+	case HEDDLE_TYPE_FLAG:
+		return "flag";
+	case HEDDLE_TYPE_INTEGER:
+		return "integer";
+	case HEDDLE_TYPE_REAL:
+		return "number";
+	default:
+		return "text";
+	}
+}
+
+/* A cell of a table must not end it. */
+static void print_cell(const char *cell)
+{
+	for (; *cell; cell++)
+		printf(*cell == '|' ? "\\|" : "%c", *cell);
+}
+
+void info_print_manual(void)
+{
+	printf(
+	    "# Environment variables\n\n"
+	    "Everything that can be tuned from outside. `heddle info --variables` prints the\n"
+	    "values in force and where they come from. A name that begins with `HEDDLE_` and is\n"
+	    "not in this table draws a warning that names the nearest one; a malformed value\n"
+	    "makes loops refuse to start. Variables of StarPU itself (`STARPU_SCHED`,\n"
+	    "`STARPU_NCPU`, ...) are described in StarPU's handbook.\n\n"
+	    "This page is made from the table in `include/private/variables.def` by\n"
+	    "`make update-doc`.\n\n"
+	    "| Name | Type | Default | Values | Meaning |\n"
+	    "|---|---|---|---|---|\n");
+	for (int v = 0; v < HEDDLE_NVARIABLES; v++) {
+		const struct heddle_variable_row *row = &heddle_variable_table[v];
+
+		printf("| `%s` | %s | %s%s%s | ", row->name, type_name(row->type),
+		       *row->value ? "`" : "", *row->value ? row->value : "not set",
+		       *row->value ? "`" : "");
+		print_cell(row->unit);
+		printf(" | ");
+		print_cell(row->doc);
+		printf(" |\n");
+	}
+}
