@@ -1,0 +1,228 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Prices European options on all processors.
+ */
+#include "config.h"
+
+#include <string.h>
+#include <starpu.h>
+
+#include "codelets/blackscholes/blackscholes.h"
+#include "apps/common/app.h"
+#include "apps/common/csv.h"
+
+enum { SPOT, STRIKE, YEARS, CALL, PUT, NARRAYS };
+#define NINPUTS CALL
+
+static const char *const names[NARRAYS] = {"spot", "strike", "years", "call", "put"};
+
+struct blackscholes {
+	struct blackscholes_market market;
+	struct csv table; /* what --input had; moved to the arrays */
+	size_t n;
+	uint64_t seed;
+	float *arrays[NARRAYS];
+	starpu_data_handle_t handles[NARRAYS];
+};
+
+/* ---- own options ---- */
+
+enum { OPTION_RATE = 0x200, OPTION_VOLATILITY };
+
+static const struct argp_option options[] = {
+    {"rate", OPTION_RATE, "R", 0, "Riskless interest a year (default 0.05)", 0},
+    {"volatility", OPTION_VOLATILITY, "V", 0, "Volatility of the share a year (default 0.3)", 0},
+    {0},
+};
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+	struct blackscholes *self = state->input;
+	double value = 0;
+
+	switch (key) {
+	case OPTION_RATE:
+		if (app_real(text, -1, 1, &value))
+			argp_error(state, "--rate %s: not a number from -1 to 1", text);
+		self->market.rate = value;
+		return 0;
+	case OPTION_VOLATILITY:
+		if (app_real(text, 0.001, 10, &value))
+			argp_error(state, "--volatility %s: not a number from 0.001 to 10", text);
+		self->market.volatility = value;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp own = {.options = options, .parser = parse_option};
+
+/* ---- data ---- */
+
+/* The number of 21 bits as a float from `from` to `to`. */
+static float scale(uint64_t bits, float from, float to)
+{
+	return from + (to - from) * (float)(bits & 0x1fffff) * 0x1p-21f;
+}
+
+static double fill_random(void *arg, size_t begin, size_t end)
+{
+	struct blackscholes *self = arg;
+
+	for (size_t i = begin; i < end; i++) {
+		uint64_t bits = app_random(self->seed, i);
+
+		self->arrays[SPOT][i] = scale(bits, 5, 200);
+		self->arrays[STRIKE][i] = scale(bits >> 21, 5, 200);
+		self->arrays[YEARS][i] = scale(bits >> 42, 0.05f, 10);
+	}
+	return 0;
+}
+
+static double fill_from_table(void *arg, size_t begin, size_t end)
+{
+	struct blackscholes *self = arg;
+
+	for (int a = 0; a < NINPUTS; a++)
+		memcpy(self->arrays[a] + begin, self->table.columns[a] + begin,
+		       (end - begin) * sizeof(float));
+	return 0;
+}
+
+static double fill_with_nan(void *arg, size_t begin, size_t end)
+{
+	struct blackscholes *self = arg;
+
+	for (int a = NINPUTS; a < NARRAYS; a++)
+		memset(self->arrays[a] + begin, 0xff, (end - begin) * sizeof(float));
+	return 0;
+}
+
+static double error_of(void *arg, size_t begin, size_t end)
+{
+	struct blackscholes *self = arg;
+	float *const *arrays = self->arrays;
+
+	return blackscholes_error(&self->market, end - begin, arrays[SPOT] + begin,
+	                          arrays[STRIKE] + begin, arrays[YEARS] + begin,
+	                          arrays[CALL] + begin, arrays[PUT] + begin);
+}
+
+/* ---- the app ---- */
+
+static int blackscholes_open(void *data, const struct app_options *common)
+{
+	struct blackscholes *self = data;
+
+	return csv_read(common->input, NINPUTS, names, &self->table);
+}
+
+static int blackscholes_prepare(void *data, const struct app_options *common,
+                                struct heddle_loop *loop)
+{
+	struct blackscholes *self = data;
+
+	self->n = common->input ? self->table.rows : common->size;
+	self->seed = common->seed;
+	for (int a = 0; a < NARRAYS; a++) {
+		int error = app_allocate(self->n * sizeof(float), (void **)&self->arrays[a]);
+
+		if (error)
+			return error;
+	}
+	if (common->input)
+		app_parallel(self->n, fill_from_table, self);
+	else if (!app_simulated())
+		app_parallel(self->n, fill_random, self);
+	csv_free(&self->table);
+	for (int a = 0; a < NARRAYS; a++) {
+		starpu_vector_data_register(&self->handles[a], STARPU_MAIN_RAM,
+		                            (uintptr_t)self->arrays[a], self->n, sizeof(float));
+		loop->accesses[loop->naccesses++] = (struct heddle_access){
+		    .handle = self->handles[a],
+		    .mode = a < NINPUTS ? STARPU_R : STARPU_W,
+		    .share = HEDDLE_SLICE,
+		};
+	}
+	loop->codelet = &blackscholes_codelet;
+	loop->n = self->n;
+	loop->arg = &self->market;
+	return 0;
+}
+
+static void blackscholes_poison(void *data)
+{
+	struct blackscholes *self = data;
+
+	app_parallel(self->n, fill_with_nan, self);
+}
+
+static double blackscholes_verify(void *data)
+{
+	struct blackscholes *self = data;
+
+	return app_parallel(self->n, error_of, self);
+}
+
+static int blackscholes_save_input(void *data, const struct app_options *common)
+{
+	struct blackscholes *self = data;
+
+	return csv_write(common->save_input, NINPUTS, names, (const float *const *)self->arrays,
+	                 self->n);
+}
+
+static int blackscholes_save_output(void *data, const struct app_options *common)
+{
+	struct blackscholes *self = data;
+
+	return csv_write(common->output, NARRAYS, names, (const float *const *)self->arrays,
+	                 self->n);
+}
+
+static double blackscholes_elements(void *data)
+{
+	struct blackscholes *self = data;
+
+	return self->n;
+}
+
+static void blackscholes_release(void *data)
+{
+	struct blackscholes *self = data;
+
+	csv_free(&self->table);
+	for (int a = 0; a < NARRAYS; a++)
+		if (self->arrays[a])
+			starpu_free(self->arrays[a]);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct app app = {
+	    .name = "blackscholes",
+	    .doc = "Prices European call and put options by the formula of Black and Scholes."
+	           "\v--size and --seed make random options; --input reads them from a CSV file "
+	           "with the columns spot, strike and years, and --output writes them back with "
+	           "the columns call and put added. Exit status: 0 right, 1 wrong result, "
+	           "2 usage or bad input, 77 cannot run here.",
+	    .unit = "option",
+	    .size = 1 << 22,
+	    .max_size = UINT32_MAX,
+	    .own = &own,
+	    .tolerance = BLACKSCHOLES_TOLERANCE,
+	    .open = blackscholes_open,
+	    .prepare = blackscholes_prepare,
+	    .poison = blackscholes_poison,
+	    .error = blackscholes_verify,
+	    .save_input = blackscholes_save_input,
+	    .save_output = blackscholes_save_output,
+	    .elements = blackscholes_elements,
+	    .release = blackscholes_release,
+	};
+	static struct blackscholes self = {.market = {.rate = 0.05f, .volatility = 0.3f}};
+
+	return app_main(&app, &self, argc, argv);
+}

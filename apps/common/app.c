@@ -1,0 +1,253 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Course of an app: input file, StarPU, data, repetitions, results, report.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <starpu.h>
+#include <starpu_scheduler.h>
+
+#include <heddle/heddle.h>
+
+#include "private/message.h"
+#include "private/platform_starpu.h"
+#include "codelets/codelet.h"
+#include "apps/common/app.h"
+
+struct run {
+	const struct app *app;
+	void *self;
+	struct app_options options;
+	struct heddle_loop loop;
+	int workers[STARPU_NMAXWORKERS];
+	struct app_report report;
+};
+
+bool app_simulated(void)
+{
+#ifdef HEDDLE_USE_SIMGRID
+	return true;
+#else
+	return false;
+#endif
+}
+
+int app_allocate(size_t bytes, void **memory)
+{
+	if (starpu_malloc(memory, bytes ? bytes : 1))
+		return heddle_refuse(-ENOMEM, "no memory for %zu bytes of data", bytes);
+	return 0;
+}
+
+static enum app_exit exit_code(int error)
+{
+	switch (error) {
+	case 0:
+		return APP_RIGHT;
+	case -ENODEV:
+	case -ENOMEM:
+	case -ENOEXEC:
+		return APP_CANNOT;
+	case -EIO:
+		return APP_WRONG;
+	default:
+		return APP_USAGE;
+	}
+}
+
+/* StarPU itself only warns of a name it does not know, and takes another. */
+static int choose_policy(const char *name)
+{
+	struct starpu_sched_policy **known = starpu_sched_get_predefined_policies();
+
+	if (!name)
+		return 0;
+	for (; *known; known++)
+		if (!strcmp((*known)->policy_name, name))
+			return setenv("STARPU_SCHED", name, 1) ? -ENOMEM : 0;
+	return heddle_refuse(-EINVAL, "--sched %s: no such policy", name);
+}
+
+/* The ids of the workers that --workers asks for. */
+static int choose_workers(struct run *run)
+{
+	bool restricted = false, there[HEDDLE_NKINDS] = {false};
+
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++) {
+		enum heddle_kind kind = heddle_worker_kind(w);
+
+		there[kind] = true;
+		if (run->options.kinds[kind])
+			run->workers[run->loop.nworkers++] = w;
+	}
+	for (int kind = 0; kind < HEDDLE_NKINDS; kind++) {
+		if (run->options.kinds[kind] && !there[kind])
+			return heddle_refuse(-ENODEV, "--workers: StarPU has no %s worker here",
+			                     heddle_kind_name(kind));
+		restricted |= run->options.kinds[kind];
+	}
+	run->loop.workers = restricted ? run->workers : NULL;
+	return 0;
+}
+
+static bool writes(const struct heddle_access *access)
+{
+	return access->mode & STARPU_W;
+}
+
+static int acquire(struct run *run, bool for_writing)
+{
+	for (unsigned a = 0; a < run->loop.naccesses; a++) {
+		struct heddle_access *access = &run->loop.accesses[a];
+		int error;
+
+		if (for_writing && !writes(access))
+			continue;
+		error = starpu_data_acquire(access->handle, for_writing ? STARPU_W : STARPU_R);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static void release(struct run *run, bool for_writing)
+{
+	for (unsigned a = 0; a < run->loop.naccesses; a++)
+		if (!for_writing || writes(&run->loop.accesses[a]))
+			starpu_data_release(run->loop.accesses[a].handle);
+}
+
+/* Old results are destroyed before, and new ones looked at after the timed part. */
+static int repeat_once(struct run *run)
+{
+	struct app_report *report = &run->report;
+	double begin;
+	int error;
+
+	if (!app_simulated()) {
+		error = acquire(run, true);
+		if (error)
+			return error;
+		run->app->poison(run->self);
+		release(run, true);
+	}
+	begin = starpu_timing_now();
+	error = heddle_loop_run(&run->loop, &report->stats[report->reps]);
+	report->us[report->reps] = starpu_timing_now() - begin;
+	if (error)
+		return error;
+	report->reps++;
+	if (!report->verified)
+		return 0;
+	error = acquire(run, false);
+	if (error)
+		return error;
+	report->max_error = fmax(report->max_error, run->app->error(run->self));
+	release(run, false);
+	report->right = report->max_error <= run->app->tolerance;
+	return 0;
+}
+
+static int repeat(struct run *run)
+{
+	struct app_report *report = &run->report;
+	unsigned reps = run->options.reps;
+	int error = 0;
+
+	report->us = calloc(reps, sizeof(*report->us));
+	report->stats = calloc(reps, sizeof(*report->stats));
+	if (!report->us || !report->stats)
+		return heddle_refuse(-ENOMEM, "no memory for %u repetitions", reps);
+	report->app = run->app;
+	report->options = &run->options;
+	report->n = run->loop.n;
+	report->elements = run->app->elements(run->self);
+	report->right = true;
+	report->verified = run->options.verify && !app_simulated();
+	if (run->options.verify && app_simulated())
+		heddle_warn("simulated workers compute nothing that --verify could look at");
+	while (!error && report->reps < reps)
+		error = repeat_once(run);
+	return error;
+}
+
+static int save(struct run *run)
+{
+	int error = 0;
+
+	if (run->options.save_input)
+		error = run->app->save_input(run->self, &run->options);
+	if (!error && run->options.output)
+		error = run->app->save_output(run->self, &run->options);
+	return error;
+}
+
+static int prepare(struct run *run)
+{
+	struct heddle_loop *loop = &run->loop;
+
+	loop->name = run->app->name;
+	loop->strategy = run->options.strategy;
+	loop->parts = run->options.parts;
+	return run->app->prepare(run->self, &run->options, loop);
+}
+
+/* What happens while StarPU is up. */
+static enum app_exit run_all(struct run *run)
+{
+	int error = choose_workers(run);
+
+	if (!error)
+		error = codelets_load();
+	if (!error)
+		error = prepare(run);
+	if (!error)
+		error = repeat(run);
+	for (unsigned a = 0; a < run->loop.naccesses; a++)
+		starpu_data_unregister(run->loop.accesses[a].handle);
+	if (!error)
+		error = save(run);
+	if (!error)
+		error = app_report_write(&run->report);
+	run->app->release(run->self);
+	free(run->report.us);
+	free(run->report.stats);
+	codelets_unload();
+	if (error)
+		return exit_code(error);
+	return run->report.right ? APP_RIGHT : APP_WRONG;
+}
+
+int app_main(const struct app *app, void *self, int argc, char **argv)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	enum app_exit code;
+	int error;
+
+	if (!run)
+		return APP_CANNOT;
+	run->app = app;
+	run->self = self;
+	app_parse(app, self, argc, argv, &run->options);
+	error = heddle_starpu_check();
+	if (!error)
+		error = choose_policy(run->options.sched);
+	if (!error && run->options.input)
+		error = app->open(self, &run->options);
+	if (!error && starpu_init(NULL))
+		error = heddle_refuse(-ENODEV, "StarPU does not start here");
+	if (error) {
+		app->release(self);
+		free(run);
+		return error == -ENODEV || error == -ENOEXEC ? APP_CANNOT : APP_USAGE;
+	}
+	code = run_all(run);
+	starpu_shutdown();
+	free(run);
+	return code;
+}

@@ -1,0 +1,137 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What all apps have in common: command line, repetitions, verification,
+ * report. An app fills in a struct app, and its main() is app_main().
+ */
+#ifndef APPS_COMMON_APP_H
+#define APPS_COMMON_APP_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <starpu.h>
+
+#include <heddle/kind.h>
+#include <heddle/loop.h>
+
+/** Exit codes of every app. */
+enum app_exit {
+	APP_RIGHT = 0,
+	APP_WRONG = 1,   /**< a wrong result, or the loop failed */
+	APP_USAGE = 2,   /**< usage, or bad input */
+	APP_CANNOT = 77, /**< cannot run on this machine */
+};
+
+/** Command line of every app. */
+struct app_options {
+	size_t size; /**< of the random input, in the app's own unit */
+	bool size_given;
+	unsigned reps;
+	uint64_t seed;
+	bool verify;
+	const char *json;           /**< file, "-" for standard output, NULL: none */
+	const char *sched;          /**< NULL: STARPU_SCHED's or StarPU's default */
+	const char *strategy;       /**< NULL: the policy's */
+	unsigned parts;             /**< 0: HEDDLE_PARTS */
+	bool kinds[HEDDLE_NKINDS];  /**< of --workers; none set: all workers */
+	const char *input, *output; /**< NULL: random input, results thrown away */
+	const char *save_input;     /**< NULL: not wanted */
+};
+
+/** An app. `self` is the app's own data. Functions that return an error have said
+ * why; those that may be NULL say so. */
+struct app {
+	const char *name;
+	const char *doc;        /**< for --help */
+	const char *unit;       /**< of one element: "option" */
+	size_t size;            /**< default of --size */
+	size_t max_size;        /**< largest --size */
+	const struct argp *own; /**< further options, with self as their input; or NULL */
+	double tolerance;       /**< largest error that counts as right */
+	/** Looks at the input file before StarPU starts; only called with --input.
+	 * @return 0; -errno: exit 2. */
+	int (*open)(void *self, const struct app_options *options);
+	/** Allocates with starpu_malloc(), makes or takes over the input, registers the
+	 * data and fills in codelet, n, accesses and arg of the loop.
+	 * @return 0; -errno. */
+	int (*prepare)(void *self, const struct app_options *options, struct heddle_loop *loop);
+	/** Destroys earlier results. */
+	void (*poison)(void *self);
+	/** Largest error of the results against the reference. */
+	double (*error)(void *self);
+	/** Writes the input that prepare() made to options->save_input, the results to
+	 * options->output. @return 0; -errno: exit 2. */
+	int (*save_input)(void *self, const struct app_options *options);
+	int (*save_output)(void *self, const struct app_options *options);
+	/** Elements (of `unit`) that an iteration stands for, to state a rate. */
+	double (*elements)(void *self);
+	/** Frees everything; the data is unregistered already. */
+	void (*release)(void *self);
+};
+
+/** Runs an app. @return exit code for main() */
+int app_main(const struct app *app, void *self, int argc, char **argv);
+
+/* ---- command line ---- */
+
+/** Reads the command line; ends the process with exit code 2 at a mistake, with 0
+ * after --help. */
+void app_parse(const struct app *app, void *self, int argc, char **argv,
+               struct app_options *options);
+
+/** Reads a whole number with an optional suffix K, M, G or T (powers of 1024).
+ * @return 0; -EINVAL when it is none, -ERANGE outside min…max. */
+int app_number(const char *text, uint64_t min, uint64_t max, uint64_t *number);
+
+/** Reads a finite real number. @return 0; -EINVAL, -ERANGE. */
+int app_real(const char *text, double min, double max, double *number);
+
+/* ---- results ---- */
+
+/** What was seen of a run. */
+struct app_report {
+	const struct app *app;
+	const struct app_options *options;
+	size_t n;                        /**< iterations of the loop */
+	double elements;                 /**< elements of them all */
+	unsigned reps;                   /**< repetitions done */
+	double *us;                      /**< their times */
+	struct heddle_loop_stats *stats; /**< theirs */
+	bool verified;                   /**< verification was asked for and took place */
+	bool right;                      /**< … and found nothing wrong */
+	double max_error;
+};
+
+/** Prints a table to standard output (unless the JSON report goes there) and
+ * writes the JSON report. @return 0; -errno after a message. */
+int app_report_write(const struct app_report *report);
+
+/* ---- parallel work on the host, while no loop runs ---- */
+
+/** Calls body on disjoint ranges that make up 0…n-1, on as many threads as the
+ * process has processors.
+ * @return largest of what the calls returned; 0 for n = 0 */
+double app_parallel(size_t n, double (*body)(void *arg, size_t begin, size_t end), void *arg);
+
+/** 64 random bits, a function of its arguments alone: any element can be made
+ * by itself, and the input does not depend on the number of threads.
+ * (Finaliser of SplitMix64: G. Steele, D. Lea and C. Flood, "Fast Splittable
+ * Pseudorandom Number Generators", OOPSLA 2014.) */
+static inline uint64_t app_random(uint64_t seed, uint64_t index)
+{
+	uint64_t z = seed * 0xd1342543de82ef95u + (index + 1) * 0x9e3779b97f4a7c15u;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+/** starpu_malloc() with a message. @return 0; -ENOMEM. */
+int app_allocate(size_t bytes, void **memory);
+
+/** Whether kernels do not really run (StarPU on SimGrid). */
+bool app_simulated(void);
+
+#endif

@@ -1,0 +1,201 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apps/common/app.h"
+
+const char *argp_program_version = PACKAGE_STRING;
+
+enum {
+	OPTION_REPS = 0x100,
+	OPTION_SEED,
+	OPTION_VERIFY,
+	OPTION_JSON,
+	OPTION_SCHED,
+	OPTION_STRATEGY,
+	OPTION_PARTS,
+	OPTION_WORKERS,
+	OPTION_INPUT,
+	OPTION_OUTPUT,
+	OPTION_SAVE_INPUT,
+	OPTION_SIZE
+};
+
+static const struct argp_option common_options[] = {
+    {"size", OPTION_SIZE, "N", 0, "Random input of this size (K, M, G, T: powers of 1024)", 1},
+    {"seed", OPTION_SEED, "S", 0, "Seed of the random input (default 1)", 1},
+    {"input", OPTION_INPUT, "FILE", 0, "Input from this file in place of random input", 1},
+    {"output", OPTION_OUTPUT, "FILE", 0, "Write the results to this file", 1},
+    {"save-input", OPTION_SAVE_INPUT, "FILE", 0, "Write the input to this file", 1},
+    {"reps", OPTION_REPS, "N", 0, "Repetitions (default 3)", 2},
+    {"verify", OPTION_VERIFY, NULL, 0, "Compare all results with a plain reference", 2},
+    {"json", OPTION_JSON, "FILE", 0, "Write a report as JSON (-: to standard output)", 2},
+    {"sched", OPTION_SCHED, "NAME", 0, "Scheduling policy (default: STARPU_SCHED's)", 3},
+    {"strategy", OPTION_STRATEGY, "SPEC", 0, "Block strategy (default: the policy's)", 3},
+    {"parts", OPTION_PARTS, "N", 0, "Equal tasks under a policy of StarPU's own", 3},
+    {"workers", OPTION_WORKERS, "KINDS", 0, "Only workers of these kinds: cpu,cuda,opencl,fpga", 3},
+    {0},
+};
+
+struct command_line {
+	const struct app *app;
+	void *self;
+	struct app_options *options;
+};
+
+int app_number(const char *text, uint64_t min, uint64_t max, uint64_t *number)
+{
+	static const char suffixes[] = "KMGT";
+	unsigned long long value;
+	const char *suffix;
+	unsigned shift = 0;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (errno)
+		return -ERANGE;
+	if (*end && (suffix = strchr(suffixes, *end))) {
+		shift = 10 * (suffix - suffixes + 1);
+		end++;
+	}
+	if (*end)
+		return -EINVAL;
+	if (value > UINT64_MAX >> shift || value << shift < min || value << shift > max)
+		return -ERANGE;
+	*number = value << shift;
+	return 0;
+}
+
+int app_real(const char *text, double min, double max, double *number)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !isfinite(value))
+		return -EINVAL;
+	if (value < min || value > max)
+		return -ERANGE;
+	*number = value;
+	return 0;
+}
+
+static uint64_t number_or_die(const char *text, uint64_t min, uint64_t max, const char *option,
+                              struct argp_state *state)
+{
+	uint64_t number = 0;
+
+	if (app_number(text, min, max, &number))
+		argp_error(state, "--%s %s: not a whole number from %ju to %ju", option, text,
+		           (uintmax_t)min, (uintmax_t)max);
+	return number;
+}
+
+static void parse_kinds(const char *list, struct app_options *options, struct argp_state *state)
+{
+	char *copy = strdup(list), *rest = copy, *name;
+
+	while (copy && (name = strsep(&rest, ","))) {
+		enum heddle_kind kind;
+
+		if (heddle_kind_parse(name, &kind))
+			argp_error(state, "--workers %s: '%s' is no kind of worker", list, name);
+		else
+			options->kinds[kind] = true;
+	}
+	free(copy);
+}
+
+static error_t check_together(const struct command_line *line, struct argp_state *state)
+{
+	const struct app_options *options = line->options;
+
+	if (options->input && options->size_given)
+		argp_error(state, "--size and --input exclude each other");
+	if (app_simulated() && (options->input || options->output || options->save_input))
+		argp_error(state, "simulated workers compute nothing: no --input, --output or "
+		                  "--save-input");
+	return 0;
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+	struct command_line *line = state->input;
+	struct app_options *options = line->options;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		if (line->app->own)
+			state->child_inputs[0] = line->self;
+		return 0;
+	case OPTION_SIZE:
+		options->size = number_or_die(text, 0, line->app->max_size, "size", state);
+		options->size_given = true;
+		return 0;
+	case OPTION_SEED:
+		options->seed = number_or_die(text, 0, UINT64_MAX, "seed", state);
+		return 0;
+	case OPTION_INPUT:
+		options->input = text;
+		return 0;
+	case OPTION_OUTPUT:
+		options->output = text;
+		return 0;
+	case OPTION_SAVE_INPUT:
+		options->save_input = text;
+		return 0;
+	case OPTION_REPS:
+		options->reps = number_or_die(text, 1, 1000000, "reps", state);
+		return 0;
+	case OPTION_VERIFY:
+		options->verify = true;
+		return 0;
+	case OPTION_JSON:
+		options->json = text;
+		return 0;
+	case OPTION_SCHED:
+		options->sched = text;
+		return 0;
+	case OPTION_STRATEGY:
+		options->strategy = text;
+		return 0;
+	case OPTION_PARTS:
+		options->parts = number_or_die(text, 1, 1 << 30, "parts", state);
+		return 0;
+	case OPTION_WORKERS:
+		parse_kinds(text, options, state);
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s': this program takes no arguments", text);
+		return 0;
+	case ARGP_KEY_END:
+		return check_together(line, state);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+void app_parse(const struct app *app, void *self, int argc, char **argv,
+               struct app_options *options)
+{
+	struct command_line line = {app, self, options};
+	struct argp_child children[] = {{app->own, 0, "Of this app:", 10}, {0}};
+	struct argp argp = {
+	    .options = common_options,
+	    .parser = parse_option,
+	    .doc = app->doc,
+	    .children = app->own ? children : NULL,
+	};
+
+	*options = (struct app_options){.size = app->size, .reps = 3, .seed = 1};
+	argp_err_exit_status = APP_USAGE;
+	argp_parse(&argp, argc, argv, 0, NULL, &line);
+}

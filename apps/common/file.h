@@ -1,0 +1,34 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Files that users name: opened, read and written with messages that name the
+ * file and the reason. No StarPU.
+ */
+#ifndef APPS_COMMON_FILE_H
+#define APPS_COMMON_FILE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/** Opens a file for reading that has something in it.
+ * @param[out] fd to be closed by the caller
+ * @param[out] bytes its size
+ * @return 0; -EISDIR, -EINVAL for what is no regular file, -ENODATA for an empty one,
+ * -errno. */
+int file_open(const char *path, int *fd, size_t *bytes);
+
+/** Reads exactly that much.
+ * @return 0; -EIO when the file is shorter by now, -errno. */
+int file_read(const char *path, int fd, void *data, size_t bytes);
+
+/** file_open() and file_read() into memory that the caller frees; a NUL character
+ * that `bytes` does not count follows the data. */
+int file_load(const char *path, char **data, size_t *bytes);
+
+/** Opens a file for writing. @return 0; -errno. */
+int file_create(const char *path, FILE **stream);
+
+/** Closes it. @return 0; -errno when anything could not be written. */
+int file_finish(const char *path, FILE *stream);
+
+#endif

@@ -1,0 +1,142 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <jansson.h>
+#include <starpu.h>
+#include <starpu_scheduler.h>
+
+#include "private/message.h"
+#include "apps/common/app.h"
+
+static const char *policy_name(void)
+{
+	const struct starpu_sched_policy *policy = starpu_sched_ctx_get_sched_policy(0);
+
+	return policy && policy->policy_name ? policy->policy_name : "?";
+}
+
+/* The repetition whose time is the median (of an even number, the lower one):
+ * the report's workers are those of this one. */
+static unsigned median_repetition(const struct app_report *report)
+{
+	for (unsigned r = 0; r < report->reps; r++) {
+		unsigned before = 0;
+
+		for (unsigned other = 0; other < report->reps; other++)
+			before += report->us[other] < report->us[r] ||
+			          (report->us[other] == report->us[r] && other < r);
+		if (before == (report->reps - 1) / 2)
+			return r;
+	}
+	return 0;
+}
+
+/* JSON has no infinity: the largest double stands for it. */
+static json_t *real(double value)
+{
+	return json_real(isfinite(value) ? value : HUGE_VAL > value ? -1.7e308 : 1.7e308);
+}
+
+static json_t *workers_json(const struct heddle_loop_stats *stats)
+{
+	json_t *list = json_array();
+
+	for (unsigned w = 0; w < stats->nworkers; w++) {
+		const struct heddle_worker_stats *worker = &stats->workers[w];
+
+		json_array_append_new(
+		    list, json_pack("{si ss ss sI sI so so}", "id", worker->id, "kind",
+		                    heddle_kind_name(worker->kind), "name", worker->name,
+		                    "iterations", (json_int_t)worker->iterations, "blocks",
+		                    (json_int_t)worker->blocks, "busy_us", real(worker->busy_us),
+		                    "finish_us", real(worker->finish_us)));
+	}
+	return list;
+}
+
+static json_t *report_json(const struct app_report *report)
+{
+	const struct heddle_loop_stats *stats = &report->stats[median_repetition(report)];
+	json_t *us = json_array();
+	char starpu[32];
+	int major, minor, release;
+
+	starpu_get_version(&major, &minor, &release);
+	snprintf(starpu, sizeof(starpu), "%d.%d.%d", major, minor, release);
+	for (unsigned r = 0; r < report->reps; r++)
+		json_array_append_new(us, real(report->us[r]));
+	return json_pack("{ss sI ss ss ss so so so so so so}", "app", report->app->name, "n",
+	                 (json_int_t)report->n, "sched", policy_name(), "strategy", stats->strategy,
+	                 "starpu", starpu, "us", us, "verified",
+	                 report->verified ? json_boolean(report->right) : json_null(), "max_error",
+	                 report->verified ? real(report->max_error) : json_null(), "workers",
+	                 workers_json(stats), "learning_us", real(stats->learning_us),
+	                 "overhead_us", real(stats->overhead_us));
+}
+
+static int write_json(const struct app_report *report)
+{
+	const char *file = report->options->json;
+	json_t *json = report_json(report);
+	FILE *stream = stdout;
+	int error = 0;
+
+	if (!json)
+		return heddle_refuse(-ENOMEM, "no memory for the report");
+	if (strcmp(file, "-"))
+		stream = fopen(file, "w");
+	if (!stream) {
+		error = errno;
+	} else {
+		if (json_dumpf(json, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) ||
+		    fputc('\n', stream) == EOF)
+			error = errno ? errno : EIO;
+		if ((stream == stdout ? fflush(stream) : fclose(stream)) && !error)
+			error = errno;
+	}
+	json_decref(json);
+	return error ? heddle_refuse(-error, "%s: %s", file, strerror(error)) : 0;
+}
+
+static void print_table(const struct app_report *report)
+{
+	unsigned median = median_repetition(report);
+	const struct heddle_loop_stats *stats = &report->stats[median];
+
+	printf("%s: %.0f %ss in %zu iterations, policy %s, strategy %s\n", report->app->name,
+	       report->elements, report->app->unit, report->n, policy_name(), stats->strategy);
+	for (unsigned r = 0; r < report->reps; r++)
+		printf("  repetition %u: %.1f us, %.4g M%ss/s%s\n", r + 1, report->us[r],
+		       report->elements / report->us[r], report->app->unit,
+		       r == median ? " (median: its workers follow)" : "");
+	printf("  %-4s %-7s %12s %7s %12s %12s  %s\n", "id", "kind", "iterations", "blocks",
+	       "busy us", "finish us", "name");
+	for (unsigned w = 0; w < stats->nworkers; w++) {
+		const struct heddle_worker_stats *worker = &stats->workers[w];
+
+		printf("  %-4d %-7s %12zu %7zu %12.1f %12.1f  %s\n", worker->id,
+		       heddle_kind_name(worker->kind), worker->iterations, worker->blocks,
+		       worker->busy_us, worker->finish_us, worker->name);
+	}
+	printf("  learning %.1f us, overhead %.1f us\n", stats->learning_us, stats->overhead_us);
+	if (report->verified)
+		printf("  %s: largest error %.3g, allowed %.3g\n",
+		       report->right ? "verified" : "WRONG", report->max_error,
+		       report->app->tolerance);
+}
+
+int app_report_write(const struct app_report *report)
+{
+	const char *file = report->options->json;
+
+	if (!file || strcmp(file, "-"))
+		print_table(report);
+	return file ? write_json(report) : 0;
+}

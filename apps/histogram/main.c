@@ -1,0 +1,212 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Counts the byte values of a file on all processors.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include <starpu.h>
+
+#include "codelets/histogram/histogram.h"
+#include "apps/common/app.h"
+#include "apps/common/file.h"
+
+struct histogram {
+	size_t n;      /* bytes, without those that fill up the last piece */
+	size_t pieces; /* of HISTOGRAM_PIECE bytes */
+	int fd;        /* of --input, open from open() to prepare() */
+	uint64_t seed;
+	unsigned char *bytes;
+	uint64_t *counters;
+	uint64_t right[HISTOGRAM_BINS];
+	bool right_known;
+};
+
+/* ---- data ---- */
+
+static double fill_random(void *arg, size_t begin, size_t end)
+{
+	struct histogram *self = arg;
+
+	for (size_t i = begin; i < end; i++) {
+		uint64_t word = app_random(self->seed, i);
+		size_t rest = self->n - i * sizeof(word);
+
+		memcpy(self->bytes + i * sizeof(word), &word,
+		       rest < sizeof(word) ? rest : sizeof(word));
+	}
+	return 0;
+}
+
+static int fill(struct histogram *self, const struct app_options *common)
+{
+	size_t words = (self->n + 7) / 8;
+
+	/* What fills up the last piece is counted as zero bytes. */
+	memset(self->bytes + self->n, 0, self->pieces * HISTOGRAM_PIECE - self->n);
+	if (common->input)
+		return file_read(common->input, self->fd, self->bytes, self->n);
+	if (!app_simulated())
+		app_parallel(words, fill_random, self);
+	return 0;
+}
+
+static double reference_of(void *arg, size_t begin, size_t end)
+{
+	struct histogram *self = arg;
+	uint64_t counters[HISTOGRAM_BINS] = {0};
+
+	histogram_reference(end - begin, self->bytes + begin, counters);
+	for (int b = 0; b < HISTOGRAM_BINS; b++)
+		__atomic_add_fetch(&self->right[b], counters[b], __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* How often byte value b occurs: the loop also counted the filling. */
+static uint64_t count_of(const struct histogram *self, int b)
+{
+	return self->counters[b] - (b ? 0 : self->pieces * HISTOGRAM_PIECE - self->n);
+}
+
+/* ---- the app ---- */
+
+static int histogram_open(void *data, const struct app_options *common)
+{
+	struct histogram *self = data;
+
+	return file_open(common->input, &self->fd, &self->n);
+}
+
+static int histogram_prepare(void *data, const struct app_options *common, struct heddle_loop *loop)
+{
+	struct histogram *self = data;
+	starpu_data_handle_t pieces, counters;
+	int error;
+
+	if (!common->input)
+		self->n = common->size;
+	self->seed = common->seed;
+	self->pieces = (self->n + HISTOGRAM_PIECE - 1) / HISTOGRAM_PIECE;
+	error = app_allocate(self->pieces * HISTOGRAM_PIECE, (void **)&self->bytes);
+	if (!error)
+		error = app_allocate(HISTOGRAM_BINS * sizeof(uint64_t), (void **)&self->counters);
+	if (!error)
+		error = fill(self, common);
+	if (error)
+		return error;
+	starpu_vector_data_register(&pieces, STARPU_MAIN_RAM, (uintptr_t)self->bytes, self->pieces,
+	                            HISTOGRAM_PIECE);
+	starpu_vector_data_register(&counters, STARPU_MAIN_RAM, (uintptr_t)self->counters,
+	                            HISTOGRAM_BINS, sizeof(uint64_t));
+	loop->accesses[0] =
+	    (struct heddle_access){.handle = pieces, .mode = STARPU_R, .share = HEDDLE_SLICE};
+	loop->accesses[1] = (struct heddle_access){.handle = counters,
+	                                           .mode = STARPU_RW,
+	                                           .share = HEDDLE_REDUCE,
+	                                           .combine = histogram_combine};
+	loop->naccesses = 2;
+	loop->codelet = &histogram_codelet;
+	loop->n = self->pieces;
+	return 0;
+}
+
+/* The loop adds: earlier results are destroyed by setting them to 0. */
+static void histogram_poison(void *data)
+{
+	struct histogram *self = data;
+
+	memset(self->counters, 0, HISTOGRAM_BINS * sizeof(uint64_t));
+}
+
+static double histogram_error(void *data)
+{
+	struct histogram *self = data;
+	double worst = 0;
+
+	if (!self->right_known)
+		app_parallel(self->n, reference_of, self);
+	self->right_known = true;
+	for (int b = 0; b < HISTOGRAM_BINS; b++) {
+		uint64_t count = count_of(self, b), right = self->right[b];
+		double error = count > right ? count - right : right - count;
+
+		worst = error > worst ? error : worst;
+	}
+	return worst;
+}
+
+static int histogram_save_input(void *data, const struct app_options *common)
+{
+	struct histogram *self = data;
+	FILE *stream;
+	int error = file_create(common->save_input, &stream);
+
+	if (error)
+		return error;
+	fwrite(self->bytes, 1, self->n, stream);
+	return file_finish(common->save_input, stream);
+}
+
+static int histogram_save_output(void *data, const struct app_options *common)
+{
+	struct histogram *self = data;
+	FILE *stream;
+	int error = file_create(common->output, &stream);
+
+	if (error)
+		return error;
+	fprintf(stream, "byte,count\n");
+	for (int b = 0; b < HISTOGRAM_BINS; b++)
+		fprintf(stream, "%d,%ju\n", b, (uintmax_t)count_of(self, b));
+	return file_finish(common->output, stream);
+}
+
+static double histogram_elements(void *data)
+{
+	struct histogram *self = data;
+
+	return self->n;
+}
+
+static void histogram_release(void *data)
+{
+	struct histogram *self = data;
+
+	if (self->fd >= 0)
+		close(self->fd);
+	if (self->bytes)
+		starpu_free(self->bytes);
+	if (self->counters)
+		starpu_free(self->counters);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct app app = {
+	    .name = "histogram",
+	    .doc =
+	        "Counts how often each byte value occurs."
+	        "\v--size (bytes) and --seed make random input; --input takes any file, and "
+	        "--output writes the counts as CSV with the columns byte and count. An iteration "
+	        "of the loop is a piece of 4096 bytes. Exit status: 0 right, 1 wrong result, "
+	        "2 usage or bad input, 77 cannot run here.",
+	    .unit = "byte",
+	    .size = 64 << 20,
+	    .max_size = (size_t)UINT32_MAX * HISTOGRAM_PIECE,
+	    .tolerance = 0,
+	    .open = histogram_open,
+	    .prepare = histogram_prepare,
+	    .poison = histogram_poison,
+	    .error = histogram_error,
+	    .save_input = histogram_save_input,
+	    .save_output = histogram_save_output,
+	    .elements = histogram_elements,
+	    .release = histogram_release,
+	};
+	static struct histogram self = {.fd = -1};
+
+	return app_main(&app, &self, argc, argv);
+}

@@ -1,0 +1,71 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Prices of European call and put options by the formula of F. Black and
+ * M. Scholes, "The Pricing of Options and Corporate Liabilities", Journal of
+ * Political Economy 81(3), 1973, for a share without dividends:
+ *
+ *   d1 = (ln(S/K) + (r + v²/2) T) / (v √T)      d2 = d1 - v √T
+ *   call = S N(d1) - K e^(-rT) N(d2)
+ *   put  = K e^(-rT) N(-d2) - S N(-d1)
+ *
+ * Single precision. Every version is within BLACKSCHOLES_TOLERANCE times the
+ * larger of spot and strike of blackscholes_reference().
+ */
+#ifndef CODELETS_BLACKSCHOLES_H
+#define CODELETS_BLACKSCHOLES_H
+
+#include <stddef.h>
+
+#include "codelets/isa.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BLACKSCHOLES_TOLERANCE 2e-6
+
+/** What is common to all options of a loop: the loop's `arg`. */
+struct blackscholes_market {
+	float rate;       /**< riskless interest, continuously compounded, a year */
+	float volatility; /**< standard deviation of the share's return, a year; above 0 */
+};
+
+/** Prices n options.
+ * @param spot price of the share, above 0
+ * @param strike price agreed upon, above 0, in the same currency
+ * @param years until expiry, above 0
+ * @param[out] call,put n prices each; they may not overlap the inputs. */
+void blackscholes_cpu(const struct blackscholes_market *market, size_t n, const float *spot,
+                      const float *strike, const float *years, float *call, float *put);
+
+/** blackscholes_cpu() for one instruction set, which must be supported. */
+void blackscholes_cpu_isa(enum codelet_isa isa, const struct blackscholes_market *market, size_t n,
+                          const float *spot, const float *strike, const float *years, float *call,
+                          float *put);
+
+/** One option in double precision, straight from the formula. */
+void blackscholes_reference(const struct blackscholes_market *market, double spot, double strike,
+                            double years, double *call, double *put);
+
+/** Largest error over n options, relative to the larger of spot and strike of
+ * each; infinite where a price is not a number. */
+double blackscholes_error(const struct blackscholes_market *market, size_t n, const float *spot,
+                          const float *strike, const float *years, const float *call,
+                          const float *put);
+
+/** Launches the CUDA version on device memory; returns without waiting.
+ * @param stream a cudaStream_t
+ * @return 0, or -EIO when the launch was refused. */
+int blackscholes_cuda(void *stream, const struct blackscholes_market *market, size_t n,
+                      const float *spot, const float *strike, const float *years, float *call,
+                      float *put);
+
+/** The codelet: buffers spot, strike, years (read), call, put (written), all
+ * vectors of float; one option an iteration. */
+extern struct starpu_codelet blackscholes_codelet;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

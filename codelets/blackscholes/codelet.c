@@ -1,0 +1,75 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <starpu.h>
+
+#include "codelets/blackscholes/blackscholes.h"
+#include "codelets/codelet.h"
+#include "codelets/programs.h"
+
+enum { SPOT, STRIKE, YEARS, CALL, PUT, NBUFFERS };
+
+static void *vector(void *buffers[], int which)
+{
+	return (void *)STARPU_VECTOR_GET_PTR(buffers[which]);
+}
+
+static void run_cpu(void *buffers[], void *arg)
+{
+	struct heddle_block *block = arg;
+
+	blackscholes_cpu(block->arg, STARPU_VECTOR_GET_NX(buffers[SPOT]), vector(buffers, SPOT),
+	                 vector(buffers, STRIKE), vector(buffers, YEARS), vector(buffers, CALL),
+	                 vector(buffers, PUT));
+}
+
+#ifdef HEDDLE_USE_CUDA
+static void run_cuda(void *buffers[], void *arg)
+{
+	struct heddle_block *block = arg;
+
+	block->status = blackscholes_cuda(
+	    starpu_cuda_get_local_stream(), block->arg, STARPU_VECTOR_GET_NX(buffers[SPOT]),
+	    vector(buffers, SPOT), vector(buffers, STRIKE), vector(buffers, YEARS),
+	    vector(buffers, CALL), vector(buffers, PUT));
+}
+#endif
+
+#ifdef HEDDLE_USE_OPENCL
+struct codelet_program blackscholes_program = {.source =
+#include "codelets/blackscholes/opencl.clh"
+};
+
+static void run_opencl(void *buffers[], void *arg)
+{
+	const size_t local = 128;
+	struct heddle_block *block = arg;
+	const struct blackscholes_market *market = block->arg;
+	cl_ulong n = STARPU_VECTOR_GET_NX(buffers[SPOT]);
+	size_t global = (n + local - 1) / local * local;
+	struct codelet_launch launch;
+
+	codelet_launch_begin(&blackscholes_program.binary, "blackscholes", &launch);
+	codelet_launch_argument(&launch, sizeof(float), &market->rate);
+	codelet_launch_argument(&launch, sizeof(float), &market->volatility);
+	codelet_launch_argument(&launch, sizeof(n), &n);
+	for (int b = 0; b < NBUFFERS; b++)
+		codelet_launch_buffer(&launch, STARPU_VECTOR_GET_DEV_HANDLE(buffers[b]),
+		                      STARPU_VECTOR_GET_OFFSET(buffers[b]));
+	block->status = codelet_launch_end(&launch, 1, &global, &local);
+}
+#endif
+
+struct starpu_codelet blackscholes_codelet = {
+    .name = "blackscholes",
+    .cpu_funcs = {run_cpu},
+    .cuda_funcs = {CODELET_CUDA(run_cuda)},
+    .cuda_flags = {STARPU_CUDA_ASYNC},
+    .opencl_funcs = {CODELET_OPENCL(run_opencl)},
+    .opencl_flags = {STARPU_OPENCL_ASYNC},
+    .model = CODELET_MODEL,
+    .nbuffers = NBUFFERS,
+    .modes = {STARPU_R, STARPU_R, STARPU_R, STARPU_W, STARPU_W},
+};

@@ -1,0 +1,98 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+
+#include "private/message.h"
+#include "codelets/codelet.h"
+#include "codelets/programs.h"
+
+void codelet_simulated(void *buffers[], void *arg)
+{
+}
+
+#ifdef HEDDLE_USE_OPENCL
+
+void codelet_launch_begin(struct starpu_opencl_program *program, const char *name,
+                          struct codelet_launch *launch)
+{
+	int device = starpu_worker_get_devid(starpu_worker_get_id_check());
+
+	*launch = (struct codelet_launch){0};
+	launch->error =
+	    starpu_opencl_load_kernel(&launch->kernel, &launch->queue, program, name, device);
+}
+
+void codelet_launch_argument(struct codelet_launch *launch, size_t size, const void *argument)
+{
+	if (launch->error == CL_SUCCESS)
+		launch->error =
+		    clSetKernelArg(launch->kernel, launch->narguments++, size, argument);
+}
+
+void codelet_launch_buffer(struct codelet_launch *launch, uintptr_t handle, size_t offset)
+{
+	cl_mem memory = (cl_mem)handle;
+	cl_ulong bytes = offset;
+
+	codelet_launch_argument(launch, sizeof(memory), &memory);
+	codelet_launch_argument(launch, sizeof(bytes), &bytes);
+}
+
+int codelet_launch_end(struct codelet_launch *launch, unsigned dimensions, const size_t *global,
+                       const size_t *local)
+{
+	if (launch->error == CL_SUCCESS)
+		launch->error = clEnqueueNDRangeKernel(launch->queue, launch->kernel, dimensions,
+		                                       NULL, global, local, 0, NULL, NULL);
+	/* The queue keeps the kernel until it has run. */
+	if (launch->kernel)
+		starpu_opencl_release_kernel(launch->kernel);
+	if (launch->error != CL_SUCCESS)
+		return heddle_refuse(-EIO, "an OpenCL kernel was not launched: %s",
+		                     starpu_opencl_error_string(launch->error));
+	return 0;
+}
+
+static struct codelet_program *const programs[] = {&blackscholes_program, &histogram_program};
+static const size_t nprograms = sizeof(programs) / sizeof(*programs);
+static size_t loaded;
+
+int codelets_load(void)
+{
+	if (!starpu_opencl_worker_get_count())
+		return 0;
+	for (; loaded < nprograms; loaded++) {
+		struct codelet_program *program = programs[loaded];
+		int error =
+		    starpu_opencl_load_opencl_from_string(program->source, &program->binary, NULL);
+
+		if (error) {
+			codelets_unload();
+			return heddle_refuse(-EIO, "the OpenCL codelets do not compile: %s",
+			                     starpu_opencl_error_string(error));
+		}
+	}
+	return 0;
+}
+
+void codelets_unload(void)
+{
+	while (loaded)
+		starpu_opencl_unload_opencl(&programs[--loaded]->binary);
+}
+
+#else
+
+int codelets_load(void)
+{
+	return 0;
+}
+
+void codelets_unload(void)
+{
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * How often each value of a byte occurs. Counters have 64 bits, so that no
+ * amount of data overflows them; a version may count in smaller ones meanwhile.
+ *
+ * An iteration of the loop is a piece of HISTOGRAM_PIECE bytes, an element of a
+ * vector: with StarPU's 32-bit numbers of elements that is enough for 16 TiB. The
+ * last piece is filled up with zero bytes, which whoever made it takes off again.
+ */
+#ifndef CODELETS_HISTOGRAM_H
+#define CODELETS_HISTOGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "codelets/isa.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HISTOGRAM_BINS 256
+#define HISTOGRAM_PIECE 4096
+
+/** Adds n bytes to the counters. */
+void histogram_cpu(size_t n, const unsigned char *bytes, uint64_t counters[HISTOGRAM_BINS]);
+
+/** The same, one byte after the other. */
+void histogram_reference(size_t n, const unsigned char *bytes, uint64_t counters[HISTOGRAM_BINS]);
+
+/** Adds to counters: combines the results of two blocks. */
+void histogram_combine(void *into, const void *from, size_t bytes, void *arg);
+
+/** Launches the CUDA version on device memory; returns without waiting.
+ * @param stream a cudaStream_t
+ * @return 0, or -EIO when the launch was refused. */
+int histogram_cuda(void *stream, size_t n, const unsigned char *bytes,
+                   uint64_t counters[HISTOGRAM_BINS]);
+
+/** The codelet: a vector of pieces (read), a vector of HISTOGRAM_BINS uint64_t (added to).
+ * It needs no arg. */
+extern struct starpu_codelet histogram_codelet;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

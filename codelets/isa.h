@@ -1,0 +1,64 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * One source of a CPU kernel, compiled for several instruction sets and picked
+ * at run time. The kernel is written once as an inline function that the
+ * compiler can vectorise; ISA_VARIANTS() makes a version of it for each set.
+ * Explicit versions rather than the linker's (ifunc), so that a test can run
+ * each of them and sanitizers work.
+ */
+#ifndef CODELETS_ISA_H
+#define CODELETS_ISA_H
+
+#include <stdbool.h>
+
+enum codelet_isa {
+	CODELET_ISA_BASE, /**< what every processor of the architecture has (x86-64: SSE2) */
+	CODELET_ISA_AVX2,
+	CODELET_ISA_AVX512,
+	CODELET_NISAS
+};
+
+/** "base", "avx2", "avx512". */
+const char *codelet_isa_name(enum codelet_isa isa);
+/** Whether this processor and its operating system have it. */
+bool codelet_isa_supported(enum codelet_isa isa);
+/** The widest one supported. */
+enum codelet_isa codelet_isa_best(void);
+
+#if defined(__x86_64__)
+#define ISA_TARGET_AVX2 __attribute__((target("avx2,fma")))
+#define ISA_TARGET_AVX512                                                                          \
+	__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,"                       \
+	                      "prefer-vector-width=512")))
+#else
+#define ISA_TARGET_AVX2
+#define ISA_TARGET_AVX512
+#endif
+
+/** The body of a kernel: it must end up inside each version. */
+#define ISA_BODY static inline __attribute__((always_inline))
+
+/** Versions of `name`_body for each instruction set, in the table `name`_variants
+ * indexed by enum codelet_isa. The parameter list and the arguments are given in
+ * parentheses. */
+#define ISA_VARIANTS(name, parameters, arguments)                                                  \
+	static void name##_base parameters                                                         \
+	{                                                                                          \
+		name##_body arguments;                                                             \
+	}                                                                                          \
+	ISA_TARGET_AVX2 static void name##_avx2 parameters                                         \
+	{                                                                                          \
+		name##_body arguments;                                                             \
+	}                                                                                          \
+	ISA_TARGET_AVX512 static void name##_avx512 parameters                                     \
+	{                                                                                          \
+		name##_body arguments;                                                             \
+	}                                                                                          \
+	static void(*const name##_variants[CODELET_NISAS]) parameters = {                          \
+	    [CODELET_ISA_BASE] = name##_base,                                                      \
+	    [CODELET_ISA_AVX2] = name##_avx2,                                                      \
+	    [CODELET_ISA_AVX512] = name##_avx512,                                                  \
+	}
+
+#endif

@@ -1,0 +1,104 @@
+#!/bin/sh
+# The apps' command line: exit codes, messages, the JSON report, files in and out.
+#
+# Copyright (C) 2026 the Heddle developers
+# SPDX-License-Identifier: LGPL-2.1-or-later
+set -u
+apps=$top_builddir/apps
+work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-apps.XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT HUP INT TERM
+failures=0
+
+fail() {
+	echo "FAILED: $*"
+	failures=$((failures + 1))
+}
+
+# expect CODE TEXT APP ARGUMENT...: the exit code, and TEXT among what is printed.
+expect() {
+	code=$1 text=$2 app=$3
+	shift 3
+	"$apps/$app/$app" "$@" >"$work/out" 2>&1
+	got=$?
+	if [ "$got" != "$code" ]; then
+		fail "$app $*: exit $got, not $code"
+		tail -n 5 "$work/out"
+	elif ! grep -qF -- "$text" "$work/out"; then
+		fail "$app $*: does not say '$text'"
+		tail -n 5 "$work/out"
+	fi
+}
+
+names="blackscholes histogram"
+for app in $names; do
+	expect 0 "verified" $app --size 10007 --reps 2 --verify --sched hdss
+	expect 0 "verified" $app --size 10007 --reps 1 --verify --sched eager --parts 7
+	expect 0 "verified" $app --size 10007 --reps 1 --verify --strategy gss --workers cpu
+	expect 0 "verified" $app --size 0 --reps 1 --verify
+	expect 0 "verified" $app --size 1 --reps 1 --verify
+	expect 0 "--strategy" $app --help
+	expect 2 "not a whole number" $app --size ten
+	expect 2 "not a whole number" $app --size -1
+	expect 2 "not a whole number" $app --size 99999999999999999999
+	expect 2 "not a whole number" $app --reps 0
+	expect 2 "takes no arguments" $app stray
+	expect 2 "no such policy" $app --sched nonsense
+	expect 2 "nonsense" $app --size 10 --strategy nonsense
+	expect 2 "is no kind of worker" $app --workers gpu9
+	expect 2 "exclude each other" $app --size 1 --input "$work/x"
+	expect 2 "No such file" $app --input "$work/missing"
+	expect 2 "is a directory" $app --input "$work"
+	: >"$work/empty"
+	expect 2 "is empty" $app --input "$work/empty"
+	expect 2 "not a regular file" $app --input /dev/zero
+	expect 2 "No such file" $app --size 10 --reps 1 --output "$work/no/such/folder"
+	expect 2 "No such file" $app --size 10 --reps 1 --json "$work/no/such/folder"
+	STARPU_NCPU=0 expect 77 "StarPU" $app --size 10
+	STARPU_NCUDA=0 expect 77 "no cuda worker" $app --workers cpu,cuda
+
+	"$apps/$app/$app" --size 100000 --reps 3 --verify --json - >"$work/report" ||
+		fail "$app --json -"
+	for key in app n sched strategy starpu us verified max_error workers id kind name \
+		iterations blocks busy_us finish_us learning_us overhead_us; do
+		grep -q "\"$key\": " "$work/report" || fail "$app: no \"$key\" in the report"
+	done
+	grep -q '"verified": true' "$work/report" || fail "$app: the report does not say verified"
+done
+
+options=$work/options.csv
+expect 0 "" blackscholes --size 1000 --reps 1 --save-input "$options" --output "$work/a.csv"
+expect 0 "verified" blackscholes --input "$options" --reps 1 --verify --output "$work/b.csv"
+cmp "$work/a.csv" "$work/b.csv" || fail "prices of the same options differ"
+[ "$(wc -l <"$work/b.csv")" = 1001 ] || fail "not every price was written"
+printf '42,40,0.5\n' >"$options"
+expect 0 "" blackscholes --input "$options" --rate 0.1 --volatility 0.2 --output "$work/c.csv"
+grep -q '^42,40,0.5,4.759[0-9]*,0.808[0-9]*$' "$work/c.csv" || fail "the textbook's price is missed"
+
+# bad LINES TEXT: options that must be refused, with file and line.
+bad() {
+	printf "$1" >"$options"
+	expect 2 "$2" blackscholes --input "$options"
+}
+bad '1,2,3\n1,2\n' "options.csv:2: years is missing"
+bad '1,2,3\n1,,3\n' "options.csv:2: strike is missing"
+bad '1,2,3\n\n1,x,3\n' "options.csv:3: strike: 'x' is not a number"
+bad '1,2,3,4\n' "options.csv:1: a row has 3 numbers, not more"
+bad '1,2,nan\n' "options.csv:1: years: 'nan' is not a finite number above 0"
+bad '1,inf,1\n' "options.csv:1: strike: 'inf' is not a finite number above 0"
+bad '1,-2,1\n' "options.csv:1: strike: '-2' is not a finite number above 0"
+bad 'spot,strike,years\n1,1e99,1\n' "options.csv:2: strike: '1e99' is not a finite number above 0"
+bad 'spot,strike,years\n' "no row of numbers"
+bad 'spot,price,years\n1,2,3\n' "options.csv:1: spot: 'spot' is not a number"
+bad '1,2,3\0\n' "is not a number"
+bad '1;2;3\n' "options.csv:1: spot: '1;2;3' is not a number"
+
+printf 'Spot , STRIKE,years\r\n1 ,\t2, 3\r\n\r\n4,5,6' >"$options"
+expect 0 "2 options" blackscholes --input "$options" --reps 1 --verify
+
+printf 'aab\377' >"$work/bytes"
+expect 0 "4 bytes" histogram --input "$work/bytes" --reps 2 --verify --output "$work/counts"
+grep -qx '97,2' "$work/counts" && grep -qx '98,1' "$work/counts" &&
+	grep -qx '255,1' "$work/counts" && grep -qx '0,0' "$work/counts" ||
+	fail "histogram: wrong counts written"
+
+[ "$failures" = 0 ]
