@@ -1,0 +1,67 @@
+#!/bin/sh
+# heddle trace on a loop: the Paje trace can be parsed, and has one event for every
+# block that was run.
+set -u
+: "${top_builddir:?}"
+grep -q 'define HEDDLE_USE_FXT' "$top_builddir/config.h" || exit 77
+grep -q 'define HEDDLE_USE_SIMGRID' "$top_builddir/config.h" && exit 77
+trace=$top_builddir/bin/heddle-trace
+loop=$top_builddir/doc/examples/axpy
+work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-trace.XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT HUP INT TERM
+failures=0
+fail() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+HEDDLE_STRATEGY=gss HEDDLE_BLOCK_LOG=$work/blocks.csv "$trace" -o "$work/out" -- "$loop" \
+	>"$work/printed" || fail "exit status"
+cat "$work/printed"
+paje=$work/out/paje.trace
+
+# Every event must be one that the header defines, with enough fields, and the times of
+# a worker's states must not run backwards (those of links may).
+awk '
+function broken(why) { print FILENAME ":" FNR ": " why; bad = 1 }
+/^%EventDef/ { code = $3; defined[code] = 1; fields[code] = 0; next }
+/^%EndEventDef/ { next }
+/^%/ { fields[code]++; next }
+/^[ \t]*$/ { next }
+{
+	events++
+	if (!defined[$1]) broken("event " $1 " is not defined")
+	n = 0; rest = $0
+	while (match(rest, /"[^"]*"|[^ \t]+/)) { n++; rest = substr(rest, RSTART + RLENGTH) }
+	if (n - 1 < fields[$1]) broken("event " $1 " has " n - 1 " fields, not " fields[$1])
+	if ($1 == 10 && $4 == "WS") {
+		if ($2 + 0 < last[$3]) broken("time runs backwards")
+		last[$3] = $2 + 0
+	}
+}
+END { if (events < 100) broken("hardly any event"); exit bad }' "$paje" || fail "Paje"
+
+blocks=$(($(wc -l <"$work/blocks.csv") - 1))
+[ "$blocks" -ge 2 ] || fail "$blocks blocks in the log"
+[ "$(grep -c '"heddle axpy worker [0-9]* completion \[[0-9]*,+[0-9]*\]"' "$paje")" = "$blocks" ] ||
+	fail "the trace does not have one event for each of $blocks blocks"
+grep -q "^$blocks decisions about blocks, 0 of them while learning" "$work/out/summary.txt" ||
+	fail "summary"
+[ "$(awk '/^CPU/ { n += $3 } END { print n + 0 }' "$work/out/summary.txt")" = "$blocks" ] ||
+	fail "blocks of the workers in the summary"
+cmp -s "$work/printed" "$work/out/summary.txt" || grep -q decisions "$work/printed" ||
+	fail "the summary is not printed"
+if command -v vite >/dev/null; then
+	grep -q '<svg' "$work/out/trace.svg" || fail "no picture"
+fi
+
+# What the program says is what comes back.
+"$trace" -o "$work/none" -- false 2>"$work/messages"
+[ $? = 1 ] || fail "exit status of a program that fails"
+grep -q 'left no trace' "$work/messages" || fail "message about no trace"
+"$trace" -o "$work/none" -- sh -c "'$loop'; exit 5" >"$work/printed" 2>&1
+[ $? = 5 ] || fail "exit status of a program that leaves a trace"
+"$trace" "$loop" 2>"$work/messages"
+[ $? = 2 ] || fail "exit status without -o"
+grep -q -- '-o DIR' "$work/messages" || fail "message without -o"
+[ "$failures" = 0 ]
