@@ -19,8 +19,12 @@
  * - Before there are enough points for a fit, sizes double, as in Figure 12.
  * - A worker whose weight is stable while others' are not goes on with blocks of
  *   the size it has reached.
- * - A worker that has not finished a block when the adaptive phase ends has the
- *   smallest weight known until it has.
+ * - A worker that has not finished a block when the adaptive phase ends counts as
+ *   fast as the fastest known, or slower if what it has under way would be done
+ *   by now.
+ *
+ * With published=1 that is all. The other parameters switch on what goes beyond
+ * it, one by one; doc/strategies.md says why each is there.
  */
 #include "config.h"
 
@@ -28,49 +32,94 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "estimator/rate_fit.h"
-#include "partition/blocks/strategy.h"
-
-enum { PUBLISHED, INITIAL, FACTOR, POINTS, CHANGE, ADAPTIVE };
+#include "partition/blocks/hdss.h"
 
 static const struct heddle_strategy_parameter parameters[] = {
-    {"published", 0, 0, 1, "0 or 1", "1: the paper's values for all that is not given"},
-    {"initial", 128, 0, 1e18, "iterations", "first block"},
-    {"factor", 128, 1, 1e9, "iterations", "block factor: alignment of workers that state none"},
-    {"points", 4, 2, 64, "blocks", "measured before the curve is fitted"},
-    {"change", 0.01, 1e-6, 1, "of the rate",
-     "MIN_CHANGE_RATE: smaller changes of a weight mean that it is stable"},
-    {"adaptive", 0.2, 0, 1, "of the iterations", "most that the adaptive phase takes"},
-    {0},
+    [HDSS_PUBLISHED] = {"published", 0, 0, 1, "0 or 1",
+                        "1: the paper's values for all that is not given"},
+    [HDSS_INITIAL] = {"initial", 0, 0, 1e18, "iterations",
+                      "first block; 0: n / 16384, less with more than 32 workers"},
+    [HDSS_FACTOR] = {"factor", 0, 0, 1e9, "iterations",
+                     "block factor: alignment of workers that state none; 0: up to 128, an "
+                     "eighth of the first block"},
+    [HDSS_POINTS] = {"points", 4, 2, 64, "blocks",
+                     "measured before the logarithmic curve is fitted (jump=0)"},
+    [HDSS_CHANGE] = {"change", 0.01, 1e-6, 1, "of the rate",
+                     "MIN_CHANGE_RATE: smaller changes of a weight do not matter"},
+    [HDSS_ADAPTIVE] = {"adaptive", 0.2, 0, 1, "of the iterations",
+                       "most that the adaptive phase takes"},
+    [HDSS_LEARNING] = {"learning", 0.03, 0, 1, "of the run",
+                       "most time a worker spends in the adaptive phase; 1: no bound"},
+    [HDSS_JUMP] = {"jump", 1, 0, 1, "0 or 1",
+                   "sizes grow by measured times of blocks, not by the fitted rates"},
+    [HDSS_EACH] = {"each", 1, 0, 1, "0 or 1",
+                   "a worker leaves the adaptive phase as soon as its own weight is known"},
+    [HDSS_KINDS] = {"kinds", 1, 0, 1, "0 or 1",
+                    "workers of a kind share what is believed until measured themselves"},
+    [HDSS_WARM] = {"warm", 1, 0, 1, "0 or 1", "prior rates are used and verified"},
+    [HDSS_ROBUST] = {"robust", 1, 0, 1, "0 or 1", "rates from several blocks, outliers set aside"},
+    [HDSS_FOLLOW] = {"follow", 1, 0, 1, "0 or 1",
+                     "rates follow measurements in the completion phase"},
+    [HDSS_AHEAD] = {"ahead", 1, 0, 1, "0 or 1",
+                    "shares count what is under way, so that all end at one time"},
+    [HDSS_SLICE] = {"slice", 32, 0, 4096, "parts of the run",
+                    "a share is launched in slices of at least this part of the run; 0: whole"},
+    [HDSS_NPARAMETERS] = {0},
 };
 
-static const double published[] = {1, 128, 128, 4, 0.01, 0.2};
+static const double published[HDSS_NPARAMETERS] = {
+    [HDSS_PUBLISHED] = 1, [HDSS_INITIAL] = 128,  [HDSS_FACTOR] = 128, [HDSS_POINTS] = 4,
+    [HDSS_CHANGE] = 0.01, [HDSS_ADAPTIVE] = 0.2, [HDSS_LEARNING] = 1,
+};
 
+/* Largest growth from block to block in the adaptive phase. */
 #define LARGEST_JUMP 1024
+/* Growth while nothing tells what a block costs beside its iterations. */
+#define BLIND_JUMP 8
+/* Of blocks given before the first came back, one to the next. */
+#define QUEUED_JUMP 4
+/* What two measurements of one rate may differ by. */
+#define AGREEMENT 0.25
 
-struct hdss_worker {
-	struct heddle_line curve; /* rate over the logarithm of the size */
-	double weight;            /* iterations per microsecond; 0: unknown */
-	double size;              /* of the next block in the adaptive phase */
-	bool stable;
-};
+/* Iterations of a worker's first block. Small enough that the slowest of very
+ * unequal workers is soon done, large enough that there are few of them. */
+static double initial_size(const struct heddle_blocks *b)
+{
+	double parts = 16384;
 
-struct hdss {
-	bool completion;
-	struct hdss_worker worker[];
-};
+	if (b->parameters[HDSS_INITIAL])
+		return b->parameters[HDSS_INITIAL];
+	if (parts < 512.0 * b->nworkers)
+		parts = 512.0 * b->nworkers;
+	return b->total > parts ? b->total / parts : 1;
+}
+
+static size_t factor_size(const struct heddle_blocks *b)
+{
+	size_t factor = 1;
+
+	if (b->parameters[HDSS_FACTOR])
+		return b->parameters[HDSS_FACTOR];
+	while (factor < 128 && factor * 16 <= initial_size(b))
+		factor *= 2;
+	return factor;
+}
 
 static int hdss_begin(struct heddle_blocks *b)
 {
 	struct hdss *h = calloc(1, sizeof(*h) + b->nworkers * sizeof(h->worker[0]));
+	size_t factor = factor_size(b);
 
 	if (!h)
 		return -ENOMEM;
+	h->belief = calloc(b->nworkers, sizeof(*h->belief));
+	if (!h->belief) {
+		free(h);
+		return -ENOMEM;
+	}
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		struct heddle_blocks_worker *given = &b->workers[w].given;
-		size_t factor = b->parameters[FACTOR];
 
-		h->worker[w].size = b->parameters[INITIAL];
 		if (!given->alignment && (!given->maximum || factor <= given->maximum))
 			given->alignment = factor;
 	}
@@ -81,67 +130,28 @@ static int hdss_begin(struct heddle_blocks *b)
 /* Iterations the adaptive phase may still take. */
 static double adaptive_left(const struct heddle_blocks *b)
 {
-	return b->parameters[ADAPTIVE] * b->total - (b->total - b->remaining);
+	return b->parameters[HDSS_ADAPTIVE] * b->total - (b->total - b->remaining);
 }
 
-static bool all_stable(const struct heddle_blocks *b)
+static bool all_learned(const struct heddle_blocks *b)
 {
 	const struct hdss *h = b->state;
 
 	for (unsigned w = 0; w < b->nworkers; w++)
-		if (!b->workers[w].retired && !h->worker[w].stable)
+		if (!b->workers[w].retired && !h->worker[w].learned)
 			return false;
 	return true;
 }
 
-/* Smallest known weight, for workers that have none; 1 where none is known. */
-static double weight_smallest(const struct heddle_blocks *b)
-{
-	const struct hdss *h = b->state;
-	double smallest = HUGE_VAL;
-
-	for (unsigned w = 0; w < b->nworkers; w++)
-		if (h->worker[w].weight > 0 && h->worker[w].weight < smallest)
-			smallest = h->worker[w].weight;
-	return isinf(smallest) ? 1 : smallest;
-}
-
-/* HDSS, Eq. (2). */
-static double share_of_rest(const struct heddle_blocks *b, unsigned worker)
-{
-	const struct hdss *h = b->state;
-	double unknown = weight_smallest(b), sum = 0, own;
-
-	for (unsigned w = 0; w < b->nworkers; w++)
-		if (!b->workers[w].retired)
-			sum += h->worker[w].weight > 0 ? h->worker[w].weight : unknown;
-	own = h->worker[worker].weight > 0 ? h->worker[worker].weight : unknown;
-	return b->remaining * own / sum;
-}
-
-static size_t hdss_next(struct heddle_blocks *b, unsigned worker)
-{
-	struct hdss *h = b->state;
-	double size, left = adaptive_left(b);
-
-	if (!h->completion && (left <= 0 || all_stable(b)))
-		h->completion = true;
-	if (h->completion)
-		size = share_of_rest(b, worker);
-	else
-		size = h->worker[worker].size < left ? h->worker[worker].size : left;
-	return size > 1 ? size : 1;
-}
-
-/* Size of the next block after one of n iterations that left the weight
- * unstable. */
-static double size_next(const struct heddle_blocks *b, const struct hdss_worker *w, double n)
+/* As published: size of the next block after one of n iterations that left the
+ * weight unstable. */
+static double curve_size(const struct heddle_blocks *b, const struct hdss_worker *w, double n)
 {
 	double a, c, size = 2 * n, limit = adaptive_left(b) / blocks_active(b);
 
-	if (w->curve.n >= b->parameters[POINTS] && !heddle_line_fit(&w->curve, &a, &c)) {
+	if (w->curve.n >= b->parameters[HDSS_POINTS] && !heddle_line_fit(&w->curve, &a, &c)) {
 		/* a ln 2 = change (a ln x + c), solved for x. */
-		double x = a > 0 ? exp(M_LN2 / b->parameters[CHANGE] - c / a) : n;
+		double x = a > 0 ? exp(M_LN2 / b->parameters[HDSS_CHANGE] - c / a) : n;
 
 		size = x > n * LARGEST_JUMP ? n * LARGEST_JUMP : x > 2 * n ? x : 2 * n;
 		if (size > limit)
@@ -150,49 +160,203 @@ static double size_next(const struct heddle_blocks *b, const struct hdss_worker 
 	return size;
 }
 
+static void curve_learn(struct heddle_blocks *b, struct hdss_worker *w, double n, double rate)
+{
+	double before = w->rate;
+
+	heddle_line_add(&w->curve, log(n), rate);
+	w->learned = before > 0 && fabs(rate - before) < b->parameters[HDSS_CHANGE] * before;
+	w->size = w->learned ? n : curve_size(b, w, n);
+}
+
+/* Whether a block took what was believed before it, of its worker's kind or from
+ * an earlier run: then there is nothing to learn. */
+static bool as_believed(const struct heddle_blocks *b, unsigned worker, double n, double us)
+{
+	double start, pace, believed;
+
+	if (!hdss_believe(b, worker, &start, &pace))
+		return false;
+	believed = start + n * pace;
+	return fabs(us - believed) < AGREEMENT * believed;
+}
+
+/* Whether another worker of its kind knows its weight. */
+static bool kind_learned(const struct heddle_blocks *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+
+	for (unsigned w = 0; w < b->nworkers; w++)
+		if (w != worker && h->worker[w].learned &&
+		    b->workers[w].given.kind == b->workers[worker].given.kind)
+			return true;
+	return false;
+}
+
+/* The size at which one more doubling gains less than MIN_CHANGE_RATE, from what
+ * the blocks so far took. */
+static double jump_size(const struct heddle_blocks *b, const struct hdss_worker *w, double n)
+{
+	double flat;
+
+	if (!w->time.start_known)
+		return BLIND_JUMP * n;
+	flat = w->time.start_us * 0.5 / b->parameters[HDSS_CHANGE] / w->time.pace;
+	return flat < LARGEST_JUMP * n ? flat : LARGEST_JUMP * n;
+}
+
+static bool time_is_up(const struct heddle_blocks *b, const struct hdss_worker *w)
+{
+	const struct hdss *h = b->state;
+
+	return b->parameters[HDSS_LEARNING] < 1 && h->end > 0 &&
+	       w->clock > b->parameters[HDSS_LEARNING] * h->end;
+}
+
+/* Whether the adaptive phase is over for a worker that asks: all that learning
+ * wants is known, or no longer worth its time. A block that learning wants as
+ * large as a slice is a slice. */
+static bool worker_learned(struct heddle_blocks *b, unsigned worker)
+{
+	struct hdss *h = b->state;
+	struct hdss_worker *w = &h->worker[worker];
+	double slice;
+
+	if (h->completion || w->learned)
+		return true;
+	if (adaptive_left(b) <= 0)
+		return true;
+	if (!w->asked || !w->time.count || !b->parameters[HDSS_JUMP])
+		return false;
+	slice = hdss_slice(b, worker);
+	return time_is_up(b, w) || (slice > 0 && w->size >= slice);
+}
+
+/* Size of a block of the adaptive phase. Without an answer yet, sizes differ, so
+ * that the first answers tell the start from the pace. */
+static double adaptive_size(const struct heddle_blocks *b, const struct hdss_worker *w)
+{
+	double size = w->size > 0 ? w->size : initial_size(b), left = adaptive_left(b);
+
+	if (!w->time.count && b->parameters[HDSS_JUMP])
+		for (unsigned i = 0; i < w->asked && i < 3; i++)
+			size *= QUEUED_JUMP;
+	return size < left ? size : left;
+}
+
+static size_t hdss_next(struct heddle_blocks *b, unsigned worker)
+{
+	struct hdss *h = b->state;
+	struct hdss_worker *w = &h->worker[worker];
+	double size;
+
+	hdss_foresee(b);
+	if (!h->completion && (adaptive_left(b) <= 0 || all_learned(b)))
+		h->completion = true;
+	if (!w->learned && worker_learned(b, worker))
+		w->learned = true;
+	if (h->completion || (w->learned && b->parameters[HDSS_EACH])) {
+		/* Nobody has answered yet: equal parts. */
+		size = h->end > 0 ? hdss_share(b, worker)
+		                  : (double)b->remaining / (2.0 * blocks_active(b));
+		if (size == 0 && h->end > 0)
+			return 0;
+	} else {
+		size = adaptive_size(b, w);
+	}
+	return size < 1 ? 1 : size < b->remaining ? (size_t)size : b->remaining;
+}
+
+static void hdss_gave(struct heddle_blocks *b, unsigned worker, size_t n)
+{
+	struct hdss *h = b->state;
+	struct hdss_worker *w = &h->worker[worker];
+
+	w->asked++;
+	if (b->workers[worker].blocks_under_way > 1) {
+		w->pipelined = true;
+		return;
+	}
+	w->cold = true;
+	if (w->clock < h->now)
+		w->clock = h->now;
+}
+
+/* A block that began with nothing under way took its worker longer than those
+ * that follow it into a pipeline: it is believed only until there are such. */
+static void time_add(struct heddle_blocks *b, struct hdss_worker *w, double n, double us)
+{
+	bool cold = w->cold && w->pipelined;
+
+	w->cold = false;
+	if (cold && w->time.count > 1)
+		return;
+	heddle_block_time_add(&w->time, n, us, b->parameters[HDSS_ROBUST],
+	                      b->parameters[HDSS_JUMP]);
+}
+
 static void hdss_completed(struct heddle_blocks *b, unsigned worker, size_t n, double us)
 {
 	struct hdss *h = b->state;
 	struct hdss_worker *w = &h->worker[worker];
-	double before = w->weight, rate = n / us;
+	bool first = !w->time.count, known;
 
-	if (h->completion && before > 0)
+	w->clock += us;
+	if (w->clock > h->now)
+		h->now = w->clock;
+	if (w->learned && w->time.count && !b->parameters[HDSS_FOLLOW])
 		return;
-	w->weight = rate;
-	if (h->completion)
+	known = first && (kind_learned(b, worker) || b->workers[worker].given.rate > 0) &&
+	        as_believed(b, worker, n, us);
+	time_add(b, w, n, us);
+	if (w->learned)
 		return;
-	heddle_line_add(&w->curve, log(n), rate);
-	w->stable = before > 0 && fabs(rate - before) < b->parameters[CHANGE] * before;
-	w->size = w->stable ? n : size_next(b, w, n);
+	if (!b->parameters[HDSS_JUMP])
+		curve_learn(b, w, n, n / us);
+	else
+		w->size = jump_size(b, w, n);
+	if (b->parameters[HDSS_JUMP] && (known || w->size <= n))
+		w->learned = true;
+	w->rate = n / us;
 }
 
 static enum heddle_phase hdss_phase(const struct heddle_blocks *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
+	bool completion = h->completion || (h->worker[worker].learned && b->parameters[HDSS_EACH]);
 
-	return h->completion ? HEDDLE_PHASE_COMPLETION : HEDDLE_PHASE_ADAPTIVE;
+	return completion ? HEDDLE_PHASE_COMPLETION : HEDDLE_PHASE_ADAPTIVE;
 }
 
 static double hdss_rate(const struct heddle_blocks *b, unsigned worker)
 {
-	return ((const struct hdss *)b->state)->worker[worker].weight;
+	const struct heddle_block_time *t = &((const struct hdss *)b->state)->worker[worker].time;
+	double n = hdss_slice(b, worker);
+
+	if (t->pace <= 0)
+		return 0;
+	return n > 0 ? n / heddle_block_time_us(t, n) : 1 / t->pace;
 }
 
 static void hdss_end(struct heddle_blocks *b)
 {
-	free(b->state);
+	struct hdss *h = b->state;
+
+	free(h->belief);
+	free(h);
 }
 
 const struct blocks_strategy blocks_hdss = {
     .table = {.name = "hdss",
               .source = "Belviranli, Bhuyan and Gupta, HDSS, ACM TACO 9(4), 2013, section 3.2, "
-                        "Eq. (2)",
+                        "Eq. (2); published=1 is that alone",
               .doc = "heterogeneous dynamic self-scheduling: learns each worker's rate, then "
                      "shares the rest by it",
               .parameters = parameters},
     .published = published,
     .begin = hdss_begin,
     .next = hdss_next,
+    .gave = hdss_gave,
     .completed = hdss_completed,
     .phase = hdss_phase,
     .rate = hdss_rate,

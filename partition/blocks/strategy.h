@@ -67,8 +67,8 @@ struct blocks_strategy {
 /** Every strategy there is, in the order of the table. */
 #define BLOCKS_STRATEGIES(ROW)                                                                     \
 	ROW(hdss)                                                                                  \
-	ROW(gss) ROW(css) ROW(tss) ROW(fss) ROW(linear) ROW(exponential) ROW(static) ROW(qilin)    \
-	    ROW(axel)
+	ROW(gss)                                                                                   \
+	ROW(css) ROW(tss) ROW(fss) ROW(linear) ROW(exponential) ROW(static) ROW(qilin) ROW(axel)
 
 #define ROW(name) extern const struct blocks_strategy blocks_##name;
 BLOCKS_STRATEGIES(ROW)

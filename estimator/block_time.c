@@ -1,0 +1,98 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "estimator/block_time.h"
+#include "estimator/rate_fit.h"
+
+/* A block this many times slower than believed is set aside at first. */
+#define OUTLIER 4
+/* What a block counts when one more has come. */
+#define DECAY 0.7
+/* Sizes must differ by this factor to tell the start from the pace. */
+#define SPREAD 2
+
+static void sums_add(struct heddle_block_time *t, double n, double us)
+{
+	t->blocks = t->blocks * DECAY + 1;
+	t->n = t->n * DECAY + n;
+	t->us = t->us * DECAY + us;
+	memmove(t->points + 1, t->points, sizeof(t->points) - sizeof(t->points[0]));
+	t->points[0] = (struct heddle_block_point){n, us};
+	t->count++;
+}
+
+/* us / n = start / n + pace is a line over 1/n; there errors of small and large
+ * blocks count alike. */
+static int start_fit(const struct heddle_block_time *t, double *start)
+{
+	struct heddle_line line = {0};
+	double least = 0, most = 0, fastest = 0, pace;
+
+	for (int i = 0; i < BLOCK_TIME_POINTS && t->points[i].n > 0; i++) {
+		const struct heddle_block_point *p = &t->points[i];
+
+		heddle_line_add(&line, 1 / p->n, p->us / p->n);
+		least = !i || p->n < least ? p->n : least;
+		most = p->n > most ? p->n : most;
+		fastest = !i || p->us < fastest ? p->us : fastest;
+	}
+	if (most < SPREAD * least || heddle_line_fit(&line, start, &pace))
+		return -EDOM;
+	if (*start < 0)
+		*start = 0;
+	/* Something is left for the iterations. */
+	if (*start > 0.98 * fastest)
+		*start = 0.98 * fastest;
+	return 0;
+}
+
+static void pace_fit(struct heddle_block_time *t)
+{
+	double rest = t->us - t->blocks * t->start_us;
+
+	/* Faster than the start allows: the start was believed too long. */
+	if (rest < 0.02 * t->us) {
+		rest = 0.02 * t->us;
+		t->start_us = (t->us - rest) / t->blocks;
+	}
+	t->pace = rest / t->n;
+}
+
+void heddle_block_time_restart(struct heddle_block_time *t)
+{
+	memset(t->points, 0, sizeof(t->points));
+	t->blocks = t->n = t->us = 0;
+	t->aside = (struct heddle_block_point){0};
+}
+
+void heddle_block_time_add(struct heddle_block_time *t, double n, double us, bool robust, bool line)
+{
+	if (robust && t->pace > 0 && us > OUTLIER * heddle_block_time_us(t, n)) {
+		if (!t->aside.n) {
+			t->aside = (struct heddle_block_point){n, us};
+			return;
+		}
+		/* Slow twice: the worker has changed. */
+		n += t->aside.n;
+		us += t->aside.us;
+		heddle_block_time_restart(t);
+	}
+	t->aside = (struct heddle_block_point){0};
+	if (!robust)
+		t->blocks = t->n = t->us = 0;
+	sums_add(t, n, us);
+	if (line) {
+		double start;
+
+		if (!start_fit(t, &start)) {
+			t->start_us = start;
+			t->start_known = true;
+		}
+	}
+	pace_fit(t);
+}

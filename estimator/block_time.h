@@ -1,0 +1,61 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a block is believed to take on one worker: time(n) = start + n pace, from
+ * the blocks measured so far. A line is enough: between two sizes that were
+ * measured it is right for any curve, and it follows the worker as it changes.
+ *
+ * The start comes from blocks of different sizes, the pace from the latest
+ * blocks whatever their sizes, older ones counting less. The pace is a quotient
+ * of sums: where blocks overlap, the times between their ends vary wildly while
+ * their sum is right. A block many times slower than believed is set aside, and
+ * believed when the next one is slow too.
+ */
+#ifndef HEDDLE_ESTIMATOR_BLOCK_TIME_H
+#define HEDDLE_ESTIMATOR_BLOCK_TIME_H
+
+#include <stdbool.h>
+
+#define BLOCK_TIME_POINTS 8
+
+struct heddle_block_point {
+	double n, us;
+};
+
+/** All zero: nothing measured. */
+struct heddle_block_time {
+	double start_us;
+	double pace;      /**< microseconds per iteration; 0: unknown */
+	bool start_known; /**< two sizes were measured */
+	unsigned count;   /**< blocks believed */
+
+	/* Inside: the latest points, decayed sums, a point set aside. */
+	struct heddle_block_point points[BLOCK_TIME_POINTS];
+	double blocks, n, us;
+	struct heddle_block_point aside;
+};
+
+/** Adds a measured block.
+ * @param robust sets slow outliers aside; without it the latest block alone
+ * makes the pace, as HDSS does
+ * @param line finds the start too; without it the start is 0, as in HDSS */
+void heddle_block_time_add(struct heddle_block_time *t, double n, double us, bool robust,
+                           bool line);
+
+/** Forgets the points and keeps the belief: what comes is measured under other
+ * conditions. */
+void heddle_block_time_restart(struct heddle_block_time *t);
+
+/** Time of a block of n iterations, microseconds. */
+static inline double heddle_block_time_us(const struct heddle_block_time *t, double n)
+{
+	return t->start_us + n * t->pace;
+}
+
+/** Iterations that fit in a time; 0 where not even the start does. */
+static inline double heddle_block_time_fit(const struct heddle_block_time *t, double us)
+{
+	return us > t->start_us ? (us - t->start_us) / t->pace : 0;
+}
+
+#endif

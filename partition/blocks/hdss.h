@@ -1,0 +1,79 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the parts of HDSS share: hdss.c learns (adaptive phase), hdss_share.c
+ * hands out the rest (completion phase).
+ */
+#ifndef HEDDLE_BLOCKS_HDSS_H
+#define HEDDLE_BLOCKS_HDSS_H
+
+#include "estimator/block_time.h"
+#include "estimator/rate_fit.h"
+#include "partition/blocks/strategy.h"
+
+/** Parameters, in the order of the table. */
+enum {
+	HDSS_PUBLISHED,
+	HDSS_INITIAL,
+	HDSS_FACTOR,
+	HDSS_POINTS,
+	HDSS_CHANGE,
+	HDSS_ADAPTIVE,
+	HDSS_LEARNING,
+	HDSS_JUMP,
+	HDSS_EACH,
+	HDSS_KINDS,
+	HDSS_WARM,
+	HDSS_ROBUST,
+	HDSS_FOLLOW,
+	HDSS_AHEAD,
+	HDSS_SLICE,
+	HDSS_NPARAMETERS
+};
+
+struct hdss_worker {
+	struct heddle_line curve;      /**< as published: rate over ln(size) */
+	struct heddle_block_time time; /**< what its blocks take */
+	double rate;                   /**< of its last block, iterations per microsecond */
+	double size;                   /**< of its next block in the adaptive phase */
+	bool learned;                  /**< its weight is known */
+	bool pipelined;                /**< asks before its block before is done */
+	bool cold;                     /**< began its block with nothing under way */
+	unsigned asked;                /**< blocks it was given */
+	double clock;                  /**< when its block under way began, microseconds
+	                                    since the beginning */
+};
+
+/** What is believed of a worker at one moment, for hdss_share.c. */
+struct hdss_belief {
+	double start, pace; /**< of its blocks, as heddle_block_time */
+	double slice;       /**< duration of its blocks far from the end, microseconds */
+	double rate;        /**< in such blocks */
+	double ready;       /**< when it will have done what it has */
+};
+
+struct hdss {
+	bool completion;            /**< for all workers */
+	double now;                 /**< latest time known; the true one may be later */
+	double end;                 /**< when all is expected to be done; 0: not known yet */
+	struct hdss_belief *belief; /**< nworkers */
+	struct hdss_worker worker[];
+};
+
+/** Brings the beliefs and the expected end up to date. */
+void hdss_foresee(struct heddle_blocks *b);
+
+/** Iterations a worker's blocks have far from the end; 0: not known yet. Wants
+ * hdss_foresee() before. */
+double hdss_slice(const struct heddle_blocks *b, unsigned worker);
+
+/** Wished size of a block of the completion phase; 0: others finish sooner
+ * without this worker. Wants hdss_foresee() before. */
+double hdss_share(struct heddle_blocks *b, unsigned worker);
+
+/** What is believed of a worker's blocks: its own measurements, else those of
+ * its kind, else its prior rate.
+ * @return false where nothing is known. */
+bool hdss_believe(const struct heddle_blocks *b, unsigned worker, double *start, double *pace);
+
+#endif

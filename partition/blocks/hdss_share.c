@@ -1,0 +1,297 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * HDSS's completion phase: who gets how much of what remains.
+ *
+ * As published a worker gets its whole share R w / W, Eq. (2). The extension
+ * `ahead` looks at when each worker will be ready instead: the iterations that
+ * remain are poured over the workers so that all end at one time, counting what
+ * is under way and what a block costs beside its iterations. The extension
+ * `slice` launches a share in pieces that become smaller towards the end.
+ */
+#include "config.h"
+
+#include <math.h>
+
+#include "partition/blocks/hdss.h"
+
+/* A worker's blocks are never longer than this part of the run, however much
+ * they cost beside their iterations. */
+#define LONGEST_SLICE 0.25
+/* Nor are the last ones made shorter than this part of the run, or than so many
+ * times their cost beside the iterations. */
+#define SHORTEST_SLICE 0.005
+#define SHORTEST_STARTS 10
+/* All of what remains goes to one worker if that delays no end by more. */
+#define CRUMB 0.002
+
+bool hdss_believe(const struct heddle_blocks *b, unsigned worker, double *start, double *pace)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_worker *own = &h->worker[worker];
+	const struct heddle_blocks_worker *given = &b->workers[worker].given;
+	double starts = 0, paces = 0;
+	unsigned measured = 0, sized = 0;
+
+	for (unsigned w = 0; b->parameters[HDSS_KINDS] && w < b->nworkers; w++) {
+		const struct heddle_block_time *t = &h->worker[w].time;
+
+		if (b->workers[w].given.kind != given->kind)
+			continue;
+		if (t->pace > 0) {
+			paces += t->pace;
+			measured++;
+		}
+		if (t->start_known) {
+			starts += t->start_us;
+			sized++;
+		}
+	}
+	*start = own->time.start_us;
+	*pace = own->time.pace;
+	if (own->time.pace > 0)
+		return true;
+	if (measured) {
+		*start = sized ? starts / sized : 0;
+		*pace = paces / measured;
+		return true;
+	}
+	*start = 0;
+	*pace = given->rate > 0 && b->parameters[HDSS_WARM] ? 1 / given->rate : 0;
+	return *pace > 0;
+}
+
+/* When a worker will have done what it has. One that is late is expected to stay
+ * so for half as long again. */
+static double ready_at(const struct heddle_blocks *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct blocks_worker *w = &b->workers[worker];
+	const struct hdss_belief *belief = &h->belief[worker];
+	double ready;
+
+	if (!w->under_way)
+		return h->now;
+	ready = h->worker[worker].clock + w->blocks_under_way * belief->start +
+	        w->under_way * belief->pace;
+	return ready > h->now ? ready : h->now + (h->now - ready) / 2;
+}
+
+/* Longest duration of a worker's slices: so long that making them twice as long
+ * would gain less than MIN_CHANGE_RATE, at least one of `slice` parts of the run. */
+static double slice_us(const struct heddle_blocks *b, double start)
+{
+	const struct hdss *h = b->state;
+	double us = h->end / b->parameters[HDSS_SLICE];
+	/* rate(2n) / rate(n) - 1 = (start / 2) / (start / 2 + n pace) */
+	double flat = start * (0.5 / b->parameters[HDSS_CHANGE] + 0.5);
+
+	if (us < flat)
+		us = flat;
+	return us < h->end * LONGEST_SLICE ? us : h->end * LONGEST_SLICE;
+}
+
+/* A worker of which nothing is known is taken for the fastest one known, or
+ * slower if what it has under way would be done by now. */
+static void guess(struct heddle_blocks *b, unsigned worker, double fastest)
+{
+	struct hdss *h = b->state;
+	struct hdss_belief *belief = &h->belief[worker];
+	double pace = fastest;
+
+	if (b->workers[worker].under_way) {
+		double least = (h->now - h->worker[worker].clock) / b->workers[worker].under_way;
+
+		if (least > pace)
+			pace = least;
+	}
+	belief->pace = pace;
+	belief->start = 0;
+}
+
+/* Iterations a worker can do until `end`, and how fast that grows with it. */
+static double capacity(const struct hdss_belief *belief, double end, double *rate)
+{
+	double us = end - belief->ready;
+
+	*rate = 0;
+	if (us <= belief->start)
+		return 0;
+	if (us >= belief->slice && belief->slice > belief->start) {
+		*rate = belief->rate;
+		return us * belief->rate;
+	}
+	*rate = 1 / belief->pace;
+	return (us - belief->start) / belief->pace;
+}
+
+static double all_capacity(const struct heddle_blocks *b, double end, double *rate)
+{
+	const struct hdss *h = b->state;
+	double sum = 0, one;
+
+	*rate = 0;
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		if (b->workers[w].retired)
+			continue;
+		sum += capacity(&h->belief[w], end, &one);
+		*rate += one;
+	}
+	return sum;
+}
+
+/* The time by which all that remains can be done: Newton's method between
+ * bounds, on a function that never falls. */
+static double pour(const struct heddle_blocks *b)
+{
+	const struct hdss *h = b->state;
+	double low = HUGE_VAL, high = HUGE_VAL, end;
+
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		const struct hdss_belief *belief = &h->belief[w];
+		double alone;
+
+		if (b->workers[w].retired)
+			continue;
+		/* Twice: slices have starts too. */
+		alone = belief->ready + 2 * (belief->start + b->remaining * belief->pace) +
+		        belief->slice;
+		low = belief->ready < low ? belief->ready : low;
+		high = alone < high ? alone : high;
+	}
+	end = h->end > low && h->end < high ? h->end : (low + high) / 2;
+	for (int i = 0; i < 40; i++) {
+		double rate, sum = all_capacity(b, end, &rate), next;
+
+		if (fabs(sum - b->remaining) < 0.01 || high - low < 1e-9 * high)
+			break;
+		if (sum < b->remaining)
+			low = end;
+		else
+			high = end;
+		next = rate > 0 ? end + (b->remaining - sum) / rate : low;
+		end = next > low && next < high ? next : (low + high) / 2;
+	}
+	return end;
+}
+
+void hdss_foresee(struct heddle_blocks *b)
+{
+	struct hdss *h = b->state;
+	double fastest = HUGE_VAL;
+
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		struct hdss_belief *belief = &h->belief[w];
+
+		if (!hdss_believe(b, w, &belief->start, &belief->pace))
+			belief->pace = 0;
+		else if (belief->pace < fastest)
+			fastest = belief->pace;
+	}
+	if (isinf(fastest))
+		return; /* nothing is known of anybody */
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		struct hdss_belief *belief = &h->belief[w];
+
+		if (belief->pace == 0)
+			guess(b, w, fastest);
+		belief->slice = b->parameters[HDSS_SLICE] ? slice_us(b, belief->start) : 0;
+		if (belief->slice < 2 * belief->start)
+			belief->slice = 2 * belief->start;
+		belief->rate = belief->slice > 0
+		                   ? (belief->slice - belief->start) / belief->pace / belief->slice
+		                   : 1 / belief->pace;
+		belief->ready = ready_at(b, w);
+	}
+	h->end = pour(b);
+}
+
+double hdss_slice(const struct heddle_blocks *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_belief *belief = &h->belief[worker];
+
+	if (h->end <= 0)
+		return 0;
+	if (!b->parameters[HDSS_SLICE])
+		return b->remaining;
+	return (belief->slice - belief->start) / belief->pace;
+}
+
+/* HDSS, Eq. (2). */
+static double share_by_weight(const struct heddle_blocks *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	double sum = 0;
+
+	for (unsigned w = 0; w < b->nworkers; w++)
+		if (!b->workers[w].retired)
+			sum += h->belief[w].rate;
+	return b->remaining * h->belief[worker].rate / sum;
+}
+
+/* Time the worker's next block should take, of the `us` that are its own. Far
+ * from the end a slice, then half of what it has, as factoring does, until
+ * smaller pieces would cost more than they even out. */
+static double piece(const struct heddle_blocks *b, unsigned worker, double us)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_belief *belief = &h->belief[worker];
+	double shortest = h->end * SHORTEST_SLICE, half = us / 2;
+
+	if (!b->parameters[HDSS_SLICE])
+		return us;
+	if (shortest < SHORTEST_STARTS * belief->start)
+		shortest = SHORTEST_STARTS * belief->start;
+	if (shortest > belief->slice)
+		shortest = belief->slice;
+	if (half < shortest)
+		half = us < 1.5 * shortest ? us : shortest;
+	return half < belief->slice ? half : belief->slice;
+}
+
+/* Whether somebody else has work under way and so will ask again. */
+static bool others_work(const struct heddle_blocks *b, unsigned worker)
+{
+	for (unsigned w = 0; w < b->nworkers; w++)
+		if (w != worker && !b->workers[w].retired && b->workers[w].under_way)
+			return true;
+	return false;
+}
+
+/* Whether a worker may take all that remains: the others stop so little before
+ * the end that crumbs for them would cost more. */
+static bool takes_all(const struct heddle_blocks *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_belief *belief = &h->belief[worker];
+	double end = belief->ready + belief->start + b->remaining * belief->pace;
+
+	if (end > h->end * (1 + CRUMB))
+		return false;
+	for (unsigned w = 0; w < b->nworkers; w++)
+		if (w != worker && !b->workers[w].retired &&
+		    h->belief[w].ready + h->belief[w].start < h->end * (1 - CRUMB))
+			return false;
+	return true;
+}
+
+double hdss_share(struct heddle_blocks *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_belief *belief = &h->belief[worker];
+	double us = h->end - belief->ready, n, alone, least = b->workers[worker].given.minimum;
+
+	if (!b->parameters[HDSS_AHEAD])
+		us = belief->start + share_by_weight(b, worker) * belief->pace;
+	else if (takes_all(b, worker))
+		return b->remaining;
+	us = piece(b, worker, us);
+	n = us > belief->start ? (us - belief->start) / belief->pace : 0;
+	if (n >= least)
+		return n;
+	alone = belief->ready + belief->start + least * belief->pace;
+	if (b->parameters[HDSS_AHEAD] && alone > h->end * (1 + CRUMB) && others_work(b, worker))
+		return 0;
+	return least;
+}
