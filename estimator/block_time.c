@@ -23,7 +23,8 @@ static void sums_add(struct heddle_block_time *t, double n, double us)
 	t->us = t->us * DECAY + us;
 	memmove(t->points + 1, t->points, sizeof(t->points) - sizeof(t->points[0]));
 	t->points[0] = (struct heddle_block_point){n, us};
-	t->count++;
+	if (!t->count++ || us < t->shortest)
+		t->shortest = us;
 }
 
 /* us / n = start / n + pace is a line over 1/n; there errors of small and large
@@ -31,7 +32,7 @@ static void sums_add(struct heddle_block_time *t, double n, double us)
 static int start_fit(const struct heddle_block_time *t, double *start)
 {
 	struct heddle_line line = {0};
-	double least = 0, most = 0, fastest = 0, pace;
+	double least = 0, most = 0, pace;
 
 	for (int i = 0; i < BLOCK_TIME_POINTS && t->points[i].n > 0; i++) {
 		const struct heddle_block_point *p = &t->points[i];
@@ -39,15 +40,14 @@ static int start_fit(const struct heddle_block_time *t, double *start)
 		heddle_line_add(&line, 1 / p->n, p->us / p->n);
 		least = !i || p->n < least ? p->n : least;
 		most = p->n > most ? p->n : most;
-		fastest = !i || p->us < fastest ? p->us : fastest;
 	}
 	if (most < SPREAD * least || heddle_line_fit(&line, start, &pace))
 		return -EDOM;
 	if (*start < 0)
 		*start = 0;
-	/* Something is left for the iterations. */
-	if (*start > 0.98 * fastest)
-		*start = 0.98 * fastest;
+	/* No block ever took less than the start, however noisy the latest are. */
+	if (*start > 0.98 * t->shortest)
+		*start = 0.98 * t->shortest;
 	return 0;
 }
 

@@ -32,6 +32,7 @@ struct heddle_block_time {
 	/* Inside: the latest points, decayed sums, a point set aside. */
 	struct heddle_block_point points[BLOCK_TIME_POINTS];
 	double blocks, n, us;
+	double shortest; /**< shortest time of a block ever */
 	struct heddle_block_point aside;
 };
 
