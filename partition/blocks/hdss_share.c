@@ -16,8 +16,10 @@
 #include "partition/blocks/hdss.h"
 
 /* A worker's blocks are never longer than this part of the run, however much
- * they cost beside their iterations. */
+ * they cost beside their iterations: nothing overlaps with the first block of a
+ * pipeline while it comes, nor with the last while it goes. */
 #define LONGEST_SLICE 0.25
+#define LONGEST_PIPELINED 0.0625
 /* Nor are the last ones made shorter than this part of the run, or than so many
  * times their cost beside the iterations. */
 #define SHORTEST_SLICE 0.005
@@ -79,16 +81,17 @@ static double ready_at(const struct heddle_blocks *b, unsigned worker)
 
 /* Longest duration of a worker's slices: so long that making them twice as long
  * would gain less than MIN_CHANGE_RATE, at least one of `slice` parts of the run. */
-static double slice_us(const struct heddle_blocks *b, double start)
+static double slice_us(const struct heddle_blocks *b, unsigned worker, double start)
 {
 	const struct hdss *h = b->state;
+	double longest = h->end * (h->worker[worker].pipelined ? LONGEST_PIPELINED : LONGEST_SLICE);
 	double us = h->end / b->parameters[HDSS_SLICE];
 	/* rate(2n) / rate(n) - 1 = (start / 2) / (start / 2 + n pace) */
 	double flat = start * (0.5 / b->parameters[HDSS_CHANGE] + 0.5);
 
 	if (us < flat)
 		us = flat;
-	return us < h->end * LONGEST_SLICE ? us : h->end * LONGEST_SLICE;
+	return us < longest ? us : longest;
 }
 
 /* A worker of which nothing is known is taken for the fastest one known, or
@@ -175,6 +178,18 @@ static double pour(const struct heddle_blocks *b)
 	return end;
 }
 
+static void slice_set(const struct heddle_blocks *b, unsigned worker)
+{
+	struct hdss_belief *belief = &((const struct hdss *)b->state)->belief[worker];
+
+	belief->slice = b->parameters[HDSS_SLICE] ? slice_us(b, worker, belief->start) : 0;
+	if (belief->slice < 2 * belief->start)
+		belief->slice = 2 * belief->start;
+	belief->rate = 1 / belief->pace;
+	if (belief->slice > 0)
+		belief->rate *= (belief->slice - belief->start) / belief->slice;
+}
+
 void hdss_foresee(struct heddle_blocks *b)
 {
 	struct hdss *h = b->state;
@@ -195,15 +210,18 @@ void hdss_foresee(struct heddle_blocks *b)
 
 		if (belief->pace == 0)
 			guess(b, w, fastest);
-		belief->slice = b->parameters[HDSS_SLICE] ? slice_us(b, belief->start) : 0;
-		if (belief->slice < 2 * belief->start)
-			belief->slice = 2 * belief->start;
-		belief->rate = belief->slice > 0
-		                   ? (belief->slice - belief->start) / belief->pace / belief->slice
-		                   : 1 / belief->pace;
 		belief->ready = ready_at(b, w);
 	}
-	h->end = pour(b);
+	/* Slices are parts of the run, whose length depends on them a little. */
+	for (int i = 0; i < 4; i++) {
+		double before = h->end;
+
+		for (unsigned w = 0; w < b->nworkers; w++)
+			slice_set(b, w);
+		h->end = pour(b);
+		if (fabs(h->end - before) < 0.02 * before)
+			break;
+	}
 }
 
 double hdss_slice(const struct heddle_blocks *b, unsigned worker)
