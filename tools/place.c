@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,48 @@ char *place_app(const char *name)
 	if (!path)
 		path = existing("%s/apps/%s", HEDDLE_PKGLIBEXECDIR, name, X_OK);
 	return path;
+}
+
+char *place_subcommand(const char *name)
+{
+	char *folder = place_program_folder();
+	char *path = existing("%s/heddle-%s", folder, name, X_OK);
+
+	free(folder);
+	if (!path)
+		path = existing("%s/heddle-%s", HEDDLE_PKGLIBEXECDIR, name, X_OK);
+	return path;
+}
+
+/* Those of a folder that hold, or are, a program of their name. */
+static int apps_print(const char *folder, FILE *out)
+{
+	struct dirent **entries;
+	int n = scandir(folder, &entries, NULL, alphasort), printed = 0;
+
+	for (int i = 0; i < n; i++) {
+		char *path = entries[i]->d_name[0] == '.' ? NULL : place_app(entries[i]->d_name);
+
+		if (path) {
+			fprintf(out, "  %s\n", entries[i]->d_name);
+			printed++;
+		}
+		free(path);
+		free(entries[i]);
+	}
+	if (n >= 0)
+		free(entries);
+	return printed;
+}
+
+void place_apps_print(FILE *out)
+{
+	char *folder = place_program_folder(), apps[8192];
+
+	snprintf(apps, sizeof(apps), "%s/../apps", folder ? folder : ".");
+	free(folder);
+	if (!apps_print(apps, out))
+		apps_print(HEDDLE_PKGLIBEXECDIR "/apps", out);
 }
 
 char *place_data_file(const char *name)

@@ -7,10 +7,17 @@
 #ifndef HEDDLE_PLACE_H
 #define HEDDLE_PLACE_H
 
+#include <stdio.h>
+
 /** Folder of the running program; to be freed; NULL when it cannot be told. */
 char *place_program_folder(void);
 /** Path of an app's program; to be freed; NULL when there is none. */
 char *place_app(const char *name);
+/** Prints the names of all apps, a line each after two spaces. */
+void place_apps_print(FILE *out);
+/** Path of a subcommand's program, heddle-NAME; to be freed; NULL when there is
+ * none. */
+char *place_subcommand(const char *name);
 /** Path of a data file of the tools; to be freed; NULL when there is none. */
 char *place_data_file(const char *name);
 

@@ -19,7 +19,7 @@
 #include <heddle/blocks.h>
 
 struct replay_worker {
-	char name[32];
+	char name[48];
 	struct heddle_blocks_worker given; /**< what the strategy is told of it */
 	double rate;                       /**< iterations per microsecond */
 	double a, b;                       /**< logarithmic curve of the rate; both 0: none */

@@ -1,0 +1,70 @@
+#!/bin/sh
+# The command heddle: finding subcommands, `heddle plan blocks`, and what it says
+# to wrong use and bad input.
+set -u
+: "${top_builddir:?}"
+heddle=$top_builddir/bin/heddle
+work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-plan.XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT HUP INT TERM
+failures=0
+
+# expect STATUS PATTERN COMMAND...: its exit status, and a line of its output.
+expect() {
+	status=$1 pattern=$2
+	shift 2
+	"$@" >"$work/out" 2>&1 </dev/null
+	got=$?
+	if [ "$got" != "$status" ] || ! grep -q -e "$pattern" "$work/out"; then
+		echo "$*: exit status $got instead of $status, or no line with '$pattern':"
+		head -5 "$work/out"
+		failures=$((failures + 1))
+	fi
+}
+# machine TEXT: writes a description and names it.
+machine() {
+	printf '%s\n' "$1" >"$work/machine.json"
+}
+plan() {
+	"$heddle" plan blocks "$@" "$work/machine.json"
+}
+
+expect 2 '^Usage: heddle SUBCOMMAND' "$heddle"
+expect 0 '^Usage: heddle SUBCOMMAND' "$heddle" --help
+expect 0 '^heddle [0-9]' "$heddle" --version
+expect 2 '"plna" is not a subcommand' "$heddle" plna
+expect 2 'is not a subcommand' "$heddle" ../bin/heddle
+expect 0 '^Usage: heddle plan' "$heddle" help plan
+expect 2 '"block" is nothing to plan' "$heddle" plan block
+expect 0 'Usage: heddle.bench' "$heddle" bench --help
+expect 2 'there is no application "nothing"' "$heddle" app nothing
+expect 0 'strategy' "$heddle" plan blocks --help
+
+machine '{"n": 1000, "workers": [{"name": "gpu", "kind": "cuda", "rate": 8},
+	{"rate": 1, "count": 2}]}'
+expect 0 '"worker": "gpu"' plan
+expect 0 '"makespan_us": 100, "ideal_us": 100,' plan --strategy axel:cuda=8
+expect 0 '^gpu  *800  *80.00%  *1  *100.0$' plan --table --strategy axel:cuda=8
+expect 2 'did you mean gss' plan --strategy gs
+expect 2 'no parameter "chunks"; did you mean chunk' plan --strategy css:chunks=2
+expect 2 'which machine' "$heddle" plan blocks
+expect 2 'No such file' "$heddle" plan blocks "$work/none.json"
+expect 2 'directory' "$heddle" plan blocks "$work"
+for bad in '|line 2, column 0' '[]|not an object' '{"n": 1}|workers: not an array' \
+	'{"workers": [{"rate": 1}]}|n is missing' '{"n": 1, "workers": []}|workers: not an array' \
+	'{"n": -1, "workers": [{"rate": 1}]}|n: -1 is out of range' \
+	'{"n": 1.5, "workers": [{"rate": 1}]}|n: not a whole number' \
+	'{"n": 1, "workers": [{}]}|workers\[0\].rate is missing' \
+	'{"n": 1, "workers": [{"rate": 1}, 7]}|workers\[1\]: not an object' \
+	'{"n": 1, "workers": [{"rate": 0}]}|workers\[0\].rate: 0 is out of range' \
+	'{"n": 1, "workers": [{"rate": "1"}]}|workers\[0\].rate: not a number' \
+	'{"n": 1, "workers": [{"rate": 1, "kind": "gpu"}]}|kind: "gpu" is not' \
+	'{"n": 1, "workers": [{"rate": 1, "sped": 1}]}|unknown key "sped"' \
+	'{"n": 1, "n": 2, "workers": [{"rate": 1}]}|duplicate' \
+	'{"n": 1, "workers": [{"rate": 1, "minimum": 5, "maximum": 4}]}|minimum 5 exceeds maximum 4' \
+	'{"n": 1, "workers": [{"rate": 1}]|line 2'; do
+	machine "${bad%%|*}"
+	expect 2 "${bad#*|}" plan
+done
+machine '{"n": 1000, "workers": [{"rate": 1, "stop_us": 10}]}'
+expect 1 'every worker died' plan
+[ "$failures" = 0 ]

@@ -1,0 +1,128 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * heddle: the one command. Finds the subcommand and becomes it.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/place.h"
+#include "tools/plan.h"
+
+#define USAGE 2
+
+/* Subcommands without a main are programs of their own, heddle-NAME. */
+static const struct subcommand {
+	const char *name;
+	int (*main)(int argc, char **argv);
+	const char *doc;
+} subcommands[] = {
+    {"app", NULL, "runs one of Heddle's applications"},
+    {"bench", NULL, "compares policies, strategies and processors on this or a simulated machine"},
+    {"estimate", NULL, "how well execution times are predicted"},
+    {"info", NULL, "what is in use: StarPU, workers, policies, strategies, variables"},
+    {"plan", plan_main, "what the algorithms decide, without running anything"},
+    {"run", NULL, "runs a StarPU program under one of Heddle's policies"},
+    {"simulate", NULL, "runs an application on a simulated machine"},
+    {"trace", NULL, "runs a program and leaves a trace of it"},
+};
+
+#define NSUBCOMMANDS (sizeof(subcommands) / sizeof(subcommands[0]))
+
+static bool subcommand_here(const struct subcommand *subcommand)
+{
+	char *path;
+
+	if (subcommand->main || !strcmp(subcommand->name, "app"))
+		return true;
+	path = place_subcommand(subcommand->name);
+	free(path);
+	return path != NULL;
+}
+
+static void usage_print(FILE *out)
+{
+	fputs("Usage: heddle SUBCOMMAND [ARGUMENT...]\n"
+	      "       heddle app NAME [ARGUMENT...]\n"
+	      "       heddle --version\n\n"
+	      "Schedules loops, kernels and task graphs over all processors of a machine, on top\n"
+	      "of StarPU. The subcommands are\n\n",
+	      out);
+	for (size_t s = 0; s < NSUBCOMMANDS; s++)
+		if (subcommand_here(&subcommands[s]))
+			fprintf(out, "  %-9s %s\n", subcommands[s].name, subcommands[s].doc);
+	fputs("\n'heddle SUBCOMMAND --help' tells more.\n", out);
+}
+
+/* Becomes the program at a path that is freed here. */
+static int become(char *path, char **argv)
+{
+	argv[0] = path;
+	execv(path, argv);
+	fprintf(stderr, "heddle: %s: %s\n", path, strerror(errno));
+	free(path);
+	return 126;
+}
+
+static int app_run(int argc, char **argv)
+{
+	char *path;
+
+	if (argc < 2 || argv[1][0] == '-') {
+		FILE *out = argc < 2 ? stderr : stdout;
+
+		fputs("Usage: heddle app NAME [ARGUMENT...]\n\nApplications:\n\n", out);
+		place_apps_print(out);
+		fputs("\n'heddle app NAME --help' tells more.\n", out);
+		return argc < 2 || (strcmp(argv[1], "--help") && strcmp(argv[1], "-h")) ? USAGE : 0;
+	}
+	path = place_app(argv[1]);
+	if (path)
+		return become(path, argv + 1);
+	fprintf(stderr, "heddle: there is no application \"%s\"; there are\n", argv[1]);
+	place_apps_print(stderr);
+	return USAGE;
+}
+
+static int subcommand_run(int argc, char **argv)
+{
+	char *path;
+
+	if (!strcmp(argv[0], "app"))
+		return app_run(argc, argv);
+	for (size_t s = 0; s < NSUBCOMMANDS; s++)
+		if (subcommands[s].main && !strcmp(argv[0], subcommands[s].name))
+			return subcommands[s].main(argc, argv);
+	path = strchr(argv[0], '/') ? NULL : place_subcommand(argv[0]);
+	if (path)
+		return become(path, argv);
+	fprintf(stderr, "heddle: \"%s\" is not a subcommand\n\n", argv[0]);
+	usage_print(stderr);
+	return USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		usage_print(stderr);
+		return USAGE;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("heddle %s\n", PACKAGE_VERSION);
+		return 0;
+	}
+	if (strcmp(argv[1], "--help") && strcmp(argv[1], "-h") && strcmp(argv[1], "help"))
+		return subcommand_run(argc - 1, argv + 1);
+	if (argc == 2) {
+		usage_print(stdout);
+		return 0;
+	}
+	/* heddle help SUBCOMMAND */
+	return subcommand_run(2, (char *[]){argv[2], "--help", NULL});
+}
