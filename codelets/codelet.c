@@ -56,7 +56,8 @@ int codelet_launch_end(struct codelet_launch *launch, unsigned dimensions, const
 	return 0;
 }
 
-static struct codelet_program *const programs[] = {&blackscholes_program, &histogram_program};
+static struct codelet_program *const programs[] = {&blackscholes_program, &boxfilter_program,
+                                                   &histogram_program};
 static const size_t nprograms = sizeof(programs) / sizeof(*programs);
 static size_t loaded;
 

@@ -42,7 +42,9 @@ enum codelet_isa codelet_isa_best(void);
 /** Versions of `name`_body for each instruction set, in the table `name`_variants
  * indexed by enum codelet_isa. The parameter list and the arguments are given in
  * parentheses. */
-#define ISA_VARIANTS(name, parameters, arguments)                                                  \
+#define ISA_VARIANTS(name, parameters, arguments) ISA_VARIANTS_OF(name, parameters, arguments)
+/* The name may be a macro: it is expanded on the way here. */
+#define ISA_VARIANTS_OF(name, parameters, arguments)                                               \
 	static void name##_base parameters                                                         \
 	{                                                                                          \
 		name##_body arguments;                                                             \

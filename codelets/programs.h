@@ -16,6 +16,7 @@ struct codelet_program {
 };
 
 extern struct codelet_program blackscholes_program;
+extern struct codelet_program boxfilter_program;
 extern struct codelet_program histogram_program;
 #endif
 

@@ -29,11 +29,12 @@ expect() {
 	fi
 }
 
-names="blackscholes histogram"
-for app in $names; do
-	expect 0 "verified" $app --size 10007 --reps 2 --verify --sched hdss
-	expect 0 "verified" $app --size 10007 --reps 1 --verify --sched eager --parts 7
-	expect 0 "verified" $app --size 10007 --reps 1 --verify --strategy gss --workers cpu
+for app in blackscholes boxfilter histogram; do
+	size=10007
+	[ $app = boxfilter ] && size=101
+	expect 0 "verified" $app --size $size --reps 2 --verify --sched hdss
+	expect 0 "verified" $app --size $size --reps 1 --verify --sched eager --parts 7
+	expect 0 "verified" $app --size $size --reps 1 --verify --strategy gss --workers cpu
 	expect 0 "verified" $app --size 0 --reps 1 --verify
 	expect 0 "verified" $app --size 1 --reps 1 --verify
 	expect 0 "--strategy" $app --help
@@ -56,7 +57,7 @@ for app in $names; do
 	STARPU_NCPU=0 expect 77 "StarPU" $app --size 10
 	STARPU_NCUDA=0 expect 77 "no cuda worker" $app --workers cpu,cuda
 
-	"$apps/$app/$app" --size 100000 --reps 3 --verify --json - >"$work/report" ||
+	"$apps/$app/$app" --size $size --reps 3 --verify --json - >"$work/report" ||
 		fail "$app --json -"
 	for key in app n sched strategy starpu us verified max_error workers id kind name \
 		iterations blocks busy_us finish_us learning_us overhead_us; do
@@ -94,6 +95,20 @@ bad '1;2;3\n' "options.csv:1: spot: '1;2;3' is not a number"
 
 printf 'Spot , STRIKE,years\r\n1 ,\t2, 3\r\n\r\n4,5,6' >"$options"
 expect 0 "2 options" blackscholes --input "$options" --reps 1 --verify
+
+image=$work/image.png
+expect 0 "" boxfilter --size 50 --channels 3 --reps 1 --save-input "$image" --output "$work/a.png"
+expect 0 "verified" boxfilter --input "$image" --reps 2 --verify --output "$work/b.png"
+cmp "$work/a.png" "$work/b.png" || fail "the same image was filtered differently"
+expect 0 "" boxfilter --input "$image" --radius 0 --reps 1 --output "$work/c.png"
+cmp "$image" "$work/c.png" || fail "a window of one pixel changed the image"
+expect 0 "verified" boxfilter --input "$image" --radius 1000 --reps 1 --verify
+expect 2 "not a whole number" boxfilter --radius -1
+expect 2 "neither 1 nor 3" boxfilter --channels 4
+head -c 700 "$image" >"$work/cut.png"
+expect 2 "cut.png: not a PNG image that can be read: the file ends too early" boxfilter \
+	--input "$work/cut.png"
+expect 2 "options.csv: not a PNG image that can be read" boxfilter --input "$options"
 
 printf 'aab\377' >"$work/bytes"
 expect 0 "4 bytes" histogram --input "$work/bytes" --reps 2 --verify --output "$work/counts"

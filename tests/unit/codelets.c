@@ -13,6 +13,8 @@
 #include <time.h>
 
 #include "codelets/blackscholes/blackscholes.h"
+#include "codelets/boxfilter/boxfilter.h"
+#include "codelets/histogram/histogram.h"
 #include "tests/unit/test.h"
 
 static unsigned seed;
@@ -114,12 +116,219 @@ static void test_blackscholes_error_sees_wrong_prices(void **state)
 	assert_true(isinf(blackscholes_error(&market, 2, spot, strike, years, call, put)));
 }
 
+static void count_and_compare(size_t n, size_t shift, int values)
+{
+	uint64_t counters[HISTOGRAM_BINS + 1] = {0}, right[HISTOGRAM_BINS] = {0};
+	unsigned char *bytes = malloc(n + shift + 1);
+
+	assert_non_null(bytes);
+	for (size_t i = 0; i < n; i++)
+		bytes[shift + i] = rand() / 7 % values;
+	/* It adds to what is there. */
+	counters[1] = right[1] = 3ull << 40;
+	histogram_cpu(n, bytes + shift, counters);
+	histogram_reference(n, bytes + shift, right);
+	assert_memory_equal(counters, right, sizeof(right));
+	assert_true(counters[HISTOGRAM_BINS] == 0);
+	free(bytes);
+}
+
+static void test_histogram(void **state)
+{
+	static const int values[] = {1, 2, 256};
+
+	for (size_t s = 0; s < NSIZES; s++)
+		for (size_t shift = 0; shift < 9; shift++)
+			for (int v = 0; v < 3; v++)
+				count_and_compare(sizes[s], shift, values[v]);
+}
+
+static void test_histogram_combine(void **state)
+{
+	uint64_t into[HISTOGRAM_BINS], from[HISTOGRAM_BINS];
+
+	for (int b = 0; b < HISTOGRAM_BINS; b++) {
+		into[b] = b;
+		from[b] = (uint64_t)b << 33;
+	}
+	histogram_combine(into, from, sizeof(into), NULL);
+	for (int b = 0; b < HISTOGRAM_BINS; b++)
+		assert_true(into[b] == b + ((uint64_t)b << 33));
+}
+
+struct picture {
+	size_t width, height;
+	unsigned channels;
+	size_t stride;
+	unsigned char *in, *out;
+};
+
+static struct picture picture_make(size_t width, size_t height, unsigned channels)
+{
+	struct picture picture = {.width = width, .height = height, .channels = channels};
+	size_t bytes;
+
+	picture.stride = width * channels + rand() % 5;
+	bytes = height * picture.stride;
+	picture.in = malloc(bytes + 1);
+	picture.out = malloc(bytes + 1);
+	assert_non_null(picture.in);
+	assert_non_null(picture.out);
+	for (size_t i = 0; i < bytes; i++)
+		picture.in[i] = rand() >> 7;
+	memset(picture.out, 0x55, bytes + 1);
+	return picture;
+}
+
+/* Filters the rows from…to-1 as a block of a loop would. */
+static void filter_block(enum codelet_isa isa, const struct picture *picture, size_t radius,
+                         size_t from, size_t to)
+{
+	size_t first = from < radius ? 0 : from - radius;
+	size_t last = picture->height - to < radius ? picture->height : to + radius;
+	const struct boxfilter_band band = {
+	    .window = {.radius = radius, .channels = picture->channels},
+	    .width = picture->width,
+	    .above = from - first,
+	    .rows = to - from,
+	    .input_rows = last - first,
+	    .in_stride = picture->stride,
+	    .out_stride = picture->stride,
+	};
+
+	assert_int_equal(boxfilter_cpu_isa(isa, &band, picture->in + first * picture->stride,
+	                                   picture->out + from * picture->stride),
+	                 0);
+}
+
+static void assert_means(const struct picture *picture, size_t radius)
+{
+	const struct boxfilter_band whole = {
+	    .window = {.radius = radius, .channels = picture->channels},
+	    .width = picture->width,
+	    .rows = picture->height,
+	    .input_rows = picture->height,
+	    .in_stride = picture->stride,
+	    .out_stride = picture->stride,
+	};
+	size_t n = picture->width * picture->channels;
+
+	for (size_t y = 0; y < picture->height; y++) {
+		const unsigned char *row = picture->out + y * picture->stride;
+
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(row[i],
+			                 boxfilter_mean(&whole, picture->in, i / picture->channels,
+			                                y, i % picture->channels));
+		for (size_t i = n; i < picture->stride; i++)
+			assert_int_equal(row[i], 0x55);
+	}
+	assert_int_equal(picture->out[picture->height * picture->stride], 0x55);
+}
+
+/* The whole picture in blocks of any size. */
+static void filter_and_compare(enum codelet_isa isa, size_t width, size_t height, unsigned channels,
+                               size_t radius)
+{
+	struct picture picture = picture_make(width, height, channels);
+
+	for (size_t from = 0, to; from < height; from = to) {
+		to = from + 1 + rand() % height;
+		to = to > height ? height : to;
+		filter_block(isa, &picture, radius, from, to);
+	}
+	assert_means(&picture, radius);
+	free(picture.in);
+	free(picture.out);
+}
+
+static void test_boxfilter(void **state)
+{
+	static const size_t widths[] = {1, 2, 17, 64, 101}, heights[] = {1, 2, 33};
+	static const size_t radii[] = {0, 1, 2, 7, 40, 1000, SIZE_MAX};
+
+	for (int isa = 0; isa < CODELET_NISAS; isa++) {
+		if (!codelet_isa_supported(isa))
+			continue;
+		for (int w = 0; w < 5; w++)
+			for (int h = 0; h < 3; h++)
+				for (int r = 0; r < 7; r++) {
+					filter_and_compare(isa, widths[w], heights[h], 1, radii[r]);
+					filter_and_compare(isa, widths[w], heights[h], 3, radii[r]);
+				}
+	}
+}
+
+/* Sums that need double precision, and those that need 64 bits: white pictures,
+ * whose means are white, but for one black pixel. */
+static void test_boxfilter_large_windows(void **state)
+{
+	static const struct {
+		size_t width, height, radius;
+	} cases[] = {{300, 200, 150}, {5000, 3500, 5000}};
+
+	for (int isa = 0; isa < CODELET_NISAS; isa++)
+		for (int k = 0; k < 2 && codelet_isa_supported(isa); k++) {
+			struct picture picture = picture_make(cases[k].width, cases[k].height, 1);
+			struct boxfilter_window window = {cases[k].radius, 1};
+			uint64_t *sums;
+
+			picture.stride = picture.width;
+			memset(picture.in, 255, picture.width * picture.height);
+			picture.in[picture.width / 2] = 0;
+			filter_block(isa, &picture, window.radius, 0, picture.height);
+			assert_int_equal(boxfilter_reference(picture.width, picture.height, 1,
+			                                     picture.in, &sums),
+			                 0);
+			assert_int_equal(boxfilter_error(&window, picture.width, picture.height,
+			                                 sums, picture.out, 0, picture.height),
+			                 0);
+			picture.out[picture.width * picture.height / 2] ^= 1;
+			assert_int_equal(boxfilter_error(&window, picture.width, picture.height,
+			                                 sums, picture.out, 0, picture.height),
+			                 1);
+			free(sums);
+			free(picture.in);
+			free(picture.out);
+		}
+}
+
+/* The two ways to the reference agree. */
+static void test_boxfilter_reference(void **state)
+{
+	for (unsigned channels = 1; channels <= 3; channels += 2) {
+		struct picture picture = picture_make(23, 19, channels);
+		struct boxfilter_band band = {.window = {4, channels},
+		                              .width = 23,
+		                              .rows = 19,
+		                              .input_rows = 19,
+		                              .in_stride = 23 * channels};
+		uint64_t *sums;
+
+		assert_int_equal(boxfilter_reference(23, 19, channels, picture.in, &sums), 0);
+		for (size_t y = 0; y < 19; y++)
+			for (size_t i = 0; i < 23 * channels; i++)
+				picture.out[y * 23 * channels + i] = boxfilter_mean(
+				    &band, picture.in, i / channels, y, i % channels);
+		assert_int_equal(boxfilter_error(&band.window, 23, 19, sums, picture.out, 0, 19),
+		                 0);
+		free(sums);
+		free(picture.in);
+		free(picture.out);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_blackscholes),
 	    cmocka_unit_test(test_blackscholes_reference),
 	    cmocka_unit_test(test_blackscholes_error_sees_wrong_prices),
+	    cmocka_unit_test(test_histogram),
+	    cmocka_unit_test(test_histogram_combine),
+	    cmocka_unit_test(test_boxfilter),
+	    cmocka_unit_test(test_boxfilter_large_windows),
+	    cmocka_unit_test(test_boxfilter_reference),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 

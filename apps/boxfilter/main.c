@@ -1,0 +1,268 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Smooths an image on all processors.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <starpu.h>
+
+#include "private/message.h"
+#include "codelets/boxfilter/boxfilter.h"
+#include "apps/common/app.h"
+#include "apps/common/png_file.h"
+
+struct boxfilter {
+	struct boxfilter_window window;
+	struct image input, output; /* pixels by starpu_malloc() */
+	struct image loaded;        /* of --input, moved to `input` */
+	uint64_t seed;
+	uint64_t *sums; /* for the reference; NULL: not made yet */
+};
+
+/* ---- own options ---- */
+
+enum { OPTION_RADIUS = 0x200, OPTION_CHANNELS };
+
+static const struct argp_option options[] = {
+    {"radius", OPTION_RADIUS, "R", 0, "The window is 2 R + 1 pixels a side (default 8)", 0},
+    {"channels", OPTION_CHANNELS, "1|3", 0, "Of random input: grey (default) or RGB", 0},
+    {0},
+};
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+	struct boxfilter *self = state->input;
+	uint64_t value = 0;
+
+	switch (key) {
+	case OPTION_RADIUS:
+		if (app_number(text, 0, UINT32_MAX, &value))
+			argp_error(state, "--radius %s: not a whole number from 0 to %u", text,
+			           UINT32_MAX);
+		self->window.radius = value;
+		return 0;
+	case OPTION_CHANNELS:
+		if (strcmp(text, "1") && strcmp(text, "3"))
+			argp_error(state, "--channels %s: neither 1 nor 3", text);
+		self->window.channels = *text - '0';
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp own = {.options = options, .parser = parse_option};
+
+/* ---- data ---- */
+
+static size_t row_bytes(const struct image *image)
+{
+	return image->width * image->channels;
+}
+
+/* Squares of 64 pixels, darker to the left, under noise: so that the effect of
+ * the filter is to be seen. */
+static double fill_rows(void *arg, size_t begin, size_t end)
+{
+	struct boxfilter *self = arg;
+	struct image *image = &self->input;
+	size_t n = row_bytes(image);
+
+	for (size_t y = begin; y < end; y++)
+		for (size_t i = 0; i < n; i++) {
+			size_t x = i / image->channels;
+			unsigned square = ((x / 64 + y / 64) & 1) * 64;
+			unsigned shade = x * 64 / image->width;
+			unsigned noise = app_random(self->seed, y * n + i) >> 57;
+
+			image->pixels[y * n + i] = square + shade + noise;
+		}
+	return 0;
+}
+
+static double copy_rows(void *arg, size_t begin, size_t end)
+{
+	struct boxfilter *self = arg;
+	size_t n = row_bytes(&self->input);
+
+	memcpy(self->input.pixels + begin * n, self->loaded.pixels + begin * n, (end - begin) * n);
+	return 0;
+}
+
+/* What poison() inverts before the first repetition. */
+static double start_rows(void *arg, size_t begin, size_t end)
+{
+	struct boxfilter *self = arg;
+	size_t n = row_bytes(&self->input);
+
+	memcpy(self->output.pixels + begin * n, self->input.pixels + begin * n, (end - begin) * n);
+	return 0;
+}
+
+/* Right results of the last repetition become wrong ones, all of them. */
+static double invert_rows(void *arg, size_t begin, size_t end)
+{
+	struct boxfilter *self = arg;
+	size_t n = row_bytes(&self->output);
+
+	for (size_t i = begin * n; i < end * n; i++)
+		self->output.pixels[i] = ~self->output.pixels[i];
+	return 0;
+}
+
+static double error_of_rows(void *arg, size_t begin, size_t end)
+{
+	struct boxfilter *self = arg;
+
+	return boxfilter_error(&self->window, self->input.width, self->input.height, self->sums,
+	                       self->output.pixels, begin, end);
+}
+
+static int allocate(struct image *image, const struct image *like)
+{
+	*image = *like;
+	image->pixels = NULL;
+	return app_allocate(image->height * row_bytes(image), (void **)&image->pixels);
+}
+
+static starpu_data_handle_t register_image(const struct image *image)
+{
+	starpu_data_handle_t handle;
+	size_t n = row_bytes(image);
+
+	starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)image->pixels, n, n,
+	                            image->height, 1);
+	return handle;
+}
+
+/* ---- the app ---- */
+
+static int boxfilter_open(void *data, const struct app_options *common)
+{
+	struct boxfilter *self = data;
+
+	return png_file_read(common->input, &self->loaded);
+}
+
+static int boxfilter_prepare(void *data, const struct app_options *common, struct heddle_loop *loop)
+{
+	struct boxfilter *self = data;
+	struct image shape = self->loaded;
+	int error;
+
+	if (!common->input)
+		shape = (struct image){.width = common->size,
+		                       .height = common->size,
+		                       .channels = self->window.channels};
+	self->window.channels = shape.channels;
+	self->seed = common->seed;
+	error = allocate(&self->input, &shape);
+	if (!error)
+		error = allocate(&self->output, &shape);
+	if (error)
+		return error;
+	if (common->input)
+		app_parallel(shape.height, copy_rows, self);
+	else if (!app_simulated())
+		app_parallel(shape.height, fill_rows, self);
+	if (!app_simulated())
+		app_parallel(shape.height, start_rows, self);
+	loop->accesses[0] = (struct heddle_access){.handle = register_image(&self->input),
+	                                           .mode = STARPU_R,
+	                                           .share = HEDDLE_HALO,
+	                                           .halo = self->window.radius};
+	loop->accesses[1] = (struct heddle_access){
+	    .handle = register_image(&self->output), .mode = STARPU_W, .share = HEDDLE_SLICE};
+	loop->naccesses = 2;
+	loop->codelet = &boxfilter_codelet;
+	loop->n = shape.height;
+	loop->arg = &self->window;
+	return 0;
+}
+
+static void boxfilter_poison(void *data)
+{
+	struct boxfilter *self = data;
+
+	app_parallel(self->output.height, invert_rows, self);
+}
+
+static double boxfilter_verify(void *data)
+{
+	struct boxfilter *self = data;
+	const struct image *image = &self->input;
+
+	if (!self->sums && boxfilter_reference(image->width, image->height, image->channels,
+	                                       image->pixels, &self->sums)) {
+		heddle_refuse(-ENOMEM, "no memory for the reference");
+		return HUGE_VAL;
+	}
+	return app_parallel(image->height, error_of_rows, self);
+}
+
+static int boxfilter_save_input(void *data, const struct app_options *common)
+{
+	struct boxfilter *self = data;
+
+	return png_file_write(common->save_input, &self->input);
+}
+
+static int boxfilter_save_output(void *data, const struct app_options *common)
+{
+	struct boxfilter *self = data;
+
+	return png_file_write(common->output, &self->output);
+}
+
+static double boxfilter_elements(void *data)
+{
+	struct boxfilter *self = data;
+
+	return (double)self->input.width * self->input.height;
+}
+
+static void boxfilter_release(void *data)
+{
+	struct boxfilter *self = data;
+
+	free(self->loaded.pixels);
+	free(self->sums);
+	if (self->input.pixels)
+		starpu_free(self->input.pixels);
+	if (self->output.pixels)
+		starpu_free(self->output.pixels);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct app app = {
+	    .name = "boxfilter",
+	    .doc =
+	        "Smooths an image: every pixel becomes the mean of a square window around it."
+	        "\v--size N and --seed make an image of N rows and columns; --input and --output "
+	        "are PNG files, grey or RGB. An iteration of the loop is a row. At the borders the "
+	        "mean is over the part of the window that lies in the image. Exit status: 0 right, "
+	        "1 wrong result, 2 usage or bad input, 77 cannot run here.",
+	    .unit = "pixel",
+	    .size = 4096,
+	    .max_size = 1 << 20,
+	    .own = &own,
+	    .tolerance = 0,
+	    .open = boxfilter_open,
+	    .prepare = boxfilter_prepare,
+	    .poison = boxfilter_poison,
+	    .error = boxfilter_verify,
+	    .save_input = boxfilter_save_input,
+	    .save_output = boxfilter_save_output,
+	    .elements = boxfilter_elements,
+	    .release = boxfilter_release,
+	};
+	static struct boxfilter self = {.window = {.radius = 8, .channels = 1}};
+
+	return app_main(&app, &self, argc, argv);
+}

@@ -1,0 +1,162 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <starpu.h>
+
+#include "codelets/boxfilter/boxfilter.h"
+#include "codelets/codelet.h"
+#include "codelets/programs.h"
+
+enum { INPUT, OUTPUT, NBUFFERS };
+
+/* The distance between rows differs between main memory and devices: the
+ * interface tells it for where the kernel runs. */
+static struct boxfilter_band band_of(void *buffers[], const struct heddle_block *block)
+{
+	const struct boxfilter_window *window = block->arg;
+
+	return (struct boxfilter_band){
+	    .window = *window,
+	    .width = STARPU_MATRIX_GET_NX(buffers[INPUT]) / window->channels,
+	    .above = heddle_block_before(block, window->radius),
+	    .rows = STARPU_MATRIX_GET_NY(buffers[OUTPUT]),
+	    .input_rows = STARPU_MATRIX_GET_NY(buffers[INPUT]),
+	    .in_stride = STARPU_MATRIX_GET_LD(buffers[INPUT]),
+	    .out_stride = STARPU_MATRIX_GET_LD(buffers[OUTPUT]),
+	};
+}
+
+static void run_cpu(void *buffers[], void *arg)
+{
+	struct heddle_block *block = arg;
+	struct boxfilter_band band = band_of(buffers, block);
+
+	block->status =
+	    boxfilter_cpu(&band, (const unsigned char *)STARPU_MATRIX_GET_PTR(buffers[INPUT]),
+	                  (unsigned char *)STARPU_MATRIX_GET_PTR(buffers[OUTPUT]));
+}
+
+#ifdef HEDDLE_USE_CUDA
+static void run_cuda(void *buffers[], void *arg)
+{
+	struct heddle_block *block = arg;
+	struct boxfilter_band band = band_of(buffers, block);
+
+	block->status = boxfilter_cuda(starpu_cuda_get_local_stream(), &band,
+	                               (const unsigned char *)STARPU_MATRIX_GET_PTR(buffers[INPUT]),
+	                               (unsigned char *)STARPU_MATRIX_GET_PTR(buffers[OUTPUT]));
+}
+#endif
+
+#ifdef HEDDLE_USE_OPENCL
+/* What is between the passes goes through so much memory at most. */
+#define SCRATCH_BYTES ((size_t)64 << 20)
+
+struct codelet_program boxfilter_program = {.source =
+#include "codelets/boxfilter/opencl.clh"
+};
+
+static void pass_integer(struct codelet_launch *launch, cl_ulong value)
+{
+	codelet_launch_argument(launch, sizeof(value), &value);
+}
+
+static int sum_columns(void *buffers[], const struct boxfilter_band *band, size_t first,
+                       size_t rows, cl_mem scratch)
+{
+	const char *kernel = boxfilter_is_narrow(band) ? "sum_columns_narrow" : "sum_columns_wide";
+	size_t n = band->width * band->window.channels;
+	size_t strip = 32 + (band->window.radius < 1024 ? band->window.radius : 1024);
+	const size_t local[] = {64, 1};
+	size_t global[] = {(n + 63) / 64 * 64, (rows + strip - 1) / strip};
+	struct codelet_launch launch;
+
+	codelet_launch_begin(&boxfilter_program.binary, kernel, &launch);
+	pass_integer(&launch, band->window.radius);
+	pass_integer(&launch, n);
+	pass_integer(&launch, band->above);
+	pass_integer(&launch, band->input_rows);
+	pass_integer(&launch, first);
+	pass_integer(&launch, rows);
+	pass_integer(&launch, strip);
+	codelet_launch_buffer(&launch, STARPU_MATRIX_GET_DEV_HANDLE(buffers[INPUT]),
+	                      STARPU_MATRIX_GET_OFFSET(buffers[INPUT]));
+	pass_integer(&launch, band->in_stride);
+	codelet_launch_argument(&launch, sizeof(scratch), &scratch);
+	return codelet_launch_end(&launch, 2, global, local);
+}
+
+static int filter_rows(void *buffers[], const struct boxfilter_band *band, size_t first,
+                       size_t rows, cl_mem scratch)
+{
+	const char *kernel = boxfilter_is_narrow(band) ? "filter_rows_narrow" : "filter_rows_wide";
+	cl_uint channels = band->window.channels;
+	const size_t local = 64; /* the kernel's MAX_ITEMS */
+	size_t global = rows * local;
+	struct codelet_launch launch;
+
+	codelet_launch_begin(&boxfilter_program.binary, kernel, &launch);
+	pass_integer(&launch, band->window.radius);
+	pass_integer(&launch, band->width);
+	codelet_launch_argument(&launch, sizeof(channels), &channels);
+	pass_integer(&launch, band->above);
+	pass_integer(&launch, band->input_rows);
+	pass_integer(&launch, first);
+	codelet_launch_argument(&launch, sizeof(scratch), &scratch);
+	codelet_launch_buffer(&launch, STARPU_MATRIX_GET_DEV_HANDLE(buffers[OUTPUT]),
+	                      STARPU_MATRIX_GET_OFFSET(buffers[OUTPUT]));
+	pass_integer(&launch, band->out_stride);
+	return codelet_launch_end(&launch, 1, &global, &local);
+}
+
+static int launch_passes(void *buffers[], const struct boxfilter_band *band)
+{
+	size_t row = band->width * band->window.channels *
+	             (boxfilter_is_narrow(band) ? sizeof(cl_uint) : sizeof(cl_ulong));
+	size_t at_once = SCRATCH_BYTES / row < 1 ? 1 : SCRATCH_BYTES / row;
+	int status = 0;
+	cl_context context;
+	cl_mem scratch;
+	cl_int error;
+
+	if (at_once > band->rows)
+		at_once = band->rows;
+	starpu_opencl_get_context(starpu_worker_get_devid(starpu_worker_get_id_check()), &context);
+	scratch = clCreateBuffer(context, CL_MEM_READ_WRITE, at_once * row, NULL, &error);
+	if (error != CL_SUCCESS)
+		return -ENOMEM;
+	for (size_t first = 0; first < band->rows && !status; first += at_once) {
+		size_t rows = band->rows - first < at_once ? band->rows - first : at_once;
+
+		status = sum_columns(buffers, band, first, rows, scratch);
+		if (!status)
+			status = filter_rows(buffers, band, first, rows, scratch);
+	}
+	/* The queue keeps it until the kernels have run. */
+	clReleaseMemObject(scratch);
+	return status;
+}
+
+static void run_opencl(void *buffers[], void *arg)
+{
+	struct heddle_block *block = arg;
+	struct boxfilter_band band = band_of(buffers, block);
+
+	block->status = launch_passes(buffers, &band);
+}
+#endif
+
+struct starpu_codelet boxfilter_codelet = {
+    .name = "boxfilter",
+    .cpu_funcs = {run_cpu},
+    .cuda_funcs = {CODELET_CUDA(run_cuda)},
+    .cuda_flags = {STARPU_CUDA_ASYNC},
+    .opencl_funcs = {CODELET_OPENCL(run_opencl)},
+    .opencl_flags = {STARPU_OPENCL_ASYNC},
+    .model = CODELET_MODEL,
+    .nbuffers = NBUFFERS,
+    .modes = {STARPU_R, STARPU_W},
+};

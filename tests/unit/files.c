@@ -1,0 +1,298 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Files that users name: CSV tables and PNG images, well and badly made.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <png.h>
+
+#include "apps/common/csv.h"
+#include "apps/common/file.h"
+#include "apps/common/png_file.h"
+#include "tests/unit/test.h"
+
+static char path[] = "/tmp/heddle-files-XXXXXX";
+static const char *const names[] = {"spot", "strike", "years"};
+
+static void put(const void *data, size_t bytes)
+{
+	FILE *stream = fopen(path, "wb");
+
+	assert_non_null(stream);
+	assert_int_equal(fwrite(data, 1, bytes, stream), bytes);
+	assert_int_equal(fclose(stream), 0);
+}
+
+static int parse(const char *text, struct csv *table)
+{
+	put(text, strlen(text));
+	return csv_read(path, 3, names, table);
+}
+
+static void test_csv_good(void **state)
+{
+	static const char *const texts[] = {
+	    "1,2,3\n4.5,5e0,60e-1\n",
+	    "1,2,3\n4.5,5,6",
+	    "spot,strike,years\n1,2,3\n4.5,5,6\n",
+	    " Spot ,\tSTRIKE, years \r\n\r\n 1 , 2 ,3 \r\n4.5,5,6\r\n\n\n",
+	};
+
+	for (size_t t = 0; t < sizeof(texts) / sizeof(*texts); t++) {
+		struct csv table;
+
+		assert_int_equal(parse(texts[t], &table), 0);
+		assert_int_equal(table.rows, 2);
+		assert_true(table.columns[0][0] == 1 && table.columns[1][0] == 2);
+		assert_true(table.columns[2][0] == 3 && table.columns[0][1] == 4.5f);
+		assert_true(table.columns[1][1] == 5 && table.columns[2][1] == 6);
+		csv_free(&table);
+	}
+}
+
+static void test_csv_bad(void **state)
+{
+	static const char *const texts[] = {
+	    "1,2\n",
+	    "1,2,\n",
+	    "1,,3\n",
+	    ",2,3\n",
+	    "1,2,3,4\n",
+	    "1,2,3,\n",
+	    "1;2;3\n",
+	    "1,2,three\n",
+	    "1,2,3x\n",
+	    "1,2,nan\n",
+	    "1,inf,3\n",
+	    "1,2,-3\n",
+	    "0,2,3\n",
+	    "1,2,1e-60\n",
+	    "1e60,2,3\n",
+	    "\n\n",
+	    "spot,strike,years\n",
+	    "spot,years\n",
+	    "spot,strike,x\n",
+	    "\"1\",2,3\n",
+	    "1,2,3\n4",
+	    "1,2 2,3\n",
+	    "1,2,3\r4,5,6\n",
+	    "1,\n2,3\n",
+	};
+	struct csv table;
+
+	for (size_t t = 0; t < sizeof(texts) / sizeof(*texts); t++)
+		if (parse(texts[t], &table) != -EINVAL)
+			fail_msg("accepted: %s", texts[t]);
+	put("1,2,3\0,\n", 9);
+	assert_int_equal(csv_read(path, 3, names, &table), -EINVAL);
+	put("", 0);
+	assert_int_equal(csv_read(path, 3, names, &table), -ENODATA);
+	assert_int_equal(csv_read("/tmp", 3, names, &table), -EISDIR);
+	assert_int_equal(csv_read("/nonexistent/file", 3, names, &table), -ENOENT);
+}
+
+/* Written and read again, numbers are the same bit by bit. */
+static void test_csv_round_trip(void **state)
+{
+	enum { ROWS = 3000 };
+	float *columns[3];
+	struct csv table;
+
+	for (int c = 0; c < 3; c++) {
+		columns[c] = malloc(ROWS * sizeof(float));
+		assert_non_null(columns[c]);
+		for (int r = 0; r < ROWS; r++)
+			columns[c][r] = (rand() + 1.0f) / (1 + rand() % 100000);
+	}
+	assert_int_equal(csv_write(path, 3, names, (const float *const *)columns, ROWS), 0);
+	assert_int_equal(csv_read(path, 3, names, &table), 0);
+	assert_int_equal(table.rows, ROWS);
+	for (int c = 0; c < 3; c++) {
+		assert_memory_equal(columns[c], table.columns[c], ROWS * sizeof(float));
+		free(columns[c]);
+	}
+	csv_free(&table);
+}
+
+/* Cut off anywhere, a table is read as far as it goes or refused. */
+static void test_csv_truncated(void **state)
+{
+	static const char text[] = "spot,strike,years\r\n12.5,1e2,0.25\r\n7,8,9\r\n";
+	struct csv table;
+
+	for (size_t n = 0; n < sizeof(text) - 1; n++) {
+		int error;
+
+		put(text, n);
+		error = csv_read(path, 3, names, &table);
+		if (!error) {
+			assert_true(table.rows == 1 || table.rows == 2);
+			csv_free(&table);
+		} else {
+			assert_true(error == -EINVAL || error == -ENODATA);
+		}
+	}
+}
+
+static struct image make_image(size_t width, size_t height, unsigned channels)
+{
+	struct image image = {width, height, channels, malloc(width * height * channels)};
+
+	assert_non_null(image.pixels);
+	for (size_t i = 0; i < width * height * channels; i++)
+		image.pixels[i] = rand() >> 7;
+	return image;
+}
+
+static void test_png_round_trip(void **state)
+{
+	for (unsigned channels = 1; channels <= 3; channels += 2) {
+		struct image image = make_image(13, 7, channels), again;
+
+		assert_int_equal(png_file_write(path, &image), 0);
+		assert_int_equal(png_file_read(path, &again), 0);
+		assert_int_equal(again.width, 13);
+		assert_int_equal(again.height, 7);
+		assert_int_equal(again.channels, channels);
+		assert_memory_equal(image.pixels, again.pixels, 13 * 7 * channels);
+		free(image.pixels);
+		free(again.pixels);
+	}
+}
+
+static void test_png_truncated(void **state)
+{
+	struct image image = make_image(9, 5, 3), again;
+	char *file;
+	size_t bytes;
+
+	assert_int_equal(png_file_write(path, &image), 0);
+	assert_int_equal(file_load(path, &file, &bytes), 0);
+	for (size_t n = 0; n < bytes; n++) {
+		put(file, n);
+		assert_int_equal(png_file_read(path, &again), n ? -EINVAL : -ENODATA);
+	}
+	free(file);
+	free(image.pixels);
+}
+
+/* Any byte changed: read (where no checksum covers it) or refused. */
+static void test_png_damaged(void **state)
+{
+	struct image image = make_image(9, 5, 1), again;
+	unsigned refused = 0;
+	char *file;
+	size_t bytes;
+
+	assert_int_equal(png_file_write(path, &image), 0);
+	assert_int_equal(file_load(path, &file, &bytes), 0);
+	for (size_t n = 0; n < bytes; n++) {
+		int error;
+
+		file[n] ^= 1 << rand() % 8;
+		put(file, bytes);
+		error = png_file_read(path, &again);
+		if (!error)
+			free(again.pixels);
+		refused += error == -EINVAL;
+		free(file);
+		assert_int_equal(png_file_write(path, &image), 0);
+		assert_int_equal(file_load(path, &file, &bytes), 0);
+	}
+	assert_true(refused > bytes / 2);
+	free(file);
+	free(image.pixels);
+}
+
+/* Writes a picture of 4 x 2 pixels in another of PNG's formats. */
+static void write_as(png_uint_32 format, const void *pixels, const void *palette)
+{
+	png_image image = {.version = PNG_IMAGE_VERSION,
+	                   .width = 4,
+	                   .height = 2,
+	                   .format = format,
+	                   .colormap_entries = palette ? 2 : 0};
+
+	assert_true(png_image_write_to_file(&image, path, 0, pixels, 0, palette));
+}
+
+static void assert_pixels(unsigned channels, const unsigned char *pixels)
+{
+	struct image image;
+
+	assert_int_equal(png_file_read(path, &image), 0);
+	assert_int_equal(image.width, 4);
+	assert_int_equal(image.height, 2);
+	assert_int_equal(image.channels, channels);
+	assert_memory_equal(image.pixels, pixels, 8 * channels);
+	free(image.pixels);
+}
+
+static void test_png_converted(void **state)
+{
+	static const unsigned char palette[] = {10, 20, 30, 200, 100, 50};
+	static const unsigned char which[] = {0, 1, 1, 0, 1, 0, 0, 1};
+	unsigned char rgb[24], rgba[32], grey[8], grey_alpha[16];
+	png_uint_16 deep[8];
+
+	for (int i = 0; i < 8; i++) {
+		grey[i] = grey_alpha[2 * i] = 30 * i;
+		grey_alpha[2 * i + 1] = 255 - i;
+		deep[i] = i % 2 ? 65535 : 0;
+		for (int c = 0; c < 3; c++)
+			rgb[3 * i + c] = rgba[4 * i + c] = palette[3 * which[i] + c];
+		rgba[4 * i + 3] = 255 - i;
+	}
+	write_as(PNG_FORMAT_RGB_COLORMAP, which, palette);
+	assert_pixels(3, rgb);
+	write_as(PNG_FORMAT_RGBA, rgba, NULL);
+	assert_pixels(3, rgb);
+	write_as(PNG_FORMAT_GA, grey_alpha, NULL);
+	assert_pixels(1, grey);
+	write_as(PNG_FORMAT_LINEAR_Y, deep, NULL);
+	for (int i = 0; i < 8; i++)
+		grey[i] = i % 2 ? 255 : 0;
+	assert_pixels(1, grey);
+}
+
+static void test_no_png(void **state)
+{
+	struct image image;
+
+	put("GIF89a, this is not", 19);
+	assert_int_equal(png_file_read(path, &image), -EINVAL);
+	assert_int_equal(png_file_read("/tmp", &image), -EISDIR);
+	assert_int_equal(png_file_write("/nonexistent/file", &image), -ENOENT);
+}
+
+static int make_path(void **state)
+{
+	int fd = mkstemp(path);
+
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	return fd < 0 || close(fd);
+}
+
+static int remove_path(void **state)
+{
+	return unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_csv_good),      cmocka_unit_test(test_csv_bad),
+	    cmocka_unit_test(test_csv_truncated), cmocka_unit_test(test_csv_round_trip),
+	    cmocka_unit_test(test_png_truncated), cmocka_unit_test(test_png_round_trip),
+	    cmocka_unit_test(test_png_damaged),   cmocka_unit_test(test_no_png),
+	    cmocka_unit_test(test_png_converted),
+	};
+
+	return cmocka_run_group_tests(tests, make_path, remove_path);
+}
