@@ -36,7 +36,7 @@ ISA_BODY float exponential(float x)
 	p = p * f + 1.66665734e-1f;
 	p = p * f + 0.5f;
 	p = p * f * f + f + 1.0f;
-	scale.i = (scale.i << 23) + (127 << 23);
+	scale.i = (int32_t)((uint32_t)scale.i << 23) + (127 << 23);
 	return p * scale.f;
 }
 
@@ -48,7 +48,7 @@ ISA_BODY float logarithm(float x)
 	int32_t k = (mantissa.i - 0x3f3504f3) >> 23;
 	float f, p;
 
-	mantissa.i -= k << 23;
+	mantissa.i -= k * (1 << 23); /* a shift of a negative k has no defined result */
 	f = mantissa.f - 1.0f;
 	p = 9.04878442e-2f;
 	p = p * f - 1.40308922e-1f;
