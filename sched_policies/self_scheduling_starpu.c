@@ -454,6 +454,21 @@ static bool nothing_new(struct context *c, struct worker *worker, unsigned id)
 	return waits;
 }
 
+/* The claimed task if its inputs are to be asked for. */
+static struct starpu_task *fetch_begin(struct claim *claim)
+{
+	struct starpu_task *task = claim->entry.item;
+
+	if (claim->fetch != FETCH_NOT)
+		return NULL;
+	if (task->prefetched || !STARPU_TASK_GET_NBUFFERS(task)) {
+		claim->fetch = FETCH_DONE;
+		return NULL;
+	}
+	claim->fetch = FETCH_BUSY;
+	return task;
+}
+
 /* Tasks in front of the busy one may have been taken back meanwhile. */
 static void fetch_end(struct worker *worker)
 {
@@ -470,15 +485,12 @@ static void prefetch(struct context *c, struct worker *worker, unsigned id)
 		struct wake_list wake;
 
 		policy_lock(&c->mutex);
-		if (i < ring_count(&worker->claims) && claim_at(worker, i)->fetch == FETCH_NOT) {
-			task = claim_at(worker, i)->entry.item;
-			claim_at(worker, i)->fetch = FETCH_BUSY;
-		}
+		if (i < ring_count(&worker->claims))
+			task = fetch_begin(claim_at(worker, i));
 		STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
 		if (!task)
 			continue;
-		if (!task->prefetched)
-			starpu_prefetch_task_input_for(task, id);
+		starpu_prefetch_task_input_for(task, id);
 		policy_lock(&c->mutex);
 		fetch_end(worker);
 		wake_further(c, &wake);

@@ -1,0 +1,458 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What any policy owes StarPU and its users, for every policy in the table:
+ * priorities, implementations, can_execute, sets of workers, pinned tasks, and
+ * no worker idle beside work.
+ */
+#include "config.h"
+
+#include <heddle/policy.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/starpu/policies.h"
+
+/* The machine and policy at hand. */
+static const char *policy;
+static unsigned ncpus, nopencl;
+
+#define NTASKS 400
+
+static struct record records[NTASKS];
+
+static void records_clear(void)
+{
+	memset(records, 0, sizeof(records));
+	records_started = 0;
+}
+
+static void records_all_ran_once(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(records[i].runs, 1);
+}
+
+static struct gate gate;
+
+static void body_gate(struct record *record)
+{
+	gate_pass(&gate);
+}
+
+/* Occupies every worker until the gate opens. */
+static void workers_hold(struct record *holders)
+{
+	gate_init(&gate);
+	memset(holders, 0, STARPU_NMAXWORKERS * sizeof(*holders));
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++) {
+		struct starpu_task *task = task_make(&anywhere, &holders[w]);
+
+		holders[w].body = body_gate;
+		task->execute_on_a_specific_worker = 1;
+		task->workerid = w;
+		task_submit(task);
+	}
+	gate_await(&gate, starpu_worker_get_count());
+	records_started = 0;
+}
+
+static void test_independent_and_dependent(void **state)
+{
+	static struct starpu_task *tasks[NTASKS];
+
+	records_clear();
+	for (unsigned i = 0; i < NTASKS; i++) {
+		tasks[i] = task_make(&anywhere, &records[i]);
+		tasks[i]->destroy = 0;
+		if (i % 4)
+			starpu_task_declare_deps_array(tasks[i], 1, &tasks[i - 1]);
+		task_submit(tasks[i]);
+	}
+	starpu_task_wait_for_all();
+	for (unsigned i = 0; i < NTASKS; i++)
+		starpu_task_destroy(tasks[i]);
+	records_all_ran_once(NTASKS);
+	for (unsigned i = 1; i < NTASKS; i++)
+		assert_true(i % 4 == 0 || records[i].order > records[i - 1].order);
+}
+
+/* Order of the start of the task that a worker had started `lag` tasks before the
+ * one of that order; 0 when there is none. */
+static unsigned order_before(int worker, unsigned order, unsigned lag)
+{
+	unsigned before = 0;
+
+	for (; lag; lag--) {
+		before = 0;
+		for (unsigned i = 0; i < NTASKS; i++)
+			if (records[i].worker == worker && records[i].order < order &&
+			    records[i].order > before)
+				before = records[i].order;
+		order = before;
+	}
+	return before;
+}
+
+/* Starts are recorded a little after tasks are taken, but a task was surely still
+ * to be had when its worker started the one before (an accelerator takes a few
+ * ahead): all that started until then must not be of lower priority. */
+static void priorities_check(const int *priorities)
+{
+	for (unsigned i = 0; i < NTASKS; i++) {
+		bool cpu = starpu_worker_get_type(records[i].worker) == STARPU_CPU_WORKER;
+		unsigned until = order_before(records[i].worker, records[i].order, cpu ? 1 : 4);
+
+		for (unsigned j = 0; j < NTASKS; j++)
+			if (records[j].order < until)
+				assert_true(priorities[j] >= priorities[i]);
+	}
+}
+
+static void test_priorities(void **state)
+{
+	static struct record holders[STARPU_NMAXWORKERS];
+	static const int extremes[] = {INT_MIN, INT_MAX, 0, -1, 1};
+	int priorities[NTASKS];
+
+	records_clear();
+	workers_hold(holders);
+	for (unsigned i = 0; i < NTASKS; i++) {
+		struct starpu_task *task = task_make(&anywhere, &records[i]);
+
+		priorities[i] = i < 20 ? extremes[i % 5] : (int)(i * 7919 % 13) - 6;
+		task->priority = priorities[i];
+		task_submit(task);
+	}
+	gate_open(&gate);
+	starpu_task_wait_for_all();
+	records_all_ran_once(NTASKS);
+	priorities_check(priorities);
+}
+
+/* First come, first served among equals, where order can tell. */
+static void test_order_among_equals(void **state)
+{
+	if (starpu_worker_get_count() > 1)
+		skip();
+	records_clear();
+	for (unsigned i = 0; i < NTASKS; i++)
+		task_submit(task_make(&anywhere, &records[i]));
+	starpu_task_wait_for_all();
+	for (unsigned i = 0; i < NTASKS; i++)
+		assert_int_equal(records[i].order, i);
+}
+
+static void body_slow(struct record *record)
+{
+	if (record->implementation == 1)
+		usleep(15000);
+}
+
+/* The second implementation is slower: it is tried for its model's sake and then
+ * left alone. */
+static void test_implementations(void **state)
+{
+	static struct starpu_perfmodel model;
+	static char symbol[64];
+	static struct starpu_codelet codelet = {
+	    .cpu_funcs = {record_first, record_second},
+	    .opencl_funcs = {record_first, record_second},
+	    .model = &model,
+	    .name = "implementations",
+	};
+	unsigned second = 0, late = 0, n = 80;
+
+	/* Models outlive a process: this one must be new to StarPU. */
+	snprintf(symbol, sizeof(symbol), "heddle_test_%s_%u_%u_%d", policy, ncpus, nopencl,
+	         (int)getpid());
+	model = (struct starpu_perfmodel){.type = STARPU_HISTORY_BASED, .symbol = symbol};
+	records_clear();
+	for (unsigned i = 0; i < n; i++) {
+		records[i].body = body_slow;
+		task_submit(task_make(&codelet, &records[i]));
+		starpu_task_wait_for_all();
+		second += records[i].implementation == 1;
+		late += i >= n / 2 && records[i].implementation == 1;
+	}
+	records_all_ran_once(n);
+	assert_in_range(second, 1, n / 2);
+	assert_in_range(late, 0, n / 10);
+}
+
+static unsigned allowed_worker(const struct record *record)
+{
+	return (record - records) % starpu_worker_get_count();
+}
+
+static int one_worker_can(unsigned worker, struct starpu_task *task, unsigned implementation)
+{
+	return worker == allowed_worker(task->cl_arg);
+}
+
+static void test_can_execute(void **state)
+{
+	static struct starpu_codelet codelet = {
+	    .cpu_funcs = {record_first},
+	    .opencl_funcs = {record_first},
+	    .can_execute = one_worker_can,
+	    .name = "can_execute",
+	};
+
+	records_clear();
+	for (unsigned i = 0; i < NTASKS; i++)
+		task_submit(task_make(&codelet, &records[i]));
+	starpu_task_wait_for_all();
+	records_all_ran_once(NTASKS);
+	for (unsigned i = 0; i < NTASKS; i++)
+		assert_int_equal(records[i].worker, allowed_worker(&records[i]));
+}
+
+static int second_implementation_can(unsigned worker, struct starpu_task *task,
+                                     unsigned implementation)
+{
+	return implementation == 1;
+}
+
+static void test_can_execute_one_implementation(void **state)
+{
+	static struct starpu_codelet codelet = {
+	    .cpu_funcs = {record_first, record_second},
+	    .opencl_funcs = {record_first, record_second},
+	    .can_execute = second_implementation_can,
+	    .name = "can_execute_one",
+	};
+
+	records_clear();
+	for (unsigned i = 0; i < NTASKS; i++)
+		task_submit(task_make(&codelet, &records[i]));
+	starpu_task_wait_for_all();
+	for (unsigned i = 0; i < NTASKS; i++)
+		assert_int_equal(records[i].implementation, 1);
+}
+
+static void test_workerids(void **state)
+{
+	static uint32_t only[STARPU_NMAXWORKERS];
+	unsigned nworkers = starpu_worker_get_count();
+
+	records_clear();
+	for (unsigned w = 0; w < nworkers; w++)
+		only[w] = 1U << w;
+	for (unsigned i = 0; i < NTASKS; i++) {
+		struct starpu_task *task = task_make(&anywhere, &records[i]);
+
+		if (i % 3) {
+			task->workerids = &only[allowed_worker(&records[i])];
+			task->workerids_len = 1;
+		}
+		task_submit(task);
+	}
+	starpu_task_wait_for_all();
+	records_all_ran_once(NTASKS);
+	for (unsigned i = 0; i < NTASKS; i++)
+		if (i % 3)
+			assert_int_equal(records[i].worker, allowed_worker(&records[i]));
+}
+
+static void test_pinned(void **state)
+{
+	records_clear();
+	for (unsigned i = 0; i < NTASKS; i++) {
+		struct starpu_task *task = task_make(&anywhere, &records[i]);
+
+		if (i % 2) {
+			task->execute_on_a_specific_worker = 1;
+			task->workerid = allowed_worker(&records[i]);
+		}
+		task_submit(task);
+	}
+	starpu_task_wait_for_all();
+	records_all_ran_once(NTASKS);
+	for (unsigned i = 1; i < NTASKS; i += 2)
+		assert_int_equal(records[i].worker, allowed_worker(&records[i]));
+}
+
+/* Tasks that end only once as many of them run as there are workers: whoever keeps
+ * one from a worker that is free never ends. Plenty of small ones before and
+ * between make chunks large. */
+static atomic_uint meeting;
+
+static void body_meet(struct record *record)
+{
+	unsigned nworkers = starpu_worker_get_count();
+	unsigned target = atomic_fetch_add(&meeting, 1) / nworkers * nworkers + nworkers;
+
+	while (atomic_load(&meeting) < target)
+		usleep(50);
+}
+
+static void test_nothing_is_hoarded(void **state)
+{
+	unsigned nworkers = starpu_worker_get_count();
+
+	for (unsigned round = 0; round < 20; round++) {
+		records_clear();
+		meeting = 0;
+		for (unsigned i = 0; i < NTASKS; i++) {
+			if (i % (NTASKS / 4) < nworkers)
+				records[i].body = body_meet;
+			task_submit(task_make(&anywhere, &records[i]));
+		}
+		starpu_task_wait_for_all();
+		records_all_ran_once(NTASKS);
+	}
+}
+
+/* The same while one worker is kept from its claims by a pinned task. */
+static void test_claims_of_a_busy_worker_are_taken_back(void **state)
+{
+	static struct record holder;
+
+	for (unsigned round = 0; round < 20; round++) {
+		struct starpu_task *task = task_make(&anywhere, &holder);
+
+		records_clear();
+		gate_init(&gate);
+		memset(&holder, 0, sizeof(holder));
+		holder.body = body_gate;
+		for (unsigned i = 0; i < NTASKS / 2; i++)
+			task_submit(task_make(&anywhere, &records[i]));
+		task->execute_on_a_specific_worker = 1;
+		task->workerid = round % starpu_worker_get_count();
+		task_submit(task);
+		for (unsigned i = NTASKS / 2; i < NTASKS; i++)
+			task_submit(task_make(&anywhere, &records[i]));
+		for (unsigned i = 0; i < NTASKS && starpu_worker_get_count() > 1; i++)
+			while (!atomic_load(&records[i].runs))
+				usleep(50);
+		gate_open(&gate);
+		starpu_task_wait_for_all();
+		records_all_ran_once(NTASKS);
+	}
+}
+
+static struct starpu_codelet only_cpu = {
+    .cpu_funcs = {record_first},
+    .name = "only_cpu",
+};
+static struct starpu_codelet only_opencl = {
+    .opencl_funcs = {record_first},
+    .name = "only_opencl",
+};
+
+static void test_kinds(void **state)
+{
+	if (!nopencl || !ncpus)
+		skip();
+	records_clear();
+	for (unsigned i = 0; i < NTASKS; i++)
+		task_submit(task_make(i % 2 ? &only_cpu : &only_opencl, &records[i]));
+	starpu_task_wait_for_all();
+	records_all_ran_once(NTASKS);
+	for (unsigned i = 0; i < NTASKS; i++)
+		assert_int_equal(starpu_worker_get_type(records[i].worker),
+		                 i % 2 ? STARPU_CPU_WORKER : STARPU_OPENCL_WORKER);
+}
+
+#define NVALUES 16
+
+static void add_one(void *buffers[], void *arg)
+{
+	int *value = (int *)STARPU_VARIABLE_GET_PTR(buffers[0]);
+
+	++*value;
+}
+
+/* Data that a CPU writes and an accelerator's inputs are fetched from: the second
+ * codelet runs where there is one and only reads. */
+static void test_data(void **state)
+{
+	static struct starpu_codelet add = {
+	    .cpu_funcs = {add_one}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "add_one"};
+	static struct starpu_codelet look = {.cpu_funcs = {record_first},
+	                                     .opencl_funcs = {record_first},
+	                                     .nbuffers = 1,
+	                                     .modes = {STARPU_R},
+	                                     .name = "look"};
+	int values[NVALUES] = {0};
+	starpu_data_handle_t handles[NVALUES];
+
+	records_clear();
+	for (unsigned v = 0; v < NVALUES; v++)
+		starpu_variable_data_register(&handles[v], STARPU_MAIN_RAM, (uintptr_t)&values[v],
+		                              sizeof(int));
+	for (unsigned i = 0; i < NTASKS; i++) {
+		struct starpu_task *task = task_make(&look, &records[i]);
+
+		assert_int_equal(starpu_task_insert(&add, STARPU_RW, handles[i % NVALUES], 0), 0);
+		task->handles[0] = handles[i % NVALUES];
+		task_submit(task);
+	}
+	starpu_task_wait_for_all();
+	for (unsigned v = 0; v < NVALUES; v++) {
+		starpu_data_unregister(handles[v]);
+		assert_int_equal(values[v], NTASKS / NVALUES);
+	}
+	records_all_ran_once(NTASKS);
+}
+
+static int machine_begin(void **state)
+{
+	return machine_start(policy, ncpus, nopencl) ? 0 : -1;
+}
+
+static int machine_end(void **state)
+{
+	starpu_shutdown();
+	return 0;
+}
+
+static int run_on(const char *name, unsigned cpus, unsigned opencls)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_independent_and_dependent),
+	    cmocka_unit_test(test_priorities),
+	    cmocka_unit_test(test_order_among_equals),
+	    cmocka_unit_test(test_implementations),
+	    cmocka_unit_test(test_can_execute),
+	    cmocka_unit_test(test_can_execute_one_implementation),
+	    cmocka_unit_test(test_workerids),
+	    cmocka_unit_test(test_pinned),
+	    cmocka_unit_test(test_nothing_is_hoarded),
+	    cmocka_unit_test(test_claims_of_a_busy_worker_are_taken_back),
+	    cmocka_unit_test(test_kinds),
+	    cmocka_unit_test(test_data),
+	};
+	char title[64];
+
+	policy = name;
+	ncpus = cpus;
+	nopencl = opencls;
+	if (!machine_start(policy, ncpus, nopencl)) {
+		print_message("no machine with %u CPU and %u OpenCL workers\n", cpus, opencls);
+		return 0;
+	}
+	starpu_shutdown();
+	snprintf(title, sizeof(title), "%s on %u CPU and %u OpenCL workers", name, cpus, opencls);
+	print_message("%s\n", title);
+	return cmocka_run_group_tests_name(title, tests, machine_begin, machine_end);
+}
+
+/* Without arguments every policy on every machine; else POLICY NCPUS NOPENCL. */
+int main(int argc, char **argv)
+{
+	int failures = 0;
+
+	setenv("STARPU_CALIBRATE", "1", 1);
+	if (argc == 4)
+		return run_on(argv[1], atoi(argv[2]), atoi(argv[3]));
+	for (const struct heddle_policy *p = heddle_policies(); p->name; p++) {
+		failures += run_on(p->name, 2, 0);
+		failures += run_on(p->name, 1, 0);
+		failures += run_on(p->name, 1, 1);
+	}
+	return failures != 0;
+}
