@@ -242,9 +242,9 @@ static void value_add(double **values, size_t *count, double value)
 	(*values)[(*count)++] = value;
 }
 
-/* Latest minus earliest last finish of the workers, over the time of the loop;
- * a worker that got nothing finished at once. */
-static double workers_spread(json_t *workers, double us)
+/* Latest minus earliest last finish of the workers, over the latest, which is the
+ * end of the loop; a worker that got nothing finished at once. */
+static double workers_spread(json_t *workers)
 {
 	double first = 1e300, last = 0;
 	json_t *worker;
@@ -257,7 +257,7 @@ static double workers_spread(json_t *workers, double us)
 		first = finish < first ? finish : first;
 		last = finish > last ? finish : last;
 	}
-	return json_array_size(workers) && us > 0 ? (last - first) / us : 0;
+	return last > 0 ? (last - first) / last : 0;
 }
 
 static void workers_shares(json_t *workers, double share[HEDDLE_NKINDS])
@@ -286,21 +286,19 @@ static void runs_add(struct bench_runs *runs, json_t *report)
 	json_t *workers = json_object_get(report, "workers"), *us = json_object_get(report, "us");
 	json_t *verified = json_object_get(report, "verified"), *value;
 	size_t rep;
-	double last = 0;
 
 	json_array_foreach(us, rep, value)
 	{
-		last = json_number_value(value);
 		if (rep == 0)
-			value_add(&runs->first, &runs->nfirst, last);
+			value_add(&runs->first, &runs->nfirst, json_number_value(value));
 		else
-			value_add(&runs->us, &runs->nus, last);
+			value_add(&runs->us, &runs->nus, json_number_value(value));
 	}
 	runs->learning = bench_grow(runs->learning, runs->nprocesses + 1, sizeof(double));
 	runs->spread = bench_grow(runs->spread, runs->nprocesses + 1, sizeof(double));
 	runs->learning[runs->nprocesses] =
 	    json_number_value(json_object_get(report, "learning_us"));
-	runs->spread[runs->nprocesses++] = workers_spread(workers, last);
+	runs->spread[runs->nprocesses++] = workers_spread(workers);
 	workers_shares(workers, runs->share);
 	json_decref(runs->workers);
 	runs->workers = json_incref(workers);
