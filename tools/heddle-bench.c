@@ -57,7 +57,8 @@ enum option_key {
 	OPTION_REPS,
 	OPTION_SEED,
 	OPTION_LIMIT,
-	OPTION_NO_VERIFY
+	OPTION_NO_VERIFY,
+	OPTION_ROWS
 };
 
 static const struct argp_option options[] = {
@@ -76,6 +77,8 @@ static const struct argp_option options[] = {
     {"quick", OPTION_QUICK, NULL, 0, "few grains in the sweeps, one round of three", 0},
     {"no-verify", OPTION_NO_VERIFY, NULL, 0, "leave the results unchecked", 0},
     {"json", OPTION_JSON, "FILE", 0, "all that was measured; -: instead of the table", 0},
+    {"rows", OPTION_ROWS, "FILE", 0,
+     "measure nothing, print the rows of a --json FILE as tab-separated values", 0},
     {"verbose", 'v', NULL, 0, "say what is being run", 0},
     {0},
 };
@@ -147,6 +150,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case OPTION_JSON:
 		settings->json = text;
+		break;
+	case OPTION_ROWS:
+		settings->rows = text;
 		break;
 	case 'v':
 		settings->verbose = true;
@@ -312,10 +318,12 @@ int main(int argc, char **argv)
 	    options, parse, "[-- OPTION-OF-THE-APP...]", documentation, NULL, NULL, NULL};
 	struct bench_settings settings = {
 	    .seed = 1, .limit_s = 120, .verify = true, .theory = true, .verbose = isatty(2)};
-	json_t *reports = json_array();
+	json_t *reports;
 	int status, written;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &settings);
+	if (settings.rows)
+		return bench_rows_print(settings.rows) ? 2 : 0;
 #ifdef HEDDLE_USE_SIMGRID
 	/* Kernels do not run there: there is nothing to verify. */
 	settings.verify = false;
@@ -332,6 +340,7 @@ int main(int argc, char **argv)
 	if (!settings.apps)
 		settings.apps = DEFAULT_APPS;
 #endif
+	reports = json_array();
 	bench_catch_interrupts();
 	status = cases_run(&settings, reports);
 	written = report_write(&settings, reports);

@@ -21,6 +21,7 @@ struct bench_settings {
 	const char *platforms;  /* names or descriptions; NULL: this machine */
 	const char *contenders; /* names or groups; NULL: all */
 	const char *json;       /* file, "-": standard output; NULL: none */
+	const char *rows;       /* only print the rows of this report; NULL: measure */
 	char **app_arguments;   /* given to the app as they are */
 	size_t size;            /* 0: the platform's or the app's own */
 	unsigned reps;          /* 0: chosen by the kind of machine */
@@ -129,6 +130,12 @@ double bench_elapsed_s(void);
 json_t *bench_report(struct bench_case *bench);
 /** A case of the report as a table on standard output. */
 void bench_print(const json_t *report);
+
+/* ---- rows.c ---- */
+
+/** Prints the rows of a report file as tab-separated values.
+ * @return 0; -EINVAL after a message. */
+int bench_rows_print(const char *file);
 
 /* ---- memory.c ---- (an allocation that fails ends the program) */
 

@@ -1,0 +1,70 @@
+#!/bin/sh
+# heddle plot on a small block log and a small comparison.
+set -u
+: "${top_builddir:?}"
+plot=$top_builddir/bin/heddle-plot
+command -v gnuplot >/dev/null || exit 77
+work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-plot.XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT HUP INT TERM
+failures=0
+fail() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+# drawn NAME...: both formats of each are there and are pictures.
+drawn() {
+	for name; do
+		grep -q '</svg>' "$work/$name.svg" || fail "$name.svg"
+		[ "$(head -c 4 "$work/$name.png" | tail -c 3)" = PNG ] || fail "$name.png"
+	done
+}
+
+# Two loops, the second of which begins while the numbers of the first still stand.
+cat >"$work/log.csv" <<'END'
+loop,worker,kind,phase,start,size,submit_us,done_us
+one,0,cuda,adaptive,0,128,0,50
+one,1,cpu,adaptive,128,128,0,150
+one,0,cuda,completion,256,1000,50,600
+one,1,cpu,completion,1256,200,150,620
+one,1,cpu,adaptive,128,128,0,100
+one,0,cuda,adaptive,0,128,0,110
+one,0,cuda,completion,256,1200,110,500
+END
+"$plot" "$work/log.csv" || fail "block log"
+drawn log-blocks log-finish
+"$plot" --loop 3 "$work/log.csv" 2>"$work/messages" && fail "a third loop was found"
+grep -q 'holds 2 loops' "$work/messages" || fail "number of loops: $(cat "$work/messages")"
+"$plot" --loop 1 -o "$work/first" "$work/log.csv" || fail "first loop"
+drawn first-blocks
+cmp -s "$work/first-blocks.svg" "$work/log-blocks.svg" && fail "both loops look alike"
+
+row() {
+	echo '{"name": "'"$1"'", "group": "'"$2"'", "median_us": '"$3"', "min_us": 1, "first_us": 2,
+	"efficiency": '"$4"', "finish_spread": 0.1, "learning_us": 3, "vs_best_single": 1,
+	"shares": {"cpu": 0.4, "cuda": 0.6}},'
+}
+bench() {
+	echo '{"app": "a", "n": 10, "platform": '"$1"', "workers": {"cpu": 3, "cuda": 1},
+	"ideal_shares": {"cpu": 0.3, "cuda": 0.7}, "rows": ['
+	row cpu-only alone 100 0.3
+	row hdss ours 32 0.98
+	row gss ours 50 0.6
+	row lws stock null null | sed '$s/,$/]}/'
+}
+echo "{\"heddle\": \"0\", \"benches\": [$(bench null)]}" >"$work/one.json"
+echo "{\"heddle\": \"0\", \"benches\": [$(bench '"m-1"'),$(bench '"m-2"')]}" >"$work/two.json"
+"$top_builddir/bin/heddle-bench" --rows "$work/one.json" >"$work/rows" || fail "rows"
+# Speed over one core: three cores take 100, so one takes 300.
+[ "$(awk -F'\t' '$6 == "hdss" { print $4, $5, $8, $15, $16, $17 }' "$work/rows")" = \
+	"3 1 32.000 9.375000 0.600000 0.700000" ] || fail "row of hdss"
+"$plot" "$work/one.json" || fail "comparison on one machine"
+drawn one-speed one-shares
+"$plot" "$work/two.json" || fail "comparison on two machines"
+drawn two-speed-1 two-speed-2 two-machines two-shares
+
+for bad in "$work/nothing" "$work" "$work/messages" "--loop x $work/log.csv" ''; do
+	# shellcheck disable=SC2086
+	"$plot" $bad 2>"$work/bad" && fail "accepted: $bad"
+	[ -s "$work/bad" ] || fail "no message: $bad"
+done
+[ "$failures" = 0 ]

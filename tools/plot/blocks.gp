@@ -1,0 +1,55 @@
+# Block size over time, and what every worker was busy with (HDSS, Figures 6 and 12).
+#
+# Copyright (C) 2026 the Heddle developers
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# data: kind phase row begin_ms end_ms size, one line a block; series: those
+# KIND:PHASE there are;
+# rows: file of "row label"; nrows; learned_ms: when the last learning block was done
+load style
+set multiplot
+left = 0.09
+set lmargin at screen left
+set rmargin at screen 0.97
+set xrange [0:end_ms]
+
+set label 99 title at screen 0.02, screen 0.975 left front font ",15" noenhanced
+set tmargin at screen 0.91
+set bmargin at screen 0.56
+set ylabel "block size (iterations)" offset 0.5
+set logscale y 2
+set format y "2^{%L}"
+set ytics 16
+set format x ""
+set key at screen 0.975, screen 0.985 right top horizontal samplen 1.5 spacing 1 width -1
+if (learned_ms > 0) \
+	set arrow 1 from learned_ms, graph 0 to learned_ms, graph 1 nohead dashtype 2 linecolor rgb "#444444"; \
+	set label 1 "learnt" at learned_ms, graph 0.97 offset 0.5,0 textcolor rgb "#444444"
+kind(s) = s[1:strstrt(s, ":")-1]
+learning(s) = s[strstrt(s, ":")+1:*] eq "adaptive"
+points(s) = kind(s) eq "cpu" ? 0.5 : 0.75
+shown(s) = sprintf("< awk -v FS='\\t' '$1 \":\" $2 == \"%s\"' '%s'", s, data)
+plot for [s in series] shown(s) using 4:6 with points pointtype (learning(s) ? 6 : 7) \
+	pointsize points(s) linewidth 1.2 linecolor rgb colour(kind(s)) \
+	title kind(s).(learning(s) ? " learning" : "")
+
+unset label 99
+unset label 1
+unset logscale y
+set tmargin at screen 0.53
+set bmargin at screen 0.10
+unset key
+set format x "%g"
+set xlabel "time (ms)" offset 0,0.4
+unset ylabel
+set yrange [-0.6:nrows-0.4]
+unset ytics
+set ytics nomirror scale 0
+set grid noytics
+set format y "%s"
+set style fill solid 1.0 noborder
+set for [i=1:words(labels)] ytics add (word(labels, i) (i-1)*every) font ",10"
+shade(k, p) = p eq "adaptive" ? (colour(k) & 0xffffff) + 0x99000000 : colour(k)
+plot data using 4:3:4:5:($3-0.42):($3+0.42):(shade(strcol(1), strcol(2))) with boxxyerror \
+	fillstyle solid 1.0 border rgb "white" linewidth 0.3 linecolor rgb variable
+unset multiplot

@@ -1,0 +1,22 @@
+# What all plots share. Colours that colour-blind readers can tell apart.
+#
+# Copyright (C) 2026 the Heddle developers
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# The caller sets: format (svg or png), output, width, height.
+if (format eq "svg") \
+	set terminal svg size width, height dynamic enhanced font "sans-serif,13" background rgb "white"; \
+else \
+	set terminal pngcairo size width, height enhanced font "sans-serif,11" background rgb "white"
+set output output
+cpu = "#0072B2"
+cuda = "#D55E00"
+opencl = "#009E73"
+fpga = "#AA4499"
+grey = "#666666"
+set style line 100 linecolor rgb "#dddddd" linewidth 0.7
+set grid back linestyle 100
+set border 3 linecolor rgb grey
+set tics nomirror textcolor rgb "#222222" scale 0.6
+set key noenhanced
+colour(kind) = kind eq "cpu" ? 0x0072B2 : kind eq "cuda" ? 0xD55E00 : kind eq "opencl" ? 0x009E73 : 0xAA4499
