@@ -127,7 +127,7 @@ static int blackscholes_prepare(void *data, const struct app_options *common,
 	self->n = common->input ? self->table.rows : common->size;
 	self->seed = common->seed;
 	for (int a = 0; a < NARRAYS; a++) {
-		int error = app_allocate(self->n * sizeof(float), (void **)&self->arrays[a]);
+		int error = heddle_malloc(self->n * sizeof(float), (void **)&self->arrays[a]);
 
 		if (error)
 			return error;
@@ -195,8 +195,7 @@ static void blackscholes_release(void *data)
 
 	csv_free(&self->table);
 	for (int a = 0; a < NARRAYS; a++)
-		if (self->arrays[a])
-			starpu_free(self->arrays[a]);
+		heddle_free(self->arrays[a], self->n * sizeof(float));
 }
 
 int main(int argc, char **argv)

@@ -18,7 +18,7 @@
 
 struct boxfilter {
 	struct boxfilter_window window;
-	struct image input, output; /* pixels by starpu_malloc() */
+	struct image input, output; /* pixels by heddle_malloc() */
 	struct image loaded;        /* of --input, moved to `input` */
 	uint64_t seed;
 	uint64_t *sums; /* for the reference; NULL: not made yet */
@@ -127,7 +127,12 @@ static int allocate(struct image *image, const struct image *like)
 {
 	*image = *like;
 	image->pixels = NULL;
-	return app_allocate(image->height * row_bytes(image), (void **)&image->pixels);
+	return heddle_malloc(image->height * row_bytes(image), (void **)&image->pixels);
+}
+
+static void free_pixels(struct image *image)
+{
+	heddle_free(image->pixels, image->height * row_bytes(image));
 }
 
 static starpu_data_handle_t register_image(const struct image *image)
@@ -232,10 +237,8 @@ static void boxfilter_release(void *data)
 
 	free(self->loaded.pixels);
 	free(self->sums);
-	if (self->input.pixels)
-		starpu_free(self->input.pixels);
-	if (self->output.pixels)
-		starpu_free(self->output.pixels);
+	free_pixels(&self->input);
+	free_pixels(&self->output);
 }
 
 int main(int argc, char **argv)

@@ -37,13 +37,6 @@ bool app_simulated(void)
 #endif
 }
 
-int app_allocate(size_t bytes, void **memory)
-{
-	if (starpu_malloc(memory, bytes ? bytes : 1))
-		return heddle_refuse(-ENOMEM, "no memory for %zu bytes of data", bytes);
-	return 0;
-}
-
 static enum app_exit exit_code(int error)
 {
 	switch (error) {

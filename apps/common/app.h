@@ -15,6 +15,7 @@
 
 #include <heddle/kind.h>
 #include <heddle/loop.h>
+#include <heddle/memory.h>
 
 /** Exit codes of every app. */
 enum app_exit {
@@ -53,7 +54,7 @@ struct app {
 	/** Looks at the input file before StarPU starts; only called with --input.
 	 * @return 0; -errno: exit 2. */
 	int (*open)(void *self, const struct app_options *options);
-	/** Allocates with starpu_malloc(), makes or takes over the input, registers the
+	/** Allocates with heddle_malloc(), makes or takes over the input, registers the
 	 * data and fills in codelet, n, accesses and arg of the loop.
 	 * @return 0; -errno. */
 	int (*prepare)(void *self, const struct app_options *options, struct heddle_loop *loop);
@@ -127,9 +128,6 @@ static inline uint64_t app_random(uint64_t seed, uint64_t index)
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
 	return z ^ (z >> 31);
 }
-
-/** starpu_malloc() with a message. @return 0; -ENOMEM. */
-int app_allocate(size_t bytes, void **memory);
 
 /** Whether kernels do not really run (StarPU on SimGrid). */
 bool app_simulated(void);

@@ -90,9 +90,9 @@ static int histogram_prepare(void *data, const struct app_options *common, struc
 		self->n = common->size;
 	self->seed = common->seed;
 	self->pieces = (self->n + HISTOGRAM_PIECE - 1) / HISTOGRAM_PIECE;
-	error = app_allocate(self->pieces * HISTOGRAM_PIECE, (void **)&self->bytes);
+	error = heddle_malloc(self->pieces * HISTOGRAM_PIECE, (void **)&self->bytes);
 	if (!error)
-		error = app_allocate(HISTOGRAM_BINS * sizeof(uint64_t), (void **)&self->counters);
+		error = heddle_malloc(HISTOGRAM_BINS * sizeof(uint64_t), (void **)&self->counters);
 	if (!error)
 		error = fill(self, common);
 	if (error)
@@ -177,10 +177,8 @@ static void histogram_release(void *data)
 
 	if (self->fd >= 0)
 		close(self->fd);
-	if (self->bytes)
-		starpu_free(self->bytes);
-	if (self->counters)
-		starpu_free(self->counters);
+	heddle_free(self->bytes, self->pieces * HISTOGRAM_PIECE);
+	heddle_free(self->counters, HISTOGRAM_BINS * sizeof(uint64_t));
 }
 
 int main(int argc, char **argv)

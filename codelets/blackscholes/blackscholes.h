@@ -39,6 +39,10 @@ struct blackscholes_market {
 void blackscholes_cpu(const struct blackscholes_market *market, size_t n, const float *spot,
                       const float *strike, const float *years, float *call, float *put);
 
+/** blackscholes_cpu() with outputs that bypass the caches (codelets/stream.h). */
+void blackscholes_cpu_stream(const struct blackscholes_market *market, size_t n, const float *spot,
+                             const float *strike, const float *years, float *call, float *put);
+
 /** blackscholes_cpu() for one instruction set, which must be supported. */
 void blackscholes_cpu_isa(enum codelet_isa isa, const struct blackscholes_market *market, size_t n,
                           const float *spot, const float *strike, const float *years, float *call,

@@ -8,6 +8,7 @@
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/codelet.h"
 #include "codelets/programs.h"
+#include "codelets/stream.h"
 
 enum { SPOT, STRIKE, YEARS, CALL, PUT, NBUFFERS };
 
@@ -19,10 +20,12 @@ static void *vector(void *buffers[], int which)
 static void run_cpu(void *buffers[], void *arg)
 {
 	struct heddle_block *block = arg;
+	bool stream = codelet_stream_pays(2 * sizeof(float) * block->total);
 
-	blackscholes_cpu(block->arg, STARPU_VECTOR_GET_NX(buffers[SPOT]), vector(buffers, SPOT),
-	                 vector(buffers, STRIKE), vector(buffers, YEARS), vector(buffers, CALL),
-	                 vector(buffers, PUT));
+	(stream ? blackscholes_cpu_stream : blackscholes_cpu)(
+	    block->arg, STARPU_VECTOR_GET_NX(buffers[SPOT]), vector(buffers, SPOT),
+	    vector(buffers, STRIKE), vector(buffers, YEARS), vector(buffers, CALL),
+	    vector(buffers, PUT));
 }
 
 #ifdef HEDDLE_USE_CUDA

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "codelets/blackscholes/blackscholes.h"
+#include "codelets/stream.h"
 
 union word {
 	float f;
@@ -141,4 +142,20 @@ void blackscholes_cpu(const struct blackscholes_market *market, size_t n, const 
                       const float *strike, const float *years, float *call, float *put)
 {
 	blackscholes_cpu_isa(codelet_isa_best(), market, n, spot, strike, years, call, put);
+}
+
+void blackscholes_cpu_stream(const struct blackscholes_market *market, size_t n, const float *spot,
+                             const float *strike, const float *years, float *call, float *put)
+{
+	enum { PART = 512 }; /* both outputs take a small part of the first cache */
+	float call_part[PART], put_part[PART];
+
+	for (size_t i = 0; i < n; i += PART) {
+		size_t m = n - i < PART ? n - i : PART;
+
+		blackscholes_cpu(market, m, spot + i, strike + i, years + i, call_part, put_part);
+		codelet_stream(call + i, call_part, m * sizeof(*call));
+		codelet_stream(put + i, put_part, m * sizeof(*put));
+	}
+	codelet_stream_end();
 }

@@ -6,6 +6,7 @@
  * This header includes every public header. Where to start:
  *   - a loop over all processors:        heddle/loop.h
  *   - how a range is cut into blocks:    heddle/blocks.h
+ *   - arrays for loops:                  heddle/memory.h
  *   - a StarPU program under our policy: heddle/policy.h
  *
  * Conventions of the whole interface: functions return 0, or a negative errno
@@ -19,6 +20,7 @@
 #include <heddle/blocks.h>
 #include <heddle/kind.h>
 #include <heddle/loop.h>
+#include <heddle/memory.h>
 #include <heddle/policy.h>
 
 #ifdef __cplusplus

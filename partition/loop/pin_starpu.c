@@ -37,7 +37,7 @@ void views_pin(struct view *views, unsigned nviews, const char *loop)
 		if (starpu_memory_pin((void *)view->base, view_bytes(view))) {
 			cudaGetLastError();
 			heddle_warn("loop %s: the memory of handle %u cannot be pinned; copies to "
-				    "CUDA devices will be slow (allocate it with starpu_malloc)",
+				    "CUDA devices will be slow (allocate it with heddle_malloc)",
 				    loop, i);
 			continue;
 		}

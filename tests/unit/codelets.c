@@ -318,6 +318,29 @@ static void test_boxfilter_reference(void **state)
 	}
 }
 
+/* Streamed outputs: the same bits, at any alignment and length, and nothing
+ * beyond the ends. */
+static void test_blackscholes_streamed(void **state)
+{
+	enum { ROOM = 3000 };
+	const struct blackscholes_market market = {.rate = 0.05f, .volatility = 0.3f};
+	static float in[3][ROOM], out[2][ROOM], streamed[2][ROOM];
+
+	for (size_t i = 0; i < ROOM; i++)
+		for (int which = 0; which < 3; which++)
+			in[which][i] = draw_usual(which);
+	for (int repeat = 0; repeat < 200; repeat++) {
+		size_t shift = rand() % 64, n = rand() % (ROOM - 64 - 1);
+
+		memset(out, 0xff, sizeof(out));
+		memset(streamed, 0xff, sizeof(streamed));
+		blackscholes_cpu(&market, n, in[0], in[1], in[2], out[0] + shift, out[1] + shift);
+		blackscholes_cpu_stream(&market, n, in[0], in[1], in[2], streamed[0] + shift,
+		                        streamed[1] + shift);
+		assert_memory_equal(streamed, out, sizeof(out));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +352,7 @@ int main(void)
 	    cmocka_unit_test(test_boxfilter),
 	    cmocka_unit_test(test_boxfilter_large_windows),
 	    cmocka_unit_test(test_boxfilter_reference),
+	    cmocka_unit_test(test_blackscholes_streamed),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 

@@ -1,0 +1,77 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <starpu.h>
+
+#include <heddle/memory.h>
+
+#include "private/message.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+/* Whole huge pages for large memory, whole pages otherwise. */
+static size_t mapped_size(size_t bytes)
+{
+	size_t unit = bytes < HUGE_PAGE ? 4096 : HUGE_PAGE;
+
+	return bytes ? (bytes + unit - 1) / unit * unit : unit;
+}
+
+/* A mapping that begins at a huge page: mapped too large, then trimmed. */
+static void *map_aligned(size_t size)
+{
+	char *area = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t before;
+
+	if (area == MAP_FAILED)
+		return NULL;
+	before = -(uintptr_t)area & (HUGE_PAGE - 1);
+	if (before)
+		munmap(area, before);
+	munmap(area + before + size, HUGE_PAGE - before);
+#ifdef MADV_HUGEPAGE
+	madvise(area + before, size, MADV_HUGEPAGE);
+#endif
+	return area + before;
+}
+
+static bool memory_to_pin(void)
+{
+#ifdef HEDDLE_USE_CUDA
+	return starpu_cuda_worker_get_count() > 0;
+#else
+	return false;
+#endif
+}
+
+HEDDLE_API int heddle_malloc(size_t bytes, void **memory)
+{
+	size_t size = mapped_size(bytes);
+	void *area = map_aligned(size);
+
+	if (!area)
+		return heddle_refuse(-ENOMEM, "no memory for %zu bytes", bytes);
+	if (memory_to_pin() && starpu_memory_pin(area, size))
+		heddle_warn("%zu bytes cannot be pinned; copies to CUDA devices will be slow",
+			    bytes);
+	*memory = area;
+	return 0;
+}
+
+HEDDLE_API void heddle_free(void *memory, size_t bytes)
+{
+	size_t size = mapped_size(bytes);
+
+	if (!memory)
+		return;
+	if (memory_to_pin())
+		starpu_memory_unpin(memory, size);
+	munmap(memory, size);
+}
