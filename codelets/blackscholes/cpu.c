@@ -17,28 +17,35 @@ union word {
 	int32_t i;
 };
 
-/* e^x for any x, clamped to the finite floats: x = k ln 2 + f, |f| <= ln(2)/2;
- * (e^f - 1 - f) / f² interpolated at Chebyshev's points, relative error 1.1e-8. */
-ISA_BODY float exponential(float x)
+#define LOG2_E 1.44269504f
+
+/* 2^x, x from -125 to 127: x = k + f, |f| <= 1/2; 2^f interpolated at Chebyshev's points,
+ * relative error 1e-7. */
+ISA_BODY float power_of_two(float x)
 {
 	const float rounder = 0x1.8p23f; /* adding it rounds to an integer */
-	union word scale;
-	float k, f, p;
+	union word k = {.f = x + rounder}, p;
+	float f = x - (k.f - rounder);
 
-	x = x < -87.0f ? -87.0f : x;
-	x = x > 88.0f ? 88.0f : x;
-	scale.f = x * 1.44269504f + rounder;
-	k = scale.f - rounder;
-	/* ln 2 in two parts: the first has few bits, so that k times it is exact. */
-	f = (x - k * 0.693359375f) - k * -2.12194440e-4f;
-	p = 1.39269266e-3f;
-	p = p * f + 8.36377387e-3f;
-	p = p * f + 4.16665501e-2f;
-	p = p * f + 1.66665734e-1f;
-	p = p * f + 0.5f;
-	p = p * f * f + f + 1.0f;
-	scale.i = (int32_t)((uint32_t)scale.i << 23) + (127 << 23);
-	return p * scale.f;
+	p.f = 1.33908634e-3f;
+	p.f = p.f * f + 9.67603192e-3f;
+	p.f = p.f * f + 5.55035711e-2f;
+	p.f = p.f * f + 2.40221075e-1f;
+	p.f = p.f * f + 6.93147188e-1f;
+	p.f = p.f * f + 1.00000008f;
+	/* The lowest bits of the sum are k: they go to the exponent. */
+	p.i = (int32_t)((uint32_t)p.i + ((uint32_t)k.i << 23));
+	return p.f;
+}
+
+ISA_BODY float at_least(float bound, float x)
+{
+	return bound > x ? bound : x;
+}
+
+ISA_BODY float at_most(float bound, float x)
+{
+	return bound < x ? bound : x;
 }
 
 /* ln x for x > 0: x = 2^k (1 + f), 1 + f in [√½, √2];
@@ -61,18 +68,18 @@ ISA_BODY float logarithm(float x)
 	return (float)k * 0.693147181f + (f + f * f * (p * f - 0.5f));
 }
 
-/* 1/√x for x > 0: halving the exponent gives a first value within 4 %, three of
- * Newton's steps the rest. Division and square root are the slowest of vector
+/* 1/√x for x > 0: halving the exponent gives a first value within 4 %, a step of
+ * Halley's and one of Newton's the rest. Division and square root are the slowest of vector
  * instructions, and this replaces one of each. */
 ISA_BODY float inverse_root(float x)
 {
 	union word y = {.f = x};
-	float half = 0.5f * x;
+	float square;
 
 	y.i = 0x5f375a00 - (y.i >> 1);
-	y.f *= 1.5f - half * y.f * y.f;
-	y.f *= 1.5f - half * y.f * y.f;
-	y.f *= 1.5f - half * y.f * y.f;
+	square = x * y.f * y.f;
+	y.f *= 1.875f + square * (0.375f * square - 1.25f);
+	y.f *= 1.5f - 0.5f * x * y.f * y.f;
 	return y.f;
 }
 
@@ -80,23 +87,22 @@ ISA_BODY float inverse_root(float x)
  * product of two of them stays finite. */
 ISA_BODY float tail_base(float x)
 {
-	x = fabsf(x);
-	return 1.0f + 0.2316419f * (x > 16.0f ? 16.0f : x);
+	return 1.0f + 0.2316419f * at_most(16.0f, fabsf(x));
 }
 
 /* N(-|x|), the tail of the normal distribution, with k = 1 / tail_base(x); absolute
  * error 7.5e-8: M. Abramowitz and I. Stegun, Handbook of Mathematical Functions,
- * 26.2.17. */
+ * 26.2.17. The density's factor is in the coefficients. */
 ISA_BODY float tail(float x, float k)
 {
-	float p;
+	const float density = 0.398942280f;
+	float p = density * 1.330274429f;
 
-	p = 1.330274429f;
-	p = p * k - 1.821255978f;
-	p = p * k + 1.781477937f;
-	p = p * k - 0.356563782f;
-	p = p * k + 0.319381530f;
-	return 0.398942280f * exponential(-0.5f * x * x) * (p * k);
+	p = p * k - density * 1.821255978f;
+	p = p * k + density * 1.781477937f;
+	p = p * k - density * 0.356563782f;
+	p = p * k + density * 0.319381530f;
+	return power_of_two(at_least(-125.0f, -0.5f * LOG2_E * x * x)) * (p * k);
 }
 
 ISA_BODY void price_body(const struct blackscholes_market *market, size_t n,
@@ -105,6 +111,7 @@ ISA_BODY void price_body(const struct blackscholes_market *market, size_t n,
 {
 	const float rate = market->rate, volatility = market->volatility;
 	const float inverse = 1.0f / volatility;
+	const float growth = -rate * LOG2_E;
 	const float drift = rate + 0.5f * volatility * volatility;
 
 	for (size_t i = 0; i < n; i++) {
@@ -113,12 +120,11 @@ ISA_BODY void price_body(const struct blackscholes_market *market, size_t n,
 		float d1 = (logarithm(s / k) + drift * t) * (root * inverse);
 		float d2 = d1 - volatility * (t * root);
 		/* Two quotients by one division. */
-		float b1 = tail_base(d1), b2 = tail_base(d2);
-		float quotient = 1.0f / (b1 * b2);
+		float b1 = tail_base(d1), b2 = tail_base(d2), quotient = 1.0f / (b1 * b2);
 		float tail1 = tail(d1, b2 * quotient), tail2 = tail(d2, b1 * quotient);
 		float n1 = d1 < 0.0f ? tail1 : 1.0f - tail1;
 		float n2 = d2 < 0.0f ? tail2 : 1.0f - tail2;
-		float discounted = k * exponential(-rate * t);
+		float discounted = k * power_of_two(at_most(127.0f, at_least(-125.0f, growth * t)));
 
 		call[i] = s * n1 - discounted * n2;
 		put[i] = discounted * (1.0f - n2) - s * (1.0f - n1);
