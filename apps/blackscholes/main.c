@@ -202,6 +202,7 @@ int main(int argc, char **argv)
 {
 	static const struct app app = {
 	    .name = "blackscholes",
+	    .symbol = "heddle_blackscholes",
 	    .doc = "Prices European call and put options by the formula of Black and Scholes."
 	           "\v--size and --seed make random options; --input reads them from a CSV file "
 	           "with the columns spot, strike and years, and --output writes them back with "

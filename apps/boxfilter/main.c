@@ -245,6 +245,7 @@ int main(int argc, char **argv)
 {
 	static const struct app app = {
 	    .name = "boxfilter",
+	    .symbol = "heddle_boxfilter",
 	    .doc =
 	        "Smooths an image: every pixel becomes the mean of a square window around it."
 	        "\v--size N and --seed make an image of N rows and columns; --input and --output "

@@ -180,14 +180,32 @@ static int save(struct run *run)
 	return error;
 }
 
+/* StarPU's own policies that place tasks by expected times get a model of the
+ * codelet to learn them with, as its handbook wants. Ours need none. */
+static void give_model(struct run *run)
+{
+	static struct starpu_perfmodel history = {.type = STARPU_HISTORY_BASED};
+	const struct starpu_sched_policy *policy = starpu_sched_ctx_get_sched_policy(0);
+
+	if (app_simulated() || run->options.strategy || !policy || !policy->policy_name ||
+	    heddle_policy_find(policy->policy_name))
+		return;
+	history.symbol = run->app->symbol;
+	run->loop.codelet->model = &history;
+}
+
 static int prepare(struct run *run)
 {
 	struct heddle_loop *loop = &run->loop;
+	int error;
 
 	loop->name = run->app->name;
 	loop->strategy = run->options.strategy;
 	loop->parts = run->options.parts;
-	return run->app->prepare(run->self, &run->options, loop);
+	error = run->app->prepare(run->self, &run->options, loop);
+	if (!error)
+		give_model(run);
+	return error;
 }
 
 /* What happens while StarPU is up. */

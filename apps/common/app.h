@@ -45,6 +45,7 @@ struct app_options {
  * why; those that may be NULL say so. */
 struct app {
 	const char *name;
+	const char *symbol;     /**< of the codelet's model under StarPU's own policies */
 	const char *doc;        /**< for --help */
 	const char *unit;       /**< of one element: "option" */
 	size_t size;            /**< default of --size */

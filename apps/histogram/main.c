@@ -185,6 +185,7 @@ int main(int argc, char **argv)
 {
 	static const struct app app = {
 	    .name = "histogram",
+	    .symbol = "heddle_histogram",
 	    .doc =
 	        "Counts how often each byte value occurs."
 	        "\v--size (bytes) and --seed make random input; --input takes any file, and "
