@@ -321,6 +321,7 @@ int main(int argc, char **argv)
 	json_t *reports;
 	int status, written;
 
+	argv[0] = "heddle bench";
 	argp_parse(&argp, argc, argv, 0, NULL, &settings);
 	if (settings.rows)
 		return bench_rows_print(settings.rows) ? 2 : 0;

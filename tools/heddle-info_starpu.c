@@ -227,6 +227,7 @@ int main(int argc, char **argv)
 	struct arguments arguments = {0};
 	json_t *info;
 
+	argv[0] = "heddle info";
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	if (arguments.manual) {
 		info_print_manual();

@@ -102,6 +102,7 @@ int main(int argc, char **argv)
 	char directory[4096], **environment;
 	int status;
 
+	argv[0] = "heddle simulate";
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
 	if (simulation_find(arguments.platform, &platform))
 		return 2;

@@ -28,8 +28,9 @@ static const struct subcommand {
     {"estimate", NULL, "how well execution times are predicted"},
     {"info", NULL, "what is in use: StarPU, workers, policies, strategies, variables"},
     {"plan", plan_main, "what the algorithms decide, without running anything"},
+    {"plot", NULL, "draws block logs and comparisons"},
     {"run", NULL, "runs a StarPU program under one of Heddle's policies"},
-    {"simulate", NULL, "runs an application on a simulated machine"},
+    {"simulate", NULL, "runs a program on a simulated machine"},
     {"trace", NULL, "runs a program and leaves a trace of it"},
 };
 
