@@ -9,12 +9,15 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <heddle/policy.h>
+
+#include "tools/place.h"
 
 #define USAGE 2
 #define PRELOAD "libheddle-preload.so"
@@ -46,36 +49,23 @@ static void usage_print(FILE *out)
 	policies_print(out);
 }
 
-/* Folder of this program, with no slash at the end. */
-static int own_folder(char *folder, size_t size)
-{
-	ssize_t length = readlink("/proc/self/exe", folder, size - 1);
-	char *slash;
-
-	if (length < 0)
-		return -errno;
-	folder[length] = '\0';
-	slash = strrchr(folder, '/');
-	if (slash)
-		*slash = '\0';
-	return 0;
-}
-
 /* Where a library lies: in the build tree whose bin/ holds this program, else
  * where it was to be installed. */
 static int library_find(const char *name, const char *installed, char *path, size_t size)
 {
-	char folder[PATH_MAX];
+	char *folder = place_program_folder();
+	bool found = folder &&
+	             (size_t)snprintf(path, size, "%s/../.libs/%s", folder, name) < size &&
+	             !access(path, R_OK);
 
-	if (!own_folder(folder, sizeof(folder)) &&
-	    (size_t)snprintf(path, size, "%s/../.libs/%s", folder, name) < size &&
-	    !access(path, R_OK))
-		return 0;
-	if ((size_t)snprintf(path, size, "%s/%s", installed, name) < size && !access(path, R_OK))
-		return 0;
-	fprintf(stderr, "heddle: cannot find %s, neither in a build tree around %s nor in %s\n",
-	        name, folder, installed);
-	return -ENOENT;
+	found = found || ((size_t)snprintf(path, size, "%s/%s", installed, name) < size &&
+	                  !access(path, R_OK));
+	if (!found)
+		fprintf(stderr,
+		        "heddle: cannot find %s, neither in a build tree around %s nor in %s\n",
+		        name, folder ? folder : "?", installed);
+	free(folder);
+	return found ? 0 : -ENOENT;
 }
 
 /* In front of what the user preloads already. */

@@ -27,6 +27,7 @@ static const struct subcommand {
     {"bench", NULL, "compares policies, strategies and processors on this or a simulated machine"},
     {"estimate", NULL, "how well execution times are predicted"},
     {"info", NULL, "what is in use: StarPU, workers, policies, strategies, variables"},
+    {"overhead", NULL, "what each policy costs per task"},
     {"plan", plan_main, "what the algorithms decide, without running anything"},
     {"plot", NULL, "draws block logs and comparisons"},
     {"run", NULL, "runs a StarPU program under one of Heddle's policies"},

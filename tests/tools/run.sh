@@ -1,3 +1,4 @@
+#!/bin/sh
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Copyright (C) 2026 the Heddle developers
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# heddle overhead: every policy gets measured, results are complete, wrong use is
+# refused. How large they are is not judged here.
+set -u
+overhead=$top_builddir/bin/heddle-overhead
+failures=0
+
+fail() {
+	echo "FAIL: $*" >&2
+	failures=$((failures + 1))
+}
+
+json=$("$overhead" --rounds 1 --tasks 2000 --chain 500 --json -) || fail "exit status $?"
+names=$("$top_builddir/bin/heddle-run" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
+for name in eager lws $names; do
+	echo "$json" | grep -q "\"policy\": \"$name\"" || fail "$name is missing"
+done
+n=$(echo "$json" | grep -c '"us": [0-9]*\.[0-9]')
+rows=$(echo "$json" | grep -c '"policy"')
+[ "$n" = $((2 * rows)) ] || fail "$n times for $rows policies"
+[ "$(echo "$json" | grep -c '"ratio": 1\.0,*$')" -ge 2 ] || fail "eager is not the reference"
+
+table=$("$overhead" --rounds 1 --tasks 0 --chain 100 --sched gss) || fail "exit status $?"
+echo "$table" | grep -q '^gss  *-  *-  *[0-9]' || fail "table: $table"
+
+"$overhead" --rounds 1 --tasks 10 --chain 0 --sched nonsense 2>/dev/null
+[ $? = 2 ] || fail "nonsense is accepted"
+"$overhead" --rounds 0 2>/dev/null
+[ $? = 2 ] || fail "no rounds are accepted"
+"$overhead" --help | grep -q -- '--sched LIST' || fail "help"
+[ "$failures" = 0 ]

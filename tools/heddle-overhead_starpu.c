@@ -1,0 +1,343 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * heddle overhead: what a policy costs per task, measured with tasks that do
+ * nothing, beside StarPU's own policies.
+ *
+ * Every measurement is a process of its own; the policies take turns, so that
+ * whatever else the machine does hits all of them alike.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <starpu.h>
+#include <starpu_scheduler.h>
+
+#include <heddle/heddle.h>
+#include <heddle/policy.h>
+
+#include "tools/bench/bench.h"
+
+#define USAGE 2
+#define SKIPPED 77
+#define MAXPOLICIES 64
+#define REFERENCE "eager"
+
+enum shape { INDEPENDENT, CHAIN, NSHAPES };
+
+static const char *const shape_names[] = {"independent", "chain"};
+
+/* What the user asks for. */
+static struct request {
+	unsigned tasks[NSHAPES];
+	unsigned rounds;
+	const char *json;
+	const char *policies[MAXPOLICIES];
+	unsigned npolicies;
+} request = {.tasks = {200000, 50000}, .rounds = 9};
+
+static double *measured[NSHAPES][MAXPOLICIES]; /* µs per task, one a round */
+
+static void usage_print(void)
+{
+	puts(
+	    "Usage: heddle overhead [OPTION...]\n"
+	    "\n"
+	    "Prints what each scheduling policy costs per task that does nothing, in\n"
+	    "microseconds and relative to StarPU's eager: independent tasks submitted at\n"
+	    "once, and a chain in which each waits for the one before. The medians of\n"
+	    "several rounds count; in each round every policy runs once.\n"
+	    "\n"
+	    "      --sched LIST   policies, separated by commas (default: eager, lws and all of\n"
+	    "                     Heddle's); eager always takes part\n"
+	    "      --tasks N      independent tasks (default 200000)\n"
+	    "      --chain N      tasks of the chain (default 50000); 0 leaves either out\n"
+	    "      --rounds N     default 9\n"
+	    "      --json FILE    writes the results, - for standard output in place of the table\n"
+	    "  -h, --help         this text\n"
+	    "\n"
+	    "Exit status: 0; 1 when a policy could not be measured; 2 for wrong use.");
+}
+
+/* ---- one measurement ---- */
+
+static void nothing(void *buffers[], void *arg)
+{
+}
+
+static struct starpu_codelet codelets[NSHAPES] = {
+    [INDEPENDENT] = {.cpu_funcs = {nothing}, .name = "independent"},
+    [CHAIN] = {.cpu_funcs = {nothing}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "chain"},
+};
+
+/* µs per task, or below 0. */
+static double submit_and_wait(enum shape shape, unsigned n)
+{
+	starpu_data_handle_t handle;
+	double start;
+	int status = 0;
+
+	starpu_void_data_register(&handle);
+	start = starpu_timing_now();
+	for (unsigned i = 0; i < n && !status; i++) {
+		struct starpu_task *task = starpu_task_create();
+
+		task->cl = &codelets[shape];
+		if (shape == CHAIN)
+			task->handles[0] = handle;
+		status = starpu_task_submit(task);
+	}
+	starpu_task_wait_for_all();
+	start = starpu_timing_now() - start;
+	starpu_data_unregister(handle);
+	return status ? -1 : start / n;
+}
+
+/* Writes µs per task to standard output. */
+static int measure_here(const char *policy, enum shape shape, unsigned n)
+{
+	struct starpu_conf conf;
+	double us;
+
+	unsetenv("STARPU_SCHED");
+	if (heddle_starpu_check() || starpu_conf_init(&conf))
+		return 1;
+	conf.sched_policy_name = policy;
+	if (starpu_init(&conf))
+		return SKIPPED;
+	if (strcmp(starpu_sched_ctx_get_sched_policy(0)->policy_name, policy)) {
+		fprintf(stderr, "heddle: StarPU has no policy '%s'\n", policy);
+		return USAGE;
+	}
+	submit_and_wait(shape, n < 1000 ? n : 1000); /* first touch of everything */
+	us = submit_and_wait(shape, n);
+	starpu_shutdown();
+	printf("%.6f\n", us);
+	return us < 0;
+}
+
+/* ---- all measurements ---- */
+
+static int measure_there(const char *policy, enum shape shape, double *us)
+{
+	char tasks[16];
+	const char *arguments[] = {"heddle-overhead",  "--measure", policy,
+	                           shape_names[shape], tasks,       NULL};
+	FILE *answer;
+	int ends[2], status, read;
+	pid_t child;
+
+	snprintf(tasks, sizeof(tasks), "%u", request.tasks[shape]);
+	if (pipe(ends))
+		return -errno;
+	child = fork();
+	if (!child) {
+		dup2(ends[1], STDOUT_FILENO);
+		close(ends[0]);
+		execv("/proc/self/exe", (char **)arguments);
+		_exit(127);
+	}
+	close(ends[1]);
+	answer = fdopen(ends[0], "r");
+	read = answer ? fscanf(answer, "%lf", us) : 0;
+	if (answer)
+		fclose(answer);
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		return -errno;
+	if (read == 1 && WIFEXITED(status) && !WEXITSTATUS(status))
+		return 0;
+	fprintf(stderr, "heddle: %s could not be measured\n", policy);
+	return WIFEXITED(status) && WEXITSTATUS(status) == USAGE ? -EINVAL : -EIO;
+}
+
+static int measure_all(void)
+{
+	int status;
+
+	for (unsigned s = 0; s < NSHAPES; s++)
+		for (unsigned p = 0; p < request.npolicies; p++) {
+			measured[s][p] = calloc(request.rounds, sizeof(double));
+			if (!measured[s][p])
+				return -ENOMEM;
+		}
+	for (unsigned round = 0; round < request.rounds; round++)
+		for (unsigned s = 0; s < NSHAPES; s++)
+			for (unsigned p = 0; p < request.npolicies && request.tasks[s]; p++) {
+				status =
+				    measure_there(request.policies[p], s, &measured[s][p][round]);
+				if (status)
+					return status;
+			}
+	return 0;
+}
+
+/* ---- results ---- */
+
+static json_t *results_make(void)
+{
+	json_t *rows = json_array();
+
+	for (unsigned p = 0; p < request.npolicies; p++) {
+		json_t *row = json_pack("{s:s}", "policy", request.policies[p]);
+
+		for (unsigned s = 0; s < NSHAPES; s++) {
+			double us = bench_median(measured[s][p], request.rounds);
+			double reference = bench_median(measured[s][0], request.rounds);
+
+			if (!request.tasks[s])
+				continue;
+			json_object_set_new(row, shape_names[s],
+			                    json_pack("{s:i,s:f,s:f,s:f}", "tasks",
+			                              (int)request.tasks[s], "us", us, "min_us",
+			                              bench_minimum(measured[s][p], request.rounds),
+			                              "ratio", us / reference));
+		}
+		json_array_append_new(rows, row);
+	}
+	return json_pack("{s:i,s:s,s:o}", "rounds", (int)request.rounds, "reference", REFERENCE,
+	                 "policies", rows);
+}
+
+static void results_print(const json_t *results)
+{
+	json_t *row;
+	size_t i;
+
+	printf("us per empty task, medians of %u rounds, and their ratio to %s\n%-14s",
+	       request.rounds, REFERENCE, "");
+	for (unsigned s = 0; s < NSHAPES; s++)
+		printf("%12s%8s", shape_names[s], "ratio");
+	putchar('\n');
+	json_array_foreach(json_object_get(results, "policies"), i, row)
+	{
+		printf("%-14s", json_string_value(json_object_get(row, "policy")));
+		for (unsigned s = 0; s < NSHAPES; s++) {
+			json_t *shape = json_object_get(row, shape_names[s]);
+
+			if (shape)
+				printf("%12.3f%8.3f",
+				       json_number_value(json_object_get(shape, "us")),
+				       json_number_value(json_object_get(shape, "ratio")));
+			else
+				printf("%12s%8s", "-", "-");
+		}
+		putchar('\n');
+	}
+}
+
+static int results_write(void)
+{
+	bool to_stdout = request.json && !strcmp(request.json, "-");
+	json_t *results = results_make();
+	int status = 0;
+
+	if (!to_stdout)
+		results_print(results);
+	if (to_stdout)
+		status = json_dumpf(results, stdout, JSON_INDENT(2)) || putchar('\n') == EOF;
+	else if (request.json)
+		status = json_dump_file(results, request.json, JSON_INDENT(2));
+	if (status)
+		fprintf(stderr, "heddle: cannot write %s\n", request.json);
+	json_decref(results);
+	return status ? 1 : 0;
+}
+
+/* ---- the command line ---- */
+
+static void policy_add(const char *name)
+{
+	for (unsigned p = 0; p < request.npolicies; p++)
+		if (!strcmp(request.policies[p], name))
+			return;
+	if (request.npolicies < MAXPOLICIES)
+		request.policies[request.npolicies++] = name;
+}
+
+static void policies_default(void)
+{
+	policy_add("lws");
+	for (const struct heddle_policy *policy = heddle_policies(); policy->name; policy++)
+		policy_add(policy->name);
+}
+
+static int number_parse(const char *text, unsigned least, unsigned *number)
+{
+	char *end;
+	unsigned long parsed = strtoul(text, &end, 10);
+
+	if (end == text || *end || *text == '-' || parsed < least || parsed > 100000000) {
+		fprintf(stderr, "heddle: '%s' is not a number of %u to 100000000\n", text, least);
+		return -EINVAL;
+	}
+	*number = parsed;
+	return 0;
+}
+
+static int option_take(int option, char *value)
+{
+	switch (option) {
+	case 's':
+		for (char *name = strtok(value, ","); name; name = strtok(NULL, ","))
+			policy_add(name);
+		return 0;
+	case 't':
+		return number_parse(value, 0, &request.tasks[INDEPENDENT]);
+	case 'c':
+		return number_parse(value, 0, &request.tasks[CHAIN]);
+	case 'r':
+		return number_parse(value, 1, &request.rounds);
+	case 'j':
+		request.json = value;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+	    {"sched", required_argument, NULL, 's'},
+	    {"tasks", required_argument, NULL, 't'},
+	    {"chain", required_argument, NULL, 'c'},
+	    {"rounds", required_argument, NULL, 'r'},
+	    {"json", required_argument, NULL, 'j'},
+	    {"help", no_argument, NULL, 'h'},
+	    {NULL, 0, NULL, 0},
+	};
+	int option, status;
+
+	if (argc == 5 && !strcmp(argv[1], "--measure"))
+		return measure_here(argv[2],
+		                    strcmp(argv[3], shape_names[CHAIN]) ? INDEPENDENT : CHAIN,
+		                    atoi(argv[4]));
+	policy_add(REFERENCE);
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (option == 'h') {
+			usage_print();
+			return 0;
+		}
+		if (option_take(option, optarg))
+			return USAGE;
+	}
+	if (optind < argc) {
+		fprintf(stderr, "heddle: '%s' is not an option\n", argv[optind]);
+		return USAGE;
+	}
+	if (request.npolicies == 1)
+		policies_default();
+	status = measure_all();
+	if (status)
+		return status == -EINVAL ? USAGE : 1;
+	return results_write();
+}
