@@ -13,6 +13,8 @@
 #define OUTLIER 4
 /* What a block counts when one more has come. */
 #define DECAY 0.7
+/* What is left for the iterations of a block at the least. */
+#define LEAST_PART 0.02
 /* Sizes must differ by this factor to tell the start from the pace. */
 #define SPREAD 2
 
@@ -46,21 +48,19 @@ static int start_fit(const struct heddle_block_time *t, double *start)
 	if (*start < 0)
 		*start = 0;
 	/* No block ever took less than the start, however noisy the latest are. */
-	if (*start > 0.98 * t->shortest)
-		*start = 0.98 * t->shortest;
+	if (*start > (1 - LEAST_PART) * t->shortest)
+		*start = (1 - LEAST_PART) * t->shortest;
 	return 0;
 }
 
-static void pace_fit(struct heddle_block_time *t)
+double heddle_block_time_pace(const struct heddle_block_time *t, double start_us)
 {
-	double rest = t->us - t->blocks * t->start_us;
+	double rest = t->us - t->blocks * start_us;
 
+	if (t->blocks <= 0)
+		return t->pace;
 	/* Faster than the start allows: the start was believed too long. */
-	if (rest < 0.02 * t->us) {
-		rest = 0.02 * t->us;
-		t->start_us = (t->us - rest) / t->blocks;
-	}
-	t->pace = rest / t->n;
+	return (rest > LEAST_PART * t->us ? rest : LEAST_PART * t->us) / t->n;
 }
 
 void heddle_block_time_restart(struct heddle_block_time *t)
@@ -94,5 +94,5 @@ void heddle_block_time_add(struct heddle_block_time *t, double n, double us, boo
 			t->start_known = true;
 		}
 	}
-	pace_fit(t);
+	t->pace = heddle_block_time_pace(t, t->start_us);
 }

@@ -53,6 +53,9 @@ static inline double heddle_block_time_us(const struct heddle_block_time *t, dou
 	return t->start_us + n * t->pace;
 }
 
+/** The pace that the latest blocks have if their start is so long. */
+double heddle_block_time_pace(const struct heddle_block_time *t, double start_us);
+
 /** Iterations that fit in a time; 0 where not even the start does. */
 static inline double heddle_block_time_fit(const struct heddle_block_time *t, double us)
 {

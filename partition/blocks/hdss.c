@@ -205,12 +205,15 @@ static double jump_size(const struct heddle_blocks *b, const struct hdss_worker 
 	return flat < LARGEST_JUMP * n ? flat : LARGEST_JUMP * n;
 }
 
-static bool time_is_up(const struct heddle_blocks *b, const struct hdss_worker *w)
+/* Largest block of which a worker that has answered can be expected to be done
+ * while learning is still worth its time. */
+static double time_limit(const struct heddle_blocks *b, const struct hdss_worker *w)
 {
 	const struct hdss *h = b->state;
 
-	return b->parameters[HDSS_LEARNING] < 1 && h->end > 0 &&
-	       w->clock > b->parameters[HDSS_LEARNING] * h->end;
+	if (b->parameters[HDSS_LEARNING] >= 1 || h->end <= 0 || !w->time.count)
+		return HUGE_VAL;
+	return heddle_block_time_fit(&w->time, b->parameters[HDSS_LEARNING] * h->end - w->clock);
 }
 
 /* Whether the adaptive phase is over for a worker that asks: all that learning
@@ -222,14 +225,12 @@ static bool worker_learned(struct heddle_blocks *b, unsigned worker)
 	struct hdss_worker *w = &h->worker[worker];
 	double slice;
 
-	if (h->completion || w->learned)
+	if (h->completion || w->learned || adaptive_left(b) <= 0)
 		return true;
-	if (adaptive_left(b) <= 0)
-		return true;
-	if (!w->asked || !w->time.count || !b->parameters[HDSS_JUMP])
+	if (!w->time.count || !b->parameters[HDSS_JUMP])
 		return false;
 	slice = hdss_slice(b, worker);
-	return time_is_up(b, w) || (slice > 0 && w->size >= slice);
+	return (slice > 0 && w->size >= slice) || time_limit(b, w) < 2 * w->last;
 }
 
 /* Size of a block of the adaptive phase. Without an answer yet, sizes differ, so
@@ -237,10 +238,12 @@ static bool worker_learned(struct heddle_blocks *b, unsigned worker)
 static double adaptive_size(const struct heddle_blocks *b, const struct hdss_worker *w)
 {
 	double size = w->size > 0 ? w->size : initial_size(b), left = adaptive_left(b);
+	double limit = time_limit(b, w);
 
 	if (!w->time.count && b->parameters[HDSS_JUMP])
 		for (unsigned i = 0; i < w->asked && i < 3; i++)
 			size *= QUEUED_JUMP;
+	size = size < limit ? size : limit;
 	return size < left ? size : left;
 }
 
@@ -301,6 +304,8 @@ static void hdss_completed(struct heddle_blocks *b, unsigned worker, size_t n, d
 	struct hdss_worker *w = &h->worker[worker];
 	bool first = !w->time.count, known;
 
+	if (n > w->largest.n)
+		w->largest = (struct heddle_block_point){n, us};
 	w->clock += us;
 	if (w->clock > h->now)
 		h->now = w->clock;
@@ -318,6 +323,7 @@ static void hdss_completed(struct heddle_blocks *b, unsigned worker, size_t n, d
 	if (b->parameters[HDSS_JUMP] && (known || w->size <= n))
 		w->learned = true;
 	w->rate = n / us;
+	w->last = n;
 }
 
 static enum heddle_phase hdss_phase(const struct heddle_blocks *b, unsigned worker)

@@ -32,16 +32,18 @@ enum {
 };
 
 struct hdss_worker {
-	struct heddle_line curve;      /**< as published: rate over ln(size) */
-	struct heddle_block_time time; /**< what its blocks take */
-	double rate;                   /**< of its last block, iterations per microsecond */
-	double size;                   /**< of its next block in the adaptive phase */
-	bool learned;                  /**< its weight is known */
-	bool pipelined;                /**< asks before its block before is done */
-	bool cold;                     /**< began its block with nothing under way */
-	unsigned asked;                /**< blocks it was given */
-	double clock;                  /**< when its block under way began, microseconds
-	                                    since the beginning */
+	struct heddle_line curve;          /**< as published: rate over ln(size) */
+	struct heddle_block_time time;     /**< what its blocks take */
+	double rate;                       /**< of its last block, iterations per microsecond */
+	struct heddle_block_point largest; /**< largest block it has done */
+	double last;                       /**< its iterations */
+	double size;                       /**< of its next block in the adaptive phase */
+	bool learned;                      /**< its weight is known */
+	bool pipelined;                    /**< asks before its block before is done */
+	bool cold;                         /**< began its block with nothing under way */
+	unsigned asked;                    /**< blocks it was given */
+	double clock;                      /**< when its block under way began, microseconds
+	                                        since the beginning */
 };
 
 /** What is believed of a worker at one moment, for hdss_share.c. */

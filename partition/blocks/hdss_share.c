@@ -24,42 +24,55 @@
  * times their cost beside the iterations. */
 #define SHORTEST_SLICE 0.005
 #define SHORTEST_STARTS 10
+/* A block larger than any its worker has done is not trusted to fit its slice:
+ * would its size alone make its time, it stays below this part of the run. */
+#define LONGEST_UNSEEN 0.125
 /* All of what remains goes to one worker if that delays no end by more. */
-#define CRUMB 0.002
+#define CRUMB 0.0005
+
+/* Means over the workers of a kind. */
+static void kind_mean(const struct heddle_blocks *b, enum heddle_kind kind, double *start,
+                      double *pace)
+{
+	const struct hdss *h = b->state;
+	unsigned starts = 0, paces = 0;
+
+	*start = *pace = 0;
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		const struct heddle_block_time *t = &h->worker[w].time;
+
+		if (b->workers[w].given.kind != kind)
+			continue;
+		if (t->pace > 0) {
+			*pace += t->pace;
+			paces++;
+		}
+		if (t->start_known) {
+			*start += t->start_us;
+			starts++;
+		}
+	}
+	*start = starts ? *start / starts : 0;
+	*pace = paces ? *pace / paces : 0;
+}
 
 bool hdss_believe(const struct heddle_blocks *b, unsigned worker, double *start, double *pace)
 {
-	const struct hdss *h = b->state;
-	const struct hdss_worker *own = &h->worker[worker];
+	const struct hdss_worker *own = &((const struct hdss *)b->state)->worker[worker];
 	const struct heddle_blocks_worker *given = &b->workers[worker].given;
-	double starts = 0, paces = 0;
-	unsigned measured = 0, sized = 0;
 
-	for (unsigned w = 0; b->parameters[HDSS_KINDS] && w < b->nworkers; w++) {
-		const struct heddle_block_time *t = &h->worker[w].time;
-
-		if (b->workers[w].given.kind != given->kind)
-			continue;
-		if (t->pace > 0) {
-			paces += t->pace;
-			measured++;
-		}
-		if (t->start_known) {
-			starts += t->start_us;
-			sized++;
-		}
+	*start = *pace = 0;
+	if (b->parameters[HDSS_KINDS])
+		kind_mean(b, given->kind, start, pace);
+	if (own->time.pace > 0) {
+		/* What a block costs beside its iterations is a matter of the kind,
+		 * and hard to tell from the few blocks of one worker. */
+		if (!b->parameters[HDSS_KINDS])
+			*start = own->time.start_us;
+		*pace = heddle_block_time_pace(&own->time, *start);
+	} else if (*pace <= 0 && b->parameters[HDSS_WARM] && given->rate > 0) {
+		*pace = 1 / given->rate;
 	}
-	*start = own->time.start_us;
-	*pace = own->time.pace;
-	if (own->time.pace > 0)
-		return true;
-	if (measured) {
-		*start = sized ? starts / sized : 0;
-		*pace = paces / measured;
-		return true;
-	}
-	*start = 0;
-	*pace = given->rate > 0 && b->parameters[HDSS_WARM] ? 1 / given->rate : 0;
 	return *pace > 0;
 }
 
@@ -268,6 +281,16 @@ static double piece(const struct heddle_blocks *b, unsigned worker, double us)
 	return half < belief->slice ? half : belief->slice;
 }
 
+static double unseen_limit(const struct heddle_blocks *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_worker *w = &h->worker[worker];
+
+	if (!b->parameters[HDSS_SLICE] || !w->largest.n)
+		return HUGE_VAL;
+	return fmax(2, LONGEST_UNSEEN * h->end / w->largest.us) * w->largest.n;
+}
+
 /* Whether somebody else has work under way and so will ask again. */
 static bool others_work(const struct heddle_blocks *b, unsigned worker)
 {
@@ -306,6 +329,8 @@ double hdss_share(struct heddle_blocks *b, unsigned worker)
 		return b->remaining;
 	us = piece(b, worker, us);
 	n = us > belief->start ? (us - belief->start) / belief->pace : 0;
+	if (n > unseen_limit(b, worker))
+		n = unseen_limit(b, worker);
 	if (n >= least)
 		return n;
 	alone = belief->ready + belief->start + least * belief->pace;
