@@ -11,6 +11,8 @@
 
 /* A block this many times slower than believed is set aside at first. */
 #define OUTLIER 4
+/* For so many blocks an outlier is remembered. */
+#define MEMORY 4
 /* What a block counts when one more has come. */
 #define DECAY 0.7
 /* What is left for the iterations of a block at the least. */
@@ -70,19 +72,30 @@ void heddle_block_time_restart(struct heddle_block_time *t)
 	t->aside = (struct heddle_block_point){0};
 }
 
+/* One outlier is an accident, two are not: in a row they are how the worker now
+ * is, with others between they are the uneven ends of a pipeline. */
+static void second_outlier(struct heddle_block_time *t)
+{
+	struct heddle_block_point aside = t->aside;
+
+	if (!t->since_aside)
+		heddle_block_time_restart(t);
+	t->aside = (struct heddle_block_point){0};
+	sums_add(t, aside.n, aside.us);
+}
+
 void heddle_block_time_add(struct heddle_block_time *t, double n, double us, bool robust, bool line)
 {
 	if (robust && t->pace > 0 && us > OUTLIER * heddle_block_time_us(t, n)) {
 		if (!t->aside.n) {
 			t->aside = (struct heddle_block_point){n, us};
+			t->since_aside = 0;
 			return;
 		}
-		/* Slow twice: the worker has changed. */
-		n += t->aside.n;
-		us += t->aside.us;
-		heddle_block_time_restart(t);
+		second_outlier(t);
 	}
-	t->aside = (struct heddle_block_point){0};
+	if (++t->since_aside > MEMORY)
+		t->aside = (struct heddle_block_point){0};
 	if (!robust)
 		t->blocks = t->n = t->us = 0;
 	sums_add(t, n, us);

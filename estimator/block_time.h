@@ -9,7 +9,7 @@
  * blocks whatever their sizes, older ones counting less. The pace is a quotient
  * of sums: where blocks overlap, the times between their ends vary wildly while
  * their sum is right. A block many times slower than believed is set aside, and
- * believed when the next one is slow too.
+ * believed when another one soon follows.
  */
 #ifndef HEDDLE_ESTIMATOR_BLOCK_TIME_H
 #define HEDDLE_ESTIMATOR_BLOCK_TIME_H
@@ -34,6 +34,7 @@ struct heddle_block_time {
 	double blocks, n, us;
 	double shortest; /**< shortest time of a block ever */
 	struct heddle_block_point aside;
+	unsigned since_aside; /**< blocks believed since */
 };
 
 /** Adds a measured block.

@@ -1,0 +1,333 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * HDSS: the published algorithm against values worked out by hand, and how well
+ * ours does on simulated machines. These runs know no noise and no clock, so
+ * that every number is exact.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "partition/blocks/replay.h"
+#include "tests/unit/test.h"
+
+#define MAXWORKERS 80
+#define N ((size_t)1 << 27)
+
+/* Speeds of one device in cores: the paper's Table I (Black-Scholes, histogram
+ * and box filter on a GPU, the applications with dependences, two on an FPGA). */
+static const struct {
+	enum heddle_kind kind;
+	double speed;
+} devices[] = {{HEDDLE_KIND_CUDA, 36},  {HEDDLE_KIND_CUDA, 73},   {HEDDLE_KIND_CUDA, 81},
+               {HEDDLE_KIND_CUDA, 4.8}, {HEDDLE_KIND_FPGA, 16.5}, {HEDDLE_KIND_FPGA, 6.2}};
+static const unsigned cores[] = {1, 3, 7, 15, 31, 63};
+
+#define NDEVICES (sizeof(devices) / sizeof(devices[0]))
+#define NCORES (sizeof(cores) / sizeof(cores[0]))
+
+static struct replay_worker workers[MAXWORKERS];
+
+static struct replay_machine machine_make(size_t ndevices, const double *speeds,
+                                          enum heddle_kind kind, unsigned ncores)
+{
+	struct replay_machine machine = {.n = N, .workers = workers};
+
+	memset(workers, 0, sizeof(workers));
+	for (size_t d = 0; d < ndevices; d++) {
+		workers[machine.nworkers].given.kind = kind;
+		workers[machine.nworkers++].rate = speeds[d];
+	}
+	for (unsigned c = 0; c < ncores; c++)
+		workers[machine.nworkers++].rate = 1;
+	return machine;
+}
+
+static struct replay_machine table_machine(size_t d, size_t c)
+{
+	return machine_make(1, &devices[d].speed, devices[d].kind, cores[c]);
+}
+
+/* Makes the ideal run take so long, blocks cost something beside their
+ * iterations (20 us on a core, 100 on a device), and the device's rate a
+ * logarithm that saturates at blocks of half a millisecond. */
+static void overheads_add(struct replay_machine *machine, double us, unsigned depth)
+{
+	double sum = 0;
+
+	for (unsigned w = 0; w < machine->nworkers; w++)
+		sum += workers[w].rate;
+	for (unsigned w = 0; w < machine->nworkers; w++) {
+		struct replay_worker *worker = &workers[w];
+
+		worker->rate *= machine->n / sum / us;
+		worker->overhead_us = 20;
+		if (worker->given.kind == HEDDLE_KIND_CPU)
+			continue;
+		worker->overhead_us = 100;
+		worker->depth = depth;
+		worker->a = worker->rate / 10;
+		worker->b = worker->rate - worker->a * log(worker->rate * 500);
+	}
+}
+
+struct outcome {
+	double efficiency, spread, learning, blocks, us, ideal_share, share;
+};
+
+static struct outcome replay(const char *spec, const struct replay_machine *machine)
+{
+	struct replay_result result;
+	struct outcome outcome;
+	double sum = 0;
+
+	assert_int_equal(replay_run(spec, machine, &result), 0);
+	assert_int_equal(result.left, 0);
+	outcome = (struct outcome){.efficiency = result.ideal_us / result.makespan_us,
+	                           .spread = result.finish_spread,
+	                           .learning = result.learning_us / result.makespan_us,
+	                           .blocks = (double)result.nblocks / machine->nworkers,
+	                           .us = result.makespan_us};
+	for (size_t i = 0; i < result.nblocks; i++)
+		if (result.blocks[i].worker == 0)
+			outcome.share += (double)result.blocks[i].size / machine->n;
+	for (unsigned w = 0; w < machine->nworkers; w++)
+		sum += machine->workers[w].rate;
+	outcome.ideal_share = machine->workers[0].rate / sum;
+	replay_free(&result);
+	return outcome;
+}
+
+static void expect(const struct outcome *outcome, double efficiency, double spread,
+                   const char *what, double device, unsigned ncores)
+{
+	if (outcome->efficiency < efficiency || outcome->spread > spread)
+		fail_msg("%s, %g + %u cores: efficiency %.4f, spread %.4f, learning %.4f", what,
+		         device, ncores, outcome->efficiency, outcome->spread, outcome->learning);
+}
+
+static void test_rates_alone(void **state)
+{
+	for (size_t d = 0; d < NDEVICES; d++)
+		for (size_t c = 0; c < NCORES; c++) {
+			struct replay_machine machine = table_machine(d, c);
+			struct outcome o = replay("hdss", &machine);
+
+			expect(&o, 0.97, 0.01, "rates alone", devices[d].speed, cores[c]);
+			assert_true(fabs(o.share - o.ideal_share) < 0.02);
+			assert_true(o.learning < 0.03);
+			assert_true(o.blocks < 48);
+		}
+}
+
+static void test_unequal_devices(void **state)
+{
+	struct replay_machine machine =
+	    machine_make(4, (double[]){36, 24, 12, 6}, HEDDLE_KIND_CUDA, 12);
+	struct outcome o = replay("hdss", &machine);
+
+	expect(&o, 0.97, 0.01, "four unequal devices", 36, 12);
+	overheads_add(&machine, 20e3, 2);
+	o = replay("hdss", &machine);
+	expect(&o, 0.95, 0.01, "four unequal devices, overheads", 36, 12);
+}
+
+static void test_overheads(void **state)
+{
+	for (size_t d = 0; d < NDEVICES; d++)
+		for (size_t c = 0; c < NCORES; c++)
+			for (int i = 0; i < 6; i++) {
+				struct replay_machine machine = table_machine(d, c);
+				struct outcome o;
+
+				overheads_add(&machine, (double[]){20e3, 100e3, 1e6}[i / 2],
+				              1 + i % 2);
+				o = replay("hdss", &machine);
+				expect(&o, 0.95, 0.01, "overheads", devices[d].speed, cores[c]);
+				/* Learning ends with blocks as large as those that follow, so
+				 * that a short run has some of them early. */
+				assert_true(o.learning < (i < 2 ? 0.065 : 0.04));
+			}
+}
+
+static void test_device_slows_down(void **state)
+{
+	for (size_t d = 0; d < NDEVICES; d++)
+		for (size_t c = 0; c < NCORES; c++) {
+			struct replay_machine machine = table_machine(d, c);
+			struct outcome o;
+
+			workers[0].change_us = N / (devices[d].speed + cores[c]) / 2;
+			workers[0].change_factor = 0.5;
+			o = replay("hdss", &machine);
+			expect(&o, 0.95, 0.03, "half speed half-way", devices[d].speed, cores[c]);
+			machine = table_machine(d, c);
+			overheads_add(&machine, 100e3, 2);
+			workers[0].change_us = 50e3;
+			workers[0].change_factor = 0.5;
+			o = replay("hdss", &machine);
+			expect(&o, 0.95, 0.03, "half speed half-way, overheads", devices[d].speed,
+			       cores[c]);
+		}
+}
+
+static void test_faster_than_the_others(void **state)
+{
+	for (size_t d = 0; d < NDEVICES; d++)
+		for (size_t c = 0; c < NCORES; c++)
+			for (int overheads = 0; overheads < 2; overheads++) {
+				struct replay_machine machine = table_machine(d, c);
+				struct outcome ours;
+
+				if (overheads)
+					overheads_add(&machine, 100e3, 2);
+				ours = replay("hdss", &machine);
+				for (const struct heddle_strategy *const *s = heddle_strategies();
+				     *s; s++) {
+					struct outcome o = replay((*s)->name, &machine);
+
+					/* A few divide some problem by luck. */
+					if (o.us < ours.us * 0.995)
+						fail_msg("%s, %g + %u cores: %.1f us, hdss %.1f",
+						         (*s)->name, devices[d].speed, cores[c],
+						         o.us, ours.us);
+				}
+			}
+}
+
+/* A core that is twenty times too slow for one block is not given up, nor is
+ * the run's end planned around it. */
+static void test_spike(void **state)
+{
+	struct replay_machine machine = table_machine(0, 3);
+	struct outcome o;
+
+	overheads_add(&machine, 200e3, 2);
+	workers[3].spike_block = 4;
+	workers[3].spike_factor = 20;
+	o = replay("hdss", &machine);
+	expect(&o, 0.95, 0.01, "spike", 36, 15);
+}
+
+/* Prior rates: right ones end learning with the first block, wrong ones cost
+ * little. */
+static void test_prior_rates(void **state)
+{
+	for (int wrong = 0; wrong < 2; wrong++) {
+		struct replay_machine machine = table_machine(1, 2);
+		struct outcome cold, warm;
+
+		overheads_add(&machine, 20e3, 2);
+		cold = replay("hdss", &machine);
+		for (unsigned w = 0; w < machine.nworkers; w++)
+			workers[w].given.rate = workers[w].rate * (wrong && !w ? 0.1 : 1);
+		warm = replay("hdss", &machine);
+		expect(&warm, 0.95, 0.01, "prior rates", 73, 7);
+		if (!wrong)
+			assert_true(warm.us <= cold.us * 1.01);
+	}
+}
+
+/* One block of a worker whose rate is a ln(n) + b. */
+static size_t block_do(struct heddle_blocks *blocks, unsigned worker, double a, double b)
+{
+	size_t n = heddle_blocks_next(blocks, worker);
+
+	assert_true(n > 0);
+	heddle_blocks_completed(blocks, worker, n, n / (a * log(n) + b));
+	return n;
+}
+
+/* As published, worked out by hand. Worker 0 has the rate ln(n) + 60: doubling
+ * gains more than 1 % until the rate is 69.3, so sizes double up to the fourth
+ * point, then the fit is exact and one more doubling gains 1 % where
+ * ln 2 = 0.01 (ln x + 60), x = e^9.3147 = 11100, of which 11136 = 87 * 128 is
+ * the nearest multiple of the block factor. The rate there is 3.5 % above the
+ * one before, so sizes go on doubling, until ln 2 / 70.01 < 1 %. */
+static void test_published_fit(void **state)
+{
+	static const size_t sizes[] = {128, 256, 512, 1024, 11136, 22272};
+	struct heddle_blocks_problem problem = {.n = 1000000, .nworkers = 2};
+	struct heddle_blocks *blocks;
+	double weight, rest;
+	size_t n;
+
+	assert_int_equal(heddle_blocks_create("hdss:published=1", &problem, &blocks), 0);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		assert_int_equal(heddle_blocks_phase(blocks, 0), HEDDLE_PHASE_ADAPTIVE);
+		assert_int_equal(block_do(blocks, 0, 1, 60), sizes[i]);
+	}
+	/* Worker 1 is stable at the second block. Both are then, and the completion
+	 * phase gives worker 1 its share of what remains, Eq. (2). */
+	assert_int_equal(block_do(blocks, 1, 0, 10), 128);
+	assert_int_equal(block_do(blocks, 1, 0, 10), 256);
+	weight = log(22272) + 60;
+	rest = heddle_blocks_remaining(blocks);
+	n = heddle_blocks_next(blocks, 1);
+	assert_int_equal(heddle_blocks_phase(blocks, 1), HEDDLE_PHASE_COMPLETION);
+	assert_true(fabs(n - rest * 10 / (weight + 10)) <= 64);
+	heddle_blocks_destroy(blocks);
+}
+
+/* A curve so steep that its point lies beyond the loop: the next block is an
+ * equal part of what the adaptive phase may still take, and that phase ends with
+ * a fifth of the iterations. */
+static void test_published_bounds(void **state)
+{
+	struct heddle_blocks_problem problem = {.n = 1000000, .nworkers = 2};
+	struct heddle_blocks *blocks;
+	size_t used = 0;
+
+	assert_int_equal(heddle_blocks_create("hdss:published=1", &problem, &blocks), 0);
+	for (int i = 0; i < 4; i++)
+		used += block_do(blocks, 0, 1, 0);
+	assert_int_equal(used, 1920);
+	/* (200000 - 1920) / 2 = 99040, nearest multiple of 128 */
+	assert_int_equal(block_do(blocks, 0, 1, 0), 99072);
+	while (heddle_blocks_phase(blocks, 0) == HEDDLE_PHASE_ADAPTIVE)
+		block_do(blocks, 0, 1, 0);
+	used = 1000000 - heddle_blocks_remaining(blocks);
+	assert_true(used >= 200000);
+	heddle_blocks_destroy(blocks);
+}
+
+/* Each extension alone on top of the published algorithm, and each one off. */
+static void test_switches(void **state)
+{
+	static const char *const keys[] = {"jump",   "each",   "kinds", "warm",
+	                                   "robust", "follow", "ahead"};
+	struct replay_machine machine = table_machine(1, 2);
+	char spec[64];
+
+	for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+		snprintf(spec, sizeof(spec), "hdss:published=1,%s=1", keys[k]);
+		replay(spec, &machine);
+		snprintf(spec, sizeof(spec), "hdss:%s=0", keys[k]);
+		replay(spec, &machine);
+	}
+	replay("hdss:published=1,slice=32", &machine);
+	replay("hdss:slice=0", &machine);
+	replay("hdss:published=1,learning=0.03", &machine);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_published_fit),
+	    cmocka_unit_test(test_published_bounds),
+	    cmocka_unit_test(test_switches),
+	    cmocka_unit_test(test_rates_alone),
+	    cmocka_unit_test(test_unequal_devices),
+	    cmocka_unit_test(test_overheads),
+	    cmocka_unit_test(test_device_slows_down),
+	    cmocka_unit_test(test_faster_than_the_others),
+	    cmocka_unit_test(test_spike),
+	    cmocka_unit_test(test_prior_rates),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
