@@ -80,6 +80,7 @@ void loop_host_function(void *buffers[], void *arg)
 	union view_interface interfaces[HEDDLE_LOOP_MAXHANDLES];
 	void *pointers[HEDDLE_LOOP_MAXHANDLES];
 
+	block->begin_us = starpu_timing_now();
 	for (unsigned i = 0; i < given->naccesses; i++) {
 		const struct view *view = &block->loop->views[i];
 
@@ -169,7 +170,7 @@ static void block_prepare(struct block *block, struct range range, double now)
 		.arg = block->loop->loop.arg,
 	};
 	block->range = range;
-	block->submit_us = now;
+	block->submit_us = block->begin_us = now;
 	block->loop->under_way++;
 	block->loop->references++;
 	block->loop->nblocks++;
@@ -354,13 +355,26 @@ void loop_submit_parts(struct heddle_loop_request *loop, unsigned parts)
 
 /* ---- when a block is done ---- */
 
-/* Tells the strategy how long a block took: since it was submitted, or since the
- * worker's previous one where that was later. */
+/* When the time of a block begins: when it was submitted, or when the worker's
+ * previous one was done, where that was later. A CPU worker's first block may have
+ * waited for the worker to give the others theirs, which says nothing of its rate. */
+static double block_since(const struct block *block)
+{
+	const struct lane *lane = block->lane;
+	double since = block->submit_us;
+
+	if (lane_is_host(lane) && lane->last_done_us == block->loop->start_us &&
+	    block->begin_us > since)
+		since = block->begin_us;
+	return since > lane->last_done_us ? since : lane->last_done_us;
+}
+
+/* Tells the strategy how long a block took. */
 static void block_account(struct block *block, double now)
 {
 	struct heddle_loop_request *loop = block->loop;
 	struct lane *lane = block->lane;
-	double since = block->submit_us > lane->last_done_us ? block->submit_us : lane->last_done_us;
+	double since = block_since(block);
 
 	starpu_pthread_mutex_lock(&loop->mutex);
 	lane->last_done_us = now;

@@ -66,6 +66,7 @@ struct block {
 	bool isolated;   /* nothing else under way there: timed until its outputs are home */
 	enum heddle_phase phase;
 	double submit_us, done_us;
+	double begin_us; /* on a CPU worker: when its kernel began */
 	struct block *next; /* in the list of spare blocks */
 };
 
