@@ -22,8 +22,10 @@ void blackscholes_reference(const struct blackscholes_market *market, double spo
 	double d2 = d1 - deviation;
 	double discounted = strike * exp(-rate * years);
 
-	*call = spot * normal(d1) - discounted * normal(d2);
-	*put = discounted * normal(-d2) - spot * normal(-d1);
+	double n1 = normal(d1), n2 = normal(d2);
+
+	*call = spot * n1 - discounted * n2;
+	*put = discounted * (1 - n2) - spot * (1 - n1);
 }
 
 /* The larger of two errors, where not-a-number is the largest of all. */
