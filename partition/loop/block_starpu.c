@@ -156,6 +156,10 @@ static int block_submit(struct block *block, bool on_host, int worker)
 	if (worker >= 0) {
 		task->execute_on_a_specific_worker = 1;
 		task->workerid = worker;
+	} else {
+		/* StarPU's policy may take any worker of the loop, but no other. */
+		task->workerids = loop->workers;
+		task->workerids_len = sizeof(loop->workers) / sizeof(*loop->workers);
 	}
 	log_decision(loop, block);
 	return starpu_task_submit(task);

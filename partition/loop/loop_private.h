@@ -79,6 +79,7 @@ struct heddle_loop_request {
 	size_t nlanes;
 	struct lane *lanes;
 	short lane_of_worker[STARPU_NMAXWORKERS];
+	uint32_t workers[(STARPU_NMAXWORKERS + 31) / 32]; /* bit w: worker w has a lane */
 	struct starpu_codelet device_codelet; /* blocks whose data StarPU moves */
 	struct starpu_codelet host_codelet;   /* blocks on CPU workers: data in place */
 	struct starpu_codelet control_codelet;

@@ -82,6 +82,7 @@ static int lanes_init(struct heddle_loop_request *loop)
 		if (!lane_is_host(lane))
 			lane->maximum = device_room(loop, id);
 		loop->lane_of_worker[id] = lane->index;
+		loop->workers[id / 32] |= UINT32_C(1) << id % 32;
 	}
 	if (!loop->nlanes)
 		return heddle_refuse(-ENODEV,
