@@ -273,3 +273,20 @@ double heddle_platform_ideal_us(const struct heddle_platform *platform, size_t n
 		now_us = change_us;
 	}
 }
+
+double heddle_platform_ideal_share(const struct heddle_platform *platform, size_t n,
+                                   int accelerator)
+{
+	double us = heddle_platform_ideal_us(platform, n, 1, ~0u), slow_us;
+	const struct heddle_platform_accelerator *a;
+
+	if (!n)
+		return 0;
+	if (accelerator < 0)
+		return us * platform->core_rate / n;
+	a = &platform->accelerators[accelerator];
+	slow_us = us - a->slow_at * undisturbed_us(platform, n);
+	if (a->slow_factor != 1 && slow_us > 0)
+		us += slow_us * (a->slow_factor - 1);
+	return us * a->speed * platform->core_rate / n;
+}

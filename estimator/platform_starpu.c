@@ -22,6 +22,8 @@ static struct {
 	bool given;
 	struct heddle_platform platform;
 	double start_us; /* of the first loop; below 0: none yet */
+	/* When each accelerator will have run all that it was given. */
+	double free_us[HEDDLE_PLATFORM_MAXACCELERATORS];
 } current = {.once = PTHREAD_ONCE_INIT, .start_us = -1};
 
 static void current_read(void)
@@ -50,20 +52,38 @@ static double elapsed_us(void)
 	return now - current.start_us;
 }
 
+static int block_accelerator(const struct starpu_perfmodel_arch *arch)
+{
+	int last = (int)current.platform.naccelerators - 1;
+
+	if (arch->devices[0].type == STARPU_CPU_WORKER)
+		return HEDDLE_PLATFORM_CORE;
+	return arch->devices[0].devid < last ? arch->devices[0].devid : last;
+}
+
+/* StarPU asks how long a block takes when it hands it to the device, which may
+ * still be busy with the one before; policies ask at any time. */
+static double block_us(const struct starpu_task *task, int accelerator)
+{
+	const struct heddle_block *block = task->cl_arg;
+	double begin_us = elapsed_us(), us;
+
+	if (accelerator >= 0 && current.free_us[accelerator] > begin_us)
+		begin_us = current.free_us[accelerator];
+	us = heddle_platform_block_us(&current.platform, accelerator, block->n, block->total,
+	                              begin_us);
+	if (accelerator >= 0 && starpu_task_get_current() == task)
+		current.free_us[accelerator] = begin_us + us;
+	return us;
+}
+
 static double block_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
                          unsigned implementation)
 {
-	const struct heddle_block *block = task->cl_arg;
-	int accelerator = HEDDLE_PLATFORM_CORE;
 	double us;
 
 	heddle_platform_current();
-	if (arch->devices[0].type != STARPU_CPU_WORKER)
-		accelerator = arch->devices[0].devid;
-	if (accelerator >= (int)current.platform.naccelerators)
-		accelerator = current.platform.naccelerators - 1;
-	us = heddle_platform_block_us(&current.platform, accelerator, block->n, block->total,
-	                              elapsed_us());
+	us = block_us(task, block_accelerator(arch));
 	/* StarPU takes 0 for "unknown". */
 	return us > 0 ? us : 1e-3;
 }

@@ -82,6 +82,12 @@ double heddle_platform_block_us(const struct heddle_platform *platform, int acce
 double heddle_platform_ideal_us(const struct heddle_platform *platform, size_t n, int cores,
                                 unsigned accelerators);
 
+/** Share of the iterations, 0 to 1, that one core or accelerator does in that ideal
+ * with all taking part.
+ * @param accelerator index, or HEDDLE_PLATFORM_CORE */
+double heddle_platform_ideal_share(const struct heddle_platform *platform, size_t n,
+                                   int accelerator);
+
 /** The platform of a name in a file of named platforms, or of a description.
  * The file has lines "NAME SPEC [APP SIZE]", and comments after '#'.
  * @param file NULL: descriptions alone

@@ -185,6 +185,10 @@ static void test_ideal(void **state)
 	/* The GPU alone: 50 µs at 8, then 4. */
 	assert_close(heddle_platform_ideal_us(&p, 2000, 0, 1), 50 + 1600 / 4.0);
 	assert_true(isinf(heddle_platform_ideal_us(&p, 2000, 0, 0)));
+	assert_close(heddle_platform_ideal_share(&p, 2000, HEDDLE_PLATFORM_CORE),
+	             (50 + 1000 / 16.0) / 2000);
+	assert_close(heddle_platform_ideal_share(&p, 2000, 0), (50 * 8 + 1000 / 4.0) / 2000);
+	assert_close(heddle_platform_ideal_share(&p, 2000, 1), (50 * 10 + 10000 / 16.0) / 2000);
 	assert_true(heddle_platform_ideal_us(&p, 0, 1, 3) == 0);
 }
 

@@ -156,12 +156,15 @@ static json_t *ideal_shares(const struct bench_case *bench)
 	double share[HEDDLE_NKINDS] = {0}, total = 0;
 
 	if (bench->platform_name) {
-		total = share[HEDDLE_KIND_CPU] = bench->platform.ncpus;
-		for (unsigned a = 0; a < bench->platform.naccelerators; a++) {
-			share[bench->platform.accelerators[a].kind] +=
-			    bench->platform.accelerators[a].speed;
-			total += bench->platform.accelerators[a].speed;
-		}
+		const struct heddle_platform *platform = &bench->platform;
+
+		total = 1;
+		share[HEDDLE_KIND_CPU] =
+		    platform->ncpus *
+		    heddle_platform_ideal_share(platform, bench->n, HEDDLE_PLATFORM_CORE);
+		for (unsigned a = 0; a < platform->naccelerators; a++)
+			share[platform->accelerators[a].kind] +=
+			    heddle_platform_ideal_share(platform, bench->n, a);
 	}
 	for (unsigned c = 0; !bench->platform_name && c < bench->ncontenders; c++) {
 		const struct bench_contender *contender = &bench->contenders[c];
