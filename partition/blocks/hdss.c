@@ -77,7 +77,7 @@ static const double published[HDSS_NPARAMETERS] = {
 /* Growth while nothing tells what a block costs beside its iterations. */
 #define BLIND_JUMP 8
 /* Of blocks given before the first came back, one to the next. */
-#define QUEUED_JUMP 4
+#define QUEUED_JUMP 2
 /* What two measurements of one rate may differ by. */
 #define AGREEMENT 0.25
 
@@ -173,11 +173,12 @@ static void curve_learn(struct heddle_blocks *b, struct hdss_worker *w, double n
  * an earlier run: then there is nothing to learn. */
 static bool as_believed(const struct heddle_blocks *b, unsigned worker, double n, double us)
 {
-	double start, pace, believed;
+	struct hdss_belief belief;
+	double believed;
 
-	if (!hdss_believe(b, worker, &start, &pace))
+	if (!hdss_believe(b, worker, &belief))
 		return false;
-	believed = start + n * pace;
+	believed = belief.start + n * belief.pace;
 	return fabs(us - believed) < AGREEMENT * believed;
 }
 

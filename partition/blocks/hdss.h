@@ -48,7 +48,8 @@ struct hdss_worker {
 
 /** What is believed of a worker at one moment, for hdss_share.c. */
 struct hdss_belief {
-	double start, pace; /**< of its blocks, as heddle_block_time */
+	double start, pace; /**< of its blocks, as heddle_block_time; pace 0: unknown */
+	bool sized;         /**< blocks of different sizes were measured */
 	double slice;       /**< duration of its blocks far from the end, microseconds */
 	double rate;        /**< in such blocks */
 	double ready;       /**< when it will have done what it has */
@@ -74,8 +75,8 @@ double hdss_slice(const struct heddle_blocks *b, unsigned worker);
 double hdss_share(struct heddle_blocks *b, unsigned worker);
 
 /** What is believed of a worker's blocks: its own measurements, else those of
- * its kind, else its prior rate.
- * @return false where nothing is known. */
-bool hdss_believe(const struct heddle_blocks *b, unsigned worker, double *start, double *pace);
+ * its kind, else its prior rate. Sets start, pace and sized.
+ * @return false where nothing is known; the pace is 0 then. */
+bool hdss_believe(const struct heddle_blocks *b, unsigned worker, struct hdss_belief *belief);
 
 #endif

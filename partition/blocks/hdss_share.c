@@ -31,7 +31,7 @@
 #define CRUMB 0.0005
 
 /* Means over the workers of a kind. */
-static void kind_mean(const struct heddle_blocks *b, enum heddle_kind kind, double *start,
+static bool kind_mean(const struct heddle_blocks *b, enum heddle_kind kind, double *start,
                       double *pace)
 {
 	const struct hdss *h = b->state;
@@ -54,26 +54,28 @@ static void kind_mean(const struct heddle_blocks *b, enum heddle_kind kind, doub
 	}
 	*start = starts ? *start / starts : 0;
 	*pace = paces ? *pace / paces : 0;
+	return starts > 0;
 }
 
-bool hdss_believe(const struct heddle_blocks *b, unsigned worker, double *start, double *pace)
+bool hdss_believe(const struct heddle_blocks *b, unsigned worker, struct hdss_belief *belief)
 {
 	const struct hdss_worker *own = &((const struct hdss *)b->state)->worker[worker];
 	const struct heddle_blocks_worker *given = &b->workers[worker].given;
 
-	*start = *pace = 0;
+	belief->start = belief->pace = 0;
+	belief->sized = own->time.start_known;
 	if (b->parameters[HDSS_KINDS])
-		kind_mean(b, given->kind, start, pace);
+		belief->sized = kind_mean(b, given->kind, &belief->start, &belief->pace);
 	if (own->time.pace > 0) {
 		/* What a block costs beside its iterations is a matter of the kind,
 		 * and hard to tell from the few blocks of one worker. */
 		if (!b->parameters[HDSS_KINDS])
-			*start = own->time.start_us;
-		*pace = heddle_block_time_pace(&own->time, *start);
-	} else if (*pace <= 0 && b->parameters[HDSS_WARM] && given->rate > 0) {
-		*pace = 1 / given->rate;
+			belief->start = own->time.start_us;
+		belief->pace = heddle_block_time_pace(&own->time, belief->start);
+	} else if (belief->pace <= 0 && b->parameters[HDSS_WARM] && given->rate > 0) {
+		belief->pace = 1 / given->rate;
 	}
-	return *pace > 0;
+	return belief->pace > 0;
 }
 
 /* When a worker will have done what it has. One that is late is expected to stay
@@ -211,9 +213,7 @@ void hdss_foresee(struct heddle_blocks *b)
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		struct hdss_belief *belief = &h->belief[w];
 
-		if (!hdss_believe(b, w, &belief->start, &belief->pace))
-			belief->pace = 0;
-		else if (belief->pace < fastest)
+		if (hdss_believe(b, w, belief) && belief->pace < fastest)
 			fastest = belief->pace;
 	}
 	if (isinf(fastest))
@@ -300,15 +300,17 @@ static bool others_work(const struct heddle_blocks *b, unsigned worker)
 	return false;
 }
 
-/* Whether a worker may take all that remains: the others stop so little before
- * the end that crumbs for them would cost more. */
+/* Whether a worker may take all that remains as one more slice: the others stop
+ * so little before the end that crumbs for them would cost more. */
 static bool takes_all(const struct heddle_blocks *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_belief *belief = &h->belief[worker];
-	double end = belief->ready + belief->start + b->remaining * belief->pace;
+	double us = belief->start + b->remaining * belief->pace;
 
-	if (end > h->end * (1 + CRUMB))
+	if (belief->ready + us > h->end * (1 + CRUMB))
+		return false;
+	if (b->parameters[HDSS_SLICE] && us > belief->slice)
 		return false;
 	for (unsigned w = 0; w < b->nworkers; w++)
 		if (w != worker && !b->workers[w].retired &&
@@ -317,24 +319,46 @@ static bool takes_all(const struct heddle_blocks *b, unsigned worker)
 	return true;
 }
 
+/* Smallest block whose time can be told. A worker that did one block only may
+ * have spent all its time on starting it: a smaller one would take as long. */
+static double known_size(const struct heddle_blocks *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+
+	return h->belief[worker].sized ? 0 : h->worker[worker].last;
+}
+
+/* Iterations for the worker's next block, of the `us` that are its own. */
+static double share_size(const struct heddle_blocks *b, unsigned worker, double us)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_belief *belief = &h->belief[worker];
+	double n = (piece(b, worker, us) - belief->start) / belief->pace;
+
+	if (n < known_size(b, worker))
+		n = (us - belief->start) / belief->pace >= known_size(b, worker)
+		        ? known_size(b, worker)
+		        : 0;
+	return fmax(0, fmin(n, unseen_limit(b, worker)));
+}
+
 double hdss_share(struct heddle_blocks *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_belief *belief = &h->belief[worker];
-	double us = h->end - belief->ready, n, alone, least = b->workers[worker].given.minimum;
+	double n, least = fmax(b->workers[worker].given.minimum, known_size(b, worker));
 
-	if (!b->parameters[HDSS_AHEAD])
-		us = belief->start + share_by_weight(b, worker) * belief->pace;
-	else if (takes_all(b, worker))
+	if (!b->parameters[HDSS_AHEAD]) {
+		n = share_by_weight(b, worker);
+		return fmax(1, share_size(b, worker, belief->start + n * belief->pace));
+	}
+	if (takes_all(b, worker))
 		return b->remaining;
-	us = piece(b, worker, us);
-	n = us > belief->start ? (us - belief->start) / belief->pace : 0;
-	if (n > unseen_limit(b, worker))
-		n = unseen_limit(b, worker);
+	n = share_size(b, worker, h->end - belief->ready);
 	if (n >= least)
 		return n;
-	alone = belief->ready + belief->start + least * belief->pace;
-	if (b->parameters[HDSS_AHEAD] && alone > h->end * (1 + CRUMB) && others_work(b, worker))
+	if (belief->ready + belief->start + least * belief->pace > h->end * (1 + CRUMB) &&
+	    others_work(b, worker))
 		return 0;
 	return least;
 }
