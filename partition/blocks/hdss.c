@@ -208,13 +208,15 @@ static double jump_size(const struct heddle_blocks *b, const struct hdss_worker 
 
 /* Largest block of which a worker that has answered can be expected to be done
  * while learning is still worth its time. */
-static double time_limit(const struct heddle_blocks *b, const struct hdss_worker *w)
+static double time_limit(const struct heddle_blocks *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
+	const struct hdss_worker *w = &h->worker[worker];
 
 	if (b->parameters[HDSS_LEARNING] >= 1 || h->end <= 0 || !w->time.count)
 		return HUGE_VAL;
-	return heddle_block_time_fit(&w->time, b->parameters[HDSS_LEARNING] * h->end - w->clock);
+	return heddle_block_time_fit(&w->time, b->parameters[HDSS_LEARNING] * h->end -
+	                                           h->belief[worker].ready);
 }
 
 /* Whether the adaptive phase is over for a worker that asks: all that learning
@@ -231,15 +233,16 @@ static bool worker_learned(struct heddle_blocks *b, unsigned worker)
 	if (!w->time.count || !b->parameters[HDSS_JUMP])
 		return false;
 	slice = hdss_slice(b, worker);
-	return (slice > 0 && w->size >= slice) || time_limit(b, w) < 2 * w->last;
+	return (slice > 0 && w->size >= slice) || time_limit(b, worker) < 2 * w->last;
 }
 
 /* Size of a block of the adaptive phase. Without an answer yet, sizes differ, so
  * that the first answers tell the start from the pace. */
-static double adaptive_size(const struct heddle_blocks *b, const struct hdss_worker *w)
+static double adaptive_size(const struct heddle_blocks *b, unsigned worker)
 {
+	const struct hdss_worker *w = &((const struct hdss *)b->state)->worker[worker];
 	double size = w->size > 0 ? w->size : initial_size(b), left = adaptive_left(b);
-	double limit = time_limit(b, w);
+	double limit = time_limit(b, worker);
 
 	if (!w->time.count && b->parameters[HDSS_JUMP])
 		for (unsigned i = 0; i < w->asked && i < 3; i++)
@@ -266,7 +269,7 @@ static size_t hdss_next(struct heddle_blocks *b, unsigned worker)
 		if (size == 0 && h->end > 0)
 			return 0;
 	} else {
-		size = adaptive_size(b, w);
+		size = adaptive_size(b, worker);
 	}
 	return size < 1 ? 1 : size < b->remaining ? (size_t)size : b->remaining;
 }
