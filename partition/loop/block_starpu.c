@@ -90,6 +90,29 @@ void loop_host_function(void *buffers[], void *arg)
 	given->codelet->cpu_funcs[0](pointers, &block->given);
 }
 
+void loop_device_function(void *buffers[], void *arg)
+{
+	struct block *block = arg;
+	const struct heddle_loop *given = &block->loop->loop;
+	unsigned implementation = starpu_task_get_implementation(starpu_task_get_current());
+
+	for (unsigned i = 0; i < given->naccesses; i++) {
+		const struct view *view = &block->loop->views[i];
+
+		view_correct(view, view_window(view, block), buffers[i]);
+	}
+	switch (starpu_worker_get_type(starpu_worker_get_id())) {
+	case STARPU_CUDA_WORKER:
+		given->codelet->cuda_funcs[implementation](buffers, &block->given);
+		break;
+	case STARPU_OPENCL_WORKER:
+		given->codelet->opencl_funcs[implementation](buffers, &block->given);
+		break;
+	default:
+		given->codelet->cpu_funcs[implementation](buffers, &block->given);
+	}
+}
+
 /* Units of a view that a device is to allocate for a block. A device allocation
  * costs as much as a small block, and StarPU reuses only buffers of equal size:
  * so small blocks are given the room of 1/32 of the loop, where that fits, and
@@ -99,6 +122,9 @@ static size_t block_room(const struct block *block, const struct view *view, siz
 	const struct heddle_loop_request *loop = block->loop;
 	size_t usual = loop->loop.n / 32, room = window_allocation(count, view->units);
 
+	/* A stock policy's model goes by the footprint: equal sizes stay equal. */
+	if (!loop->blocks)
+		return count;
 	if (view->access.share != HEDDLE_SLICE && view->access.share != HEDDLE_HALO)
 		return room;
 	if (block->lane && block->lane->maximum && usual > block->lane->maximum)

@@ -114,6 +114,8 @@ void view_interface(const struct view *view, struct window window, void *partial
 /* `room`: units that a device allocates for it, window.count or more. */
 starpu_data_handle_t view_register(const struct view *view, struct window window, size_t room,
 				   void *partial);
+/* Sets the lengths in a description of the view on a device. */
+void view_correct(const struct view *view, struct window window, void *buffer);
 size_t view_bytes(const struct view *view);
 /* Bytes of a block that a device must hold: fixed, and per iteration. */
 void views_footprint(const struct view *views, unsigned nviews, size_t *fixed,
@@ -130,6 +132,7 @@ void lane_fill(struct heddle_loop_request *loop, struct lane *lane);
 /* Gives all out as equal tasks that StarPU's policy places. */
 void loop_submit_parts(struct heddle_loop_request *loop, unsigned parts);
 void loop_host_function(void *buffers[], void *arg);
+void loop_device_function(void *buffers[], void *arg);
 /* Asks again for lanes that had nothing, and sees to it that iterations do not lie
  * about while nobody works. */
 void lanes_wake(struct heddle_loop_request *loop);

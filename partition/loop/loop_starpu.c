@@ -163,6 +163,14 @@ static void codelets_init(struct heddle_loop_request *loop)
 	for (unsigned i = 0; i < loop->loop.naccesses; i++)
 		device->modes[i] = loop->views[i].access.mode;
 	device->name = loop->name;
+	for (unsigned i = 0; i < STARPU_MAXIMPLEMENTATIONS; i++) {
+		if (device->cpu_funcs[i])
+			device->cpu_funcs[i] = loop_device_function;
+		if (device->cuda_funcs[i])
+			device->cuda_funcs[i] = loop_device_function;
+		if (device->opencl_funcs[i])
+			device->opencl_funcs[i] = loop_device_function;
+	}
 #ifndef HEDDLE_USE_SIMGRID
 	/* Blocks of ever new sizes would only clutter StarPU's model of the codelet,
 	 * which nobody asks where the worker is decided already. */

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "loop_private.h"
@@ -178,20 +179,73 @@ void view_interface(const struct view *view, struct window window, void *partial
 		};
 }
 
+/* ---- reuse of device buffers ----
+ *
+ * StarPU 1.3 keeps the buffers of unregistered data and gives them to new data of
+ * the same footprint. It takes the footprint from the shape, not from the size
+ * allocated: blocks of ever new sizes would each allocate anew, at some 200 µs a
+ * buffer on a CUDA device, while no kernel runs. So blocks are vectors and matrices
+ * whose footprint is the size allocated.
+ *
+ * With the buffer StarPU hands over the description of the data that had it last,
+ * lengths included; view_correct() puts them right before a kernel sees them and
+ * before anything is copied from the device (copies to it go by the description
+ * in main memory). */
+
+static uint32_t vector_footprint(starpu_data_handle_t handle)
+{
+	uint32_t crc = starpu_hash_crc32c_be(starpu_vector_get_allocsize(handle), 0);
+
+	return starpu_hash_crc32c_be(starpu_vector_get_elemsize(handle), crc);
+}
+
+/* Rows of one length alone share buffers, so that ld stays right. */
+static uint32_t matrix_footprint(starpu_data_handle_t handle)
+{
+	uint32_t crc = starpu_hash_crc32c_be(starpu_matrix_get_allocsize(handle), 0);
+
+	crc = starpu_hash_crc32c_be(starpu_matrix_get_elemsize(handle), crc);
+	return starpu_hash_crc32c_be(starpu_matrix_get_nx(handle), crc);
+}
+
+static struct starpu_data_interface_ops vector_ops, matrix_ops;
+
+static void ops_init(void)
+{
+	vector_ops = starpu_interface_vector_ops;
+	matrix_ops = starpu_interface_matrix_ops;
+#ifndef HEDDLE_USE_SIMGRID /* where kernels do not run, nothing could be corrected */
+	vector_ops.footprint = vector_footprint;
+	matrix_ops.footprint = matrix_footprint;
+#endif
+}
+
+void view_correct(const struct view *view, struct window window, void *buffer)
+{
+	union view_interface *interface = buffer;
+
+	if (view->shape == STARPU_VECTOR_INTERFACE_ID)
+		interface->vector.nx = window.count;
+	else
+		interface->matrix.ny = window.count;
+}
+
 starpu_data_handle_t view_register(const struct view *view, struct window window, size_t room,
 				   void *partial)
 {
-	uintptr_t pointer = window_pointer(view, window, partial);
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	union view_interface interface;
 	starpu_data_handle_t handle;
 
-	if (view->shape == STARPU_VECTOR_INTERFACE_ID)
-		starpu_vector_data_register_allocsize(&handle, STARPU_MAIN_RAM, pointer,
-						      window.count, view->elemsize,
-						      room * view->elemsize);
-	else
-		starpu_matrix_data_register_allocsize(&handle, STARPU_MAIN_RAM, pointer, view->ld,
-						      view->nx, window.count, view->elemsize,
-						      room * view->nx * view->elemsize);
+	pthread_once(&once, ops_init);
+	view_interface(view, window, partial, &interface);
+	if (view->shape == STARPU_VECTOR_INTERFACE_ID) {
+		interface.vector.allocsize = room * view->elemsize;
+		starpu_data_register(&handle, STARPU_MAIN_RAM, &interface, &vector_ops);
+	} else {
+		interface.matrix.allocsize = room * view->nx * view->elemsize;
+		starpu_data_register(&handle, STARPU_MAIN_RAM, &interface, &matrix_ops);
+	}
 	/* One task uses it, and what follows in the task's callback comes after it
 	 * anyway. */
 	starpu_data_set_sequential_consistency_flag(handle, 0);
