@@ -35,12 +35,12 @@ static __global__ void count(size_t quads, const uint4 *__restrict__ words, size
 			     const unsigned char *head, size_t ntail, const unsigned char *tail,
 			     unsigned long long *counters)
 {
-	__shared__ uint32_t tables[WARPS][HISTOGRAM_BINS];
-	uint32_t *table = tables[threadIdx.x / 32];
+	__shared__ uint32_t tables[WARPS * HISTOGRAM_BINS];
+	uint32_t *table = tables + threadIdx.x / 32 * HISTOGRAM_BINS;
 	size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x;
 
 	for (unsigned b = threadIdx.x; b < WARPS * HISTOGRAM_BINS; b += THREADS)
-		tables[0][b] = 0;
+		tables[b] = 0;
 	__syncthreads();
 	for (size_t i = first; i < quads; i += (size_t)gridDim.x * THREADS) {
 		uint4 word = __ldcs(words + i);
@@ -59,7 +59,7 @@ static __global__ void count(size_t quads, const uint4 *__restrict__ words, size
 		uint32_t sum = 0;
 
 		for (unsigned w = 0; w < WARPS; w++)
-			sum += tables[w][b];
+			sum += tables[w * HISTOGRAM_BINS + b];
 		if (sum)
 			atomicAdd(&counters[b], (unsigned long long)sum);
 	}

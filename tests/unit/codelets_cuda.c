@@ -1,0 +1,200 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The codelets' CUDA versions against their references, on any size and
+ * alignment. Skipped where there is no CUDA device.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cuda_runtime_api.h>
+
+#include "codelets/blackscholes/blackscholes.h"
+#include "codelets/boxfilter/boxfilter.h"
+#include "codelets/histogram/histogram.h"
+#include "tests/unit/test.h"
+
+static cudaStream_t stream;
+
+/* Copies to `shift` bytes behind the beginning of new device memory, where an
+ * element more is left free. */
+static char *to_device(const void *data, size_t bytes, size_t shift)
+{
+	char *device;
+
+	assert_int_equal(cudaMalloc((void **)&device, bytes + shift + 16), cudaSuccess);
+	assert_int_equal(cudaMemset(device, 0x55, bytes + shift + 16), cudaSuccess);
+	assert_int_equal(cudaMemcpy(device + shift, data, bytes, cudaMemcpyHostToDevice),
+	                 cudaSuccess);
+	return device + shift;
+}
+
+/* Copies back and frees; looks whether the bytes around were left alone. */
+static void from_device(void *data, size_t bytes, char *device, size_t shift)
+{
+	unsigned char around[16];
+
+	assert_int_equal(cudaMemcpy(data, device, bytes, cudaMemcpyDeviceToHost), cudaSuccess);
+	assert_int_equal(cudaMemcpy(around, device + bytes, 16, cudaMemcpyDeviceToHost),
+	                 cudaSuccess);
+	for (int i = 0; i < 16; i++)
+		assert_int_equal(around[i], 0x55);
+	assert_int_equal(cudaFree(device - shift), cudaSuccess);
+}
+
+static float *random_floats(size_t n, float from, float to)
+{
+	float *floats = malloc((n + 1) * sizeof(float));
+
+	assert_non_null(floats);
+	for (size_t i = 0; i < n; i++)
+		floats[i] = from + (to - from) * rand() / (float)RAND_MAX;
+	return floats;
+}
+
+static void price_and_compare(size_t n, size_t shift)
+{
+	const struct blackscholes_market market = {.rate = 0.03f, .volatility = 0.4f};
+	float *host[5], *device[5];
+	double error;
+
+	for (int a = 0; a < 5; a++) {
+		host[a] = random_floats(n, a == 2 ? 0.05f : 5, a == 2 ? 10 : 200);
+		device[a] = (float *)to_device(host[a], n * sizeof(float), shift);
+	}
+	assert_int_equal(blackscholes_cuda(stream, &market, n, device[0], device[1], device[2],
+	                                   device[3], device[4]),
+	                 0);
+	assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+	for (int a = 0; a < 5; a++)
+		from_device(host[a], n * sizeof(float), (char *)device[a], shift);
+	error = blackscholes_error(&market, n, host[0], host[1], host[2], host[3], host[4]);
+	assert_true(error <= BLACKSCHOLES_TOLERANCE);
+	for (int a = 0; a < 5; a++)
+		free(host[a]);
+}
+
+static void test_blackscholes(void **state)
+{
+	static const size_t sizes[] = {0, 1, 3, 4, 5, 1023, 4100};
+
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++)
+		for (size_t shift = 0; shift <= 16; shift += 4)
+			price_and_compare(sizes[s], shift);
+}
+
+static void count_and_compare(size_t n, size_t shift, int values)
+{
+	uint64_t counters[HISTOGRAM_BINS] = {7}, right[HISTOGRAM_BINS] = {7};
+	unsigned char *bytes = malloc(n + 1);
+	char *device, *result;
+
+	assert_non_null(bytes);
+	for (size_t i = 0; i < n; i++)
+		bytes[i] = rand() / 7 % values;
+	device = to_device(bytes, n, shift);
+	result = to_device(counters, sizeof(counters), 0);
+	assert_int_equal(
+	    histogram_cuda(stream, n, (unsigned char *)device, (uint64_t *)(void *)result), 0);
+	assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+	from_device(bytes, n, device, shift);
+	from_device(counters, sizeof(counters), result, 0);
+	histogram_reference(n, bytes, right);
+	assert_memory_equal(counters, right, sizeof(right));
+	free(bytes);
+}
+
+static void test_histogram(void **state)
+{
+	static const size_t sizes[] = {0, 1, 15, 16, 17, 40, 5000, 70001};
+
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++)
+		for (size_t shift = 0; shift < 16; shift += 5) {
+			count_and_compare(sizes[s], shift, 256);
+			count_and_compare(sizes[s], shift, 1);
+		}
+}
+
+/* One block of an image, rows from…to-1, with strides and alignments of its own. */
+static void filter_and_compare(size_t width, size_t height, unsigned channels, size_t radius,
+                               size_t from, size_t to)
+{
+	size_t first = from < radius ? 0 : from - radius;
+	size_t last = height - to < radius ? height : to + radius;
+	struct boxfilter_band band = {
+	    .window = {.radius = radius, .channels = channels},
+	    .width = width,
+	    .above = from - first,
+	    .rows = to - from,
+	    .input_rows = last - first,
+	    .in_stride = width * channels + rand() % 5,
+	    .out_stride = width * channels + rand() % 5,
+	};
+	size_t in_bytes = band.input_rows * band.in_stride, out_bytes = band.rows * band.out_stride;
+	unsigned char *in = malloc(in_bytes), *out = malloc(out_bytes), *right = malloc(out_bytes);
+	char *device_in, *device_out;
+
+	assert_true(in && out && right);
+	for (size_t i = 0; i < in_bytes; i++)
+		in[i] = rand() >> 7;
+	memset(out, 0xaa, out_bytes);
+	memset(right, 0xaa, out_bytes);
+	device_in = to_device(in, in_bytes, 3);
+	device_out = to_device(out, out_bytes, 1);
+	assert_int_equal(
+	    boxfilter_cuda(stream, &band, (unsigned char *)device_in, (unsigned char *)device_out),
+	    0);
+	assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+	from_device(in, in_bytes, device_in, 3);
+	from_device(out, out_bytes, device_out, 1);
+	assert_int_equal(boxfilter_cpu(&band, in, right), 0);
+	assert_memory_equal(out, right, out_bytes);
+	free(in);
+	free(out);
+	free(right);
+}
+
+static void test_boxfilter(void **state)
+{
+	static const size_t radii[] = {0, 1, 30, 1000};
+
+	for (int r = 0; r < 4; r++)
+		for (unsigned channels = 1; channels <= 3; channels += 2) {
+			filter_and_compare(1, 1, channels, radii[r], 0, 1);
+			filter_and_compare(300, 90, channels, radii[r], 0, 90);
+			filter_and_compare(257, 200, channels, radii[r], 70, 153);
+		}
+}
+
+/* Windows whose sums need 64 bits. */
+static void test_boxfilter_large_windows(void **state)
+{
+	filter_and_compare(4400, 4000, 1, 4000, 3990, 4000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_blackscholes),
+	    cmocka_unit_test(test_histogram),
+	    cmocka_unit_test(test_boxfilter),
+	    cmocka_unit_test(test_boxfilter_large_windows),
+	};
+	const char *given = getenv("HEDDLE_TEST_SEED");
+	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
+	int devices;
+
+	if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) {
+		print_message("no CUDA device\n");
+		return 77;
+	}
+	if (cudaStreamCreate(&stream) != cudaSuccess)
+		return 1;
+	srand(seed);
+	print_message("HEDDLE_TEST_SEED=%u\n", seed);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
