@@ -96,6 +96,23 @@ void place_apps_print(FILE *out)
 		apps_print(HEDDLE_PKGLIBEXECDIR "/apps", out);
 }
 
+char *place_library_path(void)
+{
+	const char *inherited = getenv("LD_LIBRARY_PATH");
+	char *folder = place_program_folder(), *path = NULL;
+	char *library = existing("%s/../.libs/%s", folder, "libheddle.so", R_OK);
+
+	free(folder);
+	if (library) {
+		*strrchr(library, '/') = 0;
+		if (asprintf(&path, "%s%s%s", library, inherited ? ":" : "",
+		             inherited ? inherited : "") < 0)
+			path = NULL;
+	}
+	free(library);
+	return path;
+}
+
 char *place_data_file(const char *name)
 {
 	char *folder = place_program_folder();

@@ -18,6 +18,9 @@ void place_apps_print(FILE *out);
 /** Path of a subcommand's program, heddle-NAME; to be freed; NULL when there is
  * none. */
 char *place_subcommand(const char *name);
+/** LD_LIBRARY_PATH under which the apps of a build tree find its library wherever
+ * the tree was copied to; to be freed; NULL: an installed program needs none. */
+char *place_library_path(void);
 /** Path of a data file of the tools; to be freed; NULL when there is none. */
 char *place_data_file(const char *name);
 

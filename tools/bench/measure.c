@@ -15,6 +15,7 @@
 
 #include "private/message.h"
 #include "tools/bench/bench.h"
+#include "tools/place.h"
 #include "tools/simulation.h"
 
 /* Share of a case's time that sweeps may take. */
@@ -78,11 +79,14 @@ static int request_environment(const struct bench_case *bench, const struct requ
 {
 	static const char *const unset[] = {"STARPU_SCHED", "HEDDLE_STRATEGY", "HEDDLE_PARTS",
 	                                    "HEDDLE_BLOCK_LOG"};
-	char **list = NULL, **simulated = NULL, *folder;
+	char **list = NULL, **simulated = NULL, *folder, *libraries = place_library_path();
 	unsigned count = 0;
 	int status = 0;
 
 	list_add(&list, &count, bench_format("STARPU_HOME=%s", request->home));
+	if (libraries)
+		list_add(&list, &count, bench_format("LD_LIBRARY_PATH=%s", libraries));
+	free(libraries);
 	list_add(&list, &count, bench_format("STARPU_SILENT=1"));
 	list_add(&list, &count, bench_format("STARPU_FXT_TRACE=0"));
 	list_add(&list, &count,
