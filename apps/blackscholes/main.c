@@ -5,9 +5,11 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <string.h>
 #include <starpu.h>
 
+#include "private/message.h"
 #include "codelets/blackscholes/blackscholes.h"
 #include "apps/common/app.h"
 #include "apps/common/csv.h"
@@ -115,8 +117,11 @@ static double error_of(void *arg, size_t begin, size_t end)
 static int blackscholes_open(void *data, const struct app_options *common)
 {
 	struct blackscholes *self = data;
+	int error = csv_read(common->input, NINPUTS, names, &self->table);
 
-	return csv_read(common->input, NINPUTS, names, &self->table);
+	if (!error && self->table.rows > UINT32_MAX)
+		return heddle_refuse(-EFBIG, "%s: more than %u options", common->input, UINT32_MAX);
+	return error;
 }
 
 static int blackscholes_prepare(void *data, const struct app_options *common,

@@ -114,7 +114,7 @@ int app_report_write(const struct app_report *report);
 
 /** Calls body on disjoint ranges that make up 0…n-1, on as many threads as the
  * process has processors.
- * @return largest of what the calls returned; 0 for n = 0 */
+ * @return largest of what the calls returned, infinity for not-a-number; 0 for n = 0 */
 double app_parallel(size_t n, double (*body)(void *arg, size_t begin, size_t end), void *arg);
 
 /** 64 random bits, a function of its arguments alone: any element can be made

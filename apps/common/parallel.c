@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -63,7 +64,9 @@ double app_parallel(size_t n, double (*body)(void *arg, size_t begin, size_t end
 	for (unsigned t = 0; t < threads; t++) {
 		if (shares[t].started)
 			pthread_join(shares[t].thread, NULL);
-		if (shares[t].result > largest)
+		if (isnan(shares[t].result))
+			largest = INFINITY;
+		else if (shares[t].result > largest)
 			largest = shares[t].result;
 	}
 	return largest;
