@@ -186,6 +186,14 @@ static void codelets_init(struct heddle_loop_request *loop)
 	};
 }
 
+static bool policy_is(const struct heddle_loop_request *loop, const char *name)
+{
+	struct starpu_sched_policy *active =
+		starpu_sched_ctx_get_sched_policy(loop->loop.sched_ctx);
+
+	return active && active->policy_name && !strcmp(active->policy_name, name);
+}
+
 static void control_function(void *buffers[], void *arg);
 
 static struct starpu_codelet control_codelet(const struct heddle_loop_request *loop)
@@ -196,9 +204,10 @@ static struct starpu_codelet control_codelet(const struct heddle_loop_request *l
 		.name = loop->name,
 	};
 
-	if (loop_has(loop, HEDDLE_KIND_CPU) || starpu_cpu_worker_get_count()) {
-		codelet.cpu_funcs[0] = control_function;
-	} else {
+	codelet.cpu_funcs[0] = control_function;
+	/* A core is the better place, but StarPU's heteroprio wants every task to run on
+	 * all kinds of worker there are: it ends the program otherwise. */
+	if (!starpu_cpu_worker_get_count() || policy_is(loop, "heteroprio")) {
 		codelet.cuda_funcs[0] = control_function;
 		codelet.opencl_funcs[0] = control_function;
 	}

@@ -192,6 +192,7 @@ void view_interface(const struct view *view, struct window window, void *partial
  * before anything is copied from the device (copies to it go by the description
  * in main memory). */
 
+#ifndef HEDDLE_USE_SIMGRID /* where kernels do not run, nothing could be corrected */
 static uint32_t vector_footprint(starpu_data_handle_t handle)
 {
 	uint32_t crc = starpu_hash_crc32c_be(starpu_vector_get_allocsize(handle), 0);
@@ -207,6 +208,7 @@ static uint32_t matrix_footprint(starpu_data_handle_t handle)
 	crc = starpu_hash_crc32c_be(starpu_matrix_get_elemsize(handle), crc);
 	return starpu_hash_crc32c_be(starpu_matrix_get_nx(handle), crc);
 }
+#endif
 
 static struct starpu_data_interface_ops vector_ops, matrix_ops;
 
@@ -214,7 +216,7 @@ static void ops_init(void)
 {
 	vector_ops = starpu_interface_vector_ops;
 	matrix_ops = starpu_interface_matrix_ops;
-#ifndef HEDDLE_USE_SIMGRID /* where kernels do not run, nothing could be corrected */
+#ifndef HEDDLE_USE_SIMGRID
 	vector_ops.footprint = vector_footprint;
 	matrix_ops.footprint = matrix_footprint;
 #endif
