@@ -17,6 +17,12 @@
 #include "ranges.h"
 #include "window.h"
 
+#ifdef HEDDLE_USE_SIMGRID
+#define LOOP_SIMULATED 1
+#else
+#define LOOP_SIMULATED 0
+#endif
+
 /* An array of the loop as it lies in main memory, in units: elements of a vector
  * or rows of a matrix. */
 struct view {

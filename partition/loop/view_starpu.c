@@ -188,11 +188,10 @@ void view_interface(const struct view *view, struct window window, void *partial
  * whose footprint is the size allocated.
  *
  * With the buffer StarPU hands over the description of the data that had it last,
- * lengths included; view_correct() puts them right before a kernel sees them and
- * before anything is copied from the device (copies to it go by the description
- * in main memory). */
+ * lengths included. Copies to a device put them right (those of matrices go by the
+ * target's description), and so does view_correct() before a kernel sees them, also
+ * of data that is only written. */
 
-#ifndef HEDDLE_USE_SIMGRID /* where kernels do not run, nothing could be corrected */
 static uint32_t vector_footprint(starpu_data_handle_t handle)
 {
 	uint32_t crc = starpu_hash_crc32c_be(starpu_vector_get_allocsize(handle), 0);
@@ -208,18 +207,38 @@ static uint32_t matrix_footprint(starpu_data_handle_t handle)
 	crc = starpu_hash_crc32c_be(starpu_matrix_get_elemsize(handle), crc);
 	return starpu_hash_crc32c_be(starpu_matrix_get_nx(handle), crc);
 }
-#endif
+
+static int vector_copy(void *from, unsigned from_node, void *to, unsigned to_node, void *async)
+{
+	((struct starpu_vector_interface *)to)->nx = ((struct starpu_vector_interface *)from)->nx;
+	return starpu_interface_vector_ops.copy_methods->any_to_any(from, from_node, to, to_node,
+								    async);
+}
+
+static int matrix_copy(void *from, unsigned from_node, void *to, unsigned to_node, void *async)
+{
+	((struct starpu_matrix_interface *)to)->ny = ((struct starpu_matrix_interface *)from)->ny;
+	return starpu_interface_matrix_ops.copy_methods->any_to_any(from, from_node, to, to_node,
+								    async);
+}
 
 static struct starpu_data_interface_ops vector_ops, matrix_ops;
+static struct starpu_data_copy_methods vector_copies, matrix_copies;
 
 static void ops_init(void)
 {
 	vector_ops = starpu_interface_vector_ops;
 	matrix_ops = starpu_interface_matrix_ops;
-#ifndef HEDDLE_USE_SIMGRID
+	if (LOOP_SIMULATED) /* kernels do not run: nothing would be corrected */
+		return;
+	vector_copies = *starpu_interface_vector_ops.copy_methods;
+	vector_copies.any_to_any = vector_copy;
+	vector_ops.copy_methods = &vector_copies;
 	vector_ops.footprint = vector_footprint;
+	matrix_copies = *starpu_interface_matrix_ops.copy_methods;
+	matrix_copies.any_to_any = matrix_copy;
+	matrix_ops.copy_methods = &matrix_copies;
 	matrix_ops.footprint = matrix_footprint;
-#endif
 }
 
 void view_correct(const struct view *view, struct window window, void *buffer)

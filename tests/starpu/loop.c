@@ -206,7 +206,8 @@ static struct heddle_loop twice_loop(starpu_data_handle_t in, starpu_data_handle
 	};
 }
 
-static const char *const strategies[] = {"hdss", "css:chunk=1000", "gss", "static", NULL};
+static const char *const strategies[] = {"hdss",	 "css:chunk=1000", "css:chunk=29", "gss",
+					 "linear", "exponential",    "static",	 NULL};
 
 /* ---- what works ---- */
 
