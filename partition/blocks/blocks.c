@@ -29,6 +29,17 @@ unsigned blocks_active(const struct heddle_blocks *b)
 	return active;
 }
 
+size_t blocks_extent(const struct heddle_blocks *b)
+{
+	size_t extent = b->remaining;
+
+	if (!b->stream)
+		return b->total;
+	for (unsigned w = 0; w < b->nworkers; w++)
+		extent += b->workers[w].under_way;
+	return extent;
+}
+
 double blocks_mean_rate(const struct heddle_blocks *b, unsigned worker)
 {
 	const struct blocks_worker *w = &b->workers[worker];
@@ -212,6 +223,7 @@ HEDDLE_API void heddle_blocks_extend(struct heddle_blocks *b, size_t n)
 		return;
 	b->total += n;
 	b->remaining += n;
+	b->stream = true;
 	event(b);
 	if (b->strategy->extended)
 		b->strategy->extended(b, n);

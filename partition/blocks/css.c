@@ -26,7 +26,7 @@ static size_t css_next(struct heddle_blocks *b, unsigned worker)
 
 	if (!chunk)
 		chunk = b->parameters[CHUNK];
-	return chunk ? chunk : blocks_ceil(b->total, 16 * (size_t)b->nworkers);
+	return chunk ? chunk : blocks_ceil(blocks_extent(b), 16 * (size_t)b->nworkers);
 }
 
 const struct blocks_strategy blocks_css = {

@@ -91,7 +91,7 @@ static double initial_size(const struct heddle_blocks *b)
 		return b->parameters[HDSS_INITIAL];
 	if (parts < 512.0 * b->nworkers)
 		parts = 512.0 * b->nworkers;
-	return b->total > parts ? b->total / parts : 1;
+	return blocks_extent(b) > parts ? blocks_extent(b) / parts : 1;
 }
 
 static size_t factor_size(const struct heddle_blocks *b)
@@ -213,7 +213,7 @@ static double time_limit(const struct heddle_blocks *b, unsigned worker)
 	const struct hdss *h = b->state;
 	const struct hdss_worker *w = &h->worker[worker];
 
-	if (b->parameters[HDSS_LEARNING] >= 1 || h->end <= 0 || !w->time.count)
+	if (b->parameters[HDSS_LEARNING] >= 1 || h->end <= 0 || !w->time.count || b->stream)
 		return HUGE_VAL;
 	return heddle_block_time_fit(&w->time, b->parameters[HDSS_LEARNING] * h->end -
 	                                           h->belief[worker].ready);

@@ -12,6 +12,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "partition/blocks/hdss.h"
 
@@ -30,42 +31,46 @@
 /* All of what remains goes to one worker if that delays no end by more. */
 #define CRUMB 0.0005
 
-/* Means over the workers of a kind. */
-static bool kind_mean(const struct heddle_blocks *b, enum heddle_kind kind, double *start,
-                      double *pace)
+/* Means over the workers of each kind. */
+static void kinds_believe(const struct heddle_blocks *b)
 {
-	const struct hdss *h = b->state;
-	unsigned starts = 0, paces = 0;
+	struct hdss *h = b->state;
+	unsigned starts[HEDDLE_NKINDS] = {0}, paces[HEDDLE_NKINDS] = {0};
 
-	*start = *pace = 0;
+	memset(h->kind, 0, sizeof(h->kind));
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		const struct heddle_block_time *t = &h->worker[w].time;
+		enum heddle_kind kind = b->workers[w].given.kind;
 
-		if (b->workers[w].given.kind != kind)
-			continue;
 		if (t->pace > 0) {
-			*pace += t->pace;
-			paces++;
+			h->kind[kind].pace += t->pace;
+			paces[kind]++;
 		}
 		if (t->start_known) {
-			*start += t->start_us;
-			starts++;
+			h->kind[kind].start += t->start_us;
+			h->kind[kind].sized = true;
+			starts[kind]++;
 		}
 	}
-	*start = starts ? *start / starts : 0;
-	*pace = paces ? *pace / paces : 0;
-	return starts > 0;
+	for (int k = 0; k < HEDDLE_NKINDS; k++) {
+		h->kind[k].start /= starts[k] + !starts[k];
+		h->kind[k].pace /= paces[k] + !paces[k];
+	}
 }
 
 bool hdss_believe(const struct heddle_blocks *b, unsigned worker, struct hdss_belief *belief)
 {
-	const struct hdss_worker *own = &((const struct hdss *)b->state)->worker[worker];
+	const struct hdss *h = b->state;
+	const struct hdss_worker *own = &h->worker[worker];
 	const struct heddle_blocks_worker *given = &b->workers[worker].given;
 
 	belief->start = belief->pace = 0;
 	belief->sized = own->time.start_known;
-	if (b->parameters[HDSS_KINDS])
-		belief->sized = kind_mean(b, given->kind, &belief->start, &belief->pace);
+	if (b->parameters[HDSS_KINDS]) {
+		belief->start = h->kind[given->kind].start;
+		belief->pace = h->kind[given->kind].pace;
+		belief->sized = h->kind[given->kind].sized;
+	}
 	if (own->time.pace > 0) {
 		/* What a block costs beside its iterations is a matter of the kind,
 		 * and hard to tell from the few blocks of one worker. */
@@ -99,11 +104,13 @@ static double ready_at(const struct heddle_blocks *b, unsigned worker)
 static double slice_us(const struct heddle_blocks *b, unsigned worker, double start)
 {
 	const struct hdss *h = b->state;
-	double longest = h->end * (h->worker[worker].pipelined ? LONGEST_PIPELINED : LONGEST_SLICE);
-	double us = h->end / b->parameters[HDSS_SLICE];
+	double longest = h->run * (h->worker[worker].pipelined ? LONGEST_PIPELINED : LONGEST_SLICE);
+	double us = h->run / b->parameters[HDSS_SLICE];
 	/* rate(2n) / rate(n) - 1 = (start / 2) / (start / 2 + n pace) */
 	double flat = start * (0.5 / b->parameters[HDSS_CHANGE] + 0.5);
 
+	if (b->stream)
+		return longest; /* it comes cut already */
 	if (us < flat)
 		us = flat;
 	return us < longest ? us : longest;
@@ -210,6 +217,7 @@ void hdss_foresee(struct heddle_blocks *b)
 	struct hdss *h = b->state;
 	double fastest = HUGE_VAL;
 
+	kinds_believe(b);
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		struct hdss_belief *belief = &h->belief[w];
 
@@ -227,12 +235,13 @@ void hdss_foresee(struct heddle_blocks *b)
 	}
 	/* Slices are parts of the run, whose length depends on them a little. */
 	for (int i = 0; i < 4; i++) {
-		double before = h->end;
+		double before = h->run;
 
 		for (unsigned w = 0; w < b->nworkers; w++)
 			slice_set(b, w);
 		h->end = pour(b);
-		if (fabs(h->end - before) < 0.02 * before)
+		h->run = b->stream ? h->end - h->now : h->end;
+		if (fabs(h->run - before) < 0.02 * before)
 			break;
 	}
 }
@@ -268,7 +277,7 @@ static double piece(const struct heddle_blocks *b, unsigned worker, double us)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_belief *belief = &h->belief[worker];
-	double shortest = h->end * SHORTEST_SLICE, half = us / 2;
+	double shortest = h->run * SHORTEST_SLICE, half = us / 2;
 
 	if (!b->parameters[HDSS_SLICE])
 		return us;
@@ -288,7 +297,7 @@ static double unseen_limit(const struct heddle_blocks *b, unsigned worker)
 
 	if (!b->parameters[HDSS_SLICE] || !w->largest.n)
 		return HUGE_VAL;
-	return fmax(2, LONGEST_UNSEEN * h->end / w->largest.us) * w->largest.n;
+	return fmax(2, LONGEST_UNSEEN * h->run / w->largest.us) * w->largest.n;
 }
 
 /* Whether somebody else has work under way and so will ask again. */
@@ -308,13 +317,13 @@ static bool takes_all(const struct heddle_blocks *b, unsigned worker)
 	const struct hdss_belief *belief = &h->belief[worker];
 	double us = belief->start + b->remaining * belief->pace;
 
-	if (belief->ready + us > h->end * (1 + CRUMB))
+	if (belief->ready + us > h->end + CRUMB * h->run)
 		return false;
 	if (b->parameters[HDSS_SLICE] && us > belief->slice)
 		return false;
 	for (unsigned w = 0; w < b->nworkers; w++)
 		if (w != worker && !b->workers[w].retired &&
-		    h->belief[w].ready + h->belief[w].start < h->end * (1 - CRUMB))
+		    h->belief[w].ready + h->belief[w].start < h->end - CRUMB * h->run)
 			return false;
 	return true;
 }
@@ -357,7 +366,7 @@ double hdss_share(struct heddle_blocks *b, unsigned worker)
 	n = share_size(b, worker, h->end - belief->ready);
 	if (n >= least)
 		return n;
-	if (belief->ready + belief->start + least * belief->pace > h->end * (1 + CRUMB) &&
+	if (belief->ready + belief->start + least * belief->pace > h->end + CRUMB * h->run &&
 	    others_work(b, worker))
 		return 0;
 	return least;

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "partition/blocks/strategy.h"
 
@@ -32,7 +33,7 @@ static double initial_size(const struct heddle_blocks *b)
 {
 	double initial = b->parameters[INITIAL];
 
-	return initial ? initial : blocks_ceil(b->total, 200000);
+	return initial ? initial : blocks_ceil(blocks_extent(b), 200000);
 }
 
 /* The state is the size of each worker's next block; 0 before its first. */
@@ -68,6 +69,13 @@ static void exponential_gave(struct heddle_blocks *b, unsigned worker, size_t n)
 		size[worker] *= b->parameters[GROWTH];
 }
 
+/* A stream that ran dry begins anew. */
+static void incremental_extended(struct heddle_blocks *b, size_t n)
+{
+	if (b->remaining == n)
+		memset(b->state, 0, b->nworkers * sizeof(double));
+}
+
 static void incremental_end(struct heddle_blocks *b)
 {
 	free(b->state);
@@ -82,6 +90,7 @@ const struct blocks_strategy blocks_linear = {
     .begin = incremental_begin,
     .next = incremental_next,
     .gave = linear_gave,
+    .extended = incremental_extended,
     .end = incremental_end,
 };
 
@@ -94,5 +103,6 @@ const struct blocks_strategy blocks_exponential = {
     .begin = incremental_begin,
     .next = incremental_next,
     .gave = exponential_gave,
+    .extended = incremental_extended,
     .end = incremental_end,
 };

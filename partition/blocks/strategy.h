@@ -35,6 +35,7 @@ struct heddle_blocks {
 	void *state;                             /**< the strategy's own */
 	size_t total;                            /**< iterations seen so far, extensions included */
 	size_t remaining;
+	bool stream; /**< was extended: how long it will be is not known */
 	unsigned nworkers;
 	struct blocks_worker workers[];
 };
@@ -88,6 +89,10 @@ unsigned blocks_active(const struct heddle_blocks *b);
 
 /** Mean rate of all a worker completed, iterations per microsecond; 0: none. */
 double blocks_mean_rate(const struct heddle_blocks *b, unsigned worker);
+
+/** The iterations that sizes are parts of: all of a loop; of a stream those that
+ * are there, given or not. */
+size_t blocks_extent(const struct heddle_blocks *b);
 
 /** n/d rounded up. */
 static inline size_t blocks_ceil(size_t n, size_t d)
