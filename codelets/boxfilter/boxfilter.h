@@ -31,7 +31,7 @@ struct boxfilter_window {
 /** Some rows of an image on their way through the filter. */
 struct boxfilter_band {
 	struct boxfilter_window window;
-	size_t width; /**< pixels, at least 1 */
+	size_t width; /**< pixels, at least 1; a row has fewer than 2^32 bytes */
 	size_t above; /**< rows of input before the one that the first row of output stands for */
 	size_t rows;  /**< of output */
 	size_t input_rows; /**< of input: above + rows + those below; where there are fewer than

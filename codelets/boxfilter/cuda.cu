@@ -16,6 +16,7 @@
 
 #define THREADS 256
 #define WARPS (THREADS / 32)
+#define ITEMS 4 /* that a thread of the second pass takes before it waits for the others */
 #define SCRATCH_BYTES ((size_t)128 << 20)
 #define MAX_DEVICES 64
 
@@ -89,19 +90,29 @@ static __global__ void filter_rows(struct geometry g, sum_t *sums, unsigned char
 	for (unsigned c = 0; c < g.channels; c++) {
 		sum_t carry = 0;
 
-		for (size_t x0 = 0; x0 < g.width; x0 += THREADS) {
-			size_t x = x0 + threadIdx.x;
-			sum_t total, prefix;
+		for (size_t x0 = 0; x0 < g.width; x0 += THREADS * ITEMS) {
+			size_t x = x0 + threadIdx.x * ITEMS;
+			sum_t own[ITEMS], all = 0, total, before;
 
-			prefix = scan<sum_t>(x < g.width ? row[x * g.channels + c] : 0, &total);
-			if (x < g.width)
-				row[x * g.channels + c] = carry + prefix;
+#pragma unroll
+			for (unsigned k = 0; k < ITEMS; k++) {
+				own[k] = x + k < g.width ? row[(x + k) * g.channels + c] : 0;
+				all += own[k];
+			}
+			before = carry + scan<sum_t>(all, &total) - all;
+#pragma unroll
+			for (unsigned k = 0; k < ITEMS; k++) {
+				before += own[k];
+				if (x + k < g.width)
+					row[(x + k) * g.channels + c] = before;
+			}
 			carry += total;
 		}
 	}
 	__syncthreads();
+#pragma unroll 4
 	for (size_t i = threadIdx.x; i < g.n; i += THREADS) {
-		size_t x = i / g.channels, c = i % g.channels;
+		uint32_t x = (uint32_t)i / g.channels, c = (uint32_t)i % g.channels;
 		size_t left = x < g.radius ? 0 : x - g.radius;
 		size_t columns = boxfilter_span(x, g.radius, g.width);
 		sum_t count = rows * columns;
