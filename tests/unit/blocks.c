@@ -184,6 +184,33 @@ static void strategy_run(const char *spec)
 	heddle_blocks_destroy(c.blocks);
 }
 
+/* Tasks that become ready fifty at a time: nobody takes them all from a worker
+ * that is as fast, however long the stream has been going on. */
+static void test_streams(void **state)
+{
+	static const char *const specs[] = {"hdss", "gss", "css", "tss", "fss", "linear"};
+	struct heddle_blocks_problem problem = {.nworkers = 2};
+
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		struct heddle_blocks *blocks;
+		size_t n, ready = 0;
+
+		assert_int_equal(heddle_blocks_create(specs[i], &problem, &blocks), 0);
+		for (int round = 0; round < 2000; round++) {
+			heddle_blocks_extend(blocks, 50 - ready);
+			for (unsigned w = 0; w < 2; w++) {
+				n = heddle_blocks_next(blocks, w);
+				if (n > 30)
+					fail_msg("%s: %zu of 50 in round %d", specs[i], n, round);
+				if (n)
+					heddle_blocks_completed(blocks, w, n, 10.0 * n);
+			}
+			ready = heddle_blocks_remaining(blocks);
+		}
+		heddle_blocks_destroy(blocks);
+	}
+}
+
 static void test_random_callers(void **state)
 {
 	const char *seed = getenv("HEDDLE_TEST_SEED");
@@ -263,6 +290,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_table),
 	    cmocka_unit_test(test_specifications),
+	    cmocka_unit_test(test_streams),
 	    cmocka_unit_test(test_random_callers),
 	};
 
