@@ -58,13 +58,14 @@ ISA_BODY void NAME(run_along)(struct NAME(state) * state, const size_t channels)
 #pragma GCC unroll 3
 		for (size_t c = 0; c < channels; c++)
 			running[c] += state->columns[i + c];
+	/* First all changes, by vector instructions; then one addition waits for the
+	 * one before. */
+	for (size_t i = 0; i < state->n; i++)
+		sums[i] = enter[i] - leave[i];
 	for (size_t i = 0; i < state->n; i += channels)
 #pragma GCC unroll 3
 		for (size_t c = 0; c < channels; c++) {
-			/* One addition waits for the one before, not two. */
-			SUM change = enter[i + c] - leave[i + c];
-
-			running[c] += change;
+			running[c] += sums[i + c];
 			sums[i + c] = running[c];
 		}
 }
