@@ -300,15 +300,6 @@ static double unseen_limit(const struct heddle_blocks *b, unsigned worker)
 	return fmax(2, LONGEST_UNSEEN * h->run / w->largest.us) * w->largest.n;
 }
 
-/* Whether somebody else has work under way and so will ask again. */
-static bool others_work(const struct heddle_blocks *b, unsigned worker)
-{
-	for (unsigned w = 0; w < b->nworkers; w++)
-		if (w != worker && !b->workers[w].retired && b->workers[w].under_way)
-			return true;
-	return false;
-}
-
 /* Whether a worker may take all that remains as one more slice: the others stop
  * so little before the end that crumbs for them would cost more. */
 static bool takes_all(const struct heddle_blocks *b, unsigned worker)
@@ -351,11 +342,44 @@ static double share_size(const struct heddle_blocks *b, unsigned worker, double 
 	return fmax(0, fmin(n, unseen_limit(b, worker)));
 }
 
+/* Smallest block worth a worker's while: half of its time goes to iterations. */
+static double worthwhile_size(const struct heddle_blocks *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_belief *belief = &h->belief[worker];
+
+	return fmax(fmax(b->workers[worker].given.minimum, known_size(b, worker)),
+	            belief->start / belief->pace);
+}
+
+/* When a worker would be done with n iterations, which take no less than the
+ * smallest block whose time is known. */
+static double done_at(const struct heddle_blocks *b, unsigned worker, double n)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_belief *belief = &h->belief[worker];
+
+	return belief->ready + belief->start + fmax(n, known_size(b, worker)) * belief->pace;
+}
+
+/* Whether one that has work under way, and so will ask again, would be done with n
+ * iterations earlier. */
+static bool other_is_sooner(const struct heddle_blocks *b, unsigned worker, double n)
+{
+	double own = done_at(b, worker, n);
+
+	for (unsigned w = 0; w < b->nworkers; w++)
+		if (w != worker && !b->workers[w].retired && b->workers[w].under_way &&
+		    done_at(b, w, n) < own)
+			return true;
+	return false;
+}
+
 double hdss_share(struct heddle_blocks *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_belief *belief = &h->belief[worker];
-	double n, least = fmax(b->workers[worker].given.minimum, known_size(b, worker));
+	double n, least = worthwhile_size(b, worker);
 
 	if (!b->parameters[HDSS_AHEAD]) {
 		n = share_by_weight(b, worker);
@@ -366,8 +390,9 @@ double hdss_share(struct heddle_blocks *b, unsigned worker)
 	n = share_size(b, worker, h->end - belief->ready);
 	if (n >= least)
 		return n;
-	if (belief->ready + belief->start + least * belief->pace > h->end + CRUMB * h->run &&
-	    others_work(b, worker))
-		return 0;
-	return least;
+	/* Its part of the rest is a crumb. It gets a block of a size worth its while,
+	 * or none: the one that is soonest done with such a block never gets none, so
+	 * the rest ends in few blocks. */
+	least = fmin(least, b->remaining);
+	return other_is_sooner(b, worker, least) ? 0 : fmax(least, 1);
 }

@@ -136,6 +136,30 @@ static void test_unequal_devices(void **state)
 	expect(&o, 0.95, 0.01, "four unequal devices, overheads", 36, 12);
 }
 
+/* The machine of a defect: a device behind a pipeline, cores that have seen one
+ * size of block only. The rest of the range went to the device in thousands of
+ * smallest blocks, each of which cost as much as half a million iterations. */
+static void test_no_crumbs(void **state)
+{
+	static const char *const specs[] = {"hdss", "hdss:initial=65536", "hdss:initial=131072",
+	                                    "hdss:initial=524288", "hdss:slice=64"};
+	struct replay_machine machine =
+	    machine_make(1, (double[]){4200}, HEDDLE_KIND_CUDA, 15);
+
+	workers[0].overhead_us = 120;
+	workers[0].depth = 2;
+	for (unsigned w = 1; w < machine.nworkers; w++) {
+		workers[w].rate = 300 + 2 * w;
+		workers[w].overhead_us = 3;
+	}
+	for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++) {
+		struct outcome o = replay(specs[s], &machine);
+
+		expect(&o, s ? 0.9 : 0.97, 0.05, specs[s], 4200, 15);
+		assert_true(o.blocks < 100);
+	}
+}
+
 static void test_overheads(void **state)
 {
 	for (size_t d = 0; d < NDEVICES; d++)
@@ -322,6 +346,7 @@ int main(void)
 	    cmocka_unit_test(test_switches),
 	    cmocka_unit_test(test_rates_alone),
 	    cmocka_unit_test(test_unequal_devices),
+	    cmocka_unit_test(test_no_crumbs),
 	    cmocka_unit_test(test_overheads),
 	    cmocka_unit_test(test_device_slows_down),
 	    cmocka_unit_test(test_faster_than_the_others),
