@@ -38,7 +38,8 @@ static const struct heddle_strategy_parameter parameters[] = {
     [HDSS_PUBLISHED] = {"published", 0, 0, 1, "0 or 1",
                         "1: the paper's values for all that is not given"},
     [HDSS_INITIAL] = {"initial", 0, 0, 1e18, "iterations",
-                      "first block; 0: n / 16384, less with more than 32 workers"},
+                      "first block; 0: n / 16384, less with more than 32 workers, 4 times "
+                      "as much on accelerators"},
     [HDSS_FACTOR] = {"factor", 0, 0, 1e9, "iterations",
                      "block factor: alignment of workers that state none; 0: up to 128, an "
                      "eighth of the first block"},
@@ -92,6 +93,17 @@ static double initial_size(const struct heddle_blocks *b)
 	if (parts < 512.0 * b->nworkers)
 		parts = 512.0 * b->nworkers;
 	return blocks_extent(b) > parts ? blocks_extent(b) / parts : 1;
+}
+
+/* An accelerator's first block is mostly the way there and back; of a larger one
+ * something is seen of its rate, too. */
+static double first_size(const struct heddle_blocks *b, unsigned worker)
+{
+	double size = initial_size(b);
+
+	if (b->parameters[HDSS_INITIAL] || b->workers[worker].given.kind == HEDDLE_KIND_CPU)
+		return size;
+	return 4 * size;
 }
 
 static size_t factor_size(const struct heddle_blocks *b)
@@ -241,7 +253,7 @@ static bool worker_learned(struct heddle_blocks *b, unsigned worker)
 static double adaptive_size(const struct heddle_blocks *b, unsigned worker)
 {
 	const struct hdss_worker *w = &((const struct hdss *)b->state)->worker[worker];
-	double size = w->size > 0 ? w->size : initial_size(b), left = adaptive_left(b);
+	double size = w->size > 0 ? w->size : first_size(b, worker), left = adaptive_left(b);
 	double limit = time_limit(b, worker);
 
 	if (!w->time.count && b->parameters[HDSS_JUMP])

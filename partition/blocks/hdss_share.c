@@ -362,24 +362,39 @@ static double done_at(const struct heddle_blocks *b, unsigned worker, double n)
 	return belief->ready + belief->start + fmax(n, known_size(b, worker)) * belief->pace;
 }
 
-/* Whether one that has work under way, and so will ask again, would be done with n
- * iterations earlier. */
-static bool other_is_sooner(const struct heddle_blocks *b, unsigned worker, double n)
+/* When the soonest of the others could be done with a block worth its while, of
+ * those that will ask again because they have work under way. */
+static double others_done_at(const struct heddle_blocks *b, unsigned worker)
 {
-	double own = done_at(b, worker, n);
+	double soonest = HUGE_VAL;
 
 	for (unsigned w = 0; w < b->nworkers; w++)
-		if (w != worker && !b->workers[w].retired && b->workers[w].under_way &&
-		    done_at(b, w, n) < own)
-			return true;
-	return false;
+		if (w != worker && !b->workers[w].retired && b->workers[w].under_way)
+			soonest = fmin(soonest, done_at(b, w, fmin(worthwhile_size(b, w),
+			                                           b->remaining)));
+	return soonest;
+}
+
+/* The worker's part of the rest is a crumb. It gets what it can do until the
+ * soonest of the others would be done with a block worth its while, or nothing if
+ * its own would be done later. The soonest of all never gets nothing, so the rest
+ * ends in few blocks. */
+static double crumb(const struct heddle_blocks *b, unsigned worker)
+{
+	const struct hdss_belief *belief = &((const struct hdss *)b->state)->belief[worker];
+	double least = fmin(worthwhile_size(b, worker), b->remaining);
+	double until = others_done_at(b, worker);
+
+	if (until < done_at(b, worker, least))
+		return 0;
+	return fmax(1, fmin(b->remaining, (until - belief->ready - belief->start) / belief->pace));
 }
 
 double hdss_share(struct heddle_blocks *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_belief *belief = &h->belief[worker];
-	double n, least = worthwhile_size(b, worker);
+	double n, us;
 
 	if (!b->parameters[HDSS_AHEAD]) {
 		n = share_by_weight(b, worker);
@@ -387,12 +402,8 @@ double hdss_share(struct heddle_blocks *b, unsigned worker)
 	}
 	if (takes_all(b, worker))
 		return b->remaining;
-	n = share_size(b, worker, h->end - belief->ready);
-	if (n >= least)
-		return n;
-	/* Its part of the rest is a crumb. It gets a block of a size worth its while,
-	 * or none: the one that is soonest done with such a block never gets none, so
-	 * the rest ends in few blocks. */
-	least = fmin(least, b->remaining);
-	return other_is_sooner(b, worker, least) ? 0 : fmax(least, 1);
+	us = h->end - belief->ready;
+	if (belief->start + worthwhile_size(b, worker) * belief->pace > us)
+		return crumb(b, worker);
+	return fmax(1, share_size(b, worker, us));
 }
