@@ -18,13 +18,14 @@ set tmargin at screen 0.91
 set bmargin at screen 0.56
 set ylabel "block size (iterations)" offset 0.5
 set logscale y 2
+set offsets 0, 0, graph 0.05, graph 0.03
 set format y "2^{%L}"
 set ytics 16
 set format x ""
 set key at screen 0.975, screen 0.985 right top horizontal samplen 1.5 spacing 1 width -1
 if (learned_ms > 0) \
 	set arrow 1 from learned_ms, graph 0 to learned_ms, graph 1 nohead dashtype 2 linecolor rgb "#444444"; \
-	set label 1 "learnt" at learned_ms, graph 0.97 offset 0.5,0 textcolor rgb "#444444"
+	set label 1 "learnt" at learned_ms, graph 0.06 offset 0.5,0 textcolor rgb "#444444"
 kind(s) = s[1:strstrt(s, ":")-1]
 learning(s) = s[strstrt(s, ":")+1:*] eq "adaptive"
 points(s) = kind(s) eq "cpu" ? 0.5 : 0.75
@@ -36,6 +37,7 @@ plot for [s in series] shown(s) using 4:6 with points pointtype (learning(s) ? 6
 unset label 99
 unset label 1
 unset logscale y
+set offsets 0, 0, 0, 0
 set tmargin at screen 0.53
 set bmargin at screen 0.10
 unset key
