@@ -6,7 +6,10 @@
 #include <errno.h>
 
 #include "private/message.h"
+#include "codelets/blackscholes/blackscholes.h"
+#include "codelets/boxfilter/boxfilter.h"
 #include "codelets/codelet.h"
+#include "codelets/histogram/histogram.h"
 #include "codelets/programs.h"
 
 void codelet_simulated(void *buffers[], void *arg)
@@ -61,10 +64,8 @@ static struct codelet_program *const programs[] = {&blackscholes_program, &boxfi
 static const size_t nprograms = sizeof(programs) / sizeof(*programs);
 static size_t loaded;
 
-int codelets_load(void)
+static int load_opencl(void)
 {
-	if (!starpu_opencl_worker_get_count())
-		return 0;
 	for (; loaded < nprograms; loaded++) {
 		struct codelet_program *program = programs[loaded];
 		int error =
@@ -87,7 +88,7 @@ void codelets_unload(void)
 
 #else
 
-int codelets_load(void)
+static int load_opencl(void)
 {
 	return 0;
 }
@@ -97,3 +98,39 @@ void codelets_unload(void)
 }
 
 #endif
+
+#ifdef HEDDLE_USE_CUDA
+/* CUDA brings a kernel to a device when it is first launched, and memory from a
+ * pool of ours when it is first asked for: better here than within a first block. */
+static void load_on_device(void *arg)
+{
+	int *error = arg;
+
+	if (blackscholes_cuda_load() || boxfilter_cuda_load() || histogram_cuda_load())
+		__atomic_store_n(error, -EIO, __ATOMIC_RELAXED);
+}
+
+static int load_cuda(void)
+{
+	int error = 0;
+
+	starpu_execute_on_each_worker(load_on_device, &error, STARPU_CUDA);
+	if (error)
+		return heddle_refuse(error, "the CUDA codelets cannot be loaded");
+	return 0;
+}
+#else
+static int load_cuda(void)
+{
+	return 0;
+}
+#endif
+
+int codelets_load(void)
+{
+	int error = starpu_opencl_worker_get_count() ? load_opencl() : 0;
+
+	if (!error && starpu_cuda_worker_get_count())
+		error = load_cuda();
+	return error;
+}

@@ -64,6 +64,9 @@ double blackscholes_error(const struct blackscholes_market *market, size_t n, co
 int blackscholes_cuda(void *stream, const struct blackscholes_market *market, size_t n,
                       const float *spot, const float *strike, const float *years, float *call,
                       float *put);
+/** Brings the CUDA version to the current device, so that its first block does not
+ * wait for that. @return 0; -EIO. */
+int blackscholes_cuda_load(void);
 
 /** The codelet: buffers spot, strike, years (read), call, put (written), all
  * vectors of float; one option an iteration. */

@@ -94,3 +94,13 @@ extern "C" int blackscholes_cuda(void *stream, const struct blackscholes_market 
 		    put + done);
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
+
+extern "C" int blackscholes_cuda_load(void)
+{
+	struct cudaFuncAttributes attributes;
+
+	if (cudaFuncGetAttributes(&attributes, (const void *)price_four) != cudaSuccess ||
+	    cudaFuncGetAttributes(&attributes, (const void *)price_one) != cudaSuccess)
+		return -EIO;
+	return 0;
+}

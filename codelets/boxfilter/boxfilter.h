@@ -72,6 +72,9 @@ unsigned boxfilter_error(const struct boxfilter_window *window, size_t width, si
  * -EIO when a launch was refused. */
 int boxfilter_cuda(void *stream, const struct boxfilter_band *band, const unsigned char *in,
                    unsigned char *out);
+/** Brings the CUDA version to the current device, so that its first block does not
+ * wait for that. @return 0; -EIO. */
+int boxfilter_cuda_load(void);
 
 /** The codelet: matrices of bytes, `width` times `channels` wide, the input (read, HEDDLE_HALO
  * of `radius`) and the output (written, HEDDLE_SLICE). */

@@ -215,3 +215,34 @@ extern "C" int boxfilter_cuda(void *stream, const struct boxfilter_band *band,
 		return -ENOMEM;
 	return error == cudaSuccess ? 0 : -EIO;
 }
+
+template <typename sum_t> static cudaError_t load(void)
+{
+	struct cudaFuncAttributes attributes;
+	cudaError_t error = cudaFuncGetAttributes(&attributes, (const void *)sum_columns<sum_t>);
+
+	if (error == cudaSuccess)
+		error = cudaFuncGetAttributes(&attributes, (const void *)filter_rows<sum_t>);
+	return error;
+}
+
+/* The pool, too, with as much as two blocks on their way take. */
+extern "C" int boxfilter_cuda_load(void)
+{
+	void *pieces[2] = {NULL, NULL};
+	cudaMemPool_t pool;
+	cudaError_t error = load<uint32_t>();
+
+	if (error == cudaSuccess)
+		error = load<unsigned long long>();
+	if (error == cudaSuccess)
+		error = pool_of_device(&pool);
+	for (int p = 0; p < 2 && error == cudaSuccess; p++)
+		error = cudaMallocFromPoolAsync(&pieces[p], SCRATCH_BYTES, pool, 0);
+	for (int p = 0; p < 2; p++)
+		if (pieces[p])
+			cudaFreeAsync(pieces[p], 0);
+	if (error == cudaSuccess)
+		error = cudaStreamSynchronize(0);
+	return error == cudaSuccess ? 0 : -EIO;
+}

@@ -87,3 +87,10 @@ extern "C" int histogram_cuda(void *stream, size_t n, const unsigned char *bytes
 		(unsigned long long *)counters);
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
+
+extern "C" int histogram_cuda_load(void)
+{
+	struct cudaFuncAttributes attributes;
+
+	return cudaFuncGetAttributes(&attributes, (const void *)count) == cudaSuccess ? 0 : -EIO;
+}

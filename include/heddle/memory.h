@@ -3,10 +3,11 @@
  *
  * Main memory that all processors reach fast.
  *
- * A CUDA device wants memory that is pinned, CPU cores want large pages: on
- * pages of 4 KiB, as CUDA's own pinned memory has them (and starpu_malloc() takes
- * that), cores stream from memory a third slower. Use heddle_malloc() for the
- * arrays of loops.
+ * A CUDA device copies several times faster from and to memory that is pinned, and
+ * only such copies overlap with kernels. Use heddle_malloc() for the arrays of
+ * loops: it pins where there is a CUDA worker and costs nothing where there is
+ * none. It asks for huge pages, which spare large arrays most of the misses in
+ * the processor's address cache.
  */
 #ifndef HEDDLE_MEMORY_H
 #define HEDDLE_MEMORY_H

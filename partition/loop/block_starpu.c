@@ -411,12 +411,8 @@ static void block_account(struct block *block, double now)
 	lane->in_flight--;
 	if (loop->blocks && !block->given.status) {
 		heddle_blocks_completed(loop->blocks, lane->index, block->given.n, now - since);
-		if (!lane->learned && heddle_blocks_phase(loop->blocks, lane->index) ==
-					      HEDDLE_PHASE_COMPLETION) {
-			lane->learned = true;
-			if (block->phase == HEDDLE_PHASE_ADAPTIVE)
-				loop->learned_us = now;
-		}
+		if (block->phase == HEDDLE_PHASE_ADAPTIVE)
+			loop->learned_us = now;
 	}
 	starpu_pthread_mutex_unlock(&loop->mutex);
 }

@@ -50,7 +50,6 @@ struct lane {
 	unsigned away;      /* blocks whose outputs are not home yet */
 	bool retired;       /* its device failed */
 	bool waiting;       /* the strategy had nothing for it while iterations remained */
-	bool learned;       /* out of the adaptive phase */
 	double busy_since_us;
 	double last_done_us;
 };

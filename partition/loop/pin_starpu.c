@@ -24,25 +24,44 @@ static bool memory_is_pinned(uintptr_t pointer)
 	return attributes.type != cudaMemoryTypeUnregistered;
 }
 
+static void view_pin(struct view *view, unsigned index, const char *loop)
+{
+	if (starpu_memory_pin((void *)view->base, view_bytes(view))) {
+		cudaGetLastError();
+		heddle_warn("loop %s: the memory of handle %u cannot be pinned; copies to CUDA "
+			    "devices will be slow (allocate it with heddle_malloc)",
+			    loop, index);
+		return;
+	}
+	view->pinned = true;
+	heddle_explain("loop %s: pinned handle %u for the time of the loop", loop, index);
+}
+
+/* Said once: a program that cannot help it need not hear it for every loop. */
+static void advise(const char *loop, unsigned index)
+{
+	static bool said;
+
+	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+		heddle_warn("loop %s: the memory of handle %u is not pinned; copies to CUDA devices "
+			    "will be slow (allocate it with heddle_malloc, or see HEDDLE_PIN)",
+			    loop, index);
+}
+
 void views_pin(struct view *views, unsigned nviews, const char *loop)
 {
-	if (!heddle_variable_number(HEDDLE_VARIABLE_PIN))
-		return;
+	bool wanted = heddle_variable_number(HEDDLE_VARIABLE_PIN);
+
 	for (unsigned i = 0; i < nviews; i++) {
 		struct view *view = &views[i];
 
 		if (view->access.share == HEDDLE_REDUCE || !view->units ||
 		    memory_is_pinned(view->base))
 			continue;
-		if (starpu_memory_pin((void *)view->base, view_bytes(view))) {
-			cudaGetLastError();
-			heddle_warn("loop %s: the memory of handle %u cannot be pinned; copies to "
-				    "CUDA devices will be slow (allocate it with heddle_malloc)",
-				    loop, i);
-			continue;
-		}
-		view->pinned = true;
-		heddle_explain("loop %s: pinned handle %u for the time of the loop", loop, i);
+		if (wanted)
+			view_pin(view, i, loop);
+		else
+			advise(loop, i);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,6 +244,28 @@ static void pairs_cpu(void *buffers[], void *arg)
 	assert_int_equal(COUNT(1), block->n);
 	for (size_t i = 0; i < block->n; i++)
 		VECTOR(1)[i] = VECTOR(0)[2 * i] + VECTOR(0)[2 * i + 1];
+}
+
+/* The time of learning is that of the adaptive blocks. */
+static void test_learning_is_told(void **state)
+{
+	static const struct {
+		const char *strategy;
+		bool learns;
+	} cases[] = {{"hdss", true}, {"hdss:published=1", true}, {"gss", false}};
+
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		starpu_data_handle_t in = vector(x, N), out = vector(y, N);
+		struct heddle_loop loop = twice_loop(in, out, N, cases[c].strategy);
+		struct heddle_loop_stats stats;
+
+		fill();
+		assert_int_equal(heddle_loop_run(&loop, &stats), 0);
+		starpu_data_unregister(in);
+		starpu_data_unregister(out);
+		assert_int_equal(stats.learning_us > 0, cases[c].learns);
+		assert_true(stats.learning_us <= stats.us);
+	}
 }
 
 static void test_per_iteration(void **state)
@@ -583,6 +606,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_slices),
+		cmocka_unit_test(test_learning_is_told),
 		cmocka_unit_test(test_per_iteration),
 		cmocka_unit_test(test_halo),
 		cmocka_unit_test(test_matrix_rows),
