@@ -245,10 +245,14 @@ void view_correct(const struct view *view, struct window window, void *buffer)
 {
 	union view_interface *interface = buffer;
 
-	if (view->shape == STARPU_VECTOR_INTERFACE_ID)
-		interface->vector.nx = window.count;
-	else
+	/* Only what is wrong: workers of one memory node share the interface of a
+	 * handle that every block reads whole. */
+	if (view->shape == STARPU_VECTOR_INTERFACE_ID) {
+		if (interface->vector.nx != window.count)
+			interface->vector.nx = window.count;
+	} else if (interface->matrix.ny != window.count) {
 		interface->matrix.ny = window.count;
+	}
 }
 
 starpu_data_handle_t view_register(const struct view *view, struct window window, size_t room,
