@@ -54,7 +54,7 @@ static bool memory_to_pin(void)
 HEDDLE_API int heddle_malloc(size_t bytes, void **memory)
 {
 	size_t size = mapped_size(bytes);
-	void *area = map_aligned(size);
+	void *area = bytes > SIZE_MAX - 2 * HUGE_PAGE ? NULL : map_aligned(size);
 
 	if (!area)
 		return heddle_refuse(-ENOMEM, "no memory for %zu bytes", bytes);

@@ -77,8 +77,9 @@ struct heddle_block {
 			      block then goes to another worker, once, before the loop fails */
 };
 
-/** Elements or rows of halo that lie before a block's first own one: fewer than
- * `halo` at the start of the range. */
+/** Elements or rows of halo that lie before a block's first own one, where an
+ * iteration has one element or row (`per_iteration` 1): fewer than `halo` at the
+ * start of the range. */
 static inline size_t heddle_block_before(const struct heddle_block *block, size_t halo)
 {
 	return block->start < halo ? block->start : halo;

@@ -246,6 +246,11 @@ static struct block *lane_give(struct heddle_loop_request *loop, struct lane *la
 			    lane->maximum && n > lane->maximum ? lane->maximum : n);
 	if (range.n < n)
 		heddle_blocks_return(loop->blocks, lane->index, n - range.n);
+	if (!range.n) { /* the strategy does not know that a leftover was given away */
+		block->next = loop->spare;
+		loop->spare = block;
+		return NULL;
+	}
 	block_prepare(block, range, now);
 	block->lane = lane;
 	block->phase = heddle_blocks_phase(loop->blocks, lane->index);
@@ -325,25 +330,40 @@ static struct block *loop_leftover(struct heddle_loop_request *loop, double now)
 
 void lanes_wake(struct heddle_loop_request *loop)
 {
-	double now = starpu_timing_now();
-	struct block *block;
-
-	for (unsigned l = 0; l < loop->nlanes && loop->nwaiting; l++) {
-		bool wake;
+	for (unsigned l = 0; l < loop->nlanes; l++) {
+		struct lane *lane = &loop->lanes[l];
+		bool wake, any;
 
 		starpu_pthread_mutex_lock(&loop->mutex);
-		wake = loop->lanes[l].waiting;
-		loop->lanes[l].waiting = false;
+		any = loop->nwaiting;
+		wake = lane->waiting;
+		lane->waiting = false;
 		loop->nwaiting -= wake;
 		starpu_pthread_mutex_unlock(&loop->mutex);
+		if (!any)
+			return;
 		if (wake)
-			lane_fill(loop, &loop->lanes[l]);
+			lane_fill(loop, lane);
 	}
+}
+
+/* The last reference goes: nobody is left who would ask for iterations that
+ * remain, so a lane takes them, or the loop ends. */
+void loop_release(struct heddle_loop_request *loop)
+{
+	double now = starpu_timing_now();
+	struct block *block = NULL;
+	bool last;
+
 	starpu_pthread_mutex_lock(&loop->mutex);
-	block = loop_leftover(loop, now);
+	if (loop->blocks && loop->references == 1)
+		block = loop_leftover(loop, now);
+	last = !--loop->references;
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	if (block)
 		block_start(block, now);
+	else if (last)
+		loop_end(loop);
 }
 
 /* Part p of all under a stock policy, NULL when it is empty. Mutex held. */
@@ -404,9 +424,10 @@ static void block_account(struct block *block, double now)
 {
 	struct heddle_loop_request *loop = block->loop;
 	struct lane *lane = block->lane;
-	double since = block_since(block);
+	double since;
 
 	starpu_pthread_mutex_lock(&loop->mutex);
+	since = block_since(block);
 	lane->last_done_us = now;
 	lane->in_flight--;
 	if (loop->blocks && !block->given.status) {

@@ -138,8 +138,7 @@ void lane_fill(struct heddle_loop_request *loop, struct lane *lane);
 void loop_submit_parts(struct heddle_loop_request *loop, unsigned parts);
 void loop_host_function(void *buffers[], void *arg);
 void loop_device_function(void *buffers[], void *arg);
-/* Asks again for lanes that had nothing, and sees to it that iterations do not lie
- * about while nobody works. */
+/* Asks again for lanes that had nothing. */
 void lanes_wake(struct heddle_loop_request *loop);
 /* Drops one reference: the last one ends the loop. */
 void loop_release(struct heddle_loop_request *loop);

@@ -288,17 +288,6 @@ static void loop_free(struct heddle_loop_request *loop)
 	free(loop);
 }
 
-void loop_release(struct heddle_loop_request *loop)
-{
-	bool last;
-
-	starpu_pthread_mutex_lock(&loop->mutex);
-	last = !--loop->references;
-	starpu_pthread_mutex_unlock(&loop->mutex);
-	if (last)
-		loop_end(loop);
-}
-
 /* Callback of the control task, after which StarPU knows nothing of the loop. */
 static void control_ended(void *arg)
 {
