@@ -20,7 +20,6 @@
 
 #include "loop_private.h"
 #include "private/message.h"
-#include "private/variables.h"
 
 /* ---- spare blocks ---- */
 
@@ -213,9 +212,7 @@ static void block_prepare(struct block *block, struct range range, double now)
  * runs. */
 static unsigned lane_depth(const struct lane *lane, enum heddle_phase phase)
 {
-	if (lane_is_host(lane) || phase == HEDDLE_PHASE_ADAPTIVE)
-		return 1;
-	return heddle_variable_number(HEDDLE_VARIABLE_DEPTH);
+	return phase == HEDDLE_PHASE_ADAPTIVE ? 1 : lane->depth;
 }
 
 /* Mutex held: how many iterations the lane gets now. */

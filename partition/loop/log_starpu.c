@@ -26,7 +26,7 @@ struct block_record {
  * that the log does not change what it reports. */
 void log_block(struct heddle_loop_request *loop, const struct block *block)
 {
-	if (!heddle_variable_is_set(HEDDLE_VARIABLE_BLOCK_LOG))
+	if (!loop->logged)
 		return;
 	if (loop->nrecords == loop->capacity) {
 		size_t capacity = loop->capacity ? 2 * loop->capacity : 256;

@@ -46,6 +46,7 @@ struct lane {
 	struct heddle_worker_stats stats;
 	unsigned index;
 	size_t maximum;     /* iterations that its memory holds, 0: no bound */
+	unsigned depth;     /* blocks it may have in flight in the completion phase */
 	unsigned in_flight; /* blocks given and not yet accounted for */
 	unsigned away;      /* blocks whose outputs are not home yet */
 	bool retired;       /* its device failed */
@@ -106,7 +107,8 @@ struct heddle_loop_request {
 
 	double start_us, learned_us, end_us, overhead_us;
 	size_t nblocks, nretried;
-	struct block_record *records; /* for the block log */
+	bool logged;                  /* a block log is wanted */
+	struct block_record *records; /* for it */
 	size_t nrecords, capacity;
 };
 

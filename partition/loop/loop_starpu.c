@@ -79,8 +79,11 @@ static int lanes_init(struct heddle_loop_request *loop)
 		lane->stats.id = id;
 		lane->stats.kind = heddle_worker_kind(id);
 		starpu_worker_get_name(id, lane->stats.name, sizeof(lane->stats.name));
-		if (!lane_is_host(lane))
+		lane->depth = 1;
+		if (!lane_is_host(lane)) {
 			lane->maximum = device_room(loop, id);
+			lane->depth = heddle_variable_number(HEDDLE_VARIABLE_DEPTH);
+		}
 		loop->lane_of_worker[id] = lane->index;
 		loop->workers[id / 32] |= UINT32_C(1) << id % 32;
 	}
@@ -352,6 +355,7 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 
 	loop->loop = *given;
 	loop->references = 1;
+	loop->logged = *heddle_variable_text(HEDDLE_VARIABLE_BLOCK_LOG);
 	starpu_pthread_mutex_init(&loop->mutex, NULL);
 	starpu_pthread_cond_init(&loop->ended, NULL);
 	ranges_init(&loop->ranges, given->n);
