@@ -6,6 +6,7 @@
  * This header includes every public header. Where to start:
  *   - a loop over all processors:        heddle/loop.h
  *   - how a range is cut into blocks:    heddle/blocks.h
+ *   - what tasks cost:                 heddle/estimate.h
  *   - arrays for loops:                  heddle/memory.h
  *   - a StarPU program under our policy: heddle/policy.h
  *
@@ -18,6 +19,7 @@
 #define HEDDLE_HEDDLE_H
 
 #include <heddle/blocks.h>
+#include <heddle/estimate.h>
 #include <heddle/kind.h>
 #include <heddle/loop.h>
 #include <heddle/memory.h>

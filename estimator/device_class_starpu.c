@@ -1,0 +1,152 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Classes of devices. They are found as their workers are asked about, and stay
+ * for the life of the process, through any number of starpu_init().
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <starpu.h>
+
+#include "private/estimate_starpu.h"
+#include "private/message.h"
+#include "private/platform_starpu.h"
+
+#define NAME 96
+
+static struct {
+	pthread_mutex_t mutex;
+	atomic_uint n;
+	char names[HEDDLE_DEVICE_CLASSES][NAME];
+	/* What a worker was when it was last asked about, and its class. */
+	atomic_ulong workers[STARPU_NMAXWORKERS];
+} classes = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+/* Words of a name are separated by one blank, and nothing is in it that profiles
+ * would have to escape. */
+static void name_clean(char *name)
+{
+	char *to = name;
+
+	for (const char *from = name; *from; from++) {
+		unsigned char c = *from;
+		char clean = c > ' ' && c < 127 && c != '"' && c != '\\' ? c : ' ';
+
+		if (clean != ' ' || (to > name && to[-1] != ' '))
+			*to++ = clean;
+	}
+	if (to > name && to[-1] == ' ')
+		to--;
+	*to = 0;
+}
+
+static void cpu_name(char *name, size_t size)
+{
+	FILE *info = fopen("/proc/cpuinfo", "r");
+	struct utsname machine;
+	char line[256];
+
+	*name = 0;
+	while (info && !*name && fgets(line, sizeof(line), info))
+		if (!strncmp(line, "model name", 10) && strchr(line, ':'))
+			snprintf(name, size, "%s", strchr(line, ':') + 1);
+	if (info)
+		fclose(info);
+	if (!*name && !uname(&machine))
+		snprintf(name, size, "%s", machine.machine);
+}
+
+/* StarPU calls accelerators such as "CUDA 0.0 (NVIDIA H200 139.8 GiB 18:00.0)":
+ * what is inside, up to the memory. */
+static void accelerator_name(int worker, char *name, size_t size)
+{
+	char full[128], *begin, *end;
+
+	starpu_worker_get_name(worker, full, sizeof(full));
+	begin = strchr(full, '(');
+	begin = begin ? begin + 1 : full;
+	end = strstr(begin, " GiB");
+	while (end && end > begin && *--end != ' ')
+		;
+	if (!end || end == begin)
+		end = begin + strcspn(begin, ")");
+	snprintf(name, size, "%.*s", (int)(end - begin), begin);
+}
+
+#ifdef HEDDLE_USE_SIMGRID
+static void device_name(int worker, enum starpu_worker_archtype type, char *name, size_t size)
+{
+	const struct heddle_platform *platform = heddle_platform_current();
+	unsigned device = starpu_worker_get_devid(worker);
+
+	if (type != STARPU_CPU_WORKER && platform && device < platform->naccelerators)
+		snprintf(name, size, "simulated %g", platform->accelerators[device].speed);
+	else
+		snprintf(name, size, "simulated");
+	(void)cpu_name;
+	(void)accelerator_name;
+}
+#else
+static void device_name(int worker, enum starpu_worker_archtype type, char *name, size_t size)
+{
+	if (type == STARPU_CPU_WORKER)
+		cpu_name(name, size);
+	else
+		accelerator_name(worker, name, size);
+}
+#endif
+
+static unsigned class_find(int worker, enum starpu_worker_archtype type)
+{
+	char device[NAME - 16], name[NAME];
+	unsigned n, class = 0;
+
+	device_name(worker, type, device, sizeof(device));
+	snprintf(name, sizeof(name), "%s %s", heddle_kind_name(heddle_worker_kind(worker)), device);
+	name_clean(name);
+	pthread_mutex_lock(&classes.mutex);
+	n = atomic_load(&classes.n);
+	while (class < n && strcmp(classes.names[class], name))
+		class ++;
+	if (class == HEDDLE_DEVICE_CLASSES) {
+		class --;
+		heddle_warn("there are more than %d classes of devices: %s counts as %s",
+		            HEDDLE_DEVICE_CLASSES, name, classes.names[class]);
+	} else if (class == n) {
+		strcpy(classes.names[class], name);
+		atomic_store(&classes.n, n + 1);
+	}
+	pthread_mutex_unlock(&classes.mutex);
+	return class;
+}
+
+HEDDLE_API unsigned heddle_device_class(int worker)
+{
+	enum starpu_worker_archtype type = starpu_worker_get_type(worker);
+	/* Another device may have the number after another starpu_init(). */
+	unsigned long what =
+	    1 + type + ((unsigned long)(unsigned short)starpu_worker_get_devid(worker) << 8);
+	unsigned long known = atomic_load_explicit(&classes.workers[worker], memory_order_acquire);
+	unsigned class;
+
+	if (known >> 8 == what)
+		return known & 255;
+	class = class_find(worker, type);
+	atomic_store_explicit(&classes.workers[worker], what << 8 | class, memory_order_release);
+	return class;
+}
+
+HEDDLE_API unsigned heddle_device_classes(void)
+{
+	return atomic_load(&classes.n);
+}
+
+HEDDLE_API const char *heddle_device_class_name(unsigned class)
+{
+	return classes.names[class];
+}

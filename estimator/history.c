@@ -1,0 +1,214 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "estimator/history.h"
+
+void heddle_history_free(struct heddle_history *history)
+{
+	free(history->points);
+	free(history->words);
+	memset(history, 0, sizeof(*history));
+}
+
+bool heddle_history_name_valid(const char *name)
+{
+	size_t length = strlen(name);
+
+	if (!length || length >= HEDDLE_HISTORY_NAME || isdigit((unsigned char)*name))
+		return false;
+	for (; *name; name++)
+		if (!isascii((unsigned char)*name) ||
+		    (!isalnum((unsigned char)*name) && *name != '_'))
+			return false;
+	return true;
+}
+
+int heddle_history_dimension(struct heddle_history *history, const char *name, bool categorical,
+                             unsigned *dimension)
+{
+	unsigned d = 0;
+
+	while (d < history->ndimensions && strcmp(history->names[d], name))
+		d++;
+	if (d < history->ndimensions) {
+		if (history->dimensions[d].categorical != categorical)
+			return -EINVAL;
+		*dimension = d;
+		return 0;
+	}
+	if (!heddle_history_name_valid(name))
+		return -EINVAL;
+	if (d == HEDDLE_HISTORY_DIMENSIONS)
+		return -ENOSPC;
+	strcpy(history->names[d], name);
+	history->dimensions[d] = (struct heddle_knn_dimension){.categorical = categorical};
+	history->ndimensions++;
+	*dimension = d;
+	return 0;
+}
+
+/* Room for one more element, doubling. */
+static int grow(void **array, size_t *room, size_t used, size_t size)
+{
+	size_t more = *room ? 2 * *room : 16;
+	void *bigger;
+
+	if (used < *room)
+		return 0;
+	bigger = reallocarray(*array, more, size);
+	if (!bigger)
+		return -ENOMEM;
+	*array = bigger;
+	*room = more;
+	return 0;
+}
+
+int heddle_history_word(struct heddle_history *history, const char *word, double *value)
+{
+	size_t w = 0;
+
+	while (w < history->nwords && strcmp(history->words[w], word))
+		w++;
+	if (w == history->nwords) {
+		if (!*word || strlen(word) >= HEDDLE_HISTORY_WORD)
+			return -EINVAL;
+		if (grow((void **)&history->words, &history->words_room, w,
+		         sizeof(*history->words)))
+			return -ENOMEM;
+		strcpy(history->words[w], word);
+		history->nwords++;
+	}
+	*value = w;
+	return 0;
+}
+
+int heddle_history_add(struct heddle_history *history, const double *values, size_t *point)
+{
+	struct heddle_history_point *p;
+
+	if (grow((void **)&history->points, &history->points_room, history->npoints,
+	         sizeof(*history->points)))
+		return -ENOMEM;
+	p = &history->points[history->npoints];
+	memset(p, 0, sizeof(*p));
+	memcpy(p->values, values, sizeof(p->values));
+	for (unsigned d = 0; d < history->ndimensions; d++)
+		if (fabs(values[d]) > history->dimensions[d].highest)
+			history->dimensions[d].highest = fabs(values[d]);
+	*point = history->npoints++;
+	return 0;
+}
+
+/* Dimensions that came later than a point are missing in it. */
+static double value_of(const struct heddle_history *history, const double *values, unsigned d)
+{
+	return d < history->ndimensions ? values[d] : NAN;
+}
+
+static bool same_values(const struct heddle_history *history, const double *a, const double *b)
+{
+	for (unsigned d = 0; d < history->ndimensions; d++) {
+		double x = value_of(history, a, d), y = value_of(history, b, d);
+
+		if (x != y && !(isnan(x) && isnan(y)))
+			return false;
+	}
+	return true;
+}
+
+size_t heddle_history_find(const struct heddle_history *history, const double *values)
+{
+	size_t p = 0;
+
+	while (p < history->npoints && !same_values(history, history->points[p].values, values))
+		p++;
+	return p;
+}
+
+void heddle_history_set(struct heddle_history *history, size_t point, unsigned class, double us)
+{
+	history->points[point].us[class] = us;
+	if (us > 0)
+		history->known |= 1u << class;
+}
+
+static bool has_all(const struct heddle_history_point *point, unsigned classes)
+{
+	for (unsigned c = 0; classes >> c; c++)
+		if (classes >> c & 1 && !(point->us[c] > 0))
+			return false;
+	return true;
+}
+
+/* The nearest points that have a time on each of the classes. */
+static void nearest_with(const struct heddle_history *history, const double *values,
+                         unsigned classes, size_t leave_out, struct heddle_knn *knn)
+{
+	for (size_t p = 0; p < history->npoints; p++) {
+		const struct heddle_history_point *point = &history->points[p];
+
+		if (p != leave_out && has_all(point, classes))
+			heddle_knn_consider(knn, p,
+			                    heddle_knn_distance(history->dimensions,
+			                                        history->ndimensions, values,
+			                                        point->values));
+	}
+}
+
+static double average(const struct heddle_history *history, const struct heddle_knn *knn,
+                      unsigned class)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < knn->found; i++)
+		sum += history->points[knn->nearest[i].point].us[class];
+	return knn->found ? sum / knn->found : 0;
+}
+
+/* By the ratio to a time that is known. */
+static double predict_ratio(const struct heddle_history *history, const double *values, unsigned k,
+                            size_t leave_out, const double *us, unsigned class)
+{
+	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++) {
+		struct heddle_knn knn = {.k = k};
+
+		if (!(us[c] > 0) || !(history->known >> c & 1))
+			continue;
+		nearest_with(history, values, 1u << c | 1u << class, leave_out, &knn);
+		if (knn.found)
+			return us[c] * average(history, &knn, class) / average(history, &knn, c);
+	}
+	return 0;
+}
+
+void heddle_history_predict(const struct heddle_history *history, const double *values, unsigned k,
+                            size_t leave_out, double us[HEDDLE_HISTORY_CLASSES])
+{
+	double given[HEDDLE_HISTORY_CLASSES];
+	struct heddle_knn all = {.k = k};
+
+	memcpy(given, us, sizeof(given));
+	nearest_with(history, values, history->known, leave_out, &all);
+	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++) {
+		struct heddle_knn own = {.k = k};
+
+		if (given[c] > 0 || !(history->known >> c & 1))
+			continue;
+		us[c] = predict_ratio(history, values, k, leave_out, given, c);
+		if (!us[c])
+			us[c] = average(history, &all, c);
+		if (us[c])
+			continue;
+		nearest_with(history, values, 1u << c, leave_out, &own);
+		us[c] = average(history, &own, c);
+	}
+}

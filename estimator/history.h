@@ -1,0 +1,82 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What is known of the tasks of one codelet: for each set of parameters (a point)
+ * the time on each class of devices, and what follows from it for the times that
+ * are not known.
+ *
+ * Pure and not synchronised: the caller serialises.
+ */
+#ifndef HEDDLE_ESTIMATOR_HISTORY_H
+#define HEDDLE_ESTIMATOR_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "estimator/knn.h"
+
+#define HEDDLE_HISTORY_DIMENSIONS 8
+#define HEDDLE_HISTORY_CLASSES 8
+#define HEDDLE_HISTORY_NAME 32 /**< of a parameter, with its end */
+#define HEDDLE_HISTORY_WORD 64 /**< of a category, with its end */
+
+struct heddle_history_point {
+	double values[HEDDLE_HISTORY_DIMENSIONS]; /**< NaN: missing */
+	double us[HEDDLE_HISTORY_CLASSES];        /**< 0: not known */
+};
+
+/** All zero: nothing known. */
+struct heddle_history {
+	unsigned ndimensions;
+	struct heddle_knn_dimension dimensions[HEDDLE_HISTORY_DIMENSIONS];
+	char names[HEDDLE_HISTORY_DIMENSIONS][HEDDLE_HISTORY_NAME];
+	size_t npoints, points_room;
+	struct heddle_history_point *points;
+	/** The words of all categories; a point's value is the index of one. */
+	size_t nwords, words_room;
+	char (*words)[HEDDLE_HISTORY_WORD];
+	unsigned known; /**< bit c: some point has a time on class c */
+};
+
+void heddle_history_free(struct heddle_history *history);
+
+/** Whether that can be the name of a parameter. */
+bool heddle_history_name_valid(const char *name);
+
+/** The dimension of that name, made if there is none.
+ * @return 0; -EINVAL when the name is none, or already that of a parameter of
+ * the other sort; -ENOSPC when there are too many. */
+int heddle_history_dimension(struct heddle_history *history, const char *name, bool categorical,
+                             unsigned *dimension);
+
+/** The value that stands for a word of a category.
+ * @return 0; -EINVAL when the word is empty or too long; -ENOMEM. */
+int heddle_history_word(struct heddle_history *history, const char *word, double *value);
+
+/** Adds a point without times.
+ * @param values HEDDLE_HISTORY_DIMENSIONS of them
+ * @return 0; -ENOMEM. */
+int heddle_history_add(struct heddle_history *history, const double *values, size_t *point);
+
+/** The point with just these values; the number of points when there is none. */
+size_t heddle_history_find(const struct heddle_history *history, const double *values);
+
+/** Sets the time of a point on a class, µs. */
+void heddle_history_set(struct heddle_history *history, size_t point, unsigned class, double us);
+
+/** Predicts the times of a task on all classes from the k nearest points.
+ *
+ * Where a time of the task itself is known, another class's is that one times
+ * the ratio of both at the nearest points that have both: relative speed is
+ * easier to predict than times. Where none is known, times are averages over the
+ * nearest points that have all that are wanted, so that their ratio means
+ * something; over the nearest that have the class, when no point has all.
+ *
+ * @param values of the task
+ * @param leave_out a point that is not looked at (SIZE_MAX: none)
+ * @param us of the task, where known: 0 else; the predictions come into the
+ * zeros, and those that cannot be predicted stay 0 */
+void heddle_history_predict(const struct heddle_history *history, const double *values, unsigned k,
+                            size_t leave_out, double us[HEDDLE_HISTORY_CLASSES]);
+
+#endif

@@ -1,0 +1,270 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The estimator with real tasks: parameters that tasks state or have, what is
+ * learned of them, threads that ask and tell at once.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "private/estimate_starpu.h"
+#include "tests/unit/test.h"
+
+static void nothing(void *buffers[], void *arg)
+{
+}
+
+static struct starpu_codelet *codelet_make(const char *name)
+{
+	static struct starpu_codelet codelets[32];
+	static unsigned n;
+
+	assert_true(n < 32);
+	codelets[n].cpu_funcs[0] = nothing;
+	codelets[n].name = name;
+	return &codelets[n++];
+}
+
+static struct starpu_task *task_make(struct starpu_codelet *codelet)
+{
+	struct starpu_task *task = starpu_task_create();
+
+	task->cl = codelet;
+	return task;
+}
+
+static void task_drop(struct starpu_task *task)
+{
+	task->destroy = 0;
+	starpu_task_destroy(task);
+}
+
+static struct starpu_task *sized(struct starpu_codelet *codelet, double size)
+{
+	struct starpu_task *task = task_make(codelet);
+	struct heddle_param param = {"size", size, NULL};
+
+	assert_int_equal(heddle_task_params(task, &param, 1), 0);
+	return task;
+}
+
+static void expect(struct starpu_task *task, unsigned class, double us,
+                   enum heddle_estimate_source source)
+{
+	struct heddle_estimate estimate;
+
+	heddle_estimate(task, class, &estimate);
+	assert_string_equal(heddle_estimate_source_name(estimate.source),
+	                    heddle_estimate_source_name(source));
+	assert_true(fabs(estimate.us - us) < 1e-6 * us + 1e-9);
+}
+
+static void test_class(void **state)
+{
+	unsigned class = heddle_device_class(0);
+
+	assert_int_equal(heddle_device_class(0), class);
+	assert_int_equal(heddle_device_class(1), class);
+	assert_in_range(heddle_device_classes(), 1, HEDDLE_DEVICE_CLASSES);
+	print_message("class %u: %s\n", class, heddle_device_class_name(class));
+	assert_int_equal(strncmp(heddle_device_class_name(class), "cpu ", 4), 0);
+	assert_true(strlen(heddle_device_class_name(class)) > 4);
+}
+
+static void test_learning(void **state)
+{
+	struct starpu_codelet *codelet = codelet_make("learning");
+	struct starpu_task *small = sized(codelet, 32), *large = sized(codelet, 512);
+	struct starpu_task *other = sized(codelet, 128), *again = sized(codelet, 32);
+	unsigned cpu = heddle_device_class(0);
+
+	expect(small, cpu, 0, HEDDLE_ESTIMATE_NOTHING);
+	assert_true(isnan(heddle_estimate_speedup(small, cpu, cpu)));
+	heddle_estimate_executed(small, 0, 10);
+	expect(small, cpu, 10, HEDDLE_ESTIMATE_ONLINE);
+	expect(again, cpu, 10, HEDDLE_ESTIMATE_ONLINE);
+	expect(large, cpu, 10, HEDDLE_ESTIMATE_NEIGHBOURS);
+	heddle_estimate_executed(large, 1, 2000);
+	expect(large, cpu, 2000, HEDDLE_ESTIMATE_ONLINE);
+	expect(other, cpu, 1005, HEDDLE_ESTIMATE_NEIGHBOURS);
+	assert_true(heddle_estimate_speedup(large, cpu, cpu) == 1);
+	/* One spike changes nothing. */
+	heddle_estimate_executed(small, 0, 12);
+	heddle_estimate_executed(small, 0, 5000);
+	expect(small, cpu, 12, HEDDLE_ESTIMATE_ONLINE);
+	task_drop(small);
+	task_drop(large);
+	task_drop(other);
+	task_drop(again);
+}
+
+/* Codelets of one name are one, those without are told by their address. */
+static void test_codelets(void **state)
+{
+	struct starpu_codelet *codelets[] = {codelet_make("shared"), codelet_make("shared"),
+	                                     codelet_make(NULL), codelet_make(NULL)};
+	unsigned cpu = heddle_device_class(0);
+	struct starpu_task *tasks[4];
+
+	for (int i = 0; i < 4; i++)
+		tasks[i] = task_make(codelets[i]);
+	heddle_estimate_executed(tasks[0], 0, 7);
+	heddle_estimate_executed(tasks[2], 0, 9);
+	expect(tasks[1], cpu, 7, HEDDLE_ESTIMATE_ONLINE);
+	expect(tasks[2], cpu, 9, HEDDLE_ESTIMATE_ONLINE);
+	expect(tasks[3], cpu, 0, HEDDLE_ESTIMATE_NOTHING);
+	for (int i = 0; i < 4; i++)
+		task_drop(tasks[i]);
+}
+
+/* What a task states nothing of: its data. */
+static void test_default(void **state)
+{
+	struct starpu_codelet *codelet = codelet_make("data");
+	unsigned cpu = heddle_device_class(0);
+	static char bytes[4000];
+	struct starpu_task *tasks[2];
+	starpu_data_handle_t handles[2];
+
+	codelet->nbuffers = 1;
+	codelet->modes[0] = STARPU_R;
+	for (int i = 0; i < 2; i++) {
+		starpu_vector_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)bytes,
+		                            1000 + 3000 * i, 1);
+		tasks[i] = task_make(codelet);
+		tasks[i]->handles[0] = handles[i];
+	}
+	heddle_estimate_executed(tasks[0], 0, 10);
+	expect(tasks[0], cpu, 10, HEDDLE_ESTIMATE_ONLINE);
+	expect(tasks[1], cpu, 10, HEDDLE_ESTIMATE_NEIGHBOURS);
+	heddle_estimate_executed(tasks[1], 0, 40);
+	expect(tasks[0], cpu, 10, HEDDLE_ESTIMATE_ONLINE);
+	expect(tasks[1], cpu, 40, HEDDLE_ESTIMATE_ONLINE);
+	for (int i = 0; i < 2; i++) {
+		task_drop(tasks[i]);
+		starpu_data_unregister(handles[i]);
+	}
+}
+
+static void test_refusals(void **state)
+{
+	static const struct heddle_param bad[] = {
+	    {"", 1, NULL},         {"a b", 1, NULL}, {"x", NAN, NULL},
+	    {"x", INFINITY, NULL}, {"w", 0, ""},     {"size", 0, "word"},
+	};
+	struct heddle_param many[HEDDLE_PARAMS_MAX + 1] = {0};
+	struct starpu_codelet *codelet = codelet_make("refusals");
+	struct starpu_task *task = starpu_task_create();
+	struct heddle_param twice[] = {{"size", 1, NULL}, {"size", 1, NULL}};
+	char names[HEDDLE_PARAMS_MAX + 1][8];
+
+	assert_int_equal(heddle_task_params(task, twice, 1), -EINVAL); /* no codelet */
+	task->cl = codelet;
+	assert_int_equal(heddle_task_params(task, twice, 1), 0);
+	assert_int_equal(heddle_task_params(task, twice, 2), -EINVAL);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(heddle_task_params(task, &bad[i], 1), -EINVAL);
+	for (int i = 0; i <= HEDDLE_PARAMS_MAX; i++) {
+		snprintf(names[i], sizeof(names[i]), "p%d", i);
+		many[i].name = names[i];
+	}
+	assert_int_equal(heddle_task_params(task, many, HEDDLE_PARAMS_MAX + 1), -EINVAL);
+	assert_int_equal(heddle_task_params(task, many, HEDDLE_PARAMS_MAX), -EINVAL);
+	task->sched_data = task;
+	assert_int_equal(heddle_task_params(task, twice, 1), -EBUSY);
+	task->sched_data = NULL;
+	task_drop(task);
+}
+
+/* Every task with parameters of its own: bounded, and still about right. */
+static void test_all_different(void **state)
+{
+	struct starpu_codelet *codelet = codelet_make("different");
+	unsigned cpu = heddle_device_class(0);
+	struct heddle_estimate estimate;
+	struct starpu_task *task;
+
+	for (unsigned i = 1; i <= 20000; i++) {
+		task = sized(codelet, i);
+		heddle_estimate_executed(task, 0, 2 * i);
+		task_drop(task);
+	}
+	for (unsigned i = 100; i <= 20000; i += 777) {
+		task = sized(codelet, i + 0.25);
+		heddle_estimate(task, cpu, &estimate);
+		assert_true(estimate.us > 1.8 * i && estimate.us < 2.2 * i);
+		task_drop(task);
+	}
+}
+
+#define NTHREADS 4
+
+struct thread_arg {
+	struct starpu_codelet *codelet;
+	unsigned seed;
+};
+
+static void *ask_and_tell(void *arg)
+{
+	struct thread_arg *a = arg;
+
+	for (int i = 0; i < 3000; i++) {
+		double size = 1 + rand_r(&a->seed) % 50;
+		struct starpu_task *task = sized(a->codelet, size);
+		struct heddle_estimate all[HEDDLE_DEVICE_CLASSES];
+
+		heddle_estimate_all(task, HEDDLE_DEVICE_CLASSES, all);
+		heddle_estimate_executed(task, i & 1, 3 * size);
+		task_drop(task);
+	}
+	return NULL;
+}
+
+static void test_threads(void **state)
+{
+	struct starpu_codelet *codelet = codelet_make("threads");
+	struct thread_arg args[NTHREADS];
+	starpu_pthread_t threads[NTHREADS];
+	struct starpu_task *task;
+
+	for (unsigned i = 0; i < NTHREADS; i++) {
+		args[i] = (struct thread_arg){codelet, i + 1};
+		STARPU_PTHREAD_CREATE(&threads[i], NULL, ask_and_tell, &args[i]);
+	}
+	for (unsigned i = 0; i < NTHREADS; i++)
+		STARPU_PTHREAD_JOIN(threads[i], NULL);
+	for (double size = 1; size <= 50; size++) {
+		task = sized(codelet, size);
+		expect(task, heddle_device_class(0), 3 * size, HEDDLE_ESTIMATE_ONLINE);
+		task_drop(task);
+	}
+}
+
+static int begin(void **state)
+{
+	setenv("HEDDLE_VERBOSE", "0", 0);
+	return starpu_init(NULL);
+}
+
+static int end(void **state)
+{
+	starpu_shutdown();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_class),    cmocka_unit_test(test_learning),
+	    cmocka_unit_test(test_codelets), cmocka_unit_test(test_default),
+	    cmocka_unit_test(test_refusals), cmocka_unit_test(test_all_different),
+	    cmocka_unit_test(test_threads),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,202 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Nearest neighbours, robust times, and what a codelet's history predicts.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "estimator/history.h"
+#include "estimator/robust.h"
+#include "tests/unit/test.h"
+
+static void near_enough(double a, double b)
+{
+	assert_true(fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b)));
+}
+
+/* Section 4 of the paper: numbers over the dimension's highest, words 0 or 1. */
+static void test_distance(void **state)
+{
+	static const struct heddle_knn_dimension dimensions[] = {
+	    {.highest = 100}, {.highest = 4}, {.categorical = true}};
+	double a[] = {100, 4, 0}, b[] = {70, 4, 0}, c[] = {70, 2, 1}, d[] = {NAN, 2, 1};
+
+	near_enough(heddle_knn_distance(dimensions, 3, a, a), 0);
+	near_enough(heddle_knn_distance(dimensions, 3, a, b), 0.3);
+	near_enough(heddle_knn_distance(dimensions, 3, a, c), sqrt(0.09 + 0.25 + 1));
+	near_enough(heddle_knn_distance(dimensions, 3, c, d), 1);
+	near_enough(heddle_knn_distance(dimensions, 3, d, d), 0);
+}
+
+/* The k nearest are those that sorting all distances gives, the first of equals. */
+static void test_nearest(void **state)
+{
+	unsigned seed = 20100621;
+
+	print_message("seed %u\n", seed);
+	srand(seed);
+	for (int round = 0; round < 200; round++) {
+		struct heddle_knn knn = {.k = 1 + rand() % HEDDLE_KNN_MAXK};
+		unsigned n = rand() % 40;
+		double distances[40];
+
+		for (unsigned p = 0; p < n; p++) {
+			distances[p] = rand() % 12;
+			heddle_knn_consider(&knn, p, distances[p]);
+		}
+		assert_int_equal(knn.found, n < knn.k ? n : knn.k);
+		for (unsigned i = 0; i < knn.found; i++) {
+			unsigned best = 0;
+
+			for (unsigned p = 1; p < n; p++)
+				if (distances[p] < distances[best])
+					best = p;
+			assert_int_equal(knn.nearest[i].point, best);
+			distances[best] = INFINITY;
+		}
+	}
+}
+
+static double believed(const char *times)
+{
+	struct heddle_robust robust = {0};
+	int used;
+
+	for (double us; sscanf(times, "%lf%n", &us, &used) == 1; times += used)
+		heddle_robust_add(&robust, us);
+	return heddle_robust_us(&robust);
+}
+
+static void test_robust(void **state)
+{
+	near_enough(believed(""), 0);
+	near_enough(believed("7"), 7);
+	near_enough(believed("3500 7"), 7);
+	near_enough(believed("7 3500"), 7);
+	near_enough(believed("7 8 3500"), 8);
+	near_enough(believed("7 7 7 7 7 7 7 7 3500 7"), 7);
+	near_enough(believed("nan inf -1 0 5"), 5);
+	/* Lasting changes are believed at the fourth. */
+	near_enough(believed("7 7 7 7 7 7 7 7 7 7 70 70 70"), 7);
+	near_enough(believed("7 7 7 7 7 7 7 7 7 7 70 70 70 70"), 70);
+}
+
+/* Wherever a spike of 500 times falls, from the second measurement on the belief
+ * stays among what was measured without it. */
+static void test_spike(void **state)
+{
+	for (unsigned at = 0; at < 20; at++) {
+		struct heddle_robust robust = {0};
+
+		for (unsigned i = 0; i < 20; i++) {
+			double us = 100 + (i * 7) % 10;
+
+			heddle_robust_add(&robust, i == at ? 500 * us : us);
+			if (i >= 1)
+				assert_in_range(heddle_robust_us(&robust), 100, 110);
+		}
+	}
+}
+
+static void test_names(void **state)
+{
+	struct heddle_history h = {0};
+	char name[8];
+	unsigned d;
+	double w;
+
+	assert_int_equal(heddle_history_dimension(&h, "size", false, &d), 0);
+	assert_int_equal(d, 0);
+	assert_int_equal(heddle_history_dimension(&h, "kind", true, &d), 0);
+	assert_int_equal(d, 1);
+	assert_int_equal(heddle_history_dimension(&h, "size", false, &d), 0);
+	assert_int_equal(d, 0);
+	assert_int_equal(heddle_history_dimension(&h, "size", true, &d), -EINVAL);
+	assert_int_equal(heddle_history_dimension(&h, "", false, &d), -EINVAL);
+	assert_int_equal(heddle_history_dimension(&h, "1st", false, &d), -EINVAL);
+	assert_int_equal(heddle_history_dimension(&h, "a b", false, &d), -EINVAL);
+	assert_int_equal(heddle_history_dimension(&h, "a=b", false, &d), -EINVAL);
+	for (int i = 2; i < HEDDLE_HISTORY_DIMENSIONS; i++) {
+		snprintf(name, sizeof(name), "d%d", i);
+		assert_int_equal(heddle_history_dimension(&h, name, false, &d), 0);
+	}
+	assert_int_equal(heddle_history_dimension(&h, "more", false, &d), -ENOSPC);
+	assert_int_equal(heddle_history_word(&h, "red", &w), 0);
+	near_enough(w, 0);
+	assert_int_equal(heddle_history_word(&h, "green", &w), 0);
+	near_enough(w, 1);
+	assert_int_equal(heddle_history_word(&h, "red", &w), 0);
+	near_enough(w, 0);
+	assert_int_equal(heddle_history_word(&h, "", &w), -EINVAL);
+	heddle_history_free(&h);
+}
+
+/* Adds a point of one dimension with times on two classes, 0: none. */
+static size_t point(struct heddle_history *h, double size, double cpu, double gpu)
+{
+	double values[HEDDLE_HISTORY_DIMENSIONS] = {size};
+	unsigned d;
+	size_t p;
+
+	assert_int_equal(heddle_history_dimension(h, "size", false, &d), 0);
+	assert_int_equal(heddle_history_add(h, values, &p), 0);
+	heddle_history_set(h, p, 0, cpu);
+	heddle_history_set(h, p, 1, gpu);
+	return p;
+}
+
+static void expect(const struct heddle_history *h, double size, double cpu, double gpu,
+                   double want_cpu, double want_gpu)
+{
+	double values[HEDDLE_HISTORY_DIMENSIONS] = {size};
+	double us[HEDDLE_HISTORY_CLASSES] = {cpu, gpu};
+
+	heddle_history_predict(h, values, HEDDLE_KNN_K, SIZE_MAX, us);
+	near_enough(us[0], want_cpu);
+	near_enough(us[1], want_gpu);
+}
+
+static void test_predict(void **state)
+{
+	struct heddle_history h = {0};
+
+	expect(&h, 5, 0, 0, 0, 0);
+	expect(&h, 5, 3, 0, 3, 0);
+	point(&h, 100, 1000, 100);
+	expect(&h, 90, 0, 0, 1000, 100);
+	expect(&h, 10, 60, 0, 60, 6);
+	expect(&h, 10, 0, 6, 60, 6);
+	point(&h, 10, 50, 40);
+	point(&h, 20, 110, 50);
+	/* As published: averages of the two nearest on each class. */
+	expect(&h, 14, 0, 0, 80, 45);
+	expect(&h, 14, 70, 0, 70, 70 * 45 / 80.);
+	/* A point with one class alone says nothing of relative speed … */
+	point(&h, 14, 0, 4000);
+	expect(&h, 14, 0, 0, 80, 45);
+	heddle_history_free(&h);
+	/* … unless there is nothing better. */
+	point(&h, 10, 50, 0);
+	point(&h, 100, 0, 30);
+	expect(&h, 10, 0, 0, 50, 30);
+	expect(&h, 90, 0, 25, 50, 25);
+	heddle_history_free(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_distance), cmocka_unit_test(test_nearest),
+	    cmocka_unit_test(test_robust),   cmocka_unit_test(test_spike),
+	    cmocka_unit_test(test_names),    cmocka_unit_test(test_predict),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
