@@ -19,6 +19,7 @@
 #define HEDDLE_HEDDLE_H
 
 #include <heddle/blocks.h>
+#include <heddle/dependence.h>
 #include <heddle/estimate.h>
 #include <heddle/kind.h>
 #include <heddle/loop.h>

@@ -1,0 +1,148 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tiles.h"
+
+static int64_t min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t max64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t clamp(int64_t column, size_t columns)
+{
+	return max64(0, min64(column, columns));
+}
+
+size_t band_tiles(const struct space *space, const struct band *band)
+{
+	return (space->columns + space->skew * (band->rows - 1) + band->h - 1) / band->h;
+}
+
+struct interval tile_columns(const struct space *space, const struct band *band, size_t tile,
+                             size_t r)
+{
+	int64_t begin = (int64_t)(tile * band->h) - (int64_t)(space->skew * r);
+
+	return (struct interval){clamp(begin, space->columns),
+	                         clamp(begin + (int64_t)band->h, space->columns)};
+}
+
+size_t tile_of(const struct band *band, size_t skew, size_t r, size_t column)
+{
+	return (column + skew * r) / band->h;
+}
+
+/* Rows r of a tile, from `first` to `last`, whose iterations need something through a
+ * vector: the row has columns, and those it needs are not all outside the space. */
+static bool rows_that_need(const struct space *space, const struct band *band, size_t tile,
+                           const struct heddle_dependence *v, int64_t *first, int64_t *last)
+{
+	int64_t begin = tile * band->h, end = begin + band->h, skew = space->skew;
+	int64_t columns = space->columns;
+	/* Row r has columns from max(0, begin - skew r) to min(columns, end - skew r). It
+	 * has any, and some of those it needs lie within the space, if
+	 *     end - skew r > max(0, v.column)
+	 *     begin - skew r < min(columns, columns + v.column). */
+	int64_t above = end - max64(0, v->column) - 1;
+	int64_t below = begin - min64(columns, columns + v->column) + 1;
+
+	if (v->column >= columns || v->column <= -columns)
+		return false;
+	if (!skew)
+		return above >= 0 && below <= 0;
+	if (above < 0)
+		return false;
+	*last = min64(*last, above / skew);
+	if (below > 0)
+		*first = max64(*first, (below + skew - 1) / skew);
+	return *first <= *last;
+}
+
+/* Tiles of one sweep of `other` that a tile needs through one vector: one more than
+ * the last one's number, 0 for none.
+ *
+ * The last column that row r needs is min((t + 1) h - 1 - s r, columns - 1) - v.column,
+ * or the space's last; its tile grows with that column plus s times the row's place in
+ * `other`, which is r and a constant: so never less with a larger r, and the last row
+ * needs the latest tile. */
+static size_t needs_of(const struct space *space, const struct band *band, size_t tile,
+                       const struct heddle_dependence *v, const struct band *other)
+{
+	int64_t shift = (int64_t)band->first - v->row - (int64_t)other->first;
+	int64_t first = max64(0, -shift);
+	int64_t last = min64((int64_t)band->rows, (int64_t)other->rows - shift) - 1;
+	int64_t column;
+
+	if (first > last || !rows_that_need(space, band, tile, v, &first, &last))
+		return 0;
+	column = min64((int64_t)((tile + 1) * band->h) - 1 - (int64_t)space->skew * last,
+	               (int64_t)space->columns - 1);
+	column = min64(column - v->column, (int64_t)space->columns - 1);
+	return tile_of(other, space->skew, last + shift, column) + 1;
+}
+
+size_t tile_needs(const struct space *space, const struct band *band, size_t sweep, size_t tile,
+                  const struct band *other)
+{
+	size_t needs = 0;
+
+	for (unsigned i = 0; i < space->nvectors; i++) {
+		const struct heddle_dependence *v = &space->vectors[i];
+		size_t tiles;
+
+		if ((size_t)v->sweep > sweep)
+			continue;
+		tiles = needs_of(space, band, tile, v, other);
+		if (!tiles)
+			continue;
+		tiles += (sweep - v->sweep) * band_tiles(space, other);
+		if (tiles > needs)
+			needs = tiles;
+	}
+	return needs;
+}
+
+struct interval tile_reads(const struct space *space, const struct band *band, size_t tile,
+                           int above)
+{
+	struct interval reads = {0, 0};
+
+	for (unsigned i = 0; i < space->nvectors; i++) {
+		const struct heddle_dependence *v = &space->vectors[i];
+		int64_t reach = above ? v->row : -v->row;
+		int64_t first = above ? 0 : max64(0, (int64_t)band->rows - reach);
+		int64_t last = (above ? min64(reach, band->rows) : (int64_t)band->rows) - 1;
+		int64_t begin, end, skew = space->skew;
+
+		/* The last band may have fewer rows than vectors reach. */
+		if (!above)
+			last = min64(last, (int64_t)space->rows - 1 - reach - (int64_t)band->first);
+		else
+			first = max64(first, reach - (int64_t)band->first);
+		if (reach <= 0 || first > last ||
+		    !rows_that_need(space, band, tile, v, &first, &last))
+			continue;
+		/* The last row's columns are the leftmost, the first row's the rightmost. */
+		begin = clamp(clamp((int64_t)(tile * band->h) - skew * last, space->columns) -
+		                  v->column,
+		              space->columns);
+		end = clamp(clamp((int64_t)((tile + 1) * band->h) - skew * first, space->columns) -
+		                v->column,
+		            space->columns);
+		if (reads.begin == reads.end)
+			reads = (struct interval){begin, end};
+		reads.begin = min64(reads.begin, begin);
+		reads.end = max64(reads.end, end);
+	}
+	return reads;
+}

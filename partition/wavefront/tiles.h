@@ -1,0 +1,54 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * How the iteration space is cut. Rows are cut into bands (the chunks of Andronikos
+ * et al.), a band into tiles of h columns (its subchunks): tile t has, in the band's
+ * row r, the columns from t h - s r to (t + 1) h - s r, s being the skew, as far as
+ * they lie within the space. A band computes its tiles in their order, sweep after
+ * sweep; what remains to be said is how far the neighbours must be.
+ */
+#ifndef HEDDLE_WAVEFRONT_TILES_H
+#define HEDDLE_WAVEFRONT_TILES_H
+
+#include <stddef.h>
+
+#include "vectors.h"
+
+struct space {
+	size_t rows, columns; /**< each at least 1 */
+	size_t skew;          /**< vectors_skew() of the vectors, or more */
+	unsigned nvectors;
+	const struct heddle_dependence *vectors; /**< heddle_dependences_check() accepts them */
+};
+
+struct band {
+	size_t first, rows;
+	size_t h; /**< columns of a tile: its synchronisation interval, at least 1 */
+};
+
+struct interval {
+	size_t begin, end; /**< columns; empty where they are equal */
+};
+
+/** Tiles of a band in one sweep, at least 1. */
+size_t band_tiles(const struct space *space, const struct band *band);
+
+/** Columns of a tile in row r of the band (0: its first). */
+struct interval tile_columns(const struct space *space, const struct band *band, size_t tile,
+                             size_t r);
+
+/** The tile of a band that has column `column` of the band's row r. */
+size_t tile_of(const struct band *band, size_t skew, size_t r, size_t column);
+
+/** How many tiles the band `other`, a neighbour, must have finished, all sweeps
+ * counted, before a band may start a tile: 0 where it needs none of them. Bands have
+ * vectors_minimum_rows() rows, the last may have fewer. */
+size_t tile_needs(const struct space *space, const struct band *band, size_t sweep, size_t tile,
+                  const struct band *other);
+
+/** Columns of the rows beyond a band, above or below it, that a tile reads: what
+ * neighbours must have sent. */
+struct interval tile_reads(const struct space *space, const struct band *band, size_t tile,
+                           int above);
+
+#endif
