@@ -21,7 +21,7 @@ static struct boxfilter_band band_of(void *buffers[], const struct heddle_block 
 	return (struct boxfilter_band){
 	    .window = *window,
 	    .width = STARPU_MATRIX_GET_NX(buffers[INPUT]) / window->channels,
-	    .above = heddle_block_before(block, window->radius),
+	    .above = heddle_block_before(block, 1, window->radius),
 	    .rows = STARPU_MATRIX_GET_NY(buffers[OUTPUT]),
 	    .input_rows = STARPU_MATRIX_GET_NY(buffers[INPUT]),
 	    .in_stride = STARPU_MATRIX_GET_LD(buffers[INPUT]),

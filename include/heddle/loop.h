@@ -77,19 +77,27 @@ struct heddle_block {
 			      block then goes to another worker, once, before the loop fails */
 };
 
-/** Elements or rows of halo that lie before a block's first own one, where an
- * iteration has one element or row (`per_iteration` 1): fewer than `halo` at the
- * start of the range. */
-static inline size_t heddle_block_before(const struct heddle_block *block, size_t halo)
+/** Elements or rows of halo that lie before a block's first own one: fewer than
+ * `halo` at the start of the range.
+ * @param per_iteration, halo as in the loop's access */
+static inline size_t heddle_block_before(const struct heddle_block *block, size_t per_iteration,
+					 size_t halo)
 {
-	return block->start < halo ? block->start : halo;
+	size_t before = block->start * (per_iteration ? per_iteration : 1);
+
+	return before < halo ? before : halo;
 }
 
 /** A loop. Zero-initialise, then fill in; it is copied by submit, the data it
  * points to is not. */
 struct heddle_loop {
 	const char *name;               /**< in logs and traces; NULL: the codelet's */
-	struct starpu_codelet *codelet; /**< one block; nbuffers and modes may be left 0 */
+	/** One block; nbuffers and modes may be left 0. Its can_execute is asked for every
+	 * worker when the loop is submitted, with a task whose cl_arg points to a struct
+	 * heddle_block of all n iterations, and again before each block, which has handles
+	 * on accelerators only. The first implementation that it allows is used. A worker
+	 * that it refuses later gets no further block, others do its blocks. */
+	struct starpu_codelet *codelet;
 	size_t n;                       /**< iterations; 0 is a loop that does nothing */
 	unsigned naccesses;
 	struct heddle_access accesses[HEDDLE_LOOP_MAXHANDLES];
@@ -135,13 +143,15 @@ struct heddle_loop_request;
  * @return 0; -EINVAL for a loop that makes no sense (a handle listed twice or not at
  * home in main memory, outputs that would overlap, an unknown strategy or
  * variable); -ERANGE when n reaches beyond a handle; -ENODEV when no worker has an
- * implementation; -ENOMEM; -ENOEXEC (heddle_starpu_check()). A message says which. */
+ * implementation; -ENOMEM, also when a single iteration fits into the memory of no
+ * worker that has one; -ENOEXEC (heddle_starpu_check()). A message says which. */
 int heddle_loop_submit(const struct heddle_loop *loop, struct heddle_loop_request **request);
 
 /** Waits for a loop and frees it. Not from a task, callback or kernel.
  * @param[out] stats NULL: not wanted
  * @return 0, or the loop's failure: the status of a kernel that failed on every
- * worker tried, -ENOMEM when a single iteration fits no device. */
+ * worker tried; -ENODEV when StarPU refused a block's task for every worker (see
+ * `codelet`); -ENOMEM. */
 int heddle_loop_wait(struct heddle_loop_request *request, struct heddle_loop_stats *stats);
 
 /** heddle_loop_submit() and heddle_loop_wait(). */

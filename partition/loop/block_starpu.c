@@ -86,7 +86,7 @@ void loop_host_function(void *buffers[], void *arg)
 		view_interface(view, view_window(view, block), block->parts[i].partial, &interfaces[i]);
 		pointers[i] = &interfaces[i];
 	}
-	given->codelet->cpu_funcs[0](pointers, &block->given);
+	given->codelet->cpu_funcs[block->lane->implementation](pointers, &block->given);
 }
 
 void loop_device_function(void *buffers[], void *arg)
@@ -159,10 +159,22 @@ static void block_unregister(struct block *block, unsigned i)
 static void host_callback(void *arg);
 static void device_callback(void *arg);
 
+/* StarPU refused the block's task, and knows nothing of it. */
+static void block_withdraw(struct block *block, struct starpu_task *task)
+{
+	bool on_device = task->cl == &block->loop->device_codelet;
+
+	task->destroy = 0;
+	starpu_task_destroy(task);
+	for (unsigned i = 0; on_device && i < block->loop->loop.naccesses; i++)
+		block_unregister(block, i);
+}
+
 static int block_submit(struct block *block, bool on_host, int worker)
 {
 	struct heddle_loop_request *loop = block->loop;
 	struct starpu_task *task = starpu_task_create();
+	int status;
 
 	block_clear_partial(block);
 	if (on_host) {
@@ -181,13 +193,19 @@ static int block_submit(struct block *block, bool on_host, int worker)
 	if (worker >= 0) {
 		task->execute_on_a_specific_worker = 1;
 		task->workerid = worker;
+		starpu_task_set_implementation(task, on_host ? 0 : block->lane->implementation);
 	} else {
 		/* StarPU's policy may take any worker of the loop, but no other. */
 		task->workerids = loop->workers;
 		task->workerids_len = sizeof(loop->workers) / sizeof(*loop->workers);
 	}
 	log_decision(loop, block);
-	return starpu_task_submit(task);
+	status = starpu_task_submit(task);
+	/* -EAGAIN: its context has no worker for it just now; StarPU keeps it. */
+	if (!status || status == -EAGAIN)
+		return 0;
+	block_withdraw(block, task);
+	return status;
 }
 
 static void block_prepare(struct block *block, struct range range, double now)
@@ -270,24 +288,102 @@ static struct block *lane_next(struct heddle_loop_request *loop, struct lane *la
 	return n ? lane_give(loop, lane, n, now) : NULL;
 }
 
+/* Mutex held: the lane gets no further block. */
+static void lane_retire(struct heddle_loop_request *loop, struct lane *lane)
+{
+	if (!loop->blocks || lane->retired)
+		return;
+	lane->retired = true;
+	heddle_blocks_retire(loop->blocks, lane->index);
+}
+
+static bool lanes_left(const struct heddle_loop_request *loop)
+{
+	for (unsigned l = 0; l < loop->nlanes; l++)
+		if (!loop->lanes[l].retired)
+			return true;
+	return false;
+}
+
+/* Mutex held: every lane is to ask again. */
+static void lanes_want(struct heddle_loop_request *loop)
+{
+	loop->nwaiting = 0;
+	for (unsigned l = 0; l < loop->nlanes; l++) {
+		loop->lanes[l].waiting = !loop->lanes[l].retired;
+		loop->nwaiting += loop->lanes[l].waiting;
+	}
+}
+
+/* Mutex held: the iterations of a retired lane's block go to other lanes.
+ * @return false: there is none, or no memory. */
+static bool range_pass_on(struct heddle_loop_request *loop, struct lane *lane, struct range range)
+{
+	if (!loop->blocks || !lanes_left(loop) || ranges_return(&loop->ranges, range))
+		return false;
+	heddle_blocks_return(loop->blocks, lane->index, range.n);
+	loop->nretried++;
+	lanes_want(loop);
+	return true;
+}
+
+/* Mutex held: the block is accounted for, whatever became of it. */
+static void block_put(struct block *block, double now)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct lane *lane = block->lane;
+
+	if (lane && !--lane->away)
+		lane->stats.busy_us += now - lane->busy_since_us;
+	loop->under_way--;
+	block->next = loop->spare;
+	loop->spare = block;
+}
+
+/* StarPU refused a block's task: its worker gets no more, another does the block;
+ * where there is none, the loop ends with the error. */
+static void block_refused(struct block *block, int error)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct lane *lane = block->lane;
+	struct range range = block->range;
+	bool again = false;
+
+	starpu_pthread_mutex_lock(&loop->mutex);
+	loop->nblocks--;
+	if (lane) {
+		lane->in_flight--;
+		lane_retire(loop, lane);
+		again = range_pass_on(loop, lane, range);
+	}
+	if (!again && !loop->status)
+		loop->status = error;
+	block_put(block, starpu_timing_now());
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	heddle_warn("loop %s: StarPU refuses a task on %s (%s); iterations %zu to %zu %s",
+		    loop->name, lane ? lane->stats.name : "any worker", strerror(-error),
+		    range.start, range.start + range.n - 1,
+		    again ? "go to another worker" : "are lost");
+	if (again)
+		lanes_wake(loop);
+	loop_release(loop);
+}
+
 /* Submits a block that its lane, or StarPU's policy, was given. */
 static void block_start(struct block *block, double before)
 {
 	struct heddle_loop_request *loop = block->loop;
 	struct lane *lane = block->lane;
 	int status = block_submit(block, lane && lane_is_host(lane), lane ? lane->stats.id : -1);
+	double us = starpu_timing_now() - before;
 
-	starpu_pthread_mutex_lock(&loop->mutex);
-	loop->overhead_us += starpu_timing_now() - before;
-	if (status) {
-		loop->status = heddle_refuse(status, "loop %s: StarPU refuses a task on %s: %s",
-					     loop->name, lane ? lane->stats.name : "any worker",
-					     strerror(-status));
-		loop->under_way--;
+	if (!status) {
+		starpu_pthread_mutex_lock(&loop->mutex);
+		loop->overhead_us += us;
+		starpu_pthread_mutex_unlock(&loop->mutex);
+	} else {
+		block_refused(block, status);
 	}
-	starpu_pthread_mutex_unlock(&loop->mutex);
-	if (status)
-		loop_release(loop);
 }
 
 void lane_fill(struct heddle_loop_request *loop, struct lane *lane)
@@ -348,18 +444,21 @@ void lanes_wake(struct heddle_loop_request *loop)
  * remain, so a lane takes them, or the loop ends. */
 void loop_release(struct heddle_loop_request *loop)
 {
-	double now = starpu_timing_now();
-	struct block *block = NULL;
+	struct block *block;
 	bool last;
 
-	starpu_pthread_mutex_lock(&loop->mutex);
-	if (loop->blocks && loop->references == 1)
-		block = loop_leftover(loop, now);
-	last = !--loop->references;
-	starpu_pthread_mutex_unlock(&loop->mutex);
-	if (block)
-		block_start(block, now);
-	else if (last)
+	do {
+		double now = starpu_timing_now();
+
+		starpu_pthread_mutex_lock(&loop->mutex);
+		block = loop->blocks && loop->references == 1 ? loop_leftover(loop, now) : NULL;
+		/* Kept while the block starts: it may be done before that returns. */
+		last = !block && !--loop->references;
+		starpu_pthread_mutex_unlock(&loop->mutex);
+		if (block)
+			block_start(block, now);
+	} while (block);
+	if (last)
 		loop_end(loop);
 }
 
@@ -435,16 +534,6 @@ static void block_account(struct block *block, double now)
 	starpu_pthread_mutex_unlock(&loop->mutex);
 }
 
-/* Mutex held: every lane is to ask again. */
-static void lanes_want(struct heddle_loop_request *loop)
-{
-	loop->nwaiting = 0;
-	for (unsigned l = 0; l < loop->nlanes; l++) {
-		loop->lanes[l].waiting = !loop->lanes[l].retired;
-		loop->nwaiting += loop->lanes[l].waiting;
-	}
-}
-
 /* Mutex held: whether a block may run a second time. One that reads what it
  * writes may have been half done. */
 static bool block_repeatable(const struct block *block)
@@ -455,10 +544,7 @@ static bool block_repeatable(const struct block *block)
 		if (loop->views[i].access.share == HEDDLE_SLICE &&
 		    loop->views[i].access.mode == STARPU_RW)
 			return false;
-	for (unsigned l = 0; l < loop->nlanes; l++)
-		if (!loop->lanes[l].retired)
-			return loop->blocks && !block->range.attempts;
-	return false;
+	return !block->range.attempts;
 }
 
 /* A kernel failed: its worker gets no more, its block goes to another, once. */
@@ -470,20 +556,11 @@ static void block_fail(struct block *block)
 	bool again;
 
 	starpu_pthread_mutex_lock(&loop->mutex);
-	if (loop->blocks && !lane->retired) {
-		lane->retired = true;
-		heddle_blocks_retire(loop->blocks, lane->index);
-	}
-	again = block_repeatable(block);
+	lane_retire(loop, lane);
 	range.attempts++;
-	again = again && !ranges_return(&loop->ranges, range);
-	if (again) {
-		heddle_blocks_return(loop->blocks, lane->index, range.n);
-		loop->nretried++;
-		lanes_want(loop);
-	} else if (!loop->status) {
+	again = block_repeatable(block) && range_pass_on(loop, lane, range);
+	if (!again && !loop->status)
 		loop->status = block->given.status;
-	}
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	heddle_warn("loop %s: the kernel failed on %s (%s); iterations %zu to %zu %s", loop->name,
 		    lane->stats.name, strerror(-block->given.status), range.start,
@@ -524,11 +601,7 @@ static void block_come_home(struct block *block)
 		block->done_us = now;
 		log_block(loop, block);
 	}
-	if (!--lane->away)
-		lane->stats.busy_us += now - lane->busy_since_us;
-	loop->under_way--;
-	block->next = loop->spare;
-	loop->spare = block;
+	block_put(block, now);
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	if (loop->blocks) {
 		lane_fill(loop, lane);

@@ -15,6 +15,7 @@
 #include <heddle/loop.h>
 
 #include "ranges.h"
+#include "room.h"
 #include "window.h"
 
 #ifdef HEDDLE_USE_SIMGRID
@@ -47,6 +48,7 @@ struct lane {
 	unsigned index;
 	size_t maximum;     /* iterations that its memory holds, 0: no bound */
 	unsigned depth;     /* blocks it may have in flight in the completion phase */
+	unsigned implementation; /* of the codelet */
 	unsigned in_flight; /* blocks given and not yet accounted for */
 	unsigned away;      /* blocks whose outputs are not home yet */
 	bool retired;       /* its device failed */
@@ -124,9 +126,8 @@ starpu_data_handle_t view_register(const struct view *view, struct window window
 /* Sets the lengths in a description of the view on a device. */
 void view_correct(const struct view *view, struct window window, void *buffer);
 size_t view_bytes(const struct view *view);
-/* Bytes of a block that a device must hold: fixed, and per iteration. */
-void views_footprint(const struct view *views, unsigned nviews, size_t *fixed,
-		     size_t *per_iteration);
+/* What a device must hold. */
+struct footprint views_footprint(const struct view *views, unsigned nviews);
 int views_check_overlap(const struct view *views, unsigned nviews, const char *loop);
 
 /* pin_starpu.c */

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,19 +23,34 @@
 
 /* ---- which workers ---- */
 
-static bool codelet_serves(const struct starpu_codelet *codelet, int id)
+/* What a codelet has for workers of a type: STARPU_MAXIMPLEMENTATIONS functions. */
+static bool codelet_has(const struct starpu_codelet *codelet, enum starpu_worker_archtype type,
+			unsigned implementation)
 {
-	switch (starpu_worker_get_type(id)) {
+	switch (type) {
 	case STARPU_CPU_WORKER:
-		return codelet->cpu_funcs[0] && (!codelet->where || codelet->where & STARPU_CPU);
+		return codelet->cpu_funcs[implementation];
 	case STARPU_CUDA_WORKER:
-		return codelet->cuda_funcs[0] && (!codelet->where || codelet->where & STARPU_CUDA);
+		return codelet->cuda_funcs[implementation];
 	case STARPU_OPENCL_WORKER:
-		return codelet->opencl_funcs[0] &&
-		       (!codelet->where || codelet->where & STARPU_OPENCL);
+		return codelet->opencl_funcs[implementation];
 	default:
 		return false;
 	}
+}
+
+/* The first implementation that the codelet has for a worker and its can_execute
+ * allows of a task that is the whole loop; -1: there is none. */
+static int codelet_serves(const struct starpu_codelet *codelet, int id, struct starpu_task *task)
+{
+	enum starpu_worker_archtype type = starpu_worker_get_type(id);
+
+	if (codelet->where && !(codelet->where & heddle_compat_where(type)))
+		return -1;
+	for (unsigned i = 0; i < STARPU_MAXIMPLEMENTATIONS && codelet_has(codelet, type, i); i++)
+		if (!codelet->can_execute || codelet->can_execute(id, task, i))
+			return i;
+	return -1;
 }
 
 static bool worker_wanted(const struct heddle_loop *given, int id)
@@ -47,51 +63,112 @@ static bool worker_wanted(const struct heddle_loop *given, int id)
 	return !given->workers;
 }
 
-/* Iterations that a device has room for, with the blocks it may hold at a time:
- * one running, one arriving, one whose outputs leave. 0: no bound. */
-static size_t device_room(const struct heddle_loop_request *loop, int id)
+/* Blocks that an accelerator holds at a time: those in flight, and one whose
+ * outputs leave. With a depth of 1 the next comes when these are home. */
+static unsigned blocks_held(unsigned depth)
 {
-	size_t fixed, per_iteration, room;
-	starpu_ssize_t total = starpu_memory_get_total(starpu_worker_get_memory_node(id));
+	return depth > 1 ? depth + 1 : 1;
+}
 
-	views_footprint(loop->views, loop->loop.naccesses, &fixed, &per_iteration);
-	if (total < 0 || !per_iteration)
-		return 0;
-	/* A fourth stays free: buffers are rounded up by as much. */
-	room = total / 4 * 3 / (heddle_variable_number(HEDDLE_VARIABLE_DEPTH) + 1);
-	return room > fixed + per_iteration ? (room - fixed) / per_iteration : 1;
+/* Workers that share the memory of one. */
+static unsigned workers_beside(int id)
+{
+	unsigned n = 0;
+
+	for (unsigned other = 0; other < starpu_worker_get_count(); other++)
+		n += starpu_worker_get_memory_node(other) == starpu_worker_get_memory_node(id);
+	return n;
+}
+
+/* How many blocks of how many iterations an accelerator has room for: as many as
+ * HEDDLE_DEPTH says, fewer where iterations are so large that it must be.
+ * @return -ENOMEM when not one iteration fits. */
+static int lane_size(const struct heddle_loop_request *loop, struct lane *lane)
+{
+	int id = lane->stats.id;
+	starpu_ssize_t total = starpu_memory_get_total(starpu_worker_get_memory_node(id));
+	struct footprint footprint = views_footprint(loop->views, loop->loop.naccesses);
+	size_t room = SIZE_MAX;
+
+	lane->depth = heddle_variable_number(HEDDLE_VARIABLE_DEPTH);
+	if (lane->depth < 1)
+		lane->depth = 1;
+	if (total >= 0)
+		/* A fourth stays free: buffers are rounded up by as much. */
+		while (!(room = footprint_room(&footprint, total / 4 * 3,
+					       blocks_held(lane->depth) * workers_beside(id))) &&
+		       lane->depth > 1)
+			lane->depth--;
+	lane->maximum = room < SIZE_MAX ? room : 0;
+	return room ? 0 : -ENOMEM;
+}
+
+static struct lane *lane_add(struct heddle_loop_request *loop, int id, unsigned implementation)
+{
+	struct lane *lane = &loop->lanes[loop->nlanes];
+
+	*lane = (struct lane){
+		.index = loop->nlanes, .depth = 1, .implementation = implementation};
+	lane->stats.id = id;
+	lane->stats.kind = heddle_worker_kind(id);
+	starpu_worker_get_name(id, lane->stats.name, sizeof(lane->stats.name));
+	if (!lane_is_host(lane) && lane_size(loop, lane)) {
+		heddle_warn("loop %s: not one iteration fits into the memory of %s", loop->name,
+			    lane->stats.name);
+		return NULL;
+	}
+	loop->nlanes++;
+	loop->lane_of_worker[id] = lane->index;
+	loop->workers[id / 32] |= UINT32_C(1) << id % 32;
+	return lane;
+}
+
+/* A task for can_execute to look at: all of the loop. */
+static void example_init(const struct heddle_loop_request *loop, struct heddle_block *block,
+			 struct starpu_task *task)
+{
+	const struct heddle_loop *given = &loop->loop;
+
+	*block = (struct heddle_block){.n = given->n, .total = given->n, .arg = given->arg};
+	starpu_task_init(task);
+	task->cl = given->codelet;
+	task->cl_arg = block;
+	for (unsigned i = 0; i < given->naccesses; i++) {
+		task->handles[i] = given->accesses[i].handle;
+		task->interfaces[i] = starpu_data_get_interface_on_node(
+			given->accesses[i].handle, STARPU_MAIN_RAM);
+	}
 }
 
 static int lanes_init(struct heddle_loop_request *loop)
 {
-	unsigned nworkers = starpu_worker_get_count();
+	unsigned nworkers = starpu_worker_get_count(), full = 0;
+	struct heddle_block block;
+	struct starpu_task example;
 
 	loop->lanes = calloc(nworkers, sizeof(*loop->lanes));
 	if (!loop->lanes)
 		return -ENOMEM;
+	example_init(loop, &block, &example);
 	for (unsigned id = 0; id < nworkers; id++) {
-		struct lane *lane = &loop->lanes[loop->nlanes];
+		int implementation = worker_wanted(&loop->loop, id)
+					     ? codelet_serves(loop->loop.codelet, id, &example)
+					     : -1;
 
 		loop->lane_of_worker[id] = -1;
-		if (!codelet_serves(loop->loop.codelet, id) || !worker_wanted(&loop->loop, id))
-			continue;
-		lane->index = loop->nlanes++;
-		lane->stats.id = id;
-		lane->stats.kind = heddle_worker_kind(id);
-		starpu_worker_get_name(id, lane->stats.name, sizeof(lane->stats.name));
-		lane->depth = 1;
-		if (!lane_is_host(lane)) {
-			lane->maximum = device_room(loop, id);
-			lane->depth = heddle_variable_number(HEDDLE_VARIABLE_DEPTH);
-		}
-		loop->lane_of_worker[id] = lane->index;
-		loop->workers[id / 32] |= UINT32_C(1) << id % 32;
+		if (implementation >= 0 && !lane_add(loop, id, implementation))
+			full++;
 	}
-	if (!loop->nlanes)
-		return heddle_refuse(-ENODEV,
-				     "loop %s: the codelet has no implementation for any worker",
+	starpu_task_clean(&example);
+	if (loop->nlanes)
+		return 0;
+	if (full)
+		return heddle_refuse(-ENOMEM,
+				     "loop %s: iterations are too large for all workers that have an "
+				     "implementation",
 				     loop->name);
-	return 0;
+	return heddle_refuse(-ENODEV, "loop %s: the codelet has no implementation for any worker",
+			     loop->name);
 }
 
 static bool loop_has(const struct heddle_loop_request *loop, enum heddle_kind kind)
@@ -157,6 +234,19 @@ static struct starpu_perfmodel instant_model = {
 };
 #endif
 
+/* What the codelet says of a block. StarPU asks of a task that is pinned whether
+ * the first implementation may run; the lane's is what will. */
+static int loop_can_execute(unsigned worker, struct starpu_task *task, unsigned implementation)
+{
+	const struct block *block = task->cl_arg;
+	const struct lane *lane = block->lane;
+
+	if (lane && worker != (unsigned)lane->stats.id)
+		return 0;
+	return block->loop->loop.codelet->can_execute(worker, task,
+						      lane ? lane->implementation : implementation);
+}
+
 static void codelets_init(struct heddle_loop_request *loop)
 {
 	struct starpu_codelet *device = &loop->device_codelet, *host = &loop->host_codelet;
@@ -166,6 +256,7 @@ static void codelets_init(struct heddle_loop_request *loop)
 	for (unsigned i = 0; i < loop->loop.naccesses; i++)
 		device->modes[i] = loop->views[i].access.mode;
 	device->name = loop->name;
+	device->can_execute = loop->loop.codelet->can_execute ? loop_can_execute : NULL;
 	for (unsigned i = 0; i < STARPU_MAXIMPLEMENTATIONS; i++) {
 		if (device->cpu_funcs[i])
 			device->cpu_funcs[i] = loop_device_function;
@@ -186,6 +277,7 @@ static void codelets_init(struct heddle_loop_request *loop)
 		.name = loop->name,
 		.color = device->color,
 		.where = STARPU_CPU,
+		.can_execute = device->can_execute,
 	};
 }
 
@@ -233,10 +325,25 @@ static struct starpu_codelet control_codelet(const struct heddle_loop_request *l
 
 /* ---- from the first block to the end ---- */
 
+/* How many equal tasks a stock policy gets: as many as asked for, more where they
+ * would not fit into the smallest device that might get one. */
+static unsigned loop_parts(const struct heddle_loop_request *loop)
+{
+	size_t parts = loop->loop.parts, n = loop->loop.n;
+
+	if (!parts)
+		parts = heddle_variable_number(HEDDLE_VARIABLE_PARTS) * loop->nlanes;
+	for (unsigned l = 0; l < loop->nlanes; l++) {
+		size_t maximum = loop->lanes[l].maximum;
+
+		if (maximum && parts < n / maximum + (n % maximum != 0))
+			parts = n / maximum + (n % maximum != 0);
+	}
+	return parts < 1 ? 1 : parts < UINT_MAX ? parts : UINT_MAX;
+}
+
 static void loop_start(struct heddle_loop_request *loop)
 {
-	unsigned parts = loop->loop.parts;
-
 	loop->start_us = loop->learned_us = starpu_timing_now();
 	for (unsigned l = 0; l < loop->nlanes; l++)
 		loop->lanes[l].last_done_us = loop->start_us;
@@ -250,9 +357,7 @@ static void loop_start(struct heddle_loop_request *loop)
 							    view->units, NULL);
 		}
 	if (!loop->blocks) {
-		if (!parts)
-			parts = heddle_variable_number(HEDDLE_VARIABLE_PARTS) * loop->nlanes;
-		loop_submit_parts(loop, parts ? parts : 1);
+		loop_submit_parts(loop, loop_parts(loop));
 		return;
 	}
 	/* Accelerators first: theirs is the longer way to the first kernel. */

@@ -92,6 +92,10 @@ int view_init(struct view *view, const struct heddle_access *access, unsigned in
 	if ((status = view_init_shape(view, index, loop)) ||
 	    (status = view_check_access(view, index, loop)))
 		return status;
+	if (access->share != HEDDLE_HALO)
+		view->access.halo = 0;
+	else if (access->halo > view->units)
+		view->access.halo = view->units;
 	if (access->share != HEDDLE_SLICE && access->share != HEDDLE_HALO)
 		return 0;
 	if (n > view->units / view->access.per_iteration)
@@ -277,24 +281,31 @@ starpu_data_handle_t view_register(const struct view *view, struct window window
 	return handle;
 }
 
-void views_footprint(const struct view *views, unsigned nviews, size_t *fixed,
-		     size_t *per_iteration)
+struct footprint views_footprint(const struct view *views, unsigned nviews)
 {
-	*fixed = *per_iteration = 0;
+	struct footprint sum = {0};
+
 	for (unsigned i = 0; i < nviews; i++) {
 		const struct view *view = &views[i];
+		const struct heddle_access *access = &view->access;
 		size_t unit = view->shape == STARPU_VECTOR_INTERFACE_ID ? view->elemsize
 									: view->nx * view->elemsize;
 
-		switch (view->access.share) {
-		case HEDDLE_HALO:
-			*fixed += 2 * view->access.halo * unit;
-			/* fall through */
-		case HEDDLE_SLICE:
-			*per_iteration += view->access.per_iteration * unit;
+		switch (access->share) {
+		case HEDDLE_WHOLE:
+			sum.shared += view->units * unit;
+			break;
+		case HEDDLE_REDUCE:
+			sum.fixed += view->units * unit;
 			break;
 		default:
-			*fixed += view->units * unit;
+			if (access->halo > view->units / 2) { /* no block has more than all */
+				sum.fixed += view->units * unit;
+				break;
+			}
+			sum.fixed += 2 * access->halo * unit;
+			sum.per_iteration += access->per_iteration * unit;
 		}
 	}
+	return sum;
 }

@@ -39,7 +39,11 @@ static const char source[] =
 	"{ size_t i = get_global_id(0); if (i < n) atomic_inc(&h[ho / 4 + (x[xo / 4 + i] & 15)]); }\n"
 	"__kernel void pick(ulong n, ulong m, __global const int *t, ulong to,\n"
 	"  __global const int *x, ulong xo, __global int *y, ulong yo)\n"
-	"{ size_t i = get_global_id(0); if (i < n) y[yo / 4 + i] = t[to / 4 + x[xo / 4 + i] % (int)m]; }\n";
+	"{ size_t i = get_global_id(0); if (i < n) y[yo / 4 + i] = t[to / 4 + x[xo / 4 + i] % (int)m]; }\n"
+	"__kernel void sum(ulong n, ulong count, __global const int *x, ulong xo,\n"
+	"  __global int *y, ulong yo)\n"
+	"{ size_t i = get_global_id(0); int s = 0; if (i >= n) return;\n"
+	"  for (size_t j = 0; j < count; j++) s += x[xo / 4 + j]; y[yo / 4 + i] = s; }\n";
 
 static void launch(const char *name, size_t global, unsigned nscalars, const cl_ulong *scalars,
 		   unsigned nbuffers, void *buffers[])
@@ -92,7 +96,7 @@ static void twice_cpu(void *buffers[], void *arg)
 static void blur_cpu(void *buffers[], void *arg)
 {
 	const struct heddle_block *block = arg;
-	long before = heddle_block_before(block, HALO), count = COUNT(0);
+	long before = heddle_block_before(block, 1, HALO), count = COUNT(0);
 
 	for (long i = 0; i < (long)block->n; i++) {
 		int sum = 0;
@@ -129,6 +133,33 @@ static void pick_cpu(void *buffers[], void *arg)
 		VECTOR(2)[i] = VECTOR(0)[VECTOR(1)[i] % (int)COUNT(0)];
 }
 
+/* Adds up all it is given. */
+static void sum_all_cpu(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+	int sum = 0;
+
+	for (size_t j = 0; j < COUNT(0); j++)
+		sum += VECTOR(0)[j];
+	for (size_t i = 0; i < block->n; i++)
+		VECTOR(1)[i] = sum;
+}
+
+enum { PER = 5 }; /* elements of an iteration */
+
+/* The element two iterations back, or the first there is. */
+static void reach_cpu(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+	size_t before = heddle_block_before(block, PER, 2 * PER);
+
+	for (size_t i = 0; i < block->n; i++) {
+		size_t own = before + i * PER;
+
+		VECTOR(1)[i] = VECTOR(0)[own > 2 * PER ? own - 2 * PER : 0];
+	}
+}
+
 static void add_bins(void *into, const void *from, size_t bytes, void *arg)
 {
 	for (size_t i = 0; i < bytes / sizeof(int); i++)
@@ -136,6 +167,11 @@ static void add_bins(void *into, const void *from, size_t bytes, void *arg)
 }
 
 #ifdef HEDDLE_USE_OPENCL
+static void sum_all_opencl(void *buffers[], void *arg)
+{
+	launch("sum", COUNT(1), 2, (cl_ulong[]){COUNT(1), COUNT(0)}, 2, buffers);
+}
+
 static void twice_opencl(void *buffers[], void *arg)
 {
 	launch("twice", COUNT(0), 1, (cl_ulong[]){COUNT(0)}, 2, buffers);
@@ -146,7 +182,7 @@ static void blur_opencl(void *buffers[], void *arg)
 	const struct heddle_block *block = arg;
 
 	launch("blur", block->n, 4,
-	       (cl_ulong[]){block->n, heddle_block_before(block, HALO), COUNT(0), HALO}, 2,
+	       (cl_ulong[]){block->n, heddle_block_before(block, 1, HALO), COUNT(0), HALO}, 2,
 	       buffers);
 }
 
@@ -174,6 +210,9 @@ static struct starpu_codelet blur = {.cpu_funcs = {blur_cpu}, OPENCL(blur_opencl
 static struct starpu_codelet rows = {.cpu_funcs = {rows_cpu}, OPENCL(rows_opencl).name = "rows"};
 static struct starpu_codelet count = {.cpu_funcs = {count_cpu}, OPENCL(count_opencl).name = "count"};
 static struct starpu_codelet pick = {.cpu_funcs = {pick_cpu}, OPENCL(pick_opencl).name = "pick"};
+static struct starpu_codelet sum_all = {
+	.cpu_funcs = {sum_all_cpu}, OPENCL(sum_all_opencl).name = "sum_all"};
+static struct starpu_codelet reach = {.cpu_funcs = {reach_cpu}, .name = "reach"};
 
 /* ---- data ---- */
 
@@ -205,6 +244,14 @@ static struct heddle_loop twice_loop(starpu_data_handle_t in, starpu_data_handle
 		.accesses = {{.handle = in, .mode = STARPU_R}, {.handle = out, .mode = STARPU_W}},
 		.strategy = strategy,
 	};
+}
+
+static int opencl_worker(void)
+{
+	int id = -1;
+
+	starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, &id, 1);
+	return id;
 }
 
 static const char *const strategies[] = {"hdss",	 "css:chunk=1000", "css:chunk=29", "gss",
@@ -310,6 +357,60 @@ static void test_halo(void **state)
 			assert_int_equal(y[i], sum);
 		}
 	}
+}
+
+/* A halo of all there is: clipped, not overflown. */
+static void test_endless_halo(void **state)
+{
+	enum { FEW = 500 };
+	static const size_t halos[] = {FEW, SIZE_MAX / 4 + 1, SIZE_MAX / 2, SIZE_MAX / 2 + 1, SIZE_MAX};
+	int device = opencl_worker();
+
+	for (size_t h = 0; h < sizeof(halos) / sizeof(*halos); h++) {
+		starpu_data_handle_t in = vector(x, FEW), out = vector(y, FEW);
+		struct heddle_loop loop = twice_loop(in, out, FEW, "css:chunk=100");
+
+		fill();
+		loop.codelet = &sum_all;
+		loop.accesses[0].share = HEDDLE_HALO;
+		loop.accesses[0].halo = halos[h];
+		assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+		if (device >= 0) {
+			loop.workers = &device;
+			loop.nworkers = 1;
+			assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+		}
+		starpu_data_unregister(in);
+		starpu_data_unregister(out);
+		for (int i = 0; i < FEW; i++) {
+			int sum = 0;
+
+			for (int j = 0; j < FEW; j++)
+				sum += x[j];
+			assert_int_equal(y[i], sum);
+		}
+	}
+}
+
+/* Several elements an iteration, with a halo: how much of it lies before. */
+static void test_halo_per_iteration(void **state)
+{
+	starpu_data_handle_t in = vector(x, N), out = vector(y, N);
+	struct heddle_loop loop = twice_loop(in, out, N / PER, "css:chunk=1");
+
+	fill();
+	loop.codelet = &reach;
+	loop.n = 1000;
+	loop.accesses[0] = (struct heddle_access){.handle = in,
+						  .mode = STARPU_R,
+						  .share = HEDDLE_HALO,
+						  .halo = 2 * PER,
+						  .per_iteration = PER};
+	assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+	starpu_data_unregister(in);
+	starpu_data_unregister(out);
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(y[i], i < 2 ? x[0] : x[(i - 2) * PER]);
 }
 
 static void test_matrix_rows(void **state)
@@ -504,6 +605,118 @@ static void test_bad_use(void **state)
 	assert_int_equal(y[N - 1], 2 * x[N - 1]);
 }
 
+/* ---- what workers cannot do ---- */
+
+static bool only_cpu(unsigned worker, struct starpu_task *task, unsigned implementation)
+{
+	return starpu_worker_get_type(worker) == STARPU_CPU_WORKER;
+}
+
+static int can_execute_only_cpu(unsigned worker, struct starpu_task *task, unsigned implementation)
+{
+	const struct heddle_block *block = task->cl_arg;
+
+	assert_true(block->n > 0 && block->start + block->n <= block->total);
+	return only_cpu(worker, task, implementation);
+}
+
+static int can_execute_nothing(unsigned worker, struct starpu_task *task, unsigned implementation)
+{
+	return 0;
+}
+
+/* The second implementation of two. */
+static int can_execute_second(unsigned worker, struct starpu_task *task, unsigned implementation)
+{
+	return implementation == 1;
+}
+
+/* Workers that can do blocks at the beginning only. */
+static int can_execute_beginning(unsigned worker, struct starpu_task *task,
+				 unsigned implementation)
+{
+	const struct heddle_block *block = task->cl_arg;
+
+	return only_cpu(worker, task, implementation) || block->n == block->total ||
+	       block->start < N / 2;
+}
+
+static void wrong_kernel(void *buffers[], void *arg)
+{
+	((struct heddle_block *)arg)->status = -EDOM;
+}
+
+/* Runs `twice` with a can_execute. */
+static int run_picky(int (*can_execute)(unsigned, struct starpu_task *, unsigned),
+		     const char *strategy, bool second, struct heddle_loop_stats *stats)
+{
+	struct starpu_codelet picky = twice;
+	starpu_data_handle_t in = vector(x, N), out = vector(y, N);
+	struct heddle_loop loop = twice_loop(in, out, N, strategy);
+	int status;
+
+	if (second) {
+		picky.cpu_funcs[1] = picky.cpu_funcs[0];
+		picky.opencl_funcs[1] = picky.opencl_funcs[0];
+		picky.cpu_funcs[0] = wrong_kernel;
+		picky.opencl_funcs[0] = picky.opencl_funcs[0] ? wrong_kernel : NULL;
+	}
+	fill();
+	picky.can_execute = can_execute;
+	loop.codelet = &picky;
+	status = heddle_loop_run(&loop, stats);
+	starpu_task_wait_for_all();
+	starpu_data_unregister(in);
+	starpu_data_unregister(out);
+	for (int i = 0; !status && i < N; i++)
+		assert_int_equal(y[i], 2 * x[i]);
+	return status;
+}
+
+static void test_can_execute(void **state)
+{
+	struct heddle_loop_stats stats;
+
+	for (size_t t = 0; t < sizeof(strategies) / sizeof(*strategies); t++) {
+		assert_int_equal(run_picky(can_execute_only_cpu, strategies[t], false, &stats), 0);
+		assert_int_equal(stats.nworkers, starpu_cpu_worker_get_count());
+		assert_int_equal(run_picky(can_execute_nothing, strategies[t], false, NULL),
+				 -ENODEV);
+		assert_int_equal(run_picky(can_execute_second, strategies[t], true, NULL), 0);
+	}
+}
+
+/* StarPU refuses tasks of a worker it had taken before: others do its blocks. */
+static void test_refused_blocks(void **state)
+{
+	struct heddle_loop_stats stats;
+
+	for (size_t t = 0; strategies[t]; t++) {
+		assert_int_equal(run_picky(can_execute_beginning, strategies[t], false, &stats), 0);
+		if (starpu_opencl_worker_get_count())
+			assert_true(stats.retried <= 1);
+	}
+}
+
+static int can_execute_none_later(unsigned worker, struct starpu_task *task,
+				  unsigned implementation)
+{
+	const struct heddle_block *block = task->cl_arg;
+
+	return block->n == block->total || block->start < N / 2;
+}
+
+/* Refused by all: the loop ends with the error. */
+static void test_refused_by_all(void **state)
+{
+	struct heddle_loop_stats stats;
+
+	assert_int_equal(run_picky(can_execute_none_later, "css:chunk=1000", false, &stats),
+			 -ENODEV);
+	assert_int_equal(stats.retried, stats.nworkers - 1);
+	assert_int_equal(run_picky(NULL, "css:chunk=1000", false, &stats), 0);
+}
+
 /* ---- failures ---- */
 
 static int failures; /* how many blocks are still to fail; < 0: all */
@@ -582,6 +795,84 @@ static void test_no_room_on_device(void **state)
 	free(out_data);
 }
 
+/* A loop of `rows` rows of `bytes` each. */
+static int run_rows(size_t rows_count, size_t bytes, const struct heddle_loop *with,
+		    struct heddle_loop_stats *stats)
+{
+	int *data = calloc(rows_count, bytes);
+	struct heddle_loop loop = *with;
+	starpu_data_handle_t matrix;
+	int status;
+
+	starpu_matrix_data_register(&matrix, STARPU_MAIN_RAM, (uintptr_t)data, bytes / 4, bytes / 4,
+				    rows_count, 4);
+	loop.codelet = &rows;
+	loop.n = rows_count;
+	loop.naccesses = 1;
+	loop.accesses[0] = (struct heddle_access){.handle = matrix, .mode = STARPU_RW};
+	status = heddle_loop_run(&loop, stats);
+	starpu_data_unregister(matrix);
+	for (size_t i = 0; !status && i < rows_count * (bytes / 4); i++)
+		assert_int_equal(data[i], 1);
+	free(data);
+	return status;
+}
+
+/* Iterations too large for the device leave it out; with no other, the loop is
+ * refused. One that just fits is done alone. */
+static void test_iteration_too_large(void **state)
+{
+	struct heddle_loop_stats stats;
+	int device = opencl_worker();
+
+	for (size_t t = 0; t < sizeof(strategies) / sizeof(*strategies); t++) {
+		struct heddle_loop all = {.strategy = strategies[t]};
+		struct heddle_loop only = {
+			.strategy = strategies[t], .workers = &device, .nworkers = 1};
+
+		assert_int_equal(run_rows(7, 2 << 20, &all, &stats), 0);
+		assert_int_equal(stats.nworkers, starpu_cpu_worker_get_count());
+		if (device < 0)
+			continue;
+		assert_int_equal(run_rows(7, 2 << 20, &only, NULL), -ENOMEM);
+		assert_int_equal(run_rows(7, 600 << 10, &only, &stats), 0);
+		assert_int_equal(stats.blocks, 7);
+	}
+}
+
+/* An array that all blocks read is held once by a device, not once a block. */
+static void test_whole_counted_once(void **state)
+{
+	enum { LARGE = 75 << 10 }; /* 300 KiB of the device's 1 MiB */
+	static int table[LARGE];
+	starpu_data_handle_t all = vector(table, LARGE), in = vector(x, N), out = vector(y, N);
+	int device = opencl_worker();
+	struct heddle_loop loop = {
+		.codelet = &pick,
+		.n = N,
+		.naccesses = 3,
+		.accesses = {{.handle = all, .mode = STARPU_R, .share = HEDDLE_WHOLE},
+			     {.handle = in, .mode = STARPU_R},
+			     {.handle = out, .mode = STARPU_W}},
+		.strategy = "static",
+		.workers = &device,
+		.nworkers = 1,
+	};
+	struct heddle_loop_stats stats = {0};
+
+	fill();
+	for (int i = 0; i < LARGE; i++)
+		table[i] = 3 * i;
+	if (device >= 0)
+		assert_int_equal(heddle_loop_run(&loop, &stats), 0);
+	starpu_data_unregister(all);
+	starpu_data_unregister(in);
+	starpu_data_unregister(out);
+	for (int i = 0; device >= 0 && i < N; i++)
+		assert_int_equal(y[i], 3 * (x[i] % LARGE));
+	assert_true(stats.blocks < 20);
+}
+
 static int setup(void **state)
 {
 	setenv("STARPU_LIMIT_OPENCL_MEM", "1", 1);
@@ -602,23 +893,32 @@ static int teardown(void **state)
 	return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_slices),
 		cmocka_unit_test(test_learning_is_told),
 		cmocka_unit_test(test_per_iteration),
 		cmocka_unit_test(test_halo),
+		cmocka_unit_test(test_endless_halo),
+		cmocka_unit_test(test_halo_per_iteration),
 		cmocka_unit_test(test_matrix_rows),
 		cmocka_unit_test(test_reduction),
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_task_graph),
 		cmocka_unit_test(test_many_loops_at_once),
 		cmocka_unit_test(test_bad_use),
+		cmocka_unit_test(test_can_execute),
+		cmocka_unit_test(test_refused_blocks),
+		cmocka_unit_test(test_refused_by_all),
 		cmocka_unit_test(test_kernel_fails_once),
 		cmocka_unit_test(test_kernel_always_fails),
 		cmocka_unit_test(test_no_room_on_device),
+		cmocka_unit_test(test_iteration_too_large),
+		cmocka_unit_test(test_whole_counted_once),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

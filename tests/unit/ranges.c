@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "partition/loop/ranges.h"
+#include "partition/loop/room.h"
 #include "partition/loop/window.h"
 #include "tests/unit/test.h"
 
@@ -107,12 +108,26 @@ static void test_allocations(void **state)
 	assert_int_equal(window_allocation(1000, 1001), 1001);
 }
 
+static void test_room(void **state)
+{
+	struct footprint footprint = {.shared = 100, .fixed = 10, .per_iteration = 3};
+
+	assert_int_equal(footprint_room(&footprint, 220, 3), 10);
+	assert_int_equal(footprint_room(&footprint, 139, 3), 1);
+	assert_int_equal(footprint_room(&footprint, 138, 3), 0);
+	assert_int_equal(footprint_room(&footprint, 138, 2), 3);
+	assert_int_equal(footprint_room(&footprint, 99, 1), 0);
+	footprint.per_iteration = 0;
+	assert_int_equal(footprint_room(&footprint, 110, 1), SIZE_MAX);
+	assert_int_equal(footprint_room(&footprint, 109, 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_in_order),    cmocka_unit_test(test_returned_first),
 		cmocka_unit_test(test_each_once),   cmocka_unit_test(test_windows),
-		cmocka_unit_test(test_allocations),
+		cmocka_unit_test(test_allocations), cmocka_unit_test(test_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
