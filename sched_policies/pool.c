@@ -19,8 +19,9 @@
 struct class
 {
 	struct heddle_pool_key key;
-	unsigned nkinds; /* that can run it */
-	uint64_t serial; /* classes are founded in this order */
+	double us[HEDDLE_POOL_NKINDS]; /* its costs */
+	unsigned nkinds;               /* that can run it */
+	uint64_t serial;               /* classes are founded in this order */
 	uint64_t hash;
 	struct class *next; /* in its bucket */
 	struct ring items;  /* of void * */
@@ -37,6 +38,7 @@ struct heddle_pool {
 	size_t nbuckets; /* a power of two */
 	size_t nclasses, count;
 	uint64_t serial;
+	double load[HEDDLE_POOL_NKINDS];
 };
 
 int heddle_pool_gain(double speedup)
@@ -46,24 +48,52 @@ int heddle_pool_gain(double speedup)
 	if (isnan(speedup))
 		return HEDDLE_POOL_UNKNOWN;
 	/* Zero and infinity end here, apart from the two special values. */
-	if (!(gain > -1e6))
-		return -1000000;
-	return gain < 1e6 ? (int)gain : 1000000;
+	if (!(gain > -HEDDLE_POOL_ALONE))
+		return -HEDDLE_POOL_ALONE;
+	return gain < HEDDLE_POOL_ALONE ? (int)gain : HEDDLE_POOL_ALONE;
+}
+
+int heddle_pool_cost(double us)
+{
+	return us > 0 ? heddle_pool_gain(us) : HEDDLE_POOL_NO_COST;
+}
+
+double heddle_pool_us(int cost)
+{
+	return cost == HEDDLE_POOL_NO_COST ? 0 : exp2(cost / 8.);
 }
 
 void heddle_pool_key_init(struct heddle_pool_key *key)
 {
 	memset(key, 0, sizeof(*key)); /* padding too: keys are compared as memory */
-	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++) {
 		key->gain[k] = HEDDLE_POOL_CANNOT;
+		key->cost[k] = HEDDLE_POOL_NO_COST;
+	}
+}
+
+/* The kinds that can run it. */
+static uint64_t key_kinds(const struct heddle_pool_key *key)
+{
+	uint64_t kinds = 0;
+
+	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+		kinds |= (uint64_t)heddle_pool_key_runs(key, k) << k;
+	return kinds;
 }
 
 static uint64_t key_hash(const struct heddle_pool_key *key)
 {
 	uint64_t hash = (uint32_t)key->priority + key->tag * 0x9e3779b97f4a7c15u;
 
+	if (key->family) {
+		hash = (hash ^ key->family) * 0xff51afd7ed558ccdu;
+		hash = (hash ^ key_kinds(key)) * 0xff51afd7ed558ccdu;
+		return hash ^ hash >> 29;
+	}
 	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
-		hash = (hash ^ (uint32_t)key->gain[k]) * 0xff51afd7ed558ccdu;
+		hash = (hash ^ ((uint64_t)key->cost[k] << 32 | (uint32_t)key->gain[k])) *
+		       0xff51afd7ed558ccdu;
 	return hash ^ hash >> 29;
 }
 
@@ -185,6 +215,13 @@ static void classes_sweep(struct heddle_pool *pool, bool all)
 		}
 }
 
+static void class_value(struct class *class, const struct heddle_pool_key *key)
+{
+	class->key = *key;
+	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+		class->us[k] = heddle_pool_key_runs(key, k) ? heddle_pool_us(key->cost[k]) : 0;
+}
+
 static struct class *class_found(struct heddle_pool *pool, const struct heddle_pool_key *key,
                                  uint64_t hash)
 {
@@ -197,7 +234,7 @@ static struct class *class_found(struct heddle_pool *pool, const struct heddle_p
 	class = calloc(1, sizeof(*class));
 	if (!class)
 		return NULL;
-	class->key = *key;
+	class_value(class, key);
 	class->hash = hash;
 	class->serial = pool->serial++;
 	ring_init(&class->items, sizeof(void *));
@@ -209,10 +246,19 @@ static struct class *class_found(struct heddle_pool *pool, const struct heddle_p
 	return class;
 }
 
+static bool key_same_value(const struct heddle_pool_key *a, const struct heddle_pool_key *b)
+{
+	return !memcmp(a->gain, b->gain, sizeof(a->gain)) &&
+	       !memcmp(a->cost, b->cost, sizeof(a->cost));
+}
+
 static bool key_equal(const struct heddle_pool_key *a, const struct heddle_pool_key *b)
 {
-	return a->priority == b->priority && a->tag == b->tag &&
-	       !memcmp(a->gain, b->gain, sizeof(a->gain));
+	if (a->priority != b->priority || a->tag != b->tag || a->family != b->family)
+		return false;
+	if (a->family)
+		return key_kinds(a) == key_kinds(b);
+	return key_same_value(a, b);
 }
 
 static struct class *class_get(struct heddle_pool *pool, const struct heddle_pool_key *key)
@@ -251,17 +297,59 @@ void heddle_pool_destroy(struct heddle_pool *pool)
 	free(pool);
 }
 
+/* Adds (or takes off) the costs of n items of a class. */
+static void load_add(struct heddle_pool *pool, const struct class *class, double n)
+{
+	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+		pool->load[k] += n * class->us[k];
+}
+
+/* Gives a class another place; it keeps its kinds, so there is room for it. */
+static void class_move(struct heddle_pool *pool, struct class *class,
+                       const struct heddle_pool_key *key)
+{
+	size_t n = ring_count(&class->items);
+
+	if (n) {
+		load_add(pool, class, -(double)n);
+		class_unlist(pool, class);
+	}
+	class_value(class, key);
+	if (n) {
+		load_add(pool, class, n);
+		class_list(pool, class);
+	}
+}
+
 int heddle_pool_push(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key)
 {
 	struct class *class = class_get(pool, key);
 
 	if (!class || ring_reserve(&class->items))
 		return -ENOMEM;
+	if (key->family && !key_same_value(&class->key, key))
+		class_move(pool, class, key);
 	if (!ring_count(&class->items) && class_list(pool, class))
 		return -ENOMEM;
 	ring_push(&class->items, &item);
+	load_add(pool, class, 1);
 	pool->count++;
 	return 0;
+}
+
+void heddle_pool_revalue(struct heddle_pool *pool, unsigned long family,
+                         void (*value)(struct heddle_pool_key *key, void *arg), void *arg)
+{
+	for (size_t b = 0; b < pool->nbuckets; b++)
+		for (struct class *class = pool->buckets[b]; class; class = class->next) {
+			struct heddle_pool_key key = class->key;
+
+			if (key.family != family)
+				continue;
+			value(&key, arg);
+			if (!key_same_value(&class->key, &key))
+				class_move(pool, class, &key);
+		}
 }
 
 /* Place of the first item of a class that is accepted, or its length. */
@@ -278,45 +366,76 @@ static size_t class_search(const struct class *class, heddle_pool_accept accept,
 	return accept ? n : 0;
 }
 
-static struct class *pool_search(const struct heddle_pool *pool, unsigned kind, int least,
-                                 heddle_pool_accept accept, void *arg, size_t *place)
+const struct heddle_pool_key *heddle_pool_find(const struct heddle_pool *pool,
+                                               const struct heddle_pool_query *query,
+                                               struct heddle_pool_place *place)
 {
-	const struct order *order = &pool->orders[kind];
+	const struct order *order = &pool->orders[query->kind];
 
-	for (size_t c = 0; c < order->n && order->classes[c]->key.priority >= least; c++) {
-		*place = class_search(order->classes[c], accept, arg);
-		if (*place < ring_count(&order->classes[c]->items))
-			return order->classes[c];
+	for (size_t c = 0; c < order->n && order->classes[c]->key.priority >= query->least; c++) {
+		struct class *class = order->classes[c];
+		size_t index;
+
+		if (query->admit && !query->admit(&class->key, query->arg))
+			continue;
+		index = class_search(class, query->accept, query->arg);
+		if (index == ring_count(&class->items))
+			continue;
+		*place = (struct heddle_pool_place){class, index};
+		return &class->key;
 	}
 	return NULL;
+}
+
+void *heddle_pool_at(const struct heddle_pool_place *place)
+{
+	return *(void **)ring_at(&place->class->items, place->index);
+}
+
+void heddle_pool_take(struct heddle_pool *pool, const struct heddle_pool_place *place,
+                      struct heddle_pool_entry *entry)
+{
+	struct class *class = place->class;
+
+	entry->item = heddle_pool_at(place);
+	entry->key = class->key;
+	ring_remove(&class->items, place->index);
+	load_add(pool, class, -1);
+	if (!--pool->count) /* what rounding has left */
+		memset(pool->load, 0, sizeof(pool->load));
+	if (!ring_count(&class->items))
+		class_unlist(pool, class);
 }
 
 bool heddle_pool_pop(struct heddle_pool *pool, unsigned kind, int least, heddle_pool_accept accept,
                      void *arg, struct heddle_pool_entry *entry)
 {
-	size_t place;
-	struct class *class = pool_search(pool, kind, least, accept, arg, &place);
+	struct heddle_pool_query query = {
+	    .kind = kind, .least = least, .accept = accept, .arg = arg};
+	struct heddle_pool_place place;
 
-	if (!class)
+	if (!heddle_pool_find(pool, &query, &place))
 		return false;
-	entry->item = *(void **)ring_at(&class->items, place);
-	entry->key = class->key;
-	ring_remove(&class->items, place);
-	pool->count--;
-	if (!ring_count(&class->items))
-		class_unlist(pool, class);
+	heddle_pool_take(pool, &place, entry);
 	return true;
 }
 
 bool heddle_pool_priority(const struct heddle_pool *pool, unsigned kind, heddle_pool_accept accept,
                           void *arg, int *priority)
 {
-	size_t place;
-	const struct class *class = pool_search(pool, kind, INT_MIN, accept, arg, &place);
+	struct heddle_pool_query query = {
+	    .kind = kind, .least = INT_MIN, .accept = accept, .arg = arg};
+	struct heddle_pool_place place;
+	const struct heddle_pool_key *key = heddle_pool_find(pool, &query, &place);
 
-	if (class)
-		*priority = class->key.priority;
-	return class;
+	if (key)
+		*priority = key->priority;
+	return key;
+}
+
+double heddle_pool_load(const struct heddle_pool *pool, unsigned kind)
+{
+	return pool->load[kind] > 0 ? pool->load[kind] : 0;
 }
 
 size_t heddle_pool_count(const struct heddle_pool *pool)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "sched_policies/pool.h"
@@ -184,13 +185,107 @@ static void test_empty_classes_do_not_pile_up(void **state)
 	assert_true(heddle_pool_nclasses(pool) < 5000);
 }
 
+static void family_push(uintptr_t item, unsigned long family, int cpu, int gpu)
+{
+	struct heddle_pool_key key;
+
+	heddle_pool_key_init(&key);
+	key.family = family;
+	key.gain[CPU] = cpu;
+	key.gain[GPU] = gpu;
+	key.cost[CPU] = heddle_pool_cost(100);
+	assert_int_equal(heddle_pool_push(pool, (void *)item, &key), 0);
+}
+
+static void gpu_gains_much(struct heddle_pool_key *key, void *us)
+{
+	key->gain[CPU] = -40;
+	key->gain[GPU] = 40;
+	key->cost[GPU] = heddle_pool_cost(*(double *)us);
+}
+
+/* All items of a family move at once, and only they. */
+static void test_families_are_revalued(void **state)
+{
+	double us = 4;
+
+	for (uintptr_t i = 1; i <= 50; i++) {
+		family_push(i, 1, 0, 0);
+		family_push(100 + i, 2, 0, 0);
+	}
+	assert_int_equal(pop(GPU), 1);
+	heddle_pool_revalue(pool, 2, gpu_gains_much, &us);
+	assert_int_equal(pop(GPU), 101);
+	assert_int_equal(pop(CPU), 2);
+	assert_true(fabs(heddle_pool_load(pool, GPU) - 49 * 4) < 1e-9);
+	/* A push tells as well: what it says holds for those that wait. */
+	family_push(51, 1, 0, 80);
+	assert_int_equal(pop(GPU), 3);
+	assert_int_equal(heddle_pool_nclasses(pool), 2);
+	heddle_pool_revalue(pool, 3, gpu_gains_much, &us);
+	assert_int_equal(heddle_pool_count(pool), 97);
+}
+
+static void test_load(void **state)
+{
+	struct heddle_pool_key key;
+
+	assert_int_equal(heddle_pool_cost(0), HEDDLE_POOL_NO_COST);
+	assert_int_equal(heddle_pool_cost(NAN), HEDDLE_POOL_NO_COST);
+	for (double us = 1e-3; us < 1e12; us *= 1.7)
+		assert_true(fabs(log2(heddle_pool_us(heddle_pool_cost(us)) / us)) <=
+		            1 / 16. + 1e-9);
+	heddle_pool_key_init(&key);
+	key.gain[CPU] = 0;
+	key.cost[CPU] = heddle_pool_cost(1024);
+	key.cost[GPU] = heddle_pool_cost(32); /* which it cannot run */
+	for (uintptr_t i = 1; i <= 10; i++)
+		assert_int_equal(heddle_pool_push(pool, (void *)i, &key), 0);
+	assert_true(fabs(heddle_pool_load(pool, CPU) - 10240) < 1e-6);
+	assert_true(heddle_pool_load(pool, GPU) == 0);
+	while (pop(CPU))
+		;
+	assert_true(heddle_pool_load(pool, CPU) == 0);
+}
+
+static bool gain_below(const struct heddle_pool_key *key, void *bound)
+{
+	return key->gain[CPU] < *(int *)bound;
+}
+
+static void test_classes_not_wanted_are_passed_over(void **state)
+{
+	int bound = 8;
+	struct heddle_pool_query query = {
+	    .kind = CPU, .least = INT_MIN, .admit = gain_below, .arg = &bound};
+	struct heddle_pool_place place;
+	struct heddle_pool_entry entry;
+	const struct heddle_pool_key *key;
+
+	push(1, 0, 16, 0, HEDDLE_POOL_UNIFORM);
+	push(2, 0, 4, 0, HEDDLE_POOL_UNIFORM);
+	push(3, 0, 0, 0, HEDDLE_POOL_UNIFORM);
+	key = heddle_pool_find(pool, &query, &place);
+	assert_non_null(key);
+	assert_int_equal(key->gain[CPU], 4);
+	assert_int_equal((uintptr_t)heddle_pool_at(&place), 2);
+	assert_int_equal(heddle_pool_count(pool), 3);
+	heddle_pool_take(pool, &place, &entry);
+	assert_int_equal((uintptr_t)entry.item, 2);
+	bound = -100;
+	assert_null(heddle_pool_find(pool, &query, &place));
+	assert_int_equal(heddle_pool_count(pool), 2);
+}
+
 /* Against the definition: a list searched from end to end. */
 #define NMODEL 300
+#define NFAMILIES 4
 
 static struct model {
 	uintptr_t item;
 	int priority, gain[2];
-	unsigned long tag;
+	unsigned long tag, family;
+	double us;
 } model[NMODEL];
 
 static bool odd_only(void *item, void *arg)
@@ -220,8 +315,8 @@ static void model_check(uintptr_t item, unsigned kind, size_t *n)
 			continue;
 		assert_false(model_better(&model[i], &model[at], kind));
 		assert_false(i < at && model[i].priority == model[at].priority &&
-		             model[i].tag == model[at].tag &&
-		             model[i].gain[0] == model[at].gain[0] &&
+		             model[i].tag == model[at].tag && model[i].family == model[at].family &&
+		             model[i].us == model[at].us && model[i].gain[0] == model[at].gain[0] &&
 		             model[i].gain[1] == model[at].gain[1]);
 	}
 	for (size_t i = at; i + 1 < *n; i++)
@@ -238,21 +333,93 @@ static bool model_accept(void *item, void *arg)
 	return !model[i].tag || odd_only(item, arg);
 }
 
+static const int gains[] = {NO, -8, 0, 8, HEDDLE_POOL_UNKNOWN};
+#define NGAINS (sizeof(gains) / sizeof(*gains))
+
+static void model_key(const struct model *item, struct heddle_pool_key *key)
+{
+	heddle_pool_key_init(key);
+	key->priority = item->priority;
+	key->gain[CPU] = item->gain[CPU];
+	key->gain[GPU] = item->gain[GPU];
+	key->cost[CPU] = heddle_pool_cost(item->us);
+	key->tag = item->tag;
+	key->family = item->family;
+}
+
+/* What the item pushed last says holds for all of its family that wait, of its
+ * priority, tag and kinds. */
+static void model_push(uintptr_t item, size_t *n)
+{
+	struct model *new = &model[*n];
+	struct heddle_pool_key key;
+
+	*new = (struct model){item,
+	                      rand() % 4 - 2,
+	                      {gains[rand() % NGAINS], gains[rand() % NGAINS]},
+	                      rand() % 3 ? HEDDLE_POOL_UNIFORM : HEDDLE_POOL_INDIVIDUAL,
+	                      rand() % 2 ? 0 : 1 + rand() % NFAMILIES,
+	                      1 << rand() % 5};
+	for (size_t i = 0; i < *n && new->family; i++)
+		if (model[i].family == new->family &&
+		    model[i].priority == new->priority &&model[i].tag == new->tag &&
+		    (model[i].gain[0] == NO) == (new->gain[0] == NO) &&
+		    (model[i].gain[1] == NO) == (new->gain[1] == NO)) {
+			memcpy(model[i].gain, new->gain, sizeof(new->gain));
+			model[i].us = new->us;
+		}
+	++*n;
+	model_key(new, &key);
+	assert_int_equal(heddle_pool_push(pool, (void *)item, &key), 0);
+}
+
+static void value_set(struct heddle_pool_key *key, void *arg)
+{
+	const struct model *value = arg;
+
+	for (int k = 0; k < 2; k++)
+		if (heddle_pool_key_runs(key, k))
+			key->gain[k] = value->gain[k];
+	key->cost[CPU] = heddle_pool_cost(value->us);
+}
+
+static void model_revalue(size_t n)
+{
+	struct model value = {
+	    .gain = {gains[1 + rand() % (NGAINS - 1)], gains[1 + rand() % (NGAINS - 1)]},
+	    .family = 1 + rand() % NFAMILIES,
+	    .us = 1 << rand() % 5};
+
+	heddle_pool_revalue(pool, value.family, value_set, &value);
+	for (size_t i = 0; i < n; i++) {
+		if (model[i].family != value.family)
+			continue;
+		for (int k = 0; k < 2; k++)
+			if (model[i].gain[k] != NO)
+				model[i].gain[k] = value.gain[k];
+		model[i].us = value.us;
+	}
+}
+
+static void model_check_load(size_t n)
+{
+	double load = 0;
+
+	for (size_t i = 0; i < n; i++)
+		load += model[i].gain[CPU] == NO ? 0 : model[i].us;
+	assert_true(fabs(heddle_pool_load(pool, CPU) - load) < 1e-6);
+}
+
 static void model_step(uintptr_t item, size_t *n)
 {
-	static const int gains[] = {NO, -8, 0, 8, HEDDLE_POOL_UNKNOWN};
 	struct heddle_pool_entry entry;
 	unsigned kind = rand() % 2;
 	size_t left = 0;
 
 	if (*n < NMODEL && rand() % 5 < 3) {
-		model[*n] =
-		    (struct model){item,
-		                   rand() % 4 - 2,
-		                   {gains[rand() % 5], gains[rand() % 5]},
-		                   rand() % 3 ? HEDDLE_POOL_UNIFORM : HEDDLE_POOL_INDIVIDUAL};
-		push(item, model[*n].priority, model[*n].gain[0], model[*n].gain[1], model[*n].tag);
-		++*n;
+		model_push(item, n);
+	} else if (rand() % 10 == 0) {
+		model_revalue(*n);
 	} else if (heddle_pool_pop(pool, kind, INT_MIN, model_accept, NULL, &entry)) {
 		model_check((uintptr_t)entry.item, kind, n);
 	} else {
@@ -262,6 +429,7 @@ static void model_step(uintptr_t item, size_t *n)
 		assert_int_equal(left, 0);
 	}
 	assert_int_equal(heddle_pool_count(pool), *n);
+	model_check_load(*n);
 }
 
 static void test_random_against_the_definition(void **state)
@@ -289,6 +457,9 @@ int main(void)
 	    TEST(least_priority),
 	    TEST(gain),
 	    TEST(empty_classes_do_not_pile_up),
+	    TEST(families_are_revalued),
+	    TEST(load),
+	    TEST(classes_not_wanted_are_passed_over),
 	    TEST(random_against_the_definition),
 	};
 

@@ -1,0 +1,29 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include "sched_policies/dqaa.h"
+
+void heddle_dqaa_init(struct heddle_dqaa *dqaa, unsigned most)
+{
+	*dqaa = (struct heddle_dqaa){.target = 1, .most = most ? most : 1};
+}
+
+void heddle_dqaa_received(struct heddle_dqaa *dqaa, double us)
+{
+	dqaa->latency_us = us > 0 ? us : 0;
+}
+
+void heddle_dqaa_processed(struct heddle_dqaa *dqaa, double us)
+{
+	double wanted;
+
+	if (!(us > 0))
+		return;
+	wanted = dqaa->latency_us / us;
+	if (wanted > dqaa->target && dqaa->target < dqaa->most)
+		dqaa->target++;
+	else if (wanted <= dqaa->target - 1. && dqaa->target > 1)
+		dqaa->target--;
+}

@@ -1,0 +1,261 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What workers ask for: which tasks (gains), how many (DQAA), and how many
+ * transfers at once (streams).
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "sched_policies/dqaa.h"
+#include "sched_policies/gain.h"
+#include "sched_policies/streams.h"
+#include "tests/unit/test.h"
+
+enum { CPU, GPU, GPU2, NKINDS };
+
+static void seed_draw(void)
+{
+	const char *given = getenv("HEDDLE_TEST_SEED");
+	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
+
+	print_message("seed %u (HEDDLE_TEST_SEED repeats it)\n", seed);
+	srand(seed);
+}
+
+static double draw(double low, double high)
+{
+	return low * exp2(log2(high / low) * (rand() / (double)RAND_MAX));
+}
+
+/* ---- gains ---- */
+
+static void key_make(struct heddle_pool_key *key, double cpu, double gpu, double gpu2)
+{
+	double us[HEDDLE_POOL_NKINDS] = {cpu, gpu, gpu2};
+
+	heddle_pool_key_init(key);
+	for (int k = 0; k < NKINDS; k++)
+		if (us[k] >= 0)
+			key->gain[k] = 0;
+	for (int k = 0; k < NKINDS; k++)
+		us[k] = us[k] > 0 ? us[k] : 0;
+	heddle_gain_set(key, us, CPU);
+}
+
+static void test_speedup_over_the_reference(void **state)
+{
+	struct heddle_pool_key key;
+
+	key_make(&key, 320, 10, 40);
+	assert_int_equal(key.gain[GPU], 40);
+	assert_int_equal(key.gain[GPU2], 24);
+	assert_int_equal(key.gain[CPU], -40);
+	assert_int_equal(key.cost[GPU2], heddle_pool_cost(40));
+	key_make(&key, 10, 10, -1);
+	assert_int_equal(key.gain[CPU], 0);
+	assert_int_equal(key.gain[GPU], 0);
+	assert_int_equal(key.gain[GPU2], HEDDLE_POOL_CANNOT);
+}
+
+static void test_what_is_not_known(void **state)
+{
+	struct heddle_pool_key key;
+
+	key_make(&key, 0, 10, 20);
+	assert_int_equal(key.gain[GPU], 0);
+	assert_int_equal(key.gain[CPU], 0);
+	assert_int_equal(key.cost[CPU], HEDDLE_POOL_NO_COST);
+	key_make(&key, 10, 0, 20);
+	assert_int_equal(key.gain[GPU], 0);
+	assert_int_equal(key.gain[CPU], 8);
+	assert_int_equal(key.gain[GPU2], -8);
+}
+
+static void test_who_alone_can(void **state)
+{
+	struct heddle_pool_key key;
+
+	key_make(&key, -1, 10, 20);
+	assert_int_equal(key.gain[CPU], HEDDLE_POOL_CANNOT);
+	assert_int_equal(key.gain[GPU], HEDDLE_POOL_ALONE);
+	assert_int_equal(key.gain[GPU2], HEDDLE_POOL_ALONE);
+	key_make(&key, 10, -1, -1);
+	assert_int_equal(key.gain[CPU], HEDDLE_POOL_ALONE);
+	key_make(&key, -1, 0, -1);
+	assert_int_equal(key.gain[GPU], HEDDLE_POOL_ALONE);
+}
+
+/* Two kinds want any two tasks in opposite orders, and the accelerator first what
+ * it speeds up more. */
+static void test_orders_are_opposite(void **state)
+{
+	seed_draw();
+	for (int i = 0; i < 10000; i++) {
+		double cpu[2] = {draw(1, 1e6), draw(1, 1e6)}, gpu[2] = {draw(1, 1e6), draw(1, 1e6)};
+		struct heddle_pool_key a, b;
+
+		key_make(&a, cpu[0], gpu[0], -1);
+		key_make(&b, cpu[1], gpu[1], -1);
+		assert_int_equal(a.gain[CPU] > b.gain[CPU], a.gain[GPU] < b.gain[GPU]);
+		if (cpu[0] / gpu[0] > 1.2 * cpu[1] / gpu[1])
+			assert_true(a.gain[GPU] > b.gain[GPU]);
+	}
+}
+
+static void test_finish(void **state)
+{
+	struct heddle_gain_helper one = {1, 1000, 0}, two[] = {{2, 1000, 0}, {1, 500, 0}};
+
+	assert_true(isinf(heddle_gain_finish(NULL, 0)));
+	assert_true(isinf(heddle_gain_finish(&(struct heddle_gain_helper){0, 10, 10}, 1)));
+	assert_true(heddle_gain_finish(&one, 1) == 1000);
+	assert_true(fabs(heddle_gain_finish(two, 2) - 250) < 1e-9);
+	one.busy_us = 500;
+	assert_true(heddle_gain_finish(&one, 1) == 1500);
+	one = (struct heddle_gain_helper){1, 0, 0};
+	assert_true(heddle_gain_finish(&one, 1) == 0);
+}
+
+/* ---- DQAA ---- */
+
+/* However the machine changes, the target follows latency / processing time,
+ * rounded up, by one a task, within its bounds. */
+static void test_queue_follows_the_ratio(void **state)
+{
+	seed_draw();
+	for (int i = 0; i < 2000; i++) {
+		unsigned most = 1 + rand() % 40;
+		double latency = draw(1e-2, 1e4), us = draw(1, 1e3);
+		double right = ceil(latency / us);
+		struct heddle_dqaa dqaa;
+
+		heddle_dqaa_init(&dqaa, most);
+		assert_int_equal(dqaa.target, 1);
+		dqaa.target = 1 + rand() % most;
+		heddle_dqaa_received(&dqaa, latency);
+		for (unsigned step = 0; step < 2 * most; step++) {
+			unsigned before = dqaa.target;
+
+			heddle_dqaa_processed(&dqaa, us);
+			assert_in_range(dqaa.target, 1, most);
+			assert_true(dqaa.target + 1 >= before && dqaa.target <= before + 1);
+			assert_true(fabs(dqaa.target - right) <= fabs(before - right));
+		}
+		assert_int_equal(dqaa.target, right < most ? right : most);
+	}
+}
+
+static void test_queue_and_nonsense(void **state)
+{
+	struct heddle_dqaa dqaa;
+
+	heddle_dqaa_init(&dqaa, 0);
+	heddle_dqaa_received(&dqaa, -5);
+	heddle_dqaa_processed(&dqaa, 0);
+	heddle_dqaa_processed(&dqaa, NAN);
+	heddle_dqaa_processed(&dqaa, -1);
+	heddle_dqaa_processed(&dqaa, 1);
+	assert_int_equal(dqaa.target, 1);
+	heddle_dqaa_received(&dqaa, INFINITY);
+	heddle_dqaa_processed(&dqaa, 1);
+	assert_int_equal(dqaa.target, 1);
+	dqaa.most = 3;
+	for (int i = 0; i < 10; i++)
+		heddle_dqaa_processed(&dqaa, 1);
+	assert_int_equal(dqaa.target, 3);
+}
+
+/* ---- streams ---- */
+
+/* A device whose throughput saturates at `knee` transfers and falls beyond `cliff`. */
+struct device {
+	double knee, cliff, noise;
+};
+
+static double rate(const struct device *device, unsigned concurrent)
+{
+	double rate = concurrent < device->knee ? concurrent / device->knee : 1;
+
+	if (concurrent > device->cliff)
+		rate *= device->cliff / concurrent;
+	return rate * (1 + device->noise * (rand() / (double)RAND_MAX - .5));
+}
+
+/* As good as the best fixed number, over a long run, and quickly. */
+static void test_streams_find_the_best_number(void **state)
+{
+	seed_draw();
+	for (int i = 0; i < 500; i++) {
+		unsigned most = 1 + rand() % 64, rounds = 400;
+		struct device device = {draw(1, 40), 0, i % 2 ? .01 : 0};
+		struct heddle_streams streams;
+		double best = 0, sum = 0;
+
+		device.cliff = device.knee * draw(1.3, 8);
+		heddle_streams_init(&streams, most);
+		for (unsigned c = 1; c <= most; c++) {
+			struct device quiet = {device.knee, device.cliff, 0};
+
+			best = fmax(best, rate(&quiet, c));
+		}
+		for (unsigned round = 0; round < rounds; round++) {
+			double r = rate(&device, streams.concurrent);
+
+			assert_in_range(streams.concurrent, 1, most);
+			if (round >= rounds / 4)
+				sum += r;
+			heddle_streams_round(&streams, r);
+		}
+		assert_true(sum / (rounds - rounds / 4) > 0.98 * best);
+	}
+}
+
+/* Doubling: 2, 4, 8, ... while it pays, then back to the best and steps of one. */
+static void test_streams_double_first(void **state)
+{
+	static const unsigned expected[] = {2, 4, 8, 16, 8, 8, 7};
+	struct device device = {8, 12, 0};
+	struct heddle_streams streams;
+
+	heddle_streams_init(&streams, 64);
+	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+		assert_int_equal(streams.concurrent, expected[i]);
+		heddle_streams_round(&streams, rate(&device, streams.concurrent));
+		heddle_streams_round(&streams, 0); /* no round */
+	}
+}
+
+static void test_streams_keep_the_smaller_number(void **state)
+{
+	struct device device = {1, 1000, 0};
+	struct heddle_streams streams;
+
+	heddle_streams_init(&streams, 64);
+	for (int round = 0; round < 400; round++)
+		heddle_streams_round(&streams, rate(&device, streams.concurrent));
+	assert_in_range(streams.saved, 1, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_speedup_over_the_reference),
+	    cmocka_unit_test(test_what_is_not_known),
+	    cmocka_unit_test(test_who_alone_can),
+	    cmocka_unit_test(test_orders_are_opposite),
+	    cmocka_unit_test(test_finish),
+	    cmocka_unit_test(test_queue_follows_the_ratio),
+	    cmocka_unit_test(test_queue_and_nonsense),
+	    cmocka_unit_test(test_streams_find_the_best_number),
+	    cmocka_unit_test(test_streams_double_first),
+	    cmocka_unit_test(test_streams_keep_the_smaller_number),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
