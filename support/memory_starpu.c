@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <starpu.h>
@@ -12,6 +11,7 @@
 #include <heddle/memory.h>
 
 #include "private/message.h"
+#include "private/pin_starpu.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
@@ -42,15 +42,6 @@ static void *map_aligned(size_t size)
 	return area + before;
 }
 
-static bool memory_to_pin(void)
-{
-#ifdef HEDDLE_USE_CUDA
-	return starpu_cuda_worker_get_count() > 0;
-#else
-	return false;
-#endif
-}
-
 HEDDLE_API int heddle_malloc(size_t bytes, void **memory)
 {
 	size_t size = mapped_size(bytes);
@@ -58,7 +49,7 @@ HEDDLE_API int heddle_malloc(size_t bytes, void **memory)
 
 	if (!area)
 		return heddle_refuse(-ENOMEM, "no memory for %zu bytes", bytes);
-	if (memory_to_pin() && starpu_memory_pin(area, size))
+	if (heddle_pin_useful() && heddle_pin(area, size))
 		heddle_warn("%zu bytes cannot be pinned; copies to CUDA devices will be slow",
 			    bytes);
 	*memory = area;
@@ -71,7 +62,6 @@ HEDDLE_API void heddle_free(void *memory, size_t bytes)
 
 	if (!memory)
 		return;
-	if (memory_to_pin())
-		starpu_memory_unpin(memory, size);
+	heddle_unpin(memory, size);
 	munmap(memory, size);
 }

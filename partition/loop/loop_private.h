@@ -35,7 +35,7 @@ struct view {
 	size_t elemsize; /* bytes */
 	uint32_t nx, ld; /* matrix: elements of a row, elements between rows */
 	starpu_data_handle_t whole; /* HEDDLE_WHOLE: shared by all device blocks */
-	bool pinned;                /* by us, hence to be unpinned */
+	bool pinned;                /* held, hence to be unpinned */
 };
 
 union view_interface {
