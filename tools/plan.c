@@ -14,6 +14,7 @@ static const struct {
 	const char *doc;
 } plans[] = {
     {"blocks", plan_blocks, "the blocks that a strategy gives to a described machine"},
+    {"interval", plan_interval, "how often the chunks of a wavefront should synchronise"},
 };
 
 #define NPLANS (sizeof(plans) / sizeof(plans[0]))

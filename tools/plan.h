@@ -11,5 +11,6 @@
 /** Each gets the arguments from its own name on and returns an exit status. */
 int plan_main(int argc, char **argv);
 int plan_blocks(int argc, char **argv);
+int plan_interval(int argc, char **argv);
 
 #endif

@@ -23,15 +23,28 @@ static int64_t clamp(int64_t column, size_t columns)
 	return max64(0, min64(column, columns));
 }
 
+/* Columns by which a band's first tile is shorter. Tiles of all bands begin at multiples
+ * of h in the skewed space, where column + s row counts: no vector points to the right
+ * there, so that a tile needs the one above it and no more. */
+static size_t phase(const struct band *band, size_t skew)
+{
+	return skew * band->first % band->h;
+}
+
+static int64_t tile_begin(const struct band *band, size_t skew, size_t tile)
+{
+	return (int64_t)(tile * band->h) - (int64_t)phase(band, skew);
+}
+
 size_t band_tiles(const struct space *space, const struct band *band)
 {
-	return (space->columns + space->skew * (band->rows - 1) + band->h - 1) / band->h;
+	return tile_of(band, space->skew, band->rows - 1, space->columns - 1) + 1;
 }
 
 struct interval tile_columns(const struct space *space, const struct band *band, size_t tile,
                              size_t r)
 {
-	int64_t begin = (int64_t)(tile * band->h) - (int64_t)(space->skew * r);
+	int64_t begin = tile_begin(band, space->skew, tile) - (int64_t)(space->skew * r);
 
 	return (struct interval){clamp(begin, space->columns),
 	                         clamp(begin + (int64_t)band->h, space->columns)};
@@ -39,7 +52,7 @@ struct interval tile_columns(const struct space *space, const struct band *band,
 
 size_t tile_of(const struct band *band, size_t skew, size_t r, size_t column)
 {
-	return (column + skew * r) / band->h;
+	return (column + skew * r + phase(band, skew)) / band->h;
 }
 
 /* Rows r of a tile, from `first` to `last`, whose iterations need something through a
@@ -47,7 +60,7 @@ size_t tile_of(const struct band *band, size_t skew, size_t r, size_t column)
 static bool rows_that_need(const struct space *space, const struct band *band, size_t tile,
                            const struct heddle_dependence *v, int64_t *first, int64_t *last)
 {
-	int64_t begin = tile * band->h, end = begin + band->h, skew = space->skew;
+	int64_t skew = space->skew, begin = tile_begin(band, skew, tile), end = begin + band->h;
 	int64_t columns = space->columns;
 	/* Row r has columns from max(0, begin - skew r) to min(columns, end - skew r). It
 	 * has any, and some of those it needs lie within the space, if
@@ -71,9 +84,9 @@ static bool rows_that_need(const struct space *space, const struct band *band, s
 /* Tiles of one sweep of `other` that a tile needs through one vector: one more than
  * the last one's number, 0 for none.
  *
- * The last column that row r needs is min((t + 1) h - 1 - s r, columns - 1) - v.column,
- * or the space's last; its tile grows with that column plus s times the row's place in
- * `other`, which is r and a constant: so never less with a larger r, and the last row
+ * With e for the tile's end in row 0, the last column that row r needs is min(e - 1 - s r, columns
+ * - 1) - v.column, or the space's last; its tile grows with that column plus s times the row's
+ * place in `other`, which is r and a constant: so never less with a larger r, and the last row
  * needs the latest tile. */
 static size_t needs_of(const struct space *space, const struct band *band, size_t tile,
                        const struct heddle_dependence *v, const struct band *other)
@@ -85,7 +98,7 @@ static size_t needs_of(const struct space *space, const struct band *band, size_
 
 	if (first > last || !rows_that_need(space, band, tile, v, &first, &last))
 		return 0;
-	column = min64((int64_t)((tile + 1) * band->h) - 1 - (int64_t)space->skew * last,
+	column = min64(tile_begin(band, space->skew, tile + 1) - 1 - (int64_t)space->skew * last,
 	               (int64_t)space->columns - 1);
 	column = min64(column - v->column, (int64_t)space->columns - 1);
 	return tile_of(other, space->skew, last + shift, column) + 1;
@@ -133,10 +146,10 @@ struct interval tile_reads(const struct space *space, const struct band *band, s
 		    !rows_that_need(space, band, tile, v, &first, &last))
 			continue;
 		/* The last row's columns are the leftmost, the first row's the rightmost. */
-		begin = clamp(clamp((int64_t)(tile * band->h) - skew * last, space->columns) -
+		begin = clamp(clamp(tile_begin(band, skew, tile) - skew * last, space->columns) -
 		                  v->column,
 		              space->columns);
-		end = clamp(clamp((int64_t)((tile + 1) * band->h) - skew * first, space->columns) -
+		end = clamp(clamp(tile_begin(band, skew, tile + 1) - skew * first, space->columns) -
 		                v->column,
 		            space->columns);
 		if (reads.begin == reads.end)

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * How the iteration space is cut. Rows are cut into bands (the chunks of Andronikos
- * et al.), a band into tiles of h columns (its subchunks): tile t has, in the band's
- * row r, the columns from t h - s r to (t + 1) h - s r, s being the skew, as far as
- * they lie within the space. A band computes its tiles in their order, sweep after
- * sweep; what remains to be said is how far the neighbours must be.
+ * et al.), a band into tiles of h columns (its subchunks). Where vectors point to the
+ * right, tiles are skewed: with every row they lie s columns further to the left. A
+ * band computes its tiles in their order, sweep after sweep; what remains to be said
+ * is how far the bands beside it must be.
  */
 #ifndef HEDDLE_WAVEFRONT_TILES_H
 #define HEDDLE_WAVEFRONT_TILES_H

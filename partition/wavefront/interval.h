@@ -1,0 +1,98 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The synchronisation interval h: how many columns a band computes between two
+ * messages to the band below. Short intervals start the other workers early, long
+ * ones spare messages.
+ *
+ * The model is that of T. Andronikos, F. M. Ciorba, I. Riakiotakis, G. Papakonstantinou
+ * and A. T. Chronopoulos, "Studying the impact of synchronization frequency on
+ * scheduling tasks with dependencies in heterogeneous systems", Performance Evaluation
+ * 67 (2010) 1324-1339; the numbers of equations are theirs. Its homogeneous formulas
+ * (3)-(5) and (7) are the heterogeneous ones (8)-(10) and (12) with one kind of
+ * worker, so there is one function for both.
+ *
+ * Times are in microseconds, rows are its chunk dimension u_c, columns its
+ * synchronisation dimension u_s.
+ */
+#ifndef HEDDLE_WAVEFRONT_INTERVAL_H
+#define HEDDLE_WAVEFRONT_INTERVAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define INTERVAL_MAXKINDS 64
+
+struct interval_kind {
+	char name[64];
+	unsigned count; /**< workers of the kind, at least 1 */
+	double cp;      /**< c_p: computing one iteration, above 0 */
+	/** What its messages cost more than the model's (to and from its memory). */
+	double more_cd, more_cc;
+};
+
+struct interval_model {
+	double rows, columns; /**< U_c, U_s: at least 1 */
+	double cd;            /**< c_d: starting a message, 0 or more; (1) */
+	double cc;            /**< c_c: sending one column's data, 0 or more; (1) */
+	double assignment_us; /**< T_wa: assigning the first chunk */
+	unsigned k;           /**< chunks per worker, at least 1 */
+	unsigned nkinds;
+	struct interval_kind kinds[INTERVAL_MAXKINDS];
+	/* Beyond the paper: */
+	double skew;     /**< columns that tiles shift with every row */
+	unsigned sweeps; /**< over the whole space (0: 1) */
+};
+
+/** Workers of all kinds. */
+unsigned interval_workers(const struct interval_model *model);
+
+/** Width V of a chunk of each kind, in rows: in proportion to the kind's speed 1/c_p,
+ * k chunks per worker covering the rows, so that a subchunk takes all kinds the same
+ * time. (13)-(15), with powers scaled so that the chunks add up to U_c. */
+void interval_widths(const struct interval_model *model, double *widths);
+
+/** Time of the loop with interval h: (8), and (10) where k is above 1; for one kind of
+ * worker these are (3) and (5). Subproblems of one chunk a worker follow each other.
+ * @param h above 0 */
+double interval_time(const struct interval_model *model, double h);
+
+/** The h that minimises interval_time(): (9) and (12), for one kind (4) and (7).
+ * Between 1 and the number of columns; that number where nothing is gained by
+ * synchronising (one worker). */
+double interval_best(const struct interval_model *model);
+
+/** The h of S. Chen and J. Xue, "Partitioning and scheduling loops on NOWs", Computer
+ * Communications 22 (1999), formula (4), as Andronikos et al. state it in section 5.3:
+ * one chunk a worker; of several kinds the mean c_p counts. */
+double interval_chen_xue(const struct interval_model *model);
+
+/** Time where a worker goes on with its next chunk as soon as the messages for it
+ * are there, instead of when the whole subproblem before is done, as Heddle's
+ * wavefronts do; skew and sweeps count. The first term is the time until the last
+ * worker begins, each worker waiting for the first subchunk of the one before; then
+ * the worker with the dearest messages computes all its chunks. */
+double interval_pipelined_time(const struct interval_model *model, double h);
+
+/** Chooses h, and k up to `most`, so that interval_pipelined_time() is least, for
+ * whole columns.
+ * @param model its k counts where it is not 0, else k is chosen too
+ * @param most largest k, at least 1; no more chunks than rows / minimum_rows in all
+ * @param[out] k chosen, or the model's
+ * @return h, from `least` to the number of columns */
+size_t interval_choose(const struct interval_model *model, unsigned most, double minimum_rows,
+                       size_t least, unsigned *k);
+
+/** Takes out workers that do not pay: the slowest are left out as long as the loop gets
+ * faster without them, by interval_pipelined_time() at the best h and k. At least one
+ * stays. Kinds of which nobody stays have a count of 0.
+ * @return how many workers were taken out */
+unsigned interval_exclude(struct interval_model *model, unsigned most, double minimum_rows);
+
+/** How far a measured time may be from the predicted before it counts as another. */
+#define INTERVAL_DRIFT 0.25
+
+/** Whether a measured c_p no longer fits the one that h was computed with. */
+bool interval_drifted(double predicted, double measured);
+
+#endif

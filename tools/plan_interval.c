@@ -1,0 +1,274 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * heddle plan interval: the synchronisation interval of a wavefront on a described
+ * machine.
+ */
+#include "config.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "partition/wavefront/simulate.h"
+#include "tools/plan.h"
+
+enum { KEY_CD = 256, KEY_CC, KEY_US, KEY_UC, KEY_TWA, KEY_VECTOR, KEY_SWEEP, KEY_PIPELINED };
+
+enum { MAXVECTORS = 16, LONGEST_SIDE = 10000000 };
+
+struct arguments {
+	struct interval_model model;
+	unsigned nvectors;
+	struct heddle_dependence vectors[MAXVECTORS];
+	bool pipelined, sweep;
+	size_t first, last; /* of the sweep; 0: to be chosen */
+};
+
+static const struct argp_option options[] = {
+    {"cd", KEY_CD, "US", 0, "c_d: starting a message, microseconds", 1},
+    {"cc", KEY_CC, "US", 0, "c_c: sending one column's data, microseconds", 1},
+    {"us", KEY_US, "N", 0, "U_s: columns, the synchronisation dimension", 1},
+    {"uc", KEY_UC, "N", 0, "U_c: rows, the chunk dimension", 1},
+    {"k", 'k', "N", 0, "chunks per worker (default: 1)", 1},
+    {"worker", 'w', "NAME:COUNT:CP", 0,
+     "a kind of worker, how many of it there are, and its c_p, microseconds an iteration; once for "
+     "every kind",
+     1},
+    {"twa", KEY_TWA, "US", 0, "T_wa: assigning the first chunk, microseconds (default: 0)", 1},
+    {"vector", KEY_VECTOR, "ROW,COLUMN", 0,
+     "a dependence vector of the simulated loop; once for every vector (default: 1,0 and 0,1)", 2},
+    {"pipelined", KEY_PIPELINED, NULL, 0,
+     "chunks follow each other interval by interval, as in Heddle's wavefronts, instead of the "
+     "paper's subproblems one by one",
+     2},
+    {"sweep", KEY_SWEEP, "FIRST-LAST", OPTION_ARG_OPTIONAL,
+     "also simulate the loop with every h of a range (default: a quarter to four times the "
+     "model's)",
+     2},
+    {0},
+};
+
+static double number_parse(const char *text, double least, double most, const char *what,
+                           struct argp_state *state)
+{
+	char *end;
+	double number = strtod(text, &end);
+
+	if (end == text || *end || !(number >= least && number <= most))
+		argp_error(state, "%s: \"%s\" is not a number from %g to %g", what, text, least,
+		           most);
+	return number;
+}
+
+static size_t count_parse(const char *text, double most, const char *what, struct argp_state *state)
+{
+	double number = number_parse(text, 1, most, what, state);
+
+	if (number != floor(number))
+		argp_error(state, "%s: \"%s\" is not a whole number", what, text);
+	return number;
+}
+
+static void worker_parse(struct arguments *arguments, char *text, struct argp_state *state)
+{
+	struct interval_model *model = &arguments->model;
+	struct interval_kind *kind = &model->kinds[model->nkinds];
+	char *count = strchr(text, ':'), *cp = count ? strchr(count + 1, ':') : NULL;
+
+	if (model->nkinds == INTERVAL_MAXKINDS)
+		argp_error(state, "more than %d kinds of worker", INTERVAL_MAXKINDS);
+	if (!cp || count == text)
+		argp_error(state, "--worker: \"%s\" is not NAME:COUNT:CP", text);
+	*count++ = *cp++ = '\0';
+	if (strlen(text) >= sizeof(kind->name))
+		argp_error(state, "--worker: the name \"%s\" is longer than %zu", text,
+		           sizeof(kind->name) - 1);
+	*kind = (struct interval_kind){.count = count_parse(count, 10000, "--worker, COUNT", state),
+	                               .cp = number_parse(cp, 1e-9, 1e9, "--worker, CP", state)};
+	strcpy(kind->name, text);
+	model->nkinds++;
+}
+
+static void vector_parse(struct arguments *arguments, const char *text, struct argp_state *state)
+{
+	struct heddle_dependence *vector = &arguments->vectors[arguments->nvectors];
+	char end;
+
+	if (arguments->nvectors == MAXVECTORS)
+		argp_error(state, "more than %d vectors", MAXVECTORS);
+	*vector = (struct heddle_dependence){0};
+	if (sscanf(text, "%d,%d%c", &vector->row, &vector->column, &end) != 2)
+		argp_error(state, "--vector: \"%s\" is not ROW,COLUMN", text);
+	if (heddle_dependences_check(vector, 1))
+		argp_error(state, "--vector: \"%s\" cannot be scheduled", text);
+	arguments->nvectors++;
+}
+
+static void range_parse(struct arguments *arguments, const char *text, struct argp_state *state)
+{
+	char end;
+
+	arguments->sweep = true;
+	if (text && (sscanf(text, "%zu-%zu%c", &arguments->first, &arguments->last, &end) != 2 ||
+	             !arguments->first || arguments->last < arguments->first ||
+	             arguments->last > LONGEST_SIDE))
+		argp_error(state, "--sweep: \"%s\" is not FIRST-LAST", text);
+}
+
+static void check(const struct arguments *arguments, struct argp_state *state)
+{
+	const struct interval_model *model = &arguments->model;
+
+	if (model->columns < 1 || model->rows < 1 || model->cd < 0 || model->cc < 0 ||
+	    !model->nkinds)
+		argp_error(state, "--cd, --cc, --us, --uc and --worker are all needed");
+	/* With no more than this many tiles the simulation stays within seconds and memory. */
+	if (arguments->sweep && model->rows > 1e6)
+		argp_error(state, "--sweep: with --uc up to 1000000");
+}
+
+static error_t argument_parse(int key, char *value, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	struct interval_model *model = &arguments->model;
+
+	switch (key) {
+	case KEY_CD:
+		model->cd = number_parse(value, 0, 1e9, "--cd", state);
+		return 0;
+	case KEY_CC:
+		model->cc = number_parse(value, 0, 1e9, "--cc", state);
+		return 0;
+	case KEY_US:
+		model->columns = count_parse(value, LONGEST_SIDE, "--us", state);
+		return 0;
+	case KEY_UC:
+		model->rows = count_parse(value, LONGEST_SIDE, "--uc", state);
+		return 0;
+	case KEY_TWA:
+		model->assignment_us = number_parse(value, 0, 1e9, "--twa", state);
+		return 0;
+	case 'k':
+		model->k = count_parse(value, 1000000, "--k", state);
+		return 0;
+	case 'w':
+		worker_parse(arguments, value, state);
+		return 0;
+	case KEY_VECTOR:
+		vector_parse(arguments, value, state);
+		return 0;
+	case KEY_SWEEP:
+		range_parse(arguments, value, state);
+		return 0;
+	case KEY_PIPELINED:
+		arguments->pipelined = true;
+		return 0;
+	case ARGP_KEY_END:
+		check(arguments, state);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = {
+    .options = options,
+    .parser = argument_parse,
+    .doc = "Computes how many columns a wavefront's chunks should compute between two messages, "
+           "by the model of Andronikos et al. (Performance Evaluation 67, 2010), and prints it as "
+           "JSON: h, the predicted time, and each kind's width of chunks.",
+};
+
+/* ---- output ---- */
+
+static json_t *widths_json(const struct interval_model *model)
+{
+	double widths[INTERVAL_MAXKINDS];
+	json_t *json = json_object();
+
+	interval_widths(model, widths);
+	for (unsigned j = 0; j < model->nkinds; j++)
+		json_object_set_new(json, model->kinds[j].name, json_real(widths[j]));
+	return json;
+}
+
+static int sweep_add(json_t *json, const struct arguments *arguments, size_t h)
+{
+	struct simulation simulation = {.model = &arguments->model,
+	                                .nvectors = arguments->nvectors,
+	                                .vectors = arguments->vectors,
+	                                .h = h,
+	                                .subproblems = !arguments->pipelined};
+	size_t first = arguments->first, last = arguments->last, best;
+	struct simulation_result result;
+	json_t *times = json_array();
+	double *us;
+	int status;
+
+	if (!first) {
+		first = h / 4 ? h / 4 : 1;
+		last = 4 * h > arguments->model.columns ? arguments->model.columns : 4 * h;
+	}
+	us = calloc(last - first + 1, sizeof(*us));
+	status = us ? simulation_sweep(&simulation, first, last, &best, us) : -ENOMEM;
+	if (!status)
+		status = simulation_run(&simulation, &result);
+	for (size_t i = first; !status && i <= last; i++)
+		json_array_append_new(times, json_pack("[I, f]", (json_int_t)i, us[i - first]));
+	if (!status)
+		json_object_set_new(json, "simulated",
+		                    json_pack("{s:f, s:I, s:f, s:f, s:f, s:o}", "t_us", result.us,
+		                              "best_h", (json_int_t)best, "best_t_us",
+		                              us[best - first], "ratio",
+		                              result.us / us[best - first], "bound_us",
+		                              result.bound_us, "sweep", times));
+	else
+		json_decref(times);
+	free(us);
+	return status;
+}
+
+static json_t *plan_json(const struct arguments *arguments, int *status)
+{
+	const struct interval_model *model = &arguments->model;
+	double exact = interval_best(model);
+	unsigned k = model->k;
+	size_t pipelined = interval_choose(model, k, 1, 1, &k);
+	size_t h = arguments->pipelined ? pipelined : (size_t)lround(exact);
+	json_t *json = json_pack(
+	    "{s:I, s:f, s:o, s:i, s:f, s:f, s:{s:I, s:f}}", "h", (json_int_t)h, "t_us",
+	    arguments->pipelined ? interval_pipelined_time(model, h) : interval_time(model, h),
+	    "widths", widths_json(model), "k", (int)k, "h_exact", exact, "h_chen_xue",
+	    interval_chen_xue(model), "pipelined", "h", (json_int_t)pipelined, "t_us",
+	    interval_pipelined_time(model, pipelined));
+
+	*status = arguments->sweep && json ? sweep_add(json, arguments, h) : 0;
+	return json;
+}
+
+int plan_interval(int argc, char **argv)
+{
+	struct arguments arguments = {.model = {.k = 1, .cd = -1, .cc = -1}};
+	json_t *json;
+	int status;
+
+	argp_err_exit_status = PLAN_USAGE;
+	argv[0] = "heddle plan interval";
+	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	arguments.model.skew = vectors_skew(arguments.vectors, arguments.nvectors);
+	json = plan_json(&arguments, &status);
+	if (!json || status) {
+		fprintf(stderr, "heddle plan interval: %s\n", strerror(json ? -status : ENOMEM));
+		json_decref(json);
+		return 1;
+	}
+	json_dumpf(json, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(10) | JSON_PRESERVE_ORDER);
+	putchar('\n');
+	json_decref(json);
+	return fflush(stdout) || ferror(stdout);
+}
