@@ -13,7 +13,7 @@
 #include <sys/utsname.h>
 #include <starpu.h>
 
-#include "private/estimate_starpu.h"
+#include "estimator/slots.h"
 #include "private/message.h"
 #include "private/platform_starpu.h"
 
@@ -23,6 +23,7 @@ static struct {
 	pthread_mutex_t mutex;
 	atomic_uint n;
 	char names[HEDDLE_DEVICE_CLASSES][NAME];
+	atomic_int worker[HEDDLE_DEVICE_CLASSES]; /* a worker of each */
 	/* What a worker was when it was last asked about, and its class. */
 	atomic_ulong workers[STARPU_NMAXWORKERS];
 } classes = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -137,6 +138,7 @@ HEDDLE_API unsigned heddle_device_class(int worker)
 	if (known >> 8 == what)
 		return known & 255;
 	class = class_find(worker, type);
+	atomic_store(&classes.worker[class], worker);
 	atomic_store_explicit(&classes.workers[worker], what << 8 | class, memory_order_release);
 	return class;
 }
@@ -149,4 +151,25 @@ HEDDLE_API unsigned heddle_device_classes(void)
 HEDDLE_API const char *heddle_device_class_name(unsigned class)
 {
 	return classes.names[class];
+}
+
+/* It may be gone since another starpu_init(). */
+int device_class_worker(unsigned class)
+{
+	int worker = class < heddle_device_classes() ? atomic_load(&classes.worker[class]) : -1;
+
+	if (worker < 0 || worker >= (int)starpu_worker_get_count() ||
+	    heddle_device_class(worker) != class)
+		return -1;
+	return worker;
+}
+
+int device_class_find(const char *name)
+{
+	unsigned n = heddle_device_classes();
+
+	for (unsigned class = 0; class < n; class ++)
+		if (!strcmp(classes.names[class], name))
+			return class;
+	return -1;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "estimator/history.h"
+#include "estimator/robust.h"
 
 void heddle_history_free(struct heddle_history *history)
 {
@@ -32,6 +33,16 @@ bool heddle_history_name_valid(const char *name)
 	return true;
 }
 
+static bool reserved(const char *name)
+{
+	static const char *const names[] = {"device", "us", "samples", "at"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
 int heddle_history_dimension(struct heddle_history *history, const char *name, bool categorical,
                              unsigned *dimension)
 {
@@ -45,7 +56,7 @@ int heddle_history_dimension(struct heddle_history *history, const char *name, b
 		*dimension = d;
 		return 0;
 	}
-	if (!heddle_history_name_valid(name))
+	if (!heddle_history_name_valid(name) || reserved(name))
 		return -EINVAL;
 	if (d == HEDDLE_HISTORY_DIMENSIONS)
 		return -ENOSPC;
@@ -211,4 +222,71 @@ void heddle_history_predict(const struct heddle_history *history, const double *
 		nearest_with(history, values, 1u << c, leave_out, &own);
 		us[c] = average(history, &own, c);
 	}
+}
+
+/* ---- profiles ---- */
+
+static int value_load(struct heddle_history *history, const struct heddle_profile_field *field,
+                      double *values)
+{
+	unsigned d;
+	int error =
+	    field->n > 1 ? -EINVAL : heddle_history_dimension(history, field->key, !field->n, &d);
+
+	if (error)
+		return error;
+	if (!field->n)
+		return heddle_history_word(history, field->text, &values[d]);
+	values[d] = field->numbers[0];
+	return 0;
+}
+
+static int values_load(struct heddle_history *history, const struct heddle_profile_record *record,
+                       double *values)
+{
+	int error = 0;
+
+	for (unsigned d = 0; d < HEDDLE_HISTORY_DIMENSIONS; d++)
+		values[d] = NAN;
+	for (unsigned f = 0; f < record->nwhat && !error; f++)
+		if (strcmp(record->fields[f].key, "device"))
+			error = value_load(history, &record->fields[f], values);
+	return error;
+}
+
+static int record_load(struct heddle_history *history, const struct heddle_profile_record *record,
+                       heddle_history_class class, void *arg)
+{
+	const struct heddle_profile_field *device = heddle_profile_record_field(record, "device");
+	const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
+	double values[HEDDLE_HISTORY_DIMENSIONS], times[HEDDLE_PROFILE_NUMBERS], time;
+	size_t point;
+	int c, error;
+
+	if (strcmp(record->kind, "task") || !device || device->n || !us || !us->n)
+		return 0;
+	memcpy(times, us->numbers, us->n * sizeof(*times));
+	time = heddle_robust_median(times, us->n);
+	c = time > 0 ? class(device->text, arg) : -1;
+	if (c < 0)
+		return 0;
+	error = values_load(history, record, values);
+	if (error)
+		return error == -ENOMEM ? error : 0;
+	point = heddle_history_find(history, values);
+	if (point == history->npoints)
+		error = heddle_history_add(history, values, &point);
+	if (!error)
+		heddle_history_set(history, point, c, time);
+	return error;
+}
+
+int heddle_history_load(struct heddle_history *history, const struct heddle_profile *profile,
+                        heddle_history_class class, void *arg)
+{
+	int error = 0;
+
+	for (size_t r = 0; r < profile->n && !error; r++)
+		error = record_load(history, profile->records[r], class, arg);
+	return error;
 }

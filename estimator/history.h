@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "estimator/knn.h"
+#include "estimator/profile.h"
 
 #define HEDDLE_HISTORY_DIMENSIONS 8
 #define HEDDLE_HISTORY_CLASSES 8
@@ -44,7 +45,8 @@ void heddle_history_free(struct heddle_history *history);
 bool heddle_history_name_valid(const char *name);
 
 /** The dimension of that name, made if there is none.
- * @return 0; -EINVAL when the name is none, or already that of a parameter of
+ * @return 0; -EINVAL when the name is none, is one that profiles need (device, us,
+ * samples, at), or already that of a parameter of
  * the other sort; -ENOSPC when there are too many. */
 int heddle_history_dimension(struct heddle_history *history, const char *name, bool categorical,
                              unsigned *dimension);
@@ -63,6 +65,15 @@ size_t heddle_history_find(const struct heddle_history *history, const double *v
 
 /** Sets the time of a point on a class, µs. */
 void heddle_history_set(struct heddle_history *history, size_t point, unsigned class, double us);
+
+/** The class of a device; below 0: not wanted. */
+typedef int (*heddle_history_class)(const char *device, void *arg);
+
+/** Adds what a profile's records of tasks say of devices that have a class. A
+ * record that makes no sense here is left out.
+ * @return 0; -ENOMEM. */
+int heddle_history_load(struct heddle_history *history, const struct heddle_profile *profile,
+                        heddle_history_class class, void *arg);
 
 /** Predicts the times of a task on all classes from the k nearest points.
  *

@@ -60,6 +60,11 @@ const char *heddle_estimate_source_name(enum heddle_estimate_source source);
  * -ENOMEM. A message says which. */
 int heddle_task_params(struct starpu_task *task, const struct heddle_param *params, unsigned n);
 
+/** Adds what this process measured to the profiles of later ones. Done by itself
+ * when a process exits; for those that never do.
+ * @return 0; a negative errno value after a message. */
+int heddle_estimate_save(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -13,7 +13,10 @@
 #include <string.h>
 
 #include "private/estimate_starpu.h"
+#include "private/profile_file.h"
 #include "tests/unit/test.h"
+
+static char folder[] = "/tmp/heddle-estimate-XXXXXX";
 
 static void nothing(void *buffers[], void *arg)
 {
@@ -202,6 +205,85 @@ static void test_all_different(void **state)
 	}
 }
 
+static void put_profile(const char *codelet, const char *format, ...)
+{
+	char path[256];
+	va_list arguments;
+	FILE *file;
+
+	assert_int_equal(heddle_profile_path(codelet, path, sizeof(path)), 0);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	va_start(arguments, format);
+	vfprintf(file, format, arguments);
+	va_end(arguments);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* What earlier runs measured is believed at once, and longer than one new sample. */
+static void test_profile(void **state)
+{
+	unsigned cpu = heddle_device_class(0);
+	const char *name = heddle_device_class_name(cpu);
+	struct starpu_codelet *codelet = codelet_make("profiled");
+	struct heddle_profile profile = {0};
+	struct starpu_task *task, *other;
+	const struct heddle_profile_field *us;
+	char path[256];
+
+	put_profile("profiled",
+	            "task device=\"%s\" size=8 : us=800,90000,810\n"
+	            "task device=\"%s\" size=9 : us=900\nnonsense\n",
+	            name, name);
+	task = sized(codelet, 8);
+	other = sized(codelet, 8.5);
+	expect(task, cpu, 810, HEDDLE_ESTIMATE_PROFILE);
+	expect(other, cpu, (810 + 900) / 2., HEDDLE_ESTIMATE_NEIGHBOURS);
+	heddle_estimate_executed(task, 0, 400000);
+	expect(task, cpu, 810, HEDDLE_ESTIMATE_ONLINE);
+	for (int i = 0; i < 5; i++)
+		heddle_estimate_executed(task, 0, 100);
+	expect(task, cpu, 100, HEDDLE_ESTIMATE_ONLINE);
+	/* What this run measured comes behind what was known; saved once. */
+	assert_int_equal(heddle_estimate_save(), 0);
+	assert_int_equal(heddle_estimate_save(), 0);
+	assert_int_equal(heddle_profile_path("profiled", path, sizeof(path)), 0);
+	assert_int_equal(heddle_profile_read(path, &profile), 0);
+	assert_int_equal(profile.n, 2);
+	us = heddle_profile_record_field(profile.records[0], "us");
+	assert_int_equal(us->n, 4);
+	assert_true(us->numbers[3] == 100);
+	assert_true(heddle_profile_record_field(profile.records[0], "samples")->numbers[0] == 6);
+	heddle_profile_free(&profile);
+	task_drop(task);
+	task_drop(other);
+}
+
+static double seven(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
+{
+	return 7;
+}
+
+/* StarPU's model, once it is loaded, until the run itself says more. */
+static void test_model(void **state)
+{
+	static struct starpu_perfmodel model = {
+	    .type = STARPU_PER_ARCH, .symbol = "heddle_test_seven", .arch_cost_function = seven};
+	struct starpu_codelet *codelet = codelet_make("modelled");
+	unsigned cpu = heddle_device_class(0);
+	struct starpu_task *task;
+
+	codelet->model = &model;
+	assert_int_equal(starpu_task_submit(task_make(codelet)), 0);
+	starpu_task_wait_for_all();
+	task = sized(codelet, 1);
+	task->where = STARPU_CPU;
+	expect(task, cpu, 7, HEDDLE_ESTIMATE_MODEL);
+	heddle_estimate_executed(task, 0, 9);
+	expect(task, cpu, 9, HEDDLE_ESTIMATE_ONLINE);
+	task_drop(task);
+}
+
 #define NTHREADS 4
 
 struct thread_arg {
@@ -248,13 +330,20 @@ static void test_threads(void **state)
 static int begin(void **state)
 {
 	setenv("HEDDLE_VERBOSE", "0", 0);
+	if (!mkdtemp(folder))
+		return -1;
+	setenv("HEDDLE_PROFILE_DIR", folder, 1);
 	return starpu_init(NULL);
 }
 
 static int end(void **state)
 {
+	char command[64];
+
 	starpu_shutdown();
-	return 0;
+	assert_int_equal(heddle_estimate_save(), 0);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	return system(command);
 }
 
 int main(void)
@@ -263,6 +352,7 @@ int main(void)
 	    cmocka_unit_test(test_class),    cmocka_unit_test(test_learning),
 	    cmocka_unit_test(test_codelets), cmocka_unit_test(test_default),
 	    cmocka_unit_test(test_refusals), cmocka_unit_test(test_all_different),
+	    cmocka_unit_test(test_profile),  cmocka_unit_test(test_model),
 	    cmocka_unit_test(test_threads),
 	};
 

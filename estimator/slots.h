@@ -1,0 +1,106 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The table of all that is known of tasks in this process.
+ *
+ * A *slot* is what is known of the tasks of one codelet with one set of
+ * parameters. Slots are found through a hash table that is read without locks;
+ * they live in one array, never move and never go, so that a task can carry the
+ * address of its own in sched_data. Programs whose every task has parameters of
+ * its own are bounded: a codelet with many slots takes parameters that are nearly
+ * equal for equal, and when the array is full tasks share the codelet's first.
+ *
+ * What a slot believes is published in atomic variables. A sample touches its
+ * slot alone. What it lets conclude about other slots is computed by the codelet's
+ * history, under its mutex, when such a slot is next asked and enough is new.
+ */
+#ifndef HEDDLE_ESTIMATOR_SLOTS_H
+#define HEDDLE_ESTIMATOR_SLOTS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "estimator/history.h"
+#include "estimator/robust.h"
+#include "private/estimate_starpu.h"
+
+/* What a slot believes of a class. */
+struct cell {
+	/* Under the slot's flag. */
+	struct heddle_robust measured;
+	double prior_us; /* from earlier runs; 0: none */
+	double told_us;  /* to the history */
+	unsigned saved;  /* samples that are in the profile */
+	/* Published. */
+	_Atomic double us;
+	atomic_uint source;
+	atomic_uint samples;
+};
+
+struct slot {
+	struct slot *_Atomic next; /* in its bucket */
+	struct codelet *codelet;
+	uint64_t hash;
+	bool stated;          /* by heddle_task_params() */
+	unsigned categorical; /* bit i: values[i] stands for a word */
+	unsigned n;           /* values */
+	size_t point;         /* in the codelet's history */
+	atomic_flag busy;
+	atomic_uint news;     /* of the codelet, when predictions were last made */
+	atomic_uint modelled; /* bit c: StarPU's model was asked about class c */
+	double values[HEDDLE_HISTORY_DIMENSIONS];
+	struct cell cells[HEDDLE_DEVICE_CLASSES];
+};
+
+struct codelet {
+	char *name; /* NULL: known by its address alone */
+	const struct starpu_codelet *cl;
+	pthread_mutex_t mutex;
+	struct heddle_history history; /* under the mutex */
+	unsigned loaded;               /* classes whose profile is in the history */
+	atomic_uint nslots;
+	atomic_uint news; /* how much was learned */
+	struct slot *_Atomic first;
+};
+
+/** What StarPU's codelet is to us; made if there is none, NULL without memory.
+ * Those of one name are one. */
+struct codelet *codelet_find(const struct starpu_codelet *cl);
+
+/** The slot of a codelet and values, made if there is none. The codelet's first
+ * when there is no room, NULL when there is not even that.
+ * @param wanted codelet, stated, categorical, n and values; spoilt */
+struct slot *slot_find(struct slot *wanted);
+
+/** The slot of a task, by the parameters it stated or by default; NULL when
+ * there is none. */
+struct slot *slot_of_task(struct starpu_task *task);
+
+/** Whether that is a slot: whatever may stand in sched_data. */
+bool slot_is_one(const void *pointer);
+
+/** All slots: calls something with each. */
+void slots_each(void (*call)(struct slot *slot, void *arg), void *arg);
+
+/** All codelets. */
+void codelets_each(void (*call)(struct codelet *codelet, void *arg), void *arg);
+
+/** Puts what earlier runs measured into a codelet's history, for classes of which
+ * that is not yet done. The codelet's mutex is held. */
+void profile_load(struct codelet *codelet);
+
+/** What StarPU's model says of a task on a class, µs; 0: nothing, or not calibrated. */
+double model_us(struct starpu_task *task, unsigned class);
+
+/** Whether HEDDLE_ESTIMATE lets estimates come from there. */
+bool source_allowed(enum heddle_estimate_source source);
+
+/** A worker of a class. */
+int device_class_worker(unsigned class);
+
+/** The class of that name, -1 when no worker is of it. */
+int device_class_find(const char *name);
+
+#endif

@@ -1,0 +1,287 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "estimator/slots.h"
+
+_Static_assert(HEDDLE_DEVICE_CLASSES <= HEDDLE_HISTORY_CLASSES, "no place for all classes");
+
+#define MAX_SLOTS 16384
+#define MAX_CODELETS 1024
+#define BUCKETS 16384
+/* From so many slots of a codelet on, parameters are rounded to 1/16 octave. */
+#define MANY_SLOTS 1024
+
+/* Which codelet a StarPU codelet is; several may share a name. */
+struct alias {
+	struct alias *_Atomic next;
+	const struct starpu_codelet *cl;
+	struct codelet *codelet;
+};
+
+static struct {
+	pthread_once_t once;
+	pthread_mutex_t mutex; /* of whoever adds something */
+	struct slot *slots;
+	atomic_size_t nslots;
+	struct slot *_Atomic buckets[BUCKETS];
+	struct alias *_Atomic aliases[256];
+	struct codelet *codelets[MAX_CODELETS];
+	unsigned ncodelets;
+} table = {.once = PTHREAD_ONCE_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER};
+
+/* Reserved once; pages come as slots are used. */
+static void table_init(void)
+{
+	void *area = mmap(NULL, MAX_SLOTS * sizeof(struct slot), PROT_READ | PROT_WRITE,
+	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	table.slots = area == MAP_FAILED ? NULL : area;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+	return hash ^ hash >> 32;
+}
+
+/* ---- codelets ---- */
+
+static const char *codelet_name(const struct starpu_codelet *cl)
+{
+	return cl->name ? cl->name : cl->model ? cl->model->symbol : NULL;
+}
+
+static bool codelet_is(const struct codelet *codelet, const struct starpu_codelet *cl)
+{
+	const char *name = codelet_name(cl);
+
+	if (!name || !codelet->name)
+		return !name && codelet->cl == cl;
+	return !strcmp(name, codelet->name);
+}
+
+/* The mutex is held. */
+static struct codelet *codelet_create(const struct starpu_codelet *cl)
+{
+	const char *name = codelet_name(cl);
+	struct codelet *codelet;
+
+	if (table.ncodelets == MAX_CODELETS)
+		return NULL;
+	codelet = calloc(1, sizeof(*codelet));
+	if (!codelet)
+		return NULL;
+	codelet->cl = cl;
+	codelet->name = name ? strdup(name) : NULL;
+	if (name && !codelet->name) {
+		free(codelet);
+		return NULL;
+	}
+	pthread_mutex_init(&codelet->mutex, NULL);
+	atomic_init(&codelet->news, 1);
+	return table.codelets[table.ncodelets++] = codelet;
+}
+
+static struct codelet *codelet_add(const struct starpu_codelet *cl, struct alias *_Atomic *bucket)
+{
+	struct codelet *codelet = NULL;
+	struct alias *alias;
+
+	pthread_once(&table.once, table_init);
+	pthread_mutex_lock(&table.mutex);
+	for (unsigned c = 0; !codelet && c < table.ncodelets; c++)
+		if (codelet_is(table.codelets[c], cl))
+			codelet = table.codelets[c];
+	if (!codelet)
+		codelet = codelet_create(cl);
+	alias = codelet ? malloc(sizeof(*alias)) : NULL;
+	if (alias) {
+		alias->cl = cl;
+		alias->codelet = codelet;
+		atomic_init(&alias->next, atomic_load(bucket));
+		atomic_store(bucket, alias);
+	}
+	pthread_mutex_unlock(&table.mutex);
+	return codelet;
+}
+
+/* A codelet that was freed may leave its address to another: the name decides. */
+struct codelet *codelet_find(const struct starpu_codelet *cl)
+{
+	struct alias *_Atomic *bucket = &table.aliases[mix(1, (uintptr_t)cl) & 255];
+	struct alias *alias = atomic_load_explicit(bucket, memory_order_acquire);
+
+	while (alias && (alias->cl != cl || !codelet_is(alias->codelet, cl)))
+		alias = atomic_load_explicit(&alias->next, memory_order_acquire);
+	return alias ? alias->codelet : codelet_add(cl, bucket);
+}
+
+/* ---- slots ---- */
+
+/* Sizes of data are called after the data's place. */
+static int default_dimensions(struct codelet *codelet, const struct slot *slot, double *values)
+{
+	for (unsigned i = 0; i < slot->n; i++) {
+		char name[] = {'b', 'y', 't', 'e', 's', '0' + i, 0};
+		unsigned d;
+		int error = heddle_history_dimension(&codelet->history, name, false, &d);
+
+		if (error)
+			return error;
+		values[d] = slot->values[i];
+	}
+	return 0;
+}
+
+/* The point of a new slot, which a profile may have brought. A task that states
+ * nothing is told by the sizes of its data as far as there are dimensions left. */
+static int point_find(struct codelet *codelet, struct slot *slot)
+{
+	struct heddle_history *history = &codelet->history;
+	double values[HEDDLE_HISTORY_DIMENSIONS];
+	int error = 0;
+
+	for (unsigned d = 0; d < HEDDLE_HISTORY_DIMENSIONS; d++)
+		values[d] = NAN;
+	pthread_mutex_lock(&codelet->mutex);
+	profile_load(codelet);
+	if (slot->stated)
+		memcpy(values, slot->values, sizeof(values));
+	else
+		default_dimensions(codelet, slot, values);
+	slot->point = heddle_history_find(history, values);
+	if (slot->point == history->npoints)
+		error = heddle_history_add(history, values, &slot->point);
+	pthread_mutex_unlock(&codelet->mutex);
+	return error;
+}
+
+static bool slot_is(const struct slot *slot, const struct slot *wanted)
+{
+	return slot->hash == wanted->hash && slot->codelet == wanted->codelet &&
+	       slot->stated == wanted->stated && slot->n == wanted->n &&
+	       !memcmp(slot->values, wanted->values, slot->n * sizeof(*slot->values));
+}
+
+static struct slot *slot_look(const struct slot *wanted)
+{
+	struct slot *slot =
+	    atomic_load_explicit(&table.buckets[wanted->hash % BUCKETS], memory_order_acquire);
+
+	while (slot && !slot_is(slot, wanted))
+		slot = atomic_load_explicit(&slot->next, memory_order_acquire);
+	return slot;
+}
+
+static struct slot *slot_add(const struct slot *wanted)
+{
+	struct slot *_Atomic *bucket = &table.buckets[wanted->hash % BUCKETS];
+	size_t n;
+	struct slot *slot;
+
+	pthread_mutex_lock(&table.mutex);
+	slot = slot_look(wanted);
+	n = atomic_load(&table.nslots);
+	if (!slot && table.slots && n < MAX_SLOTS) {
+		slot = &table.slots[n];
+		slot->codelet = wanted->codelet;
+		slot->hash = wanted->hash;
+		slot->stated = wanted->stated;
+		slot->n = wanted->n;
+		slot->categorical = wanted->categorical;
+		memcpy(slot->values, wanted->values, sizeof(slot->values));
+		if (point_find(slot->codelet, slot)) {
+			slot = NULL;
+		} else {
+			atomic_store(&table.nslots, n + 1);
+			atomic_fetch_add(&slot->codelet->nslots, 1);
+			if (!atomic_load(&slot->codelet->first))
+				atomic_store(&slot->codelet->first, slot);
+			atomic_store(&slot->next, atomic_load(bucket));
+			atomic_store_explicit(bucket, slot, memory_order_release);
+		}
+	}
+	pthread_mutex_unlock(&table.mutex);
+	return slot;
+}
+
+static uint64_t slot_hash(const struct slot *slot)
+{
+	uint64_t hash = mix(slot->stated + 2 * slot->n, (uintptr_t)slot->codelet);
+
+	for (unsigned i = 0; i < slot->n; i++) {
+		uint64_t bits;
+
+		memcpy(&bits, &slot->values[i], sizeof(bits));
+		hash = mix(hash, bits);
+	}
+	return hash;
+}
+
+static double rounded(double value)
+{
+	double magnitude = fabs(value);
+
+	if (!(magnitude > 0))
+		return value;
+	return copysign(exp2(round(16 * log2(magnitude)) / 16), value);
+}
+
+/* The slot of a codelet and values, made if there is none; the codelet's first
+ * when there is no room, NULL when there is not even that. */
+struct slot *slot_find(struct slot *wanted)
+{
+	struct codelet *codelet = wanted->codelet;
+	struct slot *slot;
+
+	wanted->hash = slot_hash(wanted);
+	slot = slot_look(wanted);
+	if (slot)
+		return slot;
+	if (atomic_load(&codelet->nslots) >= MANY_SLOTS) {
+		for (unsigned i = 0; i < wanted->n; i++)
+			if (!(wanted->categorical >> i & 1))
+				wanted->values[i] = rounded(wanted->values[i]);
+		wanted->hash = slot_hash(wanted);
+	}
+	slot = slot_look(wanted);
+	if (!slot)
+		slot = slot_add(wanted);
+	return slot ? slot : atomic_load(&codelet->first);
+}
+
+bool slot_is_one(const void *pointer)
+{
+	size_t n = atomic_load_explicit(&table.nslots, memory_order_acquire);
+	uintptr_t offset = (uintptr_t)pointer - (uintptr_t)table.slots;
+
+	return pointer && offset < n * sizeof(struct slot) && offset % sizeof(struct slot) == 0;
+}
+
+void slots_each(void (*call)(struct slot *slot, void *arg), void *arg)
+{
+	size_t n = atomic_load(&table.nslots);
+
+	for (size_t i = 0; i < n; i++)
+		call(&table.slots[i], arg);
+}
+
+void codelets_each(void (*call)(struct codelet *codelet, void *arg), void *arg)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&table.mutex);
+	n = table.ncodelets;
+	pthread_mutex_unlock(&table.mutex);
+	/* They never go. */
+	for (unsigned c = 0; c < n; c++)
+		call(table.codelets[c], arg);
+}

@@ -1,0 +1,121 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Which slot a task belongs to: by the parameters it states, or by its data.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "estimator/slots.h"
+#include "private/message.h"
+
+_Static_assert(HEDDLE_PARAMS_MAX <= HEDDLE_HISTORY_DIMENSIONS, "no place for all parameters");
+
+/* The sizes of a task's data, the last one with all that have no place. */
+static struct slot *default_slot(struct starpu_task *task)
+{
+	unsigned nbuffers = STARPU_TASK_GET_NBUFFERS(task);
+	struct slot wanted;
+
+	wanted.codelet = codelet_find(task->cl);
+	if (!wanted.codelet)
+		return NULL;
+	wanted.stated = false;
+	wanted.categorical = 0;
+	wanted.n = nbuffers < HEDDLE_HISTORY_DIMENSIONS ? nbuffers : HEDDLE_HISTORY_DIMENSIONS;
+	for (unsigned i = 0; i < nbuffers; i++) {
+		double size = starpu_data_get_size(STARPU_TASK_GET_HANDLE(task, i));
+
+		if (i < HEDDLE_HISTORY_DIMENSIONS)
+			wanted.values[i] = size;
+		else
+			wanted.values[HEDDLE_HISTORY_DIMENSIONS - 1] += size;
+	}
+	return slot_find(&wanted);
+}
+
+struct slot *slot_of_task(struct starpu_task *task)
+{
+	if (!task->cl)
+		return NULL;
+	if (slot_is_one(task->sched_data))
+		return task->sched_data;
+	return default_slot(task);
+}
+
+static int param_value(struct codelet *codelet, const struct heddle_param *param,
+                       struct slot *wanted)
+{
+	double *values = wanted->values;
+	struct heddle_history *history = &codelet->history;
+	const char *name = codelet->name ? codelet->name : "codelet without a name";
+	unsigned d;
+	int error = heddle_history_dimension(history, param->name, param->text, &d);
+
+	if (error == -ENOSPC)
+		return heddle_refuse(-EINVAL, "%s: parameter %s is one more than %d", name,
+		                     param->name, HEDDLE_PARAMS_MAX);
+	if (error)
+		return heddle_refuse(error, "%s: \"%s\" is no name for a %s", name, param->name,
+		                     param->text ? "category" : "number");
+	if (!isnan(values[d]))
+		return heddle_refuse(-EINVAL, "%s: parameter %s is stated twice", name,
+		                     param->name);
+	if (param->text) {
+		wanted->categorical |= 1u << d;
+		error = heddle_history_word(history, param->text, &values[d]);
+		return error ? heddle_refuse(error, "%s: %s: \"%.80s\" is no word for a category",
+		                             name, param->name, param->text)
+		             : 0;
+	}
+	if (!isfinite(param->number))
+		return heddle_refuse(-EINVAL, "%s: %s is not a finite number", name, param->name);
+	/* There is one zero. */
+	values[d] = param->number + 0.0;
+	return 0;
+}
+
+static int params_values(const struct heddle_param *params, unsigned n, struct slot *wanted)
+{
+	struct codelet *codelet = wanted->codelet;
+	int error = 0;
+
+	for (unsigned d = 0; d < HEDDLE_HISTORY_DIMENSIONS; d++)
+		wanted->values[d] = NAN;
+	pthread_mutex_lock(&codelet->mutex);
+	for (unsigned i = 0; i < n && !error; i++)
+		error = param_value(codelet, &params[i], wanted);
+	pthread_mutex_unlock(&codelet->mutex);
+	return error;
+}
+
+HEDDLE_API int heddle_task_params(struct starpu_task *task, const struct heddle_param *params,
+                                  unsigned n)
+{
+	struct slot wanted = {.stated = true, .n = HEDDLE_HISTORY_DIMENSIONS};
+	struct slot *slot;
+	int error;
+
+	if (!task->cl)
+		return heddle_refuse(-EINVAL, "heddle_task_params(): the task has no codelet yet");
+	if (n > HEDDLE_PARAMS_MAX)
+		return heddle_refuse(-EINVAL,
+		                     "heddle_task_params(): %u parameters are more than %d", n,
+		                     HEDDLE_PARAMS_MAX);
+	if (task->sched_data && !slot_is_one(task->sched_data))
+		return heddle_refuse(-EBUSY,
+		                     "heddle_task_params(): the task's sched_data is in use");
+	wanted.codelet = codelet_find(task->cl);
+	if (!wanted.codelet)
+		return heddle_refuse(-ENOMEM, "heddle_task_params(): no room for the codelet");
+	error = params_values(params, n, &wanted);
+	if (error)
+		return error;
+	slot = slot_find(&wanted);
+	if (!slot)
+		return heddle_refuse(-ENOMEM, "heddle_task_params(): no memory");
+	task->sched_data = slot;
+	return 0;
+}
