@@ -1,0 +1,73 @@
+#!/bin/sh
+# heddle estimate: what it says of a profile that can be computed by hand, and to
+# wrong use and bad input.
+set -u
+: "${top_builddir:?}"
+heddle=$top_builddir/bin/heddle
+work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-estimate.XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT HUP INT TERM
+failures=0
+
+# expect STATUS PATTERN ARGUMENT...: heddle estimate's exit status, and a line of
+# its output.
+expect() {
+	status=$1 pattern=$2
+	shift 2
+	"$heddle" estimate "$@" >"$work/out" 2>&1 </dev/null
+	got=$?
+	if [ "$got" != "$status" ] || ! grep -q -e "$pattern" "$work/out"; then
+		echo "$*: exit status $got instead of $status, or no line with '$pattern':"
+		head -5 "$work/out"
+		failures=$((failures + 1))
+	fi
+}
+
+cat >"$work/job.profile" <<'END'
+# Speed-ups 10, 10 and 5.
+task device="cpu X" size=1 : us=10
+task device="cuda Y" size=1 : us=1
+task device="cpu X" size=2 : us=20,7000,19.5,21
+task device="cuda Y" size=2 : us=2
+what is this?
+task device="cpu X" size=4 : us=40 samples=7
+task device="cuda Y" size=4 : us=8
+task device="cpu X" size=9 : us=90
+END
+job=$work/job.profile
+expect 0 '^Usage: heddle estimate' --help
+expect 2 '^Usage: heddle estimate'
+expect 2 '"vc" is nothing to do' vc
+for what in cv predict show; do
+	expect 0 "Usage: heddle estimate $what" $what --help
+	expect 2 'which profile' $what
+	expect 2 'No such file' $what "$work/none"
+	expect 2 'not a regular file' $what "$work"
+	expect 0 'job.profile:6: skipped: a name without a value' $what "$job"
+done
+expect 0 ' 20.0  *4 .*cpu X .*size=2' show "$job"
+expect 0 '"samples": 7.0' show --json "$job"
+# Left out in turn, the speed-ups 10, 10, 5 are predicted as 6, 50/9 and 10.
+expect 0 '^ *3  *61.48% .*cuda Y' cv "$job"
+expect 0 '"speedup_error": 0.6148' cv --json "$job"
+expect 0 '^ *3 .*cpu X$' cv --reference 'cuda Y' "$job"
+expect 2 'has no device "cuda"' cv --reference cuda "$job"
+expect 2 'not a whole number' cv --folds 1 "$job"
+expect 2 'not a whole number' cv --neighbours 17 "$job"
+expect 2 'one profile at a time' cv "$job" "$job"
+# By a time that is known and the ratio 5 / 30 of the nearest tasks; by the averages.
+expect 0 '^ *15.0  *6.000  *neighbours  *cuda Y' predict "$job" size=9
+expect 0 '^ *20.0  *1.000  *profile  *cpu X' predict "$job" size=2
+expect 0 '^ *15.0  *1.000  *neighbours  *cpu X' predict "$job" size=1.4
+expect 0 '"from": "neighbours"' predict --json "$job" size=3
+for bad in size size= size=x size=inf color=red =1; do
+	expect 2 'is no parameter here; there are size=NUMBER' predict "$job" "$bad"
+done
+echo 'rate device="cpu X" : rate=3' >"$work/rates"
+expect 2 'no times of tasks' cv "$work/rates"
+grep cpu "$job" >"$work/one.profile"
+expect 1 'no two devices have times' cv "$work/one.profile"
+HEDDLE_PROFILE_DIR=$work
+export HEDDLE_PROFILE_DIR
+expect 0 'cuda Y' cv job
+expect 2 'none.profile: No such file' cv none
+[ "$failures" = 0 ]

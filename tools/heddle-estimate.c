@@ -1,0 +1,480 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * heddle estimate: what profiles hold, what they predict, and how well.
+ */
+#include "config.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "estimator/cross_validation.h"
+#include "estimator/history.h"
+#include "estimator/robust.h"
+#include "private/profile_file.h"
+
+#define USAGE 2
+
+struct arguments {
+	const char *profile;
+	const char *reference; /* device; NULL: the first CPU */
+	char **params;         /* NAME=VALUE */
+	int nparams;
+	unsigned folds, k, seed;
+	bool json;
+};
+
+/* A profile as it was read. */
+struct estimates {
+	struct heddle_profile profile;
+	struct heddle_history history;
+	unsigned nclasses;
+	const char *classes[HEDDLE_HISTORY_CLASSES];
+	unsigned reference;
+};
+
+/* ---- reading ---- */
+
+/* Classes are the devices, as they come. */
+static int class_make(const char *device, void *arg)
+{
+	struct estimates *e = arg;
+
+	for (unsigned c = 0; c < e->nclasses; c++)
+		if (!strcmp(e->classes[c], device))
+			return c;
+	if (e->nclasses == HEDDLE_HISTORY_CLASSES) {
+		fprintf(stderr, "heddle: %s is left out: more than %d devices\n", device,
+		        HEDDLE_HISTORY_CLASSES);
+		return -1;
+	}
+	e->classes[e->nclasses] = device;
+	return e->nclasses++;
+}
+
+static int reference_find(struct estimates *e, const char *name)
+{
+	for (unsigned c = 0; c < e->nclasses; c++)
+		if (name ? !strcmp(e->classes[c], name) : !strncmp(e->classes[c], "cpu", 3)) {
+			e->reference = c;
+			return 0;
+		}
+	if (!name)
+		return 0;
+	fprintf(stderr, "heddle: the profile has no device \"%s\"; it has\n", name);
+	for (unsigned c = 0; c < e->nclasses; c++)
+		fprintf(stderr, "  %s\n", e->classes[c]);
+	return -EINVAL;
+}
+
+static void estimates_free(struct estimates *e)
+{
+	heddle_history_free(&e->history);
+	heddle_profile_free(&e->profile);
+}
+
+/* A file, or the profile of the codelet of that name. */
+static int path_find(const char *name, char *path, size_t size)
+{
+	int error = 0;
+
+	if (strchr(name, '/') || !access(name, F_OK))
+		error = (size_t)snprintf(path, size, "%s", name) < size ? 0 : -ENAMETOOLONG;
+	else
+		error = heddle_profile_path(name, path, size);
+	if (!error && access(path, R_OK))
+		error = -errno;
+	if (error)
+		fprintf(stderr, "heddle: no profile %s%s%s: %s\n", name,
+		        error == -ENOENT ? ", nor of a codelet of that name: " : "",
+		        error == -ENOENT ? path : "", strerror(-error));
+	return error;
+}
+
+static int estimates_read(const struct arguments *arguments, struct estimates *e)
+{
+	char path[PATH_MAX] = "";
+	int error;
+
+	memset(e, 0, sizeof(*e));
+	error = path_find(arguments->profile, path, sizeof(path));
+	if (!error)
+		error = heddle_profile_read(path, &e->profile);
+	if (!error)
+		error = heddle_history_load(&e->history, &e->profile, class_make, e);
+	if (!error && !e->nclasses) {
+		fprintf(stderr, "heddle: %s: no times of tasks\n", path);
+		error = -ENODATA;
+	}
+	if (!error)
+		error = reference_find(e, arguments->reference);
+	if (error)
+		estimates_free(e);
+	return error;
+}
+
+static int json_out(json_t *json)
+{
+	int error = !json || json_dumpf(json, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(10));
+
+	putchar('\n');
+	json_decref(json);
+	return error;
+}
+
+/* ---- show ---- */
+
+static double median_of(const struct heddle_profile_field *us)
+{
+	double values[HEDDLE_PROFILE_NUMBERS];
+
+	memcpy(values, us->numbers, us->n * sizeof(*values));
+	return heddle_robust_median(values, us->n);
+}
+
+static double number_of(const struct heddle_profile_record *record, const char *key)
+{
+	const struct heddle_profile_field *field = heddle_profile_record_field(record, key);
+
+	return field && field->n ? field->numbers[0] : 0;
+}
+
+static const char *device_of(const struct heddle_profile_record *record)
+{
+	const struct heddle_profile_field *device = heddle_profile_record_field(record, "device");
+
+	return device && !device->n ? device->text : "-";
+}
+
+/* What a record measures, but the device, as NAME=VALUE. */
+static void what_print(const struct heddle_profile_record *record, char *text, size_t size)
+{
+	size_t used = 0;
+
+	*text = 0;
+	for (unsigned f = 0; f < record->nwhat && used < size; f++) {
+		const struct heddle_profile_field *field = &record->fields[f];
+
+		if (!strcmp(field->key, "device"))
+			continue;
+		used += field->n
+		            ? snprintf(text + used, size - used, "%s=%g ", field->key,
+		                       field->numbers[0])
+		            : snprintf(text + used, size - used, "%s=%s ", field->key, field->text);
+	}
+}
+
+static json_t *record_json(const struct heddle_profile_record *record)
+{
+	const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
+	json_t *params = json_object();
+
+	for (unsigned f = 0; f < record->nwhat; f++) {
+		const struct heddle_profile_field *field = &record->fields[f];
+
+		if (strcmp(field->key, "device"))
+			json_object_set_new(params, field->key,
+			                    field->n ? json_real(field->numbers[0])
+			                             : json_string(field->text));
+	}
+	return json_pack("{s:s, s:o, s:f, s:i, s:f, s:f}", "device", device_of(record), "params",
+	                 params, "us", median_of(us), "runs", us->n, "samples",
+	                 number_of(record, "samples"), "at", number_of(record, "at"));
+}
+
+static int show(const struct arguments *arguments, struct estimates *e)
+{
+	json_t *list = json_array();
+	char what[120];
+
+	if (!arguments->json)
+		printf("%14s %5s %8s  %-32s %s\n", "us", "runs", "samples", "device", "parameters");
+	for (size_t r = 0; r < e->profile.n; r++) {
+		const struct heddle_profile_record *record = e->profile.records[r];
+		const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
+
+		if (strcmp(record->kind, "task") || !us || !us->n)
+			continue;
+		json_array_append_new(list, record_json(record));
+		what_print(record, what, sizeof(what));
+		if (!arguments->json)
+			printf("%14.1f %5u %8.0f  %-32.32s %s\n", median_of(us), us->n,
+			       number_of(record, "samples"), device_of(record), what);
+	}
+	if (arguments->json)
+		return json_out(list);
+	json_decref(list);
+	return 0;
+}
+
+/* ---- predict ---- */
+
+static int param_read(struct heddle_history *history, const char *text, double *values)
+{
+	const char *equals = strchr(text, '=');
+	char name[HEDDLE_HISTORY_NAME], *end;
+	unsigned d = 0;
+
+	if (!equals || equals - text >= (long)sizeof(name))
+		return -EINVAL;
+	snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
+	while (d < history->ndimensions && strcmp(history->names[d], name))
+		d++;
+	if (d == history->ndimensions)
+		return -EINVAL;
+	if (history->dimensions[d].categorical)
+		return heddle_history_word(history, equals + 1, &values[d]);
+	values[d] = strtod(equals + 1, &end);
+	return *end || end == equals + 1 || !isfinite(values[d]) ? -EINVAL : 0;
+}
+
+static int params_read(const struct arguments *arguments, struct heddle_history *history,
+                       double *values)
+{
+	for (unsigned d = 0; d < HEDDLE_HISTORY_DIMENSIONS; d++)
+		values[d] = NAN;
+	for (int i = 0; i < arguments->nparams; i++) {
+		if (!param_read(history, arguments->params[i], values))
+			continue;
+		fprintf(stderr, "heddle: \"%s\" is no parameter here; there are",
+		        arguments->params[i]);
+		for (unsigned d = 0; d < history->ndimensions; d++)
+			fprintf(stderr, " %s=%s", history->names[d],
+			        history->dimensions[d].categorical ? "WORD" : "NUMBER");
+		fputc('\n', stderr);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int predict(const struct arguments *arguments, struct estimates *e)
+{
+	struct heddle_history *h = &e->history;
+	double values[HEDDLE_HISTORY_DIMENSIONS], us[HEDDLE_HISTORY_CLASSES] = {0};
+	double known[HEDDLE_HISTORY_CLASSES];
+	json_t *list = json_array();
+	size_t point;
+
+	if (params_read(arguments, h, values))
+		return USAGE;
+	point = heddle_history_find(h, values);
+	if (point < h->npoints)
+		memcpy(us, h->points[point].us, sizeof(us));
+	memcpy(known, us, sizeof(known));
+	heddle_history_predict(h, values, arguments->k, point, us);
+	if (!arguments->json)
+		printf("%14s %10s  %-11s %s\n", "us", "speed-up", "from", "device");
+	for (unsigned c = 0; c < e->nclasses; c++) {
+		const char *from = known[c] > 0 ? "profile" : us[c] > 0 ? "neighbours" : "nothing";
+		double speedup = us[c] > 0 ? us[e->reference] / us[c] : 0;
+
+		json_array_append_new(list,
+		                      json_pack("{s:s, s:f, s:f, s:s}", "device", e->classes[c],
+		                                "us", us[c], "speedup", speedup, "from", from));
+		if (!arguments->json)
+			printf("%14.1f %10.3f  %-11s %s\n", us[c], speedup, from, e->classes[c]);
+	}
+	if (arguments->json)
+		return json_out(list);
+	json_decref(list);
+	return 0;
+}
+
+/* ---- cv ---- */
+
+static void cv_print(const struct arguments *arguments, const struct estimates *e, unsigned class,
+                     const struct heddle_cross_validation *cv, json_t *list)
+{
+	json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:f, s:f, s:f}", "device",
+	                                      e->classes[class], "reference",
+	                                      e->classes[e->reference], "jobs", (int)cv->jobs,
+	                                      "speedup_error", cv->speedup, "time_error", cv->time,
+	                                      "reference_time_error", cv->reference));
+	if (!arguments->json)
+		printf("%6zu %14.2f%% %14.2f%% %18.2f%%  %s\n", cv->jobs, 100 * cv->speedup,
+		       100 * cv->time, 100 * cv->reference, e->classes[class]);
+}
+
+static int cv(const struct arguments *arguments, struct estimates *e)
+{
+	json_t *list = json_array();
+	unsigned done = 0;
+	int error = 0;
+
+	if (!arguments->json)
+		printf("%u folds, k = %u; reference: %s\n\n%6s %15s %15s %19s  device\n",
+		       arguments->folds, arguments->k, e->classes[e->reference], "jobs",
+		       "speed-up error", "time error", "reference's time");
+	for (unsigned c = 0; c < e->nclasses && !error; c++) {
+		struct heddle_cross_validation result;
+
+		if (c == e->reference)
+			continue;
+		error = heddle_cross_validation_run(&e->history, c, e->reference, arguments->folds,
+		                                    arguments->k, arguments->seed, &result);
+		if (!error)
+			cv_print(arguments, e, c, &result, list);
+		done += !error;
+		error = error == -ENODATA ? 0 : error;
+	}
+	if (!done)
+		fprintf(stderr, "heddle: no two devices have times of the same two tasks\n");
+	if (arguments->json)
+		error = json_out(list) || error;
+	else
+		json_decref(list);
+	return error || !done;
+}
+
+/* ---- the command ---- */
+
+static unsigned count_parse(const char *text, unsigned least, unsigned most,
+                            struct argp_state *state)
+{
+	char *end;
+	unsigned long count = strtoul(text, &end, 10);
+
+	if (end == text || *end || *text == '-' || count < least || count > most)
+		argp_error(state, "%s: not a whole number from %u to %u", text, least, most);
+	return count;
+}
+
+static error_t argument_parse(int key, char *value, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case 'f':
+		arguments->folds = count_parse(value, 2, 1000000, state);
+		return 0;
+	case 'k':
+		arguments->k = count_parse(value, 1, HEDDLE_KNN_MAXK, state);
+		return 0;
+	case 's':
+		arguments->seed = count_parse(value, 0, UINT_MAX, state);
+		return 0;
+	case 'r':
+		arguments->reference = value;
+		return 0;
+	case 'j':
+		arguments->json = true;
+		return 0;
+	case ARGP_KEY_ARGS:
+		arguments->profile = state->argv[state->next];
+		arguments->params = state->argv + state->next + 1;
+		arguments->nparams = state->argc - state->next - 1;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which profile?");
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+#define FOLDS_OPTIONS                                                                              \
+	{"folds", 'f', "N", 0, "folds (default: 10)", 0},                                          \
+	{                                                                                          \
+		"seed", 's', "N", 0, "of the dealing of tasks into folds (default: 1)", 0          \
+	}
+#define KNN_OPTIONS                                                                                \
+	{"neighbours", 'k', "N", 0, "neighbours that predict (default: 2)", 0},                    \
+	{                                                                                          \
+		"reference", 'r', "DEVICE", 0, "speed-ups are over it (default: the first CPU)", 0 \
+	}
+#define JSON_OPTION                                                                                \
+	{                                                                                          \
+		"json", 'j', NULL, 0, "JSON instead of a table", 0                                 \
+	}
+
+static const struct argp_option cv_options[] = {FOLDS_OPTIONS, KNN_OPTIONS, JSON_OPTION, {0}};
+static const struct argp_option predict_options[] = {KNN_OPTIONS, JSON_OPTION, {0}};
+static const struct argp_option show_options[] = {JSON_OPTION, {0}};
+
+/* PROFILE, for all of them. */
+#define PROFILES                                                                                   \
+	"\vPROFILE is a file, or the name of a codelet whose profile lies where programs under "   \
+	"Heddle keep them (HEDDLE_PROFILE_DIR)."
+
+static const struct verb {
+	const char *name;
+	int (*run)(const struct arguments *arguments, struct estimates *e);
+	const char *args, *doc;
+	const struct argp_option *options;
+} verbs[] = {
+    {"cv", cv, "PROFILE",
+     "Says how well a profile predicts itself: cross-validation of the k nearest neighbours, "
+     "average errors of speed-ups over the reference device and of times, as Table 1 of Teodoro "
+     "et al., HPDC 2010." PROFILES,
+     cv_options},
+    {"predict", predict, "PROFILE [NAME=VALUE...]",
+     "Predicts the times of a task with these parameters on each device." PROFILES,
+     predict_options},
+    {"show", show, "PROFILE", "Lists the times in a profile." PROFILES, show_options},
+};
+
+#define NVERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+static void usage_print(FILE *out)
+{
+	fputs("Usage: heddle estimate cv|predict|show [OPTION...] PROFILE [NAME=VALUE...]\n\n"
+	      "What earlier runs measured of tasks, and what follows from it.\n\n"
+	      "  cv       how well speed-ups and times are predicted\n"
+	      "  predict  the times of a task with given parameters on each device\n"
+	      "  show     the times that were measured\n\n"
+	      "'heddle estimate WHAT --help' tells more.\n",
+	      out);
+}
+
+static int verb_run(const struct verb *verb, int argc, char **argv)
+{
+	const struct argp argp = {.options = verb->options,
+	                          .parser = argument_parse,
+	                          .args_doc = verb->args,
+	                          .doc = verb->doc};
+	struct arguments arguments = {
+	    .folds = HEDDLE_CROSS_VALIDATION_FOLDS, .k = HEDDLE_KNN_K, .seed = 1};
+	struct estimates estimates;
+	char name[64];
+	int status;
+
+	snprintf(name, sizeof(name), "heddle estimate %s", verb->name);
+	argv[0] = name;
+	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	if (arguments.nparams && verb->run != predict) {
+		fprintf(stderr, "heddle: one profile at a time, please\n");
+		return USAGE;
+	}
+	if (estimates_read(&arguments, &estimates))
+		return USAGE;
+	status = verb->run(&arguments, &estimates);
+	estimates_free(&estimates);
+	return status ? status : fflush(stdout) || ferror(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	argp_err_exit_status = USAGE;
+	if (argc < 2) {
+		usage_print(stderr);
+		return USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		usage_print(stdout);
+		return 0;
+	}
+	for (size_t v = 0; v < NVERBS; v++)
+		if (!strcmp(argv[1], verbs[v].name))
+			return verb_run(&verbs[v], argc - 1, argv + 1);
+	fprintf(stderr, "heddle estimate: \"%s\" is nothing to do\n\n", argv[1]);
+	usage_print(stderr);
+	return USAGE;
+}
