@@ -45,6 +45,8 @@ struct heddle_blocks_worker {
 	size_t alignment;      /**< blocks are multiples of this except the last of the range:
 				    the block factor of HDSS (0: the strategy's own default) */
 	double rate;           /**< prior rate, iterations per microsecond (0: none) */
+	double start_us;       /**< with a prior rate: time of a block beside its iterations,
+				    microseconds; one of n takes start_us + n / rate */
 };
 
 struct heddle_blocks_problem {

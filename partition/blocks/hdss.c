@@ -75,8 +75,6 @@ static const double published[HDSS_NPARAMETERS] = {
 
 /* Largest growth from block to block in the adaptive phase. */
 #define LARGEST_JUMP 1024
-/* Growth while nothing tells what a block costs beside its iterations. */
-#define BLIND_JUMP 8
 /* Of blocks given before the first came back, one to the next. */
 #define QUEUED_JUMP 2
 /* What two measurements of one rate may differ by. */
@@ -181,19 +179,6 @@ static void curve_learn(struct heddle_blocks *b, struct hdss_worker *w, double n
 	w->size = w->learned ? n : curve_size(b, w, n);
 }
 
-/* Whether a block took what was believed before it, of its worker's kind or from
- * an earlier run: then there is nothing to learn. */
-static bool as_believed(const struct heddle_blocks *b, unsigned worker, double n, double us)
-{
-	struct hdss_belief belief;
-	double believed;
-
-	if (!hdss_believe(b, worker, &belief))
-		return false;
-	believed = belief.start + n * belief.pace;
-	return fabs(us - believed) < AGREEMENT * believed;
-}
-
 /* Whether another worker of its kind knows its weight. */
 static bool kind_learned(const struct heddle_blocks *b, unsigned worker)
 {
@@ -204,6 +189,22 @@ static bool kind_learned(const struct heddle_blocks *b, unsigned worker)
 		    b->workers[w].given.kind == b->workers[worker].given.kind)
 			return true;
 	return false;
+}
+
+/* Whether a block took what was believed before it, of its worker's kind or from
+ * an earlier run: then there is nothing to learn. A prior rate shows only in a block
+ * whose iterations take as long as what it costs beside them. */
+static bool as_believed(const struct heddle_blocks *b, unsigned worker, double n, double us)
+{
+	struct hdss_belief belief;
+	double believed;
+
+	if (!hdss_believe(b, worker, &belief))
+		return false;
+	believed = belief.start + n * belief.pace;
+	if (!kind_learned(b, worker) && n * belief.pace < belief.start)
+		return false;
+	return fabs(us - believed) < AGREEMENT * believed;
 }
 
 /* The size at which one more doubling gains less than MIN_CHANGE_RATE, from what
@@ -248,6 +249,20 @@ static bool worker_learned(struct heddle_blocks *b, unsigned worker)
 	return (slice > 0 && w->size >= slice) || time_limit(b, worker) < 2 * w->last;
 }
 
+/* Largest first block by the prior rate: one that is believed to take no longer
+ * than learning should, or twice what it costs beside its iterations. Never larger
+ * than without a prior rate, which may be wrong. */
+static double prior_limit(const struct heddle_blocks *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct heddle_blocks_worker *given = &b->workers[worker].given;
+	double us = b->parameters[HDSS_LEARNING] * h->end - given->start_us;
+
+	if (!b->parameters[HDSS_WARM] || given->rate <= 0 || h->end <= 0)
+		return HUGE_VAL;
+	return fmax(1, fmax(us, given->start_us) * given->rate);
+}
+
 /* Size of a block of the adaptive phase. Without an answer yet, sizes differ, so
  * that the first answers tell the start from the pace. */
 static double adaptive_size(const struct heddle_blocks *b, unsigned worker)
@@ -256,6 +271,8 @@ static double adaptive_size(const struct heddle_blocks *b, unsigned worker)
 	double size = w->size > 0 ? w->size : first_size(b, worker), left = adaptive_left(b);
 	double limit = time_limit(b, worker);
 
+	if (!w->time.count)
+		size = fmin(size, prior_limit(b, worker));
 	if (!w->time.count && b->parameters[HDSS_JUMP])
 		for (unsigned i = 0; i < w->asked && i < 3; i++)
 			size *= QUEUED_JUMP;
@@ -329,6 +346,8 @@ static void hdss_completed(struct heddle_blocks *b, unsigned worker, size_t n, d
 		return;
 	known = first && (kind_learned(b, worker) || b->workers[worker].given.rate > 0) &&
 	        as_believed(b, worker, n, us);
+	if (first && !known)
+		w->distrusted = true;
 	time_add(b, w, n, us);
 	if (w->learned)
 		return;

@@ -11,6 +11,9 @@
 #include "estimator/rate_fit.h"
 #include "partition/blocks/strategy.h"
 
+/** Growth while nothing tells what a block costs beside its iterations. */
+#define BLIND_JUMP 8
+
 /** Parameters, in the order of the table. */
 enum {
 	HDSS_PUBLISHED,
@@ -39,6 +42,7 @@ struct hdss_worker {
 	double last;                       /**< its iterations */
 	double size;                       /**< of its next block in the adaptive phase */
 	bool learned;                      /**< its weight is known */
+	bool distrusted;                   /**< its prior rate was wrong */
 	bool pipelined;                    /**< asks before its block before is done */
 	bool cold;                         /**< began its block with nothing under way */
 	unsigned asked;                    /**< blocks it was given */
@@ -50,6 +54,7 @@ struct hdss_worker {
 struct hdss_belief {
 	double start, pace; /**< of its blocks, as heddle_block_time; pace 0: unknown */
 	bool sized;         /**< blocks of different sizes were measured */
+	bool prior;         /**< not measured yet: from an earlier run */
 	double slice;       /**< duration of its blocks far from the end, microseconds */
 	double rate;        /**< in such blocks */
 	double ready;       /**< when it will have done what it has */

@@ -66,11 +66,14 @@ bool hdss_believe(const struct heddle_blocks *b, unsigned worker, struct hdss_be
 
 	belief->start = belief->pace = 0;
 	belief->sized = own->time.start_known;
+	belief->prior = false;
 	if (b->parameters[HDSS_KINDS]) {
 		belief->start = h->kind[given->kind].start;
 		belief->pace = h->kind[given->kind].pace;
 		belief->sized = h->kind[given->kind].sized;
 	}
+	if (b->parameters[HDSS_WARM] && given->rate > 0 && !own->distrusted && !belief->sized)
+		belief->start = given->start_us;
 	if (own->time.pace > 0) {
 		/* What a block costs beside its iterations is a matter of the kind,
 		 * and hard to tell from the few blocks of one worker. */
@@ -79,6 +82,7 @@ bool hdss_believe(const struct heddle_blocks *b, unsigned worker, struct hdss_be
 		belief->pace = heddle_block_time_pace(&own->time, belief->start);
 	} else if (belief->pace <= 0 && b->parameters[HDSS_WARM] && given->rate > 0) {
 		belief->pace = 1 / given->rate;
+		belief->prior = true;
 	}
 	return belief->pace > 0;
 }
@@ -215,22 +219,28 @@ static void slice_set(const struct heddle_blocks *b, unsigned worker)
 void hdss_foresee(struct heddle_blocks *b)
 {
 	struct hdss *h = b->state;
-	double fastest = HUGE_VAL;
+	double fastest = HUGE_VAL, prior = HUGE_VAL;
 
 	kinds_believe(b);
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		struct hdss_belief *belief = &h->belief[w];
 
-		if (hdss_believe(b, w, belief) && belief->pace < fastest)
-			fastest = belief->pace;
+		if (!hdss_believe(b, w, belief))
+			continue;
+		if (belief->prior)
+			prior = fmin(prior, belief->pace);
+		else
+			fastest = fmin(fastest, belief->pace);
 	}
-	if (isinf(fastest))
+	if (isinf(fastest) && isinf(prior))
 		return; /* nothing is known of anybody */
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		struct hdss_belief *belief = &h->belief[w];
 
-		if (belief->pace == 0)
-			guess(b, w, fastest);
+		/* That one is slow is not taken for granted: others would make their
+		 * blocks too large. */
+		if (belief->pace == 0 || (belief->prior && belief->pace > fastest))
+			guess(b, w, fmin(fastest, prior));
 		belief->ready = ready_at(b, w);
 	}
 	/* Slices are parts of the run, whose length depends on them a little. */
@@ -290,6 +300,21 @@ static double piece(const struct heddle_blocks *b, unsigned worker, double us)
 	return half < belief->slice ? half : belief->slice;
 }
 
+/* Whether a worker trusts its prior rate while of others not even the start of
+ * their blocks is told from their pace: the run may be far shorter than it seems. */
+static bool ahead_of_others(const struct heddle_blocks *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+
+	if (!b->parameters[HDSS_WARM] || b->workers[worker].given.rate <= 0)
+		return false;
+	for (unsigned w = 0; w < b->nworkers; w++)
+		if (w != worker && !b->workers[w].retired && !h->belief[w].sized &&
+		    !h->worker[w].learned)
+			return true;
+	return false;
+}
+
 static double unseen_limit(const struct heddle_blocks *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
@@ -297,6 +322,8 @@ static double unseen_limit(const struct heddle_blocks *b, unsigned worker)
 
 	if (!b->parameters[HDSS_SLICE] || !w->largest.n)
 		return HUGE_VAL;
+	if (ahead_of_others(b, worker))
+		return BLIND_JUMP * w->largest.n;
 	return fmax(2, LONGEST_UNSEEN * h->run / w->largest.us) * w->largest.n;
 }
 

@@ -256,6 +256,64 @@ static void test_prior_rates(void **state)
 	}
 }
 
+static void priors_set(const struct replay_machine *machine, int kind, double factor)
+{
+	for (unsigned w = 0; w < machine->nworkers; w++) {
+		struct replay_worker *worker = &workers[w];
+		bool wrong = kind < 0 || (int)worker->given.kind == kind;
+
+		worker->given.rate = worker->rate * (wrong ? factor : 1);
+		worker->given.start_us = worker->overhead_us;
+	}
+}
+
+/* Rates of an earlier run that are a thousand times too high or too low, of the
+ * device, the cores or all, never cost more than learning without them does, and
+ * an iteration, which is as fine as anything can be planned. */
+static void test_hostile_prior_rates(void **state)
+{
+	static const double factors[] = {1e-3, 0.1, 10, 1e3};
+	static const int kinds[] = {-1, HEDDLE_KIND_CPU, HEDDLE_KIND_CUDA, HEDDLE_KIND_FPGA};
+	static const size_t sizes[] = {N, 50000};
+
+	for (size_t i = 0; i < 4 * 4 * 2 * NDEVICES * NCORES; i++) {
+		size_t f = i % 4, k = i / 4 % 4, s = i / 16 % 2, d = i / 32 % NDEVICES,
+		       c = i / 32 / NDEVICES;
+		struct replay_machine machine = table_machine(d, c);
+		struct outcome cold, warm;
+		double most;
+
+		machine.n = sizes[s];
+		overheads_add(&machine, 20e3, 2);
+		cold = replay("hdss", &machine);
+		priors_set(&machine, kinds[k], factors[f]);
+		warm = replay("hdss", &machine);
+		most = cold.us * (1 + fmax(cold.learning, 0.01)) + 1 / workers[1].rate;
+		if (warm.us > most)
+			fail_msg("%zu iterations, %g + %u cores, rates of %d wrong by %g: %.0f us, "
+			         "cold %.0f us, learning %.4f of it",
+			         machine.n, devices[d].speed, cores[c], kinds[k], factors[f],
+			         warm.us, cold.us, cold.learning);
+	}
+}
+
+/* Few long iterations: a slow device that is known gets one at first, not four
+ * that take longer than all the run. */
+static void test_prior_rate_of_slow_device(void **state)
+{
+	struct replay_machine machine =
+	    machine_make(1, (double[]){0.1}, HEDDLE_KIND_CUDA, 7);
+	struct outcome cold, warm;
+
+	machine.n = 500;
+	overheads_add(&machine, 100e3, 2);
+	cold = replay("hdss", &machine);
+	priors_set(&machine, -1, 1);
+	warm = replay("hdss", &machine);
+	assert_true(cold.efficiency < 0.7);
+	assert_true(warm.efficiency > 0.95);
+}
+
 /* One block of a worker whose rate is a ln(n) + b. */
 static size_t block_do(struct heddle_blocks *blocks, unsigned worker, double a, double b)
 {
@@ -352,6 +410,8 @@ int main(void)
 	    cmocka_unit_test(test_faster_than_the_others),
 	    cmocka_unit_test(test_spike),
 	    cmocka_unit_test(test_prior_rates),
+	    cmocka_unit_test(test_hostile_prior_rates),
+	    cmocka_unit_test(test_prior_rate_of_slow_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
