@@ -271,9 +271,10 @@ HEDDLE_API void heddle_estimate_executed(struct starpu_task *task, int worker, d
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	unsigned class = heddle_device_class(worker);
-	struct slot *slot = us > 0 && isfinite(us) ? slot_of_task(task) : NULL;
+	struct slot *slot = us > 0 && isfinite(us) ? slot_of_executed_task(task) : NULL;
 	struct cell *cell;
 
+	observe_told(worker);
 	/* Another worker is at it: one sample more or less does not matter. */
 	if (!slot || atomic_flag_test_and_set_explicit(&slot->busy, memory_order_acquire))
 		return;

@@ -69,6 +69,8 @@ double model_us(struct starpu_task *task, unsigned class)
 	unsigned mask;
 
 	/* Models are loaded when tasks are submitted. */
+	if (model_is_ours(model))
+		return 0;
 	if (worker < 0 || !model->symbol || !model->is_loaded ||
 	    !starpu_worker_can_execute_task_impl(worker, task, &mask))
 		return 0;

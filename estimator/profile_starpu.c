@@ -48,8 +48,7 @@ void profile_load(struct codelet *codelet)
 	classes = heddle_device_classes();
 	if (codelet->loaded >= classes)
 		return;
-	if (codelet->name && profiles_wanted() &&
-	    source_allowed(HEDDLE_ESTIMATE_PROFILE) &&
+	if (codelet->name && profiles_wanted() && source_allowed(HEDDLE_ESTIMATE_PROFILE) &&
 	    !heddle_profile_path(codelet->name, path, sizeof(path)) &&
 	    !heddle_profile_read(path, &profile))
 		heddle_history_load(&codelet->history, &profile, class_wanted, codelet);

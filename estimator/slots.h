@@ -74,9 +74,13 @@ struct codelet *codelet_find(const struct starpu_codelet *cl);
  * @param wanted codelet, stated, categorical, n and values; spoilt */
 struct slot *slot_find(struct slot *wanted);
 
-/** The slot of a task, by the parameters it stated or by default; NULL when
- * there is none. */
+/** The slot of a task, by the parameters it stated or by default, which it
+ * carries from now on; NULL when there is none. */
 struct slot *slot_of_task(struct starpu_task *task);
+
+/** The same after a task was executed, when its data may be gone; NULL for a task
+ * with data of which slot_of_task() was not asked before. */
+struct slot *slot_of_executed_task(struct starpu_task *task);
 
 /** Whether that is a slot: whatever may stand in sched_data. */
 bool slot_is_one(const void *pointer);
@@ -96,6 +100,18 @@ double model_us(struct starpu_task *task, unsigned class);
 
 /** Whether HEDDLE_ESTIMATE lets estimates come from there. */
 bool source_allowed(enum heddle_estimate_source source);
+
+/** Whether a model is the estimator itself. */
+bool model_is_ours(const struct starpu_perfmodel *model);
+
+/** Takes samples of the tasks of a context from now on, whatever its policy. */
+void observe(unsigned ctx);
+
+/** The same of the context that a task will go to. */
+void observe_task(const struct starpu_task *task);
+
+/** A policy took its own sample of the task that ends on a worker. */
+void observe_told(int worker);
 
 /** A worker of a class. */
 int device_class_worker(unsigned class);

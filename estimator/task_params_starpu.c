@@ -36,13 +36,29 @@ static struct slot *default_slot(struct starpu_task *task)
 	return slot_find(&wanted);
 }
 
+/* Threads that ask about a task at once come to the same answer. */
 struct slot *slot_of_task(struct starpu_task *task)
+{
+	void *data = __atomic_load_n(&task->sched_data, __ATOMIC_RELAXED);
+	struct slot *slot;
+
+	if (!task->cl)
+		return NULL;
+	if (slot_is_one(data))
+		return data;
+	slot = default_slot(task);
+	if (slot && !data)
+		__atomic_store_n(&task->sched_data, slot, __ATOMIC_RELAXED);
+	return slot;
+}
+
+struct slot *slot_of_executed_task(struct starpu_task *task)
 {
 	if (!task->cl)
 		return NULL;
 	if (slot_is_one(task->sched_data))
 		return task->sched_data;
-	return default_slot(task);
+	return STARPU_TASK_GET_NBUFFERS(task) ? NULL : default_slot(task);
 }
 
 static int param_value(struct codelet *codelet, const struct heddle_param *param,
@@ -117,5 +133,6 @@ HEDDLE_API int heddle_task_params(struct starpu_task *task, const struct heddle_
 	if (!slot)
 		return heddle_refuse(-ENOMEM, "heddle_task_params(): no memory");
 	task->sched_data = slot;
+	observe_task(task);
 	return 0;
 }

@@ -60,6 +60,35 @@ const char *heddle_estimate_source_name(enum heddle_estimate_source source);
  * -ENOMEM. A message says which. */
 int heddle_task_params(struct starpu_task *task, const struct heddle_param *params, unsigned n);
 
+/** What is believed of a task on a worker. The task has its codelet, data and
+ * parameters; whether it was submitted does not matter.
+ * @param worker StarPU's number
+ * @param[out] estimate .source says where it comes from
+ * @return 0; -EINVAL without a codelet or such a worker. */
+int heddle_estimate_task(struct starpu_task *task, int worker, struct heddle_estimate *estimate);
+
+/** The estimator as a performance model of StarPU, so that dmda and its like
+ * place tasks by it, without calibration runs:
+ *
+ *	static struct starpu_perfmodel model = HEDDLE_ESTIMATE_MODEL("filter");
+ *	static struct starpu_codelet codelet = {.model = &model, …};
+ *
+ * Its tasks are sampled under every policy, as those that state parameters are.
+ * For a device of which nothing can be said yet it says so, and StarPU's policies
+ * try it. Where StarPU simulates with SimGrid a model is the truth and not an
+ * estimate: there this one cannot be used.
+ * @param name of the codelet: of its profile, and in StarPU's traces */
+#define HEDDLE_ESTIMATE_MODEL(name)                                                                \
+	{                                                                                          \
+		.type = STARPU_PER_ARCH, .symbol = (name),                                         \
+		.arch_cost_function = heddle_estimate_cost,                                        \
+	}
+
+/** The cost function of HEDDLE_ESTIMATE_MODEL().
+ * @return µs; NaN where nothing is known */
+double heddle_estimate_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                            unsigned implementation);
+
 /** Adds what this process measured to the profiles of later ones. Done by itself
  * when a process exits; for those that never do.
  * @return 0; a negative errno value after a message. */

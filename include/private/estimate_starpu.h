@@ -33,8 +33,9 @@ unsigned heddle_device_classes(void);
 const char *heddle_device_class_name(unsigned class);
 
 /** What is believed of a task on a class. Neither allocates nor makes system
- * calls, except at the first task with new parameters; then some tens of
- * nanoseconds. */
+ * calls, except at the first task with new parameters; takes some tens of
+ * nanoseconds, the second time for a task less: it then carries, in sched_data if
+ * that is NULL, where to look. */
 void heddle_estimate(struct starpu_task *task, unsigned class, struct heddle_estimate *estimate);
 
 /** heddle_estimate() for all classes at once.
@@ -42,8 +43,10 @@ void heddle_estimate(struct starpu_task *task, unsigned class, struct heddle_est
 void heddle_estimate_all(struct starpu_task *task, unsigned classes,
                          struct heddle_estimate *estimates);
 
-/** A task took so long on a worker, from the start of its kernel to the end,
- * without transfers. For hooks after execution, while the task exists. */
+/** A task took so long on a worker, µs, from the start of its kernel to the end,
+ * without transfers. For hooks after execution. Of a task that has data and states
+ * no parameters heddle_estimate() must have been asked before: afterwards the data
+ * may be gone. */
 void heddle_estimate_executed(struct starpu_task *task, int worker, double us);
 
 /** How many times faster a class runs a task than another one.

@@ -1,0 +1,223 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The estimator under StarPU's own policies: tasks are sampled, and dmda places
+ * by the estimates. With an OpenCL worker (estimate_opencl.sh) there are two
+ * classes of devices.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <heddle/policy.h>
+
+#include "private/estimate_starpu.h"
+#include "tests/unit/test.h"
+
+#define NTASKS 42
+#define ENOUGH 7 /* samples that a few others do not outweigh */
+#define CPU_US 20000.
+#define OPENCL_US 1000.
+
+static char folder[] = "/tmp/heddle-estimate-XXXXXX";
+static atomic_uint executed[STARPU_NMAXWORKERS];
+
+static void count(void *buffers[], void *arg)
+{
+	atomic_fetch_add(&executed[starpu_worker_get_id()], 1);
+}
+
+/* As long as the argument says, µs. */
+static void spend(void *buffers[], void *arg)
+{
+	double until = starpu_timing_now() + *(double *)arg;
+
+	while (starpu_timing_now() < until)
+		;
+	count(buffers, arg);
+}
+
+static struct starpu_perfmodel model = HEDDLE_ESTIMATE_MODEL("placed");
+static struct starpu_codelet placed = {
+    .cpu_funcs = {count}, .opencl_funcs = {count}, .model = &model, .name = "placed"};
+static struct starpu_perfmodel cold_model = HEDDLE_ESTIMATE_MODEL("cold");
+static struct starpu_codelet cold = {
+    .cpu_funcs = {spend}, .opencl_funcs = {spend}, .model = &cold_model};
+static struct starpu_codelet stating = {
+    .cpu_funcs = {spend}, .opencl_funcs = {spend}, .name = "stating"};
+
+static void begin(const char *policy)
+{
+	struct starpu_conf conf;
+
+	starpu_conf_init(&conf);
+	conf.sched_policy_name = policy;
+	assert_int_equal(starpu_init(&conf), 0);
+	memset(executed, 0, sizeof(executed));
+}
+
+static struct starpu_task *task_make(struct starpu_codelet *codelet, double *arg)
+{
+	struct starpu_task *task = starpu_task_create();
+
+	task->cl = codelet;
+	task->cl_arg = arg;
+	task->cl_arg_size = sizeof(*arg);
+	return task;
+}
+
+/* Where an OpenCL worker is 20 times as fast, it gets 20 times as many. */
+static void test_placement(void **state)
+{
+	struct starpu_task *known;
+	struct heddle_estimate estimate;
+	unsigned tasks[2] = {0};
+
+	begin("dmda");
+	if (!starpu_opencl_worker_get_count() || starpu_cpu_worker_get_count() != 1) {
+		starpu_shutdown();
+		skip();
+	}
+	known = task_make(&placed, NULL);
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++)
+		for (int i = 0; i < ENOUGH; i++)
+			heddle_estimate_executed(
+			    known, w,
+			    starpu_worker_get_type(w) == STARPU_CPU_WORKER ? CPU_US : OPENCL_US);
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++) {
+		assert_int_equal(heddle_estimate_task(known, w, &estimate), 0);
+		assert_int_equal(estimate.source, HEDDLE_ESTIMATE_ONLINE);
+		assert_true(starpu_task_expected_length(
+		                known, starpu_worker_get_perf_archtype(w, 0), 0) == estimate.us);
+	}
+	/* Placed when they are pushed, before any of them runs. */
+	starpu_pause();
+	for (int i = 0; i < NTASKS; i++)
+		assert_int_equal(starpu_task_submit(task_make(&placed, NULL)), 0);
+	starpu_resume();
+	starpu_task_wait_for_all();
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++)
+		tasks[starpu_worker_get_type(w) != STARPU_CPU_WORKER] += executed[w];
+	print_message("dmda: %u on the CPU, %u on OpenCL\n", tasks[0], tasks[1]);
+	assert_int_equal(tasks[0], NTASKS / 21);
+	assert_int_equal(tasks[1], NTASKS - NTASKS / 21);
+	known->destroy = 0;
+	starpu_task_destroy(known);
+	starpu_shutdown();
+}
+
+/* Samples of each worker that ran something; the times that were really spent. */
+static void assert_sampled(struct starpu_task *task, double us)
+{
+	struct heddle_estimate estimate;
+
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++) {
+		assert_int_equal(heddle_estimate_task(task, w, &estimate), 0);
+		if (!executed[w])
+			continue;
+		assert_int_equal(estimate.source, HEDDLE_ESTIMATE_ONLINE);
+		assert_in_range(estimate.samples, 1, NTASKS);
+		assert_true(estimate.us >= us);
+	}
+	task->destroy = 0;
+	starpu_task_destroy(task);
+}
+
+/* Nothing known: all is done, and something is known afterwards. */
+static void test_cold(void **state)
+{
+	double us = 200;
+
+	begin("dmda");
+	for (int i = 0; i < NTASKS; i++)
+		assert_int_equal(starpu_task_submit(task_make(&cold, &us)), 0);
+	starpu_task_wait_for_all();
+	assert_sampled(task_make(&cold, &us), us);
+	starpu_shutdown();
+}
+
+/* Policies that ask no model: tasks that state parameters are sampled. */
+static void test_stating(void **state)
+{
+	static const char *const policies[] = {"eager", "lws", "dmda", "modular-heft", "prio"};
+
+	for (size_t p = 0; p < sizeof(policies) / sizeof(*policies); p++) {
+		struct heddle_param param = {"policy", 0, policies[p]};
+		double us = 300;
+
+		begin(policies[p]);
+		for (int i = 0; i < NTASKS; i++) {
+			struct starpu_task *task = task_make(&stating, &us);
+
+			assert_int_equal(heddle_task_params(task, &param, 1), 0);
+			assert_int_equal(starpu_task_submit(task), 0);
+		}
+		starpu_task_wait_for_all();
+		struct starpu_task *task = task_make(&stating, &us);
+
+		assert_int_equal(heddle_task_params(task, &param, 1), 0);
+		assert_sampled(task, us);
+		starpu_shutdown();
+	}
+}
+
+/* One sample a task, also under policies of ours. */
+static void test_once(void **state)
+{
+	for (const struct heddle_policy *p = heddle_policies(); p->name; p++) {
+		struct heddle_param param = {"once", 0, p->name};
+		struct heddle_estimate estimate = {0};
+		struct starpu_task *task = NULL;
+		unsigned samples = 0;
+		double us = 10;
+
+		begin(p->name);
+		for (int i = 0; i <= NTASKS; i++) {
+			task = task_make(&stating, &us);
+			assert_int_equal(heddle_task_params(task, &param, 1), 0);
+			if (i < NTASKS)
+				assert_int_equal(starpu_task_submit(task), 0);
+		}
+		starpu_task_wait_for_all();
+		for (unsigned c = 0; c < heddle_device_classes(); c++) {
+			heddle_estimate(task, c, &estimate);
+			samples += estimate.samples;
+		}
+		assert_in_range(samples, 1, NTASKS);
+		task->destroy = 0;
+		starpu_task_destroy(task);
+		starpu_shutdown();
+	}
+}
+
+static int make_folder(void **state)
+{
+	setenv("HEDDLE_VERBOSE", "0", 0);
+	setenv("HEDDLE_PROFILE_DIR", folder, 1);
+	return !mkdtemp(folder);
+}
+
+static int remove_folder(void **state)
+{
+	char command[64];
+
+	assert_int_equal(heddle_estimate_save(), 0);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	return system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_placement),
+	    cmocka_unit_test(test_cold),
+	    cmocka_unit_test(test_stating),
+	    cmocka_unit_test(test_once),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
