@@ -204,6 +204,11 @@ static bool estimate_read(struct slot *slot, unsigned class, struct heddle_estim
 	return estimate->source > HEDDLE_ESTIMATE_NEIGHBOURS;
 }
 
+HEDDLE_API unsigned long heddle_estimate_key(struct starpu_task *task)
+{
+	return (uintptr_t)task_slot(task);
+}
+
 HEDDLE_API void heddle_estimate_all(struct starpu_task *task, unsigned n,
                                     struct heddle_estimate *estimates)
 {

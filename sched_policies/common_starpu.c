@@ -96,6 +96,13 @@ static unsigned long workers_tag(const struct starpu_task *task)
 	return tag == HEDDLE_POOL_UNIFORM ? 1 : tag;
 }
 
+unsigned long policy_task_tag(const struct starpu_task *task)
+{
+	if (task->cl->can_execute)
+		return HEDDLE_POOL_INDIVIDUAL;
+	return task->workerids_len ? workers_tag(task) : HEDDLE_POOL_UNIFORM;
+}
+
 void policy_task_key(const struct starpu_task *task, struct heddle_pool_key *key)
 {
 	heddle_pool_key_init(key);
@@ -103,10 +110,7 @@ void policy_task_key(const struct starpu_task *task, struct heddle_pool_key *key
 	for (unsigned k = 0; k < STARPU_NARCH; k++)
 		if (task->where & heddle_compat_where(k))
 			key->gain[k] = 0;
-	if (task->cl->can_execute)
-		key->tag = HEDDLE_POOL_INDIVIDUAL;
-	else if (task->workerids_len)
-		key->tag = workers_tag(task);
+	key->tag = policy_task_tag(task);
 }
 
 bool policy_accepts(void *task, void *worker)

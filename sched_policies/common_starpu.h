@@ -56,6 +56,9 @@ void policy_any_priority(unsigned ctx);
 /** Number of the kind of a worker in the pool. */
 unsigned policy_kind(unsigned worker);
 
+/** Tag of a task in the pool. */
+unsigned long policy_task_tag(const struct starpu_task *task);
+
 /** Class of a task in a pool where no kind is better than another. */
 void policy_task_key(const struct starpu_task *task, struct heddle_pool_key *key);
 

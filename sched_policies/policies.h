@@ -12,6 +12,9 @@
 /** What all self-scheduling policies have in common: everything but names. */
 extern const struct starpu_sched_policy self_scheduling_policy;
 
+/** The demand-driven ones, likewise. */
+extern const struct starpu_sched_policy ddfcfs_policy, ddwrr_policy, odds_policy;
+
 /** Every policy, for StarPU; ends with NULL.
  * @return NULL, after a message, when the StarPU of this process is not the one
  * Heddle was built against. */

@@ -9,6 +9,14 @@
 #include "sched_policies/policies.h"
 #include "sched_policies/registry.h"
 
+static const struct starpu_sched_policy *const hooks[POLICIES_N] = {
+#define SELF(name, tasks, doc) &self_scheduling_policy,
+#define READY(name, doc) &name##_policy,
+    POLICIES(SELF, READY)
+#undef SELF
+#undef READY
+};
+
 struct starpu_sched_policy **policies_starpu(void)
 {
 	static struct starpu_sched_policy rows[POLICIES_N];
@@ -18,7 +26,7 @@ struct starpu_sched_policy **policies_starpu(void)
 	if (heddle_starpu_check())
 		return NULL;
 	for (size_t i = 0; !table[0] && i < POLICIES_N; i++) {
-		rows[i] = self_scheduling_policy;
+		rows[i] = *hooks[i];
 		rows[i].policy_name = policies[i].name;
 		rows[i].policy_description = policies[i].doc;
 	}

@@ -13,35 +13,21 @@
 #include "private/message.h"
 #include "sched_policies/registry.h"
 
-/* SELF_SCHEDULING(name, specification for ordinary tasks, documentation). For
- * loops the strategy is the one of that name with its own defaults. A stream of
- * tasks has no length known in advance, and a task is work for microseconds at
- * least: blocks start with one task and need not be multiples of anything. */
-#define POLICIES(SELF_SCHEDULING)                                                                  \
-	SELF_SCHEDULING(hdss, "hdss:initial=1,factor=1",                                           \
-	                "chunks by each worker's measured speed (HDSS)")                           \
-	SELF_SCHEDULING(gss, "gss", "guided self-scheduling: chunks of 1/p of the ready tasks")    \
-	SELF_SCHEDULING(css, "css", "chunks of one size")                                          \
-	SELF_SCHEDULING(tss, "tss", "trapezoid self-scheduling: chunks that shrink linearly")      \
-	SELF_SCHEDULING(fss, "fss",                                                                \
-	                "factoring: batches of equal chunks, each half of what remains")           \
-	SELF_SCHEDULING(linear, "linear:initial=1,step=1", "chunks that grow by a constant")       \
-	SELF_SCHEDULING(exponential, "exponential:initial=1", "chunks that grow by a factor")      \
-	SELF_SCHEDULING(static, "static", "equal shares of the ready tasks")                       \
-	SELF_SCHEDULING(qilin, "qilin", "shares by speeds measured in a training run (Qilin)")     \
-	SELF_SCHEDULING(axel, "axel", "shares by relative speeds known beforehand (Axel)")
-
 static const struct heddle_policy policies[] = {
-#define ROW(name, tasks, doc) {#name, #name, doc},
-    POLICIES(ROW)
-#undef ROW
+#define SELF(name, tasks, doc) {#name, #name, doc},
+#define READY(name, doc) {#name, "hdss", doc},
+    POLICIES(SELF, READY)
+#undef SELF
+#undef READY
         {NULL, NULL, NULL},
 };
 
 static const char *const tasks_strategies[] = {
-#define ROW(name, tasks, doc) tasks,
-    POLICIES(ROW)
-#undef ROW
+#define SELF(name, tasks, doc) tasks,
+#define READY(name, doc) "gss",
+    POLICIES(SELF, READY)
+#undef SELF
+#undef READY
 };
 
 _Static_assert(sizeof(policies) / sizeof(policies[0]) == POLICIES_N + 1,

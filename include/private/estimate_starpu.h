@@ -38,6 +38,11 @@ const char *heddle_device_class_name(unsigned class);
  * that is NULL, where to look. */
 void heddle_estimate(struct starpu_task *task, unsigned class, struct heddle_estimate *estimate);
 
+/** A number that is the same for tasks of which the same is believed: one codelet,
+ * one set of parameters. It holds for the life of the process.
+ * @return 0 where nothing is kept about the task */
+unsigned long heddle_estimate_key(struct starpu_task *task);
+
 /** heddle_estimate() for all classes at once.
  * @param[out] estimates room for `classes` of them */
 void heddle_estimate_all(struct starpu_task *task, unsigned classes,

@@ -1,0 +1,200 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the files of DDFCFS, DDWRR and ODDS share. ready_starpu.c has the hooks and
+ * says who takes which task, ready_value_starpu.c what tasks are worth to whom,
+ * ready_fetch_starpu.c how many inputs are on their way to an accelerator.
+ *
+ * The kinds of processor in the pool are the estimator's classes of devices.
+ */
+#ifndef HEDDLE_SCHED_POLICIES_READY_H
+#define HEDDLE_SCHED_POLICIES_READY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "private/estimate_starpu.h"
+#include "sched_policies/common_starpu.h"
+#include "sched_policies/dqaa.h"
+#include "sched_policies/gain.h"
+#include "sched_policies/pool.h"
+#include "sched_policies/ring.h"
+#include "sched_policies/streams.h"
+
+_Static_assert(HEDDLE_DEVICE_CLASSES <= HEDDLE_POOL_NKINDS, "a class has no place in the pool");
+
+/** Parameter sets whose waiting tasks move when beliefs change; tasks of further
+ * ones keep what was believed when they became ready. */
+#define READY_FAMILIES 256
+/** Transfers to an accelerator at once, at the most. */
+#define READY_MAX_TRANSFERS 64
+
+/** What tells the three policies apart. */
+struct ready_traits {
+	bool sorted;    /**< each class of devices takes what it gains most from */
+	bool transfers; /**< Algorithm 1 sets the number of transfers */
+	bool queue;     /**< and DQAA that of tasks that wait for a worker */
+};
+
+/** Tasks of one set of parameters. */
+struct ready_family {
+	unsigned long id;              /**< heddle_estimate_key(); 0: free */
+	double us[HEDDLE_POOL_NKINDS]; /**< believed time; 0: none */
+	int cost[HEDDLE_POOL_NKINDS];  /**< the same, as the pool knows it */
+	unsigned measured;             /**< bit k: class k has run one */
+	unsigned probing;              /**< bit k: the first one for class k is on its way */
+	unsigned shy;                  /**< bit k: too long to be tried, for the time being */
+};
+
+enum ready_fetch {
+	READY_FETCH_NOT,
+	READY_FETCH_BUSY, /**< being looked after: nobody may take the task meanwhile */
+	READY_FETCH_ASKED,
+	READY_FETCH_DONE
+};
+
+/** A task that a worker has asked for and not started. */
+struct ready_claim {
+	struct heddle_pool_entry entry;
+	enum ready_fetch fetch;
+	bool probe; /**< the first of its family for the worker's class */
+	double since_us;
+	size_t bytes; /**< of its data */
+};
+
+#define READY_TOLD 16
+
+struct ready_worker {
+	/* Under the context's mutex. */
+	struct ring claims;   /**< of struct ready_claim */
+	double claims_us;     /**< their time on this worker */
+	size_t claims_bytes;  /**< size of their data */
+	double busy_until_us; /**< end of what it has started, as far as is known */
+	unsigned long probe;  /**< family that it runs the first task of; 0: none */
+	double probe_since_us;
+	double hold_until_us; /**< leaves tasks to others until then; 0: has left none */
+	unsigned kind;        /**< class of devices */
+	/* The worker's own. */
+	bool accelerator;
+	unsigned node;
+	unsigned started, done;         /**< tasks of the policy */
+	double start_us;                /**< of the task that runs */
+	const struct starpu_task *late; /**< started before its input had arrived */
+	double late_since_us;
+	struct heddle_streams streams;
+	struct heddle_dqaa dqaa;
+	double round_us;     /**< start of the round of Algorithm 1; 0: none */
+	double round_weight; /**< work of it */
+	double weight;       /**< of the task taken last */
+	unsigned round_tasks;
+	struct {
+		unsigned long family;
+		int cost;
+	} told[READY_TOLD]; /**< what the pool was told last of this worker's class */
+} __attribute__((aligned(64)));
+
+struct ready_context {
+	starpu_pthread_mutex_t mutex;
+	unsigned id;
+	struct ready_traits traits;
+	struct heddle_pool *pool;
+	unsigned nworkers; /**< of the machine */
+	unsigned nkinds;   /**< classes of devices of the machine */
+	unsigned reference;
+	bool choosing;                      /**< sorted, and there is something to choose */
+	bool patient;                       /**< workers may leave tasks to others */
+	uint32_t where[HEDDLE_POOL_NKINDS]; /**< masks of StarPU for each class */
+	bool mixed[HEDDLE_POOL_NKINDS];     /**< workers of several types share a class */
+	int prefetch;                       /**< claims of an accelerator; below 0: automatic */
+	unsigned depth;
+	unsigned members; /**< of the context, when they were counted; 0: since changed */
+	unsigned count[HEDDLE_POOL_NKINDS]; /**< of each class */
+	size_t nclaimed;
+	double claimed_us[HEDDLE_POOL_NKINDS]; /**< load of all claims on each class */
+	unsigned nprobes;                      /**< workers that run one */
+	int claimed_top;                       /**< no claimed task has a higher priority */
+	atomic_size_t unstarted;               /**< tasks in the pool and claimed */
+	struct waiters waiters;
+	struct ready_family families[READY_FAMILIES];
+	struct ready_worker workers[];
+};
+
+static inline struct ready_claim *ready_claim_at(const struct ready_worker *worker, size_t i)
+{
+	return ring_at(&worker->claims, i);
+}
+
+/* ---- ready_value_starpu.c; the mutex is held ---- */
+
+/** What the pool is told of a task that has become ready. */
+void ready_task_key(struct ready_context *c, struct starpu_task *task, struct heddle_pool_key *key);
+
+/** Who asks for a task, and what for. */
+struct ready_asker {
+	struct ready_context *c;
+	unsigned id;
+	double now_us;
+	double declined_us; /**< out: shortest time of what it left to others; 0: nothing */
+};
+
+/** Whether a worker should take tasks of a class: see README of the policies. */
+bool ready_wants(const struct heddle_pool_key *key, void *asker);
+
+/** A worker is about to take a task of that class, the first of its family on the
+ * worker's class of devices.
+ * @return false: it would take too long, and the family has moved to where others
+ * find it first */
+bool ready_probe_begin(struct ready_asker *asker, const struct heddle_pool_key *key);
+
+/** A worker starts that task. */
+void ready_probe_started(struct ready_context *c, unsigned id, const struct heddle_pool_key *key,
+                         double now_us);
+
+/** Takes into account how long such tasks have been running. */
+void ready_probes_age(struct ready_context *c, double now_us);
+
+/** That task went elsewhere. */
+void ready_probe_cancel(struct ready_context *c, const struct heddle_pool_key *key, unsigned kind);
+
+/** Whether a class wants a task because it knows nothing of it. */
+static inline bool ready_is_probe(const struct heddle_pool_key *key, unsigned kind)
+{
+	return key->gain[kind] == HEDDLE_POOL_UNKNOWN;
+}
+
+/** A worker has run a task of the policy; the mutex is not held.
+ * @param us its time */
+void ready_task_measured(struct ready_context *c, struct starpu_task *task, unsigned id, double us);
+
+/* ---- ready_fetch_starpu.c ---- */
+
+void ready_fetch_init(struct ready_context *c, unsigned id);
+
+/** How many tasks a worker claims beside the one it starts; the mutex is held. */
+unsigned ready_fetch_target(const struct ready_context *c, const struct ready_worker *worker);
+
+/** Whether a claim of so many bytes more fits; the mutex is held. */
+bool ready_fetch_fits(const struct ready_worker *worker, size_t bytes);
+
+/** Size of a task's data. */
+size_t ready_task_bytes(struct starpu_task *task);
+
+/** A worker starts a task, its own claim or not (NULL); the mutex is held. */
+void ready_fetch_started(struct ready_context *c, struct ready_worker *worker,
+                         const struct heddle_pool_entry *entry, const struct ready_claim *claim,
+                         double now_us);
+
+/** Asks for the inputs of claimed tasks and looks which have arrived; the mutex is
+ * not held. */
+void ready_fetch_attend(struct ready_context *c, unsigned id);
+
+/** A task begins to run: its input has arrived. */
+void ready_fetch_running(struct ready_worker *worker, const struct starpu_task *task);
+
+/** It has ended after so many µs. */
+void ready_fetch_done(struct ready_context *c, struct ready_worker *worker, double us);
+
+/** A worker found nothing to do. */
+void ready_fetch_idle(struct ready_worker *worker);
+
+#endif

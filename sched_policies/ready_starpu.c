@@ -1,0 +1,635 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Demand-driven policies: DDFCFS, DDWRR and ODDS (Teodoro et al., "Run-time
+ * optimizations for replicated dataflows on heterogeneous environments", HPDC
+ * 2010). An idle worker takes a task from the pool of those that are ready: the
+ * oldest one (DDFCFS), or the one that its class of devices gains most from.
+ * Accelerators claim some tasks ahead, so that inputs travel while kernels run.
+ *
+ * Claims that have not been started stay in sight: a worker that finds nothing
+ * else takes them back. Priorities come first everywhere.
+ *
+ * One mutex a context guards the pool, the claims and what is believed of families
+ * of tasks. What only a worker itself touches needs none.
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <heddle/policy.h>
+
+#include "private/message.h"
+#include "private/variables.h"
+#include "sched_policies/policies.h"
+#include "sched_policies/ready.h"
+#include "sched_policies/registry.h"
+
+/* A worker that has left tasks to others looks again when the time is up: only
+ * where drivers poll, or simulated time stands still meanwhile. */
+#if defined(STARPU_NON_BLOCKING_DRIVERS) || defined(STARPU_SIMGRID)
+#define CAN_HOLD true
+#else
+#define CAN_HOLD false
+#endif
+
+/* With one class of devices, tasks are measured for later runs alone: the first
+ * ones, then one in so many. */
+#define SAMPLES_FIRST 64
+#define SAMPLES_EVERY 16
+
+/* ---- claims; the mutex is held ---- */
+
+static void load_add(struct ready_context *c, const struct heddle_pool_key *key, int sign)
+{
+	for (unsigned k = 0; c->choosing && k < c->nkinds; k++)
+		if (heddle_pool_key_runs(key, k))
+			c->claimed_us[k] += sign * heddle_pool_us(key->cost[k]);
+}
+
+static void claim_add(struct ready_context *c, struct ready_worker *worker,
+                      const struct ready_claim *claim)
+{
+	const struct heddle_pool_key *key = &claim->entry.key;
+
+	ring_push(&worker->claims, claim);
+	worker->claims_us += heddle_pool_us(key->cost[worker->kind]);
+	worker->claims_bytes += claim->bytes;
+	load_add(c, key, 1);
+	c->nclaimed++;
+	if (key->priority > c->claimed_top)
+		c->claimed_top = key->priority;
+}
+
+static void claim_remove(struct ready_context *c, struct ready_worker *worker, size_t i,
+                         struct ready_claim *claim)
+{
+	*claim = *ready_claim_at(worker, i);
+	ring_remove(&worker->claims, i);
+	worker->claims_us -= heddle_pool_us(claim->entry.key.cost[worker->kind]);
+	worker->claims_bytes -= claim->bytes;
+	load_add(c, &claim->entry.key, -1);
+	if (!ring_count(&worker->claims))
+		worker->claims_us = 0;
+	if (--c->nclaimed)
+		return;
+	c->claimed_top = INT_MIN;
+	memset(c->claimed_us, 0, sizeof(c->claimed_us));
+}
+
+/* The first of a worker's claims of highest priority. */
+static size_t claim_best(const struct ready_worker *worker)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < ring_count(&worker->claims); i++)
+		if (ready_claim_at(worker, i)->entry.key.priority >
+		    ready_claim_at(worker, best)->entry.key.priority)
+			best = i;
+	return best;
+}
+
+/* ---- choosing; the mutex is held ---- */
+
+/* Where a worker's next task comes from. */
+struct choice {
+	enum { NOWHERE, OWN, POOL, BACK } from;
+	struct heddle_pool_place place; /* in the pool */
+	const struct heddle_pool_key *key;
+	struct ready_worker *owner; /* of the claim */
+	size_t index;
+};
+
+static bool accepts(void *task, void *asker)
+{
+	return policy_accepts(task, &((struct ready_asker *)asker)->id);
+}
+
+static bool claim_is_for(const struct ready_claim *claim, struct ready_asker *asker, int least)
+{
+	const struct heddle_pool_key *key = &claim->entry.key;
+
+	return claim->fetch != READY_FETCH_BUSY && key->priority >= least &&
+	       heddle_pool_key_runs(key, asker->c->workers[asker->id].kind) &&
+	       accepts(claim->entry.item, asker) && ready_wants(key, asker);
+}
+
+/* Finds the claim of highest priority, at least `least`, that a worker may take
+ * back; among equals from who has most of them, and there the last. */
+static void choose_claimed(struct ready_asker *asker, int least, struct choice *choice)
+{
+	struct ready_context *c = asker->c;
+	int top = INT_MIN, best = INT_MIN;
+
+	for (unsigned w = 0; w < c->nworkers; w++) {
+		struct ready_worker *owner = &c->workers[w];
+
+		for (size_t i = ring_count(&owner->claims); i-- > 0;) {
+			const struct ready_claim *claim = ready_claim_at(owner, i);
+			int priority = claim->entry.key.priority;
+
+			if (priority > top)
+				top = priority;
+			if (w == asker->id ||
+			    (choice->from == BACK && priority <= best &&
+			     (priority < best || choice->owner == owner ||
+			      ring_count(&owner->claims) <= ring_count(&choice->owner->claims))))
+				continue;
+			if (!claim_is_for(claim, asker, least))
+				continue;
+			*choice = (struct choice){.from = BACK, .owner = owner, .index = i};
+			best = priority;
+		}
+	}
+	c->claimed_top = top;
+}
+
+/* The best task for a worker, wherever it lies: on equal priority its own claims
+ * first, then the pool, then what others claimed. */
+static struct choice choose(struct ready_asker *asker)
+{
+	struct ready_context *c = asker->c;
+	struct ready_worker *worker = &c->workers[asker->id];
+	struct heddle_pool_query query = {
+	    .kind = worker->kind,
+	    .least = INT_MIN,
+	    .admit = c->choosing ? ready_wants : NULL,
+	    .accept = accepts,
+	    .arg = asker,
+	};
+	struct choice choice = {.from = NOWHERE};
+	int best = INT_MIN;
+
+	if (ring_count(&worker->claims)) {
+		choice = (struct choice){OWN, .owner = worker, .index = claim_best(worker)};
+		best = ready_claim_at(worker, choice.index)->entry.key.priority;
+		if (best == INT_MAX)
+			return choice;
+		query.least = best + 1;
+	}
+	choice.key = heddle_pool_find(c->pool, &query, &choice.place);
+	if (choice.key) {
+		choice.from = POOL;
+		best = choice.key->priority;
+	}
+	if (choice.from == NOWHERE ? c->nclaimed : c->claimed_top > best)
+		choose_claimed(asker, choice.from == NOWHERE ? INT_MIN : best + 1, &choice);
+	return choice;
+}
+
+/* The same, but what comes as a probe of a family is weighed again. Each family is
+ * refused at most once. */
+static struct choice choose_weighed(struct ready_asker *asker, bool *probe)
+{
+	unsigned kind = asker->c->workers[asker->id].kind;
+	struct choice choice;
+
+	do {
+		choice = choose(asker);
+		*probe = choice.from == POOL && ready_is_probe(choice.key, kind);
+	} while (*probe && !ready_probe_begin(asker, choice.key));
+	return choice;
+}
+
+/* Whether anything is left for a worker. */
+static bool work_for(struct ready_context *c, unsigned id, double now_us)
+{
+	struct ready_asker asker = {c, id, now_us, 0};
+
+	return choose(&asker).from != NOWHERE;
+}
+
+/* ---- taking; the mutex is held ---- */
+
+static void members_count(struct ready_context *c)
+{
+	int *ids;
+	unsigned n = starpu_sched_ctx_get_nworkers(c->id);
+
+	if (n == c->members)
+		return;
+	c->members = n;
+	n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
+	memset(c->count, 0, sizeof(c->count));
+	for (unsigned i = 0; i < n; i++)
+		if ((unsigned)ids[i] < c->nworkers)
+			c->count[c->workers[ids[i]].kind]++;
+}
+
+/* Claims tasks until the worker has as many as it should. */
+static void claim_ahead(struct ready_asker *asker)
+{
+	struct ready_context *c = asker->c;
+	struct ready_worker *worker = &c->workers[asker->id];
+	unsigned target = ready_fetch_target(c, worker);
+
+	while (ring_count(&worker->claims) < target && !ring_reserve(&worker->claims)) {
+		struct ready_claim claim = {.since_us = asker->now_us};
+		struct heddle_pool_query query = {
+		    .kind = worker->kind,
+		    .least = INT_MIN,
+		    .admit = c->choosing ? ready_wants : NULL,
+		    .accept = accepts,
+		    .arg = asker,
+		};
+		struct heddle_pool_place place;
+		const struct heddle_pool_key *key = heddle_pool_find(c->pool, &query, &place);
+
+		if (!key)
+			return;
+		claim.bytes = ready_task_bytes(heddle_pool_at(&place));
+		if (!ready_fetch_fits(worker, claim.bytes))
+			return;
+		claim.probe = ready_is_probe(key, worker->kind);
+		heddle_pool_take(c->pool, &place, &claim.entry);
+		if (claim.probe && !ready_probe_begin(asker, &claim.entry.key))
+			claim.probe = false; /* one task of the family is here already */
+		claim_add(c, worker, &claim);
+	}
+}
+
+static void started(struct ready_asker *asker, const struct heddle_pool_entry *entry,
+                    const struct ready_claim *claim, bool probe)
+{
+	struct ready_context *c = asker->c;
+	struct ready_worker *worker = &c->workers[asker->id];
+	double us = heddle_pool_us(entry->key.cost[worker->kind]);
+
+	atomic_fetch_sub(&c->unstarted, 1);
+	worker->started++;
+	worker->hold_until_us = 0;
+	if (worker->busy_until_us < asker->now_us)
+		worker->busy_until_us = asker->now_us;
+	worker->busy_until_us += us;
+	if (probe)
+		ready_probe_started(c, asker->id, &entry->key, asker->now_us);
+	ready_fetch_started(c, worker, entry, claim, asker->now_us);
+}
+
+/* Takes a worker's next task. @return whether there is one */
+static bool take(struct ready_asker *asker, struct heddle_pool_entry *entry)
+{
+	struct ready_context *c = asker->c;
+	struct ready_worker *worker = &c->workers[asker->id];
+	struct ready_claim claim;
+	struct choice choice;
+	bool probe;
+
+	ready_probes_age(c, asker->now_us);
+	choice = choose_weighed(asker, &probe);
+	switch (choice.from) {
+	case OWN:
+	case BACK:
+		claim_remove(c, choice.owner, choice.index, &claim);
+		*entry = claim.entry;
+		probe = claim.probe && choice.owner->kind == worker->kind;
+		if (claim.probe && !probe)
+			ready_probe_cancel(c, &entry->key, choice.owner->kind);
+		break;
+	case POOL:
+		heddle_pool_take(c->pool, &choice.place, entry);
+		break;
+	case NOWHERE:
+		if (asker->declined_us <= 0)
+			worker->hold_until_us = 0;
+		else if (worker->hold_until_us <= 0)
+			worker->hold_until_us = asker->now_us + asker->declined_us;
+		return false;
+	}
+	started(asker, entry, choice.from == OWN ? &claim : NULL, probe);
+	claim_ahead(asker);
+	return true;
+}
+
+/* ---- waking; lists are made under the mutex and used without it ---- */
+
+/* The waiting members that a task, or (NULL) any work left, is for. */
+static void wake_list_make(struct ready_context *c, const struct heddle_pool_entry *entry,
+                           struct wake_list *list)
+{
+	double now_us;
+	int *ids;
+	unsigned n;
+
+	list->n = 0;
+	if (!waiters_any(&c->waiters))
+		return;
+	now_us = c->choosing ? starpu_timing_now() : 0;
+	n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
+	for (unsigned i = 0; i < n; i++) {
+		unsigned id = ids[i];
+
+		if (id >= c->nworkers || !waiters_has(&c->waiters, id))
+			continue;
+		if (!entry ? !work_for(c, id, now_us)
+		           : !heddle_pool_key_runs(&entry->key, c->workers[id].kind) ||
+		                 (entry->key.tag != HEDDLE_POOL_UNIFORM &&
+		                  !policy_accepts(entry->item, &id)))
+			continue;
+		list->workers[list->n++] = id;
+	}
+}
+
+/* Work is left although somebody has just taken some: is it for one who waits? */
+static void wake_further(struct ready_context *c, struct wake_list *list)
+{
+	list->n = 0;
+	if (atomic_load(&c->unstarted))
+		wake_list_make(c, NULL, list);
+}
+
+/* ---- StarPU's hooks ---- */
+
+static struct ready_context *context_of(unsigned ctx)
+{
+	return starpu_sched_ctx_get_policy_data(ctx);
+}
+
+static int prefetch_number(void)
+{
+	const char *text = heddle_variable_text(HEDDLE_VARIABLE_PREFETCH);
+	char *end;
+	long number = strtol(text, &end, 10);
+
+	if (!starpu_get_prefetch_flag())
+		return 0;
+	if (!strcmp(text, "auto"))
+		return -1;
+	if (end == text || *end || number < 0 || number > READY_MAX_TRANSFERS) {
+		heddle_warn("HEDDLE_PREFETCH=%s is neither \"auto\" nor a number from 0 to %d",
+		            text, READY_MAX_TRANSFERS);
+		return -1;
+	}
+	return number;
+}
+
+static void worker_init(struct ready_context *c, unsigned id)
+{
+	struct ready_worker *worker = &c->workers[id];
+	uint32_t where = heddle_compat_where(starpu_worker_get_type(id));
+
+	ring_init(&worker->claims, sizeof(struct ready_claim));
+	worker->kind = heddle_device_class(id);
+	c->mixed[worker->kind] |= c->where[worker->kind] && c->where[worker->kind] != where;
+	c->where[worker->kind] |= where;
+	ready_fetch_init(c, id);
+}
+
+static struct ready_context *context_create(unsigned ctx, struct ready_traits traits)
+{
+	unsigned nworkers = starpu_worker_get_count();
+	size_t size = sizeof(struct ready_context) + nworkers * sizeof(struct ready_worker);
+	struct ready_context *c = aligned_alloc(64, (size + 63) / 64 * 64);
+	bool several = false;
+
+	if (!c)
+		return NULL;
+	memset(c, 0, size);
+	c->id = ctx;
+	c->traits = traits;
+	c->nworkers = nworkers;
+	c->claimed_top = INT_MIN;
+	c->prefetch = prefetch_number();
+	c->depth = heddle_variable_number(HEDDLE_VARIABLE_DEPTH);
+	for (unsigned w = nworkers; w-- > 0;) {
+		worker_init(c, w);
+		several |= c->workers[w].kind != c->workers[nworkers - 1].kind;
+		/* The CPUs, where there are any. */
+		if (!c->workers[w].accelerator || w == nworkers - 1)
+			c->reference = c->workers[w].kind;
+	}
+	c->nkinds = heddle_device_classes();
+	c->choosing = traits.sorted && several;
+	c->patient = c->choosing && CAN_HOLD;
+	if (heddle_pool_create(&c->pool)) {
+		free(c);
+		return NULL;
+	}
+	return c;
+}
+
+static void ready_init(unsigned ctx, struct ready_traits traits)
+{
+	struct ready_context *c = context_create(ctx, traits);
+
+	STARPU_ASSERT_MSG(c, "no memory for a scheduling context");
+	STARPU_PTHREAD_MUTEX_INIT(&c->mutex, NULL);
+	policy_any_priority(ctx);
+	starpu_sched_ctx_set_policy_data(ctx, c);
+}
+
+static void ddfcfs_init(unsigned ctx)
+{
+	ready_init(ctx, (struct ready_traits){0});
+}
+
+static void ddwrr_init(unsigned ctx)
+{
+	ready_init(ctx, (struct ready_traits){.sorted = true, .transfers = true});
+}
+
+static void odds_init(unsigned ctx)
+{
+	ready_init(ctx, (struct ready_traits){.sorted = true, .transfers = true, .queue = true});
+}
+
+static void ready_deinit(unsigned ctx)
+{
+	struct ready_context *c = context_of(ctx);
+
+	heddle_pool_destroy(c->pool);
+	for (unsigned w = 0; w < c->nworkers; w++)
+		ring_free(&c->workers[w].claims);
+	STARPU_PTHREAD_MUTEX_DESTROY(&c->mutex);
+	free(c);
+}
+
+static void ready_add_workers(unsigned ctx, int *ids, unsigned n)
+{
+	struct ready_context *c = context_of(ctx);
+
+	STARPU_PTHREAD_MUTEX_LOCK(&c->mutex);
+	c->members = 0;
+	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+	for (unsigned i = 0; i < n; i++) {
+		starpu_sched_ctx_worker_shares_tasks_lists(ids[i], ctx);
+		/* It may sleep, and tasks may be ready. */
+		waiters_remove(&c->waiters, ids[i]);
+		if (ids[i] != starpu_worker_get_id())
+			starpu_wake_worker_locked(ids[i]);
+	}
+}
+
+/* Puts what a worker claimed back into the pool; the mutex is held. */
+static void claims_give_back(struct ready_context *c, struct ready_worker *worker)
+{
+	while (ring_count(&worker->claims)) {
+		struct ready_claim claim = *ready_claim_at(worker, 0);
+
+		ready_task_key(c, claim.entry.item, &claim.entry.key);
+		if (heddle_pool_push(c->pool, claim.entry.item, &claim.entry.key))
+			return; /* no memory: others can still take it back */
+		claim_remove(c, worker, 0, &claim);
+		if (claim.probe)
+			ready_probe_cancel(c, &claim.entry.key, worker->kind);
+	}
+}
+
+static void ready_remove_workers(unsigned ctx, int *ids, unsigned n)
+{
+	struct ready_context *c = context_of(ctx);
+
+	STARPU_PTHREAD_MUTEX_LOCK(&c->mutex);
+	c->members = 0;
+	for (unsigned i = 0; i < n; i++) {
+		waiters_remove(&c->waiters, ids[i]);
+		claims_give_back(c, &c->workers[ids[i]]);
+	}
+	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+}
+
+static int ready_push(struct starpu_task *task)
+{
+	struct ready_context *c = context_of(task->sched_ctx);
+	struct heddle_pool_entry entry = {.item = task};
+	struct wake_list wake;
+
+	policy_lock(&c->mutex);
+	members_count(c);
+	ready_task_key(c, task, &entry.key);
+	if (heddle_pool_push(c->pool, task, &entry.key)) {
+		STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+		return -1; /* StarPU tries again */
+	}
+	atomic_fetch_add(&c->unstarted, 1);
+	wake_list_make(c, &entry, &wake);
+	/* The task may be done and freed as soon as the mutex is free. */
+	starpu_push_task_end(task);
+	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+	wake_list_wake(&wake, &c->waiters);
+	return 0;
+}
+
+/* Whether a worker need not look: it was told that nothing is there for it and
+ * nobody has woken it since, or there is nothing at all. */
+static bool nothing_new(struct ready_context *c, struct ready_worker *worker, unsigned id)
+{
+	bool waits = waiters_has(&c->waiters, id);
+
+	if (!waits && !atomic_load(&c->unstarted)) {
+		/* Announced before the second look: who adds a task after it sees
+		 * that this worker waits. */
+		waiters_add(&c->waiters, id);
+		waits = !atomic_load(&c->unstarted);
+	}
+	if (waits && worker->hold_until_us > 0 && atomic_load(&c->unstarted))
+		return starpu_timing_now() < worker->hold_until_us;
+	return waits;
+}
+
+static struct starpu_task *ready_pop(unsigned ctx)
+{
+	struct ready_context *c = context_of(ctx);
+	unsigned id = starpu_worker_get_id_check();
+	struct ready_worker *worker = &c->workers[id];
+	struct heddle_pool_entry entry = {.item = NULL};
+	struct ready_asker asker = {c, id, 0, 0};
+	struct wake_list wake;
+
+	if (nothing_new(c, worker, id))
+		return NULL;
+	if (c->choosing || worker->accelerator)
+		asker.now_us = starpu_timing_now();
+	policy_lock(&c->mutex);
+	waiters_remove(&c->waiters, id);
+	if (!starpu_sched_ctx_contains_worker(id, ctx)) {
+		/* StarPU does not tell that a worker has left. */
+		claims_give_back(c, worker);
+	} else {
+		members_count(c);
+		if (worker->started == worker->done) /* whatever was expected */
+			worker->busy_until_us = asker.now_us;
+		if (!take(&asker, &entry))
+			waiters_add(&c->waiters, id);
+	}
+	wake_further(c, &wake);
+	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+	wake_list_wake(&wake, &c->waiters);
+	if (!entry.item) {
+		ready_fetch_idle(worker);
+		return NULL;
+	}
+	policy_choose_implementation(entry.item, id, ctx);
+	if (worker->accelerator)
+		ready_fetch_attend(c, id);
+	return entry.item;
+}
+
+/* The hooks around execution also see tasks that never came through the policy:
+ * pinned ones, above all. */
+static bool is_foreign(const struct starpu_task *task)
+{
+	return task->execute_on_a_specific_worker;
+}
+
+/* Whether the time of the task that a worker runs now is wanted. */
+static bool is_sample(const struct ready_context *c, const struct ready_worker *worker)
+{
+	return c->choosing || worker->accelerator || worker->done < SAMPLES_FIRST ||
+	       worker->done % SAMPLES_EVERY == 0;
+}
+
+static void ready_pre_exec(struct starpu_task *task, unsigned ctx)
+{
+	struct ready_context *c = context_of(ctx);
+	unsigned id = starpu_worker_get_id_check();
+	struct ready_worker *worker = &c->workers[id];
+	struct wake_list wake;
+
+	if (!is_foreign(task)) {
+		if (is_sample(c, worker))
+			worker->start_us = starpu_timing_now();
+		ready_fetch_running(worker, task);
+		return;
+	}
+	/* It may have been woken for a task of the pool: another must do that. */
+	waiters_remove(&c->waiters, id);
+	if (!atomic_load(&c->unstarted) || !waiters_any(&c->waiters))
+		return;
+	policy_lock(&c->mutex);
+	wake_further(c, &wake);
+	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+	wake_list_wake(&wake, &c->waiters);
+}
+
+static void ready_post_exec(struct starpu_task *task, unsigned ctx)
+{
+	struct ready_context *c = context_of(ctx);
+	unsigned id = starpu_worker_get_id_check();
+	struct ready_worker *worker = &c->workers[id];
+
+	if (is_foreign(task))
+		return;
+	if (is_sample(c, worker)) {
+		double us = starpu_timing_now() - worker->start_us;
+
+		ready_task_measured(c, task, id, us);
+		ready_fetch_done(c, worker, us);
+	}
+	worker->done++;
+}
+
+#define HOOKS(init)                                                                                \
+	{                                                                                          \
+		.init_sched = init, .deinit_sched = ready_deinit,                                  \
+		.add_workers = ready_add_workers, .remove_workers = ready_remove_workers,          \
+		.push_task = ready_push, .pop_task = ready_pop, .pre_exec_hook = ready_pre_exec,   \
+		.post_exec_hook = ready_post_exec,                                                 \
+		HEDDLE_POLICY_PREFETCHES.worker_type = STARPU_WORKER_LIST,                         \
+	}
+
+const struct starpu_sched_policy ddfcfs_policy = HOOKS(ddfcfs_init);
+const struct starpu_sched_policy ddwrr_policy = HOOKS(ddwrr_init);
+const struct starpu_sched_policy odds_policy = HOOKS(odds_init);

@@ -1,0 +1,322 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What ready tasks are worth to each class of devices.
+ *
+ * Tasks of one codelet and one set of parameters form a family, of which the
+ * estimator believes one thing. The pool holds a family's tasks together, so that a
+ * better belief moves all of them.
+ *
+ * Of a class that has not run a family yet its speed is not known: one task of the
+ * family goes there first, a *probe*, and no second one for that reason. It is not
+ * sent where it might delay the end: a slow device could need PROBE_FACTOR times
+ * as long as the fastest one that is known, and all others must have work for that
+ * long. While it runs, the class is believed to need at least as long as it has
+ * been running: accelerators need not wait for the end of it to know that they are
+ * faster.
+ *
+ * A worker *wants* a task unless devices that run it faster would have finished all
+ * that is ready, this task included, before the worker has finished it alone:
+ * then taking it can only delay the end. What the worker leaves so, it leaves no
+ * longer than it would have needed for it: the faster devices may be busy with
+ * things that no policy knows of.
+ */
+#include "config.h"
+
+#include <math.h>
+
+#include "sched_policies/ready.h"
+
+#define PROBE_FACTOR 64
+
+/* ---- families ---- */
+
+static struct ready_family *family_find(struct ready_context *c, unsigned long id)
+{
+	size_t slot = (id * 0x9e3779b97f4a7c15u >> 40) % READY_FAMILIES;
+
+	for (size_t i = 0; i < READY_FAMILIES; i++, slot = (slot + 1) % READY_FAMILIES)
+		if (!c->families[slot].id || c->families[slot].id == id)
+			return &c->families[slot];
+	return NULL;
+}
+
+/* Time that classes other than one need for all that is ready. */
+static double finish_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned except,
+                        bool faster_only, double now_us)
+{
+	struct heddle_gain_helper helpers[HEDDLE_POOL_NKINDS];
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < c->nkinds; k++) {
+		if (k == except || !c->count[k] || !heddle_pool_key_runs(key, k))
+			continue;
+		if (faster_only &&
+		    (key->cost[k] == HEDDLE_POOL_NO_COST || key->cost[k] >= key->cost[except]))
+			continue;
+		helpers[n] = (struct heddle_gain_helper){
+		    .workers = c->count[k],
+		    .load_us = heddle_pool_load(c->pool, k) + c->claimed_us[k],
+		};
+		for (unsigned w = 0; now_us > 0 && w < c->nworkers; w++)
+			if (c->workers[w].kind == k && c->workers[w].busy_until_us > now_us)
+				helpers[n].busy_us += c->workers[w].busy_until_us - now_us;
+		n++;
+	}
+	return heddle_gain_finish(helpers, n);
+}
+
+/* Whether everybody else has work for as long as a probe might take. */
+static bool probe_is_bearable(struct ready_context *c, const struct heddle_pool_key *key,
+                              unsigned kind)
+{
+	int best = INT_MAX;
+
+	for (unsigned k = 0; k < c->nkinds; k++)
+		if (k != kind && c->count[k] && heddle_pool_key_runs(key, k) &&
+		    key->cost[k] != HEDDLE_POOL_NO_COST && key->cost[k] < best)
+			best = key->cost[k];
+	if (best == INT_MAX)
+		return true; /* somebody must be the first */
+	return finish_us(c, key, kind, false, 0) >= PROBE_FACTOR * heddle_pool_us(best);
+}
+
+struct valuation {
+	const struct ready_context *c;
+	const struct ready_family *family;
+};
+
+/* heddle_pool_revalue()'s: gains by what is believed, what nobody knows first. */
+static void family_value(struct heddle_pool_key *key, void *arg)
+{
+	const struct valuation *valuation = arg;
+	const struct ready_family *family = valuation->family;
+	unsigned unknown = ~(family->measured | family->probing | family->shy);
+	unsigned kinds = 0;
+
+	heddle_gain_set(key, family->us, valuation->c->reference);
+	for (unsigned k = 0; k < valuation->c->nkinds; k++)
+		kinds += valuation->c->count[k] && heddle_pool_key_runs(key, k);
+	for (unsigned k = 0; kinds > 1 && k < valuation->c->nkinds; k++)
+		if (unknown >> k & 1 && heddle_pool_key_runs(key, k))
+			key->gain[k] = HEDDLE_POOL_UNKNOWN;
+}
+
+static void family_publish(struct ready_context *c, const struct ready_family *family)
+{
+	struct valuation valuation = {c, family};
+
+	heddle_pool_revalue(c->pool, family->id, family_value, &valuation);
+}
+
+/* Takes over what the estimator believes now. @return whether anything changed */
+static bool family_learn(struct ready_context *c, struct ready_family *family,
+                         struct starpu_task *task)
+{
+	struct heddle_estimate estimates[HEDDLE_POOL_NKINDS];
+	unsigned measured = 0;
+	bool changed = false;
+
+	heddle_estimate_all(task, c->nkinds, estimates);
+	for (unsigned k = 0; k < c->nkinds; k++) {
+		int cost = heddle_pool_cost(estimates[k].us);
+
+		if (estimates[k].source > HEDDLE_ESTIMATE_NEIGHBOURS)
+			measured |= 1u << k;
+		else if (family->probing >> k & 1 && cost < family->cost[k])
+			continue; /* the probe has been running for longer */
+		if (cost == family->cost[k])
+			continue;
+		family->cost[k] = cost;
+		family->us[k] = estimates[k].us;
+		changed = true;
+	}
+	changed |= measured != family->measured;
+	family->measured = measured;
+	family->probing &= ~measured;
+	return changed;
+}
+
+/* The family of a task, with what is believed now; NULL: it has none. */
+static struct ready_family *family_of(struct ready_context *c, struct starpu_task *task)
+{
+	unsigned long id = heddle_estimate_key(task);
+	struct ready_family *family = id ? family_find(c, id) : NULL;
+
+	if (!family)
+		return NULL;
+	if (!family->id) {
+		*family = (struct ready_family){.id = id};
+		for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+			family->cost[k] = HEDDLE_POOL_NO_COST;
+		family_learn(c, family, task);
+	} else if (~family->measured & ((1u << c->nkinds) - 1)) {
+		/* What others teach about it may have changed. */
+		if (family_learn(c, family, task))
+			family_publish(c, family);
+	}
+	return family;
+}
+
+/* ---- what the pool is told ---- */
+
+static void key_of_stranger(struct ready_context *c, struct starpu_task *task,
+                            struct heddle_pool_key *key)
+{
+	struct heddle_estimate estimates[HEDDLE_POOL_NKINDS];
+	double us[HEDDLE_POOL_NKINDS] = {0};
+
+	heddle_estimate_all(task, c->nkinds, estimates);
+	for (unsigned k = 0; k < c->nkinds; k++)
+		us[k] = estimates[k].us;
+	heddle_gain_set(key, us, c->reference);
+}
+
+void ready_task_key(struct ready_context *c, struct starpu_task *task, struct heddle_pool_key *key)
+{
+	struct ready_family *family;
+
+	heddle_pool_key_init(key);
+	key->priority = task->priority;
+	key->tag = policy_task_tag(task);
+	for (unsigned k = 0; k < c->nkinds; k++)
+		if ((uint32_t)task->where & c->where[k]) {
+			key->gain[k] = 0;
+			if (c->mixed[k])
+				key->tag = HEDDLE_POOL_INDIVIDUAL;
+		}
+	if (!c->choosing)
+		return;
+	family = family_of(c, task);
+	if (!family) {
+		key_of_stranger(c, task, key);
+		return;
+	}
+	key->family = family->id;
+	family_value(key, &(struct valuation){c, family});
+	for (unsigned k = 0; family->shy && k < c->nkinds; k++)
+		if (family->shy >> k & 1 && probe_is_bearable(c, key, k)) {
+			family->shy &= ~(1u << k);
+			family_value(key, &(struct valuation){c, family});
+		}
+}
+
+/* ---- who takes what ---- */
+
+bool ready_wants(const struct heddle_pool_key *key, void *arg)
+{
+	struct ready_asker *asker = arg;
+	struct ready_context *c = asker->c;
+	const struct ready_worker *worker = &c->workers[asker->id];
+	double us = heddle_pool_us(key->cost[worker->kind]), own_us;
+
+	if (!c->patient || us <= 0)
+		return true;
+	own_us = us + worker->claims_us;
+	/* What the others have started comes on top; usually it does not matter. */
+	if (own_us <= finish_us(c, key, worker->kind, true, 0))
+		return true;
+	if (worker->busy_until_us > asker->now_us)
+		own_us += worker->busy_until_us - asker->now_us;
+	if (own_us <= finish_us(c, key, worker->kind, true, asker->now_us))
+		return true;
+	if (worker->hold_until_us > 0 && asker->now_us >= worker->hold_until_us)
+		return true;
+	if (asker->declined_us <= 0 || us < asker->declined_us)
+		asker->declined_us = us;
+	return false;
+}
+
+bool ready_probe_begin(struct ready_asker *asker, const struct heddle_pool_key *key)
+{
+	struct ready_context *c = asker->c;
+	unsigned kind = c->workers[asker->id].kind;
+	struct ready_family *family = family_find(c, key->family);
+	bool bearable = probe_is_bearable(c, key, kind);
+
+	if (bearable)
+		family->probing |= 1u << kind;
+	else
+		family->shy |= 1u << kind;
+	family_publish(c, family);
+	return bearable;
+}
+
+void ready_probe_started(struct ready_context *c, unsigned id, const struct heddle_pool_key *key,
+                         double now_us)
+{
+	struct ready_worker *worker = &c->workers[id];
+
+	c->nprobes += !worker->probe;
+	worker->probe = key->family;
+	worker->probe_since_us = now_us;
+}
+
+static void probe_age(struct ready_context *c, const struct ready_worker *worker, double now_us)
+{
+	struct ready_family *family = family_find(c, worker->probe);
+	double us = now_us - worker->probe_since_us;
+	int cost = heddle_pool_cost(us);
+
+	if (family->measured >> worker->kind & 1 || cost <= family->cost[worker->kind])
+		return;
+	family->us[worker->kind] = us;
+	family->cost[worker->kind] = cost;
+	family_publish(c, family);
+}
+
+void ready_probes_age(struct ready_context *c, double now_us)
+{
+	for (unsigned w = 0; c->nprobes && w < c->nworkers; w++)
+		if (c->workers[w].probe)
+			probe_age(c, &c->workers[w], now_us);
+}
+
+void ready_probe_cancel(struct ready_context *c, const struct heddle_pool_key *key, unsigned kind)
+{
+	struct ready_family *family = family_find(c, key->family);
+
+	family->probing &= ~(1u << kind);
+	family_publish(c, family);
+}
+
+/* Whether what is believed of a task on a worker's class is what the pool was told. */
+static bool told_already(struct ready_worker *worker, struct starpu_task *task)
+{
+	unsigned long id = heddle_estimate_key(task);
+	size_t slot = (id * 0x9e3779b97f4a7c15u >> 40) % READY_TOLD;
+	struct heddle_estimate estimate;
+	int cost;
+
+	heddle_estimate(task, worker->kind, &estimate);
+	cost = heddle_pool_cost(estimate.us);
+	if (estimate.source <= HEDDLE_ESTIMATE_NEIGHBOURS)
+		return false;
+	if (worker->told[slot].family == id && worker->told[slot].cost == cost)
+		return true;
+	worker->told[slot].family = id;
+	worker->told[slot].cost = cost;
+	return false;
+}
+
+void ready_task_measured(struct ready_context *c, struct starpu_task *task, unsigned id, double us)
+{
+	struct ready_worker *worker = &c->workers[id];
+	struct ready_family *family;
+
+	heddle_estimate_executed(task, id, us);
+	if (!c->choosing || told_already(worker, task))
+		return;
+	policy_lock(&c->mutex);
+	family = family_find(c, heddle_estimate_key(task));
+	if (family && family->id) {
+		if (worker->probe == family->id) {
+			worker->probe = 0;
+			c->nprobes--;
+		}
+		family->probing &= ~(1u << worker->kind);
+		family_learn(c, family, task);
+		family_publish(c, family);
+	}
+	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+}
