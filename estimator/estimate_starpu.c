@@ -206,7 +206,7 @@ static bool estimate_read(struct slot *slot, unsigned class, struct heddle_estim
 
 HEDDLE_API unsigned long heddle_estimate_key(struct starpu_task *task)
 {
-	return (uintptr_t)task_slot(task);
+	return (uintptr_t)slot_of_task(task);
 }
 
 HEDDLE_API void heddle_estimate_all(struct starpu_task *task, unsigned n,

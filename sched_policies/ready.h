@@ -124,10 +124,24 @@ static inline struct ready_claim *ready_claim_at(const struct ready_worker *work
 	return ring_at(&worker->claims, i);
 }
 
-/* ---- ready_value_starpu.c; the mutex is held ---- */
+/* ---- ready_value_starpu.c; the mutex is held unless said otherwise ---- */
+
+/** What the estimator says of a task. */
+struct ready_belief {
+	unsigned long family; /**< heddle_estimate_key() */
+	struct heddle_estimate estimates[HEDDLE_POOL_NKINDS];
+};
+
+/** Asks the estimator, which may ask StarPU: the mutex is not held. */
+void ready_believe(const struct ready_context *c, struct starpu_task *task,
+                   struct ready_belief *belief);
 
 /** What the pool is told of a task that has become ready. */
-void ready_task_key(struct ready_context *c, struct starpu_task *task, struct heddle_pool_key *key);
+void ready_task_key(struct ready_context *c, struct starpu_task *task,
+                    const struct ready_belief *belief, struct heddle_pool_key *key);
+
+/** The same for a key that was told once. */
+void ready_key_renew(struct ready_context *c, struct heddle_pool_key *key);
 
 /** Who asks for a task, and what for. */
 struct ready_asker {

@@ -468,7 +468,7 @@ static void claims_give_back(struct ready_context *c, struct ready_worker *worke
 	while (ring_count(&worker->claims)) {
 		struct ready_claim claim = *ready_claim_at(worker, 0);
 
-		ready_task_key(c, claim.entry.item, &claim.entry.key);
+		ready_key_renew(c, &claim.entry.key);
 		if (heddle_pool_push(c->pool, claim.entry.item, &claim.entry.key))
 			return; /* no memory: others can still take it back */
 		claim_remove(c, worker, 0, &claim);
@@ -494,11 +494,13 @@ static int ready_push(struct starpu_task *task)
 {
 	struct ready_context *c = context_of(task->sched_ctx);
 	struct heddle_pool_entry entry = {.item = task};
+	struct ready_belief belief;
 	struct wake_list wake;
 
+	ready_believe(c, task, &belief);
 	policy_lock(&c->mutex);
 	members_count(c);
-	ready_task_key(c, task, &entry.key);
+	ready_task_key(c, task, &belief, &entry.key);
 	if (heddle_pool_push(c->pool, task, &entry.key)) {
 		STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
 		return -1; /* StarPU tries again */

@@ -111,13 +111,11 @@ static void family_publish(struct ready_context *c, const struct ready_family *f
 
 /* Takes over what the estimator believes now. @return whether anything changed */
 static bool family_learn(struct ready_context *c, struct ready_family *family,
-                         struct starpu_task *task)
+                         const struct heddle_estimate *estimates)
 {
-	struct heddle_estimate estimates[HEDDLE_POOL_NKINDS];
 	unsigned measured = 0;
 	bool changed = false;
 
-	heddle_estimate_all(task, c->nkinds, estimates);
 	for (unsigned k = 0; k < c->nkinds; k++) {
 		int cost = heddle_pool_cost(estimates[k].us);
 
@@ -138,21 +136,20 @@ static bool family_learn(struct ready_context *c, struct ready_family *family,
 }
 
 /* The family of a task, with what is believed now; NULL: it has none. */
-static struct ready_family *family_of(struct ready_context *c, struct starpu_task *task)
+static struct ready_family *family_of(struct ready_context *c, const struct ready_belief *belief)
 {
-	unsigned long id = heddle_estimate_key(task);
-	struct ready_family *family = id ? family_find(c, id) : NULL;
+	struct ready_family *family = belief->family ? family_find(c, belief->family) : NULL;
 
 	if (!family)
 		return NULL;
 	if (!family->id) {
-		*family = (struct ready_family){.id = id};
+		*family = (struct ready_family){.id = belief->family};
 		for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
 			family->cost[k] = HEDDLE_POOL_NO_COST;
-		family_learn(c, family, task);
+		family_learn(c, family, belief->estimates);
 	} else if (~family->measured & ((1u << c->nkinds) - 1)) {
 		/* What others teach about it may have changed. */
-		if (family_learn(c, family, task))
+		if (family_learn(c, family, belief->estimates))
 			family_publish(c, family);
 	}
 	return family;
@@ -160,45 +157,66 @@ static struct ready_family *family_of(struct ready_context *c, struct starpu_tas
 
 /* ---- what the pool is told ---- */
 
-static void key_of_stranger(struct ready_context *c, struct starpu_task *task,
+void ready_believe(const struct ready_context *c, struct starpu_task *task,
+                   struct ready_belief *belief)
+{
+	if (!c->choosing)
+		return;
+	belief->family = heddle_estimate_key(task);
+	heddle_estimate_all(task, c->nkinds, belief->estimates);
+}
+
+static void key_of_stranger(struct ready_context *c, const struct ready_belief *belief,
                             struct heddle_pool_key *key)
 {
-	struct heddle_estimate estimates[HEDDLE_POOL_NKINDS];
 	double us[HEDDLE_POOL_NKINDS] = {0};
 
-	heddle_estimate_all(task, c->nkinds, estimates);
 	for (unsigned k = 0; k < c->nkinds; k++)
-		us[k] = estimates[k].us;
+		us[k] = belief->estimates[k].us;
 	heddle_gain_set(key, us, c->reference);
 }
 
-void ready_task_key(struct ready_context *c, struct starpu_task *task, struct heddle_pool_key *key)
+/* Where it can run. */
+static void key_init(struct ready_context *c, struct starpu_task *task, struct heddle_pool_key *key)
 {
-	struct ready_family *family;
-
 	heddle_pool_key_init(key);
 	key->priority = task->priority;
 	key->tag = policy_task_tag(task);
-	for (unsigned k = 0; k < c->nkinds; k++)
-		if ((uint32_t)task->where & c->where[k]) {
-			key->gain[k] = 0;
-			if (c->mixed[k])
-				key->tag = HEDDLE_POOL_INDIVIDUAL;
-		}
+	for (unsigned k = 0; k < c->nkinds; k++) {
+		if (!((uint32_t)task->where & c->where[k]))
+			continue;
+		key->gain[k] = 0;
+		if (c->mixed[k])
+			key->tag = HEDDLE_POOL_INDIVIDUAL;
+	}
+}
+
+void ready_task_key(struct ready_context *c, struct starpu_task *task,
+                    const struct ready_belief *belief, struct heddle_pool_key *key)
+{
+	struct ready_family *family;
+
+	key_init(c, task, key);
 	if (!c->choosing)
 		return;
-	family = family_of(c, task);
+	family = family_of(c, belief);
 	if (!family) {
-		key_of_stranger(c, task, key);
+		key_of_stranger(c, belief, key);
 		return;
 	}
 	key->family = family->id;
-	family_value(key, &(struct valuation){c, family});
+	ready_key_renew(c, key);
 	for (unsigned k = 0; family->shy && k < c->nkinds; k++)
 		if (family->shy >> k & 1 && probe_is_bearable(c, key, k)) {
 			family->shy &= ~(1u << k);
-			family_value(key, &(struct valuation){c, family});
+			ready_key_renew(c, key);
 		}
+}
+
+void ready_key_renew(struct ready_context *c, struct heddle_pool_key *key)
+{
+	if (key->family)
+		family_value(key, &(struct valuation){c, family_find(c, key->family)});
 }
 
 /* ---- who takes what ---- */
@@ -281,20 +299,17 @@ void ready_probe_cancel(struct ready_context *c, const struct heddle_pool_key *k
 }
 
 /* Whether what is believed of a task on a worker's class is what the pool was told. */
-static bool told_already(struct ready_worker *worker, struct starpu_task *task)
+static bool told_already(struct ready_worker *worker, const struct ready_belief *belief)
 {
-	unsigned long id = heddle_estimate_key(task);
-	size_t slot = (id * 0x9e3779b97f4a7c15u >> 40) % READY_TOLD;
-	struct heddle_estimate estimate;
-	int cost;
+	const struct heddle_estimate *estimate = &belief->estimates[worker->kind];
+	size_t slot = (belief->family * 0x9e3779b97f4a7c15u >> 40) % READY_TOLD;
+	int cost = heddle_pool_cost(estimate->us);
 
-	heddle_estimate(task, worker->kind, &estimate);
-	cost = heddle_pool_cost(estimate.us);
-	if (estimate.source <= HEDDLE_ESTIMATE_NEIGHBOURS)
+	if (estimate->source <= HEDDLE_ESTIMATE_NEIGHBOURS)
 		return false;
-	if (worker->told[slot].family == id && worker->told[slot].cost == cost)
+	if (worker->told[slot].family == belief->family && worker->told[slot].cost == cost)
 		return true;
-	worker->told[slot].family = id;
+	worker->told[slot].family = belief->family;
 	worker->told[slot].cost = cost;
 	return false;
 }
@@ -303,19 +318,23 @@ void ready_task_measured(struct ready_context *c, struct starpu_task *task, unsi
 {
 	struct ready_worker *worker = &c->workers[id];
 	struct ready_family *family;
+	struct ready_belief belief;
 
 	heddle_estimate_executed(task, id, us);
-	if (!c->choosing || told_already(worker, task))
+	if (!c->choosing)
+		return;
+	ready_believe(c, task, &belief);
+	if (told_already(worker, &belief))
 		return;
 	policy_lock(&c->mutex);
-	family = family_find(c, heddle_estimate_key(task));
+	family = belief.family ? family_find(c, belief.family) : NULL;
 	if (family && family->id) {
 		if (worker->probe == family->id) {
 			worker->probe = 0;
 			c->nprobes--;
 		}
 		family->probing &= ~(1u << worker->kind);
-		family_learn(c, family, task);
+		family_learn(c, family, belief.estimates);
 		family_publish(c, family);
 	}
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);

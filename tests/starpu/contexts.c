@@ -222,10 +222,10 @@ static int run_on(const char *name, unsigned cpus, unsigned opencls)
 	return cmocka_run_group_tests_name(title, tests, NULL, NULL);
 }
 
-/* Without arguments three policies on two machines; else POLICY NCPUS NOPENCL. */
+/* Without arguments four policies on two machines; else POLICY NCPUS NOPENCL. */
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"hdss", "gss", "static"};
+	static const char *const names[] = {"hdss", "gss", "static", "odds"};
 	int failures = 0;
 
 	if (argc == 4)

@@ -183,10 +183,10 @@ static int run_on(const char *name, unsigned cpus, unsigned opencls)
 	return failures;
 }
 
-/* Without arguments two policies on two machines; else POLICY NCPUS NOPENCL. */
+/* Without arguments three policies on two machines; else POLICY NCPUS NOPENCL. */
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"hdss", "tss"};
+	static const char *const names[] = {"hdss", "tss", "odds"};
 	int failures = 0;
 
 	if (argc == 4)
