@@ -16,6 +16,8 @@
 
 /* A belief that changed less is not news to tasks with other parameters. */
 #define BELIEF_CHANGED 0.1
+/* A first sample so many times above what neighbours say wants another one. */
+#define SURPRISE 8
 /* What earlier runs measured counts as so many samples of this one. */
 #define PRIOR_SAMPLES 2
 
@@ -272,25 +274,60 @@ static void exit_watch(void)
 	atexit(save_at_exit);
 }
 
+/* Whether this is the codelet's first sample on a class: it often carries the
+ * loading of a kernel, or the first touch of memory. */
+static bool first_on_class(struct codelet *codelet, unsigned class)
+{
+	if (atomic_load_explicit(&codelet->sampled, memory_order_relaxed) >> class & 1)
+		return false;
+	return !(atomic_fetch_or(&codelet->sampled, 1u << class) >> class & 1);
+}
+
+/* Whether the first sample of a cell is so far above what neighbours say that
+ * another one is to confirm it: of these parameters, or an equally surprising one
+ * of others. */
+static bool doubtful(struct slot *slot, unsigned class, double us)
+{
+	struct cell *cell = &slot->cells[class];
+	atomic_uint *surprised = &slot->codelet->surprised;
+	bool surprising = cell->measured.count == 1 &&
+	                  cell_source(cell) == HEDDLE_ESTIMATE_NEIGHBOURS &&
+	                  us > SURPRISE * atomic_load(&cell->us);
+
+	if (surprising)
+		return !(atomic_fetch_or(surprised, 1u << class) >> class & 1);
+	if (atomic_load_explicit(surprised, memory_order_relaxed) >> class & 1)
+		atomic_fetch_and(surprised, ~(1u << class));
+	return false;
+}
+
+/* The slot's flag is held. */
+static void sample_add(struct slot *slot, unsigned class, double us)
+{
+	struct cell *cell = &slot->cells[class];
+	bool first = first_on_class(slot->codelet, class);
+
+	heddle_robust_add(&cell->measured, us);
+	atomic_fetch_add_explicit(&cell->samples, 1, memory_order_relaxed);
+	if (!source_allowed(HEDDLE_ESTIMATE_ONLINE) || doubtful(slot, class, us))
+		return;
+	us = cell_median(cell);
+	cell_publish(cell, us, HEDDLE_ESTIMATE_ONLINE);
+	if (!first)
+		tell(slot, class, us);
+}
+
 HEDDLE_API void heddle_estimate_executed(struct starpu_task *task, int worker, double us)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	unsigned class = heddle_device_class(worker);
 	struct slot *slot = us > 0 && isfinite(us) ? slot_of_executed_task(task) : NULL;
-	struct cell *cell;
 
 	observe_told(worker);
 	/* Another worker is at it: one sample more or less does not matter. */
 	if (!slot || atomic_flag_test_and_set_explicit(&slot->busy, memory_order_acquire))
 		return;
 	pthread_once(&once, exit_watch);
-	cell = &slot->cells[class];
-	heddle_robust_add(&cell->measured, us);
-	atomic_fetch_add_explicit(&cell->samples, 1, memory_order_relaxed);
-	if (source_allowed(HEDDLE_ESTIMATE_ONLINE)) {
-		us = cell_median(cell);
-		cell_publish(cell, us, HEDDLE_ESTIMATE_ONLINE);
-		tell(slot, class, us);
-	}
+	sample_add(slot, class, us);
 	atomic_flag_clear_explicit(&slot->busy, memory_order_release);
 }

@@ -61,7 +61,9 @@ struct codelet {
 	struct heddle_history history; /* under the mutex */
 	unsigned loaded;               /* classes whose profile is in the history */
 	atomic_uint nslots;
-	atomic_uint news; /* how much was learned */
+	atomic_uint news;      /* how much was learned */
+	atomic_uint sampled;   /* bit c: on class c */
+	atomic_uint surprised; /* bit c: its last sample there was set aside */
 	struct slot *_Atomic first;
 };
 
