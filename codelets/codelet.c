@@ -10,6 +10,7 @@
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/codelet.h"
 #include "codelets/histogram/histogram.h"
+#include "codelets/nbia/nbia.h"
 #include "codelets/programs.h"
 
 void codelet_simulated(void *buffers[], void *arg)
@@ -60,7 +61,7 @@ int codelet_launch_end(struct codelet_launch *launch, unsigned dimensions, const
 }
 
 static struct codelet_program *const programs[] = {&blackscholes_program, &boxfilter_program,
-                                                   &histogram_program};
+                                                   &histogram_program, &nbia_program};
 static const size_t nprograms = sizeof(programs) / sizeof(*programs);
 static size_t loaded;
 
@@ -106,7 +107,8 @@ static void load_on_device(void *arg)
 {
 	int *error = arg;
 
-	if (blackscholes_cuda_load() || boxfilter_cuda_load() || histogram_cuda_load())
+	if (blackscholes_cuda_load() || boxfilter_cuda_load() || histogram_cuda_load() ||
+	    nbia_cuda_load())
 		__atomic_store_n(error, -EIO, __ATOMIC_RELAXED);
 }
 

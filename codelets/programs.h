@@ -18,6 +18,7 @@ struct codelet_program {
 extern struct codelet_program blackscholes_program;
 extern struct codelet_program boxfilter_program;
 extern struct codelet_program histogram_program;
+extern struct codelet_program nbia_program;
 #endif
 
 #endif

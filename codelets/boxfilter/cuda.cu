@@ -8,17 +8,16 @@
  * image, so they go through a bounded piece of device memory, some rows at a time.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <cuda_runtime.h>
 
 #include "codelets/boxfilter/boxfilter.h"
+#include "codelets/cuda_pool.h"
 
 #define THREADS 256
 #define WARPS (THREADS / 32)
 #define ITEMS 4 /* that a thread of the second pass takes before it waits for the others */
-#define SCRATCH_BYTES ((size_t)128 << 20)
-#define MAX_DEVICES 64
+#define SCRATCH_BYTES (CODELET_CUDA_KEPT / 2)
 
 /* What the passes need to know: boxfilter_band as the device sees it. */
 struct geometry {
@@ -124,48 +123,14 @@ static __global__ void filter_rows(struct geometry g, sum_t *sums, unsigned char
 	}
 }
 
-/* Memory between the passes comes from a pool of our own that keeps what it was
- * given back: the device's default pool would return it to the driver each time. */
-static cudaError_t pool_of_device(cudaMemPool_t *pool)
-{
-	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	static cudaMemPool_t pools[MAX_DEVICES];
-	cudaMemPoolProps properties = {};
-	uint64_t keep = 2 * SCRATCH_BYTES;
-	cudaError_t error;
-	int device;
-
-	error = cudaGetDevice(&device);
-	if (error != cudaSuccess)
-		return error;
-	if (device >= MAX_DEVICES)
-		return cudaErrorInvalidDevice;
-	pthread_mutex_lock(&mutex);
-	if (!pools[device]) {
-		properties.allocType = cudaMemAllocationTypePinned;
-		properties.location.type = cudaMemLocationTypeDevice;
-		properties.location.id = device;
-		error = cudaMemPoolCreate(&pools[device], &properties);
-		if (error == cudaSuccess)
-			cudaMemPoolSetAttribute(pools[device], cudaMemPoolAttrReleaseThreshold,
-						&keep);
-	}
-	*pool = pools[device];
-	pthread_mutex_unlock(&mutex);
-	return error;
-}
-
 template <typename sum_t>
 static cudaError_t launch(cudaStream_t stream, struct geometry g, size_t rows, size_t at_once,
 			  const unsigned char *in, unsigned char *out)
 {
-	cudaMemPool_t pool;
 	sum_t *sums;
-	cudaError_t error = pool_of_device(&pool);
+	cudaError_t error =
+		codelet_cuda_allocate((void **)&sums, at_once * g.n * sizeof(sum_t), stream);
 
-	if (error == cudaSuccess)
-		error = cudaMallocFromPoolAsync((void **)&sums, at_once * g.n * sizeof(sum_t), pool,
-						stream);
 	if (error != cudaSuccess)
 		return error;
 	for (g.first = 0; g.first < rows && error == cudaSuccess; g.first += at_once) {
@@ -230,15 +195,12 @@ template <typename sum_t> static cudaError_t load(void)
 extern "C" int boxfilter_cuda_load(void)
 {
 	void *pieces[2] = {NULL, NULL};
-	cudaMemPool_t pool;
 	cudaError_t error = load<uint32_t>();
 
 	if (error == cudaSuccess)
 		error = load<unsigned long long>();
-	if (error == cudaSuccess)
-		error = pool_of_device(&pool);
 	for (int p = 0; p < 2 && error == cudaSuccess; p++)
-		error = cudaMallocFromPoolAsync(&pieces[p], SCRATCH_BYTES, pool, 0);
+		error = codelet_cuda_allocate(&pieces[p], SCRATCH_BYTES, 0);
 	for (int p = 0; p < 2; p++)
 		if (pieces[p])
 			cudaFreeAsync(pieces[p], 0);

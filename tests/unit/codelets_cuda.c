@@ -16,6 +16,7 @@
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/histogram/histogram.h"
+#include "codelets/nbia/nbia.h"
 #include "tests/unit/test.h"
 
 static cudaStream_t stream;
@@ -176,13 +177,99 @@ static void test_boxfilter_large_windows(void **state)
 	filter_and_compare(4400, 4000, 1, 4000, 3990, 4000);
 }
 
+/* A tile whose colours differ by less than `spread`; `shift` bytes lie between its rows. */
+static void summarise_and_compare(size_t size, size_t shift, int spread)
+{
+	size_t stride = 3 * size + shift, bytes = size * stride;
+	unsigned char *rgb = malloc(bytes);
+	nbia_u32 table[NBIA_TABLE_ENTRIES];
+	struct nbia_summary summary, right;
+	char *device_rgb, *device_table, *device_summary;
+
+	assert_non_null(rgb);
+	nbia_tables(table);
+	memset(&summary, 0, sizeof(summary));
+	for (size_t i = 0; i < bytes; i++)
+		rgb[i] = 90 + rand() / 7 % spread;
+	device_rgb = to_device(rgb, bytes, shift);
+	device_table = to_device(table, sizeof(table), 0);
+	device_summary = to_device(&summary, sizeof(summary), 0);
+	assert_int_equal(nbia_cuda(stream, (nbia_u32 *)(void *)device_table, size, stride,
+	                           (unsigned char *)device_rgb,
+	                           (struct nbia_summary *)(void *)device_summary),
+	                 0);
+	assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+	from_device(rgb, bytes, device_rgb, shift);
+	from_device(table, sizeof(table), device_table, 0);
+	from_device(&summary, sizeof(summary), device_summary, 0);
+	nbia_cpu(table, size, stride, rgb, &right);
+	assert_memory_equal(&summary, &right, sizeof(right));
+	free(rgb);
+}
+
+/* What comes back for a tile is the same to the last bit as from a core. */
+static void test_nbia(void **state)
+{
+	static const size_t sizes[] = {4,   5,   31,  32,  33,  63,  64,   65,          100,
+	                               128, 255, 256, 257, 300, 512, 1000, NBIA_LARGEST};
+
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++)
+		for (size_t shift = 0; shift < 6; shift += 5) {
+			summarise_and_compare(sizes[s], shift, 160);
+			summarise_and_compare(sizes[s], shift, 1);
+		}
+}
+
+/* Not a test: how long a tile takes once its data is on the device, when
+ * HEDDLE_TEST_TIMES is set. */
+static void test_nbia_times(void **state)
+{
+	enum { TILES = 200 };
+	unsigned char *rgb;
+	nbia_u32 *table;
+	struct nbia_summary *summary;
+	cudaEvent_t begin, end;
+	float ms;
+
+	if (!getenv("HEDDLE_TEST_TIMES"))
+		skip();
+	assert_int_equal(cudaEventCreate(&begin), cudaSuccess);
+	assert_int_equal(cudaEventCreate(&end), cudaSuccess);
+	for (size_t size = 32; size <= 512; size *= 4) {
+		size_t bytes = 3 * size * size;
+		unsigned char *random = malloc(bytes);
+		nbia_u32 host[NBIA_TABLE_ENTRIES];
+
+		assert_non_null(random);
+		nbia_tables(host);
+		for (size_t i = 0; i < bytes; i++)
+			random[i] = 100 + rand() / 7 % 100;
+		rgb = (unsigned char *)to_device(random, bytes, 0);
+		table = (nbia_u32 *)(void *)to_device(host, sizeof(host), 0);
+		summary = (struct nbia_summary *)(void *)to_device(host, sizeof(*summary), 0);
+		nbia_cuda(stream, table, size, 3 * size, rgb, summary);
+		assert_int_equal(cudaEventRecord(begin, stream), cudaSuccess);
+		for (int t = 0; t < TILES; t++)
+			assert_int_equal(nbia_cuda(stream, table, size, 3 * size, rgb, summary), 0);
+		assert_int_equal(cudaEventRecord(end, stream), cudaSuccess);
+		assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+		assert_int_equal(cudaEventElapsedTime(&ms, begin, end), cudaSuccess);
+		print_message("nbia, %zu x %zu: %.2f us a tile\n", size, size, ms * 1e3 / TILES);
+		cudaFree(rgb);
+		cudaFree(table);
+		cudaFree(summary);
+		free(random);
+	}
+	cudaEventDestroy(begin);
+	cudaEventDestroy(end);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_blackscholes),
-	    cmocka_unit_test(test_histogram),
-	    cmocka_unit_test(test_boxfilter),
-	    cmocka_unit_test(test_boxfilter_large_windows),
+	    cmocka_unit_test(test_blackscholes), cmocka_unit_test(test_histogram),
+	    cmocka_unit_test(test_boxfilter),    cmocka_unit_test(test_boxfilter_large_windows),
+	    cmocka_unit_test(test_nbia),         cmocka_unit_test(test_nbia_times),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
