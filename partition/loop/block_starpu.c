@@ -526,6 +526,8 @@ static void block_account(struct block *block, double now)
 	since = block_since(block);
 	lane->last_done_us = now;
 	lane->in_flight--;
+	if (loop->warm && !block->given.status && now > since)
+		heddle_block_time_add(&lane->time, block->given.n, now - since, true, true);
 	if (loop->blocks && !block->given.status) {
 		heddle_blocks_completed(loop->blocks, lane->index, block->given.n, now - since);
 		if (block->phase == HEDDLE_PHASE_ADAPTIVE)

@@ -14,6 +14,8 @@
 
 #include <heddle/loop.h>
 
+#include "estimator/block_time.h"
+
 #include "ranges.h"
 #include "room.h"
 #include "window.h"
@@ -55,6 +57,7 @@ struct lane {
 	bool waiting;       /* the strategy had nothing for it while iterations remained */
 	double busy_since_us;
 	double last_done_us;
+	struct heddle_block_time time; /* what its blocks take, where that is kept */
 };
 
 /* What a block has of one array. */
@@ -109,6 +112,7 @@ struct heddle_loop_request {
 
 	double start_us, learned_us, end_us, overhead_us;
 	size_t nblocks, nretried;
+	bool warm;                    /* rates are used and kept */
 	bool logged;                  /* a block log is wanted */
 	struct block_record *records; /* for it */
 	size_t nrecords, capacity;
@@ -133,6 +137,12 @@ int views_check_overlap(const struct view *views, unsigned nviews, const char *l
 /* pin_starpu.c */
 void views_pin(struct view *views, unsigned nviews, const char *loop);
 void views_unpin(struct view *views, unsigned nviews);
+
+/* warm_starpu.c */
+/* Sets the prior rates of workers that earlier loops tell of. */
+void warm_priors(const struct heddle_loop_request *loop, struct heddle_blocks_worker *workers);
+/* Keeps the rates of a loop that is done. */
+void warm_keep(const struct heddle_loop_request *loop);
 
 /* block_starpu.c */
 /* Gives a lane blocks until it has as many as it should. */

@@ -211,6 +211,8 @@ static int strategy_init(struct heddle_loop_request *loop, const char *spec)
 		workers[l].alignment = loop->loop.alignment;
 		workers[l].maximum = loop->lanes[l].maximum;
 	}
+	if (loop->warm)
+		warm_priors(loop, workers);
 	problem.workers = workers;
 	status = heddle_blocks_create(spec, &problem, &loop->blocks);
 	free(workers);
@@ -422,6 +424,8 @@ void loop_end(struct heddle_loop_request *loop)
 			starpu_data_unregister_submit(loop->views[i].whole);
 	views_unpin(loop->views, loop->loop.naccesses);
 	log_write(loop);
+	if (loop->warm && !loop->status)
+		warm_keep(loop);
 	starpu_task_end_dep_release(loop->control);
 }
 
@@ -460,6 +464,7 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 
 	loop->loop = *given;
 	loop->references = 1;
+	loop->warm = heddle_variable_number(HEDDLE_VARIABLE_WARM);
 	loop->logged = *heddle_variable_text(HEDDLE_VARIABLE_BLOCK_LOG);
 	starpu_pthread_mutex_init(&loop->mutex, NULL);
 	starpu_pthread_cond_init(&loop->ended, NULL);

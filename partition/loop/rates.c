@@ -1,0 +1,106 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "estimator/robust.h"
+#include "partition/loop/rates.h"
+#include "private/message.h"
+
+/* Blocks of a worker that say something of its rate. */
+#define ENOUGH 3
+
+static bool record_is_of(const struct heddle_profile_record *record, const char *device,
+			 size_t bytes)
+{
+	const struct heddle_profile_field *where = heddle_profile_record_field(record, "device");
+	const struct heddle_profile_field *what = heddle_profile_record_field(record, "bytes");
+
+	return !strcmp(record->kind, "loop") && where && !where->n && !strcmp(where->text, device) &&
+	       what && what->n == 1 && what->numbers[0] == bytes;
+}
+
+/* NaN where there is no such field. */
+static double field_median(const struct heddle_profile_record *record, const char *key)
+{
+	const struct heddle_profile_field *field = heddle_profile_record_field(record, key);
+	double numbers[HEDDLE_PROFILE_NUMBERS];
+
+	if (!field || !field->n)
+		return NAN;
+	memcpy(numbers, field->numbers, sizeof(numbers));
+	return heddle_robust_median(numbers, field->n);
+}
+
+static bool rate_valid(const struct rate *rate)
+{
+	return rate->pace > 0 && isfinite(rate->pace) && isfinite(1 / rate->pace) &&
+	       rate->start_us >= 0 && isfinite(rate->start_us);
+}
+
+int rates_find(const struct heddle_profile *profile, const char *device, size_t bytes,
+	       const char *path, struct rate *rate)
+{
+	for (size_t r = 0; r < profile->n; r++) {
+		const struct heddle_profile_record *record = profile->records[r];
+		struct rate found;
+
+		if (!record_is_of(record, device, bytes))
+			continue;
+		found.pace = field_median(record, "pace");
+		found.start_us = field_median(record, "start");
+		if (!rate_valid(&found)) {
+			heddle_warn("%s: the loop's rate on \"%s\" for %zu bytes makes no sense; "
+				    "it is not used",
+				    path, device, bytes);
+			return -ENOENT;
+		}
+		*rate = found;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int rates_mean(const struct heddle_block_time *times, unsigned n, struct rate *rate,
+	       unsigned *blocks)
+{
+	struct rate sum = {0};
+	unsigned workers = 0;
+
+	*blocks = 0;
+	for (unsigned w = 0; w < n; w++) {
+		/* Of one size alone nobody knows what is the start and what the pace. */
+		if (times[w].count < ENOUGH || !times[w].start_known)
+			continue;
+		sum.start_us += times[w].start_us;
+		sum.pace += times[w].pace;
+		*blocks += times[w].count;
+		workers++;
+	}
+	if (!workers)
+		return -ENOENT;
+	*rate = (struct rate){sum.start_us / workers, sum.pace / workers};
+	return 0;
+}
+
+int rates_add(struct heddle_profile *profile, const char *device, size_t bytes,
+	      const struct rate *rate, unsigned blocks, double at)
+{
+	struct heddle_profile_record record;
+
+	if (!rate_valid(rate))
+		return -EINVAL;
+	heddle_profile_record_init(&record, "loop");
+	heddle_profile_record_text(&record, "device", device);
+	heddle_profile_record_number(&record, "bytes", bytes);
+	heddle_profile_record_results(&record);
+	heddle_profile_record_number(&record, "pace", rate->pace);
+	heddle_profile_record_number(&record, "start", rate->start_us);
+	heddle_profile_record_number(&record, "samples", blocks);
+	heddle_profile_record_number(&record, "at", at);
+	return heddle_profile_add(profile, &record);
+}

@@ -1,0 +1,43 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Rates of loops in profiles: a record
+ *
+ *	loop device="cuda NVIDIA H200" bytes=20 : at=… samples=31 pace=0.00024 start=9.1
+ *
+ * says that loops of this codelet whose iterations touch so many bytes had blocks
+ * that took start + n pace microseconds there, n being their iterations. As in all
+ * records, the latest runs' numbers are kept; the median counts.
+ */
+#ifndef HEDDLE_LOOP_RATES_H
+#define HEDDLE_LOOP_RATES_H
+
+#include <stddef.h>
+
+#include "estimator/block_time.h"
+#include "estimator/profile.h"
+
+struct rate {
+	double start_us;
+	double pace; /* microseconds an iteration, above 0 */
+};
+
+/** What a profile says of a device.
+ * @param path of the profile, for messages about numbers that make no sense
+ * @return 0; -ENOENT, also for such. */
+int rates_find(const struct heddle_profile *profile, const char *device, size_t bytes,
+	       const char *path, struct rate *rate);
+
+/** The mean over some workers of what their blocks took.
+ * @param[out] blocks how many that were
+ * @return 0; -ENOENT when none has had enough. */
+int rates_mean(const struct heddle_block_time *times, unsigned n, struct rate *rate,
+	       unsigned *blocks);
+
+/** Adds a rate to a profile.
+ * @param at seconds since 1970
+ * @return 0; -ENOMEM; -EINVAL for a rate that is none. */
+int rates_add(struct heddle_profile *profile, const char *device, size_t bytes,
+	      const struct rate *rate, unsigned blocks, double at);
+
+#endif
