@@ -15,10 +15,6 @@
 
 #include "tests/starpu/policies.h"
 
-/* The machine and policy at hand. */
-static const char *policy;
-static unsigned ncpus, nopencl;
-
 #define NTASKS 400
 
 static struct record records[NTASKS];
@@ -26,36 +22,6 @@ static struct record records[NTASKS];
 static void records_clear(void)
 {
 	memset(records, 0, sizeof(records));
-	records_started = 0;
-}
-
-static void records_all_ran_once(unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		assert_int_equal(records[i].runs, 1);
-}
-
-static struct gate gate;
-
-static void body_gate(struct record *record)
-{
-	gate_pass(&gate);
-}
-
-/* Occupies every worker until the gate opens. */
-static void workers_hold(struct record *holders)
-{
-	gate_init(&gate);
-	memset(holders, 0, STARPU_NMAXWORKERS * sizeof(*holders));
-	for (unsigned w = 0; w < starpu_worker_get_count(); w++) {
-		struct starpu_task *task = task_make(&anywhere, &holders[w]);
-
-		holders[w].body = body_gate;
-		task->execute_on_a_specific_worker = 1;
-		task->workerid = w;
-		task_submit(task);
-	}
-	gate_await(&gate, starpu_worker_get_count());
 	records_started = 0;
 }
 
@@ -74,7 +40,7 @@ static void test_independent_and_dependent(void **state)
 	starpu_task_wait_for_all();
 	for (unsigned i = 0; i < NTASKS; i++)
 		starpu_task_destroy(tasks[i]);
-	records_all_ran_once(NTASKS);
+	records_all_ran_once(records, NTASKS);
 	for (unsigned i = 1; i < NTASKS; i++)
 		assert_true(i % 4 == 0 || records[i].order > records[i - 1].order);
 }
@@ -113,12 +79,12 @@ static void priorities_check(const int *priorities)
 
 static void test_priorities(void **state)
 {
-	static struct record holders[STARPU_NMAXWORKERS];
 	static const int extremes[] = {INT_MIN, INT_MAX, 0, -1, 1};
 	int priorities[NTASKS];
 
 	records_clear();
-	workers_hold(holders);
+	workers_hold();
+	records_started = 0;
 	for (unsigned i = 0; i < NTASKS; i++) {
 		struct starpu_task *task = task_make(&anywhere, &records[i]);
 
@@ -126,9 +92,9 @@ static void test_priorities(void **state)
 		task->priority = priorities[i];
 		task_submit(task);
 	}
-	gate_open(&gate);
+	gate_open();
 	starpu_task_wait_for_all();
-	records_all_ran_once(NTASKS);
+	records_all_ran_once(records, NTASKS);
 	priorities_check(priorities);
 }
 
@@ -166,8 +132,8 @@ static void test_implementations(void **state)
 	unsigned second = 0, late = 0, n = 80;
 
 	/* Models outlive a process: this one must be new to StarPU. */
-	snprintf(symbol, sizeof(symbol), "heddle_test_%s_%u_%u_%d", policy, ncpus, nopencl,
-	         (int)getpid());
+	snprintf(symbol, sizeof(symbol), "heddle_test_%s_%u_%u_%d", setting.policy, setting.ncpus,
+	         setting.nopencl, (int)getpid());
 	model = (struct starpu_perfmodel){.type = STARPU_HISTORY_BASED, .symbol = symbol};
 	records_clear();
 	for (unsigned i = 0; i < n; i++) {
@@ -177,7 +143,7 @@ static void test_implementations(void **state)
 		second += records[i].implementation == 1;
 		late += i >= n / 2 && records[i].implementation == 1;
 	}
-	records_all_ran_once(n);
+	records_all_ran_once(records, n);
 	assert_in_range(second, 1, n / 2);
 	assert_in_range(late, 0, n / 10);
 }
@@ -205,7 +171,7 @@ static void test_can_execute(void **state)
 	for (unsigned i = 0; i < NTASKS; i++)
 		task_submit(task_make(&codelet, &records[i]));
 	starpu_task_wait_for_all();
-	records_all_ran_once(NTASKS);
+	records_all_ran_once(records, NTASKS);
 	for (unsigned i = 0; i < NTASKS; i++)
 		assert_int_equal(records[i].worker, allowed_worker(&records[i]));
 }
@@ -251,7 +217,7 @@ static void test_workerids(void **state)
 		task_submit(task);
 	}
 	starpu_task_wait_for_all();
-	records_all_ran_once(NTASKS);
+	records_all_ran_once(records, NTASKS);
 	for (unsigned i = 0; i < NTASKS; i++)
 		if (i % 3)
 			assert_int_equal(records[i].worker, allowed_worker(&records[i]));
@@ -270,7 +236,7 @@ static void test_pinned(void **state)
 		task_submit(task);
 	}
 	starpu_task_wait_for_all();
-	records_all_ran_once(NTASKS);
+	records_all_ran_once(records, NTASKS);
 	for (unsigned i = 1; i < NTASKS; i += 2)
 		assert_int_equal(records[i].worker, allowed_worker(&records[i]));
 }
@@ -302,35 +268,27 @@ static void test_nothing_is_hoarded(void **state)
 			task_submit(task_make(&anywhere, &records[i]));
 		}
 		starpu_task_wait_for_all();
-		records_all_ran_once(NTASKS);
+		records_all_ran_once(records, NTASKS);
 	}
 }
 
 /* The same while one worker is kept from its claims by a pinned task. */
 static void test_claims_of_a_busy_worker_are_taken_back(void **state)
 {
-	static struct record holder;
-
 	for (unsigned round = 0; round < 20; round++) {
-		struct starpu_task *task = task_make(&anywhere, &holder);
-
 		records_clear();
-		gate_init(&gate);
-		memset(&holder, 0, sizeof(holder));
-		holder.body = body_gate;
+		gate_shut();
 		for (unsigned i = 0; i < NTASKS / 2; i++)
 			task_submit(task_make(&anywhere, &records[i]));
-		task->execute_on_a_specific_worker = 1;
-		task->workerid = round % starpu_worker_get_count();
-		task_submit(task);
+		worker_hold(round % starpu_worker_get_count());
 		for (unsigned i = NTASKS / 2; i < NTASKS; i++)
 			task_submit(task_make(&anywhere, &records[i]));
 		for (unsigned i = 0; i < NTASKS && starpu_worker_get_count() > 1; i++)
 			while (!atomic_load(&records[i].runs))
 				usleep(50);
-		gate_open(&gate);
+		gate_open();
 		starpu_task_wait_for_all();
-		records_all_ran_once(NTASKS);
+		records_all_ran_once(records, NTASKS);
 	}
 }
 
@@ -345,13 +303,13 @@ static struct starpu_codelet only_opencl = {
 
 static void test_kinds(void **state)
 {
-	if (!nopencl || !ncpus)
+	if (!setting.nopencl || !setting.ncpus)
 		skip();
 	records_clear();
 	for (unsigned i = 0; i < NTASKS; i++)
 		task_submit(task_make(i % 2 ? &only_cpu : &only_opencl, &records[i]));
 	starpu_task_wait_for_all();
-	records_all_ran_once(NTASKS);
+	records_all_ran_once(records, NTASKS);
 	for (unsigned i = 0; i < NTASKS; i++)
 		assert_int_equal(starpu_worker_get_type(records[i].worker),
 		                 i % 2 ? STARPU_CPU_WORKER : STARPU_OPENCL_WORKER);
@@ -396,21 +354,10 @@ static void test_data(void **state)
 		starpu_data_unregister(handles[v]);
 		assert_int_equal(values[v], NTASKS / NVALUES);
 	}
-	records_all_ran_once(NTASKS);
+	records_all_ran_once(records, NTASKS);
 }
 
-static int machine_begin(void **state)
-{
-	return machine_start(policy, ncpus, nopencl) ? 0 : -1;
-}
-
-static int machine_end(void **state)
-{
-	starpu_shutdown();
-	return 0;
-}
-
-static int run_on(const char *name, unsigned cpus, unsigned opencls)
+static int run(const char *title)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_independent_and_dependent),
@@ -426,33 +373,23 @@ static int run_on(const char *name, unsigned cpus, unsigned opencls)
 	    cmocka_unit_test(test_kinds),
 	    cmocka_unit_test(test_data),
 	};
-	char title[64];
 
-	policy = name;
-	ncpus = cpus;
-	nopencl = opencls;
-	if (!machine_start(policy, ncpus, nopencl)) {
-		print_message("no machine with %u CPU and %u OpenCL workers\n", cpus, opencls);
-		return 0;
-	}
-	starpu_shutdown();
-	snprintf(title, sizeof(title), "%s on %u CPU and %u OpenCL workers", name, cpus, opencls);
-	print_message("%s\n", title);
 	return cmocka_run_group_tests_name(title, tests, machine_begin, machine_end);
 }
 
-/* Without arguments every policy on every machine; else POLICY NCPUS NOPENCL. */
+/* Without arguments every policy, on a machine of one worker too. */
 int main(int argc, char **argv)
 {
+	const char *names[64] = {NULL};
+	unsigned n = 0;
 	int failures = 0;
 
 	setenv("STARPU_CALIBRATE", "1", 1);
-	if (argc == 4)
-		return run_on(argv[1], atoi(argv[2]), atoi(argv[3]));
 	for (const struct heddle_policy *p = heddle_policies(); p->name; p++) {
-		failures += run_on(p->name, 2, 0);
-		failures += run_on(p->name, 1, 0);
-		failures += run_on(p->name, 1, 1);
+		assert_true(n + 1 < sizeof(names) / sizeof(names[0]));
+		names[n++] = p->name;
+		if (argc == 1)
+			failures += setting_run(p->name, 1, 0, run);
 	}
-	return failures != 0;
+	return settings_main(argc, argv, names, run) || failures;
 }

@@ -140,15 +140,12 @@ static void check_all(void)
 	}
 }
 
-static const char *policy;
-static unsigned ncpus, nopencl;
-
 static void test_stress(void **state)
 {
-	print_message("%s, %u CPU and %u OpenCL workers, seed %u\n", policy, ncpus, nopencl, seed);
+	print_message("seed %u\n", seed);
 	memset(records, 0, sizeof(records));
 	children = 0;
-	assert_true(machine_start(policy, ncpus, nopencl));
+	assert_int_equal(machine_begin(NULL), 0);
 	for (unsigned h = 0; h < NHANDLES; h++)
 		starpu_variable_data_register(&handles[h], STARPU_MAIN_RAM, (uintptr_t)&values[h],
 		                              sizeof(int));
@@ -160,40 +157,24 @@ static void test_stress(void **state)
 	starpu_shutdown();
 }
 
-static int run_on(const char *name, unsigned cpus, unsigned opencls)
+static int run(const char *title)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_stress)};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	int failures = 0;
 
-	policy = name;
-	ncpus = cpus;
-	nopencl = opencls;
-	if (!machine_start(policy, ncpus, nopencl)) {
-		print_message("no machine with %u CPU and %u OpenCL workers\n", cpus, opencls);
-		return 0;
-	}
-	starpu_shutdown();
 	for (seed = 1; seed <= NSEEDS && !given; seed++)
-		failures += cmocka_run_group_tests(tests, NULL, NULL);
+		failures += cmocka_run_group_tests_name(title, tests, NULL, NULL);
 	if (given) {
 		seed = strtoul(given, NULL, 0);
-		failures += cmocka_run_group_tests(tests, NULL, NULL);
+		failures += cmocka_run_group_tests_name(title, tests, NULL, NULL);
 	}
 	return failures;
 }
 
-/* Without arguments three policies on two machines; else POLICY NCPUS NOPENCL. */
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"hdss", "tss", "odds"};
-	int failures = 0;
+	static const char *const names[] = {"hdss", "tss", "odds", NULL};
 
-	if (argc == 4)
-		return run_on(argv[1], atoi(argv[2]), atoi(argv[3]));
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		failures += run_on(names[i], 2, 0);
-		failures += run_on(names[i], 1, 1);
-	}
-	return failures != 0;
+	return settings_main(argc, argv, names, run);
 }
