@@ -63,6 +63,16 @@ void wake_list_wake(const struct wake_list *list, struct waiters *waiters)
 	}
 }
 
+void waiters_joined(struct waiters *waiters, const int *workers, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		/* It may sleep, and tasks may be ready. */
+		waiters_remove(waiters, workers[i]);
+		if (workers[i] != starpu_worker_get_id())
+			starpu_wake_worker_locked(workers[i]);
+	}
+}
+
 void policy_lock(starpu_pthread_mutex_t *mutex)
 {
 	/* Relaxing takes locks of its own, the free mutex is the usual case. */

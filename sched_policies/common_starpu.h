@@ -46,6 +46,14 @@ struct wake_list {
  * really been woken. The policy's lock must not be held. */
 void wake_list_wake(const struct wake_list *list, struct waiters *waiters);
 
+/** What every policy does with workers that join its context (hook add_workers):
+ * they are awake afterwards. Policies do not call
+ * starpu_sched_ctx_worker_shares_tasks_lists(): it makes a worker that leaves give
+ * up its place in StarPU's lists when it ends a task, where StarPU 1.3 lets another
+ * thread change the same lists (double free). Otherwise the worker leaves after its
+ * next, empty-handed, pop_task, where changes are locked out. */
+void waiters_joined(struct waiters *waiters, const int *workers, unsigned n);
+
 /** Takes a policy's lock; StarPU may change contexts while a worker waits for it,
  * so who asks about membership asks afterwards. */
 void policy_lock(starpu_pthread_mutex_t *mutex);

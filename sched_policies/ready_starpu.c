@@ -453,13 +453,7 @@ static void ready_add_workers(unsigned ctx, int *ids, unsigned n)
 	STARPU_PTHREAD_MUTEX_LOCK(&c->mutex);
 	c->members = 0;
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
-	for (unsigned i = 0; i < n; i++) {
-		starpu_sched_ctx_worker_shares_tasks_lists(ids[i], ctx);
-		/* It may sleep, and tasks may be ready. */
-		waiters_remove(&c->waiters, ids[i]);
-		if (ids[i] != starpu_worker_get_id())
-			starpu_wake_worker_locked(ids[i]);
-	}
+	waiters_joined(&c->waiters, ids, n);
 }
 
 /* Puts what a worker claimed back into the pool; the mutex is held. */

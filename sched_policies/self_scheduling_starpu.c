@@ -375,10 +375,6 @@ static void self_deinit(unsigned ctx)
 	free(c);
 }
 
-/* starpu_sched_ctx_worker_shares_tasks_lists() is not for us: it makes a worker
- * that leaves give up its place in StarPU's lists when it ends a task, where StarPU
- * 1.3 lets another thread change the same lists (double free). Otherwise the worker
- * leaves after its next, empty-handed, self_pop(), where changes are locked out. */
 static void self_add_workers(unsigned ctx, int *ids, unsigned n)
 {
 	struct context *c = context_of(ctx);
@@ -386,12 +382,7 @@ static void self_add_workers(unsigned ctx, int *ids, unsigned n)
 	STARPU_PTHREAD_MUTEX_LOCK(&c->mutex);
 	c->members = 0; /* the strategy begins anew when it is next asked */
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
-	for (unsigned i = 0; i < n; i++) {
-		/* It may sleep, and tasks may be ready. */
-		waiters_remove(&c->waiters, ids[i]);
-		if (ids[i] != starpu_worker_get_id())
-			starpu_wake_worker_locked(ids[i]);
-	}
+	waiters_joined(&c->waiters, ids, n);
 }
 
 /* Puts what a worker claimed back into the pool; the mutex is held. */
