@@ -63,6 +63,13 @@ static struct block *block_get(struct heddle_loop_request *loop)
 	return block;
 }
 
+/* Mutex held. */
+static void block_spare(struct block *block)
+{
+	block->next = block->loop->spare;
+	block->loop->spare = block;
+}
+
 /* ---- from a block to a task ---- */
 
 static void block_clear_partial(struct block *block)
@@ -72,9 +79,9 @@ static void block_clear_partial(struct block *block)
 			memset(block->parts[i].partial, 0, view_bytes(&block->loop->views[i]));
 }
 
-void loop_host_function(void *buffers[], void *arg)
+/* On a CPU worker. */
+static void block_compute(struct block *block)
 {
-	struct block *block = arg;
 	const struct heddle_loop *given = &block->loop->loop;
 	union view_interface interfaces[HEDDLE_LOOP_MAXHANDLES];
 	void *pointers[HEDDLE_LOOP_MAXHANDLES];
@@ -262,8 +269,7 @@ static struct block *lane_give(struct heddle_loop_request *loop, struct lane *la
 	if (range.n < n)
 		heddle_blocks_return(loop->blocks, lane->index, n - range.n);
 	if (!range.n) { /* the strategy does not know that a leftover was given away */
-		block->next = loop->spare;
-		loop->spare = block;
+		block_spare(block);
 		return NULL;
 	}
 	block_prepare(block, range, now);
@@ -336,8 +342,7 @@ static void block_put(struct block *block, double now)
 	if (lane && !--lane->away)
 		lane->stats.busy_us += now - lane->busy_since_us;
 	loop->under_way--;
-	block->next = loop->spare;
-	loop->spare = block;
+	block_spare(block);
 }
 
 /* StarPU refused a block's task: its worker gets no more, another does the block;
@@ -421,22 +426,44 @@ static struct block *loop_leftover(struct heddle_loop_request *loop, double now)
 	return NULL;
 }
 
+/* Mutex held: blocks for the lanes that wait, as a list. */
+static struct block *lanes_next(struct heddle_loop_request *loop, double now)
+{
+	struct block *list = NULL;
+
+	for (unsigned l = 0; loop->nwaiting && l < loop->nlanes; l++) {
+		struct lane *lane = &loop->lanes[l];
+		struct block *block;
+
+		if (!lane->waiting)
+			continue;
+		lane->waiting = false;
+		loop->nwaiting--;
+		/* If there is nothing for it, it waits again. */
+		block = lane_next(loop, lane, now);
+		if (!block)
+			continue;
+		block->next = list;
+		list = block;
+	}
+	return list;
+}
+
 void lanes_wake(struct heddle_loop_request *loop)
 {
-	for (unsigned l = 0; l < loop->nlanes; l++) {
-		struct lane *lane = &loop->lanes[l];
-		bool wake, any;
+	double now = starpu_timing_now();
+	struct block *block, *list;
 
-		starpu_pthread_mutex_lock(&loop->mutex);
-		any = loop->nwaiting;
-		wake = lane->waiting;
-		lane->waiting = false;
-		loop->nwaiting -= wake;
-		starpu_pthread_mutex_unlock(&loop->mutex);
-		if (!any)
-			return;
-		if (wake)
-			lane_fill(loop, lane);
+	starpu_pthread_mutex_lock(&loop->mutex);
+	list = lanes_next(loop, now);
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	while ((block = list)) {
+		struct lane *lane = block->lane;
+
+		list = block->next;
+		block_start(block, now);
+		lane_fill(loop, lane); /* it may have room for more */
+		now = starpu_timing_now();
 	}
 }
 
@@ -515,15 +542,13 @@ static double block_since(const struct block *block)
 	return since > lane->last_done_us ? since : lane->last_done_us;
 }
 
-/* Tells the strategy how long a block took. */
+/* Mutex held: tells the strategy how long a block took. */
 static void block_account(struct block *block, double now)
 {
 	struct heddle_loop_request *loop = block->loop;
 	struct lane *lane = block->lane;
-	double since;
+	double since = block_since(block);
 
-	starpu_pthread_mutex_lock(&loop->mutex);
-	since = block_since(block);
 	lane->last_done_us = now;
 	lane->in_flight--;
 	if (loop->warm && !block->given.status && now > since)
@@ -533,7 +558,6 @@ static void block_account(struct block *block, double now)
 		if (block->phase == HEDDLE_PHASE_ADAPTIVE)
 			loop->learned_us = now;
 	}
-	starpu_pthread_mutex_unlock(&loop->mutex);
 }
 
 /* Mutex held: whether a block may run a second time. One that reads what it
@@ -583,18 +607,12 @@ static void block_combine(struct block *block)
 	}
 }
 
-/* The block's outputs are in main memory. */
-static void block_come_home(struct block *block)
+/* Mutex held: what a block leaves behind. */
+static void block_book(struct block *block, double now)
 {
 	struct heddle_loop_request *loop = block->loop;
 	struct lane *lane = block->lane;
-	double now = starpu_timing_now();
 
-	if (block->isolated)
-		block_account(block, now);
-	if (block->given.status)
-		block_fail(block);
-	starpu_pthread_mutex_lock(&loop->mutex);
 	if (!block->given.status) {
 		block_combine(block);
 		lane->stats.iterations += block->given.n;
@@ -604,6 +622,23 @@ static void block_come_home(struct block *block)
 		log_block(loop, block);
 	}
 	block_put(block, now);
+}
+
+/* The block's outputs are in main memory. */
+static void block_come_home(struct block *block)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct lane *lane = block->lane;
+	double now = starpu_timing_now();
+
+	starpu_pthread_mutex_lock(&loop->mutex);
+	if (block->isolated)
+		block_account(block, now);
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	if (block->given.status)
+		block_fail(block);
+	starpu_pthread_mutex_lock(&loop->mutex);
+	block_book(block, now);
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	if (loop->blocks) {
 		lane_fill(loop, lane);
@@ -618,9 +653,71 @@ static void block_arrived_one(struct block *block)
 		block_come_home(block);
 }
 
+/* Mutex held: makes a block, of which nothing is left to do, the next one of its
+ * lane. False where there is none now: the block is not spare then, for its task
+ * still knows it. */
+static bool block_renew(struct block *block, double now)
+{
+	struct heddle_loop_request *loop = block->loop;
+
+	/* It was put back last, so it is what a lane is given first. */
+	if (lane_next(loop, block->lane, now)) {
+		loop->references--; /* its task has one already */
+		return true;
+	}
+	block_get(loop);
+	block->over = true;
+	return false;
+}
+
+/* A task costs several microseconds, and the more workers begin and end tasks at a
+ * time the more: a block that a CPU worker did in less is followed by the next one
+ * in the same task. Blocks that failed are the callback's. */
+static bool block_follow(struct block *block, double began)
+{
+	struct heddle_loop_request *loop = block->loop;
+	double now = starpu_timing_now();
+	bool more;
+
+	if (block->given.status || now - began >= loop->task_us)
+		return false;
+	starpu_pthread_mutex_lock(&loop->mutex);
+	block_account(block, now);
+	block_book(block, now);
+	more = block_renew(block, now);
+	loop->overhead_us += starpu_timing_now() - now;
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	if (more) {
+		block_clear_partial(block);
+		log_decision(loop, block);
+	}
+	lanes_wake(loop);
+	return more;
+}
+
+void loop_host_function(void *buffers[], void *arg)
+{
+	double began = starpu_timing_now();
+
+	do
+		block_compute(arg);
+	while (block_follow(arg, began));
+}
+
 static void host_callback(void *arg)
 {
-	block_come_home(arg);
+	struct block *block = arg;
+	struct heddle_loop_request *loop = block->loop;
+
+	if (!block->over) {
+		block_come_home(block);
+		return;
+	}
+	starpu_pthread_mutex_lock(&loop->mutex);
+	block->over = false;
+	block_spare(block);
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_release(loop);
 }
 
 /* An output is in main memory. */
@@ -656,7 +753,9 @@ static void device_callback(void *arg)
 	if (!block->lane)
 		block_find_lane(block);
 	if (!block->isolated) {
+		starpu_pthread_mutex_lock(&loop->mutex);
 		block_account(block, starpu_timing_now());
+		starpu_pthread_mutex_unlock(&loop->mutex);
 		/* The device's next block is submitted before the output comes home. */
 		if (!block->given.status)
 			lane_fill(loop, block->lane);

@@ -74,6 +74,7 @@ struct block {
 	struct range range;
 	struct part parts[HEDDLE_LOOP_MAXHANDLES];
 	unsigned coming; /* outputs on their way home, and one for the callback itself */
+	bool over;       /* nothing is left of it but its task */
 	bool isolated;   /* nothing else under way there: timed until its outputs are home */
 	enum heddle_phase phase;
 	double submit_us, done_us;
@@ -113,6 +114,7 @@ struct heddle_loop_request {
 	double start_us, learned_us, end_us, overhead_us;
 	size_t nblocks, nretried;
 	bool warm;                    /* rates are used and kept */
+	double task_us;               /* a younger task on a CPU worker takes another block */
 	bool logged;                  /* a block log is wanted */
 	struct block_record *records; /* for it */
 	size_t nrecords, capacity;

@@ -458,6 +458,22 @@ static int control_submit(struct heddle_loop_request *loop)
 	return 0;
 }
 
+/* The loop's mutex is held for a microsecond and wanted by every worker after every
+ * block: a waiter that goes to sleep at once is woken long after it is free. */
+static void loop_mutex_init(starpu_pthread_mutex_t *mutex)
+{
+#if defined(PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP) && !defined(HEDDLE_USE_SIMGRID)
+	pthread_mutexattr_t adaptive;
+
+	pthread_mutexattr_init(&adaptive);
+	pthread_mutexattr_settype(&adaptive, PTHREAD_MUTEX_ADAPTIVE_NP);
+	starpu_pthread_mutex_init(mutex, &adaptive);
+	pthread_mutexattr_destroy(&adaptive);
+#else
+	starpu_pthread_mutex_init(mutex, NULL);
+#endif
+}
+
 static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop *given)
 {
 	int status;
@@ -465,8 +481,11 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	loop->loop = *given;
 	loop->references = 1;
 	loop->warm = heddle_variable_number(HEDDLE_VARIABLE_WARM);
+	/* What can_execute() says of a task it says of one block. */
+	if (!given->codelet->can_execute)
+		loop->task_us = heddle_variable_number(HEDDLE_VARIABLE_TASK);
 	loop->logged = *heddle_variable_text(HEDDLE_VARIABLE_BLOCK_LOG);
-	starpu_pthread_mutex_init(&loop->mutex, NULL);
+	loop_mutex_init(&loop->mutex);
 	starpu_pthread_cond_init(&loop->ended, NULL);
 	ranges_init(&loop->ranges, given->n);
 	loop->name = strdup(given->name		   ? given->name

@@ -717,6 +717,55 @@ static void test_refused_by_all(void **state)
 	assert_int_equal(run_picky(NULL, "css:chunk=1000", false, &stats), 0);
 }
 
+/* ---- blocks that share a task ---- */
+
+static unsigned executed_tasks(void)
+{
+	unsigned sum = 0;
+
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++) {
+		struct starpu_profiling_worker_info info;
+
+		starpu_profiling_worker_get_info(w, &info);
+		sum += info.executed_tasks;
+	}
+	return sum;
+}
+
+/* Tasks that the blocks of a loop, N / 100 of them, take on CPU workers. */
+static unsigned tasks_of_loop(const char *task_us)
+{
+	struct starpu_codelet codelet = twice;
+	starpu_data_handle_t in = vector(x, N), out = vector(y, N);
+	struct heddle_loop loop = twice_loop(in, out, N, "css:chunk=100");
+	struct heddle_loop_stats stats;
+	unsigned tasks;
+
+	fill();
+	codelet.where = STARPU_CPU;
+	loop.codelet = &codelet;
+	setenv("HEDDLE_TASK", task_us, 1);
+	starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
+	executed_tasks(); /* what went before; asking begins anew */
+	assert_int_equal(heddle_loop_run(&loop, &stats), 0);
+	starpu_task_wait_for_all();
+	tasks = executed_tasks();
+	starpu_profiling_status_set(STARPU_PROFILING_DISABLE);
+	unsetenv("HEDDLE_TASK");
+	assert_int_equal(stats.blocks, (N + 99) / 100);
+	starpu_data_unregister(in);
+	starpu_data_unregister(out);
+	for (int i = 0; i < N; i++)
+		assert_int_equal(y[i], 2 * x[i]);
+	return tasks - 1; /* the loop's own */
+}
+
+static void test_shared_tasks(void **state)
+{
+	assert_int_equal(tasks_of_loop("0"), (N + 99) / 100);
+	assert_in_range(tasks_of_loop("1e9"), 1, starpu_cpu_worker_get_count());
+}
+
 /* ---- failures ---- */
 
 static int failures; /* how many blocks are still to fail; < 0: all */
@@ -911,6 +960,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_can_execute),
 		cmocka_unit_test(test_refused_blocks),
 		cmocka_unit_test(test_refused_by_all),
+		cmocka_unit_test(test_shared_tasks),
 		cmocka_unit_test(test_kernel_fails_once),
 		cmocka_unit_test(test_kernel_always_fails),
 		cmocka_unit_test(test_no_room_on_device),
