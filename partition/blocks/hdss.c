@@ -38,8 +38,8 @@ static const struct heddle_strategy_parameter parameters[] = {
     [HDSS_PUBLISHED] = {"published", 0, 0, 1, "0 or 1",
                         "1: the paper's values for all that is not given"},
     [HDSS_INITIAL] = {"initial", 0, 0, 1e18, "iterations",
-                      "first block; 0: n / 16384, less with more than 32 workers, 4 times "
-                      "as much on accelerators"},
+                      "first block; 0: n / 32768, less with more than 32 workers, 16 "
+                      "times as much on accelerators"},
     [HDSS_FACTOR] = {"factor", 0, 0, 1e9, "iterations",
                      "block factor: alignment of workers that state none; 0: up to 128, an "
                      "eighth of the first block"},
@@ -75,21 +75,33 @@ static const double published[HDSS_NPARAMETERS] = {
 
 /* Largest growth from block to block in the adaptive phase. */
 #define LARGEST_JUMP 1024
+/* Growth while nothing tells what a block costs beside its iterations: on a core
+ * enough to tell the start from the pace, on an accelerator, whose first block is
+ * mostly start, more. */
+#define BLIND_JUMP 3
+#define BLIND_JUMP_ACCELERATOR 4
+/* First blocks of accelerators, to those of cores. */
+#define FIRST_ACCELERATOR 16
 /* Of blocks given before the first came back, one to the next. */
 #define QUEUED_JUMP 2
 /* What two measurements of one rate may differ by. */
 #define AGREEMENT 0.25
 
+static bool is_core(const struct heddle_blocks *b, unsigned worker)
+{
+	return b->workers[worker].given.kind == HEDDLE_KIND_CPU;
+}
+
 /* Iterations of a worker's first block. Small enough that the slowest of very
  * unequal workers is soon done, large enough that there are few of them. */
 static double initial_size(const struct heddle_blocks *b)
 {
-	double parts = 16384;
+	double parts = 32768;
 
 	if (b->parameters[HDSS_INITIAL])
 		return b->parameters[HDSS_INITIAL];
-	if (parts < 512.0 * b->nworkers)
-		parts = 512.0 * b->nworkers;
+	if (parts < 1024.0 * b->nworkers)
+		parts = 1024.0 * b->nworkers;
 	return blocks_extent(b) > parts ? blocks_extent(b) / parts : 1;
 }
 
@@ -99,9 +111,9 @@ static double first_size(const struct heddle_blocks *b, unsigned worker)
 {
 	double size = initial_size(b);
 
-	if (b->parameters[HDSS_INITIAL] || b->workers[worker].given.kind == HEDDLE_KIND_CPU)
+	if (b->parameters[HDSS_INITIAL] || is_core(b, worker))
 		return size;
-	return 4 * size;
+	return FIRST_ACCELERATOR * size;
 }
 
 static size_t factor_size(const struct heddle_blocks *b)
@@ -207,14 +219,22 @@ static bool as_believed(const struct heddle_blocks *b, unsigned worker, double n
 	return fabs(us - believed) < AGREEMENT * believed;
 }
 
+double hdss_jump(const struct heddle_blocks *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+
+	return h->worker[worker].last * (is_core(b, worker) ? BLIND_JUMP : BLIND_JUMP_ACCELERATOR);
+}
+
 /* The size at which one more doubling gains less than MIN_CHANGE_RATE, from what
  * the blocks so far took. */
-static double jump_size(const struct heddle_blocks *b, const struct hdss_worker *w, double n)
+static double jump_size(const struct heddle_blocks *b, unsigned worker, double n)
 {
+	const struct hdss_worker *w = &((const struct hdss *)b->state)->worker[worker];
 	double flat;
 
 	if (!w->time.start_known)
-		return BLIND_JUMP * n;
+		return hdss_jump(b, worker);
 	flat = w->time.start_us * 0.5 / b->parameters[HDSS_CHANGE] / w->time.pace;
 	return flat < LARGEST_JUMP * n ? flat : LARGEST_JUMP * n;
 }
@@ -331,6 +351,13 @@ static void time_add(struct heddle_blocks *b, struct hdss_worker *w, double n, d
 	                      b->parameters[HDSS_JUMP]);
 }
 
+/* Whether a worker's start and pace are known. While rates follow what is
+ * measured, that is enough: larger blocks refine them and are no experiment. */
+static bool line_known(const struct heddle_blocks *b, const struct hdss_worker *w)
+{
+	return w->time.start_known && b->parameters[HDSS_FOLLOW];
+}
+
 static void hdss_completed(struct heddle_blocks *b, unsigned worker, size_t n, double us)
 {
 	struct hdss *h = b->state;
@@ -351,14 +378,14 @@ static void hdss_completed(struct heddle_blocks *b, unsigned worker, size_t n, d
 	time_add(b, w, n, us);
 	if (w->learned)
 		return;
+	w->last = n;
 	if (!b->parameters[HDSS_JUMP])
 		curve_learn(b, w, n, n / us);
 	else
-		w->size = jump_size(b, w, n);
-	if (b->parameters[HDSS_JUMP] && (known || w->size <= n))
+		w->size = jump_size(b, worker, n);
+	if (b->parameters[HDSS_JUMP] && (known || w->size <= n || line_known(b, w)))
 		w->learned = true;
 	w->rate = n / us;
-	w->last = n;
 }
 
 static enum heddle_phase hdss_phase(const struct heddle_blocks *b, unsigned worker)

@@ -11,9 +11,6 @@
 #include "estimator/rate_fit.h"
 #include "partition/blocks/strategy.h"
 
-/** Growth while nothing tells what a block costs beside its iterations. */
-#define BLIND_JUMP 8
-
 /** Parameters, in the order of the table. */
 enum {
 	HDSS_PUBLISHED,
@@ -53,6 +50,7 @@ struct hdss_worker {
 /** What is believed of a worker at one moment, for hdss_share.c. */
 struct hdss_belief {
 	double start, pace; /**< of its blocks, as heddle_block_time; pace 0: unknown */
+	bool guessed;       /**< nothing is known of it */
 	bool sized;         /**< blocks of different sizes were measured */
 	bool prior;         /**< not measured yet: from an earlier run */
 	double slice;       /**< duration of its blocks far from the end, microseconds */
@@ -80,6 +78,10 @@ void hdss_foresee(struct heddle_blocks *b);
 /** Iterations a worker's blocks have far from the end; 0: not known yet. Wants
  * hdss_foresee() before. */
 double hdss_slice(const struct heddle_blocks *b, unsigned worker);
+
+/** Size of a block that tells more than a worker's last one did: by now nothing
+ * tells what a block costs beside its iterations. */
+double hdss_jump(const struct heddle_blocks *b, unsigned worker);
 
 /** Wished size of a block of the completion phase; 0: others finish sooner
  * without this worker. Wants hdss_foresee() before. */

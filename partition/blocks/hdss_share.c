@@ -28,6 +28,8 @@
 /* A block larger than any its worker has done is not trusted to fit its slice:
  * would its size alone make its time, it stays below this part of the run. */
 #define LONGEST_UNSEEN 0.125
+/* Unless it is at most so many times as large. */
+#define TRUSTED_GROWTH 4
 /* All of what remains goes to one worker if that delays no end by more. */
 #define CRUMB 0.0005
 
@@ -239,7 +241,8 @@ void hdss_foresee(struct heddle_blocks *b)
 
 		/* That one is slow is not taken for granted: others would make their
 		 * blocks too large. */
-		if (belief->pace == 0 || (belief->prior && belief->pace > fastest))
+		belief->guessed = belief->pace == 0;
+		if (belief->guessed || (belief->prior && belief->pace > fastest))
 			guess(b, w, fmin(fastest, prior));
 		belief->ready = ready_at(b, w);
 	}
@@ -323,8 +326,8 @@ static double unseen_limit(const struct heddle_blocks *b, unsigned worker)
 	if (!b->parameters[HDSS_SLICE] || !w->largest.n)
 		return HUGE_VAL;
 	if (ahead_of_others(b, worker))
-		return BLIND_JUMP * w->largest.n;
-	return fmax(2, LONGEST_UNSEEN * h->run / w->largest.us) * w->largest.n;
+		return TRUSTED_GROWTH * w->largest.n;
+	return fmax(TRUSTED_GROWTH, LONGEST_UNSEEN * h->run / w->largest.us) * w->largest.n;
 }
 
 /* Whether a worker may take all that remains as one more slice: the others stop
@@ -361,12 +364,16 @@ static double share_size(const struct heddle_blocks *b, unsigned worker, double 
 	const struct hdss *h = b->state;
 	const struct hdss_belief *belief = &h->belief[worker];
 	double n = (piece(b, worker, us) - belief->start) / belief->pace;
+	double limit = unseen_limit(b, worker);
 
-	if (n < known_size(b, worker))
-		n = (us - belief->start) / belief->pace >= known_size(b, worker)
-		        ? known_size(b, worker)
-		        : 0;
-	return fmax(0, fmin(n, unseen_limit(b, worker)));
+	if (!belief->sized) {
+		/* Up to the size that tells more, all that can be done in time. */
+		limit = fmax(limit, hdss_jump(b, worker));
+		n = fmin((us - belief->start) / belief->pace, fmax(n, hdss_jump(b, worker)));
+		if (n < known_size(b, worker))
+			n = 0;
+	}
+	return fmax(0, fmin(n, limit));
 }
 
 /* Smallest block worth a worker's while: half of its time goes to iterations. */
@@ -390,13 +397,16 @@ static double done_at(const struct heddle_blocks *b, unsigned worker, double n)
 }
 
 /* When the soonest of the others could be done with a block worth its while, of
- * those that will ask again because they have work under way. */
+ * those that will ask again because they have work under way. Nobody waits for a
+ * worker of which nothing is known. */
 static double others_done_at(const struct heddle_blocks *b, unsigned worker)
 {
+	const struct hdss *h = b->state;
 	double soonest = HUGE_VAL;
 
 	for (unsigned w = 0; w < b->nworkers; w++)
-		if (w != worker && !b->workers[w].retired && b->workers[w].under_way)
+		if (w != worker && !b->workers[w].retired && b->workers[w].under_way &&
+		    !h->belief[w].guessed)
 			soonest = fmin(soonest, done_at(b, w, fmin(worthwhile_size(b, w),
 			                                           b->remaining)));
 	return soonest;

@@ -160,6 +160,36 @@ static void test_no_crumbs(void **state)
 	}
 }
 
+/* Loops that are over before much can be learned: what a device costs beside its
+ * iterations is as long as the loop. They should not take much longer than on the
+ * better kind of processor alone, and less as soon as both can help. */
+static void test_short_loops(void **state)
+{
+	static const double speeds[] = {10, 2};
+
+	for (size_t s = 0; s < sizeof(speeds) / sizeof(speeds[0]); s++)
+		for (unsigned depth = 1; depth <= 2; depth++)
+			for (size_t n = 1024; n <= 65536; n *= 2) {
+				struct replay_machine machine =
+				    machine_make(1, &speeds[s], HEDDLE_KIND_CUDA, 15);
+				double device = 60 + n / speeds[s], all_cores = 3 + n / (15 * 0.6);
+				double single = device < all_cores ? device : all_cores;
+				struct outcome o;
+
+				machine.n = n;
+				workers[0].overhead_us = 60;
+				workers[0].depth = depth;
+				for (unsigned w = 1; w < machine.nworkers; w++) {
+					workers[w].rate = 0.6;
+					workers[w].overhead_us = 3;
+				}
+				o = replay("hdss", &machine);
+				if (o.us > single * (n < 8192 ? 1.25 : 1))
+					fail_msg("%zu iterations, device of %g: %g us, %g on one "
+					         "kind of processor", n, speeds[s], o.us, single);
+			}
+}
+
 static void test_overheads(void **state)
 {
 	for (size_t d = 0; d < NDEVICES; d++)
@@ -405,6 +435,7 @@ int main(void)
 	    cmocka_unit_test(test_rates_alone),
 	    cmocka_unit_test(test_unequal_devices),
 	    cmocka_unit_test(test_no_crumbs),
+	    cmocka_unit_test(test_short_loops),
 	    cmocka_unit_test(test_overheads),
 	    cmocka_unit_test(test_device_slows_down),
 	    cmocka_unit_test(test_faster_than_the_others),
