@@ -1,0 +1,146 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The CUDA versions of the wavefronts' codelets against the CPU's, bit by bit, on tiles
+ * of any shape. Skipped where there is no CUDA device.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cuda_runtime_api.h>
+
+#include "codelets/strmatch/strmatch.h"
+#include "tests/unit/test.h"
+
+static cudaStream_t stream;
+
+static int between(int from, int to)
+{
+	return from + rand() / 3 % (to - from + 1);
+}
+
+static void *to_device(const void *data, size_t bytes)
+{
+	void *device;
+
+	assert_int_equal(cudaMalloc(&device, bytes), cudaSuccess);
+	assert_int_equal(cudaMemcpy(device, data, bytes, cudaMemcpyHostToDevice), cudaSuccess);
+	return device;
+}
+
+static void from_device(void *data, size_t bytes, void *device)
+{
+	assert_int_equal(cudaMemcpy(data, device, bytes, cudaMemcpyDeviceToHost), cudaSuccess);
+	assert_int_equal(cudaFree(device), cudaSuccess);
+}
+
+/* ---- strmatch ---- */
+
+enum { LONGEST = 1500 };
+
+struct matrix {
+	struct strmatch_row rows[LONGEST];
+	struct strmatch_edge edge[LONGEST];
+};
+
+static struct {
+	struct strmatch_scoring scoring;
+	struct strmatch_tile tile;
+	size_t n, m;
+	uint8_t query[LONGEST], subject[LONGEST];
+} strings;
+
+static void make_strings(void)
+{
+	strmatch_scores_blosum62(&strings.scoring);
+	strings.scoring.extend = between(1, 3);
+	strings.scoring.open = strings.scoring.extend + between(0, 9);
+	strings.tile.floor = between(0, 1) ? 0 : STRMATCH_NONE;
+	strings.n = between(1, between(0, 1) ? 100 : LONGEST);
+	strings.m = between(1, between(0, 1) ? 100 : LONGEST);
+	for (size_t i = 0; i < strings.n; i++)
+		strings.query[i] = between(0, 23);
+	for (size_t j = 0; j < strings.m; j++)
+		strings.subject[j] = between(0, 9) ? strings.query[j % strings.n] : between(0, 23);
+}
+
+/* In two tiles a band, of two bands. */
+static void match(int cuda, size_t half_n, size_t half_m, struct matrix *matrix)
+{
+	uint8_t *query = to_device(strings.query, LONGEST);
+	uint8_t *subject = to_device(strings.subject, LONGEST);
+	struct strmatch_row *rows;
+	struct strmatch_edge *edge;
+
+	memset(matrix, 0, sizeof(*matrix));
+	strmatch_start(strings.n, strings.tile.floor, matrix->rows);
+	rows = to_device(matrix->rows, sizeof(matrix->rows));
+	edge = to_device(matrix->edge, sizeof(matrix->edge));
+	for (int part = 0; part < 4; part++) {
+		size_t i = part / 2 ? half_n : 0, j = part % 2 ? half_m : 0;
+		struct strmatch_tile tile = strings.tile;
+
+		tile.nrows = part / 2 ? strings.n - half_n : half_n;
+		tile.ncolumns = part % 2 ? strings.m - half_m : half_m;
+		tile.first_column = j;
+		if (cuda)
+			assert_int_equal(strmatch_cuda(stream, &strings.scoring, &tile, query + i,
+			                               subject + j, rows + i, i ? edge + j : NULL,
+			                               edge + j),
+			                 0);
+		else
+			strmatch_reference(&strings.scoring, &tile, strings.query + i,
+			                   strings.subject + j, matrix->rows + i,
+			                   i ? matrix->edge + j : NULL, matrix->edge + j);
+	}
+	assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+	if (cuda) {
+		from_device(matrix->rows, sizeof(matrix->rows), rows);
+		from_device(matrix->edge, sizeof(matrix->edge), edge);
+	} else {
+		cudaFree(rows);
+		cudaFree(edge);
+	}
+	cudaFree(query);
+	cudaFree(subject);
+}
+
+static void test_strmatch(void **state)
+{
+	static struct matrix right, got;
+
+	for (int trial = 0; trial < 60; trial++) {
+		size_t half_n, half_m;
+
+		make_strings();
+		half_n = between(0, strings.n);
+		half_m = between(0, strings.m);
+		match(0, half_n, half_m, &right);
+		match(1, half_n, half_m, &got);
+		assert_memory_equal(right.rows, got.rows, strings.n * sizeof(*right.rows));
+		assert_memory_equal(right.edge, got.edge, strings.m * sizeof(*right.edge));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_strmatch),
+	};
+	const char *given = getenv("HEDDLE_TEST_SEED");
+	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
+	int devices;
+
+	if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) {
+		print_message("no CUDA device\n");
+		return 77;
+	}
+	if (cudaStreamCreate(&stream) != cudaSuccess)
+		return 1;
+	srand(seed);
+	print_message("HEDDLE_TEST_SEED=%u\n", seed);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
