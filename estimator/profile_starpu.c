@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "estimator/slots.h"
@@ -81,6 +82,15 @@ static void params_put(const struct slot *slot, struct heddle_profile_record *re
 			heddle_profile_record_number(record, history->names[d], values[d]);
 }
 
+/* Nobody measures more digits. */
+static double to_six_digits(double us)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "%.6g", us);
+	return strtod(text, NULL);
+}
+
 static void cell_save(struct slot *slot, unsigned class, struct saving *saving)
 {
 	struct cell *cell = &slot->cells[class];
@@ -95,7 +105,8 @@ static void cell_save(struct slot *slot, unsigned class, struct saving *saving)
 	params_put(slot, &record);
 	pthread_mutex_unlock(&slot->codelet->mutex);
 	heddle_profile_record_results(&record);
-	heddle_profile_record_number(&record, "us", heddle_robust_us(&cell->measured));
+	heddle_profile_record_number(&record, "us",
+	                             to_six_digits(heddle_robust_us(&cell->measured)));
 	heddle_profile_record_number(&record, "samples", samples - cell->saved);
 	heddle_profile_record_number(&record, "at", saving->now);
 	if (!heddle_profile_add(&saving->news, &record))

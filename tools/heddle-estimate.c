@@ -194,10 +194,15 @@ static json_t *record_json(const struct heddle_profile_record *record)
 static int show(const struct arguments *arguments, struct estimates *e)
 {
 	json_t *list = json_array();
-	char what[120];
+	int width = 6; /* "device" */
+	char what[240];
 
+	for (unsigned c = 0; c < e->nclasses; c++)
+		if ((int)strlen(e->classes[c]) > width)
+			width = strlen(e->classes[c]);
 	if (!arguments->json)
-		printf("%14s %5s %8s  %-32s %s\n", "us", "runs", "samples", "device", "parameters");
+		printf("%14s %5s %8s  %-*s %s\n", "us", "runs", "samples", width, "device",
+		       "parameters");
 	for (size_t r = 0; r < e->profile.n; r++) {
 		const struct heddle_profile_record *record = e->profile.records[r];
 		const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
@@ -207,8 +212,8 @@ static int show(const struct arguments *arguments, struct estimates *e)
 		json_array_append_new(list, record_json(record));
 		what_print(record, what, sizeof(what));
 		if (!arguments->json)
-			printf("%14.1f %5u %8.0f  %-32.32s %s\n", median_of(us), us->n,
-			       number_of(record, "samples"), device_of(record), what);
+			printf("%14.1f %5u %8.0f  %-*s %s\n", median_of(us), us->n,
+			       number_of(record, "samples"), width, device_of(record), what);
 	}
 	if (arguments->json)
 		return json_out(list);

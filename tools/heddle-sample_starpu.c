@@ -1,0 +1,373 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * heddle sample: runs jobs of a codelet, of different parameters, on every class
+ * of devices, so that its profile can be judged (heddle estimate cv): the first
+ * phase of Teodoro et al., HPDC 2010, section 4. Nothing needs it: programs are
+ * sampled while they run.
+ */
+#include "config.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <heddle/heddle.h>
+
+#include "apps/common/app.h"
+#include "codelets/blackscholes/blackscholes.h"
+#include "codelets/boxfilter/boxfilter.h"
+#include "codelets/codelet.h"
+#include "codelets/histogram/histogram.h"
+#include "private/estimate_starpu.h"
+#include "private/message.h"
+#include "private/profile_file.h"
+#include "private/variables.h"
+
+#define MAXBUFFERS 5
+
+/* One job: a task's data and parameters. */
+struct job {
+	struct starpu_codelet *codelet;
+	unsigned nbuffers, nparams;
+	starpu_data_handle_t handles[MAXBUFFERS];
+	void *memory[MAXBUFFERS];
+	size_t bytes[MAXBUFFERS];
+	struct heddle_param params[HEDDLE_PARAMS_MAX];
+	struct heddle_block block;
+	union {
+		struct blackscholes_market market;
+		struct boxfilter_window window;
+	};
+};
+
+struct arguments {
+	const struct sampled *what;
+	unsigned jobs, reps;
+	uint64_t least, most, seed;
+};
+
+/* ---- jobs ---- */
+
+/* Random bytes that are good prices too: floats from 1 to 2. */
+static void fill(void *memory, size_t bytes, uint64_t seed)
+{
+	uint32_t *words = memory;
+
+	for (size_t i = 0; i < bytes / sizeof(*words); i++)
+		words[i] = 0x3f800000 | (app_random(seed, i) & 0x7fffff);
+}
+
+static int buffer_add(struct job *job, size_t bytes, uint64_t seed)
+{
+	int error = heddle_malloc(bytes, &job->memory[job->nbuffers]);
+
+	if (error)
+		return error;
+	job->bytes[job->nbuffers] = bytes;
+	fill(job->memory[job->nbuffers++], bytes, seed);
+	return 0;
+}
+
+static int vector_add(struct job *job, size_t n, size_t element, uint64_t seed)
+{
+	unsigned b = job->nbuffers;
+	int error = buffer_add(job, n * element, seed);
+
+	if (!error)
+		starpu_vector_data_register(&job->handles[b], STARPU_MAIN_RAM,
+		                            (uintptr_t)job->memory[b], n, element);
+	return error;
+}
+
+static int matrix_add(struct job *job, size_t width, size_t height, uint64_t seed)
+{
+	unsigned b = job->nbuffers;
+	int error = buffer_add(job, width * height, seed);
+
+	if (!error)
+		starpu_matrix_data_register(&job->handles[b], STARPU_MAIN_RAM,
+		                            (uintptr_t)job->memory[b], width, width, height, 1);
+	return error;
+}
+
+static void param_add(struct job *job, const char *name, double number)
+{
+	job->params[job->nparams++] = (struct heddle_param){name, number, NULL};
+}
+
+static int blackscholes_make(struct job *job, size_t size, uint64_t seed)
+{
+	int error = 0;
+
+	job->codelet = &blackscholes_codelet;
+	job->market = (struct blackscholes_market){.rate = 0.05, .volatility = 0.3};
+	job->block.arg = &job->market;
+	param_add(job, "options", size);
+	for (int b = 0; b < 5 && !error; b++)
+		error = vector_add(job, size, sizeof(float), seed + b);
+	return error;
+}
+
+static int histogram_make(struct job *job, size_t size, uint64_t seed)
+{
+	size_t pieces = size / HISTOGRAM_PIECE + 1;
+	int error;
+
+	job->codelet = &histogram_codelet;
+	param_add(job, "pieces", pieces);
+	error = vector_add(job, pieces, HISTOGRAM_PIECE, seed);
+	return error ? error : vector_add(job, HISTOGRAM_BINS, sizeof(uint64_t), seed);
+}
+
+/* Images of any shape, windows of 3 to 65 pixels a side. */
+static int boxfilter_make(struct job *job, size_t size, uint64_t seed)
+{
+	double stretch = exp2(app_random(seed, 1) % 5 - 2.);
+	size_t width = ceil(sqrt(size) * stretch), height = ceil(size / (double)width);
+	int error;
+
+	job->codelet = &boxfilter_codelet;
+	job->window =
+	    (struct boxfilter_window){.radius = 1 + app_random(seed, 2) % 32, .channels = 1};
+	job->block.arg = &job->window;
+	job->block.n = height;
+	param_add(job, "width", width);
+	param_add(job, "height", height);
+	param_add(job, "radius", job->window.radius);
+	error = matrix_add(job, width, height, seed);
+	return error ? error : matrix_add(job, width, height, seed);
+}
+
+static const struct sampled {
+	const char *name;
+	int (*make)(struct job *job, size_t size, uint64_t seed);
+	const char *unit;
+} sampled[] = {
+    {"blackscholes", blackscholes_make, "options"},
+    {"boxfilter", boxfilter_make, "pixels"},
+    {"histogram", histogram_make, "bytes"},
+};
+
+#define NSAMPLED (sizeof(sampled) / sizeof(sampled[0]))
+
+static void job_free(struct job *job)
+{
+	for (unsigned b = 0; b < job->nbuffers; b++) {
+		if (job->handles[b])
+			starpu_data_unregister(job->handles[b]);
+		heddle_free(job->memory[b], job->bytes[b]);
+	}
+}
+
+/* ---- running them ---- */
+
+static int task_run(struct job *job, int worker)
+{
+	struct starpu_task *task = starpu_task_create();
+	int error;
+
+	task->cl = job->codelet;
+	task->cl_arg = &job->block;
+	task->cl_arg_size = sizeof(job->block);
+	for (unsigned b = 0; b < job->nbuffers; b++)
+		task->handles[b] = job->handles[b];
+	task->execute_on_a_specific_worker = 1;
+	task->workerid = worker;
+	task->synchronous = 1;
+	error = heddle_task_params(task, job->params, job->nparams);
+	if (!error)
+		error = starpu_task_submit(task);
+	if (error) {
+		task->destroy = 0;
+		starpu_task_destroy(task);
+		return heddle_refuse(error, "worker %d does not run %s", worker,
+		                     job->codelet->name);
+	}
+	return job->block.status;
+}
+
+/* One worker of each class that can run the codelet, in turns. */
+static int job_run(struct job *job, unsigned reps)
+{
+	int error = 0;
+
+	for (unsigned rep = 0; rep < reps && !error; rep++) {
+		unsigned done = 0; /* bit c: class c */
+
+		for (unsigned w = 0; w < starpu_worker_get_count() && !error; w++) {
+			unsigned class = heddle_device_class(w);
+			struct starpu_task probe = {.cl = job->codelet, .where = -1};
+
+			if (done >> class & 1 || !starpu_worker_can_execute_task(w, &probe, 0))
+				continue;
+			done |= 1u << class;
+			error = task_run(job, w);
+		}
+	}
+	return error;
+}
+
+/* Sizes between the bounds, evenly on a logarithmic scale. */
+static size_t size_of(const struct arguments *arguments, unsigned job)
+{
+	double at = (app_random(arguments->seed, job) >> 11) * 0x1p-53;
+
+	return arguments->least * pow((double)arguments->most / arguments->least, at);
+}
+
+static int jobs_run(const struct arguments *arguments)
+{
+	int error = 0;
+
+	for (unsigned j = 0; j < arguments->jobs && !error; j++) {
+		size_t size = size_of(arguments, j);
+		struct job job = {.block = {.n = size}};
+
+		error = arguments->what->make(&job, size, app_random(arguments->seed, ~j));
+		job.block.total = job.block.n;
+		if (!error)
+			error = job_run(&job, arguments->reps);
+		job_free(&job);
+	}
+	return error;
+}
+
+static int sample(const struct arguments *arguments)
+{
+	char path[PATH_MAX];
+	int error = codelets_load();
+
+	if (error)
+		return APP_CANNOT;
+	error = jobs_run(arguments);
+	codelets_unload();
+	if (!error)
+		error = heddle_estimate_save();
+	if (error || heddle_profile_path(arguments->what->name, path, sizeof(path)))
+		return APP_WRONG;
+	printf("%u jobs on each of", arguments->jobs);
+	for (unsigned c = 0; c < heddle_device_classes(); c++)
+		printf("%s %s", c ? "," : "", heddle_device_class_name(c));
+	printf("\n%s\n", path);
+	return fflush(stdout) ? APP_WRONG : APP_RIGHT;
+}
+
+/* ---- the command ---- */
+
+static uint64_t number(const char *text, uint64_t least, uint64_t most, struct argp_state *state)
+{
+	uint64_t value = 0;
+
+	if (app_number(text, least, most, &value))
+		argp_error(state, "%s: not a whole number from %llu to %llu", text,
+		           (unsigned long long)least, (unsigned long long)most);
+	return value;
+}
+
+static error_t argument_parse(int key, char *value, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case 'j':
+		arguments->jobs = number(value, 1, 100000, state);
+		return 0;
+	case 'r':
+		arguments->reps = number(value, 1, 100000, state);
+		return 0;
+	case 's':
+		arguments->seed = number(value, 0, UINT64_MAX, state);
+		return 0;
+	case 'l':
+		arguments->least = number(value, 1, 1 << 30, state);
+		return 0;
+	case 'm':
+		arguments->most = number(value, 1, 1 << 30, state);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (arguments->what)
+			argp_error(state, "one codelet at a time, please");
+		for (size_t i = 0; i < NSAMPLED; i++)
+			if (!strcmp(sampled[i].name, value))
+				arguments->what = &sampled[i];
+		if (!arguments->what)
+			argp_error(state, "there is no codelet \"%s\" to sample", value);
+		return 0;
+	case ARGP_KEY_END:
+		if (!arguments->what)
+			argp_error(state, "which codelet?");
+		if (arguments->least > arguments->most)
+			argp_error(state, "--least exceeds --most");
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static char *help_filter(int key, const char *text, void *input)
+{
+	char *made = NULL;
+	size_t size;
+	FILE *out;
+
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)text;
+	out = open_memstream(&made, &size);
+	if (!out)
+		return NULL;
+	fputs("Codelets, and what they are sized in:\n", out);
+	for (size_t i = 0; i < NSAMPLED; i++)
+		fprintf(out, "  %-14s %s\n", sampled[i].name, sampled[i].unit);
+	fclose(out);
+	return made;
+}
+
+static const struct argp_option options[] = {
+    {"jobs", 'j', "N", 0, "how many different jobs (default: 30)", 0},
+    {"reps", 'r', "N", 0, "how often each runs on each device; medians count (default: 7)", 0},
+    {"least", 'l', "N", 0, "smallest size (default: 1K)", 0},
+    {"most", 'm', "N", 0, "largest size (default: 4M)", 0},
+    {"seed", 's', "N", 0, "of sizes and data (default: 1)", 0},
+    {0},
+};
+
+static const struct argp argp = {
+    .options = options,
+    .parser = argument_parse,
+    .args_doc = "CODELET",
+    .doc = "Runs jobs of different sizes of one of Heddle's codelets on every kind of device of "
+           "this machine, and adds their times to the codelet's profile, for `heddle estimate cv "
+           "CODELET`.\v",
+    .help_filter = help_filter,
+};
+
+int main(int argc, char **argv)
+{
+	struct arguments arguments = {
+	    .jobs = 30, .reps = 7, .least = 1 << 10, .most = 1 << 22, .seed = 1};
+	struct starpu_conf conf;
+	int status;
+
+	argp_err_exit_status = APP_USAGE;
+	argv[0] = "heddle sample";
+	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	if (!heddle_variable_number(HEDDLE_VARIABLE_PROFILE)) {
+		heddle_refuse(0, "with HEDDLE_PROFILE=0 no times are kept");
+		return APP_USAGE;
+	}
+	if (app_simulated()) {
+		heddle_refuse(0, "simulated devices have no times of their own to sample");
+		return APP_CANNOT;
+	}
+	starpu_conf_init(&conf);
+	conf.sched_policy_name = "eager";
+	if (heddle_starpu_check() || starpu_init(&conf))
+		return APP_CANNOT;
+	status = sample(&arguments);
+	starpu_shutdown();
+	return status;
+}
