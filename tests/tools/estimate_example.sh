@@ -1,0 +1,27 @@
+#!/bin/sh
+# The example of the estimator: estimates come from this run, and from the
+# profile of earlier ones, under policies of StarPU's and of ours.
+set -u
+example=$top_builddir/doc/examples/estimate
+HEDDLE_PROFILE_DIR=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-example.XXXXXX") || exit 99
+export HEDDLE_PROFILE_DIR
+trap 'rm -rf "$HEDDLE_PROFILE_DIR"' EXIT HUP INT TERM
+status=0
+runs=0
+for policy in dmda eager lws ddwrr odds; do
+	runs=$((runs + 1))
+	STARPU_SCHED=$policy "$example" >"$HEDDLE_PROFILE_DIR/out" || status=1
+	[ "$(grep -c 'us on worker 0, from online$' "$HEDDLE_PROFILE_DIR/out")" = 8 ] || {
+		echo "under $policy:"
+		cat "$HEDDLE_PROFILE_DIR/out"
+		status=1
+	}
+	"$top_builddir/bin/heddle" estimate show polynomial >"$HEDDLE_PROFILE_DIR/out"
+	[ "$(grep -c " $runs  *[0-9]*  cpu .*degree=[0-9]* points=10000 precision=single" \
+		"$HEDDLE_PROFILE_DIR/out")" = 8 ] || {
+		echo "in the profile after $policy:"
+		cat "$HEDDLE_PROFILE_DIR/out"
+		status=1
+	}
+done
+exit "$status"
