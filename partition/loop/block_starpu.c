@@ -119,14 +119,20 @@ void loop_device_function(void *buffers[], void *arg)
 	}
 }
 
+/* Part of the loop that all smaller blocks of an accelerator have room for: a
+ * little more than its longest slice under HDSS, 1/16 of the run's time and hence
+ * no more of its iterations. */
+#define USUAL_ROOM 14
+
 /* Units of a view that a device is to allocate for a block. A device allocation
  * costs as much as a small block, and StarPU reuses only buffers of equal size:
- * so small blocks are given the room of 1/32 of the loop, where that fits, and
- * larger ones a size of a coarse series. */
+ * so usual blocks all get one size, where that fits, and larger ones a size of a
+ * coarse series. With 1/32 as the usual one a loop's first run allocated 8 to 10
+ * buffers an array, with this 3 or 4: as many as are in use at a time. */
 static size_t block_room(const struct block *block, const struct view *view, size_t count)
 {
 	const struct heddle_loop_request *loop = block->loop;
-	size_t usual = loop->loop.n / 32, room = window_allocation(count, view->units);
+	size_t usual = loop->loop.n / USUAL_ROOM, room = window_allocation(count, view->units);
 
 	/* A stock policy's model goes by the footprint: equal sizes stay equal. */
 	if (!loop->blocks)
