@@ -12,6 +12,7 @@
 #include "codelets/histogram/histogram.h"
 #include "codelets/nbia/nbia.h"
 #include "codelets/programs.h"
+#include "codelets/vecinc/vecinc.h"
 
 void codelet_simulated(void *buffers[], void *arg)
 {
@@ -60,8 +61,8 @@ int codelet_launch_end(struct codelet_launch *launch, unsigned dimensions, const
 	return 0;
 }
 
-static struct codelet_program *const programs[] = {&blackscholes_program, &boxfilter_program,
-                                                   &histogram_program, &nbia_program};
+static struct codelet_program *const programs[] = {
+    &blackscholes_program, &boxfilter_program, &histogram_program, &nbia_program, &vecinc_program};
 static const size_t nprograms = sizeof(programs) / sizeof(*programs);
 static size_t loaded;
 
@@ -108,7 +109,7 @@ static void load_on_device(void *arg)
 	int *error = arg;
 
 	if (blackscholes_cuda_load() || boxfilter_cuda_load() || histogram_cuda_load() ||
-	    nbia_cuda_load())
+	    nbia_cuda_load() || vecinc_cuda_load())
 		__atomic_store_n(error, -EIO, __ATOMIC_RELAXED);
 }
 

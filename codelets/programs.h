@@ -19,6 +19,7 @@ extern struct codelet_program blackscholes_program;
 extern struct codelet_program boxfilter_program;
 extern struct codelet_program histogram_program;
 extern struct codelet_program nbia_program;
+extern struct codelet_program vecinc_program;
 #endif
 
 #endif

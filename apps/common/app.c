@@ -130,7 +130,8 @@ static int repeat_once(struct run *run)
 		release(run, true);
 	}
 	begin = starpu_timing_now();
-	error = heddle_loop_run(&run->loop, &report->stats[report->reps]);
+	error = run->app->run ? run->app->run(run->self, &report->stats[report->reps])
+	                      : heddle_loop_run(&run->loop, &report->stats[report->reps]);
 	report->us[report->reps] = starpu_timing_now() - begin;
 	if (error)
 		return error;

@@ -59,6 +59,10 @@ struct app {
 	 * data and fills in codelet, n, accesses and arg of the loop.
 	 * @return 0; -errno. */
 	int (*prepare)(void *self, const struct app_options *options, struct heddle_loop *loop);
+	/** Runs a repetition, in place of the loop's; n of the loop says how much there is to
+	 * do, its codelet gets the models that it would get in a loop. NULL: the loop is run.
+	 * @param[out] stats as those of a loop @return 0; -errno. */
+	int (*run)(void *self, struct heddle_loop_stats *stats);
 	/** Destroys earlier results. */
 	void (*poison)(void *self);
 	/** Largest error of the results against the reference. */

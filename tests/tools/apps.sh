@@ -29,6 +29,14 @@ expect() {
 	fi
 }
 
+expect 0 "verified" vecinc --size 100003 --reps 2 --verify --sched odds --chunk 1000
+expect 0 "verified" vecinc --size 100003 --reps 1 --verify --sched eager --passes 0
+expect 0 "verified" vecinc --size 0 --reps 1 --verify
+expect 0 "--prefetch" vecinc --help
+expect 2 "not a whole number" vecinc --chunk 0
+expect 2 "neither auto nor" vecinc --prefetch some
+expect 2 "neither input nor output" vecinc --output "$work/x" --size 10 --reps 1
+
 for app in blackscholes boxfilter histogram; do
 	size=10007
 	[ $app = boxfilter ] && size=101

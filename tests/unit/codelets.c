@@ -15,6 +15,7 @@
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/histogram/histogram.h"
+#include "codelets/vecinc/vecinc.h"
 #include "tests/unit/test.h"
 
 static unsigned seed;
@@ -341,9 +342,37 @@ static void test_blackscholes_streamed(void **state)
 	}
 }
 
+static void increment_and_compare(enum codelet_isa isa, size_t n, unsigned passes, size_t shift)
+{
+	uint32_t from = UINT32_MAX - 2, *values = malloc((n + shift + 1) * sizeof(*values));
+
+	assert_non_null(values);
+	for (size_t i = 0; i < n + shift + 1; i++)
+		values[i] = from;
+	vecinc_cpu_isa(isa, n, passes, values + shift);
+	assert_int_equal(vecinc_errors(n, passes, from, values + shift), 0);
+	assert_int_equal(values[n + shift], from);
+	for (size_t i = 0; i < shift; i++)
+		assert_int_equal(values[i], from);
+	if (n && passes) {
+		values[shift + n / 2] ^= 1;
+		assert_int_equal(vecinc_errors(n, passes, from, values + shift), 1);
+	}
+	free(values);
+}
+
+static void test_vecinc(void **state)
+{
+	for (int isa = 0; isa < CODELET_NISAS; isa++)
+		for (size_t s = 0; s < NSIZES && codelet_isa_supported(isa); s++)
+			for (unsigned passes = 0; passes < 8; passes++)
+				increment_and_compare(isa, sizes[s], passes, s % 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_vecinc),
 	    cmocka_unit_test(test_blackscholes),
 	    cmocka_unit_test(test_blackscholes_reference),
 	    cmocka_unit_test(test_blackscholes_error_sees_wrong_prices),

@@ -17,6 +17,7 @@
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/histogram/histogram.h"
 #include "codelets/nbia/nbia.h"
+#include "codelets/vecinc/vecinc.h"
 #include "tests/unit/test.h"
 
 static cudaStream_t stream;
@@ -264,12 +265,34 @@ static void test_nbia_times(void **state)
 	cudaEventDestroy(end);
 }
 
+static void test_vecinc(void **state)
+{
+	static const size_t sizes[] = {1, 2, 255, 256, 257, 100000, 1000003};
+
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
+		size_t n = sizes[s], shift = s % 4 * sizeof(uint32_t);
+		uint32_t *values = calloc(n, sizeof(*values)), *device;
+
+		assert_non_null(values);
+		device = (uint32_t *)to_device(values, n * sizeof(*values), shift);
+		assert_int_equal(vecinc_cuda(stream, n, 6, device), 0);
+		assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+		from_device(values, n * sizeof(*values), (char *)device, shift);
+		assert_int_equal(vecinc_errors(n, 6, 0, values), 0);
+		free(values);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_blackscholes), cmocka_unit_test(test_histogram),
-	    cmocka_unit_test(test_boxfilter),    cmocka_unit_test(test_boxfilter_large_windows),
-	    cmocka_unit_test(test_nbia),         cmocka_unit_test(test_nbia_times),
+	    cmocka_unit_test(test_vecinc),
+	    cmocka_unit_test(test_blackscholes),
+	    cmocka_unit_test(test_histogram),
+	    cmocka_unit_test(test_boxfilter),
+	    cmocka_unit_test(test_boxfilter_large_windows),
+	    cmocka_unit_test(test_nbia),
+	    cmocka_unit_test(test_nbia_times),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);

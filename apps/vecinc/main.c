@@ -1,0 +1,306 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Increments a vector in chunks, a task each: what transfers cost that nothing, or
+ * not enough, overlaps (Teodoro et al., HPDC 2010, section 6.2, Figure 7 and
+ * Table 2).
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <starpu.h>
+
+#include "private/message.h"
+#include "private/platform_starpu.h"
+#include "codelets/vecinc/vecinc.h"
+#include "apps/common/app.h"
+
+#define MAX_PREFETCH 64
+
+struct chunk {
+	starpu_data_handle_t handle;
+	struct heddle_block block;
+	struct vecinc *app;
+};
+
+struct vecinc {
+	size_t n, chunk; /* values: in all, of a task */
+	unsigned passes;
+	uint32_t from; /* their value before */
+	uint32_t *values;
+	size_t nchunks;
+	struct chunk *chunks;
+	bool kinds[HEDDLE_NKINDS]; /* on which tasks may run; none set: all */
+	/* Of the repetition that runs. */
+	double start_us;
+	atomic_int status;
+	struct heddle_worker_stats *workers;
+};
+
+/* ---- data ---- */
+
+static int chunks_make(struct vecinc *self)
+{
+	self->nchunks = (self->n + self->chunk - 1) / self->chunk;
+	self->chunks = calloc(self->nchunks + 1, sizeof(*self->chunks));
+	if (!self->chunks)
+		return heddle_refuse(-ENOMEM, "no memory for %zu chunks", self->nchunks);
+	for (size_t i = 0; i < self->nchunks; i++) {
+		struct chunk *chunk = &self->chunks[i];
+		size_t start = i * self->chunk, rest = self->n - start;
+
+		chunk->app = self;
+		chunk->block = (struct heddle_block){
+		    .start = start,
+		    .n = rest < self->chunk ? rest : self->chunk,
+		    .total = self->n,
+		    .arg = &self->passes,
+		};
+		starpu_vector_data_register(&chunk->handle, STARPU_MAIN_RAM,
+		                            (uintptr_t)(self->values + start), chunk->block.n,
+		                            sizeof(*self->values));
+		/* Results go home as soon as they are there. */
+		starpu_data_set_wt_mask(chunk->handle, 1 << STARPU_MAIN_RAM);
+	}
+	return 0;
+}
+
+static double fill(void *arg, size_t begin, size_t end)
+{
+	struct vecinc *self = arg;
+
+	for (size_t i = begin; i < end; i++)
+		self->values[i] = self->from;
+	return 0;
+}
+
+static double count_errors(void *arg, size_t begin, size_t end)
+{
+	struct vecinc *self = arg;
+
+	return vecinc_errors(end - begin, self->passes, self->from, self->values + begin) > 0;
+}
+
+/* Takes all chunks for the host, so that no device has a valid copy. */
+static void chunks_acquire(struct vecinc *self)
+{
+	for (size_t i = 0; i < self->nchunks; i++)
+		starpu_data_acquire(self->chunks[i].handle, STARPU_RW);
+}
+
+static void chunks_release(struct vecinc *self)
+{
+	for (size_t i = 0; i < self->nchunks; i++)
+		starpu_data_release(self->chunks[i].handle);
+}
+
+/* ---- tasks ---- */
+
+/* Callbacks run on the worker that ran the task. */
+static void chunk_done(void *arg)
+{
+	struct chunk *chunk = arg;
+	struct heddle_worker_stats *worker = &chunk->app->workers[starpu_worker_get_id_check()];
+
+	worker->iterations += chunk->block.n;
+	worker->blocks++;
+	worker->finish_us = starpu_timing_now() - chunk->app->start_us;
+	if (chunk->block.status)
+		atomic_store(&chunk->app->status, chunk->block.status);
+}
+
+static int32_t where(const struct vecinc *self)
+{
+	int32_t mask = 0;
+
+	if (self->kinds[HEDDLE_KIND_CPU])
+		mask |= STARPU_CPU;
+	if (self->kinds[HEDDLE_KIND_CUDA])
+		mask |= STARPU_CUDA;
+	if (self->kinds[HEDDLE_KIND_OPENCL])
+		mask |= STARPU_OPENCL;
+	return mask;
+}
+
+static int chunk_submit(struct chunk *chunk)
+{
+	struct starpu_task *task = starpu_task_create();
+
+	chunk->block.status = 0;
+	task->cl = &vecinc_codelet;
+	task->cl_arg = &chunk->block;
+	task->handles[0] = chunk->handle;
+	task->callback_func = chunk_done;
+	task->callback_arg = chunk;
+	if (where(chunk->app))
+		task->where = where(chunk->app);
+	return starpu_task_submit(task);
+}
+
+static void stats_begin(struct vecinc *self, struct heddle_loop_stats *stats)
+{
+	*stats =
+	    (struct heddle_loop_stats){.strategy = "chunks", .nworkers = starpu_worker_get_count()};
+	for (unsigned w = 0; w < stats->nworkers; w++) {
+		stats->workers[w].id = w;
+		stats->workers[w].kind = heddle_worker_kind(w);
+		starpu_worker_get_name(w, stats->workers[w].name, sizeof(stats->workers[w].name));
+	}
+	self->workers = stats->workers;
+	self->start_us = starpu_timing_now();
+	atomic_store(&self->status, 0);
+}
+
+static int vecinc_run(void *data, struct heddle_loop_stats *stats)
+{
+	struct vecinc *self = data;
+	int error = 0;
+
+	stats_begin(self, stats);
+	for (size_t i = 0; i < self->nchunks && !error; i++)
+		error = chunk_submit(&self->chunks[i]);
+	starpu_task_wait_for_all();
+	/* What is still on its way home. */
+	for (size_t i = 0; i < self->nchunks; i++) {
+		starpu_data_acquire(self->chunks[i].handle, STARPU_R);
+		starpu_data_release(self->chunks[i].handle);
+	}
+	stats->us = starpu_timing_now() - self->start_us;
+	stats->blocks = self->nchunks;
+	if (error)
+		return heddle_refuse(error, "vecinc: a task was refused: %s", strerror(-error));
+	return atomic_load(&self->status);
+}
+
+/* ---- the app ---- */
+
+static int vecinc_prepare(void *data, const struct app_options *common, struct heddle_loop *loop)
+{
+	struct vecinc *self = data;
+	int error;
+
+	self->n = common->size;
+	self->from = common->seed;
+	memcpy(self->kinds, common->kinds, sizeof(self->kinds));
+	error = heddle_malloc(self->n * sizeof(*self->values), (void **)&self->values);
+	if (error)
+		return error;
+	loop->codelet = &vecinc_codelet;
+	loop->n = self->n;
+	return chunks_make(self);
+}
+
+/* Also takes the values away from the devices: every repetition transfers them. */
+static void vecinc_poison(void *data)
+{
+	struct vecinc *self = data;
+
+	chunks_acquire(self);
+	app_parallel(self->n, fill, self);
+	chunks_release(self);
+}
+
+static double vecinc_error(void *data)
+{
+	struct vecinc *self = data;
+	double error;
+
+	chunks_acquire(self);
+	error = app_parallel(self->n, count_errors, self);
+	chunks_release(self);
+	return error;
+}
+
+static int no_files(void *data, const struct app_options *common)
+{
+	return heddle_refuse(-EINVAL, "vecinc has neither input nor output files");
+}
+
+static double vecinc_elements(void *data)
+{
+	return ((struct vecinc *)data)->n;
+}
+
+static void vecinc_release(void *data)
+{
+	struct vecinc *self = data;
+
+	for (size_t i = 0; i < self->nchunks; i++)
+		if (self->chunks && self->chunks[i].handle)
+			starpu_data_unregister(self->chunks[i].handle);
+	free(self->chunks);
+	heddle_free(self->values, self->n * sizeof(*self->values));
+}
+
+enum { OPTION_CHUNK = 0x200, OPTION_PASSES, OPTION_PREFETCH };
+
+static const struct argp_option own_options[] = {
+    {"chunk", OPTION_CHUNK, "N", 0, "Values a task (default 500000)", 0},
+    {"passes", OPTION_PASSES, "N", 0, "Increments of every value (default 6)", 0},
+    {"prefetch", OPTION_PREFETCH, "N", 0,
+     "Chunks on their way to an accelerator while it works: auto, or 0 to 64 "
+     "(sets HEDDLE_PREFETCH; under ddfcfs, ddwrr and odds)",
+     0},
+    {0},
+};
+
+static error_t parse_own(int key, char *text, struct argp_state *state)
+{
+	struct vecinc *self = state->input;
+	uint64_t number = 0;
+
+	switch (key) {
+	case OPTION_CHUNK:
+		if (app_number(text, 1, UINT32_MAX, &number))
+			argp_error(state, "--chunk %s: not a whole number above 0", text);
+		self->chunk = number;
+		return 0;
+	case OPTION_PASSES:
+		if (app_number(text, 0, 1000000, &number))
+			argp_error(state, "--passes %s: not a whole number from 0 to 1000000",
+			           text);
+		self->passes = number;
+		return 0;
+	case OPTION_PREFETCH:
+		if (strcmp(text, "auto") && app_number(text, 0, MAX_PREFETCH, &number))
+			argp_error(state, "--prefetch %s: neither auto nor a whole number to %d",
+			           text, MAX_PREFETCH);
+		setenv("HEDDLE_PREFETCH", text, 1);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp own = {.options = own_options, .parser = parse_own};
+	static const struct app app = {
+	    .name = "vecinc",
+	    .symbol = "heddle_vecinc",
+	    .doc = "Increments the values of a vector, a task for each chunk of it."
+	           "\v--size counts values of 32 bits. Every repetition brings them to the "
+	           "processors and back. Exit status: 0 right, 1 wrong result, 2 usage or bad "
+	           "input, 77 cannot run here.",
+	    .unit = "value",
+	    .size = 32 << 20,
+	    .max_size = SIZE_MAX / sizeof(uint32_t) / 2,
+	    .own = &own,
+	    .tolerance = 0,
+	    .open = no_files,
+	    .prepare = vecinc_prepare,
+	    .run = vecinc_run,
+	    .poison = vecinc_poison,
+	    .error = vecinc_error,
+	    .save_input = no_files,
+	    .save_output = no_files,
+	    .elements = vecinc_elements,
+	    .release = vecinc_release,
+	};
+	static struct vecinc self = {.chunk = 500000, .passes = 6};
+
+	return app_main(&app, &self, argc, argv);
+}
