@@ -12,6 +12,7 @@
 #include <time.h>
 #include <cuda_runtime_api.h>
 
+#include "codelets/floyd/floyd.h"
 #include "codelets/strmatch/strmatch.h"
 #include "tests/unit/test.h"
 
@@ -125,9 +126,69 @@ static void test_strmatch(void **state)
 	}
 }
 
+/* ---- floyd ---- */
+
+/* A whole image, in bands of `highest` rows at most. */
+static void dither(const struct floyd_image *image, size_t height, const uint8_t *in, uint8_t *out,
+                   int highest)
+{
+	size_t stride = image->width * image->channels, bytes = height * stride;
+	struct floyd_row *rows = calloc(height * image->channels, sizeof(*rows));
+	int16_t *edge = calloc(stride, sizeof(*edge));
+	uint8_t *device_in = to_device(in, bytes), *device_out = to_device(in, bytes);
+	struct floyd_row *device_rows = to_device(rows, height * image->channels * sizeof(*rows));
+	int16_t *device_edge = to_device(edge, stride * sizeof(*edge));
+	struct floyd_tile tile = {.image = *image, .in_stride = stride, .out_stride = stride};
+
+	for (size_t from = 0; from < height; from += tile.rows) {
+		tile.rows = between(1, highest);
+		tile.rows = tile.rows < height - from ? tile.rows : height - from;
+		for (tile.column = -between(0, 3);
+		     tile.column < (ptrdiff_t)(image->width + tile.rows - 1);
+		     tile.column += tile.columns) {
+			tile.columns = between(1, between(0, 1) ? 70 : 1000);
+			assert_int_equal(floyd_cuda(stream, &tile, device_in + from * stride,
+			                            device_out + from * stride,
+			                            device_rows + from * image->channels,
+			                            device_edge),
+			                 0);
+		}
+	}
+	assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+	from_device(out, bytes, device_out);
+	cudaFree(device_in);
+	cudaFree(device_rows);
+	cudaFree(device_edge);
+	free(rows);
+	free(edge);
+}
+
+static void test_floyd(void **state)
+{
+	for (int trial = 0; trial < 40; trial++) {
+		struct floyd_image image = {.width = between(1, trial % 2 ? 40 : 500),
+		                            .channels = between(0, 1) ? 1 : 3,
+		                            .bits = between(1, 8)};
+		size_t height = between(1, trial % 3 ? 40 : 300);
+		size_t bytes = height * image.width * image.channels;
+		uint8_t *in = malloc(bytes), *right = malloc(bytes), *got = malloc(bytes);
+
+		assert_true(in && right && got);
+		for (size_t i = 0; i < bytes; i++)
+			in[i] = rand() >> 5;
+		assert_int_equal(floyd_reference(&image, height, in, right), 0);
+		dither(&image, height, in, got, trial % 2 ? 10 : 200);
+		assert_memory_equal(right, got, bytes);
+		free(in);
+		free(right);
+		free(got);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_floyd),
 	    cmocka_unit_test(test_strmatch),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
