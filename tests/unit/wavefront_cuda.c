@@ -13,6 +13,7 @@
 #include <cuda_runtime_api.h>
 
 #include "codelets/floyd/floyd.h"
+#include "codelets/heat2d/heat2d.h"
 #include "codelets/strmatch/strmatch.h"
 #include "tests/unit/test.h"
 
@@ -185,10 +186,63 @@ static void test_floyd(void **state)
 	}
 }
 
+/* ---- heat2d ---- */
+
+static void heat(struct heat2d_tile plate, float *right, float *got)
+{
+	size_t bytes = plate.total_rows * plate.stride * sizeof(float);
+	float *device = to_device(got, bytes);
+	struct heat2d_tile whole = plate, tile = plate;
+
+	whole.rows = plate.total_rows;
+	whole.columns = plate.total_columns;
+	heat2d_reference(&whole, right);
+	for (tile.row = 0; tile.row < plate.total_rows; tile.row += tile.rows) {
+		tile.rows = between(1, 100);
+		if (tile.rows > plate.total_rows - tile.row)
+			tile.rows = plate.total_rows - tile.row;
+		for (tile.column = 0; tile.column < plate.total_columns;
+		     tile.column += tile.columns) {
+			tile.columns = between(1, 200);
+			if (tile.columns > plate.total_columns - tile.column)
+				tile.columns = plate.total_columns - tile.column;
+			assert_int_equal(
+			    heat2d_cuda(stream, &tile, device + tile.row * plate.stride), 0);
+		}
+	}
+	assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+	from_device(got, bytes, device);
+}
+
+static void test_heat2d(void **state)
+{
+	for (int trial = 0; trial < 40; trial++) {
+		struct heat2d_tile plate = {.total_rows = between(1, trial % 2 ? 40 : 300),
+		                            .total_columns = between(1, trial % 3 ? 40 : 300)};
+		size_t n;
+		float *right, *got;
+
+		plate.stride = plate.total_columns + between(0, 5);
+		n = plate.total_rows * plate.stride;
+		right = malloc(n * sizeof(*right));
+		got = malloc(n * sizeof(*got));
+		assert_true(right && got);
+		for (size_t i = 0; i < n; i++)
+			right[i] = got[i] = rand() / (float)RAND_MAX;
+		for (int sweep = 0; sweep < 2; sweep++) {
+			heat(plate, right, got);
+			assert_memory_equal(right, got, n * sizeof(*right));
+		}
+		free(right);
+		free(got);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_floyd),
+	    cmocka_unit_test(test_heat2d),
 	    cmocka_unit_test(test_strmatch),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");

@@ -1,0 +1,80 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Heat in a plate whose border is kept at its temperatures, by Gauss and Seidel's
+ * method: one sweep sets every inner point, row by row from the top left, to the mean of
+ * its four neighbours,
+ *
+ *   u(i,j) = (((u(i-1,j) + u(i+1,j)) + u(i,j+1)) + u(i,j-1)) / 4
+ *
+ * of which those above and on the left have their new values already. Single precision, and the
+ * sum in this order: there is no product that is added to, which a compiler could round
+ * otherwise, so that all versions give the same bits.
+ */
+#ifndef CODELETS_HEAT2D_H
+#define CODELETS_HEAT2D_H
+
+#include <stddef.h>
+
+#include "codelets/isa.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A piece of the plate. */
+struct heat2d_tile {
+	size_t row, rows;                 /**< of the plate */
+	size_t column, columns;           /**< of the plate */
+	size_t total_rows, total_columns; /**< of the plate, with its border */
+	size_t stride;                    /**< elements between rows */
+};
+
+/** Sets a tile's points once; those of the border stay.
+ * @param u the tile's first row, column 0 of the plate; the rows above and below
+ * are there as far as the plate has them */
+void heat2d_cpu(const struct heat2d_tile *tile, float *u);
+
+/** heat2d_cpu() for one instruction set, which must be supported. */
+void heat2d_cpu_isa(enum codelet_isa isa, const struct heat2d_tile *tile, float *u);
+
+/** The same, point by point. */
+void heat2d_reference(const struct heat2d_tile *tile, float *u);
+
+/** Launches the CUDA version on device memory; returns without waiting.
+ * @param stream a cudaStream_t
+ * @return 0, or -EIO when a launch was refused. */
+int heat2d_cuda(void *stream, const struct heat2d_tile *tile, float *u);
+/** Brings the CUDA version to the current device, so that its first tile does not
+ * wait for that. @return 0; -EIO. */
+int heat2d_cuda_load(void);
+
+/** The inner points of a tile, as offsets from its first row and from column 0. */
+struct heat2d_inner {
+	size_t top, bottom; /**< rows top … bottom - 1 of the tile */
+	size_t left, right; /**< columns of the plate */
+};
+
+static inline struct heat2d_inner heat2d_inner(const struct heat2d_tile *tile)
+{
+	struct heat2d_inner inner = {0, tile->rows, tile->column, tile->column + tile->columns};
+
+	if (!tile->row)
+		inner.top = 1;
+	if (tile->row + tile->rows == tile->total_rows && tile->rows)
+		inner.bottom--;
+	if (!inner.left)
+		inner.left = 1;
+	if (inner.right == tile->total_columns && inner.right)
+		inner.right--;
+	if (inner.bottom < inner.top)
+		inner.bottom = inner.top;
+	if (inner.right < inner.left)
+		inner.right = inner.left;
+	return inner;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
