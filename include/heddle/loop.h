@@ -74,7 +74,8 @@ struct heddle_block {
 	size_t total;    /**< of the whole loop */
 	const void *arg; /**< the loop's arg */
 	int status;      /**< 0; a kernel that fails stores a negative errno value, the
-			      block then goes to another worker, once, before the loop fails */
+			      block then goes to another worker, once, before the loop fails;
+			      with -ENOMEM on an accelerator it is cut smaller first */
 };
 
 /** Elements or rows of halo that lie before a block's first own one: fewer than

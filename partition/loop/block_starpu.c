@@ -327,7 +327,7 @@ static void lanes_want(struct heddle_loop_request *loop)
 	}
 }
 
-/* Mutex held: the iterations of a retired lane's block go to other lanes.
+/* Mutex held: the iterations of a lane's block are given out again.
  * @return false: there is none, or no memory. */
 static bool range_pass_on(struct heddle_loop_request *loop, struct lane *lane, struct range range)
 {
@@ -566,37 +566,65 @@ static void block_account(struct block *block, double now)
 	}
 }
 
-/* Mutex held: whether a block may run a second time. One that reads what it
- * writes may have been half done. */
+/* Mutex held: whether a block may run a second time. In main memory one that reads
+ * what it writes may have been half done; what a device did is thrown away. */
 static bool block_repeatable(const struct block *block)
 {
 	const struct heddle_loop_request *loop = block->loop;
 
-	for (unsigned i = 0; i < loop->loop.naccesses; i++)
+	if (block->range.attempts)
+		return false;
+	for (unsigned i = 0; lane_is_host(block->lane) && i < loop->loop.naccesses; i++)
 		if (loop->views[i].access.share == HEDDLE_SLICE &&
 		    loop->views[i].access.mode == STARPU_RW)
 			return false;
-	return !block->range.attempts;
+	return true;
 }
 
-/* A kernel failed: its worker gets no more, its block goes to another, once. */
+/* Mutex held: a kernel found its device full. Its worker gets blocks of half the
+ * size from now on.
+ * @return false: not that, or it cannot be cut */
+static bool block_cut(const struct block *block)
+{
+	size_t unit = block->loop->loop.alignment ? block->loop->loop.alignment : 1;
+	size_t half = block->given.n / 2 / unit * unit;
+	struct lane *lane = block->lane;
+
+	if (block->given.status != -ENOMEM || !block->loop->blocks || lane_is_host(lane) ||
+	    lane->retired || !half)
+		return false;
+	if (!lane->maximum || half < lane->maximum)
+		lane->maximum = half;
+	return true;
+}
+
+/* A kernel failed: where its device was full, the iterations are given out again
+ * in smaller blocks; otherwise its worker gets no more and another does the block,
+ * once. */
 static void block_fail(struct block *block)
 {
 	struct heddle_loop_request *loop = block->loop;
 	struct lane *lane = block->lane;
 	struct range range = block->range;
-	bool again;
+	bool cut, again;
 
 	starpu_pthread_mutex_lock(&loop->mutex);
-	lane_retire(loop, lane);
-	range.attempts++;
-	again = block_repeatable(block) && range_pass_on(loop, lane, range);
+	cut = block_cut(block);
+	again = cut || block_repeatable(block);
+	if (!cut) {
+		lane_retire(loop, lane);
+		range.attempts++;
+	}
+	again = again && range_pass_on(loop, lane, range);
 	if (!again && !loop->status)
 		loop->status = block->given.status;
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	heddle_warn("loop %s: the kernel failed on %s (%s); iterations %zu to %zu %s", loop->name,
 		    lane->stats.name, strerror(-block->given.status), range.start,
-		    range.start + range.n - 1, again ? "go to another worker" : "are lost");
+		    range.start + range.n - 1,
+		    !again ? "are lost"
+		    : cut  ? "are cut smaller"
+			   : "go to another worker");
 }
 
 /* Mutex held. */

@@ -99,6 +99,8 @@ static int lane_size(const struct heddle_loop_request *loop, struct lane *lane)
 					       blocks_held(lane->depth) * workers_beside(id))) &&
 		       lane->depth > 1)
 			lane->depth--;
+	if (room < SIZE_MAX && loop->loop.alignment)
+		room -= room % loop->loop.alignment;
 	lane->maximum = room < SIZE_MAX ? room : 0;
 	return room ? 0 : -ENOMEM;
 }

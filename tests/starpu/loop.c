@@ -855,7 +855,8 @@ static int run_rows(size_t rows_count, size_t bytes, const struct heddle_loop *w
 
 	starpu_matrix_data_register(&matrix, STARPU_MAIN_RAM, (uintptr_t)data, bytes / 4, bytes / 4,
 				    rows_count, 4);
-	loop.codelet = &rows;
+	if (!loop.codelet)
+		loop.codelet = &rows;
 	loop.n = rows_count;
 	loop.naccesses = 1;
 	loop.accesses[0] = (struct heddle_access){.handle = matrix, .mode = STARPU_RW};
@@ -922,6 +923,96 @@ static void test_whole_counted_once(void **state)
 	assert_true(stats.blocks < 20);
 }
 
+#ifdef HEDDLE_USE_OPENCL
+/* A kernel that wants memory of its own: 64 MiB an iteration, which is soon more
+ * than the device gives. */
+static void hungry_opencl(void *buffers[], void *arg)
+{
+	struct heddle_block *block = arg;
+	cl_context context;
+	cl_mem scratch;
+	cl_int error;
+
+	starpu_opencl_get_context(starpu_worker_get_devid(starpu_worker_get_id()), &context);
+	scratch = clCreateBuffer(context, CL_MEM_READ_WRITE, block->n << 26, NULL, &error);
+	if (error != CL_SUCCESS) {
+		block->status = -ENOMEM;
+		return;
+	}
+	rows_opencl(buffers, arg);
+	clReleaseMemObject(scratch);
+}
+
+/* One for which no size fits. */
+static void insatiable_opencl(void *buffers[], void *arg)
+{
+	((struct heddle_block *)arg)->status = -ENOMEM;
+}
+#endif
+
+/* Blocks for which a kernel finds no memory are cut until it does, also where it
+ * writes what it reads; the last resort is another worker. */
+static void test_kernel_out_of_memory(void **state)
+{
+#ifdef HEDDLE_USE_OPENCL
+	struct starpu_codelet hungry = {.opencl_funcs = {hungry_opencl}, .name = "hungry"};
+	struct starpu_codelet insatiable = {.cpu_funcs = {rows_cpu},
+					    .opencl_funcs = {insatiable_opencl},
+					    .name = "insatiable"};
+	struct heddle_loop_stats stats;
+
+	if (opencl_worker() < 0)
+		skip();
+	for (size_t t = 0; strategies[t]; t++) {
+		struct heddle_loop loop = {.strategy = strategies[t], .codelet = &hungry};
+
+		assert_int_equal(run_rows(2000, 64, &loop, &stats), 0);
+		if (!strcmp(strategies[t], "static"))
+			assert_true(stats.retried > 0);
+		loop.codelet = &insatiable;
+		assert_int_equal(run_rows(2000, 64, &loop, &stats), 0);
+		assert_true(stats.retried > 0);
+		loop.workers = (int[]){opencl_worker()};
+		loop.nworkers = 1;
+		assert_int_equal(run_rows(2000, 64, &loop, &stats), -ENOMEM);
+	}
+#else
+	skip();
+#endif
+}
+
+/* Loops at once that fill the device four times over. */
+static void test_loops_fill_device(void **state)
+{
+	enum { LOOPS = 4, LARGE = 1 << 19 };
+	static int data[2][LOOPS][LARGE];
+	struct heddle_loop_request *requests[LOOPS];
+	starpu_data_handle_t in[LOOPS], out[LOOPS];
+	int device = opencl_worker();
+
+	for (int l = 0; l < LOOPS; l++) {
+		struct heddle_loop loop;
+
+		for (int i = 0; i < LARGE; i++)
+			data[0][l][i] = l + i;
+		in[l] = vector(data[0][l], LARGE);
+		out[l] = vector(data[1][l], LARGE);
+		loop = twice_loop(in[l], out[l], LARGE, l % 2 ? "static" : "css:chunk=60000");
+		if (device >= 0) {
+			loop.workers = &device;
+			loop.nworkers = 1;
+		}
+		assert_int_equal(heddle_loop_submit(&loop, &requests[l]), 0);
+	}
+	for (int l = 0; l < LOOPS; l++) {
+		assert_int_equal(heddle_loop_wait(requests[l], NULL), 0);
+		starpu_data_unregister(in[l]);
+		starpu_data_unregister(out[l]);
+		for (int i = 0; i < LARGE; i++)
+			assert_int_equal(data[1][l][i], 2 * (l + i));
+	}
+}
+
 static int setup(void **state)
 {
 	setenv("STARPU_LIMIT_OPENCL_MEM", "1", 1);
@@ -966,6 +1057,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_no_room_on_device),
 		cmocka_unit_test(test_iteration_too_large),
 		cmocka_unit_test(test_whole_counted_once),
+		cmocka_unit_test(test_kernel_out_of_memory),
+		cmocka_unit_test(test_loops_fill_device),
 	};
 
 	if (argc > 1)
