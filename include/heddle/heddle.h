@@ -5,6 +5,7 @@
  *
  * This header includes every public header. Where to start:
  *   - a loop over all processors:        heddle/loop.h
+ *   - a loop whose iterations depend on each other: heddle/wavefront.h
  *   - how a range is cut into blocks:    heddle/blocks.h
  *   - what tasks cost:                 heddle/estimate.h
  *   - arrays for loops:                  heddle/memory.h
@@ -25,6 +26,7 @@
 #include <heddle/loop.h>
 #include <heddle/memory.h>
 #include <heddle/policy.h>
+#include <heddle/wavefront.h>
 
 #ifdef __cplusplus
 extern "C" {

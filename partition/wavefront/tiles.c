@@ -81,6 +81,11 @@ static bool rows_that_need(const struct space *space, const struct band *band, s
 	return *first <= *last;
 }
 
+static size_t reach_below(const struct space *space)
+{
+	return vectors_reach(space->vectors, space->nvectors).below;
+}
+
 /* Tiles of one sweep of `other` that a tile needs through one vector: one more than
  * the last one's number, 0 for none.
  *
@@ -89,25 +94,28 @@ static bool rows_that_need(const struct space *space, const struct band *band, s
  * place in `other`, which is r and a constant: so never less with a larger r, and the last row
  * needs the latest tile. */
 static size_t needs_of(const struct space *space, const struct band *band, size_t tile,
-                       const struct heddle_dependence *v, const struct band *other)
+                       const struct heddle_dependence *v, const struct band *other, bool messages)
 {
 	int64_t shift = (int64_t)band->first - v->row - (int64_t)other->first;
 	int64_t first = max64(0, -shift);
 	int64_t last = min64((int64_t)band->rows, (int64_t)other->rows - shift) - 1;
-	int64_t column;
+	int64_t row, column;
 
 	if (first > last || !rows_that_need(space, band, tile, v, &first, &last))
 		return 0;
-	column = min64(tile_begin(band, space->skew, tile + 1) - 1 - (int64_t)space->skew * last,
+	/* The first row is the one that needs the farthest column. */
+	row = messages ? first : last;
+	column = min64(tile_begin(band, space->skew, tile + 1) - 1 - (int64_t)space->skew * row,
 	               (int64_t)space->columns - 1);
 	column = min64(column - v->column, (int64_t)space->columns - 1);
-	return tile_of(other, space->skew, last + shift, column) + 1;
+	row = messages ? (int64_t)message_row(other, reach_below(space), v->row > 0) : row + shift;
+	return tile_of(other, space->skew, row, column) + 1;
 }
 
-size_t tile_needs(const struct space *space, const struct band *band, size_t sweep, size_t tile,
-                  const struct band *other)
+static size_t needs(const struct space *space, const struct band *band, size_t sweep, size_t tile,
+                    const struct band *other, bool messages)
 {
-	size_t needs = 0;
+	size_t most = 0;
 
 	for (unsigned i = 0; i < space->nvectors; i++) {
 		const struct heddle_dependence *v = &space->vectors[i];
@@ -115,14 +123,33 @@ size_t tile_needs(const struct space *space, const struct band *band, size_t swe
 
 		if ((size_t)v->sweep > sweep)
 			continue;
-		tiles = needs_of(space, band, tile, v, other);
+		tiles = needs_of(space, band, tile, v, other, messages);
 		if (!tiles)
 			continue;
 		tiles += (sweep - v->sweep) * band_tiles(space, other);
-		if (tiles > needs)
-			needs = tiles;
+		if (tiles > most)
+			most = tiles;
 	}
-	return needs;
+	return most;
+}
+
+size_t tile_needs(const struct space *space, const struct band *band, size_t sweep, size_t tile,
+                  const struct band *other)
+{
+	return needs(space, band, sweep, tile, other, false);
+}
+
+size_t tile_needs_messages(const struct space *space, const struct band *band, size_t sweep,
+                           size_t tile, const struct band *other)
+{
+	return needs(space, band, sweep, tile, other, true);
+}
+
+size_t message_row(const struct band *band, size_t reach, int below)
+{
+	if (below)
+		return band->rows - 1;
+	return (reach < band->rows ? reach : band->rows) - 1;
 }
 
 struct interval tile_reads(const struct space *space, const struct band *band, size_t tile,

@@ -46,6 +46,16 @@ size_t tile_of(const struct band *band, size_t skew, size_t r, size_t column);
 size_t tile_needs(const struct space *space, const struct band *band, size_t sweep, size_t tile,
                   const struct band *other);
 
+/** The same where the rows that are read arrive as messages: a message holds all rows
+ * of `other` that vectors reach from outside, in those columns that a tile finished in
+ * the one of them that it finishes last. No less than tile_needs(). */
+size_t tile_needs_messages(const struct space *space, const struct band *band, size_t sweep,
+                           size_t tile, const struct band *other);
+
+/** The row of a band (0: its first) whose columns a message to the band below, or above
+ * it, has. */
+size_t message_row(const struct band *band, size_t reach, int below);
+
 /** Columns of the rows beyond a band, above or below it, that a tile reads: what
  * neighbours must have sent. */
 struct interval tile_reads(const struct space *space, const struct band *band, size_t tile,

@@ -137,6 +137,24 @@ static const struct band *band_of(const struct trial *trial, size_t row, size_t 
 	return NULL;
 }
 
+/* A column that is read of a neighbour must be in the messages a tile waits for. */
+static void check_arrival(const struct trial *trial, size_t sweep, size_t b, size_t tile,
+                          const struct heddle_dependence *v, const struct band *source,
+                          size_t column)
+{
+	const struct space *space = &trial->space;
+	struct reach reach = vectors_reach(space->vectors, space->nvectors);
+	const struct band *band = &trial->bands[b];
+	size_t needs = tile_needs_messages(space, band, sweep, tile, source);
+	size_t before = (sweep - v->sweep) * band_tiles(space, source);
+	size_t row = message_row(source, reach.below, v->row > 0);
+
+	assert_true(needs >= tile_needs(space, band, sweep, tile, source));
+	assert_true(needs > before);
+	if (needs < before + band_tiles(space, source))
+		assert_true(tile_columns(space, source, needs - before - 1, row).end > column);
+}
+
 /* What a tile needs of the bands beside it, found iteration by iteration: tiles of
  * the band before and after, and the columns read above and below. */
 static void needs_by_force(const struct trial *trial, size_t sweep, size_t b, size_t tile,
@@ -166,6 +184,8 @@ static void needs_by_force(const struct trial *trial, size_t sweep, size_t b, si
 					continue;
 				assert_true(other + 1 == b || other == b + 1);
 				side = other > b;
+				if ((size_t)v->sweep <= sweep)
+					check_arrival(trial, sweep, b, tile, v, source, column);
 				if (reads[side].begin == reads[side].end)
 					reads[side] = (struct interval){column, column + 1};
 				if ((size_t)column < reads[side].begin)

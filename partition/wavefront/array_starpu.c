@@ -1,0 +1,465 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Arrays of a wavefront: what they are, and the parts of them that bands and tiles
+ * touch.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#ifdef HEDDLE_USE_CUDA
+#include <cuda_runtime.h>
+#endif
+#ifdef HEDDLE_USE_OPENCL
+#include <starpu_opencl.h>
+#endif
+
+#include "private/message.h"
+#include "wavefront_private.h"
+
+static bool is_field(const struct array *array)
+{
+	return array->given.extent == HEDDLE_FIELD || array->given.extent == HEDDLE_FIELD_HALO;
+}
+
+static bool is_written(const struct array *array)
+{
+	return array->given.mode & STARPU_W;
+}
+
+/* ---- from handles ---- */
+
+static int init_shape(struct array *array, unsigned index, const char *name)
+{
+	starpu_data_handle_t handle = array->given.handle;
+	const void *interface;
+
+	array->shape = starpu_data_get_interface_id(handle);
+	if (array->shape != STARPU_VECTOR_INTERFACE_ID &&
+	    array->shape != STARPU_MATRIX_INTERFACE_ID)
+		return heddle_refuse(-EINVAL,
+		                     "wavefront %s: array %u is neither a vector nor a matrix",
+		                     name, index);
+	if (starpu_data_get_home_node(handle) != STARPU_MAIN_RAM)
+		return heddle_refuse(
+		    -EINVAL, "wavefront %s: array %u is not at home in main memory", name, index);
+	interface = starpu_data_get_interface_on_node(handle, STARPU_MAIN_RAM);
+	if (array->shape == STARPU_VECTOR_INTERFACE_ID) {
+		const struct starpu_vector_interface *vector = interface;
+
+		array->base = vector->ptr;
+		array->units = vector->nx;
+		array->nx = array->ld = 1;
+		array->elemsize = vector->elemsize;
+	} else {
+		const struct starpu_matrix_interface *matrix = interface;
+
+		array->base = matrix->ptr;
+		array->units = matrix->ny;
+		array->nx = matrix->nx;
+		array->ld = matrix->ld;
+		array->elemsize = matrix->elemsize;
+	}
+	return 0;
+}
+
+static int check_mode(const struct array *array, size_t sweeps, unsigned index, const char *name)
+{
+	enum starpu_data_access_mode mode = array->given.mode;
+
+	if (mode != STARPU_R && mode != STARPU_W && mode != STARPU_RW)
+		return heddle_refuse(
+		    -EINVAL,
+		    "wavefront %s: array %u: the mode is not STARPU_R, STARPU_W or "
+		    "STARPU_RW",
+		    name, index);
+	if (array->given.extent == HEDDLE_ALL && mode != STARPU_R)
+		return heddle_refuse(-EINVAL,
+		                     "wavefront %s: array %u: what every iteration reads cannot be "
+		                     "written",
+		                     name, index);
+	if ((array->given.extent == HEDDLE_FIELD_HALO || array->given.extent == HEDDLE_COLUMNS) &&
+	    mode == STARPU_W)
+		return heddle_refuse(-EINVAL,
+		                     "wavefront %s: array %u: what neighbours read cannot be only "
+		                     "written",
+		                     name, index);
+	if (array->given.extent == HEDDLE_COLUMNS && mode == STARPU_RW && sweeps > 1)
+		return heddle_refuse(
+		    -EINVAL,
+		    "wavefront %s: array %u: what passes from row to row would have "
+		    "to pass from the last row to the first of the next sweep",
+		    name, index);
+	return 0;
+}
+
+static int check_size(const struct array *array, const struct heddle_wavefront *wavefront,
+                      unsigned index, const char *name)
+{
+	size_t per = array->given.per_iteration;
+	size_t n = array->given.extent == HEDDLE_COLUMNS ? wavefront->columns : wavefront->rows;
+
+	if (array->given.extent == HEDDLE_ALL)
+		return 0;
+	if (is_field(array) != (array->shape == STARPU_MATRIX_INTERFACE_ID))
+		return heddle_refuse(-EINVAL, "wavefront %s: array %u is not a %s", name, index,
+		                     is_field(array) ? "matrix" : "vector");
+	if (is_field(array) && (array->units < n || array->nx / per < wavefront->columns))
+		return heddle_refuse(-ERANGE,
+		                     "wavefront %s: %zu rows and %zu columns of %zu elements reach "
+		                     "beyond array %u, which has %zu rows of %zu",
+		                     name, wavefront->rows, wavefront->columns, per, index,
+		                     array->units, array->nx);
+	if (!is_field(array) && array->units / per < n)
+		return heddle_refuse(-ERANGE,
+		                     "wavefront %s: %zu %s of %zu elements reach beyond array %u, "
+		                     "which has %zu",
+		                     name, n,
+		                     array->given.extent == HEDDLE_ROWS ? "rows" : "columns", per,
+		                     index, array->units);
+	return 0;
+}
+
+int array_init(struct array *array, const struct heddle_wavefront *wavefront, unsigned index,
+               const char *name)
+{
+	int status;
+
+	*array = (struct array){.given = wavefront->arrays[index]};
+	if (!array->given.handle)
+		return heddle_refuse(-EINVAL, "wavefront %s: array %u has no handle", name, index);
+	if (array->given.extent > HEDDLE_ALL)
+		return heddle_refuse(-EINVAL, "wavefront %s: array %u: unknown extent", name,
+		                     index);
+	if (starpu_data_get_nb_children(array->given.handle))
+		return heddle_refuse(-EINVAL, "wavefront %s: array %u is partitioned", name, index);
+	if (!array->given.per_iteration)
+		array->given.per_iteration = 1;
+	if ((status = init_shape(array, index, name)) ||
+	    (status = check_mode(array, wavefront->sweeps, index, name)))
+		return status;
+	return check_size(array, wavefront, index, name);
+}
+
+size_t array_bytes(const struct array *array)
+{
+	return array->units * array->ld * array->elemsize;
+}
+
+int arrays_check_overlap(const struct array *arrays, unsigned narrays, const char *name)
+{
+	for (unsigned i = 0; i < narrays; i++)
+		for (unsigned j = 0; j < i; j++) {
+			const struct array *a = &arrays[i], *b = &arrays[j];
+
+			if (a->given.handle == b->given.handle)
+				return heddle_refuse(-EINVAL,
+				                     "wavefront %s: array %u is array %u again",
+				                     name, i, j);
+			if (!is_written(a) && !is_written(b))
+				continue;
+			if (a->base < b->base + array_bytes(b) &&
+			    b->base < a->base + array_bytes(a))
+				return heddle_refuse(
+				    -EINVAL,
+				    "wavefront %s: arrays %u and %u overlap in memory and "
+				    "one of them is written",
+				    name, j, i);
+		}
+	return 0;
+}
+
+/* ---- parts ---- */
+
+size_t array_row_bytes(const struct array *array)
+{
+	if (is_field(array))
+		return array->nx * array->elemsize;
+	return array->given.extent == HEDDLE_ROWS ? array->given.per_iteration * array->elemsize
+	                                          : 0;
+}
+
+bool array_is_shared(const struct array *array)
+{
+	return array->given.extent == HEDDLE_ALL ||
+	       (array->given.extent == HEDDLE_COLUMNS && !is_written(array));
+}
+
+bool array_crosses(const struct array *array)
+{
+	return is_written(array) &&
+	       (array->given.extent == HEDDLE_FIELD_HALO || array->given.extent == HEDDLE_COLUMNS);
+}
+
+static void vector_interface(const struct array *array, uintptr_t pointer, size_t elements,
+                             struct starpu_vector_interface *interface)
+{
+	*interface = (struct starpu_vector_interface){
+	    .id = STARPU_VECTOR_INTERFACE_ID,
+	    .ptr = pointer,
+	    .dev_handle = pointer,
+	    .nx = elements,
+	    .elemsize = array->elemsize,
+	    .allocsize = elements * array->elemsize,
+	};
+}
+
+static void matrix_interface(const struct array *array, uintptr_t pointer, size_t nx, size_t rows,
+                             struct starpu_matrix_interface *interface)
+{
+	*interface = (struct starpu_matrix_interface){
+	    .id = STARPU_MATRIX_INTERFACE_ID,
+	    .ptr = pointer,
+	    .dev_handle = pointer,
+	    .nx = nx,
+	    .ny = rows,
+	    .ld = array->ld,
+	    .elemsize = array->elemsize,
+	    .allocsize = nx * rows * array->elemsize,
+	};
+}
+
+static uintptr_t element(const struct array *array, size_t row, size_t index)
+{
+	return array->base + (row * array->ld + index) * array->elemsize;
+}
+
+void array_interface(const struct array *array, const struct band *band,
+                     union array_interface *interface)
+{
+	size_t per = array->given.per_iteration;
+
+	if (is_field(array))
+		matrix_interface(array, element(array, band->first, 0), array->nx, band->rows,
+		                 &interface->matrix);
+	else if (array->given.extent == HEDDLE_ROWS)
+		vector_interface(array, array->base + band->first * per * array->elemsize,
+		                 band->rows * per, &interface->vector);
+	else if (array->shape == STARPU_VECTOR_INTERFACE_ID)
+		vector_interface(array, array->base, array->units, &interface->vector);
+	else
+		matrix_interface(array, array->base, array->nx, array->units, &interface->matrix);
+}
+
+/* ---- bands on devices ---- */
+
+/* A matrix of which only some rows return to main memory. */
+struct band_interface {
+	struct starpu_matrix_interface matrix; /* first: it is one for all else */
+	uint32_t above, below;                 /* ghost rows */
+};
+
+static struct starpu_data_interface_ops band_ops;
+static struct starpu_data_copy_methods band_copies;
+
+static void band_register(starpu_data_handle_t handle, unsigned home, void *given)
+{
+	const struct band_interface *interface = given;
+
+	starpu_interface_matrix_ops.register_data_handle(handle, home, given);
+	for (unsigned node = 0; node < STARPU_MAXNODES; node++) {
+		struct band_interface *local = starpu_data_get_interface_on_node(handle, node);
+
+		local->above = interface->above;
+		local->below = interface->below;
+	}
+}
+
+static void leave_out(struct starpu_matrix_interface *matrix, uint32_t above, uint32_t below)
+{
+	size_t bytes = (size_t)above * matrix->ld * matrix->elemsize;
+
+	matrix->ptr += bytes;
+	matrix->offset += bytes;
+	matrix->ny -= above + below;
+}
+
+/* Rows around a band belong to others, who may have gone on meanwhile: they are copied
+ * to devices alone. Buffers are reused with the description of whoever had them last,
+ * so what counts is the description in main memory. */
+static int band_copy(void *from, unsigned from_node, void *to, unsigned to_node, void *async)
+{
+	struct starpu_matrix_interface source = ((struct band_interface *)from)->matrix;
+	const struct band_interface *home = to;
+	struct starpu_matrix_interface target = home->matrix;
+
+	if (starpu_node_get_kind(to_node) == STARPU_CPU_RAM) {
+		leave_out(&source, home->above, home->below);
+		leave_out(&target, home->above, home->below);
+	}
+	return starpu_interface_matrix_ops.copy_methods->any_to_any(&source, from_node, &target,
+	                                                            to_node, async);
+}
+
+static void band_ops_init(void)
+{
+	band_copies = *starpu_interface_matrix_ops.copy_methods;
+	band_copies.any_to_any = band_copy;
+	band_ops = starpu_interface_matrix_ops;
+	band_ops.register_data_handle = band_register;
+	band_ops.copy_methods = &band_copies;
+	band_ops.interface_size = sizeof(struct band_interface);
+}
+
+starpu_data_handle_t array_register_band(const struct array *array, const struct band *band,
+                                         size_t above, size_t below)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct band_interface interface = {.above = above, .below = below};
+	size_t per = array->given.per_iteration;
+	starpu_data_handle_t handle;
+
+	pthread_once(&once, band_ops_init);
+	if (is_field(array)) {
+		matrix_interface(array, element(array, band->first - above, 0), array->nx,
+		                 above + band->rows + below, &interface.matrix);
+		starpu_data_register(&handle, STARPU_MAIN_RAM, &interface, &band_ops);
+	} else if (array->given.extent == HEDDLE_ROWS) {
+		starpu_vector_data_register(&handle, STARPU_MAIN_RAM,
+		                            array->base + band->first * per * array->elemsize,
+		                            band->rows * per, array->elemsize);
+	} else {
+		/* The device's own copy of a state whose elements belong to several bands. */
+		starpu_vector_data_register(&handle, -1, 0, array->units, array->elemsize);
+	}
+	return handle;
+}
+
+starpu_data_handle_t array_register_patch(const struct array *array, const struct patch *patch)
+{
+	size_t per = array->given.per_iteration, first = patch->columns.begin * per;
+	size_t elements = (patch->columns.end - patch->columns.begin) * per;
+	starpu_data_handle_t handle;
+
+	if (is_field(array))
+		starpu_matrix_data_register(&handle, STARPU_MAIN_RAM,
+		                            element(array, patch->row, first), array->ld, elements,
+		                            patch->rows, array->elemsize);
+	else
+		starpu_vector_data_register(&handle, STARPU_MAIN_RAM,
+		                            array->base + first * array->elemsize, elements,
+		                            array->elemsize);
+	return handle;
+}
+
+starpu_data_handle_t array_register_whole(const struct array *array)
+{
+	starpu_data_handle_t handle;
+
+	if (array->shape == STARPU_MATRIX_INTERFACE_ID)
+		starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, array->base, array->ld,
+		                            array->nx, array->units, array->elemsize);
+	else
+		starpu_vector_data_register(&handle, STARPU_MAIN_RAM, array->base, array->units,
+		                            array->elemsize);
+	starpu_data_set_sequential_consistency_flag(handle, 0);
+	return handle;
+}
+
+void array_enter(const struct array *array, const struct band *band, size_t above,
+                 const void *buffer, union array_interface *interface)
+{
+	if (array->shape == STARPU_VECTOR_INTERFACE_ID) {
+		interface->vector = *(const struct starpu_vector_interface *)buffer;
+		return;
+	}
+	interface->matrix = *(const struct starpu_matrix_interface *)buffer;
+	if (is_field(array)) {
+		leave_out(&interface->matrix, above, 0);
+		interface->matrix.ny = band->rows;
+	}
+}
+
+/* ---- boundaries on devices ---- */
+
+/* A rectangle in a device's buffer, in bytes. */
+struct rectangle {
+	uintptr_t pointer, buffer;
+	size_t offset, pitch;
+};
+
+static struct rectangle patch_rectangle(const struct array *array, const void *buffer)
+{
+	if (is_field(array)) {
+		const struct starpu_matrix_interface *matrix = buffer;
+
+		return (struct rectangle){matrix->ptr, matrix->dev_handle, matrix->offset,
+		                          (size_t)matrix->ld * matrix->elemsize};
+	} else {
+		const struct starpu_vector_interface *vector = buffer;
+
+		return (struct rectangle){vector->ptr, vector->dev_handle, vector->offset,
+		                          vector->nx * vector->elemsize};
+	}
+}
+
+/* Where a patch lies in the band's part; rows above it lie before the pointer. */
+static struct rectangle part_rectangle(const struct array *array, const struct patch *patch,
+                                       const struct band *band, const union array_interface *part)
+{
+	struct rectangle r = patch_rectangle(array, part);
+	ptrdiff_t bytes = patch->columns.begin * array->given.per_iteration * array->elemsize;
+
+	if (is_field(array))
+		bytes += ((ptrdiff_t)patch->row - (ptrdiff_t)band->first) * (ptrdiff_t)r.pitch;
+	r.pointer += bytes;
+	r.offset += bytes;
+	return r;
+}
+
+#ifdef HEDDLE_USE_CUDA
+static int copy_cuda(const struct rectangle *from, const struct rectangle *to, size_t bytes,
+                     size_t rows)
+{
+	return cudaMemcpy2DAsync((void *)to->pointer, to->pitch, (const void *)from->pointer,
+	                         from->pitch, bytes, rows, cudaMemcpyDeviceToDevice,
+	                         starpu_cuda_get_local_stream()) == cudaSuccess
+	           ? 0
+	           : -EIO;
+}
+#endif
+
+#ifdef HEDDLE_USE_OPENCL
+static int copy_opencl(const struct rectangle *from, const struct rectangle *to, size_t bytes,
+                       size_t rows)
+{
+	cl_command_queue queue;
+
+	starpu_opencl_get_queue(starpu_worker_get_devid(starpu_worker_get_id_check()), &queue);
+	for (size_t row = 0; row < rows; row++)
+		if (clEnqueueCopyBuffer(queue, (cl_mem)from->buffer, (cl_mem)to->buffer,
+		                        from->offset + row * from->pitch,
+		                        to->offset + row * to->pitch, bytes, 0, NULL,
+		                        NULL) != CL_SUCCESS)
+			return -EIO;
+	return 0;
+}
+#endif
+
+int array_copy(const struct array *array, const struct patch *patch, const struct band *band,
+               const union array_interface *part, void *patch_buffer, bool to_part)
+{
+	struct rectangle inside = part_rectangle(array, patch, band, part);
+	struct rectangle outside = patch_rectangle(array, patch_buffer);
+	const struct rectangle *from = to_part ? &outside : &inside;
+	const struct rectangle *to = to_part ? &inside : &outside;
+	size_t bytes = (patch->columns.end - patch->columns.begin) * array->given.per_iteration *
+	               array->elemsize;
+
+	switch (starpu_worker_get_type(starpu_worker_get_id_check())) {
+#ifdef HEDDLE_USE_CUDA
+	case STARPU_CUDA_WORKER:
+		return copy_cuda(from, to, bytes, patch->rows);
+#endif
+#ifdef HEDDLE_USE_OPENCL
+	case STARPU_OPENCL_WORKER:
+		return copy_opencl(from, to, bytes, patch->rows);
+#endif
+	default:
+		/* No driver of this build has another memory. */
+		(void)from, (void)to, (void)bytes;
+		return -ENOSYS;
+	}
+}

@@ -1,0 +1,630 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A wavefront as one node of StarPU's task graph: from heddle_wavefront_submit() to its
+ * end. What is in between is strip_starpu.c's and tile_starpu.c's.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <heddle/heddle.h>
+#include <heddle/wavefront.h>
+
+#include "private/message.h"
+#include "private/pin_starpu.h"
+#include "private/platform_starpu.h"
+#include "private/starpu_compat.h"
+#include "private/variables.h"
+#include "wavefront_private.h"
+
+/* ---- which workers ---- */
+
+/* The first implementation that a codelet has for a worker; -1: there is none. */
+static int codelet_serves(const struct starpu_codelet *codelet, int id)
+{
+	enum starpu_worker_archtype type = starpu_worker_get_type(id);
+	bool has = type == STARPU_CPU_WORKER      ? codelet->cpu_funcs[0] != NULL
+	           : type == STARPU_CUDA_WORKER   ? codelet->cuda_funcs[0] != NULL
+	           : type == STARPU_OPENCL_WORKER ? codelet->opencl_funcs[0] != NULL
+	                                          : false;
+
+	return has && (!codelet->where || codelet->where & heddle_compat_where(type)) ? 0 : -1;
+}
+
+static bool worker_wanted(const struct heddle_wavefront *given, int id)
+{
+	if (!starpu_sched_ctx_contains_worker(id, given->sched_ctx))
+		return false;
+	for (unsigned w = 0; w < given->nworkers; w++)
+		if (given->workers[w] == id)
+			return true;
+	return !given->workers;
+}
+
+/* Rows of a band that a lane's memory holds: a quarter of it, since the band before may
+ * be on its way home while the next one comes. */
+static size_t lane_rows(const struct heddle_wavefront_request *wave, const struct lane *lane)
+{
+	starpu_ssize_t total =
+	    starpu_memory_get_total(starpu_worker_get_memory_node(lane->stats.id));
+	size_t row = 0, rows;
+
+	for (unsigned i = 0; i < wave->given.narrays; i++)
+		row += array_row_bytes(&wave->arrays[i]);
+	if (lane->home || total < 0 || !row)
+		return 0;
+	rows = total / 4 / row;
+	return rows ? rows : 1;
+}
+
+static void lane_init(struct heddle_wavefront_request *wave, struct lane *lane, int id)
+{
+	*lane = (struct lane){.index = wave->nlanes++, .depth = 1};
+	lane->stats.id = id;
+	lane->stats.kind = heddle_worker_kind(id);
+	starpu_worker_get_name(id, lane->stats.name, sizeof(lane->stats.name));
+	lane->home = starpu_worker_get_type(id) == STARPU_CPU_WORKER;
+	lane->maximum = lane_rows(wave, lane);
+	if (!lane->home && heddle_variable_number(HEDDLE_VARIABLE_DEPTH) > 1)
+		lane->depth = heddle_variable_number(HEDDLE_VARIABLE_DEPTH);
+	wave->lane_of_worker[id] = lane->index;
+	wave->workers[id / 32] |= UINT32_C(1) << id % 32;
+}
+
+static int lanes_init(struct heddle_wavefront_request *wave)
+{
+	unsigned nworkers = starpu_worker_get_count();
+
+	wave->lanes = calloc(nworkers ? nworkers : 1, sizeof(*wave->lanes));
+	if (!wave->lanes)
+		return -ENOMEM;
+	for (unsigned id = 0; id < nworkers; id++) {
+		wave->lane_of_worker[id] = -1;
+		if (worker_wanted(&wave->given, id) && codelet_serves(wave->given.codelet, id) >= 0)
+			lane_init(wave, &wave->lanes[wave->nlanes], id);
+	}
+	if (wave->nlanes)
+		return crew_init(&wave->crew, wave->nlanes);
+	return heddle_refuse(
+	    -ENODEV, "wavefront %s: the codelet has no implementation for any worker", wave->name);
+}
+
+/* ---- which strategy ---- */
+
+static int strategy_init(struct heddle_wavefront_request *wave)
+{
+	const struct heddle_wavefront *given = &wave->given;
+	struct starpu_sched_policy *active = starpu_sched_ctx_get_sched_policy(given->sched_ctx);
+	const char *variable = heddle_variable_text(HEDDLE_VARIABLE_STRATEGY);
+	const struct heddle_policy *ours =
+	    active && active->policy_name ? heddle_policy_find(active->policy_name) : NULL;
+	struct heddle_blocks_problem none = {.nworkers = 1};
+	struct heddle_blocks *blocks;
+	int status;
+
+	wave->strategy = given->strategy ? given->strategy
+	                 : *variable     ? variable
+	                 : ours          ? ours->strategy
+	                                 : NULL;
+	if (!wave->strategy) {
+		wave->placement = ours ? PLACE_BY_SPEED : PLACE_BY_STOCK;
+		return 0;
+	}
+	/* What is wrong with it is said now, not when the wavefront starts. */
+	status = heddle_blocks_create(wave->strategy, &none, &blocks);
+	if (status)
+		return status;
+	heddle_blocks_destroy(blocks);
+	wave->placement = strcspn(wave->strategy, ":") == 4 && !strncmp(wave->strategy, "hdss", 4)
+	                      ? PLACE_BY_SPEED
+	                      : PLACE_BY_STRATEGY;
+	return 0;
+}
+
+/* ---- codelets ---- */
+
+#ifdef HEDDLE_USE_SIMGRID
+static double instant_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                           unsigned implementation)
+{
+	return 1e-3;
+}
+
+static struct starpu_perfmodel instant_model = {
+    .type = STARPU_PER_ARCH,
+    .arch_cost_function = instant_cost,
+    .symbol = "heddle_wavefront_control",
+};
+
+/* A tile takes as long as a block of as many iterations. */
+static double tile_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                        unsigned implementation)
+{
+	const struct heddle_platform *platform = heddle_platform_current();
+	const struct tile *tile = task->cl_arg;
+	bool core = arch->devices[0].type == STARPU_CPU_WORKER;
+	const struct space *space = &tile->strip->wave->space;
+	int device = core ? HEDDLE_PLATFORM_CORE : arch->devices[0].devid;
+	double us;
+
+	if (!platform || device >= (int)platform->naccelerators)
+		return tile->iterations * (core ? 1e-3 : 1e-4) + 1e-3;
+	us = heddle_platform_block_us(platform, device, tile->iterations,
+	                              space->rows * space->columns, starpu_timing_now());
+	return us > 0 ? us : 1e-3;
+}
+
+static struct starpu_perfmodel tile_model = {
+    .type = STARPU_PER_ARCH,
+    .arch_cost_function = tile_cost,
+    .symbol = "heddle_wavefront_tile",
+};
+#endif
+
+static void tile_codelet_init(struct heddle_wavefront_request *wave)
+{
+	struct starpu_codelet *codelet = &wave->tile_codelet;
+
+	*codelet = (struct starpu_codelet){
+	    .name = wave->name,
+	    .nbuffers = STARPU_VARIABLE_NBUFFERS,
+	    .color = wave->given.codelet->color,
+	    .where = wave->given.codelet->where,
+	};
+	if (wave->given.codelet->cpu_funcs[0])
+		codelet->cpu_funcs[0] = tile_function;
+	if (wave->given.codelet->cuda_funcs[0])
+		codelet->cuda_funcs[0] = tile_function;
+	if (wave->given.codelet->opencl_funcs[0])
+		codelet->opencl_funcs[0] = tile_function;
+	/* Boundaries are copied in the worker's stream or queue after the kernel. */
+	codelet->cuda_flags[0] = STARPU_CUDA_ASYNC;
+	codelet->opencl_flags[0] = STARPU_OPENCL_ASYNC;
+#ifdef HEDDLE_USE_SIMGRID
+	codelet->model = &tile_model;
+#endif
+}
+
+static bool policy_is(const struct heddle_wavefront_request *wave, const char *name)
+{
+	struct starpu_sched_policy *active =
+	    starpu_sched_ctx_get_sched_policy(wave->given.sched_ctx);
+
+	return active && active->policy_name && !strcmp(active->policy_name, name);
+}
+
+static void control_function(void *buffers[], void *arg)
+{
+	struct heddle_wavefront_request *wave = arg;
+
+	if (wave->space.rows && wave->space.columns) {
+		wave_measure(wave);
+		return;
+	}
+	wave->start_us = starpu_timing_now();
+	wave->rows_given = wave->space.rows;
+	wave_release(wave);
+}
+
+static void control_codelet_init(struct heddle_wavefront_request *wave)
+{
+	struct starpu_codelet *codelet = &wave->control_codelet;
+
+	*codelet = (struct starpu_codelet){
+	    .nbuffers = wave->given.narrays,
+	    .specific_nodes = 1,
+	    .name = wave->name,
+	    .cpu_funcs = {control_function},
+	};
+	/* StarPU's heteroprio wants tasks that run on all kinds of worker there are. */
+	if (!starpu_cpu_worker_get_count() || policy_is(wave, "heteroprio")) {
+		codelet->cuda_funcs[0] = control_function;
+		codelet->opencl_funcs[0] = control_function;
+	}
+#ifdef HEDDLE_USE_SIMGRID
+	codelet->model = &instant_model;
+	codelet->flags = STARPU_CODELET_SIMGRID_EXECUTE;
+#endif
+	for (unsigned i = 0; i < wave->given.narrays; i++) {
+		enum starpu_data_access_mode mode = wave->arrays[i].given.mode;
+
+		/* What the loop does not write of an output stays as it was. */
+		codelet->modes[i] = mode == STARPU_R ? STARPU_R : STARPU_RW;
+		codelet->nodes[i] = STARPU_MAIN_RAM;
+	}
+}
+
+/* ---- making one ---- */
+
+static bool writes(const struct heddle_wavefront_request *wave, enum heddle_extent extent)
+{
+	for (unsigned i = 0; i < wave->given.narrays; i++)
+		if (wave->given.arrays[i].extent == extent && wave->given.arrays[i].mode & STARPU_W)
+			return true;
+	return false;
+}
+
+/* The vectors, and those that need not be said. */
+static int space_init(struct heddle_wavefront_request *wave)
+{
+	const struct heddle_wavefront *given = &wave->given;
+	unsigned n = given->nvectors;
+	int status = heddle_dependences_check(given->vectors, n);
+
+	if (status)
+		return status;
+	memcpy(wave->vectors, given->vectors, n * sizeof(*wave->vectors));
+	if (writes(wave, HEDDLE_COLUMNS))
+		wave->vectors[n++] = (struct heddle_dependence){.row = 1};
+	if (writes(wave, HEDDLE_ROWS))
+		wave->vectors[n++] = (struct heddle_dependence){.column = 1};
+	wave->sweeps = given->sweeps ? given->sweeps : 1;
+	wave->space = (struct space){
+	    .rows = given->rows,
+	    .columns = given->columns,
+	    .nvectors = n,
+	    .vectors = wave->vectors,
+	    .skew = vectors_skew(wave->vectors, n),
+	};
+	wave->reach = vectors_reach(wave->vectors, n);
+	return 0;
+}
+
+static int arrays_init(struct heddle_wavefront_request *wave)
+{
+	int status = 0;
+
+	for (unsigned i = 0; i < wave->given.narrays && !status; i++)
+		status = array_init(&wave->arrays[i], &wave->given, i, wave->name);
+	return status ? status
+	              : arrays_check_overlap(wave->arrays, wave->given.narrays, wave->name);
+}
+
+static struct heddle_wavefront_request *wave_alloc(void)
+{
+	struct heddle_wavefront_request *wave = calloc(1, sizeof(*wave));
+
+	if (!wave)
+		return NULL;
+	wave->references = 1;
+	starpu_pthread_mutex_init(&wave->mutex, NULL);
+	starpu_pthread_cond_init(&wave->ended, NULL);
+	return wave;
+}
+
+static int wave_init(struct heddle_wavefront_request *wave, const struct heddle_wavefront *given)
+{
+	int status;
+
+	wave->given = *given;
+	wave->name = strdup(given->name            ? given->name
+	                    : given->codelet->name ? given->codelet->name
+	                                           : "wavefront");
+	if (!wave->name)
+		return -ENOMEM;
+	wave->h = given->h ? given->h : (size_t)heddle_variable_number(HEDDLE_VARIABLE_WAVE_H);
+	wave->k = given->k ? given->k : (unsigned)heddle_variable_number(HEDDLE_VARIABLE_WAVE_K);
+	wave->given.h = wave->h;
+	if ((status = space_init(wave)) || (status = arrays_init(wave)) ||
+	    (status = strategy_init(wave)) || (status = lanes_init(wave)))
+		return status;
+	tile_codelet_init(wave);
+	control_codelet_init(wave);
+	return 0;
+}
+
+void wave_free(struct heddle_wavefront_request *wave)
+{
+	while (wave->spare) {
+		struct tile *tile = wave->spare;
+
+		wave->spare = tile->next;
+		tile_free(tile);
+	}
+	for (size_t s = 0; s < wave->nstrips; s++)
+		free(wave->strips[s]);
+	free(wave->strips);
+	heddle_blocks_destroy(wave->blocks);
+	crew_fini(&wave->crew);
+	starpu_pthread_mutex_destroy(&wave->mutex);
+	starpu_pthread_cond_destroy(&wave->ended);
+	free(wave->lanes);
+	free(wave->name);
+	free(wave);
+}
+
+/* ---- a piece of one ---- */
+
+/* A copy of what a piece of the first rows and columns has of an array. */
+static int array_piece(struct array *piece, const struct array *array, size_t rows, size_t columns)
+{
+	size_t per = array->given.per_iteration, bytes;
+	char *copy;
+
+	*piece = *array;
+	piece->whole = NULL;
+	switch (array->given.extent) {
+	case HEDDLE_ALL:
+		return 0;
+	case HEDDLE_ROWS:
+		piece->units = rows * per;
+		break;
+	case HEDDLE_COLUMNS:
+		piece->units = columns * per;
+		break;
+	default:
+		piece->units = rows;
+		piece->nx = piece->ld = columns * per;
+	}
+	bytes = piece->ld * piece->elemsize;
+	copy = calloc(piece->units + 1, bytes);
+	if (!copy)
+		return -ENOMEM;
+	for (size_t unit = 0; unit < piece->units; unit++)
+		memcpy(copy + unit * bytes,
+		       (const char *)array->base + unit * array->ld * array->elemsize, bytes);
+	piece->base = (uintptr_t)copy;
+	return 0;
+}
+
+static void arrays_free(struct heddle_wavefront_request *piece)
+{
+	for (unsigned i = 0; i < piece->given.narrays; i++)
+		if (piece->arrays[i].given.extent != HEDDLE_ALL)
+			free((void *)piece->arrays[i].base);
+}
+
+struct heddle_wavefront_request *wave_piece(struct heddle_wavefront_request *whole,
+                                            const struct lane *lane, size_t rows, size_t columns,
+                                            size_t h)
+{
+	struct heddle_wavefront_request *piece = wave_alloc();
+	int status = 0;
+
+	if (!piece)
+		return NULL;
+	piece->whole = whole;
+	piece->given = whole->given;
+	piece->name = strdup(whole->name);
+	memcpy(piece->vectors, whole->vectors, sizeof(piece->vectors));
+	piece->space = whole->space;
+	piece->space.vectors = piece->vectors;
+	piece->space.rows = rows;
+	piece->space.columns = columns;
+	piece->reach = whole->reach;
+	piece->sweeps = 1;
+	piece->h = piece->given.h = h;
+	piece->k = 1;
+	piece->lanes = calloc(1, sizeof(*piece->lanes));
+	if (!piece->name || !piece->lanes || crew_init(&piece->crew, 1))
+		status = -ENOMEM;
+	else
+		lane_init(piece, &piece->lanes[0], lane->stats.id);
+	for (unsigned i = 0; i < piece->given.narrays && !status; i++)
+		status = array_piece(&piece->arrays[i], &whole->arrays[i], rows, columns);
+	tile_codelet_init(piece);
+	if (!status)
+		return piece;
+	arrays_free(piece);
+	wave_free(piece);
+	return NULL;
+}
+
+/* ---- from the first tile to the end ---- */
+
+void wave_go(struct heddle_wavefront_request *wave)
+{
+	wave->start_us = starpu_timing_now();
+	if (!wave->whole) {
+		wave_kinds(wave);
+		if (!wave->status)
+			wave->status = wave_plan(wave);
+	}
+	for (unsigned l = 0; l < wave->nlanes; l++) {
+		struct lane *lane = &wave->lanes[l];
+
+		lane->last_done_us = wave->start_us;
+		if (lane->excluded)
+			continue;
+		lane->waiting = true;
+		crew_push(&wave->crew, l, lane->cp > 0 ? 1 / lane->cp : 0);
+	}
+	strips_deal(wave);
+}
+
+/* Callback of the control task, after which StarPU knows nothing of the wavefront. */
+static void control_ended(void *arg)
+{
+	struct heddle_wavefront_request *wave = arg;
+	bool detached;
+
+	starpu_pthread_mutex_lock(&wave->mutex);
+	wave->done = true;
+	detached = wave->detached;
+	starpu_pthread_cond_broadcast(&wave->ended);
+	starpu_pthread_mutex_unlock(&wave->mutex);
+	if (detached)
+		wave_free(wave);
+}
+
+static void arrays_unpin(struct heddle_wavefront_request *wave)
+{
+	for (unsigned i = 0; i < wave->given.narrays; i++)
+		if (wave->arrays[i].pinned)
+			heddle_unpin((void *)wave->arrays[i].base, array_bytes(&wave->arrays[i]));
+}
+
+void wave_end(struct heddle_wavefront_request *wave)
+{
+	wave->end_us = starpu_timing_now();
+	/* Left over after a failure. */
+	for (size_t s = 0; s < wave->nstrips; s++)
+		if (!wave->strips[s]->flushed)
+			strip_flush(wave->strips[s]);
+	for (unsigned i = 0; i < wave->given.narrays; i++)
+		if (wave->arrays[i].whole)
+			starpu_data_unregister_submit(wave->arrays[i].whole);
+	if (wave->whole) {
+		piece_measured(wave);
+		arrays_free(wave);
+		wave_free(wave);
+		return;
+	}
+	for (unsigned l = 0; l < wave->nlanes; l++) {
+		struct lane *lane = &wave->lanes[l];
+
+		if (lane->stats.blocks)
+			lane->stats.finish_us -= wave->start_us;
+		if (lane->cp > 0)
+			lane->stats.rate = 1 / lane->cp;
+	}
+	if (!wave->status)
+		speeds_learn(wave);
+	arrays_unpin(wave);
+	starpu_task_end_dep_release(wave->control);
+}
+
+/* ---- submission ---- */
+
+static void arrays_pin(struct heddle_wavefront_request *wave)
+{
+	if (!heddle_pin_useful())
+		return;
+	for (unsigned i = 0; i < wave->given.narrays; i++) {
+		struct array *array = &wave->arrays[i];
+		void *base = (void *)array->base;
+
+		if (!array->units)
+			continue;
+		array->pinned = heddle_pin_hold(base, array_bytes(array));
+		if (!array->pinned && !heddle_is_pinned(base) &&
+		    heddle_variable_number(HEDDLE_VARIABLE_PIN))
+			array->pinned = !heddle_pin(base, array_bytes(array));
+	}
+}
+
+static int control_submit(struct heddle_wavefront_request *wave)
+{
+	struct starpu_task *task = starpu_task_create();
+	int status;
+
+	wave->control = task;
+	task->cl = &wave->control_codelet;
+	task->name = wave->name;
+	task->cl_arg = wave;
+	task->cl_arg_size = 0;
+	task->callback_func = control_ended;
+	task->callback_arg = wave;
+	task->sched_ctx = wave->given.sched_ctx;
+	for (unsigned i = 0; i < wave->given.narrays; i++)
+		task->handles[i] = wave->arrays[i].given.handle;
+	starpu_task_end_dep_add(task, 1);
+	status = starpu_task_submit(task);
+	if (status) {
+		task->destroy = 0;
+		starpu_task_destroy(task);
+		return heddle_refuse(status, "wavefront %s: StarPU refuses its task: %s",
+		                     wave->name, strerror(-status));
+	}
+	return 0;
+}
+
+static int wave_check(const struct heddle_wavefront *given)
+{
+	int status = heddle_starpu_check();
+
+	if (status)
+		return status;
+	if (!given || !given->codelet)
+		return heddle_refuse(-EINVAL, "a wavefront without a codelet");
+	if (given->narrays > WAVE_MAXARRAYS)
+		return heddle_refuse(-EINVAL, "a wavefront of %u arrays; StarPU was built for %d",
+		                     given->narrays, WAVE_MAXARRAYS);
+	if (given->nvectors > HEDDLE_WAVEFRONT_MAXVECTORS)
+		return heddle_refuse(-EINVAL, "a wavefront of %u vectors; %d are possible",
+		                     given->nvectors, HEDDLE_WAVEFRONT_MAXVECTORS);
+	if (!starpu_is_initialized())
+		return heddle_refuse(-ENODEV, "a wavefront before starpu_init()");
+	return heddle_variables_check(environ);
+}
+
+HEDDLE_API int heddle_wavefront_submit(const struct heddle_wavefront *given,
+                                       struct heddle_wavefront_request **request)
+{
+	struct heddle_wavefront_request *wave;
+	int status = wave_check(given);
+
+	if (status)
+		return status;
+	wave = wave_alloc();
+	if (!wave)
+		return -ENOMEM;
+	wave->detached = !request;
+	status = wave_init(wave, given);
+	if (!status) {
+		arrays_pin(wave);
+		status = control_submit(wave);
+		if (status)
+			arrays_unpin(wave);
+	}
+	if (status) {
+		wave_free(wave);
+		return status;
+	}
+	if (request)
+		*request = wave;
+	return 0;
+}
+
+static void wave_stats(const struct heddle_wavefront_request *wave,
+                       struct heddle_wavefront_stats *stats)
+{
+	memset(stats, 0, sizeof(*stats));
+	snprintf(stats->strategy, sizeof(stats->strategy), "%s",
+	         wave->placement == PLACE_BY_STOCK ? "stock"
+	         : wave->strategy                  ? wave->strategy
+	                                           : "hdss");
+	stats->h = wave->h;
+	stats->k = wave->k;
+	stats->bands = wave->nstrips;
+	stats->tiles = wave->ntiles;
+	stats->us = wave->end_us - wave->start_us;
+	stats->predicted_us = wave->predicted_us;
+	stats->measuring_us = wave->measuring_us;
+	stats->overhead_us = wave->overhead_us;
+	stats->messages = wave->nmessages;
+	stats->excluded = wave->nexcluded;
+	stats->nworkers = wave->nlanes;
+	for (unsigned l = 0; l < wave->nlanes; l++)
+		stats->workers[l] = wave->lanes[l].stats;
+}
+
+HEDDLE_API int heddle_wavefront_wait(struct heddle_wavefront_request *wave,
+                                     struct heddle_wavefront_stats *stats)
+{
+	int status;
+
+	starpu_pthread_mutex_lock(&wave->mutex);
+	while (!wave->done)
+		starpu_pthread_cond_wait(&wave->ended, &wave->mutex);
+	status = wave->status;
+	starpu_pthread_mutex_unlock(&wave->mutex);
+	if (stats)
+		wave_stats(wave, stats);
+	wave_free(wave);
+	return status;
+}
+
+HEDDLE_API int heddle_wavefront_run(const struct heddle_wavefront *given,
+                                    struct heddle_wavefront_stats *stats)
+{
+	struct heddle_wavefront_request *request;
+	int status = heddle_wavefront_submit(given, &request);
+
+	return status ? status : heddle_wavefront_wait(request, stats);
+}

@@ -1,0 +1,447 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Wavefronts on native workers, CPU and OpenCL, against the sequential loop: every sort
+ * of array, vectors to the right and below, sweeps, every h, k, strategy and policy.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <starpu.h>
+#ifdef HEDDLE_USE_OPENCL
+#include <starpu_opencl.h>
+#endif
+
+#include <heddle/heddle.h>
+
+#include "tests/unit/test.h"
+
+enum { MAXOFFSETS = 8 };
+
+/* ---- a loop that mixes an element with its neighbours ---- */
+
+/* Element (i, j) becomes a hash of itself and of the elements at (i - row, j - column) for
+ * all offsets, as far as there are any, in their order. */
+struct mixing {
+	unsigned noffsets;
+	int rows[MAXOFFSETS], columns[MAXOFFSETS];
+};
+
+static uint32_t mix(uint32_t a, uint32_t b)
+{
+	return (a ^ b) * 2654435761u + (b >> 7) + 1;
+}
+
+static void mix_element(const struct mixing *mixing, uint32_t *p, size_t ld, size_t i, size_t j,
+                        size_t rows, size_t columns)
+{
+	uint32_t v = *p;
+
+	for (unsigned o = 0; o < mixing->noffsets; o++) {
+		long row = (long)i - mixing->rows[o], column = (long)j - mixing->columns[o];
+
+		if (row >= 0 && row < (long)rows && column >= 0 && column < (long)columns)
+			v = mix(v, p[-(long)ld * mixing->rows[o] - mixing->columns[o]]);
+	}
+	*p = mix(v, (uint32_t)(i * 31 + j));
+}
+
+static void mix_cpu(void *buffers[], void *arg)
+{
+	const struct heddle_tile *tile = arg;
+	uint32_t *field = (uint32_t *)STARPU_MATRIX_GET_PTR(buffers[0]);
+	size_t ld = STARPU_MATRIX_GET_LD(buffers[0]);
+
+	assert_int_equal(STARPU_MATRIX_GET_NY(buffers[0]), tile->rows);
+	for (size_t r = 0; r < tile->rows; r++)
+		for (size_t c = heddle_tile_begin(tile, r); c < heddle_tile_end(tile, r); c++)
+			mix_element(tile->arg, &field[r * ld + c], ld, tile->row + r, c,
+			            tile->total_rows, tile->total_columns);
+}
+
+/* ---- a loop with a state from row to row and one from column to column ---- */
+
+/* What a row hands on to its next column. */
+struct left {
+	uint32_t left, diagonal;
+};
+
+/* The longest common subsequence, with the whole table as an output. */
+static void common(uint32_t *state, struct left *row, unsigned char a, unsigned char b,
+                   uint32_t *out)
+{
+	uint32_t above = *state, v;
+
+	v = a == b ? row->diagonal + 1 : above > row->left ? above : row->left;
+	row->diagonal = above;
+	row->left = *state = v;
+	*out = v;
+}
+
+static void common_cpu(void *buffers[], void *arg)
+{
+	const struct heddle_tile *tile = arg;
+	const unsigned char *a = (const unsigned char *)STARPU_VECTOR_GET_PTR(buffers[0]);
+	const unsigned char *b = (const unsigned char *)STARPU_VECTOR_GET_PTR(buffers[1]);
+	struct left *rows = (struct left *)STARPU_VECTOR_GET_PTR(buffers[2]);
+	uint32_t *state = (uint32_t *)STARPU_VECTOR_GET_PTR(buffers[3]);
+	uint32_t *table = (uint32_t *)STARPU_MATRIX_GET_PTR(buffers[4]);
+	size_t ld = STARPU_MATRIX_GET_LD(buffers[4]);
+
+	for (size_t r = 0; r < tile->rows; r++)
+		for (size_t c = heddle_tile_begin(tile, r); c < heddle_tile_end(tile, r); c++)
+			common(&state[c], &rows[r], a[r], b[c], &table[r * ld + c]);
+}
+
+static void fail_cpu(void *buffers[], void *arg)
+{
+	struct heddle_tile *tile = arg;
+
+	if (tile->row && tile->column > 20)
+		tile->status = -EDOM;
+}
+
+/* ---- on OpenCL: one work-item, the order of the loop ---- */
+
+#ifdef HEDDLE_USE_OPENCL
+static struct starpu_opencl_program program;
+static const char source[] =
+    "uint mix(uint a, uint b) { return (a ^ b) * 2654435761u + (b >> 7) + 1; }\n"
+    "long begin(long column, long skew, long r, long total)\n"
+    "{ long c = column - skew * r; return c < 0 ? 0 : c < total ? c : total; }\n"
+    "struct mixing { uint n; int rows[8], columns[8]; };\n"
+    "__kernel void mixes(long row, long rows, long column, long h, long skew, long trows,\n"
+    "  long tcolumns, struct mixing m, __global uint *f, ulong offset, ulong ld)\n"
+    "{ f += offset / 4;\n"
+    "  for (long r = 0; r < rows; r++)\n"
+    "    for (long c = begin(column, skew, r, tcolumns);\n"
+    "         c < begin(column + h, skew, r, tcolumns); c++) {\n"
+    "      __global uint *p = f + r * (long)ld + c; uint v = *p;\n"
+    "      for (uint o = 0; o < m.n; o++) { long i = row + r - m.rows[o], j = c - m.columns[o];\n"
+    "        if (i >= 0 && i < trows && j >= 0 && j < tcolumns)\n"
+    "          v = mix(v, p[-(long)ld * m.rows[o] - m.columns[o]]); }\n"
+    "      *p = mix(v, (uint)((row + r) * 31 + c)); } }\n"
+    "__kernel void commons(long row, long rows, long column, long h, long skew, long trows,\n"
+    "  long tcolumns, __global uchar *a, ulong ao, __global uchar *b, ulong bo,\n"
+    "  __global uint2 *w, ulong wo, __global uint *s, ulong so, __global uint *t, ulong to,\n"
+    "  ulong ld)\n"
+    "{ a += ao; b += bo; w += wo / 8; s += so / 4; t += to / 4;\n"
+    "  for (long r = 0; r < rows; r++)\n"
+    "    for (long c = begin(column, skew, r, tcolumns);\n"
+    "         c < begin(column + h, skew, r, tcolumns); c++) {\n"
+    "      uint above = s[c], v = a[r] == b[c] ? w[r].y + 1 : above > w[r].x ? above : w[r].x;\n"
+    "      w[r].y = above; w[r].x = v; s[c] = v; t[r * (long)ld + c] = v; } }\n";
+
+struct launch {
+	cl_kernel kernel;
+	cl_command_queue queue;
+	cl_uint n;
+};
+
+static void argument(struct launch *launch, size_t size, const void *value)
+{
+	assert_int_equal(clSetKernelArg(launch->kernel, launch->n++, size, value), CL_SUCCESS);
+}
+
+static void buffer(struct launch *launch, uintptr_t handle, size_t offset)
+{
+	cl_mem memory = (cl_mem)handle;
+	cl_ulong bytes = offset;
+
+	argument(launch, sizeof(memory), &memory);
+	argument(launch, sizeof(bytes), &bytes);
+}
+
+static void launch_begin(struct launch *launch, const char *name, const struct heddle_tile *tile)
+{
+	const cl_long scalars[] = {tile->row,  tile->rows,       tile->column,       tile->columns,
+	                           tile->skew, tile->total_rows, tile->total_columns};
+
+	launch->n = 0;
+	assert_int_equal(
+	    starpu_opencl_load_kernel(&launch->kernel, &launch->queue, &program, name,
+	                              starpu_worker_get_devid(starpu_worker_get_id_check())),
+	    CL_SUCCESS);
+	for (size_t i = 0; i < sizeof(scalars) / sizeof(*scalars); i++)
+		argument(launch, sizeof(cl_long), &scalars[i]);
+}
+
+static void launch_end(struct launch *launch)
+{
+	size_t one = 1;
+
+	assert_int_equal(clEnqueueNDRangeKernel(launch->queue, launch->kernel, 1, NULL, &one, &one,
+	                                        0, NULL, NULL),
+	                 CL_SUCCESS);
+	starpu_opencl_release_kernel(launch->kernel);
+}
+
+static void mix_opencl(void *buffers[], void *arg)
+{
+	const struct heddle_tile *tile = arg;
+	cl_ulong ld = STARPU_MATRIX_GET_LD(buffers[0]);
+	struct launch launch;
+
+	launch_begin(&launch, "mixes", tile);
+	argument(&launch, sizeof(struct mixing), tile->arg);
+	buffer(&launch, STARPU_MATRIX_GET_DEV_HANDLE(buffers[0]),
+	       STARPU_MATRIX_GET_OFFSET(buffers[0]));
+	argument(&launch, sizeof(ld), &ld);
+	launch_end(&launch);
+}
+
+static void common_opencl(void *buffers[], void *arg)
+{
+	cl_ulong ld = STARPU_MATRIX_GET_LD(buffers[4]);
+	struct launch launch;
+
+	launch_begin(&launch, "commons", arg);
+	for (int i = 0; i < 4; i++)
+		buffer(&launch, STARPU_VECTOR_GET_DEV_HANDLE(buffers[i]),
+		       STARPU_VECTOR_GET_OFFSET(buffers[i]));
+	buffer(&launch, STARPU_MATRIX_GET_DEV_HANDLE(buffers[4]),
+	       STARPU_MATRIX_GET_OFFSET(buffers[4]));
+	argument(&launch, sizeof(ld), &ld);
+	launch_end(&launch);
+}
+#define OPENCL(function) .opencl_funcs = {function}, .opencl_flags = {STARPU_OPENCL_ASYNC},
+#else
+#define OPENCL(function)
+#endif
+
+static struct starpu_codelet mix_codelet = {.cpu_funcs = {mix_cpu},
+                                            OPENCL(mix_opencl).name = "mix"};
+static struct starpu_codelet common_codelet = {.cpu_funcs = {common_cpu},
+                                               OPENCL(common_opencl).name = "common"};
+static struct starpu_codelet fail_codelet = {.cpu_funcs = {fail_cpu}, .name = "fail"};
+
+/* ---- running ---- */
+
+static void init(const char *policy)
+{
+	struct starpu_conf conf;
+
+	starpu_conf_init(&conf);
+	conf.sched_policy_name = policy;
+	assert_int_equal(starpu_init(&conf), 0);
+#ifdef HEDDLE_USE_OPENCL
+	if (starpu_opencl_worker_get_count())
+		assert_int_equal(starpu_opencl_load_opencl_from_string(source, &program, NULL), 0);
+#endif
+}
+
+static void fini(void)
+{
+#ifdef HEDDLE_USE_OPENCL
+	if (starpu_opencl_worker_get_count())
+		starpu_opencl_unload_opencl(&program);
+#endif
+	starpu_shutdown();
+}
+
+static int between(unsigned *seed, int least, int most)
+{
+	return least + rand_r(seed) % (most - least + 1);
+}
+
+/* Offsets are lexicographically positive; over several sweeps the opposite ones are read,
+ * too, and every reader of an element comes before it changes again. */
+static void random_mixing(struct heddle_wavefront *wave, struct mixing *mixing, unsigned *seed)
+{
+	unsigned n = between(seed, 1, wave->sweeps > 1 ? MAXOFFSETS / 2 : MAXOFFSETS);
+
+	mixing->noffsets = wave->nvectors = 0;
+	for (unsigned i = 0; i < n; i++) {
+		int row = between(seed, 0, 3),
+		    column = row ? between(seed, -3, 3) : between(seed, 1, 3);
+
+		mixing->rows[mixing->noffsets] = row;
+		mixing->columns[mixing->noffsets++] = column;
+		wave->vectors[wave->nvectors++] =
+		    (struct heddle_dependence){.row = row, .column = column};
+		if (wave->sweeps == 1)
+			continue;
+		mixing->rows[mixing->noffsets] = -row;
+		mixing->columns[mixing->noffsets++] = -column;
+		wave->vectors[wave->nvectors++] =
+		    (struct heddle_dependence){.row = -row, .column = -column, .sweep = 1};
+	}
+}
+
+static void mix_once(struct heddle_wavefront *wave, struct mixing *mixing, size_t ld,
+                     unsigned *seed, struct heddle_wavefront_stats *stats)
+{
+	size_t n = wave->rows * ld;
+	uint32_t *field = malloc(n * sizeof(*field)), *expected = malloc(n * sizeof(*expected));
+
+	for (size_t i = 0; i < n; i++)
+		field[i] = expected[i] = rand_r(seed);
+	for (size_t s = 0; s < wave->sweeps; s++)
+		for (size_t i = 0; i < wave->rows; i++)
+			for (size_t j = 0; j < wave->columns; j++)
+				mix_element(mixing, &expected[i * ld + j], ld, i, j, wave->rows,
+				            wave->columns);
+	wave->narrays = 1;
+	wave->arrays[0] =
+	    (struct heddle_wave_array){.mode = STARPU_RW, .extent = HEDDLE_FIELD_HALO};
+	starpu_matrix_data_register(&wave->arrays[0].handle, STARPU_MAIN_RAM, (uintptr_t)field, ld,
+	                            wave->columns, wave->rows, sizeof(*field));
+	assert_int_equal(heddle_wavefront_run(wave, stats), 0);
+	starpu_data_unregister(wave->arrays[0].handle);
+	assert_memory_equal(field, expected, n * sizeof(*field));
+	free(field);
+	free(expected);
+}
+
+static void random_shape(struct heddle_wavefront *wave, unsigned *seed)
+{
+	wave->rows = between(seed, 1, 90);
+	wave->columns = between(seed, 1, 120);
+	wave->h = between(seed, 0, 3) ? between(seed, 5, 40) : 0;
+	wave->k = between(seed, 0, 3) ? between(seed, 1, 4) : 0;
+}
+
+/* Returns how many boundaries crossed between memories. */
+static size_t mixes(unsigned rounds, unsigned *seed)
+{
+	size_t messages = 0;
+
+	for (unsigned round = 0; round < rounds; round++) {
+		struct mixing mixing;
+		struct heddle_wavefront wave = {.codelet = &mix_codelet, .arg = &mixing};
+		struct heddle_wavefront_stats stats;
+		size_t tiles = 0;
+
+		random_shape(&wave, seed);
+		wave.sweeps = between(seed, 0, 2) ? 1 : 4;
+		random_mixing(&wave, &mixing, seed);
+		mix_once(&wave, &mixing, wave.columns + between(seed, 0, 5), seed, &stats);
+		for (unsigned w = 0; w < stats.nworkers; w++)
+			tiles += stats.workers[w].blocks;
+		assert_int_equal(tiles, stats.tiles);
+		assert_true(stats.h > 0 && stats.k > 0 && stats.bands > 0);
+		messages += stats.messages;
+	}
+	return messages;
+}
+
+static void commons(unsigned rounds, unsigned *seed)
+{
+	for (unsigned round = 0; round < rounds; round++) {
+		struct heddle_wavefront wave = {.codelet = &common_codelet, .narrays = 5};
+		unsigned char *a, *b;
+		struct left *lefts, *left;
+		uint32_t *state, *table, *expected, *sequential;
+
+		random_shape(&wave, seed);
+		a = malloc(wave.rows);
+		b = malloc(wave.columns);
+		lefts = calloc(wave.rows, sizeof(*lefts));
+		left = calloc(wave.rows, sizeof(*left));
+		state = calloc(wave.columns, sizeof(*state));
+		sequential = calloc(wave.columns, sizeof(*sequential));
+		table = calloc(wave.rows * wave.columns, sizeof(*table));
+		expected = calloc(wave.rows * wave.columns, sizeof(*expected));
+		for (size_t i = 0; i < wave.rows; i++)
+			a[i] = rand_r(seed) % 4;
+		for (size_t j = 0; j < wave.columns; j++)
+			b[j] = rand_r(seed) % 4;
+		for (size_t i = 0; i < wave.rows; i++)
+			for (size_t j = 0; j < wave.columns; j++)
+				common(&sequential[j], &left[i], a[i], b[j],
+				       &expected[i * wave.columns + j]);
+		wave.arrays[0] =
+		    (struct heddle_wave_array){.mode = STARPU_R, .extent = HEDDLE_ROWS};
+		wave.arrays[1] =
+		    (struct heddle_wave_array){.mode = STARPU_R, .extent = HEDDLE_COLUMNS};
+		wave.arrays[2] =
+		    (struct heddle_wave_array){.mode = STARPU_RW, .extent = HEDDLE_ROWS};
+		wave.arrays[3] =
+		    (struct heddle_wave_array){.mode = STARPU_RW, .extent = HEDDLE_COLUMNS};
+		wave.arrays[4] =
+		    (struct heddle_wave_array){.mode = STARPU_W, .extent = HEDDLE_FIELD};
+		starpu_vector_data_register(&wave.arrays[0].handle, STARPU_MAIN_RAM, (uintptr_t)a,
+		                            wave.rows, 1);
+		starpu_vector_data_register(&wave.arrays[1].handle, STARPU_MAIN_RAM, (uintptr_t)b,
+		                            wave.columns, 1);
+		starpu_vector_data_register(&wave.arrays[2].handle, STARPU_MAIN_RAM,
+		                            (uintptr_t)lefts, wave.rows, sizeof(*lefts));
+		starpu_vector_data_register(&wave.arrays[3].handle, STARPU_MAIN_RAM,
+		                            (uintptr_t)state, wave.columns, sizeof(*state));
+		starpu_matrix_data_register(&wave.arrays[4].handle, STARPU_MAIN_RAM,
+		                            (uintptr_t)table, wave.columns, wave.columns, wave.rows,
+		                            sizeof(*table));
+		assert_int_equal(heddle_wavefront_run(&wave, NULL), 0);
+		for (int i = 0; i < 5; i++)
+			starpu_data_unregister(wave.arrays[i].handle);
+		assert_memory_equal(table, expected, wave.rows * wave.columns * sizeof(*table));
+		assert_memory_equal(state, sequential, wave.columns * sizeof(*state));
+		assert_memory_equal(lefts, left, wave.rows * sizeof(*left));
+		free(a);
+		free(b);
+		free(lefts);
+		free(left);
+		free(state);
+		free(sequential);
+		free(table);
+		free(expected);
+	}
+}
+
+static unsigned seed_new(void)
+{
+	const char *given = getenv("HEDDLE_TEST_SEED");
+	unsigned seed = given ? (unsigned)atoi(given) : (unsigned)time(NULL);
+
+	print_message("HEDDLE_TEST_SEED=%u\n", seed);
+	unsetenv("HEDDLE_TEST_SEED");
+	return seed;
+}
+
+/* ---- tests ---- */
+
+static void test_policies(void **state)
+{
+	static const char *const policies[] = {"hdss",   "gss",    "css",   "tss",   "fss",
+	                                       "linear", "static", "qilin", "axel",  "exponential",
+	                                       "lws",    "eager",  "dmda",  "random"};
+	unsigned seed = seed_new();
+
+	for (size_t p = 0; p < sizeof(policies) / sizeof(*policies); p++) {
+		print_message("%s\n", policies[p]);
+		init(policies[p]);
+		mixes(6, &seed);
+		commons(3, &seed);
+		fini();
+	}
+}
+
+static void test_many(void **state)
+{
+	unsigned seed = seed_new();
+
+	size_t messages;
+
+	init("hdss");
+	messages = mixes(60, &seed);
+	/* Both kinds of worker took part, where there are two. */
+	assert_int_equal(messages > 0, starpu_opencl_worker_get_count() > 0);
+	commons(30, &seed);
+	fini();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_many),
+	    cmocka_unit_test(test_policies),
+	};
+
+	(void)fail_codelet;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
