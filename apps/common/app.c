@@ -158,6 +158,7 @@ static int repeat(struct run *run)
 	if (!report->us || !report->stats)
 		return heddle_refuse(-ENOMEM, "no memory for %u repetitions", reps);
 	report->app = run->app;
+	report->self = run->self;
 	report->options = &run->options;
 	report->n = run->loop.n;
 	report->elements = run->app->elements(run->self);

@@ -17,6 +17,8 @@
 #include <heddle/loop.h>
 #include <heddle/memory.h>
 
+#include "apps/common/random.h"
+
 /** Exit codes of every app. */
 enum app_exit {
 	APP_RIGHT = 0,
@@ -41,6 +43,8 @@ struct app_options {
 	const char *save_input;     /**< NULL: not wanted */
 };
 
+struct json_t; /* jansson's */
+
 /** An app. `self` is the app's own data. Functions that return an error have said
  * why; those that may be NULL say so. */
 struct app {
@@ -63,6 +67,10 @@ struct app {
 	 * do, its codelet gets the models that it would get in a loop. NULL: the loop is run.
 	 * @param[out] stats as those of a loop @return 0; -errno. */
 	int (*run)(void *self, struct heddle_loop_stats *stats);
+	/** Adds the app's own keys to the report, and prints the app's own lines after
+	 * the table; both may be NULL. */
+	void (*describe)(void *self, struct json_t *report);
+	void (*print)(void *self);
 	/** Destroys earlier results. */
 	void (*poison)(void *self);
 	/** Largest error of the results against the reference. */
@@ -99,6 +107,7 @@ int app_real(const char *text, double min, double max, double *number);
 /** What was seen of a run. */
 struct app_report {
 	const struct app *app;
+	void *self; /**< the app's */
 	const struct app_options *options;
 	size_t n;                        /**< iterations of the loop */
 	double elements;                 /**< elements of them all */
@@ -121,18 +130,9 @@ int app_report_write(const struct app_report *report);
  * @return largest of what the calls returned, infinity for not-a-number; 0 for n = 0 */
 double app_parallel(size_t n, double (*body)(void *arg, size_t begin, size_t end), void *arg);
 
-/** 64 random bits, a function of its arguments alone: any element can be made
- * by itself, and the input does not depend on the number of threads.
- * (Finaliser of SplitMix64: G. Steele, D. Lea and C. Flood, "Fast Splittable
- * Pseudorandom Number Generators", OOPSLA 2014.) */
-static inline uint64_t app_random(uint64_t seed, uint64_t index)
-{
-	uint64_t z = seed * 0xd1342543de82ef95u + (index + 1) * 0x9e3779b97f4a7c15u;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
+/** app_parallel() for elements of which `least` are worth a thread, 1 or more. */
+double app_parallel_by(size_t n, size_t least, double (*body)(void *arg, size_t begin, size_t end),
+                       void *arg);
 
 /** Whether kernels do not really run (StarPU on SimGrid). */
 bool app_simulated(void);

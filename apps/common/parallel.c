@@ -30,21 +30,27 @@ static void *share_run(void *arg)
 	return NULL;
 }
 
-static unsigned threads_for(size_t n)
+static unsigned threads_for(size_t n, size_t least)
 {
 	cpu_set_t processors;
 	size_t threads = 1;
 
 	if (!sched_getaffinity(0, sizeof(processors), &processors))
 		threads = CPU_COUNT(&processors);
-	if (threads > n / SMALLEST_SHARE + 1)
-		threads = n / SMALLEST_SHARE + 1;
+	if (threads > n / least + 1)
+		threads = n / least + 1;
 	return threads > MAX_THREADS ? MAX_THREADS : threads;
 }
 
 double app_parallel(size_t n, double (*body)(void *arg, size_t begin, size_t end), void *arg)
 {
-	unsigned threads = threads_for(n);
+	return app_parallel_by(n, SMALLEST_SHARE, body, arg);
+}
+
+double app_parallel_by(size_t n, size_t least, double (*body)(void *arg, size_t begin, size_t end),
+                       void *arg)
+{
+	unsigned threads = threads_for(n, least);
 	struct share shares[MAX_THREADS];
 	size_t begin = 0;
 	double largest = 0;

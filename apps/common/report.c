@@ -90,6 +90,8 @@ static int write_json(const struct app_report *report)
 
 	if (!json)
 		return heddle_refuse(-ENOMEM, "no memory for the report");
+	if (report->app->describe)
+		report->app->describe(report->self, json);
 	if (strcmp(file, "-"))
 		stream = fopen(file, "w");
 	if (!stream) {
@@ -130,6 +132,8 @@ static void print_table(const struct app_report *report)
 		printf("  %s: largest error %.3g, allowed %.3g\n",
 		       report->right ? "verified" : "WRONG", report->max_error,
 		       report->app->tolerance);
+	if (report->app->print)
+		report->app->print(report->self);
 }
 
 int app_report_write(const struct app_report *report)

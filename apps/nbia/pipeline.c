@@ -1,0 +1,720 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <starpu.h>
+#include <heddle/estimate.h>
+#include <heddle/memory.h>
+
+#include "private/message.h"
+#include "private/platform_starpu.h"
+#include "apps/common/app.h"
+#include "apps/nbia/pipeline.h"
+#include "apps/nbia/progress.h"
+#include "apps/nbia/training.h"
+
+/* More would help no policy to choose. */
+#define MOST_SLOTS 8192
+#define NO_SLOT UINT32_MAX
+
+/* A place for one tile's pixels at one level, and for the task that works on them. */
+struct slot {
+	struct pipeline *pipeline;
+	unsigned level;
+	size_t tile;
+	unsigned char *pixels;
+	struct nbia_summary *summary;
+	starpu_data_handle_t pixels_handle, summary_handle;
+	struct nbia_call call;
+	struct starpu_task *task;
+	atomic_uint pending; /* of: task is over, result is in main memory */
+	bool goes_on;
+};
+
+struct level {
+	size_t resolution, bytes; /* of a tile */
+	char name[32];            /* of its tasks */
+	struct slot *slots;
+	struct nbia_summary *summaries;
+	unsigned char *pixels;
+	size_t nslots;
+	uint32_t *slot_of_tile; /* all in memory: which slot it is in, or NO_SLOT */
+	uint32_t *free;         /* else: a stack of those that are free … */
+	size_t nfree;
+	uint32_t *waiting; /* … and of the tiles that wait for one */
+	size_t nwaiting;
+	struct classifier classifier;
+};
+
+/* What a worker did in a run; only written by the thread that drives it. */
+struct worker {
+	size_t tasks[PIPELINE_LEVELS];
+	double busy_us, finish_us;
+};
+
+struct pipeline {
+	const struct slide *slide;
+	struct pipeline_options options;
+	size_t side, columns, rows, ntiles;
+	struct level levels[PIPELINE_LEVELS];
+	bool loaded;
+	nbia_u32 *table;
+	starpu_data_handle_t table_handle;
+	int32_t where;
+	struct pipeline_result *results;
+	struct worker workers[STARPU_NMAXWORKERS];
+	double begin_us;
+
+	starpu_pthread_mutex_t mutex; /* for what follows, and the levels' stacks */
+	starpu_pthread_cond_t work;   /* a slot or a waiting tile for the readers */
+	starpu_pthread_cond_t end;    /* nothing is under way any more */
+	size_t next, done, under_way; /* tiles: not begun yet; accepted; in slots */
+	int error;                    /* the first one */
+};
+
+/* ---- what becomes of a tile ---- */
+
+static unsigned last_level(const struct pipeline *pipeline)
+{
+	return pipeline->options.levels - 1;
+}
+
+/* Whether the lot sends a tile on from a level. */
+static bool lot_falls(const struct pipeline *pipeline, size_t tile, unsigned level)
+{
+	uint64_t lot = app_random(pipeline->options.seed + 0x9d5c + level, tile) >> 11;
+
+	return ldexp(lot, -53) < pipeline->options.recalc;
+}
+
+/* Decides on a summary: what the tile shows, and whether it goes on. */
+static bool decide(const struct pipeline *pipeline, const struct nbia_summary *summary, size_t tile,
+                   unsigned level, struct pipeline_result *result)
+{
+	struct classifier_verdict verdict = {TISSUE_BACKGROUND, 0};
+	double features[NBIA_FEATURES];
+
+	if (!app_simulated()) {
+		nbia_features(summary, features);
+		classifier_decide(&pipeline->levels[level].classifier, features, &verdict);
+	}
+	*result = (struct pipeline_result){verdict.label, level, verdict.confidence};
+	if (level == last_level(pipeline))
+		return false;
+	if (pipeline->options.recalc >= 0)
+		return lot_falls(pipeline, tile, level);
+	return !(verdict.confidence >= pipeline->options.confidence);
+}
+
+static int read_tile(const struct pipeline *pipeline, size_t tile, unsigned level,
+                     unsigned char *pixels)
+{
+	return slide_read(pipeline->slide, tile % pipeline->columns, tile / pipeline->columns,
+	                  pipeline->side, pipeline->levels[level].resolution, pixels);
+}
+
+/* ---- slots ---- */
+
+static void submit(struct slot *slot);
+
+static void note_error(struct pipeline *pipeline, int error)
+{
+	if (error && !pipeline->error)
+		pipeline->error = error;
+}
+
+/* The tile's way through this slot is over. */
+static void leave(struct slot *slot, int error)
+{
+	struct pipeline *pipeline = slot->pipeline;
+	struct level *level = &pipeline->levels[slot->level];
+	struct slot *next = NULL;
+
+	STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
+	note_error(pipeline, error);
+	pipeline->under_way--;
+	if (!pipeline->loaded)
+		level->free[level->nfree++] = slot - level->slots;
+	if (pipeline->error) {
+		/* What is under way ends, nothing is begun. */
+	} else if (!slot->goes_on) {
+		pipeline->done++;
+	} else if (pipeline->loaded) {
+		next = &level[1].slots[level[1].slot_of_tile[slot->tile]];
+		pipeline->under_way++;
+	} else {
+		level[1].waiting[level[1].nwaiting++] = slot->tile;
+	}
+	if (!pipeline->under_way)
+		STARPU_PTHREAD_COND_SIGNAL(&pipeline->end);
+	if (!pipeline->loaded)
+		STARPU_PTHREAD_COND_BROADCAST(&pipeline->work);
+	STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
+	if (next)
+		submit(next);
+}
+
+/* The task's end and its result's arrival come in any order. */
+static void step(struct slot *slot)
+{
+	if (atomic_fetch_sub(&slot->pending, 1) == 1)
+		leave(slot, slot->call.status);
+}
+
+static void task_is_over(void *arg)
+{
+	struct slot *slot = arg;
+	struct starpu_profiling_task_info *info = slot->task->profiling_info;
+
+	if (info && info->workerid >= 0) {
+		struct worker *worker = &slot->pipeline->workers[info->workerid];
+		double begin = starpu_timing_timespec_to_us(&info->start_time);
+		double end = starpu_timing_timespec_to_us(&info->end_time);
+		double before = worker->finish_us + slot->pipeline->begin_us;
+
+		/* On a device a task may be launched while the one before it runs. */
+		worker->busy_us += fmax(0, end - fmax(begin, before));
+		worker->finish_us = fmax(worker->finish_us, end - slot->pipeline->begin_us);
+		worker->tasks[slot->level]++;
+	}
+	step(slot);
+}
+
+static void result_is_home(void *arg)
+{
+	struct slot *slot = arg;
+	struct pipeline *pipeline = slot->pipeline;
+
+	if (!slot->call.status)
+		slot->goes_on = decide(pipeline, slot->summary, slot->tile, slot->level,
+		                       &pipeline->results[slot->tile]);
+	starpu_data_release_on_node(slot->summary_handle, STARPU_MAIN_RAM);
+	step(slot);
+}
+
+static struct starpu_task *make_task(struct slot *slot)
+{
+	struct level *level = &slot->pipeline->levels[slot->level];
+	const struct heddle_param resolution = {.name = "resolution", .number = level->resolution};
+	struct starpu_task *task = starpu_task_create();
+
+	task->cl = &nbia_codelet;
+	task->name = level->name;
+	task->cl_arg = &slot->call;
+	task->cl_arg_size = sizeof(slot->call);
+	task->handles[0] = slot->pixels_handle;
+	task->handles[1] = slot->pipeline->table_handle;
+	task->handles[2] = slot->summary_handle;
+	task->callback_func = task_is_over;
+	task->callback_arg = slot;
+	if (slot->pipeline->where)
+		task->where = slot->pipeline->where;
+	heddle_task_params(task, &resolution, 1);
+	return task;
+}
+
+static void submit(struct slot *slot)
+{
+	int error;
+
+	slot->call.status = 0;
+	slot->goes_on = false;
+	atomic_store(&slot->pending, 2);
+	slot->task = make_task(slot);
+	error = starpu_task_submit(slot->task);
+	if (error) {
+		slot->task->destroy = 0;
+		starpu_task_destroy(slot->task);
+		leave(slot, heddle_refuse(error, "no worker can run a tile's task"));
+		return;
+	}
+	starpu_data_acquire_on_node_cb(slot->summary_handle, STARPU_MAIN_RAM, STARPU_R,
+	                               result_is_home, slot);
+}
+
+/* ---- reading while tasks run ---- */
+
+static struct slot *take_slot(struct pipeline *pipeline, struct level *level, size_t tile)
+{
+	struct slot *slot = &level->slots[level->free[--level->nfree]];
+
+	slot->tile = tile;
+	pipeline->under_way++;
+	return slot;
+}
+
+/* What can be begun now, what has come furthest first; NULL: nothing. */
+static struct slot *take_work(struct pipeline *pipeline)
+{
+	if (pipeline->error)
+		return NULL;
+	for (unsigned l = last_level(pipeline); l; l--) {
+		struct level *level = &pipeline->levels[l];
+
+		if (level->nwaiting && level->nfree)
+			return take_slot(pipeline, level, level->waiting[--level->nwaiting]);
+	}
+	if (pipeline->next < pipeline->ntiles && pipeline->levels[0].nfree)
+		return take_slot(pipeline, &pipeline->levels[0], pipeline->next++);
+	return NULL;
+}
+
+static bool is_over(const struct pipeline *pipeline)
+{
+	return !pipeline->under_way && (pipeline->error || pipeline->done == pipeline->ntiles);
+}
+
+static void read_and_submit(struct slot *slot)
+{
+	int error = starpu_data_acquire(slot->pixels_handle, STARPU_W);
+
+	if (!error) {
+		error = read_tile(slot->pipeline, slot->tile, slot->level, slot->pixels);
+		starpu_data_release(slot->pixels_handle);
+	}
+	if (error)
+		leave(slot, error);
+	else
+		submit(slot);
+}
+
+static void *reader_run(void *arg)
+{
+	struct pipeline *pipeline = arg;
+	struct slot *slot;
+
+	STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
+	while (!is_over(pipeline)) {
+		slot = take_work(pipeline);
+		if (!slot) {
+			STARPU_PTHREAD_COND_WAIT(&pipeline->work, &pipeline->mutex);
+			continue;
+		}
+		STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
+		read_and_submit(slot);
+		STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
+	}
+	STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
+	return NULL;
+}
+
+/* ---- a run ---- */
+
+/* Tasks of the first level for all tiles; those that callbacks submit come between. */
+static void submit_all(struct pipeline *pipeline)
+{
+	for (size_t tile = 0; tile < pipeline->ntiles; tile++) {
+		bool stop;
+
+		STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
+		stop = pipeline->error;
+		pipeline->under_way += !stop;
+		STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
+		if (stop)
+			return;
+		submit(&pipeline->levels[0].slots[tile]);
+	}
+}
+
+static void wait_for_end(struct pipeline *pipeline)
+{
+	struct progress progress;
+	bool shown = progress_begin(pipeline->ntiles, &progress);
+
+	STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
+	while (!is_over(pipeline)) {
+		if (shown)
+			progress_wait(&progress, &pipeline->end, &pipeline->mutex, &pipeline->done);
+		else
+			STARPU_PTHREAD_COND_WAIT(&pipeline->end, &pipeline->mutex);
+	}
+	STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
+	if (shown)
+		progress_end(&progress);
+}
+
+static int run_readers(struct pipeline *pipeline)
+{
+	unsigned wanted = pipeline->options.readers, started = 0;
+	pthread_t *threads = calloc(wanted, sizeof(*threads));
+
+	while (threads && started < wanted &&
+	       !pthread_create(&threads[started], NULL, reader_run, pipeline))
+		started++;
+	if (started)
+		wait_for_end(pipeline);
+	for (unsigned t = 0; t < started; t++)
+		pthread_join(threads[t], NULL);
+	free(threads);
+	return started ? 0 : heddle_refuse(-EAGAIN, "no thread to read tiles");
+}
+
+static void fill_stats(struct pipeline *pipeline, struct heddle_loop_stats *stats)
+{
+	snprintf(stats->strategy, sizeof(stats->strategy), "tasks");
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++) {
+		const struct worker *worker = &pipeline->workers[w];
+		struct heddle_worker_stats *to = &stats->workers[stats->nworkers++];
+
+		to->id = w;
+		to->kind = heddle_worker_kind(w);
+		starpu_worker_get_name(w, to->name, sizeof(to->name));
+		for (unsigned l = 0; l <= last_level(pipeline); l++)
+			to->iterations += worker->tasks[l];
+		to->blocks = to->iterations;
+		to->busy_us = worker->busy_us;
+		to->finish_us = worker->finish_us;
+		stats->blocks += to->blocks;
+	}
+}
+
+int pipeline_run(struct pipeline *pipeline, struct heddle_loop_stats *stats)
+{
+	memset(pipeline->workers, 0, sizeof(pipeline->workers));
+	*stats = (struct heddle_loop_stats){0};
+	pipeline->next = pipeline->done = 0;
+	pipeline->error = 0;
+	starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
+	pipeline->begin_us = starpu_timing_now();
+	if (pipeline->loaded) {
+		submit_all(pipeline);
+		stats->overhead_us = starpu_timing_now() - pipeline->begin_us;
+		wait_for_end(pipeline);
+	} else {
+		note_error(pipeline, run_readers(pipeline));
+	}
+	stats->us = starpu_timing_now() - pipeline->begin_us;
+	/* Callbacks have told all there is; StarPU may still be tidying up after them. */
+	starpu_task_wait_for_all();
+	starpu_profiling_status_set(STARPU_PROFILING_DISABLE);
+	fill_stats(pipeline, stats);
+	return pipeline->error;
+}
+
+void pipeline_forget(struct pipeline *pipeline)
+{
+	memset(pipeline->results, 0xff, pipeline->ntiles * sizeof(*pipeline->results));
+	for (unsigned l = 0; l <= last_level(pipeline) && pipeline->loaded; l++)
+		for (size_t s = 0; s < pipeline->levels[l].nslots; s++) {
+			starpu_data_handle_t handle = pipeline->levels[l].slots[s].pixels_handle;
+
+			if (!starpu_data_acquire(handle, STARPU_RW))
+				starpu_data_release(handle);
+		}
+}
+
+/* ---- making ---- */
+
+/* The level that a tile can reach, at the most. */
+static unsigned furthest(const struct pipeline *pipeline, size_t tile)
+{
+	unsigned level = 0;
+
+	while (level < last_level(pipeline) &&
+	       (pipeline->options.recalc < 0 || lot_falls(pipeline, tile, level)))
+		level++;
+	return level;
+}
+
+/* How many tiles each level can be asked for, and whether there is room for them all. */
+static void count_slots(struct pipeline *pipeline)
+{
+	size_t bytes = 0, share = pipeline->options.memory / pipeline->options.levels;
+
+	for (size_t tile = 0; tile < pipeline->ntiles; tile++)
+		for (unsigned l = 0; l <= furthest(pipeline, tile); l++) {
+			pipeline->levels[l].nslots++;
+			bytes += pipeline->levels[l].bytes;
+		}
+	pipeline->loaded = bytes <= pipeline->options.memory || app_simulated();
+	for (unsigned l = 0; l <= last_level(pipeline) && !pipeline->loaded; l++) {
+		struct level *level = &pipeline->levels[l];
+		size_t most = share / level->bytes < MOST_SLOTS ? share / level->bytes : MOST_SLOTS;
+
+		level->nslots = level->nslots < most ? level->nslots : most;
+	}
+}
+
+static int make_level(struct pipeline *pipeline, struct level *level)
+{
+	size_t n = level->nslots, held = app_simulated() ? n > 0 : n;
+	int error;
+
+	level->slots = calloc(n + 1, sizeof(*level->slots));
+	if (pipeline->loaded)
+		level->slot_of_tile = malloc(pipeline->ntiles * sizeof(uint32_t));
+	else {
+		level->free = malloc((n + 1) * sizeof(uint32_t));
+		level->waiting = malloc(pipeline->ntiles * sizeof(uint32_t));
+	}
+	if (!level->slots ||
+	    (pipeline->loaded ? !level->slot_of_tile : !level->free || !level->waiting))
+		return -ENOMEM;
+	error = heddle_malloc(n * sizeof(*level->summaries), (void **)&level->summaries);
+	if (!error)
+		error = heddle_malloc(held * level->bytes, (void **)&level->pixels);
+	return error;
+}
+
+static void register_slot(struct pipeline *pipeline, struct level *level, size_t s)
+{
+	struct slot *slot = &level->slots[s];
+	size_t row = 3 * level->resolution;
+
+	slot->pipeline = pipeline;
+	slot->level = level - pipeline->levels;
+	/* Nobody touches the pixels of a simulation: one tile stands for all. */
+	slot->pixels = level->pixels + (app_simulated() ? 0 : s * level->bytes);
+	slot->summary = &level->summaries[s];
+	starpu_matrix_data_register(&slot->pixels_handle, STARPU_MAIN_RAM, (uintptr_t)slot->pixels,
+	                            row, row, level->resolution, 1);
+	starpu_variable_data_register(&slot->summary_handle, STARPU_MAIN_RAM,
+	                              (uintptr_t)slot->summary, sizeof(*slot->summary));
+	if (!pipeline->loaded)
+		level->free[level->nfree++] = s;
+}
+
+/* All in memory: a slot for each tile that a level can be asked for. */
+static void assign_tiles(struct pipeline *pipeline)
+{
+	size_t used[PIPELINE_LEVELS] = {0};
+
+	for (size_t tile = 0; tile < pipeline->ntiles; tile++) {
+		unsigned last = furthest(pipeline, tile);
+
+		for (unsigned l = 0; l <= last_level(pipeline); l++) {
+			struct level *level = &pipeline->levels[l];
+
+			level->slot_of_tile[tile] = l <= last ? used[l] : NO_SLOT;
+			if (l <= last)
+				level->slots[used[l]++].tile = tile;
+		}
+	}
+}
+
+struct load {
+	const struct pipeline *pipeline;
+	const struct level *level;
+};
+
+static double load_slots(void *arg, size_t begin, size_t end)
+{
+	const struct load *load = arg;
+
+	for (size_t s = begin; s < end; s++) {
+		const struct slot *slot = &load->level->slots[s];
+
+		if (read_tile(load->pipeline, slot->tile, slot->level, slot->pixels))
+			return HUGE_VAL;
+	}
+	return 0;
+}
+
+static int make_slots(struct pipeline *pipeline)
+{
+	int error = 0;
+
+	for (unsigned l = 0; l <= last_level(pipeline) && !error; l++) {
+		struct level *level = &pipeline->levels[l];
+
+		error = make_level(pipeline, level);
+		for (size_t s = 0; s < level->nslots && !error; s++)
+			register_slot(pipeline, level, s);
+	}
+	if (error)
+		return heddle_refuse(error, "no memory for the tiles");
+	if (!pipeline->loaded)
+		return 0;
+	assign_tiles(pipeline);
+	for (unsigned l = 0; l <= last_level(pipeline) && !app_simulated(); l++) {
+		struct load load = {pipeline, &pipeline->levels[l]};
+
+		if (app_parallel_by(load.level->nslots, 1, load_slots, &load))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int train(struct pipeline *pipeline)
+{
+	int error = heddle_malloc(NBIA_TABLE_ENTRIES * sizeof(nbia_u32), (void **)&pipeline->table);
+
+	if (error)
+		return heddle_refuse(error, "no memory for the tables");
+	nbia_tables(pipeline->table);
+	starpu_vector_data_register(&pipeline->table_handle, STARPU_MAIN_RAM,
+	                            (uintptr_t)pipeline->table, NBIA_TABLE_ENTRIES,
+	                            sizeof(nbia_u32));
+	for (unsigned l = 0; l <= last_level(pipeline) && !error && !app_simulated(); l++)
+		error =
+		    training_run(pipeline->table, pipeline->side, pipeline->levels[l].resolution,
+		                 &pipeline->levels[l].classifier);
+	return error;
+}
+
+static int32_t where_of(const bool *kinds)
+{
+	return (kinds[HEDDLE_KIND_CPU] ? STARPU_CPU : 0) |
+	       (kinds[HEDDLE_KIND_CUDA] || kinds[HEDDLE_KIND_FPGA] ? STARPU_CUDA : 0) |
+	       (kinds[HEDDLE_KIND_OPENCL] ? STARPU_OPENCL : 0);
+}
+
+static void describe_levels(struct pipeline *pipeline)
+{
+	for (unsigned l = 0; l <= last_level(pipeline); l++) {
+		struct level *level = &pipeline->levels[l];
+
+		level->resolution = pipeline->options.resolutions[l];
+		level->bytes = 3 * level->resolution * level->resolution;
+		snprintf(level->name, sizeof(level->name), "nbia %zu", level->resolution);
+	}
+}
+
+static int prepare(struct pipeline *pipeline)
+{
+	size_t least = 2 * pipeline->options.levels * pipeline->levels[last_level(pipeline)].bytes;
+	int error;
+
+	if (pipeline->options.memory < least)
+		return heddle_refuse(-EINVAL, "--memory %zu: tiles of these sizes need %zu bytes",
+		                     pipeline->options.memory, least);
+	pipeline->results = malloc(pipeline->ntiles * sizeof(*pipeline->results));
+	if (!pipeline->results)
+		return heddle_refuse(-ENOMEM, "no memory for %zu results", pipeline->ntiles);
+	count_slots(pipeline);
+	error = train(pipeline);
+	if (!error)
+		error = make_slots(pipeline);
+	return error;
+}
+
+int pipeline_make(const struct slide *slide, const struct pipeline_options *options,
+                  struct pipeline **pipeline)
+{
+	struct pipeline *made = calloc(1, sizeof(*made));
+	int error;
+
+	if (!made)
+		return heddle_refuse(-ENOMEM, "no memory for the pipeline");
+	made->slide = slide;
+	made->options = *options;
+	made->where = where_of(options->kinds);
+	made->side = options->resolutions[options->levels - 1];
+	made->columns = (slide->width + made->side - 1) / made->side;
+	made->rows = (slide->height + made->side - 1) / made->side;
+	made->ntiles = made->columns * made->rows;
+	describe_levels(made);
+	STARPU_PTHREAD_MUTEX_INIT(&made->mutex, NULL);
+	STARPU_PTHREAD_COND_INIT(&made->work, NULL);
+	STARPU_PTHREAD_COND_INIT(&made->end, NULL);
+	error = prepare(made);
+	if (error) {
+		pipeline_free(made);
+		return error;
+	}
+	pipeline_forget(made);
+	*pipeline = made;
+	return 0;
+}
+
+static void free_level(struct level *level)
+{
+	size_t held = app_simulated() ? level->nslots > 0 : level->nslots;
+
+	for (size_t s = 0; level->slots && s < level->nslots; s++) {
+		if (level->slots[s].pixels_handle)
+			starpu_data_unregister(level->slots[s].pixels_handle);
+		if (level->slots[s].summary_handle)
+			starpu_data_unregister(level->slots[s].summary_handle);
+	}
+	heddle_free(level->pixels, held * level->bytes);
+	heddle_free(level->summaries, level->nslots * sizeof(*level->summaries));
+	free(level->slots);
+	free(level->slot_of_tile);
+	free(level->free);
+	free(level->waiting);
+}
+
+void pipeline_free(struct pipeline *pipeline)
+{
+	if (!pipeline)
+		return;
+	for (unsigned l = 0; l <= last_level(pipeline); l++)
+		free_level(&pipeline->levels[l]);
+	if (pipeline->table_handle)
+		starpu_data_unregister(pipeline->table_handle);
+	heddle_free(pipeline->table, NBIA_TABLE_ENTRIES * sizeof(nbia_u32));
+	free(pipeline->results);
+	STARPU_PTHREAD_COND_DESTROY(&pipeline->end);
+	STARPU_PTHREAD_COND_DESTROY(&pipeline->work);
+	STARPU_PTHREAD_MUTEX_DESTROY(&pipeline->mutex);
+	free(pipeline);
+}
+
+/* ---- results ---- */
+
+size_t pipeline_columns(const struct pipeline *pipeline)
+{
+	return pipeline->columns;
+}
+
+size_t pipeline_rows(const struct pipeline *pipeline)
+{
+	return pipeline->rows;
+}
+
+const struct pipeline_result *pipeline_results(const struct pipeline *pipeline)
+{
+	return pipeline->results;
+}
+
+bool pipeline_is_loaded(const struct pipeline *pipeline)
+{
+	return pipeline->loaded;
+}
+
+size_t pipeline_tasks(const struct pipeline *pipeline, unsigned level, enum heddle_kind kind)
+{
+	size_t tasks = 0;
+
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++)
+		if (heddle_worker_kind(w) == kind)
+			tasks += pipeline->workers[w].tasks[level];
+	return tasks;
+}
+
+double pipeline_differences(const struct pipeline *pipeline, size_t from, size_t to)
+{
+	unsigned char *pixels = malloc(pipeline->levels[last_level(pipeline)].bytes);
+	double different = pixels ? 0 : HUGE_VAL;
+
+	for (size_t tile = from; tile < to && pixels; tile++) {
+		const struct pipeline_result *got = &pipeline->results[tile];
+		struct pipeline_result right;
+		struct nbia_summary summary;
+		unsigned level = 0;
+
+		do {
+			size_t resolution = pipeline->levels[level].resolution;
+
+			if (read_tile(pipeline, tile, level, pixels)) {
+				free(pixels);
+				return HUGE_VAL;
+			}
+			nbia_reference(pipeline->table, resolution, 3 * resolution, pixels, NULL,
+			               &summary);
+		} while (decide(pipeline, &summary, tile, level++, &right));
+		different += got->label != right.label || got->level != right.level ||
+		             got->confidence != right.confidence;
+	}
+	free(pixels);
+	return different;
+}
