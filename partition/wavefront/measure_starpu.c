@@ -33,8 +33,10 @@ enum {
 };
 /* Pieces grow until a tile takes this many times what the first one took. */
 #define OUTWEIGHS 4
-/* No speed known, a whole piece may take this long, µs. */
+/* No larger piece after one that took this long, µs. */
 #define LONGEST 3000
+/* Iterations of a loop that is over before anything is known. */
+#define WORTH_MEASURING (1 << 16)
 
 struct speed {
 	struct speed *next;
@@ -204,18 +206,17 @@ static void speed_set(const struct heddle_wavefront_request *wave, const struct 
 
 void speeds_learn(struct heddle_wavefront_request *wave)
 {
-	for (unsigned l = 0; l < wave->nlanes; l++) {
+	for (unsigned l = 0; l < wave->nlanes && !WAVE_SIMULATED; l++) {
 		const struct lane *lane = &wave->lanes[l];
-		double cp, overhead, n = lane->stats.iterations;
+		double cp, overhead, us = heddle_robust_us(&lane->us);
 		bool first = true;
 
 		/* One of each kind tells enough. */
 		for (unsigned other = 0; other < l; other++)
 			first = first && wave->lanes[other].kind != lane->kind;
-		if (!first || n <= 0 || !speed_find(wave, lane, &cp, &overhead) || WAVE_SIMULATED)
-			continue;
-		if (interval_drifted(cp, lane->whole_us / n))
-			speed_set(wave, lane, lane->whole_us / n, -1);
+		if (first && lane->us.count >= HEDDLE_ROBUST_RECENT &&
+		    speed_find(wave, lane, &cp, &overhead) && interval_drifted(cp, us))
+			speed_set(wave, lane, us, -1);
 	}
 }
 
@@ -315,14 +316,14 @@ void piece_measured(struct heddle_wavefront_request *piece)
 {
 	struct heddle_wavefront_request *wave = piece->whole;
 	const struct lane *lane = &piece->lanes[0];
-	double us = 0, n = (double)piece->space.rows * piece->space.columns / PIECE_TILES;
+	double n = (double)piece->space.rows * piece->space.columns;
 	bool largest =
 	    piece->space.rows == wave->space.rows || piece->space.columns == wave->space.columns;
-
-	if (lane->stats.blocks > 1)
-		us = (lane->last_done_us - lane->first_done_us) / (lane->stats.blocks - 1);
 	/* The first tile, which may have loaded the kernel, does not count. */
-	n = n * PIECE_TILES / (lane->stats.blocks ? lane->stats.blocks : 1);
+	double us = heddle_robust_us(&lane->between);
+
+	if (lane->stats.blocks)
+		n /= lane->stats.blocks;
 	if (piece->status || !(us > 0)) {
 		/* Nothing is learned: the loop itself will tell. */
 		if (piece->status && !wave->status)
@@ -345,10 +346,26 @@ static void measurement_next(struct measurement *measurement)
 		measurement_end(measurement);
 }
 
+/* Whether speeds would change what is done, and pay. */
+static bool is_wanted(const struct heddle_wavefront_request *wave)
+{
+	double iterations = (double)wave->space.rows * wave->space.columns * wave->sweeps;
+
+	if (WAVE_SIMULATED || iterations < WORTH_MEASURING)
+		return false;
+	if (!wave->h || !wave->k)
+		return true;
+	for (unsigned l = 1; l < wave->nlanes; l++)
+		if (heddle_device_class(wave->lanes[l].stats.id) !=
+		    heddle_device_class(wave->lanes[0].stats.id))
+			return wave->placement == PLACE_BY_SPEED;
+	return false;
+}
+
 void wave_measure(struct heddle_wavefront_request *wave)
 {
 	struct measurement *measurement =
-	    !WAVE_SIMULATED && lane_unknown(wave) ? calloc(1, sizeof(*measurement)) : NULL;
+	    is_wanted(wave) && lane_unknown(wave) ? calloc(1, sizeof(*measurement)) : NULL;
 
 	if (!measurement) {
 		wave_go(wave);

@@ -199,6 +199,7 @@ int wave_plan(struct heddle_wavefront_request *wave)
  * bands to come. */
 static void replan(struct heddle_wavefront_request *wave, struct lane *lane)
 {
+	double before = lane->model_cp;
 	unsigned k = wave->k;
 	size_t h;
 
@@ -210,9 +211,10 @@ static void replan(struct heddle_wavefront_request *wave, struct lane *lane)
 		return;
 	h = interval_choose(&wave->model, MOST_BANDS, 1, 1, &k);
 	if (h != wave->h)
-		heddle_explain("wavefront %s: %s takes %.3g us an iteration, not %.3g: h %zu "
-		               "becomes %zu",
-		               wave->name, lane->stats.name, lane->cp, lane->model_cp, wave->h, h);
+		heddle_explain(
+		    "wavefront %s: an iteration takes %s %.3g us, not %.3g: h %zu becomes "
+		    "%zu",
+		    wave->name, lane->stats.name, lane->cp, before, wave->h, h);
 	wave->h = h;
 }
 
@@ -221,10 +223,10 @@ static void update(struct heddle_wavefront_request *wave, struct lane *lane)
 {
 	double before = lane->model_cp;
 
-	if (lane->tiles < ENOUGH_TILES || lane->tile_n <= 0)
+	if (lane->fresh < ENOUGH_TILES)
 		return;
-	lane->cp = lane->tile_us / lane->tile_n;
-	lane->tile_us = lane->tile_n = lane->tiles = 0;
+	lane->fresh = 0;
+	lane->cp = heddle_robust_us(&lane->us);
 	if (!(before > 0) || interval_drifted(before, lane->cp))
 		replan(wave, lane);
 }

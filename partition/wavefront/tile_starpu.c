@@ -166,13 +166,14 @@ static void account(struct tile *tile, struct lane *lane, double now)
 
 	if (lane->home && tile->begin_us > since)
 		since = tile->begin_us;
+	if (lane->stats.blocks)
+		heddle_robust_add(&lane->between, now - lane->last_done_us);
 	lane->last_done_us = now;
-	if (!lane->stats.blocks)
-		lane->first_done_us = now;
-	lane->whole_us += now - since;
-	lane->tile_us += now - since;
-	lane->tile_n += tile->iterations;
-	lane->tiles++;
+	/* Tiles at the ends of a skewed band say more of what tiles cost than of iterations. */
+	if (tile->iterations * 2 > (double)tile->given.rows * tile->given.columns) {
+		heddle_robust_add(&lane->us, (now - since) / tile->iterations);
+		lane->fresh++;
+	}
 	tile->strip->us += now - since;
 	lane->stats.iterations += tile->iterations;
 	lane->stats.blocks++;

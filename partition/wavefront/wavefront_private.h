@@ -22,6 +22,7 @@
 
 #include <heddle/wavefront.h>
 
+#include "estimator/robust.h"
 #include "crew.h"
 #include "interval.h"
 #include "tiles.h"
@@ -102,12 +103,11 @@ struct lane {
 	size_t maximum; /* rows of a band that its memory holds, 0: no bound */
 	unsigned in_flight;
 	double busy_since_us, last_done_us;
-	/* Measured: time and iterations of tiles since the last width was decided. */
-	double cp;       /* µs an iteration; 0: not known */
-	double model_cp; /* what the plan was made with */
-	double tile_us, tile_n, tiles;
-	double first_done_us; /* its first tile */
-	double whole_us;      /* time of all its tiles */
+	double cp;                    /* µs an iteration; 0: not known */
+	double model_cp;              /* what the plan was made with */
+	struct heddle_robust us;      /* of an iteration, in its latest tiles */
+	unsigned fresh;               /* tiles since a width was decided by them */
+	struct heddle_robust between; /* µs from the end of a tile to that of the next */
 };
 
 /* A boundary on its way from one strip to the next. */

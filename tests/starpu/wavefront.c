@@ -393,6 +393,22 @@ static void commons(unsigned rounds, unsigned *seed)
 	}
 }
 
+/* Large enough for kernels to be measured first, which must leave no trace. */
+static void large(unsigned *seed)
+{
+	struct mixing mixing;
+	struct heddle_wavefront wave = {
+	    .codelet = &mix_codelet, .arg = &mixing, .rows = 400, .columns = 700, .sweeps = 1};
+	struct heddle_wavefront_stats stats;
+
+	random_mixing(&wave, &mixing, seed);
+	mix_once(&wave, &mixing, 703, seed, &stats);
+	assert_true(stats.predicted_us > 0);
+	print_message("h %zu, k %u, %zu bands: %.0f us, %.0f predicted, %.0f measuring before\n",
+	              stats.h, stats.k, stats.bands, stats.us, stats.predicted_us,
+	              stats.measuring_us);
+}
+
 static unsigned seed_new(void)
 {
 	const char *given = getenv("HEDDLE_TEST_SEED");
@@ -432,16 +448,206 @@ static void test_many(void **state)
 	/* Both kinds of worker took part, where there are two. */
 	assert_int_equal(messages > 0, starpu_opencl_worker_get_count() > 0);
 	commons(30, &seed);
+	large(&seed);
+	fini();
+}
+
+/* ---- refusals ---- */
+
+static struct heddle_wavefront sample(starpu_data_handle_t field, starpu_data_handle_t vector)
+{
+	return (struct heddle_wavefront){
+	    .codelet = &mix_codelet,
+	    .rows = 10,
+	    .columns = 20,
+	    .nvectors = 1,
+	    .vectors = {{.row = 1}},
+	    .narrays = 2,
+	    .arrays = {{field, STARPU_RW, HEDDLE_FIELD_HALO, 1},
+	               {vector, STARPU_R, HEDDLE_ROWS, 1}},
+	};
+}
+
+static void test_refusals(void **state)
+{
+	static uint32_t field[10 * 20], vector[20];
+	struct starpu_codelet nothing = {.name = "nothing"};
+	starpu_data_handle_t f, v;
+	struct heddle_wavefront wave;
+
+	assert_int_equal(
+	    heddle_wavefront_run(&(struct heddle_wavefront){.codelet = &mix_codelet}, NULL),
+	    -ENODEV);
+	init("hdss");
+	starpu_matrix_data_register(&f, STARPU_MAIN_RAM, (uintptr_t)field, 20, 20, 10, 4);
+	starpu_vector_data_register(&v, STARPU_MAIN_RAM, (uintptr_t)vector, 20, 4);
+	assert_int_equal(heddle_wavefront_run(NULL, NULL), -EINVAL);
+#define REFUSED(error, ...)                                                                        \
+	do {                                                                                       \
+		wave = sample(f, v);                                                               \
+		__VA_ARGS__;                                                                       \
+		assert_int_equal(heddle_wavefront_run(&wave, NULL), error);                        \
+	} while (0)
+	REFUSED(-EINVAL, wave.codelet = NULL);
+	REFUSED(-ENODEV, wave.codelet = &nothing);
+	REFUSED(-EINVAL, wave.vectors[0] = (struct heddle_dependence){.column = -1});
+	REFUSED(-EINVAL, wave.nvectors = HEDDLE_WAVEFRONT_MAXVECTORS + 1);
+	REFUSED(-EINVAL, wave.narrays = HEDDLE_WAVEFRONT_MAXARRAYS + 1);
+	REFUSED(-EINVAL, wave.arrays[1].handle = NULL);
+	REFUSED(-EINVAL, wave.arrays[1].handle = f);
+	REFUSED(-EINVAL, wave.arrays[0].extent = HEDDLE_ROWS);
+	REFUSED(-EINVAL, wave.arrays[1].extent = HEDDLE_FIELD);
+	REFUSED(-EINVAL, wave.arrays[0].mode = STARPU_W);
+	REFUSED(-EINVAL, wave.arrays[0].mode = STARPU_REDUX);
+	REFUSED(-EINVAL, wave.arrays[1].extent = HEDDLE_ALL, wave.arrays[1].mode = STARPU_RW);
+	REFUSED(-EINVAL, wave.arrays[1].extent = HEDDLE_COLUMNS, wave.arrays[1].mode = STARPU_RW,
+	        wave.sweeps = 2);
+	REFUSED(-ERANGE, wave.rows = 11);
+	REFUSED(-ERANGE, wave.columns = 21);
+	REFUSED(-ERANGE, wave.arrays[0].per_iteration = 2);
+	REFUSED(-ERANGE, wave.arrays[1].per_iteration = 3);
+	REFUSED(-EINVAL, wave.strategy = "nonsense");
+	setenv("HEDDLE_WAVE_H", "x", 1);
+	REFUSED(-EINVAL, wave.h = 0);
+	unsetenv("HEDDLE_WAVE_H");
+	starpu_data_unregister(f);
+	starpu_data_unregister(v);
+	fini();
+}
+
+/* ---- failure, nothing to do, variables ---- */
+
+static void test_failure(void **state)
+{
+	struct heddle_wavefront wave = {.codelet = &fail_codelet,
+	                                .rows = 100,
+	                                .columns = 100,
+	                                .nvectors = 2,
+	                                .vectors = {{.row = 1}, {.column = 1}},
+	                                .h = 10,
+	                                .k = 2};
+
+	init("hdss");
+	assert_int_equal(heddle_wavefront_run(&wave, NULL), -EDOM);
+	fini();
+}
+
+static void count_cpu(void *buffers[], void *arg)
+{
+	const struct heddle_tile *tile = arg;
+	size_t n = 0;
+
+	for (size_t r = 0; r < tile->rows; r++)
+		n += heddle_tile_end(tile, r) - heddle_tile_begin(tile, r);
+	__atomic_fetch_add((size_t *)tile->arg, n, __ATOMIC_RELAXED);
+}
+
+static void test_shapes(void **state)
+{
+	struct starpu_codelet count = {.cpu_funcs = {count_cpu}, .name = "count"};
+	struct heddle_wavefront_stats stats;
+	size_t n;
+	struct heddle_wavefront wave = {.codelet = &count, .arg = &n, .h = 7, .k = 3};
+
+	init("hdss");
+	for (wave.rows = 0; wave.rows < 4; wave.rows++)
+		for (wave.columns = 0; wave.columns < 9; wave.columns++) {
+			n = 0;
+			assert_int_equal(heddle_wavefront_run(&wave, &stats), 0);
+			assert_int_equal(n, wave.rows * wave.columns);
+			if (!n)
+				assert_int_equal(stats.tiles, 0);
+		}
+	/* No dependence: all tiles at once. */
+	wave.rows = wave.columns = 1000;
+	n = 0;
+	assert_int_equal(heddle_wavefront_run(&wave, &stats), 0);
+	assert_int_equal(n, 1000000);
+	assert_int_equal(stats.h, 7);
+	setenv("HEDDLE_WAVE_H", "250", 1);
+	setenv("HEDDLE_WAVE_K", "5", 1);
+	wave.h = wave.k = 0;
+	assert_int_equal(heddle_wavefront_run(&wave, &stats), 0);
+	assert_int_equal(stats.h, 250);
+	assert_int_equal(stats.k, 5);
+	unsetenv("HEDDLE_WAVE_H");
+	unsetenv("HEDDLE_WAVE_K");
+	fini();
+}
+
+/* ---- one node of the task graph ---- */
+
+static void fill_cpu(void *buffers[], void *arg)
+{
+	uint32_t *field = (uint32_t *)STARPU_MATRIX_GET_PTR(buffers[0]);
+	size_t nx = STARPU_MATRIX_GET_NX(buffers[0]), ny = STARPU_MATRIX_GET_NY(buffers[0]);
+
+	starpu_sleep(0.002);
+	for (size_t i = 0; i < nx * ny; i++)
+		field[i / nx * STARPU_MATRIX_GET_LD(buffers[0]) + i % nx] = i;
+}
+
+static void sum_cpu(void *buffers[], void *arg)
+{
+	uint32_t *field = (uint32_t *)STARPU_MATRIX_GET_PTR(buffers[0]), sum = 0;
+	size_t nx = STARPU_MATRIX_GET_NX(buffers[0]), ny = STARPU_MATRIX_GET_NY(buffers[0]);
+
+	for (size_t i = 0; i < nx * ny; i++)
+		sum += field[i / nx * STARPU_MATRIX_GET_LD(buffers[0]) + i % nx];
+	*(uint32_t *)STARPU_VARIABLE_GET_PTR(buffers[1]) = sum;
+}
+
+static struct starpu_codelet fill_codelet = {
+    .cpu_funcs = {fill_cpu}, .nbuffers = 1, .modes = {STARPU_W}, .name = "fill"};
+static struct starpu_codelet sum_codelet = {
+    .cpu_funcs = {sum_cpu}, .nbuffers = 2, .modes = {STARPU_R, STARPU_W}, .name = "sum"};
+
+/* Filled by a task, mixed by two wavefronts that nobody waits for, read by a task. */
+static void test_graph(void **state)
+{
+	enum { ROWS = 60, COLUMNS = 70 };
+	static uint32_t field[ROWS * COLUMNS], expected[ROWS * COLUMNS];
+	struct mixing mixing = {.noffsets = 2, .rows = {0, 1}, .columns = {1, -1}};
+	struct heddle_wavefront wave = {.codelet = &mix_codelet,
+	                                .arg = &mixing,
+	                                .rows = ROWS,
+	                                .columns = COLUMNS,
+	                                .nvectors = 2,
+	                                .vectors = {{.column = 1}, {.row = 1, .column = -1}},
+	                                .narrays = 1};
+	uint32_t sum = 0, right = 0;
+	starpu_data_handle_t result;
+
+	for (size_t i = 0; i < ROWS * COLUMNS; i++)
+		expected[i] = i;
+	for (int twice = 0; twice < 2; twice++)
+		for (size_t i = 0; i < ROWS * COLUMNS; i++)
+			mix_element(&mixing, &expected[i], COLUMNS, i / COLUMNS, i % COLUMNS, ROWS,
+			            COLUMNS);
+	for (size_t i = 0; i < ROWS * COLUMNS; i++)
+		right += expected[i];
+	init("hdss");
+	wave.arrays[0] = (struct heddle_wave_array){.mode = STARPU_RW, .extent = HEDDLE_FIELD_HALO};
+	starpu_matrix_data_register(&wave.arrays[0].handle, STARPU_MAIN_RAM, (uintptr_t)field,
+	                            COLUMNS, COLUMNS, ROWS, sizeof(*field));
+	starpu_variable_data_register(&result, STARPU_MAIN_RAM, (uintptr_t)&sum, sizeof(sum));
+	starpu_task_insert(&fill_codelet, STARPU_W, wave.arrays[0].handle, 0);
+	assert_int_equal(heddle_wavefront_submit(&wave, NULL), 0);
+	assert_int_equal(heddle_wavefront_submit(&wave, NULL), 0);
+	starpu_task_insert(&sum_codelet, STARPU_R, wave.arrays[0].handle, STARPU_W, result, 0);
+	starpu_data_unregister(result);
+	starpu_data_unregister(wave.arrays[0].handle);
+	assert_int_equal(sum, right);
 	fini();
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_many),
-	    cmocka_unit_test(test_policies),
+	    cmocka_unit_test(test_refusals), cmocka_unit_test(test_failure),
+	    cmocka_unit_test(test_shapes),   cmocka_unit_test(test_graph),
+	    cmocka_unit_test(test_many),     cmocka_unit_test(test_policies),
 	};
 
-	(void)fail_codelet;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
