@@ -25,8 +25,8 @@ static struct {
 	pthread_mutex_t mutex;
 	struct hooks before[STARPU_NMAX_SCHED_CTXS]; /* the policy's own */
 	struct {
-		double start_us; /* of the task under way; 0: none that is looked at */
-		bool told;       /* the policy told of it itself */
+		double start_us;  /* of the task under way; 0: none that is looked at */
+		atomic_bool told; /* the policy told of it itself */
 	} __attribute__((aligned(64))) workers[STARPU_NMAXWORKERS];
 } observed = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
@@ -54,17 +54,17 @@ static void observe_post(struct starpu_task *task, unsigned ctx)
 	if (worker >= 0 && observed.workers[worker].start_us && looked_at(task)) {
 		us = starpu_timing_now() - observed.workers[worker].start_us;
 		observed.workers[worker].start_us = 0;
-		observed.workers[worker].told = false;
+		atomic_store_explicit(&observed.workers[worker].told, false, memory_order_relaxed);
 	}
 	if (observed.before[ctx].post)
 		observed.before[ctx].post(task, ctx);
-	if (us > 0 && !observed.workers[worker].told)
+	if (us > 0 && !atomic_load_explicit(&observed.workers[worker].told, memory_order_relaxed))
 		heddle_estimate_executed(task, worker, us);
 }
 
 void observe_told(int worker)
 {
-	observed.workers[worker].told = true;
+	atomic_store_explicit(&observed.workers[worker].told, true, memory_order_relaxed);
 }
 
 void observe(unsigned ctx)
