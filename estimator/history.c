@@ -147,9 +147,10 @@ size_t heddle_history_find(const struct heddle_history *history, const double *v
 
 void heddle_history_set(struct heddle_history *history, size_t point, unsigned class, double us)
 {
-	history->points[point].us[class] = us;
-	if (us > 0)
-		history->known |= 1u << class;
+	double *place = &history->points[point].us[class];
+
+	history->known[class] += (us > 0) - (*place > 0);
+	*place = us;
 }
 
 static bool has_all(const struct heddle_history_point *point, unsigned classes)
@@ -185,14 +186,14 @@ static double average(const struct heddle_history *history, const struct heddle_
 	return knn->found ? sum / knn->found : 0;
 }
 
-/* By the ratio to a time that is known. */
+/* By the ratio to a time that is believed. */
 static double predict_ratio(const struct heddle_history *history, const double *values, unsigned k,
                             size_t leave_out, const double *us, unsigned class)
 {
 	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++) {
 		struct heddle_knn knn = {.k = k};
 
-		if (!(us[c] > 0) || !(history->known >> c & 1))
+		if (!(us[c] > 0) || !history->known[c])
 			continue;
 		nearest_with(history, values, 1u << c | 1u << class, leave_out, &knn);
 		if (knn.found)
@@ -201,26 +202,46 @@ static double predict_ratio(const struct heddle_history *history, const double *
 	return 0;
 }
 
+/* By the times of neighbours. */
+static double predict_time(const struct heddle_history *history, const double *values, unsigned k,
+                           size_t leave_out, unsigned class)
+{
+	struct heddle_knn knn = {.k = k};
+
+	if (history->known[class])
+		nearest_with(history, values, 1u << class, leave_out, &knn);
+	return average(history, &knn, class);
+}
+
+/* The class of which most is known. */
+static unsigned class_known_best(const struct heddle_history *history)
+{
+	unsigned best = 0;
+
+	for (unsigned c = 1; c < HEDDLE_HISTORY_CLASSES; c++)
+		if (history->known[c] > history->known[best])
+			best = c;
+	return best;
+}
+
 void heddle_history_predict(const struct heddle_history *history, const double *values, unsigned k,
                             size_t leave_out, double us[HEDDLE_HISTORY_CLASSES])
 {
-	double given[HEDDLE_HISTORY_CLASSES];
-	struct heddle_knn all = {.k = k};
+	double believed[HEDDLE_HISTORY_CLASSES];
+	unsigned base = class_known_best(history);
+	bool any = false;
 
-	memcpy(given, us, sizeof(given));
-	nearest_with(history, values, history->known, leave_out, &all);
+	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++)
+		any = any || us[c] > 0;
+	if (!any)
+		us[base] = predict_time(history, values, k, leave_out, base);
+	memcpy(believed, us, sizeof(believed));
 	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++) {
-		struct heddle_knn own = {.k = k};
-
-		if (given[c] > 0 || !(history->known >> c & 1))
+		if (us[c] > 0 || !history->known[c])
 			continue;
-		us[c] = predict_ratio(history, values, k, leave_out, given, c);
+		us[c] = predict_ratio(history, values, k, leave_out, believed, c);
 		if (!us[c])
-			us[c] = average(history, &all, c);
-		if (us[c])
-			continue;
-		nearest_with(history, values, 1u << c, leave_out, &own);
-		us[c] = average(history, &own, c);
+			us[c] = predict_time(history, values, k, leave_out, c);
 	}
 }
 

@@ -36,7 +36,7 @@ struct heddle_history {
 	/** The words of all categories; a point's value is the index of one. */
 	size_t nwords, words_room;
 	char (*words)[HEDDLE_HISTORY_WORD];
-	unsigned known; /**< bit c: some point has a time on class c */
+	size_t known[HEDDLE_HISTORY_CLASSES]; /**< points with a time on each class */
 };
 
 void heddle_history_free(struct heddle_history *history);
@@ -79,9 +79,11 @@ int heddle_history_load(struct heddle_history *history, const struct heddle_prof
  *
  * Where a time of the task itself is known, another class's is that one times
  * the ratio of both at the nearest points that have both: relative speed is
- * easier to predict than times. Where none is known, times are averages over the
- * nearest points that have all that are wanted, so that their ratio means
- * something; over the nearest that have the class, when no point has all.
+ * easier to predict than times. Where none is known, the class with most points
+ * takes the average of its nearest, and the others follow by their ratios. Where
+ * all points have times on all classes, that is the average of the nearest on each,
+ * as in the paper. A class that has no point in common with others takes the average
+ * of its own nearest.
  *
  * @param values of the task
  * @param leave_out a point that is not looked at (SIZE_MAX: none)

@@ -178,11 +178,12 @@ static void test_predict(void **state)
 	/* As published: averages of the two nearest on each class. */
 	expect(&h, 14, 0, 0, 80, 45);
 	expect(&h, 14, 70, 0, 70, 70 * 45 / 80.);
-	/* A point with one class alone says nothing of relative speed … */
+	/* A point with one class alone says nothing of relative speed, but of times. */
 	point(&h, 14, 0, 4000);
-	expect(&h, 14, 0, 0, 80, 45);
+	expect(&h, 14, 0, 0, 2020 * 80 / 45., 2020);
+	expect(&h, 14, 70, 0, 70, 70 * 45 / 80.);
 	heddle_history_free(&h);
-	/* … unless there is nothing better. */
+	/* No point in common: each class by itself. */
 	point(&h, 10, 50, 0);
 	point(&h, 100, 0, 30);
 	expect(&h, 10, 0, 0, 50, 30);
@@ -190,12 +191,34 @@ static void test_predict(void **state)
 	heddle_history_free(&h);
 }
 
+/* A class of which little is known does not spoil what is known of others. */
+static void test_third_class(void **state)
+{
+	struct heddle_history h = {0};
+	double values[HEDDLE_HISTORY_DIMENSIONS] = {12}, us[HEDDLE_HISTORY_CLASSES] = {0};
+
+	for (int size = 10; size <= 100; size += 10)
+		point(&h, size, 100 * size, 10 * size);
+	heddle_history_set(&h, 9, 2, 500);
+	heddle_history_predict(&h, values, HEDDLE_KNN_K, SIZE_MAX, us);
+	near_enough(us[0], 1500);
+	near_enough(us[1], 150);
+	near_enough(us[2], 1500 * 500 / 10000.);
+	heddle_history_set(&h, 9, 2, 0);
+	assert_int_equal(h.known[2], 0);
+	memset(us, 0, sizeof(us));
+	heddle_history_predict(&h, values, HEDDLE_KNN_K, SIZE_MAX, us);
+	near_enough(us[2], 0);
+	heddle_history_free(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_distance), cmocka_unit_test(test_nearest),
-	    cmocka_unit_test(test_robust),   cmocka_unit_test(test_spike),
-	    cmocka_unit_test(test_names),    cmocka_unit_test(test_predict),
+	    cmocka_unit_test(test_distance),    cmocka_unit_test(test_nearest),
+	    cmocka_unit_test(test_robust),      cmocka_unit_test(test_spike),
+	    cmocka_unit_test(test_names),       cmocka_unit_test(test_predict),
+	    cmocka_unit_test(test_third_class),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
