@@ -86,6 +86,9 @@ static void worker_parse(struct arguments *arguments, char *text, struct argp_st
 	if (!cp || count == text)
 		argp_error(state, "--worker: \"%s\" is not NAME:COUNT:CP", text);
 	*count++ = *cp++ = '\0';
+	for (unsigned j = 0; j < model->nkinds; j++)
+		if (!strcmp(text, model->kinds[j].name))
+			argp_error(state, "--worker: \"%s\" is there already", text);
 	if (strlen(text) >= sizeof(kind->name))
 		argp_error(state, "--worker: the name \"%s\" is longer than %zu", text,
 		           sizeof(kind->name) - 1);
@@ -251,6 +254,23 @@ static json_t *plan_json(const struct arguments *arguments, int *status)
 	return json;
 }
 
+/* A member a line, so that a sweep does not drown the rest. */
+static void json_print(const json_t *json)
+{
+	const char *key, *before = "{";
+	json_t *value;
+
+	json_object_foreach((json_t *)json, key, value)
+	{
+		char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(10));
+
+		printf("%s\"%s\": %s", before, key, text ? text : "null");
+		before = ",\n ";
+		free(text);
+	}
+	puts("}");
+}
+
 int plan_interval(int argc, char **argv)
 {
 	struct arguments arguments = {.model = {.k = 1, .cd = -1, .cc = -1}};
@@ -267,8 +287,7 @@ int plan_interval(int argc, char **argv)
 		json_decref(json);
 		return 1;
 	}
-	json_dumpf(json, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(10) | JSON_PRESERVE_ORDER);
-	putchar('\n');
+	json_print(json);
 	json_decref(json);
 	return fflush(stdout) || ferror(stdout);
 }

@@ -39,6 +39,22 @@ expect 0 'Usage: heddle.bench' "$heddle" bench --help
 expect 2 'there is no application "nothing"' "$heddle" app nothing
 expect 0 'strategy' "$heddle" plan blocks --help
 
+interval() {
+	"$heddle" plan interval --cd 99 --cc 0.69 --us 20000 --uc 10000 "$@"
+}
+expect 0 '"h": 81,' interval --k 8 --worker kid:10:0.526
+expect 0 '"h": 66,' interval --k 4 --worker twin:5:0.319 --worker kid:5:0.526
+expect 0 '"ratio": 1[.,]' interval --k 8 --worker kid:10:0.526 --sweep=70-90
+expect 0 '"h": 229,' interval --k 8 --worker kid:10:0.526 --pipelined
+expect 0 '"h": 20000,' interval --worker alone:1:1
+expect 2 'are all needed' interval
+expect 2 'COUNT: "0" is not a number' interval --worker a:0:1
+expect 2 'not NAME:COUNT:CP' interval --worker a:1
+expect 2 'is there already' interval --worker a:1:1 --worker a:2:1
+expect 2 'cannot be scheduled' interval --worker a:1:1 --vector -1,0
+expect 2 'not FIRST-LAST' interval --worker a:1:1 --sweep=9-3
+expect 2 'not a whole number' interval --worker a:1:1 --k 1.5
+
 machine '{"n": 1000, "workers": [{"name": "gpu", "kind": "cuda", "rate": 8},
 	{"rate": 1, "count": 2}]}'
 expect 0 '"worker": "gpu"' plan
