@@ -62,8 +62,6 @@ static int chunks_make(struct vecinc *self)
 		starpu_vector_data_register(&chunk->handle, STARPU_MAIN_RAM,
 		                            (uintptr_t)(self->values + start), chunk->block.n,
 		                            sizeof(*self->values));
-		/* Results go home as soon as they are there. */
-		starpu_data_set_wt_mask(chunk->handle, 1 << STARPU_MAIN_RAM);
 	}
 	return 0;
 }
@@ -99,7 +97,14 @@ static void chunks_release(struct vecinc *self)
 
 /* ---- tasks ---- */
 
-/* Callbacks run on the worker that ran the task. */
+static void chunk_home(void *arg)
+{
+	starpu_data_release(((struct chunk *)arg)->handle);
+}
+
+/* Callbacks run on the worker that ran the task. Results go home as soon as they are
+ * there. StarPU's write-through would bring them only when no input is on its way
+ * ahead, so never both directions at a time. */
 static void chunk_done(void *arg)
 {
 	struct chunk *chunk = arg;
@@ -110,6 +115,7 @@ static void chunk_done(void *arg)
 	worker->finish_us = starpu_timing_now() - chunk->app->start_us;
 	if (chunk->block.status)
 		atomic_store(&chunk->app->status, chunk->block.status);
+	starpu_data_acquire_cb(chunk->handle, STARPU_R, chunk_home, chunk);
 }
 
 static int32_t where(const struct vecinc *self)
