@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Scheduling contexts: each with a policy of its own, workers in several of them,
- * workers that come and go while tasks are ready. No context is deleted: in StarPU
- * 1.3.10 that crashes with any policy.
+ * workers that come and go while tasks are ready, contexts that are deleted.
  */
 #include "config.h"
 
@@ -196,13 +195,31 @@ static void test_empty_for_a_while(void **state)
 	crowd_check();
 }
 
+/* Contexts are deleted while tasks of theirs are left, which run. None has an
+ * inheritor: with one StarPU 1.3.10 crashes under any policy. */
+static void test_deleted(void **state)
+{
+	int workers[] = {0, 1};
+
+	memset(records, 0, sizeof(records));
+	for (unsigned round = 0; round < 20; round++) {
+		unsigned ctx = context_make("passing", &workers[round % 2], round % 4 ? 1 : 2);
+
+		for (unsigned i = round; i < NTASKS; i += 20)
+			submit_to(ctx, &records[i]);
+		starpu_sched_ctx_delete(ctx);
+	}
+	starpu_task_wait_for_all();
+	records_all_ran_once(records, NTASKS);
+}
+
 static int run(const char *title)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, machine_begin, machine_end)
 	    TEST(disjoint),          TEST(overlapping),
 	    TEST(busy_elsewhere),    TEST(workers_come_and_go),
-	    TEST(empty_for_a_while),
+	    TEST(empty_for_a_while), TEST(deleted),
 	};
 
 	return cmocka_run_group_tests_name(title, tests, NULL, NULL);
