@@ -15,6 +15,7 @@ static const struct {
 } plans[] = {
     {"blocks", plan_blocks, "the blocks that a strategy gives to a described machine"},
     {"interval", plan_interval, "how often the chunks of a wavefront should synchronise"},
+    {"split", plan_split, "the share of one kernel that each of several devices computes"},
 };
 
 #define NPLANS (sizeof(plans) / sizeof(plans[0]))

@@ -1,0 +1,69 @@
+#!/bin/sh
+# heddle plan split: what it prints, and what it says to bad tables.
+set -u
+: "${top_builddir:?}"
+heddle=$top_builddir/bin/heddle
+work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-split.XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT HUP INT TERM
+failures=0
+
+# expect STATUS PATTERN ARGUMENT...: of `heddle plan split`.
+expect() {
+	status=$1 pattern=$2
+	shift 2
+	"$heddle" plan split "$@" >"$work/out" 2>&1 </dev/null
+	got=$?
+	if [ "$got" != "$status" ] || ! grep -q -e "$pattern" "$work/out"; then
+		echo "plan split $*: exit status $got instead of $status, or no line with '$pattern':"
+		head -5 "$work/out"
+		failures=$((failures + 1))
+	fi
+}
+
+# Two equal devices in the host's memory share equally; what is linear is exact.
+cat >"$work/two.json" <<'EOF'
+{"groups": 1000, "devices": [{"name": "a", "times": [[1000, 100]]},
+	{"name": "b", "times": [[1000, 100]]}]}
+EOF
+expect 0 '"us": 50.0,' "$work/two.json"
+expect 0 '"groups": 500,' "$work/two.json"
+expect 0 '"us": 100.0,' --method single "$work/two.json"
+# A GPU three times as fast behind a bus that eats it all.
+cat >"$work/bus.json" <<'EOF'
+{"groups": 1000, "contiguous": false, "in_bytes": 10000, "out_bytes": 0, "merge_bandwidth": 1,
+ "buses": [{"name": "pcie", "bandwidth": 1000, "latency_us": 10}],
+ "devices": [{"name": "cpu", "times": [[1000, 300]]},
+	{"name": "gpu", "bus": "pcie", "times": [[1000, 100]]}]}
+EOF
+for method in heddle paper single optimum; do
+	expect 0 '"us": 300.0,' -m $method "$work/bus.json"
+done
+expect 0 '"us": 10085.0,' -m linear "$work/bus.json"
+expect 0 '^linear  *10085.0  *33.617  *250  *750$' --table "$work/bus.json"
+expect 0 'merge_bandwidth' --help
+expect 2 'which table' 
+expect 2 'is not heddle' -m best "$work/two.json"
+expect 2 'No such file' "$work/none.json"
+while IFS='|' read -r text pattern; do
+	printf '%s\n' "$text" >"$work/bad.json"
+	expect 2 "$pattern" "$work/bad.json"
+done <<'EOF'
+[|line
+[]|not an object
+{"devices": []}|groups: is missing
+{"groups": 1.5, "devices": []}|groups: not a whole number
+{"groups": 1}|devices: not an array
+{"groups": 1, "devices": []}|1 to 16 devices
+{"groups": 1, "devices": [1]}|devices\[0\]: not an object
+{"groups": 1, "devices": [{"name": "a"}]}|devices\[0\].times: not an array
+{"groups": 1, "devices": [{"name": "a", "times": [[1]]}]}|not pairs
+{"groups": 1, "devices": [{"name": "a", "times": [[2, 1], [1, 1]]}]}|ascending
+{"groups": 1, "devices": [{"name": "a", "times": [[0, 1]]}]}|not possible
+{"groups": 1, "devices": [{"name": "a", "bus": "b", "times": [[1, 1]]}]}|no bus has that name
+{"groups": 1, "devices": [{"name": "a", "times": [[1, 1]], "sped": 1}]}|sped: unknown key
+{"groups": 1, "buses": [{"name": "b", "bandwidth": 0}], "devices": []}|devices, please
+{"groups": 1, "contiguous": false, "devices": []}|merge_bandwidth: is missing
+{"groups": 1, "contiguous": 1, "devices": []}|neither true nor false
+{"group": 1, "groups": 1, "devices": []}|group: unknown key
+EOF
+[ "$failures" = 0 ]

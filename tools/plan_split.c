@@ -1,0 +1,178 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * heddle plan split: how the work-groups of one kernel are shared among described
+ * devices.
+ */
+#include "config.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "tools/plan.h"
+#include "tools/split_table.h"
+
+struct arguments {
+	enum split_method method;
+	const char *path;
+	bool table;
+};
+
+static int method_parse(const char *text)
+{
+	for (int m = 0; m < SPLIT_NMETHODS; m++)
+		if (!strcmp(text, split_method_name(m)))
+			return m;
+	return -1;
+}
+
+static error_t argument_parse(int key, char *value, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	int method;
+
+	switch (key) {
+	case 'm':
+		method = method_parse(value);
+		if (method < 0)
+			argp_error(state,
+			           "--method: \"%s\" is not heddle, paper, linear, single "
+			           "or optimum",
+			           value);
+		arguments->method = method;
+		return 0;
+	case 't':
+		arguments->table = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (arguments->path)
+			argp_error(state, "one table at a time, please");
+		arguments->path = value;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which table?");
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static char *help_filter(int key, const char *text, void *input)
+{
+	char *made = NULL;
+	size_t size;
+	FILE *out;
+
+	if (key != ARGP_KEY_HELP_EXTRA)
+		return (char *)text;
+	out = open_memstream(&made, &size);
+	if (!out)
+		return NULL;
+	fputs("TABLE.json (-: standard input) is an object with these keys:\n", out);
+	split_table_keys(out);
+	fputs("\nMethods: heddle; paper, Algorithm 1 of SKMD (PACT 2013); linear, by the speeds\n"
+	      "with all groups alone; single, the best device; optimum, by trying.\n",
+	      out);
+	fclose(out);
+	return made;
+}
+
+static const struct argp_option options[] = {
+    {"method", 'm', "NAME", 0, "how to choose (default: heddle)", 0},
+    {"table", 't', NULL, 0, "a table to read instead of JSON: every method", 0},
+    {0},
+};
+
+static const struct argp argp = {
+    .options = options,
+    .parser = argument_parse,
+    .args_doc = "TABLE.json",
+    .doc = "Shares the work-groups of one kernel among devices of which the times and the "
+           "costs of transfers are known, and prints the shares and the predicted times, in "
+           "microseconds, as JSON.",
+    .help_filter = help_filter,
+};
+
+static json_t *devices_json(const struct split_problem *problem, const size_t *share,
+                            const struct split_times *times)
+{
+	json_t *devices = json_array();
+	size_t start = 0;
+
+	for (unsigned d = 0; d < problem->ndevices; d++) {
+		json_array_append_new(
+		    devices,
+		    json_pack("{s:s, s:I, s:I, s:f, s:f, s:f, s:f}", "name",
+		              problem->devices[d].name, "start", (json_int_t)start, "groups",
+		              (json_int_t)share[d], "share", (double)share[d] / problem->groups,
+		              "in_us", times->in_us[d], "computed_us", times->computed_us[d],
+		              "finish_us", times->finish_us[d]));
+		start += share[d];
+	}
+	return devices;
+}
+
+static int json_print(const struct split_problem *problem, enum split_method method)
+{
+	size_t share[SPLIT_MAXDEVICES], other[SPLIT_MAXDEVICES];
+	struct split_times times;
+	json_t *json, *order = json_array();
+
+	split_decide(problem, method, share);
+	split_estimate(problem, share, &times);
+	for (unsigned i = 0; i < times.norder; i++)
+		json_array_append_new(order, json_string(problem->devices[times.order[i]].name));
+	json = json_pack("{s:s, s:I, s:f, s:f, s:o, s:o, s:f, s:f}", "method",
+	                 split_method_name(method), "groups", (json_int_t)problem->groups, "us",
+	                 times.us, "merge_us", times.merge_us, "order", order, "devices",
+	                 devices_json(problem, share, &times), "single_us",
+	                 split_decide(problem, SPLIT_SINGLE, other), "linear_us",
+	                 split_decide(problem, SPLIT_LINEAR, other));
+	if (!json)
+		return 1;
+	json_dumpf(json, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(10) | JSON_PRESERVE_ORDER);
+	putchar('\n');
+	json_decref(json);
+	return 0;
+}
+
+static void table_print(const struct split_problem *problem)
+{
+	double best = 0;
+
+	printf("%-10s %14s %10s", "method", "us", "of single");
+	for (unsigned d = 0; d < problem->ndevices; d++)
+		printf(" %16.16s", problem->devices[d].name);
+	putchar('\n');
+	for (int m = 0; m < SPLIT_NMETHODS; m++) {
+		size_t share[SPLIT_MAXDEVICES], single[SPLIT_MAXDEVICES];
+		double us = split_decide(problem, m, share);
+
+		best = split_decide(problem, SPLIT_SINGLE, single);
+		printf("%-10s %14.1f %10.3f", split_method_name(m), us, best > 0 ? us / best : 1);
+		for (unsigned d = 0; d < problem->ndevices; d++)
+			printf(" %16zu", share[d]);
+		putchar('\n');
+	}
+}
+
+int plan_split(int argc, char **argv)
+{
+	struct arguments arguments = {.method = SPLIT_HEDDLE};
+	struct split_problem problem;
+	int error = 0;
+
+	argp_err_exit_status = PLAN_USAGE;
+	argv[0] = "heddle plan split";
+	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	if (split_table_read(arguments.path, &problem))
+		return PLAN_USAGE;
+	if (arguments.table)
+		table_print(&problem);
+	else
+		error = json_print(&problem, arguments.method);
+	return error || fflush(stdout) || ferror(stdout);
+}
