@@ -1,5 +1,6 @@
 #!/bin/sh
-# The loop's tests under helgrind: no race in it.
+# The loop's tests under helgrind: no race in it. Half a minute's work.
+# Time limit: 600 s
 command -v valgrind >/dev/null || exit 77
 # The real program: what libtool leaves is a script around it.
 exec "$top_builddir/libtool" --mode=execute valgrind --tool=helgrind --quiet \
