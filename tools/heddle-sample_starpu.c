@@ -23,6 +23,7 @@
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/codelet.h"
 #include "codelets/histogram/histogram.h"
+#include "codelets/nbia/nbia.h"
 #include "private/estimate_starpu.h"
 #include "private/message.h"
 #include "private/profile_file.h"
@@ -38,11 +39,17 @@ struct job {
 	void *memory[MAXBUFFERS];
 	size_t bytes[MAXBUFFERS];
 	struct heddle_param params[HEDDLE_PARAMS_MAX];
-	struct heddle_block block;
+	union {
+		struct heddle_block block;
+		struct nbia_call call;
+	};
 	union {
 		struct blackscholes_market market;
 		struct boxfilter_window window;
 	};
+	void *arg; /* for the kernel */
+	size_t arg_bytes;
+	const int *status; /* the kernel's */
 };
 
 struct arguments {
@@ -95,18 +102,38 @@ static int matrix_add(struct job *job, size_t width, size_t height, uint64_t see
 	return error;
 }
 
+static int variable_add(struct job *job, size_t bytes, uint64_t seed)
+{
+	unsigned b = job->nbuffers;
+	int error = buffer_add(job, bytes, seed);
+
+	if (!error)
+		starpu_variable_data_register(&job->handles[b], STARPU_MAIN_RAM,
+		                              (uintptr_t)job->memory[b], bytes);
+	return error;
+}
+
 static void param_add(struct job *job, const char *name, double number)
 {
 	job->params[job->nparams++] = (struct heddle_param){name, number, NULL};
+}
+
+/* As a block that is the whole loop. */
+static void block_job(struct job *job, struct starpu_codelet *codelet, size_t n, const void *arg)
+{
+	job->codelet = codelet;
+	job->block = (struct heddle_block){.n = n, .total = n, .arg = arg};
+	job->arg = &job->block;
+	job->arg_bytes = sizeof(job->block);
+	job->status = &job->block.status;
 }
 
 static int blackscholes_make(struct job *job, size_t size, uint64_t seed)
 {
 	int error = 0;
 
-	job->codelet = &blackscholes_codelet;
 	job->market = (struct blackscholes_market){.rate = 0.05, .volatility = 0.3};
-	job->block.arg = &job->market;
+	block_job(job, &blackscholes_codelet, size, &job->market);
 	param_add(job, "options", size);
 	for (int b = 0; b < 5 && !error; b++)
 		error = vector_add(job, size, sizeof(float), seed + b);
@@ -118,7 +145,7 @@ static int histogram_make(struct job *job, size_t size, uint64_t seed)
 	size_t pieces = size / HISTOGRAM_PIECE + 1;
 	int error;
 
-	job->codelet = &histogram_codelet;
+	block_job(job, &histogram_codelet, pieces, NULL);
 	param_add(job, "pieces", pieces);
 	error = vector_add(job, pieces, HISTOGRAM_PIECE, seed);
 	return error ? error : vector_add(job, HISTOGRAM_BINS, sizeof(uint64_t), seed);
@@ -131,16 +158,36 @@ static int boxfilter_make(struct job *job, size_t size, uint64_t seed)
 	size_t width = ceil(sqrt(size) * stretch), height = ceil(size / (double)width);
 	int error;
 
-	job->codelet = &boxfilter_codelet;
 	job->window =
 	    (struct boxfilter_window){.radius = 1 + app_random(seed, 2) % 32, .channels = 1};
-	job->block.arg = &job->window;
-	job->block.n = height;
+	block_job(job, &boxfilter_codelet, height, &job->window);
 	param_add(job, "width", width);
 	param_add(job, "height", height);
 	param_add(job, "radius", job->window.radius);
 	error = matrix_add(job, width, height, seed);
 	return error ? error : matrix_add(job, width, height, seed);
+}
+
+/* Square tiles of noise: every level and every pattern occurs. */
+static int nbia_make(struct job *job, size_t size, uint64_t seed)
+{
+	size_t side = ceil(sqrt(size));
+	int error;
+
+	if (side < NBIA_SMALLEST || side > NBIA_LARGEST)
+		return heddle_refuse(-EINVAL, "nbia: tiles have %d to %d pixels",
+		                     NBIA_SMALLEST * NBIA_SMALLEST, NBIA_LARGEST * NBIA_LARGEST);
+	job->codelet = &nbia_codelet;
+	job->arg = &job->call;
+	job->arg_bytes = sizeof(job->call);
+	job->status = &job->call.status;
+	param_add(job, "resolution", side);
+	error = matrix_add(job, 3 * side, side, seed);
+	if (!error)
+		error = vector_add(job, NBIA_TABLE_ENTRIES, sizeof(nbia_u32), 0);
+	if (!error)
+		nbia_tables(job->memory[1]);
+	return error ? error : variable_add(job, sizeof(struct nbia_summary), 0);
 }
 
 static const struct sampled {
@@ -151,6 +198,7 @@ static const struct sampled {
     {"blackscholes", blackscholes_make, "options"},
     {"boxfilter", boxfilter_make, "pixels"},
     {"histogram", histogram_make, "bytes"},
+    {"nbia", nbia_make, "pixels"},
 };
 
 #define NSAMPLED (sizeof(sampled) / sizeof(sampled[0]))
@@ -172,8 +220,8 @@ static int task_run(struct job *job, int worker)
 	int error;
 
 	task->cl = job->codelet;
-	task->cl_arg = &job->block;
-	task->cl_arg_size = sizeof(job->block);
+	task->cl_arg = job->arg;
+	task->cl_arg_size = job->arg_bytes;
 	for (unsigned b = 0; b < job->nbuffers; b++)
 		task->handles[b] = job->handles[b];
 	task->execute_on_a_specific_worker = 1;
@@ -188,7 +236,7 @@ static int task_run(struct job *job, int worker)
 		return heddle_refuse(error, "worker %d does not run %s", worker,
 		                     job->codelet->name);
 	}
-	return job->block.status;
+	return *job->status;
 }
 
 /* One worker of each class that can run the codelet, in turns. */
@@ -226,10 +274,9 @@ static int jobs_run(const struct arguments *arguments)
 
 	for (unsigned j = 0; j < arguments->jobs && !error; j++) {
 		size_t size = size_of(arguments, j);
-		struct job job = {.block = {.n = size}};
+		struct job job = {.nbuffers = 0};
 
 		error = arguments->what->make(&job, size, app_random(arguments->seed, ~j));
-		job.block.total = job.block.n;
 		if (!error)
 			error = job_run(&job, arguments->reps);
 		job_free(&job);

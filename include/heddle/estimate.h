@@ -80,8 +80,8 @@ int heddle_estimate_task(struct starpu_task *task, int worker, struct heddle_est
  * @param name of the codelet: of its profile, and in StarPU's traces */
 #define HEDDLE_ESTIMATE_MODEL(name)                                                                \
 	{                                                                                          \
-		.type = STARPU_PER_ARCH, .symbol = (name),                                         \
-		.arch_cost_function = heddle_estimate_cost,                                        \
+		.type = STARPU_PER_ARCH, .arch_cost_function = heddle_estimate_cost,               \
+		.symbol = (name),                                                                  \
 	}
 
 /** The cost function of HEDDLE_ESTIMATE_MODEL().
