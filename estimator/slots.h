@@ -65,11 +65,18 @@ struct codelet {
 	atomic_uint sampled;   /* bit c: on class c */
 	atomic_uint surprised; /* bit c: its last sample there was set aside */
 	struct slot *_Atomic first;
+	/* Where the parameters go that its model states, once they are found. */
+	atomic_uint model_state;
+	unsigned model_dimensions[HEDDLE_PARAMS_MAX];
 };
 
 /** What StarPU's codelet is to us; made if there is none, NULL without memory.
  * Those of one name are one. */
 struct codelet *codelet_find(const struct starpu_codelet *cl);
+
+/** Finds the dimensions of the parameters that a codelet's model states, once.
+ * @return whether they can be used */
+bool codelet_model_dimensions(struct codelet *codelet, const struct starpu_perfmodel *model);
 
 /** The slot of a codelet and values, made if there is none. The codelet's first
  * when there is no room, NULL when there is not even that.

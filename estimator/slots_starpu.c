@@ -5,11 +5,13 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "estimator/slots.h"
+#include "private/message.h"
 
 _Static_assert(HEDDLE_DEVICE_CLASSES <= HEDDLE_HISTORY_CLASSES, "no place for all classes");
 
@@ -122,6 +124,46 @@ struct codelet *codelet_find(const struct starpu_codelet *cl)
 	while (alias && (alias->cl != cl || !codelet_is(alias->codelet, cl)))
 		alias = atomic_load_explicit(&alias->next, memory_order_acquire);
 	return alias ? alias->codelet : codelet_add(cl, bucket);
+}
+
+/* The codelet's mutex is held. */
+static bool dimensions_find(struct codelet *codelet, const struct starpu_perfmodel *model)
+{
+	const char *what = codelet->name ? codelet->name : "codelet without a name";
+
+	for (unsigned i = 0; i < model->nparameters; i++) {
+		const char *name = model->parameters_names ? model->parameters_names[i] : NULL;
+		char number[16];
+		unsigned d;
+
+		snprintf(number, sizeof(number), "p%u", i);
+		if (i == HEDDLE_PARAMS_MAX ||
+		    heddle_history_dimension(&codelet->history, name ? name : number, false, &d)) {
+			heddle_warn("%s: its model's parameters cannot be used: more than %d, or "
+			            "\"%s\" is no name",
+			            what, HEDDLE_PARAMS_MAX, name ? name : number);
+			return false;
+		}
+		codelet->model_dimensions[i] = d;
+	}
+	return true;
+}
+
+bool codelet_model_dimensions(struct codelet *codelet, const struct starpu_perfmodel *model)
+{
+	enum { UNKNOWN, USED, UNUSABLE };
+	unsigned state = atomic_load_explicit(&codelet->model_state, memory_order_acquire);
+
+	if (state != UNKNOWN)
+		return state == USED;
+	pthread_mutex_lock(&codelet->mutex);
+	state = atomic_load(&codelet->model_state);
+	if (state == UNKNOWN) {
+		state = dimensions_find(codelet, model) ? USED : UNUSABLE;
+		atomic_store_explicit(&codelet->model_state, state, memory_order_release);
+	}
+	pthread_mutex_unlock(&codelet->mutex);
+	return state == USED;
 }
 
 /* ---- slots ---- */

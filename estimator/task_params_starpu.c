@@ -13,26 +13,57 @@
 
 _Static_assert(HEDDLE_PARAMS_MAX <= HEDDLE_HISTORY_DIMENSIONS, "no place for all parameters");
 
+/* What the codelet's model says of the task, as for StarPU's multiple regressions.
+ * @return whether it says anything of use */
+static bool model_values(struct starpu_task *task, struct slot *wanted)
+{
+	struct starpu_perfmodel *model = task->cl->model;
+	double given[HEDDLE_PARAMS_MAX];
+
+	if (!model || !model->parameters || !model->nparameters ||
+	    !codelet_model_dimensions(wanted->codelet, model))
+		return false;
+	model->parameters(task, given);
+	wanted->stated = true;
+	wanted->n = HEDDLE_HISTORY_DIMENSIONS;
+	for (unsigned d = 0; d < HEDDLE_HISTORY_DIMENSIONS; d++)
+		wanted->values[d] = NAN;
+	for (unsigned i = 0; i < model->nparameters; i++) {
+		if (!isfinite(given[i]))
+			return false;
+		wanted->values[wanted->codelet->model_dimensions[i]] = given[i] + 0.0;
+	}
+	return true;
+}
+
 /* The sizes of a task's data, the last one with all that have no place. */
-static struct slot *default_slot(struct starpu_task *task)
+static void data_values(struct starpu_task *task, struct slot *wanted)
 {
 	unsigned nbuffers = STARPU_TASK_GET_NBUFFERS(task);
+
+	wanted->stated = false;
+	wanted->n = nbuffers < HEDDLE_HISTORY_DIMENSIONS ? nbuffers : HEDDLE_HISTORY_DIMENSIONS;
+	for (unsigned i = 0; i < nbuffers; i++) {
+		double size = starpu_data_get_size(STARPU_TASK_GET_HANDLE(task, i));
+
+		if (i < HEDDLE_HISTORY_DIMENSIONS)
+			wanted->values[i] = size;
+		else
+			wanted->values[HEDDLE_HISTORY_DIMENSIONS - 1] += size;
+	}
+}
+
+/* Of a task that states nothing itself. */
+static struct slot *default_slot(struct starpu_task *task)
+{
 	struct slot wanted;
 
 	wanted.codelet = codelet_find(task->cl);
 	if (!wanted.codelet)
 		return NULL;
-	wanted.stated = false;
 	wanted.categorical = 0;
-	wanted.n = nbuffers < HEDDLE_HISTORY_DIMENSIONS ? nbuffers : HEDDLE_HISTORY_DIMENSIONS;
-	for (unsigned i = 0; i < nbuffers; i++) {
-		double size = starpu_data_get_size(STARPU_TASK_GET_HANDLE(task, i));
-
-		if (i < HEDDLE_HISTORY_DIMENSIONS)
-			wanted.values[i] = size;
-		else
-			wanted.values[HEDDLE_HISTORY_DIMENSIONS - 1] += size;
-	}
+	if (!model_values(task, &wanted))
+		data_values(task, &wanted);
 	return slot_find(&wanted);
 }
 

@@ -9,7 +9,8 @@
  * programs run.
  *
  * Start with heddle_task_params(), which states what the time of a task depends
- * on; for a task that states nothing it is the sizes of its data.
+ * on; for a task that states nothing it is what the codelet's model states by its
+ * field `parameters`, else the sizes of its data.
  */
 #ifndef HEDDLE_ESTIMATE_H
 #define HEDDLE_ESTIMATE_H

@@ -323,6 +323,57 @@ static void test_profile(void **state)
 	task_drop(other);
 }
 
+static void model_params(struct starpu_task *task, double *params)
+{
+	params[0] = *(double *)task->cl_arg;
+	params[1] = 5;
+}
+
+/* Parameters that the codelet's model states. */
+static void test_model_params(void **state)
+{
+	static const char *names[] = {"size", NULL};
+	static const char *bad[] = {"no name", NULL};
+	static struct starpu_perfmodel model = {.type = STARPU_PER_ARCH,
+	                                        .symbol = "stated",
+	                                        .parameters = model_params,
+	                                        .parameters_names = names,
+	                                        .nparameters = 2};
+	static struct starpu_perfmodel bad_model = {.type = STARPU_PER_ARCH,
+	                                            .symbol = "badly_stated",
+	                                            .parameters = model_params,
+	                                            .parameters_names = bad,
+	                                            .nparameters = 2};
+	struct starpu_codelet *codelet = codelet_make(NULL), *other = codelet_make(NULL);
+	struct heddle_param same[] = {{"p1", 5, NULL}, {"size", 2, NULL}};
+	unsigned cpu = heddle_device_class(0);
+	double sizes[] = {1, 2, NAN};
+	struct starpu_task *tasks[5];
+
+	codelet->model = &model;
+	other->model = &bad_model;
+	for (int i = 0; i < 5; i++) {
+		tasks[i] = task_make(i < 4 ? codelet : other);
+		tasks[i]->cl_arg = &sizes[i % 3];
+		tasks[i]->cl_arg_size = sizeof(double);
+		heddle_estimate_executed(tasks[i], 0, 10 * (i + 1));
+	}
+	expect(tasks[0], cpu, 10, HEDDLE_ESTIMATE_ONLINE);
+	expect(tasks[1], cpu, 20, HEDDLE_ESTIMATE_ONLINE);
+	expect(tasks[2], cpu, 30, HEDDLE_ESTIMATE_ONLINE);
+	expect(tasks[3], cpu, 10, HEDDLE_ESTIMATE_ONLINE);
+	expect(tasks[4], cpu, 50, HEDDLE_ESTIMATE_ONLINE);
+	/* The same, stated by the task. */
+	assert_int_equal(heddle_task_params(tasks[4], same, 0), 0);
+	tasks[4]->cl = codelet;
+	assert_int_equal(heddle_task_params(tasks[4], same, 2), 0);
+	expect(tasks[4], cpu, 20, HEDDLE_ESTIMATE_ONLINE);
+	for (int i = 0; i < 5; i++) {
+		tasks[i]->cl_arg = NULL;
+		task_drop(tasks[i]);
+	}
+}
+
 static double seven(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
 {
 	return 7;
@@ -417,8 +468,8 @@ int main(void)
 	    cmocka_unit_test(test_codelets), cmocka_unit_test(test_default),
 	    cmocka_unit_test(test_refusals), cmocka_unit_test(test_spike),
 	    cmocka_unit_test(test_steep),    cmocka_unit_test(test_all_different),
-	    cmocka_unit_test(test_profile),  cmocka_unit_test(test_model),
-	    cmocka_unit_test(test_threads),
+	    cmocka_unit_test(test_profile),  cmocka_unit_test(test_model_params),
+	    cmocka_unit_test(test_model),    cmocka_unit_test(test_threads),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
