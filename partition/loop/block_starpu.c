@@ -133,6 +133,7 @@ static size_t block_room(const struct block *block, const struct view *view, siz
 {
 	const struct heddle_loop_request *loop = block->loop;
 	size_t usual = loop->loop.n / USUAL_ROOM, room = window_allocation(count, view->units);
+	size_t unit = view_unit(view);
 
 	/* A stock policy's model goes by the footprint: equal sizes stay equal. */
 	if (!loop->blocks)
@@ -143,7 +144,11 @@ static size_t block_room(const struct block *block, const struct view *view, siz
 		usual = block->lane->maximum;
 	usual = window_allocation(usual * view->access.per_iteration + 2 * view->access.halo,
 				  view->units);
-	return usual > room ? usual : room;
+	room = usual > room ? usual : room;
+	/* Not above what it can allocate, which is enough for the block itself. */
+	if (block->lane && unit && room > block->lane->buffer / unit)
+		room = block->lane->buffer / unit;
+	return room;
 }
 
 static void block_register(struct block *block, struct starpu_task *task)

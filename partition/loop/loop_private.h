@@ -49,6 +49,7 @@ struct lane {
 	struct heddle_worker_stats stats;
 	unsigned index;
 	size_t maximum;     /* iterations that its memory holds, 0: no bound */
+	size_t buffer;      /* bytes of the largest buffer it can allocate */
 	unsigned depth;     /* blocks it may have in flight in the completion phase */
 	unsigned implementation; /* of the codelet */
 	unsigned in_flight; /* blocks given and not yet accounted for */
@@ -134,6 +135,11 @@ void view_correct(const struct view *view, struct window window, void *buffer);
 size_t view_bytes(const struct view *view);
 /* What a device must hold. */
 struct footprint views_footprint(const struct view *views, unsigned nviews);
+/* Bytes of a unit on a device. */
+size_t view_unit(const struct view *view);
+/* Iterations of a block none of whose buffers is above so many bytes.
+ * @return as footprint_room() */
+size_t views_buffer_room(const struct view *views, unsigned nviews, size_t bytes);
 int views_check_overlap(const struct view *views, unsigned nviews, const char *loop);
 
 /* pin_starpu.c */

@@ -281,6 +281,32 @@ starpu_data_handle_t view_register(const struct view *view, struct window window
 	return handle;
 }
 
+/* Rows lie closer there than in main memory. */
+size_t view_unit(const struct view *view)
+{
+	return view->shape == STARPU_VECTOR_INTERFACE_ID ? view->elemsize
+							 : view->nx * view->elemsize;
+}
+
+size_t views_buffer_room(const struct view *views, unsigned nviews, size_t bytes)
+{
+	size_t room = SIZE_MAX;
+
+	for (unsigned i = 0; i < nviews; i++) {
+		const struct heddle_access *access = &views[i].access;
+		size_t unit = view_unit(&views[i]), most = unit ? bytes / unit : SIZE_MAX;
+
+		if (views[i].units <= most)
+			continue;
+		if (access->share == HEDDLE_WHOLE || access->share == HEDDLE_REDUCE ||
+		    most / 2 < access->halo)
+			return 0;
+		most = (most - 2 * access->halo) / access->per_iteration;
+		room = most < room ? most : room;
+	}
+	return room;
+}
+
 struct footprint views_footprint(const struct view *views, unsigned nviews)
 {
 	struct footprint sum = {0};
@@ -288,8 +314,7 @@ struct footprint views_footprint(const struct view *views, unsigned nviews)
 	for (unsigned i = 0; i < nviews; i++) {
 		const struct view *view = &views[i];
 		const struct heddle_access *access = &view->access;
-		size_t unit = view->shape == STARPU_VECTOR_INTERFACE_ID ? view->elemsize
-									: view->nx * view->elemsize;
+		size_t unit = view_unit(view);
 
 		switch (access->share) {
 		case HEDDLE_WHOLE:

@@ -1013,9 +1013,42 @@ static void test_loops_fill_device(void **state)
 	}
 }
 
+/* OpenCL devices allocate no buffer above a size of theirs, and StarPU ends the
+ * program that asks for one. main() makes PoCL's 256 MiB of 1 GiB. */
+static void test_array_above_largest_buffer(void **state)
+{
+	enum { LARGE = 75 << 20 };
+	int *table = calloc(LARGE, sizeof(*table)), device = opencl_worker();
+	starpu_data_handle_t all = vector(table, LARGE), in = vector(x, N), out = vector(y, N);
+	struct heddle_loop loop = {
+		.codelet = &pick,
+		.n = N,
+		.naccesses = 3,
+		.accesses = {{.handle = all, .mode = STARPU_R, .share = HEDDLE_WHOLE},
+			     {.handle = in, .mode = STARPU_R},
+			     {.handle = out, .mode = STARPU_W}},
+		.strategy = "css:chunk=10000",
+	};
+	struct heddle_loop_stats stats;
+
+	fill();
+	assert_int_equal(heddle_loop_run(&loop, &stats), 0);
+	assert_int_equal(stats.nworkers, starpu_cpu_worker_get_count());
+	loop.workers = &device;
+	loop.nworkers = 1;
+	if (device >= 0)
+		assert_int_equal(heddle_loop_run(&loop, NULL), -ENOMEM);
+	starpu_data_unregister(all);
+	starpu_data_unregister(in);
+	starpu_data_unregister(out);
+	for (int i = 0; i < N; i++)
+		assert_int_equal(y[i], 0);
+	free(table);
+}
+
 static int setup(void **state)
 {
-	setenv("STARPU_LIMIT_OPENCL_MEM", "1", 1);
+	setenv("STARPU_LIMIT_OPENCL_MEM", "1", 0);
 	setenv("HEDDLE_VERBOSE", "0", 0);
 	if (starpu_init(NULL))
 		return -1;
@@ -1025,6 +1058,12 @@ static int setup(void **state)
 		return -1;
 #endif
 	return 0;
+}
+
+static int setup_large(void **state)
+{
+	setenv("STARPU_LIMIT_OPENCL_MEM", "900", 1);
+	return setup(state);
 }
 
 static int teardown(void **state)
@@ -1061,7 +1100,14 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_loops_fill_device),
 	};
 
+	const struct CMUnitTest large[] = {
+		cmocka_unit_test(test_array_above_largest_buffer),
+	};
+
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	return cmocka_run_group_tests(tests, setup, teardown);
+	/* Before OpenCL is first asked. */
+	setenv("POCL_MEMORY_LIMIT", "1", 1);
+	return cmocka_run_group_tests(tests, setup, teardown) +
+	       cmocka_run_group_tests(large, setup_large, teardown);
 }
