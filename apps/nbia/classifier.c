@@ -74,19 +74,34 @@ double classifier_student(double t, double freedom)
 
 /* ---- training ---- */
 
+/* Two halves: the directions of discriminants are learnt from one, where the classes come
+ * to lie on them from the other. From the same samples they would seem further apart than
+ * they are. */
 struct training {
-	size_t n, members[TISSUES];
+	size_t n, members[TISSUES]; /* members of the first half */
 	const double (*features)[F];
 	const enum tissue *labels;
+	const unsigned char *half;
 	double means[TISSUES][F], scale[F]; /* scale: deviation within the classes */
 	double correlation[F][F];           /* within the classes, shrunk; then its root */
 };
+
+/* Half of a sample, by its number within its class. */
+static void split(size_t n, const enum tissue *labels, unsigned char *half)
+{
+	size_t seen[TISSUES] = {0};
+
+	for (size_t s = 0; s < n; s++)
+		half[s] = seen[labels[s]]++ & 1;
+}
 
 static int find_means(struct training *training)
 {
 	for (size_t s = 0; s < training->n; s++) {
 		enum tissue label = training->labels[s];
 
+		if (training->half[s])
+			continue;
 		training->members[label]++;
 		for (int f = 0; f < F; f++)
 			training->means[label][f] += training->features[s][f];
@@ -102,22 +117,27 @@ static int find_means(struct training *training)
 
 static void find_correlation(struct training *training)
 {
+	double freedom = -TISSUES;
+
 	for (size_t s = 0; s < training->n; s++) {
 		const double *mean = training->means[training->labels[s]];
 		const double *sample = training->features[s];
 
+		if (training->half[s])
+			continue;
+		freedom++;
 		for (int f = 0; f < F; f++)
 			for (int g = 0; g < F; g++)
 				training->correlation[f][g] +=
 				    (sample[f] - mean[f]) * (sample[g] - mean[g]);
 	}
 	for (int f = 0; f < F; f++)
-		training->scale[f] = fmax(
-		    LEAST_DEVIATION, sqrt(training->correlation[f][f] / (training->n - TISSUES)));
+		training->scale[f] =
+		    fmax(LEAST_DEVIATION, sqrt(training->correlation[f][f] / freedom));
 	for (int f = 0; f < F; f++)
 		for (int g = 0; g < F; g++) {
-			double unit = training->scale[f] * training->scale[g];
-			double value = training->correlation[f][g] / (training->n - TISSUES) / unit;
+			double unit = training->scale[f] * training->scale[g] * freedom;
+			double value = training->correlation[f][g] / unit;
 
 			training->correlation[f][g] = f == g ? 1 : (1 - SHRINKAGE) * value;
 		}
@@ -160,57 +180,77 @@ static double project(const struct classifier_pair *pair, const double features[
 	return sum;
 }
 
-static void train_pair(struct training *training, struct classifier_pair *pair)
+static void find_direction(struct training *training, struct classifier_pair *pair)
 {
 	const double *a = training->means[pair->classes[0]], *b = training->means[pair->classes[1]];
-	double squares = 0;
 
 	for (int f = 0; f < F; f++)
 		pair->weights[f] = (a[f] - b[f]) / training->scale[f];
 	solve(training->correlation, pair->weights);
 	for (int f = 0; f < F; f++)
 		pair->weights[f] /= training->scale[f];
-	for (int side = 0; side < 2; side++) {
-		pair->samples[side] = training->members[pair->classes[side]];
-		pair->means[side] = project(pair, training->means[pair->classes[side]]);
-	}
-	for (size_t s = 0; s < training->n; s++)
-		for (int side = 0; side < 2; side++)
-			if (training->labels[s] == pair->classes[side]) {
-				double off =
-				    project(pair, training->features[s]) - pair->means[side];
+}
 
-				squares += off * off;
+/* Where the second half lies on the direction of a pair. */
+static void find_places(const struct training *training, struct classifier_pair *pair)
+{
+	double squares = 0;
+
+	for (int side = 0; side < 2; side++) {
+		double sum = 0;
+
+		for (size_t s = 0; s < training->n; s++)
+			if (training->half[s] && training->labels[s] == pair->classes[side]) {
+				sum += project(pair, training->features[s]);
+				pair->samples[side]++;
 			}
+		pair->means[side] = sum / pair->samples[side];
+		for (size_t s = 0; s < training->n; s++)
+			if (training->half[s] && training->labels[s] == pair->classes[side])
+				squares += pow(
+				    project(pair, training->features[s]) - pair->means[side], 2);
+	}
 	pair->deviation = sqrt(squares / (pair->samples[0] + pair->samples[1] - 2));
 	pair->deviation = fmax(pair->deviation, 1e-9 * fabs(pair->means[0] - pair->means[1]));
 	pair->deviation = fmax(pair->deviation, 1e-300);
+}
+
+static int train(struct training *training, struct classifier_pair *pair)
+{
+	int error = find_means(training);
+
+	if (error)
+		return error;
+	find_correlation(training);
+	decompose(training->correlation);
+	for (int a = 0; a < TISSUES; a++)
+		for (int b = a + 1; b < TISSUES; b++, pair++) {
+			*pair = (struct classifier_pair){.classes = {a, b}};
+			find_direction(training, pair);
+			find_places(training, pair);
+			if (pair->samples[0] < 2 || pair->samples[1] < 2)
+				return -EDOM;
+		}
+	return 0;
 }
 
 int classifier_train(size_t n, const double (*features)[NBIA_FEATURES], const enum tissue *labels,
                      struct classifier *classifier)
 {
 	struct training *training = calloc(1, sizeof(*training));
-	struct classifier_pair *pair = classifier->pairs;
-	int error;
+	unsigned char *half = malloc(n + 1);
+	int error = -ENOMEM;
 
-	if (!training)
-		return -ENOMEM;
-	training->n = n;
-	training->features = features;
-	training->labels = labels;
-	error = find_means(training);
-	if (!error) {
-		find_correlation(training);
-		decompose(training->correlation);
-		for (int a = 0; a < TISSUES; a++)
-			for (int b = a + 1; b < TISSUES; b++, pair++) {
-				pair->classes[0] = a;
-				pair->classes[1] = b;
-				train_pair(training, pair);
-			}
+	if (training && half) {
+		split(n, labels, half);
+		training->n = n;
+		training->features = features;
+		training->labels = labels;
+		training->half = half;
+		error = train(training, classifier->pairs);
 	}
 	free(training);
+	free(half);
 	return error;
 }
 

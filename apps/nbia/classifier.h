@@ -5,7 +5,8 @@
  *
  * For each pair of classes a linear discriminant (R. Fisher, Annals of Eugenics 7,
  * 1936) projects the features to one number; the covariance within the classes is shrunk
- * towards its diagonal (J. Friedman, JASA 84(405), 1989), since samples are few. The class
+ * towards its diagonal (J. Friedman, JASA 84(405), 1989), since samples are few, and half
+ * of them are kept back to see where the classes lie on that line. The class
  * that wins against every other one is the label. The hypothesis that the tile belongs to
  * another class after all is tested by Student's t for a new observation of that class; the
  * confidence is one minus the largest probability of that among the other classes.
@@ -26,7 +27,7 @@ struct classifier_pair {
 	double weights[NBIA_FEATURES];
 	double means[2];   /**< of the projections of each class */
 	double deviation;  /**< of projections within the classes, above 0 */
-	size_t samples[2]; /**< of each class */
+	size_t samples[2]; /**< of each class that say so */
 };
 
 /** What was learnt for tiles of one resolution. */
@@ -40,7 +41,7 @@ struct classifier_verdict {
 };
 
 /** Learns from samples.
- * @param n of features and labels; each class occurs twice at least
+ * @param n of features and labels; each class occurs four times at least
  * @return 0; -EDOM for too few samples, -ENOMEM. */
 int classifier_train(size_t n, const double (*features)[NBIA_FEATURES], const enum tissue *labels,
                      struct classifier *classifier);

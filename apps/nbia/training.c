@@ -11,7 +11,7 @@
 #include "apps/common/app.h"
 #include "apps/nbia/training.h"
 
-#define SAMPLES (40 * TISSUES)
+#define SAMPLES (64 * TISSUES)
 /* A slide that nobody asks for by number. */
 #define SEED UINT64_C(0x5eed0ff1abe11ed5)
 
