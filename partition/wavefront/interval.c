@@ -179,6 +179,17 @@ static size_t best_interval(const struct interval_model *model, size_t least, do
 	return least;
 }
 
+static double narrowest(const struct interval_model *model)
+{
+	double widths[INTERVAL_MAXKINDS], least = model->rows;
+
+	interval_widths(model, widths);
+	for (unsigned j = 0; j < model->nkinds; j++)
+		if (model->kinds[j].count && widths[j] < least)
+			least = widths[j];
+	return least;
+}
+
 static size_t choose(const struct interval_model *given, unsigned most, double minimum_rows,
                      size_t least, unsigned *k, double *us)
 {
@@ -189,12 +200,12 @@ static size_t choose(const struct interval_model *given, unsigned most, double m
 	if (least > model.columns)
 		least = model.columns;
 	*us = INFINITY;
-	for (model.k = first; model.k <= last; model.k++) {
+	/* All small k, then some: of 40 bands one more or less matters little. */
+	for (model.k = first; model.k <= last; model.k += 1 + model.k / 8) {
 		double time;
 		size_t h;
 
-		if (model.k > first &&
-		    model.rows / model.k / interval_workers(&model) < minimum_rows)
+		if (model.k > first && narrowest(&model) < minimum_rows)
 			break;
 		h = best_interval(&model, least < 1 ? 1 : least, &time);
 		if (time < *us) {

@@ -77,7 +77,8 @@ double interval_pipelined_time(const struct interval_model *model, double h);
 /** Chooses h, and k up to `most`, so that interval_pipelined_time() is least, for
  * whole columns.
  * @param model its k counts where it is not 0, else k is chosen too
- * @param most largest k, at least 1; no more chunks than rows / minimum_rows in all
+ * @param most largest k, at least 1
+ * @param minimum_rows no chunk is narrower, unless k is 1 or given
  * @param[out] k chosen, or the model's
  * @return h, from `least` to the number of columns */
 size_t interval_choose(const struct interval_model *model, unsigned most, double minimum_rows,

@@ -33,6 +33,12 @@ enum {
 };
 /* Pieces grow until a tile takes this many times what the first one took. */
 #define OUTWEIGHS 4
+/* No task costs less than this, µs, whatever a measurement says. */
+#define LEAST_OVERHEAD 1
+/* What simulated ones are taken to cost, as most of StarPU's simulated costs are. */
+#define SIMULATED_OVERHEAD 5
+/* Hand-overs vary with what else the machine does: this factor counts. */
+#define HANDOVER_DRIFT 2
 /* No larger piece after one that took this long, µs. */
 #define LONGEST 3000
 /* Iterations of a loop that is over before anything is known. */
@@ -159,7 +165,7 @@ static bool simulated_speed(const struct heddle_wavefront_request *wave, const s
 	if (!WAVE_SIMULATED || !platform || device >= (int)platform->naccelerators)
 		return false;
 	*cp = heddle_platform_block_us(platform, device, n, total, 0) / n;
-	*overhead = 0;
+	*overhead = SIMULATED_OVERHEAD;
 	return true;
 }
 
@@ -197,8 +203,7 @@ static void speed_set(const struct heddle_wavefront_request *wave, const struct 
 		speed = speed_add(codelet, class, cp, overhead);
 	if (speed) {
 		speed->cp = cp;
-		if (overhead >= 0)
-			speed->overhead = overhead;
+		speed->overhead = overhead > LEAST_OVERHEAD ? overhead : LEAST_OVERHEAD;
 		profile_keep(speed);
 	}
 	starpu_pthread_mutex_unlock(&known.mutex);
@@ -208,15 +213,19 @@ void speeds_learn(struct heddle_wavefront_request *wave)
 {
 	for (unsigned l = 0; l < wave->nlanes && !WAVE_SIMULATED; l++) {
 		const struct lane *lane = &wave->lanes[l];
-		double cp, overhead, us = heddle_robust_us(&lane->us);
+		double us = heddle_robust_us(&lane->us),
+		       handover = heddle_robust_us(&lane->handover);
+		double cp, overhead;
 		bool first = true;
 
 		/* One of each kind tells enough. */
 		for (unsigned other = 0; other < l; other++)
 			first = first && wave->lanes[other].kind != lane->kind;
 		if (first && lane->us.count >= HEDDLE_ROBUST_RECENT &&
-		    speed_find(wave, lane, &cp, &overhead) && interval_drifted(cp, us))
-			speed_set(wave, lane, us, -1);
+		    speed_find(wave, lane, &cp, &overhead) &&
+		    (interval_drifted(cp, us) || handover > HANDOVER_DRIFT * overhead ||
+		     (handover > 0 && overhead > HANDOVER_DRIFT * handover)))
+			speed_set(wave, lane, us, handover > 0 ? handover : overhead);
 	}
 }
 
@@ -287,8 +296,9 @@ static void lane_measured(struct measurement *measurement, double cp, double ove
 	measurement_next(measurement);
 }
 
-/* Another piece, or the line through the first and this one. */
-static void piece_evaluate(struct measurement *measurement, double n, double us, bool largest)
+/* Another piece; or what the last one says, or the line through it and the first. */
+static void piece_evaluate(struct measurement *measurement, const struct lane *lane, double n,
+                           double us, bool largest)
 {
 	double cp, overhead;
 
@@ -301,6 +311,11 @@ static void piece_evaluate(struct measurement *measurement, double n, double us,
 		measurement->rows *= PIECE_GROWTH / 4;
 		measurement->h *= 4;
 		piece_start(measurement);
+		return;
+	}
+	if (lane->home && lane->us.count) {
+		lane_measured(measurement, heddle_robust_us(&lane->us),
+		              heddle_robust_us(&lane->handover));
 		return;
 	}
 	cp = us / n;
@@ -331,7 +346,7 @@ void piece_measured(struct heddle_wavefront_request *piece)
 		measurement_end(wave->measurement);
 		return;
 	}
-	piece_evaluate(wave->measurement, n, us, largest);
+	piece_evaluate(wave->measurement, lane, n, us, largest);
 }
 
 static void measurement_next(struct measurement *measurement)

@@ -19,6 +19,9 @@
 
 /* Bands per worker at the most, where the model chooses. */
 #define MOST_BANDS 64
+/* No narrower bands, where the model chooses: they are whole numbers of rows, and others
+ * wait for one that is a row too wide. */
+#define NARROWEST 8
 /* Tiles whose time tells a worker's speed. */
 #define ENOUGH_TILES 4
 
@@ -133,7 +136,8 @@ static void choose_blindly(struct heddle_wavefront_request *wave)
 
 static void choose(struct heddle_wavefront_request *wave)
 {
-	double minimum = vectors_minimum_rows(wave->space.vectors, wave->space.nvectors);
+	double minimum =
+	    fmax(NARROWEST, vectors_minimum_rows(wave->space.vectors, wave->space.nvectors));
 	struct interval_model *model = &wave->model;
 	unsigned k = wave->k;
 	size_t h = wave->h;
@@ -231,7 +235,7 @@ static void update(struct heddle_wavefront_request *wave, struct lane *lane)
 		replan(wave, lane);
 }
 
-static size_t width_by_speed(const struct heddle_wavefront_request *wave, const struct lane *lane)
+static size_t width_by_speed(const struct heddle_wavefront_request *wave, struct lane *lane)
 {
 	double power = 0, known = 0;
 	unsigned nknown = 0, n = 0;
@@ -252,7 +256,10 @@ static size_t width_by_speed(const struct heddle_wavefront_request *wave, const 
 		return wave->space.rows / (wave->k * n) + 1;
 	/* Lanes of which nothing is known are taken to be as the others on average. */
 	power = known + known / nknown * (n - nknown);
-	rows = ceil(wave->space.rows / (double)wave->k / lane->cp / power);
+	/* What rounding takes from a band is added to the lane's next. */
+	lane->owed += wave->space.rows / (double)wave->k / lane->cp / power;
+	rows = lane->owed < 1 ? 1 : (size_t)(lane->owed + 0.5);
+	lane->owed -= rows;
 	return lane->maximum && rows > lane->maximum ? lane->maximum : rows;
 }
 

@@ -164,8 +164,11 @@ static void account(struct tile *tile, struct lane *lane, double now)
 {
 	double since = tile->submit_us > lane->last_done_us ? tile->submit_us : lane->last_done_us;
 
-	if (lane->home && tile->begin_us > since)
+	if (lane->home && tile->begin_us > since) {
+		if (lane->stats.blocks)
+			heddle_robust_add(&lane->handover, tile->begin_us - since);
 		since = tile->begin_us;
+	}
 	if (lane->stats.blocks)
 		heddle_robust_add(&lane->between, now - lane->last_done_us);
 	lane->last_done_us = now;

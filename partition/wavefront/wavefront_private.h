@@ -100,14 +100,16 @@ struct lane {
 	bool waiting;  /* in the crew */
 	unsigned implementation;
 	unsigned depth; /* tiles of a strip it may have in flight */
+	double owed;    /* rows that rounding has kept from its bands so far */
 	size_t maximum; /* rows of a band that its memory holds, 0: no bound */
 	unsigned in_flight;
 	double busy_since_us, last_done_us;
-	double cp;                    /* µs an iteration; 0: not known */
-	double model_cp;              /* what the plan was made with */
-	struct heddle_robust us;      /* of an iteration, in its latest tiles */
-	unsigned fresh;               /* tiles since a width was decided by them */
-	struct heddle_robust between; /* µs from the end of a tile to that of the next */
+	double cp;               /* µs an iteration; 0: not known */
+	double model_cp;         /* what the plan was made with */
+	struct heddle_robust us; /* of an iteration, in its latest tiles */
+	unsigned fresh;          /* tiles since a width was decided by them */
+	/* µs from the end of a tile to that of the next, and, at home, to its beginning. */
+	struct heddle_robust between, handover;
 };
 
 /* A boundary on its way from one strip to the next. */
@@ -195,7 +197,6 @@ struct heddle_wavefront_request {
 	size_t nstrips, room;
 	struct strip **strips;
 	size_t rows_given;
-	double owed;       /* rows that rounding has kept from bands so far */
 	size_t references; /* tiles and outputs under way, and one while it starts */
 	struct tile *spare;
 	int status;
