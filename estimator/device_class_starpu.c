@@ -12,6 +12,12 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <starpu.h>
+#ifdef HEDDLE_USE_CUDA
+#include <cuda_runtime_api.h>
+#endif
+#ifdef HEDDLE_USE_OPENCL
+#include <starpu_opencl.h>
+#endif
 
 #include "estimator/slots.h"
 #include "private/message.h"
@@ -62,45 +68,69 @@ static void cpu_name(char *name, size_t size)
 		snprintf(name, size, "%s", machine.machine);
 }
 
-/* StarPU calls accelerators such as "CUDA 0.0 (NVIDIA H200 139.8 GiB 18:00.0)":
- * what is inside, up to the memory. */
-static void accelerator_name(int worker, char *name, size_t size)
-{
-	char full[128], *begin, *end;
-
-	starpu_worker_get_name(worker, full, sizeof(full));
-	begin = strchr(full, '(');
-	begin = begin ? begin + 1 : full;
-	end = strstr(begin, " GiB");
-	while (end && end > begin && *--end != ' ')
-		;
-	if (!end || end == begin)
-		end = begin + strcspn(begin, ")");
-	snprintf(name, size, "%.*s", (int)(end - begin), begin);
-}
-
 #ifdef HEDDLE_USE_SIMGRID
-static void device_name(int worker, enum starpu_worker_archtype type, char *name, size_t size)
+static bool accelerator_name(int worker, char *name, size_t size)
 {
 	const struct heddle_platform *platform = heddle_platform_current();
 	unsigned device = starpu_worker_get_devid(worker);
 
-	if (type != STARPU_CPU_WORKER && platform && device < platform->naccelerators)
+	if (platform && device < platform->naccelerators)
 		snprintf(name, size, "simulated %g", platform->accelerators[device].speed);
 	else
 		snprintf(name, size, "simulated");
-	(void)cpu_name;
-	(void)accelerator_name;
+	return true;
 }
 #else
-static void device_name(int worker, enum starpu_worker_archtype type, char *name, size_t size)
+/* Policies ask before StarPU has started its workers and given them names, so the
+ * run-time systems are asked. */
+static bool accelerator_name(int worker, char *name, size_t size)
 {
-	if (type == STARPU_CPU_WORKER)
-		cpu_name(name, size);
-	else
-		accelerator_name(worker, name, size);
+	int device = starpu_worker_get_devid(worker);
+	char full[256] = "";
+
+	switch (starpu_worker_get_type(worker)) {
+#ifdef HEDDLE_USE_CUDA
+	case STARPU_CUDA_WORKER: {
+		struct cudaDeviceProp properties;
+
+		if (!cudaGetDeviceProperties(&properties, device))
+			snprintf(full, sizeof(full), "%s", properties.name);
+		break;
+	}
+#endif
+#ifdef HEDDLE_USE_OPENCL
+	case STARPU_OPENCL_WORKER: {
+		cl_device_id id;
+
+		starpu_opencl_get_device(device, &id);
+		if (clGetDeviceInfo(id, CL_DEVICE_NAME, sizeof(full), full, NULL))
+			*full = 0;
+		break;
+	}
+#endif
+	default:
+		(void)device;
+	}
+	snprintf(name, size, "%s", full);
+	return *name;
 }
 #endif
+
+static void device_name(int worker, enum starpu_worker_archtype type, char *name, size_t size)
+{
+	if (type != STARPU_CPU_WORKER) {
+		/* Of unknown ones each is a class of its own. */
+		if (!accelerator_name(worker, name, size))
+			snprintf(name, size, "device %d", starpu_worker_get_devid(worker));
+		return;
+	}
+#ifdef HEDDLE_USE_SIMGRID
+	snprintf(name, size, "simulated");
+	(void)cpu_name;
+#else
+	cpu_name(name, size);
+#endif
+}
 
 static unsigned class_find(int worker, enum starpu_worker_archtype type)
 {

@@ -165,6 +165,26 @@ static void test_stating(void **state)
 	}
 }
 
+/* Policies ask for classes before StarPU has named its workers: every device has
+ * a name of its own all the same. */
+static void assert_classes(void)
+{
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++) {
+		const char *name = heddle_device_class_name(heddle_device_class(w));
+		const char *device = strchr(name, ' ');
+		char worker[128];
+
+		assert_non_null(device);
+		assert_true(strlen(device) > 1);
+		if (starpu_worker_get_type(w) != STARPU_OPENCL_WORKER)
+			continue;
+		starpu_worker_get_name(w, worker, sizeof(worker));
+		assert_non_null(strchr(worker, '('));
+		/* StarPU cuts long names off. */
+		assert_memory_equal(strchr(worker, '(') + 1, device + 1, 16);
+	}
+}
+
 /* One sample a task, also under policies of ours. */
 static void test_once(void **state)
 {
@@ -176,6 +196,7 @@ static void test_once(void **state)
 		double us = 10;
 
 		begin(p->name);
+		assert_classes();
 		for (int i = 0; i <= NTASKS; i++) {
 			task = task_make(&stating, &us);
 			assert_int_equal(heddle_task_params(task, &param, 1), 0);
