@@ -304,11 +304,11 @@ static void test_hostile_prior_rates(void **state)
 {
 	static const double factors[] = {1e-3, 0.1, 10, 1e3};
 	static const int kinds[] = {-1, HEDDLE_KIND_CPU, HEDDLE_KIND_CUDA, HEDDLE_KIND_FPGA};
-	static const size_t sizes[] = {N, 50000};
+	static const size_t sizes[] = {N, 50000, 2000};
 
-	for (size_t i = 0; i < 4 * 4 * 2 * NDEVICES * NCORES; i++) {
-		size_t f = i % 4, k = i / 4 % 4, s = i / 16 % 2, d = i / 32 % NDEVICES,
-		       c = i / 32 / NDEVICES;
+	for (size_t i = 0; i < 4 * 4 * 3 * NDEVICES * NCORES; i++) {
+		size_t f = i % 4, k = i / 4 % 4, s = i / 16 % 3, d = i / 48 % NDEVICES,
+		       c = i / 48 / NDEVICES;
 		struct replay_machine machine = table_machine(d, c);
 		struct outcome cold, warm;
 		double most;
