@@ -133,10 +133,15 @@ void policy_choose_implementation(struct starpu_task *task, unsigned worker, uns
 	unsigned mask, best = 0;
 	double shortest = INFINITY;
 
+	if (!task->cl->model) { /* any will do, the first is found quickest */
+		if (starpu_worker_can_execute_task_first_impl(worker, task, &best))
+			starpu_task_set_implementation(task, best);
+		return;
+	}
 	if (!starpu_worker_can_execute_task_impl(worker, task, &mask))
 		return; /* blocked since; StarPU hands the task out anew */
 	best = __builtin_ctz(mask);
-	for (unsigned i = best; mask & (mask - 1) && task->cl->model && mask >> i; i++) {
+	for (unsigned i = best; mask & (mask - 1) && mask >> i; i++) {
 		double length;
 
 		if (!(mask >> i & 1))

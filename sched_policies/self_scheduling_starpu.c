@@ -132,12 +132,26 @@ static void strategy_tell(struct context *c, struct worker *worker, double now)
 	worker->idle_us = 0;
 }
 
-/* How many of the ready tasks a worker claims: at least the one that it needs
+/* The time a worker was idle is not work that the strategy will hear of. */
+static void idle_skip(struct worker *worker)
+{
+	if (!worker->idle_us)
+		return;
+	worker->since_us += starpu_timing_now() - worker->idle_us;
+	worker->idle_us = 0;
+}
+
+/* How many of the ready tasks a worker claims, where a single one is nothing to
+ * divide and the strategy is not asked: at least the one that it needs
  * now, whatever the strategy says, since a ready task never waits for a strategy. */
 static size_t strategy_chunk(struct context *c, struct worker *worker)
 {
 	size_t ready = heddle_pool_count(c->pool), remaining, chunk;
 
+	if (ready == 1) {
+		idle_skip(worker);
+		return 1;
+	}
 	if (!c->blocks || starpu_sched_ctx_get_nworkers(c->id) != c->members)
 		strategy_begin(c);
 	if (!c->blocks)
@@ -176,9 +190,9 @@ static bool take_claimed(struct context *c, struct worker *worker, struct heddle
 	return true;
 }
 
-/* Takes the best task out of the pool, of a priority known to be there, and, when
- * the worker has nothing, claims the rest of a chunk of the same priority. */
-static bool take_pooled(struct context *c, unsigned id, int priority,
+/* Takes the best task out of the pool, from where it was found, and, when the worker
+ * has nothing, claims the rest of a chunk of the same priority. */
+static bool take_pooled(struct context *c, unsigned id, const struct heddle_pool_place *place,
                         struct heddle_pool_entry *entry)
 {
 	struct worker *worker = &c->workers[id];
@@ -186,17 +200,16 @@ static bool take_pooled(struct context *c, unsigned id, int priority,
 	size_t chunk = idle ? strategy_chunk(c, worker) : 1, got = 1;
 	struct claim claim = {.fetch = FETCH_NOT};
 
-	if (!heddle_pool_pop(c->pool, worker->kind, priority, policy_accepts, &id, entry))
-		return false;
-	while (
-	    got < chunk && !ring_reserve(&worker->claims) &&
-	    heddle_pool_pop(c->pool, worker->kind, priority, policy_accepts, &id, &claim.entry)) {
+	heddle_pool_take(c->pool, place, entry);
+	while (got < chunk && !ring_reserve(&worker->claims) &&
+	       heddle_pool_pop(c->pool, worker->kind, entry->key.priority, policy_accepts, &id,
+	                       &claim.entry)) {
 		ring_push(&worker->claims, &claim);
 		c->nclaimed++;
 		got++;
 	}
-	if (got > 1 && priority > c->claimed_top)
-		c->claimed_top = priority;
+	if (got > 1 && entry->key.priority > c->claimed_top)
+		c->claimed_top = entry->key.priority;
 	if (idle)
 		strategy_return(c, worker, chunk - got);
 	return true;
@@ -261,25 +274,46 @@ static bool take_back(struct context *c, struct worker *owner, size_t place,
 	return true;
 }
 
+/* The best task in the pool for a worker, if it is better than what the worker
+ * claimed already. */
+static const struct heddle_pool_key *pool_find(struct context *c, unsigned *id,
+                                               struct heddle_pool_place *place)
+{
+	const struct worker *worker = &c->workers[*id];
+	struct heddle_pool_query query = {
+	    .kind = worker->kind, .least = INT_MIN, .accept = policy_accepts, .arg = id};
+
+	if (ring_count(&worker->claims)) {
+		int claimed = claim_at(worker, 0)->entry.key.priority;
+
+		if (claimed == INT_MAX)
+			return NULL;
+		query.least = claimed + 1;
+	}
+	return heddle_pool_find(c->pool, &query, place);
+}
+
 /* The best task for a worker, wherever it lies: on equal priority its own claims
  * first, then the pool, then what others claimed. */
 static bool take(struct context *c, unsigned id, struct heddle_pool_entry *entry)
 {
 	struct worker *worker = &c->workers[id], *owner = NULL;
 	bool own = ring_count(&worker->claims);
-	int claimed = own ? claim_at(worker, 0)->entry.key.priority : INT_MIN, pooled = INT_MIN;
-	bool pool = heddle_pool_priority(c->pool, worker->kind, policy_accepts, &id, &pooled);
-	int best = claimed > pooled ? claimed : pooled;
+	struct heddle_pool_place pooled;
+	const struct heddle_pool_key *key = pool_find(c, &id, &pooled);
+	int best = own ? claim_at(worker, 0)->entry.key.priority : INT_MIN;
 	size_t place = 0;
 
+	if (key)
+		best = key->priority;
 	if (c->claimed_top > best)
 		owner = claimer_search(c, id, best + 1, &place);
 	if (owner)
 		return take_back(c, owner, place, entry);
-	if (own && claimed == best)
+	if (key)
+		return take_pooled(c, id, &pooled, entry);
+	if (own)
 		return take_claimed(c, worker, entry);
-	if (pool)
-		return take_pooled(c, id, pooled, entry);
 	owner = c->nclaimed ? claimer_search(c, id, INT_MIN, &place) : NULL;
 	return owner && take_back(c, owner, place, entry);
 }
