@@ -9,9 +9,12 @@
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/codelet.h"
+#include "codelets/floyd/floyd.h"
+#include "codelets/heat2d/heat2d.h"
 #include "codelets/histogram/histogram.h"
 #include "codelets/nbia/nbia.h"
 #include "codelets/programs.h"
+#include "codelets/strmatch/strmatch.h"
 #include "codelets/vecinc/vecinc.h"
 
 void codelet_simulated(void *buffers[], void *arg)
@@ -62,7 +65,8 @@ int codelet_launch_end(struct codelet_launch *launch, unsigned dimensions, const
 }
 
 static struct codelet_program *const programs[] = {
-    &blackscholes_program, &boxfilter_program, &histogram_program, &nbia_program, &vecinc_program};
+    &blackscholes_program, &boxfilter_program, &floyd_program,    &heat2d_program,
+    &histogram_program,    &nbia_program,      &strmatch_program, &vecinc_program};
 static const size_t nprograms = sizeof(programs) / sizeof(*programs);
 static size_t loaded;
 
@@ -109,7 +113,8 @@ static void load_on_device(void *arg)
 	int *error = arg;
 
 	if (blackscholes_cuda_load() || boxfilter_cuda_load() || histogram_cuda_load() ||
-	    nbia_cuda_load() || vecinc_cuda_load())
+	    nbia_cuda_load() || vecinc_cuda_load() || floyd_cuda_load() || heat2d_cuda_load() ||
+	    strmatch_cuda_load())
 		__atomic_store_n(error, -EIO, __ATOMIC_RELAXED);
 }
 

@@ -18,6 +18,9 @@ struct codelet_program {
 extern struct codelet_program blackscholes_program;
 extern struct codelet_program boxfilter_program;
 extern struct codelet_program histogram_program;
+extern struct codelet_program floyd_program;
+extern struct codelet_program heat2d_program;
+extern struct codelet_program strmatch_program;
 extern struct codelet_program nbia_program;
 extern struct codelet_program vecinc_program;
 #endif

@@ -18,6 +18,7 @@
 #include "private/platform_starpu.h"
 #include "codelets/codelet.h"
 #include "apps/common/app.h"
+#include "apps/common/wave.h"
 
 struct run {
 	const struct app *app;
@@ -115,10 +116,25 @@ static void release(struct run *run, bool for_writing)
 			starpu_data_release(run->loop.accesses[a].handle);
 }
 
-/* Old results are destroyed before, and new ones looked at after the timed part. */
-static int repeat_once(struct run *run)
+static int verify(struct run *run)
 {
 	struct app_report *report = &run->report;
+	int error;
+
+	if (!report->verified)
+		return 0;
+	error = acquire(run, false);
+	if (error)
+		return error;
+	report->max_error = fmax(report->max_error, run->app->error(run->self));
+	release(run, false);
+	report->right = report->max_error <= run->app->tolerance;
+	return 0;
+}
+
+/* Old results are destroyed before, and new ones looked at after the timed part. */
+static int run_once(struct run *run, struct heddle_loop_stats *stats, double *us)
+{
 	double begin;
 	int error;
 
@@ -130,21 +146,43 @@ static int repeat_once(struct run *run)
 		release(run, true);
 	}
 	begin = starpu_timing_now();
-	error = run->app->run ? run->app->run(run->self, &report->stats[report->reps])
-	                      : heddle_loop_run(&run->loop, &report->stats[report->reps]);
-	report->us[report->reps] = starpu_timing_now() - begin;
-	if (error)
-		return error;
-	report->reps++;
-	if (!report->verified)
-		return 0;
-	error = acquire(run, false);
-	if (error)
-		return error;
-	report->max_error = fmax(report->max_error, run->app->error(run->self));
-	release(run, false);
-	report->right = report->max_error <= run->app->tolerance;
-	return 0;
+	error =
+	    run->app->run ? run->app->run(run->self, stats) : heddle_loop_run(&run->loop, stats);
+	*us = starpu_timing_now() - begin;
+	return error ? error : verify(run);
+}
+
+/* A wavefront with every h of a sweep; the report is about the first. */
+static int repeat_wave(struct run *run)
+{
+	struct app_wave *wave = run->app->wave;
+	struct app_report *report = &run->report;
+	struct heddle_loop_stats *stats = malloc(sizeof(*stats));
+	int error = stats ? 0 : -ENOMEM;
+	double us;
+
+	for (unsigned v = 0; !error && v < app_wave_variants(wave); v++) {
+		app_wave_choose(wave, v);
+		error = run_once(run, v ? stats : &report->stats[report->reps], &us);
+		if (!error)
+			app_wave_took(wave, us);
+		if (!error && !v)
+			report->us[report->reps] = us;
+	}
+	free(stats);
+	return error;
+}
+
+static int repeat_once(struct run *run)
+{
+	struct app_report *report = &run->report;
+	int error = run->app->wave
+	                ? repeat_wave(run)
+	                : run_once(run, &report->stats[report->reps], &report->us[report->reps]);
+
+	if (!error)
+		report->reps++;
+	return error;
 }
 
 static int repeat(struct run *run)
@@ -221,6 +259,8 @@ static enum app_exit run_all(struct run *run)
 		error = prepare(run);
 	if (!error)
 		error = repeat(run);
+	if (!error && run->app->finish && !app_simulated())
+		error = run->app->finish(run->self);
 	for (unsigned a = 0; a < run->loop.naccesses; a++)
 		starpu_data_unregister(run->loop.accesses[a].handle);
 	if (!error)
@@ -228,6 +268,8 @@ static enum app_exit run_all(struct run *run)
 	if (!error)
 		error = app_report_write(&run->report);
 	run->app->release(run->self);
+	if (run->app->wave)
+		app_wave_free(run->app->wave);
 	free(run->report.us);
 	free(run->report.stats);
 	codelets_unload();

@@ -43,6 +43,7 @@ struct app_options {
 	const char *save_input;     /**< NULL: not wanted */
 };
 
+struct app_wave;
 struct json_t; /* jansson's */
 
 /** An app. `self` is the app's own data. Functions that return an error have said
@@ -81,8 +82,13 @@ struct app {
 	int (*save_output)(void *self, const struct app_options *options);
 	/** Elements (of `unit`) that an iteration stands for, to state a rate. */
 	double (*elements)(void *self);
+	/** What remains to be done after the last repetition, while StarPU is up and the data
+	 * registered; not where workers are simulated. NULL: nothing. @return 0; -errno. */
+	int (*finish)(void *self);
 	/** Frees everything; the data is unregistered already. */
 	void (*release)(void *self);
+	/** Of an app whose run() is app_wave_run() (apps/common/wave.h), else NULL. */
+	struct app_wave *wave;
 };
 
 /** Runs an app. @return exit code for main() */

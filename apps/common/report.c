@@ -14,6 +14,7 @@
 
 #include "private/message.h"
 #include "apps/common/app.h"
+#include "apps/common/wave.h"
 
 static const char *policy_name(void)
 {
@@ -61,24 +62,62 @@ static json_t *workers_json(const struct heddle_loop_stats *stats)
 	return list;
 }
 
+static json_t *times_json(const double *us, unsigned n)
+{
+	json_t *list = json_array();
+
+	for (unsigned r = 0; r < n; r++)
+		json_array_append_new(list, real(us[r]));
+	return list;
+}
+
+static json_t *sweep_json(const struct app_wave *wave)
+{
+	json_t *list = json_array();
+
+	for (unsigned v = 0; v < wave->nvariants; v++) {
+		const struct app_wave_variant *variant = &wave->variants[v];
+
+		json_array_append_new(list,
+		                      json_pack("{sI sb so}", "h", (json_int_t)variant->h, "chosen",
+		                                !v, "us", times_json(variant->us, variant->n)));
+	}
+	return list;
+}
+
+static json_t *wave_json(const struct app_wave *wave)
+{
+	const struct heddle_wavefront_stats *stats = &wave->stats;
+	json_t *json =
+	    json_pack("{sI si sI sI sI sf sf si}", "h", (json_int_t)stats->h, "k", (int)stats->k,
+	              "bands", (json_int_t)stats->bands, "tiles", (json_int_t)stats->tiles,
+	              "messages", (json_int_t)stats->messages, "predicted_us", stats->predicted_us,
+	              "measuring_us", stats->measuring_us, "excluded", (int)stats->excluded);
+
+	if (wave->sweep)
+		json_object_set_new(json, "sweep", sweep_json(wave));
+	return json;
+}
+
 static json_t *report_json(const struct app_report *report)
 {
 	const struct heddle_loop_stats *stats = &report->stats[median_repetition(report)];
-	json_t *us = json_array();
 	char starpu[32];
+	json_t *json;
 	int major, minor, release;
 
 	starpu_get_version(&major, &minor, &release);
 	snprintf(starpu, sizeof(starpu), "%d.%d.%d", major, minor, release);
-	for (unsigned r = 0; r < report->reps; r++)
-		json_array_append_new(us, real(report->us[r]));
-	return json_pack("{ss sI ss ss ss so so so so so so}", "app", report->app->name, "n",
+	json = json_pack("{ss sI ss ss ss so so so so so so}", "app", report->app->name, "n",
 	                 (json_int_t)report->n, "sched", policy_name(), "strategy", stats->strategy,
-	                 "starpu", starpu, "us", us, "verified",
+	                 "starpu", starpu, "us", times_json(report->us, report->reps), "verified",
 	                 report->verified ? json_boolean(report->right) : json_null(), "max_error",
 	                 report->verified ? real(report->max_error) : json_null(), "workers",
 	                 workers_json(stats), "learning_us", real(stats->learning_us),
 	                 "overhead_us", real(stats->overhead_us));
+	if (json && report->app->wave)
+		json_object_set_new(json, "wavefront", wave_json(report->app->wave));
+	return json;
 }
 
 static int write_json(const struct app_report *report)
@@ -128,6 +167,8 @@ static void print_table(const struct app_report *report)
 		       worker->busy_us, worker->finish_us, worker->name);
 	}
 	printf("  learning %.1f us, overhead %.1f us\n", stats->learning_us, stats->overhead_us);
+	if (report->app->wave)
+		app_wave_print(report->app->wave);
 	if (report->verified)
 		printf("  %s: largest error %.3g, allowed %.3g\n",
 		       report->right ? "verified" : "WRONG", report->max_error,

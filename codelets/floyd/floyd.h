@@ -110,6 +110,13 @@ int floyd_cuda(void *stream, const struct floyd_tile *tile, const uint8_t *in, u
  * wait for that. @return 0; -EIO. */
 int floyd_cuda_load(void);
 
+/** The codelet of a wavefront over rows and columns of an image, vectors (0, 1), (1, -1),
+ * (1, 0) and (1, 1), with a struct floyd_image as its `arg`. Arrays, all with `channels`
+ * elements per iteration: bytes of the image (HEDDLE_FIELD, read) and of the result
+ * (HEDDLE_FIELD, written), struct floyd_row (HEDDLE_ROWS) and 16-bit errors
+ * (HEDDLE_COLUMNS), both zero at the beginning. */
+extern struct starpu_codelet floyd_codelet;
+
 #ifdef __cplusplus
 }
 #endif

@@ -49,6 +49,11 @@ int heat2d_cuda(void *stream, const struct heat2d_tile *tile, float *u);
  * wait for that. @return 0; -EIO. */
 int heat2d_cuda_load(void);
 
+/** The codelet of a wavefront over the plate's rows and columns, a sweep of it being one of
+ * Gauss and Seidel's: vectors (0, 1) and (1, 0), and of the sweep before (-1, 0) and
+ * (0, -1). Array: the plate, a matrix of float (HEDDLE_FIELD_HALO). No `arg`. */
+extern struct starpu_codelet heat2d_codelet;
+
 /** The inner points of a tile, as offsets from its first row and from column 0. */
 struct heat2d_inner {
 	size_t top, bottom; /**< rows top … bottom - 1 of the tile */

@@ -8,25 +8,13 @@
 
 #define SIDE 64
 #define LETTERS 32
-#define NONE (-(1 << 30))
 
 struct row {
 	int h, e, corner, best;
 	uint best_at;
 };
 
-__kernel void copy_edge(ulong n, int floor, uint has_above, __global const int2 *above,
-			ulong above_offset, __global int2 *below, ulong below_offset)
-{
-	ulong j = get_global_id(0);
-
-	above += above_offset / sizeof(int2);
-	below += below_offset / sizeof(int2);
-	if (j < n)
-		below[j] = has_above ? above[j] : (int2)(floor, NONE);
-}
-
-__kernel void compute_squares(ulong nrows, ulong ncolumns, uint first_column, int floor, int open,
+__kernel void compute_squares(ulong nrows, ulong ncolumns, uint first_column, int least, int open,
 			      int extend, uint diagonal, uint first,
 			      __global const char *scores, __global const uchar *query,
 			      ulong query_offset, __global const uchar *subject,
@@ -64,7 +52,7 @@ __kernel void compute_squares(ulong nrows, ulong ncolumns, uint first_column, in
 			up = self == 0 ? line[step & 1][0] : line[(step + 1) & 1][self];
 			own.e = max(own.e - extend, own.h - open);
 			up.y = max(up.y - extend, up.x - open);
-			int h = max(max(floor, corner + scores[subject[j]]), max(own.e, up.y));
+			int h = max(max(least, corner + scores[subject[j]]), max(own.e, up.y));
 
 			corner = up.x;
 			own.h = h;

@@ -139,6 +139,18 @@ int strmatch_cuda(void *stream, const struct strmatch_scoring *scoring,
  * wait for that. @return 0; -EIO. */
 int strmatch_cuda_load(void);
 
+/** What all tiles of a wavefront have in common: its `arg`. */
+struct strmatch_job {
+	struct strmatch_scoring scoring;
+	int32_t floor;
+};
+
+/** The codelet of a wavefront over rows (the query) and columns (the subject), vectors (0, 1),
+ * (1, 0) and (1, 1). Arrays: letters of the query (HEDDLE_ROWS, read) and of the subject
+ * (HEDDLE_COLUMNS, read), struct strmatch_row (HEDDLE_ROWS, as strmatch_start() makes them) and
+ * struct strmatch_edge (HEDDLE_COLUMNS, h the floor and f STRMATCH_NONE). */
+extern struct starpu_codelet strmatch_codelet;
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,206 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "private/message.h"
+#include "apps/common/wave.h"
+
+/* ---- options ---- */
+
+enum { OPTION_H = 0x300, OPTION_K };
+
+static const struct argp_option options[] = {
+    {"h", OPTION_H, "N|sweep", 0,
+     "Columns of a tile (default: by the model); sweep: also those around it", 0},
+    {"k", OPTION_K, "N", 0, "Bands of rows per worker (default: by the model)", 0},
+    {0},
+};
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+	struct app_wave *wave = state->input;
+	uint64_t value = 0;
+
+	switch (key) {
+	case OPTION_H:
+		wave->sweep = !strcmp(text, "sweep");
+		if (!wave->sweep && app_number(text, 1, UINT32_MAX, &value))
+			argp_error(state,
+			           "--h %s: neither \"sweep\" nor a whole number from 1 to %u",
+			           text, UINT32_MAX);
+		wave->h = value;
+		return 0;
+	case OPTION_K:
+		if (app_number(text, 1, 1 << 20, &value))
+			argp_error(state, "--k %s: not a whole number from 1 to %u", text, 1 << 20);
+		wave->k = value;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp app_wave_argp = {.options = options, .parser = parse_option};
+
+/* ---- as a loop ---- */
+
+int app_wave_prepare(struct app_wave *wave, const struct app_options *common,
+                     struct heddle_loop *loop)
+{
+	struct heddle_wavefront *given = &wave->wave;
+
+	given->name = loop->name;
+	given->strategy = loop->strategy;
+	given->workers = loop->workers;
+	given->nworkers = loop->nworkers;
+	given->h = wave->h;
+	given->k = wave->k;
+	for (unsigned i = 0; i < given->narrays; i++)
+		loop->accesses[loop->naccesses++] = (struct heddle_access){
+		    .handle = given->arrays[i].handle, .mode = given->arrays[i].mode};
+	loop->codelet = given->codelet;
+	loop->n = given->rows * given->columns * (given->sweeps ? given->sweeps : 1);
+	wave->reps = common->reps;
+	wave->nvariants = 1;
+	return 0;
+}
+
+int app_wave_run(struct app_wave *wave, struct heddle_loop_stats *stats)
+{
+	struct heddle_wavefront_stats *own = calloc(1, sizeof(*own));
+	int status;
+
+	if (!own)
+		return heddle_refuse(-ENOMEM, "no memory for statistics");
+	status = heddle_wavefront_run(&wave->wave, own);
+	*stats = (struct heddle_loop_stats){.us = own->us,
+	                                    .overhead_us = own->overhead_us,
+	                                    .blocks = own->tiles,
+	                                    .nworkers = own->nworkers};
+	memcpy(stats->strategy, own->strategy, sizeof(stats->strategy));
+	memcpy(stats->workers, own->workers, own->nworkers * sizeof(*own->workers));
+	if (!wave->variant)
+		wave->stats = *own;
+	free(own);
+	return status;
+}
+
+/* ---- the sweep ---- */
+
+unsigned app_wave_variants(const struct app_wave *wave)
+{
+	return wave->nvariants;
+}
+
+void app_wave_choose(struct app_wave *wave, unsigned variant)
+{
+	wave->variant = variant;
+	wave->wave.h = variant ? wave->variants[variant].h : wave->h;
+	/* So that nothing but h differs. */
+	wave->wave.k = variant ? wave->stats.k : wave->k;
+}
+
+/* From a sixteenth to sixteen times the model's h, by factors of √2. */
+static void make_variants(struct app_wave *wave)
+{
+	size_t chosen = wave->stats.h, last = 0;
+
+	wave->variants[0].h = chosen;
+	for (int step = -8; step <= 8; step++) {
+		double h = rint(chosen * pow(2, step / 2.0));
+		size_t columns = wave->wave.columns;
+
+		h = h < 1 ? 1 : h > columns ? columns : h;
+		if (wave->sweep && h != chosen && h != last &&
+		    wave->nvariants < APP_WAVE_MAXVARIANTS)
+			wave->variants[wave->nvariants++].h = h;
+		last = h;
+	}
+}
+
+void app_wave_took(struct app_wave *wave, double us)
+{
+	struct app_wave_variant *variant = &wave->variants[wave->variant];
+
+	if (!wave->variant && !variant->n)
+		make_variants(wave);
+	if (!variant->us)
+		variant->us = calloc(wave->reps, sizeof(*variant->us));
+	if (variant->us && variant->n < wave->reps)
+		variant->us[variant->n++] = us;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double app_wave_median(const struct app_wave_variant *variant)
+{
+	double *sorted, median = NAN;
+
+	if (!variant->n || !(sorted = malloc(variant->n * sizeof(*sorted))))
+		return NAN;
+	memcpy(sorted, variant->us, variant->n * sizeof(*sorted));
+	qsort(sorted, variant->n, sizeof(*sorted), ascending);
+	median = sorted[(variant->n - 1) / 2];
+	free(sorted);
+	return median;
+}
+
+static void print_sweep(const struct app_wave *wave)
+{
+	double best = INFINITY;
+	size_t chosen = wave->variants[0].h;
+
+	for (unsigned v = 0; v < wave->nvariants; v++)
+		best = fmin(best, app_wave_median(&wave->variants[v]));
+	printf("  %10s %14s %14s\n", "h", "median us", "of the best");
+	/* Variants after the first are in ascending order; the first goes to its place. */
+	for (unsigned v = 1, own = 0; v <= wave->nvariants; v++) {
+		const struct app_wave_variant *variant = &wave->variants[v];
+
+		if (!own && (v == wave->nvariants || variant->h > chosen)) {
+			variant = &wave->variants[0];
+			own = 1;
+			v--;
+		} else if (v == wave->nvariants) {
+			break;
+		}
+		printf("  %10zu %14.1f %14.3f%s\n", variant->h, app_wave_median(variant),
+		       app_wave_median(variant) / best,
+		       variant != &wave->variants[0] ? ""
+		       : wave->h                     ? "  given"
+		                                     : "  the model's");
+	}
+}
+
+void app_wave_print(const struct app_wave *wave)
+{
+	const struct heddle_wavefront_stats *stats = &wave->stats;
+
+	printf("  h %zu, k %u: %zu tiles in %zu bands, %zu messages between memories\n", stats->h,
+	       stats->k, stats->tiles, stats->bands, stats->messages);
+	if (stats->predicted_us > 0)
+		printf("  predicted %.1f us, measuring took %.1f us\n", stats->predicted_us,
+		       stats->measuring_us);
+	if (stats->excluded)
+		printf("  %u workers left out: they do not pay\n", stats->excluded);
+	if (wave->sweep)
+		print_sweep(wave);
+}
+
+void app_wave_free(struct app_wave *wave)
+{
+	for (unsigned v = 0; v < wave->nvariants; v++)
+		free(wave->variants[v].us);
+}

@@ -1,0 +1,65 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What apps have in common whose loop is a wavefront: the options --h and --k, the
+ * sweep over h, and how a wavefront stands in for the loop that struct app knows.
+ */
+#ifndef APPS_COMMON_WAVE_H
+#define APPS_COMMON_WAVE_H
+
+#include <heddle/wavefront.h>
+
+#include "apps/common/app.h"
+
+#define APP_WAVE_MAXVARIANTS 24
+
+/** An h of the sweep, and the times with it. Variant 0 is what the command line or the
+ * model says, and the one that the report is about. */
+struct app_wave_variant {
+	size_t h;
+	unsigned n;
+	double *us;
+};
+
+/** A wavefront and its options. An app has one in its own data. */
+struct app_wave {
+	struct heddle_wavefront wave;
+	size_t h;                            /**< of --h; 0: not given */
+	bool sweep;                          /**< --h sweep */
+	unsigned k;                          /**< of --k; 0: not given */
+	struct heddle_wavefront_stats stats; /**< of the last run with variant 0 */
+	unsigned reps, nvariants, variant;
+	struct app_wave_variant variants[APP_WAVE_MAXVARIANTS];
+};
+
+/** The options, to be a child of the app's own argp with the struct app_wave as its
+ * input; app_wave_child is that child. */
+extern const struct argp app_wave_argp;
+#define APP_WAVE_CHILD                                                                             \
+	{                                                                                          \
+		&app_wave_argp, 0, NULL, 0                                                         \
+	}
+
+/** Makes a loop of what prepare() has put into the wavefront: codelet, rows, columns, sweeps,
+ * arrays and vectors. To be called last in it. @return 0; -ENOMEM. */
+int app_wave_prepare(struct app_wave *wave, const struct app_options *options,
+                     struct heddle_loop *loop);
+
+/** What the app's run() does. */
+int app_wave_run(struct app_wave *wave, struct heddle_loop_stats *stats);
+
+/* ---- for app.c and report.c ---- */
+
+/** How often a repetition is to be run: once for each h of the sweep. */
+unsigned app_wave_variants(const struct app_wave *wave);
+/** Takes the h of a variant for the next run. */
+void app_wave_choose(struct app_wave *wave, unsigned variant);
+/** Stores the time of the run, and of variant 0 decides what the others are. */
+void app_wave_took(struct app_wave *wave, double us);
+/** The median of a variant's times. */
+double app_wave_median(const struct app_wave_variant *variant);
+/** Tells what the wavefront chose, and the sweep. */
+void app_wave_print(const struct app_wave *wave);
+void app_wave_free(struct app_wave *wave);
+
+#endif

@@ -1,0 +1,334 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Dithers an image on all processors.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <starpu.h>
+
+#include "private/message.h"
+#include "codelets/floyd/floyd.h"
+#include "apps/common/app.h"
+#include "apps/common/png_file.h"
+#include "apps/common/wave.h"
+
+struct floyd {
+	struct app_wave wave;
+	struct floyd_image image;
+	struct image input, output; /* pixels by heddle_malloc() */
+	struct image loaded;        /* of --input, moved to `input` */
+	struct floyd_row *rows;     /* by heddle_malloc() */
+	int16_t *edge;
+	uint64_t seed;
+	unsigned char *right; /* by the reference; NULL: not made yet */
+};
+
+/* ---- own options ---- */
+
+enum { OPTION_BITS = 0x200, OPTION_CHANNELS };
+
+static const struct argp_option options[] = {
+    {"bits", OPTION_BITS, "B", 0, "Bits a channel that remain, 1 (default) to 8", 0},
+    {"channels", OPTION_CHANNELS, "1|3", 0, "Of random input: grey (default) or RGB", 0},
+    {0},
+};
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+	struct floyd *self = state->input;
+	uint64_t value = 0;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &self->wave;
+		return 0;
+	case OPTION_BITS:
+		if (app_number(text, 1, 8, &value))
+			argp_error(state, "--bits %s: not a whole number from 1 to 8", text);
+		self->image.bits = value;
+		return 0;
+	case OPTION_CHANNELS:
+		if (strcmp(text, "1") && strcmp(text, "3"))
+			argp_error(state, "--channels %s: neither 1 nor 3", text);
+		self->image.channels = *text - '0';
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {APP_WAVE_CHILD, {0}};
+static const struct argp own = {.options = options, .parser = parse_option, .children = children};
+
+/* ---- data ---- */
+
+static size_t row_bytes(const struct image *image)
+{
+	return image->width * image->channels;
+}
+
+/* A ramp from the top left to the bottom right, with some noise in it. */
+static double fill_rows(void *arg, size_t begin, size_t end)
+{
+	struct floyd *self = arg;
+	struct image *image = &self->input;
+	size_t n = row_bytes(image);
+
+	for (size_t y = begin; y < end; y++)
+		for (size_t i = 0; i < n; i++) {
+			size_t x = i / image->channels;
+			unsigned shade = (x * 112) / image->width + (y * 112) / image->height;
+
+			image->pixels[y * n + i] =
+			    shade + (app_random(self->seed, y * n + i) >> 59);
+		}
+	return 0;
+}
+
+static double copy_rows(void *arg, size_t begin, size_t end)
+{
+	struct floyd *self = arg;
+	size_t n = row_bytes(&self->input);
+
+	memcpy(self->input.pixels + begin * n, self->loaded.pixels + begin * n, (end - begin) * n);
+	return 0;
+}
+
+/* Right results of the last repetition become wrong ones, all of them. */
+static double invert_rows(void *arg, size_t begin, size_t end)
+{
+	struct floyd *self = arg;
+	size_t n = row_bytes(&self->output);
+
+	for (size_t i = begin * n; i < end * n; i++)
+		self->output.pixels[i] = ~self->output.pixels[i];
+	return 0;
+}
+
+static double error_of_rows(void *arg, size_t begin, size_t end)
+{
+	struct floyd *self = arg;
+	size_t n = row_bytes(&self->output);
+	int worst = 0;
+
+	for (size_t i = begin * n; i < end * n; i++) {
+		int error = abs(self->output.pixels[i] - self->right[i]);
+
+		worst = error > worst ? error : worst;
+	}
+	return worst;
+}
+
+static int allocate(struct floyd *self, const struct image *shape)
+{
+	size_t n = row_bytes(shape);
+	int error;
+
+	self->input = self->output = *shape;
+	self->input.pixels = self->output.pixels = NULL;
+	error = heddle_malloc(shape->height * n, (void **)&self->input.pixels);
+	if (!error)
+		error = heddle_malloc(shape->height * n, (void **)&self->output.pixels);
+	if (!error)
+		error = heddle_malloc(shape->height * shape->channels * sizeof(*self->rows),
+		                      (void **)&self->rows);
+	if (!error)
+		error = heddle_malloc(n * sizeof(*self->edge), (void **)&self->edge);
+	return error;
+}
+
+static starpu_data_handle_t register_image(const struct image *image)
+{
+	starpu_data_handle_t handle;
+	size_t n = row_bytes(image);
+
+	starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)image->pixels, n, n,
+	                            image->height, 1);
+	return handle;
+}
+
+static starpu_data_handle_t register_vector(const void *array, size_t n, size_t size)
+{
+	starpu_data_handle_t handle;
+
+	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)array, n, size);
+	return handle;
+}
+
+static void fill_wave(struct floyd *self)
+{
+	size_t channels = self->input.channels;
+
+	self->wave.wave = (struct heddle_wavefront){
+	    .codelet = &floyd_codelet,
+	    .rows = self->input.height,
+	    .columns = self->input.width,
+	    .nvectors = 4,
+	    .vectors = {{.column = 1},
+	                {.row = 1, .column = -1},
+	                {.row = 1},
+	                {.row = 1, .column = 1}},
+	    .narrays = 4,
+	    .arrays =
+	        {
+	            {register_image(&self->input), STARPU_R, HEDDLE_FIELD, channels},
+	            {register_image(&self->output), STARPU_W, HEDDLE_FIELD, channels},
+	            {register_vector(self->rows, self->input.height * channels,
+	                             sizeof(*self->rows)),
+	             STARPU_RW, HEDDLE_ROWS, channels},
+	            {register_vector(self->edge, row_bytes(&self->input), sizeof(*self->edge)),
+	             STARPU_RW, HEDDLE_COLUMNS, channels},
+	        },
+	    .arg = &self->image,
+	};
+}
+
+/* ---- the app ---- */
+
+static int floyd_open(void *data, const struct app_options *common)
+{
+	struct floyd *self = data;
+
+	return png_file_read(common->input, &self->loaded);
+}
+
+static int floyd_prepare(void *data, const struct app_options *common, struct heddle_loop *loop)
+{
+	struct floyd *self = data;
+	struct image shape = self->loaded;
+	int error;
+
+	if (!common->input)
+		shape = (struct image){.width = common->size,
+		                       .height = common->size,
+		                       .channels = self->image.channels};
+	self->image.width = shape.width;
+	self->image.channels = shape.channels;
+	self->seed = common->seed;
+	error = allocate(self, &shape);
+	if (error)
+		return error;
+	if (common->input)
+		app_parallel(shape.height, copy_rows, self);
+	else if (!app_simulated())
+		app_parallel(shape.height, fill_rows, self);
+	if (!app_simulated())
+		memset(self->output.pixels, 0, shape.height * row_bytes(&shape));
+	fill_wave(self);
+	return app_wave_prepare(&self->wave, common, loop);
+}
+
+static int floyd_run(void *data, struct heddle_loop_stats *stats)
+{
+	struct floyd *self = data;
+
+	return app_wave_run(&self->wave, stats);
+}
+
+static void floyd_poison(void *data)
+{
+	struct floyd *self = data;
+	const struct image *image = &self->output;
+
+	app_parallel(image->height, invert_rows, self);
+	memset(self->rows, 0, image->height * image->channels * sizeof(*self->rows));
+	memset(self->edge, 0, row_bytes(image) * sizeof(*self->edge));
+}
+
+static int make_right(struct floyd *self)
+{
+	const struct image *image = &self->input;
+	int error;
+
+	self->right = malloc(image->height * row_bytes(image) + 1);
+	if (!self->right)
+		return -ENOMEM;
+	error = floyd_reference(&self->image, image->height, image->pixels, self->right);
+	if (error) {
+		free(self->right);
+		self->right = NULL;
+	}
+	return error;
+}
+
+static double floyd_verify(void *data)
+{
+	struct floyd *self = data;
+
+	if (!self->right && make_right(self)) {
+		heddle_refuse(-ENOMEM, "no memory for the reference");
+		return HUGE_VAL;
+	}
+	return app_parallel(self->input.height, error_of_rows, self);
+}
+
+static int floyd_save_input(void *data, const struct app_options *common)
+{
+	struct floyd *self = data;
+
+	return png_file_write(common->save_input, &self->input);
+}
+
+static int floyd_save_output(void *data, const struct app_options *common)
+{
+	struct floyd *self = data;
+
+	return png_file_write(common->output, &self->output);
+}
+
+static double floyd_elements(void *data)
+{
+	struct floyd *self = data;
+
+	return (double)self->input.width * self->input.height;
+}
+
+static void floyd_release(void *data)
+{
+	struct floyd *self = data;
+	size_t height = self->input.height, n = row_bytes(&self->input);
+
+	free(self->loaded.pixels);
+	free(self->right);
+	heddle_free(self->input.pixels, height * n);
+	heddle_free(self->output.pixels, height * n);
+	heddle_free(self->rows, height * self->input.channels * sizeof(*self->rows));
+	heddle_free(self->edge, n * sizeof(*self->edge));
+}
+
+int main(int argc, char **argv)
+{
+	static struct floyd self = {.image = {.bits = 1, .channels = 1}};
+	static const struct app app = {
+	    .name = "floyd",
+	    .symbol = "heddle_floyd",
+	    .doc = "Dithers an image: reduces it to few bits a channel and diffuses the error "
+	           "(Floyd and Steinberg)."
+	           "\v--size N and --seed make an image of N rows and columns; --input and "
+	           "--output are PNG files, grey or RGB. A pixel needs its neighbours on the left "
+	           "and above, so the loop is a wavefront. Exit status: 0 right, 1 wrong result, 2 "
+	           "usage or bad input, 77 cannot run here.",
+	    .unit = "pixel",
+	    .size = 4096,
+	    .max_size = 1 << 20,
+	    .own = &own,
+	    .tolerance = 0,
+	    .open = floyd_open,
+	    .prepare = floyd_prepare,
+	    .run = floyd_run,
+	    .poison = floyd_poison,
+	    .error = floyd_verify,
+	    .save_input = floyd_save_input,
+	    .save_output = floyd_save_output,
+	    .elements = floyd_elements,
+	    .release = floyd_release,
+	    .wave = &self.wave,
+	};
+
+	return app_main(&app, &self, argc, argv);
+}

@@ -1,0 +1,347 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Heat in a plate, by Gauss and Seidel's method, on all processors.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <starpu.h>
+
+#include "private/message.h"
+#include "codelets/heat2d/heat2d.h"
+#include "apps/common/app.h"
+#include "apps/common/png_file.h"
+#include "apps/common/wave.h"
+
+struct heat2d {
+	struct app_wave wave;
+	size_t rows, columns;
+	size_t sweeps;
+	size_t every;          /* sweeps between snapshots; 0: none */
+	const char *snapshots; /* beginning of their names */
+	struct image loaded;   /* of --input */
+	uint64_t seed;
+	float *plate;                /* by heddle_malloc() */
+	float *initial;              /* as it is before the first sweep */
+	float *right;                /* by the reference; NULL: not made yet */
+	starpu_data_handle_t handle; /* of the plate */
+};
+
+/* ---- own options ---- */
+
+enum { OPTION_SWEEPS = 0x200, OPTION_SNAPSHOTS, OPTION_EVERY };
+
+static const struct argp_option options[] = {
+    {"sweeps", OPTION_SWEEPS, "N", 0, "Time steps (default 100)", 0},
+    {"snapshots", OPTION_SNAPSHOTS, "PREFIX", 0, "Write PNG images PREFIX-SWEEP.png meanwhile", 0},
+    {"every", OPTION_EVERY, "N", 0, "Time steps between snapshots (default 10)", 0},
+    {0},
+};
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+	struct heat2d *self = state->input;
+	uint64_t value = 0;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &self->wave;
+		return 0;
+	case OPTION_SWEEPS:
+		if (app_number(text, 1, UINT32_MAX, &value))
+			argp_error(state, "--sweeps %s: not a whole number from 1 to %u", text,
+			           UINT32_MAX);
+		self->sweeps = value;
+		return 0;
+	case OPTION_SNAPSHOTS:
+		self->snapshots = text;
+		return 0;
+	case OPTION_EVERY:
+		if (app_number(text, 1, UINT32_MAX, &value))
+			argp_error(state, "--every %s: not a whole number from 1 to %u", text,
+			           UINT32_MAX);
+		self->every = value;
+		return 0;
+	case ARGP_KEY_END:
+		if (self->snapshots && app_simulated())
+			argp_error(state, "simulated workers compute nothing: no --snapshots");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {APP_WAVE_CHILD, {0}};
+static const struct argp own = {.options = options, .parser = parse_option, .children = children};
+
+/* ---- data ---- */
+
+/* Hot at the top, cold at the other borders, and anything within; whole numbers, so
+ * that a PNG image can hold it. */
+static float generated(const struct heat2d *self, size_t i, size_t j)
+{
+	if (!i)
+		return 255;
+	if (!j || i + 1 == self->rows || j + 1 == self->columns)
+		return 0;
+	return app_random(self->seed, i * self->columns + j) >> 56;
+}
+
+/* Of an RGB image, the mean of the channels. */
+static float of_image(const struct image *image, size_t i, size_t j)
+{
+	const unsigned char *pixel = image->pixels + (i * image->width + j) * image->channels;
+	float sum = 0;
+
+	for (unsigned c = 0; c < image->channels; c++)
+		sum += pixel[c];
+	return sum / image->channels;
+}
+
+static double fill_rows(void *arg, size_t begin, size_t end)
+{
+	struct heat2d *self = arg;
+
+	for (size_t i = begin; i < end; i++)
+		for (size_t j = 0; j < self->columns; j++)
+			self->initial[i * self->columns + j] = self->loaded.pixels
+			                                           ? of_image(&self->loaded, i, j)
+			                                           : generated(self, i, j);
+	return 0;
+}
+
+static double restore_rows(void *arg, size_t begin, size_t end)
+{
+	struct heat2d *self = arg;
+	size_t n = self->columns;
+
+	memcpy(self->plate + begin * n, self->initial + begin * n,
+	       (end - begin) * n * sizeof(*self->plate));
+	return 0;
+}
+
+/* To the last bit: any difference is an error of at least the smallest number. */
+static double error_of_rows(void *arg, size_t begin, size_t end)
+{
+	struct heat2d *self = arg;
+	size_t n = self->columns;
+	double worst = 0;
+
+	if (!memcmp(self->plate + begin * n, self->right + begin * n,
+	            (end - begin) * n * sizeof(*self->plate)))
+		return 0;
+	for (size_t i = begin * n; i < end * n; i++) {
+		double error = fabs((double)self->plate[i] - self->right[i]);
+
+		if (!(error <= worst))
+			worst = isnan(error) ? HUGE_VAL : error;
+	}
+	return worst > 0 ? worst : 1e-45;
+}
+
+static unsigned char pixel(float temperature)
+{
+	return temperature <= 0 ? 0 : temperature >= 255 ? 255 : lrintf(temperature);
+}
+
+static int write_image(const struct heat2d *self, const float *field, const char *path)
+{
+	size_t n = self->rows * self->columns;
+	struct image image = {
+	    .width = self->columns, .height = self->rows, .channels = 1, .pixels = malloc(n + 1)};
+	int error;
+
+	if (!image.pixels)
+		return heddle_refuse(-ENOMEM, "%s: no memory for its pixels", path);
+	for (size_t i = 0; i < n; i++)
+		image.pixels[i] = pixel(field[i]);
+	error = png_file_write(path, &image);
+	free(image.pixels);
+	return error;
+}
+
+static int take_snapshot(struct heat2d *self, size_t sweep)
+{
+	char *path;
+	int error;
+
+	if (asprintf(&path, "%s-%06zu.png", self->snapshots, sweep) < 0)
+		return heddle_refuse(-ENOMEM, "no memory for the name of a snapshot");
+	error = starpu_data_acquire(self->handle, STARPU_R);
+	if (!error) {
+		error = write_image(self, self->plate, path);
+		starpu_data_release(self->handle);
+	}
+	free(path);
+	return error;
+}
+
+/* ---- the app ---- */
+
+static int heat2d_open(void *data, const struct app_options *common)
+{
+	struct heat2d *self = data;
+
+	return png_file_read(common->input, &self->loaded);
+}
+
+static int heat2d_prepare(void *data, const struct app_options *common, struct heddle_loop *loop)
+{
+	struct heat2d *self = data;
+	size_t bytes;
+	int error;
+
+	self->rows = common->input ? self->loaded.height : common->size;
+	self->columns = common->input ? self->loaded.width : common->size;
+	self->seed = common->seed;
+	bytes = self->rows * self->columns * sizeof(*self->plate);
+	error = heddle_malloc(bytes, (void **)&self->plate);
+	if (error)
+		return error;
+	self->initial = app_simulated() ? NULL : malloc(bytes + 1);
+	if (!self->initial && !app_simulated())
+		return heddle_refuse(-ENOMEM, "no memory for the initial state");
+	if (!app_simulated())
+		app_parallel(self->rows, fill_rows, self);
+	starpu_matrix_data_register(&self->handle, STARPU_MAIN_RAM, (uintptr_t)self->plate,
+	                            self->columns, self->columns, self->rows, sizeof(*self->plate));
+	self->wave.wave = (struct heddle_wavefront){
+	    .codelet = &heat2d_codelet,
+	    .rows = self->rows,
+	    .columns = self->columns,
+	    .sweeps = self->sweeps,
+	    .nvectors = 4,
+	    .vectors = {{.column = 1},
+	                {.row = 1},
+	                {.sweep = 1, .column = -1},
+	                {.sweep = 1, .row = -1}},
+	    .narrays = 1,
+	    .arrays = {{self->handle, STARPU_RW, HEDDLE_FIELD_HALO, 1}},
+	};
+	return app_wave_prepare(&self->wave, common, loop);
+}
+
+/* In as many wavefronts as there are snapshots, and one for the rest. */
+static int heat2d_run(void *data, struct heddle_loop_stats *stats)
+{
+	struct heat2d *self = data;
+	size_t at_once = self->snapshots ? self->every : self->sweeps, done = 0;
+	int error = 0;
+
+	while (!error && done < self->sweeps) {
+		size_t left = self->sweeps - done;
+
+		self->wave.wave.sweeps = at_once < left ? at_once : left;
+		done += self->wave.wave.sweeps;
+		error = app_wave_run(&self->wave, stats);
+		if (!error && self->snapshots)
+			error = take_snapshot(self, done);
+	}
+	return error;
+}
+
+static void heat2d_poison(void *data)
+{
+	struct heat2d *self = data;
+
+	app_parallel(self->rows, restore_rows, self);
+}
+
+static int make_right(struct heat2d *self)
+{
+	size_t bytes = self->rows * self->columns * sizeof(*self->right);
+	struct heat2d_tile whole = {.rows = self->rows,
+	                            .columns = self->columns,
+	                            .total_rows = self->rows,
+	                            .total_columns = self->columns,
+	                            .stride = self->columns};
+
+	self->right = malloc(bytes + 1);
+	if (!self->right)
+		return -ENOMEM;
+	memcpy(self->right, self->initial, bytes);
+	for (size_t sweep = 0; sweep < self->sweeps; sweep++)
+		heat2d_reference(&whole, self->right);
+	return 0;
+}
+
+static double heat2d_verify(void *data)
+{
+	struct heat2d *self = data;
+
+	if (!self->right && make_right(self)) {
+		heddle_refuse(-ENOMEM, "no memory for the reference");
+		return HUGE_VAL;
+	}
+	return app_parallel(self->rows, error_of_rows, self);
+}
+
+static int heat2d_save_input(void *data, const struct app_options *common)
+{
+	struct heat2d *self = data;
+
+	return write_image(self, self->initial, common->save_input);
+}
+
+static int heat2d_save_output(void *data, const struct app_options *common)
+{
+	struct heat2d *self = data;
+
+	return write_image(self, self->plate, common->output);
+}
+
+static double heat2d_elements(void *data)
+{
+	struct heat2d *self = data;
+
+	return (double)self->rows * self->columns * self->sweeps;
+}
+
+static void heat2d_release(void *data)
+{
+	struct heat2d *self = data;
+
+	free(self->loaded.pixels);
+	free(self->initial);
+	free(self->right);
+	heddle_free(self->plate, self->rows * self->columns * sizeof(*self->plate));
+}
+
+int main(int argc, char **argv)
+{
+	static struct heat2d self = {.sweeps = 100, .every = 10};
+	static const struct app app = {
+	    .name = "heat2d",
+	    .symbol = "heddle_heat2d",
+	    .doc = "Heat in a plate whose border keeps its temperatures, by Gauss and Seidel's "
+	           "method."
+	           "\v--size N and --seed make a plate of N rows and columns, hot at the top; "
+	           "--input takes the temperatures from a PNG image, and --output writes them to "
+	           "one, 0 to 255. A point needs its neighbours of this time step above and on "
+	           "the left, and of the one before below and on the right: time steps follow "
+	           "each other through the plate. Exit status: 0 right, 1 wrong result, 2 usage "
+	           "or bad input, 77 cannot run here.",
+	    .unit = "point",
+	    .size = 2048,
+	    .max_size = 1 << 18,
+	    .own = &own,
+	    .tolerance = 0,
+	    .open = heat2d_open,
+	    .prepare = heat2d_prepare,
+	    .run = heat2d_run,
+	    .poison = heat2d_poison,
+	    .error = heat2d_verify,
+	    .save_input = heat2d_save_input,
+	    .save_output = heat2d_save_output,
+	    .elements = heat2d_elements,
+	    .release = heat2d_release,
+	    .wave = &self.wave,
+	};
+
+	return app_main(&app, &self, argc, argv);
+}

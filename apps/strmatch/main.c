@@ -1,0 +1,419 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Aligns two sequences locally on all processors.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <jansson.h>
+#include <starpu.h>
+
+#include "private/message.h"
+#include "apps/common/file.h"
+#include "apps/strmatch/strmatch.h"
+
+/* ---- own options ---- */
+
+enum {
+	OPTION_QUERY = 0x200,
+	OPTION_SUBJECT,
+	OPTION_ALPHABET,
+	OPTION_MATCH,
+	OPTION_MISMATCH,
+	OPTION_BLOSUM62,
+	OPTION_OPEN,
+	OPTION_EXTEND,
+	OPTION_GAP,
+	OPTION_ALIGN
+};
+
+static const struct argp_option options[] = {
+    {"query", OPTION_QUERY, "FILE", 0, "FASTA file of the query", 0},
+    {"subject", OPTION_SUBJECT, "FILE", 0, "FASTA file of the subject", 0},
+    {"alphabet", OPTION_ALPHABET, "dna|protein", 0, "Letters (default: dna)", 0},
+    {"match", OPTION_MATCH, "N", 0, "Score of equal letters (default 2)", 0},
+    {"mismatch", OPTION_MISMATCH, "N", 0, "Cost of unequal letters (default 3)", 0},
+    {"blosum62", OPTION_BLOSUM62, NULL, 0, "Scores of amino acids (default for protein)", 0},
+    {"open", OPTION_OPEN, "N", 0, "Cost of a gap's first letter (default 7; BLOSUM62: 12)", 0},
+    {"extend", OPTION_EXTEND, "N", 0, "Cost of its other letters (default 2; BLOSUM62: 1)", 0},
+    {"gap", OPTION_GAP, "N", 0, "Cost of every letter of a gap", 0},
+    {"align", OPTION_ALIGN, NULL, 0, "Print the alignment", 0},
+    {0},
+};
+
+static int number(const char *text, unsigned least, const char *option, struct argp_state *state)
+{
+	uint64_t value = 0;
+
+	if (app_number(text, least, STRMATCH_LARGEST, &value))
+		argp_error(state, "--%s %s: not a whole number from %u to %u", option, text, least,
+		           STRMATCH_LARGEST);
+	return value;
+}
+
+static void check_together(const struct strmatch *self, struct argp_state *state)
+{
+	if (!self->query_path != !self->subject_path)
+		argp_error(state, "--query and --subject go together");
+	if (self->query_path && app_simulated())
+		argp_error(state, "simulated workers compute nothing: no --query or --subject");
+	if (self->blosum62 && (self->match || self->mismatch >= 0))
+		argp_error(state, "--blosum62 and --match or --mismatch exclude each other");
+	if (self->blosum62 && self->alphabet == STRMATCH_DNA)
+		argp_error(state, "--blosum62 is for --alphabet protein");
+}
+
+/* What was not given. */
+static void complete(struct strmatch *self, struct argp_state *state)
+{
+	struct strmatch_scoring *scoring = &self->job.scoring;
+	bool blosum62 = self->blosum62 ||
+	                (self->alphabet == STRMATCH_PROTEIN && !self->match && self->mismatch < 0);
+
+	check_together(self, state);
+	if (blosum62)
+		strmatch_scores_blosum62(scoring);
+	else
+		strmatch_scores_simple(scoring, self->alphabet, self->match ? self->match : 2,
+		                       self->mismatch < 0 ? -3 : -self->mismatch);
+	scoring->open = self->open >= 0 ? self->open : blosum62 ? 12 : 7;
+	scoring->extend = self->extend >= 0 ? self->extend : blosum62 ? 1 : 2;
+	if (scoring->extend > scoring->open && self->extend < 0)
+		scoring->extend = scoring->open;
+	if (scoring->extend > scoring->open)
+		argp_error(state, "--extend %d: more than --open %d", scoring->extend,
+		           scoring->open);
+}
+
+static void parse_alphabet(struct strmatch *self, const char *text, struct argp_state *state)
+{
+	if (!strcmp(text, "dna"))
+		self->alphabet = STRMATCH_DNA;
+	else if (!strcmp(text, "protein"))
+		self->alphabet = STRMATCH_PROTEIN;
+	else
+		argp_error(state, "--alphabet %s: neither dna nor protein", text);
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+	struct strmatch *self = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &self->wave;
+		return 0;
+	case OPTION_QUERY:
+		self->query_path = text;
+		return 0;
+	case OPTION_SUBJECT:
+		self->subject_path = text;
+		return 0;
+	case OPTION_ALPHABET:
+		parse_alphabet(self, text, state);
+		return 0;
+	case OPTION_MATCH:
+		self->match = number(text, 1, "match", state);
+		return 0;
+	case OPTION_MISMATCH:
+		self->mismatch = number(text, 0, "mismatch", state);
+		return 0;
+	case OPTION_BLOSUM62:
+		self->blosum62 = true;
+		return 0;
+	case OPTION_OPEN:
+		self->open = number(text, 0, "open", state);
+		return 0;
+	case OPTION_EXTEND:
+		self->extend = number(text, 0, "extend", state);
+		return 0;
+	case OPTION_GAP:
+		self->open = self->extend = number(text, 0, "gap", state);
+		return 0;
+	case OPTION_ALIGN:
+		self->align = true;
+		return 0;
+	case ARGP_KEY_END:
+		complete(self, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {APP_WAVE_CHILD, {0}};
+static const struct argp own = {.options = options, .parser = parse_option, .children = children};
+
+/* ---- sequences ---- */
+
+static int dna_number(char letter)
+{
+	return strmatch_letter(STRMATCH_DNA, letter);
+}
+
+static int protein_number(char letter)
+{
+	return strmatch_letter(STRMATCH_PROTEIN, letter);
+}
+
+static char dna_name(uint8_t letter)
+{
+	return strmatch_name(STRMATCH_DNA, letter);
+}
+
+static char protein_name(uint8_t letter)
+{
+	return strmatch_name(STRMATCH_PROTEIN, letter);
+}
+
+static int read_sequences(struct strmatch *self, const char *both)
+{
+	int (*numbers)(char) = self->alphabet == STRMATCH_DNA ? dna_number : protein_number;
+	struct sequence sequences[2] = {{0}};
+	int error;
+
+	if (both) {
+		error = fasta_read(both, 2, STRMATCH_LONGEST, numbers, sequences);
+	} else {
+		error = fasta_read(self->query_path, 1, STRMATCH_LONGEST, numbers, &sequences[0]);
+		if (!error)
+			error = fasta_read(self->subject_path, 1, STRMATCH_LONGEST, numbers,
+			                   &sequences[1]);
+	}
+	self->query = sequences[0];
+	self->subject = sequences[1];
+	return error;
+}
+
+static int make_sequence(struct sequence *sequence, const char *name, size_t n)
+{
+	sequence->n = n;
+	sequence->name = strdup(name);
+	sequence->letters = malloc(n + 1);
+	return sequence->name && sequence->letters
+	           ? 0
+	           : heddle_refuse(-ENOMEM, "no memory for %zu letters", n);
+}
+
+/* Letters at random; of the subject every fourth thousand are the query's, with one letter
+ * in sixteen wrong and one in 64 left out. */
+static int make_sequences(struct strmatch *self, size_t n)
+{
+	unsigned letters = self->alphabet == STRMATCH_DNA ? 4 : 20;
+	int error = make_sequence(&self->query, "random-query", n);
+
+	if (!error)
+		error = make_sequence(&self->subject, "random-subject", n);
+	for (size_t i = 0; !error && i < n; i++)
+		self->query.letters[i] = app_random(self->seed, i) % letters;
+	for (size_t j = 0, i = 0; !error && j < n; j++, i++) {
+		uint64_t bits = app_random(self->seed, n + j);
+		bool copied = j / 1000 % 4 == 1 && bits >> 60;
+
+		i += !(bits >> 54 & 63);
+		self->subject.letters[j] =
+		    copied && i < n ? self->query.letters[i] : (bits & 0xffff) % letters;
+	}
+	return error;
+}
+
+/* ---- the app ---- */
+
+static int strmatch_open(void *data, const struct app_options *common)
+{
+	struct strmatch *self = data;
+
+	if (self->query_path)
+		return heddle_refuse(-EINVAL, "--input and --query exclude each other");
+	return read_sequences(self, common->input);
+}
+
+static int strmatch_prepare(void *data, const struct app_options *common, struct heddle_loop *loop)
+{
+	struct strmatch *self = data;
+	struct matching *matching = &self->matching;
+	int error = 0;
+
+	self->seed = common->seed;
+	if (self->query_path && common->size_given)
+		return heddle_refuse(-EINVAL, "--size and --query exclude each other");
+	if (self->query_path)
+		error = read_sequences(self, NULL);
+	else if (!common->input)
+		error = make_sequences(self, common->size);
+	if (!error)
+		error = matching_init(matching, self->query.n, self->subject.n);
+	if (error)
+		return error;
+	memcpy(matching->query, self->query.letters, matching->n);
+	memcpy(matching->subject, self->subject.letters, matching->m);
+	matching_reset(matching, 0);
+	matching_register(matching, &self->job);
+	self->wave.wave = matching->wave;
+	return app_wave_prepare(&self->wave, common, loop);
+}
+
+static int strmatch_run(void *data, struct heddle_loop_stats *stats)
+{
+	struct strmatch *self = data;
+
+	return app_wave_run(&self->wave, stats);
+}
+
+static void strmatch_poison(void *data)
+{
+	struct strmatch *self = data;
+
+	matching_reset(&self->matching, 0);
+}
+
+static int make_right(struct strmatch *self)
+{
+	const struct matching *matching = &self->matching;
+	const struct strmatch_tile tile = {.nrows = matching->n, .ncolumns = matching->m};
+	struct strmatch_edge *edge = malloc((matching->m + 1) * sizeof(*edge));
+
+	self->right = malloc((matching->n + 1) * sizeof(*self->right));
+	if (!edge || !self->right) {
+		free(edge);
+		free(self->right);
+		self->right = NULL;
+		return -ENOMEM;
+	}
+	strmatch_start(matching->n, 0, self->right);
+	strmatch_reference(&self->job.scoring, &tile, matching->query, matching->subject,
+	                   self->right, NULL, edge);
+	free(edge);
+	return 0;
+}
+
+/* Rows of which anything differs: their best score, or where it is, or their last. */
+static double strmatch_verify(void *data)
+{
+	struct strmatch *self = data;
+	double wrong = 0;
+
+	if (!self->right && make_right(self)) {
+		heddle_refuse(-ENOMEM, "no memory for the reference");
+		return HUGE_VAL;
+	}
+	for (size_t i = 0; i < self->matching.n; i++)
+		wrong +=
+		    memcmp(&self->right[i], &self->matching.rows[i], sizeof(*self->right)) != 0;
+	return wrong;
+}
+
+static int strmatch_finish(void *data)
+{
+	struct strmatch *self = data;
+
+	return self->matching.n && self->matching.m ? result_complete(self) : 0;
+}
+
+static void strmatch_print(void *data)
+{
+	if (!app_simulated())
+		result_print(data, stdout);
+}
+
+static void strmatch_describe(void *data, json_t *json)
+{
+	const struct strmatch *self = data;
+
+	if (app_simulated())
+		return;
+	json_object_set_new(json, "score", json_integer(self->end.score));
+	if (self->end.score <= 0)
+		return;
+	json_object_set_new(
+	    json, "query",
+	    json_pack("[I,I]", (json_int_t)self->start.row + 1, (json_int_t)self->end.row + 1));
+	json_object_set_new(json, "subject",
+	                    json_pack("[I,I]", (json_int_t)self->start.column + 1,
+	                              (json_int_t)self->end.column + 1));
+}
+
+static int strmatch_save_input(void *data, const struct app_options *common)
+{
+	struct strmatch *self = data;
+	char (*name)(uint8_t) = self->alphabet == STRMATCH_DNA ? dna_name : protein_name;
+	FILE *stream;
+	int error = file_create(common->save_input, &stream);
+
+	if (error)
+		return error;
+	fasta_write(stream, &self->query, name);
+	fasta_write(stream, &self->subject, name);
+	return file_finish(common->save_input, stream);
+}
+
+static int strmatch_save_output(void *data, const struct app_options *common)
+{
+	struct strmatch *self = data;
+	FILE *stream;
+	int error = file_create(common->output, &stream);
+
+	if (error)
+		return error;
+	result_print(self, stream);
+	return file_finish(common->output, stream);
+}
+
+static double strmatch_elements(void *data)
+{
+	struct strmatch *self = data;
+
+	return (double)self->matching.n * self->matching.m;
+}
+
+static void strmatch_release(void *data)
+{
+	struct strmatch *self = data;
+
+	sequence_free(&self->query);
+	sequence_free(&self->subject);
+	matching_free(&self->matching);
+	free(self->right);
+	free(self->steps);
+}
+
+int main(int argc, char **argv)
+{
+	static struct strmatch self = {.mismatch = -1, .open = -1, .extend = -1};
+	static const struct app app = {
+	    .name = "strmatch",
+	    .symbol = "heddle_strmatch",
+	    .doc =
+	        "Aligns two sequences locally (Smith and Waterman, Gotoh): the best score, where "
+	        "it begins and ends, and the alignment."
+	        "\v--query and --subject are FASTA files of one sequence each, --input is one "
+	        "of both; --size and --seed make two related sequences of N letters. Ranges "
+	        "count letters from 1. Memory grows with the sum of the lengths, not with their "
+	        "product. Exit status: 0 right, 1 wrong result, 2 usage or bad input, 77 cannot "
+	        "run here.",
+	    .unit = "cell",
+	    .size = 16384,
+	    .max_size = STRMATCH_LONGEST,
+	    .own = &own,
+	    .tolerance = 0,
+	    .open = strmatch_open,
+	    .prepare = strmatch_prepare,
+	    .run = strmatch_run,
+	    .poison = strmatch_poison,
+	    .error = strmatch_verify,
+	    .save_input = strmatch_save_input,
+	    .save_output = strmatch_save_output,
+	    .elements = strmatch_elements,
+	    .finish = strmatch_finish,
+	    .describe = strmatch_describe,
+	    .print = strmatch_print,
+	    .release = strmatch_release,
+	    .wave = &self.wave,
+	};
+
+	return app_main(&app, &self, argc, argv);
+}
