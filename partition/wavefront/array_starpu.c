@@ -17,6 +17,7 @@
 #endif
 
 #include "private/message.h"
+#include "private/starpu_compat.h"
 #include "wavefront_private.h"
 
 static bool is_field(const struct array *array)
@@ -254,7 +255,7 @@ struct band_interface {
 static struct starpu_data_interface_ops band_ops;
 static struct starpu_data_copy_methods band_copies;
 
-static void band_register(starpu_data_handle_t handle, unsigned home, void *given)
+static void band_register(starpu_data_handle_t handle, heddle_compat_home home, void *given)
 {
 	const struct band_interface *interface = given;
 

@@ -178,6 +178,7 @@ static void account(struct tile *tile, struct lane *lane, double now)
 		lane->fresh++;
 	}
 	tile->strip->us += now - since;
+	log_tile(tile->strip->wave, tile, lane, since, now);
 	lane->stats.iterations += tile->iterations;
 	lane->stats.blocks++;
 	lane->stats.finish_us = now; /* made relative at the end */

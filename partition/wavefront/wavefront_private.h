@@ -172,7 +172,7 @@ enum placement {
 
 struct heddle_wavefront_request {
 	struct heddle_wavefront given;
-	char *name;
+	const char *name; /* kept for good: tasks have it to their very end */
 	struct heddle_dependence vectors[WAVE_MAXVECTORS];
 	struct space space;
 	struct reach reach;
@@ -203,6 +203,9 @@ struct heddle_wavefront_request {
 	bool done, detached;
 	double start_us, end_us, measuring_us, overhead_us, predicted_us;
 	size_t ntiles, nmessages;
+	bool logged; /* a log of tiles is wanted */
+	struct tile_record *records;
+	size_t nrecords, records_room;
 	unsigned nexcluded;
 	/* A piece that is measured: the wavefront it belongs to. */
 	struct heddle_wavefront_request *whole;
@@ -256,6 +259,12 @@ bool speed_find(const struct heddle_wavefront_request *wave, const struct lane *
 void piece_measured(struct heddle_wavefront_request *piece);
 /* What the tiles of a whole wavefront have taken; stored where it no longer fits. */
 void speeds_learn(struct heddle_wavefront_request *wave);
+
+/* log_starpu.c */
+/* Mutex held. */
+void log_tile(struct heddle_wavefront_request *wave, const struct tile *tile,
+              const struct lane *lane, double begin_us, double end_us);
+void log_tiles(struct heddle_wavefront_request *wave);
 
 /* wavefront_starpu.c */
 /* A wavefront that is part of another one: `piece` of its arrays is given, on one lane,

@@ -297,14 +297,40 @@ static struct heddle_wavefront_request *wave_alloc(void)
 	return wave;
 }
 
+struct kept {
+	struct kept *next;
+	char name[];
+};
+
+/* A copy of a name that is never freed: StarPU looks at the name of the last tile's
+ * task when that has ended the wavefront. */
+static const char *name_keep(const char *name)
+{
+	static starpu_pthread_mutex_t mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
+	static struct kept *names;
+	struct kept *kept;
+
+	starpu_pthread_mutex_lock(&mutex);
+	for (kept = names; kept && strcmp(kept->name, name); kept = kept->next)
+		;
+	if (!kept && (kept = malloc(sizeof(*kept) + strlen(name) + 1))) {
+		strcpy(kept->name, name);
+		kept->next = names;
+		names = kept;
+	}
+	starpu_pthread_mutex_unlock(&mutex);
+	return kept ? kept->name : NULL;
+}
+
 static int wave_init(struct heddle_wavefront_request *wave, const struct heddle_wavefront *given)
 {
 	int status;
 
 	wave->given = *given;
-	wave->name = strdup(given->name            ? given->name
-	                    : given->codelet->name ? given->codelet->name
-	                                           : "wavefront");
+	wave->logged = *heddle_variable_text(HEDDLE_VARIABLE_TILE_LOG);
+	wave->name = name_keep(given->name            ? given->name
+	                       : given->codelet->name ? given->codelet->name
+	                                              : "wavefront");
 	if (!wave->name)
 		return -ENOMEM;
 	wave->h = given->h ? given->h : (size_t)heddle_variable_number(HEDDLE_VARIABLE_WAVE_H);
@@ -333,8 +359,8 @@ void wave_free(struct heddle_wavefront_request *wave)
 	crew_fini(&wave->crew);
 	starpu_pthread_mutex_destroy(&wave->mutex);
 	starpu_pthread_cond_destroy(&wave->ended);
+	free(wave->records);
 	free(wave->lanes);
-	free(wave->name);
 	free(wave);
 }
 
@@ -390,7 +416,7 @@ struct heddle_wavefront_request *wave_piece(struct heddle_wavefront_request *who
 		return NULL;
 	piece->whole = whole;
 	piece->given = whole->given;
-	piece->name = strdup(whole->name);
+	piece->name = whole->name;
 	memcpy(piece->vectors, whole->vectors, sizeof(piece->vectors));
 	piece->space = whole->space;
 	piece->space.vectors = piece->vectors;
@@ -401,7 +427,7 @@ struct heddle_wavefront_request *wave_piece(struct heddle_wavefront_request *who
 	piece->h = piece->given.h = h;
 	piece->k = 1;
 	piece->lanes = calloc(1, sizeof(*piece->lanes));
-	if (!piece->name || !piece->lanes || crew_init(&piece->crew, 1))
+	if (!piece->lanes || crew_init(&piece->crew, 1))
 		status = -ENOMEM;
 	else
 		lane_init(piece, &piece->lanes[0], lane->stats.id);
@@ -485,6 +511,7 @@ void wave_end(struct heddle_wavefront_request *wave)
 	}
 	if (!wave->status)
 		speeds_learn(wave);
+	log_tiles(wave);
 	arrays_unpin(wave);
 	starpu_task_end_dep_release(wave->control);
 }

@@ -1,0 +1,72 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a wavefront leaves behind: a CSV line a tile (HEDDLE_TILE_LOG).
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "private/message.h"
+#include "private/variables.h"
+#include "wavefront_private.h"
+
+struct tile_record {
+	unsigned lane;
+	struct heddle_tile tile;
+	double begin_us, end_us;
+};
+
+void log_tile(struct heddle_wavefront_request *wave, const struct tile *tile,
+              const struct lane *lane, double begin_us, double end_us)
+{
+	if (!wave->logged)
+		return;
+	if (wave->nrecords == wave->records_room) {
+		size_t room = wave->records_room ? 2 * wave->records_room : 256;
+		struct tile_record *grown = realloc(wave->records, room * sizeof(*grown));
+
+		if (!grown)
+			return;
+		wave->records = grown;
+		wave->records_room = room;
+	}
+	wave->records[wave->nrecords++] =
+	    (struct tile_record){lane->index, tile->given, begin_us, end_us};
+}
+
+static void record_print(const struct heddle_wavefront_request *wave,
+                         const struct tile_record *record, FILE *file)
+{
+	const struct heddle_worker_stats *worker = &wave->lanes[record->lane].stats;
+
+	fprintf(file, "%s,%d,%s,%zu,%zu,%td,%zu,%zu,%zu,%.3f,%.3f\n", wave->name, worker->id,
+	        heddle_kind_name(worker->kind), record->tile.row, record->tile.rows,
+	        record->tile.column, record->tile.columns, record->tile.skew, record->tile.sweep,
+	        record->begin_us - wave->start_us, record->end_us - wave->start_us);
+}
+
+void log_tiles(struct heddle_wavefront_request *wave)
+{
+	const char *path = heddle_variable_text(HEDDLE_VARIABLE_TILE_LOG);
+	FILE *file;
+
+	if (!wave->logged)
+		return;
+	file = fopen(path, "a");
+	if (!file) {
+		heddle_warn("HEDDLE_TILE_LOG: %s: %s", path, strerror(errno));
+		return;
+	}
+	fseek(file, 0, SEEK_END);
+	if (!ftell(file))
+		fputs("wavefront,worker,kind,row,rows,column,columns,skew,sweep,begin_us,end_us\n",
+		      file);
+	for (size_t r = 0; r < wave->nrecords; r++)
+		record_print(wave, &wave->records[r], file);
+	if (fclose(file))
+		heddle_warn("HEDDLE_TILE_LOG: %s: %s", path, strerror(errno));
+}
