@@ -142,6 +142,12 @@ size_t view_unit(const struct view *view);
 size_t views_buffer_room(const struct view *views, unsigned nviews, size_t bytes);
 int views_check_overlap(const struct view *views, unsigned nviews, const char *loop);
 
+/* room_starpu.c */
+/* How many blocks of how many iterations an accelerator has room for: as many as
+ * HEDDLE_DEPTH says, fewer where iterations are so large that it must be.
+ * @return -ENOMEM when not one iteration fits. */
+int lane_size(const struct heddle_loop_request *loop, struct lane *lane);
+
 /* pin_starpu.c */
 void views_pin(struct view *views, unsigned nviews, const char *loop);
 void views_unpin(struct view *views, unsigned nviews);

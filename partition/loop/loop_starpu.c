@@ -14,9 +14,6 @@
 #include <unistd.h>
 
 #include <heddle/heddle.h>
-#if defined(HEDDLE_USE_OPENCL) && !defined(HEDDLE_USE_SIMGRID)
-#include <starpu_opencl.h>
-#endif
 
 #include "loop_private.h"
 #include "private/message.h"
@@ -64,69 +61,6 @@ static bool worker_wanted(const struct heddle_loop *given, int id)
 		if (given->workers[w] == id)
 			return true;
 	return !given->workers;
-}
-
-/* Blocks that an accelerator holds at a time: those in flight, and one whose
- * outputs leave. With a depth of 1 the next comes when these are home. */
-static unsigned blocks_held(unsigned depth)
-{
-	return depth > 1 ? depth + 1 : 1;
-}
-
-/* Workers that share the memory of one. */
-static unsigned workers_beside(int id)
-{
-	unsigned n = 0;
-
-	for (unsigned other = 0; other < starpu_worker_get_count(); other++)
-		n += starpu_worker_get_memory_node(other) == starpu_worker_get_memory_node(id);
-	return n;
-}
-
-/* Bytes of the largest buffer a device can allocate. StarPU ends a program that
- * asks an OpenCL device for more. */
-static size_t largest_buffer(int id)
-{
-#if defined(HEDDLE_USE_OPENCL) && !defined(HEDDLE_USE_SIMGRID)
-	cl_device_id device;
-	cl_ulong bytes;
-
-	if (starpu_worker_get_type(id) == STARPU_OPENCL_WORKER) {
-		starpu_opencl_get_device(starpu_worker_get_devid(id), &device);
-		if (!clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(bytes), &bytes,
-				     NULL))
-			return bytes;
-	}
-#endif
-	return SIZE_MAX;
-}
-
-/* How many blocks of how many iterations an accelerator has room for: as many as
- * HEDDLE_DEPTH says, fewer where iterations are so large that it must be.
- * @return -ENOMEM when not one iteration fits. */
-static int lane_size(const struct heddle_loop_request *loop, struct lane *lane)
-{
-	int id = lane->stats.id;
-	starpu_ssize_t total = starpu_memory_get_total(starpu_worker_get_memory_node(id));
-	struct footprint footprint = views_footprint(loop->views, loop->loop.naccesses);
-	size_t room = SIZE_MAX, most;
-
-	lane->buffer = largest_buffer(id);
-	most = views_buffer_room(loop->views, loop->loop.naccesses, lane->buffer);
-	lane->depth = heddle_variable_number(HEDDLE_VARIABLE_DEPTH);
-	if (lane->depth < 1)
-		lane->depth = 1;
-	if (total >= 0)
-		/* A fourth stays free: buffers are rounded up by as much. */
-		while (!(room = footprint_room(&footprint, total / 4 * 3,
-					       blocks_held(lane->depth) * workers_beside(id))) &&
-		       lane->depth > 1)
-			lane->depth--;
-	room = room < most ? room : most;
-	if (room < SIZE_MAX && loop->loop.alignment)
-		room -= room % loop->loop.alignment;
-	lane->maximum = room < SIZE_MAX ? room : 0;
-	return room ? 0 : -ENOMEM;
 }
 
 static struct lane *lane_add(struct heddle_loop_request *loop, int id, unsigned implementation)
