@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Files that users name: CSV tables and PNG images, well and badly made.
+ * Files that users name: CSV tables, FASTA sequences and PNG images, well and badly made.
  */
 #include "config.h"
 
@@ -13,6 +13,7 @@
 #include <png.h>
 
 #include "apps/common/csv.h"
+#include "apps/common/fasta.h"
 #include "apps/common/file.h"
 #include "apps/common/png_file.h"
 #include "tests/unit/test.h"
@@ -271,6 +272,106 @@ static void test_no_png(void **state)
 	assert_int_equal(png_file_write("/nonexistent/file", &image), -ENOENT);
 }
 
+/* ---- FASTA ---- */
+
+/* An alphabet of four letters. */
+static int number(char letter)
+{
+	const char *found = letter ? strchr("ACGT", letter) : NULL;
+
+	return found ? found - "ACGT" : -1;
+}
+
+static char name(uint8_t letter)
+{
+	return "ACGT"[letter];
+}
+
+static int parse_fasta(const char *text, size_t bytes, unsigned count, struct sequence *sequences)
+{
+	put(text, bytes);
+	return fasta_read(path, count, 6, number, sequences);
+}
+
+static void test_fasta_good(void **state)
+{
+	static const char *const texts[] = {
+	    ">one\nACGT\n>two\nTT\n",
+	    ">one and more\nAC\n\nGT\n>two\nTT",
+	    "\n\r\n>one\tx\r\nA\r\nC\r\nGT \t\r\n>two \r\nTT\r\n\r\n",
+	};
+
+	for (size_t t = 0; t < sizeof(texts) / sizeof(*texts); t++) {
+		struct sequence sequences[2];
+
+		assert_int_equal(parse_fasta(texts[t], strlen(texts[t]), 2, sequences), 0);
+		assert_string_equal(sequences[0].name, "one");
+		assert_string_equal(sequences[1].name, "two");
+		assert_int_equal(sequences[0].n, 4);
+		assert_int_equal(sequences[1].n, 2);
+		assert_memory_equal(sequences[0].letters, "\0\1\2\3", 4);
+		assert_memory_equal(sequences[1].letters, "\3\3", 2);
+		for (int s = 0; s < 2; s++)
+			sequence_free(&sequences[s]);
+	}
+}
+
+static void test_fasta_bad(void **state)
+{
+	static const char *const texts[] = {
+	    "ACGT\n",
+	    "\n\n",
+	    ">one\n",
+	    ">one\n\n>two\nA\n",
+	    ">one\nACXT\n",
+	    ">one\nA C\n",
+	    ">one\nACGTACG\n",
+	    ">one\nACGT\nACG\n",
+	    ">one\nA\n>two\nC\n",
+	};
+
+	for (size_t t = 0; t < sizeof(texts) / sizeof(*texts); t++) {
+		struct sequence sequence;
+
+		assert_int_equal(parse_fasta(texts[t], strlen(texts[t]), 1, &sequence), -EINVAL);
+	}
+}
+
+/* Cut off anywhere: right up to there, or refused. */
+static void test_fasta_truncated(void **state)
+{
+	static const char text[] = ">one\nACGT\nA\n>two\nCC\n";
+
+	for (size_t n = 1; n < sizeof(text) - 1; n++) {
+		struct sequence sequences[2];
+		int error = parse_fasta(text, n, 2, sequences);
+
+		assert_int_equal(error, n <= strlen(">one\nACGT\nA\n>two\n") ? -EINVAL : 0);
+		for (int s = 0; s < 2 && !error; s++)
+			sequence_free(&sequences[s]);
+	}
+}
+
+static void test_fasta_round_trip(void **state)
+{
+	uint8_t letters[200];
+	struct sequence sequence = {.name = "long", .letters = letters}, again;
+
+	for (sequence.n = 1; sequence.n <= sizeof(letters); sequence.n++) {
+		FILE *stream = fopen(path, "w");
+
+		letters[sequence.n - 1] = rand() / 3 % 4;
+		assert_non_null(stream);
+		fasta_write(stream, &sequence, name);
+		assert_int_equal(fclose(stream), 0);
+		assert_int_equal(fasta_read(path, 1, 200, number, &again), 0);
+		assert_string_equal(again.name, "long");
+		assert_int_equal(again.n, sequence.n);
+		assert_memory_equal(again.letters, letters, sequence.n);
+		sequence_free(&again);
+	}
+}
+
 static int make_path(void **state)
 {
 	int fd = mkstemp(path);
@@ -287,11 +388,13 @@ static int remove_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_csv_good),      cmocka_unit_test(test_csv_bad),
-	    cmocka_unit_test(test_csv_truncated), cmocka_unit_test(test_csv_round_trip),
-	    cmocka_unit_test(test_png_truncated), cmocka_unit_test(test_png_round_trip),
-	    cmocka_unit_test(test_png_damaged),   cmocka_unit_test(test_no_png),
-	    cmocka_unit_test(test_png_converted),
+	    cmocka_unit_test(test_csv_good),         cmocka_unit_test(test_csv_bad),
+	    cmocka_unit_test(test_csv_truncated),    cmocka_unit_test(test_csv_round_trip),
+	    cmocka_unit_test(test_png_truncated),    cmocka_unit_test(test_png_round_trip),
+	    cmocka_unit_test(test_png_damaged),      cmocka_unit_test(test_no_png),
+	    cmocka_unit_test(test_png_converted),    cmocka_unit_test(test_fasta_good),
+	    cmocka_unit_test(test_fasta_bad),        cmocka_unit_test(test_fasta_truncated),
+	    cmocka_unit_test(test_fasta_round_trip),
 	};
 
 	return cmocka_run_group_tests(tests, make_path, remove_path);
