@@ -5,6 +5,8 @@
 
 #include "sched_policies/dqaa.h"
 
+#define MEMORY 16
+
 void heddle_dqaa_init(struct heddle_dqaa *dqaa, unsigned most)
 {
 	*dqaa = (struct heddle_dqaa){.target = 1, .most = most ? most : 1};
@@ -12,7 +14,12 @@ void heddle_dqaa_init(struct heddle_dqaa *dqaa, unsigned most)
 
 void heddle_dqaa_received(struct heddle_dqaa *dqaa, double us)
 {
-	dqaa->latency_us = us > 0 ? us : 0;
+	if (!(us > 0))
+		us = 0;
+	if (us > dqaa->latency_us)
+		dqaa->latency_us = us;
+	else
+		dqaa->latency_us += (us - dqaa->latency_us) / MEMORY;
 }
 
 void heddle_dqaa_processed(struct heddle_dqaa *dqaa, double us)

@@ -7,7 +7,11 @@
  * would idle, more, and they would wait where nobody else finds them.
  *
  * After every task the target moves by at most one towards
- * request latency / time to process, rounded up. Pure.
+ * request latency / time to process, rounded up.
+ *
+ * Where tasks are of several sizes, the latency of the last request says little of
+ * the next one: the latency counts as the longest one not long ago, forgotten by
+ * a sixteenth with every shorter one. Pure.
  */
 #ifndef HEDDLE_SCHED_POLICIES_DQAA_H
 #define HEDDLE_SCHED_POLICIES_DQAA_H
@@ -15,7 +19,7 @@
 struct heddle_dqaa {
 	unsigned target;   /**< tasks, 1 to most: what the worker asks for */
 	unsigned most;     /**< at least 1 */
-	double latency_us; /**< of the last request */
+	double latency_us; /**< of requests, the longer ones above all */
 };
 
 /** Begins with a target of 1, as Algorithm 2 does. */

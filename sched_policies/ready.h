@@ -40,10 +40,12 @@ struct ready_traits {
 struct ready_family {
 	unsigned long id;              /**< heddle_estimate_key(); 0: free */
 	double us[HEDDLE_POOL_NKINDS]; /**< believed time; 0: none */
-	int cost[HEDDLE_POOL_NKINDS];  /**< the same, as the pool knows it */
-	unsigned measured;             /**< bit k: class k has run one */
-	unsigned probing;              /**< bit k: the first one for class k is on its way */
-	unsigned shy;                  /**< bit k: too long to be tried, for the time being */
+	/** Time of a probe so far, or a time that the estimator does not believe yet. */
+	double tried_us[HEDDLE_POOL_NKINDS];
+	int cost[HEDDLE_POOL_NKINDS]; /**< the same, as the pool knows it */
+	unsigned measured;            /**< bit k: class k has run one */
+	unsigned probing;             /**< bit k: the first one for class k is on its way */
+	unsigned shy;                 /**< bit k: too long to be tried, for the time being */
 };
 
 enum ready_fetch {

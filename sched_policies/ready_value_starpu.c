@@ -13,7 +13,8 @@
  * as long as the fastest one that is known, and all others must have work for that
  * long. While it runs, the class is believed to need at least as long as it has
  * been running: accelerators need not wait for the end of it to know that they are
- * faster.
+ * faster. A time that the estimator does not believe until it is confirmed counts
+ * meanwhile, and a second probe must be twice as bearable.
  *
  * A worker *wants* a task unless devices that run it faster would have finished all
  * that is ready, this task included, before the worker has finished it alone:
@@ -68,9 +69,10 @@ static double finish_us(struct ready_context *c, const struct heddle_pool_key *k
 
 /* Whether everybody else has work for as long as a probe might take. */
 static bool probe_is_bearable(struct ready_context *c, const struct heddle_pool_key *key,
-                              unsigned kind)
+                              const struct ready_family *family, unsigned kind)
 {
 	int best = INT_MAX;
+	double us;
 
 	for (unsigned k = 0; k < c->nkinds; k++)
 		if (k != kind && c->count[k] && heddle_pool_key_runs(key, k) &&
@@ -78,7 +80,8 @@ static bool probe_is_bearable(struct ready_context *c, const struct heddle_pool_
 			best = key->cost[k];
 	if (best == INT_MAX)
 		return true; /* somebody must be the first */
-	return finish_us(c, key, kind, false, 0) >= PROBE_FACTOR * heddle_pool_us(best);
+	us = fmax(heddle_pool_us(best), 2 * family->tried_us[kind]);
+	return finish_us(c, key, kind, false, 0) >= PROBE_FACTOR * us;
 }
 
 struct valuation {
@@ -117,17 +120,17 @@ static bool family_learn(struct ready_context *c, struct ready_family *family,
 	bool changed = false;
 
 	for (unsigned k = 0; k < c->nkinds; k++) {
-		int cost = heddle_pool_cost(estimates[k].us);
+		double us = estimates[k].us;
+		int cost;
 
 		if (estimates[k].source > HEDDLE_ESTIMATE_NEIGHBOURS)
 			measured |= 1u << k;
-		else if (family->probing >> k & 1 && cost < family->cost[k])
-			continue; /* the probe has been running for longer */
-		if (cost == family->cost[k])
-			continue;
+		else
+			us = fmax(us, family->tried_us[k]);
+		cost = heddle_pool_cost(us);
+		changed |= cost != family->cost[k];
 		family->cost[k] = cost;
-		family->us[k] = estimates[k].us;
-		changed = true;
+		family->us[k] = us;
 	}
 	changed |= measured != family->measured;
 	family->measured = measured;
@@ -207,7 +210,7 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task,
 	key->family = family->id;
 	ready_key_renew(c, key);
 	for (unsigned k = 0; family->shy && k < c->nkinds; k++)
-		if (family->shy >> k & 1 && probe_is_bearable(c, key, k)) {
+		if (family->shy >> k & 1 && probe_is_bearable(c, key, family, k)) {
 			family->shy &= ~(1u << k);
 			ready_key_renew(c, key);
 		}
@@ -250,7 +253,7 @@ bool ready_probe_begin(struct ready_asker *asker, const struct heddle_pool_key *
 	struct ready_context *c = asker->c;
 	unsigned kind = c->workers[asker->id].kind;
 	struct ready_family *family = family_find(c, key->family);
-	bool bearable = probe_is_bearable(c, key, kind);
+	bool bearable = probe_is_bearable(c, key, family, kind);
 
 	if (bearable)
 		family->probing |= 1u << kind;
@@ -278,6 +281,7 @@ static void probe_age(struct ready_context *c, const struct ready_worker *worker
 
 	if (family->measured >> worker->kind & 1 || cost <= family->cost[worker->kind])
 		return;
+	family->tried_us[worker->kind] = us;
 	family->us[worker->kind] = us;
 	family->cost[worker->kind] = cost;
 	family_publish(c, family);
@@ -334,6 +338,7 @@ void ready_task_measured(struct ready_context *c, struct starpu_task *task, unsi
 			c->nprobes--;
 		}
 		family->probing &= ~(1u << worker->kind);
+		family->tried_us[worker->kind] = us;
 		family_learn(c, family, belief.estimates);
 		family_publish(c, family);
 	}
