@@ -113,6 +113,7 @@ double interval_chen_xue(const struct interval_model *model)
 struct chunk_times {
 	double lag;   /* until the chunk below may begin */
 	double whole; /* all of its subchunks */
+	double cycle; /* from a subchunk to the same one of the next sweep, at the least */
 };
 
 static struct chunk_times chunk_times(const struct interval_model *model,
@@ -124,15 +125,20 @@ static struct chunk_times chunk_times(const struct interval_model *model,
 
 	if (shift > model->columns)
 		shift = model->columns;
-	return (struct chunk_times){
+	struct chunk_times times = {
 	    .lag = (1 + shift / h) * messages + (h + shift / 2) * width * kind->cp,
 	    .whole = (model->columns + shift) / h * messages + model->columns * width * kind->cp,
 	};
+
+	/* A sweep needs what the chunk below has done in the one before, which is behind by
+	 * the lag, one subchunk further to the right. */
+	times.cycle = times.lag + 2 * (messages + h * width * kind->cp);
+	return times;
 }
 
 double interval_pipelined_time(const struct interval_model *model, double h)
 {
-	double widths[INTERVAL_MAXKINDS], fill = 0, around = 0, period = 0;
+	double widths[INTERVAL_MAXKINDS], fill = 0, around = 0, period = 0, cycle = 0;
 	unsigned last = last_kind(model);
 	double chunks = (double)model->k * (model->sweeps ? model->sweeps : 1);
 
@@ -142,10 +148,14 @@ double interval_pipelined_time(const struct interval_model *model, double h)
 		struct chunk_times times = chunk_times(model, kind, widths[j], h);
 
 		around += kind->count * times.lag;
+		if (kind->count && times.cycle > cycle)
+			cycle = times.cycle;
 		if (j == last)
 			fill = times.lag, period = times.whole;
 	}
 	fill = around - fill;
+	if (model->sweeps > 1 && chunks > 1 && interval_workers(model) > 1 && cycle > period)
+		period = cycle;
 	/* A worker's next chunk waits for the last worker's to begin. */
 	if (model->k > 1 && around > period)
 		return model->assignment_us + fill + (chunks - 1) * around + period;

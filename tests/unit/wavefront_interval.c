@@ -236,6 +236,29 @@ static void test_accelerator(void **state)
 	}
 }
 
+/* Two workers that sweep a hundred times need at least two subchunks a sweep to work at the
+ * same time, whatever a message costs less than a subchunk. */
+static void test_sweeps(void **state)
+{
+	struct interval_model model = {.rows = 600,
+	                               .columns = 600,
+	                               .cd = 5,
+	                               .sweeps = 100,
+	                               .nkinds = 1,
+	                               .kinds = {{"core", 2, 0.001, 0, 0}}};
+	unsigned k;
+	size_t h = interval_choose(&model, 1, 1, 1, &k);
+
+	assert_in_range(h, 20, 300);
+	model.k = k;
+	assert_true(interval_pipelined_time(&model, h) <
+	            0.7 * model.sweeps * model.rows * model.columns * model.kinds[0].cp);
+	/* One worker has nobody to wait for. */
+	model.kinds[0].count = 1;
+	model.k = 0;
+	assert_int_equal(interval_choose(&model, 1, 1, 1, &k), 600);
+}
+
 static void test_exclusion(void **state)
 {
 	struct interval_model model = {
@@ -316,6 +339,7 @@ int main(void)
 	    cmocka_unit_test(test_best_is_best),
 	    cmocka_unit_test(test_model_against_simulation),
 	    cmocka_unit_test(test_accelerator),
+	    cmocka_unit_test(test_sweeps),
 	    cmocka_unit_test(test_exclusion),
 	    cmocka_unit_test(test_drift),
 	    cmocka_unit_test(test_crew),
