@@ -135,11 +135,6 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 	case OPTION_HEIGHT:
 		self->height = number("height", text, 1, 1 << 24, state);
 		return 0;
-	case ARGP_KEY_END:
-		if (app_simulated() && chosen->recalc < 0)
-			argp_error(state, "simulated workers find nothing out: --recalc must say "
-			                  "what share goes on");
-		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -161,6 +156,9 @@ static int nbia_prepare(void *data, const struct app_options *common, struct hed
 	struct nbia *self = data;
 	int error;
 
+	if (app_simulated() && self->options.recalc < 0)
+		return heddle_refuse(-EINVAL, "simulated workers find nothing out: --recalc must "
+		                              "say what share goes on");
 	if (!common->input)
 		slide_generate(common->size, self->height ? self->height : common->size,
 		               common->seed, &self->slide);
