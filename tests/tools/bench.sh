@@ -62,6 +62,21 @@ grep -q '"efficiency": 0.95238' "$work/report.json"
 check "JSON" $? 0
 check "left behind" "$(find "$work" -name 'heddle-bench-*')" ""
 
+# An app that submits tasks of its own: no blocks to sweep, all policies of Heddle, and a
+# model is calibrated nevertheless.
+FAKE_STRATEGY=tasks TMPDIR=$work "$bench" --app "$app" --quick --reps 2 \
+	--contenders alone,tuned,odds,hdss,eager,dmda,dmda-calibrated --json "$work/report.json" \
+	>"$work/table" 2>&1
+check "exit status of tasks" $? 0
+check "tasks: a kind alone" "$(cell cpu-only 2)" 400.0
+check "tasks: ours" "$(cell odds 2)" 190.0
+check "tasks: one grain" "$(cell eager 2)" 280.0
+check "tasks: first run without model" "$(cell dmda 2)" 300.0
+check "tasks: with a model" "$(cell dmda-calibrated 2)" 210.0
+check "tasks: no tuned blocks" "$(cell tuned 2)" ""
+grep -q 'css:' "$work/report.json"
+check "tasks: no blocks" $? 1
+
 # The budget: no process is started that could not end in time.
 "$bench" --app "$app" --rounds 100000 --budget 2 --contenders hdss >"$work/table" 2>&1
 grep -q 'stopped by the budget' "$work/table"

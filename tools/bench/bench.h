@@ -52,6 +52,7 @@ struct bench_variant {
 	char strategy[96]; /* "": the policy's */
 	char workers[32];  /* kinds, "": all */
 	size_t parts;      /* equal tasks under a policy of StarPU; 0: its default */
+	bool learnt;       /* its calibration run took place */
 	struct bench_runs sweep, runs;
 };
 
@@ -75,6 +76,7 @@ struct bench_case {
 	struct heddle_platform platform;
 	size_t size; /* asked for, 0: the app's own */
 	size_t n;    /* iterations it turned out to have */
+	bool tasks;  /* it submits tasks of its own, not loops: strategies mean nothing to it */
 	unsigned reps, rounds;
 	unsigned workers[HEDDLE_NKINDS];
 	struct bench_contender *contenders;

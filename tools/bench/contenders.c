@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <heddle/blocks.h>
+#include <heddle/policy.h>
 
 #include "tools/bench/bench.h"
 
@@ -158,6 +159,29 @@ static void ours_add(struct bench_case *bench)
 	}
 }
 
+/* An app of tasks has no blocks: each kind alone under the best of some policies. */
+static void alone_tasks_add(struct bench_case *bench, enum heddle_kind kind)
+{
+	static const char *const scheds[] = {"eager", "lws", "ddfcfs"};
+	char label[64];
+	struct bench_contender *contender;
+
+	snprintf(label, sizeof(label), "%s-only", heddle_kind_name(kind));
+	contender = contender_add(bench, label, BENCH_ALONE);
+	for (size_t s = 0; contender && s < sizeof(scheds) / sizeof(*scheds); s++)
+		variant_add(contender, scheds[s], "", heddle_kind_name(kind), 0);
+}
+
+static void ours_tasks_add(struct bench_case *bench)
+{
+	for (const struct heddle_policy *p = heddle_policies(); p->name; p++) {
+		struct bench_contender *contender = contender_add(bench, p->name, BENCH_OURS);
+
+		if (contender)
+			variant_add(contender, p->name, "", "", 0);
+	}
+}
+
 static void stock_add(struct bench_case *bench, const char *sched, const char *label,
                       bool calibrated)
 {
@@ -169,7 +193,9 @@ static void stock_add(struct bench_case *bench, const char *sched, const char *l
 	contender->calibrated = calibrated;
 	for (int k = 0; k < HEDDLE_NKINDS; k++)
 		workers += bench->workers[k];
-	for (unsigned k = 0; grain(bench, k); k++)
+	if (bench->tasks)
+		variant_add(contender, sched, "", "", 0);
+	for (unsigned k = 0; !bench->tasks && grain(bench, k); k++)
 		variant_add(contender, sched, "", "", (size_t)workers * grain(bench, k));
 }
 
@@ -181,9 +207,13 @@ void bench_contenders_make(struct bench_case *bench)
 
 	for (int kind = 0; kind < HEDDLE_NKINDS; kind++)
 		if (bench->workers[kind])
-			alone_add(bench, kind);
-	tuned_add(bench);
-	ours_add(bench);
+			(bench->tasks ? alone_tasks_add : alone_add)(bench, kind);
+	if (bench->tasks) {
+		ours_tasks_add(bench);
+	} else {
+		tuned_add(bench);
+		ours_add(bench);
+	}
 	for (size_t s = 0; s < sizeof(plain) / sizeof(*plain); s++)
 		stock_add(bench, plain[s], plain[s], false);
 	for (size_t s = 0; s < sizeof(modelled) / sizeof(*modelled); s++) {

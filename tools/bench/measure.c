@@ -353,8 +353,10 @@ static void variant_run(struct bench_case *bench, const struct bench_contender *
 	json_t *report = NULL;
 
 	request.home = home;
-	if (contender->calibrated && runs == &variant->sweep) {
+	if (contender->calibrated && !variant->learnt) {
 		struct request calibration = request;
+
+		variant->learnt = true;
 
 		calibration.reps = CALIBRATION_REPS;
 		calibration.calibrate = true;
@@ -469,6 +471,7 @@ static int probe(struct bench_case *bench)
 	struct bench_variant variant = {.sched = "css"};
 	struct request request = {.variant = &variant, .reps = 1};
 	char *home = bench_format("%s/home-probe", bench->state), *failure = NULL;
+	const char *strategy;
 	json_t *report, *worker;
 	enum heddle_kind kind;
 	size_t w;
@@ -484,6 +487,8 @@ static int probe(struct bench_case *bench)
 		return status;
 	}
 	bench->n = json_integer_value(json_object_get(report, "n"));
+	strategy = json_string_value(json_object_get(report, "strategy"));
+	bench->tasks = strategy && (!strcmp(strategy, "tasks") || !strcmp(strategy, "chunks"));
 	if (json_string_value(json_object_get(report, "starpu")))
 		snprintf(bench->starpu, sizeof(bench->starpu), "%s",
 		         json_string_value(json_object_get(report, "starpu")));
@@ -514,6 +519,9 @@ static double ideal_us(const struct bench_case *bench)
 {
 	double rate = 0;
 
+	/* What a task of its own takes there, an app alone knows. */
+	if (bench->platform_name && bench->tasks)
+		return 0;
 	if (bench->platform_name)
 		return heddle_platform_ideal_us(&bench->platform, bench->n, 1, ~0u);
 	for (int kind = 0; kind < HEDDLE_NKINDS; kind++) {
