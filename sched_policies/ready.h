@@ -65,6 +65,8 @@ struct ready_claim {
 };
 
 #define READY_TOLD 16
+/** Tasks that a driver of StarPU keeps on a device at once, at the most. */
+#define READY_PIPELINE 8
 
 struct ready_worker {
 	/* Under the context's mutex. */
@@ -80,7 +82,9 @@ struct ready_worker {
 	bool accelerator;
 	unsigned node;
 	unsigned started, done;         /**< tasks of the policy */
-	double start_us;                /**< of the task that runs */
+	double start_us[READY_PIPELINE]; /**< of tasks under way, by their number */
+	unsigned begun;                  /**< tasks begun; ends come in the same order */
+	double done_us;                  /**< end of the last one */
 	const struct starpu_task *late; /**< started before its input had arrived */
 	double late_since_us;
 	struct heddle_streams streams;

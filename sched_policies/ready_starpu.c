@@ -586,7 +586,8 @@ static void ready_pre_exec(struct starpu_task *task, unsigned ctx)
 
 	if (!is_foreign(task)) {
 		if (is_sample(c, worker))
-			worker->start_us = starpu_timing_now();
+			worker->start_us[worker->begun % READY_PIPELINE] = starpu_timing_now();
+		worker->begun++;
 		ready_fetch_running(worker, task);
 		return;
 	}
@@ -600,6 +601,19 @@ static void ready_pre_exec(struct starpu_task *task, unsigned ctx)
 	wake_list_wake(&wake, &c->waiters);
 }
 
+/* Time of the task that ends now. A driver begins the next task of a device while one
+ * runs there: it has the device from the other's end. */
+static double task_us(struct ready_worker *worker)
+{
+	double now_us = starpu_timing_now();
+	double since_us = worker->start_us[worker->done % READY_PIPELINE];
+
+	if (since_us < worker->done_us)
+		since_us = worker->done_us;
+	worker->done_us = now_us;
+	return now_us - since_us;
+}
+
 static void ready_post_exec(struct starpu_task *task, unsigned ctx)
 {
 	struct ready_context *c = context_of(ctx);
@@ -609,7 +623,7 @@ static void ready_post_exec(struct starpu_task *task, unsigned ctx)
 	if (is_foreign(task))
 		return;
 	if (is_sample(c, worker)) {
-		double us = starpu_timing_now() - worker->start_us;
+		double us = task_us(worker);
 
 		ready_task_measured(c, task, id, us);
 		ready_fetch_done(c, worker, us);
