@@ -73,10 +73,43 @@ void waiters_joined(struct waiters *waiters, const int *workers, unsigned n)
 	}
 }
 
+/* Tries before a thread sleeps, each after a longer pause: about ten microseconds in
+ * all, several times what a policy's lock is held for. */
+#define TRIES 8
+
+#ifndef STARPU_SIMGRID
+static void cpu_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#else
+	atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+#endif
+
+static bool policy_trylock(starpu_pthread_mutex_t *mutex)
+{
+#ifdef STARPU_SIMGRID
+	/* Nobody runs while another one tries. */
+	return !STARPU_PTHREAD_MUTEX_TRYLOCK(mutex);
+#else
+	for (int i = 0; i < TRIES; i++) {
+		if (!STARPU_PTHREAD_MUTEX_TRYLOCK(mutex))
+			return true;
+		for (int pause = 0; pause < 1 << i; pause++)
+			cpu_pause();
+	}
+	return false;
+#endif
+}
+
 void policy_lock(starpu_pthread_mutex_t *mutex)
 {
-	/* Relaxing takes locks of its own, the free mutex is the usual case. */
-	if (!STARPU_PTHREAD_MUTEX_TRYLOCK(mutex))
+	/* Relaxing takes locks of its own, and who sleeps is woken late. */
+	if (policy_trylock(mutex))
 		return;
 	starpu_worker_relax_on();
 	STARPU_PTHREAD_MUTEX_LOCK(mutex);

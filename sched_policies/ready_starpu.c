@@ -305,7 +305,26 @@ static bool take(struct ready_asker *asker, struct heddle_pool_entry *entry)
 
 /* ---- waking; lists are made under the mutex and used without it ---- */
 
-/* The waiting members that a task, or (NULL) any work left, is for. */
+/* Whether a new task is for a waiting worker. If that leaves it to others, it looks
+ * again later. */
+static bool task_for(struct ready_context *c, const struct heddle_pool_entry *entry, unsigned id,
+                     double now_us)
+{
+	struct ready_asker asker = {c, id, now_us, 0};
+	struct ready_worker *worker = &c->workers[id];
+
+	if (!heddle_pool_key_runs(&entry->key, worker->kind) ||
+	    (entry->key.tag != HEDDLE_POOL_UNIFORM && !policy_accepts(entry->item, &id)))
+		return false;
+	if (!c->choosing || ready_wants(&entry->key, &asker))
+		return true;
+	if (worker->hold_until_us <= 0)
+		worker->hold_until_us = now_us + asker.declined_us;
+	return false;
+}
+
+/* The waiting members that a task, or (NULL) any work left, is for: up to the first one
+ * that belongs to no other context, where it might find something else to do. */
 static void wake_list_make(struct ready_context *c, const struct heddle_pool_entry *entry,
                            struct wake_list *list)
 {
@@ -323,12 +342,12 @@ static void wake_list_make(struct ready_context *c, const struct heddle_pool_ent
 
 		if (id >= c->nworkers || !waiters_has(&c->waiters, id))
 			continue;
-		if (!entry ? !work_for(c, id, now_us)
-		           : !heddle_pool_key_runs(&entry->key, c->workers[id].kind) ||
-		                 (entry->key.tag != HEDDLE_POOL_UNIFORM &&
-		                  !policy_accepts(entry->item, &id)))
+		if (entry ? !task_for(c, entry, id, now_us)
+		          : c->workers[id].hold_until_us > now_us || !work_for(c, id, now_us))
 			continue;
 		list->workers[list->n++] = id;
+		if (!starpu_sched_ctx_overlapping_ctxs_on_worker(id))
+			return;
 	}
 }
 
