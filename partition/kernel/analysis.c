@@ -1,0 +1,228 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "partition/kernel/analysis.h"
+#include "partition/kernel/index_ops.h"
+#include "private/message.h"
+#include "private/profile_file.h"
+#include "private/variables.h"
+
+extern char **environ;
+
+/* ---- where descriptions are kept ---- */
+
+/* Two FNV-1a sums of 64 bits; the end of a text counts. */
+static void hash_add(uint64_t hash[2], const char *text)
+{
+	do {
+		hash[0] = (hash[0] ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+		hash[1] = (hash[1] ^ (unsigned char)*text) * UINT64_C(0x880355f21e6d1965);
+	} while (*text++);
+}
+
+static int path_make(const char *source, const char *name, const char *options, char *path,
+                     size_t size)
+{
+	uint64_t hash[2] = {UINT64_C(0xcbf29ce484222325), INDEX_VERSION};
+	char codelet[64], *ending;
+	int error;
+
+	hash_add(hash, PACKAGE_VERSION);
+	hash_add(hash, name);
+	hash_add(hash, options);
+	hash_add(hash, source);
+	snprintf(codelet, sizeof(codelet), "kernel-%016" PRIx64 "%016" PRIx64, hash[0], hash[1]);
+	error = heddle_profile_path(codelet, path, size);
+	if (error)
+		return error;
+	ending = strrchr(path, '.');
+	strcpy(ending, ".index"); /* no profile, and shorter than ".profile" */
+	return 0;
+}
+
+static void folders_make(char *path)
+{
+	for (char *at = path + 1; (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		mkdir(path, 0777); /* what fails is seen when the file is made */
+		*at = '/';
+	}
+}
+
+static char *file_read(FILE *file)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	int c;
+
+	if (!out)
+		return NULL;
+	while ((c = getc(file)) != EOF)
+		putc(c, out);
+	if (fclose(out) || ferror(file)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static int kept_read(const char *path, struct index_kernel *kernel)
+{
+	FILE *file = fopen(path, "r");
+	char *text;
+	int error;
+
+	if (!file)
+		return -errno;
+	text = file_read(file);
+	fclose(file);
+	error = text ? index_parse(text, kernel) : -EIO;
+	free(text);
+	return error;
+}
+
+/* Keeping is of use only; whatever fails is told and passes. */
+static void keep(char *path, const char *text)
+{
+	char fresh[PATH_MAX + 8];
+	FILE *file;
+	int descriptor;
+
+	folders_make(path);
+	snprintf(fresh, sizeof(fresh), "%s.XXXXXX", path);
+	descriptor = mkstemp(fresh);
+	file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+	if (!file) {
+		heddle_explain("%s: %s", fresh, strerror(errno));
+		if (descriptor >= 0)
+			close(descriptor);
+		return;
+	}
+	fputs(text, file);
+	if (ferror(file) | fclose(file) || rename(fresh, path)) {
+		heddle_explain("%s: %s", path, strerror(errno));
+		unlink(fresh);
+	}
+}
+
+/* ---- running heddle-analyse ---- */
+
+static const char *program(void)
+{
+	const char *given = heddle_variable_text(HEDDLE_VARIABLE_ANALYSE);
+
+	return *given ? given : HEDDLE_PKGLIBEXECDIR "/heddle-analyse";
+}
+
+enum { MAXOPTIONS = 64 };
+
+/* Starts the program on a source file; its standard output goes to `output`. */
+static int start(const char *path, const char *name, char *options, int output, pid_t *pid)
+{
+	char *arguments[MAXOPTIONS + 4] = {(char *)program(), (char *)name, (char *)path};
+	posix_spawn_file_actions_t actions;
+	int n = 3, error;
+	char *option;
+
+	while ((option = strsep(&options, " \t\n")))
+		if (*option && n < MAXOPTIONS + 3)
+			arguments[n++] = option;
+	error = posix_spawn_file_actions_init(&actions);
+	if (error)
+		return -error;
+	error = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+	if (!error)
+		error = posix_spawn(pid, program(), &actions, NULL, arguments, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	return -error;
+}
+
+static int wait_for(pid_t pid)
+{
+	int status = -1;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EINVAL;
+}
+
+/* Runs it on an open source file; *text is to be freed. */
+static int run(const char *path, const char *name, const char *options, char **text)
+{
+	char *copy = strdup(options);
+	FILE *output = tmpfile();
+	int error = copy && output ? 0 : -ENOMEM;
+	pid_t pid;
+
+	if (!error)
+		error = start(path, name, copy, fileno(output), &pid);
+	if (!error)
+		error = wait_for(pid);
+	if (!error) {
+		rewind(output);
+		*text = file_read(output);
+		error = *text ? 0 : -EIO;
+	}
+	if (output)
+		fclose(output);
+	free(copy);
+	return error;
+}
+
+static int describe(const char *source, const char *name, const char *options, char **text)
+{
+	char path[] = "/tmp/heddle-kernel.XXXXXX";
+	int descriptor = mkstemp(path), error = 0;
+	size_t length = strlen(source);
+
+	if (descriptor < 0)
+		return -errno;
+	if (write(descriptor, source, length) != (ssize_t)length)
+		error = -EIO;
+	close(descriptor);
+	if (!error)
+		error = run(path, name, options, text);
+	unlink(path);
+	return error;
+}
+
+int analysis_make(const char *source, const char *name, const char *options,
+                  struct index_kernel *kernel)
+{
+	char path[PATH_MAX], *text = NULL;
+	bool kept;
+	int error;
+
+	options = options ? options : "";
+	kept = !path_make(source, name, options, path, sizeof(path));
+	if (kept && !kept_read(path, kernel))
+		return 0;
+	if (access(program(), X_OK)) {
+		heddle_explain("kernel %s is not analysed: no %s", name, program());
+		return -ENOENT;
+	}
+	error = describe(source, name, options, &text);
+	if (!error)
+		error = index_parse(text, kernel);
+	if (!error && kept)
+		keep(path, text);
+	free(text);
+	if (error)
+		heddle_explain("kernel %s is not analysed: %s", name, strerror(-error));
+	return error;
+}

@@ -1,0 +1,21 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Descriptions of kernels by heddle-analyse, kept on disk.
+ */
+#ifndef HEDDLE_KERNEL_ANALYSIS_H
+#define HEDDLE_KERNEL_ANALYSIS_H
+
+#include "partition/kernel/index.h"
+
+/** Describes a kernel of an OpenCL source. The description is kept beside the profiles
+ * (heddle_profile_path()), by what the source, the name and the options are, so that the
+ * compiler runs once.
+ * @param options as for clBuildProgram(); NULL: none
+ * @return 0; -ENOENT where heddle-analyse is not installed (index_unknown() is right
+ * then); -EINVAL where it fails, after the compiler's messages; -ENOMEM and what reading
+ * and writing say. HEDDLE_VERBOSE=2 tells what was done. */
+int analysis_make(const char *source, const char *name, const char *options,
+                  struct index_kernel *kernel);
+
+#endif

@@ -1,0 +1,500 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Evaluating descriptions of kernels. index_text.c reads them.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/kernel/affine.h"
+#include "partition/kernel/index_ops.h"
+
+/* An evaluation for the groups of one box. */
+struct evaluation {
+	const struct index_kernel *kernel;
+	const struct index_launch *launch;
+	struct affine_space space;
+	struct affine *values; /* of the nodes so far */
+};
+
+static struct affine value_of(const struct evaluation *e, const struct index_node *node, int i)
+{
+	return e->values[node->operands[i]];
+}
+
+/* ---- loops ---- */
+
+/* Whether going on is decided by "less" (1) or "greater" (-1), and if equality counts. */
+static bool direction(const struct index_node *node, int *sign, bool *equal, bool *is_unsigned)
+{
+	switch (node->predicate) {
+	case INDEX_SLT:
+		*sign = 1, *equal = false, *is_unsigned = false;
+		return true;
+	case INDEX_SLE:
+		*sign = 1, *equal = true, *is_unsigned = false;
+		return true;
+	case INDEX_SGT:
+		*sign = -1, *equal = false, *is_unsigned = false;
+		return true;
+	case INDEX_SGE:
+		*sign = -1, *equal = true, *is_unsigned = false;
+		return true;
+	case INDEX_ULT:
+		*sign = 1, *equal = false, *is_unsigned = true;
+		return true;
+	case INDEX_ULE:
+		*sign = 1, *equal = true, *is_unsigned = true;
+		return true;
+	case INDEX_UGT:
+		*sign = -1, *equal = false, *is_unsigned = true;
+		return true;
+	case INDEX_UGE:
+		*sign = -1, *equal = true, *is_unsigned = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* How often at most a loop goes back, from 0, as a range. It counts from `initial` by
+ * `step` and goes on while the count, before or after its step, compares to `bound`. */
+static struct affine trips(const struct evaluation *e, const struct index_node *node)
+{
+	struct affine initial = value_of(e, node, 0), step = value_of(e, node, 1);
+	struct affine bound = value_of(e, node, 2), distance;
+	bool equal = false, is_unsigned = false;
+	wide lo, hi, most, least, ignored, count;
+	int64_t by;
+	int sign;
+
+	if (!affine_single(&step) || !step.c)
+		return affine_unknown();
+	sign = step.c > 0 ? 1 : -1;
+	by = step.c * sign;
+	distance = affine_scale(affine_add(bound, initial, -1), sign);
+	if (!affine_bounds(&e->space, &distance, &lo, &hi))
+		return affine_unknown();
+	if (node->predicate == INDEX_NE) {
+		/* Counting that steps over its bound has no end that is known. */
+		if (lo < (node->after ? 1 : 0) || (by != 1 && (lo != hi || hi % by)))
+			return affine_unknown();
+	} else {
+		int asked;
+
+		if (!direction(node, &asked, &equal, &is_unsigned) || asked != sign)
+			return affine_unknown();
+	}
+	if (is_unsigned && (!affine_bounds(&e->space, &initial, &least, &ignored) || least < 0 ||
+	                    !affine_bounds(&e->space, &bound, &least, &ignored) || least < 0))
+		return affine_unknown();
+	/* Largest j with j * by < distance, or <=; that many times it goes back. */
+	most = equal ? hi : hi - 1;
+	count = most < 0 ? 0 : most / by + (node->after ? 0 : 1);
+	return affine_range(0, count);
+}
+
+static struct affine loop(const struct evaluation *e, const struct index_node *node)
+{
+	struct affine initial = value_of(e, node, 0), step = value_of(e, node, 1);
+	struct affine count = value_of(e, node, 2);
+
+	if (!affine_single(&step))
+		return affine_unknown();
+	return affine_fit(&e->space, affine_add(initial, affine_scale(count, step.c), 1),
+	                  node->bits, false);
+}
+
+/* ---- bits ---- */
+
+static bool power_of_two(int64_t number)
+{
+	return number > 0 && !(number & (number - 1));
+}
+
+static struct affine mask(const struct evaluation *e, struct affine a, struct affine b)
+{
+	wide lo, hi;
+
+	if (affine_single(&a)) {
+		struct affine swapped = a;
+
+		a = b;
+		b = swapped;
+	}
+	if (!affine_single(&b))
+		return affine_unknown();
+	if (!affine_bounds(&e->space, &a, &lo, &hi) || lo < 0)
+		return b.c >= 0 ? affine_range(0, b.c) : affine_unknown();
+	if (b.c >= 0 && power_of_two(b.c + 1))
+		return affine_remainder(&e->space, a, b.c + 1);
+	if (b.c < 0 && power_of_two(-b.c))
+		return affine_add(a, affine_remainder(&e->space, a, -b.c), -1);
+	return affine_range(0, b.c >= 0 && b.c < hi ? b.c : hi);
+}
+
+/* Or, and exclusive or, of what is not negative. */
+static struct affine unite(const struct evaluation *e, struct affine a, struct affine b)
+{
+	wide al, ah, bl, bh, most = 1;
+
+	if (affine_single(&a)) {
+		struct affine swapped = a;
+
+		a = b;
+		b = swapped;
+	}
+	if (!affine_bounds(&e->space, &a, &al, &ah) || !affine_bounds(&e->space, &b, &bl, &bh) ||
+	    al < 0 || bl < 0)
+		return affine_unknown();
+	while (most <= ah || most <= bh)
+		most <<= 1;
+	if (affine_single(&b)) {
+		int64_t above = 1;
+		struct affine low;
+
+		while (above <= b.c)
+			above <<= 1;
+		low = affine_remainder(&e->space, a, above);
+		if (affine_single(&low) && !low.c)
+			return affine_add(a, b, 1); /* no bit in common */
+	}
+	return affine_range(0, most - 1);
+}
+
+static struct affine shift(const struct evaluation *e, const struct index_node *node)
+{
+	struct affine a = value_of(e, node, 0), b = value_of(e, node, 1);
+
+	if (!affine_single(&b) || b.c < 0 || b.c > 60)
+		return affine_unknown();
+	return node->op == INDEX_SHL ? affine_scale(a, (int64_t)1 << b.c)
+	                             : affine_divide(&e->space, a, (int64_t)1 << b.c);
+}
+
+static struct affine divided(const struct evaluation *e, const struct index_node *node)
+{
+	struct affine a = value_of(e, node, 0), b = value_of(e, node, 1);
+
+	if (!affine_single(&b))
+		return affine_unknown();
+	return node->op == INDEX_DIV ? affine_divide(&e->space, a, b.c)
+	                             : affine_remainder(&e->space, a, b.c);
+}
+
+/* Reading as unsigned. In an address (INDEX_IN_BOUNDS) a negative number of 32 bits would
+ * be an offset of gigabytes, beyond the end of the buffers for which this is used. */
+static struct affine extended(const struct evaluation *e, const struct index_node *node)
+{
+	struct affine a = value_of(e, node, 0);
+
+	if (node->op == INDEX_IN_BOUNDS && a.known)
+		return a;
+	a = affine_fit(&e->space, a, node->bits, true);
+	if (!a.known && node->bits <= 32)
+		return affine_range(0, ((wide)1 << node->bits) - 1);
+	return a;
+}
+
+/* ---- nodes ---- */
+
+static struct affine number(unsigned which)
+{
+	struct affine a = affine_constant(0);
+
+	a.k[which] = 1;
+	return a;
+}
+
+static struct affine leaf(const struct evaluation *e, const struct index_node *node)
+{
+	const struct ndrange *range = e->launch->range;
+
+	switch (node->op) {
+	case INDEX_CONSTANT:
+		return affine_constant(node->value);
+	case INDEX_ARGUMENT:
+		return affine_constant(e->launch->integers[node->value]);
+	case INDEX_GROUP:
+		return number(node->value);
+	case INDEX_ITEM:
+		return number(3 + node->value);
+	case INDEX_GROUPS:
+		return affine_constant(range->groups[node->value]);
+	case INDEX_ITEMS:
+		return affine_constant(range->local[node->value]);
+	case INDEX_DIMENSIONS:
+		return affine_constant(range->dimensions);
+	case INDEX_RANGE:
+		return affine_range(node->value, node->most);
+	default:
+		return affine_unknown();
+	}
+}
+
+static struct affine operation(const struct evaluation *e, const struct index_node *node)
+{
+	struct affine a = node->operands[0] >= 0 ? value_of(e, node, 0) : affine_unknown();
+	struct affine b = node->operands[1] >= 0 ? value_of(e, node, 1) : affine_unknown();
+
+	switch (node->op) {
+	case INDEX_ADD:
+	case INDEX_SUB:
+		return affine_add(a, b, node->op == INDEX_ADD ? 1 : -1);
+	case INDEX_MUL:
+		return affine_multiply(&e->space, a, b);
+	case INDEX_SHL:
+	case INDEX_SHR:
+		return shift(e, node);
+	case INDEX_DIV:
+	case INDEX_REM:
+		return divided(e, node);
+	case INDEX_AND:
+		return mask(e, a, b);
+	case INDEX_OR:
+	case INDEX_XOR:
+		return unite(e, a, b);
+	case INDEX_MIN:
+	case INDEX_MAX:
+		return affine_least(&e->space, a, b, node->op == INDEX_MIN ? 1 : -1);
+	case INDEX_SELECT:
+		return affine_join(&e->space, a, b);
+	case INDEX_EITHER:
+		return !a.known ? b : !b.known ? a : affine_least(&e->space, a, b, 1);
+	case INDEX_FIT:
+		return a;
+	case INDEX_EXTEND:
+	case INDEX_IN_BOUNDS:
+		return extended(e, node);
+	case INDEX_TRIPS:
+		return trips(e, node);
+	case INDEX_LOOP:
+		return loop(e, node);
+	default:
+		return leaf(e, node);
+	}
+}
+
+static void evaluate(struct evaluation *e)
+{
+	for (unsigned i = 0; i < e->kernel->nnodes; i++) {
+		const struct index_node *node = &e->kernel->nodes[i];
+		struct affine value = operation(e, node);
+
+		/* Arithmetic of some bits is right as long as nothing overflows. */
+		if (node->bits && node->op != INDEX_EXTEND && node->op != INDEX_IN_BOUNDS &&
+		    node->op != INDEX_TRIPS)
+			value = affine_fit(&e->space, value, node->bits, false);
+		e->values[i] = value;
+	}
+}
+
+/* ---- windows ---- */
+
+/* Whether an address takes on, group after group and item after item, every byte of a
+ * window without a gap: its terms, from the smallest, each go on where the ones before
+ * have ended. */
+static bool gapless(const struct evaluation *e, const struct affine *a, unsigned bytes)
+{
+	wide covered = bytes;
+	bool done[6] = {false};
+
+	if (a->lo != a->hi)
+		return false;
+	for (int round = 0; round < 6; round++) {
+		int next = -1;
+		wide step;
+
+		for (int i = 0; i < 6; i++)
+			if (!done[i] && a->k[i] && e->space.most[i] > e->space.least[i] &&
+			    (next < 0 || llabs(a->k[i]) < llabs(a->k[next])))
+				next = i;
+		if (next < 0)
+			return true;
+		step = llabs(a->k[next]);
+		if (step > covered)
+			return false;
+		covered += step * (e->space.most[next] - e->space.least[next]);
+		done[next] = true;
+	}
+	return true;
+}
+
+static struct index_window whole(size_t bytes)
+{
+	return (struct index_window){0, bytes, false, false};
+}
+
+/* The window of one access, clipped to its buffer: what lies outside is not touched by
+ * a kernel that is right. */
+static struct index_window access_window(const struct evaluation *e,
+                                         const struct index_access *access)
+{
+	size_t bytes = e->launch->bytes[access->argument];
+	const struct affine *a = access->node >= 0 ? &e->values[access->node] : NULL;
+	struct index_window window = {.known = true};
+	wide lo, hi;
+
+	if (!a || bytes > UINT32_MAX || !affine_bounds(&e->space, a, &lo, &hi))
+		return whole(bytes);
+	hi += access->bytes;
+	window.dense =
+	    access->always && lo >= 0 && hi <= (wide)bytes && gapless(e, a, access->bytes);
+	if (hi <= 0 || lo >= (wide)bytes)
+		return window; /* nothing */
+	window.first = lo > 0 ? lo : 0;
+	window.end = hi < (wide)bytes ? hi : bytes;
+	return window;
+}
+
+/* Both windows together; dense where one is that has all, or both are and meet. */
+static void window_add(struct index_window *to, struct index_window window)
+{
+	struct index_window both;
+
+	if (window.first == window.end)
+		return;
+	if (to->first == to->end) {
+		*to = window;
+		return;
+	}
+	both.first = to->first < window.first ? to->first : window.first;
+	both.end = to->end > window.end ? to->end : window.end;
+	both.known = to->known && window.known;
+	both.dense =
+	    (to->dense && to->first == both.first && to->end == both.end) ||
+	    (window.dense && window.first == both.first && window.end == both.end) ||
+	    (to->dense && window.dense && window.first <= to->end && to->first <= window.end);
+	*to = both;
+}
+
+static void space_make(const struct ndrange *range, const struct ndrange_box *box,
+                       struct affine_space *space)
+{
+	for (unsigned d = 0; d < 3; d++) {
+		space->least[d] = box->first[d];
+		space->most[d] = box->first[d] + box->n[d] - 1;
+		space->least[3 + d] = 0;
+		space->most[3 + d] = range->local[d] - 1;
+	}
+}
+
+/* Adds the uses of one box. The accesses of a box come together first, since stores to
+ * neighbouring elements may be dense only together. */
+static void box_uses(struct evaluation *e, struct index_use *uses)
+{
+	evaluate(e);
+	for (unsigned i = 0; i < e->kernel->naccesses; i++) {
+		const struct index_access *access = &e->kernel->accesses[i];
+		struct index_window window = access_window(e, access);
+
+		if (access->read)
+			window_add(&uses[access->argument].read, window);
+		if (access->write)
+			window_add(&uses[access->argument].write, window);
+	}
+}
+
+int index_uses(const struct index_kernel *kernel, const struct index_launch *launch, size_t from,
+               size_t n, struct index_use *uses)
+{
+	struct ndrange_box boxes[NDRANGE_MAXBOXES];
+	unsigned nboxes = ndrange_boxes(launch->range, from, n, boxes);
+	struct evaluation e = {.kernel = kernel, .launch = launch};
+	size_t size = (kernel->narguments + 1) * sizeof(*uses);
+	struct index_use *box = malloc(size);
+
+	e.values = calloc(kernel->nnodes + 1, sizeof(*e.values));
+	memset(uses, 0, kernel->narguments * sizeof(*uses));
+	for (unsigned b = 0; box && e.values && b < nboxes; b++) {
+		memset(box, 0, size);
+		space_make(launch->range, &boxes[b], &e.space);
+		box_uses(&e, box);
+		for (unsigned a = 0; a < kernel->narguments; a++) {
+			window_add(&uses[a].read, box[a].read);
+			window_add(&uses[a].write, box[a].write);
+		}
+	}
+	free(e.values);
+	free(box);
+	return e.values && box ? 0 : -ENOMEM;
+}
+
+/* ---- classes ---- */
+
+static const char *const class_names[] = {"UNUSED", "CONTIGUOUS", "SLAB", "HALO",
+                                          "RECT",   "BROADCAST",  "WHOLE"};
+
+const char *index_class_name(enum index_class class)
+{
+	return (unsigned)class < sizeof(class_names) / sizeof(class_names[0]) ? class_names[class]
+	                                                                      : NULL;
+}
+
+static bool same(const struct index_window *a, const struct index_window *b)
+{
+	return a->first == b->first && a->end == b->end;
+}
+
+/* Bytes in both windows. */
+static size_t overlap(const struct index_window *a, const struct index_window *b)
+{
+	size_t first = a->first > b->first ? a->first : b->first;
+	size_t end = a->end < b->end ? a->end : b->end;
+
+	return first < end ? end - first : 0;
+}
+
+/* Samples of ranges of groups: everything, the first and the last group, and what lies
+ * left and right of a cut after the first group, and after the first row (or plane). */
+enum { ALL, FIRST, LAST, ROW, AFTER_FIRST, AFTER_ROW, NSAMPLES };
+
+static enum index_class class_of(const struct index_window *windows, bool rows)
+{
+	size_t at_row = overlap(&windows[ROW], &windows[AFTER_ROW]);
+
+	if (windows[ALL].first == windows[ALL].end)
+		return INDEX_UNUSED;
+	if (!windows[ALL].known)
+		return INDEX_WHOLE;
+	if (same(&windows[FIRST], &windows[ALL]) && same(&windows[LAST], &windows[ALL]))
+		return INDEX_BROADCAST;
+	if (!at_row && !overlap(&windows[FIRST], &windows[AFTER_FIRST]))
+		return INDEX_CONTIGUOUS;
+	if (!at_row && rows)
+		return INDEX_SLAB;
+	return 2 * at_row <= windows[ROW].end - windows[ROW].first ? INDEX_HALO : INDEX_RECT;
+}
+
+int index_classes(const struct index_kernel *kernel, const struct index_launch *launch,
+                  unsigned argument, enum index_class *read, enum index_class *write)
+{
+	const struct ndrange *range = launch->range;
+	size_t total = ndrange_groups(range), row = range->groups[0];
+	struct index_use *uses = calloc(kernel->narguments + 1, sizeof(*uses));
+	struct index_window reads[NSAMPLES], writes[NSAMPLES];
+	bool rows;
+	int error = uses ? 0 : -ENOMEM;
+
+	if (range->groups[2] > 1 || row == 1)
+		row *= range->groups[1];
+	rows = row > 1 && row < total;
+	row = rows ? row : 1;
+	const size_t from[NSAMPLES] = {0, 0, total - 1, 0, 1, row};
+	const size_t n[NSAMPLES] = {total, 1, 1, row, total - 1, total - row};
+
+	for (int i = 0; !error && i < NSAMPLES; i++) {
+		error = index_uses(kernel, launch, from[i], n[i], uses);
+		reads[i] = uses[argument].read;
+		writes[i] = uses[argument].write;
+	}
+	free(uses);
+	if (error)
+		return error;
+	*read = class_of(reads, rows);
+	*write = class_of(writes, rows);
+	return 0;
+}

@@ -1,0 +1,119 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Which bytes of its buffers a range of a kernel's work-groups touches.
+ *
+ * heddle-analyse describes the addresses of a kernel's loads and stores as a list of
+ * operations on group numbers, item numbers, sizes and integer arguments. Here the
+ * description is evaluated, when the kernel is launched and all these are known: a
+ * value is
+ *
+ *   c + sum over d of (g[d] group(d) + l[d] item(d)) + [lo, hi]
+ *
+ * for the groups of one box (partition/kernel/ndrange.h), or unknown. This goes further
+ * than the index analysis of SKMD (PACT 2013, section III-B), which knows contiguous
+ * buffers and others: rows of tiles, windows with a halo, and tables are told apart.
+ *
+ * What is not understood counts as all of the buffer, and what is perhaps done as done.
+ */
+#ifndef HEDDLE_KERNEL_INDEX_H
+#define HEDDLE_KERNEL_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "partition/kernel/ndrange.h"
+
+enum index_kind {
+	INDEX_BUFFER,
+	INDEX_INTEGER, /**< up to 64 bits */
+	INDEX_LOCAL,   /**< local memory */
+	INDEX_OTHER    /**< of no meaning for addresses */
+};
+
+struct index_argument {
+	enum index_kind kind;
+	unsigned bits; /**< of an integer */
+};
+
+/** One operation; operands are numbers of earlier ones. */
+struct index_node {
+	unsigned char op, bits, predicate, after;
+	int operands[3];
+	int64_t value, most;
+};
+
+/** One load or store. */
+struct index_access {
+	int argument;
+	int node; /**< byte offset of the first byte; -1: unknown */
+	unsigned bytes;
+	bool write, read;
+	bool always; /**< every work-item gets there */
+};
+
+/** A kernel's description. */
+struct index_kernel {
+	char *refusal; /**< why it must run on one device, or NULL */
+	unsigned narguments, nnodes, naccesses;
+	struct index_argument *arguments;
+	struct index_node *nodes;
+	struct index_access *accesses;
+};
+
+/** Reads a description as heddle-analyse prints it.
+ * @return 0; -EINVAL after a message that names the line; -ENOMEM. */
+int index_parse(const char *text, struct index_kernel *kernel);
+
+/** A description of a kernel of which nothing is known but its arguments: each buffer
+ * may be read and written anywhere. */
+int index_unknown(unsigned narguments, const enum index_kind *kinds, struct index_kernel *kernel);
+
+void index_free(struct index_kernel *kernel);
+
+/** A launch: one entry for each argument of the kernel. */
+struct index_launch {
+	const struct ndrange *range;
+	const int64_t *integers; /**< values, sign extended; of integer arguments */
+	const size_t *bytes;     /**< sizes; of buffers */
+};
+
+/** Bytes of a buffer that are read or written: from `first` up to before `end`; none
+ * where both are 0. */
+struct index_window {
+	size_t first, end;
+	bool known; /**< false: not understood, therefore the whole buffer */
+	bool dense; /**< each byte of the window for sure */
+};
+
+struct index_use {
+	struct index_window read, write;
+};
+
+/** What groups `from` to `from + n - 1` do with every argument.
+ * @param[out] uses an entry for each argument
+ * @return 0; -ENOMEM */
+int index_uses(const struct index_kernel *kernel, const struct index_launch *launch, size_t from,
+               size_t n, struct index_use *uses);
+
+/** How the windows of different ranges lie to each other. */
+enum index_class {
+	INDEX_UNUSED,
+	INDEX_CONTIGUOUS, /**< group after group */
+	INDEX_SLAB,       /**< row (or plane) of groups after row; scattered within */
+	INDEX_HALO,       /**< group after group, overlapping their neighbours */
+	INDEX_RECT,       /**< each group its own rectangle, overlapping as ranges of bytes */
+	INDEX_BROADCAST,  /**< all groups the same part */
+	INDEX_WHOLE       /**< not understood */
+};
+
+const char *index_class_name(enum index_class class);
+
+/** Classes of an argument's reads and writes. For messages and choices of where to cut;
+ * windows alone decide what is right.
+ * @return 0; -ENOMEM */
+int index_classes(const struct index_kernel *kernel, const struct index_launch *launch,
+                  unsigned argument, enum index_class *read, enum index_class *write);
+
+#endif

@@ -1,0 +1,81 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The operations of a description of a kernel's addresses, and their text: what
+ * heddle-analyse writes and index_text.c reads. A description is lines of
+ *
+ *   heddle-index 1
+ *   refuse REASON
+ *   argument buffer | integer BITS | local | other      in order
+ *   node OPERATION BITS NUMBER...                       see below
+ *   access ARGUMENT NODE BYTES read|write|update always|maybe
+ *
+ * with NODE -1 for an address that is not understood. BITS other than 0: a result that
+ * they cannot hold as a signed number is unknown. The numbers are nodes (`n`) from 0 on,
+ * which come before, or values (`v`).
+ */
+#ifndef HEDDLE_KERNEL_INDEX_OPS_H
+#define HEDDLE_KERNEL_INDEX_OPS_H
+
+#include "partition/kernel/index.h"
+
+#define INDEX_VERSION 1
+
+/* OPERATION(identifier, text, numbers) */
+#define INDEX_OPERATIONS(OPERATION)                                                                \
+	OPERATION(UNKNOWN, "unknown", "")                                                          \
+	OPERATION(CONSTANT, "constant", "v")                                                       \
+	OPERATION(ARGUMENT, "argument", "v")                                                       \
+	OPERATION(GROUP, "group", "v")   /* dimension */                                           \
+	OPERATION(ITEM, "item", "v")     /* dimension */                                           \
+	OPERATION(GROUPS, "groups", "v") /* dimension */                                           \
+	OPERATION(ITEMS, "items", "v")   /* dimension */                                           \
+	OPERATION(DIMENSIONS, "dimensions", "")                                                    \
+	OPERATION(RANGE, "range", "vm") /* least, greatest */                                      \
+	OPERATION(ADD, "add", "nn")                                                                \
+	OPERATION(SUB, "sub", "nn")                                                                \
+	OPERATION(MUL, "mul", "nn")                                                                \
+	OPERATION(SHL, "shl", "nn")                                                                \
+	OPERATION(SHR, "shr", "nn") /* of what is not negative, as DIV and REM */                  \
+	OPERATION(DIV, "div", "nn")                                                                \
+	OPERATION(REM, "rem", "nn")                                                                \
+	OPERATION(AND, "and", "nn")                                                                \
+	OPERATION(OR, "or", "nn")                                                                  \
+	OPERATION(XOR, "xor", "nn")                                                                \
+	OPERATION(MIN, "min", "nn")                                                                \
+	OPERATION(MAX, "max", "nn")                                                                \
+	OPERATION(SELECT, "select", "nn")     /* one of them */                                    \
+	OPERATION(EITHER, "either", "nn")     /* the smaller one of those known */                 \
+	OPERATION(FIT, "fit", "n")            /* truncation */                                     \
+	OPERATION(EXTEND, "extend", "n")      /* of so many bits, as unsigned */                   \
+	OPERATION(IN_BOUNDS, "inbounds", "n") /* likewise, in an address */                        \
+	OPERATION(TRIPS, "trips", "nnnpa")    /* start, step, bound; see index.c */                \
+	OPERATION(LOOP, "loop", "nnn")        /* start, step, trips */
+
+enum index_op {
+#define OPERATION(id, text, numbers) INDEX_##id,
+	INDEX_OPERATIONS(OPERATION)
+#undef OPERATION
+	    INDEX_NOPS
+};
+
+/** How a loop's count compares to its bound when it goes on (`p`); `a` is 1 when the
+ * count has made its step already. */
+enum index_predicate {
+	INDEX_NE,
+	INDEX_SLT,
+	INDEX_SLE,
+	INDEX_SGT,
+	INDEX_SGE,
+	INDEX_ULT,
+	INDEX_ULE,
+	INDEX_UGT,
+	INDEX_UGE,
+	INDEX_NPREDICATES
+};
+
+/** Text and numbers of an operation. */
+const char *index_op_text(enum index_op op);
+const char *index_op_numbers(enum index_op op);
+
+#endif

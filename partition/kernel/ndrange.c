@@ -1,0 +1,178 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "partition/kernel/ndrange.h"
+#include "private/message.h"
+
+/* What fits into the offsets: see flat_prologue. */
+enum { SHIFT = 15, MOST_1 = 1 << SHIFT, MOST_2 = 1 << 13 };
+
+int ndrange_make(unsigned dimensions, const size_t *global, const size_t *local,
+                 struct ndrange *range)
+{
+	struct ndrange made = {dimensions, {1, 1, 1}, {1, 1, 1}};
+	size_t items = 1;
+
+	if (dimensions < 1 || dimensions > 3)
+		return heddle_refuse(-EINVAL, "an NDRange of %u dimensions", dimensions);
+	for (unsigned d = 0; d < dimensions; d++) {
+		if (!global[d] || !local[d] || global[d] % local[d])
+			return heddle_refuse(-EINVAL,
+			                     "NDRange: %zu work-items in dimension %u are no "
+			                     "groups of %zu",
+			                     global[d], d, local[d]);
+		if (__builtin_mul_overflow(items, global[d], &items) || items > INT64_MAX)
+			return heddle_refuse(-EINVAL, "NDRange: too many work-items to count");
+		made.groups[d] = global[d] / local[d];
+		made.local[d] = local[d];
+	}
+	*range = made;
+	return 0;
+}
+
+size_t ndrange_groups(const struct ndrange *range)
+{
+	return range->groups[0] * range->groups[1] * range->groups[2];
+}
+
+unsigned ndrange_boxes(const struct ndrange *range, size_t from, size_t n,
+                       struct ndrange_box boxes[NDRANGE_MAXBOXES])
+{
+	size_t row = range->groups[0], plane = row * range->groups[1], end = from + n;
+	unsigned nboxes = 0;
+
+	/* As far as the next row, then the next plane, then whole planes, then back. */
+	while (from < end) {
+		size_t x = from % row, y = from / row % range->groups[1], z = from / plane;
+		size_t left = end - from;
+		struct ndrange_box box = {{x, y, z}, {row, range->groups[1], 1}};
+
+		if (x || left < row) {
+			box.n[0] = row - x < left ? row - x : left;
+			box.n[1] = 1;
+		} else if (y || left < plane) {
+			box.n[1] =
+			    left / row < range->groups[1] - y ? left / row : range->groups[1] - y;
+		} else {
+			box.n[2] = left / plane;
+		}
+		from += box.n[0] * box.n[1] * box.n[2];
+		boxes[nboxes++] = box;
+	}
+	return nboxes;
+}
+
+enum ndrange_way ndrange_way(const struct ndrange *range)
+{
+	return range->groups[1] < MOST_1 && range->groups[2] < MOST_2 &&
+	               ndrange_groups(range) <= UINT32_MAX
+	           ? NDRANGE_FLAT
+	           : NDRANGE_BOXES;
+}
+
+/* The offsets are read through ids, which is where PoCL has them right: it compiles
+ * variants of a kernel that take get_global_offset() to be small. */
+static const char flat_prologue[] =
+    "static inline size_t heddle_flat(void)\n"
+    "{\n"
+    "	return get_global_id(0) - get_local_id(0) -\n"
+    "	       get_group_id(0) * (get_local_size(0) - 1);\n"
+    "}\n"
+    "static inline size_t heddle_num_groups(uint d)\n"
+    "{\n"
+    "	size_t packed = get_global_id(2) - get_local_id(2);\n"
+    "	return d == 0 ? get_global_id(1) - get_local_id(1)\n"
+    "	     : d == 1 ? packed & 32767 : d == 2 ? packed >> 15 : 1;\n"
+    "}\n"
+    "static inline size_t heddle_group_id(uint d)\n"
+    "{\n"
+    "	size_t row = heddle_flat() / heddle_num_groups(0);\n"
+    "	return d == 0 ? heddle_flat() % heddle_num_groups(0)\n"
+    "	     : d == 1 ? row % heddle_num_groups(1)\n"
+    "	     : d == 2 ? row / heddle_num_groups(1) : 0;\n"
+    "}\n";
+
+static const char boxes_prologue[] =
+    "static inline size_t heddle_num_groups(uint d)\n"
+    "{\n"
+    "	return d == 0 ? (size_t)HEDDLE_GROUPS_0 : d == 1 ? (size_t)HEDDLE_GROUPS_1\n"
+    "	     : d == 2 ? (size_t)HEDDLE_GROUPS_2 : 1;\n"
+    "}\n"
+    "static inline size_t heddle_group_id(uint d)\n"
+    "{\n"
+    "	return get_global_id(d) / get_local_size(d);\n"
+    "}\n";
+
+static const char common_prologue[] =
+    "static inline size_t heddle_global_id(uint d)\n"
+    "{\n"
+    "	return heddle_group_id(d) * get_local_size(d) + get_local_id(d);\n"
+    "}\n"
+    "static inline size_t heddle_global_size(uint d)\n"
+    "{\n"
+    "	return heddle_num_groups(d) * get_local_size(d);\n"
+    "}\n"
+    "#define get_group_id(d) heddle_group_id(d)\n"
+    "#define get_num_groups(d) heddle_num_groups(d)\n"
+    "#define get_global_id(d) heddle_global_id(d)\n"
+    "#define get_global_size(d) heddle_global_size(d)\n"
+    "#define get_global_offset(d) ((size_t)0)\n"
+    "#define get_work_dim() ((uint)HEDDLE_DIMENSIONS)\n"
+    "#line 1\n";
+
+char *ndrange_prologue(const struct ndrange *range, enum ndrange_way way)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fprintf(out, "#define HEDDLE_DIMENSIONS %u\n", range->dimensions);
+	if (way == NDRANGE_BOXES)
+		for (unsigned d = 0; d < 3; d++)
+			fprintf(out, "#define HEDDLE_GROUPS_%u %zuUL\n", d, range->groups[d]);
+	fputs(way == NDRANGE_FLAT ? flat_prologue : boxes_prologue, out);
+	fputs(common_prologue, out);
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static struct ndrange_launch flat_launch(const struct ndrange *range, size_t from, size_t n)
+{
+	return (struct ndrange_launch){
+	    {from, range->groups[0], range->groups[1] | range->groups[2] << SHIFT},
+	    {n * range->local[0], range->local[1], range->local[2]},
+	    {range->local[0], range->local[1], range->local[2]},
+	};
+}
+
+unsigned ndrange_launches(const struct ndrange *range, enum ndrange_way way, size_t from, size_t n,
+                          struct ndrange_launch launches[NDRANGE_MAXBOXES])
+{
+	struct ndrange_box boxes[NDRANGE_MAXBOXES];
+	unsigned nboxes;
+
+	if (n && way == NDRANGE_FLAT) {
+		launches[0] = flat_launch(range, from, n);
+		return 1;
+	}
+	nboxes = ndrange_boxes(range, from, n, boxes);
+	for (unsigned b = 0; b < nboxes; b++)
+		for (unsigned d = 0; d < 3; d++) {
+			launches[b].offset[d] = boxes[b].first[d] * range->local[d];
+			launches[b].global[d] = boxes[b].n[d] * range->local[d];
+			launches[b].local[d] = range->local[d];
+		}
+	return nboxes;
+}

@@ -1,0 +1,69 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Ranges of the work-groups of an NDRange, and how to launch just one.
+ *
+ * Work-groups have flat numbers, dimension 0 fastest (SKMD, PACT 2013, figure 3). The
+ * early exit that the paper puts into kernels costs a launch of every group; instead a
+ * prologue before the source says what the kernel's questions about ids are answered:
+ *
+ *  - NDRANGE_FLAT: exactly n groups are launched, as a row, with the first group's
+ *    number and the sizes of the NDRange in the three global offsets;
+ *  - NDRANGE_BOXES: the range is cut into at most five boxes, each launched with an
+ *    offset of its own; the NDRange's sizes are compiled in. For NDRanges beyond the
+ *    bounds of the first, and 2^32 groups.
+ */
+#ifndef HEDDLE_KERNEL_NDRANGE_H
+#define HEDDLE_KERNEL_NDRANGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct ndrange {
+	unsigned dimensions; /**< 1 to 3 */
+	size_t groups[3];    /**< work-groups; 1 beyond the dimensions */
+	size_t local[3];     /**< work-items of a group; likewise */
+};
+
+/** Makes one from what clEnqueueNDRangeKernel() takes.
+ * @return 0; -EINVAL after a message where sizes are 0, global ones no multiples of the
+ * local ones, or their products too large to count. */
+int ndrange_make(unsigned dimensions, const size_t *global, const size_t *local,
+                 struct ndrange *range);
+
+/** Work-groups of it all. */
+size_t ndrange_groups(const struct ndrange *range);
+
+/** Groups first[d] to first[d] + n[d] - 1 in each dimension. */
+struct ndrange_box {
+	size_t first[3], n[3];
+};
+
+#define NDRANGE_MAXBOXES 5
+
+/** Cuts groups `from` to `from + n - 1` into boxes, in ascending order.
+ * @param n up to ndrange_groups() - from
+ * @return how many, 0 for none */
+unsigned ndrange_boxes(const struct ndrange *range, size_t from, size_t n,
+                       struct ndrange_box boxes[NDRANGE_MAXBOXES]);
+
+enum ndrange_way { NDRANGE_FLAT, NDRANGE_BOXES };
+
+/** The way that an NDRange allows: NDRANGE_FLAT up to 2^32 groups with fewer than 32768
+ * along dimension 1 and 8192 along dimension 2. */
+enum ndrange_way ndrange_way(const struct ndrange *range);
+
+/** The prologue, to be put before the kernel's source.
+ * @return text to be freed; NULL: no memory */
+char *ndrange_prologue(const struct ndrange *range, enum ndrange_way way);
+
+/** One call of clEnqueueNDRangeKernel(), always with three dimensions. */
+struct ndrange_launch {
+	size_t offset[3], global[3], local[3];
+};
+
+/** The launches of a range. @return how many */
+unsigned ndrange_launches(const struct ndrange *range, enum ndrange_way way, size_t from, size_t n,
+                          struct ndrange_launch launches[NDRANGE_MAXBOXES]);
+
+#endif

@@ -1,0 +1,245 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Ranges of work-groups, arithmetic on affine values and descriptions of kernels, without
+ * a compiler or a device.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "partition/kernel/affine.h"
+#include "partition/kernel/index_ops.h"
+#include "partition/kernel/merge.h"
+#include "test.h"
+
+/* ---- ranges ---- */
+
+static void boxes_cover(void **state)
+{
+	for (int i = 0; i < 3000; i++) {
+		struct ndrange range = {
+		    3, {1 + lrand48() % 7, 1 + lrand48() % 7, 1 + lrand48() % 7}, {1, 1, 1}};
+		size_t total = ndrange_groups(&range), from = lrand48() % total;
+		size_t n = lrand48() % (total - from + 1), next = from;
+		struct ndrange_box boxes[NDRANGE_MAXBOXES];
+		unsigned nboxes = ndrange_boxes(&range, from, n, boxes);
+
+		assert_true(nboxes <= NDRANGE_MAXBOXES);
+		for (unsigned b = 0; b < nboxes; b++) {
+			const struct ndrange_box *box = &boxes[b];
+
+			for (size_t z = 0; z < box->n[2]; z++)
+				for (size_t y = 0; y < box->n[1]; y++)
+					for (size_t x = 0; x < box->n[0]; x++)
+						assert_int_equal(
+						    box->first[0] + x +
+						        range.groups[0] *
+						            (box->first[1] + y +
+						             range.groups[1] * (box->first[2] + z)),
+						    next++);
+		}
+		assert_int_equal(next, from + n);
+	}
+}
+
+static void ndranges(void **state)
+{
+	size_t global[] = {64, 32, 1}, local[] = {16, 8, 1}, odd[] = {5, 8, 1};
+	struct ndrange range;
+
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	assert_int_equal(ndrange_make(2, global, local, &range), 0);
+	assert_int_equal(ndrange_groups(&range), 16);
+	assert_int_equal(ndrange_way(&range), NDRANGE_FLAT);
+	assert_int_equal(ndrange_make(2, global, odd, &range), -EINVAL);
+	assert_int_equal(ndrange_make(4, global, local, &range), -EINVAL);
+	range.groups[1] = 40000;
+	assert_int_equal(ndrange_way(&range), NDRANGE_BOXES);
+	unsetenv("HEDDLE_VERBOSE");
+}
+
+/* ---- arithmetic ---- */
+
+static struct affine affine_random(void)
+{
+	struct affine a = affine_constant(lrand48() % 40 - 10);
+
+	for (int i = 0; i < 6; i++)
+		if (lrand48() % 3 == 0)
+			a.k[i] = (lrand48() % 5 - 1) * (lrand48() % 2 ? 8 : 1);
+	if (lrand48() % 3 == 0) {
+		a.lo = -(lrand48() % 4);
+		a.hi = lrand48() % 6;
+	}
+	return a;
+}
+
+static long value_at(const struct affine *a, const long *numbers, double part)
+{
+	long value = a->c + a->lo + (long)(part * (a->hi - a->lo) + 0.5);
+
+	for (int i = 0; i < 6; i++)
+		value += a->k[i] * numbers[i];
+	return value;
+}
+
+/* Whether a value belongs to an affine form at these numbers. */
+static bool holds(const struct affine *a, const long *numbers, long value)
+{
+	long least = value_at(a, numbers, 0), most = value_at(a, numbers, 1);
+
+	return !a->known || (least <= value && value <= most);
+}
+
+static void arithmetic_is_sound(void **state)
+{
+	for (int i = 0; i < 200000; i++) {
+		struct affine a = affine_random(), b = affine_random(), r[6];
+		struct affine_space space;
+		long numbers[6], divisor = 1 + lrand48() % 20, va, vb;
+
+		for (int n = 0; n < 6; n++) {
+			space.least[n] = lrand48() % 4;
+			space.most[n] = space.least[n] + lrand48() % 5;
+			numbers[n] =
+			    space.least[n] + lrand48() % (space.most[n] - space.least[n] + 1);
+		}
+		va = value_at(&a, numbers, drand48());
+		vb = value_at(&b, numbers, drand48());
+		r[0] = affine_add(a, b, 1);
+		r[1] = affine_add(a, b, -1);
+		r[2] = affine_multiply(&space, a, b);
+		r[3] = affine_join(&space, a, b);
+		r[4] = affine_least(&space, a, b, 1);
+		r[5] = affine_least(&space, a, b, -1);
+		assert_true(holds(&r[0], numbers, va + vb));
+		assert_true(holds(&r[1], numbers, va - vb));
+		assert_true(holds(&r[2], numbers, va * vb));
+		assert_true(holds(&r[3], numbers, va) && holds(&r[3], numbers, vb));
+		assert_true(holds(&r[4], numbers, va < vb ? va : vb));
+		assert_true(holds(&r[5], numbers, va > vb ? va : vb));
+		r[0] = affine_divide(&space, a, divisor);
+		r[1] = affine_remainder(&space, a, divisor);
+		if (va >= 0) {
+			assert_true(holds(&r[0], numbers, va / divisor));
+			assert_true(holds(&r[1], numbers, va % divisor));
+		} else {
+			assert_false(r[0].known || r[1].known);
+		}
+	}
+}
+
+static void large_numbers_are_given_up(void **state)
+{
+	struct affine_space space = {{0}, {1, 1, 1, 1, 1, 1}};
+	struct affine large = affine_constant(INT64_MAX / 8);
+
+	assert_true(large.known);
+	assert_false(affine_constant(INT64_MAX).known);
+	assert_false(affine_scale(large, 1000).known);
+	assert_false(affine_multiply(&space, large, large).known);
+	for (int i = 0; i < 4; i++)
+		large = affine_add(large, large, 1);
+	assert_false(large.known);
+	assert_false(affine_fit(&space, affine_constant(128), 8, false).known);
+	assert_true(affine_fit(&space, affine_constant(128), 8, true).known);
+	assert_false(affine_fit(&space, affine_constant(-1), 8, true).known);
+}
+
+/* ---- descriptions ---- */
+
+/* out[i] = in[i - 1], elements of 4 bytes, for i = get_global_id(0). */
+static const char shifted[] = "heddle-index 1\nargument buffer\nargument buffer\n"
+                              "node group 0 0\nnode items 0 0\nnode item 0 0\n"
+                              "node mul 64 0 1\nnode add 64 3 2\nnode constant 0 4\n"
+                              "node mul 64 4 5\nnode sub 64 6 5\n"
+                              "access 0 7 4 read maybe\naccess 1 6 4 write always\n";
+
+static void description_read(void **state)
+{
+	struct ndrange range = {1, {8, 1, 1}, {16, 1, 1}};
+	int64_t integers[2] = {0};
+	size_t bytes[2] = {512, 512};
+	struct index_launch launch = {&range, integers, bytes};
+	struct index_use uses[2];
+	struct index_kernel kernel;
+	enum index_class read, write;
+
+	assert_int_equal(index_parse(shifted, &kernel), 0);
+	assert_int_equal(index_uses(&kernel, &launch, 2, 3, uses), 0);
+	assert_int_equal(uses[0].read.first, 2 * 64 - 4);
+	assert_int_equal(uses[0].read.end, 5 * 64 - 4);
+	assert_int_equal(uses[1].write.first, 2 * 64);
+	assert_int_equal(uses[1].write.end, 5 * 64);
+	assert_true(uses[1].write.dense);
+	assert_false(uses[0].read.dense);
+	assert_int_equal(index_uses(&kernel, &launch, 0, 1, uses), 0);
+	assert_int_equal(uses[0].read.first, 0); /* clipped */
+	assert_int_equal(index_classes(&kernel, &launch, 1, &read, &write), 0);
+	assert_int_equal(read, INDEX_UNUSED);
+	assert_int_equal(write, INDEX_CONTIGUOUS);
+	index_free(&kernel);
+}
+
+static void nonsense_is_refused(void **state)
+{
+	static const char *const bad[] = {
+	    "",
+	    "heddle-index 2\n",
+	    "heddle-index 1\nargument thing\n",
+	    "heddle-index 1\nnode add 64 0 0\n",
+	    "heddle-index 1\nnode constant 0 1\nnode add 64 0 1\n",
+	    "heddle-index 1\nnode constant 0\n",
+	    "heddle-index 1\nnode group 0 3\n",
+	    "heddle-index 1\nnode sing 0\n",
+	    "heddle-index 1\nnode argument 0 0\n",
+	    "heddle-index 1\naccess 0 -1 4 read maybe\n",
+	    "heddle-index 1\nargument buffer\naccess 0 0 4 read maybe\n",
+	    "heddle-index 1\nargument buffer\naccess 0 -1 4 eat maybe\n",
+	};
+	struct index_kernel kernel;
+
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(index_parse(bad[i], &kernel), -EINVAL);
+	unsetenv("HEDDLE_VERBOSE");
+}
+
+static void differences_merge(void **state)
+{
+	unsigned char original[1000], parts[3][1000], into[1000], expected[1000];
+
+	for (int i = 0; i < 1000; i++)
+		original[i] = expected[i] = lrand48();
+	memcpy(into, original, 1000);
+	for (int p = 0; p < 3; p++)
+		memcpy(parts[p], original, 1000);
+	for (int i = 0; i < 1000; i++)
+		if (lrand48() % 3)
+			parts[i * 3 / 1000][i] = expected[i] = lrand48();
+	for (int p = 0; p < 3; p++)
+		merge_differences(into, original, parts[p], 1000);
+	assert_memory_equal(into, expected, 1000);
+	assert_int_equal(merge_differences(into, original, original, 1000), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(boxes_cover),         cmocka_unit_test(ndranges),
+	    cmocka_unit_test(arithmetic_is_sound), cmocka_unit_test(large_numbers_are_given_up),
+	    cmocka_unit_test(description_read),    cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(differences_merge),
+	};
+	const char *given = getenv("HEDDLE_TEST_SEED");
+	long seed = given ? atol(given) : time(NULL);
+
+	printf("HEDDLE_TEST_SEED=%ld\n", seed);
+	srand48(seed);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,488 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Kernels in ranges of work-groups on an OpenCL device: is what the analysis says about
+ * windows true, and does everything add up to what one launch computes?
+ *
+ * For random splits each range gets buffers that hold poison but for the windows that
+ * the analysis says it reads (and those that it may leave partly unwritten). Afterwards
+ * no byte outside of the windows that it writes may have changed, and the merged results
+ * must be those of a full launch of the kernel as it was written, bit by bit.
+ */
+#include "config.h"
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "partition/kernel/analysis.h"
+#include "partition/kernel/merge.h"
+#include "test.h"
+
+enum { MAXARGUMENTS = 6, POISON = 0x9d, ROUNDS = 3 };
+
+/* B: buffer of floats, U: of small unsigned integers, c: of bytes; `n` elements.
+ * i: an integer of value n; f: a float; l: local memory of n bytes. */
+struct argument {
+	char kind;
+	long n;
+};
+
+struct example {
+	const char *kernel;
+	unsigned dimensions;
+	size_t global[3], local[3];
+	struct argument arguments[MAXARGUMENTS];
+	const char *classes; /* of each buffer, reads and writes; NULL: as they come */
+};
+
+static const struct example examples[] = {
+    {"vector_add",
+     1,
+     {1024},
+     {16},
+     {{'B', 1024}, {'B', 1024}, {'B', 1024}, {'i', 1024}},
+     "CONTIGUOUS/- CONTIGUOUS/- -/CONTIGUOUS"},
+    {"vector_add", 1, {1024}, {16}, {{'B', 1000}, {'B', 1000}, {'B', 1000}, {'i', 1000}}, NULL},
+    {"saxpy",
+     1,
+     {512},
+     {8},
+     {{'B', 512}, {'B', 600}, {'f', 0}},
+     "CONTIGUOUS/CONTIGUOUS CONTIGUOUS/-"},
+    {"black_scholes",
+     2,
+     {64, 32},
+     {16, 1},
+     {{'B', 2048}, {'B', 2048}, {'B', 2048}, {'B', 2048}, {'f', 0}, {'f', 0}},
+     "-/CONTIGUOUS -/CONTIGUOUS CONTIGUOUS/- CONTIGUOUS/-"},
+    {"matmul",
+     2,
+     {64, 64},
+     {8, 8},
+     {{'B', 4096}, {'B', 4096}, {'B', 4096}, {'i', 64}},
+     "SLAB/- RECT/- -/SLAB"},
+    {"transpose",
+     2,
+     {64, 32},
+     {8, 8},
+     {{'B', 2048}, {'B', 2048}, {'i', 64}, {'i', 32}},
+     "-/RECT SLAB/-"},
+    {"histogram",
+     1,
+     {512},
+     {32},
+     {{'c', 8192}, {'U', 4096}, {'i', 16}},
+     "CONTIGUOUS/- -/CONTIGUOUS"},
+    {"reduction",
+     1,
+     {1024},
+     {32},
+     {{'B', 8192}, {'B', 32}, {'l', 128}},
+     "CONTIGUOUS/- -/CONTIGUOUS"},
+    {"scan", 1, {512}, {32}, {{'B', 1024}, {'B', 1024}, {'l', 256}}, "-/CONTIGUOUS CONTIGUOUS/-"},
+    {"quasi_random",
+     1,
+     {16 * 64},
+     {64},
+     {{'B', 16 * 1000}, {'U', 16 * 32}, {'i', 1000}},
+     "-/HALO HALO/-"},
+    {"binomial",
+     1,
+     {16 * 32},
+     {32},
+     {{'B', 64}, {'B', 64}, {'i', 31}, {'l', 512}},
+     "CONTIGUOUS/- -/CONTIGUOUS"},
+    {"substitute",
+     2,
+     {32, 32},
+     {4, 4},
+     {{'c', 1024}, {'c', 1024}, {'c', 16}, {'c', 256}, {'i', 32}},
+     "CONTIGUOUS/- -/CONTIGUOUS BROADCAST/- BROADCAST/-"},
+    {"stencil", 1, {1024}, {32}, {{'B', 1024}, {'B', 1024}, {'i', 1024}}, "HALO/- -/CONTIGUOUS"},
+    {"clamped",
+     2,
+     {32, 48},
+     {8, 4},
+     {{'B', 1536}, {'B', 1536}, {'i', 32}, {'i', 48}},
+     "HALO/- -/SLAB"},
+    {"cube", 3, {16, 8, 8}, {4, 2, 2}, {{'B', 1024}, {'B', 1024}}, NULL},
+    {"gather",
+     1,
+     {512},
+     {16},
+     {{'B', 512}, {'U', 512}, {'B', 512}},
+     "BROADCAST/- CONTIGUOUS/- -/CONTIGUOUS"},
+    {"scatter", 1, {512}, {16}, {{'B', 512}, {'U', 1}, {'i', 512}}, NULL},
+    {"backwards", 1, {256}, {16}, {{'c', 256 * 6}, {'c', 256 * 8}, {'i', 256}}, NULL},
+    {"vectors", 1, {256}, {16}, {{'B', 1024}, {'B', 1024}}, "CONTIGUOUS/- -/CONTIGUOUS"},
+    {"move", 1, {256}, {16}, {{'B', 768}, {'f', 0}}, "CONTIGUOUS/CONTIGUOUS"},
+    {"rows",
+     1,
+     {128},
+     {8},
+     {{'B', 128 * 20}, {'B', 128}, {'i', 17}, {'i', 20}},
+     "CONTIGUOUS/- -/CONTIGUOUS"},
+};
+
+#define NEXAMPLES (sizeof(examples) / sizeof(examples[0]))
+
+static cl_context context;
+static cl_command_queue queue;
+static cl_device_id device;
+static char *source;
+static bool known;
+
+/* A kernel's arguments in host memory: as given, as a full launch leaves them, and as
+ * the merged ranges do. */
+struct memory {
+	size_t bytes[MAXARGUMENTS];
+	unsigned char *given[MAXARGUMENTS], *full[MAXARGUMENTS], *merged[MAXARGUMENTS];
+};
+
+static bool is_buffer(const struct argument *argument)
+{
+	return argument->kind == 'B' || argument->kind == 'U' || argument->kind == 'c';
+}
+
+static void fill(const struct argument *argument, unsigned char *to)
+{
+	for (long i = 0; i < argument->n; i++)
+		if (argument->kind == 'B')
+			((float *)to)[i] = drand48();
+		else if (argument->kind == 'U')
+			((unsigned *)to)[i] = lrand48() % 100000;
+		else
+			to[i] = lrand48();
+}
+
+static void memory_make(const struct example *example, struct memory *memory)
+{
+	*memory = (struct memory){0};
+	for (int a = 0; a < MAXARGUMENTS; a++) {
+		const struct argument *argument = &example->arguments[a];
+
+		if (!is_buffer(argument))
+			continue;
+		memory->bytes[a] = argument->n * (argument->kind == 'c' ? 1 : 4);
+		memory->given[a] = malloc(memory->bytes[a]);
+		memory->full[a] = malloc(memory->bytes[a]);
+		memory->merged[a] = malloc(memory->bytes[a]);
+		fill(argument, memory->given[a]);
+		memcpy(memory->full[a], memory->given[a], memory->bytes[a]);
+		memcpy(memory->merged[a], memory->given[a], memory->bytes[a]);
+	}
+}
+
+static void memory_free(struct memory *memory)
+{
+	for (int a = 0; a < MAXARGUMENTS; a++) {
+		free(memory->given[a]);
+		free(memory->full[a]);
+		free(memory->merged[a]);
+	}
+}
+
+static cl_program program_build(const char *prologue)
+{
+	const char *texts[] = {prologue, source};
+	cl_int error;
+	cl_program program = clCreateProgramWithSource(context, 2, texts, NULL, &error);
+
+	assert_int_equal(error, CL_SUCCESS);
+	error = clBuildProgram(program, 1, &device,
+	                       "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt", NULL, NULL);
+	if (error) {
+		static char log[20000];
+
+		clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof(log), log,
+		                      NULL);
+		fail_msg("%s", log);
+	}
+	return program;
+}
+
+/* Launches a kernel on buffers with the given contents, which are replaced. */
+static void launch(cl_program program, const struct example *example, const size_t *bytes,
+                   unsigned char *const *contents, const struct ndrange_launch *launches,
+                   unsigned nlaunches)
+{
+	cl_int error;
+	cl_kernel kernel = clCreateKernel(program, example->kernel, &error);
+	cl_mem buffers[MAXARGUMENTS] = {0};
+	float half = 0.5f;
+
+	assert_int_equal(error, CL_SUCCESS);
+	for (int a = 0; a < MAXARGUMENTS; a++) {
+		const struct argument *argument = &example->arguments[a];
+		int number = argument->n;
+
+		if (is_buffer(argument)) {
+			buffers[a] = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, bytes[a],
+			                            contents[a], &error);
+			assert_int_equal(error, CL_SUCCESS);
+			error = clSetKernelArg(kernel, a, sizeof(cl_mem), &buffers[a]);
+		} else if (argument->kind) {
+			error = argument->kind == 'l' ? clSetKernelArg(kernel, a, number, NULL)
+			        : argument->kind == 'i'
+			            ? clSetKernelArg(kernel, a, sizeof(int), &number)
+			            : clSetKernelArg(kernel, a, sizeof(float), &half);
+		}
+		assert_int_equal(error, CL_SUCCESS);
+	}
+	for (unsigned i = 0; i < nlaunches; i++)
+		assert_int_equal(clEnqueueNDRangeKernel(queue, kernel, 3, launches[i].offset,
+		                                        launches[i].global, launches[i].local, 0,
+		                                        NULL, NULL),
+		                 CL_SUCCESS);
+	for (int a = 0; a < MAXARGUMENTS; a++)
+		if (buffers[a]) {
+			assert_int_equal(clEnqueueReadBuffer(queue, buffers[a], CL_TRUE, 0,
+			                                     bytes[a], contents[a], 0, NULL, NULL),
+			                 CL_SUCCESS);
+			clReleaseMemObject(buffers[a]);
+		}
+	clReleaseKernel(kernel);
+}
+
+static void description_make(const struct example *example, struct index_kernel *kernel)
+{
+	enum index_kind kinds[MAXARGUMENTS];
+	unsigned n = 0;
+
+	if (known) {
+		assert_int_equal(analysis_make(source, example->kernel, "", kernel), 0);
+		return;
+	}
+	assert_int_equal(analysis_make(source, example->kernel, "", kernel), -ENOENT);
+	for (; n < MAXARGUMENTS && example->arguments[n].kind; n++)
+		kinds[n] = is_buffer(&example->arguments[n])   ? INDEX_BUFFER
+		           : example->arguments[n].kind == 'i' ? INDEX_INTEGER
+		                                               : INDEX_OTHER;
+	assert_int_equal(index_unknown(n, kinds, kernel), 0);
+}
+
+/* One range: poisoned buffers, the launch, the detection of stray writes, the merge.
+ * Returns the bytes that had to be sent. */
+static size_t range_run(cl_program program, const struct example *example,
+                        const struct index_kernel *kernel, const struct index_launch *at,
+                        enum ndrange_way way, size_t from, size_t n, struct memory *memory)
+{
+	struct ndrange_launch launches[NDRANGE_MAXBOXES];
+	unsigned nlaunches = ndrange_launches(at->range, way, from, n, launches);
+	unsigned char *contents[MAXARGUMENTS] = {0}, *before[MAXARGUMENTS] = {0};
+	struct index_use uses[MAXARGUMENTS];
+	size_t sent = 0;
+
+	assert_int_equal(index_uses(kernel, at, from, n, uses), 0);
+	for (int a = 0; a < MAXARGUMENTS; a++) {
+		const struct index_window *read = &uses[a].read, *write = &uses[a].write;
+
+		if (!memory->bytes[a])
+			continue;
+		contents[a] = malloc(memory->bytes[a]);
+		before[a] = malloc(memory->bytes[a]);
+		memset(contents[a], POISON, memory->bytes[a]);
+		memcpy(contents[a] + read->first, memory->given[a] + read->first,
+		       read->end - read->first);
+		sent += read->end - read->first;
+		if (!write->dense)
+			memcpy(contents[a] + write->first, memory->given[a] + write->first,
+			       write->end - write->first);
+		memcpy(before[a], contents[a], memory->bytes[a]);
+	}
+	launch(program, example, memory->bytes, contents, launches, nlaunches);
+	for (int a = 0; a < MAXARGUMENTS; a++) {
+		const struct index_window *write = &uses[a].write;
+
+		if (!memory->bytes[a])
+			continue;
+		assert_memory_equal(contents[a], before[a], write->first);
+		assert_memory_equal(contents[a] + write->end, before[a] + write->end,
+		                    memory->bytes[a] - write->end);
+		if (write->dense)
+			memcpy(memory->merged[a] + write->first, contents[a] + write->first,
+			       write->end - write->first);
+		else
+			merge_differences(memory->merged[a] + write->first,
+			                  memory->given[a] + write->first,
+			                  contents[a] + write->first, write->end - write->first);
+		free(contents[a]);
+		free(before[a]);
+	}
+	return sent;
+}
+
+/* All ranges of one random split. */
+static size_t split_run(cl_program program, const struct example *example,
+                        const struct index_kernel *kernel, const struct index_launch *at,
+                        enum ndrange_way way, struct memory *memory)
+{
+	size_t groups = ndrange_groups(at->range), from = 0, sent = 0;
+
+	for (int a = 0; a < MAXARGUMENTS; a++)
+		if (memory->bytes[a])
+			memcpy(memory->merged[a], memory->given[a], memory->bytes[a]);
+	while (from < groups) {
+		size_t n = 1 + lrand48() % (groups - from);
+
+		sent += range_run(program, example, kernel, at, way, from, n, memory);
+		from += n;
+	}
+	for (int a = 0; a < MAXARGUMENTS; a++)
+		if (memory->bytes[a])
+			assert_memory_equal(memory->merged[a], memory->full[a], memory->bytes[a]);
+	return sent;
+}
+
+static void classes_check(const struct example *example, const struct index_kernel *kernel,
+                          const struct index_launch *at)
+{
+	char text[400] = "";
+
+	for (int a = 0; a < MAXARGUMENTS; a++) {
+		enum index_class read, write;
+
+		if (!is_buffer(&example->arguments[a]))
+			continue;
+		assert_int_equal(index_classes(kernel, at, a, &read, &write), 0);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s/%s",
+		         *text ? " " : "", read ? index_class_name(read) : "-",
+		         write ? index_class_name(write) : "-");
+	}
+	printf("  %-14s %s\n", example->kernel, text);
+	if (known && example->classes)
+		assert_string_equal(text, example->classes);
+}
+
+static void example_run(const struct example *example, cl_program plain, cl_program flat)
+{
+	struct ndrange range;
+	struct memory memory;
+	struct index_kernel kernel;
+	struct ndrange_launch all = {{0}, {1, 1, 1}, {1, 1, 1}};
+	int64_t integers[MAXARGUMENTS];
+	struct index_launch at = {&range, integers, memory.bytes};
+	char *prologue;
+	cl_program boxes;
+
+	assert_int_equal(ndrange_make(example->dimensions, example->global, example->local, &range),
+	                 0);
+	for (unsigned d = 0; d < example->dimensions; d++) {
+		all.global[d] = example->global[d];
+		all.local[d] = example->local[d];
+	}
+	for (int a = 0; a < MAXARGUMENTS; a++)
+		integers[a] = example->arguments[a].n;
+	memory_make(example, &memory);
+	description_make(example, &kernel);
+	assert_null(kernel.refusal);
+	classes_check(example, &kernel, &at);
+	launch(plain, example, memory.bytes, memory.full, &all, 1);
+	for (int round = 0; round < ROUNDS; round++)
+		split_run(flat, example, &kernel, &at, NDRANGE_FLAT, &memory);
+	if (example->dimensions > 1) {
+		prologue = ndrange_prologue(&range, NDRANGE_BOXES);
+		boxes = program_build(prologue);
+		split_run(boxes, example, &kernel, &at, NDRANGE_BOXES, &memory);
+		clReleaseProgram(boxes);
+		free(prologue);
+	}
+	index_free(&kernel);
+	memory_free(&memory);
+}
+
+/* get_work_dim() is compiled in: a program for each number of dimensions. */
+static void windows_hold(void **state)
+{
+	cl_program plain = program_build("\n"), flat[4] = {0};
+
+	for (size_t i = 0; i < NEXAMPLES; i++) {
+		struct ndrange range = {examples[i].dimensions, {1, 1, 1}, {1, 1, 1}};
+
+		/* The kernel that asks for dimensions was launched with three of them. */
+		if (!flat[range.dimensions]) {
+			char *prologue = ndrange_prologue(&range, NDRANGE_FLAT);
+
+			flat[range.dimensions] = program_build(prologue);
+			free(prologue);
+		}
+		example_run(&examples[i], plain, flat[range.dimensions]);
+	}
+	for (int d = 1; d < 4; d++)
+		clReleaseProgram(flat[d]);
+	clReleaseProgram(plain);
+}
+
+static void refusals(void **state)
+{
+	static const struct {
+		const char *kernel, *why;
+	} refused[] = {{"counter", "atomic"}, {"speaker", "prints"}, {"painter", "image"}};
+	struct index_kernel kernel;
+
+	for (size_t i = 0; known && i < sizeof(refused) / sizeof(refused[0]); i++) {
+		assert_int_equal(analysis_make(source, refused[i].kernel, NULL, &kernel), 0);
+		assert_non_null(kernel.refusal);
+		assert_non_null(strstr(kernel.refusal, refused[i].why));
+		index_free(&kernel);
+	}
+}
+
+static void source_read(const char *top)
+{
+	char path[4096];
+	FILE *file;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/tests/unit/kernel_ranges.cl", top);
+	file = fopen(path, "r");
+	source = calloc(1, 100000);
+	n = file ? fread(source, 1, 99999, file) : 0;
+	if (!n)
+		exit(99);
+	fclose(file);
+}
+
+static bool device_find(void)
+{
+	cl_platform_id platforms[8];
+	cl_uint n = 0;
+	cl_int error;
+
+	if (clGetPlatformIDs(8, platforms, &n))
+		return false;
+	for (cl_uint p = 0; p < n; p++)
+		if (!clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 1, &device, NULL)) {
+			context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
+			queue = context ? clCreateCommandQueue(context, device, 0, &error) : NULL;
+			return queue;
+		}
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(windows_hold),
+	    cmocka_unit_test(refusals),
+	};
+	const char *given = getenv("HEDDLE_TEST_SEED");
+	long seed = given ? atol(given) : time(NULL);
+
+	if (argc != 3)
+		return 2;
+	known = strcmp(argv[2], "unknown");
+	source_read(argv[1]);
+	if (!device_find()) {
+		fputs("no OpenCL device\n", stderr);
+		return 77;
+	}
+	printf("HEDDLE_TEST_SEED=%ld, descriptions: %s\n", seed, argv[2]);
+	srand48(seed);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

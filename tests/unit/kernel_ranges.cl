@@ -1,0 +1,271 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Kernels in the usual styles, for kernel_ranges.c.
+ */
+
+__kernel void vector_add(__global const float *a, __global const float *b, __global float *c, int n)
+{
+	int i = get_global_id(0);
+
+	if (i < n)
+		c[i] = a[i] + b[i];
+}
+
+__kernel void saxpy(__global float *y, __global const float *x, float a)
+{
+	size_t i = get_global_id(0);
+
+	y[i] += a * x[i];
+}
+
+float normal(float d)
+{
+	float k = 1 / (1 + 0.2316419f * fabs(d));
+	float c = 0.39894228f * exp(-0.5f * d * d) * k *
+	          (0.31938153f + k * (-0.356563782f + k * (1.781477937f + k * -1.821255978f)));
+
+	return d > 0 ? 1 - c : c;
+}
+
+__kernel void black_scholes(__global float *call, __global float *put, __global const float *price,
+                            __global const float *strike, float r, float v)
+{
+	int i = get_global_id(1) * get_global_size(0) + get_global_id(0);
+	float s = price[i] + 1, x = strike[i] + 1;
+	float d1 = (log(s / x) + r + v * v / 2) / v, d2 = d1 - v, e = x * exp(-r);
+
+	call[i] = s * normal(d1) - e * normal(d2);
+	put[i] = e * normal(-d2) - s * normal(-d1);
+}
+
+#define TILE 8
+
+__kernel void matmul(__global const float *a, __global const float *b, __global float *c, int n)
+{
+	__local float ta[TILE][TILE], tb[TILE][TILE];
+	int x = get_global_id(0), y = get_global_id(1), lx = get_local_id(0), ly = get_local_id(1);
+	float sum = 0;
+
+	for (int t = 0; t < n / TILE; t++) {
+		ta[ly][lx] = a[y * n + t * TILE + lx];
+		tb[ly][lx] = b[(t * TILE + ly) * n + x];
+		barrier(CLK_LOCAL_MEM_FENCE);
+		for (int k = 0; k < TILE; k++)
+			sum += ta[ly][k] * tb[k][lx];
+		barrier(CLK_LOCAL_MEM_FENCE);
+	}
+	c[y * n + x] = sum;
+}
+
+__kernel void transpose(__global float *out, __global const float *in, int width, int height)
+{
+	__local float tile[TILE * (TILE + 1)];
+	int x = get_group_id(0) * TILE + get_local_id(0), y = get_group_id(1) * TILE + get_local_id(1);
+
+	tile[get_local_id(1) * (TILE + 1) + get_local_id(0)] = in[y * width + x];
+	barrier(CLK_LOCAL_MEM_FENCE);
+	x = get_group_id(1) * TILE + get_local_id(0);
+	y = get_group_id(0) * TILE + get_local_id(1);
+	out[y * height + x] = tile[get_local_id(0) * (TILE + 1) + get_local_id(1)];
+}
+
+/* Histograms of a piece of the input each, side by side. */
+__kernel void histogram(__global const uchar *in, __global uint *partial, int per_item)
+{
+	__local uint bins[256];
+	int l = get_local_id(0), n = get_local_size(0);
+
+	for (int i = l; i < 256; i += n)
+		bins[i] = 0;
+	barrier(CLK_LOCAL_MEM_FENCE);
+	for (int i = 0; i < per_item; i++)
+		atomic_inc(&bins[in[(get_group_id(0) * per_item + i) * n + l]]);
+	barrier(CLK_LOCAL_MEM_FENCE);
+	for (int i = l; i < 256; i += n)
+		partial[get_group_id(0) * 256 + i] = bins[i];
+}
+
+__kernel void reduction(__global const float4 *in, __global float *out, __local float *sums)
+{
+	int l = get_local_id(0);
+	float4 v = in[get_global_id(0) * 2] + in[get_global_id(0) * 2 + 1];
+
+	sums[l] = v.x + v.y + v.z + v.w;
+	barrier(CLK_LOCAL_MEM_FENCE);
+	for (int s = get_local_size(0) / 2; s > 0; s >>= 1) {
+		if (l < s)
+			sums[l] += sums[l + s];
+		barrier(CLK_LOCAL_MEM_FENCE);
+	}
+	if (l == 0)
+		out[get_group_id(0)] = sums[0];
+}
+
+/* Each group scans a block of twice its size, in place in local memory. */
+__kernel void scan(__global float *out, __global const float *in, __local float *block)
+{
+	int l = get_local_id(0), n = 2 * get_local_size(0), g = get_global_id(0), offset = 1;
+
+	block[2 * l] = in[2 * g];
+	block[2 * l + 1] = in[2 * g + 1];
+	for (int d = n >> 1; d > 0; d >>= 1) {
+		barrier(CLK_LOCAL_MEM_FENCE);
+		if (l < d)
+			block[offset * (2 * l + 2) - 1] += block[offset * (2 * l + 1) - 1];
+		offset *= 2;
+	}
+	if (l == 0)
+		block[n - 1] = 0;
+	for (int d = 1; d < n; d *= 2) {
+		offset >>= 1;
+		barrier(CLK_LOCAL_MEM_FENCE);
+		if (l < d) {
+			float t = block[offset * (2 * l + 1) - 1];
+
+			block[offset * (2 * l + 1) - 1] = block[offset * (2 * l + 2) - 1];
+			block[offset * (2 * l + 2) - 1] += t;
+		}
+	}
+	barrier(CLK_LOCAL_MEM_FENCE);
+	out[2 * g] = block[2 * l];
+	out[2 * g + 1] = block[2 * l + 1];
+}
+
+/* Sobol's sequence: a group for each dimension. */
+__kernel void quasi_random(__global float *out, __global const uint *directions, int vectors)
+{
+	__local uint v[32];
+	int l = get_local_id(0);
+
+	if (l < 32)
+		v[l] = directions[get_group_id(0) * 32 + l];
+	barrier(CLK_LOCAL_MEM_FENCE);
+	for (int i = l; i < vectors; i += get_local_size(0)) {
+		uint bits = 0;
+
+		for (int k = 0; k < 20; k++)
+			bits ^= (i >> k & 1) ? v[k] : 0;
+		out[get_group_id(0) * vectors + i] = bits * 0x1p-32f;
+	}
+}
+
+/* A group for each option, a work-item for each node of the lattice. */
+__kernel void binomial(__global const float4 *in, __global float4 *out, int steps, __local float4 *a)
+{
+	int l = get_local_id(0), g = get_group_id(0);
+	float4 x = in[g], price = (float4)(5) * (1 - x) + 30 * x, u = exp(0.3f * sqrt((float4)(0.25f / steps)));
+	float4 d = 1 / u, p = (1.0001f - d) / (u - d);
+
+	a[l] = max(price * exp((float4)(2 * l - steps) * log(u)) - 20, 0);
+	barrier(CLK_LOCAL_MEM_FENCE);
+	for (int j = steps; j > 0; j--) {
+		float4 next = l < j ? p * a[l + 1] + (1 - p) * a[l] : a[l];
+
+		barrier(CLK_LOCAL_MEM_FENCE);
+		a[l] = next;
+		barrier(CLK_LOCAL_MEM_FENCE);
+	}
+	if (l == 0)
+		out[g] = a[0];
+}
+
+/* A round of a cipher on blocks of 16 bytes, with a table. */
+__kernel void substitute(__global const uchar *in, __global uchar *out, __global const uchar *key,
+                         __constant uchar *table, int width)
+{
+	__local uchar block[16];
+	uint lx = get_local_id(0), ly = get_local_id(1);
+	uint at = (get_group_id(1) * width / 4 + get_group_id(0)) * 16 + ly * 4 + lx;
+
+	block[ly * 4 + lx] = table[in[at]] ^ key[ly * 4 + lx];
+	barrier(CLK_LOCAL_MEM_FENCE);
+	out[at] = block[ly * 4 + (lx + ly) % 4];
+}
+
+__kernel void stencil(__global const float *in, __global float *out, int n)
+{
+	int i = get_global_id(0);
+
+	if (i > 0 && i < n - 1)
+		out[i] = (in[i - 1] + in[i] + in[i + 1]) / 3;
+}
+
+__kernel void clamped(__global const float *in, __global float *out, int width, int height)
+{
+	int x = get_global_id(0), y = get_global_id(1);
+	float sum = 0;
+
+	for (int j = -1; j <= 1; j++)
+		for (int i = -1; i <= 1; i++)
+			sum += in[clamp(y + j, 0, height - 1) * width + clamp(x + i, 0, width - 1)];
+	out[y * width + x] = sum;
+}
+
+__kernel void cube(__global const float *in, __global float *out)
+{
+	size_t x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
+	size_t at = (z * get_global_size(1) + y) * get_global_size(0) + x;
+
+	out[at] = in[at] * x + y - z + get_num_groups(2) + get_work_dim();
+}
+
+__kernel void gather(__global const float *in, __global const uint *where, __global float *out)
+{
+	out[get_global_id(0)] = in[where[get_global_id(0)] % get_global_size(0)];
+}
+
+__kernel void scatter(__global float *out, __global const uint *where, uint n)
+{
+	out[(get_global_id(0) * 7 + where[0]) % n] = get_global_id(0);
+}
+
+__kernel void backwards(__global const short *in, __global short *out, uint n)
+{
+	__global const short *p = in + (n - 1 - get_global_id(0)) * 3;
+
+	for (uint i = 0; i < 3; i++)
+		out[get_global_id(0) * 4 + i] = *p++;
+}
+
+__kernel void vectors(__global const float *in, __global float *out)
+{
+	vstore4(vload4(get_global_id(0), in) * 2, get_global_id(0), out);
+}
+
+struct particle {
+	float x, y;
+	int kind;
+};
+
+__kernel void move(__global struct particle *p, float dt)
+{
+	p[get_global_id(0)].x += dt;
+	if (p[get_global_id(0)].kind & 1)
+		p[get_global_id(0)].y -= dt;
+}
+
+__kernel void rows(__global const float *in, __global float *out, int length, int pitch)
+{
+	float sum = 0;
+
+	for (int i = 0; i < length; i++)
+		sum += in[get_global_id(0) * pitch + i];
+	out[get_global_id(0)] = sum;
+}
+
+/* What cannot be split. */
+__kernel void counter(__global uint *count)
+{
+	atomic_inc(count);
+}
+
+__kernel void speaker(__global uint *count)
+{
+	printf("%u\n", count[get_global_id(0)]);
+}
+
+__kernel void painter(__write_only image2d_t image)
+{
+	write_imagef(image, (int2)(get_global_id(0), 0), (float4)(1));
+}
