@@ -23,6 +23,8 @@
 
 enum { MAXOFFSETS = 8 };
 
+static bool brief; /* HEDDLE_TEST_SHORT: fewer rounds */
+
 /* ---- a loop that mixes an element with its neighbours ---- */
 
 /* Element (i, j) becomes a hash of itself and of the elements at (i - row, j - column) for
@@ -428,6 +430,8 @@ static void test_policies(void **state)
 	                                       "lws",    "eager",  "dmda",  "random"};
 	unsigned seed = seed_new();
 
+	if (brief)
+		skip();
 	for (size_t p = 0; p < sizeof(policies) / sizeof(*policies); p++) {
 		print_message("%s\n", policies[p]);
 		init(policies[p]);
@@ -444,10 +448,10 @@ static void test_many(void **state)
 	size_t messages;
 
 	init("hdss");
-	messages = mixes(60, &seed);
+	messages = mixes(brief ? 15 : 60, &seed);
 	/* Both kinds of worker took part, where there are two. */
 	assert_int_equal(messages > 0, starpu_opencl_worker_get_count() > 0);
-	commons(30, &seed);
+	commons(brief ? 5 : 30, &seed);
 	large(&seed);
 	fini();
 }
@@ -649,5 +653,7 @@ int main(void)
 	    cmocka_unit_test(test_many),     cmocka_unit_test(test_policies),
 	};
 
+	brief = getenv("HEDDLE_TEST_SHORT");
+	unsetenv("HEDDLE_TEST_SHORT"); /* no variable of Heddle's */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
