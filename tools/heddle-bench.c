@@ -325,6 +325,8 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &settings);
 	if (settings.rows)
 		return bench_rows_print(settings.rows) ? 2 : 0;
+	/* First repetitions are cold: what the process before measured is not theirs. */
+	setenv("HEDDLE_PROFILE", "0", 0);
 #ifdef HEDDLE_USE_SIMGRID
 	/* Kernels do not run there: there is nothing to verify. */
 	settings.verify = false;
