@@ -4,6 +4,7 @@
 #
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Time limit: 300 s
 set -u
 : "${top_builddir:?}"
 work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-nbia.XXXXXX") || exit 99

@@ -4,6 +4,7 @@
 #
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Time limit: 300 s
 set -u
 app=$top_builddir/apps/nbia/nbia
 work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-nbia.XXXXXX") || exit 99

@@ -106,7 +106,7 @@ static void compare(size_t size, size_t shift, int spread)
 
 static void test_versions_agree(void **state)
 {
-	static const size_t sizes[] = {4, 5, 7, 8, 9, 16, 31, 32, 33, 64, 65, 100, 128, 300};
+	static const size_t sizes[] = {4, 5, 7, 8, 9, 16, 31, 32, 33, 64, 65, 100, 129};
 
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++)
 		for (size_t shift = 0; shift < 6; shift += 5) {
@@ -114,7 +114,27 @@ static void test_versions_agree(void **state)
 			compare(sizes[s], shift, 3);
 			compare(sizes[s], shift, 1);
 		}
-	compare(NBIA_LARGEST, 0, 2);
+}
+
+/* The largest tile there is, of one colour: all pairs are equal, all patterns full. */
+static void test_largest(void **state)
+{
+	const size_t n = NBIA_LARGEST, pairs = 2 * n * (n - 1) + 2 * (n - 1) * (n - 1);
+	unsigned char *rgb = random_tile(n, 3 * n, 1);
+
+	for (int isa = 0; isa < CODELET_NISAS; isa++) {
+		struct nbia_summary summary;
+
+		if (!codelet_isa_supported(isa))
+			continue;
+		nbia_cpu_isa(isa, table, n, 3 * n, rgb, &summary);
+		for (int c = 0; c < NBIA_CHANNELS; c++) {
+			assert_int_equal(summary.channels[c].difference[0], pairs);
+			assert_true(summary.channels[c].squares == (nbia_u64)4 * pairs * pairs);
+		}
+		assert_int_equal(summary.patterns[8], (n - 2) * (n - 2));
+	}
+	free(rgb);
 }
 
 /* Haralick's statistics as the definitions have them, from normalised probabilities. */
@@ -219,7 +239,7 @@ int main(void)
 	    cmocka_unit_test(test_colours),  cmocka_unit_test(test_known_colours),
 	    cmocka_unit_test(test_log2),     cmocka_unit_test(test_versions_agree),
 	    cmocka_unit_test(test_features), cmocka_unit_test(test_stripes),
-	    cmocka_unit_test(test_groups),
+	    cmocka_unit_test(test_groups),   cmocka_unit_test(test_largest),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
