@@ -37,7 +37,7 @@ enum fetch {
 };
 
 struct claim {
-	struct heddle_pool_entry entry;
+	struct starpu_task *task;
 	enum fetch fetch;
 };
 
@@ -183,49 +183,49 @@ static void claim_remove(struct context *c, struct worker *worker, size_t i)
 		c->claimed_top = INT_MIN;
 }
 
-static bool take_claimed(struct context *c, struct worker *worker, struct heddle_pool_entry *entry)
+static struct starpu_task *take_claimed(struct context *c, struct worker *worker)
 {
-	*entry = claim_at(worker, 0)->entry;
+	struct starpu_task *task = claim_at(worker, 0)->task;
+
 	claim_remove(c, worker, 0);
-	return true;
+	return task;
 }
 
 /* Takes the best task out of the pool, from where it was found, and, when the worker
  * has nothing, claims the rest of a chunk of the same priority. */
-static bool take_pooled(struct context *c, unsigned id, const struct heddle_pool_place *place,
-                        struct heddle_pool_entry *entry)
+static struct starpu_task *take_pooled(struct context *c, unsigned id,
+                                       const struct heddle_pool_place *place)
 {
 	struct worker *worker = &c->workers[id];
 	bool idle = !ring_count(&worker->claims);
 	size_t chunk = idle ? strategy_chunk(c, worker) : 1, got = 1;
-	struct claim claim = {.fetch = FETCH_NOT};
+	struct heddle_pool_entry first, next;
 
-	heddle_pool_take(c->pool, place, entry);
+	heddle_pool_take(c->pool, place, &first);
 	while (got < chunk && !ring_reserve(&worker->claims) &&
-	       heddle_pool_pop(c->pool, worker->kind, entry->key.priority, policy_accepts, &id,
-	                       &claim.entry)) {
-		ring_push(&worker->claims, &claim);
+	       heddle_pool_pop(c->pool, worker->kind, first.key.priority, policy_accepts, &id,
+	                       &next)) {
+		ring_push(&worker->claims, &(struct claim){.task = next.item, .fetch = FETCH_NOT});
 		c->nclaimed++;
 		got++;
 	}
-	if (got > 1 && entry->key.priority > c->claimed_top)
-		c->claimed_top = entry->key.priority;
+	if (got > 1 && first.key.priority > c->claimed_top)
+		c->claimed_top = first.key.priority;
 	if (idle)
 		strategy_return(c, worker, chunk - got);
-	return true;
+	return first.item;
 }
 
 /* Where the last claimed task lies that a worker may take from another; the
  * claimer's list length when there is none. */
-static size_t claim_search(const struct worker *owner, unsigned kind, unsigned *id)
+static size_t claim_search(const struct worker *owner, unsigned *id)
 {
 	size_t n = ring_count(&owner->claims);
 
 	for (size_t i = n; i-- > 0;) {
 		const struct claim *claim = claim_at(owner, i);
 
-		if (claim->fetch != FETCH_BUSY && heddle_pool_key_runs(&claim->entry.key, kind) &&
-		    policy_accepts(claim->entry.item, id))
+		if (claim->fetch != FETCH_BUSY && policy_accepts(claim->task, id))
 			return i;
 	}
 	return n;
@@ -246,16 +246,16 @@ static struct worker *claimer_search(struct context *c, unsigned id, int least, 
 
 		if (!n)
 			continue;
-		priority = claim_at(owner, 0)->entry.key.priority;
+		priority = claim_at(owner, 0)->task->priority;
 		if (priority > top)
 			top = priority;
 		if (owner == self || priority < least)
 			continue;
-		best_priority = best ? claim_at(best, 0)->entry.key.priority : INT_MIN;
+		best_priority = best ? claim_at(best, 0)->task->priority : INT_MIN;
 		if (best && (priority < best_priority ||
 		             (priority == best_priority && n <= ring_count(&best->claims))))
 			continue;
-		i = claim_search(owner, self->kind, &id);
+		i = claim_search(owner, &id);
 		if (i == n)
 			continue;
 		best = owner;
@@ -265,13 +265,13 @@ static struct worker *claimer_search(struct context *c, unsigned id, int least, 
 	return best;
 }
 
-static bool take_back(struct context *c, struct worker *owner, size_t place,
-                      struct heddle_pool_entry *entry)
+static struct starpu_task *take_back(struct context *c, struct worker *owner, size_t place)
 {
-	*entry = claim_at(owner, place)->entry;
+	struct starpu_task *task = claim_at(owner, place)->task;
+
 	claim_remove(c, owner, place);
 	strategy_return(c, owner, 1);
-	return true;
+	return task;
 }
 
 /* The best task in the pool for a worker, if it is better than what the worker
@@ -284,7 +284,7 @@ static const struct heddle_pool_key *pool_find(struct context *c, unsigned *id,
 	    .kind = worker->kind, .least = INT_MIN, .accept = policy_accepts, .arg = id};
 
 	if (ring_count(&worker->claims)) {
-		int claimed = claim_at(worker, 0)->entry.key.priority;
+		int claimed = claim_at(worker, 0)->task->priority;
 
 		if (claimed == INT_MAX)
 			return NULL;
@@ -295,13 +295,13 @@ static const struct heddle_pool_key *pool_find(struct context *c, unsigned *id,
 
 /* The best task for a worker, wherever it lies: on equal priority its own claims
  * first, then the pool, then what others claimed. */
-static bool take(struct context *c, unsigned id, struct heddle_pool_entry *entry)
+static struct starpu_task *take(struct context *c, unsigned id)
 {
 	struct worker *worker = &c->workers[id], *owner = NULL;
 	bool own = ring_count(&worker->claims);
 	struct heddle_pool_place pooled;
 	const struct heddle_pool_key *key = pool_find(c, &id, &pooled);
-	int best = own ? claim_at(worker, 0)->entry.key.priority : INT_MIN;
+	int best = own ? claim_at(worker, 0)->task->priority : INT_MIN;
 	size_t place = 0;
 
 	if (key)
@@ -309,13 +309,13 @@ static bool take(struct context *c, unsigned id, struct heddle_pool_entry *entry
 	if (c->claimed_top > best)
 		owner = claimer_search(c, id, best + 1, &place);
 	if (owner)
-		return take_back(c, owner, place, entry);
+		return take_back(c, owner, place);
 	if (key)
-		return take_pooled(c, id, &pooled, entry);
+		return take_pooled(c, id, &pooled);
 	if (own)
-		return take_claimed(c, worker, entry);
+		return take_claimed(c, worker);
 	owner = c->nclaimed ? claimer_search(c, id, INT_MIN, &place) : NULL;
-	return owner && take_back(c, owner, place, entry);
+	return owner ? take_back(c, owner, place) : NULL;
 }
 
 /* Whether anything is left for a worker. */
@@ -423,9 +423,11 @@ static void self_add_workers(unsigned ctx, int *ids, unsigned n)
 static void claims_give_back(struct context *c, struct worker *worker)
 {
 	while (ring_count(&worker->claims)) {
-		struct claim *claim = claim_at(worker, 0);
+		struct starpu_task *task = claim_at(worker, 0)->task;
+		struct heddle_pool_key key;
 
-		if (heddle_pool_push(c->pool, claim->entry.item, &claim->entry.key))
+		policy_task_key(task, &key);
+		if (heddle_pool_push(c->pool, task, &key))
 			return; /* no memory: others can still take it back */
 		claim_remove(c, worker, 0);
 		strategy_return(c, worker, 1);
@@ -485,7 +487,7 @@ static bool nothing_new(struct context *c, struct worker *worker, unsigned id)
 /* The claimed task if its inputs are to be asked for. */
 static struct starpu_task *fetch_begin(struct claim *claim)
 {
-	struct starpu_task *task = claim->entry.item;
+	struct starpu_task *task = claim->task;
 
 	if (claim->fetch != FETCH_NOT)
 		return NULL;
@@ -532,7 +534,7 @@ static struct starpu_task *self_pop(unsigned ctx)
 	struct context *c = context_of(ctx);
 	unsigned id = starpu_worker_get_id_check();
 	struct worker *worker = &c->workers[id];
-	struct heddle_pool_entry entry = {.item = NULL};
+	struct starpu_task *task = NULL;
 	struct wake_list wake;
 
 	if (nothing_new(c, worker, id))
@@ -542,7 +544,7 @@ static struct starpu_task *self_pop(unsigned ctx)
 	if (!starpu_sched_ctx_contains_worker(id, ctx)) {
 		/* StarPU does not tell that a worker has left. */
 		claims_give_back(c, worker);
-	} else if (take(c, id, &entry)) {
+	} else if ((task = take(c, id))) {
 		atomic_fetch_sub(&c->unstarted, 1);
 		worker->started++;
 	} else {
@@ -551,12 +553,12 @@ static struct starpu_task *self_pop(unsigned ctx)
 	wake_further(c, &wake);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
 	wake_list_wake(&wake, &c->waiters);
-	if (!entry.item)
+	if (!task)
 		return NULL;
-	policy_choose_implementation(entry.item, id, ctx);
+	policy_choose_implementation(task, id, ctx);
 	if (c->depth && starpu_worker_get_memory_node(id) != STARPU_MAIN_RAM)
 		prefetch(c, worker, id);
-	return entry.item;
+	return task;
 }
 
 /* The hooks around execution also see tasks that never came through the policy:
