@@ -35,7 +35,8 @@ struct order {
 struct heddle_pool {
 	struct order orders[HEDDLE_POOL_NKINDS];
 	struct class **buckets;
-	size_t nbuckets; /* a power of two */
+	struct class *last; /* that was looked up: most items are of the class before */
+	size_t nbuckets;    /* a power of two */
 	size_t nclasses, count;
 	uint64_t serial;
 	double load[HEDDLE_POOL_NKINDS];
@@ -200,6 +201,7 @@ static int buckets_grow(struct heddle_pool *pool)
 
 static void classes_sweep(struct heddle_pool *pool, bool all)
 {
+	pool->last = NULL;
 	for (size_t b = 0; b < pool->nbuckets; b++)
 		for (struct class **link = &pool->buckets[b]; *link;) {
 			struct class *class = *link;
@@ -263,13 +265,19 @@ static bool key_equal(const struct heddle_pool_key *a, const struct heddle_pool_
 
 static struct class *class_get(struct heddle_pool *pool, const struct heddle_pool_key *key)
 {
-	uint64_t hash = key_hash(key);
+	struct class *class = pool->last;
+	uint64_t hash;
 
-	for (struct class *class = pool->buckets[hash & (pool->nbuckets - 1)]; class;
-	     class = class->next)
-		if (class->hash == hash && key_equal(&class->key, key))
-			return class;
-	return class_found(pool, key, hash);
+	if (class && key_equal(&class->key, key))
+		return class;
+	hash = key_hash(key);
+	class = pool->buckets[hash & (pool->nbuckets - 1)];
+	while (class && !(class->hash == hash && key_equal(&class->key, key)))
+		class = class->next;
+	if (!class)
+		class = class_found(pool, key, hash);
+	pool->last = class;
+	return class;
 }
 
 int heddle_pool_create(struct heddle_pool **pool)
