@@ -23,13 +23,14 @@ void tile_free(struct tile *tile)
 
 static double tile_iterations(const struct space *space, const struct band *band, size_t number)
 {
+	struct interval first = tile_columns(space, band, number, 0);
+	struct interval last = tile_columns(space, band, number, band->rows - 1);
 	double n = 0;
 
-	if (!space->skew) {
-		struct interval columns = tile_columns(space, band, number, 0);
-
-		return (double)(columns.end - columns.begin) * band->rows;
-	}
+	/* Most tiles lie within the space. */
+	if (!space->skew ||
+	    (first.end - first.begin == band->h && last.end - last.begin == band->h))
+		return (double)(first.end - first.begin) * band->rows;
 	for (size_t r = 0; r < band->rows; r++) {
 		struct interval columns = tile_columns(space, band, number, r);
 

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,9 +323,21 @@ static const char *name_keep(const char *name)
 	return kept ? kept->name : NULL;
 }
 
+static int variable_read(enum heddle_variable variable, const char *name, size_t *value)
+{
+	double number = heddle_variable_number(variable);
+
+	if (number < 0 || number > INT_MAX)
+		return heddle_refuse(-EINVAL, "%s: %g is not between 0 and %d", name, number,
+		                     INT_MAX);
+	*value = number;
+	return 0;
+}
+
 static int wave_init(struct heddle_wavefront_request *wave, const struct heddle_wavefront *given)
 {
-	int status;
+	size_t k = given->k;
+	int status = 0;
 
 	wave->given = *given;
 	wave->logged = *heddle_variable_text(HEDDLE_VARIABLE_TILE_LOG);
@@ -333,8 +346,14 @@ static int wave_init(struct heddle_wavefront_request *wave, const struct heddle_
 	                                              : "wavefront");
 	if (!wave->name)
 		return -ENOMEM;
-	wave->h = given->h ? given->h : (size_t)heddle_variable_number(HEDDLE_VARIABLE_WAVE_H);
-	wave->k = given->k ? given->k : (unsigned)heddle_variable_number(HEDDLE_VARIABLE_WAVE_K);
+	wave->h = given->h;
+	if (!wave->h)
+		status = variable_read(HEDDLE_VARIABLE_WAVE_H, "HEDDLE_WAVE_H", &wave->h);
+	if (!k && !status)
+		status = variable_read(HEDDLE_VARIABLE_WAVE_K, "HEDDLE_WAVE_K", &k);
+	if (status)
+		return status;
+	wave->k = k;
 	wave->given.h = wave->h;
 	if ((status = space_init(wave)) || (status = arrays_init(wave)) ||
 	    (status = strategy_init(wave)) || (status = lanes_init(wave)))

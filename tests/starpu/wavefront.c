@@ -513,6 +513,8 @@ static void test_refusals(void **state)
 	REFUSED(-EINVAL, wave.strategy = "nonsense");
 	setenv("HEDDLE_WAVE_H", "x", 1);
 	REFUSED(-EINVAL, wave.h = 0);
+	setenv("HEDDLE_WAVE_H", "-1", 1);
+	REFUSED(-EINVAL, wave.h = 0);
 	unsetenv("HEDDLE_WAVE_H");
 	starpu_data_unregister(f);
 	starpu_data_unregister(v);
