@@ -38,7 +38,14 @@ typedef uint64_t nbia_u64;
 #else
 #define NBIA_FUNCTION static inline __attribute__((always_inline))
 #define NBIA_CLZ(x) __builtin_clz(x)
-#define NBIA_POPCOUNT(x) (nbia_u32) __builtin_popcount(x)
+/* Of a byte; the compiler's is a call where not every processor has the instruction. */
+static inline nbia_u32 nbia_popcount(nbia_u32 x)
+{
+	x -= x >> 1 & 0x55;
+	x = (x & 0x33) + (x >> 2 & 0x33);
+	return (x + (x >> 4)) & 15;
+}
+#define NBIA_POPCOUNT(x) nbia_popcount(x)
 #endif
 #define NBIA_TABLE const nbia_u32 *
 #define NBIA_COUNTS const nbia_u32 *
