@@ -109,11 +109,12 @@ static double initial_size(const struct heddle_blocks *b)
  * something is seen of its rate, too. */
 static double first_size(const struct heddle_blocks *b, unsigned worker)
 {
-	double size = initial_size(b);
+	double size = initial_size(b), few = blocks_extent(b) / (32.0 * b->nworkers);
 
 	if (b->parameters[HDSS_INITIAL] || is_core(b, worker))
 		return size;
-	return FIRST_ACCELERATOR * size;
+	/* Of a few long iterations a slow device would do these until the end. */
+	return fmax(size, fmin(FIRST_ACCELERATOR * size, few));
 }
 
 static size_t factor_size(const struct heddle_blocks *b)
