@@ -81,6 +81,14 @@ expect 0 "verified" floyd --input "$image" --bits 3 --h 11 --k 4 --reps 1 --veri
 expect 0 "verified" floyd --input "$image" --bits 3 --reps 1 --verify --sched gss \
 	--output "$work/b.png"
 cmp -s "$work/a.png" "$work/b.png" || fail "floyd: two images of one input"
+# One row of 7 pixels, and one column.
+printf '\211PNG\r\n\032\n\000\000\000\015IHDR\000\000\000\007\000\000\000\001\010\000\000\000\000\067\140\353\022\000\000\000\020IDAT\170\234\143\020\261\214\153\136\161\366\023\000\012\120\003\226\177\236\136\002\000\000\000\000IEND\256\102\140\202' >"$work/row.png"
+printf '\211PNG\r\n\032\n\000\000\000\015IHDR\000\000\000\001\000\000\000\007\010\000\000\000\000\354\047\170\110\000\000\000\026IDAT\170\234\143\020\141\310\147\070\305\240\312\320\300\160\233\301\014\000\023\073\003\004\072\261\350\323\000\000\000\000IEND\256\102\140\202' >"$work/column.png"
+for image in "$work/row.png" "$work/column.png"; do
+	expect 0 "floyd: 7 pixels" floyd --input "$image" --bits 2 --reps 1 --verify
+	expect 0 "verified" floyd --input "$image" --h 2 --k 3 --reps 1 --verify --sched hdss
+	expect 0 "verified" heat2d --input "$image" --sweeps 3 --h 2 --reps 1 --verify
+done
 expect 2 "not a whole number" floyd --bits 9
 expect 2 "neither 1 nor 3" floyd --channels 2
 
