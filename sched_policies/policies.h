@@ -15,6 +15,10 @@ extern const struct starpu_sched_policy self_scheduling_policy;
 /** The demand-driven ones, likewise. */
 extern const struct starpu_sched_policy ddfcfs_policy, ddwrr_policy, odds_policy;
 
+/** Ordinary tasks are scheduled as under ddwrr; kernels (heddle/kernel.h) look at the
+ * policy's name and place their parts themselves. */
+#define skmd_policy ddwrr_policy
+
 /** Every policy, for StarPU; ends with NULL.
  * @return NULL, after a message, when the StarPU of this process is not the one
  * Heddle was built against. */

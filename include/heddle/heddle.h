@@ -6,6 +6,7 @@
  * This header includes every public header. Where to start:
  *   - a loop over all processors:        heddle/loop.h
  *   - a loop whose iterations depend on each other: heddle/wavefront.h
+ *   - an OpenCL kernel over all devices: heddle/kernel.h
  *   - how a range is cut into blocks:    heddle/blocks.h
  *   - what tasks cost:                 heddle/estimate.h
  *   - arrays for loops:                  heddle/memory.h
@@ -22,6 +23,7 @@
 #include <heddle/blocks.h>
 #include <heddle/dependence.h>
 #include <heddle/estimate.h>
+#include <heddle/kernel.h>
 #include <heddle/kind.h>
 #include <heddle/loop.h>
 #include <heddle/memory.h>

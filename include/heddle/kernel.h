@@ -1,0 +1,121 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * One OpenCL kernel over all OpenCL devices.
+ *
+ * An ordinary kernel, its NDRange and its arguments are given as for
+ * clEnqueueNDRangeKernel(), with host memory or StarPU handles in place of buffers.
+ * Under the policy `skmd` each device of StarPU's OpenCL workers computes a range of the
+ * work-groups, is sent what that range reads, and what it wrote is put together in main
+ * memory. The shares come from how long each device takes for how many groups, which a
+ * short dry run tells the first time and every launch afterwards, and from what the
+ * transfers cost (J. Lee, M. Samadi, Y. Park and S. Mahlke, "Transparent CPU-GPU
+ * collaboration for data-parallel kernels on heterogeneous systems", PACT 2013).
+ *
+ * Start with heddle_kernel_run(), or heddle_kernel_submit() to go on meanwhile.
+ *
+ * A kernel is one node of StarPU's task graph: tasks submitted before it that write its
+ * handles come first, tasks submitted later see its results. What cannot be split
+ * (atomic operations on global memory, printf, one array as two arguments) runs on one
+ * device; HEDDLE_VERBOSE=2 says why.
+ */
+#ifndef HEDDLE_KERNEL_H
+#define HEDDLE_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <starpu.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HEDDLE_KERNEL_MAXARGUMENTS 24
+
+enum heddle_kernel_argument_type {
+	HEDDLE_KERNEL_HANDLE = 1, /**< a buffer: a vector, variable or matrix without gaps */
+	HEDDLE_KERNEL_HOST,       /**< a buffer: host memory that nobody else uses meanwhile */
+	HEDDLE_KERNEL_VALUE,      /**< by value; copied when the kernel is submitted */
+	HEDDLE_KERNEL_LOCAL       /**< local memory */
+};
+
+struct heddle_kernel_argument {
+	enum heddle_kernel_argument_type type;
+	starpu_data_handle_t handle;
+	enum starpu_data_access_mode mode; /**< of a handle: STARPU_R, W or RW (0: RW) */
+	void *pointer;                     /**< host memory, or the value */
+	size_t bytes;                      /**< of host memory, the value or local memory */
+};
+
+/** Whether the kernel is split. */
+enum heddle_kernel_split {
+	HEDDLE_KERNEL_BY_POLICY, /**< under the policy skmd; else StarPU's policy places it */
+	HEDDLE_KERNEL_ALWAYS,
+	HEDDLE_KERNEL_NEVER
+};
+
+/** A kernel to be launched. Zero-initialise, then fill in; it is copied by submit. */
+struct heddle_kernel {
+	const char *source;  /**< OpenCL C */
+	const char *name;    /**< of the kernel in it */
+	const char *options; /**< for the compiler, NULL: none */
+	unsigned dimensions; /**< 1 to 3 */
+	size_t global[3];    /**< work-items; multiples of local */
+	size_t local[3];     /**< work-items of a group */
+	unsigned narguments;
+	struct heddle_kernel_argument arguments[HEDDLE_KERNEL_MAXARGUMENTS];
+	enum heddle_kernel_split split;
+};
+
+/** What one worker did. */
+struct heddle_kernel_worker_stats {
+	int id;             /**< StarPU's */
+	char name[64];
+	size_t groups;      /**< work-groups computed */
+	double in_us;       /**< sending what they read */
+	double compute_us;
+	double out_us;      /**< fetching what they wrote, and merging it */
+	size_t in_bytes, out_bytes;
+};
+
+/** What a launch did. */
+struct heddle_kernel_stats {
+	double us;           /**< from when its data was there to when its results were */
+	double predicted_us; /**< by the tables, when the shares were chosen; 0: not split */
+	double profile_us;   /**< of `us`: the dry run, at a first launch */
+	double decision_us;  /**< of `us`: choosing the shares */
+	size_t groups;       /**< work-groups of the launch */
+	size_t moved;        /**< of them: computed by another device since the first failed */
+	unsigned nworkers;
+	struct heddle_kernel_worker_stats workers[STARPU_NMAXWORKERS];
+};
+
+/** A launch on its way. */
+struct heddle_kernel_request;
+
+/** Starts a kernel and returns at once.
+ * @param[out] request to be given to heddle_kernel_wait(); NULL: not wanted, then
+ * starpu_task_wait_for_all() or a later task on the data tells the end
+ * @return 0; -EINVAL for a launch that makes no sense (sizes, arguments that the kernel
+ * does not take, arrays that overlap in part); -ENODEV where there is no OpenCL worker;
+ * -ENOMEM; -ENOEXEC (heddle_starpu_check()). A message says which. */
+int heddle_kernel_submit(const struct heddle_kernel *kernel, struct heddle_kernel_request **request);
+
+/** Waits for a launch and frees it. Not from a task, callback or kernel.
+ * @param[out] stats NULL: not wanted
+ * @return 0; -EIO when the kernel failed on every device, also where it does not compile
+ * (a message has the compiler's words); -ENOMEM. The contents of what it writes are
+ * undefined then. */
+int heddle_kernel_wait(struct heddle_kernel_request *request, struct heddle_kernel_stats *stats);
+
+/** heddle_kernel_submit() and heddle_kernel_wait(). */
+int heddle_kernel_run(const struct heddle_kernel *kernel, struct heddle_kernel_stats *stats);
+
+/** Frees what is kept from launch to launch: compiled programs, memory on the devices,
+ * what was learned. Before starpu_shutdown(), when no launch is under way. */
+void heddle_kernels_unload(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,319 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Kernels over StarPU's OpenCL workers: right results, whoever computes what; as nodes of
+ * the task graph; and when a device fails.
+ */
+#include "config.h"
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <heddle/heddle.h>
+
+#include "tests/unit/test.h"
+
+static char *source;
+
+/* Launches on this queue fail from now on, as of a device that is lost. */
+static cl_command_queue broken;
+static bool break_next, break_all;
+
+/* Heddle's calls come here first. */
+__attribute__((visibility("default"))) cl_int
+clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                       const size_t *offset, const size_t *global, const size_t *local, cl_uint n,
+                       const cl_event *events, cl_event *event)
+{
+	static __typeof__(&clEnqueueNDRangeKernel) next;
+
+	if (!next)
+		next = (__typeof__(next))dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
+	if (__atomic_exchange_n(&break_next, false, __ATOMIC_SEQ_CST))
+		broken = queue;
+	if (queue == broken || break_all)
+		return CL_OUT_OF_RESOURCES;
+	return next(queue, kernel, dimensions, offset, global, local, n, events, event);
+}
+
+enum { N = 1 << 16, SIDE = 128 };
+
+static float a[N], b[N], c[N];
+
+static void inputs_fill(void)
+{
+	for (int i = 0; i < N; i++) {
+		a[i] = i % 1000;
+		b[i] = i % 77;
+		c[i] = -1;
+	}
+}
+
+static struct heddle_kernel_argument host(void *pointer, size_t bytes)
+{
+	return (struct heddle_kernel_argument){
+	    .type = HEDDLE_KERNEL_HOST, .pointer = pointer, .bytes = bytes};
+}
+
+static struct heddle_kernel_argument integer(int *value)
+{
+	return (struct heddle_kernel_argument){
+	    .type = HEDDLE_KERNEL_VALUE, .pointer = value, .bytes = sizeof(*value)};
+}
+
+static struct heddle_kernel vector_add(int *n)
+{
+	return (struct heddle_kernel){
+	    .source = source,
+	    .name = "vector_add",
+	    .dimensions = 1,
+	    .global = {N},
+	    .local = {64},
+	    .narguments = 4,
+	    .arguments = {host(a, sizeof(a)), host(b, sizeof(b)), host(c, sizeof(c)), integer(n)},
+	    .split = HEDDLE_KERNEL_ALWAYS,
+	};
+}
+
+static void sums_check(int n)
+{
+	for (int i = 0; i < N; i++)
+		assert_true(c[i] == (i < n ? a[i] + b[i] : -1));
+}
+
+static void stats_print(const char *name, const struct heddle_kernel_stats *stats)
+{
+	size_t groups = 0;
+
+	printf("  %-10s %8.0f us, predicted %8.0f, dry run %8.0f, decision %5.1f:", name, stats->us,
+	       stats->predicted_us, stats->profile_us, stats->decision_us);
+	for (unsigned w = 0; w < stats->nworkers; w++) {
+		groups += stats->workers[w].groups;
+		printf(" worker %d: %zu groups, %zu bytes in, %zu out;", stats->workers[w].id,
+		       stats->workers[w].groups, stats->workers[w].in_bytes,
+		       stats->workers[w].out_bytes);
+	}
+	putchar('\n');
+	assert_int_equal(groups, stats->groups);
+}
+
+static void arrays_add(void **state)
+{
+	struct heddle_kernel_stats stats;
+	int n = N - 1000;
+
+	for (int i = 0; i < 4; i++) {
+		struct heddle_kernel kernel = vector_add(&n);
+
+		kernel.split = i == 3 ? HEDDLE_KERNEL_NEVER : HEDDLE_KERNEL_ALWAYS;
+		inputs_fill();
+		assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+		sums_check(n);
+		stats_print("vector_add", &stats);
+		assert_true((stats.profile_us > 0) == (i == 0));
+		assert_true(i < 3 || stats.nworkers == 1);
+	}
+}
+
+/* Two dimensions, barriers, local memory, scattered results. */
+static void matrices(void **state)
+{
+	static float in[2][SIDE * SIDE], out[SIDE * SIDE];
+	struct heddle_kernel_stats stats;
+	int side = SIDE;
+	struct heddle_kernel kernel = {
+	    .source = source,
+	    .name = "matmul",
+	    .dimensions = 2,
+	    .global = {SIDE, SIDE},
+	    .local = {8, 8},
+	    .narguments = 4,
+	    .arguments = {host(in[0], sizeof(out)), host(in[1], sizeof(out)),
+	                  host(out, sizeof(out)), integer(&side)},
+	    .split = HEDDLE_KERNEL_ALWAYS,
+	};
+
+	for (int i = 0; i < SIDE * SIDE; i++) {
+		in[0][i] = i % 13;
+		in[1][i] = i % 7;
+	}
+	assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+	stats_print("matmul", &stats);
+	for (int y = 0; y < SIDE; y++)
+		for (int x = 0; x < SIDE; x++) {
+			float sum = 0;
+
+			for (int k = 0; k < SIDE; k++)
+				sum += in[0][y * SIDE + k] * in[1][k * SIDE + x];
+			assert_true(out[y * SIDE + x] == sum);
+		}
+	kernel.name = "transpose";
+	kernel.narguments = 4;
+	kernel.arguments[0] = host(out, sizeof(out));
+	kernel.arguments[1] = host(in[0], sizeof(out));
+	kernel.arguments[2] = kernel.arguments[3] = integer(&side);
+	assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+	stats_print("transpose", &stats);
+	for (int y = 0; y < SIDE; y++)
+		for (int x = 0; x < SIDE; x++)
+			assert_true(out[x * SIDE + y] == in[0][y * SIDE + x]);
+}
+
+static void double_cpu(void *buffers[], void *arg)
+{
+	float *x = (float *)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+	for (size_t i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
+		x[i] *= 2;
+}
+
+/* Tasks before and after, none waited for. */
+static void nodes_of_the_graph(void **state)
+{
+	static struct starpu_codelet doubles = {
+	    .cpu_funcs = {double_cpu}, .nbuffers = 1, .modes = {STARPU_RW}};
+	starpu_data_handle_t hx, hy;
+	float half = 0.5f;
+	struct heddle_kernel kernel = {
+	    .source = source,
+	    .name = "saxpy",
+	    .dimensions = 1,
+	    .global = {N},
+	    .local = {64},
+	    .narguments = 3,
+	    .arguments = {{.type = HEDDLE_KERNEL_HANDLE, .mode = STARPU_RW},
+	                  {.type = HEDDLE_KERNEL_HANDLE, .mode = STARPU_R},
+	                  {.type = HEDDLE_KERNEL_VALUE, .pointer = &half, .bytes = sizeof(half)}},
+	    .split = HEDDLE_KERNEL_ALWAYS,
+	};
+
+	inputs_fill();
+	starpu_vector_data_register(&hx, STARPU_MAIN_RAM, (uintptr_t)a, N, sizeof(*a));
+	starpu_vector_data_register(&hy, STARPU_MAIN_RAM, (uintptr_t)b, N, sizeof(*b));
+	kernel.arguments[0].handle = hy;
+	kernel.arguments[1].handle = hx;
+	assert_int_equal(starpu_task_insert(&doubles, STARPU_RW, hx, 0), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(heddle_kernel_submit(&kernel, NULL), 0);
+	assert_int_equal(starpu_task_insert(&doubles, STARPU_RW, hy, 0), 0);
+	assert_int_equal(starpu_task_wait_for_all(), 0);
+	starpu_data_unregister(hx);
+	starpu_data_unregister(hy);
+	for (int i = 0; i < N; i++)
+		assert_true(b[i] == 2 * (i % 77 + 3 * (float)(i % 1000)));
+}
+
+/* Atomic operations count right, on one device; so does an array that is two arguments. */
+static void unsplit(void **state)
+{
+	unsigned count = 5;
+	struct heddle_kernel_stats stats;
+	int n = N;
+	struct heddle_kernel counter = {
+	    .source = source,
+	    .name = "counter",
+	    .dimensions = 1,
+	    .global = {1024},
+	    .local = {16},
+	    .narguments = 1,
+	    .arguments = {host(&count, sizeof(count))},
+	    .split = HEDDLE_KERNEL_ALWAYS,
+	};
+	struct heddle_kernel same = vector_add(&n);
+
+	assert_int_equal(heddle_kernel_run(&counter, &stats), 0);
+	assert_int_equal(stats.nworkers, 1);
+	assert_int_equal(count, 5 + 1024);
+	inputs_fill();
+	same.arguments[2] = host(a, sizeof(a));
+	assert_int_equal(heddle_kernel_run(&same, &stats), 0);
+	assert_int_equal(stats.nworkers, 1);
+	for (int i = 0; i < N; i++)
+		assert_true(a[i] == i % 1000 + i % 77);
+}
+
+static void nonsense_is_refused(void **state)
+{
+	int n = N;
+	struct heddle_kernel kernel = vector_add(&n);
+
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	kernel.local[0] = 100;
+	assert_int_equal(heddle_kernel_run(&kernel, NULL), -EINVAL);
+	kernel = vector_add(&n);
+	kernel.arguments[1] = host(a + 1, sizeof(a) - 4);
+	assert_int_equal(heddle_kernel_run(&kernel, NULL), -EINVAL);
+	kernel = vector_add(&n);
+	kernel.arguments[3].pointer = NULL;
+	assert_int_equal(heddle_kernel_run(&kernel, NULL), -EINVAL);
+	kernel = vector_add(&n);
+	kernel.source = "__kernel void vector_add(__global float *x) { x[0] = nothing; }";
+	kernel.narguments = 1;
+	assert_int_equal(heddle_kernel_run(&kernel, NULL), -EIO);
+	unsetenv("HEDDLE_VERBOSE");
+}
+
+/* Last, since the devices stay broken for that kernel. */
+static void devices_fail(void **state)
+{
+	struct heddle_kernel_stats stats;
+	int n = N;
+	struct heddle_kernel kernel = vector_add(&n);
+
+	if (starpu_opencl_worker_get_count() < 2)
+		skip();
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	inputs_fill();
+	break_next = true;
+	assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+	sums_check(N);
+	stats_print("broken", &stats);
+	assert_true(stats.moved > 0 && stats.nworkers == 1);
+	break_all = true;
+	assert_int_equal(heddle_kernel_run(&kernel, NULL), -ENOMEM);
+	break_all = false;
+	broken = NULL;
+	unsetenv("HEDDLE_VERBOSE");
+}
+
+static void source_read(void)
+{
+	const char *top = getenv("top_srcdir");
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/tests/unit/kernel_ranges.cl", top ? top : ".");
+	file = fopen(path, "r");
+	source = calloc(1, 100000);
+	if (!file || !fread(source, 1, 99999, file))
+		exit(99);
+	fclose(file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(arrays_add),          cmocka_unit_test(matrices),
+	    cmocka_unit_test(nodes_of_the_graph),  cmocka_unit_test(unsplit),
+	    cmocka_unit_test(nonsense_is_refused), cmocka_unit_test(devices_fail),
+	};
+	int failed;
+
+	if (starpu_init(NULL))
+		return 77;
+	if (!starpu_opencl_worker_get_count()) {
+		starpu_shutdown();
+		return 77;
+	}
+	source_read();
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	heddle_kernels_unload();
+	starpu_shutdown();
+	free(source);
+	return failed;
+}

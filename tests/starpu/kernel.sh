@@ -1,0 +1,15 @@
+#!/bin/sh
+# Kernels over two OpenCL devices, which PoCL makes of the cores: with and without the
+# analysis, under policies that split and that do not, and on one device.
+set -u
+: "${top_srcdir:?}" "${top_builddir:?}"
+HEDDLE_PROFILE_DIR=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-kernel.XXXXXX") || exit 99
+trap 'rm -rf "$HEDDLE_PROFILE_DIR"' EXIT HUP INT TERM
+STARPU_OPENCL_ON_CPUS=1 STARPU_NCPU=1 STARPU_NOPENCL=2 POCL_DEVICES='pthread basic'
+POCL_MAX_PTHREAD_COUNT=2 HEDDLE_ANALYSE=$top_builddir/bin/heddle-analyse
+export HEDDLE_PROFILE_DIR STARPU_OPENCL_ON_CPUS STARPU_NCPU STARPU_NOPENCL POCL_DEVICES
+export POCL_MAX_PTHREAD_COUNT HEDDLE_ANALYSE
+test=$top_builddir/tests/starpu/kernel
+[ -x "$HEDDLE_ANALYSE" ] && { STARPU_SCHED=skmd "$test" || exit; }
+HEDDLE_PROFILE_DIR=$HEDDLE_PROFILE_DIR/none HEDDLE_ANALYSE=/nonexistent STARPU_SCHED=eager "$test" || exit
+STARPU_NOPENCL=1 STARPU_SCHED=skmd "$test"
