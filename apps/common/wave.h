@@ -33,7 +33,7 @@ struct app_wave {
 };
 
 /** The options, to be a child of the app's own argp with the struct app_wave as its
- * input; app_wave_child is that child. */
+ * input: APP_WAVE_CHILD. */
 extern const struct argp app_wave_argp;
 #define APP_WAVE_CHILD                                                                             \
 	{                                                                                          \
