@@ -28,6 +28,8 @@
 #define PROFILE_US 500000.0
 /* How far a measurement moves the table. */
 #define FOLLOW 0.5
+/* How many times as long as expected counts. */
+#define LATE 2.0
 /* Where nothing has been measured, bytes per microsecond. */
 #define USUAL_RATE 5000.0
 #define MERGE_RATE 5000.0
@@ -166,9 +168,14 @@ static void rate_follow(double *rate, size_t bytes, double us)
 static void part_learn(const struct part *part)
 {
 	struct kernel *kernel = part->request->kernel;
+	struct kernel_table *table = &part->device->table;
+	double us = part->compute_us;
 
 	starpu_pthread_mutex_lock(&kernel->mutex);
-	kernel_table_measured(&part->device->table, part->n, part->compute_us, FOLLOW);
+	/* A worker that was held up once is not slow for good. */
+	if (table->npoints && us > LATE * kernel_table_time(table, part->n))
+		us = LATE * kernel_table_time(table, part->n);
+	kernel_table_measured(table, part->n, us, FOLLOW);
 	rate_follow(&part->device->in_rate, part->in_bytes, part->in_us);
 	rate_follow(&part->device->out_rate, part->out_bytes, part->out_us);
 	starpu_pthread_mutex_unlock(&kernel->mutex);
