@@ -157,7 +157,7 @@ struct ready_asker {
 	double declined_us; /**< out: shortest time of what it left to others; 0: nothing */
 };
 
-/** Whether a worker should take tasks of a class: see README of the policies. */
+/** Whether a worker should take tasks of a class: doc/policies.md, "The end". */
 bool ready_wants(const struct heddle_pool_key *key, void *asker);
 
 /** A worker is about to take a task of that class, the first of its family on the
