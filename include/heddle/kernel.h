@@ -49,8 +49,9 @@ struct heddle_kernel_argument {
 
 /** Whether the kernel is split. */
 enum heddle_kernel_split {
-	HEDDLE_KERNEL_BY_POLICY, /**< under the policy skmd; else StarPU's policy places it */
-	HEDDLE_KERNEL_ALWAYS,
+	HEDDLE_KERNEL_BY_POLICY, /**< skmd: in shares; policies that are block strategies (hdss
+				      ...): in blocks, as a loop; others place it whole */
+	HEDDLE_KERNEL_ALWAYS,    /**< in shares, whatever the policy */
 	HEDDLE_KERNEL_NEVER
 };
 

@@ -10,6 +10,7 @@
 #ifndef HEDDLE_KERNEL_PRIVATE_H
 #define HEDDLE_KERNEL_PRIVATE_H
 
+#include <heddle/blocks.h>
 #include <heddle/kernel.h>
 
 #ifdef HEDDLE_USE_OPENCL
@@ -61,6 +62,10 @@ struct heddle_kernel_request {
 	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS]; /* of buffers */
 	int same[HEDDLE_KERNEL_MAXARGUMENTS];     /* first argument with the same buffer */
 	bool aliased, split;
+	const char *strategy;         /* of blocks, instead of shares; NULL: none */
+	struct heddle_blocks *blocks; /* at work */
+	size_t next;                  /* first group that nobody has been given */
+	bool busy[SPLIT_MAXDEVICES];  /* devices with a block under way */
 	struct starpu_codelet control_codelet;
 	struct starpu_task *control;
 	starpu_pthread_mutex_t mutex;
@@ -71,8 +76,8 @@ struct heddle_kernel_request {
 	struct range_lost {
 		size_t from, n;
 	} lost[SPLIT_MAXDEVICES]; /* of devices that failed */
-	int error;  /* of the device that failed last */
-	int status; /* of the launch */
+	int error;                /* of the device that failed last */
+	int status;               /* of the launch */
 	double start_us;
 	struct heddle_kernel_stats stats;
 };

@@ -149,6 +149,8 @@ static int kernel_find(const struct heddle_kernel *given, const struct ndrange *
 /* ---- parts ---- */
 
 static void request_step(struct heddle_kernel_request *request);
+static void block_ended(struct part *part);
+static void blocks_fill(struct heddle_kernel_request *request);
 
 static struct kernel_device *device_of(struct kernel *kernel, int worker)
 {
@@ -278,6 +280,12 @@ static void part_ended(void *arg)
 		part_lose(part);
 	else if (!part->dry)
 		part_count(part);
+	if (request->blocks) {
+		block_ended(part);
+		starpu_pthread_mutex_unlock(&request->mutex);
+		blocks_fill(request);
+		starpu_pthread_mutex_lock(&request->mutex);
+	}
 	last = !--request->pending;
 	starpu_pthread_mutex_unlock(&request->mutex);
 	free(part);
@@ -387,14 +395,20 @@ static void problem_devices(struct kernel *kernel, struct split_problem *problem
 	starpu_pthread_mutex_unlock(&kernel->mutex);
 }
 
-/* Cuts lie between rows (or planes) of groups where there are enough of them: what is
- * written lies together there, as a rule. */
-static size_t cut_round(const struct ndrange *range, size_t at)
+/* Groups of a row (or plane) where there are enough of them to cut only between: what
+ * is written lies together there, as a rule. */
+static size_t row_of(const struct ndrange *range)
 {
 	size_t row = range->groups[0] * (range->groups[2] > 1 ? range->groups[1] : 1);
-	size_t total = ndrange_groups(range);
 
-	return total / row < 16 || at == total ? at : (at + row / 2) / row * row;
+	return ndrange_groups(range) / row < 16 ? 1 : row;
+}
+
+static size_t cut_round(const struct ndrange *range, size_t at)
+{
+	size_t row = row_of(range);
+
+	return at == ndrange_groups(range) ? at : (at + row / 2) / row * row;
 }
 
 static void shares_explain(const struct heddle_kernel_request *request,
@@ -487,6 +501,103 @@ static int lost_submit(struct heddle_kernel_request *request)
 	return status;
 }
 
+/* ---- blocks ---- */
+
+/* The flattened groups become a loop, which a block strategy cuts. */
+static int blocks_start(struct heddle_kernel_request *request)
+{
+	struct kernel *kernel = request->kernel;
+	struct heddle_blocks_worker workers[SPLIT_MAXDEVICES] = {{0}};
+	struct heddle_blocks_problem problem = {
+	    .n = request->stats.groups, .nworkers = kernel->ndevices, .workers = workers};
+	int status;
+
+	for (unsigned d = 0; d < kernel->ndevices; d++) {
+		workers[d].kind = HEDDLE_KIND_OPENCL;
+		workers[d].alignment = row_of(&request->range);
+	}
+	status = heddle_blocks_create(request->strategy, &problem, &request->blocks);
+	for (unsigned d = 0; d < kernel->ndevices && !status; d++)
+		if (kernel->devices[d].failed)
+			heddle_blocks_retire(request->blocks, d);
+	if (!status)
+		blocks_fill(request);
+	return status;
+}
+
+/* The mutex is held. */
+static void block_ended(struct part *part)
+{
+	struct heddle_kernel_request *request = part->request;
+	unsigned d = part->device - request->kernel->devices;
+
+	request->busy[d] = false;
+	if (part->status) {
+		heddle_blocks_return(request->blocks, d, part->n);
+		heddle_blocks_retire(request->blocks, d);
+	} else {
+		heddle_blocks_completed(request->blocks, d, part->n,
+		                        part->in_us + part->compute_us + part->out_us);
+	}
+}
+
+/* The next block of a device: of what failed devices have left, else of what nobody was
+ * given. The mutex is held. @return its size; 0: none now */
+static size_t block_take(struct heddle_kernel_request *request, unsigned d, size_t *from)
+{
+	size_t n = heddle_blocks_next(request->blocks, d);
+	struct range_lost *lost = request->nlost ? &request->lost[request->nlost - 1] : NULL;
+
+	if (!n)
+		return 0;
+	if (!lost) {
+		*from = request->next;
+		request->next += n;
+		return n;
+	}
+	if (n > lost->n) {
+		heddle_blocks_return(request->blocks, d, n - lost->n);
+		n = lost->n;
+	}
+	*from = lost->from;
+	lost->from += n;
+	lost->n -= n;
+	request->nlost -= !lost->n;
+	request->stats.moved += n;
+	return n;
+}
+
+/* Gives every idle device a block. The caller counts in `pending`. */
+static void blocks_fill(struct heddle_kernel_request *request)
+{
+	struct kernel *kernel = request->kernel;
+
+	for (unsigned d = 0; d < kernel->ndevices; d++) {
+		size_t n = 0, from = 0;
+		int status;
+
+		starpu_pthread_mutex_lock(&request->mutex);
+		if (!request->busy[d] && !request->status)
+			n = block_take(request, d, &from);
+		request->busy[d] = request->busy[d] || n;
+		starpu_pthread_mutex_unlock(&request->mutex);
+		status = n ? part_submit(request, &kernel->devices[d], from, n, false) : 0;
+		if (status) {
+			starpu_pthread_mutex_lock(&request->mutex);
+			request->status = status;
+			starpu_pthread_mutex_unlock(&request->mutex);
+		}
+	}
+}
+
+/* After the dry run, if there was one: shares, or blocks. */
+static int groups_distribute(struct heddle_kernel_request *request)
+{
+	bool whole = request->aliased || request->kernel->index.refusal;
+
+	return request->strategy && !whole ? blocks_start(request) : parts_submit(request);
+}
+
 /* ---- from the data to the results ---- */
 
 static void request_end(struct heddle_kernel_request *request, int status)
@@ -509,7 +620,7 @@ static void request_step(struct heddle_kernel_request *request)
 		if (request->profiling) {
 			request->profiling = false;
 			request->stats.profile_us = starpu_timing_now() - request->start_us;
-			status = parts_submit(request);
+			status = groups_distribute(request);
 		} else if (request->nlost) {
 			status = lost_submit(request);
 		} else {
@@ -547,7 +658,7 @@ static void control_function(void *buffers[], void *arg)
 	if (!request->split)
 		status = part_submit(request, NULL, 0, request->stats.groups, false);
 	else if (profiled(request->kernel))
-		status = parts_submit(request);
+		status = groups_distribute(request);
 	else
 		status = profiles_submit(request);
 	starpu_pthread_mutex_lock(&request->mutex);
@@ -570,6 +681,7 @@ static void request_free(struct heddle_kernel_request *request)
 			free(request->given.arguments[a].pointer);
 	starpu_pthread_mutex_destroy(&request->mutex);
 	starpu_pthread_cond_destroy(&request->ended);
+	heddle_blocks_destroy(request->blocks);
 	free(request);
 }
 
@@ -757,11 +869,20 @@ static int arguments_compare(const struct heddle_kernel_request *request)
 	return 0;
 }
 
-static bool policy_splits(void)
+/* Whether the active policy has the kernel split, and by which block strategy: policies
+ * that are one treat it as a loop, skmd shares it out, others place it whole. */
+static bool policy_splits(const char **strategy)
 {
 	struct starpu_sched_policy *active = starpu_sched_ctx_get_sched_policy(0);
+	const struct heddle_policy *ours =
+	    active && active->policy_name ? heddle_policy_find(active->policy_name) : NULL;
 
-	return active && active->policy_name && !strcmp(active->policy_name, "skmd");
+	*strategy = NULL;
+	if (!ours)
+		return false;
+	if (!strcmp(ours->name, ours->strategy))
+		*strategy = ours->strategy;
+	return *strategy || !strcmp(ours->name, "skmd");
 }
 
 static unsigned handles_count(const struct heddle_kernel_request *request)
@@ -794,8 +915,10 @@ static int request_init(struct heddle_kernel_request *request, const struct hedd
 	if (!status)
 		status = arguments_compare(request);
 	request->stats.groups = status ? 0 : ndrange_groups(&request->range);
-	request->split = given->split == HEDDLE_KERNEL_ALWAYS ||
-	                 (given->split == HEDDLE_KERNEL_BY_POLICY && policy_splits());
+	if (given->split == HEDDLE_KERNEL_BY_POLICY)
+		request->split = policy_splits(&request->strategy);
+	else
+		request->split = given->split == HEDDLE_KERNEL_ALWAYS;
 	return status;
 }
 

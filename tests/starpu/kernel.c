@@ -107,16 +107,18 @@ static void arrays_add(void **state)
 	struct heddle_kernel_stats stats;
 	int n = N - 1000;
 
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 5; i++) {
 		struct heddle_kernel kernel = vector_add(&n);
 
-		kernel.split = i == 3 ? HEDDLE_KERNEL_NEVER : HEDDLE_KERNEL_ALWAYS;
+		kernel.split = i == 3   ? HEDDLE_KERNEL_NEVER
+		               : i == 4 ? HEDDLE_KERNEL_BY_POLICY
+		                        : HEDDLE_KERNEL_ALWAYS;
 		inputs_fill();
 		assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
 		sums_check(n);
 		stats_print("vector_add", &stats);
 		assert_true((stats.profile_us > 0) == (i == 0));
-		assert_true(i < 3 || stats.nworkers == 1);
+		assert_true(i != 3 || stats.nworkers == 1);
 	}
 }
 
@@ -258,6 +260,34 @@ static void nonsense_is_refused(void **state)
 	unsetenv("HEDDLE_VERBOSE");
 }
 
+/* The policy decides: shares, blocks, or one task. One device fails within the blocks. */
+static void by_policy(void **state)
+{
+	static const char other[] = "#define OTHER\n";
+	struct heddle_kernel_stats stats;
+	char *text = malloc(strlen(source) + sizeof(other));
+	int n = N;
+	struct heddle_kernel kernel = vector_add(&n);
+
+	sprintf(text, "%s%s", other, source); /* a kernel of its own, of which nothing is known */
+	kernel.source = text;
+	kernel.split = HEDDLE_KERNEL_BY_POLICY;
+	for (int i = 0; i < 3; i++) {
+		inputs_fill();
+		if (i == 2 && starpu_opencl_worker_get_count() > 1) {
+			setenv("HEDDLE_VERBOSE", "0", 1);
+			break_next = true;
+		}
+		assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+		sums_check(N);
+		stats_print("by policy", &stats);
+	}
+	assert_true(starpu_opencl_worker_get_count() < 2 || stats.moved > 0);
+	broken = NULL;
+	unsetenv("HEDDLE_VERBOSE");
+	free(text);
+}
+
 /* Last, since the devices stay broken for that kernel. */
 static void devices_fail(void **state)
 {
@@ -300,7 +330,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(arrays_add),          cmocka_unit_test(matrices),
 	    cmocka_unit_test(nodes_of_the_graph),  cmocka_unit_test(unsplit),
-	    cmocka_unit_test(nonsense_is_refused), cmocka_unit_test(devices_fail),
+	    cmocka_unit_test(nonsense_is_refused), cmocka_unit_test(by_policy),
+	    cmocka_unit_test(devices_fail),
 	};
 	int failed;
 

@@ -12,4 +12,6 @@ export POCL_MAX_PTHREAD_COUNT HEDDLE_ANALYSE
 test=$top_builddir/tests/starpu/kernel
 [ -x "$HEDDLE_ANALYSE" ] && { STARPU_SCHED=skmd "$test" || exit; }
 HEDDLE_PROFILE_DIR=$HEDDLE_PROFILE_DIR/none HEDDLE_ANALYSE=/nonexistent STARPU_SCHED=eager "$test" || exit
+STARPU_SCHED=hdss "$test" || exit
+STARPU_SCHED=gss "$test" || exit
 STARPU_NOPENCL=1 STARPU_SCHED=skmd "$test"
