@@ -245,7 +245,7 @@ double split_refine(const struct split_problem *problem, size_t largest, size_t 
 
 /* ---- where refinement starts ---- */
 
-enum { FILL_STEPS = 32, FILL_BISECTIONS = 10, FILL_SUBSETS = 128, FILL_KEPT = 8 };
+enum { FILL_STEPS = 32, FILL_BISECTIONS = 8, FILL_SUBSETS = 128, FILL_KEPT = 8 };
 
 /* For each device, the time it takes by itself, transfers included, for i/32 of the
  * groups. */
@@ -377,7 +377,7 @@ double split_best(const struct split_problem *problem, size_t *share)
 			subset_try(&fill, subset, starts);
 	/* Refining is what takes time, the more the more devices. */
 	if (problem->ndevices > 4)
-		starts[FILL_KEPT / 2].us = INFINITY;
+		starts[problem->ndevices > 5 ? FILL_KEPT / 4 : FILL_KEPT / 2].us = INFINITY;
 	for (unsigned i = 0; i < FILL_KEPT && starts[i].us < INFINITY; i++) {
 		double other = split_refine(problem, coarse * 2, starts[i].share);
 
