@@ -294,6 +294,19 @@ static int band_copy(void *from, unsigned from_node, void *to, unsigned to_node,
 	                                                            to_node, async);
 }
 
+/* StarPU gives buffers that are no longer used, with their descriptions, to data of the
+ * same footprint and shape. A description of ours does not fit into that of a matrix,
+ * so no matrix of the same shape may have the same footprint. */
+static uint32_t band_footprint(starpu_data_handle_t handle)
+{
+	return ~starpu_interface_matrix_ops.footprint(handle);
+}
+
+static uint32_t band_alloc_footprint(starpu_data_handle_t handle)
+{
+	return ~starpu_interface_matrix_ops.alloc_footprint(handle);
+}
+
 static void band_ops_init(void)
 {
 	band_copies = *starpu_interface_matrix_ops.copy_methods;
@@ -302,6 +315,9 @@ static void band_ops_init(void)
 	band_ops.register_data_handle = band_register;
 	band_ops.copy_methods = &band_copies;
 	band_ops.interface_size = sizeof(struct band_interface);
+	band_ops.footprint = band_footprint;
+	if (band_ops.alloc_footprint)
+		band_ops.alloc_footprint = band_alloc_footprint;
 }
 
 starpu_data_handle_t array_register_band(const struct array *array, const struct band *band,

@@ -47,20 +47,44 @@ static bool worker_wanted(const struct heddle_wavefront *given, int id)
 	return !given->workers;
 }
 
+static size_t row_bytes(const struct heddle_wavefront_request *wave)
+{
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < wave->given.narrays; i++)
+		bytes += array_row_bytes(&wave->arrays[i]);
+	return bytes;
+}
+
 /* Rows of a band that a lane's memory holds: a quarter of it, since the band before may
  * be on its way home while the next one comes. */
 static size_t lane_rows(const struct heddle_wavefront_request *wave, const struct lane *lane)
 {
 	starpu_ssize_t total =
 	    starpu_memory_get_total(starpu_worker_get_memory_node(lane->stats.id));
-	size_t row = 0, rows;
+	size_t row = row_bytes(wave), rows;
 
-	for (unsigned i = 0; i < wave->given.narrays; i++)
-		row += array_row_bytes(&wave->arrays[i]);
 	if (lane->home || total < 0 || !row)
 		return 0;
 	rows = total / 4 / row;
 	return rows ? rows : 1;
+}
+
+/* Whether a worker's memory holds all that may be there at a time. Where bands stay to
+ * the end of the wavefront, or where StarPU's policy places them, that may be all of
+ * them. What StarPU had to drive out would come back without the boundaries that were
+ * not sent home. */
+static bool worker_holds(const struct heddle_wavefront_request *wave, int id)
+{
+	starpu_ssize_t total = starpu_memory_get_total(starpu_worker_get_memory_node(id));
+
+	if (starpu_worker_get_type(id) == STARPU_CPU_WORKER || total < 0 ||
+	    (wave->sweeps == 1 && wave->placement != PLACE_BY_STOCK) ||
+	    (double)row_bytes(wave) * wave->space.rows <= total / 2)
+		return true;
+	heddle_warn("wavefront %s: worker %d is left out: half its memory is less than the arrays",
+	            wave->name, id);
+	return false;
 }
 
 static void lane_init(struct heddle_wavefront_request *wave, struct lane *lane, int id)
@@ -86,7 +110,8 @@ static int lanes_init(struct heddle_wavefront_request *wave)
 		return -ENOMEM;
 	for (unsigned id = 0; id < nworkers; id++) {
 		wave->lane_of_worker[id] = -1;
-		if (worker_wanted(&wave->given, id) && codelet_serves(wave->given.codelet, id) >= 0)
+		if (worker_wanted(&wave->given, id) &&
+		    codelet_serves(wave->given.codelet, id) >= 0 && worker_holds(wave, id))
 			lane_init(wave, &wave->lanes[wave->nlanes], id);
 	}
 	if (wave->nlanes)
