@@ -337,13 +337,12 @@ static void uses_join(const struct heddle_kernel_request *request, struct index_
 int device_run(struct part *part)
 {
 	struct heddle_kernel_request *request = part->request;
-	struct index_launch launch = {&request->range, request->integers, request->bytes};
 	struct index_use uses[HEDDLE_KERNEL_MAXARGUMENTS];
 	struct window_copy copies[HEDDLE_KERNEL_MAXARGUMENTS] = {{0}};
 	int status = memory_make(part);
 
 	if (!status)
-		status = index_uses(&request->kernel->index, &launch, part->from, part->n, uses);
+		status = request_uses(request, part->from, part->n, uses);
 	if (!status) {
 		uses_join(request, uses);
 		status = data_send(part, uses, copies);

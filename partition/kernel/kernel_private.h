@@ -82,6 +82,11 @@ struct heddle_kernel_request {
 	struct heddle_kernel_stats stats;
 };
 
+/** What groups `from` to `from + n - 1` of a launch do with every argument, as far as its
+ * mode allows. @return 0; -ENOMEM */
+int request_uses(const struct heddle_kernel_request *request, size_t from, size_t n,
+                 struct index_use *uses);
+
 /** Computes a part on the worker that calls. @return 0 or -errno after a message */
 int device_run(struct part *part);
 

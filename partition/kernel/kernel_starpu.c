@@ -333,11 +333,22 @@ static int part_submit(struct heddle_kernel_request *request, struct kernel_devi
 
 /* ---- shares ---- */
 
+int request_uses(const struct heddle_kernel_request *request, size_t from, size_t n,
+                 struct index_use *uses)
+{
+	struct index_launch launch = {&request->range, request->integers, request->bytes};
+	int status = index_uses(&request->kernel->index, &launch, from, n, uses);
+
+	for (unsigned a = 0; a < request->given.narguments && !status; a++)
+		if (request->given.arguments[a].mode == STARPU_R && !request->aliased)
+			uses[a].write = (struct index_window){0};
+	return status;
+}
+
 /* Bytes of a device that gets all groups, and half of them, tell what each group and
  * what every device costs. */
 static int bytes_find(struct heddle_kernel_request *request, struct split_problem *problem)
 {
-	struct index_launch launch = {&request->range, request->integers, request->bytes};
 	struct index_use uses[HEDDLE_KERNEL_MAXARGUMENTS];
 	size_t total = problem->groups, sizes[2] = {total, (total + 1) / 2};
 	double in[2] = {0}, out[2] = {0}, merge[2] = {0};
@@ -347,7 +358,7 @@ static int bytes_find(struct heddle_kernel_request *request, struct split_proble
 	} const kinds[] = {{&problem->in, in}, {&problem->out, out}, {&problem->merge, merge}};
 
 	for (int i = 0; i < 2; i++) {
-		if (index_uses(&request->kernel->index, &launch, 0, sizes[i], uses))
+		if (request_uses(request, 0, sizes[i], uses))
 			return -ENOMEM;
 		for (unsigned a = 0; a < request->given.narguments; a++) {
 			double read = uses[a].read.end - uses[a].read.first;
