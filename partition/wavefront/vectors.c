@@ -81,7 +81,7 @@ size_t vectors_skew(const struct heddle_dependence *vectors, unsigned nvectors)
 size_t vectors_minimum_rows(const struct heddle_dependence *vectors, unsigned nvectors)
 {
 	struct reach reach = vectors_reach(vectors, nvectors);
-	size_t rows = reach.above > reach.below ? reach.above : reach.below;
+	size_t rows = reach.above + reach.below;
 
 	return rows ? rows : 1;
 }

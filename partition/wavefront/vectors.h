@@ -29,7 +29,9 @@ struct reach vectors_reach(const struct heddle_dependence *vectors, unsigned nve
 size_t vectors_skew(const struct heddle_dependence *vectors, unsigned nvectors);
 
 /** Fewest rows of a band, the last excepted: rows then need none but their own band
- * and its neighbours. */
+ * and its neighbours, and what the band above reads of a band is apart from what the band
+ * below reads, so that messages to both never hold the same rows, perhaps of different
+ * sweeps. */
 size_t vectors_minimum_rows(const struct heddle_dependence *vectors, unsigned nvectors);
 
 #endif

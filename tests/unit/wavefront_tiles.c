@@ -52,7 +52,7 @@ static void test_skew(void **state)
 	assert_int_equal(vectors_skew(heat, 4), 0);
 	assert_int_equal(vectors_skew(far, 1), 3);
 	assert_int_equal(vectors_minimum_rows(toy, 2), 3);
-	assert_int_equal(vectors_minimum_rows(heat, 4), 1);
+	assert_int_equal(vectors_minimum_rows(heat, 4), 2);
 	assert_int_equal(reach.above, 1);
 	assert_int_equal(reach.below, 1);
 	assert_int_equal(reach.left, 1);
