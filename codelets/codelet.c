@@ -4,11 +4,13 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "private/message.h"
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/codelet.h"
+#include "codelets/design.h"
 #include "codelets/floyd/floyd.h"
 #include "codelets/heat2d/heat2d.h"
 #include "codelets/histogram/histogram.h"
@@ -64,32 +66,162 @@ int codelet_launch_end(struct codelet_launch *launch, unsigned dimensions, const
 	return 0;
 }
 
-static struct codelet_program *const programs[] = {
-    &blackscholes_program, &boxfilter_program, &floyd_program,    &heat2d_program,
-    &histogram_program,    &nbia_program,      &strmatch_program, &vecinc_program};
+bool codelet_on_fpga(void)
+{
+	return heddle_worker_kind(starpu_worker_get_id_check()) == HEDDLE_KIND_FPGA;
+}
+
+int codelet_launch_end_fpga(struct codelet_launch *launch)
+{
+	const size_t one = 1;
+	cl_event event;
+
+	if (launch->error == CL_SUCCESS)
+		launch->error = clEnqueueNDRangeKernel(launch->queue, launch->kernel, 1, NULL, &one,
+		                                       &one, 0, NULL, &event);
+	if (launch->error == CL_SUCCESS) {
+		launch->error = clWaitForEvents(1, &event);
+		clReleaseEvent(event);
+	}
+	if (launch->kernel)
+		starpu_opencl_release_kernel(launch->kernel);
+	if (launch->error != CL_SUCCESS)
+		return heddle_refuse(-EIO, "a kernel failed on an FPGA: %s",
+		                     starpu_opencl_error_string(launch->error));
+	return 0;
+}
+
+/* ---- programs ---- */
+
+/* Whether a worker has a codelet's program: an FPGA has it only where there is a design. */
+static bool has_program(unsigned worker, const struct codelet_program *program)
+{
+	return starpu_worker_get_type(worker) != STARPU_OPENCL_WORKER ||
+	       program->binary.programs[starpu_worker_get_devid(worker)];
+}
+
+/* can_execute() is told of a task, not of whose codelet it once was: one for each. */
+#define CAN_EXECUTE(name)                                                                          \
+	static int name##_can_execute(unsigned worker, struct starpu_task *task,                   \
+	                              unsigned implementation)                                     \
+	{                                                                                          \
+		return has_program(worker, &name##_program);                                       \
+	}
+CAN_EXECUTE(blackscholes)
+CAN_EXECUTE(boxfilter)
+CAN_EXECUTE(floyd)
+CAN_EXECUTE(heat2d)
+CAN_EXECUTE(histogram)
+CAN_EXECUTE(nbia)
+CAN_EXECUTE(strmatch)
+CAN_EXECUTE(vecinc)
+
+#define PROGRAM(name) {#name, &name##_program, &name##_codelet, name##_can_execute}
+static const struct {
+	const char *name;
+	struct codelet_program *program;
+	struct starpu_codelet *codelet;
+	int (*can_execute)(unsigned worker, struct starpu_task *task, unsigned implementation);
+} programs[] = {PROGRAM(blackscholes), PROGRAM(boxfilter), PROGRAM(floyd),    PROGRAM(heat2d),
+                PROGRAM(histogram),    PROGRAM(nbia),      PROGRAM(strmatch), PROGRAM(vecinc)};
 static const size_t nprograms = sizeof(programs) / sizeof(*programs);
-static size_t loaded;
+
+static int build(cl_program program, cl_device_id device, cl_int error)
+{
+	char log[4096] = "";
+
+	if (error == CL_SUCCESS)
+		error = clBuildProgram(program, 1, &device, NULL, NULL, NULL);
+	if (error == CL_BUILD_PROGRAM_FAILURE)
+		clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL);
+	if (error != CL_SUCCESS)
+		return heddle_refuse(-EIO, "an OpenCL codelet cannot be built: %s\n%s",
+		                     starpu_opencl_error_string(error), log);
+	return 0;
+}
+
+static int load_source(int device, struct codelet_program *program)
+{
+	cl_device_id id;
+	cl_context context;
+	cl_int error;
+
+	starpu_opencl_get_device(device, &id);
+	starpu_opencl_get_context(device, &context);
+	program->binary.programs[device] =
+	    clCreateProgramWithSource(context, 1, &program->source, NULL, &error);
+	return build(program->binary.programs[device], id, error);
+}
+
+/* A codelet without a design is left to other workers. */
+static int load_design(int device, const char *name, struct codelet_program *program)
+{
+	cl_device_id id;
+	cl_context context;
+	unsigned char *bytes;
+	size_t size;
+	cl_int error;
+	int status = codelet_design_read(name, &bytes, &size);
+
+	if (status == -ENOENT) {
+		heddle_explain("codelet %s: there is no design for FPGAs", name);
+		return 0;
+	}
+	if (status)
+		return status;
+	starpu_opencl_get_device(device, &id);
+	starpu_opencl_get_context(device, &context);
+	program->binary.programs[device] = clCreateProgramWithBinary(
+	    context, 1, &id, &size, (const unsigned char **)&bytes, NULL, &error);
+	free(bytes);
+	return build(program->binary.programs[device], id, error);
+}
+
+/* StarPU's own loaders give every device the same program. */
+static int load_on_worker(int worker)
+{
+	bool fpga = heddle_worker_kind(worker) == HEDDLE_KIND_FPGA;
+	int device = starpu_worker_get_devid(worker), error = 0;
+
+	for (size_t p = 0; p < nprograms && !error; p++) {
+		struct codelet_program *program = programs[p].program;
+
+		if (program->binary.programs[device])
+			continue;
+		error = fpga ? load_design(device, programs[p].name, program)
+		             : load_source(device, program);
+		if (fpga && !programs[p].codelet->can_execute)
+			programs[p].codelet->can_execute = programs[p].can_execute;
+	}
+	return error;
+}
 
 static int load_opencl(void)
 {
-	for (; loaded < nprograms; loaded++) {
-		struct codelet_program *program = programs[loaded];
-		int error =
-		    starpu_opencl_load_opencl_from_string(program->source, &program->binary, NULL);
+	int workers[STARPU_NMAXWORKERS];
+	unsigned n = starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, workers,
+	                                           STARPU_NMAXWORKERS);
+	int error = 0;
 
-		if (error) {
-			codelets_unload();
-			return heddle_refuse(-EIO, "the OpenCL codelets do not compile: %s",
-			                     starpu_opencl_error_string(error));
-		}
-	}
-	return 0;
+	for (unsigned w = 0; w < n && !error; w++)
+		error = load_on_worker(workers[w]);
+	if (error)
+		codelets_unload();
+	return error;
 }
 
 void codelets_unload(void)
 {
-	while (loaded)
-		starpu_opencl_unload_opencl(&programs[--loaded]->binary);
+	for (size_t p = 0; p < nprograms; p++) {
+		struct starpu_opencl_program *binary = &programs[p].program->binary;
+
+		for (int device = 0; device < STARPU_MAXOPENCLDEVS; device++)
+			if (binary->programs[device])
+				clReleaseProgram(binary->programs[device]);
+		*binary = (struct starpu_opencl_program){0};
+		if (programs[p].codelet->can_execute == programs[p].can_execute)
+			programs[p].codelet->can_execute = NULL;
+	}
 }
 
 #else

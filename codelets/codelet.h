@@ -7,6 +7,7 @@
 #ifndef CODELETS_CODELET_H
 #define CODELETS_CODELET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <starpu.h>
 #ifdef HEDDLE_USE_OPENCL
@@ -72,6 +73,15 @@ void codelet_launch_buffer(struct codelet_launch *launch, uintptr_t handle, size
  * @return 0; -EIO after a message. */
 int codelet_launch_end(struct codelet_launch *launch, unsigned dimensions, const size_t *global,
                        const size_t *local);
+
+/** Whether the calling OpenCL worker's device is an FPGA: its kernels take arguments of
+ * their own. */
+bool codelet_on_fpga(void);
+
+/** codelet_launch_end() for an FPGA's kernel, which is one work-item. Waits for it: of
+ * an asynchronous one nobody would learn that it failed.
+ * @return 0; -EIO after a message, and the block is another worker's. */
+int codelet_launch_end_fpga(struct codelet_launch *launch);
 #endif
 
 /** Compiles the OpenCL versions of all codelets for the OpenCL workers there are, so that

@@ -8,6 +8,9 @@
 
 #include <pthread.h>
 #include <starpu.h>
+#if defined(HEDDLE_USE_OPENCL) && !defined(HEDDLE_USE_SIMGRID)
+#include <starpu_opencl.h>
+#endif
 #include <heddle/loop.h>
 
 #include "private/message.h"
@@ -94,6 +97,21 @@ HEDDLE_API struct starpu_perfmodel heddle_platform_model = {
     .arch_cost_function = block_cost,
 };
 
+/* FPGAs, simulated or not, are what OpenCL calls an accelerator. */
+static bool is_accelerator(int device)
+{
+#if defined(HEDDLE_USE_OPENCL) && !defined(HEDDLE_USE_SIMGRID)
+	cl_device_type type = 0;
+	cl_device_id id;
+
+	starpu_opencl_get_device(device, &id);
+	return !clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof(type), &type, NULL) &&
+	       (type & CL_DEVICE_TYPE_ACCELERATOR);
+#else
+	return false;
+#endif
+}
+
 HEDDLE_API enum heddle_kind heddle_worker_kind(int worker)
 {
 	const struct heddle_platform *platform = heddle_platform_current();
@@ -105,7 +123,7 @@ HEDDLE_API enum heddle_kind heddle_worker_kind(int worker)
 			return platform->accelerators[device].kind;
 		return HEDDLE_KIND_CUDA;
 	case STARPU_OPENCL_WORKER:
-		return HEDDLE_KIND_OPENCL;
+		return is_accelerator(device) ? HEDDLE_KIND_FPGA : HEDDLE_KIND_OPENCL;
 	default:
 		return HEDDLE_KIND_CPU;
 	}

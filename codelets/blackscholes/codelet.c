@@ -3,6 +3,8 @@
  */
 #include "config.h"
 
+#include <errno.h>
+#include <math.h>
 #include <starpu.h>
 
 #include "codelets/blackscholes/blackscholes.h"
@@ -45,6 +47,32 @@ struct codelet_program blackscholes_program = {.source =
 #include "codelets/blackscholes/opencl.clh"
 };
 
+/* codelets/blackscholes/fpga.v; options beyond its range make it fail, a market
+ * beyond it is refused here. */
+static void run_fpga(void *buffers[], struct heddle_block *block)
+{
+	const struct blackscholes_market *market = block->arg;
+	double r = market->rate, v = market->volatility;
+	cl_ulong n = STARPU_VECTOR_GET_NX(buffers[SPOT]);
+	struct codelet_launch launch;
+
+	if (!(r >= 0 && r < 0.25 && v >= 0.0625 && v <= 1)) {
+		block->status = -EDOM;
+		return;
+	}
+	cl_uint registers[] = {lrint(r * 0x1p34), lrint(v * 0x1p28),
+	                       lrint((r + v * v / 2) * 0x1p30), lrint(0x1p26 / v)};
+
+	codelet_launch_begin(&blackscholes_program.binary, "blackscholes", &launch);
+	for (int i = 0; i < 4; i++)
+		codelet_launch_argument(&launch, sizeof(registers[i]), &registers[i]);
+	codelet_launch_argument(&launch, sizeof(n), &n);
+	for (int b = 0; b < NBUFFERS; b++)
+		codelet_launch_buffer(&launch, STARPU_VECTOR_GET_DEV_HANDLE(buffers[b]),
+		                      STARPU_VECTOR_GET_OFFSET(buffers[b]));
+	block->status = codelet_launch_end_fpga(&launch);
+}
+
 static void run_opencl(void *buffers[], void *arg)
 {
 	const size_t local = 128;
@@ -54,6 +82,10 @@ static void run_opencl(void *buffers[], void *arg)
 	size_t global = (n + local - 1) / local * local;
 	struct codelet_launch launch;
 
+	if (codelet_on_fpga()) {
+		run_fpga(buffers, block);
+		return;
+	}
 	codelet_launch_begin(&blackscholes_program.binary, "blackscholes", &launch);
 	codelet_launch_argument(&launch, sizeof(float), &market->rate);
 	codelet_launch_argument(&launch, sizeof(float), &market->volatility);

@@ -39,6 +39,20 @@ struct codelet_program histogram_program = {.source =
 #include "codelets/histogram/opencl.clh"
 };
 
+/* codelets/histogram/fpga.v */
+static void run_fpga(void *buffers[], struct heddle_block *block)
+{
+	cl_ulong n = size(buffers);
+	struct codelet_launch launch;
+
+	codelet_launch_begin(&histogram_program.binary, "histogram", &launch);
+	codelet_launch_argument(&launch, sizeof(n), &n);
+	for (int b = 0; b < NBUFFERS; b++)
+		codelet_launch_buffer(&launch, STARPU_VECTOR_GET_DEV_HANDLE(buffers[b]),
+		                      STARPU_VECTOR_GET_OFFSET(buffers[b]));
+	block->status = codelet_launch_end_fpga(&launch);
+}
+
 static void run_opencl(void *buffers[], void *arg)
 {
 	const size_t local = 128, max_groups = 1024;
@@ -48,6 +62,10 @@ static void run_opencl(void *buffers[], void *arg)
 	size_t global = (groups < max_groups ? groups : max_groups) * local;
 	struct codelet_launch launch;
 
+	if (codelet_on_fpga()) {
+		run_fpga(buffers, block);
+		return;
+	}
 	codelet_launch_begin(&histogram_program.binary, "histogram", &launch);
 	codelet_launch_argument(&launch, sizeof(n), &n);
 	for (int b = 0; b < NBUFFERS; b++)

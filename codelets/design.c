@@ -1,0 +1,54 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "private/message.h"
+#include "private/variables.h"
+#include "codelets/design.h"
+
+static int read_stream(FILE *stream, const char *path, unsigned char **bytes, size_t *size)
+{
+	struct stat info;
+	unsigned char *all;
+
+	if (fstat(fileno(stream), &info) || !S_ISREG(info.st_mode) || !info.st_size)
+		return heddle_refuse(-EINVAL, "%s: not a file with a design", path);
+	all = malloc(info.st_size);
+	if (!all)
+		return -ENOMEM;
+	if (fread(all, info.st_size, 1, stream) != 1) {
+		free(all);
+		return heddle_refuse(-EIO, "%s: cannot be read", path);
+	}
+	*bytes = all;
+	*size = info.st_size;
+	return 0;
+}
+
+int codelet_design_read(const char *name, unsigned char **bytes, size_t *size)
+{
+	const char *folder = heddle_variable_text(HEDDLE_VARIABLE_FPGA_DESIGNS);
+	char path[PATH_MAX];
+	FILE *stream;
+	int error;
+
+	if (snprintf(path, sizeof(path), "%s/%s.fpga", *folder ? folder : DESIGNS, name) >=
+	    (int)sizeof(path))
+		return heddle_refuse(-ENAMETOOLONG, "HEDDLE_FPGA_DESIGNS: %s", folder);
+	stream = fopen(path, "rb");
+	if (!stream && errno == ENOENT)
+		return -ENOENT;
+	if (!stream)
+		return heddle_refuse(-errno, "%s: %s", path, strerror(errno));
+	error = read_stream(stream, path, bytes, size);
+	fclose(stream);
+	return error;
+}
