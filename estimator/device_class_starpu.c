@@ -111,7 +111,7 @@ static bool accelerator_name(int worker, char *name, size_t size)
 	default:
 		(void)device;
 	}
-	snprintf(name, size, "%s", full);
+	snprintf(name, size, "%.*s", (int)size - 1, full);
 	return *name;
 }
 #endif
