@@ -14,7 +14,7 @@
 #include "private/message.h"
 #include "codelets/boxfilter/boxfilter.h"
 #include "apps/common/app.h"
-#include "apps/common/png_file.h"
+#include "apps/common/image.h"
 
 struct boxfilter {
 	struct boxfilter_window window;
@@ -60,18 +60,13 @@ static const struct argp own = {.options = options, .parser = parse_option};
 
 /* ---- data ---- */
 
-static size_t row_bytes(const struct image *image)
-{
-	return image->width * image->channels;
-}
-
 /* Squares of 64 pixels, darker to the left, under noise: so that the effect of
  * the filter is to be seen. */
 static double fill_rows(void *arg, size_t begin, size_t end)
 {
 	struct boxfilter *self = arg;
 	struct image *image = &self->input;
-	size_t n = row_bytes(image);
+	size_t n = image_row_bytes(image);
 
 	for (size_t y = begin; y < end; y++)
 		for (size_t i = 0; i < n; i++) {
@@ -85,64 +80,12 @@ static double fill_rows(void *arg, size_t begin, size_t end)
 	return 0;
 }
 
-static double copy_rows(void *arg, size_t begin, size_t end)
-{
-	struct boxfilter *self = arg;
-	size_t n = row_bytes(&self->input);
-
-	memcpy(self->input.pixels + begin * n, self->loaded.pixels + begin * n, (end - begin) * n);
-	return 0;
-}
-
-/* What poison() inverts before the first repetition. */
-static double start_rows(void *arg, size_t begin, size_t end)
-{
-	struct boxfilter *self = arg;
-	size_t n = row_bytes(&self->input);
-
-	memcpy(self->output.pixels + begin * n, self->input.pixels + begin * n, (end - begin) * n);
-	return 0;
-}
-
-/* Right results of the last repetition become wrong ones, all of them. */
-static double invert_rows(void *arg, size_t begin, size_t end)
-{
-	struct boxfilter *self = arg;
-	size_t n = row_bytes(&self->output);
-
-	for (size_t i = begin * n; i < end * n; i++)
-		self->output.pixels[i] = ~self->output.pixels[i];
-	return 0;
-}
-
 static double error_of_rows(void *arg, size_t begin, size_t end)
 {
 	struct boxfilter *self = arg;
 
 	return boxfilter_error(&self->window, self->input.width, self->input.height, self->sums,
 	                       self->output.pixels, begin, end);
-}
-
-static int allocate(struct image *image, const struct image *like)
-{
-	*image = *like;
-	image->pixels = NULL;
-	return heddle_malloc(image->height * row_bytes(image), (void **)&image->pixels);
-}
-
-static void free_pixels(struct image *image)
-{
-	heddle_free(image->pixels, image->height * row_bytes(image));
-}
-
-static starpu_data_handle_t register_image(const struct image *image)
-{
-	starpu_data_handle_t handle;
-	size_t n = row_bytes(image);
-
-	starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)image->pixels, n, n,
-	                            image->height, 1);
-	return handle;
 }
 
 /* ---- the app ---- */
@@ -166,23 +109,24 @@ static int boxfilter_prepare(void *data, const struct app_options *common, struc
 		                       .channels = self->window.channels};
 	self->window.channels = shape.channels;
 	self->seed = common->seed;
-	error = allocate(&self->input, &shape);
+	error = image_allocate(&self->input, &shape);
 	if (!error)
-		error = allocate(&self->output, &shape);
+		error = image_allocate(&self->output, &shape);
 	if (error)
 		return error;
 	if (common->input)
-		app_parallel(shape.height, copy_rows, self);
+		image_copy(&self->input, &self->loaded);
 	else if (!app_simulated())
 		app_parallel(shape.height, fill_rows, self);
+	/* What poison() inverts before the first repetition. */
 	if (!app_simulated())
-		app_parallel(shape.height, start_rows, self);
-	loop->accesses[0] = (struct heddle_access){.handle = register_image(&self->input),
+		image_copy(&self->output, &self->input);
+	loop->accesses[0] = (struct heddle_access){.handle = image_register(&self->input),
 	                                           .mode = STARPU_R,
 	                                           .share = HEDDLE_HALO,
 	                                           .halo = self->window.radius};
 	loop->accesses[1] = (struct heddle_access){
-	    .handle = register_image(&self->output), .mode = STARPU_W, .share = HEDDLE_SLICE};
+	    .handle = image_register(&self->output), .mode = STARPU_W, .share = HEDDLE_SLICE};
 	loop->naccesses = 2;
 	loop->codelet = &boxfilter_codelet;
 	loop->n = shape.height;
@@ -194,7 +138,7 @@ static void boxfilter_poison(void *data)
 {
 	struct boxfilter *self = data;
 
-	app_parallel(self->output.height, invert_rows, self);
+	image_invert(&self->output);
 }
 
 static double boxfilter_verify(void *data)
@@ -237,8 +181,8 @@ static void boxfilter_release(void *data)
 
 	free(self->loaded.pixels);
 	free(self->sums);
-	free_pixels(&self->input);
-	free_pixels(&self->output);
+	image_release(&self->input);
+	image_release(&self->output);
 }
 
 int main(int argc, char **argv)

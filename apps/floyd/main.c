@@ -14,7 +14,7 @@
 #include "private/message.h"
 #include "codelets/floyd/floyd.h"
 #include "apps/common/app.h"
-#include "apps/common/png_file.h"
+#include "apps/common/image.h"
 #include "apps/common/wave.h"
 
 struct floyd {
@@ -67,17 +67,12 @@ static const struct argp own = {.options = options, .parser = parse_option, .chi
 
 /* ---- data ---- */
 
-static size_t row_bytes(const struct image *image)
-{
-	return image->width * image->channels;
-}
-
 /* A ramp from the top left to the bottom right, with some noise in it. */
 static double fill_rows(void *arg, size_t begin, size_t end)
 {
 	struct floyd *self = arg;
 	struct image *image = &self->input;
-	size_t n = row_bytes(image);
+	size_t n = image_row_bytes(image);
 
 	for (size_t y = begin; y < end; y++)
 		for (size_t i = 0; i < n; i++) {
@@ -90,30 +85,10 @@ static double fill_rows(void *arg, size_t begin, size_t end)
 	return 0;
 }
 
-static double copy_rows(void *arg, size_t begin, size_t end)
-{
-	struct floyd *self = arg;
-	size_t n = row_bytes(&self->input);
-
-	memcpy(self->input.pixels + begin * n, self->loaded.pixels + begin * n, (end - begin) * n);
-	return 0;
-}
-
-/* Right results of the last repetition become wrong ones, all of them. */
-static double invert_rows(void *arg, size_t begin, size_t end)
-{
-	struct floyd *self = arg;
-	size_t n = row_bytes(&self->output);
-
-	for (size_t i = begin * n; i < end * n; i++)
-		self->output.pixels[i] = ~self->output.pixels[i];
-	return 0;
-}
-
 static double error_of_rows(void *arg, size_t begin, size_t end)
 {
 	struct floyd *self = arg;
-	size_t n = row_bytes(&self->output);
+	size_t n = image_row_bytes(&self->output);
 	int worst = 0;
 
 	for (size_t i = begin * n; i < end * n; i++) {
@@ -126,30 +101,18 @@ static double error_of_rows(void *arg, size_t begin, size_t end)
 
 static int allocate(struct floyd *self, const struct image *shape)
 {
-	size_t n = row_bytes(shape);
+	size_t n = image_row_bytes(shape);
 	int error;
 
-	self->input = self->output = *shape;
-	self->input.pixels = self->output.pixels = NULL;
-	error = heddle_malloc(shape->height * n, (void **)&self->input.pixels);
+	error = image_allocate(&self->input, shape);
 	if (!error)
-		error = heddle_malloc(shape->height * n, (void **)&self->output.pixels);
+		error = image_allocate(&self->output, shape);
 	if (!error)
 		error = heddle_malloc(shape->height * shape->channels * sizeof(*self->rows),
 		                      (void **)&self->rows);
 	if (!error)
 		error = heddle_malloc(n * sizeof(*self->edge), (void **)&self->edge);
 	return error;
-}
-
-static starpu_data_handle_t register_image(const struct image *image)
-{
-	starpu_data_handle_t handle;
-	size_t n = row_bytes(image);
-
-	starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)image->pixels, n, n,
-	                            image->height, 1);
-	return handle;
 }
 
 static starpu_data_handle_t register_vector(const void *array, size_t n, size_t size)
@@ -176,12 +139,12 @@ static void fill_wave(struct floyd *self)
 	    .narrays = 4,
 	    .arrays =
 	        {
-	            {register_image(&self->input), STARPU_R, HEDDLE_FIELD, channels},
-	            {register_image(&self->output), STARPU_W, HEDDLE_FIELD, channels},
+	            {image_register(&self->input), STARPU_R, HEDDLE_FIELD, channels},
+	            {image_register(&self->output), STARPU_W, HEDDLE_FIELD, channels},
 	            {register_vector(self->rows, self->input.height * channels,
 	                             sizeof(*self->rows)),
 	             STARPU_RW, HEDDLE_ROWS, channels},
-	            {register_vector(self->edge, row_bytes(&self->input), sizeof(*self->edge)),
+	            {register_vector(self->edge, image_row_bytes(&self->input), sizeof(*self->edge)),
 	             STARPU_RW, HEDDLE_COLUMNS, channels},
 	        },
 	    .arg = &self->image,
@@ -214,11 +177,11 @@ static int floyd_prepare(void *data, const struct app_options *common, struct he
 	if (error)
 		return error;
 	if (common->input)
-		app_parallel(shape.height, copy_rows, self);
+		image_copy(&self->input, &self->loaded);
 	else if (!app_simulated())
 		app_parallel(shape.height, fill_rows, self);
 	if (!app_simulated())
-		memset(self->output.pixels, 0, shape.height * row_bytes(&shape));
+		memset(self->output.pixels, 0, shape.height * image_row_bytes(&shape));
 	fill_wave(self);
 	return app_wave_prepare(&self->wave, common, loop);
 }
@@ -235,9 +198,9 @@ static void floyd_poison(void *data)
 	struct floyd *self = data;
 	const struct image *image = &self->output;
 
-	app_parallel(image->height, invert_rows, self);
+	image_invert(image);
 	memset(self->rows, 0, image->height * image->channels * sizeof(*self->rows));
-	memset(self->edge, 0, row_bytes(image) * sizeof(*self->edge));
+	memset(self->edge, 0, image_row_bytes(image) * sizeof(*self->edge));
 }
 
 static int make_right(struct floyd *self)
@@ -245,7 +208,7 @@ static int make_right(struct floyd *self)
 	const struct image *image = &self->input;
 	int error;
 
-	self->right = malloc(image->height * row_bytes(image) + 1);
+	self->right = malloc(image->height * image_row_bytes(image) + 1);
 	if (!self->right)
 		return -ENOMEM;
 	error = floyd_reference(&self->image, image->height, image->pixels, self->right);
@@ -291,12 +254,12 @@ static double floyd_elements(void *data)
 static void floyd_release(void *data)
 {
 	struct floyd *self = data;
-	size_t height = self->input.height, n = row_bytes(&self->input);
+	size_t height = self->input.height, n = image_row_bytes(&self->input);
 
 	free(self->loaded.pixels);
 	free(self->right);
-	heddle_free(self->input.pixels, height * n);
-	heddle_free(self->output.pixels, height * n);
+	image_release(&self->input);
+	image_release(&self->output);
 	heddle_free(self->rows, height * self->input.channels * sizeof(*self->rows));
 	heddle_free(self->edge, n * sizeof(*self->edge));
 }

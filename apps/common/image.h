@@ -1,0 +1,35 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Images as arrays of StarPU, for apps that filter them: struct image with pixels by
+ * heddle_malloc(). Start with image_allocate(). Work on pixels is done by all
+ * processors, rows apart.
+ */
+#ifndef APPS_COMMON_IMAGE_H
+#define APPS_COMMON_IMAGE_H
+
+#include <starpu.h>
+
+#include "apps/common/png_file.h"
+
+static inline size_t image_row_bytes(const struct image *image)
+{
+	return image->width * image->channels;
+}
+
+/** Makes an image of the size of another one, pixels not set.
+ * @return 0; a negative errno value, and no pixels then. */
+int image_allocate(struct image *image, const struct image *like);
+/** Frees its pixels; there may be none. */
+void image_release(struct image *image);
+
+/** Copies the pixels of an image of the same size. */
+void image_copy(const struct image *to, const struct image *from);
+
+/** Inverts all pixels: right results become wrong ones, all of them. */
+void image_invert(const struct image *image);
+
+/** The image as a matrix of bytes in main memory. */
+starpu_data_handle_t image_register(const struct image *image);
+
+#endif
