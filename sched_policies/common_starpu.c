@@ -39,6 +39,18 @@ bool waiters_any(const struct waiters *waiters)
 	return false;
 }
 
+bool waiters_stay(struct waiters *waiters, unsigned worker, const atomic_size_t *unstarted)
+{
+	if (waiters_has(waiters, worker))
+		return true;
+	if (atomic_load(unstarted))
+		return false;
+	/* Announced before the second look: who adds a task after it sees that this
+	 * worker waits. */
+	waiters_add(waiters, worker);
+	return !atomic_load(unstarted);
+}
+
 /* Whether a waiting worker is now certain to look for work. */
 static bool worker_wake(unsigned worker)
 {

@@ -35,6 +35,10 @@ void waiters_add(struct waiters *waiters, unsigned worker);
 bool waiters_remove(struct waiters *waiters, unsigned worker);
 bool waiters_has(const struct waiters *waiters, unsigned worker);
 bool waiters_any(const struct waiters *waiters);
+/** A worker that need not look for work: it was told that nothing is there for it and
+ * nobody has woken it since, or no task is there at all; it waits from now on.
+ * @param unstarted tasks that no worker has started */
+bool waiters_stay(struct waiters *waiters, unsigned worker, const atomic_size_t *unstarted);
 
 /** Workers to be woken once the lock is free. */
 struct wake_list {

@@ -531,14 +531,8 @@ static int ready_push(struct starpu_task *task)
  * nobody has woken it since, or there is nothing at all. */
 static bool nothing_new(struct ready_context *c, struct ready_worker *worker, unsigned id)
 {
-	bool waits = waiters_has(&c->waiters, id);
+	bool waits = waiters_stay(&c->waiters, id, &c->unstarted);
 
-	if (!waits && !atomic_load(&c->unstarted)) {
-		/* Announced before the second look: who adds a task after it sees
-		 * that this worker waits. */
-		waiters_add(&c->waiters, id);
-		waits = !atomic_load(&c->unstarted);
-	}
 	if (waits && worker->hold_until_us > 0 && atomic_load(&c->unstarted))
 		return starpu_timing_now() < worker->hold_until_us;
 	return waits;

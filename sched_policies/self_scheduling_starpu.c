@@ -471,14 +471,8 @@ static int self_push(struct starpu_task *task)
  * nobody has woken it since, or there is nothing at all. */
 static bool nothing_new(struct context *c, struct worker *worker, unsigned id)
 {
-	bool waits = waiters_has(&c->waiters, id);
+	bool waits = waiters_stay(&c->waiters, id, &c->unstarted);
 
-	if (!waits && !atomic_load(&c->unstarted)) {
-		/* Announced before the second look: who adds a task after it sees
-		 * that this worker waits. */
-		waiters_add(&c->waiters, id);
-		waits = !atomic_load(&c->unstarted);
-	}
 	if (waits && worker->done && worker->done == worker->started && !worker->idle_us)
 		worker->idle_us = starpu_timing_now();
 	return waits;
