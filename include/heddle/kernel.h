@@ -43,7 +43,7 @@ struct heddle_kernel_argument {
 	enum heddle_kernel_argument_type type;
 	starpu_data_handle_t handle;
 	enum starpu_data_access_mode mode; /**< of a buffer: STARPU_R, W or RW (0: RW); one that is
-						 only read is never fetched back */
+	                                         only read is never fetched back */
 	void *pointer;                     /**< host memory, or the value */
 	size_t bytes;                      /**< of host memory, the value or local memory */
 };
@@ -51,7 +51,7 @@ struct heddle_kernel_argument {
 /** Whether the kernel is split. */
 enum heddle_kernel_split {
 	HEDDLE_KERNEL_BY_POLICY, /**< skmd: in shares; policies that are block strategies (hdss
-				      ...): in blocks, as a loop; others place it whole */
+	                              ...): in blocks, as a loop; others place it whole */
 	HEDDLE_KERNEL_ALWAYS,    /**< in shares, whatever the policy */
 	HEDDLE_KERNEL_NEVER
 };
@@ -67,16 +67,22 @@ struct heddle_kernel {
 	unsigned narguments;
 	struct heddle_kernel_argument arguments[HEDDLE_KERNEL_MAXARGUMENTS];
 	enum heddle_kernel_split split;
+	const char *method; /**< how shares are chosen: heddle (also NULL), paper, linear or single,
+	                         as in `heddle plan split` */
+	const int *workers; /**< StarPU's ids of the OpenCL workers that may take part; an unsplit
+	                         kernel runs on the first */
+	unsigned nworkers;  /**< entries of workers; 0: all OpenCL workers */
 };
 
 /** What one worker did. */
 struct heddle_kernel_worker_stats {
-	int id;             /**< StarPU's */
+	int id; /**< StarPU's */
 	char name[64];
-	size_t groups;      /**< work-groups computed */
-	double in_us;       /**< sending what they read */
+	size_t groups;   /**< work-groups computed */
+	double start_us; /**< when it began with the first of them, since the launch began */
+	double in_us;    /**< sending what they read */
 	double compute_us;
-	double out_us;      /**< fetching what they wrote, and merging it */
+	double out_us; /**< fetching what they wrote, and merging it */
 	size_t in_bytes, out_bytes;
 };
 
@@ -101,7 +107,8 @@ struct heddle_kernel_request;
  * @return 0; -EINVAL for a launch that makes no sense (sizes, arguments that the kernel
  * does not take, arrays that overlap in part); -ENODEV where there is no OpenCL worker;
  * -ENOMEM; -ENOEXEC (heddle_starpu_check()). A message says which. */
-int heddle_kernel_submit(const struct heddle_kernel *kernel, struct heddle_kernel_request **request);
+int heddle_kernel_submit(const struct heddle_kernel *kernel,
+                         struct heddle_kernel_request **request);
 
 /** Waits for a launch and frees it. Not from a task, callback or kernel.
  * @param[out] stats NULL: not wanted
@@ -112,6 +119,21 @@ int heddle_kernel_wait(struct heddle_kernel_request *request, struct heddle_kern
 
 /** heddle_kernel_submit() and heddle_kernel_wait(). */
 int heddle_kernel_run(const struct heddle_kernel *kernel, struct heddle_kernel_stats *stats);
+
+/** How the parts of a buffer that different ranges of groups touch lie to each other:
+ * CONTIGUOUS, SLAB, HALO, RECT, BROADCAST, WHOLE (not understood) or UNUSED; doc/kernels.md
+ * explains them. Writes of a buffer given as STARPU_R are UNUSED, and so is what is no buffer. */
+struct heddle_kernel_access {
+	const char *read, *write;
+};
+
+/** Tells what the analysis finds out about a kernel; nothing is launched.
+ * @param[out] accesses one for each argument
+ * @param[out] refusal why the kernel runs on one device, until heddle_kernels_unload(); or
+ * NULL. Need not be wanted
+ * @return as heddle_kernel_submit() */
+int heddle_kernel_classes(const struct heddle_kernel *kernel, struct heddle_kernel_access *accesses,
+                          const char **refusal);
 
 /** Frees what is kept from launch to launch: compiled programs, memory on the devices,
  * what was learned. Before starpu_shutdown(), when no launch is under way. */

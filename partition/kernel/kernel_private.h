@@ -50,6 +50,7 @@ struct part {
 	size_t from, n;
 	bool dry; /* a dry run: results are thrown away */
 	int status;
+	double start_us; /* since the launch began */
 	double in_us, compute_us, out_us;
 	size_t in_bytes, out_bytes;
 };
@@ -62,6 +63,9 @@ struct heddle_kernel_request {
 	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS]; /* of buffers */
 	int same[HEDDLE_KERNEL_MAXARGUMENTS];     /* first argument with the same buffer */
 	bool aliased, split;
+	bool barred[SPLIT_MAXDEVICES]; /* devices that are not to take part */
+	enum split_method method;
+	struct kernel_device *first;  /* of the devices that may take part; NULL: all may */
 	const char *strategy;         /* of blocks, instead of shares; NULL: none */
 	struct heddle_blocks *blocks; /* at work */
 	size_t next;                  /* first group that nobody has been given */

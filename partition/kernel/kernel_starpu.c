@@ -216,6 +216,7 @@ static void part_function(void *buffers[], void *arg)
 {
 	struct part *part = arg;
 
+	part->start_us = starpu_timing_now() - part->request->start_us;
 	if (!part->device)
 		part->device = device_of(part->request->kernel, starpu_worker_get_id_check());
 	if (!part->device)
@@ -244,6 +245,7 @@ static void part_count(struct part *part)
 	if (!worker) {
 		worker = &stats->workers[stats->nworkers++];
 		worker->id = part->device->worker;
+		worker->start_us = part->start_us;
 		starpu_worker_get_name(worker->id, worker->name, sizeof(worker->name));
 	}
 	worker->groups += part->n;
@@ -383,16 +385,24 @@ static int bytes_find(struct heddle_kernel_request *request, struct split_proble
 	return 0;
 }
 
-/* The devices that can still be used, each on a bus of its own. */
-static void problem_devices(struct kernel *kernel, struct split_problem *problem,
-                            struct kernel_device **devices)
+/* Whether a device takes part in a launch. */
+static bool device_usable(const struct heddle_kernel_request *request, unsigned d)
 {
+	return !request->kernel->devices[d].failed && !request->barred[d];
+}
+
+/* The devices that can still be used, each on a bus of its own. */
+static void problem_devices(const struct heddle_kernel_request *request,
+                            struct split_problem *problem, struct kernel_device **devices)
+{
+	struct kernel *kernel = request->kernel;
+
 	starpu_pthread_mutex_lock(&kernel->mutex);
 	for (unsigned d = 0; d < kernel->ndevices; d++) {
 		struct kernel_device *device = &kernel->devices[d];
 		unsigned at = problem->ndevices;
 
-		if (device->failed || !device->table.npoints)
+		if (!device_usable(request, d) || !device->table.npoints)
 			continue;
 		devices[at] = device;
 		problem->devices[at].bus = at;
@@ -447,7 +457,7 @@ static int parts_submit(struct heddle_kernel_request *request)
 	double start_us = starpu_timing_now();
 	int status = bytes_find(request, &problem);
 
-	problem_devices(request->kernel, &problem, devices);
+	problem_devices(request, &problem, devices);
 	if (!status && !problem.ndevices)
 		status = request->error ? request->error : -EIO;
 	if (status)
@@ -455,7 +465,7 @@ static int parts_submit(struct heddle_kernel_request *request)
 	if (refusal)
 		heddle_explain("kernel %s runs on one device: %s", request->kernel->name, refusal);
 	request->stats.predicted_us =
-	    split_decide(&problem, refusal ? SPLIT_SINGLE : SPLIT_HEDDLE, share);
+	    split_decide(&problem, refusal ? SPLIT_SINGLE : request->method, share);
 	request->stats.decision_us = starpu_timing_now() - start_us;
 	shares_explain(request, &problem, devices, share, request->stats.predicted_us);
 	for (unsigned d = 0; d < problem.ndevices && !status; d++) {
@@ -477,7 +487,7 @@ static int profiles_submit(struct heddle_kernel_request *request)
 
 	request->profiling = true;
 	for (unsigned d = 0; d < kernel->ndevices && !status; d++)
-		if (!kernel->devices[d].failed && !kernel->devices[d].table.npoints)
+		if (device_usable(request, d) && !kernel->devices[d].table.npoints)
 			status = part_submit(request, &kernel->devices[d], 0, request->stats.groups,
 			                     true);
 	return status;
@@ -494,7 +504,7 @@ static int lost_submit(struct heddle_kernel_request *request)
 	for (unsigned d = 0; d < kernel->ndevices; d++) {
 		struct kernel_device *device = &kernel->devices[d];
 
-		if (device->failed)
+		if (!device_usable(request, d))
 			continue;
 		if (!best || (device->table.npoints && best->table.npoints &&
 		              kernel_table_time(&device->table, request->stats.groups) <
@@ -529,7 +539,7 @@ static int blocks_start(struct heddle_kernel_request *request)
 	}
 	status = heddle_blocks_create(request->strategy, &problem, &request->blocks);
 	for (unsigned d = 0; d < kernel->ndevices && !status; d++)
-		if (kernel->devices[d].failed)
+		if (!device_usable(request, d))
 			heddle_blocks_retire(request->blocks, d);
 	if (!status)
 		blocks_fill(request);
@@ -649,10 +659,12 @@ static void request_step(struct heddle_kernel_request *request)
 	} while (idle);
 }
 
-static bool profiled(const struct kernel *kernel)
+static bool profiled(const struct heddle_kernel_request *request)
 {
+	const struct kernel *kernel = request->kernel;
+
 	for (unsigned d = 0; d < kernel->ndevices; d++)
-		if (!kernel->devices[d].failed && !kernel->devices[d].table.npoints)
+		if (device_usable(request, d) && !kernel->devices[d].table.npoints)
 			return false;
 	return true;
 }
@@ -667,8 +679,8 @@ static void control_function(void *buffers[], void *arg)
 	request->start_us = starpu_timing_now();
 	request->pending = 1;
 	if (!request->split)
-		status = part_submit(request, NULL, 0, request->stats.groups, false);
-	else if (profiled(request->kernel))
+		status = part_submit(request, request->first, 0, request->stats.groups, false);
+	else if (profiled(request))
 		status = groups_distribute(request);
 	else
 		status = profiles_submit(request);
@@ -896,6 +908,39 @@ static bool policy_splits(const char **strategy)
 	return *strategy || !strcmp(ours->name, "skmd");
 }
 
+static int workers_take(struct heddle_kernel_request *request)
+{
+	const struct heddle_kernel *given = &request->given;
+	const struct kernel *kernel = request->kernel;
+
+	for (unsigned d = 0; d < kernel->ndevices; d++)
+		request->barred[d] = given->nworkers;
+	for (unsigned w = 0; w < given->nworkers; w++) {
+		struct kernel_device *device = device_of(request->kernel, given->workers[w]);
+
+		if (!device)
+			return heddle_refuse(-EINVAL, "kernel %s: worker %d is no OpenCL worker",
+			                     given->name, given->workers[w]);
+		request->barred[device - kernel->devices] = false;
+		request->first = w ? request->first : device;
+	}
+	return 0;
+}
+
+static int method_take(struct heddle_kernel_request *request)
+{
+	const char *method = request->given.method;
+	enum split_method known[] = {SPLIT_HEDDLE, SPLIT_PAPER, SPLIT_LINEAR, SPLIT_SINGLE};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		request->method = known[i];
+		if (!method || !strcmp(method, split_method_name(known[i])))
+			return 0;
+	}
+	return heddle_refuse(-EINVAL, "kernel %s: no method of sharing out is called %s",
+	                     request->given.name, method);
+}
+
 static unsigned handles_count(const struct heddle_kernel_request *request)
 {
 	unsigned n = 0;
@@ -925,6 +970,10 @@ static int request_init(struct heddle_kernel_request *request, const struct hedd
 		status = kernel_find(&request->given, &request->range, &request->kernel);
 	if (!status)
 		status = arguments_compare(request);
+	if (!status)
+		status = workers_take(request);
+	if (!status)
+		status = method_take(request);
 	request->stats.groups = status ? 0 : ndrange_groups(&request->range);
 	if (given->split == HEDDLE_KERNEL_BY_POLICY)
 		request->split = policy_splits(&request->strategy);
@@ -949,8 +998,7 @@ static int kernel_check(const struct heddle_kernel *given)
 	return heddle_variables_check(environ);
 }
 
-HEDDLE_API int heddle_kernel_submit(const struct heddle_kernel *given,
-                                    struct heddle_kernel_request **made)
+static int request_make(const struct heddle_kernel *given, struct heddle_kernel_request **made)
 {
 	struct heddle_kernel_request *request;
 	int status = kernel_check(given);
@@ -962,17 +1010,54 @@ HEDDLE_API int heddle_kernel_submit(const struct heddle_kernel *given,
 		return -ENOMEM;
 	starpu_pthread_mutex_init(&request->mutex, NULL);
 	starpu_pthread_cond_init(&request->ended, NULL);
-	request->detached = !made;
 	status = request_init(request, given);
-	if (!status)
-		status = control_submit(request);
-	if (status) {
+	if (status)
 		request_free(request);
-		return status;
-	}
-	if (made)
+	else
 		*made = request;
-	return 0;
+	return status;
+}
+
+HEDDLE_API int heddle_kernel_submit(const struct heddle_kernel *given,
+                                    struct heddle_kernel_request **made)
+{
+	struct heddle_kernel_request *request;
+	int status = request_make(given, &request);
+
+	if (status)
+		return status;
+	request->detached = !made;
+	status = control_submit(request);
+	if (status)
+		request_free(request);
+	else if (made)
+		*made = request;
+	return status;
+}
+
+HEDDLE_API int heddle_kernel_classes(const struct heddle_kernel *given,
+                                     struct heddle_kernel_access *accesses, const char **refusal)
+{
+	struct heddle_kernel_request *request;
+	int status = request_make(given, &request);
+
+	if (status)
+		return status;
+	if (refusal)
+		*refusal = request->aliased ? "two of its arguments are one array"
+		                            : request->kernel->index.refusal;
+	for (unsigned a = 0; a < given->narguments && !status; a++) {
+		struct index_launch launch = {&request->range, request->integers, request->bytes};
+		enum index_class read = INDEX_UNUSED, write = INDEX_UNUSED;
+
+		status = index_classes(&request->kernel->index, &launch, a, &read, &write);
+		if (given->arguments[a].mode == STARPU_R && !request->aliased)
+			write = INDEX_UNUSED;
+		accesses[a].read = index_class_name(read);
+		accesses[a].write = index_class_name(write);
+	}
+	request_free(request);
+	return status;
 }
 
 HEDDLE_API int heddle_kernel_wait(struct heddle_kernel_request *request,
@@ -998,6 +1083,12 @@ HEDDLE_API int heddle_kernel_submit(const struct heddle_kernel *given,
 {
 	return heddle_refuse(-ENODEV, "kernel %s: this StarPU has no OpenCL driver",
 	                     given && given->name ? given->name : "");
+}
+
+HEDDLE_API int heddle_kernel_classes(const struct heddle_kernel *given,
+                                     struct heddle_kernel_access *accesses, const char **refusal)
+{
+	return heddle_kernel_submit(given, NULL);
 }
 
 /* There is no request to wait for. */

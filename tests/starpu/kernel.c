@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <heddle/heddle.h>
 
@@ -123,6 +124,71 @@ static void arrays_add(void **state)
 		assert_true((stats.profile_us > 0) == (i == 0));
 		assert_true(i != 3 || stats.nworkers == 1);
 	}
+}
+
+/* Only the devices that are allowed, by each method of sharing out. */
+static void workers_and_methods(void **state)
+{
+	static const char *const methods[] = {"heddle", "paper", "linear", "single", NULL};
+	int ids[STARPU_NMAXWORKERS], n = N;
+	int count = starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, STARPU_NMAXWORKERS);
+	struct heddle_kernel_stats stats;
+
+	for (int m = 0; m < 5; m++)
+		for (int w = -1; w < count; w++) {
+			struct heddle_kernel kernel = vector_add(&n);
+
+			kernel.method = methods[m];
+			kernel.workers = w < 0 ? NULL : &ids[w];
+			kernel.nworkers = w >= 0;
+			kernel.split = m < 4 ? HEDDLE_KERNEL_ALWAYS : HEDDLE_KERNEL_NEVER;
+			inputs_fill();
+			assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+			sums_check(n);
+			if (w >= 0 || m >= 3)
+				assert_int_equal(stats.nworkers, 1);
+			if (w >= 0)
+				assert_int_equal(stats.workers[0].id, ids[w]);
+			/* A share for each, however small: speeds alone count. */
+			if (w < 0 && m == 2)
+				assert_int_equal(stats.nworkers, count);
+			for (unsigned i = 0; i < stats.nworkers; i++)
+				assert_true(stats.workers[i].start_us >= 0 &&
+				            stats.workers[i].start_us < stats.us);
+		}
+	struct heddle_kernel kernel = vector_add(&n);
+
+	kernel.method = "best";
+	assert_int_equal(heddle_kernel_run(&kernel, &stats), -EINVAL);
+	kernel.method = NULL;
+	kernel.workers = &n; /* no worker's id */
+	kernel.nworkers = 1;
+	assert_int_equal(heddle_kernel_run(&kernel, &stats), -EINVAL);
+}
+
+/* What --classes of the kernels' app prints; without the analysis nothing is known. */
+static void classes_of_buffers(void **state)
+{
+	struct heddle_kernel_access accesses[4];
+	int n = N;
+	struct heddle_kernel kernel = vector_add(&n);
+	const char *refusal = "", *known;
+	bool analysed = !access(getenv("HEDDLE_ANALYSE"), X_OK);
+
+	known = analysed ? "CONTIGUOUS" : "WHOLE";
+	kernel.arguments[0].mode = STARPU_R;
+	assert_int_equal(heddle_kernel_classes(&kernel, accesses, &refusal), 0);
+	assert_null(refusal);
+	assert_string_equal(accesses[0].read, known);
+	assert_string_equal(accesses[0].write, "UNUSED");
+	assert_string_equal(accesses[1].write, analysed ? "UNUSED" : "WHOLE");
+	assert_string_equal(accesses[2].write, known);
+	assert_string_equal(accesses[3].read, "UNUSED");
+	kernel.arguments[2].pointer = b;
+	assert_int_equal(heddle_kernel_classes(&kernel, accesses, &refusal), 0);
+	assert_non_null(refusal);
+	kernel.narguments = 3;
+	assert_int_equal(heddle_kernel_classes(&kernel, accesses, NULL), -EINVAL);
 }
 
 /* Two dimensions, barriers, local memory, scattered results. */
@@ -331,9 +397,14 @@ static void source_read(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(arrays_add),          cmocka_unit_test(matrices),
-	    cmocka_unit_test(nodes_of_the_graph),  cmocka_unit_test(unsplit),
-	    cmocka_unit_test(nonsense_is_refused), cmocka_unit_test(by_policy),
+	    cmocka_unit_test(arrays_add),
+	    cmocka_unit_test(workers_and_methods),
+	    cmocka_unit_test(classes_of_buffers),
+	    cmocka_unit_test(matrices),
+	    cmocka_unit_test(nodes_of_the_graph),
+	    cmocka_unit_test(unsplit),
+	    cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(by_policy),
 	    cmocka_unit_test(devices_fail),
 	};
 	int failed;
