@@ -126,6 +126,12 @@ static void arrays_add(void **state)
 	}
 }
 
+/* Without it all kernels of the file run on one device, for it has atomic operations. */
+static bool analysed(void)
+{
+	return !access(getenv("HEDDLE_ANALYSE"), X_OK);
+}
+
 /* Only the devices that are allowed, by each method of sharing out. */
 static void workers_and_methods(void **state)
 {
@@ -150,7 +156,7 @@ static void workers_and_methods(void **state)
 			if (w >= 0)
 				assert_int_equal(stats.workers[0].id, ids[w]);
 			/* A share for each, however small: speeds alone count. */
-			if (w < 0 && m == 2)
+			if (w < 0 && m == 2 && analysed())
 				assert_int_equal(stats.nworkers, count);
 			for (unsigned i = 0; i < stats.nworkers; i++)
 				assert_true(stats.workers[i].start_us >= 0 &&
@@ -173,15 +179,14 @@ static void classes_of_buffers(void **state)
 	int n = N;
 	struct heddle_kernel kernel = vector_add(&n);
 	const char *refusal = "", *known;
-	bool analysed = !access(getenv("HEDDLE_ANALYSE"), X_OK);
 
-	known = analysed ? "CONTIGUOUS" : "WHOLE";
+	known = analysed() ? "CONTIGUOUS" : "WHOLE";
 	kernel.arguments[0].mode = STARPU_R;
 	assert_int_equal(heddle_kernel_classes(&kernel, accesses, &refusal), 0);
-	assert_null(refusal);
+	assert_true(!refusal == analysed());
 	assert_string_equal(accesses[0].read, known);
 	assert_string_equal(accesses[0].write, "UNUSED");
-	assert_string_equal(accesses[1].write, analysed ? "UNUSED" : "WHOLE");
+	assert_string_equal(accesses[1].write, analysed() ? "UNUSED" : "WHOLE");
 	assert_string_equal(accesses[2].write, known);
 	assert_string_equal(accesses[3].read, "UNUSED");
 	kernel.arguments[2].pointer = b;
