@@ -100,7 +100,24 @@ static int path_find(const char *name, char *path, size_t size)
 	return error;
 }
 
-static int estimates_read(const struct arguments *arguments, struct estimates *e)
+/* Records that have times, of tasks and of groups of kernels. */
+static bool has_times(const struct heddle_profile_record *record)
+{
+	const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
+
+	return us && us->n && (!strcmp(record->kind, "task") || !strcmp(record->kind, "kernel"));
+}
+
+static bool any_times(const struct heddle_profile *profile)
+{
+	for (size_t r = 0; r < profile->n; r++)
+		if (has_times(profile->records[r]))
+			return true;
+	return false;
+}
+
+/* @param kernels their times are enough */
+static int estimates_read(const struct arguments *arguments, bool kernels, struct estimates *e)
 {
 	char path[PATH_MAX] = "";
 	int error;
@@ -111,11 +128,11 @@ static int estimates_read(const struct arguments *arguments, struct estimates *e
 		error = heddle_profile_read(path, &e->profile);
 	if (!error)
 		error = heddle_history_load(&e->history, &e->profile, class_make, e);
-	if (!error && !e->nclasses) {
+	if (!error && !e->nclasses && !(kernels && any_times(&e->profile))) {
 		fprintf(stderr, "heddle: %s: no times of tasks\n", path);
 		error = -ENODATA;
 	}
-	if (!error)
+	if (!error && e->nclasses)
 		error = reference_find(e, arguments->reference);
 	if (error)
 		estimates_free(e);
@@ -207,7 +224,7 @@ static int show(const struct arguments *arguments, struct estimates *e)
 		const struct heddle_profile_record *record = e->profile.records[r];
 		const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
 
-		if (strcmp(record->kind, "task") || !us || !us->n)
+		if (!has_times(record))
 			continue;
 		json_array_append_new(list, record_json(record));
 		what_print(record, what, sizeof(what));
@@ -458,7 +475,7 @@ static int verb_run(const struct verb *verb, int argc, char **argv)
 		fprintf(stderr, "heddle: one profile at a time, please\n");
 		return USAGE;
 	}
-	if (estimates_read(&arguments, &estimates))
+	if (estimates_read(&arguments, verb->run == show, &estimates))
 		return USAGE;
 	status = verb->run(&arguments, &estimates);
 	estimates_free(&estimates);

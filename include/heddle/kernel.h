@@ -8,8 +8,8 @@
  * Under the policy `skmd` each device of StarPU's OpenCL workers computes a range of the
  * work-groups, is sent what that range reads, and what it wrote is put together in main
  * memory. The shares come from how long each device takes for how many groups, which a
- * short dry run tells the first time and every launch afterwards, and from what the
- * transfers cost (J. Lee, M. Samadi, Y. Park and S. Mahlke, "Transparent CPU-GPU
+ * short dry run tells the first time and every launch afterwards, also of later runs, and
+ * from what the transfers cost (J. Lee, M. Samadi, Y. Park and S. Mahlke, "Transparent CPU-GPU
  * collaboration for data-parallel kernels on heterogeneous systems", PACT 2013).
  *
  * Start with heddle_kernel_run(), or heddle_kernel_submit() to go on meanwhile.

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "partition/kernel/analysis.h"
+#include "partition/kernel/hash.h"
 #include "partition/kernel/index_ops.h"
 #include "private/message.h"
 #include "private/profile_file.h"
@@ -24,27 +25,19 @@ extern char **environ;
 
 /* ---- where descriptions are kept ---- */
 
-/* Two FNV-1a sums of 64 bits; the end of a text counts. */
-static void hash_add(uint64_t hash[2], const char *text)
-{
-	do {
-		hash[0] = (hash[0] ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-		hash[1] = (hash[1] ^ (unsigned char)*text) * UINT64_C(0x880355f21e6d1965);
-	} while (*text++);
-}
-
 static int path_make(const char *source, const char *name, const char *options, char *path,
                      size_t size)
 {
-	uint64_t hash[2] = {UINT64_C(0xcbf29ce484222325), INDEX_VERSION};
+	struct kernel_hash hash = kernel_hash_begin(INDEX_VERSION);
 	char codelet[64], *ending;
 	int error;
 
-	hash_add(hash, PACKAGE_VERSION);
-	hash_add(hash, name);
-	hash_add(hash, options);
-	hash_add(hash, source);
-	snprintf(codelet, sizeof(codelet), "kernel-%016" PRIx64 "%016" PRIx64, hash[0], hash[1]);
+	kernel_hash_add(&hash, PACKAGE_VERSION);
+	kernel_hash_add(&hash, name);
+	kernel_hash_add(&hash, options);
+	kernel_hash_add(&hash, source);
+	snprintf(codelet, sizeof(codelet), "kernel-%016" PRIx64 "%016" PRIx64, hash.sums[0],
+	         hash.sums[1]);
 	error = heddle_profile_path(codelet, path, size);
 	if (error)
 		return error;

@@ -18,6 +18,7 @@
 #endif
 
 #include "partition/kernel/index.h"
+#include "partition/kernel/records.h"
 #include "partition/kernel/split.h"
 
 struct device_memory;
@@ -27,8 +28,12 @@ struct device_memory;
 struct kernel_device {
 	int worker;
 	bool failed;
-	struct kernel_table table;
-	double in_rate, out_rate; /* bytes per microsecond; 0: not known */
+	char name[HEDDLE_PROFILE_TEXT];     /* in profiles */
+	unsigned units;                     /* compute units */
+	struct records_known known, stored; /* now, and in the profile */
+	/* In its times: it has computed nothing yet in this process; only what it had to
+	 * compile for; or more. */
+	enum { KERNEL_UNSEEN, KERNEL_DOUBTED, KERNEL_TRUSTED } trust;
 	struct device_memory *memory;
 };
 
@@ -36,6 +41,7 @@ struct kernel_device {
 struct kernel {
 	struct kernel *next;
 	char *source, *name, *options, *prologue;
+	char hash[33]; /* of source, options and prologue */
 	enum ndrange_way way;
 	struct index_kernel index;
 	starpu_pthread_mutex_t mutex;
@@ -86,10 +92,72 @@ struct heddle_kernel_request {
 	struct heddle_kernel_stats stats;
 };
 
+/* ---- known_starpu.c ---- */
+
+/** The kernel that stays, made at its first launch. @return 0 or -errno after a message */
+int kernel_find(const struct heddle_kernel *given, const struct ndrange *range,
+                struct kernel **found);
+
+/* ---- stored_starpu.c ---- */
+
+/** Reads what earlier runs measured of a kernel whose devices have been found. */
+void stored_read(struct kernel *kernel);
+/** Writes what this run measured and has not written yet. */
+void stored_write(struct kernel *kernel);
+
+/* ---- arguments_starpu.c ---- */
+
+/** Takes over an argument that is given. @return 0; -EINVAL after a message; -ENOMEM */
+int argument_take(struct heddle_kernel_request *request, unsigned a);
+/** One array as several arguments is one buffer; arrays that overlap cannot be told apart
+ * on a device. @return 0; -EINVAL after a message */
+int aliases_find(struct heddle_kernel_request *request);
+/** What is given against what the kernel takes. @return 0; -EINVAL after a message */
+int arguments_compare(const struct heddle_kernel_request *request);
+
+/* ---- kernel_starpu.c ---- */
+
+/** Nothing is under way: what comes next? */
+void request_step(struct heddle_kernel_request *request);
+
+/* ---- parts_starpu.c ---- */
+
+/** A worker as a kernel knows it; NULL: no OpenCL worker. */
+struct kernel_device *device_of(struct kernel *kernel, int worker);
+/** Submits a part. The mutex is not held; the caller counts itself in `pending` meanwhile.
+ * @param device NULL: the one that the policy chooses
+ * @param dry a dry run, of sizes up to `n` */
+int part_submit(struct heddle_kernel_request *request, struct kernel_device *device, size_t from,
+                size_t n, bool dry);
+
+/* ---- shares_starpu.c ---- */
+
 /** What groups `from` to `from + n - 1` of a launch do with every argument, as far as its
  * mode allows. @return 0; -ENOMEM */
 int request_uses(const struct heddle_kernel_request *request, size_t from, size_t n,
                  struct index_use *uses);
+/** Whether a device takes part in a launch. */
+bool device_usable(const struct heddle_kernel_request *request, unsigned d);
+/** Groups of a row (or plane) where there are enough of them to cut only between: what
+ * is written lies together there, as a rule. */
+size_t row_of(const struct ndrange *range);
+/** Chooses the shares and submits the parts. */
+int shares_submit(struct heddle_kernel_request *request);
+/** Submits dry runs on the devices that have no table. */
+int profiles_submit(struct heddle_kernel_request *request);
+/** Brings what failed devices should have computed to the one that is fastest. */
+int lost_submit(struct heddle_kernel_request *request);
+
+/* ---- blocks_starpu.c ---- */
+
+/** The flattened groups become a loop, which a block strategy cuts. */
+int blocks_start(struct heddle_kernel_request *request);
+/** Gives every idle device a block. The caller counts in `pending`. */
+void blocks_fill(struct heddle_kernel_request *request);
+/** Tells the strategy. The mutex is held. */
+void block_ended(struct part *part);
+
+/* ---- device_starpu.c ---- */
 
 /** Computes a part on the worker that calls. @return 0 or -errno after a message */
 int device_run(struct part *part);

@@ -95,3 +95,9 @@ int kernel_table_measured(struct kernel_table *table, double groups, double us, 
 		point_add(table, groups, us);
 	return 0;
 }
+
+void kernel_table_scale(struct kernel_table *table, double factor)
+{
+	for (unsigned p = 0; p < table->npoints; p++)
+		table->points[p].us *= factor;
+}

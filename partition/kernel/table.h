@@ -36,4 +36,7 @@ double kernel_table_time(const struct kernel_table *table, double groups);
  * @return 0; -EINVAL when groups or us are no positive, finite numbers */
 int kernel_table_measured(struct kernel_table *table, double groups, double us, double weight);
 
+/** Multiplies all times. @param factor above 0 */
+void kernel_table_scale(struct kernel_table *table, double factor);
+
 #endif

@@ -1,0 +1,148 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Kernels that are known: what stays of them from launch to launch.
+ */
+#include "config.h"
+
+#ifdef HEDDLE_USE_OPENCL
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/kernel/analysis.h"
+#include "partition/kernel/kernel_private.h"
+#include "private/message.h"
+
+static struct kernel *kernels;
+static starpu_pthread_mutex_t kernels_mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
+
+static void kernel_free(struct kernel *kernel)
+{
+	for (unsigned d = 0; d < kernel->ndevices; d++)
+		device_free(&kernel->devices[d]);
+	index_free(&kernel->index);
+	starpu_pthread_mutex_destroy(&kernel->mutex);
+	free(kernel->source);
+	free(kernel->name);
+	free(kernel->options);
+	free(kernel->prologue);
+	free(kernel);
+}
+
+HEDDLE_API void heddle_kernels_unload(void)
+{
+	while (kernels) {
+		struct kernel *next = kernels->next;
+
+		stored_write(kernels);
+		kernel_free(kernels);
+		kernels = next;
+	}
+}
+
+/* Files are slow beside kernels: written once. */
+static void tables_write(void)
+{
+	starpu_pthread_mutex_lock(&kernels_mutex);
+	for (struct kernel *kernel = kernels; kernel; kernel = kernel->next)
+		stored_write(kernel);
+	starpu_pthread_mutex_unlock(&kernels_mutex);
+}
+
+static void tables_write_at_exit(void)
+{
+	atexit(tables_write);
+}
+
+static void devices_find(struct kernel *kernel)
+{
+	int ids[STARPU_NMAXWORKERS];
+	int n = starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, STARPU_NMAXWORKERS);
+
+	for (int i = 0; i < n && i < SPLIT_MAXDEVICES; i++)
+		kernel->devices[kernel->ndevices++].worker = ids[i];
+}
+
+static int description_make(const struct heddle_kernel *given, struct kernel *kernel)
+{
+	enum index_kind kinds[HEDDLE_KERNEL_MAXARGUMENTS];
+	int error = analysis_make(given->source, given->name, given->options, &kernel->index);
+
+	if (!error)
+		return 0;
+	for (unsigned a = 0; a < given->narguments; a++)
+		kinds[a] = given->arguments[a].type == HEDDLE_KERNEL_LOCAL   ? INDEX_LOCAL
+		           : given->arguments[a].type == HEDDLE_KERNEL_VALUE ? INDEX_OTHER
+		                                                             : INDEX_BUFFER;
+	error = index_unknown(given->narguments, kinds, &kernel->index);
+	/* Of atomic operations nothing is known either; the word is hard to avoid. */
+	if (!error && (strstr(given->source, "atom") || strstr(given->source, "printf") ||
+	               strstr(given->source, "image") || strstr(given->source, "#include")))
+		kernel->index.refusal = strdup(
+		    "it is not analysed and may have atomic operations, print or use images");
+	return error;
+}
+
+static int kernel_make(const struct heddle_kernel *given, const struct ndrange *range,
+                       const char *prologue, struct kernel **made)
+{
+	struct kernel *kernel = calloc(1, sizeof(*kernel));
+	int error = -ENOMEM;
+
+	if (!kernel)
+		return error;
+	starpu_pthread_mutex_init(&kernel->mutex, NULL);
+	kernel->way = ndrange_way(range);
+	kernel->source = strdup(given->source);
+	kernel->name = strdup(given->name);
+	kernel->options = strdup(given->options ? given->options : "");
+	kernel->prologue = strdup(prologue);
+	devices_find(kernel);
+	if (kernel->source && kernel->name && kernel->options && kernel->prologue)
+		error = description_make(given, kernel);
+	if (!error)
+		stored_read(kernel);
+	if (error) {
+		kernel_free(kernel);
+		return error;
+	}
+	*made = kernel;
+	return 0;
+}
+
+/* The prologue is part of what a kernel is. */
+int kernel_find(const struct heddle_kernel *given, const struct ndrange *range,
+                struct kernel **found)
+{
+	char *prologue = ndrange_prologue(range, ndrange_way(range));
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct kernel *kernel;
+	int error = 0;
+
+	if (!prologue)
+		return -ENOMEM;
+	pthread_once(&once, tables_write_at_exit);
+	starpu_pthread_mutex_lock(&kernels_mutex);
+	for (kernel = kernels; kernel; kernel = kernel->next)
+		if (!strcmp(kernel->name, given->name) && !strcmp(kernel->prologue, prologue) &&
+		    !strcmp(kernel->source, given->source) &&
+		    !strcmp(kernel->options, given->options ? given->options : ""))
+			break;
+	if (!kernel) {
+		error = kernel_make(given, range, prologue, &kernel);
+		if (!error) {
+			kernel->next = kernels;
+			kernels = kernel;
+		}
+	}
+	starpu_pthread_mutex_unlock(&kernels_mutex);
+	free(prologue);
+	if (!error)
+		*found = kernel;
+	return error;
+}
+
+#endif

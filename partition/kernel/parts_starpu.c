@@ -1,0 +1,218 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Parts of a launch: tasks pinned to a worker each, and what their times tell.
+ */
+#include "config.h"
+
+#ifdef HEDDLE_USE_OPENCL
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "partition/kernel/kernel_private.h"
+
+/* The dry run: at most this long on each device, as far as the sizes before tell. */
+#define PROFILE_US 500000.0
+/* How far a measurement moves the table. */
+#define FOLLOW 0.5
+/* How many times as long as expected counts. */
+#define LATE 2.0
+
+struct kernel_device *device_of(struct kernel *kernel, int worker)
+{
+	for (unsigned d = 0; d < kernel->ndevices; d++)
+		if (kernel->devices[d].worker == worker)
+			return &kernel->devices[d];
+	return NULL;
+}
+
+static void rate_follow(double *rate, size_t bytes, double us)
+{
+	if (bytes >= 4096 && us > 0)
+		*rate = *rate > 0 ? (*rate + bytes / us) / 2 : bytes / us;
+}
+
+/* Follows a measured time, but for the first one of a process, which may have waited for
+ * a compiler. What earlier runs measured counts as far as the second one bears it out. */
+static void time_learn(struct kernel_device *device, size_t groups, double us)
+{
+	struct kernel_table *table = &device->known.table;
+	double expected = table->npoints ? kernel_table_time(table, groups) : 0;
+
+	if (device->trust == KERNEL_UNSEEN) {
+		device->trust = KERNEL_DOUBTED;
+		return;
+	}
+	if (device->trust == KERNEL_DOUBTED && expected > 0 &&
+	    (us > LATE * expected || us < expected / LATE))
+		kernel_table_scale(table, us / expected);
+	else if (expected > 0 && us > LATE * expected)
+		us = LATE * expected; /* held up once is not slow for good */
+	device->trust = KERNEL_TRUSTED;
+	kernel_table_measured(table, groups, us, FOLLOW);
+}
+
+/* What a part's times tell of its device. */
+static void part_learn(const struct part *part)
+{
+	struct kernel *kernel = part->request->kernel;
+
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	time_learn(part->device, part->n, part->compute_us);
+	rate_follow(&part->device->known.in_rate, part->in_bytes, part->in_us);
+	rate_follow(&part->device->known.out_rate, part->out_bytes, part->out_us);
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+}
+
+/* Dry runs of growing size, after one group that brings about what happens only once. */
+static int profile_run(struct part *whole)
+{
+	size_t groups = whole->n, last = 0;
+	struct part part = *whole;
+	double begin_us;
+	int status;
+
+	part.n = 1;
+	status = device_run(&part);
+	part.device->trust = KERNEL_TRUSTED;
+	begin_us = starpu_timing_now();
+	for (size_t divisor = 16; divisor >= 1 && !status; divisor /= 4) {
+		size_t n = (groups + divisor - 1) / divisor;
+		double spent_us = starpu_timing_now() - begin_us;
+
+		/* The next size may take as many times as long as it is larger. */
+		if (last && spent_us * n / last > PROFILE_US)
+			break;
+		if (n == last)
+			continue;
+		part.n = last = n;
+		part.in_bytes = 0;
+		status = device_run(&part);
+		if (!status)
+			part_learn(&part);
+	}
+	return status;
+}
+
+static void part_function(void *buffers[], void *arg)
+{
+	struct part *part = arg;
+
+	part->start_us = starpu_timing_now() - part->request->start_us;
+	if (!part->device)
+		part->device = device_of(part->request->kernel, starpu_worker_get_id_check());
+	if (!part->device)
+		part->status = -ENODEV;
+	else if (part->dry)
+		part->status = profile_run(part);
+	else
+		part->status = device_run(part);
+	if (!part->status && !part->dry)
+		part_learn(part);
+}
+
+static struct starpu_codelet part_codelet = {
+    .opencl_funcs = {part_function},
+    .name = "heddle_kernel",
+};
+
+static void part_count(struct part *part)
+{
+	struct heddle_kernel_stats *stats = &part->request->stats;
+	struct heddle_kernel_worker_stats *worker = NULL;
+
+	for (unsigned w = 0; w < stats->nworkers && !worker; w++)
+		if (stats->workers[w].id == part->device->worker)
+			worker = &stats->workers[w];
+	if (!worker) {
+		worker = &stats->workers[stats->nworkers++];
+		worker->id = part->device->worker;
+		worker->start_us = part->start_us;
+		starpu_worker_get_name(worker->id, worker->name, sizeof(worker->name));
+	}
+	worker->groups += part->n;
+	worker->in_us += part->in_us;
+	worker->compute_us += part->compute_us;
+	worker->out_us += part->out_us;
+	worker->in_bytes += part->in_bytes;
+	worker->out_bytes += part->out_bytes;
+}
+
+/* A device that failed gets nothing of this kernel any more; what it had is lost. */
+static void part_lose(struct part *part)
+{
+	struct heddle_kernel_request *request = part->request;
+
+	if (part->device) {
+		starpu_pthread_mutex_lock(&request->kernel->mutex);
+		part->device->failed = true;
+		starpu_pthread_mutex_unlock(&request->kernel->mutex);
+	}
+	if (!part->dry)
+		request->lost[request->nlost++] = (struct range_lost){part->from, part->n};
+	request->error = part->status;
+}
+
+static void part_ended(void *arg)
+{
+	struct part *part = arg;
+	struct heddle_kernel_request *request = part->request;
+	bool last;
+
+	starpu_pthread_mutex_lock(&request->mutex);
+	if (part->status)
+		part_lose(part);
+	else if (!part->dry)
+		part_count(part);
+	if (request->blocks) {
+		block_ended(part);
+		starpu_pthread_mutex_unlock(&request->mutex);
+		blocks_fill(request);
+		starpu_pthread_mutex_lock(&request->mutex);
+	}
+	last = !--request->pending;
+	starpu_pthread_mutex_unlock(&request->mutex);
+	free(part);
+	if (last)
+		request_step(request);
+}
+
+int part_submit(struct heddle_kernel_request *request, struct kernel_device *device, size_t from,
+                size_t n, bool dry)
+{
+	struct part *part = calloc(1, sizeof(*part));
+	struct starpu_task *task = part ? starpu_task_create() : NULL;
+	int status;
+
+	if (!task) {
+		free(part);
+		return -ENOMEM;
+	}
+	*part =
+	    (struct part){.request = request, .device = device, .from = from, .n = n, .dry = dry};
+	task->cl = &part_codelet;
+	task->cl_arg = part;
+	task->name = request->kernel->name;
+	task->callback_func = part_ended;
+	task->callback_arg = part;
+	if (device) {
+		task->execute_on_a_specific_worker = 1;
+		task->workerid = device->worker;
+	}
+	starpu_pthread_mutex_lock(&request->mutex);
+	request->pending++;
+	starpu_pthread_mutex_unlock(&request->mutex);
+	status = starpu_task_submit(task);
+	if (status) {
+		task->destroy = 0;
+		starpu_task_destroy(task);
+		free(part);
+		starpu_pthread_mutex_lock(&request->mutex);
+		request->pending--;
+		starpu_pthread_mutex_unlock(&request->mutex);
+	}
+	return status;
+}
+
+#endif
