@@ -38,7 +38,7 @@ bool app_simulated(void)
 #endif
 }
 
-static enum app_exit exit_code(int error)
+enum app_exit app_exit_code(int error)
 {
 	switch (error) {
 	case 0:
@@ -54,8 +54,7 @@ static enum app_exit exit_code(int error)
 	}
 }
 
-/* StarPU itself only warns of a name it does not know, and takes another. */
-static int choose_policy(const char *name)
+int app_choose_policy(const char *name)
 {
 	struct starpu_sched_policy **known = starpu_sched_get_predefined_policies();
 
@@ -274,7 +273,7 @@ static enum app_exit run_all(struct run *run)
 	free(run->report.stats);
 	codelets_unload();
 	if (error)
-		return exit_code(error);
+		return app_exit_code(error);
 	return run->report.right ? APP_RIGHT : APP_WRONG;
 }
 
@@ -291,7 +290,7 @@ int app_main(const struct app *app, void *self, int argc, char **argv)
 	app_parse(app, self, argc, argv, &run->options);
 	error = heddle_starpu_check();
 	if (!error)
-		error = choose_policy(run->options.sched);
+		error = app_choose_policy(run->options.sched);
 	if (!error && run->options.input)
 		error = app->open(self, &run->options);
 	if (!error && starpu_init(NULL))

@@ -108,6 +108,18 @@ int app_number(const char *text, uint64_t min, uint64_t max, uint64_t *number);
 /** Reads a finite real number. @return 0; -EINVAL, -ERANGE. */
 int app_real(const char *text, double min, double max, double *number);
 
+/** Makes a policy the one that starpu_init() takes; StarPU itself only warns of a name it
+ * does not know, and takes another.
+ * @param name NULL: nothing is done
+ * @return 0; -EINVAL after a message, -ENOMEM. */
+int app_choose_policy(const char *name);
+
+/** The name of the policy that is at work. */
+const char *app_policy_name(void);
+
+/** What an error of Heddle's or StarPU's is to an app. */
+enum app_exit app_exit_code(int error);
+
 /* ---- results ---- */
 
 /** What was seen of a run. */

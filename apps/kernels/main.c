@@ -1,0 +1,162 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * OpenCL kernels over all OpenCL devices: the ten of SKMD's measurements, or a user's own.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <starpu.h>
+
+#include <heddle/heddle.h>
+
+#include "private/message.h"
+#include "apps/kernels/kernels.h"
+
+enum { MAXRESULTS = 16 };
+
+struct session {
+	struct options options;
+	struct result *results[MAXRESULTS];
+	unsigned nresults;
+	char *source; /* of the user's kernel */
+};
+
+/* Where tables go: not where the JSON report does. */
+static FILE *table_stream(const struct options *options)
+{
+	return options->json && !strcmp(options->json, "-") ? NULL : stdout;
+}
+
+static int result_show(const struct session *session, const struct result *result)
+{
+	const struct options *options = &session->options;
+	FILE *out = table_stream(options);
+
+	if (out && options->classes)
+		print_classes(result, out);
+	if (out && !options->compare)
+		print_result(options, result, out);
+	if (out && options->compare) /* a line as soon as it is known */
+		fprintf(stderr, "%s: done\n", result->job.name);
+	return options->user.file ? user_results(&options->user, &result->job, out) : 0;
+}
+
+/* Makes, launches and shows a kernel; without a benchmark it is the user's. */
+static int kernel_do(struct session *session, const struct benchmark *benchmark)
+{
+	const struct options *options = &session->options;
+	struct result *result = calloc(1, sizeof(*result));
+	size_t size = options->size;
+	int status;
+
+	if (!result)
+		return -ENOMEM;
+	if (benchmark && !size)
+		size = benchmark_size(benchmark, options->scale);
+	if (benchmark)
+		status = job_make(benchmark, size, options->seed, &result->job);
+	else
+		status = user_make(options->name, &options->user, options->seed, &result->job,
+		                   &session->source);
+	if (status) {
+		free(result);
+		return status;
+	}
+	session->results[session->nresults++] = result;
+	status = measure(options, result);
+	return status ? status : result_show(session, result);
+}
+
+static int kernels_do(struct session *session)
+{
+	const struct options *options = &session->options;
+	int status = 0;
+
+	if (options->user.file)
+		return kernel_do(session, NULL);
+	if (options->name)
+		return kernel_do(session, benchmark_find(options->name));
+	for (size_t b = 0; benchmarks[b] && !status; b++) {
+		status = kernel_do(session, benchmarks[b]);
+		/* Memory on the devices is for the next one. */
+		heddle_kernels_unload();
+	}
+	return status;
+}
+
+static enum app_exit session_end(struct session *session, int status)
+{
+	bool right = true;
+
+	for (unsigned k = 0; k < session->nresults; k++) {
+		right = right && session->results[k]->right;
+		result_free(session->results[k]);
+		free(session->results[k]);
+	}
+	free(session->source);
+	if (status)
+		return app_exit_code(status);
+	return right ? APP_RIGHT : APP_WRONG;
+}
+
+/* What happens while StarPU is up. */
+static enum app_exit session_run(struct session *session)
+{
+	const struct options *options = &session->options;
+	FILE *out = table_stream(options);
+	int status = 0;
+
+	if (!starpu_opencl_worker_get_count())
+		status = heddle_refuse(-ENODEV, "StarPU has no OpenCL worker here");
+	if (!status)
+		status = kernels_do(session);
+	if (!status && options->compare && out)
+		print_comparison(session->results, session->nresults, out);
+	if (!status)
+		status = write_reports(options, session->results, session->nresults);
+	heddle_kernels_unload();
+	return session_end(session, status);
+}
+
+/* What these kernels need of StarPU, where the user says nothing else: all OpenCL devices,
+ * and few CPU workers, which would take cores from OpenCL's CPU device while they wait. */
+static int workers_choose(const struct options *options)
+{
+	const char *sched = options->sched;
+
+	if (!sched && !getenv("STARPU_SCHED"))
+		sched = "skmd";
+	if (setenv("STARPU_OPENCL_ON_CPUS", "1", 0) || setenv("STARPU_NCUDA", "0", 0) ||
+	    setenv("STARPU_NCPU", "1", 0))
+		return -ENOMEM;
+	return app_choose_policy(sched);
+}
+
+int main(int argc, char **argv)
+{
+	static struct session session;
+	enum app_exit code;
+	int status;
+
+	options_parse(argc, argv, &session.options);
+	if (session.options.list) {
+		print_list(stdout);
+		return APP_RIGHT;
+	}
+	status = heddle_starpu_check();
+	if (!status)
+		status = workers_choose(&session.options);
+	if (status)
+		return app_exit_code(status);
+	if (app_simulated() || starpu_init(NULL)) {
+		heddle_refuse(-ENODEV, app_simulated() ? "simulated workers run no kernels"
+		                                       : "StarPU does not start here");
+		return APP_CANNOT;
+	}
+	code = session_run(&session);
+	starpu_shutdown();
+	return code;
+}

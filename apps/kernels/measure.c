@@ -1,0 +1,211 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Who computes a kernel in turn, and how long each takes.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <starpu.h>
+
+#include "private/message.h"
+#include "apps/kernels/kernels.h"
+
+/* Of one's own kernel: floating-point numbers of two devices differ a little. */
+#define OWN_TOLERANCE 1e-4
+
+/* ---- contenders ---- */
+
+static int contender_add(struct result *result, const struct contender *like)
+{
+	struct contender *contender = &result->contenders[result->ncontenders];
+
+	*contender = *like;
+	contender->us = calloc(result->reps, sizeof(*contender->us));
+	contender->stats = calloc(result->reps, sizeof(*contender->stats));
+	result->ncontenders++;
+	if (!contender->us || !contender->stats)
+		return heddle_refuse(-ENOMEM, "no memory for %u repetitions", result->reps);
+	return 0;
+}
+
+static void name_worker(struct contender *contender, const char *how)
+{
+	char name[64];
+
+	starpu_worker_get_name(contender->worker, name, sizeof(name));
+	snprintf(contender->name, sizeof(contender->name), "%s %s", how, name);
+}
+
+/* A device alone, through Heddle and without it. */
+static int singles_add(struct result *result, int worker)
+{
+	struct contender alone = {.way = ALONE, .method = "single", .worker = worker};
+	struct contender plain = {.way = PLAIN, .worker = worker};
+	int status;
+
+	name_worker(&alone, "alone");
+	name_worker(&plain, "plain");
+	status = contender_add(result, &alone);
+	if (!status)
+		status = plain_make(&result->job, worker, &plain.plain);
+	return status ? status : contender_add(result, &plain);
+}
+
+static int contenders_make(const struct options *options, struct result *result)
+{
+	static const struct contender shared[] = {
+	    {.name = "skmd", .way = SHARED, .method = "heddle"},
+	    {.name = "paper", .way = SHARED, .method = "paper"},
+	    {.name = "linear", .way = SHARED, .method = "linear"},
+	};
+	struct contender policy = {.way = BY_POLICY};
+	int ids[STARPU_NMAXWORKERS], status = 0;
+	int n = starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, STARPU_NMAXWORKERS);
+
+	snprintf(policy.name, sizeof(policy.name), "%s", app_policy_name());
+	if (!options->compare)
+		return contender_add(result, &policy);
+	for (int i = 0; i < 3 && !status; i++)
+		status = contender_add(result, &shared[i]);
+	for (int i = 0; i < n && i < 16 && !status; i++)
+		status = singles_add(result, ids[i]);
+	return status;
+}
+
+/* ---- launches ---- */
+
+static int launch(const struct job *job, const struct contender *contender,
+                  struct heddle_kernel_stats *stats)
+{
+	struct heddle_kernel kernel = job->kernel;
+
+	if (contender->way == PLAIN)
+		return plain_run(contender->plain, job);
+	kernel.method = contender->method;
+	if (contender->way != BY_POLICY)
+		kernel.split = HEDDLE_KERNEL_ALWAYS;
+	if (contender->way == ALONE) {
+		kernel.workers = &contender->worker;
+		kernel.nworkers = 1;
+	}
+	return heddle_kernel_run(&kernel, stats);
+}
+
+static int launch_once(struct result *result, struct contender *contender, unsigned rep)
+{
+	double start;
+	int status;
+
+	job_reset(&result->job);
+	start = starpu_timing_now();
+	status = launch(&result->job, contender, &contender->stats[rep]);
+	contender->us[rep] = starpu_timing_now() - start;
+	if (status || !result->verified)
+		return status;
+	contender->max_error = fmax(contender->max_error, job_error(&result->job));
+	result->right = result->right && contender->max_error <= result->tolerance;
+	return 0;
+}
+
+/* What one device computes by OpenCL alone, of a kernel that we have no reference of. */
+static int expect_plain(struct job *job)
+{
+	int ids[STARPU_NMAXWORKERS], status;
+	struct plain *plain;
+
+	if (starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, STARPU_NMAXWORKERS) < 1)
+		return -ENODEV;
+	status = job_expected_make(job);
+	if (!status)
+		status = plain_make(job, ids[0], &plain);
+	if (status)
+		return status;
+	job_reset(job);
+	status = plain_run(plain, job);
+	for (unsigned a = 0; a < job->kernel.narguments && !status; a++)
+		if (job_is_output(job, a))
+			memcpy(job_expected(job, a), job_data(job, a),
+			       job->kernel.arguments[a].bytes);
+	plain_free(plain);
+	return status;
+}
+
+static int analyse(struct result *result)
+{
+	double start = starpu_timing_now();
+	int status = heddle_kernel_classes(&result->job.kernel, result->accesses, &result->refusal);
+
+	result->analysis_us = starpu_timing_now() - start;
+	return status;
+}
+
+int measure(const struct options *options, struct result *result)
+{
+	struct job *job = &result->job;
+	int status = analyse(result);
+
+	result->reps = options->reps;
+	result->right = true;
+	result->verified = options->verify;
+	result->tolerance = job->benchmark ? job->benchmark->tolerance : OWN_TOLERANCE;
+	if (!status && options->verify)
+		status = job->benchmark ? job_expect(job) : expect_plain(job);
+	if (!status)
+		status = contenders_make(options, result);
+	for (unsigned rep = 0; rep < result->reps && !status; rep++)
+		for (unsigned c = 0; c < result->ncontenders && !status; c++)
+			status = launch_once(result, &result->contenders[c], rep);
+	return status;
+}
+
+void result_free(struct result *result)
+{
+	for (unsigned c = 0; c < result->ncontenders; c++) {
+		plain_free(result->contenders[c].plain);
+		free(result->contenders[c].us);
+		free(result->contenders[c].stats);
+	}
+	job_free(&result->job);
+}
+
+/* ---- what it comes to ---- */
+
+unsigned median_of(const struct result *result, const struct contender *contender)
+{
+	unsigned first = result->reps > 1, n = result->reps - first;
+
+	for (unsigned r = first; r < result->reps; r++) {
+		unsigned before = 0;
+
+		for (unsigned other = first; other < result->reps; other++)
+			before += contender->us[other] < contender->us[r] ||
+			          (contender->us[other] == contender->us[r] && other < r);
+		if (before == (n - 1) / 2)
+			return r;
+	}
+	return first;
+}
+
+double median_us(const struct result *result, const struct contender *contender)
+{
+	return contender->us[median_of(result, contender)];
+}
+
+const struct contender *best_single(const struct result *result)
+{
+	const struct contender *best = NULL;
+
+	for (unsigned c = 0; c < result->ncontenders; c++) {
+		const struct contender *contender = &result->contenders[c];
+
+		if (contender->way != ALONE && contender->way != PLAIN)
+			continue;
+		if (!best || median_us(result, contender) < median_us(result, best))
+			best = contender;
+	}
+	return best;
+}

@@ -1,0 +1,261 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A kernel on one device by OpenCL alone, to compare with, and to see what it takes.
+ */
+#include "config.h"
+
+#ifdef HEDDLE_USE_OPENCL
+#define CL_TARGET_OPENCL_VERSION 120 /* before StarPU asks for an older one */
+#include <CL/cl.h>
+#endif
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <starpu.h>
+
+#include "private/message.h"
+#include "apps/kernels/kernels.h"
+
+#ifdef HEDDLE_USE_OPENCL
+#include <starpu_opencl.h>
+
+struct plain {
+	cl_context context;
+	cl_command_queue queue;
+	cl_device_id device;
+	cl_program program;
+	cl_kernel kernel;
+	cl_uint narguments;
+	bool in_place; /* the device computes in main memory */
+	cl_mem buffers[HEDDLE_KERNEL_MAXARGUMENTS];
+};
+
+/* ---- compiling ---- */
+
+static int refuse_source(const struct plain *plain, const struct job *job)
+{
+	size_t size = 0;
+	char *log;
+
+	clGetProgramBuildInfo(plain->program, plain->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+	log = calloc(1, size + 1);
+	if (log)
+		clGetProgramBuildInfo(plain->program, plain->device, CL_PROGRAM_BUILD_LOG, size,
+		                      log, NULL);
+	heddle_refuse(-EINVAL, "%s: does not compile:\n%s", job->name, log ? log : "");
+	free(log);
+	return -EINVAL;
+}
+
+static int compile(struct plain *plain, const struct job *job)
+{
+	char options[4096];
+	cl_int error;
+
+	snprintf(options, sizeof(options), "-cl-kernel-arg-info %s",
+	         job->kernel.options ? job->kernel.options : "");
+	plain->program = clCreateProgramWithSource(
+	    plain->context, 1, (const char *[]){job->kernel.source}, NULL, &error);
+	if (error)
+		return heddle_refuse(-ENOMEM, "%s: %s", job->name,
+		                     starpu_opencl_error_string(error));
+	if (clBuildProgram(plain->program, 1, &plain->device, options, NULL, NULL))
+		return refuse_source(plain, job);
+	plain->kernel = clCreateKernel(plain->program, job->kernel.name, &error);
+	if (error)
+		return heddle_refuse(-EINVAL, "%s: has no kernel %s", job->name, job->kernel.name);
+	clGetKernelInfo(plain->kernel, CL_KERNEL_NUM_ARGS, sizeof(plain->narguments),
+	                &plain->narguments, NULL);
+	return 0;
+}
+
+static bool on_cpu(cl_device_id device)
+{
+	cl_device_type type = 0;
+
+	clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+	return type & CL_DEVICE_TYPE_CPU;
+}
+
+int plain_make(const struct job *job, int worker, struct plain **made)
+{
+	struct plain *plain = calloc(1, sizeof(*plain));
+	int device = starpu_worker_get_devid(worker), status;
+
+	if (!plain)
+		return -ENOMEM;
+	starpu_opencl_get_context(device, &plain->context);
+	starpu_opencl_get_queue(device, &plain->queue);
+	starpu_opencl_get_device(device, &plain->device);
+	plain->in_place = on_cpu(plain->device);
+	status = compile(plain, job);
+	if (status)
+		plain_free(plain);
+	else
+		*made = plain;
+	return status;
+}
+
+void plain_free(struct plain *plain)
+{
+	if (!plain)
+		return;
+	for (unsigned a = 0; a < HEDDLE_KERNEL_MAXARGUMENTS; a++)
+		if (plain->buffers[a])
+			clReleaseMemObject(plain->buffers[a]);
+	if (plain->kernel)
+		clReleaseKernel(plain->kernel);
+	if (plain->program)
+		clReleaseProgram(plain->program);
+	free(plain);
+}
+
+/* ---- what the kernel takes ---- */
+
+/* A value's type as the compiler knows it; some call an unsigned int "uint", some do not. */
+static bool is_type(const char *type, enum element element)
+{
+	static const char *const unsigned_names[NELEMENTS] = {
+	    [UCHAR] = "unsigned char",
+	    [USHORT] = "unsigned short",
+	    [UINT] = "unsigned int",
+	    [ULONG] = "unsigned long",
+	};
+
+	return !strcmp(type, element_names[element]) ||
+	       (unsigned_names[element] && !strcmp(type, unsigned_names[element])) ||
+	       (!strcmp(type, "size_t") && element == ULONG);
+}
+
+static int check_argument(const struct plain *plain, const struct job *job, unsigned a)
+{
+	enum heddle_kernel_argument_type type = job->kernel.arguments[a].type;
+	const char *text = job->arguments[a].name;
+	cl_kernel_arg_address_qualifier space;
+	char name[128] = "", of[128] = "";
+	bool right;
+
+	/* Compilers may keep nothing about arguments. */
+	if (clGetKernelArgInfo(plain->kernel, a, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(space),
+	                       &space, NULL) ||
+	    clGetKernelArgInfo(plain->kernel, a, CL_KERNEL_ARG_TYPE_NAME, sizeof(of), of, NULL))
+		return 0;
+	clGetKernelArgInfo(plain->kernel, a, CL_KERNEL_ARG_NAME, sizeof(name), name, NULL);
+	right = space == CL_KERNEL_ARG_ADDRESS_LOCAL     ? type == HEDDLE_KERNEL_LOCAL
+	        : space == CL_KERNEL_ARG_ADDRESS_PRIVATE ? type == HEDDLE_KERNEL_VALUE
+	                                                 : type == HEDDLE_KERNEL_HOST;
+	if (right && type == HEDDLE_KERNEL_VALUE)
+		right = is_type(of, job->arguments[a].element);
+	if (!right)
+		return heddle_refuse(-EINVAL, "--arg %s: argument %u (%s) of kernel %s is %s%s",
+		                     text, a + 1, name, job->kernel.name,
+		                     space == CL_KERNEL_ARG_ADDRESS_LOCAL     ? "local "
+		                     : space == CL_KERNEL_ARG_ADDRESS_PRIVATE ? ""
+		                                                              : "a buffer of ",
+		                     of);
+	return 0;
+}
+
+int plain_check(const struct plain *plain, const struct job *job)
+{
+	size_t items = 1, most = 0;
+	int status = 0;
+
+	if (plain->narguments != job->kernel.narguments)
+		return heddle_refuse(-EINVAL, "--arg: kernel %s takes %u arguments, not %u",
+		                     job->kernel.name, plain->narguments, job->kernel.narguments);
+	for (unsigned a = 0; a < job->kernel.narguments && !status; a++)
+		status = check_argument(plain, job, a);
+	for (unsigned d = 0; d < job->kernel.dimensions; d++)
+		items *= job->kernel.local[d];
+	clGetKernelWorkGroupInfo(plain->kernel, plain->device, CL_KERNEL_WORK_GROUP_SIZE,
+	                         sizeof(most), &most, NULL);
+	if (!status && most && items > most)
+		status = heddle_refuse(
+		    -EINVAL, "--local: groups of %zu work-items; the device takes %zu at most",
+		    items, most);
+	return status;
+}
+
+/* ---- launching ---- */
+
+static cl_int buffer_prepare(const struct plain *plain, const struct job *job, unsigned a)
+{
+	const struct heddle_kernel_argument *argument = &job->kernel.arguments[a];
+	cl_mem *buffer = &((struct plain *)plain)->buffers[a];
+	cl_int error = CL_SUCCESS;
+
+	if (!*buffer)
+		*buffer = clCreateBuffer(
+		    plain->context, CL_MEM_READ_WRITE | (plain->in_place ? CL_MEM_USE_HOST_PTR : 0),
+		    argument->bytes, plain->in_place ? argument->pointer : NULL, &error);
+	if (!error && !plain->in_place && (argument->mode & STARPU_R))
+		error = clEnqueueWriteBuffer(plain->queue, *buffer, CL_FALSE, 0, argument->bytes,
+		                             argument->pointer, 0, NULL, NULL);
+	return error ? error : clSetKernelArg(plain->kernel, a, sizeof(*buffer), buffer);
+}
+
+static cl_int buffer_fetch(const struct plain *plain, const struct job *job, unsigned a)
+{
+	const struct heddle_kernel_argument *argument = &job->kernel.arguments[a];
+	cl_int error;
+	void *memory;
+
+	if (!job_is_output(job, a))
+		return CL_SUCCESS;
+	if (!plain->in_place)
+		return clEnqueueReadBuffer(plain->queue, plain->buffers[a], CL_FALSE, 0,
+		                           argument->bytes, argument->pointer, 0, NULL, NULL);
+	memory = clEnqueueMapBuffer(plain->queue, plain->buffers[a], CL_FALSE, CL_MAP_READ, 0,
+	                            argument->bytes, 0, NULL, NULL, &error);
+	if (!error)
+		error =
+		    clEnqueueUnmapMemObject(plain->queue, plain->buffers[a], memory, 0, NULL, NULL);
+	return error;
+}
+
+int plain_run(const struct plain *plain, const struct job *job)
+{
+	const struct heddle_kernel *kernel = &job->kernel;
+	cl_int error = CL_SUCCESS;
+
+	for (unsigned a = 0; a < kernel->narguments && !error; a++)
+		error = job_is_buffer(job, a)
+		            ? buffer_prepare(plain, job, a)
+		            : clSetKernelArg(plain->kernel, a, kernel->arguments[a].bytes,
+		                             kernel->arguments[a].pointer);
+	if (!error)
+		error = clEnqueueNDRangeKernel(plain->queue, plain->kernel, kernel->dimensions,
+		                               NULL, kernel->global, kernel->local, 0, NULL, NULL);
+	for (unsigned a = 0; a < kernel->narguments && !error; a++)
+		error = buffer_fetch(plain, job, a);
+	if (!error)
+		error = clFinish(plain->queue);
+	return error ? heddle_refuse(-EIO, "%s: a plain launch: %s", job->name,
+	                             starpu_opencl_error_string(error))
+	             : 0;
+}
+
+#else
+
+int plain_make(const struct job *job, int worker, struct plain **made)
+{
+	return heddle_refuse(-ENODEV, "%s: this StarPU has no OpenCL driver", job->name);
+}
+
+void plain_free(struct plain *plain)
+{
+}
+
+int plain_check(const struct plain *plain, const struct job *job)
+{
+	return -ENODEV;
+}
+
+int plain_run(const struct plain *plain, const struct job *job)
+{
+	return -ENODEV;
+}
+
+#endif

@@ -1,0 +1,342 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <jansson.h>
+#include <starpu.h>
+
+#include "private/message.h"
+#include "apps/common/file.h"
+#include "apps/kernels/kernels.h"
+
+/* ---- tables ---- */
+
+void print_list(FILE *out)
+{
+	fprintf(out, "%-21s %-16s %9s %12s %9s %7s\n", "kernel", "size counts", "paper's",
+	        "multiple of", "up to", "groups");
+	for (size_t b = 0; benchmarks[b]; b++)
+		fprintf(out, "%-21s %-16s %9zu %12zu %9zu %7zu\n", benchmarks[b]->name,
+		        benchmarks[b]->unit, benchmarks[b]->size, benchmarks[b]->multiple,
+		        benchmarks[b]->most, benchmarks[b]->groups);
+}
+
+void print_classes(const struct result *result, FILE *out)
+{
+	const struct job *job = &result->job;
+
+	fprintf(out, "%s: what its groups touch%s%s\n", job->name,
+	        result->refusal ? ", one device: " : "", result->refusal ? result->refusal : "");
+	for (unsigned a = 0; a < job->kernel.narguments; a++)
+		if (job_is_buffer(job, a))
+			fprintf(out, "  %-20s %12zu bytes  read %-10s  written %s\n",
+			        job->arguments[a].name, job->kernel.arguments[a].bytes,
+			        result->accesses[a].read, result->accesses[a].write);
+}
+
+/* The contender whose launch is shown: the first. */
+static const struct heddle_kernel_stats *shown_stats(const struct result *result)
+{
+	const struct contender *contender = &result->contenders[0];
+
+	return &contender->stats[median_of(result, contender)];
+}
+
+static void print_repetitions(const struct result *result, FILE *out)
+{
+	const struct contender *contender = &result->contenders[0];
+
+	for (unsigned r = 0; r < result->reps; r++) {
+		const struct heddle_kernel_stats *stats = &contender->stats[r];
+
+		fprintf(out, "  repetition %u: %.1f us", r + 1, contender->us[r]);
+		if (stats->predicted_us > 0)
+			fprintf(out, ", predicted %.1f us, decided in %.1f us", stats->predicted_us,
+			        stats->decision_us);
+		if (stats->profile_us > 0)
+			fprintf(out, ", of it dry run %.1f us", stats->profile_us);
+		fputs(r == median_of(result, contender) ? " (its workers follow)\n" : "\n", out);
+	}
+}
+
+void print_result(const struct options *options, const struct result *result, FILE *out)
+{
+	const struct heddle_kernel_stats *stats = shown_stats(result);
+
+	fprintf(out, "%s: %zu groups, %zu bytes in, %zu bytes out, policy %s\n", result->job.name,
+	        stats->groups, job_bytes_in(&result->job), job_bytes_out(&result->job),
+	        app_policy_name());
+	print_repetitions(result, out);
+	fprintf(out, "  %-4s %8s %11s %11s %11s %11s %12s %12s  %s\n", "id", "groups", "start us",
+	        "in us", "compute us", "out us", "bytes in", "bytes out", "name");
+	for (unsigned w = 0; w < stats->nworkers; w++) {
+		const struct heddle_kernel_worker_stats *worker = &stats->workers[w];
+
+		fprintf(out, "  %-4d %8zu %11.1f %11.1f %11.1f %11.1f %12zu %12zu  %s\n",
+		        worker->id, worker->groups, worker->start_us, worker->in_us,
+		        worker->compute_us, worker->out_us, worker->in_bytes, worker->out_bytes,
+		        worker->name);
+	}
+	fprintf(out, "  analysis %.1f us\n", result->analysis_us);
+	if (result->verified)
+		fprintf(out, "  %s: largest error %.3g, allowed %.3g\n",
+		        result->right ? "verified" : "WRONG", result->contenders[0].max_error,
+		        result->tolerance);
+}
+
+/* ---- comparison ---- */
+
+static double gain(const struct result *result, unsigned contender)
+{
+	return median_us(result, best_single(result)) /
+	       median_us(result, &result->contenders[contender]);
+}
+
+/* "3:97" for the groups of each worker in percent. */
+static void shares_print(const struct result *result, FILE *out)
+{
+	const struct heddle_kernel_stats *stats = shown_stats(result);
+	int ids[STARPU_NMAXWORKERS];
+	int n = starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, STARPU_NMAXWORKERS);
+
+	for (int i = 0; i < n; i++) {
+		size_t groups = 0;
+
+		for (unsigned w = 0; w < stats->nworkers; w++)
+			if (stats->workers[w].id == ids[i])
+				groups += stats->workers[w].groups;
+		fprintf(out, "%s%.1f", i ? ":" : " ", 100.0 * groups / stats->groups);
+	}
+}
+
+static void print_heading(const struct result *result, FILE *out)
+{
+	fprintf(out, "Median times in microseconds of %u repetitions after the first.\n",
+	        result->reps - (result->reps > 1));
+	for (unsigned c = 3; c < result->ncontenders; c++)
+		fprintf(out, "  %c%d: %s\n", c % 2 ? 'A' : 'P', (c - 3) / 2,
+		        result->contenders[c].name);
+	fprintf(out, "%-21s %7s", "kernel", "groups");
+	for (unsigned c = 0; c < result->ncontenders; c++)
+		if (c < 3)
+			fprintf(out, " %9s", result->contenders[c].name);
+		else
+			fprintf(out, " %8c%d", c % 2 ? 'A' : 'P', (c - 3) / 2);
+	fprintf(out, " %7s %7s %7s  %s\n", "gain", "paper", "linear", "shares %");
+}
+
+void print_comparison(struct result *const *results, unsigned n, FILE *out)
+{
+	double sums[3] = {0};
+
+	for (unsigned k = 0; k < n; k++) {
+		const struct result *result = results[k];
+
+		if (!k)
+			print_heading(result, out);
+		fprintf(out, "%-21s %7zu", result->job.name, shown_stats(result)->groups);
+		for (unsigned c = 0; c < result->ncontenders; c++)
+			fprintf(out, " %9.0f", median_us(result, &result->contenders[c]));
+		for (unsigned c = 0; c < 3; c++) {
+			sums[c] += gain(result, c);
+			fprintf(out, " %7.3f", gain(result, c));
+		}
+		shares_print(result, out);
+		fputs(result->verified ? result->right ? "  verified\n" : "  WRONG\n" : "\n", out);
+	}
+	if (n)
+		fprintf(out,
+		        "mean gain over the best device: skmd %.3f, paper %.3f, linear %.3f "
+		        "(the paper measured 1.29)\n",
+		        sums[0] / n, sums[1] / n, sums[2] / n);
+}
+
+/* ---- JSON ---- */
+
+/* JSON has no infinity: the largest double stands for it. */
+static json_t *real(double value)
+{
+	return json_real(isfinite(value) ? value : HUGE_VAL > value ? -1.7e308 : 1.7e308);
+}
+
+static json_t *worker_json(const struct heddle_kernel_worker_stats *worker)
+{
+	double busy_us = worker->in_us + worker->compute_us + worker->out_us;
+
+	return json_pack("{si ss ss sI si sf sf sf sf sf sf sI sI}", "id", worker->id, "kind",
+	                 "opencl", "name", worker->name, "iterations", (json_int_t)worker->groups,
+	                 "blocks", 1, "busy_us", busy_us, "finish_us", worker->start_us + busy_us,
+	                 "start_us", worker->start_us, "in_us", worker->in_us, "compute_us",
+	                 worker->compute_us, "out_us", worker->out_us, "in_bytes",
+	                 (json_int_t)worker->in_bytes, "out_bytes", (json_int_t)worker->out_bytes);
+}
+
+static json_t *workers_json(const struct heddle_kernel_stats *stats)
+{
+	json_t *list = json_array();
+
+	for (unsigned w = 0; w < stats->nworkers; w++)
+		json_array_append_new(list, worker_json(&stats->workers[w]));
+	return list;
+}
+
+static json_t *times_json(const struct result *result, const struct contender *contender)
+{
+	json_t *list = json_array();
+
+	for (unsigned r = 0; r < result->reps; r++)
+		json_array_append_new(list, real(contender->us[r]));
+	return list;
+}
+
+static json_t *classes_json(const struct result *result)
+{
+	json_t *list = json_array();
+
+	for (unsigned a = 0; a < result->job.kernel.narguments; a++)
+		if (job_is_buffer(&result->job, a))
+			json_array_append_new(
+			    list, json_pack("{ss ss ss sI}", "name", result->job.arguments[a].name,
+			                    "read", result->accesses[a].read, "written",
+			                    result->accesses[a].write, "bytes",
+			                    (json_int_t)result->job.kernel.arguments[a].bytes));
+	return list;
+}
+
+static json_t *contender_json(const struct result *result, const struct contender *contender)
+{
+	const struct heddle_kernel_stats *stats = &contender->stats[median_of(result, contender)];
+
+	return json_pack("{ss so sf sf sf so}", "name", contender->name, "us",
+	                 times_json(result, contender), "median_us", median_us(result, contender),
+	                 "predicted_us", stats->predicted_us, "decision_us", stats->decision_us,
+	                 "workers", workers_json(stats));
+}
+
+static json_t *contenders_json(const struct result *result)
+{
+	json_t *list = json_array();
+
+	for (unsigned c = 0; c < result->ncontenders; c++)
+		json_array_append_new(list, contender_json(result, &result->contenders[c]));
+	return list;
+}
+
+static json_t *result_json(const struct result *result)
+{
+	const struct contender *first = &result->contenders[0];
+	const struct heddle_kernel_stats *stats = shown_stats(result);
+	double largest = 0;
+	char starpu[32];
+	int major, minor, release;
+	json_t *json;
+
+	starpu_get_version(&major, &minor, &release);
+	snprintf(starpu, sizeof(starpu), "%d.%d.%d", major, minor, release);
+	for (unsigned c = 0; c < result->ncontenders; c++)
+		largest = fmax(largest, result->contenders[c].max_error);
+	json = json_pack("{ss ss sI sI ss ss ss so so so so sf sf sf sf sf so}", "app", "kernels",
+	                 "kernel", result->job.name, "n", (json_int_t)stats->groups, "size",
+	                 (json_int_t)result->job.size, "sched", app_policy_name(), "strategy",
+	                 first->method ? first->method : first->name, "starpu", starpu, "us",
+	                 times_json(result, first), "verified",
+	                 result->verified ? json_boolean(result->right) : json_null(), "max_error",
+	                 result->verified ? real(largest) : json_null(), "workers",
+	                 workers_json(stats), "learning_us", first->stats[0].profile_us,
+	                 "overhead_us", result->analysis_us + stats->decision_us, "analysis_us",
+	                 result->analysis_us, "decision_us", stats->decision_us, "predicted_us",
+	                 stats->predicted_us, "buffers", classes_json(result));
+	if (json && result->ncontenders > 1)
+		json_object_set_new(json, "contenders", contenders_json(result));
+	return json;
+}
+
+static int json_write(const char *path, json_t *json)
+{
+	FILE *file = stdout;
+	int status = 0;
+
+	if (!json)
+		return heddle_refuse(-ENOMEM, "no memory for the report");
+	if (strcmp(path, "-"))
+		status = file_create(path, &file);
+	if (!status) {
+		json_dumpf(json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+		fputc('\n', file);
+		if (file == stdout)
+			status = fflush(file) ? -errno : 0;
+		else
+			status = file_finish(path, file);
+	}
+	json_decref(json);
+	return status;
+}
+
+/* One kernel is an object as every app's; several are a list. */
+static int write_json(const char *path, struct result *const *results, unsigned n)
+{
+	json_t *list;
+
+	if (n == 1)
+		return json_write(path, result_json(results[0]));
+	list = json_array();
+	for (unsigned k = 0; k < n; k++)
+		json_array_append_new(list, result_json(results[k]));
+	return json_write(path, list);
+}
+
+/* ---- CSV: a line for each worker of each contender's median launch ---- */
+
+static void result_csv(const struct result *result, FILE *file)
+{
+	for (unsigned c = 0; c < result->ncontenders; c++) {
+		const struct contender *contender = &result->contenders[c];
+		const struct heddle_kernel_stats *stats =
+		    &contender->stats[median_of(result, contender)];
+		static const char *const groups[] = {"policy", "shared", "alone", "plain"};
+
+		if (!stats->nworkers)
+			fprintf(file, "%s,%s,%s,%.3f,%d,,0,0,0,0,0\n", result->job.name,
+			        contender->name, groups[contender->way],
+			        median_us(result, contender), contender->worker);
+		for (unsigned w = 0; w < stats->nworkers; w++) {
+			const struct heddle_kernel_worker_stats *worker = &stats->workers[w];
+
+			fprintf(file, "%s,%s,%s,%.3f,%d,%s,%zu,%.3f,%.3f,%.3f,%.3f\n",
+			        result->job.name, contender->name, groups[contender->way],
+			        median_us(result, contender), worker->id, worker->name,
+			        worker->groups, worker->start_us, worker->in_us, worker->compute_us,
+			        worker->out_us);
+		}
+	}
+}
+
+static int write_csv(const char *path, struct result *const *results, unsigned n)
+{
+	FILE *file;
+	int status = file_create(path, &file);
+
+	if (status)
+		return status;
+	fputs("kernel,contender,group,median_us,worker,name,groups,start_us,in_us,compute_us,"
+	      "out_us\n",
+	      file);
+	for (unsigned k = 0; k < n; k++)
+		result_csv(results[k], file);
+	return file_finish(path, file);
+}
+
+int write_reports(const struct options *options, struct result *const *results, unsigned n)
+{
+	int status = 0;
+
+	if (options->json)
+		status = write_json(options->json, results, n);
+	if (!status && options->csv)
+		status = write_csv(options->csv, results, n);
+	return status;
+}

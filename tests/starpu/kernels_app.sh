@@ -1,0 +1,161 @@
+#!/bin/sh
+# The kernels' app on two OpenCL devices, which PoCL makes of the cores: right results under
+# several policies, what is found out about the buffers, own kernels, and bad input.
+# Time limit: 900 s
+#
+# Copyright (C) 2026 the Heddle developers
+# SPDX-License-Identifier: LGPL-2.1-or-later
+set -u
+: "${top_srcdir:?}" "${top_builddir:?}"
+work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-kernels.XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT HUP INT TERM
+HEDDLE_PROFILE_DIR=$work/profiles HEDDLE_ANALYSE=$top_builddir/bin/heddle-analyse
+STARPU_NCPU=1 STARPU_NOPENCL=2 POCL_DEVICES='pthread basic' POCL_MAX_PTHREAD_COUNT=2
+export HEDDLE_PROFILE_DIR HEDDLE_ANALYSE STARPU_NCPU STARPU_NOPENCL POCL_DEVICES
+export POCL_MAX_PTHREAD_COUNT
+kernels=$top_builddir/apps/kernels/kernels
+failures=0
+fail() {
+	echo "FAILED: $*"
+	failures=$((failures + 1))
+}
+
+# expect CODE TEXT ARGUMENT...: the exit code, and TEXT among what is printed.
+expect() {
+	code=$1 text=$2
+	shift 2
+	"$kernels" "$@" >"$work/out" 2>&1
+	got=$?
+	[ "$got" = 77 ] && [ "$code" != 77 ] && exit 77
+	if [ "$got" != "$code" ]; then
+		fail "$*: exit $got, not $code"
+		tail -n 5 "$work/out"
+	elif ! grep -qF -- "$text" "$work/out"; then
+		fail "$*: does not say '$text'"
+		tail -n 5 "$work/out"
+	fi
+}
+
+# classes TEXT...: the lines about buffers, "NAME READ WRITTEN".
+classes() {
+	[ -x "$HEDDLE_ANALYSE" ] || return
+	sed -n 's/^  \([a-z]*\) .* bytes  read \([A-Z]*\) *written \([A-Z]*\)$/\1 \2 \3/p' \
+		"$work/out" >"$work/found"
+	printf '%s\n' "$@" >"$work/wanted"
+	diff "$work/wanted" "$work/found" || fail "classes"
+}
+
+# The groups are Table II's where the sizes are.
+expect 0 "AESEncrypt            byte a side           2048          256     32768    4096" --list
+expect 0 verified AESEncrypt --size 512 --verify --classes
+classes 'in SLAB UNUSED' 'out UNUSED SLAB' 'keys BROADCAST UNUSED' 'substitutes BROADCAST UNUSED'
+expect 0 verified aesdecrypt --size 512 --verify --classes
+classes 'in SLAB UNUSED' 'out UNUSED SLAB' 'keys BROADCAST UNUSED' 'substitutes BROADCAST UNUSED'
+expect 0 verified BinomialOption --size 64 --verify --classes
+classes 'random CONTIGUOUS UNUSED' 'value UNUSED CONTIGUOUS'
+expect 0 verified BlackScholes --size 64K --verify --classes
+classes 'random CONTIGUOUS UNUSED' 'call UNUSED CONTIGUOUS' 'put UNUSED CONTIGUOUS'
+expect 0 verified Histogram --size 1M --verify --classes
+classes 'in CONTIGUOUS UNUSED' 'partial UNUSED CONTIGUOUS'
+expect 0 verified MatrixMultiplication --size 192 --verify --classes
+classes 'a SLAB UNUSED' 'b RECT UNUSED' 'c UNUSED SLAB'
+expect 0 verified MatrixTranspose --size 256 --verify --classes
+classes 'in SLAB UNUSED' 'out UNUSED RECT'
+expect 0 verified QuasiRandomSequence --size 1K --verify --classes
+classes 'out UNUSED CONTIGUOUS' 'directions RECT UNUSED'
+expect 0 verified QuasiRandomSequence --size 1000 --verify
+expect 0 verified Reduction --size 256K --verify --classes
+classes 'in CONTIGUOUS UNUSED' 'out UNUSED CONTIGUOUS'
+expect 0 verified ScanLargeArrays --size 64K --verify --classes
+classes 'in CONTIGUOUS UNUSED' 'out UNUSED CONTIGUOUS' 'totals UNUSED CONTIGUOUS'
+expect 0 verified VectorAdd --size 100001 --verify --classes
+classes 'a CONTIGUOUS UNUSED' 'b CONTIGUOUS UNUSED' 'c UNUSED CONTIGUOUS'
+for sched in hdss eager; do
+	expect 0 "policy $sched" VectorAdd --size 100001 --verify --sched $sched --seed 5
+	expect 0 verified MatrixTranspose --size 256 --verify --sched $sched --reps 1
+done
+
+# Everybody in turn, as a table, as JSON and as CSV.
+expect 0 'mean gain over the best device' Reduction --size 256K --verify --compare --reps 3 \
+	--json "$work/json" --csv "$work/csv"
+grep -q '  verified$' "$work/out" || fail "comparison is not verified"
+for name in skmd paper linear 'alone OpenCL 0' 'plain OpenCL 1'; do
+	grep -q "\"name\": \"$name" "$work/json" || fail "JSON has no $name"
+	grep -q "^Reduction,$name" "$work/csv" || fail "CSV has no $name"
+done
+[ "$(grep -c '"verified": true' "$work/json")" = 1 ] || fail "JSON is not verified"
+expect 0 '"app": "kernels"' VectorAdd --size 1000 --json -
+grep -q 'repetition' "$work/out" && fail "a table beside the JSON report"
+
+# Own kernels.
+cat >"$work/own.cl" <<'END'
+__kernel void scale(__global const float *x, __global float *y, float a, int n,
+		    __local float *kept)
+{
+	int l = get_local_id(0), i = get_global_id(0);
+
+	kept[l] = FACTOR * x[i];
+	barrier(CLK_LOCAL_MEM_FENCE);
+	if (i < n)
+		y[i] += a * kept[l];
+}
+END
+# run CODE TEXT ARGUMENT...: the kernel with these arguments.
+run() {
+	code=$1 text=$2
+	shift 2
+	expect "$code" "$text" scale --file "$work/own.cl" --build -DFACTOR=2 --global 4096 \
+		--local 64 "$@"
+}
+# 4096 times 1.5, and 4096 times 1 (little-endian).
+i=0
+while [ $i -lt 64 ]; do
+	printf '\000\000\300\077' >>"$work/x"
+	printf '\000\000\200\077' >>"$work/y"
+	i=$((i + 1))
+done
+for _ in 1 2 3 4 5 6; do
+	cat "$work/x" "$work/x" >"$work/twice" && mv "$work/twice" "$work/x"
+	cat "$work/y" "$work/y" >"$work/twice" && mv "$work/twice" "$work/y"
+done
+run 0 'verified: largest error 0' --arg "in:float=$work/x" --arg "inout:float:4096=$work/y" \
+	--arg float=3 --arg int=4000 --arg local:256 --verify --out "$work/result"
+grep -q 'from 1 to 10, first 10 10 10 10' "$work/out" || fail "results: $(cat "$work/out")"
+[ "$(wc -c <"$work/result")" = 16384 ] || fail "--out"
+[ "$(od -An -tf4 -j 15996 -N 8 "$work/result" | tr -s ' ')" = ' 10 1' ] || fail "--out's contents"
+run 0 'verified' --args in:float:4K --args inout:float:4K --args float=-1e3 --args int=4096 \
+	--args local:256 --verify --sched hdss
+
+# Bad input names what is wrong with it.
+run 2 'takes 5 arguments, not 1' --arg in:float:4K
+run 2 '--arg int=3: argument 3 (a) of kernel scale is float' --arg in:float:4K \
+	--arg inout:float:4K --arg int=3 --arg int=4096 --arg local:256
+run 2 'argument 5 (kept) of kernel scale is local' --arg in:float:4K --arg inout:float:4K \
+	--arg float=3 --arg int=4096 --arg in:float:256
+run 2 'COUNT is missing' --arg in:float
+run 2 'COUNT is no whole number' --arg in:float:x
+run 2 'is in:, inout: or out:' --arg in:real:10
+run 2 'begins with no type' --arg number=3
+run 2 'not a whole number of that type' --arg uchar=256
+run 2 'not a number' --arg float=x
+run 2 'BYTES is no whole number' --arg local:0
+run 2 'No such file' --arg "in:float:4=$work/missing"
+run 2 'x has 16384 bytes, not 12 of them' --arg "in:float:3=$work/x"
+run 2 'what is only written has no file' --arg "out:float:3=$work/x"
+expect 2 'No such file' scale --file "$work/missing.cl" --global 64 --local 64
+expect 2 "has no kernel other" other --file "$work/own.cl" --build -DFACTOR=2 --global 64 --local 64
+expect 2 "does not compile" scale --file "$work/own.cl" --global 64 --local 64
+expect 2 'not a multiple of --local' scale --file "$work/own.cl" --global 65 --local 64
+expect 2 '--global is missing' scale --file "$work/own.cl" --local 64
+expect 2 'as many numbers as --global' scale --file "$work/own.cl" --global 64,64 --local 64
+expect 2 'more than three numbers' scale --file "$work/own.cl" --global 1,1,1,1 --local 64
+expect 2 'want --file' VectorAdd --arg int=3
+expect 2 'there is no kernel nonsense' nonsense
+expect 2 'which kernel?'
+expect 2 'takes multiples of 256' AESEncrypt --size 100
+expect 2 'not a whole number' VectorAdd --size many
+expect 2 'exclude each other' VectorAdd --size 100 --scale 2
+expect 2 'for one kernel' all --size 100
+expect 2 'no such policy' VectorAdd --sched nonsense
+
+[ "$failures" = 0 ]
