@@ -62,6 +62,31 @@ drawn one-speed one-shares
 "$plot" "$work/two.json" || fail "comparison on two machines"
 drawn two-speed-1 two-speed-2 two-machines two-shares
 
+# Two kernels, on two devices and by each alone.
+kernel() {
+	cat <<END
+$1,skmd,shared,1000.0,0,a GPU,$2,10,100,700,90
+$1,skmd,shared,1000.0,1,a CPU,$3,10,0,900,0
+$1,linear,shared,2000.0,0,a GPU,$2,10,100,700,90
+$1,alone 0,alone,1500.0,0,a GPU,10,10,200,1000,200
+$1,plain 0,plain,1250.0,0,,0,0,0,0,0
+END
+}
+{
+	echo 'kernel,contender,group,median_us,worker,name,groups,start_us,in_us,compute_us,out_us'
+	kernel VectorAdd 7 3
+	kernel Other 0 10
+} >"$work/kernels.csv"
+"$plot" "$work/kernels.csv" || fail "kernels"
+drawn kernels-gains kernels-groups kernels-timeline-VectorAdd
+[ -e "$work/kernels-timeline-Other.svg" ] && fail "a timeline that nobody wanted"
+"$plot" --kernel Other "$work/kernels.csv" || fail "kernel Other"
+drawn kernels-timeline-Other
+"$plot" --kernel Missing "$work/kernels.csv" 2>"$work/messages" && fail "a kernel that is not there"
+grep -q 'no kernel Missing' "$work/messages" || fail "message: $(cat "$work/messages")"
+printf 'kernel,contender,x\n1,2,3\n' >"$work/short.csv"
+"$plot" "$work/short.csv" 2>"$work/messages" && fail "a short line was taken"
+
 for bad in "$work/nothing" "$work" "$work/messages" "--loop x $work/log.csv" ''; do
 	# shellcheck disable=SC2086
 	"$plot" $bad 2>"$work/bad" && fail "accepted: $bad"
