@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <heddle/clock.h>
+
 #include "private/message.h"
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
@@ -18,6 +20,7 @@
 #include "codelets/programs.h"
 #include "codelets/strmatch/strmatch.h"
 #include "codelets/vecinc/vecinc.h"
+#include "fpga/events.h"
 
 void codelet_simulated(void *buffers[], void *arg)
 {
@@ -71,6 +74,17 @@ bool codelet_on_fpga(void)
 	return heddle_worker_kind(starpu_worker_get_id_check()) == HEDDLE_KIND_FPGA;
 }
 
+/* A simulated board tells what the modelled one would have taken. */
+static void tell_clock(cl_event event)
+{
+	cl_ulong modelled = 0, taken = 0;
+
+	if (clGetEventInfo(event, CL_EVENT_MODELLED_HEDDLE, sizeof(modelled), &modelled, NULL) ||
+	    clGetEventInfo(event, CL_EVENT_TAKEN_HEDDLE, sizeof(taken), &taken, NULL))
+		return;
+	heddle_clock_simulated(taken * 1e-3, modelled * 1e-3);
+}
+
 int codelet_launch_end_fpga(struct codelet_launch *launch)
 {
 	const size_t one = 1;
@@ -81,6 +95,7 @@ int codelet_launch_end_fpga(struct codelet_launch *launch)
 		                                       &one, 0, NULL, &event);
 	if (launch->error == CL_SUCCESS) {
 		launch->error = clWaitForEvents(1, &event);
+		tell_clock(event);
 		clReleaseEvent(event);
 	}
 	if (launch->kernel)

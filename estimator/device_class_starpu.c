@@ -20,6 +20,7 @@
 #endif
 
 #include "estimator/slots.h"
+#include "private/clock_starpu.h"
 #include "private/message.h"
 #include "private/platform_starpu.h"
 
@@ -135,10 +136,14 @@ static void device_name(int worker, enum starpu_worker_archtype type, char *name
 static unsigned class_find(int worker, enum starpu_worker_archtype type)
 {
 	char device[NAME - 16], name[NAME];
+	enum heddle_kind kind = heddle_worker_kind(worker);
 	unsigned n, class = 0;
 
 	device_name(worker, type, device, sizeof(device));
-	snprintf(name, sizeof(name), "%s %s", heddle_kind_name(heddle_worker_kind(worker)), device);
+	/* What is believed of a simulated board by one clock is wrong by the other. */
+	snprintf(name, sizeof(name), "%s %s%s", heddle_kind_name(kind), device,
+	         kind == HEDDLE_KIND_FPGA && heddle_clock() == HEDDLE_CLOCK_MODELLED ? " modelled"
+	                                                                             : "");
 	name_clean(name);
 	pthread_mutex_lock(&classes.mutex);
 	n = atomic_load(&classes.n);

@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "estimator/slots.h"
+#include "private/clock_starpu.h"
 #include "private/starpu_compat.h"
 
 struct hooks {
@@ -59,7 +60,7 @@ static void observe_post(struct starpu_task *task, unsigned ctx)
 	if (observed.before[ctx].post)
 		observed.before[ctx].post(task, ctx);
 	if (us > 0 && !atomic_load_explicit(&observed.workers[worker].told, memory_order_relaxed))
-		heddle_estimate_executed(task, worker, us);
+		heddle_estimate_executed(task, worker, heddle_clock_kernel_us(task, us));
 }
 
 void observe_told(int worker)

@@ -21,6 +21,7 @@
 
 #include <heddle/policy.h>
 
+#include "private/clock_starpu.h"
 #include "private/message.h"
 #include "private/variables.h"
 #include "sched_policies/policies.h"
@@ -636,7 +637,7 @@ static void ready_post_exec(struct starpu_task *task, unsigned ctx)
 	if (is_foreign(task))
 		return;
 	if (is_sample(c, worker)) {
-		double us = task_us(worker);
+		double us = heddle_clock_kernel_us(task, task_us(worker));
 
 		ready_task_measured(c, task, id, us);
 		ready_fetch_done(c, worker, us);

@@ -23,6 +23,7 @@
 #include <heddle/blocks.h>
 #include <heddle/policy.h>
 
+#include "private/clock_starpu.h"
 #include "private/platform_starpu.h"
 #include "private/variables.h"
 #include "sched_policies/common_starpu.h"
@@ -584,11 +585,15 @@ static void self_pre_exec(struct starpu_task *task, unsigned ctx)
 static void self_post_exec(struct starpu_task *task, unsigned ctx)
 {
 	struct worker *worker = &context_of(ctx)->workers[starpu_worker_get_id_check()];
+	double wall_us, modelled_us;
 
-	if (!is_foreign(task))
+	if (!is_foreign(task)) {
 		worker->done++;
-	else if (!worker->idle_us)
+		if (heddle_clock_said(task, &wall_us, &modelled_us))
+			worker->since_us += wall_us - modelled_us;
+	} else if (!worker->idle_us) {
 		worker->since_us += starpu_timing_now() - worker->foreign_us;
+	}
 }
 
 const struct starpu_sched_policy self_scheduling_policy = {

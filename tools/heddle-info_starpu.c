@@ -14,6 +14,7 @@
 #include <starpu.h>
 #include <heddle/heddle.h>
 
+#include "private/clock_starpu.h"
 #include "private/message.h"
 #include "private/platform_starpu.h"
 #include "private/variables.h"
@@ -172,6 +173,7 @@ static json_t *everything(const struct arguments *arguments)
 
 	if (all) {
 		json_object_set_new(info, "starpu", starpu_json());
+		json_object_set_new(info, "clock", json_string(heddle_clock_name(heddle_clock())));
 		json_object_set_new(info, "workers",
 		                    heddle_starpu_check() ? json_array() : workers_json());
 	}
@@ -193,6 +195,8 @@ static void print(const json_t *info)
 		print_starpu(part);
 	if ((part = json_object_get(info, "workers")))
 		print_workers(part);
+	if ((part = json_object_get(info, "clock")))
+		printf("Times of loops under block strategies: %s\n", json_string_value(part));
 	if ((part = json_object_get(info, "policies")))
 		info_print_policies(part);
 	if ((part = json_object_get(info, "strategies")))
@@ -234,6 +238,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	heddle_variables_check(environ);
+	heddle_clock_check();
 	info = everything(&arguments);
 	if (arguments.json)
 		json_dumpf(info, stdout, JSON_INDENT(1));

@@ -147,7 +147,7 @@ static int run_once(struct run *run, struct heddle_loop_stats *stats, double *us
 	begin = starpu_timing_now();
 	error =
 	    run->app->run ? run->app->run(run->self, stats) : heddle_loop_run(&run->loop, stats);
-	*us = starpu_timing_now() - begin;
+	*us = stats->clock == HEDDLE_CLOCK_MODELLED ? stats->us : starpu_timing_now() - begin;
 	return error ? error : verify(run);
 }
 
@@ -156,7 +156,7 @@ static int repeat_wave(struct run *run)
 {
 	struct app_wave *wave = run->app->wave;
 	struct app_report *report = &run->report;
-	struct heddle_loop_stats *stats = malloc(sizeof(*stats));
+	struct heddle_loop_stats *stats = calloc(1, sizeof(*stats));
 	int error = stats ? 0 : -ENOMEM;
 	double us;
 

@@ -108,9 +108,10 @@ static json_t *report_json(const struct app_report *report)
 
 	starpu_get_version(&major, &minor, &release);
 	snprintf(starpu, sizeof(starpu), "%d.%d.%d", major, minor, release);
-	json = json_pack("{ss sI ss ss ss so so so so so so}", "app", report->app->name, "n",
+	json = json_pack("{ss sI ss ss ss ss so so so so so so}", "app", report->app->name, "n",
 	                 (json_int_t)report->n, "sched", app_policy_name(), "strategy", stats->strategy,
-	                 "starpu", starpu, "us", times_json(report->us, report->reps), "verified",
+	                 "starpu", starpu, "clock", heddle_clock_name(stats->clock), "us",
+	                 times_json(report->us, report->reps), "verified",
 	                 report->verified ? json_boolean(report->right) : json_null(), "max_error",
 	                 report->verified ? real(report->max_error) : json_null(), "workers",
 	                 workers_json(stats), "learning_us", real(stats->learning_us),
@@ -151,8 +152,9 @@ static void print_table(const struct app_report *report)
 	unsigned median = median_repetition(report);
 	const struct heddle_loop_stats *stats = &report->stats[median];
 
-	printf("%s: %.0f %ss in %zu iterations, policy %s, strategy %s\n", report->app->name,
-	       report->elements, report->app->unit, report->n, app_policy_name(), stats->strategy);
+	printf("%s: %.0f %ss in %zu iterations, policy %s, strategy %s%s\n", report->app->name,
+	       report->elements, report->app->unit, report->n, app_policy_name(), stats->strategy,
+	       stats->clock == HEDDLE_CLOCK_MODELLED ? ", modelled time" : "");
 	for (unsigned r = 0; r < report->reps; r++)
 		printf("  repetition %u: %.1f us, %.4g M%ss/s%s\n", r + 1, report->us[r],
 		       report->elements / report->us[r], report->app->unit,

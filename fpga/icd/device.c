@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -83,6 +84,8 @@ static cl_int get_devices(cl_platform_id self, cl_device_type type, cl_uint n, c
 
 static cl_int answer_number(cl_device_info what, size_t room, void *to, size_t *needed)
 {
+	double clock = heddle_variable_number(HEDDLE_VARIABLE_FPGA_CLOCK);
+
 	switch (what) {
 	case CL_DEVICE_TYPE:
 		return ANSWER(cl_device_type, CL_DEVICE_TYPE_ACCELERATOR);
@@ -148,8 +151,8 @@ static cl_int answer_number(cl_device_info what, size_t room, void *to, size_t *
 		return ANSWER(cl_uint, 1);
 	case CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS:
 		return ANSWER(cl_uint, 3);
-	case CL_DEVICE_MAX_CLOCK_FREQUENCY:
-		return ANSWER(cl_uint, 250);
+	case CL_DEVICE_MAX_CLOCK_FREQUENCY: /* MHz */
+		return ANSWER(cl_uint, clock > 0 ? ceil(clock) : 250);
 	case CL_DEVICE_VENDOR_ID:
 	case CL_DEVICE_MAX_READ_IMAGE_ARGS:
 	case CL_DEVICE_MAX_WRITE_IMAGE_ARGS:
@@ -178,6 +181,16 @@ static cl_int answer_number(cl_device_info what, size_t room, void *to, size_t *
 	}
 }
 
+static cl_ulong modelled_so_far(cl_device_id device)
+{
+	cl_ulong ns;
+
+	pthread_mutex_lock(&device->mutex);
+	ns = device->modelled;
+	pthread_mutex_unlock(&device->mutex);
+	return ns;
+}
+
 static cl_int get_device_info(cl_device_id self, cl_device_info what, size_t room, void *to,
                               size_t *needed)
 {
@@ -199,6 +212,8 @@ static cl_int get_device_info(cl_device_id self, cl_device_info what, size_t roo
 	case CL_DEVICE_EXTENSIONS:
 	case CL_DEVICE_BUILT_IN_KERNELS:
 		return ANSWER_TEXT("");
+	case CL_DEVICE_MODELLED_HEDDLE:
+		return ANSWER(cl_ulong, modelled_so_far(self));
 	case CL_DEVICE_MAX_WORK_ITEM_SIZES:
 		return object_answer((size_t[]){1, 1, 1}, 3 * sizeof(size_t), room, to, needed);
 	default:
@@ -211,20 +226,29 @@ static cl_int keep_device(cl_device_id self)
 	return object_is(self, DEVICE) ? CL_SUCCESS : CL_INVALID_DEVICE;
 }
 
-void device_transfer(cl_device_id device, void *to, const void *from, size_t size)
+void device_modelled(cl_device_id device, cl_ulong ns)
+{
+	pthread_mutex_lock(&device->mutex);
+	device->modelled += ns;
+	pthread_mutex_unlock(&device->mutex);
+}
+
+cl_ulong device_transfer(cl_device_id device, size_t size, void (*move)(void *arg), void *arg)
 {
 	double rate = heddle_variable_number(HEDDLE_VARIABLE_FPGA_BANDWIDTH); /* MB/s */
 	double latency = heddle_variable_number(HEDDLE_VARIABLE_FPGA_LATENCY);
-	cl_ulong end;
+	cl_ulong ns = 1e3 * (latency + (rate > 0 ? size / rate : 0)), end;
 
 	pthread_mutex_lock(&device->dma);
-	end = object_now() + 1e3 * (latency + (rate > 0 ? size / rate : 0));
-	memcpy(to, from, size);
+	end = object_now() + ns;
+	if (move)
+		move(arg);
 	/* The host's own copy took part of the time that the modelled one takes. */
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME,
 	                &(struct timespec){.tv_sec = end / 1000000000, .tv_nsec = end % 1000000000},
 	                NULL);
 	pthread_mutex_unlock(&device->dma);
+	return ns;
 }
 
 /* ---- contexts ---- */
@@ -389,6 +413,7 @@ __attribute__((constructor)) static void driver_load(void)
 	memory_functions(&fpga_dispatch);
 	program_functions(&fpga_dispatch);
 	queue_functions(&fpga_dispatch);
+	transfer_functions(&fpga_dispatch);
 	event_functions(&fpga_dispatch);
 	platform.object = (struct object){.dispatch = &fpga_dispatch, .type = PLATFORM};
 	ndevices = wanted < 0 ? 0 : wanted > FPGA_MAX_DEVICES ? FPGA_MAX_DEVICES : wanted;

@@ -116,6 +116,8 @@ static struct _cl_event event_read(cl_event self)
 static cl_int get_event_info(cl_event self, cl_event_info what, size_t room, void *to,
                              size_t *needed)
 {
+	struct _cl_event now;
+
 	if (!object_is(self, EVENT))
 		return CL_INVALID_EVENT;
 	switch (what) {
@@ -131,6 +133,11 @@ static cl_int get_event_info(cl_event self, cl_event_info what, size_t room, voi
 		return ANSWER(cl_uint, self->object.references);
 	case CL_EVENT_CLOCKS_HEDDLE:
 		return ANSWER(cl_ulong, event_read(self).clocks);
+	case CL_EVENT_MODELLED_HEDDLE:
+		return ANSWER(cl_ulong, event_read(self).modelled);
+	case CL_EVENT_TAKEN_HEDDLE:
+		now = event_read(self);
+		return ANSWER(cl_ulong, now.status > CL_COMPLETE ? 0 : now.times[3] - now.times[2]);
 	default:
 		return CL_INVALID_VALUE;
 	}

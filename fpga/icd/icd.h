@@ -18,11 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fpga/events.h"
 #include "fpga/run.h"
-
-/** For clGetEventInfo(): the clocks that a kernel took on the modelled device, a
- * cl_ulong; 0 for other commands and before the end. */
-#define CL_EVENT_CLOCKS_HEDDLE 0x4f00
 
 enum object_type { DEAD, PLATFORM, DEVICE, CONTEXT, QUEUE, MEMORY, PROGRAM, KERNEL, EVENT };
 
@@ -43,8 +40,9 @@ struct _cl_platform_id {
 struct _cl_device_id {
 	struct object object;
 	char name[32];
-	pthread_mutex_t mutex; /**< of used */
+	pthread_mutex_t mutex; /**< of used and modelled */
 	size_t used;           /**< bytes of its memory */
+	cl_ulong modelled;     /**< ns that its commands so far take on the modelled board */
 	pthread_mutex_t dma;   /**< held by the transfer under way */
 	pthread_mutex_t logic; /**< held by the kernel that runs */
 };
@@ -55,6 +53,13 @@ struct _cl_context {
 	cl_device_id devices[FPGA_MAX_DEVICES];
 };
 
+/** A part of a buffer that the host sees. */
+struct mapping {
+	struct mapping *next;
+	size_t offset, size;
+	bool written; /**< by the host: it goes back to the device */
+};
+
 struct _cl_mem {
 	struct object object;
 	cl_context context;
@@ -62,6 +67,8 @@ struct _cl_mem {
 	size_t size;
 	void *host; /**< as given with CL_MEM_USE_HOST_PTR */
 	uint8_t *bytes;
+	pthread_mutex_t mutex; /**< of what follows */
+	struct mapping *mappings;
 };
 
 struct _cl_program {
@@ -97,17 +104,32 @@ struct _cl_event {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	cl_int status;
-	cl_ulong times[4]; /**< ns: queued, submitted, begun, ended */
-	cl_ulong clocks;
+	cl_ulong times[4];         /**< ns: queued, submitted, begun, ended */
+	cl_ulong clocks, modelled; /**< clocks; ns */
 };
+
+/** Where a transfer begins, and the bytes from a row and from a slice of it to the next. */
+struct place {
+	size_t offset, row, slice;
+};
+
+/** Bytes of a row, rows of a slice, slices. All at once where that is no rectangle. */
+struct region {
+	size_t width, height, depth;
+};
+
+#define FPGA_MAX_PATTERN 128
 
 /** A command on its way. It holds a reference to all it names. */
 struct command {
 	struct command *next;
 	cl_command_type type;
-	cl_mem from, to;
-	size_t from_offset, to_offset, size;
+	cl_mem from, to; /**< NULL: the host */
+	struct place from_place, to_place;
+	struct region region; /**< width 0: nothing moves */
 	void *host;
+	uint8_t pattern[FPGA_MAX_PATTERN];
+	size_t pattern_size; /**< above 0: it fills `to` */
 	cl_kernel kernel;
 	struct value values[FPGA_MAX_ARGUMENTS];
 	cl_uint nwaits;
@@ -152,19 +174,45 @@ void device_functions(cl_icd_dispatch *table);
 void memory_functions(cl_icd_dispatch *table);
 void program_functions(cl_icd_dispatch *table);
 void queue_functions(cl_icd_dispatch *table);
+void transfer_functions(cl_icd_dispatch *table);
 void event_functions(cl_icd_dispatch *table);
 
 bool context_has(cl_context context, cl_device_id device);
 
-/** Moves bytes between the host and a device: not faster than HEDDLE_FPGA_BANDWIDTH
- * and HEDDLE_FPGA_LATENCY say. */
-void device_transfer(cl_device_id device, void *to, const void *from, size_t size);
+/** A command is done that takes so many ns on the modelled board. */
+void device_modelled(cl_device_id device, cl_ulong ns);
+
+/** The device's memory is busy with a transfer of so many bytes from here on: not for
+ * less time than HEDDLE_FPGA_BANDWIDTH and HEDDLE_FPGA_LATENCY say.
+ * @param move what really moves them; NULL: nothing
+ * @return ns that they say */
+cl_ulong device_transfer(cl_device_id device, size_t size, void (*move)(void *arg), void *arg);
+
+/** Remembers that the host sees a part of a buffer. @return false: no memory. */
+bool memory_map(cl_mem memory, size_t offset, size_t size, bool written);
+/** Forgets it. @param[out] size of what goes back to the device
+ * @return false: nothing is mapped there */
+bool memory_unmap(cl_mem memory, const void *at, size_t *size);
 
 /** What kernel arguments are good for. @return CL_SUCCESS; CL_INVALID_KERNEL_ARGS. */
 cl_int kernel_check(const struct _cl_kernel *kernel);
+/** Clock of the modelled board, kHz. */
+uint32_t kernel_clock(const struct fpga_design *design);
 /** Runs a kernel with these arguments. @return CL_SUCCESS; CL_OUT_OF_RESOURCES after
  * a message: no end, an error of the design's own, broken streams. */
 cl_int kernel_run(cl_kernel kernel, const struct value *values, cl_ulong *clocks);
+
+/* ---- queue.c ---- */
+
+/** Checks the wait list, and hands a copy of the command over.
+ * @param queue one that is a queue */
+cl_int queue_enqueue(cl_command_queue queue, const struct command *command, cl_bool blocking,
+                     cl_uint nwaits, const cl_event *waits, cl_event *event);
+
+/* ---- transfer.c ---- */
+
+/** Carries out a command that moves bytes. @return ns on the modelled board */
+cl_ulong transfer_run(cl_device_id device, struct command *command);
 
 /** @return NULL: memory is short. */
 cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type command);

@@ -47,6 +47,13 @@ static void memory_destroy(void *opaque)
 {
 	cl_mem self = opaque;
 
+	while (self->mappings) {
+		struct mapping *mapping = self->mappings;
+
+		self->mappings = mapping->next;
+		free(mapping);
+	}
+	pthread_mutex_destroy(&self->mutex);
 	if (self->bytes != self->host)
 		free(self->bytes);
 	memory_give_back(self->context, self->size);
@@ -94,11 +101,54 @@ static cl_mem create_buffer(cl_context context, cl_mem_flags flags, size_t size,
 	}
 	if (flags & CL_MEM_COPY_HOST_PTR)
 		memcpy(self->bytes, host, size);
+	pthread_mutex_init(&self->mutex, NULL);
 	self->flags = flags;
 	self->size = size;
 	self->context = context;
 	object_retain(context);
 	return object_result(self, CL_SUCCESS, error);
+}
+
+bool memory_map(cl_mem self, size_t offset, size_t size, bool written)
+{
+	struct mapping *mapping = malloc(sizeof(*mapping));
+
+	if (!mapping)
+		return false;
+	*mapping = (struct mapping){.offset = offset, .size = size, .written = written};
+	pthread_mutex_lock(&self->mutex);
+	mapping->next = self->mappings;
+	self->mappings = mapping;
+	pthread_mutex_unlock(&self->mutex);
+	return true;
+}
+
+bool memory_unmap(cl_mem self, const void *at, size_t *size)
+{
+	struct mapping **to, *found;
+
+	pthread_mutex_lock(&self->mutex);
+	for (to = &self->mappings; *to && self->bytes + (*to)->offset != at; to = &(*to)->next)
+		;
+	found = *to;
+	if (found) {
+		*to = found->next;
+		*size = found->written ? found->size : 0;
+	}
+	pthread_mutex_unlock(&self->mutex);
+	free(found);
+	return found;
+}
+
+static cl_uint memory_map_count(cl_mem self)
+{
+	cl_uint n = 0;
+
+	pthread_mutex_lock(&self->mutex);
+	for (struct mapping *mapping = self->mappings; mapping; mapping = mapping->next)
+		n++;
+	pthread_mutex_unlock(&self->mutex);
+	return n;
 }
 
 static cl_int retain_memory(cl_mem self)
@@ -131,7 +181,7 @@ static cl_int get_memory_info(cl_mem self, cl_mem_info what, size_t room, void *
 	case CL_MEM_HOST_PTR:
 		return ANSWER(void *, self->host);
 	case CL_MEM_MAP_COUNT:
-		return ANSWER(cl_uint, 0);
+		return ANSWER(cl_uint, memory_map_count(self));
 	case CL_MEM_REFERENCE_COUNT:
 		return ANSWER(cl_uint, self->object.references);
 	case CL_MEM_CONTEXT:

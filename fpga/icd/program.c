@@ -410,6 +410,13 @@ static void run_prepare(const struct fpga_design *design, const struct value *va
 	}
 }
 
+uint32_t kernel_clock(const struct fpga_design *design)
+{
+	double khz = 1e3 * heddle_variable_number(HEDDLE_VARIABLE_FPGA_CLOCK);
+
+	return khz >= 1 && khz <= UINT32_MAX ? (uint32_t)khz : design->clock_khz;
+}
+
 cl_int kernel_run(cl_kernel self, const struct value *values, cl_ulong *clocks)
 {
 	cl_program program = self->program;

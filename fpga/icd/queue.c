@@ -49,7 +49,7 @@ static void command_free(struct command *command)
 static cl_int command_do(cl_device_id device, struct command *command)
 {
 	cl_int error = CL_SUCCESS;
-	cl_ulong clocks;
+	cl_ulong clocks = 0, modelled = 0;
 
 	for (cl_uint e = 0; e < command->nwaits; e++)
 		if (event_wait(command->waits[e]) < 0)
@@ -57,30 +57,20 @@ static cl_int command_do(cl_device_id device, struct command *command)
 	event_set(command->event, CL_RUNNING);
 	if (error)
 		return error;
-	switch (command->type) {
-	case CL_COMMAND_WRITE_BUFFER:
-		device_transfer(device, command->to->bytes + command->to_offset, command->host,
-		                command->size);
-		break;
-	case CL_COMMAND_READ_BUFFER:
-		device_transfer(device, command->host, command->from->bytes + command->from_offset,
-		                command->size);
-		break;
-	case CL_COMMAND_COPY_BUFFER:
-		device_transfer(device, command->to->bytes + command->to_offset,
-		                command->from->bytes + command->from_offset, command->size);
-		break;
-	case CL_COMMAND_NDRANGE_KERNEL:
-	case CL_COMMAND_TASK:
+	if (command->kernel) {
+		const struct fpga_design *design = command->kernel->program->design;
+
 		error = kernel_run(command->kernel, command->values, &clocks);
-		pthread_mutex_lock(&command->event->mutex);
-		command->event->clocks = clocks;
-		pthread_mutex_unlock(&command->event->mutex);
-		return error;
-	default:
-		break;
+		modelled = clocks * 1e6 / kernel_clock(design);
+	} else if (command->region.width) {
+		modelled = transfer_run(device, command);
 	}
-	return CL_SUCCESS;
+	device_modelled(device, modelled);
+	pthread_mutex_lock(&command->event->mutex);
+	command->event->clocks = clocks;
+	command->event->modelled = modelled;
+	pthread_mutex_unlock(&command->event->mutex);
+	return error;
 }
 
 /* ---- queues ---- */
@@ -222,9 +212,8 @@ static cl_int finish(cl_command_queue self)
 
 /* ---- enqueueing ---- */
 
-/* Checks the queue and the wait list, and hands a copy of the command over. */
-static cl_int enqueue(cl_command_queue self, const struct command *what, cl_bool blocking,
-                      cl_uint nwaits, const cl_event *waits, cl_event *event)
+cl_int queue_enqueue(cl_command_queue self, const struct command *what, cl_bool blocking,
+                     cl_uint nwaits, const cl_event *waits, cl_event *event)
 {
 	cl_int error = events_check(self->context, nwaits, waits);
 	struct command *command;
@@ -266,83 +255,6 @@ static cl_int enqueue(cl_command_queue self, const struct command *what, cl_bool
 	return error;
 }
 
-static cl_int check_range(cl_command_queue queue, cl_mem memory, size_t offset, size_t size)
-{
-	if (!object_is(queue, QUEUE))
-		return CL_INVALID_COMMAND_QUEUE;
-	if (!object_is(memory, MEMORY))
-		return CL_INVALID_MEM_OBJECT;
-	if (memory->context != queue->context)
-		return CL_INVALID_CONTEXT;
-	if (!size || offset > memory->size || size > memory->size - offset)
-		return CL_INVALID_VALUE;
-	return CL_SUCCESS;
-}
-
-static cl_int enqueue_read(cl_command_queue queue, cl_mem memory, cl_bool blocking, size_t offset,
-                           size_t size, void *host, cl_uint nwaits, const cl_event *waits,
-                           cl_event *event)
-{
-	cl_int error = check_range(queue, memory, offset, size);
-
-	if (!error && !host)
-		error = CL_INVALID_VALUE;
-	if (!error && (memory->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS)))
-		error = CL_INVALID_OPERATION;
-	if (error)
-		return error;
-	return enqueue(queue,
-	               &(struct command){.type = CL_COMMAND_READ_BUFFER,
-	                                 .from = memory,
-	                                 .from_offset = offset,
-	                                 .size = size,
-	                                 .host = host},
-	               blocking, nwaits, waits, event);
-}
-
-static cl_int enqueue_write(cl_command_queue queue, cl_mem memory, cl_bool blocking, size_t offset,
-                            size_t size, const void *host, cl_uint nwaits, const cl_event *waits,
-                            cl_event *event)
-{
-	cl_int error = check_range(queue, memory, offset, size);
-
-	if (!error && !host)
-		error = CL_INVALID_VALUE;
-	if (!error && (memory->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)))
-		error = CL_INVALID_OPERATION;
-	if (error)
-		return error;
-	return enqueue(queue,
-	               &(struct command){.type = CL_COMMAND_WRITE_BUFFER,
-	                                 .to = memory,
-	                                 .to_offset = offset,
-	                                 .size = size,
-	                                 .host = (void *)host},
-	               blocking, nwaits, waits, event);
-}
-
-static cl_int enqueue_copy(cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset,
-                           size_t to_offset, size_t size, cl_uint nwaits, const cl_event *waits,
-                           cl_event *event)
-{
-	cl_int error = check_range(queue, from, from_offset, size);
-
-	if (!error)
-		error = check_range(queue, to, to_offset, size);
-	if (error)
-		return error;
-	if (from == to && from_offset < to_offset + size && to_offset < from_offset + size)
-		return CL_MEM_COPY_OVERLAP;
-	return enqueue(queue,
-	               &(struct command){.type = CL_COMMAND_COPY_BUFFER,
-	                                 .from = from,
-	                                 .to = to,
-	                                 .from_offset = from_offset,
-	                                 .to_offset = to_offset,
-	                                 .size = size},
-	               CL_FALSE, nwaits, waits, event);
-}
-
 static cl_int enqueue_run(cl_command_queue queue, cl_kernel kernel, cl_command_type type,
                           cl_uint nwaits, const cl_event *waits, cl_event *event)
 {
@@ -353,7 +265,7 @@ static cl_int enqueue_run(cl_command_queue queue, cl_kernel kernel, cl_command_t
 		return error;
 	/* The arguments as they are now: the kernel may get others before it runs. */
 	memcpy(command.values, kernel->values, sizeof(command.values));
-	return enqueue(queue, &command, CL_FALSE, nwaits, waits, event);
+	return queue_enqueue(queue, &command, CL_FALSE, nwaits, waits, event);
 }
 
 static cl_int check_kernel(cl_command_queue queue, cl_kernel kernel)
@@ -405,8 +317,8 @@ static cl_int enqueue_marker_list(cl_command_queue queue, cl_uint nwaits, const 
 {
 	if (!object_is(queue, QUEUE))
 		return CL_INVALID_COMMAND_QUEUE;
-	return enqueue(queue, &(struct command){.type = CL_COMMAND_MARKER}, CL_FALSE, nwaits, waits,
-	               event);
+	return queue_enqueue(queue, &(struct command){.type = CL_COMMAND_MARKER}, CL_FALSE, nwaits,
+	                     waits, event);
 }
 
 static cl_int enqueue_marker(cl_command_queue queue, cl_event *event)
@@ -421,8 +333,8 @@ static cl_int enqueue_barrier_list(cl_command_queue queue, cl_uint nwaits, const
 {
 	if (!object_is(queue, QUEUE))
 		return CL_INVALID_COMMAND_QUEUE;
-	return enqueue(queue, &(struct command){.type = CL_COMMAND_BARRIER}, CL_FALSE, nwaits,
-	               waits, event);
+	return queue_enqueue(queue, &(struct command){.type = CL_COMMAND_BARRIER}, CL_FALSE, nwaits,
+	                     waits, event);
 }
 
 /* Queues keep the order anyway. */
@@ -451,9 +363,6 @@ void queue_functions(cl_icd_dispatch *table)
 	table->clGetCommandQueueInfo = get_queue_info;
 	table->clFlush = flush;
 	table->clFinish = finish;
-	table->clEnqueueReadBuffer = enqueue_read;
-	table->clEnqueueWriteBuffer = enqueue_write;
-	table->clEnqueueCopyBuffer = enqueue_copy;
 	table->clEnqueueNDRangeKernel = enqueue_ndrange;
 	table->clEnqueueTask = enqueue_task;
 	table->clEnqueueMarker = enqueue_marker;

@@ -10,6 +10,7 @@
  *   - how a range is cut into blocks:    heddle/blocks.h
  *   - what tasks cost:                 heddle/estimate.h
  *   - arrays for loops:                  heddle/memory.h
+ *   - simulated devices: which time counts: heddle/clock.h
  *   - a StarPU program under our policy: heddle/policy.h
  *
  * Conventions of the whole interface: functions return 0, or a negative errno
@@ -21,6 +22,7 @@
 #define HEDDLE_HEDDLE_H
 
 #include <heddle/blocks.h>
+#include <heddle/clock.h>
 #include <heddle/dependence.h>
 #include <heddle/estimate.h>
 #include <heddle/kernel.h>

@@ -28,6 +28,7 @@
 #include <stdint.h>
 #include <starpu.h>
 #include <heddle/blocks.h>
+#include <heddle/clock.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -125,6 +126,8 @@ struct heddle_worker_stats {
 
 /** What a loop did. */
 struct heddle_loop_stats {
+	enum heddle_clock clock; /**< which all times but overhead_us are by; the wall's under
+				    a stock policy */
 	char strategy[96];     /**< its specification, or "stock" */
 	double us;             /**< from the first block's submission to the last output at home */
 	double learning_us;    /**< from there to the end of the last worker's adaptive phase */

@@ -86,7 +86,9 @@ static void block_compute(struct block *block)
 	union view_interface interfaces[HEDDLE_LOOP_MAXHANDLES];
 	void *pointers[HEDDLE_LOOP_MAXHANDLES];
 
-	block->begin_us = starpu_timing_now();
+	modelled_kernel_begin(block);
+	if (!block->loop->modelled)
+		block->begin_us = starpu_timing_now();
 	for (unsigned i = 0; i < given->naccesses; i++) {
 		const struct view *view = &block->loop->views[i];
 
@@ -94,6 +96,7 @@ static void block_compute(struct block *block)
 		pointers[i] = &interfaces[i];
 	}
 	given->codelet->cpu_funcs[block->lane->implementation](pointers, &block->given);
+	modelled_kernel_end(block);
 }
 
 void loop_device_function(void *buffers[], void *arg)
@@ -117,6 +120,7 @@ void loop_device_function(void *buffers[], void *arg)
 	default:
 		given->codelet->cpu_funcs[implementation](buffers, &block->given);
 	}
+	modelled_kernel_end(block);
 }
 
 /* Part of the loop that all smaller blocks of an accelerator have room for: a
@@ -290,6 +294,7 @@ static struct block *lane_give(struct heddle_loop_request *loop, struct lane *la
 	lane->in_flight++;
 	if (!lane->away++)
 		lane->busy_since_us = now;
+	modelled_given(block);
 	return block;
 }
 
@@ -369,12 +374,13 @@ static void block_refused(struct block *block, int error)
 	loop->nblocks--;
 	if (lane) {
 		lane->in_flight--;
+		lane->running = false;
 		lane_retire(loop, lane);
 		again = range_pass_on(loop, lane, range);
 	}
 	if (!again && !loop->status)
 		loop->status = error;
-	block_put(block, starpu_timing_now());
+	block_put(block, loop_now(loop));
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	heddle_warn("loop %s: StarPU refuses a task on %s (%s); iterations %zu to %zu %s",
 		    loop->name, lane ? lane->stats.name : "any worker", strerror(-error),
@@ -409,7 +415,7 @@ void lane_fill(struct heddle_loop_request *loop, struct lane *lane)
 		struct block *block;
 
 		starpu_pthread_mutex_lock(&loop->mutex);
-		block = lane_next(loop, lane, before);
+		block = lane_next(loop, lane, loop->modelled ? loop->now_us : before);
 		starpu_pthread_mutex_unlock(&loop->mutex);
 		if (!block)
 			return;
@@ -466,7 +472,7 @@ void lanes_wake(struct heddle_loop_request *loop)
 	struct block *block, *list;
 
 	starpu_pthread_mutex_lock(&loop->mutex);
-	list = lanes_next(loop, now);
+	list = lanes_next(loop, loop->modelled ? loop->now_us : now);
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	while ((block = list)) {
 		struct lane *lane = block->lane;
@@ -489,7 +495,8 @@ void loop_release(struct heddle_loop_request *loop)
 		double now = starpu_timing_now();
 
 		starpu_pthread_mutex_lock(&loop->mutex);
-		block = loop->blocks && loop->references == 1 ? loop_leftover(loop, now) : NULL;
+		block = loop->blocks && loop->references == 1 ? loop_leftover(loop, loop->modelled ? loop->now_us : now)
+							      : NULL;
 		/* Kept while the block starts: it may be done before that returns. */
 		last = !block && !--loop->references;
 		starpu_pthread_mutex_unlock(&loop->mutex);
@@ -663,12 +670,10 @@ static void block_book(struct block *block, double now)
 	block_put(block, now);
 }
 
-/* The block's outputs are in main memory. */
-static void block_come_home(struct block *block)
+void block_settle(struct block *block, double now)
 {
 	struct heddle_loop_request *loop = block->loop;
 	struct lane *lane = block->lane;
-	double now = starpu_timing_now();
 
 	starpu_pthread_mutex_lock(&loop->mutex);
 	if (block->isolated)
@@ -684,6 +689,19 @@ static void block_come_home(struct block *block)
 		lanes_wake(loop);
 	}
 	loop_release(loop);
+}
+
+/* The block's outputs are in main memory. */
+static void block_come_home(struct block *block)
+{
+	struct heddle_loop_request *loop = block->loop;
+
+	if (!loop->modelled) {
+		block_settle(block, starpu_timing_now());
+		return;
+	}
+	modelled_home(block);
+	modelled_turn(loop);
 }
 
 static void block_arrived_one(struct block *block)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "loop_private.h"
+#include "private/clock_starpu.h"
 #include "private/message.h"
 #include "private/variables.h"
 
@@ -50,6 +51,10 @@ void log_block(struct heddle_loop_request *loop, const struct block *block)
 void log_write(struct heddle_loop_request *loop)
 {
 	const char *path = heddle_variable_text(HEDDLE_VARIABLE_BLOCK_LOG);
+	/* Where the clock is the wall's nobody wants to be told. */
+	bool modelled = heddle_clock() == HEDDLE_CLOCK_MODELLED;
+	const char *clock = heddle_clock_name(loop->modelled ? HEDDLE_CLOCK_MODELLED
+							     : HEDDLE_CLOCK_WALL);
 	FILE *file;
 
 	if (!*path)
@@ -61,14 +66,16 @@ void log_write(struct heddle_loop_request *loop)
 	}
 	fseek(file, 0, SEEK_END);
 	if (!ftell(file))
-		fprintf(file, "loop,worker,kind,phase,start,size,submit_us,done_us\n");
+		fprintf(file, "loop,worker,kind,phase,start,size,submit_us,done_us%s\n",
+			modelled ? ",clock" : "");
 	for (size_t r = 0; r < loop->nrecords; r++) {
 		const struct block_record *record = &loop->records[r];
 		const struct heddle_worker_stats *worker = &loop->lanes[record->lane].stats;
 
-		fprintf(file, "%s,%d,%s,%s,%zu,%zu,%.3f,%.3f\n", loop->name, worker->id,
+		fprintf(file, "%s,%d,%s,%s,%zu,%zu,%.3f,%.3f%s%s\n", loop->name, worker->id,
 			heddle_kind_name(worker->kind), heddle_phase_name(record->phase),
-			record->start, record->n, record->submit_us, record->done_us);
+			record->start, record->n, record->submit_us, record->done_us,
+			modelled ? "," : "", modelled ? clock : "");
 	}
 	if (fclose(file))
 		heddle_warn("HEDDLE_BLOCK_LOG: %s: %s", path, strerror(errno));

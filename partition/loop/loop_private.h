@@ -56,6 +56,10 @@ struct lane {
 	unsigned away;      /* blocks whose outputs are not home yet */
 	bool retired;       /* its device failed */
 	bool waiting;       /* the strategy had nothing for it while iterations remained */
+	bool running;       /* modelled time: a block of it is not done */
+	bool simulates;     /* time on the wall says nothing of its blocks */
+	double running_us;  /* when that block began, in modelled time */
+	double wall_us;     /* and on the wall; 0: not yet */
 	double busy_since_us;
 	double last_done_us;
 	struct heddle_block_time time; /* what its blocks take, where that is kept */
@@ -80,6 +84,9 @@ struct block {
 	enum heddle_phase phase;
 	double submit_us, done_us;
 	double begin_us; /* on a CPU worker: when its kernel began */
+	double wall_us;  /* modelled time: when it began on the wall */
+	double saved_us; /* and how much of its time there does not count */
+	double board_us; /* what its simulated board had done before; below 0: it has none */
 	struct block *next; /* in the list of spare blocks */
 };
 
@@ -111,6 +118,11 @@ struct heddle_loop_request {
 	int status; /* of the loop; once not 0 no block is given out */
 	bool done;     /* all blocks home, or the loop failed */
 	bool detached; /* nobody will wait: to be freed at its end */
+
+	bool modelled;      /* by modelled time; the rest is modelled_starpu.c's */
+	bool turning;       /* somebody goes through `home` */
+	double now_us;      /* time of the block in turn */
+	struct block *home; /* blocks that are done and whose turn has not come */
 
 	double start_us, learned_us, end_us, overhead_us;
 	size_t nblocks, nretried;
@@ -158,7 +170,20 @@ void warm_priors(const struct heddle_loop_request *loop, struct heddle_blocks_wo
 /* Keeps the rates of a loop that is done. */
 void warm_keep(const struct heddle_loop_request *loop);
 
+/* modelled_starpu.c */
+/* Mutex held: a lane was given a block. */
+void modelled_given(struct block *block);
+/* Its kernel begins, on the lane's worker; and it has ended. */
+void modelled_kernel_begin(struct block *block);
+void modelled_kernel_end(struct block *block);
+/* A block is done: it is in the list of those whose turn is to come. */
+void modelled_home(struct block *block);
+/* Settles all blocks that no other one can come before. */
+void modelled_turn(struct heddle_loop_request *loop);
+
 /* block_starpu.c */
+/* A block is done: accounts for it, and fills its lane and those that wait. */
+void block_settle(struct block *block, double now);
 /* Gives a lane blocks until it has as many as it should. */
 void lane_fill(struct heddle_loop_request *loop, struct lane *lane);
 /* Gives all out as equal tasks that StarPU's policy places. */
@@ -178,6 +203,13 @@ void loop_end(struct heddle_loop_request *loop);
 void log_block(struct heddle_loop_request *loop, const struct block *block);
 void log_decision(const struct heddle_loop_request *loop, const struct block *block);
 void log_write(struct heddle_loop_request *loop);
+
+/* In modelled time nothing changes between the turns of blocks. Mutex held, or in the
+ * turn of a block. */
+static inline double loop_now(const struct heddle_loop_request *loop)
+{
+	return loop->modelled ? loop->now_us : starpu_timing_now();
+}
 
 static inline bool lane_is_host(const struct lane *lane)
 {

@@ -16,6 +16,7 @@
 #include <heddle/heddle.h>
 
 #include "loop_private.h"
+#include "private/clock_starpu.h"
 #include "private/message.h"
 #include "private/platform_starpu.h"
 #include "private/starpu_compat.h"
@@ -306,7 +307,7 @@ static unsigned loop_parts(const struct heddle_loop_request *loop)
 
 static void loop_start(struct heddle_loop_request *loop)
 {
-	loop->start_us = loop->learned_us = starpu_timing_now();
+	loop->start_us = loop->learned_us = loop->now_us = starpu_timing_now();
 	for (unsigned l = 0; l < loop->nlanes; l++)
 		loop->lanes[l].last_done_us = loop->start_us;
 	if (!loop->blocks || loop->nlanes > 1 || !lane_is_host(&loop->lanes[0]))
@@ -322,6 +323,8 @@ static void loop_start(struct heddle_loop_request *loop)
 		loop_submit_parts(loop, loop_parts(loop));
 		return;
 	}
+	/* In modelled time all begin at once. */
+	loop->turning = true;
 	/* Accelerators first: theirs is the longer way to the first kernel. */
 	for (unsigned l = loop->nlanes; l--;)
 		if (!lane_is_host(&loop->lanes[l]))
@@ -330,6 +333,11 @@ static void loop_start(struct heddle_loop_request *loop)
 		if (lane_is_host(&loop->lanes[l]))
 			lane_fill(loop, &loop->lanes[l]);
 	lanes_wake(loop);
+	starpu_pthread_mutex_lock(&loop->mutex);
+	loop->turning = false;
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	if (loop->modelled)
+		modelled_turn(loop);
 }
 
 static void control_function(void *buffers[], void *arg)
@@ -375,7 +383,7 @@ static void control_ended(void *arg)
 
 void loop_end(struct heddle_loop_request *loop)
 {
-	loop->end_us = starpu_timing_now();
+	loop->end_us = loop_now(loop);
 	for (unsigned l = 0; l < loop->nlanes; l++)
 		if (loop->blocks)
 			loop->lanes[l].stats.rate = heddle_blocks_rate(loop->blocks, l);
@@ -441,8 +449,10 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	loop->loop = *given;
 	loop->references = 1;
 	loop->warm = heddle_variable_number(HEDDLE_VARIABLE_WARM);
+	loop->strategy = loop_strategy(given);
+	loop->modelled = loop->strategy && heddle_clock() == HEDDLE_CLOCK_MODELLED;
 	/* What can_execute() says of a task it says of one block. */
-	if (!given->codelet->can_execute)
+	if (!given->codelet->can_execute && !loop->modelled)
 		loop->task_us = heddle_variable_number(HEDDLE_VARIABLE_TASK);
 	loop->logged = *heddle_variable_text(HEDDLE_VARIABLE_BLOCK_LOG);
 	loop_mutex_init(&loop->mutex);
@@ -461,7 +471,6 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	if ((status = views_check_overlap(loop->views, given->naccesses, loop->name)) ||
 	    (status = lanes_init(loop)))
 		return status;
-	loop->strategy = loop_strategy(given);
 	if ((status = strategy_init(loop, loop->strategy)))
 		return status;
 	codelets_init(loop);
@@ -481,7 +490,8 @@ static int loop_check(const struct heddle_loop *given)
 				     given->naccesses, HEDDLE_LOOP_MAXHANDLES);
 	if (!starpu_is_initialized())
 		return heddle_refuse(-ENODEV, "a loop before starpu_init()");
-	return heddle_variables_check(environ);
+	status = heddle_clock_check();
+	return status ? status : heddle_variables_check(environ);
 }
 
 HEDDLE_API int heddle_loop_submit(const struct heddle_loop *given,
@@ -518,6 +528,7 @@ static void loop_stats(const struct heddle_loop_request *loop, struct heddle_loo
 	memset(stats, 0, sizeof(*stats));
 	snprintf(stats->strategy, sizeof(stats->strategy), "%s",
 		 loop->strategy ? loop->strategy : "stock");
+	stats->clock = loop->modelled ? HEDDLE_CLOCK_MODELLED : HEDDLE_CLOCK_WALL;
 	stats->us = loop->end_us - loop->start_us;
 	stats->learning_us = loop->learned_us - loop->start_us;
 	stats->overhead_us = loop->overhead_us;

@@ -126,7 +126,7 @@ int lane_size(const struct heddle_loop_request *loop, struct lane *lane)
 
 	lane->buffer = largest_buffer(id);
 	most = views_buffer_room(loop->views, loop->loop.naccesses, lane->buffer);
-	lane->depth = heddle_variable_number(HEDDLE_VARIABLE_DEPTH);
+	lane->depth = loop->modelled ? 1 : heddle_variable_number(HEDDLE_VARIABLE_DEPTH);
 	if (lane->depth < 1)
 		lane->depth = 1;
 	if (total < SIZE_MAX)

@@ -61,6 +61,10 @@ for design in hang error; do
 	mkdir -p $HEDDLE_FPGA_DESIGNS
 	cp "$top_builddir/bin/fpga/test-$design.fpga" $HEDDLE_FPGA_DESIGNS/histogram.fpga
 	right 'a kernel failed on an FPGA' histogram --size 3000001 --sched gss
+	HEDDLE_FPGA_TIME=modelled
+	export HEDDLE_FPGA_TIME
+	right 'modelled time' histogram --size 3000001 --sched gss
+	unset HEDDLE_FPGA_TIME
 	rm -rf $HEDDLE_FPGA_DESIGNS
 done
 [ $failures = 0 ]

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The driver through OpenCL's loader: what misuse answers, how far memory goes, how
- * long transfers take at least, and a kernel from beginning to end.
+ * long transfers take at least, fills, rectangles and maps, and a kernel from beginning to
+ * end.
  */
 #include "config.h"
 
@@ -268,6 +269,201 @@ static void test_run(void **state)
 	clReleaseEvent(run);
 }
 
+/* What the driver tells of a kernel and of the device's time. */
+static void test_modelled(void **state)
+{
+	cl_ulong clocks = 0, modelled = 0, taken = 0, before = 0, after = 0;
+	cl_event run;
+
+	set_arguments(N, 0);
+	assert_int_equal(clGetDeviceInfo(device, CL_DEVICE_MODELLED_HEDDLE, 8, &before, NULL), 0);
+	assert_int_equal(clEnqueueTask(queue, kernel, 0, NULL, &run), 0);
+	assert_int_equal(clWaitForEvents(1, &run), 0);
+	assert_int_equal(clGetEventInfo(run, CL_EVENT_CLOCKS_HEDDLE, 8, &clocks, NULL), 0);
+	assert_int_equal(clGetEventInfo(run, CL_EVENT_MODELLED_HEDDLE, 8, &modelled, NULL), 0);
+	assert_int_equal(clGetEventInfo(run, CL_EVENT_TAKEN_HEDDLE, 8, &taken, NULL), 0);
+	assert_int_equal(clGetDeviceInfo(device, CL_DEVICE_MODELLED_HEDDLE, 8, &after, NULL), 0);
+	assert_int_equal(modelled, clocks * 4); /* 250 MHz */
+	assert_int_equal(after - before, modelled);
+	assert_int_equal(taken, when(run, CL_PROFILING_COMMAND_END) -
+	                            when(run, CL_PROFILING_COMMAND_START));
+	clReleaseEvent(run);
+}
+
+static void test_fill(void **state)
+{
+	unsigned char out[N];
+	unsigned pattern = 0x04030201;
+
+	assert_int_equal(clEnqueueFillBuffer(queue, bytes, "x", 1, 0, N, 0, NULL, NULL), 0);
+	assert_int_equal(clEnqueueFillBuffer(queue, bytes, &pattern, 4, 8, 12, 0, NULL, NULL), 0);
+	assert_int_equal(clEnqueueReadBuffer(queue, bytes, CL_TRUE, 0, N, out, 0, NULL, NULL), 0);
+	for (int i = 0; i < N; i++)
+		assert_int_equal(out[i], i >= 8 && i < 20 ? i % 4 + 1 : 'x');
+#define FILL(pattern, pattern_size, offset, size)                                                  \
+	clEnqueueFillBuffer(queue, bytes, pattern, pattern_size, offset, size, 0, NULL, NULL)
+	assert_int_equal(FILL(NULL, 4, 0, 4), CL_INVALID_VALUE);
+	assert_int_equal(FILL(&pattern, 0, 0, 4), CL_INVALID_VALUE);
+	assert_int_equal(FILL(&pattern, 3, 0, 3), CL_INVALID_VALUE);
+	assert_int_equal(FILL(out, 256, 0, 256), CL_INVALID_VALUE);
+	assert_int_equal(FILL(&pattern, 4, 2, 4), CL_INVALID_VALUE);
+	assert_int_equal(FILL(&pattern, 4, 0, 6), CL_INVALID_VALUE);
+	assert_int_equal(FILL(&pattern, 4, 1000, 4), CL_INVALID_VALUE);
+	assert_int_equal(
+	    clEnqueueFillBuffer(queue, WRONG(cl_mem), &pattern, 4, 0, 4, 0, NULL, NULL),
+	    CL_INVALID_MEM_OBJECT);
+}
+
+enum { ROW = 10, SLICE = 50 }; /* of the buffers, 4 slices of 5 rows */
+
+/* Boxes of 3 x 2 x 2 between places that differ, and back. */
+static void test_rectangles(void **state)
+{
+	const size_t at[3] = {2, 1, 1}, to[3] = {5, 2, 2}, size[3] = {3, 2, 2};
+	const size_t none[3] = {0, 0, 0};
+	unsigned char in[200], out[200], box[12];
+	cl_mem other = clCreateBuffer(context, 0, 200, NULL, &error);
+
+	for (int i = 0; i < 200; i++)
+		in[i] = i;
+	assert_int_equal(clEnqueueFillBuffer(queue, other, "", 1, 0, 200, 0, NULL, NULL), 0);
+	/* From the host's place `at` to the buffer's `to`. */
+	assert_int_equal(clEnqueueWriteBufferRect(queue, other, CL_FALSE, to, at, size, ROW, SLICE,
+	                                          ROW, SLICE, in, 0, NULL, NULL),
+	                 0);
+	/* Tight on the host: pitches of 0. */
+	assert_int_equal(clEnqueueReadBufferRect(queue, other, CL_TRUE, to, none, size, ROW, SLICE,
+	                                         0, 0, box, 0, NULL, NULL),
+	                 0);
+	for (int i = 0; i < 12; i++)
+		assert_int_equal(box[i],
+		                 in[2 + i % 3 + (1 + i / 3 % 2) * ROW + (1 + i / 6) * SLICE]);
+	/* Within the buffer, to where it was on the host. */
+	assert_int_equal(clEnqueueCopyBufferRect(queue, other, other, to, at, size, ROW, SLICE, ROW,
+	                                         SLICE, 0, NULL, NULL),
+	                 0);
+	assert_int_equal(clEnqueueReadBuffer(queue, other, CL_TRUE, 0, 200, out, 0, NULL, NULL), 0);
+	for (int i = 0; i < 200; i++) {
+		int x = i % ROW, y = i / ROW % 5, z = i / SLICE;
+		bool here = x >= 2 && x < 5 && y >= 1 && y < 3 && z >= 1 && z < 3;
+		bool there = x >= 5 && x < 8 && y >= 2 && y < 4 && z >= 2;
+
+		assert_int_equal(out[i], here ? in[i] : there ? in[i - 3 - ROW - SLICE] : 0);
+	}
+	clReleaseMemObject(other);
+}
+
+#define RECTANGLE(memory, at, size, row, slice, host)                                              \
+	clEnqueueReadBufferRect(queue, memory, CL_TRUE, at, (size_t[3]){0}, size, row, slice, 0,   \
+	                        0, host, 0, NULL, NULL)
+#define MOVE(from, to, size, row, to_row)                                                          \
+	clEnqueueCopyBufferRect(queue, bytes, bytes, from, to, size, row, SLICE, to_row, SLICE, 0, \
+	                        NULL, NULL)
+
+static void test_misuse_of_rectangles(void **state)
+{
+	const size_t zero[3] = {0, 0, 0}, size[3] = {3, 2, 2}, flat[3] = {3, 0, 2};
+	const size_t late[3] = {N, 0, 0}, far[3] = {0, 0, SIZE_MAX}, huge[3] = {1, SIZE_MAX, 2};
+	unsigned char room[64];
+
+	assert_int_equal(RECTANGLE(WRONG(cl_mem), zero, size, 0, 0, room), CL_INVALID_MEM_OBJECT);
+	assert_int_equal(RECTANGLE(NULL, zero, size, 0, 0, room), CL_INVALID_MEM_OBJECT);
+	assert_int_equal(RECTANGLE(bytes, zero, size, 0, 0, NULL), CL_INVALID_VALUE);
+	assert_int_equal(RECTANGLE(bytes, NULL, size, 0, 0, room), CL_INVALID_VALUE);
+	assert_int_equal(RECTANGLE(bytes, zero, flat, 0, 0, room), CL_INVALID_VALUE);
+	assert_int_equal(RECTANGLE(bytes, late, size, 0, 0, room), CL_INVALID_VALUE);
+	assert_int_equal(RECTANGLE(bytes, far, size, ROW, SLICE, room), CL_INVALID_VALUE);
+	assert_int_equal(RECTANGLE(bytes, zero, huge, ROW, 0, room), CL_INVALID_VALUE);
+	assert_int_equal(RECTANGLE(bytes, zero, size, 2, 0, room), CL_INVALID_VALUE);
+	assert_int_equal(RECTANGLE(bytes, zero, size, ROW, ROW, room), CL_INVALID_VALUE);
+	assert_int_equal(RECTANGLE(bytes, zero, size, ROW, 25, room), CL_INVALID_VALUE);
+	assert_int_equal(MOVE(zero, zero, size, ROW, ROW), CL_MEM_COPY_OVERLAP);
+	assert_int_equal(MOVE(zero, ((size_t[3]){2, 1, 1}), size, ROW, ROW), CL_MEM_COPY_OVERLAP);
+	assert_int_equal(MOVE(((size_t[3]){2, 1, 1}), zero, size, ROW, ROW), CL_MEM_COPY_OVERLAP);
+	/* Beyond a row's end its bytes are the next row's. */
+	assert_int_equal(MOVE(zero, ((size_t[3]){8, 0, 0}), size, ROW, ROW), CL_MEM_COPY_OVERLAP);
+	assert_int_equal(MOVE(zero, ((size_t[3]){3, 0, 0}), size, ROW, ROW), CL_SUCCESS);
+	assert_int_equal(MOVE(zero, ((size_t[3]){0, 2, 0}), size, ROW, ROW), CL_SUCCESS);
+	assert_int_equal(MOVE(zero, ((size_t[3]){0, 0, 3}), size, ROW, 25), CL_INVALID_VALUE);
+	assert_int_equal(clFinish(queue), CL_SUCCESS);
+}
+
+static cl_uint map_count(cl_mem memory)
+{
+	cl_uint n = 99;
+
+	assert_int_equal(clGetMemObjectInfo(memory, CL_MEM_MAP_COUNT, sizeof(n), &n, NULL), 0);
+	return n;
+}
+
+static void test_map(void **state)
+{
+	cl_mem other = clCreateBuffer(context, 0, 64, NULL, &error);
+	unsigned char out[64], *first, *second;
+	cl_command_type type;
+	cl_event event;
+
+	assert_int_equal(clEnqueueFillBuffer(queue, other, "a", 1, 0, 64, 0, NULL, NULL), 0);
+	first = clEnqueueMapBuffer(queue, other, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 8, 16, 0,
+	                           NULL, NULL, &error);
+	assert_int_equal(error, CL_SUCCESS);
+	second = clEnqueueMapBuffer(queue, other, CL_FALSE, CL_MAP_WRITE_INVALIDATE_REGION, 32, 8,
+	                            0, NULL, &event, &error);
+	assert_int_equal(error, CL_SUCCESS);
+	assert_int_equal(clWaitForEvents(1, &event), CL_SUCCESS);
+	clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL);
+	assert_int_equal(type, CL_COMMAND_MAP_BUFFER);
+	clReleaseEvent(event);
+	assert_int_equal(map_count(other), 2);
+	assert_int_equal(first[0], 'a');
+	memset(first, 'b', 16);
+	memset(second, 'c', 8);
+	assert_int_equal(clEnqueueUnmapMemObject(queue, other, first + 1, 0, NULL, NULL),
+	                 CL_INVALID_VALUE);
+	assert_int_equal(clEnqueueUnmapMemObject(queue, other, second, 0, NULL, NULL), CL_SUCCESS);
+	assert_int_equal(clEnqueueUnmapMemObject(queue, other, first, 0, NULL, NULL), CL_SUCCESS);
+	assert_int_equal(clEnqueueUnmapMemObject(queue, other, first, 0, NULL, NULL),
+	                 CL_INVALID_VALUE);
+	assert_int_equal(map_count(other), 0);
+	assert_int_equal(clEnqueueReadBuffer(queue, other, CL_TRUE, 0, 64, out, 0, NULL, NULL), 0);
+	for (int i = 0; i < 64; i++)
+		assert_int_equal(out[i], i >= 8 && i < 24 ? 'b' : i >= 32 && i < 40 ? 'c' : 'a');
+	clReleaseMemObject(other);
+}
+
+#define MAP(memory, flags, offset, size)                                                           \
+	clEnqueueMapBuffer(queue, memory, CL_TRUE, flags, offset, size, 0, NULL, NULL, &error)
+
+static void test_misuse_of_maps(void **state)
+{
+	cl_mem written = clCreateBuffer(context, CL_MEM_HOST_WRITE_ONLY, 16, NULL, &error);
+	cl_mem hidden = clCreateBuffer(context, CL_MEM_HOST_NO_ACCESS, 16, NULL, &error);
+	unsigned char memory[16] = "of the host";
+	cl_mem ours = clCreateBuffer(context, CL_MEM_USE_HOST_PTR, 16, memory, &error);
+
+	NO_OBJECT(MAP(WRONG(cl_mem), CL_MAP_READ, 0, 1), CL_INVALID_MEM_OBJECT);
+	NO_OBJECT(clEnqueueMapBuffer(WRONG(cl_command_queue), bytes, CL_TRUE, CL_MAP_READ, 0, 1, 0,
+	                             NULL, NULL, &error),
+	          CL_INVALID_COMMAND_QUEUE);
+	NO_OBJECT(MAP(bytes, CL_MAP_READ, 0, 0), CL_INVALID_VALUE);
+	NO_OBJECT(MAP(bytes, CL_MAP_READ, 1, N), CL_INVALID_VALUE);
+	NO_OBJECT(MAP(bytes, 1 << 10, 0, 1), CL_INVALID_VALUE);
+	NO_OBJECT(MAP(bytes, CL_MAP_READ | CL_MAP_WRITE_INVALIDATE_REGION, 0, 1), CL_INVALID_VALUE);
+	NO_OBJECT(MAP(written, CL_MAP_READ, 0, 1), CL_INVALID_OPERATION);
+	NO_OBJECT(MAP(hidden, CL_MAP_WRITE, 0, 1), CL_INVALID_OPERATION);
+	assert_int_equal(map_count(bytes), 0);
+	assert_int_equal(clEnqueueUnmapMemObject(queue, bytes, NULL, 0, NULL, NULL),
+	                 CL_INVALID_VALUE);
+	assert_int_equal(clEnqueueUnmapMemObject(queue, WRONG(cl_mem), memory, 0, NULL, NULL),
+	                 CL_INVALID_MEM_OBJECT);
+	/* Of the host's own memory that memory is seen. */
+	assert_ptr_equal(MAP(ours, CL_MAP_READ, 3, 4), memory + 3);
+	assert_int_equal(clEnqueueUnmapMemObject(queue, ours, memory + 3, 0, NULL, NULL), 0);
+	clReleaseMemObject(written);
+	clReleaseMemObject(hidden);
+	clReleaseMemObject(ours);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +472,12 @@ int main(void)
 	    cmocka_unit_test(test_memory),
 	    cmocka_unit_test(test_arguments),
 	    cmocka_unit_test(test_run),
+	    cmocka_unit_test(test_modelled),
+	    cmocka_unit_test(test_fill),
+	    cmocka_unit_test(test_rectangles),
+	    cmocka_unit_test(test_misuse_of_rectangles),
+	    cmocka_unit_test(test_map),
+	    cmocka_unit_test(test_misuse_of_maps),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
