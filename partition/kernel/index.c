@@ -12,6 +12,9 @@
 #include "partition/kernel/affine.h"
 #include "partition/kernel/index_ops.h"
 
+/* Of the largest type of OpenCL C. */
+enum { INDEX_ALIGNMENT = 128 };
+
 /* An evaluation for the groups of one box. */
 struct evaluation {
 	const struct index_kernel *kernel;
@@ -294,38 +297,62 @@ static void evaluate(struct evaluation *e)
 
 /* ---- windows ---- */
 
-/* Whether an address takes on, group after group and item after item, every byte of a
- * window without a gap: its terms, from the smallest, each go on where the ones before
- * have ended. */
-static bool gapless(const struct evaluation *e, const struct affine *a, unsigned bytes)
+/* Among the numbers an address depends on, the one not done that moves it least; -1: none. */
+static int number_least(const struct evaluation *e, const struct affine *a, const bool *done)
 {
-	wide covered = bytes;
+	int least = -1;
+
+	for (int i = 0; i < 6; i++)
+		if (!done[i] && a->k[i] && e->space.most[i] > e->space.least[i] &&
+		    (least < 0 || llabs(a->k[i]) < llabs(a->k[least])))
+			least = i;
+	return least;
+}
+
+/* How far an address's terms, from the smallest, each go on where the ones before have
+ * ended, `covered` bytes being covered without them: what is gapless, then rows of it.
+ * @return whether all terms are accounted for */
+static bool rows_find(const struct evaluation *e, const struct affine *a, wide *covered,
+                      wide *pitch, wide *rows)
+{
 	bool done[6] = {false};
+	int next;
 
-	if (a->lo != a->hi)
-		return false;
-	for (int round = 0; round < 6; round++) {
-		int next = -1;
-		wide step;
+	*pitch = 0;
+	*rows = 1;
+	while ((next = number_least(e, a, done)) >= 0) {
+		wide step = llabs(a->k[next]);
+		wide steps = (wide)e->space.most[next] - e->space.least[next];
 
-		for (int i = 0; i < 6; i++)
-			if (!done[i] && a->k[i] && e->space.most[i] > e->space.least[i] &&
-			    (next < 0 || llabs(a->k[i]) < llabs(a->k[next])))
-				next = i;
-		if (next < 0)
-			return true;
-		step = llabs(a->k[next]);
-		if (step > covered)
+		if (!*pitch && step > *covered)
+			*pitch = step;
+		if (!*pitch)
+			*covered += step * steps;
+		else if (step % *pitch || step / *pitch > *rows)
 			return false;
-		covered += step * (e->space.most[next] - e->space.least[next]);
+		else
+			*rows += step / *pitch * steps;
 		done[next] = true;
 	}
 	return true;
 }
 
+size_t index_window_rows(const struct index_window *window)
+{
+	if (!window->pitch)
+		return window->end > window->first;
+	return (window->end - window->first - window->width) / window->pitch + 1;
+}
+
+size_t index_window_bytes(const struct index_window *window)
+{
+	return window->pitch ? index_window_rows(window) * window->width
+	                     : window->end - window->first;
+}
+
 static struct index_window whole(size_t bytes)
 {
-	return (struct index_window){0, bytes, false, false};
+	return (struct index_window){0, bytes, 0, 0, false, false};
 }
 
 /* The window of one access, clipped to its buffer: what lies outside is not touched by
@@ -336,38 +363,105 @@ static struct index_window access_window(const struct evaluation *e,
 	size_t bytes = e->launch->bytes[access->argument];
 	const struct affine *a = access->node >= 0 ? &e->values[access->node] : NULL;
 	struct index_window window = {.known = true};
-	wide lo, hi;
+	wide lo, hi, width, pitch, rows;
+	bool inside, regular;
 
 	if (!a || bytes > UINT32_MAX || !affine_bounds(&e->space, a, &lo, &hi))
 		return whole(bytes);
 	hi += access->bytes;
-	window.dense =
-	    access->always && lo >= 0 && hi <= (wide)bytes && gapless(e, a, access->bytes);
+	inside = lo >= 0 && hi <= (wide)bytes;
+	width = (wide)access->bytes + a->hi - a->lo;
+	regular = rows_find(e, a, &width, &pitch, &rows);
+	window.dense = access->always && inside && regular && a->lo == a->hi;
 	if (hi <= 0 || lo >= (wide)bytes)
 		return window; /* nothing */
 	window.first = lo > 0 ? lo : 0;
 	window.end = hi < (wide)bytes ? hi : bytes;
+	if (regular && inside && pitch) {
+		window.pitch = pitch;
+		window.width = width;
+	}
 	return window;
+}
+
+/* ---- windows together ---- */
+
+static bool is_empty(const struct index_window *window)
+{
+	return window->first == window->end;
+}
+
+/* Adds rows of the same width that begin in the same column and go on, or overlap.
+ * @return whether they do */
+static bool rows_append(struct index_window *to, const struct index_window *window)
+{
+	const struct index_window *low = to->first <= window->first ? to : window;
+	const struct index_window *high = low == to ? window : to;
+	size_t pitch = to->pitch ? to->pitch : window->pitch;
+	size_t width = to->pitch ? to->width : window->width;
+	struct index_window both = *low;
+
+	/* A single row is one piece. */
+	if ((low->pitch ? low->width : low->end - low->first) != width ||
+	    (high->pitch ? high->width : high->end - high->first) != width ||
+	    (high->first - low->first) % pitch || high->first > low->end - width + pitch)
+		return false;
+	both.pitch = pitch;
+	both.width = width;
+	both.end = low->end > high->end ? low->end : high->end;
+	both.known = to->known && window->known;
+	both.dense = to->dense && window->dense;
+	*to = both;
+	return true;
+}
+
+/* Widens rows by what lies in the same rows. @return whether it does */
+static bool rows_widen(struct index_window *to, const struct index_window *window)
+{
+	const struct index_window *low = to->first <= window->first ? to : window;
+	const struct index_window *high = low == to ? window : to;
+	size_t begin = high->first - low->first, width;
+	struct index_window both = *low;
+
+	if (low->pitch != high->pitch || index_window_rows(low) != index_window_rows(high) ||
+	    begin + high->width > low->pitch)
+		return false;
+	width = begin + high->width > low->width ? begin + high->width : low->width;
+	both.dense = (to->dense && window->dense && begin <= low->width) ||
+	             (low->dense && width == low->width) || (high->dense && width == high->width);
+	both.known = to->known && window->known;
+	both.end += width - low->width;
+	both.width = width;
+	if (width == low->pitch)
+		both.pitch = both.width = 0;
+	*to = both;
+	return true;
 }
 
 /* Both windows together; dense where one is that has all, or both are and meet. */
 static void window_add(struct index_window *to, struct index_window window)
 {
-	struct index_window both;
+	struct index_window both = {.known = to->known && window.known};
 
-	if (window.first == window.end)
+	if (is_empty(&window))
 		return;
-	if (to->first == to->end) {
+	if (is_empty(to)) {
 		*to = window;
 		return;
 	}
+	if ((to->pitch && window.pitch && to->pitch == window.pitch && rows_widen(to, &window)) ||
+	    ((to->pitch || window.pitch) &&
+	     (!to->pitch || !window.pitch || to->pitch == window.pitch) &&
+	     rows_append(to, &window)))
+		return;
 	both.first = to->first < window.first ? to->first : window.first;
 	both.end = to->end > window.end ? to->end : window.end;
-	both.known = to->known && window.known;
-	both.dense =
-	    (to->dense && to->first == both.first && to->end == both.end) ||
-	    (window.dense && window.first == both.first && window.end == both.end) ||
-	    (to->dense && window.dense && window.first <= to->end && to->first <= window.end);
+	/* Of rows the gaps between are not for sure. */
+	both.dense = (!to->pitch && to->dense && to->first == both.first && to->end == both.end) ||
+	             (!window.pitch && window.dense && window.first == both.first &&
+	              window.end == both.end) ||
+	             (!to->pitch && !window.pitch && to->dense && window.dense &&
+	              window.first <= to->end && to->first <= window.end);
 	*to = both;
 }
 
@@ -421,6 +515,23 @@ int index_uses(const struct index_kernel *kernel, const struct index_launch *lau
 	free(e.values);
 	free(box);
 	return e.values && box ? 0 : -ENOMEM;
+}
+
+size_t index_alignment(const struct index_kernel *kernel, unsigned argument)
+{
+	size_t alignment = 1;
+
+	for (unsigned i = 0; i < kernel->naccesses; i++) {
+		const struct index_access *access = &kernel->accesses[i];
+
+		if (access->argument != (int)argument)
+			continue;
+		while (alignment < access->bytes && alignment < INDEX_ALIGNMENT)
+			alignment *= 2;
+		if (access->node < 0)
+			alignment = INDEX_ALIGNMENT;
+	}
+	return alignment;
 }
 
 /* ---- classes ---- */

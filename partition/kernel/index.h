@@ -53,6 +53,11 @@ struct index_access {
 	bool always; /**< every work-item gets there */
 };
 
+/** What an address that a buffer begins at has to be a multiple of: what the largest access
+ * may rely on; 128 where nothing is known. */
+struct index_kernel;
+size_t index_alignment(const struct index_kernel *kernel, unsigned argument);
+
 /** A kernel's description. */
 struct index_kernel {
 	char *refusal; /**< why it must run on one device, or NULL */
@@ -80,12 +85,20 @@ struct index_launch {
 };
 
 /** Bytes of a buffer that are read or written: from `first` up to before `end`; none
- * where both are 0. */
+ * where both are 0. With a pitch, only rows of them: `width` bytes at `first`, at
+ * `first + pitch` and so on, the last row's ending at `end`. */
 struct index_window {
 	size_t first, end;
-	bool known; /**< false: not understood, therefore the whole buffer */
-	bool dense; /**< each byte of the window for sure */
+	size_t pitch; /**< 0: one piece; else above the width */
+	size_t width; /**< of a row; without a pitch of no meaning */
+	bool known;   /**< false: not understood, therefore the whole buffer */
+	bool dense;   /**< each byte of it for sure */
 };
+
+/** Rows of a window; 1 of one piece, 0 of none. */
+size_t index_window_rows(const struct index_window *window);
+/** Bytes of all its rows. */
+size_t index_window_bytes(const struct index_window *window);
 
 struct index_use {
 	struct index_window read, write;

@@ -10,6 +10,11 @@
 #ifndef HEDDLE_KERNEL_PRIVATE_H
 #define HEDDLE_KERNEL_PRIVATE_H
 
+/* Has rectangles; before StarPU's headers, which would choose an older one. */
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 110
+#endif
+
 #include <heddle/blocks.h>
 #include <heddle/kernel.h>
 
@@ -29,6 +34,8 @@ struct kernel_device {
 	int worker;
 	bool failed;
 	char name[HEDDLE_PROFILE_TEXT];     /* in profiles */
+	bool in_host_memory;                /* it can work on the host's arrays themselves */
+	unsigned bus;                       /* devices on one take turns with their transfers */
 	unsigned units;                     /* compute units */
 	struct records_known known, stored; /* now, and in the profile */
 	/* In its times: it has computed nothing yet in this process; only what it had to
@@ -58,7 +65,8 @@ struct part {
 	int status;
 	double start_us; /* since the launch began */
 	double in_us, compute_us, out_us;
-	size_t in_bytes, out_bytes;
+	size_t in_bytes, out_bytes;             /* that crossed */
+	size_t in_place_bytes, out_place_bytes; /* that did not have to */
 };
 
 struct heddle_kernel_request {
@@ -158,6 +166,11 @@ void blocks_fill(struct heddle_kernel_request *request);
 void block_ended(struct part *part);
 
 /* ---- device_starpu.c ---- */
+
+/** Whether a device uses a buffer in the host's memory instead of one of its own. */
+bool transfer_in_place(const struct heddle_kernel_request *request,
+                       const struct kernel_device *device, unsigned a, const struct index_use *use,
+                       bool dry);
 
 /** Computes a part on the worker that calls. @return 0 or -errno after a message */
 int device_run(struct part *part);

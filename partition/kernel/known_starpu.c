@@ -15,6 +15,7 @@
 #include "partition/kernel/analysis.h"
 #include "partition/kernel/kernel_private.h"
 #include "private/message.h"
+#include "private/variables.h"
 
 static struct kernel *kernels;
 static starpu_pthread_mutex_t kernels_mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
@@ -57,13 +58,37 @@ static void tables_write_at_exit(void)
 	atexit(tables_write);
 }
 
+/* What OpenCL says of a device. */
+static void device_ask(struct kernel_device *device)
+{
+	cl_device_type type = 0;
+	cl_uint units = 0;
+	cl_bool unified = CL_FALSE;
+	cl_device_id id;
+
+	starpu_opencl_get_device(starpu_worker_get_devid(device->worker), &id);
+	clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+	clGetDeviceInfo(id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL);
+	clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
+	device->units = units;
+	device->in_host_memory = type & CL_DEVICE_TYPE_CPU && unified &&
+	                         heddle_variable_number(HEDDLE_VARIABLE_KERNEL_IN_PLACE);
+}
+
 static void devices_find(struct kernel *kernel)
 {
 	int ids[STARPU_NMAXWORKERS];
 	int n = starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, STARPU_NMAXWORKERS);
 
-	for (int i = 0; i < n && i < SPLIT_MAXDEVICES; i++)
-		kernel->devices[kernel->ndevices++].worker = ids[i];
+	int nbuses = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_BUSES);
+
+	for (int i = 0; i < n && i < SPLIT_MAXDEVICES; i++) {
+		struct kernel_device *device = &kernel->devices[kernel->ndevices++];
+
+		device->worker = ids[i];
+		device->bus = nbuses ? i % nbuses : i;
+		device_ask(device);
+	}
 }
 
 static int description_make(const struct heddle_kernel *given, struct kernel *kernel)

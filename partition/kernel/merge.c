@@ -37,3 +37,68 @@ size_t merge_differences(void *into, const void *original, const void *partial, 
 	}
 	return changed;
 }
+
+/* Bytes that cross in the time that beginning a row costs: rows with smaller gaps between
+ * them cross in one piece. */
+enum { ROW_COST = 256 };
+
+struct merge_layout merge_layout(const struct index_window *window)
+{
+	size_t span = window->end - window->first, rows = index_window_rows(window);
+	struct merge_layout layout = {window->first, span, !!span, span, span, span, false};
+
+	if (!window->pitch)
+		return layout;
+	layout.width = window->width;
+	layout.rows = rows;
+	layout.pitch = layout.stride = window->pitch;
+	/* Rows that go on in the next line of a rectangle of that pitch are no rectangle. */
+	if (window->pitch - window->width < ROW_COST ||
+	    window->first % window->pitch + window->width > window->pitch)
+		return layout;
+	layout.by_rows = true;
+	layout.stride = window->width;
+	layout.bytes = rows * window->width;
+	return layout;
+}
+
+bool merge_layout_same(const struct merge_layout *a, const struct merge_layout *b)
+{
+	return a->first == b->first && a->bytes == b->bytes && a->width == b->width &&
+	       a->pitch == b->pitch && a->rows == b->rows;
+}
+
+void merge_pack(void *copy, const void *buffer, const struct merge_layout *layout)
+{
+	const unsigned char *from = (const unsigned char *)buffer + layout->first;
+
+	if (!layout->by_rows) {
+		memcpy(copy, from, layout->bytes);
+		return;
+	}
+	for (size_t row = 0; row < layout->rows; row++)
+		memcpy((unsigned char *)copy + row * layout->stride, from + row * layout->pitch,
+		       layout->width);
+}
+
+size_t merge_rows(void *buffer, const void *before, const void *copy,
+                  const struct merge_layout *layout)
+{
+	unsigned char *to = (unsigned char *)buffer + layout->first;
+	size_t taken = 0;
+
+	for (size_t row = 0; row < layout->rows; row++) {
+		size_t at = row * layout->stride;
+		const unsigned char *from = (const unsigned char *)copy + at;
+
+		if (before) {
+			taken += merge_differences(to + row * layout->pitch,
+			                           (const unsigned char *)before + at, from,
+			                           layout->width);
+		} else {
+			memcpy(to + row * layout->pitch, from, layout->width);
+			taken += layout->width;
+		}
+	}
+	return taken;
+}

@@ -60,8 +60,10 @@ static void part_learn(const struct part *part)
 
 	starpu_pthread_mutex_lock(&kernel->mutex);
 	time_learn(part->device, part->n, part->compute_us);
-	rate_follow(&part->device->known.in_rate, part->in_bytes, part->in_us);
-	rate_follow(&part->device->known.out_rate, part->out_bytes, part->out_us);
+	rate_follow(&part->device->known.in_rate, part->in_bytes + part->in_place_bytes,
+	            part->in_us);
+	rate_follow(&part->device->known.out_rate, part->out_bytes + part->out_place_bytes,
+	            part->out_us);
 	starpu_pthread_mutex_unlock(&kernel->mutex);
 }
 
@@ -87,7 +89,7 @@ static int profile_run(struct part *whole)
 		if (n == last)
 			continue;
 		part.n = last = n;
-		part.in_bytes = 0;
+		part.in_bytes = part.in_place_bytes = 0;
 		status = device_run(&part);
 		if (!status)
 			part_learn(&part);

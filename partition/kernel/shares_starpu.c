@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "partition/kernel/kernel_private.h"
+#include "partition/kernel/merge.h"
 #include "private/message.h"
 
 /* Where nothing has been measured, bytes per microsecond. */
@@ -27,14 +28,17 @@ int request_uses(const struct heddle_kernel_request *request, size_t from, size_
 	for (unsigned a = 0; a < request->given.narguments && !status; a++)
 		if (request->given.arguments[a].mode == STARPU_R && !request->aliased)
 			uses[a].write = (struct index_window){0};
+		else if (request->given.arguments[a].mode == STARPU_W && !request->aliased)
+			uses[a].read = (struct index_window){0};
 	return status;
 }
 
 /* Bytes of a device that gets all groups, and half of them, tell what each group and
- * what every device costs. */
-static int bytes_find(struct heddle_kernel_request *request, struct split_problem *problem)
+ * what every device costs.
+ * @param[out] uses of half the groups */
+static int bytes_find(struct heddle_kernel_request *request, struct index_use *uses,
+                      struct split_problem *problem)
 {
-	struct index_use uses[HEDDLE_KERNEL_MAXARGUMENTS];
 	size_t total = problem->groups, sizes[2] = {total, (total + 1) / 2};
 	double in[2] = {0}, out[2] = {0}, merge[2] = {0};
 	struct {
@@ -46,12 +50,12 @@ static int bytes_find(struct heddle_kernel_request *request, struct split_proble
 		if (request_uses(request, 0, sizes[i], uses))
 			return -ENOMEM;
 		for (unsigned a = 0; a < request->given.narguments; a++) {
-			double read = uses[a].read.end - uses[a].read.first;
-			double written = uses[a].write.end - uses[a].write.first;
+			double read = merge_layout(&uses[a].read).bytes;
+			double written = merge_layout(&uses[a].write).bytes;
 
 			in[i] += uses[a].write.dense ? read : read > written ? read : written;
 			out[i] += written;
-			merge[i] += uses[a].write.dense ? 0 : written;
+			merge[i] += uses[a].write.dense && !uses[a].write.pitch ? 0 : written;
 		}
 	}
 	for (int k = 0; k < 3; k++) {
@@ -73,11 +77,50 @@ bool device_usable(const struct heddle_kernel_request *request, unsigned d)
 	return !request->kernel->devices[d].failed && !request->barred[d];
 }
 
-/* The devices that can still be used, each on a bus of its own. */
+/* Whether a device would work on all of the host's arrays themselves. */
+static bool all_in_place(const struct heddle_kernel_request *request,
+                         const struct kernel_device *device, const struct index_use *uses)
+{
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		if (request->bytes[a] && !transfer_in_place(request, device, a, &uses[a], false))
+			return false;
+	return true;
+}
+
+static double rate_of(double measured)
+{
+	return measured > 0 ? measured : USUAL_RATE;
+}
+
+/* Puts a device on its bus, whose rates are the means of its devices'. */
+static void bus_join(struct split_problem *problem, unsigned at, int *buses,
+                     const struct kernel_device *device)
+{
+	struct split_bus *bus;
+	unsigned b = 0;
+
+	while (b < problem->nbuses && buses[b] != (int)device->bus)
+		b++;
+	bus = &problem->buses[b];
+	if (b == problem->nbuses) {
+		problem->nbuses++;
+		buses[b] = device->bus;
+		bus->in = rate_of(device->known.in_rate);
+		bus->out = rate_of(device->known.out_rate);
+	} else {
+		bus->in = (bus->in + rate_of(device->known.in_rate)) / 2;
+		bus->out = (bus->out + rate_of(device->known.out_rate)) / 2;
+	}
+	problem->devices[at].bus = b;
+}
+
+/* The devices that can still be used. */
 static void problem_devices(const struct heddle_kernel_request *request,
-                            struct split_problem *problem, struct kernel_device **devices)
+                            const struct index_use *uses, struct split_problem *problem,
+                            struct kernel_device **devices)
 {
 	struct kernel *kernel = request->kernel;
+	int buses[SPLIT_MAXBUSES];
 
 	starpu_pthread_mutex_lock(&kernel->mutex);
 	for (unsigned d = 0; d < kernel->ndevices; d++) {
@@ -87,13 +130,12 @@ static void problem_devices(const struct heddle_kernel_request *request,
 		if (!device_usable(request, d) || !device->known.table.npoints)
 			continue;
 		devices[at] = device;
-		problem->devices[at].bus = at;
 		problem->devices[at].table = device->known.table;
-		problem->buses[at] = (struct split_bus){
-		    .in = device->known.in_rate > 0 ? device->known.in_rate : USUAL_RATE,
-		    .out = device->known.out_rate > 0 ? device->known.out_rate : USUAL_RATE,
-		};
-		problem->nbuses = ++problem->ndevices;
+		if (all_in_place(request, device, uses))
+			problem->devices[at].bus = SPLIT_NO_BUS;
+		else
+			bus_join(problem, at, buses, device);
+		problem->ndevices++;
 	}
 	starpu_pthread_mutex_unlock(&kernel->mutex);
 }
@@ -126,17 +168,44 @@ static void shares_explain(const struct heddle_kernel_request *request,
 	               request->kernel->name, text, us);
 }
 
+/* Submits the parts, those first whose data is to cross first. */
+static int parts_submit(struct heddle_kernel_request *request, const struct split_problem *problem,
+                        struct kernel_device *const *devices, const size_t *share)
+{
+	size_t from[SPLIT_MAXDEVICES], end[SPLIT_MAXDEVICES], upto = 0, at = 0;
+	struct split_times times;
+	int status = 0;
+
+	for (unsigned d = 0; d < problem->ndevices; d++) {
+		upto += share[d];
+		from[d] = at;
+		end[d] = cut_round(&request->range, upto);
+		end[d] = end[d] > at ? end[d] : at;
+		at = end[d];
+	}
+	split_estimate(problem, share, &times);
+	for (unsigned i = 0; i < times.norder && !status; i++) {
+		unsigned d = times.order[i];
+
+		if (end[d] > from[d])
+			status = part_submit(request, devices[d], from[d], end[d] - from[d], false);
+	}
+	return status;
+}
+
 int shares_submit(struct heddle_kernel_request *request)
 {
 	const char *refusal = request->aliased ? "two of its arguments are one array"
 	                                       : request->kernel->index.refusal;
 	struct split_problem problem = {.groups = request->stats.groups};
 	struct kernel_device *devices[SPLIT_MAXDEVICES];
-	size_t share[SPLIT_MAXDEVICES], upto = 0, from = 0;
+	struct index_use uses[HEDDLE_KERNEL_MAXARGUMENTS];
+	size_t share[SPLIT_MAXDEVICES];
 	double start_us = starpu_timing_now();
-	int status = bytes_find(request, &problem);
+	int status = bytes_find(request, uses, &problem);
 
-	problem_devices(request, &problem, devices);
+	if (!status)
+		problem_devices(request, uses, &problem, devices);
 	if (!status && !problem.ndevices)
 		status = request->error ? request->error : -EIO;
 	if (status)
@@ -147,16 +216,7 @@ int shares_submit(struct heddle_kernel_request *request)
 	    split_decide(&problem, refusal ? SPLIT_SINGLE : request->method, share);
 	request->stats.decision_us = starpu_timing_now() - start_us;
 	shares_explain(request, &problem, devices, share, request->stats.predicted_us);
-	for (unsigned d = 0; d < problem.ndevices && !status; d++) {
-		size_t end;
-
-		upto += share[d];
-		end = cut_round(&request->range, upto);
-		if (end > from)
-			status = part_submit(request, devices[d], from, end - from, false);
-		from = end > from ? end : from;
-	}
-	return status;
+	return parts_submit(request, &problem, devices, share);
 }
 
 int profiles_submit(struct heddle_kernel_request *request)

@@ -29,14 +29,8 @@ static bool stored_wanted(void)
 /* The device's name is asked while StarPU is there. */
 static void device_name(struct kernel_device *device)
 {
-	cl_uint units = 0;
-	cl_device_id id;
-
 	snprintf(device->name, sizeof(device->name), "%s",
 	         heddle_device_class_name(heddle_device_class(device->worker)));
-	starpu_opencl_get_device(starpu_worker_get_devid(device->worker), &id);
-	if (!clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL))
-		device->units = units;
 }
 
 static void hash_make(struct kernel *kernel)

@@ -228,13 +228,96 @@ static void differences_merge(void **state)
 	assert_int_equal(merge_differences(into, original, original, 1000), 0);
 }
 
+/* Windows of an access whose terms are chosen at random against every byte it touches:
+ * none is outside, and all are inside where the window is dense. */
+static void windows_are_exact(void **state)
+{
+	unsigned pitched = 0, dense = 0;
+
+	for (int i = 0; i < 20000; i++) {
+		struct ndrange range = {3, {4, 3, 2}, {3, 2, 2}};
+		size_t bytes[1] = {4000}, from = lrand48() % 24, n = 1 + lrand48() % (24 - from);
+		struct index_launch launch = {&range, NULL, bytes};
+		unsigned char touched[4000] = {0}, window[4000] = {0};
+		long k[6], c = lrand48() % 100, size = 1 + lrand48() % 4;
+		struct index_kernel kernel;
+		struct index_use use;
+		char text[2000];
+		int length;
+
+		length = sprintf(text, "heddle-index %d\nargument buffer\nnode constant 0 %ld\n",
+		                 INDEX_VERSION, c);
+		for (int t = 0; t < 6; t++) {
+			k[t] = lrand48() % 3 ? (long[]){0, 1, 2, 4, 12, 40, 80, 240}[lrand48() % 8]
+			                     : 0;
+			length += sprintf(text + length,
+			                  "node %s 0 %d\nnode constant 0 %ld\n"
+			                  "node mul 64 %d %d\nnode add 64 %d %d\n",
+			                  t < 3 ? "group" : "item", t % 3, k[t], 4 * t + 1,
+			                  4 * t + 2, 4 * t, 4 * t + 3);
+		}
+		sprintf(text + length, "access 0 24 %ld write always\n", size);
+		assert_int_equal(index_parse(text, &kernel), 0);
+		assert_int_equal(index_uses(&kernel, &launch, from, n, &use), 0);
+		for (size_t g = from; g < from + n; g++)
+			for (int l = 0; l < 12; l++) {
+				long at = c + k[0] * (g % 4) + k[1] * (g / 4 % 3) +
+				          k[2] * (g / 12) + k[3] * (l % 3) + k[4] * (l / 3 % 2) +
+				          k[5] * (l / 6);
+
+				memset(touched + at, 1, size);
+			}
+		for (size_t row = 0; row < index_window_rows(&use.write); row++)
+			memset(window + use.write.first + row * use.write.pitch, 1,
+			       use.write.pitch ? use.write.width : use.write.end - use.write.first);
+		for (int b = 0; b < 4000; b++)
+			assert_true(use.write.dense ? touched[b] == window[b]
+			                            : touched[b] <= window[b]);
+		pitched += use.write.pitch > 0;
+		dense += use.write.dense;
+		index_free(&kernel);
+	}
+	printf("  of 20000 windows %u in rows, %u dense\n", pitched, dense);
+	assert_true(pitched > 1000 && dense > 1000);
+}
+
+static void rows_merge(void **state)
+{
+	for (int i = 0; i < 2000; i++) {
+		unsigned char original[4096], into[4096], partial[4096], expected[4096], copy[4096],
+		    before[4096];
+		size_t pitch = 2 + lrand48() % 400, width = 1 + lrand48() % (pitch - 1);
+		size_t rows = 1 + lrand48() % (4096 / pitch - 1), first = lrand48() % pitch;
+		struct index_window window = {
+		    first, first + (rows - 1) * pitch + width, pitch, width, true, true};
+		struct merge_layout layout = merge_layout(&window);
+
+		assert_int_equal(index_window_rows(&window), rows);
+		assert_int_equal(index_window_bytes(&window), rows * width);
+		for (int b = 0; b < 4096; b++) {
+			original[b] = lrand48();
+			into[b] = expected[b] = lrand48();
+			partial[b] = lrand48() % 2 ? original[b] : lrand48();
+		}
+		merge_pack(copy, partial, &layout);
+		merge_pack(before, original, &layout);
+		for (size_t row = 0; row < rows; row++)
+			for (size_t b = first + row * pitch; b < first + row * pitch + width; b++)
+				if (i % 2 || partial[b] != original[b])
+					expected[b] = partial[b];
+		merge_rows(into, i % 2 ? NULL : before, copy, &layout);
+		assert_memory_equal(into, expected, 4096);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(boxes_cover),         cmocka_unit_test(ndranges),
 	    cmocka_unit_test(arithmetic_is_sound), cmocka_unit_test(large_numbers_are_given_up),
 	    cmocka_unit_test(description_read),    cmocka_unit_test(nonsense_is_refused),
-	    cmocka_unit_test(differences_merge),
+	    cmocka_unit_test(differences_merge),   cmocka_unit_test(windows_are_exact),
+	    cmocka_unit_test(rows_merge),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	long seed = given ? atol(given) : time(NULL);

@@ -266,6 +266,33 @@ static void description_make(const struct example *example, struct index_kernel 
 	assert_int_equal(index_unknown(n, kinds, kernel), 0);
 }
 
+/* The rows of a window, and nothing else. */
+static void window_copy(unsigned char *to, const unsigned char *from,
+                        const struct index_window *window)
+{
+	size_t width = window->pitch ? window->width : window->end - window->first;
+
+	for (size_t row = 0; row < index_window_rows(window); row++) {
+		size_t at = window->first + row * window->pitch;
+
+		memcpy(to + at, from + at, width);
+	}
+}
+
+/* Brings home what a device wrote, in a copy as the run time fetches it. */
+static void window_merge(struct memory *memory, int a, const unsigned char *contents,
+                         const struct index_window *write)
+{
+	struct merge_layout layout = merge_layout(write);
+	unsigned char *copy = malloc(layout.bytes + 1), *before = malloc(layout.bytes + 1);
+
+	merge_pack(copy, contents, &layout);
+	merge_pack(before, memory->given[a], &layout);
+	merge_rows(memory->merged[a], write->dense ? NULL : before, copy, &layout);
+	free(copy);
+	free(before);
+}
+
 /* One range: poisoned buffers, the launch, the detection of stray writes, the merge.
  * Returns the bytes that had to be sent. */
 static size_t range_run(cl_program program, const struct example *example,
@@ -280,37 +307,25 @@ static size_t range_run(cl_program program, const struct example *example,
 
 	assert_int_equal(index_uses(kernel, at, from, n, uses), 0);
 	for (int a = 0; a < MAXARGUMENTS; a++) {
-		const struct index_window *read = &uses[a].read, *write = &uses[a].write;
-
 		if (!memory->bytes[a])
 			continue;
 		contents[a] = malloc(memory->bytes[a]);
 		before[a] = malloc(memory->bytes[a]);
 		memset(contents[a], POISON, memory->bytes[a]);
-		memcpy(contents[a] + read->first, memory->given[a] + read->first,
-		       read->end - read->first);
-		sent += read->end - read->first;
-		if (!write->dense)
-			memcpy(contents[a] + write->first, memory->given[a] + write->first,
-			       write->end - write->first);
+		window_copy(contents[a], memory->given[a], &uses[a].read);
+		sent += index_window_bytes(&uses[a].read);
+		if (!uses[a].write.dense)
+			window_copy(contents[a], memory->given[a], &uses[a].write);
 		memcpy(before[a], contents[a], memory->bytes[a]);
 	}
 	launch(program, example, memory->bytes, contents, launches, nlaunches);
 	for (int a = 0; a < MAXARGUMENTS; a++) {
-		const struct index_window *write = &uses[a].write;
-
 		if (!memory->bytes[a])
 			continue;
-		assert_memory_equal(contents[a], before[a], write->first);
-		assert_memory_equal(contents[a] + write->end, before[a] + write->end,
-		                    memory->bytes[a] - write->end);
-		if (write->dense)
-			memcpy(memory->merged[a] + write->first, contents[a] + write->first,
-			       write->end - write->first);
-		else
-			merge_differences(memory->merged[a] + write->first,
-			                  memory->given[a] + write->first,
-			                  contents[a] + write->first, write->end - write->first);
+		window_merge(memory, a, contents[a], &uses[a].write);
+		/* Nothing outside of the window, nor between its rows, has changed. */
+		window_copy(before[a], contents[a], &uses[a].write);
+		assert_memory_equal(contents[a], before[a], memory->bytes[a]);
 		free(contents[a]);
 		free(before[a]);
 	}

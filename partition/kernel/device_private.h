@@ -1,0 +1,48 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What device_starpu.c and transfer_starpu.c share: a kernel on one device, and the
+ * windows of its buffers that cross.
+ */
+#ifndef HEDDLE_KERNEL_DEVICE_PRIVATE_H
+#define HEDDLE_KERNEL_DEVICE_PRIVATE_H
+
+#include "partition/kernel/kernel_private.h"
+#include "partition/kernel/merge.h"
+
+struct device_memory {
+	cl_program program;
+	cl_kernel kernel;
+	cl_context context;
+	cl_command_queue queue;
+	cl_device_id device;
+	cl_mem buffers[HEDDLE_KERNEL_MAXARGUMENTS]; /* of its own */
+	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS];
+	cl_mem in_place[HEDDLE_KERNEL_MAXARGUMENTS]; /* the host's, during a part */
+};
+
+/** What a part writes of a buffer: what was there before, and what is there now. */
+struct window_copy {
+	struct merge_layout layout;
+	unsigned char *before, *after;
+};
+
+/** Refuses with the name of kernel and worker, and OpenCL's error. @return -errno */
+int device_refuse(const struct part *part, const char *what, cl_int error);
+
+bool is_buffer(const struct heddle_kernel_argument *argument);
+
+/** Brings about that the device has what it reads; buffers exist.
+ * @param[out] copies an entry for each argument, to be given to transfer_end()
+ * @return 0 or -errno after a message */
+int transfer_in(struct part *part, const struct index_use *uses, struct window_copy *copies);
+
+/** Brings home what the device wrote. @return 0 or -errno after a message */
+int transfer_out(struct part *part, struct window_copy *copies);
+
+/** Frees the copies.
+ * @param status of the part: of one that failed, what it may have changed in place is
+ * brought back */
+void transfer_end(struct part *part, struct window_copy *copies, int status);
+
+#endif

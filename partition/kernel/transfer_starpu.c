@@ -1,0 +1,300 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * How the windows of a part's buffers cross to its device and back.
+ *
+ * Every worker has a thread of its own, so one device's transfers go on while others
+ * compute. Devices that share a bus (HEDDLE_KERNEL_BUSES) take turns on it. A device that
+ * works in the host's memory, as CPUs do, gets the host's arrays themselves where that is
+ * safe.
+ */
+#include "config.h"
+
+#ifdef HEDDLE_USE_OPENCL
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/kernel/device_private.h"
+
+static unsigned char *host_of(const struct heddle_kernel_request *request, unsigned a)
+{
+	const struct heddle_kernel_argument *argument = &request->given.arguments[a];
+
+	return argument->type == HEDDLE_KERNEL_HANDLE
+	           ? starpu_data_handle_to_pointer(argument->handle, STARPU_MAIN_RAM)
+	           : argument->pointer;
+}
+
+static bool is_empty(const struct index_window *window)
+{
+	return window->first == window->end;
+}
+
+/* ---- buses ---- */
+
+static starpu_pthread_mutex_t buses[SPLIT_MAXBUSES];
+
+static void buses_init(void)
+{
+	for (unsigned b = 0; b < SPLIT_MAXBUSES; b++)
+		starpu_pthread_mutex_init(&buses[b], NULL);
+}
+
+static void bus_take(const struct part *part)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, buses_init);
+	if (!part->device->in_host_memory)
+		starpu_pthread_mutex_lock(&buses[part->device->bus]);
+}
+
+static void bus_leave(const struct part *part)
+{
+	if (!part->device->in_host_memory)
+		starpu_pthread_mutex_unlock(&buses[part->device->bus]);
+}
+
+/* ---- in place ---- */
+
+bool transfer_in_place(const struct heddle_kernel_request *request,
+                       const struct kernel_device *device, unsigned a, const struct index_use *use,
+                       bool dry)
+{
+	size_t alignment = index_alignment(&request->kernel->index, a);
+
+	if (!device->in_host_memory || request->aliased ||
+	    (uintptr_t)host_of(request, a) % alignment)
+		return false;
+	/* A dry run writes elsewhere; and what is read and written can be brought back after
+	 * a failure only where nobody else writes between. */
+	return is_empty(&use->write) ||
+	       (!dry && (is_empty(&use->read) || (use->write.dense && !use->write.pitch)));
+}
+
+static int host_use(struct part *part, unsigned a, const struct index_use *use,
+                    struct window_copy *copy)
+{
+	struct device_memory *memory = part->device->memory;
+	cl_int error;
+
+	memory->in_place[a] = clCreateBuffer(
+	    memory->context,
+	    (is_empty(&use->write) ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE) | CL_MEM_USE_HOST_PTR,
+	    part->request->bytes[a], host_of(part->request, a), &error);
+	if (error) {
+		memory->in_place[a] = NULL;
+		return device_refuse(part, "use of the host's memory", error);
+	}
+	copy->layout = merge_layout(&use->write);
+	part->in_place_bytes += merge_layout(&use->read).bytes;
+	part->out_place_bytes += copy->layout.bytes;
+	if (is_empty(&use->write) || is_empty(&use->read))
+		return 0;
+	copy->before = malloc(copy->layout.bytes);
+	if (!copy->before)
+		return -ENOMEM;
+	merge_pack(copy->before, host_of(part->request, a), &copy->layout);
+	return 0;
+}
+
+/* Makes what the device wrote into the host's memory visible there. */
+static int host_look(struct part *part, unsigned a, const struct window_copy *copy)
+{
+	struct device_memory *memory = part->device->memory;
+	size_t span = copy->layout.bytes;
+	cl_int error;
+	void *mapped;
+
+	if (copy->layout.rows > 1)
+		span = (copy->layout.rows - 1) * copy->layout.pitch + copy->layout.width;
+	mapped = clEnqueueMapBuffer(memory->queue, memory->in_place[a], CL_TRUE, CL_MAP_READ,
+	                            copy->layout.first, span, 0, NULL, NULL, &error);
+	if (!error)
+		error = clEnqueueUnmapMemObject(memory->queue, memory->in_place[a], mapped, 0, NULL,
+		                                NULL);
+	return error ? device_refuse(part, "looking at results", error) : 0;
+}
+
+/* ---- across ---- */
+
+/* Buffers are as large as the arrays, so that addresses in kernels are as they were. */
+static int buffer_make(struct part *part, unsigned a)
+{
+	struct device_memory *memory = part->device->memory;
+	size_t bytes = part->request->bytes[a];
+	cl_int error;
+
+	if (memory->buffers[a] && memory->bytes[a] == bytes)
+		return 0;
+	if (memory->buffers[a])
+		clReleaseMemObject(memory->buffers[a]);
+	memory->bytes[a] = bytes;
+	memory->buffers[a] =
+	    clCreateBuffer(memory->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
+	if (error) {
+		memory->buffers[a] = NULL;
+		return device_refuse(part, "memory for an argument", error);
+	}
+	return 0;
+}
+
+static int window_send(struct part *part, unsigned a, const struct merge_layout *layout,
+                       const void *from, size_t stride)
+{
+	struct device_memory *memory = part->device->memory;
+	cl_int error;
+
+	if (!layout->bytes)
+		return 0;
+	part->in_bytes += layout->bytes;
+	if (layout->by_rows)
+		error = clEnqueueWriteBufferRect(
+		    memory->queue, memory->buffers[a], CL_FALSE,
+		    (size_t[]){layout->first % layout->pitch, layout->first / layout->pitch, 0},
+		    (size_t[]){0, 0, 0}, (size_t[]){layout->width, layout->rows, 1}, layout->pitch,
+		    0, stride, 0, from, 0, NULL, NULL);
+	else
+		error = clEnqueueWriteBuffer(memory->queue, memory->buffers[a], CL_FALSE,
+		                             layout->first, layout->bytes, from, 0, NULL, NULL);
+	return error ? device_refuse(part, "sending data", error) : 0;
+}
+
+/* Sends one buffer. Where parts of what is written may stay as they were, the device
+ * gets those from a copy, with which its results will be compared: other devices may
+ * bring theirs home meanwhile. */
+static int buffer_send(struct part *part, unsigned a, const struct index_use *use,
+                       struct window_copy *copy)
+{
+	const unsigned char *host = host_of(part->request, a);
+	struct merge_layout read = merge_layout(&use->read);
+	int status = 0;
+
+	copy->layout = merge_layout(&use->write);
+	if (!is_empty(&use->write) && !part->dry) {
+		copy->after = malloc(copy->layout.bytes);
+		copy->before = use->write.dense ? NULL : malloc(copy->layout.bytes);
+		if (!copy->after || (!copy->before && !use->write.dense))
+			return -ENOMEM;
+	}
+	if (!copy->before || !merge_layout_same(&read, &copy->layout))
+		status = window_send(part, a, &read, host + read.first, read.pitch);
+	if (status || use->write.dense || is_empty(&use->write))
+		return status;
+	if (part->dry)
+		return window_send(part, a, &copy->layout, host + copy->layout.first,
+		                   copy->layout.pitch);
+	merge_pack(copy->before, host, &copy->layout);
+	return window_send(part, a, &copy->layout, copy->before, copy->layout.stride);
+}
+
+static int window_fetch(struct part *part, unsigned a, const struct window_copy *copy)
+{
+	struct device_memory *memory = part->device->memory;
+	const struct merge_layout *layout = &copy->layout;
+	cl_int error;
+
+	part->out_bytes += layout->bytes;
+	if (layout->by_rows)
+		error = clEnqueueReadBufferRect(
+		    memory->queue, memory->buffers[a], CL_FALSE,
+		    (size_t[]){layout->first % layout->pitch, layout->first / layout->pitch, 0},
+		    (size_t[]){0, 0, 0}, (size_t[]){layout->width, layout->rows, 1}, layout->pitch,
+		    0, layout->stride, 0, copy->after, 0, NULL, NULL);
+	else
+		error =
+		    clEnqueueReadBuffer(memory->queue, memory->buffers[a], CL_FALSE, layout->first,
+		                        layout->bytes, copy->after, 0, NULL, NULL);
+	return error ? device_refuse(part, "fetching results", error) : 0;
+}
+
+/* ---- all buffers ---- */
+
+static bool is_first(const struct heddle_kernel_request *request, unsigned a)
+{
+	return is_buffer(&request->given.arguments[a]) && request->same[a] == (int)a;
+}
+
+int transfer_in(struct part *part, const struct index_use *uses, struct window_copy *copies)
+{
+	const struct heddle_kernel_request *request = part->request;
+	double start_us;
+	int status = 0;
+	cl_int error;
+
+	bus_take(part);
+	start_us = starpu_timing_now();
+	for (unsigned a = 0; a < request->given.narguments && !status; a++) {
+		if (!is_first(request, a))
+			continue;
+		if (transfer_in_place(request, part->device, a, &uses[a], part->dry)) {
+			status = host_use(part, a, &uses[a], &copies[a]);
+			continue;
+		}
+		status = buffer_make(part, a);
+		if (!status)
+			status = buffer_send(part, a, &uses[a], &copies[a]);
+	}
+	/* Also after a failure: what is on its way reads from the copies. */
+	error = clFinish(part->device->memory->queue);
+	part->in_us = starpu_timing_now() - start_us;
+	bus_leave(part);
+	return status ? status : error ? device_refuse(part, "sending data", error) : 0;
+}
+
+/* Everything is fetched before anything is merged, so that a device that fails leaves
+ * main memory as it was. */
+static int results_fetch(struct part *part, struct window_copy *copies)
+{
+	struct device_memory *memory = part->device->memory;
+	double start_us;
+	int status = 0;
+	cl_int error;
+
+	bus_take(part);
+	start_us = starpu_timing_now();
+	for (unsigned a = 0; a < part->request->given.narguments && !status; a++)
+		if (copies[a].after)
+			status = window_fetch(part, a, &copies[a]);
+		else if (memory->in_place[a] && copies[a].layout.bytes)
+			status = host_look(part, a, &copies[a]);
+	error = clFinish(memory->queue);
+	part->out_us = starpu_timing_now() - start_us;
+	bus_leave(part);
+	return status ? status : error ? device_refuse(part, "fetching results", error) : 0;
+}
+
+int transfer_out(struct part *part, struct window_copy *copies)
+{
+	int status = results_fetch(part, copies);
+	double start_us = starpu_timing_now();
+
+	for (unsigned a = 0; a < part->request->given.narguments && !status; a++)
+		if (copies[a].after)
+			merge_rows(host_of(part->request, a), copies[a].before, copies[a].after,
+			           &copies[a].layout);
+	part->out_us += starpu_timing_now() - start_us;
+	return status;
+}
+
+void transfer_end(struct part *part, struct window_copy *copies, int status)
+{
+	struct device_memory *memory = part->device->memory;
+
+	for (unsigned a = 0; a < part->request->given.narguments; a++) {
+		if (memory->in_place[a]) {
+			clReleaseMemObject(memory->in_place[a]);
+			memory->in_place[a] = NULL;
+			if (status && copies[a].before)
+				merge_rows(host_of(part->request, a), NULL, copies[a].before,
+				           &copies[a].layout);
+		}
+		free(copies[a].before);
+		free(copies[a].after);
+	}
+}
+
+#endif

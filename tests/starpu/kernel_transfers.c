@@ -1,0 +1,334 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * How the data of kernels crosses: while other devices compute, in turn on a bus, row by
+ * row, or not at all; and right results where a device has no memory, or fails when it has
+ * written already.
+ */
+#include "config.h"
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <heddle/heddle.h>
+
+#include "tests/unit/test.h"
+
+enum { N = 1 << 16, SIDE = 512 };
+
+/* ---- what is done to OpenCL ---- */
+
+/* Heddle's calls come here first. */
+#define HOOK(name) __attribute__((visibility("default"))) cl_int name
+#define NEXT(name)                                                                                 \
+	static __typeof__(&name) next;                                                             \
+	if (!next)                                                                                 \
+	next = (__typeof__(next))dlsym(RTLD_NEXT, #name)
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t written = PTHREAD_COND_INITIALIZER;
+static struct {
+	bool wait;                /* the first launch waits for another queue's data */
+	bool fail;                /* the next launch fails, after it was done */
+	bool full;                /* the next device that makes a buffer has no memory */
+	cl_command_queue waiting; /* which does */
+	bool met;                 /* it did not wait in vain */
+	cl_command_queue broken;
+	cl_context without_memory;
+	cl_command_queue crossing; /* a queue with data under way; NULL: none */
+	bool at_once;              /* there were two */
+	unsigned by_rows;          /* transfers of rectangles */
+} seen;
+
+static void hooks_reset(void)
+{
+	memset(&seen, 0, sizeof(seen));
+}
+
+/* Data begins to cross. */
+static void cross(cl_command_queue queue, bool by_rows)
+{
+	struct timespec a_while = {0, 300000};
+
+	pthread_mutex_lock(&mutex);
+	seen.by_rows += by_rows;
+	if (seen.crossing && seen.crossing != queue)
+		seen.at_once = true;
+	seen.crossing = queue;
+	if (seen.waiting && seen.waiting != queue && !by_rows) {
+		seen.met = true;
+		pthread_cond_broadcast(&written);
+	}
+	pthread_mutex_unlock(&mutex);
+	nanosleep(&a_while, NULL); /* for others to come between */
+}
+
+HOOK(clEnqueueWriteBuffer)
+(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+ const void *from, cl_uint n, const cl_event *events, cl_event *event)
+{
+	NEXT(clEnqueueWriteBuffer);
+	cross(queue, false);
+	return next(queue, buffer, blocking, offset, size, from, n, events, event);
+}
+
+HOOK(clEnqueueReadBuffer)
+(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size, void *to,
+ cl_uint n, const cl_event *events, cl_event *event)
+{
+	NEXT(clEnqueueReadBuffer);
+	cross(queue, false);
+	return next(queue, buffer, blocking, offset, size, to, n, events, event);
+}
+
+HOOK(clEnqueueReadBufferRect)
+(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *origin,
+ const size_t *host_origin, const size_t *region, size_t pitch, size_t slice, size_t host_pitch,
+ size_t host_slice, void *to, cl_uint n, const cl_event *events, cl_event *event)
+{
+	NEXT(clEnqueueReadBufferRect);
+	cross(queue, true);
+	return next(queue, buffer, blocking, origin, host_origin, region, pitch, slice, host_pitch,
+	            host_slice, to, n, events, event);
+}
+
+HOOK(clFinish)(cl_command_queue queue)
+{
+	NEXT(clFinish);
+	cl_int error = next(queue);
+
+	pthread_mutex_lock(&mutex);
+	if (seen.crossing == queue)
+		seen.crossing = NULL;
+	pthread_mutex_unlock(&mutex);
+	return error;
+}
+
+/* The first launch goes on when another device gets data from now on. */
+static void meet(cl_command_queue queue)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += 30;
+	pthread_mutex_lock(&mutex);
+	if (seen.wait) {
+		seen.wait = false;
+		seen.waiting = queue;
+		while (!seen.met && !pthread_cond_timedwait(&written, &mutex, &end))
+			;
+	}
+	pthread_mutex_unlock(&mutex);
+}
+
+HOOK(clEnqueueNDRangeKernel)
+(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+ const size_t *global, const size_t *local, cl_uint n, const cl_event *events, cl_event *event)
+{
+	NEXT(clEnqueueNDRangeKernel);
+	cl_int error;
+
+	meet(queue);
+	error = next(queue, kernel, dimensions, offset, global, local, n, events, event);
+	if (__atomic_exchange_n(&seen.fail, false, __ATOMIC_SEQ_CST))
+		seen.broken = queue;
+	if (queue != seen.broken)
+		return error;
+	clFinish(queue);
+	return CL_OUT_OF_RESOURCES;
+}
+
+__attribute__((visibility("default"))) cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags,
+                                                             size_t size, void *host, cl_int *error)
+{
+	NEXT(clCreateBuffer);
+	if (__atomic_exchange_n(&seen.full, false, __ATOMIC_SEQ_CST))
+		seen.without_memory = context;
+	if (context == seen.without_memory) {
+		*error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+		return NULL;
+	}
+	return next(context, flags, size, host, error);
+}
+
+/* ---- kernels ---- */
+
+static const char source[] =
+    "__kernel void saxpy(__global float *y, __global const float *x, float a)\n"
+    "{\n"
+    "	y[get_global_id(0)] += a * x[get_global_id(0)];\n"
+    "}\n"
+    "__kernel void transpose(__global float *out, __global const float *in)\n"
+    "{\n"
+    "	out[get_global_id(0) * get_global_size(1) + get_global_id(1)] =\n"
+    "	    in[get_global_id(1) * get_global_size(0) + get_global_id(0)];\n"
+    "}\n";
+
+/* A kernel that no test has had: devices that failed stay out of one for good. */
+static const char *source_fresh(void)
+{
+	static char texts[8][sizeof(source) + 40];
+	static int n;
+
+	sprintf(texts[n], "/* %d */\n%s", n, source);
+	return texts[n++];
+}
+
+static float x[SIDE * SIDE] __attribute__((aligned(128)));
+static float y[SIDE * SIDE] __attribute__((aligned(128)));
+
+static struct heddle_kernel saxpy(float *factor)
+{
+	return (struct heddle_kernel){
+	    .source = source_fresh(),
+	    .name = "saxpy",
+	    .dimensions = 1,
+	    .global = {N},
+	    .local = {64},
+	    .narguments = 3,
+	    .arguments = {{.type = HEDDLE_KERNEL_HOST, .pointer = y, .bytes = N * sizeof(*y)},
+	                  {.type = HEDDLE_KERNEL_HOST, .pointer = x, .bytes = N * sizeof(*x)},
+	                  {.type = HEDDLE_KERNEL_VALUE,
+	                   .pointer = factor,
+	                   .bytes = sizeof(*factor)}},
+	};
+}
+
+static void saxpy_check(const struct heddle_kernel *kernel, struct heddle_kernel_stats *stats)
+{
+	for (int i = 0; i < N; i++) {
+		x[i] = i % 1000;
+		y[i] = i % 77;
+	}
+	assert_int_equal(heddle_kernel_run(kernel, stats), 0);
+	for (int i = 0; i < N; i++)
+		assert_true(y[i] == i % 77 + 0.5f * (i % 1000));
+}
+
+/* Whether kernel_transfers.sh has set a variable so. */
+static bool is_set(const char *variable, const char *value)
+{
+	const char *text = getenv(variable);
+
+	return text && !strcmp(text, value);
+}
+
+static bool in_place(void)
+{
+	return !is_set("HEDDLE_KERNEL_IN_PLACE", "0");
+}
+
+static bool analysed(void)
+{
+	return !is_set("HEDDLE_ANALYSE", "none");
+}
+
+/* ---- tests ---- */
+
+/* One device computes while another one's data crosses; on one bus, never two's. */
+static void overlap(void **state)
+{
+	struct heddle_kernel_stats stats;
+	float factor = 0.5f;
+	struct heddle_kernel kernel = saxpy(&factor);
+	bool turns = is_set("HEDDLE_KERNEL_BUSES", "1");
+
+	hooks_reset();
+	seen.wait = !in_place();
+	saxpy_check(&kernel, &stats);
+	assert_int_equal(stats.nworkers, 2);
+	if (in_place()) {
+		for (unsigned w = 0; w < stats.nworkers; w++)
+			assert_true(!analysed() || stats.workers[w].in_bytes == 0);
+		return;
+	}
+	assert_true(seen.met);
+	assert_true(!turns || !seen.at_once);
+	printf("  transfers at once: %s\n", seen.at_once ? "yes" : "no");
+}
+
+/* Of a transposed matrix only a device's own columns come back. */
+static void rows(void **state)
+{
+	struct heddle_kernel_stats stats;
+	struct heddle_kernel kernel = {
+	    .source = source_fresh(),
+	    .name = "transpose",
+	    .dimensions = 2,
+	    .global = {SIDE, SIDE},
+	    .local = {8, 8},
+	    .narguments = 2,
+	    .arguments = {{.type = HEDDLE_KERNEL_HOST, .pointer = y, .bytes = sizeof(y)},
+	                  {.type = HEDDLE_KERNEL_HOST, .pointer = x, .bytes = sizeof(x)}},
+	};
+	size_t bytes = 0;
+
+	hooks_reset();
+	for (int i = 0; i < SIDE * SIDE; i++)
+		x[i] = i;
+	memset(y, -1, sizeof(y));
+	assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+	for (int i = 0; i < SIDE * SIDE; i++)
+		assert_true(y[i % SIDE * SIDE + i / SIDE] == x[i]);
+	for (unsigned w = 0; w < stats.nworkers; w++)
+		bytes += stats.workers[w].out_bytes;
+	printf("  %zu bytes of results crossed, %u times in rows\n", bytes, seen.by_rows);
+	if (!in_place() && analysed()) {
+		assert_true(seen.by_rows > 0);
+		assert_int_equal(bytes, sizeof(y));
+	}
+}
+
+/* Results are right, whoever had to compute them. */
+static void failures(void **state)
+{
+	struct heddle_kernel_stats stats;
+	float factor = 0.5f;
+
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	for (int i = 0; i < 4; i++) {
+		struct heddle_kernel kernel = saxpy(&factor);
+
+		hooks_reset();
+		/* In shares, a first launch makes a dry run, in which a device may fail too. */
+		kernel.split = i % 2 ? HEDDLE_KERNEL_ALWAYS : HEDDLE_KERNEL_BY_POLICY;
+		if (i % 2)
+			saxpy_check(&kernel, &stats);
+		seen.fail = i < 2;
+		seen.full = i >= 2;
+		saxpy_check(&kernel, &stats);
+		/* A device keeps its own buffers for the next launch. */
+		assert_true(seen.broken || seen.without_memory || i == 3);
+		assert_true(i % 2 || stats.moved > 0);
+		printf("  %s, %s: %zu groups moved\n", i % 2 ? "shares" : "blocks",
+		       i < 2 ? "lost" : "no memory", stats.moved);
+	}
+	unsetenv("HEDDLE_VERBOSE");
+	hooks_reset();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(overlap),
+	    cmocka_unit_test(rows),
+	    cmocka_unit_test(failures),
+	};
+	int failed;
+
+	if (starpu_init(NULL))
+		return 77;
+	if (starpu_opencl_worker_get_count() < 2) {
+		starpu_shutdown();
+		return 77;
+	}
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	heddle_kernels_unload();
+	starpu_shutdown();
+	return failed;
+}
