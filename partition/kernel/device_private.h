@@ -11,6 +11,7 @@
 #include "partition/kernel/merge.h"
 
 struct device_memory {
+	enum ndrange_way way;
 	cl_program program;
 	cl_kernel kernel;
 	cl_context context;

@@ -45,22 +45,60 @@ static int log_refuse(const struct kernel *kernel, struct device_memory *memory)
 	return -EIO;
 }
 
+/* Compiles the source for one way of launching ranges.
+ * @return 0; -ENOENT where the source has no such form; -EIO, without a message where it
+ * does not compile; other errors after one */
+static int program_build(struct part *part, struct device_memory *memory, enum ndrange_way way)
+{
+	const struct kernel *kernel = part->request->kernel;
+	char *prologue = ndrange_prologue(&part->request->range, way);
+	char *source = way == NDRANGE_EXIT ? ndrange_exit_source(kernel->source, kernel->name)
+	                                   : strdup(kernel->source);
+	int status = !prologue ? -ENOMEM : !source ? -ENOENT : 0;
+	cl_int error = CL_SUCCESS;
+
+	memory->way = way;
+	if (!status)
+		memory->program = clCreateProgramWithSource(
+		    memory->context, 2, (const char *[]){prologue, source}, NULL, &error);
+	free(prologue);
+	free(source);
+	if (error)
+		return device_refuse(part, "its program", error);
+	if (!status &&
+	    clBuildProgram(memory->program, 1, &memory->device, kernel->options, NULL, NULL))
+		status = -EIO;
+	return status;
+}
+
+/* In the kernel's way, else, where the source does not bear the prologue, with an early
+ * exit. */
 static int program_make(struct part *part, struct device_memory *memory)
 {
 	const struct kernel *kernel = part->request->kernel;
-	const char *texts[] = {kernel->prologue, kernel->source};
-	int device = starpu_worker_get_devid(part->device->worker);
+	int device = starpu_worker_get_devid(part->device->worker), status;
+	cl_program first;
 	cl_int error;
 
 	starpu_opencl_get_context(device, &memory->context);
 	starpu_opencl_get_queue(device, &memory->queue);
 	starpu_opencl_get_device(device, &memory->device);
-	memory->program = clCreateProgramWithSource(memory->context, 2, texts, NULL, &error);
-	if (error)
-		return device_refuse(part, "its program", error);
-	error = clBuildProgram(memory->program, 1, &memory->device, kernel->options, NULL, NULL);
-	if (error)
-		return log_refuse(kernel, memory);
+	status = program_build(part, memory, kernel->way);
+	if (status == -EIO && memory->program && kernel->way != NDRANGE_EXIT) {
+		first = memory->program;
+		memory->program = NULL;
+		status = program_build(part, memory, NDRANGE_EXIT);
+		if (status && memory->program)
+			clReleaseProgram(memory->program);
+		if (status)
+			memory->program = first; /* whose log counts */
+		else
+			clReleaseProgram(first);
+		heddle_explain("kernel %s does not compile for launches of ranges%s", kernel->name,
+		               status ? "" : "; it gets an early exit");
+	}
+	if (status)
+		return status == -ENOMEM ? status : log_refuse(kernel, memory);
 	memory->kernel = clCreateKernel(memory->program, kernel->name, &error);
 	return error ? device_refuse(part, "making it", error) : 0;
 }
@@ -126,12 +164,27 @@ static int argument_set(struct part *part, unsigned a)
 	return error ? device_refuse(part, "an argument", error) : 0;
 }
 
+/* The range, for the early exit. */
+static int range_set(struct part *part)
+{
+	struct device_memory *memory = part->device->memory;
+	unsigned n = part->request->given.narguments;
+	cl_ulong first = part->from, last = part->from + part->n - 1;
+	cl_int error = clSetKernelArg(memory->kernel, n, sizeof(first), &first);
+
+	if (!error)
+		error = clSetKernelArg(memory->kernel, n + 1, sizeof(last), &last);
+	return error ? device_refuse(part, "the range", error) : 0;
+}
+
 static int arguments_set(struct part *part)
 {
 	int status = 0;
 
 	for (unsigned a = 0; a < part->request->given.narguments && !status; a++)
 		status = argument_set(part, a);
+	if (!status && part->device->memory->way == NDRANGE_EXIT)
+		status = range_set(part);
 	return status;
 }
 
@@ -139,15 +192,15 @@ static int compute(struct part *part)
 {
 	struct ndrange_launch launches[NDRANGE_MAXBOXES];
 	struct device_memory *memory = part->device->memory;
-	unsigned n = ndrange_launches(&part->request->range, part->request->kernel->way, part->from,
-	                              part->n, launches);
+	unsigned n =
+	    ndrange_launches(&part->request->range, memory->way, part->from, part->n, launches);
 	double start_us = starpu_timing_now();
 	cl_int error = CL_SUCCESS;
 
 	for (unsigned i = 0; i < n && !error; i++)
-		error =
-		    clEnqueueNDRangeKernel(memory->queue, memory->kernel, 3, launches[i].offset,
-		                           launches[i].global, launches[i].local, 0, NULL, NULL);
+		error = clEnqueueNDRangeKernel(
+		    memory->queue, memory->kernel, launches[i].dimensions, launches[i].offset,
+		    launches[i].global, launches[i].local, 0, NULL, NULL);
 	if (!error)
 		error = clFinish(memory->queue);
 	part->compute_us = starpu_timing_now() - start_us;

@@ -111,7 +111,7 @@ static int description_make(const struct heddle_kernel *given, struct kernel *ke
 	return error;
 }
 
-static int kernel_make(const struct heddle_kernel *given, const struct ndrange *range,
+static int kernel_make(const struct heddle_kernel *given, enum ndrange_way way,
                        const char *prologue, struct kernel **made)
 {
 	struct kernel *kernel = calloc(1, sizeof(*kernel));
@@ -120,7 +120,7 @@ static int kernel_make(const struct heddle_kernel *given, const struct ndrange *
 	if (!kernel)
 		return error;
 	starpu_pthread_mutex_init(&kernel->mutex, NULL);
-	kernel->way = ndrange_way(range);
+	kernel->way = way;
 	kernel->source = strdup(given->source);
 	kernel->name = strdup(given->name);
 	kernel->options = strdup(given->options ? given->options : "");
@@ -138,11 +138,32 @@ static int kernel_make(const struct heddle_kernel *given, const struct ndrange *
 	return 0;
 }
 
+/* How ranges are to be launched. */
+static enum ndrange_way way_choose(const struct heddle_kernel *given, const struct ndrange *range)
+{
+	const char *wanted = heddle_variable_text(HEDDLE_VARIABLE_KERNEL_LAUNCH);
+	char *text;
+
+	if (!strcmp(wanted, "exit")) {
+		text = ndrange_exit_source(given->source, given->name);
+		free(text);
+		if (text)
+			return NDRANGE_EXIT;
+		heddle_explain(
+		    "kernel %s cannot get an early exit: it is not made out in its source",
+		    given->name);
+	} else if (strcmp(wanted, "range")) {
+		heddle_warn("HEDDLE_KERNEL_LAUNCH=%s: neither range nor exit", wanted);
+	}
+	return ndrange_way(range);
+}
+
 /* The prologue is part of what a kernel is. */
 int kernel_find(const struct heddle_kernel *given, const struct ndrange *range,
                 struct kernel **found)
 {
-	char *prologue = ndrange_prologue(range, ndrange_way(range));
+	enum ndrange_way way = way_choose(given, range);
+	char *prologue = ndrange_prologue(range, way);
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct kernel *kernel;
 	int error = 0;
@@ -157,7 +178,7 @@ int kernel_find(const struct heddle_kernel *given, const struct ndrange *range,
 		    !strcmp(kernel->options, given->options ? given->options : ""))
 			break;
 	if (!kernel) {
-		error = kernel_make(given, range, prologue, &kernel);
+		error = kernel_make(given, way, prologue, &kernel);
 		if (!error) {
 			kernel->next = kernels;
 			kernels = kernel;

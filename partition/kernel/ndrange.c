@@ -110,6 +110,15 @@ static const char boxes_prologue[] =
     "	return get_global_id(d) / get_local_size(d);\n"
     "}\n";
 
+static const char exit_prologue[] =
+    "static inline int heddle_skips(ulong first, ulong last)\n"
+    "{\n"
+    "	size_t row = get_group_id(2) * get_num_groups(1) + get_group_id(1);\n"
+    "	size_t flat = row * get_num_groups(0) + get_group_id(0);\n"
+    "	return flat < first || flat > last;\n"
+    "}\n"
+    "#line 1\n";
+
 static const char common_prologue[] =
     "static inline size_t heddle_global_id(uint d)\n"
     "{\n"
@@ -127,6 +136,17 @@ static const char common_prologue[] =
     "#define get_work_dim() ((uint)HEDDLE_DIMENSIONS)\n"
     "#line 1\n";
 
+/* What ids are asked for is answered as for the whole NDRange. */
+static void ids_print(const struct ndrange *range, enum ndrange_way way, FILE *out)
+{
+	fprintf(out, "#define HEDDLE_DIMENSIONS %u\n", range->dimensions);
+	if (way == NDRANGE_BOXES)
+		for (unsigned d = 0; d < 3; d++)
+			fprintf(out, "#define HEDDLE_GROUPS_%u %zuUL\n", d, range->groups[d]);
+	fputs(way == NDRANGE_FLAT ? flat_prologue : boxes_prologue, out);
+	fputs(common_prologue, out);
+}
+
 char *ndrange_prologue(const struct ndrange *range, enum ndrange_way way)
 {
 	char *text = NULL;
@@ -135,12 +155,10 @@ char *ndrange_prologue(const struct ndrange *range, enum ndrange_way way)
 
 	if (!out)
 		return NULL;
-	fprintf(out, "#define HEDDLE_DIMENSIONS %u\n", range->dimensions);
-	if (way == NDRANGE_BOXES)
-		for (unsigned d = 0; d < 3; d++)
-			fprintf(out, "#define HEDDLE_GROUPS_%u %zuUL\n", d, range->groups[d]);
-	fputs(way == NDRANGE_FLAT ? flat_prologue : boxes_prologue, out);
-	fputs(common_prologue, out);
+	if (way == NDRANGE_EXIT)
+		fputs(exit_prologue, out);
+	else
+		ids_print(range, way, out);
 	if (fclose(out)) {
 		free(text);
 		return NULL;
@@ -151,10 +169,22 @@ char *ndrange_prologue(const struct ndrange *range, enum ndrange_way way)
 static struct ndrange_launch flat_launch(const struct ndrange *range, size_t from, size_t n)
 {
 	return (struct ndrange_launch){
+	    3,
 	    {from, range->groups[0], range->groups[1] | range->groups[2] << SHIFT},
 	    {n * range->local[0], range->local[1], range->local[2]},
 	    {range->local[0], range->local[1], range->local[2]},
 	};
+}
+
+static struct ndrange_launch full_launch(const struct ndrange *range)
+{
+	struct ndrange_launch launch = {.dimensions = range->dimensions};
+
+	for (unsigned d = 0; d < 3; d++) {
+		launch.global[d] = range->groups[d] * range->local[d];
+		launch.local[d] = range->local[d];
+	}
+	return launch;
 }
 
 unsigned ndrange_launches(const struct ndrange *range, enum ndrange_way way, size_t from, size_t n,
@@ -167,12 +197,18 @@ unsigned ndrange_launches(const struct ndrange *range, enum ndrange_way way, siz
 		launches[0] = flat_launch(range, from, n);
 		return 1;
 	}
+	if (n && way == NDRANGE_EXIT) {
+		launches[0] = full_launch(range);
+		return 1;
+	}
 	nboxes = ndrange_boxes(range, from, n, boxes);
-	for (unsigned b = 0; b < nboxes; b++)
+	for (unsigned b = 0; b < nboxes; b++) {
+		launches[b].dimensions = 3;
 		for (unsigned d = 0; d < 3; d++) {
 			launches[b].offset[d] = boxes[b].first[d] * range->local[d];
 			launches[b].global[d] = boxes[b].n[d] * range->local[d];
 			launches[b].local[d] = range->local[d];
 		}
+	}
 	return nboxes;
 }

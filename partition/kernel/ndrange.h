@@ -11,7 +11,10 @@
  *    number and the sizes of the NDRange in the three global offsets;
  *  - NDRANGE_BOXES: the range is cut into at most five boxes, each launched with an
  *    offset of its own; the NDRange's sizes are compiled in. For NDRanges beyond the
- *    bounds of the first, and 2^32 groups.
+ *    bounds of the first, and 2^32 groups;
+ *  - NDRANGE_EXIT: the paper's, for comparison and for sources that the prologue breaks: all
+ *    groups are launched, and those outside of the range return at once. The kernel gets
+ *    two arguments more, the first and the last number of the range.
  */
 #ifndef HEDDLE_KERNEL_NDRANGE_H
 #define HEDDLE_KERNEL_NDRANGE_H
@@ -47,7 +50,7 @@ struct ndrange_box {
 unsigned ndrange_boxes(const struct ndrange *range, size_t from, size_t n,
                        struct ndrange_box boxes[NDRANGE_MAXBOXES]);
 
-enum ndrange_way { NDRANGE_FLAT, NDRANGE_BOXES };
+enum ndrange_way { NDRANGE_FLAT, NDRANGE_BOXES, NDRANGE_EXIT };
 
 /** The way that an NDRange allows: NDRANGE_FLAT up to 2^32 groups with fewer than 32768
  * along dimension 1 and 8192 along dimension 2. */
@@ -57,8 +60,15 @@ enum ndrange_way ndrange_way(const struct ndrange *range);
  * @return text to be freed; NULL: no memory */
 char *ndrange_prologue(const struct ndrange *range, enum ndrange_way way);
 
-/** One call of clEnqueueNDRangeKernel(), always with three dimensions. */
+/** The paper's partition-ready form of a kernel (PACT 2013, figure 4): source to follow the
+ * prologue of NDRANGE_EXIT, in which the kernel has two parameters more, both ulong.
+ * @return text to be freed; NULL: no kernel of that name can be made out (it may be made by
+ * a macro), or no memory */
+char *ndrange_exit_source(const char *source, const char *name);
+
+/** One call of clEnqueueNDRangeKernel(). */
 struct ndrange_launch {
+	unsigned dimensions;
 	size_t offset[3], global[3], local[3];
 };
 

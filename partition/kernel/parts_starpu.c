@@ -8,6 +8,7 @@
 #ifdef HEDDLE_USE_OPENCL
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "partition/kernel/kernel_private.h"
@@ -70,6 +71,7 @@ static void part_learn(const struct part *part)
 /* Dry runs of growing size, after one group that brings about what happens only once. */
 static int profile_run(struct part *whole)
 {
+	static const size_t divisors[] = {SIZE_MAX, 256, 64, 16, 4, 1};
 	size_t groups = whole->n, last = 0;
 	struct part part = *whole;
 	double begin_us;
@@ -79,8 +81,8 @@ static int profile_run(struct part *whole)
 	status = device_run(&part);
 	part.device->trust = KERNEL_TRUSTED;
 	begin_us = starpu_timing_now();
-	for (size_t divisor = 16; divisor >= 1 && !status; divisor /= 4) {
-		size_t n = (groups + divisor - 1) / divisor;
+	for (size_t i = 0; i < sizeof(divisors) / sizeof(divisors[0]) && !status; i++) {
+		size_t n = groups / divisors[i] + !!(groups % divisors[i]);
 		double spent_us = starpu_timing_now() - begin_us;
 
 		/* The next size may take as many times as long as it is larger. */

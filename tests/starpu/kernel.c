@@ -313,6 +313,33 @@ static void unsplit(void **state)
 		assert_true(a[i] == i % 1000 + i % 77);
 }
 
+/* A source that does not bear the prologue of range launches gets an early exit. */
+static void early_exit(void **state)
+{
+	static const char text[] =
+	    "int heddle_group_id(int x) { return x + 1; }\n"
+	    "__kernel void next(__global int *x)\n"
+	    "{ x[get_global_id(0)] = heddle_group_id(x[get_global_id(0)]); }\n";
+	struct heddle_kernel_stats stats;
+	int *x = (int *)a;
+	struct heddle_kernel kernel = {.source = text,
+	                               .name = "next",
+	                               .dimensions = 1,
+	                               .global = {N},
+	                               .local = {32},
+	                               .narguments = 1,
+	                               .arguments = {host(x, N * sizeof(*x))},
+	                               .split = HEDDLE_KERNEL_ALWAYS};
+
+	for (int i = 0; i < N; i++)
+		x[i] = i;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+	stats_print("early exit", &stats);
+	for (int i = 0; i < N; i++)
+		assert_int_equal(x[i], i + 3);
+}
+
 static void nonsense_is_refused(void **state)
 {
 	int n = N;
@@ -402,15 +429,11 @@ static void source_read(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(arrays_add),
-	    cmocka_unit_test(workers_and_methods),
-	    cmocka_unit_test(classes_of_buffers),
-	    cmocka_unit_test(matrices),
-	    cmocka_unit_test(nodes_of_the_graph),
-	    cmocka_unit_test(unsplit),
-	    cmocka_unit_test(nonsense_is_refused),
-	    cmocka_unit_test(by_policy),
-	    cmocka_unit_test(devices_fail),
+	    cmocka_unit_test(arrays_add),         cmocka_unit_test(workers_and_methods),
+	    cmocka_unit_test(classes_of_buffers), cmocka_unit_test(matrices),
+	    cmocka_unit_test(nodes_of_the_graph), cmocka_unit_test(unsplit),
+	    cmocka_unit_test(early_exit),         cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(by_policy),          cmocka_unit_test(devices_fail),
 	};
 	int failed;
 

@@ -310,6 +310,53 @@ static void rows_merge(void **state)
 	}
 }
 
+/* The source with an early exit, in which X stands for the two parameters and Y for the
+ * exit. */
+static void exits_check(const char *given, const char *expected)
+{
+	static const char *const marks[] = {"ulong heddle_first, ulong heddle_last",
+	                                    " if (heddle_skips(heddle_first, heddle_last)) "
+	                                    "return;"};
+	char *text = ndrange_exit_source(given, "k");
+
+	for (int m = 0; text && m < 2; m++)
+		for (char *at; (at = strstr(text, marks[m]));) {
+			*at = m ? 'Y' : 'X';
+			memmove(at + 1, at + strlen(marks[m]), strlen(at + strlen(marks[m])) + 1);
+		}
+	if (expected)
+		assert_string_equal(text ? text : "none", expected);
+	else
+		assert_null(text);
+	free(text);
+}
+
+static void exits(void **state)
+{
+	exits_check("__kernel void k(__global int *x) { x[0] = 1; }",
+	            "__kernel void k(__global int *x, X) {Y x[0] = 1; }");
+	exits_check("kernel void k() {}", "kernel void k(X) {Y}");
+	exits_check("kernel void k ( void )\n{ }", "kernel void k (X)\n{Y }");
+	exits_check("kernel void k(int a);\nkernel void k(int a) { if (a) { } }",
+	            "kernel void k(int a, X);\nkernel void k(int a, X) {Y if (a) { } }");
+	exits_check(
+	    "// k(int) {\n/* k() { */\n#define k2(a) k(a) { \\\n k() {\nkernel void k(int "
+	    "a /* ) */) { }",
+	    "// k(int) {\n/* k() { */\n#define k2(a) k(a) { \\\n k() {\nkernel void k(int a "
+	    "/* ) */, X) {Y }");
+	exits_check(
+	    "void f(int k) { g(k (1)); } kernel void k2(int a) { } kernel void k(int a[(2)]) { }",
+	    "void f(int k) { g(k (1)); } kernel void k2(int a) { } kernel void k(int a[(2)], "
+	    "X) {Y }");
+	exits_check("constant char t[] = \"k() {\\\"\"; kernel void k(int a) { }",
+	            "constant char t[] = \"k() {\\\"\"; kernel void k(int a, X) {Y }");
+	exits_check("#define K kernel void k(int a)\nK { }", NULL);
+	exits_check("kernel void k(int a);", NULL);
+	exits_check("kernel void k(int a", NULL);
+	exits_check("kernel void other(int a) { k(a); }", NULL);
+	exits_check("", NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -317,7 +364,7 @@ int main(void)
 	    cmocka_unit_test(arithmetic_is_sound), cmocka_unit_test(large_numbers_are_given_up),
 	    cmocka_unit_test(description_read),    cmocka_unit_test(nonsense_is_refused),
 	    cmocka_unit_test(differences_merge),   cmocka_unit_test(windows_are_exact),
-	    cmocka_unit_test(rows_merge),
+	    cmocka_unit_test(rows_merge),          cmocka_unit_test(exits),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	long seed = given ? atol(given) : time(NULL);

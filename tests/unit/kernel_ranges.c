@@ -187,9 +187,9 @@ static void memory_free(struct memory *memory)
 	}
 }
 
-static cl_program program_build(const char *prologue)
+static cl_program program_build(const char *prologue, const char *of)
 {
-	const char *texts[] = {prologue, source};
+	const char *texts[] = {prologue, of};
 	cl_int error;
 	cl_program program = clCreateProgramWithSource(context, 2, texts, NULL, &error);
 
@@ -206,10 +206,20 @@ static cl_program program_build(const char *prologue)
 	return program;
 }
 
-/* Launches a kernel on buffers with the given contents, which are replaced. */
+static unsigned arguments_count(const struct example *example)
+{
+	unsigned n = 0;
+
+	while (n < MAXARGUMENTS && example->arguments[n].kind)
+		n++;
+	return n;
+}
+
+/* Launches a kernel on buffers with the given contents, which are replaced.
+ * @param exits the range, of a kernel with an early exit; NULL: it has none */
 static void launch(cl_program program, const struct example *example, const size_t *bytes,
                    unsigned char *const *contents, const struct ndrange_launch *launches,
-                   unsigned nlaunches)
+                   unsigned nlaunches, const cl_ulong *exits)
 {
 	cl_int error;
 	cl_kernel kernel = clCreateKernel(program, example->kernel, &error);
@@ -234,10 +244,13 @@ static void launch(cl_program program, const struct example *example, const size
 		}
 		assert_int_equal(error, CL_SUCCESS);
 	}
+	for (unsigned i = 0, n = arguments_count(example); exits && i < 2; i++)
+		assert_int_equal(clSetKernelArg(kernel, n + i, sizeof(*exits), &exits[i]),
+		                 CL_SUCCESS);
 	for (unsigned i = 0; i < nlaunches; i++)
-		assert_int_equal(clEnqueueNDRangeKernel(queue, kernel, 3, launches[i].offset,
-		                                        launches[i].global, launches[i].local, 0,
-		                                        NULL, NULL),
+		assert_int_equal(clEnqueueNDRangeKernel(queue, kernel, launches[i].dimensions,
+		                                        launches[i].offset, launches[i].global,
+		                                        launches[i].local, 0, NULL, NULL),
 		                 CL_SUCCESS);
 	for (int a = 0; a < MAXARGUMENTS; a++)
 		if (buffers[a]) {
@@ -318,7 +331,8 @@ static size_t range_run(cl_program program, const struct example *example,
 			window_copy(contents[a], memory->given[a], &uses[a].write);
 		memcpy(before[a], contents[a], memory->bytes[a]);
 	}
-	launch(program, example, memory->bytes, contents, launches, nlaunches);
+	launch(program, example, memory->bytes, contents, launches, nlaunches,
+	       way == NDRANGE_EXIT ? (cl_ulong[]){from, from + n - 1} : NULL);
 	for (int a = 0; a < MAXARGUMENTS; a++) {
 		if (!memory->bytes[a])
 			continue;
@@ -374,12 +388,13 @@ static void classes_check(const struct example *example, const struct index_kern
 		assert_string_equal(text, example->classes);
 }
 
-static void example_run(const struct example *example, cl_program plain, cl_program flat)
+static void example_run(const struct example *example, cl_program plain, cl_program flat,
+                        cl_program exits)
 {
 	struct ndrange range;
 	struct memory memory;
 	struct index_kernel kernel;
-	struct ndrange_launch all = {{0}, {1, 1, 1}, {1, 1, 1}};
+	struct ndrange_launch all = {3, {0}, {1, 1, 1}, {1, 1, 1}};
 	int64_t integers[MAXARGUMENTS];
 	struct index_launch at = {&range, integers, memory.bytes};
 	char *prologue;
@@ -397,12 +412,13 @@ static void example_run(const struct example *example, cl_program plain, cl_prog
 	description_make(example, &kernel);
 	assert_null(kernel.refusal);
 	classes_check(example, &kernel, &at);
-	launch(plain, example, memory.bytes, memory.full, &all, 1);
+	launch(plain, example, memory.bytes, memory.full, &all, 1, NULL);
 	for (int round = 0; round < ROUNDS; round++)
 		split_run(flat, example, &kernel, &at, NDRANGE_FLAT, &memory);
+	split_run(exits, example, &kernel, &at, NDRANGE_EXIT, &memory);
 	if (example->dimensions > 1) {
 		prologue = ndrange_prologue(&range, NDRANGE_BOXES);
-		boxes = program_build(prologue);
+		boxes = program_build(prologue, source);
 		split_run(boxes, example, &kernel, &at, NDRANGE_BOXES, &memory);
 		clReleaseProgram(boxes);
 		free(prologue);
@@ -411,10 +427,32 @@ static void example_run(const struct example *example, cl_program plain, cl_prog
 	memory_free(&memory);
 }
 
+/* All kernels with an early exit. */
+static cl_program exits_build(void)
+{
+	char *text = strdup(source), *prologue = ndrange_prologue(NULL, NDRANGE_EXIT);
+	cl_program program;
+
+	for (size_t i = 0; i < NEXAMPLES; i++) {
+		char *next;
+
+		if (i && !strcmp(examples[i].kernel, examples[i - 1].kernel))
+			continue;
+		next = ndrange_exit_source(text, examples[i].kernel);
+		assert_non_null(next);
+		free(text);
+		text = next;
+	}
+	program = program_build(prologue, text);
+	free(text);
+	free(prologue);
+	return program;
+}
+
 /* get_work_dim() is compiled in: a program for each number of dimensions. */
 static void windows_hold(void **state)
 {
-	cl_program plain = program_build("\n"), flat[4] = {0};
+	cl_program plain = program_build("\n", source), exits = exits_build(), flat[4] = {0};
 
 	for (size_t i = 0; i < NEXAMPLES; i++) {
 		struct ndrange range = {examples[i].dimensions, {1, 1, 1}, {1, 1, 1}};
@@ -423,13 +461,14 @@ static void windows_hold(void **state)
 		if (!flat[range.dimensions]) {
 			char *prologue = ndrange_prologue(&range, NDRANGE_FLAT);
 
-			flat[range.dimensions] = program_build(prologue);
+			flat[range.dimensions] = program_build(prologue, source);
 			free(prologue);
 		}
-		example_run(&examples[i], plain, flat[range.dimensions]);
+		example_run(&examples[i], plain, flat[range.dimensions], exits);
 	}
 	for (int d = 1; d < 4; d++)
 		clReleaseProgram(flat[d]);
+	clReleaseProgram(exits);
 	clReleaseProgram(plain);
 }
 
