@@ -19,6 +19,8 @@
 #define DEFAULT_SATURATION (1 << 20)
 #define DEFAULT_MBPS 12000
 #define DEFAULT_LATENCY_US 10
+/* Plenty: StarPU's memory manager was seen to hang where a device is nearly full. */
+#define DEFAULT_MEMORY_MB 64e3
 
 struct cursor {
 	const char *spec;
@@ -129,7 +131,10 @@ static int parse_accelerator(struct cursor *cursor, struct heddle_platform_accel
 	int status;
 
 	*accelerator = (struct heddle_platform_accelerator){
-	    .mbps = DEFAULT_MBPS, .latency_us = DEFAULT_LATENCY_US, .slow_factor = 1};
+	    .mbps = DEFAULT_MBPS,
+	    .latency_us = DEFAULT_LATENCY_US,
+	    .memory_mb = DEFAULT_MEMORY_MB,
+	    .slow_factor = 1};
 	if (cursor_take(cursor, "gpu"))
 		accelerator->kind = HEDDLE_KIND_CUDA;
 	else if (cursor_take(cursor, "fpga"))
@@ -145,6 +150,9 @@ static int parse_accelerator(struct cursor *cursor, struct heddle_platform_accel
 	}
 	if (!status && cursor_take(cursor, "@"))
 		status = parse_link(cursor, accelerator);
+	if (!status && cursor_take(cursor, "^"))
+		status = cursor_number(cursor, 2, 1e9, "a memory in MB, at least 2",
+		                       &accelerator->memory_mb);
 	if (!status && cursor_take(cursor, "%"))
 		status = parse_slowdown(cursor, accelerator);
 	return status;

@@ -18,8 +18,6 @@
 
 /* Any number does: durations are given in time, not in operations. */
 #define HOST_SPEED "2000000000f"
-/* Plenty: StarPU's memory manager was seen to hang where a device is nearly full. */
-#define DEVICE_BYTES (64ULL << 30)
 
 enum column { NAME, SPEC, APP, SIZE, NCOLUMNS };
 
@@ -181,8 +179,8 @@ static void write_hosts(FILE *stream, const struct heddle_platform *platform)
 	for (unsigned a = 0; a < platform->naccelerators; a++)
 		fprintf(stream,
 		        "  <host id=\"CUDA%u\" speed=\"" HOST_SPEED "\">"
-		        "<prop id=\"memsize\" value=\"%llu\"/></host>\n",
-		        a, DEVICE_BYTES);
+		        "<prop id=\"memsize\" value=\"%.0f\"/></host>\n",
+		        a, platform->accelerators[a].memory_mb * 1e6);
 }
 
 static void write_links(FILE *stream, const struct heddle_platform *platform)

@@ -12,7 +12,7 @@
  *
  *	SPEC        = COUNT "cpu" ["=" RATE] {"+" ACCELERATOR}
  *	ACCELERATOR = [COUNT] ("gpu" | "fpga") SPEED ["~" [BLOCK]]
- *	              ["@" MBPS ":" US] ["%" FACTOR "/" FRACTION]
+ *	              ["@" MBPS ":" US] ["^" MB] ["%" FACTOR "/" FRACTION]
  *
  * RATE      iterations per µs of one core, above 0 (default 1)
  * SPEED     of the accelerator, in cores, above 0
@@ -22,6 +22,7 @@
  *           Without "~" the rate does not depend on the block size.
  * @MBPS:US  bandwidth in MB/s each way and latency in µs of its link to main
  *           memory (default 12000:10)
+ * ^MB       its memory, in 10^6 bytes, at least 2 (default 64000); StarPU counts whole MiB
  * %F/P      the accelerator's rate is multiplied by F, above 0, from a moment on:
  *           when the fraction P (0 to 1) of the time has passed that the whole
  *           machine would need ideally without the slowdown. The moment is one of
@@ -46,6 +47,7 @@ struct heddle_platform_accelerator {
 	double saturation;     /**< smallest block at which it is at its best, iterations; 0: any */
 	double mbps;           /**< bandwidth of its link each way, MB/s */
 	double latency_us;     /**< of its link, µs */
+	double memory_mb;      /**< its memory, 10^6 bytes */
 	double slow_factor;    /**< rate is multiplied by this … (1: never) */
 	double slow_at;        /**< … from this fraction of the undisturbed ideal time on */
 };

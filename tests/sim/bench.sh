@@ -47,6 +47,16 @@ bench --platform '3cpu+fpga8@6000:10' --profile realistic --contenders fpga-only
 	fail "realistic"
 [ "$(awk '$1 == "fpga-only" { print int($2) }' "$work/real")" -gt \
 	"$(awk '$1 == "fpga-only" { print int($2) }' "$work/first")" ] || fail "profile"
+# A device holds no more than its memory: what is one block elsewhere is cut.
+cut() {
+	"$top_builddir/bin/heddle" simulate --platform "$1" -- \
+		"$top_builddir/apps/blackscholes/blackscholes" --size 200000 --sched static \
+		--json "$work/cut.json" >/dev/null 2>&1 || fail "$1: exit status"
+	awk '/"kind": "fpga"/ { fpga = 1 } fpga && /"blocks"/ { print $2 + 0; exit }' "$work/cut.json"
+}
+[ "$(cut 1cpu+fpga8@6000:10)" = 1 ] || fail "blocks of a device with much memory"
+# 100000 options of 20 bytes and 3 blocks at a time in 3/4 of 1 MiB.
+[ "$(cut '1cpu+fpga8@6000:10^2')" -ge 8 ] || fail "blocks of a device with 2 MB"
 bench --platform 3cpu+nonsense 2>"$work/messages" && fail "nonsense is accepted"
 grep -q 'character 6' "$work/messages" || fail "message: $(cat "$work/messages")"
 bench --platform no-such-name 2>"$work/messages" && fail "an unknown name is accepted"

@@ -20,7 +20,7 @@ static void test_full_description(void **state)
 	struct heddle_platform p;
 
 	assert_int_equal(
-	    heddle_platform_parse("63cpu=0.25+gpu36@8000:25+2fpga6.5~4096%0.5/0.25", &p), 0);
+	    heddle_platform_parse("63cpu=0.25+gpu36@8000:25+2fpga6.5~4096^250%0.5/0.25", &p), 0);
 	assert_int_equal(p.ncpus, 63);
 	assert_close(p.core_rate, 0.25);
 	assert_int_equal(p.naccelerators, 3);
@@ -29,11 +29,13 @@ static void test_full_description(void **state)
 	assert_true(p.accelerators[0].saturation == 0);
 	assert_close(p.accelerators[0].mbps, 8000);
 	assert_close(p.accelerators[0].latency_us, 25);
+	assert_close(p.accelerators[0].memory_mb, 64000);
 	assert_true(p.accelerators[0].slow_factor == 1);
 	for (int i = 1; i <= 2; i++) {
 		assert_int_equal(p.accelerators[i].kind, HEDDLE_KIND_FPGA);
 		assert_close(p.accelerators[i].speed, 6.5);
 		assert_close(p.accelerators[i].saturation, 4096);
+		assert_close(p.accelerators[i].memory_mb, 250);
 		assert_close(p.accelerators[i].mbps, 12000);
 		assert_close(p.accelerators[i].slow_factor, 0.5);
 		assert_close(p.accelerators[i].slow_at, 0.25);
@@ -93,6 +95,9 @@ static void test_refused(void **state)
 	    "4cpu+gpu36%0/0.5",
 	    "4cpu+gpu36%0.5/1.5",
 	    "4cpu+gpu36~1",
+	    "4cpu+gpu36^",
+	    "4cpu+gpu36^1",
+	    "4cpu+gpu36^250@12000:10",
 	    "4cpu+tpu36",
 	    "4cpu+17gpu1",
 	    "4cpu+0gpu1",
