@@ -60,9 +60,10 @@ int app_choose_policy(const char *name)
 
 	if (!name)
 		return 0;
-	for (; *known; known++)
-		if (!strcmp((*known)->policy_name, name))
-			return setenv("STARPU_SCHED", name, 1) ? -ENOMEM : 0;
+	while (*known && strcmp((*known)->policy_name, name))
+		known++;
+	if (*known || heddle_policy_find(name)) /* those of a library are in no table */
+		return setenv("STARPU_SCHED", name, 1) ? -ENOMEM : 0;
 	return heddle_refuse(-EINVAL, "--sched %s: no such policy", name);
 }
 

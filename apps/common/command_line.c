@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "apps/common/app.h"
 
@@ -183,9 +185,21 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 	}
 }
 
+/* argp ends the program where it helps or complains. Where main() is an actor of a
+ * simulation, SimGrid's own clean-up does not stand that: while the command line is
+ * parsed it is left out. */
+static void leave(int status, void *parsing)
+{
+	if (!*(bool *)parsing)
+		return;
+	fflush(NULL);
+	_exit(status);
+}
+
 void app_parse(const struct app *app, void *self, int argc, char **argv,
                struct app_options *options)
 {
+	static bool parsing;
 	struct command_line line = {app, self, options};
 	struct argp_child children[] = {{app->own, 0, "Of this app:", 10}, {0}};
 	struct argp argp = {
@@ -197,5 +211,9 @@ void app_parse(const struct app *app, void *self, int argc, char **argv,
 
 	*options = (struct app_options){.size = app->size, .reps = 3, .seed = 1};
 	argp_err_exit_status = APP_USAGE;
+	if (app_simulated())
+		on_exit(leave, &parsing);
+	parsing = true;
 	argp_parse(&argp, argc, argv, 0, NULL, &line);
+	parsing = false;
 }

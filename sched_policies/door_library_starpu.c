@@ -1,8 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The front door of StarPU 1.4: with STARPU_SCHED_LIB=libheddle.so it asks these
- * two functions of that library, by name, for policies that it does not know.
+ * The front door of StarPU 1.4 for programs that know nothing of Heddle: with
+ * STARPU_SCHED_LIB=libheddle.so it asks these two functions of that library, by
+ * name, before it looks into its own table.
  */
 #include "config.h"
 

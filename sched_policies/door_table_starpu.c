@@ -1,24 +1,22 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The front door of StarPU 1.3, which has none of its own: its table of policies
- * is a static array of just the right length, but it may be written to. Rows of
- * policies that hardly anybody uses give way to ours, never one that STARPU_SCHED
- * or the application's configuration names. Whatever looks policies up by name
- * then finds ours: STARPU_SCHED, starpu_conf::sched_policy_name, contexts, and
- * the list of STARPU_SCHED=help.
+ * The front door for programs that link Heddle, and the only one that StarPU 1.3
+ * has: its table of policies is a static array of just the right length, but it may
+ * be written to. Rows of policies that hardly anybody uses give way to ours, never
+ * one that STARPU_SCHED or the application's configuration names. Whatever looks
+ * policies up by name then finds ours: STARPU_SCHED, starpu_conf::sched_policy_name,
+ * contexts, and the list of STARPU_SCHED=help.
  */
 #include "config.h"
 
-#include "private/starpu_compat.h"
-
-#if !HEDDLE_STARPU_14
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "private/message.h"
+#include "private/starpu_compat.h"
 #include "sched_policies/policies.h"
 
 /* In the order in which they give way: first what StarPU ships as a test or as a
@@ -67,11 +65,22 @@ static struct starpu_sched_policy **row_find(const char *name)
 	return *row ? row : NULL;
 }
 
+/* Whether StarPU comes to door_library_starpu.c anyway, and needs no row of its own
+ * displaced. */
+static bool asked_as_library(void)
+{
+	const char *library = HEDDLE_STARPU_14 ? getenv("STARPU_SCHED_LIB") : NULL;
+	const char *name = library ? strrchr(library, '/') : NULL;
+
+	name = name ? name + 1 : library;
+	return name && !strncmp(name, "libheddle.so", strlen("libheddle.so"));
+}
+
 /* Opens the door, or opens it again for a configuration that names a policy: what
  * it displaced comes back first, so that only the right ones are missing. */
 static void door_open(const struct starpu_conf *conf)
 {
-	struct starpu_sched_policy **ours = policies_starpu();
+	struct starpu_sched_policy **ours = asked_as_library() ? NULL : policies_starpu();
 	const char *chosen = getenv("STARPU_SCHED");
 	/* Of another StarPU's configuration even the layout is unknown. */
 	const char *configured = ours && conf ? conf->sched_policy_name : NULL;
@@ -117,5 +126,4 @@ HEDDLE_API int starpu_init(struct starpu_conf *conf)
 	door_open(conf);
 	return next(conf);
 }
-#endif
 #endif
