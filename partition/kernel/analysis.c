@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "partition/kernel/analysis.h"
+#include "partition/kernel/conditions.h"
 #include "partition/kernel/hash.h"
 #include "partition/kernel/index_ops.h"
 #include "private/message.h"
@@ -197,11 +198,17 @@ static int describe(const char *source, const char *name, const char *options, c
 int analysis_make(const char *source, const char *name, const char *options,
                   struct index_kernel *kernel)
 {
-	char path[PATH_MAX], *text = NULL;
+	char path[PATH_MAX], foreign[64], *text = NULL;
 	bool kept;
 	int error;
 
 	options = options ? options : "";
+	if (conditions_foreign(source, options, foreign, sizeof(foreign))) {
+		heddle_explain("kernel %s is not analysed: devices may compile different code, "
+		               "since its source asks whether %s is defined",
+		               name, foreign);
+		return -ENOTSUP;
+	}
 	kept = !path_make(source, name, options, path, sizeof(path));
 	if (kept && !kept_read(path, kernel))
 		return 0;

@@ -126,6 +126,21 @@ grep -q 'from 1 to 10, first 10 10 10 10' "$work/out" || fail "results: $(cat "$
 run 0 'verified' --args in:float:4K --args inout:float:4K --args float=-1e3 --args int=4096 \
 	--args local:256 --verify --sched hdss
 
+# Code that devices may compile differently: nothing is taken for granted.
+cat >"$work/vendor.cl" <<'END'
+__kernel void flags(__global uint *y)
+{
+#ifdef __NV_CL_C_VERSION
+	y[get_global_id(0) * 0] = 1;
+#else
+	y[get_global_id(0)] = 2;
+#endif
+}
+END
+expect 0 verified flags --file "$work/vendor.cl" --global 4096 --local 64 --arg out:uint:4096 \
+	--verify --classes
+grep -q 'read WHOLE *written WHOLE' "$work/out" || fail "vendor's names: $(cat "$work/out")"
+
 # Bad input names what is wrong with it.
 run 2 'takes 5 arguments, not 1' --arg in:float:4K
 run 2 '--arg int=3: argument 3 (a) of kernel scale is float' --arg in:float:4K \
