@@ -26,6 +26,7 @@ struct device_memory {
 struct window_copy {
 	struct merge_layout layout;
 	unsigned char *before, *after;
+	bool home; /* all of it is written and nothing read: it is fetched where it belongs */
 };
 
 /** Refuses with the name of kernel and worker, and OpenCL's error. @return -errno */

@@ -174,7 +174,9 @@ static int buffer_send(struct part *part, unsigned a, const struct index_use *us
 	int status = 0;
 
 	copy->layout = merge_layout(&use->write);
-	if (!is_empty(&use->write) && !part->dry) {
+	copy->home =
+	    !is_empty(&use->write) && use->write.dense && is_empty(&use->read) && !part->dry;
+	if (!is_empty(&use->write) && !copy->home && !part->dry) {
 		copy->after = malloc(copy->layout.bytes);
 		copy->before = use->write.dense ? NULL : malloc(copy->layout.bytes);
 		if (!copy->after || (!copy->before && !use->write.dense))
@@ -195,6 +197,8 @@ static int window_fetch(struct part *part, unsigned a, const struct window_copy 
 {
 	struct device_memory *memory = part->device->memory;
 	const struct merge_layout *layout = &copy->layout;
+	void *to = copy->home ? host_of(part->request, a) + layout->first : copy->after;
+	size_t stride = copy->home ? layout->pitch : layout->stride;
 	cl_int error;
 
 	part->out_bytes += layout->bytes;
@@ -203,11 +207,10 @@ static int window_fetch(struct part *part, unsigned a, const struct window_copy 
 		    memory->queue, memory->buffers[a], CL_FALSE,
 		    (size_t[]){layout->first % layout->pitch, layout->first / layout->pitch, 0},
 		    (size_t[]){0, 0, 0}, (size_t[]){layout->width, layout->rows, 1}, layout->pitch,
-		    0, layout->stride, 0, copy->after, 0, NULL, NULL);
+		    0, stride, 0, to, 0, NULL, NULL);
 	else
-		error =
-		    clEnqueueReadBuffer(memory->queue, memory->buffers[a], CL_FALSE, layout->first,
-		                        layout->bytes, copy->after, 0, NULL, NULL);
+		error = clEnqueueReadBuffer(memory->queue, memory->buffers[a], CL_FALSE,
+		                            layout->first, layout->bytes, to, 0, NULL, NULL);
 	return error ? device_refuse(part, "fetching results", error) : 0;
 }
 
@@ -246,7 +249,7 @@ int transfer_in(struct part *part, const struct index_use *uses, struct window_c
 }
 
 /* Everything is fetched before anything is merged, so that a device that fails leaves
- * main memory as it was. */
+ * main memory as it was, but for what another device will write completely. */
 static int results_fetch(struct part *part, struct window_copy *copies)
 {
 	struct device_memory *memory = part->device->memory;
@@ -257,7 +260,7 @@ static int results_fetch(struct part *part, struct window_copy *copies)
 	bus_take(part);
 	start_us = starpu_timing_now();
 	for (unsigned a = 0; a < part->request->given.narguments && !status; a++)
-		if (copies[a].after)
+		if (copies[a].after || copies[a].home)
 			status = window_fetch(part, a, &copies[a]);
 		else if (memory->in_place[a] && copies[a].layout.bytes)
 			status = host_look(part, a, &copies[a]);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Kernels over two OpenCL devices, which PoCL makes of the cores: with and without the
 # analysis, under policies that split and that do not, and on one device.
+# Time limit: 400 s
 set -u
 : "${top_srcdir:?}" "${top_builddir:?}"
 HEDDLE_PROFILE_DIR=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-kernel.XXXXXX") || exit 99
