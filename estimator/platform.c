@@ -21,6 +21,8 @@
 #define DEFAULT_LATENCY_US 10
 /* Plenty: StarPU's memory manager was seen to hang where a device is nearly full. */
 #define DEFAULT_MEMORY_MB 64e3
+/* It takes memory in pieces of 32 MiB, and waits for ever where there is not one. */
+#define LEAST_MEMORY_MB 128
 
 struct cursor {
 	const char *spec;
@@ -151,7 +153,7 @@ static int parse_accelerator(struct cursor *cursor, struct heddle_platform_accel
 	if (!status && cursor_take(cursor, "@"))
 		status = parse_link(cursor, accelerator);
 	if (!status && cursor_take(cursor, "^"))
-		status = cursor_number(cursor, 2, 1e9, "a memory in MB, at least 2",
+		status = cursor_number(cursor, LEAST_MEMORY_MB, 1e9, "a memory in MB, at least 128",
 		                       &accelerator->memory_mb);
 	if (!status && cursor_take(cursor, "%"))
 		status = parse_slowdown(cursor, accelerator);

@@ -22,7 +22,7 @@
  *           Without "~" the rate does not depend on the block size.
  * @MBPS:US  bandwidth in MB/s each way and latency in µs of its link to main
  *           memory (default 12000:10)
- * ^MB       its memory, in 10^6 bytes, at least 2 (default 64000); StarPU counts whole MiB
+ * ^MB       its memory, in 10^6 bytes, at least 128 (default 64000)
  * %F/P      the accelerator's rate is multiplied by F, above 0, from a moment on:
  *           when the fraction P (0 to 1) of the time has passed that the whole
  *           machine would need ideally without the slowdown. The moment is one of

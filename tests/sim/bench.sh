@@ -50,13 +50,13 @@ bench --platform '3cpu+fpga8@6000:10' --profile realistic --contenders fpga-only
 # A device holds no more than its memory: what is one block elsewhere is cut.
 cut() {
 	"$top_builddir/bin/heddle" simulate --platform "$1" -- \
-		"$top_builddir/apps/blackscholes/blackscholes" --size 200000 --sched static \
+		"$top_builddir/apps/blackscholes/blackscholes" --size 8000000 --sched static --reps 1 \
 		--json "$work/cut.json" >/dev/null 2>&1 || fail "$1: exit status"
 	awk '/"kind": "fpga"/ { fpga = 1 } fpga && /"blocks"/ { print $2 + 0; exit }' "$work/cut.json"
 }
-[ "$(cut 1cpu+fpga8@6000:10)" = 1 ] || fail "blocks of a device with much memory"
-# 100000 options of 20 bytes and 3 blocks at a time in 3/4 of 1 MiB.
-[ "$(cut '1cpu+fpga8@6000:10^2')" -ge 8 ] || fail "blocks of a device with 2 MB"
+[ "$(cut 1cpu=10+fpga8@60000:1)" = 1 ] || fail "blocks of a device with much memory"
+# 4000000 options of 28 bytes, three blocks at a time in 3/4 of what StarPU leaves.
+[ "$(cut '1cpu=10+fpga8@60000:1^128')" = 3 ] || fail "blocks of a device with 128 MB"
 bench --platform 3cpu+nonsense 2>"$work/messages" && fail "nonsense is accepted"
 grep -q 'character 6' "$work/messages" || fail "message: $(cat "$work/messages")"
 bench --platform no-such-name 2>"$work/messages" && fail "an unknown name is accepted"

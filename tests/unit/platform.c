@@ -96,7 +96,7 @@ static void test_refused(void **state)
 	    "4cpu+gpu36%0.5/1.5",
 	    "4cpu+gpu36~1",
 	    "4cpu+gpu36^",
-	    "4cpu+gpu36^1",
+	    "4cpu+gpu36^16",
 	    "4cpu+gpu36^250@12000:10",
 	    "4cpu+tpu36",
 	    "4cpu+17gpu1",
