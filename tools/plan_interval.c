@@ -241,7 +241,7 @@ static json_t *plan_json(const struct arguments *arguments, int *status)
 	const struct interval_model *model = &arguments->model;
 	double exact = interval_best(model);
 	unsigned k = model->k;
-	size_t pipelined = interval_choose(model, k, 1, 1, &k);
+	size_t pipelined = interval_choose(model, k, 1, &k);
 	size_t h = arguments->pipelined ? pipelined : (size_t)lround(exact);
 	json_t *json = json_pack(
 	    "{s:I, s:f, s:o, s:i, s:f, s:f, s:{s:I, s:f}}", "h", (json_int_t)h, "t_us",

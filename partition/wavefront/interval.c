@@ -33,6 +33,41 @@ static double message_us(const struct interval_model *model, const struct interv
 	return model->cd + kind->more_cd + h * (model->cc + kind->more_cc);
 }
 
+/* A subchunk's time for each of its rows. */
+static double row_us(const struct interval_kind *kind, double h)
+{
+	return kind->cr + h * kind->cp;
+}
+
+void interval_balanced_widths(const struct interval_model *model, double h, double *widths)
+{
+	bool gone[INTERVAL_MAXKINDS] = {false}, again = true;
+
+	while (again) {
+		double power = 0, spent = 0, us;
+
+		for (unsigned j = 0; j < model->nkinds; j++) {
+			const struct interval_kind *kind = &model->kinds[j];
+
+			if (gone[j])
+				continue;
+			power += kind->count / row_us(kind, h);
+			spent += kind->count * 2 * message_us(model, kind, h) / row_us(kind, h);
+		}
+		us = (model->rows / model->k + spent) / power;
+		again = false;
+		for (unsigned j = 0; j < model->nkinds; j++) {
+			const struct interval_kind *kind = &model->kinds[j];
+
+			widths[j] = gone[j] ? 0
+			                    : (us - 2 * message_us(model, kind, h)) / row_us(kind, h);
+			if (gone[j] || !kind->count || widths[j] > 0)
+				continue;
+			gone[j] = again = true;
+		}
+	}
+}
+
 /* The kind that takes longest for a subchunk: computing takes all the same time, so
  * messages decide, then (as in the paper) the slower processor is the last. */
 static unsigned last_kind(const struct interval_model *model)
@@ -119,41 +154,46 @@ struct chunk_times {
 static struct chunk_times chunk_times(const struct interval_model *model,
                                       const struct interval_kind *kind, double width, double h)
 {
-	double messages = 2 * message_us(model, kind, h);
+	/* What every subchunk costs, however short. */
+	double fixed = 2 * message_us(model, kind, h) + width * kind->cr;
 	/* Its last row reaches a column that much later than its first. */
 	double shift = model->skew * (width > 1 ? width - 1 : 0);
 
 	if (shift > model->columns)
 		shift = model->columns;
 	struct chunk_times times = {
-	    .lag = (1 + shift / h) * messages + (h + shift / 2) * width * kind->cp,
-	    .whole = (model->columns + shift) / h * messages + model->columns * width * kind->cp,
+	    .lag = (1 + shift / h) * fixed + (h + shift / 2) * width * kind->cp,
+	    .whole = (model->columns + shift) / h * fixed + model->columns * width * kind->cp,
 	};
 
 	/* A sweep needs what the chunk below has done in the one before, which is behind by
 	 * the lag, one subchunk further to the right. */
-	times.cycle = times.lag + 2 * (messages + h * width * kind->cp);
+	times.cycle = times.lag + 2 * (fixed + h * width * kind->cp);
 	return times;
 }
 
 double interval_pipelined_time(const struct interval_model *model, double h)
 {
-	double widths[INTERVAL_MAXKINDS], fill = 0, around = 0, period = 0, cycle = 0;
-	unsigned last = last_kind(model);
-	double chunks = (double)model->k * (model->sweeps ? model->sweeps : 1);
+	double widths[INTERVAL_MAXKINDS], around = 0, period = 0, last = 0, cycle = 0, way = 0;
+	double chunks = (double)model->k * (model->sweeps ? model->sweeps : 1), fill;
 
-	interval_widths(model, widths);
+	interval_balanced_widths(model, h, widths);
 	for (unsigned j = 0; j < model->nkinds; j++) {
 		const struct interval_kind *kind = &model->kinds[j];
 		struct chunk_times times = chunk_times(model, kind, widths[j], h);
 
+		if (!kind->count)
+			continue;
 		around += kind->count * times.lag;
-		if (kind->count && times.cycle > cycle)
-			cycle = times.cycle;
-		if (j == last)
-			fill = times.lag, period = times.whole;
+		cycle = fmax(cycle, times.cycle);
+		/* The first chunk's data must have come, the last one's go home. */
+		way = fmax(way, (kind->in + kind->out) * widths[j] * model->columns);
+		if (times.whole > period) {
+			period = times.whole;
+			last = times.lag;
+		}
 	}
-	fill = around - fill;
+	fill = around - last + way;
 	if (model->sweeps > 1 && chunks > 1 && interval_workers(model) > 1 && cycle > period)
 		period = cycle;
 	/* A worker's next chunk waits for the last worker's to begin. */
@@ -164,10 +204,11 @@ double interval_pipelined_time(const struct interval_model *model, double h)
 
 /* ---- choosing ---- */
 
-/* The best whole h: the time falls, then rises, so three points close in on it. */
-static size_t best_interval(const struct interval_model *model, size_t least, double *us)
+/* The best whole h, between `low` and `high`: the time falls, then rises, so three
+ * points close in on it. */
+static size_t best_between(const struct interval_model *model, size_t low, size_t high, double *us)
 {
-	size_t low = least, high = model->columns;
+	size_t best = low;
 
 	while (high > low + 2) {
 		size_t third = (high - low) / 3, a = low + third, b = high - third;
@@ -183,87 +224,74 @@ static size_t best_interval(const struct interval_model *model, size_t least, do
 
 		if (time < *us) {
 			*us = time;
-			least = h;
-		}
-	}
-	return least;
-}
-
-static double narrowest(const struct interval_model *model)
-{
-	double widths[INTERVAL_MAXKINDS], least = model->rows;
-
-	interval_widths(model, widths);
-	for (unsigned j = 0; j < model->nkinds; j++)
-		if (model->kinds[j].count && widths[j] < least)
-			least = widths[j];
-	return least;
-}
-
-static size_t choose(const struct interval_model *given, unsigned most, double minimum_rows,
-                     size_t least, unsigned *k, double *us)
-{
-	struct interval_model model = *given;
-	unsigned first = given->k ? given->k : 1, last = given->k ? given->k : most;
-	size_t best = least;
-
-	if (least > model.columns)
-		least = model.columns;
-	*us = INFINITY;
-	/* All small k, then some: of 40 bands one more or less matters little. */
-	for (model.k = first; model.k <= last; model.k += 1 + model.k / 8) {
-		double time;
-		size_t h;
-
-		if (model.k > first && narrowest(&model) < minimum_rows)
-			break;
-		h = best_interval(&model, least < 1 ? 1 : least, &time);
-		if (time < *us) {
-			*us = time;
-			*k = model.k;
 			best = h;
 		}
 	}
 	return best;
 }
 
-size_t interval_choose(const struct interval_model *model, unsigned most, double minimum_rows,
-                       size_t least, unsigned *k)
+/* Where a kind is too slow for its messages the time may fall twice: the neighbourhood of
+ * the best of some is looked at closely. */
+static size_t best_interval(const struct interval_model *model, double *us)
 {
-	double us;
+	size_t most = model->columns, before = 1, after = most;
+	double best = INFINITY;
 
-	return choose(model, most, minimum_rows, least, k, &us);
+	for (size_t h = 1, last = 1;; last = h, h = h + h / 2 + 1) {
+		double time = interval_pipelined_time(model, h < most ? h : most);
+
+		if (time < best) {
+			best = time;
+			before = last;
+			after = h + h / 2 + 1 < most ? h + h / 2 + 1 : most;
+		}
+		if (h >= most)
+			break;
+	}
+	return best_between(model, before, after, us);
 }
 
-static unsigned slowest_kind(const struct interval_model *model)
+static double narrowest(const struct interval_model *model, double h)
 {
-	unsigned slowest = 0;
+	double widths[INTERVAL_MAXKINDS], least = model->rows;
 
-	for (unsigned j = 1; j < model->nkinds; j++)
-		if (model->kinds[j].count &&
-		    (!model->kinds[slowest].count || model->kinds[j].cp > model->kinds[slowest].cp))
-			slowest = j;
-	return slowest;
+	interval_balanced_widths(model, h, widths);
+	for (unsigned j = 0; j < model->nkinds; j++)
+		if (model->kinds[j].count && widths[j] < least)
+			least = widths[j];
+	return least;
 }
 
-unsigned interval_exclude(struct interval_model *model, unsigned most, double minimum_rows)
+double interval_least_time(const struct interval_model *given, unsigned most, double minimum_rows,
+                           size_t *h, unsigned *k)
 {
-	struct interval_model without = *model;
-	unsigned workers = interval_workers(model), excluded = 0, k;
-	double best, us;
+	struct interval_model model = *given;
+	unsigned first = given->k ? given->k : 1, last = given->k ? given->k : most;
+	double best = INFINITY;
 
-	choose(model, most, minimum_rows, 1, &k, &best);
-	/* A whole kind may have to go before it shows: so no early end. */
-	for (unsigned gone = 1; gone < workers; gone++) {
-		without.kinds[slowest_kind(&without)].count--;
-		choose(&without, most, minimum_rows, 1, &k, &us);
-		if (us < best) {
-			best = us;
-			excluded = gone;
-			*model = without;
+	/* All small k, then some: of 40 bands one more or less matters little. */
+	for (model.k = first; model.k <= last; model.k += 1 + model.k / 8) {
+		double time;
+		size_t interval = best_interval(&model, &time);
+
+		if (model.k > first && narrowest(&model, interval) < minimum_rows)
+			break;
+		if (time < best) {
+			best = time;
+			*k = model.k;
+			*h = interval;
 		}
 	}
-	return excluded;
+	return best;
+}
+
+size_t interval_choose(const struct interval_model *model, unsigned most, double minimum_rows,
+                       unsigned *k)
+{
+	size_t h = 1;
+
+	interval_least_time(model, most, minimum_rows, &h, k);
+	return h;
 }
 
 bool interval_drifted(double predicted, double measured)

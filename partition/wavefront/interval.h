@@ -27,8 +27,12 @@ struct interval_kind {
 	char name[64];
 	unsigned count; /**< workers of the kind, at least 1 */
 	double cp;      /**< c_p: computing one iteration, above 0 */
-	/** What its messages cost more than the model's (to and from its memory). */
+	/** What its messages cost more than the model's (to and from its memory), and what
+	 * tiles cost it besides iterations and rows: half of it counts twice. */
 	double more_cd, more_cc;
+	double cr; /**< a row of a tile, however many columns that has; beyond the paper */
+	/** Taking an iteration's data along to its memory, and home; beyond the paper. */
+	double in, out;
 };
 
 struct interval_model {
@@ -52,6 +56,11 @@ unsigned interval_workers(const struct interval_model *model);
  * time. (13)-(15), with powers scaled so that the chunks add up to U_c. */
 void interval_widths(const struct interval_model *model, double *widths);
 
+/** The same where a row of a tile costs something and messages differ: a subchunk of h
+ * columns with its two messages takes all kinds the same time. With no c_r and equal
+ * messages it is (13)-(15). A kind for which messages alone take longer gets 0. */
+void interval_balanced_widths(const struct interval_model *model, double h, double *widths);
+
 /** Time of the loop with interval h: (8), and (10) where k is above 1; for one kind of
  * worker these are (3) and (5). Subproblems of one chunk a worker follow each other.
  * @param h above 0 */
@@ -69,7 +78,8 @@ double interval_chen_xue(const struct interval_model *model);
 
 /** Time where a worker goes on with its next chunk as soon as the messages for it
  * are there, instead of when the whole subproblem before is done, as Heddle's
- * wavefronts do; skew and sweeps count. The first term is the time until the last
+ * wavefronts do; skew, sweeps, c_r and the way of the data count, and widths are
+ * interval_balanced_widths(). The first term is the time until the last
  * worker begins, each worker waiting for the first subchunk of the one before; then
  * the worker with the dearest messages computes all its chunks. */
 double interval_pipelined_time(const struct interval_model *model, double h);
@@ -80,15 +90,14 @@ double interval_pipelined_time(const struct interval_model *model, double h);
  * @param most largest k, at least 1
  * @param minimum_rows no chunk is narrower, unless k is 1 or given
  * @param[out] k chosen, or the model's
- * @return h, from `least` to the number of columns */
+ * @return h, from 1 to the number of columns */
 size_t interval_choose(const struct interval_model *model, unsigned most, double minimum_rows,
-                       size_t least, unsigned *k);
+                       unsigned *k);
 
-/** Takes out workers that do not pay: the slowest are left out as long as the loop gets
- * faster without them, by interval_pipelined_time() at the best h and k. At least one
- * stays. Kinds of which nobody stays have a count of 0.
- * @return how many workers were taken out */
-unsigned interval_exclude(struct interval_model *model, unsigned most, double minimum_rows);
+/** The least interval_pipelined_time() for interval_choose()'s h and k.
+ * @param[out] h, k chosen */
+double interval_least_time(const struct interval_model *model, unsigned most, double minimum_rows,
+                           size_t *h, unsigned *k);
 
 /** How far a measured time may be from the predicted before it counts as another. */
 #define INTERVAL_DRIFT 0.25

@@ -1,253 +1,57 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Measured: what an iteration and a tile cost each kind of worker. A kernel of which
- * nothing is known runs on a piece of the loop, with copies of the arrays, four tiles in
- * a row, and on larger and larger pieces until the iterations outweigh the rest: from
- * the first and the last piece follow c_p and what a tile costs besides (its hand-over
- * from task to task, the launch of its kernel). What whole wavefronts take afterwards
- * corrects c_p. Speeds are kept in the codelet's profile.
+ * Measured: what tiles cost each kind of worker. A kernel of which nothing is known runs
+ * on a piece of the loop, with copies of the arrays, a few tiles in a row, then on larger
+ * and larger pieces until they take a few milliseconds, then on two that are as large in
+ * one direction only. What cost.h makes of them is kept, and corrected by what whole
+ * wavefronts take (known_starpu.c).
  */
 #include "config.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "private/estimate_starpu.h"
 #include "private/message.h"
-#include "private/platform_starpu.h"
-#include "private/profile_file.h"
-#include "private/variables.h"
 #include "wavefront_private.h"
 
 enum {
-	PIECE_ROWS = 32, /* the first piece's */
+	PIECE_ROWS = 32, /* the first piece's, on a core */
 	PIECE_H = 64,
-	PIECE_TILES = 4,
-	PIECE_GROWTH = 16,
-	PIECES = 4 /* at the most */
+	PIECE_SIDE = 128, /* and both on an accelerator */
+	PIECE_TILES = 3,  /* of which the first, which may have loaded the kernel, does not
+	                     count */
+	PIECE_GROWTH = 4, /* in both directions; 2 where that would take too long */
+	PIECES = 8        /* at the most */
 };
-/* Pieces grow until a tile takes this many times what the first one took. */
-#define OUTWEIGHS 4
-/* No task costs less than this, µs, whatever a measurement says. */
-#define LEAST_OVERHEAD 1
-/* What simulated ones are taken to cost, as most of StarPU's simulated costs are. */
-#define SIMULATED_OVERHEAD 5
-/* Hand-overs vary with what else the machine does: this factor counts. */
-#define HANDOVER_DRIFT 2
-/* No larger piece after one that took this long, µs. */
+/* Samples of fewer iterations than this part of the largest's are forgotten. */
+#define SMALL 32
+/* No piece is to take longer, µs. */
 #define LONGEST 3000
 /* Iterations of a loop that is over before anything is known. */
 #define WORTH_MEASURING (1 << 16)
 
-struct speed {
-	struct speed *next;
-	unsigned class; /* of devices */
-	double cp, overhead;
-	char codelet[];
-};
-
-/* What is known in this process; under a mutex, for good. */
-static struct {
-	starpu_pthread_mutex_t mutex;
-	struct speed *speeds;
-} known = {.mutex = STARPU_PTHREAD_MUTEX_INITIALIZER};
-
-static const char *codelet_name(const struct heddle_wavefront_request *wave)
-{
-	const char *name = wave->given.codelet->name;
-
-	return name ? name : wave->name;
-}
-
-/* ---- stored speeds ---- */
-
-static bool profiles_wanted(void)
-{
-	return !WAVE_SIMULATED && heddle_variable_number(HEDDLE_VARIABLE_PROFILE);
-}
-
-static double last_number(const struct heddle_profile_record *record, const char *key)
-{
-	const struct heddle_profile_field *field = heddle_profile_record_field(record, key);
-
-	return field && field->n ? field->numbers[field->n - 1] : -1;
-}
-
-static bool is_about(const struct heddle_profile_record *record, const char *device)
-{
-	const struct heddle_profile_field *field = heddle_profile_record_field(record, "device");
-
-	return !strcmp(record->kind, "wavefront") && field && !field->n &&
-	       !strcmp(field->text, device);
-}
-
-static bool profile_find(const char *codelet, const char *device, double *cp, double *overhead)
-{
-	struct heddle_profile profile = {0};
-	char path[PATH_MAX];
-	bool found = false;
-
-	if (!profiles_wanted() || heddle_profile_path(codelet, path, sizeof(path)) ||
-	    heddle_profile_read(path, &profile))
-		return false;
-	for (size_t r = 0; r < profile.n && !found; r++) {
-		if (!is_about(profile.records[r], device))
-			continue;
-		*cp = last_number(profile.records[r], "cp");
-		*overhead = last_number(profile.records[r], "overhead");
-		found = *cp > 0 && *overhead >= 0;
-	}
-	heddle_profile_free(&profile);
-	return found;
-}
-
-static void profile_keep(const struct speed *speed)
-{
-	struct heddle_profile profile = {0};
-	struct heddle_profile_record record;
-	char path[PATH_MAX];
-
-	if (!profiles_wanted() || heddle_profile_path(speed->codelet, path, sizeof(path)))
-		return;
-	heddle_profile_record_init(&record, "wavefront");
-	heddle_profile_record_text(&record, "device", heddle_device_class_name(speed->class));
-	heddle_profile_record_results(&record);
-	heddle_profile_record_number(&record, "cp", speed->cp);
-	heddle_profile_record_number(&record, "overhead", speed->overhead);
-	heddle_profile_record_number(&record, "samples", 1);
-	heddle_profile_record_number(&record, "at", time(NULL));
-	if (!heddle_profile_add(&profile, &record))
-		heddle_profile_update(path, &profile);
-	heddle_profile_free(&profile);
-}
-
-/* ---- speeds of this process ---- */
-
-/* Mutex held. */
-static struct speed *speed_of(const char *codelet, unsigned class)
-{
-	struct speed *speed = known.speeds;
-
-	while (speed && (speed->class != class || strcmp(speed->codelet, codelet)))
-		speed = speed->next;
-	return speed;
-}
-
-/* Mutex held. */
-static struct speed *speed_add(const char *codelet, unsigned class, double cp, double overhead)
-{
-	struct speed *speed = malloc(sizeof(*speed) + strlen(codelet) + 1);
-
-	if (!speed)
-		return NULL;
-	speed->class = class;
-	speed->cp = cp;
-	speed->overhead = overhead;
-	strcpy(speed->codelet, codelet);
-	speed->next = known.speeds;
-	known.speeds = speed;
-	return speed;
-}
-
-/* A simulated machine is what its description says. */
-static bool simulated_speed(const struct heddle_wavefront_request *wave, const struct lane *lane,
-                            double *cp, double *overhead)
-{
-	const struct heddle_platform *platform = heddle_platform_current();
-	size_t total = wave->space.rows * wave->space.columns, n = total / 1000 + 1;
-	int device = lane->home ? HEDDLE_PLATFORM_CORE : starpu_worker_get_devid(lane->stats.id);
-
-	if (!WAVE_SIMULATED || !platform || device >= (int)platform->naccelerators)
-		return false;
-	*cp = heddle_platform_block_us(platform, device, n, total, 0) / n;
-	*overhead = SIMULATED_OVERHEAD;
-	return true;
-}
-
-bool speed_find(const struct heddle_wavefront_request *wave, const struct lane *lane, double *cp,
-                double *overhead)
-{
-	const char *codelet = codelet_name(wave);
-	unsigned class = heddle_device_class(lane->stats.id);
-	const struct speed *speed;
-
-	if (WAVE_SIMULATED)
-		return simulated_speed(wave, lane, cp, overhead);
-	starpu_pthread_mutex_lock(&known.mutex);
-	speed = speed_of(codelet, class);
-	if (!speed && profile_find(codelet, heddle_device_class_name(class), cp, overhead))
-		speed = speed_add(codelet, class, *cp, *overhead);
-	if (speed) {
-		*cp = speed->cp;
-		*overhead = speed->overhead;
-	}
-	starpu_pthread_mutex_unlock(&known.mutex);
-	return speed != NULL;
-}
-
-static void speed_set(const struct heddle_wavefront_request *wave, const struct lane *lane,
-                      double cp, double overhead)
-{
-	const char *codelet = codelet_name(wave);
-	unsigned class = heddle_device_class(lane->stats.id);
-	struct speed *speed;
-
-	starpu_pthread_mutex_lock(&known.mutex);
-	speed = speed_of(codelet, class);
-	if (!speed)
-		speed = speed_add(codelet, class, cp, overhead);
-	if (speed) {
-		speed->cp = cp;
-		speed->overhead = overhead > LEAST_OVERHEAD ? overhead : LEAST_OVERHEAD;
-		profile_keep(speed);
-	}
-	starpu_pthread_mutex_unlock(&known.mutex);
-}
-
-void speeds_learn(struct heddle_wavefront_request *wave)
-{
-	for (unsigned l = 0; l < wave->nlanes && !WAVE_SIMULATED; l++) {
-		const struct lane *lane = &wave->lanes[l];
-		double us = heddle_robust_us(&lane->us),
-		       handover = heddle_robust_us(&lane->handover);
-		double cp, overhead;
-		bool first = true;
-
-		/* One of each kind tells enough. */
-		for (unsigned other = 0; other < l; other++)
-			first = first && wave->lanes[other].kind != lane->kind;
-		if (first && lane->us.count >= HEDDLE_ROBUST_RECENT &&
-		    speed_find(wave, lane, &cp, &overhead) &&
-		    (interval_drifted(cp, us) || handover > HANDOVER_DRIFT * overhead ||
-		     (handover > 0 && overhead > HANDOVER_DRIFT * handover)))
-			speed_set(wave, lane, us, handover > 0 ? handover : overhead);
-	}
-}
-
 /* ---- pieces ---- */
+
+enum stage { GROWING, LOW, NARROW, MEASURED };
 
 struct measurement {
 	struct heddle_wavefront_request *wave;
 	struct lane *lane;
-	unsigned pieces; /* measured so far of this lane */
-	size_t rows, h;
-	double first_n, first_us; /* iterations and time of the first piece's tiles */
+	enum stage stage;
+	size_t rows, h; /* of the largest piece, or the first one */
+	unsigned n;
+	struct tile_sample samples[PIECES]; /* of this lane */
 	double begin_us;
-	bool growing_rows;
 };
 
 /* The next lane of which nothing is known. */
 static struct lane *lane_unknown(struct heddle_wavefront_request *wave)
 {
-	double cp, overhead;
+	struct tile_cost cost;
 
 	for (unsigned l = 0; l < wave->nlanes; l++)
-		if (!speed_find(wave, &wave->lanes[l], &cp, &overhead))
+		if (!speed_find(wave, &wave->lanes[l], &cost))
 			return &wave->lanes[l];
 	return NULL;
 }
@@ -263,19 +67,107 @@ static void measurement_end(struct measurement *measurement)
 	wave_release(wave);
 }
 
-static void measurement_next(struct measurement *measurement);
+/* Columns that have so many whole tiles. */
+static size_t columns_of(const struct measurement *measurement, size_t rows, size_t h)
+{
+	return PIECE_TILES * h + measurement->wave->space.skew * (rows - 1);
+}
 
-static void piece_start(struct measurement *measurement)
+/* What of a shape the loop has room for. */
+static void clip(const struct measurement *measurement, size_t *rows, size_t *h)
+{
+	const struct space *space = &measurement->wave->space;
+	size_t most;
+
+	if (space->skew && *rows > space->columns / 2 / space->skew + 1)
+		*rows = space->columns / 2 / space->skew + 1;
+	if (*rows > space->rows)
+		*rows = space->rows;
+	most = (space->columns - space->skew * (*rows - 1)) / PIECE_TILES;
+	if (*h > most)
+		*h = most;
+	if (!*rows)
+		*rows = 1;
+	if (!*h)
+		*h = 1;
+}
+
+static bool is_too_dear(const struct measurement *measurement, size_t rows, size_t h)
+{
+	size_t tiles = (columns_of(measurement, rows, h) + measurement->wave->space.skew * rows) / h;
+	struct tile_cost cost;
+
+	if (!measurement->n)
+		return false;
+	tile_cost_fit(measurement->samples, measurement->n, &cost);
+	return tiles * tile_cost_us(&cost, rows, h) > LONGEST;
+}
+
+static bool is_measured(const struct measurement *measurement, size_t rows, size_t h)
+{
+	for (unsigned i = 0; i < measurement->n; i++)
+		if (measurement->samples[i].rows == rows && measurement->samples[i].columns == h)
+			return true;
+	return false;
+}
+
+/* The shape of the next piece; false: all are measured. */
+static bool shape_next(struct measurement *measurement, size_t *rows, size_t *h)
+{
+	for (size_t growth = PIECE_GROWTH; measurement->stage == GROWING; growth /= 2) {
+		*rows = measurement->n ? measurement->rows * growth : measurement->rows;
+		*h = measurement->n ? measurement->h * growth : measurement->h;
+		clip(measurement, rows, h);
+		if (growth == 1 || measurement->n + 2 >= PIECES)
+			measurement->stage = LOW;
+		else if (!is_measured(measurement, *rows, *h) &&
+		         !is_too_dear(measurement, *rows, *h))
+			return true;
+	}
+	while (measurement->stage < MEASURED) {
+		bool low = measurement->stage++ == LOW;
+
+		*rows = low ? measurement->rows / PIECE_GROWTH : measurement->rows;
+		*h = low ? measurement->h : measurement->h / PIECE_GROWTH;
+		clip(measurement, rows, h);
+		if (!is_measured(measurement, *rows, *h) && !is_too_dear(measurement, *rows, *h))
+			return true;
+	}
+	return false;
+}
+
+/* What the samples say; on a core tiles are timed without their hand-over. */
+static void lane_measured(struct measurement *measurement, double handover)
+{
+	struct heddle_wavefront_request *wave = measurement->wave;
+	const struct lane *lane = measurement->lane;
+	double largest = (double)measurement->rows * measurement->h;
+	struct tile_cost cost;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < measurement->n; i++) {
+		const struct tile_sample *sample = &measurement->samples[i];
+
+		if (sample->rows * sample->columns * SMALL >= largest)
+			measurement->samples[n++] = *sample;
+	}
+	tile_cost_fit(measurement->samples, n, &cost);
+	if (lane->home)
+		cost.us += handover;
+	heddle_explain("wavefront %s: on %s a tile takes %.3g us, a row of it %.3g us, a column %.3g "
+	               "us, an iteration %.3g us",
+	               wave->name, lane->stats.name, cost.us, cost.row, cost.column, cost.iteration);
+	speed_set(wave, lane, cost);
+}
+
+static void piece_start(struct measurement *measurement, size_t rows, size_t h)
 {
 	struct heddle_wavefront_request *wave = measurement->wave, *piece;
-	size_t rows = measurement->rows, columns = measurement->h * PIECE_TILES;
+	size_t columns = columns_of(measurement, rows, h);
 
-	if (rows > wave->space.rows)
-		rows = wave->space.rows;
 	if (columns > wave->space.columns)
 		columns = wave->space.columns;
-	piece = wave_piece(wave, measurement->lane, rows, columns,
-	                   (columns + PIECE_TILES - 1) / PIECE_TILES);
+	piece = wave_piece(wave, measurement->lane, rows, columns, h);
 	if (!piece) {
 		heddle_warn("wavefront %s: no memory to measure %s", wave->name,
 		            measurement->lane->stats.name);
@@ -286,79 +178,55 @@ static void piece_start(struct measurement *measurement)
 	wave_release(piece);
 }
 
-static void lane_measured(struct measurement *measurement, double cp, double overhead)
+static void lane_begin(struct measurement *measurement)
 {
-	struct heddle_wavefront_request *wave = measurement->wave;
+	size_t rows, h;
 
-	heddle_explain("wavefront %s: on %s an iteration takes %.3g us, a tile %.3g besides",
-	               wave->name, measurement->lane->stats.name, cp, overhead);
-	speed_set(wave, measurement->lane, cp, overhead);
-	measurement_next(measurement);
-}
-
-/* Another piece; or what the last one says, or the line through it and the first. */
-static void piece_evaluate(struct measurement *measurement, const struct lane *lane, double n,
-                           double us, bool largest)
-{
-	double cp, overhead;
-
-	if (!measurement->pieces++) {
-		measurement->first_n = n;
-		measurement->first_us = us;
-	}
-	if (measurement->pieces < PIECES && !largest && us * PIECE_TILES < LONGEST &&
-	    us < OUTWEIGHS * measurement->first_us) {
-		measurement->rows *= PIECE_GROWTH / 4;
-		measurement->h *= 4;
-		piece_start(measurement);
+	measurement->lane = lane_unknown(measurement->wave);
+	if (!measurement->lane) {
+		measurement_end(measurement);
 		return;
 	}
-	if (lane->home && lane->us.count) {
-		lane_measured(measurement, heddle_robust_us(&lane->us),
-		              heddle_robust_us(&lane->handover));
-		return;
-	}
-	cp = us / n;
-	overhead = 0;
-	if (n > measurement->first_n && us > measurement->first_us) {
-		cp = (us - measurement->first_us) / (n - measurement->first_n);
-		overhead = us - cp * n;
-	}
-	lane_measured(measurement, cp, overhead > 0 ? overhead : 0);
+	measurement->stage = GROWING;
+	measurement->n = 0;
+	measurement->rows = measurement->lane->home ? PIECE_ROWS : PIECE_SIDE;
+	measurement->h = measurement->lane->home ? PIECE_H : PIECE_SIDE;
+	/* Skewed pieces have partial tiles on either side, the more the higher they are. */
+	if (measurement->wave->space.skew)
+		measurement->rows /= 2;
+	shape_next(measurement, &rows, &h);
+	piece_start(measurement, rows, h);
 }
 
 void piece_measured(struct heddle_wavefront_request *piece)
 {
 	struct heddle_wavefront_request *wave = piece->whole;
+	struct measurement *measurement = wave->measurement;
 	const struct lane *lane = &piece->lanes[0];
-	double n = (double)piece->space.rows * piece->space.columns;
-	bool largest =
-	    piece->space.rows == wave->space.rows || piece->space.columns == wave->space.columns;
-	/* The first tile, which may have loaded the kernel, does not count. */
-	double us = heddle_robust_us(&lane->between);
+	size_t rows = piece->space.rows, h = piece->h;
+	double us = heddle_robust_us(&lane->us) * rows * h;
 
-	if (lane->stats.blocks)
-		n /= lane->stats.blocks;
-	if (piece->status || !(us > 0)) {
+	if (piece->status || (!(us > 0) && !measurement->n)) {
 		/* Nothing is learned: the loop itself will tell. */
 		if (piece->status && !wave->status)
 			wave->status = piece->status;
-		measurement_end(wave->measurement);
+		measurement_end(measurement);
 		return;
 	}
-	piece_evaluate(wave->measurement, lane, n, us, largest);
-}
-
-static void measurement_next(struct measurement *measurement)
-{
-	measurement->lane = lane_unknown(measurement->wave);
-	measurement->pieces = 0;
-	measurement->rows = PIECE_ROWS;
-	measurement->h = PIECE_H;
-	if (measurement->lane)
-		piece_start(measurement);
+	if (us > 0)
+		measurement->samples[measurement->n++] = (struct tile_sample){rows, h, us};
 	else
-		measurement_end(measurement);
+		measurement->stage = MEASURED;
+	if (measurement->stage == GROWING) {
+		measurement->rows = rows;
+		measurement->h = h;
+	}
+	if (shape_next(measurement, &rows, &h)) {
+		piece_start(measurement, rows, h);
+		return;
+	}
+	lane_measured(measurement, heddle_robust_us(&lane->handover));
+	lane_begin(measurement);
 }
 
 /* Whether speeds would change what is done, and pay. */
@@ -390,5 +258,5 @@ void wave_measure(struct heddle_wavefront_request *wave)
 	wave->measurement = measurement;
 	measurement->wave = wave;
 	measurement->begin_us = starpu_timing_now();
-	measurement_next(measurement);
+	lane_begin(measurement);
 }

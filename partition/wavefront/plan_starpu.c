@@ -24,6 +24,8 @@
 #define NARROWEST 8
 /* Tiles whose time tells a worker's speed. */
 #define ENOUGH_TILES 4
+/* Crews of which it is known how long they took. */
+#define MOST_TRIALS 16
 
 /* ---- kinds ---- */
 
@@ -42,41 +44,69 @@ static double column_bytes(const struct heddle_wavefront_request *wave)
 	return bytes;
 }
 
-/* What a message costs a lane that is away, by StarPU's measurement of the bus. */
+/* Bytes of an iteration's elements that go to a lane's memory (STARPU_R), or come home. */
+static double iteration_bytes(const struct heddle_wavefront_request *wave,
+                              enum starpu_data_access_mode way)
+{
+	double bytes = 0;
+
+	for (unsigned i = 0; i < wave->given.narrays; i++) {
+		const struct array *array = &wave->arrays[i];
+		bool field = array->given.extent == HEDDLE_FIELD ||
+		             array->given.extent == HEDDLE_FIELD_HALO;
+
+		if (field && array->given.mode & way)
+			bytes += array->given.per_iteration * array->elemsize;
+	}
+	return bytes / wave->sweeps;
+}
+
+/* What a message costs a lane that is away, and the way of its bands, by StarPU's
+ * measurement of the bus. */
 static void message_costs(const struct heddle_wavefront_request *wave, const struct lane *lane,
                           struct interval_kind *kind)
 {
 	unsigned node = starpu_worker_get_memory_node(lane->stats.id);
-	double mbps, latency;
+	double there, back, latency;
 
 	if (lane->home)
 		return;
-	mbps = starpu_transfer_bandwidth(STARPU_MAIN_RAM, node);
+	there = starpu_transfer_bandwidth(STARPU_MAIN_RAM, node);
+	back = starpu_transfer_bandwidth(node, STARPU_MAIN_RAM);
 	latency = starpu_transfer_latency(STARPU_MAIN_RAM, node);
 	if (latency > 0)
 		kind->more_cd += latency;
-	if (mbps > 0)
-		kind->more_cc += column_bytes(wave) / mbps;
+	if (there > 0) {
+		kind->more_cc += column_bytes(wave) / there;
+		kind->in = iteration_bytes(wave, STARPU_R) / there;
+	}
+	if (back > 0)
+		kind->out = iteration_bytes(wave, STARPU_W) / back;
 }
 
 static bool is_alike(const struct lane *a, const struct lane *b)
 {
-	return a->stats.kind == b->stats.kind && a->cp == b->cp &&
+	return a->stats.kind == b->stats.kind && !memcmp(&a->cost, &b->cost, sizeof(a->cost)) &&
 	       heddle_device_class(a->stats.id) == heddle_device_class(b->stats.id);
 }
 
-static unsigned kind_add(struct heddle_wavefront_request *wave, const struct lane *lane,
-                         double overhead)
+static unsigned kind_add(struct heddle_wavefront_request *wave, const struct lane *lane)
 {
 	struct interval_model *model = &wave->model;
+	const struct tile_cost *cost = &lane->cost;
 	struct interval_kind *kind;
 
 	if (model->nkinds == INTERVAL_MAXKINDS)
 		return INTERVAL_MAXKINDS - 1;
 	kind = &model->kinds[model->nkinds];
-	*kind = (struct interval_kind){.cp = lane->cp, .more_cd = overhead / 2};
+	/* Half of it for the message from above, half for that to the band below. */
+	*kind = (struct interval_kind){.cp = cost->iteration,
+	                               .cr = cost->row,
+	                               .more_cd = cost->us / 2,
+	                               .more_cc = cost->column / 2};
 	snprintf(kind->name, sizeof(kind->name), "%s", heddle_kind_name(lane->stats.kind));
 	message_costs(wave, lane, kind);
+	wave->paces[model->nkinds] = 1;
 	return model->nkinds++;
 }
 
@@ -85,15 +115,14 @@ void wave_kinds(struct heddle_wavefront_request *wave)
 	wave->model.nkinds = 0;
 	for (unsigned l = 0; l < wave->nlanes; l++) {
 		struct lane *lane = &wave->lanes[l];
-		double overhead = 0;
 		unsigned other = 0;
 
-		lane->cp = 0;
-		speed_find(wave, lane, &lane->cp, &overhead);
-		lane->model_cp = lane->cp;
+		lane->cost = (struct tile_cost){0};
+		speed_find(wave, lane, &lane->cost);
+		lane->cp = lane->plan_cp = lane->cost.iteration;
 		while (other < l && !is_alike(lane, &wave->lanes[other]))
 			other++;
-		lane->kind = other < l ? wave->lanes[other].kind : kind_add(wave, lane, overhead);
+		lane->kind = other < l ? wave->lanes[other].kind : kind_add(wave, lane);
 		wave->model.kinds[lane->kind].count++;
 	}
 }
@@ -104,14 +133,16 @@ void wave_kinds(struct heddle_wavefront_request *wave)
 static void exclude(struct heddle_wavefront_request *wave, unsigned most, double minimum)
 {
 	unsigned kept[INTERVAL_MAXKINDS] = {0};
+	struct choice_trial trials[MOST_TRIALS];
+	unsigned ntrials = wave->free ? trials_find(wave, trials, MOST_TRIALS) : 0;
 
-	wave->nexcluded = interval_exclude(&wave->model, most, minimum);
+	wave->nexcluded = choice_make(&wave->model, most, minimum, trials, ntrials);
 	for (unsigned l = 0; l < wave->nlanes; l++) {
 		struct lane *lane = &wave->lanes[l];
 
 		lane->excluded = kept[lane->kind]++ >= wave->model.kinds[lane->kind].count;
 		if (lane->excluded)
-			heddle_explain("wavefront %s: %s does not pay for its messages", wave->name,
+			heddle_explain("wavefront %s: faster without %s", wave->name,
 			               lane->stats.name);
 	}
 }
@@ -119,7 +150,7 @@ static void exclude(struct heddle_wavefront_request *wave, unsigned most, double
 static bool is_known(const struct heddle_wavefront_request *wave)
 {
 	for (unsigned l = 0; l < wave->nlanes; l++)
-		if (wave->lanes[l].cp <= 0)
+		if (!(wave->lanes[l].cp > 0))
 			return false;
 	return true;
 }
@@ -134,6 +165,26 @@ static void choose_blindly(struct heddle_wavefront_request *wave)
 		wave->k = 4;
 }
 
+/* What an iteration costs a lane of each kind, messages and all, with the widths that
+ * suit all. */
+static void lanes_price(struct heddle_wavefront_request *wave)
+{
+	const struct interval_model *model = &wave->model;
+	double widths[INTERVAL_MAXKINDS];
+
+	interval_balanced_widths(model, wave->h, widths);
+	for (unsigned l = 0; l < wave->nlanes; l++) {
+		struct lane *lane = &wave->lanes[l];
+		const struct interval_kind *kind = &model->kinds[lane->kind];
+		double h = wave->h, message = model->cd + kind->more_cd +
+		                              h * (model->cc + kind->more_cc);
+
+		if (!lane->excluded && widths[lane->kind] > 0)
+			lane->cp = lane->plan_cp = 2 * message / widths[lane->kind] / h +
+			                           kind->cr / h + kind->cp;
+	}
+}
+
 static void choose(struct heddle_wavefront_request *wave)
 {
 	double minimum =
@@ -142,17 +193,19 @@ static void choose(struct heddle_wavefront_request *wave)
 	unsigned k = wave->k;
 	size_t h = wave->h;
 
+	wave->free = !h && !k && wave->placement == PLACE_BY_SPEED;
 	model->k = k;
 	/* Over several sweeps a band more per worker gains nothing. */
 	if (!k && wave->sweeps > 1)
 		model->k = 1;
 	if (wave->placement == PLACE_BY_SPEED && !(h && k))
 		exclude(wave, MOST_BANDS, minimum);
-	wave->h = interval_choose(model, MOST_BANDS, minimum, 1, &wave->k);
+	wave->h = interval_choose(model, MOST_BANDS, minimum, &wave->k);
 	model->k = wave->k;
 	if (h)
 		wave->h = h;
 	wave->predicted_us = interval_pipelined_time(model, wave->h);
+	lanes_price(wave);
 	heddle_explain("wavefront %s: h %zu, k %u, %.0f us predicted; by the paper h %.0f",
 	               wave->name, wave->h, wave->k, wave->predicted_us, interval_best(model));
 }
@@ -199,40 +252,80 @@ int wave_plan(struct heddle_wavefront_request *wave)
 
 /* ---- widths ---- */
 
-/* Mutex held: speeds have changed since h was computed, so it is computed again, for the
- * bands to come. */
-static void replan(struct heddle_wavefront_request *wave, struct lane *lane)
+/* The speed of several is that of all together. */
+double kind_pace(const struct heddle_wavefront_request *wave, unsigned kind, unsigned enough)
 {
-	double before = lane->model_cp;
+	double speeds = 0;
+	unsigned n = 0;
+
+	for (unsigned l = 0; l < wave->nlanes; l++) {
+		const struct lane *lane = &wave->lanes[l];
+
+		if (lane->kind != kind || !lane->pace.count || lane->pace.count < enough)
+			continue;
+		speeds += 1 / heddle_robust_us(&lane->pace);
+		n++;
+	}
+	return n ? n / speeds : 1;
+}
+
+/* Mutex held: costs of a kind have changed since h was computed, so it is computed again,
+ * for the bands to come. */
+static void replan(struct heddle_wavefront_request *wave, const char *who, double factor)
+{
 	unsigned k = wave->k;
 	size_t h;
 
-	wave->model.kinds[lane->kind].cp = lane->cp;
-	for (unsigned l = 0; l < wave->nlanes; l++)
-		if (wave->lanes[l].kind == lane->kind)
-			wave->lanes[l].model_cp = lane->cp;
 	if (wave->given.h || !is_known(wave))
 		return;
-	h = interval_choose(&wave->model, MOST_BANDS, 1, 1, &k);
+	h = interval_choose(&wave->model, MOST_BANDS, 1, &k);
 	if (h != wave->h)
-		heddle_explain(
-		    "wavefront %s: an iteration takes %s %.3g us, not %.3g: h %zu becomes "
-		    "%zu",
-		    wave->name, lane->stats.name, lane->cp, before, wave->h, h);
+		heddle_explain("wavefront %s: %s takes %.3g of the time it should: h %zu becomes "
+		               "%zu",
+		               wave->name, who, factor, wave->h, h);
 	wave->h = h;
+}
+
+/* Mutex held: the lane, and so its kind, is known by its first tiles. */
+static void get_to_know(struct heddle_wavefront_request *wave, struct lane *lane)
+{
+	struct tile_cost cost = {.iteration = heddle_robust_us(&lane->us)};
+
+	wave->model.kinds[lane->kind].cp = cost.iteration;
+	for (unsigned l = 0; l < wave->nlanes; l++) {
+		struct lane *other = &wave->lanes[l];
+
+		if (other->kind != lane->kind)
+			continue;
+		other->cost = cost;
+		other->cp = other->plan_cp = cost.iteration;
+	}
+	replan(wave, lane->stats.name, 1);
 }
 
 /* Mutex held: what the lane's last tiles say of its speed. */
 static void update(struct heddle_wavefront_request *wave, struct lane *lane)
 {
-	double before = lane->model_cp;
+	struct interval_kind *kind = &wave->model.kinds[lane->kind];
+	double *pace = &wave->paces[lane->kind], now, factor;
 
 	if (lane->fresh < ENOUGH_TILES)
 		return;
 	lane->fresh = 0;
-	lane->cp = heddle_robust_us(&lane->us);
-	if (!(before > 0) || interval_drifted(before, lane->cp))
-		replan(wave, lane);
+	if (!(lane->cost.iteration > 0)) {
+		get_to_know(wave, lane);
+		return;
+	}
+	lane->cp = lane->plan_cp * heddle_robust_us(&lane->pace);
+	now = kind_pace(wave, lane->kind, ENOUGH_TILES);
+	if (!interval_drifted(*pace, now))
+		return;
+	factor = now / *pace;
+	kind->cp *= factor;
+	kind->cr *= factor;
+	kind->more_cc *= factor;
+	*pace = now;
+	replan(wave, lane->stats.name, factor);
 }
 
 static size_t width_by_speed(const struct heddle_wavefront_request *wave, struct lane *lane)

@@ -58,7 +58,10 @@ static int machine_init(struct machine *machine, const struct simulation *given)
 	machine->space.skew = vectors_skew(machine->space.vectors, machine->space.nvectors);
 	if (!machine->nworkers)
 		return -EINVAL;
-	interval_widths(model, machine->widths);
+	if (given->subproblems)
+		interval_widths(model, machine->widths);
+	else
+		interval_balanced_widths(model, given->h, machine->widths);
 	tiles = most_tiles(machine);
 	machine->kinds = calloc(machine->nworkers, sizeof(*machine->kinds));
 	machine->free_us = calloc(machine->nworkers, sizeof(*machine->free_us));
@@ -155,7 +158,8 @@ static double band_run(struct machine *machine, unsigned worker, const struct ba
 		machine->chaining_us[t] = chain += n * fastest;
 		if (needs && receives && machine->sent_us[needs - 1] > now)
 			now = machine->sent_us[needs - 1];
-		now += (receives ? message : 0) + n * kind->cp + (sends ? message : 0);
+		now += (receives ? message : 0) + band->rows * kind->cr + n * kind->cp +
+		       (sends ? message : 0);
 		machine->sending_us[t] = now;
 	}
 	exchange(&machine->sent_us, &machine->sending_us);

@@ -35,7 +35,8 @@ struct simulation_result {
 };
 
 /** Runs it: every chunk goes to the worker that is free first, the fastest of those, and is
- * as wide as interval_widths() says.
+ * as wide as interval_widths() says, or, where chunks follow each other,
+ * interval_balanced_widths().
  * @return 0; -ENOMEM; -EINVAL without workers. */
 int simulation_run(const struct simulation *simulation, struct simulation_result *result);
 

@@ -159,6 +159,32 @@ void tile_function(void *buffers[], void *arg)
 
 /* ---- when it is done ---- */
 
+/* Whether a tile's time says what iterations take. Tiles at the ends of a skewed band say
+ * more of what tiles cost; of a piece the first one may have loaded the kernel. */
+static bool is_telling(const struct tile *tile, const struct lane *lane)
+{
+	double whole = (double)tile->given.rows * tile->given.columns;
+
+	return tile->strip->wave->whole ? lane->stats.blocks && tile->iterations == whole
+	                                : tile->iterations * 2 > whole;
+}
+
+/* Mutex held: what a tile took shows how fast its lane is. */
+static void tell(const struct tile *tile, struct lane *lane, double us)
+{
+	double rows = tile->given.rows, expected;
+
+	heddle_robust_add(&lane->us, us / tile->iterations);
+	lane->fresh++;
+	if (!(lane->cost.iteration > 0))
+		return;
+	expected = tile_cost_us(&lane->cost, rows, tile->iterations / rows);
+	/* At home hand-overs are counted apart. */
+	if (lane->home)
+		expected -= lane->cost.us;
+	heddle_robust_add(&lane->pace, us / expected);
+}
+
 /* Mutex held. Time counts from when the tile was submitted, or the worker was done with
  * the one before, where that was later; on a CPU worker, from the kernel's beginning. */
 static void account(struct tile *tile, struct lane *lane, double now)
@@ -170,14 +196,9 @@ static void account(struct tile *tile, struct lane *lane, double now)
 			heddle_robust_add(&lane->handover, tile->begin_us - since);
 		since = tile->begin_us;
 	}
-	if (lane->stats.blocks)
-		heddle_robust_add(&lane->between, now - lane->last_done_us);
 	lane->last_done_us = now;
-	/* Tiles at the ends of a skewed band say more of what tiles cost than of iterations. */
-	if (tile->iterations * 2 > (double)tile->given.rows * tile->given.columns) {
-		heddle_robust_add(&lane->us, (now - since) / tile->iterations);
-		lane->fresh++;
-	}
+	if (is_telling(tile, lane))
+		tell(tile, lane, now - since);
 	tile->strip->us += now - since;
 	log_tile(tile->strip->wave, tile, lane, since, now);
 	lane->stats.iterations += tile->iterations;

@@ -23,6 +23,8 @@
 #include <heddle/wavefront.h>
 
 #include "estimator/robust.h"
+#include "choice.h"
+#include "cost.h"
 #include "crew.h"
 #include "interval.h"
 #include "tiles.h"
@@ -104,12 +106,14 @@ struct lane {
 	size_t maximum; /* rows of a band that its memory holds, 0: no bound */
 	unsigned in_flight;
 	double busy_since_us, last_done_us;
-	double cp;               /* µs an iteration; 0: not known */
-	double model_cp;         /* what the plan was made with */
-	struct heddle_robust us; /* of an iteration, in its latest tiles */
-	unsigned fresh;          /* tiles since a width was decided by them */
-	/* µs from the end of a tile to that of the next, and, at home, to its beginning. */
-	struct heddle_robust between, handover;
+	struct tile_cost cost;     /* of its tiles; iteration 0: not known */
+	double plan_cp;            /* µs an iteration of its bands, all counted, by the plan */
+	double cp;                 /* and as its tiles have shown; 0: not known */
+	struct heddle_robust us;   /* of an iteration, in its latest tiles */
+	struct heddle_robust pace; /* these tiles' time in relation to their cost */
+	unsigned fresh;            /* tiles since a width was decided by them */
+	/* At home: µs from when a tile could have begun to its beginning. */
+	struct heddle_robust handover;
 };
 
 /* A boundary on its way from one strip to the next. */
@@ -190,6 +194,8 @@ struct heddle_wavefront_request {
 	starpu_pthread_mutex_t mutex;
 	starpu_pthread_cond_t ended;
 	struct interval_model model;
+	double paces[INTERVAL_MAXKINDS]; /* that its costs have been multiplied with */
+	bool free;                       /* h and k are the model's choice */
 	struct heddle_blocks *blocks; /* PLACE_BY_STRATEGY */
 	struct crew crew;
 	size_t h;
@@ -239,26 +245,39 @@ struct tile *tile_new(struct strip *strip);
 void tile_free(struct tile *tile);
 
 /* plan_starpu.c */
-/* Groups lanes into kinds; speeds are what is known of them. */
+/* Groups lanes into kinds; costs are what is known of them. */
 void wave_kinds(struct heddle_wavefront_request *wave);
 /* Decides h, k and who takes part. */
 int wave_plan(struct heddle_wavefront_request *wave);
 /* Rows of the next band of a lane; 0: none now. Mutex held.
  * @param[out] asked whether the strategy has said so, and is to hear of it */
 size_t lane_width(struct heddle_wavefront_request *wave, struct lane *lane, bool *asked);
+/* What tiles of a kind take in relation to their cost, by those of its lanes that have
+ * done `enough` of them; 1: none has. */
+double kind_pace(const struct heddle_wavefront_request *wave, unsigned kind, unsigned enough);
 
 /* measure_starpu.c */
 /* Measures kernels of which nothing is known on small pieces of the loop, one after the
  * other, and calls wave_go() when all is known. */
 void wave_measure(struct heddle_wavefront_request *wave);
-/* What is known of a kind: c_p and the time of a tile besides, µs.
- * @return false: nothing */
-bool speed_find(const struct heddle_wavefront_request *wave, const struct lane *lane, double *cp,
-                double *overhead);
 /* A piece has come to its end. */
 void piece_measured(struct heddle_wavefront_request *piece);
+
+/* known_starpu.c */
+/* What tiles cost a lane, in its class of devices.
+ * @return false: nothing is known */
+bool speed_find(const struct heddle_wavefront_request *wave, const struct lane *lane,
+                struct tile_cost *cost);
+void speed_set(const struct heddle_wavefront_request *wave, const struct lane *lane,
+               struct tile_cost cost);
 /* What the tiles of a whole wavefront have taken; stored where it no longer fits. */
 void speeds_learn(struct heddle_wavefront_request *wave);
+/* What wavefronts about as large as this one took crews of its kinds.
+ * @return how many there are, `room` at the most */
+unsigned trials_find(struct heddle_wavefront_request *wave, struct choice_trial *trials,
+                     unsigned room);
+/* What this one took. */
+void trial_keep(struct heddle_wavefront_request *wave);
 
 /* log_starpu.c */
 /* Mutex held. */

@@ -555,6 +555,8 @@ void wave_end(struct heddle_wavefront_request *wave)
 	}
 	if (!wave->status)
 		speeds_learn(wave);
+	if (!wave->status && wave->free)
+		trial_keep(wave);
 	log_tiles(wave);
 	arrays_unpin(wave);
 	starpu_task_end_dep_release(wave->control);

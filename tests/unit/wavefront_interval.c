@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "partition/wavefront/choice.h"
 #include "partition/wavefront/crew.h"
 #include "partition/wavefront/simulate.h"
 #include "tests/unit/test.h"
@@ -28,10 +29,10 @@ static struct interval_model experiment(int number, unsigned k)
 	model.assignment_us = (number == 3 ? 650 : 500) + 2 * 1.25;
 	if (number != 1)
 		model.kinds[model.nkinds++] =
-		    (struct interval_kind){"twin", number == 2 ? 6 : 5, twin, 0, 0};
+		    (struct interval_kind){.name = "twin", .count = number == 2 ? 6 : 5, .cp = twin};
 	if (number != 2)
 		model.kinds[model.nkinds++] =
-		    (struct interval_kind){"kid", number == 1 ? 10 : 5, kid, 0, 0};
+		    (struct interval_kind){.name = "kid", .count = number == 1 ? 10 : 5, .cp = kid};
 	return model;
 }
 
@@ -130,6 +131,30 @@ static void test_widths(void **state)
 	assert_true(fabs(widths[0] * twin - widths[1] * kid) < 1e-9);
 }
 
+/* With costs beyond the paper, a subchunk and its messages take all kinds the same time. */
+static void test_balanced_widths(void **state)
+{
+	double widths[INTERVAL_MAXKINDS], paper[INTERVAL_MAXKINDS];
+	struct interval_model model = experiment(3, 4);
+
+	interval_widths(&model, paper);
+	interval_balanced_widths(&model, 50, widths);
+	for (int j = 0; j < 2; j++)
+		assert_true(fabs(widths[j] / paper[j] - 1) < 1e-12);
+	model.kinds[0].cr = 3;
+	model.kinds[0].more_cd = 200;
+	model.kinds[1].more_cc = 0.1;
+	interval_balanced_widths(&model, 50, widths);
+	assert_true(fabs(4 * 5 * (widths[0] + widths[1]) - 10000) < 1e-6);
+	assert_true(fabs(2 * (cd + 200 + 50 * model.cc) + widths[0] * (3 + 50 * twin) -
+	                 2 * (cd + 50 * (model.cc + 0.1)) - widths[1] * 50 * kid) < 1e-6);
+	/* One whose messages alone take longer than the others need for all. */
+	model.kinds[0].more_cd = 1e9;
+	interval_balanced_widths(&model, 50, widths);
+	assert_true(widths[0] == 0);
+	assert_true(fabs(4 * 5 * widths[1] - 10000) < 1e-6);
+}
+
 static struct interval_model random_model(unsigned *seed)
 {
 	struct interval_model model = {
@@ -141,6 +166,7 @@ static struct interval_model random_model(unsigned *seed)
 	for (unsigned j = 0; j < model.nkinds; j++) {
 		model.kinds[j].count = 1 + rand_r(seed) % 6;
 		model.kinds[j].cp = 0.001 + rand_r(seed) % 1000 / 1000.0;
+		model.kinds[j].cr = rand_r(seed) % 2 * (rand_r(seed) % 100 / 10.0);
 	}
 	return model;
 }
@@ -154,7 +180,7 @@ static void test_best_is_best(void **state)
 	for (int round = 0; round < 2000; round++) {
 		struct interval_model model = random_model(&seed);
 		double h = interval_best(&model), us = interval_time(&model, h);
-		size_t chosen = interval_choose(&model, 1, 1, 1, &k);
+		size_t chosen = interval_choose(&model, 1, 1, &k);
 		double pipelined = interval_pipelined_time(&model, chosen);
 
 		assert_int_equal(k, model.k);
@@ -184,7 +210,7 @@ static void test_model_against_simulation(void **state)
 			struct simulation_result chosen, best;
 			unsigned k;
 
-			hs[pipelined] = pipelined ? interval_choose(&model, 1, 1, 1, &k)
+			hs[pipelined] = pipelined ? interval_choose(&model, 1, 1, &k)
 			                          : (size_t)lround(interval_best(&model));
 			assert_int_equal(
 			    simulation_sweep(&simulation, 8, 1500, &bests[pipelined], NULL), 0);
@@ -213,7 +239,7 @@ static void test_accelerator(void **state)
 	    .cd = 10,
 	    .cc = 0.001,
 	    .nkinds = 2,
-	    .kinds = {{"gpu", 1, 0.0002, 20, 0.001}, {"core", 15, 0.004, 0, 0}}};
+	    .kinds = {{.name = "gpu", .count = 1, .cp = 0.0002, .more_cd = 20, .more_cc = 0.001}, {.name = "core", .count = 15, .cp = 0.004}}};
 
 	for (int skewed = 0; skewed < 2; skewed++) {
 		struct simulation simulation = {.model = &model};
@@ -224,7 +250,7 @@ static void test_accelerator(void **state)
 		model.k = 0;
 		simulation.nvectors = skewed ? 4 : 0;
 		simulation.vectors = vectors;
-		simulation.h = interval_choose(&model, 64, 1, 1, &k);
+		simulation.h = interval_choose(&model, 64, 1, &k);
 		model.k = k;
 		assert_int_equal(simulation_run(&simulation, &result), 0);
 		print_message("GPU and 15 cores, skew %d: h %zu, k %u, %.0f us, bound %.0f (%.3f), "
@@ -245,9 +271,9 @@ static void test_sweeps(void **state)
 	                               .cd = 5,
 	                               .sweeps = 100,
 	                               .nkinds = 1,
-	                               .kinds = {{"core", 2, 0.001, 0, 0}}};
+	                               .kinds = {{.name = "core", .count = 2, .cp = 0.001}}};
 	unsigned k;
-	size_t h = interval_choose(&model, 1, 1, 1, &k);
+	size_t h = interval_choose(&model, 1, 1, &k);
 
 	assert_in_range(h, 20, 300);
 	model.k = k;
@@ -256,7 +282,7 @@ static void test_sweeps(void **state)
 	/* One worker has nobody to wait for. */
 	model.kinds[0].count = 1;
 	model.k = 0;
-	assert_int_equal(interval_choose(&model, 1, 1, 1, &k), 600);
+	assert_int_equal(interval_choose(&model, 1, 1, &k), 600);
 }
 
 static void test_exclusion(void **state)
@@ -267,16 +293,16 @@ static void test_exclusion(void **state)
 	    .cd = 50,
 	    .cc = 0.01,
 	    .nkinds = 2,
-	    .kinds = {{"gpu", 1, 0.0005, 0, 0}, {"core", 4, 0.05, 0, 0}}};
+	    .kinds = {{.name = "gpu", .count = 1, .cp = 0.0005}, {.name = "core", .count = 4, .cp = 0.05}}};
 
 	/* Four cores would add 4 % and cost their start-up: none pays. */
-	assert_int_equal(interval_exclude(&model, 16, 1), 4);
+	assert_int_equal(choice_make(&model, 16, 1, NULL, 0), 4);
 	assert_int_equal(model.kinds[0].count, 1);
 	assert_int_equal(model.kinds[1].count, 0);
 	/* The paper's clusters have no worker to spare. */
 	for (int e = 1; e <= 3; e++) {
 		model = experiment(e, 0);
-		assert_int_equal(interval_exclude(&model, 16, 1), 0);
+		assert_int_equal(choice_make(&model, 16, 1, NULL, 0), 0);
 	}
 	/* One worker stays in any case, with nobody to synchronise with. */
 	model = (struct interval_model){.rows = 100,
@@ -284,8 +310,8 @@ static void test_exclusion(void **state)
 	                                .cd = 1e9,
 	                                .k = 1,
 	                                .nkinds = 1,
-	                                .kinds = {{"core", 3, 1, 0, 0}}};
-	assert_int_equal(interval_exclude(&model, 1, 1), 2);
+	                                .kinds = {{.name = "core", .count = 3, .cp = 1}}};
+	assert_int_equal(choice_make(&model, 1, 1, NULL, 0), 2);
 	assert_int_equal(interval_best(&model), 100);
 }
 
@@ -336,6 +362,7 @@ int main(void)
 	    cmocka_unit_test(test_chen_xue),
 	    cmocka_unit_test(test_one_kind_is_homogeneous),
 	    cmocka_unit_test(test_widths),
+	    cmocka_unit_test(test_balanced_widths),
 	    cmocka_unit_test(test_best_is_best),
 	    cmocka_unit_test(test_model_against_simulation),
 	    cmocka_unit_test(test_accelerator),

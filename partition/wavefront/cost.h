@@ -1,0 +1,42 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a tile costs a worker, as it follows from tiles of several shapes. A tile of V
+ * rows and h columns takes
+ *
+ *	us + V row + h column + V h iteration
+ *
+ * On a core, iterations decide. A device that computes the anti-diagonals of a tile one
+ * after the other takes as long as the tile has of them, which V and h say each for
+ * itself, until iterations are so many that they fill it: so a piece that is small in
+ * both tells nothing of a wide band, and pieces that differ in one alone are needed.
+ *
+ * Beyond Andronikos et al. (Performance Evaluation 67, 2010), who have V h c_p (2) and
+ * for messages c_d + h c_c (1): `row` is new.
+ */
+#ifndef HEDDLE_WAVEFRONT_COST_H
+#define HEDDLE_WAVEFRONT_COST_H
+
+/** Microseconds; all 0 or more, iteration above 0. */
+struct tile_cost {
+	double us, row, column, iteration;
+};
+
+/** A tile that was measured. */
+struct tile_sample {
+	double rows, columns, us; /**< each above 0 */
+};
+
+/** How much cheaper an iteration may at most become in tiles larger than any measured. */
+#define TILE_COST_MOST 64
+
+double tile_cost_us(const struct tile_cost *cost, double rows, double columns);
+
+/** The costs that explain samples best: the least sum of squares of relative errors
+ * with no cost below 0, and of several such the one with the fewest that are not 0.
+ * An iteration costs at least 1/TILE_COST_MOST of what it did in the sample that was
+ * fastest.
+ * @param n at least 1 */
+void tile_cost_fit(const struct tile_sample *samples, unsigned n, struct tile_cost *cost);
+
+#endif

@@ -1,0 +1,234 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What tiles cost, from few of them; and which workers a wavefront is given to.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "partition/wavefront/choice.h"
+#include "partition/wavefront/cost.h"
+#include "tests/unit/test.h"
+
+/* ---- costs ---- */
+
+static double near(double a, double b, double tolerance)
+{
+	return fabs(a - b) <= tolerance * fmax(fabs(a), fabs(b));
+}
+
+static double random_between(unsigned *seed, double low, double high)
+{
+	return low + (high - low) * rand_r(seed) / RAND_MAX;
+}
+
+static const double shapes[][2] = {{128, 128}, {512, 512}, {128, 512}, {512, 128}, {2048, 2048}};
+enum { NSHAPES = sizeof(shapes) / sizeof(*shapes) };
+
+/* Samples without noise give the costs back; with 5 %, times of larger tiles of any shape
+ * to within a factor. */
+static void test_fit_finds_costs(void **state)
+{
+	unsigned seed = time(NULL);
+
+	print_message("seed %u\n", seed);
+	for (int round = 0; round < 2000; round++) {
+		struct tile_sample samples[NSHAPES];
+		struct tile_cost cost = {.iteration = random_between(&seed, 1e-4, 1e-2)}, fit;
+
+		if (rand_r(&seed) % 2)
+			cost.us = random_between(&seed, 1, 50);
+		if (rand_r(&seed) % 2)
+			cost.row = random_between(&seed, 0.01, 1);
+		if (rand_r(&seed) % 2)
+			cost.column = random_between(&seed, 0.01, 1);
+		for (int s = 0; s < NSHAPES; s++)
+			samples[s] = (struct tile_sample){
+			    shapes[s][0], shapes[s][1],
+			    tile_cost_us(&cost, shapes[s][0], shapes[s][1])};
+		tile_cost_fit(samples, NSHAPES, &fit);
+		assert_true(near(fit.iteration, cost.iteration, 1e-3));
+		assert_true(near(fit.row, cost.row, 1e-3) || fabs(fit.row) < 1e-4);
+		assert_true(near(fit.column, cost.column, 1e-3) || fabs(fit.column) < 1e-4);
+		for (int s = 0; s < NSHAPES; s++)
+			samples[s].us *= random_between(&seed, 0.95, 1.05);
+		tile_cost_fit(samples, NSHAPES, &fit);
+		assert_true(fit.us >= 0 && fit.row >= 0 && fit.column >= 0 && fit.iteration > 0);
+		for (int s = 0; s < NSHAPES; s++) {
+			double rows = 4 * shapes[s][0], columns = 4 * shapes[s][1];
+
+			assert_true(tile_cost_us(&fit, rows, columns) <
+			            1.6 * tile_cost_us(&cost, rows, columns));
+			assert_true(tile_cost_us(&fit, rows, columns) >
+			            tile_cost_us(&cost, rows, columns) / 1.6);
+		}
+	}
+}
+
+/* Times of the alignment of sequences on an NVIDIA H200, µs: a launch for every anti-diagonal.
+ * From pieces of up to 2048 rows follows what 8192 take. */
+static void test_fit_extrapolates(void **state)
+{
+	static const struct tile_sample samples[] = {
+	    {128, 128, 53.8}, {128, 2048, 522.9}, {2048, 128, 520.8}, {2048, 2048, 1003.4}};
+	struct tile_cost fit;
+
+	tile_cost_fit(samples, 4, &fit);
+	print_message("us %g, row %g, column %g, iteration %g: %.0f us\n", fit.us, fit.row,
+	              fit.column, fit.iteration, tile_cost_us(&fit, 8192, 8192));
+	assert_true(near(tile_cost_us(&fit, 8192, 8192), 4130, 0.25));
+	assert_true(fit.iteration >= 1003.4 / 2048 / 2048 / TILE_COST_MOST * (1 - 1e-9));
+}
+
+static void test_fit_of_little(void **state)
+{
+	struct tile_sample samples[] = {{32, 64, 4.096}, {128, 256, 65.536}};
+	struct tile_cost fit;
+
+	for (unsigned n = 1; n <= 2; n++) {
+		tile_cost_fit(samples, n, &fit);
+		assert_true(near(fit.iteration, 0.002, 1e-9));
+		assert_true(fit.us == 0 && fit.row == 0 && fit.column == 0);
+	}
+}
+
+/* ---- crews ---- */
+
+static const unsigned most = 64;
+
+static double time_of(struct interval_model model, unsigned first, unsigned second)
+{
+	unsigned k;
+	size_t h;
+
+	model.kinds[0].count = first;
+	model.kinds[1].count = second;
+	return interval_least_time(&model, most, 8, &h, &k);
+}
+
+/* 64 K x 64 K letters, 15 cores and a GPU whose tiles take as long as they have
+ * anti-diagonals. */
+static struct interval_model alignment(void)
+{
+	return (struct interval_model){
+	    .rows = 65536,
+	    .columns = 65536,
+	    .nkinds = 2,
+	    .kinds = {{.name = "gpu",
+	               .count = 1,
+	               .cp = 4e-6,
+	               .cr = 0.245,
+	               .more_cd = 20,
+	               .more_cc = 0.125},
+	              {.name = "core", .count = 15, .cp = 0.00045, .more_cd = 1}}};
+}
+
+static void test_accelerator_alone(void **state)
+{
+	struct interval_model model = alignment();
+	double gpu = time_of(model, 1, 0), cores = time_of(model, 0, 15);
+
+	print_message("GPU %.0f us, cores %.0f us\n", gpu, cores);
+	assert_true(gpu < cores / 2);
+	assert_int_equal(choice_make(&model, most, 8, NULL, 0), 15);
+	assert_int_equal(model.kinds[0].count, 1);
+	assert_int_equal(model.kinds[1].count, 0);
+}
+
+static void test_cores_alone(void **state)
+{
+	struct interval_model model = alignment();
+
+	/* Small, so that the GPU never gets into its stride. */
+	model.rows = model.columns = 2000;
+	assert_int_equal(choice_make(&model, most, 8, NULL, 0), 1);
+	assert_int_equal(model.kinds[0].count, 0);
+	assert_int_equal(model.kinds[1].count, 15);
+}
+
+static void test_all(void **state)
+{
+	struct interval_model model = alignment();
+
+	/* As fast as eight cores, and with nothing that makes it want high bands. */
+	model.kinds[0] = (struct interval_kind){
+	    .name = "gpu", .count = 1, .cp = 0.00045 / 8, .more_cd = 20, .more_cc = 0.001};
+	assert_int_equal(choice_make(&model, most, 8, NULL, 0), 0);
+	/* Where the gain is small, caution leaves it out. */
+	model.kinds[0].cp = 0.00045;
+	assert_int_equal(choice_make(&model, most, 8, NULL, 0), 1);
+	assert_int_equal(model.kinds[0].count, 0);
+}
+
+/* What was measured corrects a wrong choice, and is believed fully the second time. */
+static void test_trials(void **state)
+{
+	struct interval_model model = alignment();
+	double gpu = time_of(model, 1, 0), cores = time_of(model, 0, 15);
+	struct choice_trial trials[2] = {{.counts = {1, 0}, .n = 1, .us = 1.5 * cores},
+	                                 {.counts = {0, 15}, .n = 2, .us = 1.2 * cores}};
+
+	assert_true(near(choice_time(&model, most, 8, trials, 0), time_of(model, 1, 15), 1e-12));
+	/* Half believed, the GPU still looks better. */
+	choice_make(&model, most, 8, trials, 1);
+	assert_int_equal(model.kinds[1].count, 0);
+	assert_true(near(choice_time(&model, most, 8, trials, 1), sqrt(gpu * 1.5 * cores), 1e-12));
+	trials[0].n = 2;
+	model = alignment();
+	choice_make(&model, most, 8, trials, 1);
+	assert_int_equal(model.kinds[0].count, 0);
+	assert_int_equal(model.kinds[1].count, 15);
+	/* Of two that are known the better one. */
+	trials[0].us = 1.1 * cores;
+	model = alignment();
+	model.kinds[1].cp *= 1000; /* no third one tempts */
+	choice_make(&model, most, 8, trials, 2);
+	assert_int_equal(model.kinds[1].count, 0);
+}
+
+/* No crew that choice_make() looks at by its own rules is better than what it chooses. */
+static void test_choice_is_best(void **state)
+{
+	unsigned seed = time(NULL);
+
+	print_message("seed %u\n", seed);
+	for (int round = 0; round < 100; round++) {
+		struct interval_model model = {.rows = 100 + rand_r(&seed) % 20000,
+		                               .columns = 100 + rand_r(&seed) % 20000,
+		                               .sweeps = rand_r(&seed) % 3,
+		                               .skew = rand_r(&seed) % 2,
+		                               .nkinds = 2};
+		unsigned counts[2];
+		double chosen;
+
+		for (int j = 0; j < 2; j++) {
+			model.kinds[j] = (struct interval_kind){
+			    .count = counts[j] = 1 + rand_r(&seed) % (j ? 16 : 2),
+			    .cp = random_between(&seed, 1e-5, 1e-2),
+			    .cr = j ? 0 : random_between(&seed, 0, 1),
+			    .more_cd = random_between(&seed, 1, 50)};
+		}
+		choice_make(&model, most, 8, NULL, 0);
+		assert_true(interval_workers(&model) >= 1);
+		chosen = time_of(model, model.kinds[0].count, model.kinds[1].count);
+		assert_true(chosen <= time_of(model, counts[0], 0) * (1 + 1e-12));
+		assert_true(chosen <= time_of(model, 0, counts[1]) * (1 + 1e-12));
+		assert_true(CHOICE_CAUTION * chosen <=
+		            time_of(model, counts[0], counts[1]) * (1 + 1e-12));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_fit_finds_costs),  cmocka_unit_test(test_fit_extrapolates),
+	    cmocka_unit_test(test_fit_of_little),    cmocka_unit_test(test_accelerator_alone),
+	    cmocka_unit_test(test_cores_alone),      cmocka_unit_test(test_all),
+	    cmocka_unit_test(test_trials),           cmocka_unit_test(test_choice_is_best),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
