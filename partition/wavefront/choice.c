@@ -17,36 +17,59 @@ struct search {
 	double minimum_rows;
 	const struct choice_trial *trials;
 	unsigned ntrials;
+	double *slower; /* each trial's time, as far as it is believed, over the model's */
 	struct interval_model best;
 	double best_us; /* with caution */
 };
 
-static const struct choice_trial *trial_of(const struct interval_model *model,
-                                           const struct choice_trial *trials, unsigned n)
+static double model_time(const struct search *search, const struct interval_model *crew)
 {
-	for (unsigned t = 0; t < n; t++) {
-		unsigned j = 0;
-
-		while (j < model->nkinds && trials[t].counts[j] == model->kinds[j].count)
-			j++;
-		if (j == model->nkinds)
-			return &trials[t];
-	}
-	return NULL;
-}
-
-double choice_time(const struct interval_model *model, unsigned most, double minimum_rows,
-                   const struct choice_trial *trials, unsigned ntrials)
-{
-	const struct choice_trial *trial = trial_of(model, trials, ntrials);
 	unsigned k;
 	size_t h;
-	double us;
 
-	if (trial && trial->n > 1)
-		return trial->us;
-	us = interval_least_time(model, most, minimum_rows, &h, &k);
-	return trial ? sqrt(us * trial->us) : us;
+	return interval_least_time(crew, search->most, search->minimum_rows, &h, &k);
+}
+
+static void trials_weigh(struct search *search)
+{
+	for (unsigned t = 0; t < search->ntrials; t++) {
+		const struct choice_trial *trial = &search->trials[t];
+		struct interval_model crew = *search->all;
+		double ratio;
+
+		for (unsigned j = 0; j < crew.nkinds; j++)
+			crew.kinds[j].count = trial->counts[j];
+		ratio = trial->us / model_time(search, &crew);
+		search->slower[t] = trial->n > 1 ? ratio : sqrt(ratio);
+	}
+}
+
+/* Whether a trial's crew has no kinds but those of another one; `same`: it is that one. */
+static bool is_within(const struct choice_trial *trial, const struct interval_model *crew,
+                      bool *same)
+{
+	bool within = true;
+
+	*same = true;
+	for (unsigned j = 0; j < crew->nkinds; j++) {
+		within = within && (!trial->counts[j] || crew->kinds[j].count);
+		*same = *same && trial->counts[j] == crew->kinds[j].count;
+	}
+	return within;
+}
+
+/* How much longer a crew is believed to take than the model says; `tried`: it did. */
+static double slower(const struct search *search, const struct interval_model *crew, bool *tried)
+{
+	double worst = 0;
+
+	*tried = false;
+	for (unsigned t = 0; t < search->ntrials && !*tried; t++) {
+		if (!is_within(&search->trials[t], crew, tried))
+			continue;
+		worst = *tried ? search->slower[t] : fmax(worst, search->slower[t]);
+	}
+	return worst > 0 ? worst : 1;
 }
 
 static unsigned kinds_present(const struct interval_model *model)
@@ -61,13 +84,13 @@ static unsigned kinds_present(const struct interval_model *model)
 /* Keeps a crew if it is better than what there is. */
 static bool consider(struct search *search, const struct interval_model *crew)
 {
-	bool tried = trial_of(crew, search->trials, search->ntrials) != NULL;
+	bool tried;
 	double us;
 
 	if (!interval_workers(crew))
 		return false;
-	us = choice_time(crew, search->most, search->minimum_rows, search->trials,
-	                 search->ntrials);
+	us = slower(search, crew, &tried);
+	us *= model_time(search, crew);
 	if (!tried && kinds_present(crew) > 1)
 		us /= CHOICE_CAUTION;
 	if (!(us < search->best_us))
@@ -123,15 +146,18 @@ static bool consider_fewer(struct search *search)
 unsigned choice_make(struct interval_model *model, unsigned most, double minimum_rows,
                      const struct choice_trial *trials, unsigned ntrials)
 {
+	double ratios[CHOICE_MAXTRIALS];
 	struct search search = {.all = model,
 	                        .most = most,
 	                        .minimum_rows = minimum_rows,
 	                        .trials = trials,
-	                        .ntrials = ntrials,
+	                        .ntrials = ntrials < CHOICE_MAXTRIALS ? ntrials : CHOICE_MAXTRIALS,
+	                        .slower = ratios,
 	                        .best = *model,
 	                        .best_us = INFINITY};
 	unsigned workers = interval_workers(model);
 
+	trials_weigh(&search);
 	if (model->nkinds > MANY_KINDS)
 		consider_many(&search);
 	else

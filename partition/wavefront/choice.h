@@ -23,18 +23,21 @@ struct choice_trial {
  * kind at the most: more can go wrong in it. What was measured needs no such care. */
 #define CHOICE_CAUTION 0.9
 
-/** What a crew is believed to take: by the model at its best h and k; after one trial half
- * of that (the geometric mean), since a first run may have paid for what later ones need
- * not; after more of them, what these took.
- * @param model counts are the crew's; k where it is not 0
- * @param most,minimum_rows as of interval_choose() */
-double choice_time(const struct interval_model *model, unsigned most, double minimum_rows,
-                   const struct choice_trial *trials, unsigned ntrials);
+/** Of more trials the first count. */
+#define CHOICE_MAXTRIALS 8
 
 /** Takes out workers so that the loop is believed to be the fastest: of all subsets of up to
  * four kinds (of more, all, each alone and all but each) the best one, and of that single
  * workers as long as it gets faster without them. At least one worker stays. Kinds of
  * which nobody stays have a count of 0.
+ *
+ * A crew is believed to take what the model says at its best h and k; after one trial half
+ * of what that says (the geometric mean), since a first run may have paid for what later
+ * ones need not; after more of them, what these took. Where crews of no other kinds than
+ * its own were tried, it is believed to be as much slower than the model says as they
+ * were, the worst of them: or else what was never tried would always look better.
+ * @param most,minimum_rows as of interval_choose()
+ * @param trials different crews
  * @return how many workers were taken out */
 unsigned choice_make(struct interval_model *model, unsigned most, double minimum_rows,
                      const struct choice_trial *trials, unsigned ntrials);

@@ -19,9 +19,10 @@ enum {
 	PIECE_ROWS = 32, /* the first piece's, on a core */
 	PIECE_H = 64,
 	PIECE_SIDE = 128, /* and both on an accelerator */
-	PIECE_TILES = 3,  /* of which the first, which may have loaded the kernel, does not
+	PIECE_TILES = 4,  /* of which the first, which may have loaded the kernel, does not
 	                     count */
 	PIECE_GROWTH = 4, /* in both directions; 2 where that would take too long */
+	PIECE_PART = 8,   /* of the largest piece's rows, and then columns, in the last two */
 	PIECES = 8        /* at the most */
 };
 /* Samples of fewer iterations than this part of the largest's are forgotten. */
@@ -127,8 +128,8 @@ static bool shape_next(struct measurement *measurement, size_t *rows, size_t *h)
 	while (measurement->stage < MEASURED) {
 		bool low = measurement->stage++ == LOW;
 
-		*rows = low ? measurement->rows / PIECE_GROWTH : measurement->rows;
-		*h = low ? measurement->h : measurement->h / PIECE_GROWTH;
+		*rows = low ? measurement->rows / PIECE_PART : measurement->rows;
+		*h = low ? measurement->h : measurement->h / PIECE_PART;
 		clip(measurement, rows, h);
 		if (!is_measured(measurement, *rows, *h) && !is_too_dear(measurement, *rows, *h))
 			return true;

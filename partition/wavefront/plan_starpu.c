@@ -19,13 +19,14 @@
 
 /* Bands per worker at the most, where the model chooses. */
 #define MOST_BANDS 64
-/* No narrower bands, where the model chooses: they are whole numbers of rows, and others
- * wait for one that is a row too wide. */
-#define NARROWEST 8
+/* No narrower bands, where the model chooses: kernels work on vectors of rows, and others
+ * wait for a band that is a little too wide. */
+#define NARROWEST 32
+/* Rows of vectors of kernels: bands of so many vectors have whole ones. */
+#define VECTOR 16
+#define VECTORS 4
 /* Tiles whose time tells a worker's speed. */
 #define ENOUGH_TILES 4
-/* Crews of which it is known how long they took. */
-#define MOST_TRIALS 16
 
 /* ---- kinds ---- */
 
@@ -133,8 +134,8 @@ void wave_kinds(struct heddle_wavefront_request *wave)
 static void exclude(struct heddle_wavefront_request *wave, unsigned most, double minimum)
 {
 	unsigned kept[INTERVAL_MAXKINDS] = {0};
-	struct choice_trial trials[MOST_TRIALS];
-	unsigned ntrials = wave->free ? trials_find(wave, trials, MOST_TRIALS) : 0;
+	struct choice_trial trials[CHOICE_MAXTRIALS];
+	unsigned ntrials = wave->free ? trials_find(wave, trials, CHOICE_MAXTRIALS) : 0;
 
 	wave->nexcluded = choice_make(&wave->model, most, minimum, trials, ntrials);
 	for (unsigned l = 0; l < wave->nlanes; l++) {
@@ -352,6 +353,8 @@ static size_t width_by_speed(const struct heddle_wavefront_request *wave, struct
 	/* What rounding takes from a band is added to the lane's next. */
 	lane->owed += wave->space.rows / (double)wave->k / lane->cp / power;
 	rows = lane->owed < 1 ? 1 : (size_t)(lane->owed + 0.5);
+	if (rows >= VECTOR * VECTORS)
+		rows = (rows + VECTOR / 2) / VECTOR * VECTOR;
 	lane->owed -= rows;
 	return lane->maximum && rows > lane->maximum ? lane->maximum : rows;
 }
