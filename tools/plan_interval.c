@@ -18,7 +18,7 @@
 #include "partition/wavefront/simulate.h"
 #include "tools/plan.h"
 
-enum { KEY_CD = 256, KEY_CC, KEY_US, KEY_UC, KEY_TWA, KEY_VECTOR, KEY_SWEEP, KEY_PIPELINED };
+enum { KEY_CD = 256, KEY_CC, KEY_US, KEY_UC, KEY_TWA, KEY_VECTOR, KEY_SWEEP, KEY_PIPELINED, KEY_CSV };
 
 enum { MAXVECTORS = 16, LONGEST_SIDE = 10000000 };
 
@@ -28,6 +28,7 @@ struct arguments {
 	struct heddle_dependence vectors[MAXVECTORS];
 	bool pipelined, sweep;
 	size_t first, last; /* of the sweep; 0: to be chosen */
+	const char *csv;
 };
 
 static const struct argp_option options[] = {
@@ -51,6 +52,8 @@ static const struct argp_option options[] = {
      "also simulate the loop with every h of a range (default: a quarter to four times the "
      "model's)",
      2},
+    {"csv", KEY_CSV, "FILE", 0,
+     "append the sweep to a file for heddle plot, with the predicted time of each h", 2},
     {0},
 };
 
@@ -132,6 +135,8 @@ static void check(const struct arguments *arguments, struct argp_state *state)
 	    !model->nkinds)
 		argp_error(state, "--cd, --cc, --us, --uc and --worker are all needed");
 	/* With no more than this many tiles the simulation stays within seconds and memory. */
+	if (arguments->csv && !arguments->sweep)
+		argp_error(state, "--csv without --sweep");
 	if (arguments->sweep && model->rows > 1e6)
 		argp_error(state, "--sweep: with --uc up to 1000000");
 }
@@ -169,6 +174,9 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 	case KEY_SWEEP:
 		range_parse(arguments, value, state);
 		return 0;
+	case KEY_CSV:
+		arguments->csv = value;
+		return 0;
 	case KEY_PIPELINED:
 		arguments->pipelined = true;
 		return 0;
@@ -200,6 +208,29 @@ static json_t *widths_json(const struct interval_model *model)
 	return json;
 }
 
+/* All sweeps of a file have one header. */
+static int sweep_write(const struct arguments *arguments, size_t first, size_t last, size_t chosen,
+                       const double *us)
+{
+	const struct interval_model *model = &arguments->model;
+	FILE *file;
+
+	if (!arguments->csv)
+		return 0;
+	file = fopen(arguments->csv, "a");
+	if (!file)
+		return -errno;
+	fseek(file, 0, SEEK_END);
+	if (!ftell(file))
+		fputs("sweep,k,h,predicted_us,measured_us,chosen\n", file);
+	for (size_t h = first; h <= last; h++)
+		fprintf(file, "simulated,%u,%zu,%.3f,%.3f,%d\n", model->k, h,
+		        arguments->pipelined ? interval_pipelined_time(model, h)
+		                             : interval_time(model, h),
+		        us[h - first], h == chosen);
+	return fclose(file) ? -errno : 0;
+}
+
 static int sweep_add(json_t *json, const struct arguments *arguments, size_t h)
 {
 	struct simulation simulation = {.model = &arguments->model,
@@ -221,6 +252,8 @@ static int sweep_add(json_t *json, const struct arguments *arguments, size_t h)
 	status = us ? simulation_sweep(&simulation, first, last, &best, us) : -ENOMEM;
 	if (!status)
 		status = simulation_run(&simulation, &result);
+	if (!status)
+		status = sweep_write(arguments, first, last, h, us);
 	for (size_t i = first; !status && i <= last; i++)
 		json_array_append_new(times, json_pack("[I, f]", (json_int_t)i, us[i - first]));
 	if (!status)

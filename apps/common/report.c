@@ -182,8 +182,13 @@ static void print_table(const struct app_report *report)
 int app_report_write(const struct app_report *report)
 {
 	const char *file = report->options->json;
+	int error = 0;
 
 	if (!file || strcmp(file, "-"))
 		print_table(report);
-	return file ? write_json(report) : 0;
+	if (file)
+		error = write_json(report);
+	if (!error && report->app->wave)
+		error = app_wave_write(report->app->wave);
+	return error;
 }

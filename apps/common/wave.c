@@ -10,16 +10,19 @@
 #include <string.h>
 
 #include "private/message.h"
+#include "apps/common/file.h"
 #include "apps/common/wave.h"
 
 /* ---- options ---- */
 
-enum { OPTION_H = 0x300, OPTION_K };
+enum { OPTION_H = 0x300, OPTION_K, OPTION_CSV };
 
 static const struct argp_option options[] = {
     {"h", OPTION_H, "N|sweep", 0,
      "Columns of a tile (default: by the model); sweep: also those around it", 0},
     {"k", OPTION_K, "N", 0, "Bands of rows per worker (default: by the model)", 0},
+    {"sweep-csv", OPTION_CSV, "FILE", 0,
+     "With --h sweep: each h with its predicted and measured time, for heddle plot", 0},
     {0},
 };
 
@@ -42,6 +45,13 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 			argp_error(state, "--k %s: not a whole number from 1 to %u", text, 1 << 20);
 		wave->k = value;
 		return 0;
+	case OPTION_CSV:
+		wave->csv = text;
+		return 0;
+	case ARGP_KEY_END:
+		if (wave->csv && !wave->sweep)
+			argp_error(state, "--sweep-csv without --h sweep");
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -57,6 +67,7 @@ int app_wave_prepare(struct app_wave *wave, const struct app_options *common,
 	struct heddle_wavefront *given = &wave->wave;
 
 	given->name = loop->name;
+	wave->name = loop->name ? loop->name : given->codelet->name;
 	given->strategy = loop->strategy;
 	given->workers = loop->workers;
 	given->nworkers = loop->nworkers;
@@ -88,6 +99,8 @@ int app_wave_run(struct app_wave *wave, struct heddle_loop_stats *stats)
 	memcpy(stats->workers, own->workers, own->nworkers * sizeof(*own->workers));
 	if (!wave->variant)
 		wave->stats = *own;
+	wave->variants[wave->variant].predicted_us = own->predicted_us;
+	wave->variants[wave->variant].k = own->k;
 	free(own);
 	return status;
 }
@@ -197,6 +210,26 @@ void app_wave_print(const struct app_wave *wave)
 		printf("  %u workers left out: they do not pay\n", stats->excluded);
 	if (wave->sweep)
 		print_sweep(wave);
+}
+
+int app_wave_write(const struct app_wave *wave)
+{
+	FILE *file;
+	int error;
+
+	if (!wave->csv)
+		return 0;
+	error = file_create(wave->csv, &file);
+	if (error)
+		return error;
+	fputs("sweep,k,h,predicted_us,measured_us,chosen\n", file);
+	for (unsigned v = 0; v < wave->nvariants; v++) {
+		const struct app_wave_variant *variant = &wave->variants[v];
+
+		fprintf(file, "%s,%u,%zu,%.3f,%.3f,%d\n", wave->name, variant->k, variant->h,
+		        variant->predicted_us, app_wave_median(variant), !v);
+	}
+	return file_finish(wave->csv, file);
 }
 
 void app_wave_free(struct app_wave *wave)

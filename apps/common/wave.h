@@ -17,8 +17,9 @@
  * model says, and the one that the report is about. */
 struct app_wave_variant {
 	size_t h;
-	unsigned n;
+	unsigned n, k;
 	double *us;
+	double predicted_us; /**< by the model, of the last run; 0: it says nothing */
 };
 
 /** A wavefront and its options. An app has one in its own data. */
@@ -27,6 +28,8 @@ struct app_wave {
 	size_t h;                            /**< of --h; 0: not given */
 	bool sweep;                          /**< --h sweep */
 	unsigned k;                          /**< of --k; 0: not given */
+	const char *csv;                     /**< of --sweep-csv; NULL: not wanted */
+	const char *name;                    /**< the app's */
 	struct heddle_wavefront_stats stats; /**< of the last run with variant 0 */
 	unsigned reps, nvariants, variant;
 	struct app_wave_variant variants[APP_WAVE_MAXVARIANTS];
@@ -60,6 +63,8 @@ void app_wave_took(struct app_wave *wave, double us);
 double app_wave_median(const struct app_wave_variant *variant);
 /** Tells what the wavefront chose, and the sweep. */
 void app_wave_print(const struct app_wave *wave);
+/** Writes the sweep to the file of --sweep-csv. @return 0; -EIO and others, with a message. */
+int app_wave_write(const struct app_wave *wave);
 void app_wave_free(struct app_wave *wave);
 
 #endif

@@ -7,6 +7,9 @@
 
 #include "interval.h"
 
+/* Rows that do not fill vectors make a k worse by no more than this. */
+#define MOST_WASTE 1.05
+
 unsigned interval_workers(const struct interval_model *model)
 {
 	unsigned n = 0;
@@ -262,27 +265,38 @@ static double narrowest(const struct interval_model *model, double h)
 	return least;
 }
 
+/* How much a k counts for less because the last vector of a chunk's rows is not full: it is
+ * a preference only, since not every kernel has vectors. */
+static double waste(const struct interval_model *model, double width)
+{
+	double vector = model->vector ? model->vector : 1;
+
+	return width > 0 ? fmin(MOST_WASTE, ceil(width / vector - 1e-9) * vector / width) : 1;
+}
+
 double interval_least_time(const struct interval_model *given, unsigned most, double minimum_rows,
                            size_t *h, unsigned *k)
 {
 	struct interval_model model = *given;
 	unsigned first = given->k ? given->k : 1, last = given->k ? given->k : most;
-	double best = INFINITY;
+	double best = INFINITY, us = INFINITY;
 
 	/* All small k, then some: of 40 bands one more or less matters little. */
 	for (model.k = first; model.k <= last; model.k += 1 + model.k / 8) {
-		double time;
+		double time, width;
 		size_t interval = best_interval(&model, &time);
 
-		if (model.k > first && narrowest(&model, interval) < minimum_rows)
+		width = narrowest(&model, interval);
+		if (model.k > first && width < minimum_rows)
 			break;
-		if (time < best) {
-			best = time;
+		if (time * waste(&model, width) < best) {
+			best = time * waste(&model, width);
+			us = time;
 			*k = model.k;
 			*h = interval;
 		}
 	}
-	return best;
+	return us;
 }
 
 size_t interval_choose(const struct interval_model *model, unsigned most, double minimum_rows,

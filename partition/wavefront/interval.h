@@ -46,6 +46,8 @@ struct interval_model {
 	/* Beyond the paper: */
 	double skew;     /**< columns that tiles shift with every row */
 	unsigned sweeps; /**< over the whole space (0: 1) */
+	unsigned vector; /**< rows that kernels like at once: of several k, those are better whose
+	                      chunks are whole numbers of them (0: 1) */
 };
 
 /** Workers of all kinds. */

@@ -43,10 +43,11 @@ static void record_print(const struct heddle_wavefront_request *wave,
 {
 	const struct heddle_worker_stats *worker = &wave->lanes[record->lane].stats;
 
-	fprintf(file, "%s,%d,%s,%zu,%zu,%td,%zu,%zu,%zu,%.3f,%.3f\n", wave->name, worker->id,
+	fprintf(file, "%s,%d,%s,%zu,%zu,%td,%zu,%zu,%zu,%.3f,%.3f,%zu\n", wave->name, worker->id,
 	        heddle_kind_name(worker->kind), record->tile.row, record->tile.rows,
 	        record->tile.column, record->tile.columns, record->tile.skew, record->tile.sweep,
-	        record->begin_us - wave->start_us, record->end_us - wave->start_us);
+	        record->begin_us - wave->start_us, record->end_us - wave->start_us,
+	        wave->space.columns);
 }
 
 void log_tiles(struct heddle_wavefront_request *wave)
@@ -63,7 +64,8 @@ void log_tiles(struct heddle_wavefront_request *wave)
 	}
 	fseek(file, 0, SEEK_END);
 	if (!ftell(file))
-		fputs("wavefront,worker,kind,row,rows,column,columns,skew,sweep,begin_us,end_us\n",
+		fputs("wavefront,worker,kind,row,rows,column,columns,skew,sweep,begin_us,end_us,"
+		      "total_columns\n",
 		      file);
 	for (size_t r = 0; r < wave->nrecords; r++)
 		record_print(wave, &wave->records[r], file);

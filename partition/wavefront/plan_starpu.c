@@ -21,10 +21,10 @@
 #define MOST_BANDS 64
 /* No narrower bands, where the model chooses: kernels work on vectors of rows, and others
  * wait for a band that is a little too wide. */
-#define NARROWEST 32
+#define NARROWEST 16
 /* Rows of vectors of kernels: bands of so many vectors have whole ones. */
-#define VECTOR 16
-#define VECTORS 4
+#define VECTOR 32
+#define VECTORS 8
 /* Tiles whose time tells a worker's speed. */
 #define ENOUGH_TILES 4
 
@@ -194,7 +194,7 @@ static void choose(struct heddle_wavefront_request *wave)
 	unsigned k = wave->k;
 	size_t h = wave->h;
 
-	wave->free = !h && !k && wave->placement == PLACE_BY_SPEED;
+	wave->free = !h && !k;
 	model->k = k;
 	/* Over several sweeps a band more per worker gains nothing. */
 	if (!k && wave->sweeps > 1)
@@ -242,6 +242,7 @@ int wave_plan(struct heddle_wavefront_request *wave)
 	wave->model.columns = wave->space.columns;
 	wave->model.skew = wave->space.skew;
 	wave->model.sweeps = wave->sweeps;
+	wave->model.vector = VECTOR;
 	if (is_known(wave))
 		choose(wave);
 	else

@@ -553,9 +553,10 @@ void wave_end(struct heddle_wavefront_request *wave)
 		if (lane->cp > 0)
 			lane->stats.rate = 1 / lane->cp;
 	}
-	if (!wave->status)
-		speeds_learn(wave);
+	/* Extreme tiles, as somebody may ask for, teach nothing of others. */
 	if (!wave->status && wave->free)
+		speeds_learn(wave);
+	if (!wave->status && wave->free && wave->placement == PLACE_BY_SPEED)
 		trial_keep(wave);
 	log_tiles(wave);
 	arrays_unpin(wave);

@@ -87,6 +87,39 @@ grep -q 'no kernel Missing' "$work/messages" || fail "message: $(cat "$work/mess
 printf 'kernel,contender,x\n1,2,3\n' >"$work/short.csv"
 "$plot" "$work/short.csv" 2>"$work/messages" && fail "a short line was taken"
 
+# Two wavefronts of a log, the second skewed, on two workers.
+cat >"$work/tiles.csv" <<'END'
+wavefront,worker,kind,row,rows,column,columns,skew,sweep,begin_us,end_us,total_columns
+a,0,cpu,0,8,0,10,0,0,0,10,20
+a,0,cpu,0,8,10,10,0,0,10,20,20
+a,1,cuda,8,4,0,10,0,0,10,20,20
+a,1,cuda,8,4,10,10,0,0,20,30,20
+a,1,cuda,0,8,0,10,1,0,0,10,20
+a,0,cpu,8,4,0,10,1,0,10,22,20
+a,1,cuda,0,8,10,10,1,0,10,20,20
+END
+"$plot" "$work/tiles.csv" || fail "log of tiles"
+drawn tiles-wave
+grep -q 'cuda1' "$work/tiles-wave.svg" || fail "no worker in the picture"
+"$plot" --loop 1 -o "$work/tiles1" "$work/tiles.csv" || fail "first wavefront"
+cmp -s "$work/tiles1-wave.svg" "$work/tiles-wave.svg" && fail "both wavefronts look alike"
+"$plot" --loop 3 "$work/tiles.csv" 2>"$work/messages" && fail "a third wavefront was found"
+grep -q 'holds 2 wavefronts' "$work/messages" || fail "number: $(cat "$work/messages")"
+sed '3s/,20$//' "$work/tiles.csv" >"$work/short.csv"
+"$plot" "$work/short.csv" 2>"$work/messages" && fail "a line that is too short was drawn"
+grep -q 'short.csv:3: not a line' "$work/messages" || fail "line: $(cat "$work/messages")"
+
+# The paper's first cluster, as it is planned.
+for k in 1 4; do
+	"$top_builddir/bin/heddle" plan interval --cd 99 --cc 0.69 --us 2000 --uc 1000 --k $k \
+		--worker kid:10:0.526 --sweep=8-300 --csv "$work/sweep.csv" >"$work/plan" || fail "plan"
+done
+[ "$(grep -c ',1$' "$work/sweep.csv")" = 2 ] || fail "chosen: $(grep ',1$' "$work/sweep.csv")"
+[ "$(wc -l <"$work/sweep.csv")" = 587 ] || fail "lines: $(wc -l <"$work/sweep.csv")"
+"$plot" "$work/sweep.csv" || fail "sweep"
+drawn sweep-interval
+grep -q 'predicted, k = 4' "$work/sweep-interval.svg" || fail "no second curve"
+
 for bad in "$work/nothing" "$work" "$work/messages" "--loop x $work/log.csv" ''; do
 	# shellcheck disable=SC2086
 	"$plot" $bad 2>"$work/bad" && fail "accepted: $bad"

@@ -62,7 +62,13 @@ for app in floyd heat2d strmatch; do
 		expect 0 "verified" $app --size $size --h $h --k 1 --reps 1 --verify --sched hdss
 		expect 0 "verified" $app --size $size --h $h --k 5 --reps 1 --verify --sched hdss
 	done
-	expect 0 "the model's" $app --size 300 --h sweep --reps 1 --verify
+	expect 0 "the model's" $app --size 300 --h sweep --reps 1 --verify --sweep-csv "$work/sweep.csv"
+	[ "$(head -n 1 "$work/sweep.csv")" = sweep,k,h,predicted_us,measured_us,chosen ] ||
+		fail "$app: header of the sweep"
+	[ "$(awk -F, 'NR > 1 && NF == 6 && $5 > 0' "$work/sweep.csv" | wc -l)" -gt 4 ] ||
+		fail "$app: lines of the sweep"
+	[ "$(grep -c ',1$' "$work/sweep.csv")" = 1 ] || fail "$app: chosen in the sweep"
+	expect 2 "without --h sweep" $app --sweep-csv "$work/x"
 	expect 0 "verified" $app --size 1 --reps 1 --verify
 	expect 0 "verified" $app --size 0 --reps 1 --verify
 	expect 0 "--k=N" $app --help
