@@ -18,7 +18,17 @@
 #include "partition/wavefront/simulate.h"
 #include "tools/plan.h"
 
-enum { KEY_CD = 256, KEY_CC, KEY_US, KEY_UC, KEY_TWA, KEY_VECTOR, KEY_SWEEP, KEY_PIPELINED, KEY_CSV };
+enum {
+	KEY_CD = 256,
+	KEY_CC,
+	KEY_US,
+	KEY_UC,
+	KEY_TWA,
+	KEY_VECTOR,
+	KEY_SWEEP,
+	KEY_PIPELINED,
+	KEY_CSV
+};
 
 enum { MAXVECTORS = 16, LONGEST_SIDE = 10000000 };
 

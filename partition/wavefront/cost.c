@@ -9,7 +9,7 @@
 
 #include "cost.h"
 
-enum { TERMS = 4 };
+enum { CONSTANT = 1, TERMS = 4 }; /* iteration, us, row, column */
 
 /* What is no better than this is not worth a cost more; the same in relation to the
  * pivot is a matrix that says nothing of one. */
@@ -90,7 +90,7 @@ static double fit_some(const struct tile_sample *samples, unsigned n, unsigned s
 	memset(costs, 0, TERMS * sizeof(*costs));
 	for (unsigned i = 0; i < nterms; i++) {
 		costs[terms[i]] = a[i][nterms] / a[i][i] / sqrt(length[terms[i]]);
-		if (!(costs[terms[i]] >= 0))
+		if (terms[i] != CONSTANT && !(costs[terms[i]] >= 0))
 			return INFINITY;
 	}
 	for (unsigned s = 0; s < n; s++) {
@@ -109,10 +109,14 @@ void tile_cost_fit(const struct tile_sample *samples, unsigned n, struct tile_co
 	/* Bits: iteration, us, row, column; fewer first. */
 	static const unsigned char sets[] = {1, 2, 4, 8, 3, 5, 9, 6, 10, 12, 7, 11, 13, 14, 15};
 	double best = INFINITY, fastest = INFINITY, costs[TERMS], least[TERMS] = {0};
+	const double noise = n * TILE_COST_NOISE * TILE_COST_NOISE;
 
 	for (unsigned i = 0; i < sizeof(sets); i++) {
 		double error = fit_some(samples, n, sets[i], costs);
 
+		/* What iterations would cost in large tiles must not come from noise. */
+		if (n >= TERMS && !(sets[i] & 1) && error < noise)
+			error = 0;
 		if (error < best - NOTHING || best == INFINITY) {
 			best = error;
 			memcpy(least, costs, sizeof(least));
@@ -121,7 +125,7 @@ void tile_cost_fit(const struct tile_sample *samples, unsigned n, struct tile_co
 	for (unsigned s = 0; s < n; s++)
 		fastest = fmin(fastest, samples[s].us / samples[s].rows / samples[s].columns);
 	*cost = (struct tile_cost){.iteration = fmax(least[0], fastest / TILE_COST_MOST),
-	                           .us = least[1],
+	                           .us = fmax(least[CONSTANT], 0),
 	                           .row = least[2],
 	                           .column = least[3]};
 }

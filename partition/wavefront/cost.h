@@ -30,10 +30,16 @@ struct tile_sample {
 /** How much cheaper an iteration may at most become in tiles larger than any measured. */
 #define TILE_COST_MOST 64
 
+/** Where four samples or more are explained to within this part without iterations, these
+ * cost nothing but the least. */
+#define TILE_COST_NOISE 0.025
+
 double tile_cost_us(const struct tile_cost *cost, double rows, double columns);
 
 /** The costs that explain samples best: the least sum of squares of relative errors
- * with no cost below 0, and of several such the one with the fewest that are not 0.
+ * with no cost below 0, and of several such the one with the fewest that are not 0. (The
+ * constant may be: a square of n by n blocks has 2 n - 1 anti-diagonals. It then counts
+ * as 0 in the result.)
  * An iteration costs at least 1/TILE_COST_MOST of what it did in the sample that was
  * fastest.
  * @param n at least 1 */

@@ -9,6 +9,9 @@
 
 /* Rows that do not fill vectors make a k worse by no more than this. */
 #define MOST_WASTE 1.05
+/* How much earlier than a worker can go on with its next chunk the one above must let it, so
+ * that no hold-up of one worker is one of all. */
+#define SLACK 2
 
 unsigned interval_workers(const struct interval_model *model)
 {
@@ -62,8 +65,8 @@ void interval_balanced_widths(const struct interval_model *model, double h, doub
 		for (unsigned j = 0; j < model->nkinds; j++) {
 			const struct interval_kind *kind = &model->kinds[j];
 
-			widths[j] = gone[j] ? 0
-			                    : (us - 2 * message_us(model, kind, h)) / row_us(kind, h);
+			widths[j] =
+			    gone[j] ? 0 : (us - 2 * message_us(model, kind, h)) / row_us(kind, h);
 			if (gone[j] || !kind->count || widths[j] > 0)
 				continue;
 			gone[j] = again = true;
@@ -200,8 +203,8 @@ double interval_pipelined_time(const struct interval_model *model, double h)
 	if (model->sweeps > 1 && chunks > 1 && interval_workers(model) > 1 && cycle > period)
 		period = cycle;
 	/* A worker's next chunk waits for the last worker's to begin. */
-	if (model->k > 1 && around > period)
-		return model->assignment_us + fill + (chunks - 1) * around + period;
+	if (model->k > 1 && SLACK * around > period)
+		return model->assignment_us + fill + (chunks - 1) * SLACK * around + period;
 	return model->assignment_us + fill + chunks * period;
 }
 

@@ -189,9 +189,9 @@ static bool simulated_speed(const struct heddle_wavefront_request *wave, const s
 
 	if (!WAVE_SIMULATED || !platform || device >= (int)platform->naccelerators)
 		return false;
-	*cost = (struct tile_cost){
-	    .iteration = heddle_platform_block_us(platform, device, n, total, 0) / n,
-	    .us = SIMULATED_OVERHEAD};
+	*cost = (struct tile_cost){.iteration =
+	                               heddle_platform_block_us(platform, device, n, total, 0) / n,
+	                           .us = SIMULATED_OVERHEAD};
 	return true;
 }
 
@@ -362,9 +362,9 @@ static struct trial *trial_get(const char *codelet, const char *crew, double row
 {
 	struct trial *trial = known.trials;
 
-	while (trial && (trial->rows != rows || trial->columns != columns ||
-	                 trial->sweeps != sweeps || strcmp(trial->crew, crew) ||
-	                 strcmp(trial->codelet, codelet)))
+	while (trial &&
+	       (trial->rows != rows || trial->columns != columns || trial->sweeps != sweeps ||
+	        strcmp(trial->crew, crew) || strcmp(trial->codelet, codelet)))
 		trial = trial->next;
 	if (trial || !(trial = calloc(1, sizeof(*trial) + strlen(codelet) + 1)))
 		return trial;
@@ -435,10 +435,9 @@ unsigned trials_find(struct heddle_wavefront_request *wave, struct choice_trial 
 		    !is_about(trial->columns, space->columns) ||
 		    !is_about(trial->sweeps, wave->sweeps) || !trial->us.count)
 			continue;
-		trials[n] = (struct choice_trial){
-		    .n = trial->us.count,
-		    .us = heddle_robust_us(&trial->us) * space->rows * space->columns *
-		          wave->sweeps / iterations};
+		trials[n] = (struct choice_trial){.n = trial->us.count,
+		                                  .us = heddle_robust_us(&trial->us) * space->rows *
+		                                        space->columns * wave->sweeps / iterations};
 		n += crew_parse(wave, trial->crew, trials[n].counts);
 	}
 	starpu_pthread_mutex_unlock(&known.mutex);

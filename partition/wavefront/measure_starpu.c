@@ -22,8 +22,12 @@ enum {
 	PIECE_TILES = 4,  /* of which the first, which may have loaded the kernel, does not
 	                     count */
 	PIECE_GROWTH = 4, /* in both directions; 2 where that would take too long */
-	PIECE_PART = 8,   /* of the largest piece's rows, and then columns, in the last two */
-	PIECES = 8        /* at the most */
+	/* Of the largest piece's rows, and then columns, in the last two: fewer on a core,
+	 * so that what rows cost shows beside iterations; an accelerator computes tiles in
+	 * squares of up to PIECE_SIDE, of which smaller pieces would have the cost. */
+	PART_OF_CORE = 8,
+	PART_OF_OTHERS = 4,
+	PIECES = 8 /* at the most */
 };
 /* Samples of fewer iterations than this part of the largest's are forgotten. */
 #define SMALL 32
@@ -95,7 +99,8 @@ static void clip(const struct measurement *measurement, size_t *rows, size_t *h)
 
 static bool is_too_dear(const struct measurement *measurement, size_t rows, size_t h)
 {
-	size_t tiles = (columns_of(measurement, rows, h) + measurement->wave->space.skew * rows) / h;
+	size_t tiles =
+	    (columns_of(measurement, rows, h) + measurement->wave->space.skew * rows) / h;
 	struct tile_cost cost;
 
 	if (!measurement->n)
@@ -110,6 +115,13 @@ static bool is_measured(const struct measurement *measurement, size_t rows, size
 		if (measurement->samples[i].rows == rows && measurement->samples[i].columns == h)
 			return true;
 	return false;
+}
+
+static size_t part_of(const struct measurement *measurement, size_t side)
+{
+	size_t part = side / (measurement->lane->home ? PART_OF_CORE : PART_OF_OTHERS);
+
+	return measurement->lane->home || part > PIECE_SIDE ? part : PIECE_SIDE;
 }
 
 /* The shape of the next piece; false: all are measured. */
@@ -128,8 +140,8 @@ static bool shape_next(struct measurement *measurement, size_t *rows, size_t *h)
 	while (measurement->stage < MEASURED) {
 		bool low = measurement->stage++ == LOW;
 
-		*rows = low ? measurement->rows / PIECE_PART : measurement->rows;
-		*h = low ? measurement->h : measurement->h / PIECE_PART;
+		*rows = low ? part_of(measurement, measurement->rows) : measurement->rows;
+		*h = low ? measurement->h : part_of(measurement, measurement->h);
 		clip(measurement, rows, h);
 		if (!is_measured(measurement, *rows, *h) && !is_too_dear(measurement, *rows, *h))
 			return true;
@@ -155,9 +167,10 @@ static void lane_measured(struct measurement *measurement, double handover)
 	tile_cost_fit(measurement->samples, n, &cost);
 	if (lane->home)
 		cost.us += handover;
-	heddle_explain("wavefront %s: on %s a tile takes %.3g us, a row of it %.3g us, a column %.3g "
-	               "us, an iteration %.3g us",
-	               wave->name, lane->stats.name, cost.us, cost.row, cost.column, cost.iteration);
+	heddle_explain(
+	    "wavefront %s: on %s a tile takes %.3g us, a row of it %.3g us, a column %.3g "
+	    "us, an iteration %.3g us",
+	    wave->name, lane->stats.name, cost.us, cost.row, cost.column, cost.iteration);
 	speed_set(wave, lane, cost);
 }
 
@@ -193,7 +206,7 @@ static void lane_begin(struct measurement *measurement)
 	measurement->rows = measurement->lane->home ? PIECE_ROWS : PIECE_SIDE;
 	measurement->h = measurement->lane->home ? PIECE_H : PIECE_SIDE;
 	/* Skewed pieces have partial tiles on either side, the more the higher they are. */
-	if (measurement->wave->space.skew)
+	if (measurement->wave->space.skew && measurement->lane->home)
 		measurement->rows /= 2;
 	shape_next(measurement, &rows, &h);
 	piece_start(measurement, rows, h);

@@ -53,8 +53,8 @@ static double iteration_bytes(const struct heddle_wavefront_request *wave,
 
 	for (unsigned i = 0; i < wave->given.narrays; i++) {
 		const struct array *array = &wave->arrays[i];
-		bool field = array->given.extent == HEDDLE_FIELD ||
-		             array->given.extent == HEDDLE_FIELD_HALO;
+		bool field =
+		    array->given.extent == HEDDLE_FIELD || array->given.extent == HEDDLE_FIELD_HALO;
 
 		if (field && array->given.mode & way)
 			bytes += array->given.per_iteration * array->elemsize;
@@ -177,12 +177,12 @@ static void lanes_price(struct heddle_wavefront_request *wave)
 	for (unsigned l = 0; l < wave->nlanes; l++) {
 		struct lane *lane = &wave->lanes[l];
 		const struct interval_kind *kind = &model->kinds[lane->kind];
-		double h = wave->h, message = model->cd + kind->more_cd +
-		                              h * (model->cc + kind->more_cc);
+		double h = wave->h,
+		       message = model->cd + kind->more_cd + h * (model->cc + kind->more_cc);
 
 		if (!lane->excluded && widths[lane->kind] > 0)
-			lane->cp = lane->plan_cp = 2 * message / widths[lane->kind] / h +
-			                           kind->cr / h + kind->cp;
+			lane->cp = lane->plan_cp =
+			    2 * message / widths[lane->kind] / h + kind->cr / h + kind->cp;
 	}
 }
 

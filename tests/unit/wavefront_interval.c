@@ -28,8 +28,8 @@ static struct interval_model experiment(int number, unsigned k)
 	/* T_wa: a request and its answer, c_sched between them. */
 	model.assignment_us = (number == 3 ? 650 : 500) + 2 * 1.25;
 	if (number != 1)
-		model.kinds[model.nkinds++] =
-		    (struct interval_kind){.name = "twin", .count = number == 2 ? 6 : 5, .cp = twin};
+		model.kinds[model.nkinds++] = (struct interval_kind){
+		    .name = "twin", .count = number == 2 ? 6 : 5, .cp = twin};
 	if (number != 2)
 		model.kinds[model.nkinds++] =
 		    (struct interval_kind){.name = "kid", .count = number == 1 ? 10 : 5, .cp = kid};
@@ -239,7 +239,8 @@ static void test_accelerator(void **state)
 	    .cd = 10,
 	    .cc = 0.001,
 	    .nkinds = 2,
-	    .kinds = {{.name = "gpu", .count = 1, .cp = 0.0002, .more_cd = 20, .more_cc = 0.001}, {.name = "core", .count = 15, .cp = 0.004}}};
+	    .kinds = {{.name = "gpu", .count = 1, .cp = 0.0002, .more_cd = 20, .more_cc = 0.001},
+	              {.name = "core", .count = 15, .cp = 0.004}}};
 
 	for (int skewed = 0; skewed < 2; skewed++) {
 		struct simulation simulation = {.model = &model};
@@ -287,13 +288,13 @@ static void test_sweeps(void **state)
 
 static void test_exclusion(void **state)
 {
-	struct interval_model model = {
-	    .rows = 2000,
-	    .columns = 2000,
-	    .cd = 50,
-	    .cc = 0.01,
-	    .nkinds = 2,
-	    .kinds = {{.name = "gpu", .count = 1, .cp = 0.0005}, {.name = "core", .count = 4, .cp = 0.05}}};
+	struct interval_model model = {.rows = 2000,
+	                               .columns = 2000,
+	                               .cd = 50,
+	                               .cc = 0.01,
+	                               .nkinds = 2,
+	                               .kinds = {{.name = "gpu", .count = 1, .cp = 0.0005},
+	                                         {.name = "core", .count = 4, .cp = 0.05}}};
 
 	/* Four cores would add 4 % and cost their start-up: none pays. */
 	assert_int_equal(choice_make(&model, 16, 1, NULL, 0), 4);
