@@ -15,13 +15,16 @@ set tmargin 4
 set xlabel "columns between two messages, h"
 set ylabel "time (ms)"
 set logscale x 2
-set logscale y
 set format x "%.0f"
-set offsets 0, 0, graph 0.05, graph 0.05
+stats data using 3 nooutput
+if (STATS_max > 5 * STATS_min) set logscale y
+stats data using 1 nooutput prefix "H"
+set xrange [H_min/1.05:H_max*1.05]
+set offsets 0, 0, graph 0.25, graph 0.05
 set key top center maxrows 3
 plot for [i=1:words(curves)] data index (i-1) using 1:($2 > 0 ? $2 : NaN) with lines linewidth 2 \
 		linecolor rgb hue(i) title "predicted, k = ".word(curves, i), \
-	for [i=1:words(curves)] data index (i-1) using 1:3 with points pointtype 7 pointsize 0.5 \
+	for [i=1:words(curves)] data index (i-1) using 1:3 with points pointtype 7 pointsize (H_records > 100 ? 0.3 : 0.9) \
 		linecolor rgb hue(i) title measured, \
 	for [i=1:words(curves)] data index (i-1) using 1:($4 == 1 ? $3 : NaN) with points pointtype 6 \
 		pointsize 2 linewidth 2 linecolor rgb "#222222" title (i == 1 ? "the model's h" : "")
