@@ -31,7 +31,7 @@ extern char **environ;
 /* Address spaces of the target spir64. */
 enum { SPACE_PRIVATE, SPACE_GLOBAL, SPACE_CONSTANT, SPACE_LOCAL };
 
-enum { MAXNODES = 20000, DEPTH = 64 };
+enum { MAXNODES = 20000, MAXBLOCKS = 300, MAXEDGES = 2000, DEPTH = 64 };
 
 /* What a pointer is based on: an argument's number, or */
 enum { BASE_UNKNOWN = -1, BASE_OWN = -2 /* memory that is no buffer */ };
@@ -191,7 +191,7 @@ static enum index_predicate predicate_of(LLVMIntPredicate predicate, bool swappe
 	    {LLVMIntULE, LLVMIntUGE, LLVMIntUGT, INDEX_ULE},
 	    {LLVMIntUGT, LLVMIntULT, LLVMIntULE, INDEX_UGT},
 	    {LLVMIntUGE, LLVMIntULE, LLVMIntULT, INDEX_UGE},
-	    {LLVMIntEQ, LLVMIntEQ, LLVMIntNE, INDEX_NPREDICATES},
+	    {LLVMIntEQ, LLVMIntEQ, LLVMIntNE, INDEX_EQ},
 	};
 	const size_t n = sizeof(table) / sizeof(table[0]);
 
@@ -228,7 +228,7 @@ static int counter_trips(LLVMValueRef counter, LLVMValueRef compare, bool negate
 		return -1;
 	bound = swapped ? a : b;
 	predicate = predicate_of(LLVMGetICmpPredicate(compare), swapped, negated);
-	if (predicate == INDEX_NPREDICATES || depends(bound, 0))
+	if (predicate == INDEX_NPREDICATES || predicate == INDEX_EQ || depends(bound, 0))
 		return -1;
 	int initial = value_node(growth.initial), step = step_node(&growth, counter);
 	int limit = value_node(bound);
@@ -590,18 +590,41 @@ static bool is_buffer(unsigned argument)
 	return space == SPACE_GLOBAL || space == SPACE_CONSTANT;
 }
 
-static void access_print(struct pointer pointer, unsigned long long bytes, const char *mode,
-                         bool always)
+/* Where nobody says what an access may rely on: OpenCL's largest type. */
+enum { UNKNOWN_ALIGNMENT = 128 };
+
+/* Where an access stands: the guards in front of it, and whether it is reached for sure
+ * behind them. */
+struct place {
+	bool always;
+	unsigned nguards;
+	int guards[INDEX_MAXGUARDS];
+};
+
+static void access_line(unsigned argument, int node, unsigned long long bytes, const char *mode,
+                        const struct place *place, unsigned alignment)
 {
+	printf("access %u %d %llu %s %s %u", argument, node, bytes, mode,
+	       place->always ? "always" : "maybe", alignment);
+	for (unsigned g = 0; g < place->nguards; g++)
+		printf(" %d", place->guards[g]);
+	putchar('\n');
+}
+
+static void access_print(struct pointer pointer, unsigned long long bytes, const char *mode,
+                         const struct place *place, unsigned alignment)
+{
+	struct place somewhere = *place;
+
 	if (pointer.base == BASE_OWN)
 		return;
 	if (bytes > 65536)
 		pointer.node = -1, bytes = 1;
+	somewhere.always = place->always && pointer.base >= 0;
 	for (unsigned i = 0; i < LLVMCountParams(function); i++)
 		if ((pointer.base == (int)i || pointer.base == BASE_UNKNOWN) && is_buffer(i))
-			printf("access %u %d %llu %s %s\n", i,
-			       pointer.base == BASE_UNKNOWN ? -1 : pointer.node, bytes, mode,
-			       always && pointer.base >= 0 ? "always" : "maybe");
+			access_line(i, pointer.base == BASE_UNKNOWN ? -1 : pointer.node, bytes,
+			            mode, &somewhere, alignment);
 }
 
 static void refuse(const char *why)
@@ -610,7 +633,7 @@ static void refuse(const char *why)
 }
 
 /* vloadN(offset, pointer) and vstoreN(data, offset, pointer). */
-static bool vector_access(LLVMValueRef call, const char *name, bool always)
+static bool vector_access(LLVMValueRef call, const char *name, const struct place *place)
 {
 	bool load = starts(name, "_Z6vload") || starts(name, "_Z7vload");
 	bool store = starts(name, "_Z7vstore") || starts(name, "_Z8vstore");
@@ -630,32 +653,34 @@ static bool vector_access(LLVMValueRef call, const char *name, bool always)
 	if (pointer.base >= 0 && pointer.node >= 0)
 		pointer.node = sum(pointer.node,
 		                   product(value_node(LLVMGetOperand(call, load ? 0 : 1)), bytes));
-	access_print(pointer, bytes, load ? "read" : "write", always);
+	access_print(pointer, bytes, load ? "read" : "write", place, bytes / n);
 	return true;
 }
 
-static void copy_access(LLVMValueRef call, bool always)
+static void copy_access(LLVMValueRef call, const struct place *place)
 {
 	LLVMValueRef length = LLVMGetOperand(call, 2);
 	unsigned long long bytes =
 	    LLVMIsAConstantInt(length) ? LLVMConstIntGetZExtValue(length) : ~0ULL;
 
-	access_print(pointer_of(LLVMGetOperand(call, 0), 0), bytes, "write", always);
+	access_print(pointer_of(LLVMGetOperand(call, 0), 0), bytes, "write", place,
+	             UNKNOWN_ALIGNMENT);
 	if (!starts(called_name(call), "llvm.memset"))
-		access_print(pointer_of(LLVMGetOperand(call, 1), 0), bytes, "read", always);
+		access_print(pointer_of(LLVMGetOperand(call, 1), 0), bytes, "read", place,
+		             UNKNOWN_ALIGNMENT);
 }
 
-static void call_accesses(LLVMValueRef call, bool always)
+static void call_accesses(LLVMValueRef call, const struct place *place)
 {
 	const char *name = called_name(call);
 	LLVMValueRef called = LLVMGetCalledValue(call);
 	int n = LLVMGetNumArgOperands(call);
 
 	if (starts(name, "llvm.mem")) {
-		copy_access(call, always);
+		copy_access(call, place);
 		return;
 	}
-	if (starts(name, "llvm.") || vector_access(call, name, always))
+	if (starts(name, "llvm.") || vector_access(call, name, place))
 		return;
 	if (!LLVMIsAFunction(called) || !LLVMIsDeclaration(called))
 		refuse("it calls a function that cannot be inlined");
@@ -673,7 +698,7 @@ static void call_accesses(LLVMValueRef call, bool always)
 		if (strstr(name, "atom"))
 			refuse("it has atomic operations on global memory");
 		pointer.node = -1;
-		access_print(pointer, 1, "update", false);
+		access_print(pointer, 1, "update", &(struct place){0}, UNKNOWN_ALIGNMENT);
 	}
 }
 
@@ -683,14 +708,15 @@ static void atomic_access(LLVMValueRef value)
 		refuse("it has atomic operations on global memory");
 }
 
-static void instruction_accesses(LLVMValueRef value, bool always)
+static void instruction_accesses(LLVMValueRef value, const struct place *place)
 {
 	LLVMValueRef stored;
 
 	switch (LLVMGetInstructionOpcode(value)) {
 	case LLVMLoad:
 		access_print(pointer_of(LLVMGetOperand(value, 0), 0),
-		             LLVMStoreSizeOfType(layout, LLVMTypeOf(value)), "read", always);
+		             LLVMStoreSizeOfType(layout, LLVMTypeOf(value)), "read", place,
+		             LLVMGetAlignment(value));
 		break;
 	case LLVMStore:
 		stored = LLVMGetOperand(value, 0);
@@ -698,42 +724,251 @@ static void instruction_accesses(LLVMValueRef value, bool always)
 		if (LLVMGetTypeKind(LLVMTypeOf(stored)) == LLVMPointerTypeKind)
 			refuse("it stores a pointer");
 		access_print(pointer_of(LLVMGetOperand(value, 1), 0),
-		             LLVMStoreSizeOfType(layout, LLVMTypeOf(stored)), "write", always);
+		             LLVMStoreSizeOfType(layout, LLVMTypeOf(stored)), "write", place,
+		             LLVMGetAlignment(value));
 		break;
 	case LLVMAtomicRMW:
 	case LLVMAtomicCmpXchg:
 		atomic_access(value);
 		break;
 	case LLVMCall:
-		call_accesses(value, always);
+		call_accesses(value, place);
 		break;
 	default:
 		break;
 	}
 }
 
-/* Blocks where every work-item gets to: the first, and the last if there is one. */
-static bool always_reached(LLVMBasicBlockRef block)
-{
-	unsigned ends = 0;
+/* ---- guards ---- */
 
-	if (block == LLVMGetEntryBasicBlock(function))
+static LLVMBasicBlockRef blocks[MAXBLOCKS];
+static unsigned nblocks;
+/* Where each goes to: successors[first_successor[b]] and on. */
+static unsigned successors[MAXEDGES], first_successor[MAXBLOCKS + 1];
+
+static struct {
+	LLVMValueRef compare;
+	bool negated;
+	int guard;
+} guards[MAXNODES];
+static unsigned nguards;
+
+static unsigned block_index(LLVMBasicBlockRef block)
+{
+	unsigned i = 0;
+
+	while (i < nblocks && blocks[i] != block)
+		i++;
+	return i;
+}
+
+/* Marks the blocks that are reached from the first one.
+ * @param without a block that is not gone through; NULL: none
+ * @param barred for each block the successor that it does not go to; -1: none. NULL: none */
+static void reach(LLVMBasicBlockRef without, const signed char *barred, bool *reached)
+{
+	static unsigned stack[MAXBLOCKS];
+	unsigned n = 0;
+
+	memset(reached, 0, nblocks * sizeof(*reached));
+	if (blocks[0] == without)
+		return;
+	stack[n++] = 0;
+	reached[0] = true;
+	while (n) {
+		unsigned at = stack[--n];
+
+		for (unsigned e = first_successor[at]; e < first_successor[at + 1]; e++) {
+			unsigned to = successors[e];
+
+			if (blocks[to] == without || reached[to] ||
+			    (barred && barred[at] == (int)(e - first_successor[at])))
+				continue;
+			reached[to] = true;
+			stack[n++] = to;
+		}
+	}
+}
+
+/* @return whether there are few enough blocks to follow conditions */
+static bool blocks_find(void)
+{
+	unsigned nedges = 0;
+
+	for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
+	     block = LLVMGetNextBasicBlock(block)) {
+		if (nblocks == MAXBLOCKS)
+			return false;
+		blocks[nblocks++] = block;
+	}
+	for (unsigned b = 0; b < nblocks; b++) {
+		LLVMValueRef end = LLVMGetBasicBlockTerminator(blocks[b]);
+		unsigned n = LLVMGetNumSuccessors(end);
+
+		if (nedges + n > MAXEDGES)
+			return false;
+		first_successor[b] = nedges;
+		for (unsigned k = 0; k < n; k++)
+			successors[nedges++] = block_index(LLVMGetSuccessor(end, k));
+	}
+	first_successor[nblocks] = nedges;
+	return true;
+}
+
+static bool is_compare(LLVMValueRef value)
+{
+	return LLVMIsAICmpInst(value) &&
+	       LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(value, 0))) == LLVMIntegerTypeKind &&
+	       LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(value, 0))) <= 64;
+}
+
+/* The guard's number. */
+static int guard_print(LLVMValueRef compare, bool negated)
+{
+	enum index_predicate predicate =
+	    predicate_of(LLVMGetICmpPredicate(compare), false, negated);
+	int a, b;
+
+	for (unsigned g = 0; g < nguards; g++)
+		if (guards[g].compare == compare && guards[g].negated == negated)
+			return guards[g].guard;
+	a = value_node(LLVMGetOperand(compare, 0));
+	b = value_node(LLVMGetOperand(compare, 1));
+	printf("guard %d %d %d\n", (int)predicate, a, b);
+	guards[nguards].compare = compare;
+	guards[nguards].negated = negated;
+	guards[nguards].guard = nguards;
+	return nguards++;
+}
+
+static bool is_constant(LLVMValueRef value, unsigned long long number)
+{
+	return LLVMIsAConstantInt(value) && LLVMConstIntGetZExtValue(value) == number;
+}
+
+/* The two sides of "both" (or, negated, of "not either"). */
+static bool sides_find(LLVMValueRef condition, bool negated, LLVMValueRef *a, LLVMValueRef *b)
+{
+	LLVMOpcode op;
+
+	if (!LLVMIsAInstruction(condition))
+		return false;
+	op = LLVMGetInstructionOpcode(condition);
+	*a = LLVMGetOperand(condition, 0);
+	if (op == (negated ? LLVMOr : LLVMAnd)) {
+		*b = LLVMGetOperand(condition, 1);
 		return true;
-	for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b;
-	     b = LLVMGetNextBasicBlock(b))
-		ends += !LLVMGetNumSuccessors(LLVMGetBasicBlockTerminator(b));
-	return ends == 1 && LLVMIsAReturnInst(LLVMGetBasicBlockTerminator(block));
+	}
+	if (op != LLVMSelect)
+		return false;
+	*b = LLVMGetOperand(condition, negated ? 2 : 1);
+	return is_constant(LLVMGetOperand(condition, negated ? 1 : 2), negated);
+}
+
+/* Adds the comparisons that make up a condition.
+ * @return whether they are all of it */
+static bool condition_add(LLVMValueRef condition, bool negated, struct place *place, int depth)
+{
+	LLVMValueRef a, b;
+	bool all;
+
+	if (depth > 8)
+		return false;
+	if (is_compare(condition)) {
+		if (place->nguards == INDEX_MAXGUARDS || nguards == MAXNODES)
+			return false;
+		place->guards[place->nguards++] = guard_print(condition, negated);
+		return true;
+	}
+	if (sides_find(condition, negated, &a, &b)) {
+		all = condition_add(a, negated, place, depth + 1);
+		return condition_add(b, negated, place, depth + 1) && all;
+	}
+	if (!LLVMIsAInstruction(condition))
+		return false;
+	if (LLVMGetInstructionOpcode(condition) == LLVMFreeze)
+		return condition_add(LLVMGetOperand(condition, 0), negated, place, depth + 1);
+	return LLVMGetInstructionOpcode(condition) == LLVMXor &&
+	       is_constant(LLVMGetOperand(condition, 1), 1) &&
+	       condition_add(LLVMGetOperand(condition, 0), !negated, place, depth + 1);
+}
+
+/* Whether every way to a block goes along one edge. Where it does, the condition held when
+ * it was last asked before, with the values that are still those of all that the block can
+ * use: a way on which one of them is new, or the answer another, would also be there
+ * without the edge. */
+static bool edge_dominates(unsigned from, unsigned successor, LLVMBasicBlockRef block)
+{
+	static signed char barred[MAXBLOCKS];
+	static bool reached[MAXBLOCKS];
+
+	memset(barred, -1, nblocks);
+	barred[from] = successor;
+	reach(NULL, barred, reached);
+	return !reached[block_index(block)];
+}
+
+/* Whether a kernel cannot end without having been in a block. */
+static bool inevitable(LLVMBasicBlockRef block, const signed char *barred)
+{
+	static bool reached[MAXBLOCKS];
+
+	reach(block, barred, reached);
+	for (unsigned b = 0; b < nblocks; b++)
+		if (reached[b] && first_successor[b] == first_successor[b + 1])
+			return false;
+	return true;
+}
+
+static struct place place_of(LLVMBasicBlockRef block)
+{
+	static signed char barred[MAXBLOCKS];
+	struct place place = {0};
+
+	memset(barred, -1, nblocks);
+	for (unsigned b = 0; b < nblocks; b++) {
+		LLVMValueRef end = LLVMGetBasicBlockTerminator(blocks[b]);
+
+		if (!LLVMIsABranchInst(end) || !LLVMIsConditional(end) ||
+		    LLVMGetSuccessor(end, 0) == LLVMGetSuccessor(end, 1))
+			continue;
+		for (int k = 0; k < 2; k++)
+			if (edge_dominates(b, k, block) &&
+			    condition_add(LLVMGetCondition(end), k == 1, &place, 0))
+				barred[b] = 1 - k;
+	}
+	place.always = inevitable(block, barred);
+	return place;
+}
+
+static bool has_accesses(LLVMBasicBlockRef block)
+{
+	for (LLVMValueRef value = LLVMGetFirstInstruction(block); value;
+	     value = LLVMGetNextInstruction(value))
+		switch (LLVMGetInstructionOpcode(value)) {
+		case LLVMLoad:
+		case LLVMStore:
+		case LLVMCall:
+			return true;
+		default:
+			break;
+		}
+	return false;
 }
 
 static void accesses_print(void)
 {
+	bool followed = blocks_find();
+
 	for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
 	     block = LLVMGetNextBasicBlock(block)) {
-		bool always = always_reached(block);
+		struct place place = {0};
 
+		if (followed && has_accesses(block))
+			place = place_of(block);
 		for (LLVMValueRef value = LLVMGetFirstInstruction(block); value;
 		     value = LLVMGetNextInstruction(value))
-			instruction_accesses(value, always);
+			instruction_accesses(value, &place);
 	}
 }
 

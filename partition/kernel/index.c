@@ -10,17 +10,18 @@
 #include <string.h>
 
 #include "partition/kernel/affine.h"
+#include "partition/kernel/guards.h"
 #include "partition/kernel/index_ops.h"
 
-/* Of the largest type of OpenCL C. */
+/* Of the largest type of OpenCL C, where nothing else is known. */
 enum { INDEX_ALIGNMENT = 128 };
 
 /* An evaluation for the groups of one box. */
 struct evaluation {
 	const struct index_kernel *kernel;
 	const struct index_launch *launch;
-	struct affine_space space;
-	struct affine *values; /* of the nodes so far */
+	struct affine_space space; /* of the box, or of it behind guards */
+	struct affine *values;     /* of the nodes so far */
 };
 
 static struct affine value_of(const struct evaluation *e, const struct index_node *node, int i)
@@ -100,15 +101,62 @@ static struct affine trips(const struct evaluation *e, const struct index_node *
 	return affine_range(0, count);
 }
 
+/* A value with what its items add made part of its interval. */
+static struct affine items_fold(const struct evaluation *e, struct affine a)
+{
+	for (int i = 3; i < 6; i++) {
+		wide first = (wide)a.k[i] * e->space.least[i];
+		wide last = (wide)a.k[i] * e->space.most[i];
+		struct affine term =
+		    affine_range(first < last ? first : last, first < last ? last : first);
+
+		a.k[i] = 0;
+		a = affine_add(a, term, 1);
+	}
+	return a;
+}
+
+/* A count that goes by its loop's own test, of one step upwards, lies between where it
+ * starts and the last value for which the test goes on: items that start later do fewer
+ * steps. */
+static struct affine counter(const struct evaluation *e, const struct index_node *tested,
+                             struct affine value)
+{
+	struct affine initial = items_fold(e, value_of(e, tested, 0));
+	struct affine bound = items_fold(e, value_of(e, tested, 2)), between;
+	struct affine step = value_of(e, tested, 1), folded = items_fold(e, value);
+	bool equal, is_unsigned;
+	wide lo, hi;
+	int sign;
+
+	if (!direction(tested, &sign, &equal, &is_unsigned) || sign < 0 || !initial.known ||
+	    !bound.known || !folded.known || memcmp(initial.k, bound.k, sizeof(bound.k)))
+		return value;
+	lo = (wide)initial.c + initial.lo;
+	hi = (wide)bound.c + bound.hi - (equal ? 0 : 1) + (tested->after ? 0 : step.c);
+	if ((wide)initial.c + initial.hi > hi)
+		hi = (wide)initial.c + initial.hi;
+	between = affine_range(lo, hi);
+	if (memcmp(folded.k, initial.k, sizeof(initial.k)) || !between.known ||
+	    hi >= (wide)folded.c + folded.hi)
+		return value;
+	memcpy(between.k, initial.k, sizeof(between.k));
+	return between;
+}
+
 static struct affine loop(const struct evaluation *e, const struct index_node *node)
 {
+	const struct index_node *trips = &e->kernel->nodes[node->operands[2]];
 	struct affine initial = value_of(e, node, 0), step = value_of(e, node, 1);
-	struct affine count = value_of(e, node, 2);
+	struct affine count = value_of(e, node, 2), value;
 
 	if (!affine_single(&step))
 		return affine_unknown();
-	return affine_fit(&e->space, affine_add(initial, affine_scale(count, step.c), 1),
-	                  node->bits, false);
+	value = affine_add(initial, affine_scale(count, step.c), 1);
+	if (value.known && trips->op == INDEX_TRIPS && step.c > 0 &&
+	    trips->operands[0] == node->operands[0] && trips->operands[1] == node->operands[1])
+		value = counter(e, trips, value);
+	return affine_fit(&e->space, value, node->bits, false);
 }
 
 /* ---- bits ---- */
@@ -297,46 +345,6 @@ static void evaluate(struct evaluation *e)
 
 /* ---- windows ---- */
 
-/* Among the numbers an address depends on, the one not done that moves it least; -1: none. */
-static int number_least(const struct evaluation *e, const struct affine *a, const bool *done)
-{
-	int least = -1;
-
-	for (int i = 0; i < 6; i++)
-		if (!done[i] && a->k[i] && e->space.most[i] > e->space.least[i] &&
-		    (least < 0 || llabs(a->k[i]) < llabs(a->k[least])))
-			least = i;
-	return least;
-}
-
-/* How far an address's terms, from the smallest, each go on where the ones before have
- * ended, `covered` bytes being covered without them: what is gapless, then rows of it.
- * @return whether all terms are accounted for */
-static bool rows_find(const struct evaluation *e, const struct affine *a, wide *covered,
-                      wide *pitch, wide *rows)
-{
-	bool done[6] = {false};
-	int next;
-
-	*pitch = 0;
-	*rows = 1;
-	while ((next = number_least(e, a, done)) >= 0) {
-		wide step = llabs(a->k[next]);
-		wide steps = (wide)e->space.most[next] - e->space.least[next];
-
-		if (!*pitch && step > *covered)
-			*pitch = step;
-		if (!*pitch)
-			*covered += step * steps;
-		else if (step % *pitch || step / *pitch > *rows)
-			return false;
-		else
-			*rows += step / *pitch * steps;
-		done[next] = true;
-	}
-	return true;
-}
-
 size_t index_window_rows(const struct index_window *window)
 {
 	if (!window->pitch)
@@ -355,10 +363,12 @@ static struct index_window whole(size_t bytes)
 	return (struct index_window){0, bytes, 0, 0, false, false};
 }
 
-/* The window of one access, clipped to its buffer: what lies outside is not touched by
- * a kernel that is right. */
+/* The window of an address, clipped to its buffer: what lies outside is not touched by
+ * a kernel that is right.
+ * @param exact whether each work-item of the box is known to get there */
 static struct index_window access_window(const struct evaluation *e,
-                                         const struct index_access *access)
+                                         const struct index_access *access,
+                                         const struct guards_terms *terms, bool exact)
 {
 	size_t bytes = e->launch->bytes[access->argument];
 	const struct affine *a = access->node >= 0 ? &e->values[access->node] : NULL;
@@ -366,13 +376,14 @@ static struct index_window access_window(const struct evaluation *e,
 	wide lo, hi, width, pitch, rows;
 	bool inside, regular;
 
-	if (!a || bytes > UINT32_MAX || !affine_bounds(&e->space, a, &lo, &hi))
+	if (!a || bytes > UINT32_MAX || !a->known)
 		return whole(bytes);
+	guards_bounds(terms, &lo, &hi);
 	hi += access->bytes;
 	inside = lo >= 0 && hi <= (wide)bytes;
 	width = (wide)access->bytes + a->hi - a->lo;
-	regular = rows_find(e, a, &width, &pitch, &rows);
-	window.dense = access->always && inside && regular && a->lo == a->hi;
+	regular = guards_rows(terms, &width, &pitch, &rows);
+	window.dense = exact && inside && regular && a->lo == a->hi;
 	if (hi <= 0 || lo >= (wide)bytes)
 		return window; /* nothing */
 	window.first = lo > 0 ? lo : 0;
@@ -476,19 +487,61 @@ static void space_make(const struct ndrange *range, const struct ndrange_box *bo
 	}
 }
 
+/* Evaluates for a part of the box, unless that is done. */
+static void space_use(struct evaluation *e, const struct affine_space *space)
+{
+	if (!memcmp(&e->space, space, sizeof(*space)))
+		return;
+	e->space = *space;
+	evaluate(e);
+}
+
+static bool same_guards(const struct index_access *a, const struct index_access *b)
+{
+	return a->nguards == b->nguards &&
+	       !memcmp(a->guards, b->guards, a->nguards * sizeof(a->guards[0]));
+}
+
+/* The window of an access behind its guards; values are those behind them. */
+static void access_add(const struct evaluation *e, const struct index_access *access,
+                       const struct guards_space *behind, struct index_use *use)
+{
+	struct guards_terms terms = {.n = 0};
+	struct index_window window;
+	bool exact = access->always;
+
+	if (access->node >= 0 && e->values[access->node].known)
+		exact = guards_terms(&e->values[access->node], &e->space, behind, &terms) && exact;
+	window = access_window(e, access, &terms, exact);
+	if (access->read)
+		window_add(&use->read, window);
+	if (access->write)
+		window_add(&use->write, window);
+}
+
 /* Adds the uses of one box. The accesses of a box come together first, since stores to
  * neighbouring elements may be dense only together. */
 static void box_uses(struct evaluation *e, struct index_use *uses)
 {
+	const struct index_access *last = NULL;
+	struct affine_space box = e->space;
+	struct guards_space behind;
+	bool passed = true;
+
 	evaluate(e);
 	for (unsigned i = 0; i < e->kernel->naccesses; i++) {
 		const struct index_access *access = &e->kernel->accesses[i];
-		struct index_window window = access_window(e, access);
 
-		if (access->read)
-			window_add(&uses[access->argument].read, window);
-		if (access->write)
-			window_add(&uses[access->argument].write, window);
+		if (!last || !same_guards(access, last)) {
+			space_use(e, &box);
+			passed = guards_apply(e->kernel, access, e->values, &box, &behind);
+			/* What loops and divisions give may be less behind them. */
+			if (passed)
+				space_use(e, &behind.space);
+			last = access;
+		}
+		if (passed)
+			access_add(e, access, &behind, &uses[access->argument]);
 	}
 }
 
@@ -526,8 +579,8 @@ size_t index_alignment(const struct index_kernel *kernel, unsigned argument)
 
 		if (access->argument != (int)argument)
 			continue;
-		while (alignment < access->bytes && alignment < INDEX_ALIGNMENT)
-			alignment *= 2;
+		if (access->alignment > alignment)
+			alignment = access->alignment;
 		if (access->node < 0)
 			alignment = INDEX_ALIGNMENT;
 	}

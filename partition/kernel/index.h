@@ -44,27 +44,40 @@ struct index_node {
 	int64_t value, most;
 };
 
+/** Comparisons that one access can stand behind. */
+#define INDEX_MAXGUARDS 12
+
 /** One load or store. */
 struct index_access {
 	int argument;
 	int node; /**< byte offset of the first byte; -1: unknown */
 	unsigned bytes;
 	bool write, read;
-	bool always; /**< every work-item gets there */
+	bool always;        /**< every work-item that passes the guards gets there */
+	unsigned alignment; /**< in bytes, that it may rely on */
+	unsigned nguards;
+	int guards[INDEX_MAXGUARDS];
 };
 
-/** What an address that a buffer begins at has to be a multiple of: what the largest access
- * may rely on; 128 where nothing is known. */
+/** A comparison of two nodes. */
+struct index_guard {
+	unsigned predicate;
+	int nodes[2];
+};
+
+/** What the address that a buffer begins at has to be a multiple of, for what the accesses
+ * rely on; 128 where nothing is known. */
 struct index_kernel;
 size_t index_alignment(const struct index_kernel *kernel, unsigned argument);
 
 /** A kernel's description. */
 struct index_kernel {
 	char *refusal; /**< why it must run on one device, or NULL */
-	unsigned narguments, nnodes, naccesses;
+	unsigned narguments, nnodes, naccesses, nguards;
 	struct index_argument *arguments;
 	struct index_node *nodes;
 	struct index_access *accesses;
+	struct index_guard *guards;
 };
 
 /** Reads a description as heddle-analyse prints it.

@@ -4,13 +4,17 @@
  * The operations of a description of a kernel's addresses, and their text: what
  * heddle-analyse writes and index_text.c reads. A description is lines of
  *
- *   heddle-index 1
+ *   heddle-index 2
  *   refuse REASON
  *   argument buffer | integer BITS | local | other      in order
  *   node OPERATION BITS NUMBER...                       see below
- *   access ARGUMENT NODE BYTES read|write|update always|maybe
+ *   guard PREDICATE NODE NODE                           see enum index_predicate
+ *   access ARGUMENT NODE BYTES read|write|update always|maybe ALIGNMENT GUARD...
  *
- * with NODE -1 for an address that is not understood. BITS other than 0: a result that
+ * with NODE -1 for an address that is not understood. Guards, numbered from 0 on, are
+ * comparisons that hold wherever the access is reached; `always` says that every work-item
+ * for which they all hold does reach it. Such a work-item gets there with the values that it
+ * compared. BITS other than 0: a result that
  * they cannot hold as a signed number is unknown. The numbers are nodes (`n`) from 0 on,
  * which come before, or values (`v`).
  */
@@ -19,7 +23,7 @@
 
 #include "partition/kernel/index.h"
 
-#define INDEX_VERSION 1
+#define INDEX_VERSION 2
 
 /* OPERATION(identifier, text, numbers) */
 #define INDEX_OPERATIONS(OPERATION)                                                                \
@@ -59,8 +63,8 @@ enum index_op {
 	    INDEX_NOPS
 };
 
-/** How a loop's count compares to its bound when it goes on (`p`); `a` is 1 when the
- * count has made its step already. */
+/** How a loop's count compares to its bound when it goes on (`p`), or the sides of a guard
+ * to each other; `a` is 1 when the count has made its step already. */
 enum index_predicate {
 	INDEX_NE,
 	INDEX_SLT,
@@ -71,6 +75,7 @@ enum index_predicate {
 	INDEX_ULE,
 	INDEX_UGT,
 	INDEX_UGE,
+	INDEX_EQ, /* of guards */
 	INDEX_NPREDICATES
 };
 

@@ -135,15 +135,47 @@ static int node_read(struct index_kernel *kernel, const char *text)
 	return numbers_read(kernel, node, text + used);
 }
 
+static int guard_read(struct index_kernel *kernel, const char *text)
+{
+	struct index_guard *guard = ENTRY_ADD(kernel->guards, kernel->nguards);
+
+	if (!guard)
+		return -ENOMEM;
+	if (sscanf(text, "%u %d %d", &guard->predicate, &guard->nodes[0], &guard->nodes[1]) != 3 ||
+	    guard->predicate >= INDEX_NPREDICATES)
+		return -EINVAL;
+	for (int i = 0; i < 2; i++)
+		if (guard->nodes[i] < 0 || guard->nodes[i] >= (int)kernel->nnodes)
+			return -EINVAL;
+	return 0;
+}
+
+static int guards_read(const struct index_kernel *kernel, struct index_access *access,
+                       const char *text)
+{
+	char *end;
+
+	for (;; text = end) {
+		long guard = strtol(text, &end, 10);
+
+		if (end == text)
+			return text[strspn(text, " ")] ? -EINVAL : 0;
+		if (guard < 0 || guard >= kernel->nguards || access->nguards == INDEX_MAXGUARDS)
+			return -EINVAL;
+		access->guards[access->nguards++] = guard;
+	}
+}
+
 static int access_read(struct index_kernel *kernel, const char *text)
 {
 	struct index_access *access = ENTRY_ADD(kernel->accesses, kernel->naccesses);
 	char mode[16], always[16];
+	int used = 0;
 
 	if (!access)
 		return -ENOMEM;
-	if (sscanf(text, "%d %d %u %15s %15s", &access->argument, &access->node, &access->bytes,
-	           mode, always) != 5 ||
+	if (sscanf(text, "%d %d %u %15s %15s %u%n", &access->argument, &access->node,
+	           &access->bytes, mode, always, &access->alignment, &used) != 6 ||
 	    access->argument < 0 || (unsigned)access->argument >= kernel->narguments ||
 	    kernel->arguments[access->argument].kind != INDEX_BUFFER || access->node < -1 ||
 	    access->node >= (int)kernel->nnodes || access->bytes > 65536)
@@ -151,7 +183,7 @@ static int access_read(struct index_kernel *kernel, const char *text)
 	access->read = !strcmp(mode, "read") || !strcmp(mode, "update");
 	access->write = !strcmp(mode, "write") || !strcmp(mode, "update");
 	access->always = !strcmp(always, "always");
-	return access->read || access->write ? 0 : -EINVAL;
+	return access->read || access->write ? guards_read(kernel, access, text + used) : -EINVAL;
 }
 
 static int line_read(struct index_kernel *kernel, char *line, unsigned number)
@@ -176,6 +208,8 @@ static int line_read(struct index_kernel *kernel, char *line, unsigned number)
 		return argument_read(kernel, rest);
 	if (!strcmp(line, "node"))
 		return node_read(kernel, rest);
+	if (!strcmp(line, "guard"))
+		return guard_read(kernel, rest);
 	if (!strcmp(line, "access"))
 		return access_read(kernel, rest);
 	return -EINVAL;
@@ -234,5 +268,6 @@ void index_free(struct index_kernel *kernel)
 	free(kernel->arguments);
 	free(kernel->nodes);
 	free(kernel->accesses);
+	free(kernel->guards);
 	*kernel = (struct index_kernel){0};
 }

@@ -62,7 +62,7 @@ classes 'a SLAB UNUSED' 'b RECT UNUSED' 'c UNUSED SLAB'
 expect 0 verified MatrixTranspose --size 256 --verify --classes
 classes 'in SLAB UNUSED' 'out UNUSED RECT'
 expect 0 verified QuasiRandomSequence --size 1K --verify --classes
-classes 'out UNUSED CONTIGUOUS' 'directions RECT UNUSED'
+classes 'out UNUSED CONTIGUOUS' 'directions CONTIGUOUS UNUSED'
 expect 0 verified QuasiRandomSequence --size 1000 --verify
 expect 0 verified Reduction --size 256K --verify --classes
 classes 'in CONTIGUOUS UNUSED' 'out UNUSED CONTIGUOUS'

@@ -154,11 +154,11 @@ static void large_numbers_are_given_up(void **state)
 /* ---- descriptions ---- */
 
 /* out[i] = in[i - 1], elements of 4 bytes, for i = get_global_id(0). */
-static const char shifted[] = "heddle-index 1\nargument buffer\nargument buffer\n"
+static const char shifted[] = "heddle-index 2\nargument buffer\nargument buffer\n"
                               "node group 0 0\nnode items 0 0\nnode item 0 0\n"
                               "node mul 64 0 1\nnode add 64 3 2\nnode constant 0 4\n"
                               "node mul 64 4 5\nnode sub 64 6 5\n"
-                              "access 0 7 4 read maybe\naccess 1 6 4 write always\n";
+                              "access 0 7 4 read maybe 4\naccess 1 6 4 write always 4\n";
 
 static void description_read(void **state)
 {
@@ -190,17 +190,22 @@ static void nonsense_is_refused(void **state)
 {
 	static const char *const bad[] = {
 	    "",
-	    "heddle-index 2\n",
-	    "heddle-index 1\nargument thing\n",
-	    "heddle-index 1\nnode add 64 0 0\n",
-	    "heddle-index 1\nnode constant 0 1\nnode add 64 0 1\n",
-	    "heddle-index 1\nnode constant 0\n",
-	    "heddle-index 1\nnode group 0 3\n",
-	    "heddle-index 1\nnode sing 0\n",
-	    "heddle-index 1\nnode argument 0 0\n",
-	    "heddle-index 1\naccess 0 -1 4 read maybe\n",
-	    "heddle-index 1\nargument buffer\naccess 0 0 4 read maybe\n",
-	    "heddle-index 1\nargument buffer\naccess 0 -1 4 eat maybe\n",
+	    "heddle-index 3\n",
+	    "heddle-index 2\nargument thing\n",
+	    "heddle-index 2\nnode add 64 0 0\n",
+	    "heddle-index 2\nnode constant 0 1\nnode add 64 0 1\n",
+	    "heddle-index 2\nnode constant 0\n",
+	    "heddle-index 2\nnode group 0 3\n",
+	    "heddle-index 2\nnode sing 0\n",
+	    "heddle-index 2\nnode argument 0 0\n",
+	    "heddle-index 2\naccess 0 -1 4 read maybe 4\n",
+	    "heddle-index 2\nargument buffer\naccess 0 0 4 read maybe 4\n",
+	    "heddle-index 2\nargument buffer\naccess 0 -1 4 eat maybe 4\n",
+	    "heddle-index 2\nargument buffer\naccess 0 -1 4 read maybe\n",
+	    "heddle-index 2\nargument buffer\naccess 0 -1 4 read maybe 4 0\n",
+	    "heddle-index 2\nargument buffer\naccess 0 -1 4 read maybe 4 x\n",
+	    "heddle-index 2\nnode constant 0 1\nguard 1 0 1\n",
+	    "heddle-index 2\nnode constant 0 1\nguard 99 0 0\n",
 	};
 	struct index_kernel kernel;
 
@@ -256,7 +261,7 @@ static void windows_are_exact(void **state)
 			                  t < 3 ? "group" : "item", t % 3, k[t], 4 * t + 1,
 			                  4 * t + 2, 4 * t, 4 * t + 3);
 		}
-		sprintf(text + length, "access 0 24 %ld write always\n", size);
+		sprintf(text + length, "access 0 24 %ld write always 1\n", size);
 		assert_int_equal(index_parse(text, &kernel), 0);
 		assert_int_equal(index_uses(&kernel, &launch, from, n, &use), 0);
 		for (size_t g = from; g < from + n; g++)
@@ -279,6 +284,146 @@ static void windows_are_exact(void **state)
 	}
 	printf("  of 20000 windows %u in rows, %u dense\n", pitched, dense);
 	assert_true(pitched > 1000 && dense > 1000);
+}
+
+static bool compares(int predicate, long a, long b)
+{
+	switch (predicate) {
+	case INDEX_NE:
+		return a != b;
+	case INDEX_SLT:
+		return a < b;
+	case INDEX_SLE:
+		return a <= b;
+	case INDEX_SGT:
+		return a > b;
+	case INDEX_SGE:
+		return a >= b;
+	case INDEX_ULT:
+		return (unsigned long)a < (unsigned long)b;
+	case INDEX_ULE:
+		return (unsigned long)a <= (unsigned long)b;
+	case INDEX_UGT:
+		return (unsigned long)a > (unsigned long)b;
+	case INDEX_UGE:
+		return (unsigned long)a >= (unsigned long)b;
+	default:
+		return a == b;
+	}
+}
+
+/* A sum of group and item numbers, and a constant. */
+struct sum {
+	long c, k[6];
+};
+
+/* Prints its nodes. @return the last one's number */
+static int sum_print(FILE *out, const struct sum *sum, int *nodes)
+{
+	int last = (*nodes)++;
+
+	fprintf(out, "node constant 0 %ld\n", sum->c);
+	for (int t = 0; t < 6; t++, *nodes += 4) {
+		fprintf(out,
+		        "node %s 0 %d\nnode constant 0 %ld\nnode mul 64 %d %d\nnode add 64 %d %d\n",
+		        t < 3 ? "group" : "item", t % 3, sum->k[t], *nodes, *nodes + 1, last,
+		        *nodes + 2);
+		last = *nodes + 3;
+	}
+	return last;
+}
+
+static long sum_at(const struct sum *sum, size_t group, int item)
+{
+	long numbers[6] = {group % 4, group / 4 % 3, group / 12, item % 3, item / 3 % 2, item / 6};
+	long value = sum->c;
+
+	for (int t = 0; t < 6; t++)
+		value += sum->k[t] * numbers[t];
+	return value;
+}
+
+static struct sum sum_random(bool address)
+{
+	/* Elements of a row-wise matrix, as they are usual, or anything. */
+	static const long rows[][6] = {
+	    {3, 24, 0, 1, 12, 0}, {3, 0, 0, 1, 0, 0}, {0, 2, 0, 0, 1, 0}, {12, 0, 0, 4, 0, 0}};
+	struct sum sum = {lrand48() % 20 - (address ? 0 : 10), {0}};
+	int usual = lrand48() % 6;
+
+	for (int t = 0; t < 6; t++)
+		sum.k[t] = usual < 4       ? rows[usual][t] * (address ? 4 : 1)
+		           : lrand48() % 2 ? 0
+		           : address       ? (long[]){1, 2, 4, 12, 40, 80}[lrand48() % 6]
+		                           : lrand48() % 7 - 3;
+	return sum;
+}
+
+/* Windows of an access behind random comparisons against every byte that is touched by
+ * work-items for which they hold. */
+static void guards_are_sound(void **state)
+{
+	unsigned dense = 0, smaller = 0;
+
+	for (int i = 0; i < 30000; i++) {
+		struct ndrange range = {3, {4, 3, 2}, {3, 2, 2}};
+		size_t bytes[1] = {4000}, from = lrand48() % 24, n = 1 + lrand48() % (24 - from);
+		struct index_launch launch = {&range, NULL, bytes};
+		unsigned char touched[4000] = {0}, window[4000] = {0};
+		int nguards = lrand48() % 4, predicates[4], nodes = 0, sides[4][2], width = 4;
+		struct sum address = sum_random(true), guards[4][2];
+		struct index_kernel kernel;
+		struct index_use use;
+		bool any = false;
+		char *text;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+
+		fprintf(out, "heddle-index %d\nargument buffer\n", INDEX_VERSION);
+		int at = sum_print(out, &address, &nodes);
+		for (int g = 0; g < nguards; g++) {
+			predicates[g] = lrand48() % INDEX_NPREDICATES;
+			guards[g][0] = sum_random(false);
+			guards[g][1] = sum_random(false);
+			if (lrand48() % 3)
+				memset(guards[g][1].k, 0, sizeof(guards[g][1].k));
+			for (int s = 0; s < 2; s++)
+				sides[g][s] = sum_print(out, &guards[g][s], &nodes);
+		}
+		for (int g = 0; g < nguards; g++)
+			fprintf(out, "guard %d %d %d\n", predicates[g], sides[g][0], sides[g][1]);
+		fprintf(out, "access 0 %d %d write always 4", at, width);
+		for (int g = 0; g < nguards; g++)
+			fprintf(out, " %d", g);
+		fputc('\n', out);
+		fclose(out);
+		assert_int_equal(index_parse(text, &kernel), 0);
+		free(text);
+		assert_int_equal(index_uses(&kernel, &launch, from, n, &use), 0);
+		for (size_t g = from; g < from + n; g++)
+			for (int l = 0; l < 12; l++) {
+				bool passes = true;
+
+				for (int j = 0; j < nguards; j++)
+					passes = passes && compares(predicates[j],
+					                            sum_at(&guards[j][0], g, l),
+					                            sum_at(&guards[j][1], g, l));
+				if (passes)
+					memset(touched + sum_at(&address, g, l), 1, width);
+				any = any || passes;
+			}
+		for (size_t row = 0; row < index_window_rows(&use.write); row++)
+			memset(window + use.write.first + row * use.write.pitch, 1,
+			       use.write.pitch ? use.write.width : use.write.end - use.write.first);
+		for (int b = 0; b < 4000; b++)
+			assert_true(use.write.dense ? touched[b] == window[b]
+			                            : touched[b] <= window[b]);
+		dense += nguards && use.write.dense;
+		smaller += nguards && !any && use.write.first == use.write.end;
+		index_free(&kernel);
+	}
+	printf("  of 30000 windows %u dense behind guards, %u empty\n", dense, smaller);
+	assert_true(dense > 1000 && smaller > 100);
 }
 
 static void rows_merge(void **state)
@@ -360,11 +505,17 @@ static void exits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(boxes_cover),         cmocka_unit_test(ndranges),
-	    cmocka_unit_test(arithmetic_is_sound), cmocka_unit_test(large_numbers_are_given_up),
-	    cmocka_unit_test(description_read),    cmocka_unit_test(nonsense_is_refused),
-	    cmocka_unit_test(differences_merge),   cmocka_unit_test(windows_are_exact),
-	    cmocka_unit_test(rows_merge),          cmocka_unit_test(exits),
+	    cmocka_unit_test(boxes_cover),
+	    cmocka_unit_test(ndranges),
+	    cmocka_unit_test(arithmetic_is_sound),
+	    cmocka_unit_test(large_numbers_are_given_up),
+	    cmocka_unit_test(description_read),
+	    cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(differences_merge),
+	    cmocka_unit_test(windows_are_exact),
+	    cmocka_unit_test(guards_are_sound),
+	    cmocka_unit_test(rows_merge),
+	    cmocka_unit_test(exits),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	long seed = given ? atol(given) : time(NULL);

@@ -254,6 +254,128 @@ __kernel void rows(__global const float *in, __global float *out, int length, in
 	out[get_global_id(0)] = sum;
 }
 
+/* Conditions around accesses. */
+__kernel void returns(__global const float *in, __global float *out, uint n)
+{
+	size_t i = get_global_id(0);
+
+	if (i >= n)
+		return;
+	out[i] = in[i] * 2;
+}
+
+__kernel void window2d(__global const float *in, __global float *out, int width, int height)
+{
+	int x = get_global_id(0), y = get_global_id(1);
+
+	if (x < width && y < height)
+		out[y * width + x] = in[y * width + x] + 1;
+}
+
+__kernel void transpose_guarded(__global float *out, __global const float *in, int width,
+                                int height)
+{
+	__local float tile[TILE * (TILE + 1)];
+	int lx = get_local_id(0), ly = get_local_id(1);
+	int x = get_group_id(0) * TILE + lx, y = get_group_id(1) * TILE + ly;
+
+	if (x < width && y < height)
+		tile[ly * (TILE + 1) + lx] = in[y * width + x];
+	barrier(CLK_LOCAL_MEM_FENCE);
+	x = get_group_id(1) * TILE + lx;
+	y = get_group_id(0) * TILE + ly;
+	if (x < height && y < width)
+		out[y * height + x] = tile[lx * (TILE + 1) + ly];
+}
+
+__kernel void inner(__global const float *in, __global float *out, int n, int border)
+{
+	int i = get_global_id(0);
+
+	if (!(i < border || i >= n - border))
+		out[i] = in[i - border] + in[i + border];
+	else if (i < n)
+		out[i] = in[i];
+}
+
+__kernel void some_items(__global const float *in, __global float *out, __global float *rest,
+                         int items, int groups)
+{
+	int l = get_local_id(0), g = get_group_id(0), n = get_local_size(0);
+
+	if (l < items)
+		out[g * items + l] = in[g * n + l];
+	else if (l == n - 1)
+		rest[g] = in[g * n + l];
+	if (g < groups && l == 3)
+		rest[get_num_groups(0) + g] = in[g];
+}
+
+__kernel void unsigned_guard(__global const float *in, __global float *out, int shift, int n)
+{
+	int i = (int)get_global_id(0) - shift;
+
+	if ((uint)i < (uint)n)
+		out[i] = in[i] + i;
+}
+
+__kernel void by_data(__global const float *in, __global const uint *choice, __global float *out)
+{
+	size_t i = get_global_id(0);
+
+	if (choice[i] % 3 == 1 && i > 5)
+		out[i] = in[i];
+	else if (choice[i] % 3 == 2)
+		out[i] += 1;
+}
+
+/* Reduces in global memory, in place. */
+__kernel void halves(__global float *x, __global float *out, int rounds)
+{
+	int l = get_local_id(0), n = get_local_size(0);
+	__global float *mine = x + get_group_id(0) * 2 * n;
+
+	for (int s = n, r = 0; s > 0 && r < rounds; s /= 2, r++) {
+		if (l < s)
+			mine[l] += mine[l + s];
+		barrier(CLK_GLOBAL_MEM_FENCE);
+	}
+	if (l == 0)
+		out[get_group_id(0)] = mine[0];
+}
+
+__kernel void cooperate(__global const float *in, __global float *out, int n, int skip)
+{
+	int l = get_local_id(0), size = get_local_size(0);
+	size_t at = get_group_id(0) * n;
+
+	for (int i = l; i < n; i += size) {
+		if (i == skip)
+			continue;
+		if (in[at + i] > 0.9f)
+			break;
+		out[at + i] = in[at + i];
+	}
+	for (int i = n - 1 - l; i >= 0; i -= size)
+		if (i >= skip && i < skip + 4)
+			out[at + i] += in[at + i] / 2;
+}
+
+/* The condition of one iteration says nothing of the next. */
+__kernel void last_of_loop(__global const float *in, __global float *out, int n)
+{
+	int g = get_global_id(0), i = 0, found = 0;
+
+	do {
+		if (i < 3)
+			found = i;
+		i++;
+	} while (i < n && in[i] < 0.97f);
+	out[g * 2] = in[i < n ? i : 0] + found;
+	if (i > 4 && g < 100)
+		out[g * 2 + 1] = in[i % 8];
+}
+
 /* What cannot be split. */
 __kernel void counter(__global uint *count)
 {
