@@ -15,6 +15,13 @@
 /* Empty classes are kept, since the same ones come back all the time; beyond
  * this many they are freed. */
 #define CLASSES_KEPT 1024
+/* Classes that are looked at one by one to add up their loads. */
+#define CLASSES_ADDED 256
+
+struct item {
+	void *item;
+	double since_us;
+};
 
 struct class
 {
@@ -24,7 +31,7 @@ struct class
 	uint64_t serial;               /* classes are founded in this order */
 	uint64_t hash;
 	struct class *next; /* in its bucket */
-	struct ring items;  /* of void * */
+	struct ring items;  /* of struct item */
 };
 
 struct order {
@@ -239,7 +246,7 @@ static struct class *class_found(struct heddle_pool *pool, const struct heddle_p
 	class_value(class, key);
 	class->hash = hash;
 	class->serial = pool->serial++;
-	ring_init(&class->items, sizeof(void *));
+	ring_init(&class->items, sizeof(struct item));
 	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
 		class->nkinds += heddle_pool_key_runs(key, k);
 	class->next = pool->buckets[hash & (pool->nbuckets - 1)];
@@ -329,9 +336,11 @@ static void class_move(struct heddle_pool *pool, struct class *class,
 	}
 }
 
-int heddle_pool_push(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key)
+int heddle_pool_push_since(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key,
+                           double since_us)
 {
 	struct class *class = class_get(pool, key);
+	struct item pushed = {item, since_us};
 
 	if (!class || ring_reserve(&class->items))
 		return -ENOMEM;
@@ -339,10 +348,15 @@ int heddle_pool_push(struct heddle_pool *pool, void *item, const struct heddle_p
 		class_move(pool, class, key);
 	if (!ring_count(&class->items) && class_list(pool, class))
 		return -ENOMEM;
-	ring_push(&class->items, &item);
+	ring_push(&class->items, &pushed);
 	load_add(pool, class, 1);
 	pool->count++;
 	return 0;
+}
+
+int heddle_pool_push(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key)
+{
+	return heddle_pool_push_since(pool, item, key, 0);
 }
 
 void heddle_pool_revalue(struct heddle_pool *pool, unsigned long family,
@@ -360,13 +374,18 @@ void heddle_pool_revalue(struct heddle_pool *pool, unsigned long family,
 		}
 }
 
+static struct item *class_item(const struct class *class, size_t i)
+{
+	return ring_at(&class->items, i);
+}
+
 /* Place of the first item of a class that is accepted, or its length. */
 static size_t class_search(const struct class *class, heddle_pool_accept accept, void *arg)
 {
 	size_t n = ring_count(&class->items);
 
 	for (size_t i = 0; accept && i < n; i++) {
-		if (accept(*(void **)ring_at(&class->items, i), arg))
+		if (accept(class_item(class, i)->item, arg))
 			return i;
 		if (class->key.tag != HEDDLE_POOL_INDIVIDUAL)
 			return n;
@@ -384,7 +403,8 @@ const struct heddle_pool_key *heddle_pool_find(const struct heddle_pool *pool,
 		struct class *class = order->classes[c];
 		size_t index;
 
-		if (query->admit && !query->admit(&class->key, query->arg))
+		if (query->admit &&
+		    !query->admit(&class->key, class_item(class, 0)->since_us, query->arg))
 			continue;
 		index = class_search(class, query->accept, query->arg);
 		if (index == ring_count(&class->items))
@@ -397,7 +417,7 @@ const struct heddle_pool_key *heddle_pool_find(const struct heddle_pool *pool,
 
 void *heddle_pool_at(const struct heddle_pool_place *place)
 {
-	return *(void **)ring_at(&place->class->items, place->index);
+	return class_item(place->class, place->index)->item;
 }
 
 void heddle_pool_take(struct heddle_pool *pool, const struct heddle_pool_place *place,
@@ -406,6 +426,7 @@ void heddle_pool_take(struct heddle_pool *pool, const struct heddle_pool_place *
 	struct class *class = place->class;
 
 	entry->item = heddle_pool_at(place);
+	entry->since_us = class_item(class, place->index)->since_us;
 	entry->key = class->key;
 	ring_remove(&class->items, place->index);
 	load_add(pool, class, -1);
@@ -444,6 +465,26 @@ bool heddle_pool_priority(const struct heddle_pool *pool, unsigned kind, heddle_
 double heddle_pool_load(const struct heddle_pool *pool, unsigned kind)
 {
 	return pool->load[kind] > 0 ? pool->load[kind] : 0;
+}
+
+double heddle_pool_load_before(const struct heddle_pool *pool, unsigned kind,
+                               const struct heddle_pool_key *key)
+{
+	const struct order *order = &pool->orders[kind];
+	double load = 0;
+
+	for (size_t c = 0; c < order->n; c++) {
+		const struct class *class = order->classes[c];
+
+		if (class->key.priority < key->priority ||
+		    (class->key.priority == key->priority &&
+		     class->key.gain[kind] < key->gain[kind]))
+			break;
+		if (c == CLASSES_ADDED)
+			return heddle_pool_load(pool, kind);
+		load += class->us[kind] * ring_count(&class->items);
+	}
+	return load;
 }
 
 size_t heddle_pool_count(const struct heddle_pool *pool)

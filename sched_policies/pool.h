@@ -61,6 +61,7 @@ struct heddle_pool_key {
 struct heddle_pool_entry {
 	void *item;
 	struct heddle_pool_key key;
+	double since_us; /**< when it was pushed, by the caller's clock; 0 if nobody said */
 };
 
 /** Whether a worker may take an item of its kind. */
@@ -99,6 +100,10 @@ void heddle_pool_destroy(struct heddle_pool *pool);
  * @return 0; -ENOMEM, the pool is as before. */
 int heddle_pool_push(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key);
 
+/** The same, keeping the time for who asks. */
+int heddle_pool_push_since(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key,
+                           double since_us);
+
 /** Takes the best item that a kind can run and `accept` agrees to.
  * @param least nothing of a lower priority
  * @param accept NULL: every item
@@ -117,8 +122,9 @@ bool heddle_pool_priority(const struct heddle_pool *pool, unsigned kind, heddle_
 struct heddle_pool_query {
 	unsigned kind;
 	int least; /**< nothing of a lower priority */
-	/** Whether the worker wants anything of a class; NULL: of every class. */
-	bool (*admit)(const struct heddle_pool_key *key, void *arg);
+	/** Whether the worker wants anything of a class, whose oldest item was pushed
+	 * then; NULL: of every class. */
+	bool (*admit)(const struct heddle_pool_key *key, double since_us, void *arg);
 	/** Whether it may take an item; NULL: every item. */
 	heddle_pool_accept accept;
 	void *arg; /**< for both */
@@ -152,6 +158,12 @@ void heddle_pool_revalue(struct heddle_pool *pool, unsigned long family,
 /** Time that one worker of a kind would need for all items that it can run, µs,
  * as far as their costs are known. */
 double heddle_pool_load(const struct heddle_pool *pool, unsigned kind);
+
+/** The part of it that a kind does no later than the items of a class: those that come
+ * before them in its order, and their equals. Where more than some hundred classes
+ * do, all that it can run. */
+double heddle_pool_load_before(const struct heddle_pool *pool, unsigned kind,
+                               const struct heddle_pool_key *key);
 
 /** Number of items. */
 size_t heddle_pool_count(const struct heddle_pool *pool);

@@ -26,6 +26,8 @@ _Static_assert(HEDDLE_DEVICE_CLASSES <= HEDDLE_POOL_NKINDS, "a class has no plac
 /** Parameter sets whose waiting tasks move when beliefs change; tasks of further
  * ones keep what was believed when they became ready. */
 #define READY_FAMILIES 256
+/** Families whose last taker is remembered, of several in one place the last. */
+#define READY_TAKERS 256
 /** Transfers to an accelerator at once, at the most. */
 #define READY_MAX_TRANSFERS 64
 
@@ -76,13 +78,16 @@ struct ready_worker {
 	double busy_until_us; /**< end of what it has started, as far as is known */
 	unsigned long probe;  /**< family that it runs the first task of; 0: none */
 	double probe_since_us;
-	double hold_until_us; /**< leaves tasks to others until then; 0: has left none */
+	double waits_since_us; /**< has found nothing that it wants since then; 0: has a task */
+	/** Will look again then for what it left to others; 0: when it is woken. */
+	_Atomic double look_at_us;
 	unsigned kind;        /**< class of devices */
 	/* The worker's own. */
 	bool accelerator;
 	unsigned node;
 	unsigned started, done;         /**< tasks of the policy */
 	double start_us[READY_PIPELINE]; /**< of tasks under way, by their number */
+	double expected_us[READY_PIPELINE]; /**< their believed times */
 	unsigned begun;                  /**< tasks begun; ends come in the same order */
 	double done_us;                  /**< end of the last one */
 	const struct starpu_task *late; /**< started before its input had arrived */
@@ -119,7 +124,13 @@ struct ready_context {
 	double claimed_us[HEDDLE_POOL_NKINDS]; /**< load of all claims on each class */
 	unsigned nprobes;                      /**< workers that run one */
 	int claimed_top;                       /**< no claimed task has a higher priority */
-	atomic_size_t unstarted;               /**< tasks in the pool and claimed */
+	bool special;                          /**< there were tasks that not all of a class can run */
+	atomic_size_t unstarted;               /**< tasks on their way, in the pool and claimed */
+	/** Tasks that have become ready and are not in the pool yet, the last one first. */
+	struct starpu_task *_Atomic inbox;
+	struct starpu_task *late; /**< those that found no memory there, the first one first */
+	/** Which class started a task of a family last, and 1; 0: none, or forgotten. */
+	atomic_uchar taker[READY_TAKERS];
 	struct waiters waiters;
 	struct ready_family families[READY_FAMILIES];
 	struct ready_worker workers[];
@@ -132,19 +143,13 @@ static inline struct ready_claim *ready_claim_at(const struct ready_worker *work
 
 /* ---- ready_value_starpu.c; the mutex is held unless said otherwise ---- */
 
-/** What the estimator says of a task. */
-struct ready_belief {
-	unsigned long family; /**< heddle_estimate_key() */
-	struct heddle_estimate estimates[HEDDLE_POOL_NKINDS];
-};
+/** Asks the estimator about a task, which may ask StarPU: the mutex is not held.
+ * @return heddle_estimate_key() */
+unsigned long ready_introduce(const struct ready_context *c, struct starpu_task *task);
 
-/** Asks the estimator, which may ask StarPU: the mutex is not held. */
-void ready_believe(const struct ready_context *c, struct starpu_task *task,
-                   struct ready_belief *belief);
-
-/** What the pool is told of a task that has become ready. */
+/** What the pool is told of a task that has been introduced. */
 void ready_task_key(struct ready_context *c, struct starpu_task *task,
-                    const struct ready_belief *belief, struct heddle_pool_key *key);
+                    struct heddle_pool_key *key);
 
 /** The same for a key that was told once. */
 void ready_key_renew(struct ready_context *c, struct heddle_pool_key *key);
@@ -154,11 +159,12 @@ struct ready_asker {
 	struct ready_context *c;
 	unsigned id;
 	double now_us;
-	double declined_us; /**< out: shortest time of what it left to others; 0: nothing */
+	double look_at_us; /**< out: when it may want what it left to others now; 0: left nothing */
 };
 
-/** Whether a worker should take tasks of a class: doc/policies.md, "The end". */
-bool ready_wants(const struct heddle_pool_key *key, void *asker);
+/** Whether a worker should take tasks of a class, of which there have been some
+ * since then: doc/policies.md, "The end". */
+bool ready_wants(const struct heddle_pool_key *key, double since_us, void *asker);
 
 /** A worker is about to take a task of that class, the first of its family on the
  * worker's class of devices.
@@ -186,6 +192,18 @@ static inline bool ready_is_probe(const struct heddle_pool_key *key, unsigned ki
  * @param us its time */
 void ready_task_measured(struct ready_context *c, struct starpu_task *task, unsigned id, double us);
 
+/* ---- ready_inbox_starpu.c ---- */
+
+/** Hands a task in; any thread, the mutex need not be held. From now on the task may
+ * be run and freed. */
+void ready_inbox_put(struct ready_context *c, struct starpu_task *task);
+
+/** Whether tasks have been handed in that are not in the pool. */
+bool ready_inbox_waits(struct ready_context *c);
+
+/** Puts what was handed in into the pool, in order; the mutex is held. */
+void ready_inbox_empty(struct ready_context *c);
+
 /* ---- ready_fetch_starpu.c ---- */
 
 void ready_fetch_init(struct ready_context *c, unsigned id);
@@ -204,15 +222,27 @@ void ready_fetch_started(struct ready_context *c, struct ready_worker *worker,
                          const struct heddle_pool_entry *entry, const struct ready_claim *claim,
                          double now_us);
 
-/** Asks for the inputs of claimed tasks and looks which have arrived; the mutex is
- * not held. */
-void ready_fetch_attend(struct ready_context *c, unsigned id);
+/** What is to be done about the inputs of claimed tasks without the mutex. */
+struct ready_errands {
+	unsigned n;
+	struct {
+		struct starpu_task *task;
+		bool asked; /* already: has it arrived? */
+		bool arrived;
+	} of[READY_MAX_TRANSFERS];
+};
+
+/** Collects what is to be done for a worker; the mutex is held. */
+void ready_fetch_collect(struct ready_worker *worker, struct ready_errands *errands);
+
+/** Asks for inputs and looks which have arrived; the mutex is not held. */
+void ready_fetch_attend(struct ready_context *c, unsigned id, struct ready_errands *errands);
 
 /** A task begins to run: its input has arrived. */
 void ready_fetch_running(struct ready_worker *worker, const struct starpu_task *task);
 
-/** It has ended after so many µs. */
-void ready_fetch_done(struct ready_context *c, struct ready_worker *worker, double us);
+/** It has ended after so many µs. The mutex is not held: only the worker itself counts. */
+void ready_fetch_done(const struct ready_context *c, struct ready_worker *worker, double us);
 
 /** A worker found nothing to do. */
 void ready_fetch_idle(struct ready_worker *worker);

@@ -125,13 +125,10 @@ void ready_fetch_running(struct ready_worker *worker, const struct starpu_task *
 	worker->late = NULL;
 }
 
-void ready_fetch_done(struct ready_context *c, struct ready_worker *worker, double us)
+void ready_fetch_done(const struct ready_context *c, struct ready_worker *worker, double us)
 {
-	if (!worker->accelerator || !c->traits.queue || c->prefetch >= 0)
-		return;
-	policy_lock(&c->mutex);
-	heddle_dqaa_processed(&worker->dqaa, us);
-	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+	if (worker->accelerator && c->traits.queue && c->prefetch < 0)
+		heddle_dqaa_processed(&worker->dqaa, us);
 }
 
 void ready_fetch_idle(struct ready_worker *worker)
@@ -141,13 +138,6 @@ void ready_fetch_idle(struct ready_worker *worker)
 }
 
 /* ---- inputs ---- */
-
-/* What is to be done about a claim, without the mutex. */
-struct errand {
-	struct starpu_task *task;
-	bool asked; /* already: has it arrived? */
-	bool arrived;
-};
 
 static bool has_arrived(struct starpu_task *task, unsigned node)
 {
@@ -163,12 +153,11 @@ static bool has_arrived(struct starpu_task *task, unsigned node)
 	return true;
 }
 
-/* Collects what is to be done; the mutex is held. */
-static unsigned errands_begin(struct ready_worker *worker, struct errand *errands, unsigned room)
+void ready_fetch_collect(struct ready_worker *worker, struct ready_errands *errands)
 {
-	unsigned n = 0;
-
-	for (size_t i = 0; i < ring_count(&worker->claims) && n < room; i++) {
+	errands->n = 0;
+	for (size_t i = 0; i < ring_count(&worker->claims) && errands->n < READY_MAX_TRANSFERS;
+	     i++) {
 		struct ready_claim *claim = ready_claim_at(worker, i);
 		struct starpu_task *task = claim->entry.item;
 
@@ -178,48 +167,45 @@ static unsigned errands_begin(struct ready_worker *worker, struct errand *errand
 			claim->fetch = READY_FETCH_DONE;
 			continue;
 		}
-		errands[n++] = (struct errand){
-		    .task = task, .asked = claim->fetch == READY_FETCH_ASKED || task->prefetched};
+		errands->of[errands->n].task = task;
+		errands->of[errands->n].asked =
+		    claim->fetch == READY_FETCH_ASKED || task->prefetched;
+		errands->of[errands->n++].arrived = false;
 		claim->fetch = READY_FETCH_BUSY;
 	}
-	return n;
 }
 
 /* Claims that are looked after stay where they are, in their order. */
-static void errands_end(struct ready_worker *worker, const struct errand *errands, unsigned n)
+static void errands_end(struct ready_worker *worker, const struct ready_errands *errands)
 {
 	double now_us = starpu_timing_now();
+	unsigned n = 0;
 
-	for (size_t i = 0; i < ring_count(&worker->claims) && n; i++) {
+	for (size_t i = 0; i < ring_count(&worker->claims) && n < errands->n; i++) {
 		struct ready_claim *claim = ready_claim_at(worker, i);
+		bool arrived = errands->of[n].arrived;
 
 		if (claim->fetch != READY_FETCH_BUSY)
 			continue;
-		claim->fetch = errands->arrived ? READY_FETCH_DONE : READY_FETCH_ASKED;
-		if (errands->arrived)
+		claim->fetch = arrived ? READY_FETCH_DONE : READY_FETCH_ASKED;
+		if (arrived)
 			heddle_dqaa_received(&worker->dqaa, now_us - claim->since_us);
-		errands++;
-		n--;
+		n++;
 	}
 }
 
-void ready_fetch_attend(struct ready_context *c, unsigned id)
+void ready_fetch_attend(struct ready_context *c, unsigned id, struct ready_errands *errands)
 {
 	struct ready_worker *worker = &c->workers[id];
-	struct errand errands[READY_MAX_TRANSFERS];
-	unsigned n;
 
-	policy_lock(&c->mutex);
-	n = errands_begin(worker, errands, READY_MAX_TRANSFERS);
-	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
-	if (!n)
+	if (!errands->n)
 		return;
-	for (unsigned i = 0; i < n; i++)
-		if (errands[i].asked)
-			errands[i].arrived = has_arrived(errands[i].task, worker->node);
+	for (unsigned i = 0; i < errands->n; i++)
+		if (errands->of[i].asked)
+			errands->of[i].arrived = has_arrived(errands->of[i].task, worker->node);
 		else
-			starpu_prefetch_task_input_for(errands[i].task, id);
+			starpu_prefetch_task_input_for(errands->of[i].task, id);
 	policy_lock(&c->mutex);
-	errands_end(worker, errands, n);
+	errands_end(worker, errands);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
 }

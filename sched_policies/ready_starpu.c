@@ -11,11 +11,13 @@
  * else takes them back. Priorities come first everywhere.
  *
  * One mutex a context guards the pool, the claims and what is believed of families
- * of tasks. What only a worker itself touches needs none.
+ * of tasks. What only a worker itself touches needs none, and tasks are handed in
+ * without it.
  */
 #include "config.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,7 +116,7 @@ static bool claim_is_for(const struct ready_claim *claim, struct ready_asker *as
 
 	return claim->fetch != READY_FETCH_BUSY && key->priority >= least &&
 	       heddle_pool_key_runs(key, asker->c->workers[asker->id].kind) &&
-	       accepts(claim->entry.item, asker) && ready_wants(key, asker);
+	       accepts(claim->entry.item, asker) && ready_wants(key, claim->since_us, asker);
 }
 
 /* Finds the claim of highest priority, at least `least`, that a worker may take
@@ -194,14 +196,6 @@ static struct choice choose_weighed(struct ready_asker *asker, bool *probe)
 	return choice;
 }
 
-/* Whether anything is left for a worker. */
-static bool work_for(struct ready_context *c, unsigned id, double now_us)
-{
-	struct ready_asker asker = {c, id, now_us, 0};
-
-	return choose(&asker).from != NOWHERE;
-}
-
 /* ---- taking; the mutex is held ---- */
 
 static void members_count(struct ready_context *c)
@@ -251,6 +245,36 @@ static void claim_ahead(struct ready_asker *asker)
 	}
 }
 
+/* ---- who took tasks of a family last ---- */
+
+static atomic_uchar *taker_of(struct ready_context *c, unsigned long family)
+{
+	return &c->taker[(family * 0x9e3779b97f4a7c15u >> 40) % READY_TAKERS];
+}
+
+static void taker_remember(struct ready_context *c, unsigned long family, unsigned kind)
+{
+	atomic_uchar *taker = taker_of(c, family);
+
+	if (atomic_load_explicit(taker, memory_order_relaxed) != kind + 1)
+		atomic_store_explicit(taker, kind + 1, memory_order_relaxed);
+}
+
+/* When a worker will have done what it has started, as far as is known: the first of its
+ * tasks has been running since the end of the one before. */
+static double busy_until(const struct ready_worker *worker, double now_us)
+{
+	double until_us = now_us;
+
+	if (worker->begun != worker->done)
+		until_us = fmax(worker->start_us[worker->done % READY_PIPELINE], worker->done_us);
+	for (unsigned i = worker->done; i != worker->started; i++) {
+		until_us += worker->expected_us[i % READY_PIPELINE];
+		until_us = fmax(until_us, now_us);
+	}
+	return until_us;
+}
+
 static void started(struct ready_asker *asker, const struct heddle_pool_entry *entry,
                     const struct ready_claim *claim, bool probe)
 {
@@ -259,11 +283,11 @@ static void started(struct ready_asker *asker, const struct heddle_pool_entry *e
 	double us = heddle_pool_us(entry->key.cost[worker->kind]);
 
 	atomic_fetch_sub(&c->unstarted, 1);
-	worker->started++;
-	worker->hold_until_us = 0;
-	if (worker->busy_until_us < asker->now_us)
-		worker->busy_until_us = asker->now_us;
-	worker->busy_until_us += us;
+	worker->expected_us[worker->started++ % READY_PIPELINE] = us;
+	worker->waits_since_us = 0;
+	atomic_store_explicit(&worker->look_at_us, 0, memory_order_relaxed);
+	taker_remember(c, entry->key.family, worker->kind);
+	worker->busy_until_us = busy_until(worker, asker->now_us);
 	if (probe)
 		ready_probe_started(c, asker->id, &entry->key, asker->now_us);
 	ready_fetch_started(c, worker, entry, claim, asker->now_us);
@@ -293,10 +317,10 @@ static bool take(struct ready_asker *asker, struct heddle_pool_entry *entry)
 		heddle_pool_take(c->pool, &choice.place, entry);
 		break;
 	case NOWHERE:
-		if (asker->declined_us <= 0)
-			worker->hold_until_us = 0;
-		else if (worker->hold_until_us <= 0)
-			worker->hold_until_us = asker->now_us + asker->declined_us;
+		if (worker->waits_since_us <= 0)
+			worker->waits_since_us = asker->now_us;
+		atomic_store_explicit(&worker->look_at_us, asker->look_at_us,
+		                      memory_order_relaxed);
 		return false;
 	}
 	started(asker, entry, choice.from == OWN ? &claim : NULL, probe);
@@ -306,45 +330,61 @@ static bool take(struct ready_asker *asker, struct heddle_pool_entry *entry)
 
 /* ---- waking; lists are made under the mutex and used without it ---- */
 
-/* Whether a new task is for a waiting worker. If that leaves it to others, it looks
- * again later. */
-static bool task_for(struct ready_context *c, const struct heddle_pool_entry *entry, unsigned id,
-                     double now_us)
-{
-	struct ready_asker asker = {c, id, now_us, 0};
-	struct ready_worker *worker = &c->workers[id];
+/* Who may run a task; the task itself may be gone when that is asked. */
+struct readership {
+	unsigned kind;  /* that took such a task last */
+	unsigned kinds; /* bit k: class k can run it */
+	bool special;   /* only the workers of the list, whatever their class */
+	struct waiters workers;
+};
 
-	if (!heddle_pool_key_runs(&entry->key, worker->kind) ||
-	    (entry->key.tag != HEDDLE_POOL_UNIFORM && !policy_accepts(entry->item, &id)))
-		return false;
-	if (!c->choosing || ready_wants(&entry->key, &asker))
-		return true;
-	if (worker->hold_until_us <= 0)
-		worker->hold_until_us = now_us + asker.declined_us;
-	return false;
+static void readership_find(struct ready_context *c, struct starpu_task *task, unsigned long family,
+                            struct readership *readers)
+{
+	unsigned char taker = atomic_load_explicit(taker_of(c, family), memory_order_relaxed);
+
+	readers->kind = taker ? taker - 1u : c->reference;
+	readers->kinds = 0;
+	readers->special = policy_task_tag(task) != HEDDLE_POOL_UNIFORM;
+	for (unsigned k = 0; k < c->nkinds; k++) {
+		if ((uint32_t)task->where & c->where[k])
+			readers->kinds |= 1u << k;
+		readers->special |= c->mixed[k];
+	}
+	if (!readers->special)
+		return;
+	memset(&readers->workers, 0, sizeof(readers->workers));
+	for (unsigned id = 0; id < c->nworkers; id++)
+		if (policy_accepts(task, &id))
+			waiters_add(&readers->workers, id);
 }
 
-/* The waiting members that a task, or (NULL) any work left, is for: up to the first one
- * that belongs to no other context, where it might find something else to do. */
-static void wake_list_make(struct ready_context *c, const struct heddle_pool_entry *entry,
+static bool readership_has(const struct ready_context *c, const struct readership *readers,
+                           unsigned id)
+{
+	return (readers->kinds >> c->workers[id].kind & 1) &&
+	       (!readers->special || waiters_has(&readers->workers, id));
+}
+
+/* The waiting members that may run a task, first those of the class that took such
+ * a task last: up to the first one that belongs to no other context, where it might
+ * find something else to do. If it leaves the task to others, it wakes them. */
+static void wake_list_make(struct ready_context *c, const struct readership *readers,
                            struct wake_list *list)
 {
-	double now_us;
 	int *ids;
 	unsigned n;
 
 	list->n = 0;
 	if (!waiters_any(&c->waiters))
 		return;
-	now_us = c->choosing ? starpu_timing_now() : 0;
 	n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
-	for (unsigned i = 0; i < n; i++) {
-		unsigned id = ids[i];
+	for (unsigned i = 0; i < 2 * n; i++) {
+		unsigned id = ids[i % n];
 
-		if (id >= c->nworkers || !waiters_has(&c->waiters, id))
-			continue;
-		if (entry ? !task_for(c, entry, id, now_us)
-		          : c->workers[id].hold_until_us > now_us || !work_for(c, id, now_us))
+		if (id >= c->nworkers || !waiters_has(&c->waiters, id) ||
+		    (c->workers[id].kind == readers->kind) != (i < n) ||
+		    !readership_has(c, readers, id))
 			continue;
 		list->workers[list->n++] = id;
 		if (!starpu_sched_ctx_overlapping_ctxs_on_worker(id))
@@ -352,12 +392,71 @@ static void wake_list_make(struct ready_context *c, const struct heddle_pool_ent
 	}
 }
 
+/* Whether there is work for a waiting worker. What it leaves to others it looks at
+ * again later. */
+static bool work_for(struct ready_context *c, unsigned id, double now_us, double *look_at_us)
+{
+	struct ready_asker asker = {c, id, now_us, 0};
+	bool any = choose(&asker).from != NOWHERE;
+
+	*look_at_us = asker.look_at_us;
+	return any;
+}
+
+/* What is known of the waiting workers of each class. */
+struct survey {
+	double now_us;
+	unsigned asked; /* bit k: one of class k has nothing to do */
+	double look_at_us[HEDDLE_POOL_NKINDS]; /* and looks again then */
+};
+
+static void look_again(struct ready_worker *worker, double at_us, double now_us)
+{
+	double before_us = atomic_load_explicit(&worker->look_at_us, memory_order_relaxed);
+
+	if (at_us > 0 && (before_us <= now_us || at_us < before_us))
+		atomic_store_explicit(&worker->look_at_us, at_us, memory_order_relaxed);
+}
+
+/* Whether there is work for a waiting worker. Those of a class give the same answer,
+ * unless one has waited long. */
+static bool has_work(struct ready_context *c, unsigned id, struct survey *survey)
+{
+	struct ready_worker *worker = &c->workers[id];
+	double look_at_us = atomic_load_explicit(&worker->look_at_us, memory_order_relaxed);
+	bool asked = survey->asked >> worker->kind & 1;
+
+	if (!asked || c->special || (look_at_us > 0 && look_at_us <= survey->now_us)) {
+		if (work_for(c, id, survey->now_us, &survey->look_at_us[worker->kind]))
+			return true;
+		survey->asked |= 1u << worker->kind;
+	}
+	look_again(worker, survey->look_at_us[worker->kind], survey->now_us);
+	return false;
+}
+
 /* Work is left although somebody has just taken some: is it for one who waits? */
 static void wake_further(struct ready_context *c, struct wake_list *list)
 {
+	struct survey survey = {0};
+	int *ids;
+	unsigned n;
+
 	list->n = 0;
-	if (atomic_load(&c->unstarted))
-		wake_list_make(c, NULL, list);
+	ready_inbox_empty(c);
+	if (!atomic_load(&c->unstarted) || !waiters_any(&c->waiters))
+		return;
+	survey.now_us = c->choosing ? starpu_timing_now() : 0;
+	n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
+	for (unsigned i = 0; i < n; i++) {
+		unsigned id = ids[i];
+
+		if (id >= c->nworkers || !waiters_has(&c->waiters, id) || !has_work(c, id, &survey))
+			continue;
+		list->workers[list->n++] = id;
+		if (!starpu_sched_ctx_overlapping_ctxs_on_worker(id))
+			return;
+	}
 }
 
 /* ---- StarPU's hooks ---- */
@@ -507,23 +606,15 @@ static void ready_remove_workers(unsigned ctx, int *ids, unsigned n)
 static int ready_push(struct starpu_task *task)
 {
 	struct ready_context *c = context_of(task->sched_ctx);
-	struct heddle_pool_entry entry = {.item = task};
-	struct ready_belief belief;
+	struct readership readers;
 	struct wake_list wake;
 
-	ready_believe(c, task, &belief);
-	policy_lock(&c->mutex);
-	members_count(c);
-	ready_task_key(c, task, &belief, &entry.key);
-	if (heddle_pool_push(c->pool, task, &entry.key)) {
-		STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
-		return -1; /* StarPU tries again */
-	}
+	readership_find(c, task, ready_introduce(c, task), &readers);
 	atomic_fetch_add(&c->unstarted, 1);
-	wake_list_make(c, &entry, &wake);
-	/* The task may be done and freed as soon as the mutex is free. */
+	/* Handed in, the task may be done and freed at once. */
 	starpu_push_task_end(task);
-	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+	ready_inbox_put(c, task);
+	wake_list_make(c, &readers, &wake);
 	wake_list_wake(&wake, &c->waiters);
 	return 0;
 }
@@ -532,11 +623,29 @@ static int ready_push(struct starpu_task *task)
  * nobody has woken it since, or there is nothing at all. */
 static bool nothing_new(struct ready_context *c, struct ready_worker *worker, unsigned id)
 {
-	bool waits = waiters_stay(&c->waiters, id, &c->unstarted);
+	double look_at_us;
 
-	if (waits && worker->hold_until_us > 0 && atomic_load(&c->unstarted))
-		return starpu_timing_now() < worker->hold_until_us;
-	return waits;
+	if (!waiters_stay(&c->waiters, id, &c->unstarted))
+		return false;
+	look_at_us = atomic_load_explicit(&worker->look_at_us, memory_order_relaxed);
+	return look_at_us <= 0 || !atomic_load(&c->unstarted) ||
+	       starpu_timing_now() < look_at_us;
+}
+
+/* Takes a task for a worker, or has it wait; the mutex is held. Who hands a task in
+ * looks for waiting workers afterwards, so these look into the inbox once more. */
+static void take_or_wait(struct ready_asker *asker, struct heddle_pool_entry *entry)
+{
+	struct ready_context *c = asker->c;
+
+	do {
+		waiters_remove(&c->waiters, asker->id);
+		ready_inbox_empty(c);
+		asker->look_at_us = 0;
+		if (take(asker, entry))
+			return;
+		waiters_add(&c->waiters, asker->id);
+	} while (ready_inbox_waits(c));
 }
 
 static struct starpu_task *ready_pop(unsigned ctx)
@@ -546,6 +655,7 @@ static struct starpu_task *ready_pop(unsigned ctx)
 	struct ready_worker *worker = &c->workers[id];
 	struct heddle_pool_entry entry = {.item = NULL};
 	struct ready_asker asker = {c, id, 0, 0};
+	struct ready_errands errands;
 	struct wake_list wake;
 
 	if (nothing_new(c, worker, id))
@@ -554,15 +664,16 @@ static struct starpu_task *ready_pop(unsigned ctx)
 		asker.now_us = starpu_timing_now();
 	policy_lock(&c->mutex);
 	waiters_remove(&c->waiters, id);
+	errands.n = 0;
 	if (!starpu_sched_ctx_contains_worker(id, ctx)) {
 		/* StarPU does not tell that a worker has left. */
 		claims_give_back(c, worker);
 	} else {
 		members_count(c);
-		if (worker->started == worker->done) /* whatever was expected */
-			worker->busy_until_us = asker.now_us;
-		if (!take(&asker, &entry))
-			waiters_add(&c->waiters, id);
+		worker->busy_until_us = busy_until(worker, asker.now_us);
+		take_or_wait(&asker, &entry);
+		if (entry.item && worker->accelerator)
+			ready_fetch_collect(worker, &errands);
 	}
 	wake_further(c, &wake);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
@@ -572,8 +683,7 @@ static struct starpu_task *ready_pop(unsigned ctx)
 		return NULL;
 	}
 	policy_choose_implementation(entry.item, id, ctx);
-	if (worker->accelerator)
-		ready_fetch_attend(c, id);
+	ready_fetch_attend(c, id, &errands);
 	return entry.item;
 }
 
@@ -610,6 +720,7 @@ static void ready_pre_exec(struct starpu_task *task, unsigned ctx)
 	if (!atomic_load(&c->unstarted) || !waiters_any(&c->waiters))
 		return;
 	policy_lock(&c->mutex);
+	members_count(c);
 	wake_further(c, &wake);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
 	wake_list_wake(&wake, &c->waiters);

@@ -16,15 +16,16 @@
  * faster. A time that the estimator does not believe until it is confirmed counts
  * meanwhile, and a second probe must be twice as bearable.
  *
- * A worker *wants* a task unless devices that run it faster would have finished all
- * that is ready, this task included, before the worker has finished it alone:
- * then taking it can only delay the end. What the worker leaves so, it leaves no
- * longer than it would have needed for it: the faster devices may be busy with
- * things that no policy knows of.
+ * A worker *wants* a task unless devices that run it faster would have finished this
+ * task, and all that they do before, before the worker has finished it alone:
+ * then taking it can only delay the end. Each task that the worker leaves so, it
+ * leaves no longer than it would have needed for it: the faster devices may be busy
+ * with things that no policy knows of.
  */
 #include "config.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "sched_policies/ready.h"
 
@@ -42,7 +43,9 @@ static struct ready_family *family_find(struct ready_context *c, unsigned long i
 	return NULL;
 }
 
-/* Time that classes other than one need for all that is ready. */
+/* Time that classes other than one need for all that is ready; those that are faster
+ * than that one, for what they do no later than the task: what is left for the end
+ * others can do meanwhile. */
 static double finish_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned except,
                         bool faster_only, double now_us)
 {
@@ -57,7 +60,9 @@ static double finish_us(struct ready_context *c, const struct heddle_pool_key *k
 			continue;
 		helpers[n] = (struct heddle_gain_helper){
 		    .workers = c->count[k],
-		    .load_us = heddle_pool_load(c->pool, k) + c->claimed_us[k],
+		    .load_us = c->claimed_us[k] +
+		               (faster_only ? heddle_pool_load_before(c->pool, k, key)
+		                            : heddle_pool_load(c->pool, k)),
 		};
 		for (unsigned w = 0; now_us > 0 && w < c->nworkers; w++)
 			if (c->workers[w].kind == k && c->workers[w].busy_until_us > now_us)
@@ -67,20 +72,28 @@ static double finish_us(struct ready_context *c, const struct heddle_pool_key *k
 	return heddle_gain_finish(helpers, n);
 }
 
-/* Whether everybody else has work for as long as a probe might take. */
-static bool probe_is_bearable(struct ready_context *c, const struct heddle_pool_key *key,
-                              const struct ready_family *family, unsigned kind)
+/* The shortest time that is believed of classes other than one; 0: none is. */
+static double best_other_us(const struct ready_context *c, const struct heddle_pool_key *key,
+                            unsigned kind)
 {
 	int best = INT_MAX;
-	double us;
 
 	for (unsigned k = 0; k < c->nkinds; k++)
 		if (k != kind && c->count[k] && heddle_pool_key_runs(key, k) &&
 		    key->cost[k] != HEDDLE_POOL_NO_COST && key->cost[k] < best)
 			best = key->cost[k];
-	if (best == INT_MAX)
+	return best == INT_MAX ? 0 : heddle_pool_us(best);
+}
+
+/* Whether everybody else has work for as long as a probe might take. */
+static bool probe_is_bearable(struct ready_context *c, const struct heddle_pool_key *key,
+                              const struct ready_family *family, unsigned kind)
+{
+	double us = best_other_us(c, key, kind);
+
+	if (us <= 0)
 		return true; /* somebody must be the first */
-	us = fmax(heddle_pool_us(best), 2 * family->tried_us[kind]);
+	us = fmax(us, 2 * family->tried_us[kind]);
 	return finish_us(c, key, kind, false, 0) >= PROBE_FACTOR * us;
 }
 
@@ -139,43 +152,49 @@ static bool family_learn(struct ready_context *c, struct ready_family *family,
 }
 
 /* The family of a task, with what is believed now; NULL: it has none. */
-static struct ready_family *family_of(struct ready_context *c, const struct ready_belief *belief)
+static struct ready_family *family_of(struct ready_context *c, struct starpu_task *task)
 {
-	struct ready_family *family = belief->family ? family_find(c, belief->family) : NULL;
+	struct heddle_estimate estimates[HEDDLE_POOL_NKINDS];
+	unsigned long id = heddle_estimate_key(task);
+	struct ready_family *family = id ? family_find(c, id) : NULL;
 
-	if (!family)
-		return NULL;
-	if (!family->id) {
-		*family = (struct ready_family){.id = belief->family};
-		for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
-			family->cost[k] = HEDDLE_POOL_NO_COST;
-		family_learn(c, family, belief->estimates);
-	} else if (~family->measured & ((1u << c->nkinds) - 1)) {
-		/* What others teach about it may have changed. */
-		if (family_learn(c, family, belief->estimates))
+	if (!family || (family->id && !(~family->measured & ((1u << c->nkinds) - 1))))
+		return family;
+	/* What others teach about it may have changed. */
+	heddle_estimate_all(task, c->nkinds, estimates);
+	if (family->id) {
+		if (family_learn(c, family, estimates))
 			family_publish(c, family);
+		return family;
 	}
+	*family = (struct ready_family){.id = id};
+	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+		family->cost[k] = HEDDLE_POOL_NO_COST;
+	family_learn(c, family, estimates);
 	return family;
 }
 
 /* ---- what the pool is told ---- */
 
-void ready_believe(const struct ready_context *c, struct starpu_task *task,
-                   struct ready_belief *belief)
+unsigned long ready_introduce(const struct ready_context *c, struct starpu_task *task)
 {
+	struct heddle_estimate estimates[HEDDLE_POOL_NKINDS];
+
 	if (!c->choosing)
-		return;
-	belief->family = heddle_estimate_key(task);
-	heddle_estimate_all(task, c->nkinds, belief->estimates);
+		return 0;
+	heddle_estimate_all(task, c->nkinds, estimates);
+	return heddle_estimate_key(task);
 }
 
-static void key_of_stranger(struct ready_context *c, const struct ready_belief *belief,
+static void key_of_stranger(struct ready_context *c, struct starpu_task *task,
                             struct heddle_pool_key *key)
 {
+	struct heddle_estimate estimates[HEDDLE_POOL_NKINDS];
 	double us[HEDDLE_POOL_NKINDS] = {0};
 
+	heddle_estimate_all(task, c->nkinds, estimates);
 	for (unsigned k = 0; k < c->nkinds; k++)
-		us[k] = belief->estimates[k].us;
+		us[k] = estimates[k].us;
 	heddle_gain_set(key, us, c->reference);
 }
 
@@ -194,17 +213,16 @@ static void key_init(struct ready_context *c, struct starpu_task *task, struct h
 	}
 }
 
-void ready_task_key(struct ready_context *c, struct starpu_task *task,
-                    const struct ready_belief *belief, struct heddle_pool_key *key)
+void ready_task_key(struct ready_context *c, struct starpu_task *task, struct heddle_pool_key *key)
 {
 	struct ready_family *family;
 
 	key_init(c, task, key);
 	if (!c->choosing)
 		return;
-	family = family_of(c, belief);
+	family = family_of(c, task);
 	if (!family) {
-		key_of_stranger(c, belief, key);
+		key_of_stranger(c, task, key);
 		return;
 	}
 	key->family = family->id;
@@ -224,14 +242,26 @@ void ready_key_renew(struct ready_context *c, struct heddle_pool_key *key)
 
 /* ---- who takes what ---- */
 
-bool ready_wants(const struct heddle_pool_key *key, void *arg)
+/* What a worker must expect of a task. Of what its class has not run it may need as
+ * long as a probe may. */
+static double expected_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned kind)
+{
+	double us = heddle_pool_us(key->cost[kind]);
+
+	if (!key->family || ready_is_probe(key, kind) ||
+	    family_find(c, key->family)->measured >> kind & 1)
+		return us;
+	return fmax(us, PROBE_FACTOR * best_other_us(c, key, kind));
+}
+
+bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 {
 	struct ready_asker *asker = arg;
 	struct ready_context *c = asker->c;
 	const struct ready_worker *worker = &c->workers[asker->id];
-	double us = heddle_pool_us(key->cost[worker->kind]), own_us;
+	double us = c->patient ? expected_us(c, key, worker->kind) : 0, own_us, until_us;
 
-	if (!c->patient || us <= 0)
+	if (us <= 0)
 		return true;
 	own_us = us + worker->claims_us;
 	/* What the others have started comes on top; usually it does not matter. */
@@ -241,10 +271,13 @@ bool ready_wants(const struct heddle_pool_key *key, void *arg)
 		own_us += worker->busy_until_us - asker->now_us;
 	if (own_us <= finish_us(c, key, worker->kind, true, asker->now_us))
 		return true;
-	if (worker->hold_until_us > 0 && asker->now_us >= worker->hold_until_us)
+	if (worker->waits_since_us > since_us)
+		since_us = worker->waits_since_us;
+	until_us = us + (worker->waits_since_us > 0 ? since_us : asker->now_us);
+	if (asker->now_us >= until_us)
 		return true;
-	if (asker->declined_us <= 0 || us < asker->declined_us)
-		asker->declined_us = us;
+	if (asker->look_at_us <= 0 || until_us < asker->look_at_us)
+		asker->look_at_us = until_us;
 	return false;
 }
 
@@ -302,36 +335,39 @@ void ready_probe_cancel(struct ready_context *c, const struct heddle_pool_key *k
 	family_publish(c, family);
 }
 
-/* Whether what is believed of a task on a worker's class is what the pool was told. */
-static bool told_already(struct ready_worker *worker, const struct ready_belief *belief)
+/* Whether what is believed of a family on a worker's class is about what the pool was
+ * told: costs are steps of 9 %, and times on the border of two go to and fro. */
+static bool told_already(struct ready_worker *worker, unsigned long family,
+                         const struct heddle_estimate *estimate)
 {
-	const struct heddle_estimate *estimate = &belief->estimates[worker->kind];
-	size_t slot = (belief->family * 0x9e3779b97f4a7c15u >> 40) % READY_TOLD;
+	size_t slot = (family * 0x9e3779b97f4a7c15u >> 40) % READY_TOLD;
 	int cost = heddle_pool_cost(estimate->us);
 
 	if (estimate->source <= HEDDLE_ESTIMATE_NEIGHBOURS)
 		return false;
-	if (worker->told[slot].family == belief->family && worker->told[slot].cost == cost)
+	if (worker->told[slot].family == family && abs(worker->told[slot].cost - cost) <= 1)
 		return true;
-	worker->told[slot].family = belief->family;
+	worker->told[slot].family = family;
 	worker->told[slot].cost = cost;
 	return false;
 }
 
 void ready_task_measured(struct ready_context *c, struct starpu_task *task, unsigned id, double us)
 {
+	struct heddle_estimate estimates[HEDDLE_POOL_NKINDS];
 	struct ready_worker *worker = &c->workers[id];
 	struct ready_family *family;
-	struct ready_belief belief;
+	unsigned long key;
 
 	heddle_estimate_executed(task, id, us);
 	if (!c->choosing)
 		return;
-	ready_believe(c, task, &belief);
-	if (told_already(worker, &belief))
+	key = heddle_estimate_key(task);
+	heddle_estimate_all(task, c->nkinds, estimates);
+	if (!key || told_already(worker, key, &estimates[worker->kind]))
 		return;
 	policy_lock(&c->mutex);
-	family = belief.family ? family_find(c, belief.family) : NULL;
+	family = family_find(c, key);
 	if (family && family->id) {
 		if (worker->probe == family->id) {
 			worker->probe = 0;
@@ -339,7 +375,7 @@ void ready_task_measured(struct ready_context *c, struct starpu_task *task, unsi
 		}
 		family->probing &= ~(1u << worker->kind);
 		family->tried_us[worker->kind] = us;
-		family_learn(c, family, belief.estimates);
+		family_learn(c, family, estimates);
 		family_publish(c, family);
 	}
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);

@@ -248,7 +248,7 @@ static void test_load(void **state)
 	assert_true(heddle_pool_load(pool, CPU) == 0);
 }
 
-static bool gain_below(const struct heddle_pool_key *key, void *bound)
+static bool gain_below(const struct heddle_pool_key *key, double since_us, void *bound)
 {
 	return key->gain[CPU] < *(int *)bound;
 }
@@ -275,6 +275,35 @@ static void test_classes_not_wanted_are_passed_over(void **state)
 	bound = -100;
 	assert_null(heddle_pool_find(pool, &query, &place));
 	assert_int_equal(heddle_pool_count(pool), 2);
+}
+
+static double seen_us;
+
+static bool see(const struct heddle_pool_key *key, double since_us, void *arg)
+{
+	seen_us = since_us;
+	return true;
+}
+
+/* Who asks learns how long the oldest item of a class has been waiting. */
+static void test_time_of_the_push_is_kept(void **state)
+{
+	struct heddle_pool_query query = {.kind = CPU, .least = INT_MIN, .admit = see};
+	struct heddle_pool_place place;
+	struct heddle_pool_entry entry;
+	struct heddle_pool_key key;
+
+	heddle_pool_key_init(&key);
+	key.gain[CPU] = 0;
+	for (uintptr_t i = 1; i <= 20; i++)
+		assert_int_equal(heddle_pool_push_since(pool, (void *)i, &key, 100. * i), 0);
+	for (uintptr_t i = 1; i <= 20; i++) {
+		assert_non_null(heddle_pool_find(pool, &query, &place));
+		assert_true(seen_us == 100. * i);
+		heddle_pool_take(pool, &place, &entry);
+		assert_int_equal((uintptr_t)entry.item, i);
+		assert_true(entry.since_us == 100. * i);
+	}
 }
 
 /* Against the definition: a list searched from end to end. */
@@ -410,6 +439,25 @@ static void model_check_load(size_t n)
 	assert_true(fabs(heddle_pool_load(pool, CPU) - load) < 1e-6);
 }
 
+static void model_check_load_before(size_t n)
+{
+	const struct model *chosen = &model[rand() % (n + 1)];
+	struct heddle_pool_key key;
+	double load = 0;
+
+	if (chosen == &model[n] || chosen->gain[CPU] == NO)
+		return;
+	heddle_pool_key_init(&key);
+	key.priority = chosen->priority;
+	key.gain[CPU] = chosen->gain[CPU];
+	for (size_t i = 0; i < n; i++)
+		if (model[i].gain[CPU] != NO &&
+		    (model[i].priority > key.priority ||
+		     (model[i].priority == key.priority && model[i].gain[CPU] >= key.gain[CPU])))
+			load += model[i].us;
+	assert_true(fabs(heddle_pool_load_before(pool, CPU, &key) - load) < 1e-6);
+}
+
 static void model_step(uintptr_t item, size_t *n)
 {
 	struct heddle_pool_entry entry;
@@ -430,6 +478,7 @@ static void model_step(uintptr_t item, size_t *n)
 	}
 	assert_int_equal(heddle_pool_count(pool), *n);
 	model_check_load(*n);
+	model_check_load_before(*n);
 }
 
 static void test_random_against_the_definition(void **state)
@@ -458,6 +507,7 @@ int main(void)
 	    TEST(gain),
 	    TEST(empty_classes_do_not_pile_up),
 	    TEST(families_are_revalued),
+	    TEST(time_of_the_push_is_kept),
 	    TEST(load),
 	    TEST(classes_not_wanted_are_passed_over),
 	    TEST(random_against_the_definition),
