@@ -467,22 +467,20 @@ double heddle_pool_load(const struct heddle_pool *pool, unsigned kind)
 	return pool->load[kind] > 0 ? pool->load[kind] : 0;
 }
 
-double heddle_pool_load_before(const struct heddle_pool *pool, unsigned kind,
+double heddle_pool_load_above(const struct heddle_pool *pool, unsigned kind,
                                const struct heddle_pool_key *key)
 {
 	const struct order *order = &pool->orders[kind];
 	double load = 0;
 
+	if (order->n > CLASSES_ADDED)
+		return heddle_pool_load(pool, kind);
 	for (size_t c = 0; c < order->n; c++) {
 		const struct class *class = order->classes[c];
 
-		if (class->key.priority < key->priority ||
-		    (class->key.priority == key->priority &&
-		     class->key.gain[kind] < key->gain[kind]))
-			break;
-		if (c == CLASSES_ADDED)
-			return heddle_pool_load(pool, kind);
-		load += class->us[kind] * ring_count(&class->items);
+		if (class->key.priority > key->priority ||
+		    class->key.gain[kind] >= key->gain[kind])
+			load += class->us[kind] * ring_count(&class->items);
 	}
 	return load;
 }

@@ -159,10 +159,10 @@ void heddle_pool_revalue(struct heddle_pool *pool, unsigned long family,
  * as far as their costs are known. */
 double heddle_pool_load(const struct heddle_pool *pool, unsigned kind);
 
-/** The part of it that a kind does no later than the items of a class: those that come
- * before them in its order, and their equals. Where more than some hundred classes
- * do, all that it can run. */
-double heddle_pool_load_before(const struct heddle_pool *pool, unsigned kind,
+/** The part of it that a kind prefers to the items of a class: what it gains at least as
+ * much from, these items included, and what is of higher priority. Where there are more
+ * than some hundred classes, all that it can run. */
+double heddle_pool_load_above(const struct heddle_pool *pool, unsigned kind,
                                const struct heddle_pool_key *key);
 
 /** Number of items. */

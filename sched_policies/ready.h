@@ -104,6 +104,16 @@ struct ready_worker {
 	} told[READY_TOLD]; /**< what the pool was told last of this worker's class */
 } __attribute__((aligned(64)));
 
+struct ready_record;
+
+/** Lengths of queues over time (HEDDLE_QUEUE_LOG). */
+struct ready_log {
+	bool on;
+	double begin_us;
+	size_t n, room;
+	struct ready_record *records;
+};
+
 struct ready_context {
 	starpu_pthread_mutex_t mutex;
 	unsigned id;
@@ -132,6 +142,7 @@ struct ready_context {
 	/** Which class started a task of a family last, and 1; 0: none, or forgotten. */
 	atomic_uchar taker[READY_TAKERS];
 	struct waiters waiters;
+	struct ready_log log;
 	struct ready_family families[READY_FAMILIES];
 	struct ready_worker workers[];
 };
@@ -246,5 +257,15 @@ void ready_fetch_done(const struct ready_context *c, struct ready_worker *worker
 
 /** A worker found nothing to do. */
 void ready_fetch_idle(struct ready_worker *worker);
+
+/* ---- ready_log_starpu.c ---- */
+
+void ready_log_init(struct ready_context *c);
+
+/** A worker has taken a task; the mutex is held. */
+void ready_log_queue(struct ready_context *c, unsigned id, double now_us);
+
+/** Writes and frees the log. */
+void ready_log_write(struct ready_context *c);
 
 #endif

@@ -535,6 +535,7 @@ static void ready_init(unsigned ctx, struct ready_traits traits)
 
 	STARPU_ASSERT_MSG(c, "no memory for a scheduling context");
 	STARPU_PTHREAD_MUTEX_INIT(&c->mutex, NULL);
+	ready_log_init(c);
 	policy_any_priority(ctx);
 	starpu_sched_ctx_set_policy_data(ctx, c);
 }
@@ -558,6 +559,7 @@ static void ready_deinit(unsigned ctx)
 {
 	struct ready_context *c = context_of(ctx);
 
+	ready_log_write(c);
 	heddle_pool_destroy(c->pool);
 	for (unsigned w = 0; w < c->nworkers; w++)
 		ring_free(&c->workers[w].claims);
@@ -672,8 +674,10 @@ static struct starpu_task *ready_pop(unsigned ctx)
 		members_count(c);
 		worker->busy_until_us = busy_until(worker, asker.now_us);
 		take_or_wait(&asker, &entry);
-		if (entry.item && worker->accelerator)
+		if (entry.item && worker->accelerator) {
 			ready_fetch_collect(worker, &errands);
+			ready_log_queue(c, id, asker.now_us);
+		}
 	}
 	wake_further(c, &wake);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);

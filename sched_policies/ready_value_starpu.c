@@ -44,8 +44,8 @@ static struct ready_family *family_find(struct ready_context *c, unsigned long i
 }
 
 /* Time that classes other than one need for all that is ready; those that are faster
- * than that one, for what they do no later than the task: what is left for the end
- * others can do meanwhile. */
+ * than that one, for what they prefer to the task, and it: the rest others can do
+ * meanwhile. */
 static double finish_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned except,
                         bool faster_only, double now_us)
 {
@@ -61,7 +61,7 @@ static double finish_us(struct ready_context *c, const struct heddle_pool_key *k
 		helpers[n] = (struct heddle_gain_helper){
 		    .workers = c->count[k],
 		    .load_us = c->claimed_us[k] +
-		               (faster_only ? heddle_pool_load_before(c->pool, k, key)
+		               (faster_only ? heddle_pool_load_above(c->pool, k, key)
 		                            : heddle_pool_load(c->pool, k)),
 		};
 		for (unsigned w = 0; now_us > 0 && w < c->nworkers; w++)
@@ -263,6 +263,8 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 
 	if (us <= 0)
 		return true;
+	/* Nothing of this depends on the priority: what is left to others of one would be
+	 * left of another. */
 	own_us = us + worker->claims_us;
 	/* What the others have started comes on top; usually it does not matter. */
 	if (own_us <= finish_us(c, key, worker->kind, true, 0))
