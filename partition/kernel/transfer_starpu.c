@@ -174,8 +174,9 @@ static int buffer_send(struct part *part, unsigned a, const struct index_use *us
 	int status = 0;
 
 	copy->layout = merge_layout(&use->write);
-	copy->home =
-	    !is_empty(&use->write) && use->write.dense && is_empty(&use->read) && !part->dry;
+	/* Gaps between rows do not belong home. */
+	copy->home = !is_empty(&use->write) && use->write.dense && is_empty(&use->read) &&
+	             !part->dry && (!use->write.pitch || copy->layout.by_rows);
 	if (!is_empty(&use->write) && !copy->home && !part->dry) {
 		copy->after = malloc(copy->layout.bytes);
 		copy->before = use->write.dense ? NULL : malloc(copy->layout.bytes);

@@ -167,6 +167,10 @@ static const char source[] =
     "{\n"
     "	out[get_global_id(0) * get_global_size(1) + get_global_id(1)] =\n"
     "	    in[get_global_id(1) * get_global_size(0) + get_global_id(0)];\n"
+    "}\n"
+    "__kernel void every_other(__global float *out, __global const float *in)\n"
+    "{\n"
+    "	out[2 * get_global_id(0)] = in[get_global_id(0)];\n"
     "}\n";
 
 /* A kernel that no test has had: devices that failed stay out of one for good. */
@@ -284,6 +288,31 @@ static void rows(void **state)
 	}
 }
 
+/* Of what is written with gaps between, the gaps stay as they were. */
+static void gaps(void **state)
+{
+	struct heddle_kernel_stats stats;
+	struct heddle_kernel kernel = {
+	    .source = source_fresh(),
+	    .name = "every_other",
+	    .dimensions = 1,
+	    .global = {N},
+	    .local = {64},
+	    .narguments = 2,
+	    .arguments = {{.type = HEDDLE_KERNEL_HOST, .pointer = y, .bytes = 2 * N * sizeof(*y)},
+	                  {.type = HEDDLE_KERNEL_HOST, .pointer = x, .bytes = N * sizeof(*x)}},
+	};
+
+	hooks_reset();
+	for (int i = 0; i < 2 * N; i++) {
+		x[i] = i;
+		y[i] = -i;
+	}
+	assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+	for (int i = 0; i < 2 * N; i++)
+		assert_true(y[i] == (i % 2 ? -i : i / 2));
+}
+
 /* Results are right, whoever had to compute them. */
 static void failures(void **state)
 {
@@ -317,6 +346,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(overlap),
 	    cmocka_unit_test(rows),
+	    cmocka_unit_test(gaps),
 	    cmocka_unit_test(failures),
 	};
 	int failed;
