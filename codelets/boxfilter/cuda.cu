@@ -15,7 +15,11 @@
 #include "codelets/cuda_pool.h"
 
 #define THREADS 256
-#define WARPS (THREADS / 32)
+/* Of the second pass over a row, and of as many rows as keep the device busy with
+ * these. Where there are fewer, more threads shorten the way along a row. */
+#define ROW_THREADS 256
+#define LONE_ROW_THREADS 1024
+#define ROWS_ENOUGH 512
 #define ITEMS 4 /* that a thread of the second pass takes before it waits for the others */
 #define SCRATCH_BYTES (CODELET_CUDA_KEPT / 2)
 
@@ -53,9 +57,10 @@ static __global__ void sum_columns(struct geometry g, const unsigned char *__res
 }
 
 /* Prefix sum over the threads of a block; `total` is the sum of all. */
-template <typename sum_t> static __device__ sum_t scan(sum_t value, sum_t *total)
+template <typename sum_t, unsigned threads>
+static __device__ sum_t scan(sum_t value, sum_t *total)
 {
-	__shared__ sum_t warps[WARPS];
+	__shared__ sum_t warps[threads / 32];
 	unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 	sum_t before = 0, all = 0;
 
@@ -68,7 +73,7 @@ template <typename sum_t> static __device__ sum_t scan(sum_t value, sum_t *total
 	if (lane == 31)
 		warps[warp] = value;
 	__syncthreads();
-	for (unsigned w = 0; w < WARPS; w++) {
+	for (unsigned w = 0; w < threads / 32; w++) {
 		if (w < warp)
 			before += warps[w];
 		all += warps[w];
@@ -78,8 +83,9 @@ template <typename sum_t> static __device__ sum_t scan(sum_t value, sum_t *total
 	return before + value;
 }
 
-template <typename sum_t>
-static __global__ void filter_rows(struct geometry g, sum_t *sums, unsigned char *__restrict__ out)
+template <typename sum_t, unsigned threads>
+static __global__ void __launch_bounds__(threads)
+	filter_rows(struct geometry g, sum_t *sums, unsigned char *__restrict__ out)
 {
 	size_t y = blockIdx.x;
 	sum_t *row = sums + y * g.n;
@@ -89,7 +95,7 @@ static __global__ void filter_rows(struct geometry g, sum_t *sums, unsigned char
 	for (unsigned c = 0; c < g.channels; c++) {
 		sum_t carry = 0;
 
-		for (size_t x0 = 0; x0 < g.width; x0 += THREADS * ITEMS) {
+		for (size_t x0 = 0; x0 < g.width; x0 += threads * ITEMS) {
 			size_t x = x0 + threadIdx.x * ITEMS;
 			sum_t own[ITEMS], all = 0, total, before;
 
@@ -98,7 +104,7 @@ static __global__ void filter_rows(struct geometry g, sum_t *sums, unsigned char
 				own[k] = x + k < g.width ? row[(x + k) * g.channels + c] : 0;
 				all += own[k];
 			}
-			before = carry + scan<sum_t>(all, &total) - all;
+			before = carry + scan<sum_t, threads>(all, &total) - all;
 #pragma unroll
 			for (unsigned k = 0; k < ITEMS; k++) {
 				before += own[k];
@@ -110,7 +116,7 @@ static __global__ void filter_rows(struct geometry g, sum_t *sums, unsigned char
 	}
 	__syncthreads();
 #pragma unroll 4
-	for (size_t i = threadIdx.x; i < g.n; i += THREADS) {
+	for (size_t i = threadIdx.x; i < g.n; i += threads) {
 		uint32_t x = (uint32_t)i / g.channels, c = (uint32_t)i % g.channels;
 		size_t left = x < g.radius ? 0 : x - g.radius;
 		size_t columns = boxfilter_span(x, g.radius, g.width);
@@ -139,7 +145,12 @@ static cudaError_t launch(cudaStream_t stream, struct geometry g, size_t rows, s
 		g.rows = rows - g.first < at_once ? rows - g.first : at_once;
 		blocks.y = (g.rows + g.strip - 1) / g.strip;
 		sum_columns<sum_t><<<blocks, THREADS, 0, stream>>>(g, in, sums);
-		filter_rows<sum_t><<<g.rows, THREADS, 0, stream>>>(g, sums, out);
+		if (g.rows < ROWS_ENOUGH)
+			filter_rows<sum_t, LONE_ROW_THREADS>
+				<<<g.rows, LONE_ROW_THREADS, 0, stream>>>(g, sums, out);
+		else
+			filter_rows<sum_t, ROW_THREADS>
+				<<<g.rows, ROW_THREADS, 0, stream>>>(g, sums, out);
 		error = cudaGetLastError();
 	}
 	cudaFreeAsync(sums, stream);
@@ -187,7 +198,11 @@ template <typename sum_t> static cudaError_t load(void)
 	cudaError_t error = cudaFuncGetAttributes(&attributes, (const void *)sum_columns<sum_t>);
 
 	if (error == cudaSuccess)
-		error = cudaFuncGetAttributes(&attributes, (const void *)filter_rows<sum_t>);
+		error = cudaFuncGetAttributes(&attributes,
+					      (const void *)filter_rows<sum_t, ROW_THREADS>);
+	if (error == cudaSuccess)
+		error = cudaFuncGetAttributes(&attributes,
+					      (const void *)filter_rows<sum_t, LONE_ROW_THREADS>);
 	return error;
 }
 

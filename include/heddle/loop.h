@@ -130,7 +130,7 @@ struct heddle_loop_stats {
 				    a stock policy */
 	char strategy[96];     /**< its specification, or "stock" */
 	double us;             /**< from the first block's submission to the last output at home */
-	double learning_us;    /**< from there to the end of the last worker's adaptive phase */
+	double learning_us;    /**< from there until the last worker has left its adaptive phase */
 	double overhead_us;    /**< spent on all threads in registering and submitting blocks */
 	size_t blocks;
 	size_t retried;        /**< blocks cut smaller or moved because a device was full or failed */

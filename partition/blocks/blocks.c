@@ -94,6 +94,7 @@ HEDDLE_API int heddle_blocks_create(const char *spec, const struct heddle_blocks
 	memcpy(b->parameters, parameters, sizeof(parameters));
 	b->total = b->remaining = problem->n;
 	b->nworkers = problem->nworkers;
+	b->events = 1;
 	for (unsigned w = 0; problem->workers && w < b->nworkers; w++)
 		b->workers[w].given = problem->workers[w];
 	error = strategy->begin ? strategy->begin(b) : 0;
@@ -138,15 +139,17 @@ static size_t size_fit(const struct heddle_blocks *b, const struct heddle_blocks
 static bool all_stand_still(const struct heddle_blocks *b)
 {
 	for (unsigned w = 0; w < b->nworkers; w++)
-		if (!b->workers[w].retired && (b->workers[w].under_way || !b->workers[w].refused))
+		if (!b->workers[w].retired &&
+		    (b->workers[w].under_way || b->workers[w].refused != b->events))
 			return false;
 	return true;
 }
 
+/* Refusals of before count no more. They are not cleared one by one: what belongs to
+ * a worker is best left in the cache of the core that asks for it. */
 static void event(struct heddle_blocks *b)
 {
-	for (unsigned w = 0; w < b->nworkers; w++)
-		b->workers[w].refused = false;
+	b->events++;
 }
 
 HEDDLE_API size_t heddle_blocks_next(struct heddle_blocks *b, unsigned worker)
@@ -158,7 +161,7 @@ HEDDLE_API size_t heddle_blocks_next(struct heddle_blocks *b, unsigned worker)
 		return 0;
 	wish = b->strategy->next(b, worker);
 	if (!wish) {
-		w->refused = true;
+		w->refused = b->events;
 		if (!all_stand_still(b))
 			return 0;
 		wish = 1;

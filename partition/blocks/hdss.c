@@ -80,6 +80,8 @@ static const double published[HDSS_NPARAMETERS] = {
  * mostly start, more. */
 #define BLIND_JUMP 3
 #define BLIND_JUMP_ACCELERATOR 4
+/* First blocks of workers of a kind that must agree to be believed together. */
+#define LEAST_TOGETHER 3
 /* First blocks of accelerators, to those of cores. */
 #define FIRST_ACCELERATOR 16
 /* Of blocks given before the first came back, one to the next. */
@@ -105,16 +107,33 @@ static double initial_size(const struct heddle_blocks *b)
 	return blocks_extent(b) > parts ? blocks_extent(b) / parts : 1;
 }
 
+/* Whether first blocks of all workers of a kind may tell together what one worker
+ * would have to do two blocks for. */
+static bool learns_together(const struct heddle_blocks *b, enum heddle_kind kind)
+{
+	unsigned n = 0;
+
+	for (unsigned w = 0; w < b->nworkers; w++)
+		n += b->workers[w].given.kind == kind && !b->workers[w].retired;
+	return n >= LEAST_TOGETHER && b->parameters[HDSS_KINDS] && b->parameters[HDSS_JUMP] &&
+	       b->parameters[HDSS_FOLLOW];
+}
+
 /* An accelerator's first block is mostly the way there and back; of a larger one
- * something is seen of its rate, too. */
+ * something is seen of its rate, too. Cores have first blocks of two sizes in turn,
+ * so that the first answers of some tell the start of a block from its pace. */
 static double first_size(const struct heddle_blocks *b, unsigned worker)
 {
 	double size = initial_size(b), few = blocks_extent(b) / (32.0 * b->nworkers);
+	double larger = size * FIRST_ACCELERATOR;
 
-	if (b->parameters[HDSS_INITIAL] || is_core(b, worker))
+	if (b->parameters[HDSS_INITIAL])
 		return size;
-	/* Of a few long iterations a slow device would do these until the end. */
-	return fmax(size, fmin(FIRST_ACCELERATOR * size, few));
+	if (is_core(b, worker))
+		larger =
+		    learns_together(b, HEDDLE_KIND_CPU) && worker % 2 ? size * BLIND_JUMP : size;
+	/* Of a few long iterations a slow worker would do these until the end. */
+	return fmax(size, fmin(larger, few));
 }
 
 static size_t factor_size(const struct heddle_blocks *b)
@@ -190,6 +209,42 @@ static void curve_learn(struct heddle_blocks *b, struct hdss_worker *w, double n
 	heddle_line_add(&w->curve, log(n), rate);
 	w->learned = before > 0 && fabs(rate - before) < b->parameters[HDSS_CHANGE] * before;
 	w->size = w->learned ? n : curve_size(b, w, n);
+}
+
+/* How far a block is from what the first blocks of its kind tell, as part of that. */
+static double deviation(const struct heddle_block_time *first, struct heddle_block_point block)
+{
+	double told = heddle_block_time_us(first, block.n);
+
+	return fabs(block.us - told) / told;
+}
+
+/* Whether the first blocks of several workers lie on one line. Two always do, though
+ * they be of different workers. */
+static bool first_agree(const struct heddle_block_time *first)
+{
+	double sum = 0;
+	int n = 0;
+
+	for (; n < BLOCK_TIME_POINTS && first->points[n].n > 0; n++)
+		sum += deviation(first, first->points[n]);
+	return first->start_known && n >= LEAST_TOGETHER && sum < AGREEMENT * n;
+}
+
+/* A worker has done its first block. Once those of its kind agree, all of the kind
+ * know their weights, also those that have done none yet. */
+static void learn_together(struct heddle_blocks *b, unsigned worker, double n, double us)
+{
+	struct hdss *h = b->state;
+	enum heddle_kind kind = b->workers[worker].given.kind;
+
+	if (h->agree[kind])
+		return;
+	heddle_block_time_add(&h->first[kind], n, us, b->parameters[HDSS_ROBUST], true);
+	h->agree[kind] = first_agree(&h->first[kind]);
+	for (unsigned w = 0; h->agree[kind] && w < b->nworkers; w++)
+		if (b->workers[w].given.kind == kind)
+			h->worker[w].learned = true;
 }
 
 /* Whether another worker of its kind knows its weight. */
@@ -363,7 +418,7 @@ static void hdss_completed(struct heddle_blocks *b, unsigned worker, size_t n, d
 {
 	struct hdss *h = b->state;
 	struct hdss_worker *w = &h->worker[worker];
-	bool first = !w->time.count, known;
+	bool first = !w->time.count, learned = w->learned, known;
 
 	if (n > w->largest.n)
 		w->largest = (struct heddle_block_point){n, us};
@@ -377,9 +432,13 @@ static void hdss_completed(struct heddle_blocks *b, unsigned worker, size_t n, d
 	if (first && !known)
 		w->distrusted = true;
 	time_add(b, w, n, us);
-	if (w->learned)
+	if (first && learns_together(b, b->workers[worker].given.kind))
+		learn_together(b, worker, n, us);
+	if (learned)
 		return;
 	w->last = n;
+	if (w->learned) /* by this block */
+		return;
 	if (!b->parameters[HDSS_JUMP])
 		curve_learn(b, w, n, n / us);
 	else

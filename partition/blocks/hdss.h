@@ -60,13 +60,17 @@ struct hdss_belief {
 
 struct hdss {
 	bool completion; /**< for all workers */
-	double now;      /**< latest time known; the true one may be later */
-	double run;      /**< length of the run that slices are parts of: all of a loop, of a
-	                      stream what is there */
+	/** First blocks of all workers of a kind, as if one had done them. */
+	struct heddle_block_time first[HEDDLE_NKINDS];
+	bool agree[HEDDLE_NKINDS]; /**< these lie on one line, and tell a start */
+	double now;                /**< latest time known; the true one may be later */
+	double run; /**< length of the run that slices are parts of: all of a loop, of a
+	                 stream what is there */
 	struct {
 		double start, pace;
 		bool sized;
-	} kind[HEDDLE_NKINDS];      /**< means over workers, as of the last hdss_foresee() */
+	} kind[HEDDLE_NKINDS];      /**< means over workers, or what their first blocks tell
+	                                 together, as of the last hdss_foresee() */
 	double end;                 /**< when all is expected to be done; 0: not known yet */
 	struct hdss_belief *belief; /**< nworkers */
 	struct hdss_worker worker[];

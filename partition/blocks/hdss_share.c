@@ -33,7 +33,8 @@
 /* All of what remains goes to one worker if that delays no end by more. */
 #define CRUMB 0.0005
 
-/* Means over the workers of each kind. */
+/* Means over the workers of each kind. Before one of them has done blocks of two
+ * sizes, their first blocks together may tell what a block costs. */
 static void kinds_believe(const struct heddle_blocks *b)
 {
 	struct hdss *h = b->state;
@@ -55,6 +56,10 @@ static void kinds_believe(const struct heddle_blocks *b)
 		}
 	}
 	for (int k = 0; k < HEDDLE_NKINDS; k++) {
+		if (!starts[k] && h->agree[k]) {
+			h->kind[k].start = h->first[k].start_us;
+			h->kind[k].sized = true;
+		}
 		h->kind[k].start /= starts[k] + !starts[k];
 		h->kind[k].pace /= paces[k] + !paces[k];
 	}
@@ -322,9 +327,13 @@ static double unseen_limit(const struct heddle_blocks *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_worker *w = &h->worker[worker];
+	enum heddle_kind kind = b->workers[worker].given.kind;
 
-	if (!b->parameters[HDSS_SLICE] || !w->largest.n)
+	if (!b->parameters[HDSS_SLICE])
 		return HUGE_VAL;
+	/* It may be unlike the others of its kind. */
+	if (!w->largest.n)
+		return h->agree[kind] ? TRUSTED_GROWTH * h->first[kind].points[0].n : HUGE_VAL;
 	if (ahead_of_others(b, worker))
 		return TRUSTED_GROWTH * w->largest.n;
 	return fmax(TRUSTED_GROWTH, LONGEST_UNSEEN * h->run / w->largest.us) * w->largest.n;

@@ -24,6 +24,7 @@ struct runner {
 	double first_free; /* when its first stage is free */
 	double second_free;
 	double last_end; /* of the block completed last */
+	bool learning;   /* its latest block is one of the adaptive phase, which goes on */
 	bool dead;
 };
 
@@ -185,6 +186,7 @@ static int runner_give(struct replay *r, unsigned worker, size_t n)
 	                               .phase = heddle_blocks_phase(r->strategy, worker)};
 	block->start = range_take(r, worker, &n);
 	block->size = n;
+	runner->learning = block->phase == HEDDLE_PHASE_ADAPTIVE;
 	runner->given++;
 	block_time(r, runner, block);
 	r->asked[index] = r->now;
@@ -212,6 +214,18 @@ static int runner_fill(struct replay *r, unsigned worker)
 	return 0;
 }
 
+/* A block of a worker is done. It may have told what others were to learn by blocks
+ * that they are still at. */
+static void learning_note(struct replay *r, unsigned worker)
+{
+	for (unsigned w = 0; w < r->machine->nworkers; w++)
+		if (r->runners[w].learning && (w == worker || heddle_blocks_phase(r->strategy, w) ==
+		                                                  HEDDLE_PHASE_COMPLETION)) {
+			r->runners[w].learning = false;
+			r->result->learning_us = r->now;
+		}
+}
+
 static void runner_complete(struct replay *r, unsigned worker)
 {
 	struct runner *runner = &r->runners[worker];
@@ -226,9 +240,8 @@ static void runner_complete(struct replay *r, unsigned worker)
 	runner->last_end = block->end_us;
 	if (block->end_us > r->result->makespan_us)
 		r->result->makespan_us = block->end_us;
-	if (block->phase == HEDDLE_PHASE_ADAPTIVE && block->end_us > r->result->learning_us)
-		r->result->learning_us = block->end_us;
 	heddle_blocks_completed(r->strategy, worker, block->size, block->end_us - since);
+	learning_note(r, worker);
 }
 
 static int runner_die(struct replay *r, unsigned worker)

@@ -54,7 +54,7 @@ struct replay_result {
 	size_t nblocks;
 	double makespan_us;
 	double ideal_us;      /**< all workers at their best rates to the end */
-	double learning_us;   /**< end of the last block of an adaptive phase */
+	double learning_us;   /**< when the last worker left its adaptive phase */
 	double finish_spread; /**< latest minus earliest last end of the workers that
 	                           lived, over the makespan */
 	size_t left;          /**< iterations nobody did: all workers died */

@@ -24,9 +24,9 @@ struct blocks_worker {
 	bool retired;
 	size_t under_way; /**< iterations it was given and has not answered for */
 	unsigned blocks_under_way;
-	size_t done;    /**< iterations completed */
-	double busy_us; /**< time of those */
-	bool refused;   /**< got nothing since the last event */
+	size_t done;           /**< iterations completed */
+	double busy_us;        /**< time of those */
+	unsigned long refused; /**< number of the last event when it last got nothing */
 };
 
 struct heddle_blocks {
@@ -37,6 +37,8 @@ struct heddle_blocks {
 	size_t remaining;
 	bool stream; /**< was extended: how long it will be is not known */
 	unsigned nworkers;
+	unsigned long
+	    events; /**< that may let a worker have a block it was refused before; from 1 */
 	struct blocks_worker workers[];
 };
 

@@ -21,6 +21,14 @@
 #include "loop_private.h"
 #include "private/message.h"
 
+/* For a loop that waits for another core. */
+static inline void cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#endif
+}
+
 /* ---- spare blocks ---- */
 
 void block_free(struct block *block)
@@ -255,6 +263,29 @@ static unsigned lane_depth(const struct lane *lane, enum heddle_phase phase)
 	return phase == HEDDLE_PHASE_ADAPTIVE ? 1 : lane->depth;
 }
 
+/* Mutex held. */
+static void lane_learns(struct heddle_loop_request *loop, struct lane *lane, bool learning)
+{
+	loop->nlearning += learning - lane->learning;
+	lane->learning = learning;
+}
+
+/* Mutex held: a block of a lane is done. It may have told what others were to learn by
+ * blocks that they are still at. */
+static void lanes_learned(struct heddle_loop_request *loop, const struct lane *done, double now)
+{
+	for (unsigned l = 0; loop->nlearning && l < loop->nlanes; l++) {
+		struct lane *lane = &loop->lanes[l];
+
+		if (lane->learning &&
+		    (lane == done ||
+		     heddle_blocks_phase(loop->blocks, l) == HEDDLE_PHASE_COMPLETION)) {
+			lane_learns(loop, lane, false);
+			loop->learned_us = now;
+		}
+	}
+}
+
 /* Mutex held: how many iterations the lane gets now. */
 static size_t lane_ask(struct heddle_loop_request *loop, struct lane *lane)
 {
@@ -290,6 +321,7 @@ static struct block *lane_give(struct heddle_loop_request *loop, struct lane *la
 	block_prepare(block, range, now);
 	block->lane = lane;
 	block->phase = heddle_blocks_phase(loop->blocks, lane->index);
+	lane_learns(loop, lane, block->phase == HEDDLE_PHASE_ADAPTIVE);
 	block->isolated = lane_depth(lane, block->phase) == 1;
 	lane->in_flight++;
 	if (!lane->away++)
@@ -361,26 +393,38 @@ static void block_put(struct block *block, double now)
 	block_spare(block);
 }
 
-/* StarPU refused a block's task: its worker gets no more, another does the block;
- * where there is none, the loop ends with the error. */
-static void block_refused(struct block *block, int error)
+/* Mutex held: a block will not be done by its worker, which gets no more; another does
+ * it. Where there is none, the loop ends with the error.
+ * @return whether another does it */
+static bool block_return(struct block *block, int error)
 {
 	struct heddle_loop_request *loop = block->loop;
 	struct lane *lane = block->lane;
-	struct range range = block->range;
 	bool again = false;
 
-	starpu_pthread_mutex_lock(&loop->mutex);
 	loop->nblocks--;
 	if (lane) {
 		lane->in_flight--;
 		lane->running = false;
 		lane_retire(loop, lane);
-		again = range_pass_on(loop, lane, range);
+		again = range_pass_on(loop, lane, block->range);
 	}
 	if (!again && !loop->status)
 		loop->status = error;
 	block_put(block, loop_now(loop));
+	return again;
+}
+
+/* StarPU refused a block's task. */
+static void block_refused(struct block *block, int error)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct lane *lane = block->lane;
+	struct range range = block->range;
+	bool again;
+
+	starpu_pthread_mutex_lock(&loop->mutex);
+	again = block_return(block, error);
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	heddle_warn("loop %s: StarPU refuses a task on %s (%s); iterations %zu to %zu %s",
 		    loop->name, lane ? lane->stats.name : "any worker", strerror(-error),
@@ -471,6 +515,9 @@ void lanes_wake(struct heddle_loop_request *loop)
 	double now = starpu_timing_now();
 	struct block *block, *list;
 
+	/* Who begins to wait from now on knows all that has happened. */
+	if (!__atomic_load_n(&loop->nwaiting, __ATOMIC_RELAXED))
+		return;
 	starpu_pthread_mutex_lock(&loop->mutex);
 	list = lanes_next(loop, loop->modelled ? loop->now_us : now);
 	starpu_pthread_mutex_unlock(&loop->mutex);
@@ -573,8 +620,7 @@ static void block_account(struct block *block, double now)
 		heddle_block_time_add(&lane->time, block->given.n, now - since, true, true);
 	if (loop->blocks && !block->given.status) {
 		heddle_blocks_completed(loop->blocks, lane->index, block->given.n, now - since);
-		if (block->phase == HEDDLE_PHASE_ADAPTIVE)
-			loop->learned_us = now;
+		lanes_learned(loop, lane, now);
 	}
 }
 
@@ -639,11 +685,15 @@ static void block_fail(struct block *block)
 			   : "go to another worker");
 }
 
-/* Mutex held. */
+/* Adds a block's sums to the loop's. That may take longer than all that the loop's
+ * mutex is held for, so it has one of its own. */
 static void block_combine(struct block *block)
 {
 	struct heddle_loop_request *loop = block->loop;
 
+	if (!loop->reduces || block->given.status)
+		return;
+	starpu_pthread_mutex_lock(&loop->sums);
 	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
 		const struct view *view = &loop->views[i];
 
@@ -651,6 +701,7 @@ static void block_combine(struct block *block)
 			view->access.combine((void *)view->base, block->parts[i].partial,
 					     view_bytes(view), (void *)loop->loop.arg);
 	}
+	starpu_pthread_mutex_unlock(&loop->sums);
 }
 
 /* Mutex held: what a block leaves behind. */
@@ -660,7 +711,6 @@ static void block_book(struct block *block, double now)
 	struct lane *lane = block->lane;
 
 	if (!block->given.status) {
-		block_combine(block);
 		lane->stats.iterations += block->given.n;
 		lane->stats.blocks++;
 		lane->stats.finish_us = now - loop->start_us;
@@ -675,6 +725,7 @@ void block_settle(struct block *block, double now)
 	struct heddle_loop_request *loop = block->loop;
 	struct lane *lane = block->lane;
 
+	block_combine(block);
 	starpu_pthread_mutex_lock(&loop->mutex);
 	if (block->isolated)
 		block_account(block, now);
@@ -710,6 +761,13 @@ static void block_arrived_one(struct block *block)
 		block_come_home(block);
 }
 
+/* Mutex held: a block that was put back last is left to its task, which still knows it. */
+static void block_end(struct block *block)
+{
+	block_get(block->loop);
+	block->over = true;
+}
+
 /* Mutex held: makes a block, of which nothing is left to do, the next one of its
  * lane. False where there is none now: the block is not spare then, for its task
  * still knows it. */
@@ -722,9 +780,84 @@ static bool block_renew(struct block *block, double now)
 		loop->references--; /* its task has one already */
 		return true;
 	}
-	block_get(loop);
-	block->over = true;
+	block_end(block);
 	return false;
+}
+
+/* What StarPU asks of a task before it takes it is asked of a block that shares one, too.
+ * The worker of one that the codelet refuses gets no more, as if StarPU had.
+ * @return whether it may run */
+static bool block_allowed(struct block *block)
+{
+	struct heddle_loop_request *loop = block->loop;
+	const struct heddle_block given = block->given;
+	bool again;
+
+	if (!loop->host_codelet.can_execute ||
+	    loop->host_codelet.can_execute(block->lane->stats.id, starpu_task_get_current(), 0))
+		return true;
+	starpu_pthread_mutex_lock(&loop->mutex);
+	again = block_return(block, -ENODEV);
+	block_end(block);
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	heddle_warn("loop %s: can_execute refuses a block on %s; iterations %zu to %zu %s",
+		    loop->name, block->lane->stats.name, given.start, given.start + given.n - 1,
+		    again ? "go to another worker" : "are lost");
+	return false;
+}
+
+/* Mutex held: does what the workers wait for that have posted a block: it is
+ * accounted for, and becomes their next one if there is one. */
+static void lanes_serve(struct heddle_loop_request *loop)
+{
+	double began = starpu_timing_now();
+
+	for (unsigned l = 0; l < loop->nlanes; l++) {
+		struct lane *lane = &loop->lanes[l];
+		struct block *block = __atomic_load_n(&lane->posted, __ATOMIC_ACQUIRE);
+
+		if (!block)
+			continue;
+		block_account(block, lane->posted_us);
+		block_book(block, lane->posted_us);
+		lane->renewed = block_renew(block, lane->posted_us);
+		__atomic_store_n(&lane->posted, NULL, __ATOMIC_RELEASE);
+	}
+	loop->overhead_us += starpu_timing_now() - began;
+}
+
+/* How often a worker looks whether another has served it before it sleeps until the
+ * mutex is free, from which it would wake up much later than that. */
+#define PATIENCE 400
+
+/* Lets a block be accounted for and renewed. When many workers have done short blocks
+ * at a time, one that has the mutex serves all: what the strategy knows is in the
+ * cache of its core then, while it would have to come from another one each time if
+ * every worker asked for itself, which takes several times as long.
+ * @return whether it was renewed */
+static bool block_exchange(struct block *block, double now)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct lane *lane = block->lane;
+	bool locked = false;
+
+	lane->posted_us = now;
+	__atomic_store_n(&lane->posted, block, __ATOMIC_RELEASE);
+	for (unsigned i = 0; !locked && __atomic_load_n(&lane->posted, __ATOMIC_ACQUIRE); i++) {
+		if (i == PATIENCE) {
+			starpu_pthread_mutex_lock(&loop->mutex);
+			locked = true;
+		} else if (i % 8 == 0) {
+			locked = !starpu_pthread_mutex_trylock(&loop->mutex);
+		} else {
+			cpu_relax();
+		}
+	}
+	if (locked) {
+		lanes_serve(loop);
+		starpu_pthread_mutex_unlock(&loop->mutex);
+	}
+	return lane->renewed;
 }
 
 /* A task costs several microseconds, and the more workers begin and end tasks at a
@@ -738,12 +871,8 @@ static bool block_follow(struct block *block, double began)
 
 	if (block->given.status || now - began >= loop->task_us)
 		return false;
-	starpu_pthread_mutex_lock(&loop->mutex);
-	block_account(block, now);
-	block_book(block, now);
-	more = block_renew(block, now);
-	loop->overhead_us += starpu_timing_now() - now;
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	block_combine(block);
+	more = block_exchange(block, now) && block_allowed(block);
 	if (more) {
 		block_clear_partial(block);
 		log_decision(loop, block);

@@ -5,7 +5,8 @@
  *
  * A loop is a control task, which holds the loop's data in main memory and is
  * ended when the last block is home; lanes, one a worker, each with the blocks
- * it has under way; and a strategy. One mutex guards all that changes.
+ * it has under way; and a strategy. One mutex guards all that changes, but for the
+ * sums of reductions.
  */
 #ifndef HEDDLE_LOOP_PRIVATE_H
 #define HEDDLE_LOOP_PRIVATE_H
@@ -54,6 +55,7 @@ struct lane {
 	unsigned implementation; /* of the codelet */
 	unsigned in_flight; /* blocks given and not yet accounted for */
 	unsigned away;      /* blocks whose outputs are not home yet */
+	bool learning;      /* its latest block is one of the adaptive phase, which goes on */
 	bool retired;       /* its device failed */
 	bool waiting;       /* the strategy had nothing for it while iterations remained */
 	bool running;       /* modelled time: a block of it is not done */
@@ -63,6 +65,12 @@ struct lane {
 	double busy_since_us;
 	double last_done_us;
 	struct heddle_block_time time; /* what its blocks take, where that is kept */
+	/* What its CPU worker looks at while another one serves it, in a cache line of its
+	 * own. */
+	char apart[64];
+	struct block *posted; /* a block that is done and wants to be renewed, or NULL */
+	double posted_us;     /* when it was done */
+	bool renewed;         /* the answer, once posted is NULL again */
 };
 
 /* What a block has of one array. */
@@ -106,7 +114,9 @@ struct heddle_loop_request {
 	struct starpu_task *control;
 
 	starpu_pthread_mutex_t mutex;
+	starpu_pthread_mutex_t sums; /* for what HEDDLE_REDUCE adds up */
 	starpu_pthread_cond_t ended;
+	bool reduces; /* there is such an access */
 	const char *strategy;         /* specification; NULL: stock policy */
 	struct heddle_blocks *blocks; /* NULL: stock policy */
 	struct ranges ranges;
@@ -114,6 +124,7 @@ struct heddle_loop_request {
 	size_t references;  /* what keeps the loop from its end: blocks whose callbacks are not
 			       through, and one while blocks are first given out */
 	unsigned nwaiting;  /* lanes that wait */
+	unsigned nlearning; /* lanes that learn */
 	struct block *spare;
 	int status; /* of the loop; once not 0 no block is given out */
 	bool done;     /* all blocks home, or the loop failed */

@@ -305,6 +305,72 @@ static unsigned loop_parts(const struct heddle_loop_request *loop)
 	return parts < 1 ? 1 : parts < UINT_MAX ? parts : UINT_MAX;
 }
 
+/* So many CPU workers are started before the accelerators: their first answers tell
+ * whether the loop is worth an accelerator's while. */
+#define SCOUTS 3
+/* It is not where CPU workers do all that is left in this time, microseconds: an
+ * accelerator's first block takes half of it whatever its size. */
+#define WORTH_WHILE_US 200
+
+/* Whether CPU workers as fast as those that have answered would soon be done. */
+static bool loop_is_short(struct heddle_loop_request *loop)
+{
+	unsigned known = 0, all = 0;
+	double sum = 0, left;
+
+	starpu_pthread_mutex_lock(&loop->mutex);
+	left = ranges_remaining(&loop->ranges);
+	for (unsigned l = 0; l < loop->nlanes; l++) {
+		double rate = heddle_blocks_rate(loop->blocks, l);
+
+		if (!lane_is_host(&loop->lanes[l]))
+			continue;
+		sum += rate;
+		known += rate > 0;
+		all++;
+	}
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	return known && left * known < WORTH_WHILE_US * sum * all;
+}
+
+/* First blocks for `count` CPU workers from lane `l` on, but for the one that runs this,
+ * which cannot begin its own before.
+ * @return the lane to go on with */
+static unsigned hosts_begin(struct heddle_loop_request *loop, unsigned l, unsigned count)
+{
+	for (; count && l < loop->nlanes; l++)
+		if (lane_is_host(&loop->lanes[l]) &&
+		    loop->lanes[l].stats.id != starpu_worker_get_id()) {
+			lane_fill(loop, &loop->lanes[l]);
+			count--;
+		}
+	return l;
+}
+
+static void accelerators_begin(struct heddle_loop_request *loop)
+{
+	for (unsigned l = loop->nlanes; l--;)
+		if (!lane_is_host(&loop->lanes[l]))
+			lane_fill(loop, &loop->lanes[l]);
+}
+
+/* Accelerators come early, for theirs is the longer way to the first kernel, unless the
+ * loop may be over by the time that all others have begun. */
+static void lanes_begin(struct heddle_loop_request *loop)
+{
+	int worker = starpu_worker_get_id(), own = worker < 0 ? -1 : loop->lane_of_worker[worker];
+	unsigned next = hosts_begin(loop, 0, SCOUTS);
+	bool late = loop_is_short(loop);
+
+	if (!late)
+		accelerators_begin(loop);
+	hosts_begin(loop, next, loop->nlanes);
+	if (late)
+		accelerators_begin(loop);
+	if (own >= 0)
+		lane_fill(loop, &loop->lanes[own]);
+}
+
 static void loop_start(struct heddle_loop_request *loop)
 {
 	loop->start_us = loop->learned_us = loop->now_us = starpu_timing_now();
@@ -325,13 +391,7 @@ static void loop_start(struct heddle_loop_request *loop)
 	}
 	/* In modelled time all begin at once. */
 	loop->turning = true;
-	/* Accelerators first: theirs is the longer way to the first kernel. */
-	for (unsigned l = loop->nlanes; l--;)
-		if (!lane_is_host(&loop->lanes[l]))
-			lane_fill(loop, &loop->lanes[l]);
-	for (unsigned l = 0; l < loop->nlanes; l++)
-		if (lane_is_host(&loop->lanes[l]))
-			lane_fill(loop, &loop->lanes[l]);
+	lanes_begin(loop);
 	lanes_wake(loop);
 	starpu_pthread_mutex_lock(&loop->mutex);
 	loop->turning = false;
@@ -359,6 +419,7 @@ static void loop_free(struct heddle_loop_request *loop)
 	heddle_blocks_destroy(loop->blocks);
 	ranges_fini(&loop->ranges);
 	starpu_pthread_mutex_destroy(&loop->mutex);
+	starpu_pthread_mutex_destroy(&loop->sums);
 	starpu_pthread_cond_destroy(&loop->ended);
 	free(loop->records);
 	free(loop->lanes);
@@ -451,11 +512,11 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	loop->warm = heddle_variable_number(HEDDLE_VARIABLE_WARM);
 	loop->strategy = loop_strategy(given);
 	loop->modelled = loop->strategy && heddle_clock() == HEDDLE_CLOCK_MODELLED;
-	/* What can_execute() says of a task it says of one block. */
-	if (!given->codelet->can_execute && !loop->modelled)
+	if (!loop->modelled)
 		loop->task_us = heddle_variable_number(HEDDLE_VARIABLE_TASK);
 	loop->logged = *heddle_variable_text(HEDDLE_VARIABLE_BLOCK_LOG);
 	loop_mutex_init(&loop->mutex);
+	loop_mutex_init(&loop->sums);
 	starpu_pthread_cond_init(&loop->ended, NULL);
 	ranges_init(&loop->ranges, given->n);
 	loop->name = strdup(given->name		   ? given->name
@@ -464,6 +525,7 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	if (!loop->name)
 		return -ENOMEM;
 	for (unsigned i = 0; i < given->naccesses; i++) {
+		loop->reduces |= given->accesses[i].share == HEDDLE_REDUCE;
 		status = view_init(&loop->views[i], &given->accesses[i], i, given->n, loop->name);
 		if (status)
 			return status;

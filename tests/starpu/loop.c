@@ -716,6 +716,17 @@ static int can_execute_none_later(unsigned worker, struct starpu_task *task,
 	return block->n == block->total || block->start < N / 2;
 }
 
+/* Of the CPU workers only the first can do blocks at the end. */
+static int can_execute_first_cpu_later(unsigned worker, struct starpu_task *task,
+				       unsigned implementation)
+{
+	const struct heddle_block *block = task->cl_arg;
+
+	return starpu_worker_get_type(worker) == STARPU_CPU_WORKER &&
+	       (block->n == block->total || block->start < N / 2 ||
+		worker == (unsigned)starpu_worker_get_by_type(STARPU_CPU_WORKER, 0));
+}
+
 /* Refused by all: the loop ends with the error. */
 static void test_refused_by_all(void **state)
 {
@@ -743,7 +754,8 @@ static unsigned executed_tasks(void)
 }
 
 /* Tasks that the blocks of a loop, N / 100 of them, take on CPU workers. */
-static unsigned tasks_of_loop(const char *task_us)
+static unsigned tasks_of_loop(const char *task_us,
+			      int (*can_execute)(unsigned, struct starpu_task *, unsigned))
 {
 	struct starpu_codelet codelet = twice;
 	starpu_data_handle_t in = vector(x, N), out = vector(y, N);
@@ -753,6 +765,7 @@ static unsigned tasks_of_loop(const char *task_us)
 
 	fill();
 	codelet.where = STARPU_CPU;
+	codelet.can_execute = can_execute;
 	loop.codelet = &codelet;
 	setenv("HEDDLE_TASK", task_us, 1);
 	starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
@@ -772,8 +785,28 @@ static unsigned tasks_of_loop(const char *task_us)
 
 static void test_shared_tasks(void **state)
 {
-	assert_int_equal(tasks_of_loop("0"), (N + 99) / 100);
-	assert_in_range(tasks_of_loop("1e9"), 1, starpu_cpu_worker_get_count());
+	assert_int_equal(tasks_of_loop("0", NULL), (N + 99) / 100);
+	assert_in_range(tasks_of_loop("1e9", NULL), 1, starpu_cpu_worker_get_count());
+	/* Asked before each block, it need not have a task for each. */
+	assert_in_range(tasks_of_loop("1e9", can_execute_only_cpu), 1,
+			starpu_cpu_worker_get_count());
+}
+
+/* Refused within a task: the worker gets no more, and no iteration is lost or done twice. */
+static void test_refused_within_task(void **state)
+{
+	struct heddle_loop_stats stats;
+
+	setenv("HEDDLE_TASK", "1e9", 1);
+	assert_int_equal(run_picky(can_execute_none_later, "css:chunk=100", false, &stats),
+			 -ENODEV);
+	assert_int_equal(stats.retried, stats.nworkers - 1);
+	assert_int_equal(run_picky(can_execute_first_cpu_later, "css:chunk=100", false, &stats), 0);
+	assert_true(stats.retried < starpu_cpu_worker_get_count());
+	for (unsigned w = 0; w < stats.nworkers; w++)
+		if (stats.workers[w].id != starpu_worker_get_by_type(STARPU_CPU_WORKER, 0))
+			assert_true(stats.workers[w].iterations <= N / 2 + 100);
+	unsetenv("HEDDLE_TASK");
 }
 
 /* ---- failures ---- */
@@ -1101,6 +1134,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_refused_blocks),
 		cmocka_unit_test(test_refused_by_all),
 		cmocka_unit_test(test_shared_tasks),
+		cmocka_unit_test(test_refused_within_task),
 		cmocka_unit_test(test_kernel_fails_once),
 		cmocka_unit_test(test_kernel_always_fails),
 		cmocka_unit_test(test_no_room_on_device),

@@ -124,6 +124,54 @@ static void test_rates_alone(void **state)
 		}
 }
 
+/* Cores that cost much to start on, as a filter's rows do for the rows around them: one
+ * block of each, of two sizes in turn, tells their rate. Two blocks of each would take
+ * half as long again. */
+static void test_learning_together(void **state)
+{
+	struct replay_machine machine = machine_make(1, (double[]){1.4}, HEDDLE_KIND_CUDA, 15);
+	struct replay_result result;
+
+	machine.n = 32768;
+	workers[0].overhead_us = 100;
+	workers[0].depth = 2;
+	for (unsigned w = 1; w < machine.nworkers; w++) {
+		workers[w].rate = 1 / 39.0;
+		workers[w].overhead_us = 220;
+		workers[w].noise = 0.1;
+	}
+	for (machine.seed = 1; machine.seed <= 20; machine.seed++) {
+		assert_int_equal(replay_run("hdss", &machine, &result), 0);
+		if (result.learning_us > 2 * (220 + 39))
+			fail_msg("seed %llu: learning until %g us",
+			         (unsigned long long)machine.seed, result.learning_us);
+		replay_free(&result);
+	}
+	machine.seed = 1;
+	assert_int_equal(replay_run("hdss:kinds=0", &machine, &result), 0);
+	assert_true(result.learning_us > 2 * (220 + 39));
+	replay_free(&result);
+}
+
+/* One core is not like the others, whose first blocks speak for it: what it gets before
+ * it has answered itself does not delay the run. */
+static void test_unlike_its_kind(void **state)
+{
+	struct replay_machine machine = machine_make(1, (double[]){36}, HEDDLE_KIND_CUDA, 15);
+	struct outcome o;
+
+	for (unsigned slow = 1; slow <= 15; slow += 7)
+		for (double factor = 0.05; factor < 1; factor *= 2) {
+			machine = machine_make(1, (double[]){36}, HEDDLE_KIND_CUDA, 15);
+			workers[slow].rate = factor;
+			o = replay("hdss", &machine);
+			expect(&o, 0.97, 0.01, "one slow core", factor, slow);
+			overheads_add(&machine, 20e3, 2);
+			o = replay("hdss", &machine);
+			expect(&o, 0.95, 0.05, "one slow core, overheads", factor, slow);
+		}
+}
+
 static void test_unequal_devices(void **state)
 {
 	struct replay_machine machine =
@@ -143,8 +191,7 @@ static void test_no_crumbs(void **state)
 {
 	static const char *const specs[] = {"hdss", "hdss:initial=65536", "hdss:initial=131072",
 	                                    "hdss:initial=524288", "hdss:slice=64"};
-	struct replay_machine machine =
-	    machine_make(1, (double[]){4200}, HEDDLE_KIND_CUDA, 15);
+	struct replay_machine machine = machine_make(1, (double[]){4200}, HEDDLE_KIND_CUDA, 15);
 
 	workers[0].overhead_us = 120;
 	workers[0].depth = 2;
@@ -186,7 +233,8 @@ static void test_short_loops(void **state)
 				o = replay("hdss", &machine);
 				if (o.us > single * (n < 8192 ? 1.25 : 1))
 					fail_msg("%zu iterations, device of %g: %g us, %g on one "
-					         "kind of processor", n, speeds[s], o.us, single);
+					         "kind of processor",
+					         n, speeds[s], o.us, single);
 			}
 }
 
@@ -331,8 +379,7 @@ static void test_hostile_prior_rates(void **state)
  * longer than all the run, and as few when it is known. */
 static void test_few_on_slow_device(void **state)
 {
-	struct replay_machine machine =
-	    machine_make(1, (double[]){0.1}, HEDDLE_KIND_CUDA, 7);
+	struct replay_machine machine = machine_make(1, (double[]){0.1}, HEDDLE_KIND_CUDA, 7);
 	struct outcome cold, warm;
 
 	machine.n = 500;
@@ -433,6 +480,8 @@ int main(void)
 	    cmocka_unit_test(test_published_bounds),
 	    cmocka_unit_test(test_switches),
 	    cmocka_unit_test(test_rates_alone),
+	    cmocka_unit_test(test_learning_together),
+	    cmocka_unit_test(test_unlike_its_kind),
 	    cmocka_unit_test(test_unequal_devices),
 	    cmocka_unit_test(test_no_crumbs),
 	    cmocka_unit_test(test_short_loops),
