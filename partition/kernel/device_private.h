@@ -26,6 +26,7 @@ struct device_memory {
 struct window_copy {
 	struct merge_layout layout;
 	unsigned char *before, *after;
+	bool by_addresses; /* what is written is found by its addresses */
 	bool home; /* all of it is written and nothing read: it is fetched where it belongs */
 };
 

@@ -12,17 +12,10 @@
 #include "partition/kernel/affine.h"
 #include "partition/kernel/guards.h"
 #include "partition/kernel/index_ops.h"
+#include "partition/kernel/index_private.h"
 
 /* Of the largest type of OpenCL C, where nothing else is known. */
 enum { INDEX_ALIGNMENT = 128 };
-
-/* An evaluation for the groups of one box. */
-struct evaluation {
-	const struct index_kernel *kernel;
-	const struct index_launch *launch;
-	struct affine_space space; /* of the box, or of it behind guards */
-	struct affine *values;     /* of the nodes so far */
-};
 
 static struct affine value_of(const struct evaluation *e, const struct index_node *node, int i)
 {
@@ -329,7 +322,7 @@ static struct affine operation(const struct evaluation *e, const struct index_no
 	}
 }
 
-static void evaluate(struct evaluation *e)
+void index_evaluate(struct evaluation *e)
 {
 	for (unsigned i = 0; i < e->kernel->nnodes; i++) {
 		const struct index_node *node = &e->kernel->nodes[i];
@@ -476,8 +469,8 @@ static void window_add(struct index_window *to, struct index_window window)
 	*to = both;
 }
 
-static void space_make(const struct ndrange *range, const struct ndrange_box *box,
-                       struct affine_space *space)
+void index_space(const struct ndrange *range, const struct ndrange_box *box,
+                 struct affine_space *space)
 {
 	for (unsigned d = 0; d < 3; d++) {
 		space->least[d] = box->first[d];
@@ -493,7 +486,7 @@ static void space_use(struct evaluation *e, const struct affine_space *space)
 	if (!memcmp(&e->space, space, sizeof(*space)))
 		return;
 	e->space = *space;
-	evaluate(e);
+	index_evaluate(e);
 }
 
 static bool same_guards(const struct index_access *a, const struct index_access *b)
@@ -528,7 +521,7 @@ static void box_uses(struct evaluation *e, struct index_use *uses)
 	struct guards_space behind;
 	bool passed = true;
 
-	evaluate(e);
+	index_evaluate(e);
 	for (unsigned i = 0; i < e->kernel->naccesses; i++) {
 		const struct index_access *access = &e->kernel->accesses[i];
 
@@ -558,7 +551,7 @@ int index_uses(const struct index_kernel *kernel, const struct index_launch *lau
 	memset(uses, 0, kernel->narguments * sizeof(*uses));
 	for (unsigned b = 0; box && e.values && b < nboxes; b++) {
 		memset(box, 0, size);
-		space_make(launch->range, &boxes[b], &e.space);
+		index_space(launch->range, &boxes[b], &e.space);
 		box_uses(&e, box);
 		for (unsigned a = 0; a < kernel->narguments; a++) {
 			window_add(&uses[a].read, box[a].read);

@@ -35,6 +35,7 @@ struct kernel_device {
 	bool failed;
 	char name[HEDDLE_PROFILE_TEXT];     /* in profiles */
 	bool in_host_memory;                /* it can work on the host's arrays themselves */
+	bool by_addresses;                  /* how what it perhaps wrote is found */
 	unsigned bus;                       /* devices on one take turns with their transfers */
 	unsigned units;                     /* compute units */
 	struct records_known known, stored; /* now, and in the profile */

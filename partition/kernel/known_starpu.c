@@ -71,6 +71,8 @@ static void device_ask(struct kernel_device *device)
 	clGetDeviceInfo(id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL);
 	clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
 	device->units = units;
+	device->by_addresses =
+	    !strcmp(heddle_variable_text(HEDDLE_VARIABLE_KERNEL_MERGE), "addresses");
 	device->in_host_memory = type & CL_DEVICE_TYPE_CPU && unified &&
 	                         heddle_variable_number(HEDDLE_VARIABLE_KERNEL_IN_PLACE);
 }

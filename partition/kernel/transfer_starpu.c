@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/kernel/addresses.h"
 #include "partition/kernel/device_private.h"
 
 static unsigned char *host_of(const struct heddle_kernel_request *request, unsigned a)
@@ -163,6 +164,19 @@ static int window_send(struct part *part, unsigned a, const struct merge_layout 
 	return error ? device_refuse(part, "sending data", error) : 0;
 }
 
+/* Whether what a part writes can be found by going through its addresses, so that what was
+ * there before need not be known. */
+static bool by_addresses(const struct part *part, unsigned a, const struct index_use *use,
+                         const struct merge_layout *layout)
+{
+	const struct heddle_kernel_request *request = part->request;
+	struct index_launch launch = {&request->range, request->integers, request->bytes};
+
+	return part->device->by_addresses && !use->write.dense && !layout->by_rows &&
+	       !request->aliased &&
+	       addresses_known(&request->kernel->index, &launch, a, part->from, part->n) > 0;
+}
+
 /* Sends one buffer. Where parts of what is written may stay as they were, the device
  * gets those from a copy, with which its results will be compared: other devices may
  * bring theirs home meanwhile. */
@@ -171,6 +185,7 @@ static int buffer_send(struct part *part, unsigned a, const struct index_use *us
 {
 	const unsigned char *host = host_of(part->request, a);
 	struct merge_layout read = merge_layout(&use->read);
+	bool whole = use->write.dense;
 	int status = 0;
 
 	copy->layout = merge_layout(&use->write);
@@ -179,13 +194,15 @@ static int buffer_send(struct part *part, unsigned a, const struct index_use *us
 	             !part->dry && (!use->write.pitch || copy->layout.by_rows);
 	if (!is_empty(&use->write) && !copy->home && !part->dry) {
 		copy->after = malloc(copy->layout.bytes);
-		copy->before = use->write.dense ? NULL : malloc(copy->layout.bytes);
-		if (!copy->after || (!copy->before && !use->write.dense))
+		copy->by_addresses = by_addresses(part, a, use, &copy->layout);
+		whole = use->write.dense || copy->by_addresses;
+		copy->before = whole ? NULL : malloc(copy->layout.bytes);
+		if (!copy->after || (!copy->before && !whole))
 			return -ENOMEM;
 	}
 	if (!copy->before || !merge_layout_same(&read, &copy->layout))
 		status = window_send(part, a, &read, host + read.first, read.pitch);
-	if (status || use->write.dense || is_empty(&use->write))
+	if (status || whole || is_empty(&use->write))
 		return status;
 	if (part->dry)
 		return window_send(part, a, &copy->layout, host + copy->layout.first,
@@ -271,13 +288,24 @@ static int results_fetch(struct part *part, struct window_copy *copies)
 	return status ? status : error ? device_refuse(part, "fetching results", error) : 0;
 }
 
+static int results_pick(const struct part *part, unsigned a, const struct window_copy *copy)
+{
+	const struct heddle_kernel_request *request = part->request;
+	struct index_launch launch = {&request->range, request->integers, request->bytes};
+
+	return addresses_merge(&request->kernel->index, &launch, a, part->from, part->n,
+	                       host_of(request, a), copy->after, copy->layout.first, NULL);
+}
+
 int transfer_out(struct part *part, struct window_copy *copies)
 {
 	int status = results_fetch(part, copies);
 	double start_us = starpu_timing_now();
 
 	for (unsigned a = 0; a < part->request->given.narguments && !status; a++)
-		if (copies[a].after)
+		if (copies[a].by_addresses)
+			status = results_pick(part, a, &copies[a]);
+		else if (copies[a].after)
 			merge_rows(host_of(part->request, a), copies[a].before, copies[a].after,
 			           &copies[a].layout);
 	part->out_us += starpu_timing_now() - start_us;

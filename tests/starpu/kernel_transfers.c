@@ -171,6 +171,10 @@ static const char source[] =
     "__kernel void every_other(__global float *out, __global const float *in)\n"
     "{\n"
     "	out[2 * get_global_id(0)] = in[get_global_id(0)];\n"
+    "}\n"
+    "__kernel void scattered(__global float *out, __global const float *in, int n)\n"
+    "{\n"
+    "	out[(long)get_global_id(0) * 5 % n] = in[get_global_id(0)];\n"
     "}\n";
 
 /* A kernel that no test has had: devices that failed stay out of one for good. */
@@ -313,6 +317,46 @@ static void gaps(void **state)
 		assert_true(y[i] == (i % 2 ? -i : i / 2));
 }
 
+/* Scattered results, of which nothing but their addresses tells them from the rest. */
+static void scattered(void **state)
+{
+	struct heddle_kernel_stats stats;
+	int n = 2 * N - 1;
+	struct heddle_kernel kernel = {
+	    .source = source_fresh(),
+	    .name = "scattered",
+	    .dimensions = 1,
+	    .global = {N},
+	    .local = {64},
+	    .narguments = 3,
+	    .arguments = {{.type = HEDDLE_KERNEL_HOST, .pointer = y, .bytes = 2 * N * sizeof(*y)},
+	                  {.type = HEDDLE_KERNEL_HOST, .pointer = x, .bytes = N * sizeof(*x)},
+	                  {.type = HEDDLE_KERNEL_VALUE, .pointer = &n, .bytes = sizeof(n)}},
+	};
+	size_t bytes = 0;
+
+	hooks_reset();
+	for (int i = 0; i < 2 * N; i++) {
+		x[i] = i;
+		y[i] = -i - 1;
+	}
+	assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+	for (int i = 0; i < N; i++) {
+		int at = (long)i * 5 % n;
+
+		assert_true(y[at] == i);
+		y[at] = -at - 1;
+	}
+	for (int i = 0; i < 2 * N; i++)
+		assert_true(y[i] == -i - 1);
+	for (unsigned w = 0; w < stats.nworkers; w++)
+		bytes += stats.workers[w].in_bytes;
+	printf("  %zu bytes of inputs crossed\n", bytes);
+	/* What was there before does not, where addresses are known. */
+	if (is_set("HEDDLE_KERNEL_MERGE", "addresses") && analysed())
+		assert_int_equal(bytes, N * sizeof(*x));
+}
+
 /* Results are right, whoever had to compute them. */
 static void failures(void **state)
 {
@@ -344,10 +388,8 @@ static void failures(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(overlap),
-	    cmocka_unit_test(rows),
-	    cmocka_unit_test(gaps),
-	    cmocka_unit_test(failures),
+	    cmocka_unit_test(overlap),   cmocka_unit_test(rows),     cmocka_unit_test(gaps),
+	    cmocka_unit_test(scattered), cmocka_unit_test(failures),
 	};
 	int failed;
 

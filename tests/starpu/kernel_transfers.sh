@@ -14,5 +14,6 @@ export POCL_MAX_PTHREAD_COUNT HEDDLE_ANALYSE HEDDLE_PROFILE STARPU_SCHED
 test="timeout 250 $top_builddir/tests/starpu/kernel_transfers"
 HEDDLE_KERNEL_IN_PLACE=0 $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_BUSES=1 $test || exit
+HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_MERGE=addresses $test || exit
 $test || exit
 HEDDLE_PROFILE_DIR=$HEDDLE_PROFILE_DIR/none HEDDLE_ANALYSE=none $test

@@ -254,6 +254,14 @@ __kernel void rows(__global const float *in, __global float *out, int length, in
 	out[get_global_id(0)] = sum;
 }
 
+__kernel void permute(__global float *out, __global const float *in, int n, int factor)
+{
+	int i = get_global_id(0);
+
+	if (i < n)
+		out[i * factor % n] = in[i];
+}
+
 /* Conditions around accesses. */
 __kernel void returns(__global const float *in, __global float *out, uint n)
 {

@@ -1,0 +1,27 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Evaluating a description, for the files that do.
+ */
+#ifndef HEDDLE_KERNEL_INDEX_PRIVATE_H
+#define HEDDLE_KERNEL_INDEX_PRIVATE_H
+
+#include "partition/kernel/affine.h"
+#include "partition/kernel/index.h"
+
+/** An evaluation for the groups of one box. */
+struct evaluation {
+	const struct index_kernel *kernel;
+	const struct index_launch *launch;
+	struct affine_space space; /**< of the box, or of it behind guards */
+	struct affine *values;     /**< of the nodes so far */
+};
+
+/** The space of a box. */
+void index_space(const struct ndrange *range, const struct ndrange_box *box,
+                 struct affine_space *space);
+
+/** Values of all nodes in the evaluation's space. */
+void index_evaluate(struct evaluation *e);
+
+#endif
