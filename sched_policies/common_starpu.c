@@ -179,7 +179,11 @@ void policy_choose_implementation(struct starpu_task *task, unsigned worker, uns
 	double shortest = INFINITY;
 
 	if (!task->cl->model) { /* any will do, the first is found quickest */
-		if (starpu_worker_can_execute_task_first_impl(worker, task, &best))
+		/* The usual case: what StarPU would answer. */
+		if (!task->cl->can_execute && task->cl->cpu_funcs[0] &&
+		    starpu_worker_get_type(worker) == STARPU_CPU_WORKER)
+			starpu_task_set_implementation(task, 0);
+		else if (starpu_worker_can_execute_task_first_impl(worker, task, &best))
 			starpu_task_set_implementation(task, best);
 		return;
 	}

@@ -27,6 +27,7 @@ struct class
 {
 	struct heddle_pool_key key;
 	double us[HEDDLE_POOL_NKINDS]; /* its costs */
+	bool costs;                    /* any */
 	unsigned nkinds;               /* that can run it */
 	uint64_t serial;               /* classes are founded in this order */
 	uint64_t hash;
@@ -35,15 +36,16 @@ struct class
 };
 
 struct order {
-	struct class **classes; /* non-empty, best first */
+	struct class **classes; /* non-empty and heddle_pool.emptied, best first */
 	size_t n, room;
 };
 
 struct heddle_pool {
 	struct order orders[HEDDLE_POOL_NKINDS];
 	struct class **buckets;
-	struct class *last; /* that was looked up: most items are of the class before */
-	size_t nbuckets;    /* a power of two */
+	struct class *last;    /* that was looked up: most items are of the class before */
+	struct class *emptied; /* just now, and still listed: tasks of a chain come and go */
+	size_t nbuckets;       /* a power of two */
 	size_t nclasses, count;
 	uint64_t serial;
 	double load[HEDDLE_POOL_NKINDS];
@@ -185,6 +187,22 @@ static void class_unlist(struct heddle_pool *pool, struct class *class)
 			order_remove(&pool->orders[k], class, k);
 }
 
+static void emptied_unlist(struct heddle_pool *pool)
+{
+	if (pool->emptied)
+		class_unlist(pool, pool->emptied);
+	pool->emptied = NULL;
+}
+
+/* Lists a class that is to get its first item. */
+static int class_fill(struct heddle_pool *pool, struct class *class)
+{
+	if (class != pool->emptied)
+		return class_list(pool, class);
+	pool->emptied = NULL;
+	return 0;
+}
+
 static int buckets_grow(struct heddle_pool *pool)
 {
 	size_t nbuckets = pool->nbuckets ? 2 * pool->nbuckets : 64;
@@ -209,6 +227,7 @@ static int buckets_grow(struct heddle_pool *pool)
 static void classes_sweep(struct heddle_pool *pool, bool all)
 {
 	pool->last = NULL;
+	emptied_unlist(pool);
 	for (size_t b = 0; b < pool->nbuckets; b++)
 		for (struct class **link = &pool->buckets[b]; *link;) {
 			struct class *class = *link;
@@ -227,8 +246,11 @@ static void classes_sweep(struct heddle_pool *pool, bool all)
 static void class_value(struct class *class, const struct heddle_pool_key *key)
 {
 	class->key = *key;
-	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+	class->costs = false;
+	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++) {
 		class->us[k] = heddle_pool_key_runs(key, k) ? heddle_pool_us(key->cost[k]) : 0;
+		class->costs = class->costs || class->us[k] > 0;
+	}
 }
 
 static struct class *class_found(struct heddle_pool *pool, const struct heddle_pool_key *key,
@@ -315,7 +337,7 @@ void heddle_pool_destroy(struct heddle_pool *pool)
 /* Adds (or takes off) the costs of n items of a class. */
 static void load_add(struct heddle_pool *pool, const struct class *class, double n)
 {
-	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+	for (unsigned k = 0; class->costs && k < HEDDLE_POOL_NKINDS; k++)
 		pool->load[k] += n * class->us[k];
 }
 
@@ -325,6 +347,8 @@ static void class_move(struct heddle_pool *pool, struct class *class,
 {
 	size_t n = ring_count(&class->items);
 
+	if (class == pool->emptied)
+		emptied_unlist(pool);
 	if (n) {
 		load_add(pool, class, -(double)n);
 		class_unlist(pool, class);
@@ -346,7 +370,7 @@ int heddle_pool_push_since(struct heddle_pool *pool, void *item, const struct he
 		return -ENOMEM;
 	if (key->family && !key_same_value(&class->key, key))
 		class_move(pool, class, key);
-	if (!ring_count(&class->items) && class_list(pool, class))
+	if (!ring_count(&class->items) && class_fill(pool, class))
 		return -ENOMEM;
 	ring_push(&class->items, &pushed);
 	load_add(pool, class, 1);
@@ -403,6 +427,8 @@ const struct heddle_pool_key *heddle_pool_find(const struct heddle_pool *pool,
 		struct class *class = order->classes[c];
 		size_t index;
 
+		if (!ring_count(&class->items))
+			continue;
 		if (query->admit &&
 		    !query->admit(&class->key, class_item(class, 0)->since_us, query->arg))
 			continue;
@@ -432,8 +458,10 @@ void heddle_pool_take(struct heddle_pool *pool, const struct heddle_pool_place *
 	load_add(pool, class, -1);
 	if (!--pool->count) /* what rounding has left */
 		memset(pool->load, 0, sizeof(pool->load));
-	if (!ring_count(&class->items))
-		class_unlist(pool, class);
+	if (ring_count(&class->items))
+		return;
+	emptied_unlist(pool);
+	pool->emptied = class;
 }
 
 bool heddle_pool_pop(struct heddle_pool *pool, unsigned kind, int least, heddle_pool_accept accept,
@@ -478,8 +506,8 @@ double heddle_pool_load_above(const struct heddle_pool *pool, unsigned kind,
 	for (size_t c = 0; c < order->n; c++) {
 		const struct class *class = order->classes[c];
 
-		if (class->key.priority > key->priority ||
-		    class->key.gain[kind] >= key->gain[kind])
+		if (ring_count(&class->items) && (class->key.priority > key->priority ||
+		                                  class->key.gain[kind] >= key->gain[kind]))
 			load += class->us[kind] * ring_count(&class->items);
 	}
 	return load;

@@ -16,7 +16,8 @@
  *
  * Pushing and popping cost a look-up in a hash table; a class that becomes empty
  * or non-empty moves once in the order of every kind, which takes time
- * proportional to the number of non-empty classes.
+ * proportional to the number of non-empty classes. The class that became empty last
+ * stays where it is: the one task at a time of a chain moves nothing.
  *
  * Pure and not synchronised: the caller serialises.
  */

@@ -90,10 +90,13 @@ HEDDLE_API void heddle_clock_simulated(double wall_us, double modelled_us)
 
 bool heddle_clock_said(struct starpu_task *task, double *wall_us, double *modelled_us)
 {
-	int worker = starpu_worker_get_id();
 	struct said *said = NULL;
+	int worker;
 
-	if (heddle_clock() == HEDDLE_CLOCK_MODELLED && worker >= 0)
+	if (heddle_clock() != HEDDLE_CLOCK_MODELLED)
+		return false;
+	worker = starpu_worker_get_id();
+	if (worker >= 0)
 		said = said_find(worker, task);
 	if (!said)
 		return false;
