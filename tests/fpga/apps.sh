@@ -30,24 +30,24 @@ right() {
 
 fpga='^ *[0-9]* *fpga *[1-9]'
 for sched in hdss gss eager; do
-	right "$fpga" blackscholes --size 100003 --sched $sched --workers fpga
-	right "$fpga" histogram --size 3000001 --sched $sched --workers fpga
-	right ' fpga ' blackscholes --size 100003 --sched $sched
-	right ' fpga ' histogram --size 3000001 --sched $sched
+	right "$fpga" blackscholes --size 30003 --sched $sched --workers fpga
+	right "$fpga" histogram --size 1000001 --sched $sched --workers fpga
+	right ' fpga ' blackscholes --size 30003 --sched $sched
+	right ' fpga ' histogram --size 1000001 --sched $sched
 done
 right "$fpga" blackscholes --size 100003 --sched css --workers cpu,fpga,opencl
 right ' cpu ' boxfilter --size 301 --radius 3 --sched hdss
 
 HEDDLE_FPGA_DEVICES=2 STARPU_NOPENCL=3
 export HEDDLE_FPGA_DEVICES STARPU_NOPENCL
-right "$fpga" histogram --size 3000001 --sched gss --workers fpga
+right "$fpga" histogram --size 1000001 --sched gss --workers fpga
 HEDDLE_FPGA_DEVICES=1 STARPU_NOPENCL=2
 
 # Less memory than the loop's arrays.
 HEDDLE_FPGA_MEMORY=2
 export HEDDLE_FPGA_MEMORY
-right "$fpga" histogram --size 9000001 --sched hdss --workers cpu,fpga
-right "$fpga" blackscholes --size 300003 --sched gss --workers cpu,fpga
+right "$fpga" histogram --size 4000001 --sched hdss --workers cpu,fpga
+right "$fpga" blackscholes --size 150003 --sched gss --workers cpu,fpga
 unset HEDDLE_FPGA_MEMORY
 
 # A rate that the design has not got.
@@ -60,10 +60,10 @@ for design in hang error; do
 	export HEDDLE_FPGA_DESIGNS
 	mkdir -p $HEDDLE_FPGA_DESIGNS
 	cp "$top_builddir/bin/fpga/test-$design.fpga" $HEDDLE_FPGA_DESIGNS/histogram.fpga
-	right 'a kernel failed on an FPGA' histogram --size 3000001 --sched gss
+	right 'a kernel failed on an FPGA' histogram --size 1000001 --sched gss
 	HEDDLE_FPGA_TIME=modelled
 	export HEDDLE_FPGA_TIME
-	right 'modelled time' histogram --size 3000001 --sched gss
+	right 'modelled time' histogram --size 1000001 --sched gss
 	unset HEDDLE_FPGA_TIME
 	rm -rf $HEDDLE_FPGA_DESIGNS
 done

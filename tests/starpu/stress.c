@@ -21,7 +21,7 @@
 #define NTASKS 3000
 #define NCHILDREN 1000
 #define NHANDLES 8
-#define NSEEDS 10
+#define NSEEDS 5
 
 static unsigned seed;
 static struct record records[NTASKS + NCHILDREN];

@@ -435,8 +435,8 @@ static void test_policies(void **state)
 	for (size_t p = 0; p < sizeof(policies) / sizeof(*policies); p++) {
 		print_message("%s\n", policies[p]);
 		init(policies[p]);
-		mixes(6, &seed);
-		commons(3, &seed);
+		mixes(3, &seed);
+		commons(2, &seed);
 		fini();
 	}
 }
@@ -448,10 +448,10 @@ static void test_many(void **state)
 	size_t messages;
 
 	init("hdss");
-	messages = mixes(brief ? 15 : 60, &seed);
+	messages = mixes(brief ? 15 : 30, &seed);
 	/* Both kinds of worker took part, where there are two. */
 	assert_int_equal(messages > 0, starpu_opencl_worker_get_count() > 0);
-	commons(brief ? 5 : 30, &seed);
+	commons(brief ? 5 : 15, &seed);
 	large(&seed);
 	fini();
 }
