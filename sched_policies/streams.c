@@ -7,12 +7,15 @@
 
 #define FIRST 2
 #define DEAD_BAND 0.01
+#define CLEARLY_WORSE 0.02
 #define MAX_PATIENCE 64
 
 void heddle_streams_init(struct heddle_streams *streams, unsigned most)
 {
 	if (!most)
 		most = 1;
+	if (most > HEDDLE_STREAMS_MOST)
+		most = HEDDLE_STREAMS_MOST;
 	*streams = (struct heddle_streams){
 	    .concurrent = FIRST < most ? FIRST : most,
 	    .most = most,
@@ -29,15 +32,27 @@ static void save(struct heddle_streams *streams, double rate)
 	streams->saved_rate = rate;
 }
 
-/* Leaves for a number one more or less; turns round at the ends. */
+/* Whether a number is possible, and not known to be worse. */
+static bool worth_trying(const struct heddle_streams *streams, unsigned n)
+{
+	return n >= 1 && n <= streams->most &&
+	       (streams->known[n] <= 0 ||
+	        streams->known[n] >= (1 - CLEARLY_WORSE) * streams->saved_rate);
+}
+
+/* Leaves for a number one more or less. Where both are known to be worse, they are tried
+ * again some day: the tasks may have changed. */
 static void step(struct heddle_streams *streams)
 {
-	if (streams->direction > 0 && streams->saved == streams->most)
-		streams->direction = -1;
-	else if (streams->direction < 0 && streams->saved == 1)
-		streams->direction = 1;
-	if (streams->most > 1)
-		streams->concurrent = streams->saved + streams->direction;
+	for (int turn = 0; turn < 2; turn++, streams->direction = -streams->direction)
+		if (worth_trying(streams, streams->saved + streams->direction)) {
+			streams->concurrent = streams->saved + streams->direction;
+			return;
+		}
+	streams->known[streams->saved - 1] = 0;
+	if (streams->saved < streams->most)
+		streams->known[streams->saved + 1] = 0;
+	streams->rest = MAX_PATIENCE;
 }
 
 /* Returns to the saved number, for a while. */
@@ -90,6 +105,7 @@ void heddle_streams_round(struct heddle_streams *streams, double rate)
 {
 	if (!(rate > 0))
 		return;
+	streams->known[streams->concurrent] = rate;
 	if (streams->doubling)
 		round_doubling(streams, rate);
 	else

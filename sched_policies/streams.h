@@ -10,22 +10,26 @@
  * there. A step of one more has to raise the throughput by more than the dead
  * band, one less must not lower it: where more transfers neither help nor harm, the
  * smaller number is kept. A step that fails is taken back, the next one goes the
- * other way, and after more and more rounds, so that trying costs little.
+ * other way, and after more and more rounds; a number that was clearly worse is left
+ * alone for long, so that trying costs little.
  */
 #ifndef HEDDLE_SCHED_POLICIES_STREAMS_H
 #define HEDDLE_SCHED_POLICIES_STREAMS_H
 
 #include <stdbool.h>
 
+#define HEDDLE_STREAMS_MOST 64
+
 struct heddle_streams {
 	unsigned concurrent; /**< transfers at once, 1 to most */
-	unsigned most;       /**< at least 1 */
+	unsigned most;       /**< 1 to HEDDLE_STREAMS_MOST */
 	bool doubling;
 	unsigned saved;    /**< the best number so far */
 	double saved_rate; /**< throughput with it; 0: not measured */
 	int direction;     /**< of the next step of one */
 	unsigned patience; /**< rounds between steps */
 	unsigned rest;     /**< of them, until the next */
+	double known[HEDDLE_STREAMS_MOST + 1]; /**< latest throughput with each number; 0: none */
 };
 
 /** Begins with two, as the paper does, as far as `most` allows. */

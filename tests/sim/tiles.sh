@@ -24,9 +24,20 @@ check() {
 	}' || failures=$((failures + 1))
 }
 
+HEDDLE_QUEUE_LOG=$(mktemp "${TMPDIR:-/tmp}/heddle-queues.XXXXXX") || exit 99
+export HEDDLE_QUEUE_LOG
+trap 'rm -f "$HEDDLE_QUEUE_LOG"' EXIT HUP INT TERM
+check 1cpu+gpu33@2760:1 odds 16 0.94 1
+# A line for every task that the accelerator took.
+awk -F, '
+	NR == 1 { if ($0 != "time_us,worker,kind,target,queued") exit 1; next }
+	NF != 5 || $1 < time || $3 != "cuda" || $4 < 1 || $4 > 64 || $5 > 64 { bad = 1 }
+	{ time = $1 }
+	END { if (bad || NR < 400) { print "queue log: " NR " lines, bad: " bad + 0; exit 1 } }
+' "$HEDDLE_QUEUE_LOG" || failures=$((failures + 1))
+unset HEDDLE_QUEUE_LOG
 check 1cpu+gpu33@2760:1 ddfcfs 16 0 0.8
 check 1cpu+gpu33@2760:1 ddwrr 16 0.94 1
-check 1cpu+gpu33@2760:1 odds 16 0.94 1
 check 1cpu+gpu33@2760:1 odds 0 0.95 1
 check 6cpu+gpu33@2760:1+gpu16@2760:1 odds 8 0.85 1
 [ "$failures" = 0 ]

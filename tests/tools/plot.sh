@@ -125,4 +125,29 @@ for bad in "$work/nothing" "$work" "$work/messages" "--loop x $work/log.csv" '';
 	"$plot" $bad 2>"$work/bad" && fail "accepted: $bad"
 	[ -s "$work/bad" ] || fail "no message: $bad"
 done
+cat >"$work/queues.csv" <<'END'
+time_us,worker,kind,target,queued
+0.000,0,cuda,2,1
+100.000,1,cuda,2,2
+250.500,0,cuda,4,4
+END
+"$plot" "$work/queues.csv" || fail "queue log"
+drawn queues-queue
+grep -q 'cuda1 target' "$work/queues-queue.svg" || fail "the second accelerator is missing"
+echo "nonsense" >>"$work/queues.csv"
+"$plot" "$work/queues.csv" 2>"$work/messages" && fail "a torn queue log was drawn"
+grep -q 'queues.csv:5: not a line' "$work/messages" || fail "torn queue log: $(cat "$work/messages")"
+
+cat >"$work/stream.csv" <<'END'
+stream,machine,recalc,contender,speedup,small_on_cores,large_on_cores
+tiles,1cpu+gpu33,0,bound,2,,
+tiles,1cpu+gpu33,8,bound,27,,
+tiles,1cpu+gpu33,0,odds,1.9,49,0
+tiles,1cpu+gpu33,8,odds,26,81,0.1
+END
+"$plot" "$work/stream.csv" || fail "stream of tiles"
+drawn stream-rates stream-tiles
+grep -q 'odds, large' "$work/stream-tiles.svg" || fail "large tiles are missing"
+grep -q 'bound' "$work/stream-tiles.svg" && fail "the bound has no tiles"
+
 [ "$failures" = 0 ]

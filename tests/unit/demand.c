@@ -231,6 +231,21 @@ static void test_streams_double_first(void **state)
 	}
 }
 
+/* Both neighbours of the best number are clearly worse: each is tried once, soon. */
+static void test_streams_do_not_repeat_mistakes(void **state)
+{
+	struct device device = {4, 4.2, 0};
+	struct heddle_streams streams;
+	unsigned bad = 0;
+
+	heddle_streams_init(&streams, 64);
+	for (int round = 0; round < 64; round++) {
+		bad += rate(&device, streams.concurrent) < .9;
+		heddle_streams_round(&streams, rate(&device, streams.concurrent));
+	}
+	assert_int_equal(bad, 4); /* 2 and 8 while doubling, 3 and 5 */
+}
+
 static void test_streams_keep_the_smaller_number(void **state)
 {
 	struct device device = {1, 1000, 0};
@@ -254,6 +269,7 @@ int main(void)
 	    cmocka_unit_test(test_queue_and_nonsense),
 	    cmocka_unit_test(test_streams_find_the_best_number),
 	    cmocka_unit_test(test_streams_double_first),
+	    cmocka_unit_test(test_streams_do_not_repeat_mistakes),
 	    cmocka_unit_test(test_streams_keep_the_smaller_number),
 	};
 
