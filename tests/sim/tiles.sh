@@ -26,7 +26,8 @@ check() {
 
 HEDDLE_QUEUE_LOG=$(mktemp "${TMPDIR:-/tmp}/heddle-queues.XXXXXX") || exit 99
 export HEDDLE_QUEUE_LOG
-trap 'rm -f "$HEDDLE_QUEUE_LOG"' EXIT HUP INT TERM
+log=$HEDDLE_QUEUE_LOG
+trap 'rm -f "$log"' EXIT HUP INT TERM
 check 1cpu+gpu33@2760:1 odds 16 0.94 1
 # A line for every task that the accelerator took.
 awk -F, '
