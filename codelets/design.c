@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "private/message.h"
 #include "private/variables.h"
@@ -33,6 +34,19 @@ static int read_stream(FILE *stream, const char *path, unsigned char **bytes, si
 	return 0;
 }
 
+/* A program of the installation has the installation's designs, whatever became of the
+ * build. */
+static const char *own_folder(void)
+{
+	static const char installed[] = INSTALLED_PROGRAMS "/";
+	char self[PATH_MAX] = "";
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) > 0 &&
+	    !strncmp(self, installed, strlen(installed)))
+		return INSTALLED_DESIGNS;
+	return DESIGNS;
+}
+
 int codelet_design_read(const char *name, unsigned char **bytes, size_t *size)
 {
 	const char *folder = heddle_variable_text(HEDDLE_VARIABLE_FPGA_DESIGNS);
@@ -40,7 +54,7 @@ int codelet_design_read(const char *name, unsigned char **bytes, size_t *size)
 	FILE *stream;
 	int error;
 
-	if (snprintf(path, sizeof(path), "%s/%s.fpga", *folder ? folder : DESIGNS, name) >=
+	if (snprintf(path, sizeof(path), "%s/%s.fpga", *folder ? folder : own_folder(), name) >=
 	    (int)sizeof(path))
 		return heddle_refuse(-ENAMETOOLONG, "HEDDLE_FPGA_DESIGNS: %s", folder);
 	stream = fopen(path, "rb");

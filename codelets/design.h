@@ -8,8 +8,8 @@
 
 #include <stddef.h>
 
-/** Reads NAME.fpga of the folder that HEDDLE_FPGA_DESIGNS names, else of the folder fpga
- * in the build.
+/** Reads NAME.fpga of the folder that HEDDLE_FPGA_DESIGNS names, else of the installation's,
+ * or the build's that the program is of.
  * @param[out] bytes to be freed
  * @return 0; -ENOENT there is none; another error after a message. */
 int codelet_design_read(const char *name, unsigned char **bytes, size_t *size);

@@ -15,7 +15,9 @@
  * S n(d1) = K e^(-rT) n(d2), n being the normal density: the factors that make d1
  * are short, v √T and N() are not.
  *
- * Tables are computed where the design is elaborated, from their functions.
+ * Tables are computed where the design is elaborated, from their functions. For tools
+ * that do not know functions of real numbers: with WRITE_TABLES defined the tables are
+ * written to files there, with READ_TABLES they are read from these.
  */
 /* The file is named after what it is in its folder, not after its modules. */
 /* verilator lint_off DECLFILENAME */
@@ -39,7 +41,25 @@ module table_of #(
 	reg signed [34:0] constants [0:N-1];
 	reg signed [34:0] slopes [0:N-1];
 	reg signed [34:0] bends [0:N-1];
+`ifdef WRITE_TABLES
+`define NAMED_TABLES
+`endif
+`ifdef READ_TABLES
+`define NAMED_TABLES
+`endif
+`ifdef NAMED_TABLES
+	localparam [8*5-1:0] NAME = FUNCTION == LN ? "ln---" : FUNCTION == SQRT ? "sqrt-" :
+		FUNCTION == RSQRT ? "rsqrt" : FUNCTION == EXP ? "exp--" : "cnd--";
+`endif
+`ifdef READ_TABLES
+	initial begin
+		$readmemh({NAME, ".constants"}, constants);
+		$readmemh({NAME, ".slopes"}, slopes);
+		$readmemh({NAME, ".bends"}, bends);
+	end
+`endif
 
+`ifndef READ_TABLES
 	function real density(input real x);
 		density = 0.39894228040143267794 * $exp(-0.5 * x * x);
 	endfunction
@@ -86,8 +106,14 @@ module table_of #(
 			slopes[i] = (right - left - curve) * ONE;
 			bends[i] = curve * ONE;
 		end
+`ifdef WRITE_TABLES
+		$writememh({NAME, ".constants"}, constants);
+		$writememh({NAME, ".slopes"}, slopes);
+		$writememh({NAME, ".bends"}, bends);
+`endif
 	end
 	/* verilator lint_on REALCVT */
+`endif
 
 	reg signed [34:0] constant, constant_2, slope, bend, slope_2;
 	reg [FRACTION-1:0] x, x_2;

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "fpga/icd/icd.h"
 
@@ -102,13 +103,21 @@ static cl_int release_event(cl_event self)
 	return CL_SUCCESS;
 }
 
-/* The fields as they stand together. */
-static struct _cl_event event_read(cl_event self)
+/* What changes of an event. */
+struct progress {
+	cl_int status;
+	cl_ulong times[4], clocks, modelled;
+};
+
+/* As it stands together; the rest of an event is not for copying while others use it. */
+static struct progress event_read(cl_event self)
 {
-	struct _cl_event copy;
+	struct progress copy;
 
 	pthread_mutex_lock(&self->mutex);
-	copy = *self;
+	copy = (struct progress){
+	    .status = self->status, .clocks = self->clocks, .modelled = self->modelled};
+	memcpy(copy.times, self->times, sizeof(copy.times));
 	pthread_mutex_unlock(&self->mutex);
 	return copy;
 }
@@ -116,7 +125,7 @@ static struct _cl_event event_read(cl_event self)
 static cl_int get_event_info(cl_event self, cl_event_info what, size_t room, void *to,
                              size_t *needed)
 {
-	struct _cl_event now;
+	struct progress now;
 
 	if (!object_is(self, EVENT))
 		return CL_INVALID_EVENT;
@@ -146,12 +155,12 @@ static cl_int get_event_info(cl_event self, cl_event_info what, size_t room, voi
 static cl_int get_profiling_info(cl_event self, cl_profiling_info what, size_t room, void *to,
                                  size_t *needed)
 {
-	struct _cl_event now;
+	struct progress now;
 
 	if (!object_is(self, EVENT))
 		return CL_INVALID_EVENT;
 	now = event_read(self);
-	if (!now.profiled || now.status != CL_COMPLETE)
+	if (!self->profiled || now.status != CL_COMPLETE)
 		return CL_PROFILING_INFO_NOT_AVAILABLE;
 	switch (what) {
 	case CL_PROFILING_COMMAND_QUEUED:
