@@ -28,7 +28,11 @@ void heddle_dqaa_processed(struct heddle_dqaa *dqaa, double us)
 
 	if (!(us > 0))
 		return;
-	wanted = dqaa->latency_us / us;
+	if (!(dqaa->process_us > 0) || us < dqaa->process_us)
+		dqaa->process_us = us;
+	else
+		dqaa->process_us += (us - dqaa->process_us) / MEMORY;
+	wanted = dqaa->latency_us / dqaa->process_us;
 	if (wanted > dqaa->target && dqaa->target < dqaa->most)
 		dqaa->target++;
 	else if (wanted <= dqaa->target - 1. && dqaa->target > 1)

@@ -9,9 +9,10 @@
  * After every task the target moves by at most one towards
  * request latency / time to process, rounded up.
  *
- * Where tasks are of several sizes, the latency of the last request says little of
- * the next one: the latency counts as the longest one not long ago, forgotten by
- * a sixteenth with every shorter one. Pure.
+ * Where tasks are of several sizes, the last request and the last task say little of
+ * the next ones, and a long input may come behind a short task: the latency counts
+ * as the longest one not long ago, forgotten by a sixteenth with every shorter one,
+ * the time to process as the shortest one likewise. Pure.
  */
 #ifndef HEDDLE_SCHED_POLICIES_DQAA_H
 #define HEDDLE_SCHED_POLICIES_DQAA_H
@@ -20,6 +21,7 @@ struct heddle_dqaa {
 	unsigned target;   /**< tasks, 1 to most: what the worker asks for */
 	unsigned most;     /**< at least 1 */
 	double latency_us; /**< of requests, the longer ones above all */
+	double process_us; /**< of a task, the shorter ones above all; 0: none yet */
 };
 
 /** Begins with a target of 1, as Algorithm 2 does. */

@@ -171,6 +171,23 @@ static void test_queue_and_nonsense(void **state)
 	assert_int_equal(dqaa.target, 3);
 }
 
+/* Every tenth task has a long input and takes longer than that: the ones before it are
+ * shorter than its transfer, so one task waiting is not enough, whichever comes. */
+static void test_queue_of_tasks_of_two_sizes(void **state)
+{
+	struct heddle_dqaa dqaa;
+
+	heddle_dqaa_init(&dqaa, 16);
+	for (int i = 0; i < 500; i++) {
+		bool large = i % 10 == 9;
+
+		heddle_dqaa_received(&dqaa, large ? 2850 : 20);
+		heddle_dqaa_processed(&dqaa, large ? 3700 : 1120);
+		if (i > 50)
+			assert_in_range(dqaa.target, 2, 3);
+	}
+}
+
 /* ---- streams ---- */
 
 /* A device whose throughput saturates at `knee` transfers and falls beyond `cliff`. */
@@ -267,6 +284,7 @@ int main(void)
 	    cmocka_unit_test(test_finish),
 	    cmocka_unit_test(test_queue_follows_the_ratio),
 	    cmocka_unit_test(test_queue_and_nonsense),
+	    cmocka_unit_test(test_queue_of_tasks_of_two_sizes),
 	    cmocka_unit_test(test_streams_find_the_best_number),
 	    cmocka_unit_test(test_streams_double_first),
 	    cmocka_unit_test(test_streams_do_not_repeat_mistakes),
