@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "loop_private.h"
+#include "private/helgrind.h"
 #include "private/message.h"
 
 /* For a loop that waits for another core. */
@@ -818,9 +819,11 @@ static void lanes_serve(struct heddle_loop_request *loop)
 
 		if (!block)
 			continue;
+		HELGRIND_TAKE_OVER(&lane->posted);
 		block_account(block, lane->posted_us);
 		block_book(block, lane->posted_us);
 		lane->renewed = block_renew(block, lane->posted_us);
+		HELGRIND_HAND_OVER(&lane->renewed);
 		__atomic_store_n(&lane->posted, NULL, __ATOMIC_RELEASE);
 	}
 	loop->overhead_us += starpu_timing_now() - began;
@@ -842,6 +845,7 @@ static bool block_exchange(struct block *block, double now)
 	bool locked = false;
 
 	lane->posted_us = now;
+	HELGRIND_HAND_OVER(&lane->posted);
 	__atomic_store_n(&lane->posted, block, __ATOMIC_RELEASE);
 	for (unsigned i = 0; !locked && __atomic_load_n(&lane->posted, __ATOMIC_ACQUIRE); i++) {
 		if (i == PATIENCE) {
@@ -857,6 +861,7 @@ static bool block_exchange(struct block *block, double now)
 		lanes_serve(loop);
 		starpu_pthread_mutex_unlock(&loop->mutex);
 	}
+	HELGRIND_TAKE_OVER(&lane->renewed);
 	return lane->renewed;
 }
 

@@ -17,6 +17,7 @@
 
 #include "loop_private.h"
 #include "private/clock_starpu.h"
+#include "private/helgrind.h"
 #include "private/message.h"
 #include "private/platform_starpu.h"
 #include "private/starpu_compat.h"
@@ -78,6 +79,7 @@ static struct lane *lane_add(struct heddle_loop_request *loop, int id, unsigned 
 			    lane->stats.name);
 		return NULL;
 	}
+	HELGRIND_ATOMIC(lane->posted);
 	loop->nlanes++;
 	loop->lane_of_worker[id] = lane->index;
 	loop->workers[id / 32] |= UINT32_C(1) << id % 32;
@@ -517,6 +519,7 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	loop->logged = *heddle_variable_text(HEDDLE_VARIABLE_BLOCK_LOG);
 	loop_mutex_init(&loop->mutex);
 	loop_mutex_init(&loop->sums);
+	HELGRIND_ATOMIC(loop->nwaiting);
 	starpu_pthread_cond_init(&loop->ended, NULL);
 	ranges_init(&loop->ranges, given->n);
 	loop->name = strdup(given->name		   ? given->name
