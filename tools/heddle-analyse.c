@@ -597,6 +597,7 @@ enum { UNKNOWN_ALIGNMENT = 128 };
  * behind them. */
 struct place {
 	bool always;
+	bool every; /* also in every round of the loops that the address counts */
 	unsigned nguards;
 	int guards[INDEX_MAXGUARDS];
 };
@@ -605,7 +606,10 @@ static void access_line(unsigned argument, int node, unsigned long long bytes, c
                         const struct place *place, unsigned alignment)
 {
 	printf("access %u %d %llu %s %s %u", argument, node, bytes, mode,
-	       place->always ? "always" : "maybe", alignment);
+	       !place->always ? "maybe"
+	       : place->every ? "every"
+	                      : "always",
+	       alignment);
 	for (unsigned g = 0; g < place->nguards; g++)
 		printf(" %d", place->guards[g]);
 	putchar('\n');
@@ -708,8 +712,11 @@ static void atomic_access(LLVMValueRef value)
 		refuse("it has atomic operations on global memory");
 }
 
+static bool counts_every(LLVMValueRef value, LLVMBasicBlockRef block, int depth);
+
 static void instruction_accesses(LLVMValueRef value, const struct place *place)
 {
+	struct place there = *place;
 	LLVMValueRef stored;
 
 	switch (LLVMGetInstructionOpcode(value)) {
@@ -723,8 +730,10 @@ static void instruction_accesses(LLVMValueRef value, const struct place *place)
 		/* What takes the address of a buffer along is not followed. */
 		if (LLVMGetTypeKind(LLVMTypeOf(stored)) == LLVMPointerTypeKind)
 			refuse("it stores a pointer");
+		there.every = place->always && counts_every(LLVMGetOperand(value, 1),
+		                                            LLVMGetInstructionParent(value), 0);
 		access_print(pointer_of(LLVMGetOperand(value, 1), 0),
-		             LLVMStoreSizeOfType(layout, LLVMTypeOf(stored)), "write", place,
+		             LLVMStoreSizeOfType(layout, LLVMTypeOf(stored)), "write", &there,
 		             LLVMGetAlignment(value));
 		break;
 	case LLVMAtomicRMW:
@@ -812,6 +821,110 @@ static bool blocks_find(void)
 			successors[nedges++] = block_index(LLVMGetSuccessor(end, k));
 	}
 	first_successor[nblocks] = nedges;
+	return true;
+}
+
+/* ---- rounds of loops ---- */
+
+static bool dominates(unsigned block, unsigned other)
+{
+	static bool reached[MAXBLOCKS];
+
+	reach(blocks[block], NULL, reached);
+	return block == other || !reached[other];
+}
+
+static bool goes_to(unsigned block, unsigned to)
+{
+	for (unsigned e = first_successor[block]; e < first_successor[block + 1]; e++)
+		if (successors[e] == to)
+			return true;
+	return false;
+}
+
+/* The one block that goes back to a loop's header; nblocks: there is none, or several. */
+static unsigned latch_find(unsigned header)
+{
+	unsigned latch = nblocks;
+
+	for (unsigned b = 0; b < nblocks; b++)
+		if (goes_to(b, header) && dominates(header, b)) {
+			if (latch < nblocks)
+				return nblocks;
+			latch = b;
+		}
+	return latch;
+}
+
+/* The blocks from which the latch is reached without the header, and the header. */
+static void body_find(unsigned header, unsigned latch, bool *body)
+{
+	bool more = true;
+
+	memset(body, 0, nblocks * sizeof(*body));
+	body[header] = body[latch] = true;
+	while (more) {
+		more = false;
+		for (unsigned b = 0; b < nblocks; b++) {
+			bool leads = false;
+
+			for (unsigned e = first_successor[b]; e < first_successor[b + 1]; e++)
+				leads = leads || (body[successors[e]] && successors[e] != header);
+			if (leads && !body[b] && dominates(header, b))
+				body[b] = more = true;
+		}
+	}
+}
+
+/* Whether a loop can only end at its latch, and every round goes through a block. */
+static bool every_round(unsigned header, unsigned block)
+{
+	static bool body[MAXBLOCKS], skipped[MAXBLOCKS];
+	unsigned latch = latch_find(header);
+	bool more = true;
+
+	if (latch == nblocks)
+		return false;
+	body_find(header, latch, body);
+	if (!body[block])
+		return false;
+	for (unsigned b = 0; b < nblocks; b++)
+		for (unsigned e = first_successor[b]; e < first_successor[b + 1]; e++)
+			if (body[b] && b != latch && !body[successors[e]])
+				return false;
+	/* What is reached from the header without the block. */
+	memset(skipped, 0, sizeof(skipped));
+	skipped[header] = header != block;
+	while (more) {
+		more = false;
+		for (unsigned b = 0; b < nblocks; b++)
+			for (unsigned e = first_successor[b]; e < first_successor[b + 1]; e++) {
+				unsigned to = successors[e];
+
+				if (skipped[b] && body[to] && to != block && !skipped[to])
+					skipped[to] = more = true;
+			}
+	}
+	return !skipped[latch];
+}
+
+/* Whether all counters in an address are of loops in each of whose rounds a block is. */
+static bool counts_every(LLVMValueRef value, LLVMBasicBlockRef block, int depth)
+{
+	struct growth growth;
+
+	if (!LLVMIsAInstruction(value))
+		return true;
+	if (depth > DEPTH)
+		return false;
+	if (LLVMIsAPHINode(value))
+		return growth_find(value, &growth) &&
+		       every_round(block_index(LLVMGetInstructionParent(value)),
+		                   block_index(block)) &&
+		       counts_every(growth.initial, block, depth + 1);
+	for (int i = 0; i < LLVMGetNumOperands(value); i++)
+		if (!counts_every(LLVMGetOperand(value, i), block, depth + 1))
+			return false;
 	return true;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "partition/kernel/affine.h"
@@ -11,14 +12,14 @@
 
 struct affine affine_unknown(void)
 {
-	return (struct affine){false, 0, {0}, 0, 0};
+	return (struct affine){false, 0, {0}, 0, 0, 0};
 }
 
 struct affine affine_range(wide lo, wide hi)
 {
 	if (lo < -LIMIT || hi > LIMIT)
 		return affine_unknown();
-	return (struct affine){true, 0, {0}, lo, hi};
+	return (struct affine){true, 0, {0}, lo, hi, 0};
 }
 
 struct affine affine_constant(int64_t value)
@@ -70,12 +71,18 @@ static bool in_limits(wide number)
 	return number >= -LIMIT && number <= LIMIT;
 }
 
+/* The same for all items of a group. */
+static bool plain(const struct affine *a)
+{
+	return a->lo == a->hi && !a->k[3] && !a->k[4] && !a->k[5];
+}
+
 struct affine affine_add(struct affine a, struct affine b, int sign)
 {
 	wide c = (wide)a.c + (wide)sign * b.c;
 	wide lo = (wide)a.lo + (sign > 0 ? b.lo : -(wide)b.hi);
 	wide hi = (wide)a.hi + (sign > 0 ? b.hi : -(wide)b.lo);
-	struct affine sum = {true, c, {0}, lo, hi};
+	struct affine sum = {true, c, {0}, lo, hi, 0};
 	bool fits = a.known && b.known && in_limits(c) && in_limits(lo) && in_limits(hi);
 
 	for (int i = 0; i < 6 && fits; i++) {
@@ -84,13 +91,15 @@ struct affine affine_add(struct affine a, struct affine b, int sign)
 		fits = in_limits(k);
 		sum.k[i] = k;
 	}
+	if (plain(&a) || plain(&b))
+		sum.solid = a.solid + b.solid; /* a plain value has none */
 	return fits ? sum : affine_unknown();
 }
 
 struct affine affine_scale(struct affine a, int64_t factor)
 {
 	wide c = (wide)a.c * factor, lo = (wide)a.lo * factor, hi = (wide)a.hi * factor;
-	struct affine product = {true, c, {0}, lo < hi ? lo : hi, lo < hi ? hi : lo};
+	struct affine product = {true, c, {0}, lo < hi ? lo : hi, lo < hi ? hi : lo, 0};
 	bool fits = a.known && in_limits(c) && in_limits(lo) && in_limits(hi);
 
 	for (int i = 0; i < 6 && fits; i++) {
@@ -99,6 +108,8 @@ struct affine affine_scale(struct affine a, int64_t factor)
 		fits = in_limits(k);
 		product.k[i] = k;
 	}
+	if (fits && in_limits((wide)a.solid * factor))
+		product.solid = llabs(a.solid * factor);
 	return fits ? product : affine_unknown();
 }
 

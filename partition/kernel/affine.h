@@ -16,6 +16,9 @@
 struct affine {
 	bool known;
 	int64_t c, k[6], lo, hi;
+	/** Not 0: a group's items, in all rounds of a loop, take each value from lo to hi with
+	 * this step, and k[3..5] are 0. */
+	int64_t solid;
 };
 
 /** From where to where each of the six numbers runs. */

@@ -309,7 +309,7 @@ static bool limit_replace(const struct guards_space *behind, unsigned limit,
 }
 
 bool guards_terms(const struct affine *address, const struct affine_space *space,
-                  const struct guards_space *behind, struct guards_terms *terms)
+                  const struct guards_space *behind, bool every, struct guards_terms *terms)
 {
 	bool exact = !behind || behind->exact, used[6] = {false};
 	bool done[2 * INDEX_MAXGUARDS] = {false};
@@ -320,6 +320,12 @@ bool guards_terms(const struct affine *address, const struct affine_space *space
 	for (unsigned l = 0; behind && l < behind->nlimits; l++)
 		if (!limit_replace(behind, l, space, left, used, done, terms))
 			exact = false;
+	/* Items that do not pass leave gaps. */
+	if (address->solid && every && exact && !(behind && behind->nlimits)) {
+		terms->terms[terms->n++] = (struct guards_term){
+		    address->solid, 0, (address->hi - address->lo) / address->solid};
+		terms->hi = terms->lo;
+	}
 	for (int i = 0; i < 6; i++)
 		if (left[i])
 			terms->terms[terms->n++] =
@@ -355,7 +361,7 @@ static int term_least(const struct guards_terms *terms, const bool *done)
 
 bool guards_rows(const struct guards_terms *terms, wide *width, wide *pitch, wide *rows)
 {
-	bool done[6] = {false};
+	bool done[7] = {false};
 	int next;
 
 	*pitch = 0;

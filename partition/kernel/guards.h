@@ -40,15 +40,16 @@ struct guards_terms {
 	unsigned n;
 	struct guards_term {
 		int64_t step, least, most;
-	} terms[6];
+	} terms[7];
 };
 
 /** Takes an address that is known apart.
  * @param behind guards; NULL: none
+ * @param every whether all rounds of loops are made, so that solid values count as steps
  * @return whether all sums of steps are addresses of work-items that pass the guards; if
  * not, they are more */
 bool guards_terms(const struct affine *address, const struct affine_space *space,
-                  const struct guards_space *behind, struct guards_terms *terms);
+                  const struct guards_space *behind, bool every, struct guards_terms *terms);
 
 /** Least and greatest address. */
 void guards_bounds(const struct guards_terms *terms, wide *lo, wide *hi);

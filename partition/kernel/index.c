@@ -109,6 +109,25 @@ static struct affine items_fold(const struct evaluation *e, struct affine a)
 	return a;
 }
 
+/* Whether a group's items, stepping on together from where each begins, come by every value
+ * from the least one's beginning to the last for which the test goes on. */
+static bool takes_all(const struct evaluation *e, const struct index_node *tested, wide values)
+{
+	struct affine initial = value_of(e, tested, 0), bound = value_of(e, tested, 2);
+	struct affine step = value_of(e, tested, 1);
+	struct guards_terms items = {.n = 0};
+	wide width = 1, pitch, rows;
+
+	if (!tested->after || initial.lo != initial.hi || bound.lo != bound.hi || bound.k[3] ||
+	    bound.k[4] || bound.k[5])
+		return false;
+	for (int i = 3; i < 6; i++)
+		items.terms[items.n++] =
+		    (struct guards_term){initial.k[i], e->space.least[i], e->space.most[i]};
+	return guards_rows(&items, &width, &pitch, &rows) && !pitch &&
+	       (width >= step.c || width >= values);
+}
+
 /* A count that goes by its loop's own test, of one step upwards, lies between where it
  * starts and the last value for which the test goes on: items that start later do fewer
  * steps. */
@@ -118,7 +137,7 @@ static struct affine counter(const struct evaluation *e, const struct index_node
 	struct affine initial = items_fold(e, value_of(e, tested, 0));
 	struct affine bound = items_fold(e, value_of(e, tested, 2)), between;
 	struct affine step = value_of(e, tested, 1), folded = items_fold(e, value);
-	bool equal, is_unsigned;
+	bool equal, is_unsigned, all;
 	wide lo, hi;
 	int sign;
 
@@ -127,13 +146,16 @@ static struct affine counter(const struct evaluation *e, const struct index_node
 		return value;
 	lo = (wide)initial.c + initial.lo;
 	hi = (wide)bound.c + bound.hi - (equal ? 0 : 1) + (tested->after ? 0 : step.c);
+	/* Nobody starts behind the end, and whoever starts makes all steps to it. */
+	all = (wide)initial.c + initial.hi <= hi && takes_all(e, tested, hi - lo + 1);
 	if ((wide)initial.c + initial.hi > hi)
 		hi = (wide)initial.c + initial.hi;
 	between = affine_range(lo, hi);
 	if (memcmp(folded.k, initial.k, sizeof(initial.k)) || !between.known ||
-	    hi >= (wide)folded.c + folded.hi)
+	    hi > (wide)folded.c + folded.hi || (!all && hi == (wide)folded.c + folded.hi))
 		return value;
 	memcpy(between.k, initial.k, sizeof(between.k));
+	between.solid = all;
 	return between;
 }
 
@@ -374,9 +396,9 @@ static struct index_window access_window(const struct evaluation *e,
 	guards_bounds(terms, &lo, &hi);
 	hi += access->bytes;
 	inside = lo >= 0 && hi <= (wide)bytes;
-	width = (wide)access->bytes + a->hi - a->lo;
+	width = access->bytes + terms->hi - terms->lo;
 	regular = guards_rows(terms, &width, &pitch, &rows);
-	window.dense = exact && inside && regular && a->lo == a->hi;
+	window.dense = exact && inside && regular && terms->lo == terms->hi;
 	if (hi <= 0 || lo >= (wide)bytes)
 		return window; /* nothing */
 	window.first = lo > 0 ? lo : 0;
@@ -504,7 +526,9 @@ static void access_add(const struct evaluation *e, const struct index_access *ac
 	bool exact = access->always;
 
 	if (access->node >= 0 && e->values[access->node].known)
-		exact = guards_terms(&e->values[access->node], &e->space, behind, &terms) && exact;
+		exact = guards_terms(&e->values[access->node], &e->space, behind, access->every,
+		                     &terms) &&
+		        exact;
 	window = access_window(e, access, &terms, exact);
 	if (access->read)
 		window_add(&use->read, window);

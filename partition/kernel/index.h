@@ -54,6 +54,7 @@ struct index_access {
 	unsigned bytes;
 	bool write, read;
 	bool always;        /**< every work-item that passes the guards gets there */
+	bool every;         /**< and in every round of the loops that its address counts */
 	unsigned alignment; /**< in bytes, that it may rely on */
 	unsigned nguards;
 	int guards[INDEX_MAXGUARDS];

@@ -4,17 +4,18 @@
  * The operations of a description of a kernel's addresses, and their text: what
  * heddle-analyse writes and index_text.c reads. A description is lines of
  *
- *   heddle-index 2
+ *   heddle-index 3
  *   refuse REASON
  *   argument buffer | integer BITS | local | other      in order
  *   node OPERATION BITS NUMBER...                       see below
  *   guard PREDICATE NODE NODE                           see enum index_predicate
- *   access ARGUMENT NODE BYTES read|write|update always|maybe ALIGNMENT GUARD...
+ *   access ARGUMENT NODE BYTES read|write|update every|always|maybe ALIGNMENT GUARD...
  *
  * with NODE -1 for an address that is not understood. Guards, numbered from 0 on, are
  * comparisons that hold wherever the access is reached; `always` says that every work-item
  * for which they all hold does reach it. Such a work-item gets there with the values that it
- * compared. BITS other than 0: a result that
+ * compared. `every` says that it does so in every round of the loops whose counters are in
+ * the address, and that these end by their own tests alone. BITS other than 0: a result that
  * they cannot hold as a signed number is unknown. The numbers are nodes (`n`) from 0 on,
  * which come before, or values (`v`).
  */
@@ -23,7 +24,7 @@
 
 #include "partition/kernel/index.h"
 
-#define INDEX_VERSION 2
+#define INDEX_VERSION 3
 
 /* OPERATION(identifier, text, numbers) */
 #define INDEX_OPERATIONS(OPERATION)                                                                \

@@ -182,7 +182,8 @@ static int access_read(struct index_kernel *kernel, const char *text)
 		return -EINVAL;
 	access->read = !strcmp(mode, "read") || !strcmp(mode, "update");
 	access->write = !strcmp(mode, "write") || !strcmp(mode, "update");
-	access->always = !strcmp(always, "always");
+	access->every = !strcmp(always, "every");
+	access->always = access->every || !strcmp(always, "always");
 	return access->read || access->write ? guards_read(kernel, access, text + used) : -EINVAL;
 }
 

@@ -154,7 +154,7 @@ static void large_numbers_are_given_up(void **state)
 /* ---- descriptions ---- */
 
 /* out[i] = in[i - 1], elements of 4 bytes, for i = get_global_id(0). */
-static const char shifted[] = "heddle-index 2\nargument buffer\nargument buffer\n"
+static const char shifted[] = "heddle-index 3\nargument buffer\nargument buffer\n"
                               "node group 0 0\nnode items 0 0\nnode item 0 0\n"
                               "node mul 64 0 1\nnode add 64 3 2\nnode constant 0 4\n"
                               "node mul 64 4 5\nnode sub 64 6 5\n"
@@ -190,22 +190,22 @@ static void nonsense_is_refused(void **state)
 {
 	static const char *const bad[] = {
 	    "",
-	    "heddle-index 3\n",
-	    "heddle-index 2\nargument thing\n",
-	    "heddle-index 2\nnode add 64 0 0\n",
-	    "heddle-index 2\nnode constant 0 1\nnode add 64 0 1\n",
-	    "heddle-index 2\nnode constant 0\n",
-	    "heddle-index 2\nnode group 0 3\n",
-	    "heddle-index 2\nnode sing 0\n",
-	    "heddle-index 2\nnode argument 0 0\n",
-	    "heddle-index 2\naccess 0 -1 4 read maybe 4\n",
-	    "heddle-index 2\nargument buffer\naccess 0 0 4 read maybe 4\n",
-	    "heddle-index 2\nargument buffer\naccess 0 -1 4 eat maybe 4\n",
-	    "heddle-index 2\nargument buffer\naccess 0 -1 4 read maybe\n",
-	    "heddle-index 2\nargument buffer\naccess 0 -1 4 read maybe 4 0\n",
-	    "heddle-index 2\nargument buffer\naccess 0 -1 4 read maybe 4 x\n",
-	    "heddle-index 2\nnode constant 0 1\nguard 1 0 1\n",
-	    "heddle-index 2\nnode constant 0 1\nguard 99 0 0\n",
+	    "heddle-index 4\n",
+	    "heddle-index 3\nargument thing\n",
+	    "heddle-index 3\nnode add 64 0 0\n",
+	    "heddle-index 3\nnode constant 0 1\nnode add 64 0 1\n",
+	    "heddle-index 3\nnode constant 0\n",
+	    "heddle-index 3\nnode group 0 3\n",
+	    "heddle-index 3\nnode sing 0\n",
+	    "heddle-index 3\nnode argument 0 0\n",
+	    "heddle-index 3\naccess 0 -1 4 read maybe 4\n",
+	    "heddle-index 3\nargument buffer\naccess 0 0 4 read maybe 4\n",
+	    "heddle-index 3\nargument buffer\naccess 0 -1 4 eat maybe 4\n",
+	    "heddle-index 3\nargument buffer\naccess 0 -1 4 read maybe\n",
+	    "heddle-index 3\nargument buffer\naccess 0 -1 4 read maybe 4 0\n",
+	    "heddle-index 3\nargument buffer\naccess 0 -1 4 read maybe 4 x\n",
+	    "heddle-index 3\nnode constant 0 1\nguard 1 0 1\n",
+	    "heddle-index 3\nnode constant 0 1\nguard 99 0 0\n",
 	};
 	struct index_kernel kernel;
 

@@ -369,6 +369,45 @@ __kernel void cooperate(__global const float *in, __global float *out, int n, in
 			out[at + i] += in[at + i] / 2;
 }
 
+/* Together the items write each element, or not quite. */
+__kernel void rounds(__global const float *in, __global float *out, __global float *some,
+                     __global float *last, int n)
+{
+	int l = get_local_id(0), size = get_local_size(0), g = get_group_id(0), i;
+
+	for (i = l; i < n; i += size)
+		out[g * n + i] = in[g * n + i] + 1;
+	last[g * (n + size) + i] = i;
+	for (int j = l; j < n; j += size + 1)
+		some[g * n + j] = j;
+}
+
+__kernel void broken_rounds(__global const float *in, __global float *out, __global float *some,
+                            int n)
+{
+	int l = get_local_id(0), size = get_local_size(0), g = get_group_id(0);
+
+	for (int i = l; i < n; i += size) {
+		if (in[g * n + i] > 0.8f)
+			break;
+		out[g * n + i] = i;
+	}
+	for (int i = l; i < n; i += size) {
+		if (in[g * n + i] > 0.5f)
+			continue;
+		some[g * n + i] = i;
+	}
+}
+
+__kernel void rounds2d(__global float *out, int width, int height)
+{
+	int g = get_group_id(0);
+
+	for (int y = get_local_id(1); y < height; y += get_local_size(1))
+		for (int x = get_local_id(0); x < width; x += get_local_size(0))
+			out[(g * height + y) * width + x] = x + y;
+}
+
 /* The condition of one iteration says nothing of the next. */
 __kernel void last_of_loop(__global const float *in, __global float *out, int n)
 {
