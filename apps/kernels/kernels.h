@@ -81,7 +81,9 @@ struct contender {
 	double max_error; /**< of all repetitions */
 };
 
-#define MAXCONTENDERS (3 + 2 * 16)
+/** Contenders of a comparison that share: the first ones. */
+#define NSHARED 3
+#define MAXCONTENDERS (NSHARED + 2 * 16)
 
 /** Everything about one kernel. */
 struct result {
@@ -115,8 +117,10 @@ double median_us(const struct result *result, const struct contender *contender)
 void print_list(FILE *out);
 void print_classes(const struct result *result, FILE *out);
 void print_result(const struct options *options, const struct result *result, FILE *out);
-/** The comparison in a table, with the mean gain over the kernels. */
-void print_comparison(struct result *const *results, unsigned n, FILE *out);
+/** A line of the comparison; a heading before the first. */
+void print_compared(const struct result *result, bool first, FILE *out);
+/** The mean gains over the kernels. */
+void print_mean(struct result *const *results, unsigned n, FILE *out);
 /** --json and --csv. @return 0; -errno after a message. */
 int write_reports(const struct options *options, struct result *const *results, unsigned n);
 

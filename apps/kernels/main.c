@@ -39,8 +39,8 @@ static int result_show(const struct session *session, const struct result *resul
 		print_classes(result, out);
 	if (out && !options->compare)
 		print_result(options, result, out);
-	if (out && options->compare) /* a line as soon as it is known */
-		fprintf(stderr, "%s: done\n", result->job.name);
+	if (out && options->compare)
+		print_compared(result, session->nresults == 1, out);
 	return options->user.file ? user_results(&options->user, &result->job, out) : 0;
 }
 
@@ -114,7 +114,7 @@ static enum app_exit session_run(struct session *session)
 	if (!status)
 		status = kernels_do(session);
 	if (!status && options->compare && out)
-		print_comparison(session->results, session->nresults, out);
+		print_mean(session->results, session->nresults, out);
 	if (!status)
 		status = write_reports(options, session->results, session->nresults);
 	heddle_kernels_unload();

@@ -57,7 +57,7 @@ static int singles_add(struct result *result, int worker)
 
 static int contenders_make(const struct options *options, struct result *result)
 {
-	static const struct contender shared[] = {
+	static const struct contender shared[NSHARED] = {
 	    {.name = "skmd", .way = SHARED, .method = "heddle"},
 	    {.name = "paper", .way = SHARED, .method = "paper"},
 	    {.name = "linear", .way = SHARED, .method = "linear"},
@@ -69,7 +69,7 @@ static int contenders_make(const struct options *options, struct result *result)
 	snprintf(policy.name, sizeof(policy.name), "%s", app_policy_name());
 	if (!options->compare)
 		return contender_add(result, &policy);
-	for (int i = 0; i < 3 && !status; i++)
+	for (int i = 0; i < NSHARED && !status; i++)
 		status = contender_add(result, &shared[i]);
 	for (int i = 0; i < n && i < 16 && !status; i++)
 		status = singles_add(result, ids[i]);

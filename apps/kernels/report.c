@@ -117,42 +117,43 @@ static void print_heading(const struct result *result, FILE *out)
 {
 	fprintf(out, "Median times in microseconds of %u repetitions after the first.\n",
 	        result->reps - (result->reps > 1));
-	for (unsigned c = 3; c < result->ncontenders; c++)
-		fprintf(out, "  %c%d: %s\n", c % 2 ? 'A' : 'P', (c - 3) / 2,
+	for (unsigned c = NSHARED; c < result->ncontenders; c++)
+		fprintf(out, "  %c%d: %s\n", c % 2 ? 'A' : 'P', (c - NSHARED) / 2,
 		        result->contenders[c].name);
 	fprintf(out, "%-21s %7s", "kernel", "groups");
 	for (unsigned c = 0; c < result->ncontenders; c++)
-		if (c < 3)
+		if (c < NSHARED)
 			fprintf(out, " %9s", result->contenders[c].name);
 		else
-			fprintf(out, " %8c%d", c % 2 ? 'A' : 'P', (c - 3) / 2);
+			fprintf(out, " %8c%d", c % 2 ? 'A' : 'P', (c - NSHARED) / 2);
 	fprintf(out, " %7s %7s %7s  %s\n", "gain", "paper", "linear", "shares %");
 }
 
-void print_comparison(struct result *const *results, unsigned n, FILE *out)
+void print_compared(const struct result *result, bool first, FILE *out)
 {
-	double sums[3] = {0};
+	if (first)
+		print_heading(result, out);
+	fprintf(out, "%-21s %7zu", result->job.name, shown_stats(result)->groups);
+	for (unsigned c = 0; c < result->ncontenders; c++)
+		fprintf(out, " %9.0f", median_us(result, &result->contenders[c]));
+	for (unsigned c = 0; c < NSHARED; c++)
+		fprintf(out, " %7.3f", gain(result, c));
+	shares_print(result, out);
+	fputs(result->verified ? result->right ? "  verified\n" : "  WRONG\n" : "\n", out);
+	fflush(out);
+}
 
-	for (unsigned k = 0; k < n; k++) {
-		const struct result *result = results[k];
+void print_mean(struct result *const *results, unsigned n, FILE *out)
+{
+	double sums[NSHARED] = {0};
 
-		if (!k)
-			print_heading(result, out);
-		fprintf(out, "%-21s %7zu", result->job.name, shown_stats(result)->groups);
-		for (unsigned c = 0; c < result->ncontenders; c++)
-			fprintf(out, " %9.0f", median_us(result, &result->contenders[c]));
-		for (unsigned c = 0; c < 3; c++) {
-			sums[c] += gain(result, c);
-			fprintf(out, " %7.3f", gain(result, c));
-		}
-		shares_print(result, out);
-		fputs(result->verified ? result->right ? "  verified\n" : "  WRONG\n" : "\n", out);
-	}
-	if (n)
-		fprintf(out,
-		        "mean gain over the best device: skmd %.3f, paper %.3f, linear %.3f "
-		        "(the paper measured 1.29)\n",
-		        sums[0] / n, sums[1] / n, sums[2] / n);
+	for (unsigned k = 0; k < n; k++)
+		for (unsigned c = 0; c < NSHARED; c++)
+			sums[c] += gain(results[k], c);
+	fprintf(out,
+	        "mean gain over the best device: skmd %.3f, paper %.3f, linear %.3f "
+	        "(the paper measured 1.29)\n",
+	        sums[0] / n, sums[1] / n, sums[2] / n);
 }
 
 /* ---- JSON ---- */
