@@ -74,6 +74,7 @@ struct contender {
 	char name[96];
 	enum { BY_POLICY, SHARED, ALONE, PLAIN } way;
 	const char *method;  /**< of sharing */
+	char options[4096];  /**< for the compiler */
 	int worker;          /**< of ALONE and PLAIN */
 	struct plain *plain; /**< of PLAIN */
 	double *us;          /**< of each repetition */

@@ -19,11 +19,26 @@
 
 /* ---- contenders ---- */
 
+/* What is learned of a kernel is learned by its options too: each way of sharing learns from
+ * its own launches only, as it would in a program. */
+static void options_set(const struct result *result, struct contender *contender)
+{
+	const char *given = result->job.kernel.options;
+
+	if (contender->way == SHARED && strcmp(contender->method, "heddle"))
+		snprintf(contender->options, sizeof(contender->options), "%s -DHEDDLE_%s",
+		         given ? given : "", contender->method);
+	else
+		snprintf(contender->options, sizeof(contender->options), "%s%s", given ? given : "",
+		         contender->way == ALONE ? " -DHEDDLE_alone" : "");
+}
+
 static int contender_add(struct result *result, const struct contender *like)
 {
 	struct contender *contender = &result->contenders[result->ncontenders];
 
 	*contender = *like;
+	options_set(result, contender);
 	contender->us = calloc(result->reps, sizeof(*contender->us));
 	contender->stats = calloc(result->reps, sizeof(*contender->stats));
 	result->ncontenders++;
@@ -86,6 +101,7 @@ static int launch(const struct job *job, const struct contender *contender,
 	if (contender->way == PLAIN)
 		return plain_run(contender->plain, job);
 	kernel.method = contender->method;
+	kernel.options = contender->options;
 	if (contender->way != BY_POLICY)
 		kernel.split = HEDDLE_KERNEL_ALWAYS;
 	if (contender->way == ALONE) {
@@ -143,6 +159,23 @@ static int analyse(struct result *result)
 	return status;
 }
 
+/* All contenders in an order of its own, so that none always follows the same one. */
+static int repetition(struct result *result, unsigned rep)
+{
+	unsigned order[MAXCONTENDERS], n = result->ncontenders;
+	int status = 0;
+
+	for (unsigned c = 0; c < n; c++) {
+		unsigned at = app_random(rep, c) % (c + 1);
+
+		order[c] = order[at];
+		order[at] = c;
+	}
+	for (unsigned c = 0; c < n && !status; c++)
+		status = launch_once(result, &result->contenders[order[c]], rep);
+	return status;
+}
+
 int measure(const struct options *options, struct result *result)
 {
 	struct job *job = &result->job;
@@ -157,8 +190,7 @@ int measure(const struct options *options, struct result *result)
 	if (!status)
 		status = contenders_make(options, result);
 	for (unsigned rep = 0; rep < result->reps && !status; rep++)
-		for (unsigned c = 0; c < result->ncontenders && !status; c++)
-			status = launch_once(result, &result->contenders[c], rep);
+		status = repetition(result, rep);
 	return status;
 }
 

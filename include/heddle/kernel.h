@@ -42,8 +42,10 @@ enum heddle_kernel_argument_type {
 struct heddle_kernel_argument {
 	enum heddle_kernel_argument_type type;
 	starpu_data_handle_t handle;
-	enum starpu_data_access_mode mode; /**< of a buffer: STARPU_R, W or RW (0: RW); one that is
-	                                         only read is never fetched back */
+	enum starpu_data_access_mode mode; /**< of a buffer: STARPU_R, W or RW (0: RW). One that is
+	                                         only read is never fetched back; of one that
+	                                         is only written, what the kernel leaves out
+	                                         is undefined afterwards */
 	void *pointer;                     /**< host memory, or the value */
 	size_t bytes;                      /**< of host memory, the value or local memory */
 };

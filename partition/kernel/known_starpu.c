@@ -181,6 +181,11 @@ int kernel_find(const struct heddle_kernel *given, const struct ndrange *range,
 			break;
 	if (!kernel) {
 		error = kernel_make(given, way, prologue, &kernel);
+		/* The sizes are part of such a prologue. */
+		if (!error && way == NDRANGE_BOXES && !kernel->index.refusal &&
+		    !ndrange_cuttable(range))
+			kernel->index.refusal =
+			    strdup("its NDRange is too large for offsets of every device");
 		if (!error) {
 			kernel->next = kernels;
 			kernels = kernel;

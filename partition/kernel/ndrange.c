@@ -72,9 +72,17 @@ unsigned ndrange_boxes(const struct ndrange *range, size_t from, size_t n,
 enum ndrange_way ndrange_way(const struct ndrange *range)
 {
 	return range->groups[1] < MOST_1 && range->groups[2] < MOST_2 &&
-	               ndrange_groups(range) <= UINT32_MAX
+	               ndrange_groups(range) <= INT32_MAX / range->local[0]
 	           ? NDRANGE_FLAT
 	           : NDRANGE_BOXES;
+}
+
+bool ndrange_cuttable(const struct ndrange *range)
+{
+	for (unsigned d = 0; d < 3; d++)
+		if (range->groups[d] > INT32_MAX / range->local[d])
+			return false;
+	return true;
 }
 
 /* The offsets are read through ids, which is where PoCL has them right: it compiles

@@ -52,9 +52,13 @@ unsigned ndrange_boxes(const struct ndrange *range, size_t from, size_t n,
 
 enum ndrange_way { NDRANGE_FLAT, NDRANGE_BOXES, NDRANGE_EXIT };
 
-/** The way that an NDRange allows: NDRANGE_FLAT up to 2^32 groups with fewer than 32768
- * along dimension 1 and 8192 along dimension 2. */
+/** The way that an NDRange allows: NDRANGE_FLAT with fewer than 32768 groups along dimension
+ * 1, 8192 along dimension 2, and 2^31 work-items when all groups are put into a row. */
 enum ndrange_way ndrange_way(const struct ndrange *range);
+
+/** Whether ranges of it can be launched with offsets: not where they would be 2^31 or more,
+ * which NVIDIA's OpenCL cuts off. Any NDRange can be launched as a whole. */
+bool ndrange_cuttable(const struct ndrange *range);
 
 /** The prologue, to be put before the kernel's source.
  * @return text to be freed; NULL: no memory */

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "partition/kernel/kernel_private.h"
 #include "partition/kernel/merge.h"
@@ -19,18 +20,67 @@
 #define USUAL_RATE 5000.0
 #define MERGE_RATE 5000.0
 
+/* Whether windows share no byte, as far as one rectangle of each tells. */
+static bool apart(const struct index_window *a, const struct index_window *b)
+{
+	size_t left, right;
+
+	if (a->first == a->end || b->first == b->end || a->end <= b->first || b->end <= a->first)
+		return true;
+	if (!a->pitch || a->pitch != b->pitch)
+		return false;
+	left = a->first % a->pitch;
+	right = b->first % b->pitch;
+	return left + a->width <= a->pitch && right + b->width <= b->pitch &&
+	       (left + a->width <= right || right + b->width <= left);
+}
+
+/* What was in a buffer that is given as STARPU_W does not matter. Where no group outside of
+ * the range writes into the range's window, all of the window is the range's then. */
+static int windows_own(const struct heddle_kernel_request *request,
+                       const struct index_launch *launch, size_t from, size_t n,
+                       struct index_use *uses)
+{
+	size_t total = ndrange_groups(&request->range);
+	const size_t starts[2] = {0, from + n}, sizes[2] = {from, total - from - n};
+	struct index_use others[2][HEDDLE_KERNEL_MAXARGUMENTS];
+	int status = 0;
+
+	memset(others, 0, sizeof(others));
+	for (int i = 0; i < 2 && !status; i++)
+		if (sizes[i])
+			status = index_uses(&request->kernel->index, launch, starts[i], sizes[i],
+			                    others[i]);
+	for (unsigned a = 0; a < request->given.narguments && !status; a++)
+		if (request->given.arguments[a].mode == STARPU_W &&
+		    apart(&uses[a].write, &others[0][a].write) &&
+		    apart(&uses[a].write, &others[1][a].write))
+			uses[a].write.dense = true;
+	return status;
+}
+
 int request_uses(const struct heddle_kernel_request *request, size_t from, size_t n,
                  struct index_use *uses)
 {
 	struct index_launch launch = {&request->range, request->integers, request->bytes};
 	int status = index_uses(&request->kernel->index, &launch, from, n, uses);
+	bool asked = false;
 
-	for (unsigned a = 0; a < request->given.narguments && !status; a++)
-		if (request->given.arguments[a].mode == STARPU_R && !request->aliased)
+	for (unsigned a = 0; a < request->given.narguments && !status && !request->aliased; a++)
+		if (request->given.arguments[a].mode == STARPU_R) {
 			uses[a].write = (struct index_window){0};
-		else if (request->given.arguments[a].mode == STARPU_W && !request->aliased)
+		} else if (request->given.arguments[a].mode == STARPU_W) {
 			uses[a].read = (struct index_window){0};
-	return status;
+			asked = asked || !uses[a].write.dense;
+		}
+	return asked && !status ? windows_own(request, &launch, from, n, uses) : status;
+}
+
+static size_t cut_round(const struct ndrange *range, size_t at)
+{
+	size_t row = row_of(range);
+
+	return at == ndrange_groups(range) ? at : (at + row / 2) / row * row;
 }
 
 /* Bytes of a device that gets all groups, and half of them, tell what each group and
@@ -39,7 +89,8 @@ int request_uses(const struct heddle_kernel_request *request, size_t from, size_
 static int bytes_find(struct heddle_kernel_request *request, struct index_use *uses,
                       struct split_problem *problem)
 {
-	size_t total = problem->groups, sizes[2] = {total, (total + 1) / 2};
+	size_t total = problem->groups, half = cut_round(&request->range, (total + 1) / 2);
+	size_t sizes[2] = {total, half};
 	double in[2] = {0}, out[2] = {0}, merge[2] = {0};
 	struct {
 		struct split_bytes *to;
@@ -145,13 +196,6 @@ size_t row_of(const struct ndrange *range)
 	size_t row = range->groups[0] * (range->groups[2] > 1 ? range->groups[1] : 1);
 
 	return ndrange_groups(range) / row < 16 ? 1 : row;
-}
-
-static size_t cut_round(const struct ndrange *range, size_t at)
-{
-	size_t row = row_of(range);
-
-	return at == ndrange_groups(range) ? at : (at + row / 2) / row * row;
 }
 
 static void shares_explain(const struct heddle_kernel_request *request,

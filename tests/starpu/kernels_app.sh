@@ -75,6 +75,19 @@ for sched in hdss eager; do
 	expect 0 verified MatrixTranspose --size 256 --verify --sched $sched --reps 1
 done
 
+# Of what is only written nothing is sent, though the analysis cannot say that all of it is.
+if [ -x "$HEDDLE_ANALYSE" ]; then
+	HEDDLE_KERNEL_IN_PLACE=0
+	export HEDDLE_KERNEL_IN_PLACE
+	expect 0 verified QuasiRandomSequence --size 1K --verify
+	[ "$(awk '/^  [0-9]+ / { bytes += $7 } END { print bytes }' "$work/out")" = 8192 ] ||
+		fail "bytes in: $(cat "$work/out")"
+	expect 0 verified MatrixMultiplication --size 512 --verify
+	awk '/^  [0-9]+ / { bytes += $7 } END { exit bytes > 3 * 1048576 }' "$work/out" ||
+		fail "bytes in: $(cat "$work/out")"
+	unset HEDDLE_KERNEL_IN_PLACE
+fi
+
 # Everybody in turn, as a table, as JSON and as CSV.
 expect 0 'mean gain over the best device' Reduction --size 256K --verify --compare --reps 3 \
 	--json "$work/json" --csv "$work/csv"
