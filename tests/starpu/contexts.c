@@ -111,10 +111,30 @@ static struct {
 	} changes[NTASKS];
 } crowd;
 
+/* Waits until a worker has looked for a task in each of its contexts. It leaves one that
+ * it was taken out of when it finds nothing there, and looks in one after the other. */
+static void worker_look_around(unsigned worker)
+{
+	static struct record looks;
+	uint32_t only[STARPU_NMAXWORKERS / 32 + 1] = {0};
+
+	only[worker / 32] = 1U << worker % 32;
+	for (unsigned i = 0; i < 3; i++) {
+		struct starpu_task *task = task_make(&anywhere, &looks);
+
+		task->workerids = only;
+		task->workerids_len = sizeof(only) / sizeof(*only);
+		task->synchronous = 1;
+		assert_int_equal(starpu_task_submit_to_ctx(task, 0), 0);
+	}
+}
+
 /* Moves a worker into or out of the context. StarPU 1.3.10 reads a worker's list of
  * contexts unprotected when a task starts and when it ends, and crashes now and then
  * under its own policies too, if the worker is moved just then. So all workers are in
- * the middle of a task meanwhile. HEDDLE_TEST_CHANGES=1 leaves that precaution out. */
+ * the middle of a task meanwhile. It reads the list unprotected when a task is pinned to
+ * the worker too, as those at the gate are: a worker that left has gone before that.
+ * HEDDLE_TEST_CHANGES=1 leaves these precautions out. */
 static void crowd_change(int worker, bool joins)
 {
 	bool hold = !getenv("HEDDLE_TEST_CHANGES");
@@ -128,8 +148,11 @@ static void crowd_change(int worker, bool joins)
 	crowd.members ^= 1U << worker;
 	crowd.changes[crowd.nchanges].members = crowd.members;
 	crowd.changes[crowd.nchanges++].order = hold ? records_started : UINT_MAX;
-	if (hold)
-		gate_open();
+	if (!hold)
+		return;
+	gate_open();
+	if (!joins)
+		worker_look_around(worker);
 }
 
 static void crowd_begin(int *members, int nmembers)
