@@ -88,7 +88,10 @@ struct ready_worker {
 	unsigned started, done;         /**< tasks of the policy */
 	double start_us[READY_PIPELINE]; /**< of tasks under way, by their number */
 	double expected_us[READY_PIPELINE]; /**< their believed times */
-	unsigned begun;                  /**< tasks begun; ends come in the same order */
+	/** Tasks begun; ends come in the same order, but for those that end in the callback of
+	 * another task, maybe of another worker (starpu_task_end_dep_add()). */
+	unsigned begun;
+	const struct starpu_task *running[READY_PIPELINE]; /**< begun, not looked into */
 	double done_us;                  /**< end of the last one */
 	const struct starpu_task *late; /**< started before its input had arrived */
 	double late_since_us;

@@ -319,8 +319,7 @@ static bool take(struct ready_asker *asker, struct heddle_pool_entry *entry)
 	case NOWHERE:
 		if (worker->waits_since_us <= 0)
 			worker->waits_since_us = asker->now_us;
-		atomic_store_explicit(&worker->look_at_us, asker->look_at_us,
-		                      memory_order_relaxed);
+		atomic_store_explicit(&worker->look_at_us, asker->look_at_us, memory_order_relaxed);
 		return false;
 	}
 	started(asker, entry, choice.from == OWN ? &claim : NULL, probe);
@@ -406,7 +405,7 @@ static bool work_for(struct ready_context *c, unsigned id, double now_us, double
 /* What is known of the waiting workers of each class. */
 struct survey {
 	double now_us;
-	unsigned asked; /* bit k: one of class k has nothing to do */
+	unsigned asked;                        /* bit k: one of class k has nothing to do */
 	double look_at_us[HEDDLE_POOL_NKINDS]; /* and looks again then */
 };
 
@@ -630,8 +629,7 @@ static bool nothing_new(struct ready_context *c, struct ready_worker *worker, un
 	if (!waiters_stay(&c->waiters, id, &c->unstarted))
 		return false;
 	look_at_us = atomic_load_explicit(&worker->look_at_us, memory_order_relaxed);
-	return look_at_us <= 0 || !atomic_load(&c->unstarted) ||
-	       starpu_timing_now() < look_at_us;
+	return look_at_us <= 0 || !atomic_load(&c->unstarted) || starpu_timing_now() < look_at_us;
 }
 
 /* Takes a task for a worker, or has it wait; the mutex is held. Who hands a task in
@@ -715,7 +713,10 @@ static void ready_pre_exec(struct starpu_task *task, unsigned ctx)
 	if (!is_foreign(task)) {
 		if (is_sample(c, worker))
 			worker->start_us[worker->begun % READY_PIPELINE] = starpu_timing_now();
-		worker->begun++;
+		worker->running[worker->begun++ % READY_PIPELINE] = task;
+		/* The oldest ended elsewhere. */
+		if (worker->begun - worker->done > READY_PIPELINE)
+			worker->done = worker->begun - READY_PIPELINE;
 		ready_fetch_running(worker, task);
 		return;
 	}
@@ -743,13 +744,27 @@ static double task_us(struct ready_worker *worker)
 	return now_us - since_us;
 }
 
+/* Whether a task that ends is one that the worker began. What it began before that has
+ * ended, or will end elsewhere. */
+static bool ends_here(struct ready_worker *worker, const struct starpu_task *task)
+{
+	unsigned i = worker->done;
+
+	while (i != worker->begun && worker->running[i % READY_PIPELINE] != task)
+		i++;
+	if (i == worker->begun)
+		return false;
+	worker->done = i;
+	return true;
+}
+
 static void ready_post_exec(struct starpu_task *task, unsigned ctx)
 {
 	struct ready_context *c = context_of(ctx);
 	unsigned id = starpu_worker_get_id_check();
 	struct ready_worker *worker = &c->workers[id];
 
-	if (is_foreign(task))
+	if (is_foreign(task) || !ends_here(worker, task))
 		return;
 	if (is_sample(c, worker)) {
 		double us = heddle_clock_kernel_us(task, task_us(worker));

@@ -70,7 +70,7 @@ expect 0 verified ScanLargeArrays --size 64K --verify --classes
 classes 'in CONTIGUOUS UNUSED' 'out UNUSED CONTIGUOUS' 'totals UNUSED CONTIGUOUS'
 expect 0 verified VectorAdd --size 100001 --verify --classes
 classes 'a CONTIGUOUS UNUSED' 'b CONTIGUOUS UNUSED' 'c UNUSED CONTIGUOUS'
-for sched in hdss eager; do
+for sched in hdss eager ddfcfs odds; do
 	expect 0 "policy $sched" VectorAdd --size 100001 --verify --sched $sched --seed 5
 	expect 0 verified MatrixTranspose --size 256 --verify --sched $sched --reps 1
 done
