@@ -37,14 +37,10 @@ static const struct argp_option options[] = {
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
 	struct boxfilter *self = state->input;
-	uint64_t value = 0;
 
 	switch (key) {
 	case OPTION_RADIUS:
-		if (app_number(text, 0, UINT32_MAX, &value))
-			argp_error(state, "--radius %s: not a whole number from 0 to %u", text,
-			           UINT32_MAX);
-		self->window.radius = value;
+		self->window.radius = app_option_number(text, 0, UINT32_MAX, "radius", state);
 		return 0;
 	case OPTION_CHANNELS:
 		if (strcmp(text, "1") && strcmp(text, "3"))

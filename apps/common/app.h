@@ -105,6 +105,12 @@ void app_parse(const struct app *app, void *self, int argc, char **argv,
  * @return 0; -EINVAL when it is none, -ERANGE outside min…max. */
 int app_number(const char *text, uint64_t min, uint64_t max, uint64_t *number);
 
+/** The whole number that an option was given, as app_number() reads it; else argp_error()
+ * says what is wanted.
+ * @param option its long name, without dashes */
+uint64_t app_option_number(const char *text, uint64_t min, uint64_t max, const char *option,
+                           struct argp_state *state);
+
 /** Reads a finite real number. @return 0; -EINVAL, -ERANGE. */
 int app_real(const char *text, double min, double max, double *number);
 

@@ -90,8 +90,8 @@ int app_real(const char *text, double min, double max, double *number)
 	return 0;
 }
 
-static uint64_t number_or_die(const char *text, uint64_t min, uint64_t max, const char *option,
-                              struct argp_state *state)
+uint64_t app_option_number(const char *text, uint64_t min, uint64_t max, const char *option,
+                           struct argp_state *state)
 {
 	uint64_t number = 0;
 
@@ -139,11 +139,11 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 			state->child_inputs[0] = line->self;
 		return 0;
 	case OPTION_SIZE:
-		options->size = number_or_die(text, 0, line->app->max_size, "size", state);
+		options->size = app_option_number(text, 0, line->app->max_size, "size", state);
 		options->size_given = true;
 		return 0;
 	case OPTION_SEED:
-		options->seed = number_or_die(text, 0, UINT64_MAX, "seed", state);
+		options->seed = app_option_number(text, 0, UINT64_MAX, "seed", state);
 		return 0;
 	case OPTION_INPUT:
 		options->input = text;
@@ -155,7 +155,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		options->save_input = text;
 		return 0;
 	case OPTION_REPS:
-		options->reps = number_or_die(text, 1, 1000000, "reps", state);
+		options->reps = app_option_number(text, 1, 1000000, "reps", state);
 		return 0;
 	case OPTION_VERIFY:
 		options->verify = true;
@@ -170,7 +170,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		options->strategy = text;
 		return 0;
 	case OPTION_PARTS:
-		options->parts = number_or_die(text, 1, 1 << 30, "parts", state);
+		options->parts = app_option_number(text, 1, 1 << 30, "parts", state);
 		return 0;
 	case OPTION_WORKERS:
 		parse_kinds(text, options, state);

@@ -41,9 +41,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		wave->h = value;
 		return 0;
 	case OPTION_K:
-		if (app_number(text, 1, 1 << 20, &value))
-			argp_error(state, "--k %s: not a whole number from 1 to %u", text, 1 << 20);
-		wave->k = value;
+		wave->k = app_option_number(text, 1, 1 << 20, "k", state);
 		return 0;
 	case OPTION_CSV:
 		wave->csv = text;

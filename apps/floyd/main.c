@@ -41,16 +41,13 @@ static const struct argp_option options[] = {
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
 	struct floyd *self = state->input;
-	uint64_t value = 0;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &self->wave;
 		return 0;
 	case OPTION_BITS:
-		if (app_number(text, 1, 8, &value))
-			argp_error(state, "--bits %s: not a whole number from 1 to 8", text);
-		self->image.bits = value;
+		self->image.bits = app_option_number(text, 1, 8, "bits", state);
 		return 0;
 	case OPTION_CHANNELS:
 		if (strcmp(text, "1") && strcmp(text, "3"))

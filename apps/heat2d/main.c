@@ -46,26 +46,19 @@ static const struct argp_option options[] = {
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
 	struct heat2d *self = state->input;
-	uint64_t value = 0;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &self->wave;
 		return 0;
 	case OPTION_SWEEPS:
-		if (app_number(text, 1, UINT32_MAX, &value))
-			argp_error(state, "--sweeps %s: not a whole number from 1 to %u", text,
-			           UINT32_MAX);
-		self->sweeps = value;
+		self->sweeps = app_option_number(text, 1, UINT32_MAX, "sweeps", state);
 		return 0;
 	case OPTION_SNAPSHOTS:
 		self->snapshots = text;
 		return 0;
 	case OPTION_EVERY:
-		if (app_number(text, 1, UINT32_MAX, &value))
-			argp_error(state, "--every %s: not a whole number from 1 to %u", text,
-			           UINT32_MAX);
-		self->every = value;
+		self->every = app_option_number(text, 1, UINT32_MAX, "every", state);
 		return 0;
 	case ARGP_KEY_END:
 		if (self->snapshots && app_simulated())

@@ -64,17 +64,6 @@ static const struct argp_option known[] = {
     {0},
 };
 
-static uint64_t number(const char *text, uint64_t min, uint64_t max, const char *option,
-                       struct argp_state *state)
-{
-	uint64_t value = 0;
-
-	if (app_number(text, min, max, &value))
-		argp_error(state, "--%s %s: not a whole number from %ju to %ju", option, text,
-		           (uintmax_t)min, (uintmax_t)max);
-	return value;
-}
-
 /* Up to three numbers with commas between; the others become 1. */
 static unsigned numbers(const char *text, const char *option, size_t values[3],
                         struct argp_state *state)
@@ -85,7 +74,7 @@ static unsigned numbers(const char *text, const char *option, size_t values[3],
 	while ((item = strsep(&rest, ","))) {
 		if (n == 3)
 			argp_error(state, "--%s %s: more than three numbers", option, text);
-		values[n++] = number(item, 1, UINT32_MAX, option, state);
+		values[n++] = app_option_number(item, 1, UINT32_MAX, option, state);
 	}
 	for (unsigned d = n; d < 3; d++)
 		values[d] = 1;
@@ -181,16 +170,16 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case OPTION_SIZE:
-		options->size = number(text, 1, 1 << 30, "size", state);
+		options->size = app_option_number(text, 1, 1 << 30, "size", state);
 		return 0;
 	case OPTION_SCALE:
-		options->scale = number(text, 1, 64, "scale", state);
+		options->scale = app_option_number(text, 1, 64, "scale", state);
 		return 0;
 	case OPTION_REPS:
-		options->reps = number(text, 1, 100000, "reps", state);
+		options->reps = app_option_number(text, 1, 100000, "reps", state);
 		return 0;
 	case OPTION_SEED:
-		options->seed = number(text, 0, UINT64_MAX, "seed", state);
+		options->seed = app_option_number(text, 0, UINT64_MAX, "seed", state);
 		return 0;
 	case OPTION_VERIFY:
 		options->verify = true;

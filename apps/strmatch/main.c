@@ -45,16 +45,6 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static int number(const char *text, unsigned least, const char *option, struct argp_state *state)
-{
-	uint64_t value = 0;
-
-	if (app_number(text, least, STRMATCH_LARGEST, &value))
-		argp_error(state, "--%s %s: not a whole number from %u to %u", option, text, least,
-		           STRMATCH_LARGEST);
-	return value;
-}
-
 static void check_together(const struct strmatch *self, struct argp_state *state)
 {
 	if (!self->query_path != !self->subject_path)
@@ -117,22 +107,23 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		parse_alphabet(self, text, state);
 		return 0;
 	case OPTION_MATCH:
-		self->match = number(text, 1, "match", state);
+		self->match = app_option_number(text, 1, STRMATCH_LARGEST, "match", state);
 		return 0;
 	case OPTION_MISMATCH:
-		self->mismatch = number(text, 0, "mismatch", state);
+		self->mismatch = app_option_number(text, 0, STRMATCH_LARGEST, "mismatch", state);
 		return 0;
 	case OPTION_BLOSUM62:
 		self->blosum62 = true;
 		return 0;
 	case OPTION_OPEN:
-		self->open = number(text, 0, "open", state);
+		self->open = app_option_number(text, 0, STRMATCH_LARGEST, "open", state);
 		return 0;
 	case OPTION_EXTEND:
-		self->extend = number(text, 0, "extend", state);
+		self->extend = app_option_number(text, 0, STRMATCH_LARGEST, "extend", state);
 		return 0;
 	case OPTION_GAP:
-		self->open = self->extend = number(text, 0, "gap", state);
+		self->open = self->extend =
+		    app_option_number(text, 0, STRMATCH_LARGEST, "gap", state);
 		return 0;
 	case OPTION_ALIGN:
 		self->align = true;

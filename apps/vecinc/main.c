@@ -265,10 +265,7 @@ static error_t parse_own(int key, char *text, struct argp_state *state)
 		self->chunk = number;
 		return 0;
 	case OPTION_PASSES:
-		if (app_number(text, 0, 1000000, &number))
-			argp_error(state, "--passes %s: not a whole number from 0 to 1000000",
-			           text);
-		self->passes = number;
+		self->passes = app_option_number(text, 0, 1000000, "passes", state);
 		return 0;
 	case OPTION_PREFETCH:
 		if (strcmp(text, "auto") && app_number(text, 0, MAX_PREFETCH, &number))
