@@ -460,7 +460,7 @@ void lane_fill(struct heddle_loop_request *loop, struct lane *lane)
 		struct block *block;
 
 		starpu_pthread_mutex_lock(&loop->mutex);
-		block = lane_next(loop, lane, loop->modelled ? loop->now_us : before);
+		block = lane_next(loop, lane, loop_time(loop, before));
 		starpu_pthread_mutex_unlock(&loop->mutex);
 		if (!block)
 			return;
@@ -513,14 +513,15 @@ static struct block *lanes_next(struct heddle_loop_request *loop, double now)
 
 void lanes_wake(struct heddle_loop_request *loop)
 {
-	double now = starpu_timing_now();
 	struct block *block, *list;
+	double now;
 
 	/* Who begins to wait from now on knows all that has happened. */
 	if (!__atomic_load_n(&loop->nwaiting, __ATOMIC_RELAXED))
 		return;
+	now = starpu_timing_now();
 	starpu_pthread_mutex_lock(&loop->mutex);
-	list = lanes_next(loop, loop->modelled ? loop->now_us : now);
+	list = lanes_next(loop, loop_time(loop, now));
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	while ((block = list)) {
 		struct lane *lane = block->lane;
@@ -543,8 +544,9 @@ void loop_release(struct heddle_loop_request *loop)
 		double now = starpu_timing_now();
 
 		starpu_pthread_mutex_lock(&loop->mutex);
-		block = loop->blocks && loop->references == 1 ? loop_leftover(loop, loop->modelled ? loop->now_us : now)
-							      : NULL;
+		block = NULL;
+		if (loop->blocks && loop->references == 1)
+			block = loop_leftover(loop, loop_time(loop, now));
 		/* Kept while the block starts: it may be done before that returns. */
 		last = !block && !--loop->references;
 		starpu_pthread_mutex_unlock(&loop->mutex);

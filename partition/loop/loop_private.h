@@ -215,11 +215,16 @@ void log_block(struct heddle_loop_request *loop, const struct block *block);
 void log_decision(const struct heddle_loop_request *loop, const struct block *block);
 void log_write(struct heddle_loop_request *loop);
 
-/* In modelled time nothing changes between the turns of blocks. Mutex held, or in the
- * turn of a block. */
+/* The loop's time when the clock on the wall shows wall_us. In modelled time nothing
+ * changes between the turns of blocks. Mutex held, or in the turn of a block. */
+static inline double loop_time(const struct heddle_loop_request *loop, double wall_us)
+{
+	return loop->modelled ? loop->now_us : wall_us;
+}
+
 static inline double loop_now(const struct heddle_loop_request *loop)
 {
-	return loop->modelled ? loop->now_us : starpu_timing_now();
+	return loop_time(loop, starpu_timing_now());
 }
 
 static inline bool lane_is_host(const struct lane *lane)
