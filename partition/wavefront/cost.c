@@ -15,6 +15,10 @@ enum { CONSTANT = 1, TERMS = 4 }; /* iteration, us, row, column */
  * pivot is a matrix that says nothing of one. */
 #define NOTHING 1e-9
 
+/* So many samples tell noise from what is explained worse, and so much worse that must be. */
+#define MANY 6
+#define CLEARLY 4
+
 double tile_cost_us(const struct tile_cost *cost, double rows, double columns)
 {
 	return cost->us + rows * cost->row + columns * cost->column +
@@ -104,23 +108,91 @@ static double fit_some(const struct tile_sample *samples, unsigned n, unsigned s
 	return error;
 }
 
-void tile_cost_fit(const struct tile_sample *samples, unsigned n, struct tile_cost *cost)
+/* What some of the costs explain. */
+struct fit {
+	double error; /* sum of squares */
+	unsigned terms;
+	double costs[TERMS];
+};
+
+/* Whether times are explained without iterations: what these would cost in large tiles must
+ * not come from noise. Of many samples one can see that iterations explain them better. */
+static bool is_plain(const struct fit *without, const struct fit *with, unsigned n)
+{
+	double noise = TILE_COST_NOISE * TILE_COST_NOISE * (n - (TERMS - 1.0));
+
+	if (n < TERMS || without->error > noise)
+		return false;
+	return n < MANY || with->terms > without->terms ||
+	       with->error * CLEARLY * CLEARLY > without->error;
+}
+
+/* The costs that explain samples best, and how far they are off (root mean square). */
+static double fit_all(const struct tile_sample *samples, unsigned n, double *costs)
 {
 	/* Bits: iteration, us, row, column; fewer first. */
 	static const unsigned char sets[] = {1, 2, 4, 8, 3, 5, 9, 6, 10, 12, 7, 11, 13, 14, 15};
-	double best = INFINITY, fastest = INFINITY, costs[TERMS], least[TERMS] = {0};
-	const double noise = n * TILE_COST_NOISE * TILE_COST_NOISE;
+	struct fit best[2] = {{.error = INFINITY}, {.error = INFINITY}}, *least;
 
 	for (unsigned i = 0; i < sizeof(sets); i++) {
-		double error = fit_some(samples, n, sets[i], costs);
+		struct fit fit = {.terms = __builtin_popcount(sets[i])};
 
-		/* What iterations would cost in large tiles must not come from noise. */
-		if (n >= TERMS && !(sets[i] & 1) && error < noise)
-			error = 0;
-		if (error < best - NOTHING || best == INFINITY) {
-			best = error;
-			memcpy(least, costs, sizeof(least));
-		}
+		least = &best[sets[i] & 1];
+		fit.error = fit_some(samples, n, sets[i], fit.costs);
+		if (fit.error < least->error - NOTHING ||
+		    (least->error == INFINITY && fit.error < INFINITY))
+			*least = fit;
+	}
+	least = is_plain(&best[0], &best[1], n) || best[0].error < best[1].error - NOTHING
+	            ? &best[0]
+	            : &best[1];
+	memcpy(costs, least->costs, sizeof(least->costs));
+	return sqrt(least->error / n);
+}
+
+/* A sample that the machine disturbed, if there is one: the others say that it has
+ * taken too long, and agree with each other much better than with it. */
+static unsigned disturbed(const struct tile_sample *samples, unsigned n, double error)
+{
+	struct tile_sample others[TILE_COST_MOST_SAMPLES];
+	double costs[TERMS];
+	unsigned worst = n;
+
+	for (unsigned s = 0; s < n; s++) {
+		double rest, us;
+
+		memcpy(others, samples, n * sizeof(*samples));
+		others[s] = others[n - 1];
+		rest = fit_all(others, n - 1, costs);
+		us = tile_cost_us(&(struct tile_cost){.iteration = costs[0],
+		                                      .us = costs[CONSTANT],
+		                                      .row = costs[2],
+		                                      .column = costs[3]},
+		                  samples[s].rows, samples[s].columns);
+		if (samples[s].us < us * TILE_COST_DISTURBED || rest > error / 2)
+			continue;
+		worst = s;
+		error = 2 * rest;
+	}
+	return worst;
+}
+
+void tile_cost_fit(const struct tile_sample *given, unsigned n, struct tile_cost *cost)
+{
+	double fastest = INFINITY, least[TERMS] = {0}, error;
+	struct tile_sample samples[TILE_COST_MOST_SAMPLES];
+
+	if (n > TILE_COST_MOST_SAMPLES)
+		n = TILE_COST_MOST_SAMPLES;
+	memcpy(samples, given, n * sizeof(*samples));
+	error = fit_all(samples, n, least);
+	while (n > TERMS) {
+		unsigned worst = disturbed(samples, n, error);
+
+		if (worst == n)
+			break;
+		samples[worst] = samples[--n];
+		error = fit_all(samples, n, least);
 	}
 	for (unsigned s = 0; s < n; s++)
 		fastest = fmin(fastest, samples[s].us / samples[s].rows / samples[s].columns);

@@ -28,18 +28,26 @@ struct tile_sample {
 };
 
 /** How much cheaper an iteration may at most become in tiles larger than any measured. */
-#define TILE_COST_MOST 64
+#define TILE_COST_MOST 512
 
-/** Where four samples or more are explained to within this part without iterations, these
- * cost nothing but the least. */
-#define TILE_COST_NOISE 0.025
+/** Four samples or more that rows and columns explain but for this part say nothing of
+ * iterations, which then cost the least. */
+#define TILE_COST_NOISE 0.1
+
+/** Of more samples the first count. */
+#define TILE_COST_MOST_SAMPLES 16
+
+/** A sample that took longer than this times what the others say may be left out. */
+#define TILE_COST_DISTURBED 1.2
 
 double tile_cost_us(const struct tile_cost *cost, double rows, double columns);
 
 /** The costs that explain samples best: the least sum of squares of relative errors
  * with no cost below 0, and of several such the one with the fewest that are not 0. (The
  * constant may be: a square of n by n blocks has 2 n - 1 anti-diagonals. It then counts
- * as 0 in the result.)
+ * as 0 in the result.) Samples are small and tiles large, and what an iteration is taken to
+ * cost there counts for most: so it must be needed to explain the samples. Of five samples
+ * or more those that were disturbed are left out.
  * An iteration costs at least 1/TILE_COST_MOST of what it did in the sample that was
  * fastest.
  * @param n at least 1 */

@@ -13,40 +13,18 @@
 
 #include "private/estimate_starpu.h"
 #include "private/message.h"
+#include "pieces.h"
 #include "wavefront_private.h"
 
-enum {
-	PIECE_ROWS = 32, /* the first piece's, on a core */
-	PIECE_H = 64,
-	PIECE_SIDE = 128, /* and both on an accelerator */
-	PIECE_TILES = 4,  /* of which the first, which may have loaded the kernel, does not
-	                     count */
-	PIECE_GROWTH = 4, /* in both directions; 2 where that would take too long */
-	/* Of the largest piece's rows, and then columns, in the last two: fewer on a core,
-	 * so that what rows cost shows beside iterations; an accelerator computes tiles in
-	 * squares of up to PIECE_SIDE, of which smaller pieces would have the cost. */
-	PART_OF_CORE = 8,
-	PART_OF_OTHERS = 4,
-	PIECES = 8 /* at the most */
-};
-/* Samples of fewer iterations than this part of the largest's are forgotten. */
-#define SMALL 32
-/* No piece is to take longer, µs. */
-#define LONGEST 3000
 /* Iterations of a loop that is over before anything is known. */
 #define WORTH_MEASURING (1 << 16)
 
 /* ---- pieces ---- */
 
-enum stage { GROWING, LOW, NARROW, MEASURED };
-
 struct measurement {
 	struct heddle_wavefront_request *wave;
 	struct lane *lane;
-	enum stage stage;
-	size_t rows, h; /* of the largest piece, or the first one */
-	unsigned n;
-	struct tile_sample samples[PIECES]; /* of this lane */
+	struct pieces pieces; /* of this lane */
 	double begin_us;
 };
 
@@ -72,99 +50,21 @@ static void measurement_end(struct measurement *measurement)
 	wave_release(wave);
 }
 
-/* Columns that have so many whole tiles. */
-static size_t columns_of(const struct measurement *measurement, size_t rows, size_t h)
-{
-	return PIECE_TILES * h + measurement->wave->space.skew * (rows - 1);
-}
-
-/* What of a shape the loop has room for. */
-static void clip(const struct measurement *measurement, size_t *rows, size_t *h)
-{
-	const struct space *space = &measurement->wave->space;
-	size_t most;
-
-	if (space->skew && *rows > space->columns / 2 / space->skew + 1)
-		*rows = space->columns / 2 / space->skew + 1;
-	if (*rows > space->rows)
-		*rows = space->rows;
-	most = (space->columns - space->skew * (*rows - 1)) / PIECE_TILES;
-	if (*h > most)
-		*h = most;
-	if (!*rows)
-		*rows = 1;
-	if (!*h)
-		*h = 1;
-}
-
-static bool is_too_dear(const struct measurement *measurement, size_t rows, size_t h)
-{
-	size_t tiles =
-	    (columns_of(measurement, rows, h) + measurement->wave->space.skew * rows) / h;
-	struct tile_cost cost;
-
-	if (!measurement->n)
-		return false;
-	tile_cost_fit(measurement->samples, measurement->n, &cost);
-	return tiles * tile_cost_us(&cost, rows, h) > LONGEST;
-}
-
-static bool is_measured(const struct measurement *measurement, size_t rows, size_t h)
-{
-	for (unsigned i = 0; i < measurement->n; i++)
-		if (measurement->samples[i].rows == rows && measurement->samples[i].columns == h)
-			return true;
-	return false;
-}
-
-static size_t part_of(const struct measurement *measurement, size_t side)
-{
-	size_t part = side / (measurement->lane->home ? PART_OF_CORE : PART_OF_OTHERS);
-
-	return measurement->lane->home || part > PIECE_SIDE ? part : PIECE_SIDE;
-}
-
-/* The shape of the next piece; false: all are measured. */
-static bool shape_next(struct measurement *measurement, size_t *rows, size_t *h)
-{
-	for (size_t growth = PIECE_GROWTH; measurement->stage == GROWING; growth /= 2) {
-		*rows = measurement->n ? measurement->rows * growth : measurement->rows;
-		*h = measurement->n ? measurement->h * growth : measurement->h;
-		clip(measurement, rows, h);
-		if (growth == 1 || measurement->n + 2 >= PIECES)
-			measurement->stage = LOW;
-		else if (!is_measured(measurement, *rows, *h) &&
-		         !is_too_dear(measurement, *rows, *h))
-			return true;
-	}
-	while (measurement->stage < MEASURED) {
-		bool low = measurement->stage++ == LOW;
-
-		*rows = low ? part_of(measurement, measurement->rows) : measurement->rows;
-		*h = low ? measurement->h : part_of(measurement, measurement->h);
-		clip(measurement, rows, h);
-		if (!is_measured(measurement, *rows, *h) && !is_too_dear(measurement, *rows, *h))
-			return true;
-	}
-	return false;
-}
-
 /* What the samples say; on a core tiles are timed without their hand-over. */
 static void lane_measured(struct measurement *measurement, double handover)
 {
 	struct heddle_wavefront_request *wave = measurement->wave;
 	const struct lane *lane = measurement->lane;
-	double largest = (double)measurement->rows * measurement->h;
 	struct tile_cost cost;
-	unsigned n = 0;
 
-	for (unsigned i = 0; i < measurement->n; i++) {
-		const struct tile_sample *sample = &measurement->samples[i];
+	for (unsigned i = 0; i < measurement->pieces.n; i++) {
+		const struct tile_sample *sample = &measurement->pieces.samples[i];
 
-		if (sample->rows * sample->columns * SMALL >= largest)
-			measurement->samples[n++] = *sample;
+		heddle_explain("wavefront %s: on %s %.0f rows of %.0f columns take %.1f us",
+		               wave->name, lane->stats.name, sample->rows, sample->columns,
+		               sample->us);
 	}
-	tile_cost_fit(measurement->samples, n, &cost);
+	pieces_cost(&measurement->pieces, &cost);
 	if (lane->home)
 		cost.us += handover;
 	heddle_explain(
@@ -177,10 +77,8 @@ static void lane_measured(struct measurement *measurement, double handover)
 static void piece_start(struct measurement *measurement, size_t rows, size_t h)
 {
 	struct heddle_wavefront_request *wave = measurement->wave, *piece;
-	size_t columns = columns_of(measurement, rows, h);
+	size_t columns = pieces_columns(&measurement->pieces, rows, h);
 
-	if (columns > wave->space.columns)
-		columns = wave->space.columns;
 	piece = wave_piece(wave, measurement->lane, rows, columns, h);
 	if (!piece) {
 		heddle_warn("wavefront %s: no memory to measure %s", wave->name,
@@ -194,6 +92,7 @@ static void piece_start(struct measurement *measurement, size_t rows, size_t h)
 
 static void lane_begin(struct measurement *measurement)
 {
+	const struct space *space = &measurement->wave->space;
 	size_t rows, h;
 
 	measurement->lane = lane_unknown(measurement->wave);
@@ -201,15 +100,10 @@ static void lane_begin(struct measurement *measurement)
 		measurement_end(measurement);
 		return;
 	}
-	measurement->stage = GROWING;
-	measurement->n = 0;
-	measurement->rows = measurement->lane->home ? PIECE_ROWS : PIECE_SIDE;
-	measurement->h = measurement->lane->home ? PIECE_H : PIECE_SIDE;
-	/* Skewed pieces have partial tiles on either side, the more the higher they are. */
-	if (measurement->wave->space.skew && measurement->lane->home)
-		measurement->rows /= 2;
-	shape_next(measurement, &rows, &h);
-	piece_start(measurement, rows, h);
+	pieces_init(&measurement->pieces, space->rows, space->columns, space->skew,
+	            measurement->lane->home);
+	if (pieces_next(&measurement->pieces, &rows, &h))
+		piece_start(measurement, rows, h);
 }
 
 void piece_measured(struct heddle_wavefront_request *piece)
@@ -220,22 +114,15 @@ void piece_measured(struct heddle_wavefront_request *piece)
 	size_t rows = piece->space.rows, h = piece->h;
 	double us = heddle_robust_us(&lane->us) * rows * h;
 
-	if (piece->status || (!(us > 0) && !measurement->n)) {
+	if (piece->status || (!(us > 0) && !measurement->pieces.n)) {
 		/* Nothing is learned: the loop itself will tell. */
 		if (piece->status && !wave->status)
 			wave->status = piece->status;
 		measurement_end(measurement);
 		return;
 	}
-	if (us > 0)
-		measurement->samples[measurement->n++] = (struct tile_sample){rows, h, us};
-	else
-		measurement->stage = MEASURED;
-	if (measurement->stage == GROWING) {
-		measurement->rows = rows;
-		measurement->h = h;
-	}
-	if (shape_next(measurement, &rows, &h)) {
+	pieces_add(&measurement->pieces, rows, h, us);
+	if (pieces_next(&measurement->pieces, &rows, &h)) {
 		piece_start(measurement, rows, h);
 		return;
 	}

@@ -11,6 +11,7 @@
 
 #include "partition/wavefront/choice.h"
 #include "partition/wavefront/cost.h"
+#include "partition/wavefront/pieces.h"
 #include "tests/unit/test.h"
 
 /* ---- costs ---- */
@@ -96,6 +97,106 @@ static void test_fit_of_noise(void **state)
 	              fit.iteration);
 	assert_true(fit.iteration <= 336.0 / 256 / 256 / TILE_COST_MOST * (1 + 1e-9));
 	assert_true(tile_cost_us(&fit, 8192, 8192) < 30000);
+}
+
+/* What tiles took an NVIDIA H200, µs: 128 x 128, 128 rows x 2048 columns, 2048 x 128,
+ * 2048 x 2048, 8192 x 8192 (doc/measured.md). */
+static const struct device {
+	const char *name;
+	double us[5];
+	size_t skew;
+} devices[] = {{"strmatch", {54, 523, 521, 1003, 4130}, 0},
+               {"floyd", {151, 767, 1977, 3022, 12471}, 1},
+               {"heat2d", {208, 925, 2838, 4327, 17959}, 0}};
+
+/* Straight lines between these, and beyond them. */
+static double device_us(const struct device *device, double rows, double columns)
+{
+	const double *t = device->us, *end = device->us + 4;
+	double x = (rows - 128) / 1920, y = (columns - 128) / 1920;
+	double square = fmin(rows, columns);
+
+	if (square > 2048)
+		return t[3] + (*end - t[3]) * (square - 2048) / 6144 +
+		       (rows - square) / 1920 * (t[2] - t[0]) +
+		       (columns - square) / 1920 * (t[1] - t[0]);
+	return t[0] + x * (t[2] - t[0]) + y * (t[1] - t[0]) +
+	       fmin(1, x) * fmin(1, y) * (t[3] - t[1] - t[2] + t[0]);
+}
+
+/* The pieces that a device is tried out on, noise on top, and what follows from them. The
+ * first one wakes the device up. */
+static double pieces_try(const struct device *device, size_t side, double noise, unsigned *seed,
+                         struct pieces *pieces)
+{
+	struct tile_cost cost;
+	size_t rows, h;
+
+	pieces_init(pieces, side, side, device->skew, false);
+	while (pieces_next(pieces, &rows, &h)) {
+		double us = device_us(device, rows, h) * random_between(seed, 1 - noise, 1 + noise);
+
+		assert_true(rows >= 1 && rows <= side && h >= 1 && h <= side);
+		pieces_add(pieces, rows, h, (pieces->n ? 1 : 1.35) * us);
+	}
+	pieces_cost(pieces, &cost);
+	return tile_cost_us(&cost, side, side) / device_us(device, side, side);
+}
+
+/* From pieces that take some milliseconds follows what 8192 x 8192 take, and twice that: to
+ * within a quarter, with as much noise as there was. */
+static void test_pieces_extrapolate(void **state)
+{
+	unsigned seed = time(NULL);
+
+	print_message("seed %u\n", seed);
+	for (unsigned d = 0; d < sizeof(devices) / sizeof(*devices); d++) {
+		double least = INFINITY, most = 0, spent = 0;
+
+		for (int round = 0; round < 400; round++) {
+			struct pieces pieces;
+			double part =
+			    pieces_try(&devices[d], round % 2 ? 8192 : 16384, 0.03, &seed, &pieces);
+
+			least = fmin(least, part);
+			most = fmax(most, part);
+			spent = fmax(spent, pieces.spent_us);
+			assert_true(pieces.n >= 4);
+		}
+		print_message("%s: %.2f to %.2f of what it takes, tried for %.0f us\n",
+		              devices[d].name, least, most, spent);
+		assert_true(least > 0.75 && most < 1.25);
+		assert_true(spent < 20000);
+	}
+}
+
+/* Where iterations decide, that is found out too; and small or narrow loops have an end. */
+static void test_pieces_of_iterations(void **state)
+{
+	static const size_t sides[] = {1, 2, 40, 300, 5000, 60000};
+	enum { NSIDES = sizeof(sides) / sizeof(*sides) };
+
+	for (int i = 0; i < NSIDES * NSIDES * 4; i++) {
+		size_t all_rows = sides[i / 4 % NSIDES], columns = sides[i / 4 / NSIDES], rows, h;
+		const struct tile_cost truth = {.us = 30, .iteration = i % 4 < 2 ? 5e-5 : 0.02};
+		struct tile_cost cost;
+		struct pieces pieces;
+		unsigned asked = 0;
+
+		pieces_init(&pieces, all_rows, columns, i % 2, i % 4 == 1);
+		while (pieces_next(&pieces, &rows, &h)) {
+			assert_true(rows >= 1 && rows <= all_rows && h >= 1 && h <= columns);
+			assert_true(pieces_columns(&pieces, rows, h) <= columns);
+			assert_true(++asked < 20);
+			pieces_add(&pieces, rows, h, tile_cost_us(&truth, rows, h));
+		}
+		pieces_cost(&pieces, &cost);
+		assert_true(pieces.n >= 1 && cost.iteration > 0);
+		if (all_rows < 5000 || columns < 5000)
+			continue;
+		assert_true(
+		    near(tile_cost_us(&cost, 5000, 5000), tile_cost_us(&truth, 5000, 5000), 0.1));
+	}
 }
 
 static void test_fit_of_little(void **state)
@@ -248,6 +349,8 @@ int main(void)
 	    cmocka_unit_test(test_fit_extrapolates),
 	    cmocka_unit_test(test_fit_of_noise),
 	    cmocka_unit_test(test_fit_of_little),
+	    cmocka_unit_test(test_pieces_extrapolate),
+	    cmocka_unit_test(test_pieces_of_iterations),
 	    cmocka_unit_test(test_accelerator_alone),
 	    cmocka_unit_test(test_cores_alone),
 	    cmocka_unit_test(test_all),
