@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <sched.h>
 
 #include "sched_policies/common_starpu.h"
 
@@ -126,6 +127,17 @@ void policy_lock(starpu_pthread_mutex_t *mutex)
 	starpu_worker_relax_on();
 	STARPU_PTHREAD_MUTEX_LOCK(mutex);
 	starpu_worker_relax_off();
+}
+
+void policy_let_others(unsigned worker)
+{
+#ifndef HEDDLE_USE_SIMGRID
+	if (starpu_worker_get_type(worker) != STARPU_CPU_WORKER)
+		return;
+	starpu_worker_relax_on();
+	sched_yield();
+	starpu_worker_relax_off();
+#endif
 }
 
 void policy_any_priority(unsigned ctx)

@@ -658,8 +658,10 @@ static struct starpu_task *ready_pop(unsigned ctx)
 	struct ready_errands errands;
 	struct wake_list wake;
 
-	if (nothing_new(c, worker, id))
+	if (nothing_new(c, worker, id)) {
+		policy_let_others(id);
 		return NULL;
+	}
 	if (c->choosing || worker->accelerator)
 		asker.now_us = starpu_timing_now();
 	policy_lock(&c->mutex);

@@ -532,8 +532,10 @@ static struct starpu_task *self_pop(unsigned ctx)
 	struct starpu_task *task = NULL;
 	struct wake_list wake;
 
-	if (nothing_new(c, worker, id))
+	if (nothing_new(c, worker, id)) {
+		policy_let_others(id);
 		return NULL;
+	}
 	policy_lock(&c->mutex);
 	waiters_remove(&c->waiters, id);
 	if (!starpu_sched_ctx_contains_worker(id, ctx)) {

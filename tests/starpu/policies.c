@@ -11,8 +11,11 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "private/message.h" /* HEDDLE_API */
 #include "tests/starpu/policies.h"
 
 #define NTASKS 400
@@ -271,6 +274,68 @@ static void test_pinned(void **state)
 		assert_int_equal(records[i].worker, allowed_worker(&records[i]));
 }
 
+/* A worker that gives up its core stays there, while this is wanted, until it has been
+ * given a task. */
+static struct {
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	bool wanted, submitted, late;
+	int worker; /* -1: none yet */
+} parley = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, .worker = -1};
+
+/* With the mutex. @return whether the flag or the worker was set within 30 seconds */
+static bool parley_await(const bool *flag)
+{
+	struct timespec until;
+	int error = 0;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 30;
+	while (!error && !(flag ? *flag : parley.worker >= 0))
+		error = pthread_cond_timedwait(&parley.changed, &parley.mutex, &until);
+	return !error;
+}
+
+/* Instead of the C library's. */
+HEDDLE_API int sched_yield(void)
+{
+	pthread_mutex_lock(&parley.mutex);
+	if (parley.wanted && parley.worker < 0 && starpu_worker_get_id() >= 0) {
+		parley.worker = starpu_worker_get_id();
+		pthread_cond_broadcast(&parley.changed);
+		parley.late = !parley_await(&parley.submitted);
+	}
+	pthread_mutex_unlock(&parley.mutex);
+	return syscall(SYS_sched_yield);
+}
+
+static void test_idle_workers_let_others(void **state)
+{
+	struct starpu_task *task = task_make(&anywhere, &records[0]);
+	bool found;
+
+	records_clear();
+	pthread_mutex_lock(&parley.mutex);
+	parley.worker = -1;
+	parley.submitted = false;
+	parley.wanted = true;
+	found = parley_await(NULL);
+	pthread_mutex_unlock(&parley.mutex);
+	assert_true(found);
+	task->execute_on_a_specific_worker = 1;
+	task->workerid = parley.worker;
+	task_submit(task);
+	pthread_mutex_lock(&parley.mutex);
+	parley.submitted = true;
+	parley.wanted = false;
+	pthread_cond_broadcast(&parley.changed);
+	pthread_mutex_unlock(&parley.mutex);
+	starpu_task_wait_for_all();
+	assert_false(parley.late);
+	records_all_ran_once(records, 1);
+	assert_int_equal(records[0].worker, parley.worker);
+}
+
 /* Tasks that end only once as many of them run as there are workers: whoever keeps
  * one from a worker that is free never ends. Plenty of small ones before and
  * between make chunks large. */
@@ -399,6 +464,7 @@ static int run(const char *title)
 	    cmocka_unit_test(test_can_execute_one_implementation),
 	    cmocka_unit_test(test_workerids),
 	    cmocka_unit_test(test_pinned),
+	    cmocka_unit_test(test_idle_workers_let_others),
 	    cmocka_unit_test(test_nothing_is_hoarded),
 	    cmocka_unit_test(test_claims_of_a_busy_worker_are_taken_back),
 	    cmocka_unit_test(test_kinds),
