@@ -22,6 +22,8 @@
 #include <starpu_opencl.h>
 #endif
 
+#include "partition/common/control_starpu.h"
+#include "partition/common/task_starpu.h"
 #include "partition/kernel/index.h"
 #include "partition/kernel/records.h"
 #include "partition/kernel/split.h"
@@ -85,11 +87,9 @@ struct heddle_kernel_request {
 	struct heddle_blocks *blocks; /* at work */
 	size_t next;                  /* first group that nobody has been given */
 	bool busy[SPLIT_MAXDEVICES];  /* devices with a block under way */
-	struct starpu_codelet control_codelet;
-	struct starpu_task *control;
+	struct control control;
 	starpu_pthread_mutex_t mutex;
-	starpu_pthread_cond_t ended;
-	bool done, detached, profiling;
+	bool profiling;
 	unsigned pending; /* parts under way */
 	unsigned nlost;
 	struct range_lost {

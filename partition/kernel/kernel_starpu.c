@@ -20,6 +20,7 @@
 
 #include <unistd.h>
 
+#include "partition/common/workers_starpu.h"
 #include "partition/kernel/kernel_private.h"
 #include "private/variables.h"
 
@@ -41,7 +42,7 @@ static void request_end(struct heddle_kernel_request *request, int status)
 	if (status)
 		request->status = status;
 	request->stats.us = starpu_timing_now() - request->start_us;
-	starpu_task_end_dep_release(request->control);
+	control_end(&request->control);
 }
 
 /* One in `pending` stands for this function while it submits, so that no part's end gets
@@ -85,9 +86,9 @@ static bool profiled(const struct heddle_kernel_request *request)
 }
 
 /* The control task runs: the data is in main memory. */
-static void control_function(void *buffers[], void *arg)
+static void request_start(void *work)
 {
-	struct heddle_kernel_request *request = arg;
+	struct heddle_kernel_request *request = work;
 	bool idle;
 	int status;
 
@@ -112,76 +113,38 @@ static void control_function(void *buffers[], void *arg)
 
 /* ---- requests ---- */
 
-static void request_free(struct heddle_kernel_request *request)
+static void request_free(void *work)
 {
+	struct heddle_kernel_request *request = work;
+
 	for (unsigned a = 0; a < request->given.narguments; a++)
 		if (request->given.arguments[a].type == HEDDLE_KERNEL_VALUE)
 			free(request->given.arguments[a].pointer);
 	starpu_pthread_mutex_destroy(&request->mutex);
-	starpu_pthread_cond_destroy(&request->ended);
+	control_fini(&request->control);
 	heddle_blocks_destroy(request->blocks);
 	free(request);
 }
 
-static void control_ended(void *arg)
+/* All data of the launch, for its control task. */
+static void control_take(struct heddle_kernel_request *request)
 {
-	struct heddle_kernel_request *request = arg;
-	bool detached;
-
-	starpu_pthread_mutex_lock(&request->mutex);
-	request->done = true;
-	detached = request->detached;
-	starpu_pthread_cond_broadcast(&request->ended);
-	starpu_pthread_mutex_unlock(&request->mutex);
-	if (detached)
-		request_free(request);
-}
-
-static int control_submit(struct heddle_kernel_request *request)
-{
-	struct starpu_codelet *codelet = &request->control_codelet;
-	struct starpu_task *task = starpu_task_create();
-	int status;
-
-	*codelet = (struct starpu_codelet){
-	    .cpu_funcs = {control_function}, .specific_nodes = 1, .name = request->kernel->name};
-	if (!starpu_cpu_worker_get_count())
-		codelet->opencl_funcs[0] = control_function;
 	for (unsigned a = 0; a < request->given.narguments; a++) {
 		const struct heddle_kernel_argument *argument = &request->given.arguments[a];
 
-		if (argument->type != HEDDLE_KERNEL_HANDLE || request->same[a] != (int)a)
-			continue;
 		/* What the kernel does not write of an output stays as it was. */
-		codelet->modes[codelet->nbuffers] =
-		    argument->mode == STARPU_R && !request->aliased ? STARPU_R : STARPU_RW;
-		codelet->nodes[codelet->nbuffers] = STARPU_MAIN_RAM;
-		task->handles[codelet->nbuffers++] = argument->handle;
+		if (argument->type == HEDDLE_KERNEL_HANDLE && request->same[a] == (int)a)
+			control_data(&request->control, argument->handle,
+			             argument->mode == STARPU_R && !request->aliased ? STARPU_R
+			                                                             : STARPU_RW);
 	}
-	request->control = task;
-	task->cl = codelet;
-	task->cl_arg = request;
-	task->name = request->kernel->name;
-	task->callback_func = control_ended;
-	task->callback_arg = request;
-	starpu_task_end_dep_add(task, 1);
-	status = starpu_task_submit(task);
-	if (status) {
-		task->destroy = 0;
-		starpu_task_destroy(task);
-		return heddle_refuse(status, "kernel %s: StarPU refuses its task: %s",
-		                     request->kernel->name, strerror(-status));
-	}
-	return 0;
 }
 
 /* Whether the active policy has the kernel split, and by which block strategy: policies
  * that are one treat it as a loop, skmd shares it out, others place it whole. */
 static bool policy_splits(const char **strategy)
 {
-	struct starpu_sched_policy *active = starpu_sched_ctx_get_sched_policy(0);
-	const struct heddle_policy *ours =
-	    active && active->policy_name ? heddle_policy_find(active->policy_name) : NULL;
+	const struct heddle_policy *ours = policy_ours(0);
 
 	*strategy = NULL;
 	if (!ours)
@@ -292,7 +255,7 @@ static int request_make(const struct heddle_kernel *given, struct heddle_kernel_
 	if (!request)
 		return -ENOMEM;
 	starpu_pthread_mutex_init(&request->mutex, NULL);
-	starpu_pthread_cond_init(&request->ended, NULL);
+	control_init(&request->control, request_start, request_free, request);
 	status = request_init(request, given);
 	if (status)
 		request_free(request);
@@ -309,8 +272,8 @@ HEDDLE_API int heddle_kernel_submit(const struct heddle_kernel *given,
 
 	if (status)
 		return status;
-	request->detached = !made;
-	status = control_submit(request);
+	control_take(request);
+	status = control_submit(&request->control, "kernel", request->kernel->name, 0, !made);
 	if (status)
 		request_free(request);
 	else if (made)
@@ -348,10 +311,7 @@ HEDDLE_API int heddle_kernel_wait(struct heddle_kernel_request *request,
 {
 	int status;
 
-	starpu_pthread_mutex_lock(&request->mutex);
-	while (!request->done)
-		starpu_pthread_cond_wait(&request->ended, &request->mutex);
-	starpu_pthread_mutex_unlock(&request->mutex);
+	control_wait(&request->control);
 	status = request->status;
 	if (stats)
 		*stats = request->stats;

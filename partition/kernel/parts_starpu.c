@@ -197,20 +197,15 @@ int part_submit(struct heddle_kernel_request *request, struct kernel_device *dev
 	    (struct part){.request = request, .device = device, .from = from, .n = n, .dry = dry};
 	task->cl = &part_codelet;
 	task->cl_arg = part;
-	task->name = request->kernel->name;
 	task->callback_func = part_ended;
 	task->callback_arg = part;
-	if (device) {
-		task->execute_on_a_specific_worker = 1;
-		task->workerid = device->worker;
-	}
+	if (device)
+		task_pin(task, device->worker, 0);
 	starpu_pthread_mutex_lock(&request->mutex);
 	request->pending++;
 	starpu_pthread_mutex_unlock(&request->mutex);
-	status = starpu_task_submit(task);
+	status = task_submit(task, request->kernel->name);
 	if (status) {
-		task->destroy = 0;
-		starpu_task_destroy(task);
 		free(part);
 		starpu_pthread_mutex_lock(&request->mutex);
 		request->pending--;

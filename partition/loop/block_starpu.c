@@ -19,6 +19,8 @@
 #include <string.h>
 
 #include "loop_private.h"
+#include "partition/common/home_starpu.h"
+#include "partition/common/workers_starpu.h"
 #include "private/helgrind.h"
 #include "private/message.h"
 
@@ -49,7 +51,6 @@ static struct block *block_new(struct heddle_loop_request *loop)
 	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
 		const struct view *view = &loop->views[i];
 
-		block->parts[i].block = block;
 		if (view->access.share != HEDDLE_REDUCE)
 			continue;
 		block->parts[i].partial = malloc(view_bytes(view));
@@ -113,22 +114,14 @@ void loop_device_function(void *buffers[], void *arg)
 	struct block *block = arg;
 	const struct heddle_loop *given = &block->loop->loop;
 	unsigned implementation = starpu_task_get_implementation(starpu_task_get_current());
+	enum starpu_worker_archtype type = starpu_worker_get_type(starpu_worker_get_id_check());
 
 	for (unsigned i = 0; i < given->naccesses; i++) {
 		const struct view *view = &block->loop->views[i];
 
 		view_correct(view, view_window(view, block), buffers[i]);
 	}
-	switch (starpu_worker_get_type(starpu_worker_get_id())) {
-	case STARPU_CUDA_WORKER:
-		given->codelet->cuda_funcs[implementation](buffers, &block->given);
-		break;
-	case STARPU_OPENCL_WORKER:
-		given->codelet->opencl_funcs[implementation](buffers, &block->given);
-		break;
-	default:
-		given->codelet->cpu_funcs[implementation](buffers, &block->given);
-	}
+	codelet_function(given->codelet, type, implementation)(buffers, &block->given);
 	modelled_kernel_end(block);
 }
 
@@ -190,17 +183,6 @@ static void block_unregister(struct block *block, unsigned i)
 static void host_callback(void *arg);
 static void device_callback(void *arg);
 
-/* StarPU refused the block's task, and knows nothing of it. */
-static void block_withdraw(struct block *block, struct starpu_task *task)
-{
-	bool on_device = task->cl == &block->loop->device_codelet;
-
-	task->destroy = 0;
-	starpu_task_destroy(task);
-	for (unsigned i = 0; on_device && i < block->loop->loop.naccesses; i++)
-		block_unregister(block, i);
-}
-
 static int block_submit(struct block *block, bool on_host, int worker)
 {
 	struct heddle_loop_request *loop = block->loop;
@@ -216,26 +198,17 @@ static int block_submit(struct block *block, bool on_host, int worker)
 		task->callback_func = device_callback;
 		block_register(block, task);
 	}
-	task->name = loop->name;
 	task->cl_arg = &block->given;
-	task->cl_arg_size = 0;
 	task->callback_arg = block;
 	task->sched_ctx = loop->loop.sched_ctx;
-	if (worker >= 0) {
-		task->execute_on_a_specific_worker = 1;
-		task->workerid = worker;
-		starpu_task_set_implementation(task, on_host ? 0 : block->lane->implementation);
-	} else {
-		/* StarPU's policy may take any worker of the loop, but no other. */
-		task->workerids = loop->workers;
-		task->workerids_len = sizeof(loop->workers) / sizeof(*loop->workers);
-	}
+	if (worker >= 0)
+		task_pin(task, worker, on_host ? 0 : block->lane->implementation);
+	else
+		task_choose(task, &loop->workers);
 	log_decision(loop, block);
-	status = starpu_task_submit(task);
-	/* -EAGAIN: its context has no worker for it just now; StarPU keeps it. */
-	if (!status || status == -EAGAIN)
-		return 0;
-	block_withdraw(block, task);
+	status = task_submit(task, loop->name);
+	for (unsigned i = 0; status && !on_host && i < loop->loop.naccesses; i++)
+		block_unregister(block, i);
 	return status;
 }
 
@@ -914,13 +887,27 @@ static void host_callback(void *arg)
 }
 
 /* An output is in main memory. */
-static void output_callback(void *arg)
+static void output_arrived(void *block)
 {
-	struct part *part = arg;
+	block_arrived_one(block);
+}
 
-	starpu_data_release_on_node(part->handle, STARPU_MAIN_RAM);
-	starpu_data_unregister_submit(part->handle);
-	block_arrived_one(part->block);
+/* Called by the block's callback, which is one that the block waits for. */
+static void output_bring(struct block *block, unsigned i)
+{
+	struct heddle_loop_request *loop = block->loop;
+	int status;
+
+	__atomic_add_fetch(&block->coming, 1, __ATOMIC_RELAXED);
+	status = home_bring(block->parts[i].handle, output_arrived, block);
+	if (!status)
+		return;
+	block_unregister(block, i);
+	starpu_pthread_mutex_lock(&loop->mutex);
+	if (!loop->status)
+		loop->status = status;
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	block_arrived_one(block);
 }
 
 /* Under a stock policy only now it is known which worker it was. */
@@ -955,15 +942,10 @@ static void device_callback(void *arg)
 	}
 	block->coming = 1;
 	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
-		const struct view *view = &loop->views[i];
-
-		if (!view_is_output(view) || block->given.status) {
+		if (view_is_output(&loop->views[i]) && !block->given.status)
+			output_bring(block, i);
+		else
 			block_unregister(block, i);
-			continue;
-		}
-		__atomic_add_fetch(&block->coming, 1, __ATOMIC_RELAXED);
-		starpu_data_acquire_on_node_cb(block->parts[i].handle, STARPU_MAIN_RAM, STARPU_R,
-					       output_callback, &block->parts[i]);
 	}
 	block_arrived_one(block);
 }

@@ -16,6 +16,8 @@
 #include <heddle/loop.h>
 
 #include "estimator/block_time.h"
+#include "partition/common/control_starpu.h"
+#include "partition/common/task_starpu.h"
 
 #include "ranges.h"
 #include "room.h"
@@ -75,7 +77,6 @@ struct lane {
 
 /* What a block has of one array. */
 struct part {
-	struct block *block;
 	starpu_data_handle_t handle; /* on an accelerator */
 	void *partial;               /* HEDDLE_REDUCE: this block's sums */
 };
@@ -107,15 +108,13 @@ struct heddle_loop_request {
 	size_t nlanes;
 	struct lane *lanes;
 	short lane_of_worker[STARPU_NMAXWORKERS];
-	uint32_t workers[(STARPU_NMAXWORKERS + 31) / 32]; /* bit w: worker w has a lane */
+	struct worker_set workers;            /* those that have one */
 	struct starpu_codelet device_codelet; /* blocks whose data StarPU moves */
 	struct starpu_codelet host_codelet;   /* blocks on CPU workers: data in place */
-	struct starpu_codelet control_codelet;
-	struct starpu_task *control;
+	struct control control;
 
 	starpu_pthread_mutex_t mutex;
 	starpu_pthread_mutex_t sums; /* for what HEDDLE_REDUCE adds up */
-	starpu_pthread_cond_t ended;
 	bool reduces; /* there is such an access */
 	const char *strategy;         /* specification; NULL: stock policy */
 	struct heddle_blocks *blocks; /* NULL: stock policy */
@@ -127,8 +126,6 @@ struct heddle_loop_request {
 	unsigned nlearning; /* lanes that learn */
 	struct block *spare;
 	int status; /* of the loop; once not 0 no block is given out */
-	bool done;     /* all blocks home, or the loop failed */
-	bool detached; /* nobody will wait: to be freed at its end */
 
 	bool modelled;      /* by modelled time; the rest is modelled_starpu.c's */
 	bool turning;       /* somebody goes through `home` */

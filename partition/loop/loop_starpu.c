@@ -16,54 +16,13 @@
 #include <heddle/heddle.h>
 
 #include "loop_private.h"
+#include "partition/common/workers_starpu.h"
 #include "private/clock_starpu.h"
 #include "private/helgrind.h"
 #include "private/message.h"
-#include "private/platform_starpu.h"
-#include "private/starpu_compat.h"
 #include "private/variables.h"
 
 /* ---- which workers ---- */
-
-/* What a codelet has for workers of a type: STARPU_MAXIMPLEMENTATIONS functions. */
-static bool codelet_has(const struct starpu_codelet *codelet, enum starpu_worker_archtype type,
-			unsigned implementation)
-{
-	switch (type) {
-	case STARPU_CPU_WORKER:
-		return codelet->cpu_funcs[implementation];
-	case STARPU_CUDA_WORKER:
-		return codelet->cuda_funcs[implementation];
-	case STARPU_OPENCL_WORKER:
-		return codelet->opencl_funcs[implementation];
-	default:
-		return false;
-	}
-}
-
-/* The first implementation that the codelet has for a worker and its can_execute
- * allows of a task that is the whole loop; -1: there is none. */
-static int codelet_serves(const struct starpu_codelet *codelet, int id, struct starpu_task *task)
-{
-	enum starpu_worker_archtype type = starpu_worker_get_type(id);
-
-	if (codelet->where && !(codelet->where & heddle_compat_where(type)))
-		return -1;
-	for (unsigned i = 0; i < STARPU_MAXIMPLEMENTATIONS && codelet_has(codelet, type, i); i++)
-		if (!codelet->can_execute || codelet->can_execute(id, task, i))
-			return i;
-	return -1;
-}
-
-static bool worker_wanted(const struct heddle_loop *given, int id)
-{
-	if (!starpu_sched_ctx_contains_worker(id, given->sched_ctx))
-		return false;
-	for (unsigned w = 0; w < given->nworkers; w++)
-		if (given->workers[w] == id)
-			return true;
-	return !given->workers;
-}
 
 static struct lane *lane_add(struct heddle_loop_request *loop, int id, unsigned implementation)
 {
@@ -71,9 +30,7 @@ static struct lane *lane_add(struct heddle_loop_request *loop, int id, unsigned 
 
 	*lane = (struct lane){
 		.index = loop->nlanes, .depth = 1, .implementation = implementation};
-	lane->stats.id = id;
-	lane->stats.kind = heddle_worker_kind(id);
-	starpu_worker_get_name(id, lane->stats.name, sizeof(lane->stats.name));
+	lane->stats = worker_stats(id);
 	if (!lane_is_host(lane) && lane_size(loop, lane)) {
 		heddle_warn("loop %s: not one iteration fits into the memory of %s", loop->name,
 			    lane->stats.name);
@@ -82,7 +39,7 @@ static struct lane *lane_add(struct heddle_loop_request *loop, int id, unsigned 
 	HELGRIND_ATOMIC(lane->posted);
 	loop->nlanes++;
 	loop->lane_of_worker[id] = lane->index;
-	loop->workers[id / 32] |= UINT32_C(1) << id % 32;
+	worker_set_add(&loop->workers, id);
 	return lane;
 }
 
@@ -105,6 +62,7 @@ static void example_init(const struct heddle_loop_request *loop, struct heddle_b
 
 static int lanes_init(struct heddle_loop_request *loop)
 {
+	const struct heddle_loop *given = &loop->loop;
 	unsigned nworkers = starpu_worker_get_count(), full = 0;
 	struct heddle_block block;
 	struct starpu_task example;
@@ -114,11 +72,12 @@ static int lanes_init(struct heddle_loop_request *loop)
 		return -ENOMEM;
 	example_init(loop, &block, &example);
 	for (unsigned id = 0; id < nworkers; id++) {
-		int implementation = worker_wanted(&loop->loop, id)
-					     ? codelet_serves(loop->loop.codelet, id, &example)
-					     : -1;
+		int implementation;
 
 		loop->lane_of_worker[id] = -1;
+		if (!worker_wanted(id, given->workers, given->nworkers, given->sched_ctx))
+			continue;
+		implementation = codelet_serves(given->codelet, id, &example);
 		if (implementation >= 0 && !lane_add(loop, id, implementation))
 			full++;
 	}
@@ -143,20 +102,6 @@ static bool loop_has(const struct heddle_loop_request *loop, enum heddle_kind ki
 }
 
 /* ---- which strategy ---- */
-
-/* NULL: a stock policy is to place equal tasks. */
-static const char *loop_strategy(const struct heddle_loop *given)
-{
-	struct starpu_sched_policy *active = starpu_sched_ctx_get_sched_policy(given->sched_ctx);
-	const struct heddle_policy *ours;
-
-	if (given->strategy)
-		return given->strategy;
-	if (*heddle_variable_text(HEDDLE_VARIABLE_STRATEGY))
-		return heddle_variable_text(HEDDLE_VARIABLE_STRATEGY);
-	ours = active && active->policy_name ? heddle_policy_find(active->policy_name) : NULL;
-	return ours ? ours->strategy : NULL;
-}
 
 static int strategy_init(struct heddle_loop_request *loop, const char *spec)
 {
@@ -183,21 +128,6 @@ static int strategy_init(struct heddle_loop_request *loop, const char *spec)
 }
 
 /* ---- codelets ---- */
-
-#ifdef HEDDLE_USE_SIMGRID
-/* Simulated tasks need a duration above 0. */
-static double instant_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
-			   unsigned implementation)
-{
-	return 1e-3;
-}
-
-static struct starpu_perfmodel instant_model = {
-	.type = STARPU_PER_ARCH,
-	.arch_cost_function = instant_cost,
-	.symbol = "heddle_loop_control",
-};
-#endif
 
 /* What the codelet says of a block. StarPU asks of a task that is pinned whether
  * the first implementation may run; the lane's is what will. */
@@ -246,35 +176,9 @@ static void codelets_init(struct heddle_loop_request *loop)
 	};
 }
 
-static bool policy_is(const struct heddle_loop_request *loop, const char *name)
+/* All data of the loop, for its control task. */
+static void control_take(struct heddle_loop_request *loop)
 {
-	struct starpu_sched_policy *active =
-		starpu_sched_ctx_get_sched_policy(loop->loop.sched_ctx);
-
-	return active && active->policy_name && !strcmp(active->policy_name, name);
-}
-
-static void control_function(void *buffers[], void *arg);
-
-static struct starpu_codelet control_codelet(const struct heddle_loop_request *loop)
-{
-	struct starpu_codelet codelet = {
-		.nbuffers = loop->loop.naccesses,
-		.specific_nodes = 1,
-		.name = loop->name,
-	};
-
-	codelet.cpu_funcs[0] = control_function;
-	/* A core is the better place, but StarPU's heteroprio wants every task to run on
-	 * all kinds of worker there are: it ends the program otherwise. */
-	if (!starpu_cpu_worker_get_count() || policy_is(loop, "heteroprio")) {
-		codelet.cuda_funcs[0] = control_function;
-		codelet.opencl_funcs[0] = control_function;
-	}
-#ifdef HEDDLE_USE_SIMGRID
-	codelet.model = &instant_model;
-	codelet.flags = STARPU_CODELET_SIMGRID_EXECUTE;
-#endif
 	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
 		const struct view *view = &loop->views[i];
 		enum starpu_data_access_mode mode = view->access.mode;
@@ -282,10 +186,8 @@ static struct starpu_codelet control_codelet(const struct heddle_loop_request *l
 		/* What the loop does not write of an output stays as it was. */
 		if (mode == STARPU_W && loop->loop.n * view->access.per_iteration < view->units)
 			mode = STARPU_RW;
-		codelet.modes[i] = mode;
-		codelet.nodes[i] = STARPU_MAIN_RAM;
+		control_data(&loop->control, view->access.handle, mode);
 	}
-	return codelet;
 }
 
 /* ---- from the first block to the end ---- */
@@ -373,7 +275,8 @@ static void lanes_begin(struct heddle_loop_request *loop)
 		lane_fill(loop, &loop->lanes[own]);
 }
 
-static void loop_start(struct heddle_loop_request *loop)
+/* The control task runs: the data is in main memory. */
+static void loop_begin(struct heddle_loop_request *loop)
 {
 	loop->start_us = loop->learned_us = loop->now_us = starpu_timing_now();
 	for (unsigned l = 0; l < loop->nlanes; l++)
@@ -402,16 +305,16 @@ static void loop_start(struct heddle_loop_request *loop)
 		modelled_turn(loop);
 }
 
-static void control_function(void *buffers[], void *arg)
+static void loop_start(void *work)
 {
-	struct heddle_loop_request *loop = arg;
-
-	loop_start(loop);
-	loop_release(loop);
+	loop_begin(work);
+	loop_release(work);
 }
 
-static void loop_free(struct heddle_loop_request *loop)
+static void loop_free(void *work)
 {
+	struct heddle_loop_request *loop = work;
+
 	while (loop->spare) {
 		struct block *block = loop->spare;
 
@@ -422,26 +325,11 @@ static void loop_free(struct heddle_loop_request *loop)
 	ranges_fini(&loop->ranges);
 	starpu_pthread_mutex_destroy(&loop->mutex);
 	starpu_pthread_mutex_destroy(&loop->sums);
-	starpu_pthread_cond_destroy(&loop->ended);
+	control_fini(&loop->control);
 	free(loop->records);
 	free(loop->lanes);
 	free(loop->name);
 	free(loop);
-}
-
-/* Callback of the control task, after which StarPU knows nothing of the loop. */
-static void control_ended(void *arg)
-{
-	struct heddle_loop_request *loop = arg;
-	bool detached;
-
-	starpu_pthread_mutex_lock(&loop->mutex);
-	loop->done = true;
-	detached = loop->detached;
-	starpu_pthread_cond_broadcast(&loop->ended);
-	starpu_pthread_mutex_unlock(&loop->mutex);
-	if (detached)
-		loop_free(loop);
 }
 
 void loop_end(struct heddle_loop_request *loop)
@@ -457,37 +345,10 @@ void loop_end(struct heddle_loop_request *loop)
 	log_write(loop);
 	if (loop->warm && !loop->status)
 		warm_keep(loop);
-	starpu_task_end_dep_release(loop->control);
+	control_end(&loop->control);
 }
 
 /* ---- submission ---- */
-
-static int control_submit(struct heddle_loop_request *loop)
-{
-	struct starpu_task *task = starpu_task_create();
-	int status;
-
-	loop->control_codelet = control_codelet(loop);
-	loop->control = task;
-	task->cl = &loop->control_codelet;
-	task->name = loop->name;
-	task->cl_arg = loop;
-	task->cl_arg_size = 0;
-	task->callback_func = control_ended;
-	task->callback_arg = loop;
-	task->sched_ctx = loop->loop.sched_ctx;
-	for (unsigned i = 0; i < loop->loop.naccesses; i++)
-		task->handles[i] = loop->views[i].access.handle;
-	starpu_task_end_dep_add(task, 1);
-	status = starpu_task_submit(task);
-	if (status) {
-		task->destroy = 0;
-		starpu_task_destroy(task);
-		return heddle_refuse(status, "loop %s: StarPU refuses the loop's task: %s",
-				     loop->name, strerror(-status));
-	}
-	return 0;
-}
 
 /* The loop's mutex is held for a microsecond and wanted by every worker after every
  * block: a waiter that goes to sleep at once is woken long after it is free. */
@@ -512,7 +373,7 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	loop->loop = *given;
 	loop->references = 1;
 	loop->warm = heddle_variable_number(HEDDLE_VARIABLE_WARM);
-	loop->strategy = loop_strategy(given);
+	loop->strategy = strategy_of(given->strategy, given->sched_ctx);
 	loop->modelled = loop->strategy && heddle_clock() == HEDDLE_CLOCK_MODELLED;
 	if (!loop->modelled)
 		loop->task_us = heddle_variable_number(HEDDLE_VARIABLE_TASK);
@@ -520,7 +381,7 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	loop_mutex_init(&loop->mutex);
 	loop_mutex_init(&loop->sums);
 	HELGRIND_ATOMIC(loop->nwaiting);
-	starpu_pthread_cond_init(&loop->ended, NULL);
+	control_init(&loop->control, loop_start, loop_free, loop);
 	ranges_init(&loop->ranges, given->n);
 	loop->name = strdup(given->name		   ? given->name
 			    : given->codelet->name ? given->codelet->name
@@ -570,12 +431,13 @@ HEDDLE_API int heddle_loop_submit(const struct heddle_loop *given,
 	loop = calloc(1, sizeof(*loop));
 	if (!loop)
 		return -ENOMEM;
-	loop->detached = !request;
 	status = loop_init(loop, given);
 	if (!status) {
 		if (loop_has(loop, HEDDLE_KIND_CUDA))
 			views_pin(loop->views, given->naccesses, loop->name);
-		status = control_submit(loop);
+		control_take(loop);
+		status = control_submit(&loop->control, "loop", loop->name, given->sched_ctx,
+					!request);
 		if (status)
 			views_unpin(loop->views, given->naccesses);
 	}
@@ -608,11 +470,8 @@ HEDDLE_API int heddle_loop_wait(struct heddle_loop_request *loop, struct heddle_
 {
 	int status;
 
-	starpu_pthread_mutex_lock(&loop->mutex);
-	while (!loop->done)
-		starpu_pthread_cond_wait(&loop->ended, &loop->mutex);
+	control_wait(&loop->control);
 	status = loop->status;
-	starpu_pthread_mutex_unlock(&loop->mutex);
 	if (stats)
 		loop_stats(loop, stats);
 	loop_free(loop);

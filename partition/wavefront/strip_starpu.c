@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/common/home_starpu.h"
 #include "private/message.h"
 #include "wavefront_private.h"
 
@@ -327,41 +328,26 @@ void strip_settle(struct strip *strip, struct lane *lane)
 
 /* ---- home ---- */
 
-/* What is on its way home. */
-struct arrival {
-	struct strip *strip;
-	starpu_data_handle_t handle;
-};
-
-static void arrived(void *arg)
+static void arrived(void *wave)
 {
-	struct arrival *arrival = arg;
-	struct strip *strip = arrival->strip;
-
-	starpu_data_release_on_node(arrival->handle, STARPU_MAIN_RAM);
-	starpu_data_unregister_submit(arrival->handle);
-	free(arrival);
-	wave_release(strip->wave);
+	wave_release(wave);
 }
 
-static void bring_home(struct strip *strip, starpu_data_handle_t handle)
+static void bring_home(struct heddle_wavefront_request *wave, starpu_data_handle_t handle)
 {
-	struct heddle_wavefront_request *wave = strip->wave;
-	struct arrival *arrival = malloc(sizeof(*arrival));
+	int status;
 
 	starpu_pthread_mutex_lock(&wave->mutex);
 	wave->references++;
-	if (!arrival && !wave->status)
-		wave->status = -ENOMEM;
 	starpu_pthread_mutex_unlock(&wave->mutex);
-	if (arrival) {
-		*arrival = (struct arrival){strip, handle};
-		if (!starpu_data_acquire_on_node_cb(handle, STARPU_MAIN_RAM, STARPU_R, arrived,
-		                                    arrival))
-			return;
-		free(arrival);
-	}
+	status = home_bring(handle, arrived, wave);
+	if (!status)
+		return;
 	starpu_data_unregister_submit(handle);
+	starpu_pthread_mutex_lock(&wave->mutex);
+	if (!wave->status)
+		wave->status = status;
+	starpu_pthread_mutex_unlock(&wave->mutex);
 	wave_release(wave);
 }
 
@@ -376,7 +362,7 @@ static void flush_messages(struct strip *strip, bool home)
 		strip->sent[BELOW] = message->next;
 		for (unsigned i = 0; i < wave->given.narrays; i++)
 			if (message->handles[i])
-				bring_home(strip, message->handles[i]);
+				bring_home(wave, message->handles[i]);
 		free(message);
 	}
 	messages_free(strip);
@@ -398,7 +384,7 @@ void strip_flush(struct strip *strip)
 			continue;
 		if ((array->given.mode & STARPU_W) && array->given.extent != HEDDLE_COLUMNS &&
 		    strip->written[i] && !wave->status)
-			bring_home(strip, strip->handles[i]);
+			bring_home(wave, strip->handles[i]);
 		else
 			starpu_data_unregister_submit(strip->handles[i]);
 		strip->handles[i] = NULL;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/common/workers_starpu.h"
 #include "private/message.h"
 #include "wavefront_private.h"
 
@@ -78,21 +79,13 @@ static void call(const struct heddle_wavefront_request *wave, union array_interf
                  struct heddle_tile *given)
 {
 	unsigned implementation = starpu_task_get_implementation(starpu_task_get_current());
+	enum starpu_worker_archtype type = starpu_worker_get_type(starpu_worker_get_id_check());
 	const struct starpu_codelet *codelet = wave->given.codelet;
 	void *pointers[WAVE_MAXARRAYS];
 
 	for (unsigned i = 0; i < wave->given.narrays; i++)
 		pointers[i] = &interfaces[i];
-	switch (starpu_worker_get_type(starpu_worker_get_id_check())) {
-	case STARPU_CUDA_WORKER:
-		codelet->cuda_funcs[implementation](pointers, given);
-		break;
-	case STARPU_OPENCL_WORKER:
-		codelet->opencl_funcs[implementation](pointers, given);
-		break;
-	default:
-		codelet->cpu_funcs[implementation](pointers, given);
-	}
+	codelet_function(codelet, type, implementation)(pointers, given);
 }
 
 /* Messages lie in main memory in their place: nothing is to be copied. */
@@ -277,19 +270,6 @@ static int task_data(const struct tile *tile, struct starpu_task *task)
 	return 0;
 }
 
-static void task_place(const struct tile *tile, struct starpu_task *task)
-{
-	struct heddle_wavefront_request *wave = tile->strip->wave;
-
-	if (tile->strip->owner) {
-		task->execute_on_a_specific_worker = 1;
-		task->workerid = tile->strip->owner->stats.id;
-	} else {
-		task->workerids = wave->workers;
-		task->workerids_len = sizeof(wave->workers) / sizeof(*wave->workers);
-	}
-}
-
 /* A tile may be done, and used again, before this returns. */
 int tile_submit(struct tile *tile)
 {
@@ -305,16 +285,17 @@ int tile_submit(struct tile *tile)
 		if (tile->exchanges[e].in)
 			once[nonce++] = tile->exchanges[e].handle;
 	task->cl = &wave->tile_codelet;
-	task->name = wave->name;
 	task->cl_arg = tile;
-	task->cl_arg_size = 0;
 	task->callback_func = tile_done;
 	task->callback_arg = tile;
 	task->sched_ctx = wave->given.sched_ctx;
-	task_place(tile, task);
-	if (!status)
-		status = starpu_task_submit(task);
-	if (status) {
+	if (tile->strip->owner)
+		task_pin(task, tile->strip->owner->stats.id, 0);
+	else
+		task_choose(task, &wave->workers);
+	if (!status) {
+		status = task_submit(task, wave->name);
+	} else {
 		task->destroy = 0;
 		starpu_task_destroy(task);
 	}

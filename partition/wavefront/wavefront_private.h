@@ -23,6 +23,8 @@
 #include <heddle/wavefront.h>
 
 #include "estimator/robust.h"
+#include "partition/common/control_starpu.h"
+#include "partition/common/task_starpu.h"
 #include "choice.h"
 #include "cost.h"
 #include "crew.h"
@@ -176,7 +178,7 @@ enum placement {
 
 struct heddle_wavefront_request {
 	struct heddle_wavefront given;
-	const char *name; /* kept for good: tasks have it to their very end */
+	char *name; /* a piece's is that of its whole */
 	struct heddle_dependence vectors[WAVE_MAXVECTORS];
 	struct space space;
 	struct reach reach;
@@ -185,14 +187,13 @@ struct heddle_wavefront_request {
 	unsigned nlanes;
 	struct lane *lanes;
 	short lane_of_worker[STARPU_NMAXWORKERS];
-	uint32_t workers[(STARPU_NMAXWORKERS + 31) / 32];
-	struct starpu_codelet tile_codelet, control_codelet;
-	struct starpu_task *control;
+	struct worker_set workers; /* those that have one */
+	struct starpu_codelet tile_codelet;
+	struct control control;
 	enum placement placement;
 	const char *strategy; /* specification; NULL: stock policy */
 
 	starpu_pthread_mutex_t mutex;
-	starpu_pthread_cond_t ended;
 	struct interval_model model;
 	double paces[INTERVAL_MAXKINDS]; /* that its costs have been multiplied with */
 	bool free;                       /* h and k are the model's choice */
@@ -206,7 +207,6 @@ struct heddle_wavefront_request {
 	size_t references; /* tiles and outputs under way, and one while it starts */
 	struct tile *spare;
 	int status;
-	bool done, detached;
 	double start_us, end_us, measuring_us, overhead_us, predicted_us;
 	size_t ntiles, nmessages;
 	bool logged; /* a log of tiles is wanted */
@@ -291,7 +291,7 @@ void log_tiles(struct heddle_wavefront_request *wave);
 struct heddle_wavefront_request *wave_piece(struct heddle_wavefront_request *whole,
                                             const struct lane *lane, size_t rows, size_t columns,
                                             size_t h);
-void wave_free(struct heddle_wavefront_request *wave);
+void wave_free(void *wave);
 /* Plans and starts; one reference is the caller's. */
 void wave_go(struct heddle_wavefront_request *wave);
 void wave_end(struct heddle_wavefront_request *wave);

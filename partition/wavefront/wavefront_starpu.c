@@ -16,36 +16,14 @@
 #include <heddle/heddle.h>
 #include <heddle/wavefront.h>
 
+#include "partition/common/workers_starpu.h"
 #include "private/message.h"
 #include "private/pin_starpu.h"
 #include "private/platform_starpu.h"
-#include "private/starpu_compat.h"
 #include "private/variables.h"
 #include "wavefront_private.h"
 
 /* ---- which workers ---- */
-
-/* The first implementation that a codelet has for a worker; -1: there is none. */
-static int codelet_serves(const struct starpu_codelet *codelet, int id)
-{
-	enum starpu_worker_archtype type = starpu_worker_get_type(id);
-	bool has = type == STARPU_CPU_WORKER      ? codelet->cpu_funcs[0] != NULL
-	           : type == STARPU_CUDA_WORKER   ? codelet->cuda_funcs[0] != NULL
-	           : type == STARPU_OPENCL_WORKER ? codelet->opencl_funcs[0] != NULL
-	                                          : false;
-
-	return has && (!codelet->where || codelet->where & heddle_compat_where(type)) ? 0 : -1;
-}
-
-static bool worker_wanted(const struct heddle_wavefront *given, int id)
-{
-	if (!starpu_sched_ctx_contains_worker(id, given->sched_ctx))
-		return false;
-	for (unsigned w = 0; w < given->nworkers; w++)
-		if (given->workers[w] == id)
-			return true;
-	return !given->workers;
-}
 
 static size_t row_bytes(const struct heddle_wavefront_request *wave)
 {
@@ -90,19 +68,18 @@ static bool worker_holds(const struct heddle_wavefront_request *wave, int id)
 static void lane_init(struct heddle_wavefront_request *wave, struct lane *lane, int id)
 {
 	*lane = (struct lane){.index = wave->nlanes++, .depth = 1};
-	lane->stats.id = id;
-	lane->stats.kind = heddle_worker_kind(id);
-	starpu_worker_get_name(id, lane->stats.name, sizeof(lane->stats.name));
+	lane->stats = worker_stats(id);
 	lane->home = starpu_worker_get_type(id) == STARPU_CPU_WORKER;
 	lane->maximum = lane_rows(wave, lane);
 	if (!lane->home && heddle_variable_number(HEDDLE_VARIABLE_DEPTH) > 1)
 		lane->depth = heddle_variable_number(HEDDLE_VARIABLE_DEPTH);
 	wave->lane_of_worker[id] = lane->index;
-	wave->workers[id / 32] |= UINT32_C(1) << id % 32;
+	worker_set_add(&wave->workers, id);
 }
 
 static int lanes_init(struct heddle_wavefront_request *wave)
 {
+	const struct heddle_wavefront *given = &wave->given;
 	unsigned nworkers = starpu_worker_get_count();
 
 	wave->lanes = calloc(nworkers ? nworkers : 1, sizeof(*wave->lanes));
@@ -110,8 +87,8 @@ static int lanes_init(struct heddle_wavefront_request *wave)
 		return -ENOMEM;
 	for (unsigned id = 0; id < nworkers; id++) {
 		wave->lane_of_worker[id] = -1;
-		if (worker_wanted(&wave->given, id) &&
-		    codelet_serves(wave->given.codelet, id) >= 0 && worker_holds(wave, id))
+		if (worker_wanted(id, given->workers, given->nworkers, given->sched_ctx) &&
+		    codelet_serves(given->codelet, id, NULL) >= 0 && worker_holds(wave, id))
 			lane_init(wave, &wave->lanes[wave->nlanes], id);
 	}
 	if (wave->nlanes)
@@ -125,20 +102,13 @@ static int lanes_init(struct heddle_wavefront_request *wave)
 static int strategy_init(struct heddle_wavefront_request *wave)
 {
 	const struct heddle_wavefront *given = &wave->given;
-	struct starpu_sched_policy *active = starpu_sched_ctx_get_sched_policy(given->sched_ctx);
-	const char *variable = heddle_variable_text(HEDDLE_VARIABLE_STRATEGY);
-	const struct heddle_policy *ours =
-	    active && active->policy_name ? heddle_policy_find(active->policy_name) : NULL;
 	struct heddle_blocks_problem none = {.nworkers = 1};
 	struct heddle_blocks *blocks;
 	int status;
 
-	wave->strategy = given->strategy ? given->strategy
-	                 : *variable     ? variable
-	                 : ours          ? ours->strategy
-	                                 : NULL;
+	wave->strategy = strategy_of(given->strategy, given->sched_ctx);
 	if (!wave->strategy) {
-		wave->placement = ours ? PLACE_BY_SPEED : PLACE_BY_STOCK;
+		wave->placement = policy_ours(given->sched_ctx) ? PLACE_BY_SPEED : PLACE_BY_STOCK;
 		return 0;
 	}
 	/* What is wrong with it is said now, not when the wavefront starts. */
@@ -155,18 +125,6 @@ static int strategy_init(struct heddle_wavefront_request *wave)
 /* ---- codelets ---- */
 
 #ifdef HEDDLE_USE_SIMGRID
-static double instant_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
-                           unsigned implementation)
-{
-	return 1e-3;
-}
-
-static struct starpu_perfmodel instant_model = {
-    .type = STARPU_PER_ARCH,
-    .arch_cost_function = instant_cost,
-    .symbol = "heddle_wavefront_control",
-};
-
 /* A tile takes as long as a block of as many iterations. */
 static double tile_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
                         unsigned implementation)
@@ -216,17 +174,9 @@ static void tile_codelet_init(struct heddle_wavefront_request *wave)
 #endif
 }
 
-static bool policy_is(const struct heddle_wavefront_request *wave, const char *name)
+static void wave_start(void *work)
 {
-	struct starpu_sched_policy *active =
-	    starpu_sched_ctx_get_sched_policy(wave->given.sched_ctx);
-
-	return active && active->policy_name && !strcmp(active->policy_name, name);
-}
-
-static void control_function(void *buffers[], void *arg)
-{
-	struct heddle_wavefront_request *wave = arg;
+	struct heddle_wavefront_request *wave = work;
 
 	if (wave->space.rows && wave->space.columns) {
 		wave_measure(wave);
@@ -237,31 +187,15 @@ static void control_function(void *buffers[], void *arg)
 	wave_release(wave);
 }
 
-static void control_codelet_init(struct heddle_wavefront_request *wave)
+/* All data of the wavefront, for its control task. */
+static void control_take(struct heddle_wavefront_request *wave)
 {
-	struct starpu_codelet *codelet = &wave->control_codelet;
-
-	*codelet = (struct starpu_codelet){
-	    .nbuffers = wave->given.narrays,
-	    .specific_nodes = 1,
-	    .name = wave->name,
-	    .cpu_funcs = {control_function},
-	};
-	/* StarPU's heteroprio wants tasks that run on all kinds of worker there are. */
-	if (!starpu_cpu_worker_get_count() || policy_is(wave, "heteroprio")) {
-		codelet->cuda_funcs[0] = control_function;
-		codelet->opencl_funcs[0] = control_function;
-	}
-#ifdef HEDDLE_USE_SIMGRID
-	codelet->model = &instant_model;
-	codelet->flags = STARPU_CODELET_SIMGRID_EXECUTE;
-#endif
 	for (unsigned i = 0; i < wave->given.narrays; i++) {
-		enum starpu_data_access_mode mode = wave->arrays[i].given.mode;
+		const struct heddle_wave_array *given = &wave->arrays[i].given;
 
 		/* What the loop does not write of an output stays as it was. */
-		codelet->modes[i] = mode == STARPU_R ? STARPU_R : STARPU_RW;
-		codelet->nodes[i] = STARPU_MAIN_RAM;
+		control_data(&wave->control, given->handle,
+		             given->mode == STARPU_R ? STARPU_R : STARPU_RW);
 	}
 }
 
@@ -319,33 +253,8 @@ static struct heddle_wavefront_request *wave_alloc(void)
 		return NULL;
 	wave->references = 1;
 	starpu_pthread_mutex_init(&wave->mutex, NULL);
-	starpu_pthread_cond_init(&wave->ended, NULL);
+	control_init(&wave->control, wave_start, wave_free, wave);
 	return wave;
-}
-
-struct kept {
-	struct kept *next;
-	char name[];
-};
-
-/* A copy of a name that is never freed: StarPU looks at the name of the last tile's
- * task when that has ended the wavefront. */
-static const char *name_keep(const char *name)
-{
-	static starpu_pthread_mutex_t mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
-	static struct kept *names;
-	struct kept *kept;
-
-	starpu_pthread_mutex_lock(&mutex);
-	for (kept = names; kept && strcmp(kept->name, name); kept = kept->next)
-		;
-	if (!kept && (kept = malloc(sizeof(*kept) + strlen(name) + 1))) {
-		strcpy(kept->name, name);
-		kept->next = names;
-		names = kept;
-	}
-	starpu_pthread_mutex_unlock(&mutex);
-	return kept ? kept->name : NULL;
 }
 
 static int variable_read(enum heddle_variable variable, const char *name, size_t *value)
@@ -366,9 +275,9 @@ static int wave_init(struct heddle_wavefront_request *wave, const struct heddle_
 
 	wave->given = *given;
 	wave->logged = *heddle_variable_text(HEDDLE_VARIABLE_TILE_LOG);
-	wave->name = name_keep(given->name            ? given->name
-	                       : given->codelet->name ? given->codelet->name
-	                                              : "wavefront");
+	wave->name = strdup(given->name            ? given->name
+	                    : given->codelet->name ? given->codelet->name
+	                                           : "wavefront");
 	if (!wave->name)
 		return -ENOMEM;
 	wave->h = given->h;
@@ -384,12 +293,13 @@ static int wave_init(struct heddle_wavefront_request *wave, const struct heddle_
 	    (status = strategy_init(wave)) || (status = lanes_init(wave)))
 		return status;
 	tile_codelet_init(wave);
-	control_codelet_init(wave);
 	return 0;
 }
 
-void wave_free(struct heddle_wavefront_request *wave)
+void wave_free(void *work)
 {
+	struct heddle_wavefront_request *wave = work;
+
 	while (wave->spare) {
 		struct tile *tile = wave->spare;
 
@@ -402,9 +312,11 @@ void wave_free(struct heddle_wavefront_request *wave)
 	heddle_blocks_destroy(wave->blocks);
 	crew_fini(&wave->crew);
 	starpu_pthread_mutex_destroy(&wave->mutex);
-	starpu_pthread_cond_destroy(&wave->ended);
+	control_fini(&wave->control);
 	free(wave->records);
 	free(wave->lanes);
+	if (!wave->whole)
+		free(wave->name);
 	free(wave);
 }
 
@@ -507,21 +419,6 @@ void wave_go(struct heddle_wavefront_request *wave)
 	strips_deal(wave);
 }
 
-/* Callback of the control task, after which StarPU knows nothing of the wavefront. */
-static void control_ended(void *arg)
-{
-	struct heddle_wavefront_request *wave = arg;
-	bool detached;
-
-	starpu_pthread_mutex_lock(&wave->mutex);
-	wave->done = true;
-	detached = wave->detached;
-	starpu_pthread_cond_broadcast(&wave->ended);
-	starpu_pthread_mutex_unlock(&wave->mutex);
-	if (detached)
-		wave_free(wave);
-}
-
 static void arrays_unpin(struct heddle_wavefront_request *wave)
 {
 	for (unsigned i = 0; i < wave->given.narrays; i++)
@@ -560,7 +457,7 @@ void wave_end(struct heddle_wavefront_request *wave)
 		trial_keep(wave);
 	log_tiles(wave);
 	arrays_unpin(wave);
-	starpu_task_end_dep_release(wave->control);
+	control_end(&wave->control);
 }
 
 /* ---- submission ---- */
@@ -580,32 +477,6 @@ static void arrays_pin(struct heddle_wavefront_request *wave)
 		    heddle_variable_number(HEDDLE_VARIABLE_PIN))
 			array->pinned = !heddle_pin(base, array_bytes(array));
 	}
-}
-
-static int control_submit(struct heddle_wavefront_request *wave)
-{
-	struct starpu_task *task = starpu_task_create();
-	int status;
-
-	wave->control = task;
-	task->cl = &wave->control_codelet;
-	task->name = wave->name;
-	task->cl_arg = wave;
-	task->cl_arg_size = 0;
-	task->callback_func = control_ended;
-	task->callback_arg = wave;
-	task->sched_ctx = wave->given.sched_ctx;
-	for (unsigned i = 0; i < wave->given.narrays; i++)
-		task->handles[i] = wave->arrays[i].given.handle;
-	starpu_task_end_dep_add(task, 1);
-	status = starpu_task_submit(task);
-	if (status) {
-		task->destroy = 0;
-		starpu_task_destroy(task);
-		return heddle_refuse(status, "wavefront %s: StarPU refuses its task: %s",
-		                     wave->name, strerror(-status));
-	}
-	return 0;
 }
 
 static int wave_check(const struct heddle_wavefront *given)
@@ -638,11 +509,12 @@ HEDDLE_API int heddle_wavefront_submit(const struct heddle_wavefront *given,
 	wave = wave_alloc();
 	if (!wave)
 		return -ENOMEM;
-	wave->detached = !request;
 	status = wave_init(wave, given);
 	if (!status) {
 		arrays_pin(wave);
-		status = control_submit(wave);
+		control_take(wave);
+		status = control_submit(&wave->control, "wavefront", wave->name, given->sched_ctx,
+		                        !request);
 		if (status)
 			arrays_unpin(wave);
 	}
@@ -683,11 +555,8 @@ HEDDLE_API int heddle_wavefront_wait(struct heddle_wavefront_request *wave,
 {
 	int status;
 
-	starpu_pthread_mutex_lock(&wave->mutex);
-	while (!wave->done)
-		starpu_pthread_cond_wait(&wave->ended, &wave->mutex);
+	control_wait(&wave->control);
 	status = wave->status;
-	starpu_pthread_mutex_unlock(&wave->mutex);
 	if (stats)
 		wave_stats(wave, stats);
 	wave_free(wave);

@@ -1,0 +1,125 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "partition/common/control_starpu.h"
+#include "partition/common/task_starpu.h"
+#include "partition/common/workers_starpu.h"
+#include "private/message.h"
+
+#ifdef HEDDLE_USE_SIMGRID
+/* Simulated tasks need a duration above 0. */
+static double instant_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                           unsigned implementation)
+{
+	return 1e-3;
+}
+
+static struct starpu_perfmodel instant_model = {
+    .type = STARPU_PER_ARCH,
+    .arch_cost_function = instant_cost,
+    .symbol = "heddle_control",
+};
+#endif
+
+static void control_function(void *buffers[], void *arg)
+{
+	struct control *control = arg;
+
+	control->start(control->work);
+}
+
+/* The control task's callback, after which StarPU knows nothing of the work. */
+static void control_ended(void *arg)
+{
+	struct control *control = arg;
+	bool detached;
+
+	starpu_pthread_mutex_lock(&control->mutex);
+	control->done = true;
+	detached = control->detached;
+	starpu_pthread_cond_broadcast(&control->ended);
+	starpu_pthread_mutex_unlock(&control->mutex);
+	if (detached)
+		control->free(control->work);
+}
+
+void control_init(struct control *control, void (*start)(void *work), void (*free)(void *work),
+                  void *work)
+{
+	*control = (struct control){
+	    .codelet = {.specific_nodes = 1}, .start = start, .free = free, .work = work};
+	starpu_pthread_mutex_init(&control->mutex, NULL);
+	starpu_pthread_cond_init(&control->ended, NULL);
+}
+
+void control_fini(struct control *control)
+{
+	starpu_pthread_mutex_destroy(&control->mutex);
+	starpu_pthread_cond_destroy(&control->ended);
+}
+
+void control_data(struct control *control, starpu_data_handle_t handle,
+                  enum starpu_data_access_mode mode)
+{
+	unsigned i = control->codelet.nbuffers++;
+
+	control->codelet.modes[i] = mode;
+	control->codelet.nodes[i] = STARPU_MAIN_RAM;
+	control->handles[i] = handle;
+}
+
+static void codelet_complete(struct starpu_codelet *codelet, const char *name, unsigned sched_ctx)
+{
+	codelet->name = name;
+	codelet->cpu_funcs[0] = control_function;
+	/* A core is the better place, but StarPU's heteroprio wants every task to run on
+	 * all kinds of worker there are: it ends the program otherwise. */
+	if (!starpu_cpu_worker_get_count() || policy_is(sched_ctx, "heteroprio")) {
+		codelet->cuda_funcs[0] = control_function;
+		codelet->opencl_funcs[0] = control_function;
+	}
+#ifdef HEDDLE_USE_SIMGRID
+	codelet->model = &instant_model;
+	codelet->flags = STARPU_CODELET_SIMGRID_EXECUTE;
+#endif
+}
+
+int control_submit(struct control *control, const char *what, const char *name, unsigned sched_ctx,
+                   bool detached)
+{
+	struct starpu_task *task = starpu_task_create();
+	int status;
+
+	codelet_complete(&control->codelet, name, sched_ctx);
+	control->task = task;
+	control->detached = detached;
+	task->cl = &control->codelet;
+	task->cl_arg = control;
+	task->callback_func = control_ended;
+	task->callback_arg = control;
+	task->sched_ctx = sched_ctx;
+	memcpy(task->handles, control->handles,
+	       control->codelet.nbuffers * sizeof(*control->handles));
+	starpu_task_end_dep_add(task, 1);
+	status = task_submit(task, name);
+	return status ? heddle_refuse(status, "%s %s: StarPU refuses its task: %s", what, name,
+	                              strerror(-status))
+	              : 0;
+}
+
+void control_end(struct control *control)
+{
+	starpu_task_end_dep_release(control->task);
+}
+
+void control_wait(struct control *control)
+{
+	starpu_pthread_mutex_lock(&control->mutex);
+	while (!control->done)
+		starpu_pthread_cond_wait(&control->ended, &control->mutex);
+	starpu_pthread_mutex_unlock(&control->mutex);
+}

@@ -1,0 +1,62 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * One node of StarPU's task graph that stands for work of many tasks.
+ *
+ * The node is a task, the control task, that takes all data of the work in main memory:
+ * it begins when all earlier tasks on this data have ended, and later ones wait for it.
+ * What it runs submits the first tasks of the work and returns. The node does not end
+ * with that, but when control_end() is called, mostly in the callback of the last of these
+ * tasks, by whatever worker.
+ *
+ * From control_init() to control_fini(): control_data() for each handle, control_submit()
+ * once, control_end() once from somewhere; and, where somebody asked for it,
+ * control_wait(). Whoever waited frees the work; of detached work the node's end does.
+ */
+#ifndef HEDDLE_PARTITION_CONTROL_STARPU_H
+#define HEDDLE_PARTITION_CONTROL_STARPU_H
+
+#include <stdbool.h>
+#include <starpu.h>
+
+struct control {
+	struct starpu_codelet codelet;
+	struct starpu_task *task;
+	starpu_data_handle_t handles[STARPU_NMAXBUFS];
+	void (*start)(void *work);
+	void (*free)(void *work);
+	void *work;
+	starpu_pthread_mutex_t mutex;
+	starpu_pthread_cond_t ended;
+	bool done, detached;
+};
+
+/** Nothing is submitted by this.
+ * @param start called by a worker when the data is in main memory; it must not block
+ * @param free frees `work`, `control` included, when detached work has ended */
+void control_init(struct control *control, void (*start)(void *work), void (*free)(void *work),
+                  void *work);
+
+/** For a control of which nothing is submitted, or whose end somebody has waited for. */
+void control_fini(struct control *control);
+
+/** The work uses this data, each handle given once, STARPU_NMAXBUFS handles at the most.
+ * @param mode STARPU_W only where all of it is written: what is not, is undefined then */
+void control_data(struct control *control, starpu_data_handle_t handle,
+                  enum starpu_data_access_mode mode);
+
+/** Submits the node.
+ * @param what,name of the work, for StarPU and messages
+ * @param detached nobody will wait
+ * @return 0; what StarPU says, after a message: there is no node then, and nothing freed */
+int control_submit(struct control *control, const char *what, const char *name, unsigned sched_ctx,
+                   bool detached);
+
+/** All is done: ends the node. The work may be freed before this returns. */
+void control_end(struct control *control);
+
+/** Returns when the node has ended and StarPU knows nothing of the work any more. Not for
+ * detached work, nor in a task or a callback. */
+void control_wait(struct control *control);
+
+#endif

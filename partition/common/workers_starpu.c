@@ -1,0 +1,87 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "partition/common/workers_starpu.h"
+#include "private/platform_starpu.h"
+#include "private/starpu_compat.h"
+#include "private/variables.h"
+
+starpu_cpu_func_t codelet_function(const struct starpu_codelet *codelet,
+                                   enum starpu_worker_archtype type, unsigned implementation)
+{
+	switch (type) {
+	case STARPU_CPU_WORKER:
+		return codelet->cpu_funcs[implementation];
+	case STARPU_CUDA_WORKER:
+		return codelet->cuda_funcs[implementation];
+	case STARPU_OPENCL_WORKER:
+		return codelet->opencl_funcs[implementation];
+	default:
+		return NULL;
+	}
+}
+
+int codelet_serves(const struct starpu_codelet *codelet, int worker, struct starpu_task *task)
+{
+	enum starpu_worker_archtype type = starpu_worker_get_type(worker);
+
+	if (codelet->where && !(codelet->where & heddle_compat_where(type)))
+		return -1;
+	for (unsigned i = 0; i < STARPU_MAXIMPLEMENTATIONS && codelet_function(codelet, type, i);
+	     i++)
+		if (!task || !codelet->can_execute || codelet->can_execute(worker, task, i))
+			return i;
+	return -1;
+}
+
+bool worker_wanted(int worker, const int *workers, unsigned nworkers, unsigned sched_ctx)
+{
+	if (!starpu_sched_ctx_contains_worker(worker, sched_ctx))
+		return false;
+	for (unsigned w = 0; w < nworkers; w++)
+		if (workers[w] == worker)
+			return true;
+	return !workers;
+}
+
+struct heddle_worker_stats worker_stats(int worker)
+{
+	struct heddle_worker_stats stats = {.id = worker, .kind = heddle_worker_kind(worker)};
+
+	starpu_worker_get_name(worker, stats.name, sizeof(stats.name));
+	return stats;
+}
+
+static const char *policy_name(unsigned sched_ctx)
+{
+	struct starpu_sched_policy *active = starpu_sched_ctx_get_sched_policy(sched_ctx);
+
+	return active && active->policy_name ? active->policy_name : "";
+}
+
+bool policy_is(unsigned sched_ctx, const char *name)
+{
+	return !strcmp(policy_name(sched_ctx), name);
+}
+
+const struct heddle_policy *policy_ours(unsigned sched_ctx)
+{
+	return heddle_policy_find(policy_name(sched_ctx));
+}
+
+const char *strategy_of(const char *given, unsigned sched_ctx)
+{
+	const char *variable = heddle_variable_text(HEDDLE_VARIABLE_STRATEGY);
+	const struct heddle_policy *ours;
+
+	if (given)
+		return given;
+	if (*variable)
+		return variable;
+	ours = policy_ours(sched_ctx);
+	return ours ? ours->strategy : NULL;
+}

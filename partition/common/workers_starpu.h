@@ -1,0 +1,47 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Who may take part in a piece of work, with which function of its codelet, and what the
+ * active policy says of it.
+ */
+#ifndef HEDDLE_PARTITION_WORKERS_STARPU_H
+#define HEDDLE_PARTITION_WORKERS_STARPU_H
+
+#include <stdbool.h>
+#include <starpu.h>
+
+#include <heddle/loop.h>
+#include <heddle/policy.h>
+
+/** What a codelet has for workers of a type.
+ * @param implementation below STARPU_MAXIMPLEMENTATIONS
+ * @return NULL: nothing */
+starpu_cpu_func_t codelet_function(const struct starpu_codelet *codelet,
+                                   enum starpu_worker_archtype type, unsigned implementation);
+
+/** The first implementation that a codelet has for a worker, and that its can_execute, if
+ * it has one, allows.
+ * @param task what can_execute is asked of; NULL: it is not
+ * @return -1: there is none */
+int codelet_serves(const struct starpu_codelet *codelet, int worker, struct starpu_task *task);
+
+/** Whether a worker of a context is among those that were asked for.
+ * @param workers NULL: all of the context were */
+bool worker_wanted(int worker, const int *workers, unsigned nworkers, unsigned sched_ctx);
+
+/** Statistics of a worker that has done nothing yet. */
+struct heddle_worker_stats worker_stats(int worker);
+
+/** Whether the policy of a context has this name. */
+bool policy_is(unsigned sched_ctx, const char *name);
+
+/** The policy of a context; NULL: it is not one of ours. */
+const struct heddle_policy *policy_ours(unsigned sched_ctx);
+
+/** The strategy by which work is cut: what the work itself says, or HEDDLE_STRATEGY, or the
+ * policy of its context.
+ * @param given NULL: the work says nothing
+ * @return NULL: nobody has one */
+const char *strategy_of(const char *given, unsigned sched_ctx);
+
+#endif

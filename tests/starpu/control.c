@@ -1,0 +1,485 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What loops, wavefronts and kernels share: the control task, tasks for given workers, the
+ * way of results home, and who may take part.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <starpu.h>
+#ifdef HEDDLE_USE_OPENCL
+#include <starpu_opencl.h>
+#endif
+
+#include "partition/common/control_starpu.h"
+#include "partition/common/home_starpu.h"
+#include "partition/common/task_starpu.h"
+#include "partition/common/workers_starpu.h"
+#include "tests/unit/test.h"
+
+enum { N = 1000 };
+
+static int x[N];
+static starpu_pthread_mutex_t mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
+
+static starpu_data_handle_t vector(void)
+{
+	starpu_data_handle_t handle;
+
+	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)x, N, sizeof(*x));
+	return handle;
+}
+
+/* A name that does not outlive the task's submission. */
+static int submit_named(struct starpu_task *task, const char *text)
+{
+	char *name = strdup(text);
+	int status = task_submit(task, name);
+
+	memset(name, '?', strlen(text));
+	free(name);
+	return status;
+}
+
+/* ---- on workers ---- */
+
+static void add(int *values, int by)
+{
+	for (int i = 0; i < N; i++)
+		values[i] += by;
+}
+
+static void add_cpu(void *buffers[], void *arg)
+{
+	add((int *)STARPU_VECTOR_GET_PTR(buffers[0]), *(int *)arg);
+}
+
+#ifdef HEDDLE_USE_OPENCL
+/* By way of the host, for a kernel would show nothing more. */
+static void add_opencl(void *buffers[], void *arg)
+{
+	cl_mem buffer = (cl_mem)STARPU_VECTOR_GET_DEV_HANDLE(buffers[0]);
+	static int values[N];
+	cl_command_queue queue;
+
+	starpu_opencl_get_queue(starpu_worker_get_devid(starpu_worker_get_id_check()), &queue);
+	assert_int_equal(
+	    clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(values), values, 0, NULL, NULL),
+	    0);
+	add(values, *(int *)arg);
+	assert_int_equal(
+	    clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, sizeof(values), values, 0, NULL, NULL),
+	    0);
+}
+#endif
+
+static struct starpu_codelet adding = {
+    .cpu_funcs = {add_cpu},
+#ifdef HEDDLE_USE_OPENCL
+    .opencl_funcs = {add_opencl},
+#endif
+    .nbuffers = 1,
+    .modes = {STARPU_RW},
+    .name = "adding",
+};
+
+static void add_submit(starpu_data_handle_t handle, int *by)
+{
+	struct starpu_task *task = starpu_task_create();
+
+	task->cl = &adding;
+	task->handles[0] = handle;
+	task->cl_arg = by;
+	assert_int_equal(starpu_task_submit(task), 0);
+}
+
+static void assert_all(int value)
+{
+	for (int i = 0; i < N; i++)
+		assert_int_equal(x[i], value);
+}
+
+/* ---- one node of the task graph ---- */
+
+struct work {
+	struct control control;
+	unsigned left; /* tasks */
+	int seen;      /* of the data when the work began */
+	bool *freed;
+};
+
+static void work_free(void *arg)
+{
+	struct work *work = arg;
+
+	control_fini(&work->control);
+	if (work->freed)
+		*work->freed = true;
+	free(work);
+}
+
+static void piece_function(void *buffers[], void *arg)
+{
+	starpu_usleep(1000);
+	x[0]++; /* the control task holds the data; pieces come one after the other */
+}
+
+static struct starpu_codelet piece = {.cpu_funcs = {piece_function}, .name = "piece"};
+
+static void piece_submit(struct work *work);
+
+static void piece_ended(void *arg)
+{
+	struct work *work = arg;
+
+	if (--work->left)
+		piece_submit(work);
+	else
+		control_end(&work->control);
+}
+
+static void piece_submit(struct work *work)
+{
+	struct starpu_task *task = starpu_task_create();
+
+	task->cl = &piece;
+	task->callback_func = piece_ended;
+	task->callback_arg = work;
+	assert_int_equal(submit_named(task, "a piece"), 0);
+}
+
+static void work_start(void *arg)
+{
+	struct work *work = arg;
+
+	work->seen = x[0];
+	if (work->left)
+		piece_submit(work);
+	else
+		control_end(&work->control);
+}
+
+static struct work *work_submit(starpu_data_handle_t handle, unsigned pieces, bool *freed)
+{
+	struct work *work = calloc(1, sizeof(*work));
+
+	control_init(&work->control, work_start, work_free, work);
+	control_data(&work->control, handle, STARPU_RW);
+	work->left = pieces;
+	work->freed = freed;
+	assert_int_equal(control_submit(&work->control, "work", "of a test", 0, freed), 0);
+	return work;
+}
+
+static void test_node_stands_between_earlier_and_later_tasks(void **state)
+{
+	starpu_data_handle_t handle = vector();
+	int one = 1, hundred = 100;
+	struct work *work;
+
+	for (unsigned pieces = 0; pieces < 20; pieces++) {
+		starpu_data_acquire(handle, STARPU_W);
+		memset(x, 0, sizeof(x));
+		starpu_data_release(handle);
+		add_submit(handle, &one);
+		work = work_submit(handle, pieces, NULL);
+		add_submit(handle, &hundred);
+		control_wait(&work->control);
+		assert_int_equal(work->seen, 1);
+		assert_int_equal(work->left, 0);
+		work_free(work);
+		starpu_task_wait_for_all();
+		starpu_data_acquire(handle, STARPU_R);
+		assert_int_equal(x[0], 101 + pieces);
+		starpu_data_release(handle);
+	}
+	starpu_data_unregister(handle);
+	x[0] = x[1];
+	assert_all(101);
+}
+
+static void test_detached_work_is_freed(void **state)
+{
+	starpu_data_handle_t handle = vector();
+
+	for (unsigned pieces = 0; pieces < 20; pieces++) {
+		bool freed = false;
+
+		work_submit(handle, pieces, &freed);
+		starpu_task_wait_for_all();
+		assert_true(freed);
+	}
+	starpu_data_unregister(handle);
+}
+
+static void test_work_that_is_not_submitted(void **state)
+{
+	bool freed = false;
+	struct work *work = calloc(1, sizeof(*work));
+
+	control_init(&work->control, work_start, work_free, work);
+	work->freed = &freed;
+	work_free(work);
+	assert_true(freed);
+}
+
+/* ---- tasks for given workers ---- */
+
+enum { TASKS = 200 };
+
+struct ran {
+	int worker, implementation;
+	bool named;
+};
+
+static void note(void *arg, int implementation)
+{
+	struct ran *ran = arg;
+
+	ran->worker = starpu_worker_get_id_check();
+	ran->implementation = implementation;
+}
+
+static void note_first(void *buffers[], void *arg)
+{
+	note(arg, 0);
+}
+
+static void note_second(void *buffers[], void *arg)
+{
+	note(arg, 1);
+}
+
+static struct starpu_codelet noting = {
+    .cpu_funcs = {note_first, note_second},
+    .opencl_funcs = {note_first, note_second},
+    .name = "noting",
+};
+
+/* By then the name that was given is gone. */
+static void name_check(void *arg)
+{
+	struct ran *ran = arg;
+
+	ran->named = !strcmp(starpu_task_get_current()->name, "of a test");
+}
+
+static struct starpu_task *note_task(struct ran *ran)
+{
+	struct starpu_task *task = starpu_task_create();
+
+	*ran = (struct ran){-1, -1, false};
+	task->cl = &noting;
+	task->cl_arg = ran;
+	task->callback_func = name_check;
+	task->callback_arg = ran;
+	return task;
+}
+
+static void test_pinned_tasks_run_there(void **state)
+{
+	unsigned nworkers = starpu_worker_get_count();
+	struct ran ran[TASKS];
+
+	for (int t = 0; t < TASKS; t++) {
+		struct starpu_task *task = note_task(&ran[t]);
+
+		task_pin(task, t % nworkers, t / nworkers % 2);
+		assert_int_equal(submit_named(task, "of a test"), 0);
+	}
+	starpu_task_wait_for_all();
+	for (int t = 0; t < TASKS; t++) {
+		assert_int_equal(ran[t].worker, t % nworkers);
+		assert_int_equal(ran[t].implementation, t / nworkers % 2);
+		assert_true(ran[t].named);
+	}
+}
+
+static void test_tasks_run_where_they_may(void **state)
+{
+	unsigned nworkers = starpu_worker_get_count();
+	struct ran ran[TASKS];
+
+	for (unsigned left_out = 0; nworkers > 1 && left_out < nworkers; left_out++) {
+		struct worker_set workers = {{0}};
+
+		for (unsigned w = 0; w < nworkers; w++)
+			if (w != left_out)
+				worker_set_add(&workers, w);
+		for (int t = 0; t < TASKS; t++) {
+			struct starpu_task *task = note_task(&ran[t]);
+
+			task_choose(task, &workers);
+			assert_int_equal(submit_named(task, "of a test"), 0);
+		}
+		starpu_task_wait_for_all();
+		for (int t = 0; t < TASKS; t++) {
+			assert_in_range(ran[t].worker, 0, nworkers - 1);
+			assert_int_not_equal(ran[t].worker, left_out);
+		}
+	}
+}
+
+static void test_refused_task(void **state)
+{
+	static struct starpu_codelet nowhere = {.where = STARPU_CUDA, .cuda_funcs = {note_first}};
+	struct ran ran;
+	struct starpu_task *task = note_task(&ran);
+
+	if (starpu_cuda_worker_get_count())
+		skip();
+	task->cl = &nowhere;
+	assert_int_equal(submit_named(task, "of a test"), -ENODEV);
+	starpu_task_wait_for_all();
+	assert_int_equal(ran.worker, -1);
+	assert_false(ran.named);
+}
+
+/* ---- the way home ---- */
+
+struct home {
+	starpu_data_handle_t handle;
+	starpu_pthread_cond_t cond;
+	bool arrived;
+	int wrong; /* elements of the array at home when it had arrived */
+};
+
+static void arrived(void *arg)
+{
+	struct home *home = arg;
+
+	starpu_pthread_mutex_lock(&mutex);
+	for (int i = 0; i < N; i++)
+		home->wrong += x[i] != i + 5;
+	home->arrived = true;
+	starpu_pthread_cond_signal(&home->cond);
+	starpu_pthread_mutex_unlock(&mutex);
+}
+
+static void bring(void *arg)
+{
+	struct home *home = arg;
+
+	assert_int_equal(home_bring(home->handle, arrived, home), 0);
+}
+
+static void test_results_come_home(void **state)
+{
+	int five = 5;
+
+	for (unsigned worker = 0; worker < starpu_worker_get_count(); worker++) {
+		struct home home = {.handle = vector()};
+		struct starpu_task *task = starpu_task_create();
+
+		starpu_pthread_cond_init(&home.cond, NULL);
+		for (int i = 0; i < N; i++)
+			x[i] = i;
+		task->cl = &adding;
+		task->cl_arg = &five;
+		task->handles[0] = home.handle;
+		task->callback_func = bring;
+		task->callback_arg = &home;
+		task_pin(task, worker, 0);
+		assert_int_equal(submit_named(task, "away"), 0);
+		starpu_pthread_mutex_lock(&mutex);
+		while (!home.arrived)
+			starpu_pthread_cond_wait(&home.cond, &mutex);
+		starpu_pthread_mutex_unlock(&mutex);
+		assert_int_equal(home.wrong, 0);
+		starpu_task_wait_for_all();
+		starpu_pthread_cond_destroy(&home.cond);
+	}
+}
+
+/* ---- who may take part ---- */
+
+static int second_only(unsigned worker, struct starpu_task *task, unsigned implementation)
+{
+	return implementation == 1;
+}
+
+static int never(unsigned worker, struct starpu_task *task, unsigned implementation)
+{
+	return 0;
+}
+
+static void test_what_a_codelet_has_for_a_worker(void **state)
+{
+	struct starpu_codelet codelet = {.cpu_funcs = {note_first, note_second}};
+	struct starpu_task task;
+	int worker = starpu_worker_get_by_type(STARPU_CPU_WORKER, 0);
+
+	starpu_task_init(&task);
+	task.cl = &codelet;
+	assert_ptr_equal(codelet_function(&codelet, STARPU_CPU_WORKER, 1), note_second);
+	assert_null(codelet_function(&codelet, STARPU_CPU_WORKER, 2));
+	assert_null(codelet_function(&codelet, STARPU_CUDA_WORKER, 0));
+	assert_int_equal(codelet_serves(&codelet, worker, &task), 0);
+	codelet.where = STARPU_OPENCL;
+	assert_int_equal(codelet_serves(&codelet, worker, &task), -1);
+	codelet.where = STARPU_CPU | STARPU_OPENCL;
+	codelet.can_execute = second_only;
+	assert_int_equal(codelet_serves(&codelet, worker, &task), 1);
+	codelet.can_execute = never;
+	assert_int_equal(codelet_serves(&codelet, worker, &task), -1);
+	assert_int_equal(codelet_serves(&codelet, worker, NULL), 0);
+	starpu_task_clean(&task);
+}
+
+static void test_workers_asked_for(void **state)
+{
+	int last = starpu_worker_get_count() - 1;
+
+	assert_true(worker_wanted(last, NULL, 0, 0));
+	assert_true(worker_wanted(last, &last, 1, 0));
+	assert_false(worker_wanted(0, &last, 0, 0));
+	assert_false(worker_wanted(last + 1, NULL, 0, 0));
+	assert_int_equal(worker_stats(last).id, last);
+	assert_true(*worker_stats(last).name);
+}
+
+static void test_strategy(void **state)
+{
+	const struct heddle_policy *gss = heddle_policy_find("gss");
+
+	assert_true(policy_is(0, "gss"));
+	assert_false(policy_is(0, "eager"));
+	assert_string_equal(policy_ours(0)->name, gss->name);
+	assert_string_equal(strategy_of("tss", 0), "tss");
+	assert_string_equal(strategy_of(NULL, 0), gss->strategy);
+	setenv("HEDDLE_STRATEGY", "fss", 1);
+	assert_string_equal(strategy_of("tss", 0), "tss");
+	assert_string_equal(strategy_of(NULL, 0), "fss");
+	unsetenv("HEDDLE_STRATEGY");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_node_stands_between_earlier_and_later_tasks),
+	    cmocka_unit_test(test_detached_work_is_freed),
+	    cmocka_unit_test(test_work_that_is_not_submitted),
+	    cmocka_unit_test(test_pinned_tasks_run_there),
+	    cmocka_unit_test(test_tasks_run_where_they_may),
+	    cmocka_unit_test(test_refused_task),
+	    cmocka_unit_test(test_results_come_home),
+	    cmocka_unit_test(test_what_a_codelet_has_for_a_worker),
+	    cmocka_unit_test(test_workers_asked_for),
+	    cmocka_unit_test(test_strategy),
+	};
+	struct starpu_conf conf;
+	int failed;
+
+	unsetenv("STARPU_SCHED"); /* it would win over the configuration */
+	unsetenv("HEDDLE_STRATEGY");
+	starpu_conf_init(&conf);
+	conf.sched_policy_name = "gss";
+	if (starpu_init(&conf))
+		return 77;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	starpu_shutdown();
+	return failed;
+}
