@@ -82,7 +82,8 @@ static cl_int get_devices(cl_platform_id self, cl_device_type type, cl_uint n, c
 	return CL_SUCCESS;
 }
 
-static cl_int answer_number(cl_device_info what, size_t room, void *to, size_t *needed)
+/* What it is, and how it computes: one work-item at a time. */
+static cl_int answer_device(cl_device_info what, size_t room, void *to, size_t *needed)
 {
 	double clock = heddle_variable_number(HEDDLE_VARIABLE_FPGA_CLOCK);
 
@@ -93,6 +94,43 @@ static cl_int answer_number(cl_device_info what, size_t room, void *to, size_t *
 		return ANSWER(cl_platform_id, &platform);
 	case CL_DEVICE_PARENT_DEVICE:
 		return ANSWER(cl_device_id, NULL);
+	case CL_DEVICE_AVAILABLE:
+	case CL_DEVICE_ENDIAN_LITTLE:
+		return ANSWER(cl_bool, CL_TRUE);
+	case CL_DEVICE_COMPILER_AVAILABLE:
+	case CL_DEVICE_LINKER_AVAILABLE:
+	case CL_DEVICE_ERROR_CORRECTION_SUPPORT:
+	case CL_DEVICE_PREFERRED_INTEROP_USER_SYNC:
+		return ANSWER(cl_bool, CL_FALSE);
+	case CL_DEVICE_EXECUTION_CAPABILITIES:
+		return ANSWER(cl_device_exec_capabilities, CL_EXEC_KERNEL);
+	case CL_DEVICE_QUEUE_PROPERTIES:
+		return ANSWER(cl_command_queue_properties, CL_QUEUE_PROFILING_ENABLE);
+	case CL_DEVICE_MAX_WORK_GROUP_SIZE:
+	case CL_DEVICE_PROFILING_TIMER_RESOLUTION:
+		return ANSWER(size_t, 1);
+	case CL_DEVICE_PRINTF_BUFFER_SIZE:
+		return ANSWER(size_t, 0);
+	case CL_DEVICE_MAX_PARAMETER_SIZE:
+		return ANSWER(size_t, FPGA_MAX_ARGUMENTS * sizeof(cl_ulong));
+	case CL_DEVICE_MAX_COMPUTE_UNITS:
+	case CL_DEVICE_REFERENCE_COUNT:
+		return ANSWER(cl_uint, 1);
+	case CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS:
+		return ANSWER(cl_uint, 3);
+	case CL_DEVICE_VENDOR_ID:
+		return ANSWER(cl_uint, 0);
+	case CL_DEVICE_MAX_CLOCK_FREQUENCY: /* MHz */
+		return ANSWER(cl_uint, clock > 0 ? ceil(clock) : 250);
+	default:
+		return CL_INVALID_VALUE;
+	}
+}
+
+/* Its memory, of which all is global. */
+static cl_int answer_memory(cl_device_info what, size_t room, void *to, size_t *needed)
+{
+	switch (what) {
 	case CL_DEVICE_GLOBAL_MEM_SIZE:
 	case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
 		return ANSWER(cl_ulong, memory_size());
@@ -100,11 +138,32 @@ static cl_int answer_number(cl_device_info what, size_t room, void *to, size_t *
 	case CL_DEVICE_GLOBAL_MEM_CACHE_SIZE:
 	case CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE:
 		return ANSWER(cl_ulong, 0);
-	case CL_DEVICE_MAX_WORK_GROUP_SIZE:
-	case CL_DEVICE_PROFILING_TIMER_RESOLUTION:
-		return ANSWER(size_t, 1);
-	case CL_DEVICE_MAX_PARAMETER_SIZE:
-		return ANSWER(size_t, FPGA_MAX_ARGUMENTS * sizeof(cl_ulong));
+	case CL_DEVICE_GLOBAL_MEM_CACHE_TYPE:
+		return ANSWER(cl_device_mem_cache_type, CL_NONE);
+	case CL_DEVICE_LOCAL_MEM_TYPE:
+		return ANSWER(cl_device_local_mem_type, CL_NONE);
+	case CL_DEVICE_HOST_UNIFIED_MEMORY:
+		return ANSWER(cl_bool, CL_FALSE);
+	case CL_DEVICE_ADDRESS_BITS:
+		return ANSWER(cl_uint, 64);
+	case CL_DEVICE_MEM_BASE_ADDR_ALIGN:
+		return ANSWER(cl_uint, 8 * 128);
+	case CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE:
+		return ANSWER(cl_uint, 128);
+	case CL_DEVICE_MAX_CONSTANT_ARGS:
+	case CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE:
+		return ANSWER(cl_uint, 0);
+	default:
+		return CL_INVALID_VALUE;
+	}
+}
+
+/* What it does not have: images, parts, arithmetic of its own. */
+static cl_int answer_absent(cl_device_info what, size_t room, void *to, size_t *needed)
+{
+	switch (what) {
+	case CL_DEVICE_IMAGE_SUPPORT:
+		return ANSWER(cl_bool, CL_FALSE);
 	case CL_DEVICE_IMAGE2D_MAX_WIDTH:
 	case CL_DEVICE_IMAGE2D_MAX_HEIGHT:
 	case CL_DEVICE_IMAGE3D_MAX_WIDTH:
@@ -112,59 +171,29 @@ static cl_int answer_number(cl_device_info what, size_t room, void *to, size_t *
 	case CL_DEVICE_IMAGE3D_MAX_DEPTH:
 	case CL_DEVICE_IMAGE_MAX_BUFFER_SIZE:
 	case CL_DEVICE_IMAGE_MAX_ARRAY_SIZE:
-	case CL_DEVICE_PRINTF_BUFFER_SIZE:
 		return ANSWER(size_t, 0);
-	case CL_DEVICE_AVAILABLE:
-	case CL_DEVICE_ENDIAN_LITTLE:
-		return ANSWER(cl_bool, CL_TRUE);
-	case CL_DEVICE_COMPILER_AVAILABLE:
-	case CL_DEVICE_LINKER_AVAILABLE:
-	case CL_DEVICE_IMAGE_SUPPORT:
-	case CL_DEVICE_ERROR_CORRECTION_SUPPORT:
-	case CL_DEVICE_HOST_UNIFIED_MEMORY:
-	case CL_DEVICE_PREFERRED_INTEROP_USER_SYNC:
-		return ANSWER(cl_bool, CL_FALSE);
-	case CL_DEVICE_EXECUTION_CAPABILITIES:
-		return ANSWER(cl_device_exec_capabilities, CL_EXEC_KERNEL);
-	case CL_DEVICE_QUEUE_PROPERTIES:
-		return ANSWER(cl_command_queue_properties, CL_QUEUE_PROFILING_ENABLE);
-	case CL_DEVICE_SINGLE_FP_CONFIG:
-	case CL_DEVICE_DOUBLE_FP_CONFIG:
-		return ANSWER(cl_device_fp_config, 0);
-	case CL_DEVICE_GLOBAL_MEM_CACHE_TYPE:
-		return ANSWER(cl_device_mem_cache_type, CL_NONE);
-	case CL_DEVICE_LOCAL_MEM_TYPE:
-		return ANSWER(cl_device_local_mem_type, CL_NONE);
+	case CL_DEVICE_MAX_READ_IMAGE_ARGS:
+	case CL_DEVICE_MAX_WRITE_IMAGE_ARGS:
+	case CL_DEVICE_MAX_SAMPLERS:
+	case CL_DEVICE_PARTITION_MAX_SUB_DEVICES:
+		return ANSWER(cl_uint, 0);
 	case CL_DEVICE_PARTITION_AFFINITY_DOMAIN:
 		return ANSWER(cl_device_affinity_domain, 0);
 	case CL_DEVICE_PARTITION_PROPERTIES:
 	case CL_DEVICE_PARTITION_TYPE:
 		return ANSWER(cl_device_partition_property, 0);
-	case CL_DEVICE_ADDRESS_BITS:
-		return ANSWER(cl_uint, 64);
-	case CL_DEVICE_MEM_BASE_ADDR_ALIGN:
-		return ANSWER(cl_uint, 8 * 128);
-	case CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE:
-		return ANSWER(cl_uint, 128);
-	case CL_DEVICE_MAX_COMPUTE_UNITS:
-	case CL_DEVICE_REFERENCE_COUNT:
-		return ANSWER(cl_uint, 1);
-	case CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS:
-		return ANSWER(cl_uint, 3);
-	case CL_DEVICE_MAX_CLOCK_FREQUENCY: /* MHz */
-		return ANSWER(cl_uint, clock > 0 ? ceil(clock) : 250);
-	case CL_DEVICE_VENDOR_ID:
-	case CL_DEVICE_MAX_READ_IMAGE_ARGS:
-	case CL_DEVICE_MAX_WRITE_IMAGE_ARGS:
-	case CL_DEVICE_MAX_SAMPLERS:
-	case CL_DEVICE_MAX_CONSTANT_ARGS:
-	case CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE:
-	case CL_DEVICE_PARTITION_MAX_SUB_DEVICES:
-	case CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF:
-	case CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF:
-	case CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE:
-	case CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE:
-		return ANSWER(cl_uint, 0);
+	case CL_DEVICE_SINGLE_FP_CONFIG:
+	case CL_DEVICE_DOUBLE_FP_CONFIG:
+		return ANSWER(cl_device_fp_config, 0);
+	default:
+		return CL_INVALID_VALUE;
+	}
+}
+
+/* Vectors of OpenCL C mean nothing to it; there are no halves and doubles. */
+static cl_int answer_vectors(cl_device_info what, size_t room, void *to, size_t *needed)
+{
+	switch (what) {
 	case CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR:
 	case CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT:
 	case CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT:
@@ -176,9 +205,25 @@ static cl_int answer_number(cl_device_info what, size_t room, void *to, size_t *
 	case CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG:
 	case CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT:
 		return ANSWER(cl_uint, 1);
+	case CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF:
+	case CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF:
+	case CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE:
+	case CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE:
+		return ANSWER(cl_uint, 0);
 	default:
 		return CL_INVALID_VALUE;
 	}
+}
+
+static cl_int answer_number(cl_device_info what, size_t room, void *to, size_t *needed)
+{
+	static cl_int (*const answers[])(cl_device_info, size_t, void *, size_t *) = {
+	    answer_device, answer_memory, answer_absent, answer_vectors};
+	cl_int error = CL_INVALID_VALUE;
+
+	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers) && error; i++)
+		error = answers[i](what, room, to, needed);
+	return error;
 }
 
 static cl_ulong modelled_so_far(cl_device_id device)
