@@ -53,7 +53,7 @@ static struct block *block_new(struct heddle_loop_request *loop)
 
 		if (view->access.share != HEDDLE_REDUCE)
 			continue;
-		block->parts[i].partial = malloc(view_bytes(view));
+		block->parts[i].partial = malloc(home_array_bytes(&view->array));
 		if (!block->parts[i].partial) {
 			block_free(block);
 			return NULL;
@@ -86,14 +86,14 @@ static void block_clear_partial(struct block *block)
 {
 	for (unsigned i = 0; i < block->loop->loop.naccesses; i++)
 		if (block->parts[i].partial)
-			memset(block->parts[i].partial, 0, view_bytes(&block->loop->views[i]));
+			memset(block->parts[i].partial, 0, home_array_bytes(&block->loop->views[i].array));
 }
 
 /* On a CPU worker. */
 static void block_compute(struct block *block)
 {
 	const struct heddle_loop *given = &block->loop->loop;
-	union view_interface interfaces[HEDDLE_LOOP_MAXHANDLES];
+	union array_interface interfaces[HEDDLE_LOOP_MAXHANDLES];
 	void *pointers[HEDDLE_LOOP_MAXHANDLES];
 
 	modelled_kernel_begin(block);
@@ -138,8 +138,8 @@ void loop_device_function(void *buffers[], void *arg)
 static size_t block_room(const struct block *block, const struct view *view, size_t count)
 {
 	const struct heddle_loop_request *loop = block->loop;
-	size_t usual = loop->loop.n / USUAL_ROOM, room = window_allocation(count, view->units);
-	size_t unit = view_unit(view);
+	size_t usual = loop->loop.n / USUAL_ROOM, room = window_allocation(count, view->array.units);
+	size_t unit = home_array_unit(&view->array);
 
 	/* A stock policy's model goes by the footprint: equal sizes stay equal. */
 	if (!loop->blocks)
@@ -149,7 +149,7 @@ static size_t block_room(const struct block *block, const struct view *view, siz
 	if (block->lane && block->lane->maximum && usual > block->lane->maximum)
 		usual = block->lane->maximum;
 	usual = window_allocation(usual * view->access.per_iteration + 2 * view->access.halo,
-				  view->units);
+				  view->array.units);
 	room = usual > room ? usual : room;
 	/* Not above what it can allocate, which is enough for the block itself. */
 	if (block->lane && unit && room > block->lane->buffer / unit)
@@ -674,8 +674,8 @@ static void block_combine(struct block *block)
 		const struct view *view = &loop->views[i];
 
 		if (block->parts[i].partial)
-			view->access.combine((void *)view->base, block->parts[i].partial,
-					     view_bytes(view), (void *)loop->loop.arg);
+			view->access.combine((void *)view->array.base, block->parts[i].partial,
+					     home_array_bytes(&view->array), (void *)loop->loop.arg);
 	}
 	starpu_pthread_mutex_unlock(&loop->sums);
 }

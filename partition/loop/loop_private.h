@@ -16,6 +16,7 @@
 #include <heddle/loop.h>
 
 #include "estimator/block_time.h"
+#include "partition/common/array_starpu.h"
 #include "partition/common/control_starpu.h"
 #include "partition/common/task_starpu.h"
 
@@ -29,23 +30,11 @@
 #define LOOP_SIMULATED 0
 #endif
 
-/* An array of the loop as it lies in main memory, in units: elements of a vector
- * or rows of a matrix. */
+/* An array of the loop. */
 struct view {
 	struct heddle_access access;
-	enum starpu_data_interface_id shape;
-	uintptr_t base;
-	size_t units;
-	size_t pitch;    /* bytes from one unit to the next */
-	size_t elemsize; /* bytes */
-	uint32_t nx, ld; /* matrix: elements of a row, elements between rows */
+	struct home_array array;
 	starpu_data_handle_t whole; /* HEDDLE_WHOLE: shared by all device blocks */
-	bool pinned;                /* held, hence to be unpinned */
-};
-
-union view_interface {
-	struct starpu_vector_interface vector;
-	struct starpu_matrix_interface matrix;
 };
 
 struct lane {
@@ -146,17 +135,14 @@ int view_init(struct view *view, const struct heddle_access *access, unsigned in
 	      const char *loop);
 struct window view_window(const struct view *view, const struct block *block);
 void view_interface(const struct view *view, struct window window, void *partial,
-		    union view_interface *interface);
+		    union array_interface *interface);
 /* `room`: units that a device allocates for it, window.count or more. */
 starpu_data_handle_t view_register(const struct view *view, struct window window, size_t room,
 				   void *partial);
 /* Sets the lengths in a description of the view on a device. */
 void view_correct(const struct view *view, struct window window, void *buffer);
-size_t view_bytes(const struct view *view);
 /* What a device must hold. */
 struct footprint views_footprint(const struct view *views, unsigned nviews);
-/* Bytes of a unit on a device. */
-size_t view_unit(const struct view *view);
 /* Iterations of a block none of whose buffers is above so many bytes.
  * @return as footprint_room() */
 size_t views_buffer_room(const struct view *views, unsigned nviews, size_t bytes);
@@ -167,10 +153,6 @@ int views_check_overlap(const struct view *views, unsigned nviews, const char *l
  * HEDDLE_DEPTH says, fewer where iterations are so large that it must be.
  * @return -ENOMEM when not one iteration fits. */
 int lane_size(const struct heddle_loop_request *loop, struct lane *lane);
-
-/* pin_starpu.c */
-void views_pin(struct view *views, unsigned nviews, const char *loop);
-void views_unpin(struct view *views, unsigned nviews);
 
 /* warm_starpu.c */
 /* Sets the prior rates of workers that earlier loops tell of. */

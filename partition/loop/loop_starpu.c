@@ -184,7 +184,7 @@ static void control_take(struct heddle_loop_request *loop)
 		enum starpu_data_access_mode mode = view->access.mode;
 
 		/* What the loop does not write of an output stays as it was. */
-		if (mode == STARPU_W && loop->loop.n * view->access.per_iteration < view->units)
+		if (mode == STARPU_W && loop->loop.n * view->access.per_iteration < view->array.units)
 			mode = STARPU_RW;
 		control_data(&loop->control, view->access.handle, mode);
 	}
@@ -287,8 +287,8 @@ static void loop_begin(struct heddle_loop_request *loop)
 
 			if (view->access.share == HEDDLE_WHOLE)
 				view->whole = view_register(view,
-							    (struct window){0, view->units},
-							    view->units, NULL);
+							    (struct window){0, view->array.units},
+							    view->array.units, NULL);
 		}
 	if (!loop->blocks) {
 		loop_submit_parts(loop, loop_parts(loop));
@@ -332,6 +332,21 @@ static void loop_free(void *work)
 	free(loop);
 }
 
+/* A reduction has its own array for each block. */
+static void views_pin(struct heddle_loop_request *loop)
+{
+	for (unsigned i = 0; i < loop->loop.naccesses; i++)
+		if (loop->views[i].access.share != HEDDLE_REDUCE)
+			home_array_pin(&loop->views[i].array,
+				       &(struct array_name){"loop", loop->name, i});
+}
+
+static void views_unpin(struct heddle_loop_request *loop)
+{
+	for (unsigned i = 0; i < loop->loop.naccesses; i++)
+		home_array_unpin(&loop->views[i].array);
+}
+
 void loop_end(struct heddle_loop_request *loop)
 {
 	loop->end_us = loop_now(loop);
@@ -341,7 +356,7 @@ void loop_end(struct heddle_loop_request *loop)
 	for (unsigned i = 0; i < loop->loop.naccesses; i++)
 		if (loop->views[i].whole)
 			starpu_data_unregister_submit(loop->views[i].whole);
-	views_unpin(loop->views, loop->loop.naccesses);
+	views_unpin(loop);
 	log_write(loop);
 	if (loop->warm && !loop->status)
 		warm_keep(loop);
@@ -434,12 +449,12 @@ HEDDLE_API int heddle_loop_submit(const struct heddle_loop *given,
 	status = loop_init(loop, given);
 	if (!status) {
 		if (loop_has(loop, HEDDLE_KIND_CUDA))
-			views_pin(loop->views, given->naccesses, loop->name);
+			views_pin(loop);
 		control_take(loop);
 		status = control_submit(&loop->control, "loop", loop->name, given->sched_ctx,
 					!request);
 		if (status)
-			views_unpin(loop->views, given->naccesses);
+			views_unpin(loop);
 	}
 	if (status) {
 		loop_free(loop);

@@ -12,48 +12,11 @@
 #include "loop_private.h"
 #include "private/message.h"
 
-static int view_init_shape(struct view *view, unsigned index, const char *loop)
-{
-	starpu_data_handle_t handle = view->access.handle;
-	const void *interface;
-
-	view->shape = starpu_data_get_interface_id(handle);
-	if (view->shape != STARPU_VECTOR_INTERFACE_ID && view->shape != STARPU_MATRIX_INTERFACE_ID)
-		return heddle_refuse(-EINVAL, "loop %s: handle %u is neither a vector nor a matrix",
-				     loop, index);
-	if (starpu_data_get_home_node(handle) != STARPU_MAIN_RAM)
-		return heddle_refuse(-EINVAL, "loop %s: handle %u is not at home in main memory",
-				     loop, index);
-	interface = starpu_data_get_interface_on_node(handle, STARPU_MAIN_RAM);
-	if (view->shape == STARPU_VECTOR_INTERFACE_ID) {
-		const struct starpu_vector_interface *vector = interface;
-
-		view->base = vector->ptr;
-		view->units = vector->nx;
-		view->pitch = view->elemsize = vector->elemsize;
-	} else {
-		const struct starpu_matrix_interface *matrix = interface;
-
-		view->base = matrix->ptr;
-		view->units = matrix->ny;
-		view->nx = matrix->nx;
-		view->ld = matrix->ld;
-		view->elemsize = matrix->elemsize;
-		view->pitch = (size_t)matrix->ld * matrix->elemsize;
-	}
-	return 0;
-}
-
 static int view_check_access(const struct view *view, unsigned index, const char *loop)
 {
 	const struct heddle_access *access = &view->access;
 	enum starpu_data_access_mode mode = access->mode;
 
-	if (mode != STARPU_R && mode != STARPU_W && mode != STARPU_RW)
-		return heddle_refuse(-EINVAL,
-				     "loop %s: handle %u: the mode is not STARPU_R, STARPU_W or "
-				     "STARPU_RW",
-				     loop, index);
 	switch (access->share) {
 	case HEDDLE_SLICE:
 		return 0;
@@ -61,20 +24,20 @@ static int view_check_access(const struct view *view, unsigned index, const char
 	case HEDDLE_WHOLE:
 		if (mode != STARPU_R)
 			return heddle_refuse(-EINVAL,
-					     "loop %s: handle %u: blocks would overwrite each "
+					     "loop %s: array %u: blocks would overwrite each "
 					     "other's output (only slices can be written)",
 					     loop, index);
 		return 0;
 	case HEDDLE_REDUCE:
 		if (mode != STARPU_RW || !access->combine ||
-		    view->shape != STARPU_VECTOR_INTERFACE_ID)
+		    view->array.shape != STARPU_VECTOR_INTERFACE_ID)
 			return heddle_refuse(-EINVAL,
-					     "loop %s: handle %u: a reduction is a vector in mode "
+					     "loop %s: array %u: a reduction is a vector in mode "
 					     "STARPU_RW with a combine function",
 					     loop, index);
 		return 0;
 	}
-	return heddle_refuse(-EINVAL, "loop %s: handle %u: unknown share", loop, index);
+	return heddle_refuse(-EINVAL, "loop %s: array %u: unknown share", loop, index);
 }
 
 int view_init(struct view *view, const struct heddle_access *access, unsigned index, size_t n,
@@ -83,27 +46,24 @@ int view_init(struct view *view, const struct heddle_access *access, unsigned in
 	int status;
 
 	*view = (struct view){.access = *access};
-	if (!access->handle)
-		return heddle_refuse(-EINVAL, "loop %s: handle %u is NULL", loop, index);
-	if (starpu_data_get_nb_children(access->handle))
-		return heddle_refuse(-EINVAL, "loop %s: handle %u is partitioned", loop, index);
 	if (!view->access.per_iteration)
 		view->access.per_iteration = 1;
-	if ((status = view_init_shape(view, index, loop)) ||
+	if ((status = home_array_init(&view->array, access->handle, access->mode,
+				      &(struct array_name){"loop", loop, index})) ||
 	    (status = view_check_access(view, index, loop)))
 		return status;
 	if (access->share != HEDDLE_HALO)
 		view->access.halo = 0;
-	else if (access->halo > view->units)
-		view->access.halo = view->units;
+	else if (access->halo > view->array.units)
+		view->access.halo = view->array.units;
 	if (access->share != HEDDLE_SLICE && access->share != HEDDLE_HALO)
 		return 0;
-	if (n > view->units / view->access.per_iteration)
+	if (n > view->array.units / view->access.per_iteration)
 		return heddle_refuse(-ERANGE,
-				     "loop %s: %zu iterations of %zu reach beyond handle %u, which "
+				     "loop %s: %zu iterations of %zu reach beyond array %u, which "
 				     "has %zu %s",
-				     loop, n, view->access.per_iteration, index, view->units,
-				     view->shape == STARPU_VECTOR_INTERFACE_ID ? "elements"
+				     loop, n, view->access.per_iteration, index, view->array.units,
+				     view->array.shape == STARPU_VECTOR_INTERFACE_ID ? "elements"
 									       : "rows");
 	return 0;
 }
@@ -112,20 +72,12 @@ int views_check_overlap(const struct view *views, unsigned nviews, const char *l
 {
 	for (unsigned i = 0; i < nviews; i++)
 		for (unsigned j = 0; j < i; j++) {
-			const struct view *a = &views[i], *b = &views[j];
+			int status = home_array_check_overlap(&views[i].array, &views[j].array,
+							      &(struct array_name){"loop", loop, i},
+							      j);
 
-			if (a->access.handle == b->access.handle)
-				return heddle_refuse(-EINVAL,
-						     "loop %s: handle %u is handle %u again", loop,
-						     i, j);
-			if (!view_is_output(a) && !view_is_output(b))
-				continue;
-			if (a->base < b->base + b->units * b->pitch &&
-			    b->base < a->base + a->units * a->pitch)
-				return heddle_refuse(-EINVAL,
-						     "loop %s: handles %u and %u overlap in memory "
-						     "and one of them is written",
-						     loop, j, i);
+			if (status)
+				return status;
 		}
 	return 0;
 }
@@ -137,50 +89,22 @@ struct window view_window(const struct view *view, const struct block *block)
 	switch (access->share) {
 	case HEDDLE_SLICE:
 		return window_of(block->given.start, block->given.n, access->per_iteration, 0,
-				 view->units);
+				 view->array.units);
 	case HEDDLE_HALO:
 		return window_of(block->given.start, block->given.n, access->per_iteration,
-				 access->halo, view->units);
+				 access->halo, view->array.units);
 	default:
-		return (struct window){0, view->units};
+		return (struct window){0, view->array.units};
 	}
 }
 
-size_t view_bytes(const struct view *view)
-{
-	return view->units * view->pitch;
-}
-
-static uintptr_t window_pointer(const struct view *view, struct window window, void *partial)
-{
-	return partial ? (uintptr_t)partial : view->base + window.first * view->pitch;
-}
-
 void view_interface(const struct view *view, struct window window, void *partial,
-		    union view_interface *interface)
+		    union array_interface *interface)
 {
-	uintptr_t pointer = window_pointer(view, window, partial);
+	uintptr_t pointer =
+		partial ? (uintptr_t)partial : home_array_at(&view->array, window.first);
 
-	if (view->shape == STARPU_VECTOR_INTERFACE_ID)
-		interface->vector = (struct starpu_vector_interface){
-			.id = STARPU_VECTOR_INTERFACE_ID,
-			.ptr = pointer,
-			.dev_handle = pointer,
-			.nx = window.count,
-			.elemsize = view->elemsize,
-			.allocsize = window.count * view->elemsize,
-		};
-	else
-		interface->matrix = (struct starpu_matrix_interface){
-			.id = STARPU_MATRIX_INTERFACE_ID,
-			.ptr = pointer,
-			.dev_handle = pointer,
-			.nx = view->nx,
-			.ny = window.count,
-			.ld = view->ld,
-			.elemsize = view->elemsize,
-			.allocsize = window.count * view->pitch,
-		};
+	home_array_interface(&view->array, pointer, window.count, interface);
 }
 
 /* ---- reuse of device buffers ----
@@ -247,11 +171,11 @@ static void ops_init(void)
 
 void view_correct(const struct view *view, struct window window, void *buffer)
 {
-	union view_interface *interface = buffer;
+	union array_interface *interface = buffer;
 
 	/* Only what is wrong: workers of one memory node share the interface of a
 	 * handle that every block reads whole. */
-	if (view->shape == STARPU_VECTOR_INTERFACE_ID) {
+	if (view->array.shape == STARPU_VECTOR_INTERFACE_ID) {
 		if (interface->vector.nx != window.count)
 			interface->vector.nx = window.count;
 	} else if (interface->matrix.ny != window.count) {
@@ -263,16 +187,16 @@ starpu_data_handle_t view_register(const struct view *view, struct window window
 				   void *partial)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	union view_interface interface;
+	union array_interface interface;
 	starpu_data_handle_t handle;
 
 	pthread_once(&once, ops_init);
 	view_interface(view, window, partial, &interface);
-	if (view->shape == STARPU_VECTOR_INTERFACE_ID) {
-		interface.vector.allocsize = room * view->elemsize;
+	if (view->array.shape == STARPU_VECTOR_INTERFACE_ID) {
+		interface.vector.allocsize = room * view->array.elemsize;
 		starpu_data_register(&handle, STARPU_MAIN_RAM, &interface, &vector_ops);
 	} else {
-		interface.matrix.allocsize = room * view->nx * view->elemsize;
+		interface.matrix.allocsize = room * home_array_unit(&view->array);
 		starpu_data_register(&handle, STARPU_MAIN_RAM, &interface, &matrix_ops);
 	}
 	/* One task uses it, and what follows in the task's callback comes after it
@@ -281,22 +205,15 @@ starpu_data_handle_t view_register(const struct view *view, struct window window
 	return handle;
 }
 
-/* Rows lie closer there than in main memory. */
-size_t view_unit(const struct view *view)
-{
-	return view->shape == STARPU_VECTOR_INTERFACE_ID ? view->elemsize
-							 : view->nx * view->elemsize;
-}
-
 size_t views_buffer_room(const struct view *views, unsigned nviews, size_t bytes)
 {
 	size_t room = SIZE_MAX;
 
 	for (unsigned i = 0; i < nviews; i++) {
 		const struct heddle_access *access = &views[i].access;
-		size_t unit = view_unit(&views[i]), most = unit ? bytes / unit : SIZE_MAX;
+		size_t unit = home_array_unit(&views[i].array), most = unit ? bytes / unit : SIZE_MAX;
 
-		if (views[i].units <= most)
+		if (views[i].array.units <= most)
 			continue;
 		if (access->share == HEDDLE_WHOLE || access->share == HEDDLE_REDUCE ||
 		    most / 2 < access->halo)
@@ -314,18 +231,18 @@ struct footprint views_footprint(const struct view *views, unsigned nviews)
 	for (unsigned i = 0; i < nviews; i++) {
 		const struct view *view = &views[i];
 		const struct heddle_access *access = &view->access;
-		size_t unit = view_unit(view);
+		size_t unit = home_array_unit(&view->array);
 
 		switch (access->share) {
 		case HEDDLE_WHOLE:
-			sum.shared += view->units * unit;
+			sum.shared += view->array.units * unit;
 			break;
 		case HEDDLE_REDUCE:
-			sum.fixed += view->units * unit;
+			sum.fixed += view->array.units * unit;
 			break;
 		default:
-			if (access->halo > view->units / 2) { /* no block has more than all */
-				sum.fixed += view->units * unit;
+			if (access->halo > view->array.units / 2) { /* no block has more than all */
+				sum.fixed += view->array.units * unit;
 				break;
 			}
 			sum.fixed += 2 * access->halo * unit;

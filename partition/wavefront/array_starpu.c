@@ -32,50 +32,10 @@ static bool is_written(const struct array *array)
 
 /* ---- from handles ---- */
 
-static int init_shape(struct array *array, unsigned index, const char *name)
-{
-	starpu_data_handle_t handle = array->given.handle;
-	const void *interface;
-
-	array->shape = starpu_data_get_interface_id(handle);
-	if (array->shape != STARPU_VECTOR_INTERFACE_ID &&
-	    array->shape != STARPU_MATRIX_INTERFACE_ID)
-		return heddle_refuse(-EINVAL,
-		                     "wavefront %s: array %u is neither a vector nor a matrix",
-		                     name, index);
-	if (starpu_data_get_home_node(handle) != STARPU_MAIN_RAM)
-		return heddle_refuse(
-		    -EINVAL, "wavefront %s: array %u is not at home in main memory", name, index);
-	interface = starpu_data_get_interface_on_node(handle, STARPU_MAIN_RAM);
-	if (array->shape == STARPU_VECTOR_INTERFACE_ID) {
-		const struct starpu_vector_interface *vector = interface;
-
-		array->base = vector->ptr;
-		array->units = vector->nx;
-		array->nx = array->ld = 1;
-		array->elemsize = vector->elemsize;
-	} else {
-		const struct starpu_matrix_interface *matrix = interface;
-
-		array->base = matrix->ptr;
-		array->units = matrix->ny;
-		array->nx = matrix->nx;
-		array->ld = matrix->ld;
-		array->elemsize = matrix->elemsize;
-	}
-	return 0;
-}
-
 static int check_mode(const struct array *array, size_t sweeps, unsigned index, const char *name)
 {
 	enum starpu_data_access_mode mode = array->given.mode;
 
-	if (mode != STARPU_R && mode != STARPU_W && mode != STARPU_RW)
-		return heddle_refuse(
-		    -EINVAL,
-		    "wavefront %s: array %u: the mode is not STARPU_R, STARPU_W or "
-		    "STARPU_RW",
-		    name, index);
 	if (array->given.extent == HEDDLE_ALL && mode != STARPU_R)
 		return heddle_refuse(-EINVAL,
 		                     "wavefront %s: array %u: what every iteration reads cannot be "
@@ -104,22 +64,22 @@ static int check_size(const struct array *array, const struct heddle_wavefront *
 
 	if (array->given.extent == HEDDLE_ALL)
 		return 0;
-	if (is_field(array) != (array->shape == STARPU_MATRIX_INTERFACE_ID))
+	if (is_field(array) != (array->home.shape == STARPU_MATRIX_INTERFACE_ID))
 		return heddle_refuse(-EINVAL, "wavefront %s: array %u is not a %s", name, index,
 		                     is_field(array) ? "matrix" : "vector");
-	if (is_field(array) && (array->units < n || array->nx / per < wavefront->columns))
+	if (is_field(array) && (array->home.units < n || array->home.nx / per < wavefront->columns))
 		return heddle_refuse(-ERANGE,
 		                     "wavefront %s: %zu rows and %zu columns of %zu elements reach "
 		                     "beyond array %u, which has %zu rows of %zu",
 		                     name, wavefront->rows, wavefront->columns, per, index,
-		                     array->units, array->nx);
-	if (!is_field(array) && array->units / per < n)
+		                     array->home.units, array->home.nx);
+	if (!is_field(array) && array->home.units / per < n)
 		return heddle_refuse(-ERANGE,
 		                     "wavefront %s: %zu %s of %zu elements reach beyond array %u, "
 		                     "which has %zu",
 		                     name, n,
 		                     array->given.extent == HEDDLE_ROWS ? "rows" : "columns", per,
-		                     index, array->units);
+		                     index, array->home.units);
 	return 0;
 }
 
@@ -129,45 +89,28 @@ int array_init(struct array *array, const struct heddle_wavefront *wavefront, un
 	int status;
 
 	*array = (struct array){.given = wavefront->arrays[index]};
-	if (!array->given.handle)
-		return heddle_refuse(-EINVAL, "wavefront %s: array %u has no handle", name, index);
 	if (array->given.extent > HEDDLE_ALL)
 		return heddle_refuse(-EINVAL, "wavefront %s: array %u: unknown extent", name,
 		                     index);
-	if (starpu_data_get_nb_children(array->given.handle))
-		return heddle_refuse(-EINVAL, "wavefront %s: array %u is partitioned", name, index);
 	if (!array->given.per_iteration)
 		array->given.per_iteration = 1;
-	if ((status = init_shape(array, index, name)) ||
+	if ((status = home_array_init(&array->home, array->given.handle, array->given.mode,
+	                              &(struct array_name){"wavefront", name, index})) ||
 	    (status = check_mode(array, wavefront->sweeps, index, name)))
 		return status;
 	return check_size(array, wavefront, index, name);
-}
-
-size_t array_bytes(const struct array *array)
-{
-	return array->units * array->ld * array->elemsize;
 }
 
 int arrays_check_overlap(const struct array *arrays, unsigned narrays, const char *name)
 {
 	for (unsigned i = 0; i < narrays; i++)
 		for (unsigned j = 0; j < i; j++) {
-			const struct array *a = &arrays[i], *b = &arrays[j];
+			int status = home_array_check_overlap(
+			    &arrays[i].home, &arrays[j].home,
+			    &(struct array_name){"wavefront", name, i}, j);
 
-			if (a->given.handle == b->given.handle)
-				return heddle_refuse(-EINVAL,
-				                     "wavefront %s: array %u is array %u again",
-				                     name, i, j);
-			if (!is_written(a) && !is_written(b))
-				continue;
-			if (a->base < b->base + array_bytes(b) &&
-			    b->base < a->base + array_bytes(a))
-				return heddle_refuse(
-				    -EINVAL,
-				    "wavefront %s: arrays %u and %u overlap in memory and "
-				    "one of them is written",
-				    name, j, i);
+			if (status)
+				return status;
 		}
 	return 0;
 }
@@ -177,8 +120,8 @@ int arrays_check_overlap(const struct array *arrays, unsigned narrays, const cha
 size_t array_row_bytes(const struct array *array)
 {
 	if (is_field(array))
-		return array->nx * array->elemsize;
-	return array->given.extent == HEDDLE_ROWS ? array->given.per_iteration * array->elemsize
+		return array->home.nx * array->home.elemsize;
+	return array->given.extent == HEDDLE_ROWS ? array->given.per_iteration * array->home.elemsize
 	                                          : 0;
 }
 
@@ -194,54 +137,26 @@ bool array_crosses(const struct array *array)
 	       (array->given.extent == HEDDLE_FIELD_HALO || array->given.extent == HEDDLE_COLUMNS);
 }
 
-static void vector_interface(const struct array *array, uintptr_t pointer, size_t elements,
-                             struct starpu_vector_interface *interface)
-{
-	*interface = (struct starpu_vector_interface){
-	    .id = STARPU_VECTOR_INTERFACE_ID,
-	    .ptr = pointer,
-	    .dev_handle = pointer,
-	    .nx = elements,
-	    .elemsize = array->elemsize,
-	    .allocsize = elements * array->elemsize,
-	};
-}
-
-static void matrix_interface(const struct array *array, uintptr_t pointer, size_t nx, size_t rows,
-                             struct starpu_matrix_interface *interface)
-{
-	*interface = (struct starpu_matrix_interface){
-	    .id = STARPU_MATRIX_INTERFACE_ID,
-	    .ptr = pointer,
-	    .dev_handle = pointer,
-	    .nx = nx,
-	    .ny = rows,
-	    .ld = array->ld,
-	    .elemsize = array->elemsize,
-	    .allocsize = nx * rows * array->elemsize,
-	};
-}
-
 static uintptr_t element(const struct array *array, size_t row, size_t index)
 {
-	return array->base + (row * array->ld + index) * array->elemsize;
+	return array->home.base + (row * array->home.ld + index) * array->home.elemsize;
 }
 
 void array_interface(const struct array *array, const struct band *band,
                      union array_interface *interface)
 {
 	size_t per = array->given.per_iteration;
+	uintptr_t base = array->home.base;
+	size_t units = array->home.units;
 
-	if (is_field(array))
-		matrix_interface(array, element(array, band->first, 0), array->nx, band->rows,
-		                 &interface->matrix);
-	else if (array->given.extent == HEDDLE_ROWS)
-		vector_interface(array, array->base + band->first * per * array->elemsize,
-		                 band->rows * per, &interface->vector);
-	else if (array->shape == STARPU_VECTOR_INTERFACE_ID)
-		vector_interface(array, array->base, array->units, &interface->vector);
-	else
-		matrix_interface(array, array->base, array->nx, array->units, &interface->matrix);
+	if (is_field(array)) {
+		base = home_array_at(&array->home, band->first);
+		units = band->rows;
+	} else if (array->given.extent == HEDDLE_ROWS) {
+		base = home_array_at(&array->home, band->first * per);
+		units = band->rows * per;
+	}
+	home_array_interface(&array->home, base, units, interface);
 }
 
 /* ---- bands on devices ---- */
@@ -325,21 +240,23 @@ starpu_data_handle_t array_register_band(const struct array *array, const struct
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct band_interface interface = {.above = above, .below = below};
+	union array_interface whole;
 	size_t per = array->given.per_iteration;
 	starpu_data_handle_t handle;
 
 	pthread_once(&once, band_ops_init);
 	if (is_field(array)) {
-		matrix_interface(array, element(array, band->first - above, 0), array->nx,
-		                 above + band->rows + below, &interface.matrix);
+		home_array_interface(&array->home, home_array_at(&array->home, band->first - above),
+		                     above + band->rows + below, &whole);
+		interface.matrix = whole.matrix;
 		starpu_data_register(&handle, STARPU_MAIN_RAM, &interface, &band_ops);
 	} else if (array->given.extent == HEDDLE_ROWS) {
 		starpu_vector_data_register(&handle, STARPU_MAIN_RAM,
-		                            array->base + band->first * per * array->elemsize,
-		                            band->rows * per, array->elemsize);
+		                            array->home.base + band->first * per * array->home.elemsize,
+		                            band->rows * per, array->home.elemsize);
 	} else {
 		/* The device's own copy of a state whose elements belong to several bands. */
-		starpu_vector_data_register(&handle, -1, 0, array->units, array->elemsize);
+		starpu_vector_data_register(&handle, -1, 0, array->home.units, array->home.elemsize);
 	}
 	return handle;
 }
@@ -352,12 +269,12 @@ starpu_data_handle_t array_register_patch(const struct array *array, const struc
 
 	if (is_field(array))
 		starpu_matrix_data_register(&handle, STARPU_MAIN_RAM,
-		                            element(array, patch->row, first), array->ld, elements,
-		                            patch->rows, array->elemsize);
+		                            element(array, patch->row, first), array->home.ld, elements,
+		                            patch->rows, array->home.elemsize);
 	else
 		starpu_vector_data_register(&handle, STARPU_MAIN_RAM,
-		                            array->base + first * array->elemsize, elements,
-		                            array->elemsize);
+		                            array->home.base + first * array->home.elemsize, elements,
+		                            array->home.elemsize);
 	return handle;
 }
 
@@ -365,12 +282,12 @@ starpu_data_handle_t array_register_whole(const struct array *array)
 {
 	starpu_data_handle_t handle;
 
-	if (array->shape == STARPU_MATRIX_INTERFACE_ID)
-		starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, array->base, array->ld,
-		                            array->nx, array->units, array->elemsize);
+	if (array->home.shape == STARPU_MATRIX_INTERFACE_ID)
+		starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, array->home.base, array->home.ld,
+		                            array->home.nx, array->home.units, array->home.elemsize);
 	else
-		starpu_vector_data_register(&handle, STARPU_MAIN_RAM, array->base, array->units,
-		                            array->elemsize);
+		starpu_vector_data_register(&handle, STARPU_MAIN_RAM, array->home.base, array->home.units,
+		                            array->home.elemsize);
 	starpu_data_set_sequential_consistency_flag(handle, 0);
 	return handle;
 }
@@ -378,7 +295,7 @@ starpu_data_handle_t array_register_whole(const struct array *array)
 void array_enter(const struct array *array, const struct band *band, size_t above,
                  const void *buffer, union array_interface *interface)
 {
-	if (array->shape == STARPU_VECTOR_INTERFACE_ID) {
+	if (array->home.shape == STARPU_VECTOR_INTERFACE_ID) {
 		interface->vector = *(const struct starpu_vector_interface *)buffer;
 		return;
 	}
@@ -417,7 +334,7 @@ static struct rectangle part_rectangle(const struct array *array, const struct p
                                        const struct band *band, const union array_interface *part)
 {
 	struct rectangle r = patch_rectangle(array, part);
-	ptrdiff_t bytes = patch->columns.begin * array->given.per_iteration * array->elemsize;
+	ptrdiff_t bytes = patch->columns.begin * array->given.per_iteration * array->home.elemsize;
 
 	if (is_field(array))
 		bytes += ((ptrdiff_t)patch->row - (ptrdiff_t)band->first) * (ptrdiff_t)r.pitch;
@@ -463,7 +380,7 @@ int array_copy(const struct array *array, const struct patch *patch, const struc
 	const struct rectangle *from = to_part ? &outside : &inside;
 	const struct rectangle *to = to_part ? &inside : &outside;
 	size_t bytes = (patch->columns.end - patch->columns.begin) * array->given.per_iteration *
-	               array->elemsize;
+	               array->home.elemsize;
 
 	switch (starpu_worker_get_type(starpu_worker_get_id_check())) {
 #ifdef HEDDLE_USE_CUDA

@@ -40,7 +40,7 @@ static double column_bytes(const struct heddle_wavefront_request *wave)
 		size_t rows = array->given.extent == HEDDLE_COLUMNS ? 1 : wave->reach.above;
 
 		if (array_crosses(array))
-			bytes += rows * array->given.per_iteration * array->elemsize;
+			bytes += rows * array->given.per_iteration * array->home.elemsize;
 	}
 	return bytes;
 }
@@ -57,7 +57,7 @@ static double iteration_bytes(const struct heddle_wavefront_request *wave,
 		    array->given.extent == HEDDLE_FIELD || array->given.extent == HEDDLE_FIELD_HALO;
 
 		if (field && array->given.mode & way)
-			bytes += array->given.per_iteration * array->elemsize;
+			bytes += array->given.per_iteration * array->home.elemsize;
 	}
 	return bytes / wave->sweeps;
 }

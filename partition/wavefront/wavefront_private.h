@@ -23,6 +23,7 @@
 #include <heddle/wavefront.h>
 
 #include "estimator/robust.h"
+#include "partition/common/array_starpu.h"
 #include "partition/common/control_starpu.h"
 #include "partition/common/task_starpu.h"
 #include "choice.h"
@@ -45,18 +46,8 @@
 
 struct array {
 	struct heddle_wave_array given; /* per_iteration at least 1 */
-	enum starpu_data_interface_id shape;
-	uintptr_t base;             /* in main memory */
-	size_t units;               /* elements of a vector, rows of a matrix */
-	size_t nx, ld;              /* matrix: elements of a row, elements between rows */
-	size_t elemsize;            /* bytes */
+	struct home_array home;
 	starpu_data_handle_t whole; /* shared by all devices; NULL until needed */
-	bool pinned;                /* held, hence to be unpinned */
-};
-
-union array_interface {
-	struct starpu_vector_interface vector;
-	struct starpu_matrix_interface matrix;
 };
 
 /* Some of an array: rows of a field, and columns of it or elements of a vector. */
@@ -70,7 +61,6 @@ int array_init(struct array *array, const struct heddle_wavefront *wavefront, un
 int arrays_check_overlap(const struct array *arrays, unsigned narrays, const char *name);
 /* Bytes of one row that a device must hold. */
 size_t array_row_bytes(const struct array *array);
-size_t array_bytes(const struct array *array);
 /* Whether every tile sees all of it, as it is. */
 bool array_is_shared(const struct array *array);
 /* Whether what one band writes of it, the next one reads. */

@@ -334,23 +334,22 @@ static int array_piece(struct array *piece, const struct array *array, size_t ro
 	case HEDDLE_ALL:
 		return 0;
 	case HEDDLE_ROWS:
-		piece->units = rows * per;
+		piece->home.units = rows * per;
 		break;
 	case HEDDLE_COLUMNS:
-		piece->units = columns * per;
+		piece->home.units = columns * per;
 		break;
 	default:
-		piece->units = rows;
-		piece->nx = piece->ld = columns * per;
+		piece->home.units = rows;
+		piece->home.nx = piece->home.ld = columns * per;
 	}
-	bytes = piece->ld * piece->elemsize;
-	copy = calloc(piece->units + 1, bytes);
+	bytes = piece->home.ld * piece->home.elemsize;
+	copy = calloc(piece->home.units + 1, bytes);
 	if (!copy)
 		return -ENOMEM;
-	for (size_t unit = 0; unit < piece->units; unit++)
-		memcpy(copy + unit * bytes,
-		       (const char *)array->base + unit * array->ld * array->elemsize, bytes);
-	piece->base = (uintptr_t)copy;
+	for (size_t unit = 0; unit < piece->home.units; unit++)
+		memcpy(copy + unit * bytes, (void *)home_array_at(&array->home, unit), bytes);
+	piece->home.base = (uintptr_t)copy;
 	return 0;
 }
 
@@ -358,7 +357,7 @@ static void arrays_free(struct heddle_wavefront_request *piece)
 {
 	for (unsigned i = 0; i < piece->given.narrays; i++)
 		if (piece->arrays[i].given.extent != HEDDLE_ALL)
-			free((void *)piece->arrays[i].base);
+			free((void *)piece->arrays[i].home.base);
 }
 
 struct heddle_wavefront_request *wave_piece(struct heddle_wavefront_request *whole,
@@ -422,8 +421,7 @@ void wave_go(struct heddle_wavefront_request *wave)
 static void arrays_unpin(struct heddle_wavefront_request *wave)
 {
 	for (unsigned i = 0; i < wave->given.narrays; i++)
-		if (wave->arrays[i].pinned)
-			heddle_unpin((void *)wave->arrays[i].base, array_bytes(&wave->arrays[i]));
+		home_array_unpin(&wave->arrays[i].home);
 }
 
 void wave_end(struct heddle_wavefront_request *wave)
@@ -464,19 +462,9 @@ void wave_end(struct heddle_wavefront_request *wave)
 
 static void arrays_pin(struct heddle_wavefront_request *wave)
 {
-	if (!heddle_pin_useful())
-		return;
-	for (unsigned i = 0; i < wave->given.narrays; i++) {
-		struct array *array = &wave->arrays[i];
-		void *base = (void *)array->base;
-
-		if (!array->units)
-			continue;
-		array->pinned = heddle_pin_hold(base, array_bytes(array));
-		if (!array->pinned && !heddle_is_pinned(base) &&
-		    heddle_variable_number(HEDDLE_VARIABLE_PIN))
-			array->pinned = !heddle_pin(base, array_bytes(array));
-	}
+	for (unsigned i = 0; heddle_pin_useful() && i < wave->given.narrays; i++)
+		home_array_pin(&wave->arrays[i].home,
+		               &(struct array_name){"wavefront", wave->name, i});
 }
 
 static int wave_check(const struct heddle_wavefront *given)

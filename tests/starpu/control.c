@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * What loops, wavefronts and kernels share: the control task, tasks for given workers, the
- * way of results home, and who may take part.
+ * way of results home, arrays, and who may take part.
  */
 #include "config.h"
 
@@ -14,6 +14,7 @@
 #include <starpu_opencl.h>
 #endif
 
+#include "partition/common/array_starpu.h"
 #include "partition/common/control_starpu.h"
 #include "partition/common/home_starpu.h"
 #include "partition/common/task_starpu.h"
@@ -394,6 +395,81 @@ static void test_results_come_home(void **state)
 	}
 }
 
+/* ---- arrays ---- */
+
+static const struct array_name name = {"work", "of a test", 1};
+
+static void test_arrays_as_they_lie(void **state)
+{
+	starpu_data_handle_t handle = vector(), rows;
+	union array_interface interface;
+	struct home_array array;
+
+	assert_int_equal(home_array_init(&array, handle, STARPU_R, &name), 0);
+	assert_int_equal(home_array_bytes(&array), sizeof(x));
+	assert_int_equal(home_array_unit(&array), sizeof(*x));
+	assert_int_equal(home_array_at(&array, 7), (uintptr_t)&x[7]);
+	home_array_interface(&array, home_array_at(&array, 7), 5, &interface);
+	assert_int_equal(STARPU_VECTOR_GET_PTR(&interface), (uintptr_t)&x[7]);
+	assert_int_equal(STARPU_VECTOR_GET_NX(&interface), 5);
+	starpu_data_unregister(handle);
+	/* 50 rows of 15, 20 apart */
+	starpu_matrix_data_register(&rows, STARPU_MAIN_RAM, (uintptr_t)x, 20, 15, 50, sizeof(*x));
+	assert_int_equal(home_array_init(&array, rows, STARPU_RW, &name), 0);
+	assert_int_equal(home_array_bytes(&array), sizeof(x));
+	assert_int_equal(home_array_unit(&array), 15 * sizeof(*x));
+	assert_int_equal(home_array_at(&array, 7), (uintptr_t)&x[140]);
+	home_array_interface(&array, home_array_at(&array, 7), 5, &interface);
+	assert_int_equal(STARPU_MATRIX_GET_PTR(&interface), (uintptr_t)&x[140]);
+	assert_int_equal(STARPU_MATRIX_GET_NX(&interface), 15);
+	assert_int_equal(STARPU_MATRIX_GET_NY(&interface), 5);
+	assert_int_equal(STARPU_MATRIX_GET_LD(&interface), 20);
+	starpu_data_unregister(rows);
+}
+
+static void test_handles_that_are_no_arrays(void **state)
+{
+	struct starpu_data_filter halves = {.filter_func = starpu_vector_filter_block,
+	                                    .nchildren = 2};
+	starpu_data_handle_t handle = vector(), variable, nowhere;
+	struct home_array array;
+
+	starpu_variable_data_register(&variable, STARPU_MAIN_RAM, (uintptr_t)x, sizeof(*x));
+	starpu_vector_data_register(&nowhere, -1, 0, N, sizeof(*x));
+	assert_int_equal(home_array_init(&array, NULL, STARPU_R, &name), -EINVAL);
+	assert_int_equal(home_array_init(&array, variable, STARPU_R, &name), -EINVAL);
+	assert_int_equal(home_array_init(&array, nowhere, STARPU_R, &name), -EINVAL);
+	assert_int_equal(home_array_init(&array, handle, STARPU_SCRATCH, &name), -EINVAL);
+	starpu_data_partition(handle, &halves);
+	assert_int_equal(home_array_init(&array, handle, STARPU_R, &name), -EINVAL);
+	starpu_data_unpartition(handle, STARPU_MAIN_RAM);
+	starpu_data_unregister(handle);
+	starpu_data_unregister(variable);
+	starpu_data_unregister(nowhere);
+}
+
+static void test_arrays_that_overlap(void **state)
+{
+	struct home_array all, end, begin;
+	starpu_data_handle_t handles[3];
+
+	handles[0] = vector();
+	starpu_vector_data_register(&handles[1], STARPU_MAIN_RAM, (uintptr_t)&x[N / 2], N / 2,
+	                            sizeof(*x));
+	starpu_vector_data_register(&handles[2], STARPU_MAIN_RAM, (uintptr_t)x, N / 2, sizeof(*x));
+	assert_int_equal(home_array_init(&all, handles[0], STARPU_R, &name), 0);
+	assert_int_equal(home_array_init(&end, handles[1], STARPU_R, &name), 0);
+	assert_int_equal(home_array_init(&begin, handles[2], STARPU_W, &name), 0);
+	assert_int_equal(home_array_check_overlap(&all, &all, &name, 0), -EINVAL);
+	assert_int_equal(home_array_check_overlap(&all, &end, &name, 0), 0);
+	assert_int_equal(home_array_check_overlap(&begin, &end, &name, 0), 0);
+	assert_int_equal(home_array_check_overlap(&end, &begin, &name, 0), 0);
+	assert_int_equal(home_array_check_overlap(&all, &begin, &name, 0), -EINVAL);
+	assert_int_equal(home_array_check_overlap(&begin, &all, &name, 0), -EINVAL);
+	for (int h = 0; h < 3; h++)
+		starpu_data_unregister(handles[h]);
+}
+
 /* ---- who may take part ---- */
 
 static int second_only(unsigned worker, struct starpu_task *task, unsigned implementation)
@@ -466,6 +542,9 @@ int main(void)
 	    cmocka_unit_test(test_tasks_run_where_they_may),
 	    cmocka_unit_test(test_refused_task),
 	    cmocka_unit_test(test_results_come_home),
+	    cmocka_unit_test(test_arrays_as_they_lie),
+	    cmocka_unit_test(test_handles_that_are_no_arrays),
+	    cmocka_unit_test(test_arrays_that_overlap),
 	    cmocka_unit_test(test_what_a_codelet_has_for_a_worker),
 	    cmocka_unit_test(test_workers_asked_for),
 	    cmocka_unit_test(test_strategy),

@@ -1,0 +1,72 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The array of a handle as it lies in main memory: what loops and wavefronts cut. It
+ * consists of units, the elements of a vector or the rows of a matrix.
+ */
+#ifndef HEDDLE_PARTITION_ARRAY_STARPU_H
+#define HEDDLE_PARTITION_ARRAY_STARPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <starpu.h>
+
+struct home_array {
+	starpu_data_handle_t handle;
+	enum starpu_data_access_mode mode;   /**< STARPU_R, STARPU_W or STARPU_RW */
+	enum starpu_data_interface_id shape; /**< of a vector or a matrix */
+	uintptr_t base;
+	size_t units;
+	size_t nx, ld;   /**< matrix: elements of a row, elements between rows; vector: 1 */
+	size_t elemsize; /**< bytes */
+	bool pinned;     /**< held, hence to be unpinned */
+};
+
+/** What StarPU and kernels call an array. */
+union array_interface {
+	struct starpu_vector_interface vector;
+	struct starpu_matrix_interface matrix;
+};
+
+/** Whose array it is, for messages: array 3 of the loop `axpy`. */
+struct array_name {
+	const char *what, *name;
+	unsigned index;
+};
+
+/** Finds out what a handle is.
+ * @return 0; -EINVAL after a message: it is NULL, partitioned, neither a vector nor a
+ * matrix, not at home in main memory, or the mode is none of those above */
+int home_array_init(struct home_array *array, starpu_data_handle_t handle,
+                    enum starpu_data_access_mode mode, const struct array_name *name);
+
+/** Whether two arrays can be used beside each other: not the same handle twice, and nothing
+ * written that overlaps in memory.
+ * @param name of `a`; `other` is the index of `b`
+ * @return 0; -EINVAL after a message */
+int home_array_check_overlap(const struct home_array *a, const struct home_array *b,
+                             const struct array_name *name, unsigned other);
+
+/** All its memory, gaps between rows included. */
+size_t home_array_bytes(const struct home_array *array);
+
+/** Where unit `first` begins. */
+uintptr_t home_array_at(const struct home_array *array, size_t first);
+
+/** Bytes of a unit on a device, where rows lie close. */
+size_t home_array_unit(const struct home_array *array);
+
+/** The description of an array of `units` units of this kind.
+ * @param pointer where the first one lies in main memory */
+void home_array_interface(const struct home_array *array, uintptr_t pointer, size_t units,
+                          union array_interface *interface);
+
+/** Pins the array's memory where that would help and is wanted (HEDDLE_PIN), or holds it
+ * where Heddle has pinned it already. Says once in a program that memory is not pinned. */
+void home_array_pin(struct home_array *array, const struct array_name *name);
+
+/** Undoes home_array_pin(). */
+void home_array_unpin(struct home_array *array);
+
+#endif
