@@ -77,6 +77,26 @@ check "tasks: no tuned blocks" "$(cell tuned 2)" ""
 grep -q 'css:' "$work/report.json"
 check "tasks: no blocks" $? 1
 
+# Times by different clocks are not compared.
+check "clock" "$(grep -c 'on 1 cpu 1 cuda, times on the wall$' "$work/table")" 1
+FAKE_CLOCK=modelled TMPDIR=$work "$bench" --app "$app" --quick --reps 2 \
+	--contenders alone,tuned,hdss,eager,dmda --json "$work/report.json" >"$work/table" 2>&1
+check "exit status of modelled time" $? 0
+check "modelled: ideal" "$(cell ideal 2)" 133.3
+check "modelled: efficiency" "$(cell hdss 6)" 0.952
+check "modelled: against tuned" "$(cell hdss 7)" 1.071
+check "modelled: against stock" "$(cell hdss 9)" -
+check "modelled: the wall's efficiency" "$(cell eager 6)" -
+check "modelled: the wall's against one kind" "$(cell eager 8)" -
+check "modelled: the wall's against stock" "$(cell dmda 9)" 0.833
+check "modelled: rows that say so" "$(grep -c 'modelled time$' "$work/table")" 4
+grep -q 'times on the wall but where a row says modelled$' "$work/table"
+check "modelled: the heading" $? 0
+"$bench" --rows "$work/report.json" >"$work/rows"
+check "modelled: clocks of rows" \
+	"$(awk -F'\t' '{ n[$NF]++ } END { print n["clock"], n["modelled"], n["wall"] }' "$work/rows")" \
+	"1 4 2"
+
 # The budget: no process is started that could not end in time.
 "$bench" --app "$app" --rounds 100000 --budget 2 --contenders hdss >"$work/table" 2>&1
 grep -q 'stopped by the budget' "$work/table"

@@ -43,6 +43,7 @@ struct bench_runs {
 	double share[HEDDLE_NKINDS]; /* of the iterations, in the last process */
 	json_t *workers;             /* of the last process */
 	int verified;                /* 1 right, 0 wrong, -1 not looked at */
+	bool modelled;               /* the times are those of heddle/clock.h */
 	char *failure;               /* why the last process that failed did, NULL: none did */
 };
 
@@ -87,6 +88,7 @@ struct bench_case {
 	unsigned processes, rounds_done;
 	bool out_of_time;
 	double ideal_us; /* 0: not known */
+	bool ideal_modelled;
 	char starpu[64]; /* the StarPU that the app ran on */
 };
 

@@ -289,6 +289,7 @@ static void runs_add(struct bench_runs *runs, json_t *report)
 {
 	json_t *workers = json_object_get(report, "workers"), *us = json_object_get(report, "us");
 	json_t *verified = json_object_get(report, "verified"), *value;
+	const char *clock = json_string_value(json_object_get(report, "clock"));
 	size_t rep;
 
 	json_array_foreach(us, rep, value)
@@ -304,6 +305,7 @@ static void runs_add(struct bench_runs *runs, json_t *report)
 	    json_number_value(json_object_get(report, "learning_us"));
 	runs->spread[runs->nprocesses++] = workers_spread(workers);
 	workers_shares(workers, runs->share);
+	runs->modelled = clock && !strcmp(clock, "modelled");
 	json_decref(runs->workers);
 	runs->workers = json_incref(workers);
 	/* One wrong result is enough. */
@@ -513,11 +515,31 @@ const struct bench_runs *bench_contender_runs(const struct bench_contender *cont
 	return variant->runs.nprocesses || variant->runs.failure ? &variant->runs : &variant->sweep;
 }
 
+/* What a kind took alone; 0: nobody knows. */
+static double alone_us(const struct bench_case *bench, enum heddle_kind kind, bool *modelled)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s-only", heddle_kind_name(kind));
+	for (unsigned c = 0; c < bench->ncontenders; c++) {
+		const struct bench_runs *runs = bench_contender_runs(&bench->contenders[c]);
+
+		if (strcmp(bench->contenders[c].name, name))
+			continue;
+		*modelled = runs->modelled;
+		return runs_median(runs);
+	}
+	return 0;
+}
+
 /* On a described machine the ideal is known; on a real one it is what all kinds
- * would do together if each were as fast as alone. */
-static double ideal_us(const struct bench_case *bench)
+ * would do together if each were as fast as alone, by one clock. */
+static double ideal_us(const struct bench_case *bench, bool *modelled)
 {
 	double rate = 0;
+	bool by_wall = false, by_model = false;
+
+	*modelled = false;
 
 	/* What a task of its own takes there, an app alone knows. */
 	if (bench->platform_name && bench->tasks)
@@ -525,20 +547,18 @@ static double ideal_us(const struct bench_case *bench)
 	if (bench->platform_name)
 		return heddle_platform_ideal_us(&bench->platform, bench->n, 1, ~0u);
 	for (int kind = 0; kind < HEDDLE_NKINDS; kind++) {
-		char name[64];
-		double us = 0;
+		double us;
 
-		snprintf(name, sizeof(name), "%s-only", heddle_kind_name(kind));
 		if (!bench->workers[kind])
 			continue;
-		for (unsigned c = 0; c < bench->ncontenders; c++)
-			if (!strcmp(bench->contenders[c].name, name))
-				us = runs_median(bench_contender_runs(&bench->contenders[c]));
+		us = alone_us(bench, kind, modelled);
 		if (us <= 0)
 			return 0;
 		rate += 1 / us;
+		by_model |= *modelled;
+		by_wall |= !*modelled;
 	}
-	return rate > 0 ? 1 / rate : 0;
+	return rate > 0 && by_wall != by_model ? 1 / rate : 0;
 }
 
 int bench_measure(struct bench_case *bench)
@@ -562,6 +582,6 @@ int bench_measure(struct bench_case *bench)
 	bench->out_of_time = false;
 	rounds(bench, order, &random, deadline_s);
 	free(order);
-	bench->ideal_us = ideal_us(bench);
+	bench->ideal_us = ideal_us(bench, &bench->ideal_modelled);
 	return bench_interrupted() ? -EINTR : 0;
 }

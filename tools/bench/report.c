@@ -26,17 +26,17 @@ static double runs_minimum(const struct bench_runs *runs)
 	return runs->nus && us < first ? us : first;
 }
 
-/* The best median of a group of contenders; 0: none succeeded. */
-static double group_best(const struct bench_case *bench, enum bench_group group)
+/* The best median of a group of contenders by a clock; 0: none succeeded. */
+static double group_best(const struct bench_case *bench, enum bench_group group, bool modelled)
 {
 	double best = 0;
 
 	for (unsigned c = 0; c < bench->ncontenders; c++) {
-		double us;
+		const struct bench_runs *runs = bench_contender_runs(&bench->contenders[c]);
+		double us = runs_median(runs);
 
-		if (bench->contenders[c].group != group)
+		if (bench->contenders[c].group != group || runs->modelled != modelled)
 			continue;
-		us = runs_median(bench_contender_runs(&bench->contenders[c]));
 		if (us > 0 && (best == 0 || us < best))
 			best = us;
 	}
@@ -106,16 +106,20 @@ static json_t *sweep_json(const struct bench_contender *contender)
 static void row_times(const struct bench_case *bench, const struct bench_runs *runs, json_t *row)
 {
 	double us = runs_median(runs);
+	bool modelled = runs->modelled, ideal = modelled == bench->ideal_modelled;
 
+	json_object_set_new(row, "clock", json_string(modelled ? "modelled" : "wall"));
 	json_object_set_new(row, "median_us", known(us));
 	json_object_set_new(row, "min_us", known(runs_minimum(runs)));
 	json_object_set_new(row, "first_us", known(bench_median(runs->first, runs->nfirst)));
 	json_object_set_new(row, "iterations_per_us",
 	                    us > 0 ? json_real(bench->n / us) : json_null());
-	json_object_set_new(row, "efficiency", ratio(bench->ideal_us, us));
-	json_object_set_new(row, "vs_tuned", ratio(group_best(bench, BENCH_TUNED), us));
-	json_object_set_new(row, "vs_best_single", ratio(group_best(bench, BENCH_ALONE), us));
-	json_object_set_new(row, "vs_best_stock", ratio(group_best(bench, BENCH_STOCK), us));
+	json_object_set_new(row, "efficiency", ratio(ideal ? bench->ideal_us : 0, us));
+	json_object_set_new(row, "vs_tuned", ratio(group_best(bench, BENCH_TUNED, modelled), us));
+	json_object_set_new(row, "vs_best_single",
+	                    ratio(group_best(bench, BENCH_ALONE, modelled), us));
+	json_object_set_new(row, "vs_best_stock",
+	                    ratio(group_best(bench, BENCH_STOCK, modelled), us));
 }
 
 static json_t *row_json(const struct bench_case *bench, const struct bench_contender *contender)
@@ -208,6 +212,8 @@ json_t *bench_report(struct bench_case *bench)
 	json_object_set_new(report, "rounds", json_integer(bench->rounds_done));
 	json_object_set_new(report, "out_of_time", json_boolean(bench->out_of_time));
 	json_object_set_new(report, "ideal_us", known(bench->ideal_us));
+	json_object_set_new(report, "ideal_clock",
+	                    json_string(bench->ideal_modelled ? "modelled" : "wall"));
 	json_object_set_new(report, "ideal_shares", ideal_shares(bench));
 	json_object_set_new(report, "rows", rows);
 	return report;
@@ -249,6 +255,32 @@ static void print_chosen(const json_t *row)
 		printf("  %" JSON_INTEGER_FORMAT " tasks", json_integer_value(parts));
 }
 
+static bool is_modelled(const json_t *row)
+{
+	const char *clock = json_string_value(json_object_get(row, "clock"));
+
+	return clock && !strcmp(clock, "modelled");
+}
+
+/* By which clock the rows are that were measured. */
+static const char *rows_clock(const json_t *rows)
+{
+	bool by_wall = false, by_model = false;
+	json_t *row;
+	size_t r;
+
+	json_array_foreach(rows, r, row)
+	{
+		if (json_is_null(json_object_get(row, "median_us")))
+			continue;
+		by_model |= is_modelled(row);
+		by_wall |= !is_modelled(row);
+	}
+	return !by_model  ? "times on the wall"
+	       : !by_wall ? "modelled times"
+	                  : "times on the wall but where a row says modelled";
+}
+
 static void print_row(const json_t *row)
 {
 	json_t *verified = json_object_get(row, "verified");
@@ -273,6 +305,8 @@ static void print_row(const json_t *row)
 	                 : json_is_false(verified) ? "WRONG"
 	                                           : "-");
 	print_chosen(row);
+	if (is_modelled(row))
+		printf("  modelled time");
 	if (failure)
 		printf("  (some runs failed: %s)", failure);
 	printf("\n");
@@ -295,6 +329,8 @@ static void print_heading(const json_t *report)
 		if (strcmp(platform, spec))
 			printf(" = %s", spec);
 		printf(" (%s)", json_string_value(json_object_get(report, "profile")));
+	} else {
+		printf(", %s", rows_clock(json_object_get(report, "rows")));
 	}
 	printf("\n%" JSON_INTEGER_FORMAT " rounds of %" JSON_INTEGER_FORMAT
 	       " repetitions, seed %" JSON_INTEGER_FORMAT ", StarPU %s%s\n",

@@ -48,6 +48,7 @@ static double one_core_us(const json_t *bench)
 static void print_row(const json_t *bench, const json_t *row)
 {
 	const char *platform = json_string_value(json_object_get(bench, "platform"));
+	const char *clock = json_string_value(json_object_get(row, "clock"));
 	json_t *workers = json_object_get(bench, "workers");
 	double us = number(row, "median_us", 0);
 
@@ -59,8 +60,8 @@ static void print_row(const json_t *bench, const json_t *row)
 	       number(row, "first_us", 0), number(row, "efficiency", 0),
 	       number(row, "finish_spread", 0), number(row, "learning_us", 0),
 	       number(row, "vs_best_single", 0), us > 0 ? one_core_us(bench) / us : 0);
-	printf("\t%.6f\t%.6f\n", us > 0 ? accelerators(json_object_get(row, "shares")) : -1,
-	       accelerators(json_object_get(bench, "ideal_shares")));
+	printf("\t%.6f\t%.6f\t%s\n", us > 0 ? accelerators(json_object_get(row, "shares")) : -1,
+	       accelerators(json_object_get(bench, "ideal_shares")), clock ? clock : "wall");
 }
 
 int bench_rows_print(const char *file)
@@ -78,7 +79,7 @@ int bench_rows_print(const char *file)
 	printf(
 	    "app\tplatform\tn\tcores\taccelerators\tcontender\tgroup\tmedian_us\tmin_us\tfirst_us\t"
 	    "efficiency\tfinish_spread\tlearning_us\tvs_best_single\tvs_one_core\t"
-	    "accelerator_share\tideal_accelerator_share\n");
+	    "accelerator_share\tideal_accelerator_share\tclock\n");
 	json_array_foreach(json_object_get(report, "benches"), b, bench)
 	    json_array_foreach(json_object_get(bench, "rows"), r, row) print_row(bench, row);
 	json_decref(report);
