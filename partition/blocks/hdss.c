@@ -88,6 +88,9 @@ static const double published[HDSS_NPARAMETERS] = {
 #define QUEUED_JUMP 2
 /* What two measurements of one rate may differ by. */
 #define AGREEMENT 0.25
+/* Part of the bound on the time of learning that is made use of: what is foreseen while
+ * learning is off by some per cent, and the bound is to hold. */
+#define FORESEEN_PART 0.9
 
 static bool is_core(const struct heddle_blocks *b, unsigned worker)
 {
@@ -304,8 +307,9 @@ static double time_limit(const struct heddle_blocks *b, unsigned worker)
 
 	if (b->parameters[HDSS_LEARNING] >= 1 || h->end <= 0 || !w->time.count || b->stream)
 		return HUGE_VAL;
-	return heddle_block_time_fit(&w->time, b->parameters[HDSS_LEARNING] * h->end -
-	                                           h->belief[worker].ready);
+	return heddle_block_time_fit(&w->time,
+	                             FORESEEN_PART * b->parameters[HDSS_LEARNING] * h->end -
+	                                 h->belief[worker].ready);
 }
 
 /* Whether the adaptive phase is over for a worker that asks: all that learning
@@ -363,6 +367,8 @@ static size_t hdss_next(struct heddle_blocks *b, unsigned worker)
 	double size;
 
 	hdss_foresee(b);
+	if (hdss_comes_late(b, worker))
+		return 0;
 	if (!h->completion && (adaptive_left(b) <= 0 || all_learned(b)))
 		h->completion = true;
 	if (!w->learned && worker_learned(b, worker))

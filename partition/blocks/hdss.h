@@ -87,6 +87,10 @@ double hdss_slice(const struct heddle_blocks *b, unsigned worker);
  * tells what a block costs beside its iterations. */
 double hdss_jump(const struct heddle_blocks *b, unsigned worker);
 
+/** Whether an accelerator of which nothing is known would answer only when the others
+ * are expected to have done all. Wants hdss_foresee() before. */
+bool hdss_comes_late(const struct heddle_blocks *b, unsigned worker);
+
 /** Wished size of a block of the completion phase; 0: others finish sooner
  * without this worker. Wants hdss_foresee() before. */
 double hdss_share(struct heddle_blocks *b, unsigned worker);

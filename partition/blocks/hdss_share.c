@@ -30,6 +30,9 @@
 #define LONGEST_UNSEEN 0.125
 /* Unless it is at most so many times as large. */
 #define TRUSTED_GROWTH 4
+/* An accelerator's first block takes at least so long, microseconds, whatever its size:
+ * the way there and back, and all that happens there for the first time. */
+#define FIRST_ANSWER_US 100
 /* All of what remains goes to one worker if that delays no end by more. */
 #define CRUMB 0.0005
 
@@ -143,6 +146,16 @@ static void guess(struct heddle_blocks *b, unsigned worker, double fastest)
 	}
 	belief->pace = pace;
 	belief->start = 0;
+}
+
+bool hdss_comes_late(const struct heddle_blocks *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_belief *belief = &h->belief[worker];
+
+	return b->parameters[HDSS_AHEAD] && !b->stream && h->end > 0 && belief->guessed &&
+	       b->workers[worker].given.kind != HEDDLE_KIND_CPU &&
+	       belief->ready + FIRST_ANSWER_US > h->end;
 }
 
 /* Iterations a worker can do until `end`, and how fast that grows with it. */

@@ -31,6 +31,8 @@ static void tss_plan(struct heddle_blocks *b)
 	struct tss *t = b->state;
 	double n = b->remaining, blocks;
 
+	if (!blocks_active(b)) /* nobody will ask */
+		return;
 	t->last = b->parameters[LAST];
 	t->size = b->parameters[FIRST];
 	if (t->size == 0)
@@ -80,8 +82,7 @@ static void tss_extended(struct heddle_blocks *b, size_t n)
 
 static void tss_retired(struct heddle_blocks *b, unsigned worker)
 {
-	if (blocks_active(b))
-		tss_plan(b);
+	tss_plan(b);
 }
 
 static void tss_end(struct heddle_blocks *b)

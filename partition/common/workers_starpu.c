@@ -42,7 +42,7 @@ bool worker_wanted(int worker, const int *workers, unsigned nworkers, unsigned s
 {
 	if (!starpu_sched_ctx_contains_worker(worker, sched_ctx))
 		return false;
-	for (unsigned w = 0; w < nworkers; w++)
+	for (unsigned w = 0; workers && w < nworkers; w++)
 		if (workers[w] == worker)
 			return true;
 	return !workers;

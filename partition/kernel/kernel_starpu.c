@@ -158,10 +158,11 @@ static int workers_take(struct heddle_kernel_request *request)
 {
 	const struct heddle_kernel *given = &request->given;
 	const struct kernel *kernel = request->kernel;
+	unsigned nworkers = given->workers ? given->nworkers : 0;
 
 	for (unsigned d = 0; d < kernel->ndevices; d++)
-		request->barred[d] = given->nworkers;
-	for (unsigned w = 0; w < given->nworkers; w++) {
+		request->barred[d] = nworkers;
+	for (unsigned w = 0; w < nworkers; w++) {
 		struct kernel_device *device = device_of(request->kernel, given->workers[w]);
 
 		if (!device)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 
 #include "loop_private.h"
 #include "private/clock_starpu.h"
@@ -33,8 +34,10 @@ void log_block(struct heddle_loop_request *loop, const struct block *block)
 		size_t capacity = loop->capacity ? 2 * loop->capacity : 256;
 		struct block_record *grown = realloc(loop->records, capacity * sizeof(*grown));
 
-		if (!grown)
+		if (!grown) {
+			loop->nunlogged++;
 			return;
+		}
 		loop->records = grown;
 		loop->capacity = capacity;
 	}
@@ -48,6 +51,21 @@ void log_block(struct heddle_loop_request *loop, const struct block *block)
 	};
 }
 
+/* NULL after a message. Other loops, of this program or another, that end at the same
+ * time wait until the file is closed; where it cannot be locked, lines may mix. */
+static FILE *log_open(const char *path)
+{
+	FILE *file = fopen(path, "a");
+
+	if (!file) {
+		heddle_warn("HEDDLE_BLOCK_LOG: %s: %s", path, strerror(errno));
+		return NULL;
+	}
+	flock(fileno(file), LOCK_EX);
+	fseek(file, 0, SEEK_END);
+	return file;
+}
+
 void log_write(struct heddle_loop_request *loop)
 {
 	const char *path = heddle_variable_text(HEDDLE_VARIABLE_BLOCK_LOG);
@@ -59,12 +77,9 @@ void log_write(struct heddle_loop_request *loop)
 
 	if (!*path)
 		return;
-	file = fopen(path, "a");
-	if (!file) {
-		heddle_warn("HEDDLE_BLOCK_LOG: %s: %s", path, strerror(errno));
+	file = log_open(path);
+	if (!file)
 		return;
-	}
-	fseek(file, 0, SEEK_END);
 	if (!ftell(file))
 		fprintf(file, "loop,worker,kind,phase,start,size,submit_us,done_us%s\n",
 			modelled ? ",clock" : "");
@@ -79,6 +94,9 @@ void log_write(struct heddle_loop_request *loop)
 	}
 	if (fclose(file))
 		heddle_warn("HEDDLE_BLOCK_LOG: %s: %s", path, strerror(errno));
+	if (loop->nunlogged)
+		heddle_warn("HEDDLE_BLOCK_LOG: %s: no memory for %zu blocks of loop %s", path,
+			    loop->nunlogged, loop->name);
 }
 
 void log_decision(const struct heddle_loop_request *loop, const struct block *block)

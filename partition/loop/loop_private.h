@@ -128,6 +128,7 @@ struct heddle_loop_request {
 	bool logged;                  /* a block log is wanted */
 	struct block_record *records; /* for it */
 	size_t nrecords, capacity;
+	size_t nunlogged;             /* no memory for their records */
 };
 
 /* view_starpu.c */

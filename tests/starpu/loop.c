@@ -7,10 +7,15 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <starpu.h>
 #ifdef HEDDLE_USE_OPENCL
 #include <starpu_opencl.h>
@@ -572,6 +577,78 @@ static void test_many_loops_at_once(void **state)
 	}
 }
 
+/* Two loops that end at once, each on a worker of its own, write their blocks to one
+ * file, each line whole. The file is a pipe, which nobody reads before it is full and both
+ * loops have done their iterations, so that they meet there. */
+static struct {
+	int pipe;
+	size_t lines, torn, iterations;
+	atomic_size_t computed;
+} logged;
+
+static void compute_cpu(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+
+	atomic_fetch_add(&logged.computed, block->n);
+}
+
+static void *log_read(void *arg)
+{
+	FILE *log = fdopen(logged.pipe, "r");
+	char line[256], kind[8], end;
+	size_t size;
+	int bytes = 0;
+
+	while (bytes < 60000 || logged.computed < 2 * N) {
+		ioctl(logged.pipe, FIONREAD, &bytes);
+		usleep(1000);
+	}
+	for (size_t l = 0; l < logged.lines && fgets(line, sizeof(line), log); l++) {
+		if (sscanf(line, "compute,%*d,%7[a-z],completion,%*u,%zu,%*f,%*f%c", kind, &size,
+			   &end) == 3 &&
+		    end == '\n')
+			logged.iterations += size;
+		else
+			logged.torn++;
+	}
+	fclose(log);
+	return NULL;
+}
+
+static void test_log_of_loops_at_once(void **state)
+{
+	static struct starpu_codelet compute = {.cpu_funcs = {compute_cpu}, .name = "compute"};
+	char path[] = "/tmp/heddle-blocks-XXXXXX";
+	struct heddle_loop_request *requests[2];
+	int workers[2];
+	pthread_t thread;
+
+	if (starpu_worker_get_ids_by_type(STARPU_CPU_WORKER, workers, 2) == 1)
+		skip();
+	close(mkstemp(path));
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	logged.pipe = open(path, O_RDWR);
+	logged.lines = 2 * ((N + 19) / 20);
+	logged.torn = logged.iterations = logged.computed = 0;
+	assert_int_equal(pthread_create(&thread, NULL, log_read, NULL), 0);
+	setenv("HEDDLE_BLOCK_LOG", path, 1);
+	for (int l = 0; l < 2; l++) {
+		struct heddle_loop loop = {.codelet = &compute, .n = N, .strategy = "css:chunk=20",
+					   .workers = &workers[l], .nworkers = 1};
+
+		assert_int_equal(heddle_loop_submit(&loop, &requests[l]), 0);
+	}
+	for (int l = 0; l < 2; l++)
+		assert_int_equal(heddle_loop_wait(requests[l], NULL), 0);
+	unsetenv("HEDDLE_BLOCK_LOG");
+	pthread_join(thread, NULL);
+	unlink(path);
+	assert_int_equal(logged.torn, 0);
+	assert_int_equal(logged.iterations, 2 * N);
+}
+
 /* ---- bad use ---- */
 
 static void test_bad_use(void **state)
@@ -610,6 +687,7 @@ static void test_bad_use(void **state)
 	unsetenv("HEDDLE_DEPTH");
 	for (int i = 0; i < N; i++)
 		assert_same(y[i], -1);
+	good.nworkers = 3; /* of no list: all */
 	assert_int_equal(heddle_loop_run(&good, NULL), 0);
 	starpu_data_unregister(in);
 	starpu_data_unregister(out);
@@ -1131,6 +1209,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_task_graph),
 		cmocka_unit_test(test_many_loops_at_once),
+		cmocka_unit_test(test_log_of_loops_at_once),
 		cmocka_unit_test(test_bad_use),
 		cmocka_unit_test(test_can_execute),
 		cmocka_unit_test(test_refused_blocks),

@@ -285,12 +285,34 @@ static void test_table(void **state)
 	assert_int_equal(strategies, 10);
 }
 
+/* Iterations that come when all workers have left stay where they are. */
+static void test_nobody_left(void **state)
+{
+	for (const struct heddle_strategy *const *s = heddle_strategies(); *s; s++) {
+		struct heddle_blocks_problem problem = {.n = 1000, .nworkers = 2};
+		struct heddle_blocks *blocks;
+		size_t n;
+
+		assert_int_equal(heddle_blocks_create((*s)->name, &problem, &blocks), 0);
+		n = heddle_blocks_next(blocks, 0);
+		heddle_blocks_retire(blocks, 0);
+		heddle_blocks_retire(blocks, 1);
+		heddle_blocks_return(blocks, 0, n);
+		heddle_blocks_extend(blocks, 10);
+		assert_int_equal(heddle_blocks_remaining(blocks), 1010);
+		for (unsigned w = 0; w < 2; w++)
+			assert_int_equal(heddle_blocks_next(blocks, w), 0);
+		heddle_blocks_destroy(blocks);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_table),
 	    cmocka_unit_test(test_specifications),
 	    cmocka_unit_test(test_streams),
+	    cmocka_unit_test(test_nobody_left),
 	    cmocka_unit_test(test_random_callers),
 	};
 

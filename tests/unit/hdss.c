@@ -184,6 +184,25 @@ static void test_unequal_devices(void **state)
 	expect(&o, 0.95, 0.01, "four unequal devices, overheads", 36, 12);
 }
 
+/* The slowest of them learns for as long as it may. What its block takes is not known
+ * to the per cent. */
+static void test_bound_of_learning(void **state)
+{
+	struct replay_machine machine =
+	    machine_make(4, (double[]){36, 24, 12, 6}, HEDDLE_KIND_CUDA, 12);
+
+	machine.n = 1 << 23;
+	for (unsigned w = 0; w < 4; w++)
+		workers[w].noise = 0.02;
+	for (machine.seed = 1; machine.seed <= 20; machine.seed++) {
+		struct outcome o = replay("hdss", &machine);
+
+		expect(&o, 0.97, 0.01, "four unequal devices that vary", 36, 12);
+		if (o.learning > 0.03)
+			fail_msg("seed %lu: learning %.4f of the run", machine.seed, o.learning);
+	}
+}
+
 /* The machine of a defect: a device behind a pipeline, cores that have seen one
  * size of block only. The rest of the range went to the device in thousands of
  * smallest blocks, each of which cost as much as half a million iterations. */
@@ -236,6 +255,57 @@ static void test_short_loops(void **state)
 					         "kind of processor",
 					         n, speeds[s], o.us, single);
 			}
+}
+
+/* A block for a core that does 200 iterations a microsecond after a start of 1. */
+static void core_does(struct heddle_blocks *blocks, unsigned worker)
+{
+	size_t n = heddle_blocks_next(blocks, worker);
+
+	heddle_blocks_completed(blocks, worker, n, 1 + n / 200.0);
+}
+
+/* 15 cores have begun and know what they can do when the device, worker 0, asks. */
+static struct heddle_blocks *cores_begin(const char *spec, size_t n)
+{
+	struct heddle_blocks_problem problem = {.n = n, .nworkers = 16, .workers =
+		(struct heddle_blocks_worker[16]){{.kind = HEDDLE_KIND_CUDA}}};
+	struct heddle_blocks *blocks;
+
+	assert_int_equal(heddle_blocks_create(spec, &problem, &blocks), 0);
+	for (unsigned round = 0; round < 2; round++)
+		for (unsigned w = 1; w < 16; w++)
+			core_does(blocks, w);
+	return blocks;
+}
+
+/* An accelerator of which nothing is known is not for what the cores will have done
+ * before it can have answered, some 20 us here, unless they turn out slower. */
+static void test_accelerator_would_be_late(void **state)
+{
+	struct heddle_blocks *blocks = cores_begin("hdss", 1 << 16);
+	size_t given[16];
+
+	assert_int_equal(heddle_blocks_next(blocks, 0), 0);
+	heddle_blocks_destroy(blocks);
+
+	blocks = cores_begin("hdss:robust=0", 1 << 16); /* which believes one slow block */
+	assert_int_equal(heddle_blocks_next(blocks, 0), 0);
+	for (unsigned w = 1; w < 16; w++)
+		given[w] = heddle_blocks_next(blocks, w);
+	for (unsigned w = 1; w < 16; w++)
+		heddle_blocks_completed(blocks, w, given[w], given[w]);
+	assert_true(heddle_blocks_remaining(blocks) > 10000);
+	assert_true(heddle_blocks_next(blocks, 0) > 0);
+	heddle_blocks_destroy(blocks);
+
+	blocks = cores_begin("hdss", 1 << 22); /* 1.4 ms */
+	assert_true(heddle_blocks_next(blocks, 0) > 0);
+	heddle_blocks_destroy(blocks);
+
+	blocks = cores_begin("hdss:published=1", 1 << 16);
+	assert_true(heddle_blocks_next(blocks, 0) > 0);
+	heddle_blocks_destroy(blocks);
 }
 
 static void test_overheads(void **state)
@@ -483,8 +553,10 @@ int main(void)
 	    cmocka_unit_test(test_learning_together),
 	    cmocka_unit_test(test_unlike_its_kind),
 	    cmocka_unit_test(test_unequal_devices),
+	    cmocka_unit_test(test_bound_of_learning),
 	    cmocka_unit_test(test_no_crumbs),
 	    cmocka_unit_test(test_short_loops),
+	    cmocka_unit_test(test_accelerator_would_be_late),
 	    cmocka_unit_test(test_overheads),
 	    cmocka_unit_test(test_device_slows_down),
 	    cmocka_unit_test(test_faster_than_the_others),
