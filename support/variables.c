@@ -68,18 +68,26 @@ double heddle_variable_number(enum heddle_variable variable)
 	return number;
 }
 
-static int variable_check(const char *entry, size_t length)
+static const char *nearest_name(const char *entry, size_t length)
 {
 	size_t nearest = 0, distance = 64;
 
 	for (size_t v = 0; v < HEDDLE_NVARIABLES; v++) {
-		const struct heddle_variable_row *row = &heddle_variable_table[v];
-		size_t d = heddle_name_distance(entry, length, row->name);
+		size_t d = heddle_name_distance(entry, length, heddle_variable_table[v].name);
 
 		if (d < distance) {
 			distance = d;
 			nearest = v;
 		}
+	}
+	return heddle_variable_table[nearest].name;
+}
+
+static int variable_check(const char *entry, size_t length)
+{
+	for (size_t v = 0; v < HEDDLE_NVARIABLES; v++) {
+		const struct heddle_variable_row *row = &heddle_variable_table[v];
+
 		if (strlen(row->name) != length || strncmp(row->name, entry, length))
 			continue;
 		if (heddle_variable_valid(row->type, entry + length + 1))
@@ -89,7 +97,7 @@ static int variable_check(const char *entry, size_t length)
 	}
 	heddle_warn("%.*s is not a variable of Heddle; did you mean %s? "
 		    "(heddle info --variables lists them)",
-		    (int)length, entry, heddle_variable_table[nearest].name);
+		    (int)length, entry, nearest_name(entry, length));
 	return 0;
 }
 

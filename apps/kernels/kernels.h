@@ -122,6 +122,8 @@ void print_result(const struct options *options, const struct result *result, FI
 void print_compared(const struct result *result, bool first, FILE *out);
 /** The mean gains over the kernels. */
 void print_mean(struct result *const *results, unsigned n, FILE *out);
+/** What launches cost beside computing. */
+void print_overhead(struct result *const *results, unsigned n, FILE *out);
 /** --json and --csv. @return 0; -errno after a message. */
 int write_reports(const struct options *options, struct result *const *results, unsigned n);
 

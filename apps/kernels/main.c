@@ -113,8 +113,10 @@ static enum app_exit session_run(struct session *session)
 		status = heddle_refuse(-ENODEV, "StarPU has no OpenCL worker here");
 	if (!status)
 		status = kernels_do(session);
-	if (!status && options->compare && out)
+	if (!status && options->compare && out) {
 		print_mean(session->results, session->nresults, out);
+		print_overhead(session->results, session->nresults, out);
+	}
 	if (!status)
 		status = write_reports(options, session->results, session->nresults);
 	heddle_kernels_unload();
@@ -122,7 +124,7 @@ static enum app_exit session_run(struct session *session)
 }
 
 /* What these kernels need of StarPU, where the user says nothing else: all OpenCL devices,
- * and few CPU workers, which would take cores from OpenCL's CPU device while they wait. */
+ * and no CPU workers, which would take cores from OpenCL's CPU device while they wait. */
 static int workers_choose(const struct options *options)
 {
 	const char *sched = options->sched;
@@ -130,7 +132,7 @@ static int workers_choose(const struct options *options)
 	if (!sched && !getenv("STARPU_SCHED"))
 		sched = "skmd";
 	if (setenv("STARPU_OPENCL_ON_CPUS", "1", 0) || setenv("STARPU_NCUDA", "0", 0) ||
-	    setenv("STARPU_NCPU", "1", 0))
+	    setenv("STARPU_NCPU", "0", 0))
 		return -ENOMEM;
 	return app_choose_policy(sched);
 }

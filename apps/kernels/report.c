@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <jansson.h>
 #include <starpu.h>
@@ -156,6 +157,87 @@ void print_mean(struct result *const *results, unsigned n, FILE *out)
 	        sums[0] / n, sums[1] / n, sums[2] / n);
 }
 
+/* ---- overhead ---- */
+
+/* What a launch cost beyond what its parts took: medians of the repetitions after the first. */
+struct overhead {
+	double queue_us, decision_us, start_us, merge_us, rest_us;
+};
+
+static struct overhead overhead_of(const struct contender *contender, unsigned rep)
+{
+	const struct heddle_kernel_stats *stats = &contender->stats[rep];
+	struct overhead overhead = {.queue_us = stats->queue_us, .decision_us = stats->decision_us};
+	double busy_us = 0;
+
+	for (unsigned w = 0; w < stats->nworkers; w++) {
+		const struct heddle_kernel_worker_stats *worker = &stats->workers[w];
+		double us = worker->in_us + worker->compute_us + worker->out_us;
+
+		busy_us = fmax(busy_us, worker->start_us + us);
+		overhead.start_us = fmax(overhead.start_us, worker->start_us);
+		overhead.merge_us += worker->merge_us;
+	}
+	overhead.rest_us = contender->us[rep] - stats->queue_us - busy_us;
+	return overhead;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(double *numbers, unsigned n)
+{
+	qsort(numbers, n, sizeof(*numbers), by_size);
+	return numbers[(n - 1) / 2];
+}
+
+/* Medians of each number. */
+static struct overhead overhead_median(const struct result *result,
+                                       const struct contender *contender)
+{
+	enum { NUMBERS = sizeof(struct overhead) / sizeof(double) };
+	unsigned first = result->reps > 1, n = result->reps - first;
+	union {
+		struct overhead overhead;
+		double numbers[NUMBERS];
+	} one, middle;
+	double *column = calloc(n, sizeof(*column));
+
+	middle.overhead = overhead_of(contender, first);
+	for (unsigned i = 0; i < NUMBERS && column; i++) {
+		for (unsigned r = 0; r < n; r++) {
+			one.overhead = overhead_of(contender, first + r);
+			column[r] = one.numbers[i];
+		}
+		middle.numbers[i] = median(column, n);
+	}
+	free(column);
+	return middle.overhead;
+}
+
+void print_overhead(struct result *const *results, unsigned n, FILE *out)
+{
+	fprintf(out, "What a launch by skmd costs beside computing, microseconds. Once: analysis. "
+	             "Medians\nper launch: until it begins; the decision; until its last part "
+	             "begins (the decision\ncounted in); merging; from its last part's end until "
+	             "the caller knows.\n");
+	fprintf(out, "%-21s %9s %9s %9s %9s %9s %9s %10s\n", "kernel", "analysis", "queue",
+	        "decision", "start", "merge", "end", "launch");
+	for (unsigned k = 0; k < n; k++) {
+		const struct contender *contender = &results[k]->contenders[0];
+		struct overhead overhead = overhead_median(results[k], contender);
+
+		fprintf(out, "%-21s %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %10.1f\n",
+		        results[k]->job.name, results[k]->analysis_us, overhead.queue_us,
+		        overhead.decision_us, overhead.start_us, overhead.merge_us,
+		        overhead.rest_us, median_us(results[k], contender));
+	}
+}
+
 /* ---- JSON ---- */
 
 /* JSON has no infinity: the largest double stands for it. */
@@ -168,12 +250,13 @@ static json_t *worker_json(const struct heddle_kernel_worker_stats *worker)
 {
 	double busy_us = worker->in_us + worker->compute_us + worker->out_us;
 
-	return json_pack("{si ss ss sI si sf sf sf sf sf sf sI sI}", "id", worker->id, "kind",
+	return json_pack("{si ss ss sI si sf sf sf sf sf sf sf sI sI}", "id", worker->id, "kind",
 	                 "opencl", "name", worker->name, "iterations", (json_int_t)worker->groups,
 	                 "blocks", 1, "busy_us", busy_us, "finish_us", worker->start_us + busy_us,
 	                 "start_us", worker->start_us, "in_us", worker->in_us, "compute_us",
-	                 worker->compute_us, "out_us", worker->out_us, "in_bytes",
-	                 (json_int_t)worker->in_bytes, "out_bytes", (json_int_t)worker->out_bytes);
+	                 worker->compute_us, "out_us", worker->out_us, "merge_us", worker->merge_us,
+	                 "in_bytes", (json_int_t)worker->in_bytes, "out_bytes",
+	                 (json_int_t)worker->out_bytes);
 }
 
 static json_t *workers_json(const struct heddle_kernel_stats *stats)
@@ -212,10 +295,11 @@ static json_t *contender_json(const struct result *result, const struct contende
 {
 	const struct heddle_kernel_stats *stats = &contender->stats[median_of(result, contender)];
 
-	return json_pack("{ss so sf sf sf so}", "name", contender->name, "us",
+	return json_pack("{ss so sf sf sf sf sf so}", "name", contender->name, "us",
 	                 times_json(result, contender), "median_us", median_us(result, contender),
 	                 "predicted_us", stats->predicted_us, "decision_us", stats->decision_us,
-	                 "workers", workers_json(stats));
+	                 "queue_us", stats->queue_us, "launch_us", stats->us, "workers",
+	                 workers_json(stats));
 }
 
 static json_t *contenders_json(const struct result *result)

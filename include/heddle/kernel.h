@@ -84,13 +84,15 @@ struct heddle_kernel_worker_stats {
 	double start_us; /**< when it began with the first of them, since the launch began */
 	double in_us;    /**< sending what they read */
 	double compute_us;
-	double out_us; /**< fetching what they wrote, and merging it */
+	double out_us;   /**< fetching what they wrote, and merging it */
+	double merge_us; /**< of it: merging */
 	size_t in_bytes, out_bytes;
 };
 
 /** What a launch did. */
 struct heddle_kernel_stats {
-	double us;           /**< from when its data was there to when its results were */
+	double queue_us;     /**< from submission to when its data was there and it began */
+	double us;           /**< from then to when its results were there */
 	double predicted_us; /**< by the tables, when the shares were chosen; 0: not split */
 	double profile_us;   /**< of `us`: the dry run, at a first launch */
 	double decision_us;  /**< of `us`: choosing the shares */

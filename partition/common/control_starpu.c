@@ -3,7 +3,10 @@
  */
 #include "config.h"
 
+#include <sched.h>
+#include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include "partition/common/control_starpu.h"
 #include "partition/common/task_starpu.h"
@@ -39,7 +42,7 @@ static void control_ended(void *arg)
 	bool detached;
 
 	starpu_pthread_mutex_lock(&control->mutex);
-	control->done = true;
+	__atomic_store_n(&control->done, true, __ATOMIC_RELEASE);
 	detached = control->detached;
 	starpu_pthread_cond_broadcast(&control->ended);
 	starpu_pthread_mutex_unlock(&control->mutex);
@@ -50,8 +53,11 @@ static void control_ended(void *arg)
 void control_init(struct control *control, void (*start)(void *work), void (*free)(void *work),
                   void *work)
 {
-	*control = (struct control){
-	    .codelet = {.specific_nodes = 1}, .start = start, .free = free, .work = work};
+	*control = (struct control){.codelet = {.specific_nodes = 1},
+	                            .start = start,
+	                            .free = free,
+	                            .work = work,
+	                            .worker = -1};
 	starpu_pthread_mutex_init(&control->mutex, NULL);
 	starpu_pthread_cond_init(&control->ended, NULL);
 }
@@ -72,9 +78,21 @@ void control_data(struct control *control, starpu_data_handle_t handle,
 	control->handles[i] = handle;
 }
 
-static void codelet_complete(struct starpu_codelet *codelet, const char *name, unsigned sched_ctx)
+void control_on_opencl(struct control *control, int worker)
 {
+	control->where_opencl = true;
+	control->worker = worker;
+}
+
+static void codelet_complete(struct control *control, const char *name, unsigned sched_ctx)
+{
+	struct starpu_codelet *codelet = &control->codelet;
+
 	codelet->name = name;
+	if (control->where_opencl) {
+		codelet->opencl_funcs[0] = control_function;
+		return;
+	}
 	codelet->cpu_funcs[0] = control_function;
 	/* A core is the better place, but StarPU's heteroprio wants every task to run on
 	 * all kinds of worker there are: it ends the program otherwise. */
@@ -94,7 +112,7 @@ int control_submit(struct control *control, const char *what, const char *name, 
 	struct starpu_task *task = starpu_task_create();
 	int status;
 
-	codelet_complete(&control->codelet, name, sched_ctx);
+	codelet_complete(control, name, sched_ctx);
 	control->task = task;
 	control->detached = detached;
 	task->cl = &control->codelet;
@@ -102,6 +120,8 @@ int control_submit(struct control *control, const char *what, const char *name, 
 	task->callback_func = control_ended;
 	task->callback_arg = control;
 	task->sched_ctx = sched_ctx;
+	if (control->worker >= 0)
+		task_pin(task, control->worker, 0);
 	memcpy(task->handles, control->handles,
 	       control->codelet.nbuffers * sizeof(*control->handles));
 	starpu_task_end_dep_add(task, 1);
@@ -116,10 +136,45 @@ void control_end(struct control *control)
 	starpu_task_end_dep_release(control->task);
 }
 
+static bool is_done(struct control *control)
+{
+	return __atomic_load_n(&control->done, __ATOMIC_ACQUIRE);
+}
+
 void control_wait(struct control *control)
 {
 	starpu_pthread_mutex_lock(&control->mutex);
-	while (!control->done)
+	while (!is_done(control))
 		starpu_pthread_cond_wait(&control->ended, &control->mutex);
 	starpu_pthread_mutex_unlock(&control->mutex);
+}
+
+/* Sleeps for so long, or to the end. */
+static void control_sleep(struct control *control, double us)
+{
+	struct timespec until;
+	int64_t ns;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	ns = until.tv_nsec + (int64_t)(us * 1e3);
+	until.tv_sec += ns / 1000000000;
+	until.tv_nsec = ns % 1000000000;
+	starpu_pthread_mutex_lock(&control->mutex);
+	while (!is_done(control) &&
+	       !starpu_pthread_cond_timedwait(&control->ended, &control->mutex, &until))
+		;
+	starpu_pthread_mutex_unlock(&control->mutex);
+}
+
+void control_wait_until(struct control *control, double end_us, double look_us)
+{
+	double left_us = end_us - look_us - starpu_timing_now();
+
+	if (look_us > 0 && left_us > 0)
+		control_sleep(control, left_us);
+	if (look_us > 0)
+		end_us += look_us;
+	while (look_us > 0 && !is_done(control) && starpu_timing_now() < end_us)
+		sched_yield();
+	control_wait(control);
 }

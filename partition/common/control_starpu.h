@@ -26,6 +26,8 @@ struct control {
 	void (*start)(void *work);
 	void (*free)(void *work);
 	void *work;
+	int worker;        /* that runs it; -1: any */
+	bool where_opencl; /* only OpenCL's workers run it */
 	starpu_pthread_mutex_t mutex;
 	starpu_pthread_cond_t ended;
 	bool done, detached;
@@ -45,6 +47,10 @@ void control_fini(struct control *control);
 void control_data(struct control *control, starpu_data_handle_t handle,
                   enum starpu_data_access_mode mode);
 
+/** The node's start runs on an OpenCL worker instead of any, and may compute there.
+ * @param worker StarPU's id; -1: one that the policy chooses */
+void control_on_opencl(struct control *control, int worker);
+
 /** Submits the node.
  * @param what,name of the work, for StarPU and messages
  * @param detached nobody will wait
@@ -58,5 +64,11 @@ void control_end(struct control *control);
 /** Returns when the node has ended and StarPU knows nothing of the work any more. Not for
  * detached work, nor in a task or a callback. */
 void control_wait(struct control *control);
+
+/** The same of short work whose end can be told: to be woken takes some 50 us, so the thread
+ * gets up by itself before, and looks for the end. The cores are for others first.
+ * @param end_us when that may be, as starpu_timing_now()
+ * @param look_us how long to look before and after; 0: not at all */
+void control_wait_until(struct control *control, double end_us, double look_us);
 
 #endif

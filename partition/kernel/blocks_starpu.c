@@ -85,7 +85,11 @@ void blocks_fill(struct heddle_kernel_request *request)
 			n = block_take(request, d, &from);
 		request->busy[d] = request->busy[d] || n;
 		starpu_pthread_mutex_unlock(&request->mutex);
-		status = n ? part_submit(request, &kernel->devices[d], from, n, false) : 0;
+		status = n ? part_submit(&(struct part){.request = request,
+		                                        .device = &kernel->devices[d],
+		                                        .from = from,
+		                                        .n = n})
+		           : 0;
 		if (status) {
 			starpu_pthread_mutex_lock(&request->mutex);
 			request->status = status;

@@ -10,6 +10,9 @@
 #include "partition/kernel/kernel_private.h"
 #include "partition/kernel/merge.h"
 
+/** What tells when a part's steps were done, where they follow each other unwatched. */
+enum device_event { EVENT_FIRST, EVENT_SENT, EVENT_COMPUTED, EVENT_FETCHED, NEVENTS };
+
 struct device_memory {
 	enum ndrange_way way;
 	cl_program program;
@@ -20,6 +23,7 @@ struct device_memory {
 	cl_mem buffers[HEDDLE_KERNEL_MAXARGUMENTS]; /* of its own */
 	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS];
 	cl_mem in_place[HEDDLE_KERNEL_MAXARGUMENTS]; /* the host's, during a part */
+	cl_event events[NEVENTS];                    /* of a part */
 };
 
 /** What a part writes of a buffer: what was there before, and what is there now. */
@@ -35,13 +39,25 @@ int device_refuse(const struct part *part, const char *what, cl_int error);
 
 bool is_buffer(const struct heddle_kernel_argument *argument);
 
-/** Brings about that the device has what it reads; buffers exist.
+/** Where a command's event goes; the one that was there is released. NULL: where it does not
+ * matter. */
+cl_event *device_event(struct part *part, enum device_event which);
+
+/** Waits for what was enqueued. @return 0 or -errno after a message */
+int device_finish(struct part *part, const char *what);
+
+/** Brings about that the device has, or will have before what is enqueued next, what it
+ * reads; buffers exist.
  * @param[out] copies an entry for each argument, to be given to transfer_end()
  * @return 0 or -errno after a message */
 int transfer_in(struct part *part, const struct index_use *uses, struct window_copy *copies);
 
-/** Brings home what the device wrote. @return 0 or -errno after a message */
+/** Asks for what the device wrote, in a stepwise part also waits for it.
+ * @return 0 or -errno after a message */
 int transfer_out(struct part *part, struct window_copy *copies);
+
+/** Puts what has come home where it belongs. @return 0 or -errno after a message */
+int transfer_merge(struct part *part, struct window_copy *copies);
 
 /** Frees the copies.
  * @param status of the part: of one that failed, what it may have changed in place is

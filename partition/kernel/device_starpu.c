@@ -9,11 +9,15 @@
 #ifdef HEDDLE_USE_OPENCL
 
 #include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "partition/kernel/device_private.h"
 #include "private/message.h"
+#include "private/variables.h"
 
 int device_refuse(const struct part *part, const char *what, cl_int error)
 {
@@ -25,6 +29,60 @@ int device_refuse(const struct part *part, const char *what, cl_int error)
 	return heddle_refuse(full ? -ENOMEM : -EIO, "kernel %s on %s: %s: %s",
 	                     part->request->kernel->name, worker, what,
 	                     starpu_opencl_error_string(error));
+}
+
+/* ---- threads and queues ---- */
+
+static cpu_set_t allowed;
+static bool any_allowed;
+
+static void allowed_find(void)
+{
+	if (!heddle_variable_number(HEDDLE_VARIABLE_KERNEL_BOUND))
+		any_allowed =
+		    !sched_getaffinity(0, sizeof(allowed), &allowed) && CPU_COUNT(&allowed) > 1;
+}
+
+void device_threads_allow(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, allowed_find);
+}
+
+/* OpenCL implementations make threads of their own, which inherit the binding of the worker
+ * that made them: copying in one while the worker waits in another takes turns of
+ * milliseconds on the same core. */
+static void thread_free(void)
+{
+	static __thread bool is_free;
+
+	if (!is_free && any_allowed)
+		sched_setaffinity(0, sizeof(allowed), &allowed);
+	is_free = true;
+}
+
+/* Queues whose events tell times, which those of StarPU do not; by device. */
+static cl_command_queue queues[STARPU_MAXOPENCLDEVS];
+
+static cl_int queue_find(int device, struct device_memory *memory)
+{
+	cl_int error = CL_SUCCESS;
+
+	if (!queues[device])
+		queues[device] = clCreateCommandQueue(memory->context, memory->device,
+		                                      CL_QUEUE_PROFILING_ENABLE, &error);
+	memory->queue = queues[device];
+	return error;
+}
+
+void device_queues_free(void)
+{
+	for (int d = 0; d < STARPU_MAXOPENCLDEVS; d++) {
+		if (queues[d])
+			clReleaseCommandQueue(queues[d]);
+		queues[d] = NULL;
+	}
 }
 
 /* ---- programs ---- */
@@ -81,8 +139,10 @@ static int program_make(struct part *part, struct device_memory *memory)
 	cl_int error;
 
 	starpu_opencl_get_context(device, &memory->context);
-	starpu_opencl_get_queue(device, &memory->queue);
 	starpu_opencl_get_device(device, &memory->device);
+	error = queue_find(device, memory);
+	if (error)
+		return device_refuse(part, "its queue", error);
 	status = program_build(part, memory, kernel->way);
 	if (status == -EIO && memory->program && kernel->way != NDRANGE_EXIT) {
 		first = memory->program;
@@ -188,6 +248,57 @@ static int arguments_set(struct part *part)
 	return status;
 }
 
+/* ---- steps ---- */
+
+cl_event *device_event(struct part *part, enum device_event which)
+{
+	cl_event *event = &part->device->memory->events[which];
+
+	if (*event)
+		clReleaseEvent(*event);
+	*event = NULL;
+	return part->device->stepwise ? NULL : event;
+}
+
+int device_finish(struct part *part, const char *what)
+{
+	cl_int error = clFinish(part->device->memory->queue);
+
+	return error ? device_refuse(part, what, error) : 0;
+}
+
+static double event_us(const struct part *part, enum device_event which, cl_profiling_info what)
+{
+	cl_event event = part->device->memory->events[which];
+	cl_ulong ns;
+
+	if (!event || clGetEventProfilingInfo(event, what, sizeof(ns), &ns, NULL))
+		return NAN;
+	return ns / 1e3;
+}
+
+/* What the events tell of a part that took so long altogether; what they do not tell of
+ * counts as computing, which thereby has what waking a device costs. */
+static void times_tell(struct part *part, double us)
+{
+	enum device_event last =
+	    part->device->memory->events[EVENT_SENT] ? EVENT_SENT : EVENT_FIRST;
+	double in_us = event_us(part, last, CL_PROFILING_COMMAND_END) -
+	               event_us(part, EVENT_FIRST, CL_PROFILING_COMMAND_QUEUED);
+	double out_us = event_us(part, EVENT_FETCHED, CL_PROFILING_COMMAND_END) -
+	                event_us(part, EVENT_COMPUTED, CL_PROFILING_COMMAND_END);
+
+	part->in_us = in_us > 0 && in_us < us ? in_us : 0;
+	part->out_us = out_us > 0 && out_us < us - part->in_us ? out_us : 0;
+	part->compute_us = us - part->in_us - part->out_us;
+}
+
+static void events_release(struct part *part)
+{
+	for (unsigned e = 0; e < NEVENTS; e++)
+		device_event(part, e);
+}
+
 static int compute(struct part *part)
 {
 	struct ndrange_launch launches[NDRANGE_MAXBOXES];
@@ -198,10 +309,11 @@ static int compute(struct part *part)
 	cl_int error = CL_SUCCESS;
 
 	for (unsigned i = 0; i < n && !error; i++)
-		error = clEnqueueNDRangeKernel(
-		    memory->queue, memory->kernel, launches[i].dimensions, launches[i].offset,
-		    launches[i].global, launches[i].local, 0, NULL, NULL);
-	if (!error)
+		error = clEnqueueNDRangeKernel(memory->queue, memory->kernel,
+		                               launches[i].dimensions, launches[i].offset,
+		                               launches[i].global, launches[i].local, 0, NULL,
+		                               device_event(part, EVENT_COMPUTED));
+	if (!error && part->device->stepwise)
 		error = clFinish(memory->queue);
 	part->compute_us = starpu_timing_now() - start_us;
 	return error ? device_refuse(part, "the launch", error) : 0;
@@ -232,26 +344,56 @@ static void uses_join(const struct heddle_kernel_request *request, struct index_
 	}
 }
 
-int device_run(struct part *part)
+/* From the first transfer to the last one. */
+static int steps_run(struct part *part, const struct index_use *uses, struct window_copy *copies)
 {
-	struct heddle_kernel_request *request = part->request;
-	struct index_use uses[HEDDLE_KERNEL_MAXARGUMENTS];
-	struct window_copy copies[HEDDLE_KERNEL_MAXARGUMENTS];
-	int status = memory_make(part);
+	double start_us = starpu_timing_now();
+	int status = transfer_in(part, uses, copies), ended;
 
-	if (!status)
-		status = request_uses(request, part->from, part->n, uses);
-	if (status)
-		return status;
-	uses_join(request, uses);
-	memset(copies, 0, sizeof(copies));
-	status = transfer_in(part, uses, copies);
 	if (!status)
 		status = arguments_set(part);
 	if (!status)
 		status = compute(part);
 	if (!status && !part->dry)
 		status = transfer_out(part, copies);
+	/* Also after a failure: what is on its way uses the copies. */
+	ended = status || !part->device->stepwise ? device_finish(part, "the launch") : 0;
+	if (!part->device->stepwise)
+		times_tell(part, starpu_timing_now() - start_us);
+	return status ? status : ended;
+}
+
+static int part_uses(struct part *part, struct index_use *uses)
+{
+	const struct heddle_kernel_request *request = part->request;
+	int status = 0;
+
+	if (request->whole_known && part->n == request->stats.groups)
+		memcpy(uses, request->whole, sizeof(request->whole));
+	else
+		status = request_uses(request, part->from, part->n, uses);
+	if (!status)
+		uses_join(request, uses);
+	return status;
+}
+
+int device_run(struct part *part)
+{
+	struct index_use uses[HEDDLE_KERNEL_MAXARGUMENTS];
+	struct window_copy copies[HEDDLE_KERNEL_MAXARGUMENTS];
+	int status;
+
+	thread_free();
+	status = memory_make(part);
+	if (!status)
+		status = part_uses(part, uses);
+	if (status)
+		return status;
+	memset(copies, 0, sizeof(copies));
+	status = steps_run(part, uses, copies);
+	events_release(part);
+	if (!status && !part->dry)
+		status = transfer_merge(part, copies);
 	transfer_end(part, copies, status);
 	return status;
 }

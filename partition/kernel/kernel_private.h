@@ -24,7 +24,9 @@
 
 #include "partition/common/control_starpu.h"
 #include "partition/common/task_starpu.h"
+#include "partition/kernel/costs.h"
 #include "partition/kernel/index.h"
+#include "partition/kernel/outcomes.h"
 #include "partition/kernel/records.h"
 #include "partition/kernel/split.h"
 
@@ -40,11 +42,37 @@ struct kernel_device {
 	bool by_addresses;                  /* how what it perhaps wrote is found */
 	unsigned bus;                       /* devices on one take turns with their transfers */
 	unsigned units;                     /* compute units */
+	bool stepwise;                      /* each step of a part is waited for */
 	struct records_known known, stored; /* now, and in the profile */
+	struct costs costs;                 /* of sharing */
 	/* In its times: it has computed nothing yet in this process; only what it had to
 	 * compile for; or more. */
 	enum { KERNEL_UNSEEN, KERNEL_DOUBTED, KERNEL_TRUSTED } trust;
 	struct device_memory *memory;
+};
+
+/** Launches of a kernel that are alike, as far as sizes tell, and how they went. The kernel's
+ * mutex guards all of it but the first lines, which stay. */
+struct shape {
+	struct shape *next;
+	struct ndrange range;
+	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS];
+	unsigned devices; /* that may take part, a bit each */
+	enum split_method method;
+	bool aliased;
+	unsigned users; /* launches under way */
+	/* What the groups touch; of other integers it is found anew. */
+	bool known;
+	int64_t integers[HEDDLE_KERNEL_MAXARGUMENTS];
+	struct split_bytes in, out, merge;
+	struct index_use whole[HEDDLE_KERNEL_MAXARGUMENTS], half[HEDDLE_KERNEL_MAXARGUMENTS];
+	struct outcomes outcomes; /* ways are numbers of the kernel's devices */
+	/* The best split by the tables, when these had changed so often. */
+	bool cut;
+	unsigned changes;
+	size_t share[SPLIT_MAXDEVICES];
+	double shared_us;
+	int main; /* worker that had most to do; -1: none yet */
 };
 
 /** What stays of a kernel from launch to launch. */
@@ -55,6 +83,8 @@ struct kernel {
 	enum ndrange_way way;
 	struct index_kernel index;
 	starpu_pthread_mutex_t mutex;
+	struct shape *shapes;
+	unsigned changes; /* of what is known of devices that matter for decisions */
 	unsigned ndevices;
 	struct kernel_device devices[SPLIT_MAXDEVICES];
 };
@@ -64,10 +94,11 @@ struct part {
 	struct heddle_kernel_request *request;
 	struct kernel_device *device; /* NULL: the one that the policy chooses */
 	size_t from, n;
-	bool dry; /* a dry run: results are thrown away */
+	bool dry;        /* a dry run: results are thrown away */
+	double alone_us; /* expected if nobody else computed; 0: not known */
 	int status;
 	double start_us; /* since the launch began */
-	double in_us, compute_us, out_us;
+	double in_us, compute_us, out_us, merge_us;
 	size_t in_bytes, out_bytes;             /* that crossed */
 	size_t in_place_bytes, out_place_bytes; /* that did not have to */
 };
@@ -82,7 +113,15 @@ struct heddle_kernel_request {
 	bool aliased, split;
 	bool barred[SPLIT_MAXDEVICES]; /* devices that are not to take part */
 	enum split_method method;
-	struct kernel_device *first;  /* of the devices that may take part; NULL: all may */
+	struct kernel_device *first; /* of the devices that may take part; NULL: all may */
+	struct shape *shape;         /* NULL: neither shares nor a device alone */
+	unsigned way;                /* of the shape's outcomes; OUTCOMES_WAYS: none */
+	struct index_use whole[HEDDLE_KERNEL_MAXARGUMENTS]; /* the shape's, if it has them */
+	bool whole_known;
+	/* While the control task distributes groups: the device whose worker runs it; and the
+	 * part that it will compute itself. */
+	struct kernel_device *here;
+	struct part *own;
 	const char *strategy;         /* of blocks, instead of shares; NULL: none */
 	struct heddle_blocks *blocks; /* at work */
 	size_t next;                  /* first group that nobody has been given */
@@ -97,7 +136,8 @@ struct heddle_kernel_request {
 	} lost[SPLIT_MAXDEVICES]; /* of devices that failed */
 	int error;                /* of the device that failed last */
 	int status;               /* of the launch */
-	double start_us;
+	double submit_us, start_us;
+	double expected_us; /* that it will take; 0: not known */
 	struct heddle_kernel_stats stats;
 };
 
@@ -133,11 +173,29 @@ void request_step(struct heddle_kernel_request *request);
 
 /** A worker as a kernel knows it; NULL: no OpenCL worker. */
 struct kernel_device *device_of(struct kernel *kernel, int worker);
-/** Submits a part. The mutex is not held; the caller counts itself in `pending` meanwhile.
- * @param device NULL: the one that the policy chooses
- * @param dry a dry run, of sizes up to `n` */
-int part_submit(struct heddle_kernel_request *request, struct kernel_device *device, size_t from,
-                size_t n, bool dry);
+/** Submits a part, or keeps it for the control task that is running here. The mutex is not
+ * held; the caller counts itself in `pending` meanwhile.
+ * @param like request, device (NULL: the one that the policy chooses), range, dry and alone_us;
+ * a dry run is one of sizes up to the range's */
+int part_submit(const struct part *like);
+/** Computes the part that the control task kept, if it did. */
+void part_own_run(struct heddle_kernel_request *request);
+
+/* ---- shapes_starpu.c ---- */
+
+/** The shape of a launch, made where it is the first of its kind.
+ * @return 0; -ENOMEM */
+int shape_find(struct heddle_kernel_request *request);
+/** The launch is over. */
+void shape_leave(struct heddle_kernel_request *request);
+/** Finds out what the launch touches, if it is not known. The kernel's mutex is held.
+ * @return 0; -ENOMEM */
+int shape_prepare(struct heddle_kernel_request *request);
+/** A launch has ended well: how long did it take? */
+void shape_learn(struct heddle_kernel_request *request);
+/** Where to cut, so that rows stay whole. */
+size_t cut_round(const struct ndrange *range, size_t at);
+void shapes_free(struct kernel *kernel);
 
 /* ---- shares_starpu.c ---- */
 
@@ -178,5 +236,10 @@ int device_run(struct part *part);
 
 /** Frees what a kernel has on a device. */
 void device_free(struct kernel_device *device);
+/** Frees the devices' queues. */
+void device_queues_free(void);
+/** Threads of workers that compute kernels may run where the calling thread may, from the
+ * first call on. */
+void device_threads_allow(void);
 
 #endif

@@ -42,6 +42,8 @@ static void request_end(struct heddle_kernel_request *request, int status)
 	if (status)
 		request->status = status;
 	request->stats.us = starpu_timing_now() - request->start_us;
+	if (!request->status)
+		shape_learn(request);
 	control_end(&request->control);
 }
 
@@ -85,7 +87,8 @@ static bool profiled(const struct heddle_kernel_request *request)
 	return true;
 }
 
-/* The control task runs: the data is in main memory. */
+/* The control task runs: the data is in main memory. On the worker of a device that has a part
+ * it computes that too. */
 static void request_start(void *work)
 {
 	struct heddle_kernel_request *request = work;
@@ -93,13 +96,19 @@ static void request_start(void *work)
 	int status;
 
 	request->start_us = starpu_timing_now();
+	request->stats.queue_us = request->start_us - request->submit_us;
 	request->pending = 1;
+	request->here = device_of(request->kernel, starpu_worker_get_id());
 	if (!request->split)
-		status = part_submit(request, request->first, 0, request->stats.groups, false);
+		status = part_submit(
+		    &(struct part){.request = request,
+		                   .device = request->first ? request->first : request->here,
+		                   .n = request->stats.groups});
 	else if (in_blocks(request) || profiled(request))
 		status = groups_distribute(request);
 	else
 		status = profiles_submit(request);
+	part_own_run(request);
 	starpu_pthread_mutex_lock(&request->mutex);
 	if (status) {
 		request->status = status;
@@ -120,13 +129,34 @@ static void request_free(void *work)
 	for (unsigned a = 0; a < request->given.narguments; a++)
 		if (request->given.arguments[a].type == HEDDLE_KERNEL_VALUE)
 			free(request->given.arguments[a].pointer);
+	shape_leave(request);
 	starpu_pthread_mutex_destroy(&request->mutex);
 	control_fini(&request->control);
 	heddle_blocks_destroy(request->blocks);
 	free(request);
 }
 
-/* All data of the launch, for its control task. */
+/* The worker that is expected to do most, so that one task is enough for both. */
+static int main_worker(struct heddle_kernel_request *request)
+{
+	struct kernel *kernel = request->kernel;
+	int worker = -1;
+
+	if (request->first)
+		worker = request->first->worker;
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	if (request->split && request->shape->main >= 0)
+		worker = request->shape->main;
+	for (unsigned d = 0; d < kernel->ndevices && worker < 0; d++)
+		if (!request->barred[d])
+			worker = kernel->devices[d].worker;
+	request->expected_us =
+	    outcomes_us(&request->shape->outcomes, request->shape->outcomes.chosen);
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	return worker;
+}
+
+/* The launch for its control task: all of its data, and where it runs. */
 static void control_take(struct heddle_kernel_request *request)
 {
 	for (unsigned a = 0; a < request->given.narguments; a++) {
@@ -138,6 +168,12 @@ static void control_take(struct heddle_kernel_request *request)
 			             argument->mode == STARPU_R && !request->aliased ? STARPU_R
 			                                                             : STARPU_RW);
 	}
+	if (in_blocks(request))
+		return;
+	if (request->split || request->first)
+		control_on_opencl(&request->control, main_worker(request));
+	else if (!policy_is(0, "heteroprio")) /* which wants tasks for everybody */
+		control_on_opencl(&request->control, -1);
 }
 
 /* Whether the active policy has the kernel split, and by which block strategy: policies
@@ -221,6 +257,9 @@ static int request_init(struct heddle_kernel_request *request, const struct hedd
 		status = workers_take(request);
 	if (!status)
 		status = method_take(request);
+	if (!status)
+		status = shape_find(request);
+	request->way = OUTCOMES_WAYS;
 	request->stats.groups = status ? 0 : ndrange_groups(&request->range);
 	if (given->split == HEDDLE_KERNEL_BY_POLICY)
 		request->split = policy_splits(&request->strategy);
@@ -242,6 +281,7 @@ static int kernel_check(const struct heddle_kernel *given)
 		                     HEDDLE_KERNEL_MAXARGUMENTS);
 	if (!starpu_is_initialized() || !starpu_opencl_worker_get_count())
 		return heddle_refuse(-ENODEV, "kernel %s: no OpenCL worker", given->name);
+	device_threads_allow();
 	return heddle_variables_check(environ);
 }
 
@@ -273,6 +313,7 @@ HEDDLE_API int heddle_kernel_submit(const struct heddle_kernel *given,
 
 	if (status)
 		return status;
+	request->submit_us = starpu_timing_now();
 	control_take(request);
 	status = control_submit(&request->control, "kernel", request->kernel->name, 0, !made);
 	if (status)
@@ -312,7 +353,9 @@ HEDDLE_API int heddle_kernel_wait(struct heddle_kernel_request *request,
 {
 	int status;
 
-	control_wait(&request->control);
+	control_wait_until(
+	    &request->control, request->submit_us + request->expected_us,
+	    request->expected_us > 0 ? heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN) : 0);
 	status = request->status;
 	if (stats)
 		*stats = request->stats;

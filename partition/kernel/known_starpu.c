@@ -24,6 +24,7 @@ static void kernel_free(struct kernel *kernel)
 {
 	for (unsigned d = 0; d < kernel->ndevices; d++)
 		device_free(&kernel->devices[d]);
+	shapes_free(kernel);
 	index_free(&kernel->index);
 	starpu_pthread_mutex_destroy(&kernel->mutex);
 	free(kernel->source);
@@ -42,6 +43,7 @@ HEDDLE_API void heddle_kernels_unload(void)
 		kernel_free(kernels);
 		kernels = next;
 	}
+	device_queues_free();
 }
 
 /* Files are slow beside kernels: written once. */
@@ -77,6 +79,15 @@ static void device_ask(struct kernel_device *device)
 	                         heddle_variable_number(HEDDLE_VARIABLE_KERNEL_IN_PLACE);
 }
 
+/* Whether what happens on a device is known only by waiting for it: where it shares a bus,
+ * which is left as soon as data has crossed. */
+static bool is_stepwise(const struct kernel_device *device, unsigned ndevices)
+{
+	unsigned nbuses = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_BUSES);
+
+	return nbuses && nbuses < ndevices && !device->in_host_memory;
+}
+
 static void devices_find(struct kernel *kernel)
 {
 	int ids[STARPU_NMAXWORKERS];
@@ -90,6 +101,7 @@ static void devices_find(struct kernel *kernel)
 		device->worker = ids[i];
 		device->bus = nbuses ? i % nbuses : i;
 		device_ask(device);
+		device->stepwise = is_stepwise(device, n);
 	}
 }
 

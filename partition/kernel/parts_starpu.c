@@ -8,6 +8,7 @@
 #ifdef HEDDLE_USE_OPENCL
 
 #include <errno.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -19,6 +20,8 @@
 #define FOLLOW 0.5
 /* How many times as long as expected counts. */
 #define LATE 2.0
+/* What is known has changed from that much on. */
+#define CHANGE 0.05
 
 struct kernel_device *device_of(struct kernel *kernel, int worker)
 {
@@ -54,17 +57,48 @@ static void time_learn(struct kernel_device *device, size_t groups, double us)
 	kernel_table_measured(table, groups, us, FOLLOW);
 }
 
+static bool differs(double a, double b)
+{
+	return fabs(a - b) > CHANGE * fmax(a, b);
+}
+
+/* While others computed too, what a part took tells what sharing costs, not how fast the
+ * device is: by Heddle's own method; those of the paper know no such thing. */
+static bool was_shared(const struct part *part)
+{
+	const struct heddle_kernel_request *request = part->request;
+
+	return part->alone_us > 0 && request->method == SPLIT_HEDDLE &&
+	       part->n < request->stats.groups && part->device->trust == KERNEL_TRUSTED;
+}
+
 /* What a part's times tell of its device. */
 static void part_learn(const struct part *part)
 {
 	struct kernel *kernel = part->request->kernel;
+	struct kernel_device *device = part->device;
+	struct records_known *known = &device->known, before;
+	struct costs costs;
+	double then;
 
 	starpu_pthread_mutex_lock(&kernel->mutex);
-	time_learn(part->device, part->n, part->compute_us);
-	rate_follow(&part->device->known.in_rate, part->in_bytes + part->in_place_bytes,
-	            part->in_us);
-	rate_follow(&part->device->known.out_rate, part->out_bytes + part->out_place_bytes,
-	            part->out_us);
+	before = *known;
+	costs = device->costs;
+	if (was_shared(part)) {
+		costs_measured(&device->costs, part->start_us, part->alone_us,
+		               part->in_us + part->compute_us + part->out_us);
+	} else {
+		time_learn(device, part->n, part->compute_us);
+		rate_follow(&known->in_rate, part->in_bytes + part->in_place_bytes, part->in_us);
+		rate_follow(&known->out_rate, part->out_bytes + part->out_place_bytes,
+		            part->out_us - part->merge_us);
+	}
+	then = before.table.npoints ? kernel_table_time(&before.table, part->n) : 0;
+	if (differs(costs.slowdown, device->costs.slowdown) ||
+	    differs(costs.part_us, device->costs.part_us) ||
+	    differs(before.in_rate, known->in_rate) || differs(before.out_rate, known->out_rate) ||
+	    (known->table.npoints && differs(then, kernel_table_time(&known->table, part->n))))
+		kernel->changes++;
 	starpu_pthread_mutex_unlock(&kernel->mutex);
 }
 
@@ -99,10 +133,8 @@ static int profile_run(struct part *whole)
 	return status;
 }
 
-static void part_function(void *buffers[], void *arg)
+static void part_run(struct part *part)
 {
-	struct part *part = arg;
-
 	part->start_us = starpu_timing_now() - part->request->start_us;
 	if (!part->device)
 		part->device = device_of(part->request->kernel, starpu_worker_get_id_check());
@@ -114,6 +146,11 @@ static void part_function(void *buffers[], void *arg)
 		part->status = device_run(part);
 	if (!part->status && !part->dry)
 		part_learn(part);
+}
+
+static void part_function(void *buffers[], void *arg)
+{
+	part_run(arg);
 }
 
 static struct starpu_codelet part_codelet = {
@@ -139,6 +176,7 @@ static void part_count(struct part *part)
 	worker->in_us += part->in_us;
 	worker->compute_us += part->compute_us;
 	worker->out_us += part->out_us;
+	worker->merge_us += part->merge_us;
 	worker->in_bytes += part->in_bytes;
 	worker->out_bytes += part->out_bytes;
 }
@@ -182,29 +220,60 @@ static void part_ended(void *arg)
 		request_step(request);
 }
 
-int part_submit(struct heddle_kernel_request *request, struct kernel_device *device, size_t from,
-                size_t n, bool dry)
+void part_own_run(struct heddle_kernel_request *request)
 {
-	struct part *part = calloc(1, sizeof(*part));
-	struct starpu_task *task = part ? starpu_task_create() : NULL;
-	int status;
+	struct part *own = request->own;
 
-	if (!task) {
-		free(part);
+	request->here = NULL;
+	request->own = NULL;
+	if (!own)
+		return;
+	part_run(own);
+	part_ended(own);
+}
+
+/* The worker that runs the control task computes its part there: a task less. */
+static bool part_keep(struct part *part)
+{
+	struct heddle_kernel_request *request = part->request;
+
+	if (!part->device || part->dry || part->device->worker != starpu_worker_get_id() ||
+	    part->device != request->here || request->own)
+		return false;
+	request->own = part;
+	return true;
+}
+
+static int part_task_submit(struct part *part)
+{
+	struct starpu_task *task = starpu_task_create();
+
+	if (!task)
 		return -ENOMEM;
-	}
-	*part =
-	    (struct part){.request = request, .device = device, .from = from, .n = n, .dry = dry};
 	task->cl = &part_codelet;
 	task->cl_arg = part;
 	task->callback_func = part_ended;
 	task->callback_arg = part;
-	if (device)
-		task_pin(task, device->worker, 0);
+	if (part->device)
+		task_pin(task, part->device->worker, 0);
+	return task_submit(task, part->request->kernel->name);
+}
+
+int part_submit(const struct part *like)
+{
+	struct heddle_kernel_request *request = like->request;
+	struct part *part = malloc(sizeof(*part));
+	int status;
+
+	if (!part)
+		return -ENOMEM;
+	*part = *like;
 	starpu_pthread_mutex_lock(&request->mutex);
 	request->pending++;
 	starpu_pthread_mutex_unlock(&request->mutex);
-	status = task_submit(task, request->kernel->name);
+	if (part_keep(part))
+		return 0;
+	status = part_task_submit(part);
 	if (status) {
 		free(part);
 		starpu_pthread_mutex_lock(&request->mutex);

@@ -9,16 +9,18 @@
 #ifdef HEDDLE_USE_OPENCL
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "partition/kernel/kernel_private.h"
-#include "partition/kernel/merge.h"
 #include "private/message.h"
 
 /* Where nothing has been measured, bytes per microsecond. */
 #define USUAL_RATE 5000.0
 #define MERGE_RATE 5000.0
+/* Another split is tried where it promises at most so much of what one took. */
+#define PROMISE 0.97
 
 /* Whether windows share no byte, as far as one rectangle of each tells. */
 static bool apart(const struct index_window *a, const struct index_window *b)
@@ -76,53 +78,6 @@ int request_uses(const struct heddle_kernel_request *request, size_t from, size_
 	return asked && !status ? windows_own(request, &launch, from, n, uses) : status;
 }
 
-static size_t cut_round(const struct ndrange *range, size_t at)
-{
-	size_t row = row_of(range);
-
-	return at == ndrange_groups(range) ? at : (at + row / 2) / row * row;
-}
-
-/* Bytes of a device that gets all groups, and half of them, tell what each group and
- * what every device costs.
- * @param[out] uses of half the groups */
-static int bytes_find(struct heddle_kernel_request *request, struct index_use *uses,
-                      struct split_problem *problem)
-{
-	size_t total = problem->groups, half = cut_round(&request->range, (total + 1) / 2);
-	size_t sizes[2] = {total, half};
-	double in[2] = {0}, out[2] = {0}, merge[2] = {0};
-	struct {
-		struct split_bytes *to;
-		double *from;
-	} const kinds[] = {{&problem->in, in}, {&problem->out, out}, {&problem->merge, merge}};
-
-	for (int i = 0; i < 2; i++) {
-		if (request_uses(request, 0, sizes[i], uses))
-			return -ENOMEM;
-		for (unsigned a = 0; a < request->given.narguments; a++) {
-			double read = merge_layout(&uses[a].read).bytes;
-			double written = merge_layout(&uses[a].write).bytes;
-
-			in[i] += uses[a].write.dense ? read : read > written ? read : written;
-			out[i] += written;
-			merge[i] += uses[a].write.dense && !uses[a].write.pitch ? 0 : written;
-		}
-	}
-	for (int k = 0; k < 3; k++) {
-		double per_group = sizes[0] > sizes[1] ? (kinds[k].from[0] - kinds[k].from[1]) /
-		                                             (sizes[0] - sizes[1])
-		                                       : 0;
-
-		kinds[k].to->per_group = per_group > 0 ? per_group : 0;
-		kinds[k].to->fixed = kinds[k].from[0] - kinds[k].to->per_group * total;
-		if (kinds[k].to->fixed < 0)
-			kinds[k].to->fixed = 0;
-	}
-	problem->merge_bandwidth = MERGE_RATE;
-	return 0;
-}
-
 bool device_usable(const struct heddle_kernel_request *request, unsigned d)
 {
 	return !request->kernel->devices[d].failed && !request->barred[d];
@@ -165,30 +120,44 @@ static void bus_join(struct split_problem *problem, unsigned at, int *buses,
 	problem->devices[at].bus = b;
 }
 
-/* The devices that can still be used. */
-static void problem_devices(const struct heddle_kernel_request *request,
-                            const struct index_use *uses, struct split_problem *problem,
-                            struct kernel_device **devices)
+/* What splitting a launch needs to know. Its devices are those that can still be used. */
+struct sharing {
+	struct split_problem problem;
+	unsigned numbers[SPLIT_MAXDEVICES]; /* of the devices, in the kernel */
+	size_t share[SPLIT_MAXDEVICES];
+};
+
+/* The kernel's mutex is held. */
+static void sharing_make(const struct heddle_kernel_request *request, struct sharing *sharing)
 {
+	const struct shape *shape = request->shape;
+	struct split_problem *problem = &sharing->problem;
 	struct kernel *kernel = request->kernel;
 	int buses[SPLIT_MAXBUSES];
 
-	starpu_pthread_mutex_lock(&kernel->mutex);
+	*problem = (struct split_problem){.groups = request->stats.groups,
+	                                  .in = shape->in,
+	                                  .out = shape->out,
+	                                  .merge = shape->merge,
+	                                  .merge_bandwidth = MERGE_RATE};
 	for (unsigned d = 0; d < kernel->ndevices; d++) {
 		struct kernel_device *device = &kernel->devices[d];
 		unsigned at = problem->ndevices;
 
 		if (!device_usable(request, d) || !device->known.table.npoints)
 			continue;
-		devices[at] = device;
+		sharing->numbers[at] = d;
 		problem->devices[at].table = device->known.table;
-		if (all_in_place(request, device, uses))
+		if (request->method == SPLIT_HEDDLE) {
+			problem->devices[at].part_us = device->costs.part_us;
+			problem->devices[at].slowdown = device->costs.slowdown;
+		}
+		if (all_in_place(request, device, shape->half))
 			problem->devices[at].bus = SPLIT_NO_BUS;
 		else
 			bus_join(problem, at, buses, device);
 		problem->ndevices++;
 	}
-	starpu_pthread_mutex_unlock(&kernel->mutex);
 }
 
 size_t row_of(const struct ndrange *range)
@@ -199,68 +168,194 @@ size_t row_of(const struct ndrange *range)
 }
 
 static void shares_explain(const struct heddle_kernel_request *request,
-                           const struct split_problem *problem,
-                           struct kernel_device *const *devices, const size_t *share, double us)
+                           const struct sharing *sharing)
 {
+	const struct kernel_device *devices = request->kernel->devices;
 	char text[512] = "";
 	size_t length = 0;
 
-	for (unsigned d = 0; d < problem->ndevices && length < sizeof(text); d++)
+	for (unsigned d = 0; d < sharing->problem.ndevices && length < sizeof(text); d++)
 		length += snprintf(text + length, sizeof(text) - length, " %d: %zu",
-		                   devices[d]->worker, share[d]);
+		                   devices[sharing->numbers[d]].worker, sharing->share[d]);
 	heddle_explain("kernel %s: groups of each worker:%s; %.0f us predicted",
-	               request->kernel->name, text, us);
+	               request->kernel->name, text, request->stats.predicted_us);
 }
 
-/* Submits the parts, those first whose data is to cross first. */
-static int parts_submit(struct heddle_kernel_request *request, const struct split_problem *problem,
-                        struct kernel_device *const *devices, const size_t *share)
+/* ---- by what launches took ---- */
+
+/* Whether several devices have a share; the only one that has is left in `alone`. */
+static bool is_shared(const struct sharing *sharing, const size_t *share, unsigned *alone)
 {
+	unsigned n = 0;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
+		if (share[d]) {
+			*alone = d;
+			n++;
+		}
+	return n > 1;
+}
+
+/* Whether the shape's split is for the devices that there are, and how far it is from
+ * another one, in groups. */
+static bool split_differs(const struct shape *shape, const struct sharing *sharing,
+                          const size_t *share)
+{
+	size_t least = sharing->problem.groups / 64, had = 0;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
+		size_t old = shape->share[sharing->numbers[d]];
+
+		if ((old > share[d] ? old - share[d] : share[d] - old) > least)
+			return true;
+		had += old;
+	}
+	return had != sharing->problem.groups;
+}
+
+/* Finds the best split by the tables, if these have changed. One that was tried stays, unless
+ * another one promises more than it was measured to do. The kernel's mutex is held. */
+static void shared_update(struct heddle_kernel_request *request, const struct sharing *sharing)
+{
+	struct shape *shape = request->shape;
+	double measured = outcomes_us(&shape->outcomes, OUTCOMES_SHARED), us;
+	size_t share[SPLIT_MAXDEVICES];
+	unsigned alone;
+
+	if (shape->cut && shape->changes == request->kernel->changes)
+		return;
+	shape->changes = request->kernel->changes;
+	us = split_decide(&sharing->problem, request->method, share);
+	if (shape->cut && measured > 0 && us > PROMISE * measured)
+		return;
+	if (!shape->cut || split_differs(shape, sharing, share))
+		outcomes_forget(&shape->outcomes, OUTCOMES_SHARED);
+	memset(shape->share, 0, sizeof(shape->share));
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
+		shape->share[sharing->numbers[d]] = share[d];
+	shape->shared_us = is_shared(sharing, share, &alone) ? us : INFINITY;
+	shape->cut = true;
+}
+
+/* Chooses between the devices alone and the best split, by predictions and by what launches
+ * took. The kernel's mutex is held. */
+static void way_choose(struct heddle_kernel_request *request, struct sharing *sharing, bool shared)
+{
+	struct shape *shape = request->shape;
+	double predicted_us[OUTCOMES_WAYS];
+
+	for (unsigned way = 0; way < OUTCOMES_WAYS; way++)
+		predicted_us[way] = INFINITY;
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
+		predicted_us[sharing->numbers[d]] =
+		    split_alone(&sharing->problem, d, sharing->problem.groups);
+	if (shared && sharing->problem.ndevices > 1) {
+		shared_update(request, sharing);
+		predicted_us[OUTCOMES_SHARED] = shape->shared_us;
+	}
+	request->way = outcomes_choose(&shape->outcomes, predicted_us);
+	request->stats.predicted_us = predicted_us[request->way];
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
+		unsigned number = sharing->numbers[d];
+
+		sharing->share[d] = request->way == OUTCOMES_SHARED ? shape->share[number]
+		                    : request->way == number        ? sharing->problem.groups
+		                                                    : 0;
+	}
+}
+
+/* ---- parts ---- */
+
+/* Submits the parts, those first whose data is to cross first. */
+static int parts_submit(struct heddle_kernel_request *request, const struct sharing *sharing)
+{
+	const struct split_problem *problem = &sharing->problem;
 	size_t from[SPLIT_MAXDEVICES], end[SPLIT_MAXDEVICES], upto = 0, at = 0;
 	struct split_times times;
 	int status = 0;
 
 	for (unsigned d = 0; d < problem->ndevices; d++) {
-		upto += share[d];
+		upto += sharing->share[d];
 		from[d] = at;
 		end[d] = cut_round(&request->range, upto);
 		end[d] = end[d] > at ? end[d] : at;
 		at = end[d];
 	}
-	split_estimate(problem, share, &times);
+	split_estimate(problem, sharing->share, &times);
 	for (unsigned i = 0; i < times.norder && !status; i++) {
 		unsigned d = times.order[i];
+		struct part part = {.request = request,
+		                    .device = &request->kernel->devices[sharing->numbers[d]],
+		                    .from = from[d],
+		                    .n = end[d] - from[d]};
 
-		if (end[d] > from[d])
-			status = part_submit(request, devices[d], from[d], end[d] - from[d], false);
+		part.alone_us = split_alone(problem, d, part.n);
+		if (part.n)
+			status = part_submit(&part);
 	}
 	return status;
+}
+
+/* Where it is known who is fastest, it computes; nothing else is asked. The kernel's mutex is
+ * held. */
+static struct kernel_device *device_settled(struct heddle_kernel_request *request)
+{
+	unsigned way;
+
+	if (!outcomes_settled(&request->shape->outcomes, &way) || way == OUTCOMES_SHARED ||
+	    !device_usable(request, way))
+		return NULL;
+	request->way = way;
+	request->stats.predicted_us = outcomes_us(&request->shape->outcomes, way);
+	return &request->kernel->devices[way];
+}
+
+/* The kernel's mutex is held. */
+static int sharing_decide(struct heddle_kernel_request *request, struct sharing *sharing)
+{
+	bool single =
+	    request->aliased || request->kernel->index.refusal || request->method == SPLIT_SINGLE;
+
+	sharing_make(request, sharing);
+	if (!sharing->problem.ndevices)
+		return request->error ? request->error : -EIO;
+	if (single || request->method == SPLIT_HEDDLE)
+		way_choose(request, sharing, !single);
+	else
+		request->stats.predicted_us =
+		    split_decide(&sharing->problem, request->method, sharing->share);
+	return 0;
 }
 
 int shares_submit(struct heddle_kernel_request *request)
 {
 	const char *refusal = request->aliased ? "two of its arguments are one array"
 	                                       : request->kernel->index.refusal;
-	struct split_problem problem = {.groups = request->stats.groups};
-	struct kernel_device *devices[SPLIT_MAXDEVICES];
-	struct index_use uses[HEDDLE_KERNEL_MAXARGUMENTS];
-	size_t share[SPLIT_MAXDEVICES];
+	struct kernel_device *alone = NULL;
 	double start_us = starpu_timing_now();
-	int status = bytes_find(request, uses, &problem);
+	struct sharing sharing;
+	int status;
 
-	if (!status)
-		problem_devices(request, uses, &problem, devices);
-	if (!status && !problem.ndevices)
-		status = request->error ? request->error : -EIO;
+	starpu_pthread_mutex_lock(&request->kernel->mutex);
+	status = shape_prepare(request);
+	if (!status) {
+		memcpy(request->whole, request->shape->whole, sizeof(request->whole));
+		request->whole_known = true;
+		alone = device_settled(request);
+	}
+	if (!status && !alone)
+		status = sharing_decide(request, &sharing);
+	starpu_pthread_mutex_unlock(&request->kernel->mutex);
 	if (status)
 		return status;
+	request->stats.decision_us = starpu_timing_now() - start_us;
+	if (alone)
+		return part_submit(&(struct part){
+		    .request = request, .device = alone, .n = request->stats.groups});
 	if (refusal)
 		heddle_explain("kernel %s runs on one device: %s", request->kernel->name, refusal);
-	request->stats.predicted_us =
-	    split_decide(&problem, refusal ? SPLIT_SINGLE : request->method, share);
-	request->stats.decision_us = starpu_timing_now() - start_us;
-	shares_explain(request, &problem, devices, share, request->stats.predicted_us);
-	return parts_submit(request, &problem, devices, share);
+	shares_explain(request, &sharing);
+	return parts_submit(request, &sharing);
 }
 
 int profiles_submit(struct heddle_kernel_request *request)
@@ -271,8 +366,10 @@ int profiles_submit(struct heddle_kernel_request *request)
 	request->profiling = true;
 	for (unsigned d = 0; d < kernel->ndevices && !status; d++)
 		if (device_usable(request, d) && !kernel->devices[d].known.table.npoints)
-			status = part_submit(request, &kernel->devices[d], 0, request->stats.groups,
-			                     true);
+			status = part_submit(&(struct part){.request = request,
+			                                    .device = &kernel->devices[d],
+			                                    .n = request->stats.groups,
+			                                    .dry = true});
 	return status;
 }
 
@@ -298,8 +395,10 @@ int lost_submit(struct heddle_kernel_request *request)
 	request->nlost = 0;
 	for (unsigned i = 0; i < nlost && !status; i++) {
 		request->stats.moved += request->lost[i].n;
-		status =
-		    part_submit(request, best, request->lost[i].from, request->lost[i].n, false);
+		status = part_submit(&(struct part){.request = request,
+		                                    .device = best,
+		                                    .from = request->lost[i].from,
+		                                    .n = request->lost[i].n});
 	}
 	return status;
 }

@@ -22,14 +22,55 @@ static double transfer(double latency, double bandwidth, double bytes)
 	return bytes > 0 ? latency + bytes / bandwidth : 0;
 }
 
+double split_alone(const struct split_problem *problem, unsigned device, double groups)
+{
+	double us = kernel_table_time(&problem->devices[device].table, groups);
+	int bus = problem->devices[device].bus;
+
+	if (bus == SPLIT_NO_BUS)
+		return us;
+	return us +
+	       transfer(problem->buses[bus].latency_us, problem->buses[bus].in,
+	                bytes_of(&problem->in, groups)) +
+	       transfer(problem->buses[bus].latency_us, problem->buses[bus].out,
+	                bytes_of(&problem->out, groups));
+}
+
+/* How many times as long as alone a device takes for its part. */
+static double slowdown(const struct split_problem *problem, unsigned d, double groups)
+{
+	double factor = problem->devices[d].slowdown;
+
+	return factor > 0 && groups < problem->groups ? factor : 1;
+}
+
+static double in_time(const struct split_problem *problem, unsigned d, double groups)
+{
+	int bus = problem->devices[d].bus;
+
+	return slowdown(problem, d, groups) * transfer(problem->buses[bus].latency_us,
+	                                               problem->buses[bus].in,
+	                                               bytes_of(&problem->in, groups));
+}
+
 static double out_time(const struct split_problem *problem, unsigned d, double groups)
 {
 	int bus = problem->devices[d].bus;
 
 	if (bus == SPLIT_NO_BUS)
 		return 0;
-	return transfer(problem->buses[bus].latency_us, problem->buses[bus].out,
-	                bytes_of(&problem->out, groups));
+	return slowdown(problem, d, groups) * transfer(problem->buses[bus].latency_us,
+	                                               problem->buses[bus].out,
+	                                               bytes_of(&problem->out, groups));
+}
+
+/* Between the arrival of a device's input and the end of computing. */
+static double compute_time(const struct split_problem *problem, unsigned d, double groups)
+{
+	const struct split_device *device = &problem->devices[d];
+
+	return slowdown(problem, d, groups) * kernel_table_time(&device->table, groups) +
+	       (groups < problem->groups ? device->part_us : 0);
 }
 
 /* Puts the devices with a share in order of what follows their input's transfer. */
@@ -45,7 +86,7 @@ static void order_make(const struct split_problem *problem, const size_t *share,
 		times->in_us[d] = times->computed_us[d] = times->finish_us[d] = 0;
 		if (!share[d])
 			continue;
-		compute[d] = kernel_table_time(&problem->devices[d].table, share[d]);
+		compute[d] = compute_time(problem, d, share[d]);
 		rest[d] = compute[d] + out_time(problem, d, share[d]);
 		for (at = times->norder++; at > 0 && rest[times->order[at - 1]] < rest[d]; at--)
 			times->order[at] = times->order[at - 1];
@@ -104,8 +145,7 @@ double split_estimate(const struct split_problem *problem, const size_t *share,
 		int b = problem->devices[d].bus;
 
 		if (b != SPLIT_NO_BUS) {
-			bus_free[b] += transfer(problem->buses[b].latency_us, problem->buses[b].in,
-			                        bytes_of(&problem->in, share[d]));
+			bus_free[b] += in_time(problem, d, share[d]);
 			times->in_us[d] = bus_free[b];
 		}
 		times->computed_us[d] = times->in_us[d] + compute[d];
@@ -197,6 +237,10 @@ int split_check(const struct split_problem *problem)
 
 		if (error)
 			return error;
+		if (!amount(problem->devices[d].part_us) || !amount(problem->devices[d].slowdown))
+			return heddle_refuse(-EINVAL,
+			                     "device %s: what sharing costs it is 0 or more",
+			                     problem->devices[d].name);
 		if (problem->devices[d].bus != SPLIT_NO_BUS &&
 		    (problem->devices[d].bus < 0 ||
 		     (unsigned)problem->devices[d].bus >= problem->nbuses))

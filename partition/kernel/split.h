@@ -29,6 +29,12 @@ struct split_device {
 	char name[64];
 	int bus; /**< index of the bus that its data crosses, or SPLIT_NO_BUS */
 	struct kernel_table table;
+	/** When others have a share too, the device begins so much later: its part is a task
+	 * more. 0 or above. */
+	double part_us;
+	/** And computes and transfers so many times as long, since devices share memory and
+	 * cores; 0: as alone. */
+	double slowdown;
 };
 
 /** What several devices may share: transfers follow each other on it. */
@@ -77,6 +83,10 @@ struct split_times {
  * @return the time until everything is merged */
 double split_estimate(const struct split_problem *problem, const size_t *share,
                       struct split_times *times);
+
+/** Predicts what one device takes for some of the groups while nobody else computes, transfers
+ * included. */
+double split_alone(const struct split_problem *problem, unsigned device, double groups);
 
 enum split_method {
 	/** SPLIT_PAPER in few, large steps; then groups move between any two devices, in

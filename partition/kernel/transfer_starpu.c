@@ -112,7 +112,7 @@ static int host_look(struct part *part, unsigned a, const struct window_copy *co
 
 	if (copy->layout.rows > 1)
 		span = (copy->layout.rows - 1) * copy->layout.pitch + copy->layout.width;
-	mapped = clEnqueueMapBuffer(memory->queue, memory->in_place[a], CL_TRUE, CL_MAP_READ,
+	mapped = clEnqueueMapBuffer(memory->queue, memory->in_place[a], CL_FALSE, CL_MAP_READ,
 	                            copy->layout.first, span, 0, NULL, NULL, &error);
 	if (!error)
 		error = clEnqueueUnmapMemObject(memory->queue, memory->in_place[a], mapped, 0, NULL,
@@ -147,20 +147,22 @@ static int window_send(struct part *part, unsigned a, const struct merge_layout 
                        const void *from, size_t stride)
 {
 	struct device_memory *memory = part->device->memory;
+	cl_event *event;
 	cl_int error;
 
 	if (!layout->bytes)
 		return 0;
+	event = device_event(part, part->in_bytes ? EVENT_SENT : EVENT_FIRST);
 	part->in_bytes += layout->bytes;
 	if (layout->by_rows)
 		error = clEnqueueWriteBufferRect(
 		    memory->queue, memory->buffers[a], CL_FALSE,
 		    (size_t[]){layout->first % layout->pitch, layout->first / layout->pitch, 0},
 		    (size_t[]){0, 0, 0}, (size_t[]){layout->width, layout->rows, 1}, layout->pitch,
-		    0, stride, 0, from, 0, NULL, NULL);
+		    0, stride, 0, from, 0, NULL, event);
 	else
 		error = clEnqueueWriteBuffer(memory->queue, memory->buffers[a], CL_FALSE,
-		                             layout->first, layout->bytes, from, 0, NULL, NULL);
+		                             layout->first, layout->bytes, from, 0, NULL, event);
 	return error ? device_refuse(part, "sending data", error) : 0;
 }
 
@@ -217,6 +219,7 @@ static int window_fetch(struct part *part, unsigned a, const struct window_copy 
 	const struct merge_layout *layout = &copy->layout;
 	void *to = copy->home ? host_of(part->request, a) + layout->first : copy->after;
 	size_t stride = copy->home ? layout->pitch : layout->stride;
+	cl_event *event = device_event(part, EVENT_FETCHED);
 	cl_int error;
 
 	part->out_bytes += layout->bytes;
@@ -225,10 +228,10 @@ static int window_fetch(struct part *part, unsigned a, const struct window_copy 
 		    memory->queue, memory->buffers[a], CL_FALSE,
 		    (size_t[]){layout->first % layout->pitch, layout->first / layout->pitch, 0},
 		    (size_t[]){0, 0, 0}, (size_t[]){layout->width, layout->rows, 1}, layout->pitch,
-		    0, stride, 0, to, 0, NULL, NULL);
+		    0, stride, 0, to, 0, NULL, event);
 	else
 		error = clEnqueueReadBuffer(memory->queue, memory->buffers[a], CL_FALSE,
-		                            layout->first, layout->bytes, to, 0, NULL, NULL);
+		                            layout->first, layout->bytes, to, 0, NULL, event);
 	return error ? device_refuse(part, "fetching results", error) : 0;
 }
 
@@ -239,12 +242,13 @@ static bool is_first(const struct heddle_kernel_request *request, unsigned a)
 	return is_buffer(&request->given.arguments[a]) && request->same[a] == (int)a;
 }
 
+/* The steps of a part follow each other on the device without being waited for. On a bus
+ * that others use too, transfers are waited for, so that the bus is left. */
 int transfer_in(struct part *part, const struct index_use *uses, struct window_copy *copies)
 {
 	const struct heddle_kernel_request *request = part->request;
 	double start_us;
 	int status = 0;
-	cl_int error;
 
 	bus_take(part);
 	start_us = starpu_timing_now();
@@ -259,21 +263,21 @@ int transfer_in(struct part *part, const struct index_use *uses, struct window_c
 		if (!status)
 			status = buffer_send(part, a, &uses[a], &copies[a]);
 	}
-	/* Also after a failure: what is on its way reads from the copies. */
-	error = clFinish(part->device->memory->queue);
-	part->in_us = starpu_timing_now() - start_us;
+	if (part->device->stepwise && !status) {
+		status = device_finish(part, "sending data");
+		part->in_us = starpu_timing_now() - start_us;
+	}
 	bus_leave(part);
-	return status ? status : error ? device_refuse(part, "sending data", error) : 0;
+	return status;
 }
 
 /* Everything is fetched before anything is merged, so that a device that fails leaves
  * main memory as it was, but for what another device will write completely. */
-static int results_fetch(struct part *part, struct window_copy *copies)
+int transfer_out(struct part *part, struct window_copy *copies)
 {
 	struct device_memory *memory = part->device->memory;
 	double start_us;
 	int status = 0;
-	cl_int error;
 
 	bus_take(part);
 	start_us = starpu_timing_now();
@@ -282,10 +286,12 @@ static int results_fetch(struct part *part, struct window_copy *copies)
 			status = window_fetch(part, a, &copies[a]);
 		else if (memory->in_place[a] && copies[a].layout.bytes)
 			status = host_look(part, a, &copies[a]);
-	error = clFinish(memory->queue);
-	part->out_us = starpu_timing_now() - start_us;
+	if (part->device->stepwise && !status) {
+		status = device_finish(part, "fetching results");
+		part->out_us = starpu_timing_now() - start_us;
+	}
 	bus_leave(part);
-	return status ? status : error ? device_refuse(part, "fetching results", error) : 0;
+	return status;
 }
 
 static int results_pick(const struct part *part, unsigned a, const struct window_copy *copy)
@@ -297,10 +303,10 @@ static int results_pick(const struct part *part, unsigned a, const struct window
 	                       host_of(request, a), copy->after, copy->layout.first, NULL);
 }
 
-int transfer_out(struct part *part, struct window_copy *copies)
+int transfer_merge(struct part *part, struct window_copy *copies)
 {
-	int status = results_fetch(part, copies);
 	double start_us = starpu_timing_now();
+	int status = 0;
 
 	for (unsigned a = 0; a < part->request->given.narguments && !status; a++)
 		if (copies[a].by_addresses)
@@ -308,7 +314,8 @@ int transfer_out(struct part *part, struct window_copy *copies)
 		else if (copies[a].after)
 			merge_rows(host_of(part->request, a), copies[a].before, copies[a].after,
 			           &copies[a].layout);
-	part->out_us += starpu_timing_now() - start_us;
+	part->merge_us = starpu_timing_now() - start_us;
+	part->out_us += part->merge_us;
 	return status;
 }
 

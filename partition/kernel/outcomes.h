@@ -1,0 +1,58 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What launches of one kernel and NDRange took, by who computed them, and who computes the
+ * next one.
+ *
+ * A way is one device alone, or a split among several. Predictions choose the first way;
+ * from then on what was measured counts. Ways that are predicted or were once measured to be
+ * near the best are tried now and then, as far as what such trials cost stays below a hundredth of
+ * all time, but for the first ones, which may cost half a launch together. So a kernel whose
+ * tables promise too much of a split ends up where it is fastest.
+ *
+ * Times are in microseconds.
+ */
+#ifndef HEDDLE_KERNEL_OUTCOMES_H
+#define HEDDLE_KERNEL_OUTCOMES_H
+
+#include <stdbool.h>
+
+#include "partition/kernel/split.h"
+
+/** Ways: a device's number, or OUTCOMES_SHARED. */
+enum { OUTCOMES_SHARED = SPLIT_MAXDEVICES, OUTCOMES_WAYS, OUTCOMES_RECENT = 5 };
+
+struct outcome {
+	unsigned n;     /**< launches measured */
+	unsigned trial; /**< number of the launch that tried it last */
+	double us[OUTCOMES_RECENT];
+};
+
+/** A structure of zeros knows nothing. */
+struct outcomes {
+	struct outcome ways[OUTCOMES_WAYS];
+	unsigned chosen; /**< the best as far as is known; of meaning after the first launch */
+	unsigned launches;
+	double total_us, regret_us; /**< of all launches; of it, lost by trials */
+};
+
+/** Chooses how the next launch is computed.
+ * @param predicted_us by way; INFINITY: cannot. At least one can
+ * @return a way that can */
+unsigned outcomes_choose(struct outcomes *outcomes, const double *predicted_us);
+
+/** Whether the next launch is chosen without predictions: ways that were measured often
+ * enough, no trial due.
+ * @param[out] way set only then */
+bool outcomes_settled(const struct outcomes *outcomes, unsigned *way);
+
+/** Takes in what a launch took. @param us above 0 */
+void outcomes_measured(struct outcomes *outcomes, unsigned way, double us);
+
+/** Forgets what a way took, since it is no longer the same. */
+void outcomes_forget(struct outcomes *outcomes, unsigned way);
+
+/** Median of the latest launches in a way; 0: none. */
+double outcomes_us(const struct outcomes *outcomes, unsigned way);
+
+#endif
