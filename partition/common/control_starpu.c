@@ -149,6 +149,9 @@ void control_wait(struct control *control)
 	starpu_pthread_mutex_unlock(&control->mutex);
 }
 
+/* Work ends late by more than it ends early. */
+#define LATER 4
+
 /* Sleeps for so long, or to the end. */
 static void control_sleep(struct control *control, double us)
 {
@@ -173,7 +176,7 @@ void control_wait_until(struct control *control, double end_us, double look_us)
 	if (look_us > 0 && left_us > 0)
 		control_sleep(control, left_us);
 	if (look_us > 0)
-		end_us += look_us;
+		end_us += LATER * look_us;
 	while (look_us > 0 && !is_done(control) && starpu_timing_now() < end_us)
 		sched_yield();
 	control_wait(control);

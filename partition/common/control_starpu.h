@@ -68,7 +68,8 @@ void control_wait(struct control *control);
 /** The same of short work whose end can be told: to be woken takes some 50 us, so the thread
  * gets up by itself before, and looks for the end. The cores are for others first.
  * @param end_us when that may be, as starpu_timing_now()
- * @param look_us how long to look before and after; 0: not at all */
+ * @param look_us how long before that it looks for the end, and four times as long after; 0: not
+ * at all */
 void control_wait_until(struct control *control, double end_us, double look_us);
 
 #endif
