@@ -59,6 +59,26 @@ int home_array_init(struct home_array *array, starpu_data_handle_t handle,
 	return 0;
 }
 
+/* Whether the rows of one array lie between those of the other: columns of one matrix, side
+ * by side. */
+static bool side_by_side(const struct home_array *a, const struct home_array *b)
+{
+	size_t pitch = a->ld * a->elemsize, columns;
+
+	if (b->base < a->base)
+		return side_by_side(b, a);
+	if (!pitch || b->ld * b->elemsize != pitch)
+		return false;
+	columns = (b->base - a->base) % pitch;
+	return columns >= home_array_unit(a) && columns + home_array_unit(b) <= pitch;
+}
+
+static bool overlap(const struct home_array *a, const struct home_array *b)
+{
+	return a->base < b->base + home_array_bytes(b) &&
+	       b->base < a->base + home_array_bytes(a) && !side_by_side(a, b);
+}
+
 int home_array_check_overlap(const struct home_array *a, const struct home_array *b,
                              const struct array_name *name, unsigned other)
 {
@@ -67,7 +87,7 @@ int home_array_check_overlap(const struct home_array *a, const struct home_array
 		                     name->name, name->index, other);
 	if (!(a->mode & STARPU_W) && !(b->mode & STARPU_W))
 		return 0;
-	if (a->base < b->base + home_array_bytes(b) && b->base < a->base + home_array_bytes(a))
+	if (overlap(a, b))
 		return heddle_refuse(-EINVAL,
 		                     "%s %s: arrays %u and %u overlap in memory and one of them is "
 		                     "written",
@@ -77,7 +97,9 @@ int home_array_check_overlap(const struct home_array *a, const struct home_array
 
 size_t home_array_bytes(const struct home_array *array)
 {
-	return array->units * array->ld * array->elemsize;
+	if (!array->units)
+		return 0;
+	return ((array->units - 1) * array->ld + array->nx) * array->elemsize;
 }
 
 uintptr_t home_array_at(const struct home_array *array, size_t first)

@@ -42,13 +42,13 @@ int home_array_init(struct home_array *array, starpu_data_handle_t handle,
                     enum starpu_data_access_mode mode, const struct array_name *name);
 
 /** Whether two arrays can be used beside each other: not the same handle twice, and nothing
- * written that overlaps in memory.
+ * written that overlaps in memory. Columns of one matrix do not, side by side.
  * @param name of `a`; `other` is the index of `b`
  * @return 0; -EINVAL after a message */
 int home_array_check_overlap(const struct home_array *a, const struct home_array *b,
                              const struct array_name *name, unsigned other);
 
-/** All its memory, gaps between rows included. */
+/** All its memory from the first element to the last, gaps between rows included. */
 size_t home_array_bytes(const struct home_array *array);
 
 /** Where unit `first` begins. */

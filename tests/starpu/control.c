@@ -416,7 +416,7 @@ static void test_arrays_as_they_lie(void **state)
 	/* 50 rows of 15, 20 apart */
 	starpu_matrix_data_register(&rows, STARPU_MAIN_RAM, (uintptr_t)x, 20, 15, 50, sizeof(*x));
 	assert_int_equal(home_array_init(&array, rows, STARPU_RW, &name), 0);
-	assert_int_equal(home_array_bytes(&array), sizeof(x));
+	assert_int_equal(home_array_bytes(&array), sizeof(x) - 5 * sizeof(*x));
 	assert_int_equal(home_array_unit(&array), 15 * sizeof(*x));
 	assert_int_equal(home_array_at(&array, 7), (uintptr_t)&x[140]);
 	home_array_interface(&array, home_array_at(&array, 7), 5, &interface);
@@ -468,6 +468,37 @@ static void test_arrays_that_overlap(void **state)
 	assert_int_equal(home_array_check_overlap(&begin, &all, &name, 0), -EINVAL);
 	for (int h = 0; h < 3; h++)
 		starpu_data_unregister(handles[h]);
+}
+
+/* Matrices within one of eight columns, written and read: they overlap where they have an
+ * element in common, and only there. Their memory ends with their last element. */
+static void test_matrices_that_overlap(void **state)
+{
+	enum { LD = 8 };
+	struct home_array a = {.mode = STARPU_W, .shape = STARPU_MATRIX_INTERFACE_ID, .ld = LD,
+	                       .base = 4096, .elemsize = 4, .handle = (starpu_data_handle_t)&a};
+	struct home_array b = a;
+
+	a.units = 3;
+	a.nx = 3;
+	assert_int_equal(home_array_bytes(&a), (2 * LD + 3) * 4);
+	b.mode = STARPU_R;
+	b.handle = (starpu_data_handle_t)&b;
+	b.units = 2;
+	for (b.nx = 1; b.nx <= LD; b.nx++)
+		for (int at = -4 * LD; at < 5 * LD; at++) {
+			bool common = false;
+
+			for (size_t i = 0; i < b.units * b.nx; i++) {
+				int e = at + (int)(i / b.nx * LD + i % b.nx);
+
+				common |= e >= 0 && e < 3 * LD && e % LD < 3;
+			}
+			b.base = a.base + at * 4;
+			if (home_array_check_overlap(&a, &b, &name, 0) != (common ? -EINVAL : 0) ||
+			    home_array_check_overlap(&b, &a, &name, 0) != (common ? -EINVAL : 0))
+				fail_msg("%zu columns, %d elements apart", b.nx, at);
+		}
 }
 
 /* ---- who may take part ---- */
@@ -545,6 +576,7 @@ int main(void)
 	    cmocka_unit_test(test_arrays_as_they_lie),
 	    cmocka_unit_test(test_handles_that_are_no_arrays),
 	    cmocka_unit_test(test_arrays_that_overlap),
+	    cmocka_unit_test(test_matrices_that_overlap),
 	    cmocka_unit_test(test_what_a_codelet_has_for_a_worker),
 	    cmocka_unit_test(test_workers_asked_for),
 	    cmocka_unit_test(test_strategy),

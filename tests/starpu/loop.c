@@ -451,6 +451,37 @@ static void test_matrix_rows(void **state)
 	}
 }
 
+/* Columns of one matrix in main memory, side by side: a loop reads some and writes the
+ * others. */
+static void test_columns_side_by_side(void **state)
+{
+	enum { LEFT = 20, RIGHT = LD - LEFT, ROWS = 977 };
+	static int m[ROWS * LD];
+
+	for (size_t t = first_strategy; t < sizeof(strategies) / sizeof(*strategies); t++) {
+		starpu_data_handle_t left, right;
+		struct heddle_loop loop = {
+			.codelet = &rows, .n = ROWS, .naccesses = 2, .strategy = strategies[t]};
+
+		memset(m, 0, sizeof(m));
+		starpu_matrix_data_register(&left, STARPU_MAIN_RAM, (uintptr_t)m, LD, LEFT, ROWS,
+					    sizeof(*m));
+		starpu_matrix_data_register(&right, STARPU_MAIN_RAM, (uintptr_t)(m + LEFT), LD,
+					    RIGHT, ROWS, sizeof(*m));
+		loop.accesses[0] = (struct heddle_access){.handle = left, .mode = STARPU_RW};
+		loop.accesses[1] = (struct heddle_access){.handle = right, .mode = STARPU_R};
+		assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+		loop.accesses[0].handle = right;
+		loop.accesses[1].handle = left;
+		for (int repeat = 0; repeat < 2; repeat++)
+			assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+		starpu_data_unregister(left);
+		starpu_data_unregister(right);
+		for (int i = 0; i < ROWS * LD; i++)
+			assert_same(m[i], i % LD < LEFT ? 1 : 2);
+	}
+}
+
 static void test_reduction(void **state)
 {
 	for (size_t t = first_strategy; t < sizeof(strategies) / sizeof(*strategies); t++) {
@@ -1205,6 +1236,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_endless_halo),
 		cmocka_unit_test(test_halo_per_iteration),
 		cmocka_unit_test(test_matrix_rows),
+		cmocka_unit_test(test_columns_side_by_side),
 		cmocka_unit_test(test_reduction),
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_task_graph),
