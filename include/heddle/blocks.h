@@ -9,7 +9,7 @@
  * it serialises the calls and measures the times. All it decides can be
  * replayed from the sequence of calls.
  *
- * Start with heddle_blocks_create(); heddle_loop() does so for every loop.
+ * Start with heddle_blocks_create(); heddle_loop_submit() does so for every loop.
  *
  * A strategy is named by a specification "NAME[:KEY=VALUE[,KEY=VALUE...]]",
  * for example "gss", "css:chunk=4096" or "hdss:initial=1024,slice=0".
@@ -98,13 +98,14 @@ void heddle_blocks_retire(struct heddle_blocks *blocks, unsigned worker);
 /** Iterations that no worker has been given yet. */
 size_t heddle_blocks_remaining(const struct heddle_blocks *blocks);
 
+/** What the strategy is doing for a worker. */
 enum heddle_phase heddle_blocks_phase(const struct heddle_blocks *blocks, unsigned worker);
 
 /** What the strategy believes of a worker's rate, iterations per microsecond;
  * 0 when it knows nothing (yet). */
 double heddle_blocks_rate(const struct heddle_blocks *blocks, unsigned worker);
 
-/** NULL is allowed. */
+/** Ends a strategy; NULL is allowed. */
 void heddle_blocks_destroy(struct heddle_blocks *blocks);
 
 /** One parameter of a strategy. */

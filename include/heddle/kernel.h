@@ -105,7 +105,7 @@ struct heddle_kernel_stats {
 /** A launch on its way. */
 struct heddle_kernel_request;
 
-/** Starts a kernel and returns at once.
+/** Starts a kernel and returns at once. Between starpu_init() and starpu_shutdown().
  * @param[out] request to be given to heddle_kernel_wait(); NULL: not wanted, then
  * starpu_task_wait_for_all() or a later task on the data tells the end
  * @return 0; -EINVAL for a launch that makes no sense (sizes, arguments that the kernel
@@ -114,7 +114,8 @@ struct heddle_kernel_request;
 int heddle_kernel_submit(const struct heddle_kernel *kernel,
                          struct heddle_kernel_request **request);
 
-/** Waits for a launch and frees it. Not from a task, callback or kernel.
+/** Waits for a launch and frees it: once for each request. Not from a task, callback or
+ * kernel.
  * @param[out] stats NULL: not wanted
  * @return 0; -EIO when the kernel failed on every device, also where it does not compile
  * (a message has the compiler's words); -ENOMEM. The contents of what it writes are

@@ -46,9 +46,9 @@ enum heddle_share {
 	HEDDLE_HALO,
 	/** Every iteration may read all of it. */
 	HEDDLE_WHOLE,
-	/** Every iteration adds to it. Each block gets an array of its own of the
-	 * same shape, filled with zero bytes by Heddle's or the codelet's means (see
-	 * heddle_access), and its result is combined into the handle. */
+	/** Every iteration adds to it: a vector. Each block gets one of its own of the
+	 * same length, filled with zero bytes, and its result is combined into the
+	 * handle. */
 	HEDDLE_REDUCE
 };
 
@@ -61,8 +61,8 @@ struct heddle_access {
 	size_t per_iteration; /**< elements or rows of one iteration (0: 1) */
 	size_t halo;          /**< HEDDLE_HALO: elements or rows on either side */
 	/** HEDDLE_REDUCE: adds `from` to `into`, both of `bytes` bytes in main
-	 * memory. Called for one block at a time. The block's array is zeroed on the
-	 * host before the block starts. */
+	 * memory. Called for one block at a time, by any thread, in no certain order.
+	 * @param arg the loop's */
 	void (*combine)(void *into, const void *from, size_t bytes, void *arg);
 };
 
@@ -107,8 +107,8 @@ struct heddle_loop {
 	const char *strategy; /**< specification, or NULL: see above */
 	unsigned parts;       /**< equal tasks under a stock policy (0: HEDDLE_PARTS per worker) */
 	size_t alignment;     /**< blocks are multiples of this, iterations (0: the strategy's) */
-	const int *workers;   /**< ids of the workers to use, NULL: all that can */
-	unsigned nworkers;
+	const int *workers;   /**< StarPU's ids of the workers to use, NULL: all that can */
+	unsigned nworkers;    /**< entries of workers */
 	unsigned sched_ctx;   /**< scheduling context (0: the initial one) */
 };
 
@@ -141,17 +141,18 @@ struct heddle_loop_stats {
 /** A loop on its way. */
 struct heddle_loop_request;
 
-/** Starts a loop and returns at once.
+/** Starts a loop and returns at once. Between starpu_init() and starpu_shutdown().
  * @param[out] request to be given to heddle_loop_wait(); NULL: not wanted, then
  * starpu_task_wait_for_all() or a later task on the data tells the end.
  * @return 0; -EINVAL for a loop that makes no sense (a handle listed twice or not at
  * home in main memory, outputs that would overlap, an unknown strategy or
  * variable); -ERANGE when n reaches beyond a handle; -ENODEV when no worker has an
- * implementation; -ENOMEM, also when a single iteration fits into the memory of no
+ * implementation, or before starpu_init(); -ENOMEM, also when a single iteration fits into the memory of no
  * worker that has one; -ENOEXEC (heddle_starpu_check()). A message says which. */
 int heddle_loop_submit(const struct heddle_loop *loop, struct heddle_loop_request **request);
 
-/** Waits for a loop and frees it. Not from a task, callback or kernel.
+/** Waits for a loop and frees it: once for each request. Not from a task, callback or
+ * kernel.
  * @param[out] stats NULL: not wanted
  * @return 0, or the loop's failure: the status of a kernel that failed on every
  * worker tried; -ENODEV when StarPU refused a block's task for every worker (see

@@ -27,7 +27,7 @@ struct heddle_policy {
 /** The table of policies; ends with a NULL name. */
 const struct heddle_policy *heddle_policies(void);
 
-/** The policy of that name, NULL when it is none of ours. */
+/** The policy of that name; NULL when it is none of ours, or no name (NULL). */
 const struct heddle_policy *heddle_policy_find(const char *name);
 
 #ifdef __cplusplus

@@ -141,12 +141,13 @@ struct heddle_wavefront {
 	size_t h;             /**< columns of a tile (0: HEDDLE_WAVE_H, else by the model) */
 	unsigned k;           /**< bands per worker (0: HEDDLE_WAVE_K, else by the model) */
 	const char *strategy; /**< specification, or NULL: see above */
-	const int *workers;   /**< ids of the workers to use, NULL: all that can */
-	unsigned nworkers;
+	const int *workers;   /**< StarPU's ids of the workers to use, NULL: all that can */
+	unsigned nworkers;    /**< entries of workers */
 	unsigned sched_ctx; /**< scheduling context (0: the initial one) */
 };
 
-/** What a wavefront did. Workers' blocks are their tiles. */
+/** What a wavefront did, by the clock on the wall (heddle/clock.h). Workers' blocks are
+ * their tiles. */
 struct heddle_wavefront_stats {
 	char strategy[96]; /**< its specification, or "stock" */
 	size_t h;          /**< columns of a tile */
@@ -165,21 +166,23 @@ struct heddle_wavefront_stats {
 /** A wavefront on its way. */
 struct heddle_wavefront_request;
 
-/** Starts a wavefront and returns at once.
+/** Starts a wavefront and returns at once. Between starpu_init() and starpu_shutdown().
  * @param[out] request to be given to heddle_wavefront_wait(); NULL: not wanted, then
  * starpu_task_wait_for_all() or a later task on the data tells the end.
  * @return 0; -EINVAL for a wavefront that makes no sense (a vector that is not
  * lexicographically positive, an array of the wrong shape, listed twice or not at home
  * in main memory, an unknown strategy or variable); -ERANGE when the loop reaches
- * beyond an array; -ENODEV when no worker has an implementation; -ENOMEM; -ENOEXEC
- * (heddle_starpu_check()). A message says which. */
+ * beyond an array; -ENODEV when no worker has an implementation, or before
+ * starpu_init(); -ENOMEM; -ENOEXEC (heddle_starpu_check()). A message says which. */
 int heddle_wavefront_submit(const struct heddle_wavefront *wavefront,
                             struct heddle_wavefront_request **request);
 
-/** Waits for a wavefront and frees it. Not from a task, callback or kernel.
+/** Waits for a wavefront and frees it: once for each request. Not from a task, callback or
+ * kernel.
  * @param[out] stats NULL: not wanted
- * @return 0, or the status of a kernel that failed; the contents of what the wavefront
- * writes are then undefined. */
+ * @return 0, or the wavefront's failure, after which the contents of what it writes are
+ * undefined: the status of a kernel that failed; -ENODEV when StarPU refused a tile's
+ * task; -ENOMEM. */
 int heddle_wavefront_wait(struct heddle_wavefront_request *request,
                           struct heddle_wavefront_stats *stats);
 

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <starpu.h>
 #include <heddle/heddle.h>
 
@@ -15,7 +16,12 @@ static void test_own_starpu_matches(void **state)
 
 static void test_version(void **state)
 {
+	char headers[64];
+
 	assert_string_equal(heddle_version(), PACKAGE_VERSION);
+	snprintf(headers, sizeof(headers), "%d.%d.%d", HEDDLE_VERSION_MAJOR, HEDDLE_VERSION_MINOR,
+		 HEDDLE_VERSION_PATCH);
+	assert_string_equal(headers, PACKAGE_VERSION);
 }
 
 int main(void)

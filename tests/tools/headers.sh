@@ -1,0 +1,28 @@
+#!/bin/sh
+# Every public header compiles alone, without a warning, as C99, C11 and C++. StarPU's want
+# POSIX beside the language.
+set -u
+: "${top_srcdir:?}" "${top_builddir:?}"
+flags=$(sed -n 's/^STARPU_CFLAGS = //p' "$top_builddir/Makefile" | sed 's/-I *\//-isystem \//g')
+cc=$(sed -n 's/^CC = //p' "$top_builddir/Makefile")
+failures=0
+# compiles HEADER COMPILER...
+compiles() {
+	header=$1
+	shift
+	# shellcheck disable=SC2086
+	echo "#include <heddle/$header>" | "$@" -Wall -Wextra -pedantic -Werror -fsyntax-only \
+		-I"$top_srcdir/include" $flags - || {
+		echo "$header: $*"
+		failures=$((failures + 1))
+	}
+}
+for header in "$top_srcdir"/include/heddle/*.h; do
+	header=${header##*/}
+	for standard in c99 c11; do
+		# shellcheck disable=SC2086
+		compiles "$header" $cc -x c -std=$standard -D_POSIX_C_SOURCE=200809L
+	done
+	command -v g++ >/dev/null && compiles "$header" g++ -x c++ -std=c++11
+done
+[ "$failures" = 0 ]
