@@ -12,9 +12,11 @@
 
 #include "interval.h"
 
-/** What was measured of a crew in this loop or one about as large. */
+/** What was measured of a crew with one h and k, in this loop or one about as large. */
 struct choice_trial {
 	unsigned counts[INTERVAL_MAXKINDS]; /**< workers of each kind that took part */
+	size_t h;                           /**< at least 1 */
+	unsigned k;                         /**< at least 1 */
 	unsigned n;                         /**< how often, at least 1 */
 	double us;                          /**< about the time it took */
 };
@@ -23,23 +25,45 @@ struct choice_trial {
  * kind at the most: more can go wrong in it. What was measured needs no such care. */
 #define CHOICE_CAUTION 0.9
 
+/** What another h or k must promise, of the time that a crew was measured to take. */
+#define CHOICE_GAIN 0.97
+
+/** Where the best that was measured takes more than this times what the model says, the
+ * model misses something, and other h and k are tried. */
+#define CHOICE_MISSES 1.15
+
+/** Kinds that were never tried are, and those whose first trial was their only one are once
+ * more, where they are believed to take no more than this times the best that was measured. */
+#define CHOICE_HOPE 1.25
+
 /** Of more trials the first count. */
-#define CHOICE_MAXTRIALS 8
+#define CHOICE_MAXTRIALS 24
+
+/** Of a crew no more h and k are tried out than these. */
+#define CHOICE_MOSTPLANS 8
+
+/** Whether two pairs of h and k are about the same: 10 %. */
+bool choice_is_about(size_t h, unsigned k, size_t other_h, unsigned other_k);
 
 /** Takes out workers so that the loop is believed to be the fastest: of all subsets of up to
  * four kinds (of more, all, each alone and all but each) the best one, and of that single
  * workers as long as it gets faster without them. At least one worker stays. Kinds of
- * which nobody stays have a count of 0.
+ * which nobody stays have a count of 0. With the crew it chooses h and k.
  *
- * A crew is believed to take what the model says at its best h and k; after one trial half
- * of what that says (the geometric mean), since a first run may have paid for what later
- * ones need not; after more of them, what these took. Where crews of no other kinds than
- * its own were tried, it is believed to be as much slower than the model says as they
- * were, the worst of them: or else what was never tried would always look better.
+ * What was measured is believed: after the first trial of some kinds of workers half of it
+ * (the geometric mean with what the model says), since it may have paid for what later ones
+ * need not; after more of them fully. A crew that was tried with another h and k is believed to be
+ * as much slower than the model says as it was with the best of them; where only crews of no other
+ * kinds than its own were tried, as they were, the worst of them: or else what was never tried
+ * would always look better. All else takes what the model says, at its best h and k. When the best
+ * was measured twice, others are tried, one a call, each once: kinds about as good by the model,
+ * and where the model does not explain the best, neighbours of its h and k.
+ * @param[in,out] model its k, where not 0, is kept
  * @param most,minimum_rows as of interval_choose()
- * @param trials different crews
+ * @param trials different crews or pairs of h and k
+ * @param[out] h, k chosen
  * @return how many workers were taken out */
 unsigned choice_make(struct interval_model *model, unsigned most, double minimum_rows,
-                     const struct choice_trial *trials, unsigned ntrials);
+                     const struct choice_trial *trials, unsigned ntrials, size_t *h, unsigned *k);
 
 #endif

@@ -128,7 +128,7 @@ static bool is_plain(const struct fit *without, const struct fit *with, unsigned
 }
 
 /* The costs that explain samples best, and how far they are off (root mean square). */
-static double fit_all(const struct tile_sample *samples, unsigned n, double *costs)
+static double fit_all(const struct tile_sample *samples, unsigned n, bool core, double *costs)
 {
 	/* Bits: iteration, us, row, column; fewer first. */
 	static const unsigned char sets[] = {1, 2, 4, 8, 3, 5, 9, 6, 10, 12, 7, 11, 13, 14, 15};
@@ -143,16 +143,15 @@ static double fit_all(const struct tile_sample *samples, unsigned n, double *cos
 		    (least->error == INFINITY && fit.error < INFINITY))
 			*least = fit;
 	}
-	least = is_plain(&best[0], &best[1], n) || best[0].error < best[1].error - NOTHING
-	            ? &best[0]
-	            : &best[1];
+	least = &best[core || (!is_plain(&best[0], &best[1], n) &&
+	                       best[0].error >= best[1].error - NOTHING)];
 	memcpy(costs, least->costs, sizeof(least->costs));
 	return sqrt(least->error / n);
 }
 
 /* A sample that the machine disturbed, if there is one: the others say that it has
  * taken too long, and agree with each other much better than with it. */
-static unsigned disturbed(const struct tile_sample *samples, unsigned n, double error)
+static unsigned disturbed(const struct tile_sample *samples, unsigned n, bool core, double error)
 {
 	struct tile_sample others[TILE_COST_MOST_SAMPLES];
 	double costs[TERMS];
@@ -163,7 +162,7 @@ static unsigned disturbed(const struct tile_sample *samples, unsigned n, double 
 
 		memcpy(others, samples, n * sizeof(*samples));
 		others[s] = others[n - 1];
-		rest = fit_all(others, n - 1, costs);
+		rest = fit_all(others, n - 1, core, costs);
 		us = tile_cost_us(&(struct tile_cost){.iteration = costs[0],
 		                                      .us = costs[CONSTANT],
 		                                      .row = costs[2],
@@ -177,7 +176,7 @@ static unsigned disturbed(const struct tile_sample *samples, unsigned n, double 
 	return worst;
 }
 
-void tile_cost_fit(const struct tile_sample *given, unsigned n, struct tile_cost *cost)
+void tile_cost_fit(const struct tile_sample *given, unsigned n, bool core, struct tile_cost *cost)
 {
 	double fastest = INFINITY, least[TERMS] = {0}, error;
 	struct tile_sample samples[TILE_COST_MOST_SAMPLES];
@@ -185,14 +184,14 @@ void tile_cost_fit(const struct tile_sample *given, unsigned n, struct tile_cost
 	if (n > TILE_COST_MOST_SAMPLES)
 		n = TILE_COST_MOST_SAMPLES;
 	memcpy(samples, given, n * sizeof(*samples));
-	error = fit_all(samples, n, least);
+	error = fit_all(samples, n, core, least);
 	while (n > TERMS) {
-		unsigned worst = disturbed(samples, n, error);
+		unsigned worst = disturbed(samples, n, core, error);
 
 		if (worst == n)
 			break;
 		samples[worst] = samples[--n];
-		error = fit_all(samples, n, least);
+		error = fit_all(samples, n, core, least);
 	}
 	for (unsigned s = 0; s < n; s++)
 		fastest = fmin(fastest, samples[s].us / samples[s].rows / samples[s].columns);

@@ -17,6 +17,8 @@
 #ifndef HEDDLE_WAVEFRONT_COST_H
 #define HEDDLE_WAVEFRONT_COST_H
 
+#include <stdbool.h>
+
 /** Microseconds; all 0 or more, iteration above 0. */
 struct tile_cost {
 	double us, row, column, iteration;
@@ -50,7 +52,9 @@ double tile_cost_us(const struct tile_cost *cost, double rows, double columns);
  * or more those that were disturbed are left out.
  * An iteration costs at least 1/TILE_COST_MOST of what it did in the sample that was
  * fastest.
- * @param n at least 1 */
-void tile_cost_fit(const struct tile_sample *samples, unsigned n, struct tile_cost *cost);
+ * @param n at least 1
+ * @param core iterations decide: they always count */
+void tile_cost_fit(const struct tile_sample *samples, unsigned n, bool core,
+                   struct tile_cost *cost);
 
 #endif

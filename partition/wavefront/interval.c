@@ -9,6 +9,9 @@
 
 /* Rows that do not fill vectors make a k worse by no more than this. */
 #define MOST_WASTE 1.05
+/* What tiles wait for each other beyond the model, µs each: in choosing k, where times differ
+ * little, it counts against many small tiles. */
+#define WAIT 5
 /* How much earlier than a worker can go on with its next chunk the one above must let it, so
  * that no hold-up of one worker is one of all. */
 #define SLACK 2
@@ -277,29 +280,66 @@ static double waste(const struct interval_model *model, double width)
 	return width > 0 ? fmin(MOST_WASTE, ceil(width / vector - 1e-9) * vector / width) : 1;
 }
 
-double interval_least_time(const struct interval_model *given, unsigned most, double minimum_rows,
-                           size_t *h, unsigned *k)
+/* Columns are cut into whole tiles: one that holds what is left over costs as much as
+ * others besides its iterations. Not so in a skewed space, where bands begin anywhere. */
+static size_t even_out(const struct interval_model *model, size_t h, double *us)
+{
+	size_t columns = model->columns, tiles = columns / h;
+	size_t longer = (columns + tiles - 1) / tiles, shorter = (columns + tiles) / (tiles + 1);
+	double longer_us, shorter_us;
+
+	if (model->skew > 0 || columns != model->columns || columns % h == 0)
+		return h;
+	longer_us = interval_pipelined_time(model, longer);
+	shorter_us = interval_pipelined_time(model, shorter);
+	*us = fmin(longer_us, shorter_us);
+	return longer_us <= shorter_us ? longer : shorter;
+}
+
+/* The best h of some k. */
+struct candidate {
+	unsigned k;
+	size_t h;
+	double us, counts; /* with vectors that are not full, and waits */
+};
+
+enum { MOST_CANDIDATES = 64 };
+
+/* All small k, then some: of 40 bands one more or less matters little. */
+static unsigned candidates(const struct interval_model *given, unsigned most, double minimum_rows,
+                           struct candidate *all)
 {
 	struct interval_model model = *given;
-	unsigned first = given->k ? given->k : 1, last = given->k ? given->k : most;
-	double best = INFINITY, us = INFINITY;
+	unsigned first = given->k ? given->k : 1, last = given->k ? given->k : most, n = 0;
 
-	/* All small k, then some: of 40 bands one more or less matters little. */
-	for (model.k = first; model.k <= last; model.k += 1 + model.k / 8) {
-		double time, width;
-		size_t interval = best_interval(&model, &time);
+	for (model.k = first; model.k <= last && n < MOST_CANDIDATES; model.k += 1 + model.k / 8) {
+		struct candidate candidate = {.k = model.k};
+		double width;
 
-		width = narrowest(&model, interval);
+		candidate.h = best_interval(&model, &candidate.us);
+		candidate.h = even_out(&model, candidate.h, &candidate.us);
+		width = narrowest(&model, candidate.h);
 		if (model.k > first && width < minimum_rows)
 			break;
-		if (time * waste(&model, width) < best) {
-			best = time * waste(&model, width);
-			us = time;
-			*k = model.k;
-			*h = interval;
-		}
+		candidate.counts = candidate.us * waste(&model, width) +
+		                   WAIT * model.k * model.columns / candidate.h;
+		all[n++] = candidate;
 	}
-	return us;
+	return n;
+}
+
+double interval_least_time(const struct interval_model *model, unsigned most, double minimum_rows,
+                           size_t *h, unsigned *k)
+{
+	struct candidate all[MOST_CANDIDATES];
+	unsigned n = candidates(model, most, minimum_rows, all), best = 0;
+
+	for (unsigned i = 1; i < n; i++)
+		if (all[i].counts < all[best].counts)
+			best = i;
+	*h = all[best].h;
+	*k = all[best].k;
+	return all[best].us;
 }
 
 size_t interval_choose(const struct interval_model *model, unsigned most, double minimum_rows,

@@ -87,7 +87,8 @@ double interval_chen_xue(const struct interval_model *model);
 double interval_pipelined_time(const struct interval_model *model, double h);
 
 /** Chooses h, and k up to `most`, so that interval_pipelined_time() is least, for
- * whole columns.
+ * whole columns; of several k that are about as good the least one. Without skew the
+ * columns make whole tiles, the last one a few columns shorter than others.
  * @param model its k counts where it is not 0, else k is chosen too
  * @param most largest k, at least 1
  * @param minimum_rows no chunk is narrower, unless k is 1 or given

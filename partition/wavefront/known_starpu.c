@@ -22,7 +22,7 @@
 #include "wavefront_private.h"
 
 /* No task costs less than this, µs, whatever a measurement says. */
-#define LEAST_OVERHEAD 1
+#define LEAST_OVERHEAD 4
 /* What simulated ones are taken to cost, as most of StarPU's simulated costs are. */
 #define SIMULATED_OVERHEAD 5
 /* Hand-overs vary with what else the machine does: from one wavefront to the next they
@@ -38,10 +38,12 @@ struct speed {
 	char codelet[];
 };
 
-/* A crew's wavefronts of one size. */
+/* A crew's wavefronts of one size, with about the same h and k. */
 struct trial {
 	struct trial *next;
 	double rows, columns, sweeps;
+	size_t h;
+	unsigned k;
 	struct heddle_robust us;
 	char crew[HEDDLE_PROFILE_TEXT]; /* "15 cpu NAME + 1 cuda NAME" */
 	char codelet[];
@@ -266,6 +268,8 @@ static void kind_learn(const struct heddle_wavefront_request *wave, const struct
 		cost.column *= pace;
 		cost.iteration *= pace;
 	}
+	if (handover > 0 && handover < LEAST_OVERHEAD)
+		handover = LEAST_OVERHEAD;
 	if (handover > HANDOVER_DRIFT * cost.us) {
 		cost.us *= HANDOVER_DRIFT;
 		news = true;
@@ -356,22 +360,19 @@ static bool crew_parse(const struct heddle_wavefront_request *wave, const char *
 
 /* ---- trials ---- */
 
-/* Mutex held: of exactly this size, added if need be. */
-static struct trial *trial_get(const char *codelet, const char *crew, double rows, double columns,
-                               double sweeps)
+/* Mutex held: of exactly this size and about these h and k, added if need be. */
+static struct trial *trial_get(const char *codelet, const struct trial *wanted)
 {
 	struct trial *trial = known.trials;
 
-	while (trial &&
-	       (trial->rows != rows || trial->columns != columns || trial->sweeps != sweeps ||
-	        strcmp(trial->crew, crew) || strcmp(trial->codelet, codelet)))
+	while (trial && (trial->rows != wanted->rows || trial->columns != wanted->columns ||
+	                 trial->sweeps != wanted->sweeps || strcmp(trial->crew, wanted->crew) ||
+	                 !choice_is_about(trial->h, trial->k, wanted->h, wanted->k) ||
+	                 strcmp(trial->codelet, codelet)))
 		trial = trial->next;
-	if (trial || !(trial = calloc(1, sizeof(*trial) + strlen(codelet) + 1)))
+	if (trial || !(trial = malloc(sizeof(*trial) + strlen(codelet) + 1)))
 		return trial;
-	trial->rows = rows;
-	trial->columns = columns;
-	trial->sweeps = sweeps;
-	snprintf(trial->crew, sizeof(trial->crew), "%s", crew);
+	*trial = *wanted;
 	strcpy(trial->codelet, codelet);
 	trial->next = known.trials;
 	known.trials = trial;
@@ -382,12 +383,19 @@ static struct trial *trial_get(const char *codelet, const char *crew, double row
 static void trial_read(const char *codelet, const struct heddle_profile_record *record)
 {
 	const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
+	struct trial wanted = {.rows = last_number(record, "rows"),
+	                       .columns = last_number(record, "columns"),
+	                       .sweeps = last_number(record, "sweeps")};
+	double h = last_number(record, "h"), k = last_number(record, "k");
 	struct trial *trial;
 
-	if (strcmp(record->kind, "wavefront_run") || !us || !*word(record, "crew"))
+	if (strcmp(record->kind, "wavefront_run") || !us || !*word(record, "crew") ||
+	    !(h >= 1 && h <= wanted.columns) || !(k >= 1 && k <= UINT_MAX))
 		return;
-	trial = trial_get(codelet, word(record, "crew"), last_number(record, "rows"),
-	                  last_number(record, "columns"), last_number(record, "sweeps"));
+	wanted.h = h;
+	wanted.k = k;
+	snprintf(wanted.crew, sizeof(wanted.crew), "%s", word(record, "crew"));
+	trial = trial_get(codelet, &wanted);
 	for (unsigned i = 0; trial && i < us->n; i++)
 		heddle_robust_add(&trial->us, us->numbers[i]);
 }
@@ -435,7 +443,9 @@ unsigned trials_find(struct heddle_wavefront_request *wave, struct choice_trial 
 		    !is_about(trial->columns, space->columns) ||
 		    !is_about(trial->sweeps, wave->sweeps) || !trial->us.count)
 			continue;
-		trials[n] = (struct choice_trial){.n = trial->us.count,
+		trials[n] = (struct choice_trial){.h = trial->h,
+		                                  .k = trial->k,
+		                                  .n = trial->us.count,
 		                                  .us = heddle_robust_us(&trial->us) * space->rows *
 		                                        space->columns * wave->sweeps / iterations};
 		n += crew_parse(wave, trial->crew, trials[n].counts);
@@ -446,25 +456,31 @@ unsigned trials_find(struct heddle_wavefront_request *wave, struct choice_trial 
 
 void trial_keep(struct heddle_wavefront_request *wave)
 {
-	const struct space *space = &wave->space;
+	struct trial wanted = {.rows = wave->space.rows,
+	                       .columns = wave->space.columns,
+	                       .sweeps = wave->sweeps,
+	                       .h = wave->chosen_h,
+	                       .k = wave->k},
+	             *trial;
 	struct heddle_profile_record record;
-	char crew[HEDDLE_PROFILE_TEXT];
-	struct trial *trial;
 	double us = wave->end_us - wave->start_us;
 
-	if (WAVE_SIMULATED || !crew_print(wave, crew, sizeof(crew)))
+	if (WAVE_SIMULATED || !wave->chosen_h ||
+	    !crew_print(wave, wanted.crew, sizeof(wanted.crew)))
 		return;
 	starpu_pthread_mutex_lock(&known.mutex);
-	trial = trial_get(codelet_name(wave), crew, space->rows, space->columns, wave->sweeps);
+	trial = trial_get(codelet_name(wave), &wanted);
 	if (trial)
 		heddle_robust_add(&trial->us, us);
 	/* As many as count are enough: files are slow. */
 	if (trial && trial->us.count <= HEDDLE_ROBUST_RECENT && profiles_wanted()) {
 		heddle_profile_record_init(&record, "wavefront_run");
-		heddle_profile_record_text(&record, "crew", crew);
-		heddle_profile_record_number(&record, "rows", space->rows);
-		heddle_profile_record_number(&record, "columns", space->columns);
-		heddle_profile_record_number(&record, "sweeps", wave->sweeps);
+		heddle_profile_record_text(&record, "crew", trial->crew);
+		heddle_profile_record_number(&record, "rows", trial->rows);
+		heddle_profile_record_number(&record, "columns", trial->columns);
+		heddle_profile_record_number(&record, "sweeps", trial->sweeps);
+		heddle_profile_record_number(&record, "h", trial->h);
+		heddle_profile_record_number(&record, "k", trial->k);
 		heddle_profile_record_results(&record);
 		heddle_profile_record_number(&record, "us", us);
 		profile_add(trial->codelet, &record);

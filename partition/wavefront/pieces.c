@@ -76,7 +76,7 @@ static double fitted_us(const struct pieces *pieces, size_t rows, size_t h)
 {
 	struct tile_cost cost;
 
-	tile_cost_fit(pieces->samples, pieces->n, &cost);
+	tile_cost_fit(pieces->samples, pieces->n, pieces->core, &cost);
 	return tile_cost_us(&cost, rows, h);
 }
 
@@ -185,7 +185,7 @@ static bool repeat(struct pieces *pieces, size_t *rows, size_t *h)
 
 	if (pieces->n < 2 || pieces->repeated == 2)
 		return false;
-	tile_cost_fit(pieces->samples, pieces->n, &cost);
+	tile_cost_fit(pieces->samples, pieces->n, pieces->core, &cost);
 	if (!pieces->repeated++)
 		sample = &pieces->samples[0];
 	else if (cost.iteration * sample->rows * sample->columns < sample->us / DOUBT_PART)
@@ -275,5 +275,5 @@ void pieces_cost(const struct pieces *pieces, struct tile_cost *cost)
 		    sample->rows * sample->columns * SMALL >= largest->rows * largest->columns)
 			samples[n++] = *sample;
 	}
-	tile_cost_fit(samples, n, cost);
+	tile_cost_fit(samples, n, pieces->core, cost);
 }

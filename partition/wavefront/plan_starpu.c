@@ -130,14 +130,15 @@ void wave_kinds(struct heddle_wavefront_request *wave)
 
 /* ---- h and k ---- */
 
-/* Lanes beyond what the model keeps of their kind are left out. */
-static void exclude(struct heddle_wavefront_request *wave, unsigned most, double minimum)
+/* Lanes beyond what the model keeps of their kind are left out; h and k go with it. */
+static void choose_crew(struct heddle_wavefront_request *wave, double minimum)
 {
 	unsigned kept[INTERVAL_MAXKINDS] = {0};
 	struct choice_trial trials[CHOICE_MAXTRIALS];
 	unsigned ntrials = wave->free ? trials_find(wave, trials, CHOICE_MAXTRIALS) : 0;
 
-	wave->nexcluded = choice_make(&wave->model, most, minimum, trials, ntrials);
+	wave->nexcluded =
+	    choice_make(&wave->model, MOST_BANDS, minimum, trials, ntrials, &wave->h, &wave->k);
 	for (unsigned l = 0; l < wave->nlanes; l++) {
 		struct lane *lane = &wave->lanes[l];
 
@@ -200,11 +201,14 @@ static void choose(struct heddle_wavefront_request *wave)
 	if (!k && wave->sweeps > 1)
 		model->k = 1;
 	if (wave->placement == PLACE_BY_SPEED && !(h && k))
-		exclude(wave, MOST_BANDS, minimum);
-	wave->h = interval_choose(model, MOST_BANDS, minimum, &wave->k);
+		choose_crew(wave, minimum);
+	else
+		wave->h = interval_choose(model, MOST_BANDS, minimum, &wave->k);
 	model->k = wave->k;
 	if (h)
 		wave->h = h;
+	wave->chosen_h = wave->h;
+	wave->model_h = interval_choose(model, 1, 1, &k);
 	wave->predicted_us = interval_pipelined_time(model, wave->h);
 	lanes_price(wave);
 	heddle_explain("wavefront %s: h %zu, k %u, %.0f us predicted; by the paper h %.0f",
@@ -281,6 +285,10 @@ static void replan(struct heddle_wavefront_request *wave, const char *who, doubl
 	if (wave->given.h || !is_known(wave))
 		return;
 	h = interval_choose(&wave->model, MOST_BANDS, 1, &k);
+	/* What was measured may differ from the model: it changes by the same factor. */
+	if (wave->model_h)
+		h = fmin(fmax(1, rint((double)h * wave->chosen_h / wave->model_h)),
+		         wave->space.columns);
 	if (h != wave->h)
 		heddle_explain("wavefront %s: %s takes %.3g of the time it should: h %zu becomes "
 		               "%zu",

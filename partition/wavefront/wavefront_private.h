@@ -190,6 +190,7 @@ struct heddle_wavefront_request {
 	struct heddle_blocks *blocks;    /* PLACE_BY_STRATEGY */
 	struct crew crew;
 	size_t h;
+	size_t chosen_h, model_h; /* when it began: h, and what the model alone says */
 	unsigned k;
 	size_t nstrips, room;
 	struct strip **strips;
