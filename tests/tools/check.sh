@@ -1,0 +1,82 @@
+#!/bin/sh
+# tools/check in a tree of its own, whose builds say what each test says here: what it
+# counts, and that a signal to it ends all that it has started, at once.
+set -u
+: "${top_srcdir:?}"
+work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-check.XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT HUP INT TERM
+failures=0
+fail() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+# build FLAVOUR RECIPE: a build folder in which all that the check makes is RECIPE.
+build() {
+	mkdir -p "$work/build-$1"
+	touch "$work/build-$1/config.status"
+	printf 'check check-unit check-TESTS: ; %s\nbin/%%: ;\n' "$2" >"$work/build-$1/Makefile"
+}
+
+# check ARGUMENT...: the tree's tools/check, with nothing of this test's own make.
+check() {
+	exec env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u BUILD "$work/tools/check" "$@"
+}
+
+mkdir -p "$work/tools" "$work/tests"
+cp "$top_srcdir/tools/check" "$top_srcdir/tools/common.sh" "$work/tools"
+cp "$top_srcdir/tests/run" "$work/tests"
+printf '#!/bin/sh\necho "$*"\n' >"$work/tools/setup"
+chmod +x "$work/tools/setup"
+
+build system 'for i in 1 2 3; do echo ":test-result: PASS" >$$i.trs; done'
+build sim 'echo ":test-result: PASS" >a.trs; echo ":test-result: SKIP" >b.trs'
+build trace 'echo ":test-result: FAIL" >broken.trs; exit 1'
+build asan 'exit 1'
+(check --quick) >"$work/printed" 2>&1
+[ $? = 1 ] || fail "exit status of a check that fails"
+cat "$work/printed"
+# 3 tests, 1, 0 and 0; the set-up; the one that failed, and a part without results.
+[ "$(tail -n 1 "$work/printed")" = '5 passed, 2 failed, 1 skipped' ] || fail "counts"
+grep -q 'failed: broken' "$work/printed" || fail "the name of the test that failed"
+grep -q 'skipped: b' "$work/printed" || fail "the name of the test that was skipped"
+build trace 'echo ":test-result: PASS" >broken.trs'
+build asan 'echo ":test-result: PASS" >a.trs'
+(check --quick) >"$work/printed" 2>&1 || fail "exit status of a check that succeeds"
+
+# ended WHAT: a check that has got so far that $work/pids holds two numbers is told to
+# end; its children must be gone when it is, and that before their time limits.
+ended() {
+	rm -f "$work/pids"
+	check --quick >"$work/printed" 2>&1 &
+	check=$!
+	tries=0
+	while [ "$(cat "$work/pids" 2>/dev/null | wc -l)" -lt 2 ]; do
+		tries=$((tries + 1))
+		[ $tries -lt 600 ] || { fail "$1: did not begin"; cat "$work/printed"; break; }
+		sleep 0.1
+	done
+	kill "$check"
+	wait "$check"
+	[ $? = 143 ] || fail "$1: exit status"
+	while read -r pid; do
+		tries=0
+		while kill -0 "$pid" 2>/dev/null; do
+			tries=$((tries + 1))
+			[ $tries -lt 50 ] || { fail "$1: $pid is left"; kill "$pid"; break; }
+			sleep 0.1
+		done
+	done <"$work/pids"
+}
+
+cat >"$work/sleeper.sh" <<END
+echo \$\$ >>'$work/pids'
+sleep 1000 &
+echo \$! >>'$work/pids'
+wait
+END
+build system "'$work/tests/run' '$work/sleeper.sh'"
+ended 'a test'
+printf '#!/bin/sh\n. "%s/sleeper.sh"\n' "$work" >"$work/tools/setup"
+ended 'the set-up'
+[ "$failures" -eq 0 ]
