@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <heddle/clock.h>
 
@@ -193,7 +194,7 @@ static int load_design(int device, const char *name, struct codelet_program *pro
 }
 
 /* StarPU's own loaders give every device the same program. */
-static int load_on_worker(int worker)
+static int load_on_worker(int worker, const char *name)
 {
 	bool fpga = heddle_worker_kind(worker) == HEDDLE_KIND_FPGA;
 	int device = starpu_worker_get_devid(worker), error = 0;
@@ -201,7 +202,7 @@ static int load_on_worker(int worker)
 	for (size_t p = 0; p < nprograms && !error; p++) {
 		struct codelet_program *program = programs[p].program;
 
-		if (program->binary.programs[device])
+		if (program->binary.programs[device] || (name && strcmp(name, programs[p].name)))
 			continue;
 		error = fpga ? load_design(device, programs[p].name, program)
 		             : load_source(device, program);
@@ -211,15 +212,18 @@ static int load_on_worker(int worker)
 	return error;
 }
 
-static int load_opencl(void)
+static int load_opencl(const char *name)
 {
 	int workers[STARPU_NMAXWORKERS];
 	unsigned n = starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, workers,
 	                                           STARPU_NMAXWORKERS);
 	int error = 0;
 
+	/* Workers that wait for tasks would take the processors from the compiler. */
+	starpu_pause();
 	for (unsigned w = 0; w < n && !error; w++)
-		error = load_on_worker(workers[w]);
+		error = load_on_worker(workers[w], name);
+	starpu_resume();
 	if (error)
 		codelets_unload();
 	return error;
@@ -241,7 +245,7 @@ void codelets_unload(void)
 
 #else
 
-static int load_opencl(void)
+static int load_opencl(const char *name)
 {
 	return 0;
 }
@@ -281,9 +285,9 @@ static int load_cuda(void)
 }
 #endif
 
-int codelets_load(void)
+int codelets_load(const char *name)
 {
-	int error = starpu_opencl_worker_get_count() ? load_opencl() : 0;
+	int error = starpu_opencl_worker_get_count() ? load_opencl(name) : 0;
 
 	if (!error && starpu_cuda_worker_get_count())
 		error = load_cuda();

@@ -84,11 +84,12 @@ bool codelet_on_fpga(void);
 int codelet_launch_end_fpga(struct codelet_launch *launch);
 #endif
 
-/** Compiles the OpenCL versions of all codelets for the OpenCL workers there are, so that
+/** Compiles the OpenCL version of a codelet for the OpenCL workers there are, so that
  * no block of a loop has to wait for the compiler. Between starpu_init() and the
  * first loop; does nothing where there is no such worker.
+ * @param name the codelet's folder; NULL: all codelets.
  * @return 0; -EIO after a message. */
-int codelets_load(void);
+int codelets_load(const char *name);
 /** Frees what codelets_load() made. Before starpu_shutdown(). */
 void codelets_unload(void);
 

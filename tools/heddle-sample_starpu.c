@@ -292,7 +292,7 @@ static int jobs_run(const struct arguments *arguments)
 static int sample(const struct arguments *arguments)
 {
 	char path[PATH_MAX];
-	int error = codelets_load();
+	int error = codelets_load(arguments->what->name);
 
 	if (error)
 		return APP_CANNOT;

@@ -254,7 +254,7 @@ static enum app_exit run_all(struct run *run)
 	int error = choose_workers(run);
 
 	if (!error)
-		error = codelets_load();
+		error = codelets_load(run->app->name);
 	if (!error)
 		error = prepare(run);
 	if (!error)

@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 	int cpu, fpga, error;
 
 	setenv("STARPU_SCHED", policy, 1);
-	if (starpu_init(NULL) || codelets_load())
+	if (starpu_init(NULL) || codelets_load(NULL))
 		return 77;
 	cpu = worker_of(HEDDLE_KIND_CPU);
 	fpga = worker_of(HEDDLE_KIND_FPGA);

@@ -143,7 +143,7 @@ int main(void)
 	print_message("HEDDLE_TEST_SEED=%u\n", seed);
 	if (starpu_init(NULL) || !starpu_cpu_worker_get_count())
 		return 77;
-	failed = codelets_load() ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+	failed = codelets_load("nbia") ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 	codelets_unload();
 	starpu_shutdown();
 	return failed;
