@@ -69,14 +69,15 @@ ended() {
 	done <"$work/pids"
 }
 
+# As tests do: a trap, and a time limit within theirs.
 cat >"$work/sleeper.sh" <<END
+trap : TERM
 echo \$\$ >>'$work/pids'
-sleep 1000 &
-echo \$! >>'$work/pids'
-wait
+timeout 1000 sh -c 'echo \$\$ >>"$work/pids"; exec sleep 1000'
 END
 build system "'$work/tests/run' '$work/sleeper.sh'"
 ended 'a test'
-printf '#!/bin/sh\n. "%s/sleeper.sh"\n' "$work" >"$work/tools/setup"
+printf '#!/bin/sh\n. "%s/sleeper.sh"\n' "$work" | sed '/trap/d' >"$work/tools/setup"
+sed -i '/^trap/d; s/timeout 1000//' "$work/sleeper.sh"
 ended 'the set-up'
 [ "$failures" -eq 0 ]
