@@ -39,8 +39,10 @@ run_logged() {
 	return "$status"
 }
 
-# For the traps: ends the command that run_logged waits for.
+# For the traps: ends the command that run_logged waits for. A second signal must not
+# end this.
 stop_child() {
+	trap '' INT TERM HUP
 	if [ -n "$child" ]; then
 		kill "$child" 2>/dev/null
 		wait "$child" 2>/dev/null
