@@ -1,5 +1,6 @@
 #!/bin/sh
-# The README's example is the one that is compiled, and it runs.
+# The README's example is the one that is compiled, and it runs; so it does as a program
+# outside the tree, and C++ takes the headers.
 set -eu
 example=$top_srcdir/doc/examples/axpy.c
 lines=$(wc -l <"$example")
@@ -15,4 +16,27 @@ fi
 for policy in hdss gss eager; do
 	STARPU_SCHED=$policy "$top_builddir/doc/examples/axpy" || status=1
 done
+
+# value NAME: what configure found out.
+value() { sed -n "s/^$1 = //p" "$top_builddir/Makefile"; }
+work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-readme.XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT HUP INT TERM
+cd "$work"
+flags=$(PKG_CONFIG_PATH=$top_builddir pkg-config --cflags --libs heddle)
+# shellcheck disable=SC2046,SC2086 # words
+$(value CC) "$example" -o axpy $flags $(value HEDDLE_LDFLAGS) || status=1
+STARPU_SCHED=hdss ./axpy || status=1
+cat >loop.cpp <<'END'
+#include <heddle/heddle.h>
+int main()
+{
+	heddle_loop loop = {};
+	return heddle_loop_run(&loop, nullptr) ? 0 : 1;
+}
+END
+if command -v g++ >/dev/null; then
+	# shellcheck disable=SC2046,SC2086
+	g++ -std=c++11 -Wall -Wextra -Werror loop.cpp -o loop $flags $(value HEDDLE_LDFLAGS) &&
+		./loop || status=1
+fi
 exit "$status"
