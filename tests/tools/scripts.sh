@@ -25,4 +25,18 @@ done
 expect 2 /no/such/file "$top_srcdir/tools/demo" --file /no/such/file
 expect 2 'wants a file' "$top_srcdir/tools/demo" --image
 expect 2 'tools/setup nonsense' env HEDDLE_FLAVOUR=nonsense "$top_srcdir/tools/heddle" info
+# What is traced is of the flavour that traces.
+work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-scripts.XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT HUP INT TERM
+mkdir -p "$work/tools" "$work/.starpu"
+cp "$top_srcdir/tools/heddle" "$work/tools"
+echo system >"$work/.starpu/default"
+for flavour in system trace; do
+	mkdir -p "$work/build-$flavour/bin"
+	printf '#!/bin/sh\n[ "$1" = trace ] && shift && exec "$@"\necho "$0 $*"\n' \
+		>"$work/build-$flavour/bin/heddle"
+	chmod +x "$work/build-$flavour/bin/heddle"
+done
+expect 0 build-system/bin/heddle "$work/tools/heddle" app nbia
+expect 0 build-trace/bin/heddle "$work/tools/heddle" trace "$work/tools/heddle" app nbia
 [ "$failures" -eq 0 ]
