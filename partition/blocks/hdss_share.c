@@ -429,8 +429,8 @@ static double others_done_at(const struct heddle_blocks *b, unsigned worker)
 	for (unsigned w = 0; w < b->nworkers; w++)
 		if (w != worker && !b->workers[w].retired && b->workers[w].under_way &&
 		    !h->belief[w].guessed)
-			soonest = fmin(soonest, done_at(b, w, fmin(worthwhile_size(b, w),
-			                                           b->remaining)));
+			soonest =
+			    fmin(soonest, done_at(b, w, fmin(worthwhile_size(b, w), b->remaining)));
 	return soonest;
 }
 

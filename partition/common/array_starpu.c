@@ -75,8 +75,8 @@ static bool side_by_side(const struct home_array *a, const struct home_array *b)
 
 static bool overlap(const struct home_array *a, const struct home_array *b)
 {
-	return a->base < b->base + home_array_bytes(b) &&
-	       b->base < a->base + home_array_bytes(a) && !side_by_side(a, b);
+	return a->base < b->base + home_array_bytes(b) && b->base < a->base + home_array_bytes(a) &&
+	       !side_by_side(a, b);
 }
 
 int home_array_check_overlap(const struct home_array *a, const struct home_array *b,

@@ -475,8 +475,12 @@ static void test_arrays_that_overlap(void **state)
 static void test_matrices_that_overlap(void **state)
 {
 	enum { LD = 8 };
-	struct home_array a = {.mode = STARPU_W, .shape = STARPU_MATRIX_INTERFACE_ID, .ld = LD,
-	                       .base = 4096, .elemsize = 4, .handle = (starpu_data_handle_t)&a};
+	struct home_array a = {.mode = STARPU_W,
+	                       .shape = STARPU_MATRIX_INTERFACE_ID,
+	                       .ld = LD,
+	                       .base = 4096,
+	                       .elemsize = 4,
+	                       .handle = (starpu_data_handle_t)&a};
 	struct home_array b = a;
 
 	a.units = 3;

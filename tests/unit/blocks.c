@@ -309,10 +309,8 @@ static void test_nobody_left(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_table),
-	    cmocka_unit_test(test_specifications),
-	    cmocka_unit_test(test_streams),
-	    cmocka_unit_test(test_nobody_left),
+	    cmocka_unit_test(test_table),          cmocka_unit_test(test_specifications),
+	    cmocka_unit_test(test_streams),        cmocka_unit_test(test_nobody_left),
 	    cmocka_unit_test(test_random_callers),
 	};
 

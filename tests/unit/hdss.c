@@ -268,8 +268,10 @@ static void core_does(struct heddle_blocks *blocks, unsigned worker)
 /* 15 cores have begun and know what they can do when the device, worker 0, asks. */
 static struct heddle_blocks *cores_begin(const char *spec, size_t n)
 {
-	struct heddle_blocks_problem problem = {.n = n, .nworkers = 16, .workers =
-		(struct heddle_blocks_worker[16]){{.kind = HEDDLE_KIND_CUDA}}};
+	struct heddle_blocks_problem problem = {
+	    .n = n,
+	    .nworkers = 16,
+	    .workers = (struct heddle_blocks_worker[16]){{.kind = HEDDLE_KIND_CUDA}}};
 	struct heddle_blocks *blocks;
 
 	assert_int_equal(heddle_blocks_create(spec, &problem, &blocks), 0);
