@@ -15,7 +15,7 @@ fail() {
 build() {
 	mkdir -p "$work/build-$1"
 	touch "$work/build-$1/config.status"
-	printf 'check check-starpu check-unit check-TESTS: ; %s\nbin/%%: ;\n' "$2" >"$work/build-$1/Makefile"
+	printf 'check check-starpu check-traced check-unit: ; %s\nbin/%%: ;\n' "$2" >"$work/build-$1/Makefile"
 }
 
 # check ARGUMENT...: the tree's tools/check, with nothing of this test's own make.
