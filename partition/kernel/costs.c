@@ -11,6 +11,9 @@
 #define FOLLOW 0.5
 #define LEAST 0.5
 #define MOST 8.0
+#define FIRST 3.0
+/* A part that takes so many times as long as the ones before does not count for more. */
+#define HELD_UP 1.5
 /* A part that waits so many times as long as usual was held up by something else. */
 #define LATE 3.0
 
@@ -22,7 +25,8 @@ void costs_measured(struct costs *costs, double late_us, double alone_us, double
 		return;
 	if (costs->n && late_us > LATE * costs->part_us)
 		late_us = LATE * fmax(costs->part_us, 1);
-	factor = fmin(fmax(factor, LEAST), MOST);
+	factor =
+	    fmin(fmax(factor, LEAST), costs->n ? fmin(HELD_UP * costs->slowdown, MOST) : FIRST);
 	costs->part_us += weight * (late_us - costs->part_us);
 	costs->slowdown += weight * (factor - costs->slowdown);
 	costs->n++;

@@ -70,8 +70,8 @@ struct shape {
 	/* The best split by the tables, when these had changed so often. */
 	bool cut;
 	unsigned changes;
-	size_t share[SPLIT_MAXDEVICES];
-	double shared_us;
+	size_t share[SPLIT_MAXDEVICES], other[SPLIT_MAXDEVICES]; /* the one in use; a candidate */
+	double shared_us, other_us;                              /* predicted; INFINITY: none */
 	int main; /* worker that had most to do; -1: none yet */
 };
 
@@ -165,6 +165,9 @@ int aliases_find(struct heddle_kernel_request *request);
 int arguments_compare(const struct heddle_kernel_request *request);
 
 /* ---- kernel_starpu.c ---- */
+
+/** Frees what is kept for the next launch. */
+void requests_free(void);
 
 /** Nothing is under way: what comes next? */
 void request_step(struct heddle_kernel_request *request);

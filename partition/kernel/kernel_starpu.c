@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,9 @@ static void request_start(void *work)
 
 /* ---- requests ---- */
 
+/* One that was freed, for the next launch: they are large. */
+static struct heddle_kernel_request *spare;
+
 static void request_free(void *work)
 {
 	struct heddle_kernel_request *request = work;
@@ -133,7 +137,12 @@ static void request_free(void *work)
 	starpu_pthread_mutex_destroy(&request->mutex);
 	control_fini(&request->control);
 	heddle_blocks_destroy(request->blocks);
-	free(request);
+	free(__atomic_exchange_n(&spare, request, __ATOMIC_ACQ_REL));
+}
+
+void requests_free(void)
+{
+	free(__atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL));
 }
 
 /* The worker that is expected to do most, so that one task is enough for both. */
@@ -292,9 +301,13 @@ static int request_make(const struct heddle_kernel *given, struct heddle_kernel_
 
 	if (status)
 		return status;
-	request = calloc(1, sizeof(*request));
+	request = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL);
+	if (!request)
+		request = malloc(sizeof(*request));
 	if (!request)
 		return -ENOMEM;
+	/* Entries of workers are cleared when they are begun. */
+	memset(request, 0, offsetof(struct heddle_kernel_request, stats.workers));
 	starpu_pthread_mutex_init(&request->mutex, NULL);
 	control_init(&request->control, request_start, request_free, request);
 	status = request_init(request, given);
@@ -358,7 +371,9 @@ HEDDLE_API int heddle_kernel_wait(struct heddle_kernel_request *request,
 	    request->expected_us > 0 ? heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN) : 0);
 	status = request->status;
 	if (stats)
-		*stats = request->stats;
+		memcpy(stats, &request->stats,
+		       offsetof(struct heddle_kernel_stats, workers) +
+		           request->stats.nworkers * sizeof(stats->workers[0]));
 	request_free(request);
 	return status;
 }

@@ -44,6 +44,7 @@ HEDDLE_API void heddle_kernels_unload(void)
 		kernels = next;
 	}
 	device_queues_free();
+	requests_free();
 }
 
 /* Files are slow beside kernels: written once. */

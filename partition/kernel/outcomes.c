@@ -74,7 +74,7 @@ static unsigned first_choose(const struct outcomes *outcomes, const double *pred
 
 		if (isinf(predicted_us[way]))
 			continue;
-		if (way == OUTCOMES_SHARED && !outcomes->ways[way].n)
+		if (way >= OUTCOMES_SHARED && !outcomes->ways[way].n)
 			us *= 1 + MARGIN;
 		if (us < best_us) {
 			best = way;
@@ -89,7 +89,7 @@ static void chosen_update(struct outcomes *outcomes, const double *predicted_us)
 {
 	double least = outcomes_us(outcomes, outcomes->chosen) * (1 - BETTER);
 
-	for (unsigned way = 0; way < OUTCOMES_WAYS; way++) {
+	for (unsigned way = 0; way <= OUTCOMES_SHARED; way++) {
 		double us = outcomes_us(outcomes, way);
 
 		if (us > 0 && us < least && !isinf(predicted_us[way])) {
@@ -105,11 +105,11 @@ static bool trial_due(const struct outcomes *outcomes, unsigned way, double expe
 {
 	const struct outcome *outcome = &outcomes->ways[way];
 	unsigned tried = outcome->n < RARE ? outcome->n + 1 : RARE;
-	double near = way == OUTCOMES_SHARED && !outcome->n ? 1 - WORTH : NEAR;
+	double near = way >= OUTCOMES_SHARED && !outcome->n ? 1 - WORTH : NEAR;
 	double lost_us = outcomes->regret_us + fmax(expected_us - us, 0);
 	double allowance_us = TRIALS * outcomes->total_us;
 
-	if (outcome->n < 2 && expected_us <= near * us)
+	if (outcome->n < OUTCOMES_TRIED && expected_us <= near * us)
 		return lost_us <= allowance_us + FIRST_TRIALS * us;
 	return expected_us <= FAR * us && lost_us <= allowance_us &&
 	       outcomes->launches >= outcome->trial + PERIOD * tried;
@@ -127,7 +127,7 @@ unsigned outcomes_choose(struct outcomes *outcomes, const double *predicted_us)
 	chosen_update(outcomes, predicted_us);
 	best = outcomes->chosen;
 	us = outcomes_us(outcomes, best);
-	if (outcomes->ways[best].n < 2) /* a first launch may have been held up */
+	if (outcomes->ways[best].n < OUTCOMES_TRIED) /* a first launch may have been held up */
 		return best;
 	for (unsigned way = 0; way < OUTCOMES_WAYS; way++) {
 		double way_us = expected(outcomes, predicted_us, way);

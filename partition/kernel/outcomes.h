@@ -19,8 +19,10 @@
 
 #include "partition/kernel/split.h"
 
-/** Ways: a device's number, or OUTCOMES_SHARED. */
-enum { OUTCOMES_SHARED = SPLIT_MAXDEVICES, OUTCOMES_WAYS, OUTCOMES_RECENT = 5 };
+/** Ways: a device's number; the split in use; or another one that may be better. */
+enum { OUTCOMES_SHARED = SPLIT_MAXDEVICES, OUTCOMES_OTHER, OUTCOMES_WAYS };
+/** Launches of a way that count; and after which it is known. */
+enum { OUTCOMES_RECENT = 5, OUTCOMES_TRIED = 2 };
 
 struct outcome {
 	unsigned n;     /**< launches measured */

@@ -17,7 +17,7 @@
 #include "private/message.h"
 
 /* Where nothing has been measured, bytes per microsecond. */
-#define USUAL_RATE 5000.0
+#define USUAL_RATE 8000.0
 #define MERGE_RATE 5000.0
 /* Another split is tried where it promises at most so much of what one took. */
 #define PROMISE 0.97
@@ -93,9 +93,10 @@ static bool all_in_place(const struct heddle_kernel_request *request,
 	return true;
 }
 
-static double rate_of(double measured)
+/* Results cross about as fast as inputs, until some have. */
+static double rate_of(double measured, double other)
 {
-	return measured > 0 ? measured : USUAL_RATE;
+	return measured > 0 ? measured : other > 0 ? other : USUAL_RATE;
 }
 
 /* Puts a device on its bus, whose rates are the means of its devices'. */
@@ -111,11 +112,11 @@ static void bus_join(struct split_problem *problem, unsigned at, int *buses,
 	if (b == problem->nbuses) {
 		problem->nbuses++;
 		buses[b] = device->bus;
-		bus->in = rate_of(device->known.in_rate);
-		bus->out = rate_of(device->known.out_rate);
+		bus->in = rate_of(device->known.in_rate, device->known.out_rate);
+		bus->out = rate_of(device->known.out_rate, device->known.in_rate);
 	} else {
-		bus->in = (bus->in + rate_of(device->known.in_rate)) / 2;
-		bus->out = (bus->out + rate_of(device->known.out_rate)) / 2;
+		bus->in = (bus->in + rate_of(device->known.in_rate, device->known.out_rate)) / 2;
+		bus->out = (bus->out + rate_of(device->known.out_rate, device->known.in_rate)) / 2;
 	}
 	problem->devices[at].bus = b;
 }
@@ -196,25 +197,59 @@ static bool is_shared(const struct sharing *sharing, const size_t *share, unsign
 	return n > 1;
 }
 
-/* Whether the shape's split is for the devices that there are, and how far it is from
- * another one, in groups. */
+/* Whether a split is another one than the shape's. */
 static bool split_differs(const struct shape *shape, const struct sharing *sharing,
                           const size_t *share)
 {
-	size_t least = sharing->problem.groups / 64, had = 0;
+	size_t least = sharing->problem.groups / 64;
 
 	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
 		size_t old = shape->share[sharing->numbers[d]];
 
 		if ((old > share[d] ? old - share[d] : share[d] - old) > least)
 			return true;
-		had += old;
 	}
-	return had != sharing->problem.groups;
+	return false;
 }
 
-/* Finds the best split by the tables, if these have changed. One that was tried stays, unless
- * another one promises more than it was measured to do. The kernel's mutex is held. */
+/* Puts a split into the shape, by the kernel's devices. */
+static void split_put(size_t *to, const struct sharing *sharing, const size_t *share)
+{
+	memset(to, 0, SPLIT_MAXDEVICES * sizeof(*to));
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
+		to[sharing->numbers[d]] = share[d];
+}
+
+/* Whether a split's devices are those that there are. */
+static bool split_valid(const struct sharing *sharing, const size_t *share)
+{
+	size_t groups = 0;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
+		groups += share[sharing->numbers[d]];
+	return groups == sharing->problem.groups;
+}
+
+/* Another split than the one that launches measured was tried often enough: which stays? */
+static void candidate_judge(struct shape *shape)
+{
+	struct outcome *ways = shape->outcomes.ways;
+	double us = outcomes_us(&shape->outcomes, OUTCOMES_SHARED);
+	double other_us = outcomes_us(&shape->outcomes, OUTCOMES_OTHER);
+
+	if (ways[OUTCOMES_OTHER].n < OUTCOMES_TRIED)
+		return;
+	if (other_us < us) {
+		ways[OUTCOMES_SHARED] = ways[OUTCOMES_OTHER];
+		memcpy(shape->share, shape->other, sizeof(shape->share));
+		shape->shared_us = shape->other_us;
+	}
+	outcomes_forget(&shape->outcomes, OUTCOMES_OTHER);
+	shape->other_us = INFINITY;
+}
+
+/* Finds the best split by the tables, if these have changed. One that was measured stays, and
+ * one that promises more is another way to try. The kernel's mutex is held. */
 static void shared_update(struct heddle_kernel_request *request, const struct sharing *sharing)
 {
 	struct shape *shape = request->shape;
@@ -222,18 +257,28 @@ static void shared_update(struct heddle_kernel_request *request, const struct sh
 	size_t share[SPLIT_MAXDEVICES];
 	unsigned alone;
 
+	if (shape->cut && !split_valid(sharing, shape->share)) { /* a device has failed */
+		outcomes_forget(&shape->outcomes, OUTCOMES_SHARED);
+		outcomes_forget(&shape->outcomes, OUTCOMES_OTHER);
+		shape->cut = false;
+		measured = 0;
+	}
+	candidate_judge(shape);
 	if (shape->cut && shape->changes == request->kernel->changes)
 		return;
 	shape->changes = request->kernel->changes;
 	us = split_decide(&sharing->problem, request->method, share);
-	if (shape->cut && measured > 0 && us > PROMISE * measured)
-		return;
-	if (!shape->cut || split_differs(shape, sharing, share))
-		outcomes_forget(&shape->outcomes, OUTCOMES_SHARED);
-	memset(shape->share, 0, sizeof(shape->share));
-	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
-		shape->share[sharing->numbers[d]] = share[d];
-	shape->shared_us = is_shared(sharing, share, &alone) ? us : INFINITY;
+	if (!is_shared(sharing, share, &alone))
+		us = INFINITY;
+	if (!shape->cut || measured <= 0) {
+		split_put(shape->share, sharing, share);
+		shape->shared_us = us;
+		shape->other_us = INFINITY;
+	} else if (us < PROMISE * measured && split_differs(shape, sharing, share) &&
+	           !shape->outcomes.ways[OUTCOMES_OTHER].n) {
+		split_put(shape->other, sharing, share);
+		shape->other_us = us;
+	}
 	shape->cut = true;
 }
 
@@ -252,15 +297,17 @@ static void way_choose(struct heddle_kernel_request *request, struct sharing *sh
 	if (shared && sharing->problem.ndevices > 1) {
 		shared_update(request, sharing);
 		predicted_us[OUTCOMES_SHARED] = shape->shared_us;
+		predicted_us[OUTCOMES_OTHER] = shape->other_us;
 	}
 	request->way = outcomes_choose(&shape->outcomes, predicted_us);
 	request->stats.predicted_us = predicted_us[request->way];
 	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
 		unsigned number = sharing->numbers[d];
 
-		sharing->share[d] = request->way == OUTCOMES_SHARED ? shape->share[number]
-		                    : request->way == number        ? sharing->problem.groups
-		                                                    : 0;
+		sharing->share[d] = request->way == OUTCOMES_SHARED  ? shape->share[number]
+		                    : request->way == OUTCOMES_OTHER ? shape->other[number]
+		                    : request->way == number         ? sharing->problem.groups
+		                                                     : 0;
 	}
 }
 
@@ -302,7 +349,7 @@ static struct kernel_device *device_settled(struct heddle_kernel_request *reques
 {
 	unsigned way;
 
-	if (!outcomes_settled(&request->shape->outcomes, &way) || way == OUTCOMES_SHARED ||
+	if (!outcomes_settled(&request->shape->outcomes, &way) || way >= OUTCOMES_SHARED ||
 	    !device_usable(request, way))
 		return NULL;
 	request->way = way;
