@@ -124,7 +124,8 @@ static enum app_exit session_run(struct session *session)
 }
 
 /* What these kernels need of StarPU, where the user says nothing else: all OpenCL devices,
- * and no CPU workers, which would take cores from OpenCL's CPU device while they wait. */
+ * and no CPU workers, which would take cores from OpenCL's CPU device while they wait. Nor
+ * are the other workers bound: the threads that OpenCL makes would be, too. */
 static int workers_choose(const struct options *options)
 {
 	const char *sched = options->sched;
@@ -132,7 +133,7 @@ static int workers_choose(const struct options *options)
 	if (!sched && !getenv("STARPU_SCHED"))
 		sched = "skmd";
 	if (setenv("STARPU_OPENCL_ON_CPUS", "1", 0) || setenv("STARPU_NCUDA", "0", 0) ||
-	    setenv("STARPU_NCPU", "0", 0))
+	    setenv("STARPU_NCPU", "0", 0) || setenv("STARPU_WORKERS_NOBIND", "1", 0))
 		return -ENOMEM;
 	return app_choose_policy(sched);
 }

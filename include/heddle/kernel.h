@@ -76,7 +76,8 @@ struct heddle_kernel {
 	unsigned nworkers;  /**< entries of workers; 0: all OpenCL workers */
 };
 
-/** What one worker did. */
+/** What one worker did. Where it is settled that one device computes everything, its steps
+ * are not watched: all of them count as computing. */
 struct heddle_kernel_worker_stats {
 	int id; /**< StarPU's */
 	char name[64];
@@ -98,7 +99,7 @@ struct heddle_kernel_stats {
 	double decision_us;  /**< of `us`: choosing the shares */
 	size_t groups;       /**< work-groups of the launch */
 	size_t moved;        /**< of them: computed by another device since the first failed */
-	unsigned nworkers;
+	unsigned nworkers;   /**< entries of workers; others are left as they were */
 	struct heddle_kernel_worker_stats workers[STARPU_NMAXWORKERS];
 };
 

@@ -18,12 +18,20 @@ struct device_memory {
 	cl_program program;
 	cl_kernel kernel;
 	cl_context context;
-	cl_command_queue queue;
+	cl_command_queue queue; /* during a part: its own, or StarPU's */
 	cl_device_id device;
 	cl_mem buffers[HEDDLE_KERNEL_MAXARGUMENTS]; /* of its own */
 	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS];
-	cl_mem in_place[HEDDLE_KERNEL_MAXARGUMENTS]; /* the host's, during a part */
-	cl_event events[NEVENTS];                    /* of a part */
+	/* The host's arrays as buffers, which launches have in common as long as these are the
+	 * same; and those that a part uses. */
+	struct device_array {
+		cl_mem buffer;
+		void *host;
+		size_t bytes;
+		cl_mem_flags flags;
+	} arrays[HEDDLE_KERNEL_MAXARGUMENTS];
+	cl_mem in_place[HEDDLE_KERNEL_MAXARGUMENTS];
+	cl_event events[NEVENTS]; /* of a part */
 };
 
 /** What a part writes of a buffer: what was there before, and what is there now. */

@@ -65,15 +65,20 @@ static void thread_free(void)
 /* Queues whose events tell times, which those of StarPU do not; by device. */
 static cl_command_queue queues[STARPU_MAXOPENCLDEVS];
 
-static cl_int queue_find(int device, struct device_memory *memory)
+static int queue_find(struct part *part)
 {
+	struct device_memory *memory = part->device->memory;
+	int device = starpu_worker_get_devid(part->device->worker);
 	cl_int error = CL_SUCCESS;
 
 	if (!queues[device])
 		queues[device] = clCreateCommandQueue(memory->context, memory->device,
 		                                      CL_QUEUE_PROFILING_ENABLE, &error);
-	memory->queue = queues[device];
-	return error;
+	if (part->unwatched)
+		starpu_opencl_get_queue(device, &memory->queue);
+	else
+		memory->queue = queues[device];
+	return error ? device_refuse(part, "its queue", error) : 0;
 }
 
 void device_queues_free(void)
@@ -140,9 +145,6 @@ static int program_make(struct part *part, struct device_memory *memory)
 
 	starpu_opencl_get_context(device, &memory->context);
 	starpu_opencl_get_device(device, &memory->device);
-	error = queue_find(device, memory);
-	if (error)
-		return device_refuse(part, "its queue", error);
 	status = program_build(part, memory, kernel->way);
 	if (status == -EIO && memory->program && kernel->way != NDRANGE_EXIT) {
 		first = memory->program;
@@ -165,9 +167,12 @@ static int program_make(struct part *part, struct device_memory *memory)
 
 static void memory_free(struct device_memory *memory)
 {
-	for (unsigned a = 0; a < HEDDLE_KERNEL_MAXARGUMENTS; a++)
+	for (unsigned a = 0; a < HEDDLE_KERNEL_MAXARGUMENTS; a++) {
 		if (memory->buffers[a])
 			clReleaseMemObject(memory->buffers[a]);
+		if (memory->arrays[a].buffer)
+			clReleaseMemObject(memory->arrays[a].buffer);
+	}
 	if (memory->kernel)
 		clReleaseKernel(memory->kernel);
 	if (memory->program)
@@ -257,7 +262,7 @@ cl_event *device_event(struct part *part, enum device_event which)
 	if (*event)
 		clReleaseEvent(*event);
 	*event = NULL;
-	return part->device->stepwise ? NULL : event;
+	return part->device->stepwise || part->unwatched ? NULL : event;
 }
 
 int device_finish(struct part *part, const char *what)
@@ -385,6 +390,8 @@ int device_run(struct part *part)
 
 	thread_free();
 	status = memory_make(part);
+	if (!status)
+		status = queue_find(part);
 	if (!status)
 		status = part_uses(part, uses);
 	if (status)

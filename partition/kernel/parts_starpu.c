@@ -172,7 +172,7 @@ static void part_run(struct part *part)
 		part->status = profile_run(part);
 	else
 		part->status = device_run(part);
-	if (!part->status && !part->dry)
+	if (!part->status && !part->dry && !part->unwatched)
 		part_learn(part);
 }
 

@@ -397,8 +397,10 @@ int shares_submit(struct heddle_kernel_request *request)
 		return status;
 	request->stats.decision_us = starpu_timing_now() - start_us;
 	if (alone)
-		return part_submit(&(struct part){
-		    .request = request, .device = alone, .n = request->stats.groups});
+		return part_submit(&(struct part){.request = request,
+		                                  .device = alone,
+		                                  .n = request->stats.groups,
+		                                  .unwatched = true});
 	if (refusal)
 		heddle_explain("kernel %s runs on one device: %s", request->kernel->name, refusal);
 	shares_explain(request, &sharing);

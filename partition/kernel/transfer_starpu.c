@@ -76,20 +76,38 @@ bool transfer_in_place(const struct heddle_kernel_request *request,
 	       (!dry && (is_empty(&use->read) || (use->write.dense && !use->write.pitch)));
 }
 
+/* A buffer that is an array of the host. The device computes in the host's memory, so it
+ * sees what is in the array at each launch; and the buffer of an array that is gone is not
+ * looked at any more. */
+static int array_find(struct part *part, unsigned a, cl_mem_flags flags)
+{
+	struct device_memory *memory = part->device->memory;
+	struct device_array *array = &memory->arrays[a];
+	void *host = host_of(part->request, a);
+	size_t bytes = part->request->bytes[a];
+	cl_int error;
+
+	if (array->buffer && array->host == host && array->bytes == bytes && array->flags == flags)
+		return 0;
+	if (array->buffer)
+		clReleaseMemObject(array->buffer);
+	*array = (struct device_array){NULL, host, bytes, flags};
+	array->buffer = clCreateBuffer(memory->context, flags, bytes, host, &error);
+	if (!error)
+		return 0;
+	array->buffer = NULL;
+	return device_refuse(part, "use of the host's memory", error);
+}
+
 static int host_use(struct part *part, unsigned a, const struct index_use *use,
                     struct window_copy *copy)
 {
-	struct device_memory *memory = part->device->memory;
-	cl_int error;
+	cl_mem_flags access = is_empty(&use->write) ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
+	int status = array_find(part, a, access | CL_MEM_USE_HOST_PTR);
 
-	memory->in_place[a] = clCreateBuffer(
-	    memory->context,
-	    (is_empty(&use->write) ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE) | CL_MEM_USE_HOST_PTR,
-	    part->request->bytes[a], host_of(part->request, a), &error);
-	if (error) {
-		memory->in_place[a] = NULL;
-		return device_refuse(part, "use of the host's memory", error);
-	}
+	if (status)
+		return status;
+	part->device->memory->in_place[a] = part->device->memory->arrays[a].buffer;
 	copy->layout = merge_layout(&use->write);
 	part->in_place_bytes += merge_layout(&use->read).bytes;
 	part->out_place_bytes += copy->layout.bytes;
@@ -325,7 +343,6 @@ void transfer_end(struct part *part, struct window_copy *copies, int status)
 
 	for (unsigned a = 0; a < part->request->given.narguments; a++) {
 		if (memory->in_place[a]) {
-			clReleaseMemObject(memory->in_place[a]);
 			memory->in_place[a] = NULL;
 			if (status && copies[a].before)
 				merge_rows(host_of(part->request, a), NULL, copies[a].before,

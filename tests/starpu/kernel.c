@@ -132,6 +132,27 @@ static bool analysed(void)
 	return !access(getenv("HEDDLE_ANALYSE"), X_OK);
 }
 
+/* Until it is settled who computes, and beyond: the launches that nothing is asked of any more
+ * are right, too. */
+static void many_launches(void **state)
+{
+	struct heddle_kernel_stats stats;
+	int n = N - 1;
+	struct heddle_kernel kernel = vector_add(&n);
+
+	kernel.arguments[0].mode = kernel.arguments[1].mode = STARPU_R;
+	for (int i = 0; i < 60; i++) {
+		kernel.method = i < 40 ? "heddle" : "single";
+		inputs_fill();
+		assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+		sums_check(n);
+		assert_true(stats.predicted_us > 0 && stats.queue_us >= 0);
+		assert_true(i < 40 || stats.nworkers == 1);
+	}
+	stats_print("settled", &stats);
+	assert_true(stats.decision_us >= 0 && stats.decision_us < stats.us);
+}
+
 /* Only the devices that are allowed, by each method of sharing out. */
 static void workers_and_methods(void **state)
 {
@@ -396,6 +417,8 @@ static void devices_fail(void **state)
 	if (starpu_opencl_worker_get_count() < 2)
 		skip();
 	setenv("HEDDLE_VERBOSE", "0", 1);
+	for (int i = 0; i < 20; i++) /* until one device alone may be settled */
+		assert_int_equal(heddle_kernel_run(&kernel, NULL), 0);
 	inputs_fill();
 	break_next = true;
 	assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
@@ -426,11 +449,17 @@ static void source_read(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(arrays_add),         cmocka_unit_test(workers_and_methods),
-	    cmocka_unit_test(classes_of_buffers), cmocka_unit_test(matrices),
-	    cmocka_unit_test(nodes_of_the_graph), cmocka_unit_test(unsplit),
-	    cmocka_unit_test(early_exit),         cmocka_unit_test(nonsense_is_refused),
-	    cmocka_unit_test(by_policy),          cmocka_unit_test(devices_fail),
+	    cmocka_unit_test(arrays_add),
+	    cmocka_unit_test(many_launches),
+	    cmocka_unit_test(workers_and_methods),
+	    cmocka_unit_test(classes_of_buffers),
+	    cmocka_unit_test(matrices),
+	    cmocka_unit_test(nodes_of_the_graph),
+	    cmocka_unit_test(unsplit),
+	    cmocka_unit_test(early_exit),
+	    cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(by_policy),
+	    cmocka_unit_test(devices_fail),
 	};
 	int failed;
 

@@ -112,6 +112,34 @@ static void estimate_serialises(void **state)
 	CLOSE(split_estimate(&problem, share, &times), 101 + 100 + 51);
 }
 
+/* What sharing costs a device counts only when others have a share. */
+static void estimate_of_sharing(void **state)
+{
+	struct split_problem problem = small();
+	size_t all[] = {0, 100, 0}, both[] = {20, 80, 0}, share[3];
+	struct split_times times;
+	double alone;
+
+	problem.devices[1].part_us = 30;
+	problem.devices[1].slowdown = 1.5;
+	problem.devices[0].slowdown = 2;
+	CLOSE(split_estimate(&problem, all, &times), 101 + 100 + 51);
+	CLOSE(split_alone(&problem, 1, 100), 101 + 100 + 51);
+	CLOSE(split_alone(&problem, 1, 80), 81 + 80 + 41);
+	CLOSE(split_alone(&problem, 0, 20), 200);
+	CLOSE(split_estimate(&problem, both, &times),
+	      1.5 * (81 + 80 + 41) + 30 < 2 * 200 ? 2 * 200 : 1.5 * (81 + 80 + 41) + 30);
+	CLOSE(times.finish_us[0], 2 * 200);
+	/* Sharing that costs more than it brings is left alone. */
+	problem.devices[0].part_us = problem.devices[1].part_us = 500;
+	alone = split_decide(&problem, SPLIT_SINGLE, share);
+	CLOSE(split_decide(&problem, SPLIT_HEDDLE, share), alone);
+	problem.devices[1].part_us = -1;
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	assert_int_equal(split_check(&problem), -EINVAL);
+	unsetenv("HEDDLE_VERBOSE");
+}
+
 /* The situation of the paper's figure 8: a CPU that needs no transfers, and two GPUs
  * behind one bus of which the second is slow with little work. */
 static void figure_8(void **state)
@@ -182,6 +210,10 @@ static struct split_problem problem_random(unsigned ndevices, size_t groups)
 		snprintf(device->name, sizeof(device->name), "device%u", d);
 		device->bus = lrand48() % 4 ? (int)(lrand48() % problem.nbuses) : SPLIT_NO_BUS;
 		table_random(&device->table, groups);
+		if (lrand48() % 2) { /* sharing costs it something */
+			device->part_us = random_real(0, 50);
+			device->slowdown = random_real(1, 2);
+		}
 	}
 	problem.in.per_group = exp(random_real(log(100), log(50000)));
 	problem.out.per_group = exp(random_real(log(100), log(50000)));
@@ -316,10 +348,15 @@ static void nonsense_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(table_lines),         cmocka_unit_test(table_follows),
-	    cmocka_unit_test(estimate_serialises), cmocka_unit_test(figure_8),
-	    cmocka_unit_test(near_the_optimum),    cmocka_unit_test(large_launches),
-	    cmocka_unit_test(few_groups),          cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(table_lines),
+	    cmocka_unit_test(table_follows),
+	    cmocka_unit_test(estimate_serialises),
+	    cmocka_unit_test(estimate_of_sharing),
+	    cmocka_unit_test(figure_8),
+	    cmocka_unit_test(near_the_optimum),
+	    cmocka_unit_test(large_launches),
+	    cmocka_unit_test(few_groups),
+	    cmocka_unit_test(nonsense_is_refused),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	long seed = given ? atol(given) : time(NULL);
