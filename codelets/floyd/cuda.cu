@@ -1,103 +1,274 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A tile is cut into blocks of 32 rows, shifted like the tile, and the blocks of an
- * anti-diagonal are computed at once, one launch after the other. A block belongs to
- * one warp: a lane has one row, one column a step, and hands its error to the next
- * lane, which is one step behind. A tile of r rows keeps at most r / 32 warps of each
- * channel busy: bands for a GPU are better high, and a small image does not fill it.
+ * A tile is cut into bands of 32 rows, and each band of each channel belongs to one
+ * warp: a lane has one row, one column a step, and hands its error to the next lane, which
+ * is one step behind. One launch computes a tile: a band says how far its last row is, and
+ * the one below follows it. Bands are taken in the order of their start, so that a band's
+ * predecessor always runs or has run. A tile of r rows keeps at most r / 32 warps of each
+ * channel busy: tiles for a GPU are better high, and a small image does not fill it.
+ *
+ * Steps come in chunks of 32. While one is computed, the pixels of the next are on their
+ * way, read along the rows and turned in shared memory.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdint.h>
 #include <cuda_runtime.h>
 
+#include "codelets/cuda_pool.h"
 #include "codelets/floyd/floyd.h"
 
-#define ROWS 32   /* of a block, one a lane */
-#define COLUMNS 64
-#define WARPS 2
+#define ROWS 32  /* of a band, one a lane */
+#define CHUNK 32 /* steps */
+#define PITCH 36 /* bytes of a row in shared memory: lanes meet in no bank */
 #define ALL 0xffffffffu
 
+/* What all bands of a tile share. */
 struct geometry {
 	struct floyd_tile tile;
-	unsigned diagonal, first, last; /* blocks first … last from the top */
 	int top, factor, bias;
 };
 
-/* An error in the row above the block, by the position in its first row. */
+/* Where a band is. Positions are counted in each row from where the tile begins in it. */
+struct band {
+	size_t row;      /* of the tile, its first */
+	ptrdiff_t first; /* column of its first row's position 0 */
+	int height;
+	ptrdiff_t begin, end; /* positions to compute: others have no pixel in any row */
+};
+
+/* What a lane knows of its row and the one above, where `position` is e's. */
+struct lane {
+	int e, before;     /* errors at this position and the one before */
+	int up1, up2;      /* of the row above, at this position and the one before */
+	int corner;        /* up1 at the last position that was computed */
+};
+
+static __device__ ptrdiff_t least(ptrdiff_t a, ptrdiff_t b)
+{
+	return a < b ? a : b;
+}
+
+static __device__ struct band band_of(const struct geometry &g, unsigned number)
+{
+	struct band band;
+	ptrdiff_t end, width = (ptrdiff_t)g.tile.image.width;
+
+	band.row = (size_t)number * ROWS;
+	band.first = g.tile.column - (ptrdiff_t)band.row;
+	band.height = (int)least(ROWS, (ptrdiff_t)(g.tile.rows - band.row));
+	band.begin = band.first < 0 ? -band.first : 0;
+	/* The last row is in the image for the longest; two positions more make the errors
+	 * to its right 0. */
+	end = width - (band.first - (band.height - 1));
+	band.end = end <= band.begin ? band.begin
+				     : least((ptrdiff_t)g.tile.columns, end + 2);
+	return band;
+}
+
+/* An error in the row above the band. It has just been written by another multiprocessor. */
 static __device__ int error_above(const struct geometry &g, const int16_t *edge, ptrdiff_t column)
 {
 	return column < 0 || column >= (ptrdiff_t)g.tile.image.width
 		       ? 0
-		       : edge[column * g.tile.image.channels];
+		       : __ldcg(edge + column * g.tile.image.channels);
 }
 
-static __global__ void compute_blocks(struct geometry g, const uint8_t *__restrict__ in,
-				      uint8_t *__restrict__ out, struct floyd_row *rows,
-				      int16_t *edge)
+/* Waits until the band above has computed so many positions of its last row. */
+static __device__ void wait_for(const volatile int *above, ptrdiff_t positions)
 {
-	unsigned self = threadIdx.x % 32, down = g.first + blockIdx.x * WARPS + threadIdx.x / 32;
-	unsigned channels = g.tile.image.channels;
-	size_t row = (size_t)down * ROWS + self;
-	size_t across = (size_t)(g.diagonal - down) * COLUMNS;
-	ptrdiff_t first = g.tile.column + (ptrdiff_t)across - (ptrdiff_t)row;
-	ptrdiff_t top_first = first + self; /* of the block's first row */
-	int columns, height, e, before, corner, up1 = 0, up2 = 0, fetched = 0;
-	struct floyd_row state = {0, 0, 0};
+	if (!threadIdx.x)
+		while (*above < positions)
+			;
+	__threadfence();
+	__syncwarp();
+}
 
-	if (down > g.last)
+/* Whether all lanes have pixels in all steps of a chunk. */
+static __device__ bool is_inner(const struct geometry &g, const struct band &band, ptrdiff_t step)
+{
+	return band.height == ROWS && step - (ROWS - 1) >= band.begin &&
+	       step + CHUNK <= band.end && band.first + step - 2 * (ROWS - 1) >= 0 &&
+	       band.first + step + CHUNK <= (ptrdiff_t)g.tile.image.width;
+}
+
+/* A column of the band's row `r`, as many steps after `step` as the lane's number; -1: there
+ * is no pixel, or it is not computed in this tile. */
+static __device__ ptrdiff_t column_of(const struct geometry &g, const struct band &band,
+				      ptrdiff_t step, int r)
+{
+	ptrdiff_t position = step + (int)threadIdx.x - r, column = band.first + position - r;
+
+	return r < band.height && position >= band.begin && position < band.end && column >= 0 &&
+			       column < (ptrdiff_t)g.tile.image.width
+		       ? column
+		       : -1;
+}
+
+static __device__ void fetch(const struct geometry &g, const struct band &band, const uint8_t *in,
+			     ptrdiff_t step, int pixels[ROWS])
+{
+	const ptrdiff_t channels = g.tile.image.channels;
+
+	if (is_inner(g, band, step)) {
+		in += (band.first + step + (int)threadIdx.x) * channels;
+#pragma unroll
+		for (int r = 0; r < ROWS; r++, in += g.tile.in_stride - 2 * channels)
+			pixels[r] = *in;
 		return;
-	in += blockIdx.y + row * g.tile.in_stride;
-	out += blockIdx.y + row * g.tile.out_stride;
-	rows += row * channels + blockIdx.y;
-	edge += blockIdx.y;
-	columns = (int)min((size_t)COLUMNS, g.tile.columns - across);
-	height = (int)min((size_t)ROWS, g.tile.rows - (size_t)down * ROWS);
-	if (row < g.tile.rows)
-		state = *rows;
-	e = state.before;
-	corner = before = state.before;
-	if (!self) {
-		up1 = state.corner;
-		corner = state.corner;
 	}
-	/* In the first step, lane 0 takes the error left of the block. */
-	for (int step = -1; step < columns + height - 1; step++) {
-		int position = step - (int)self, up = __shfl_up_sync(ALL, e, 1), from_above;
-		ptrdiff_t column = first + position;
+#pragma unroll
+	for (int r = 0; r < ROWS; r++) {
+		ptrdiff_t column = column_of(g, band, step, r);
 
-		/* 32 errors of the row above are fetched at once, one a lane. */
-		if ((step + 1) % 32 == 0)
-			fetched = error_above(g, edge, top_first + step + (int)self + 1);
-		from_above = __shfl_sync(ALL, fetched, (step + 1) % 32);
+		pixels[r] = column < 0 ? 0 : in[r * g.tile.in_stride + column * channels];
+	}
+}
+
+static __device__ void store(const struct geometry &g, const struct band &band, uint8_t *out,
+			     ptrdiff_t step, const uint8_t levels[ROWS][PITCH])
+{
+	const ptrdiff_t channels = g.tile.image.channels;
+
+	if (is_inner(g, band, step)) {
+		out += (band.first + step + (int)threadIdx.x) * channels;
+#pragma unroll
+		for (int r = 0; r < ROWS; r++, out += g.tile.out_stride - 2 * channels)
+			*out = levels[r][threadIdx.x];
+		return;
+	}
+	for (int r = 0; r < ROWS; r++) {
+		ptrdiff_t column = column_of(g, band, step, r);
+
+		if (column >= 0)
+			out[r * g.tile.out_stride + column * channels] = levels[r][threadIdx.x];
+	}
+}
+
+/* A pixel: its error, from what is around it. */
+static __device__ __forceinline__ int diffuse(const struct geometry &g, const struct lane &lane,
+					      int up, int pixel, int *level)
+{
+	int v = pixel + ((7 * lane.e + (lane.up2 + 5 * lane.up1 + 3 * up + 8)) >> 4);
+	int q = min(max(v, 0), 255) * g.top + 128;
+
+	q = (q + (q >> 8)) >> 8;
+	*level = (q * g.factor + g.bias) >> 8;
+	return v - *level;
+}
+
+/* The steps of a chunk; `step` is the first one, in which lane 0 is at that position.
+ * `INNER`: all lanes have pixels in all of them. */
+template <bool INNER>
+static __device__ __forceinline__ void
+compute(const struct geometry &g, const struct band &band, const struct floyd_row &state,
+	struct lane &lane, ptrdiff_t step, int above, const uint8_t pixels[ROWS][PITCH],
+	uint8_t levels[ROWS][PITCH], int16_t *edge)
+{
+	/* Positions from band.begin on: all, and those in the image. */
+	const int self = (int)threadIdx.x, n = (int)(band.end - band.begin);
+	const ptrdiff_t column = band.first - self + band.begin;
+	const int from = (int)(column < 0 ? -column : 0);
+	const int to = (int)least(n, (ptrdiff_t)g.tile.image.width - column);
+	const bool exists = self < band.height, last = self == band.height - 1;
+	int position = (int)(step - band.begin) - self;
+
+	edge += (column + position) * g.tile.image.channels;
+#pragma unroll
+	for (int k = 0; k < CHUNK; k++, position++, edge += g.tile.image.channels) {
+		int up = __shfl_up_sync(ALL, lane.e, 1), first = __shfl_sync(ALL, above, k);
+
 		if (!self)
-			up = from_above;
-		if (position == -1)
-			e = state.left;
-		if (position >= 0 && position < columns && row < g.tile.rows) {
-			before = e;
-			corner = up1;
-			e = 0;
-			if (column >= 0 && column < (ptrdiff_t)g.tile.image.width) {
-				int sum = 7 * before + up2 + 5 * up1 + 3 * up;
-				int v = in[column * channels] + ((sum + 8) >> 4);
-				int q = min(max(v, 0), 255) * g.top + 128;
+			up = first;
+		/* Before its first position a lane has what the tile on the left has left. */
+		if (!INNER && position == -1)
+			lane.e = state.left;
+		if (INNER || (exists && position >= 0 && position < n)) {
+			int level, e = diffuse(g, lane, up, pixels[self][k], &level);
 
-				q = (q + (q >> 8)) >> 8;
-				q = (q * g.factor + g.bias) >> 8;
-				out[column * channels] = (uint8_t)q;
-				e = v - q;
-				if (self == height - 1)
-					edge[column * channels] = (int16_t)e;
-			}
+			levels[self][k] = (uint8_t)level;
+			if (!INNER && (position < from || position >= to))
+				e = 0;
+			else if (last)
+				*edge = (int16_t)e;
+			lane.before = lane.e;
+			lane.corner = lane.up1;
+			lane.e = e;
 		}
-		up2 = up1;
-		up1 = up;
+		lane.up2 = lane.up1;
+		lane.up1 = up;
 	}
-	if (row < g.tile.rows) {
-		state.left = (int16_t)e;
-		state.before = (int16_t)before;
-		state.corner = (int16_t)corner;
+}
+
+/* One band of one channel. `progress` has, for each channel, how many bands have been
+ * begun, and then for each of its bands how many positions of its last row are done. */
+static __global__ void compute_bands(struct geometry g, const uint8_t *__restrict__ in,
+				     uint8_t *__restrict__ out, struct floyd_row *rows,
+				     int16_t *edge, int *progress)
+{
+	__shared__ uint8_t pixels[ROWS][PITCH], levels[ROWS][PITCH];
+	unsigned self = threadIdx.x, channel = blockIdx.y, number = 0;
+	int *done = progress + channel * (gridDim.x + 1), next[ROWS];
+	struct floyd_row state = {0, 0, 0};
+	struct band band;
+	struct lane lane;
+
+	if (!self)
+		number = (unsigned)atomicAdd(done, 1);
+	number = __shfl_sync(ALL, number, 0);
+	done += 1 + number;
+	band = band_of(g, number);
+	in += channel + band.row * g.tile.in_stride;
+	out += channel + band.row * g.tile.out_stride;
+	rows += (band.row + self) * g.tile.image.channels + channel;
+	edge += channel;
+	if ((int)self < band.height && !band.begin)
+		state = *rows;
+	lane.e = lane.before = lane.corner = state.before;
+	lane.up1 = lane.up2 = 0;
+	if (!self)
+		lane.up1 = lane.corner = state.corner;
+	if (band.begin < band.end)
+		fetch(g, band, in, band.begin - 1, next);
+	for (ptrdiff_t step = band.begin - 1;
+	     band.begin < band.end && step < band.end + band.height - 1; step += CHUNK) {
+		/* Of the row above as much as there is of the image and this tile. */
+		ptrdiff_t needed = least(least(step + CHUNK, (ptrdiff_t)g.tile.columns),
+					 (ptrdiff_t)g.tile.image.width - 1 - band.first);
+		int above;
+
+		if (number && needed > 0)
+			wait_for(done - 1, needed);
+		above = error_above(g, edge, band.first + step + (int)self + 1);
+#pragma unroll
+		for (int r = 0; r < ROWS; r++)
+			pixels[r][self] = (uint8_t)next[r];
+		__syncwarp();
+		fetch(g, band, in, step + CHUNK, next);
+		if (is_inner(g, band, step))
+			compute<true>(g, band, state, lane, step, above, pixels, levels, edge);
+		else
+			compute<false>(g, band, state, lane, step, above, pixels, levels, edge);
+		__syncwarp();
+		store(g, band, out, step, levels);
+		if ((int)self == band.height - 1) {
+			__threadfence();
+			*(volatile int *)done = (int)(step + CHUNK - self);
+		}
+		__syncwarp();
+	}
+	if ((int)self == band.height - 1) {
+		__threadfence();
+		*(volatile int *)done = INT_MAX;
+	}
+	/* A row that is not in the image yet keeps what it has, which is 0. */
+	if ((int)self < band.height && band.begin < (ptrdiff_t)g.tile.columns) {
+		bool right = band.begin >= band.end;
+
+		state.left = (int16_t)(right ? 0 : lane.e);
+		state.before = (int16_t)(right ? 0 : lane.before);
+		state.corner = (int16_t)(right ? 0 : lane.corner);
 		*rows = state;
 	}
 }
@@ -105,21 +276,23 @@ static __global__ void compute_blocks(struct geometry g, const uint8_t *__restri
 extern "C" int floyd_cuda(void *stream, const struct floyd_tile *tile, const uint8_t *in,
 			  uint8_t *out, struct floyd_row *rows, int16_t *edge)
 {
-	unsigned down = (unsigned)((tile->rows + ROWS - 1) / ROWS);
-	unsigned across = (unsigned)((tile->columns + COLUMNS - 1) / COLUMNS);
-	struct geometry g = {*tile, 0, 0, 0, 0, 0, 0};
+	cudaStream_t on = (cudaStream_t)stream;
+	unsigned bands = (unsigned)((tile->rows + ROWS - 1) / ROWS);
+	unsigned channels = tile->image.channels;
+	size_t bytes = (bands + 1) * channels * sizeof(int);
+	struct geometry g = {*tile, (1 << tile->image.bits) - 1,
+			     (int)floyd_factor(tile->image.bits),
+			     (int)floyd_bias(tile->image.bits)};
+	void *progress;
 
 	if (!tile->rows || !tile->columns)
 		return 0;
-	g.top = (1 << tile->image.bits) - 1;
-	g.factor = (int)floyd_factor(tile->image.bits);
-	g.bias = (int)floyd_bias(tile->image.bits);
-	for (g.diagonal = 0; g.diagonal < down + across - 1; g.diagonal++) {
-		g.first = g.diagonal < across ? 0 : g.diagonal - across + 1;
-		g.last = g.diagonal < down ? g.diagonal : down - 1;
-		compute_blocks<<<dim3((g.last - g.first) / WARPS + 1, tile->image.channels),
-				 WARPS * 32, 0, (cudaStream_t)stream>>>(g, in, out, rows, edge);
-	}
+	if (codelet_cuda_allocate(&progress, bytes, on) != cudaSuccess)
+		return -ENOMEM;
+	cudaMemsetAsync(progress, 0, bytes, on);
+	compute_bands<<<dim3(bands, channels), ROWS, 0, on>>>(g, in, out, rows, edge,
+							      (int *)progress);
+	cudaFreeAsync(progress, on);
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
@@ -127,7 +300,7 @@ extern "C" int floyd_cuda_load(void)
 {
 	struct cudaFuncAttributes attributes;
 
-	return cudaFuncGetAttributes(&attributes, (const void *)compute_blocks) == cudaSuccess
+	return cudaFuncGetAttributes(&attributes, (const void *)compute_bands) == cudaSuccess
 		       ? 0
 		       : -EIO;
 }
