@@ -110,12 +110,29 @@ unsigned app_wave_variants(const struct app_wave *wave)
 	return wave->nvariants;
 }
 
+/* Who took part in the first run, so that nothing but h differs from it. */
+static void keep_crew(struct app_wave *wave)
+{
+	const struct heddle_wavefront_stats *stats = &wave->stats;
+	unsigned n = 0;
+
+	wave->crew = calloc(stats->nworkers ? stats->nworkers : 1, sizeof(*wave->crew));
+	for (unsigned w = 0; w < stats->nworkers && wave->crew; w++)
+		if (stats->workers[w].iterations)
+			wave->crew[n++] = stats->workers[w].id;
+	if (!n)
+		return;
+	wave->wave.workers = wave->crew;
+	wave->wave.nworkers = n;
+}
+
 void app_wave_choose(struct app_wave *wave, unsigned variant)
 {
+	bool first = !wave->variants[0].n;
+
 	wave->variant = variant;
-	wave->wave.h = variant ? wave->variants[variant].h : wave->h;
-	/* So that nothing but h differs. */
-	wave->wave.k = variant ? wave->stats.k : wave->k;
+	wave->wave.h = wave->sweep && !first ? wave->variants[variant].h : wave->h;
+	wave->wave.k = wave->sweep && !first ? wave->stats.k : wave->k;
 }
 
 /* From a sixteenth to sixteen times the model's h, by factors of √2. */
@@ -124,6 +141,8 @@ static void make_variants(struct app_wave *wave)
 	size_t chosen = wave->stats.h, last = 0;
 
 	wave->variants[0].h = chosen;
+	if (wave->sweep)
+		keep_crew(wave);
 	for (int step = -8; step <= 8; step++) {
 		double h = rint(chosen * pow(2, step / 2.0));
 		size_t columns = wave->wave.columns;
@@ -234,4 +253,5 @@ void app_wave_free(struct app_wave *wave)
 {
 	for (unsigned v = 0; v < wave->nvariants; v++)
 		free(wave->variants[v].us);
+	free(wave->crew);
 }

@@ -31,6 +31,7 @@ struct app_wave {
 	const char *csv;                     /**< of --sweep-csv; NULL: not wanted */
 	const char *name;                    /**< the app's */
 	struct heddle_wavefront_stats stats; /**< of the last run with variant 0 */
+	int *crew;                           /**< of a sweep: who took part in the first run */
 	unsigned reps, nvariants, variant;
 	struct app_wave_variant variants[APP_WAVE_MAXVARIANTS];
 };

@@ -333,7 +333,8 @@ static void consider_neighbours(struct search *search)
 }
 
 unsigned choice_make(struct interval_model *model, unsigned most, double minimum_rows,
-                     const struct choice_trial *trials, unsigned ntrials, size_t *h, unsigned *k)
+                     const struct choice_trial *trials, unsigned ntrials, bool explore, size_t *h,
+                     unsigned *k)
 {
 	double predicted[CHOICE_MAXTRIALS], believed[CHOICE_MAXTRIALS];
 	struct search search = {.all = model,
@@ -356,7 +357,7 @@ unsigned choice_make(struct interval_model *model, unsigned most, double minimum
 	while (consider_fewer(&search))
 		;
 	consider_trials(&search);
-	best = settled(&search);
+	best = explore ? settled(&search) : -1;
 	if (best >= 0 && !(model->nkinds <= MANY_KINDS && consider_untried(&search)) &&
 	    is_unexplained(&search, best))
 		consider_neighbours(&search);

@@ -61,9 +61,11 @@ bool choice_is_about(size_t h, unsigned k, size_t other_h, unsigned other_k);
  * @param[in,out] model its k, where not 0, is kept
  * @param most,minimum_rows as of interval_choose()
  * @param trials different crews or pairs of h and k
+ * @param explore whether something may be tried that is not believed to be the best
  * @param[out] h, k chosen
  * @return how many workers were taken out */
 unsigned choice_make(struct interval_model *model, unsigned most, double minimum_rows,
-                     const struct choice_trial *trials, unsigned ntrials, size_t *h, unsigned *k);
+                     const struct choice_trial *trials, unsigned ntrials, bool explore, size_t *h,
+                     unsigned *k);
 
 #endif

@@ -52,6 +52,7 @@ struct trial {
 /* A codelet whose trials in earlier processes have been read. */
 struct reading {
 	struct reading *next;
+	bool fresh; /* this process has added to them */
 	char codelet[];
 };
 
@@ -400,17 +401,26 @@ static void trial_read(const char *codelet, const struct heddle_profile_record *
 		heddle_robust_add(&trial->us, us->numbers[i]);
 }
 
-/* Mutex held: once for each codelet. */
-static void trials_read(const char *codelet)
+/* Mutex held. */
+static struct reading *reading_of(const char *codelet)
 {
-	struct heddle_profile profile = {0};
 	struct reading *reading = known.readings;
 
 	while (reading && strcmp(reading->codelet, codelet))
 		reading = reading->next;
+	return reading;
+}
+
+/* Mutex held: once for each codelet. */
+static void trials_read(const char *codelet)
+{
+	struct heddle_profile profile = {0};
+	struct reading *reading = reading_of(codelet);
+
 	if (reading || !(reading = malloc(sizeof(*reading) + strlen(codelet) + 1)))
 		return;
 	strcpy(reading->codelet, codelet);
+	reading->fresh = false;
 	reading->next = known.readings;
 	known.readings = reading;
 	if (!profile_open(codelet, &profile))
@@ -454,6 +464,18 @@ unsigned trials_find(struct heddle_wavefront_request *wave, struct choice_trial 
 	return n;
 }
 
+bool trials_are_fresh(const struct heddle_wavefront_request *wave)
+{
+	const struct reading *reading;
+	bool fresh;
+
+	starpu_pthread_mutex_lock(&known.mutex);
+	reading = reading_of(codelet_name(wave));
+	fresh = reading && reading->fresh;
+	starpu_pthread_mutex_unlock(&known.mutex);
+	return fresh;
+}
+
 void trial_keep(struct heddle_wavefront_request *wave)
 {
 	struct trial wanted = {.rows = wave->space.rows,
@@ -464,6 +486,7 @@ void trial_keep(struct heddle_wavefront_request *wave)
 	             *trial;
 	struct heddle_profile_record record;
 	double us = wave->end_us - wave->start_us;
+	struct reading *reading;
 
 	if (WAVE_SIMULATED || !wave->chosen_h ||
 	    !crew_print(wave, wanted.crew, sizeof(wanted.crew)))
@@ -472,6 +495,9 @@ void trial_keep(struct heddle_wavefront_request *wave)
 	trial = trial_get(codelet_name(wave), &wanted);
 	if (trial)
 		heddle_robust_add(&trial->us, us);
+	reading = reading_of(codelet_name(wave));
+	if (reading)
+		reading->fresh = true;
 	/* As many as count are enough: files are slow. */
 	if (trial && trial->us.count <= HEDDLE_ROBUST_RECENT && profiles_wanted()) {
 		heddle_profile_record_init(&record, "wavefront_run");

@@ -137,8 +137,8 @@ static void choose_crew(struct heddle_wavefront_request *wave, double minimum)
 	struct choice_trial trials[CHOICE_MAXTRIALS];
 	unsigned ntrials = wave->free ? trials_find(wave, trials, CHOICE_MAXTRIALS) : 0;
 
-	wave->nexcluded =
-	    choice_make(&wave->model, MOST_BANDS, minimum, trials, ntrials, &wave->h, &wave->k);
+	wave->nexcluded = choice_make(&wave->model, MOST_BANDS, minimum, trials, ntrials,
+	                              trials_are_fresh(wave), &wave->h, &wave->k);
 	for (unsigned l = 0; l < wave->nlanes; l++) {
 		struct lane *lane = &wave->lanes[l];
 

@@ -267,6 +267,8 @@ void speeds_learn(struct heddle_wavefront_request *wave);
  * @return how many there are, `room` at the most */
 unsigned trials_find(struct heddle_wavefront_request *wave, struct choice_trial *trials,
                      unsigned room);
+/* Whether this process has added to them: what it does once only is to be the best known. */
+bool trials_are_fresh(const struct heddle_wavefront_request *wave);
 /* What this one took. */
 void trial_keep(struct heddle_wavefront_request *wave);
 
