@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/personality.h>
+#endif
 
 #include "private/message.h"
 #include "tools/place.h"
@@ -55,6 +58,18 @@ void simulation_environment_free(char **environment)
 	free(environment);
 }
 
+/* StarPU fetches the handles of a task in the order of their addresses: with random
+ * ones, reruns differ by some parts in a million. */
+static void addresses_settle(void)
+{
+#ifdef __linux__
+	int now = personality(0xffffffff);
+
+	if (now != -1)
+		personality(now | ADDR_NO_RANDOMIZE);
+#endif
+}
+
 int simulation_prepare(const struct heddle_platform *platform, const char *directory,
                        enum simulation_profile profile, char ***environment)
 {
@@ -82,6 +97,7 @@ int simulation_prepare(const struct heddle_platform *platform, const char *direc
 			*strchr(entries[count], '=') = 0;
 		count++;
 	}
+	addresses_settle();
 	*environment = entries;
 	return 0;
 }

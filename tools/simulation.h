@@ -21,7 +21,9 @@ enum simulation_profile {
 /** @return 0; -EINVAL after a message. */
 int simulation_profile_parse(const char *name, enum simulation_profile *profile);
 
-/** Writes the machine's files and says which variables make StarPU use them.
+/** Writes the machine's files and says which variables make StarPU use them. Programs that
+ * this process starts from now on get the same addresses every time, where the system
+ * allows it.
  * @param directory made if it is not there
  * @param[out] environment "NAME=VALUE" to be set or "NAME" to be unset; ends with
  * NULL; to be given to simulation_environment_free()

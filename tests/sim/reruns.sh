@@ -1,6 +1,6 @@
 #!/bin/sh
 # Simulated runs are the same to the last digit, however often they are repeated,
-# for every strategy; and all iterations are done.
+# for every strategy and for a wavefront; and all iterations are done.
 set -u
 : "${top_builddir:?}"
 run() {
@@ -35,4 +35,19 @@ done
 same '12cpu+gpu36+gpu24+gpu12+gpu6' hdss 1000000
 same '15cpu+gpu36~65536%0.5/0.5' hdss 1000000
 same '4cpu+fpga6@3200:5' hdss 100000
+# Tiles have several handles, which StarPU fetches in the order of their addresses.
+waves() {
+	timeout 60 "$top_builddir/bin/heddle-simulate" --platform '15cpu+gpu36@12000:10' -- \
+		"$top_builddir/apps/strmatch/strmatch" --sched gss --size 2000 --reps 1 2>/dev/null
+}
+first=$(waves)
+for rerun in 2 3 4 5 6 7 8; do
+	again=$(waves)
+	if [ -z "$first" ] || [ "$again" != "$first" ]; then
+		echo "a wavefront: run $rerun differs:"
+		echo "$first"
+		echo "$again"
+		failures=$((failures + 1))
+	fi
+done
 [ "$failures" = 0 ]
