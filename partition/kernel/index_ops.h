@@ -80,8 +80,7 @@ enum index_predicate {
 	INDEX_NPREDICATES
 };
 
-/** Text and numbers of an operation. */
+/** Text of an operation. */
 const char *index_op_text(enum index_op op);
-const char *index_op_numbers(enum index_op op);
 
 #endif

@@ -25,11 +25,6 @@ const char *index_op_text(enum index_op op)
 	return operations[op].text;
 }
 
-const char *index_op_numbers(enum index_op op)
-{
-	return operations[op].numbers;
-}
-
 /* Room for one more entry; NULL without memory. Arrays double. */
 static void *entry_add(void **array, unsigned *n, size_t size)
 {

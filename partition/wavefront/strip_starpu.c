@@ -95,11 +95,6 @@ static struct strip *strip_new(struct heddle_wavefront_request *wave, struct lan
 	return strip;
 }
 
-void strip_free(struct strip *strip)
-{
-	free(strip);
-}
-
 /* ---- dealing them out ---- */
 
 /* Mutex held: rows of the next band, of what remains. */

@@ -217,7 +217,6 @@ void strip_advance(struct strip *strip);
 struct strip *strip_beside(const struct strip *strip, enum side side);
 void strip_finished(struct strip *strip);
 void strip_flush(struct strip *strip);
-void strip_free(struct strip *strip);
 /* Places the strip where StarPU's policy has put its first tile. */
 void strip_settle(struct strip *strip, struct lane *lane);
 void wave_release(struct heddle_wavefront_request *wave);
