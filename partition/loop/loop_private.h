@@ -173,19 +173,53 @@ void modelled_home(struct block *block);
 void modelled_turn(struct heddle_loop_request *loop);
 
 /* block_starpu.c */
-/* A block is done: accounts for it, and fills its lane and those that wait. */
-void block_settle(struct block *block, double now);
+/* Mutex held: a block that is not in use; NULL: no memory. And back, to be used first. */
+struct block *block_get(struct heddle_loop_request *loop);
+void block_spare(struct block *block);
+void block_free(struct block *block);
+/* Mutex held: the block gets a range and counts from now on. */
+void block_prepare(struct block *block, struct range range, double now);
+/* Its own arrays for sums are zero again. */
+void block_clear_partial(struct block *block);
+/* Runs its kernel on the CPU worker that calls. */
+void block_compute(struct block *block);
+/* Submits its task.
+ * @param worker below 0: StarPU's policy chooses
+ * @return 0; otherwise StarPU refuses the task, and nothing is left of it */
+int block_submit(struct block *block, bool on_host, int worker);
+/* On an accelerator: it needs its part of an array no more. */
+void block_unregister(struct block *block, unsigned i);
+void loop_device_function(void *buffers[], void *arg);
+
+/* give_starpu.c */
 /* Gives a lane blocks until it has as many as it should. */
 void lane_fill(struct heddle_loop_request *loop, struct lane *lane);
-/* Gives all out as equal tasks that StarPU's policy places. */
-void loop_submit_parts(struct heddle_loop_request *loop, unsigned parts);
-void loop_host_function(void *buffers[], void *arg);
-void loop_device_function(void *buffers[], void *arg);
 /* Asks again for lanes that had nothing. */
 void lanes_wake(struct heddle_loop_request *loop);
+/* Gives all out as equal tasks that StarPU's policy places. */
+void loop_submit_parts(struct heddle_loop_request *loop, unsigned parts);
 /* Drops one reference: the last one ends the loop. */
 void loop_release(struct heddle_loop_request *loop);
-void block_free(struct block *block);
+/* Mutex held, all that follow. The lane's next block; NULL: none now. */
+struct block *lane_next(struct heddle_loop_request *loop, struct lane *lane, double now);
+/* A block of a lane is done, and may end the learning of any. */
+void lanes_learned(struct heddle_loop_request *loop, const struct lane *done, double now);
+/* The lane gets no further block. */
+void lane_retire(struct heddle_loop_request *loop, struct lane *lane);
+/* Another lane is to do a range. @return false: there is none, or no memory */
+bool range_pass_on(struct heddle_loop_request *loop, struct lane *lane, struct range range);
+/* A block's worker will not do it. @return whether another does */
+bool block_return(struct block *block, int error);
+/* A block is accounted for, whatever became of it: it is spare. */
+void block_put(struct block *block, double now);
+
+/* done_starpu.c */
+/* Callbacks of blocks' tasks, on CPU workers and elsewhere. */
+void block_done_at_home(void *block);
+void block_done_away(void *block);
+/* A block is done: accounts for it, and fills its lane and those that wait. */
+void block_settle(struct block *block, double now);
+void loop_host_function(void *buffers[], void *arg);
 
 /* loop_starpu.c */
 void loop_end(struct heddle_loop_request *loop);

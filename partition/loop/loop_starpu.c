@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A loop as one node of StarPU's task graph: from heddle_loop_submit() to its
- * end. The blocks in between are block_starpu.c's.
+ * end. The blocks in between are give_starpu.c's, block_starpu.c's and done_starpu.c's.
  */
 #include "config.h"
 
