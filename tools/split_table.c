@@ -32,7 +32,9 @@ void split_table_keys(FILE *out)
 	    "    name           required\n"
 	    "    bus            that its data crosses; default: none, it works in the host's "
 	    "memory\n"
-	    "    times          [[groups, microseconds], ...], 1 to 16, ascending; required\n",
+	    "    times          [[groups, microseconds], ...], 1 to 16, ascending; required\n"
+	    "    part_us        so much later it begins when others have a share too; default: 0\n"
+	    "    slowdown       and takes so many times as long; default: 1\n",
 	    out);
 }
 
@@ -155,12 +157,16 @@ static int times_read(struct reader *reader, struct kernel_table *table)
 static int device_read(struct reader *reader, const struct split_problem *problem,
                        struct split_device *device)
 {
-	static const char *const keys[] = {"name", "bus", "times", NULL};
+	static const char *const keys[] = {"name", "bus", "times", "part_us", "slowdown", NULL};
 	char bus[sizeof(problem->buses[0].name)];
 	int error = name_read(reader, "name", true, device->name, sizeof(device->name));
 
 	if (!error)
 		error = name_read(reader, "bus", false, bus, sizeof(bus));
+	if (!error)
+		error = number_read(reader, "part_us", false, &device->part_us);
+	if (!error)
+		error = number_read(reader, "slowdown", false, &device->slowdown);
 	if (error)
 		return error;
 	device->bus = SPLIT_NO_BUS;

@@ -28,6 +28,16 @@ EOF
 expect 0 '"us": 50.0,' "$work/two.json"
 expect 0 '"groups": 500,' "$work/two.json"
 expect 0 '"us": 100.0,' --method single "$work/two.json"
+# Two equal devices: half each, and as much later as sharing costs.
+cat >"$work/costs.json" <<'EOF'
+{"groups": 1000, "devices": [
+	{"name": "a", "times": [[1000, 300]], "part_us": 30, "slowdown": 1.2},
+	{"name": "b", "times": [[1000, 300]], "part_us": 30, "slowdown": 1.2}]}
+EOF
+expect 0 '"us": 210.0,' -m heddle "$work/costs.json"
+sed 's/"slowdown": 1.2/"slowdown": 2/' "$work/costs.json" >"$work/costly.json"
+expect 0 '"us": 300.0,' -m heddle "$work/costly.json"
+
 # A GPU three times as fast behind a bus that eats it all.
 cat >"$work/bus.json" <<'EOF'
 {"groups": 1000, "contiguous": false, "in_bytes": 10000, "out_bytes": 0, "merge_bandwidth": 1,
@@ -61,6 +71,7 @@ done <<'EOF'
 {"groups": 1, "devices": [{"name": "a", "times": [[0, 1]]}]}|not possible
 {"groups": 1, "devices": [{"name": "a", "bus": "b", "times": [[1, 1]]}]}|no bus has that name
 {"groups": 1, "devices": [{"name": "a", "times": [[1, 1]], "sped": 1}]}|sped: unknown key
+{"groups": 1, "devices": [{"name": "a", "times": [[1, 1]], "part_us": -1}]}|part_us: not a number
 {"groups": 1, "buses": [{"name": "b", "bandwidth": 0}], "devices": []}|devices, please
 {"groups": 1, "contiguous": false, "devices": []}|merge_bandwidth: is missing
 {"groups": 1, "contiguous": 1, "devices": []}|neither true nor false
