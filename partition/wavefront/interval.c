@@ -14,7 +14,7 @@
 #define WAIT 5
 /* How much earlier than a worker can go on with its next chunk the one above must let it, so
  * that no hold-up of one worker is one of all. */
-#define SLACK 2
+#define SLACK 3
 
 unsigned interval_workers(const struct interval_model *model)
 {
