@@ -12,7 +12,8 @@
 
 struct run {
 	const struct heddle_history *history;
-	unsigned class, reference, folds, k;
+	unsigned class, reference, folds;
+	struct heddle_history_rule rule;
 	size_t njobs;
 	size_t *jobs; /* points, shuffled: the i-th is in fold i % folds */
 };
@@ -83,7 +84,7 @@ static int fold_run(const struct run *run, unsigned fold, struct heddle_cross_va
 		double time = point->us[run->class], reference = point->us[run->reference];
 		double us[HEDDLE_HISTORY_CLASSES] = {0};
 
-		heddle_history_predict(&train, point->values, run->k, SIZE_MAX, us);
+		heddle_history_predict(&train, point->values, run->rule, SIZE_MAX, us);
 		sum->time += error_of(us[run->class], time);
 		sum->reference += error_of(us[run->reference], reference);
 		sum->speedup += error_of(us[run->reference] / us[run->class], reference / time);
@@ -93,10 +94,10 @@ static int fold_run(const struct run *run, unsigned fold, struct heddle_cross_va
 }
 
 int heddle_cross_validation_run(const struct heddle_history *history, unsigned class,
-                                unsigned reference, unsigned folds, unsigned k, unsigned seed,
-                                struct heddle_cross_validation *result)
+                                unsigned reference, unsigned folds, struct heddle_history_rule rule,
+                                unsigned seed, struct heddle_cross_validation *result)
 {
-	struct run run = {.history = history, .class = class, .reference = reference, .k = k};
+	struct run run = {.history = history, .class = class, .reference = reference, .rule = rule};
 	struct heddle_cross_validation sum = {0};
 	int error = jobs_find(&run);
 

@@ -23,11 +23,11 @@ struct heddle_cross_validation {
 };
 
 /** @param folds 2 or more; with fewer jobs than that each job is a fold
- * @param k neighbours
+ * @param rule how neighbours predict
  * @param seed of the dealing
  * @return 0; -ENODATA with fewer than two jobs; -ENOMEM. */
 int heddle_cross_validation_run(const struct heddle_history *history, unsigned class,
-                                unsigned reference, unsigned folds, unsigned k, unsigned seed,
-                                struct heddle_cross_validation *result);
+                                unsigned reference, unsigned folds, struct heddle_history_rule rule,
+                                unsigned seed, struct heddle_cross_validation *result);
 
 #endif

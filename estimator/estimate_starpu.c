@@ -39,6 +39,7 @@ HEDDLE_API const char *heddle_estimate_source_name(enum heddle_estimate_source s
 static struct {
 	pthread_once_t once;
 	unsigned allowed; /* bit s: source s */
+	struct heddle_history_rule rule;
 } sources = {.once = PTHREAD_ONCE_INIT};
 
 static void source_allow(const char *name, size_t length)
@@ -54,10 +55,23 @@ static void source_allow(const char *name, size_t length)
 		            (int)length, name);
 }
 
+/* How neighbours predict. */
+static void rule_read(void)
+{
+	const char *text = heddle_variable_text(HEDDLE_VARIABLE_NEIGHBOURS);
+
+	sources.rule = HEDDLE_HISTORY_FIT;
+	if (!strcmp(text, "mean"))
+		sources.rule = HEDDLE_HISTORY_PUBLISHED;
+	else if (strcmp(text, "fit"))
+		heddle_warn("HEDDLE_NEIGHBOURS=%s is neither \"fit\" nor \"mean\"", text);
+}
+
 static void sources_read(void)
 {
 	const char *text = heddle_variable_text(HEDDLE_VARIABLE_ESTIMATE);
 
+	rule_read();
 	for (size_t length; *text; text += length + (text[length] == ',')) {
 		length = strcspn(text, ",");
 		source_allow(text, length);
@@ -115,6 +129,17 @@ static void adopt_profile(struct slot *slot, const struct heddle_history_point *
 	}
 }
 
+/* Bit c: class c is none of cores. */
+static unsigned wide_classes(void)
+{
+	unsigned wide = 0;
+
+	for (unsigned c = 0; c < heddle_device_classes(); c++)
+		if (strncmp(heddle_device_class_name(c), "cpu", 3))
+			wide |= 1u << c;
+	return wide;
+}
+
 /* Fills the cells of which nothing is known from what is known of others. */
 static void predict(struct slot *slot)
 {
@@ -131,7 +156,8 @@ static void predict(struct slot *slot)
 		                cell_source(&slot->cells[c]) > HEDDLE_ESTIMATE_NEIGHBOURS
 		            ? atomic_load(&slot->cells[c].us)
 		            : 0;
-	heddle_history_predict(&codelet->history, point->values, HEDDLE_KNN_K, slot->point, us);
+	codelet->history.wide = wide_classes();
+	heddle_history_predict(&codelet->history, point->values, sources.rule, slot->point, us);
 	for (unsigned c = 0; c < HEDDLE_DEVICE_CLASSES; c++)
 		if (us[c] > 0 && cell_source(&slot->cells[c]) <= HEDDLE_ESTIMATE_NEIGHBOURS)
 			cell_publish(&slot->cells[c], us[c], HEDDLE_ESTIMATE_NEIGHBOURS);
@@ -194,6 +220,24 @@ static void ask_model(struct slot *slot, struct starpu_task *task, unsigned clas
 	atomic_flag_clear_explicit(&slot->busy, memory_order_release);
 }
 
+/* Of the first task, the sizes of its data: how times grow with parameters is expected to
+ * follow them. What has no place counts with the last. */
+static void sizes_note(struct slot *slot, struct starpu_task *task)
+{
+	unsigned nbuffers = STARPU_TASK_GET_NBUFFERS(task);
+	double sizes[HEDDLE_HISTORY_SIZES] = {0};
+
+	if (atomic_load_explicit(&slot->sized, memory_order_relaxed) ||
+	    atomic_exchange(&slot->sized, true))
+		return;
+	for (unsigned i = 0; i < nbuffers; i++)
+		sizes[i < HEDDLE_HISTORY_SIZES ? i : HEDDLE_HISTORY_SIZES - 1] +=
+		    starpu_data_get_size(STARPU_TASK_GET_HANDLE(task, i));
+	pthread_mutex_lock(&slot->codelet->mutex);
+	memcpy(slot->codelet->history.points[slot->point].sizes, sizes, sizeof(sizes));
+	pthread_mutex_unlock(&slot->codelet->mutex);
+}
+
 /* ---- asking ---- */
 
 static bool estimate_read(struct slot *slot, unsigned class, struct heddle_estimate *estimate)
@@ -222,6 +266,7 @@ HEDDLE_API void heddle_estimate_all(struct starpu_task *task, unsigned n,
 		return;
 	for (unsigned c = 0; c < classes; c++)
 		known += estimate_read(slot, c, &estimates[c]);
+	sizes_note(slot, task);
 	if (known == classes)
 		return;
 	refresh(slot);
@@ -241,6 +286,7 @@ HEDDLE_API void heddle_estimate(struct starpu_task *task, unsigned class,
 	*estimate = (struct heddle_estimate){0};
 	if (!slot || class >= HEDDLE_DEVICE_CLASSES || estimate_read(slot, class, estimate))
 		return;
+	sizes_note(slot, task);
 	refresh(slot);
 	if (estimate_read(slot, class, estimate))
 		return;

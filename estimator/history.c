@@ -153,7 +153,7 @@ void heddle_history_set(struct heddle_history *history, size_t point, unsigned c
 	*place = us;
 }
 
-static bool has_all(const struct heddle_history_point *point, unsigned classes)
+bool heddle_history_has(const struct heddle_history_point *point, unsigned classes)
 {
 	for (unsigned c = 0; classes >> c; c++)
 		if (classes >> c & 1 && !(point->us[c] > 0))
@@ -168,7 +168,7 @@ static void nearest_with(const struct heddle_history *history, const double *val
 	for (size_t p = 0; p < history->npoints; p++) {
 		const struct heddle_history_point *point = &history->points[p];
 
-		if (p != leave_out && has_all(point, classes))
+		if (p != leave_out && heddle_history_has(point, classes))
 			heddle_knn_consider(knn, p,
 			                    heddle_knn_distance(history->dimensions,
 			                                        history->ndimensions, values,
@@ -213,8 +213,7 @@ static double predict_time(const struct heddle_history *history, const double *v
 	return average(history, &knn, class);
 }
 
-/* The class of which most is known. */
-static unsigned class_known_best(const struct heddle_history *history)
+unsigned heddle_history_best_known(const struct heddle_history *history)
 {
 	unsigned best = 0;
 
@@ -224,11 +223,11 @@ static unsigned class_known_best(const struct heddle_history *history)
 	return best;
 }
 
-void heddle_history_predict(const struct heddle_history *history, const double *values, unsigned k,
-                            size_t leave_out, double us[HEDDLE_HISTORY_CLASSES])
+static void predict_published(const struct heddle_history *history, const double *values,
+                              unsigned k, size_t leave_out, double us[HEDDLE_HISTORY_CLASSES])
 {
 	double believed[HEDDLE_HISTORY_CLASSES];
-	unsigned base = class_known_best(history);
+	unsigned base = heddle_history_best_known(history);
 	bool any = false;
 
 	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++)
@@ -243,6 +242,16 @@ void heddle_history_predict(const struct heddle_history *history, const double *
 		if (!us[c])
 			us[c] = predict_time(history, values, k, leave_out, c);
 	}
+}
+
+void heddle_history_predict(const struct heddle_history *history, const double *values,
+                            struct heddle_history_rule rule, size_t leave_out,
+                            double us[HEDDLE_HISTORY_CLASSES])
+{
+	if (rule.fit)
+		heddle_history_fit(history, values, leave_out, us);
+	else
+		predict_published(history, values, rule.k, leave_out, us);
 }
 
 /* ---- profiles ---- */

@@ -20,10 +20,12 @@
 #define HEDDLE_HISTORY_CLASSES 8
 #define HEDDLE_HISTORY_NAME 32 /**< of a parameter, with its end */
 #define HEDDLE_HISTORY_WORD 64 /**< of a category, with its end */
+#define HEDDLE_HISTORY_SIZES 4 /**< of a task's data that are kept */
 
 struct heddle_history_point {
 	double values[HEDDLE_HISTORY_DIMENSIONS]; /**< NaN: missing */
 	double us[HEDDLE_HISTORY_CLASSES];        /**< 0: not known */
+	double sizes[HEDDLE_HISTORY_SIZES]; /**< of its data, bytes; 0: no more, or not known */
 };
 
 /** All zero: nothing known. */
@@ -37,6 +39,8 @@ struct heddle_history {
 	size_t nwords, words_room;
 	char (*words)[HEDDLE_HISTORY_WORD];
 	size_t known[HEDDLE_HISTORY_CLASSES]; /**< points with a time on each class */
+	/** Bit c: class c is a device that small tasks do not fill, such as a GPU. */
+	unsigned wide;
 };
 
 void heddle_history_free(struct heddle_history *history);
@@ -75,9 +79,20 @@ typedef int (*heddle_history_class)(const char *device, void *arg);
 int heddle_history_load(struct heddle_history *history, const struct heddle_profile *profile,
                         heddle_history_class class, void *arg);
 
-/** Predicts the times of a task on all classes from the k nearest points.
+/** How neighbours predict. */
+struct heddle_history_rule {
+	bool fit;   /**< a power law through them, not their average */
+	unsigned k; /**< how many are averaged, 1 to HEDDLE_KNN_MAXK */
+};
+
+/** The rule of the paper. */
+#define HEDDLE_HISTORY_PUBLISHED ((struct heddle_history_rule){.k = HEDDLE_KNN_K})
+/** The one that goes beyond it. */
+#define HEDDLE_HISTORY_FIT ((struct heddle_history_rule){.fit = true, .k = HEDDLE_KNN_K})
+
+/** Predicts the times of a task on all classes from the nearest points.
  *
- * Where a time of the task itself is known, another class's is that one times
+ * As published: Where a time of the task itself is known, another class's is that one times
  * the ratio of both at the nearest points that have both: relative speed is
  * easier to predict than times. Where none is known, the class with most points
  * takes the average of its nearest, and the others follow by their ratios. Where
@@ -85,11 +100,30 @@ int heddle_history_load(struct heddle_history *history, const struct heddle_prof
  * as in the paper. A class that has no point in common with others takes the average
  * of its own nearest.
  *
+ * With a fit, numbers above 0 and times count by their logarithms, and each class has
+ * its own plane through its nearest points (local_fit.h), whose slopes are expected to be
+ * such that time grows as the piece of data that grows most, on wide devices as its square
+ * root, where the sizes of data are known, else those of the class of which most is known. What a
+ * time that is known of the task lies above or below its own class's plane counts for the others
+ * the more, the nearer the points are.
+ *
  * @param values of the task
- * @param leave_out a point that is not looked at (SIZE_MAX: none)
+ * @param leave_out the task's own point, which is not looked at but for its sizes
+ * (SIZE_MAX: none)
  * @param us of the task, where known: 0 else; the predictions come into the
  * zeros, and those that cannot be predicted stay 0 */
-void heddle_history_predict(const struct heddle_history *history, const double *values, unsigned k,
-                            size_t leave_out, double us[HEDDLE_HISTORY_CLASSES]);
+void heddle_history_predict(const struct heddle_history *history, const double *values,
+                            struct heddle_history_rule rule, size_t leave_out,
+                            double us[HEDDLE_HISTORY_CLASSES]);
+
+/** The same by fits alone (history_fit.c). */
+void heddle_history_fit(const struct heddle_history *history, const double *values,
+                        size_t leave_out, double us[HEDDLE_HISTORY_CLASSES]);
+
+/** Whether a point has times on all classes of a mask. */
+bool heddle_history_has(const struct heddle_history_point *point, unsigned classes);
+
+/** The class of which most is known. */
+unsigned heddle_history_best_known(const struct heddle_history *history);
 
 #endif

@@ -21,6 +21,7 @@
 #include "estimator/history.h"
 #include "estimator/robust.h"
 #include "private/profile_file.h"
+#include "private/variables.h"
 
 #define USAGE 2
 
@@ -29,7 +30,8 @@ struct arguments {
 	const char *reference; /* device; NULL: the first CPU */
 	char **params;         /* NAME=VALUE */
 	int nparams;
-	unsigned folds, k, seed;
+	unsigned folds, seed;
+	struct heddle_history_rule rule;
 	bool json;
 };
 
@@ -292,7 +294,7 @@ static int predict(const struct arguments *arguments, struct estimates *e)
 	if (point < h->npoints)
 		memcpy(us, h->points[point].us, sizeof(us));
 	memcpy(known, us, sizeof(known));
-	heddle_history_predict(h, values, arguments->k, point, us);
+	heddle_history_predict(h, values, arguments->rule, point, us);
 	if (!arguments->json)
 		printf("%14s %10s  %-11s %s\n", "us", "speed-up", "from", "device");
 	for (unsigned c = 0; c < e->nclasses; c++) {
@@ -333,16 +335,17 @@ static int cv(const struct arguments *arguments, struct estimates *e)
 	int error = 0;
 
 	if (!arguments->json)
-		printf("%u folds, k = %u; reference: %s\n\n%6s %15s %15s %19s  device\n",
-		       arguments->folds, arguments->k, e->classes[e->reference], "jobs",
-		       "speed-up error", "time error", "reference's time");
+		printf("%u folds, %s%.0u; reference: %s\n\n%6s %15s %15s %19s  device\n",
+		       arguments->folds, arguments->rule.fit ? "fit" : "mean of ",
+		       arguments->rule.fit ? 0 : arguments->rule.k, e->classes[e->reference],
+		       "jobs", "speed-up error", "time error", "reference's time");
 	for (unsigned c = 0; c < e->nclasses && !error; c++) {
 		struct heddle_cross_validation result;
 
 		if (c == e->reference)
 			continue;
 		error = heddle_cross_validation_run(&e->history, c, e->reference, arguments->folds,
-		                                    arguments->k, arguments->seed, &result);
+		                                    arguments->rule, arguments->seed, &result);
 		if (!error)
 			cv_print(arguments, e, c, &result, list);
 		done += !error;
@@ -379,7 +382,8 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 		arguments->folds = count_parse(value, 2, 1000000, state);
 		return 0;
 	case 'k':
-		arguments->k = count_parse(value, 1, HEDDLE_KNN_MAXK, state);
+		arguments->rule.fit = false;
+		arguments->rule.k = count_parse(value, 1, HEDDLE_KNN_MAXK, state);
 		return 0;
 	case 's':
 		arguments->seed = count_parse(value, 0, UINT_MAX, state);
@@ -408,7 +412,13 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 		"seed", 's', "N", 0, "of the dealing of tasks into folds (default: 1)", 0          \
 	}
 #define KNN_OPTIONS                                                                                \
-	{"neighbours", 'k', "N", 0, "neighbours that predict (default: 2)", 0},                    \
+	{"neighbours",                                                                             \
+	 'k',                                                                                      \
+	 "N",                                                                                      \
+	 0,                                                                                        \
+	 "the mean of so many neighbours predicts, as published with 2 (default: as "              \
+	 "HEDDLE_NEIGHBOURS says, a power law through more of them)",                              \
+	 0},                                                                                       \
 	{                                                                                          \
 		"reference", 'r', "DEVICE", 0, "speed-ups are over it (default: the first CPU)", 0 \
 	}
@@ -433,7 +443,7 @@ static const struct verb {
 	const struct argp_option *options;
 } verbs[] = {
     {"cv", cv, "PROFILE",
-     "Says how well a profile predicts itself: cross-validation of the k nearest neighbours, "
+     "Says how well a profile predicts itself: cross-validation of the nearest neighbours, "
      "average errors of speed-ups over the reference device and of times, as Table 1 of Teodoro "
      "et al., HPDC 2010." PROFILES,
      cv_options},
@@ -456,6 +466,13 @@ static void usage_print(FILE *out)
 	      out);
 }
 
+static struct heddle_history_rule rule_default(void)
+{
+	return strcmp(heddle_variable_text(HEDDLE_VARIABLE_NEIGHBOURS), "mean")
+	           ? HEDDLE_HISTORY_FIT
+	           : HEDDLE_HISTORY_PUBLISHED;
+}
+
 static int verb_run(const struct verb *verb, int argc, char **argv)
 {
 	const struct argp argp = {.options = verb->options,
@@ -463,7 +480,7 @@ static int verb_run(const struct verb *verb, int argc, char **argv)
 	                          .args_doc = verb->args,
 	                          .doc = verb->doc};
 	struct arguments arguments = {
-	    .folds = HEDDLE_CROSS_VALIDATION_FOLDS, .k = HEDDLE_KNN_K, .seed = 1};
+	    .folds = HEDDLE_CROSS_VALIDATION_FOLDS, .rule = rule_default(), .seed = 1};
 	struct estimates estimates;
 	char name[64];
 	int status;

@@ -553,6 +553,8 @@ static int train(struct pipeline *pipeline)
 	starpu_vector_data_register(&pipeline->table_handle, STARPU_MAIN_RAM,
 	                            (uintptr_t)pipeline->table, NBIA_TABLE_ENTRIES,
 	                            sizeof(nbia_u32));
+	/* Nobody writes it: then StarPU need not put every task into a queue for it. */
+	starpu_data_set_sequential_consistency_flag(pipeline->table_handle, 0);
 	for (unsigned l = 0; l <= last_level(pipeline) && !error && !app_simulated(); l++)
 		error =
 		    training_run(pipeline->table, pipeline->side, pipeline->levels[l].resolution,

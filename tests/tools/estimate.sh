@@ -47,17 +47,24 @@ done
 expect 0 ' 20.0  *4 .*cpu X .*size=2' show "$job"
 expect 0 '"samples": 7.0' show --json "$job"
 # Left out in turn, the speed-ups 10, 10, 5 are predicted as 6, 50/9 and 10.
+expect 0 '^ *3  *61.48% .*cuda Y' cv -k 2 "$job"
+expect 0 '"speedup_error": 0.6148' cv -k 2 --json "$job"
+HEDDLE_NEIGHBOURS=mean
+export HEDDLE_NEIGHBOURS
 expect 0 '^ *3  *61.48% .*cuda Y' cv "$job"
-expect 0 '"speedup_error": 0.6148' cv --json "$job"
+unset HEDDLE_NEIGHBOURS
+# A power law: the cores' 10 us a size to the left and right of what is left out.
+expect 0 '^10 folds, fit; reference: cpu X' cv "$job"
+expect 0 '^ *60.0  *1.000  *neighbours  *cpu X' predict "$job" size=6
 expect 0 '^ *3 .*cpu X$' cv --reference 'cuda Y' "$job"
 expect 2 'has no device "cuda"' cv --reference cuda "$job"
 expect 2 'not a whole number' cv --folds 1 "$job"
 expect 2 'not a whole number' cv --neighbours 17 "$job"
 expect 2 'one profile at a time' cv "$job" "$job"
 # By a time that is known and the ratio 5 / 30 of the nearest tasks; by the averages.
-expect 0 '^ *15.0  *6.000  *neighbours  *cuda Y' predict "$job" size=9
+expect 0 '^ *15.0  *6.000  *neighbours  *cuda Y' predict -k 2 "$job" size=9
 expect 0 '^ *20.0  *1.000  *profile  *cpu X' predict "$job" size=2
-expect 0 '^ *15.0  *1.000  *neighbours  *cpu X' predict "$job" size=1.4
+expect 0 '^ *15.0  *1.000  *neighbours  *cpu X' predict -k 2 "$job" size=1.4
 expect 0 '"from": "neighbours"' predict --json "$job" size=3
 for bad in size size= size=x size=inf color=red =1; do
 	expect 2 'is no parameter here; there are size=NUMBER' predict "$job" "$bad"

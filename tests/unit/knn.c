@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "estimator/history.h"
+#include "estimator/local_fit.h"
 #include "estimator/robust.h"
 #include "tests/unit/test.h"
 
@@ -158,7 +159,7 @@ static void expect(const struct heddle_history *h, double size, double cpu, doub
 	double values[HEDDLE_HISTORY_DIMENSIONS] = {size};
 	double us[HEDDLE_HISTORY_CLASSES] = {cpu, gpu};
 
-	heddle_history_predict(h, values, HEDDLE_KNN_K, SIZE_MAX, us);
+	heddle_history_predict(h, values, HEDDLE_HISTORY_PUBLISHED, SIZE_MAX, us);
 	near_enough(us[0], want_cpu);
 	near_enough(us[1], want_gpu);
 }
@@ -200,16 +201,176 @@ static void test_third_class(void **state)
 	for (int size = 10; size <= 100; size += 10)
 		point(&h, size, 100 * size, 10 * size);
 	heddle_history_set(&h, 9, 2, 500);
-	heddle_history_predict(&h, values, HEDDLE_KNN_K, SIZE_MAX, us);
+	heddle_history_predict(&h, values, HEDDLE_HISTORY_PUBLISHED, SIZE_MAX, us);
 	near_enough(us[0], 1500);
 	near_enough(us[1], 150);
 	near_enough(us[2], 1500 * 500 / 10000.);
 	heddle_history_set(&h, 9, 2, 0);
 	assert_int_equal(h.known[2], 0);
 	memset(us, 0, sizeof(us));
-	heddle_history_predict(&h, values, HEDDLE_KNN_K, SIZE_MAX, us);
+	heddle_history_predict(&h, values, HEDDLE_HISTORY_PUBLISHED, SIZE_MAX, us);
 	near_enough(us[2], 0);
 	heddle_history_free(&h);
+}
+
+/* ---- fits ---- */
+
+/* Predictions by a fit from points of one dimension, given as sizes and two functions. */
+static void fitted(const struct heddle_history *h, double size, size_t own,
+                   double us[HEDDLE_HISTORY_CLASSES])
+{
+	double values[HEDDLE_HISTORY_DIMENSIONS] = {size};
+
+	heddle_history_predict(h, values, HEDDLE_HISTORY_FIT, own, us);
+}
+
+static void about(double got, double want, double error)
+{
+	if (!(fabs(got - want) <= error * want))
+		fail_msg("%g is not within %g of %g", got, error, want);
+}
+
+/* The plane of least squares, by hand: through two points, and between expectation and
+ * points where both weigh the same. */
+static void test_local_fit(void **state)
+{
+	struct heddle_local_fit_point points[] = {{.x = {1}, .y = 5, .weight = 1},
+	                                          {.x = {3}, .y = 9, .weight = 1}};
+	double slopes[HEDDLE_LOCAL_FIT_DIMENSIONS] = {0};
+
+	about(heddle_local_fit(points, 2, 1, 1e-12, slopes), 3, 1e-9);
+	about(slopes[0], 2, 1e-9);
+	slopes[0] = 1;
+	/* The squared spread of the points is 2. */
+	about(heddle_local_fit(points, 2, 1, 2, slopes), 7 - 2 * 1.5, 1e-9);
+	about(slopes[0], 1.5, 1e-9);
+	slopes[0] = 3;
+	about(heddle_local_fit(points, 1, 1, 0.1, slopes), 2, 1e-9);
+	about(heddle_local_fit(points, 2, 0, 0.1, slopes), 7, 1e-9);
+}
+
+/* Times that are powers of sizes are found, within the points and beyond them. */
+static void test_power(void **state)
+{
+	struct heddle_history h = {0};
+
+	for (int i = 0; i <= 10; i++)
+		point(&h, exp2(i), 3 * pow(exp2(i), 1.7), 50 * pow(exp2(i), 0.4));
+	for (double size = 0.3; size < 4000; size *= 1.9) {
+		double us[HEDDLE_HISTORY_CLASSES] = {0};
+
+		fitted(&h, size, SIZE_MAX, us);
+		about(us[0], 3 * pow(size, 1.7), 0.05);
+		about(us[1], 50 * pow(size, 0.4), 0.05);
+	}
+	heddle_history_free(&h);
+}
+
+/* One other task is known: time grows with the piece of data that grows most, less on a
+ * device that the task did not fill; without sizes it stays. */
+static void test_growth(void **state)
+{
+	struct heddle_history h = {.wide = 2};
+	size_t small = point(&h, 128, 240, 20), large = point(&h, 1024, 0, 0);
+	double us[HEDDLE_HISTORY_CLASSES] = {0};
+
+	fitted(&h, 1024, large, us);
+	about(us[0], 240, 1e-9);
+	about(us[1], 20, 1e-9);
+	memcpy(h.points[small].sizes, (double[]){1000, 17000}, 2 * sizeof(double));
+	memcpy(h.points[large].sizes, (double[]){64000, 17000}, 2 * sizeof(double));
+	memset(us, 0, sizeof(us));
+	fitted(&h, 1024, large, us);
+	about(us[0], 240 * 64, 1e-9);
+	about(us[1], 20 * 8, 1e-9);
+	/* A time on one class says little of the other where the neighbour is far. */
+	us[0] = 0;
+	us[1] = 100;
+	fitted(&h, 1024, large, us);
+	about(us[0], 240 * 64, 0.02);
+	about(us[1], 100, 1e-9);
+	/* Back from there. */
+	heddle_history_set(&h, large, 0, 15000);
+	heddle_history_set(&h, small, 0, 0);
+	memset(us, 0, sizeof(us));
+	fitted(&h, 128, small, us);
+	about(us[0], 15000 / 64., 1e-9);
+	heddle_history_free(&h);
+}
+
+/* What is known of the task on one class goes for the others where neighbours are near. */
+static void test_surprise(void **state)
+{
+	struct heddle_history h = {0};
+	double us[HEDDLE_HISTORY_CLASSES] = {0, 30};
+
+	for (int size = 90; size <= 110; size += 4)
+		point(&h, size, 10 * size, size / 10.);
+	fitted(&h, 100, SIZE_MAX, us);
+	about(us[0], 3000, 0.01);
+	heddle_history_free(&h);
+}
+
+/* Several dimensions, words among them. */
+static void test_shapes(void **state)
+{
+	struct heddle_history h = {0};
+	unsigned seed = 20260923, d;
+	double word[2], sum = 0;
+
+	print_message("seed %u\n", seed);
+	srand(seed);
+	assert_int_equal(heddle_history_dimension(&h, "width", false, &d), 0);
+	assert_int_equal(heddle_history_dimension(&h, "height", false, &d), 0);
+	assert_int_equal(heddle_history_dimension(&h, "kind", true, &d), 0);
+	assert_int_equal(heddle_history_word(&h, "single", &word[0]), 0);
+	assert_int_equal(heddle_history_word(&h, "double", &word[1]), 0);
+	for (int i = 0; i < 160; i++) {
+		double width = exp2(rand() % 1000 / 100.), height = exp2(rand() % 1000 / 100.);
+		double values[HEDDLE_HISTORY_DIMENSIONS] = {width, height, word[i % 2]};
+		double us[HEDDLE_HISTORY_CLASSES] = {0};
+		double want = 5 * width * sqrt(height) * (1 + 2 * (i % 2));
+		size_t p;
+
+		if (i >= 120) {
+			heddle_history_predict(&h, values, HEDDLE_HISTORY_FIT, SIZE_MAX, us);
+			sum += fabs(us[0] - want) / want / 40;
+			continue;
+		}
+		assert_int_equal(heddle_history_add(&h, values, &p), 0);
+		heddle_history_set(&h, p, 0, want);
+	}
+	print_message("error %.3f\n", sum);
+	assert_true(sum < 0.15);
+	heddle_history_free(&h);
+}
+
+/* Whatever is stated and measured, what comes out is a time. */
+static void test_any(void **state)
+{
+	static const double odd[] = {0, -3, NAN, 1e300, 1e-300, 7};
+	unsigned seed = 7;
+
+	print_message("seed %u\n", seed);
+	srand(seed);
+	for (int round = 0; round < 500; round++) {
+		struct heddle_history h = {.wide = rand() % 8};
+		double us[HEDDLE_HISTORY_CLASSES] = {0};
+		int n = 1 + rand() % 20;
+
+		for (int i = 0; i < n; i++) {
+			size_t p = point(&h, rand() % 3 ? rand() % 50 : odd[rand() % 6],
+			                 exp2(rand() % 40), rand() % 2 ? exp2(rand() % 40) : 0);
+
+			for (int s = 0; s < HEDDLE_HISTORY_SIZES && rand() % 4; s++)
+				h.points[p].sizes[s] = exp2(rand() % 30);
+		}
+		fitted(&h, rand() % 3 ? rand() % 50 : odd[rand() % 6], rand() % n, us);
+		for (int c = 0; c < 2; c++)
+			assert_true(us[c] >= 0 && isfinite(us[c]));
+		assert_true(us[0] > 0 || n == 1);
+		heddle_history_free(&h);
+	}
 }
 
 int main(void)
@@ -218,7 +379,10 @@ int main(void)
 	    cmocka_unit_test(test_distance),    cmocka_unit_test(test_nearest),
 	    cmocka_unit_test(test_robust),      cmocka_unit_test(test_spike),
 	    cmocka_unit_test(test_names),       cmocka_unit_test(test_predict),
-	    cmocka_unit_test(test_third_class),
+	    cmocka_unit_test(test_third_class), cmocka_unit_test(test_local_fit),
+	    cmocka_unit_test(test_power),       cmocka_unit_test(test_growth),
+	    cmocka_unit_test(test_surprise),    cmocka_unit_test(test_shapes),
+	    cmocka_unit_test(test_any),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

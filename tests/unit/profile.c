@@ -390,22 +390,27 @@ static void test_cross_validation(void **state)
 	struct heddle_cross_validation cv;
 
 	job(&history, 1, 10, 1);
-	assert_int_equal(heddle_cross_validation_run(&history, 1, 0, 10, 2, 1, &cv), -ENODATA);
+	assert_int_equal(
+	    heddle_cross_validation_run(&history, 1, 0, 10, HEDDLE_HISTORY_PUBLISHED, 1, &cv),
+	    -ENODATA);
 	/* Each left out in turn, its one neighbour says all: 10, 20 -> 20, 10. */
 	job(&history, 2, 20, 2);
-	assert_int_equal(heddle_cross_validation_run(&history, 1, 0, 10, 2, 1, &cv), 0);
+	assert_int_equal(
+	    heddle_cross_validation_run(&history, 1, 0, 10, HEDDLE_HISTORY_PUBLISHED, 1, &cv), 0);
 	assert_int_equal(cv.jobs, 2);
 	assert_true(fabs(cv.reference - (1 + 0.5) / 2) < 1e-12);
 	assert_true(fabs(cv.time - (1 + 0.5) / 2) < 1e-12);
 	assert_true(fabs(cv.speedup) < 1e-12);
 	/* A job without a time on one class is no job. */
 	job(&history, 3, 30, 0);
-	assert_int_equal(heddle_cross_validation_run(&history, 1, 0, 10, 2, 1, &cv), 0);
+	assert_int_equal(
+	    heddle_cross_validation_run(&history, 1, 0, 10, HEDDLE_HISTORY_PUBLISHED, 1, &cv), 0);
 	assert_int_equal(cv.jobs, 2);
 	/* Speed-up 10, 10, 5: left out, the last is predicted as 10, the nearest of
 	 * the first two say (10 + 5 40) / (…). */
 	job(&history, 4, 40, 8);
-	assert_int_equal(heddle_cross_validation_run(&history, 1, 0, 3, 2, 1, &cv), 0);
+	assert_int_equal(
+	    heddle_cross_validation_run(&history, 1, 0, 3, HEDDLE_HISTORY_PUBLISHED, 1, &cv), 0);
 	assert_int_equal(cv.jobs, 3);
 	assert_true(fabs(cv.speedup - ((1 - 6 / 10.) + (1 - 50 / 9. / 10) + 1) / 3) < 1e-12);
 	heddle_history_free(&history);
@@ -419,8 +424,35 @@ static void test_speedup_easier(void **state)
 
 	for (int i = 0; i < 30; i++)
 		job(&history, 1 << i % 15, (100 + i % 7) * (1 << i % 15), 10 * (1 << i % 15));
-	assert_int_equal(heddle_cross_validation_run(&history, 1, 0, 10, 2, 1, &cv), 0);
+	assert_int_equal(
+	    heddle_cross_validation_run(&history, 1, 0, 10, HEDDLE_HISTORY_PUBLISHED, 1, &cv), 0);
 	assert_true(cv.speedup < 0.1 && cv.reference > 2 * cv.speedup);
+	heddle_history_free(&history);
+}
+
+/* A core, and a device with something to do before each task, times with an error of up to
+ * 5 %: a power law through neighbours predicts both better than their mean. */
+static void test_fit_better(void **state)
+{
+	struct heddle_history history = {0};
+	struct heddle_cross_validation mean, fit;
+	unsigned seed = 2010;
+
+	print_message("seed %u\n", seed);
+	srand(seed);
+	for (int i = 0; i < 30; i++) {
+		double size = exp2(10 + 12 * (rand() % 1000) / 1000.);
+
+		job(&history, size, (2 + size / 100) * (0.95 + rand() % 100 / 1000.),
+		    (20 + size / 5000) * (0.95 + rand() % 100 / 1000.));
+	}
+	assert_int_equal(
+	    heddle_cross_validation_run(&history, 1, 0, 10, HEDDLE_HISTORY_PUBLISHED, 1, &mean), 0);
+	assert_int_equal(
+	    heddle_cross_validation_run(&history, 1, 0, 10, HEDDLE_HISTORY_FIT, 1, &fit), 0);
+	print_message("speed-up: mean %.3f, fit %.3f\n", mean.speedup, fit.speedup);
+	assert_true(fit.speedup < 0.08 && fit.reference < 0.06);
+	assert_true(2 * fit.speedup < mean.speedup);
 	heddle_history_free(&history);
 }
 
@@ -453,6 +485,7 @@ int main(void)
 	    cmocka_unit_test(test_load),
 	    cmocka_unit_test(test_cross_validation),
 	    cmocka_unit_test(test_speedup_easier),
+	    cmocka_unit_test(test_fit_better),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
