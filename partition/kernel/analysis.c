@@ -3,9 +3,11 @@
  */
 #include "config.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,11 +117,35 @@ static void keep(char *path, const char *text)
 
 /* ---- running heddle-analyse ---- */
 
+static char found[PATH_MAX] = HEDDLE_PKGLIBEXECDIR "/heddle-analyse";
+
+/* A library that lies in a build tree, in .libs, goes with the program of that tree: an
+ * installed one may be of another version. */
+static void program_find(void)
+{
+	static const char libs[] = "/.libs/", program[] = "/bin/heddle-analyse";
+	char path[PATH_MAX + sizeof(program)];
+	size_t length = sizeof(libs) - 1;
+	Dl_info self;
+	char *name;
+
+	if (!dladdr(found, &self) || !realpath(self.dli_fname, path))
+		return;
+	name = strrchr(path, '/') + 1;
+	if (name < path + length || strncmp(name - length, libs, length))
+		return;
+	strcpy(name - length, program);
+	if (strlen(path) < sizeof(found) && !access(path, X_OK))
+		strcpy(found, path);
+}
+
 static const char *program(void)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	const char *given = heddle_variable_text(HEDDLE_VARIABLE_ANALYSE);
 
-	return *given ? given : HEDDLE_PKGLIBEXECDIR "/heddle-analyse";
+	pthread_once(&once, program_find);
+	return *given ? given : found;
 }
 
 enum { MAXOPTIONS = 64 };

@@ -75,6 +75,16 @@ for sched in hdss eager ddfcfs odds; do
 	expect 0 verified MatrixTranspose --size 256 --verify --sched $sched --reps 1
 done
 
+# A program in a build tree finds the tree's own heddle-analyse.
+if [ -x "$HEDDLE_ANALYSE" ]; then
+	analyse=$HEDDLE_ANALYSE kept=$HEDDLE_PROFILE_DIR
+	unset HEDDLE_ANALYSE
+	HEDDLE_PROFILE_DIR=$work/beside
+	expect 0 'read CONTIGUOUS' VectorAdd --size 4K --classes
+	HEDDLE_ANALYSE=$analyse HEDDLE_PROFILE_DIR=$kept
+	export HEDDLE_ANALYSE
+fi
+
 # Of what is only written nothing is sent, though the analysis cannot say that all of it is.
 if [ -x "$HEDDLE_ANALYSE" ]; then
 	HEDDLE_KERNEL_IN_PLACE=0
