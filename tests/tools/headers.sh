@@ -5,6 +5,9 @@ set -u
 : "${top_srcdir:?}" "${top_builddir:?}"
 flags=$(sed -n 's/^STARPU_CFLAGS = //p' "$top_builddir/Makefile" | sed 's/-I *\//-isystem \//g')
 cc=$(sed -n 's/^CC = //p' "$top_builddir/Makefile")
+# SimGrid's headers, which StarPU's of that flavour bring along, want a later C++.
+cxx=c++11
+grep -q '^#define HEDDLE_USE_SIMGRID' "$top_builddir/config.h" && cxx=c++17
 failures=0
 # compiles HEADER COMPILER...
 compiles() {
@@ -23,6 +26,6 @@ for header in "$top_srcdir"/include/heddle/*.h; do
 		# shellcheck disable=SC2086
 		compiles "$header" $cc -x c -std=$standard -D_POSIX_C_SOURCE=200809L
 	done
-	command -v g++ >/dev/null && compiles "$header" g++ -x c++ -std=c++11
+	command -v g++ >/dev/null && compiles "$header" g++ -x c++ -std=$cxx
 done
 [ "$failures" = 0 ]

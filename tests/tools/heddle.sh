@@ -45,7 +45,7 @@ interval() {
 expect 0 '"h": 81,' interval --k 8 --worker kid:10:0.526
 expect 0 '"h": 66,' interval --k 4 --worker twin:5:0.319 --worker kid:5:0.526
 expect 0 '"ratio": 1[.,]' interval --k 8 --worker kid:10:0.526 --sweep=70-90
-expect 0 '"h": 229,' interval --k 8 --worker kid:10:0.526 --pipelined
+expect 0 '"h": 228,' interval --k 8 --worker kid:10:0.526 --pipelined
 expect 0 '"h": 20000,' interval --worker alone:1:1
 expect 2 'are all needed' interval
 expect 2 'COUNT: "0" is not a number' interval --worker a:0:1
