@@ -129,11 +129,9 @@ void policy_lock(starpu_pthread_mutex_t *mutex)
 	starpu_worker_relax_off();
 }
 
-void policy_let_others(unsigned worker)
+void policy_let_others(void)
 {
 #ifndef HEDDLE_USE_SIMGRID
-	if (starpu_worker_get_type(worker) != STARPU_CPU_WORKER)
-		return;
 	starpu_worker_relax_on();
 	sched_yield();
 	starpu_worker_relax_off();

@@ -62,12 +62,12 @@ void waiters_joined(struct waiters *waiters, const int *workers, unsigned n);
  * so who asks about membership asks afterwards. */
 void policy_lock(starpu_pthread_mutex_t *mutex);
 
-/** For a worker that looks for work in vain: a CPU worker lets other threads have its
- * core. There are as many workers as cores, and they poll: the program's own thread, when
- * it is woken because what it waited for is done, would have to wait for the end of a
- * worker's time slice, some milliseconds. Meanwhile StarPU can give the worker tasks and
- * change its contexts. */
-void policy_let_others(unsigned worker);
+/** For a worker that looks for work in vain: it lets other threads have its core. There are
+ * as many workers as cores, and they poll, those of accelerators too: the program's own
+ * thread, when it is woken because what it waited for is done, would have to wait for the
+ * end of a worker's time slice, some milliseconds. Meanwhile StarPU can give the worker
+ * tasks and change its contexts. */
+void policy_let_others(void);
 
 /** Lets programs use any priority in a context unless they set bounds. */
 void policy_any_priority(unsigned ctx);

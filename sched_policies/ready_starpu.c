@@ -659,7 +659,7 @@ static struct starpu_task *ready_pop(unsigned ctx)
 	struct wake_list wake;
 
 	if (nothing_new(c, worker, id)) {
-		policy_let_others(id);
+		policy_let_others();
 		return NULL;
 	}
 	if (c->choosing || worker->accelerator)

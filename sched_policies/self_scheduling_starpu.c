@@ -533,7 +533,7 @@ static struct starpu_task *self_pop(unsigned ctx)
 	struct wake_list wake;
 
 	if (nothing_new(c, worker, id)) {
-		policy_let_others(id);
+		policy_let_others();
 		return NULL;
 	}
 	policy_lock(&c->mutex);

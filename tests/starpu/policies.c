@@ -280,7 +280,7 @@ static struct {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	bool wanted, submitted, late;
-	int worker; /* -1: none yet */
+	int whom, worker; /* worker -1: it has not come yet */
 } parley = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, .worker = -1};
 
 /* With the mutex. @return whether the flag or the worker was set within 30 seconds */
@@ -300,8 +300,8 @@ static bool parley_await(const bool *flag)
 HEDDLE_API int sched_yield(void)
 {
 	pthread_mutex_lock(&parley.mutex);
-	if (parley.wanted && parley.worker < 0 && starpu_worker_get_id() >= 0) {
-		parley.worker = starpu_worker_get_id();
+	if (parley.wanted && parley.worker < 0 && starpu_worker_get_id() == parley.whom) {
+		parley.worker = parley.whom;
 		pthread_cond_broadcast(&parley.changed);
 		parley.late = !parley_await(&parley.submitted);
 	}
@@ -309,13 +309,14 @@ HEDDLE_API int sched_yield(void)
 	return syscall(SYS_sched_yield);
 }
 
-static void test_idle_workers_let_others(void **state)
+static void worker_lets_others(int worker)
 {
 	struct starpu_task *task = task_make(&anywhere, &records[0]);
 	bool found;
 
 	records_clear();
 	pthread_mutex_lock(&parley.mutex);
+	parley.whom = worker;
 	parley.worker = -1;
 	parley.submitted = false;
 	parley.wanted = true;
@@ -323,7 +324,7 @@ static void test_idle_workers_let_others(void **state)
 	pthread_mutex_unlock(&parley.mutex);
 	assert_true(found);
 	task->execute_on_a_specific_worker = 1;
-	task->workerid = parley.worker;
+	task->workerid = worker;
 	task_submit(task);
 	pthread_mutex_lock(&parley.mutex);
 	parley.submitted = true;
@@ -333,7 +334,14 @@ static void test_idle_workers_let_others(void **state)
 	starpu_task_wait_for_all();
 	assert_false(parley.late);
 	records_all_ran_once(records, 1);
-	assert_int_equal(records[0].worker, parley.worker);
+	assert_int_equal(records[0].worker, worker);
+}
+
+/* Accelerators' workers, too: the program's own thread may share any core. */
+static void test_idle_workers_let_others(void **state)
+{
+	for (unsigned worker = 0; worker < starpu_worker_get_count(); worker++)
+		worker_lets_others((int)worker);
 }
 
 /* Tasks that end only once as many of them run as there are workers: whoever keeps
