@@ -814,8 +814,8 @@ static void test_refused_blocks(void **state)
 
 	for (size_t t = first_strategy; strategies[t]; t++) {
 		assert_int_equal(run_picky(can_execute_beginning, strategies[t], false, &stats), 0);
-		if (starpu_opencl_worker_get_count())
-			assert_true(stats.retried <= 1);
+		/* An accelerator has two blocks at a time, and two threads may submit them at once. */
+		assert_true(stats.retried <= 2 * starpu_opencl_worker_get_count());
 	}
 }
 
