@@ -476,6 +476,23 @@ bool trials_are_fresh(const struct heddle_wavefront_request *wave)
 	return fresh;
 }
 
+/* Without the mutex: it writes a file. */
+static void trial_record(const char *codelet, const struct trial *trial, double us)
+{
+	struct heddle_profile_record record;
+
+	heddle_profile_record_init(&record, "wavefront_run");
+	heddle_profile_record_text(&record, "crew", trial->crew);
+	heddle_profile_record_number(&record, "rows", trial->rows);
+	heddle_profile_record_number(&record, "columns", trial->columns);
+	heddle_profile_record_number(&record, "sweeps", trial->sweeps);
+	heddle_profile_record_number(&record, "h", trial->h);
+	heddle_profile_record_number(&record, "k", trial->k);
+	heddle_profile_record_results(&record);
+	heddle_profile_record_number(&record, "us", us);
+	profile_add(codelet, &record);
+}
+
 void trial_keep(struct heddle_wavefront_request *wave)
 {
 	struct trial wanted = {.rows = wave->space.rows,
@@ -484,32 +501,24 @@ void trial_keep(struct heddle_wavefront_request *wave)
 	                       .h = wave->chosen_h,
 	                       .k = wave->k},
 	             *trial;
-	struct heddle_profile_record record;
 	double us = wave->end_us - wave->start_us;
+	const char *codelet = codelet_name(wave);
 	struct reading *reading;
+	bool wants_record;
 
 	if (WAVE_SIMULATED || !wave->chosen_h ||
 	    !crew_print(wave, wanted.crew, sizeof(wanted.crew)))
 		return;
 	starpu_pthread_mutex_lock(&known.mutex);
-	trial = trial_get(codelet_name(wave), &wanted);
+	trial = trial_get(codelet, &wanted);
 	if (trial)
 		heddle_robust_add(&trial->us, us);
-	reading = reading_of(codelet_name(wave));
+	reading = reading_of(codelet);
 	if (reading)
 		reading->fresh = true;
 	/* As many as count are enough: files are slow. */
-	if (trial && trial->us.count <= HEDDLE_ROBUST_RECENT && profiles_wanted()) {
-		heddle_profile_record_init(&record, "wavefront_run");
-		heddle_profile_record_text(&record, "crew", trial->crew);
-		heddle_profile_record_number(&record, "rows", trial->rows);
-		heddle_profile_record_number(&record, "columns", trial->columns);
-		heddle_profile_record_number(&record, "sweeps", trial->sweeps);
-		heddle_profile_record_number(&record, "h", trial->h);
-		heddle_profile_record_number(&record, "k", trial->k);
-		heddle_profile_record_results(&record);
-		heddle_profile_record_number(&record, "us", us);
-		profile_add(trial->codelet, &record);
-	}
+	wants_record = trial && trial->us.count <= HEDDLE_ROBUST_RECENT;
 	starpu_pthread_mutex_unlock(&known.mutex);
+	if (wants_record && profiles_wanted())
+		trial_record(codelet, &wanted, us);
 }
