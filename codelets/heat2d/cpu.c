@@ -2,16 +2,31 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * What a point waits for is the one on its left; the sum of the other three
- * neighbours is made beforehand, by vector instructions, for SPAN columns. Then ROWS rows go
+ * neighbours is made beforehand, by vector instructions, for a span of columns. ROWS rows go
  * through their spans at once, so that their chains of additions and
- * multiplications overlap: each row is one span behind the row above it.
+ * multiplications overlap: each row is one span behind the row above it. One that is through
+ * makes room for the row ROWS below it, so that a tile begins and ends once and not every
+ * ROWS rows.
  */
 #include "config.h"
+
+#include <string.h>
 
 #include "codelets/heat2d/heat2d.h"
 
 #define ROWS 8
 #define SPAN 32
+/* Columns of a row that are fetched before it begins, and those of a line of a cache. */
+#define BEGINNING 128
+#define LINE 16
+
+/* A place among the rows that are computed at once. */
+struct lane {
+	float *first; /* of the span; `aside` where that is not full */
+	size_t length;
+	float *home;
+	float aside[1 + SPAN]; /* the point before the span, and the span */
+};
 
 /* Sums of three neighbours of n points of a row. */
 ISA_BODY void sum_three(const float *at, size_t stride, size_t n, float *restrict sums)
@@ -22,15 +37,17 @@ ISA_BODY void sum_three(const float *at, size_t stride, size_t n, float *restric
 		sums[k] = (above[k] + below[k]) + at[k + 1];
 }
 
-/* Full spans of ROWS rows: first[r] is where row r is. */
-ISA_BODY void run_full(float *const *first, float sums[ROWS][SPAN])
+/* A span of each lane. */
+ISA_BODY void run_lanes(const struct lane *lanes, float sums[ROWS][SPAN], size_t span)
 {
-	float u[ROWS];
+	float *first[ROWS], u[ROWS];
 
 #pragma GCC unroll 8
-	for (int r = 0; r < ROWS; r++)
+	for (int r = 0; r < ROWS; r++) {
+		first[r] = lanes[r].first;
 		u[r] = first[r][-1];
-	for (int k = 0; k < SPAN; k++) {
+	}
+	for (size_t k = 0; k < span; k++) {
 #pragma GCC unroll 8
 		for (int r = 0; r < ROWS; r++) {
 			u[r] = (sums[r][k] + u[r]) * 0.25f;
@@ -39,53 +56,93 @@ ISA_BODY void run_full(float *const *first, float sums[ROWS][SPAN])
 	}
 }
 
-ISA_BODY void run_short(float *first, size_t n, const float *sums)
+/* `length` columns of a row, up to a span; the sums of what is missing do not matter. */
+ISA_BODY void lane_enter(struct lane *lane, float *at, size_t stride, size_t length, size_t span,
+                         float *sums)
 {
-	float u = first[-1];
-
-	for (size_t k = 0; k < n; k++)
-		first[k] = u = (sums[k] + u) * 0.25f;
+	lane->length = length;
+	lane->home = at;
+	lane->first = at;
+	sum_three(at, stride, length, sums);
+	if (length == span)
+		return;
+	lane->first = lane->aside + 1;
+	lane->aside[0] = at[-1];
+	memset(sums + length, 0, (span - length) * sizeof(*sums));
 }
 
-/* At most ROWS rows with n columns. */
-ISA_BODY void strip(float *u, size_t stride, size_t rows, size_t n)
+/* Nothing to do: what it computes is not needed. */
+ISA_BODY void lane_rest(struct lane *lane, float *sums)
 {
-	size_t spans = (n + SPAN - 1) / SPAN;
+	lane->length = 0;
+	lane->first = lane->aside + 1;
+	lane->aside[0] = 0;
+	memset(sums, 0, SPAN * sizeof(*sums));
+}
+
+ISA_BODY void lane_leave(const struct lane *lane, size_t span)
+{
+	if (lane->length && lane->length < span)
+		memcpy(lane->home, lane->aside + 1, lane->length * sizeof(float));
+}
+
+/* Processors fetch ahead along a row once they have seen its beginning: so that of the row
+ * below the one that this lane has next is fetched meanwhile. */
+ISA_BODY void fetch(const float *at, size_t span)
+{
+	for (size_t k = 0; k < span; k += LINE)
+		__builtin_prefetch(at + k, 0, 2);
+}
+
+/* Rows of n columns. A row must not begin before the one above it has left its first span,
+ * so there are ROWS spans of a row or more. */
+ISA_BODY void rows_body(float *u, size_t stride, size_t rows, size_t n)
+{
+	size_t span = n > SPAN * (ROWS - 1) ? SPAN : n / ROWS, spans = (n + span - 1) / span;
+	size_t steps = (rows - 1) / ROWS * spans + (rows - 1) % ROWS + spans;
 	float sums[ROWS][SPAN];
+	struct lane lanes[ROWS];
 
-	for (size_t step = 0; step < spans + rows - 1; step++) {
-		float *first[ROWS];
-		size_t full = 0, lengths[ROWS];
+	for (size_t step = 0; step < steps; step++) {
+		for (size_t r = 0; r < ROWS; r++) {
+			size_t row = step < r ? rows : (step - r) / spans * ROWS + r;
+			size_t begin = step < r ? 0 : (step - r) % spans * span;
 
-		for (size_t r = 0; r < rows; r++) {
-			size_t span = step - r, begin = span * SPAN;
-
-			lengths[r] = step < r || span >= spans ? 0
-			             : n - begin < SPAN        ? n - begin
-			                                       : SPAN;
-			first[r] = lengths[r] ? u + r * stride + begin : u;
-			full += lengths[r] == SPAN;
-			sum_three(first[r], stride, lengths[r], sums[r]);
+			if (begin < BEGINNING && row + ROWS < rows)
+				fetch(u + (row + ROWS + 1) * stride + begin, span);
+			if (row < rows)
+				lane_enter(&lanes[r], u + row * stride + begin, stride,
+				           n - begin < span ? n - begin : span, span, sums[r]);
+			else
+				lane_rest(&lanes[r], sums[r]);
 		}
-		if (full == ROWS) {
-			run_full(first, sums);
-			continue;
-		}
-		for (size_t r = 0; r < rows; r++)
-			if (lengths[r])
-				run_short(first[r], lengths[r], sums[r]);
+		run_lanes(lanes, sums, span);
+		for (size_t r = 0; r < ROWS; r++)
+			lane_leave(&lanes[r], span);
 	}
+}
+
+ISA_BODY void narrow_body(float *u, size_t stride, size_t rows, size_t n)
+{
+	for (size_t row = 0; row < rows; row++, u += stride)
+		for (size_t k = 0; k < n; k++)
+			u[k] = (((u + k)[-(ptrdiff_t)stride] + u[k + stride]) + u[k + 1] +
+			        u[(ptrdiff_t)k - 1]) *
+			       0.25f;
 }
 
 ISA_BODY void tile_body(const struct heat2d_tile *tile, float *u)
 {
 	struct heat2d_inner inner = heat2d_inner(tile);
 
-	if (inner.left == inner.right)
+	if (inner.left == inner.right || inner.top == inner.bottom)
 		return;
-	for (size_t i = inner.top; i < inner.bottom; i += ROWS)
-		strip(u + i * tile->stride + inner.left, tile->stride,
-		      inner.bottom - i < ROWS ? inner.bottom - i : ROWS, inner.right - inner.left);
+	if (inner.right - inner.left < ROWS)
+		narrow_body(u + inner.top * tile->stride + inner.left, tile->stride,
+		            inner.bottom - inner.top, inner.right - inner.left);
+	else
+		rows_body(u + inner.top * tile->stride + inner.left, tile->stride,
+		          inner.bottom - inner.top, inner.right - inner.left);
 }
 
 ISA_VARIANTS(tile, (const struct heat2d_tile *tile, float *u), (tile, u));
