@@ -13,7 +13,7 @@
 
 #include "codelets/strmatch/strmatch.h"
 
-#define RUN 512       /* columns of a run */
+#define RUN 768       /* columns of a run at the most */
 #define MOST_LANES 16 /* of any instruction set */
 /* What strips may read before and behind a run. */
 #define MARGIN (MOST_LANES * MOST_LANES)
@@ -165,9 +165,12 @@ void strmatch_cpu_isa(enum codelet_isa isa, const struct strmatch_scoring *scori
                       const struct strmatch_edge *above, struct strmatch_edge *below)
 {
 	struct borders borders = {0};
+	/* Every run costs something, so they are few, and alike. */
+	size_t runs = (tile->ncolumns + RUN - 1) / RUN;
+	size_t run = runs ? (tile->ncolumns + runs - 1) / runs : 0;
 
-	for (size_t j = 0; j < tile->ncolumns; j += RUN) {
-		size_t n = tile->ncolumns - j < RUN ? tile->ncolumns - j : RUN;
+	for (size_t j = 0; j < tile->ncolumns; j += run) {
+		size_t n = tile->ncolumns - j < run ? tile->ncolumns - j : run;
 		struct strip strip = {.scoring = scoring,
 		                      .floor = tile->floor,
 		                      .first_column = tile->first_column + j,
