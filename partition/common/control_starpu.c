@@ -78,6 +78,11 @@ void control_data(struct control *control, starpu_data_handle_t handle,
 	control->handles[i] = handle;
 }
 
+void control_may_here(struct control *control)
+{
+	control->may_here = true;
+}
+
 void control_on_opencl(struct control *control, int worker)
 {
 	control->where_opencl = true;
@@ -106,26 +111,129 @@ static void codelet_complete(struct control *control, const char *name, unsigned
 #endif
 }
 
-int control_submit(struct control *control, const char *what, const char *name, unsigned sched_ctx,
-                   bool detached)
+/* A task of the control's, with its data. */
+static struct starpu_task *task_make(struct control *control, struct starpu_codelet *codelet,
+                                     unsigned sched_ctx)
 {
 	struct starpu_task *task = starpu_task_create();
-	int status;
 
-	codelet_complete(control, name, sched_ctx);
-	control->task = task;
-	control->detached = detached;
-	task->cl = &control->codelet;
+	task->cl = codelet;
 	task->cl_arg = control;
-	task->callback_func = control_ended;
-	task->callback_arg = control;
 	task->sched_ctx = sched_ctx;
-	if (control->worker >= 0)
+	if (control->worker >= 0 && codelet == &control->codelet)
 		task_pin(task, control->worker, 0);
 	memcpy(task->handles, control->handles,
 	       control->codelet.nbuffers * sizeof(*control->handles));
+	return task;
+}
+
+/* ---- a node that no worker runs ---- */
+
+/* The node ends twice: when what began it has, and in control_end(). */
+static void begin_ended(void *arg)
+{
+	struct control *control = arg;
+
+	starpu_task_end_dep_release(control->task);
+}
+
+/* Start runs on a worker. The data is the node's already, as later tasks see it, so this is no
+ * node of its own. */
+static void begin_on_worker(struct control *control)
+{
+	struct starpu_task *task = task_make(control, &control->codelet, control->task->sched_ctx);
+
+	int status;
+
+	task->sequential_consistency = 0;
+	task->callback_func = begin_ended;
+	task->callback_arg = control;
+	status = task_submit(task, control->codelet.name);
+	if (!status)
+		return; /* the node may have ended */
+	control->status = status;
+	control->start(control->work);
+	begin_ended(control);
+}
+
+/* The node that this thread submits, until it is ready. */
+static __thread struct control *submitting;
+
+/* All that the node waits for is over; its data is on its way home. */
+static void node_ready(void *arg)
+{
+	struct control *control = arg;
+
+	if (submitting == control)
+		submitting = NULL;
+	else
+		begin_on_worker(control);
+}
+
+bool control_at_home(const struct control *control)
+{
+	int valid = 1;
+
+	for (int i = 0; i < control->codelet.nbuffers && valid; i++)
+		starpu_data_query_status(control->handles[i], STARPU_MAIN_RAM, NULL, &valid, NULL);
+	return valid;
+}
+
+static struct starpu_task *node_make(struct control *control, unsigned sched_ctx)
+{
+	struct starpu_task *task;
+
+	control->node = control->codelet;
+	control->node.where = STARPU_NOWHERE;
+	task = task_make(control, &control->node, sched_ctx);
+	task->prologue_callback_pop_func = node_ready;
+	task->prologue_callback_pop_arg = control;
 	starpu_task_end_dep_add(task, 1);
-	status = task_submit(task, name);
+	return task;
+}
+
+static void node_begin(struct control *control)
+{
+	if (control_at_home(control)) {
+		control->here = true;
+		control->start(control->work);
+		begin_ended(control);
+	} else {
+		begin_on_worker(control);
+	}
+}
+
+/* If the node is not ready at once, another thread begins it, and may have ended it. */
+static int node_submit(struct control *control, const char *name)
+{
+	struct control *outer = submitting;
+	bool ready;
+	int status;
+
+	submitting = control;
+	status = task_submit(control->task, name);
+	ready = !submitting;
+	submitting = outer;
+	if (!status && ready)
+		node_begin(control);
+	return status;
+}
+
+int control_submit(struct control *control, const char *what, const char *name, unsigned sched_ctx,
+                   bool detached)
+{
+	struct starpu_task *task;
+	int status;
+
+	codelet_complete(control, name, sched_ctx);
+	task = control->may_here ? node_make(control, sched_ctx)
+	                         : task_make(control, &control->codelet, sched_ctx);
+	control->task = task;
+	control->detached = detached;
+	task->callback_func = control_ended;
+	task->callback_arg = control;
+	starpu_task_end_dep_add(task, 1);
+	status = control->may_here ? node_submit(control, name) : task_submit(task, name);
 	return status ? heddle_refuse(status, "%s %s: StarPU refuses its task: %s", what, name,
 	                              strerror(-status))
 	              : 0;

@@ -21,13 +21,17 @@
 
 struct control {
 	struct starpu_codelet codelet;
-	struct starpu_task *task;
+	struct starpu_codelet node; /* of the node, where another task runs start */
+	struct starpu_task *task;   /* the node */
 	starpu_data_handle_t handles[STARPU_NMAXBUFS];
 	void (*start)(void *work);
 	void (*free)(void *work);
 	void *work;
 	int worker;        /* that runs it; -1: any */
 	bool where_opencl; /* only OpenCL's workers run it */
+	bool may_here;     /* start may run in control_submit() */
+	bool here;         /* it does */
+	int status;        /* -errno: start runs, but its data may not be there */
 	starpu_pthread_mutex_t mutex;
 	starpu_pthread_cond_t ended;
 	bool done, detached;
@@ -50,6 +54,14 @@ void control_data(struct control *control, starpu_data_handle_t handle,
 /** The node's start runs on an OpenCL worker instead of any, and may compute there.
  * @param worker StarPU's id; -1: one that the policy chooses */
 void control_on_opencl(struct control *control, int worker);
+
+/** Where nothing has to be waited for, the node's start runs in control_submit(), by the thread
+ * that calls it, which saves two changes of thread; otherwise on a worker as told. `status` is not
+ * 0 in start where no worker can be had: the work is to end at once. */
+void control_may_here(struct control *control);
+
+/** Whether all data is valid in main memory, as far as can be told without a lock. */
+bool control_at_home(const struct control *control);
 
 /** Submits the node.
  * @param what,name of the work, for StarPU and messages

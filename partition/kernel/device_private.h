@@ -13,12 +13,20 @@
 /** What tells when a part's steps were done, where they follow each other unwatched. */
 enum device_event { EVENT_FIRST, EVENT_SENT, EVENT_COMPUTED, EVENT_FETCHED, NEVENTS };
 
+/** What a part writes of a buffer: what was there before, and what is there now. */
+struct window_copy {
+	struct merge_layout layout;
+	unsigned char *before, *after;
+	bool by_addresses; /* what is written is found by its addresses */
+	bool home; /* all of it is written and nothing read: it is fetched where it belongs */
+};
+
 struct device_memory {
 	enum ndrange_way way;
 	cl_program program;
 	cl_kernel kernel;
 	cl_context context;
-	cl_command_queue queue; /* during a part: its own, or StarPU's */
+	cl_command_queue queue; /* during a part: one of ours, or StarPU's */
 	cl_device_id device;
 	cl_mem buffers[HEDDLE_KERNEL_MAXARGUMENTS]; /* of its own */
 	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS];
@@ -31,15 +39,10 @@ struct device_memory {
 		cl_mem_flags flags;
 	} arrays[HEDDLE_KERNEL_MAXARGUMENTS];
 	cl_mem in_place[HEDDLE_KERNEL_MAXARGUMENTS];
-	cl_event events[NEVENTS]; /* of a part */
-};
-
-/** What a part writes of a buffer: what was there before, and what is there now. */
-struct window_copy {
-	struct merge_layout layout;
-	unsigned char *before, *after;
-	bool by_addresses; /* what is written is found by its addresses */
-	bool home; /* all of it is written and nothing read: it is fetched where it belongs */
+	/* Of a part: */
+	cl_event events[NEVENTS];
+	struct window_copy copies[HEDDLE_KERNEL_MAXARGUMENTS];
+	double begin_us;
 };
 
 /** Refuses with the name of kernel and worker, and OpenCL's error. @return -errno */

@@ -62,32 +62,41 @@ static void thread_free(void)
 	is_free = true;
 }
 
-/* Queues whose events tell times, which those of StarPU do not; by device. */
-static cl_command_queue queues[STARPU_MAXOPENCLDEVS];
+/* Queues beside StarPU's: some whose events tell times, and some of direct launches, so that these
+ * and a worker do not wait for each other; by device. */
+enum { WATCHED, DIRECT, DIRECT_WATCHED, NQUEUES };
+static cl_command_queue queues[STARPU_MAXOPENCLDEVS][NQUEUES];
+static starpu_pthread_mutex_t queues_mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
 
 static int queue_find(struct part *part)
 {
 	struct device_memory *memory = part->device->memory;
 	int device = starpu_worker_get_devid(part->device->worker);
+	int which = !part->direct ? WATCHED : part->unwatched ? DIRECT : DIRECT_WATCHED;
 	cl_int error = CL_SUCCESS;
 
-	if (!queues[device])
-		queues[device] = clCreateCommandQueue(memory->context, memory->device,
-		                                      CL_QUEUE_PROFILING_ENABLE, &error);
-	if (part->unwatched)
+	if (!part->direct && part->unwatched) {
 		starpu_opencl_get_queue(device, &memory->queue);
-	else
-		memory->queue = queues[device];
+		return 0;
+	}
+	starpu_pthread_mutex_lock(&queues_mutex);
+	if (!queues[device][which])
+		queues[device][which] =
+		    clCreateCommandQueue(memory->context, memory->device,
+		                         part->unwatched ? 0 : CL_QUEUE_PROFILING_ENABLE, &error);
+	memory->queue = queues[device][which];
+	starpu_pthread_mutex_unlock(&queues_mutex);
 	return error ? device_refuse(part, "its queue", error) : 0;
 }
 
 void device_queues_free(void)
 {
-	for (int d = 0; d < STARPU_MAXOPENCLDEVS; d++) {
-		if (queues[d])
-			clReleaseCommandQueue(queues[d]);
-		queues[d] = NULL;
-	}
+	for (int d = 0; d < STARPU_MAXOPENCLDEVS; d++)
+		for (int q = 0; q < NQUEUES; q++) {
+			if (queues[d][q])
+				clReleaseCommandQueue(queues[d][q]);
+			queues[d][q] = NULL;
+		}
 }
 
 /* ---- programs ---- */
@@ -349,25 +358,6 @@ static void uses_join(const struct heddle_kernel_request *request, struct index_
 	}
 }
 
-/* From the first transfer to the last one. */
-static int steps_run(struct part *part, const struct index_use *uses, struct window_copy *copies)
-{
-	double start_us = starpu_timing_now();
-	int status = transfer_in(part, uses, copies), ended;
-
-	if (!status)
-		status = arguments_set(part);
-	if (!status)
-		status = compute(part);
-	if (!status && !part->dry)
-		status = transfer_out(part, copies);
-	/* Also after a failure: what is on its way uses the copies. */
-	ended = status || !part->device->stepwise ? device_finish(part, "the launch") : 0;
-	if (!part->device->stepwise)
-		times_tell(part, starpu_timing_now() - start_us);
-	return status ? status : ended;
-}
-
 static int part_uses(struct part *part, struct index_use *uses)
 {
 	const struct heddle_kernel_request *request = part->request;
@@ -382,26 +372,93 @@ static int part_uses(struct part *part, struct index_use *uses)
 	return status;
 }
 
+/* ---- claims ---- */
+
+void device_claim(struct kernel *kernel, struct kernel_device *device)
+{
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	while (device->claimed)
+		starpu_pthread_cond_wait(&kernel->left, &kernel->mutex);
+	device->claimed = true;
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+}
+
+bool device_claim_ready(struct kernel *kernel, struct kernel_device *device)
+{
+	bool ready;
+
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	ready = !device->claimed && !device->failed && !device->stepwise && device->memory;
+	device->claimed = device->claimed || ready;
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	return ready;
+}
+
+void device_leave(struct kernel *kernel, struct kernel_device *device)
+{
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	device->claimed = false;
+	starpu_pthread_cond_broadcast(&kernel->left);
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+}
+
+/* ---- parts ---- */
+
+/* From the first transfer to the last one. */
+int device_begin(struct part *part, cl_command_queue *queue)
+{
+	struct device_memory *memory = part->device->memory;
+	struct index_use uses[HEDDLE_KERNEL_MAXARGUMENTS];
+	int status;
+
+	memset(memory->copies, 0, sizeof(memory->copies));
+	memory->queue = NULL;
+	memory->begin_us = starpu_timing_now();
+	status = queue_find(part);
+	if (!status)
+		status = part_uses(part, uses);
+	if (!status)
+		status = transfer_in(part, uses, memory->copies);
+	if (!status)
+		status = arguments_set(part);
+	if (!status)
+		status = compute(part);
+	if (!status && !part->dry)
+		status = transfer_out(part, memory->copies);
+	*queue = memory->queue;
+	return status;
+}
+
+/* Also what failed is waited for: what is on its way uses the copies. */
+int device_end(struct part *part, int status, bool waited)
+{
+	struct device_memory *memory = part->device->memory;
+	int ended = 0;
+
+	if (memory->queue && !waited && (status || !part->device->stepwise))
+		ended = device_finish(part, "the launch");
+	if (!part->device->stepwise)
+		times_tell(part, starpu_timing_now() - memory->begin_us);
+	events_release(part);
+	status = status ? status : ended;
+	if (!status && !part->dry)
+		status = transfer_merge(part, memory->copies);
+	transfer_end(part, memory->copies, status);
+	return status;
+}
+
 int device_run(struct part *part)
 {
-	struct index_use uses[HEDDLE_KERNEL_MAXARGUMENTS];
-	struct window_copy copies[HEDDLE_KERNEL_MAXARGUMENTS];
+	struct kernel *kernel = part->request->kernel;
+	cl_command_queue queue;
 	int status;
 
 	thread_free();
+	device_claim(kernel, part->device);
 	status = memory_make(part);
 	if (!status)
-		status = queue_find(part);
-	if (!status)
-		status = part_uses(part, uses);
-	if (status)
-		return status;
-	memset(copies, 0, sizeof(copies));
-	status = steps_run(part, uses, copies);
-	events_release(part);
-	if (!status && !part->dry)
-		status = transfer_merge(part, copies);
-	transfer_end(part, copies, status);
+		status = device_end(part, device_begin(part, &queue), false);
+	device_leave(kernel, part->device);
 	return status;
 }
 

@@ -32,8 +32,8 @@
 
 struct device_memory;
 
-/** A worker, as one kernel knows it. Only that worker's thread touches what OpenCL made;
- * the rest is the kernel's mutex's. */
+/** A worker, as one kernel knows it. Only who has claimed the device touches what OpenCL made:
+ * the worker's thread, or one that launches directly; the rest is the kernel's mutex's. */
 struct kernel_device {
 	int worker;
 	bool failed;
@@ -48,6 +48,7 @@ struct kernel_device {
 	/* In its times: it has computed nothing yet in this process; only what it had to
 	 * compile for; or more. */
 	enum { KERNEL_UNSEEN, KERNEL_DOUBTED, KERNEL_TRUSTED } trust;
+	bool claimed; /* some thread uses the memory */
 	struct device_memory *memory;
 };
 
@@ -83,6 +84,7 @@ struct kernel {
 	enum ndrange_way way;
 	struct index_kernel index;
 	starpu_pthread_mutex_t mutex;
+	starpu_pthread_cond_t left; /* a device is not claimed any more */
 	struct shape *shapes;
 	unsigned changes; /* of what is known of devices that matter for decisions */
 	unsigned ndevices;
@@ -96,6 +98,7 @@ struct part {
 	size_t from, n;
 	bool dry;        /* a dry run: results are thrown away */
 	bool unwatched;  /* what its steps take is not asked: that costs some 30 us on a GPU */
+	bool direct;     /* not on the device's worker */
 	double alone_us; /* expected if nobody else computed; 0: not known */
 	int status;
 	double start_us; /* since the launch began */
@@ -119,11 +122,14 @@ struct heddle_kernel_request {
 	unsigned way;                /* of the shape's outcomes; OUTCOMES_WAYS: none */
 	struct index_use whole[HEDDLE_KERNEL_MAXARGUMENTS]; /* the shape's, if it has them */
 	bool whole_known;
-	/* While the control task distributes groups: the device whose worker runs it; and the
-	 * part that it will compute itself. */
+	/* While groups are distributed: the device whose worker does that, or, where the
+	 * thread does that submitted the launch, the device that it has claimed; and the
+	 * part that will be computed by this thread. */
 	struct kernel_device *here;
 	struct part *own;
-	const char *strategy;         /* of blocks, instead of shares; NULL: none */
+	bool waits;            /* heddle_kernel_run(): the thread that submits waits at once */
+	struct direct *direct; /* a part that has to be ended by who waits; NULL: none */
+	const char *strategy;  /* of blocks, instead of shares; NULL: none */
 	struct heddle_blocks *blocks; /* at work */
 	size_t next;                  /* first group that nobody has been given */
 	bool busy[SPLIT_MAXDEVICES];  /* devices with a block under way */
@@ -170,6 +176,11 @@ int arguments_compare(const struct heddle_kernel_request *request);
 /** Frees what is kept for the next launch. */
 void requests_free(void);
 
+/** Whether a launch is cut into blocks instead of shares. */
+bool request_in_blocks(const struct heddle_kernel_request *request);
+/** Whether it is known of all its devices how long they take. */
+bool request_profiled(const struct heddle_kernel_request *request);
+
 /** Nothing is under way: what comes next? */
 void request_step(struct heddle_kernel_request *request);
 
@@ -183,8 +194,27 @@ struct kernel_device *device_of(struct kernel *kernel, int worker);
  * alone_us;
  * a dry run is one of sizes up to the range's */
 int part_submit(const struct part *like);
-/** Computes the part that the control task kept, if it did. */
+/** Computes the part that was kept for this thread, if one was. */
 void part_own_run(struct heddle_kernel_request *request);
+/** Makes a task of a part. @return 0; what StarPU says */
+int part_task_submit(struct part *part);
+/** A part is over, as its status tells: what does it teach, and what comes next? Frees it. */
+void part_end(struct part *part);
+
+/* ---- direct_starpu.c ---- */
+
+/** Whether the thread that submits a launch may distribute its groups and compute a part
+ * itself. */
+bool direct_wanted(const struct heddle_kernel_request *request);
+/** Claims a device for a part of this thread's, where that can be launched at once. */
+void direct_take(struct heddle_kernel_request *request, struct kernel_device *device);
+/** Launches a part on the device that has been claimed. It ends in direct_wait(), or by
+ * itself; where anything fails, on the device's worker. */
+void direct_launch(struct part *part);
+/** Nothing is launched after all. */
+void direct_leave(struct heddle_kernel_request *request);
+/** Ends a launch's direct part, if it has one that is not over. */
+void direct_wait(struct heddle_kernel_request *request);
 
 /* ---- shapes_starpu.c ---- */
 
@@ -238,6 +268,23 @@ bool transfer_in_place(const struct heddle_kernel_request *request,
 
 /** Computes a part on the worker that calls. @return 0 or -errno after a message */
 int device_run(struct part *part);
+
+/** Takes a device's memory for the thread that calls, which waits for it. */
+void device_claim(struct kernel *kernel, struct kernel_device *device);
+/** The same without waiting. @return whether the device is taken; not before a part has
+ * been computed there, nor where steps have to be waited for */
+bool device_claim_ready(struct kernel *kernel, struct kernel_device *device);
+/** Any thread may give it back. */
+void device_leave(struct kernel *kernel, struct kernel_device *device);
+/** Enqueues all of a part on a device that was claimed and is ready.
+ * @param[out] queue that it is in; NULL after errors before
+ * @return 0 or -errno after a message; device_end() is to follow in both cases */
+int device_begin(struct part *part, cl_command_queue *queue);
+/** Ends a part.
+ * @param status of device_begin()
+ * @param waited the queue was waited for
+ * @return 0 or -errno after a message */
+int device_end(struct part *part, int status, bool waited);
 
 /** Frees what a kernel has on a device. */
 void device_free(struct kernel_device *device);

@@ -25,7 +25,7 @@
 #include "partition/kernel/kernel_private.h"
 #include "private/variables.h"
 
-static bool in_blocks(const struct heddle_kernel_request *request)
+bool request_in_blocks(const struct heddle_kernel_request *request)
 {
 	return request->strategy && !request->aliased && !request->kernel->index.refusal;
 }
@@ -33,7 +33,7 @@ static bool in_blocks(const struct heddle_kernel_request *request)
 /* After the dry run, if there was one: shares, or blocks. */
 static int groups_distribute(struct heddle_kernel_request *request)
 {
-	return in_blocks(request) ? blocks_start(request) : shares_submit(request);
+	return request_in_blocks(request) ? blocks_start(request) : shares_submit(request);
 }
 
 /* ---- from the data to the results ---- */
@@ -78,18 +78,20 @@ void request_step(struct heddle_kernel_request *request)
 	} while (idle);
 }
 
-static bool profiled(const struct heddle_kernel_request *request)
+bool request_profiled(const struct heddle_kernel_request *request)
 {
-	const struct kernel *kernel = request->kernel;
+	struct kernel *kernel = request->kernel;
+	bool profiled = true;
 
-	for (unsigned d = 0; d < kernel->ndevices; d++)
-		if (device_usable(request, d) && !kernel->devices[d].known.table.npoints)
-			return false;
-	return true;
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	for (unsigned d = 0; d < kernel->ndevices && profiled; d++)
+		profiled = !device_usable(request, d) || kernel->devices[d].known.table.npoints;
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	return profiled;
 }
 
-/* The control task runs: the data is in main memory. On the worker of a device that has a part
- * it computes that too. */
+/* The data is in main memory. On the worker of a device that has a part, or in the thread that
+ * submitted the launch, it computes that too. */
 static void request_start(void *work)
 {
 	struct heddle_kernel_request *request = work;
@@ -100,12 +102,14 @@ static void request_start(void *work)
 	request->stats.queue_us = request->start_us - request->submit_us;
 	request->pending = 1;
 	request->here = device_of(request->kernel, starpu_worker_get_id());
-	if (!request->split)
+	if (request->control.status)
+		status = request->control.status;
+	else if (!request->split)
 		status = part_submit(
 		    &(struct part){.request = request,
 		                   .device = request->first ? request->first : request->here,
 		                   .n = request->stats.groups});
-	else if (in_blocks(request) || profiled(request))
+	else if (request_in_blocks(request) || request_profiled(request))
 		status = groups_distribute(request);
 	else
 		status = profiles_submit(request);
@@ -177,7 +181,7 @@ static void control_take(struct heddle_kernel_request *request)
 			             argument->mode == STARPU_R && !request->aliased ? STARPU_R
 			                                                             : STARPU_RW);
 	}
-	if (in_blocks(request))
+	if (request_in_blocks(request))
 		return;
 	if (request->split || request->first)
 		control_on_opencl(&request->control, main_worker(request));
@@ -318,8 +322,9 @@ static int request_make(const struct heddle_kernel *given, struct heddle_kernel_
 	return status;
 }
 
-HEDDLE_API int heddle_kernel_submit(const struct heddle_kernel *given,
-                                    struct heddle_kernel_request **made)
+/* @param waits the caller waits for it at once */
+static int request_submit(const struct heddle_kernel *given, bool waits,
+                          struct heddle_kernel_request **made)
 {
 	struct heddle_kernel_request *request;
 	int status = request_make(given, &request);
@@ -327,13 +332,22 @@ HEDDLE_API int heddle_kernel_submit(const struct heddle_kernel *given,
 	if (status)
 		return status;
 	request->submit_us = starpu_timing_now();
+	request->waits = waits;
 	control_take(request);
+	if (direct_wanted(request))
+		control_may_here(&request->control);
 	status = control_submit(&request->control, "kernel", request->kernel->name, 0, !made);
 	if (status)
 		request_free(request);
 	else if (made)
 		*made = request;
 	return status;
+}
+
+HEDDLE_API int heddle_kernel_submit(const struct heddle_kernel *given,
+                                    struct heddle_kernel_request **made)
+{
+	return request_submit(given, false, made);
 }
 
 HEDDLE_API int heddle_kernel_classes(const struct heddle_kernel *given,
@@ -366,6 +380,7 @@ HEDDLE_API int heddle_kernel_wait(struct heddle_kernel_request *request,
 {
 	int status;
 
+	direct_wait(request);
 	control_wait_until(
 	    &request->control, request->submit_us + request->expected_us,
 	    request->expected_us > 0 ? heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN) : 0);
@@ -404,13 +419,19 @@ HEDDLE_API void heddle_kernels_unload(void)
 {
 }
 
+static int request_submit(const struct heddle_kernel *given, bool waits,
+                          struct heddle_kernel_request **made)
+{
+	return heddle_kernel_submit(given, made);
+}
+
 #endif
 
 HEDDLE_API int heddle_kernel_run(const struct heddle_kernel *given,
                                  struct heddle_kernel_stats *stats)
 {
 	struct heddle_kernel_request *request;
-	int status = heddle_kernel_submit(given, &request);
+	int status = request_submit(given, true, &request);
 
 	return status ? status : heddle_kernel_wait(request, stats);
 }

@@ -26,6 +26,7 @@ static void kernel_free(struct kernel *kernel)
 		device_free(&kernel->devices[d]);
 	shapes_free(kernel);
 	index_free(&kernel->index);
+	starpu_pthread_cond_destroy(&kernel->left);
 	starpu_pthread_mutex_destroy(&kernel->mutex);
 	free(kernel->source);
 	free(kernel->name);
@@ -135,6 +136,7 @@ static int kernel_make(const struct heddle_kernel *given, enum ndrange_way way,
 	if (!kernel)
 		return error;
 	starpu_pthread_mutex_init(&kernel->mutex, NULL);
+	starpu_pthread_cond_init(&kernel->left, NULL);
 	kernel->way = way;
 	kernel->source = strdup(given->source);
 	kernel->name = strdup(given->name);

@@ -224,6 +224,7 @@ static void part_lose(struct part *part)
 	request->error = part->status;
 }
 
+/* The callback of parts' tasks. */
 static void part_ended(void *arg)
 {
 	struct part *part = arg;
@@ -248,31 +249,46 @@ static void part_ended(void *arg)
 		request_step(request);
 }
 
+void part_end(struct part *part)
+{
+	if (!part->status && !part->unwatched)
+		part_learn(part);
+	part_ended(part);
+}
+
 void part_own_run(struct heddle_kernel_request *request)
 {
 	struct part *own = request->own;
 
-	request->here = NULL;
 	request->own = NULL;
-	if (!own)
-		return;
-	part_run(own);
-	part_ended(own);
+	if (request->control.here && own) {
+		request->here = NULL;
+		own->start_us = starpu_timing_now() - request->start_us;
+		direct_launch(own);
+	} else if (request->control.here) {
+		direct_leave(request);
+	} else {
+		request->here = NULL;
+		if (!own)
+			return;
+		part_run(own);
+		part_ended(own);
+	}
 }
 
-/* The worker that runs the control task computes its part there: a task less. */
+/* Who distributes the groups computes a part of them there: a task less. */
 static bool part_keep(struct part *part)
 {
 	struct heddle_kernel_request *request = part->request;
 
-	if (!part->device || part->dry || part->device->worker != starpu_worker_get_id() ||
-	    part->device != request->here || request->own)
+	if (!part->device || part->dry || part->device != request->here || request->own ||
+	    (!request->control.here && part->device->worker != starpu_worker_get_id()))
 		return false;
 	request->own = part;
 	return true;
 }
 
-static int part_task_submit(struct part *part)
+int part_task_submit(struct part *part)
 {
 	struct starpu_task *task = starpu_task_create();
 

@@ -313,6 +313,23 @@ static void way_choose(struct heddle_kernel_request *request, struct sharing *sh
 
 /* ---- parts ---- */
 
+/* The device that is expected to compute longest. */
+static unsigned longest(const struct sharing *sharing)
+{
+	unsigned device = 0;
+	double us = -1;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
+		double alone_us = split_alone(&sharing->problem, d, sharing->share[d]);
+
+		if (sharing->share[d] && alone_us > us) {
+			us = alone_us;
+			device = d;
+		}
+	}
+	return device;
+}
+
 /* Submits the parts, those first whose data is to cross first. */
 static int parts_submit(struct heddle_kernel_request *request, const struct sharing *sharing)
 {
@@ -328,6 +345,7 @@ static int parts_submit(struct heddle_kernel_request *request, const struct shar
 		end[d] = end[d] > at ? end[d] : at;
 		at = end[d];
 	}
+	direct_take(request, &request->kernel->devices[sharing->numbers[longest(sharing)]]);
 	split_estimate(problem, sharing->share, &times);
 	for (unsigned i = 0; i < times.norder && !status; i++) {
 		unsigned d = times.order[i];
@@ -396,11 +414,13 @@ int shares_submit(struct heddle_kernel_request *request)
 	if (status)
 		return status;
 	request->stats.decision_us = starpu_timing_now() - start_us;
-	if (alone)
+	if (alone) {
+		direct_take(request, alone);
 		return part_submit(&(struct part){.request = request,
 		                                  .device = alone,
 		                                  .n = request->stats.groups,
 		                                  .unwatched = true});
+	}
 	if (refusal)
 		heddle_explain("kernel %s runs on one device: %s", request->kernel->name, refusal);
 	shares_explain(request, &sharing);

@@ -163,11 +163,14 @@ static void work_start(void *arg)
 		control_end(&work->control);
 }
 
-static struct work *work_submit(starpu_data_handle_t handle, unsigned pieces, bool *freed)
+static struct work *work_submit(starpu_data_handle_t handle, unsigned pieces, bool here,
+                                bool *freed)
 {
 	struct work *work = calloc(1, sizeof(*work));
 
 	control_init(&work->control, work_start, work_free, work);
+	if (here)
+		control_may_here(&work->control);
 	control_data(&work->control, handle, STARPU_RW);
 	work->left = pieces;
 	work->freed = freed;
@@ -175,7 +178,7 @@ static struct work *work_submit(starpu_data_handle_t handle, unsigned pieces, bo
 	return work;
 }
 
-static void test_node_stands_between_earlier_and_later_tasks(void **state)
+static void node_check(bool here)
 {
 	starpu_data_handle_t handle = vector();
 	int one = 1, hundred = 100;
@@ -186,7 +189,7 @@ static void test_node_stands_between_earlier_and_later_tasks(void **state)
 		memset(x, 0, sizeof(x));
 		starpu_data_release(handle);
 		add_submit(handle, &one);
-		work = work_submit(handle, pieces, NULL);
+		work = work_submit(handle, pieces, here, NULL);
 		add_submit(handle, &hundred);
 		control_wait(&work->control);
 		assert_int_equal(work->seen, 1);
@@ -202,14 +205,49 @@ static void test_node_stands_between_earlier_and_later_tasks(void **state)
 	assert_all(101);
 }
 
+static void test_node_stands_between_earlier_and_later_tasks(void **state)
+{
+	node_check(false);
+	node_check(true);
+}
+
+/* Where nothing comes before it, the thread that submits starts the work; else a worker. */
+static void test_work_starts_here(void **state)
+{
+	starpu_data_handle_t handle = vector();
+	struct work *work;
+
+	memset(x, 0, sizeof(x));
+	for (unsigned pieces = 0; pieces < 5; pieces++) {
+		work = work_submit(handle, pieces, true, NULL);
+		assert_true(work->control.here);
+		control_wait(&work->control);
+		assert_int_equal(work->left, 0);
+		work_free(work);
+	}
+	assert_int_equal(x[0], 0 + 1 + 2 + 3 + 4);
+	starpu_data_acquire(handle, STARPU_RW);
+	work = work_submit(handle, 1, true, NULL);
+	starpu_usleep(10000);
+	x[0] = 50;
+	assert_false(work->control.here);
+	starpu_data_release(handle);
+	control_wait(&work->control);
+	assert_false(work->control.here);
+	assert_int_equal(work->seen, 50);
+	assert_int_equal(x[0], 51);
+	work_free(work);
+	starpu_data_unregister(handle);
+}
+
 static void test_detached_work_is_freed(void **state)
 {
 	starpu_data_handle_t handle = vector();
 
-	for (unsigned pieces = 0; pieces < 20; pieces++) {
+	for (unsigned pieces = 0; pieces < 40; pieces++) {
 		bool freed = false;
 
-		work_submit(handle, pieces, &freed);
+		work_submit(handle, pieces / 2, pieces % 2, &freed);
 		starpu_task_wait_for_all();
 		assert_true(freed);
 	}
@@ -571,6 +609,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_node_stands_between_earlier_and_later_tasks),
+	    cmocka_unit_test(test_work_starts_here),
 	    cmocka_unit_test(test_detached_work_is_freed),
 	    cmocka_unit_test(test_work_that_is_not_submitted),
 	    cmocka_unit_test(test_pinned_tasks_run_there),

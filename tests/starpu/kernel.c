@@ -21,8 +21,8 @@
 
 static char *source;
 
-/* Launches on this queue fail from now on, as of a device that is lost. */
-static cl_command_queue broken;
+/* Launches on this device fail from now on, as of one that is lost. */
+static cl_device_id broken;
 static bool break_next, break_all;
 
 /* Heddle's calls come here first. */
@@ -32,12 +32,14 @@ clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensi
                        const cl_event *events, cl_event *event)
 {
 	static __typeof__(&clEnqueueNDRangeKernel) next;
+	cl_device_id device = NULL;
 
 	if (!next)
 		next = (__typeof__(next))dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
+	clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
 	if (__atomic_exchange_n(&break_next, false, __ATOMIC_SEQ_CST))
-		broken = queue;
-	if (queue == broken || break_all)
+		broken = device;
+	if (device == broken || break_all)
 		return CL_OUT_OF_RESOURCES;
 	return next(queue, kernel, dimensions, offset, global, local, n, events, event);
 }
