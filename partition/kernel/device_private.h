@@ -28,6 +28,7 @@ struct device_memory {
 	cl_context context;
 	cl_command_queue queue; /* during a part: one of ours, or StarPU's */
 	cl_device_id device;
+	unsigned node;                              /* StarPU's, which knows of: */
 	cl_mem buffers[HEDDLE_KERNEL_MAXARGUMENTS]; /* of its own */
 	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS];
 	/* The host's arrays as buffers, which launches have in common as long as these are the
@@ -47,6 +48,9 @@ struct device_memory {
 
 /** Refuses with the name of kernel and worker, and OpenCL's error. @return -errno */
 int device_refuse(const struct part *part, const char *what, cl_int error);
+
+/** Frees a buffer of a device's own. */
+void buffer_free(struct device_memory *memory, unsigned a);
 
 bool is_buffer(const struct heddle_kernel_argument *argument);
 

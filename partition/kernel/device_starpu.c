@@ -177,8 +177,7 @@ static int program_make(struct part *part, struct device_memory *memory)
 static void memory_free(struct device_memory *memory)
 {
 	for (unsigned a = 0; a < HEDDLE_KERNEL_MAXARGUMENTS; a++) {
-		if (memory->buffers[a])
-			clReleaseMemObject(memory->buffers[a]);
+		buffer_free(memory, a);
 		if (memory->arrays[a].buffer)
 			clReleaseMemObject(memory->arrays[a].buffer);
 	}
@@ -206,6 +205,7 @@ static int memory_make(struct part *part)
 	memory = calloc(1, sizeof(*memory));
 	if (!memory)
 		return -ENOMEM;
+	memory->node = starpu_worker_get_memory_node(part->device->worker);
 	error = program_make(part, memory);
 	if (error)
 		memory_free(memory);
@@ -383,15 +383,21 @@ void device_claim(struct kernel *kernel, struct kernel_device *device)
 	starpu_pthread_mutex_unlock(&kernel->mutex);
 }
 
-bool device_claim_ready(struct kernel *kernel, struct kernel_device *device)
+/* Where nobody else has it, and there is anything to claim. */
+static bool claim_idle(struct kernel *kernel, struct kernel_device *device, bool in_order)
 {
-	bool ready;
+	bool idle;
 
 	starpu_pthread_mutex_lock(&kernel->mutex);
-	ready = !device->claimed && !device->failed && !device->stepwise && device->memory;
-	device->claimed = device->claimed || ready;
+	idle = !device->claimed && (!in_order || !device->failed) && device->memory;
+	device->claimed = device->claimed || idle;
 	starpu_pthread_mutex_unlock(&kernel->mutex);
-	return ready;
+	return idle;
+}
+
+bool device_claim_ready(struct kernel *kernel, struct kernel_device *device)
+{
+	return !device->stepwise && claim_idle(kernel, device, true);
 }
 
 void device_leave(struct kernel *kernel, struct kernel_device *device)
@@ -447,19 +453,47 @@ int device_end(struct part *part, int status, bool waited)
 	return status;
 }
 
-int device_run(struct part *part)
+bool device_buffers_drop(struct kernel *kernel, struct kernel_device *device)
+{
+	bool any = false;
+
+	if (!claim_idle(kernel, device, false))
+		return false;
+	for (unsigned a = 0; a < HEDDLE_KERNEL_MAXARGUMENTS; a++) {
+		any = any || device->memory->buffers[a];
+		buffer_free(device->memory, a);
+	}
+	device_leave(kernel, device);
+	return any;
+}
+
+static int part_try(struct part *part)
 {
 	struct kernel *kernel = part->request->kernel;
 	cl_command_queue queue;
 	int status;
 
-	thread_free();
 	device_claim(kernel, part->device);
 	status = memory_make(part);
 	if (!status)
 		status = device_end(part, device_begin(part, &queue), false);
 	device_leave(kernel, part->device);
 	return status;
+}
+
+int device_run(struct part *part)
+{
+	struct part again = *part;
+	int status;
+
+	thread_free();
+	status = part_try(part);
+	if (status != -ENOMEM || !kernels_buffers_drop(part->request->kernel, part->device->worker))
+		return status;
+	heddle_explain("kernel %s: once more, without the buffers that other kernels keep",
+	               part->request->kernel->name);
+	*part = again;
+	return part_try(part);
 }
 
 #endif

@@ -154,6 +154,10 @@ struct heddle_kernel_request {
 int kernel_find(const struct heddle_kernel *given, const struct ndrange *range,
                 struct kernel **found);
 
+/** Frees the buffers that all other kernels keep on a worker's device, where they compute
+ * nothing. @return whether there were any */
+bool kernels_buffers_drop(const struct kernel *but, int worker);
+
 /* ---- stored_starpu.c ---- */
 
 /** Reads what earlier runs measured of a kernel whose devices have been found. */
@@ -268,6 +272,10 @@ bool transfer_in_place(const struct heddle_kernel_request *request,
 
 /** Computes a part on the worker that calls. @return 0 or -errno after a message */
 int device_run(struct part *part);
+
+/** Frees the buffers that a kernel keeps on a device that computes nothing of it.
+ * @return whether there were any */
+bool device_buffers_drop(struct kernel *kernel, struct kernel_device *device);
 
 /** Takes a device's memory for the thread that calls, which waits for it. */
 void device_claim(struct kernel *kernel, struct kernel_device *device);

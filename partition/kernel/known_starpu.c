@@ -48,6 +48,18 @@ HEDDLE_API void heddle_kernels_unload(void)
 	requests_free();
 }
 
+bool kernels_buffers_drop(const struct kernel *but, int worker)
+{
+	bool any = false;
+
+	starpu_pthread_mutex_lock(&kernels_mutex);
+	for (struct kernel *kernel = kernels; kernel; kernel = kernel->next)
+		if (kernel != but && device_buffers_drop(kernel, device_of(kernel, worker)))
+			any = true;
+	starpu_pthread_mutex_unlock(&kernels_mutex);
+	return any;
+}
+
 /* Files are slow beside kernels: written once. */
 static void tables_write(void)
 {

@@ -140,7 +140,17 @@ static int host_look(struct part *part, unsigned a, const struct window_copy *co
 
 /* ---- across ---- */
 
-/* Buffers are as large as the arrays, so that addresses in kernels are as they were. */
+void buffer_free(struct device_memory *memory, unsigned a)
+{
+	if (!memory->buffers[a])
+		return;
+	clReleaseMemObject(memory->buffers[a]);
+	starpu_memory_deallocate(memory->node, memory->bytes[a]);
+	memory->buffers[a] = NULL;
+}
+
+/* Buffers are as large as the arrays, so that addresses in kernels are as they were. StarPU
+ * is told, so that it keeps less itself where memory is short. */
 static int buffer_make(struct part *part, unsigned a)
 {
 	struct device_memory *memory = part->device->memory;
@@ -149,8 +159,7 @@ static int buffer_make(struct part *part, unsigned a)
 
 	if (memory->buffers[a] && memory->bytes[a] == bytes)
 		return 0;
-	if (memory->buffers[a])
-		clReleaseMemObject(memory->buffers[a]);
+	buffer_free(memory, a);
 	memory->bytes[a] = bytes;
 	memory->buffers[a] =
 	    clCreateBuffer(memory->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
@@ -158,6 +167,7 @@ static int buffer_make(struct part *part, unsigned a)
 		memory->buffers[a] = NULL;
 		return device_refuse(part, "memory for an argument", error);
 	}
+	starpu_memory_allocate(memory->node, bytes, STARPU_MEMORY_OVERFLOW);
 	return 0;
 }
 

@@ -43,7 +43,10 @@ static struct {
 	cl_command_queue crossing; /* a queue with data under way; NULL: none */
 	bool at_once;              /* there were two */
 	unsigned by_rows;          /* transfers of rectangles */
+	size_t room;               /* bytes that buffers may have together; 0: any */
 } seen;
+
+static size_t buffers; /* bytes of devices' own */
 
 static void hooks_reset(void)
 {
@@ -149,11 +152,27 @@ __attribute__((visibility("default"))) cl_mem clCreateBuffer(cl_context context,
 	NEXT(clCreateBuffer);
 	if (__atomic_exchange_n(&seen.full, false, __ATOMIC_SEQ_CST))
 		seen.without_memory = context;
-	if (context == seen.without_memory) {
+	if (context == seen.without_memory ||
+	    (seen.room && __atomic_load_n(&buffers, __ATOMIC_SEQ_CST) + size > seen.room)) {
 		*error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
 		return NULL;
 	}
+	if (!(flags & CL_MEM_USE_HOST_PTR))
+		__atomic_add_fetch(&buffers, size, __ATOMIC_SEQ_CST);
 	return next(context, flags, size, host, error);
+}
+
+HOOK(clReleaseMemObject)(cl_mem buffer)
+{
+	NEXT(clReleaseMemObject);
+	cl_mem_flags flags = 0;
+	size_t size = 0;
+
+	clGetMemObjectInfo(buffer, CL_MEM_FLAGS, sizeof(flags), &flags, NULL);
+	clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof(size), &size, NULL);
+	if (!(flags & CL_MEM_USE_HOST_PTR))
+		__atomic_sub_fetch(&buffers, size, __ATOMIC_SEQ_CST);
+	return next(buffer);
 }
 
 /* ---- kernels ---- */
@@ -180,7 +199,7 @@ static const char source[] =
 /* A kernel that no test has had: devices that failed stay out of one for good. */
 static const char *source_fresh(void)
 {
-	static char texts[8][sizeof(source) + 40];
+	static char texts[16][sizeof(source) + 40];
 	static int n;
 
 	sprintf(texts[n], "/* %d */\n%s", n, source);
@@ -385,11 +404,49 @@ static void failures(void **state)
 	hooks_reset();
 }
 
+/* What kernels keep on devices counts for StarPU, and makes room for others. */
+static void short_of_memory(void **state)
+{
+	int ids[2];
+	unsigned node;
+	starpu_ssize_t available;
+	float factor = 0.5f;
+	struct heddle_kernel first = saxpy(&factor), second = saxpy(&factor);
+	struct heddle_kernel_stats stats;
+
+	starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, 2);
+	node = starpu_worker_get_memory_node(ids[0]);
+	first.workers = second.workers = ids;
+	first.nworkers = second.nworkers = 1;
+	hooks_reset();
+	heddle_kernels_unload();
+	assert_int_equal(buffers, 0);
+	available = starpu_memory_get_available(node);
+	saxpy_check(&first, &stats);
+	if (in_place()) {
+		assert_true(!analysed() || starpu_memory_get_available(node) == available);
+		return;
+	}
+	if (available >= 0)
+		assert_int_equal(starpu_memory_get_available(node),
+		                 available - (starpu_ssize_t)(2 * N * sizeof(*x)));
+	seen.room = buffers;
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	saxpy_check(&second, &stats);
+	unsetenv("HEDDLE_VERBOSE");
+	assert_int_equal(stats.moved, 0);
+	seen.room = 0;
+	heddle_kernels_unload();
+	assert_int_equal(buffers, 0);
+	assert_int_equal(starpu_memory_get_available(node), available);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(overlap),   cmocka_unit_test(rows),     cmocka_unit_test(gaps),
-	    cmocka_unit_test(scattered), cmocka_unit_test(failures),
+	    cmocka_unit_test(overlap),  cmocka_unit_test(rows),
+	    cmocka_unit_test(gaps),     cmocka_unit_test(scattered),
+	    cmocka_unit_test(failures), cmocka_unit_test(short_of_memory),
 	};
 	int failed;
 
