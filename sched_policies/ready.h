@@ -155,6 +155,27 @@ static inline struct ready_claim *ready_claim_at(const struct ready_worker *work
 	return ring_at(&worker->claims, i);
 }
 
+/* ---- ready_claims_starpu.c; the mutex is held ---- */
+
+/** Adds a claim; ring_reserve() has made room. */
+void ready_claim_add(struct ready_context *c, struct ready_worker *worker,
+                     const struct ready_claim *claim);
+
+/** Takes the i-th claim of a worker away.
+ * @param[out] claim what it was */
+void ready_claim_remove(struct ready_context *c, struct ready_worker *worker, size_t i,
+                        struct ready_claim *claim);
+
+/** Place of the first of a worker's claims of highest priority; there is one. */
+size_t ready_claim_best(const struct ready_worker *worker);
+
+/** Other things are believed of a family now: its claims are valued like its tasks in
+ * the pool, or one would be left to others and what comes after it not. */
+void ready_claims_renew(struct ready_context *c, unsigned long family);
+
+/** Puts what a worker claimed back into the pool. */
+void ready_claims_give_back(struct ready_context *c, struct ready_worker *worker);
+
 /* ---- ready_value_starpu.c; the mutex is held unless said otherwise ---- */
 
 /** Asks the estimator about a task, which may ask StarPU: the mutex is not held.
@@ -176,8 +197,8 @@ struct ready_asker {
 	double look_at_us; /**< out: when it may want what it left to others now; 0: left nothing */
 };
 
-/** Whether a worker should take tasks of a class, of which there have been some
- * since then: doc/policies.md, "The end". */
+/** Whether a worker should take tasks of a class, which became ready then, the first of
+ * them: doc/policies.md, "The end". */
 bool ready_wants(const struct heddle_pool_key *key, double since_us, void *asker);
 
 /** A worker is about to take a task of that class, the first of its family on the

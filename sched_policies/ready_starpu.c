@@ -43,57 +43,6 @@
 #define SAMPLES_FIRST 64
 #define SAMPLES_EVERY 16
 
-/* ---- claims; the mutex is held ---- */
-
-static void load_add(struct ready_context *c, const struct heddle_pool_key *key, int sign)
-{
-	for (unsigned k = 0; c->choosing && k < c->nkinds; k++)
-		if (heddle_pool_key_runs(key, k))
-			c->claimed_us[k] += sign * heddle_pool_us(key->cost[k]);
-}
-
-static void claim_add(struct ready_context *c, struct ready_worker *worker,
-                      const struct ready_claim *claim)
-{
-	const struct heddle_pool_key *key = &claim->entry.key;
-
-	ring_push(&worker->claims, claim);
-	worker->claims_us += heddle_pool_us(key->cost[worker->kind]);
-	worker->claims_bytes += claim->bytes;
-	load_add(c, key, 1);
-	c->nclaimed++;
-	if (key->priority > c->claimed_top)
-		c->claimed_top = key->priority;
-}
-
-static void claim_remove(struct ready_context *c, struct ready_worker *worker, size_t i,
-                         struct ready_claim *claim)
-{
-	*claim = *ready_claim_at(worker, i);
-	ring_remove(&worker->claims, i);
-	worker->claims_us -= heddle_pool_us(claim->entry.key.cost[worker->kind]);
-	worker->claims_bytes -= claim->bytes;
-	load_add(c, &claim->entry.key, -1);
-	if (!ring_count(&worker->claims))
-		worker->claims_us = 0;
-	if (--c->nclaimed)
-		return;
-	c->claimed_top = INT_MIN;
-	memset(c->claimed_us, 0, sizeof(c->claimed_us));
-}
-
-/* The first of a worker's claims of highest priority. */
-static size_t claim_best(const struct ready_worker *worker)
-{
-	size_t best = 0;
-
-	for (size_t i = 1; i < ring_count(&worker->claims); i++)
-		if (ready_claim_at(worker, i)->entry.key.priority >
-		    ready_claim_at(worker, best)->entry.key.priority)
-			best = i;
-	return best;
-}
-
 /* ---- choosing; the mutex is held ---- */
 
 /* Where a worker's next task comes from. */
@@ -116,7 +65,7 @@ static bool claim_is_for(const struct ready_claim *claim, struct ready_asker *as
 
 	return claim->fetch != READY_FETCH_BUSY && key->priority >= least &&
 	       heddle_pool_key_runs(key, asker->c->workers[asker->id].kind) &&
-	       accepts(claim->entry.item, asker) && ready_wants(key, claim->since_us, asker);
+	       accepts(claim->entry.item, asker) && ready_wants(key, claim->entry.since_us, asker);
 }
 
 /* Finds the claim of highest priority, at least `least`, that a worker may take
@@ -166,7 +115,7 @@ static struct choice choose(struct ready_asker *asker)
 	int best = INT_MIN;
 
 	if (ring_count(&worker->claims)) {
-		choice = (struct choice){OWN, .owner = worker, .index = claim_best(worker)};
+		choice = (struct choice){OWN, .owner = worker, .index = ready_claim_best(worker)};
 		best = ready_claim_at(worker, choice.index)->entry.key.priority;
 		if (best == INT_MAX)
 			return choice;
@@ -241,7 +190,7 @@ static void claim_ahead(struct ready_asker *asker)
 		heddle_pool_take(c->pool, &place, &claim.entry);
 		if (claim.probe && !ready_probe_begin(asker, &claim.entry.key))
 			claim.probe = false; /* one task of the family is here already */
-		claim_add(c, worker, &claim);
+		ready_claim_add(c, worker, &claim);
 	}
 }
 
@@ -307,7 +256,7 @@ static bool take(struct ready_asker *asker, struct heddle_pool_entry *entry)
 	switch (choice.from) {
 	case OWN:
 	case BACK:
-		claim_remove(c, choice.owner, choice.index, &claim);
+		ready_claim_remove(c, choice.owner, choice.index, &claim);
 		*entry = claim.entry;
 		probe = claim.probe && choice.owner->kind == worker->kind;
 		if (claim.probe && !probe)
@@ -576,21 +525,6 @@ static void ready_add_workers(unsigned ctx, int *ids, unsigned n)
 	waiters_joined(&c->waiters, ids, n);
 }
 
-/* Puts what a worker claimed back into the pool; the mutex is held. */
-static void claims_give_back(struct ready_context *c, struct ready_worker *worker)
-{
-	while (ring_count(&worker->claims)) {
-		struct ready_claim claim = *ready_claim_at(worker, 0);
-
-		ready_key_renew(c, &claim.entry.key);
-		if (heddle_pool_push(c->pool, claim.entry.item, &claim.entry.key))
-			return; /* no memory: others can still take it back */
-		claim_remove(c, worker, 0, &claim);
-		if (claim.probe)
-			ready_probe_cancel(c, &claim.entry.key, worker->kind);
-	}
-}
-
 static void ready_remove_workers(unsigned ctx, int *ids, unsigned n)
 {
 	struct ready_context *c = context_of(ctx);
@@ -599,7 +533,7 @@ static void ready_remove_workers(unsigned ctx, int *ids, unsigned n)
 	c->members = 0;
 	for (unsigned i = 0; i < n; i++) {
 		waiters_remove(&c->waiters, ids[i]);
-		claims_give_back(c, &c->workers[ids[i]]);
+		ready_claims_give_back(c, &c->workers[ids[i]]);
 	}
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
 }
@@ -669,7 +603,7 @@ static struct starpu_task *ready_pop(unsigned ctx)
 	errands.n = 0;
 	if (!starpu_sched_ctx_contains_worker(id, ctx)) {
 		/* StarPU does not tell that a worker has left. */
-		claims_give_back(c, worker);
+		ready_claims_give_back(c, worker);
 	} else {
 		members_count(c);
 		worker->busy_until_us = busy_until(worker, asker.now_us);

@@ -123,6 +123,7 @@ static void family_publish(struct ready_context *c, const struct ready_family *f
 	struct valuation valuation = {c, family};
 
 	heddle_pool_revalue(c->pool, family->id, family_value, &valuation);
+	ready_claims_renew(c, family->id);
 }
 
 /* Takes over what the estimator believes now. @return whether anything changed */
@@ -198,6 +199,17 @@ static void key_of_stranger(struct ready_context *c, struct starpu_task *task,
 	heddle_gain_set(key, us, c->reference);
 }
 
+/* Whether a class of devices has a worker that a task may run on. */
+static bool kind_is_allowed(const struct ready_context *c, const struct starpu_task *task,
+                            unsigned kind)
+{
+	for (unsigned w = 0; task->workerids_len && w < c->nworkers; w++)
+		if (c->workers[w].kind == kind && w / 32 < task->workerids_len &&
+		    task->workerids[w / 32] >> w % 32 & 1)
+			return true;
+	return !task->workerids_len;
+}
+
 /* Where it can run. */
 static void key_init(struct ready_context *c, struct starpu_task *task, struct heddle_pool_key *key)
 {
@@ -205,7 +217,7 @@ static void key_init(struct ready_context *c, struct starpu_task *task, struct h
 	key->priority = task->priority;
 	key->tag = policy_task_tag(task);
 	for (unsigned k = 0; k < c->nkinds; k++) {
-		if (!((uint32_t)task->where & c->where[k]))
+		if (!((uint32_t)task->where & c->where[k]) || !kind_is_allowed(c, task, k))
 			continue;
 		key->gain[k] = 0;
 		if (c->mixed[k])
@@ -261,7 +273,8 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 	const struct ready_worker *worker = &c->workers[asker->id];
 	double us = c->patient ? expected_us(c, key, worker->kind) : 0, own_us, until_us;
 
-	if (us <= 0)
+	/* Of what not all of a class can run nobody knows whether others would. */
+	if (us <= 0 || key->tag == HEDDLE_POOL_INDIVIDUAL)
 		return true;
 	/* Nothing of this depends on the priority: what is left to others of one would be
 	 * left of another. */
