@@ -7,11 +7,16 @@
  *
  * Where the printed listing and the text of the paper differ, the text holds: once
  * doubling no longer pays, the number before is saved and the search goes on from
- * there. A step of one more has to raise the throughput by more than the dead
- * band, one less must not lower it: where more transfers neither help nor harm, the
- * smaller number is kept. A step that fails is taken back, the next one goes the
- * other way, and after more and more rounds; a number that was clearly worse is left
- * alone for long, so that trying costs little.
+ * there. More has to raise the throughput by more than the dead band, one less must not
+ * lower it: where more transfers neither help nor harm, the smaller number is kept. A
+ * step that fails is taken back, the next one goes the other way, and after more and
+ * more rounds; a number that was clearly worse is left alone for long, so that trying
+ * costs little.
+ *
+ * Rounds are noisy, which the paper does not say anything about. A number's throughput is the
+ * mean of its rounds; a trial lasts until its mean differs by more than chance explains, at
+ * most some rounds; more transfers are kept only then, and the next step to more is twice as
+ * wide where nothing could be seen.
  */
 #ifndef HEDDLE_SCHED_POLICIES_STREAMS_H
 #define HEDDLE_SCHED_POLICIES_STREAMS_H
@@ -24,12 +29,19 @@ struct heddle_streams {
 	unsigned concurrent; /**< transfers at once, 1 to most */
 	unsigned most;       /**< 1 to HEDDLE_STREAMS_MOST */
 	bool doubling;
-	unsigned saved;    /**< the best number so far */
-	double saved_rate; /**< throughput with it; 0: not measured */
-	int direction;     /**< of the next step of one */
-	unsigned patience; /**< rounds between steps */
-	unsigned rest;     /**< of them, until the next */
-	double known[HEDDLE_STREAMS_MOST + 1]; /**< latest throughput with each number; 0: none */
+	unsigned saved;        /**< the best number so far */
+	unsigned saved_rounds; /**< that its throughput is the mean of; 0: not measured */
+	double saved_rate;
+	double best_rate;      /**< the best mean of any number, slowly forgotten */
+	double noise;          /**< standard deviation of a round's throughput, a part of it */
+	unsigned trial_rounds; /**< with a number that is not the saved one, so far … */
+	double trial_rate;     /**< … and their mean throughput */
+	int direction;         /**< of the next step */
+	unsigned stride;       /**< of a step to more */
+	unsigned patience;     /**< rounds between steps */
+	unsigned rest;         /**< of them, until the next */
+	/** Throughput of each number in its latest trial, at the most; 0: none. */
+	double known[HEDDLE_STREAMS_MOST + 1];
 };
 
 /** Begins with two, as the paper does, as far as `most` allows. */

@@ -17,6 +17,7 @@
 #include "private/message.h"
 #include "private/platform_starpu.h"
 #include "apps/common/app.h"
+#include "apps/nbia/heteroprio.h"
 #include "apps/nbia/pipeline.h"
 #include "apps/nbia/progress.h"
 #include "apps/nbia/training.h"
@@ -69,6 +70,7 @@ struct pipeline {
 	nbia_u32 *table;
 	starpu_data_handle_t table_handle;
 	int32_t where;
+	bool by_level; /* the policy wants priorities: those of the levels */
 	struct pipeline_result *results;
 	struct worker workers[STARPU_NMAXWORKERS];
 	double begin_us;
@@ -215,6 +217,8 @@ static struct starpu_task *make_task(struct slot *slot)
 	task->handles[2] = slot->summary_handle;
 	task->callback_func = task_is_over;
 	task->callback_arg = slot;
+	if (slot->pipeline->by_level)
+		task->priority = 1 + slot->level;
 	if (slot->pipeline->where)
 		task->where = slot->pipeline->where;
 	heddle_task_params(task, &resolution, 1);
@@ -609,6 +613,7 @@ int pipeline_make(const struct slide *slide, const struct pipeline_options *opti
 	made->slide = slide;
 	made->options = *options;
 	made->where = where_of(options->kinds);
+	made->by_level = heteroprio_tell(options->levels, made->where);
 	made->side = options->resolutions[options->levels - 1];
 	made->columns = (slide->width + made->side - 1) / made->side;
 	made->rows = (slide->height + made->side - 1) / made->side;

@@ -33,7 +33,7 @@ expect() {
 # The same labels, whoever does the tiles and however they come.
 small='--size 1500 --height 1100 --resolutions 16,64,128 --reps 1 --confidence 0.999'
 expect 0 "verified" $small --verify --sched eager --output "$work/eager.png"
-for sched in lws dmda hdss odds; do
+for sched in lws dmda heteroprio hdss odds; do
 	expect 0 "tiles" $small --sched $sched --output "$work/$sched.png"
 	cmp "$work/eager.png" "$work/$sched.png" || fail "$sched: other labels"
 done

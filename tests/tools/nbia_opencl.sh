@@ -15,9 +15,11 @@ slide='--size 1400 --height 600 --resolutions 16,64,128 --reps 1 --confidence 0.
 "$app" $slide --sched eager --output "$work/cpu.png" >"$work/out" 2>&1 || exit 1
 STARPU_NCPU=1 STARPU_NOPENCL=1 STARPU_OPENCL_ON_CPUS=1
 export STARPU_NCPU STARPU_NOPENCL STARPU_OPENCL_ON_CPUS
-for run in 'opencl eager' 'opencl odds' 'cpu,opencl eager' 'cpu,opencl hdss' 'cpu,opencl ddwrr'; do
+for run in 'opencl eager' 'opencl odds' 'cpu,opencl eager' 'cpu,opencl hdss' 'cpu,opencl ddwrr' \
+	'all heteroprio' 'cpu heteroprio' 'opencl heteroprio'; do
 	set -- $run
-	"$app" $slide --workers "$1" --sched "$2" --verify --output "$work/opencl.png" \
+	[ "$1" = all ] && workers='' || workers=--workers=$1
+	"$app" $slide $workers --sched "$2" --verify --output "$work/opencl.png" \
 		>"$work/out" 2>&1
 	status=$?
 	[ $status = 77 ] && exit 77

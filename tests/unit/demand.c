@@ -274,6 +274,50 @@ static void test_streams_keep_the_smaller_number(void **state)
 	assert_in_range(streams.saved, 1, 2);
 }
 
+/* Throughput on an accelerator behind a fast bus, nearly the same from 8 on, or falling beyond 4.
+ */
+static double flat_rate(unsigned concurrent)
+{
+	return concurrent == 1 ? .83 : concurrent == 2 ? .96 : concurrent < 8 ? .98 : 1;
+}
+
+static double falling_rate(unsigned concurrent)
+{
+	return concurrent <= 4 ? .7 + .3 * concurrent / 4 : fmax(.8, 1 - .02 * (concurrent - 4));
+}
+
+/* The mean throughput of many long runs whose rounds are noisy. */
+static double mean_rate(double (*curve)(unsigned), double noise)
+{
+	enum { RUNS = 200, ROUNDS = 1024 };
+	double sum = 0;
+
+	for (int run = 0; run < RUNS; run++) {
+		struct heddle_streams streams;
+
+		heddle_streams_init(&streams, 64);
+		for (int round = 0; round < ROUNDS; round++) {
+			double r = curve(streams.concurrent), normal = -6;
+
+			for (int i = 0; i < 12; i++)
+				normal += rand() / (double)RAND_MAX;
+			sum += r;
+			heddle_streams_round(&streams, r * fmax(.2, 1 + noise * normal));
+		}
+	}
+	return sum / RUNS / ROUNDS;
+}
+
+/* Chance alone must neither lead away from the best number nor hide it. */
+static void test_streams_in_noise(void **state)
+{
+	seed_draw();
+	assert_true(mean_rate(flat_rate, .025) > .99);
+	assert_true(mean_rate(flat_rate, .1) > .98);
+	assert_true(mean_rate(falling_rate, .05) > .992);
+	assert_true(mean_rate(falling_rate, .1) > .98);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +333,7 @@ int main(void)
 	    cmocka_unit_test(test_streams_double_first),
 	    cmocka_unit_test(test_streams_do_not_repeat_mistakes),
 	    cmocka_unit_test(test_streams_keep_the_smaller_number),
+	    cmocka_unit_test(test_streams_in_noise),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
