@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <starpu.h>
 #include <heddle/estimate.h>
 #include <heddle/memory.h>
@@ -18,79 +17,18 @@
 #include "private/platform_starpu.h"
 #include "apps/common/app.h"
 #include "apps/nbia/heteroprio.h"
-#include "apps/nbia/pipeline.h"
+#include "apps/nbia/pipeline_private.h"
 #include "apps/nbia/progress.h"
 #include "apps/nbia/training.h"
 
-/* More would help no policy to choose. */
-#define MOST_SLOTS 8192
-#define NO_SLOT UINT32_MAX
-
-/* A place for one tile's pixels at one level, and for the task that works on them. */
-struct slot {
-	struct pipeline *pipeline;
-	unsigned level;
-	size_t tile;
-	unsigned char *pixels;
-	struct nbia_summary *summary;
-	starpu_data_handle_t pixels_handle, summary_handle;
-	struct nbia_call call;
-	struct starpu_task *task;
-	atomic_uint pending; /* of: task is over, result is in main memory */
-	bool goes_on;
-};
-
-struct level {
-	size_t resolution, bytes; /* of a tile */
-	char name[32];            /* of its tasks */
-	struct slot *slots;
-	struct nbia_summary *summaries;
-	unsigned char *pixels;
-	size_t nslots;
-	uint32_t *slot_of_tile; /* all in memory: which slot it is in, or NO_SLOT */
-	uint32_t *free;         /* else: a stack of those that are free … */
-	size_t nfree;
-	uint32_t *waiting; /* … and of the tiles that wait for one */
-	size_t nwaiting;
-	struct classifier classifier;
-};
-
-/* What a worker did in a run; only written by the thread that drives it. */
-struct worker {
-	size_t tasks[PIPELINE_LEVELS];
-	double busy_us, finish_us;
-};
-
-struct pipeline {
-	const struct slide *slide;
-	struct pipeline_options options;
-	size_t side, columns, rows, ntiles;
-	struct level levels[PIPELINE_LEVELS];
-	bool loaded;
-	nbia_u32 *table;
-	starpu_data_handle_t table_handle;
-	int32_t where;
-	bool by_level; /* the policy wants priorities: those of the levels */
-	struct pipeline_result *results;
-	struct worker workers[STARPU_NMAXWORKERS];
-	double begin_us;
-
-	starpu_pthread_mutex_t mutex; /* for what follows, and the levels' stacks */
-	starpu_pthread_cond_t work;   /* a slot or a waiting tile for the readers */
-	starpu_pthread_cond_t end;    /* nothing is under way any more */
-	size_t next, done, under_way; /* tiles: not begun yet; accepted; in slots */
-	int error;                    /* the first one */
-};
-
 /* ---- what becomes of a tile ---- */
 
-static unsigned last_level(const struct pipeline *pipeline)
+unsigned pipeline_last_level(const struct pipeline *pipeline)
 {
 	return pipeline->options.levels - 1;
 }
 
-/* Whether the lot sends a tile on from a level. */
-static bool lot_falls(const struct pipeline *pipeline, size_t tile, unsigned level)
+bool pipeline_lot_falls(const struct pipeline *pipeline, size_t tile, unsigned level)
 {
 	uint64_t lot = app_random(pipeline->options.seed + 0x9d5c + level, tile) >> 11;
 
@@ -109,39 +47,36 @@ static bool decide(const struct pipeline *pipeline, const struct nbia_summary *s
 		classifier_decide(&pipeline->levels[level].classifier, features, &verdict);
 	}
 	*result = (struct pipeline_result){verdict.label, level, verdict.confidence};
-	if (level == last_level(pipeline))
+	if (level == pipeline_last_level(pipeline))
 		return false;
 	if (pipeline->options.recalc >= 0)
-		return lot_falls(pipeline, tile, level);
+		return pipeline_lot_falls(pipeline, tile, level);
 	return !(verdict.confidence >= pipeline->options.confidence);
 }
 
-static int read_tile(const struct pipeline *pipeline, size_t tile, unsigned level,
-                     unsigned char *pixels)
+int pipeline_read_tile(const struct pipeline *pipeline, size_t tile, unsigned level,
+                       unsigned char *pixels)
 {
 	return slide_read(pipeline->slide, tile % pipeline->columns, tile / pipeline->columns,
 	                  pipeline->side, pipeline->levels[level].resolution, pixels);
 }
 
-/* ---- slots ---- */
+/* ---- its tasks ---- */
 
-static void submit(struct slot *slot);
-
-static void note_error(struct pipeline *pipeline, int error)
+void pipeline_note_error(struct pipeline *pipeline, int error)
 {
 	if (error && !pipeline->error)
 		pipeline->error = error;
 }
 
-/* The tile's way through this slot is over. */
-static void leave(struct slot *slot, int error)
+void pipeline_leave(struct slot *slot, int error)
 {
 	struct pipeline *pipeline = slot->pipeline;
 	struct level *level = &pipeline->levels[slot->level];
 	struct slot *next = NULL;
 
 	STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
-	note_error(pipeline, error);
+	pipeline_note_error(pipeline, error);
 	pipeline->under_way--;
 	if (!pipeline->loaded)
 		level->free[level->nfree++] = slot - level->slots;
@@ -161,14 +96,14 @@ static void leave(struct slot *slot, int error)
 		STARPU_PTHREAD_COND_BROADCAST(&pipeline->work);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
 	if (next)
-		submit(next);
+		pipeline_submit(next);
 }
 
 /* The task's end and its result's arrival come in any order. */
 static void step(struct slot *slot)
 {
 	if (atomic_fetch_sub(&slot->pending, 1) == 1)
-		leave(slot, slot->call.status);
+		pipeline_leave(slot, slot->call.status);
 }
 
 static void task_is_over(void *arg)
@@ -225,7 +160,7 @@ static struct starpu_task *make_task(struct slot *slot)
 	return task;
 }
 
-static void submit(struct slot *slot)
+void pipeline_submit(struct slot *slot)
 {
 	int error;
 
@@ -237,80 +172,19 @@ static void submit(struct slot *slot)
 	if (error) {
 		slot->task->destroy = 0;
 		starpu_task_destroy(slot->task);
-		leave(slot, heddle_refuse(error, "no worker can run a tile's task"));
+		pipeline_leave(slot, heddle_refuse(error, "no worker can run a tile's task"));
 		return;
 	}
 	starpu_data_acquire_on_node_cb(slot->summary_handle, STARPU_MAIN_RAM, STARPU_R,
 	                               result_is_home, slot);
 }
 
-/* ---- reading while tasks run ---- */
+/* ---- a run ---- */
 
-static struct slot *take_slot(struct pipeline *pipeline, struct level *level, size_t tile)
-{
-	struct slot *slot = &level->slots[level->free[--level->nfree]];
-
-	slot->tile = tile;
-	pipeline->under_way++;
-	return slot;
-}
-
-/* What can be begun now, what has come furthest first; NULL: nothing. */
-static struct slot *take_work(struct pipeline *pipeline)
-{
-	if (pipeline->error)
-		return NULL;
-	for (unsigned l = last_level(pipeline); l; l--) {
-		struct level *level = &pipeline->levels[l];
-
-		if (level->nwaiting && level->nfree)
-			return take_slot(pipeline, level, level->waiting[--level->nwaiting]);
-	}
-	if (pipeline->next < pipeline->ntiles && pipeline->levels[0].nfree)
-		return take_slot(pipeline, &pipeline->levels[0], pipeline->next++);
-	return NULL;
-}
-
-static bool is_over(const struct pipeline *pipeline)
+bool pipeline_is_over(const struct pipeline *pipeline)
 {
 	return !pipeline->under_way && (pipeline->error || pipeline->done == pipeline->ntiles);
 }
-
-static void read_and_submit(struct slot *slot)
-{
-	int error = starpu_data_acquire(slot->pixels_handle, STARPU_W);
-
-	if (!error) {
-		error = read_tile(slot->pipeline, slot->tile, slot->level, slot->pixels);
-		starpu_data_release(slot->pixels_handle);
-	}
-	if (error)
-		leave(slot, error);
-	else
-		submit(slot);
-}
-
-static void *reader_run(void *arg)
-{
-	struct pipeline *pipeline = arg;
-	struct slot *slot;
-
-	STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
-	while (!is_over(pipeline)) {
-		slot = take_work(pipeline);
-		if (!slot) {
-			STARPU_PTHREAD_COND_WAIT(&pipeline->work, &pipeline->mutex);
-			continue;
-		}
-		STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
-		read_and_submit(slot);
-		STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
-	}
-	STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
-	return NULL;
-}
-
-/* ---- a run ---- */
 
 /* Tasks of the first level for all tiles; those that callbacks submit come between. */
 static void submit_all(struct pipeline *pipeline)
@@ -324,17 +198,17 @@ static void submit_all(struct pipeline *pipeline)
 		STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
 		if (stop)
 			return;
-		submit(&pipeline->levels[0].slots[tile]);
+		pipeline_submit(&pipeline->levels[0].slots[tile]);
 	}
 }
 
-static void wait_for_end(struct pipeline *pipeline)
+void pipeline_wait(struct pipeline *pipeline)
 {
 	struct progress progress;
 	bool shown = progress_begin(pipeline->ntiles, &progress);
 
 	STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
-	while (!is_over(pipeline)) {
+	while (!pipeline_is_over(pipeline)) {
 		if (shown)
 			progress_wait(&progress, &pipeline->end, &pipeline->mutex, &pipeline->done);
 		else
@@ -343,22 +217,6 @@ static void wait_for_end(struct pipeline *pipeline)
 	STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
 	if (shown)
 		progress_end(&progress);
-}
-
-static int run_readers(struct pipeline *pipeline)
-{
-	unsigned wanted = pipeline->options.readers, started = 0;
-	pthread_t *threads = calloc(wanted, sizeof(*threads));
-
-	while (threads && started < wanted &&
-	       !pthread_create(&threads[started], NULL, reader_run, pipeline))
-		started++;
-	if (started)
-		wait_for_end(pipeline);
-	for (unsigned t = 0; t < started; t++)
-		pthread_join(threads[t], NULL);
-	free(threads);
-	return started ? 0 : heddle_refuse(-EAGAIN, "no thread to read tiles");
 }
 
 static void fill_stats(struct pipeline *pipeline, struct heddle_loop_stats *stats)
@@ -371,7 +229,7 @@ static void fill_stats(struct pipeline *pipeline, struct heddle_loop_stats *stat
 		to->id = w;
 		to->kind = heddle_worker_kind(w);
 		starpu_worker_get_name(w, to->name, sizeof(to->name));
-		for (unsigned l = 0; l <= last_level(pipeline); l++)
+		for (unsigned l = 0; l <= pipeline_last_level(pipeline); l++)
 			to->iterations += worker->tasks[l];
 		to->blocks = to->iterations;
 		to->busy_us = worker->busy_us;
@@ -391,9 +249,9 @@ int pipeline_run(struct pipeline *pipeline, struct heddle_loop_stats *stats)
 	if (pipeline->loaded) {
 		submit_all(pipeline);
 		stats->overhead_us = starpu_timing_now() - pipeline->begin_us;
-		wait_for_end(pipeline);
+		pipeline_wait(pipeline);
 	} else {
-		note_error(pipeline, run_readers(pipeline));
+		pipeline_note_error(pipeline, pipeline_run_readers(pipeline));
 	}
 	stats->us = starpu_timing_now() - pipeline->begin_us;
 	/* Callbacks have told all there is; StarPU may still be tidying up after them. */
@@ -406,7 +264,7 @@ int pipeline_run(struct pipeline *pipeline, struct heddle_loop_stats *stats)
 void pipeline_forget(struct pipeline *pipeline)
 {
 	memset(pipeline->results, 0xff, pipeline->ntiles * sizeof(*pipeline->results));
-	for (unsigned l = 0; l <= last_level(pipeline) && pipeline->loaded; l++)
+	for (unsigned l = 0; l <= pipeline_last_level(pipeline) && pipeline->loaded; l++)
 		for (size_t s = 0; s < pipeline->levels[l].nslots; s++) {
 			starpu_data_handle_t handle = pipeline->levels[l].slots[s].pixels_handle;
 
@@ -416,136 +274,6 @@ void pipeline_forget(struct pipeline *pipeline)
 }
 
 /* ---- making ---- */
-
-/* The level that a tile can reach, at the most. */
-static unsigned furthest(const struct pipeline *pipeline, size_t tile)
-{
-	unsigned level = 0;
-
-	while (level < last_level(pipeline) &&
-	       (pipeline->options.recalc < 0 || lot_falls(pipeline, tile, level)))
-		level++;
-	return level;
-}
-
-/* How many tiles each level can be asked for, and whether there is room for them all. */
-static void count_slots(struct pipeline *pipeline)
-{
-	size_t bytes = 0, share = pipeline->options.memory / pipeline->options.levels;
-
-	for (size_t tile = 0; tile < pipeline->ntiles; tile++)
-		for (unsigned l = 0; l <= furthest(pipeline, tile); l++) {
-			pipeline->levels[l].nslots++;
-			bytes += pipeline->levels[l].bytes;
-		}
-	pipeline->loaded = bytes <= pipeline->options.memory || app_simulated();
-	for (unsigned l = 0; l <= last_level(pipeline) && !pipeline->loaded; l++) {
-		struct level *level = &pipeline->levels[l];
-		size_t most = share / level->bytes < MOST_SLOTS ? share / level->bytes : MOST_SLOTS;
-
-		level->nslots = level->nslots < most ? level->nslots : most;
-	}
-}
-
-static int make_level(struct pipeline *pipeline, struct level *level)
-{
-	size_t n = level->nslots, held = app_simulated() ? n > 0 : n;
-	int error;
-
-	level->slots = calloc(n + 1, sizeof(*level->slots));
-	if (pipeline->loaded)
-		level->slot_of_tile = malloc(pipeline->ntiles * sizeof(uint32_t));
-	else {
-		level->free = malloc((n + 1) * sizeof(uint32_t));
-		level->waiting = malloc(pipeline->ntiles * sizeof(uint32_t));
-	}
-	if (!level->slots ||
-	    (pipeline->loaded ? !level->slot_of_tile : !level->free || !level->waiting))
-		return -ENOMEM;
-	error = heddle_malloc(n * sizeof(*level->summaries), (void **)&level->summaries);
-	if (!error)
-		error = heddle_malloc(held * level->bytes, (void **)&level->pixels);
-	return error;
-}
-
-static void register_slot(struct pipeline *pipeline, struct level *level, size_t s)
-{
-	struct slot *slot = &level->slots[s];
-	size_t row = 3 * level->resolution;
-
-	slot->pipeline = pipeline;
-	slot->level = level - pipeline->levels;
-	/* Nobody touches the pixels of a simulation: one tile stands for all. */
-	slot->pixels = level->pixels + (app_simulated() ? 0 : s * level->bytes);
-	slot->summary = &level->summaries[s];
-	starpu_matrix_data_register(&slot->pixels_handle, STARPU_MAIN_RAM, (uintptr_t)slot->pixels,
-	                            row, row, level->resolution, 1);
-	starpu_variable_data_register(&slot->summary_handle, STARPU_MAIN_RAM,
-	                              (uintptr_t)slot->summary, sizeof(*slot->summary));
-	if (!pipeline->loaded)
-		level->free[level->nfree++] = s;
-}
-
-/* All in memory: a slot for each tile that a level can be asked for. */
-static void assign_tiles(struct pipeline *pipeline)
-{
-	size_t used[PIPELINE_LEVELS] = {0};
-
-	for (size_t tile = 0; tile < pipeline->ntiles; tile++) {
-		unsigned last = furthest(pipeline, tile);
-
-		for (unsigned l = 0; l <= last_level(pipeline); l++) {
-			struct level *level = &pipeline->levels[l];
-
-			level->slot_of_tile[tile] = l <= last ? used[l] : NO_SLOT;
-			if (l <= last)
-				level->slots[used[l]++].tile = tile;
-		}
-	}
-}
-
-struct load {
-	const struct pipeline *pipeline;
-	const struct level *level;
-};
-
-static double load_slots(void *arg, size_t begin, size_t end)
-{
-	const struct load *load = arg;
-
-	for (size_t s = begin; s < end; s++) {
-		const struct slot *slot = &load->level->slots[s];
-
-		if (read_tile(load->pipeline, slot->tile, slot->level, slot->pixels))
-			return HUGE_VAL;
-	}
-	return 0;
-}
-
-static int make_slots(struct pipeline *pipeline)
-{
-	int error = 0;
-
-	for (unsigned l = 0; l <= last_level(pipeline) && !error; l++) {
-		struct level *level = &pipeline->levels[l];
-
-		error = make_level(pipeline, level);
-		for (size_t s = 0; s < level->nslots && !error; s++)
-			register_slot(pipeline, level, s);
-	}
-	if (error)
-		return heddle_refuse(error, "no memory for the tiles");
-	if (!pipeline->loaded)
-		return 0;
-	assign_tiles(pipeline);
-	for (unsigned l = 0; l <= last_level(pipeline) && !app_simulated(); l++) {
-		struct load load = {pipeline, &pipeline->levels[l]};
-
-		if (app_parallel_by(load.level->nslots, 1, load_slots, &load))
-			return -EINVAL;
-	}
-	return 0;
-}
 
 static int train(struct pipeline *pipeline)
 {
@@ -559,7 +287,7 @@ static int train(struct pipeline *pipeline)
 	                            sizeof(nbia_u32));
 	/* Nobody writes it: then StarPU need not put every task into a queue for it. */
 	starpu_data_set_sequential_consistency_flag(pipeline->table_handle, 0);
-	for (unsigned l = 0; l <= last_level(pipeline) && !error && !app_simulated(); l++)
+	for (unsigned l = 0; l <= pipeline_last_level(pipeline) && !error && !app_simulated(); l++)
 		error =
 		    training_run(pipeline->table, pipeline->side, pipeline->levels[l].resolution,
 		                 &pipeline->levels[l].classifier);
@@ -575,7 +303,7 @@ static int32_t where_of(const bool *kinds)
 
 static void describe_levels(struct pipeline *pipeline)
 {
-	for (unsigned l = 0; l <= last_level(pipeline); l++) {
+	for (unsigned l = 0; l <= pipeline_last_level(pipeline); l++) {
 		struct level *level = &pipeline->levels[l];
 
 		level->resolution = pipeline->options.resolutions[l];
@@ -586,7 +314,8 @@ static void describe_levels(struct pipeline *pipeline)
 
 static int prepare(struct pipeline *pipeline)
 {
-	size_t least = 2 * pipeline->options.levels * pipeline->levels[last_level(pipeline)].bytes;
+	size_t least =
+	    2 * pipeline->options.levels * pipeline->levels[pipeline_last_level(pipeline)].bytes;
 	int error;
 
 	if (pipeline->options.memory < least)
@@ -595,10 +324,10 @@ static int prepare(struct pipeline *pipeline)
 	pipeline->results = malloc(pipeline->ntiles * sizeof(*pipeline->results));
 	if (!pipeline->results)
 		return heddle_refuse(-ENOMEM, "no memory for %zu results", pipeline->ntiles);
-	count_slots(pipeline);
+	pipeline_slots_count(pipeline);
 	error = train(pipeline);
 	if (!error)
-		error = make_slots(pipeline);
+		error = pipeline_slots_make(pipeline);
 	return error;
 }
 
@@ -632,30 +361,11 @@ int pipeline_make(const struct slide *slide, const struct pipeline_options *opti
 	return 0;
 }
 
-static void free_level(struct level *level)
-{
-	size_t held = app_simulated() ? level->nslots > 0 : level->nslots;
-
-	for (size_t s = 0; level->slots && s < level->nslots; s++) {
-		if (level->slots[s].pixels_handle)
-			starpu_data_unregister(level->slots[s].pixels_handle);
-		if (level->slots[s].summary_handle)
-			starpu_data_unregister(level->slots[s].summary_handle);
-	}
-	heddle_free(level->pixels, held * level->bytes);
-	heddle_free(level->summaries, level->nslots * sizeof(*level->summaries));
-	free(level->slots);
-	free(level->slot_of_tile);
-	free(level->free);
-	free(level->waiting);
-}
-
 void pipeline_free(struct pipeline *pipeline)
 {
 	if (!pipeline)
 		return;
-	for (unsigned l = 0; l <= last_level(pipeline); l++)
-		free_level(&pipeline->levels[l]);
+	pipeline_slots_free(pipeline);
 	if (pipeline->table_handle)
 		starpu_data_unregister(pipeline->table_handle);
 	heddle_free(pipeline->table, NBIA_TABLE_ENTRIES * sizeof(nbia_u32));
@@ -700,7 +410,7 @@ size_t pipeline_tasks(const struct pipeline *pipeline, unsigned level, enum hedd
 
 double pipeline_differences(const struct pipeline *pipeline, size_t from, size_t to)
 {
-	unsigned char *pixels = malloc(pipeline->levels[last_level(pipeline)].bytes);
+	unsigned char *pixels = malloc(pipeline->levels[pipeline_last_level(pipeline)].bytes);
 	double different = pixels ? 0 : HUGE_VAL;
 
 	for (size_t tile = from; tile < to && pixels; tile++) {
@@ -712,7 +422,7 @@ double pipeline_differences(const struct pipeline *pipeline, size_t from, size_t
 		do {
 			size_t resolution = pipeline->levels[level].resolution;
 
-			if (read_tile(pipeline, tile, level, pixels)) {
+			if (pipeline_read_tile(pipeline, tile, level, pixels)) {
 				free(pixels);
 				return HUGE_VAL;
 			}
