@@ -78,9 +78,10 @@ void control_data(struct control *control, starpu_data_handle_t handle,
 	control->handles[i] = handle;
 }
 
-void control_may_here(struct control *control)
+void control_may_here(struct control *control, bool alone)
 {
 	control->may_here = true;
+	control->alone = alone;
 }
 
 void control_on_opencl(struct control *control, int worker)
@@ -225,11 +226,16 @@ int control_submit(struct control *control, const char *what, const char *name, 
 	struct starpu_task *task;
 	int status;
 
+	control->detached = detached;
+	if (control->may_here && control->alone && !control->codelet.nbuffers) {
+		control->here = true;
+		control->start(control->work);
+		return 0;
+	}
 	codelet_complete(control, name, sched_ctx);
 	task = control->may_here ? node_make(control, sched_ctx)
 	                         : task_make(control, &control->codelet, sched_ctx);
 	control->task = task;
-	control->detached = detached;
 	task->callback_func = control_ended;
 	task->callback_arg = control;
 	starpu_task_end_dep_add(task, 1);
@@ -241,10 +247,13 @@ int control_submit(struct control *control, const char *what, const char *name, 
 
 void control_end(struct control *control)
 {
-	starpu_task_end_dep_release(control->task);
+	if (control->task)
+		starpu_task_end_dep_release(control->task);
+	else
+		control_ended(control);
 }
 
-static bool is_done(struct control *control)
+bool control_is_over(struct control *control)
 {
 	return __atomic_load_n(&control->done, __ATOMIC_ACQUIRE);
 }
@@ -252,7 +261,7 @@ static bool is_done(struct control *control)
 void control_wait(struct control *control)
 {
 	starpu_pthread_mutex_lock(&control->mutex);
-	while (!is_done(control))
+	while (!control_is_over(control))
 		starpu_pthread_cond_wait(&control->ended, &control->mutex);
 	starpu_pthread_mutex_unlock(&control->mutex);
 }
@@ -271,7 +280,7 @@ static void control_sleep(struct control *control, double us)
 	until.tv_sec += ns / 1000000000;
 	until.tv_nsec = ns % 1000000000;
 	starpu_pthread_mutex_lock(&control->mutex);
-	while (!is_done(control) &&
+	while (!control_is_over(control) &&
 	       !starpu_pthread_cond_timedwait(&control->ended, &control->mutex, &until))
 		;
 	starpu_pthread_mutex_unlock(&control->mutex);
@@ -285,7 +294,7 @@ void control_wait_until(struct control *control, double end_us, double look_us)
 		control_sleep(control, left_us);
 	if (look_us > 0)
 		end_us += LATER * look_us;
-	while (look_us > 0 && !is_done(control) && starpu_timing_now() < end_us)
+	while (look_us > 0 && !control_is_over(control) && starpu_timing_now() < end_us)
 		sched_yield();
 	control_wait(control);
 }

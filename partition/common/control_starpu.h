@@ -30,6 +30,7 @@ struct control {
 	int worker;        /* that runs it; -1: any */
 	bool where_opencl; /* only OpenCL's workers run it */
 	bool may_here;     /* start may run in control_submit() */
+	bool alone;        /* only who submits waits for the end */
 	bool here;         /* it does */
 	int status;        /* -errno: start runs, but its data may not be there */
 	starpu_pthread_mutex_t mutex;
@@ -56,9 +57,11 @@ void control_data(struct control *control, starpu_data_handle_t handle,
 void control_on_opencl(struct control *control, int worker);
 
 /** Where nothing has to be waited for, the node's start runs in control_submit(), by the thread
- * that calls it, which saves two changes of thread; otherwise on a worker as told. `status` is not
- * 0 in start where no worker can be had: the work is to end at once. */
-void control_may_here(struct control *control);
+ * that calls it, which saves two changes of thread; otherwise on a worker as told. `status` is
+ * not 0 in start where no worker can be had: the work is to end at once.
+ * @param alone the caller waits at once, and nobody else need know of the work: without data it
+ * is no node of StarPU's then */
+void control_may_here(struct control *control, bool alone);
 
 /** Whether all data is valid in main memory, as far as can be told without a lock. */
 bool control_at_home(const struct control *control);
@@ -72,6 +75,9 @@ int control_submit(struct control *control, const char *what, const char *name, 
 
 /** All is done: ends the node. The work may be freed before this returns. */
 void control_end(struct control *control);
+
+/** Whether the node has ended, or is about to. */
+bool control_is_over(struct control *control);
 
 /** Returns when the node has ended and StarPU knows nothing of the work any more. Not for
  * detached work, nor in a task or a callback. */

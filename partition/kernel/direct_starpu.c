@@ -20,7 +20,6 @@
 #include "partition/kernel/direct.h"
 #include "partition/kernel/kernel_private.h"
 #include "private/message.h"
-#include "private/variables.h"
 
 /** A part under way. */
 struct direct {
@@ -32,7 +31,7 @@ struct direct {
 bool direct_wanted(const struct heddle_kernel_request *request)
 {
 	struct direct_facts facts = {
-	    .allowed = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_DIRECT),
+	    .allowed = request->kernel->direct,
 	    .shares = request->split && !request_in_blocks(request),
 	    .known = request_profiled(request),
 	    .on_worker = starpu_worker_get_id() >= 0,
@@ -147,8 +146,7 @@ void direct_launch(struct part *part)
 
 void direct_wait(struct heddle_kernel_request *request)
 {
-	if (request->direct)
-		direct_end(request->direct, 0, false);
+	direct_end(request->direct, 0, false);
 }
 
 #endif

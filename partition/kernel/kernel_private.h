@@ -82,6 +82,8 @@ struct kernel {
 	char *source, *name, *options, *prologue;
 	char hash[33]; /* of source, options and prologue */
 	enum ndrange_way way;
+	bool direct; /* threads that submit it may launch it themselves */
+	struct ndrange range; /* of the first launch; others have the same prologue */
 	struct index_kernel index;
 	starpu_pthread_mutex_t mutex;
 	starpu_pthread_cond_t left; /* a device is not claimed any more */
@@ -217,7 +219,7 @@ void direct_take(struct heddle_kernel_request *request, struct kernel_device *de
 void direct_launch(struct part *part);
 /** Nothing is launched after all. */
 void direct_leave(struct heddle_kernel_request *request);
-/** Ends a launch's direct part, if it has one that is not over. */
+/** Ends a launch's direct part, if nobody has. */
 void direct_wait(struct heddle_kernel_request *request);
 
 /* ---- shapes_starpu.c ---- */

@@ -295,7 +295,7 @@ static int kernel_check(const struct heddle_kernel *given)
 	if (!starpu_is_initialized() || !starpu_opencl_worker_get_count())
 		return heddle_refuse(-ENODEV, "kernel %s: no OpenCL worker", given->name);
 	device_threads_allow();
-	return heddle_variables_check(environ);
+	return 0;
 }
 
 static int request_make(const struct heddle_kernel *given, struct heddle_kernel_request **made)
@@ -335,7 +335,7 @@ static int request_submit(const struct heddle_kernel *given, bool waits,
 	request->waits = waits;
 	control_take(request);
 	if (direct_wanted(request))
-		control_may_here(&request->control);
+		control_may_here(&request->control, waits);
 	status = control_submit(&request->control, "kernel", request->kernel->name, 0, !made);
 	if (status)
 		request_free(request);
@@ -380,10 +380,12 @@ HEDDLE_API int heddle_kernel_wait(struct heddle_kernel_request *request,
 {
 	int status;
 
-	direct_wait(request);
-	control_wait_until(
-	    &request->control, request->submit_us + request->expected_us,
-	    request->expected_us > 0 ? heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN) : 0);
+	if (request->direct)
+		direct_wait(request);
+	if (request->expected_us > 0 && !control_is_over(&request->control))
+		control_wait_until(&request->control, request->submit_us + request->expected_us,
+		                   heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN));
+	control_wait(&request->control);
 	status = request->status;
 	if (stats)
 		memcpy(stats, &request->stats,

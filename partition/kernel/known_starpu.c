@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "partition/kernel/analysis.h"
 #include "partition/kernel/kernel_private.h"
@@ -139,8 +140,8 @@ static int description_make(const struct heddle_kernel *given, struct kernel *ke
 	return error;
 }
 
-static int kernel_make(const struct heddle_kernel *given, enum ndrange_way way,
-                       const char *prologue, struct kernel **made)
+static int kernel_make(const struct heddle_kernel *given, const struct ndrange *range,
+                       enum ndrange_way way, struct kernel **made)
 {
 	struct kernel *kernel = calloc(1, sizeof(*kernel));
 	int error = -ENOMEM;
@@ -150,10 +151,12 @@ static int kernel_make(const struct heddle_kernel *given, enum ndrange_way way,
 	starpu_pthread_mutex_init(&kernel->mutex, NULL);
 	starpu_pthread_cond_init(&kernel->left, NULL);
 	kernel->way = way;
+	kernel->range = *range;
+	kernel->direct = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_DIRECT);
 	kernel->source = strdup(given->source);
 	kernel->name = strdup(given->name);
 	kernel->options = strdup(given->options ? given->options : "");
-	kernel->prologue = strdup(prologue);
+	kernel->prologue = ndrange_prologue(range, way);
 	devices_find(kernel);
 	if (kernel->source && kernel->name && kernel->options && kernel->prologue)
 		error = description_make(given, kernel);
@@ -192,22 +195,21 @@ int kernel_find(const struct heddle_kernel *given, const struct ndrange *range,
                 struct kernel **found)
 {
 	enum ndrange_way way = way_choose(given, range);
-	char *prologue = ndrange_prologue(range, way);
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct kernel *kernel;
 	int error = 0;
 
-	if (!prologue)
-		return -ENOMEM;
 	pthread_once(&once, tables_write_at_exit);
 	starpu_pthread_mutex_lock(&kernels_mutex);
 	for (kernel = kernels; kernel; kernel = kernel->next)
-		if (!strcmp(kernel->name, given->name) && !strcmp(kernel->prologue, prologue) &&
-		    !strcmp(kernel->source, given->source) &&
+		if (kernel->way == way && ndrange_same_prologue(&kernel->range, range, way) &&
+		    !strcmp(kernel->name, given->name) && !strcmp(kernel->source, given->source) &&
 		    !strcmp(kernel->options, given->options ? given->options : ""))
 			break;
 	if (!kernel) {
-		error = kernel_make(given, way, prologue, &kernel);
+		error = heddle_variables_check(environ);
+		if (!error)
+			error = kernel_make(given, range, way, &kernel);
 		/* The sizes are part of such a prologue. */
 		if (!error && way == NDRANGE_BOXES && !kernel->index.refusal &&
 		    !ndrange_cuttable(range))
@@ -219,7 +221,6 @@ int kernel_find(const struct heddle_kernel *given, const struct ndrange *range,
 		}
 	}
 	starpu_pthread_mutex_unlock(&kernels_mutex);
-	free(prologue);
 	if (!error)
 		*found = kernel;
 	return error;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "partition/kernel/ndrange.h"
 #include "private/message.h"
@@ -153,6 +154,13 @@ static void ids_print(const struct ndrange *range, enum ndrange_way way, FILE *o
 			fprintf(out, "#define HEDDLE_GROUPS_%u %zuUL\n", d, range->groups[d]);
 	fputs(way == NDRANGE_FLAT ? flat_prologue : boxes_prologue, out);
 	fputs(common_prologue, out);
+}
+
+bool ndrange_same_prologue(const struct ndrange *a, const struct ndrange *b, enum ndrange_way way)
+{
+	return way == NDRANGE_EXIT ||
+	       (a->dimensions == b->dimensions &&
+	        (way == NDRANGE_FLAT || !memcmp(a->groups, b->groups, sizeof(a->groups))));
 }
 
 char *ndrange_prologue(const struct ndrange *range, enum ndrange_way way)

@@ -64,6 +64,9 @@ bool ndrange_cuttable(const struct ndrange *range);
  * @return text to be freed; NULL: no memory */
 char *ndrange_prologue(const struct ndrange *range, enum ndrange_way way);
 
+/** Whether ndrange_prologue() gives the same for both. */
+bool ndrange_same_prologue(const struct ndrange *a, const struct ndrange *b, enum ndrange_way way);
+
 /** The paper's partition-ready form of a kernel (PACT 2013, figure 4): source to follow the
  * prologue of NDRANGE_EXIT, in which the kernel has two parameters more, both ulong.
  * @return text to be freed; NULL: no kernel of that name can be made out (it may be made by

@@ -27,6 +27,8 @@ static const double better[] = {1, 0.15, 0.08, 0.02};
 /* Launches between two looks at what else there is; that make a way known; before which every
  * launch is chosen anew; and how many times as long it is between trials at most. */
 enum { PERIOD = 16, KNOWN = 3, YOUNG = 5, RARE = 32 };
+/* Of a split: launches that are looked at all, and of how many one is later. */
+enum { SETTLES = 10, LOOKS = 4 };
 
 double outcomes_us(const struct outcomes *outcomes, unsigned way)
 {
@@ -151,4 +153,11 @@ bool outcomes_settled(const struct outcomes *outcomes, unsigned *way)
 		return false;
 	*way = outcomes->chosen;
 	return true;
+}
+
+bool outcomes_look(const struct outcomes *outcomes, unsigned way)
+{
+	if (way >= OUTCOMES_SHARED)
+		return outcomes->ways[way].n < SETTLES || !(outcomes->launches % LOOKS);
+	return !outcomes->ways[way].n || !(outcomes->launches % PERIOD);
 }

@@ -330,6 +330,21 @@ static unsigned longest(const struct sharing *sharing)
 	return device;
 }
 
+/* Whether a part is not asked what its steps take. */
+static bool unwatched(const struct heddle_kernel_request *request, const struct part *part)
+{
+	struct kernel *kernel = request->kernel;
+	bool asked;
+
+	if (request->way >= OUTCOMES_WAYS)
+		return false;
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	asked = part->device->trust != KERNEL_TRUSTED ||
+	        outcomes_look(&request->shape->outcomes, request->way);
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	return !asked;
+}
+
 /* Submits the parts, those first whose data is to cross first. */
 static int parts_submit(struct heddle_kernel_request *request, const struct sharing *sharing)
 {
@@ -355,6 +370,7 @@ static int parts_submit(struct heddle_kernel_request *request, const struct shar
 		                    .n = end[d] - from[d]};
 
 		part.alone_us = split_alone(problem, d, part.n);
+		part.unwatched = unwatched(request, &part);
 		if (part.n)
 			status = part_submit(&part);
 	}

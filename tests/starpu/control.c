@@ -170,7 +170,7 @@ static struct work *work_submit(starpu_data_handle_t handle, unsigned pieces, bo
 
 	control_init(&work->control, work_start, work_free, work);
 	if (here)
-		control_may_here(&work->control);
+		control_may_here(&work->control, false);
 	control_data(&work->control, handle, STARPU_RW);
 	work->left = pieces;
 	work->freed = freed;
@@ -238,6 +238,28 @@ static void test_work_starts_here(void **state)
 	assert_int_equal(x[0], 51);
 	work_free(work);
 	starpu_data_unregister(handle);
+}
+
+/* Work without data that only its submitter waits for. */
+static void test_work_that_is_no_node(void **state)
+{
+	for (unsigned pieces = 0; pieces < 5; pieces++) {
+		struct work *work = calloc(1, sizeof(*work));
+		bool freed = false;
+
+		control_init(&work->control, work_start, work_free, work);
+		control_may_here(&work->control, true);
+		work->left = pieces;
+		work->freed = &freed;
+		x[0] = 7;
+		assert_int_equal(control_submit(&work->control, "work", "of a test", 0, false), 0);
+		assert_true(work->control.here && !work->control.task);
+		control_wait(&work->control);
+		assert_int_equal(work->seen, 7);
+		assert_int_equal(x[0], 7 + pieces);
+		work_free(work);
+		assert_true(freed);
+	}
 }
 
 static void test_detached_work_is_freed(void **state)
@@ -610,6 +632,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_node_stands_between_earlier_and_later_tasks),
 	    cmocka_unit_test(test_work_starts_here),
+	    cmocka_unit_test(test_work_that_is_no_node),
 	    cmocka_unit_test(test_detached_work_is_freed),
 	    cmocka_unit_test(test_work_that_is_not_submitted),
 	    cmocka_unit_test(test_pinned_tasks_run_there),
