@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "private/message.h"
+#include "private/number.h"
 #include "private/platform.h"
 
 #define DEFAULT_CORE_RATE 1.0
@@ -46,7 +47,7 @@ static bool cursor_take(struct cursor *cursor, const char *word)
 	return true;
 }
 
-/* A decimal number from min to max; strtod() alone would also take blanks, signs,
+/* A decimal number from min to max; the rest would also take blanks, signs,
  * hexadecimal numbers, infinities and an exponent that a unit was meant by. */
 static int cursor_number(struct cursor *cursor, double min, double max, const char *what,
                          double *number)
@@ -64,7 +65,7 @@ static int cursor_number(struct cursor *cursor, double min, double max, const ch
 	}
 	if (start == end)
 		return cursor_expected(cursor, what);
-	value = strtod(start, &parsed);
+	value = heddle_number_parse(start, &parsed);
 	if (parsed != end || !(value >= min) || !(value <= max))
 		return cursor_expected(cursor, what);
 	cursor->at = end;

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -31,11 +32,20 @@ static void line_split(char *line, char *columns[NCOLUMNS])
 		columns[c] = strtok_r(c ? NULL : line, " \t\r", &rest);
 }
 
+/* Digits alone: strtoull() also takes -1, as the largest number there is. */
+static bool size_parse(const char *text, size_t *size)
+{
+	char *end;
+
+	errno = 0;
+	*size = strtoull(text, &end, 10);
+	return isdigit((unsigned char)*text) && !*end && !errno;
+}
+
 static int line_parse(char *const columns[NCOLUMNS], const char *file, unsigned number,
                       struct heddle_platform *platform)
 {
 	struct heddle_platform parsed;
-	char *end = "";
 	int status;
 
 	if (!columns[SPEC])
@@ -46,9 +56,7 @@ static int line_parse(char *const columns[NCOLUMNS], const char *file, unsigned 
 		return status;
 	if (columns[APP])
 		snprintf(parsed.app, sizeof(parsed.app), "%s", columns[APP]);
-	if (columns[SIZE])
-		parsed.size = strtoull(columns[SIZE], &end, 10);
-	if (*end)
+	if (columns[SIZE] && !size_parse(columns[SIZE], &parsed.size))
 		return heddle_refuse(-EINVAL, "%s:%u: \"%s\" is not a number of iterations", file,
 		                     number, columns[SIZE]);
 	*platform = parsed;

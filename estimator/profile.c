@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "estimator/history.h"
 #include "estimator/profile.h"
 #include "private/message.h"
+#include "private/number.h"
 
 /* Characters of a remark at the most. */
 #define REMARK 200
@@ -171,7 +173,7 @@ static bool take_text(const char **at, const char *end, struct heddle_profile_fi
 	return true;
 }
 
-/* The line is not a string: strtod() sees a copy of the number. */
+/* The line is not a string: a copy of the number is. */
 static bool take_number(const char **at, const char *end, double *number)
 {
 	char copy[40], *stop;
@@ -183,7 +185,7 @@ static bool take_number(const char **at, const char *end, double *number)
 		return false;
 	memcpy(copy, *at, length);
 	copy[length] = 0;
-	*number = strtod(copy, &stop) + 0.0;
+	*number = heddle_number_parse(copy, &stop) + 0.0;
 	*at += length;
 	return !*stop && isfinite(*number);
 }
@@ -303,12 +305,18 @@ static void numbers_append(struct heddle_profile_field *into,
 	into->n = keep + later->n;
 }
 
+/* Infinity could not be read again. */
+static double sum(double a, double b)
+{
+	return fmax(-DBL_MAX, fmin(a + b, DBL_MAX));
+}
+
 static void field_merge(struct heddle_profile_field *into, const struct heddle_profile_field *later)
 {
 	if (!into->n || !later->n || !strcmp(into->key, "at"))
 		*into = *later;
 	else if (!strcmp(into->key, "samples"))
-		into->numbers[0] += later->numbers[0];
+		into->numbers[0] = sum(into->numbers[0], later->numbers[0]);
 	else
 		numbers_append(into, later);
 }
@@ -546,9 +554,13 @@ static void record_print(const struct heddle_profile_record *record, FILE *out)
 
 int heddle_profile_print(const struct heddle_profile *profile, FILE *out)
 {
+	struct heddle_numbers numbers;
+
+	heddle_numbers_begin(&numbers);
 	for (size_t r = 0; r < profile->n; r++)
 		record_print(profile->records[r], out);
 	for (unsigned r = 0; r < profile->nremarks; r++)
 		fprintf(out, "%s%s\n", remark_mark, profile->remarks[r]);
+	heddle_numbers_end(&numbers);
 	return ferror(out) ? -EIO : 0;
 }

@@ -187,8 +187,10 @@ static int file_replace(const char *path, const struct heddle_profile *profile)
 	}
 	fputs(header, file);
 	heddle_profile_print(profile, file);
-	error = ferror(file) ? -EIO : 0;
+	/* What went wrong while printing is said; errno may be of something else by now. */
+	error = ferror(file) ? EIO : 0;
 	if (fclose(file) || error || rename(beside, path)) {
+		errno = error ? error : errno;
 		error = complain(path);
 		unlink(beside);
 	}

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "private/message.h"
+#include "private/number.h"
 #include "private/platform_starpu.h"
 #include "private/variables.h"
 #include "sched_policies/ready.h"
@@ -58,6 +59,9 @@ void ready_log_queue(struct ready_context *c, unsigned id, double now_us)
 
 static void records_print(const struct ready_log *log, FILE *file)
 {
+	struct heddle_numbers numbers;
+
+	heddle_numbers_begin(&numbers);
 	fseek(file, 0, SEEK_END);
 	if (!ftell(file))
 		fputs("time_us,worker,kind,target,queued\n", file);
@@ -65,6 +69,7 @@ static void records_print(const struct ready_log *log, FILE *file)
 		fprintf(file, "%.3f,%u,%s,%u,%u\n", log->records[r].time_us, log->records[r].worker,
 		        heddle_kind_name(log->records[r].kind), log->records[r].target,
 		        log->records[r].queued);
+	heddle_numbers_end(&numbers);
 }
 
 void ready_log_write(struct ready_context *c)

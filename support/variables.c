@@ -5,17 +5,20 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "private/message.h"
 #include "private/name.h"
+#include "private/number.h"
 #include "private/variables.h"
 
 #define PREFIX "HEDDLE_"
 
 const struct heddle_variable_row heddle_variable_table[] = {
-#define VARIABLE(id, type, value, unit, doc) {PREFIX #id, HEDDLE_TYPE_##type, value, unit, doc},
+#define VARIABLE(id, type, value, least, most, unit, doc)                                          \
+	{PREFIX #id, HEDDLE_TYPE_##type, value, least, most, unit, doc},
 #include "private/variables.def"
 #undef VARIABLE
 };
@@ -35,7 +38,7 @@ const char *heddle_variable_text(enum heddle_variable variable)
 static bool number_parse(const char *text, double *number)
 {
 	char *end;
-	double parsed = strtod(text, &end);
+	double parsed = heddle_number_parse(text, &end);
 
 	if (end == text || *end || !isfinite(parsed))
 		return false;
@@ -43,19 +46,31 @@ static bool number_parse(const char *text, double *number)
 	return true;
 }
 
-bool heddle_variable_valid(enum heddle_variable_type type, const char *text)
+bool heddle_variable_valid(const struct heddle_variable_row *row, const char *text)
 {
 	double number;
 
-	if (type == HEDDLE_TYPE_TEXT)
+	if (row->type == HEDDLE_TYPE_TEXT)
 		return true;
-	if (!number_parse(text, &number))
+	if (!number_parse(text, &number) || number < row->least || number > row->most)
 		return false;
-	if (type == HEDDLE_TYPE_REAL)
-		return true;
-	if (number < 0 || number != floor(number))
-		return false;
-	return type == HEDDLE_TYPE_INTEGER || number <= 1;
+	return row->type == HEDDLE_TYPE_REAL || number == floor(number);
+}
+
+void heddle_variable_values(const struct heddle_variable_row *row, char *text, size_t size)
+{
+	struct heddle_numbers numbers;
+
+	if (row->type == HEDDLE_TYPE_TEXT) {
+		snprintf(text, size, "%s", row->unit);
+	} else if (row->type == HEDDLE_TYPE_FLAG) {
+		snprintf(text, size, "0 or 1");
+	} else {
+		heddle_numbers_begin(&numbers);
+		snprintf(text, size, "%.10g to %.10g%s%s", row->least, row->most,
+		         *row->unit ? " " : "", row->unit);
+		heddle_numbers_end(&numbers);
+	}
 }
 
 double heddle_variable_number(enum heddle_variable variable)
@@ -64,7 +79,7 @@ double heddle_variable_number(enum heddle_variable variable)
 	const char *text = heddle_variable_text(variable);
 	double number = 0;
 
-	number_parse(heddle_variable_valid(row->type, text) ? text : row->value, &number);
+	number_parse(heddle_variable_valid(row, text) ? text : row->value, &number);
 	return number;
 }
 
@@ -85,15 +100,18 @@ static const char *nearest_name(const char *entry, size_t length)
 
 static int variable_check(const char *entry, size_t length)
 {
+	char values[128];
+
 	for (size_t v = 0; v < HEDDLE_NVARIABLES; v++) {
 		const struct heddle_variable_row *row = &heddle_variable_table[v];
 
 		if (strlen(row->name) != length || strncmp(row->name, entry, length))
 			continue;
-		if (heddle_variable_valid(row->type, entry + length + 1))
+		if (heddle_variable_valid(row, entry + length + 1))
 			return 0;
+		heddle_variable_values(row, values, sizeof(values));
 		return heddle_refuse(-EINVAL, "%s=%s: not a value (%s)", row->name,
-				     entry + length + 1, row->unit);
+		                     entry + length + 1, values);
 	}
 	heddle_warn("%.*s is not a variable of Heddle; did you mean %s? "
 		    "(heddle info --variables lists them)",

@@ -59,12 +59,15 @@ json_t *info_variables(void)
 
 	for (int v = 0; v < HEDDLE_NVARIABLES; v++) {
 		const struct heddle_variable_row *row = &heddle_variable_table[v];
+		char values[128];
 
+		heddle_variable_values(row, values, sizeof(values));
 		json_array_append_new(
-		    array, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "name", row->name, "value",
-		                     heddle_variable_text(v), "origin",
-		                     heddle_variable_is_set(v) ? "environment" : "default",
-		                     "default", row->value, "unit", row->unit, "doc", row->doc));
+		    array,
+		    json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "name", row->name, "value",
+		              heddle_variable_text(v), "origin",
+		              heddle_variable_is_set(v) ? "environment" : "default", "default",
+		              row->value, "unit", row->unit, "values", values, "doc", row->doc));
 	}
 	return array;
 }
@@ -114,7 +117,7 @@ void info_print_variables(const json_t *variables)
 	printf("Variables:\n");
 	json_array_foreach(variables, v, variable)
 	    printf("  %s=%s (%s)\n      %s (%s)\n", text(variable, "name"), text(variable, "value"),
-	           text(variable, "origin"), text(variable, "doc"), text(variable, "unit"));
+	           text(variable, "origin"), text(variable, "doc"), text(variable, "values"));
 }
 
 static const char *type_name(enum heddle_variable_type type)
@@ -153,11 +156,13 @@ void info_print_manual(void)
 	    "|---|---|---|---|---|\n");
 	for (int v = 0; v < HEDDLE_NVARIABLES; v++) {
 		const struct heddle_variable_row *row = &heddle_variable_table[v];
+		char values[128];
 
+		heddle_variable_values(row, values, sizeof(values));
 		printf("| `%s` | %s | %s%s%s | ", row->name, type_name(row->type),
 		       *row->value ? "`" : "", *row->value ? row->value : "not set",
 		       *row->value ? "`" : "");
-		print_cell(row->unit);
+		print_cell(values);
 		printf(" | ");
 		print_cell(row->doc);
 		printf(" |\n");

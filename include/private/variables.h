@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 enum heddle_variable {
-#define VARIABLE(id, type, value, unit, doc) HEDDLE_VARIABLE_##id,
+#define VARIABLE(id, type, value, least, most, unit, doc) HEDDLE_VARIABLE_##id,
 #include "private/variables.def"
 #undef VARIABLE
 	HEDDLE_NVARIABLES
@@ -27,6 +27,7 @@ struct heddle_variable_row {
 	const char *name; /**< as the environment names it */
 	enum heddle_variable_type type;
 	const char *value; /**< the default */
+	double least, most; /**< of a number */
 	const char *unit;
 	const char *doc;
 };
@@ -42,8 +43,10 @@ double heddle_variable_number(enum heddle_variable variable);
 /** Whether the environment sets it. */
 bool heddle_variable_is_set(enum heddle_variable variable);
 
-/** Whether text is a value of that type. */
-bool heddle_variable_valid(enum heddle_variable_type type, const char *text);
+/** Whether a text is a value that a row allows. */
+bool heddle_variable_valid(const struct heddle_variable_row *row, const char *text);
+/** What values a row allows: "0 to 64 blocks or tasks". */
+void heddle_variable_values(const struct heddle_variable_row *row, char *text, size_t size);
 
 /** Looks for HEDDLE_* names outside the table and for malformed values.
  * @param environment as environ(7)

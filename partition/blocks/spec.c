@@ -12,6 +12,7 @@
 
 #include "partition/blocks/strategy.h"
 #include "private/name.h"
+#include "private/number.h"
 
 #define ROW(name) &blocks_##name,
 const struct blocks_strategy *const blocks_strategies[] = {BLOCKS_STRATEGIES(ROW) NULL};
@@ -79,7 +80,7 @@ static int value_parse(const struct blocks_strategy *strategy,
                        double *value)
 {
 	char *end;
-	double number = length ? strtod(text, &end) : NAN;
+	double number = length ? heddle_number_parse(text, &end) : NAN;
 
 	if (!length || end != text + length || !isfinite(number))
 		return heddle_refuse(-EINVAL, "strategy %s: %s=%.*s: not a number",

@@ -15,6 +15,7 @@
 #include "loop_private.h"
 #include "private/clock_starpu.h"
 #include "private/message.h"
+#include "private/number.h"
 #include "private/variables.h"
 
 struct block_record {
@@ -73,6 +74,7 @@ void log_write(struct heddle_loop_request *loop)
 	bool modelled = heddle_clock() == HEDDLE_CLOCK_MODELLED;
 	const char *clock = heddle_clock_name(loop->modelled ? HEDDLE_CLOCK_MODELLED
 							     : HEDDLE_CLOCK_WALL);
+	struct heddle_numbers numbers;
 	FILE *file;
 
 	if (!*path)
@@ -83,6 +85,7 @@ void log_write(struct heddle_loop_request *loop)
 	if (!ftell(file))
 		fprintf(file, "loop,worker,kind,phase,start,size,submit_us,done_us%s\n",
 			modelled ? ",clock" : "");
+	heddle_numbers_begin(&numbers);
 	for (size_t r = 0; r < loop->nrecords; r++) {
 		const struct block_record *record = &loop->records[r];
 		const struct heddle_worker_stats *worker = &loop->lanes[record->lane].stats;
@@ -92,6 +95,7 @@ void log_write(struct heddle_loop_request *loop)
 			record->start, record->n, record->submit_us, record->done_us,
 			modelled ? "," : "", modelled ? clock : "");
 	}
+	heddle_numbers_end(&numbers);
 	if (fclose(file))
 		heddle_warn("HEDDLE_BLOCK_LOG: %s: %s", path, strerror(errno));
 	if (loop->nunlogged)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "private/message.h"
+#include "private/number.h"
 #include "private/variables.h"
 #include "wavefront_private.h"
 
@@ -53,6 +54,7 @@ static void record_print(const struct heddle_wavefront_request *wave,
 void log_tiles(struct heddle_wavefront_request *wave)
 {
 	const char *path = heddle_variable_text(HEDDLE_VARIABLE_TILE_LOG);
+	struct heddle_numbers numbers;
 	FILE *file;
 
 	if (!wave->logged)
@@ -67,8 +69,10 @@ void log_tiles(struct heddle_wavefront_request *wave)
 		fputs("wavefront,worker,kind,row,rows,column,columns,skew,sweep,begin_us,end_us,"
 		      "total_columns\n",
 		      file);
+	heddle_numbers_begin(&numbers);
 	for (size_t r = 0; r < wave->nrecords; r++)
 		record_print(wave, &wave->records[r], file);
+	heddle_numbers_end(&numbers);
 	if (fclose(file))
 		heddle_warn("HEDDLE_TILE_LOG: %s: %s", path, strerror(errno));
 }

@@ -213,7 +213,8 @@ static void test_names(void **state)
 
 	close(mkstemp(path));
 	write_text(path, "# machines\n\nsmall 2cpu+gpu4 # a comment\nbad 2cpu+\nempty\n"
-	                 "sized 2cpu blackscholes 4096\nunsized 2cpu blackscholes 4k\n");
+	                 "sized 2cpu blackscholes 4096\nunsized 2cpu blackscholes 4k\n"
+	                 "negative 2cpu blackscholes -1\nlarge 2cpu blackscholes 99999999999999999999\n");
 	assert_int_equal(heddle_platform_find("small", path, &p), 0);
 	assert_int_equal(p.naccelerators, 1);
 	assert_string_equal(p.app, "");
@@ -225,6 +226,8 @@ static void test_names(void **state)
 	setenv("HEDDLE_VERBOSE", "0", 1);
 	assert_int_equal(heddle_platform_find("bad", path, &p), -EINVAL);
 	assert_int_equal(heddle_platform_find("unsized", path, &p), -EINVAL);
+	assert_int_equal(heddle_platform_find("negative", path, &p), -EINVAL);
+	assert_int_equal(heddle_platform_find("large", path, &p), -EINVAL);
 	assert_int_equal(heddle_platform_find("empty", path, &p), -EINVAL);
 	assert_int_equal(heddle_platform_find("none", path, &p), -EINVAL);
 	assert_int_equal(heddle_platform_find("none", NULL, &p), -EINVAL);

@@ -470,9 +470,32 @@ static int end(void **state)
 	return system(command);
 }
 
+/* Sums of samples stay numbers that can be read again. */
+static void test_large_sums(void **state)
+{
+	static const char text[] = "task n=1 : us=1 samples=1.7e308\ntask n=1 : us=2 samples=1.7e308\n";
+	struct heddle_profile profile = {0}, again = {0};
+	unsigned skipped;
+	char *printed;
+	size_t n;
+	FILE *out = open_memstream(&printed, &n);
+
+	assert_non_null(out);
+	assert_int_equal(heddle_profile_parse(&profile, text, strlen(text), "test", NULL), 0);
+	assert_int_equal(heddle_profile_print(&profile, out), 0);
+	fclose(out);
+	assert_int_equal(heddle_profile_parse(&again, printed, n, "test", &skipped), 0);
+	assert_int_equal(skipped, 0);
+	assert_int_equal(again.n, 1);
+	free(printed);
+	heddle_profile_free(&profile);
+	heddle_profile_free(&again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_large_sums),
 	    cmocka_unit_test(test_lines),
 	    cmocka_unit_test(test_bad_lines),
 	    cmocka_unit_test(test_merge),

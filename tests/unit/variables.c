@@ -15,23 +15,50 @@ static void test_defaults_are_valid(void **state)
 	for (int v = 0; v < HEDDLE_NVARIABLES; v++) {
 		const struct heddle_variable_row *row = &heddle_variable_table[v];
 
-		assert_true(heddle_variable_valid(row->type, row->value));
+		assert_true(heddle_variable_valid(row, row->value));
 		assert_int_equal(strncmp(row->name, "HEDDLE_", 7), 0);
 		assert_true(strlen(row->doc) > 10);
 	}
 }
 
+static bool valid(enum heddle_variable variable, const char *text)
+{
+	return heddle_variable_valid(&heddle_variable_table[variable], text);
+}
+
 static void test_types(void **state)
 {
-	assert_true(heddle_variable_valid(HEDDLE_TYPE_FLAG, "1"));
-	assert_false(heddle_variable_valid(HEDDLE_TYPE_FLAG, "2"));
-	assert_true(heddle_variable_valid(HEDDLE_TYPE_INTEGER, "12"));
-	assert_false(heddle_variable_valid(HEDDLE_TYPE_INTEGER, "-1"));
-	assert_false(heddle_variable_valid(HEDDLE_TYPE_INTEGER, "1.5"));
-	assert_false(heddle_variable_valid(HEDDLE_TYPE_INTEGER, ""));
-	assert_true(heddle_variable_valid(HEDDLE_TYPE_REAL, "-0.5"));
-	assert_false(heddle_variable_valid(HEDDLE_TYPE_REAL, "1e999"));
-	assert_false(heddle_variable_valid(HEDDLE_TYPE_REAL, "0.5x"));
+	struct heddle_variable_row real = {.type = HEDDLE_TYPE_REAL, .least = -1, .most = 1e300};
+	char values[40];
+
+	assert_true(valid(HEDDLE_VARIABLE_PIN, "1"));
+	assert_false(valid(HEDDLE_VARIABLE_PIN, "2"));
+	assert_false(valid(HEDDLE_VARIABLE_PIN, "0.5"));
+	assert_true(valid(HEDDLE_VARIABLE_DEPTH, "12"));
+	assert_false(valid(HEDDLE_VARIABLE_DEPTH, "-1"));
+	assert_false(valid(HEDDLE_VARIABLE_DEPTH, "1.5"));
+	assert_false(valid(HEDDLE_VARIABLE_DEPTH, ""));
+	assert_true(heddle_variable_valid(&real, "-0.5"));
+	assert_false(heddle_variable_valid(&real, "-2"));
+	assert_false(heddle_variable_valid(&real, "1e999"));
+	assert_false(heddle_variable_valid(&real, "nan"));
+	assert_false(heddle_variable_valid(&real, "0.5x"));
+	heddle_variable_values(&heddle_variable_table[HEDDLE_VARIABLE_DEPTH], values,
+	                       sizeof(values));
+	assert_string_equal(values, "0 to 64 blocks or tasks");
+}
+
+/* A depth of 2^32 - 1 once divided by zero, and one of 2^40 was cut off. */
+static void test_ranges(void **state)
+{
+	assert_true(valid(HEDDLE_VARIABLE_DEPTH, "64"));
+	assert_false(valid(HEDDLE_VARIABLE_DEPTH, "4294967295"));
+	assert_false(valid(HEDDLE_VARIABLE_DEPTH, "1e300"));
+	assert_false(valid(HEDDLE_VARIABLE_PARTS, "1e300"));
+	assert_false(valid(HEDDLE_VARIABLE_TASK, "-1"));
+	setenv("HEDDLE_DEPTH", "4294967295", 1);
+	assert_int_equal(heddle_variable_number(HEDDLE_VARIABLE_DEPTH), 2);
+	unsetenv("HEDDLE_DEPTH");
 }
 
 static void test_environment_wins(void **state)
@@ -65,6 +92,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults_are_valid),
 		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_environment_wins),
 		cmocka_unit_test(test_check),
 	};
