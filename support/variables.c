@@ -46,12 +46,26 @@ static bool number_parse(const char *text, double *number)
 	return true;
 }
 
+/* Whether a text is one of the words in "this or that". */
+static bool is_choice(const char *words, const char *text)
+{
+	static const char between[] = " or ";
+	const char *end;
+
+	for (; (end = strstr(words, between)); words = end + strlen(between))
+		if (strlen(text) == (size_t)(end - words) && !strncmp(words, text, end - words))
+			return true;
+	return !strcmp(words, text);
+}
+
 bool heddle_variable_valid(const struct heddle_variable_row *row, const char *text)
 {
 	double number;
 
 	if (row->type == HEDDLE_TYPE_TEXT)
 		return true;
+	if (row->type == HEDDLE_TYPE_CHOICE)
+		return is_choice(row->unit, text);
 	if (!number_parse(text, &number) || number < row->least || number > row->most)
 		return false;
 	return row->type == HEDDLE_TYPE_REAL || number == floor(number);
@@ -61,7 +75,7 @@ void heddle_variable_values(const struct heddle_variable_row *row, char *text, s
 {
 	struct heddle_numbers numbers;
 
-	if (row->type == HEDDLE_TYPE_TEXT) {
+	if (row->type == HEDDLE_TYPE_TEXT || row->type == HEDDLE_TYPE_CHOICE) {
 		snprintf(text, size, "%s", row->unit);
 	} else if (row->type == HEDDLE_TYPE_FLAG) {
 		snprintf(text, size, "0 or 1");

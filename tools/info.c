@@ -129,6 +129,8 @@ static const char *type_name(enum heddle_variable_type type)
 		return "integer";
 	case HEDDLE_TYPE_REAL:
 		return "number";
+	case HEDDLE_TYPE_CHOICE:
+		return "word";
 	default:
 		return "text";
 	}

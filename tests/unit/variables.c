@@ -43,6 +43,11 @@ static void test_types(void **state)
 	assert_false(heddle_variable_valid(&real, "1e999"));
 	assert_false(heddle_variable_valid(&real, "nan"));
 	assert_false(heddle_variable_valid(&real, "0.5x"));
+	assert_true(valid(HEDDLE_VARIABLE_KERNEL_MERGE, "differences"));
+	assert_true(valid(HEDDLE_VARIABLE_KERNEL_MERGE, "addresses"));
+	assert_false(valid(HEDDLE_VARIABLE_KERNEL_MERGE, "address"));
+	assert_false(valid(HEDDLE_VARIABLE_KERNEL_MERGE, ""));
+	assert_false(valid(HEDDLE_VARIABLE_KERNEL_MERGE, "differences or addresses"));
 	heddle_variable_values(&heddle_variable_table[HEDDLE_VARIABLE_DEPTH], values,
 	                       sizeof(values));
 	assert_string_equal(values, "0 to 64 blocks or tasks");
