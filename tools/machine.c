@@ -45,7 +45,7 @@ static const struct key keys[] = {
     KEY("minimum", given.minimum, SIZE, 0, 1e18, "smallest useful block"),
     KEY("maximum", given.maximum, SIZE, 0, 1e18, "largest block; 0: no bound"),
     KEY("alignment", given.alignment, SIZE, 0, 1e18, "blocks are multiples of this"),
-    KEY("prior", given.rate, REAL, 0, 1e300, "rate that the strategy is told beforehand"),
+    KEY("prior", given.rate, REAL, 0, 1e18, "rate that the strategy is told beforehand"),
     KEY("prior_start_us", given.start_us, REAL, 0, 1e18, "with it: of every block beside that"),
 };
 #undef KEY

@@ -44,9 +44,9 @@ struct heddle_blocks_worker {
 	size_t maximum;        /**< largest block that fits, iterations (0: no bound) */
 	size_t alignment;      /**< blocks are multiples of this except the last of the range:
 				    the block factor of HDSS (0: the strategy's own default) */
-	double rate;           /**< prior rate, iterations per microsecond (0: none) */
+	double rate;           /**< prior rate, iterations per microsecond, up to 1e18 (0: none) */
 	double start_us;       /**< with a prior rate: time of a block beside its iterations,
-				    microseconds; one of n takes start_us + n / rate */
+				    microseconds, up to 1e18; one of n takes start_us + n / rate */
 };
 
 struct heddle_blocks_problem {

@@ -14,6 +14,8 @@
 
 /* Times below this cannot be measured: they come from clocks that stood still. */
 #define SMALLEST_US 1e-3
+/* Prior rates and times above this are no measurements, and their squares might be infinite. */
+#define MOST 1e18
 
 HEDDLE_API const char *heddle_phase_name(enum heddle_phase phase)
 {
@@ -51,8 +53,11 @@ static int worker_check(const struct heddle_blocks_worker *w, unsigned id)
 {
 	if ((int)w->kind < 0 || w->kind >= HEDDLE_NKINDS)
 		return heddle_refuse(-EINVAL, "worker %u: %d is not a kind", id, (int)w->kind);
-	if (!(w->rate >= 0) || isinf(w->rate))
+	if (!(w->rate >= 0 && w->rate <= MOST))
 		return heddle_refuse(-EINVAL, "worker %u: rate %g is not a rate", id, w->rate);
+	if (!(w->start_us >= 0 && w->start_us <= MOST))
+		return heddle_refuse(-EINVAL, "worker %u: start_us %g is not a time", id,
+		                     w->start_us);
 	if (w->maximum && w->minimum > w->maximum)
 		return heddle_refuse(-EINVAL, "worker %u: minimum %zu exceeds maximum %zu", id,
 		                     w->minimum, w->maximum);
@@ -117,9 +122,9 @@ HEDDLE_API int heddle_blocks_create(const char *spec, const struct heddle_blocks
 static size_t size_fit(const struct heddle_blocks *b, const struct heddle_blocks_worker *w,
                        size_t wish)
 {
-	size_t a = w->alignment;
-	size_t low = blocks_ceil(w->minimum, a) * a;
-	size_t high = w->maximum ? w->maximum / a * a : (size_t)-1 / a * a;
+	size_t a = w->alignment, most = (size_t)-1 / a * a;
+	size_t low = w->minimum < most ? blocks_ceil(w->minimum, a) * a : most;
+	size_t high = w->maximum ? w->maximum / a * a : most;
 	size_t n;
 
 	/* Alignment bends where the bounds leave no multiple of it. */
@@ -129,7 +134,7 @@ static size_t size_fit(const struct heddle_blocks *b, const struct heddle_blocks
 		wish = b->remaining;
 	n = wish / a * a;
 	if (wish - n >= a - a / 2)
-		n += a;
+		n = n < most ? n + a : most;
 	n = n < low ? low : n > high ? high : n;
 	return n < b->remaining ? n : b->remaining;
 }

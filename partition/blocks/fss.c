@@ -34,9 +34,11 @@ static size_t fss_next(struct heddle_blocks *b, unsigned worker)
 
 	if (!f->left) {
 		double blocks = b->parameters[PART] * blocks_active(b);
+		double size = (b->remaining + blocks - 1) / blocks;
 
 		f->left = blocks_active(b);
-		f->size = (b->remaining + blocks - 1) / blocks;
+		/* A number above all that size_t holds rounds up to 2^64. */
+		f->size = size < b->remaining ? (size_t)size : b->remaining;
 	}
 	return f->size;
 }

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "partition/blocks/strategy.h"
@@ -39,7 +40,7 @@ static void tss_plan(struct heddle_blocks *b)
 		t->size = n / (2.0 * blocks_active(b));
 	if (t->size < t->last)
 		t->size = t->last;
-	blocks = blocks_ceil(2 * b->remaining, (size_t)(t->size + t->last));
+	blocks = ceil(2 * n / floor(t->size + t->last)); /* 2n may be more than 64 bits hold */
 	t->step = blocks > 1 ? (t->size - t->last) / (blocks - 1) : 0;
 }
 

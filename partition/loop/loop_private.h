@@ -105,7 +105,7 @@ struct heddle_loop_request {
 	starpu_pthread_mutex_t mutex;
 	starpu_pthread_mutex_t sums; /* for what HEDDLE_REDUCE adds up */
 	bool reduces; /* there is such an access */
-	const char *strategy;         /* specification; NULL: stock policy */
+	char *strategy;               /* specification; NULL: stock policy */
 	struct heddle_blocks *blocks; /* NULL: stock policy */
 	struct ranges ranges;
 	size_t under_way;   /* blocks not home */

@@ -103,8 +103,22 @@ static bool loop_has(const struct heddle_loop_request *loop, enum heddle_kind ki
 
 /* ---- which strategy ---- */
 
-static int strategy_init(struct heddle_loop_request *loop, const char *spec)
+/* A caller's words may be gone, and the environment changed, before the loop ends. */
+static int strategy_take(struct heddle_loop_request *loop)
 {
+	const char *spec = strategy_of(loop->loop.strategy, loop->loop.sched_ctx);
+
+	if (spec && !(loop->strategy = strdup(spec)))
+		return -ENOMEM;
+	loop->modelled = spec && heddle_clock() == HEDDLE_CLOCK_MODELLED;
+	if (!loop->modelled)
+		loop->task_us = heddle_variable_number(HEDDLE_VARIABLE_TASK);
+	return 0;
+}
+
+static int strategy_init(struct heddle_loop_request *loop)
+{
+	const char *spec = loop->strategy;
 	struct heddle_blocks_worker *workers;
 	struct heddle_blocks_problem problem = {.n = loop->loop.n, .nworkers = loop->nlanes};
 	int status;
@@ -328,6 +342,7 @@ static void loop_free(void *work)
 	control_fini(&loop->control);
 	free(loop->records);
 	free(loop->lanes);
+	free(loop->strategy);
 	free(loop->name);
 	free(loop);
 }
@@ -388,10 +403,6 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	loop->loop = *given;
 	loop->references = 1;
 	loop->warm = heddle_variable_number(HEDDLE_VARIABLE_WARM);
-	loop->strategy = strategy_of(given->strategy, given->sched_ctx);
-	loop->modelled = loop->strategy && heddle_clock() == HEDDLE_CLOCK_MODELLED;
-	if (!loop->modelled)
-		loop->task_us = heddle_variable_number(HEDDLE_VARIABLE_TASK);
 	loop->logged = *heddle_variable_text(HEDDLE_VARIABLE_BLOCK_LOG);
 	loop_mutex_init(&loop->mutex);
 	loop_mutex_init(&loop->sums);
@@ -403,6 +414,8 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 						   : "loop");
 	if (!loop->name)
 		return -ENOMEM;
+	if ((status = strategy_take(loop)))
+		return status;
 	for (unsigned i = 0; i < given->naccesses; i++) {
 		loop->reduces |= given->accesses[i].share == HEDDLE_REDUCE;
 		status = view_init(&loop->views[i], &given->accesses[i], i, given->n, loop->name);
@@ -412,7 +425,7 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	if ((status = views_check_overlap(loop->views, given->naccesses, loop->name)) ||
 	    (status = lanes_init(loop)))
 		return status;
-	if ((status = strategy_init(loop, loop->strategy)))
+	if ((status = strategy_init(loop)))
 		return status;
 	codelets_init(loop);
 	return 0;

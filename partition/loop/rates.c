@@ -13,6 +13,8 @@
 
 /* Blocks of a worker that say something of its rate. */
 #define ENOUGH 3
+/* What strategies take for a rate or a time (heddle/blocks.h). */
+#define MOST 1e18
 
 static bool record_is_of(const struct heddle_profile_record *record, const char *device,
 			 size_t bytes)
@@ -38,8 +40,8 @@ static double field_median(const struct heddle_profile_record *record, const cha
 
 static bool rate_valid(const struct rate *rate)
 {
-	return rate->pace > 0 && isfinite(rate->pace) && isfinite(1 / rate->pace) &&
-	       rate->start_us >= 0 && isfinite(rate->start_us);
+	return rate->pace >= 1 / MOST && rate->pace <= MOST && rate->start_us >= 0 &&
+	       rate->start_us <= MOST;
 }
 
 int rates_find(const struct heddle_profile *profile, const char *device, size_t bytes,

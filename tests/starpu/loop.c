@@ -332,6 +332,58 @@ static void test_learning_is_told(void **state)
 	}
 }
 
+/* The specification is the loop's own as soon as it is submitted. */
+static void test_strategy_is_copied(void **state)
+{
+	char strategy[] = "css:chunk=1000";
+	starpu_data_handle_t in = vector(x, N), out = vector(y, N);
+	struct heddle_loop loop = twice_loop(in, out, N, strategy);
+	struct heddle_loop_request *request;
+	struct heddle_loop_stats stats;
+
+	assert_int_equal(heddle_loop_submit(&loop, &request), 0);
+	memset(strategy, 'x', sizeof(strategy) - 1);
+	assert_int_equal(heddle_loop_wait(request, &stats), 0);
+	assert_string_equal(stats.strategy, "css:chunk=1000");
+	starpu_data_unregister(in);
+	starpu_data_unregister(out);
+}
+
+static atomic_size_t covered, edges;
+
+static void cover_cpu(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+
+	atomic_fetch_add(&covered, block->n);
+	atomic_fetch_xor(&edges, block->start ^ (block->start + block->n));
+}
+
+/* More iterations than 32 bits can count, up to all that 64 can, of a loop without data. */
+static void test_huge_loops(void **state)
+{
+	static struct starpu_codelet cover = {.cpu_funcs = {cover_cpu}, .name = "cover"};
+	static const size_t sizes[] = {5000000000, ((size_t)1 << 40) + 3, (size_t)-1};
+	static const char *const some[] = {"gss",    "hdss",  "fss", "tss", "exponential",
+					   "static", "qilin", "axel", NULL};
+
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++)
+		for (size_t t = 0; t < sizeof(some) / sizeof(*some); t++) {
+			struct heddle_loop loop = {
+				.codelet = &cover, .n = sizes[s], .strategy = some[t]};
+			struct heddle_loop_stats stats;
+			size_t iterations = 0;
+
+			covered = edges = 0;
+			assert_int_equal(heddle_loop_run(&loop, &stats), 0);
+			assert_int_equal(covered, sizes[s]);
+			assert_int_equal(edges, sizes[s]); /* inner ones cancel out */
+			for (unsigned w = 0; w < stats.nworkers; w++)
+				iterations += stats.workers[w].iterations;
+			assert_int_equal(iterations, sizes[s]);
+		}
+}
+
 static void test_per_iteration(void **state)
 {
 	static struct starpu_codelet pairs = {.cpu_funcs = {pairs_cpu}, .name = "pairs"};
@@ -1231,6 +1283,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_slices),
 		cmocka_unit_test(test_learning_is_told),
+		cmocka_unit_test(test_strategy_is_copied),
+		cmocka_unit_test(test_huge_loops),
 		cmocka_unit_test(test_per_iteration),
 		cmocka_unit_test(test_halo),
 		cmocka_unit_test(test_endless_halo),

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,7 +34,7 @@
 
 #define LONGEST 4096
 
-static char path[] = "/tmp/heddle-hostile-XXXXXX";
+static char path[40]; /* of a file in memory: on a disk every round would be written out */
 static unsigned rounds = 3000;
 
 static unsigned draw(unsigned n)
@@ -44,37 +45,38 @@ static unsigned draw(unsigned n)
 /* ---- damage ---- */
 
 /* What parsers are weak at. */
-static const char *const words[] = {"-1",
-                                    "0",
-                                    "1",
-                                    "2147483648",
-                                    "4294967296",
-                                    "9223372036854775807",
-                                    "-9223372036854775808",
-                                    "18446744073709551615",
-                                    "99999999999999999999999",
-                                    "1e308",
-                                    "1e999",
-                                    "-1e18",
-                                    "1e-320",
-                                    "nan",
-                                    "inf",
-                                    "0x1p70",
-                                    "%s%n",
-                                    "\"",
-                                    "\\",
-                                    "\n",
-                                    "\r\n",
-                                    ",",
-                                    ":",
-                                    "=",
-                                    " ",
-                                    "\t",
-                                    "null",
-                                    "[[[[[[[[",
-                                    "{}",
-                                    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-                                    "\xff\xfe\xc3"};
+static const char *const words[] = {
+    "-1",
+    "0",
+    "1",
+    "2147483648",
+    "4294967296",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "18446744073709551615",
+    "99999999999999999999999",
+    "1e308",
+    "1e999",
+    "-1e18",
+    "1e-320",
+    "nan",
+    "inf",
+    "0x1p70",
+    "%s%n",
+    "\"",
+    "\\",
+    "\n",
+    "\r\n",
+    ",",
+    ":",
+    "=",
+    " ",
+    "\t",
+    "null",
+    "[[[[[[[[",
+    "{}",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    "\xff\xfe\xc3"};
 
 struct text {
 	char bytes[LONGEST + 1];
@@ -196,17 +198,36 @@ static void profile_use(const struct text *text)
 	heddle_profile_free(&again);
 }
 
-/* All iterations are given, whatever the parameters. */
+/* Calls a strategy until it has given everything, or often enough. */
+static void blocks_use(struct heddle_blocks *blocks, unsigned nworkers)
+{
+	for (unsigned call = 0; call < 3000 && heddle_blocks_remaining(blocks); call++) {
+		unsigned w = call % nworkers;
+		size_t before = heddle_blocks_remaining(blocks);
+		size_t n = heddle_blocks_next(blocks, w);
+
+		assert_true(n <= before && before - n == heddle_blocks_remaining(blocks));
+		assert_true(n || nworkers > 1);
+		if (n > 1 && !draw(20)) {
+			heddle_blocks_return(blocks, w, n / 2);
+			n -= n / 2;
+		}
+		heddle_blocks_completed(blocks, w, n, draw(9) ? n / (1.0 + w) : 0);
+		if (!(heddle_blocks_rate(blocks, w) >= 0))
+			fail_msg("a rate of %g", heddle_blocks_rate(blocks, w));
+	}
+}
+
 static void spec_use(const struct text *text)
 {
 	struct heddle_blocks_worker workers[3] = {
 	    {.kind = HEDDLE_KIND_CPU},
 	    {.kind = HEDDLE_KIND_CUDA, .minimum = 1 + draw(500), .alignment = draw(40)},
 	    {.kind = HEDDLE_KIND_CPU, .rate = draw(3), .maximum = draw(2) ? 1000 : 0}};
-	struct heddle_blocks_problem problem = {
-	    .n = draw(4) ? draw(100000) : (size_t)-1 - draw(1000),
-	    .nworkers = 1 + draw(3),
-	    .workers = workers};
+	struct heddle_blocks_problem problem = {.n = draw(4) ? draw(100000)
+	                                                     : (size_t)-1 - draw(1000),
+	                                        .nworkers = 1 + draw(3),
+	                                        .workers = workers};
 	char *spec = exact(text, true);
 	struct heddle_blocks *blocks;
 	int error = heddle_blocks_create(spec, &problem, &blocks);
@@ -216,15 +237,7 @@ static void spec_use(const struct text *text)
 		assert_int_equal(error, -EINVAL);
 		return;
 	}
-	for (unsigned call = 0; call < 3000 && heddle_blocks_remaining(blocks); call++) {
-		unsigned w = call % problem.nworkers;
-		size_t before = heddle_blocks_remaining(blocks);
-		size_t n = heddle_blocks_next(blocks, w);
-
-		assert_true(n <= before && before - n == heddle_blocks_remaining(blocks));
-		heddle_blocks_completed(blocks, w, n, draw(9) ? n / (1.0 + w) : 0);
-		assert_true(heddle_blocks_rate(blocks, w) >= 0);
-	}
+	blocks_use(blocks, problem.nworkers);
 	heddle_blocks_destroy(blocks);
 }
 
@@ -278,8 +291,8 @@ static void index_use(const struct text *text)
 		bytes[a] = draw(3) ? draw(100000) : 0;
 	}
 	if (kernel.narguments <= 16) {
-		assert_int_equal(
-		    index_uses(&kernel, &launch, from, 1 + draw(groups - from), uses), 0);
+		assert_int_equal(index_uses(&kernel, &launch, from, 1 + draw(groups - from), uses),
+		                 0);
 		for (unsigned a = 0; a < kernel.narguments; a++) {
 			if (kernel.arguments[a].kind != INDEX_BUFFER)
 				continue;
@@ -426,6 +439,43 @@ static void test_spec(void **state)
 	HURT(good, spec_use);
 }
 
+/* Every parameter at its bounds, for loops of up to 2^64 - 1 iterations. */
+static void test_bounds(void **state)
+{
+	static const size_t sizes[] = {1000, (size_t)1 << 53, (size_t)1 << 63, (size_t)-1};
+	const struct heddle_strategy *const *strategy = heddle_strategies();
+	struct heddle_blocks_worker workers[3] = {{.minimum = (size_t)-1, .alignment = 4},
+	                                          {.alignment = (size_t)1 << 63},
+	                                          {.rate = 1e18, .start_us = 1e18}};
+
+	for (; *strategy; strategy++) {
+		const struct heddle_strategy_parameter *p = (*strategy)->parameters;
+
+		for (unsigned i = 0; i < 4 * 3 * 3 * 2; i++) {
+			struct heddle_blocks_problem problem = {.n = sizes[i % 4],
+			                                        .nworkers = 1 + i / 4 % 3,
+			                                        .workers = i / 36 ? workers : NULL};
+			struct heddle_blocks *blocks;
+			char spec[160];
+
+			for (unsigned k = 0; p[k].name; k++) {
+				snprintf(spec, sizeof(spec), "%s:%s=%.17g", (*strategy)->name,
+				         p[k].name,
+				         i / 12 % 3 == 0   ? p[k].min
+				         : i / 12 % 3 == 1 ? p[k].max
+				                           : p[k].value);
+				assert_int_equal(heddle_blocks_create(spec, &problem, &blocks), 0);
+				blocks_use(blocks, problem.nworkers);
+				heddle_blocks_destroy(blocks);
+			}
+			assert_int_equal(heddle_blocks_create((*strategy)->name, &problem, &blocks),
+			                 0);
+			blocks_use(blocks, problem.nworkers);
+			heddle_blocks_destroy(blocks);
+		}
+	}
+}
+
 static void test_platform(void **state)
 {
 	static const char *const good[] = {
@@ -512,21 +562,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_profile), cmocka_unit_test(test_spec),
-	    cmocka_unit_test(test_platform), cmocka_unit_test(test_index),
-	    cmocka_unit_test(test_files),   cmocka_unit_test(test_json),
-	    cmocka_unit_test(test_png),
+	    cmocka_unit_test(test_bounds),  cmocka_unit_test(test_platform),
+	    cmocka_unit_test(test_index),   cmocka_unit_test(test_files),
+	    cmocka_unit_test(test_json),    cmocka_unit_test(test_png),
 	};
 	unsigned seed = number_of("HEDDLE_TEST_SEED", time(NULL));
-	int file = mkstemp(path), failed;
+	int file = memfd_create("heddle-hostile", 0), failed;
 
 	if (file < 0)
 		return 99;
-	close(file);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	rounds = number_of("HEDDLE_TEST_ROUNDS", rounds);
 	print_message("HEDDLE_TEST_SEED=%u\n", seed);
 	srandom(seed);
 	setenv("HEDDLE_VERBOSE", "0", 1);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink(path);
+	close(file);
 	return failed;
 }

@@ -44,7 +44,8 @@ static bool locale_take(void)
 	put("charmap", "<code_set_name> ASCII7\n<mb_cur_min> 1\n<mb_cur_max> 1\nCHARMAP\n"
 	               "<U0000>..<U007F> /x00 ascii\nEND CHARMAP\n");
 	snprintf(command, sizeof(command),
-	         "cd %s && localedef -c -f ./charmap -i ./comma ./xx_XX >localedef.log 2>&1", folder);
+	         "cd %s && localedef -c -f ./charmap -i ./comma ./xx_XX >localedef.log 2>&1",
+	         folder);
 	if (system(command) < 0)
 		return false;
 	setenv("LOCPATH", folder, 1);
