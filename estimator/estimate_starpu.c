@@ -294,20 +294,6 @@ HEDDLE_API void heddle_estimate(struct starpu_task *task, unsigned class,
 	estimate_read(slot, class, estimate);
 }
 
-HEDDLE_API double heddle_estimate_speedup(struct starpu_task *task, unsigned class,
-                                          unsigned reference)
-{
-	unsigned n = 1 + (class > reference ? class : reference);
-	struct heddle_estimate estimates[HEDDLE_DEVICE_CLASSES];
-
-	if (n > HEDDLE_DEVICE_CLASSES)
-		return NAN;
-	heddle_estimate_all(task, n, estimates);
-	if (!estimates[class].us || !estimates[reference].us)
-		return NAN;
-	return estimates[reference].us / estimates[class].us;
-}
-
 /* ---- telling ---- */
 
 static void save_at_exit(void)

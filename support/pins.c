@@ -58,8 +58,3 @@ bool pins_drop(struct pins *pins, uintptr_t base, size_t bytes, struct pin *whol
 	*pin = pins->pins[--pins->n];
 	return true;
 }
-
-void pins_fini(struct pins *pins)
-{
-	free(pins->pins);
-}

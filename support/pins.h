@@ -38,6 +38,4 @@ int pins_add(struct pins *pins, uintptr_t base, size_t bytes);
  * @return whether it was */
 bool pins_drop(struct pins *pins, uintptr_t base, size_t bytes, struct pin *whole);
 
-void pins_fini(struct pins *pins);
-
 #endif

@@ -48,11 +48,6 @@ int boxfilter_cpu(const struct boxfilter_band *band, const unsigned char *in, un
 int boxfilter_cpu_isa(enum codelet_isa isa, const struct boxfilter_band *band,
                       const unsigned char *in, unsigned char *out);
 
-/** The mean of one window as the definition says it: the byte at column x, channel c of row y
- * of the band's output. */
-unsigned char boxfilter_mean(const struct boxfilter_band *band, const unsigned char *in, size_t x,
-                             size_t y, unsigned c);
-
 /** Sums over the rectangles from the image's first pixel on ("summed-area table": F. Crow,
  * SIGGRAPH 1984), for boxfilter_error(). Another way to the same means than the versions'.
  * @param[out] sums of height * width * channels; freed by the caller

@@ -54,8 +54,4 @@ void heddle_estimate_all(struct starpu_task *task, unsigned classes,
  * may be gone. */
 void heddle_estimate_executed(struct starpu_task *task, int worker, double us);
 
-/** How many times faster a class runs a task than another one.
- * @return NaN where either time is not known at all */
-double heddle_estimate_speedup(struct starpu_task *task, unsigned class, unsigned reference);
-
 #endif

@@ -26,12 +26,6 @@ size_t index_window_rows(const struct index_window *window)
 	return (window->end - window->first - window->width) / window->pitch + 1;
 }
 
-size_t index_window_bytes(const struct index_window *window)
-{
-	return window->pitch ? index_window_rows(window) * window->width
-	                     : window->end - window->first;
-}
-
 static struct index_window whole(size_t bytes)
 {
 	return (struct index_window){0, bytes, 0, 0, false, false};

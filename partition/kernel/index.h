@@ -111,8 +111,6 @@ struct index_window {
 
 /** Rows of a window; 1 of one piece, 0 of none. */
 size_t index_window_rows(const struct index_window *window);
-/** Bytes of all its rows. */
-size_t index_window_bytes(const struct index_window *window);
 
 struct index_use {
 	struct index_window read, write;

@@ -151,38 +151,3 @@ size_t message_row(const struct band *band, size_t reach, int below)
 		return band->rows - 1;
 	return (reach < band->rows ? reach : band->rows) - 1;
 }
-
-struct interval tile_reads(const struct space *space, const struct band *band, size_t tile,
-                           int above)
-{
-	struct interval reads = {0, 0};
-
-	for (unsigned i = 0; i < space->nvectors; i++) {
-		const struct heddle_dependence *v = &space->vectors[i];
-		int64_t reach = above ? v->row : -v->row;
-		int64_t first = above ? 0 : max64(0, (int64_t)band->rows - reach);
-		int64_t last = (above ? min64(reach, band->rows) : (int64_t)band->rows) - 1;
-		int64_t begin, end, skew = space->skew;
-
-		/* The last band may have fewer rows than vectors reach. */
-		if (!above)
-			last = min64(last, (int64_t)space->rows - 1 - reach - (int64_t)band->first);
-		else
-			first = max64(first, reach - (int64_t)band->first);
-		if (reach <= 0 || first > last ||
-		    !rows_that_need(space, band, tile, v, &first, &last))
-			continue;
-		/* The last row's columns are the leftmost, the first row's the rightmost. */
-		begin = clamp(clamp(tile_begin(band, skew, tile) - skew * last, space->columns) -
-		                  v->column,
-		              space->columns);
-		end = clamp(clamp(tile_begin(band, skew, tile + 1) - skew * first, space->columns) -
-		                v->column,
-		            space->columns);
-		if (reads.begin == reads.end)
-			reads = (struct interval){begin, end};
-		reads.begin = min64(reads.begin, begin);
-		reads.end = max64(reads.end, end);
-	}
-	return reads;
-}

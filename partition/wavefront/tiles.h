@@ -56,9 +56,4 @@ size_t tile_needs_messages(const struct space *space, const struct band *band, s
  * it, has. */
 size_t message_row(const struct band *band, size_t reach, int below);
 
-/** Columns of the rows beyond a band, above or below it, that a tile reads: what
- * neighbours must have sent. */
-struct interval tile_reads(const struct space *space, const struct band *band, size_t tile,
-                           int above);
-
 #endif

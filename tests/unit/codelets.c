@@ -202,6 +202,23 @@ static void filter_block(enum codelet_isa isa, const struct picture *picture, si
 	                 0);
 }
 
+/* The mean of one window as the definition says it: the byte at column x, channel c of row
+ * y of the band's output. */
+static unsigned char boxfilter_mean(const struct boxfilter_band *band, const unsigned char *in,
+                                    size_t x, size_t y, unsigned c)
+{
+	size_t radius = band->window.radius, row = band->above + y;
+	size_t left = x < radius ? 0 : x - radius, top = row < radius ? 0 : row - radius;
+	size_t columns = boxfilter_span(x, radius, band->width);
+	size_t rows = boxfilter_span(row, radius, band->input_rows);
+	size_t count = rows * columns, sum = 0;
+
+	for (size_t j = top; j < top + rows; j++)
+		for (size_t i = left; i < left + columns; i++)
+			sum += in[j * band->in_stride + i * band->window.channels + c];
+	return (sum + count / 2) / count;
+}
+
 static void assert_means(const struct picture *picture, size_t radius)
 {
 	const struct boxfilter_band whole = {

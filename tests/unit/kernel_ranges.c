@@ -430,7 +430,8 @@ static size_t range_run(cl_program program, const struct example *example,
 		before[a] = malloc(memory->bytes[a]);
 		memset(contents[a], POISON, memory->bytes[a]);
 		window_copy(contents[a], memory->given[a], &uses[a].read);
-		sent += index_window_bytes(&uses[a].read);
+		sent += uses[a].read.pitch ? index_window_rows(&uses[a].read) * uses[a].read.width
+		                           : uses[a].read.end - uses[a].read.first;
 		if (!uses[a].write.dense)
 			window_copy(contents[a], memory->given[a], &uses[a].write);
 		memcpy(before[a], contents[a], memory->bytes[a]);

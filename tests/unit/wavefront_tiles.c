@@ -156,15 +156,14 @@ static void check_arrival(const struct trial *trial, size_t sweep, size_t b, siz
 }
 
 /* What a tile needs of the bands beside it, found iteration by iteration: tiles of
- * the band before and after, and the columns read above and below. */
+ * the band before and after. */
 static void needs_by_force(const struct trial *trial, size_t sweep, size_t b, size_t tile,
-                           size_t needs[2], struct interval reads[2])
+                           size_t needs[2])
 {
 	const struct space *space = &trial->space;
 	const struct band *band = &trial->bands[b];
 
 	memset(needs, 0, 2 * sizeof(*needs));
-	memset(reads, 0, 2 * sizeof(*reads));
 	for (size_t r = 0; r < band->rows; r++) {
 		struct interval columns = tile_columns(space, band, tile, r);
 
@@ -186,12 +185,6 @@ static void needs_by_force(const struct trial *trial, size_t sweep, size_t b, si
 				side = other > b;
 				if ((size_t)v->sweep <= sweep)
 					check_arrival(trial, sweep, b, tile, v, source, column);
-				if (reads[side].begin == reads[side].end)
-					reads[side] = (struct interval){column, column + 1};
-				if ((size_t)column < reads[side].begin)
-					reads[side].begin = column;
-				if ((size_t)column >= reads[side].end)
-					reads[side].end = column + 1;
 				if ((size_t)v->sweep > sweep)
 					continue;
 				done = (sweep - v->sweep) * band_tiles(space, source) +
@@ -209,23 +202,16 @@ static void check_needs(const struct trial *trial)
 		for (size_t s = 0; s < trial->sweeps; s++)
 			for (size_t t = 0; t < band_tiles(&trial->space, &trial->bands[b]); t++) {
 				size_t needs[2];
-				struct interval reads[2];
 
-				needs_by_force(trial, s, b, t, needs, reads);
+				needs_by_force(trial, s, b, t, needs);
 				for (int side = 0; side < 2; side++) {
 					size_t other = side ? b + 1 : b - 1;
-					struct interval found =
-					    tile_reads(&trial->space, &trial->bands[b], t, !side);
 
 					if (other >= trial->nbands)
 						continue;
 					assert_int_equal(tile_needs(&trial->space, &trial->bands[b],
 					                            s, t, &trial->bands[other]),
 					                 needs[side]);
-					assert_int_equal(found.end - found.begin,
-					                 reads[side].end - reads[side].begin);
-					if (found.begin != found.end)
-						assert_int_equal(found.begin, reads[side].begin);
 				}
 			}
 }
