@@ -1,0 +1,203 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a kernel's instructions read and write.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/analyse/analyse.h"
+
+bool argument_is_buffer(unsigned argument)
+{
+	LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(analysed, argument));
+	unsigned space;
+
+	if (LLVMGetTypeKind(type) != LLVMPointerTypeKind)
+		return false;
+	space = LLVMGetPointerAddressSpace(type);
+	return space == SPACE_GLOBAL || space == SPACE_CONSTANT;
+}
+
+void refuse_print(const char *why)
+{
+	printf("refuse %s\n", why);
+}
+
+/* Where nobody says what an access may rely on: OpenCL's largest type. */
+enum { UNKNOWN_ALIGNMENT = 128 };
+
+static void access_line(unsigned argument, int node, unsigned long long bytes, const char *mode,
+                        const struct place *place, unsigned alignment)
+{
+	printf("access %u %d %llu %s %s %u", argument, node, bytes, mode,
+	       !place->always ? "maybe"
+	       : place->every ? "every"
+	                      : "always",
+	       alignment);
+	for (unsigned g = 0; g < place->nguards; g++)
+		printf(" %d", place->guards[g]);
+	putchar('\n');
+}
+
+static void access_print(struct pointer pointer, unsigned long long bytes, const char *mode,
+                         const struct place *place, unsigned alignment)
+{
+	struct place somewhere = *place;
+
+	if (pointer.base == BASE_OWN)
+		return;
+	if (bytes > 65536)
+		pointer.node = -1, bytes = 1;
+	somewhere.always = place->always && pointer.base >= 0;
+	for (unsigned i = 0; i < LLVMCountParams(analysed); i++)
+		if ((pointer.base == (int)i || pointer.base == BASE_UNKNOWN) &&
+		    argument_is_buffer(i))
+			access_line(i, pointer.base == BASE_UNKNOWN ? -1 : pointer.node, bytes,
+			            mode, &somewhere, alignment);
+}
+
+/* vloadN(offset, pointer) and vstoreN(data, offset, pointer). */
+static bool vector_access(LLVMValueRef call, const char *name, const struct place *place)
+{
+	bool load = text_starts(name, "_Z6vload") || text_starts(name, "_Z7vload");
+	bool store = text_starts(name, "_Z7vstore") || text_starts(name, "_Z8vstore");
+	const char *digits = load    ? strstr(name, "vload") + 5
+	                     : store ? strstr(name, "vstore") + 6
+	                             : "";
+	int n = atoi(digits);
+	struct pointer pointer;
+	LLVMValueRef to;
+	unsigned long long bytes;
+
+	if (n < 2 || n > 16)
+		return false;
+	to = LLVMGetOperand(call, load ? 1 : 2);
+	pointer = pointer_of(to, 0);
+	bytes = n * LLVMABISizeOfType(data_layout, LLVMGetElementType(LLVMTypeOf(to)));
+	if (pointer.base >= 0 && pointer.node >= 0)
+		pointer.node =
+		    node_sum(pointer.node,
+		             node_product(value_node(LLVMGetOperand(call, load ? 0 : 1)), bytes));
+	access_print(pointer, bytes, load ? "read" : "write", place, bytes / n);
+	return true;
+}
+
+static void copy_access(LLVMValueRef call, const struct place *place)
+{
+	LLVMValueRef length = LLVMGetOperand(call, 2);
+	unsigned long long bytes =
+	    LLVMIsAConstantInt(length) ? LLVMConstIntGetZExtValue(length) : ~0ULL;
+
+	access_print(pointer_of(LLVMGetOperand(call, 0), 0), bytes, "write", place,
+	             UNKNOWN_ALIGNMENT);
+	if (!text_starts(called_name(call), "llvm.memset"))
+		access_print(pointer_of(LLVMGetOperand(call, 1), 0), bytes, "read", place,
+		             UNKNOWN_ALIGNMENT);
+}
+
+static void call_accesses(LLVMValueRef call, const struct place *place)
+{
+	const char *name = called_name(call);
+	LLVMValueRef called = LLVMGetCalledValue(call);
+	int n = LLVMGetNumArgOperands(call);
+
+	if (text_starts(name, "llvm.mem")) {
+		copy_access(call, place);
+		return;
+	}
+	if (text_starts(name, "llvm.") || vector_access(call, name, place))
+		return;
+	if (!LLVMIsAFunction(called) || !LLVMIsDeclaration(called))
+		refuse_print("it calls a function that cannot be inlined");
+	if (strstr(name, "printf"))
+		refuse_print("it prints");
+	for (int i = 0; i < n; i++) {
+		LLVMValueRef argument = LLVMGetOperand(call, i);
+		struct pointer pointer;
+
+		if (LLVMGetTypeKind(LLVMTypeOf(argument)) != LLVMPointerTypeKind)
+			continue;
+		pointer = pointer_of(argument, 0);
+		if (pointer.base == BASE_OWN)
+			continue;
+		if (strstr(name, "atom"))
+			refuse_print("it has atomic operations on global memory");
+		pointer.node = -1;
+		access_print(pointer, 1, "update", &(struct place){0}, UNKNOWN_ALIGNMENT);
+	}
+}
+
+static void atomic_access(LLVMValueRef value)
+{
+	if (pointer_of(LLVMGetOperand(value, 0), 0).base != BASE_OWN)
+		refuse_print("it has atomic operations on global memory");
+}
+
+static void instruction_accesses(LLVMValueRef value, const struct place *place)
+{
+	struct place there = *place;
+	LLVMValueRef stored;
+
+	switch (LLVMGetInstructionOpcode(value)) {
+	case LLVMLoad:
+		access_print(pointer_of(LLVMGetOperand(value, 0), 0),
+		             LLVMStoreSizeOfType(data_layout, LLVMTypeOf(value)), "read", place,
+		             LLVMGetAlignment(value));
+		break;
+	case LLVMStore:
+		stored = LLVMGetOperand(value, 0);
+		/* What takes the address of a buffer along is not followed. */
+		if (LLVMGetTypeKind(LLVMTypeOf(stored)) == LLVMPointerTypeKind)
+			refuse_print("it stores a pointer");
+		there.every = place->always && counts_every(LLVMGetOperand(value, 1),
+		                                            LLVMGetInstructionParent(value), 0);
+		access_print(pointer_of(LLVMGetOperand(value, 1), 0),
+		             LLVMStoreSizeOfType(data_layout, LLVMTypeOf(stored)), "write", &there,
+		             LLVMGetAlignment(value));
+		break;
+	case LLVMAtomicRMW:
+	case LLVMAtomicCmpXchg:
+		atomic_access(value);
+		break;
+	case LLVMCall:
+		call_accesses(value, place);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool has_accesses(LLVMBasicBlockRef block)
+{
+	for (LLVMValueRef value = LLVMGetFirstInstruction(block); value;
+	     value = LLVMGetNextInstruction(value))
+		switch (LLVMGetInstructionOpcode(value)) {
+		case LLVMLoad:
+		case LLVMStore:
+		case LLVMCall:
+			return true;
+		default:
+			break;
+		}
+	return false;
+}
+
+void accesses_print(void)
+{
+	bool followed = blocks_find();
+
+	for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(analysed); block;
+	     block = LLVMGetNextBasicBlock(block)) {
+		struct place place = {0};
+
+		if (followed && has_accesses(block))
+			place = place_of(block);
+		for (LLVMValueRef value = LLVMGetFirstInstruction(block); value;
+		     value = LLVMGetNextInstruction(value))
+			instruction_accesses(value, &place);
+	}
+}
