@@ -72,6 +72,14 @@ void policy_let_others(void);
 /** Lets programs use any priority in a context unless they set bounds. */
 void policy_any_priority(unsigned ctx);
 
+/** A task whose input may still be on its way to a worker, which had claimed it, goes to
+ * another one. */
+void policy_left_behind(unsigned worker);
+
+/** Hook do_schedule of every policy that claims tasks: waits, before StarPU is shut down, for
+ * the transfers of those tasks. */
+void policy_drain(unsigned ctx);
+
 /** Number of the kind of a worker in the pool. */
 unsigned policy_kind(unsigned worker);
 

@@ -90,6 +90,8 @@ void ready_claims_give_back(struct ready_context *c, struct ready_worker *worker
 		                           claim.entry.since_us))
 			return; /* no memory: others can still take it back */
 		ready_claim_remove(c, worker, 0, &claim);
+		if (claim.fetch == READY_FETCH_ASKED)
+			policy_left_behind(worker - c->workers);
 		if (claim.probe)
 			ready_probe_cancel(c, &claim.entry.key, worker->kind);
 	}

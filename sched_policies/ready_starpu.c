@@ -257,6 +257,8 @@ static bool take(struct ready_asker *asker, struct heddle_pool_entry *entry)
 	case OWN:
 	case BACK:
 		ready_claim_remove(c, choice.owner, choice.index, &claim);
+		if (choice.from == BACK && claim.fetch == READY_FETCH_ASKED)
+			policy_left_behind(choice.owner - c->workers);
 		*entry = claim.entry;
 		probe = claim.probe && choice.owner->kind == worker->kind;
 		if (claim.probe && !probe)
@@ -716,7 +718,7 @@ static void ready_post_exec(struct starpu_task *task, unsigned ctx)
 		.init_sched = init, .deinit_sched = ready_deinit,                                  \
 		.add_workers = ready_add_workers, .remove_workers = ready_remove_workers,          \
 		.push_task = ready_push, .pop_task = ready_pop, .pre_exec_hook = ready_pre_exec,   \
-		.post_exec_hook = ready_post_exec,                                                 \
+		.post_exec_hook = ready_post_exec, .do_schedule = policy_drain,                    \
 		HEDDLE_POLICY_PREFETCHES.worker_type = STARPU_WORKER_LIST,                         \
 	}
 

@@ -184,6 +184,15 @@ static void claim_remove(struct context *c, struct worker *worker, size_t i)
 		c->claimed_top = INT_MIN;
 }
 
+/* The task leaves its claimer, maybe before its input has come there. */
+static void claim_leave(struct context *c, struct worker *worker, size_t i)
+{
+	if (claim_at(worker, i)->fetch == FETCH_DONE)
+		policy_left_behind(worker - c->workers);
+	claim_remove(c, worker, i);
+	strategy_return(c, worker, 1);
+}
+
 static struct starpu_task *take_claimed(struct context *c, struct worker *worker)
 {
 	struct starpu_task *task = claim_at(worker, 0)->task;
@@ -270,8 +279,7 @@ static struct starpu_task *take_back(struct context *c, struct worker *owner, si
 {
 	struct starpu_task *task = claim_at(owner, place)->task;
 
-	claim_remove(c, owner, place);
-	strategy_return(c, owner, 1);
+	claim_leave(c, owner, place);
 	return task;
 }
 
@@ -430,8 +438,7 @@ static void claims_give_back(struct context *c, struct worker *worker)
 		policy_task_key(task, &key);
 		if (heddle_pool_push(c->pool, task, &key))
 			return; /* no memory: others can still take it back */
-		claim_remove(c, worker, 0);
-		strategy_return(c, worker, 1);
+		claim_leave(c, worker, 0);
 	}
 }
 
@@ -607,5 +614,7 @@ const struct starpu_sched_policy self_scheduling_policy = {
     .pop_task = self_pop,
     .pre_exec_hook = self_pre_exec,
     .post_exec_hook = self_post_exec,
+    .do_schedule = policy_drain,
+
     HEDDLE_POLICY_PREFETCHES.worker_type = STARPU_WORKER_LIST,
 };
