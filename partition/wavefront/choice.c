@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "choice.h"
+#include "rehearsal.h"
 
 /* Of more kinds not all subsets are looked at. */
 #define MANY_KINDS 4
@@ -25,6 +26,7 @@ struct search {
 	double minimum_rows;
 	const struct choice_trial *trials;
 	unsigned ntrials;
+	const struct space *space;
 	double *predicted, *believed; /* of each trial */
 	struct plan best;
 };
@@ -187,6 +189,26 @@ static void consider_trials(struct search *search)
 	}
 }
 
+/* The best of the crews, tile by tile. */
+static void refine(struct search *search)
+{
+	struct plan *best = &search->best;
+	struct interval_model model = best->crew;
+	int trial;
+
+	if (!search->space || trial_of(search, best) >= 0)
+		return;
+	model.k = search->all->k;
+	rehearsal_choose(&model, search->space, search->most, search->minimum_rows, &best->h,
+	                 &best->k);
+	trial = trial_of(search, best);
+	if (trial < 0)
+		return;
+	best->h = search->trials[trial].h;
+	best->k = search->trials[trial].k;
+	best->us = search->believed[trial];
+}
+
 /* The kinds whose bit is set. */
 static void consider_set(struct search *search, unsigned set)
 {
@@ -290,15 +312,20 @@ static bool consider_untried(struct search *search)
  * enough. */
 static bool is_unexplained(const struct search *search, int best)
 {
+	const struct choice_trial *trial = &search->trials[best];
 	unsigned plans = 0;
 	bool same;
 
+	/* Who is alone waits for nobody, and one tile costs least. */
+	if (interval_workers(&search->best.crew) == 1 && trial->k == 1 &&
+	    trial->h >= search->all->columns)
+		return false;
 	for (unsigned t = 0; t < search->ntrials; t++) {
 		is_within(&search->trials[t], &search->best.crew, &same);
 		plans += same;
 	}
 	return plans < CHOICE_MOSTPLANS &&
-	       search->trials[best].us > CHOICE_MISSES * search->predicted[best];
+	       trial->us > CHOICE_MISSES * search->predicted[best] * fmax(1, trial->pace);
 }
 
 /* The one that the model likes best of half and twice as many bands, and of longer and
@@ -333,14 +360,15 @@ static void consider_neighbours(struct search *search)
 }
 
 unsigned choice_make(struct interval_model *model, unsigned most, double minimum_rows,
-                     const struct choice_trial *trials, unsigned ntrials, bool explore, size_t *h,
-                     unsigned *k)
+                     const struct choice_trial *trials, unsigned ntrials, const struct space *space,
+                     bool explore, size_t *h, unsigned *k)
 {
 	double predicted[CHOICE_MAXTRIALS], believed[CHOICE_MAXTRIALS];
 	struct search search = {.all = model,
 	                        .most = most,
 	                        .minimum_rows = minimum_rows,
 	                        .trials = trials,
+	                        .space = space,
 	                        .ntrials = ntrials < CHOICE_MAXTRIALS ? ntrials : CHOICE_MAXTRIALS,
 	                        .predicted = predicted,
 	                        .believed = believed,
@@ -356,6 +384,7 @@ unsigned choice_make(struct interval_model *model, unsigned most, double minimum
 			consider_set(&search, set);
 	while (consider_fewer(&search))
 		;
+	refine(&search);
 	consider_trials(&search);
 	best = explore ? settled(&search) : -1;
 	if (best >= 0 && !(model->nkinds <= MANY_KINDS && consider_untried(&search)) &&

@@ -11,6 +11,7 @@
 #define HEDDLE_WAVEFRONT_CHOICE_H
 
 #include "interval.h"
+#include "tiles.h"
 
 /** What was measured of a crew with one h and k, in this loop or one about as large. */
 struct choice_trial {
@@ -19,6 +20,8 @@ struct choice_trial {
 	unsigned k;                         /**< at least 1 */
 	unsigned n;                         /**< how often, at least 1 */
 	double us;                          /**< about the time it took */
+	/** On cores: the time its tiles took in relation to what they should; 0: not known. */
+	double pace;
 };
 
 /** A crew of several kinds must be predicted to take this part of the time of any of one
@@ -57,15 +60,19 @@ bool choice_is_about(size_t h, unsigned k, size_t other_h, unsigned other_k);
  * kinds than its own were tried, as they were, the worst of them: or else what was never tried
  * would always look better. All else takes what the model says, at its best h and k. When the best
  * was measured twice, others are tried, one a call, each once: kinds about as good by the model,
- * and where the model does not explain the best, neighbours of its h and k.
+ * and where neither the model nor slow tiles explain the best, neighbours of its h and k.
+ *
+ * Where nothing was measured of the best crew's h and k they are chosen again by
+ * rehearsal_choose().
  * @param[in,out] model its k, where not 0, is kept
  * @param most,minimum_rows as of interval_choose()
  * @param trials different crews or pairs of h and k
+ * @param space that is to be rehearsed; NULL: h and k by the formulas
  * @param explore whether something may be tried that is not believed to be the best
  * @param[out] h, k chosen
  * @return how many workers were taken out */
 unsigned choice_make(struct interval_model *model, unsigned most, double minimum_rows,
-                     const struct choice_trial *trials, unsigned ntrials, bool explore, size_t *h,
-                     unsigned *k);
+                     const struct choice_trial *trials, unsigned ntrials, const struct space *space,
+                     bool explore, size_t *h, unsigned *k);
 
 #endif

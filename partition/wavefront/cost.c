@@ -200,3 +200,15 @@ void tile_cost_fit(const struct tile_sample *given, unsigned n, bool core, struc
 	                           .row = least[2],
 	                           .column = least[3]};
 }
+
+double tile_cost_confirm(double *doubtful, double factor)
+{
+	double before = *doubtful;
+
+	if ((before > 1) != (factor > 1) || (before < 1) != (factor < 1) || factor == 1) {
+		*doubtful = factor;
+		return 1;
+	}
+	*doubtful = 1;
+	return factor > 1 ? fmin(before, factor) : fmax(before, factor);
+}

@@ -57,4 +57,11 @@ double tile_cost_us(const struct tile_cost *cost, double rows, double columns);
 void tile_cost_fit(const struct tile_sample *samples, unsigned n, bool core,
                    struct tile_cost *cost);
 
+/** A factor by which costs seem to have changed counts when it is seen twice in a row: of both
+ * the one nearer to 1.
+ * @param[in,out] doubtful the one seen before, 1 at first: what only this time was seen
+ * @param factor 1: as expected
+ * @return what is to be applied */
+double tile_cost_confirm(double *doubtful, double factor);
+
 #endif

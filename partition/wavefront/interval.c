@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "interval.h"
 
@@ -12,6 +13,9 @@
 /* What tiles wait for each other beyond the model, µs each: in choosing k, where times differ
  * little, it counts against many small tiles. */
 #define WAIT 5
+/* Bands of so many vectors of rows have whole ones. */
+#define VECTOR 32
+#define VECTORS 8
 /* How much earlier than a worker can go on with its next chunk the one above must let it, so
  * that no hold-up of one worker is one of all. */
 #define SLACK 3
@@ -296,50 +300,51 @@ static size_t even_out(const struct interval_model *model, size_t h, double *us)
 	return longer_us <= shorter_us ? longer : shorter;
 }
 
-/* The best h of some k. */
-struct candidate {
-	unsigned k;
-	size_t h;
-	double us, counts; /* with vectors that are not full, and waits */
-};
+double interval_counts(const struct interval_model *model, double h, double us)
+{
+	return us * waste(model, narrowest(model, h)) + WAIT * model->k * model->columns / h;
+}
 
-enum { MOST_CANDIDATES = 64 };
+static int by_counts(const void *a, const void *b)
+{
+	const struct interval_candidate *first = a, *second = b;
+
+	if (first->counts != second->counts)
+		return first->counts < second->counts ? -1 : 1;
+	return (first->k > second->k) - (first->k < second->k);
+}
 
 /* All small k, then some: of 40 bands one more or less matters little. */
-static unsigned candidates(const struct interval_model *given, unsigned most, double minimum_rows,
-                           struct candidate *all)
+unsigned interval_candidates(const struct interval_model *given, unsigned most, double minimum_rows,
+                             struct interval_candidate *all)
 {
 	struct interval_model model = *given;
 	unsigned first = given->k ? given->k : 1, last = given->k ? given->k : most, n = 0;
 
-	for (model.k = first; model.k <= last && n < MOST_CANDIDATES; model.k += 1 + model.k / 8) {
-		struct candidate candidate = {.k = model.k};
-		double width;
+	for (model.k = first; model.k <= last && n < INTERVAL_MOST_CANDIDATES;
+	     model.k += 1 + model.k / 8) {
+		struct interval_candidate candidate = {.k = model.k};
 
 		candidate.h = best_interval(&model, &candidate.us);
 		candidate.h = even_out(&model, candidate.h, &candidate.us);
-		width = narrowest(&model, candidate.h);
-		if (model.k > first && width < minimum_rows)
+		if (model.k > first && narrowest(&model, candidate.h) < minimum_rows)
 			break;
-		candidate.counts = candidate.us * waste(&model, width) +
-		                   WAIT * model.k * model.columns / candidate.h;
+		candidate.counts = interval_counts(&model, candidate.h, candidate.us);
 		all[n++] = candidate;
 	}
+	qsort(all, n, sizeof(*all), by_counts);
 	return n;
 }
 
 double interval_least_time(const struct interval_model *model, unsigned most, double minimum_rows,
                            size_t *h, unsigned *k)
 {
-	struct candidate all[MOST_CANDIDATES];
-	unsigned n = candidates(model, most, minimum_rows, all), best = 0;
+	struct interval_candidate all[INTERVAL_MOST_CANDIDATES];
 
-	for (unsigned i = 1; i < n; i++)
-		if (all[i].counts < all[best].counts)
-			best = i;
-	*h = all[best].h;
-	*k = all[best].k;
-	return all[best].us;
+	interval_candidates(model, most, minimum_rows, all);
+	*h = all[0].h;
+	*k = all[0].k;
+	return all[0].us;
 }
 
 size_t interval_choose(const struct interval_model *model, unsigned most, double minimum_rows,
@@ -349,6 +354,30 @@ size_t interval_choose(const struct interval_model *model, unsigned most, double
 
 	interval_least_time(model, most, minimum_rows, &h, k);
 	return h;
+}
+
+/* ---- bands ---- */
+
+double interval_iteration_us(const struct interval_model *model, unsigned kind, double h,
+                             double width)
+{
+	const struct interval_kind *of = &model->kinds[kind];
+
+	return 2 * message_us(model, of, h) / width / h + of->cr / h + of->cp;
+}
+
+size_t interval_rows(double wanted, bool stay, double *owed, size_t left, size_t minimum)
+{
+	size_t rows;
+
+	*owed += wanted;
+	rows = *owed < 1 ? 1 : (size_t)(*owed + 0.5);
+	if (!stay && rows >= VECTOR * VECTORS)
+		rows = (rows + VECTOR / 2) / VECTOR * VECTOR;
+	*owed -= rows;
+	if (rows < minimum)
+		rows = minimum;
+	return left < rows + minimum ? left : rows;
 }
 
 bool interval_drifted(double predicted, double measured)

@@ -102,6 +102,38 @@ size_t interval_choose(const struct interval_model *model, unsigned most, double
 double interval_least_time(const struct interval_model *model, unsigned most, double minimum_rows,
                            size_t *h, unsigned *k);
 
+/** A k with its best h. */
+struct interval_candidate {
+	unsigned k;
+	size_t h;
+	double us;     /**< interval_pipelined_time() */
+	double counts; /**< interval_counts() */
+};
+
+#define INTERVAL_MOST_CANDIDATES 64
+
+/** Of each k that interval_choose() looks at its best h, by what they count.
+ * @return how many */
+unsigned interval_candidates(const struct interval_model *model, unsigned most, double minimum_rows,
+                             struct interval_candidate *all);
+
+/** What a time counts in choosing the model's k: more where vectors of rows are not full, and
+ * where there are many tiles, which wait for each other in ways that no model knows. */
+double interval_counts(const struct interval_model *model, double h, double us);
+
+/** What an iteration costs a kind in bands of so many rows, messages and all. */
+double interval_iteration_us(const struct interval_model *model, unsigned kind, double h,
+                             double width);
+
+/** The rows of a band that should have `rows` of them: whole ones, and from some vectors of
+ * rows on whole vectors, unless bands stay (several sweeps), when the widest is what all wait for.
+ * @param stay all bands are dealt out at the start
+ * @param[in,out] owed what rounding has kept from bands so far, 0 at first: from those of one
+ * worker, or where bands stay, of all
+ * @param left rows that there are, at least 1
+ * @param minimum the last band excepted */
+size_t interval_rows(double rows, bool stay, double *owed, size_t left, size_t minimum);
+
 /** How far a measured time may be from the predicted before it counts as another. */
 #define INTERVAL_DRIFT 0.25
 

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,9 @@ struct speed {
 	struct speed *next;
 	unsigned class; /* of devices */
 	struct tile_cost cost;
+	/* What the last wavefront said that the one before did not: factors of the cost of tiles'
+	 * contents, and of their hand-over. */
+	double doubtful, doubtful_handover;
 	char codelet[];
 };
 
@@ -44,7 +48,7 @@ struct trial {
 	double rows, columns, sweeps;
 	size_t h;
 	unsigned k;
-	struct heddle_robust us;
+	struct heddle_robust us, pace;
 	char crew[HEDDLE_PROFILE_TEXT]; /* "15 cpu NAME + 1 cuda NAME" */
 	char codelet[];
 };
@@ -176,6 +180,7 @@ static struct speed *speed_add(const char *codelet, unsigned class, const struct
 		return NULL;
 	speed->class = class;
 	speed->cost = *cost;
+	speed->doubtful = speed->doubtful_handover = 1;
 	strcpy(speed->codelet, codelet);
 	speed->next = known.speeds;
 	known.speeds = speed;
@@ -255,31 +260,46 @@ static double least_handover(const struct heddle_wavefront_request *wave, unsign
 	return least;
 }
 
+/* What of two factors is to be applied: a core that others have disturbed once is as fast as
+ * before. */
+static void confirm(const struct heddle_wavefront_request *wave, const struct lane *lane,
+                    double *pace, double *handover)
+{
+	struct speed *speed;
+
+	starpu_pthread_mutex_lock(&known.mutex);
+	speed = speed_of(codelet_name(wave), heddle_device_class(lane->stats.id));
+	if (speed) {
+		*pace = tile_cost_confirm(&speed->doubtful, *pace);
+		*handover = tile_cost_confirm(&speed->doubtful_handover, *handover);
+	}
+	starpu_pthread_mutex_unlock(&known.mutex);
+}
+
 static void kind_learn(const struct heddle_wavefront_request *wave, const struct lane *lane)
 {
-	double pace = kind_pace(wave, lane->kind, HEDDLE_ROBUST_RECENT);
+	double pace = kind_pace(wave, lane->kind, HEDDLE_ROBUST_RECENT), factor = 1;
 	double handover = least_handover(wave, lane->kind);
 	struct tile_cost cost;
-	bool news = interval_drifted(1, pace);
 
 	if (!speed_find(wave, lane, &cost))
 		return;
-	if (news) {
-		cost.row *= pace;
-		cost.column *= pace;
-		cost.iteration *= pace;
-	}
+	if (!interval_drifted(1, pace))
+		pace = 1;
 	if (handover > 0 && handover < LEAST_OVERHEAD)
 		handover = LEAST_OVERHEAD;
-	if (handover > HANDOVER_DRIFT * cost.us) {
-		cost.us *= HANDOVER_DRIFT;
-		news = true;
-	} else if (handover > 0 && handover * HANDOVER_DRIFT < cost.us) {
-		cost.us /= HANDOVER_DRIFT;
-		news = true;
-	}
-	if (news)
-		speed_set(wave, lane, cost);
+	if (handover > HANDOVER_DRIFT * cost.us)
+		factor = HANDOVER_DRIFT;
+	else if (handover > 0 && handover * HANDOVER_DRIFT < cost.us)
+		factor = 1.0 / HANDOVER_DRIFT;
+	confirm(wave, lane, &pace, &factor);
+	if (pace == 1 && factor == 1)
+		return;
+	cost.row *= pace;
+	cost.column *= pace;
+	cost.iteration *= pace;
+	cost.us *= factor;
+	speed_set(wave, lane, cost);
 }
 
 void speeds_learn(struct heddle_wavefront_request *wave)
@@ -384,6 +404,7 @@ static struct trial *trial_get(const char *codelet, const struct trial *wanted)
 static void trial_read(const char *codelet, const struct heddle_profile_record *record)
 {
 	const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
+	const struct heddle_profile_field *pace = heddle_profile_record_field(record, "pace");
 	struct trial wanted = {.rows = last_number(record, "rows"),
 	                       .columns = last_number(record, "columns"),
 	                       .sweeps = last_number(record, "sweeps")};
@@ -399,6 +420,8 @@ static void trial_read(const char *codelet, const struct heddle_profile_record *
 	trial = trial_get(codelet, &wanted);
 	for (unsigned i = 0; trial && i < us->n; i++)
 		heddle_robust_add(&trial->us, us->numbers[i]);
+	for (unsigned i = 0; trial && pace && i < pace->n; i++)
+		heddle_robust_add(&trial->pace, pace->numbers[i]);
 }
 
 /* Mutex held. */
@@ -456,6 +479,7 @@ unsigned trials_find(struct heddle_wavefront_request *wave, struct choice_trial 
 		trials[n] = (struct choice_trial){.h = trial->h,
 		                                  .k = trial->k,
 		                                  .n = trial->us.count,
+		                                  .pace = heddle_robust_us(&trial->pace),
 		                                  .us = heddle_robust_us(&trial->us) * space->rows *
 		                                        space->columns * wave->sweeps / iterations};
 		n += crew_parse(wave, trial->crew, trials[n].counts);
@@ -477,7 +501,7 @@ bool trials_are_fresh(const struct heddle_wavefront_request *wave)
 }
 
 /* Without the mutex: it writes a file. */
-static void trial_record(const char *codelet, const struct trial *trial, double us)
+static void trial_record(const char *codelet, const struct trial *trial, double us, double pace)
 {
 	struct heddle_profile_record record;
 
@@ -490,7 +514,25 @@ static void trial_record(const char *codelet, const struct trial *trial, double 
 	heddle_profile_record_number(&record, "k", trial->k);
 	heddle_profile_record_results(&record);
 	heddle_profile_record_number(&record, "us", us);
+	heddle_profile_record_number(&record, "pace", pace);
 	profile_add(codelet, &record);
+}
+
+/* How much slower than they should have cores been, if they were among themselves: what tiles cost
+ * them is well known, so that no other h and k would have helped. */
+static double cores_pace(const struct heddle_wavefront_request *wave)
+{
+	double most = 0;
+
+	for (unsigned l = 0; l < wave->nlanes; l++) {
+		const struct lane *lane = &wave->lanes[l];
+
+		if (lane->stats.blocks && !lane->home)
+			return 1;
+		if (lane->stats.blocks)
+			most = fmax(most, kind_pace(wave, lane->kind, 1));
+	}
+	return most > 0 ? most : 1;
 }
 
 void trial_keep(struct heddle_wavefront_request *wave)
@@ -501,7 +543,7 @@ void trial_keep(struct heddle_wavefront_request *wave)
 	                       .h = wave->chosen_h,
 	                       .k = wave->k},
 	             *trial;
-	double us = wave->end_us - wave->start_us;
+	double us = wave->end_us - wave->start_us, pace = cores_pace(wave);
 	const char *codelet = codelet_name(wave);
 	struct reading *reading;
 	bool wants_record;
@@ -513,6 +555,8 @@ void trial_keep(struct heddle_wavefront_request *wave)
 	trial = trial_get(codelet, &wanted);
 	if (trial)
 		heddle_robust_add(&trial->us, us);
+	if (trial)
+		heddle_robust_add(&trial->pace, pace);
 	reading = reading_of(codelet);
 	if (reading)
 		reading->fresh = true;
@@ -520,5 +564,5 @@ void trial_keep(struct heddle_wavefront_request *wave)
 	wants_record = trial && trial->us.count <= HEDDLE_ROBUST_RECENT;
 	starpu_pthread_mutex_unlock(&known.mutex);
 	if (wants_record && profiles_wanted())
-		trial_record(codelet, &wanted, us);
+		trial_record(codelet, &wanted, us, pace);
 }

@@ -15,6 +15,7 @@
 #include "private/estimate_starpu.h"
 #include "private/message.h"
 #include "private/variables.h"
+#include "rehearsal.h"
 #include "wavefront_private.h"
 
 /* Bands per worker at the most, where the model chooses. */
@@ -22,9 +23,8 @@
 /* No narrower bands, where the model chooses: kernels work on vectors of rows, and others
  * wait for a band that is a little too wide. */
 #define NARROWEST 16
-/* Rows of vectors of kernels: bands of so many vectors have whole ones. */
+/* Rows of vectors of kernels. */
 #define VECTOR 32
-#define VECTORS 8
 /* Tiles whose time tells a worker's speed. */
 #define ENOUGH_TILES 4
 
@@ -137,8 +137,9 @@ static void choose_crew(struct heddle_wavefront_request *wave, double minimum)
 	struct choice_trial trials[CHOICE_MAXTRIALS];
 	unsigned ntrials = wave->free ? trials_find(wave, trials, CHOICE_MAXTRIALS) : 0;
 
-	wave->nexcluded = choice_make(&wave->model, MOST_BANDS, minimum, trials, ntrials,
-	                              trials_are_fresh(wave), &wave->h, &wave->k);
+	wave->nexcluded =
+	    choice_make(&wave->model, MOST_BANDS, minimum, trials, ntrials,
+	                wave->h ? NULL : &wave->space, trials_are_fresh(wave), &wave->h, &wave->k);
 	for (unsigned l = 0; l < wave->nlanes; l++) {
 		struct lane *lane = &wave->lanes[l];
 
@@ -177,13 +178,10 @@ static void lanes_price(struct heddle_wavefront_request *wave)
 	interval_balanced_widths(model, wave->h, widths);
 	for (unsigned l = 0; l < wave->nlanes; l++) {
 		struct lane *lane = &wave->lanes[l];
-		const struct interval_kind *kind = &model->kinds[lane->kind];
-		double h = wave->h,
-		       message = model->cd + kind->more_cd + h * (model->cc + kind->more_cc);
 
 		if (!lane->excluded && widths[lane->kind] > 0)
 			lane->cp = lane->plan_cp =
-			    2 * message / widths[lane->kind] / h + kind->cr / h + kind->cp;
+			    interval_iteration_us(model, lane->kind, wave->h, widths[lane->kind]);
 	}
 }
 
@@ -209,7 +207,9 @@ static void choose(struct heddle_wavefront_request *wave)
 		wave->h = h;
 	wave->chosen_h = wave->h;
 	wave->model_h = interval_choose(model, 1, 1, &k);
-	wave->predicted_us = interval_pipelined_time(model, wave->h);
+	wave->predicted_us = wave->placement == PLACE_BY_SPEED
+	                         ? rehearsal_predict(model, &wave->space, wave->h)
+	                         : interval_pipelined_time(model, wave->h);
 	lanes_price(wave);
 	heddle_explain("wavefront %s: h %zu, k %u, %.0f us predicted; by the paper h %.0f",
 	               wave->name, wave->h, wave->k, wave->predicted_us, interval_best(model));
@@ -338,10 +338,11 @@ static void update(struct heddle_wavefront_request *wave, struct lane *lane)
 	replan(wave, lane->stats.name, factor);
 }
 
-static size_t width_by_speed(const struct heddle_wavefront_request *wave, struct lane *lane)
+static size_t width_by_speed(struct heddle_wavefront_request *wave, struct lane *lane)
 {
 	double power = 0, known = 0;
 	unsigned nknown = 0, n = 0;
+	bool stay = wave->sweeps > 1;
 	size_t rows;
 
 	for (unsigned l = 0; l < wave->nlanes; l++) {
@@ -359,12 +360,9 @@ static size_t width_by_speed(const struct heddle_wavefront_request *wave, struct
 		return wave->space.rows / (wave->k * n) + 1;
 	/* Lanes of which nothing is known are taken to be as the others on average. */
 	power = known + known / nknown * (n - nknown);
-	/* What rounding takes from a band is added to the lane's next. */
-	lane->owed += wave->space.rows / (double)wave->k / lane->cp / power;
-	rows = lane->owed < 1 ? 1 : (size_t)(lane->owed + 0.5);
-	if (rows >= VECTOR * VECTORS)
-		rows = (rows + VECTOR / 2) / VECTOR * VECTOR;
-	lane->owed -= rows;
+	rows = interval_rows(wave->space.rows / (double)wave->k / lane->cp / power, stay,
+	                     stay ? &wave->owed : &lane->owed, wave->space.rows - wave->rows_given,
+	                     vectors_minimum_rows(wave->space.vectors, wave->space.nvectors));
 	return lane->maximum && rows > lane->maximum ? lane->maximum : rows;
 }
 

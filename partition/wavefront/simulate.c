@@ -112,23 +112,6 @@ static size_t band_rows(const struct machine *machine, unsigned worker, double *
 	return left < rows + minimum ? left : rows;
 }
 
-static double iterations(const struct machine *machine, const struct band *band, size_t tile)
-{
-	double n = 0;
-
-	if (!machine->space.skew) {
-		struct interval columns = tile_columns(&machine->space, band, tile, 0);
-
-		return (double)band->rows * (columns.end - columns.begin);
-	}
-	for (size_t r = 0; r < band->rows; r++) {
-		struct interval columns = tile_columns(&machine->space, band, tile, r);
-
-		n += columns.end - columns.begin;
-	}
-	return n;
-}
-
 static void exchange(double **a, double **b)
 {
 	double *other = *a;
@@ -151,7 +134,7 @@ static double band_run(struct machine *machine, unsigned worker, const struct ba
 			fastest = model->kinds[j].cp;
 	for (size_t t = 0; t < band_tiles(&machine->space, band); t++) {
 		size_t needs = above ? tile_needs(&machine->space, band, 0, t, above) : 0;
-		double n = iterations(machine, band, t);
+		double n = tile_size(&machine->space, band, t).iterations;
 
 		if (needs && machine->chain_us[needs - 1] > chain)
 			chain = machine->chain_us[needs - 1];

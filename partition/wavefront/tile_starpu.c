@@ -22,24 +22,6 @@ void tile_free(struct tile *tile)
 	free(tile);
 }
 
-static double tile_iterations(const struct space *space, const struct band *band, size_t number)
-{
-	struct interval first = tile_columns(space, band, number, 0);
-	struct interval last = tile_columns(space, band, number, band->rows - 1);
-	double n = 0;
-
-	/* Most tiles lie within the space. */
-	if (!space->skew ||
-	    (first.end - first.begin == band->h && last.end - last.begin == band->h))
-		return (double)(first.end - first.begin) * band->rows;
-	for (size_t r = 0; r < band->rows; r++) {
-		struct interval columns = tile_columns(space, band, number, r);
-
-		n += columns.end - columns.begin;
-	}
-	return n;
-}
-
 /* Mutex held. */
 struct tile *tile_new(struct strip *strip)
 {
@@ -69,7 +51,7 @@ struct tile *tile_new(struct strip *strip)
 	tile->strip = strip;
 	tile->number = number;
 	tile->away = strip->away;
-	tile->iterations = tile_iterations(&wave->space, band, index);
+	tile->iterations = tile_size(&wave->space, band, index).iterations;
 	return tile;
 }
 

@@ -50,6 +50,37 @@ struct interval tile_columns(const struct space *space, const struct band *band,
 	                         clamp(begin + (int64_t)band->h, space->columns)};
 }
 
+/* Rows r of a band that have at least `least` columns, of which the first one has `column` and
+ * each other one `skew` less than the one above: those before the one returned. */
+static int64_t rows_with(const struct space *space, const struct band *band, int64_t column,
+                         int64_t least)
+{
+	if (column < least)
+		return 0;
+	return space->skew ? min64((column - least) / (int64_t)space->skew + 1, band->rows)
+	                   : (int64_t)band->rows;
+}
+
+/* Iterations of all rows to the left of a column of the first one. */
+static double before(const struct space *space, const struct band *band, int64_t column)
+{
+	int64_t full = rows_with(space, band, column, space->columns);
+	int64_t some = rows_with(space, band, column, 1), n = some - full;
+
+	return (double)full * space->columns + (double)n * column -
+	       space->skew * (n * (double)(full + some - 1) / 2);
+}
+
+struct tile_size tile_size(const struct space *space, const struct band *band, size_t tile)
+{
+	int64_t begin = tile_begin(band, space->skew, tile), end = begin + (int64_t)band->h;
+
+	return (struct tile_size){
+	    .rows = rows_with(space, band, end, 1) - rows_with(space, band, begin, space->columns),
+	    .iterations = before(space, band, end) - before(space, band, begin),
+	};
+}
+
 size_t tile_of(const struct band *band, size_t skew, size_t r, size_t column)
 {
 	return (column + skew * r + phase(band, skew)) / band->h;
@@ -137,6 +168,18 @@ size_t tile_needs(const struct space *space, const struct band *band, size_t swe
                   const struct band *other)
 {
 	return needs(space, band, sweep, tile, other, false);
+}
+
+/* Both count from a multiple of h. */
+size_t tile_above(const struct space *space, const struct band *band, size_t tile,
+                  const struct band *above)
+{
+	size_t number = tile + space->skew * band->first / band->h;
+	size_t first = space->skew * above->first / above->h, tiles = band_tiles(space, above);
+
+	if (number < first)
+		return 0;
+	return number - first < tiles ? number - first + 1 : tiles;
 }
 
 size_t tile_needs_messages(const struct space *space, const struct band *band, size_t sweep,

@@ -37,6 +37,13 @@ size_t band_tiles(const struct space *space, const struct band *band);
 struct interval tile_columns(const struct space *space, const struct band *band, size_t tile,
                              size_t r);
 
+/** Rows of a tile that have columns, and its iterations in all of them. */
+struct tile_size {
+	size_t rows;
+	double iterations;
+};
+struct tile_size tile_size(const struct space *space, const struct band *band, size_t tile);
+
 /** The tile of a band that has column `column` of the band's row r. */
 size_t tile_of(const struct band *band, size_t skew, size_t r, size_t column);
 
@@ -46,7 +53,12 @@ size_t tile_of(const struct band *band, size_t skew, size_t r, size_t column);
 size_t tile_needs(const struct space *space, const struct band *band, size_t sweep, size_t tile,
                   const struct band *other);
 
-/** The same where the rows that are read arrive as messages: a message holds all rows
+/** The tile of the band above that lies over a tile, and one more: what it needs of that band
+ * in the first sweep if vectors lead there, or at the ends of bands less. 0: none lies there. */
+size_t tile_above(const struct space *space, const struct band *band, size_t tile,
+                  const struct band *above);
+
+/** tile_needs() where the rows that are read arrive as messages: a message holds all rows
  * of `other` that vectors reach from outside, in those columns that a tile finished in
  * the one of them that it finishes last. No less than tile_needs(). */
 size_t tile_needs_messages(const struct space *space, const struct band *band, size_t sweep,

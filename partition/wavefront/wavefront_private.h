@@ -195,6 +195,7 @@ struct heddle_wavefront_request {
 	size_t nstrips, room;
 	struct strip **strips;
 	size_t rows_given;
+	double owed; /* several sweeps: rows that rounding has kept from bands so far */
 	size_t references; /* tiles and outputs under way, and one while it starts */
 	struct tile *spare;
 	int status;

@@ -256,7 +256,7 @@ static unsigned choose(struct interval_model *model, unsigned most_bands, double
 	unsigned k;
 	size_t h;
 
-	return choice_make(model, most_bands, minimum_rows, trials, ntrials, true, &h, &k);
+	return choice_make(model, most_bands, minimum_rows, trials, ntrials, NULL, true, &h, &k);
 }
 
 /* 64 K x 64 K letters, 15 cores and a GPU whose tiles take as long as they have
@@ -369,27 +369,27 @@ static void test_trials_of_plans(void **state)
 	trials[1] = trials[0];
 	trials[1].h *= 4;
 	trials[1].us *= 0.9;
-	assert_int_equal(choice_make(&model, most, 8, trials, 2, true, &h, &k), 0);
+	assert_int_equal(choice_make(&model, most, 8, trials, 2, NULL, true, &h, &k), 0);
 	assert_int_equal(h, trials[1].h);
 	assert_int_equal(k, trials[1].k);
 	trials[1].us = trials[0].us * 1.05;
-	choice_make(&model, most, 8, trials, 2, true, &h, &k);
+	choice_make(&model, most, 8, trials, 2, NULL, true, &h, &k);
 	assert_int_equal(h, trials[0].h);
 	/* The model misses something: another pair is tried, and each only once. */
 	for (unsigned n = 1; n <= 2; n++) {
 		trials[0].us = 1.4 * trials[0].us;
-		choice_make(&model, most, 8, trials, n, true, &h, &k);
+		choice_make(&model, most, 8, trials, n, NULL, true, &h, &k);
 		for (unsigned t = 0; t < n; t++)
 			assert_false(choice_is_about(h, k, trials[t].h, trials[t].k));
 		trials[1] = (struct choice_trial){.counts = {0, 15}, .h = h, .k = k, .n = 2};
 		trials[1].us = 2 * trials[0].us;
 	}
 	/* Who may not explore gets the best that is known. */
-	choice_make(&model, most, 8, trials, 1, false, &h, &k);
+	choice_make(&model, most, 8, trials, 1, NULL, false, &h, &k);
 	assert_true(choice_is_about(h, k, trials[0].h, trials[0].k));
 	/* A worker that is not there is not waited for. */
 	model.kinds[1].count = 14;
-	choice_make(&model, most, 8, trials, 1, true, &h, &k);
+	choice_make(&model, most, 8, trials, 1, NULL, true, &h, &k);
 	assert_int_equal(model.kinds[1].count, 14);
 }
 
@@ -427,7 +427,7 @@ static double repeat(const struct interval_model *model, const struct interval_m
 	unsigned t = 0;
 	double us;
 
-	choice_make(&crew, most, 8, trials, *ntrials, true, &now.h, &now.k);
+	choice_make(&crew, most, 8, trials, *ntrials, NULL, true, &now.h, &now.k);
 	for (unsigned j = 0; j < 2; j++)
 		real.kinds[j].count = now.counts[j] = crew.kinds[j].count;
 	real.k = now.k;

@@ -300,7 +300,7 @@ static unsigned choose(struct interval_model *model, unsigned most)
 	unsigned k;
 	size_t h;
 
-	return choice_make(model, most, 1, NULL, 0, true, &h, &k);
+	return choice_make(model, most, 1, NULL, 0, NULL, true, &h, &k);
 }
 
 static void test_exclusion(void **state)

@@ -237,10 +237,14 @@ static void tile_run(const struct trial *trial, size_t b, size_t sweep, size_t t
 {
 	const struct space *space = &trial->space;
 	const struct band *band = &trial->bands[b];
+	struct tile_size size = tile_size(space, band, tile);
+	size_t rows = 0, iterations = 0;
 
 	for (size_t r = 0; r < band->rows; r++) {
 		struct interval columns = tile_columns(space, band, tile, r);
 
+		rows += columns.begin < columns.end;
+		iterations += columns.end - columns.begin;
 		for (size_t c = columns.begin; c < columns.end; c++) {
 			for (unsigned i = 0; i < space->nvectors; i++) {
 				const struct heddle_dependence *v = &space->vectors[i];
@@ -253,6 +257,36 @@ static void tile_run(const struct trial *trial, size_t b, size_t sweep, size_t t
 				assert_true(finished[row][column] > sweep - v->sweep);
 			}
 			assert_int_equal(finished[band->first + r][c]++, sweep);
+		}
+	}
+	assert_int_equal(size.rows, rows);
+	assert_true(size.iterations == iterations);
+}
+
+/* Where tiles of all bands are as long, none needs more of the band above than the tile over
+ * it, and whole ones that need what is right above them need that. */
+static void check_above(const struct trial *trial)
+{
+	const struct space *space = &trial->space;
+	bool above = false;
+
+	for (unsigned i = 0; i < space->nvectors; i++)
+		above = above || (trial->vectors[i].row == 1 && !trial->vectors[i].sweep &&
+		                  trial->vectors[i].column == -(long)space->skew);
+	for (size_t b = 1; b < trial->nbands; b++) {
+		struct band band = trial->bands[b], other = trial->bands[b - 1];
+
+		band.h = other.h;
+		for (size_t t = 0; t < band_tiles(space, &band); t++) {
+			size_t most = tile_above(space, &band, t, &other);
+			size_t needs = tile_needs(space, &band, 0, t, &other);
+
+			assert_true(needs <= most && most <= band_tiles(space, &other));
+			/* At the right end what is right above lies outside. */
+			if (above &&
+			    tile_size(space, &band, t).iterations == (double)band.rows * band.h &&
+			    tile_columns(space, &band, t, 0).end + space->skew <= space->columns)
+				assert_int_equal(needs, most);
 		}
 	}
 }
@@ -291,6 +325,7 @@ static void test_random_spaces(void **state)
 
 		trial_make(&trial, &seed);
 		check_needs(&trial);
+		check_above(&trial);
 		check_order(&trial, &seed);
 	}
 }

@@ -1,0 +1,472 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "rehearsal.h"
+
+/* Sweeps that are rehearsed; the last of them are taken to be as all that follow. */
+#define SWEEPS 6
+#define LAST_SWEEPS 3
+/* A tile of several sweeps waits on either side: so many times as long it takes to rehearse. */
+#define SWEPT 6
+/* Tiles whose time tells a worker's speed. */
+#define ENOUGH_TILES 4
+/* Pairs are looked at that take no more than this by the formulas. */
+#define CLOSE 1.05
+/* A pair must be so much better than the formulas' own. */
+#define GAIN 0.995
+
+struct worker {
+	unsigned kind;
+	double factor;   /* that it takes longer than expected */
+	double cp;       /* what it is taken to need for an iteration of its bands, all counted */
+	double offer_us; /* when it takes the next band */
+	double free_us;  /* when it is done with what it has */
+	double owed;
+	struct band band; /* several sweeps: its own; else its latest */
+};
+
+struct run {
+	const struct rehearsal *given;
+	unsigned nworkers;
+	size_t minimum, most, rehearsed;
+	struct worker *workers;
+	double *above_us, *here_us; /* when the band's tiles are done */
+	double power;               /* of all workers, by what they are taken to need */
+	double owed;                /* several sweeps: of all bands */
+	double end_us;
+};
+
+/* ---- setting up ---- */
+
+static void run_fini(struct run *run)
+{
+	free(run->workers);
+	free(run->above_us);
+	free(run->here_us);
+}
+
+/* Costs are of a tile of average width. */
+static void worker_init(struct run *run, struct worker *worker, unsigned kind, double width)
+{
+	const struct interval_model *model = run->given->model;
+
+	worker->kind = kind;
+	worker->factor = 1;
+	worker->cp = interval_iteration_us(model, kind, run->given->h, width);
+	worker->offer_us = worker->free_us = model->assignment_us;
+	run->power += 1 / worker->cp;
+}
+
+static int run_init(struct run *run, const struct rehearsal *given, size_t most)
+{
+	const struct interval_model *model = given->model;
+	const struct space *space = given->space;
+	size_t tiles = (space->columns + space->skew * space->rows) / given->h + 2;
+	double widths[INTERVAL_MAXKINDS];
+	unsigned n = interval_workers(model), w = 0;
+
+	*run = (struct run){.given = given, .nworkers = n, .most = most};
+	if (!n)
+		return -EINVAL;
+	if (given->sweeps > 1 && model->k > 1)
+		return -ENOTSUP;
+	if (tiles > most)
+		return -E2BIG;
+	run->minimum = vectors_minimum_rows(space->vectors, space->nvectors);
+	run->workers = calloc(n, sizeof(*run->workers));
+	/* Over several sweeps of all bands, one after the other. */
+	run->above_us = malloc((given->sweeps > 1 ? n : 1) * tiles * sizeof(double));
+	run->here_us = malloc((given->sweeps > 1 ? n : 1) * tiles * sizeof(double));
+	if (!run->workers || !run->above_us || !run->here_us)
+		return -ENOMEM;
+	interval_balanced_widths(model, given->h, widths);
+	for (unsigned j = 0; j < model->nkinds; j++)
+		for (unsigned i = 0; i < model->kinds[j].count; i++) {
+			worker_init(run, &run->workers[w], j, widths[j]);
+			if (!i && j == given->slow_kind)
+				run->workers[w].factor = given->slow;
+			w++;
+		}
+	return 0;
+}
+
+/* ---- one tile ---- */
+
+static double tile_us(const struct run *run, const struct worker *worker,
+                      const struct tile_size *size)
+{
+	const struct interval_model *model = run->given->model;
+	const struct interval_kind *kind = &model->kinds[worker->kind];
+	double columns = size->rows ? size->iterations / size->rows : 0;
+
+	return 2 * (model->cd + kind->more_cd) + 2 * columns * (model->cc + kind->more_cc) +
+	       worker->factor * (size->rows * kind->cr + size->iterations * kind->cp);
+}
+
+/* Tiles of a band that are whole, from `first` to `last` - 1, and what such a one takes. */
+struct whole {
+	size_t first, last;
+	double us;
+};
+
+static struct whole whole_tiles(const struct run *run, const struct worker *worker)
+{
+	const struct space *space = run->given->space;
+	const struct band *band = &worker->band;
+	struct tile_size size = {band->rows, (double)band->rows * band->h};
+	/* The last row's first column lies furthest to the left. */
+	struct whole whole = {tile_of(band, space->skew, band->rows - 1, 0),
+	                      tile_of(band, space->skew, 0, space->columns),
+	                      tile_us(run, worker, &size)};
+
+	whole.first += space->skew > 0;
+	return whole;
+}
+
+static double one_tile_us(const struct run *run, const struct worker *worker,
+                          const struct whole *whole, size_t tile)
+{
+	struct tile_size size;
+
+	if (tile >= whole->first && tile < whole->last)
+		return whole->us;
+	size = tile_size(run->given->space, &worker->band, tile);
+	return tile_us(run, worker, &size);
+}
+
+/* ---- one sweep ---- */
+
+/* Who takes the next band: the first that can, of several the fastest. */
+static struct worker *next_worker(const struct run *run)
+{
+	struct worker *next = &run->workers[0];
+
+	for (unsigned w = 1; w < run->nworkers; w++) {
+		struct worker *worker = &run->workers[w];
+
+		if (worker->offer_us < next->offer_us ||
+		    (worker->offer_us == next->offer_us && worker->cp < next->cp))
+			next = worker;
+	}
+	return next;
+}
+
+static size_t width(struct run *run, struct worker *worker, size_t left)
+{
+	const struct rehearsal *given = run->given;
+	double rows = given->space->rows / (double)given->model->k / worker->cp / run->power;
+
+	if (given->sweeps > 1)
+		return interval_rows(rows, true, &run->owed, left, run->minimum);
+	return interval_rows(rows, false, &worker->owed, left, run->minimum);
+}
+
+static void exchange(double **a, double **b)
+{
+	double *other = *a;
+
+	*a = *b;
+	*b = other;
+}
+
+/* All tiles of a worker's band. */
+static void band_run(struct run *run, struct worker *worker, const struct band *above)
+{
+	const struct space *space = run->given->space;
+	size_t tiles = band_tiles(space, &worker->band);
+	size_t needs = above ? tile_above(space, &worker->band, 0, above) : 0;
+	size_t most = above ? band_tiles(space, above) : 0;
+	struct whole whole = whole_tiles(run, worker);
+	double now = worker->free_us;
+
+	for (size_t t = 0; t < tiles; t++) {
+		if (needs && run->above_us[needs - 1] > now)
+			now = run->above_us[needs - 1];
+		/* Each lies under the next tile of the band above. */
+		needs += needs < most;
+		worker->offer_us = now;
+		now += one_tile_us(run, worker, &whole, t);
+		run->here_us[t] = now;
+	}
+	worker->free_us = now;
+	run->end_us = fmax(run->end_us, now);
+	run->rehearsed += tiles;
+	exchange(&run->above_us, &run->here_us);
+}
+
+/* Its tiles have told how fast a worker is. */
+static void get_to_know(struct run *run, struct worker *worker)
+{
+	double cp = interval_iteration_us(run->given->model, worker->kind, run->given->h,
+	                                  worker->band.rows) *
+	            worker->factor;
+
+	if (worker->factor == 1 || band_tiles(run->given->space, &worker->band) < ENOUGH_TILES)
+		return;
+	run->power += 1 / cp - 1 / worker->cp;
+	worker->cp = cp;
+}
+
+static int run_once(struct run *run, size_t *bands)
+{
+	const struct space *space = run->given->space;
+	struct band above;
+
+	for (size_t row = 0; row < space->rows; (*bands)++) {
+		struct worker *worker = next_worker(run);
+
+		if (worker->band.rows)
+			get_to_know(run, worker);
+		worker->band =
+		    (struct band){row, width(run, worker, space->rows - row), run->given->h};
+		if (run->rehearsed + band_tiles(space, &worker->band) > run->most)
+			return -E2BIG;
+		band_run(run, worker, row ? &above : NULL);
+		above = worker->band;
+		row += above.rows;
+	}
+	return 0;
+}
+
+/* ---- several sweeps ---- */
+
+static int by_speed(const void *a, const void *b)
+{
+	const struct worker *first = a, *second = b;
+
+	return (first->cp > second->cp) - (first->cp < second->cp);
+}
+
+/* To every worker a band, the fastest first; to the last one what is left. */
+static size_t deal(struct run *run)
+{
+	size_t rows = run->given->space->rows, row = 0, bands = 0;
+
+	qsort(run->workers, run->nworkers, sizeof(*run->workers), by_speed);
+	for (unsigned w = 0; w < run->nworkers && row < rows; w++, bands++) {
+		struct worker *worker = &run->workers[w];
+		size_t left = rows - row;
+
+		worker->band = (struct band){row, width(run, worker, left), run->given->h};
+		if (w + 1 == run->nworkers)
+			worker->band.rows = left;
+		row += worker->band.rows;
+	}
+	return bands;
+}
+
+/* When a neighbour has done as many tiles as are needed, all sweeps counted. */
+static double done_us(const struct run *run, size_t band, size_t room, size_t sweep, size_t needs)
+{
+	size_t tiles;
+
+	if (!needs)
+		return 0;
+	tiles = band_tiles(run->given->space, &run->workers[band].band);
+	if ((needs - 1) / tiles == sweep)
+		return run->here_us[band * room + (needs - 1) % tiles];
+	/* What is older than the sweep before has long been done. */
+	return (needs - 1) / tiles + 1 == sweep ? run->above_us[band * room + (needs - 1) % tiles]
+	                                        : 0;
+}
+
+static void sweep_run(struct run *run, size_t bands, size_t room, size_t sweep)
+{
+	const struct space *space = run->given->space;
+
+	for (size_t b = 0; b < bands; b++) {
+		struct worker *worker = &run->workers[b];
+		size_t tiles = band_tiles(space, &worker->band);
+		struct whole whole = whole_tiles(run, worker);
+
+		for (size_t t = 0; t < tiles; t++) {
+			double now = worker->free_us;
+
+			for (size_t other = b ? b - 1 : b + 1; other <= b + 1; other += 2) {
+				size_t needs = other < bands
+				                   ? tile_needs(space, &worker->band, sweep, t,
+				                                &run->workers[other].band)
+				                   : 0;
+
+				now = fmax(now, done_us(run, other, room, sweep, needs));
+			}
+			worker->free_us = now + one_tile_us(run, worker, &whole, t);
+			run->here_us[b * room + t] = worker->free_us;
+		}
+		run->end_us = fmax(run->end_us, worker->free_us);
+		run->rehearsed += SWEPT * tiles;
+	}
+	exchange(&run->above_us, &run->here_us);
+}
+
+static int run_sweeps(struct run *run, size_t *bands)
+{
+	const struct rehearsal *given = run->given;
+	size_t room = given->space->columns / given->h + 2, sweeps = given->sweeps, sweep = 0;
+	double before = 0;
+
+	if (given->space->skew)
+		room += given->space->skew * given->space->rows / given->h;
+	*bands = deal(run);
+	for (; sweep < sweeps && sweep < SWEEPS; sweep++) {
+		if (sweep + LAST_SWEEPS == SWEEPS)
+			before = run->end_us;
+		if (run->rehearsed + SWEPT * *bands * room > run->most)
+			return -E2BIG;
+		sweep_run(run, *bands, room, sweep);
+	}
+	run->end_us += (sweeps - sweep) * (run->end_us - before) / LAST_SWEEPS;
+	return 0;
+}
+
+int rehearsal_run(const struct rehearsal *rehearsal, size_t most, struct rehearsal_result *result)
+{
+	struct run run;
+	size_t bands = 0;
+	int status = run_init(&run, rehearsal, most);
+
+	if (!status)
+		status = rehearsal->sweeps > 1 ? run_sweeps(&run, &bands) : run_once(&run, &bands);
+	if (!status)
+		*result = (struct rehearsal_result){
+		    .us = run.end_us, .bands = bands, .rehearsed = run.rehearsed};
+	run_fini(&run);
+	return status;
+}
+
+/* ---- choosing ---- */
+
+/* Messages to an accelerator's memory and home are not of tiles alone. */
+static double way_us(const struct interval_model *model, size_t h)
+{
+	double widths[INTERVAL_MAXKINDS], us = 0;
+
+	interval_balanced_widths(model, h, widths);
+	for (unsigned j = 0; j < model->nkinds; j++) {
+		const struct interval_kind *kind = &model->kinds[j];
+
+		if (kind->count)
+			us = fmax(us, (kind->in + kind->out) * widths[j] * model->columns);
+	}
+	return us;
+}
+
+/* With a slower worker of some kind; INFINITY: too many tiles. */
+static double slow_us(const struct interval_model *model, const struct space *space, size_t h,
+                      unsigned kind, double slow, size_t *budget)
+{
+	struct rehearsal rehearsal = {.model = model,
+	                              .space = space,
+	                              .sweeps = model->sweeps ? model->sweeps : 1,
+	                              .h = h,
+	                              .slow_kind = kind,
+	                              .slow = slow};
+	struct rehearsal_result result;
+
+	if (rehearsal_run(&rehearsal, *budget, &result))
+		return INFINITY;
+	*budget -= result.rehearsed;
+	return result.us + way_us(model, h);
+}
+
+double rehearsal_time(const struct interval_model *model, const struct space *space, size_t h,
+                      size_t *budget)
+{
+	double us = slow_us(model, space, h, 0, 1, budget), sum = 0;
+	unsigned n = 0;
+
+	if (interval_workers(model) < 2)
+		return us;
+	for (unsigned j = 0; j < model->nkinds && us < INFINITY; j++) {
+		if (!model->kinds[j].count)
+			continue;
+		sum += slow_us(model, space, h, j, REHEARSAL_SLOW, budget);
+		n++;
+	}
+	return n ? (us + sum / n) / 2 : us;
+}
+
+double rehearsal_predict(const struct interval_model *model, const struct space *space, size_t h)
+{
+	size_t budget = REHEARSAL_BUDGET;
+	double us = slow_us(model, space, h, 0, 1, &budget);
+
+	return us < INFINITY ? us : interval_pipelined_time(model, h);
+}
+
+struct search {
+	const struct interval_model *model; /* with the k that is looked at */
+	const struct space *space;
+	size_t budget, h;
+	unsigned k;
+	double least, formula; /* by what the best count, rehearsed and by the formulas */
+};
+
+static void consider(struct search *search, double h)
+{
+	double counts;
+
+	h = fmin(fmax(1, rint(h)), search->model->columns);
+	if (interval_counts(search->model, h, interval_pipelined_time(search->model, h)) >
+	    CLOSE * search->formula)
+		return;
+	counts = interval_counts(search->model, h,
+	                         rehearsal_time(search->model, search->space, h, &search->budget));
+	if (!(counts < search->least))
+		return;
+	search->least = counts;
+	search->h = h;
+	search->k = search->model->k;
+}
+
+/* Intervals around one: of whole tiles, where they are not skewed. */
+static void consider_around(struct search *search, size_t h)
+{
+	static const double factors[] = {1, 0.84, 1.19, 0.71, 1.41, 0.59, 0.5, 0.35};
+	static const int more[] = {0, 1, -1, 2, -2, 3, 4, 6};
+	double columns = search->model->columns, tiles = rint(columns / h);
+
+	for (unsigned i = 0; i < sizeof(factors) / sizeof(*factors); i++) {
+		if (search->space->skew)
+			consider(search, h * factors[i]);
+		else if (tiles + more[i] >= 1)
+			consider(search, ceil(columns / (tiles + more[i])));
+	}
+}
+
+size_t rehearsal_choose(const struct interval_model *given, const struct space *space,
+                        unsigned most, double minimum_rows, size_t *h, unsigned *k)
+{
+	struct interval_candidate all[INTERVAL_MOST_CANDIDATES];
+	unsigned n = interval_candidates(given, most, minimum_rows, all);
+	struct interval_model model = *given;
+	struct search search = {
+	    .model = &model, .space = space, .budget = REHEARSAL_BUDGET, .h = *h, .k = *k};
+	double own;
+
+	model.k = *k;
+	search.least = INFINITY;
+	search.formula = all[0].counts;
+	consider(&search, *h);
+	own = search.least;
+	search.least *= GAIN;
+	if (own == INFINITY || interval_workers(given) < 2)
+		return REHEARSAL_BUDGET - search.budget;
+	consider_around(&search, *h);
+	for (unsigned i = 0; i < n; i++) {
+		if (all[i].k == *k || all[i].counts > CLOSE * search.formula)
+			continue;
+		model.k = all[i].k;
+		consider_around(&search, all[i].h);
+	}
+	*h = search.h;
+	*k = search.k;
+	return REHEARSAL_BUDGET - search.budget;
+}
