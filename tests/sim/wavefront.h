@@ -71,7 +71,7 @@ static double bound(const struct heddle_wavefront *wave)
 }
 
 /* Runs one and returns the part of its time that the bound is. */
-static double efficiency(struct heddle_wavefront wave, const char *name)
+static inline double efficiency(struct heddle_wavefront wave, const char *name)
 {
 	struct heddle_wavefront_stats stats = run(&wave);
 	size_t iterations = 0;
