@@ -161,7 +161,9 @@ static int repeat_wave(struct run *run)
 	int error = stats ? 0 : -ENOMEM;
 	double us;
 
-	for (unsigned v = 0; !error && v < app_wave_variants(wave); v++) {
+	for (unsigned turn = 0; !error && turn < app_wave_variants(wave); turn++) {
+		unsigned v = app_wave_turn(wave, report->reps, turn);
+
 		app_wave_choose(wave, v);
 		error = run_once(run, v ? stats : &report->stats[report->reps], &us);
 		if (!error)

@@ -11,6 +11,7 @@
 
 #include "private/message.h"
 #include "apps/common/file.h"
+#include "apps/common/sweep.h"
 #include "apps/common/wave.h"
 
 /* ---- options ---- */
@@ -126,6 +127,11 @@ static void keep_crew(struct app_wave *wave)
 	wave->wave.nworkers = n;
 }
 
+unsigned app_wave_turn(const struct app_wave *wave, unsigned repetition, unsigned turn)
+{
+	return (turn + repetition) % wave->nvariants;
+}
+
 void app_wave_choose(struct app_wave *wave, unsigned variant)
 {
 	bool first = !wave->variants[0].n;
@@ -167,24 +173,47 @@ void app_wave_took(struct app_wave *wave, double us)
 		variant->us[variant->n++] = us;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 double app_wave_median(const struct app_wave_variant *variant)
 {
-	double *sorted, median = NAN;
+	return sweep_median(variant->us, variant->n);
+}
 
-	if (!variant->n || !(sorted = malloc(variant->n * sizeof(*sorted))))
-		return NAN;
-	memcpy(sorted, variant->us, variant->n * sizeof(*sorted));
-	qsort(sorted, variant->n, sizeof(*sorted), ascending);
-	median = sorted[(variant->n - 1) / 2];
-	free(sorted);
-	return median;
+/* The first repetition pays for what comes once, and does not count where there are others. */
+static unsigned skipped(const struct app_wave *wave)
+{
+	return wave->variants[0].n > 2;
+}
+
+static void print_line(const struct app_wave *wave, const struct app_wave_variant *variant,
+                       double best)
+{
+	const struct app_wave_variant *own = &wave->variants[0];
+	unsigned skip = skipped(wave);
+	struct sweep_ratio ratio =
+	    sweep_ratio(variant->us + skip, own->us + skip, variant->n - skip);
+
+	printf("  %10zu %14.1f %14.3f %14.3f (%.3f to %.3f)%s\n", variant->h,
+	       app_wave_median(variant), app_wave_median(variant) / best, ratio.median, ratio.low,
+	       ratio.high,
+	       variant != own ? ""
+	       : wave->h      ? "  given"
+	                      : "  the model's");
+}
+
+static void print_regret(const struct app_wave *wave)
+{
+	const double *us[APP_WAVE_MAXVARIANTS];
+	unsigned skip = skipped(wave);
+	struct sweep sweep = {wave->nvariants, wave->variants[0].n - skip, us};
+	double regret;
+
+	for (unsigned v = 0; v < wave->nvariants; v++)
+		us[v] = wave->variants[v].us + skip;
+	regret = sweep_regret(&sweep);
+	if (regret > 0)
+		printf("  h %zu takes %.3f of the best's time (found and compared in different "
+		       "repetitions)\n",
+		       wave->variants[0].h, regret);
 }
 
 static void print_sweep(const struct app_wave *wave)
@@ -192,9 +221,14 @@ static void print_sweep(const struct app_wave *wave)
 	double best = INFINITY;
 	size_t chosen = wave->variants[0].h;
 
-	for (unsigned v = 0; v < wave->nvariants; v++)
+	for (unsigned v = 0; v < wave->nvariants; v++) {
+		/* A repetition that failed. */
+		if (!wave->variants[v].n || wave->variants[v].n != wave->variants[0].n)
+			return;
 		best = fmin(best, app_wave_median(&wave->variants[v]));
-	printf("  %10s %14s %14s\n", "h", "median us", "of the best");
+	}
+	printf("  %10s %14s %14s %14s (quartiles)\n", "h", "median us", "of the best",
+	       wave->h ? "to the given" : "to the model's");
 	/* Variants after the first are in ascending order; the first goes to its place. */
 	for (unsigned v = 1, own = 0; v <= wave->nvariants; v++) {
 		const struct app_wave_variant *variant = &wave->variants[v];
@@ -206,12 +240,9 @@ static void print_sweep(const struct app_wave *wave)
 		} else if (v == wave->nvariants) {
 			break;
 		}
-		printf("  %10zu %14.1f %14.3f%s\n", variant->h, app_wave_median(variant),
-		       app_wave_median(variant) / best,
-		       variant != &wave->variants[0] ? ""
-		       : wave->h                     ? "  given"
-		                                     : "  the model's");
+		print_line(wave, variant, best);
 	}
+	print_regret(wave);
 }
 
 void app_wave_print(const struct app_wave *wave)

@@ -56,6 +56,8 @@ int app_wave_run(struct app_wave *wave, struct heddle_loop_stats *stats);
 
 /** How often a repetition is to be run: once for each h of the sweep. */
 unsigned app_wave_variants(const struct app_wave *wave);
+/** Which variant comes at which turn of a repetition: each time another one begins. */
+unsigned app_wave_turn(const struct app_wave *wave, unsigned repetition, unsigned turn);
 /** Takes the h of a variant for the next run. */
 void app_wave_choose(struct app_wave *wave, unsigned variant);
 /** Stores the time of the run, and of variant 0 decides what the others are. */
