@@ -518,21 +518,21 @@ static void trial_record(const char *codelet, const struct trial *trial, double 
 	profile_add(codelet, &record);
 }
 
-/* How much slower than they should have cores been, if they were among themselves: what tiles cost
+/* How much longer than expected all tiles took, if cores were among themselves: what tiles cost
  * them is well known, so that no other h and k would have helped. */
 static double cores_pace(const struct heddle_wavefront_request *wave)
 {
-	double most = 0;
+	double took = 0, expected = 0;
 
 	for (unsigned l = 0; l < wave->nlanes; l++) {
 		const struct lane *lane = &wave->lanes[l];
 
 		if (lane->stats.blocks && !lane->home)
 			return 1;
-		if (lane->stats.blocks)
-			most = fmax(most, kind_pace(wave, lane->kind, 1));
+		took += lane->took_us;
+		expected += lane->expected_us;
 	}
-	return most > 0 ? most : 1;
+	return took > 0 && expected > 0 ? took / expected : 1;
 }
 
 void trial_keep(struct heddle_wavefront_request *wave)

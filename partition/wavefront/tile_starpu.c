@@ -158,6 +158,8 @@ static void tell(const struct tile *tile, struct lane *lane, double us)
 	if (lane->home)
 		expected -= lane->cost.us;
 	heddle_robust_add(&lane->pace, us / expected);
+	lane->took_us += us;
+	lane->expected_us += expected;
 }
 
 /* Mutex held. Time counts from when the tile was submitted, or the worker was done with

@@ -98,12 +98,13 @@ struct lane {
 	size_t maximum; /* rows of a band that its memory holds, 0: no bound */
 	unsigned in_flight;
 	double busy_since_us, last_done_us;
-	struct tile_cost cost;     /* of its tiles; iteration 0: not known */
-	double plan_cp;            /* µs an iteration of its bands, all counted, by the plan */
-	double cp;                 /* and as its tiles have shown; 0: not known */
-	struct heddle_robust us;   /* of an iteration, in its latest tiles */
-	struct heddle_robust pace; /* these tiles' time in relation to their cost */
-	unsigned fresh;            /* tiles since a width was decided by them */
+	struct tile_cost cost;       /* of its tiles; iteration 0: not known */
+	double plan_cp;              /* µs an iteration of its bands, all counted, by the plan */
+	double cp;                   /* and as its tiles have shown; 0: not known */
+	struct heddle_robust us;     /* of an iteration, in its latest tiles */
+	struct heddle_robust pace;   /* these tiles' time in relation to their cost */
+	double took_us, expected_us; /* of all of them */
+	unsigned fresh;              /* tiles since a width was decided by them */
 	/* At home: µs from when a tile could have begun to its beginning. */
 	struct heddle_robust handover;
 };
@@ -195,7 +196,7 @@ struct heddle_wavefront_request {
 	size_t nstrips, room;
 	struct strip **strips;
 	size_t rows_given;
-	double owed; /* several sweeps: rows that rounding has kept from bands so far */
+	double owed;       /* several sweeps: rows that rounding has kept from bands so far */
 	size_t references; /* tiles and outputs under way, and one while it starts */
 	struct tile *spare;
 	int status;
