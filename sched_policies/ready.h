@@ -1,9 +1,11 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the files of DDFCFS, DDWRR and ODDS share. ready_starpu.c has the hooks and
- * says who takes which task, ready_value_starpu.c what tasks are worth to whom,
- * ready_fetch_starpu.c how many inputs are on their way to an accelerator.
+ * What the files of DDFCFS, DDWRR and ODDS share: ready_starpu.c has the hooks,
+ * ready_inbox_starpu.c is how tasks reach the pool, ready_take_starpu.c who takes which,
+ * ready_wake_starpu.c who is woken, ready_value_starpu.c what tasks are worth to
+ * whom, ready_claims_starpu.c what is claimed, ready_fetch_starpu.c how much, and
+ * what is on its way to an accelerator.
  *
  * The kinds of processor in the pool are the estimator's classes of devices.
  */
@@ -226,6 +228,51 @@ static inline bool ready_is_probe(const struct heddle_pool_key *key, unsigned ki
 /** A worker has run a task of the policy; the mutex is not held.
  * @param us its time */
 void ready_task_measured(struct ready_context *c, struct starpu_task *task, unsigned id, double us);
+
+/* ---- ready_take_starpu.c; the mutex is held ---- */
+
+/** Counts the members of each class anew where the context has changed. */
+void ready_members_count(struct ready_context *c);
+
+/** When a worker will have done what it has started, as far as is known: the first of its
+ * tasks has been running since the end of the one before. Noted where workers leave
+ * tasks to others. */
+void ready_busy_note(const struct ready_context *c, struct ready_worker *worker, double now_us);
+
+/** Takes a worker's next task. @return whether there is one */
+bool ready_take(struct ready_asker *asker, struct heddle_pool_entry *entry);
+
+/** Whether there is a task for a worker. What it leaves to others it looks at again later. */
+bool ready_find(struct ready_asker *asker);
+
+/* ---- ready_wake_starpu.c ---- */
+
+/** Who may run a task; the task itself may be gone when that is asked. */
+struct ready_readership {
+	unsigned kind;  /**< that took such a task last */
+	unsigned kinds; /**< bit k: class k can run it */
+	bool special;   /**< only the workers of the list, whatever their class */
+	struct waiters workers;
+};
+
+/** Finds out who may run a task, before it is handed in.
+ * @param family heddle_estimate_key(), 0 where nothing is to be chosen */
+void ready_readership_find(struct ready_context *c, struct starpu_task *task, unsigned long family,
+                           struct ready_readership *readers);
+
+/** The waiting members that may run a task, first those of the class that took such
+ * a task last: up to the first one that belongs to no other context, where it might
+ * find something else to do. If it leaves the task to others, it wakes them. The
+ * mutex need not be held. */
+void ready_wake_readers(struct ready_context *c, const struct ready_readership *readers,
+                        struct wake_list *list);
+
+/** Work is left although somebody has just taken some: for whom that waits? The mutex
+ * is held. */
+void ready_wake_further(struct ready_context *c, struct wake_list *list);
+
+/** A worker of a class has taken a task of a family. */
+void ready_taker_remember(struct ready_context *c, unsigned long family, unsigned kind);
 
 /* ---- ready_inbox_starpu.c ---- */
 
