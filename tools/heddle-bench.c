@@ -322,6 +322,7 @@ int main(int argc, char **argv)
 	int status, written;
 
 	argv[0] = "heddle bench";
+	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &settings);
 	if (settings.rows)
 		return bench_rows_print(settings.rows) ? 2 : 0;

@@ -118,8 +118,8 @@ static bool any_times(const struct heddle_profile *profile)
 	return false;
 }
 
-/* @param kernels their times are enough */
-static int estimates_read(const struct arguments *arguments, bool kernels, struct estimates *e)
+/* @param anything tasks' times are not needed */
+static int estimates_read(const struct arguments *arguments, bool anything, struct estimates *e)
 {
 	char path[PATH_MAX] = "";
 	int error;
@@ -130,7 +130,7 @@ static int estimates_read(const struct arguments *arguments, bool kernels, struc
 		error = heddle_profile_read(path, &e->profile);
 	if (!error)
 		error = heddle_history_load(&e->history, &e->profile, class_make, e);
-	if (!error && !e->nclasses && !(kernels && any_times(&e->profile))) {
+	if (!error && !e->nclasses && !(anything && e->profile.n)) {
 		fprintf(stderr, "heddle: %s: no times of tasks\n", path);
 		error = -ENODATA;
 	}
@@ -210,6 +210,23 @@ static json_t *record_json(const struct heddle_profile_record *record)
 	                 number_of(record, "samples"), "at", number_of(record, "at"));
 }
 
+/* What else is kept there: the rates of loops, the costs of wavefronts. */
+static void other_print(const struct heddle_profile_record *record)
+{
+	printf("%s", record->kind);
+	for (unsigned f = 0; f < record->nfields; f++) {
+		const struct heddle_profile_field *field = &record->fields[f];
+
+		printf("%s %s=", f == record->nwhat ? " :" : "", field->key);
+		if (field->n)
+			printf("%.10g", strcmp(field->key, "at") ? median_of(field)
+			                                         : field->numbers[0]);
+		else
+			printf("\"%s\"", field->text);
+	}
+	putchar('\n');
+}
+
 static int show(const struct arguments *arguments, struct estimates *e)
 {
 	json_t *list = json_array();
@@ -219,15 +236,18 @@ static int show(const struct arguments *arguments, struct estimates *e)
 	for (unsigned c = 0; c < e->nclasses; c++)
 		if ((int)strlen(e->classes[c]) > width)
 			width = strlen(e->classes[c]);
-	if (!arguments->json)
+	if (!arguments->json && any_times(&e->profile))
 		printf("%14s %5s %8s  %-*s %s\n", "us", "runs", "samples", width, "device",
 		       "parameters");
 	for (size_t r = 0; r < e->profile.n; r++) {
 		const struct heddle_profile_record *record = e->profile.records[r];
 		const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
 
-		if (!has_times(record))
+		if (!has_times(record)) {
+			if (!arguments->json)
+				other_print(record);
 			continue;
+		}
 		json_array_append_new(list, record_json(record));
 		what_print(record, what, sizeof(what));
 		if (!arguments->json)

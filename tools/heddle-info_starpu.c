@@ -232,6 +232,7 @@ int main(int argc, char **argv)
 	json_t *info;
 
 	argv[0] = "heddle info";
+	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	if (arguments.manual) {
 		info_print_manual();

@@ -103,6 +103,7 @@ int main(int argc, char **argv)
 	int status;
 
 	argv[0] = "heddle simulate";
+	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
 	if (simulation_find(arguments.platform, &platform))
 		return 2;

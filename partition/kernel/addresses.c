@@ -155,7 +155,7 @@ static int64_t value(const struct item *item, const struct index_node *node)
 		return range->dimensions;
 	case INDEX_EXTEND:
 	case INDEX_IN_BOUNDS:
-		return node->bits < 64 ? a & (((int64_t)1 << node->bits) - 1) : a;
+		return node->bits < 64 ? a & (int64_t)(((uint64_t)1 << node->bits) - 1) : a;
 	case INDEX_FIT:
 		return a;
 	default:

@@ -293,7 +293,10 @@ static int kernel_check(const struct heddle_kernel *given)
 		return heddle_refuse(-EINVAL, "kernel %s: more than %d arguments", given->name,
 		                     HEDDLE_KERNEL_MAXARGUMENTS);
 	if (!starpu_is_initialized() || !starpu_opencl_worker_get_count())
-		return heddle_refuse(-ENODEV, "kernel %s: no OpenCL worker", given->name);
+		return heddle_refuse(-ENODEV,
+		                     "kernel %s: no OpenCL worker (for an OpenCL of CPUs: "
+		                     "STARPU_OPENCL_ON_CPUS=1, and STARPU_NCPU to leave it cores)",
+		                     given->name);
 	device_threads_allow();
 	return 0;
 }

@@ -46,6 +46,9 @@ for what in cv predict show; do
 done
 expect 0 ' 20.0  *4 .*cpu X .*size=2' show "$job"
 expect 0 '"samples": 7.0' show --json "$job"
+echo 'loop bytes=8 device="cpu X" : at=5 pace=0.5,0.25,0.75 start=2' >"$work/loop.profile"
+expect 0 '^loop bytes=8 device="cpu X" : at=5 pace=0.5 start=2$' show "$work/loop.profile"
+expect 2 'no times of tasks' cv "$work/loop.profile"
 # Left out in turn, the speed-ups 10, 10, 5 are predicted as 6, 50/9 and 10.
 expect 0 '^ *3  *61.48% .*cuda Y' cv -k 2 "$job"
 expect 0 '"speedup_error": 0.6148' cv -k 2 --json "$job"

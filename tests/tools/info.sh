@@ -14,6 +14,8 @@ fail() {
 
 "$info" --man | cmp - "$top_srcdir/doc/variables.md" || fail "doc/variables.md: make update-doc"
 
+"$info" --frob >/dev/null 2>&1
+[ $? = 2 ] || fail "exit status of an unknown option"
 all=$("$info") || fail "exit status"
 for text in 'Heddle ' 'StarPU 1' 'cpu ' 'hdss' 'HEDDLE_DEPTH=2 (default)'; do
 	echo "$all" | grep -qF "$text" || fail "'$text' is missing"
