@@ -174,9 +174,9 @@ static void refresh(struct slot *slot)
 	if (news == seen || news - seen < seen / 8 || pthread_mutex_trylock(&codelet->mutex))
 		return;
 	/* A sample may come meanwhile: it must not be overwritten. */
-	if (!atomic_flag_test_and_set_explicit(&slot->busy, memory_order_acquire)) {
+	if (slot_seize(slot)) {
 		predict(slot);
-		atomic_flag_clear_explicit(&slot->busy, memory_order_release);
+		slot_release(slot);
 	}
 	pthread_mutex_unlock(&codelet->mutex);
 }
@@ -211,13 +211,13 @@ static void ask_model(struct slot *slot, struct starpu_task *task, unsigned clas
 	    atomic_fetch_or(&slot->modelled, 1u << class) >> class & 1)
 		return;
 	us = model_us(task, class);
-	if (!(us > 0) || atomic_flag_test_and_set_explicit(&slot->busy, memory_order_acquire))
+	if (!(us > 0) || !slot_seize(slot))
 		return;
 	if (cell_source(cell) <= HEDDLE_ESTIMATE_NEIGHBOURS) {
 		cell_publish(cell, us, HEDDLE_ESTIMATE_MODEL);
 		tell(slot, class, us);
 	}
-	atomic_flag_clear_explicit(&slot->busy, memory_order_release);
+	slot_release(slot);
 }
 
 /* Of the first task, the sizes of its data: how times grow with parameters is expected to
@@ -357,9 +357,9 @@ HEDDLE_API void heddle_estimate_executed(struct starpu_task *task, int worker, d
 
 	observe_told(worker);
 	/* Another worker is at it: one sample more or less does not matter. */
-	if (!slot || atomic_flag_test_and_set_explicit(&slot->busy, memory_order_acquire))
+	if (!slot || !slot_seize(slot))
 		return;
 	pthread_once(&once, exit_watch);
 	sample_add(slot, class, us);
-	atomic_flag_clear_explicit(&slot->busy, memory_order_release);
+	slot_release(slot);
 }

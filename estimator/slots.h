@@ -25,6 +25,7 @@
 #include "estimator/history.h"
 #include "estimator/robust.h"
 #include "private/estimate_starpu.h"
+#include "private/helgrind.h"
 
 /* What a slot believes of a class. */
 struct cell {
@@ -54,6 +55,21 @@ struct slot {
 	double values[HEDDLE_HISTORY_DIMENSIONS];
 	struct cell cells[HEDDLE_DEVICE_CLASSES];
 };
+
+/** Takes a slot's flag. @return whether it was free */
+static inline bool slot_seize(struct slot *slot)
+{
+	if (atomic_flag_test_and_set_explicit(&slot->busy, memory_order_acquire))
+		return false;
+	HELGRIND_TAKE_OVER(&slot->busy);
+	return true;
+}
+
+static inline void slot_release(struct slot *slot)
+{
+	HELGRIND_HAND_OVER(&slot->busy);
+	atomic_flag_clear_explicit(&slot->busy, memory_order_release);
+}
 
 struct codelet {
 	char *name; /* NULL: known by its address alone */

@@ -88,6 +88,12 @@ static struct codelet *codelet_create(const struct starpu_codelet *cl)
 		return NULL;
 	}
 	pthread_mutex_init(&codelet->mutex, NULL);
+	HELGRIND_ATOMIC(codelet->nslots);
+	HELGRIND_ATOMIC(codelet->news);
+	HELGRIND_ATOMIC(codelet->sampled);
+	HELGRIND_ATOMIC(codelet->surprised);
+	HELGRIND_ATOMIC(codelet->first);
+	HELGRIND_ATOMIC(codelet->model_state);
 	atomic_init(&codelet->news, 1);
 	return table.codelets[table.ncodelets++] = codelet;
 }
@@ -108,21 +114,32 @@ static struct codelet *codelet_add(const struct starpu_codelet *cl, struct alias
 	if (alias) {
 		alias->cl = cl;
 		alias->codelet = codelet;
+		HELGRIND_ATOMIC(alias->next);
+		HELGRIND_ATOMIC(*bucket);
 		atomic_init(&alias->next, atomic_load(bucket));
+		HELGRIND_HAND_OVER(alias);
 		atomic_store(bucket, alias);
 	}
 	pthread_mutex_unlock(&table.mutex);
 	return codelet;
 }
 
+static struct alias *alias_at(struct alias *_Atomic *link)
+{
+	struct alias *alias = atomic_load_explicit(link, memory_order_acquire);
+
+	HELGRIND_TAKE_OVER(alias);
+	return alias;
+}
+
 /* A codelet that was freed may leave its address to another: the name decides. */
 struct codelet *codelet_find(const struct starpu_codelet *cl)
 {
 	struct alias *_Atomic *bucket = &table.aliases[mix(1, (uintptr_t)cl) & 255];
-	struct alias *alias = atomic_load_explicit(bucket, memory_order_acquire);
+	struct alias *alias = alias_at(bucket);
 
 	while (alias && (alias->cl != cl || !codelet_is(alias->codelet, cl)))
-		alias = atomic_load_explicit(&alias->next, memory_order_acquire);
+		alias = alias_at(&alias->next);
 	return alias ? alias->codelet : codelet_add(cl, bucket);
 }
 
@@ -154,12 +171,14 @@ bool codelet_model_dimensions(struct codelet *codelet, const struct starpu_perfm
 	enum { UNKNOWN, USED, UNUSABLE };
 	unsigned state = atomic_load_explicit(&codelet->model_state, memory_order_acquire);
 
+	HELGRIND_TAKE_OVER(&codelet->model_state);
 	if (state != UNKNOWN)
 		return state == USED;
 	pthread_mutex_lock(&codelet->mutex);
 	state = atomic_load(&codelet->model_state);
 	if (state == UNKNOWN) {
 		state = dimensions_find(codelet, model) ? USED : UNUSABLE;
+		HELGRIND_HAND_OVER(&codelet->model_state);
 		atomic_store_explicit(&codelet->model_state, state, memory_order_release);
 	}
 	pthread_mutex_unlock(&codelet->mutex);
@@ -213,14 +232,45 @@ static bool slot_is(const struct slot *slot, const struct slot *wanted)
 	       !memcmp(slot->values, wanted->values, slot->n * sizeof(*slot->values));
 }
 
+static struct slot *slot_at(struct slot *_Atomic *link)
+{
+	struct slot *slot = atomic_load_explicit(link, memory_order_acquire);
+
+	HELGRIND_TAKE_OVER(slot);
+	return slot;
+}
+
 static struct slot *slot_look(const struct slot *wanted)
 {
-	struct slot *slot =
-	    atomic_load_explicit(&table.buckets[wanted->hash % BUCKETS], memory_order_acquire);
+	struct slot *slot = slot_at(&table.buckets[wanted->hash % BUCKETS]);
 
 	while (slot && !slot_is(slot, wanted))
-		slot = atomic_load_explicit(&slot->next, memory_order_acquire);
+		slot = slot_at(&slot->next);
 	return slot;
+}
+
+/* Others see it from now on. */
+static void slot_publish(struct slot *slot, struct slot *_Atomic *bucket)
+{
+	HELGRIND_ATOMIC(*bucket);
+	HELGRIND_ATOMIC(table.nslots);
+	HELGRIND_ATOMIC(slot->next);
+	HELGRIND_ATOMIC(slot->busy);
+	HELGRIND_ATOMIC(slot->sized);
+	HELGRIND_ATOMIC(slot->news);
+	HELGRIND_ATOMIC(slot->modelled);
+	for (unsigned c = 0; c < HEDDLE_DEVICE_CLASSES; c++) {
+		HELGRIND_ATOMIC(slot->cells[c].us);
+		HELGRIND_ATOMIC(slot->cells[c].source);
+		HELGRIND_ATOMIC(slot->cells[c].samples);
+	}
+	HELGRIND_HAND_OVER(slot);
+	atomic_fetch_add(&table.nslots, 1);
+	atomic_fetch_add(&slot->codelet->nslots, 1);
+	if (!atomic_load(&slot->codelet->first))
+		atomic_store(&slot->codelet->first, slot);
+	atomic_store(&slot->next, atomic_load(bucket));
+	atomic_store_explicit(bucket, slot, memory_order_release);
 }
 
 static struct slot *slot_add(const struct slot *wanted)
@@ -240,16 +290,10 @@ static struct slot *slot_add(const struct slot *wanted)
 		slot->n = wanted->n;
 		slot->categorical = wanted->categorical;
 		memcpy(slot->values, wanted->values, sizeof(slot->values));
-		if (point_find(slot->codelet, slot)) {
+		if (point_find(slot->codelet, slot))
 			slot = NULL;
-		} else {
-			atomic_store(&table.nslots, n + 1);
-			atomic_fetch_add(&slot->codelet->nslots, 1);
-			if (!atomic_load(&slot->codelet->first))
-				atomic_store(&slot->codelet->first, slot);
-			atomic_store(&slot->next, atomic_load(bucket));
-			atomic_store_explicit(bucket, slot, memory_order_release);
-		}
+		else
+			slot_publish(slot, bucket);
 	}
 	pthread_mutex_unlock(&table.mutex);
 	return slot;
@@ -297,7 +341,7 @@ struct slot *slot_find(struct slot *wanted)
 	slot = slot_look(wanted);
 	if (!slot)
 		slot = slot_add(wanted);
-	return slot ? slot : atomic_load(&codelet->first);
+	return slot ? slot : slot_at(&codelet->first);
 }
 
 bool slot_is_one(const void *pointer)
