@@ -1,82 +1,191 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A tile is cut into blocks of 32 rows, and the blocks of an anti-diagonal are
- * computed at once, one launch after the other. A block belongs to one warp: a lane has
- * one row, one column a step, and the lane after it is one column behind. What a lane
- * reads on its right is, one step later, what is below the lane before. A tile of r rows
+ * A tile is cut into bands of 32 rows, each of which belongs to one warp: a lane has one row,
+ * one column a step, and the lane after it is one column behind. One launch computes a tile:
+ * a band says how far its last row is, and the one below follows it. Bands are taken in the order
+ * of their start, so that a band's predecessor always runs or has run. A tile of r rows
  * keeps at most r / 32 warps busy: bands for a GPU are better high.
+ *
+ * Steps come in chunks of 32. While one is computed, the points of the next are on their way,
+ * read along the rows and turned in shared memory. What is on the right of a point and below
+ * it has the values of the sweep before: it is read before the lane or the band that it
+ * belongs to comes there.
  */
 #include <errno.h>
 #include <cuda_runtime.h>
 
+#include "codelets/cuda_pool.h"
 #include "codelets/heat2d/heat2d.h"
 
-#define ROWS 32 /* of a block, one a lane */
-#define COLUMNS 64
-#define WARPS 2
+#define ROWS 32  /* of a band, one a lane */
+#define CHUNK 32 /* steps */
+#define PITCH 33 /* floats of a row in shared memory: lanes meet in no bank */
 #define ALL 0xffffffffu
 
 struct geometry {
 	struct heat2d_inner inner;
-	size_t stride;
-	unsigned diagonal, first, last; /* blocks first … last from the top */
+	ptrdiff_t stride;
 };
 
-static __global__ void compute_blocks(struct geometry g, float *u)
+/* The inner points of a band. */
+struct band {
+	float *u; /* the first */
+	ptrdiff_t stride;
+	int height, columns;
+};
+
+/* Whether all lanes have points in all steps of a chunk. */
+static __device__ bool is_inner(const struct band &band, int step)
 {
-	unsigned self = threadIdx.x % 32, down = g.first + blockIdx.x * WARPS + threadIdx.x / 32;
-	size_t row = g.inner.top + (size_t)down * ROWS + self;
-	size_t column = g.inner.left + (size_t)(g.diagonal - down) * COLUMNS;
-	int columns, height;
-	bool there = row < g.inner.bottom;
-	float left, right;
+	return band.height == ROWS && step >= ROWS - 1 && step + CHUNK <= band.columns;
+}
 
-	if (down > g.last)
+/* Of each row, and of the one below, the column on the right of where its lane is in the step
+ * that is as many after `step` as this lane's number. */
+static __device__ void fetch(const struct band &band, int step, float points[ROWS + 1])
+{
+	int column = step + (int)threadIdx.x + 1;
+	const float *u = band.u + column;
+
+	if (is_inner(band, step)) {
+#pragma unroll
+		for (int r = 0; r <= ROWS; r++, u += band.stride - 1)
+			points[r] = *u;
 		return;
-	columns = (int)min((size_t)COLUMNS, g.inner.right - column);
-	height = (int)min((size_t)ROWS, g.inner.bottom - (row - self));
-	u += row * g.stride + column;
-	left = there ? u[-1] : 0.0f;
-	right = there ? u[0] : 0.0f;
-	for (int step = 0; step < columns + height - 1; step++) {
-		int j = step - (int)self;
-		bool works = there && j >= 0 && j < columns;
-		float above = __shfl_up_sync(ALL, left, 1), below, sum;
+	}
+#pragma unroll
+	for (int r = 0; r <= ROWS; r++, u += band.stride - 1, column--)
+		points[r] = r <= band.height && column >= 0 && column <= band.columns ? *u : 0.0f;
+}
 
-		if (works)
-			right = u[j + 1];
-		/* The lane below has just read, or still has, its value in this column. */
-		below = __shfl_down_sync(ALL, right, 1);
-		if (works) {
-			if (!self)
-				above = *(u + j - g.stride);
-			if (self == height - 1)
-				below = u[j + g.stride];
-			sum = above + below;
-			sum = sum + right;
+static __device__ void store(const struct band &band, int step, const float points[ROWS][PITCH])
+{
+	int column = step + (int)threadIdx.x;
+	float *u = band.u + column;
+
+	if (is_inner(band, step)) {
+#pragma unroll
+		for (int r = 0; r < ROWS; r++, u += band.stride - 1)
+			*u = points[r][threadIdx.x];
+		return;
+	}
+	for (int r = 0; r < band.height; r++, u += band.stride - 1, column--)
+		if (column >= 0 && column < band.columns)
+			*u = points[r][threadIdx.x];
+}
+
+/* The steps of a chunk; lane 0 is at column `step` in the first one. `above`: the points above the
+ * band, a column a lane. `INNER`: all lanes have points in all of them. */
+template <bool INNER>
+static __device__ __forceinline__ void compute(const struct band &band, int step, float above,
+					       const float points[ROWS + 1][PITCH],
+					       float results[ROWS][PITCH], float &left)
+{
+	const int self = (int)threadIdx.x;
+
+#pragma unroll
+	for (int k = 0; k < CHUNK; k++) {
+		float up = __shfl_up_sync(ALL, left, 1), first = __shfl_sync(ALL, above, k);
+		int column = step + k - self;
+
+		if (!self)
+			up = first;
+		if (INNER || (self < band.height && column >= 0 && column < band.columns)) {
+			float sum = up + points[self + 1][k];
+
+			sum = sum + points[self][k];
 			sum = sum + left;
 			left = sum * 0.25f;
-			u[j] = left;
+			results[self][k] = left;
 		}
+	}
+}
+
+/* Waits until the last row of the band above is done so far. */
+static __device__ void wait_for(const volatile int *above, int columns)
+{
+	if (!threadIdx.x)
+		while (*above < columns)
+			;
+	__threadfence();
+	__syncwarp();
+}
+
+/* The next band. `progress` has how many have been begun, and then for each how many columns of
+ * its last row are done. */
+static __device__ struct band band_begin(const struct geometry &g, float *u, int *progress,
+					 unsigned *number)
+{
+	struct band band;
+	size_t row;
+
+	if (!threadIdx.x)
+		*number = (unsigned)atomicAdd(progress, 1);
+	*number = __shfl_sync(ALL, *number, 0);
+	row = g.inner.top + (size_t)*number * ROWS;
+	band.u = u + row * g.stride + g.inner.left;
+	band.stride = g.stride;
+	band.height = (int)min((size_t)ROWS, g.inner.bottom - row);
+	band.columns = (int)(g.inner.right - g.inner.left);
+	return band;
+}
+
+static __global__ void compute_bands(struct geometry g, float *u, int *progress)
+{
+	__shared__ float points[ROWS + 1][PITCH], results[ROWS][PITCH];
+	int self = (int)threadIdx.x, *done;
+	unsigned number = 0;
+	struct band band = band_begin(g, u, progress, &number);
+	float next[ROWS + 1], left;
+
+	done = progress + 1 + number;
+	left = self < band.height ? band.u[self * band.stride - 1] : 0.0f;
+	fetch(band, 0, next);
+	for (int step = 0; step < band.columns + band.height - 1; step += CHUNK) {
+		int needed = min(step + CHUNK, band.columns);
+		float above = 0.0f;
+
+		if (number && step < needed)
+			wait_for(done - 1, needed);
+		/* It may just have been written by another multiprocessor. */
+		if (step + self < band.columns)
+			above = __ldcg(band.u - band.stride + step + self);
+#pragma unroll
+		for (int r = 0; r <= ROWS; r++)
+			points[r][self] = next[r];
+		__syncwarp();
+		fetch(band, step + CHUNK, next);
+		if (is_inner(band, step))
+			compute<true>(band, step, above, points, results, left);
+		else
+			compute<false>(band, step, above, points, results, left);
+		__syncwarp();
+		store(band, step, results);
+		__threadfence();
+		__syncwarp();
+		if (!self)
+			*(volatile int *)done = step + CHUNK - (band.height - 1);
 	}
 }
 
 extern "C" int heat2d_cuda(void *stream, const struct heat2d_tile *tile, float *u)
 {
-	struct geometry g = {heat2d_inner(tile), tile->stride, 0, 0, 0};
-	unsigned down, across;
+	cudaStream_t on = (cudaStream_t)stream;
+	struct geometry g = {heat2d_inner(tile), (ptrdiff_t)tile->stride};
+	void *progress;
+	unsigned bands;
+	size_t bytes;
 
 	if (g.inner.top == g.inner.bottom || g.inner.left == g.inner.right)
 		return 0;
-	down = (unsigned)((g.inner.bottom - g.inner.top + ROWS - 1) / ROWS);
-	across = (unsigned)((g.inner.right - g.inner.left + COLUMNS - 1) / COLUMNS);
-	for (g.diagonal = 0; g.diagonal < down + across - 1; g.diagonal++) {
-		g.first = g.diagonal < across ? 0 : g.diagonal - across + 1;
-		g.last = g.diagonal < down ? g.diagonal : down - 1;
-		compute_blocks<<<(g.last - g.first) / WARPS + 1, WARPS * 32, 0,
-				 (cudaStream_t)stream>>>(g, u);
-	}
+	bands = (unsigned)((g.inner.bottom - g.inner.top + ROWS - 1) / ROWS);
+	bytes = (bands + 1) * sizeof(int);
+	if (codelet_cuda_allocate(&progress, bytes, on) != cudaSuccess)
+		return -ENOMEM;
+	cudaMemsetAsync(progress, 0, bytes, on);
+	compute_bands<<<bands, ROWS, 0, on>>>(g, u, (int *)progress);
+	cudaFreeAsync(progress, on);
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
@@ -84,7 +193,7 @@ extern "C" int heat2d_cuda_load(void)
 {
 	struct cudaFuncAttributes attributes;
 
-	return cudaFuncGetAttributes(&attributes, (const void *)compute_blocks) == cudaSuccess
+	return cudaFuncGetAttributes(&attributes, (const void *)compute_bands) == cudaSuccess
 		       ? 0
 		       : -EIO;
 }

@@ -43,7 +43,7 @@ void heat2d_reference(const struct heat2d_tile *tile, float *u);
 
 /** Launches the CUDA version on device memory; returns without waiting.
  * @param stream a cudaStream_t
- * @return 0, or -EIO when a launch was refused. */
+ * @return 0; -EIO when a launch was refused; -ENOMEM. */
 int heat2d_cuda(void *stream, const struct heat2d_tile *tile, float *u);
 /** Brings the CUDA version to the current device, so that its first tile does not
  * wait for that. @return 0; -EIO. */

@@ -1,28 +1,29 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A tile is cut into squares, and the squares of an anti-diagonal are computed at
- * once, one launch after the other. A square belongs to one warp: a lane has ROWS
+ * A tile is cut into bands of 128 rows, each of which belongs to one warp: a lane has ROWS
  * rows in registers, one column a step, and hands its lowest row to the next lane, which
- * is one column behind. A tile of r rows keeps at most r / (32 ROWS) warps busy, so
+ * is one column behind. One launch computes a tile: a band says how far its last row is, and
+ * the one below follows it. Bands are taken in the order of their start, so that a band's
+ * predecessor always runs or has run. A tile of r rows keeps at most r / (32 ROWS) warps busy, so
  * bands for a GPU are better high.
  */
 #include <errno.h>
 #include <stdint.h>
 #include <cuda_runtime.h>
 
+#include "codelets/cuda_pool.h"
 #include "codelets/strmatch/strmatch.h"
 
-#define ROWS 4   /* of a lane */
-#define SIDE 128 /* rows and columns of a square: 32 ROWS */
-#define WARPS 2  /* of a block */
+#define ROWS 4    /* of a lane */
+#define HIGH 128  /* rows of a band: 32 ROWS */
+#define CHUNK 32  /* steps */
 #define ALL 0xffffffffu
 
-/* What all squares of a tile share. */
+/* What all bands of a tile share. */
 struct geometry {
 	struct strmatch_tile tile;
 	int open, extend;
-	unsigned squares_down, squares_across;
 };
 
 /* The scores travel as an argument of the kernel. */
@@ -45,7 +46,7 @@ static __global__ void copy_edge(size_t n, int floor, const struct strmatch_edge
 	}
 }
 
-/* The rows of a lane while they pass through a square. */
+/* The rows of a lane while they pass through a tile. */
 struct lane {
 	int h[ROWS], e[ROWS], best[ROWS], letter[ROWS];
 	unsigned best_at[ROWS];
@@ -115,63 +116,103 @@ static __device__ __forceinline__ void lane_step(struct lane &lane, const struct
 	lane.last_f = up_f;
 }
 
-/* The squares down … of anti-diagonal `diagonal`, one a warp, beginning at `first`. */
-static __global__ void compute_squares(struct geometry g, struct table table, unsigned diagonal,
-				       unsigned first, unsigned last,
-				       const uint8_t *__restrict__ query,
-				       const uint8_t *__restrict__ subject, struct strmatch_row *rows,
-				       struct strmatch_edge *edge)
+/* Columns of the row above a band, and their letters: a column a lane. */
+struct above {
+	int h, f, letter;
+};
+
+/* Waits until the last row of the band above is done so far. */
+static __device__ void wait_for(const volatile int *above, int columns)
+{
+	if (!threadIdx.x)
+		while (*above < columns)
+			;
+	__threadfence();
+	__syncwarp();
+}
+
+/* What is above may just have been written by another multiprocessor. */
+static __device__ struct above fetch(const struct geometry &g, const uint8_t *subject,
+				     const struct strmatch_edge *edge, int column)
+{
+	struct above above = {0, 0, 0};
+
+	if (column >= (int)g.tile.ncolumns)
+		return above;
+	above.h = __ldcg(&edge[column].h);
+	above.f = __ldcg(&edge[column].f);
+	above.letter = subject[column];
+	return above;
+}
+
+/* The steps of a chunk; lane 0 is at column `step` in the first one. `letter` is that of the lane's
+ * latest column. */
+static __device__ __forceinline__ void compute(struct lane &lane, const struct geometry &g,
+					       const int8_t *scores, int step,
+					       const struct above &above, int &letter,
+					       struct strmatch_edge *edge)
+{
+	const int self = (int)threadIdx.x, ncolumns = (int)g.tile.ncolumns;
+
+#pragma unroll 4
+	for (int k = 0; k < CHUNK; k++) {
+		int up_h = __shfl_up_sync(ALL, lane.h[ROWS - 1], 1);
+		int up_f = __shfl_up_sync(ALL, lane.last_f, 1);
+		int first_h = __shfl_sync(ALL, above.h, k), first_f = __shfl_sync(ALL, above.f, k);
+		int first_letter = __shfl_sync(ALL, above.letter, k), column = step + k - self;
+
+		letter = __shfl_up_sync(ALL, letter, 1);
+		if (!self) {
+			up_h = first_h;
+			up_f = first_f;
+			letter = first_letter;
+		}
+		if (column < 0 || column >= ncolumns)
+			continue;
+		lane_step(lane, g, scores, letter, g.tile.first_column + (unsigned)column, up_h,
+			  up_f);
+		if (self == 31) {
+			edge[column].h = lane.h[ROWS - 1];
+			edge[column].f = lane.last_f;
+		}
+	}
+}
+
+/* One band. `progress` has how many have been begun, and then for each how many columns of its
+ * last row are done. */
+static __global__ void compute_bands(struct geometry g, struct table table,
+				     const uint8_t *__restrict__ query,
+				     const uint8_t *__restrict__ subject, struct strmatch_row *rows,
+				     struct strmatch_edge *edge, int *progress)
 {
 	__shared__ int8_t scores[STRMATCH_LETTERS * STRMATCH_LETTERS];
-	unsigned self = threadIdx.x % 32;
-	unsigned down = first + blockIdx.x * WARPS + threadIdx.x / 32;
-	size_t row = (size_t)down * SIDE + self * ROWS, column = (size_t)(diagonal - down) * SIDE;
-	int ncolumns, up_h, up_f, letter = 0, next_letter = 0, next_h = 0, next_f = 0;
+	int self = (int)threadIdx.x, ncolumns = (int)g.tile.ncolumns, letter = 0, *done;
+	unsigned number = 0;
 	struct lane lane;
+	size_t row;
 
 	for (unsigned i = threadIdx.x; i < sizeof(scores); i += blockDim.x)
 		scores[i] = (&table.scores[0][0])[i];
-	__syncthreads();
-	if (down > last)
-		return;
-	ncolumns = (int)min((size_t)SIDE, g.tile.ncolumns - column);
+	if (!self)
+		number = (unsigned)atomicAdd(progress, 1);
+	number = __shfl_sync(ALL, number, 0);
+	__syncwarp();
+	done = progress + 1 + number;
+	row = (size_t)number * HIGH + (size_t)self * ROWS;
 	lane_load(lane, rows + row, query + row,
 		  row < g.tile.nrows ? (int)min((size_t)ROWS, g.tile.nrows - row) : 0);
-	for (int step = 0; step < ncolumns + 31; step++) {
-		int j = step - (int)self;
+	for (int step = 0; step < ncolumns + 31; step += CHUNK) {
+		int needed = min(step + CHUNK, ncolumns);
 
-		/* 32 columns of what is above are fetched at once, a column a lane. */
-		if (step % 32 == 0) {
-			int at = step + (int)self;
-
-			if (at < ncolumns) {
-				next_letter = subject[column + at];
-				next_h = edge[column + at].h;
-				next_f = edge[column + at].f;
-			}
+		if (number && step < needed)
+			wait_for(done - 1, needed);
+		compute(lane, g, scores, step, fetch(g, subject, edge, step + self), letter, edge);
+		/* The last lane alone has written what the next band reads. */
+		if (self == 31) {
+			__threadfence();
+			*(volatile int *)done = step + CHUNK - 31;
 		}
-		up_h = __shfl_up_sync(ALL, lane.h[ROWS - 1], 1);
-		up_f = __shfl_up_sync(ALL, lane.last_f, 1);
-		letter = __shfl_up_sync(ALL, letter, 1);
-		{
-			int first_h = __shfl_sync(ALL, next_h, step % 32);
-			int first_f = __shfl_sync(ALL, next_f, step % 32);
-			int first_letter = __shfl_sync(ALL, next_letter, step % 32);
-
-			if (!self) {
-				up_h = first_h;
-				up_f = first_f;
-				letter = first_letter;
-			}
-		}
-		if (j >= 0 && j < ncolumns) {
-			lane_step(lane, g, scores, letter, g.tile.first_column + (unsigned)(column + j),
-				  up_h, up_f);
-			if (self == 31) {
-				edge[column + j].h = lane.h[ROWS - 1];
-				edge[column + j].f = lane.last_f;
-			}
-		}
+		__syncwarp();
 	}
 	lane_store(lane, rows + row);
 }
@@ -183,27 +224,25 @@ extern "C" int strmatch_cuda(void *stream, const struct strmatch_scoring *scorin
 {
 	const unsigned threads = 256;
 	cudaStream_t on = (cudaStream_t)stream;
-	struct geometry g = {*tile, scoring->open, scoring->extend, 0, 0};
+	struct geometry g = {*tile, scoring->open, scoring->extend};
+	unsigned bands = (unsigned)((tile->nrows + HIGH - 1) / HIGH);
+	size_t bytes = (bands + 1) * sizeof(int);
 	struct table table;
+	void *progress;
 
 	if (!tile->nrows || !tile->ncolumns)
 		return 0;
+	if (codelet_cuda_allocate(&progress, bytes, on) != cudaSuccess)
+		return -ENOMEM;
 	for (int i = 0; i < STRMATCH_LETTERS; i++)
 		for (int j = 0; j < STRMATCH_LETTERS; j++)
 			table.scores[i][j] = scoring->scores[i][j];
-	g.squares_down = (unsigned)((tile->nrows + SIDE - 1) / SIDE);
-	g.squares_across = (unsigned)((tile->ncolumns + SIDE - 1) / SIDE);
 	if (above != below)
 		copy_edge<<<(unsigned)((tile->ncolumns + threads - 1) / threads), threads, 0, on>>>(
 			tile->ncolumns, tile->floor, above, below);
-	for (unsigned d = 0; d < g.squares_down + g.squares_across - 1; d++) {
-		unsigned first = d < g.squares_across ? 0 : d - g.squares_across + 1;
-		unsigned last = d < g.squares_down ? d : g.squares_down - 1;
-		unsigned blocks = (last - first) / WARPS + 1;
-
-		compute_squares<<<blocks, WARPS * 32, 0, on>>>(g, table, d, first, last, query,
-							       subject, rows, below);
-	}
+	cudaMemsetAsync(progress, 0, bytes, on);
+	compute_bands<<<bands, 32, 0, on>>>(g, table, query, subject, rows, below, (int *)progress);
+	cudaFreeAsync(progress, on);
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
@@ -212,7 +251,7 @@ extern "C" int strmatch_cuda_load(void)
 	struct cudaFuncAttributes attributes;
 
 	return cudaFuncGetAttributes(&attributes, (const void *)copy_edge) == cudaSuccess &&
-			       cudaFuncGetAttributes(&attributes, (const void *)compute_squares) ==
+			       cudaFuncGetAttributes(&attributes, (const void *)compute_bands) ==
 				       cudaSuccess
 		       ? 0
 		       : -EIO;

@@ -130,7 +130,7 @@ int64_t strmatch_score(const struct strmatch_scoring *scoring, const uint8_t *qu
 
 /** Launches the CUDA version on device memory, scoring excepted; returns without waiting.
  * @param stream a cudaStream_t
- * @return 0, or -EIO when a launch was refused. */
+ * @return 0; -EIO when a launch was refused; -ENOMEM. */
 int strmatch_cuda(void *stream, const struct strmatch_scoring *scoring,
                   const struct strmatch_tile *tile, const uint8_t *query, const uint8_t *subject,
                   struct strmatch_row *rows, const struct strmatch_edge *above,
