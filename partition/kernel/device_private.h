@@ -26,7 +26,9 @@ struct device_memory {
 	cl_program program;
 	cl_kernel kernel;
 	cl_context context;
-	cl_command_queue queue; /* during a part: one of ours, or StarPU's */
+	struct pieces_plan *plan; /* of the latest launch in pieces; NULL: none */
+	cl_command_queue second;  /* of a part in pieces; NULL: it is not */
+	cl_command_queue queue;   /* during a part: one of ours, or StarPU's */
 	cl_device_id device;
 	unsigned node;                              /* StarPU's, which knows of: */
 	cl_mem buffers[HEDDLE_KERNEL_MAXARGUMENTS]; /* of its own */
@@ -48,6 +50,26 @@ struct device_memory {
 
 /** Refuses with the name of kernel and worker, and OpenCL's error. @return -errno */
 int device_refuse(const struct part *part, const char *what, cl_int error);
+
+unsigned char *host_of(const struct heddle_kernel_request *request, unsigned a);
+
+/** A buffer of the device's own, as large as an argument. @return 0 or -errno after a message */
+int buffer_make(struct part *part, unsigned a);
+
+/** The kernel's arguments; buffers exist. @return 0 or -errno after a message */
+int arguments_set(struct part *part);
+
+/* ---- pieces_starpu.c ---- */
+
+/** Whether a direct part is to be cut; it knows into how many pieces then. */
+bool pieces_wanted(struct part *part);
+/** Finds out what each piece needs. @return whether the part can be cut */
+bool pieces_prepare(struct part *part);
+/** Enqueues all of them, on the part's queue and on the second. @return 0 or -errno after a
+ * message */
+int pieces_begin(struct part *part);
+/** The part has ended well. */
+void pieces_learn(const struct part *part);
 
 /** Frees a buffer of a device's own. */
 void buffer_free(struct device_memory *memory, unsigned a);

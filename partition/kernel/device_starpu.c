@@ -64,29 +64,37 @@ static void thread_free(void)
 
 /* Queues beside StarPU's: some whose events tell times, and some of direct launches, so that these
  * and a worker do not wait for each other; by device. */
-enum { WATCHED, DIRECT, DIRECT_WATCHED, NQUEUES };
+enum { WATCHED, DIRECT, DIRECT_SECOND, DIRECT_WATCHED, NQUEUES };
 static cl_command_queue queues[STARPU_MAXOPENCLDEVS][NQUEUES];
 static starpu_pthread_mutex_t queues_mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
 
-static int queue_find(struct part *part)
+static int queue_get(struct part *part, int which, cl_command_queue *queue)
 {
 	struct device_memory *memory = part->device->memory;
 	int device = starpu_worker_get_devid(part->device->worker);
-	int which = !part->direct ? WATCHED : part->unwatched ? DIRECT : DIRECT_WATCHED;
+	bool asked = which == WATCHED || which == DIRECT_WATCHED;
 	cl_int error = CL_SUCCESS;
 
-	if (!part->direct && part->unwatched) {
-		starpu_opencl_get_queue(device, &memory->queue);
-		return 0;
-	}
 	starpu_pthread_mutex_lock(&queues_mutex);
 	if (!queues[device][which])
-		queues[device][which] =
-		    clCreateCommandQueue(memory->context, memory->device,
-		                         part->unwatched ? 0 : CL_QUEUE_PROFILING_ENABLE, &error);
-	memory->queue = queues[device][which];
+		queues[device][which] = clCreateCommandQueue(
+		    memory->context, memory->device, asked ? CL_QUEUE_PROFILING_ENABLE : 0, &error);
+	*queue = queues[device][which];
 	starpu_pthread_mutex_unlock(&queues_mutex);
 	return error ? device_refuse(part, "its queue", error) : 0;
+}
+
+static int queue_find(struct part *part)
+{
+	cl_command_queue *queue = &part->device->memory->queue;
+	int device = starpu_worker_get_devid(part->device->worker);
+
+	if (part->direct)
+		return queue_get(part, part->unwatched ? DIRECT : DIRECT_WATCHED, queue);
+	if (!part->unwatched)
+		return queue_get(part, WATCHED, queue);
+	starpu_opencl_get_queue(device, queue);
+	return 0;
 }
 
 void device_queues_free(void)
@@ -185,6 +193,7 @@ static void memory_free(struct device_memory *memory)
 		clReleaseKernel(memory->kernel);
 	if (memory->program)
 		clReleaseProgram(memory->program);
+	free(memory->plan);
 	free(memory);
 }
 
@@ -251,7 +260,7 @@ static int range_set(struct part *part)
 	return error ? device_refuse(part, "the range", error) : 0;
 }
 
-static int arguments_set(struct part *part)
+int arguments_set(struct part *part)
 {
 	int status = 0;
 
@@ -411,18 +420,12 @@ void device_leave(struct kernel *kernel, struct kernel_device *device)
 /* ---- parts ---- */
 
 /* From the first transfer to the last one. */
-int device_begin(struct part *part, cl_command_queue *queue)
+static int steps_enqueue(struct part *part)
 {
 	struct device_memory *memory = part->device->memory;
 	struct index_use uses[HEDDLE_KERNEL_MAXARGUMENTS];
-	int status;
+	int status = part_uses(part, uses);
 
-	memset(memory->copies, 0, sizeof(memory->copies));
-	memory->queue = NULL;
-	memory->begin_us = starpu_timing_now();
-	status = queue_find(part);
-	if (!status)
-		status = part_uses(part, uses);
 	if (!status)
 		status = transfer_in(part, uses, memory->copies);
 	if (!status)
@@ -431,8 +434,24 @@ int device_begin(struct part *part, cl_command_queue *queue)
 		status = compute(part);
 	if (!status && !part->dry)
 		status = transfer_out(part, memory->copies);
-	*queue = memory->queue;
 	return status;
+}
+
+int device_begin(struct part *part, cl_command_queue *queue)
+{
+	struct device_memory *memory = part->device->memory;
+	int status;
+
+	memset(memory->copies, 0, sizeof(memory->copies));
+	memory->queue = memory->second = NULL;
+	memory->begin_us = starpu_timing_now();
+	status = queue_find(part);
+	*queue = memory->queue;
+	if (!status && part->direct && pieces_wanted(part) && pieces_prepare(part)) {
+		status = queue_get(part, DIRECT_SECOND, &memory->second);
+		return status ? status : pieces_begin(part);
+	}
+	return status ? status : steps_enqueue(part);
 }
 
 /* Also what failed is waited for: what is on its way uses the copies. */
@@ -443,6 +462,8 @@ int device_end(struct part *part, int status, bool waited)
 
 	if (memory->queue && !waited && (status || !part->device->stepwise))
 		ended = device_finish(part, "the launch");
+	if (memory->second && clFinish(memory->second) && !ended)
+		ended = -EIO;
 	if (!part->device->stepwise)
 		times_tell(part, starpu_timing_now() - memory->begin_us);
 	events_release(part);
@@ -450,6 +471,8 @@ int device_end(struct part *part, int status, bool waited)
 	if (!status && !part->dry)
 		status = transfer_merge(part, memory->copies);
 	transfer_end(part, memory->copies, status);
+	if (!status)
+		pieces_learn(part);
 	return status;
 }
 

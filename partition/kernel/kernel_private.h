@@ -27,6 +27,7 @@
 #include "partition/kernel/costs.h"
 #include "partition/kernel/index.h"
 #include "partition/kernel/outcomes.h"
+#include "partition/kernel/pieces.h"
 #include "partition/kernel/records.h"
 #include "partition/kernel/split.h"
 
@@ -68,6 +69,8 @@ struct shape {
 	struct split_bytes in, out, merge;
 	struct index_use whole[HEDDLE_KERNEL_MAXARGUMENTS], half[HEDDLE_KERNEL_MAXARGUMENTS];
 	struct outcomes outcomes; /* ways are numbers of the kernel's devices */
+	struct pieces pieces;     /* of one device's launches */
+	bool whole_only;          /* they cannot be cut */
 	/* The best split by the tables, when these had changed so often. */
 	bool cut;
 	unsigned changes;
@@ -82,7 +85,8 @@ struct kernel {
 	char *source, *name, *options, *prologue;
 	char hash[33]; /* of source, options and prologue */
 	enum ndrange_way way;
-	bool direct; /* threads that submit it may launch it themselves */
+	bool direct;          /* threads that submit it may launch it themselves */
+	unsigned pieces;      /* into so many, where launches can be cut; 0: as is fastest */
 	struct ndrange range; /* of the first launch; others have the same prologue */
 	struct index_kernel index;
 	starpu_pthread_mutex_t mutex;
@@ -101,6 +105,8 @@ struct part {
 	bool dry;        /* a dry run: results are thrown away */
 	bool unwatched;  /* what its steps take is not asked: that costs some 30 us on a GPU */
 	bool direct;     /* not on the device's worker */
+	unsigned pieces; /* of a direct part: so many, 1 if it is not cut */
+	bool timed;      /* what they take tells into how many to cut */
 	double alone_us; /* expected if nobody else computed; 0: not known */
 	int status;
 	double start_us; /* since the launch began */

@@ -49,9 +49,9 @@ unsigned outcomes_choose(struct outcomes *outcomes, const double *predicted_us);
 bool outcomes_settled(const struct outcomes *outcomes, unsigned *way);
 
 /** Whether what the steps of the next launch take is to be looked at, if it is computed in this
- * way. That costs some 30 us on a GPU, so it is not done of most launches, lest a way that was tried
- * rarely seems slower than the one in use: a device's first launch, a split's first ten, in which
- * its tables settle, and some later ones. */
+ * way. That costs some 30 us on a GPU, so it is not done of most launches, lest a way that was
+ * tried rarely seems slower than the one in use: a device's first launch, a split's first ten, in
+ * which its tables settle, and some later ones. */
 bool outcomes_look(const struct outcomes *outcomes, unsigned way);
 
 /** Takes in what a launch took. @param us above 0 */

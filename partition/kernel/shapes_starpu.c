@@ -176,7 +176,7 @@ int shape_prepare(struct heddle_kernel_request *request)
 
 	if (shape->known && integers_same(request))
 		return 0;
-	shape->known = shape->cut = false;
+	shape->known = shape->cut = shape->whole_only = false;
 	if (request_uses(request, 0, total, shape->whole) ||
 	    request_uses(request, 0, half, shape->half))
 		return -ENOMEM;

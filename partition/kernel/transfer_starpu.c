@@ -20,7 +20,7 @@
 #include "partition/kernel/addresses.h"
 #include "partition/kernel/device_private.h"
 
-static unsigned char *host_of(const struct heddle_kernel_request *request, unsigned a)
+unsigned char *host_of(const struct heddle_kernel_request *request, unsigned a)
 {
 	const struct heddle_kernel_argument *argument = &request->given.arguments[a];
 
@@ -151,7 +151,7 @@ void buffer_free(struct device_memory *memory, unsigned a)
 
 /* Buffers are as large as the arrays, so that addresses in kernels are as they were. StarPU
  * is told, so that it keeps less itself where memory is short. */
-static int buffer_make(struct part *part, unsigned a)
+int buffer_make(struct part *part, unsigned a)
 {
 	struct device_memory *memory = part->device->memory;
 	size_t bytes = part->request->bytes[a];

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <heddle/heddle.h>
 
@@ -35,10 +36,11 @@ static __thread bool mine;         /* this thread submits, and no worker is it *
 static enum call failing = NCALLS; /* fails once, on a thread that submits */
 static unsigned direct;            /* kernels that such a thread enqueued */
 static bool failed;
+static unsigned later; /* not the next such call, but that many later */
 
 static bool fails(enum call call)
 {
-	if (!mine || __atomic_load_n(&failing, __ATOMIC_SEQ_CST) != call)
+	if (!mine || __atomic_load_n(&failing, __ATOMIC_SEQ_CST) != call || (later && later--))
 		return false;
 	__atomic_store_n(&failing, NCALLS, __ATOMIC_SEQ_CST);
 	failed = true;
@@ -394,6 +396,139 @@ static void failures(void **state)
 	}
 }
 
+/* ---- in pieces ---- */
+
+static const char pieces_source[] =
+    "__kernel void table(__global int *out, __global const int *in, __global const int *t, int n)\n"
+    "{\n"
+    "	int i = get_global_id(0);\n"
+    "	if (i < n)\n"
+    "		out[i] = in[i] * t[get_local_id(0)] + t[63 - get_local_id(0)];\n"
+    "}\n"
+    "__kernel void halo(__global int *out, __global const int *in, __global const int *t, int n)\n"
+    "{\n"
+    "	int i = get_global_id(0);\n"
+    "	if (i > 2 && i < n - 2)\n"
+    "		out[i] = in[i - 3] + 2 * in[i] + 5 * in[i + 2] + t[7];\n"
+    "	else if (i < n)\n"
+    "		out[i] = in[i];\n"
+    "}\n"
+    "__kernel void backward(__global int *out, __global const int *in, __global const int *t, int "
+    "n)\n"
+    "{\n"
+    "	int i = get_global_id(0);\n"
+    "	if (i < n)\n"
+    "		out[i] = in[n - 1 - i] + t[1];\n"
+    "}\n"
+    "__kernel void odd(__global int *out, __global const int *in, __global const int *t, int n)\n"
+    "{\n"
+    "	int i = get_global_id(0);\n"
+    "	if (i < n && in[i] % 2)\n"
+    "		out[i] = in[i] + t[2];\n"
+    "}\n";
+enum piecewise { TABLE, HALO, BACKWARD, ODD, NPIECEWISE };
+static const char *const piecewise_names[NPIECEWISE] = {"table", "halo", "backward", "odd"};
+
+static int piecewise(enum piecewise which, const int *in, const int *t, int before, int i, int n)
+{
+	switch (which) {
+	case TABLE:
+		return in[i] * t[i % 64] + t[63 - i % 64];
+	case HALO:
+		return i > 2 && i < n - 2 ? in[i - 3] + 2 * in[i] + 5 * in[i + 2] + t[7] : in[i];
+	case BACKWARD:
+		return in[n - 1 - i] + t[1];
+	default:
+		return in[i] % 2 ? in[i] + t[2] : before;
+	}
+}
+
+/* A launch of n items. @return kernels that this thread enqueued */
+static unsigned piecewise_run(enum piecewise which, int n, unsigned *seed)
+{
+	static int in[N], out[N], t[64];
+	struct heddle_kernel kernel = {
+	    .source = pieces_source,
+	    .name = piecewise_names[which],
+	    .dimensions = 1,
+	    .global = {(n + 63) / 64 * 64},
+	    .local = {64},
+	    .narguments = 4,
+	    .arguments =
+	        {{.type = HEDDLE_KERNEL_HOST,
+	          .mode = which == ODD ? STARPU_RW : STARPU_W,
+	          .pointer = out,
+	          .bytes = n * sizeof(int)},
+	         {.type = HEDDLE_KERNEL_HOST,
+	          .mode = STARPU_R,
+	          .pointer = in,
+	          .bytes = n * sizeof(int)},
+	         {.type = HEDDLE_KERNEL_HOST, .mode = STARPU_R, .pointer = t, .bytes = sizeof(t)},
+	         {.type = HEDDLE_KERNEL_VALUE, .pointer = &n, .bytes = sizeof(n)}},
+	    .split = HEDDLE_KERNEL_ALWAYS,
+	};
+	unsigned before = direct;
+
+	for (int i = 0; i < N; i++) {
+		in[i] = rand_r(seed) % 1000;
+		out[i] = -i;
+	}
+	for (int i = 0; i < 64; i++)
+		t[i] = rand_r(seed) % 100;
+	quiet();
+	assert_int_equal(heddle_kernel_run(&kernel, NULL), 0);
+	for (int i = 0; i < N; i++)
+		assert_int_equal(out[i], i < n ? piecewise(which, in, t, -i, i, n) : -i);
+	return direct - before;
+}
+
+/* Results are those of one launch, and what can be cut is. */
+static void pieces(void **state)
+{
+	unsigned seed = getenv("SEED") ? (unsigned)atoi(getenv("SEED")) : (unsigned)time(NULL);
+	const char *many = getenv("HEDDLE_KERNEL_PIECES");
+	unsigned most[NPIECEWISE] = {0};
+
+	printf("  SEED=%u\n", seed);
+	for (int round = 0; round < 60; round++) {
+		enum piecewise which = round % NPIECEWISE;
+		int n = round < NPIECEWISE ? N : 1 + rand_r(&seed) % N;
+
+		for (int i = 0; i < 5; i++) {
+			unsigned kernels = piecewise_run(which, n, &seed);
+
+			most[which] = kernels > most[which] ? kernels : most[which];
+		}
+	}
+	if (!many || starpu_opencl_worker_get_count() > 1 || access(getenv("HEDDLE_ANALYSE"), X_OK))
+		return;
+	assert_int_equal(most[TABLE], atoi(many));
+	assert_int_equal(most[HALO], atoi(many));
+	assert_int_equal(most[ODD], 1);
+}
+
+/* The third piece fails. */
+static void pieces_fail(void **state)
+{
+	unsigned seed = 1;
+
+	if (!allowed())
+		skip();
+	for (int i = 0; i < 5; i++)
+		piecewise_run(TABLE, N, &seed);
+	for (int after = 0; after < 12; after++) {
+		failing = after < 4 ? KERNEL : after < 8 ? WRITE : READ;
+		later = after % 4;
+		failed = false;
+		setenv("HEDDLE_VERBOSE", "0", 1);
+		piecewise_run(TABLE, N, &seed);
+		unsetenv("HEDDLE_VERBOSE");
+		failing = NCALLS;
+		later = 0;
+	}
+	assert_true(failed || !getenv("HEDDLE_KERNEL_PIECES"));
+}
+
 static void *submit_many(void *arg)
 {
 	int *to = arg;
@@ -430,8 +565,9 @@ static void threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(runs), cmocka_unit_test(ends),     cmocka_unit_test(graphs),
-	    cmocka_unit_test(held), cmocka_unit_test(failures), cmocka_unit_test(threads),
+	    cmocka_unit_test(runs),        cmocka_unit_test(ends),     cmocka_unit_test(graphs),
+	    cmocka_unit_test(held),        cmocka_unit_test(failures), cmocka_unit_test(pieces),
+	    cmocka_unit_test(pieces_fail), cmocka_unit_test(threads),
 	};
 	int status;
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# kernel_direct on one OpenCL device and on two, in the host's memory and with their own, and where
-# workers launch everything.
+# kernel_direct on one OpenCL device and on two, in the host's memory and with their own, in pieces,
+# and where workers launch everything.
 # Time limit: 300 s
 set -u
 : "${top_builddir:?}"
@@ -15,6 +15,8 @@ export POCL_MAX_PTHREAD_COUNT HEDDLE_ANALYSE HEDDLE_PROFILE STARPU_SCHED
 test="timeout 100 $top_builddir/tests/starpu/kernel_direct"
 $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 $test || exit
+HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_PIECES=4 $test || exit
+HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_PIECES=7 POCL_DEVICES=basic $test || exit
 STARPU_NOPENCL=2 $test || exit
 STARPU_NOPENCL=2 HEDDLE_KERNEL_IN_PLACE=0 $test || exit
 HEDDLE_KERNEL_DIRECT=0 $test

@@ -1,0 +1,51 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * One device's launch in pieces, so that it computes one while others cross: into how many,
+ * by what launches took, and what each piece sends and fetches.
+ */
+#ifndef HEDDLE_KERNEL_PIECES_H
+#define HEDDLE_KERNEL_PIECES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "partition/kernel/index.h"
+
+/** Into how many pieces launches are cut: 1, 2, 4 or 8. Of each the latest launches count. */
+enum { PIECES_CHOICES = 4, PIECES_MOST = 8, PIECES_RECENT = 9 };
+
+/** How launches in pieces went. A structure of zeros knows nothing. */
+struct pieces {
+	unsigned launches;
+	struct {
+		unsigned n;
+		double us[PIECES_RECENT];
+	} choices[PIECES_CHOICES];
+};
+
+/** Into how many pieces the next launch is cut: each number is tried some times, then it is the
+ * fastest, the less the better where they are near; now and then another one is tried. */
+unsigned pieces_choose(const struct pieces *pieces);
+
+/** Takes in a launch. @param n pieces @param us above 0 */
+void pieces_measured(struct pieces *pieces, unsigned n, double us);
+
+/** Bytes of a buffer from `first` up to before `end`; none where both are the same. */
+struct pieces_span {
+	size_t first, end;
+};
+
+/** What a piece sends of a buffer: what it reads and no piece before it has sent.
+ * @param[in,out] sent what those before sent last, in one
+ * @param[out] send
+ * @return false where pieces do not go forward in the buffer */
+bool pieces_send(const struct index_window *read, struct pieces_span *sent,
+                 struct pieces_span *send);
+
+/** What it fetches, right where it belongs.
+ * @return false where something else may be there: bytes that it does not write for sure, or
+ * that it reads too */
+bool pieces_fetch(const struct index_use *use, struct pieces_span *fetch);
+
+#endif
