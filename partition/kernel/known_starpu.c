@@ -153,7 +153,6 @@ static int kernel_make(const struct heddle_kernel *given, const struct ndrange *
 	kernel->way = way;
 	kernel->range = *range;
 	kernel->pieces = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_PIECES);
-	kernel->pieces = kernel->pieces < PIECES_MOST ? kernel->pieces : PIECES_MOST;
 	kernel->direct = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_DIRECT);
 	kernel->source = strdup(given->source);
 	kernel->name = strdup(given->name);
