@@ -15,8 +15,9 @@
  * Start with heddle_kernel_run(), or heddle_kernel_submit() to go on meanwhile.
  *
  * A kernel is one node of StarPU's task graph: tasks submitted before it that write its
- * handles come first, tasks submitted later see its results. What cannot be split
- * (atomic operations on global memory, printf, one array as two arguments) runs on one
+ * handles come first, tasks submitted later see its results. Where nothing else is under way, the
+ * thread that submits it enqueues the largest part itself (HEDDLE_KERNEL_DIRECT). What cannot be
+ * split (atomic operations on global memory, printf, one array as two arguments) runs on one
  * device; HEDDLE_VERBOSE=2 says why.
  */
 #ifndef HEDDLE_KERNEL_H
