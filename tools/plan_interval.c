@@ -15,6 +15,7 @@
 
 #include <jansson.h>
 
+#include "partition/wavefront/rehearsal.h"
 #include "partition/wavefront/simulate.h"
 #include "tools/plan.h"
 
@@ -279,6 +280,22 @@ static int sweep_add(json_t *json, const struct arguments *arguments, size_t h)
 	return status;
 }
 
+/* h by the tiles there will be, where they are few enough to look at. */
+static json_t *rehearsed_json(const struct arguments *arguments, size_t h, unsigned k)
+{
+	static const struct heddle_dependence plain[] = {{.row = 1}, {.column = 1}};
+	const struct interval_model *model = &arguments->model;
+	struct space space = {.rows = model->rows,
+	                      .columns = model->columns,
+	                      .skew = model->skew,
+	                      .nvectors = arguments->nvectors ? arguments->nvectors : 2,
+	                      .vectors = arguments->nvectors ? arguments->vectors : plain};
+
+	rehearsal_choose(model, &space, k, 1, &h, &k);
+	return json_pack("{s:I, s:f}", "h", (json_int_t)h, "t_us",
+	                 rehearsal_predict(model, &space, h));
+}
+
 static json_t *plan_json(const struct arguments *arguments, int *status)
 {
 	const struct interval_model *model = &arguments->model;
@@ -287,11 +304,12 @@ static json_t *plan_json(const struct arguments *arguments, int *status)
 	size_t pipelined = interval_choose(model, k, 1, &k);
 	size_t h = arguments->pipelined ? pipelined : (size_t)lround(exact);
 	json_t *json = json_pack(
-	    "{s:I, s:f, s:o, s:i, s:f, s:f, s:{s:I, s:f}}", "h", (json_int_t)h, "t_us",
+	    "{s:I, s:f, s:o, s:i, s:f, s:f, s:{s:I, s:f}, s:o}", "h", (json_int_t)h, "t_us",
 	    arguments->pipelined ? interval_pipelined_time(model, h) : interval_time(model, h),
 	    "widths", widths_json(model), "k", (int)k, "h_exact", exact, "h_chen_xue",
 	    interval_chen_xue(model), "pipelined", "h", (json_int_t)pipelined, "t_us",
-	    interval_pipelined_time(model, pipelined));
+	    interval_pipelined_time(model, pipelined), "rehearsed",
+	    rehearsed_json(arguments, pipelined, k));
 
 	*status = arguments->sweep && json ? sweep_add(json, arguments, h) : 0;
 	return json;

@@ -52,6 +52,8 @@ expect 2 'COUNT: "0" is not a number' interval --worker a:0:1
 expect 2 'not NAME:COUNT:CP' interval --worker a:1
 expect 2 'is there already' interval --worker a:1:1 --worker a:2:1
 expect 2 'cannot be scheduled' interval --worker a:1:1 --vector -1,0
+expect 0 '"rehearsed": {"h": 167, "t_us": 1241[.,]75' interval --cd 4 --cc 0 --us 1000 --uc 1000 --k 4 \
+	--worker core:2:0.002
 expect 2 'not FIRST-LAST' interval --worker a:1:1 --sweep=9-3
 expect 2 'not a whole number' interval --worker a:1:1 --k 1.5
 
