@@ -360,22 +360,34 @@ static void class_move(struct heddle_pool *pool, struct class *class,
 	}
 }
 
-int heddle_pool_push_since(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key,
-                           double since_us)
+static int class_push(struct heddle_pool *pool, struct class *class, void *item, double since_us)
 {
-	struct class *class = class_get(pool, key);
 	struct item pushed = {item, since_us};
 
-	if (!class || ring_reserve(&class->items))
-		return -ENOMEM;
-	if (key->family && !key_same_value(&class->key, key))
-		class_move(pool, class, key);
-	if (!ring_count(&class->items) && class_fill(pool, class))
+	if (ring_reserve(&class->items) ||
+	    (!ring_count(&class->items) && class_fill(pool, class)))
 		return -ENOMEM;
 	ring_push(&class->items, &pushed);
 	load_add(pool, class, 1);
 	pool->count++;
 	return 0;
+}
+
+int heddle_pool_push_since(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key,
+                           double since_us)
+{
+	struct class *class = class_get(pool, key);
+
+	if (!class)
+		return -ENOMEM;
+	if (key->family && !key_same_value(&class->key, key))
+		class_move(pool, class, key);
+	return class_push(pool, class, item, since_us);
+}
+
+int heddle_pool_push_like_last(struct heddle_pool *pool, void *item, double since_us)
+{
+	return pool->last ? class_push(pool, pool->last, item, since_us) : -ENOENT;
 }
 
 int heddle_pool_push(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key)

@@ -105,6 +105,10 @@ int heddle_pool_push(struct heddle_pool *pool, void *item, const struct heddle_p
 int heddle_pool_push_since(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key,
                            double since_us);
 
+/** Adds an item whose key is that of the one pushed last.
+ * @return 0, -ENOMEM; -ENOENT where that class is not known any more */
+int heddle_pool_push_like_last(struct heddle_pool *pool, void *item, double since_us);
+
 /** Takes the best item that a kind can run and `accept` agrees to.
  * @param least nothing of a lower priority
  * @param accept NULL: every item

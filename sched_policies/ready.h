@@ -144,6 +144,12 @@ struct ready_context {
 	/** Tasks that have become ready and are not in the pool yet, the last one first. */
 	struct starpu_task *_Atomic inbox;
 	struct starpu_task *late; /**< those that found no memory there, the first one first */
+	/** What the pool was given last. */
+	struct {
+		bool plain; /**< of no worker in particular */
+		int priority;
+		uint32_t where;
+	} last;
 	/** Which class started a task of a family last, and 1; 0: none, or forgotten. */
 	atomic_uchar taker[READY_TAKERS];
 	struct waiters waiters;

@@ -83,6 +83,7 @@ void ready_claims_renew(struct ready_context *c, unsigned long family)
 
 void ready_claims_give_back(struct ready_context *c, struct ready_worker *worker)
 {
+	c->last.plain = false;
 	while (ring_count(&worker->claims)) {
 		struct ready_claim claim = *ready_claim_at(worker, 0);
 

@@ -40,12 +40,25 @@ static struct starpu_task *inbox_take(struct ready_context *c)
 	return first;
 }
 
+/* Whether a task has the key of the one before: many do where there is nothing to choose. */
+static bool like_last(const struct ready_context *c, const struct starpu_task *task)
+{
+	return !c->choosing && c->last.plain && c->last.priority == task->priority &&
+	       c->last.where == (uint32_t)task->where &&
+	       policy_task_tag(task) == HEDDLE_POOL_UNIFORM;
+}
+
 static int pool_add(struct ready_context *c, struct starpu_task *task, double now_us)
 {
 	struct heddle_pool_key key;
 
+	if (like_last(c, task) && !heddle_pool_push_like_last(c->pool, task, now_us))
+		return 0;
 	ready_task_key(c, task, &key);
 	c->special |= key.tag != HEDDLE_POOL_UNIFORM;
+	c->last.plain = key.tag == HEDDLE_POOL_UNIFORM;
+	c->last.priority = task->priority;
+	c->last.where = task->where;
 	return heddle_pool_push_since(c->pool, task, &key, now_us);
 }
 

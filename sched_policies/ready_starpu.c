@@ -236,9 +236,9 @@ static struct starpu_task *ready_pop(unsigned ctx)
 	entry.item = NULL;
 	errands.n = 0;
 	policy_lock(&c->mutex);
-	waiters_remove(&c->waiters, id);
 	if (!starpu_sched_ctx_contains_worker(id, ctx)) {
 		/* StarPU does not tell that a worker has left. */
+		waiters_remove(&c->waiters, id);
 		ready_claims_give_back(c, worker);
 	} else {
 		ready_members_count(c);

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
@@ -69,6 +70,26 @@ static void test_first_come_within_a_class(void **state)
 	for (uintptr_t i = 1; i <= 100; i++)
 		assert_int_equal(pop(i % 2), i);
 	assert_int_equal(heddle_pool_nclasses(pool), 1);
+}
+
+static void test_push_like_last(void **state)
+{
+	assert_int_equal(heddle_pool_push_like_last(pool, (void *)1, 0), -ENOENT);
+	assert_int_equal(heddle_pool_count(pool), 0);
+	push(1, 5, 0, NO, HEDDLE_POOL_UNIFORM);
+	push(2, 0, 0, 0, HEDDLE_POOL_UNIFORM);
+	assert_int_equal(heddle_pool_push_like_last(pool, (void *)3, 0), 0);
+	assert_int_equal(heddle_pool_count(pool), 3);
+	assert_int_equal(pop(GPU), 2);
+	assert_int_equal(pop(GPU), 3);
+	/* Its class is empty now, and others have come and gone. */
+	assert_int_equal(pop(CPU), 1);
+	assert_int_equal(heddle_pool_push_like_last(pool, (void *)4, 0), 0);
+	assert_int_equal(heddle_pool_push_like_last(pool, (void *)5, 0), 0);
+	assert_int_equal(pop(GPU), 4);
+	assert_int_equal(pop(CPU), 5);
+	assert_int_equal(pop(CPU), 0);
+	assert_int_equal(heddle_pool_nclasses(pool), 2);
 }
 
 static void test_priority_before_gain(void **state)
@@ -498,6 +519,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(empty),
 	    TEST(first_come_within_a_class),
+	    TEST(push_like_last),
 	    TEST(priority_before_gain),
 	    TEST(kinds_order_differently),
 	    TEST(what_others_cannot_run_comes_first),
