@@ -12,8 +12,8 @@
 #define CLEARLY_WORSE 0.02
 #define MAX_PATIENCE 64
 #define MEMORY 8         /* rounds that a mean remembers */
-#define TRIAL_ROUNDS 4   /* that a trial lasts at the most */
-#define FIRST_NOISE 0.03 /* of a round's throughput, as long as nothing is known */
+#define TRIAL_ROUNDS 2   /* that a trial lasts at the most */
+#define FIRST_NOISE 0.01 /* of a round's throughput, as long as nothing is known */
 #define FORGETTING 0.03  /* of the best throughput ever, a round */
 
 void heddle_streams_init(struct heddle_streams *streams, unsigned most)

@@ -62,7 +62,7 @@ int file_read(const char *path, int fd, void *data, size_t bytes)
 		if (got < 0)
 			return heddle_refuse(-errno, "%s: %s", path, strerror(errno));
 		if (!got)
-			return heddle_refuse(-EIO, "%s: became shorter while it was read", path);
+			return heddle_refuse(-EINVAL, "%s: became shorter while it was read", path);
 		to += got;
 		bytes -= got;
 	}
@@ -106,7 +106,7 @@ int file_finish(const char *path, FILE *stream)
 	int failed = ferror(stream);
 
 	if (fclose(stream) || failed)
-		return heddle_refuse(errno ? -errno : -EIO, "%s: %s", path,
-		                     strerror(errno ? errno : EIO));
+		return heddle_refuse(errno ? -errno : -EINVAL, "%s: %s", path,
+		                     errno ? strerror(errno) : "not all could be written");
 	return 0;
 }

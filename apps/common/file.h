@@ -18,7 +18,7 @@
 int file_open(const char *path, int *fd, size_t *bytes);
 
 /** Reads exactly that much.
- * @return 0; -EIO when the file is shorter by now, -errno. */
+ * @return 0; -EINVAL when the file is shorter by now, -errno. */
 int file_read(const char *path, int fd, void *data, size_t bytes);
 
 /** file_open() and file_read() into memory that the caller frees; a NUL character

@@ -152,7 +152,7 @@ static void writer_failed(png_structp png, png_const_charp reason)
 {
 	const struct writer *writer = png_get_error_ptr(png);
 
-	heddle_refuse(-EIO, "%s: not written: %s", writer->path, reason);
+	heddle_refuse(-EINVAL, "%s: not written: %s", writer->path, reason);
 	png_longjmp(png, 1);
 }
 
@@ -166,7 +166,7 @@ static int write_guarded(struct writer *writer)
 	size_t stride = image->width * image->channels;
 
 	if (setjmp(png_jmpbuf(writer->png)))
-		return -EIO;
+		return -EINVAL;
 	png_init_io(writer->png, writer->stream);
 	png_set_compression_level(writer->png, 1);
 	png_set_IHDR(writer->png, writer->info, image->width, image->height, 8,

@@ -139,7 +139,7 @@ static int write_json(const struct app_report *report)
 	} else {
 		if (json_dumpf(json, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) ||
 		    fputc('\n', stream) == EOF)
-			error = errno ? errno : EIO;
+			error = errno ? errno : EINVAL;
 		if ((stream == stdout ? fflush(stream) : fclose(stream)) && !error)
 			error = errno;
 	}
@@ -179,14 +179,26 @@ static void print_table(const struct app_report *report)
 		report->app->print(report->self);
 }
 
+/* A table that could not be written is no success. */
+static int flush_table(void)
+{
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	return heddle_refuse(errno ? -errno : -EINVAL, "standard output: %s",
+	                     errno ? strerror(errno) : "not all could be written");
+}
+
 int app_report_write(const struct app_report *report)
 {
 	const char *file = report->options->json;
 	int error = 0;
 
-	if (!file || strcmp(file, "-"))
+	if (!file || strcmp(file, "-")) {
 		print_table(report);
-	if (file)
+		error = flush_table();
+	}
+	if (file && !error)
 		error = write_json(report);
 	if (!error && report->app->wave)
 		error = app_wave_write(report->app->wave);

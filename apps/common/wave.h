@@ -66,7 +66,7 @@ void app_wave_took(struct app_wave *wave, double us);
 double app_wave_median(const struct app_wave_variant *variant);
 /** Tells what the wavefront chose, and the sweep. */
 void app_wave_print(const struct app_wave *wave);
-/** Writes the sweep to the file of --sweep-csv. @return 0; -EIO and others, with a message. */
+/** Writes the sweep to the file of --sweep-csv. @return 0; -errno, with a message. */
 int app_wave_write(const struct app_wave *wave);
 void app_wave_free(struct app_wave *wave);
 

@@ -373,14 +373,17 @@ static void nbia_describe(void *data, struct json_t *report)
 static void print_tasks(const struct nbia *self)
 {
 	for (unsigned l = 0; l < self->options.levels; l++) {
+		size_t all = 0;
+
 		printf("  %zu x %zu:", self->options.resolutions[l], self->options.resolutions[l]);
 		for (int kind = 0; kind < HEDDLE_NKINDS; kind++) {
 			size_t tasks = pipeline_tasks(self->pipeline, l, kind);
 
+			all += tasks;
 			if (tasks)
 				printf(" %zu %s", tasks, heddle_kind_name(kind));
 		}
-		printf(" tasks\n");
+		printf("%s tasks\n", all ? "" : " no");
 	}
 }
 

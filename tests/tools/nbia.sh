@@ -88,6 +88,20 @@ expect 2 "not a number from 0 to 100" --recalc 101
 expect 2 "tiles of these sizes need" --memory 1K
 expect 2 "not a whole number" --size -1
 expect 2 "No such file" --size 100 --output "$work/no/such/folder"
+# What cannot be written is no success, wherever it should go.
+for full in --json=/dev/full --output=/dev/full --save-input=/dev/full; do
+	expect 2 "No space left" --size 100 --reps 1 $full
+done
+"$app" --size 100 --reps 1 >/dev/full 2>"$work/out"
+[ $? = 2 ] && grep -q "No space left" "$work/out" || fail "a full standard output"
+# The smallest slides there are.
+expect 0 " no tasks" --size 1 --reps 1 --recalc 0 --verify --save-input "$work/pixel.png"
+expect 0 "1 x 1 tiles" --input "$work/pixel.png" --resolutions 4 --reps 1 --verify
+expect 0 "1 x 10 tiles" --size 1 --height 1200 --resolutions 16,128 --reps 1 --verify --recalc 50
+expect 2 "not a whole number" --size 16777217
+"$app" --size 100 --reps 1 --recalc 0 2>"$work/out" | head -n 1 >"$work/a"
+grep -q "^nbia: 1 tiles" "$work/a" || fail "no table in a pipe"
+[ ! -s "$work/out" ] || fail "messages on a pipe: $(cat "$work/out")"
 grep -q "$(printf '\r')" "$work/out" && fail "progress was printed where there is no terminal"
 
 # A whole-slide file, made of the PNG image.
@@ -102,6 +116,11 @@ expect 0 "tiles" --input "$work/full.tiff" --resolutions 128 --reps 1 --output "
 cmp "$work/made.png" "$work/tiff.png" || fail "TIFF: other labels"
 expect 0 "verified" --input "$work/full.tiff" --resolutions 16,64,128 --memory 300000 --readers 2 \
 	--reps 1 --recalc 50 --verify
+for slide in pixel slide; do
+	vips tiffsave "$work/$slide.png" "$work/$slide.tiff" --tile --pyramid --tile-width 256 \
+		--tile-height 256 --compression jpeg || fail "vips"
+	expect 0 "verified" --input "$work/$slide.tiff" --resolutions 16,64,128 --reps 1 --verify
+done
 size=$(wc -c <"$work/full.tiff")
 head -c $((size / 2)) "$work/full.tiff" >"$work/cut.tiff"
 expect 2 "cut.tiff" --input "$work/cut.tiff" --resolutions 16,64,128
