@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <starpu.h>
 
 #include <heddle/memory.h>
@@ -18,7 +19,7 @@
 /* Whole huge pages for large memory, whole pages otherwise. */
 static size_t mapped_size(size_t bytes)
 {
-	size_t unit = bytes < HUGE_PAGE ? 4096 : HUGE_PAGE;
+	size_t unit = bytes < HUGE_PAGE ? (size_t)sysconf(_SC_PAGESIZE) : HUGE_PAGE;
 
 	return bytes ? (bytes + unit - 1) / unit * unit : unit;
 }

@@ -37,6 +37,15 @@ grep -q 'holds 2 loops' "$work/messages" || fail "number of loops: $(cat "$work/
 "$plot" --loop 1 -o "$work/first" "$work/log.csv" || fail "first loop"
 drawn first-blocks
 cmp -s "$work/first-blocks.svg" "$work/log-blocks.svg" && fail "both loops look alike"
+# The equal blocks of a stock policy: an axis with one number.
+cat >"$work/equal.csv" <<'END'
+loop,worker,kind,phase,start,size,submit_us,done_us
+one,0,cpu,completion,0,128,0,50
+one,1,cpu,completion,128,128,0,60
+END
+"$plot" "$work/equal.csv" 2>"$work/messages" || fail "equal blocks"
+drawn equal-blocks equal-finish
+[ ! -s "$work/messages" ] || fail "equal blocks: $(cat "$work/messages")"
 
 row() {
 	echo '{"name": "'"$1"'", "group": "'"$2"'", "median_us": '"$3"', "min_us": 1, "first_us": 2,

@@ -19,6 +19,8 @@ set bmargin at screen 0.56
 set ylabel "block size (iterations)" offset 0.5
 set logscale y 2
 set offsets 0, 0, graph 0.05, graph 0.03
+stats data using 6 nooutput
+if (STATS_min == STATS_max) set yrange [STATS_min / 2:STATS_max * 2]
 set format y "2^{%L}"
 set ytics 16
 set format x ""
