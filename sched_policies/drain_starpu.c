@@ -24,13 +24,19 @@ void policy_left_behind(unsigned worker)
 		atomic_store(&left_behind[node], true);
 }
 
+/* An idle fetch frees no memory on a full device, others do: it gets its place beforehand. */
 static void await_transfers_to(unsigned node)
 {
 	starpu_data_handle_t handle;
 	char byte = 0;
 
 	starpu_variable_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)&byte, sizeof(byte));
-	starpu_data_idle_prefetch_on_node(handle, node, 0);
+	if (!starpu_data_acquire_on_node(handle, node, STARPU_R)) {
+		starpu_data_release_on_node(handle, node);
+		if (!starpu_data_acquire(handle, STARPU_RW))
+			starpu_data_release(handle);
+		starpu_data_idle_prefetch_on_node(handle, node, 0);
+	}
 	starpu_data_unregister(handle);
 }
 

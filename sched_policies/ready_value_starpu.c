@@ -225,12 +225,39 @@ static void key_init(struct ready_context *c, struct starpu_task *task, struct h
 	}
 }
 
+/* Whether no worker of a class of devices agrees to a task (can_execute) now. */
+static bool kind_refuses(const struct ready_context *c, struct starpu_task *task, unsigned kind)
+{
+	for (unsigned w = 0; w < c->nworkers; w++)
+		if (c->workers[w].kind == kind && policy_accepts(task, &w))
+			return false;
+	return true;
+}
+
+/* Who refuses a task is no help with it, whatever its speed; it may be asked again.
+ * @return whether there is such a class */
+static bool key_of_refused(struct ready_context *c, struct starpu_task *task,
+                           struct heddle_pool_key *key)
+{
+	bool any = false;
+
+	for (unsigned k = 0; task->cl->can_execute && k < c->nkinds; k++) {
+		if (!heddle_pool_key_runs(key, k) || !kind_refuses(c, task, k))
+			continue;
+		if (!any)
+			key_of_stranger(c, task, key);
+		key->cost[k] = HEDDLE_POOL_NO_COST;
+		any = true;
+	}
+	return any;
+}
+
 void ready_task_key(struct ready_context *c, struct starpu_task *task, struct heddle_pool_key *key)
 {
 	struct ready_family *family;
 
 	key_init(c, task, key);
-	if (!c->choosing)
+	if (!c->choosing || key_of_refused(c, task, key))
 		return;
 	family = family_of(c, task);
 	if (!family) {
@@ -273,8 +300,7 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 	const struct ready_worker *worker = &c->workers[asker->id];
 	double us = c->patient ? expected_us(c, key, worker->kind) : 0, own_us, until_us;
 
-	/* Of what not all of a class can run nobody knows whether others would. */
-	if (us <= 0 || key->tag == HEDDLE_POOL_INDIVIDUAL)
+	if (us <= 0)
 		return true;
 	/* Nothing of this depends on the priority: what is left to others of one would be
 	 * left of another. */

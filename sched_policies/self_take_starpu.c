@@ -20,7 +20,9 @@ static void claim_remove(struct self_context *c, struct self_worker *worker, siz
 /* The task leaves its claimer, maybe before its input has come there. */
 static void claim_leave(struct self_context *c, struct self_worker *worker, size_t i)
 {
-	if (self_claim_at(worker, i)->fetch == SELF_FETCH_DONE)
+	const struct self_claim *claim = self_claim_at(worker, i);
+
+	if (claim->fetch == SELF_FETCH_DONE && STARPU_TASK_GET_NBUFFERS(claim->task))
 		policy_left_behind(worker - c->workers);
 	claim_remove(c, worker, i);
 	self_return(c, worker, 1);

@@ -3,7 +3,8 @@
  *
  * Priorities while an accelerator that has claimed tasks is held up, under every policy, on
  * a simulated machine: a core that takes what the accelerator claimed takes what is of
- * higher priority first, also when beliefs or the time have changed since.
+ * higher priority first, also when beliefs or the time have changed since. And what only
+ * one of them may run.
  */
 #include "config.h"
 
@@ -55,6 +56,20 @@ static struct starpu_perfmodel model = {
 static struct starpu_codelet codelet = {
     .cpu_funcs = {never},
     .cuda_funcs = {never},
+    .model = &model,
+    .name = "family",
+};
+
+static int cpu_only(unsigned worker, struct starpu_task *task, unsigned implementation)
+{
+	return starpu_worker_get_type(worker) == STARPU_CPU_WORKER;
+}
+
+/* The same family: the name is. */
+static struct starpu_codelet for_cpus = {
+    .cpu_funcs = {never},
+    .cuda_funcs = {never},
+    .can_execute = cpu_only,
     .model = &model,
     .name = "family",
 };
@@ -204,11 +219,37 @@ static void test_patience_ends(void **state)
 	}
 }
 
+/* What others would do faster, and may not. */
+static void test_others_may_not(void **state)
+{
+	for (const struct heddle_policy *p = heddle_policies(); p->name; p++) {
+		double us;
+
+		machine_begin(p->name);
+		teach();
+		us = starpu_timing_now();
+		submit_for(cpu, 4, 0, CPU_US);
+		for (unsigned i = 0; i < 4; i++) {
+			struct starpu_task *task = task_of(1, CPU_US, GPU_US);
+
+			task->cl = &for_cpus;
+			submit(task);
+		}
+		starpu_task_wait_for_all();
+		us = starpu_timing_now() - us;
+		machine_end(p->name);
+		assert_int_equal(ended_of(0), 4);
+		assert_int_equal(ended_of(1), 4);
+		assert_true(us < 8.2 * CPU_US); /* nobody waited */
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_beliefs_change),
 	    cmocka_unit_test(test_patience_ends),
+	    cmocka_unit_test(test_others_may_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
