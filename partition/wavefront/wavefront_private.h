@@ -182,7 +182,7 @@ struct heddle_wavefront_request {
 	struct starpu_codelet tile_codelet;
 	struct control control;
 	enum placement placement;
-	const char *strategy; /* specification; NULL: stock policy */
+	char *strategy; /* specification; NULL: stock policy */
 
 	starpu_pthread_mutex_t mutex;
 	struct interval_model model;

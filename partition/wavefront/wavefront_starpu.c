@@ -103,10 +103,13 @@ static int strategy_init(struct heddle_wavefront_request *wave)
 {
 	const struct heddle_wavefront *given = &wave->given;
 	struct heddle_blocks_problem none = {.nworkers = 1};
+	const char *spec = strategy_of(given->strategy, given->sched_ctx);
 	struct heddle_blocks *blocks;
 	int status;
 
-	wave->strategy = strategy_of(given->strategy, given->sched_ctx);
+	/* A caller's words may be gone when it begins. */
+	if (spec && !(wave->strategy = strdup(spec)))
+		return -ENOMEM;
 	if (!wave->strategy) {
 		wave->placement = policy_ours(given->sched_ctx) ? PLACE_BY_SPEED : PLACE_BY_STOCK;
 		return 0;
@@ -315,6 +318,7 @@ void wave_free(void *work)
 	control_fini(&wave->control);
 	free(wave->records);
 	free(wave->lanes);
+	free(wave->strategy);
 	if (!wave->whole)
 		free(wave->name);
 	free(wave);

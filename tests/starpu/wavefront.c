@@ -647,10 +647,44 @@ static void test_graph(void **state)
 	fini();
 }
 
+static void nothing_cpu(void *buffers[], void *arg)
+{
+}
+
+/* The specification is the wavefront's own as soon as it is submitted. */
+static void test_strategy_is_copied(void **state)
+{
+	static struct starpu_codelet nothing = {.cpu_funcs = {nothing_cpu}, .name = "nothing"};
+	static uint32_t field[10 * 20], vector[20];
+	char strategy[] = "gss";
+	struct heddle_wavefront_request *request;
+	struct heddle_wavefront_stats stats;
+	struct heddle_wavefront wave;
+	starpu_data_handle_t f, v;
+
+	init("hdss");
+	starpu_matrix_data_register(&f, STARPU_MAIN_RAM, (uintptr_t)field, 20, 20, 10,
+	                            sizeof(*field));
+	starpu_vector_data_register(&v, STARPU_MAIN_RAM, (uintptr_t)vector, 20, sizeof(*vector));
+	wave = sample(f, v);
+	wave.codelet = &nothing;
+	wave.strategy = strategy;
+	/* It does not begin before this is released. */
+	assert_int_equal(starpu_data_acquire(f, STARPU_RW), 0);
+	assert_int_equal(heddle_wavefront_submit(&wave, &request), 0);
+	memset(strategy, 'x', sizeof(strategy) - 1);
+	starpu_data_release(f);
+	assert_int_equal(heddle_wavefront_wait(request, &stats), 0);
+	assert_string_equal(stats.strategy, "gss");
+	starpu_data_unregister(f);
+	starpu_data_unregister(v);
+	fini();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_refusals), cmocka_unit_test(test_failure),
+	    cmocka_unit_test(test_strategy_is_copied), cmocka_unit_test(test_refusals), cmocka_unit_test(test_failure),
 	    cmocka_unit_test(test_shapes),   cmocka_unit_test(test_graph),
 	    cmocka_unit_test(test_many),     cmocka_unit_test(test_policies),
 	};
