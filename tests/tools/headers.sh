@@ -3,7 +3,7 @@
 # POSIX beside the language.
 set -u
 : "${top_srcdir:?}" "${top_builddir:?}"
-flags=$(sed -n 's/^STARPU_CFLAGS = //p' "$top_builddir/Makefile" | sed 's/-I *\//-isystem \//g')
+flags=$(sed -n 's/^STARPU_PLAIN_CFLAGS = //p' "$top_builddir/Makefile" | sed 's/-I *\//-isystem \//g')
 cc=$(sed -n 's/^CC = //p' "$top_builddir/Makefile")
 # SimGrid's headers, which StarPU's of that flavour bring along, want a later C++.
 cxx=c++11
