@@ -3,6 +3,8 @@
  *
  * Launches that the submitting thread enqueues itself: they are nodes of the task graph as all
  * others, end whoever waits or does not, and what fails on that way is right all the same.
+ * In a build with --enable-sanitizers=thread, TSAN_OPTIONS=ignore_noninstrumented_modules=1, it
+ * looks for races too; valgrind does not know all instructions that PoCL makes.
  */
 #include "config.h"
 
