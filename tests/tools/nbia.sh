@@ -90,19 +90,29 @@ expect 2 "not a whole number" --size -1
 expect 2 "No such file" --size 100 --output "$work/no/such/folder"
 # What cannot be written is no success, wherever it should go.
 for full in --json=/dev/full --output=/dev/full --save-input=/dev/full; do
-	expect 2 "No space left" --size 100 --reps 1 $full
+	expect 2 "No space left" --size 100 --resolutions 16,64 --reps 1 $full
 done
-"$app" --size 100 --reps 1 >/dev/full 2>"$work/out"
+"$app" --size 100 --resolutions 16,64 --reps 1 >/dev/full 2>"$work/out"
 [ $? = 2 ] && grep -q "No space left" "$work/out" || fail "a full standard output"
 # The smallest slides there are.
-expect 0 " no tasks" --size 1 --reps 1 --recalc 0 --verify --save-input "$work/pixel.png"
+expect 0 " no tasks" --size 1 --resolutions 16,64 --reps 1 --recalc 0 --verify --save-input "$work/pixel.png"
 expect 0 "1 x 1 tiles" --input "$work/pixel.png" --resolutions 4 --reps 1 --verify
 expect 0 "1 x 10 tiles" --size 1 --height 1200 --resolutions 16,128 --reps 1 --verify --recalc 50
 expect 2 "not a whole number" --size 16777217
-"$app" --size 100 --reps 1 --recalc 0 2>"$work/out" | head -n 1 >"$work/a"
-grep -q "^nbia: 1 tiles" "$work/a" || fail "no table in a pipe"
+"$app" --size 100 --resolutions 16,64 --reps 1 --recalc 0 2>"$work/out" | head -n 1 >"$work/a"
+grep -q "^nbia: 4 tiles" "$work/a" || fail "no table in a pipe"
 [ ! -s "$work/out" ] || fail "messages on a pipe: $(cat "$work/out")"
 grep -q "$(printf '\r')" "$work/out" && fail "progress was printed where there is no terminal"
+# One core and one reader, so that it takes longer than the line's quarter of a second.
+if command -v script >/dev/null; then
+	STARPU_NCPU=1 TERM=xterm script -qec "$app --size 6000 --resolutions 16,128 --recalc 60 \
+		--memory 1M --readers 1 --reps 1" "$work/typescript" </dev/null >/dev/null ||
+		fail "nbia on a terminal"
+	grep -q "of 2209 tiles (.*a second, .* s left" "$work/typescript" ||
+		fail "no progress on a terminal"
+else
+	echo "left out: the line on a terminal"
+fi
 
 # A whole-slide file, made of the PNG image.
 if ! command -v vips >/dev/null || "$app" --input "$work/text" 2>&1 | grep -q "without OpenSlide"; then
