@@ -15,11 +15,22 @@
 
 #define REFRESH_NS 250000000
 
+static void set_next(struct progress *progress)
+{
+	clock_gettime(CLOCK_REALTIME, &progress->next);
+	progress->next.tv_nsec += REFRESH_NS;
+	if (progress->next.tv_nsec >= 1000000000) {
+		progress->next.tv_nsec -= 1000000000;
+		progress->next.tv_sec++;
+	}
+}
+
 bool progress_begin(size_t total, struct progress *progress)
 {
 	const char *terminal = getenv("TERM");
 
-	*progress = (struct progress){total, starpu_timing_now()};
+	*progress = (struct progress){total, starpu_timing_now(), {0}};
+	set_next(progress);
 	/* Simulated time passes as it likes. */
 	return !app_simulated() && isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb");
 }
@@ -36,24 +47,18 @@ static void show(const struct progress *progress, size_t done)
 	fflush(stderr);
 }
 
-void progress_wait(const struct progress *progress, starpu_pthread_cond_t *condition,
+void progress_wait(struct progress *progress, starpu_pthread_cond_t *condition,
                    starpu_pthread_mutex_t *mutex, const size_t *done)
 {
-	struct timespec until;
 	size_t now;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += REFRESH_NS;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
-	if (starpu_pthread_cond_timedwait(condition, mutex, &until) != ETIMEDOUT)
+	if (starpu_pthread_cond_timedwait(condition, mutex, &progress->next) != ETIMEDOUT)
 		return;
 	/* A terminal that is stopped must not stop the others. */
 	now = *done;
 	STARPU_PTHREAD_MUTEX_UNLOCK(mutex);
 	show(progress, now);
+	set_next(progress);
 	STARPU_PTHREAD_MUTEX_LOCK(mutex);
 }
 
