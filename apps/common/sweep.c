@@ -73,9 +73,9 @@ static unsigned half(const struct sweep *sweep, unsigned variant, unsigned first
 static double half_regret(const struct sweep *sweep, unsigned first, double *us, double *other)
 {
 	double least = INFINITY;
-	unsigned best = 0, n;
+	unsigned best = sweep->from, n;
 
-	for (unsigned v = 0; v < sweep->nvariants; v++) {
+	for (unsigned v = sweep->from; v < sweep->nvariants; v++) {
 		double median;
 
 		n = half(sweep, v, first, us);

@@ -13,6 +13,7 @@
 struct sweep {
 	unsigned nvariants, nreps;
 	const double *const *us; /**< us[variant][repetition], above 0 */
+	unsigned from;           /**< the best is found among the variants from this one on */
 };
 
 /** The median of n values (of an even number the lower one); NAN: none, or no memory. */
@@ -26,7 +27,8 @@ struct sweep_ratio sweep_ratio(const double *us, const double *other, unsigned n
 
 /** The first variant's time over that of the best one: the best by the medians of every other
  * repetition, the ratio by those between them, and the other way round; their geometric mean.
- * Where all are alike it is 1 on average, however large the noise.
+ * Where all are alike it is 1 on average, however large the noise. Below 1: the first, which is
+ * not among those the best is found of, is faster than they are.
  * @return NAN: fewer than 4 repetitions, or no memory */
 double sweep_regret(const struct sweep *sweep);
 

@@ -204,7 +204,7 @@ static void print_regret(const struct app_wave *wave)
 {
 	const double *us[APP_WAVE_MAXVARIANTS];
 	unsigned skip = skipped(wave);
-	struct sweep sweep = {wave->nvariants, wave->variants[0].n - skip, us};
+	struct sweep sweep = {wave->nvariants, wave->variants[0].n - skip, us, 0};
 	double regret;
 
 	for (unsigned v = 0; v < wave->nvariants; v++)

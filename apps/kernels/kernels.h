@@ -108,10 +108,12 @@ void result_free(struct result *result);
 /** The repetition whose time is the median, the first one aside where there are several. */
 unsigned median_of(const struct result *result, const struct contender *contender);
 
-/** The contender that is fastest of those that use one device. NULL: there are none. */
-const struct contender *best_single(const struct result *result);
-
 double median_us(const struct result *result, const struct contender *contender);
+
+/** How much faster one of the contenders that share is than the best of those that use one
+ * device, found and compared in different repetitions (apps/common/sweep.h); with fewer than
+ * five of them, by their medians. NAN: there is none that uses one device. */
+double gain(const struct result *result, unsigned contender);
 
 /* ---- reports ---- */
 

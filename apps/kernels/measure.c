@@ -12,6 +12,7 @@
 #include <starpu.h>
 
 #include "private/message.h"
+#include "apps/common/sweep.h"
 #include "apps/kernels/kernels.h"
 
 /* Of one's own kernel: floating-point numbers of two devices differ a little. */
@@ -227,17 +228,27 @@ double median_us(const struct result *result, const struct contender *contender)
 	return contender->us[median_of(result, contender)];
 }
 
-const struct contender *best_single(const struct result *result)
+/* By medians, of few repetitions. */
+static double gain_of_few(const struct result *result, unsigned contender)
 {
-	const struct contender *best = NULL;
+	double best = INFINITY;
 
-	for (unsigned c = 0; c < result->ncontenders; c++) {
-		const struct contender *contender = &result->contenders[c];
+	for (unsigned c = NSHARED; c < result->ncontenders; c++)
+		best = fmin(best, median_us(result, &result->contenders[c]));
+	return best / median_us(result, &result->contenders[contender]);
+}
 
-		if (contender->way != ALONE && contender->way != PLAIN)
-			continue;
-		if (!best || median_us(result, contender) < median_us(result, best))
-			best = contender;
-	}
-	return best;
+double gain(const struct result *result, unsigned contender)
+{
+	const double *us[MAXCONTENDERS];
+	struct sweep sweep = {0, result->reps - 1, us, 1};
+	double regret;
+
+	if (result->ncontenders <= NSHARED)
+		return NAN;
+	us[sweep.nvariants++] = result->contenders[contender].us + 1;
+	for (unsigned c = NSHARED; c < result->ncontenders; c++)
+		us[sweep.nvariants++] = result->contenders[c].us + 1;
+	regret = sweep_regret(&sweep);
+	return isnan(regret) ? gain_of_few(result, contender) : 1 / regret;
 }

@@ -91,12 +91,6 @@ void print_result(const struct options *options, const struct result *result, FI
 
 /* ---- comparison ---- */
 
-static double gain(const struct result *result, unsigned contender)
-{
-	return median_us(result, best_single(result)) /
-	       median_us(result, &result->contenders[contender]);
-}
-
 /* "3:97" for the groups of each worker in percent. */
 static void shares_print(const struct result *result, FILE *out)
 {
@@ -116,7 +110,9 @@ static void shares_print(const struct result *result, FILE *out)
 
 static void print_heading(const struct result *result, FILE *out)
 {
-	fprintf(out, "Median times in microseconds of %u repetitions after the first.\n",
+	fprintf(out,
+	        "Median times in microseconds of %u repetitions after the first; gains over the\n"
+	        "best of one device, found and compared in different repetitions.\n",
 	        result->reps - (result->reps > 1));
 	for (unsigned c = NSHARED; c < result->ncontenders; c++)
 		fprintf(out, "  %c%d: %s\n", c % 2 ? 'A' : 'P', (c - NSHARED) / 2,

@@ -33,7 +33,7 @@ static void run(struct machine *machine, unsigned special, double factor, unsign
 	}
 	for (int v = 0; v < VARIANTS; v++)
 		machine->rows[v] = machine->us[v];
-	machine->sweep = (struct sweep){VARIANTS, REPS, machine->rows};
+	machine->sweep = (struct sweep){VARIANTS, REPS, machine->rows, 0};
 }
 
 static double least_median(const struct machine *machine)
@@ -84,11 +84,32 @@ static void test_better(void **state)
 	assert_true(fabs(exp(worst) / 2 - 1) < 0.03);
 }
 
+/* One that is judged by others, all of which take longer or less than it. */
+static void test_against_others(void **state)
+{
+	static const double factors[] = {0.5, 1, 2};
+	unsigned seed = time(NULL);
+
+	print_message("seed %u\n", seed);
+	for (int f = 0; f < 3; f++) {
+		double regret = 0;
+
+		for (int round = 0; round < ROUNDS; round++) {
+			struct machine machine;
+
+			run(&machine, 0, factors[f], &seed);
+			machine.sweep.from = 1;
+			regret += log(sweep_regret(&machine.sweep)) / ROUNDS;
+		}
+		assert_true(fabs(exp(regret) / factors[f] - 1) < 0.02);
+	}
+}
+
 static void test_few(void **state)
 {
 	static const double us[2][4] = {{3, 1, 2, 4}, {6, 4, 2, 4}};
 	const double *rows[] = {us[0], us[1]};
-	struct sweep sweep = {2, 3, rows};
+	struct sweep sweep = {2, 3, rows, 0};
 	struct sweep_ratio ratio = sweep_ratio(us[0], us[1], 4);
 
 	assert_true(isnan(sweep_regret(&sweep)));
@@ -106,6 +127,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_alike),
 	    cmocka_unit_test(test_better),
+	    cmocka_unit_test(test_against_others),
 	    cmocka_unit_test(test_few),
 	};
 
