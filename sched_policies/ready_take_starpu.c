@@ -27,6 +27,18 @@ static bool accepts(void *task, void *asker)
 	return policy_accepts(task, &((struct ready_asker *)asker)->id);
 }
 
+/* For whatever in the pool a worker takes. */
+static struct heddle_pool_query query_of(struct ready_asker *asker)
+{
+	return (struct heddle_pool_query){
+	    .kind = asker->c->workers[asker->id].kind,
+	    .least = INT_MIN,
+	    .admit = asker->c->choosing ? ready_wants : NULL,
+	    .accept = accepts,
+	    .arg = asker,
+	};
+}
+
 static bool claim_is_for(const struct ready_claim *claim, struct ready_asker *asker, int least)
 {
 	const struct heddle_pool_key *key = &claim->entry.key;
@@ -72,13 +84,7 @@ static struct choice choose(struct ready_asker *asker)
 {
 	struct ready_context *c = asker->c;
 	struct ready_worker *worker = &c->workers[asker->id];
-	struct heddle_pool_query query = {
-	    .kind = worker->kind,
-	    .least = INT_MIN,
-	    .admit = c->choosing ? ready_wants : NULL,
-	    .accept = accepts,
-	    .arg = asker,
-	};
+	struct heddle_pool_query query = query_of(asker);
 	struct choice choice = {.from = NOWHERE};
 	int best = INT_MIN;
 
@@ -139,13 +145,7 @@ static void claim_ahead(struct ready_asker *asker)
 
 	while (ring_count(&worker->claims) < target && !ring_reserve(&worker->claims)) {
 		struct ready_claim claim = {.since_us = asker->now_us};
-		struct heddle_pool_query query = {
-		    .kind = worker->kind,
-		    .least = INT_MIN,
-		    .admit = c->choosing ? ready_wants : NULL,
-		    .accept = accepts,
-		    .arg = asker,
-		};
+		struct heddle_pool_query query = query_of(asker);
 		struct heddle_pool_place place;
 		const struct heddle_pool_key *key = heddle_pool_find(c->pool, &query, &place);
 

@@ -12,6 +12,7 @@
 
 #include "private/message.h"
 #include "apps/common/file.h"
+#include "apps/common/sweep.h"
 #include "apps/kernels/kernels.h"
 
 /* ---- tables ---- */
@@ -178,19 +179,6 @@ static struct overhead overhead_of(const struct contender *contender, unsigned r
 	return overhead;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double median(double *numbers, unsigned n)
-{
-	qsort(numbers, n, sizeof(*numbers), by_size);
-	return numbers[(n - 1) / 2];
-}
-
 /* Medians of each number. */
 static struct overhead overhead_median(const struct result *result,
                                        const struct contender *contender)
@@ -209,7 +197,7 @@ static struct overhead overhead_median(const struct result *result,
 			one.overhead = overhead_of(contender, first + r);
 			column[r] = one.numbers[i];
 		}
-		middle.numbers[i] = median(column, n);
+		middle.numbers[i] = sweep_median(column, n);
 	}
 	free(column);
 	return middle.overhead;

@@ -36,6 +36,7 @@ struct run {
 	const struct rehearsal *given;
 	unsigned nworkers;
 	size_t minimum, most, rehearsed;
+	size_t room; /* for the tiles of a band */
 	struct worker *workers;
 	double *above_us, *here_us; /* when the band's tiles are done */
 	double power;               /* of all workers, by what they are taken to need */
@@ -68,7 +69,6 @@ static int run_init(struct run *run, const struct rehearsal *given, size_t most)
 {
 	const struct interval_model *model = given->model;
 	const struct space *space = given->space;
-	size_t tiles = (space->columns + space->skew * space->rows) / given->h + 2;
 	double widths[INTERVAL_MAXKINDS];
 	unsigned n = interval_workers(model), w = 0;
 
@@ -77,13 +77,14 @@ static int run_init(struct run *run, const struct rehearsal *given, size_t most)
 		return -EINVAL;
 	if (given->sweeps > 1 && model->k > 1)
 		return -ENOTSUP;
-	if (tiles > most)
+	run->room = (space->columns + space->skew * space->rows) / given->h + 2;
+	if (run->room > most)
 		return -E2BIG;
 	run->minimum = vectors_minimum_rows(space->vectors, space->nvectors);
 	run->workers = calloc(n, sizeof(*run->workers));
 	/* Over several sweeps of all bands, one after the other. */
-	run->above_us = malloc((given->sweeps > 1 ? n : 1) * tiles * sizeof(double));
-	run->here_us = malloc((given->sweeps > 1 ? n : 1) * tiles * sizeof(double));
+	run->above_us = malloc((given->sweeps > 1 ? n : 1) * run->room * sizeof(double));
+	run->here_us = malloc((given->sweeps > 1 ? n : 1) * run->room * sizeof(double));
 	if (!run->workers || !run->above_us || !run->here_us)
 		return -ENOMEM;
 	interval_balanced_widths(model, given->h, widths);
@@ -263,7 +264,7 @@ static size_t deal(struct run *run)
 }
 
 /* When a neighbour has done as many tiles as are needed, all sweeps counted. */
-static double done_us(const struct run *run, size_t band, size_t room, size_t sweep, size_t needs)
+static double done_us(const struct run *run, size_t band, size_t sweep, size_t needs)
 {
 	size_t tiles;
 
@@ -271,13 +272,14 @@ static double done_us(const struct run *run, size_t band, size_t room, size_t sw
 		return 0;
 	tiles = band_tiles(run->given->space, &run->workers[band].band);
 	if ((needs - 1) / tiles == sweep)
-		return run->here_us[band * room + (needs - 1) % tiles];
+		return run->here_us[band * run->room + (needs - 1) % tiles];
 	/* What is older than the sweep before has long been done. */
-	return (needs - 1) / tiles + 1 == sweep ? run->above_us[band * room + (needs - 1) % tiles]
-	                                        : 0;
+	return (needs - 1) / tiles + 1 == sweep
+	           ? run->above_us[band * run->room + (needs - 1) % tiles]
+	           : 0;
 }
 
-static void sweep_run(struct run *run, size_t bands, size_t room, size_t sweep)
+static void sweep_run(struct run *run, size_t bands, size_t sweep)
 {
 	const struct space *space = run->given->space;
 
@@ -295,10 +297,10 @@ static void sweep_run(struct run *run, size_t bands, size_t room, size_t sweep)
 				                                &run->workers[other].band)
 				                   : 0;
 
-				now = fmax(now, done_us(run, other, room, sweep, needs));
+				now = fmax(now, done_us(run, other, sweep, needs));
 			}
 			worker->free_us = now + one_tile_us(run, worker, &whole, t);
-			run->here_us[b * room + t] = worker->free_us;
+			run->here_us[b * run->room + t] = worker->free_us;
 		}
 		run->end_us = fmax(run->end_us, worker->free_us);
 		run->rehearsed += SWEPT * tiles;
@@ -309,18 +311,16 @@ static void sweep_run(struct run *run, size_t bands, size_t room, size_t sweep)
 static int run_sweeps(struct run *run, size_t *bands)
 {
 	const struct rehearsal *given = run->given;
-	size_t room = given->space->columns / given->h + 2, sweeps = given->sweeps, sweep = 0;
+	size_t sweeps = given->sweeps, sweep = 0;
 	double before = 0;
 
-	if (given->space->skew)
-		room += given->space->skew * given->space->rows / given->h;
 	*bands = deal(run);
 	for (; sweep < sweeps && sweep < SWEEPS; sweep++) {
 		if (sweep + LAST_SWEEPS == SWEEPS)
 			before = run->end_us;
-		if (run->rehearsed + SWEPT * *bands * room > run->most)
+		if (run->rehearsed + SWEPT * *bands * run->room > run->most)
 			return -E2BIG;
-		sweep_run(run, *bands, room, sweep);
+		sweep_run(run, *bands, sweep);
 	}
 	run->end_us += (sweeps - sweep) * (run->end_us - before) / LAST_SWEEPS;
 	return 0;
