@@ -58,6 +58,12 @@ static bool is_choice(const char *words, const char *text)
 	return !strcmp(words, text);
 }
 
+static bool number_valid(const struct heddle_variable_row *row, const char *text, double *number)
+{
+	return number_parse(text, number) && *number >= row->least && *number <= row->most &&
+	       (row->type == HEDDLE_TYPE_REAL || *number == floor(*number));
+}
+
 bool heddle_variable_valid(const struct heddle_variable_row *row, const char *text)
 {
 	double number;
@@ -66,9 +72,7 @@ bool heddle_variable_valid(const struct heddle_variable_row *row, const char *te
 		return true;
 	if (row->type == HEDDLE_TYPE_CHOICE)
 		return is_choice(row->unit, text);
-	if (!number_parse(text, &number) || number < row->least || number > row->most)
-		return false;
-	return row->type == HEDDLE_TYPE_REAL || number == floor(number);
+	return number_valid(row, text, &number);
 }
 
 void heddle_variable_values(const struct heddle_variable_row *row, char *text, size_t size)
@@ -90,10 +94,10 @@ void heddle_variable_values(const struct heddle_variable_row *row, char *text, s
 double heddle_variable_number(enum heddle_variable variable)
 {
 	const struct heddle_variable_row *row = &heddle_variable_table[variable];
-	const char *text = heddle_variable_text(variable);
 	double number = 0;
 
-	number_parse(heddle_variable_valid(row, text) ? text : row->value, &number);
+	if (!number_valid(row, heddle_variable_text(variable), &number))
+		number_parse(row->value, &number);
 	return number;
 }
 
