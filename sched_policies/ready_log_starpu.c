@@ -6,15 +6,12 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "private/log.h"
 #include "private/message.h"
-#include "private/number.h"
 #include "private/platform_starpu.h"
-#include "private/variables.h"
 #include "sched_policies/ready.h"
 
 struct ready_record {
@@ -57,33 +54,18 @@ void ready_log_queue(struct ready_context *c, unsigned id, double now_us)
 	};
 }
 
-static void records_print(const struct ready_log *log, FILE *file)
-{
-	struct heddle_numbers numbers;
-
-	heddle_numbers_begin(&numbers);
-	fseek(file, 0, SEEK_END);
-	if (!ftell(file))
-		fputs("time_us,worker,kind,target,queued\n", file);
-	for (size_t r = 0; r < log->n; r++)
-		fprintf(file, "%.3f,%u,%s,%u,%u\n", log->records[r].time_us, log->records[r].worker,
-		        heddle_kind_name(log->records[r].kind), log->records[r].target,
-		        log->records[r].queued);
-	heddle_numbers_end(&numbers);
-}
-
 void ready_log_write(struct ready_context *c)
 {
-	const char *path = heddle_variable_text(HEDDLE_VARIABLE_QUEUE_LOG);
-	FILE *file = c->log.n ? fopen(path, "a") : NULL;
-	int error = c->log.n && !file ? errno : 0;
+	const struct ready_log *log = &c->log;
+	struct heddle_log lines;
 
-	if (file) {
-		records_print(&c->log, file);
-		if (fclose(file))
-			error = errno;
+	if (log->n && !heddle_log_open(&lines, HEDDLE_VARIABLE_QUEUE_LOG,
+	                               "time_us,worker,kind,target,queued")) {
+		for (size_t r = 0; r < log->n; r++)
+			fprintf(lines.file, "%.3f,%u,%s,%u,%u\n", log->records[r].time_us,
+			        log->records[r].worker, heddle_kind_name(log->records[r].kind),
+			        log->records[r].target, log->records[r].queued);
+		heddle_log_close(&lines);
 	}
-	if (error)
-		heddle_warn("HEDDLE_QUEUE_LOG: %s: %s", path, strerror(error));
-	free(c->log.records);
+	free(log->records);
 }

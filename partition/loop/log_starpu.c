@@ -6,17 +6,13 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
 
 #include "loop_private.h"
 #include "private/clock_starpu.h"
+#include "private/log.h"
 #include "private/message.h"
-#include "private/number.h"
-#include "private/variables.h"
 
 struct block_record {
 	unsigned lane;
@@ -52,54 +48,36 @@ void log_block(struct heddle_loop_request *loop, const struct block *block)
 	};
 }
 
-/* NULL after a message. Other loops, of this program or another, that end at the same
- * time wait until the file is closed; where it cannot be locked, lines may mix. */
-static FILE *log_open(const char *path)
+static void record_print(const struct heddle_loop_request *loop,
+			 const struct block_record *record, FILE *file)
 {
-	FILE *file = fopen(path, "a");
+	const struct heddle_worker_stats *worker = &loop->lanes[record->lane].stats;
 
-	if (!file) {
-		heddle_warn("HEDDLE_BLOCK_LOG: %s: %s", path, strerror(errno));
-		return NULL;
-	}
-	flock(fileno(file), LOCK_EX);
-	fseek(file, 0, SEEK_END);
-	return file;
+	fprintf(file, "%s,%d,%s,%s,%zu,%zu,%.3f,%.3f", loop->name, worker->id,
+		heddle_kind_name(worker->kind), heddle_phase_name(record->phase), record->start,
+		record->n, record->submit_us, record->done_us);
 }
 
 void log_write(struct heddle_loop_request *loop)
 {
-	const char *path = heddle_variable_text(HEDDLE_VARIABLE_BLOCK_LOG);
 	/* Where the clock is the wall's nobody wants to be told. */
 	bool modelled = heddle_clock() == HEDDLE_CLOCK_MODELLED;
 	const char *clock = heddle_clock_name(loop->modelled ? HEDDLE_CLOCK_MODELLED
 							     : HEDDLE_CLOCK_WALL);
-	struct heddle_numbers numbers;
-	FILE *file;
+	struct heddle_log log;
 
-	if (!*path)
+	if (!*heddle_variable_text(HEDDLE_VARIABLE_BLOCK_LOG) ||
+	    heddle_log_open(&log, HEDDLE_VARIABLE_BLOCK_LOG,
+			    modelled ? "loop,worker,kind,phase,start,size,submit_us,done_us,clock"
+				     : "loop,worker,kind,phase,start,size,submit_us,done_us"))
 		return;
-	file = log_open(path);
-	if (!file)
-		return;
-	if (!ftell(file))
-		fprintf(file, "loop,worker,kind,phase,start,size,submit_us,done_us%s\n",
-			modelled ? ",clock" : "");
-	heddle_numbers_begin(&numbers);
 	for (size_t r = 0; r < loop->nrecords; r++) {
-		const struct block_record *record = &loop->records[r];
-		const struct heddle_worker_stats *worker = &loop->lanes[record->lane].stats;
-
-		fprintf(file, "%s,%d,%s,%s,%zu,%zu,%.3f,%.3f%s%s\n", loop->name, worker->id,
-			heddle_kind_name(worker->kind), heddle_phase_name(record->phase),
-			record->start, record->n, record->submit_us, record->done_us,
-			modelled ? "," : "", modelled ? clock : "");
+		record_print(loop, &loop->records[r], log.file);
+		fprintf(log.file, "%s%s\n", modelled ? "," : "", modelled ? clock : "");
 	}
-	heddle_numbers_end(&numbers);
-	if (fclose(file))
-		heddle_warn("HEDDLE_BLOCK_LOG: %s: %s", path, strerror(errno));
+	heddle_log_close(&log);
 	if (loop->nunlogged)
-		heddle_warn("HEDDLE_BLOCK_LOG: %s: no memory for %zu blocks of loop %s", path,
+		heddle_warn("%s: %s: no memory for %zu blocks of loop %s", log.variable, log.path,
 			    loop->nunlogged, loop->name);
 }
 

@@ -5,14 +5,11 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "private/log.h"
 #include "private/message.h"
-#include "private/number.h"
-#include "private/variables.h"
 #include "wavefront_private.h"
 
 struct tile_record {
@@ -30,8 +27,10 @@ void log_tile(struct heddle_wavefront_request *wave, const struct tile *tile,
 		size_t room = wave->records_room ? 2 * wave->records_room : 256;
 		struct tile_record *grown = realloc(wave->records, room * sizeof(*grown));
 
-		if (!grown)
+		if (!grown) {
+			wave->nunlogged++;
 			return;
+		}
 		wave->records = grown;
 		wave->records_room = room;
 	}
@@ -53,26 +52,17 @@ static void record_print(const struct heddle_wavefront_request *wave,
 
 void log_tiles(struct heddle_wavefront_request *wave)
 {
-	const char *path = heddle_variable_text(HEDDLE_VARIABLE_TILE_LOG);
-	struct heddle_numbers numbers;
-	FILE *file;
+	struct heddle_log log;
 
-	if (!wave->logged)
+	if (!wave->logged ||
+	    heddle_log_open(&log, HEDDLE_VARIABLE_TILE_LOG,
+	                    "wavefront,worker,kind,row,rows,column,columns,skew,sweep,begin_us,"
+	                    "end_us,total_columns"))
 		return;
-	file = fopen(path, "a");
-	if (!file) {
-		heddle_warn("HEDDLE_TILE_LOG: %s: %s", path, strerror(errno));
-		return;
-	}
-	fseek(file, 0, SEEK_END);
-	if (!ftell(file))
-		fputs("wavefront,worker,kind,row,rows,column,columns,skew,sweep,begin_us,end_us,"
-		      "total_columns\n",
-		      file);
-	heddle_numbers_begin(&numbers);
 	for (size_t r = 0; r < wave->nrecords; r++)
-		record_print(wave, &wave->records[r], file);
-	heddle_numbers_end(&numbers);
-	if (fclose(file))
-		heddle_warn("HEDDLE_TILE_LOG: %s: %s", path, strerror(errno));
+		record_print(wave, &wave->records[r], log.file);
+	heddle_log_close(&log);
+	if (wave->nunlogged)
+		heddle_warn("%s: %s: no memory for %zu tiles of wavefront %s", log.variable,
+		            log.path, wave->nunlogged, wave->name);
 }

@@ -205,6 +205,7 @@ struct heddle_wavefront_request {
 	bool logged; /* a log of tiles is wanted */
 	struct tile_record *records;
 	size_t nrecords, records_room;
+	size_t nunlogged; /* tiles, no memory for their records */
 	unsigned nexcluded;
 	/* A piece that is measured: the wavefront it belongs to. */
 	struct heddle_wavefront_request *whole;

@@ -1,0 +1,142 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Logs that variables name: what several programs append at the same time does not mix,
+ * and what cannot be written is told.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "private/log.h"
+#include "tests/unit/test.h"
+
+/* Long enough for many writes each, and often enough for writers to meet. */
+enum { WRITERS = 4, ROUNDS = 10, LINES = 2000 };
+
+static char path[] = "/tmp/heddle-log-XXXXXX";
+
+static int write_round(int writer, int round)
+{
+	struct heddle_log log;
+
+	if (heddle_log_open(&log, HEDDLE_VARIABLE_TILE_LOG, "writer,round,line,what"))
+		return 1;
+	for (int line = 0; line < LINES; line++)
+		fprintf(log.file, "%d,%d,%d,as much as a tile has to say for itself\n", writer,
+		        round, line);
+	return heddle_log_close(&log) != 0;
+}
+
+/* In a process of its own, from when the pipe is closed on. */
+static void writer_run(int writer, const int begin[2])
+{
+	char nothing;
+	int failed = 0;
+
+	close(begin[1]);
+	if (read(begin[0], &nothing, 1))
+		_exit(2);
+	for (int round = 0; round < ROUNDS; round++)
+		failed |= write_round(writer, round);
+	_exit(failed);
+}
+
+static void writers_meet(void)
+{
+	int begin[2], status;
+
+	assert_int_equal(pipe(begin), 0);
+	for (int writer = 0; writer < WRITERS; writer++) {
+		pid_t child = fork();
+
+		assert_true(child >= 0);
+		if (!child)
+			writer_run(writer, begin);
+	}
+	close(begin[0]);
+	close(begin[1]);
+	for (int writer = 0; writer < WRITERS; writer++) {
+		assert_true(wait(&status) > 0);
+		assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+	}
+}
+
+/* Whether the next line is one writer's; -1: the file is over. */
+static int line_next(FILE *file, int *writer, int *round, int *line)
+{
+	char text[128], end;
+
+	if (!fgets(text, sizeof(text), file))
+		return -1;
+	return sscanf(text, "%d,%d,%d,as much as a tile has to say for itself%c", writer, round,
+	              line, &end) == 4 &&
+	       end == '\n';
+}
+
+static void test_writers_do_not_mix(void **state)
+{
+	int writer, round, line, next_round[WRITERS] = {0};
+	char header[64];
+	FILE *file;
+
+	setenv("HEDDLE_TILE_LOG", path, 1);
+	writers_meet();
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(fgets(header, sizeof(header), file));
+	assert_string_equal(header, "writer,round,line,what\n");
+	for (int group = 0; group < WRITERS * ROUNDS; group++) {
+		int first = -1;
+
+		for (int l = 0; l < LINES; l++) {
+			assert_int_equal(line_next(file, &writer, &round, &line), 1);
+			if (l == 0)
+				first = writer;
+			assert_in_range(writer, 0, WRITERS - 1);
+			assert_int_equal(writer, first);
+			assert_int_equal(round, next_round[writer]);
+			assert_int_equal(line, l);
+		}
+		next_round[first]++;
+	}
+	assert_int_equal(line_next(file, &writer, &round, &line), -1);
+	fclose(file);
+}
+
+static void test_what_cannot_be_written(void **state)
+{
+	struct heddle_log log;
+
+	setenv("HEDDLE_TILE_LOG", "/nonexistent/folder/file", 1);
+	assert_int_equal(heddle_log_open(&log, HEDDLE_VARIABLE_TILE_LOG, "a,b"), -ENOENT);
+	setenv("HEDDLE_TILE_LOG", "/dev/full", 1);
+	assert_int_equal(heddle_log_open(&log, HEDDLE_VARIABLE_TILE_LOG, "a,b"), 0);
+	assert_int_equal(heddle_log_close(&log), -ENOSPC);
+	/* The last lines may fit where earlier ones did not. */
+	assert_int_equal(heddle_log_open(&log, HEDDLE_VARIABLE_TILE_LOG, "a,b"), 0);
+	fflush(log.file);
+	assert_true(ferror(log.file));
+	assert_true(heddle_log_close(&log) < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_writers_do_not_mix),
+	    cmocka_unit_test(test_what_cannot_be_written),
+	};
+	int fd = mkstemp(path), failed;
+
+	if (fd < 0)
+		return 99;
+	close(fd);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(path);
+	return failed;
+}
