@@ -73,6 +73,11 @@ static void try(struct heddle_streams *streams, unsigned n)
 	streams->trial_rate = 0;
 }
 
+static void try_double(struct heddle_streams *streams)
+{
+	try(streams, streams->saved <= streams->most / 2 ? 2 * streams->saved : streams->most);
+}
+
 /* The number that a step in the present direction leads to; the saved one: none. */
 static unsigned next_number(const struct heddle_streams *streams)
 {
@@ -134,8 +139,7 @@ static void trial_of_doubling(struct heddle_streams *streams, double gain)
 		save(streams);
 		streams->doubling = streams->saved < streams->most;
 		if (streams->doubling)
-			try(streams, streams->saved <= streams->most / 2 ? 2 * streams->saved
-			                                                 : streams->most);
+			try_double(streams);
 	} else {
 		streams->doubling = false;
 		step_back(streams);
@@ -171,8 +175,7 @@ void heddle_streams_round(struct heddle_streams *streams, double rate)
 	if (streams->concurrent == streams->saved) {
 		settled_round(streams, rate);
 		if (streams->doubling && streams->saved < streams->most)
-			try(streams, streams->saved <= streams->most / 2 ? 2 * streams->saved
-			                                                 : streams->most);
+			try_double(streams);
 		else if (streams->rest)
 			streams->rest--;
 		else
