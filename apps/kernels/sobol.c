@@ -32,7 +32,7 @@ int sobol_primitive(uint32_t polynomial)
 static void dimension_make(uint32_t polynomial, uint64_t seed, uint32_t *directions)
 {
 	unsigned degree = degree_of(polynomial);
-	uint32_t m[SOBOL_BITS];
+	uint32_t m[SOBOL_BITS] = {0};
 
 	for (unsigned k = 0; k < SOBOL_BITS; k++) {
 		if (k < degree) {
