@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "private/message.h"
+#include "private/output.h"
 #include "tools/bench/bench.h"
 #include "tools/place.h"
 #include "tools/simulation.h"
@@ -299,6 +300,7 @@ static int report_write(const struct bench_settings *settings, json_t *reports)
 	json_t *whole = json_pack("{s:s, s:o}", "heddle", PACKAGE_VERSION, "benches", reports);
 	int status = 0;
 
+	errno = 0;
 	if (!settings->json)
 		status = 0;
 	else if (!strcmp(settings->json, "-"))
@@ -308,7 +310,8 @@ static int report_write(const struct bench_settings *settings, json_t *reports)
 		    json_dump_file(whole, settings->json, JSON_INDENT(1) | JSON_REAL_PRECISION(10));
 	json_decref(whole);
 	if (status)
-		return heddle_refuse(-EIO, "%s: could not be written", settings->json);
+		return heddle_refuse(-EIO, "%s: could not be written%s%s", settings->json,
+		                     errno ? ": " : "", errno ? strerror(errno) : "");
 	return 0;
 }
 
@@ -326,6 +329,8 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &settings);
 	if (settings.rows)
 		return bench_rows_print(settings.rows) ? 2 : 0;
+	if (heddle_output_check(settings.json))
+		return 2;
 	/* First repetitions are cold: what the process before measured is not theirs. */
 	setenv("HEDDLE_PROFILE", "0", 0);
 #ifdef HEDDLE_USE_SIMGRID

@@ -272,13 +272,15 @@ static void policies_default(void)
 		policy_add(policy->name);
 }
 
-static int number_parse(const char *text, unsigned least, unsigned *number)
+static int number_parse(const char *option, const char *text, unsigned least, unsigned *number)
 {
 	char *end;
 	unsigned long parsed = strtoul(text, &end, 10);
 
 	if (end == text || *end || *text == '-' || parsed < least || parsed > 100000000) {
-		fprintf(stderr, "heddle: '%s' is not a number of %u to 100000000\n", text, least);
+		fprintf(stderr,
+		        "heddle overhead: --%s %s: not a whole number from %u to 100000000\n",
+		        option, text, least);
 		return -EINVAL;
 	}
 	*number = parsed;
@@ -293,11 +295,11 @@ static int option_take(int option, char *value)
 			policy_add(name);
 		return 0;
 	case 't':
-		return number_parse(value, 0, &request.tasks[INDEPENDENT]);
+		return number_parse("tasks", value, 0, &request.tasks[INDEPENDENT]);
 	case 'c':
-		return number_parse(value, 0, &request.tasks[CHAIN]);
+		return number_parse("chain", value, 0, &request.tasks[CHAIN]);
 	case 'r':
-		return number_parse(value, 1, &request.rounds);
+		return number_parse("rounds", value, 1, &request.rounds);
 	case 'j':
 		request.json = value;
 		return 0;
@@ -324,6 +326,7 @@ int main(int argc, char **argv)
 		                    strcmp(argv[3], shape_names[CHAIN]) ? INDEPENDENT : CHAIN,
 		                    atoi(argv[4]));
 	policy_add(REFERENCE);
+	argv[0] = "heddle overhead"; /* in messages */
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (option == 'h') {
 			usage_print();
@@ -333,7 +336,7 @@ int main(int argc, char **argv)
 			return USAGE;
 	}
 	if (optind < argc) {
-		fprintf(stderr, "heddle: '%s' is not an option\n", argv[optind]);
+		fprintf(stderr, "heddle overhead: \"%s\" is not expected\n", argv[optind]);
 		return USAGE;
 	}
 	if (request.npolicies == 1)

@@ -123,6 +123,7 @@ int main(int argc, char **argv)
 	const char *policy = NULL;
 	int option;
 
+	argv[0] = "heddle run"; /* in messages */
 	/* "+": options after the command are the command's. */
 	while ((option = getopt_long(argc, argv, "+s:h", options, NULL)) != -1)
 		switch (option) {

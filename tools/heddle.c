@@ -78,12 +78,15 @@ static int app_run(int argc, char **argv)
 	char *path;
 
 	if (argc < 2 || argv[1][0] == '-') {
-		FILE *out = argc < 2 ? stderr : stdout;
+		bool asked = argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"));
+		FILE *out = asked ? stdout : stderr;
 
+		if (argc > 1 && !asked)
+			fprintf(out, "heddle app: \"%s\" is no application's name\n\n", argv[1]);
 		fputs("Usage: heddle app NAME [ARGUMENT...]\n\nApplications:\n\n", out);
 		place_apps_print(out);
 		fputs("\n'heddle app NAME --help' tells more.\n", out);
-		return argc < 2 || (strcmp(argv[1], "--help") && strcmp(argv[1], "-h")) ? USAGE : 0;
+		return asked ? 0 : USAGE;
 	}
 	path = place_app(argv[1]);
 	if (path)

@@ -15,6 +15,7 @@
 
 #include <jansson.h>
 
+#include "private/message.h"
 #include "partition/wavefront/rehearsal.h"
 #include "partition/wavefront/simulate.h"
 #include "tools/plan.h"
@@ -219,18 +220,26 @@ static json_t *widths_json(const struct interval_model *model)
 	return json;
 }
 
+static int csv_refuse(const struct arguments *arguments)
+{
+	return heddle_refuse(-EIO, "%s: %s", arguments->csv,
+	                     errno ? strerror(errno) : "not all could be written");
+}
+
 /* All sweeps of a file have one header. */
 static int sweep_write(const struct arguments *arguments, size_t first, size_t last, size_t chosen,
                        const double *us)
 {
 	const struct interval_model *model = &arguments->model;
 	FILE *file;
+	int failed;
 
 	if (!arguments->csv)
 		return 0;
+	errno = 0;
 	file = fopen(arguments->csv, "a");
 	if (!file)
-		return -errno;
+		return csv_refuse(arguments);
 	fseek(file, 0, SEEK_END);
 	if (!ftell(file))
 		fputs("sweep,k,h,predicted_us,measured_us,chosen\n", file);
@@ -239,7 +248,8 @@ static int sweep_write(const struct arguments *arguments, size_t first, size_t l
 		        arguments->pipelined ? interval_pipelined_time(model, h)
 		                             : interval_time(model, h),
 		        us[h - first], h == chosen);
-	return fclose(file) ? -errno : 0;
+	failed = ferror(file);
+	return fclose(file) || failed ? csv_refuse(arguments) : 0;
 }
 
 static int sweep_add(json_t *json, const struct arguments *arguments, size_t h)
@@ -344,9 +354,11 @@ int plan_interval(int argc, char **argv)
 	arguments.model.skew = vectors_skew(arguments.vectors, arguments.nvectors);
 	json = plan_json(&arguments, &status);
 	if (!json || status) {
-		fprintf(stderr, "heddle plan interval: %s\n", strerror(json ? -status : ENOMEM));
+		if (status != -EIO) /* that has been said */
+			fprintf(stderr, "heddle plan interval: %s\n",
+			        strerror(json ? -status : ENOMEM));
 		json_decref(json);
-		return 1;
+		return status == -EIO ? PLAN_USAGE : 1;
 	}
 	json_print(json);
 	json_decref(json);

@@ -15,6 +15,7 @@
 #include <heddle/heddle.h>
 
 #include "private/message.h"
+#include "private/output.h"
 #include "private/platform_starpu.h"
 #include "codelets/codelet.h"
 #include "apps/common/app.h"
@@ -64,7 +65,8 @@ int app_choose_policy(const char *name)
 		known++;
 	if (*known || heddle_policy_find(name)) /* those of a library are in no table */
 		return setenv("STARPU_SCHED", name, 1) ? -ENOMEM : 0;
-	return heddle_refuse(-EINVAL, "--sched %s: no such policy", name);
+	return heddle_refuse(-EINVAL, "--sched %s: no such policy; STARPU_SCHED=help lists all",
+	                     name);
 }
 
 /* The ids of the workers that --workers asks for. */
@@ -280,6 +282,16 @@ static enum app_exit run_all(struct run *run)
 	return run->report.right ? APP_RIGHT : APP_WRONG;
 }
 
+/* Who has waited for results is not to learn then that they cannot be written. */
+static int check_outputs(const struct app_options *options)
+{
+	int error = heddle_output_check(options->output);
+
+	if (!error)
+		error = heddle_output_check(options->save_input);
+	return error ? error : heddle_output_check(options->json);
+}
+
 int app_main(const struct app *app, void *self, int argc, char **argv)
 {
 	struct run *run = calloc(1, sizeof(*run));
@@ -293,6 +305,8 @@ int app_main(const struct app *app, void *self, int argc, char **argv)
 	app_parse(app, self, argc, argv, &run->options);
 	error = heddle_starpu_check();
 	if (!error)
+		error = check_outputs(&run->options);
+	if (!error)
 		error = app_choose_policy(run->options.sched);
 	if (!error && run->options.input)
 		error = app->open(self, &run->options);
@@ -301,7 +315,7 @@ int app_main(const struct app *app, void *self, int argc, char **argv)
 	if (error) {
 		app->release(self);
 		free(run);
-		return error == -ENODEV || error == -ENOEXEC ? APP_CANNOT : APP_USAGE;
+		return error == -EIO ? APP_USAGE : app_exit_code(error);
 	}
 	code = run_all(run);
 	starpu_shutdown();

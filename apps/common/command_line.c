@@ -214,6 +214,7 @@ void app_parse(const struct app *app, void *self, int argc, char **argv,
 	if (app_simulated())
 		on_exit(leave, &parsing);
 	parsing = true;
+	argv[0] = (char *)app->name; /* in messages; not the path of a build */
 	argp_parse(&argp, argc, argv, 0, NULL, &line);
 	parsing = false;
 }

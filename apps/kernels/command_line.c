@@ -225,11 +225,12 @@ void options_parse(int argc, char **argv, struct options *options)
 	           "SKMD was measured (PACT 2013), or your own."
 	           "\vWhere the environment says nothing else, OpenCL's CPU devices take part "
 	           "and CUDA workers do not (STARPU_OPENCL_ON_CPUS=1, STARPU_NCUDA=0, "
-	           "STARPU_NCPU=1). TYPE is char, uchar, short, ushort, int, uint, long, ulong, "
+	           "STARPU_NCPU=0, STARPU_WORKERS_NOBIND=1). TYPE is char, uchar, short, ushort, int, uint, long, ulong, "
 	           "float or double. Exit status: 0 right, 1 wrong result, 2 usage or bad input, "
 	           "77 cannot run here."};
 
 	*options = (struct options){.scale = 1, .reps = 3, .seed = 1};
 	argp_err_exit_status = APP_USAGE;
+	argv[0] = "kernels";
 	argp_parse(&argp, argc, argv, 0, NULL, options);
 }

@@ -13,6 +13,7 @@
 #include <heddle/heddle.h>
 
 #include "private/message.h"
+#include "private/output.h"
 #include "apps/kernels/kernels.h"
 
 enum { MAXRESULTS = 16 };
@@ -138,6 +139,15 @@ static int workers_choose(const struct options *options)
 	return app_choose_policy(sched);
 }
 
+static int outputs_check(const struct options *options)
+{
+	int status = heddle_output_check(options->json);
+
+	if (!status)
+		status = heddle_output_check(options->csv);
+	return status ? status : heddle_output_check(options->user.out);
+}
+
 int main(int argc, char **argv)
 {
 	static struct session session;
@@ -150,6 +160,8 @@ int main(int argc, char **argv)
 		return APP_RIGHT;
 	}
 	status = heddle_starpu_check();
+	if (!status)
+		status = outputs_check(&session.options);
 	if (!status)
 		status = workers_choose(&session.options);
 	if (status)

@@ -62,6 +62,11 @@ for app in blackscholes boxfilter histogram; do
 	expect 2 "not a regular file" $app --input /dev/zero
 	expect 2 "No such file" $app --size 10 --reps 1 --output "$work/no/such/folder"
 	expect 2 "No such file" $app --size 10 --reps 1 --json "$work/no/such/folder"
+	# That is said before the work begins, of which nothing is printed.
+	grep -q "repetition" "$work/out" && fail "$app: works for a report that has no place"
+	expect 2 "Is a directory" $app --size 10 --reps 1 --save-input "$work"
+	expect 2 "$app: unrecognized option" $app --nonsense
+	grep -q "/$app: " "$work/out" && fail "$app calls itself by its path"
 	STARPU_NCPU=0 expect 77 "StarPU" $app --size 10
 	STARPU_NCUDA=0 expect 77 "no cuda worker" $app --workers cpu,cuda
 

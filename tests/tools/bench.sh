@@ -113,4 +113,13 @@ for arguments in '--app=no-such-app' '--app=/dev/null' "--app=$app --contenders=
 done
 "$bench" --reps=none >"$work/table" 2>&1
 check "exit status of --reps=none" $? 2
+message=$("$bench" --rows "$work/none.json" 2>&1)
+check "exit status of --rows without a file" $? 2
+check "message of --rows without a file" "$message" \
+	"heddle: unable to open $work/none.json: No such file or directory"
+# Nobody waits for a comparison that cannot be written.
+message=$("$bench" --app "$app" --json "$work/none/report.json" 2>&1)
+check "exit status of a report without a folder" $? 2
+check "message of a report without a folder" "$message" \
+	"heddle: $work/none/report.json: No such file or directory"
 [ "$failures" = 0 ]

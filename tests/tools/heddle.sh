@@ -37,6 +37,8 @@ expect 0 '^Usage: heddle plan' "$heddle" help plan
 expect 2 '"block" is nothing to plan' "$heddle" plan block
 expect 0 'Usage: heddle.bench' "$heddle" bench --help
 expect 2 'there is no application "nothing"' "$heddle" app nothing
+expect 2 '"--size" is no application' "$heddle" app --size
+expect 0 '^Usage: heddle app' "$heddle" app --help
 expect 0 'strategy' "$heddle" plan blocks --help
 
 interval() {
@@ -54,6 +56,7 @@ expect 2 'is there already' interval --worker a:1:1 --worker a:2:1
 expect 2 'cannot be scheduled' interval --worker a:1:1 --vector -1,0
 expect 0 '"rehearsed": {"h": 167, "t_us": 1241[.,]75' interval --cd 4 --cc 0 --us 1000 --uc 1000 --k 4 \
 	--worker core:2:0.002
+expect 2 '^heddle: .*none/sweep.csv: No such file' interval --worker a:1:1 --sweep --csv "$work/none/sweep.csv"
 expect 2 'not FIRST-LAST' interval --worker a:1:1 --sweep=9-3
 expect 2 'not a whole number' interval --worker a:1:1 --k 1.5
 

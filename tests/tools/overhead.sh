@@ -30,5 +30,8 @@ echo "$table" | grep -q '^gss  *-  *-  *[0-9]' || fail "table: $table"
 [ $? = 2 ] || fail "nonsense is accepted"
 "$overhead" --rounds 0 2>/dev/null
 [ $? = 2 ] || fail "no rounds are accepted"
+message=$("$overhead" --rounds none 2>&1) && fail "a word is taken for a number"
+[ "$message" = "heddle overhead: --rounds none: not a whole number from 1 to 100000000" ] ||
+	fail "no number: $message"
 "$overhead" --help | grep -q -- '--sched LIST' || fail "help"
 [ "$failures" = 0 ]

@@ -169,7 +169,8 @@ static char *last_words(const char *log)
 
 	while (stream && getline(&line, &room, stream) > 0) {
 		line[strcspn(line, "\r\n")] = 0;
-		if (line[strspn(line, " \t")] == 0)
+		/* After a wrong option argp names the way to help last. */
+		if (line[strspn(line, " \t")] == 0 || !strncmp(line, "Try `", 5))
 			continue;
 		free(last);
 		last = bench_format("%.200s", line + strspn(line, " \t"));

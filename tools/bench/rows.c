@@ -71,7 +71,9 @@ int bench_rows_print(const char *file)
 	size_t b, r;
 
 	if (!report)
-		return heddle_refuse(-EINVAL, "%s:%d: %s", file, error.line, error.text);
+		return error.line < 1 /* it was not opened; the text has its name */
+		           ? heddle_refuse(-EINVAL, "%s", error.text)
+		           : heddle_refuse(-EINVAL, "%s:%d: %s", file, error.line, error.text);
 	if (!json_is_array(json_object_get(report, "benches"))) {
 		json_decref(report);
 		return heddle_refuse(-EINVAL, "%s: not a report of heddle bench", file);
