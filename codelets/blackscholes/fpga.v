@@ -340,14 +340,8 @@ module kernel (
 		end
 
 	/* 9: absolute values below 8, 12: N() of them, 13: N(d1) and N(d2) */
-	function [31:0] argument(input signed [63:0] d);
-		reg signed [63:0] size;
-		begin
-			size = d < 0 ? -d : d;
-			if (size >= EIGHT)
-				size = EIGHT - 1;
-			argument = size[34:3];
-		end
+	function [31:0] argument(input signed [63:0] size);
+		argument = size >= EIGHT ? 32'hffffffff : size[34:3];
 	endfunction
 	reg [31:0] u1, u2;
 	reg below_1, below_2;
@@ -357,8 +351,8 @@ module kernel (
 	reg [34:0] n1, n2;
 	always @(posedge clk)
 		if (enable) begin
-			u1 <= argument(d1_8);
-			u2 <= argument(d2);
+			u1 <= argument(d1_8 < 0 ? -d1_8 : d1_8);
+			u2 <= argument(d2 < 0 ? -d2 : d2);
 			below_1 <= d1_8 < 0;
 			below_2 <= d2 < 0;
 			n1 <= below_1_12 ? UNIT - cnd_1 : cnd_1;
