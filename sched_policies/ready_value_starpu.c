@@ -33,14 +33,30 @@
 
 /* ---- families ---- */
 
+static size_t family_slot(unsigned long id)
+{
+	return (id * 0x9e3779b97f4a7c15u >> 40) % READY_FAMILIES;
+}
+
+/* The place of a family, taken or free; NULL: all are taken by others. */
 static struct ready_family *family_find(struct ready_context *c, unsigned long id)
 {
-	size_t slot = (id * 0x9e3779b97f4a7c15u >> 40) % READY_FAMILIES;
+	size_t slot = family_slot(id);
 
 	for (size_t i = 0; i < READY_FAMILIES; i++, slot = (slot + 1) % READY_FAMILIES)
 		if (!c->families[slot].id || c->families[slot].id == id)
 			return &c->families[slot];
 	return NULL;
+}
+
+/* A family that a key or a probe names: none ever leaves the table, so it is there. */
+static struct ready_family *family_known(struct ready_context *c, unsigned long id)
+{
+	size_t slot = family_slot(id);
+
+	while (c->families[slot].id != id)
+		slot = (slot + 1) % READY_FAMILIES;
+	return &c->families[slot];
 }
 
 /* Time that classes other than one need for all that is ready; those that are faster
@@ -276,7 +292,7 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task, struct he
 void ready_key_renew(struct ready_context *c, struct heddle_pool_key *key)
 {
 	if (key->family)
-		family_value(key, &(struct valuation){c, family_find(c, key->family)});
+		family_value(key, &(struct valuation){c, family_known(c, key->family)});
 }
 
 /* ---- who takes what ---- */
@@ -288,7 +304,7 @@ static double expected_us(struct ready_context *c, const struct heddle_pool_key 
 	double us = heddle_pool_us(key->cost[kind]);
 
 	if (!key->family || ready_is_probe(key, kind) ||
-	    family_find(c, key->family)->measured >> kind & 1)
+	    family_known(c, key->family)->measured >> kind & 1)
 		return us;
 	return fmax(us, PROBE_FACTOR * best_other_us(c, key, kind));
 }
@@ -326,7 +342,7 @@ bool ready_probe_begin(struct ready_asker *asker, const struct heddle_pool_key *
 {
 	struct ready_context *c = asker->c;
 	unsigned kind = c->workers[asker->id].kind;
-	struct ready_family *family = family_find(c, key->family);
+	struct ready_family *family = family_known(c, key->family);
 	bool bearable = probe_is_bearable(c, key, family, kind);
 
 	if (bearable)
@@ -349,7 +365,7 @@ void ready_probe_started(struct ready_context *c, unsigned id, const struct hedd
 
 static void probe_age(struct ready_context *c, const struct ready_worker *worker, double now_us)
 {
-	struct ready_family *family = family_find(c, worker->probe);
+	struct ready_family *family = family_known(c, worker->probe);
 	double us = now_us - worker->probe_since_us;
 	int cost = heddle_pool_cost(us);
 
@@ -370,7 +386,7 @@ void ready_probes_age(struct ready_context *c, double now_us)
 
 void ready_probe_cancel(struct ready_context *c, const struct heddle_pool_key *key, unsigned kind)
 {
-	struct ready_family *family = family_find(c, key->family);
+	struct ready_family *family = family_known(c, key->family);
 
 	family->probing &= ~(1u << kind);
 	family_publish(c, family);
