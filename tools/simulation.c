@@ -20,9 +20,9 @@
 /* What StarPU charges by default for things it does on a simulated machine.
  * Transfers are no cost of StarPU's: they stay. */
 static const char *const costs[] = {
-    "STARPU_SIMGRID_CUDA_MALLOC_COST=0",    "STARPU_SIMGRID_CUDA_QUEUE_COST=0",
-    "STARPU_SIMGRID_TASK_SUBMIT_COST=0",    "STARPU_SIMGRID_TASK_PUSH_COST=0",
-    "STARPU_SIMGRID_FETCHING_INPUT_COST=0", "STARPU_SIMGRID_SCHED_COST=0",
+    "STARPU_SIMGRID_CUDA_MALLOC_COST",    "STARPU_SIMGRID_CUDA_QUEUE_COST",
+    "STARPU_SIMGRID_TASK_SUBMIT_COST",    "STARPU_SIMGRID_TASK_PUSH_COST",
+    "STARPU_SIMGRID_FETCHING_INPUT_COST", "STARPU_SIMGRID_SCHED_COST",
 };
 
 /* They choose among real devices. */
@@ -70,32 +70,46 @@ static void addresses_settle(void)
 #endif
 }
 
+/* Puts an entry behind the others. @return 0; -ENOMEM */
+static int environment_add(char **environment, const char *name, const char *value)
+{
+	while (*environment)
+		environment++;
+	if (asprintf(environment, "%s%s", name, value) >= 0)
+		return 0;
+	/* What asprintf() leaves behind after a failure is not ours to free. */
+	*environment = NULL;
+	return -ENOMEM;
+}
+
+/* What StarPU is not to see is a name alone. @return 0; -ENOMEM */
+static int environment_fill(char **environment, enum simulation_profile profile)
+{
+	int status = environment_add(environment, "STARPU_HOSTNAME=", HOSTNAME);
+
+	for (size_t u = 0; !status && u < COUNT(unset); u++)
+		status = environment_add(environment, unset[u], "");
+	for (size_t c = 0; !status && c < COUNT(costs); c++)
+		status = environment_add(environment, costs[c],
+		                         profile == SIMULATION_REALISTIC ? "" : "=0");
+	return status;
+}
+
 int simulation_prepare(const struct heddle_platform *platform, const char *directory,
                        enum simulation_profile profile, char ***environment)
 {
-	char **entries = calloc(COUNT(costs) + COUNT(unset) + 5, sizeof(*entries));
-	unsigned count = 0;
-	int status = heddle_platform_write(platform, directory, HOSTNAME);
+	char **entries = calloc(COUNT(costs) + COUNT(unset) + 4, sizeof(*entries));
+	int status = entries ? heddle_platform_write(platform, directory, HOSTNAME) : -ENOMEM;
 
-	if (status || !entries) {
-		free(entries);
-		return status ? status : -ENOMEM;
-	}
-	if (asprintf(&entries[count++], "STARPU_PERF_MODEL_DIR=%s", directory) < 0 ||
-	    asprintf(&entries[count++], "HEDDLE_PLATFORM=%s", platform->spec) < 0) {
-		/* What asprintf() leaves behind after a failure is not ours to free. */
-		entries[count - 1] = NULL;
+	if (!status)
+		status = environment_add(entries, "STARPU_PERF_MODEL_DIR=", directory);
+	if (!status)
+		status = environment_add(entries, "HEDDLE_PLATFORM=", platform->spec);
+	if (!status)
+		status = environment_fill(entries, profile);
+	if (status) {
 		simulation_environment_free(entries);
-		return -ENOMEM;
-	}
-	entries[count++] = strdup("STARPU_HOSTNAME=" HOSTNAME);
-	for (size_t u = 0; u < COUNT(unset); u++)
-		entries[count++] = strdup(unset[u]);
-	for (size_t c = 0; c < COUNT(costs); c++) {
-		entries[count] = strdup(costs[c]);
-		if (profile == SIMULATION_REALISTIC && entries[count])
-			*strchr(entries[count], '=') = 0;
-		count++;
+		return status;
 	}
 	addresses_settle();
 	*environment = entries;
