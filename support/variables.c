@@ -72,12 +72,14 @@ bool heddle_variable_valid(const struct heddle_variable_row *row, const char *te
 		return true;
 	if (row->type == HEDDLE_TYPE_CHOICE)
 		return is_choice(row->unit, text);
-	return number_valid(row, text, &number);
+	return !strcmp(text, row->value) || number_valid(row, text, &number);
 }
 
 void heddle_variable_values(const struct heddle_variable_row *row, char *text, size_t size)
 {
 	struct heddle_numbers numbers;
+	double number;
+	bool word = !number_parse(row->value, &number);
 
 	if (row->type == HEDDLE_TYPE_TEXT || row->type == HEDDLE_TYPE_CHOICE) {
 		snprintf(text, size, "%s", row->unit);
@@ -85,8 +87,9 @@ void heddle_variable_values(const struct heddle_variable_row *row, char *text, s
 		snprintf(text, size, "0 or 1");
 	} else {
 		heddle_numbers_begin(&numbers);
-		snprintf(text, size, "%.10g to %.10g%s%s", row->least, row->most,
-		         *row->unit ? " " : "", row->unit);
+		snprintf(text, size, "%s%s%.10g to %.10g%s%s", word ? row->value : "",
+		         word ? " or " : "", row->least, row->most, *row->unit ? " " : "",
+		         row->unit);
 		heddle_numbers_end(&numbers);
 	}
 }

@@ -14,6 +14,8 @@
 #include <starpu.h>
 #include <heddle/heddle.h>
 
+#include "partition/kernel/split.h"
+#include "private/buses_starpu.h"
 #include "private/clock_starpu.h"
 #include "private/message.h"
 #include "private/platform_starpu.h"
@@ -111,6 +113,28 @@ static json_t *starpu_json(void)
 	                 "most_memory_nodes", STARPU_MAXNODES, "most_buffers", STARPU_NMAXBUFS);
 }
 
+#ifdef HEDDLE_USE_OPENCL
+/* Says of the OpenCL workers on which buses their devices are. */
+static void buses_json(json_t *workers)
+{
+	int ids[STARPU_NMAXWORKERS];
+	int n = starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, STARPU_NMAXWORKERS);
+	struct heddle_bus buses[SPLIT_MAXDEVICES];
+	char text[64];
+
+	n = n < SPLIT_MAXDEVICES ? n : SPLIT_MAXDEVICES;
+	heddle_buses_find(ids, n, buses);
+	for (int w = 0; w < n; w++) {
+		heddle_bus_text(&buses[w], text, sizeof(text));
+		json_object_set_new(json_array_get(workers, ids[w]), "bus", json_string(text));
+	}
+}
+#else
+static void buses_json(json_t *workers)
+{
+}
+#endif
+
 /* Empty when StarPU cannot start. */
 static json_t *workers_json(void)
 {
@@ -127,6 +151,7 @@ static json_t *workers_json(void)
 		                                         "name", name, "memory_node",
 		                                         (int)starpu_worker_get_memory_node(id)));
 	}
+	buses_json(workers);
 	starpu_shutdown();
 	return workers;
 }
@@ -151,17 +176,24 @@ static void print_starpu(const json_t *starpu)
 	       (int)json_integer_value(json_object_get(starpu, "most_buffers")));
 }
 
+static void print_worker(const json_t *worker)
+{
+	const char *bus = json_string_value(json_object_get(worker, "bus"));
+
+	printf("  %3d %-6s node %d  %s%s%s\n",
+	       (int)json_integer_value(json_object_get(worker, "id")),
+	       json_string_value(json_object_get(worker, "kind")),
+	       (int)json_integer_value(json_object_get(worker, "memory_node")),
+	       json_string_value(json_object_get(worker, "name")), bus ? ", " : "", bus ? bus : "");
+}
+
 static void print_workers(const json_t *workers)
 {
 	json_t *worker;
 	size_t w;
 
 	printf("Workers:\n");
-	json_array_foreach(workers, w, worker) printf(
-	    "  %3d %-6s node %d  %s\n", (int)json_integer_value(json_object_get(worker, "id")),
-	    json_string_value(json_object_get(worker, "kind")),
-	    (int)json_integer_value(json_object_get(worker, "memory_node")),
-	    json_string_value(json_object_get(worker, "name")));
+	json_array_foreach(workers, w, worker) print_worker(worker);
 	if (!w)
 		printf("  none: StarPU does not start here\n");
 }

@@ -28,7 +28,7 @@ struct heddle_variable_row {
 	const char *name; /**< as the environment names it */
 	enum heddle_variable_type type;
 	const char *value; /**< the default */
-	double least, most; /**< of a number */
+	double least, most; /**< of a number; it may also be the default, if that is a word */
 	const char *unit;
 	const char *doc;
 };
@@ -39,7 +39,7 @@ extern const struct heddle_variable_row heddle_variable_table[];
 /** Value in force, as text: the environment's, or the default. */
 const char *heddle_variable_text(enum heddle_variable variable);
 /** Value in force of a FLAG, INTEGER or REAL variable; the default where the
- * environment's is malformed (heddle_variables_check() says so). */
+ * environment's is malformed (heddle_variables_check() says so); 0 where it is a word. */
 double heddle_variable_number(enum heddle_variable variable);
 /** Whether the environment sets it. */
 bool heddle_variable_is_set(enum heddle_variable variable);

@@ -9,12 +9,14 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "partition/kernel/analysis.h"
 #include "partition/kernel/kernel_private.h"
+#include "private/buses_starpu.h"
 #include "private/message.h"
 #include "private/variables.h"
 
@@ -75,49 +77,51 @@ static void tables_write_at_exit(void)
 	atexit(tables_write);
 }
 
-/* What OpenCL says of a device. */
 static void device_ask(struct kernel_device *device)
 {
-	cl_device_type type = 0;
 	cl_uint units = 0;
-	cl_bool unified = CL_FALSE;
 	cl_device_id id;
 
 	starpu_opencl_get_device(starpu_worker_get_devid(device->worker), &id);
-	clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
-	clGetDeviceInfo(id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL);
 	clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
 	device->units = units;
 	device->by_addresses =
 	    !strcmp(heddle_variable_text(HEDDLE_VARIABLE_KERNEL_MERGE), "addresses");
-	device->in_host_memory = type & CL_DEVICE_TYPE_CPU && unified &&
-	                         heddle_variable_number(HEDDLE_VARIABLE_KERNEL_IN_PLACE);
 }
 
-/* Whether what happens on a device is known only by waiting for it: where it shares a bus,
- * which is left as soon as data has crossed. */
-static bool is_stepwise(const struct kernel_device *device, unsigned ndevices)
+static void buses_explain(const struct kernel *kernel, const struct heddle_bus *buses)
 {
-	unsigned nbuses = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_BUSES);
+	char text[1024] = "", bus[64];
+	size_t length = 0;
 
-	return nbuses && nbuses < ndevices && !device->in_host_memory;
+	for (unsigned d = 0; d < kernel->ndevices && length < sizeof(text); d++) {
+		heddle_bus_text(&buses[d], bus, sizeof(bus));
+		length += snprintf(text + length, sizeof(text) - length, "%s %d: %s", d ? ";" : "",
+		                   kernel->devices[d].worker, bus);
+	}
+	heddle_explain("kernel %s: buses of workers:%s", kernel->name, text);
 }
 
+/* What happens on a device that shares a bus is known only by waiting for it, since the bus is
+ * left as soon as data has crossed. */
 static void devices_find(struct kernel *kernel)
 {
 	int ids[STARPU_NMAXWORKERS];
 	int n = starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, STARPU_NMAXWORKERS);
+	struct heddle_bus buses[SPLIT_MAXDEVICES];
 
-	int nbuses = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_BUSES);
+	kernel->ndevices = n < SPLIT_MAXDEVICES ? n : SPLIT_MAXDEVICES;
+	heddle_buses_find(ids, kernel->ndevices, buses);
+	for (unsigned d = 0; d < kernel->ndevices; d++) {
+		struct kernel_device *device = &kernel->devices[d];
 
-	for (int i = 0; i < n && i < SPLIT_MAXDEVICES; i++) {
-		struct kernel_device *device = &kernel->devices[kernel->ndevices++];
-
-		device->worker = ids[i];
-		device->bus = nbuses ? i % nbuses : i;
+		device->worker = ids[d];
+		device->bus = buses[d].number;
+		device->in_host_memory = buses[d].none;
+		device->stepwise = buses[d].shared;
 		device_ask(device);
-		device->stepwise = is_stepwise(device, n);
 	}
+	buses_explain(kernel, buses);
 }
 
 static int description_make(const struct heddle_kernel *given, struct kernel *kernel)

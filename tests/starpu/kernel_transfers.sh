@@ -1,7 +1,8 @@
 #!/bin/sh
 # kernel_transfers over two OpenCL devices: with their own memory, with one bus between
-# them, in the host's memory, and with nothing known about the kernels.
+# them, told or found, in the host's memory, and with nothing known about the kernels.
 set -u
+: "${top_srcdir:?}"
 : "${top_builddir:?}"
 HEDDLE_PROFILE_DIR=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-transfers.XXXXXX") || exit 99
 trap 'rm -rf "$HEDDLE_PROFILE_DIR"' EXIT HUP INT TERM
@@ -14,6 +15,7 @@ export POCL_MAX_PTHREAD_COUNT HEDDLE_ANALYSE HEDDLE_PROFILE STARPU_SCHED
 test="timeout 250 $top_builddir/tests/starpu/kernel_transfers"
 HEDDLE_KERNEL_IN_PLACE=0 $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_BUSES=1 $test || exit
+HEDDLE_KERNEL_IN_PLACE=0 TRANSFERS_MACHINE=$top_srcdir/tests/starpu/switch.xml $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_MERGE=addresses $test || exit
 $test || exit
 HEDDLE_PROFILE_DIR=$HEDDLE_PROFILE_DIR/none HEDDLE_ANALYSE=none $test

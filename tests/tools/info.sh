@@ -24,6 +24,15 @@ HEDDLE_DEPTH=5 "$info" --variables | grep -qF 'HEDDLE_DEPTH=5 (environment)' || 
 HEDDLE_DEPHT=5 "$info" --variables 2>&1 | grep -q 'did you mean HEDDLE_DEPTH' || fail "unknown name"
 "$info" --strategies | grep -q 'Polychronopoulos' || fail "source of gss"
 "$info" --strategies | grep -q 'HEDDLE_DEPTH' && fail "more than asked for"
+# What buses devices are on, where there are OpenCL workers.
+STARPU_OPENCL_ON_CPUS=1 STARPU_NOPENCL=2 HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_BUSES=7
+export STARPU_OPENCL_ON_CPUS STARPU_NOPENCL HEDDLE_KERNEL_IN_PLACE HEDDLE_KERNEL_BUSES
+workers=$("$info" | grep '^ *[0-9]* opencl ')
+if [ -n "$workers" ]; then
+	echo "$workers" | grep -q ', bus 0$' || fail "bus of an OpenCL worker: $workers"
+	"$info" --json | grep -q '"bus": "bus 0"' || fail "bus of an OpenCL worker in JSON"
+fi
+unset STARPU_OPENCL_ON_CPUS STARPU_NOPENCL HEDDLE_KERNEL_IN_PLACE HEDDLE_KERNEL_BUSES
 "$info" --json | grep -q '"matches": true' || fail "JSON"
 "$info" nonsense 2>/dev/null && fail "nonsense is accepted"
 [ "$failures" = 0 ]

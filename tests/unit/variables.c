@@ -28,7 +28,8 @@ static bool valid(enum heddle_variable variable, const char *text)
 
 static void test_types(void **state)
 {
-	struct heddle_variable_row real = {.type = HEDDLE_TYPE_REAL, .least = -1, .most = 1e300};
+	struct heddle_variable_row real = {
+	    .type = HEDDLE_TYPE_REAL, .value = "0", .least = -1, .most = 1e300};
 	char values[40];
 
 	assert_true(valid(HEDDLE_VARIABLE_PIN, "1"));
@@ -48,6 +49,14 @@ static void test_types(void **state)
 	assert_false(valid(HEDDLE_VARIABLE_KERNEL_MERGE, "address"));
 	assert_false(valid(HEDDLE_VARIABLE_KERNEL_MERGE, ""));
 	assert_false(valid(HEDDLE_VARIABLE_KERNEL_MERGE, "differences or addresses"));
+	assert_true(valid(HEDDLE_VARIABLE_KERNEL_BUSES, "find"));
+	assert_true(valid(HEDDLE_VARIABLE_KERNEL_BUSES, "16"));
+	assert_false(valid(HEDDLE_VARIABLE_KERNEL_BUSES, "17"));
+	assert_false(valid(HEDDLE_VARIABLE_KERNEL_BUSES, "found"));
+	assert_false(valid(HEDDLE_VARIABLE_DEPTH, "find"));
+	heddle_variable_values(&heddle_variable_table[HEDDLE_VARIABLE_KERNEL_BUSES], values,
+	                       sizeof(values));
+	assert_string_equal(values, "find or 0 to 16");
 	heddle_variable_values(&heddle_variable_table[HEDDLE_VARIABLE_DEPTH], values,
 	                       sizeof(values));
 	assert_string_equal(values, "0 to 64 blocks or tasks");
@@ -77,6 +86,11 @@ static void test_environment_wins(void **state)
 	setenv("HEDDLE_DEPTH", "many", 1);
 	assert_int_equal(heddle_variable_number(HEDDLE_VARIABLE_DEPTH), 2);
 	unsetenv("HEDDLE_DEPTH");
+	unsetenv("HEDDLE_KERNEL_BUSES");
+	assert_int_equal(heddle_variable_number(HEDDLE_VARIABLE_KERNEL_BUSES), 0);
+	setenv("HEDDLE_KERNEL_BUSES", "3", 1);
+	assert_int_equal(heddle_variable_number(HEDDLE_VARIABLE_KERNEL_BUSES), 3);
+	unsetenv("HEDDLE_KERNEL_BUSES");
 }
 
 static void test_check(void **state)

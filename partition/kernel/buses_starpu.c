@@ -1,0 +1,179 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Buses of OpenCL workers: OpenCL tells where on PCI a device is, hwloc what is above it.
+ */
+#include "config.h"
+
+#ifdef HEDDLE_USE_OPENCL
+
+#include <stdio.h>
+#include <string.h>
+
+/* Before hwloc's header for OpenCL, since StarPU's asks for a version. */
+#include "partition/kernel/kernel_private.h"
+
+#include <hwloc/opencl.h>
+
+#include "partition/kernel/buses.h"
+#include "private/buses_starpu.h"
+#include "private/message.h"
+#include "private/variables.h"
+
+/* ---- where devices are ---- */
+
+/* Of cl_khr_pci_bus_info, which older headers do not have. */
+#define PCI_BUS_INFO 0x410F
+struct pci_bus_info {
+	cl_uint domain, bus, device, function;
+};
+
+/* By OpenCL's own extension, else by the vendors'. Implementations refuse what they do not
+ * know. */
+static struct bus_address address_ask(cl_device_id id)
+{
+	struct bus_address address = {0};
+	struct pci_bus_info info;
+
+	if (!clGetDeviceInfo(id, PCI_BUS_INFO, sizeof(info), &info, NULL))
+		return (struct bus_address){true, info.domain, info.bus, info.device,
+		                            info.function};
+	address.known = !hwloc_opencl_get_device_pci_busid(id, &address.domain, &address.bus,
+	                                                   &address.device, &address.function);
+	return address;
+}
+
+/* Whether a device can work on the host's arrays themselves. */
+static bool in_host_memory(cl_device_id id)
+{
+	cl_bool unified = CL_FALSE;
+	cl_device_type type = 0;
+
+	clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+	clGetDeviceInfo(id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL);
+	return type & CL_DEVICE_TYPE_CPU && unified &&
+	       heddle_variable_number(HEDDLE_VARIABLE_KERNEL_IN_PLACE);
+}
+
+static void device_ask(int worker, struct bus_address *address, struct heddle_bus *bus)
+{
+	cl_device_id id;
+
+	starpu_opencl_get_device(starpu_worker_get_devid(worker), &id);
+	*address = address_ask(id);
+	*bus = (struct heddle_bus){.none = in_host_memory(id)};
+	if (address->known)
+		snprintf(bus->pci, sizeof(bus->pci), "%04x:%02x:%02x.%x", address->domain,
+		         address->bus, address->device, address->function);
+}
+
+/* ---- which share a bus ---- */
+
+/* What was found last. Looking at a machine takes milliseconds. */
+static struct {
+	unsigned n;
+	struct bus_address addresses[SPLIT_MAXDEVICES];
+	unsigned numbers[SPLIT_MAXDEVICES];
+} found;
+static starpu_pthread_mutex_t found_mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
+
+/* One device alone shares nothing, wherever it is. */
+static bool is_several(const struct bus_address *addresses, unsigned n)
+{
+	unsigned known = 0;
+
+	for (unsigned d = 0; d < n; d++)
+		known += addresses[d].known;
+	return known > 1;
+}
+
+/* The machine's PCI devices; NULL: they cannot be told. */
+static hwloc_topology_t topology_load(void)
+{
+	hwloc_topology_t topology;
+
+	if (buses_topology_init(&topology))
+		return NULL;
+	if (!hwloc_topology_load(topology))
+		return topology;
+	hwloc_topology_destroy(topology);
+	return NULL;
+}
+
+static void machine_look(const struct bus_address *addresses, unsigned n, unsigned *numbers)
+{
+	hwloc_topology_t topology = is_several(addresses, n) ? topology_load() : NULL;
+
+	if (!topology && is_several(addresses, n))
+		heddle_explain("which devices share a bus is not known: no topology");
+	buses_find(topology, addresses, n, numbers);
+	if (topology)
+		hwloc_topology_destroy(topology);
+}
+
+static bool is_found(const struct bus_address *addresses, unsigned n)
+{
+	bool same = n == found.n;
+
+	for (unsigned d = 0; d < n && same; d++) {
+		const struct bus_address *now = &addresses[d], *then = &found.addresses[d];
+
+		same = now->known == then->known && now->domain == then->domain &&
+		       now->bus == then->bus && now->device == then->device &&
+		       now->function == then->function;
+	}
+	return same;
+}
+
+static void numbers_find(const struct bus_address *addresses, unsigned n, struct heddle_bus *buses)
+{
+	starpu_pthread_mutex_lock(&found_mutex);
+	if (!is_found(addresses, n)) {
+		machine_look(addresses, n, found.numbers);
+		memcpy(found.addresses, addresses, n * sizeof(*addresses));
+		found.n = n;
+	}
+	for (unsigned d = 0; d < n; d++)
+		buses[d].number = found.numbers[d];
+	starpu_pthread_mutex_unlock(&found_mutex);
+}
+
+/* So many buses in turn; 0: each has its own. */
+static void numbers_deal(unsigned nbuses, unsigned n, struct heddle_bus *buses)
+{
+	for (unsigned d = 0; d < n; d++)
+		buses[d].number = nbuses ? d % nbuses : d;
+}
+
+static void shared_tell(unsigned n, struct heddle_bus *buses)
+{
+	for (unsigned d = 0; d < n; d++)
+		for (unsigned e = 0; e < n; e++)
+			if (e != d && !buses[d].none && !buses[e].none &&
+			    buses[e].number == buses[d].number)
+				buses[d].shared = true;
+}
+
+HEDDLE_API void heddle_buses_find(const int *workers, unsigned n, struct heddle_bus *buses)
+{
+	struct bus_address addresses[SPLIT_MAXDEVICES] = {{0}};
+
+	for (unsigned d = 0; d < n; d++)
+		device_ask(workers[d], &addresses[d], &buses[d]);
+	if (!strcmp(heddle_variable_text(HEDDLE_VARIABLE_KERNEL_BUSES), "find"))
+		numbers_find(addresses, n, buses);
+	else
+		numbers_deal(heddle_variable_number(HEDDLE_VARIABLE_KERNEL_BUSES), n, buses);
+	shared_tell(n, buses);
+}
+
+HEDDLE_API void heddle_bus_text(const struct heddle_bus *bus, char *text, unsigned size)
+{
+	if (bus->none)
+		snprintf(text, size, "no bus");
+	else
+		snprintf(text, size, "bus %u%s%s%s", bus->number, *bus->pci ? " at " : "", bus->pci,
+		         bus->shared ? ", shared" : "");
+}
+
+#endif
