@@ -147,6 +147,11 @@ struct app_report {
  * writes the JSON report. @return 0; -errno after a message. */
 int app_report_write(const struct app_report *report);
 
+/** Writes JSON, which is freed, to a file; "-": standard output.
+ * @param json NULL: there was no memory for it
+ * @return 0; -errno after a message */
+int app_json_write(const char *path, struct json_t *json);
+
 /* ---- parallel work on the host, while no loop runs ---- */
 
 /** Calls body on disjoint ranges that make up 0…n-1, on as many threads as the

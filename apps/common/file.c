@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +16,14 @@
 
 /* Reads of more than 2 GB come back short anyway. */
 #define LARGEST_READ (1ul << 30)
+
+int file_refuse(const char *path, int error)
+{
+	bool other = !error || error == EIO || error == ENODEV || error == ENOEXEC;
+
+	return heddle_refuse(other ? -EINVAL : -error, "%s: %s", path,
+	                     error ? strerror(error) : "not all could be written");
+}
 
 static int refuse_kind(const char *path, const struct stat *about)
 {
@@ -35,10 +44,10 @@ int file_open(const char *path, int *fd, size_t *bytes)
 	/* Without O_NONBLOCK, opening a pipe would wait for somebody to write. */
 	opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (opened < 0 || fstat(opened, &about)) {
-		error = -errno;
+		error = errno;
 		if (opened >= 0)
 			close(opened);
-		return heddle_refuse(error, "%s: %s", path, strerror(-error));
+		return file_refuse(path, error);
 	}
 	error = refuse_kind(path, &about);
 	if (error) {
@@ -60,7 +69,7 @@ int file_read(const char *path, int fd, void *data, size_t bytes)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return heddle_refuse(-errno, "%s: %s", path, strerror(errno));
+			return file_refuse(path, errno);
 		if (!got)
 			return heddle_refuse(-EINVAL, "%s: became shorter while it was read", path);
 		to += got;
@@ -96,7 +105,7 @@ int file_create(const char *path, FILE **stream)
 	FILE *opened = fopen(path, "we");
 
 	if (!opened)
-		return heddle_refuse(-errno, "%s: %s", path, strerror(errno));
+		return file_refuse(path, errno);
 	*stream = opened;
 	return 0;
 }
@@ -105,8 +114,9 @@ int file_finish(const char *path, FILE *stream)
 {
 	int failed = ferror(stream);
 
-	if (fclose(stream) || failed)
-		return heddle_refuse(errno ? -errno : -EINVAL, "%s: %s", path,
-		                     errno ? strerror(errno) : "not all could be written");
+	if (!failed)
+		errno = 0;
+	if ((stream == stdout ? fflush(stream) : fclose(stream)) || failed)
+		return file_refuse(path, errno);
 	return 0;
 }

@@ -2,13 +2,20 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Files that users name: opened, read and written with messages that name the
- * file and the reason. No StarPU.
+ * file and the reason. No StarPU. -errno is as file_refuse() has it.
  */
 #ifndef APPS_COMMON_FILE_H
 #define APPS_COMMON_FILE_H
 
 #include <stddef.h>
 #include <stdio.h>
+
+/** Says that something is wrong with a file.
+ * @param error as errno has it; 0: not all could be written
+ * @return -error; -EINVAL for errors that mean another thing of a task or a device: no app
+ * takes a disk that fails for a wrong result (EIO), nor a file for a machine that it cannot
+ * run on (ENODEV, ENOEXEC) */
+int file_refuse(const char *path, int error);
 
 /** Opens a file for reading that has something in it.
  * @param[out] fd to be closed by the caller
@@ -28,7 +35,8 @@ int file_load(const char *path, char **data, size_t *bytes);
 /** Opens a file for writing. @return 0; -errno. */
 int file_create(const char *path, FILE **stream);
 
-/** Closes it. @return 0; -errno when anything could not be written. */
+/** Closes it, or, if it is standard output, flushes it.
+ * @return 0; -errno when anything could not be written. */
 int file_finish(const char *path, FILE *stream);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "private/message.h"
 #include "apps/common/app.h"
+#include "apps/common/file.h"
 #include "apps/common/wave.h"
 
 const char *app_policy_name(void)
@@ -121,30 +122,34 @@ static json_t *report_json(const struct app_report *report)
 	return json;
 }
 
-static int write_json(const struct app_report *report)
+int app_json_write(const char *path, json_t *json)
 {
-	const char *file = report->options->json;
-	json_t *json = report_json(report);
 	FILE *stream = stdout;
-	int error = 0;
+	int error = json ? 0 : heddle_refuse(-ENOMEM, "no memory for the report");
 
-	if (!json)
-		return heddle_refuse(-ENOMEM, "no memory for the report");
-	if (report->app->describe)
-		report->app->describe(report->self, json);
-	if (strcmp(file, "-"))
-		stream = fopen(file, "w");
-	if (!stream) {
-		error = errno;
-	} else {
-		if (json_dumpf(json, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) ||
-		    fputc('\n', stream) == EOF)
-			error = errno ? errno : EINVAL;
-		if ((stream == stdout ? fflush(stream) : fclose(stream)) && !error)
-			error = errno;
+	if (!strcmp(path, "-"))
+		path = "standard output";
+	else if (!error)
+		error = file_create(path, &stream);
+	if (!error) {
+		bool whole = !json_dumpf(json, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) &&
+		             fputc('\n', stream) != EOF;
+
+		error = file_finish(path, stream);
+		if (!whole && !error)
+			error = file_refuse(path, 0);
 	}
 	json_decref(json);
-	return error ? heddle_refuse(-error, "%s: %s", file, strerror(error)) : 0;
+	return error;
+}
+
+static int write_json(const struct app_report *report)
+{
+	json_t *json = report_json(report);
+
+	if (json && report->app->describe)
+		report->app->describe(report->self, json);
+	return app_json_write(report->options->json, json);
 }
 
 static void print_table(const struct app_report *report)
@@ -179,16 +184,6 @@ static void print_table(const struct app_report *report)
 		report->app->print(report->self);
 }
 
-/* A table that could not be written is no success. */
-static int flush_table(void)
-{
-	errno = 0;
-	if (!fflush(stdout) && !ferror(stdout))
-		return 0;
-	return heddle_refuse(errno ? -errno : -EINVAL, "standard output: %s",
-	                     errno ? strerror(errno) : "not all could be written");
-}
-
 int app_report_write(const struct app_report *report)
 {
 	const char *file = report->options->json;
@@ -196,7 +191,8 @@ int app_report_write(const struct app_report *report)
 
 	if (!file || strcmp(file, "-")) {
 		print_table(report);
-		error = flush_table();
+		/* A table that could not be written is no success. */
+		error = file_finish("standard output", stdout);
 	}
 	if (file && !error)
 		error = write_json(report);

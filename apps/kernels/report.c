@@ -324,38 +324,17 @@ static json_t *result_json(const struct result *result)
 	return json;
 }
 
-static int json_write(const char *path, json_t *json)
-{
-	FILE *file = stdout;
-	int status = 0;
-
-	if (!json)
-		return heddle_refuse(-ENOMEM, "no memory for the report");
-	if (strcmp(path, "-"))
-		status = file_create(path, &file);
-	if (!status) {
-		json_dumpf(json, file, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-		fputc('\n', file);
-		if (file == stdout)
-			status = fflush(file) ? -errno : 0;
-		else
-			status = file_finish(path, file);
-	}
-	json_decref(json);
-	return status;
-}
-
 /* One kernel is an object as every app's; several are a list. */
 static int write_json(const char *path, struct result *const *results, unsigned n)
 {
 	json_t *list;
 
 	if (n == 1)
-		return json_write(path, result_json(results[0]));
+		return app_json_write(path, result_json(results[0]));
 	list = json_array();
 	for (unsigned k = 0; k < n; k++)
 		json_array_append_new(list, result_json(results[k]));
-	return json_write(path, list);
+	return app_json_write(path, list);
 }
 
 /* ---- CSV: a line for each worker of each contender's median launch ---- */

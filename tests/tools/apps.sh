@@ -129,4 +129,13 @@ grep -qx '97,2' "$work/counts" && grep -qx '98,1' "$work/counts" &&
 	grep -qx '255,1' "$work/counts" && grep -qx '0,0' "$work/counts" ||
 	fail "histogram: wrong counts written"
 
+# What a disk that fails says (EIO) is what the memory of a process says where there is none. It
+# is no wrong result.
+expect 2 "/proc/self/mem: Input/output error" blackscholes --size 100 --reps 1 --json /proc/self/mem
+expect 2 "/proc/self/mem: Input/output error" blackscholes --size 100 --reps 1 \
+	--output /proc/self/mem
+expect 2 "/proc/self/mem: " boxfilter --size 20 --reps 1 --output /proc/self/mem
+"$apps/blackscholes/blackscholes" --size 100 --reps 1 --json - >/dev/full 2>"$work/out"
+[ $? = 2 ] && grep -q "standard output: No space left" "$work/out" || fail "a full standard output"
+
 [ "$failures" = 0 ]
