@@ -21,10 +21,16 @@ struct window_copy {
 	bool home; /* all of it is written and nothing read: it is fetched where it belongs */
 };
 
-struct device_memory {
+/** The kernel, compiled for one way of launching. */
+struct device_form {
 	enum ndrange_way way;
 	cl_program program;
-	cl_kernel kernel;
+	cl_kernel kernel; /* NULL: not compiled yet */
+};
+
+struct device_memory {
+	struct device_form ranges, whole; /* of groups, and all of them */
+	struct device_form *form;         /* the one that a part launches */
 	cl_context context;
 	struct pieces_plan *plan; /* of the latest launch in pieces; NULL: none */
 	cl_command_queue second;  /* of a part in pieces; NULL: it is not */
@@ -58,6 +64,16 @@ int buffer_make(struct part *part, unsigned a);
 
 /** The kernel's arguments; buffers exist. @return 0 or -errno after a message */
 int arguments_set(struct part *part);
+
+/* ---- forms_starpu.c ---- */
+
+/** Chooses a part's form of the kernel, and compiles it where it is needed first.
+ * @return 0 or -errno after a message */
+int form_use(struct part *part);
+/** Whether that has been done for launches of all groups, or of ranges. */
+bool form_ready(const struct kernel *kernel, const struct device_memory *memory, bool whole);
+/** Frees what was compiled. */
+void forms_free(struct device_memory *memory);
 
 /* ---- pieces_starpu.c ---- */
 

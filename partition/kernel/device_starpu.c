@@ -107,80 +107,7 @@ void device_queues_free(void)
 		}
 }
 
-/* ---- programs ---- */
-
-static int log_refuse(const struct kernel *kernel, struct device_memory *memory)
-{
-	size_t size = 0;
-	char *log;
-
-	clGetProgramBuildInfo(memory->program, memory->device, CL_PROGRAM_BUILD_LOG, 0, NULL,
-	                      &size);
-	log = calloc(1, size + 1);
-	if (log)
-		clGetProgramBuildInfo(memory->program, memory->device, CL_PROGRAM_BUILD_LOG, size,
-		                      log, NULL);
-	heddle_refuse(-EIO, "kernel %s does not compile:\n%s", kernel->name, log ? log : "");
-	free(log);
-	return -EIO;
-}
-
-/* Compiles the source for one way of launching ranges.
- * @return 0; -ENOENT where the source has no such form; -EIO, without a message where it
- * does not compile; other errors after one */
-static int program_build(struct part *part, struct device_memory *memory, enum ndrange_way way)
-{
-	const struct kernel *kernel = part->request->kernel;
-	char *prologue = ndrange_prologue(&part->request->range, way);
-	char *source = way == NDRANGE_EXIT ? ndrange_exit_source(kernel->source, kernel->name)
-	                                   : strdup(kernel->source);
-	int status = !prologue ? -ENOMEM : !source ? -ENOENT : 0;
-	cl_int error = CL_SUCCESS;
-
-	memory->way = way;
-	if (!status)
-		memory->program = clCreateProgramWithSource(
-		    memory->context, 2, (const char *[]){prologue, source}, NULL, &error);
-	free(prologue);
-	free(source);
-	if (error)
-		return device_refuse(part, "its program", error);
-	if (!status &&
-	    clBuildProgram(memory->program, 1, &memory->device, kernel->options, NULL, NULL))
-		status = -EIO;
-	return status;
-}
-
-/* In the kernel's way, else, where the source does not bear the prologue, with an early
- * exit. */
-static int program_make(struct part *part, struct device_memory *memory)
-{
-	const struct kernel *kernel = part->request->kernel;
-	int device = starpu_worker_get_devid(part->device->worker), status;
-	cl_program first;
-	cl_int error;
-
-	starpu_opencl_get_context(device, &memory->context);
-	starpu_opencl_get_device(device, &memory->device);
-	status = program_build(part, memory, kernel->way);
-	if (status == -EIO && memory->program && kernel->way != NDRANGE_EXIT) {
-		first = memory->program;
-		memory->program = NULL;
-		status = program_build(part, memory, NDRANGE_EXIT);
-		if (status && memory->program)
-			clReleaseProgram(memory->program);
-		if (status)
-			memory->program = first; /* whose log counts */
-		else
-			clReleaseProgram(first);
-		heddle_explain("kernel %s does not compile for launches of ranges%s", kernel->name,
-		               status ? "" : "; it gets an early exit");
-	}
-	if (status)
-		return status == -ENOMEM ? status : log_refuse(kernel, memory);
-	memory->kernel = clCreateKernel(memory->program, kernel->name, &error);
-	return error ? device_refuse(part, "making it", error) : 0;
-}
+/* ---- memory ---- */
 
 static void memory_free(struct device_memory *memory)
 {
@@ -189,10 +116,7 @@ static void memory_free(struct device_memory *memory)
 		if (memory->arrays[a].buffer)
 			clReleaseMemObject(memory->arrays[a].buffer);
 	}
-	if (memory->kernel)
-		clReleaseKernel(memory->kernel);
-	if (memory->program)
-		clReleaseProgram(memory->program);
+	forms_free(memory);
 	free(memory->plan);
 	free(memory);
 }
@@ -206,8 +130,8 @@ void device_free(struct kernel_device *device)
 
 static int memory_make(struct part *part)
 {
+	int device = starpu_worker_get_devid(part->device->worker);
 	struct device_memory *memory;
-	int error;
 
 	if (part->device->memory)
 		return 0;
@@ -215,12 +139,10 @@ static int memory_make(struct part *part)
 	if (!memory)
 		return -ENOMEM;
 	memory->node = starpu_worker_get_memory_node(part->device->worker);
-	error = program_make(part, memory);
-	if (error)
-		memory_free(memory);
-	else
-		part->device->memory = memory;
-	return error;
+	starpu_opencl_get_context(device, &memory->context);
+	starpu_opencl_get_device(device, &memory->device);
+	part->device->memory = memory;
+	return 0;
 }
 
 /* ---- arguments ---- */
@@ -239,11 +161,11 @@ static int argument_set(struct part *part, unsigned a)
 	cl_int error;
 
 	if (is_buffer(argument))
-		error = clSetKernelArg(memory->kernel, a, sizeof(cl_mem),
+		error = clSetKernelArg(memory->form->kernel, a, sizeof(cl_mem),
 		                       memory->in_place[same] ? &memory->in_place[same]
 		                                              : &memory->buffers[same]);
 	else
-		error = clSetKernelArg(memory->kernel, a, argument->bytes, argument->pointer);
+		error = clSetKernelArg(memory->form->kernel, a, argument->bytes, argument->pointer);
 	return error ? device_refuse(part, "an argument", error) : 0;
 }
 
@@ -253,10 +175,10 @@ static int range_set(struct part *part)
 	struct device_memory *memory = part->device->memory;
 	unsigned n = part->request->given.narguments;
 	cl_ulong first = part->from, last = part->from + part->n - 1;
-	cl_int error = clSetKernelArg(memory->kernel, n, sizeof(first), &first);
+	cl_int error = clSetKernelArg(memory->form->kernel, n, sizeof(first), &first);
 
 	if (!error)
-		error = clSetKernelArg(memory->kernel, n + 1, sizeof(last), &last);
+		error = clSetKernelArg(memory->form->kernel, n + 1, sizeof(last), &last);
 	return error ? device_refuse(part, "the range", error) : 0;
 }
 
@@ -266,7 +188,7 @@ int arguments_set(struct part *part)
 
 	for (unsigned a = 0; a < part->request->given.narguments && !status; a++)
 		status = argument_set(part, a);
-	if (!status && part->device->memory->way == NDRANGE_EXIT)
+	if (!status && part->device->memory->form->way == NDRANGE_EXIT)
 		status = range_set(part);
 	return status;
 }
@@ -326,13 +248,13 @@ static int compute(struct part *part)
 {
 	struct ndrange_launch launches[NDRANGE_MAXBOXES];
 	struct device_memory *memory = part->device->memory;
-	unsigned n =
-	    ndrange_launches(&part->request->range, memory->way, part->from, part->n, launches);
+	unsigned n = ndrange_launches(&part->request->range, memory->form->way, part->from, part->n,
+	                              launches);
 	double start_us = starpu_timing_now();
 	cl_int error = CL_SUCCESS;
 
 	for (unsigned i = 0; i < n && !error; i++)
-		error = clEnqueueNDRangeKernel(memory->queue, memory->kernel,
+		error = clEnqueueNDRangeKernel(memory->queue, memory->form->kernel,
 		                               launches[i].dimensions, launches[i].offset,
 		                               launches[i].global, launches[i].local, 0, NULL,
 		                               device_event(part, EVENT_COMPUTED));
@@ -393,20 +315,15 @@ void device_claim(struct kernel *kernel, struct kernel_device *device)
 }
 
 /* Where nobody else has it, and there is anything to claim. */
-static bool claim_idle(struct kernel *kernel, struct kernel_device *device, bool in_order)
+static bool claim_idle(struct kernel *kernel, struct kernel_device *device)
 {
 	bool idle;
 
 	starpu_pthread_mutex_lock(&kernel->mutex);
-	idle = !device->claimed && (!in_order || !device->failed) && device->memory;
+	idle = !device->claimed && device->memory;
 	device->claimed = device->claimed || idle;
 	starpu_pthread_mutex_unlock(&kernel->mutex);
 	return idle;
-}
-
-bool device_claim_ready(struct kernel *kernel, struct kernel_device *device)
-{
-	return !device->stepwise && claim_idle(kernel, device, true);
 }
 
 void device_leave(struct kernel *kernel, struct kernel_device *device)
@@ -415,6 +332,18 @@ void device_leave(struct kernel *kernel, struct kernel_device *device)
 	device->claimed = false;
 	starpu_pthread_cond_broadcast(&kernel->left);
 	starpu_pthread_mutex_unlock(&kernel->mutex);
+}
+
+bool device_claim_ready(struct kernel *kernel, struct kernel_device *device, bool whole)
+{
+	bool ready;
+
+	if (device->stepwise || !claim_idle(kernel, device))
+		return false;
+	ready = !device->failed && form_ready(kernel, device->memory, whole);
+	if (!ready)
+		device_leave(kernel, device);
+	return ready;
 }
 
 /* ---- parts ---- */
@@ -444,14 +373,18 @@ int device_begin(struct part *part, cl_command_queue *queue)
 
 	memset(memory->copies, 0, sizeof(memory->copies));
 	memory->queue = memory->second = NULL;
+	part->pieces = 1;
+	part->timed = false;
 	memory->begin_us = starpu_timing_now();
 	status = queue_find(part);
 	*queue = memory->queue;
-	if (!status && part->direct && pieces_wanted(part) && pieces_prepare(part)) {
+	if (!status && part->direct && pieces_wanted(part) && pieces_prepare(part))
 		status = queue_get(part, DIRECT_SECOND, &memory->second);
-		return status ? status : pieces_begin(part);
-	}
-	return status ? status : steps_enqueue(part);
+	if (!status)
+		status = form_use(part);
+	if (status)
+		return status;
+	return part->pieces > 1 ? pieces_begin(part) : steps_enqueue(part);
 }
 
 /* Also what failed is waited for: what is on its way uses the copies. */
@@ -480,7 +413,7 @@ bool device_buffers_drop(struct kernel *kernel, struct kernel_device *device)
 {
 	bool any = false;
 
-	if (!claim_idle(kernel, device, false))
+	if (!claim_idle(kernel, device))
 		return false;
 	for (unsigned a = 0; a < HEDDLE_KERNEL_MAXARGUMENTS; a++) {
 		any = any || device->memory->buffers[a];

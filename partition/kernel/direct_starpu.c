@@ -46,9 +46,10 @@ bool direct_wanted(const struct heddle_kernel_request *request)
 	return !reason;
 }
 
-void direct_take(struct heddle_kernel_request *request, struct kernel_device *device)
+void direct_take(struct heddle_kernel_request *request, struct kernel_device *device, size_t n)
 {
-	if (request->control.here && device_claim_ready(request->kernel, device))
+	if (request->control.here &&
+	    device_claim_ready(request->kernel, device, n == request->stats.groups))
 		request->here = device;
 }
 

@@ -105,7 +105,8 @@ struct part {
 	bool dry;        /* a dry run: results are thrown away */
 	bool unwatched;  /* what its steps take is not asked: that costs some 30 us on a GPU */
 	bool direct;     /* not on the device's worker */
-	unsigned pieces; /* of a direct part: so many, 1 if it is not cut */
+	bool compiled;   /* its device had to compile for it, which says nothing of others */
+	unsigned pieces; /* 1 if it is not cut */
 	bool timed;      /* what they take tells into how many to cut */
 	double alone_us; /* expected if nobody else computed; 0: not known */
 	int status;
@@ -145,6 +146,7 @@ struct heddle_kernel_request {
 	starpu_pthread_mutex_t mutex;
 	bool profiling;
 	unsigned pending; /* parts under way */
+	bool compiled;    /* for one of them at least */
 	unsigned nlost;
 	struct range_lost {
 		size_t from, n;
@@ -218,8 +220,9 @@ void part_end(struct part *part);
 /** Whether the thread that submits a launch may distribute its groups and compute a part
  * itself. */
 bool direct_wanted(const struct heddle_kernel_request *request);
-/** Claims a device for a part of this thread's, where that can be launched at once. */
-void direct_take(struct heddle_kernel_request *request, struct kernel_device *device);
+/** Claims a device for a part of so many groups of this thread's, where that can be launched at
+ * once. */
+void direct_take(struct heddle_kernel_request *request, struct kernel_device *device, size_t n);
 /** Launches a part on the device that has been claimed. It ends in direct_wait(), or by
  * itself; where anything fails, on the device's worker. */
 void direct_launch(struct part *part);
@@ -287,9 +290,10 @@ bool device_buffers_drop(struct kernel *kernel, struct kernel_device *device);
 
 /** Takes a device's memory for the thread that calls, which waits for it. */
 void device_claim(struct kernel *kernel, struct kernel_device *device);
-/** The same without waiting. @return whether the device is taken; not before a part has
- * been computed there, nor where steps have to be waited for */
-bool device_claim_ready(struct kernel *kernel, struct kernel_device *device);
+/** The same without waiting, for a launch of all groups, or of a range. @return whether the
+ * device is taken; not where it would have to compile first, nor where steps have to be waited
+ * for */
+bool device_claim_ready(struct kernel *kernel, struct kernel_device *device, bool whole);
 /** Any thread may give it back. */
 void device_leave(struct kernel *kernel, struct kernel_device *device);
 /** Enqueues all of a part on a device that was claimed and is ready.

@@ -158,7 +158,7 @@ static void ids_print(const struct ndrange *range, enum ndrange_way way, FILE *o
 
 bool ndrange_same_prologue(const struct ndrange *a, const struct ndrange *b, enum ndrange_way way)
 {
-	return way == NDRANGE_EXIT ||
+	return way == NDRANGE_EXIT || way == NDRANGE_WHOLE ||
 	       (a->dimensions == b->dimensions &&
 	        (way == NDRANGE_FLAT || !memcmp(a->groups, b->groups, sizeof(a->groups))));
 }
@@ -173,7 +173,7 @@ char *ndrange_prologue(const struct ndrange *range, enum ndrange_way way)
 		return NULL;
 	if (way == NDRANGE_EXIT)
 		fputs(exit_prologue, out);
-	else
+	else if (way != NDRANGE_WHOLE)
 		ids_print(range, way, out);
 	if (fclose(out)) {
 		free(text);
@@ -213,7 +213,7 @@ unsigned ndrange_launches(const struct ndrange *range, enum ndrange_way way, siz
 		launches[0] = flat_launch(range, from, n);
 		return 1;
 	}
-	if (n && way == NDRANGE_EXIT) {
+	if (n && (way == NDRANGE_EXIT || way == NDRANGE_WHOLE)) {
 		launches[0] = full_launch(range);
 		return 1;
 	}

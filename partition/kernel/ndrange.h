@@ -14,7 +14,9 @@
  *    bounds of the first, and 2^32 groups;
  *  - NDRANGE_EXIT: the paper's, for comparison and for sources that the prologue breaks: all
  *    groups are launched, and those outside of the range return at once. The kernel gets
- *    two arguments more, the first and the last number of the range.
+ *    two arguments more, the first and the last number of the range;
+ *  - NDRANGE_WHOLE: all groups, by the source as it is: compilers make most of ids that they
+ *    know.
  */
 #ifndef HEDDLE_KERNEL_NDRANGE_H
 #define HEDDLE_KERNEL_NDRANGE_H
@@ -50,7 +52,7 @@ struct ndrange_box {
 unsigned ndrange_boxes(const struct ndrange *range, size_t from, size_t n,
                        struct ndrange_box boxes[NDRANGE_MAXBOXES]);
 
-enum ndrange_way { NDRANGE_FLAT, NDRANGE_BOXES, NDRANGE_EXIT };
+enum ndrange_way { NDRANGE_FLAT, NDRANGE_BOXES, NDRANGE_EXIT, NDRANGE_WHOLE };
 
 /** The way that an NDRange allows: NDRANGE_FLAT with fewer than 32768 groups along dimension
  * 1, 8192 along dimension 2, and 2^31 work-items when all groups are put into a row. */
@@ -79,7 +81,7 @@ struct ndrange_launch {
 	size_t offset[3], global[3], local[3];
 };
 
-/** The launches of a range. @return how many */
+/** The launches of a range, of all groups where the way is NDRANGE_WHOLE. @return how many */
 unsigned ndrange_launches(const struct ndrange *range, enum ndrange_way way, size_t from, size_t n,
                           struct ndrange_launch launches[NDRANGE_MAXBOXES]);
 

@@ -86,6 +86,8 @@ static void part_learn(const struct part *part)
 	struct costs costs;
 	double then;
 
+	if (part->compiled && device->trust != KERNEL_UNSEEN)
+		return;
 	starpu_pthread_mutex_lock(&kernel->mutex);
 	before = *known;
 	costs = device->costs;
@@ -232,6 +234,7 @@ static void part_ended(void *arg)
 	bool last;
 
 	starpu_pthread_mutex_lock(&request->mutex);
+	request->compiled = request->compiled || (part->compiled && !part->dry);
 	if (part->status)
 		part_lose(part);
 	else if (!part->dry)

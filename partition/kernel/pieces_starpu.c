@@ -91,12 +91,11 @@ bool pieces_wanted(struct part *part)
 	struct kernel *kernel = request->kernel;
 	size_t bytes = 0;
 
-	part->pieces = 1;
 	for (unsigned a = 0; a < request->given.narguments; a++)
 		bytes += request->bytes[a];
 	if (!request->waits || !part->unwatched || part->n != request->stats.groups ||
-	    device->in_host_memory || request->aliased || device->memory->way == NDRANGE_EXIT ||
-	    kernel->index.refusal)
+	    device->in_host_memory || request->aliased ||
+	    device->memory->ranges.way == NDRANGE_EXIT || kernel->index.refusal)
 		return false;
 	starpu_pthread_mutex_lock(&kernel->mutex);
 	if (kernel->pieces)
@@ -185,13 +184,14 @@ static cl_int piece_compute(struct part *part, unsigned i, cl_command_queue queu
 {
 	struct device_memory *memory = part->device->memory;
 	struct ndrange_launch launches[NDRANGE_MAXBOXES];
-	unsigned n = ndrange_launches(&part->request->range, memory->way, memory->plan->cuts[i],
-	                              memory->plan->cuts[i + 1] - memory->plan->cuts[i], launches);
+	unsigned n =
+	    ndrange_launches(&part->request->range, memory->form->way, memory->plan->cuts[i],
+	                     memory->plan->cuts[i + 1] - memory->plan->cuts[i], launches);
 	cl_int error = CL_SUCCESS;
 
 	for (unsigned l = 0; l < n && !error; l++)
 		error = clEnqueueNDRangeKernel(
-		    queue, memory->kernel, launches[l].dimensions, launches[l].offset,
+		    queue, memory->form->kernel, launches[l].dimensions, launches[l].offset,
 		    launches[l].global, launches[l].local, !!*after, *after ? after : NULL, NULL);
 	return error;
 }

@@ -198,7 +198,7 @@ void shape_learn(struct heddle_kernel_request *request)
 	struct kernel *kernel = request->kernel;
 	double most = 0;
 
-	if (!shape || request->way == OUTCOMES_WAYS || request->stats.moved)
+	if (!shape || request->way == OUTCOMES_WAYS || request->stats.moved || request->compiled)
 		return;
 	starpu_pthread_mutex_lock(&kernel->mutex);
 	outcomes_measured(&shape->outcomes, request->way,

@@ -350,6 +350,7 @@ static int parts_submit(struct heddle_kernel_request *request, const struct shar
 {
 	const struct split_problem *problem = &sharing->problem;
 	size_t from[SPLIT_MAXDEVICES], end[SPLIT_MAXDEVICES], upto = 0, at = 0;
+	unsigned most = longest(sharing);
 	struct split_times times;
 	int status = 0;
 
@@ -360,7 +361,8 @@ static int parts_submit(struct heddle_kernel_request *request, const struct shar
 		end[d] = end[d] > at ? end[d] : at;
 		at = end[d];
 	}
-	direct_take(request, &request->kernel->devices[sharing->numbers[longest(sharing)]]);
+	direct_take(request, &request->kernel->devices[sharing->numbers[most]],
+	            end[most] - from[most]);
 	split_estimate(problem, sharing->share, &times);
 	for (unsigned i = 0; i < times.norder && !status; i++) {
 		unsigned d = times.order[i];
@@ -431,7 +433,7 @@ int shares_submit(struct heddle_kernel_request *request)
 		return status;
 	request->stats.decision_us = starpu_timing_now() - start_us;
 	if (alone) {
-		direct_take(request, alone);
+		direct_take(request, alone, request->stats.groups);
 		return part_submit(&(struct part){.request = request,
 		                                  .device = alone,
 		                                  .n = request->stats.groups,
