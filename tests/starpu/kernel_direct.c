@@ -38,6 +38,7 @@ static __thread bool mine;         /* this thread submits, and no worker is it *
 static enum call failing = NCALLS; /* fails once, on a thread that submits */
 static unsigned direct;            /* kernels that such a thread enqueued */
 static unsigned compiled;          /* programs, by anybody */
+static cl_uint dimensions_last;    /* of the latest launch */
 static bool failed;
 static unsigned later; /* not the next such call, but that many later */
 
@@ -57,6 +58,7 @@ HOOK(clEnqueueNDRangeKernel)
 	NEXT(clEnqueueNDRangeKernel);
 	if (fails(KERNEL))
 		return CL_OUT_OF_RESOURCES;
+	__atomic_store_n(&dimensions_last, dimensions, __ATOMIC_SEQ_CST);
 	if (mine)
 		__atomic_add_fetch(&direct, 1, __ATOMIC_SEQ_CST);
 	return next(queue, kernel, dimensions, offset, global, local, n, events, event);
@@ -249,6 +251,9 @@ static void runs(void **state)
 	for (int i = 0; i < 20; i++) {
 		assert_true(run_direct(&stats) == allowed());
 		assert_true(stats.us > 0 && stats.predicted_us > 0 && stats.nworkers > 0);
+		/* All groups are launched as given, ranges of them in a row with three offsets. */
+		if (!getenv("HEDDLE_KERNEL_PIECES"))
+			assert_int_equal(dimensions_last, stats.nworkers == 1 ? 1 : 3);
 	}
 }
 
