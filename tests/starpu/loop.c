@@ -384,6 +384,47 @@ static void test_huge_loops(void **state)
 		}
 }
 
+static size_t least_part, most_part;
+
+static void measuring_cpu(void *buffers[], void *arg)
+{
+	static starpu_pthread_mutex_t mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
+	const struct heddle_block *block = arg;
+
+	starpu_pthread_mutex_lock(&mutex);
+	least_part = block->n < least_part ? block->n : least_part;
+	most_part = block->n > most_part ? block->n : most_part;
+	starpu_pthread_mutex_unlock(&mutex);
+	twice_cpu(buffers, arg);
+}
+
+/* Under a policy of StarPU's own: equal tasks, which differ by one iteration at the most. */
+static void test_parts_are_equal(void **state)
+{
+	static struct starpu_codelet measuring = {.cpu_funcs = {measuring_cpu}, .name = "parts"};
+	static const unsigned parts[] = {1, 2, 7, 64, 1000, 1003, 2000};
+	enum { LENGTH = 1003 };
+
+	for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++) {
+		starpu_data_handle_t in = vector(x, LENGTH), out = vector(y, LENGTH);
+		struct heddle_loop loop = twice_loop(in, out, LENGTH, NULL);
+		struct heddle_loop_stats stats;
+
+		fill();
+		least_part = LENGTH;
+		most_part = 0;
+		loop.codelet = &measuring;
+		loop.parts = parts[p];
+		assert_int_equal(heddle_loop_run(&loop, &stats), 0);
+		starpu_data_unregister(in);
+		starpu_data_unregister(out);
+		assert_int_equal(stats.blocks, parts[p] < LENGTH ? parts[p] : LENGTH);
+		assert_true(least_part >= 1 && most_part <= least_part + 1);
+		for (int i = 0; i < LENGTH; i++)
+			assert_same(y[i], 2 * x[i]);
+	}
+}
+
 static void test_per_iteration(void **state)
 {
 	static struct starpu_codelet pairs = {.cpu_funcs = {pairs_cpu}, .name = "pairs"};
@@ -988,6 +1029,18 @@ static void failing_cpu(void *buffers[], void *arg)
 	twice_cpu(buffers, arg);
 }
 
+/* Fails when its work is done. */
+static void failing_in_place_cpu(void *buffers[], void *arg)
+{
+	struct heddle_block *block = arg;
+	int *values = (int *)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+	for (size_t i = 0; i < block->n; i++)
+		values[i]++;
+	if (failures > 0 && __atomic_fetch_sub(&failures, 1, __ATOMIC_SEQ_CST) > 0)
+		block->status = -EIO;
+}
+
 static struct starpu_codelet failing = {
 	.cpu_funcs = {failing_cpu}, OPENCL(twice_opencl).name = "failing"};
 
@@ -1008,6 +1061,31 @@ static void test_kernel_fails_once(void **state)
 	assert_int_equal(stats.retried, 1);
 	for (int i = 0; i < N; i++)
 		assert_same(y[i], 2 * x[i]);
+}
+
+/* What a CPU worker reads and writes in place may have been half done when its kernel
+ * failed: nobody does it a second time. */
+static void test_kernel_fails_in_place(void **state)
+{
+	static struct starpu_codelet once = {.cpu_funcs = {failing_in_place_cpu}, .name = "in place"};
+	starpu_data_handle_t handle = vector(x, N);
+	struct heddle_loop loop = {
+		.codelet = &once,
+		.n = N,
+		.naccesses = 1,
+		.accesses = {{.handle = handle, .mode = STARPU_RW}},
+		.strategy = "css:chunk=2000",
+	};
+
+	if (starpu_cpu_worker_get_count() < 2)
+		skip();
+	fill();
+	failures = 1;
+	assert_int_equal(heddle_loop_run(&loop, NULL), -EIO);
+	starpu_data_unregister(handle);
+	assert_int_equal(failures, 0);
+	for (int i = 0; i < N; i++)
+		assert_true(x[i] == (i * 7919) % 10007 || x[i] == (i * 7919) % 10007 + 1);
 }
 
 static void test_kernel_always_fails(void **state)
@@ -1285,6 +1363,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_learning_is_told),
 		cmocka_unit_test(test_strategy_is_copied),
 		cmocka_unit_test(test_huge_loops),
+		cmocka_unit_test(test_parts_are_equal),
 		cmocka_unit_test(test_per_iteration),
 		cmocka_unit_test(test_halo),
 		cmocka_unit_test(test_endless_halo),
@@ -1303,6 +1382,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_shared_tasks),
 		cmocka_unit_test(test_refused_within_task),
 		cmocka_unit_test(test_kernel_fails_once),
+		cmocka_unit_test(test_kernel_fails_in_place),
 		cmocka_unit_test(test_kernel_always_fails),
 		cmocka_unit_test(test_no_room_on_device),
 		cmocka_unit_test(test_iteration_too_large),

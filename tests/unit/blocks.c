@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <heddle/blocks.h>
@@ -306,12 +307,37 @@ static void test_nobody_left(void **state)
 	}
 }
 
+/* Clocks that stand still, and worse: what a strategy believes stays a number, and it goes
+ * on giving. One that goes by means believes the smallest time that can be measured. */
+static void test_times_of_nothing(void **state)
+{
+	static const double times[] = {0, -5, NAN, 1e-300};
+
+	for (size_t t = 0; t < sizeof(times) / sizeof(*times); t++)
+		for (const struct heddle_strategy *const *s = heddle_strategies(); *s; s++) {
+			struct heddle_blocks_problem problem = {.n = 10000, .nworkers = 2};
+			struct heddle_blocks *blocks;
+			size_t n;
+
+			assert_int_equal(heddle_blocks_create((*s)->name, &problem, &blocks), 0);
+			for (unsigned turn = 0; heddle_blocks_remaining(blocks); turn++) {
+				assert_true(turn < 100000);
+				n = heddle_blocks_next(blocks, turn % 2);
+				heddle_blocks_completed(blocks, turn % 2, n, times[t]);
+				assert_true(isfinite(heddle_blocks_rate(blocks, turn % 2)));
+				if (n && !strcmp((*s)->name, "gss"))
+					assert_true(heddle_blocks_rate(blocks, turn % 2) > 0);
+			}
+			heddle_blocks_destroy(blocks);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_table),          cmocka_unit_test(test_specifications),
-	    cmocka_unit_test(test_streams),        cmocka_unit_test(test_nobody_left),
-	    cmocka_unit_test(test_random_callers),
+	    cmocka_unit_test(test_times_of_nothing), cmocka_unit_test(test_table),
+	    cmocka_unit_test(test_specifications),   cmocka_unit_test(test_streams),
+	    cmocka_unit_test(test_nobody_left),      cmocka_unit_test(test_random_callers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,6 +151,21 @@ static void test_queue_follows_the_ratio(void **state)
 	}
 }
 
+/* Where the ratio is a whole number, so many and no more are wanted. */
+static void test_queue_of_a_whole_ratio(void **state)
+{
+	struct heddle_dqaa dqaa;
+
+	for (unsigned begin = 1; begin <= 5; begin++) {
+		heddle_dqaa_init(&dqaa, 10);
+		dqaa.target = begin;
+		heddle_dqaa_received(&dqaa, 20);
+		for (int step = 0; step < 10; step++)
+			heddle_dqaa_processed(&dqaa, 10);
+		assert_int_equal(dqaa.target, 2);
+	}
+}
+
 static void test_queue_and_nonsense(void **state)
 {
 	struct heddle_dqaa dqaa;
@@ -274,6 +289,23 @@ static void test_streams_keep_the_smaller_number(void **state)
 	assert_in_range(streams.saved, 1, 2);
 }
 
+/* Tasks become slower for good, and as fast with few transfers as with many: what was best
+ * once does not keep the number up. */
+static void test_streams_forget(void **state)
+{
+	struct device device = {8, 12, 0}, slow = {1, 1000, .02};
+	struct heddle_streams streams;
+
+	seed_draw();
+	heddle_streams_init(&streams, 64);
+	for (int round = 0; round < 200; round++)
+		heddle_streams_round(&streams, rate(&device, streams.concurrent));
+	assert_in_range(streams.saved, 7, 13);
+	for (int round = 0; round < 2000; round++)
+		heddle_streams_round(&streams, rate(&slow, streams.concurrent) / 10);
+	assert_in_range(streams.saved, 1, 2);
+}
+
 /* Throughput on an accelerator behind a fast bus, nearly the same from 8 on, or falling beyond 4.
  */
 static double flat_rate(unsigned concurrent)
@@ -327,12 +359,14 @@ int main(void)
 	    cmocka_unit_test(test_orders_are_opposite),
 	    cmocka_unit_test(test_finish),
 	    cmocka_unit_test(test_queue_follows_the_ratio),
+	    cmocka_unit_test(test_queue_of_a_whole_ratio),
 	    cmocka_unit_test(test_queue_and_nonsense),
 	    cmocka_unit_test(test_queue_of_tasks_of_two_sizes),
 	    cmocka_unit_test(test_streams_find_the_best_number),
 	    cmocka_unit_test(test_streams_double_first),
 	    cmocka_unit_test(test_streams_do_not_repeat_mistakes),
 	    cmocka_unit_test(test_streams_keep_the_smaller_number),
+	    cmocka_unit_test(test_streams_forget),
 	    cmocka_unit_test(test_streams_in_noise),
 	};
 

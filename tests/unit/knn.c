@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -87,6 +88,19 @@ static void test_robust(void **state)
 	/* Lasting changes are believed at the fourth. */
 	near_enough(believed("7 7 7 7 7 7 7 7 7 7 70 70 70"), 7);
 	near_enough(believed("7 7 7 7 7 7 7 7 7 7 70 70 70 70"), 70);
+}
+
+/* The count of what was ever measured goes around; what is believed does not notice. */
+static void test_robust_for_years(void **state)
+{
+	struct heddle_robust robust = {.count = UINT_MAX - 3};
+
+	for (unsigned i = 0; i < HEDDLE_ROBUST_RECENT; i++)
+		robust.recent[i] = 7;
+	for (unsigned i = 0; i < 20; i++) {
+		heddle_robust_add(&robust, 8);
+		near_enough(heddle_robust_us(&robust), i < 3 ? 7 : 8);
+	}
 }
 
 /* Wherever a spike of 500 times falls, from the second measurement on the belief
@@ -189,6 +203,27 @@ static void test_predict(void **state)
 	point(&h, 100, 0, 30);
 	expect(&h, 10, 0, 0, 50, 30);
 	expect(&h, 90, 0, 25, 50, 25);
+	heddle_history_free(&h);
+}
+
+/* Who is predicted from the others is not among them. */
+static void test_leave_out(void **state)
+{
+	struct heddle_history h = {0};
+	double values[HEDDLE_HISTORY_DIMENSIONS] = {20};
+	size_t left_out;
+
+	point(&h, 10, 50, 5);
+	left_out = point(&h, 20, 900, 9);
+	point(&h, 30, 150, 15);
+	for (unsigned fit = 0; fit < 2; fit++) {
+		double us[HEDDLE_HISTORY_CLASSES] = {0};
+
+		heddle_history_predict(
+		    &h, values, fit ? HEDDLE_HISTORY_FIT : HEDDLE_HISTORY_PUBLISHED, left_out, us);
+		assert_true(us[0] > 50 && us[0] < 150);
+		assert_true(fabs(us[0] / us[1] - 10) < 1e-6);
+	}
 	heddle_history_free(&h);
 }
 
@@ -376,12 +411,20 @@ static void test_any(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_distance),    cmocka_unit_test(test_nearest),
-	    cmocka_unit_test(test_robust),      cmocka_unit_test(test_spike),
-	    cmocka_unit_test(test_names),       cmocka_unit_test(test_predict),
-	    cmocka_unit_test(test_third_class), cmocka_unit_test(test_local_fit),
-	    cmocka_unit_test(test_power),       cmocka_unit_test(test_growth),
-	    cmocka_unit_test(test_surprise),    cmocka_unit_test(test_shapes),
+	    cmocka_unit_test(test_robust_for_years),
+	    cmocka_unit_test(test_leave_out),
+	    cmocka_unit_test(test_distance),
+	    cmocka_unit_test(test_nearest),
+	    cmocka_unit_test(test_robust),
+	    cmocka_unit_test(test_spike),
+	    cmocka_unit_test(test_names),
+	    cmocka_unit_test(test_predict),
+	    cmocka_unit_test(test_third_class),
+	    cmocka_unit_test(test_local_fit),
+	    cmocka_unit_test(test_power),
+	    cmocka_unit_test(test_growth),
+	    cmocka_unit_test(test_surprise),
+	    cmocka_unit_test(test_shapes),
 	    cmocka_unit_test(test_any),
 	};
 

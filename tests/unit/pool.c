@@ -267,6 +267,16 @@ static void test_load(void **state)
 	while (pop(CPU))
 		;
 	assert_true(heddle_pool_load(pool, CPU) == 0);
+	/* Nor is anything left of what sums of large and small times are rounded by. */
+	for (uintptr_t n = 2; n <= 40; n++) {
+		for (uintptr_t i = 1; i <= n; i++) {
+			key.cost[CPU] = heddle_pool_cost(i % 2 ? 1e6 / (i + n) : 0.1 * (i + n));
+			assert_int_equal(heddle_pool_push(pool, (void *)i, &key), 0);
+		}
+		while (pop(CPU))
+			;
+		assert_true(heddle_pool_load(pool, CPU) == 0);
+	}
 }
 
 static bool gain_below(const struct heddle_pool_key *key, double since_us, void *bound)

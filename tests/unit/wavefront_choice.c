@@ -224,6 +224,30 @@ static void test_pieces_of_a_core(void **state)
 	}
 }
 
+/* One sample that the machine disturbed is told from the others, whichever it is. */
+static void test_fit_leaves_out(void **state)
+{
+	const struct tile_cost truth = {.us = 3, .row = 0.1, .column = 0.02, .iteration = 0.002};
+	static const double sides[][2] = {{32, 64},   {128, 256}, {512, 1024},
+	                                  {64, 1024}, {512, 128}, {256, 512}};
+	enum { NSIDES = sizeof(sides) / sizeof(*sides) };
+
+	for (unsigned late = 0; late < NSIDES; late++) {
+		struct tile_sample samples[NSIDES];
+		struct tile_cost fit;
+
+		for (unsigned s = 0; s < NSIDES; s++) {
+			double us = tile_cost_us(&truth, sides[s][0], sides[s][1]);
+
+			samples[s] =
+			    (struct tile_sample){sides[s][0], sides[s][1], s == late ? 3 * us : us};
+		}
+		tile_cost_fit(samples, NSIDES, true, &fit);
+		assert_true(near(fit.iteration, truth.iteration, 1e-6));
+		assert_true(near(fit.row, truth.row, 1e-6));
+	}
+}
+
 static void test_fit_of_little(void **state)
 {
 	struct tile_sample samples[] = {{32, 64, 4.096}, {128, 256, 65.536}};
@@ -286,6 +310,25 @@ static void test_accelerator_alone(void **state)
 	assert_int_equal(choose(&model, most, 8, NULL, 0), 15);
 	assert_int_equal(model.kinds[0].count, 1);
 	assert_int_equal(model.kinds[1].count, 0);
+}
+
+/* A worker alone has one tile, and nothing else is tried, however wrong the model was. */
+static void test_one_alone_tries_nothing(void **state)
+{
+	struct interval_model model = alignment(), chosen;
+	struct choice_trial trial = {.h = model.columns, .k = 1, .n = 3, .counts = {1}};
+	unsigned k;
+	size_t h;
+
+	model.nkinds = 1;
+	/* Two tiles would cost as good as nothing more. */
+	model.kinds[0].cr = model.kinds[0].more_cc = 0;
+	model.kinds[0].more_cd = 0.1;
+	trial.us = 3 * time_of(model, 1, 0);
+	chosen = model;
+	choice_make(&chosen, most, 8, &trial, 1, NULL, true, &h, &k);
+	assert_int_equal(h, model.columns);
+	assert_int_equal(k, 1);
 }
 
 static void test_cores_alone(void **state)
@@ -528,11 +571,13 @@ int main(void)
 	    cmocka_unit_test(test_fit_finds_costs),
 	    cmocka_unit_test(test_fit_extrapolates),
 	    cmocka_unit_test(test_fit_of_noise),
+	    cmocka_unit_test(test_fit_leaves_out),
 	    cmocka_unit_test(test_fit_of_little),
 	    cmocka_unit_test(test_pieces_extrapolate),
 	    cmocka_unit_test(test_pieces_of_iterations),
 	    cmocka_unit_test(test_pieces_of_a_core),
 	    cmocka_unit_test(test_accelerator_alone),
+	    cmocka_unit_test(test_one_alone_tries_nothing),
 	    cmocka_unit_test(test_cores_alone),
 	    cmocka_unit_test(test_all),
 	    cmocka_unit_test(test_trials),

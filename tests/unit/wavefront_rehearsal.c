@@ -437,6 +437,10 @@ static void test_confirmed(void **state)
 	assert_true(tile_cost_confirm(&doubtful, 2) == 1);
 	assert_true(tile_cost_confirm(&doubtful, 1.5) == 1.5);
 	assert_true(tile_cost_confirm(&doubtful, 1.5) == 1);
+	/* Of both the one nearer to 1, whichever comes first. */
+	assert_true(tile_cost_confirm(&doubtful, 2) == 1.5);
+	assert_true(tile_cost_confirm(&doubtful, 0.6) == 1);
+	assert_true(tile_cost_confirm(&doubtful, 0.5) == 0.6);
 }
 
 int main(void)
