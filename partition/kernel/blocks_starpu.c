@@ -88,7 +88,8 @@ void blocks_fill(struct heddle_kernel_request *request)
 		status = n ? part_submit(&(struct part){.request = request,
 		                                        .device = &kernel->devices[d],
 		                                        .from = from,
-		                                        .n = n})
+		                                        .n = n,
+		                                        .turns = kernel->devices[d].shares_bus})
 		           : 0;
 		if (status) {
 			starpu_pthread_mutex_lock(&request->mutex);

@@ -105,7 +105,7 @@ int device_finish(struct part *part, const char *what);
  * @return 0 or -errno after a message */
 int transfer_in(struct part *part, const struct index_use *uses, struct window_copy *copies);
 
-/** Asks for what the device wrote, in a stepwise part also waits for it.
+/** Asks for what the device wrote, in a part that takes turns also waits for it.
  * @return 0 or -errno after a message */
 int transfer_out(struct part *part, struct window_copy *copies);
 

@@ -202,7 +202,7 @@ cl_event *device_event(struct part *part, enum device_event which)
 	if (*event)
 		clReleaseEvent(*event);
 	*event = NULL;
-	return part->device->stepwise || part->unwatched ? NULL : event;
+	return part->turns || part->unwatched ? NULL : event;
 }
 
 int device_finish(struct part *part, const char *what)
@@ -258,7 +258,7 @@ static int compute(struct part *part)
 		                               launches[i].dimensions, launches[i].offset,
 		                               launches[i].global, launches[i].local, 0, NULL,
 		                               device_event(part, EVENT_COMPUTED));
-	if (!error && part->device->stepwise)
+	if (!error && part->turns)
 		error = clFinish(memory->queue);
 	part->compute_us = starpu_timing_now() - start_us;
 	return error ? device_refuse(part, "the launch", error) : 0;
@@ -338,7 +338,7 @@ bool device_claim_ready(struct kernel *kernel, struct kernel_device *device, boo
 {
 	bool ready;
 
-	if (device->stepwise || !claim_idle(kernel, device))
+	if (!claim_idle(kernel, device))
 		return false;
 	ready = !device->failed && form_ready(kernel, device->memory, whole);
 	if (!ready)
@@ -393,11 +393,11 @@ int device_end(struct part *part, int status, bool waited)
 	struct device_memory *memory = part->device->memory;
 	int ended = 0;
 
-	if (memory->queue && !waited && (status || !part->device->stepwise))
+	if (memory->queue && !waited && (status || !part->turns))
 		ended = device_finish(part, "the launch");
 	if (memory->second && clFinish(memory->second) && !ended)
 		ended = -EIO;
-	if (!part->device->stepwise)
+	if (!part->turns)
 		times_tell(part, starpu_timing_now() - memory->begin_us);
 	events_release(part);
 	status = status ? status : ended;

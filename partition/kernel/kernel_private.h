@@ -43,7 +43,7 @@ struct kernel_device {
 	bool by_addresses;                  /* how what it perhaps wrote is found */
 	unsigned bus;                       /* devices on one take turns with their transfers */
 	unsigned units;                     /* compute units */
-	bool stepwise;                      /* each step of a part is waited for */
+	bool shares_bus;                    /* with another one */
 	struct records_known known, stored; /* now, and in the profile */
 	struct costs costs;                 /* of sharing */
 	/* In its times: it has computed nothing yet in this process; only what it had to
@@ -103,6 +103,7 @@ struct part {
 	struct kernel_device *device; /* NULL: the one that the policy chooses */
 	size_t from, n;
 	bool dry;        /* a dry run: results are thrown away */
+	bool turns;      /* others of the launch use the bus: each step is waited for */
 	bool unwatched;  /* what its steps take is not asked: that costs some 30 us on a GPU */
 	bool direct;     /* not on the device's worker */
 	bool compiled;   /* its device had to compile for it, which says nothing of others */
@@ -204,8 +205,8 @@ void request_step(struct heddle_kernel_request *request);
 struct kernel_device *device_of(struct kernel *kernel, int worker);
 /** Submits a part, or keeps it for the control task that is running here. The mutex is not
  * held; the caller counts itself in `pending` meanwhile.
- * @param like request, device (NULL: the one that the policy chooses), range, dry, unwatched and
- * alone_us;
+ * @param like request, device (NULL: the one that the policy chooses), range, dry, turns,
+ * unwatched and alone_us;
  * a dry run is one of sizes up to the range's */
 int part_submit(const struct part *like);
 /** Computes the part that was kept for this thread, if one was. */
@@ -291,8 +292,7 @@ bool device_buffers_drop(struct kernel *kernel, struct kernel_device *device);
 /** Takes a device's memory for the thread that calls, which waits for it. */
 void device_claim(struct kernel *kernel, struct kernel_device *device);
 /** The same without waiting, for a launch of all groups, or of a range. @return whether the
- * device is taken; not where it would have to compile first, nor where steps have to be waited
- * for */
+ * device is taken; not where it would have to compile first */
 bool device_claim_ready(struct kernel *kernel, struct kernel_device *device, bool whole);
 /** Any thread may give it back. */
 void device_leave(struct kernel *kernel, struct kernel_device *device);

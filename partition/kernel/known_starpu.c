@@ -102,8 +102,6 @@ static void buses_explain(const struct kernel *kernel, const struct heddle_bus *
 	heddle_explain("kernel %s: buses of workers:%s", kernel->name, text);
 }
 
-/* What happens on a device that shares a bus is known only by waiting for it, since the bus is
- * left as soon as data has crossed. */
 static void devices_find(struct kernel *kernel)
 {
 	int ids[STARPU_NMAXWORKERS];
@@ -118,7 +116,7 @@ static void devices_find(struct kernel *kernel)
 		device->worker = ids[d];
 		device->bus = buses[d].number;
 		device->in_host_memory = buses[d].none;
-		device->stepwise = buses[d].shared;
+		device->shares_bus = buses[d].shared;
 		device_ask(device);
 	}
 	buses_explain(kernel, buses);

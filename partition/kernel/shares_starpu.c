@@ -345,7 +345,23 @@ static bool unwatched(const struct heddle_kernel_request *request, const struct 
 	return !asked;
 }
 
-/* Submits the parts, those first whose data is to cross first. */
+/* Whether a device takes turns on its bus: another one on it has a share, too. */
+static bool turns(const struct kernel *kernel, const struct sharing *sharing, unsigned device)
+{
+	const struct kernel_device *here = &kernel->devices[sharing->numbers[device]];
+	bool any = false;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
+		const struct kernel_device *other = &kernel->devices[sharing->numbers[d]];
+
+		any = any || (other != here && sharing->share[d] && other->shares_bus &&
+		              other->bus == here->bus);
+	}
+	return any && here->shares_bus;
+}
+
+/* Submits the parts, those first whose data is to cross first. What a direct launch enqueues
+ * is not waited for, so that it cannot take turns. */
 static int parts_submit(struct heddle_kernel_request *request, const struct sharing *sharing)
 {
 	const struct split_problem *problem = &sharing->problem;
@@ -361,15 +377,17 @@ static int parts_submit(struct heddle_kernel_request *request, const struct shar
 		end[d] = end[d] > at ? end[d] : at;
 		at = end[d];
 	}
-	direct_take(request, &request->kernel->devices[sharing->numbers[most]],
-	            end[most] - from[most]);
+	if (!turns(request->kernel, sharing, most))
+		direct_take(request, &request->kernel->devices[sharing->numbers[most]],
+		            end[most] - from[most]);
 	split_estimate(problem, sharing->share, &times);
 	for (unsigned i = 0; i < times.norder && !status; i++) {
 		unsigned d = times.order[i];
 		struct part part = {.request = request,
 		                    .device = &request->kernel->devices[sharing->numbers[d]],
 		                    .from = from[d],
-		                    .n = end[d] - from[d]};
+		                    .n = end[d] - from[d],
+		                    .turns = turns(request->kernel, sharing, d)};
 
 		part.alone_us = split_alone(problem, d, part.n);
 		part.unwatched = unwatched(request, &part);
@@ -456,6 +474,7 @@ int profiles_submit(struct heddle_kernel_request *request)
 			status = part_submit(&(struct part){.request = request,
 			                                    .device = &kernel->devices[d],
 			                                    .n = request->stats.groups,
+			                                    .turns = kernel->devices[d].shares_bus,
 			                                    .dry = true});
 	return status;
 }

@@ -271,7 +271,7 @@ static bool is_first(const struct heddle_kernel_request *request, unsigned a)
 }
 
 /* The steps of a part follow each other on the device without being waited for. On a bus
- * that others use too, transfers are waited for, so that the bus is left. */
+ * that others of the launch use too, transfers are waited for, so that the bus is left. */
 int transfer_in(struct part *part, const struct index_use *uses, struct window_copy *copies)
 {
 	const struct heddle_kernel_request *request = part->request;
@@ -291,7 +291,7 @@ int transfer_in(struct part *part, const struct index_use *uses, struct window_c
 		if (!status)
 			status = buffer_send(part, a, &uses[a], &copies[a]);
 	}
-	if (part->device->stepwise && !status) {
+	if (part->turns && !status) {
 		status = device_finish(part, "sending data");
 		part->in_us = starpu_timing_now() - start_us;
 	}
@@ -314,7 +314,7 @@ int transfer_out(struct part *part, struct window_copy *copies)
 			status = window_fetch(part, a, &copies[a]);
 		else if (memory->in_place[a] && copies[a].layout.bytes)
 			status = host_look(part, a, &copies[a]);
-	if (part->device->stepwise && !status) {
+	if (part->turns && !status) {
 		status = device_finish(part, "fetching results");
 		part->out_us = starpu_timing_now() - start_us;
 	}

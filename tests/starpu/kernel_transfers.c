@@ -45,6 +45,7 @@ static struct {
 	bool at_once;              /* there were two */
 	unsigned by_rows;          /* transfers of rectangles */
 	size_t room;               /* bytes that buffers may have together; 0: any */
+	unsigned waits;            /* for all that is in a queue */
 } seen;
 
 static size_t buffers; /* bytes of devices' own */
@@ -107,6 +108,7 @@ HOOK(clFinish)(cl_command_queue queue)
 	cl_int error = next(queue);
 
 	pthread_mutex_lock(&mutex);
+	seen.waits++;
 	if (seen.crossing == queue)
 		seen.crossing = NULL;
 	pthread_mutex_unlock(&mutex);
@@ -294,6 +296,25 @@ static void overlap(void **state)
 	printf("  transfers at once: %s\n", seen.at_once ? "yes" : "no");
 }
 
+/* Who computes alone has nobody to take turns with: only the end is waited for. */
+static void alone(void **state)
+{
+	struct heddle_kernel_stats stats;
+	float factor = 0.5f;
+	struct heddle_kernel kernel = saxpy(&factor);
+	int ids[2];
+
+	starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, 2);
+	kernel.workers = ids;
+	kernel.nworkers = 1;
+	kernel.split = HEDDLE_KERNEL_ALWAYS;
+	saxpy_check(&kernel, &stats); /* with a dry run before */
+	hooks_reset();
+	saxpy_check(&kernel, &stats);
+	assert_int_equal(stats.nworkers, 1);
+	assert_int_equal(seen.waits, 1);
+}
+
 /* Of a transposed matrix only a device's own columns come back. */
 static void rows(void **state)
 {
@@ -459,9 +480,13 @@ static void short_of_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(overlap),  cmocka_unit_test(rows),
-	    cmocka_unit_test(gaps),     cmocka_unit_test(scattered),
-	    cmocka_unit_test(failures), cmocka_unit_test(short_of_memory),
+	    cmocka_unit_test(overlap),
+	    cmocka_unit_test(alone),
+	    cmocka_unit_test(rows),
+	    cmocka_unit_test(gaps),
+	    cmocka_unit_test(scattered),
+	    cmocka_unit_test(failures),
+	    cmocka_unit_test(short_of_memory),
 	};
 	int failed;
 
