@@ -19,8 +19,8 @@ struct search {
 
 /* Devices of the search below an object. */
 struct flow {
-	unsigned devices, ways; /* ways: through how many of the object's children */
-	double speed;           /* that they can take together, GB/s; INFINITY: not known */
+	unsigned ways; /* through how many of the object's children */
+	double speed;  /* that they can take together, GB/s; INFINITY: not known; 0: none */
 };
 
 int buses_topology_init(hwloc_topology_t *topology)
@@ -89,13 +89,13 @@ static struct flow device_flow(const struct search *search, hwloc_obj_t object)
 
 	for (unsigned d = 0; d < search->n; d++)
 		if (object_of(search, d) == object)
-			return (struct flow){1, 0, speed > 0 ? speed : INFINITY};
+			return (struct flow){0, speed > 0 ? speed : INFINITY};
 	return (struct flow){0};
 }
 
 static bool is_slow(const struct flow *flow, float link)
 {
-	return link > 0 ? flow->devices > 1 && flow->speed > EQUAL * link : flow->ways > 1;
+	return link > 0 ? flow->speed > EQUAL * link : flow->ways > 1;
 }
 
 /* What is below an object; devices that share a link there are put on one bus. */
@@ -109,8 +109,7 @@ static struct flow flow_find(const struct search *search, hwloc_obj_t object)
 	for (hwloc_obj_t child = object->io_first_child; child; child = child->next_sibling) {
 		struct flow below = flow_find(search, child);
 
-		flow.devices += below.devices;
-		flow.ways += below.devices > 0;
+		flow.ways += below.speed > 0;
 		flow.speed += below.speed;
 	}
 	if (object->type != HWLOC_OBJ_BRIDGE ||

@@ -217,6 +217,16 @@ static void switches(void **state)
 	devices_at_switch(X16, 2, X8);
 	expect("ab");
 
+	/* Rounded. */
+	machine_begin(1);
+	host_bridge();
+	devices_at_switch(31.5, 2, 15.8);
+	expect("ab");
+	machine_begin(1);
+	host_bridge();
+	devices_at_switch(31, 2, 16);
+	expect("aa");
+
 	/* Only with a third one it is not. */
 	machine_begin(1);
 	host_bridge();
