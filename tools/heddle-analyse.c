@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include <llvm-c/BitReader.h>
+#include <llvm/Config/llvm-config.h>
 
 #include "tools/analyse/analyse.h"
 
@@ -31,27 +32,43 @@ LLVMTargetDataRef data_layout;
 
 /* ---- arguments ---- */
 
+/* Images, samplers and such: to LLVM 14 pointers to types that nobody knows, later types of
+ * their own. */
+static bool is_opaque(LLVMTypeRef type)
+{
+#if LLVM_VERSION_MAJOR >= 16
+	return LLVMGetTypeKind(type) == LLVMTargetExtTypeKind;
+#else
+	LLVMTypeRef to;
+
+	if (LLVMGetTypeKind(type) != LLVMPointerTypeKind)
+		return false;
+	to = LLVMGetElementType(type);
+	return LLVMGetTypeKind(to) == LLVMStructTypeKind && LLVMIsOpaqueStruct(to);
+#endif
+}
+
+static void argument_print(unsigned argument)
+{
+	LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(analysed, argument));
+	LLVMTypeKind kind = LLVMGetTypeKind(type);
+
+	if (argument_is_buffer(argument))
+		puts("argument buffer");
+	else if (kind == LLVMPointerTypeKind && LLVMGetPointerAddressSpace(type) == SPACE_LOCAL)
+		puts("argument local");
+	else if (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) <= 64)
+		printf("argument integer %u\n", LLVMGetIntTypeWidth(type));
+	else
+		puts("argument other");
+	if (is_opaque(type))
+		refuse_print("it has an image or another opaque argument");
+}
+
 static void arguments_print(void)
 {
-	for (unsigned i = 0; i < LLVMCountParams(analysed); i++) {
-		LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(analysed, i));
-		LLVMTypeKind kind = LLVMGetTypeKind(type);
-
-		if (argument_is_buffer(i)) {
-			LLVMTypeRef to = LLVMGetElementType(type);
-
-			puts("argument buffer");
-			if (LLVMGetTypeKind(to) == LLVMStructTypeKind && LLVMIsOpaqueStruct(to))
-				refuse_print("it has an image or another opaque argument");
-		} else if (kind == LLVMPointerTypeKind &&
-		           LLVMGetPointerAddressSpace(type) == SPACE_LOCAL) {
-			puts("argument local");
-		} else if (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) <= 64) {
-			printf("argument integer %u\n", LLVMGetIntTypeWidth(type));
-		} else {
-			puts("argument other");
-		}
-	}
+	for (unsigned i = 0; i < LLVMCountParams(analysed); i++)
+		argument_print(i);
 }
 
 /* ---- compiling ---- */

@@ -70,14 +70,16 @@ static bool vector_access(LLVMValueRef call, const char *name, const struct plac
 	                             : "";
 	int n = atoi(digits);
 	struct pointer pointer;
-	LLVMValueRef to;
+	LLVMTypeRef vector;
 	unsigned long long bytes;
 
 	if (n < 2 || n > 16)
 		return false;
-	to = LLVMGetOperand(call, load ? 1 : 2);
-	pointer = pointer_of(to, 0);
-	bytes = n * LLVMABISizeOfType(data_layout, LLVMGetElementType(LLVMTypeOf(to)));
+	vector = LLVMTypeOf(load ? call : LLVMGetOperand(call, 0));
+	if (LLVMGetTypeKind(vector) != LLVMVectorTypeKind)
+		return false;
+	pointer = pointer_of(LLVMGetOperand(call, load ? 1 : 2), 0);
+	bytes = n * LLVMABISizeOfType(data_layout, LLVMGetElementType(vector));
 	if (pointer.base >= 0 && pointer.node >= 0)
 		pointer.node =
 		    node_sum(pointer.node,
