@@ -529,8 +529,3 @@ size_t heddle_pool_count(const struct heddle_pool *pool)
 {
 	return pool->count;
 }
-
-size_t heddle_pool_nclasses(const struct heddle_pool *pool)
-{
-	return pool->nclasses;
-}

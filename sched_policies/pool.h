@@ -173,7 +173,4 @@ double heddle_pool_load_above(const struct heddle_pool *pool, unsigned kind,
 /** Number of items. */
 size_t heddle_pool_count(const struct heddle_pool *pool);
 
-/** Number of classes that hold items or are kept for the next ones. */
-size_t heddle_pool_nclasses(const struct heddle_pool *pool);
-
 #endif
