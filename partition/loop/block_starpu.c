@@ -104,6 +104,9 @@ void loop_device_function(void *buffers[], void *arg)
 	unsigned implementation = starpu_task_get_implementation(starpu_task_get_current());
 	enum starpu_worker_archtype type = starpu_worker_get_type(starpu_worker_get_id_check());
 
+	/* A stock policy decided who computes it: this worker. */
+	if (!block->lane)
+		log_decision(block->loop, block);
 	for (unsigned i = 0; i < given->naccesses; i++) {
 		const struct view *view = &block->loop->views[i];
 
@@ -190,7 +193,8 @@ int block_submit(struct block *block, bool on_host, int worker)
 		task_pin(task, worker, on_host ? 0 : block->lane->implementation);
 	else
 		task_choose(task, &loop->workers);
-	log_decision(loop, block);
+	if (block->lane)
+		log_decision(loop, block);
 	status = task_submit(task, loop->name);
 	for (unsigned i = 0; status && !on_host && i < loop->loop.naccesses; i++)
 		block_unregister(block, i);

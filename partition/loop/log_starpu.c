@@ -84,13 +84,13 @@ void log_write(struct heddle_loop_request *loop)
 void log_decision(const struct heddle_loop_request *loop, const struct block *block)
 {
 #ifdef HEDDLE_USE_FXT
+	int worker = block->lane ? block->lane->stats.id : starpu_worker_get_id();
 	char event[104]; /* what a trace event holds */
 
 	if (!starpu_fxt_is_enabled())
 		return;
-	snprintf(event, sizeof(event), "heddle %.30s worker %d %s [%zu,+%zu]", loop->name,
-		 block->lane ? block->lane->stats.id : -1, heddle_phase_name(block->phase),
-		 block->given.start, block->given.n);
+	snprintf(event, sizeof(event), "heddle %.30s worker %d %s [%zu,+%zu]", loop->name, worker,
+		 heddle_phase_name(block->phase), block->given.start, block->given.n);
 	starpu_fxt_trace_user_event_string(event);
 #endif
 }

@@ -55,6 +55,18 @@ if command -v vite >/dev/null; then
 	grep -q '<svg' "$work/out/trace.svg" || fail "no picture"
 fi
 
+# Under one of StarPU's own policies, too, each block is a worker's.
+STARPU_SCHED=eager HEDDLE_BLOCK_LOG=$work/stock.csv "$trace" -o "$work/out" -- "$loop" \
+	>/dev/null 2>&1 || fail "exit status under eager"
+for worker in $(awk -F, 'NR > 1 { print $2 }' "$work/stock.csv" | sort -u); do
+	blocks=$(awk -F, -v w="$worker" '$2 == w' "$work/stock.csv" | wc -l)
+	[ "$(grep -c "\"heddle axpy worker $worker " "$paje")" = "$blocks" ] ||
+		fail "worker $worker's $blocks blocks under eager: $(grep '"heddle' "$paje")"
+done
+blocks=$(($(wc -l <"$work/stock.csv") - 1))
+[ "$(awk '/^CPU/ { n += $3 } END { print n + 0 }' "$work/out/summary.txt")" = "$blocks" ] ||
+	fail "blocks under eager in the summary: $(cat "$work/out/summary.txt")"
+
 # What the program says is what comes back.
 "$trace" -o "$work/none" -- false 2>"$work/messages"
 [ $? = 1 ] || fail "exit status of a program that fails"
