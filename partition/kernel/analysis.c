@@ -97,6 +97,7 @@ static void keep(char *path, const char *text)
 	char fresh[PATH_MAX + 8];
 	FILE *file;
 	int descriptor;
+	bool failed;
 
 	folders_make(path);
 	snprintf(fresh, sizeof(fresh), "%s.XXXXXX", path);
@@ -109,7 +110,8 @@ static void keep(char *path, const char *text)
 		return;
 	}
 	fputs(text, file);
-	if (ferror(file) | fclose(file) || rename(fresh, path)) {
+	failed = ferror(file);
+	if (fclose(file) || failed || rename(fresh, path)) {
 		heddle_explain("%s: %s", path, strerror(errno));
 		unlink(fresh);
 	}
@@ -148,27 +150,39 @@ static const char *program(void)
 	return *given ? given : found;
 }
 
-enum { MAXOPTIONS = 64 };
-
-/* Starts the program on a source file; its standard output goes to `output`. */
-static int start(const char *path, const char *name, char *options, int output, pid_t *pid)
+/* Starts a program; its standard output goes to `output`. */
+static int spawn(char *const *arguments, int output, pid_t *pid)
 {
-	char *arguments[MAXOPTIONS + 4] = {(char *)program(), (char *)name, (char *)path};
 	posix_spawn_file_actions_t actions;
-	int n = 3, error;
-	char *option;
+	int error = posix_spawn_file_actions_init(&actions);
 
-	while ((option = strsep(&options, " \t\n")))
-		if (*option && n < MAXOPTIONS + 3)
-			arguments[n++] = option;
-	error = posix_spawn_file_actions_init(&actions);
 	if (error)
 		return -error;
 	error = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
 	if (!error)
-		error = posix_spawn(pid, program(), &actions, NULL, arguments, environ);
+		error = posix_spawn(pid, arguments[0], &actions, NULL, arguments, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	return -error;
+}
+
+/* Starts heddle-analyse on a source file. */
+static int start(const char *path, const char *name, char *options, int output, pid_t *pid)
+{
+	/* Between two options there is a blank. */
+	char **arguments = calloc(strlen(options) / 2 + 5, sizeof(*arguments)), *option;
+	int n = 0, error;
+
+	if (!arguments)
+		return -ENOMEM;
+	arguments[n++] = (char *)program();
+	arguments[n++] = (char *)name;
+	arguments[n++] = (char *)path;
+	while ((option = strsep(&options, " \t\n")))
+		if (*option)
+			arguments[n++] = option;
+	error = spawn(arguments, output, pid);
+	free(arguments);
+	return error;
 }
 
 static int wait_for(pid_t pid)
@@ -233,6 +247,10 @@ int analysis_make(const char *source, const char *name, const char *options,
 		heddle_explain("kernel %s is not analysed: devices may compile different code, "
 		               "since its source asks whether %s is defined",
 		               name, foreign);
+		return -ENOTSUP;
+	}
+	if (conditions_includes(source, options)) {
+		heddle_explain("kernel %s is not analysed: it includes files", name);
 		return -ENOTSUP;
 	}
 	kept = !path_make(source, name, options, path, sizeof(path));

@@ -13,9 +13,10 @@
  * compiler runs once.
  * @param options as for clBuildProgram(); NULL: none
  * @return 0; -ENOENT where heddle-analyse is not installed (index_unknown() is right
- * then); -ENOTSUP where devices may compile different code (partition/kernel/conditions.h;
- * likewise); -EINVAL where it fails, after the compiler's messages; -ENOMEM and what reading
- * and writing say. HEDDLE_VERBOSE=2 tells what was done. */
+ * then); -ENOTSUP where devices may compile different code, or files are included, which may
+ * change (partition/kernel/conditions.h; likewise); -EINVAL where it fails, after the
+ * compiler's messages; -ENOMEM and what reading and writing say. HEDDLE_VERBOSE=2 tells what was
+ * done. */
 int analysis_make(const char *source, const char *name, const char *options,
                   struct index_kernel *kernel);
 

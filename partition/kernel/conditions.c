@@ -23,9 +23,21 @@ static size_t name_length(const char *text)
 	return n;
 }
 
+/* Behind blanks, comments and ends of lines that go on. */
 static const char *skip_blanks(const char *text)
 {
-	return text + strspn(text, " \t");
+	for (;;) {
+		const char *end = text[0] == '/' && text[1] == '*' ? strstr(text + 2, "*/") : NULL;
+
+		if (end)
+			text = end + 2;
+		else if (text[0] == '\\' && text[1] == '\n')
+			text += 2;
+		else if (*text == ' ' || *text == '\t')
+			text++;
+		else
+			return text;
+	}
 }
 
 static bool is_word(const char *text, size_t length, const char *word)
@@ -33,13 +45,17 @@ static bool is_word(const char *text, size_t length, const char *word)
 	return strlen(word) == length && !strncmp(text, word, length);
 }
 
-/* The word of a directive at the start of a line, and its length; NULL: the line has none. */
+/* The word of a directive on a line, and its length; NULL: the line has none. Before it stands
+ * nothing but blanks, behind a comment perhaps, which may have begun on another line. */
 static const char *directive(const char *line, size_t *length)
 {
-	line = skip_blanks(line);
-	if (*line != '#')
+	const char *sharp = line + strcspn(line, "#\n"), *before = sharp;
+
+	while (before > line && (before[-1] == ' ' || before[-1] == '\t'))
+		before--;
+	if (*sharp != '#' || (before > line && (before - line < 2 || strncmp(before - 2, "*/", 2))))
 		return NULL;
-	line = skip_blanks(line + 1);
+	line = skip_blanks(sharp + 1);
 	*length = name_length(line);
 	return line;
 }
@@ -99,14 +115,24 @@ static const char *line_foreign(const char *text, const char *source, const char
 	return NULL;
 }
 
+static bool is_condition(const char *word, size_t length)
+{
+	static const char *const conditions[] = {"if",   "ifdef",   "ifndef",
+	                                         "elif", "elifdef", "elifndef"};
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++)
+		any = any || is_word(word, length, conditions[i]);
+	return any;
+}
+
 bool conditions_foreign(const char *source, const char *options, char *name, size_t size)
 {
 	for (const char *line = source; *line; line = next_line(line)) {
 		size_t n = 0;
 		const char *word = directive(line, &n), *found;
 
-		if (!word || !(is_word(word, n, "if") || is_word(word, n, "ifdef") ||
-		               is_word(word, n, "ifndef") || is_word(word, n, "elif")))
+		if (!word || !is_condition(word, n))
 			continue;
 		found = line_foreign(word + n, source, options, &n);
 		if (found) {
@@ -115,4 +141,18 @@ bool conditions_foreign(const char *source, const char *options, char *name, siz
 		}
 	}
 	return false;
+}
+
+bool conditions_includes(const char *source, const char *options)
+{
+	bool any = strstr(options, "-include") || strstr(options, "-imacros");
+
+	for (const char *line = source; *line && !any; line = next_line(line)) {
+		size_t n = 0;
+		const char *word = directive(line, &n);
+
+		any = word && (is_word(word, n, "include") || is_word(word, n, "import") ||
+		               is_word(word, n, "include_next"));
+	}
+	return any;
 }

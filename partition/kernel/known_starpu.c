@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "partition/kernel/analysis.h"
+#include "partition/kernel/conditions.h"
 #include "partition/kernel/kernel_private.h"
 #include "private/buses_starpu.h"
 #include "private/message.h"
@@ -122,6 +123,23 @@ static void devices_find(struct kernel *kernel)
 	buses_explain(kernel, buses);
 }
 
+/* The first reason counts. */
+static int refusal_set(struct kernel *kernel, const char *reason)
+{
+	if (!kernel->index.refusal)
+		kernel->index.refusal = strdup(reason);
+	return kernel->index.refusal ? 0 : -ENOMEM;
+}
+
+/* Of atomic operations in a source that is not analysed nothing is known either; the word is
+ * hard to avoid. */
+static bool is_risky(const struct kernel *kernel)
+{
+	return strstr(kernel->source, "atom") || strstr(kernel->source, "printf") ||
+	       strstr(kernel->source, "image") ||
+	       conditions_includes(kernel->source, kernel->options);
+}
+
 static int description_make(const struct heddle_kernel *given, struct kernel *kernel)
 {
 	enum index_kind kinds[HEDDLE_KERNEL_MAXARGUMENTS];
@@ -134,11 +152,9 @@ static int description_make(const struct heddle_kernel *given, struct kernel *ke
 		           : given->arguments[a].type == HEDDLE_KERNEL_VALUE ? INDEX_OTHER
 		                                                             : INDEX_BUFFER;
 	error = index_unknown(given->narguments, kinds, &kernel->index);
-	/* Of atomic operations nothing is known either; the word is hard to avoid. */
-	if (!error && (strstr(given->source, "atom") || strstr(given->source, "printf") ||
-	               strstr(given->source, "image") || strstr(given->source, "#include")))
-		kernel->index.refusal = strdup(
-		    "it is not analysed and may have atomic operations, print or use images");
+	if (!error && is_risky(kernel))
+		error = refusal_set(kernel, "it is not analysed and may have atomic operations, "
+		                            "print or use images");
 	return error;
 }
 
@@ -163,6 +179,9 @@ static int kernel_make(const struct heddle_kernel *given, const struct ndrange *
 	devices_find(kernel);
 	if (kernel->source && kernel->name && kernel->options && kernel->prologue)
 		error = description_make(given, kernel);
+	/* The sizes are part of such a prologue. */
+	if (!error && way == NDRANGE_BOXES && !ndrange_cuttable(range))
+		error = refusal_set(kernel, "its NDRange is too large for offsets of every device");
 	if (!error)
 		stored_read(kernel);
 	if (error) {
@@ -213,11 +232,6 @@ int kernel_find(const struct heddle_kernel *given, const struct ndrange *range,
 		error = heddle_variables_check(environ);
 		if (!error)
 			error = kernel_make(given, range, way, &kernel);
-		/* The sizes are part of such a prologue. */
-		if (!error && way == NDRANGE_BOXES && !kernel->index.refusal &&
-		    !ndrange_cuttable(range))
-			kernel->index.refusal =
-			    strdup("its NDRange is too large for offsets of every device");
 		if (!error) {
 			kernel->next = kernels;
 			kernels = kernel;

@@ -44,6 +44,17 @@ clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensi
 	return next(queue, kernel, dimensions, offset, global, local, n, events, event);
 }
 
+/* Why a kernel is not split is not remembered: there is no memory. */
+static bool no_reason;
+
+__attribute__((visibility("default"))) char *strdup(const char *text)
+{
+	size_t size = strlen(text) + 1;
+	char *copy = no_reason && !strncmp(text, "it ", 3) ? NULL : malloc(size);
+
+	return copy ? memcpy(copy, text, size) : NULL;
+}
+
 enum { N = 1 << 16, SIDE = 128 };
 
 static float a[N], b[N], c[N];
@@ -132,6 +143,32 @@ static void arrays_add(void **state)
 static bool analysed(void)
 {
 	return !access(getenv("HEDDLE_ANALYSE"), X_OK);
+}
+
+/* What may write anywhere, by atomic operations, is not split. */
+static void with_includes(void **state)
+{
+	static const char text[] = "# include \"atomics.h\"\n"
+	                           "__kernel void one(__global float *x) { x[0] = 1; }\n";
+	struct heddle_kernel kernel = {
+	    .source = text,
+	    .name = "one",
+	    .dimensions = 1,
+	    .global = {N},
+	    .local = {64},
+	    .narguments = 1,
+	    .arguments = {host(c, sizeof(c))},
+	    .split = HEDDLE_KERNEL_ALWAYS,
+	};
+	struct heddle_kernel_access access;
+	const char *refusal = NULL;
+
+	no_reason = true;
+	assert_int_equal(heddle_kernel_classes(&kernel, &access, &refusal), -ENOMEM);
+	no_reason = false;
+	assert_int_equal(heddle_kernel_classes(&kernel, &access, &refusal), 0);
+	assert_non_null(refusal);
+	assert_string_equal(access.write, "WHOLE");
 }
 
 /* Until it is settled who computes, and beyond: the launches that nothing is asked of any more
@@ -451,17 +488,12 @@ static void source_read(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(arrays_add),
-	    cmocka_unit_test(many_launches),
-	    cmocka_unit_test(workers_and_methods),
-	    cmocka_unit_test(classes_of_buffers),
-	    cmocka_unit_test(matrices),
-	    cmocka_unit_test(nodes_of_the_graph),
-	    cmocka_unit_test(unsplit),
-	    cmocka_unit_test(early_exit),
-	    cmocka_unit_test(nonsense_is_refused),
-	    cmocka_unit_test(by_policy),
-	    cmocka_unit_test(devices_fail),
+	    cmocka_unit_test(arrays_add),         cmocka_unit_test(with_includes),
+	    cmocka_unit_test(many_launches),      cmocka_unit_test(workers_and_methods),
+	    cmocka_unit_test(classes_of_buffers), cmocka_unit_test(matrices),
+	    cmocka_unit_test(nodes_of_the_graph), cmocka_unit_test(unsplit),
+	    cmocka_unit_test(early_exit),         cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(by_policy),          cmocka_unit_test(devices_fail),
 	};
 	int failed;
 

@@ -39,6 +39,10 @@ static void foreign_names(void **state)
 	    {"#ifndef B2\n#endif\n", "B2"},
 	    {"#if __OPENCL_VERSION__ >= 120\n#endif", "__OPENCL_VERSION__"},
 	    {"#define XY 1\n#ifdef X\n#endif", "X"},
+	    {"#ifdef A\n#elifdef CD\n#endif", "CD"},
+	    {"#ifdef A\n#elifndef EF\n#endif", "EF"},
+	    {"/* a comment */ #ifdef GH\n#endif", "GH"},
+	    {"/* of two\n   lines */\t# /* if */ \\\n  ifdef IJ\n#endif", "IJ"},
 	};
 	char name[64], cut[4];
 
@@ -51,10 +55,24 @@ static void foreign_names(void **state)
 	assert_string_equal(cut, "__N");
 }
 
+static void includes(void **state)
+{
+	assert_true(conditions_includes("#include \"x.h\"\n", ""));
+	assert_true(conditions_includes("int x;\n  /* */ #  include <x.h>", ""));
+	assert_true(conditions_includes("#import \"x.h\"\n", ""));
+	assert_true(conditions_includes("", "-DA -include x.h"));
+	assert_true(conditions_includes("", "-imacros x.h"));
+	assert_false(conditions_includes("x = y; // #include it", "-DA -I include"));
+	assert_false(conditions_includes("#define include 1\n", ""));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(own_names),
-	                                   cmocka_unit_test(foreign_names)};
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(own_names),
+	    cmocka_unit_test(foreign_names),
+	    cmocka_unit_test(includes),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,91 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What is asked of heddle-analyse, for which a script stands here, and what is not.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "partition/kernel/analysis.h"
+#include "partition/kernel/index_ops.h"
+#include "tests/unit/test.h"
+
+static char folder[] = "/tmp/heddle-analysis-XXXXXX", script[64];
+
+/* One argument more where the last option is the one that matters. */
+static int script_write(void **state)
+{
+	FILE *file;
+
+	if (!mkdtemp(folder))
+		return 1;
+	snprintf(script, sizeof(script), "%s/analyse", folder);
+	file = fopen(script, "w");
+	if (!file)
+		return 1;
+	fprintf(file,
+	        "#!/bin/sh\necho heddle-index %d\necho argument buffer\n"
+	        "for last; do :; done\n[ \"$last\" != -DLAST ] || echo argument integer 32\n",
+	        INDEX_VERSION);
+	setenv("HEDDLE_ANALYSE", script, 1);
+	setenv("HEDDLE_PROFILE_DIR", folder, 1);
+	return fclose(file) || chmod(script, 0700);
+}
+
+static int folder_remove(void **state)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	return system(command);
+}
+
+/* Code that lacks a definition has other addresses. */
+static void all_options(void **state)
+{
+	struct index_kernel kernel;
+	char options[4096] = "";
+
+	for (int i = 0; i < 200; i++) {
+		size_t length = strlen(options);
+
+		snprintf(options + length, sizeof(options) - length, "-DA%d=%d \t", i, i);
+	}
+	assert_int_equal(analysis_make("x", "f", options, &kernel), 0);
+	assert_int_equal(kernel.narguments, 1);
+	index_free(&kernel);
+	strcat(options, "-DLAST");
+	assert_int_equal(analysis_make("x", "f", options, &kernel), 0);
+	assert_int_equal(kernel.narguments, 2);
+	index_free(&kernel);
+	assert_int_equal(analysis_make("y", "f", NULL, &kernel), 0);
+	assert_int_equal(kernel.narguments, 1);
+	index_free(&kernel);
+}
+
+/* What was described and kept is not looked at again, so that it must not change. */
+static void includes(void **state)
+{
+	struct index_kernel kernel;
+
+	assert_int_equal(analysis_make("int x;\n #include \"x.h\"\n", "f", "", &kernel), -ENOTSUP);
+	assert_int_equal(analysis_make("int x;\n", "f", "-DA -include x.h", &kernel), -ENOTSUP);
+	assert_int_equal(analysis_make("int include;\n", "f", "-I include", &kernel), 0);
+	index_free(&kernel);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(all_options),
+	    cmocka_unit_test(includes),
+	};
+
+	return cmocka_run_group_tests(tests, script_write, folder_remove);
+}
