@@ -124,13 +124,16 @@ static LLVMModuleRef module_read(const char *path)
 	LLVMMemoryBufferRef buffer;
 	LLVMModuleRef module;
 	char *message = NULL;
+	bool failed;
 
 	if (LLVMCreateMemoryBufferWithContentsOfFile(path, &buffer, &message)) {
 		fprintf(stderr, "heddle-analyse: %s: %s\n", path, message);
 		LLVMDisposeMessage(message);
 		return NULL;
 	}
-	if (LLVMParseBitcode2(buffer, &module)) {
+	failed = LLVMParseBitcode2(buffer, &module);
+	LLVMDisposeMemoryBuffer(buffer);
+	if (failed) {
 		fprintf(stderr, "heddle-analyse: %s: no bitcode\n", path);
 		return NULL;
 	}
