@@ -99,26 +99,20 @@ static double rate_of(double measured, double other)
 	return measured > 0 ? measured : other > 0 ? other : USUAL_RATE;
 }
 
-/* Puts a device on its bus, whose rates are the means of its devices'. */
+/* Puts a device on its bus. */
 static void bus_join(struct split_problem *problem, unsigned at, int *buses,
                      const struct kernel_device *device)
 {
-	struct split_bus *bus;
+	const struct records_known *known = &device->known;
 	unsigned b = 0;
 
 	while (b < problem->nbuses && buses[b] != (int)device->bus)
 		b++;
-	bus = &problem->buses[b];
-	if (b == problem->nbuses) {
+	buses[b] = device->bus;
+	if (b == problem->nbuses)
 		problem->nbuses++;
-		buses[b] = device->bus;
-		bus->in = rate_of(device->known.in_rate, device->known.out_rate);
-		bus->out = rate_of(device->known.out_rate, device->known.in_rate);
-	} else {
-		bus->in = (bus->in + rate_of(device->known.in_rate, device->known.out_rate)) / 2;
-		bus->out = (bus->out + rate_of(device->known.out_rate, device->known.in_rate)) / 2;
-	}
-	problem->devices[at].bus = b;
+	split_bus_join(problem, at, b, rate_of(known->in_rate, known->out_rate),
+	               rate_of(known->out_rate, known->in_rate));
 }
 
 /* What splitting a launch needs to know. Its devices are those that can still be used. */

@@ -10,6 +10,20 @@
 #include "partition/kernel/split_private.h"
 #include "private/message.h"
 
+/* ---- buses ---- */
+
+void split_bus_join(struct split_problem *problem, unsigned at, unsigned bus, double in, double out)
+{
+	struct split_bus *joined = &problem->buses[bus];
+	unsigned n = 1;
+
+	for (unsigned d = 0; d < at; d++)
+		n += problem->devices[d].bus == (int)bus;
+	joined->in += (in - joined->in) / n;
+	joined->out += (out - joined->out) / n;
+	problem->devices[at].bus = bus;
+}
+
 /* ---- prediction ---- */
 
 static double bytes_of(const struct split_bytes *bytes, double groups)

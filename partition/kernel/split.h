@@ -75,6 +75,13 @@ struct split_times {
 	unsigned order[SPLIT_MAXDEVICES];
 };
 
+/** Puts a problem's next device on a bus, whose bandwidths are the means of its devices'.
+ * @param at the device; those before it are on their buses
+ * @param bus below nbuses
+ * @param in, out what was measured of the device, above 0 */
+void split_bus_join(struct split_problem *problem, unsigned at, unsigned bus, double in,
+                    double out);
+
 /** Predicts a split. Inputs are sent to the devices of a bus in the order of what
  * remains to be done after the transfer, most first; results come back in the order
  * in which they are ready.

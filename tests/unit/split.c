@@ -325,6 +325,25 @@ static void few_groups(void **state)
 		}
 }
 
+/* A bus is as fast as its devices in the mean, whatever their order. */
+static void buses_of_devices(void **state)
+{
+	static const double rates[] = {3000, 6000, 12000, 9000};
+	struct split_problem problem = {.nbuses = 2};
+
+	for (int i = 0; i < 4; i++) {
+		split_bus_join(&problem, problem.ndevices++, 1, rates[i], rates[3 - i] / 10);
+		problem.devices[problem.ndevices++].bus = SPLIT_NO_BUS;
+	}
+	split_bus_join(&problem, problem.ndevices++, 0, 5, 7);
+	assert_true(problem.devices[0].bus == 1 && problem.devices[6].bus == 1);
+	assert_true(problem.devices[7].bus == SPLIT_NO_BUS && problem.devices[8].bus == 0);
+	assert_float_equal(problem.buses[1].in, 7500, 1e-6);
+	assert_float_equal(problem.buses[1].out, 750, 1e-6);
+	assert_float_equal(problem.buses[0].in, 5, 1e-9);
+	assert_float_equal(problem.buses[0].out, 7, 1e-9);
+}
+
 static void nonsense_is_refused(void **state)
 {
 	struct split_problem problem = small();
@@ -356,6 +375,7 @@ int main(void)
 	    cmocka_unit_test(near_the_optimum),
 	    cmocka_unit_test(large_launches),
 	    cmocka_unit_test(few_groups),
+	    cmocka_unit_test(buses_of_devices),
 	    cmocka_unit_test(nonsense_is_refused),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
