@@ -10,37 +10,55 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Before hwloc's header for OpenCL, since StarPU's asks for a version. */
-#include "partition/kernel/kernel_private.h"
-
-#include <hwloc/opencl.h>
-
 #include "partition/kernel/buses.h"
+#include "partition/kernel/kernel_private.h"
 #include "private/buses_starpu.h"
 #include "private/message.h"
 #include "private/variables.h"
 
 /* ---- where devices are ---- */
 
-/* Of cl_khr_pci_bus_info, which older headers do not have. */
-#define PCI_BUS_INFO 0x410F
-struct pci_bus_info {
-	cl_uint domain, bus, device, function;
-};
+/* Numbers of cl_khr_pci_bus_info and of the vendors' cl_*_device_attribute_query, which not all
+ * headers have. Implementations refuse what they do not know. */
+enum { BUS_INFO = 0x410F, NVIDIA_BUS = 0x4008, NVIDIA_SLOT, NVIDIA_DOMAIN, AMD_TOPOLOGY = 0x4037 };
+/* What AMD's tells begins with. */
+enum { AMD_PCIE = 1 };
 
-/* By OpenCL's own extension, else by the vendors'. Implementations refuse what they do not
- * know. */
+static bool is_told(cl_device_id id, cl_device_info what, void *value, size_t size)
+{
+	return !clGetDeviceInfo(id, what, size, value, NULL);
+}
+
+/* NVIDIA's slots have device and function; its older drivers no domains. */
+static struct bus_address nvidia_ask(cl_device_id id)
+{
+	cl_uint bus, slot, domain;
+
+	if (!is_told(id, NVIDIA_BUS, &bus, sizeof(bus)) ||
+	    !is_told(id, NVIDIA_SLOT, &slot, sizeof(slot)))
+		return (struct bus_address){0};
+	if (!is_told(id, NVIDIA_DOMAIN, &domain, sizeof(domain)))
+		domain = 0;
+	return (struct bus_address){true, domain, bus, slot >> 3, slot & 7};
+}
+
 static struct bus_address address_ask(cl_device_id id)
 {
-	struct bus_address address = {0};
-	struct pci_bus_info info;
+	struct {
+		cl_uint domain, bus, device, function;
+	} info;
+	struct {
+		cl_uint type;
+		unsigned char unused[17], bus, device, function;
+	} amd;
 
-	if (!clGetDeviceInfo(id, PCI_BUS_INFO, sizeof(info), &info, NULL))
+	if (is_told(id, BUS_INFO, &info, sizeof(info)))
 		return (struct bus_address){true, info.domain, info.bus, info.device,
 		                            info.function};
-	address.known = !hwloc_opencl_get_device_pci_busid(id, &address.domain, &address.bus,
-	                                                   &address.device, &address.function);
-	return address;
+	/* AMD has no domains. */
+	if (is_told(id, AMD_TOPOLOGY, &amd, sizeof(amd)) && amd.type == AMD_PCIE)
+		return (struct bus_address){true, 0, amd.bus, amd.device, amd.function};
+	return nvidia_ask(id);
 }
 
 /* Whether a device can work on the host's arrays themselves. */

@@ -25,6 +25,7 @@
 static struct {
 	enum { NOTHING, KHRONOS, NVIDIA, AMD } vendor;
 	cl_uint domain, at[2]; /* numbers of PCI's buses */
+	cl_uint slot;          /* device << 3 | function */
 	bool cpus;             /* they are what they are */
 } said;
 
@@ -43,7 +44,7 @@ __attribute__((visibility("default"))) cl_int clGetDeviceInfo(cl_device_id id, c
 	static __typeof__(&clGetDeviceInfo) next;
 	const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
 	cl_device_id first = NULL;
-	cl_uint at, zero = 0;
+	cl_uint at;
 
 	if (!next)
 		next = (__typeof__(next))dlsym(RTLD_NEXT, "clGetDeviceInfo");
@@ -53,13 +54,17 @@ __attribute__((visibility("default"))) cl_int clGetDeviceInfo(cl_device_id id, c
 	if (what == CL_DEVICE_TYPE && first && !said.cpus && size)
 		return tell(size, value, &gpu, sizeof(gpu));
 	if (what == 0x410F && said.vendor == KHRONOS)
-		return tell(size, value, (cl_uint[]){said.domain, at, 0, 0}, 4 * sizeof(at));
+		return tell(size, value,
+		            (cl_uint[]){said.domain, at, said.slot >> 3, said.slot & 7},
+		            4 * sizeof(at));
 	if (what == 0x4037 && said.vendor == AMD)
-		return tell(size, value, (char[24]){1, [21] = at}, 24);
+		return tell(size, value,
+		            (char[24]){1, [21] = at, [22] = said.slot >> 3, [23] = said.slot & 7},
+		            24);
 	if (what == 0x4008 && said.vendor == NVIDIA)
 		return tell(size, value, &at, sizeof(at));
 	if (what == 0x4009 && said.vendor == NVIDIA)
-		return tell(size, value, &zero, sizeof(zero));
+		return tell(size, value, &said.slot, sizeof(said.slot));
 	if (what == 0x400A && said.vendor == NVIDIA && said.domain)
 		return tell(size, value, &said.domain, sizeof(said.domain));
 	return next(id, what, size, value, set);
@@ -109,6 +114,9 @@ static void vendors(void **state)
 		expect("bus 0 at 0000:05:00.0", "bus 1 at 0000:06:00.0");
 		say(vendor, 3, 5);
 		expect("bus 0 at 0000:03:00.0", "bus 1 at 0000:05:00.0");
+		say(vendor, 0x83, 0x84);
+		said.slot = 0x1f << 3 | 6;
+		expect("bus 0 at 0000:83:1f.6", "bus 1 at 0000:84:1f.6");
 	}
 }
 
