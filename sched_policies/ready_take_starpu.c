@@ -16,9 +16,9 @@
 /* Where a worker's next task comes from. */
 struct choice {
 	enum { NOWHERE, OWN, POOL, BACK } from;
-	struct heddle_pool_place place; /* in the pool */
-	const struct heddle_pool_key *key;
-	struct ready_worker *owner; /* of the claim */
+	struct heddle_pool_place place;    /* in the pool */
+	const struct heddle_pool_key *key; /* there or of the claim; not of one's own */
+	struct ready_worker *owner;        /* of the claim */
 	size_t index;
 };
 
@@ -71,7 +71,8 @@ static void choose_claimed(struct ready_asker *asker, int least, struct choice *
 				continue;
 			if (!claim_is_for(claim, asker, least))
 				continue;
-			*choice = (struct choice){.from = BACK, .owner = owner, .index = i};
+			*choice = (struct choice){
+			    .from = BACK, .key = &claim->entry.key, .owner = owner, .index = i};
 			best = priority;
 		}
 	}
@@ -105,8 +106,8 @@ static struct choice choose(struct ready_asker *asker)
 	return choice;
 }
 
-/* The same, but what comes as a probe of a family is weighed again. Each family is
- * refused at most once. */
+/* The same, but what would be a probe of a family is weighed again, also where another
+ * worker has claimed it. Each family is refused at most once. */
 static struct choice choose_weighed(struct ready_asker *asker, bool *probe)
 {
 	unsigned kind = asker->c->workers[asker->id].kind;
@@ -114,7 +115,8 @@ static struct choice choose_weighed(struct ready_asker *asker, bool *probe)
 
 	do {
 		choice = choose(asker);
-		*probe = choice.from == POOL && ready_is_probe(choice.key, kind);
+		*probe = (choice.from == POOL || choice.from == BACK) &&
+		         ready_is_probe(choice.key, kind);
 	} while (*probe && !ready_probe_begin(asker, choice.key));
 	return choice;
 }
@@ -212,8 +214,9 @@ bool ready_take(struct ready_asker *asker, struct heddle_pool_entry *entry)
 		if (choice.from == BACK && claim.fetch == READY_FETCH_ASKED)
 			policy_left_behind(choice.owner - c->workers);
 		*entry = claim.entry;
-		probe = claim.probe && choice.owner->kind == worker->kind;
-		if (claim.probe && !probe)
+		if (claim.probe && choice.owner->kind == worker->kind)
+			probe = true;
+		else if (claim.probe)
 			ready_probe_cancel(c, &entry->key, choice.owner->kind);
 		break;
 	case POOL:

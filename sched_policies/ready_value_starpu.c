@@ -59,11 +59,14 @@ static struct ready_family *family_known(struct ready_context *c, unsigned long 
 	return &c->families[slot];
 }
 
-/* Time that classes other than one need for all that is ready; those that are faster
- * than that one, for what they prefer to the task, and it: the rest others can do
- * meanwhile. */
+/* What `faster` is for all classes. */
+#define ANY HEDDLE_POOL_NO_COST
+
+/* Time that classes other than one need for all that is ready; those that need less than
+ * the cost `faster` for the task, for what they prefer to it, and it: the rest others can
+ * do meanwhile. */
 static double finish_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned except,
-                        bool faster_only, double now_us)
+                        int faster, double now_us)
 {
 	struct heddle_gain_helper helpers[HEDDLE_POOL_NKINDS];
 	unsigned n = 0;
@@ -71,14 +74,14 @@ static double finish_us(struct ready_context *c, const struct heddle_pool_key *k
 	for (unsigned k = 0; k < c->nkinds; k++) {
 		if (k == except || !c->count[k] || !heddle_pool_key_runs(key, k))
 			continue;
-		if (faster_only &&
-		    (key->cost[k] == HEDDLE_POOL_NO_COST || key->cost[k] >= key->cost[except]))
+		if (faster != ANY &&
+		    (key->cost[k] == HEDDLE_POOL_NO_COST || key->cost[k] >= faster))
 			continue;
 		helpers[n] = (struct heddle_gain_helper){
 		    .workers = c->count[k],
-		    .load_us = c->claimed_us[k] +
-		               (faster_only ? heddle_pool_load_above(c->pool, k, key)
-		                            : heddle_pool_load(c->pool, k)),
+		    .load_us =
+		        c->claimed_us[k] + (faster != ANY ? heddle_pool_load_above(c->pool, k, key)
+		                                          : heddle_pool_load(c->pool, k)),
 		};
 		for (unsigned w = 0; now_us > 0 && w < c->nworkers; w++)
 			if (c->workers[w].kind == k && c->workers[w].busy_until_us > now_us)
@@ -110,7 +113,7 @@ static bool probe_is_bearable(struct ready_context *c, const struct heddle_pool_
 	if (us <= 0)
 		return true; /* somebody must be the first */
 	us = fmax(us, 2 * family->tried_us[kind]);
-	return finish_us(c, key, kind, false, 0) >= PROBE_FACTOR * us;
+	return finish_us(c, key, kind, ANY, 0) >= PROBE_FACTOR * us;
 }
 
 struct valuation {
@@ -315,18 +318,21 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 	struct ready_context *c = asker->c;
 	const struct ready_worker *worker = &c->workers[asker->id];
 	double us = c->patient ? expected_us(c, key, worker->kind) : 0, own_us, until_us;
+	int cost = key->cost[worker->kind];
 
 	if (us <= 0)
 		return true;
+	if (cost == HEDDLE_POOL_NO_COST) /* nothing but the worst is expected */
+		cost = heddle_pool_cost(us);
 	/* Nothing of this depends on the priority: what is left to others of one would be
 	 * left of another. */
 	own_us = us + worker->claims_us;
 	/* What the others have started comes on top; usually it does not matter. */
-	if (own_us <= finish_us(c, key, worker->kind, true, 0))
+	if (own_us <= finish_us(c, key, worker->kind, cost, 0))
 		return true;
 	if (worker->busy_until_us > asker->now_us)
 		own_us += worker->busy_until_us - asker->now_us;
-	if (own_us <= finish_us(c, key, worker->kind, true, asker->now_us))
+	if (own_us <= finish_us(c, key, worker->kind, cost, asker->now_us))
 		return true;
 	if (worker->waits_since_us > since_us)
 		since_us = worker->waits_since_us;

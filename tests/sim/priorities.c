@@ -3,8 +3,8 @@
  *
  * Priorities while an accelerator that has claimed tasks is held up, under every policy, on
  * a simulated machine: a core that takes what the accelerator claimed takes what is of
- * higher priority first, also when beliefs or the time have changed since. And what only
- * one of them may run.
+ * higher priority first, also when beliefs or the time have changed since. What only
+ * one of them may run; and when the core is tried that has not run such tasks before.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@
 
 SIMULATED("1cpu+gpu1")
 
-#define NTASKS 64
+#define NTASKS 256
 /* What tasks of the codelet take until something is said to the contrary. */
 #define CPU_US 10000.
 #define GPU_US 100.
@@ -60,6 +60,18 @@ static struct starpu_codelet codelet = {
     .name = "family",
 };
 
+/* Of which nothing is known: the estimator knows codelets by their names, and does not
+ * forget when StarPU is shut down. */
+static struct starpu_codelet unknown[] = {
+    {.cpu_funcs = {never}, .cuda_funcs = {never}, .model = &model, .name = "claims, ddwrr"},
+    {.cpu_funcs = {never}, .cuda_funcs = {never}, .model = &model, .name = "claims, odds"},
+    {.cpu_funcs = {never}, .cuda_funcs = {never}, .model = &model, .name = "few, ddwrr"},
+    {.cpu_funcs = {never}, .cuda_funcs = {never}, .model = &model, .name = "few, odds"},
+    {.cpu_funcs = {never}, .cuda_funcs = {never}, .model = &model, .name = "many, ddwrr"},
+    {.cpu_funcs = {never}, .cuda_funcs = {never}, .model = &model, .name = "many, odds"},
+};
+static struct starpu_codelet *used = &codelet;
+
 static int cpu_only(unsigned worker, struct starpu_task *task, unsigned implementation)
 {
 	return starpu_worker_get_type(worker) == STARPU_CPU_WORKER;
@@ -87,7 +99,7 @@ static struct starpu_task *task_of(int priority, double cpu_us, double gpu_us)
 
 	assert_true(ntasks < NTASKS);
 	tasks[ntasks] = (struct task){cpu_us, gpu_us, priority};
-	task->cl = &codelet;
+	task->cl = used;
 	task->priority = priority;
 	task->callback_func = has_ended;
 	task->callback_arg = task->cl_arg = &tasks[ntasks++];
@@ -244,12 +256,60 @@ static void test_others_may_not(void **state)
 	}
 }
 
+/* The same for tasks that name their workers, from the first one on. */
+static void test_others_are_not_named(void **state)
+{
+	for (const struct heddle_policy *p = heddle_policies(); p->name; p++) {
+		double us;
+
+		machine_begin(p->name);
+		teach();
+		us = starpu_timing_now();
+		submit_for(cpu, 4, 0, CPU_US);
+		starpu_task_wait_for_all();
+		us = starpu_timing_now() - us;
+		machine_end(p->name);
+		assert_int_equal(ended_of(0), 4);
+		assert_true(us < 4.1 * CPU_US);
+	}
+}
+
+/* The core, which has not run the family yet, gets one task of it where the accelerator has
+ * work for as long as that might take, and none where it would only delay the end. */
+static void test_slow_worker_is_tried(void **state)
+{
+	static const char *const choosing[] = {"ddwrr", "odds"};
+	/* All claimed at once; and PROBE_FACTOR, 64, lies between the others. */
+	static const unsigned numbers[] = {3, 40, 150};
+
+	for (unsigned u = 0; u < sizeof(unknown) / sizeof(*unknown); u++) {
+		unsigned n = numbers[u / 2];
+		double us;
+
+		machine_begin(choosing[u % 2]);
+		used = &unknown[u];
+		submit_for(gpu, 8, 0, GPU_US);
+		starpu_task_wait_for_all();
+		nended = 0;
+		us = starpu_timing_now();
+		submit_many(n, 0, CPU_US, GPU_US);
+		starpu_task_wait_for_all();
+		us = starpu_timing_now() - us;
+		machine_end(choosing[u % 2]);
+		used = &codelet;
+		assert_int_equal(nended, n > 64);
+		assert_true(us < 1.1 * n * GPU_US);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_beliefs_change),
 	    cmocka_unit_test(test_patience_ends),
 	    cmocka_unit_test(test_others_may_not),
+	    cmocka_unit_test(test_others_are_not_named),
+	    cmocka_unit_test(test_slow_worker_is_tried),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
