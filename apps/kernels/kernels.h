@@ -61,9 +61,14 @@ int plain_make(const struct job *job, int worker, struct plain **plain);
  * @return 0; -EINVAL after a message that names the argument */
 int plain_check(const struct plain *plain, const struct job *job);
 
-/** Sends the data, computes all groups and fetches what was written.
+/** Sends the data, computes all groups and fetches what was written, or maps it where the device
+ * computes in main memory.
  * @return 0; -EIO after a message */
-int plain_run(const struct plain *plain, const struct job *job);
+int plain_run(struct plain *plain, const struct job *job);
+
+/** What was written has been looked at: unmaps it. That is no part of what a launch takes.
+ * @return 0; -EIO after a message */
+int plain_leave(struct plain *plain, const struct job *job);
 
 void plain_free(struct plain *plain);
 

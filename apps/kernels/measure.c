@@ -114,18 +114,22 @@ static int launch(const struct job *job, const struct contender *contender,
 
 static int launch_once(struct result *result, struct contender *contender, unsigned rep)
 {
+	struct heddle_kernel_stats stats = {0};
 	double start;
 	int status;
 
 	job_reset(&result->job);
 	start = starpu_timing_now();
-	status = launch(&result->job, contender, &contender->stats[rep]);
+	status = launch(&result->job, contender, &stats);
 	contender->us[rep] = starpu_timing_now() - start;
-	if (status || !result->verified)
-		return status;
-	contender->max_error = fmax(contender->max_error, job_error(&result->job));
-	result->right = result->right && contender->max_error <= result->tolerance;
-	return 0;
+	contender->stats[rep] = stats;
+	if (!status && result->verified) {
+		contender->max_error = fmax(contender->max_error, job_error(&result->job));
+		result->right = result->right && contender->max_error <= result->tolerance;
+	}
+	if (!status && contender->way == PLAIN)
+		status = plain_leave(contender->plain, &result->job);
+	return status;
 }
 
 /* What one device computes by OpenCL alone, of a kernel that we have no reference of. */
@@ -147,6 +151,8 @@ static int expect_plain(struct job *job)
 		if (job_is_output(job, a))
 			memcpy(job_expected(job, a), job_data(job, a),
 			       job->kernel.arguments[a].bytes);
+	if (!status)
+		status = plain_leave(plain, job);
 	plain_free(plain);
 	return status;
 }

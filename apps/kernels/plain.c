@@ -29,6 +29,7 @@ struct plain {
 	cl_uint narguments;
 	bool in_place; /* the device computes in main memory */
 	cl_mem buffers[HEDDLE_KERNEL_MAXARGUMENTS];
+	void *mapped[HEDDLE_KERNEL_MAXARGUMENTS];
 };
 
 /* ---- compiling ---- */
@@ -180,10 +181,10 @@ int plain_check(const struct plain *plain, const struct job *job)
 
 /* ---- launching ---- */
 
-static cl_int buffer_prepare(const struct plain *plain, const struct job *job, unsigned a)
+static cl_int buffer_prepare(struct plain *plain, const struct job *job, unsigned a)
 {
 	const struct heddle_kernel_argument *argument = &job->kernel.arguments[a];
-	cl_mem *buffer = &((struct plain *)plain)->buffers[a];
+	cl_mem *buffer = &plain->buffers[a];
 	cl_int error = CL_SUCCESS;
 
 	if (!*buffer)
@@ -196,26 +197,41 @@ static cl_int buffer_prepare(const struct plain *plain, const struct job *job, u
 	return error ? error : clSetKernelArg(plain->kernel, a, sizeof(*buffer), buffer);
 }
 
-static cl_int buffer_fetch(const struct plain *plain, const struct job *job, unsigned a)
+/* Who waits for the last output waits for all. */
+static cl_int buffer_fetch(struct plain *plain, const struct job *job, unsigned a, bool last)
 {
 	const struct heddle_kernel_argument *argument = &job->kernel.arguments[a];
 	cl_int error;
-	void *memory;
 
-	if (!job_is_output(job, a))
-		return CL_SUCCESS;
 	if (!plain->in_place)
-		return clEnqueueReadBuffer(plain->queue, plain->buffers[a], CL_FALSE, 0,
+		return clEnqueueReadBuffer(plain->queue, plain->buffers[a], last, 0,
 		                           argument->bytes, argument->pointer, 0, NULL, NULL);
-	memory = clEnqueueMapBuffer(plain->queue, plain->buffers[a], CL_FALSE, CL_MAP_READ, 0,
-	                            argument->bytes, 0, NULL, NULL, &error);
-	if (!error)
-		error =
-		    clEnqueueUnmapMemObject(plain->queue, plain->buffers[a], memory, 0, NULL, NULL);
+	plain->mapped[a] = clEnqueueMapBuffer(plain->queue, plain->buffers[a], last, CL_MAP_READ, 0,
+	                                      argument->bytes, 0, NULL, NULL, &error);
 	return error;
 }
 
-int plain_run(const struct plain *plain, const struct job *job)
+static cl_int results_fetch(struct plain *plain, const struct job *job)
+{
+	unsigned last = job->kernel.narguments;
+	cl_int error = CL_SUCCESS;
+
+	for (unsigned a = 0; a < job->kernel.narguments; a++)
+		if (job_is_output(job, a))
+			last = a;
+	for (unsigned a = 0; a <= last && last < job->kernel.narguments && !error; a++)
+		if (job_is_output(job, a))
+			error = buffer_fetch(plain, job, a, a == last);
+	return error || last < job->kernel.narguments ? error : clFinish(plain->queue);
+}
+
+static int refuse_run(const struct job *job, cl_int error)
+{
+	return heddle_refuse(-EIO, "%s: a plain launch: %s", job->name,
+	                     starpu_opencl_error_string(error));
+}
+
+int plain_run(struct plain *plain, const struct job *job)
 {
 	const struct heddle_kernel *kernel = &job->kernel;
 	cl_int error = CL_SUCCESS;
@@ -228,13 +244,24 @@ int plain_run(const struct plain *plain, const struct job *job)
 	if (!error)
 		error = clEnqueueNDRangeKernel(plain->queue, plain->kernel, kernel->dimensions,
 		                               NULL, kernel->global, kernel->local, 0, NULL, NULL);
-	for (unsigned a = 0; a < kernel->narguments && !error; a++)
-		error = buffer_fetch(plain, job, a);
+	if (!error)
+		error = results_fetch(plain, job);
+	return error ? refuse_run(job, error) : 0;
+}
+
+int plain_leave(struct plain *plain, const struct job *job)
+{
+	cl_int error = CL_SUCCESS;
+
+	for (unsigned a = 0; a < job->kernel.narguments; a++) {
+		if (plain->mapped[a] && !error)
+			error = clEnqueueUnmapMemObject(plain->queue, plain->buffers[a],
+			                                plain->mapped[a], 0, NULL, NULL);
+		plain->mapped[a] = NULL;
+	}
 	if (!error)
 		error = clFinish(plain->queue);
-	return error ? heddle_refuse(-EIO, "%s: a plain launch: %s", job->name,
-	                             starpu_opencl_error_string(error))
-	             : 0;
+	return error ? refuse_run(job, error) : 0;
 }
 
 #else
@@ -253,7 +280,12 @@ int plain_check(const struct plain *plain, const struct job *job)
 	return -ENODEV;
 }
 
-int plain_run(const struct plain *plain, const struct job *job)
+int plain_run(struct plain *plain, const struct job *job)
+{
+	return -ENODEV;
+}
+
+int plain_leave(struct plain *plain, const struct job *job)
 {
 	return -ENODEV;
 }
