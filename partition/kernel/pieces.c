@@ -3,15 +3,18 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "estimator/robust.h"
 #include "partition/kernel/pieces.h"
 
-/* Launches of each number before the fastest counts; and between later trials. */
-enum { TRIED = 3, PERIOD = 48 };
+/* Launches of each number before the fastest counts; and between later trials at least. */
+enum { TRIED = 3, PERIOD = 4 };
 /* More pieces have to save so much. */
 #define SAVES 0.03
+/* What later trials may cost, of all time. */
+#define TRIALS 0.01
 
 static double usual(const struct pieces *pieces, unsigned choice)
 {
@@ -22,30 +25,65 @@ static double usual(const struct pieces *pieces, unsigned choice)
 	return heddle_robust_median(us, n < PIECES_RECENT ? n : PIECES_RECENT);
 }
 
+static unsigned fastest(const struct pieces *pieces)
+{
+	unsigned best = 0;
+
+	for (unsigned c = 1; c < PIECES_CHOICES; c++)
+		if (pieces->choices[c].n && usual(pieces, c) < (1 - SAVES) * usual(pieces, best))
+			best = c;
+	return best;
+}
+
+/* What a trial is expected to cost. */
+static double cost(const struct pieces *pieces, unsigned choice, unsigned best)
+{
+	return fmax(usual(pieces, choice) - usual(pieces, best), 0);
+}
+
+/* The choice for which least will have been lost, if it can be afforded; else the best. */
+static unsigned trial_choose(const struct pieces *pieces, unsigned best)
+{
+	double least_us = INFINITY, lost_us = 0;
+	unsigned trial = best;
+
+	for (unsigned c = 0; c < PIECES_CHOICES; c++) {
+		double us = pieces->choices[c].lost_us + cost(pieces, c, best);
+
+		lost_us += pieces->choices[c].lost_us;
+		if (c != best && us < least_us) {
+			least_us = us;
+			trial = c;
+		}
+	}
+	return lost_us + cost(pieces, trial, best) <= TRIALS * pieces->total_us ? trial : best;
+}
+
 unsigned pieces_choose(const struct pieces *pieces)
 {
-	unsigned least = 0, best = 0;
+	unsigned least = 0, best = fastest(pieces);
 
 	for (unsigned c = 1; c < PIECES_CHOICES; c++)
 		if (pieces->choices[c].n < pieces->choices[least].n)
 			least = c;
-	if (pieces->choices[least].n < TRIED || pieces->launches % PERIOD == PERIOD - 1)
+	if (pieces->choices[least].n < TRIED)
 		return 1U << least;
-	for (unsigned c = 1; c < PIECES_CHOICES; c++)
-		if (usual(pieces, c) < (1 - SAVES) * usual(pieces, best))
-			best = c;
-	return 1U << best;
+	return 1U << (pieces->since < PERIOD ? best : trial_choose(pieces, best));
 }
 
 void pieces_measured(struct pieces *pieces, unsigned n, double us)
 {
-	unsigned choice = 0;
+	unsigned choice = 0, best = fastest(pieces);
 
 	while (choice < PIECES_CHOICES && 1U << choice != n)
 		choice++;
-	pieces->launches++;
-	if (choice < PIECES_CHOICES)
-		pieces->choices[choice].us[pieces->choices[choice].n++ % PIECES_RECENT] = us;
+	if (choice == PIECES_CHOICES)
+		return;
+	pieces->total_us += us;
+	pieces->since = choice == best ? pieces->since + 1 : 0;
+	if (choice != best && pieces->choices[choice].n >= TRIED)
+		pieces->choices[choice].lost_us += fmax(us - usual(pieces, best), 0);
+	pieces->choices[choice].us[pieces->choices[choice].n++ % PIECES_RECENT] = us;
 }
 
 bool pieces_send(const struct index_window *read, struct pieces_span *sent,

@@ -17,15 +17,18 @@ enum { PIECES_CHOICES = 4, PIECES_MOST = 8, PIECES_RECENT = 9 };
 
 /** How launches in pieces went. A structure of zeros knows nothing. */
 struct pieces {
-	unsigned launches;
+	unsigned since; /**< launches since the last trial */
+	double total_us;
 	struct {
 		unsigned n;
 		double us[PIECES_RECENT];
+		double lost_us; /**< by trials of it */
 	} choices[PIECES_CHOICES];
 };
 
 /** Into how many pieces the next launch is cut: each number is tried some times, then it is the
- * fastest, the less the better where they are near; now and then another one is tried. */
+ * fastest, the less the better where they are near. Others are tried now and then, the more often
+ * the nearer they are, as far as that costs a hundredth of all time. */
 unsigned pieces_choose(const struct pieces *pieces);
 
 /** Takes in a launch. @param n pieces @param us above 0 */
