@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <sched.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
@@ -53,11 +54,11 @@ static void control_ended(void *arg)
 void control_init(struct control *control, void (*start)(void *work), void (*free)(void *work),
                   void *work)
 {
-	*control = (struct control){.codelet = {.specific_nodes = 1},
-	                            .start = start,
-	                            .free = free,
-	                            .work = work,
-	                            .worker = -1};
+	memset(control, 0, offsetof(struct control, handles));
+	control->start = start;
+	control->free = free;
+	control->work = work;
+	control->worker = -1;
 	starpu_pthread_mutex_init(&control->mutex, NULL);
 	starpu_pthread_cond_init(&control->ended, NULL);
 }
@@ -71,11 +72,8 @@ void control_fini(struct control *control)
 void control_data(struct control *control, starpu_data_handle_t handle,
                   enum starpu_data_access_mode mode)
 {
-	unsigned i = control->codelet.nbuffers++;
-
-	control->codelet.modes[i] = mode;
-	control->codelet.nodes[i] = STARPU_MAIN_RAM;
-	control->handles[i] = handle;
+	control->handles[control->ndata] = handle;
+	control->modes[control->ndata++] = mode;
 }
 
 void control_may_here(struct control *control, bool alone)
@@ -94,7 +92,12 @@ static void codelet_complete(struct control *control, const char *name, unsigned
 {
 	struct starpu_codelet *codelet = &control->codelet;
 
-	codelet->name = name;
+	*codelet =
+	    (struct starpu_codelet){.name = name, .nbuffers = control->ndata, .specific_nodes = 1};
+	for (unsigned i = 0; i < control->ndata; i++) {
+		codelet->modes[i] = control->modes[i];
+		codelet->nodes[i] = STARPU_MAIN_RAM;
+	}
 	if (control->where_opencl) {
 		codelet->opencl_funcs[0] = control_function;
 		return;
@@ -123,8 +126,7 @@ static struct starpu_task *task_make(struct control *control, struct starpu_code
 	task->sched_ctx = sched_ctx;
 	if (control->worker >= 0 && codelet == &control->codelet)
 		task_pin(task, control->worker, 0);
-	memcpy(task->handles, control->handles,
-	       control->codelet.nbuffers * sizeof(*control->handles));
+	memcpy(task->handles, control->handles, control->ndata * sizeof(*control->handles));
 	return task;
 }
 
@@ -175,7 +177,7 @@ bool control_at_home(const struct control *control)
 {
 	int valid = 1;
 
-	for (int i = 0; i < control->codelet.nbuffers && valid; i++)
+	for (unsigned i = 0; i < control->ndata && valid; i++)
 		starpu_data_query_status(control->handles[i], STARPU_MAIN_RAM, NULL, &valid, NULL);
 	return valid;
 }
@@ -227,7 +229,7 @@ int control_submit(struct control *control, const char *what, const char *name, 
 	int status;
 
 	control->detached = detached;
-	if (control->may_here && control->alone && !control->codelet.nbuffers) {
+	if (control->may_here && control->alone && !control->ndata) {
 		control->here = true;
 		control->start(control->work);
 		return 0;

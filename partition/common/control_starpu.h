@@ -20,10 +20,7 @@
 #include <starpu.h>
 
 struct control {
-	struct starpu_codelet codelet;
-	struct starpu_codelet node; /* of the node, where another task runs start */
-	struct starpu_task *task;   /* the node */
-	starpu_data_handle_t handles[STARPU_NMAXBUFS];
+	struct starpu_task *task; /* the node */
 	void (*start)(void *work);
 	void (*free)(void *work);
 	void *work;
@@ -36,6 +33,12 @@ struct control {
 	starpu_pthread_mutex_t mutex;
 	starpu_pthread_cond_t ended;
 	bool done, detached;
+	unsigned ndata;
+	/* Only as far as there is data, and where there is a node: */
+	starpu_data_handle_t handles[STARPU_NMAXBUFS];
+	enum starpu_data_access_mode modes[STARPU_NMAXBUFS];
+	struct starpu_codelet codelet;
+	struct starpu_codelet node; /* of the node, where another task runs start */
 };
 
 /** Nothing is submitted by this.

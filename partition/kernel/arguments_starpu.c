@@ -62,6 +62,8 @@ int argument_take(struct heddle_kernel_request *request, unsigned a)
 	struct heddle_kernel_argument *argument = &request->given.arguments[a];
 
 	request->same[a] = a;
+	request->bytes[a] = 0;
+	request->integers[a] = 0;
 	switch (argument->type) {
 	case HEDDLE_KERNEL_HANDLE:
 		return handle_check(request, a);

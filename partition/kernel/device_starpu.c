@@ -295,7 +295,7 @@ static int part_uses(struct part *part, struct index_use *uses)
 	int status = 0;
 
 	if (request->whole_known && part->n == request->stats.groups)
-		memcpy(uses, request->whole, sizeof(request->whole));
+		memcpy(uses, request->whole, request->given.narguments * sizeof(*uses));
 	else
 		status = request_uses(request, part->from, part->n, uses);
 	if (!status)
@@ -340,7 +340,8 @@ bool device_claim_ready(struct kernel *kernel, struct kernel_device *device, boo
 
 	if (!claim_idle(kernel, device))
 		return false;
-	ready = !device->failed && form_ready(kernel, device->memory, whole);
+	ready = !(kernel->failed >> (device - kernel->devices) & 1) &&
+	        form_ready(kernel, device->memory, whole);
 	if (!ready)
 		device_leave(kernel, device);
 	return ready;
@@ -371,7 +372,7 @@ int device_begin(struct part *part, cl_command_queue *queue)
 	struct device_memory *memory = part->device->memory;
 	int status;
 
-	memset(memory->copies, 0, sizeof(memory->copies));
+	memset(memory->copies, 0, part->request->given.narguments * sizeof(*memory->copies));
 	memory->queue = memory->second = NULL;
 	part->pieces = 1;
 	part->timed = false;

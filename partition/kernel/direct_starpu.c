@@ -118,9 +118,14 @@ static int tell_end(struct direct *direct, cl_command_queue queue)
 static void wait_later(struct part *part, cl_command_queue queue)
 {
 	struct heddle_kernel_request *request = part->request;
-	unsigned refs = request->waits || request->control.detached ? 1 : 2;
-	struct direct *direct = malloc(sizeof(*direct));
+	unsigned refs = request->control.detached ? 1 : 2;
+	struct direct *direct;
 
+	if (request->waits) {
+		request->later = part;
+		return;
+	}
+	direct = malloc(sizeof(*direct));
 	if (!direct) {
 		part_over(part, 0, false);
 		return;
@@ -128,7 +133,7 @@ static void wait_later(struct part *part, cl_command_queue queue)
 	*direct = (struct direct){part, false, refs};
 	if (!request->control.detached)
 		request->direct = direct;
-	if (!request->waits && tell_end(direct, queue))
+	if (tell_end(direct, queue))
 		direct_end(direct, 0, false);
 }
 
@@ -147,7 +152,10 @@ void direct_launch(struct part *part)
 
 void direct_wait(struct heddle_kernel_request *request)
 {
-	direct_end(request->direct, 0, false);
+	if (request->later)
+		part_over(request->later, 0, false);
+	else
+		direct_end(request->direct, 0, false);
 }
 
 #endif

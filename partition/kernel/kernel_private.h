@@ -37,7 +37,7 @@ struct device_memory;
  * the worker's thread, or one that launches directly; the rest is the kernel's mutex's. */
 struct kernel_device {
 	int worker;
-	bool failed;
+	char title[64];                     /* the worker's name */
 	char name[HEDDLE_PROFILE_TEXT];     /* in profiles */
 	bool in_host_memory;                /* it can work on the host's arrays themselves */
 	bool by_addresses;                  /* how what it perhaps wrote is found */
@@ -82,17 +82,22 @@ struct shape {
 /** What stays of a kernel from launch to launch. */
 struct kernel {
 	struct kernel *next;
+	struct {
+		const char *source, *name, *options;
+	} given; /* texts of the latest launch, where to look first; they may be gone */
 	char *source, *name, *options, *prologue;
 	char hash[33]; /* of source, options and prologue */
 	enum ndrange_way way;
 	bool direct;          /* threads that submit it may launch it themselves */
 	unsigned pieces;      /* into so many, where launches can be cut; 0: as is fastest */
+	double look_us;       /* before its end is looked for */
 	struct ndrange range; /* of the first launch; others have the same prologue */
 	struct index_kernel index;
 	starpu_pthread_mutex_t mutex;
 	starpu_pthread_cond_t left; /* a device is not claimed any more */
 	struct shape *shapes;
-	unsigned changes; /* of what is known of devices that matter for decisions */
+	unsigned changes;       /* of what is known of devices that matter for decisions */
+	unsigned failed, timed; /* devices, a bit each: that failed; with a table of times */
 	unsigned ndevices;
 	struct kernel_device devices[SPLIT_MAXDEVICES];
 };
@@ -117,20 +122,16 @@ struct part {
 	size_t in_place_bytes, out_place_bytes; /* that did not have to */
 };
 
+/** A launch. It is begun anew for each of them, so what is not needed is not touched: of arrays
+ * by argument, the entries of those given count. */
 struct heddle_kernel_request {
-	struct heddle_kernel given;
 	struct kernel *kernel;
-	struct ndrange range;
-	int64_t integers[HEDDLE_KERNEL_MAXARGUMENTS];
-	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS]; /* of buffers */
-	int same[HEDDLE_KERNEL_MAXARGUMENTS];     /* first argument with the same buffer */
 	bool aliased, split;
-	bool barred[SPLIT_MAXDEVICES]; /* devices that are not to take part */
+	unsigned barred; /* devices that are not to take part, a bit each */
 	enum split_method method;
 	struct kernel_device *first; /* of the devices that may take part; NULL: all may */
 	struct shape *shape;         /* NULL: neither shares nor a device alone */
 	unsigned way;                /* of the shape's outcomes; OUTCOMES_WAYS: none */
-	struct index_use whole[HEDDLE_KERNEL_MAXARGUMENTS]; /* the shape's, if it has them */
 	bool whole_known;
 	/* While groups are distributed: the device whose worker does that, or, where the
 	 * thread does that submitted the launch, the device that it has claimed; and the
@@ -138,25 +139,33 @@ struct heddle_kernel_request {
 	struct kernel_device *here;
 	struct part *own;
 	bool waits;            /* heddle_kernel_run(): the thread that submits waits at once */
-	struct direct *direct; /* a part that has to be ended by who waits; NULL: none */
+	struct part *later;    /* a part that has to be ended by this thread; NULL: none */
+	struct direct *direct; /* one that has to be by who waits or by OpenCL; NULL: none */
 	const char *strategy;  /* of blocks, instead of shares; NULL: none */
 	struct heddle_blocks *blocks; /* at work */
 	size_t next;                  /* first group that nobody has been given */
 	bool busy[SPLIT_MAXDEVICES];  /* devices with a block under way */
-	struct control control;
-	starpu_pthread_mutex_t mutex;
 	bool profiling;
 	unsigned pending; /* parts under way */
 	bool compiled;    /* for one of them at least */
 	unsigned nlost;
-	struct range_lost {
-		size_t from, n;
-	} lost[SPLIT_MAXDEVICES]; /* of devices that failed */
-	int error;                /* of the device that failed last */
-	int status;               /* of the launch */
+	int error;  /* of the device that failed last */
+	int status; /* of the launch */
 	double submit_us, start_us;
 	double expected_us; /* that it will take; 0: not known */
-	struct heddle_kernel_stats stats;
+	/* From here on nothing is cleared. */
+	starpu_pthread_mutex_t mutex;
+	struct control control;
+	struct ndrange range;
+	struct heddle_kernel given;
+	int64_t integers[HEDDLE_KERNEL_MAXARGUMENTS];
+	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS]; /* of buffers; 0 */
+	int same[HEDDLE_KERNEL_MAXARGUMENTS];     /* first argument with the same buffer */
+	struct index_use whole[HEDDLE_KERNEL_MAXARGUMENTS]; /* the shape's, if it has them */
+	struct range_lost {
+		size_t from, n;
+	} lost[SPLIT_MAXDEVICES];         /* of devices that failed */
+	struct heddle_kernel_stats stats; /* but for its workers cleared */
 };
 
 /* ---- known_starpu.c ---- */
@@ -168,6 +177,12 @@ int kernel_find(const struct heddle_kernel *given, const struct ndrange *range,
 /** Frees the buffers that all other kernels keep on a worker's device, where they compute
  * nothing. @return whether there were any */
 bool kernels_buffers_drop(const struct kernel *but, int worker);
+
+/* ---- shared_memory_starpu.c ---- */
+
+/** Whether a buffer that is made of a host's array is that array on an OpenCL worker's device: what
+ * one writes, the other has as soon as OpenCL has finished, without mapping. */
+bool shares_memory(int worker);
 
 /* ---- stored_starpu.c ---- */
 
@@ -233,6 +248,9 @@ void direct_leave(struct heddle_kernel_request *request);
 void direct_wait(struct heddle_kernel_request *request);
 
 /* ---- shapes_starpu.c ---- */
+
+/** The devices that a launch may use, a bit each. */
+unsigned devices_of(const struct heddle_kernel_request *request);
 
 /** The shape of a launch, made where it is the first of its kind.
  * @return 0; -ENOMEM */

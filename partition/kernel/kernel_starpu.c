@@ -23,7 +23,6 @@
 
 #include "partition/common/workers_starpu.h"
 #include "partition/kernel/kernel_private.h"
-#include "private/variables.h"
 
 bool request_in_blocks(const struct heddle_kernel_request *request)
 {
@@ -81,13 +80,12 @@ void request_step(struct heddle_kernel_request *request)
 bool request_profiled(const struct heddle_kernel_request *request)
 {
 	struct kernel *kernel = request->kernel;
-	bool profiled = true;
+	unsigned unknown;
 
 	starpu_pthread_mutex_lock(&kernel->mutex);
-	for (unsigned d = 0; d < kernel->ndevices && profiled; d++)
-		profiled = !device_usable(request, d) || kernel->devices[d].known.table.npoints;
+	unknown = devices_of(request) & ~kernel->failed & ~kernel->timed;
 	starpu_pthread_mutex_unlock(&kernel->mutex);
-	return profiled;
+	return !unknown;
 }
 
 /* The data is in main memory. On the worker of a device that has a part, or in the thread that
@@ -161,7 +159,7 @@ static int main_worker(struct heddle_kernel_request *request)
 	if (request->split && request->shape->main >= 0)
 		worker = request->shape->main;
 	for (unsigned d = 0; d < kernel->ndevices && worker < 0; d++)
-		if (!request->barred[d])
+		if (!(request->barred >> d & 1))
 			worker = kernel->devices[d].worker;
 	request->expected_us =
 	    outcomes_us(&request->shape->outcomes, request->shape->outcomes.chosen);
@@ -209,15 +207,14 @@ static int workers_take(struct heddle_kernel_request *request)
 	const struct kernel *kernel = request->kernel;
 	unsigned nworkers = given->workers ? given->nworkers : 0;
 
-	for (unsigned d = 0; d < kernel->ndevices; d++)
-		request->barred[d] = nworkers;
+	request->barred = nworkers ? ~0U : 0;
 	for (unsigned w = 0; w < nworkers; w++) {
 		struct kernel_device *device = device_of(request->kernel, given->workers[w]);
 
 		if (!device)
 			return heddle_refuse(-EINVAL, "kernel %s: worker %d is no OpenCL worker",
 			                     given->name, given->workers[w]);
-		request->barred[device - kernel->devices] = false;
+		request->barred &= ~(1U << (device - kernel->devices));
 		request->first = w ? request->first : device;
 	}
 	return 0;
@@ -246,13 +243,24 @@ static unsigned handles_count(const struct heddle_kernel_request *request)
 	return n;
 }
 
+/* All that is given but for the arguments, of which those taken so far count. */
+static void given_take(struct heddle_kernel *to, const struct heddle_kernel *given)
+{
+	memcpy(to, given, offsetof(struct heddle_kernel, arguments));
+	to->narguments = 0;
+	to->split = given->split;
+	to->method = given->method;
+	to->workers = given->workers;
+	to->nworkers = given->nworkers;
+}
+
 static int request_init(struct heddle_kernel_request *request, const struct heddle_kernel *given)
 {
 	int status = ndrange_make(given->dimensions, given->global, given->local, &request->range);
 
-	request->given = *given;
-	request->given.narguments = 0; /* those taken so far */
+	given_take(&request->given, given);
 	for (unsigned a = 0; a < given->narguments && !status; a++) {
+		request->given.arguments[a] = given->arguments[a];
 		status = argument_take(request, a);
 		if (!status)
 			request->given.narguments++;
@@ -281,24 +289,31 @@ static int request_init(struct heddle_kernel_request *request, const struct hedd
 	return status;
 }
 
-static int kernel_check(const struct heddle_kernel *given)
+static int platform_check(const char *name)
 {
-	int status = heddle_starpu_check();
+	static bool right;
+	int status = __atomic_load_n(&right, __ATOMIC_RELAXED) ? 0 : heddle_starpu_check();
 
 	if (status)
 		return status;
+	if (!starpu_is_initialized() || !starpu_opencl_worker_get_count())
+		return heddle_refuse(-ENODEV,
+		                     "kernel %s: no OpenCL worker (for an OpenCL of CPUs: "
+		                     "STARPU_OPENCL_ON_CPUS=1, and STARPU_NCPU to leave it cores)",
+		                     name);
+	if (!__atomic_exchange_n(&right, true, __ATOMIC_RELAXED))
+		device_threads_allow();
+	return 0;
+}
+
+static int kernel_check(const struct heddle_kernel *given)
+{
 	if (!given || !given->source || !given->name)
 		return heddle_refuse(-EINVAL, "a kernel without source or name");
 	if (given->narguments > HEDDLE_KERNEL_MAXARGUMENTS)
 		return heddle_refuse(-EINVAL, "kernel %s: more than %d arguments", given->name,
 		                     HEDDLE_KERNEL_MAXARGUMENTS);
-	if (!starpu_is_initialized() || !starpu_opencl_worker_get_count())
-		return heddle_refuse(-ENODEV,
-		                     "kernel %s: no OpenCL worker (for an OpenCL of CPUs: "
-		                     "STARPU_OPENCL_ON_CPUS=1, and STARPU_NCPU to leave it cores)",
-		                     given->name);
-	device_threads_allow();
-	return 0;
+	return platform_check(given->name);
 }
 
 static int request_make(const struct heddle_kernel *given, struct heddle_kernel_request **made)
@@ -313,8 +328,8 @@ static int request_make(const struct heddle_kernel *given, struct heddle_kernel_
 		request = malloc(sizeof(*request));
 	if (!request)
 		return -ENOMEM;
-	/* Entries of workers are cleared when they are begun. */
-	memset(request, 0, offsetof(struct heddle_kernel_request, stats.workers));
+	memset(request, 0, offsetof(struct heddle_kernel_request, mutex));
+	memset(&request->stats, 0, offsetof(struct heddle_kernel_stats, workers));
 	starpu_pthread_mutex_init(&request->mutex, NULL);
 	control_init(&request->control, request_start, request_free, request);
 	status = request_init(request, given);
@@ -383,11 +398,11 @@ HEDDLE_API int heddle_kernel_wait(struct heddle_kernel_request *request,
 {
 	int status;
 
-	if (request->direct)
+	if (request->later || request->direct)
 		direct_wait(request);
 	if (request->expected_us > 0 && !control_is_over(&request->control))
 		control_wait_until(&request->control, request->submit_us + request->expected_us,
-		                   heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN));
+		                   request->kernel->look_us);
 	control_wait(&request->control);
 	status = request->status;
 	if (stats)

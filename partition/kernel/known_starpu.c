@@ -115,8 +115,9 @@ static void devices_find(struct kernel *kernel)
 		struct kernel_device *device = &kernel->devices[d];
 
 		device->worker = ids[d];
+		starpu_worker_get_name(device->worker, device->title, sizeof(device->title));
 		device->bus = buses[d].number;
-		device->in_host_memory = buses[d].none;
+		device->in_host_memory = buses[d].none && shares_memory(device->worker);
 		device->shares_bus = buses[d].shared;
 		device_ask(device);
 	}
@@ -171,6 +172,7 @@ static int kernel_make(const struct heddle_kernel *given, const struct ndrange *
 	kernel->way = way;
 	kernel->range = *range;
 	kernel->pieces = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_PIECES);
+	kernel->look_us = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN);
 	kernel->direct = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_DIRECT);
 	kernel->source = strdup(given->source);
 	kernel->name = strdup(given->name);
@@ -212,23 +214,57 @@ static enum ndrange_way way_choose(const struct heddle_kernel *given, const stru
 	return ndrange_way(range);
 }
 
-/* The prologue is part of what a kernel is. */
+/* Whether a launch is one of a kernel's. The prologue is part of what that is. */
+static bool is_kernel(const struct kernel *kernel, const struct heddle_kernel *given,
+                      const struct ndrange *range)
+{
+	return (kernel->way == NDRANGE_EXIT || kernel->way == ndrange_way(range)) &&
+	       ndrange_same_prologue(&kernel->range, range, kernel->way) &&
+	       !strcmp(kernel->name, given->name) &&
+	       !strcmp(kernel->options, given->options ? given->options : "") &&
+	       !strcmp(kernel->source, given->source);
+}
+
+static bool same_texts(const struct kernel *kernel, const struct heddle_kernel *given)
+{
+	return kernel->given.source == given->source && kernel->given.name == given->name &&
+	       kernel->given.options == given->options;
+}
+
+/* First where the latest launch had its texts at the same addresses: programs have them there
+ * again as a rule. What they say counts. */
+static struct kernel *kernel_known(const struct heddle_kernel *given, const struct ndrange *range)
+{
+	struct kernel *kernel = kernels;
+
+	while (kernel && !(same_texts(kernel, given) && is_kernel(kernel, given, range)))
+		kernel = kernel->next;
+	if (kernel)
+		return kernel;
+	kernel = kernels;
+	while (kernel && !is_kernel(kernel, given, range))
+		kernel = kernel->next;
+	if (kernel) {
+		kernel->given.source = given->source;
+		kernel->given.name = given->name;
+		kernel->given.options = given->options;
+	}
+	return kernel;
+}
+
 int kernel_find(const struct heddle_kernel *given, const struct ndrange *range,
                 struct kernel **found)
 {
-	enum ndrange_way way = way_choose(given, range);
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct kernel *kernel;
 	int error = 0;
 
-	pthread_once(&once, tables_write_at_exit);
 	starpu_pthread_mutex_lock(&kernels_mutex);
-	for (kernel = kernels; kernel; kernel = kernel->next)
-		if (kernel->way == way && ndrange_same_prologue(&kernel->range, range, way) &&
-		    !strcmp(kernel->name, given->name) && !strcmp(kernel->source, given->source) &&
-		    !strcmp(kernel->options, given->options ? given->options : ""))
-			break;
+	kernel = kernel_known(given, range);
 	if (!kernel) {
+		static pthread_once_t once = PTHREAD_ONCE_INIT;
+		enum ndrange_way way = way_choose(given, range);
+
+		pthread_once(&once, tables_write_at_exit);
 		error = heddle_variables_check(environ);
 		if (!error)
 			error = kernel_make(given, range, way, &kernel);

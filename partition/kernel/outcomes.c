@@ -30,16 +30,18 @@ enum { PERIOD = 16, KNOWN = 3, YOUNG = 5, RARE = 32 };
 /* Of a split: launches that are looked at all, and of how many one is later. */
 enum { SETTLES = 10, LOOKS = 4 };
 
-double outcomes_us(const struct outcomes *outcomes, unsigned way)
+static double usual(const struct outcome *outcome)
 {
-	const struct outcome *outcome = &outcomes->ways[way];
-	unsigned n = outcome->n < OUTCOMES_RECENT ? outcome->n : OUTCOMES_RECENT;
 	double us[OUTCOMES_RECENT];
 
-	if (!n)
-		return 0;
 	memcpy(us, outcome->us, sizeof(us));
-	return heddle_robust_median(us, n);
+	return heddle_robust_median(us,
+	                            outcome->n < OUTCOMES_RECENT ? outcome->n : OUTCOMES_RECENT);
+}
+
+double outcomes_us(const struct outcomes *outcomes, unsigned way)
+{
+	return outcomes->ways[way].n ? outcomes->ways[way].usual_us : 0;
 }
 
 void outcomes_forget(struct outcomes *outcomes, unsigned way)
@@ -50,14 +52,15 @@ void outcomes_forget(struct outcomes *outcomes, unsigned way)
 void outcomes_measured(struct outcomes *outcomes, unsigned way, double us)
 {
 	struct outcome *outcome = &outcomes->ways[way];
-	double usual = outcomes_us(outcomes, outcomes->chosen);
+	double best_us = outcomes_us(outcomes, outcomes->chosen);
 
-	if (way != outcomes->chosen && us > usual)
-		outcomes->regret_us += us - usual;
+	if (way != outcomes->chosen && us > best_us)
+		outcomes->regret_us += us - best_us;
 	outcomes->total_us += us;
 	outcomes->launches++;
 	outcome->trial = outcomes->launches;
 	outcome->us[outcome->n++ % OUTCOMES_RECENT] = us;
+	outcome->usual_us = usual(outcome);
 }
 
 /* What a way is believed to take: measured, or predicted. */

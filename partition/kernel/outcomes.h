@@ -28,6 +28,7 @@ struct outcome {
 	unsigned n;     /**< launches measured */
 	unsigned trial; /**< number of the launch that tried it last */
 	double us[OUTCOMES_RECENT];
+	double usual_us; /**< their median */
 };
 
 /** A structure of zeros knows nothing. */

@@ -100,6 +100,8 @@ static void part_learn(const struct part *part)
 		rate_follow(&known->out_rate, part->out_bytes + part->out_place_bytes,
 		            part->out_us - part->merge_us);
 	}
+	if (known->table.npoints)
+		kernel->timed |= 1U << (device - kernel->devices);
 	then = before.table.npoints ? kernel_table_time(&before.table, part->n) : 0;
 	if (differs(costs.slowdown, device->costs.slowdown) ||
 	    differs(costs.part_us, device->costs.part_us) ||
@@ -200,7 +202,7 @@ static void part_count(struct part *part)
 		worker = &stats->workers[stats->nworkers++];
 		*worker = (struct heddle_kernel_worker_stats){.id = part->device->worker,
 		                                              .start_us = part->start_us};
-		starpu_worker_get_name(worker->id, worker->name, sizeof(worker->name));
+		memcpy(worker->name, part->device->title, sizeof(worker->name));
 	}
 	worker->groups += part->n;
 	worker->in_us += part->in_us;
@@ -218,7 +220,7 @@ static void part_lose(struct part *part)
 
 	if (part->device) {
 		starpu_pthread_mutex_lock(&request->kernel->mutex);
-		part->device->failed = true;
+		request->kernel->failed |= 1U << (part->device - request->kernel->devices);
 		starpu_pthread_mutex_unlock(&request->kernel->mutex);
 	}
 	if (!part->dry)

@@ -21,7 +21,7 @@ enum { WORTH = 1 << 20 };
 /** What the pieces of a launch send and fetch, and of what launch. */
 struct pieces_plan {
 	bool made, fits;
-	unsigned n;
+	unsigned n, told;
 	struct ndrange range;
 	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS];
 	int64_t integers[HEDDLE_KERNEL_MAXARGUMENTS];
@@ -36,16 +36,17 @@ struct pieces_plan {
 static bool plan_serves(const struct pieces_plan *plan, const struct part *part)
 {
 	const struct heddle_kernel_request *request = part->request;
+	unsigned n = request->given.narguments;
 
-	for (unsigned a = 0; a < request->given.narguments; a++)
+	for (unsigned a = 0; a < n; a++)
 		if (plan->modes[a] != request->given.arguments[a].mode)
 			return false;
 	return plan->made && plan->n == part->pieces &&
 	       plan->range.dimensions == request->range.dimensions &&
 	       !memcmp(plan->range.groups, request->range.groups, sizeof(plan->range.groups)) &&
 	       !memcmp(plan->range.local, request->range.local, sizeof(plan->range.local)) &&
-	       !memcmp(plan->bytes, request->bytes, sizeof(plan->bytes)) &&
-	       !memcmp(plan->integers, request->integers, sizeof(plan->integers));
+	       !memcmp(plan->bytes, request->bytes, n * sizeof(*plan->bytes)) &&
+	       !memcmp(plan->integers, request->integers, n * sizeof(*plan->integers));
 }
 
 static bool piece_fits(const struct heddle_kernel_request *request, const struct index_use *uses,
@@ -70,8 +71,9 @@ static void plan_make(struct pieces_plan *plan, const struct part *part)
 	plan->made = plan->fits = true;
 	plan->n = part->pieces;
 	plan->range = request->range;
-	memcpy(plan->bytes, request->bytes, sizeof(plan->bytes));
-	memcpy(plan->integers, request->integers, sizeof(plan->integers));
+	memcpy(plan->bytes, request->bytes, request->given.narguments * sizeof(*plan->bytes));
+	memcpy(plan->integers, request->integers,
+	       request->given.narguments * sizeof(*plan->integers));
 	for (unsigned a = 0; a < request->given.narguments; a++)
 		plan->modes[a] = request->given.arguments[a].mode;
 	for (unsigned i = 0; i < plan->n; i++)
@@ -229,6 +231,7 @@ static cl_int pieces_enqueue(struct part *part)
 int pieces_begin(struct part *part)
 {
 	struct heddle_kernel_request *request = part->request;
+	struct device_memory *memory = part->device->memory;
 	cl_int error;
 	int status = 0;
 
@@ -239,7 +242,9 @@ int pieces_begin(struct part *part)
 		status = arguments_set(part);
 	if (status)
 		return status;
-	heddle_explain("kernel %s: in %u pieces", request->kernel->name, part->pieces);
+	if (memory->plan->told != part->pieces)
+		heddle_explain("kernel %s: in %u pieces", request->kernel->name, part->pieces);
+	memory->plan->told = part->pieces;
 	error = pieces_enqueue(part);
 	return error ? device_refuse(part, "a launch in pieces", error) : 0;
 }

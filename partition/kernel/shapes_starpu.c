@@ -18,13 +18,9 @@
 /* Kernels with more sizes than that forget the oldest one's launches. */
 enum { MAXSHAPES = 64 };
 
-static unsigned devices_of(const struct heddle_kernel_request *request)
+unsigned devices_of(const struct heddle_kernel_request *request)
 {
-	unsigned devices = 0;
-
-	for (unsigned d = 0; d < request->kernel->ndevices; d++)
-		devices |= !request->barred[d] << d;
-	return devices;
+	return ~request->barred & ((1U << request->kernel->ndevices) - 1);
 }
 
 static bool is_shape(const struct shape *shape, const struct heddle_kernel_request *request)
@@ -34,7 +30,8 @@ static bool is_shape(const struct shape *shape, const struct heddle_kernel_reque
 	       shape->range.dimensions == request->range.dimensions &&
 	       !memcmp(shape->range.groups, request->range.groups, sizeof(shape->range.groups)) &&
 	       !memcmp(shape->range.local, request->range.local, sizeof(shape->range.local)) &&
-	       !memcmp(shape->bytes, request->bytes, sizeof(shape->bytes));
+	       !memcmp(shape->bytes, request->bytes,
+	               request->given.narguments * sizeof(*shape->bytes));
 }
 
 static struct shape *shape_make(const struct heddle_kernel_request *request)
@@ -44,7 +41,7 @@ static struct shape *shape_make(const struct heddle_kernel_request *request)
 	if (!shape)
 		return NULL;
 	shape->range = request->range;
-	memcpy(shape->bytes, request->bytes, sizeof(shape->bytes));
+	memcpy(shape->bytes, request->bytes, request->given.narguments * sizeof(*shape->bytes));
 	shape->devices = devices_of(request);
 	shape->method = request->method;
 	shape->aliased = request->aliased;
@@ -180,7 +177,8 @@ int shape_prepare(struct heddle_kernel_request *request)
 	if (request_uses(request, 0, total, shape->whole) ||
 	    request_uses(request, 0, half, shape->half))
 		return -ENOMEM;
-	memcpy(shape->integers, request->integers, sizeof(shape->integers));
+	memcpy(shape->integers, request->integers,
+	       request->given.narguments * sizeof(*shape->integers));
 	all = crossing_of(request, shape->whole);
 	part = crossing_of(request, shape->half);
 	shape->in = bytes_line(all.in, part.in, total, half);

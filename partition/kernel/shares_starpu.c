@@ -80,7 +80,7 @@ int request_uses(const struct heddle_kernel_request *request, size_t from, size_
 
 bool device_usable(const struct heddle_kernel_request *request, unsigned d)
 {
-	return !request->kernel->devices[d].failed && !request->barred[d];
+	return !((request->kernel->failed | request->barred) >> d & 1);
 }
 
 /* Whether a device would work on all of the host's arrays themselves. */
@@ -434,7 +434,8 @@ int shares_submit(struct heddle_kernel_request *request)
 	starpu_pthread_mutex_lock(&request->kernel->mutex);
 	status = shape_prepare(request);
 	if (!status) {
-		memcpy(request->whole, request->shape->whole, sizeof(request->whole));
+		memcpy(request->whole, request->shape->whole,
+		       request->given.narguments * sizeof(*request->whole));
 		request->whole_known = true;
 		alone = device_settled(request);
 	}

@@ -68,6 +68,7 @@ void stored_read(struct kernel *kernel)
 		if (records_find(&profile, &key, &device->known))
 			continue;
 		device->stored = device->known;
+		kernel->timed |= 1U << d;
 		heddle_explain("kernel %s: %s took %.1f us for %g groups in earlier runs",
 		               kernel->name, device->name,
 		               device->known.table.points[device->known.table.npoints - 1].us,
@@ -87,7 +88,7 @@ void stored_write(struct kernel *kernel)
 		struct kernel_device *device = &kernel->devices[d];
 		struct records_key key = key_of(kernel, d);
 
-		if (!device->failed &&
+		if (!(kernel->failed >> d & 1) &&
 		    !records_add(&news, &key, &device->stored, &device->known, time(NULL)))
 			device->stored = device->known;
 	}

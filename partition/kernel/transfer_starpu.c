@@ -76,9 +76,9 @@ bool transfer_in_place(const struct heddle_kernel_request *request,
 	       (!dry && (is_empty(&use->read) || (use->write.dense && !use->write.pitch)));
 }
 
-/* A buffer that is an array of the host. The device computes in the host's memory, so it
- * sees what is in the array at each launch; and the buffer of an array that is gone is not
- * looked at any more. */
+/* A buffer that is an array of the host. The device computes in the host's memory, as
+ * shares_memory() has seen, so it has what is in the array at each launch, and the array has what
+ * it wrote; and the buffer of an array that is gone is not looked at any more. */
 static int array_find(struct part *part, unsigned a, cl_mem_flags flags)
 {
 	struct device_memory *memory = part->device->memory;
@@ -118,24 +118,6 @@ static int host_use(struct part *part, unsigned a, const struct index_use *use,
 		return -ENOMEM;
 	merge_pack(copy->before, host_of(part->request, a), &copy->layout);
 	return 0;
-}
-
-/* Makes what the device wrote into the host's memory visible there. */
-static int host_look(struct part *part, unsigned a, const struct window_copy *copy)
-{
-	struct device_memory *memory = part->device->memory;
-	size_t span = copy->layout.bytes;
-	cl_int error;
-	void *mapped;
-
-	if (copy->layout.rows > 1)
-		span = (copy->layout.rows - 1) * copy->layout.pitch + copy->layout.width;
-	mapped = clEnqueueMapBuffer(memory->queue, memory->in_place[a], CL_FALSE, CL_MAP_READ,
-	                            copy->layout.first, span, 0, NULL, NULL, &error);
-	if (!error)
-		error = clEnqueueUnmapMemObject(memory->queue, memory->in_place[a], mapped, 0, NULL,
-		                                NULL);
-	return error ? device_refuse(part, "looking at results", error) : 0;
 }
 
 /* ---- across ---- */
@@ -303,7 +285,6 @@ int transfer_in(struct part *part, const struct index_use *uses, struct window_c
  * main memory as it was, but for what another device will write completely. */
 int transfer_out(struct part *part, struct window_copy *copies)
 {
-	struct device_memory *memory = part->device->memory;
 	double start_us;
 	int status = 0;
 
@@ -312,8 +293,6 @@ int transfer_out(struct part *part, struct window_copy *copies)
 	for (unsigned a = 0; a < part->request->given.narguments && !status; a++)
 		if (copies[a].after || copies[a].home)
 			status = window_fetch(part, a, &copies[a]);
-		else if (memory->in_place[a] && copies[a].layout.bytes)
-			status = host_look(part, a, &copies[a]);
 	if (part->turns && !status) {
 		status = device_finish(part, "fetching results");
 		part->out_us = starpu_timing_now() - start_us;

@@ -131,6 +131,9 @@ __attribute__((visibility("default"))) cl_mem clCreateBuffer(cl_context context,
                                                              size_t size, void *host, cl_int *error)
 {
 	NEXT(clCreateBuffer);
+	/* As an implementation does that keeps a copy of what is in the host's arrays. */
+	if (flags & CL_MEM_USE_HOST_PTR && getenv("TEST_COPIES"))
+		flags ^= CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
 	if (fails(BUFFER)) {
 		*error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
 		return NULL;

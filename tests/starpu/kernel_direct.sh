@@ -15,6 +15,7 @@ export POCL_MAX_PTHREAD_COUNT HEDDLE_ANALYSE HEDDLE_PROFILE STARPU_SCHED
 test="timeout 100 $top_builddir/tests/starpu/kernel_direct"
 $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 $test || exit
+TEST_COPIES=1 $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_PIECES=4 $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_PIECES=7 POCL_DEVICES=basic $test || exit
 STARPU_NOPENCL=2 $test || exit
