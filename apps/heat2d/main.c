@@ -219,19 +219,44 @@ static int heat2d_prepare(void *data, const struct app_options *common, struct h
 	return app_wave_prepare(&self->wave, common, loop);
 }
 
+/* What a wavefront did, after those before it; pictures that were written between them do
+ * not count. */
+static void stats_add(struct heddle_loop_stats *sum, const struct heddle_loop_stats *one)
+{
+	struct heddle_loop_stats before = *sum;
+
+	*sum = *one;
+	sum->us += before.us;
+	sum->overhead_us += before.overhead_us;
+	sum->blocks += before.blocks;
+	for (unsigned w = 0; w < before.nworkers && w < sum->nworkers; w++) {
+		struct heddle_worker_stats *worker = &sum->workers[w];
+
+		worker->finish_us =
+		    worker->iterations ? before.us + worker->finish_us : before.workers[w].finish_us;
+		worker->iterations += before.workers[w].iterations;
+		worker->blocks += before.workers[w].blocks;
+		worker->busy_us += before.workers[w].busy_us;
+	}
+}
+
 /* In as many wavefronts as there are snapshots, and one for the rest. */
 static int heat2d_run(void *data, struct heddle_loop_stats *stats)
 {
 	struct heat2d *self = data;
 	size_t at_once = self->snapshots ? self->every : self->sweeps, done = 0;
+	static struct heddle_loop_stats one;
 	int error = 0;
 
+	memset(stats, 0, sizeof(*stats));
 	while (!error && done < self->sweeps) {
 		size_t left = self->sweeps - done;
 
 		self->wave.wave.sweeps = at_once < left ? at_once : left;
 		done += self->wave.wave.sweeps;
-		error = app_wave_run(&self->wave, stats);
+		error = app_wave_run(&self->wave, &one);
+		if (!error)
+			stats_add(stats, &one);
 		if (!error && self->snapshots)
 			error = take_snapshot(self, done);
 	}

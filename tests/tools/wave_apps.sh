@@ -105,6 +105,11 @@ cmp -s "$work/a.png" "$work/heat-000025.png" || fail "heat2d: the last snapshot 
 for sweep in 000010 000020; do
 	[ -s "$work/heat-$sweep.png" ] || fail "heat2d: no snapshot $sweep"
 done
+# What workers did is told of all wavefronts of a repetition.
+expect 0 "" heat2d --size 50 --sweeps 25 --snapshots "$work/heat" --every 10 --reps 1 \
+	--json "$work/report"
+sum=$(sed -n 's/^ *"iterations": \([0-9]*\),$/\1/p' "$work/report" | awk '{ n += $1 } END { print n }')
+[ "$sum" = 62500 ] || fail "heat2d: workers did $sum of 62500 iterations"
 expect 0 "verified" heat2d --input "$work/plate.png" --sweeps 25 --reps 1 --verify \
 	--output "$work/b.png"
 cmp -s "$work/a.png" "$work/b.png" || fail "heat2d: another result from the saved input"
