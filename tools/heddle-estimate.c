@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,15 +85,17 @@ static void estimates_free(struct estimates *e)
 	heddle_profile_free(&e->profile);
 }
 
-/* A file, or the profile of the codelet of that name. */
+/* The profile of the codelet of that name, or a file. The codelet comes first: it often has
+ * the name of the program, which lies where its user is. */
 static int path_find(const char *name, char *path, size_t size)
 {
-	int error = 0;
+	bool file = strchr(name, '/');
+	int error = file ? 0 : heddle_profile_path(name, path, size);
 
-	if (strchr(name, '/') || !access(name, F_OK))
+	if (!file && (error || access(path, F_OK)))
+		file = !access(name, F_OK);
+	if (file)
 		error = (size_t)snprintf(path, size, "%s", name) < size ? 0 : -ENAMETOOLONG;
-	else
-		error = heddle_profile_path(name, path, size);
 	if (!error && access(path, R_OK))
 		error = -errno;
 	if (error)
@@ -453,8 +456,8 @@ static const struct argp_option show_options[] = {JSON_OPTION, {0}};
 
 /* PROFILE, for all of them. */
 #define PROFILES                                                                                   \
-	"\vPROFILE is a file, or the name of a codelet whose profile lies where programs under "   \
-	"Heddle keep them (HEDDLE_PROFILE_DIR)."
+	"\vPROFILE is the name of a codelet whose profile lies where programs under Heddle keep "  \
+	"them (HEDDLE_PROFILE_DIR), or a file."
 
 static const struct verb {
 	const char *name;

@@ -34,6 +34,21 @@ task device="cuda Y" size=4 : us=8
 task device="cpu X" size=9 : us=90
 END
 job=$work/job.profile
+# A codelet comes before a file of the same name, which may be the program itself; a file
+# before nothing.
+mkdir "$work/profiles" "$work/here"
+cp "$job" "$work/profiles/axpy.profile"
+echo 'task device="cpu Z" size=1 : us=10' >"$work/here/mine"
+printf 'ELF\000\001' >"$work/here/axpy"
+(
+	cd "$work/here" || exit 99
+	HEDDLE_PROFILE_DIR=$work/profiles
+	export HEDDLE_PROFILE_DIR
+	expect 0 'cuda Y' show axpy
+	expect 0 'cpu Z' show mine
+	expect 2 'skipped' show ./axpy
+	[ "$failures" = 0 ]
+) || failures=$((failures + 1))
 expect 0 '^Usage: heddle estimate' --help
 expect 2 '^Usage: heddle estimate'
 expect 2 '"vc" is nothing to do' vc
