@@ -4,8 +4,11 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 #include <starpu.h>
 
@@ -22,6 +25,30 @@ static size_t mapped_size(size_t bytes)
 	size_t unit = bytes < HUGE_PAGE ? (size_t)sysconf(_SC_PAGESIZE) : HUGE_PAGE;
 
 	return bytes ? (bytes + unit - 1) / unit * unit : unit;
+}
+
+/* Bytes of all mappings. */
+static atomic_size_t mapped;
+
+/* Adds a mapping to them. The system lends more than it has, and ends a process that makes
+ * use of it: so all together must fit into memory and swap. Where workers are simulated
+ * nobody makes use of it.
+ * @return false: it does not fit */
+static bool mapped_add(size_t size)
+{
+#ifndef HEDDLE_USE_SIMGRID
+	size_t all = atomic_fetch_add(&mapped, size) + size;
+	struct sysinfo about;
+
+	if (!sysinfo(&about) &&
+	    all > ((size_t)about.totalram + about.totalswap) * about.mem_unit) {
+		atomic_fetch_sub(&mapped, size);
+		return false;
+	}
+#else
+	atomic_fetch_add(&mapped, size);
+#endif
+	return true;
 }
 
 /* A mapping that begins at a huge page: mapped too large, then trimmed. */
@@ -46,8 +73,13 @@ static void *map_aligned(size_t size)
 HEDDLE_API int heddle_malloc(size_t bytes, void **memory)
 {
 	size_t size = mapped_size(bytes);
-	void *area = bytes > SIZE_MAX - 2 * HUGE_PAGE ? NULL : map_aligned(size);
+	void *area = NULL;
 
+	if (bytes <= SIZE_MAX - 2 * HUGE_PAGE && mapped_add(size)) {
+		area = map_aligned(size);
+		if (!area)
+			atomic_fetch_sub(&mapped, size);
+	}
 	if (!area)
 		return heddle_refuse(-ENOMEM, "no memory for %zu bytes", bytes);
 	if (heddle_pin_useful() && heddle_pin(area, size))
@@ -65,4 +97,5 @@ HEDDLE_API void heddle_free(void *memory, size_t bytes)
 		return;
 	heddle_unpin(memory, size);
 	munmap(memory, size);
+	atomic_fetch_sub(&mapped, size);
 }

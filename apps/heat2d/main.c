@@ -232,8 +232,8 @@ static void stats_add(struct heddle_loop_stats *sum, const struct heddle_loop_st
 	for (unsigned w = 0; w < before.nworkers && w < sum->nworkers; w++) {
 		struct heddle_worker_stats *worker = &sum->workers[w];
 
-		worker->finish_us =
-		    worker->iterations ? before.us + worker->finish_us : before.workers[w].finish_us;
+		worker->finish_us = worker->iterations ? before.us + worker->finish_us
+		                                       : before.workers[w].finish_us;
 		worker->iterations += before.workers[w].iterations;
 		worker->blocks += before.workers[w].blocks;
 		worker->busy_us += before.workers[w].busy_us;

@@ -23,7 +23,8 @@ extern "C" {
  * starpu_shutdown().
  * @param bytes 0 is allowed
  * @param[out] memory aligned to a page at least
- * @return 0; -ENOMEM. Memory that cannot be pinned is given with a warning. */
+ * @return 0; -ENOMEM, also where all that was given and not freed would exceed the machine's
+ * memory and swap. Memory that cannot be pinned is given with a warning. */
 int heddle_malloc(size_t bytes, void **memory);
 
 /** Frees what heddle_malloc() gave.

@@ -3,7 +3,10 @@
  */
 #include "config.h"
 
+#include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <sys/sysinfo.h>
 #include <starpu.h>
 #include <heddle/heddle.h>
 
@@ -24,11 +27,40 @@ static void test_version(void **state)
 	assert_string_equal(headers, PACKAGE_VERSION);
 }
 
+/* Each fourth part of the machine's memory and swap can be had, five cannot: who wrote to
+ * all of them would be ended by the system. */
+static void test_more_than_there_is(void **state)
+{
+#ifndef HEDDLE_USE_SIMGRID
+	struct sysinfo about;
+	void *areas[5] = {NULL}, *more = areas;
+	size_t bytes;
+	unsigned n = 0;
+
+	assert_int_equal(sysinfo(&about), 0);
+	bytes = ((size_t)about.totalram + about.totalswap) * about.mem_unit / 4;
+	if (starpu_init(NULL))
+		skip();
+	while (n < 5 && !heddle_malloc(bytes, &areas[n]))
+		n++;
+	assert_in_range(n, 1, 4);
+	assert_int_equal(heddle_malloc(bytes, &more), -ENOMEM);
+	assert_ptr_equal(more, areas);
+	heddle_free(areas[0], bytes);
+	assert_int_equal(heddle_malloc(bytes, &areas[0]), 0);
+	assert_int_equal(heddle_malloc(SIZE_MAX - 5, &more), -ENOMEM);
+	while (n--)
+		heddle_free(areas[n], bytes);
+	starpu_shutdown();
+#endif
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own_starpu_matches),
 		cmocka_unit_test(test_version),
+		cmocka_unit_test(test_more_than_there_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
