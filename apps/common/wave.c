@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "private/message.h"
+#include "private/output.h"
 #include "apps/common/file.h"
 #include "apps/common/sweep.h"
 #include "apps/common/wave.h"
@@ -79,7 +80,7 @@ int app_wave_prepare(struct app_wave *wave, const struct app_options *common,
 	loop->n = given->rows * given->columns * (given->sweeps ? given->sweeps : 1);
 	wave->reps = common->reps;
 	wave->nvariants = 1;
-	return 0;
+	return heddle_output_check(wave->csv);
 }
 
 int app_wave_run(struct app_wave *wave, struct heddle_loop_stats *stats)

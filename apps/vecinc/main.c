@@ -183,11 +183,18 @@ static int vecinc_run(void *data, struct heddle_loop_stats *stats)
 
 /* ---- the app ---- */
 
+static int no_files(void *data, const struct app_options *common)
+{
+	return heddle_refuse(-EINVAL, "vecinc has neither input nor output files");
+}
+
 static int vecinc_prepare(void *data, const struct app_options *common, struct heddle_loop *loop)
 {
 	struct vecinc *self = data;
 	int error;
 
+	if (common->output || common->save_input)
+		return no_files(self, common);
 	self->n = common->size;
 	self->from = common->seed;
 	memcpy(self->kinds, common->kinds, sizeof(self->kinds));
@@ -218,11 +225,6 @@ static double vecinc_error(void *data)
 	error = app_parallel(self->n, count_errors, self);
 	chunks_release(self);
 	return error;
-}
-
-static int no_files(void *data, const struct app_options *common)
-{
-	return heddle_refuse(-EINVAL, "vecinc has neither input nor output files");
 }
 
 static double vecinc_elements(void *data)

@@ -36,6 +36,8 @@ expect 0 "--prefetch" vecinc --help
 expect 2 "not a whole number" vecinc --chunk 0
 expect 2 "neither auto nor" vecinc --prefetch some
 expect 2 "neither input nor output" vecinc --output "$work/x" --size 10 --reps 1
+# Before it takes memory, and time.
+expect 2 "neither input nor output" vecinc --output "$work/x" --size 2305843009213693951
 
 for app in blackscholes boxfilter histogram; do
 	size=10007

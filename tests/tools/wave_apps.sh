@@ -114,6 +114,8 @@ expect 0 "verified" heat2d --input "$work/plate.png" --sweeps 25 --reps 1 --veri
 	--output "$work/b.png"
 cmp -s "$work/a.png" "$work/b.png" || fail "heat2d: another result from the saved input"
 expect 2 "not a whole number" heat2d --sweeps 0
+expect 2 "No such file" floyd --size 50 --reps 1 --h sweep --sweep-csv "$work/no/such/folder"
+grep -q "repetition" "$work/out" && fail "floyd: works for a sweep that has no place"
 
 # An alignment that can be done by hand: AWGHE with AW-HE.
 printf '>one the query\nHEAGA\nWGHEE\n' >"$work/q.fa"
