@@ -302,6 +302,28 @@ static void test_slow_worker_is_tried(void **state)
 	}
 }
 
+/* A worker claims as many tasks as the policy's strategy says, of all that are ready: while the
+ * accelerator is at its first one, the core begins behind those that were claimed. */
+static void test_chunks_are_claimed(void **state)
+{
+	static const char *const dividing[] = {"gss", "tss", "fss", "static"};
+	enum { READY = 64 };
+
+	for (unsigned p = 0; p < sizeof(dividing) / sizeof(*dividing); p++) {
+		const struct task *first;
+
+		machine_begin(dividing[p]);
+		hold(gpu, 1000);
+		hold(cpu, 5000);
+		first = &tasks[ntasks];
+		submit_many(READY, 0, 50, LONG_US);
+		machine_end(dividing[p]);
+		assert_true(nended > 0);
+		/* A fourth of them at the least, a half at the most. */
+		assert_in_range(ended[0] - first, READY / 4, READY / 2);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +332,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(test_others_may_not),
 	    cmocka_unit_test(test_others_are_not_named),
 	    cmocka_unit_test(test_slow_worker_is_tried),
+	    cmocka_unit_test(test_chunks_are_claimed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
