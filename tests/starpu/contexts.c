@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "private/starpu_compat.h"
 #include "tests/starpu/policies.h"
 
 #define NTASKS 2000
@@ -230,10 +231,17 @@ static void test_deleted(void **state)
 
 		for (unsigned i = round; i < NTASKS; i += 20)
 			submit_to(ctx, &records[i]);
+		/* StarPU relinks a worker's list of contexts while the worker, as it begins or
+		 * ends a task, may be walking through it. With 1.4 one run in ten crashed. */
+		if (HEDDLE_STARPU_14)
+			starpu_task_wait_for_all_in_ctx(ctx);
 		starpu_sched_ctx_delete(ctx);
 	}
 	starpu_task_wait_for_all();
 	records_all_ran_once(records, NTASKS);
+	if (HEDDLE_STARPU_14)
+		print_message("  StarPU 1.4 may crash where a context is deleted before its tasks "
+		              "have ended: they had\n");
 }
 
 static int run(const char *title)
