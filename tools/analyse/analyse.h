@@ -1,8 +1,12 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Parts of heddle-analyse. The function that is analysed and the layout of its data are the
- * same all the time, so they are globals.
+ * Parts of heddle-analyse (tools/heddle-analyse.c), from LLVM's code of a kernel to lines that
+ * say which bytes its work-groups touch (partition/kernel/index_ops.h). accesses.c goes through
+ * the instructions; pointers.c follows an address back to an argument, values.c an integer to
+ * ids and arguments, loops.c what a loop counts; guards.c and blocks.c find the conditions in
+ * front of an access; nodes.c prints. The function that is analysed and the layout of its data
+ * are the same all the time, so they are globals.
  */
 #ifndef TOOLS_ANALYSE_ANALYSE_H
 #define TOOLS_ANALYSE_ANALYSE_H
