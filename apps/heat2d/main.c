@@ -18,11 +18,13 @@
 #include "apps/common/png_file.h"
 #include "apps/common/wave.h"
 
+#define DEFAULT_EVERY 10
+
 struct heat2d {
 	struct app_wave wave;
 	size_t rows, columns;
 	size_t sweeps;
-	size_t every;          /* sweeps between snapshots; 0: none */
+	size_t every;          /* sweeps between snapshots; 0: not said */
 	const char *snapshots; /* beginning of their names */
 	struct image loaded;   /* of --input */
 	uint64_t seed;
@@ -63,6 +65,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (self->snapshots && app_simulated())
 			argp_error(state, "simulated workers compute nothing: no --snapshots");
+		if (self->every && !self->snapshots)
+			argp_error(state, "--every without --snapshots");
+		if (!self->every)
+			self->every = DEFAULT_EVERY;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -332,7 +338,7 @@ static void heat2d_release(void *data)
 
 int main(int argc, char **argv)
 {
-	static struct heat2d self = {.sweeps = 100, .every = 10};
+	static struct heat2d self = {.sweeps = 100};
 	static const struct app app = {
 	    .name = "heat2d",
 	    .symbol = "heddle_heat2d",

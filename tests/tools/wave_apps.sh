@@ -52,6 +52,8 @@ if [ "${1:-}" = opencl ]; then
 	exit
 fi
 
+expect 2 "--every without --snapshots" heat2d --every 5
+
 for app in floyd heat2d strmatch; do
 	for sched in hdss static ddwrr dmda; do
 		expect 0 "verified" $app --size 203 --reps 1 --verify --sched $sched
