@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 struct chunk {
 	starpu_data_handle_t handle;
 	struct heddle_block block;
+	struct starpu_task *task;
 	struct vecinc *app;
 };
 
@@ -33,7 +35,9 @@ struct vecinc {
 	uint32_t *values;
 	size_t nchunks;
 	struct chunk *chunks;
-	bool kinds[HEDDLE_NKINDS]; /* on which tasks may run; none set: all */
+	/* On which workers tasks may run, a bit each; no words: on all. */
+	uint32_t allowed[(STARPU_NMAXWORKERS + 31) / 32];
+	unsigned nwords;
 	/* Of the repetition that runs. */
 	double start_us;
 	atomic_int status;
@@ -102,6 +106,18 @@ static void chunk_home(void *arg)
 	starpu_data_release(((struct chunk *)arg)->handle);
 }
 
+/* On a device a task may be launched while the one before it runs: that time counts once. */
+static void busy_add(const struct chunk *chunk, struct heddle_worker_stats *worker)
+{
+	struct starpu_profiling_task_info *info = chunk->task->profiling_info;
+	double start_us = chunk->app->start_us;
+	double begin = starpu_timing_timespec_to_us(&info->start_time) - start_us;
+	double end = starpu_timing_timespec_to_us(&info->end_time) - start_us;
+
+	worker->busy_us += fmax(0, end - fmax(begin, worker->finish_us));
+	worker->finish_us = fmax(worker->finish_us, end);
+}
+
 /* Callbacks run on the worker that ran the task. Results go home as soon as they are
  * there. StarPU's write-through would bring them only when no input is on its way
  * ahead, so never both directions at a time. */
@@ -110,25 +126,12 @@ static void chunk_done(void *arg)
 	struct chunk *chunk = arg;
 	struct heddle_worker_stats *worker = &chunk->app->workers[starpu_worker_get_id_check()];
 
+	busy_add(chunk, worker);
 	worker->iterations += chunk->block.n;
 	worker->blocks++;
-	worker->finish_us = starpu_timing_now() - chunk->app->start_us;
 	if (chunk->block.status)
 		atomic_store(&chunk->app->status, chunk->block.status);
 	starpu_data_acquire_cb(chunk->handle, STARPU_R, chunk_home, chunk);
-}
-
-static int32_t where(const struct vecinc *self)
-{
-	int32_t mask = 0;
-
-	if (self->kinds[HEDDLE_KIND_CPU])
-		mask |= STARPU_CPU;
-	if (self->kinds[HEDDLE_KIND_CUDA])
-		mask |= STARPU_CUDA;
-	if (self->kinds[HEDDLE_KIND_OPENCL])
-		mask |= STARPU_OPENCL;
-	return mask;
 }
 
 static int chunk_submit(struct chunk *chunk)
@@ -141,8 +144,11 @@ static int chunk_submit(struct chunk *chunk)
 	task->handles[0] = chunk->handle;
 	task->callback_func = chunk_done;
 	task->callback_arg = chunk;
-	if (where(chunk->app))
-		task->where = where(chunk->app);
+	if (chunk->app->nwords) {
+		task->workerids = chunk->app->allowed;
+		task->workerids_len = chunk->app->nwords;
+	}
+	chunk->task = task;
 	return starpu_task_submit(task);
 }
 
@@ -165,6 +171,7 @@ static int vecinc_run(void *data, struct heddle_loop_stats *stats)
 	struct vecinc *self = data;
 	int error = 0;
 
+	starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
 	stats_begin(self, stats);
 	for (size_t i = 0; i < self->nchunks && !error; i++)
 		error = chunk_submit(&self->chunks[i]);
@@ -175,6 +182,7 @@ static int vecinc_run(void *data, struct heddle_loop_stats *stats)
 		starpu_data_release(self->chunks[i].handle);
 	}
 	stats->us = starpu_timing_now() - self->start_us;
+	starpu_profiling_status_set(STARPU_PROFILING_DISABLE);
 	stats->blocks = self->nchunks;
 	if (error)
 		return heddle_refuse(error, "vecinc: a task was refused: %s", strerror(-error));
@@ -188,6 +196,16 @@ static int no_files(void *data, const struct app_options *common)
 	return heddle_refuse(-EINVAL, "vecinc has neither input nor output files");
 }
 
+/* --workers: of a kind, not of a driver, which FPGAs share with other devices. */
+static void allow(struct vecinc *self, const struct heddle_loop *loop)
+{
+	if (!loop->workers)
+		return;
+	for (unsigned i = 0; i < loop->nworkers; i++)
+		self->allowed[loop->workers[i] / 32] |= UINT32_C(1) << loop->workers[i] % 32;
+	self->nwords = sizeof(self->allowed) / sizeof(*self->allowed);
+}
+
 static int vecinc_prepare(void *data, const struct app_options *common, struct heddle_loop *loop)
 {
 	struct vecinc *self = data;
@@ -195,9 +213,11 @@ static int vecinc_prepare(void *data, const struct app_options *common, struct h
 
 	if (common->output || common->save_input)
 		return no_files(self, common);
+	if (common->strategy || common->parts)
+		heddle_warn("--strategy and --parts are for loops; here every chunk is a task");
 	self->n = common->size;
 	self->from = common->seed;
-	memcpy(self->kinds, common->kinds, sizeof(self->kinds));
+	allow(self, loop);
 	error = heddle_malloc(self->n * sizeof(*self->values), (void **)&self->values);
 	if (error)
 		return error;

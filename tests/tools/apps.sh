@@ -33,6 +33,11 @@ expect 0 "verified" vecinc --size 100003 --reps 2 --verify --sched odds --chunk 
 expect 0 "verified" vecinc --size 100003 --reps 1 --verify --sched eager --passes 0
 expect 0 "verified" vecinc --size 0 --reps 1 --verify
 expect 0 "--prefetch" vecinc --help
+expect 0 "every chunk is a task" vecinc --size 1000 --reps 1 --strategy gss
+expect 0 '"busy_us"' vecinc --size 4000003 --reps 1 --json -
+awk '/"iterations"/ { n = $2 + 0 } /"busy_us"/ { busy = $2 + 0 } /"finish_us"/ { finish = $2 + 0 }
+	/"name"/ { some += n > 0; if (n > 0 && !(busy > 0 && busy <= finish)) bad = 1 }
+	END { exit bad || !some }' "$work/out" || { fail "vecinc: times of workers"; cat "$work/out"; }
 expect 2 "not a whole number" vecinc --chunk 0
 expect 2 "neither auto nor" vecinc --prefetch some
 expect 2 "neither input nor output" vecinc --output "$work/x" --size 10 --reps 1
