@@ -229,6 +229,19 @@ static int load_opencl(const char *name)
 	return error;
 }
 
+int codelets_need_design(const char *name)
+{
+	int workers[STARPU_NMAXWORKERS], idle = 0;
+	unsigned n = starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, workers,
+	                                           STARPU_NMAXWORKERS);
+
+	for (size_t p = 0; p < nprograms; p++)
+		for (unsigned w = 0; w < n && !strcmp(name, programs[p].name); w++)
+			idle += heddle_worker_kind(workers[w]) == HEDDLE_KIND_FPGA &&
+			        !has_program(workers[w], programs[p].program);
+	return idle ? codelet_design_missing(name) : 0;
+}
+
 void codelets_unload(void)
 {
 	for (size_t p = 0; p < nprograms; p++) {
@@ -246,6 +259,11 @@ void codelets_unload(void)
 #else
 
 static int load_opencl(const char *name)
+{
+	return 0;
+}
+
+int codelets_need_design(const char *name)
 {
 	return 0;
 }

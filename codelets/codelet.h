@@ -90,6 +90,10 @@ int codelet_launch_end_fpga(struct codelet_launch *launch);
  * @param name the codelet's folder; NULL: all codelets.
  * @return 0; -EIO after a message. */
 int codelets_load(const char *name);
+/** Whether an FPGA, where there is one, can run a codelet; after codelets_load(). For users
+ * who want FPGAs: without a design they stay idle, and others work.
+ * @return 0; -ENODEV after a message that says how to get a design. */
+int codelets_need_design(const char *name);
 /** Frees what codelets_load() made. Before starpu_shutdown(). */
 void codelets_unload(void);
 

@@ -47,16 +47,37 @@ static const char *own_folder(void)
 	return DESIGNS;
 }
 
-int codelet_design_read(const char *name, unsigned char **bytes, size_t *size)
+static int design_path(const char *name, char *path, size_t size)
 {
 	const char *folder = heddle_variable_text(HEDDLE_VARIABLE_FPGA_DESIGNS);
+
+	if (snprintf(path, size, "%s/%s.fpga", *folder ? folder : own_folder(), name) >= (int)size)
+		return heddle_refuse(-ENAMETOOLONG, "HEDDLE_FPGA_DESIGNS: %s", folder);
+	return 0;
+}
+
+int codelet_design_missing(const char *name)
+{
+	char path[PATH_MAX];
+	int error = design_path(name, path, sizeof(path));
+
+	if (error)
+		return error;
+	return heddle_refuse(-ENODEV,
+	                     "no FPGA can run %s: there is no %s. Heddle has designs of "
+	                     "blackscholes and histogram: `make fpga' builds them, `make fpga "
+	                     "install' installs them; HEDDLE_FPGA_DESIGNS names a folder with others",
+	                     name, path);
+}
+
+int codelet_design_read(const char *name, unsigned char **bytes, size_t *size)
+{
 	char path[PATH_MAX];
 	FILE *stream;
-	int error;
+	int error = design_path(name, path, sizeof(path));
 
-	if (snprintf(path, sizeof(path), "%s/%s.fpga", *folder ? folder : own_folder(), name) >=
-	    (int)sizeof(path))
-		return heddle_refuse(-ENAMETOOLONG, "HEDDLE_FPGA_DESIGNS: %s", folder);
+	if (error)
+		return error;
 	stream = fopen(path, "rb");
 	if (!stream && errno == ENOENT)
 		return -ENOENT;

@@ -14,4 +14,8 @@
  * @return 0; -ENOENT there is none; another error after a message. */
 int codelet_design_read(const char *name, unsigned char **bytes, size_t *size);
 
+/** Says where that design was looked for, and how to get it.
+ * @return -ENODEV; another error after a message. */
+int codelet_design_missing(const char *name);
+
 #endif

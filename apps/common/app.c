@@ -259,6 +259,8 @@ static enum app_exit run_all(struct run *run)
 
 	if (!error)
 		error = codelets_load(run->app->name);
+	if (!error && run->options.kinds[HEDDLE_KIND_FPGA])
+		error = codelets_need_design(run->app->name);
 	if (!error)
 		error = prepare(run);
 	if (!error)

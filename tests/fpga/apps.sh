@@ -38,6 +38,24 @@ done
 right "$fpga" blackscholes --size 100003 --sched css --workers cpu,fpga,opencl
 right ' cpu ' boxfilter --size 301 --radius 3 --sched hdss
 
+# Who wants FPGAs is told that there is no design, and how to get one.
+none() {
+	"$apps/$1/$1" --size 1000 --reps 1 --workers $2 >fpga_apps.$$ 2>&1
+	status=$?
+	if [ $status != 77 ] || ! grep -q "$HEDDLE_FPGA_DESIGNS/$1.fpga.*make fpga install" fpga_apps.$$; then
+		echo "FAILED: $1 without a design on $2: exit $status"
+		cat fpga_apps.$$
+		failures=$((failures + 1))
+	fi
+	rm -f fpga_apps.$$
+}
+HEDDLE_FPGA_DESIGNS=fpga_apps.$$.none
+export HEDDLE_FPGA_DESIGNS
+none histogram fpga
+none vecinc cpu,fpga
+right ' cpu *[1-9]' histogram --size 1000 --workers cpu
+unset HEDDLE_FPGA_DESIGNS
+
 HEDDLE_FPGA_DEVICES=2 STARPU_NOPENCL=3
 export HEDDLE_FPGA_DEVICES STARPU_NOPENCL
 right "$fpga" histogram --size 1000001 --sched gss --workers fpga
