@@ -329,7 +329,7 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &settings);
 	if (settings.rows)
 		return bench_rows_print(settings.rows) ? 2 : 0;
-	if (heddle_output_check(settings.json))
+	if (bench_contenders_check(settings.contenders) || heddle_output_check(settings.json))
 		return 2;
 	/* First repetitions are cold: what the process before measured is not theirs. */
 	setenv("HEDDLE_PROFILE", "0", 0);

@@ -111,6 +111,16 @@ for arguments in '--app=no-such-app' '--app=/dev/null' "--app=$app --contenders=
 	test -s "$work/table"
 	check "message of $arguments" $? 0
 done
+# A name that is none: said once, before anything runs, with the names.
+"$bench" --app "$app,$app" --contenders hdss,dmdaz,nobody >"$work/table" 2>&1
+check "exit status of --contenders with a name that is none" $? 2
+check "messages of it" "$(wc -l <"$work/table")" 1
+grep -q '"dmdaz"; [^:]*: dmda ' "$work/table"
+check "nearest names first" $? 0
+for name in skmd fpga-only hdss-published heteroprio dmdas-calibrated stock; do
+	grep -q ": .*[ :]$name\\( \\|\$\\)" "$work/table"
+	check "$name among the names" $? 0
+done
 "$bench" --reps=none >"$work/table" 2>&1
 check "exit status of --reps=none" $? 2
 message=$("$bench" --rows "$work/none.json" 2>&1)

@@ -97,6 +97,10 @@ struct bench_case {
 /** Fills in the case's contenders, once its kinds of worker are known. */
 void bench_contenders_make(struct bench_case *bench);
 void bench_contenders_free(struct bench_case *bench);
+/** Whether each word of a list names a contender of some app, or a group of them.
+ * @param list separated by commas; NULL: all
+ * @return 0; -EINVAL after a message that lists the names, the nearest first. */
+int bench_contenders_check(const char *list);
 const char *bench_group_name(enum bench_group group);
 
 /* ---- measure.c ---- */

@@ -6,12 +6,15 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <heddle/blocks.h>
 #include <heddle/policy.h>
 
+#include "private/message.h"
+#include "private/name.h"
 #include "tools/bench/bench.h"
 
 static const char *const group_names[BENCH_NGROUPS] = {
@@ -248,4 +251,96 @@ void bench_contenders_free(struct bench_case *bench)
 		free(contender->variants);
 	}
 	free(bench->contenders);
+}
+
+/* ---- names ---- */
+
+struct name {
+	const char *text;
+	size_t distance; /* to what the user wrote */
+};
+
+static int nearer(const void *a, const void *b)
+{
+	const struct name *x = a, *y = b;
+
+	return (x->distance > y->distance) - (x->distance < y->distance);
+}
+
+/* The name of each contender of a case and of each group, without those that are there. */
+static unsigned names_add(const struct bench_case *bench, struct name **names, unsigned n)
+{
+	for (unsigned c = 0; c < bench->ncontenders + BENCH_NGROUPS; c++) {
+		const char *text = c < bench->ncontenders ? bench->contenders[c].name
+		                                          : group_names[c - bench->ncontenders];
+		unsigned i = 0;
+
+		while (i < n && strcmp((*names)[i].text, text))
+			i++;
+		if (i < n)
+			continue;
+		*names = bench_grow(*names, n + 1, sizeof(**names));
+		(*names)[n++].text = text;
+	}
+	return n;
+}
+
+/* The first word that is no name; NULL: all are. */
+static const char *unknown(const char *list, const struct name *names, unsigned n, size_t *length)
+{
+	for (const char *at = list; *at; at += *length + (at[*length] == ',')) {
+		unsigned i = 0;
+
+		*length = strcspn(at, ",");
+		while (i < n && (strlen(names[i].text) != *length ||
+		                 strncmp(names[i].text, at, *length)))
+			i++;
+		if (*length && i == n)
+			return at;
+	}
+	return NULL;
+}
+
+static int refuse(const char *word, size_t length, struct name *names, unsigned n)
+{
+	char *all = bench_format("%s", ""), *longer;
+
+	for (unsigned i = 0; i < n; i++)
+		names[i].distance = heddle_name_distance(word, length, names[i].text);
+	qsort(names, n, sizeof(*names), nearer);
+	for (unsigned i = 0; i < n; i++, all = longer) {
+		longer = bench_format("%s%s%s", all, i ? " " : "", names[i].text);
+		free(all);
+	}
+	heddle_warn("no contender is called \"%.*s\"; there are (the nearest name first): %s",
+	            (int)length, word, all);
+	free(all);
+	return -EINVAL;
+}
+
+int bench_contenders_check(const char *list)
+{
+	static const struct bench_settings everything;
+	struct bench_case cases[] = {{.settings = &everything, .n = 1},
+	                             {.settings = &everything, .n = 1, .tasks = true}};
+	struct name *names = NULL;
+	const char *word = NULL;
+	unsigned n = 0;
+	size_t length;
+	int status = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		for (int kind = 0; kind < HEDDLE_NKINDS; kind++)
+			cases[i].workers[kind] = 1;
+		bench_contenders_make(&cases[i]);
+		n = names_add(&cases[i], &names, n);
+	}
+	if (list)
+		word = unknown(list, names, n, &length);
+	if (word)
+		status = refuse(word, length, names, n);
+	free(names);
+	for (unsigned i = 0; i < 2; i++)
+		bench_contenders_free(&cases[i]);
+	return status;
 }

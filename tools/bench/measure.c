@@ -573,7 +573,7 @@ int bench_measure(struct bench_case *bench)
 		return status;
 	bench_contenders_make(bench);
 	if (!bench->ncontenders)
-		return heddle_refuse(-EINVAL, "no contender is called \"%s\"",
+		return heddle_refuse(-EINVAL, "no contender here is called \"%s\"",
 		                     bench->settings->contenders);
 	order = bench_grow(NULL, bench->ncontenders, sizeof(*order));
 	sweep(bench, order, &random,
