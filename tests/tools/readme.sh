@@ -5,7 +5,7 @@ set -eu
 example=$top_srcdir/doc/examples/axpy.c
 lines=$(wc -l <"$example")
 expand "$example" | sed '/./s/^/    /' >axpy.expected
-grep -n -A "$lines" '^    #include <heddle/heddle.h>' "$top_srcdir/README" |
+grep -n -A "$lines" '^    #include <stdio.h>' "$top_srcdir/README" |
 	sed 's/^[0-9]*[:-]//' | head -n "$lines" >axpy.found
 status=0
 diff axpy.expected axpy.found || status=1
@@ -25,7 +25,9 @@ cd "$work"
 flags=$(PKG_CONFIG_PATH=$top_builddir pkg-config --cflags --libs heddle)
 # shellcheck disable=SC2046,SC2086 # words
 $(value CC) "$example" -o axpy $flags $(value HEDDLE_LDFLAGS) || status=1
-STARPU_SCHED=hdss ./axpy || status=1
+STARPU_SCHED=hdss ./axpy >told || status=1
+awk 'NR == 1 && !/^0 wrong, [0-9]+ us$/ { bad = 1 } / iterations in / { n += $(NF - 4) }
+	END { exit bad || n != 1048576 }' told || { cat told; status=1; }
 cat >loop.cpp <<'END'
 #include <heddle/heddle.h>
 int main()
