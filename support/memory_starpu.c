@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,6 +15,7 @@
 
 #include <heddle/memory.h>
 
+#include "private/cgroup.h"
 #include "private/message.h"
 #include "private/pin_starpu.h"
 
@@ -30,6 +32,30 @@ static size_t mapped_size(size_t bytes)
 /* Bytes of all mappings. */
 static atomic_size_t mapped;
 
+#ifndef HEDDLE_USE_SIMGRID
+static size_t group_limit = SIZE_MAX;
+
+static void group_limit_find(void)
+{
+	group_limit = heddle_cgroup_memory("");
+}
+
+/* What they may be: the memory that the process can have, and swap. */
+static size_t mapped_limit(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct sysinfo about;
+	size_t memory;
+
+	pthread_once(&once, group_limit_find);
+	if (sysinfo(&about))
+		return SIZE_MAX;
+	memory = (size_t)about.totalram * about.mem_unit;
+	return (memory < group_limit ? memory : group_limit) +
+	       (size_t)about.totalswap * about.mem_unit;
+}
+#endif
+
 /* Adds a mapping to them. The system lends more than it has, and ends a process that makes
  * use of it: so all together must fit into memory and swap. Where workers are simulated
  * nobody makes use of it.
@@ -37,11 +63,7 @@ static atomic_size_t mapped;
 static bool mapped_add(size_t size)
 {
 #ifndef HEDDLE_USE_SIMGRID
-	size_t all = atomic_fetch_add(&mapped, size) + size;
-	struct sysinfo about;
-
-	if (!sysinfo(&about) &&
-	    all > ((size_t)about.totalram + about.totalswap) * about.mem_unit) {
+	if (atomic_fetch_add(&mapped, size) + size > mapped_limit()) {
 		atomic_fetch_sub(&mapped, size);
 		return false;
 	}

@@ -27,7 +27,7 @@ static void test_version(void **state)
 	assert_string_equal(headers, PACKAGE_VERSION);
 }
 
-/* Each fourth part of the machine's memory and swap can be had, five cannot: who wrote to
+/* Fourth parts of the machine's memory and swap can be had, five cannot: who wrote to
  * all of them would be ended by the system. */
 static void test_more_than_there_is(void **state)
 {
@@ -41,6 +41,10 @@ static void test_more_than_there_is(void **state)
 	bytes = ((size_t)about.totalram + about.totalswap) * about.mem_unit / 4;
 	if (starpu_init(NULL))
 		skip();
+	/* A container may have less. */
+	while (bytes > 1 << 20 && heddle_malloc(bytes, &areas[0]))
+		bytes /= 2;
+	heddle_free(areas[0], bytes);
 	while (n < 5 && !heddle_malloc(bytes, &areas[n]))
 		n++;
 	assert_in_range(n, 1, 4);
