@@ -84,6 +84,8 @@ void stored_write(struct kernel *kernel)
 
 	if (!stored_wanted() || heddle_profile_path(kernel->name, path, sizeof(path)))
 		return;
+	/* Workers may still measure when the process ends. */
+	starpu_pthread_mutex_lock(&kernel->mutex);
 	for (unsigned d = 0; d < kernel->ndevices; d++) {
 		struct kernel_device *device = &kernel->devices[d];
 		struct records_key key = key_of(kernel, d);
@@ -92,6 +94,7 @@ void stored_write(struct kernel *kernel)
 		    !records_add(&news, &key, &device->stored, &device->known, time(NULL)))
 			device->stored = device->known;
 	}
+	starpu_pthread_mutex_unlock(&kernel->mutex);
 	if (news.n)
 		heddle_profile_update(path, &news);
 	heddle_profile_free(&news);
