@@ -10,7 +10,7 @@
 
 struct heddle_bus {
 	unsigned number; /**< below the number of workers */
-	bool none;       /**< the device works in the host's memory, the number does not matter */
+	bool none;       /**< the device works on the host's arrays, the number does not matter */
 	bool shared;     /**< another worker's device, of those asked for, is on it, too */
 	char pci[32];    /**< where the device is: "0000:3b:00.0"; empty: not known */
 };

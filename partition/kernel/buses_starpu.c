@@ -61,8 +61,9 @@ static struct bus_address address_ask(cl_device_id id)
 	return nvidia_ask(id);
 }
 
-/* Whether a device can work on the host's arrays themselves. */
-static bool in_host_memory(cl_device_id id)
+/* Whether a device works on the host's arrays themselves, and may. Tried out last: it takes
+ * longer than to ask. */
+static bool in_host_memory(int worker, cl_device_id id)
 {
 	cl_bool unified = CL_FALSE;
 	cl_device_type type = 0;
@@ -70,7 +71,7 @@ static bool in_host_memory(cl_device_id id)
 	clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
 	clGetDeviceInfo(id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL);
 	return type & CL_DEVICE_TYPE_CPU && unified &&
-	       heddle_variable_number(HEDDLE_VARIABLE_KERNEL_IN_PLACE);
+	       heddle_variable_number(HEDDLE_VARIABLE_KERNEL_IN_PLACE) && shares_memory(worker);
 }
 
 static void device_ask(int worker, struct bus_address *address, struct heddle_bus *bus)
@@ -79,7 +80,7 @@ static void device_ask(int worker, struct bus_address *address, struct heddle_bu
 
 	starpu_opencl_get_device(starpu_worker_get_devid(worker), &id);
 	*address = address_ask(id);
-	*bus = (struct heddle_bus){.none = in_host_memory(id)};
+	*bus = (struct heddle_bus){.none = in_host_memory(worker, id)};
 	if (address->known)
 		snprintf(bus->pci, sizeof(bus->pci), "%04x:%02x:%02x.%x", address->domain,
 		         address->bus, address->device, address->function);

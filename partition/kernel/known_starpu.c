@@ -117,7 +117,7 @@ static void devices_find(struct kernel *kernel)
 		device->worker = ids[d];
 		starpu_worker_get_name(device->worker, device->title, sizeof(device->title));
 		device->bus = buses[d].number;
-		device->in_host_memory = buses[d].none && shares_memory(device->worker);
+		device->in_host_memory = buses[d].none;
 		device->shares_bus = buses[d].shared;
 		device_ask(device);
 	}

@@ -27,6 +27,7 @@ static struct {
 	cl_uint domain, at[2]; /* numbers of PCI's buses */
 	cl_uint slot;          /* device << 3 | function */
 	bool cpus;             /* they are what they are */
+	bool copies;           /* buffers copy the arrays that they are made of */
 } said;
 
 static cl_int tell(size_t size, void *value, const void *what, size_t bytes)
@@ -68,6 +69,19 @@ __attribute__((visibility("default"))) cl_int clGetDeviceInfo(cl_device_id id, c
 	if (what == 0x400A && said.vendor == NVIDIA && said.domain)
 		return tell(size, value, &said.domain, sizeof(said.domain));
 	return next(id, what, size, value, set);
+}
+
+/* So do Heddle's buffers. */
+__attribute__((visibility("default"))) cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags,
+                                                             size_t size, void *host, cl_int *error)
+{
+	static __typeof__(&clCreateBuffer) next;
+
+	if (!next)
+		next = (__typeof__(next))dlsym(RTLD_NEXT, "clCreateBuffer");
+	if (said.copies && flags & CL_MEM_USE_HOST_PTR)
+		flags ^= CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+	return next(context, flags, size, host, error);
 }
 
 /* ---- tests ---- */
@@ -166,6 +180,14 @@ static void cpus(void **state)
 	unsetenv("HEDDLE_KERNEL_IN_PLACE");
 }
 
+/* What only says so, and keeps copies, does not. */
+static void copies(void **state)
+{
+	say(NOTHING, 0, 0);
+	said.cpus = said.copies = true;
+	expect("bus 0", "bus 1");
+}
+
 /* The machine is looked at once for the same devices; one that cannot be told is none. */
 static void machine(void **state)
 {
@@ -182,7 +204,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(nothing_known), cmocka_unit_test(vendors), cmocka_unit_test(elsewhere),
 	    cmocka_unit_test(seen_twice),    cmocka_unit_test(told),    cmocka_unit_test(cpus),
-	    cmocka_unit_test(machine),
+	    cmocka_unit_test(copies),        cmocka_unit_test(machine),
 	};
 	int failed;
 
