@@ -165,6 +165,50 @@ static int spawn(char *const *arguments, int output, pid_t *pid)
 	return -error;
 }
 
+#define BLANKS " \t\n"
+
+/* Where an option ends: blanks in double quotes are its own. */
+static const char *option_end(const char *option)
+{
+	bool quoted = false;
+
+	for (; *option && (quoted || !strchr(BLANKS, *option)); option++)
+		quoted ^= *option == '"';
+	return option;
+}
+
+/* Whether there are quotes elsewhere than around the folder of -I. OpenCL knows none there;
+ * compilers take them off, or for the beginning of a string. */
+static bool quotes_unclear(const char *options)
+{
+	const char *end;
+	bool folder = false;
+
+	for (options += strspn(options, BLANKS); *options; options = end + strspn(end, BLANKS)) {
+		end = option_end(options);
+		if (memchr(options, '"', end - options) && !folder && strncmp(options, "-I", 2))
+			return true;
+		folder = end - options == 2 && !strncmp(options, "-I", 2);
+	}
+	return false;
+}
+
+/* The next option, without its quotes; NULL: there is none. */
+static char *option_take(char **rest)
+{
+	char *option = *rest + strspn(*rest, BLANKS), *to = option;
+	const char *end = option_end(option);
+
+	if (!*option)
+		return NULL;
+	*rest += end - *rest + (*end != '\0');
+	for (const char *from = option; from < end; from++)
+		if (*from != '"')
+			*to++ = *from;
+	*to = '\0';
+	return option;
+}
+
 /* Starts heddle-analyse on a source file. */
 static int start(const char *path, const char *name, char *options, int output, pid_t *pid)
 {
@@ -177,9 +221,8 @@ static int start(const char *path, const char *name, char *options, int output, 
 	arguments[n++] = (char *)program();
 	arguments[n++] = (char *)name;
 	arguments[n++] = (char *)path;
-	while ((option = strsep(&options, " \t\n")))
-		if (*option)
-			arguments[n++] = option;
+	while ((option = option_take(&options)))
+		arguments[n++] = option;
 	error = spawn(arguments, output, pid);
 	free(arguments);
 	return error;
@@ -251,6 +294,12 @@ int analysis_make(const char *source, const char *name, const char *options,
 	}
 	if (conditions_includes(source, options)) {
 		heddle_explain("kernel %s is not analysed: it includes files", name);
+		return -ENOTSUP;
+	}
+	if (quotes_unclear(options)) {
+		heddle_explain("kernel %s is not analysed: its options have quotes that are not "
+		               "around a folder of -I, which compilers read in different ways",
+		               name);
 		return -ENOTSUP;
 	}
 	kept = !path_make(source, name, options, path, sizeof(path));

@@ -18,7 +18,8 @@
 
 static char folder[] = "/tmp/heddle-analysis-XXXXXX", script[64];
 
-/* One argument more where the last option is the one that matters. */
+/* One argument more where the last option is the one that matters; the file "options" has a
+ * line for each. */
 static int script_write(void **state)
 {
 	FILE *file;
@@ -31,6 +32,7 @@ static int script_write(void **state)
 		return 1;
 	fprintf(file,
 	        "#!/bin/sh\necho heddle-index %d\necho argument buffer\n"
+	        "printf '%%s\\n' \"$@\" | tail -n +3 >\"${0%%/*}/options\"\n"
 	        "for last; do :; done\n[ \"$last\" != -DLAST ] || echo argument integer 32\n",
 	        INDEX_VERSION);
 	setenv("HEDDLE_ANALYSE", script, 1);
@@ -80,11 +82,46 @@ static void includes(void **state)
 	index_free(&kernel);
 }
 
+/* The options that the script got are these, each followed by "|". */
+static void expect_options(const char *options, const char *expected)
+{
+	struct index_kernel kernel;
+	char path[128], line[128], got[256] = "";
+	FILE *file;
+
+	assert_int_equal(analysis_make("z", "f", options, &kernel), 0);
+	index_free(&kernel);
+	snprintf(path, sizeof(path), "%s/options", folder);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '|';
+		strcat(got, line);
+	}
+	fclose(file);
+	assert_string_equal(got, expected);
+}
+
+/* OpenCL wants quotes around folders with blanks; what they are elsewhere it does not say. */
+static void quotes(void **state)
+{
+	struct index_kernel kernel;
+
+	expect_options("-DA  -DB=2\t-w ", "-DA|-DB=2|-w|");
+	expect_options("-I \"a b\" -DA", "-I|a b|-DA|");
+	expect_options("-I\"a b\"/c\" d\" -I \"e\"", "-Ia b/c d|-I|e|");
+	expect_options("-DA -I \"a -DB", "-DA|-I|a -DB|");
+	assert_int_equal(analysis_make("z", "f", "-DA=\"1 + 1\"", &kernel), -ENOTSUP);
+	assert_int_equal(analysis_make("z", "f", "-I a \"-DA\"", &kernel), -ENOTSUP);
+	assert_int_equal(analysis_make("z", "f", "-I \"a b\" -DA=\\\"b\\\"", &kernel), -ENOTSUP);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(all_options),
 	    cmocka_unit_test(includes),
+	    cmocka_unit_test(quotes),
 	};
 
 	return cmocka_run_group_tests(tests, script_write, folder_remove);
