@@ -86,5 +86,5 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_idleness)};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return simulated_over(cmocka_run_group_tests(tests, NULL, NULL));
 }

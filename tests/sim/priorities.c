@@ -335,5 +335,5 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(test_chunks_are_claimed),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return simulated_over(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -2,11 +2,13 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A test that simulates one machine: SIMULATED("4cpu+gpu8") at file scope makes
- * it. SimGrid reads the machine before main() begins, hence a constructor.
+ * it. SimGrid reads the machine before main() begins, hence a constructor. main() ends by
+ * "return simulated_over(failed);".
  */
 #ifndef HEDDLE_TEST_SIMULATED_H
 #define HEDDLE_TEST_SIMULATED_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -57,10 +59,30 @@ static void simulated_end(void)
 	remove(simulated_directory);
 }
 
+static bool simulated_is_over;
+
+static int simulated_over(int failed)
+{
+	simulated_is_over = true;
+	return failed;
+}
+
+/* Where all threads wait for each other SimGrid ends the program, with status 0. */
+static void simulated_check(int status, void *nothing)
+{
+	if (status || simulated_is_over)
+		return;
+	fputs("the simulation ended before the test\n", stderr);
+	simulated_end();
+	fflush(NULL);
+	_exit(1);
+}
+
 #define SIMULATED(spec)                                                                            \
 	static void __attribute__((constructor)) simulated_constructor(void)                       \
 	{                                                                                          \
 		simulated_begin(spec);                                                             \
+		on_exit(simulated_check, NULL);                                                    \
 	}                                                                                          \
 	static void __attribute__((destructor)) simulated_destructor(void)                         \
 	{                                                                                          \

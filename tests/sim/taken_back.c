@@ -95,5 +95,5 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_prestate(test_shutdown, argc > 1 ? argv[1] : "odds")};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return simulated_over(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -23,5 +23,5 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_bound)};
 
-	return simulate(tests, 1);
+	return simulated_over(simulate(tests, 1));
 }

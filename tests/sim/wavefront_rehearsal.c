@@ -71,5 +71,5 @@ int main(void)
 	    cmocka_unit_test(test_parallelograms),
 	};
 
-	return simulate(tests, 2);
+	return simulated_over(simulate(tests, 2));
 }

@@ -28,5 +28,5 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_slowdown)};
 
-	return simulate(tests, 1);
+	return simulated_over(simulate(tests, 1));
 }
