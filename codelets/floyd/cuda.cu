@@ -201,6 +201,44 @@ compute(const struct geometry &g, const struct band &band, const struct floyd_ro
 	}
 }
 
+/* The number of the next band that nobody has begun. */
+static __device__ __forceinline__ unsigned take_number(int *begun)
+{
+	unsigned number = 0;
+
+	if (!threadIdx.x)
+		number = (unsigned)atomicAdd(begun, 1);
+	return __shfl_sync(ALL, number, 0);
+}
+
+/* A lane before the first position of its row. */
+static __device__ __forceinline__ struct lane lane_of(const struct floyd_row &state)
+{
+	struct lane lane;
+
+	lane.e = lane.before = lane.corner = state.before;
+	lane.up1 = lane.up2 = 0;
+	if (!threadIdx.x)
+		lane.up1 = lane.corner = state.corner;
+	return lane;
+}
+
+/* What the tile on the right continues with. A row that is not in the image yet keeps what it
+ * has, which is 0. */
+static __device__ __forceinline__ void leave(const struct geometry &g, const struct band &band,
+					     const struct lane &lane, struct floyd_row *row)
+{
+	if ((int)threadIdx.x < band.height && band.begin < (ptrdiff_t)g.tile.columns) {
+		bool right = band.begin >= band.end;
+		struct floyd_row state;
+
+		state.left = (int16_t)(right ? 0 : lane.e);
+		state.before = (int16_t)(right ? 0 : lane.before);
+		state.corner = (int16_t)(right ? 0 : lane.corner);
+		*row = state;
+	}
+}
+
 /* One band of one channel. `progress` has, for each channel, how many bands have been
  * begun, and then for each of its bands how many positions of its last row are done. */
 static __global__ void compute_bands(struct geometry g, const uint8_t *__restrict__ in,
@@ -208,15 +246,13 @@ static __global__ void compute_bands(struct geometry g, const uint8_t *__restric
 				     int16_t *edge, int *progress)
 {
 	__shared__ uint8_t pixels[ROWS][PITCH], levels[ROWS][PITCH];
-	unsigned self = threadIdx.x, channel = blockIdx.y, number = 0;
+	unsigned self = threadIdx.x, channel = blockIdx.y;
 	int *done = progress + channel * (gridDim.x + 1), next[ROWS];
+	unsigned number = take_number(done);
 	struct floyd_row state = {0, 0, 0};
 	struct band band;
 	struct lane lane;
 
-	if (!self)
-		number = (unsigned)atomicAdd(done, 1);
-	number = __shfl_sync(ALL, number, 0);
 	done += 1 + number;
 	band = band_of(g, number);
 	in += channel + band.row * g.tile.in_stride;
@@ -225,10 +261,7 @@ static __global__ void compute_bands(struct geometry g, const uint8_t *__restric
 	edge += channel;
 	if ((int)self < band.height && !band.begin)
 		state = *rows;
-	lane.e = lane.before = lane.corner = state.before;
-	lane.up1 = lane.up2 = 0;
-	if (!self)
-		lane.up1 = lane.corner = state.corner;
+	lane = lane_of(state);
 	if (band.begin < band.end)
 		fetch(g, band, in, band.begin - 1, next);
 	for (ptrdiff_t step = band.begin - 1;
@@ -262,15 +295,7 @@ static __global__ void compute_bands(struct geometry g, const uint8_t *__restric
 		__threadfence();
 		*(volatile int *)done = INT_MAX;
 	}
-	/* A row that is not in the image yet keeps what it has, which is 0. */
-	if ((int)self < band.height && band.begin < (ptrdiff_t)g.tile.columns) {
-		bool right = band.begin >= band.end;
-
-		state.left = (int16_t)(right ? 0 : lane.e);
-		state.before = (int16_t)(right ? 0 : lane.before);
-		state.corner = (int16_t)(right ? 0 : lane.corner);
-		*rows = state;
-	}
+	leave(g, band, lane, rows);
 }
 
 extern "C" int floyd_cuda(void *stream, const struct floyd_tile *tile, const uint8_t *in,
