@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <starpu.h>
 #include <starpu_scheduler.h>
 
@@ -294,33 +295,54 @@ static int check_outputs(const struct app_options *options)
 	return error ? error : heddle_output_check(options->json);
 }
 
+/* Where all threads wait for each other SimGrid ends the program, with status 0. */
+static void check_end(int status, void *over)
+{
+	if (status || *(bool *)over)
+		return;
+	heddle_warn("%s: all threads wait for each other", program_invocation_short_name);
+	fflush(NULL);
+	_exit(APP_WRONG);
+}
+
+static enum app_exit app_run(struct run *run)
+{
+	const struct app *app = run->app;
+	enum app_exit code;
+	int error = heddle_starpu_check();
+
+	if (!error)
+		error = check_outputs(&run->options);
+	if (!error)
+		error = app_choose_policy(run->options.sched);
+	if (!error && run->options.input)
+		error = app->open(run->self, &run->options);
+	if (!error && starpu_init(NULL))
+		error = heddle_refuse(-ENODEV, "StarPU does not start here");
+	if (error) {
+		app->release(run->self);
+		return error == -EIO ? APP_USAGE : app_exit_code(error);
+	}
+	code = run_all(run);
+	starpu_shutdown();
+	return code;
+}
+
 int app_main(const struct app *app, void *self, int argc, char **argv)
 {
+	static bool over;
 	struct run *run = calloc(1, sizeof(*run));
 	enum app_exit code;
-	int error;
 
 	if (!run)
 		return APP_CANNOT;
 	run->app = app;
 	run->self = self;
 	app_parse(app, self, argc, argv, &run->options);
-	error = heddle_starpu_check();
-	if (!error)
-		error = check_outputs(&run->options);
-	if (!error)
-		error = app_choose_policy(run->options.sched);
-	if (!error && run->options.input)
-		error = app->open(self, &run->options);
-	if (!error && starpu_init(NULL))
-		error = heddle_refuse(-ENODEV, "StarPU does not start here");
-	if (error) {
-		app->release(self);
-		free(run);
-		return error == -EIO ? APP_USAGE : app_exit_code(error);
-	}
-	code = run_all(run);
-	starpu_shutdown();
+	if (app_simulated())
+		on_exit(check_end, &over);
+	code = app_run(run);
+	over = true;
 	free(run);
 	return code;
 }

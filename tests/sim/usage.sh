@@ -1,5 +1,6 @@
 #!/bin/sh
-# Wrong use of an app ends with 2 and help with 0, also where main() is simulated.
+# Wrong use of an app ends with 2, help with 0 and one that gets stuck with 1, also where
+# main() is simulated; and only those workers work that were asked for.
 #
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -30,4 +31,32 @@ for app in blackscholes boxfilter floyd heat2d histogram nbia strmatch vecinc; d
 done
 expect 2 "--k 0: not a whole number" heat2d --k 0
 expect 2 "not ascending divisors" nbia --resolutions 32,100
+
+"$top_builddir/bin/heddle-simulate" --platform 2cpu -- "$top_builddir/tests/sim/stuck" >usage.$$ 2>&1
+got=$?
+if [ $got != 1 ] || ! grep -q 'stuck: all threads wait' usage.$$; then
+	echo "FAILED: stuck: exit $got"
+	tail -n 5 usage.$$
+	failures=$((failures + 1))
+fi
+
+# only KINDS WORKERS: on a machine of all kinds those have values of 8 chunks that were asked
+# for.
+only() {
+	"$top_builddir/bin/heddle-simulate" --platform '1cpu+gpu10+fpga5' -- \
+		"$top_builddir/apps/vecinc/vecinc" --size 8000 --chunk 1000 --reps 1 --sched odds \
+		--workers "$1" >usage.$$ 2>&1
+	got=$(awk '$1 ~ /^[0-9]+$/ && $3 > 0 { printf "%s%s", n++ ? " " : "", $2 }' usage.$$)
+	if [ "$got" != "$2" ]; then
+		echo "FAILED: vecinc --workers $1: values on: $got"
+		tail -n 9 usage.$$
+		failures=$((failures + 1))
+	fi
+	rm -f usage.$$
+}
+only cpu cpu
+only cuda cuda
+only fpga fpga
+only cuda,fpga 'cuda fpga'
+rm -f usage.$$
 [ $failures = 0 ]
