@@ -292,8 +292,8 @@ static const char *unknown(const char *list, const struct name *names, unsigned 
 		unsigned i = 0;
 
 		*length = strcspn(at, ",");
-		while (i < n && (strlen(names[i].text) != *length ||
-		                 strncmp(names[i].text, at, *length)))
+		while (i < n &&
+		       (strlen(names[i].text) != *length || strncmp(names[i].text, at, *length)))
 			i++;
 		if (*length && i == n)
 			return at;
