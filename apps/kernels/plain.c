@@ -192,37 +192,34 @@ static cl_int buffer_prepare(struct plain *plain, const struct job *job, unsigne
 		    plain->context, CL_MEM_READ_WRITE | (plain->in_place ? CL_MEM_USE_HOST_PTR : 0),
 		    argument->bytes, plain->in_place ? argument->pointer : NULL, &error);
 	if (!error && !plain->in_place && (argument->mode & STARPU_R))
-		error = clEnqueueWriteBuffer(plain->queue, *buffer, CL_FALSE, 0, argument->bytes,
+		error = clEnqueueWriteBuffer(plain->queue, *buffer, CL_TRUE, 0, argument->bytes,
 		                             argument->pointer, 0, NULL, NULL);
 	return error ? error : clSetKernelArg(plain->kernel, a, sizeof(*buffer), buffer);
 }
 
-/* Who waits for the last output waits for all. */
-static cl_int buffer_fetch(struct plain *plain, const struct job *job, unsigned a, bool last)
+/* Transfers that are waited for are the faster ones, since implementations copy in the thread
+ * that calls then. */
+static cl_int buffer_fetch(struct plain *plain, const struct job *job, unsigned a)
 {
 	const struct heddle_kernel_argument *argument = &job->kernel.arguments[a];
 	cl_int error;
 
 	if (!plain->in_place)
-		return clEnqueueReadBuffer(plain->queue, plain->buffers[a], last, 0,
+		return clEnqueueReadBuffer(plain->queue, plain->buffers[a], CL_TRUE, 0,
 		                           argument->bytes, argument->pointer, 0, NULL, NULL);
-	plain->mapped[a] = clEnqueueMapBuffer(plain->queue, plain->buffers[a], last, CL_MAP_READ, 0,
-	                                      argument->bytes, 0, NULL, NULL, &error);
+	plain->mapped[a] = clEnqueueMapBuffer(plain->queue, plain->buffers[a], CL_TRUE, CL_MAP_READ,
+	                                      0, argument->bytes, 0, NULL, NULL, &error);
 	return error;
 }
 
 static cl_int results_fetch(struct plain *plain, const struct job *job)
 {
-	unsigned last = job->kernel.narguments;
 	cl_int error = CL_SUCCESS;
 
-	for (unsigned a = 0; a < job->kernel.narguments; a++)
+	for (unsigned a = 0; a < job->kernel.narguments && !error; a++)
 		if (job_is_output(job, a))
-			last = a;
-	for (unsigned a = 0; a <= last && last < job->kernel.narguments && !error; a++)
-		if (job_is_output(job, a))
-			error = buffer_fetch(plain, job, a, a == last);
-	return error || last < job->kernel.narguments ? error : clFinish(plain->queue);
+			error = buffer_fetch(plain, job, a);
+	return error ? error : clFinish(plain->queue);
 }
 
 static int refuse_run(const struct job *job, cl_int error)

@@ -5,9 +5,9 @@
  * next one.
  *
  * A way is one device alone, or a split among several. Predictions choose the first way;
- * from then on what was measured counts. Ways that are predicted or were once measured to be
- * near the best are tried now and then, as far as what such trials cost stays below a hundredth of
- * all time, but for the first ones, which may cost half a launch together. So a kernel whose
+ * from then on what was measured counts. Other ways are tried now and then, the more often the
+ * nearer they are to the best, as far as what such trials cost stays below a hundredth of all
+ * time, but for the first ones, which may cost half a launch together. So a kernel whose
  * tables promise too much of a split ends up where it is fastest.
  *
  * Times are in microseconds.
@@ -22,13 +22,13 @@
 /** Ways: a device's number; the split in use; or another one that may be better. */
 enum { OUTCOMES_SHARED = SPLIT_MAXDEVICES, OUTCOMES_OTHER, OUTCOMES_WAYS };
 /** Launches of a way that count; and after which it is known. */
-enum { OUTCOMES_RECENT = 5, OUTCOMES_TRIED = 2 };
+enum { OUTCOMES_RECENT = 15, OUTCOMES_TRIED = 2 };
 
 struct outcome {
-	unsigned n;     /**< launches measured */
-	unsigned trial; /**< number of the launch that tried it last */
+	unsigned n;      /**< launches measured */
+	double usual_us; /**< median of the latest ones */
+	double lost_us;  /**< by trials of it */
 	double us[OUTCOMES_RECENT];
-	double usual_us; /**< their median */
 };
 
 /** A structure of zeros knows nothing. */
@@ -36,6 +36,7 @@ struct outcomes {
 	struct outcome ways[OUTCOMES_WAYS];
 	unsigned chosen; /**< the best as far as is known; of meaning after the first launch */
 	unsigned launches;
+	unsigned trial;             /**< launches when something else was tried last */
 	double total_us, regret_us; /**< of all launches; of it, lost by trials */
 };
 

@@ -153,6 +153,13 @@ int buffer_make(struct part *part, unsigned a)
 	return 0;
 }
 
+/* Where nobody does anything else meanwhile, transfers are waited for each: implementations copy
+ * in the calling thread then instead of waking one of theirs (200 us less on a GPU). */
+static cl_bool waits(const struct part *part)
+{
+	return !part->direct || part->request->waits;
+}
+
 static int window_send(struct part *part, unsigned a, const struct merge_layout *layout,
                        const void *from, size_t stride)
 {
@@ -166,12 +173,12 @@ static int window_send(struct part *part, unsigned a, const struct merge_layout 
 	part->in_bytes += layout->bytes;
 	if (layout->by_rows)
 		error = clEnqueueWriteBufferRect(
-		    memory->queue, memory->buffers[a], CL_FALSE,
+		    memory->queue, memory->buffers[a], waits(part),
 		    (size_t[]){layout->first % layout->pitch, layout->first / layout->pitch, 0},
 		    (size_t[]){0, 0, 0}, (size_t[]){layout->width, layout->rows, 1}, layout->pitch,
 		    0, stride, 0, from, 0, NULL, event);
 	else
-		error = clEnqueueWriteBuffer(memory->queue, memory->buffers[a], CL_FALSE,
+		error = clEnqueueWriteBuffer(memory->queue, memory->buffers[a], waits(part),
 		                             layout->first, layout->bytes, from, 0, NULL, event);
 	return error ? device_refuse(part, "sending data", error) : 0;
 }
@@ -235,12 +242,12 @@ static int window_fetch(struct part *part, unsigned a, const struct window_copy 
 	part->out_bytes += layout->bytes;
 	if (layout->by_rows)
 		error = clEnqueueReadBufferRect(
-		    memory->queue, memory->buffers[a], CL_FALSE,
+		    memory->queue, memory->buffers[a], waits(part),
 		    (size_t[]){layout->first % layout->pitch, layout->first / layout->pitch, 0},
 		    (size_t[]){0, 0, 0}, (size_t[]){layout->width, layout->rows, 1}, layout->pitch,
 		    0, stride, 0, to, 0, NULL, event);
 	else
-		error = clEnqueueReadBuffer(memory->queue, memory->buffers[a], CL_FALSE,
+		error = clEnqueueReadBuffer(memory->queue, memory->buffers[a], waits(part),
 		                            layout->first, layout->bytes, to, 0, NULL, event);
 	return error ? device_refuse(part, "fetching results", error) : 0;
 }
