@@ -206,6 +206,22 @@ static bool split_differs(const struct shape *shape, const struct sharing *shari
 	return false;
 }
 
+/* Cuts where rows stay whole, which may leave a device without a share. */
+static void split_round(const struct heddle_kernel_request *request, unsigned ndevices,
+                        size_t *share)
+{
+	size_t upto = 0, at = 0;
+
+	for (unsigned d = 0; d < ndevices; d++) {
+		size_t end;
+
+		upto += share[d];
+		end = cut_round(&request->range, upto);
+		share[d] = end > at ? end - at : 0;
+		at += share[d];
+	}
+}
+
 /* Puts a split into the shape, by the kernel's devices. */
 static void split_put(size_t *to, const struct sharing *sharing, const size_t *share)
 {
@@ -262,6 +278,7 @@ static void shared_update(struct heddle_kernel_request *request, const struct sh
 		return;
 	shape->changes = request->kernel->changes;
 	us = split_decide(&sharing->problem, request->method, share);
+	split_round(request, sharing->problem.ndevices, share);
 	if (!is_shared(sharing, share, &alone))
 		us = INFINITY;
 	if (!shape->cut || measured <= 0) {
@@ -359,28 +376,25 @@ static bool turns(const struct kernel *kernel, const struct sharing *sharing, un
 static int parts_submit(struct heddle_kernel_request *request, const struct sharing *sharing)
 {
 	const struct split_problem *problem = &sharing->problem;
-	size_t from[SPLIT_MAXDEVICES], end[SPLIT_MAXDEVICES], upto = 0, at = 0;
+	size_t from[SPLIT_MAXDEVICES], at = 0;
 	unsigned most = longest(sharing);
 	struct split_times times;
 	int status = 0;
 
 	for (unsigned d = 0; d < problem->ndevices; d++) {
-		upto += sharing->share[d];
 		from[d] = at;
-		end[d] = cut_round(&request->range, upto);
-		end[d] = end[d] > at ? end[d] : at;
-		at = end[d];
+		at += sharing->share[d];
 	}
 	if (!turns(request->kernel, sharing, most))
 		direct_take(request, &request->kernel->devices[sharing->numbers[most]],
-		            end[most] - from[most]);
+		            sharing->share[most]);
 	split_estimate(problem, sharing->share, &times);
 	for (unsigned i = 0; i < times.norder && !status; i++) {
 		unsigned d = times.order[i];
 		struct part part = {.request = request,
 		                    .device = &request->kernel->devices[sharing->numbers[d]],
 		                    .from = from[d],
-		                    .n = end[d] - from[d],
+		                    .n = sharing->share[d],
 		                    .turns = turns(request->kernel, sharing, d)};
 
 		part.alone_us = split_alone(problem, d, part.n);
@@ -419,6 +433,7 @@ static int sharing_decide(struct heddle_kernel_request *request, struct sharing 
 	else
 		request->stats.predicted_us =
 		    split_decide(&sharing->problem, request->method, sharing->share);
+	split_round(request, sharing->problem.ndevices, sharing->share);
 	return 0;
 }
 
