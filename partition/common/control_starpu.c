@@ -222,6 +222,11 @@ static int node_submit(struct control *control, const char *name)
 	return status;
 }
 
+bool control_is_here(const struct control *control)
+{
+	return control->may_here && control->alone && !control->ndata;
+}
+
 int control_submit(struct control *control, const char *what, const char *name, unsigned sched_ctx,
                    bool detached)
 {
@@ -229,7 +234,7 @@ int control_submit(struct control *control, const char *what, const char *name, 
 	int status;
 
 	control->detached = detached;
-	if (control->may_here && control->alone && !control->ndata) {
+	if (control_is_here(control)) {
 		control->here = true;
 		control->start(control->work);
 		return 0;

@@ -66,6 +66,9 @@ void control_on_opencl(struct control *control, int worker);
  * is no node of StarPU's then */
 void control_may_here(struct control *control, bool alone);
 
+/** Whether it will run in control_submit() in any case, and be no node of StarPU's. */
+bool control_is_here(const struct control *control);
+
 /** Whether all data is valid in main memory, as far as can be told without a lock. */
 bool control_at_home(const struct control *control);
 

@@ -36,12 +36,13 @@ static int handle_check(struct heddle_kernel_request *request, unsigned a)
 static int value_copy(struct heddle_kernel_request *request, unsigned a)
 {
 	struct heddle_kernel_argument *argument = &request->given.arguments[a];
-	void *copy;
+	void *copy = &request->values[a];
 
 	if (!argument->pointer || !argument->bytes)
 		return heddle_refuse(-EINVAL, "kernel %s: argument %u is a value without one",
 		                     request->given.name, a);
-	copy = malloc(argument->bytes);
+	if (argument->bytes > sizeof(request->values[a]))
+		copy = malloc(argument->bytes);
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, argument->pointer, argument->bytes);
@@ -55,6 +56,14 @@ static int value_copy(struct heddle_kernel_request *request, unsigned a)
 	else if (argument->bytes == 1)
 		request->integers[a] = *(int8_t *)copy;
 	return 0;
+}
+
+void argument_free(struct heddle_kernel_request *request, unsigned a)
+{
+	struct heddle_kernel_argument *argument = &request->given.arguments[a];
+
+	if (argument->type == HEDDLE_KERNEL_VALUE && argument->pointer != &request->values[a])
+		free(argument->pointer);
 }
 
 int argument_take(struct heddle_kernel_request *request, unsigned a)

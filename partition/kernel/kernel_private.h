@@ -152,12 +152,15 @@ struct heddle_kernel_request {
 	int error;  /* of the device that failed last */
 	int status; /* of the launch */
 	double submit_us, start_us;
-	double expected_us; /* that it will take; 0: not known */
 	/* From here on nothing is cleared. */
 	starpu_pthread_mutex_t mutex;
 	struct control control;
 	struct ndrange range;
 	struct heddle_kernel given;
+	union {
+		int64_t integer;
+		cl_int4 vector;
+	} values[HEDDLE_KERNEL_MAXARGUMENTS]; /* those that fit, aligned for any type */
 	int64_t integers[HEDDLE_KERNEL_MAXARGUMENTS];
 	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS]; /* of buffers; 0 */
 	int same[HEDDLE_KERNEL_MAXARGUMENTS];     /* first argument with the same buffer */
@@ -165,6 +168,7 @@ struct heddle_kernel_request {
 	struct range_lost {
 		size_t from, n;
 	} lost[SPLIT_MAXDEVICES];         /* of devices that failed */
+	struct part room;                 /* for `own` */
 	struct heddle_kernel_stats stats; /* but for its workers cleared */
 };
 
@@ -195,6 +199,8 @@ void stored_write(struct kernel *kernel);
 
 /** Takes over an argument that is given. @return 0; -EINVAL after a message; -ENOMEM */
 int argument_take(struct heddle_kernel_request *request, unsigned a);
+/** Frees what was taken over. */
+void argument_free(struct heddle_kernel_request *request, unsigned a);
 /** One array as several arguments is one buffer; arrays that overlap cannot be told apart
  * on a device. @return 0; -EINVAL after a message */
 int aliases_find(struct heddle_kernel_request *request);

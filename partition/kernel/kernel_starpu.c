@@ -133,8 +133,7 @@ static void request_free(void *work)
 	struct heddle_kernel_request *request = work;
 
 	for (unsigned a = 0; a < request->given.narguments; a++)
-		if (request->given.arguments[a].type == HEDDLE_KERNEL_VALUE)
-			free(request->given.arguments[a].pointer);
+		argument_free(request, a);
 	shape_leave(request);
 	starpu_pthread_mutex_destroy(&request->mutex);
 	control_fini(&request->control);
@@ -161,14 +160,12 @@ static int main_worker(struct heddle_kernel_request *request)
 	for (unsigned d = 0; d < kernel->ndevices && worker < 0; d++)
 		if (!(request->barred >> d & 1))
 			worker = kernel->devices[d].worker;
-	request->expected_us =
-	    outcomes_us(&request->shape->outcomes, request->shape->outcomes.chosen);
 	starpu_pthread_mutex_unlock(&kernel->mutex);
 	return worker;
 }
 
-/* The launch for its control task: all of its data, and where it runs. */
-static void control_take(struct heddle_kernel_request *request)
+/* All of the launch's data, for its control task. */
+static void data_take(struct heddle_kernel_request *request)
 {
 	for (unsigned a = 0; a < request->given.narguments; a++) {
 		const struct heddle_kernel_argument *argument = &request->given.arguments[a];
@@ -179,6 +176,11 @@ static void control_take(struct heddle_kernel_request *request)
 			             argument->mode == STARPU_R && !request->aliased ? STARPU_R
 			                                                             : STARPU_RW);
 	}
+}
+
+/* Where the control task runs. */
+static void place_take(struct heddle_kernel_request *request)
+{
 	if (request_in_blocks(request))
 		return;
 	if (request->split || request->first)
@@ -351,9 +353,11 @@ static int request_submit(const struct heddle_kernel *given, bool waits,
 		return status;
 	request->submit_us = starpu_timing_now();
 	request->waits = waits;
-	control_take(request);
+	data_take(request);
 	if (direct_wanted(request))
 		control_may_here(&request->control, waits);
+	if (!control_is_here(&request->control))
+		place_take(request);
 	status = control_submit(&request->control, "kernel", request->kernel->name, 0, !made);
 	if (status)
 		request_free(request);
@@ -393,6 +397,18 @@ HEDDLE_API int heddle_kernel_classes(const struct heddle_kernel *given,
 	return status;
 }
 
+/* By earlier launches; 0: not known. */
+static double expected_us(const struct heddle_kernel_request *request)
+{
+	const struct outcomes *outcomes = &request->shape->outcomes;
+	double us;
+
+	starpu_pthread_mutex_lock(&request->kernel->mutex);
+	us = outcomes_us(outcomes, outcomes->chosen);
+	starpu_pthread_mutex_unlock(&request->kernel->mutex);
+	return us;
+}
+
 HEDDLE_API int heddle_kernel_wait(struct heddle_kernel_request *request,
                                   struct heddle_kernel_stats *stats)
 {
@@ -400,9 +416,13 @@ HEDDLE_API int heddle_kernel_wait(struct heddle_kernel_request *request,
 
 	if (request->later || request->direct)
 		direct_wait(request);
-	if (request->expected_us > 0 && !control_is_over(&request->control))
-		control_wait_until(&request->control, request->submit_us + request->expected_us,
-		                   request->kernel->look_us);
+	if (!control_is_over(&request->control)) {
+		double us = expected_us(request);
+
+		if (us > 0)
+			control_wait_until(&request->control, request->submit_us + us,
+			                   request->kernel->look_us);
+	}
 	control_wait(&request->control);
 	status = request->status;
 	if (stats)

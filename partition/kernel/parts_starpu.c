@@ -233,7 +233,7 @@ static void part_ended(void *arg)
 {
 	struct part *part = arg;
 	struct heddle_kernel_request *request = part->request;
-	bool last;
+	bool own = part == &request->room, last;
 
 	starpu_pthread_mutex_lock(&request->mutex);
 	request->compiled = request->compiled || (part->compiled && !part->dry);
@@ -249,7 +249,8 @@ static void part_ended(void *arg)
 	}
 	last = !--request->pending;
 	starpu_pthread_mutex_unlock(&request->mutex);
-	free(part);
+	if (!own)
+		free(part);
 	if (last)
 		request_step(request);
 }
@@ -282,15 +283,12 @@ void part_own_run(struct heddle_kernel_request *request)
 }
 
 /* Who distributes the groups computes a part of them there: a task less. */
-static bool part_keep(struct part *part)
+static bool is_own(const struct part *part)
 {
-	struct heddle_kernel_request *request = part->request;
+	const struct heddle_kernel_request *request = part->request;
 
-	if (!part->device || part->dry || part->device != request->here || request->own ||
-	    (!request->control.here && part->device->worker != starpu_worker_get_id()))
-		return false;
-	request->own = part;
-	return true;
+	return part->device && !part->dry && part->device == request->here && !request->own &&
+	       (request->control.here || part->device->worker == starpu_worker_get_id());
 }
 
 int part_task_submit(struct part *part)
@@ -311,8 +309,9 @@ int part_task_submit(struct part *part)
 int part_submit(const struct part *like)
 {
 	struct heddle_kernel_request *request = like->request;
-	struct part *part = malloc(sizeof(*part));
-	int status;
+	bool own = is_own(like);
+	struct part *part = own ? &request->room : malloc(sizeof(*part));
+	int status = 0;
 
 	if (!part)
 		return -ENOMEM;
@@ -320,9 +319,10 @@ int part_submit(const struct part *like)
 	starpu_pthread_mutex_lock(&request->mutex);
 	request->pending++;
 	starpu_pthread_mutex_unlock(&request->mutex);
-	if (part_keep(part))
-		return 0;
-	status = part_task_submit(part);
+	if (own)
+		request->own = part;
+	else
+		status = part_task_submit(part);
 	if (status) {
 		free(part);
 		starpu_pthread_mutex_lock(&request->mutex);

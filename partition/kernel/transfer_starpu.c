@@ -20,6 +20,9 @@
 #include "partition/kernel/addresses.h"
 #include "partition/kernel/device_private.h"
 
+/* Bytes up to which a transfer is small. */
+enum { SMALL = 65536 };
+
 unsigned char *host_of(const struct heddle_kernel_request *request, unsigned a)
 {
 	const struct heddle_kernel_argument *argument = &request->given.arguments[a];
@@ -165,6 +168,8 @@ static int window_send(struct part *part, unsigned a, const struct merge_layout 
 {
 	struct device_memory *memory = part->device->memory;
 	cl_event *event;
+	/* What is small goes with the commands. */
+	cl_bool waited = waits(part) && layout->bytes > SMALL;
 	cl_int error;
 
 	if (!layout->bytes)
@@ -173,12 +178,12 @@ static int window_send(struct part *part, unsigned a, const struct merge_layout 
 	part->in_bytes += layout->bytes;
 	if (layout->by_rows)
 		error = clEnqueueWriteBufferRect(
-		    memory->queue, memory->buffers[a], waits(part),
+		    memory->queue, memory->buffers[a], waited,
 		    (size_t[]){layout->first % layout->pitch, layout->first / layout->pitch, 0},
 		    (size_t[]){0, 0, 0}, (size_t[]){layout->width, layout->rows, 1}, layout->pitch,
 		    0, stride, 0, from, 0, NULL, event);
 	else
-		error = clEnqueueWriteBuffer(memory->queue, memory->buffers[a], waits(part),
+		error = clEnqueueWriteBuffer(memory->queue, memory->buffers[a], waited,
 		                             layout->first, layout->bytes, from, 0, NULL, event);
 	return error ? device_refuse(part, "sending data", error) : 0;
 }
