@@ -82,10 +82,17 @@ struct contender {
 	char options[4096];  /**< for the compiler */
 	int worker;          /**< of ALONE and PLAIN */
 	struct plain *plain; /**< of PLAIN */
-	double *us;          /**< of each repetition */
+	unsigned n;          /**< repetitions that it took part in, the first ones */
+	double *us;          /**< of each of them */
 	struct heddle_kernel_stats *stats;
 	double max_error; /**< of all repetitions */
+	bool rests;       /**< from now on */
 };
+
+/** A contender that has taken so many times as long as the fastest in so many repetitions takes
+ * part in no more of them; the first one always does. */
+#define HOPELESS 10
+enum { HOPELESS_REPS = 40 };
 
 /** Contenders of a comparison that share: the first ones. */
 #define NSHARED 3

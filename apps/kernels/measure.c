@@ -123,6 +123,7 @@ static int launch_once(struct result *result, struct contender *contender, unsig
 	status = launch(&result->job, contender, &stats);
 	contender->us[rep] = starpu_timing_now() - start;
 	contender->stats[rep] = stats;
+	contender->n = rep + 1;
 	if (!status && result->verified) {
 		contender->max_error = fmax(contender->max_error, job_error(&result->job));
 		result->right = result->right && contender->max_error <= result->tolerance;
@@ -166,6 +167,21 @@ static int analyse(struct result *result)
 	return status;
 }
 
+static bool is_hopeless(const struct result *result, unsigned c)
+{
+	double least_us = INFINITY;
+
+	for (unsigned other = 0; other < result->ncontenders; other++)
+		least_us = fmin(least_us, median_us(result, &result->contenders[other]));
+	return c && median_us(result, &result->contenders[c]) > HOPELESS * least_us;
+}
+
+static void hopeless_find(struct result *result)
+{
+	for (unsigned c = 0; c < result->ncontenders; c++)
+		result->contenders[c].rests = is_hopeless(result, c);
+}
+
 /* All contenders in an order of its own, so that none always follows the same one. */
 static int repetition(struct result *result, unsigned rep)
 {
@@ -178,8 +194,11 @@ static int repetition(struct result *result, unsigned rep)
 		order[c] = order[at];
 		order[at] = c;
 	}
+	if (rep == HOPELESS_REPS)
+		hopeless_find(result);
 	for (unsigned c = 0; c < n && !status; c++)
-		status = launch_once(result, &result->contenders[order[c]], rep);
+		if (!result->contenders[order[c]].rests)
+			status = launch_once(result, &result->contenders[order[c]], rep);
 	return status;
 }
 
@@ -215,12 +234,12 @@ void result_free(struct result *result)
 
 unsigned median_of(const struct result *result, const struct contender *contender)
 {
-	unsigned first = result->reps > 1, n = result->reps - first;
+	unsigned first = result->reps > 1, n = contender->n - first;
 
-	for (unsigned r = first; r < result->reps; r++) {
+	for (unsigned r = first; r < contender->n; r++) {
 		unsigned before = 0;
 
-		for (unsigned other = first; other < result->reps; other++)
+		for (unsigned other = first; other < contender->n; other++)
 			before += contender->us[other] < contender->us[r] ||
 			          (contender->us[other] == contender->us[r] && other < r);
 		if (before == (n - 1) / 2)
@@ -234,7 +253,7 @@ double median_us(const struct result *result, const struct contender *contender)
 	return contender->us[median_of(result, contender)];
 }
 
-/* By medians, of few repetitions. */
+/* By medians: of few repetitions, or of a contender that took part in few. */
 static double gain_of_few(const struct result *result, unsigned contender)
 {
 	double best = INFINITY;
@@ -254,7 +273,10 @@ double gain(const struct result *result, unsigned contender)
 		return NAN;
 	us[sweep.nvariants++] = result->contenders[contender].us + 1;
 	for (unsigned c = NSHARED; c < result->ncontenders; c++)
-		us[sweep.nvariants++] = result->contenders[c].us + 1;
+		if (result->contenders[c].n == result->reps)
+			us[sweep.nvariants++] = result->contenders[c].us + 1;
+	if (result->contenders[contender].n < result->reps)
+		return gain_of_few(result, contender);
 	regret = sweep_regret(&sweep);
 	return isnan(regret) ? gain_of_few(result, contender) : 1 / regret;
 }

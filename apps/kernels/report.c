@@ -111,10 +111,12 @@ static void shares_print(const struct result *result, FILE *out)
 
 static void print_heading(const struct result *result, FILE *out)
 {
-	fprintf(out,
-	        "Median times in microseconds of %u repetitions after the first; gains over the\n"
-	        "best of one device, found and compared in different repetitions.\n",
-	        result->reps - (result->reps > 1));
+	fprintf(
+	    out,
+	    "Median times in microseconds of %u repetitions after the first; gains over the\n"
+	    "best of one device, found and compared in different repetitions. Who takes %d times "
+	    "as\nlong as the fastest takes part in %d repetitions only.\n",
+	    result->reps - (result->reps > 1), HOPELESS, HOPELESS_REPS);
 	for (unsigned c = NSHARED; c < result->ncontenders; c++)
 		fprintf(out, "  %c%d: %s\n", c % 2 ? 'A' : 'P', (c - NSHARED) / 2,
 		        result->contenders[c].name);
@@ -252,11 +254,11 @@ static json_t *workers_json(const struct heddle_kernel_stats *stats)
 	return list;
 }
 
-static json_t *times_json(const struct result *result, const struct contender *contender)
+static json_t *times_json(const struct contender *contender)
 {
 	json_t *list = json_array();
 
-	for (unsigned r = 0; r < result->reps; r++)
+	for (unsigned r = 0; r < contender->n; r++)
 		json_array_append_new(list, real(contender->us[r]));
 	return list;
 }
@@ -280,7 +282,7 @@ static json_t *contender_json(const struct result *result, const struct contende
 	const struct heddle_kernel_stats *stats = &contender->stats[median_of(result, contender)];
 
 	return json_pack("{ss so sf sf sf sf sf so}", "name", contender->name, "us",
-	                 times_json(result, contender), "median_us", median_us(result, contender),
+	                 times_json(contender), "median_us", median_us(result, contender),
 	                 "predicted_us", stats->predicted_us, "decision_us", stats->decision_us,
 	                 "queue_us", stats->queue_us, "launch_us", stats->us, "workers",
 	                 workers_json(stats));
@@ -312,7 +314,7 @@ static json_t *result_json(const struct result *result)
 	                 "kernel", result->job.name, "n", (json_int_t)stats->groups, "size",
 	                 (json_int_t)result->job.size, "sched", app_policy_name(), "strategy",
 	                 first->method ? first->method : first->name, "starpu", starpu, "us",
-	                 times_json(result, first), "verified",
+	                 times_json(first), "verified",
 	                 result->verified ? json_boolean(result->right) : json_null(), "max_error",
 	                 result->verified ? real(largest) : json_null(), "workers",
 	                 workers_json(stats), "learning_us", first->stats[0].profile_us,

@@ -11,8 +11,9 @@
 
 /* Launches of each number before the fastest counts; and between later trials at least. */
 enum { TRIED = 3, PERIOD = 4 };
-/* More pieces have to save so much. */
+/* More pieces have to save so much, and by how few launches tell so: so much over their number. */
 #define SAVES 0.03
+#define DOUBT 0.3
 /* What later trials may cost, of all time. */
 #define TRIALS 0.01
 
@@ -29,9 +30,12 @@ static unsigned fastest(const struct pieces *pieces)
 {
 	unsigned best = 0;
 
-	for (unsigned c = 1; c < PIECES_CHOICES; c++)
-		if (pieces->choices[c].n && usual(pieces, c) < (1 - SAVES) * usual(pieces, best))
+	for (unsigned c = 1; c < PIECES_CHOICES; c++) {
+		double saves = SAVES + DOUBT / fmax(pieces->choices[c].n, 1);
+
+		if (pieces->choices[c].n && usual(pieces, c) < (1 - saves) * usual(pieces, best))
 			best = c;
+	}
 	return best;
 }
 

@@ -13,7 +13,7 @@
 #include "partition/kernel/index.h"
 
 /** Into how many pieces launches are cut: 1, 2, 4 or 8. Of each the latest launches count. */
-enum { PIECES_CHOICES = 4, PIECES_MOST = 8, PIECES_RECENT = 9 };
+enum { PIECES_CHOICES = 4, PIECES_MOST = 8, PIECES_RECENT = 15 };
 
 /** How launches in pieces went. A structure of zeros knows nothing. */
 struct pieces {
