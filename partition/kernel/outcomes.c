@@ -15,7 +15,7 @@
 /* A way leaves another one behind from that much on, by how often it was measured: launches
  * of some hundred microseconds differ by a tenth among themselves. */
 static const double better[] = {1,    0.15, 0.08, 0.06, 0.05, 0.04,
-                                0.04, 0.03, 0.03, 0.02, 0.02, 0.01};
+                                0.04, 0.03, 0.03, 0.02, 0.02, 0.005};
 enum { OFTEN = sizeof(better) / sizeof(better[0]) - 1 };
 /* A split that promises less than that is not worth a trial. */
 #define WORTH 0.03
@@ -31,16 +31,40 @@ enum { OFTEN = sizeof(better) / sizeof(better[0]) - 1 };
 /* Launches between two looks at what else there is; that make a way known; before which every
  * launch is chosen anew; and between trials at least. */
 enum { PERIOD = 8, KNOWN = 3, YOUNG = 5, APART = 3 };
+/* How much more or less than usual a launch counts at most; from when on what is usual has
+ * changed; and of how many launches it is the mean. */
+#define HELD_UP 0.5
+#define CHANGED 0.2
+enum { MANY = 128 };
 /* Of a split: launches that are looked at all, and of how many one is later. */
 enum { SETTLES = 10, LOOKS = 4 };
 
-static double usual(const struct outcome *outcome)
+static double median(const struct outcome *outcome)
 {
 	double us[OUTCOMES_RECENT];
 
 	memcpy(us, outcome->us, sizeof(us));
 	return heddle_robust_median(us,
 	                            outcome->n < OUTCOMES_RECENT ? outcome->n : OUTCOMES_RECENT);
+}
+
+/* By how much a launch beyond the usual counts. */
+static double clamp(double us, double usual_us)
+{
+	return fmin(fmax(us, (1 - HELD_UP) * usual_us), (1 + HELD_UP) * usual_us);
+}
+
+/* The median of some is off by a third of what launches differ among themselves, which hides what
+ * ways differ by: so a mean goes on from there, until it is no longer what the latest take. */
+static void usual_update(struct outcome *outcome, double us)
+{
+	double median_us = median(outcome);
+	unsigned n = outcome->n < MANY ? outcome->n : MANY;
+
+	if (outcome->n <= OUTCOMES_RECENT || fabs(outcome->usual_us / median_us - 1) > CHANGED)
+		outcome->usual_us = median_us;
+	else
+		outcome->usual_us += (clamp(us, median_us) - outcome->usual_us) / n;
 }
 
 double outcomes_us(const struct outcomes *outcomes, unsigned way)
@@ -56,7 +80,8 @@ void outcomes_forget(struct outcomes *outcomes, unsigned way)
 void outcomes_measured(struct outcomes *outcomes, unsigned way, double us)
 {
 	struct outcome *outcome = &outcomes->ways[way];
-	double lost_us = fmax(us - outcomes_us(outcomes, outcomes->chosen), 0);
+	double usual_us = outcomes_us(outcomes, outcomes->chosen);
+	double lost_us = fmax(us - usual_us, -outcome->lost_us);
 
 	outcomes->total_us += us;
 	outcomes->launches++;
@@ -66,7 +91,7 @@ void outcomes_measured(struct outcomes *outcomes, unsigned way, double us)
 		outcomes->trial = outcomes->launches;
 	}
 	outcome->us[outcome->n++ % OUTCOMES_RECENT] = us;
-	outcome->usual_us = usual(outcome);
+	usual_update(outcome, us);
 }
 
 /* What a way is believed to take: measured, or predicted. */

@@ -26,7 +26,7 @@ enum { OUTCOMES_RECENT = 15, OUTCOMES_TRIED = 2 };
 
 struct outcome {
 	unsigned n;      /**< launches measured */
-	double usual_us; /**< median of the latest ones */
+	double usual_us; /**< that one takes, as far as the latest ones tell */
 	double lost_us;  /**< by trials of it */
 	double us[OUTCOMES_RECENT];
 };
@@ -62,7 +62,8 @@ void outcomes_measured(struct outcomes *outcomes, unsigned way, double us);
 /** Forgets what a way took, since it is no longer the same. */
 void outcomes_forget(struct outcomes *outcomes, unsigned way);
 
-/** Median of the latest launches in a way; 0: none. */
+/** What a launch usually takes in a way: the mean of many, in which those that were held up count
+ * for little, unless the latest differ; 0: none. */
 double outcomes_us(const struct outcomes *outcomes, unsigned way);
 
 #endif
