@@ -17,7 +17,8 @@
 static const double better[] = {1,    0.15, 0.08, 0.06, 0.05, 0.04,
                                 0.04, 0.03, 0.03, 0.02, 0.02, 0.005};
 enum { OFTEN = sizeof(better) / sizeof(better[0]) - 1 };
-/* A split that promises less than that is not worth a trial. */
+/* A split that promises less than that is not worth a trial, one that saves less not worth it:
+ * other devices may have something else to do. */
 #define WORTH 0.03
 /* Devices that are predicted to take up to so many times as long as the best are tried. */
 #define NEAR 1.25
@@ -28,6 +29,9 @@ enum { OFTEN = sizeof(better) / sizeof(better[0]) - 1 };
 #define TRIALS 0.01
 /* What a first trial counts beside later ones of other ways: it tells more. */
 #define UNTRIED 0.25
+/* And each one made, also of ways that cost nothing, lest they keep others from being tried; in
+ * launches. */
+#define TRIED 0.002
 /* Launches between two looks at what else there is; that make a way known; before which every
  * launch is chosen anew; and between trials at least. */
 enum { PERIOD = 8, KNOWN = 3, YOUNG = 5, APART = 3 };
@@ -88,6 +92,7 @@ void outcomes_measured(struct outcomes *outcomes, unsigned way, double us)
 	if (way != outcomes->chosen) {
 		outcomes->regret_us += lost_us;
 		outcome->lost_us += lost_us;
+		outcome->trials++;
 		outcomes->trial = outcomes->launches;
 	}
 	outcome->us[outcome->n++ % OUTCOMES_RECENT] = us;
@@ -121,13 +126,19 @@ static unsigned first_choose(const struct outcomes *outcomes, const double *pred
 	return best;
 }
 
+/* What a way takes, as ways are compared: a split has to save what it is worth. */
+static double compared_us(const struct outcomes *outcomes, unsigned way)
+{
+	return (way >= OUTCOMES_SHARED ? 1 + WORTH : 1) * outcomes_us(outcomes, way);
+}
+
 /* Of what was measured, the fastest, if it is clearly so. */
 static void chosen_update(struct outcomes *outcomes, const double *predicted_us)
 {
-	double usual = outcomes_us(outcomes, outcomes->chosen), least = usual;
+	double usual = compared_us(outcomes, outcomes->chosen), least = usual;
 
 	for (unsigned way = 0; way <= OUTCOMES_SHARED; way++) {
-		double us = outcomes_us(outcomes, way);
+		double us = compared_us(outcomes, way);
 		unsigned n = outcomes->ways[way].n < OFTEN ? outcomes->ways[way].n : OFTEN;
 
 		if (us > 0 && us < least && us < usual * (1 - better[n]) &&
@@ -180,7 +191,8 @@ static unsigned trial_choose(const struct outcomes *outcomes, const double *pred
 		const struct outcome *outcome = &outcomes->ways[way];
 		double way_us = expected(outcomes, predicted_us, way);
 		double cost_us = fmax(way_us - us, 0);
-		double lost_us = outcome->lost_us + (outcome->n ? 1 : UNTRIED) * cost_us;
+		double lost_us = outcome->lost_us + outcome->trials * TRIED * us +
+		                 (outcome->n ? 1 : UNTRIED) * cost_us;
 
 		if (way == outcomes->chosen || isinf(predicted_us[way]) || way_us > FAR * us ||
 		    lost_us >= best_us)

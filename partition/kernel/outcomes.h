@@ -27,6 +27,7 @@ enum { OUTCOMES_RECENT = 15, OUTCOMES_TRIED = 2 };
 struct outcome {
 	unsigned n;      /**< launches measured */
 	double usual_us; /**< that one takes, as far as the latest ones tell */
+	unsigned trials; /**< launches of them, while another way was the best */
 	double lost_us;  /**< by trials of it */
 	double us[OUTCOMES_RECENT];
 };
