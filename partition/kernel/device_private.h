@@ -70,8 +70,9 @@ int arguments_set(struct part *part);
 /** Chooses a part's form of the kernel, and compiles it where it is needed first.
  * @return 0 or -errno after a message */
 int form_use(struct part *part);
-/** Whether that has been done for launches of all groups, or of ranges. */
-bool form_ready(const struct kernel *kernel, const struct device_memory *memory, bool whole);
+/** Whether that has been done for a part of so many groups. */
+bool form_ready(const struct heddle_kernel_request *request, struct device_memory *memory,
+                size_t n);
 /** Frees what was compiled. */
 void forms_free(struct device_memory *memory);
 

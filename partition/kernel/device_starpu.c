@@ -315,12 +315,13 @@ void device_claim(struct kernel *kernel, struct kernel_device *device)
 }
 
 /* Where nobody else has it, and there is anything to claim. */
-static bool claim_idle(struct kernel *kernel, struct kernel_device *device)
+static bool claim_idle(struct kernel *kernel, struct kernel_device *device, bool in_order)
 {
-	bool idle;
+	bool failed, idle;
 
 	starpu_pthread_mutex_lock(&kernel->mutex);
-	idle = !device->claimed && device->memory;
+	failed = kernel->failed >> (device - kernel->devices) & 1;
+	idle = !device->claimed && device->memory && !(in_order && failed);
 	device->claimed = device->claimed || idle;
 	starpu_pthread_mutex_unlock(&kernel->mutex);
 	return idle;
@@ -334,14 +335,15 @@ void device_leave(struct kernel *kernel, struct kernel_device *device)
 	starpu_pthread_mutex_unlock(&kernel->mutex);
 }
 
-bool device_claim_ready(struct kernel *kernel, struct kernel_device *device, bool whole)
+bool device_claim_ready(const struct heddle_kernel_request *request, struct kernel_device *device,
+                        size_t n)
 {
+	struct kernel *kernel = request->kernel;
 	bool ready;
 
-	if (!claim_idle(kernel, device))
+	if (!claim_idle(kernel, device, true))
 		return false;
-	ready = !(kernel->failed >> (device - kernel->devices) & 1) &&
-	        form_ready(kernel, device->memory, whole);
+	ready = form_ready(request, device->memory, n);
 	if (!ready)
 		device_leave(kernel, device);
 	return ready;
@@ -414,7 +416,7 @@ bool device_buffers_drop(struct kernel *kernel, struct kernel_device *device)
 {
 	bool any = false;
 
-	if (!claim_idle(kernel, device))
+	if (!claim_idle(kernel, device, false))
 		return false;
 	for (unsigned a = 0; a < HEDDLE_KERNEL_MAXARGUMENTS; a++) {
 		any = any || device->memory->buffers[a];

@@ -48,8 +48,7 @@ bool direct_wanted(const struct heddle_kernel_request *request)
 
 void direct_take(struct heddle_kernel_request *request, struct kernel_device *device, size_t n)
 {
-	if (request->control.here &&
-	    device_claim_ready(request->kernel, device, n == request->stats.groups))
+	if (request->control.here && device_claim_ready(request, device, n))
 		request->here = device;
 }
 

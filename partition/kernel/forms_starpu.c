@@ -109,25 +109,31 @@ static int form_make(struct part *part, struct device_form *form, enum ndrange_w
 	return status;
 }
 
-/* Where an early exit is asked for, it is for all launches. */
-static bool is_whole(const struct part *part)
+/* The form for so many groups. Where an early exit is asked for, it is for all launches; and a
+ * mere trial of a device does not wait for a compiler. */
+static struct device_form *form_of(const struct heddle_kernel_request *request,
+                                   struct device_memory *memory, size_t n)
 {
-	return !part->dry && part->pieces < 2 && part->n == part->request->stats.groups &&
-	       part->request->kernel->way != NDRANGE_EXIT;
+	if (n < request->stats.groups || request->kernel->way == NDRANGE_EXIT)
+		return &memory->ranges;
+	return memory->whole.kernel || !memory->ranges.kernel || !request->trial ? &memory->whole
+	                                                                         : &memory->ranges;
 }
 
-bool form_ready(const struct kernel *kernel, const struct device_memory *memory, bool whole)
+bool form_ready(const struct heddle_kernel_request *request, struct device_memory *memory, size_t n)
 {
-	return whole && kernel->way != NDRANGE_EXIT ? memory->whole.kernel : memory->ranges.kernel;
+	return form_of(request, memory, n)->kernel;
 }
 
 int form_use(struct part *part)
 {
 	struct device_memory *memory = part->device->memory;
-	bool whole = is_whole(part);
+	bool whole;
 	int status;
 
-	memory->form = whole ? &memory->whole : &memory->ranges;
+	memory->form = part->dry || part->pieces > 1 ? &memory->ranges
+	                                             : form_of(part->request, memory, part->n);
+	whole = memory->form == &memory->whole;
 	if (memory->form->kernel)
 		return 0;
 	part->compiled = true;

@@ -132,6 +132,7 @@ struct heddle_kernel_request {
 	struct kernel_device *first; /* of the devices that may take part; NULL: all may */
 	struct shape *shape;         /* NULL: neither shares nor a device alone */
 	unsigned way;                /* of the shape's outcomes; OUTCOMES_WAYS: none */
+	bool trial;                  /* it is not the best one as far as is known */
 	bool whole_known;
 	/* While groups are distributed: the device whose worker does that, or, where the
 	 * thread does that submitted the launch, the device that it has claimed; and the
@@ -315,9 +316,10 @@ bool device_buffers_drop(struct kernel *kernel, struct kernel_device *device);
 
 /** Takes a device's memory for the thread that calls, which waits for it. */
 void device_claim(struct kernel *kernel, struct kernel_device *device);
-/** The same without waiting, for a launch of all groups, or of a range. @return whether the
- * device is taken; not where it would have to compile first */
-bool device_claim_ready(struct kernel *kernel, struct kernel_device *device, bool whole);
+/** The same without waiting, for a part of so many groups. @return whether the device is taken;
+ * not where it would have to compile first */
+bool device_claim_ready(const struct heddle_kernel_request *request, struct kernel_device *device,
+                        size_t n);
 /** Any thread may give it back. */
 void device_leave(struct kernel *kernel, struct kernel_device *device);
 /** Enqueues all of a part on a device that was claimed and is ready.

@@ -311,6 +311,7 @@ static void way_choose(struct heddle_kernel_request *request, struct sharing *sh
 		predicted_us[OUTCOMES_OTHER] = shape->other_us;
 	}
 	request->way = outcomes_choose(&shape->outcomes, predicted_us);
+	request->trial = request->way != shape->outcomes.chosen;
 	request->stats.predicted_us = predicted_us[request->way];
 	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
 		unsigned number = sharing->numbers[d];
