@@ -3,9 +3,11 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "partition/common/workers_starpu.h"
+#include "private/message.h"
 #include "private/platform_starpu.h"
 #include "private/starpu_compat.h"
 #include "private/variables.h"
@@ -66,6 +68,18 @@ static const char *policy_name(unsigned sched_ctx)
 bool policy_is(unsigned sched_ctx, const char *name)
 {
 	return !strcmp(policy_name(sched_ctx), name);
+}
+
+int policy_places_on(unsigned sched_ctx, unsigned n, const char *what, const char *name)
+{
+	unsigned all = starpu_sched_ctx_get_nworkers(sched_ctx);
+
+	if (n >= all || !policy_is(sched_ctx, "heteroprio"))
+		return 0;
+	return heddle_refuse(-EINVAL,
+	                     "%s %s: only %u of %u workers may run it, and StarPU's heteroprio "
+	                     "gives its tasks to all",
+	                     what, name, n, all);
 }
 
 const struct heddle_policy *policy_ours(unsigned sched_ctx)

@@ -35,6 +35,13 @@ struct heddle_worker_stats worker_stats(int worker);
 /** Whether the policy of a context has this name. */
 bool policy_is(unsigned sched_ctx, const char *name);
 
+/** Whether a context's policy can place tasks on some of its workers only. StarPU's heteroprio
+ * cannot: it gives them to all, and ends the program where one cannot run them.
+ * @param n workers that may run the tasks
+ * @param what,name of the work, for a message
+ * @return 0; -EINVAL after a message */
+int policy_places_on(unsigned sched_ctx, unsigned n, const char *what, const char *name);
+
 /** The policy of a context; NULL: it is not one of ours. */
 const struct heddle_policy *policy_ours(unsigned sched_ctx);
 

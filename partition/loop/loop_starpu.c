@@ -124,7 +124,7 @@ static int strategy_init(struct heddle_loop_request *loop)
 	int status;
 
 	if (!spec)
-		return 0;
+		return policy_places_on(loop->loop.sched_ctx, loop->nlanes, "loop", loop->name);
 	workers = calloc(loop->nlanes, sizeof(*workers));
 	if (!workers)
 		return -ENOMEM;

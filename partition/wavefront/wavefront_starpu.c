@@ -91,6 +91,13 @@ static int lanes_init(struct heddle_wavefront_request *wave)
 		    codelet_serves(given->codelet, id, NULL) >= 0 && worker_holds(wave, id))
 			lane_init(wave, &wave->lanes[wave->nlanes], id);
 	}
+	if (wave->nlanes && !wave->strategy) {
+		int status =
+		    policy_places_on(given->sched_ctx, wave->nlanes, "wavefront", wave->name);
+
+		if (status)
+			return status;
+	}
 	if (wave->nlanes)
 		return crew_init(&wave->crew, wave->nlanes);
 	return heddle_refuse(

@@ -35,4 +35,16 @@ right boxfilter --size 300 --radius 7 --sched hdss
 right boxfilter --size 301 --radius 1000 --channels 3 --strategy css:chunk=50
 right boxfilter --size 65 --radius 0 --channels 3 --sched eager
 
+# StarPU's heteroprio would end the program.
+for app in histogram heat2d; do
+	"$apps/$app/$app" --workers opencl --sched heteroprio --reps 1 >apps_opencl.$$ 2>&1
+	status=$?
+	if [ $status != 2 ] || ! grep -q "only 1 of 2 workers may run it" apps_opencl.$$; then
+		echo "FAILED: $app --workers opencl --sched heteroprio: exit $status"
+		cat apps_opencl.$$
+		failures=$((failures + 1))
+	fi
+	rm -f apps_opencl.$$
+done
+
 [ "$failures" = 0 ]
