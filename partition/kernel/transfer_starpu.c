@@ -47,18 +47,20 @@ static void buses_init(void)
 		starpu_pthread_mutex_init(&buses[b], NULL);
 }
 
+/* A part that takes no turns does not keep others from theirs: those of other launches, too,
+ * would wait until it has computed, as its last transfer does. */
 static void bus_take(const struct part *part)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, buses_init);
-	if (!part->device->in_host_memory)
+	if (part->turns)
 		starpu_pthread_mutex_lock(&buses[part->device->bus]);
 }
 
 static void bus_leave(const struct part *part)
 {
-	if (!part->device->in_host_memory)
+	if (part->turns)
 		starpu_pthread_mutex_unlock(&buses[part->device->bus]);
 }
 

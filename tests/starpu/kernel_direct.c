@@ -29,7 +29,7 @@ enum { N = 1 << 14 };
 /* Heddle's calls come here first. */
 #define HOOK(name) __attribute__((visibility("default"))) cl_int name
 #define NEXT(name)                                                                                 \
-	static __typeof__(&name) next;                                                             \
+	static __thread __typeof__(&name) next;                                                    \
 	if (!next)                                                                                 \
 	next = (__typeof__(next))dlsym(RTLD_NEXT, #name)
 

@@ -10,6 +10,8 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +29,7 @@ enum { N = 1 << 16, SIDE = 512 };
 /* Heddle's calls come here first. */
 #define HOOK(name) __attribute__((visibility("default"))) cl_int name
 #define NEXT(name)                                                                                 \
-	static __typeof__(&name) next;                                                             \
+	static __thread __typeof__(&name) next;                                                    \
 	if (!next)                                                                                 \
 	next = (__typeof__(next))dlsym(RTLD_NEXT, #name)
 
@@ -35,6 +37,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t written = PTHREAD_COND_INITIALIZER;
 static struct {
 	bool wait;                /* the first launch waits for another queue's data */
+	bool wait_end;            /* the first that fetches results does */
 	bool fail;                /* the next launch fails, after it was done */
 	bool full;                /* the next device that makes a buffer has no memory */
 	cl_command_queue waiting; /* which does */
@@ -73,6 +76,25 @@ static void cross(cl_command_queue queue, bool by_rows)
 	nanosleep(&a_while, NULL); /* for others to come between */
 }
 
+/* Waits for another device to get data from now on. */
+static void meet(cl_command_queue queue, bool *wanted)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += 30;
+	pthread_mutex_lock(&mutex);
+	if (*wanted) {
+		*wanted = false;
+		seen.waiting = queue;
+		pthread_cond_broadcast(&written);
+		while (!seen.met && !pthread_cond_timedwait(&written, &mutex, &end))
+			;
+		seen.waiting = NULL; /* who comes later does not count */
+	}
+	pthread_mutex_unlock(&mutex);
+}
+
 HOOK(clEnqueueWriteBuffer)
 (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
  const void *from, cl_uint n, const cl_event *events, cl_event *event)
@@ -87,6 +109,7 @@ HOOK(clEnqueueReadBuffer)
  cl_uint n, const cl_event *events, cl_event *event)
 {
 	NEXT(clEnqueueReadBuffer);
+	meet(queue, &seen.wait_end);
 	cross(queue, false);
 	return next(queue, buffer, blocking, offset, size, to, n, events, event);
 }
@@ -115,23 +138,6 @@ HOOK(clFinish)(cl_command_queue queue)
 	return error;
 }
 
-/* The first launch goes on when another device gets data from now on. */
-static void meet(cl_command_queue queue)
-{
-	struct timespec end;
-
-	clock_gettime(CLOCK_REALTIME, &end);
-	end.tv_sec += 30;
-	pthread_mutex_lock(&mutex);
-	if (seen.wait) {
-		seen.wait = false;
-		seen.waiting = queue;
-		while (!seen.met && !pthread_cond_timedwait(&written, &mutex, &end))
-			;
-	}
-	pthread_mutex_unlock(&mutex);
-}
-
 HOOK(clEnqueueNDRangeKernel)
 (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
  const size_t *global, const size_t *local, cl_uint n, const cl_event *events, cl_event *event)
@@ -139,11 +145,11 @@ HOOK(clEnqueueNDRangeKernel)
 	NEXT(clEnqueueNDRangeKernel);
 	cl_int error;
 
-	meet(queue);
+	meet(queue, &seen.wait);
 	error = next(queue, kernel, dimensions, offset, global, local, n, events, event);
 	if (__atomic_exchange_n(&seen.fail, false, __ATOMIC_SEQ_CST))
-		seen.broken = queue;
-	if (queue != seen.broken)
+		__atomic_store_n(&seen.broken, queue, __ATOMIC_SEQ_CST);
+	if (queue != __atomic_load_n(&seen.broken, __ATOMIC_SEQ_CST))
 		return error;
 	clFinish(queue);
 	return CL_OUT_OF_RESOURCES;
@@ -315,6 +321,46 @@ static void alone(void **state)
 	assert_int_equal(seen.waits, 1);
 }
 
+static void *run(void *kernel)
+{
+	return (void *)(intptr_t)heddle_kernel_run(kernel, NULL);
+}
+
+/* Nor does another launch wait for it, whose device is on the same bus. */
+static void alone_each(void **state)
+{
+	float factor = 0.5f, other_y[N], other_x[N] = {0};
+	struct heddle_kernel kernel = saxpy(&factor), other = kernel;
+	struct heddle_kernel_stats stats;
+	pthread_t thread;
+	void *status;
+	int ids[2];
+
+	if (in_place())
+		return;
+	memset(other_y, 0, sizeof(other_y));
+	starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, 2);
+	kernel.nworkers = other.nworkers = 1;
+	kernel.split = other.split = HEDDLE_KERNEL_ALWAYS;
+	kernel.workers = &ids[0];
+	other.workers = &ids[1];
+	other.arguments[0].pointer = other_y;
+	other.arguments[1].pointer = other_x;
+	saxpy_check(&kernel, &stats);
+	assert_int_equal(heddle_kernel_run(&other, NULL), 0);
+	hooks_reset();
+	seen.wait_end = true;
+	assert_int_equal(pthread_create(&thread, NULL, run, &kernel), 0);
+	pthread_mutex_lock(&mutex);
+	while (!seen.waiting)
+		pthread_cond_wait(&written, &mutex);
+	pthread_mutex_unlock(&mutex);
+	assert_int_equal(heddle_kernel_run(&other, NULL), 0);
+	pthread_join(thread, &status);
+	assert_null(status);
+	assert_true(seen.met);
+}
+
 /* Of a transposed matrix only a device's own columns come back. */
 static void rows(void **state)
 {
@@ -480,13 +526,10 @@ static void short_of_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(overlap),
-	    cmocka_unit_test(alone),
-	    cmocka_unit_test(rows),
-	    cmocka_unit_test(gaps),
-	    cmocka_unit_test(scattered),
-	    cmocka_unit_test(failures),
-	    cmocka_unit_test(short_of_memory),
+	    cmocka_unit_test(overlap),    cmocka_unit_test(alone),
+	    cmocka_unit_test(alone_each), cmocka_unit_test(rows),
+	    cmocka_unit_test(gaps),       cmocka_unit_test(scattered),
+	    cmocka_unit_test(failures),   cmocka_unit_test(short_of_memory),
 	};
 	int failed;
 
