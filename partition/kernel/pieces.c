@@ -16,6 +16,9 @@ enum { TRIED = 3, PERIOD = 4 };
 #define DOUBT 0.3
 /* What later trials may cost, of all time. */
 #define TRIALS 0.01
+/* What each of them counts at least, in launches, lest numbers that cost nothing keep others from
+ * being tried. */
+#define TRIAL 0.002
 
 static double usual(const struct pieces *pieces, unsigned choice)
 {
@@ -52,7 +55,8 @@ static unsigned trial_choose(const struct pieces *pieces, unsigned best)
 	unsigned trial = best;
 
 	for (unsigned c = 0; c < PIECES_CHOICES; c++) {
-		double us = pieces->choices[c].lost_us + cost(pieces, c, best);
+		double us = pieces->choices[c].lost_us + cost(pieces, c, best) +
+		            pieces->choices[c].trials * TRIAL * usual(pieces, best);
 
 		lost_us += pieces->choices[c].lost_us;
 		if (c != best && us < least_us) {
@@ -85,8 +89,10 @@ void pieces_measured(struct pieces *pieces, unsigned n, double us)
 		return;
 	pieces->total_us += us;
 	pieces->since = choice == best ? pieces->since + 1 : 0;
-	if (choice != best && pieces->choices[choice].n >= TRIED)
+	if (choice != best && pieces->choices[choice].n >= TRIED) {
 		pieces->choices[choice].lost_us += fmax(us - usual(pieces, best), 0);
+		pieces->choices[choice].trials++;
+	}
 	pieces->choices[choice].us[pieces->choices[choice].n++ % PIECES_RECENT] = us;
 }
 

@@ -22,7 +22,8 @@ struct pieces {
 	struct {
 		unsigned n;
 		double us[PIECES_RECENT];
-		double lost_us; /**< by trials of it */
+		unsigned trials; /**< later ones */
+		double lost_us;  /**< by them */
 	} choices[PIECES_CHOICES];
 };
 

@@ -131,7 +131,7 @@ bool pieces_prepare(struct part *part)
 
 void pieces_learn(const struct part *part)
 {
-	if (!part->timed)
+	if (!part->timed || part->compiled)
 		return;
 	starpu_pthread_mutex_lock(&part->request->kernel->mutex);
 	pieces_measured(&part->request->shape->pieces, part->pieces, part->compute_us);

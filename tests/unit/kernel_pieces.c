@@ -54,6 +54,17 @@ static void hardly_faster(void **state)
 	assert_int_equal(pieces_choose(&pieces), 1);
 }
 
+/* A number that costs nothing to try does not keep one from being tried that saves more than
+ * first launches tell. */
+static void free_trials(void **state)
+{
+	static const double us[] = {100, 100, 94, 100};
+	struct pieces pieces = {0};
+
+	launches(&pieces, us, 0, 400);
+	assert_int_equal(pieces_choose(&pieces), 4);
+}
+
 /* First launches may mislead; later ones put it right. */
 static void near_others(void **state)
 {
@@ -158,9 +169,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_fastest),     cmocka_unit_test(hardly_faster),
-	    cmocka_unit_test(near_others),     cmocka_unit_test(noise),
-	    cmocka_unit_test(machines_change), cmocka_unit_test(each_byte_once),
-	    cmocka_unit_test(not_forward),     cmocka_unit_test(what_is_fetched),
+	    cmocka_unit_test(near_others),     cmocka_unit_test(free_trials),
+	    cmocka_unit_test(noise),           cmocka_unit_test(machines_change),
+	    cmocka_unit_test(each_byte_once),  cmocka_unit_test(not_forward),
+	    cmocka_unit_test(what_is_fetched),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	long seed = given ? atol(given) : time(NULL);
