@@ -86,9 +86,11 @@ static void part_learn(const struct part *part)
 	struct costs costs;
 	double then;
 
-	if (part->compiled && device->trust != KERNEL_UNSEEN)
-		return;
 	starpu_pthread_mutex_lock(&kernel->mutex);
+	if (part->compiled && device->trust != KERNEL_UNSEEN) {
+		starpu_pthread_mutex_unlock(&kernel->mutex);
+		return;
+	}
 	before = *known;
 	costs = device->costs;
 	if (was_shared(part)) {
@@ -140,6 +142,7 @@ static int profile_size(struct part *part)
 static int profile_run(struct part *whole)
 {
 	static const size_t divisors[] = {SIZE_MAX, 256, 64, 16, 4, 1};
+	struct kernel *kernel = whole->request->kernel;
 	size_t groups = whole->n, last = 0;
 	struct part part = *whole;
 	double begin_us;
@@ -148,7 +151,9 @@ static int profile_run(struct part *whole)
 	part.n = 1;
 	status = device_run(&part);
 	part = *whole;
+	starpu_pthread_mutex_lock(&kernel->mutex);
 	part.device->trust = KERNEL_TRUSTED;
+	starpu_pthread_mutex_unlock(&kernel->mutex);
 	begin_us = starpu_timing_now();
 	for (size_t i = 0; i < sizeof(divisors) / sizeof(divisors[0]) && !status; i++) {
 		size_t n = groups / divisors[i] + !!(groups % divisors[i]);
