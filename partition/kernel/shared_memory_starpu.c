@@ -14,8 +14,10 @@
 
 #include "partition/kernel/kernel_private.h"
 
-/* Aligned as for OpenCL's largest type, and not as pages are. */
+/* Arrays are aligned as for OpenCL's largest type, and not as pages are; as malloc() does; and as
+ * numbers are: implementations may copy those that suit them less. */
 enum { BYTES = 3 * 4096 + 128, ALIGNMENT = 128 };
+static const size_t offsets[] = {0, 16, 4};
 
 /* Bytes that differ from those before, and from each other. */
 static void pattern(unsigned char *bytes, unsigned salt)
@@ -37,25 +39,29 @@ static bool is_seen(cl_command_queue queue, cl_mem buffer, unsigned char *array,
 	       !clFinish(queue) && !memcmp(array, other, BYTES);
 }
 
-static bool is_shared(cl_context context, cl_command_queue queue)
+static bool is_shared(cl_context context, cl_command_queue queue, unsigned char *array,
+                      unsigned char *other)
 {
-	unsigned char *array = aligned_alloc(ALIGNMENT, BYTES), *other = malloc(BYTES);
-	bool seen = false;
-	cl_mem buffer;
 	cl_int error;
+	cl_mem buffer =
+	    clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, BYTES, array, &error);
+	bool seen = !error && is_seen(queue, buffer, array, other);
 
-	if (array && other) {
-		pattern(array, 0);
-		buffer = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, BYTES,
-		                        array, &error);
-		if (!error) {
-			seen = is_seen(queue, buffer, array, other);
-			clReleaseMemObject(buffer);
-		}
-	}
-	free(array);
-	free(other);
+	if (!error)
+		clReleaseMemObject(buffer);
 	return seen;
+}
+
+static bool all_shared(cl_context context, cl_command_queue queue)
+{
+	unsigned char *arrays = aligned_alloc(ALIGNMENT, BYTES + ALIGNMENT), *other = malloc(BYTES);
+	bool shared = arrays && other;
+
+	for (size_t i = 0; shared && i < sizeof(offsets) / sizeof(offsets[0]); i++)
+		shared = is_shared(context, queue, arrays + offsets[i], other);
+	free(arrays);
+	free(other);
+	return shared;
 }
 
 bool shares_memory(int worker)
@@ -72,7 +78,7 @@ bool shares_memory(int worker)
 	queue = clCreateCommandQueue(context, device, 0, &error);
 	if (error)
 		return false;
-	shared = is_shared(context, queue);
+	shared = all_shared(context, queue);
 	clReleaseCommandQueue(queue);
 	return shared;
 }
