@@ -79,6 +79,21 @@ static bool on_cpu(cl_device_id device)
 	return type & CL_DEVICE_TYPE_CPU;
 }
 
+/* Gives back what is mapped, and waits for what still uses the arrays. */
+static cl_int arrays_leave(struct plain *plain)
+{
+	cl_int error = CL_SUCCESS, ended;
+
+	for (unsigned a = 0; a < HEDDLE_KERNEL_MAXARGUMENTS; a++) {
+		if (plain->mapped[a] && !error)
+			error = clEnqueueUnmapMemObject(plain->queue, plain->buffers[a],
+			                                plain->mapped[a], 0, NULL, NULL);
+		plain->mapped[a] = NULL;
+	}
+	ended = clFinish(plain->queue);
+	return error ? error : ended;
+}
+
 int plain_make(const struct job *job, int worker, struct plain **made)
 {
 	struct plain *plain = calloc(1, sizeof(*plain));
@@ -102,6 +117,7 @@ void plain_free(struct plain *plain)
 {
 	if (!plain)
 		return;
+	arrays_leave(plain); /* a launch may have failed half-way */
 	for (unsigned a = 0; a < HEDDLE_KERNEL_MAXARGUMENTS; a++)
 		if (plain->buffers[a])
 			clReleaseMemObject(plain->buffers[a]);
@@ -248,16 +264,8 @@ int plain_run(struct plain *plain, const struct job *job)
 
 int plain_leave(struct plain *plain, const struct job *job)
 {
-	cl_int error = CL_SUCCESS;
+	cl_int error = arrays_leave(plain);
 
-	for (unsigned a = 0; a < job->kernel.narguments; a++) {
-		if (plain->mapped[a] && !error)
-			error = clEnqueueUnmapMemObject(plain->queue, plain->buffers[a],
-			                                plain->mapped[a], 0, NULL, NULL);
-		plain->mapped[a] = NULL;
-	}
-	if (!error)
-		error = clFinish(plain->queue);
 	return error ? refuse_run(job, error) : 0;
 }
 
