@@ -31,15 +31,15 @@ clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensi
                        const size_t *offset, const size_t *global, const size_t *local, cl_uint n,
                        const cl_event *events, cl_event *event)
 {
-	static __typeof__(&clEnqueueNDRangeKernel) next;
+	static __thread __typeof__(&clEnqueueNDRangeKernel) next;
 	cl_device_id device = NULL;
 
 	if (!next)
 		next = (__typeof__(next))dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
 	clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
 	if (__atomic_exchange_n(&break_next, false, __ATOMIC_SEQ_CST))
-		broken = device;
-	if (device == broken || break_all)
+		__atomic_store_n(&broken, device, __ATOMIC_SEQ_CST);
+	if (device == __atomic_load_n(&broken, __ATOMIC_SEQ_CST) || break_all)
 		return CL_OUT_OF_RESOURCES;
 	return next(queue, kernel, dimensions, offset, global, local, n, events, event);
 }
