@@ -82,6 +82,8 @@ void forms_free(struct device_memory *memory);
 bool pieces_wanted(struct part *part);
 /** Finds out what each piece needs. @return whether the part can be cut */
 bool pieces_prepare(struct part *part);
+/** It cannot, nor can others like it. */
+void pieces_give_up(struct part *part);
 /** Enqueues all of them, on the part's queue and on the second. @return 0 or -errno after a
  * message */
 int pieces_begin(struct part *part);

@@ -385,6 +385,10 @@ int device_begin(struct part *part, cl_command_queue *queue)
 		status = queue_get(part, DIRECT_SECOND, &memory->second);
 	if (!status)
 		status = form_use(part);
+	if (status && part->pieces > 1) { /* what cuts them may not compile */
+		pieces_give_up(part);
+		status = form_use(part);
+	}
 	if (status)
 		return status;
 	return part->pieces > 1 ? pieces_begin(part) : steps_enqueue(part);

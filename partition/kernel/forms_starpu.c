@@ -140,8 +140,7 @@ int form_use(struct part *part)
 	status = form_make(part, memory->form, whole ? NDRANGE_WHOLE : part->request->kernel->way);
 	if (status || part->pieces < 2 || memory->form->way != NDRANGE_EXIT)
 		return status;
-	part->pieces = 1; /* they are launches of ranges */
-	part->timed = false;
+	pieces_give_up(part); /* they are launches of ranges */
 	return form_use(part);
 }
 

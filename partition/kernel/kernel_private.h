@@ -215,7 +215,9 @@ void requests_free(void);
 
 /** Whether a launch is cut into blocks instead of shares. */
 bool request_in_blocks(const struct heddle_kernel_request *request);
-/** Whether it is known of all its devices how long they take. */
+/** The devices of a launch of which it is not known how long they take, a bit each. */
+unsigned devices_untimed(const struct heddle_kernel_request *request);
+/** Whether there are none. */
 bool request_profiled(const struct heddle_kernel_request *request);
 
 /** Nothing is under way: what comes next? */

@@ -77,15 +77,20 @@ void request_step(struct heddle_kernel_request *request)
 	} while (idle);
 }
 
-bool request_profiled(const struct heddle_kernel_request *request)
+unsigned devices_untimed(const struct heddle_kernel_request *request)
 {
 	struct kernel *kernel = request->kernel;
-	unsigned unknown;
+	unsigned untimed;
 
 	starpu_pthread_mutex_lock(&kernel->mutex);
-	unknown = devices_of(request) & ~kernel->failed & ~kernel->timed;
+	untimed = devices_of(request) & ~kernel->failed & ~kernel->timed;
 	starpu_pthread_mutex_unlock(&kernel->mutex);
-	return !unknown;
+	return untimed;
+}
+
+bool request_profiled(const struct heddle_kernel_request *request)
+{
+	return !devices_untimed(request);
 }
 
 /* The data is in main memory. On the worker of a device that has a part, or in the thread that

@@ -81,6 +81,17 @@ void outcomes_forget(struct outcomes *outcomes, unsigned way)
 	outcomes->ways[way].n = 0;
 }
 
+void outcomes_replace(struct outcomes *outcomes, unsigned way, unsigned by)
+{
+	struct outcome *to = &outcomes->ways[way];
+	const struct outcome *from = &outcomes->ways[by];
+
+	to->n = from->n;
+	to->usual_us = from->usual_us;
+	memcpy(to->us, from->us, sizeof(to->us));
+	outcomes_forget(outcomes, by);
+}
+
 void outcomes_measured(struct outcomes *outcomes, unsigned way, double us)
 {
 	struct outcome *outcome = &outcomes->ways[way];

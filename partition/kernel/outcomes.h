@@ -60,8 +60,13 @@ bool outcomes_look(const struct outcomes *outcomes, unsigned way);
 /** Takes in what a launch took. @param us above 0 */
 void outcomes_measured(struct outcomes *outcomes, unsigned way, double us);
 
-/** Forgets what a way took, since it is no longer the same. */
+/** Forgets what a way took, since it is no longer the same. What its trials have cost is not
+ * forgotten: otherwise each new one would be tried at once. */
 void outcomes_forget(struct outcomes *outcomes, unsigned way);
+
+/** Puts another way in a way's place: what that took counts for it, and is forgotten of the other.
+ */
+void outcomes_replace(struct outcomes *outcomes, unsigned way, unsigned by);
 
 /** What a launch usually takes in a way: the mean of many, in which those that were held up count
  * for little, unless the latest differ; 0: none. */

@@ -225,7 +225,9 @@ static void part_lose(struct part *part)
 
 	if (part->device) {
 		starpu_pthread_mutex_lock(&request->kernel->mutex);
-		request->kernel->failed |= 1U << (part->device - request->kernel->devices);
+		__atomic_or_fetch(&request->kernel->failed,
+		                  1U << (part->device - request->kernel->devices),
+		                  __ATOMIC_RELAXED);
 		starpu_pthread_mutex_unlock(&request->kernel->mutex);
 	}
 	if (!part->dry)

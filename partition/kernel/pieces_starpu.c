@@ -109,6 +109,15 @@ bool pieces_wanted(struct part *part)
 	return part->pieces > 1;
 }
 
+void pieces_give_up(struct part *part)
+{
+	starpu_pthread_mutex_lock(&part->request->kernel->mutex);
+	part->request->shape->whole_only = true;
+	starpu_pthread_mutex_unlock(&part->request->kernel->mutex);
+	part->timed = false;
+	part->pieces = 1;
+}
+
 bool pieces_prepare(struct part *part)
 {
 	struct device_memory *memory = part->device->memory;
@@ -121,11 +130,7 @@ bool pieces_prepare(struct part *part)
 		plan_make(memory->plan, part);
 	if (memory->plan->fits)
 		return true;
-	starpu_pthread_mutex_lock(&part->request->kernel->mutex);
-	part->request->shape->whole_only = true;
-	starpu_pthread_mutex_unlock(&part->request->kernel->mutex);
-	part->timed = false;
-	part->pieces = 1;
+	pieces_give_up(part);
 	return false;
 }
 

@@ -80,7 +80,9 @@ int request_uses(const struct heddle_kernel_request *request, size_t from, size_
 
 bool device_usable(const struct heddle_kernel_request *request, unsigned d)
 {
-	return !((request->kernel->failed | request->barred) >> d & 1);
+	unsigned failed = __atomic_load_n(&request->kernel->failed, __ATOMIC_RELAXED);
+
+	return !((failed | request->barred) >> d & 1);
 }
 
 /* Whether a device would work on all of the host's arrays themselves. */
@@ -243,14 +245,13 @@ static bool split_valid(const struct sharing *sharing, const size_t *share)
 /* Another split than the one that launches measured was tried often enough: which stays? */
 static void candidate_judge(struct shape *shape)
 {
-	struct outcome *ways = shape->outcomes.ways;
 	double us = outcomes_us(&shape->outcomes, OUTCOMES_SHARED);
 	double other_us = outcomes_us(&shape->outcomes, OUTCOMES_OTHER);
 
-	if (ways[OUTCOMES_OTHER].n < OUTCOMES_TRIED)
+	if (shape->outcomes.ways[OUTCOMES_OTHER].n < OUTCOMES_TRIED)
 		return;
 	if (other_us < us) {
-		ways[OUTCOMES_SHARED] = ways[OUTCOMES_OTHER];
+		outcomes_replace(&shape->outcomes, OUTCOMES_SHARED, OUTCOMES_OTHER);
 		memcpy(shape->share, shape->other, sizeof(shape->share));
 		shape->shared_us = shape->other_us;
 	}
@@ -372,8 +373,8 @@ static bool turns(const struct kernel *kernel, const struct sharing *sharing, un
 	return any && here->shares_bus;
 }
 
-/* Submits the parts, those first whose data is to cross first. What a direct launch enqueues
- * is not waited for, so that it cannot take turns. */
+/* Submits the parts, those first whose data is to cross first. Who submits takes no turns on a
+ * bus: it may not be the one who waits. */
 static int parts_submit(struct heddle_kernel_request *request, const struct sharing *sharing)
 {
 	const struct split_problem *problem = &sharing->problem;
@@ -477,11 +478,12 @@ int shares_submit(struct heddle_kernel_request *request)
 int profiles_submit(struct heddle_kernel_request *request)
 {
 	struct kernel *kernel = request->kernel;
+	unsigned untimed = devices_untimed(request);
 	int status = 0;
 
 	request->profiling = true;
 	for (unsigned d = 0; d < kernel->ndevices && !status; d++)
-		if (device_usable(request, d) && !kernel->devices[d].known.table.npoints)
+		if (untimed >> d & 1)
 			status = part_submit(&(struct part){.request = request,
 			                                    .device = &kernel->devices[d],
 			                                    .n = request->stats.groups,
@@ -490,13 +492,13 @@ int profiles_submit(struct heddle_kernel_request *request)
 	return status;
 }
 
-int lost_submit(struct heddle_kernel_request *request)
+/* By the tables, of those that can still be used; NULL: none. */
+static struct kernel_device *fastest_usable(const struct heddle_kernel_request *request)
 {
 	struct kernel *kernel = request->kernel;
 	struct kernel_device *best = NULL;
-	unsigned nlost = request->nlost;
-	int status = 0;
 
+	starpu_pthread_mutex_lock(&kernel->mutex);
 	for (unsigned d = 0; d < kernel->ndevices; d++) {
 		struct kernel_device *device = &kernel->devices[d];
 
@@ -507,6 +509,16 @@ int lost_submit(struct heddle_kernel_request *request)
 		                  kernel_table_time(&best->known.table, request->stats.groups)))
 			best = device;
 	}
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	return best;
+}
+
+int lost_submit(struct heddle_kernel_request *request)
+{
+	struct kernel_device *best = fastest_usable(request);
+	unsigned nlost = request->nlost;
+	int status = 0;
+
 	if (!best)
 		return request->error;
 	request->nlost = 0;

@@ -135,6 +135,28 @@ static void forgotten(void **state)
 	assert_int_not_equal(launch(&outcomes, &machine), OUTCOMES_SHARED);
 }
 
+/* What a new split's trials have cost is counted once. */
+static void replaced(void **state)
+{
+	struct outcomes outcomes = {.launches = 0};
+	struct outcome *ways = outcomes.ways;
+	double lost_us = 0;
+
+	for (int i = 0; i < 5; i++)
+		outcomes_measured(&outcomes, 0, 1000);
+	for (int i = 0; i < 3; i++)
+		outcomes_measured(&outcomes, OUTCOMES_SHARED, 1500);
+	for (int i = 0; i < 2; i++)
+		outcomes_measured(&outcomes, OUTCOMES_OTHER, 1200);
+	outcomes_replace(&outcomes, OUTCOMES_SHARED, OUTCOMES_OTHER);
+	assert_float_equal(outcomes_us(&outcomes, OUTCOMES_SHARED), 1200, 1e-9);
+	assert_float_equal(outcomes_us(&outcomes, OUTCOMES_OTHER), 0, 0);
+	for (unsigned way = 0; way < OUTCOMES_WAYS; way++)
+		lost_us += ways[way].lost_us;
+	assert_float_equal(lost_us, outcomes.regret_us, 1e-9);
+	assert_float_equal(lost_us, 1900, 1e-9);
+}
+
 /* Whatever was predicted, a thousand launches take little more than the best way would:
  * the first ones are bounded by what the predictions were off, all others by what trials may
  * cost. */
@@ -269,6 +291,7 @@ int main(void)
 	    cmocka_unit_test(better_than_predicted),
 	    cmocka_unit_test(machines_change),
 	    cmocka_unit_test(forgotten),
+	    cmocka_unit_test(replaced),
 	    cmocka_unit_test(regret_is_bounded),
 	    cmocka_unit_test(better_by_little),
 	    cmocka_unit_test(splits_that_are_worth_it),
