@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "private/cgroup.h"
+#include "private/name.h"
 
 /* The number in a file; SIZE_MAX: there is none, or "max". */
 static size_t limit_read(const char *path)
@@ -48,17 +49,6 @@ static size_t limit_upwards(const char *folder, char *group, const char *name)
 	return least;
 }
 
-/* Whether a word stands in a list separated by commas. */
-static bool listed(const char *list, const char *word)
-{
-	size_t length = strlen(word);
-
-	for (const char *at = list; at; at = strchr(at, ','), at += at != NULL)
-		if (!strncmp(at, word, length) && (!at[length] || at[length] == ','))
-			return true;
-	return false;
-}
-
 /* A line of /proc/self/cgroup: NUMBER:CONTROLLERS:PATH, without controllers for version 2. */
 static size_t limit_of_line(const char *root, char *line)
 {
@@ -71,7 +61,7 @@ static size_t limit_of_line(const char *root, char *line)
 		return SIZE_MAX;
 	*controllers++ = '\0';
 	*group++ = '\0';
-	old = listed(controllers, "memory");
+	old = heddle_name_listed(controllers, "memory");
 	if (*controllers && !old)
 		return SIZE_MAX;
 	if (snprintf(folder, sizeof(folder), "%s/sys/fs/cgroup%s", root, old ? "/memory" : "") >=

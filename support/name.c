@@ -34,3 +34,13 @@ size_t heddle_name_distance(const char *text, size_t length, const char *name)
 	}
 	return row[other];
 }
+
+bool heddle_name_listed(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = list; at; at = strchr(at, ','), at += at != NULL)
+		if (!strncmp(at, name, length) && (!at[length] || at[length] == ','))
+			return true;
+	return false;
+}

@@ -29,22 +29,12 @@ const char *bench_group_name(enum bench_group group)
 	return group_names[group];
 }
 
-/* Whether a word stands in a list separated by commas. */
-static bool listed(const char *list, const char *word)
-{
-	size_t length = strlen(word);
-
-	for (const char *at = list; at; at = strchr(at, ','), at += at != NULL)
-		if (!strncmp(at, word, length) && (!at[length] || at[length] == ','))
-			return true;
-	return false;
-}
-
 static bool wanted(const struct bench_case *bench, const char *name, enum bench_group group)
 {
 	const char *list = bench->settings->contenders;
 
-	return !list || listed(list, name) || listed(list, group_names[group]);
+	return !list || heddle_name_listed(list, name) ||
+	       heddle_name_listed(list, group_names[group]);
 }
 
 /* NULL: not wanted. */
