@@ -32,11 +32,16 @@ double heddle_robust_median(double *values, unsigned n)
 	return n ? values[(n - 1) / 2] : 0;
 }
 
+double heddle_robust_latest(const double *ring, unsigned count, unsigned room)
+{
+	unsigned n = count < room ? count : room;
+	double values[HEDDLE_ROBUST_ROOM];
+
+	memcpy(values, ring, n * sizeof(*values));
+	return heddle_robust_median(values, n);
+}
+
 double heddle_robust_us(const struct heddle_robust *robust)
 {
-	unsigned n = robust->count < HEDDLE_ROBUST_RECENT ? robust->count : HEDDLE_ROBUST_RECENT;
-	double values[HEDDLE_ROBUST_RECENT];
-
-	memcpy(values, robust->recent, sizeof(values));
-	return heddle_robust_median(values, n);
+	return heddle_robust_latest(robust->recent, robust->count, HEDDLE_ROBUST_RECENT);
 }

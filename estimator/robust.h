@@ -13,6 +13,7 @@
 #define HEDDLE_ESTIMATOR_ROBUST_H
 
 #define HEDDLE_ROBUST_RECENT 7
+#define HEDDLE_ROBUST_ROOM 15
 
 /** All zero: nothing measured. */
 struct heddle_robust {
@@ -25,6 +26,12 @@ void heddle_robust_add(struct heddle_robust *robust, double us);
 
 /** What is believed; 0: nothing measured. */
 double heddle_robust_us(const struct heddle_robust *robust);
+
+/** The lower median of the latest numbers, 0 without any.
+ * @param ring number i of all is at i % room
+ * @param count of all there were
+ * @param room HEDDLE_ROBUST_ROOM at most */
+double heddle_robust_latest(const double *ring, unsigned count, unsigned room);
 
 /** The lower median of some numbers, 0 without any.
  * @param values are put into order */

@@ -42,15 +42,7 @@ enum { PERIOD = 8, KNOWN = 3, YOUNG = 5, APART = 3 };
 enum { MANY = 128 };
 /* Of a split: launches that are looked at all, and of how many one is later. */
 enum { SETTLES = 10, LOOKS = 4 };
-
-static double median(const struct outcome *outcome)
-{
-	double us[OUTCOMES_RECENT];
-
-	memcpy(us, outcome->us, sizeof(us));
-	return heddle_robust_median(us,
-	                            outcome->n < OUTCOMES_RECENT ? outcome->n : OUTCOMES_RECENT);
-}
+_Static_assert((int)OUTCOMES_RECENT <= HEDDLE_ROBUST_ROOM, "room for a median");
 
 /* By how much a launch beyond the usual counts. */
 static double clamp(double us, double usual_us)
@@ -62,7 +54,7 @@ static double clamp(double us, double usual_us)
  * ways differ by: so a mean goes on from there, until it is no longer what the latest take. */
 static void usual_update(struct outcome *outcome, double us)
 {
-	double median_us = median(outcome);
+	double median_us = heddle_robust_latest(outcome->us, outcome->n, OUTCOMES_RECENT);
 	unsigned n = outcome->n < MANY ? outcome->n : MANY;
 
 	if (outcome->n <= OUTCOMES_RECENT || fabs(outcome->usual_us / median_us - 1) > CHANGED)

@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "estimator/robust.h"
 #include "partition/kernel/pieces.h"
@@ -20,14 +19,7 @@ enum { TRIED = 3, PERIOD = 4 };
  * being tried. */
 #define TRIAL 0.002
 
-static double usual(const struct pieces *pieces, unsigned choice)
-{
-	unsigned n = pieces->choices[choice].n;
-	double us[PIECES_RECENT];
-
-	memcpy(us, pieces->choices[choice].us, sizeof(us));
-	return heddle_robust_median(us, n < PIECES_RECENT ? n : PIECES_RECENT);
-}
+_Static_assert((int)PIECES_RECENT <= HEDDLE_ROBUST_ROOM, "room for a median");
 
 static unsigned fastest(const struct pieces *pieces)
 {
@@ -36,7 +28,8 @@ static unsigned fastest(const struct pieces *pieces)
 	for (unsigned c = 1; c < PIECES_CHOICES; c++) {
 		double saves = SAVES + DOUBT / fmax(pieces->choices[c].n, 1);
 
-		if (pieces->choices[c].n && usual(pieces, c) < (1 - saves) * usual(pieces, best))
+		if (pieces->choices[c].n &&
+		    pieces->choices[c].usual_us < (1 - saves) * pieces->choices[best].usual_us)
 			best = c;
 	}
 	return best;
@@ -45,7 +38,7 @@ static unsigned fastest(const struct pieces *pieces)
 /* What a trial is expected to cost. */
 static double cost(const struct pieces *pieces, unsigned choice, unsigned best)
 {
-	return fmax(usual(pieces, choice) - usual(pieces, best), 0);
+	return fmax(pieces->choices[choice].usual_us - pieces->choices[best].usual_us, 0);
 }
 
 /* The choice for which least will have been lost, if it can be afforded; else the best. */
@@ -56,7 +49,7 @@ static unsigned trial_choose(const struct pieces *pieces, unsigned best)
 
 	for (unsigned c = 0; c < PIECES_CHOICES; c++) {
 		double us = pieces->choices[c].lost_us + cost(pieces, c, best) +
-		            pieces->choices[c].trials * TRIAL * usual(pieces, best);
+		            pieces->choices[c].trials * TRIAL * pieces->choices[best].usual_us;
 
 		lost_us += pieces->choices[c].lost_us;
 		if (c != best && us < least_us) {
@@ -90,10 +83,12 @@ void pieces_measured(struct pieces *pieces, unsigned n, double us)
 	pieces->total_us += us;
 	pieces->since = choice == best ? pieces->since + 1 : 0;
 	if (choice != best && pieces->choices[choice].n >= TRIED) {
-		pieces->choices[choice].lost_us += fmax(us - usual(pieces, best), 0);
+		pieces->choices[choice].lost_us += fmax(us - pieces->choices[best].usual_us, 0);
 		pieces->choices[choice].trials++;
 	}
 	pieces->choices[choice].us[pieces->choices[choice].n++ % PIECES_RECENT] = us;
+	pieces->choices[choice].usual_us = heddle_robust_latest(
+	    pieces->choices[choice].us, pieces->choices[choice].n, PIECES_RECENT);
 }
 
 bool pieces_send(const struct index_window *read, struct pieces_span *sent,

@@ -22,6 +22,7 @@ struct pieces {
 	struct {
 		unsigned n;
 		double us[PIECES_RECENT];
+		double usual_us; /**< their median */
 		unsigned trials; /**< later ones */
 		double lost_us;  /**< by them */
 	} choices[PIECES_CHOICES];
