@@ -63,11 +63,12 @@ int codelet_design_missing(const char *name)
 
 	if (error)
 		return error;
-	return heddle_refuse(-ENODEV,
-	                     "no FPGA can run %s: there is no %s. Heddle has designs of "
-	                     "blackscholes and histogram: `make fpga' builds them, `make fpga "
-	                     "install' installs them; HEDDLE_FPGA_DESIGNS names a folder with others",
-	                     name, path);
+	return heddle_refuse(
+	    -ENODEV,
+	    "no FPGA can run %s: there is no %s. Heddle has designs of "
+	    "blackscholes and histogram: `make fpga' builds them, `make fpga "
+	    "install' installs them; HEDDLE_FPGA_DESIGNS names a folder with others",
+	    name, path);
 }
 
 int codelet_design_read(const char *name, unsigned char **bytes, size_t *size)

@@ -225,7 +225,8 @@ void options_parse(int argc, char **argv, struct options *options)
 	           "SKMD was measured (PACT 2013), or your own."
 	           "\vWhere the environment says nothing else, OpenCL's CPU devices take part "
 	           "and CUDA workers do not (STARPU_OPENCL_ON_CPUS=1, STARPU_NCUDA=0, "
-	           "STARPU_NCPU=0, STARPU_WORKERS_NOBIND=1). TYPE is char, uchar, short, ushort, int, uint, long, ulong, "
+	           "STARPU_NCPU=0, STARPU_WORKERS_NOBIND=1). TYPE is char, uchar, short, ushort, "
+	           "int, uint, long, ulong, "
 	           "float or double. Exit status: 0 right, 1 wrong result, 2 usage or bad input, "
 	           "77 cannot run here."};
 

@@ -191,7 +191,7 @@ static int repetition(struct result *result, unsigned rep)
 	for (unsigned c = 0; c < n; c++) {
 		unsigned at = app_random(rep, c) % (c + 1);
 
-		order[c] = order[at];
+		order[c] = at < c ? order[at] : c;
 		order[at] = c;
 	}
 	if (rep == HOPELESS_REPS)
@@ -271,12 +271,12 @@ double gain(const struct result *result, unsigned contender)
 
 	if (result->ncontenders <= NSHARED)
 		return NAN;
+	if (result->contenders[contender].n < result->reps)
+		return gain_of_few(result, contender);
 	us[sweep.nvariants++] = result->contenders[contender].us + 1;
 	for (unsigned c = NSHARED; c < result->ncontenders; c++)
 		if (result->contenders[c].n == result->reps)
 			us[sweep.nvariants++] = result->contenders[c].us + 1;
-	if (result->contenders[contender].n < result->reps)
-		return gain_of_few(result, contender);
 	regret = sweep_regret(&sweep);
 	return isnan(regret) ? gain_of_few(result, contender) : 1 / regret;
 }

@@ -24,7 +24,8 @@ extern "C" {
  * @param bytes 0 is allowed
  * @param[out] memory aligned to a page at least
  * @return 0; -ENOMEM, also where all that was given and not freed would exceed the machine's
- * memory, or what the process's container may have of it, and swap. Memory that cannot be pinned is given with a warning. */
+ * memory, or what the process's container may have of it, and swap. Memory that cannot be pinned is
+ * given with a warning. */
 int heddle_malloc(size_t bytes, void **memory);
 
 /** Frees what heddle_malloc() gave.
