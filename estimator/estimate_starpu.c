@@ -247,6 +247,7 @@ static bool estimate_read(struct slot *slot, unsigned class, struct heddle_estim
 	estimate->source = cell_source(cell);
 	estimate->us = atomic_load_explicit(&cell->us, memory_order_relaxed);
 	estimate->samples = atomic_load_explicit(&cell->samples, memory_order_relaxed);
+	estimate->first = atomic_load_explicit(&cell->first, memory_order_relaxed);
 	return estimate->source > HEDDLE_ESTIMATE_NEIGHBOURS;
 }
 
@@ -315,6 +316,18 @@ static bool first_on_class(struct codelet *codelet, unsigned class)
 	return !(atomic_fetch_or(&codelet->sampled, 1u << class) >> class & 1);
 }
 
+/* The same of one accelerator: each of them loads its kernels itself. */
+static bool first_on_accelerator(struct codelet *codelet, int worker)
+{
+	atomic_ulong *ran = &codelet->ran[worker / 64];
+	unsigned long bit = 1UL << worker % 64;
+
+	if (starpu_worker_get_type(worker) == STARPU_CPU_WORKER ||
+	    atomic_load_explicit(ran, memory_order_relaxed) & bit)
+		return false;
+	return !(atomic_fetch_or(ran, bit) & bit);
+}
+
 /* Whether the first sample of a cell is so far above what neighbours say that
  * another one is to confirm it: of these parameters, or an equally surprising one
  * of others. */
@@ -333,15 +346,31 @@ static bool doubtful(struct slot *slot, unsigned class, double us)
 	return false;
 }
 
+/* Keeps a sample. An accelerator's first one counts as long as there is no other.
+ * @return whether it does */
+static bool sample_keep(struct cell *cell, bool first, double us)
+{
+	unsigned samples = atomic_fetch_add_explicit(&cell->samples, 1, memory_order_relaxed);
+	bool none = !samples || atomic_load_explicit(&cell->first, memory_order_relaxed);
+
+	if (first && !none)
+		return false;
+	if (!first && none)
+		cell->measured.count = 0;
+	atomic_store_explicit(&cell->first, first, memory_order_relaxed);
+	heddle_robust_add(&cell->measured, us);
+	return true;
+}
+
 /* The slot's flag is held. */
-static void sample_add(struct slot *slot, unsigned class, double us)
+static void sample_add(struct slot *slot, unsigned class, int worker, double us)
 {
 	struct cell *cell = &slot->cells[class];
-	bool first = first_on_class(slot->codelet, class);
+	bool first = first_on_accelerator(slot->codelet, worker);
+	bool counts = sample_keep(cell, first, us);
 
-	heddle_robust_add(&cell->measured, us);
-	atomic_fetch_add_explicit(&cell->samples, 1, memory_order_relaxed);
-	if (!source_allowed(HEDDLE_ESTIMATE_ONLINE) || doubtful(slot, class, us))
+	first |= first_on_class(slot->codelet, class);
+	if (!counts || !source_allowed(HEDDLE_ESTIMATE_ONLINE) || doubtful(slot, class, us))
 		return;
 	us = cell_median(cell);
 	cell_publish(cell, us, HEDDLE_ESTIMATE_ONLINE);
@@ -360,6 +389,6 @@ HEDDLE_API void heddle_estimate_executed(struct starpu_task *task, int worker, d
 	if (!slot || !slot_seize(slot))
 		return;
 	pthread_once(&once, exit_watch);
-	sample_add(slot, class, us);
+	sample_add(slot, class, worker, us);
 	slot_release(slot);
 }

@@ -38,6 +38,7 @@ struct cell {
 	_Atomic double us;
 	atomic_uint source;
 	atomic_uint samples;
+	atomic_bool first; /* all of them are a worker's first of the codelet */
 };
 
 struct slot {
@@ -78,8 +79,9 @@ struct codelet {
 	struct heddle_history history; /* under the mutex */
 	unsigned loaded;               /* classes whose profile is in the history */
 	atomic_uint nslots;
-	atomic_uint news;      /* how much was learned */
-	atomic_uint sampled;   /* bit c: on class c */
+	atomic_uint news;                                 /* how much was learned */
+	atomic_uint sampled;                              /* bit c: on class c */
+	atomic_ulong ran[(STARPU_NMAXWORKERS + 63) / 64]; /* bit w: on worker w */
 	atomic_uint surprised; /* bit c: its last sample there was set aside */
 	struct slot *_Atomic first;
 	/* Where the parameters go that its model states, once they are found. */

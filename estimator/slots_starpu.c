@@ -91,6 +91,7 @@ static struct codelet *codelet_create(const struct starpu_codelet *cl)
 	HELGRIND_ATOMIC(codelet->nslots);
 	HELGRIND_ATOMIC(codelet->news);
 	HELGRIND_ATOMIC(codelet->sampled);
+	HELGRIND_ATOMIC(codelet->ran);
 	HELGRIND_ATOMIC(codelet->surprised);
 	HELGRIND_ATOMIC(codelet->first);
 	HELGRIND_ATOMIC(codelet->model_state);
@@ -263,6 +264,7 @@ static void slot_publish(struct slot *slot, struct slot *_Atomic *bucket)
 		HELGRIND_ATOMIC(slot->cells[c].us);
 		HELGRIND_ATOMIC(slot->cells[c].source);
 		HELGRIND_ATOMIC(slot->cells[c].samples);
+		HELGRIND_ATOMIC(slot->cells[c].first);
 	}
 	HELGRIND_HAND_OVER(slot);
 	atomic_fetch_add(&table.nslots, 1);

@@ -46,10 +46,11 @@ struct ready_family {
 	double us[HEDDLE_POOL_NKINDS]; /**< believed time; 0: none */
 	/** Time of a probe so far, or a time that the estimator does not believe yet. */
 	double tried_us[HEDDLE_POOL_NKINDS];
-	int cost[HEDDLE_POOL_NKINDS]; /**< the same, as the pool knows it */
-	unsigned measured;            /**< bit k: class k has run one */
-	unsigned probing;             /**< bit k: the first one for class k is on its way */
-	unsigned shy;                 /**< bit k: too long to be tried, for the time being */
+	int cost[HEDDLE_POOL_NKINDS];       /**< the same, as the pool knows it */
+	unsigned measured;                  /**< bit k: class k has run one */
+	unsigned probing;                   /**< bit k: the first one for class k is on its way */
+	unsigned shy;                       /**< bit k: too long to be tried, for the time being */
+	unsigned tries[HEDDLE_POOL_NKINDS]; /**< runs on each class, those that taught something */
 };
 
 enum ready_fetch {
@@ -83,18 +84,18 @@ struct ready_worker {
 	double waits_since_us; /**< has found nothing that it wants since then; 0: has a task */
 	/** Will look again then for what it left to others; 0: when it is woken. */
 	_Atomic double look_at_us;
-	unsigned kind;        /**< class of devices */
+	unsigned kind; /**< class of devices */
 	/* The worker's own. */
 	bool accelerator;
 	unsigned node;
-	unsigned started, done;         /**< tasks of the policy */
-	double start_us[READY_PIPELINE]; /**< of tasks under way, by their number */
+	unsigned started, done;             /**< tasks of the policy */
+	double start_us[READY_PIPELINE];    /**< of tasks under way, by their number */
 	double expected_us[READY_PIPELINE]; /**< their believed times */
 	/** Tasks begun; ends come in the same order, but for those that end in the callback of
 	 * another task, maybe of another worker (starpu_task_end_dep_add()). */
 	unsigned begun;
 	const struct starpu_task *running[READY_PIPELINE]; /**< begun, not looked into */
-	double done_us;                  /**< end of the last one */
+	double done_us;                                    /**< end of the last one */
 	const struct starpu_task *late; /**< started before its input had arrived */
 	double late_since_us;
 	struct heddle_streams streams;
@@ -127,6 +128,7 @@ struct ready_context {
 	unsigned nworkers; /**< of the machine */
 	unsigned nkinds;   /**< classes of devices of the machine */
 	unsigned reference;
+	unsigned accelerators;              /**< bit k: the workers of class k are no cores */
 	bool choosing;                      /**< sorted, and there is something to choose */
 	bool patient;                       /**< workers may leave tasks to others */
 	uint32_t where[HEDDLE_POOL_NKINDS]; /**< masks of StarPU for each class */
@@ -139,8 +141,8 @@ struct ready_context {
 	double claimed_us[HEDDLE_POOL_NKINDS]; /**< load of all claims on each class */
 	unsigned nprobes;                      /**< workers that run one */
 	int claimed_top;                       /**< no claimed task has a higher priority */
-	bool special;                          /**< there were tasks that not all of a class can run */
-	atomic_size_t unstarted;               /**< tasks on their way, in the pool and claimed */
+	bool special;            /**< there were tasks that not all of a class can run */
+	atomic_size_t unstarted; /**< tasks on their way, in the pool and claimed */
 	/** Tasks that have become ready and are not in the pool yet, the last one first. */
 	struct starpu_task *_Atomic inbox;
 	struct starpu_task *late; /**< those that found no memory there, the first one first */
@@ -181,7 +183,8 @@ size_t ready_claim_best(const struct ready_worker *worker);
  * the pool, or one would be left to others and what comes after it not. */
 void ready_claims_renew(struct ready_context *c, unsigned long family);
 
-/** Puts what a worker claimed back into the pool. */
+/** Puts what a worker claimed back into the pool, but for what it has asked for the inputs
+ * of: that others take back when they find nothing else. */
 void ready_claims_give_back(struct ready_context *c, struct ready_worker *worker);
 
 /* ---- ready_value_starpu.c; the mutex is held unless said otherwise ---- */
@@ -191,8 +194,7 @@ void ready_claims_give_back(struct ready_context *c, struct ready_worker *worker
 unsigned long ready_introduce(const struct ready_context *c, struct starpu_task *task);
 
 /** What the pool is told of a task that has been introduced. */
-void ready_task_key(struct ready_context *c, struct starpu_task *task,
-                    struct heddle_pool_key *key);
+void ready_task_key(struct ready_context *c, struct starpu_task *task, struct heddle_pool_key *key);
 
 /** The same for a key that was told once. */
 void ready_key_renew(struct ready_context *c, struct heddle_pool_key *key);
@@ -203,6 +205,8 @@ struct ready_asker {
 	unsigned id;
 	double now_us;
 	double look_at_us; /**< out: when it may want what it left to others now; 0: left nothing */
+	int probed;        /**< class that has claimed the task in question for a try; -1: none */
+	int left; /**< out: who had asked for the input of the task that it takes; -1: nobody */
 };
 
 /** Whether a worker should take tasks of a class, which became ready then, the first of

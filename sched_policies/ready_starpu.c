@@ -74,6 +74,8 @@ static void worker_init(struct ready_context *c, unsigned id)
 
 	ring_init(&worker->claims, sizeof(struct ready_claim));
 	worker->kind = heddle_device_class(id);
+	if (starpu_worker_get_type(id) != STARPU_CPU_WORKER)
+		c->accelerators |= 1u << worker->kind;
 	c->mixed[worker->kind] |= c->where[worker->kind] && c->where[worker->kind] != where;
 	c->where[worker->kind] |= where;
 	ready_fetch_init(c, id);
@@ -223,7 +225,7 @@ static struct starpu_task *ready_pop(unsigned ctx)
 	unsigned id = starpu_worker_get_id_check();
 	struct ready_worker *worker = &c->workers[id];
 	struct heddle_pool_entry entry;
-	struct ready_asker asker = {c, id, 0, 0};
+	struct ready_asker asker = {c, id, 0, 0, -1, -1};
 	struct ready_errands errands;
 	struct wake_list wake;
 
@@ -256,6 +258,8 @@ static struct starpu_task *ready_pop(unsigned ctx)
 		ready_fetch_idle(worker);
 		return NULL;
 	}
+	if (asker.left >= 0)
+		policy_left_behind(entry.item, asker.left, id);
 	policy_choose_implementation(entry.item, id, ctx);
 	ready_fetch_attend(c, id, &errands);
 	return entry.item;

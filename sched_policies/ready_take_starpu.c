@@ -39,13 +39,20 @@ static struct heddle_pool_query query_of(struct ready_asker *asker)
 	};
 }
 
-static bool claim_is_for(const struct ready_claim *claim, struct ready_asker *asker, int least)
+static bool claim_is_for(const struct ready_claim *claim, const struct ready_worker *owner,
+                         struct ready_asker *asker, int least)
 {
 	const struct heddle_pool_key *key = &claim->entry.key;
+	bool wanted;
 
-	return claim->fetch != READY_FETCH_BUSY && key->priority >= least &&
-	       heddle_pool_key_runs(key, asker->c->workers[asker->id].kind) &&
-	       accepts(claim->entry.item, asker) && ready_wants(key, claim->entry.since_us, asker);
+	if (claim->fetch == READY_FETCH_BUSY || key->priority < least ||
+	    !heddle_pool_key_runs(key, asker->c->workers[asker->id].kind) ||
+	    !accepts(claim->entry.item, asker))
+		return false;
+	asker->probed = claim->probe ? (int)owner->kind : -1;
+	wanted = ready_wants(key, claim->entry.since_us, asker);
+	asker->probed = -1;
+	return wanted;
 }
 
 /* Finds the claim of highest priority, at least `least`, that a worker may take
@@ -69,7 +76,7 @@ static void choose_claimed(struct ready_asker *asker, int least, struct choice *
 			     (priority < best || choice->owner == owner ||
 			      ring_count(&owner->claims) <= ring_count(&choice->owner->claims))))
 				continue;
-			if (!claim_is_for(claim, asker, least))
+			if (!claim_is_for(claim, owner, asker, least))
 				continue;
 			*choice = (struct choice){
 			    .from = BACK, .key = &claim->entry.key, .owner = owner, .index = i};
@@ -212,7 +219,7 @@ bool ready_take(struct ready_asker *asker, struct heddle_pool_entry *entry)
 	case BACK:
 		ready_claim_remove(c, choice.owner, choice.index, &claim);
 		if (choice.from == BACK && claim.fetch == READY_FETCH_ASKED)
-			policy_left_behind(choice.owner - c->workers);
+			asker->left = choice.owner - c->workers;
 		*entry = claim.entry;
 		if (claim.probe && choice.owner->kind == worker->kind)
 			probe = true;

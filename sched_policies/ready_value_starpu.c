@@ -8,13 +8,19 @@
  * better belief moves all of them.
  *
  * Of a class that has not run a family yet its speed is not known: one task of the
- * family goes there first, a *probe*, and no second one for that reason. It is not
- * sent where it might delay the end: a slow device could need PROBE_FACTOR times
- * as long as the fastest one that is known, and all others must have work for that
- * long. While it runs, the class is believed to need at least as long as it has
- * been running: accelerators need not wait for the end of it to know that they are
- * faster. A time that the estimator does not believe until it is confirmed counts
- * meanwhile, and a second probe must be twice as bearable.
+ * family goes there first, a *probe*, and no second one for that reason. While it
+ * runs, the class is believed to need at least as long as it has been running:
+ * accelerators need not wait for the end of it to know that they are faster.
+ *
+ * An accelerator is *promising*: it is expected to be the fastest, and others leave a
+ * first task to it, until it has run one, and another one if the first may have loaded
+ * a kernel (doc/policies.md, "What is not known").
+ *
+ * A core is not, nor is an accelerator that has been tried in vain. It gets no probe that
+ * might delay the end: a slow device could need PROBE_FACTOR times as long as the
+ * fastest one that is known, and all others must have work for that long. A time that
+ * the estimator does not believe until it is confirmed counts meanwhile, and a second
+ * probe must be twice as bearable.
  *
  * A worker *wants* a task unless devices that run it faster would have finished this
  * task, and all that they do before, before the worker has finished it alone:
@@ -30,6 +36,8 @@
 #include "sched_policies/ready.h"
 
 #define PROBE_FACTOR 64
+/* Tries of a class of accelerators, beside a first run on each of them. */
+#define TRIES 2
 
 /* ---- families ---- */
 
@@ -59,38 +67,6 @@ static struct ready_family *family_known(struct ready_context *c, unsigned long 
 	return &c->families[slot];
 }
 
-/* What `faster` is for all classes. */
-#define ANY HEDDLE_POOL_NO_COST
-
-/* Time that classes other than one need for all that is ready; those that need less than
- * the cost `faster` for the task, for what they prefer to it, and it: the rest others can
- * do meanwhile. */
-static double finish_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned except,
-                        int faster, double now_us)
-{
-	struct heddle_gain_helper helpers[HEDDLE_POOL_NKINDS];
-	unsigned n = 0;
-
-	for (unsigned k = 0; k < c->nkinds; k++) {
-		if (k == except || !c->count[k] || !heddle_pool_key_runs(key, k))
-			continue;
-		if (faster != ANY &&
-		    (key->cost[k] == HEDDLE_POOL_NO_COST || key->cost[k] >= faster))
-			continue;
-		helpers[n] = (struct heddle_gain_helper){
-		    .workers = c->count[k],
-		    .load_us =
-		        c->claimed_us[k] + (faster != ANY ? heddle_pool_load_above(c->pool, k, key)
-		                                          : heddle_pool_load(c->pool, k)),
-		};
-		for (unsigned w = 0; now_us > 0 && w < c->nworkers; w++)
-			if (c->workers[w].kind == k && c->workers[w].busy_until_us > now_us)
-				helpers[n].busy_us += c->workers[w].busy_until_us - now_us;
-		n++;
-	}
-	return heddle_gain_finish(helpers, n);
-}
-
 /* The shortest time that is believed of classes other than one; 0: none is. */
 static double best_other_us(const struct ready_context *c, const struct heddle_pool_key *key,
                             unsigned kind)
@@ -104,16 +80,100 @@ static double best_other_us(const struct ready_context *c, const struct heddle_p
 	return best == INT_MAX ? 0 : heddle_pool_us(best);
 }
 
+/* Whether a class may be tried with a family once more, whatever it might cost. */
+static bool has_tries(const struct ready_context *c, const struct ready_family *family,
+                      unsigned kind)
+{
+	return c->accelerators >> kind & 1 && family->tries[kind] < c->count[kind] + TRIES;
+}
+
+/* Whether an accelerator is expected to be the fastest, as long as nothing is known to the
+ * contrary. */
+static bool is_promising(struct ready_context *c, const struct heddle_pool_key *key, unsigned kind)
+{
+	const struct ready_family *family = family_known(c, key->family);
+	double other_us;
+
+	if (family->measured >> kind & 1 || !has_tries(c, family, kind))
+		return false;
+	other_us = best_other_us(c, key, kind);
+	return family->us[kind] <= 0 || other_us <= 0 || family->us[kind] < other_us;
+}
+
+/* Whether a class is about to try a task: no other one of the family, and one of its workers
+ * is not busy with another try, of which nobody knows the end. */
+static bool will_try(struct ready_context *c, const struct heddle_pool_key *key, unsigned kind,
+                     int probed)
+{
+	unsigned probes = 0;
+
+	if (!key->family || key->cost[kind] != HEDDLE_POOL_NO_COST || !is_promising(c, key, kind) ||
+	    (family_known(c, key->family)->probing >> kind & 1 && probed != (int)kind))
+		return false;
+	for (unsigned w = 0; c->nprobes && w < c->nworkers; w++)
+		probes += c->workers[w].kind == kind && c->workers[w].probe;
+	return probes < c->count[kind];
+}
+
+/* Time that a class needs for what it has to do before a task that is handed in now.
+ * @param load_us of one worker
+ * @param now_us 0: what it has started does not count */
+static struct heddle_gain_helper helper_of(const struct ready_context *c, unsigned kind,
+                                           double load_us, double now_us)
+{
+	struct heddle_gain_helper helper = {.workers = c->count[kind],
+	                                    .load_us = c->claimed_us[kind] + load_us};
+
+	for (unsigned w = 0; now_us > 0 && w < c->nworkers; w++)
+		if (c->workers[w].kind == kind && c->workers[w].busy_until_us > now_us)
+			helper.busy_us += c->workers[w].busy_until_us - now_us;
+	return helper;
+}
+
+/* Time that classes other than one need for all that is ready. */
+static double finish_all_us(struct ready_context *c, const struct heddle_pool_key *key,
+                            unsigned except)
+{
+	struct heddle_gain_helper helpers[HEDDLE_POOL_NKINDS];
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < c->nkinds; k++)
+		if (k != except && c->count[k] && heddle_pool_key_runs(key, k))
+			helpers[n++] = helper_of(c, k, heddle_pool_load(c->pool, k), 0);
+	return heddle_gain_finish(helpers, n);
+}
+
+/* Time that classes that need less than a cost for a task need for what they prefer to it, and
+ * it: the rest others can do meanwhile. What a class is about to try counts as such. */
+static double finish_us(const struct ready_asker *asker, const struct heddle_pool_key *key,
+                        int cost, double now_us)
+{
+	struct ready_context *c = asker->c;
+	struct heddle_gain_helper helpers[HEDDLE_POOL_NKINDS];
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < c->nkinds; k++) {
+		bool known = key->cost[k] != HEDDLE_POOL_NO_COST;
+
+		if (k == c->workers[asker->id].kind || !c->count[k] ||
+		    !heddle_pool_key_runs(key, k) ||
+		    !(known ? key->cost[k] < cost : will_try(c, key, k, asker->probed)))
+			continue;
+		helpers[n++] = helper_of(c, k, heddle_pool_load_above(c->pool, k, key), now_us);
+	}
+	return heddle_gain_finish(helpers, n);
+}
+
 /* Whether everybody else has work for as long as a probe might take. */
 static bool probe_is_bearable(struct ready_context *c, const struct heddle_pool_key *key,
                               const struct ready_family *family, unsigned kind)
 {
 	double us = best_other_us(c, key, kind);
 
-	if (us <= 0)
+	if (us <= 0 || is_promising(c, key, kind))
 		return true; /* somebody must be the first */
 	us = fmax(us, 2 * family->tried_us[kind]);
-	return finish_us(c, key, kind, ANY, 0) >= PROBE_FACTOR * us;
+	return finish_all_us(c, key, kind) >= PROBE_FACTOR * us;
 }
 
 struct valuation {
@@ -145,6 +205,22 @@ static void family_publish(struct ready_context *c, const struct ready_family *f
 	ready_claims_renew(c, family->id);
 }
 
+/* Whether all that is known of an accelerator is a first run, which others beat: what it
+ * loaded for that run may have taken the most of it. */
+static bool is_first_run(const struct ready_context *c, const struct ready_family *family,
+                         const struct heddle_estimate *estimates, unsigned kind)
+{
+	const struct heddle_estimate *estimate = &estimates[kind];
+
+	if (!estimate->first || estimate->source != HEDDLE_ESTIMATE_ONLINE ||
+	    !has_tries(c, family, kind))
+		return false;
+	for (unsigned k = 0; k < c->nkinds; k++)
+		if (estimates[k].us > 0 && estimates[k].us < estimate->us)
+			return true;
+	return false;
+}
+
 /* Takes over what the estimator believes now. @return whether anything changed */
 static bool family_learn(struct ready_context *c, struct ready_family *family,
                          const struct heddle_estimate *estimates)
@@ -156,7 +232,9 @@ static bool family_learn(struct ready_context *c, struct ready_family *family,
 		double us = estimates[k].us;
 		int cost;
 
-		if (estimates[k].source > HEDDLE_ESTIMATE_NEIGHBOURS)
+		if (is_first_run(c, family, estimates, k))
+			us = family->tried_us[k];
+		else if (estimates[k].source > HEDDLE_ESTIMATE_NEIGHBOURS)
 			measured |= 1u << k;
 		else
 			us = fmax(us, family->tried_us[k]);
@@ -307,7 +385,7 @@ static double expected_us(struct ready_context *c, const struct heddle_pool_key 
 	double us = heddle_pool_us(key->cost[kind]);
 
 	if (!key->family || ready_is_probe(key, kind) ||
-	    family_known(c, key->family)->measured >> kind & 1)
+	    family_known(c, key->family)->measured >> kind & 1 || is_promising(c, key, kind))
 		return us;
 	return fmax(us, PROBE_FACTOR * best_other_us(c, key, kind));
 }
@@ -328,11 +406,11 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 	 * left of another. */
 	own_us = us + worker->claims_us;
 	/* What the others have started comes on top; usually it does not matter. */
-	if (own_us <= finish_us(c, key, worker->kind, cost, 0))
+	if (own_us <= finish_us(asker, key, cost, 0))
 		return true;
 	if (worker->busy_until_us > asker->now_us)
 		own_us += worker->busy_until_us - asker->now_us;
-	if (own_us <= finish_us(c, key, worker->kind, cost, asker->now_us))
+	if (own_us <= finish_us(asker, key, cost, asker->now_us))
 		return true;
 	if (worker->waits_since_us > since_us)
 		since_us = worker->waits_since_us;
@@ -427,7 +505,7 @@ void ready_task_measured(struct ready_context *c, struct starpu_task *task, unsi
 		return;
 	key = heddle_estimate_key(task);
 	heddle_estimate_all(task, c->nkinds, estimates);
-	if (!key || told_already(worker, key, &estimates[worker->kind]))
+	if (!key || (!worker->probe && told_already(worker, key, &estimates[worker->kind])))
 		return;
 	policy_lock(&c->mutex);
 	family = family_find(c, key);
@@ -437,7 +515,8 @@ void ready_task_measured(struct ready_context *c, struct starpu_task *task, unsi
 			c->nprobes--;
 		}
 		family->probing &= ~(1u << worker->kind);
-		family->tried_us[worker->kind] = us;
+		family->tried_us[worker->kind] = has_tries(c, family, worker->kind) ? 0 : us;
+		family->tries[worker->kind]++;
 		family_learn(c, family, estimates);
 		family_publish(c, family);
 	}

@@ -104,7 +104,7 @@ static bool has_work(struct ready_context *c, unsigned id, struct survey *survey
 	bool asked = survey->asked >> worker->kind & 1;
 
 	if (!asked || c->special || (look_at_us > 0 && look_at_us <= survey->now_us)) {
-		struct ready_asker asker = {c, id, survey->now_us, 0};
+		struct ready_asker asker = {c, id, survey->now_us, 0, -1, -1};
 
 		if (ready_find(&asker))
 			return true;

@@ -15,6 +15,7 @@
 #ifndef HEDDLE_ESTIMATE_H
 #define HEDDLE_ESTIMATE_H
 
+#include <stdbool.h>
 #include <starpu.h>
 
 #ifdef __cplusplus
@@ -46,6 +47,9 @@ struct heddle_estimate {
 	double us; /**< time of its kernel, µs; 0: not known */
 	enum heddle_estimate_source source;
 	unsigned samples; /**< executions in this run, these parameters and devices */
+	/** All of them were the first run of the codelet on an accelerator, which may
+	 * carry the loading of its kernel: the next one may take much less. */
+	bool first;
 };
 
 /** Name of a source: "nothing", "neighbours", "model", "profile", "online". */

@@ -47,6 +47,7 @@ static struct starpu_codelet placed = {
 static struct starpu_perfmodel cold_model = HEDDLE_ESTIMATE_MODEL("cold");
 static struct starpu_codelet cold = {
     .cpu_funcs = {spend}, .opencl_funcs = {spend}, .model = &cold_model};
+static struct starpu_codelet loading = {.cpu_funcs = {count}, .opencl_funcs = {count}};
 static struct starpu_codelet stating = {
     .cpu_funcs = {spend}, .opencl_funcs = {spend}, .name = "stating"};
 
@@ -107,6 +108,35 @@ static void test_placement(void **state)
 	assert_int_equal(tasks[1], NTASKS - NTASKS / 21);
 	known->destroy = 0;
 	starpu_task_destroy(known);
+	starpu_shutdown();
+}
+
+/* An accelerator's first run, which may have loaded the kernel, counts as long as there is no
+ * other. */
+static void test_first_run(void **state)
+{
+	struct starpu_task *task;
+	struct heddle_estimate estimate;
+	int opencl;
+
+	begin("eager");
+	opencl = starpu_worker_get_by_type(STARPU_OPENCL_WORKER, 0);
+	if (opencl < 0) {
+		starpu_shutdown();
+		skip();
+	}
+	task = task_make(&loading, NULL);
+	heddle_estimate_executed(task, opencl, 300 * OPENCL_US);
+	assert_int_equal(heddle_estimate_task(task, opencl, &estimate), 0);
+	assert_true(estimate.first && estimate.us == 300 * OPENCL_US);
+	for (unsigned i = 1; i < 3; i++) {
+		heddle_estimate_executed(task, opencl, (i + 1) * OPENCL_US);
+		assert_int_equal(heddle_estimate_task(task, opencl, &estimate), 0);
+		assert_true(!estimate.first && estimate.us == 2 * OPENCL_US);
+		assert_int_equal(estimate.samples, 1 + i);
+	}
+	task->destroy = 0;
+	starpu_task_destroy(task);
 	starpu_shutdown();
 }
 
@@ -234,9 +264,8 @@ static int remove_folder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_placement),
-	    cmocka_unit_test(test_cold),
-	    cmocka_unit_test(test_stating),
+	    cmocka_unit_test(test_placement), cmocka_unit_test(test_first_run),
+	    cmocka_unit_test(test_cold),      cmocka_unit_test(test_stating),
 	    cmocka_unit_test(test_once),
 	};
 

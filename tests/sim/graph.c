@@ -1,0 +1,163 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A task graph of which nothing is known, on a simulated machine of cores and an
+ * accelerator that runs all of it much faster: that of a tiled Cholesky factorisation, with
+ * few tasks ready at a time and one chain that everything waits for. The first run of a
+ * codelet on the accelerator may take longer, as where kernels are loaded.
+ *
+ *	graph [SCHED [FIRST_US]]
+ */
+#include "config.h"
+
+#include <starpu.h>
+
+#include "tests/sim/simulated.h"
+#include "tests/unit/test.h"
+
+SIMULATED("4cpu+gpu1@12000:10")
+
+#define TILES 12
+#define BYTES (256 * 256 * 4)
+#define REPETITIONS 5
+#define NTASKS (TILES * (TILES + 1) * (TILES + 2) / 6)
+/* In this repetition, and how many tasks at the most are still done by cores. */
+#define LEARNED 2
+#define LEFT (NTASKS / 10)
+
+enum kernel { POTRF, TRSM, SYRK, GEMM, NKERNELS };
+
+static const double cpu_us[] = {40000, 60000, 60000, 90000}, gpu_us[] = {1500, 200, 150, 150};
+static double first_us;
+static bool loaded[NKERNELS];
+static unsigned on_cores[NKERNELS];
+
+static void never(void *buffers[], void *arg)
+{
+	abort(); /* kernels do not run under SimGrid */
+}
+
+static double cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
+{
+	enum kernel kernel = (uintptr_t)task->callback_arg;
+
+	if (arch->devices[0].type == STARPU_CPU_WORKER)
+		return cpu_us[kernel];
+	return gpu_us[kernel] + (loaded[kernel] ? 0 : first_us);
+}
+
+static struct starpu_perfmodel model = {
+    .type = STARPU_PER_ARCH,
+    .symbol = "heddle_test_graph",
+    .arch_cost_function = cost,
+};
+
+#define KERNEL(text, n, ...)                                                                       \
+	{                                                                                          \
+		.cpu_funcs = {never}, .cuda_funcs = {never}, .model = &model, .nbuffers = n,       \
+		.modes = {__VA_ARGS__}, .name = text,                                              \
+	}
+static struct starpu_codelet codelets[] = {
+    [POTRF] = KERNEL("potrf", 1, STARPU_RW),
+    [TRSM] = KERNEL("trsm", 2, STARPU_R, STARPU_RW),
+    [SYRK] = KERNEL("syrk", 2, STARPU_R, STARPU_RW),
+    [GEMM] = KERNEL("gemm", 3, STARPU_R, STARPU_R, STARPU_RW),
+};
+
+static unsigned char matrix[BYTES]; /* nobody reads it */
+static starpu_data_handle_t tiles[TILES][TILES];
+
+static void has_ended(void *arg)
+{
+	enum kernel kernel = (uintptr_t)arg;
+
+	if (starpu_worker_get_type(starpu_worker_get_id()) == STARPU_CPU_WORKER)
+		on_cores[kernel]++;
+	else
+		loaded[kernel] = true;
+}
+
+static void submit(enum kernel kernel, int priority, starpu_data_handle_t a, starpu_data_handle_t b,
+                   starpu_data_handle_t c)
+{
+	starpu_data_handle_t handles[] = {a, b, c};
+	struct starpu_task *task = starpu_task_create();
+
+	task->cl = &codelets[kernel];
+	task->priority = priority;
+	task->callback_func = has_ended;
+	task->callback_arg = (void *)(uintptr_t)kernel;
+	memcpy(task->handles, handles, task->cl->nbuffers * sizeof(*handles));
+	assert_int_equal(starpu_task_submit(task), 0);
+}
+
+/* Priorities by the distance to the end. */
+static void submit_graph(void)
+{
+	for (int k = 0; k < TILES; k++) {
+		int priority = 2 * TILES - 2 * k;
+
+		submit(POTRF, priority, tiles[k][k], NULL, NULL);
+		for (int i = k + 1; i < TILES; i++)
+			submit(TRSM, priority - i, tiles[k][k], tiles[i][k], NULL);
+		for (int j = k + 1; j < TILES; j++) {
+			submit(SYRK, priority - j, tiles[j][k], tiles[j][j], NULL);
+			for (int i = j + 1; i < TILES; i++)
+				submit(GEMM, priority - i - j, tiles[i][k], tiles[j][k],
+				       tiles[i][j]);
+		}
+	}
+}
+
+/* @return tasks that cores did */
+static unsigned repetition(void)
+{
+	double begin_us;
+	unsigned sum = 0;
+
+	memset(on_cores, 0, sizeof(on_cores));
+	for (int i = 0; i < TILES; i++)
+		for (int j = 0; j <= i; j++)
+			starpu_vector_data_register(&tiles[i][j], STARPU_MAIN_RAM,
+			                            (uintptr_t)matrix, BYTES, 1);
+	begin_us = starpu_timing_now();
+	submit_graph();
+	starpu_task_wait_for_all();
+	print_message("%8.1f ms, on cores:", (starpu_timing_now() - begin_us) / 1000);
+	for (int i = 0; i < TILES; i++)
+		for (int j = 0; j <= i; j++)
+			starpu_data_unregister(tiles[i][j]);
+	for (enum kernel k = 0; k < NKERNELS; k++) {
+		print_message(" %u %s", on_cores[k], codelets[k].name);
+		sum += on_cores[k];
+	}
+	print_message("\n");
+	return sum;
+}
+
+static void test_graph(void **state)
+{
+	struct starpu_conf conf;
+	unsigned left[REPETITIONS];
+
+	/* Not what the model knows. */
+	setenv("HEDDLE_ESTIMATE", "online,neighbours", 1);
+	starpu_conf_init(&conf);
+	conf.sched_policy_name = *state;
+	assert_int_equal(starpu_init(&conf), 0);
+	for (unsigned r = 0; r < REPETITIONS; r++)
+		left[r] = repetition();
+	starpu_shutdown();
+	for (unsigned r = LEARNED; r < REPETITIONS; r++)
+		assert_in_range(left[r], 0, LEFT);
+}
+
+/* One policy a process: the estimator does not forget. */
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_prestate(test_graph, argc > 1 ? argv[1] : "odds")};
+
+	first_us = argc > 2 ? atof(argv[2]) : 0;
+	return simulated_over(cmocka_run_group_tests(tests, NULL, NULL));
+}
