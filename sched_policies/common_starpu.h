@@ -72,9 +72,12 @@ void policy_let_others(void);
 /** Lets programs use any priority in a context unless they set bounds. */
 void policy_any_priority(unsigned ctx);
 
-/** A task whose input may still be on its way to a worker, which had claimed it, goes to
- * another one. */
-void policy_left_behind(unsigned worker);
+/** A task that one worker had claimed, and asked for the input of, goes to another, which has
+ * not begun it. What was asked for comes all the same, and StarPU waits for it when the data
+ * ends: where the device's memory is full that is for ever, since what is fetched ahead takes
+ * no other data's place. So it is wanted now. The policy's lock is not held.
+ * @param from the first worker, to the second */
+void policy_left_behind(struct starpu_task *task, unsigned from, unsigned to);
 
 /** Hook do_schedule of every policy that claims tasks: waits, before StarPU is shut down, for
  * the transfers of those tasks. */

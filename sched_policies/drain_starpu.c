@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Transfers that nobody waits for: the input of a task was on its way to the accelerator that
- * had claimed it when another worker did the task. StarPU aborts when it is shut
- * down before such a transfer has ended. Once all tasks are done and the program is about
- * to wait for nothing, as starpu_shutdown() does, it waits for them here.
+ * had claimed it when another worker did the task. StarPU waits for such a transfer before it
+ * ends the data, and aborts when it is shut down before the transfer has ended. Once all tasks are
+ * done and the program is about to wait for nothing, as starpu_shutdown() does, it waits for them
+ * here.
  *
  * The data may be gone by then, so that they cannot be asked. But StarPU starts an idle
  * fetch when nothing else is on its way to a device, and handles what is wanted in
@@ -16,12 +17,18 @@
 
 static atomic_bool left_behind[STARPU_MAXNODES];
 
-void policy_left_behind(unsigned worker)
+/* What the task writes StarPU hastens itself: the writer waits for it. */
+void policy_left_behind(struct starpu_task *task, unsigned from, unsigned to)
 {
-	unsigned node = starpu_worker_get_memory_node(worker);
+	unsigned node = starpu_worker_get_memory_node(from);
 
-	if (node != STARPU_MAIN_RAM && !atomic_load(&left_behind[node]))
+	if (node == STARPU_MAIN_RAM || node == starpu_worker_get_memory_node(to))
+		return;
+	if (!atomic_load(&left_behind[node]))
 		atomic_store(&left_behind[node], true);
+	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++)
+		if ((STARPU_TASK_GET_MODE(task, i) & STARPU_RW) == STARPU_R)
+			starpu_data_fetch_on_node(STARPU_TASK_GET_HANDLE(task, i), node, 1);
 }
 
 /* An idle fetch frees no memory on a full device, others do: it gets its place beforehand. */

@@ -83,16 +83,20 @@ void ready_claims_renew(struct ready_context *c, unsigned long family)
 
 void ready_claims_give_back(struct ready_context *c, struct ready_worker *worker)
 {
-	c->last.plain = false;
-	while (ring_count(&worker->claims)) {
-		struct ready_claim claim = *ready_claim_at(worker, 0);
+	size_t i = 0;
 
+	c->last.plain = false;
+	while (i < ring_count(&worker->claims)) {
+		struct ready_claim claim = *ready_claim_at(worker, i);
+
+		if (claim.fetch == READY_FETCH_BUSY || claim.fetch == READY_FETCH_ASKED) {
+			i++; /* who takes it back sees to what was asked for */
+			continue;
+		}
 		if (heddle_pool_push_since(c->pool, claim.entry.item, &claim.entry.key,
 		                           claim.entry.since_us))
 			return; /* no memory: others can still take it back */
-		ready_claim_remove(c, worker, 0, &claim);
-		if (claim.fetch == READY_FETCH_ASKED)
-			policy_left_behind(worker - c->workers);
+		ready_claim_remove(c, worker, i, &claim);
 		if (claim.probe)
 			ready_probe_cancel(c, &claim.entry.key, worker->kind);
 	}

@@ -204,7 +204,7 @@ void ready_fetch_attend(struct ready_context *c, unsigned id, struct ready_erran
 		if (errands->of[i].asked)
 			errands->of[i].arrived = has_arrived(errands->of[i].task, worker->node);
 		else
-			starpu_prefetch_task_input_for(errands->of[i].task, id);
+			heddle_compat_fetch_ahead(errands->of[i].task, id);
 	policy_lock(&c->mutex);
 	errands_end(worker, errands);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);

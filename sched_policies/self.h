@@ -72,13 +72,15 @@ size_t self_chunk(struct self_context *c, struct self_worker *worker);
 /** Tells the strategy of tasks that it gave a worker and another has, or nobody. */
 void self_return(struct self_context *c, struct self_worker *worker, size_t n);
 
-/** The best task for a worker, wherever it lies; NULL: there is none. */
-struct starpu_task *self_take(struct self_context *c, unsigned id);
+/** The best task for a worker, wherever it lies; NULL: there is none.
+ * @param[out] left who had asked for its input, set if somebody else had */
+struct starpu_task *self_take(struct self_context *c, unsigned id, int *left);
 
 /** Whether anything is left for a worker. */
 bool self_work_for(struct self_context *c, unsigned id);
 
-/** Puts what a worker claimed back into the pool, as far as memory allows. */
+/** Puts what a worker claimed back into the pool, as far as memory allows, but for what it
+ * has asked for the inputs of: that others take back when they find nothing else. */
 void self_claims_give_back(struct self_context *c, struct self_worker *worker);
 
 #endif

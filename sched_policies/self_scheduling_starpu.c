@@ -198,7 +198,7 @@ static void prefetch(struct self_context *c, struct self_worker *worker, unsigne
 		STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
 		if (!task)
 			continue;
-		starpu_prefetch_task_input_for(task, id);
+		heddle_compat_fetch_ahead(task, id);
 		policy_lock(&c->mutex);
 		fetch_end(worker);
 		wake_further(c, &wake);
@@ -214,6 +214,7 @@ static struct starpu_task *self_pop(unsigned ctx)
 	struct self_worker *worker = &c->workers[id];
 	struct starpu_task *task = NULL;
 	struct wake_list wake;
+	int left = -1;
 
 	if (nothing_new(c, worker, id)) {
 		policy_let_others();
@@ -224,7 +225,7 @@ static struct starpu_task *self_pop(unsigned ctx)
 	if (!starpu_sched_ctx_contains_worker(id, ctx)) {
 		/* StarPU does not tell that a worker has left. */
 		self_claims_give_back(c, worker);
-	} else if ((task = self_take(c, id))) {
+	} else if ((task = self_take(c, id, &left))) {
 		atomic_fetch_sub(&c->unstarted, 1);
 		worker->started++;
 	} else {
@@ -235,6 +236,8 @@ static struct starpu_task *self_pop(unsigned ctx)
 	wake_list_wake(&wake, &c->waiters);
 	if (!task)
 		return NULL;
+	if (left >= 0)
+		policy_left_behind(task, left, id);
 	policy_choose_implementation(task, id, ctx);
 	if (c->depth && starpu_worker_get_memory_node(id) != STARPU_MAIN_RAM)
 		prefetch(c, worker, id);

@@ -17,13 +17,15 @@ static void claim_remove(struct self_context *c, struct self_worker *worker, siz
 		c->claimed_top = INT_MIN;
 }
 
-/* The task leaves its claimer, maybe before its input has come there. */
+/* Whether a task's input may be on its way to its claimer. */
+static bool claim_asked(const struct self_claim *claim)
+{
+	return claim->fetch != SELF_FETCH_NOT && STARPU_TASK_GET_NBUFFERS(claim->task);
+}
+
+/* The task leaves its claimer. */
 static void claim_leave(struct self_context *c, struct self_worker *worker, size_t i)
 {
-	const struct self_claim *claim = self_claim_at(worker, i);
-
-	if (claim->fetch == SELF_FETCH_DONE && STARPU_TASK_GET_NBUFFERS(claim->task))
-		policy_left_behind(worker - c->workers);
 	claim_remove(c, worker, i);
 	self_return(c, worker, 1);
 }
@@ -113,10 +115,12 @@ static struct self_worker *claimer_search(struct self_context *c, unsigned id, i
 }
 
 static struct starpu_task *take_back(struct self_context *c, struct self_worker *owner,
-                                     size_t place)
+                                     size_t place, int *left)
 {
 	struct starpu_task *task = self_claim_at(owner, place)->task;
 
+	if (claim_asked(self_claim_at(owner, place)))
+		*left = owner - c->workers;
 	claim_leave(c, owner, place);
 	return task;
 }
@@ -142,7 +146,7 @@ static const struct heddle_pool_key *pool_find(struct self_context *c, unsigned 
 
 /* On equal priority its own claims
  * first, then the pool, then what others claimed. */
-struct starpu_task *self_take(struct self_context *c, unsigned id)
+struct starpu_task *self_take(struct self_context *c, unsigned id, int *left)
 {
 	struct self_worker *worker = &c->workers[id], *owner = NULL;
 	bool own = ring_count(&worker->claims);
@@ -156,13 +160,13 @@ struct starpu_task *self_take(struct self_context *c, unsigned id)
 	if (c->claimed_top > best)
 		owner = claimer_search(c, id, best + 1, &place);
 	if (owner)
-		return take_back(c, owner, place);
+		return take_back(c, owner, place, left);
 	if (key)
 		return take_pooled(c, id, &pooled);
 	if (own)
 		return take_claimed(c, worker);
 	owner = c->nclaimed ? claimer_search(c, id, INT_MIN, &place) : NULL;
-	return owner ? take_back(c, owner, place) : NULL;
+	return owner ? take_back(c, owner, place, left) : NULL;
 }
 
 bool self_work_for(struct self_context *c, unsigned id)
@@ -176,13 +180,19 @@ bool self_work_for(struct self_context *c, unsigned id)
 
 void self_claims_give_back(struct self_context *c, struct self_worker *worker)
 {
-	while (ring_count(&worker->claims)) {
-		struct starpu_task *task = self_claim_at(worker, 0)->task;
+	size_t i = 0;
+
+	while (i < ring_count(&worker->claims)) {
+		struct starpu_task *task = self_claim_at(worker, i)->task;
 		struct heddle_pool_key key;
 
+		if (claim_asked(self_claim_at(worker, i))) {
+			i++; /* who takes it back sees to what was asked for */
+			continue;
+		}
 		policy_task_key(task, &key);
 		if (heddle_pool_push(c->pool, task, &key))
 			return; /* no memory: others can still take it back */
-		claim_leave(c, worker, 0);
+		claim_leave(c, worker, i);
 	}
 }

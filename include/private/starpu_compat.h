@@ -35,6 +35,18 @@ static inline double heddle_compat_expected_length(struct starpu_task *task, uns
 #endif
 }
 
+/** Asks for the input of a task that a worker has claimed, while others may still take the task.
+ * On 1.4 by idle fetches: it counts prefetches of tasks on each of their data, takes one off
+ * when the task begins on the same node, and aborts at the end of data with some left. */
+static inline void heddle_compat_fetch_ahead(struct starpu_task *task, unsigned worker)
+{
+#if HEDDLE_STARPU_14
+	starpu_idle_prefetch_task_input_for(task, worker);
+#else
+	starpu_prefetch_task_input_for(task, worker);
+#endif
+}
+
 /** The bit of task->where that stands for a type of worker. */
 static inline int32_t heddle_compat_where(enum starpu_worker_archtype type)
 {

@@ -3,9 +3,10 @@
  *
  * Tasks that an accelerator has claimed, and whose inputs have been asked for over a slow
  * link, are done by a core, on a simulated machine. StarPU aborts when
- * it is shut down while such a transfer is under way.
+ * it is shut down while such a transfer is under way. Where the accelerator's memory is
+ * smaller than the data it never ends by itself, and StarPU waits for it at the end of the data.
  *
- *	taken_back [SCHED]
+ *	taken_back [SCHED [MIB]]
  */
 #include "config.h"
 
@@ -15,14 +16,17 @@
 #include "tests/sim/simulated.h"
 #include "tests/unit/test.h"
 
-SIMULATED("1cpu+gpu1@10:10")
+SIMULATED("1cpu+gpu1@1000:10")
 
 #define NTASKS 60
 #define TASK_US 1000.
-#define BYTES (1 << 20) /* a tenth of a second */
+/* As long as five tasks; StarPU takes much memory at once for what is below 4 MiB. */
+#define BYTES (5 << 20)
 
 static unsigned char input[BYTES]; /* nobody reads it */
 static unsigned nended, nended_on_cpu;
+static bool small; /* the accelerator's memory is */
+static starpu_data_handle_t handles[NTASKS];
 
 static void never(void *buffers[], void *arg)
 {
@@ -55,18 +59,18 @@ static void has_ended(void *arg)
 	nended_on_cpu += starpu_worker_get_type(starpu_worker_get_id()) == STARPU_CPU_WORKER;
 }
 
-static void submit(void)
+static void submit(unsigned i)
 {
 	struct starpu_task *task = starpu_task_create();
-	starpu_data_handle_t handle;
 
-	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)input, BYTES, 1);
+	starpu_vector_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)input, BYTES, 1);
 	task->cl = &codelet;
-	task->handles[0] = handle;
+	task->handles[0] = handles[i];
 	task->callback_func = has_ended;
 	assert_int_equal(starpu_task_submit(task), 0);
 	/* It is gone when it is not in use any more; nobody waits for that. */
-	starpu_data_unregister_submit(handle);
+	if (!small)
+		starpu_data_unregister_submit(handles[i]);
 }
 
 static void test_shutdown(void **state)
@@ -80,8 +84,11 @@ static void test_shutdown(void **state)
 	conf.sched_policy_name = *state;
 	assert_int_equal(starpu_init(&conf), 0);
 	for (unsigned i = 0; i < NTASKS; i++)
-		submit();
+		submit(i);
 	starpu_task_wait_for_all();
+	/* First what waits for the memory that others have. */
+	for (unsigned i = NTASKS; small && i-- > 0;)
+		starpu_data_unregister(handles[i]);
 	print_message("%s: %u of %u tasks on the core\n", conf.sched_policy_name, nended_on_cpu,
 	              nended);
 	starpu_shutdown();
@@ -95,5 +102,9 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_prestate(test_shutdown, argc > 1 ? argv[1] : "odds")};
 
+	if (argc > 2) {
+		small = true;
+		setenv("STARPU_LIMIT_CUDA_MEM", argv[2], 1);
+	}
 	return simulated_over(cmocka_run_group_tests(tests, NULL, NULL));
 }
