@@ -1,8 +1,9 @@
 #!/bin/sh
 # heddle plot on a small block log and a small comparison.
+# Time limit: 300 s
 set -u
 : "${top_builddir:?}"
-plot=$top_builddir/bin/heddle-plot
+plot=$(readlink -f "$top_builddir/bin/heddle-plot")
 command -v gnuplot >/dev/null || exit 77
 work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-plot.XXXXXX") || exit 99
 trap 'rm -rf "$work"' EXIT HUP INT TERM
@@ -48,15 +49,16 @@ drawn equal-blocks equal-finish
 [ ! -s "$work/messages" ] || fail "equal blocks: $(cat "$work/messages")"
 
 row() {
-	echo '{"name": "'"$1"'", "group": "'"$2"'", "median_us": '"$3"', "min_us": 1, "first_us": 2,
+	printf '%s\n' '{"name": "'"$1"'", "group": "'"$2"'", "median_us": '"$3"', "min_us": 1, "first_us": 2,
 	"efficiency": '"$4"', "finish_spread": 0.1, "learning_us": 3, "vs_best_single": 1,
 	"shares": {"cpu": 0.4, "cuda": 0.6}},'
 }
+# bench PLATFORM [TEXT]: TEXT stands behind the names.
 bench() {
-	echo '{"app": "a", "n": 10, "platform": '"$1"', "workers": {"cpu": 3, "cuda": 1},
+	printf '%s\n' '{"app": "a'"${2-}"'", "n": 10, "platform": '"$1"', "workers": {"cpu": 3, "cuda": 1},
 	"ideal_shares": {"cpu": 0.3, "cuda": 0.7}, "rows": ['
 	row cpu-only alone 100 0.3
-	row hdss ours 32 0.98
+	row "hdss${2-}" ours 32 0.98
 	row gss ours 50 0.6
 	row lws stock null null | sed '$s/,$/]}/'
 }
@@ -66,6 +68,11 @@ echo "{\"heddle\": \"0\", \"benches\": [$(bench '"m-1"'),$(bench '"m-2"')]}" >"$
 # Speed over one core: three cores take 100, so one takes 300.
 [ "$(awk -F'\t' '$6 == "hdss" { print $4, $5, $8, $15, $16, $17 }' "$work/rows")" = \
 	"3 1 32.000 9.375000 0.600000 0.700000" ] || fail "row of hdss"
+# Names that would tear a row, and what is no name.
+printf '%s\n' '{"benches": [{"app": "x\ty\nz", "rows": [{"name": null, "median_us": 1}]}]}' >"$work/odd.json"
+"$top_builddir/bin/heddle-bench" --rows "$work/odd.json" >"$work/rows" || fail "rows of odd names"
+[ "$(awk -F'\t' 'NR > 1 { print NR, NF, $1, $6 }' "$work/rows")" = "2 18 x y z ?" ] ||
+	fail "odd names: $(cat "$work/rows")"
 "$plot" "$work/one.json" || fail "comparison on one machine"
 drawn one-speed one-shares
 "$plot" "$work/two.json" || fail "comparison on two machines"
@@ -159,4 +166,86 @@ drawn stream-rates stream-tiles
 grep -q 'odds, large' "$work/stream-tiles.svg" || fail "large tiles are missing"
 grep -q 'bound' "$work/stream-tiles.svg" && fail "the bound has no tiles"
 
+# What a file, an option or a path says is drawn, and never run. Each form would be run in one
+# place: within a string of gnuplot's or behind its end, as a number, a file or a word of a shell.
+hit=$work/hit
+cat >"$work/forms" <<END
+\`touch $hit\`
+';system("touch $hit");'
+";system('touch $hit');"
+;system("touch $hit")
+< touch $hit
+| touch $hit
+\$(touch $hit)
+END
+mkdir "$work/evil"
+# harmless WHAT ARGUMENT...: nothing is run, whether or not there is something to draw.
+harmless() {
+	what=$1
+	shift
+	(cd "$work/evil" && timeout 60 "$plot" "$@" >"$work/messages" 2>&1 </dev/null)
+	[ $? -lt 124 ] || fail "$what: no end"
+	[ -z "$(find "$work" -name 'hit*')" ] || fail "run: $what"
+	find "$work" -name 'hit*' -delete
+}
+# fill TEXT [COLUMN] FILE: puts TEXT behind all words of a file, or all values of a column.
+fill() {
+	TEXT=$1 COLUMN=${3:+$2} awk -F, -v OFS=, 'NR > 1 {
+		for (i = 1; i <= NF; i++)
+			if (ENVIRON["COLUMN"] ? i == ENVIRON["COLUMN"] : $i !~ /^[0-9.]*$/)
+				$i = $i ENVIRON["TEXT"]
+	}
+	{ print }' "${3-$2}"
+}
+sed -i '$d' "$work/queues.csv"
+for name in log tiles sweep queues stream kernels; do
+	while IFS= read -r form; do
+		fill "$form" "$work/$name.csv" >"$work/evil/$name.csv"
+		harmless "$form among the words of $name.csv" "$name.csv"
+	done <"$work/forms"
+	for column in $(seq "$(head -n 1 "$work/$name.csv" | tr ',' '\n' | wc -l)"); do
+		fill ";system(\"touch $hit\")" "$column" "$work/$name.csv" >"$work/evil/$name.csv"
+		harmless "column $column of $name.csv" "$name.csv"
+	done
+done
+while IFS= read -r form; do
+	text=$(printf '%s' "$form" | sed 's/"/\\"/g')
+	printf '{"benches": [%s,%s]}\n' "$(bench "\"m-1$text\"" "$text")" \
+		"$(bench "\"m-2$text\"" "$text")" >"$work/evil/two.json"
+	harmless "$form in a comparison" --contender "hdss$form" two.json
+	harmless "--title $form" --title "$form" "$work/log.csv"
+	harmless "--contender $form" --contender "$form" "$work/two.json"
+	harmless "--kernel $form" --kernel "$form" "$work/kernels.csv"
+	harmless "-o $form" -o "$form" "$work/log.csv"
+done <"$work/forms"
+# Text is drawn as it stands, whatever it would mean to gnuplot.
+odd=' %s {^x_y} \101 "b" `c` '"'d'"' <&> @e #f'
+shown=$(printf '%s' "$odd" | sed 's/&/\&amp;/g; s/</\&lt;/g')
+text=$(printf '%s' "$odd" | sed 's/[\\"]/\\&/g')
+# pictures FILE: every picture of a file has the text.
+pictures() {
+	rm -f "$work/evil/"*.svg "$work/evil/"*.png
+	harmless "odd names in $1" --contender "hdss$odd" "$1"
+	[ ! -s "$work/messages" ] || grep -v '\.svg .*\.png$' "$work/messages" && fail "odd names in $1"
+	[ -n "$(find "$work/evil" -name '*.svg')" ] || fail "$1: no picture"
+	for picture in "$work/evil/"*.svg; do
+		grep -qF -- "$shown" "$picture" || fail "$picture lacks the odd name"
+	done
+}
+for name in log tiles sweep queues stream kernels; do
+	fill "$odd" "$work/$name.csv" >"$work/evil/$name.csv"
+	pictures "$name.csv"
+done
+printf '{"benches": [%s,%s]}\n' "$(bench "\"m-1$text\"" "$text")" "$(bench "\"m-2$text\"" "$text")" \
+	>"$work/evil/two.json"
+pictures two.json
+# Names of files: a pipe's, a command's, one that awk would take for an assignment.
+for odd in '`touch hit`' '<touch hit' '|touch hit' "';system('touch hit');'" 'x=1'; do
+	cp "$work/log.csv" "$work/evil/$odd.csv"
+	harmless "$odd.csv" "$odd.csv"
+	drawn "evil/$odd-blocks"
+	mkdir "$work/evil/$odd"
+	TMPDIR="$odd" harmless "TMPDIR=$odd" -o "tmp$odd" "$work/log.csv"
+	drawn "evil/tmp$odd-blocks"
+done
 [ "$failures" = 0 ]

@@ -19,6 +19,21 @@ static double number(const json_t *object, const char *key, double missing)
 	return json_is_number(value) ? json_number_value(value) : missing;
 }
 
+static const char *text(const json_t *object, const char *key, const char *missing)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	return value ? value : missing;
+}
+
+/* A value of a row: what would end it, or the row, is a blank. */
+static void print_text(const char *value)
+{
+	for (; *value; value++)
+		putchar(*value == '\t' || *value == '\n' || *value == '\r' ? ' ' : *value);
+	putchar('\t');
+}
+
 /* What all kinds but the cores have of an object with a number for each kind. */
 static double accelerators(const json_t *kinds)
 {
@@ -39,7 +54,7 @@ static double one_core_us(const json_t *bench)
 	size_t r;
 
 	json_array_foreach(json_object_get(bench, "rows"), r,
-	                   row) if (!strcmp(json_string_value(json_object_get(row, "name")),
+	                   row) if (!strcmp(text(row, "name", ""),
 	                                    "cpu-only")) return number(row, "median_us", 0) *
 	    number(json_object_get(bench, "workers"), "cpu", 0);
 	return 0;
@@ -47,21 +62,21 @@ static double one_core_us(const json_t *bench)
 
 static void print_row(const json_t *bench, const json_t *row)
 {
-	const char *platform = json_string_value(json_object_get(bench, "platform"));
-	const char *clock = json_string_value(json_object_get(row, "clock"));
 	json_t *workers = json_object_get(bench, "workers");
 	double us = number(row, "median_us", 0);
 
-	printf("%s\t%s\t%.0f\t%.0f\t%.0f\t%s\t%s", json_string_value(json_object_get(bench, "app")),
-	       platform ? platform : "here", number(bench, "n", 0), number(workers, "cpu", 0),
-	       accelerators(workers), json_string_value(json_object_get(row, "name")),
-	       json_string_value(json_object_get(row, "group")));
-	printf("\t%.3f\t%.3f\t%.3f\t%.6f\t%.6f\t%.3f\t%.6f\t%.6f", us, number(row, "min_us", 0),
+	print_text(text(bench, "app", "?"));
+	print_text(text(bench, "platform", "here"));
+	printf("%.0f\t%.0f\t%.0f\t", number(bench, "n", 0), number(workers, "cpu", 0),
+	       accelerators(workers));
+	print_text(text(row, "name", "?"));
+	print_text(text(row, "group", "?"));
+	printf("%.3f\t%.3f\t%.3f\t%.6f\t%.6f\t%.3f\t%.6f\t%.6f", us, number(row, "min_us", 0),
 	       number(row, "first_us", 0), number(row, "efficiency", 0),
 	       number(row, "finish_spread", 0), number(row, "learning_us", 0),
 	       number(row, "vs_best_single", 0), us > 0 ? one_core_us(bench) / us : 0);
 	printf("\t%.6f\t%.6f\t%s\n", us > 0 ? accelerators(json_object_get(row, "shares")) : -1,
-	       accelerators(json_object_get(bench, "ideal_shares")), clock ? clock : "wall");
+	       accelerators(json_object_get(bench, "ideal_shares")), text(row, "clock", "wall"));
 }
 
 int bench_rows_print(const char *file)

@@ -3,10 +3,9 @@
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# data: kind phase row begin_ms end_ms size, one line a block; series: those
-# KIND:PHASE there are;
-# rows: file of "row label"; nrows; learned_ms: when the last learning block was done
-load style
+# data: kind phase row begin_ms end_ms size series, one line a block; series: of each the
+# KIND:PHASE; names: of the workers in every row, from the first on, that is a multiple of
+# every; nrows, nnames, nseries; learned_ms: when the last learning block was done
 set multiplot
 left = 0.09
 set lmargin at screen left
@@ -19,7 +18,7 @@ set bmargin at screen 0.56
 set ylabel "block size (iterations)" offset 0.5
 set logscale y 2
 set offsets 0, 0, graph 0.05, graph 0.03
-stats data using 6 nooutput
+stats "data" using 6 nooutput
 if (STATS_min == STATS_max) set yrange [STATS_min / 2:STATS_max * 2]
 set format y "2^{%L}"
 set ytics 16
@@ -31,10 +30,12 @@ if (learned_ms > 0) \
 kind(s) = s[1:strstrt(s, ":")-1]
 learning(s) = s[strstrt(s, ":")+1:*] eq "adaptive"
 points(s) = kind(s) eq "cpu" ? 0.5 : 0.75
-shown(s) = sprintf("< awk -v FS='\\t' '$1 \":\" $2 == \"%s\"' '%s'", s, data)
-plot for [s in series] shown(s) using 4:6 with points pointtype (learning(s) ? 6 : 7) \
-	pointsize points(s) linewidth 1.2 linecolor rgb colour(kind(s)) \
-	title kind(s).(learning(s) ? " learning" : "")
+array series[nseries]
+do for [i=1:nseries] { series[i] = name("series", i) }
+plot for [i=1:nseries] "data" using 4:($7 == i ? $6 : NaN) with points \
+	pointtype (learning(series[i]) ? 6 : 7) pointsize points(series[i]) linewidth 1.2 \
+	linecolor rgb colour(kind(series[i])) \
+	title kind(series[i]).(learning(series[i]) ? " learning" : "")
 
 unset label 99
 unset label 1
@@ -48,12 +49,12 @@ set xlabel "time (ms)" offset 0,0.4
 unset ylabel
 set yrange [-0.6:nrows-0.4]
 unset ytics
-set ytics nomirror scale 0
+set ytics nomirror scale 0 noenhanced
 set grid noytics
 set format y "%s"
 set style fill solid 1.0 noborder
-set for [i=1:words(labels)] ytics add (word(labels, i) (i-1)*every) font ",10"
+set for [i=1:nnames] ytics add (tic("names", i) (i-1)*every) font ",10"
 shade(k, p) = p eq "adaptive" ? (colour(k) & 0xffffff) + 0x99000000 : colour(k)
-plot data using 4:3:4:5:($3-0.42):($3+0.42):(shade(strcol(1), strcol(2))) with boxxyerror \
+plot "data" using 4:3:4:5:($3-0.42):($3+0.42):(shade(strcol(1), strcol(2))) with boxxyerror \
 	fillstyle solid 1.0 border rgb "white" linewidth 0.3 linecolor rgb variable
 unset multiplot

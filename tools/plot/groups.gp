@@ -3,8 +3,8 @@
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# data: row kernel, then a share in percent for each of the devices (lines of a file)
-load style
+# data: row, then a share in percent for each of the devices; names: theirs; kernels: theirs;
+# nrows, ndevices
 set label 99 title at screen 0.02, screen 0.97 left front font ",15" noenhanced
 set ylabel "work-groups, percent"
 set yrange [0:100]
@@ -12,12 +12,11 @@ set xrange [-0.7:nrows-0.3]
 set tmargin 6
 set bmargin 8
 set grid noxtics
-set xtics rotate by -35 scale 0 font ",11" noenhanced
+set xtics ("" -10) rotate by -35 scale 0 font ",11" noenhanced
+set for [i=1:nrows] xtics add (tic("kernels", i) i-1)
 set style fill solid 0.9 noborder
 set key top right outside horizontal noenhanced maxrows 3
 of(d) = d == 1 ? 0xD55E00 : d == 2 ? 0x0072B2 : d == 3 ? 0x009E73 : d == 4 ? 0xE69F00 : 0x999999
-device(d) = system(sprintf("sed -n %dp '%s'", d, devices))
-upto(d) = d == 0 ? 0 : column(d + 2) + upto(d - 1)
-plot for [d=1:ndevices] data using 1:(0):($1-0.35):($1+0.35):(upto(d-1)):(upto(d)) \
-		with boxxyerror linecolor rgb of(d) title device(d), \
-	data using 1:(NaN):xtic(2) with points notitle
+upto(d) = d == 0 ? 0 : column(d + 1) + upto(d - 1)
+plot for [d=1:ndevices] "data" using 1:(0):($1-0.35):($1+0.35):(upto(d-1)):(upto(d)) \
+		with boxxyerror linecolor rgb of(d) title name("names", d)

@@ -4,27 +4,26 @@
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# data: for each of curves (values of k), in this order, lines: h predicted measured chosen,
-# in ms; what: "measured", or "" where the times are simulated
-load style
+# data: for each of ncurves, in this order, lines: h predicted measured chosen, in ms; names:
+# their values of k; simulated: 1 where the times are
 hues = "0x0072B2 0xD55E00 0x009E73 0xCC79A7 0xE69F00 0x56B4E9"
 hue(i) = int(word(hues, (i - 1) % words(hues) + 1))
-measured = what eq "" ? "simulated" : what
+measured = simulated ? "simulated" : "measured"
 set label 99 title at screen 0.02, screen 0.965 left front font ",15" noenhanced
 set tmargin 4
 set xlabel "columns between two messages, h"
 set ylabel "time (ms)"
 set logscale x 2
 set format x "%.0f"
-stats data using 3 nooutput
+stats "data" using 3 nooutput
 if (STATS_max > 5 * STATS_min) set logscale y
-stats data using 1 nooutput prefix "H"
+stats "data" using 1 nooutput prefix "H"
 set xrange [H_min/1.05:H_max*1.05]
 set offsets 0, 0, graph 0.25, graph 0.05
 set key top center maxrows 3
-plot for [i=1:words(curves)] data index (i-1) using 1:($2 > 0 ? $2 : NaN) with lines linewidth 2 \
-		linecolor rgb hue(i) title "predicted, k = ".word(curves, i), \
-	for [i=1:words(curves)] data index (i-1) using 1:3 with points pointtype 7 pointsize (H_records > 100 ? 0.3 : 0.9) \
+plot for [i=1:ncurves] "data" index (i-1) using 1:($2 > 0 ? $2 : NaN) with lines linewidth 2 \
+		linecolor rgb hue(i) title "predicted, k = ".name("names", i), \
+	for [i=1:ncurves] "data" index (i-1) using 1:3 with points pointtype 7 pointsize (H_records > 100 ? 0.3 : 0.9) \
 		linecolor rgb hue(i) title measured, \
-	for [i=1:words(curves)] data index (i-1) using 1:($4 == 1 ? $3 : NaN) with points pointtype 6 \
+	for [i=1:ncurves] "data" index (i-1) using 1:($4 == 1 ? $3 : NaN) with points pointtype 6 \
 		pointsize 2 linewidth 2 linecolor rgb "#222222" title (i == 1 ? "the model's h" : "")

@@ -4,8 +4,7 @@
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# data: for each of workers (their names), in this order, lines: time_ms target queued
-load style
+# data: for each of nworkers, in this order, lines: time_ms target queued; names: theirs
 hues = "0xD55E00 0x0072B2 0x009E73 0xCC79A7 0xE69F00 0x56B4E9"
 hue(i) = int(word(hues, (i - 1) % words(hues) + 1))
 set label 99 title at screen 0.02, screen 0.965 left front font ",15" noenhanced
@@ -15,7 +14,7 @@ set ylabel "tasks"
 set yrange [0:*]
 set offsets 0, 0, graph 0.12, 0
 set key top right
-plot for [i=1:words(workers)] data index (i-1) using 1:3 with steps linewidth 0.6 \
-		linecolor rgb (hue(i) + 0x90000000) title word(workers, i)." claimed", \
-	for [i=1:words(workers)] data index (i-1) using 1:2 with steps linewidth 2 \
-		linecolor rgb hue(i) title word(workers, i)." target"
+plot for [i=1:nworkers] "data" index (i-1) using 1:3 with steps linewidth 0.6 \
+		linecolor rgb (hue(i) + 0x90000000) title name("names", i)." claimed", \
+	for [i=1:nworkers] "data" index (i-1) using 1:2 with steps linewidth 2 \
+		linecolor rgb hue(i) title name("names", i)." target"

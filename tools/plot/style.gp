@@ -3,12 +3,18 @@
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The caller sets: format (svg or png), output, width, height.
+# Loaded before each plot. The caller sets: format (svg or png), width, height. gnuplot works in
+# the folder of its data; the picture gets there, the title is there.
 if (format eq "svg") \
 	set terminal svg size width, height dynamic enhanced font "sans-serif,13" background rgb "white"; \
 else \
 	set terminal pngcairo size width, height enhanced font "sans-serif,11" background rgb "white"
-set output output
+set output "picture"
+set datafile separator "\t"
+title = system("cat title")
+# The n-th line of a file of names; the same for a tic, where % would begin a format.
+name(file, n) = system(sprintf("sed -n %dp %s", n, file))
+tic(file, n) = system(sprintf("sed -n 's/%%/%%%%/g; %dp' %s", n, file))
 cpu = "#0072B2"
 cuda = "#D55E00"
 opencl = "#009E73"

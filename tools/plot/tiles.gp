@@ -4,8 +4,8 @@
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# data: for each of contenders, in this order, lines: rate small large, in percent
-load style
+# data: for each of ncontenders, in this order, lines: rate small large, in percent; names:
+# theirs
 hues = "0xD55E00 0x0072B2 0x009E73 0xCC79A7 0xE69F00 0x56B4E9 0x882255"
 hue(i) = int(word(hues, (i - 1) % words(hues) + 1))
 set label 99 title at screen 0.02, screen 0.965 left front font ",15" noenhanced
@@ -14,7 +14,7 @@ set xlabel "tiles computed again at high resolution (%)"
 set ylabel "tiles on the cores (%)"
 set yrange [-2:102]
 set key outside right top vertical samplen 2
-plot for [i=1:words(contenders)] data index (i-1) using 1:2 with linespoints linewidth 2 pointtype i+3 \
-		linecolor rgb hue(i) title word(contenders, i).", small", \
-	for [i=1:words(contenders)] data index (i-1) using 1:3 with linespoints linewidth 2 dashtype 2 pointtype i+3 \
-		linecolor rgb hue(i) title word(contenders, i).", large"
+plot for [i=1:ncontenders] "data" index (i-1) using 1:2 with linespoints linewidth 2 pointtype i+3 \
+		linecolor rgb hue(i) title name("names", i).", small", \
+	for [i=1:ncontenders] "data" index (i-1) using 1:3 with linespoints linewidth 2 dashtype 2 pointtype i+3 \
+		linecolor rgb hue(i) title name("names", i).", large"
