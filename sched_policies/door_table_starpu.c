@@ -76,9 +76,7 @@ static bool asked_as_library(void)
 	return name && !strncmp(name, "libheddle.so", strlen("libheddle.so"));
 }
 
-/* Opens the door, or opens it again for a configuration that names a policy: what
- * it displaced comes back first, so that only the right ones are missing. */
-static void door_open(const struct starpu_conf *conf)
+HEDDLE_API void heddle_door_open(const struct starpu_conf *conf)
 {
 	struct starpu_sched_policy **ours = asked_as_library() ? NULL : policies_starpu();
 	const char *chosen = getenv("STARPU_SCHED");
@@ -105,7 +103,7 @@ static void door_open(const struct starpu_conf *conf)
 
 __attribute__((constructor)) static void door_open_at_start(void)
 {
-	door_open(NULL);
+	heddle_door_open(NULL);
 }
 
 #ifdef PIC
@@ -115,7 +113,7 @@ HEDDLE_API int starpu_initialize(struct starpu_conf *conf, int *argc, char ***ar
 {
 	int (*next)(struct starpu_conf *, int *, char ***) = dlsym(RTLD_NEXT, "starpu_initialize");
 
-	door_open(conf);
+	heddle_door_open(conf);
 	return next(conf, argc, argv);
 }
 
@@ -123,7 +121,7 @@ HEDDLE_API int starpu_init(struct starpu_conf *conf)
 {
 	int (*next)(struct starpu_conf *) = dlsym(RTLD_NEXT, "starpu_init");
 
-	door_open(conf);
+	heddle_door_open(conf);
 	return next(conf);
 }
 #endif

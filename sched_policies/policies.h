@@ -24,4 +24,10 @@ extern const struct starpu_sched_policy ddfcfs_policy, ddwrr_policy, odds_policy
  * Heddle was built against. */
 struct starpu_sched_policy **policies_starpu(void);
 
+/** Opens the front door of StarPU 1.3, or opens it again for a configuration that names a
+ * policy: what it displaced comes back first, so that only the right ones are missing.
+ * What `heddle run` preloads calls it by name.
+ * @param conf may be NULL; of a StarPU that is not ours it is not looked at */
+void heddle_door_open(const struct starpu_conf *conf);
+
 #endif

@@ -3,20 +3,26 @@
  *
  * What `heddle run` preloads into a program. Every process that the program
  * starts inherits it, and most know nothing of StarPU: so it needs nothing but
- * the C library, and loads libheddle only where StarPU is, at the start or, for a
- * StarPU that is loaded later, when it is initialised. libheddle's constructor
- * then opens the front door.
+ * the C library, and loads libheddle only where the StarPU is that libheddle was
+ * built against, at the start or, for a StarPU that is loaded later, when it is
+ * initialised. libheddle would bring along a StarPU of its own into a process that
+ * has another one.
  */
 #define _GNU_SOURCE
+#include "config.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
+#include "private/message.h"
+
+#define EXPORT HEDDLE_API
 #define LIBRARY "libheddle.so.0"
 
 EXPORT int starpu_init(void *conf);
@@ -46,45 +52,93 @@ static void *library_open(void)
 	return library;
 }
 
-static void *library_get(void)
+static bool messages_wanted(void)
 {
-	static void *library;
 	const char *verbose = getenv("HEDDLE_VERBOSE");
 
-	if (library)
+	return !verbose || strcmp(verbose, "0");
+}
+
+/* Of which series a StarPU is decides alone here; libheddle looks closer. */
+static bool starpu_matches(void (*get_version)(int *, int *, int *))
+{
+	int major, minor, release;
+	char series[32];
+	Dl_info where;
+
+	get_version(&major, &minor, &release);
+	snprintf(series, sizeof(series), "%d.%d", major, minor);
+	if (!strcmp(series, HEDDLE_STARPU_SERIES))
+		return true;
+	if (!dladdr((void *)get_version, &where))
+		where.dli_fname = "?";
+	if (messages_wanted())
+		fprintf(stderr, "heddle: " HEDDLE_OTHER_STARPU "\n", HEDDLE_STARPU_VERSION,
+		        HEDDLE_STARPU_LIBDIR, major, minor, release, where.dli_fname);
+	return false;
+}
+
+/* A function of the StarPU that a caller would have called without us: of the one that the
+ * whole process shares, else of the one that the caller's file has loaded for itself. */
+static void *starpu_function(const char *name, void *caller)
+{
+	void *function = dlsym(RTLD_NEXT, name), *file;
+	Dl_info where;
+
+	if (function || !caller || !dladdr(caller, &where))
+		return function;
+	file = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	return file ? dlsym(file, name) : NULL;
+}
+
+/* Loads libheddle, whose constructor opens the front door. Programs that are linked with
+ * Heddle have it. */
+static void *library_get(void *caller)
+{
+	static void *library;
+	static bool asked;
+	void *get_version = asked ? NULL : starpu_function("starpu_get_version", caller);
+
+	if (!get_version || dlsym(RTLD_DEFAULT, "heddle_policies"))
 		return library;
+	asked = true;
+	if (!starpu_matches((void (*)(int *, int *, int *))get_version))
+		return NULL;
 	library = library_open();
-	if (!library && (!verbose || strcmp(verbose, "0")))
+	if (!library && messages_wanted())
 		fprintf(stderr, "heddle: %s; running without Heddle's policies\n", dlerror());
 	return library;
 }
 
-/* The function that a call of ours goes on to: libheddle's, which goes on to
- * StarPU's own. */
-static void *next(const char *name)
+/* The configuration may name a policy that must not give way. */
+static void door_open(const void *conf, void *caller)
 {
-	void *library = dlsym(RTLD_DEFAULT, "heddle_policies") ? NULL : library_get();
-	void *function = library ? dlsym(library, name) : NULL;
+	void *library = library_get(caller);
+	void (*open)(const void *) = library ? dlsym(library, "heddle_door_open") : NULL;
 
-	return function ? function : dlsym(RTLD_NEXT, name);
+	if (open)
+		open(conf);
 }
 
 __attribute__((constructor)) static void preload_start(void)
 {
-	if (dlsym(RTLD_DEFAULT, "starpu_task_submit") && !dlsym(RTLD_DEFAULT, "heddle_policies"))
-		library_get();
+	library_get(NULL);
 }
 
 int starpu_init(void *conf)
 {
-	int (*init)(void *) = next("starpu_init");
+	void *caller = __builtin_return_address(0);
+	int (*init)(void *) = starpu_function("starpu_init", caller);
 
+	door_open(conf, caller);
 	return init ? init(conf) : -ENODEV;
 }
 
 int starpu_initialize(void *conf, int *argc, char ***argv)
 {
-	int (*initialize)(void *, int *, char ***) = next("starpu_initialize");
+	void *caller = __builtin_return_address(0);
+	int (*initialize)(void *, int *, char ***) = starpu_function("starpu_initialize", caller);
 
+	door_open(conf, caller);
 	return initialize ? initialize(conf, argc, argv) : -ENODEV;
 }

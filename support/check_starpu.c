@@ -64,11 +64,7 @@ HEDDLE_API int heddle_starpu_check(void)
 		return checked = 0;
 	if (!dladdr((void *)starpu_get_version, &where))
 		where.dli_fname = "?";
-	return checked = heddle_refuse(
-		       -ENOEXEC,
-		       "this Heddle was built against StarPU %s in %s, but runs with StarPU %d.%d.%d "
-		       "in %s, whose structures differ; rebuild Heddle against that StarPU, or run "
-		       "with the one it knows",
-		       HEDDLE_STARPU_VERSION, HEDDLE_STARPU_LIBDIR, major, minor, release,
-		       where.dli_fname);
+	return checked =
+	           heddle_refuse(-ENOEXEC, HEDDLE_OTHER_STARPU, HEDDLE_STARPU_VERSION,
+	                         HEDDLE_STARPU_LIBDIR, major, minor, release, where.dli_fname);
 }

@@ -84,17 +84,18 @@ static int preload_set(const char *path)
 	return status;
 }
 
-/* Whichever door StarPU has: 1.4 looks for a library, 1.3 is helped by the
- * preloaded one. */
+/* Whichever door StarPU has: 1.4 looks for a library, which a Heddle for 1.3 must not be; 1.3
+ * is helped by the preloaded one, which also tells that a program has another StarPU. */
 static int environment_set(const char *policy)
 {
 	char preload[PATH_MAX], library[PATH_MAX];
+	bool asked = strcmp(HEDDLE_STARPU_SERIES, "1.3") != 0;
 
 	if (library_find(PRELOAD, HEDDLE_PKGLIBDIR, preload, sizeof(preload)) ||
 	    library_find(LIBRARY, HEDDLE_LIBDIR, library, sizeof(library)))
 		return -ENOENT;
-	if (setenv("STARPU_SCHED", policy, 1) || setenv("STARPU_SCHED_LIB", library, 1) ||
-	    preload_set(preload)) {
+	if (setenv("STARPU_SCHED", policy, 1) ||
+	    (asked && setenv("STARPU_SCHED_LIB", library, 1)) || preload_set(preload)) {
 		fprintf(stderr, "heddle: %s\n", strerror(errno));
 		return -ENOMEM;
 	}

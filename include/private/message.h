@@ -19,4 +19,10 @@ void heddle_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** What only HEDDLE_VERBOSE=2 prints. */
 void heddle_explain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** That a process has another StarPU than the one Heddle was built against: the latter's version
+ * and folder; major, minor, release and file of what there is. */
+#define HEDDLE_OTHER_STARPU                                                                        \
+	"this Heddle was built against StarPU %s in %s, but runs with StarPU %d.%d.%d in %s, "     \
+	"whose structures differ; rebuild Heddle against that StarPU, or run with the one it knows"
+
 #endif

@@ -67,5 +67,26 @@ expect 2 '' "$run" -- "$program"
 expect 2 '' "$run" --sched hdss
 expect 2 '' "$run" --nonsense
 
+# A program of another StarPU runs with that one, after a message; whether it is there from the
+# beginning or loaded later.
+value() { sed -n "s/^$1 = //p" "$top_builddir/Makefile"; }
+other=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-run.XXXXXX") || exit 99
+trap 'rm -rf "$other"' EXIT HUP INT TERM
+source=$top_srcdir/tests/tools/other_starpu.c library=$other/libstarpu-0.9.so.1
+# shellcheck disable=SC2046 # words
+$(value CC) -shared -fPIC -Wl,-soname,libstarpu-0.9.so.1 "$source" -o "$library" &&
+	$(value CC) -DPROGRAM "$source" "$library" -Wl,-rpath,"$other" -o "$other/program" &&
+	$(value CC) -DLATE "$source" -ldl -o "$other/late" || fail "no other StarPU"
+expect 0 initialized "$other/program"
+for name in hdss gss; do
+	expect 0 initialized "$run" --sched $name -- "$other/program"
+	says "built against StarPU [0-9.]* in .*, but runs with StarPU 0.9.7 in $library,"
+	[ "$(grep -c . stderr.$$)" = 1 ] || fail "not one message: $(cat stderr.$$)"
+	expect 0 initialized "$run" --sched $name -- "$other/late" "$library"
+	says "runs with StarPU 0.9.7 in $library,"
+done
+expect 0 initialized env HEDDLE_VERBOSE=0 "$run" --sched hdss -- "$other/program"
+[ -s stderr.$$ ] && fail "a message was forced on who wants none: $(cat stderr.$$)"
+
 rm -f stderr.$$ list.$$
 [ "$failures" = 0 ]
