@@ -145,10 +145,11 @@ struct heddle_loop_request;
  * @param[out] request to be given to heddle_loop_wait(); NULL: not wanted, then
  * starpu_task_wait_for_all() or a later task on the data tells the end.
  * @return 0; -EINVAL for a loop that makes no sense (a handle listed twice or not at
- * home in main memory, outputs that would overlap, an unknown strategy or
- * variable); -ERANGE when n reaches beyond a handle; -ENODEV when no worker has an
- * implementation, or before starpu_init(); -ENOMEM, also when a single iteration fits into the memory of no
- * worker that has one; -ENOEXEC (heddle_starpu_check()). A message says which. */
+ * home in main memory, outputs that would overlap, a context that is not there, an
+ * unknown strategy or variable); -ERANGE when n reaches beyond a handle; -ENODEV when
+ * no worker has an implementation, or before starpu_init(); -ENOMEM, also when a single
+ * iteration fits into the memory of no worker that has one; -ENOEXEC
+ * (heddle_starpu_check()). A message says which. */
 int heddle_loop_submit(const struct heddle_loop *loop, struct heddle_loop_request **request);
 
 /** Waits for a loop and frees it: once for each request. Not from a task, callback or

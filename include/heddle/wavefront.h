@@ -171,9 +171,9 @@ struct heddle_wavefront_request;
  * starpu_task_wait_for_all() or a later task on the data tells the end.
  * @return 0; -EINVAL for a wavefront that makes no sense (a vector that is not
  * lexicographically positive, an array of the wrong shape, listed twice or not at home
- * in main memory, an unknown strategy or variable); -ERANGE when the loop reaches
- * beyond an array; -ENODEV when no worker has an implementation, or before
- * starpu_init(); -ENOMEM; -ENOEXEC (heddle_starpu_check()). A message says which. */
+ * in main memory, a context that is not there, an unknown strategy or variable); -ERANGE
+ * when the loop reaches beyond an array; -ENODEV when no worker has an implementation, or
+ * before starpu_init(); -ENOMEM; -ENOEXEC (heddle_starpu_check()). A message says which. */
 int heddle_wavefront_submit(const struct heddle_wavefront *wavefront,
                             struct heddle_wavefront_request **request);
 

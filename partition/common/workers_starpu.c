@@ -40,6 +40,15 @@ int codelet_serves(const struct starpu_codelet *codelet, int worker, struct star
 	return -1;
 }
 
+int context_check(unsigned sched_ctx, const char *what, const char *name)
+{
+	/* StarPU looks numbers up in a table, unchecked; one that is not taken has no workers. */
+	if (sched_ctx < STARPU_NMAX_SCHED_CTXS && starpu_sched_ctx_get_worker_collection(sched_ctx))
+		return 0;
+	return heddle_refuse(-EINVAL, "%s %s: there is no scheduling context %u", what, name,
+	                     sched_ctx);
+}
+
 bool worker_wanted(int worker, const int *workers, unsigned nworkers, unsigned sched_ctx)
 {
 	if (!starpu_sched_ctx_contains_worker(worker, sched_ctx))

@@ -29,6 +29,11 @@ int codelet_serves(const struct starpu_codelet *codelet, int worker, struct star
  * @param workers NULL: all of the context were */
 bool worker_wanted(int worker, const int *workers, unsigned nworkers, unsigned sched_ctx);
 
+/** Whether a scheduling context is there, as all that is asked about one takes for granted.
+ * @param what,name of the work, for a message
+ * @return 0; -EINVAL after a message */
+int context_check(unsigned sched_ctx, const char *what, const char *name);
+
 /** Statistics of a worker that has done nothing yet. */
 struct heddle_worker_stats worker_stats(int worker);
 

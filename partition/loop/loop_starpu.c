@@ -414,7 +414,8 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 						   : "loop");
 	if (!loop->name)
 		return -ENOMEM;
-	if ((status = strategy_take(loop)))
+	if ((status = context_check(given->sched_ctx, "loop", loop->name)) ||
+	    (status = strategy_take(loop)))
 		return status;
 	for (unsigned i = 0; i < given->naccesses; i++) {
 		loop->reduces |= given->accesses[i].share == HEDDLE_REDUCE;

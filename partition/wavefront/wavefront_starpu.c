@@ -291,7 +291,8 @@ static int wave_init(struct heddle_wavefront_request *wave, const struct heddle_
 	if (!wave->name)
 		return -ENOMEM;
 	wave->h = given->h;
-	if (!wave->h)
+	status = context_check(given->sched_ctx, "wavefront", wave->name);
+	if (!wave->h && !status)
 		status = variable_read(HEDDLE_VARIABLE_WAVE_H, "HEDDLE_WAVE_H", &wave->h);
 	if (!k && !status)
 		status = variable_read(HEDDLE_VARIABLE_WAVE_K, "HEDDLE_WAVE_K", &k);

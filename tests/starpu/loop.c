@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -801,6 +802,12 @@ static void test_bad_use(void **state)
 	bad = good, bad.accesses[1].share = HEDDLE_REDUCE;
 	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
 	bad = good, bad.accesses[0].handle = NULL;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.sched_ctx = 50; /* more than StarPU can have */
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.sched_ctx = 1; /* that nobody has created */
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.sched_ctx = UINT_MAX, bad.strategy = NULL;
 	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
 	bad = good, bad.strategy = "no-such-strategy";
 	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -510,6 +511,9 @@ static void test_refusals(void **state)
 	REFUSED(-ERANGE, wave.columns = 21);
 	REFUSED(-ERANGE, wave.arrays[0].per_iteration = 2);
 	REFUSED(-ERANGE, wave.arrays[1].per_iteration = 3);
+	REFUSED(-EINVAL, wave.sched_ctx = 50);
+	REFUSED(-EINVAL, wave.sched_ctx = 1);
+	REFUSED(-EINVAL, wave.sched_ctx = UINT_MAX, wave.strategy = "gss");
 	REFUSED(-EINVAL, wave.strategy = "nonsense");
 	setenv("HEDDLE_WAVE_H", "x", 1);
 	REFUSED(-EINVAL, wave.h = 0);
