@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <jansson.h>
 
+#include "private/message.h"
 #include "tools/machine.h"
 #include "tools/plan.h"
 
@@ -192,6 +194,8 @@ int plan_blocks(int argc, char **argv)
 	if (machine_read(arguments.machine, &machine))
 		return PLAN_USAGE;
 	error = replay_run(arguments.strategy, &machine, &result);
+	if (error == -ENOMEM)
+		heddle_refuse(error, "%s: %s", arguments.machine, strerror(ENOMEM));
 	if (error) {
 		machine_free(&machine);
 		return PLAN_USAGE;

@@ -10,6 +10,10 @@
 #include <string.h>
 
 #include "partition/blocks/replay.h"
+#include "private/message.h"
+
+/* Some 300 MB. A strategy may give a block an iteration, and there may be any number of them. */
+#define MAXBLOCKS ((size_t)1 << 22)
 
 struct range {
 	size_t start, n;
@@ -30,6 +34,7 @@ struct runner {
 
 struct replay {
 	const struct replay_machine *machine;
+	const char *spec; /* of the strategy */
 	struct heddle_blocks *strategy;
 	struct runner *runners;
 	struct replay_result *result;
@@ -178,6 +183,11 @@ static int runner_give(struct replay *r, unsigned worker, size_t n)
 	size_t capacity = r->capacity, index = r->result->nblocks;
 	struct replay_block *block;
 
+	if (index == MAXBLOCKS)
+		return heddle_refuse(-E2BIG,
+		                     "%s: more than %zu blocks of %zu iterations: larger blocks "
+		                     "or fewer iterations, please",
+		                     r->spec, MAXBLOCKS, r->machine->n);
 	if (grow((void **)&r->result->blocks, sizeof(*block), index + 1, &r->capacity) ||
 	    grow((void **)&r->asked, sizeof(*r->asked), index + 1, &capacity))
 		return -ENOMEM;
@@ -393,7 +403,7 @@ static int replay_begin(struct replay *r, const char *spec)
 int replay_run(const char *spec, const struct replay_machine *machine, struct replay_result *result)
 {
 	struct replay_result made = {0};
-	struct replay r = {.machine = machine, .result = &made};
+	struct replay r = {.machine = machine, .spec = spec, .result = &made};
 	int error;
 
 	r.random = machine->seed * UINT64_C(0x9e3779b97f4a7c15) + 1;

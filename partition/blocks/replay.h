@@ -61,7 +61,8 @@ struct replay_result {
 };
 
 /** Replays a strategy.
- * @return 0; -EINVAL (see heddle_blocks_create()); -ENOMEM. */
+ * @return 0; -EINVAL (see heddle_blocks_create()); -E2BIG for more than 4194304 blocks;
+ * -ENOMEM. A message says which, but of -ENOMEM. */
 int replay_run(const char *spec, const struct replay_machine *machine,
                struct replay_result *result);
 

@@ -67,6 +67,13 @@ expect 0 '"makespan_us": 100, "ideal_us": 100,' plan --strategy axel:cuda=8
 expect 0 '^gpu  *800  *80.00%  *1  *100.0$' plan --table --strategy axel:cuda=8
 expect 2 'did you mean gss' plan --strategy gs
 expect 2 'no parameter "chunks"; did you mean chunk' plan --strategy css:chunks=2
+# More blocks than memory, and anybody, could take.
+machine '{"n": 1000000000000, "workers": [{"rate": 1}, {"rate": 2}]}'
+css() {
+	(ulimit -v 4000000 && exec timeout 60 "$heddle" plan blocks --strategy css:chunk=1 \
+		"$work/machine.json")
+}
+expect 2 '^heddle: css:chunk=1: more than 4194304 blocks of 1000000000000 iterations' css
 expect 2 'which machine' "$heddle" plan blocks
 expect 2 'No such file' "$heddle" plan blocks "$work/none.json"
 expect 2 'directory' "$heddle" plan blocks "$work"
