@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What `heddle run` preloads into a program. Every process that the program
+ * What `heddle run` and `heddle simulate` preload into a program. Every process that the program
  * starts inherits it, and most know nothing of StarPU: so it needs nothing but
  * the C library, and loads libheddle only where the StarPU is that libheddle was
  * built against, at the start or, for a StarPU that is loaded later, when it is
@@ -24,6 +24,13 @@
 
 #define EXPORT HEDDLE_API
 #define LIBRARY "libheddle.so.0"
+#ifdef HEDDLE_USE_SIMGRID
+#define SIMULATING "StarPU " HEDDLE_STARPU_VERSION " in " HEDDLE_STARPU_LIBDIR
+#else
+#define SIMULATING "a StarPU of tools/setup sim"
+#endif
+
+typedef void version_function(int *major, int *minor, int *release);
 
 EXPORT int starpu_init(void *conf);
 EXPORT int starpu_initialize(void *conf, int *argc, char ***argv);
@@ -60,7 +67,7 @@ static bool messages_wanted(void)
 }
 
 /* Of which series a StarPU is decides alone here; libheddle looks closer. */
-static bool starpu_matches(void (*get_version)(int *, int *, int *))
+static bool starpu_matches(version_function *get_version)
 {
 	int major, minor, release;
 	char series[32];
@@ -91,18 +98,40 @@ static void *starpu_function(const char *name, void *caller)
 	return file ? dlsym(file, name) : NULL;
 }
 
+/* On a simulated machine, a program whose StarPU does not simulate would run on this one and end
+ * as if nothing were wrong. Only the others have threads of their own. */
+static void simulation_check(version_function *get_version, void *caller)
+{
+	const char *platform = getenv("HEDDLE_PLATFORM");
+	int major, minor, release;
+	Dl_info where;
+
+	if (!platform || !*platform || starpu_function("starpu_pthread_create", caller))
+		return;
+	get_version(&major, &minor, &release);
+	if (!dladdr((void *)get_version, &where))
+		where.dli_fname = "?";
+	fprintf(stderr,
+	        "heddle: this program runs with StarPU %d.%d.%d in %s, which does not simulate "
+	        "machines; build it with " SIMULATING ", which does\n",
+	        major, minor, release, where.dli_fname);
+	exit(2);
+}
+
 /* Loads libheddle, whose constructor opens the front door. Programs that are linked with
  * Heddle have it. */
 static void *library_get(void *caller)
 {
 	static void *library;
 	static bool asked;
-	void *get_version = asked ? NULL : starpu_function("starpu_get_version", caller);
+	version_function *get_version;
 
-	if (!get_version || dlsym(RTLD_DEFAULT, "heddle_policies"))
+	get_version = asked ? NULL : starpu_function("starpu_get_version", caller);
+	if (!get_version)
 		return library;
 	asked = true;
-	if (!starpu_matches((void (*)(int *, int *, int *))get_version))
+	simulation_check(get_version, caller);
+	if (dlsym(RTLD_DEFAULT, "heddle_policies") || !starpu_matches(get_version))
 		return NULL;
 	library = library_open();
 	if (!library && messages_wanted())

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +19,6 @@
 #include "tools/place.h"
 
 #define USAGE 2
-#define PRELOAD "libheddle-preload.so"
-#define LIBRARY "libheddle.so"
 
 static void policies_print(FILE *out)
 {
@@ -49,57 +46,22 @@ static void usage_print(FILE *out)
 	policies_print(out);
 }
 
-/* Where a library lies: in the build tree whose bin/ holds this program, else
- * where it was to be installed. */
-static int library_find(const char *name, const char *installed, char *path, size_t size)
-{
-	char *folder = place_program_folder();
-	bool found = folder &&
-	             (size_t)snprintf(path, size, "%s/../.libs/%s", folder, name) < size &&
-	             !access(path, R_OK);
-
-	found = found || ((size_t)snprintf(path, size, "%s/%s", installed, name) < size &&
-	                  !access(path, R_OK));
-	if (!found)
-		fprintf(stderr,
-		        "heddle: cannot find %s, neither in a build tree around %s nor in %s\n",
-		        name, folder ? folder : "?", installed);
-	free(folder);
-	return found ? 0 : -ENOENT;
-}
-
-/* In front of what the user preloads already. */
-static int preload_set(const char *path)
-{
-	const char *before = getenv("LD_PRELOAD");
-	char *value;
-	int status;
-
-	if (!before || !*before)
-		return setenv("LD_PRELOAD", path, 1);
-	if (asprintf(&value, "%s:%s", path, before) < 0)
-		return -1;
-	status = setenv("LD_PRELOAD", value, 1);
-	free(value);
-	return status;
-}
-
 /* Whichever door StarPU has: 1.4 looks for a library, which a Heddle for 1.3 must not be; 1.3
  * is helped by the preloaded one, which also tells that a program has another StarPU. */
 static int environment_set(const char *policy)
 {
-	char preload[PATH_MAX], library[PATH_MAX];
 	bool asked = strcmp(HEDDLE_STARPU_SERIES, "1.3") != 0;
+	char *preload = place_preload(), *library = place_library("libheddle.so");
+	int status = preload && library ? 0 : -ENOENT;
 
-	if (library_find(PRELOAD, HEDDLE_PKGLIBDIR, preload, sizeof(preload)) ||
-	    library_find(LIBRARY, HEDDLE_LIBDIR, library, sizeof(library)))
-		return -ENOENT;
-	if (setenv("STARPU_SCHED", policy, 1) ||
-	    (asked && setenv("STARPU_SCHED_LIB", library, 1)) || preload_set(preload)) {
+	if (!status && (setenv("STARPU_SCHED", policy, 1) || setenv("LD_PRELOAD", preload, 1) ||
+	                (asked && setenv("STARPU_SCHED_LIB", library, 1)))) {
 		fprintf(stderr, "heddle: %s\n", strerror(errno));
-		return -ENOMEM;
+		status = -ENOMEM;
 	}
-	return 0;
+	free(preload);
+	free(library);
+	return status;
 }
 
 static int policy_check(const char *policy)

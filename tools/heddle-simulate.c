@@ -92,7 +92,8 @@ int main(int argc, char **argv)
 	    parse,
 	    "-- COMMAND [ARGUMENT...]",
 	    "Runs a program that was built on StarPU's SimGrid flavour on a described machine, in "
-	    "simulated time. `heddle bench --help' explains the description.",
+	    "simulated time; one that was built on another StarPU is refused. `heddle bench "
+	    "--help' explains the description.",
 	    NULL,
 	    NULL,
 	    NULL};

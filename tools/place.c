@@ -113,6 +113,35 @@ char *place_library_path(void)
 	return path;
 }
 
+char *place_library(const char *name)
+{
+	char *folder = place_program_folder();
+	char *path = existing("%s/../.libs/%s", folder, name, R_OK);
+
+	if (!path)
+		path = existing("%s/%s", HEDDLE_PKGLIBDIR, name, R_OK);
+	if (!path)
+		path = existing("%s/%s", HEDDLE_LIBDIR, name, R_OK);
+	if (!path)
+		fprintf(stderr, "heddle: cannot find %s around %s, in %s or in %s\n", name,
+		        folder ? folder : "?", HEDDLE_PKGLIBDIR, HEDDLE_LIBDIR);
+	free(folder);
+	return path;
+}
+
+char *place_preload(void)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char *library = place_library("libheddle-preload.so"), *value;
+
+	if (!library || !before || !*before)
+		return library;
+	if (asprintf(&value, "%s:%s", library, before) < 0)
+		value = NULL;
+	free(library);
+	return value;
+}
+
 char *place_data_file(const char *name)
 {
 	char *folder = place_program_folder();

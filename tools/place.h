@@ -21,6 +21,11 @@ char *place_subcommand(const char *name);
 /** LD_LIBRARY_PATH under which the apps of a build tree find its library wherever
  * the tree was copied to; to be freed; NULL: an installed program needs none. */
 char *place_library_path(void);
+/** Path of a library of ours; to be freed; NULL after a message. */
+char *place_library(const char *name);
+/** LD_PRELOAD with the library that looks after programs of StarPU, in front of what is there; to
+ * be freed; NULL after a message, or without memory. */
+char *place_preload(void);
 /** Path of a data file of the tools; to be freed; NULL when there is none. */
 char *place_data_file(const char *name);
 

@@ -82,6 +82,16 @@ static int environment_add(char **environment, const char *name, const char *val
 	return -ENOMEM;
 }
 
+/* What refuses programs whose StarPU does not simulate. */
+static int environment_add_preload(char **environment)
+{
+	char *value = place_preload();
+	int status = value ? environment_add(environment, "LD_PRELOAD=", value) : -ENOENT;
+
+	free(value);
+	return status;
+}
+
 /* What StarPU is not to see is a name alone. @return 0; -ENOMEM */
 static int environment_fill(char **environment, enum simulation_profile profile)
 {
@@ -98,13 +108,15 @@ static int environment_fill(char **environment, enum simulation_profile profile)
 int simulation_prepare(const struct heddle_platform *platform, const char *directory,
                        enum simulation_profile profile, char ***environment)
 {
-	char **entries = calloc(COUNT(costs) + COUNT(unset) + 4, sizeof(*entries));
+	char **entries = calloc(COUNT(costs) + COUNT(unset) + 5, sizeof(*entries));
 	int status = entries ? heddle_platform_write(platform, directory, HOSTNAME) : -ENOMEM;
 
 	if (!status)
 		status = environment_add(entries, "STARPU_PERF_MODEL_DIR=", directory);
 	if (!status)
 		status = environment_add(entries, "HEDDLE_PLATFORM=", platform->spec);
+	if (!status)
+		status = environment_add_preload(entries);
 	if (!status)
 		status = environment_fill(entries, profile);
 	if (status) {

@@ -5,7 +5,7 @@
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -u
-: "${top_builddir:?}"
+: "${top_builddir:?}" "${top_srcdir:?}"
 failures=0
 
 # expect CODE TEXT APP ARGUMENT...: the exit code, and TEXT among what is printed.
@@ -58,5 +58,20 @@ only cpu cpu
 only cuda cuda
 only fpga fpga
 only cuda,fpga 'cuda fpga'
-rm -f usage.$$
+
+# A StarPU that does not simulate is not run, and the one that does is named.
+value() { sed -n "s/^$1 = //p" "$top_builddir/Makefile"; }
+other=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-usage.XXXXXX") || exit 99
+source=$top_srcdir/tests/tools/other_starpu.c library=$other/libstarpu-0.9.so.1
+$(value CC) -shared -fPIC -Wl,-soname,libstarpu-0.9.so.1 "$source" -o "$library" &&
+	$(value CC) -DPROGRAM "$source" "$library" -Wl,-rpath,"$other" -o "$other/program"
+"$top_builddir/bin/heddle-simulate" --platform 2cpu -- "$other/program" >usage.$$ 2>&1
+got=$?
+if [ $got != 2 ] || grep -q initialized usage.$$ ||
+	! grep -q "runs with StarPU 0.9.7 in $library, .*; build it with .* in $(value starpu_libdir)," usage.$$; then
+	echo "FAILED: a program of another StarPU: exit $got"
+	cat usage.$$
+	failures=$((failures + 1))
+fi
+rm -rf "$other" usage.$$
 [ $failures = 0 ]

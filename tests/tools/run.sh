@@ -88,5 +88,14 @@ done
 expect 0 initialized env HEDDLE_VERBOSE=0 "$run" --sched hdss -- "$other/program"
 [ -s stderr.$$ ] && fail "a message was forced on who wants none: $(cat stderr.$$)"
 
+# What does not simulate is not run on a simulated machine, as if it had been.
+simulate="$top_builddir/bin/heddle-simulate --platform 2cpu --"
+expect 2 '' $simulate "$program"
+says 'this program runs with StarPU .*libstarpu.*, which does not simulate machines; build it with'
+expect 2 '' $simulate sh -c "'$other/program'"
+says "StarPU 0.9.7 in $library,"
+expect 2 '' $simulate "$other/late" "$library"
+expect 5 inner $simulate sh -c 'echo inner; exit 5'
+
 rm -f stderr.$$ list.$$
 [ "$failures" = 0 ]
