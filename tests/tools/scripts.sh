@@ -39,4 +39,24 @@ for flavour in system trace; do
 done
 expect 0 build-system/bin/heddle "$work/tools/heddle" app nbia
 expect 0 build-trace/bin/heddle "$work/tools/heddle" trace "$work/tools/heddle" app nbia
+
+# StarPU's examples are those of the StarPU that Heddle was built against; a crash, also of one
+# that fails by itself, is none that is left out.
+examples=$work/lib/starpu/examples
+mkdir -p "$examples" "$work/build/bin"
+echo "starpu_libdir = $work/lib" >"$work/build/Makefile"
+printf '#!/bin/sh\nshift 3\nOURS=1 exec "$@"\n' >"$work/build/bin/heddle-run"
+printf '#!/bin/sh\n[ "$STARPU_SCHED" != help ] || echo "hdss -> chunks"\n' >"$examples/hello_world"
+printf '#!/bin/sh\n[ -z "$OURS" ] || kill -SEGV $$\nexit 77\n' >"$examples/crashes"
+printf '#!/bin/sh\nexit 77\n' >"$examples/unusable"
+chmod +x "$work/build/bin/heddle-run" "$examples"/*
+examples_all="sh $top_srcdir/tests/tools/examples-all --builddir $work/build"
+expect 0 '1 passed under hdss, 0 failed; 1 of 2 do not pass' $examples_all hello_world unusable
+expect 1 'FAIL: crashes under hdss' $examples_all crashes
+printf '#!/bin/sh\nkill -SEGV $$\n' >"$examples/hello_world"
+expect 1 'hello_world crashed' $examples_all
+printf '#!/bin/sh\nexit 0\n' >"$examples/hello_world"
+expect 77 'another StarPU' $examples_all
+rm "$examples/hello_world"
+expect 77 "no examples of StarPU's in $examples" $examples_all
 [ "$failures" -eq 0 ]
