@@ -41,6 +41,12 @@ function broken(why) { print FILENAME ":" FNR ": " why; bad = 1 }
 }
 END { if (events < 100) broken("hardly any event"); exit bad }' "$paje" || fail "Paje"
 
+# What the README says of colours: red, brown, magenta.
+for state in 'I .* Idle .*"\.9 \.1 \.0"' 'Sl .* Sleeping .*"\.9 \.1 \.0"' \
+	'Sc .* Scheduling .*"\.7 \.36 \.0"' 'Fi .* FetchingInput .*"1\.0 \.1 1\.0"'; do
+	tr '\t' ' ' <"$paje" | grep -q "^6 *$state" || fail "colour of $state"
+done
+
 blocks=$(($(wc -l <"$work/blocks.csv") - 1))
 [ "$blocks" -ge 2 ] || fail "$blocks blocks in the log"
 [ "$(grep -c '"heddle axpy worker [0-9]* completion \[[0-9]*,+[0-9]*\]"' "$paje")" = "$blocks" ] ||
