@@ -31,6 +31,10 @@ static struct index_window whole(size_t bytes)
 	return (struct index_window){0, bytes, 0, 0, false, false};
 }
 
+/* An address may count an unsigned number of 32 bits as 2^32 less than it is (INDEX_IN_BOUNDS),
+ * where that is negative. What is meant is this much further on, or a multiple. */
+#define WRAP ((wide)1 << 32)
+
 /* The window of an address, clipped to its buffer: what lies outside is not touched by
  * a kernel that is right.
  * @param exact whether each work-item of the box is known to get there */
@@ -44,9 +48,11 @@ static struct index_window access_window(const struct evaluation *e,
 	wide lo, hi, width, pitch, rows;
 	bool inside, regular;
 
-	if (!a || bytes > UINT32_MAX || !a->known)
+	if (!a || !a->known)
 		return whole(bytes);
 	guards_bounds(terms, &lo, &hi);
+	if (lo + WRAP < (wide)bytes)
+		return whole(bytes); /* perhaps it is meant, and within */
 	hi += access->bytes;
 	inside = lo >= 0 && hi <= (wide)bytes;
 	width = access->bytes + terms->hi - terms->lo;

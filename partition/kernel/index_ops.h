@@ -4,7 +4,7 @@
  * The operations of a description of a kernel's addresses, and their text: what
  * heddle-analyse writes and index_text.c reads. A description is lines of
  *
- *   heddle-index 3
+ *   heddle-index 4
  *   refuse REASON
  *   argument buffer | integer BITS | local | other      in order
  *   node OPERATION BITS NUMBER...                       see below
@@ -16,15 +16,15 @@
  * for which they all hold does reach it. Such a work-item gets there with the values that it
  * compared. `every` says that it does so in every round of the loops whose counters are in
  * the address, and that these end by their own tests alone. BITS other than 0: a result that
- * they cannot hold as a signed number is unknown. The numbers are nodes (`n`) from 0 on,
- * which come before, or values (`v`).
+ * they cannot hold as a signed number is unknown; of TRIPS, the width of what is counted. The
+ * numbers are nodes (`n`) from 0 on, which come before, or values (`v`).
  */
 #ifndef HEDDLE_KERNEL_INDEX_OPS_H
 #define HEDDLE_KERNEL_INDEX_OPS_H
 
 #include "partition/kernel/index.h"
 
-#define INDEX_VERSION 3
+#define INDEX_VERSION 4
 
 /* OPERATION(identifier, text, numbers) */
 #define INDEX_OPERATIONS(OPERATION)                                                                \
@@ -53,7 +53,7 @@
 	OPERATION(EITHER, "either", "nn")     /* the smaller one of those known */                 \
 	OPERATION(FIT, "fit", "n")            /* truncation */                                     \
 	OPERATION(EXTEND, "extend", "n")      /* of so many bits, as unsigned */                   \
-	OPERATION(IN_BOUNDS, "inbounds", "n") /* likewise, in an address */                        \
+	OPERATION(IN_BOUNDS, "inbounds", "n") /* of 32, perhaps 2^32 more, in an address */        \
 	OPERATION(TRIPS, "trips", "nnnpa")    /* start, step, bound; see index.c */                \
 	OPERATION(LOOP, "loop", "nnn")        /* start, step, trips */
 

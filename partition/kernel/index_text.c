@@ -76,6 +76,10 @@ static bool value_valid(const struct index_kernel *kernel, const struct index_no
 		return node->value >= 0 && node->value < 3;
 	case INDEX_RANGE:
 		return node->value <= node->most;
+	case INDEX_EXTEND:
+	case INDEX_IN_BOUNDS:
+	case INDEX_TRIPS:
+		return node->bits > 0;
 	default:
 		return true;
 	}

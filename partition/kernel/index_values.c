@@ -53,6 +53,25 @@ static bool direction(const struct index_node *node, int *sign, bool *equal, boo
 	}
 }
 
+/* Whether the first count for which a loop does not go on is one that its bits hold: else it goes
+ * on from the other end of what they hold. That count is the first one tested, or a step at most
+ * behind the bound.
+ * @param by what it counts by, upwards where the sign is 1 */
+static bool ends(const struct evaluation *e, const struct index_node *node, int sign, int64_t by,
+                 bool equal, bool is_unsigned)
+{
+	wide most = ((wide)1 << (node->bits - !is_unsigned)) - 1,
+	     least = is_unsigned ? 0 : -most - 1;
+	wide beyond = equal ? by : by - 1, first = node->after ? by : 0, lo, hi, from, to;
+	struct affine initial = value_of(e, node, 0), bound = value_of(e, node, 2);
+
+	if (!affine_bounds(&e->space, &bound, &lo, &hi) ||
+	    !affine_bounds(&e->space, &initial, &from, &to))
+		return false;
+	return sign > 0 ? hi + beyond <= most && to + first <= most
+	                : lo - beyond >= least && from - first >= least;
+}
+
 /* How often at most a loop goes back, from 0, as a range. It counts from `initial` by
  * `step` and goes on while the count, before or after its step, compares to `bound`. */
 static struct affine trips(const struct evaluation *e, const struct index_node *node)
@@ -81,6 +100,8 @@ static struct affine trips(const struct evaluation *e, const struct index_node *
 		if (!direction(node, &asked, &equal, &is_unsigned) || asked != sign)
 			return affine_unknown();
 	}
+	if (node->predicate != INDEX_NE && !ends(e, node, sign, by, equal, is_unsigned))
+		return affine_unknown();
 	if (is_unsigned && (!affine_bounds(&e->space, &initial, &least, &ignored) || least < 0 ||
 	                    !affine_bounds(&e->space, &bound, &least, &ignored) || least < 0))
 		return affine_unknown();
@@ -247,12 +268,15 @@ static struct affine divided(const struct evaluation *e, const struct index_node
 	                             : affine_remainder(&e->space, a, b.c);
 }
 
-/* Reading as unsigned. In an address (INDEX_IN_BOUNDS) a negative number of 32 bits would
- * be an offset of gigabytes, beyond the end of the buffers for which this is used. */
+/* Reading as unsigned. In an address (INDEX_IN_BOUNDS) a negative number of 32 bits is left as it
+ * is, though 2^32 more is meant: whoever uses the address has to tell (access_window()). */
 static struct affine extended(const struct evaluation *e, const struct index_node *node)
 {
 	struct affine a = value_of(e, node, 0);
+	wide lo, hi;
 
+	if (affine_bounds(&e->space, &a, &lo, &hi) && hi < 0 && node->bits <= 32)
+		return affine_add(a, affine_constant((int64_t)1 << node->bits), 1);
 	if (node->op == INDEX_IN_BOUNDS && a.known)
 		return a;
 	a = affine_fit(&e->space, a, node->bits, true);

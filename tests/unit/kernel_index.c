@@ -154,7 +154,7 @@ static void large_numbers_are_given_up(void **state)
 /* ---- descriptions ---- */
 
 /* out[i] = in[i - 1], elements of 4 bytes, for i = get_global_id(0). */
-static const char shifted[] = "heddle-index 3\nargument buffer\nargument buffer\n"
+static const char shifted[] = "heddle-index 4\nargument buffer\nargument buffer\n"
                               "node group 0 0\nnode items 0 0\nnode item 0 0\n"
                               "node mul 64 0 1\nnode add 64 3 2\nnode constant 0 4\n"
                               "node mul 64 4 5\nnode sub 64 6 5\n"
@@ -186,26 +186,99 @@ static void description_read(void **state)
 	index_free(&kernel);
 }
 
+/* A base of 2^31 as an unsigned number, at the byte p[base + i] of a buffer that is larger. */
+static void large_bases(void **state)
+{
+	static const char text[] = "heddle-index 4\nargument buffer\nargument integer 32\n"
+	                           "node argument 0 1\nnode group 0 0\nnode items 0 0\n"
+	                           "node mul 64 1 2\nnode item 0 0\nnode add 64 3 4\n"
+	                           "node fit 32 5\nnode add 32 0 6\nnode inbounds 32 7\n"
+	                           "access 0 8 1 write always 1\n";
+	struct ndrange range = {1, {1 << 20, 1, 1}, {64, 1, 1}};
+	int64_t integers[2] = {0, INT32_MIN};
+	size_t bytes[2] = {3UL << 30};
+	struct index_launch launch = {&range, integers, bytes};
+	struct index_use uses[2];
+	struct index_kernel kernel;
+	enum index_class read, write;
+
+	assert_int_equal(index_parse(text, &kernel), 0);
+	assert_int_equal(index_uses(&kernel, &launch, 2, 3, uses), 0);
+	assert_int_equal(uses[0].write.first, (1UL << 31) + 2 * 64);
+	assert_int_equal(uses[0].write.end, (1UL << 31) + 5 * 64);
+	assert_int_equal(index_classes(&kernel, &launch, 0, &read, &write), 0);
+	assert_int_equal(write, INDEX_CONTIGUOUS);
+	integers[1] = -100; /* from there on to 2^32, and from 0 on */
+	assert_int_equal(index_uses(&kernel, &launch, 0, 3, uses), 0);
+	assert_int_equal(uses[0].write.first, 0);
+	assert_int_equal(uses[0].write.end, 92);
+	bytes[0] = 1UL << 32;
+	assert_int_equal(index_uses(&kernel, &launch, 0, 3, uses), 0);
+	assert_int_equal(uses[0].write.first, 0);
+	assert_int_equal(uses[0].write.end, 1UL << 32);
+	index_free(&kernel);
+}
+
+/* Loops that do not end at their bound, since what they count goes on from the other end. */
+static void counts_that_overflow(void **state)
+{
+	static const struct {
+		unsigned bits;
+		int initial, step, bound;
+		enum index_predicate predicate;
+		int after;
+		bool known;
+	} loops[] = {
+	    {8, 0, 1, 127, INDEX_SLT, 1, true},      {8, 0, 1, 127, INDEX_SLE, 1, false},
+	    {8, 0, 3, 126, INDEX_SLT, 1, false},     {8, 0, 3, 125, INDEX_SLT, 1, true},
+	    {8, 9, -3, 2, INDEX_UGE, 1, false},      {8, 9, -3, 3, INDEX_UGE, 1, true},
+	    {8, 100, 50, 2, INDEX_SLT, 1, false},    {8, 100, 50, 2, INDEX_SLT, 0, true},
+	    {8, -126, -11, -3, INDEX_SGT, 1, false}, {32, 0, 1, INT32_MAX, INDEX_SLE, 1, false},
+	};
+	struct ndrange range = {1, {1, 1, 1}, {1, 1, 1}};
+	size_t bytes[1] = {1000};
+	struct index_launch launch = {&range, NULL, bytes};
+
+	for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]); i++) {
+		struct index_kernel kernel;
+		struct index_use use;
+		char text[400];
+
+		snprintf(text, sizeof(text),
+		         "heddle-index 4\nargument buffer\nnode constant 0 %d\nnode constant 0 %d\n"
+		         "node constant 0 %d\nnode trips %u 0 1 2 %d %d\nnode loop %u 0 1 3\n"
+		         "access 0 4 1 write every 1\n",
+		         loops[i].initial, loops[i].step, loops[i].bound, loops[i].bits,
+		         (int)loops[i].predicate, loops[i].after, loops[i].bits);
+		assert_int_equal(index_parse(text, &kernel), 0);
+		assert_int_equal(index_uses(&kernel, &launch, 0, 1, &use), 0);
+		if (use.write.known != loops[i].known)
+			fail_msg("loop %zu", i);
+		index_free(&kernel);
+	}
+}
+
 static void nonsense_is_refused(void **state)
 {
 	static const char *const bad[] = {
 	    "",
-	    "heddle-index 4\n",
-	    "heddle-index 3\nargument thing\n",
-	    "heddle-index 3\nnode add 64 0 0\n",
-	    "heddle-index 3\nnode constant 0 1\nnode add 64 0 1\n",
-	    "heddle-index 3\nnode constant 0\n",
-	    "heddle-index 3\nnode group 0 3\n",
-	    "heddle-index 3\nnode sing 0\n",
-	    "heddle-index 3\nnode argument 0 0\n",
-	    "heddle-index 3\naccess 0 -1 4 read maybe 4\n",
-	    "heddle-index 3\nargument buffer\naccess 0 0 4 read maybe 4\n",
-	    "heddle-index 3\nargument buffer\naccess 0 -1 4 eat maybe 4\n",
-	    "heddle-index 3\nargument buffer\naccess 0 -1 4 read maybe\n",
-	    "heddle-index 3\nargument buffer\naccess 0 -1 4 read maybe 4 0\n",
-	    "heddle-index 3\nargument buffer\naccess 0 -1 4 read maybe 4 x\n",
-	    "heddle-index 3\nnode constant 0 1\nguard 1 0 1\n",
-	    "heddle-index 3\nnode constant 0 1\nguard 99 0 0\n",
+	    "heddle-index 5\n",
+	    "heddle-index 4\nargument thing\n",
+	    "heddle-index 4\nnode add 64 0 0\n",
+	    "heddle-index 4\nnode constant 0 1\nnode add 64 0 1\n",
+	    "heddle-index 4\nnode constant 0\n",
+	    "heddle-index 4\nnode group 0 3\n",
+	    "heddle-index 4\nnode sing 0\n",
+	    "heddle-index 4\nnode constant 0 1\nnode extend 0 0\n",
+	    "heddle-index 4\nnode argument 0 0\n",
+	    "heddle-index 4\naccess 0 -1 4 read maybe 4\n",
+	    "heddle-index 4\nargument buffer\naccess 0 0 4 read maybe 4\n",
+	    "heddle-index 4\nargument buffer\naccess 0 -1 4 eat maybe 4\n",
+	    "heddle-index 4\nargument buffer\naccess 0 -1 4 read maybe\n",
+	    "heddle-index 4\nargument buffer\naccess 0 -1 4 read maybe 4 0\n",
+	    "heddle-index 4\nargument buffer\naccess 0 -1 4 read maybe 4 x\n",
+	    "heddle-index 4\nnode constant 0 1\nguard 1 0 1\n",
+	    "heddle-index 4\nnode constant 0 1\nguard 99 0 0\n",
 	};
 	struct index_kernel kernel;
 
@@ -509,6 +582,8 @@ int main(void)
 	    cmocka_unit_test(arithmetic_is_sound),
 	    cmocka_unit_test(large_numbers_are_given_up),
 	    cmocka_unit_test(description_read),
+	    cmocka_unit_test(large_bases),
+	    cmocka_unit_test(counts_that_overflow),
 	    cmocka_unit_test(nonsense_is_refused),
 	    cmocka_unit_test(differences_merge),
 	    cmocka_unit_test(windows_are_exact),

@@ -130,7 +130,7 @@ static int counter_trips(LLVMValueRef counter, LLVMValueRef compare, bool negate
 
 	snprintf(text, sizeof(text), " %d %d %d %d %d", initial, step, limit, (int)predicate,
 	         (swapped ? b : a) == growth.next);
-	return node_print(INDEX_TRIPS, 0, text);
+	return node_print(INDEX_TRIPS, LLVMGetIntTypeWidth(LLVMTypeOf(counter)), text);
 }
 
 /* How often a loop goes back: by the test at its end. */
