@@ -17,12 +17,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <llvm-c/BitReader.h>
 #include <llvm/Config/llvm-config.h>
 
+#include "partition/kernel/ndrange.h"
 #include "tools/analyse/analyse.h"
 
 extern char **environ;
@@ -71,9 +73,58 @@ static void arguments_print(void)
 		argument_print(i);
 }
 
+/* Memory that is written, and no buffer, is each device's own. */
+static void globals_check(LLVMModuleRef module)
+{
+	for (LLVMValueRef global = LLVMGetFirstGlobal(module); global;
+	     global = LLVMGetNextGlobal(global)) {
+		unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(global));
+
+		if (space != SPACE_CONSTANT && space != SPACE_LOCAL &&
+		    !LLVMIsGlobalConstant(global))
+			refuse_print("its source has variables in global memory");
+	}
+}
+
 /* ---- compiling ---- */
 
-static int compile(const char *source, char *const *options, int noptions, const char *output)
+/* Before the source: questions about the NDRange go where the prologue of launches answers them;
+ * one that does not cannot be answered for a range. */
+static const char questions[] = "size_t __attribute__((const)) heddle_group_id(uint d);\n"
+                                "size_t __attribute__((const)) heddle_num_groups(uint d);\n"
+                                "size_t __attribute__((const)) heddle_global_id(uint d);\n"
+                                "size_t __attribute__((const)) heddle_global_size(uint d);\n"
+                                "uint __attribute__((const)) heddle_dimensions(void);\n"
+                                "#define HEDDLE_DIMENSIONS heddle_dimensions()\n" NDRANGE_ANSWERS;
+
+/* A file without a name, which is gone with this program however that ends. */
+static FILE *file_make(const char *text)
+{
+	FILE *file = tmpfile();
+
+	if (!file || fputs(text, file) == EOF || fflush(file)) {
+		perror("heddle-analyse: a temporary file");
+		exit(1);
+	}
+	return file;
+}
+
+/* Starts the compiler. @return 0, or an error number */
+static int clang_start(const char **arguments, FILE *output, pid_t *pid)
+{
+	posix_spawn_file_actions_t actions;
+	int error = posix_spawn_file_actions_init(&actions);
+
+	if (error)
+		return error;
+	error = posix_spawn_file_actions_adddup2(&actions, fileno(output), STDOUT_FILENO);
+	if (!error)
+		error = posix_spawnp(pid, CLANG, &actions, NULL, (char *const *)arguments, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	return error;
+}
+
+static int compile(const char *source, char *const *options, int noptions, FILE *output)
 {
 	static const char *const fixed[] = {
 	    CLANG,
@@ -95,7 +146,9 @@ static int compile(const char *source, char *const *options, int noptions, const
 	    "-cl-std=CL1.2",
 	};
 	size_t nfixed = sizeof(fixed) / sizeof(fixed[0]), n = 0;
-	const char **arguments = calloc(nfixed + noptions + 4, sizeof(*arguments));
+	const char **arguments = calloc(nfixed + noptions + 6, sizeof(*arguments));
+	FILE *header = file_make(questions);
+	char path[32];
 	int status = -1, error;
 	pid_t pid;
 
@@ -105,11 +158,15 @@ static int compile(const char *source, char *const *options, int noptions, const
 		arguments[n++] = fixed[i];
 	for (int i = 0; i < noptions; i++)
 		arguments[n++] = options[i];
+	snprintf(path, sizeof(path), "/dev/fd/%d", fileno(header));
+	arguments[n++] = "-include";
+	arguments[n++] = path;
 	arguments[n++] = "-o";
-	arguments[n++] = output;
+	arguments[n++] = "-";
 	arguments[n++] = source;
-	error = posix_spawnp(&pid, CLANG, NULL, NULL, (char *const *)arguments, environ);
+	error = clang_start(arguments, output, &pid);
 	free(arguments);
+	fclose(header);
 	if (error) {
 		fprintf(stderr, "heddle-analyse: %s: %s\n", CLANG, strerror(error));
 		return 1;
@@ -119,30 +176,34 @@ static int compile(const char *source, char *const *options, int noptions, const
 	return !WIFEXITED(status) || WEXITSTATUS(status);
 }
 
-static LLVMModuleRef module_read(const char *path)
+static LLVMModuleRef module_read(FILE *file)
 {
 	LLVMMemoryBufferRef buffer;
 	LLVMModuleRef module;
-	char *message = NULL;
+	long size = fseek(file, 0, SEEK_END) ? 0 : ftell(file);
+	char *bytes = size > 0 ? malloc(size) : NULL;
 	bool failed;
 
-	if (LLVMCreateMemoryBufferWithContentsOfFile(path, &buffer, &message)) {
-		fprintf(stderr, "heddle-analyse: %s: %s\n", path, message);
-		LLVMDisposeMessage(message);
+	rewind(file);
+	if (!bytes || fread(bytes, 1, size, file) != (size_t)size) {
+		fputs("heddle-analyse: no bitcode\n", stderr);
+		free(bytes);
 		return NULL;
 	}
+	buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes, size, "kernel");
+	free(bytes);
 	failed = LLVMParseBitcode2(buffer, &module);
 	LLVMDisposeMemoryBuffer(buffer);
 	if (failed) {
-		fprintf(stderr, "heddle-analyse: %s: no bitcode\n", path);
+		fputs("heddle-analyse: no bitcode\n", stderr);
 		return NULL;
 	}
 	return module;
 }
 
-static int analyse(const char *path, const char *kernel)
+static int analyse(FILE *bitcode, const char *kernel)
 {
-	LLVMModuleRef module = module_read(path);
+	LLVMModuleRef module = module_read(bitcode);
 
 	if (!module)
 		return 1;
@@ -155,16 +216,41 @@ static int analyse(const char *path, const char *kernel)
 	data_layout = LLVMCreateTargetData(LLVMGetDataLayoutStr(module));
 	printf("heddle-index %d\n", INDEX_VERSION);
 	arguments_print();
+	globals_check(module);
 	accesses_print();
 	LLVMDisposeTargetData(data_layout);
 	LLVMDisposeModule(module);
 	return fflush(stdout) || ferror(stdout);
 }
 
+/* Of this program, and of the compiler likewise: sources exist that either would never be done
+ * with. The time is the longest that HEDDLE_ANALYSE_LIMIT lets pass. */
+static void limits_set(void)
+{
+	static const struct {
+		int resource;
+		rlim_t most;
+	} limits[] = {{RLIMIT_CPU, 120},
+	              {RLIMIT_FSIZE, (rlim_t)256 << 20},
+	              {RLIMIT_CORE, 0},
+#ifndef __SANITIZE_ADDRESS__ /* which takes terabytes, of addresses */
+	              {RLIMIT_AS, (rlim_t)4 << 30}
+#endif
+	};
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		struct rlimit limit;
+
+		if (getrlimit(limits[i].resource, &limit) || limit.rlim_cur <= limits[i].most)
+			continue;
+		limit.rlim_cur = limits[i].most;
+		setrlimit(limits[i].resource, &limit);
+	}
+}
+
 int main(int argc, char **argv)
 {
-	char output[] = "/tmp/heddle-analyse.XXXXXX";
-	int status, file;
+	FILE *bitcode;
 
 	if (argc < 3 || argv[1][0] == '-') {
 		fputs(
@@ -174,15 +260,7 @@ int main(int argc, char **argv)
 		    argc > 1 && !strcmp(argv[1], "--help") ? stdout : stderr);
 		return argc > 1 && !strcmp(argv[1], "--help") ? 0 : 2;
 	}
-	file = mkstemp(output);
-	if (file < 0) {
-		fprintf(stderr, "heddle-analyse: %s: %s\n", output, strerror(errno));
-		return 1;
-	}
-	close(file);
-	status = compile(argv[2], argv + 3, argc - 3, output);
-	if (!status)
-		status = analyse(output, argv[1]);
-	unlink(output);
-	return status;
+	limits_set();
+	bitcode = file_make("");
+	return compile(argv[2], argv + 3, argc - 3, bitcode) || analyse(bitcode, argv[1]);
 }

@@ -200,8 +200,8 @@ static int line_read(struct index_kernel *kernel, char *line, unsigned number)
 		           ? -EINVAL
 		           : 0;
 	if (!strcmp(line, "refuse")) {
-		free(kernel->refusal);
-		kernel->refusal = strdup(rest);
+		if (!kernel->refusal) /* the first reason counts */
+			kernel->refusal = strdup(rest);
 		return kernel->refusal ? 0 : -ENOMEM;
 	}
 	if (!strcmp(line, "argument"))

@@ -136,14 +136,7 @@ static const char common_prologue[] =
     "static inline size_t heddle_global_size(uint d)\n"
     "{\n"
     "	return heddle_num_groups(d) * get_local_size(d);\n"
-    "}\n"
-    "#define get_group_id(d) heddle_group_id(d)\n"
-    "#define get_num_groups(d) heddle_num_groups(d)\n"
-    "#define get_global_id(d) heddle_global_id(d)\n"
-    "#define get_global_size(d) heddle_global_size(d)\n"
-    "#define get_global_offset(d) ((size_t)0)\n"
-    "#define get_work_dim() ((uint)HEDDLE_DIMENSIONS)\n"
-    "#line 1\n";
+    "}\n" NDRANGE_ANSWERS "#line 1\n";
 
 /* What ids are asked for is answered as for the whole NDRange. */
 static void ids_print(const struct ndrange *range, enum ndrange_way way, FILE *out)

@@ -62,6 +62,17 @@ enum ndrange_way ndrange_way(const struct ndrange *range);
  * which NVIDIA's OpenCL cuts off. Any NDRange can be launched as a whole. */
 bool ndrange_cuttable(const struct ndrange *range);
 
+/** The questions that the prologue answers. OpenCL itself answers get_local_id(),
+ * get_local_size() and what follows from them alone. To any other question a range of groups gets
+ * another answer than the whole: heddle-analyse refuses kernels that ask one. */
+#define NDRANGE_ANSWERS                                                                            \
+	"#define get_group_id(d) heddle_group_id(d)\n"                                             \
+	"#define get_num_groups(d) heddle_num_groups(d)\n"                                         \
+	"#define get_global_id(d) heddle_global_id(d)\n"                                           \
+	"#define get_global_size(d) heddle_global_size(d)\n"                                       \
+	"#define get_global_offset(d) ((size_t)0)\n"                                               \
+	"#define get_work_dim() ((uint)HEDDLE_DIMENSIONS)\n"
+
 /** The prologue, to be put before the kernel's source.
  * @return text to be freed; NULL: no memory */
 char *ndrange_prologue(const struct ndrange *range, enum ndrange_way way);

@@ -586,19 +586,78 @@ static void windows_hold(void **state)
 	clReleaseProgram(plain);
 }
 
+static void refused_expect(const char *of, const char *name, const char *options, const char *why)
+{
+	struct index_kernel kernel;
+
+	assert_int_equal(analysis_make(of, name, options, &kernel), 0);
+	if (!kernel.refusal || !strstr(kernel.refusal, why))
+		fail_msg("%s: %s", of, kernel.refusal ? kernel.refusal : "not refused");
+	index_free(&kernel);
+}
+
 static void refusals(void **state)
 {
 	static const struct {
 		const char *kernel, *why;
 	} refused[] = {{"counter", "atomic"}, {"speaker", "prints"}, {"painter", "image"}};
-	struct index_kernel kernel;
+
+	for (size_t i = 0; known && i < sizeof(refused) / sizeof(refused[0]); i++)
+		refused_expect(source, refused[i].kernel, NULL, refused[i].why);
+}
+
+/* Ranges of these would do something else than the whole, or nobody knows that they would not. */
+static void unknown_calls(void **state)
+{
+	static const struct {
+		const char *before, *body, *options, *why;
+	} refused[] = {
+	    {"", "x[get_global_id(0)] = get_global_linear_id();", "-cl-std=CL3.0",
+	     "get_global_linear_id()"},
+	    {"#define get_global_id(d) ((int)get_global_id(d))\n", "x[get_global_id(0)] = 1;", "",
+	     "get_global_id()"},
+	    {"#undef get_num_groups\n", "x[get_global_id(0)] = get_num_groups(0);", "",
+	     "get_num_groups()"},
+	    {"int serial(void);\n", "x[get_global_id(0)] = serial();", "", "serial()"},
+	    {"", "INC(x);", "-DINC=atomic_inc", "atomic"},
+	    {"", "*(volatile __global int *)x = 1;", "", "volatile"},
+	    {"global int y;\n", "x[get_global_id(0)] = y++;", "-cl-std=CL2.0", "variables"},
+	};
 
 	for (size_t i = 0; known && i < sizeof(refused) / sizeof(refused[0]); i++) {
-		assert_int_equal(analysis_make(source, refused[i].kernel, NULL, &kernel), 0);
-		assert_non_null(kernel.refusal);
-		assert_non_null(strstr(kernel.refusal, refused[i].why));
+		char text[300];
+
+		snprintf(text, sizeof(text), "%s__kernel void k(__global int *x) { %s }",
+		         refused[i].before, refused[i].body);
+		refused_expect(text, "k", refused[i].options, refused[i].why);
+	}
+}
+
+/* Of values that lead to each other in two ways each there are few, of ways many. */
+static void long_chains(void **state)
+{
+	static const char round[] = "v = ((v << 5) | (v >> 27)) ^ v * K; ",
+	                  step[] = "q = v & 1 ? q + 1 : q + v; ";
+	enum { N = 300 };
+	char *text = calloc(1, 500 + N * (sizeof(round) + sizeof(step)));
+	struct index_kernel kernel;
+
+	strcpy(text, "__kernel void k(__global int *x, uint K, uint n)\n"
+	             "{ uint v = get_global_id(0); __global int *q = x; ");
+	for (int i = 0; i < N; i++)
+		strcat(text, round);
+	strcat(text, "for (uint i = 0; i < (v & 7); i++) x[(v & 255) + i] = 1;\n");
+	for (int i = 0; i < N; i++)
+		strcat(text, step);
+	strcat(text, "*q = 1; }");
+	setenv("HEDDLE_ANALYSE_LIMIT", "120", 1);
+	if (known) {
+		assert_int_equal(analysis_make(text, "k", NULL, &kernel), 0);
+		assert_null(kernel.refusal);
 		index_free(&kernel);
 	}
+	unsetenv("HEDDLE_ANALYSE_LIMIT");
+	free(text);
 }
 
 static void source_read(const char *top)
@@ -638,6 +697,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(windows_hold),
 	    cmocka_unit_test(refusals),
+	    cmocka_unit_test(unknown_calls),
+	    cmocka_unit_test(long_chains),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	long seed = given ? atol(given) : time(NULL);

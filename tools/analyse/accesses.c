@@ -78,7 +78,7 @@ static bool vector_access(LLVMValueRef call, const char *name, const struct plac
 	vector = LLVMTypeOf(load ? call : LLVMGetOperand(call, 0));
 	if (LLVMGetTypeKind(vector) != LLVMVectorTypeKind)
 		return false;
-	pointer = pointer_of(LLVMGetOperand(call, load ? 1 : 2), 0);
+	pointer = pointer_of(LLVMGetOperand(call, load ? 1 : 2));
 	bytes = n * LLVMABISizeOfType(data_layout, LLVMGetElementType(vector));
 	if (pointer.base >= 0 && pointer.node >= 0)
 		pointer.node =
@@ -94,36 +94,52 @@ static void copy_access(LLVMValueRef call, const struct place *place)
 	unsigned long long bytes =
 	    LLVMIsAConstantInt(length) ? LLVMConstIntGetZExtValue(length) : ~0ULL;
 
-	access_print(pointer_of(LLVMGetOperand(call, 0), 0), bytes, "write", place,
-	             UNKNOWN_ALIGNMENT);
+	access_print(pointer_of(LLVMGetOperand(call, 0)), bytes, "write", place, UNKNOWN_ALIGNMENT);
 	if (!text_starts(called_name(call), "llvm.memset"))
-		access_print(pointer_of(LLVMGetOperand(call, 1), 0), bytes, "read", place,
+		access_print(pointer_of(LLVMGetOperand(call, 1)), bytes, "read", place,
 		             UNKNOWN_ALIGNMENT);
+}
+
+/* What is called must be known to do the same in a range of groups as in all of them. */
+static void call_check(LLVMValueRef call, const char *name)
+{
+	LLVMValueRef called = LLVMGetCalledValue(call);
+	char *plain = (char *)name;
+	int length = strlen(name);
+
+	if (!LLVMIsAFunction(called) || !LLVMIsDeclaration(called)) {
+		refuse_print("it calls a function that cannot be inlined");
+	} else if (strstr(name, "printf")) {
+		refuse_print("it prints");
+	} else if (!function_known(name)) {
+		if (text_starts(name, "_Z"))
+			length = strtoul(name + 2, &plain, 10);
+		printf("refuse it calls %.*s(), which may do something else in a part of the "
+		       "NDRange\n",
+		       length, plain);
+	}
 }
 
 static void call_accesses(LLVMValueRef call, const struct place *place)
 {
 	const char *name = called_name(call);
-	LLVMValueRef called = LLVMGetCalledValue(call);
 	int n = LLVMGetNumArgOperands(call);
 
-	if (text_starts(name, "llvm.mem")) {
+	if (text_starts(name, "llvm.memcpy.") || text_starts(name, "llvm.memmove.") ||
+	    text_starts(name, "llvm.memset.")) {
 		copy_access(call, place);
 		return;
 	}
+	call_check(call, name);
 	if (text_starts(name, "llvm.") || vector_access(call, name, place))
 		return;
-	if (!LLVMIsAFunction(called) || !LLVMIsDeclaration(called))
-		refuse_print("it calls a function that cannot be inlined");
-	if (strstr(name, "printf"))
-		refuse_print("it prints");
 	for (int i = 0; i < n; i++) {
 		LLVMValueRef argument = LLVMGetOperand(call, i);
 		struct pointer pointer;
 
 		if (LLVMGetTypeKind(LLVMTypeOf(argument)) != LLVMPointerTypeKind)
 			continue;
-		pointer = pointer_of(argument, 0);
+		pointer = pointer_of(argument);
 		if (pointer.base == BASE_OWN)
 			continue;
 		if (strstr(name, "atom"))
@@ -135,8 +151,16 @@ static void call_accesses(LLVMValueRef call, const struct place *place)
 
 static void atomic_access(LLVMValueRef value)
 {
-	if (pointer_of(LLVMGetOperand(value, 0), 0).base != BASE_OWN)
+	if (pointer_of(LLVMGetOperand(value, 0)).base != BASE_OWN)
 		refuse_print("it has atomic operations on global memory");
+}
+
+/* Work-groups that wait for each other, or tell each other something, do so by these. */
+static void order_check(LLVMValueRef value, unsigned pointer)
+{
+	if ((LLVMGetVolatile(value) || LLVMGetOrdering(value) != LLVMAtomicOrderingNotAtomic) &&
+	    pointer_of(LLVMGetOperand(value, pointer)).base != BASE_OWN)
+		refuse_print("it has volatile or atomic accesses to global memory");
 }
 
 static void instruction_accesses(LLVMValueRef value, const struct place *place)
@@ -146,18 +170,20 @@ static void instruction_accesses(LLVMValueRef value, const struct place *place)
 
 	switch (LLVMGetInstructionOpcode(value)) {
 	case LLVMLoad:
-		access_print(pointer_of(LLVMGetOperand(value, 0), 0),
+		order_check(value, 0);
+		access_print(pointer_of(LLVMGetOperand(value, 0)),
 		             LLVMStoreSizeOfType(data_layout, LLVMTypeOf(value)), "read", place,
 		             LLVMGetAlignment(value));
 		break;
 	case LLVMStore:
+		order_check(value, 1);
 		stored = LLVMGetOperand(value, 0);
 		/* What takes the address of a buffer along is not followed. */
 		if (LLVMGetTypeKind(LLVMTypeOf(stored)) == LLVMPointerTypeKind)
 			refuse_print("it stores a pointer");
 		there.every = place->always && counts_every(LLVMGetOperand(value, 1),
-		                                            LLVMGetInstructionParent(value), 0);
-		access_print(pointer_of(LLVMGetOperand(value, 1), 0),
+		                                            LLVMGetInstructionParent(value));
+		access_print(pointer_of(LLVMGetOperand(value, 1)),
 		             LLVMStoreSizeOfType(data_layout, LLVMTypeOf(stored)), "write", &there,
 		             LLVMGetAlignment(value));
 		break;
@@ -167,6 +193,12 @@ static void instruction_accesses(LLVMValueRef value, const struct place *place)
 		break;
 	case LLVMCall:
 		call_accesses(value, place);
+		break;
+	case LLVMFence:
+	case LLVMVAArg:
+	case LLVMInvoke:
+	case LLVMCallBr:
+		refuse_print("it has instructions that are not understood");
 		break;
 	default:
 		break;

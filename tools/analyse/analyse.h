@@ -5,8 +5,9 @@
  * say which bytes its work-groups touch (partition/kernel/index_ops.h). accesses.c goes through
  * the instructions; pointers.c follows an address back to an argument, values.c an integer to
  * ids and arguments, loops.c what a loop counts; guards.c and blocks.c find the conditions in
- * front of an access; nodes.c prints. The function that is analysed and the layout of its data
- * are the same all the time, so they are globals.
+ * front of an access; functions.c knows what functions do; memo.c keeps what was found out about
+ * a value; nodes.c prints. The function that is analysed and the layout of its data are the same
+ * all the time, so they are globals.
  */
 #ifndef TOOLS_ANALYSE_ANALYSE_H
 #define TOOLS_ANALYSE_ANALYSE_H
@@ -24,7 +25,10 @@ extern LLVMTargetDataRef data_layout;
 /* Address spaces of the target spir64. */
 enum { SPACE_PRIVATE, SPACE_GLOBAL, SPACE_CONSTANT, SPACE_LOCAL };
 
-enum { MAXNODES = 20000, MAXBLOCKS = 300, MAXEDGES = 2000, DEPTH = 64 };
+enum { MAXNODES = 20000, MAXBLOCKS = 300, MAXEDGES = 2000 };
+
+/** Ends the program with a message: the kernel is larger than it takes. */
+_Noreturn void too_large(void);
 
 /* ---- nodes (nodes.c): all print one and return its number ---- */
 
@@ -46,6 +50,14 @@ int value_node(LLVMValueRef value);
 /** The name of the function that is called; empty: it has none. */
 const char *called_name(LLVMValueRef call);
 bool text_starts(const char *text, const char *with);
+
+/* ---- functions (functions.c) ---- */
+
+/** Whether it is known what a function does that is not defined. */
+bool function_known(const char *symbol);
+
+/** Whether it answers a question about the NDRange (NDRANGE_ANSWERS). */
+bool query_known(const char *symbol);
 
 /* ---- counters (loops.c) ---- */
 
@@ -75,7 +87,26 @@ struct pointer {
 	int node; /* bytes from there; -1: unknown */
 };
 
-struct pointer pointer_of(LLVMValueRef value, int depth);
+struct pointer pointer_of(LLVMValueRef value);
+
+/* ---- what is known of values (memo.c) ---- */
+
+enum memo_state { MEMO_NEW, MEMO_BEGUN, MEMO_MADE };
+
+struct memo {
+	LLVMValueRef value;
+	enum memo_state node_state, pointer_state;
+	int node;
+	struct pointer pointer;
+	unsigned walk; /* the latest one that came by */
+};
+
+struct memo *memo_of(LLVMValueRef value);
+
+/** Begins to go through values, each of which is to be looked at once. */
+void walk_begin(void);
+/** Whether a value is looked at for the first time. */
+bool walk_first(LLVMValueRef value);
 
 /* ---- accesses (accesses.c) ---- */
 
@@ -100,7 +131,7 @@ unsigned block_index(LLVMBasicBlockRef block);
 void reach(LLVMBasicBlockRef without, const signed char *barred, bool *reached);
 
 /** Whether all counters in an address are of loops in each of whose rounds a block is. */
-bool counts_every(LLVMValueRef value, LLVMBasicBlockRef block, int depth);
+bool counts_every(LLVMValueRef value, LLVMBasicBlockRef block);
 
 /* ---- conditions (guards.c) ---- */
 

@@ -75,10 +75,12 @@ bool blocks_find(void)
 
 static bool dominates(unsigned block, unsigned other)
 {
-	static bool reached[MAXBLOCKS];
+	static bool reached[MAXBLOCKS][MAXBLOCKS], known[MAXBLOCKS];
 
-	reach(blocks[block], NULL, reached);
-	return block == other || !reached[other];
+	if (!known[block])
+		reach(blocks[block], NULL, reached[block]);
+	known[block] = true;
+	return block == other || !reached[block][other];
 }
 
 static bool goes_to(unsigned block, unsigned to)
@@ -155,21 +157,33 @@ static bool every_round(unsigned header, unsigned block)
 	return !skipped[latch];
 }
 
-bool counts_every(LLVMValueRef value, LLVMBasicBlockRef block, int depth)
+static bool every_round_known(unsigned header, unsigned block)
+{
+	static signed char known[MAXBLOCKS][MAXBLOCKS]; /* 0: not yet */
+
+	if (!known[header][block])
+		known[header][block] = every_round(header, block) ? 1 : -1;
+	return known[header][block] > 0;
+}
+
+static bool counts_all(LLVMValueRef value, unsigned block)
 {
 	struct growth growth;
 
-	if (!LLVMIsAInstruction(value))
-		return true;
-	if (depth > DEPTH)
-		return false;
+	if (!LLVMIsAInstruction(value) || !walk_first(value))
+		return true; /* where it was not so the walk has ended */
 	if (LLVMIsAPHINode(value))
 		return growth_find(value, &growth) &&
-		       every_round(block_index(LLVMGetInstructionParent(value)),
-		                   block_index(block)) &&
-		       counts_every(growth.initial, block, depth + 1);
+		       every_round_known(block_index(LLVMGetInstructionParent(value)), block) &&
+		       counts_all(growth.initial, block);
 	for (int i = 0; i < LLVMGetNumOperands(value); i++)
-		if (!counts_every(LLVMGetOperand(value, i), block, depth + 1))
+		if (!counts_all(LLVMGetOperand(value, i), block))
 			return false;
 	return true;
+}
+
+bool counts_every(LLVMValueRef value, LLVMBasicBlockRef block)
+{
+	walk_begin();
+	return counts_all(value, block_index(block));
 }

@@ -45,19 +45,23 @@ enum index_predicate predicate_of(LLVMIntPredicate predicate, bool swapped, bool
 	return INDEX_NPREDICATES;
 }
 
-/* Whether a value may differ between iterations. */
-static bool depends(LLVMValueRef value, int depth)
+static bool leads_to_phi(LLVMValueRef value)
 {
-	if (!LLVMIsAInstruction(value))
+	if (!LLVMIsAInstruction(value) || !walk_first(value))
 		return false;
-	if (depth > DEPTH)
-		return true;
 	if (LLVMIsAPHINode(value))
 		return true; /* of another loop, which may be inside */
 	for (int i = 0; i < LLVMGetNumOperands(value); i++)
-		if (depends(LLVMGetOperand(value, i), depth + 1))
+		if (leads_to_phi(LLVMGetOperand(value, i)))
 			return true;
 	return false;
+}
+
+/* Whether a value may differ between iterations. */
+static bool depends(LLVMValueRef value)
+{
+	walk_begin();
+	return leads_to_phi(value);
 }
 
 static bool step_find(LLVMValueRef phi, LLVMValueRef next, struct growth *growth)
@@ -123,7 +127,7 @@ static int counter_trips(LLVMValueRef counter, LLVMValueRef compare, bool negate
 		return -1;
 	bound = swapped ? a : b;
 	predicate = predicate_of(LLVMGetICmpPredicate(compare), swapped, negated);
-	if (predicate == INDEX_NPREDICATES || predicate == INDEX_EQ || depends(bound, 0))
+	if (predicate == INDEX_NPREDICATES || predicate == INDEX_EQ || depends(bound))
 		return -1;
 	int initial = value_node(growth.initial), step = step_node(&growth, counter);
 	int limit = value_node(bound);

@@ -12,12 +12,16 @@
 
 static unsigned nnodes;
 
+void too_large(void)
+{
+	fputs("heddle-analyse: the kernel is too large\n", stderr);
+	exit(1);
+}
+
 int node_print(enum index_op op, unsigned bits, const char *numbers)
 {
-	if (nnodes >= MAXNODES) {
-		fputs("heddle-analyse: the kernel is too large\n", stderr);
-		exit(1);
-	}
+	if (nnodes >= MAXNODES)
+		too_large();
 	printf("node %s %u%s\n", index_op_text(op), bits, numbers);
 	return nnodes++;
 }

@@ -23,9 +23,9 @@ static int offset_node(LLVMValueRef index)
 	return value_node(index);
 }
 
-static struct pointer element_pointer(LLVMValueRef value, int depth)
+static struct pointer element_pointer(LLVMValueRef value)
 {
-	struct pointer pointer = pointer_of(LLVMGetOperand(value, 0), depth + 1);
+	struct pointer pointer = pointer_of(LLVMGetOperand(value, 0));
 	LLVMTypeRef type = LLVMGetGEPSourceElementType(value);
 
 	if (pointer.base < 0 || pointer.node < 0)
@@ -60,20 +60,20 @@ static struct pointer either(struct pointer a, struct pointer b)
 	return (struct pointer){a.base, node_two(INDEX_SELECT, 64, a.node, b.node)};
 }
 
-static struct pointer phi_pointer(LLVMValueRef phi, int depth)
+static struct pointer phi_pointer(LLVMValueRef phi)
 {
 	struct growth growth;
 	struct pointer pointer;
 
 	if (growth_find(phi, &growth) && growth.is_pointer) {
-		pointer = pointer_of(growth.initial, depth + 1);
+		pointer = pointer_of(growth.initial);
 		if (pointer.base >= 0 && pointer.node >= 0)
 			pointer.node = loop_node(phi, &growth, pointer.node, 64);
 		return pointer;
 	}
-	pointer = pointer_of(LLVMGetIncomingValue(phi, 0), depth + 1);
+	pointer = pointer_of(LLVMGetIncomingValue(phi, 0));
 	for (unsigned k = 1; k < LLVMCountIncoming(phi); k++)
-		pointer = either(pointer, pointer_of(LLVMGetIncomingValue(phi, k), depth + 1));
+		pointer = either(pointer, pointer_of(LLVMGetIncomingValue(phi, k)));
 	return pointer;
 }
 
@@ -85,15 +85,13 @@ static struct pointer argument_pointer(LLVMValueRef value)
 	return nowhere;
 }
 
-struct pointer pointer_of(LLVMValueRef value, int depth)
+static struct pointer pointer_make(LLVMValueRef value)
 {
 	unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(value));
 
 	if (space == SPACE_LOCAL || LLVMIsAAllocaInst(value) ||
 	    (LLVMIsAGlobalVariable(value) && space != SPACE_GLOBAL))
 		return own;
-	if (depth > DEPTH)
-		return nowhere;
 	if (LLVMIsAArgument(value))
 		return space == SPACE_PRIVATE ? own : argument_pointer(value);
 	if (LLVMIsAConstantExpr(value))
@@ -102,17 +100,32 @@ struct pointer pointer_of(LLVMValueRef value, int depth)
 		return nowhere;
 	switch (LLVMGetInstructionOpcode(value)) {
 	case LLVMGetElementPtr:
-		return element_pointer(value, depth);
+		return element_pointer(value);
 	case LLVMBitCast:
 	case LLVMAddrSpaceCast:
 	case LLVMFreeze:
-		return pointer_of(LLVMGetOperand(value, 0), depth + 1);
+		return pointer_of(LLVMGetOperand(value, 0));
 	case LLVMPHI:
-		return phi_pointer(value, depth);
+		return phi_pointer(value);
 	case LLVMSelect:
-		return either(pointer_of(LLVMGetOperand(value, 1), depth + 1),
-		              pointer_of(LLVMGetOperand(value, 2), depth + 1));
+		return either(pointer_of(LLVMGetOperand(value, 1)),
+		              pointer_of(LLVMGetOperand(value, 2)));
 	default:
 		return nowhere;
 	}
+}
+
+/* One that goes by itself is not followed. */
+struct pointer pointer_of(LLVMValueRef value)
+{
+	struct memo *memo = memo_of(value);
+
+	if (memo->pointer_state == MEMO_BEGUN)
+		return nowhere;
+	if (memo->pointer_state == MEMO_NEW) {
+		memo->pointer_state = MEMO_BEGUN;
+		memo->pointer = pointer_make(value);
+		memo->pointer_state = MEMO_MADE;
+	}
+	return memo->pointer;
 }

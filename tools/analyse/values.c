@@ -5,17 +5,9 @@
  */
 #include "config.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/analyse/analyse.h"
-
-static struct {
-	LLVMValueRef value;
-	int node; /* -1: being made */
-} memo[MAXNODES];
-static unsigned nmemo;
 
 static int phi_node(LLVMValueRef phi, unsigned bits)
 {
@@ -38,39 +30,52 @@ const char *called_name(LLVMValueRef call)
 	return LLVMIsAFunction(called) ? LLVMGetValueName2(called, &length) : "";
 }
 
-static int id_node(LLVMValueRef call, const char *name)
-{
-	LLVMValueRef dimension = LLVMGetOperand(call, 0);
-	unsigned long long d = 3;
+/* Answers of the prologue, and of OpenCL. */
+static const struct {
+	const char *symbol;
+	enum index_op op, times; /* UNKNOWN: one operation */
+	bool of_items;           /* an item's number is to be added */
+} queries[] = {
+    {"heddle_group_id", INDEX_GROUP, INDEX_UNKNOWN, false},
+    {"heddle_num_groups", INDEX_GROUPS, INDEX_UNKNOWN, false},
+    {"heddle_global_id", INDEX_GROUP, INDEX_ITEMS, true},
+    {"heddle_global_size", INDEX_GROUPS, INDEX_ITEMS, false},
+    {"_Z12get_local_idj", INDEX_ITEM, INDEX_UNKNOWN, false},
+    {"_Z14get_local_sizej", INDEX_ITEMS, INDEX_UNKNOWN, false},
+};
+static const char dimensions_query[] = "heddle_dimensions";
 
-	if (!strcmp(name, "_Z12get_work_dimv"))
+static int query_find(const char *symbol)
+{
+	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++)
+		if (!strcmp(queries[i].symbol, symbol))
+			return i;
+	return -1;
+}
+
+bool query_known(const char *symbol)
+{
+	return query_find(symbol) >= 0 || !strcmp(symbol, dimensions_query);
+}
+
+static int query_node(LLVMValueRef call, const char *name)
+{
+	int query = query_find(name), node;
+	LLVMValueRef dimension;
+	unsigned long long d;
+
+	if (!strcmp(name, dimensions_query))
 		return node_print(INDEX_DIMENSIONS, 0, "");
-	if (LLVMIsAConstantInt(dimension))
-		d = LLVMConstIntGetZExtValue(dimension);
+	dimension = query < 0 ? NULL : LLVMGetOperand(call, 0);
+	if (!dimension || !LLVMIsAConstantInt(dimension))
+		return node_unknown();
+	d = LLVMConstIntGetZExtValue(dimension);
 	if (d > 2)
 		return node_unknown();
-	if (!strcmp(name, "_Z12get_group_idj"))
-		return node_value(INDEX_GROUP, 0, d);
-	if (!strcmp(name, "_Z12get_local_idj"))
-		return node_value(INDEX_ITEM, 0, d);
-	if (!strcmp(name, "_Z14get_local_sizej"))
-		return node_value(INDEX_ITEMS, 0, d);
-	if (!strcmp(name, "_Z14get_num_groupsj"))
-		return node_value(INDEX_GROUPS, 0, d);
-	if (!strcmp(name, "_Z17get_global_offsetj"))
-		return node_constant(0);
-	if (!strcmp(name, "_Z13get_global_idj")) {
-		int group = node_value(INDEX_GROUP, 0, d), items = node_value(INDEX_ITEMS, 0, d);
-
-		return node_sum(node_two(INDEX_MUL, 64, group, items),
-		                node_value(INDEX_ITEM, 0, d));
-	}
-	if (!strcmp(name, "_Z15get_global_sizej")) {
-		int groups = node_value(INDEX_GROUPS, 0, d);
-
-		return node_two(INDEX_MUL, 64, groups, node_value(INDEX_ITEMS, 0, d));
-	}
-	return node_unknown();
+	node = node_value(queries[query].op, 0, d);
+	if (queries[query].times != INDEX_UNKNOWN)
+		node = node_two(INDEX_MUL, 64, node, node_value(queries[query].times, 0, d));
+	return queries[query].of_items ? node_sum(node, node_value(INDEX_ITEM, 0, d)) : node;
 }
 
 bool text_starts(const char *text, const char *with)
@@ -113,7 +118,7 @@ static int call_node(LLVMValueRef call, unsigned bits)
 
 		return node_two(INDEX_MUL, 32, a, value_node(LLVMGetOperand(call, 1)));
 	}
-	return text_starts(name, "_Z") ? id_node(call, name) : node_unknown();
+	return query_node(call, name);
 }
 
 static int cast_node(LLVMValueRef value, LLVMOpcode op, unsigned bits)
@@ -198,17 +203,14 @@ static int value_make(LLVMValueRef value)
 
 int value_node(LLVMValueRef value)
 {
-	unsigned at;
+	struct memo *memo = memo_of(value);
 
-	for (unsigned i = 0; i < nmemo; i++)
-		if (memo[i].value == value)
-			return memo[i].node >= 0 ? memo[i].node : node_unknown();
-	if (nmemo == MAXNODES) {
-		fputs("heddle-analyse: the kernel is too large\n", stderr);
-		exit(1);
+	if (memo->node_state == MEMO_BEGUN)
+		return node_unknown();
+	if (memo->node_state == MEMO_NEW) {
+		memo->node_state = MEMO_BEGUN;
+		memo->node = value_make(value);
+		memo->node_state = MEMO_MADE;
 	}
-	at = nmemo++;
-	memo[at].value = value;
-	memo[at].node = -1;
-	return memo[at].node = value_make(value);
+	return memo->node;
 }
