@@ -17,8 +17,8 @@
  * A kernel is one node of StarPU's task graph: tasks submitted before it that write its
  * handles come first, tasks submitted later see its results. Where nothing else is under way, the
  * thread that submits it enqueues the largest part itself (HEDDLE_KERNEL_DIRECT). What cannot be
- * split (atomic operations on global memory, printf, one array as two arguments) runs on one
- * device; HEDDLE_VERBOSE=2 says why.
+ * split (atomic operations on global memory, printf, one array as two arguments, and all that is
+ * not analysed: doc/kernels.md) runs on one device; HEDDLE_VERBOSE=2 says why.
  */
 #ifndef HEDDLE_KERNEL_H
 #define HEDDLE_KERNEL_H
@@ -55,7 +55,7 @@ struct heddle_kernel_argument {
 enum heddle_kernel_split {
 	HEDDLE_KERNEL_BY_POLICY, /**< skmd: in shares; policies that are block strategies (hdss
 	                              ...): in blocks, as a loop; others place it whole */
-	HEDDLE_KERNEL_ALWAYS,    /**< in shares, whatever the policy */
+	HEDDLE_KERNEL_ALWAYS,    /**< in shares, where that can be, whatever the policy */
 	HEDDLE_KERNEL_NEVER
 };
 

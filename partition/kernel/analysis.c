@@ -5,26 +5,34 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "partition/kernel/analysis.h"
 #include "partition/kernel/conditions.h"
 #include "partition/kernel/hash.h"
 #include "partition/kernel/index_ops.h"
+#include "partition/kernel/options.h"
 #include "private/message.h"
 #include "private/profile_file.h"
 #include "private/variables.h"
 
 extern char **environ;
+
+/* Of a description; those of large kernels have a hundredth of it. */
+enum { MOST_BYTES = 16 << 20 };
 
 /* ---- where descriptions are kept ---- */
 
@@ -150,63 +158,27 @@ static const char *program(void)
 	return *given ? given : found;
 }
 
-/* Starts a program; its standard output goes to `output`. */
+/* Starts a program in a process group of its own; its standard output goes to `output`. */
 static int spawn(char *const *arguments, int output, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
 	int error = posix_spawn_file_actions_init(&actions);
 
 	if (error)
 		return -error;
+	error = posix_spawnattr_init(&attributes);
+	if (error) {
+		posix_spawn_file_actions_destroy(&actions);
+		return -error;
+	}
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
 	error = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
 	if (!error)
-		error = posix_spawn(pid, arguments[0], &actions, NULL, arguments, environ);
+		error = posix_spawn(pid, arguments[0], &actions, &attributes, arguments, environ);
+	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	return -error;
-}
-
-#define BLANKS " \t\n"
-
-/* Where an option ends: blanks in double quotes are its own. */
-static const char *option_end(const char *option)
-{
-	bool quoted = false;
-
-	for (; *option && (quoted || !strchr(BLANKS, *option)); option++)
-		quoted ^= *option == '"';
-	return option;
-}
-
-/* Whether there are quotes elsewhere than around the folder of -I. OpenCL knows none there;
- * compilers take them off, or for the beginning of a string. */
-static bool quotes_unclear(const char *options)
-{
-	const char *end;
-	bool folder = false;
-
-	for (options += strspn(options, BLANKS); *options; options = end + strspn(end, BLANKS)) {
-		end = option_end(options);
-		if (memchr(options, '"', end - options) && !folder && strncmp(options, "-I", 2))
-			return true;
-		folder = end - options == 2 && !strncmp(options, "-I", 2);
-	}
-	return false;
-}
-
-/* The next option, without its quotes; NULL: there is none. */
-static char *option_take(char **rest)
-{
-	char *option = *rest + strspn(*rest, BLANKS), *to = option;
-	const char *end = option_end(option);
-
-	if (!*option)
-		return NULL;
-	*rest += end - *rest + (*end != '\0');
-	for (const char *from = option; from < end; from++)
-		if (*from != '"')
-			*to++ = *from;
-	*to = '\0';
-	return option;
 }
 
 /* Starts heddle-analyse on a source file. */
@@ -238,25 +210,82 @@ static int wait_for(pid_t pid)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EINVAL;
 }
 
-/* Runs it on an open source file; *text is to be freed. */
+/* Milliseconds to a time on the monotonic clock; 0: it is over. */
+static int left_ms(const struct timespec *end)
+{
+	struct timespec now;
+	int64_t left;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	left = (int64_t)(end->tv_sec - now.tv_sec) * 1000 + (end->tv_nsec - now.tv_nsec) / 1000000;
+	return left > 0 ? left : 0;
+}
+
+/* Copies what comes to its end, up to a time and a size.
+ * @return 0; -ETIMEDOUT; -EFBIG; what reading says */
+static int copy_until(int from, FILE *to, const struct timespec *end)
+{
+	struct pollfd wanted = {.fd = from, .events = POLLIN};
+	char bytes[4096];
+	size_t size = 0;
+	ssize_t n;
+
+	for (;;) {
+		int ready = poll(&wanted, 1, left_ms(end));
+
+		if (!ready)
+			return -ETIMEDOUT;
+		n = ready > 0 ? read(from, bytes, sizeof(bytes)) : -1;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (!n)
+			return 0;
+		if (n > 0)
+			size += fwrite(bytes, 1, n, to);
+		if (size > MOST_BYTES)
+			return -EFBIG;
+	}
+}
+
+/* Takes what a program says until it ends. One that takes too long, or says too much, is ended
+ * with all that it has started. */
+static int program_read(pid_t pid, int from, char **text)
+{
+	struct timespec end;
+	size_t size;
+	FILE *to = open_memstream(text, &size);
+	int error = to ? 0 : -ENOMEM, ended;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += heddle_variable_number(HEDDLE_VARIABLE_ANALYSE_LIMIT);
+	if (!error)
+		error = copy_until(from, to, &end);
+	if (to && fclose(to) && !error)
+		error = -ENOMEM;
+	if (error)
+		kill(-pid, SIGKILL);
+	ended = wait_for(pid);
+	return error ? error : ended;
+}
+
+/* Runs it on an open source file; *text is to be freed, whatever comes back. */
 static int run(const char *path, const char *name, const char *options, char **text)
 {
 	char *copy = strdup(options);
-	FILE *output = tmpfile();
-	int error = copy && output ? 0 : -ENOMEM;
+	int ends[2], error = copy ? 0 : -ENOMEM;
 	pid_t pid;
 
-	if (!error)
-		error = start(path, name, copy, fileno(output), &pid);
-	if (!error)
-		error = wait_for(pid);
-	if (!error) {
-		rewind(output);
-		*text = file_read(output);
-		error = *text ? 0 : -EIO;
+	if (!error && pipe2(ends, O_CLOEXEC))
+		error = -errno;
+	if (error) {
+		free(copy);
+		return error;
 	}
-	if (output)
-		fclose(output);
+	error = start(path, name, copy, ends[1], &pid);
+	close(ends[1]);
+	if (!error)
+		error = program_read(pid, ends[0], text);
+	close(ends[0]);
 	free(copy);
 	return error;
 }
@@ -278,31 +307,13 @@ static int describe(const char *source, const char *name, const char *options, c
 	return error;
 }
 
-int analysis_make(const char *source, const char *name, const char *options,
-                  struct index_kernel *kernel)
+static int make(const char *source, const char *name, const char *options,
+                struct index_kernel *kernel)
 {
-	char path[PATH_MAX], foreign[64], *text = NULL;
-	bool kept;
+	char path[PATH_MAX], *text = NULL;
+	bool kept = !path_make(source, name, options, path, sizeof(path));
 	int error;
 
-	options = options ? options : "";
-	if (conditions_foreign(source, options, foreign, sizeof(foreign))) {
-		heddle_explain("kernel %s is not analysed: devices may compile different code, "
-		               "since its source asks whether %s is defined",
-		               name, foreign);
-		return -ENOTSUP;
-	}
-	if (conditions_includes(source, options)) {
-		heddle_explain("kernel %s is not analysed: it includes files", name);
-		return -ENOTSUP;
-	}
-	if (quotes_unclear(options)) {
-		heddle_explain("kernel %s is not analysed: its options have quotes that are not "
-		               "around a folder of -I, which compilers read in different ways",
-		               name);
-		return -ENOTSUP;
-	}
-	kept = !path_make(source, name, options, path, sizeof(path));
 	if (kept && !kept_read(path, kernel))
 		return 0;
 	if (access(program(), X_OK)) {
@@ -315,7 +326,27 @@ int analysis_make(const char *source, const char *name, const char *options,
 	if (!error && kept)
 		keep(path, text);
 	free(text);
-	if (error)
+	if (error == -ETIMEDOUT)
+		heddle_warn("kernel %s is not analysed, so that it runs on one device: %s takes "
+		            "longer than %d s (HEDDLE_ANALYSE_LIMIT)",
+		            name, program(),
+		            (int)heddle_variable_number(HEDDLE_VARIABLE_ANALYSE_LIMIT));
+	else if (error)
 		heddle_explain("kernel %s is not analysed: %s", name, strerror(-error));
 	return error;
+}
+
+int analysis_make(const char *source, const char *name, const char *options,
+                  struct index_kernel *kernel)
+{
+	char why[256];
+	int error;
+
+	options = options ? options : "";
+	error = options_check(options, why, sizeof(why));
+	if (!error)
+		error = conditions_check(source, options, why, sizeof(why));
+	if (error == -ENOTSUP)
+		heddle_explain("kernel %s is not analysed: %s", name, why);
+	return error ? error : make(source, name, options, kernel);
 }

@@ -12,11 +12,12 @@
  * (heddle_profile_path()), by what the source, the name and the options are, so that the
  * compiler runs once.
  * @param options as for clBuildProgram(); NULL: none
- * @return 0; -ENOENT where heddle-analyse is not installed (index_unknown() is right
- * then); -ENOTSUP where devices may compile different code, or files are included, which may
- * change (partition/kernel/conditions.h; likewise); -EINVAL where it fails, after the
- * compiler's messages; -ENOMEM and what reading and writing say. HEDDLE_VERBOSE=2 tells what was
- * done. */
+ * @return 0; -ENOENT where heddle-analyse is not installed; -ENOTSUP where devices may compile
+ * different code, or files are included, which may change (partition/kernel/conditions.h), or
+ * an option is not known (partition/kernel/options.h); -EINVAL where it fails, after the
+ * compiler's messages; -ETIMEDOUT where it takes longer than HEDDLE_ANALYSE_LIMIT, after a
+ * message; -EFBIG; -ENOMEM and what reading and writing say. A kernel without a description must
+ * not be split. HEDDLE_VERBOSE=2 tells what was done. */
 int analysis_make(const char *source, const char *name, const char *options,
                   struct index_kernel *kernel);
 

@@ -1,25 +1,24 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Conditions of the preprocessor by which devices may compile different code.
+ * Whether every device compiles the same code of a source.
  */
 #ifndef HEDDLE_KERNEL_CONDITIONS_H
 #define HEDDLE_KERNEL_CONDITIONS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
-/** Looks for a name that an #if, #ifdef, #ifndef, #elif, #elifdef or #elifndef of a source asks
- * for and that neither the source nor the options define: compilers define names of their own,
- * as __NV_CL_C_VERSION or cl_khr_fp64, so that each device may get other code than the one
- * that was analysed. Comments are not told from code, which errs on the safe side.
+/** Compilers define names of their own, as __OPENCL_VERSION__ or cl_khr_fp64, so that each
+ * device may get other code than the one that was analysed. Looks for
+ *  - names in conditions (#if, #ifdef, ...) that neither the source nor the options define, or
+ *    that belong to compilers: those that C reserves (__X, _X with a capital), and OpenCL's;
+ *  - names anywhere else, also in the options' definitions, that C reserves and that are no
+ *    words of OpenCL C;
+ *  - files that are included, which may say something else the next time.
  * @param options as for clBuildProgram()
- * @param[out] name the first such name, cut where it does not fit; set where there is one
- * @return whether there is one */
-bool conditions_foreign(const char *source, const char *options, char *name, size_t size);
-
-/** Whether a source includes files, by a line of its own or an option: what these say is not
- * known, and may be something else the next time. */
-bool conditions_includes(const char *source, const char *options);
+ * @param[out] why set where there is one: what follows "it is not analysed: "; cut where it does
+ * not fit
+ * @return 0: all devices compile the same; -ENOTSUP; -ENOMEM */
+int conditions_check(const char *source, const char *options, char *why, size_t size);
 
 #endif

@@ -98,6 +98,12 @@ static int form_make(struct part *part, struct device_form *form, enum ndrange_w
 
 	if (status == -EIO && form->program && (way == NDRANGE_FLAT || way == NDRANGE_BOXES))
 		status = form_compile_exit(part, form) ? -EIO : 0;
+	/* What runs on one device need not have such a form: its dry run is of all groups then. */
+	if ((status == -EIO || status == -ENOENT) && way == NDRANGE_EXIT &&
+	    part->request->kernel->index.refusal) {
+		form_free(form);
+		status = form_compile(part, form, NDRANGE_WHOLE);
+	}
 	if (status == -EIO && form->program)
 		status = log_refuse(part, form);
 	if (!status)
@@ -114,7 +120,8 @@ static int form_make(struct part *part, struct device_form *form, enum ndrange_w
 static struct device_form *form_of(const struct heddle_kernel_request *request,
                                    struct device_memory *memory, size_t n)
 {
-	if (n < request->stats.groups || request->kernel->way == NDRANGE_EXIT)
+	if (n < request->stats.groups ||
+	    (request->kernel->way == NDRANGE_EXIT && !request->kernel->index.refusal))
 		return &memory->ranges;
 	return memory->whole.kernel || !memory->ranges.kernel || !request->trial ? &memory->whole
 	                                                                         : &memory->ranges;

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "partition/kernel/analysis.h"
-#include "partition/kernel/conditions.h"
 #include "partition/kernel/kernel_private.h"
 #include "private/buses_starpu.h"
 #include "private/message.h"
@@ -132,15 +131,6 @@ static int refusal_set(struct kernel *kernel, const char *reason)
 	return kernel->index.refusal ? 0 : -ENOMEM;
 }
 
-/* Of atomic operations in a source that is not analysed nothing is known either; the word is
- * hard to avoid. */
-static bool is_risky(const struct kernel *kernel)
-{
-	return strstr(kernel->source, "atom") || strstr(kernel->source, "printf") ||
-	       strstr(kernel->source, "image") ||
-	       conditions_includes(kernel->source, kernel->options);
-}
-
 static int description_make(const struct heddle_kernel *given, struct kernel *kernel)
 {
 	enum index_kind kinds[HEDDLE_KERNEL_MAXARGUMENTS];
@@ -153,10 +143,8 @@ static int description_make(const struct heddle_kernel *given, struct kernel *ke
 		           : given->arguments[a].type == HEDDLE_KERNEL_VALUE ? INDEX_OTHER
 		                                                             : INDEX_BUFFER;
 	error = index_unknown(given->narguments, kinds, &kernel->index);
-	if (!error && is_risky(kernel))
-		error = refusal_set(kernel, "it is not analysed and may have atomic operations, "
-		                            "print or use images");
-	return error;
+	/* Nothing is known of atomic operations either. */
+	return error ? error : refusal_set(kernel, "it is not analysed");
 }
 
 static int kernel_make(const struct heddle_kernel *given, const struct ndrange *range,
@@ -177,12 +165,17 @@ static int kernel_make(const struct heddle_kernel *given, const struct ndrange *
 	kernel->source = strdup(given->source);
 	kernel->name = strdup(given->name);
 	kernel->options = strdup(given->options ? given->options : "");
-	kernel->prologue = ndrange_prologue(range, way);
 	devices_find(kernel);
-	if (kernel->source && kernel->name && kernel->options && kernel->prologue)
+	if (kernel->source && kernel->name && kernel->options)
 		error = description_make(given, kernel);
+	/* Its ids are left to OpenCL, also in the dry run, which takes parts of it. */
+	if (kernel->index.refusal)
+		kernel->way = NDRANGE_EXIT;
+	kernel->prologue = ndrange_prologue(range, kernel->way);
+	if (!error && !kernel->prologue)
+		error = -ENOMEM;
 	/* The sizes are part of such a prologue. */
-	if (!error && way == NDRANGE_BOXES && !ndrange_cuttable(range))
+	if (!error && kernel->way == NDRANGE_BOXES && !ndrange_cuttable(range))
 		error = refusal_set(kernel, "its NDRange is too large for offsets of every device");
 	if (!error)
 		stored_read(kernel);

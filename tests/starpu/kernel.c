@@ -370,13 +370,80 @@ static void unsplit(void **state)
 		assert_true(a[i] == i % 1000 + i % 77);
 }
 
+/* Kernels whose ranges would compute something else than all of it, and those of which nothing is
+ * known: each runs on one device, whatever the policy. */
+static void not_split(void **state)
+{
+	static const struct {
+		const char *source, *options;
+		int bins; /* 0: element i is i */
+	} cases[] = {
+	    {"__kernel void k(__global int *x)\n"
+	     "{ x[get_global_id(0)] = get_global_linear_id(); }\n",
+	     "-cl-std=CL3.0", 0},
+	    {"#define get_global_id(d) ((int)get_global_id(d))\n"
+	     "__kernel void k(__global int *x) { x[get_global_id(0)] = get_global_id(0); }\n",
+	     NULL, 0},
+	    {"#ifndef __OPENCL_VERSION__\n#define __OPENCL_VERSION__ 100\n#endif\n"
+	     "#if __OPENCL_VERSION__ >= 120\n#define EACH 4\n#else\n#define EACH 1\n#endif\n"
+	     "__kernel void k(__global int *x)\n"
+	     "{ for (int i = 0; i < EACH; i++) { int j = get_global_id(0) * EACH + i;\n"
+	     "  if (j < get_global_size(0)) x[j] = j; } }\n",
+	     NULL, 0},
+	    {"__kernel void k(__global int *x)\n"
+	     "{ for (int i = 0, n = __clang_major__ == 14 ? 1 : 4; i < n; i++) {\n"
+	     "  int j = get_global_id(0) * n + i; if (j < get_global_size(0)) x[j] = j; } }\n",
+	     NULL, 0},
+	    {"#ifdef VENDOR\n#endif\n"
+	     "__kernel void k(__global int *x) { INC(&x[get_global_id(0) & 3]); }\n",
+	     "-DINC=atomic_inc", 4},
+	    {"#ifdef VENDOR\n#endif\n"
+	     "__kernel void k(__global int *x)\n"
+	     "{ __sync_fetch_and_add(&x[get_global_id(0) & 3], 1); }\n",
+	     NULL, 4},
+	};
+	unsigned failures = 0;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int *x = (int *)c;
+		struct heddle_kernel_stats stats;
+		struct heddle_kernel kernel = {.source = cases[i].source,
+		                               .name = "k",
+		                               .options = cases[i].options,
+		                               .dimensions = 1,
+		                               .global = {N},
+		                               .local = {64},
+		                               .narguments = 1,
+		                               .arguments = {host(x, N * sizeof(*x))},
+		                               .split = i % 2 ? HEDDLE_KERNEL_ALWAYS
+		                                              : HEDDLE_KERNEL_BY_POLICY};
+		unsigned wrong = 0;
+
+		for (int round = 0; round < 3; round++) {
+			memset(x, 0, N * sizeof(*x));
+			assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+			for (int j = 0; j < N; j++)
+				wrong += x[j] != (!cases[i].bins      ? j
+				                  : j < cases[i].bins ? N / cases[i].bins
+				                                      : 0);
+			if (wrong || stats.nworkers > 1) {
+				print_error("  case %zu: %u elements wrong, %u workers\n", i,
+				            wrong, stats.nworkers);
+				failures++;
+				break;
+			}
+		}
+	}
+	assert_int_equal(failures, 0);
+}
+
 /* A source that does not bear the prologue of range launches gets an early exit. */
 static void early_exit(void **state)
 {
 	static const char text[] =
-	    "int heddle_group_id(int x) { return x + 1; }\n"
+	    "int heddle_flat(int x) { return x + 1; }\n"
 	    "__kernel void next(__global int *x)\n"
-	    "{ x[get_global_id(0)] = heddle_group_id(x[get_global_id(0)]); }\n";
+	    "{ x[get_global_id(0)] = heddle_flat(x[get_global_id(0)]); }\n";
 	struct heddle_kernel_stats stats;
 	int *x = (int *)a;
 	struct heddle_kernel kernel = {.source = text,
@@ -494,6 +561,7 @@ int main(void)
 	    cmocka_unit_test(nodes_of_the_graph), cmocka_unit_test(unsplit),
 	    cmocka_unit_test(early_exit),         cmocka_unit_test(nonsense_is_refused),
 	    cmocka_unit_test(by_policy),          cmocka_unit_test(devices_fail),
+	    cmocka_unit_test(not_split),
 	};
 	int failed;
 

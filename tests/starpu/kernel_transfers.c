@@ -289,12 +289,14 @@ static void overlap(void **state)
 	bool turns = is_set("HEDDLE_KERNEL_BUSES", "1") || getenv("TRANSFERS_MACHINE");
 
 	hooks_reset();
-	seen.wait = !in_place();
+	seen.wait = !in_place() && analysed();
 	saxpy_check(&kernel, &stats);
-	assert_int_equal(stats.nworkers, 2);
+	assert_int_equal(stats.nworkers, analysed() ? 2 : 1);
+	if (!analysed())
+		return;
 	if (in_place()) {
 		for (unsigned w = 0; w < stats.nworkers; w++)
-			assert_true(!analysed() || stats.workers[w].in_bytes == 0);
+			assert_true(stats.workers[w].in_bytes == 0);
 		return;
 	}
 	assert_true(seen.met);
@@ -478,7 +480,8 @@ static void failures(void **state)
 		saxpy_check(&kernel, &stats);
 		/* A device keeps its own buffers for the next launch. */
 		assert_true(seen.broken || seen.without_memory || i == 3);
-		assert_true(i % 2 || stats.moved > 0);
+		/* Of a kernel that is not split it may fail in the dry run. */
+		assert_true(i % 2 || !analysed() || stats.moved > 0);
 		printf("  %s, %s: %zu groups moved\n", i % 2 ? "shares" : "blocks",
 		       i < 2 ? "lost" : "no memory", stats.moved);
 	}

@@ -18,26 +18,33 @@
 
 static char folder[] = "/tmp/heddle-analysis-XXXXXX", script[64];
 
+static int script_make(const char *commands)
+{
+	FILE *file = fopen(script, "w");
+
+	if (!file)
+		return 1;
+	fprintf(file, "#!/bin/sh\n%s\n", commands);
+	return fclose(file) || chmod(script, 0700);
+}
+
 /* One argument more where the last option is the one that matters; the file "options" has a
  * line for each. */
 static int script_write(void **state)
 {
-	FILE *file;
+	char commands[512];
 
 	if (!mkdtemp(folder))
 		return 1;
 	snprintf(script, sizeof(script), "%s/analyse", folder);
-	file = fopen(script, "w");
-	if (!file)
-		return 1;
-	fprintf(file,
-	        "#!/bin/sh\necho heddle-index %d\necho argument buffer\n"
-	        "printf '%%s\\n' \"$@\" | tail -n +3 >\"${0%%/*}/options\"\n"
-	        "for last; do :; done\n[ \"$last\" != -DLAST ] || echo argument integer 32\n",
-	        INDEX_VERSION);
 	setenv("HEDDLE_ANALYSE", script, 1);
 	setenv("HEDDLE_PROFILE_DIR", folder, 1);
-	return fclose(file) || chmod(script, 0700);
+	snprintf(commands, sizeof(commands),
+	         "echo heddle-index %d\necho argument buffer\n"
+	         "printf '%%s\\n' \"$@\" | tail -n +3 >\"${0%%/*}/options\"\n"
+	         "for last; do :; done\n[ \"$last\" != -DLAST ] || echo argument integer 32",
+	         INDEX_VERSION);
+	return script_make(commands);
 }
 
 static int folder_remove(void **state)
@@ -82,6 +89,31 @@ static void includes(void **state)
 	index_free(&kernel);
 }
 
+/* An analysis without an end is ended, with all that it has started. */
+static void limits(void **state)
+{
+	struct index_kernel kernel;
+	char command[512];
+
+	setenv("HEDDLE_ANALYSE_LIMIT", "1", 1);
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	script_make("sleep 1000 & echo $! >\"${0%/*}/started\"; wait");
+	assert_int_equal(analysis_make("sleeps", "f", NULL, &kernel), -ETIMEDOUT);
+	snprintf(command, sizeof(command),
+	         "for i in $(seq 100); do "
+	         "grep -qs '^State:.[^ZX]' /proc/$(cat '%s/started')/status || exit 0; "
+	         "sleep 0.1; done; exit 1",
+	         folder);
+	assert_int_equal(system(command), 0);
+	setenv("HEDDLE_ANALYSE_LIMIT", "60", 1);
+	script_make("yes 'argument buffer'");
+	assert_int_equal(analysis_make("talks", "f", NULL, &kernel), -EFBIG);
+	script_make("echo heddle-index; exit 3");
+	assert_int_equal(analysis_make("fails", "f", NULL, &kernel), -EINVAL);
+	unsetenv("HEDDLE_ANALYSE_LIMIT");
+	unsetenv("HEDDLE_VERBOSE");
+}
+
 /* The options that the script got are these, each followed by "|". */
 static void expect_options(const char *options, const char *expected)
 {
@@ -122,6 +154,7 @@ int main(void)
 	    cmocka_unit_test(all_options),
 	    cmocka_unit_test(includes),
 	    cmocka_unit_test(quotes),
+	    cmocka_unit_test(limits),
 	};
 
 	return cmocka_run_group_tests(tests, script_write, folder_remove);
