@@ -30,6 +30,22 @@ void refuse_print(const char *why)
 /* Where nobody says what an access may rely on: OpenCL's largest type. */
 enum { UNKNOWN_ALIGNMENT = 128 };
 
+/* Nodes are computed anew behind other guards: so often. */
+enum { MAXEVALUATIONS = 1 << 20 };
+
+static void evaluation_count(const struct place *place)
+{
+	static struct place last;
+	static unsigned evaluations;
+
+	if (evaluations && place->nguards == last.nguards &&
+	    !memcmp(place->guards, last.guards, last.nguards * sizeof(last.guards[0])))
+		return;
+	last = *place;
+	if (++evaluations > MAXEVALUATIONS / (node_count() + 1))
+		too_large();
+}
+
 static void access_line(unsigned argument, int node, unsigned long long bytes, const char *mode,
                         const struct place *place, unsigned alignment)
 {
@@ -38,6 +54,7 @@ static void access_line(unsigned argument, int node, unsigned long long bytes, c
 	       : place->every ? "every"
 	                      : "always",
 	       alignment);
+	evaluation_count(place);
 	for (unsigned g = 0; g < place->nguards; g++)
 		printf(" %d", place->guards[g]);
 	putchar('\n');

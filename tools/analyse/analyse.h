@@ -35,6 +35,8 @@ _Noreturn void too_large(void);
 /** @param numbers what follows in the line, a blank before each */
 int node_print(enum index_op op, unsigned bits, const char *numbers);
 int node_unknown(void);
+/** How many there are. */
+unsigned node_count(void);
 int node_value(enum index_op op, unsigned bits, long long value);
 int node_one(enum index_op op, unsigned bits, int a);
 int node_two(enum index_op op, unsigned bits, int a, int b);

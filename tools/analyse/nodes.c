@@ -26,6 +26,11 @@ int node_print(enum index_op op, unsigned bits, const char *numbers)
 	return nnodes++;
 }
 
+unsigned node_count(void)
+{
+	return nnodes;
+}
+
 int node_unknown(void)
 {
 	return node_print(INDEX_UNKNOWN, 0, "");
