@@ -423,6 +423,36 @@ __kernel void last_of_loop(__global const float *in, __global float *out, int n)
 		out[g * 2 + 1] = in[i % 8];
 }
 
+/* Indices of all widths, which overflow, and are read with and without a sign. */
+__kernel void widths(__global const float *in, __global float *out, int n, int m)
+{
+	size_t i = get_global_id(0);
+	uchar low = i + n;
+	ushort middle = (ushort)(i << 7) + (ushort)40000;
+	short sign = (short)(i * 64 - 300);
+	uint large = (uint)i * 0x40000001u;
+	char small = (char)(i + m);
+	uint back = (uint)i - 1u;
+	float sum = in[low] + in[middle] + in[(ushort)sign] + in[large & 65535u];
+
+	sum += in[small < 0 ? -small : small] + in[(uchar)small * 2 + 1] + in[large >> 16];
+	sum += in[(back >> 31) * 7 + (back & 1023)] + in[(ulong)(uchar)(low * 3)];
+	for (uchar k = 250; k < 254; k += 3)
+		sum += in[k + (uchar)(low + k)];
+	for (uchar k = 9; k >= 2 && sum > 0; k -= 3) /* passes 0 */
+		sum -= 0.5f + in[k];
+	out[i] = sum;
+}
+
+/* Likewise, of what is written. */
+__kernel void wraps(__global const float *in, __global float *out, int n)
+{
+	uint i = get_global_id(0);
+
+	out[(ushort)(i * 257u + (uint)n * 300u)] = in[(uchar)(i + n)];
+	out[(ushort)(i * 257u + (uint)n * 300u + 1)] = in[(uchar)~i];
+}
+
 /* What cannot be split. */
 __kernel void counter(__global uint *count)
 {
