@@ -43,6 +43,7 @@ struct kernel_device {
 	bool by_addresses;                  /* how what it perhaps wrote is found */
 	unsigned bus;                       /* devices on one take turns with their transfers */
 	unsigned units;                     /* compute units */
+	bool as_analysed;                   /* with addresses of 64 bits */
 	bool shares_bus;                    /* with another one */
 	struct records_known known, stored; /* now, and in the profile */
 	struct costs costs;                 /* of sharing */

@@ -79,12 +79,14 @@ static void tables_write_at_exit(void)
 
 static void device_ask(struct kernel_device *device)
 {
-	cl_uint units = 0;
+	cl_uint units = 0, bits = 64;
 	cl_device_id id;
 
 	starpu_opencl_get_device(starpu_worker_get_devid(device->worker), &id);
 	clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
+	clGetDeviceInfo(id, CL_DEVICE_ADDRESS_BITS, sizeof(bits), &bits, NULL);
 	device->units = units;
+	device->as_analysed = bits == 64;
 	device->by_addresses =
 	    !strcmp(heddle_variable_text(HEDDLE_VARIABLE_KERNEL_MERGE), "addresses");
 }
@@ -147,6 +149,16 @@ static int description_make(const struct heddle_kernel *given, struct kernel *ke
 	return error ? error : refusal_set(kernel, "it is not analysed");
 }
 
+/* A size_t of other bits overflows elsewhere. */
+static int devices_check(struct kernel *kernel)
+{
+	for (unsigned d = 0; d < kernel->ndevices; d++)
+		if (!kernel->devices[d].as_analysed)
+			return refusal_set(kernel, "its analysis holds for addresses of 64 bits, "
+			                           "which a device has not");
+	return 0;
+}
+
 static int kernel_make(const struct heddle_kernel *given, const struct ndrange *range,
                        enum ndrange_way way, struct kernel **made)
 {
@@ -168,6 +180,8 @@ static int kernel_make(const struct heddle_kernel *given, const struct ndrange *
 	devices_find(kernel);
 	if (kernel->source && kernel->name && kernel->options)
 		error = description_make(given, kernel);
+	if (!error)
+		error = devices_check(kernel);
 	/* Its ids are left to OpenCL, also in the dry run, which takes parts of it. */
 	if (kernel->index.refusal)
 		kernel->way = NDRANGE_EXIT;

@@ -44,6 +44,23 @@ clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensi
 	return next(queue, kernel, dimensions, offset, global, local, n, events, event);
 }
 
+/* Devices have addresses of 32 bits. */
+static bool narrow;
+
+__attribute__((visibility("default"))) cl_int
+clGetDeviceInfo(cl_device_id device, cl_device_info info, size_t size, void *value, size_t *needed)
+{
+	static __thread __typeof__(&clGetDeviceInfo) next;
+	cl_int error;
+
+	if (!next)
+		next = (__typeof__(next))dlsym(RTLD_NEXT, "clGetDeviceInfo");
+	error = next(device, info, size, value, needed);
+	if (narrow && !error && info == CL_DEVICE_ADDRESS_BITS && value)
+		*(cl_uint *)value = 32;
+	return error;
+}
+
 /* Why a kernel is not split is not remembered: there is no memory. */
 static bool no_reason;
 
@@ -232,10 +249,12 @@ static void workers_and_methods(void **state)
 /* What --classes of the kernels' app prints; without the analysis nothing is known. */
 static void classes_of_buffers(void **state)
 {
+	static const char other[] = "#define NARROW\n";
 	struct heddle_kernel_access accesses[4];
 	int n = N;
 	struct heddle_kernel kernel = vector_add(&n);
 	const char *refusal = "", *known;
+	char *text;
 
 	known = analysed() ? "CONTIGUOUS" : "WHOLE";
 	kernel.arguments[0].mode = STARPU_R;
@@ -249,6 +268,15 @@ static void classes_of_buffers(void **state)
 	kernel.arguments[2].pointer = b;
 	assert_int_equal(heddle_kernel_classes(&kernel, accesses, &refusal), 0);
 	assert_non_null(refusal);
+	kernel = vector_add(&n);
+	kernel.source = text = malloc(strlen(source) + sizeof(other));
+	sprintf(text, "%s%s", other, source);
+	narrow = true;
+	assert_int_equal(heddle_kernel_classes(&kernel, accesses, &refusal), 0);
+	narrow = false;
+	assert_non_null(strstr(refusal, analysed() ? "64 bits" : "not analysed"));
+	free(text);
+	kernel = vector_add(&n);
 	kernel.narguments = 3;
 	assert_int_equal(heddle_kernel_classes(&kernel, accesses, NULL), -EINVAL);
 }
@@ -377,30 +405,42 @@ static void not_split(void **state)
 	static const struct {
 		const char *source, *options;
 		int bins; /* 0: element i is i */
+		unsigned dimensions;
 	} cases[] = {
 	    {"__kernel void k(__global int *x)\n"
 	     "{ x[get_global_id(0)] = get_global_linear_id(); }\n",
-	     "-cl-std=CL3.0", 0},
+	     "-cl-std=CL3.0", 0, 1},
+	    {"__kernel void k(__global int *x)\n"
+	     "{ x[get_global_linear_id()] = get_global_linear_id(); }\n",
+	     "-cl-std=CL3.0", 0, 2},
+	    {"#define get_global_id(d) ((int)get_global_id(d))\n"
+	     "__kernel void k(__global int *x)\n"
+	     "{ int i = get_global_id(1) * (int)get_global_size(0) + get_global_id(0); x[i] = i; "
+	     "}\n",
+	     NULL, 0, 2},
+	    {"#define MAKE(name, body) __kernel void name(__global int *x) { body }\n"
+	     "MAKE(k, x[get_global_linear_id()] = get_global_linear_id();)\n",
+	     "-cl-std=CL3.0", 0, 2},
 	    {"#define get_global_id(d) ((int)get_global_id(d))\n"
 	     "__kernel void k(__global int *x) { x[get_global_id(0)] = get_global_id(0); }\n",
-	     NULL, 0},
+	     NULL, 0, 1},
 	    {"#ifndef __OPENCL_VERSION__\n#define __OPENCL_VERSION__ 100\n#endif\n"
 	     "#if __OPENCL_VERSION__ >= 120\n#define EACH 4\n#else\n#define EACH 1\n#endif\n"
 	     "__kernel void k(__global int *x)\n"
 	     "{ for (int i = 0; i < EACH; i++) { int j = get_global_id(0) * EACH + i;\n"
 	     "  if (j < get_global_size(0)) x[j] = j; } }\n",
-	     NULL, 0},
+	     NULL, 0, 1},
 	    {"__kernel void k(__global int *x)\n"
 	     "{ for (int i = 0, n = __clang_major__ == 14 ? 1 : 4; i < n; i++) {\n"
 	     "  int j = get_global_id(0) * n + i; if (j < get_global_size(0)) x[j] = j; } }\n",
-	     NULL, 0},
+	     NULL, 0, 1},
 	    {"#ifdef VENDOR\n#endif\n"
 	     "__kernel void k(__global int *x) { INC(&x[get_global_id(0) & 3]); }\n",
-	     "-DINC=atomic_inc", 4},
+	     "-DINC=atomic_inc", 4, 1},
 	    {"#ifdef VENDOR\n#endif\n"
 	     "__kernel void k(__global int *x)\n"
 	     "{ __sync_fetch_and_add(&x[get_global_id(0) & 3], 1); }\n",
-	     NULL, 4},
+	     NULL, 4, 1},
 	};
 	unsigned failures = 0;
 
@@ -419,6 +459,14 @@ static void not_split(void **state)
 		                                              : HEDDLE_KERNEL_BY_POLICY};
 		unsigned wrong = 0;
 
+		if (cases[i].dimensions == 2) {
+			kernel.dimensions = 2;
+			kernel.global[0] = 512;
+			kernel.global[1] = N / 512;
+			kernel.local[0] = 16;
+			kernel.local[1] = 4;
+		}
+
 		for (int round = 0; round < 3; round++) {
 			memset(x, 0, N * sizeof(*x));
 			assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
@@ -427,8 +475,8 @@ static void not_split(void **state)
 				                  : j < cases[i].bins ? N / cases[i].bins
 				                                      : 0);
 			if (wrong || stats.nworkers > 1) {
-				print_error("  case %zu: %u elements wrong, %u workers\n", i,
-				            wrong, stats.nworkers);
+				print_error("  case %zu: %u elements wrong, %u workers\n", i, wrong,
+				            stats.nworkers);
 				failures++;
 				break;
 			}
@@ -440,10 +488,9 @@ static void not_split(void **state)
 /* A source that does not bear the prologue of range launches gets an early exit. */
 static void early_exit(void **state)
 {
-	static const char text[] =
-	    "int heddle_flat(int x) { return x + 1; }\n"
-	    "__kernel void next(__global int *x)\n"
-	    "{ x[get_global_id(0)] = heddle_flat(x[get_global_id(0)]); }\n";
+	static const char text[] = "int heddle_flat(int x) { return x + 1; }\n"
+	                           "__kernel void next(__global int *x)\n"
+	                           "{ x[get_global_id(0)] = heddle_flat(x[get_global_id(0)]); }\n";
 	struct heddle_kernel_stats stats;
 	int *x = (int *)a;
 	struct heddle_kernel kernel = {.source = text,
