@@ -392,10 +392,8 @@ static double share_size(const struct heddle_blocks *b, unsigned worker, double 
 		/* Up to the size that tells more, all that can be done in time. */
 		limit = fmax(limit, hdss_jump(b, worker));
 		n = fmin((us - belief->start) / belief->pace, fmax(n, hdss_jump(b, worker)));
-		if (n < known_size(b, worker))
-			n = 0;
 	}
-	return fmax(0, fmin(n, limit));
+	return fmax(1, fmin(n, limit));
 }
 
 /* Smallest block worth a worker's while: half of its time goes to iterations. */
@@ -453,16 +451,15 @@ double hdss_share(struct heddle_blocks *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_belief *belief = &h->belief[worker];
-	double n, us;
+	double us;
 
-	if (!b->parameters[HDSS_AHEAD]) {
-		n = share_by_weight(b, worker);
-		return fmax(1, share_size(b, worker, belief->start + n * belief->pace));
-	}
+	if (!b->parameters[HDSS_AHEAD])
+		return share_size(b, worker,
+		                  belief->start + share_by_weight(b, worker) * belief->pace);
 	if (takes_all(b, worker))
 		return b->remaining;
 	us = h->end - belief->ready;
 	if (belief->start + worthwhile_size(b, worker) * belief->pace > us)
 		return crumb(b, worker);
-	return fmax(1, share_size(b, worker, us));
+	return share_size(b, worker, us);
 }
