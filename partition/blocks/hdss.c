@@ -22,6 +22,9 @@
  * - A worker that has not finished a block when the adaptive phase ends counts as
  *   fast as the fastest known, or slower if what it has under way would be done
  *   by now.
+ * - The adaptive phase ends at the first request after a fifth of the iterations has
+ *   been given out. Its last blocks are not cut short to end there: sizes only grow,
+ *   and the rate of a small last block is no weight.
  *
  * With published=1 that is all. The other parameters switch on what goes beyond
  * it, one by one; doc/strategies.md says why each is there.
@@ -323,10 +326,12 @@ static bool worker_learned(struct heddle_blocks *b, unsigned worker)
 
 	if (h->completion || w->learned || adaptive_left(b) <= 0)
 		return true;
-	if (!w->time.count || !b->parameters[HDSS_JUMP])
+	if (!w->time.count)
 		return false;
+	if (time_limit(b, worker) < 2 * w->last)
+		return true;
 	slice = hdss_slice(b, worker);
-	return (slice > 0 && w->size >= slice) || time_limit(b, worker) < 2 * w->last;
+	return b->parameters[HDSS_JUMP] && slice > 0 && w->size >= slice;
 }
 
 /* Largest first block by the prior rate: one that is believed to take no longer
@@ -357,7 +362,9 @@ static double adaptive_size(const struct heddle_blocks *b, unsigned worker)
 		for (unsigned i = 0; i < w->asked && i < 3; i++)
 			size *= QUEUED_JUMP;
 	size = size < limit ? size : limit;
-	return size < left ? size : left;
+	/* A rate tells a weight only where sizes grow: without a line of time over size no
+	 * block is cut short. */
+	return b->parameters[HDSS_JUMP] && left < size ? left : size;
 }
 
 static size_t hdss_next(struct heddle_blocks *b, unsigned worker)

@@ -532,6 +532,8 @@ static void test_published_bounds(void **state)
 	assert_int_equal(used, 1920);
 	/* (200000 - 1920) / 2 = 99040, nearest multiple of 128 */
 	assert_int_equal(block_do(blocks, 0, 1, 0), 99072);
+	/* Twice that exceeds the fifth. A smaller block would tell a lower rate. */
+	assert_int_equal(block_do(blocks, 0, 1, 0), 198144);
 	while (heddle_blocks_phase(blocks, 0) == HEDDLE_PHASE_ADAPTIVE)
 		block_do(blocks, 0, 1, 0);
 	used = 1000000 - heddle_blocks_remaining(blocks);
@@ -558,12 +560,28 @@ static void test_switches(void **state)
 	replay("hdss:published=1,learning=0.03", &machine);
 }
 
+/* Where a weight is the rate of the last block, the bound on learning ends it instead of
+ * cutting blocks, whose rates would be lower. */
+static void test_learning_by_rates(void **state)
+{
+	for (size_t d = 0; d < NDEVICES; d++)
+		for (size_t c = 0; c < NCORES; c++) {
+			struct replay_machine machine = table_machine(d, c);
+			struct outcome o;
+
+			overheads_add(&machine, 100e3, 1);
+			o = replay("hdss:jump=0", &machine);
+			expect(&o, 0.95, 0.05, "learning by rates", devices[d].speed, cores[c]);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_published_fit),
 	    cmocka_unit_test(test_published_bounds),
 	    cmocka_unit_test(test_switches),
+	    cmocka_unit_test(test_learning_by_rates),
 	    cmocka_unit_test(test_rates_alone),
 	    cmocka_unit_test(test_learning_together),
 	    cmocka_unit_test(test_unlike_its_kind),
