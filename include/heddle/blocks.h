@@ -55,6 +55,14 @@ struct heddle_blocks_problem {
 	const struct heddle_blocks_worker *workers; /**< nworkers of them; NULL: nothing known */
 };
 
+/** Whether a strategy lets a worker have its next block while one is under way, so that
+ * data arrives while a kernel runs. Who asks heddle_blocks_next() for a worker that has
+ * one decides how far ahead; where the answer is 0 nobody should.
+ * @param spec "NAME[:KEY=VALUE,...]"
+ * @return 1; 0: one block at a time for each worker (hdss:overlap=0, and as published);
+ * -EINVAL as heddle_blocks_create() */
+int heddle_strategy_overlaps(const char *spec);
+
 /** A strategy at work on one problem. */
 struct heddle_blocks;
 

@@ -26,6 +26,9 @@
  *   been given out. Its last blocks are not cut short to end there: sizes only grow,
  *   and the rate of a small last block is no weight.
  *
+ * Each unit has one thread, which fetches a block when it has done the one before: no
+ * worker has two blocks under way.
+ *
  * With published=1 that is all. The other parameters switch on what goes beyond
  * it, one by one; doc/strategies.md says why each is there.
  */
@@ -68,6 +71,8 @@ static const struct heddle_strategy_parameter parameters[] = {
                     "shares count what is under way, so that all end at one time"},
     [HDSS_SLICE] = {"slice", 32, 0, 4096, "parts of the run",
                     "a share is launched in slices of at least this part of the run; 0: whole"},
+    [HDSS_OVERLAP] = {"overlap", 1, 0, 1, "0 or 1",
+                      "an accelerator's next block arrives while one runs"},
     [HDSS_NPARAMETERS] = {0},
 };
 
@@ -479,6 +484,11 @@ static double hdss_rate(const struct heddle_blocks *b, unsigned worker)
 	return n > 0 ? n / heddle_block_time_us(t, n) : 1 / t->pace;
 }
 
+static bool hdss_overlaps(const double *values)
+{
+	return values[HDSS_OVERLAP];
+}
+
 static void hdss_end(struct heddle_blocks *b)
 {
 	struct hdss *h = b->state;
@@ -495,6 +505,7 @@ const struct blocks_strategy blocks_hdss = {
                      "shares the rest by it",
               .parameters = parameters},
     .published = published,
+    .overlaps = hdss_overlaps,
     .begin = hdss_begin,
     .next = hdss_next,
     .gave = hdss_gave,

@@ -44,6 +44,7 @@ struct replay {
 	size_t nranges, range_capacity;
 	uint64_t random;
 	double now;
+	bool overlaps; /* workers may have several blocks under way */
 };
 
 static uint64_t random_next(struct replay *r)
@@ -209,7 +210,7 @@ static int runner_give(struct replay *r, unsigned worker, size_t n)
 static int runner_fill(struct replay *r, unsigned worker)
 {
 	struct runner *runner = &r->runners[worker];
-	unsigned depth = runner->worker->depth ? runner->worker->depth : 1;
+	unsigned depth = r->overlaps && runner->worker->depth ? runner->worker->depth : 1;
 
 	while (!runner->dead && runner->queued < depth) {
 		size_t n = heddle_blocks_next(r->strategy, worker);
@@ -394,6 +395,7 @@ static int replay_begin(struct replay *r, const char *spec)
 	}
 	problem.workers = given;
 	error = heddle_blocks_create(spec, &problem, &r->strategy);
+	r->overlaps = !error && heddle_strategy_overlaps(spec);
 	free(given);
 	if (!error && m->n)
 		error = range_add(r, 0, m->n);

@@ -8,7 +8,8 @@
  * A worker takes overhead_us + n / rate(n) for a block of n iterations, rate(n)
  * being `rate`, or min(rate, a ln n + b) where a or b is given. With a depth of
  * 2 or more it works as a pipeline of two stages: the overhead and the part
- * `transfer` of the rest come first, and go on while the block before computes.
+ * `transfer` of the rest come first, and go on while the block before computes. Where
+ * the strategy does not overlap blocks the depth is 1.
  */
 #ifndef HEDDLE_BLOCKS_REPLAY_H
 #define HEDDLE_BLOCKS_REPLAY_H

@@ -151,3 +151,14 @@ int blocks_spec_parse(const char *spec, const struct blocks_strategy **strategy,
 	*strategy = found;
 	return 0;
 }
+
+HEDDLE_API int heddle_strategy_overlaps(const char *spec)
+{
+	const struct blocks_strategy *strategy;
+	double parameters[BLOCKS_MAXPARAMETERS];
+	int error = blocks_spec_parse(spec, &strategy, parameters);
+
+	if (error)
+		return error;
+	return !strategy->overlaps || strategy->overlaps(parameters);
+}

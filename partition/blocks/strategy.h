@@ -48,6 +48,8 @@ struct blocks_strategy {
 	/** A second set of defaults, in force when the first parameter, which is then
 	 * called "published", is 1; NULL: there is none. */
 	const double *published;
+	/** Whether a worker may have its next block while one is under way. NULL: it may. */
+	bool (*overlaps)(const double *parameters);
 
 	/** Makes b->state; may set alignments that the caller left 0.
 	 * @return 0; -ENOMEM; -EINVAL after a message. */

@@ -106,6 +106,7 @@ struct heddle_loop_request {
 	starpu_pthread_mutex_t sums; /* for what HEDDLE_REDUCE adds up */
 	bool reduces; /* there is such an access */
 	char *strategy;               /* specification; NULL: stock policy */
+	unsigned depth;               /* blocks under way on one accelerator, if they fit; 0: 1 */
 	struct heddle_blocks *blocks; /* NULL: stock policy */
 	struct ranges ranges;
 	size_t under_way;   /* blocks not home */
@@ -151,7 +152,7 @@ int views_check_overlap(const struct view *views, unsigned nviews, const char *l
 
 /* room_starpu.c */
 /* How many blocks of how many iterations an accelerator has room for: as many as
- * HEDDLE_DEPTH says, fewer where iterations are so large that it must be.
+ * loop->depth says, fewer where iterations are so large that it must be.
  * @return -ENOMEM when not one iteration fits. */
 int lane_size(const struct heddle_loop_request *loop, struct lane *lane);
 

@@ -107,10 +107,15 @@ static bool loop_has(const struct heddle_loop_request *loop, enum heddle_kind ki
 static int strategy_take(struct heddle_loop_request *loop)
 {
 	const char *spec = strategy_of(loop->loop.strategy, loop->loop.sched_ctx);
+	int overlaps = spec ? heddle_strategy_overlaps(spec) : 1;
 
+	if (overlaps < 0)
+		return overlaps;
 	if (spec && !(loop->strategy = strdup(spec)))
 		return -ENOMEM;
 	loop->modelled = spec && heddle_clock() == HEDDLE_CLOCK_MODELLED;
+	loop->depth =
+		overlaps && !loop->modelled ? heddle_variable_number(HEDDLE_VARIABLE_DEPTH) : 1;
 	if (!loop->modelled)
 		loop->task_us = heddle_variable_number(HEDDLE_VARIABLE_TASK);
 	return 0;

@@ -16,7 +16,6 @@
 #endif
 
 #include "loop_private.h"
-#include "private/variables.h"
 
 /* Blocks that an accelerator holds at a time: those in flight, and one whose
  * outputs leave. With a depth of 1 the next comes when these are home. */
@@ -126,9 +125,7 @@ int lane_size(const struct heddle_loop_request *loop, struct lane *lane)
 
 	lane->buffer = largest_buffer(id);
 	most = views_buffer_room(loop->views, loop->loop.naccesses, lane->buffer);
-	lane->depth = loop->modelled ? 1 : heddle_variable_number(HEDDLE_VARIABLE_DEPTH);
-	if (lane->depth < 1)
-		lane->depth = 1;
+	lane->depth = loop->depth > 1 ? loop->depth : 1;
 	if (total < SIZE_MAX)
 		/* A fourth stays free: buffers are rounded up by as much. */
 		while (!(room = footprint_room(&footprint, total / 4 * 3,

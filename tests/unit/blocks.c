@@ -274,6 +274,20 @@ static void test_specifications(void **state)
 	heddle_blocks_destroy(NULL);
 }
 
+/* Who has its next block while one is under way. */
+static void test_overlaps(void **state)
+{
+	assert_int_equal(heddle_strategy_overlaps("gss"), 1);
+	assert_int_equal(heddle_strategy_overlaps("hdss"), 1);
+	assert_int_equal(heddle_strategy_overlaps("hdss:overlap=0"), 0);
+	assert_int_equal(heddle_strategy_overlaps("hdss:published=1"), 0);
+	assert_int_equal(heddle_strategy_overlaps("hdss:published=1,overlap=1"), 1);
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	assert_int_equal(heddle_strategy_overlaps("hdss:overlap=2"), -EINVAL);
+	assert_int_equal(heddle_strategy_overlaps("nobody"), -EINVAL);
+	unsetenv("HEDDLE_VERBOSE");
+}
+
 static void test_table(void **state)
 {
 	unsigned strategies = 0;
@@ -338,6 +352,7 @@ int main(void)
 	    cmocka_unit_test(test_times_of_nothing), cmocka_unit_test(test_table),
 	    cmocka_unit_test(test_specifications),   cmocka_unit_test(test_streams),
 	    cmocka_unit_test(test_nobody_left),      cmocka_unit_test(test_random_callers),
+	    cmocka_unit_test(test_overlaps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -541,6 +541,52 @@ static void test_published_bounds(void **state)
 	heddle_blocks_destroy(blocks);
 }
 
+/* Whether a worker was given a block before its block before was done. */
+static bool overlapped(const char *spec, const struct replay_machine *machine)
+{
+	struct replay_result result;
+	double end_us[MAXWORKERS] = {0};
+	bool found = false;
+
+	assert_int_equal(replay_run(spec, machine, &result), 0);
+	for (size_t i = 0; i < result.nblocks; i++) {
+		const struct replay_block *block = &result.blocks[i];
+
+		found = found || block->begin_us < end_us[block->worker];
+		end_us[block->worker] = block->end_us;
+	}
+	replay_free(&result);
+	return found;
+}
+
+/* The paper's threads fetch a block when they have done the one before. */
+static void test_published_one_at_a_time(void **state)
+{
+	struct replay_machine machine = table_machine(0, 2);
+
+	overheads_add(&machine, 100e3, 2);
+	assert_true(overlapped("hdss", &machine));
+	assert_true(overlapped("hdss:published=1,overlap=1", &machine));
+	assert_false(overlapped("hdss:published=1", &machine));
+	assert_false(overlapped("hdss:overlap=0", &machine));
+}
+
+/* Where the run is long beside its blocks of the adaptive phase, all end together. */
+static void test_published_overheads(void **state)
+{
+	for (size_t d = 0; d < NDEVICES; d++)
+		for (size_t c = 0; c < NCORES; c++)
+			for (int i = 0; i < 2; i++) {
+				struct replay_machine machine = table_machine(d, c);
+				struct outcome o;
+
+				overheads_add(&machine, 1e6, 1 + i);
+				o = replay("hdss:published=1", &machine);
+				expect(&o, 0.99, 0.01, "published", devices[d].speed, cores[c]);
+				assert_true(o.blocks < 80);
+			}
+}
+
 /* Each extension alone on top of the published algorithm, and each one off. */
 static void test_switches(void **state)
 {
@@ -558,6 +604,8 @@ static void test_switches(void **state)
 	replay("hdss:published=1,slice=32", &machine);
 	replay("hdss:slice=0", &machine);
 	replay("hdss:published=1,learning=0.03", &machine);
+	replay("hdss:published=1,overlap=1", &machine);
+	replay("hdss:overlap=0", &machine);
 }
 
 /* Where a weight is the rate of the last block, the bound on learning ends it instead of
@@ -580,6 +628,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_published_fit),
 	    cmocka_unit_test(test_published_bounds),
+	    cmocka_unit_test(test_published_one_at_a_time),
+	    cmocka_unit_test(test_published_overheads),
 	    cmocka_unit_test(test_switches),
 	    cmocka_unit_test(test_learning_by_rates),
 	    cmocka_unit_test(test_rates_alone),
