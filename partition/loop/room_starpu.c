@@ -18,10 +18,18 @@
 #include "loop_private.h"
 
 /* Blocks that an accelerator holds at a time: those in flight, and one whose
- * outputs leave. With a depth of 1 the next comes when these are home. */
+ * outputs leave. With a depth of 1 the next comes when these are home, but a block as
+ * large as all might find no room: StarPU never gives back up to 128 MB of the chunks that
+ * small buffers were in. So it is not larger than with a depth of 2. */
 static unsigned blocks_held(unsigned depth)
 {
-	return depth > 1 ? depth + 1 : 1;
+	return depth > 2 ? depth + 1 : 3;
+}
+
+/* How many it is to hold where there is no room for so many: in the end one block alone. */
+static unsigned fewer_held(unsigned held)
+{
+	return held > 3 ? held - 1 : 1;
 }
 
 /* Workers that share the memory of one. */
@@ -126,12 +134,17 @@ int lane_size(const struct heddle_loop_request *loop, struct lane *lane)
 	lane->buffer = largest_buffer(id);
 	most = views_buffer_room(loop->views, loop->loop.naccesses, lane->buffer);
 	lane->depth = loop->depth > 1 ? loop->depth : 1;
-	if (total < SIZE_MAX)
+	if (total < SIZE_MAX) {
+		unsigned held = blocks_held(lane->depth);
+
 		/* A fourth stays free: buffers are rounded up by as much. */
 		while (!(room = footprint_room(&footprint, total / 4 * 3,
-					       blocks_held(lane->depth) * workers_beside(id))) &&
-		       lane->depth > 1)
-			lane->depth--;
+					       held * workers_beside(id))) &&
+		       held > 1)
+			held = fewer_held(held);
+		if (lane->depth >= held)
+			lane->depth = held > 1 ? held - 1 : 1;
+	}
 	room = room < most ? room : most;
 	if (room < SIZE_MAX && loop->loop.alignment)
 		room -= room % loop->loop.alignment;
