@@ -1,6 +1,7 @@
 #!/bin/sh
 # tools/check in a tree of its own, whose builds say what each test says here: what it
-# counts, and that a signal to it ends all that it has started, at once.
+# counts, and that a signal to it ends all that it has started, at once. And that tests
+# under tests/run see nothing of the user's.
 set -u
 : "${top_srcdir:?}"
 work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-check.XXXXXX") || exit 99
@@ -80,4 +81,39 @@ ended 'a test'
 printf '#!/bin/sh\n. "%s/sleeper.sh"\n' "$work" | sed '/trap/d' >"$work/tools/setup"
 sed -i '/^trap/d; s/timeout 1000//' "$work/sleeper.sh"
 ended 'the set-up'
+
+# seen BY COMMAND...: what a test that COMMAND runs sees is $work/expected; OWN is its folder.
+cat >"$work/seen.sh" <<'END'
+for name in HOME XDG_CACHE_HOME XDG_CONFIG_HOME STARPU_HOME POCL_CACHE_DIR CCACHE_DIR LC_ALL \
+	HEDDLE_DEPTH HEDDLE_TEST_SEED STARPU_SCHED STARPU_NCPU; do
+	eval "echo $name=\${$name-}"
+done
+ls -A "$HOME"
+END
+seen() {
+	by=$1
+	shift
+	"$@" "$work/tests/run" "$work/seen.sh" 2>&1 |
+		sed 's~=/.*/heddle-test\.[A-Za-z0-9]*~=OWN~' >"$work/printed"
+	diff "$work/expected" "$work/printed" || fail "what a test sees of $by"
+}
+
+cat >"$work/expected" <<END
+HOME=OWN
+XDG_CACHE_HOME=OWN/.cache
+XDG_CONFIG_HOME=
+STARPU_HOME=OWN
+POCL_CACHE_DIR=OWN/.cache/pocl
+CCACHE_DIR=$work/ccache
+LC_ALL=C
+HEDDLE_DEPTH=
+HEDDLE_TEST_SEED=5
+STARPU_SCHED=
+STARPU_NCPU=1
+END
+seen 'who has much' env -u HEDDLE_TEST_KERNELS HOME="$work" XDG_CACHE_HOME="$work" \
+	XDG_CONFIG_HOME="$work" STARPU_HOME="$work" POCL_CACHE_DIR="$work" LC_ALL=de_DE.UTF-8 \
+	CCACHE_DIR="$work/ccache" HEDDLE_DEPTH=9 HEDDLE_TEST_SEED=5 STARPU_SCHED=eager STARPU_NCPU=1
+sed -i 's/^\(HEDDLE_TEST_SEED\)=5/\1=/; s/^STARPU_NCPU=1/STARPU_NCPU=2/' "$work/expected"
+seen 'who has nothing' env -i PATH="$PATH" CCACHE_DIR="$work/ccache"
 [ "$failures" -eq 0 ]
