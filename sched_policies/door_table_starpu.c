@@ -17,6 +17,7 @@
 
 #include "private/message.h"
 #include "private/starpu_compat.h"
+#include "private/sysfs.h"
 #include "sched_policies/policies.h"
 
 /* In the order in which they give way: first what StarPU ships as a test or as a
@@ -107,12 +108,35 @@ __attribute__((constructor)) static void door_open_at_start(void)
 }
 
 #ifdef PIC
+/* Said before StarPU asks OpenCL for devices: PoCL ends the program where hwloc finds no
+ * memory. Where workers are simulated neither is asked. */
+static void cores_look_for(void)
+{
+#ifndef HEDDLE_USE_SIMGRID
+	static bool said;
+	const char *root = getenv("HWLOC_FSROOT");
+
+	if (!root)
+		root = "";
+	if (said || getenv("HWLOC_XMLFILE") || getenv("HWLOC_SYNTHETIC") ||
+	    heddle_sysfs_has_cores(root))
+		return;
+	said = true;
+	heddle_warn(
+	    "no cores in %s/sys/devices/system/cpu: is /sys mounted (mount -t sysfs sysfs "
+	    "/sys)? Without it hwloc tells StarPU and PoCL of neither cores nor memory, and "
+	    "PoCL ends a program for that",
+	    root);
+#endif
+}
+
 /* A configuration that names one of the displaced policies is seen here, wherever
  * this library comes before StarPU's in the order of look-up. */
 HEDDLE_API int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
 {
 	int (*next)(struct starpu_conf *, int *, char ***) = dlsym(RTLD_NEXT, "starpu_initialize");
 
+	cores_look_for();
 	heddle_door_open(conf);
 	return next(conf, argc, argv);
 }
@@ -121,6 +145,7 @@ HEDDLE_API int starpu_init(struct starpu_conf *conf)
 {
 	int (*next)(struct starpu_conf *) = dlsym(RTLD_NEXT, "starpu_init");
 
+	cores_look_for();
 	heddle_door_open(conf);
 	return next(conf);
 }

@@ -1,7 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Limits of memory of groups of processes, as files in a folder of the test's own say.
+ * Limits of memory of groups of processes, and whether there are cores, as files in a folder
+ * of the test's own say.
  */
 #include "config.h"
 
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "private/cgroup.h"
+#include "private/sysfs.h"
 #include "tests/unit/test.h"
 
 static char root[] = "/tmp/heddle-cgroup-XXXXXX";
@@ -84,6 +86,18 @@ static void test_version_1(void **state)
 	assert_true(heddle_cgroup_memory(root) == SIZE_MAX);
 }
 
+static void test_cores(void **state)
+{
+	assert_false(heddle_sysfs_has_cores(root));
+	in_root("mkdir -p sys/devices/system/cpu/cpufreq/topology");
+	assert_false(heddle_sysfs_has_cores(root));
+	in_root("mkdir sys/devices/system/cpu/cpu0 sys/devices/system/cpu/cpu12");
+	assert_false(heddle_sysfs_has_cores(root));
+	in_root("mkdir sys/devices/system/cpu/cpu12/topology");
+	assert_true(heddle_sysfs_has_cores(root));
+	assert_true(heddle_sysfs_has_cores(""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -91,6 +105,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_version_2, begin, end),
 	    cmocka_unit_test_setup_teardown(test_topmost, begin, end),
 	    cmocka_unit_test_setup_teardown(test_version_1, begin, end),
+	    cmocka_unit_test_setup_teardown(test_cores, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
