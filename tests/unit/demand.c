@@ -290,20 +290,29 @@ static void test_streams_keep_the_smaller_number(void **state)
 }
 
 /* Tasks become slower for good, and as fast with few transfers as with many: what was best
- * once does not keep the number up. */
+ * once does not keep the number up. Noise does now and then, in one run of a hundred for long. */
 static void test_streams_forget(void **state)
 {
+	enum { RUNS = 100, ROUNDS = 1000 };
 	struct device device = {8, 12, 0}, slow = {1, 1000, .02};
-	struct heddle_streams streams;
+	unsigned more = 0;
 
 	seed_draw();
-	heddle_streams_init(&streams, 64);
-	for (int round = 0; round < 200; round++)
-		heddle_streams_round(&streams, rate(&device, streams.concurrent));
-	assert_in_range(streams.saved, 7, 13);
-	for (int round = 0; round < 2000; round++)
-		heddle_streams_round(&streams, rate(&slow, streams.concurrent) / 10);
-	assert_in_range(streams.saved, 1, 2);
+	for (int run = 0; run < RUNS; run++) {
+		struct heddle_streams streams;
+
+		heddle_streams_init(&streams, 64);
+		for (int round = 0; round < 200; round++)
+			heddle_streams_round(&streams, rate(&device, streams.concurrent));
+		assert_in_range(streams.saved, 7, 13);
+		for (int round = 0; round < 2 * ROUNDS; round++) {
+			heddle_streams_round(&streams, rate(&slow, streams.concurrent) / 10);
+			more += round >= ROUNDS && streams.saved > 2;
+		}
+	}
+	print_message("more than two transfers in %.1f %% of the rounds\n",
+	              100. * more / (RUNS * ROUNDS));
+	assert_in_range(more, 0, RUNS * ROUNDS / 5);
 }
 
 /* Throughput on an accelerator behind a fast bus, nearly the same from 8 on, or falling beyond 4.
