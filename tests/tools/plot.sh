@@ -7,6 +7,9 @@ plot=$(readlink -f "$top_builddir/bin/heddle-plot")
 command -v gnuplot >/dev/null || exit 77
 work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-plot.XXXXXX") || exit 99
 trap 'rm -rf "$work"' EXIT HUP INT TERM
+# What a user has gnuplot do at its start is not for our pictures.
+mkdir "$work/home" && echo 'set print "-"; exit status 3' >"$work/home/.gnuplot" || exit 99
+export HOME="$work/home"
 failures=0
 fail() {
 	echo "FAIL: $*"
