@@ -23,6 +23,7 @@ void heddle_explain(const char *format, ...) __attribute__((format(printf, 1, 2)
  * and folder; major, minor, release and file of what there is. */
 #define HEDDLE_OTHER_STARPU                                                                        \
 	"this Heddle was built against StarPU %s in %s, but runs with StarPU %d.%d.%d in %s, "     \
-	"whose structures differ; rebuild Heddle against that StarPU, or run with the one it knows"
+	"whose structures differ; rebuild Heddle against that StarPU, or run with the one it "     \
+	"knows"
 
 #endif

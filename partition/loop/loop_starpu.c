@@ -115,7 +115,7 @@ static int strategy_take(struct heddle_loop_request *loop)
 		return -ENOMEM;
 	loop->modelled = spec && heddle_clock() == HEDDLE_CLOCK_MODELLED;
 	loop->depth =
-		overlaps && !loop->modelled ? heddle_variable_number(HEDDLE_VARIABLE_DEPTH) : 1;
+	    overlaps && !loop->modelled ? heddle_variable_number(HEDDLE_VARIABLE_DEPTH) : 1;
 	if (!loop->modelled)
 		loop->task_us = heddle_variable_number(HEDDLE_VARIABLE_TASK);
 	return 0;

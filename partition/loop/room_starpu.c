@@ -139,7 +139,7 @@ int lane_size(const struct heddle_loop_request *loop, struct lane *lane)
 
 		/* A fourth stays free: buffers are rounded up by as much. */
 		while (!(room = footprint_room(&footprint, total / 4 * 3,
-					       held * workers_beside(id))) &&
+		                               held * workers_beside(id))) &&
 		       held > 1)
 			held = fewer_held(held);
 		if (lane->depth >= held)
