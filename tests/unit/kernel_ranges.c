@@ -210,7 +210,7 @@ static const struct example examples[] = {
     {"rounds2d", 2, {64, 4}, {16, 4}, {{'B', 4 * 40 * 10}, {'i', 40}, {'i', 10}}, NULL},
     {"last_of_loop", 1, {128}, {8}, {{'B', 64}, {'B', 256}, {'i', 64}}, NULL},
     {"widths", 1, {1024}, {8}, {{'B', 65536}, {'B', 1024}, {'i', 200}, {'i', -56}}, NULL},
-    {"wraps", 1, {256}, {8}, {{'B', 256}, {'B', 65536}, {'i', 200}}, NULL},
+    {"wraps", 1, {240}, {8}, {{'B', 256}, {'B', 65536}, {'i', 200}}, NULL},
 };
 
 #define NEXAMPLES (sizeof(examples) / sizeof(examples[0]))

@@ -444,7 +444,7 @@ __kernel void widths(__global const float *in, __global float *out, int n, int m
 	out[i] = sum;
 }
 
-/* Likewise, of what is written. */
+/* Likewise, of what is written. With fewer than 255 items none writes where another does. */
 __kernel void wraps(__global const float *in, __global float *out, int n)
 {
 	uint i = get_global_id(0);
