@@ -132,7 +132,10 @@ CAN_EXECUTE(nbia)
 CAN_EXECUTE(strmatch)
 CAN_EXECUTE(vecinc)
 
-#define PROGRAM(name) {#name, &name##_program, &name##_codelet, name##_can_execute}
+#define PROGRAM(name)                                                                              \
+	{                                                                                          \
+#name, &name##_program, &name##_codelet, name##_can_execute                        \
+	}
 static const struct {
 	const char *name;
 	struct codelet_program *program;
@@ -149,7 +152,8 @@ static int build(cl_program program, cl_device_id device, cl_int error)
 	if (error == CL_SUCCESS)
 		error = clBuildProgram(program, 1, &device, NULL, NULL, NULL);
 	if (error == CL_BUILD_PROGRAM_FAILURE)
-		clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL);
+		clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof(log), log,
+		                      NULL);
 	if (error != CL_SUCCESS)
 		return heddle_refuse(-EIO, "an OpenCL codelet cannot be built: %s\n%s",
 		                     starpu_opencl_error_string(error), log);
@@ -215,8 +219,8 @@ static int load_on_worker(int worker, const char *name)
 static int load_opencl(const char *name)
 {
 	int workers[STARPU_NMAXWORKERS];
-	unsigned n = starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, workers,
-	                                           STARPU_NMAXWORKERS);
+	unsigned n =
+	    starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, workers, STARPU_NMAXWORKERS);
 	int error = 0;
 
 	/* Workers that wait for tasks would take the processors from the compiler. */
@@ -232,8 +236,8 @@ static int load_opencl(const char *name)
 int codelets_need_design(const char *name)
 {
 	int workers[STARPU_NMAXWORKERS], idle = 0;
-	unsigned n = starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, workers,
-	                                           STARPU_NMAXWORKERS);
+	unsigned n =
+	    starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, workers, STARPU_NMAXWORKERS);
 
 	for (size_t p = 0; p < nprograms; p++)
 		for (unsigned w = 0; w < n && !strcmp(name, programs[p].name); w++)

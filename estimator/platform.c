@@ -133,11 +133,10 @@ static int parse_accelerator(struct cursor *cursor, struct heddle_platform_accel
 {
 	int status;
 
-	*accelerator = (struct heddle_platform_accelerator){
-	    .mbps = DEFAULT_MBPS,
-	    .latency_us = DEFAULT_LATENCY_US,
-	    .memory_mb = DEFAULT_MEMORY_MB,
-	    .slow_factor = 1};
+	*accelerator = (struct heddle_platform_accelerator){.mbps = DEFAULT_MBPS,
+	                                                    .latency_us = DEFAULT_LATENCY_US,
+	                                                    .memory_mb = DEFAULT_MEMORY_MB,
+	                                                    .slow_factor = 1};
 	if (cursor_take(cursor, "gpu"))
 		accelerator->kind = HEDDLE_KIND_CUDA;
 	else if (cursor_take(cursor, "fpga"))

@@ -364,8 +364,7 @@ static int class_push(struct heddle_pool *pool, struct class *class, void *item,
 {
 	struct item pushed = {item, since_us};
 
-	if (ring_reserve(&class->items) ||
-	    (!ring_count(&class->items) && class_fill(pool, class)))
+	if (ring_reserve(&class->items) || (!ring_count(&class->items) && class_fill(pool, class)))
 		return -ENOMEM;
 	ring_push(&class->items, &pushed);
 	load_add(pool, class, 1);
@@ -508,7 +507,7 @@ double heddle_pool_load(const struct heddle_pool *pool, unsigned kind)
 }
 
 double heddle_pool_load_above(const struct heddle_pool *pool, unsigned kind,
-                               const struct heddle_pool_key *key)
+                              const struct heddle_pool_key *key)
 {
 	const struct order *order = &pool->orders[kind];
 	double load = 0;

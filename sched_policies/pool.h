@@ -168,7 +168,7 @@ double heddle_pool_load(const struct heddle_pool *pool, unsigned kind);
  * much from, these items included, and what is of higher priority. Where there are more
  * than some hundred classes, all that it can run. */
 double heddle_pool_load_above(const struct heddle_pool *pool, unsigned kind,
-                               const struct heddle_pool_key *key);
+                              const struct heddle_pool_key *key);
 
 /** Number of items. */
 size_t heddle_pool_count(const struct heddle_pool *pool);

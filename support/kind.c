@@ -11,10 +11,10 @@
 #include "private/message.h"
 
 static const char *const kind_names[HEDDLE_NKINDS] = {
-	[HEDDLE_KIND_CPU] = "cpu",
-	[HEDDLE_KIND_CUDA] = "cuda",
-	[HEDDLE_KIND_OPENCL] = "opencl",
-	[HEDDLE_KIND_FPGA] = "fpga",
+    [HEDDLE_KIND_CPU] = "cpu",
+    [HEDDLE_KIND_CUDA] = "cuda",
+    [HEDDLE_KIND_OPENCL] = "opencl",
+    [HEDDLE_KIND_FPGA] = "fpga",
 };
 
 HEDDLE_API const char *heddle_kind_name(enum heddle_kind kind)

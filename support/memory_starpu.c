@@ -77,7 +77,7 @@ static bool mapped_add(size_t size)
 static void *map_aligned(size_t size)
 {
 	char *area = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	size_t before;
 
 	if (area == MAP_FAILED)
@@ -106,7 +106,7 @@ HEDDLE_API int heddle_malloc(size_t bytes, void **memory)
 		return heddle_refuse(-ENOMEM, "no memory for %zu bytes", bytes);
 	if (heddle_pin_useful() && heddle_pin(area, size))
 		heddle_warn("%zu bytes cannot be pinned; copies to CUDA devices will be slow",
-			    bytes);
+		            bytes);
 	*memory = area;
 	return 0;
 }

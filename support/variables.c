@@ -135,8 +135,8 @@ static int variable_check(const char *entry, size_t length)
 		                     entry + length + 1, values);
 	}
 	heddle_warn("%.*s is not a variable of Heddle; did you mean %s? "
-		    "(heddle info --variables lists them)",
-		    (int)length, entry, nearest_name(entry, length));
+	            "(heddle info --variables lists them)",
+	            (int)length, entry, nearest_name(entry, length));
 	return 0;
 }
 

@@ -43,7 +43,8 @@ static const char documentation[] =
     "63cpu+gpu36@12000:10 is 63 cores and a GPU 36 times as fast as a core behind a link of "
     "12000 MB/s and 10 us. In full: COUNTcpu[=RATE]{+[COUNT]gpu|fpgaSPEED[~[BLOCK]][@MBPS:US][^MB]"
     "[%FACTOR/FRACTION]}, with a core's RATE in iterations/us (1), a rate that grows "
-    "logarithmically with the block until BLOCK iterations, MB of memory (64000), and FACTOR on the speed once FRACTION "
+    "logarithmically with the block until BLOCK iterations, MB of memory (64000), and FACTOR on "
+    "the speed once FRACTION "
     "of the undisturbed ideal time has passed. The file `platforms' lists the names.";
 
 enum option_key {

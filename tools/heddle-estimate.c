@@ -222,8 +222,8 @@ static void other_print(const struct heddle_profile_record *record)
 
 		printf("%s %s=", f == record->nwhat ? " :" : "", field->key);
 		if (field->n)
-			printf("%.10g", strcmp(field->key, "at") ? median_of(field)
-			                                         : field->numbers[0]);
+			printf("%.10g",
+			       strcmp(field->key, "at") ? median_of(field) : field->numbers[0]);
 		else
 			printf("\"%s\"", field->text);
 	}

@@ -109,14 +109,15 @@ static json_t *report_json(const struct app_report *report)
 
 	starpu_get_version(&major, &minor, &release);
 	snprintf(starpu, sizeof(starpu), "%d.%d.%d", major, minor, release);
-	json = json_pack("{ss sI ss ss ss ss so so so so so so}", "app", report->app->name, "n",
-	                 (json_int_t)report->n, "sched", app_policy_name(), "strategy", stats->strategy,
-	                 "starpu", starpu, "clock", heddle_clock_name(stats->clock), "us",
-	                 times_json(report->us, report->reps), "verified",
-	                 report->verified ? json_boolean(report->right) : json_null(), "max_error",
-	                 report->verified ? real(report->max_error) : json_null(), "workers",
-	                 workers_json(stats), "learning_us", real(stats->learning_us),
-	                 "overhead_us", real(stats->overhead_us));
+	json =
+	    json_pack("{ss sI ss ss ss ss so so so so so so}", "app", report->app->name, "n",
+	              (json_int_t)report->n, "sched", app_policy_name(), "strategy",
+	              stats->strategy, "starpu", starpu, "clock", heddle_clock_name(stats->clock),
+	              "us", times_json(report->us, report->reps), "verified",
+	              report->verified ? json_boolean(report->right) : json_null(), "max_error",
+	              report->verified ? real(report->max_error) : json_null(), "workers",
+	              workers_json(stats), "learning_us", real(stats->learning_us), "overhead_us",
+	              real(stats->overhead_us));
 	if (json && report->app->wave)
 		json_object_set_new(json, "wavefront", wave_json(report->app->wave));
 	return json;

@@ -26,8 +26,12 @@ int main(void)
 		return 77;
 	starpu_vector_data_register(&hx, STARPU_MAIN_RAM, (uintptr_t)x, 1 << 20, sizeof(*x));
 	starpu_vector_data_register(&hy, STARPU_MAIN_RAM, (uintptr_t)y, 1 << 20, sizeof(*y));
-	struct heddle_loop loop = {.codelet = &axpy, .n = 1 << 20, .arg = &a, .naccesses = 2,
-		.accesses = {{.handle = hx, .mode = STARPU_R}, {.handle = hy, .mode = STARPU_RW}}};
+	struct heddle_loop loop = {
+	    .codelet = &axpy,
+	    .n = 1 << 20,
+	    .arg = &a,
+	    .naccesses = 2,
+	    .accesses = {{.handle = hx, .mode = STARPU_R}, {.handle = hy, .mode = STARPU_RW}}};
 	int status = heddle_loop_run(&loop, &stats);
 	starpu_data_unregister(hx);
 	starpu_data_unregister(hy);
@@ -37,6 +41,6 @@ int main(void)
 	printf("%d wrong, %.0f us\n", wrong, stats.us);
 	for (unsigned w = 0; w < stats.nworkers; w++)
 		printf("%s: %zu iterations in %zu blocks\n", stats.workers[w].name,
-			stats.workers[w].iterations, stats.workers[w].blocks);
+		       stats.workers[w].iterations, stats.workers[w].blocks);
 	return status || wrong;
 }

@@ -31,20 +31,20 @@ static void polynomial_cpu(void *buffers[], void *arg)
 static struct starpu_perfmodel model = HEDDLE_ESTIMATE_MODEL("polynomial");
 /* .cuda_funcs and .opencl_funcs beside .cpu_funcs bring in accelerators. */
 static struct starpu_codelet polynomial = {
-	.cpu_funcs = {polynomial_cpu},
-	.model = &model,
-	.nbuffers = 1,
-	.modes = {STARPU_RW},
-	.name = "polynomial",
+    .cpu_funcs = {polynomial_cpu},
+    .model = &model,
+    .nbuffers = 1,
+    .modes = {STARPU_RW},
+    .name = "polynomial",
 };
 
 static struct starpu_task *task_make(starpu_data_handle_t handle, unsigned *degree)
 {
 	struct starpu_task *task = starpu_task_create();
 	struct heddle_param params[] = {
-		{"degree", *degree, NULL},
-		{"points", POINTS, NULL},
-		{"precision", 0, "single"}, /* a word out of several */
+	    {"degree", *degree, NULL},
+	    {"points", POINTS, NULL},
+	    {"precision", 0, "single"}, /* a word out of several */
 	};
 
 	task->cl = &polynomial;
@@ -69,7 +69,7 @@ int main(void)
 	for (int i = 0; i < TASKS; i++) {
 		degrees[i] = 1 << i % 8;
 		starpu_vector_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)x[i], POINTS,
-					    sizeof(float));
+		                            sizeof(float));
 		if (starpu_task_submit(task_make(handles[i], &degrees[i])))
 			return 77;
 	}

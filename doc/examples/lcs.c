@@ -28,7 +28,7 @@ static void lcs_cpu(void *buffers[], void *arg)
 
 	for (size_t r = 0; r < tile->rows; r++)
 		for (size_t c = heddle_tile_begin(tile, r); c < heddle_tile_end(tile, r); c++) {
-			int length = a[r] == b[c]            ? row[r].upper_left + 1
+			int length = a[r] == b[c]             ? row[r].upper_left + 1
 			             : above[c] > row[r].left ? above[c]
 			                                      : row[r].left;
 
@@ -63,16 +63,16 @@ int main(void)
 	static struct left row[ROWS];
 	static int above[COLUMNS];
 	struct heddle_wavefront wavefront = {
-		.codelet = &lcs,
-		.rows = ROWS,
-		.columns = COLUMNS,
-		.nvectors = 3,
-		.vectors = {{.column = 1}, {.row = 1}, {.row = 1, .column = 1}},
-		.narrays = 4,
-		.arrays = {{.mode = STARPU_R, .extent = HEDDLE_ROWS},
-			   {.mode = STARPU_R, .extent = HEDDLE_COLUMNS},
-			   {.mode = STARPU_RW, .extent = HEDDLE_ROWS},
-			   {.mode = STARPU_RW, .extent = HEDDLE_COLUMNS}},
+	    .codelet = &lcs,
+	    .rows = ROWS,
+	    .columns = COLUMNS,
+	    .nvectors = 3,
+	    .vectors = {{.column = 1}, {.row = 1}, {.row = 1, .column = 1}},
+	    .narrays = 4,
+	    .arrays = {{.mode = STARPU_R, .extent = HEDDLE_ROWS},
+	               {.mode = STARPU_R, .extent = HEDDLE_COLUMNS},
+	               {.mode = STARPU_RW, .extent = HEDDLE_ROWS},
+	               {.mode = STARPU_RW, .extent = HEDDLE_COLUMNS}},
 	};
 	struct heddle_wavefront_stats stats;
 	int status;
@@ -83,10 +83,14 @@ int main(void)
 		b[j] = "ACGT"[rand() % 4];
 	if (starpu_init(NULL))
 		return 77;
-	starpu_vector_data_register(&wavefront.arrays[0].handle, STARPU_MAIN_RAM, (uintptr_t)a, ROWS, sizeof(*a));
-	starpu_vector_data_register(&wavefront.arrays[1].handle, STARPU_MAIN_RAM, (uintptr_t)b, COLUMNS, sizeof(*b));
-	starpu_vector_data_register(&wavefront.arrays[2].handle, STARPU_MAIN_RAM, (uintptr_t)row, ROWS, sizeof(*row));
-	starpu_vector_data_register(&wavefront.arrays[3].handle, STARPU_MAIN_RAM, (uintptr_t)above, COLUMNS, sizeof(*above));
+	starpu_vector_data_register(&wavefront.arrays[0].handle, STARPU_MAIN_RAM, (uintptr_t)a,
+	                            ROWS, sizeof(*a));
+	starpu_vector_data_register(&wavefront.arrays[1].handle, STARPU_MAIN_RAM, (uintptr_t)b,
+	                            COLUMNS, sizeof(*b));
+	starpu_vector_data_register(&wavefront.arrays[2].handle, STARPU_MAIN_RAM, (uintptr_t)row,
+	                            ROWS, sizeof(*row));
+	starpu_vector_data_register(&wavefront.arrays[3].handle, STARPU_MAIN_RAM, (uintptr_t)above,
+	                            COLUMNS, sizeof(*above));
 	status = heddle_wavefront_run(&wavefront, &stats);
 	for (int i = 0; i < 4; i++)
 		starpu_data_unregister(wavefront.arrays[i].handle);

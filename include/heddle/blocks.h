@@ -43,15 +43,15 @@ struct heddle_blocks_worker {
 	size_t minimum;        /**< smallest useful block, iterations (0: 1) */
 	size_t maximum;        /**< largest block that fits, iterations (0: no bound) */
 	size_t alignment;      /**< blocks are multiples of this except the last of the range:
-				    the block factor of HDSS (0: the strategy's own default) */
+	                            the block factor of HDSS (0: the strategy's own default) */
 	double rate;           /**< prior rate, iterations per microsecond, up to 1e18 (0: none) */
 	double start_us;       /**< with a prior rate: time of a block beside its iterations,
-				    microseconds, up to 1e18; one of n takes start_us + n / rate */
+	                            microseconds, up to 1e18; one of n takes start_us + n / rate */
 };
 
 struct heddle_blocks_problem {
-	size_t n;           /**< iterations in all; 0 is allowed */
-	unsigned nworkers;  /**< at least 1 */
+	size_t n;                                   /**< iterations in all; 0 is allowed */
+	unsigned nworkers;                          /**< at least 1 */
 	const struct heddle_blocks_worker *workers; /**< nworkers of them; NULL: nothing known */
 };
 
@@ -73,7 +73,7 @@ struct heddle_blocks;
  * @return 0; -EINVAL for an unknown name, key or a value out of range, or no
  * worker (a message names the culprit); -ENOMEM. */
 int heddle_blocks_create(const char *spec, const struct heddle_blocks_problem *problem,
-			 struct heddle_blocks **blocks);
+                         struct heddle_blocks **blocks);
 
 /** Size of the next block for a worker, in iterations. The iterations are taken
  * off those that remain; which ones they are is the caller's to decide (the
@@ -119,8 +119,8 @@ void heddle_blocks_destroy(struct heddle_blocks *blocks);
 /** One parameter of a strategy. */
 struct heddle_strategy_parameter {
 	const char *name;
-	double value;       /**< the default */
-	double min, max;    /**< both allowed */
+	double value;    /**< the default */
+	double min, max; /**< both allowed */
 	const char *unit;
 	const char *doc;
 };

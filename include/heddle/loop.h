@@ -54,9 +54,9 @@ enum heddle_share {
 
 /** One handle of a loop. */
 struct heddle_access {
-	starpu_data_handle_t handle;    /**< a vector or matrix at home in main memory */
+	starpu_data_handle_t handle;       /**< a vector or matrix at home in main memory */
 	enum starpu_data_access_mode mode; /**< STARPU_R, STARPU_W or STARPU_RW
-					     (HEDDLE_REDUCE: STARPU_RW) */
+	                                     (HEDDLE_REDUCE: STARPU_RW) */
 	enum heddle_share share;
 	size_t per_iteration; /**< elements or rows of one iteration (0: 1) */
 	size_t halo;          /**< HEDDLE_HALO: elements or rows on either side */
@@ -75,15 +75,15 @@ struct heddle_block {
 	size_t total;    /**< of the whole loop */
 	const void *arg; /**< the loop's arg */
 	int status;      /**< 0; a kernel that fails stores a negative errno value, the
-			      block then goes to another worker, once, before the loop fails;
-			      with -ENOMEM on an accelerator it is cut smaller first */
+	                      block then goes to another worker, once, before the loop fails;
+	                      with -ENOMEM on an accelerator it is cut smaller first */
 };
 
 /** Elements or rows of halo that lie before a block's first own one: fewer than
  * `halo` at the start of the range.
  * @param per_iteration, halo as in the loop's access */
 static inline size_t heddle_block_before(const struct heddle_block *block, size_t per_iteration,
-					 size_t halo)
+                                         size_t halo)
 {
 	size_t before = block->start * (per_iteration ? per_iteration : 1);
 
@@ -93,14 +93,14 @@ static inline size_t heddle_block_before(const struct heddle_block *block, size_
 /** A loop. Zero-initialise, then fill in; it is copied by submit, the data it
  * points to is not. */
 struct heddle_loop {
-	const char *name;               /**< in logs and traces; NULL: the codelet's */
+	const char *name; /**< in logs and traces; NULL: the codelet's */
 	/** One block; nbuffers and modes may be left 0. Its can_execute is asked for every
 	 * worker when the loop is submitted, with a task whose cl_arg points to a struct
 	 * heddle_block of all n iterations, and again before each block, which has handles
 	 * on accelerators only. The first implementation that it allows is used. A worker
 	 * that it refuses later gets no further block, others do its blocks. */
 	struct starpu_codelet *codelet;
-	size_t n;                       /**< iterations; 0 is a loop that does nothing */
+	size_t n; /**< iterations; 0 is a loop that does nothing */
 	unsigned naccesses;
 	struct heddle_access accesses[HEDDLE_LOOP_MAXHANDLES];
 	const void *arg;      /**< for the kernels; must outlive the loop */
@@ -114,26 +114,26 @@ struct heddle_loop {
 
 /** What one worker did in a loop. */
 struct heddle_worker_stats {
-	int id;                /**< StarPU's */
+	int id; /**< StarPU's */
 	enum heddle_kind kind;
 	char name[64];
 	size_t iterations;
 	size_t blocks;
-	double busy_us;        /**< time with at least one block of the loop under way */
-	double finish_us;      /**< when its last output was home, from the loop's start */
-	double rate;           /**< the strategy's belief at the end, iterations/µs (0: none) */
+	double busy_us;   /**< time with at least one block of the loop under way */
+	double finish_us; /**< when its last output was home, from the loop's start */
+	double rate;      /**< the strategy's belief at the end, iterations/µs (0: none) */
 };
 
 /** What a loop did. */
 struct heddle_loop_stats {
 	enum heddle_clock clock; /**< which all times but overhead_us are by; the wall's under
-				    a stock policy */
-	char strategy[96];     /**< its specification, or "stock" */
-	double us;             /**< from the first block's submission to the last output at home */
-	double learning_us;    /**< from there until the last worker has left its adaptive phase */
-	double overhead_us;    /**< spent on all threads in registering and submitting blocks */
+	                            a stock policy */
+	char strategy[96];       /**< its specification, or "stock" */
+	double us;          /**< from the first block's submission to the last output at home */
+	double learning_us; /**< from there until the last worker has left its adaptive phase */
+	double overhead_us; /**< spent on all threads in registering and submitting blocks */
 	size_t blocks;
-	size_t retried;        /**< blocks cut smaller or moved because a device was full or failed */
+	size_t retried; /**< blocks cut smaller or moved because a device was full or failed */
 	unsigned nworkers;
 	struct heddle_worker_stats workers[STARPU_NMAXWORKERS];
 };

@@ -143,7 +143,7 @@ struct heddle_wavefront {
 	const char *strategy; /**< specification, or NULL: see above */
 	const int *workers;   /**< StarPU's ids of the workers to use, NULL: all that can */
 	unsigned nworkers;    /**< entries of workers */
-	unsigned sched_ctx; /**< scheduling context (0: the initial one) */
+	unsigned sched_ctx;   /**< scheduling context (0: the initial one) */
 };
 
 /** What a wavefront did, by the clock on the wall (heddle/clock.h). Workers' blocks are

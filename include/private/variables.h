@@ -27,7 +27,7 @@ enum heddle_variable_type {
 struct heddle_variable_row {
 	const char *name; /**< as the environment names it */
 	enum heddle_variable_type type;
-	const char *value; /**< the default */
+	const char *value;  /**< the default */
 	double least, most; /**< of a number; it may also be the default, if that is a word */
 	const char *unit;
 	const char *doc;

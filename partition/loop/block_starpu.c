@@ -74,7 +74,8 @@ void block_clear_partial(struct block *block)
 {
 	for (unsigned i = 0; i < block->loop->loop.naccesses; i++)
 		if (block->parts[i].partial)
-			memset(block->parts[i].partial, 0, home_array_bytes(&block->loop->views[i].array));
+			memset(block->parts[i].partial, 0,
+			       home_array_bytes(&block->loop->views[i].array));
 }
 
 /* On a CPU worker. */
@@ -90,7 +91,8 @@ void block_compute(struct block *block)
 	for (unsigned i = 0; i < given->naccesses; i++) {
 		const struct view *view = &block->loop->views[i];
 
-		view_interface(view, view_window(view, block), block->parts[i].partial, &interfaces[i]);
+		view_interface(view, view_window(view, block), block->parts[i].partial,
+		               &interfaces[i]);
 		pointers[i] = &interfaces[i];
 	}
 	given->codelet->cpu_funcs[block->lane->implementation](pointers, &block->given);
@@ -129,7 +131,8 @@ void loop_device_function(void *buffers[], void *arg)
 static size_t block_room(const struct block *block, const struct view *view, size_t count)
 {
 	const struct heddle_loop_request *loop = block->loop;
-	size_t usual = loop->loop.n / USUAL_ROOM, room = window_allocation(count, view->array.units);
+	size_t usual = loop->loop.n / USUAL_ROOM,
+	       room = window_allocation(count, view->array.units);
 	size_t unit = home_array_unit(&view->array);
 
 	/* A stock policy's model goes by the footprint: equal sizes stay equal. */
@@ -140,7 +143,7 @@ static size_t block_room(const struct block *block, const struct view *view, siz
 	if (block->lane && block->lane->maximum && usual > block->lane->maximum)
 		usual = block->lane->maximum;
 	usual = window_allocation(usual * view->access.per_iteration + 2 * view->access.halo,
-				  view->array.units);
+	                          view->array.units);
 	room = usual > room ? usual : room;
 	/* Not above what it can allocate, which is enough for the block itself. */
 	if (block->lane && unit && room > block->lane->buffer / unit)
@@ -157,10 +160,9 @@ static void block_register(struct block *block, struct starpu_task *task)
 		struct window window = view_window(view, block);
 
 		block->parts[i].handle =
-			view->whole ? view->whole
-				    : view_register(view, window,
-						    block_room(block, view, window.count),
-						    block->parts[i].partial);
+		    view->whole ? view->whole
+		                : view_register(view, window, block_room(block, view, window.count),
+		                                block->parts[i].partial);
 		task->handles[i] = block->parts[i].handle;
 	}
 }
@@ -204,10 +206,10 @@ int block_submit(struct block *block, bool on_host, int worker)
 void block_prepare(struct block *block, struct range range, double now)
 {
 	block->given = (struct heddle_block){
-		.start = range.start,
-		.n = range.n,
-		.total = block->loop->loop.n,
-		.arg = block->loop->loop.arg,
+	    .start = range.start,
+	    .n = range.n,
+	    .total = block->loop->loop.n,
+	    .arg = block->loop->loop.arg,
 	};
 	block->range = range;
 	block->submit_us = block->begin_us = now;

@@ -108,11 +108,11 @@ static void block_fail(struct block *block)
 		loop->status = block->given.status;
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	heddle_warn("loop %s: the kernel failed on %s (%s); iterations %zu to %zu %s", loop->name,
-		    lane->stats.name, strerror(-block->given.status), range.start,
-		    range.start + range.n - 1,
-		    !again ? "are lost"
-		    : cut  ? "are cut smaller"
-			   : "go to another worker");
+	            lane->stats.name, strerror(-block->given.status), range.start,
+	            range.start + range.n - 1,
+	            !again ? "are lost"
+	            : cut  ? "are cut smaller"
+	                   : "go to another worker");
 }
 
 /* Adds a block's sums to the loop's. That may take longer than all that the loop's
@@ -129,7 +129,8 @@ static void block_combine(struct block *block)
 
 		if (block->parts[i].partial)
 			view->access.combine((void *)view->array.base, block->parts[i].partial,
-					     home_array_bytes(&view->array), (void *)loop->loop.arg);
+			                     home_array_bytes(&view->array),
+			                     (void *)loop->loop.arg);
 	}
 	starpu_pthread_mutex_unlock(&loop->sums);
 }
@@ -231,8 +232,8 @@ static bool block_allowed(struct block *block)
 	block_end(block);
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	heddle_warn("loop %s: can_execute refuses a block on %s; iterations %zu to %zu %s",
-		    loop->name, block->lane->stats.name, given.start, given.start + given.n - 1,
-		    again ? "go to another worker" : "are lost");
+	            loop->name, block->lane->stats.name, given.start, given.start + given.n - 1,
+	            again ? "go to another worker" : "are lost");
 	return false;
 }
 
@@ -374,8 +375,8 @@ static void block_find_lane(struct block *block)
 	block->lane = lane;
 	lane->in_flight++;
 	if (!lane->away++)
-		lane->busy_since_us = block->submit_us > lane->last_done_us ? block->submit_us
-									    : lane->last_done_us;
+		lane->busy_since_us =
+		    block->submit_us > lane->last_done_us ? block->submit_us : lane->last_done_us;
 	starpu_pthread_mutex_unlock(&loop->mutex);
 }
 

@@ -35,9 +35,8 @@ void lanes_learned(struct heddle_loop_request *loop, const struct lane *done, do
 	for (unsigned l = 0; loop->nlearning && l < loop->nlanes; l++) {
 		struct lane *lane = &loop->lanes[l];
 
-		if (lane->learning &&
-		    (lane == done ||
-		     heddle_blocks_phase(loop->blocks, l) == HEDDLE_PHASE_COMPLETION)) {
+		if (lane->learning && (lane == done || heddle_blocks_phase(loop->blocks, l) ==
+		                                           HEDDLE_PHASE_COMPLETION)) {
 			lane_learns(loop, lane, false);
 			loop->learned_us = now;
 		}
@@ -58,7 +57,7 @@ static size_t lane_ask(struct heddle_loop_request *loop, struct lane *lane)
 
 /* Mutex held: a block of n iterations, at most, for the lane. */
 static struct block *lane_give(struct heddle_loop_request *loop, struct lane *lane, size_t n,
-			       double now)
+                               double now)
 {
 	struct block *block = block_get(loop);
 	struct range range;
@@ -68,8 +67,7 @@ static struct block *lane_give(struct heddle_loop_request *loop, struct lane *la
 		return NULL;
 	}
 	/* A strategy knows the bound too; a block above it would never find room. */
-	range = ranges_take(&loop->ranges,
-			    lane->maximum && n > lane->maximum ? lane->maximum : n);
+	range = ranges_take(&loop->ranges, lane->maximum && n > lane->maximum ? lane->maximum : n);
 	if (range.n < n)
 		heddle_blocks_return(loop->blocks, lane->index, n - range.n);
 	if (!range.n) { /* the strategy does not know that a leftover was given away */
@@ -185,9 +183,9 @@ static void block_refused(struct block *block, int error)
 	again = block_return(block, error);
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	heddle_warn("loop %s: StarPU refuses a task on %s (%s); iterations %zu to %zu %s",
-		    loop->name, lane ? lane->stats.name : "any worker", strerror(-error),
-		    range.start, range.start + range.n - 1,
-		    again ? "go to another worker" : "are lost");
+	            loop->name, lane ? lane->stats.name : "any worker", strerror(-error),
+	            range.start, range.start + range.n - 1,
+	            again ? "go to another worker" : "are lost");
 	if (again)
 		lanes_wake(loop);
 	loop_release(loop);
@@ -239,7 +237,7 @@ static struct block *loop_leftover(struct heddle_loop_request *loop, double now)
 		if (lane->retired)
 			continue;
 		heddle_explain("loop %s: %zu iterations are left over, %s takes them", loop->name,
-			       remaining, lane->stats.name);
+		               remaining, lane->stats.name);
 		return lane_give(loop, lane, remaining, now);
 	}
 	return NULL;
@@ -316,7 +314,7 @@ void loop_release(struct heddle_loop_request *loop)
 
 /* Part p of all under a stock policy, NULL when it is empty. Mutex held. */
 static struct block *loop_part(struct heddle_loop_request *loop, unsigned p, unsigned parts,
-			       double now)
+                               double now)
 {
 	size_t n = loop->loop.n;
 	/* It ends at floor(n (p+1) / parts); this way without overflow. */

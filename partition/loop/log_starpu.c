@@ -39,37 +39,37 @@ void log_block(struct heddle_loop_request *loop, const struct block *block)
 		loop->capacity = capacity;
 	}
 	loop->records[loop->nrecords++] = (struct block_record){
-		.lane = block->lane->index,
-		.phase = block->phase,
-		.start = block->given.start,
-		.n = block->given.n,
-		.submit_us = block->submit_us - loop->start_us,
-		.done_us = block->done_us - loop->start_us,
+	    .lane = block->lane->index,
+	    .phase = block->phase,
+	    .start = block->given.start,
+	    .n = block->given.n,
+	    .submit_us = block->submit_us - loop->start_us,
+	    .done_us = block->done_us - loop->start_us,
 	};
 }
 
-static void record_print(const struct heddle_loop_request *loop,
-			 const struct block_record *record, FILE *file)
+static void record_print(const struct heddle_loop_request *loop, const struct block_record *record,
+                         FILE *file)
 {
 	const struct heddle_worker_stats *worker = &loop->lanes[record->lane].stats;
 
 	fprintf(file, "%s,%d,%s,%s,%zu,%zu,%.3f,%.3f", loop->name, worker->id,
-		heddle_kind_name(worker->kind), heddle_phase_name(record->phase), record->start,
-		record->n, record->submit_us, record->done_us);
+	        heddle_kind_name(worker->kind), heddle_phase_name(record->phase), record->start,
+	        record->n, record->submit_us, record->done_us);
 }
 
 void log_write(struct heddle_loop_request *loop)
 {
 	/* Where the clock is the wall's nobody wants to be told. */
 	bool modelled = heddle_clock() == HEDDLE_CLOCK_MODELLED;
-	const char *clock = heddle_clock_name(loop->modelled ? HEDDLE_CLOCK_MODELLED
-							     : HEDDLE_CLOCK_WALL);
+	const char *clock =
+	    heddle_clock_name(loop->modelled ? HEDDLE_CLOCK_MODELLED : HEDDLE_CLOCK_WALL);
 	struct heddle_log log;
 
 	if (!*heddle_variable_text(HEDDLE_VARIABLE_BLOCK_LOG) ||
 	    heddle_log_open(&log, HEDDLE_VARIABLE_BLOCK_LOG,
-			    modelled ? "loop,worker,kind,phase,start,size,submit_us,done_us,clock"
-				     : "loop,worker,kind,phase,start,size,submit_us,done_us"))
+	                    modelled ? "loop,worker,kind,phase,start,size,submit_us,done_us,clock"
+	                             : "loop,worker,kind,phase,start,size,submit_us,done_us"))
 		return;
 	for (size_t r = 0; r < loop->nrecords; r++) {
 		record_print(loop, &loop->records[r], log.file);
@@ -78,7 +78,7 @@ void log_write(struct heddle_loop_request *loop)
 	heddle_log_close(&log);
 	if (loop->nunlogged)
 		heddle_warn("%s: %s: no memory for %zu blocks of loop %s", log.variable, log.path,
-			    loop->nunlogged, loop->name);
+		            loop->nunlogged, loop->name);
 }
 
 void log_decision(const struct heddle_loop_request *loop, const struct block *block)
@@ -90,7 +90,7 @@ void log_decision(const struct heddle_loop_request *loop, const struct block *bl
 	if (!starpu_fxt_is_enabled())
 		return;
 	snprintf(event, sizeof(event), "heddle %.30s worker %d %s [%zu,+%zu]", loop->name, worker,
-		 heddle_phase_name(block->phase), block->given.start, block->given.n);
+	         heddle_phase_name(block->phase), block->given.start, block->given.n);
 	starpu_fxt_trace_user_event_string(event);
 #endif
 }

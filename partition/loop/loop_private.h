@@ -40,19 +40,19 @@ struct view {
 struct lane {
 	struct heddle_worker_stats stats;
 	unsigned index;
-	size_t maximum;     /* iterations that its memory holds, 0: no bound */
-	size_t buffer;      /* bytes of the largest buffer it can allocate */
-	unsigned depth;     /* blocks it may have in flight in the completion phase */
+	size_t maximum;          /* iterations that its memory holds, 0: no bound */
+	size_t buffer;           /* bytes of the largest buffer it can allocate */
+	unsigned depth;          /* blocks it may have in flight in the completion phase */
 	unsigned implementation; /* of the codelet */
-	unsigned in_flight; /* blocks given and not yet accounted for */
-	unsigned away;      /* blocks whose outputs are not home yet */
-	bool learning;      /* its latest block is one of the adaptive phase, which goes on */
-	bool retired;       /* its device failed */
-	bool waiting;       /* the strategy had nothing for it while iterations remained */
-	bool running;       /* modelled time: a block of it is not done */
-	bool simulates;     /* time on the wall says nothing of its blocks */
-	double running_us;  /* when that block began, in modelled time */
-	double wall_us;     /* and on the wall; 0: not yet */
+	unsigned in_flight;      /* blocks given and not yet accounted for */
+	unsigned away;           /* blocks whose outputs are not home yet */
+	bool learning;           /* its latest block is one of the adaptive phase, which goes on */
+	bool retired;            /* its device failed */
+	bool waiting;            /* the strategy had nothing for it while iterations remained */
+	bool running;            /* modelled time: a block of it is not done */
+	bool simulates;          /* time on the wall says nothing of its blocks */
+	double running_us;       /* when that block began, in modelled time */
+	double wall_us;          /* and on the wall; 0: not yet */
 	double busy_since_us;
 	double last_done_us;
 	struct heddle_block_time time; /* what its blocks take, where that is kept */
@@ -81,10 +81,10 @@ struct block {
 	bool isolated;   /* nothing else under way there: timed until its outputs are home */
 	enum heddle_phase phase;
 	double submit_us, done_us;
-	double begin_us; /* on a CPU worker: when its kernel began */
-	double wall_us;  /* modelled time: when it began on the wall */
-	double saved_us; /* and how much of its time there does not count */
-	double board_us; /* what its simulated board had done before; below 0: it has none */
+	double begin_us;    /* on a CPU worker: when its kernel began */
+	double wall_us;     /* modelled time: when it began on the wall */
+	double saved_us;    /* and how much of its time there does not count */
+	double board_us;    /* what its simulated board had done before; below 0: it has none */
 	struct block *next; /* in the list of spare blocks */
 };
 
@@ -103,15 +103,15 @@ struct heddle_loop_request {
 	struct control control;
 
 	starpu_pthread_mutex_t mutex;
-	starpu_pthread_mutex_t sums; /* for what HEDDLE_REDUCE adds up */
-	bool reduces; /* there is such an access */
+	starpu_pthread_mutex_t sums;  /* for what HEDDLE_REDUCE adds up */
+	bool reduces;                 /* there is such an access */
 	char *strategy;               /* specification; NULL: stock policy */
 	unsigned depth;               /* blocks under way on one accelerator, if they fit; 0: 1 */
 	struct heddle_blocks *blocks; /* NULL: stock policy */
 	struct ranges ranges;
 	size_t under_way;   /* blocks not home */
 	size_t references;  /* what keeps the loop from its end: blocks whose callbacks are not
-			       through, and one while blocks are first given out */
+	                       through, and one while blocks are first given out */
 	unsigned nwaiting;  /* lanes that wait */
 	unsigned nlearning; /* lanes that learn */
 	struct block *spare;
@@ -129,18 +129,18 @@ struct heddle_loop_request {
 	bool logged;                  /* a block log is wanted */
 	struct block_record *records; /* for it */
 	size_t nrecords, capacity;
-	size_t nunlogged;             /* no memory for their records */
+	size_t nunlogged; /* no memory for their records */
 };
 
 /* view_starpu.c */
 int view_init(struct view *view, const struct heddle_access *access, unsigned index, size_t n,
-	      const char *loop);
+              const char *loop);
 struct window view_window(const struct view *view, const struct block *block);
 void view_interface(const struct view *view, struct window window, void *partial,
-		    union array_interface *interface);
+                    union array_interface *interface);
 /* `room`: units that a device allocates for it, window.count or more. */
 starpu_data_handle_t view_register(const struct view *view, struct window window, size_t room,
-				   void *partial);
+                                   void *partial);
 /* Sets the lengths in a description of the view on a device. */
 void view_correct(const struct view *view, struct window window, void *buffer);
 /* What a device must hold. */

@@ -28,12 +28,11 @@ static struct lane *lane_add(struct heddle_loop_request *loop, int id, unsigned 
 {
 	struct lane *lane = &loop->lanes[loop->nlanes];
 
-	*lane = (struct lane){
-		.index = loop->nlanes, .depth = 1, .implementation = implementation};
+	*lane = (struct lane){.index = loop->nlanes, .depth = 1, .implementation = implementation};
 	lane->stats = worker_stats(id);
 	if (!lane_is_host(lane) && lane_size(loop, lane)) {
 		heddle_warn("loop %s: not one iteration fits into the memory of %s", loop->name,
-			    lane->stats.name);
+		            lane->stats.name);
 		return NULL;
 	}
 	HELGRIND_ATOMIC(lane->posted);
@@ -45,7 +44,7 @@ static struct lane *lane_add(struct heddle_loop_request *loop, int id, unsigned 
 
 /* A task for can_execute to look at: all of the loop. */
 static void example_init(const struct heddle_loop_request *loop, struct heddle_block *block,
-			 struct starpu_task *task)
+                         struct starpu_task *task)
 {
 	const struct heddle_loop *given = &loop->loop;
 
@@ -55,8 +54,8 @@ static void example_init(const struct heddle_loop_request *loop, struct heddle_b
 	task->cl_arg = block;
 	for (unsigned i = 0; i < given->naccesses; i++) {
 		task->handles[i] = given->accesses[i].handle;
-		task->interfaces[i] = starpu_data_get_interface_on_node(
-			given->accesses[i].handle, STARPU_MAIN_RAM);
+		task->interfaces[i] =
+		    starpu_data_get_interface_on_node(given->accesses[i].handle, STARPU_MAIN_RAM);
 	}
 }
 
@@ -85,12 +84,13 @@ static int lanes_init(struct heddle_loop_request *loop)
 	if (loop->nlanes)
 		return 0;
 	if (full)
-		return heddle_refuse(-ENOMEM,
-				     "loop %s: iterations are too large for all workers that have an "
-				     "implementation",
-				     loop->name);
+		return heddle_refuse(
+		    -ENOMEM,
+		    "loop %s: iterations are too large for all workers that have an "
+		    "implementation",
+		    loop->name);
 	return heddle_refuse(-ENODEV, "loop %s: the codelet has no implementation for any worker",
-			     loop->name);
+	                     loop->name);
 }
 
 static bool loop_has(const struct heddle_loop_request *loop, enum heddle_kind kind)
@@ -158,7 +158,7 @@ static int loop_can_execute(unsigned worker, struct starpu_task *task, unsigned 
 	if (lane && worker != (unsigned)lane->stats.id)
 		return 0;
 	return block->loop->loop.codelet->can_execute(worker, task,
-						      lane ? lane->implementation : implementation);
+	                                              lane ? lane->implementation : implementation);
 }
 
 static void codelets_init(struct heddle_loop_request *loop)
@@ -186,12 +186,12 @@ static void codelets_init(struct heddle_loop_request *loop)
 		device->model = NULL;
 #endif
 	*host = (struct starpu_codelet){
-		.cpu_funcs = {loop_host_function},
-		.model = device->model,
-		.name = loop->name,
-		.color = device->color,
-		.where = STARPU_CPU,
-		.can_execute = device->can_execute,
+	    .cpu_funcs = {loop_host_function},
+	    .model = device->model,
+	    .name = loop->name,
+	    .color = device->color,
+	    .where = STARPU_CPU,
+	    .can_execute = device->can_execute,
 	};
 }
 
@@ -203,7 +203,8 @@ static void control_take(struct heddle_loop_request *loop)
 		enum starpu_data_access_mode mode = view->access.mode;
 
 		/* What the loop does not write of an output stays as it was. */
-		if (mode == STARPU_W && loop->loop.n * view->access.per_iteration < view->array.units)
+		if (mode == STARPU_W &&
+		    loop->loop.n * view->access.per_iteration < view->array.units)
 			mode = STARPU_RW;
 		control_data(&loop->control, view->access.handle, mode);
 	}
@@ -305,9 +306,9 @@ static void loop_begin(struct heddle_loop_request *loop)
 			struct view *view = &loop->views[i];
 
 			if (view->access.share == HEDDLE_WHOLE)
-				view->whole = view_register(view,
-							    (struct window){0, view->array.units},
-							    view->array.units, NULL);
+				view->whole =
+				    view_register(view, (struct window){0, view->array.units},
+				                  view->array.units, NULL);
 		}
 	if (!loop->blocks) {
 		loop_submit_parts(loop, loop_parts(loop));
@@ -358,7 +359,7 @@ static void views_pin(struct heddle_loop_request *loop)
 	for (unsigned i = 0; i < loop->loop.naccesses; i++)
 		if (loop->views[i].access.share != HEDDLE_REDUCE)
 			home_array_pin(&loop->views[i].array,
-				       &(struct array_name){"loop", loop->name, i});
+			               &(struct array_name){"loop", loop->name, i});
 }
 
 static void views_unpin(struct heddle_loop_request *loop)
@@ -414,9 +415,9 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	HELGRIND_ATOMIC(loop->nwaiting);
 	control_init(&loop->control, loop_start, loop_free, loop);
 	ranges_init(&loop->ranges, given->n);
-	loop->name = strdup(given->name		   ? given->name
-			    : given->codelet->name ? given->codelet->name
-						   : "loop");
+	loop->name = strdup(given->name            ? given->name
+	                    : given->codelet->name ? given->codelet->name
+	                                           : "loop");
 	if (!loop->name)
 		return -ENOMEM;
 	if ((status = context_check(given->sched_ctx, "loop", loop->name)) ||
@@ -447,7 +448,7 @@ static int loop_check(const struct heddle_loop *given)
 		return heddle_refuse(-EINVAL, "a loop without a codelet");
 	if (given->naccesses > HEDDLE_LOOP_MAXHANDLES)
 		return heddle_refuse(-EINVAL, "a loop of %u handles; StarPU was built for %d",
-				     given->naccesses, HEDDLE_LOOP_MAXHANDLES);
+		                     given->naccesses, HEDDLE_LOOP_MAXHANDLES);
 	if (!starpu_is_initialized())
 		return heddle_refuse(-ENODEV, "a loop before starpu_init()");
 	status = heddle_clock_check();
@@ -455,7 +456,7 @@ static int loop_check(const struct heddle_loop *given)
 }
 
 HEDDLE_API int heddle_loop_submit(const struct heddle_loop *given,
-				  struct heddle_loop_request **request)
+                                  struct heddle_loop_request **request)
 {
 	struct heddle_loop_request *loop;
 	int status = loop_check(given);
@@ -470,8 +471,8 @@ HEDDLE_API int heddle_loop_submit(const struct heddle_loop *given,
 		if (loop_has(loop, HEDDLE_KIND_CUDA))
 			views_pin(loop);
 		control_take(loop);
-		status = control_submit(&loop->control, "loop", loop->name, given->sched_ctx,
-					!request);
+		status =
+		    control_submit(&loop->control, "loop", loop->name, given->sched_ctx, !request);
 		if (status)
 			views_unpin(loop);
 	}
@@ -488,7 +489,7 @@ static void loop_stats(const struct heddle_loop_request *loop, struct heddle_loo
 {
 	memset(stats, 0, sizeof(*stats));
 	snprintf(stats->strategy, sizeof(stats->strategy), "%s",
-		 loop->strategy ? loop->strategy : "stock");
+	         loop->strategy ? loop->strategy : "stock");
 	stats->clock = loop->modelled ? HEDDLE_CLOCK_MODELLED : HEDDLE_CLOCK_WALL;
 	stats->us = loop->end_us - loop->start_us;
 	stats->learning_us = loop->learned_us - loop->start_us;

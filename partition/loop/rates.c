@@ -17,13 +17,13 @@
 #define MOST 1e18
 
 static bool record_is_of(const struct heddle_profile_record *record, const char *device,
-			 size_t bytes)
+                         size_t bytes)
 {
 	const struct heddle_profile_field *where = heddle_profile_record_field(record, "device");
 	const struct heddle_profile_field *what = heddle_profile_record_field(record, "bytes");
 
-	return !strcmp(record->kind, "loop") && where && !where->n && !strcmp(where->text, device) &&
-	       what && what->n == 1 && what->numbers[0] == bytes;
+	return !strcmp(record->kind, "loop") && where && !where->n &&
+	       !strcmp(where->text, device) && what && what->n == 1 && what->numbers[0] == bytes;
 }
 
 /* NaN where there is no such field. */
@@ -45,7 +45,7 @@ static bool rate_valid(const struct rate *rate)
 }
 
 int rates_find(const struct heddle_profile *profile, const char *device, size_t bytes,
-	       const char *path, struct rate *rate)
+               const char *path, struct rate *rate)
 {
 	for (size_t r = 0; r < profile->n; r++) {
 		const struct heddle_profile_record *record = profile->records[r];
@@ -57,8 +57,8 @@ int rates_find(const struct heddle_profile *profile, const char *device, size_t 
 		found.start_us = field_median(record, "start");
 		if (!rate_valid(&found)) {
 			heddle_warn("%s: the loop's rate on \"%s\" for %zu bytes makes no sense; "
-				    "it is not used",
-				    path, device, bytes);
+			            "it is not used",
+			            path, device, bytes);
 			return -ENOENT;
 		}
 		*rate = found;
@@ -68,7 +68,7 @@ int rates_find(const struct heddle_profile *profile, const char *device, size_t 
 }
 
 int rates_mean(const struct heddle_block_time *times, unsigned n, struct rate *rate,
-	       unsigned *blocks)
+               unsigned *blocks)
 {
 	struct rate sum = {0};
 	unsigned workers = 0;
@@ -90,7 +90,7 @@ int rates_mean(const struct heddle_block_time *times, unsigned n, struct rate *r
 }
 
 int rates_add(struct heddle_profile *profile, const char *device, size_t bytes,
-	      const struct rate *rate, unsigned blocks, double at)
+              const struct rate *rate, unsigned blocks, double at)
 {
 	struct heddle_profile_record record;
 

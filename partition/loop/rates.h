@@ -26,18 +26,18 @@ struct rate {
  * @param path of the profile, for messages about numbers that make no sense
  * @return 0; -ENOENT, also for such. */
 int rates_find(const struct heddle_profile *profile, const char *device, size_t bytes,
-	       const char *path, struct rate *rate);
+               const char *path, struct rate *rate);
 
 /** The mean over some workers of what their blocks took.
  * @param[out] blocks how many that were
  * @return 0; -ENOENT when none has had enough. */
 int rates_mean(const struct heddle_block_time *times, unsigned n, struct rate *rate,
-	       unsigned *blocks);
+               unsigned *blocks);
 
 /** Adds a rate to a profile.
  * @param at seconds since 1970
  * @return 0; -ENOMEM; -EINVAL for a rate that is none. */
 int rates_add(struct heddle_profile *profile, const char *device, size_t bytes,
-	      const struct rate *rate, unsigned blocks, double at);
+              const struct rate *rate, unsigned blocks, double at);
 
 #endif

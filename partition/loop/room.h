@@ -20,7 +20,7 @@ struct footprint {
  * time.
  * @return 0: not even one; SIZE_MAX: any number. */
 static inline size_t footprint_room(const struct footprint *footprint, size_t bytes,
-				    unsigned blocks)
+                                    unsigned blocks)
 {
 	size_t block;
 

@@ -53,7 +53,7 @@ static size_t largest_buffer(int id)
 	if (starpu_worker_get_type(id) == STARPU_OPENCL_WORKER) {
 		starpu_opencl_get_device(starpu_worker_get_devid(id), &device);
 		if (!clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(bytes), &bytes,
-				     NULL))
+		                     NULL))
 			return bytes;
 	}
 #endif

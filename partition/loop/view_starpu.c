@@ -24,24 +24,24 @@ static int view_check_access(const struct view *view, unsigned index, const char
 	case HEDDLE_WHOLE:
 		if (mode != STARPU_R)
 			return heddle_refuse(-EINVAL,
-					     "loop %s: array %u: blocks would overwrite each "
-					     "other's output (only slices can be written)",
-					     loop, index);
+			                     "loop %s: array %u: blocks would overwrite each "
+			                     "other's output (only slices can be written)",
+			                     loop, index);
 		return 0;
 	case HEDDLE_REDUCE:
 		if (mode != STARPU_RW || !access->combine ||
 		    view->array.shape != STARPU_VECTOR_INTERFACE_ID)
 			return heddle_refuse(-EINVAL,
-					     "loop %s: array %u: a reduction is a vector in mode "
-					     "STARPU_RW with a combine function",
-					     loop, index);
+			                     "loop %s: array %u: a reduction is a vector in mode "
+			                     "STARPU_RW with a combine function",
+			                     loop, index);
 		return 0;
 	}
 	return heddle_refuse(-EINVAL, "loop %s: array %u: unknown share", loop, index);
 }
 
 int view_init(struct view *view, const struct heddle_access *access, unsigned index, size_t n,
-	      const char *loop)
+              const char *loop)
 {
 	int status;
 
@@ -49,7 +49,7 @@ int view_init(struct view *view, const struct heddle_access *access, unsigned in
 	if (!view->access.per_iteration)
 		view->access.per_iteration = 1;
 	if ((status = home_array_init(&view->array, access->handle, access->mode,
-				      &(struct array_name){"loop", loop, index})) ||
+	                              &(struct array_name){"loop", loop, index})) ||
 	    (status = view_check_access(view, index, loop)))
 		return status;
 	if (access->share != HEDDLE_HALO)
@@ -60,11 +60,11 @@ int view_init(struct view *view, const struct heddle_access *access, unsigned in
 		return 0;
 	if (n > view->array.units / view->access.per_iteration)
 		return heddle_refuse(-ERANGE,
-				     "loop %s: %zu iterations of %zu reach beyond array %u, which "
-				     "has %zu %s",
-				     loop, n, view->access.per_iteration, index, view->array.units,
-				     view->array.shape == STARPU_VECTOR_INTERFACE_ID ? "elements"
-									       : "rows");
+		                     "loop %s: %zu iterations of %zu reach beyond array %u, which "
+		                     "has %zu %s",
+		                     loop, n, view->access.per_iteration, index, view->array.units,
+		                     view->array.shape == STARPU_VECTOR_INTERFACE_ID ? "elements"
+		                                                                     : "rows");
 	return 0;
 }
 
@@ -72,9 +72,9 @@ int views_check_overlap(const struct view *views, unsigned nviews, const char *l
 {
 	for (unsigned i = 0; i < nviews; i++)
 		for (unsigned j = 0; j < i; j++) {
-			int status = home_array_check_overlap(&views[i].array, &views[j].array,
-							      &(struct array_name){"loop", loop, i},
-							      j);
+			int status =
+			    home_array_check_overlap(&views[i].array, &views[j].array,
+			                             &(struct array_name){"loop", loop, i}, j);
 
 			if (status)
 				return status;
@@ -89,20 +89,20 @@ struct window view_window(const struct view *view, const struct block *block)
 	switch (access->share) {
 	case HEDDLE_SLICE:
 		return window_of(block->given.start, block->given.n, access->per_iteration, 0,
-				 view->array.units);
+		                 view->array.units);
 	case HEDDLE_HALO:
 		return window_of(block->given.start, block->given.n, access->per_iteration,
-				 access->halo, view->array.units);
+		                 access->halo, view->array.units);
 	default:
 		return (struct window){0, view->array.units};
 	}
 }
 
 void view_interface(const struct view *view, struct window window, void *partial,
-		    union array_interface *interface)
+                    union array_interface *interface)
 {
 	uintptr_t pointer =
-		partial ? (uintptr_t)partial : home_array_at(&view->array, window.first);
+	    partial ? (uintptr_t)partial : home_array_at(&view->array, window.first);
 
 	home_array_interface(&view->array, pointer, window.count, interface);
 }
@@ -140,14 +140,14 @@ static int vector_copy(void *from, unsigned from_node, void *to, unsigned to_nod
 {
 	((struct starpu_vector_interface *)to)->nx = ((struct starpu_vector_interface *)from)->nx;
 	return starpu_interface_vector_ops.copy_methods->any_to_any(from, from_node, to, to_node,
-								    async);
+	                                                            async);
 }
 
 static int matrix_copy(void *from, unsigned from_node, void *to, unsigned to_node, void *async)
 {
 	((struct starpu_matrix_interface *)to)->ny = ((struct starpu_matrix_interface *)from)->ny;
 	return starpu_interface_matrix_ops.copy_methods->any_to_any(from, from_node, to, to_node,
-								    async);
+	                                                            async);
 }
 
 static struct starpu_data_interface_ops vector_ops, matrix_ops;
@@ -184,7 +184,7 @@ void view_correct(const struct view *view, struct window window, void *buffer)
 }
 
 starpu_data_handle_t view_register(const struct view *view, struct window window, size_t room,
-				   void *partial)
+                                   void *partial)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	union array_interface interface;
@@ -211,7 +211,8 @@ size_t views_buffer_room(const struct view *views, unsigned nviews, size_t bytes
 
 	for (unsigned i = 0; i < nviews; i++) {
 		const struct heddle_access *access = &views[i].access;
-		size_t unit = home_array_unit(&views[i].array), most = unit ? bytes / unit : SIZE_MAX;
+		size_t unit = home_array_unit(&views[i].array),
+		       most = unit ? bytes / unit : SIZE_MAX;
 
 		if (views[i].array.units <= most)
 			continue;

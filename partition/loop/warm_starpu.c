@@ -34,8 +34,7 @@ static void warm_write(void)
 {
 	pthread_mutex_lock(&mutex);
 	for (struct warm *warm = warms; warm; warm = warm->next)
-		if (*warm->path && warm->news.n &&
-		    !heddle_profile_update(warm->path, &warm->news))
+		if (*warm->path && warm->news.n && !heddle_profile_update(warm->path, &warm->news))
 			heddle_profile_free(&warm->news);
 	pthread_mutex_unlock(&mutex);
 }
@@ -58,8 +57,8 @@ static struct warm *warm_make(const char *codelet)
 	}
 	if (heddle_profile_path(codelet, warm->path, sizeof(warm->path))) {
 		heddle_warn("loop %s: no folder for its rates (HEDDLE_PROFILE_DIR); this process "
-			    "alone will know them",
-			    codelet);
+		            "alone will know them",
+		            codelet);
 		*warm->path = 0;
 	} else {
 		heddle_profile_read(warm->path, &warm->known);
@@ -98,13 +97,13 @@ void warm_priors(const struct heddle_loop_request *loop, struct heddle_blocks_wo
 		struct rate rate;
 
 		if (rates_find(&warm->known, heddle_device_class_name(class), bytes, warm->path,
-			       &rate))
+		               &rate))
 			continue;
 		workers[l].rate = 1 / rate.pace;
 		workers[l].start_us = rate.start_us;
 		heddle_explain("loop %s: %s did %g iterations/us before, and %g us a block",
-			       loop->name, loop->lanes[l].stats.name, workers[l].rate,
-			       rate.start_us);
+		               loop->name, loop->lanes[l].stats.name, workers[l].rate,
+		               rate.start_us);
 	}
 	pthread_mutex_unlock(&mutex);
 }

@@ -18,7 +18,7 @@ struct window {
  * more on either side, clipped to an array of `units` units. The iterations lie
  * within the array. */
 static inline struct window window_of(size_t start, size_t n, size_t per_iteration, size_t halo,
-				      size_t units)
+                                      size_t units)
 {
 	size_t first = start * per_iteration, last = first + n * per_iteration;
 

@@ -105,9 +105,9 @@ int arrays_check_overlap(const struct array *arrays, unsigned narrays, const cha
 {
 	for (unsigned i = 0; i < narrays; i++)
 		for (unsigned j = 0; j < i; j++) {
-			int status = home_array_check_overlap(
-			    &arrays[i].home, &arrays[j].home,
-			    &(struct array_name){"wavefront", name, i}, j);
+			int status =
+			    home_array_check_overlap(&arrays[i].home, &arrays[j].home,
+			                             &(struct array_name){"wavefront", name, i}, j);
 
 			if (status)
 				return status;
@@ -121,8 +121,9 @@ size_t array_row_bytes(const struct array *array)
 {
 	if (is_field(array))
 		return array->home.nx * array->home.elemsize;
-	return array->given.extent == HEDDLE_ROWS ? array->given.per_iteration * array->home.elemsize
-	                                          : 0;
+	return array->given.extent == HEDDLE_ROWS
+	           ? array->given.per_iteration * array->home.elemsize
+	           : 0;
 }
 
 bool array_is_shared(const struct array *array)
@@ -252,11 +253,13 @@ starpu_data_handle_t array_register_band(const struct array *array, const struct
 		starpu_data_register(&handle, STARPU_MAIN_RAM, &interface, &band_ops);
 	} else if (array->given.extent == HEDDLE_ROWS) {
 		starpu_vector_data_register(&handle, STARPU_MAIN_RAM,
-		                            array->home.base + band->first * per * array->home.elemsize,
+		                            array->home.base +
+		                                band->first * per * array->home.elemsize,
 		                            band->rows * per, array->home.elemsize);
 	} else {
 		/* The device's own copy of a state whose elements belong to several bands. */
-		starpu_vector_data_register(&handle, -1, 0, array->home.units, array->home.elemsize);
+		starpu_vector_data_register(&handle, -1, 0, array->home.units,
+		                            array->home.elemsize);
 	}
 	return handle;
 }
@@ -269,12 +272,12 @@ starpu_data_handle_t array_register_patch(const struct array *array, const struc
 
 	if (is_field(array))
 		starpu_matrix_data_register(&handle, STARPU_MAIN_RAM,
-		                            element(array, patch->row, first), array->home.ld, elements,
-		                            patch->rows, array->home.elemsize);
+		                            element(array, patch->row, first), array->home.ld,
+		                            elements, patch->rows, array->home.elemsize);
 	else
 		starpu_vector_data_register(&handle, STARPU_MAIN_RAM,
-		                            array->home.base + first * array->home.elemsize, elements,
-		                            array->home.elemsize);
+		                            array->home.base + first * array->home.elemsize,
+		                            elements, array->home.elemsize);
 	return handle;
 }
 
@@ -283,11 +286,12 @@ starpu_data_handle_t array_register_whole(const struct array *array)
 	starpu_data_handle_t handle;
 
 	if (array->home.shape == STARPU_MATRIX_INTERFACE_ID)
-		starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, array->home.base, array->home.ld,
-		                            array->home.nx, array->home.units, array->home.elemsize);
-	else
-		starpu_vector_data_register(&handle, STARPU_MAIN_RAM, array->home.base, array->home.units,
+		starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, array->home.base,
+		                            array->home.ld, array->home.nx, array->home.units,
 		                            array->home.elemsize);
+	else
+		starpu_vector_data_register(&handle, STARPU_MAIN_RAM, array->home.base,
+		                            array->home.units, array->home.elemsize);
 	starpu_data_set_sequential_consistency_flag(handle, 0);
 	return handle;
 }

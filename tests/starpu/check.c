@@ -23,7 +23,7 @@ static void test_version(void **state)
 
 	assert_string_equal(heddle_version(), PACKAGE_VERSION);
 	snprintf(headers, sizeof(headers), "%d.%d.%d", HEDDLE_VERSION_MAJOR, HEDDLE_VERSION_MINOR,
-		 HEDDLE_VERSION_PATCH);
+	         HEDDLE_VERSION_PATCH);
 	assert_string_equal(headers, PACKAGE_VERSION);
 }
 
@@ -62,9 +62,9 @@ static void test_more_than_there_is(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_own_starpu_matches),
-		cmocka_unit_test(test_version),
-		cmocka_unit_test(test_more_than_there_is),
+	    cmocka_unit_test(test_own_starpu_matches),
+	    cmocka_unit_test(test_version),
+	    cmocka_unit_test(test_more_than_there_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

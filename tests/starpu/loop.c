@@ -40,28 +40,29 @@ enum { N = 100003, HALO = 3, WIDTH = 37, LD = 41, BINS = 16 };
 #ifdef HEDDLE_USE_OPENCL
 static struct starpu_opencl_program program;
 static const char source[] =
-	"__kernel void twice(ulong n, __global const int *x, ulong xo, __global int *y, ulong yo)\n"
-	"{ size_t i = get_global_id(0); if (i < n) y[yo / 4 + i] = 2 * x[xo / 4 + i]; }\n"
-	"__kernel void blur(ulong n, ulong before, ulong count, ulong halo,\n"
-	"  __global const int *x, ulong xo, __global int *y, ulong yo)\n"
-	"{ size_t i = get_global_id(0); if (i >= n) return; int s = 0;\n"
-	"  for (long d = -(long)halo; d <= (long)halo; d++) { long j = i + before + d;\n"
-	"    if (j >= 0 && j < (long)count) s += x[xo / 4 + j]; }\n"
-	"  y[yo / 4 + i] = s; }\n"
-	"__kernel void rows(ulong nx, ulong ld, ulong ny, __global int *m, ulong mo)\n"
-	"{ size_t k = get_global_id(0); if (k < nx * ny) m[mo / 4 + k / nx * ld + k % nx] += 1; }\n"
-	"__kernel void count(ulong n, __global const int *x, ulong xo, __global int *h, ulong ho)\n"
-	"{ size_t i = get_global_id(0); if (i < n) atomic_inc(&h[ho / 4 + (x[xo / 4 + i] & 15)]); }\n"
-	"__kernel void pick(ulong n, ulong m, __global const int *t, ulong to,\n"
-	"  __global const int *x, ulong xo, __global int *y, ulong yo)\n"
-	"{ size_t i = get_global_id(0); if (i < n) y[yo / 4 + i] = t[to / 4 + x[xo / 4 + i] % (int)m]; }\n"
-	"__kernel void sum(ulong n, ulong count, __global const int *x, ulong xo,\n"
-	"  __global int *y, ulong yo)\n"
-	"{ size_t i = get_global_id(0); int s = 0; if (i >= n) return;\n"
-	"  for (size_t j = 0; j < count; j++) s += x[xo / 4 + j]; y[yo / 4 + i] = s; }\n";
+    "__kernel void twice(ulong n, __global const int *x, ulong xo, __global int *y, ulong yo)\n"
+    "{ size_t i = get_global_id(0); if (i < n) y[yo / 4 + i] = 2 * x[xo / 4 + i]; }\n"
+    "__kernel void blur(ulong n, ulong before, ulong count, ulong halo,\n"
+    "  __global const int *x, ulong xo, __global int *y, ulong yo)\n"
+    "{ size_t i = get_global_id(0); if (i >= n) return; int s = 0;\n"
+    "  for (long d = -(long)halo; d <= (long)halo; d++) { long j = i + before + d;\n"
+    "    if (j >= 0 && j < (long)count) s += x[xo / 4 + j]; }\n"
+    "  y[yo / 4 + i] = s; }\n"
+    "__kernel void rows(ulong nx, ulong ld, ulong ny, __global int *m, ulong mo)\n"
+    "{ size_t k = get_global_id(0); if (k < nx * ny) m[mo / 4 + k / nx * ld + k % nx] += 1; }\n"
+    "__kernel void count(ulong n, __global const int *x, ulong xo, __global int *h, ulong ho)\n"
+    "{ size_t i = get_global_id(0); if (i < n) atomic_inc(&h[ho / 4 + (x[xo / 4 + i] & 15)]); }\n"
+    "__kernel void pick(ulong n, ulong m, __global const int *t, ulong to,\n"
+    "  __global const int *x, ulong xo, __global int *y, ulong yo)\n"
+    "{ size_t i = get_global_id(0); if (i < n) y[yo / 4 + i] = t[to / 4 + x[xo / 4 + i] % (int)m]; "
+    "}\n"
+    "__kernel void sum(ulong n, ulong count, __global const int *x, ulong xo,\n"
+    "  __global int *y, ulong yo)\n"
+    "{ size_t i = get_global_id(0); int s = 0; if (i >= n) return;\n"
+    "  for (size_t j = 0; j < count; j++) s += x[xo / 4 + j]; y[yo / 4 + i] = s; }\n";
 
 static void launch(const char *name, size_t global, unsigned nscalars, const cl_ulong *scalars,
-		   unsigned nbuffers, void *buffers[])
+                   unsigned nbuffers, void *buffers[])
 {
 	cl_kernel kernel;
 	cl_command_queue queue;
@@ -69,25 +70,24 @@ static void launch(const char *name, size_t global, unsigned nscalars, const cl_
 	/* PoCL compiles a kernel anew for every size of work-groups. */
 	size_t local = 64, size = global / local * local + local;
 
-	assert_int_equal(
-		starpu_opencl_load_kernel(&kernel, &queue, &program, name,
-					  starpu_worker_get_devid(starpu_worker_get_id())),
-		CL_SUCCESS);
+	assert_int_equal(starpu_opencl_load_kernel(&kernel, &queue, &program, name,
+	                                           starpu_worker_get_devid(starpu_worker_get_id())),
+	                 CL_SUCCESS);
 	for (unsigned s = 0; s < nscalars; s++)
 		clSetKernelArg(kernel, argument++, sizeof(cl_ulong), &scalars[s]);
 	for (unsigned b = 0; b < nbuffers; b++) {
 		struct starpu_vector_interface *vector = buffers[b];
 		int matrix = vector->id == STARPU_MATRIX_INTERFACE_ID;
 		cl_mem memory = (cl_mem)(matrix ? STARPU_MATRIX_GET_DEV_HANDLE(buffers[b])
-						: vector->dev_handle);
+		                                : vector->dev_handle);
 		cl_ulong offset = matrix ? STARPU_MATRIX_GET_OFFSET(buffers[b]) : vector->offset;
 
 		clSetKernelArg(kernel, argument++, sizeof(memory), &memory);
 		clSetKernelArg(kernel, argument++, sizeof(offset), &offset);
 	}
 	assert_int_equal(
-		clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, &local, 0, NULL, NULL),
-		CL_SUCCESS);
+	    clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, &local, 0, NULL, NULL),
+	    CL_SUCCESS);
 	clFinish(queue);
 	starpu_opencl_release_kernel(kernel);
 }
@@ -222,13 +222,15 @@ static void pick_opencl(void *buffers[], void *arg)
 }
 #endif
 
-static struct starpu_codelet twice = {.cpu_funcs = {twice_cpu}, OPENCL(twice_opencl).name = "twice"};
+static struct starpu_codelet twice = {.cpu_funcs = {twice_cpu},
+                                      OPENCL(twice_opencl).name = "twice"};
 static struct starpu_codelet blur = {.cpu_funcs = {blur_cpu}, OPENCL(blur_opencl).name = "blur"};
 static struct starpu_codelet rows = {.cpu_funcs = {rows_cpu}, OPENCL(rows_opencl).name = "rows"};
-static struct starpu_codelet count = {.cpu_funcs = {count_cpu}, OPENCL(count_opencl).name = "count"};
+static struct starpu_codelet count = {.cpu_funcs = {count_cpu},
+                                      OPENCL(count_opencl).name = "count"};
 static struct starpu_codelet pick = {.cpu_funcs = {pick_cpu}, OPENCL(pick_opencl).name = "pick"};
-static struct starpu_codelet sum_all = {
-	.cpu_funcs = {sum_all_cpu}, OPENCL(sum_all_opencl).name = "sum_all"};
+static struct starpu_codelet sum_all = {.cpu_funcs = {sum_all_cpu},
+                                        OPENCL(sum_all_opencl).name = "sum_all"};
 static struct starpu_codelet reach = {.cpu_funcs = {reach_cpu}, .name = "reach"};
 
 /* ---- data ---- */
@@ -252,14 +254,14 @@ static void fill(void)
 }
 
 static struct heddle_loop twice_loop(starpu_data_handle_t in, starpu_data_handle_t out, size_t n,
-				     const char *strategy)
+                                     const char *strategy)
 {
 	return (struct heddle_loop){
-		.codelet = &twice,
-		.n = n,
-		.naccesses = 2,
-		.accesses = {{.handle = in, .mode = STARPU_R}, {.handle = out, .mode = STARPU_W}},
-		.strategy = strategy,
+	    .codelet = &twice,
+	    .n = n,
+	    .naccesses = 2,
+	    .accesses = {{.handle = in, .mode = STARPU_R}, {.handle = out, .mode = STARPU_W}},
+	    .strategy = strategy,
 	};
 }
 
@@ -271,8 +273,8 @@ static int opencl_worker(void)
 	return id;
 }
 
-static const char *const strategies[] = {"css:chunk=29", "gss",    "linear", "exponential",
-					 "css:chunk=1000", "static", "hdss",   NULL};
+static const char *const strategies[] = {"css:chunk=29",   "gss",    "linear", "exponential",
+                                         "css:chunk=1000", "static", "hdss",   NULL};
 enum { FIRST_IF_SHORT = 4 };
 
 /* ---- what works ---- */
@@ -297,7 +299,8 @@ static void test_slices(void **state)
 			for (unsigned w = 0; w < stats.nworkers; w++)
 				iterations += stats.workers[w].iterations;
 			assert_int_equal(iterations, sizes[s]);
-			assert_string_equal(stats.strategy, strategies[t] ? strategies[t] : "stock");
+			assert_string_equal(stats.strategy,
+			                    strategies[t] ? strategies[t] : "stock");
 		}
 }
 
@@ -365,13 +368,13 @@ static void test_huge_loops(void **state)
 {
 	static struct starpu_codelet cover = {.cpu_funcs = {cover_cpu}, .name = "cover"};
 	static const size_t sizes[] = {5000000000, ((size_t)1 << 40) + 3, (size_t)-1};
-	static const char *const some[] = {"gss",    "hdss",  "fss", "tss", "exponential",
-					   "static", "qilin", "axel", NULL};
+	static const char *const some[] = {"gss",    "hdss",  "fss",  "tss", "exponential",
+	                                   "static", "qilin", "axel", NULL};
 
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++)
 		for (size_t t = 0; t < sizeof(some) / sizeof(*some); t++) {
 			struct heddle_loop loop = {
-				.codelet = &cover, .n = sizes[s], .strategy = some[t]};
+			    .codelet = &cover, .n = sizes[s], .strategy = some[t]};
 			struct heddle_loop_stats stats;
 			size_t iterations = 0;
 
@@ -447,13 +450,13 @@ static void test_halo(void **state)
 	for (size_t t = first_strategy; t < sizeof(strategies) / sizeof(*strategies); t++) {
 		starpu_data_handle_t in = vector(x, N), out = vector(y, N);
 		struct heddle_loop loop = {
-			.codelet = &blur,
-			.n = N,
-			.naccesses = 2,
-			.accesses = {{.handle = in, .mode = STARPU_R, .share = HEDDLE_HALO,
-				      .halo = HALO},
-				     {.handle = out, .mode = STARPU_W}},
-			.strategy = strategies[t],
+		    .codelet = &blur,
+		    .n = N,
+		    .naccesses = 2,
+		    .accesses =
+		        {{.handle = in, .mode = STARPU_R, .share = HEDDLE_HALO, .halo = HALO},
+		         {.handle = out, .mode = STARPU_W}},
+		    .strategy = strategies[t],
 		};
 
 		fill();
@@ -474,7 +477,8 @@ static void test_halo(void **state)
 static void test_endless_halo(void **state)
 {
 	enum { FEW = 500 };
-	static const size_t halos[] = {FEW, SIZE_MAX / 4 + 1, SIZE_MAX / 2, SIZE_MAX / 2 + 1, SIZE_MAX};
+	static const size_t halos[] = {FEW, SIZE_MAX / 4 + 1, SIZE_MAX / 2, SIZE_MAX / 2 + 1,
+	                               SIZE_MAX};
 	int device = opencl_worker();
 
 	for (size_t h = 0; h < sizeof(halos) / sizeof(*halos); h++) {
@@ -513,10 +517,10 @@ static void test_halo_per_iteration(void **state)
 	loop.codelet = &reach;
 	loop.n = 1000;
 	loop.accesses[0] = (struct heddle_access){.handle = in,
-						  .mode = STARPU_R,
-						  .share = HEDDLE_HALO,
-						  .halo = 2 * PER,
-						  .per_iteration = PER};
+	                                          .mode = STARPU_R,
+	                                          .share = HEDDLE_HALO,
+	                                          .halo = 2 * PER,
+	                                          .per_iteration = PER};
 	assert_int_equal(heddle_loop_run(&loop, NULL), 0);
 	starpu_data_unregister(in);
 	starpu_data_unregister(out);
@@ -531,11 +535,11 @@ static void test_matrix_rows(void **state)
 	for (size_t t = first_strategy; t < sizeof(strategies) / sizeof(*strategies); t++) {
 		starpu_data_handle_t matrix;
 		struct heddle_loop loop = {
-			.codelet = &rows, .n = 977, .naccesses = 1, .strategy = strategies[t]};
+		    .codelet = &rows, .n = 977, .naccesses = 1, .strategy = strategies[t]};
 
 		memset(m, 0, sizeof(m));
 		starpu_matrix_data_register(&matrix, STARPU_MAIN_RAM, (uintptr_t)m, LD, WIDTH, 977,
-					    sizeof(*m));
+		                            sizeof(*m));
 		loop.accesses[0] = (struct heddle_access){.handle = matrix, .mode = STARPU_RW};
 		for (int repeat = 0; repeat < 3; repeat++)
 			assert_int_equal(heddle_loop_run(&loop, NULL), 0);
@@ -555,13 +559,13 @@ static void test_columns_side_by_side(void **state)
 	for (size_t t = first_strategy; t < sizeof(strategies) / sizeof(*strategies); t++) {
 		starpu_data_handle_t left, right;
 		struct heddle_loop loop = {
-			.codelet = &rows, .n = ROWS, .naccesses = 2, .strategy = strategies[t]};
+		    .codelet = &rows, .n = ROWS, .naccesses = 2, .strategy = strategies[t]};
 
 		memset(m, 0, sizeof(m));
 		starpu_matrix_data_register(&left, STARPU_MAIN_RAM, (uintptr_t)m, LD, LEFT, ROWS,
-					    sizeof(*m));
+		                            sizeof(*m));
 		starpu_matrix_data_register(&right, STARPU_MAIN_RAM, (uintptr_t)(m + LEFT), LD,
-					    RIGHT, ROWS, sizeof(*m));
+		                            RIGHT, ROWS, sizeof(*m));
 		loop.accesses[0] = (struct heddle_access){.handle = left, .mode = STARPU_RW};
 		loop.accesses[1] = (struct heddle_access){.handle = right, .mode = STARPU_R};
 		assert_int_equal(heddle_loop_run(&loop, NULL), 0);
@@ -582,13 +586,15 @@ static void test_reduction(void **state)
 		int bins[BINS] = {1000}, wanted[BINS] = {1000};
 		starpu_data_handle_t in = vector(x, N), out = vector(bins, BINS);
 		struct heddle_loop loop = {
-			.codelet = &count,
-			.n = N,
-			.naccesses = 2,
-			.accesses = {{.handle = in, .mode = STARPU_R},
-				     {.handle = out, .mode = STARPU_RW, .share = HEDDLE_REDUCE,
-				      .combine = add_bins}},
-			.strategy = strategies[t],
+		    .codelet = &count,
+		    .n = N,
+		    .naccesses = 2,
+		    .accesses = {{.handle = in, .mode = STARPU_R},
+		                 {.handle = out,
+		                  .mode = STARPU_RW,
+		                  .share = HEDDLE_REDUCE,
+		                  .combine = add_bins}},
+		    .strategy = strategies[t],
 		};
 
 		fill();
@@ -609,15 +615,15 @@ static void test_whole(void **state)
 		table[i] = i * i;
 	for (size_t t = first_strategy; t < sizeof(strategies) / sizeof(*strategies); t++) {
 		starpu_data_handle_t all = vector(table, 101), in = vector(x, N),
-				     out = vector(y, N);
+		                     out = vector(y, N);
 		struct heddle_loop loop = {
-			.codelet = &pick,
-			.n = N,
-			.naccesses = 3,
-			.accesses = {{.handle = all, .mode = STARPU_R, .share = HEDDLE_WHOLE},
-				     {.handle = in, .mode = STARPU_R},
-				     {.handle = out, .mode = STARPU_W}},
-			.strategy = strategies[t],
+		    .codelet = &pick,
+		    .n = N,
+		    .naccesses = 3,
+		    .accesses = {{.handle = all, .mode = STARPU_R, .share = HEDDLE_WHOLE},
+		                 {.handle = in, .mode = STARPU_R},
+		                 {.handle = out, .mode = STARPU_W}},
+		    .strategy = strategies[t],
 		};
 
 		fill();
@@ -639,7 +645,7 @@ static void increment_cpu(void *buffers[], void *arg)
 }
 
 static struct starpu_codelet increment = {
-	.cpu_funcs = {increment_cpu}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "increment"};
+    .cpu_funcs = {increment_cpu}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "increment"};
 
 static void increment_submit(starpu_data_handle_t handle)
 {
@@ -731,7 +737,7 @@ static void *log_read(void *arg)
 	}
 	for (size_t l = 0; l < logged.lines && fgets(line, sizeof(line), log); l++) {
 		if (sscanf(line, "compute,%*d,%7[a-z],completion,%*u,%zu,%*f,%*f%c", kind, &size,
-			   &end) == 3 &&
+		           &end) == 3 &&
 		    end == '\n')
 			logged.iterations += size;
 		else
@@ -760,8 +766,11 @@ static void test_log_of_loops_at_once(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, log_read, NULL), 0);
 	setenv("HEDDLE_BLOCK_LOG", path, 1);
 	for (int l = 0; l < 2; l++) {
-		struct heddle_loop loop = {.codelet = &compute, .n = N, .strategy = "css:chunk=20",
-					   .workers = &workers[l], .nworkers = 1};
+		struct heddle_loop loop = {.codelet = &compute,
+		                           .n = N,
+		                           .strategy = "css:chunk=20",
+		                           .workers = &workers[l],
+		                           .nworkers = 1};
 
 		assert_int_equal(heddle_loop_submit(&loop, &requests[l]), 0);
 	}
@@ -853,8 +862,7 @@ static int can_execute_second(unsigned worker, struct starpu_task *task, unsigne
 }
 
 /* Workers that can do blocks at the beginning only. */
-static int can_execute_beginning(unsigned worker, struct starpu_task *task,
-				 unsigned implementation)
+static int can_execute_beginning(unsigned worker, struct starpu_task *task, unsigned implementation)
 {
 	const struct heddle_block *block = task->cl_arg;
 
@@ -869,7 +877,7 @@ static void wrong_kernel(void *buffers[], void *arg)
 
 /* Runs `twice` with a can_execute. */
 static int run_picky(int (*can_execute)(unsigned, struct starpu_task *, unsigned),
-		     const char *strategy, bool second, struct heddle_loop_stats *stats)
+                     const char *strategy, bool second, struct heddle_loop_stats *stats)
 {
 	struct starpu_codelet picky = twice;
 	starpu_data_handle_t in = vector(x, N), out = vector(y, N);
@@ -902,7 +910,7 @@ static void test_can_execute(void **state)
 		assert_int_equal(run_picky(can_execute_only_cpu, strategies[t], false, &stats), 0);
 		assert_int_equal(stats.nworkers, starpu_cpu_worker_get_count());
 		assert_int_equal(run_picky(can_execute_nothing, strategies[t], false, NULL),
-				 -ENODEV);
+		                 -ENODEV);
 		assert_int_equal(run_picky(can_execute_second, strategies[t], true, NULL), 0);
 	}
 }
@@ -914,13 +922,14 @@ static void test_refused_blocks(void **state)
 
 	for (size_t t = first_strategy; strategies[t]; t++) {
 		assert_int_equal(run_picky(can_execute_beginning, strategies[t], false, &stats), 0);
-		/* An accelerator has two blocks at a time, and two threads may submit them at once. */
+		/* An accelerator has two blocks at a time, and two threads may submit them at once.
+		 */
 		assert_true(stats.retried <= 2 * starpu_opencl_worker_get_count());
 	}
 }
 
 static int can_execute_none_later(unsigned worker, struct starpu_task *task,
-				  unsigned implementation)
+                                  unsigned implementation)
 {
 	const struct heddle_block *block = task->cl_arg;
 
@@ -929,13 +938,13 @@ static int can_execute_none_later(unsigned worker, struct starpu_task *task,
 
 /* Of the CPU workers only the first can do blocks at the end. */
 static int can_execute_first_cpu_later(unsigned worker, struct starpu_task *task,
-				       unsigned implementation)
+                                       unsigned implementation)
 {
 	const struct heddle_block *block = task->cl_arg;
 
 	return starpu_worker_get_type(worker) == STARPU_CPU_WORKER &&
 	       (block->n == block->total || block->start < N / 2 ||
-		worker == (unsigned)starpu_worker_get_by_type(STARPU_CPU_WORKER, 0));
+	        worker == (unsigned)starpu_worker_get_by_type(STARPU_CPU_WORKER, 0));
 }
 
 /* Refused by all: the loop ends with the error. */
@@ -944,7 +953,7 @@ static void test_refused_by_all(void **state)
 	struct heddle_loop_stats stats;
 
 	assert_int_equal(run_picky(can_execute_none_later, "css:chunk=1000", false, &stats),
-			 -ENODEV);
+	                 -ENODEV);
 	assert_int_equal(stats.retried, stats.nworkers - 1);
 	assert_int_equal(run_picky(NULL, "css:chunk=1000", false, &stats), 0);
 }
@@ -966,7 +975,7 @@ static unsigned executed_tasks(void)
 
 /* Tasks that the blocks of a loop, N / 100 of them, take on CPU workers. */
 static unsigned tasks_of_loop(const char *task_us,
-			      int (*can_execute)(unsigned, struct starpu_task *, unsigned))
+                              int (*can_execute)(unsigned, struct starpu_task *, unsigned))
 {
 	struct starpu_codelet codelet = twice;
 	starpu_data_handle_t in = vector(x, N), out = vector(y, N);
@@ -1000,7 +1009,7 @@ static void test_shared_tasks(void **state)
 	assert_in_range(tasks_of_loop("1e9", NULL), 1, starpu_cpu_worker_get_count());
 	/* Asked before each block, it need not have a task for each. */
 	assert_in_range(tasks_of_loop("1e9", can_execute_only_cpu), 1,
-			starpu_cpu_worker_get_count());
+	                starpu_cpu_worker_get_count());
 }
 
 /* Refused within a task: the worker gets no more, and no iteration is lost or done twice. */
@@ -1010,7 +1019,7 @@ static void test_refused_within_task(void **state)
 
 	setenv("HEDDLE_TASK", "1e9", 1);
 	assert_int_equal(run_picky(can_execute_none_later, "css:chunk=100", false, &stats),
-			 -ENODEV);
+	                 -ENODEV);
 	assert_int_equal(stats.retried, stats.nworkers - 1);
 	assert_int_equal(run_picky(can_execute_first_cpu_later, "css:chunk=100", false, &stats), 0);
 	assert_true(stats.retried < starpu_cpu_worker_get_count());
@@ -1048,8 +1057,8 @@ static void failing_in_place_cpu(void *buffers[], void *arg)
 		block->status = -EIO;
 }
 
-static struct starpu_codelet failing = {
-	.cpu_funcs = {failing_cpu}, OPENCL(twice_opencl).name = "failing"};
+static struct starpu_codelet failing = {.cpu_funcs = {failing_cpu},
+                                        OPENCL(twice_opencl).name = "failing"};
 
 static void test_kernel_fails_once(void **state)
 {
@@ -1074,14 +1083,15 @@ static void test_kernel_fails_once(void **state)
  * failed: nobody does it a second time. */
 static void test_kernel_fails_in_place(void **state)
 {
-	static struct starpu_codelet once = {.cpu_funcs = {failing_in_place_cpu}, .name = "in place"};
+	static struct starpu_codelet once = {.cpu_funcs = {failing_in_place_cpu},
+	                                     .name = "in place"};
 	starpu_data_handle_t handle = vector(x, N);
 	struct heddle_loop loop = {
-		.codelet = &once,
-		.n = N,
-		.naccesses = 1,
-		.accesses = {{.handle = handle, .mode = STARPU_RW}},
-		.strategy = "css:chunk=2000",
+	    .codelet = &once,
+	    .n = N,
+	    .naccesses = 1,
+	    .accesses = {{.handle = handle, .mode = STARPU_RW}},
+	    .strategy = "css:chunk=2000",
 	};
 
 	if (starpu_cpu_worker_get_count() < 2)
@@ -1137,7 +1147,7 @@ static void test_no_room_on_device(void **state)
 
 /* A loop of `rows` rows of `bytes` each. */
 static int run_rows(size_t rows_count, size_t bytes, const struct heddle_loop *with,
-		    struct heddle_loop_stats *stats)
+                    struct heddle_loop_stats *stats)
 {
 	int *data = calloc(rows_count, bytes);
 	struct heddle_loop loop = *with;
@@ -1145,7 +1155,7 @@ static int run_rows(size_t rows_count, size_t bytes, const struct heddle_loop *w
 	int status;
 
 	starpu_matrix_data_register(&matrix, STARPU_MAIN_RAM, (uintptr_t)data, bytes / 4, bytes / 4,
-				    rows_count, 4);
+	                            rows_count, 4);
 	if (!loop.codelet)
 		loop.codelet = &rows;
 	loop.n = rows_count;
@@ -1169,7 +1179,7 @@ static void test_iteration_too_large(void **state)
 	for (size_t t = first_strategy; t < sizeof(strategies) / sizeof(*strategies); t++) {
 		struct heddle_loop all = {.strategy = strategies[t]};
 		struct heddle_loop only = {
-			.strategy = strategies[t], .workers = &device, .nworkers = 1};
+		    .strategy = strategies[t], .workers = &device, .nworkers = 1};
 
 		assert_int_equal(run_rows(7, 2 << 20, &all, &stats), 0);
 		assert_int_equal(stats.nworkers, starpu_cpu_worker_get_count());
@@ -1189,15 +1199,15 @@ static void test_whole_counted_once(void **state)
 	starpu_data_handle_t all = vector(table, LARGE), in = vector(x, N), out = vector(y, N);
 	int device = opencl_worker();
 	struct heddle_loop loop = {
-		.codelet = &pick,
-		.n = N,
-		.naccesses = 3,
-		.accesses = {{.handle = all, .mode = STARPU_R, .share = HEDDLE_WHOLE},
-			     {.handle = in, .mode = STARPU_R},
-			     {.handle = out, .mode = STARPU_W}},
-		.strategy = "static",
-		.workers = &device,
-		.nworkers = 1,
+	    .codelet = &pick,
+	    .n = N,
+	    .naccesses = 3,
+	    .accesses = {{.handle = all, .mode = STARPU_R, .share = HEDDLE_WHOLE},
+	                 {.handle = in, .mode = STARPU_R},
+	                 {.handle = out, .mode = STARPU_W}},
+	    .strategy = "static",
+	    .workers = &device,
+	    .nworkers = 1,
 	};
 	struct heddle_loop_stats stats = {0};
 
@@ -1247,9 +1257,8 @@ static void test_kernel_out_of_memory(void **state)
 {
 #ifdef HEDDLE_USE_OPENCL
 	struct starpu_codelet hungry = {.opencl_funcs = {hungry_opencl}, .name = "hungry"};
-	struct starpu_codelet insatiable = {.cpu_funcs = {rows_cpu},
-					    .opencl_funcs = {insatiable_opencl},
-					    .name = "insatiable"};
+	struct starpu_codelet insatiable = {
+	    .cpu_funcs = {rows_cpu}, .opencl_funcs = {insatiable_opencl}, .name = "insatiable"};
 	struct heddle_loop_stats stats;
 
 	if (opencl_worker() < 0)
@@ -1312,13 +1321,13 @@ static void test_array_above_largest_buffer(void **state)
 	int *table = calloc(LARGE, sizeof(*table)), device = opencl_worker();
 	starpu_data_handle_t all = vector(table, LARGE), in = vector(x, N), out = vector(y, N);
 	struct heddle_loop loop = {
-		.codelet = &pick,
-		.n = N,
-		.naccesses = 3,
-		.accesses = {{.handle = all, .mode = STARPU_R, .share = HEDDLE_WHOLE},
-			     {.handle = in, .mode = STARPU_R},
-			     {.handle = out, .mode = STARPU_W}},
-		.strategy = "css:chunk=10000",
+	    .codelet = &pick,
+	    .n = N,
+	    .naccesses = 3,
+	    .accesses = {{.handle = all, .mode = STARPU_R, .share = HEDDLE_WHOLE},
+	                 {.handle = in, .mode = STARPU_R},
+	                 {.handle = out, .mode = STARPU_W}},
+	    .strategy = "css:chunk=10000",
 	};
 	struct heddle_loop_stats stats;
 
@@ -1366,40 +1375,40 @@ static int teardown(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slices),
-		cmocka_unit_test(test_learning_is_told),
-		cmocka_unit_test(test_strategy_is_copied),
-		cmocka_unit_test(test_huge_loops),
-		cmocka_unit_test(test_parts_are_equal),
-		cmocka_unit_test(test_per_iteration),
-		cmocka_unit_test(test_halo),
-		cmocka_unit_test(test_endless_halo),
-		cmocka_unit_test(test_halo_per_iteration),
-		cmocka_unit_test(test_matrix_rows),
-		cmocka_unit_test(test_columns_side_by_side),
-		cmocka_unit_test(test_reduction),
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_task_graph),
-		cmocka_unit_test(test_many_loops_at_once),
-		cmocka_unit_test(test_log_of_loops_at_once),
-		cmocka_unit_test(test_bad_use),
-		cmocka_unit_test(test_can_execute),
-		cmocka_unit_test(test_refused_blocks),
-		cmocka_unit_test(test_refused_by_all),
-		cmocka_unit_test(test_shared_tasks),
-		cmocka_unit_test(test_refused_within_task),
-		cmocka_unit_test(test_kernel_fails_once),
-		cmocka_unit_test(test_kernel_fails_in_place),
-		cmocka_unit_test(test_kernel_always_fails),
-		cmocka_unit_test(test_no_room_on_device),
-		cmocka_unit_test(test_iteration_too_large),
-		cmocka_unit_test(test_whole_counted_once),
-		cmocka_unit_test(test_kernel_out_of_memory),
-		cmocka_unit_test(test_loops_fill_device),
+	    cmocka_unit_test(test_slices),
+	    cmocka_unit_test(test_learning_is_told),
+	    cmocka_unit_test(test_strategy_is_copied),
+	    cmocka_unit_test(test_huge_loops),
+	    cmocka_unit_test(test_parts_are_equal),
+	    cmocka_unit_test(test_per_iteration),
+	    cmocka_unit_test(test_halo),
+	    cmocka_unit_test(test_endless_halo),
+	    cmocka_unit_test(test_halo_per_iteration),
+	    cmocka_unit_test(test_matrix_rows),
+	    cmocka_unit_test(test_columns_side_by_side),
+	    cmocka_unit_test(test_reduction),
+	    cmocka_unit_test(test_whole),
+	    cmocka_unit_test(test_task_graph),
+	    cmocka_unit_test(test_many_loops_at_once),
+	    cmocka_unit_test(test_log_of_loops_at_once),
+	    cmocka_unit_test(test_bad_use),
+	    cmocka_unit_test(test_can_execute),
+	    cmocka_unit_test(test_refused_blocks),
+	    cmocka_unit_test(test_refused_by_all),
+	    cmocka_unit_test(test_shared_tasks),
+	    cmocka_unit_test(test_refused_within_task),
+	    cmocka_unit_test(test_kernel_fails_once),
+	    cmocka_unit_test(test_kernel_fails_in_place),
+	    cmocka_unit_test(test_kernel_always_fails),
+	    cmocka_unit_test(test_no_room_on_device),
+	    cmocka_unit_test(test_iteration_too_large),
+	    cmocka_unit_test(test_whole_counted_once),
+	    cmocka_unit_test(test_kernel_out_of_memory),
+	    cmocka_unit_test(test_loops_fill_device),
 	};
 
 	const struct CMUnitTest large[] = {
-		cmocka_unit_test(test_array_above_largest_buffer),
+	    cmocka_unit_test(test_array_above_largest_buffer),
 	};
 
 	if (getenv("HEDDLE_TEST_SHORT"))

@@ -688,9 +688,13 @@ static void test_strategy_is_copied(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_strategy_is_copied), cmocka_unit_test(test_refusals), cmocka_unit_test(test_failure),
-	    cmocka_unit_test(test_shapes),   cmocka_unit_test(test_graph),
-	    cmocka_unit_test(test_many),     cmocka_unit_test(test_policies),
+	    cmocka_unit_test(test_strategy_is_copied),
+	    cmocka_unit_test(test_refusals),
+	    cmocka_unit_test(test_failure),
+	    cmocka_unit_test(test_shapes),
+	    cmocka_unit_test(test_graph),
+	    cmocka_unit_test(test_many),
+	    cmocka_unit_test(test_policies),
 	};
 
 	brief = getenv("HEDDLE_TEST_SHORT");

@@ -72,7 +72,7 @@ static void test_random(void **state)
 				continue;
 			npinned--;
 			assert_true(whole.base <= one.base &&
-				    one.base + one.bytes <= whole.base + whole.bytes);
+			            one.base + one.bytes <= whole.base + whole.bytes);
 			for (size_t b = 0; b < whole.bytes; b++)
 				memory[whole.base + b] = 0;
 		} else if (pins_hold(&pins, base, bytes)) {
@@ -99,9 +99,9 @@ static void test_random(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_two_users),
-		cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_random),
+	    cmocka_unit_test(test_two_users),
+	    cmocka_unit_test(test_edges),
+	    cmocka_unit_test(test_random),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,9 +212,10 @@ static void test_names(void **state)
 	struct heddle_platform p;
 
 	close(mkstemp(path));
-	write_text(path, "# machines\n\nsmall 2cpu+gpu4 # a comment\nbad 2cpu+\nempty\n"
-	                 "sized 2cpu blackscholes 4096\nunsized 2cpu blackscholes 4k\n"
-	                 "negative 2cpu blackscholes -1\nlarge 2cpu blackscholes 99999999999999999999\n");
+	write_text(path,
+	           "# machines\n\nsmall 2cpu+gpu4 # a comment\nbad 2cpu+\nempty\n"
+	           "sized 2cpu blackscholes 4096\nunsized 2cpu blackscholes 4k\n"
+	           "negative 2cpu blackscholes -1\nlarge 2cpu blackscholes 99999999999999999999\n");
 	assert_int_equal(heddle_platform_find("small", path, &p), 0);
 	assert_int_equal(p.naccelerators, 1);
 	assert_string_equal(p.app, "");

@@ -473,7 +473,8 @@ static int end(void **state)
 /* Sums of samples stay numbers that can be read again. */
 static void test_large_sums(void **state)
 {
-	static const char text[] = "task n=1 : us=1 samples=1.7e308\ntask n=1 : us=2 samples=1.7e308\n";
+	static const char text[] =
+	    "task n=1 : us=1 samples=1.7e308\ntask n=1 : us=2 samples=1.7e308\n";
 	struct heddle_profile profile = {0}, again = {0};
 	unsigned skipped;
 	char *printed;
@@ -495,20 +496,13 @@ static void test_large_sums(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_large_sums),
-	    cmocka_unit_test(test_lines),
-	    cmocka_unit_test(test_bad_lines),
-	    cmocka_unit_test(test_merge),
-	    cmocka_unit_test(test_damaged),
-	    cmocka_unit_test(test_many),
-	    cmocka_unit_test(test_record),
-	    cmocka_unit_test(test_path),
-	    cmocka_unit_test(test_writers),
-	    cmocka_unit_test(test_bad_files),
-	    cmocka_unit_test(test_load),
-	    cmocka_unit_test(test_cross_validation),
-	    cmocka_unit_test(test_speedup_easier),
-	    cmocka_unit_test(test_fit_better),
+	    cmocka_unit_test(test_large_sums),     cmocka_unit_test(test_lines),
+	    cmocka_unit_test(test_bad_lines),      cmocka_unit_test(test_merge),
+	    cmocka_unit_test(test_damaged),        cmocka_unit_test(test_many),
+	    cmocka_unit_test(test_record),         cmocka_unit_test(test_path),
+	    cmocka_unit_test(test_writers),        cmocka_unit_test(test_bad_files),
+	    cmocka_unit_test(test_load),           cmocka_unit_test(test_cross_validation),
+	    cmocka_unit_test(test_speedup_easier), cmocka_unit_test(test_fit_better),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

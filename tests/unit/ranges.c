@@ -125,9 +125,9 @@ static void test_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_in_order),    cmocka_unit_test(test_returned_first),
-		cmocka_unit_test(test_each_once),   cmocka_unit_test(test_windows),
-		cmocka_unit_test(test_allocations), cmocka_unit_test(test_room),
+	    cmocka_unit_test(test_in_order),    cmocka_unit_test(test_returned_first),
+	    cmocka_unit_test(test_each_once),   cmocka_unit_test(test_windows),
+	    cmocka_unit_test(test_allocations), cmocka_unit_test(test_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ static void test_median(void **state)
 
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(rates_add(&profile, "cpu", 4, &(struct rate){3, paces[i]}, 5, i),
-				 0);
+		                 0);
 	assert_int_equal(rates_find(&profile, "cpu", 4, "-", &found), 0);
 	assert_true(found.pace == 1.25 && found.start_us == 3);
 	heddle_profile_free(&profile);
@@ -42,17 +42,17 @@ static void test_median(void **state)
 static void test_senseless(void **state)
 {
 	static const char *const lines[] = {
-		"loop device=\"cpu\" bytes=4 : pace=0 start=1",
-		"loop device=\"cpu\" bytes=4 : pace=-1 start=1",
-		"loop device=\"cpu\" bytes=4 : pace=1 start=-1",
-		"loop device=\"cpu\" bytes=4 : pace=1",
-		"loop device=\"cpu\" bytes=4 : start=1",
-		"loop device=\"cpu\" bytes=4 : pace=1e-320 start=1",
-		"loop device=\"cpu\" bytes=4 : pace=\"fast\" start=1",
-		"loop device=\"cpu\" bytes=\"4\" : pace=1 start=1",
-		"loop device=4 bytes=4 : pace=1 start=1",
-		"loop bytes=4 : pace=1 start=1",
-		"task device=\"cpu\" bytes=4 : pace=1 start=1",
+	    "loop device=\"cpu\" bytes=4 : pace=0 start=1",
+	    "loop device=\"cpu\" bytes=4 : pace=-1 start=1",
+	    "loop device=\"cpu\" bytes=4 : pace=1 start=-1",
+	    "loop device=\"cpu\" bytes=4 : pace=1",
+	    "loop device=\"cpu\" bytes=4 : start=1",
+	    "loop device=\"cpu\" bytes=4 : pace=1e-320 start=1",
+	    "loop device=\"cpu\" bytes=4 : pace=\"fast\" start=1",
+	    "loop device=\"cpu\" bytes=\"4\" : pace=1 start=1",
+	    "loop device=4 bytes=4 : pace=1 start=1",
+	    "loop bytes=4 : pace=1 start=1",
+	    "task device=\"cpu\" bytes=4 : pace=1 start=1",
 	};
 	struct rate none[] = {{0, 0}, {0, -1}, {-1, 1}, {NAN, 1}, {0, NAN}, {0, INFINITY}};
 	struct rate found = {42, 42};
@@ -60,9 +60,8 @@ static void test_senseless(void **state)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		struct heddle_profile profile = {0};
 
-		assert_int_equal(heddle_profile_parse(&profile, lines[i], strlen(lines[i]), "-",
-						      NULL),
-				 0);
+		assert_int_equal(
+		    heddle_profile_parse(&profile, lines[i], strlen(lines[i]), "-", NULL), 0);
 		assert_int_equal(rates_find(&profile, "cpu", 4, "-", &found), -ENOENT);
 		assert_true(found.pace == 42);
 		heddle_profile_free(&profile);
@@ -79,10 +78,10 @@ static void test_senseless(void **state)
 static void test_mean(void **state)
 {
 	struct heddle_block_time times[] = {
-		{.start_us = 2, .pace = 1, .count = 5, .start_known = true},
-		{.start_us = 4, .pace = 3, .count = 3, .start_known = true},
-		{.start_us = 900, .pace = 900, .count = 2, .start_known = true},
-		{.pace = 900, .count = 9}, /* all of one size */
+	    {.start_us = 2, .pace = 1, .count = 5, .start_known = true},
+	    {.start_us = 4, .pace = 3, .count = 3, .start_known = true},
+	    {.start_us = 900, .pace = 900, .count = 2, .start_known = true},
+	    {.pace = 900, .count = 9}, /* all of one size */
 	};
 	struct rate mean;
 	unsigned blocks;
@@ -97,10 +96,10 @@ static void test_mean(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kept_and_found),
-		cmocka_unit_test(test_median),
-		cmocka_unit_test(test_senseless),
-		cmocka_unit_test(test_mean),
+	    cmocka_unit_test(test_kept_and_found),
+	    cmocka_unit_test(test_median),
+	    cmocka_unit_test(test_senseless),
+	    cmocka_unit_test(test_mean),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,11 +109,11 @@ static void test_check(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults_are_valid),
-		cmocka_unit_test(test_types),
-		cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_environment_wins),
-		cmocka_unit_test(test_check),
+	    cmocka_unit_test(test_defaults_are_valid),
+	    cmocka_unit_test(test_types),
+	    cmocka_unit_test(test_ranges),
+	    cmocka_unit_test(test_environment_wins),
+	    cmocka_unit_test(test_check),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
