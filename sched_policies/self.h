@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include <heddle/blocks.h>
+#include <heddle/strategy.h>
 
 #include "sched_policies/common_starpu.h"
 #include "sched_policies/pool.h"
@@ -49,9 +49,9 @@ struct self_context {
 	unsigned id;
 	const char *strategy;
 	struct heddle_pool *pool;
-	struct heddle_blocks *blocks; /* NULL: none yet, or no memory for it */
-	unsigned members;             /* of the context, when blocks was made; 0: since changed */
-	unsigned nworkers;            /* of the machine */
+	struct heddle_strategy *blocks; /* NULL: none yet, or no memory for it */
+	unsigned members;               /* of the context, when blocks was made; 0: since changed */
+	unsigned nworkers;              /* of the machine */
 	size_t nclaimed;
 	int claimed_top;         /* no claimed task has a higher priority */
 	unsigned depth;          /* claimed tasks whose inputs are fetched ahead */

@@ -3,7 +3,7 @@
  *
  * Self-scheduling of ready tasks: an idle worker claims a chunk of B of them, as
  * loop self-scheduling hands out chunks of iterations. B comes from a block
- * strategy (heddle/blocks.h) whose iterations are the tasks that are ready now.
+ * strategy (heddle/strategy.h) whose iterations are the tasks that are ready now.
  *
  * Claiming is not hoarding. Claimed tasks that have not been started stay in
  * sight: a worker that finds nothing better takes them back from the end of the
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <heddle/blocks.h>
+#include <heddle/strategy.h>
 #include <heddle/policy.h>
 
 #include "private/clock_starpu.h"
@@ -101,7 +101,7 @@ static void self_deinit(unsigned ctx)
 	struct self_context *c = context_of(ctx);
 
 	heddle_pool_destroy(c->pool);
-	heddle_blocks_destroy(c->blocks);
+	heddle_strategy_destroy(c->blocks);
 	for (unsigned w = 0; w < c->nworkers; w++)
 		ring_free(&c->workers[w].claims);
 	STARPU_PTHREAD_MUTEX_DESTROY(&c->mutex);

@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How many tasks an idle worker claims: a block strategy (heddle/blocks.h) whose
+ * How many tasks an idle worker claims: a block strategy (heddle/strategy.h) whose
  * iterations are the tasks that are ready now says so, and hears how long they took.
  */
 #include "config.h"
@@ -13,9 +13,9 @@
  * learned among others go on as prior rates. */
 static void strategy_begin(struct self_context *c)
 {
-	struct heddle_blocks_worker workers[STARPU_NMAXWORKERS];
-	struct heddle_blocks_problem problem = {.workers = workers};
-	struct heddle_blocks *before = c->blocks;
+	struct heddle_strategy_worker workers[STARPU_NMAXWORKERS];
+	struct heddle_strategy_problem problem = {.workers = workers};
+	struct heddle_strategy *before = c->blocks;
 	struct self_worker *slots[STARPU_NMAXWORKERS];
 	int *ids;
 	unsigned n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
@@ -27,12 +27,12 @@ static void strategy_begin(struct self_context *c)
 		if ((unsigned)ids[i] >= c->nworkers) /* combined workers take no task here */
 			continue;
 		accelerator = starpu_worker_get_memory_node(ids[i]) != STARPU_MAIN_RAM;
-		workers[problem.nworkers] = (struct heddle_blocks_worker){
+		workers[problem.nworkers] = (struct heddle_strategy_worker){
 		    .kind = heddle_worker_kind(ids[i]),
 		    .minimum = accelerator ? 1 + c->depth : 1,
 		    .alignment = 1,
-		    .rate =
-		        before && worker->slot >= 0 ? heddle_blocks_rate(before, worker->slot) : 0,
+		    .rate = before && worker->slot >= 0 ? heddle_strategy_rate(before, worker->slot)
+		                                        : 0,
 		};
 		slots[problem.nworkers++] = worker;
 	}
@@ -42,9 +42,9 @@ static void strategy_begin(struct self_context *c)
 	}
 	for (unsigned s = 0; s < problem.nworkers; s++)
 		slots[s]->slot = s;
-	heddle_blocks_destroy(before);
+	heddle_strategy_destroy(before);
 	c->members = n;
-	if (!problem.nworkers || heddle_blocks_create(c->strategy, &problem, &c->blocks))
+	if (!problem.nworkers || heddle_strategy_create(c->strategy, &problem, &c->blocks))
 		c->blocks = NULL;
 }
 
@@ -56,7 +56,7 @@ static void strategy_tell(struct self_context *c, struct self_worker *worker, do
 	size_t n = worker->done < worker->given ? worker->done : worker->given;
 
 	if (n)
-		heddle_blocks_completed(c->blocks, worker->slot, n, us * n / worker->done);
+		heddle_strategy_completed(c->blocks, worker->slot, n, us * n / worker->done);
 	worker->given -= n;
 	worker->started -= worker->done;
 	worker->done = 0;
@@ -89,10 +89,10 @@ size_t self_chunk(struct self_context *c, struct self_worker *worker)
 	if (!c->blocks)
 		return 1;
 	strategy_tell(c, worker, starpu_timing_now());
-	remaining = heddle_blocks_remaining(c->blocks);
+	remaining = heddle_strategy_remaining(c->blocks);
 	if (remaining < ready)
-		heddle_blocks_extend(c->blocks, ready - remaining);
-	chunk = heddle_blocks_next(c->blocks, worker->slot);
+		heddle_strategy_extend(c->blocks, ready - remaining);
+	chunk = heddle_strategy_next(c->blocks, worker->slot);
 	worker->given += chunk;
 	return chunk ? chunk : 1;
 }
@@ -102,6 +102,6 @@ void self_return(struct self_context *c, struct self_worker *worker, size_t n)
 	if (n > worker->given)
 		n = worker->given;
 	if (n && c->blocks)
-		heddle_blocks_return(c->blocks, worker->slot, n);
+		heddle_strategy_return(c->blocks, worker->slot, n);
 	worker->given -= n;
 }

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <heddle/blocks.h>
+#include <heddle/strategy.h>
 #include <heddle/policy.h>
 
 #include "private/variables.h"
@@ -44,7 +44,7 @@ json_t *info_strategies(void)
 {
 	json_t *array = json_array();
 
-	for (const struct heddle_strategy *const *strategy = heddle_strategies(); *strategy;
+	for (const struct heddle_strategy_info *const *strategy = heddle_strategies(); *strategy;
 	     strategy++)
 		json_array_append_new(
 		    array, json_pack("{s:s, s:s, s:s, s:o}", "name", (*strategy)->name, "source",

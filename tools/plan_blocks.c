@@ -159,7 +159,7 @@ static char *help_filter(int key, const char *text, void *input)
 	      out);
 	machine_keys(out);
 	fputs("\nStrategies:\n", out);
-	for (const struct heddle_strategy *const *s = heddle_strategies(); *s; s++)
+	for (const struct heddle_strategy_info *const *s = heddle_strategies(); *s; s++)
 		fprintf(out, "  %-12s %s\n", (*s)->name, (*s)->doc);
 	fclose(out);
 	return made;

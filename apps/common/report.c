@@ -90,10 +90,11 @@ static json_t *wave_json(const struct app_wave *wave)
 {
 	const struct heddle_wavefront_stats *stats = &wave->stats;
 	json_t *json =
-	    json_pack("{sI si sI sI sI sf sf si}", "h", (json_int_t)stats->h, "k", (int)stats->k,
-	              "bands", (json_int_t)stats->bands, "tiles", (json_int_t)stats->tiles,
-	              "messages", (json_int_t)stats->messages, "predicted_us", stats->predicted_us,
-	              "measuring_us", stats->measuring_us, "excluded", (int)stats->excluded);
+	    json_pack("{sI si sI sI sI sf sf si}", "h", (json_int_t)stats->tile_columns, "k",
+	              (int)stats->bands_per_worker, "bands", (json_int_t)stats->bands, "tiles",
+	              (json_int_t)stats->tiles, "messages", (json_int_t)stats->messages,
+	              "predicted_us", stats->predicted_us, "measuring_us", stats->measuring_us,
+	              "excluded", (int)stats->excluded);
 
 	if (wave->sweep)
 		json_object_set_new(json, "sweep", sweep_json(wave));

@@ -71,8 +71,8 @@ int app_wave_prepare(struct app_wave *wave, const struct app_options *common,
 	given->strategy = loop->strategy;
 	given->workers = loop->workers;
 	given->nworkers = loop->nworkers;
-	given->h = wave->h;
-	given->k = wave->k;
+	given->tile_columns = wave->h;
+	given->bands_per_worker = wave->k;
 	for (unsigned i = 0; i < given->narrays; i++)
 		loop->accesses[loop->naccesses++] = (struct heddle_access){
 		    .handle = given->arrays[i].handle, .mode = given->arrays[i].mode};
@@ -100,7 +100,7 @@ int app_wave_run(struct app_wave *wave, struct heddle_loop_stats *stats)
 	if (!wave->variant)
 		wave->stats = *own;
 	wave->variants[wave->variant].predicted_us = own->predicted_us;
-	wave->variants[wave->variant].k = own->k;
+	wave->variants[wave->variant].k = own->bands_per_worker;
 	free(own);
 	return status;
 }
@@ -138,14 +138,15 @@ void app_wave_choose(struct app_wave *wave, unsigned variant)
 	bool first = !wave->variants[0].n;
 
 	wave->variant = variant;
-	wave->wave.h = wave->sweep && !first ? wave->variants[variant].h : wave->h;
-	wave->wave.k = wave->sweep && !first ? wave->stats.k : wave->k;
+	wave->wave.tile_columns = wave->sweep && !first ? wave->variants[variant].h : wave->h;
+	wave->wave.bands_per_worker =
+	    wave->sweep && !first ? wave->stats.bands_per_worker : wave->k;
 }
 
 /* From a sixteenth to sixteen times the model's h, by factors of √2. */
 static void make_variants(struct app_wave *wave)
 {
-	size_t chosen = wave->stats.h, last = 0;
+	size_t chosen = wave->stats.tile_columns, last = 0;
 
 	wave->variants[0].h = chosen;
 	if (wave->sweep)
@@ -250,8 +251,9 @@ void app_wave_print(const struct app_wave *wave)
 {
 	const struct heddle_wavefront_stats *stats = &wave->stats;
 
-	printf("  h %zu, k %u: %zu tiles in %zu bands, %zu messages between memories\n", stats->h,
-	       stats->k, stats->tiles, stats->bands, stats->messages);
+	printf("  h %zu, k %u: %zu tiles in %zu bands, %zu messages between memories\n",
+	       stats->tile_columns, stats->bands_per_worker, stats->tiles, stats->bands,
+	       stats->messages);
 	if (stats->predicted_us > 0)
 		printf("  predicted %.1f us, measuring took %.1f us\n", stats->predicted_us,
 		       stats->measuring_us);

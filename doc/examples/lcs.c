@@ -98,6 +98,7 @@ int main(void)
 	if (status)
 		return 1;
 	printf("length %d: %zu tiles of %zu columns in %zu bands, %.0f us (%.0f predicted)\n",
-	       above[COLUMNS - 1], stats.tiles, stats.h, stats.bands, stats.us, stats.predicted_us);
+	       above[COLUMNS - 1], stats.tiles, stats.tile_columns, stats.bands, stats.us,
+	       stats.predicted_us);
 	return above[COLUMNS - 1] == lcs_sequential(a, b) ? 0 : 1;
 }

@@ -7,7 +7,7 @@
  *   - a loop over all processors:        heddle/loop.h
  *   - a loop whose iterations depend on each other: heddle/wavefront.h
  *   - an OpenCL kernel over all devices: heddle/kernel.h
- *   - how a range is cut into blocks:    heddle/blocks.h
+ *   - how a range is cut into blocks:    heddle/strategy.h
  *   - what tasks cost:                   heddle/estimate.h
  *   - arrays for loops:                  heddle/memory.h
  *   - simulated devices: which time counts: heddle/clock.h
@@ -31,7 +31,7 @@
 #ifndef HEDDLE_HEDDLE_H
 #define HEDDLE_HEDDLE_H
 
-#include <heddle/blocks.h>
+#include <heddle/strategy.h>
 #include <heddle/clock.h>
 #include <heddle/dependence.h>
 #include <heddle/estimate.h>

@@ -6,7 +6,7 @@
  * A loop of n independent iterations is given with a StarPU codelet that can
  * compute any range of them on a CPU, a CUDA or an OpenCL device. It becomes
  * StarPU tasks whose sizes are decided while it runs: whenever a worker has
- * room, the block strategy (heddle/blocks.h) says how many iterations it gets
+ * room, the block strategy (heddle/strategy.h) says how many iterations it gets
  * next, the data of just that range is registered with StarPU, and the task is
  * pinned to the worker. When a block's outputs are back in main memory, the
  * strategy hears how long it took.
@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <starpu.h>
-#include <heddle/blocks.h>
+#include <heddle/strategy.h>
 #include <heddle/clock.h>
 
 #ifdef __cplusplus

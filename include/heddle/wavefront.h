@@ -19,7 +19,7 @@
  *
  * Which worker gets which rows is decided by the wavefront's strategy, else that of the
  * active policy when it is ours: "hdss" makes bands as wide as workers are measured to
- * be fast while the loop runs; the other block strategies (heddle/blocks.h) cut rows as
+ * be fast while the loop runs; the other block strategies (heddle/strategy.h) cut rows as
  * they cut iterations. Where a stock policy of StarPU is active, bands are equal, and
  * that policy places the first tile of each.
  *
@@ -94,11 +94,12 @@ struct heddle_wave_array {
  * The whole space is what the tile says: Heddle measures kernels on small pieces of the
  * loop, with copies of the arrays, where total_rows and total_columns are smaller. */
 struct heddle_tile {
-	size_t row;           /**< first row of the band */
-	size_t rows;          /**< of the band */
-	ptrdiff_t column;     /**< where the tile begins in its first row; may lie outside */
-	size_t columns;       /**< h, before the tile is clipped to the loop */
-	size_t skew;          /**< columns by which each row lies further to the left */
+	size_t row;       /**< first row of the band */
+	size_t rows;      /**< of the band */
+	ptrdiff_t column; /**< where the tile begins in its first row; may lie outside */
+	size_t
+	    columns; /**< tile_columns of the wavefront, before the tile is clipped to the loop */
+	size_t skew; /**< columns by which each row lies further to the left */
 	size_t total_rows;    /**< of the loop */
 	size_t total_columns; /**< of the loop */
 	size_t sweep;         /**< from 0 */
@@ -137,24 +138,26 @@ struct heddle_wavefront {
 	struct heddle_dependence vectors[HEDDLE_WAVEFRONT_MAXVECTORS];
 	unsigned narrays;
 	struct heddle_wave_array arrays[HEDDLE_WAVEFRONT_MAXARRAYS];
-	const void *arg;      /**< for the kernels; must outlive the wavefront */
-	size_t h;             /**< columns of a tile (0: HEDDLE_WAVE_H, else by the model) */
-	unsigned k;           /**< bands per worker (0: HEDDLE_WAVE_K, else by the model) */
-	const char *strategy; /**< specification, or NULL: see above */
-	const int *workers;   /**< StarPU's ids of the workers to use, NULL: all that can */
-	unsigned nworkers;    /**< entries of workers */
-	unsigned sched_ctx;   /**< scheduling context (0: the initial one) */
+	const void *arg; /**< for the kernels; must outlive the wavefront */
+	size_t
+	    tile_columns; /**< columns of a tile (0: HEDDLE_WAVE_TILE_COLUMNS, else by the model) */
+	unsigned bands_per_worker; /**< (0: HEDDLE_WAVE_BANDS, else by the model) */
+	const char *strategy;      /**< specification, or NULL: see above */
+	const int *workers;        /**< StarPU's ids of the workers to use, NULL: all that can */
+	unsigned nworkers;         /**< entries of workers */
+	unsigned sched_ctx;        /**< scheduling context (0: the initial one) */
 };
 
 /** What a wavefront did, by the clock on the wall (heddle/clock.h). Workers' blocks are
  * their tiles. */
 struct heddle_wavefront_stats {
 	char strategy[96]; /**< its specification, or "stock" */
-	size_t h;          /**< columns of a tile */
-	unsigned k;        /**< bands per worker */
+	size_t tile_columns;
+	unsigned bands_per_worker;
 	size_t bands, tiles;
-	double us;           /**< from the first tile's submission to the last output at home */
-	double predicted_us; /**< by the model; 0 where h and k were given */
+	double us; /**< from the first tile's submission to the last output at home */
+	double
+	    predicted_us; /**< by the model; 0 where tile_columns and bands_per_worker were given */
 	double measuring_us; /**< spent before on measuring kernels (0: what was stored fits) */
 	double overhead_us;  /**< spent on all threads in submitting tiles */
 	size_t messages;     /**< boundaries that crossed between memories */

@@ -22,7 +22,7 @@ HEDDLE_API const char *heddle_phase_name(enum heddle_phase phase)
 	return phase == HEDDLE_PHASE_ADAPTIVE ? "adaptive" : "completion";
 }
 
-unsigned blocks_active(const struct heddle_blocks *b)
+unsigned blocks_active(const struct heddle_strategy *b)
 {
 	unsigned active = 0;
 
@@ -31,7 +31,7 @@ unsigned blocks_active(const struct heddle_blocks *b)
 	return active;
 }
 
-size_t blocks_extent(const struct heddle_blocks *b)
+size_t blocks_extent(const struct heddle_strategy *b)
 {
 	size_t extent = b->remaining;
 
@@ -42,14 +42,14 @@ size_t blocks_extent(const struct heddle_blocks *b)
 	return extent;
 }
 
-double blocks_mean_rate(const struct heddle_blocks *b, unsigned worker)
+double blocks_mean_rate(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct blocks_worker *w = &b->workers[worker];
 
 	return w->busy_us > 0 ? w->done / w->busy_us : 0;
 }
 
-static int worker_check(const struct heddle_blocks_worker *w, unsigned id)
+static int worker_check(const struct heddle_strategy_worker *w, unsigned id)
 {
 	if ((int)w->kind < 0 || w->kind >= HEDDLE_NKINDS)
 		return heddle_refuse(-EINVAL, "worker %u: %d is not a kind", id, (int)w->kind);
@@ -67,7 +67,7 @@ static int worker_check(const struct heddle_blocks_worker *w, unsigned id)
 	return 0;
 }
 
-static int problem_check(const struct heddle_blocks_problem *problem)
+static int problem_check(const struct heddle_strategy_problem *problem)
 {
 	if (!problem->nworkers)
 		return heddle_refuse(-EINVAL, "a problem needs at least one worker");
@@ -80,12 +80,13 @@ static int problem_check(const struct heddle_blocks_problem *problem)
 	return 0;
 }
 
-HEDDLE_API int heddle_blocks_create(const char *spec, const struct heddle_blocks_problem *problem,
-                                    struct heddle_blocks **blocks)
+HEDDLE_API int heddle_strategy_create(const char *spec,
+                                      const struct heddle_strategy_problem *problem,
+                                      struct heddle_strategy **blocks)
 {
 	const struct blocks_strategy *strategy;
 	double parameters[BLOCKS_MAXPARAMETERS];
-	struct heddle_blocks *b;
+	struct heddle_strategy *b;
 	int error = blocks_spec_parse(spec, &strategy, parameters);
 
 	if (!error)
@@ -108,7 +109,7 @@ HEDDLE_API int heddle_blocks_create(const char *spec, const struct heddle_blocks
 		return error;
 	}
 	for (unsigned w = 0; w < b->nworkers; w++) {
-		struct heddle_blocks_worker *given = &b->workers[w].given;
+		struct heddle_strategy_worker *given = &b->workers[w].given;
 
 		given->minimum += !given->minimum;
 		given->alignment += !given->alignment;
@@ -119,7 +120,7 @@ HEDDLE_API int heddle_blocks_create(const char *spec, const struct heddle_blocks
 
 /* The size nearest to a wish that a worker can be given: a multiple of its
  * alignment within its bounds, or the last of the range. */
-static size_t size_fit(const struct heddle_blocks *b, const struct heddle_blocks_worker *w,
+static size_t size_fit(const struct heddle_strategy *b, const struct heddle_strategy_worker *w,
                        size_t wish)
 {
 	size_t a = w->alignment, most = (size_t)-1 / a * a;
@@ -141,7 +142,7 @@ static size_t size_fit(const struct heddle_blocks *b, const struct heddle_blocks
 
 /* Whether every worker left was refused and none has anything under way: a
  * strategy that let this stand would never end. */
-static bool all_stand_still(const struct heddle_blocks *b)
+static bool all_stand_still(const struct heddle_strategy *b)
 {
 	for (unsigned w = 0; w < b->nworkers; w++)
 		if (!b->workers[w].retired &&
@@ -152,12 +153,12 @@ static bool all_stand_still(const struct heddle_blocks *b)
 
 /* Refusals of before count no more. They are not cleared one by one: what belongs to
  * a worker is best left in the cache of the core that asks for it. */
-static void event(struct heddle_blocks *b)
+static void event(struct heddle_strategy *b)
 {
 	b->events++;
 }
 
-HEDDLE_API size_t heddle_blocks_next(struct heddle_blocks *b, unsigned worker)
+HEDDLE_API size_t heddle_strategy_next(struct heddle_strategy *b, unsigned worker)
 {
 	struct blocks_worker *w = &b->workers[worker];
 	size_t wish, n;
@@ -197,8 +198,8 @@ static size_t under_way_take(struct blocks_worker *w, size_t n, unsigned blocks)
 	return n;
 }
 
-HEDDLE_API void heddle_blocks_completed(struct heddle_blocks *b, unsigned worker, size_t n,
-                                        double us)
+HEDDLE_API void heddle_strategy_completed(struct heddle_strategy *b, unsigned worker, size_t n,
+                                          double us)
 {
 	struct blocks_worker *w = &b->workers[worker];
 
@@ -214,7 +215,7 @@ HEDDLE_API void heddle_blocks_completed(struct heddle_blocks *b, unsigned worker
 		b->strategy->completed(b, worker, n, us);
 }
 
-HEDDLE_API void heddle_blocks_return(struct heddle_blocks *b, unsigned worker, size_t n)
+HEDDLE_API void heddle_strategy_return(struct heddle_strategy *b, unsigned worker, size_t n)
 {
 	n = under_way_take(&b->workers[worker], n, 0);
 	if (!n)
@@ -225,7 +226,7 @@ HEDDLE_API void heddle_blocks_return(struct heddle_blocks *b, unsigned worker, s
 		b->strategy->returned(b, worker, n);
 }
 
-HEDDLE_API void heddle_blocks_extend(struct heddle_blocks *b, size_t n)
+HEDDLE_API void heddle_strategy_extend(struct heddle_strategy *b, size_t n)
 {
 	if (!n)
 		return;
@@ -237,7 +238,7 @@ HEDDLE_API void heddle_blocks_extend(struct heddle_blocks *b, size_t n)
 		b->strategy->extended(b, n);
 }
 
-HEDDLE_API void heddle_blocks_retire(struct heddle_blocks *b, unsigned worker)
+HEDDLE_API void heddle_strategy_retire(struct heddle_strategy *b, unsigned worker)
 {
 	if (b->workers[worker].retired)
 		return;
@@ -247,22 +248,22 @@ HEDDLE_API void heddle_blocks_retire(struct heddle_blocks *b, unsigned worker)
 		b->strategy->retired(b, worker);
 }
 
-HEDDLE_API size_t heddle_blocks_remaining(const struct heddle_blocks *b)
+HEDDLE_API size_t heddle_strategy_remaining(const struct heddle_strategy *b)
 {
 	return b->remaining;
 }
 
-HEDDLE_API enum heddle_phase heddle_blocks_phase(const struct heddle_blocks *b, unsigned worker)
+HEDDLE_API enum heddle_phase heddle_strategy_phase(const struct heddle_strategy *b, unsigned worker)
 {
 	return b->strategy->phase ? b->strategy->phase(b, worker) : HEDDLE_PHASE_COMPLETION;
 }
 
-HEDDLE_API double heddle_blocks_rate(const struct heddle_blocks *b, unsigned worker)
+HEDDLE_API double heddle_strategy_rate(const struct heddle_strategy *b, unsigned worker)
 {
 	return b->strategy->rate ? b->strategy->rate(b, worker) : blocks_mean_rate(b, worker);
 }
 
-HEDDLE_API void heddle_blocks_destroy(struct heddle_blocks *b)
+HEDDLE_API void heddle_strategy_destroy(struct heddle_strategy *b)
 {
 	if (!b)
 		return;

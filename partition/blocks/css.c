@@ -20,7 +20,7 @@ static const struct heddle_strategy_parameter parameters[] = {
     {0},
 };
 
-static size_t css_next(struct heddle_blocks *b, unsigned worker)
+static size_t css_next(struct heddle_strategy *b, unsigned worker)
 {
 	size_t chunk = b->parameters[OF_KIND + b->workers[worker].given.kind];
 

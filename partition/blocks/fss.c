@@ -22,13 +22,13 @@ struct fss {
 	unsigned left; /* how many of them are still to be given */
 };
 
-static int fss_begin(struct heddle_blocks *b)
+static int fss_begin(struct heddle_strategy *b)
 {
 	b->state = calloc(1, sizeof(struct fss));
 	return b->state ? 0 : -ENOMEM;
 }
 
-static size_t fss_next(struct heddle_blocks *b, unsigned worker)
+static size_t fss_next(struct heddle_strategy *b, unsigned worker)
 {
 	struct fss *f = b->state;
 
@@ -43,7 +43,7 @@ static size_t fss_next(struct heddle_blocks *b, unsigned worker)
 	return f->size;
 }
 
-static void fss_gave(struct heddle_blocks *b, unsigned worker, size_t n)
+static void fss_gave(struct heddle_strategy *b, unsigned worker, size_t n)
 {
 	struct fss *f = b->state;
 
@@ -51,14 +51,14 @@ static void fss_gave(struct heddle_blocks *b, unsigned worker, size_t n)
 }
 
 /* A batch is planned for what remained when it began. */
-static void fss_extended(struct heddle_blocks *b, size_t n)
+static void fss_extended(struct heddle_strategy *b, size_t n)
 {
 	struct fss *f = b->state;
 
 	f->left = 0;
 }
 
-static void fss_end(struct heddle_blocks *b)
+static void fss_end(struct heddle_strategy *b)
 {
 	free(b->state);
 }

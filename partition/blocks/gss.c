@@ -15,7 +15,7 @@ static const struct heddle_strategy_parameter parameters[] = {
 };
 
 /* HDSS, Eq. (1). */
-static size_t gss_next(struct heddle_blocks *b, unsigned worker)
+static size_t gss_next(struct heddle_strategy *b, unsigned worker)
 {
 	size_t n = blocks_ceil(b->remaining, blocks_active(b));
 	size_t least = b->parameters[LEAST];

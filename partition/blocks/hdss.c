@@ -100,14 +100,14 @@ static const double published[HDSS_NPARAMETERS] = {
  * learning is off by some per cent, and the bound is to hold. */
 #define FORESEEN_PART 0.9
 
-static bool is_core(const struct heddle_blocks *b, unsigned worker)
+static bool is_core(const struct heddle_strategy *b, unsigned worker)
 {
 	return b->workers[worker].given.kind == HEDDLE_KIND_CPU;
 }
 
 /* Iterations of a worker's first block. Small enough that the slowest of very
  * unequal workers is soon done, large enough that there are few of them. */
-static double initial_size(const struct heddle_blocks *b)
+static double initial_size(const struct heddle_strategy *b)
 {
 	double parts = 32768;
 
@@ -120,7 +120,7 @@ static double initial_size(const struct heddle_blocks *b)
 
 /* Whether first blocks of all workers of a kind may tell together what one worker
  * would have to do two blocks for. */
-static bool learns_together(const struct heddle_blocks *b, enum heddle_kind kind)
+static bool learns_together(const struct heddle_strategy *b, enum heddle_kind kind)
 {
 	unsigned n = 0;
 
@@ -133,7 +133,7 @@ static bool learns_together(const struct heddle_blocks *b, enum heddle_kind kind
 /* An accelerator's first block is mostly the way there and back; of a larger one
  * something is seen of its rate, too. Cores have first blocks of two sizes in turn,
  * so that the first answers of some tell the start of a block from its pace. */
-static double first_size(const struct heddle_blocks *b, unsigned worker)
+static double first_size(const struct heddle_strategy *b, unsigned worker)
 {
 	double size = initial_size(b), few = blocks_extent(b) / (32.0 * b->nworkers);
 	double larger = size * FIRST_ACCELERATOR;
@@ -147,7 +147,7 @@ static double first_size(const struct heddle_blocks *b, unsigned worker)
 	return fmax(size, fmin(larger, few));
 }
 
-static size_t factor_size(const struct heddle_blocks *b)
+static size_t factor_size(const struct heddle_strategy *b)
 {
 	size_t factor = 1;
 
@@ -158,7 +158,7 @@ static size_t factor_size(const struct heddle_blocks *b)
 	return factor;
 }
 
-static int hdss_begin(struct heddle_blocks *b)
+static int hdss_begin(struct heddle_strategy *b)
 {
 	struct hdss *h = calloc(1, sizeof(*h) + b->nworkers * sizeof(h->worker[0]));
 	size_t factor = factor_size(b);
@@ -171,7 +171,7 @@ static int hdss_begin(struct heddle_blocks *b)
 		return -ENOMEM;
 	}
 	for (unsigned w = 0; w < b->nworkers; w++) {
-		struct heddle_blocks_worker *given = &b->workers[w].given;
+		struct heddle_strategy_worker *given = &b->workers[w].given;
 
 		if (!given->alignment && (!given->maximum || factor <= given->maximum))
 			given->alignment = factor;
@@ -181,12 +181,12 @@ static int hdss_begin(struct heddle_blocks *b)
 }
 
 /* Iterations the adaptive phase may still take. */
-static double adaptive_left(const struct heddle_blocks *b)
+static double adaptive_left(const struct heddle_strategy *b)
 {
 	return b->parameters[HDSS_ADAPTIVE] * b->total - (b->total - b->remaining);
 }
 
-static bool all_learned(const struct heddle_blocks *b)
+static bool all_learned(const struct heddle_strategy *b)
 {
 	const struct hdss *h = b->state;
 
@@ -198,7 +198,7 @@ static bool all_learned(const struct heddle_blocks *b)
 
 /* As published: size of the next block after one of n iterations that left the
  * weight unstable. */
-static double curve_size(const struct heddle_blocks *b, const struct hdss_worker *w, double n)
+static double curve_size(const struct heddle_strategy *b, const struct hdss_worker *w, double n)
 {
 	double a, c, size = 2 * n, limit = adaptive_left(b) / blocks_active(b);
 
@@ -213,7 +213,7 @@ static double curve_size(const struct heddle_blocks *b, const struct hdss_worker
 	return size;
 }
 
-static void curve_learn(struct heddle_blocks *b, struct hdss_worker *w, double n, double rate)
+static void curve_learn(struct heddle_strategy *b, struct hdss_worker *w, double n, double rate)
 {
 	double before = w->rate;
 
@@ -244,7 +244,7 @@ static bool first_agree(const struct heddle_block_time *first)
 
 /* A worker has done its first block. Once those of its kind agree, all of the kind
  * know their weights, also those that have done none yet. */
-static void learn_together(struct heddle_blocks *b, unsigned worker, double n, double us)
+static void learn_together(struct heddle_strategy *b, unsigned worker, double n, double us)
 {
 	struct hdss *h = b->state;
 	enum heddle_kind kind = b->workers[worker].given.kind;
@@ -259,7 +259,7 @@ static void learn_together(struct heddle_blocks *b, unsigned worker, double n, d
 }
 
 /* Whether another worker of its kind knows its weight. */
-static bool kind_learned(const struct heddle_blocks *b, unsigned worker)
+static bool kind_learned(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 
@@ -273,7 +273,7 @@ static bool kind_learned(const struct heddle_blocks *b, unsigned worker)
 /* Whether a block took what was believed before it, of its worker's kind or from
  * an earlier run: then there is nothing to learn. A prior rate shows only in a block
  * whose iterations take as long as what it costs beside them. */
-static bool as_believed(const struct heddle_blocks *b, unsigned worker, double n, double us)
+static bool as_believed(const struct heddle_strategy *b, unsigned worker, double n, double us)
 {
 	struct hdss_belief belief;
 	double believed;
@@ -286,7 +286,7 @@ static bool as_believed(const struct heddle_blocks *b, unsigned worker, double n
 	return fabs(us - believed) < AGREEMENT * believed;
 }
 
-double hdss_jump(const struct heddle_blocks *b, unsigned worker)
+double hdss_jump(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 
@@ -295,7 +295,7 @@ double hdss_jump(const struct heddle_blocks *b, unsigned worker)
 
 /* The size at which one more doubling gains less than MIN_CHANGE_RATE, from what
  * the blocks so far took. */
-static double jump_size(const struct heddle_blocks *b, unsigned worker, double n)
+static double jump_size(const struct heddle_strategy *b, unsigned worker, double n)
 {
 	const struct hdss_worker *w = &((const struct hdss *)b->state)->worker[worker];
 	double flat;
@@ -308,7 +308,7 @@ static double jump_size(const struct heddle_blocks *b, unsigned worker, double n
 
 /* Largest block of which a worker that has answered can be expected to be done
  * while learning is still worth its time. */
-static double time_limit(const struct heddle_blocks *b, unsigned worker)
+static double time_limit(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_worker *w = &h->worker[worker];
@@ -323,7 +323,7 @@ static double time_limit(const struct heddle_blocks *b, unsigned worker)
 /* Whether the adaptive phase is over for a worker that asks: all that learning
  * wants is known, or no longer worth its time. A block that learning wants as
  * large as a slice is a slice. */
-static bool worker_learned(struct heddle_blocks *b, unsigned worker)
+static bool worker_learned(struct heddle_strategy *b, unsigned worker)
 {
 	struct hdss *h = b->state;
 	struct hdss_worker *w = &h->worker[worker];
@@ -342,10 +342,10 @@ static bool worker_learned(struct heddle_blocks *b, unsigned worker)
 /* Largest first block by the prior rate: one that is believed to take no longer
  * than learning should, or twice what it costs beside its iterations. Never larger
  * than without a prior rate, which may be wrong. */
-static double prior_limit(const struct heddle_blocks *b, unsigned worker)
+static double prior_limit(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
-	const struct heddle_blocks_worker *given = &b->workers[worker].given;
+	const struct heddle_strategy_worker *given = &b->workers[worker].given;
 	double us = b->parameters[HDSS_LEARNING] * h->end - given->start_us;
 
 	if (!b->parameters[HDSS_WARM] || given->rate <= 0 || h->end <= 0)
@@ -355,7 +355,7 @@ static double prior_limit(const struct heddle_blocks *b, unsigned worker)
 
 /* Size of a block of the adaptive phase. Without an answer yet, sizes differ, so
  * that the first answers tell the start from the pace. */
-static double adaptive_size(const struct heddle_blocks *b, unsigned worker)
+static double adaptive_size(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss_worker *w = &((const struct hdss *)b->state)->worker[worker];
 	double size = w->size > 0 ? w->size : first_size(b, worker), left = adaptive_left(b);
@@ -372,7 +372,7 @@ static double adaptive_size(const struct heddle_blocks *b, unsigned worker)
 	return b->parameters[HDSS_JUMP] && left < size ? left : size;
 }
 
-static size_t hdss_next(struct heddle_blocks *b, unsigned worker)
+static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
 {
 	struct hdss *h = b->state;
 	struct hdss_worker *w = &h->worker[worker];
@@ -397,7 +397,7 @@ static size_t hdss_next(struct heddle_blocks *b, unsigned worker)
 	return size < 1 ? 1 : size < b->remaining ? (size_t)size : b->remaining;
 }
 
-static void hdss_gave(struct heddle_blocks *b, unsigned worker, size_t n)
+static void hdss_gave(struct heddle_strategy *b, unsigned worker, size_t n)
 {
 	struct hdss *h = b->state;
 	struct hdss_worker *w = &h->worker[worker];
@@ -414,7 +414,7 @@ static void hdss_gave(struct heddle_blocks *b, unsigned worker, size_t n)
 
 /* A block that began with nothing under way took its worker longer than those
  * that follow it into a pipeline: it is believed only until there are such. */
-static void time_add(struct heddle_blocks *b, struct hdss_worker *w, double n, double us)
+static void time_add(struct heddle_strategy *b, struct hdss_worker *w, double n, double us)
 {
 	bool cold = w->cold && w->pipelined;
 
@@ -427,12 +427,12 @@ static void time_add(struct heddle_blocks *b, struct hdss_worker *w, double n, d
 
 /* Whether a worker's start and pace are known. While rates follow what is
  * measured, that is enough: larger blocks refine them and are no experiment. */
-static bool line_known(const struct heddle_blocks *b, const struct hdss_worker *w)
+static bool line_known(const struct heddle_strategy *b, const struct hdss_worker *w)
 {
 	return w->time.start_known && b->parameters[HDSS_FOLLOW];
 }
 
-static void hdss_completed(struct heddle_blocks *b, unsigned worker, size_t n, double us)
+static void hdss_completed(struct heddle_strategy *b, unsigned worker, size_t n, double us)
 {
 	struct hdss *h = b->state;
 	struct hdss_worker *w = &h->worker[worker];
@@ -466,7 +466,7 @@ static void hdss_completed(struct heddle_blocks *b, unsigned worker, size_t n, d
 	w->rate = n / us;
 }
 
-static enum heddle_phase hdss_phase(const struct heddle_blocks *b, unsigned worker)
+static enum heddle_phase hdss_phase(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	bool completion = h->completion || (h->worker[worker].learned && b->parameters[HDSS_EACH]);
@@ -474,7 +474,7 @@ static enum heddle_phase hdss_phase(const struct heddle_blocks *b, unsigned work
 	return completion ? HEDDLE_PHASE_COMPLETION : HEDDLE_PHASE_ADAPTIVE;
 }
 
-static double hdss_rate(const struct heddle_blocks *b, unsigned worker)
+static double hdss_rate(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct heddle_block_time *t = &((const struct hdss *)b->state)->worker[worker].time;
 	double n = hdss_slice(b, worker);
@@ -489,7 +489,7 @@ static bool hdss_overlaps(const double *values)
 	return values[HDSS_OVERLAP];
 }
 
-static void hdss_end(struct heddle_blocks *b)
+static void hdss_end(struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
 

@@ -4,8 +4,8 @@
  * What the parts of HDSS share: hdss.c learns (adaptive phase), hdss_share.c
  * hands out the rest (completion phase).
  */
-#ifndef HEDDLE_BLOCKS_HDSS_H
-#define HEDDLE_BLOCKS_HDSS_H
+#ifndef HEDDLE_STRATEGY_HDSS_H
+#define HEDDLE_STRATEGY_HDSS_H
 
 #include "estimator/block_time.h"
 #include "estimator/rate_fit.h"
@@ -78,27 +78,27 @@ struct hdss {
 };
 
 /** Brings the beliefs and the expected end up to date. */
-void hdss_foresee(struct heddle_blocks *b);
+void hdss_foresee(struct heddle_strategy *b);
 
 /** Iterations a worker's blocks have far from the end; 0: not known yet. Wants
  * hdss_foresee() before. */
-double hdss_slice(const struct heddle_blocks *b, unsigned worker);
+double hdss_slice(const struct heddle_strategy *b, unsigned worker);
 
 /** Size of a block that tells more than a worker's last one did: by now nothing
  * tells what a block costs beside its iterations. */
-double hdss_jump(const struct heddle_blocks *b, unsigned worker);
+double hdss_jump(const struct heddle_strategy *b, unsigned worker);
 
 /** Whether an accelerator of which nothing is known would answer only when the others
  * are expected to have done all. Wants hdss_foresee() before. */
-bool hdss_comes_late(const struct heddle_blocks *b, unsigned worker);
+bool hdss_comes_late(const struct heddle_strategy *b, unsigned worker);
 
 /** Wished size of a block of the completion phase; 0: others finish sooner
  * without this worker. Wants hdss_foresee() before. */
-double hdss_share(struct heddle_blocks *b, unsigned worker);
+double hdss_share(struct heddle_strategy *b, unsigned worker);
 
 /** What is believed of a worker's blocks: its own measurements, else those of
  * its kind, else its prior rate. Sets start, pace and sized.
  * @return false where nothing is known; the pace is 0 then. */
-bool hdss_believe(const struct heddle_blocks *b, unsigned worker, struct hdss_belief *belief);
+bool hdss_believe(const struct heddle_strategy *b, unsigned worker, struct hdss_belief *belief);
 
 #endif

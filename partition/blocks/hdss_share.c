@@ -38,7 +38,7 @@
 
 /* Means over the workers of each kind. Before one of them has done blocks of two
  * sizes, their first blocks together may tell what a block costs. */
-static void kinds_believe(const struct heddle_blocks *b)
+static void kinds_believe(const struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
 	unsigned starts[HEDDLE_NKINDS] = {0}, paces[HEDDLE_NKINDS] = {0};
@@ -68,11 +68,11 @@ static void kinds_believe(const struct heddle_blocks *b)
 	}
 }
 
-bool hdss_believe(const struct heddle_blocks *b, unsigned worker, struct hdss_belief *belief)
+bool hdss_believe(const struct heddle_strategy *b, unsigned worker, struct hdss_belief *belief)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_worker *own = &h->worker[worker];
-	const struct heddle_blocks_worker *given = &b->workers[worker].given;
+	const struct heddle_strategy_worker *given = &b->workers[worker].given;
 
 	belief->start = belief->pace = 0;
 	belief->sized = own->time.start_known;
@@ -99,7 +99,7 @@ bool hdss_believe(const struct heddle_blocks *b, unsigned worker, struct hdss_be
 
 /* When a worker will have done what it has. One that is late is expected to stay
  * so for half as long again. */
-static double ready_at(const struct heddle_blocks *b, unsigned worker)
+static double ready_at(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct blocks_worker *w = &b->workers[worker];
@@ -115,7 +115,7 @@ static double ready_at(const struct heddle_blocks *b, unsigned worker)
 
 /* Longest duration of a worker's slices: so long that making them twice as long
  * would gain less than MIN_CHANGE_RATE, at least one of `slice` parts of the run. */
-static double slice_us(const struct heddle_blocks *b, unsigned worker, double start)
+static double slice_us(const struct heddle_strategy *b, unsigned worker, double start)
 {
 	const struct hdss *h = b->state;
 	double longest = h->run * (h->worker[worker].pipelined ? LONGEST_PIPELINED : LONGEST_SLICE);
@@ -132,7 +132,7 @@ static double slice_us(const struct heddle_blocks *b, unsigned worker, double st
 
 /* A worker of which nothing is known is taken for the fastest one known, or
  * slower if what it has under way would be done by now. */
-static void guess(struct heddle_blocks *b, unsigned worker, double fastest)
+static void guess(struct heddle_strategy *b, unsigned worker, double fastest)
 {
 	struct hdss *h = b->state;
 	struct hdss_belief *belief = &h->belief[worker];
@@ -148,7 +148,7 @@ static void guess(struct heddle_blocks *b, unsigned worker, double fastest)
 	belief->start = 0;
 }
 
-bool hdss_comes_late(const struct heddle_blocks *b, unsigned worker)
+bool hdss_comes_late(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_belief *belief = &h->belief[worker];
@@ -174,7 +174,7 @@ static double capacity(const struct hdss_belief *belief, double end, double *rat
 	return (us - belief->start) / belief->pace;
 }
 
-static double all_capacity(const struct heddle_blocks *b, double end, double *rate)
+static double all_capacity(const struct heddle_strategy *b, double end, double *rate)
 {
 	const struct hdss *h = b->state;
 	double sum = 0, one;
@@ -191,7 +191,7 @@ static double all_capacity(const struct heddle_blocks *b, double end, double *ra
 
 /* The time by which all that remains can be done: Newton's method between
  * bounds, on a function that never falls. */
-static double pour(const struct heddle_blocks *b)
+static double pour(const struct heddle_strategy *b)
 {
 	const struct hdss *h = b->state;
 	double low = HUGE_VAL, high = HUGE_VAL, end;
@@ -224,7 +224,7 @@ static double pour(const struct heddle_blocks *b)
 	return end;
 }
 
-static void slice_set(const struct heddle_blocks *b, unsigned worker)
+static void slice_set(const struct heddle_strategy *b, unsigned worker)
 {
 	struct hdss_belief *belief = &((const struct hdss *)b->state)->belief[worker];
 
@@ -236,7 +236,7 @@ static void slice_set(const struct heddle_blocks *b, unsigned worker)
 		belief->rate *= (belief->slice - belief->start) / belief->slice;
 }
 
-void hdss_foresee(struct heddle_blocks *b)
+void hdss_foresee(struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
 	double fastest = HUGE_VAL, prior = HUGE_VAL;
@@ -277,7 +277,7 @@ void hdss_foresee(struct heddle_blocks *b)
 	}
 }
 
-double hdss_slice(const struct heddle_blocks *b, unsigned worker)
+double hdss_slice(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_belief *belief = &h->belief[worker];
@@ -290,7 +290,7 @@ double hdss_slice(const struct heddle_blocks *b, unsigned worker)
 }
 
 /* HDSS, Eq. (2). */
-static double share_by_weight(const struct heddle_blocks *b, unsigned worker)
+static double share_by_weight(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	double sum = 0;
@@ -304,7 +304,7 @@ static double share_by_weight(const struct heddle_blocks *b, unsigned worker)
 /* Time the worker's next block should take, of the `us` that are its own. Far
  * from the end a slice, then half of what it has, as factoring does, until
  * smaller pieces would cost more than they even out. */
-static double piece(const struct heddle_blocks *b, unsigned worker, double us)
+static double piece(const struct heddle_strategy *b, unsigned worker, double us)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_belief *belief = &h->belief[worker];
@@ -323,7 +323,7 @@ static double piece(const struct heddle_blocks *b, unsigned worker, double us)
 
 /* Whether a worker trusts its prior rate while of others not even the start of
  * their blocks is told from their pace: the run may be far shorter than it seems. */
-static bool ahead_of_others(const struct heddle_blocks *b, unsigned worker)
+static bool ahead_of_others(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 
@@ -336,7 +336,7 @@ static bool ahead_of_others(const struct heddle_blocks *b, unsigned worker)
 	return false;
 }
 
-static double unseen_limit(const struct heddle_blocks *b, unsigned worker)
+static double unseen_limit(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_worker *w = &h->worker[worker];
@@ -354,7 +354,7 @@ static double unseen_limit(const struct heddle_blocks *b, unsigned worker)
 
 /* Whether a worker may take all that remains as one more slice: the others stop
  * so little before the end that crumbs for them would cost more. */
-static bool takes_all(const struct heddle_blocks *b, unsigned worker)
+static bool takes_all(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_belief *belief = &h->belief[worker];
@@ -373,7 +373,7 @@ static bool takes_all(const struct heddle_blocks *b, unsigned worker)
 
 /* Smallest block whose time can be told. A worker that did one block only may
  * have spent all its time on starting it: a smaller one would take as long. */
-static double known_size(const struct heddle_blocks *b, unsigned worker)
+static double known_size(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 
@@ -381,7 +381,7 @@ static double known_size(const struct heddle_blocks *b, unsigned worker)
 }
 
 /* Iterations for the worker's next block, of the `us` that are its own. */
-static double share_size(const struct heddle_blocks *b, unsigned worker, double us)
+static double share_size(const struct heddle_strategy *b, unsigned worker, double us)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_belief *belief = &h->belief[worker];
@@ -397,7 +397,7 @@ static double share_size(const struct heddle_blocks *b, unsigned worker, double 
 }
 
 /* Smallest block worth a worker's while: half of its time goes to iterations. */
-static double worthwhile_size(const struct heddle_blocks *b, unsigned worker)
+static double worthwhile_size(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_belief *belief = &h->belief[worker];
@@ -408,7 +408,7 @@ static double worthwhile_size(const struct heddle_blocks *b, unsigned worker)
 
 /* When a worker would be done with n iterations, which take no less than the
  * smallest block whose time is known. */
-static double done_at(const struct heddle_blocks *b, unsigned worker, double n)
+static double done_at(const struct heddle_strategy *b, unsigned worker, double n)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_belief *belief = &h->belief[worker];
@@ -419,7 +419,7 @@ static double done_at(const struct heddle_blocks *b, unsigned worker, double n)
 /* When the soonest of the others could be done with a block worth its while, of
  * those that will ask again because they have work under way. Nobody waits for a
  * worker of which nothing is known. */
-static double others_done_at(const struct heddle_blocks *b, unsigned worker)
+static double others_done_at(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	double soonest = HUGE_VAL;
@@ -436,7 +436,7 @@ static double others_done_at(const struct heddle_blocks *b, unsigned worker)
  * soonest of the others would be done with a block worth its while, or nothing if
  * its own would be done later. The soonest of all never gets nothing, so the rest
  * ends in few blocks. */
-static double crumb(const struct heddle_blocks *b, unsigned worker)
+static double crumb(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss_belief *belief = &((const struct hdss *)b->state)->belief[worker];
 	double least = fmin(worthwhile_size(b, worker), b->remaining);
@@ -447,7 +447,7 @@ static double crumb(const struct heddle_blocks *b, unsigned worker)
 	return fmax(1, fmin(b->remaining, (until - belief->ready - belief->start) / belief->pace));
 }
 
-double hdss_share(struct heddle_blocks *b, unsigned worker)
+double hdss_share(struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_belief *belief = &h->belief[worker];

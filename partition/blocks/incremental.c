@@ -29,7 +29,7 @@ static const struct heddle_strategy_parameter exponential_parameters[] = {
     {0},
 };
 
-static double initial_size(const struct heddle_blocks *b)
+static double initial_size(const struct heddle_strategy *b)
 {
 	double initial = b->parameters[INITIAL];
 
@@ -37,13 +37,13 @@ static double initial_size(const struct heddle_blocks *b)
 }
 
 /* The state is the size of each worker's next block; 0 before its first. */
-static int incremental_begin(struct heddle_blocks *b)
+static int incremental_begin(struct heddle_strategy *b)
 {
 	b->state = calloc(b->nworkers, sizeof(double));
 	return b->state ? 0 : -ENOMEM;
 }
 
-static size_t incremental_next(struct heddle_blocks *b, unsigned worker)
+static size_t incremental_next(struct heddle_strategy *b, unsigned worker)
 {
 	double *size = b->state;
 
@@ -54,14 +54,14 @@ static size_t incremental_next(struct heddle_blocks *b, unsigned worker)
 	return size[worker] < b->remaining ? (size_t)size[worker] : b->remaining;
 }
 
-static void linear_gave(struct heddle_blocks *b, unsigned worker, size_t n)
+static void linear_gave(struct heddle_strategy *b, unsigned worker, size_t n)
 {
 	double *size = b->state, step = b->parameters[GROWTH];
 
 	size[worker] += step ? step : initial_size(b);
 }
 
-static void exponential_gave(struct heddle_blocks *b, unsigned worker, size_t n)
+static void exponential_gave(struct heddle_strategy *b, unsigned worker, size_t n)
 {
 	double *size = b->state;
 
@@ -70,13 +70,13 @@ static void exponential_gave(struct heddle_blocks *b, unsigned worker, size_t n)
 }
 
 /* A stream that ran dry begins anew. */
-static void incremental_extended(struct heddle_blocks *b, size_t n)
+static void incremental_extended(struct heddle_strategy *b, size_t n)
 {
 	if (b->remaining == n)
 		memset(b->state, 0, b->nworkers * sizeof(double));
 }
 
-static void incremental_end(struct heddle_blocks *b)
+static void incremental_end(struct heddle_strategy *b)
 {
 	free(b->state);
 }

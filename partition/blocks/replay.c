@@ -35,7 +35,7 @@ struct runner {
 struct replay {
 	const struct replay_machine *machine;
 	const char *spec; /* of the strategy */
-	struct heddle_blocks *strategy;
+	struct heddle_strategy *strategy;
 	struct runner *runners;
 	struct replay_result *result;
 	size_t capacity;      /* of result->blocks */
@@ -148,7 +148,7 @@ static size_t range_take(struct replay *r, unsigned worker, size_t *n)
 			best = i;
 	}
 	if (r->ranges[best].n < *n) {
-		heddle_blocks_return(r->strategy, worker, *n - r->ranges[best].n);
+		heddle_strategy_return(r->strategy, worker, *n - r->ranges[best].n);
 		*n = r->ranges[best].n;
 	}
 	start = r->ranges[best].start;
@@ -194,7 +194,7 @@ static int runner_give(struct replay *r, unsigned worker, size_t n)
 		return -ENOMEM;
 	block = &r->result->blocks[index];
 	*block = (struct replay_block){.worker = worker,
-	                               .phase = heddle_blocks_phase(r->strategy, worker)};
+	                               .phase = heddle_strategy_phase(r->strategy, worker)};
 	block->start = range_take(r, worker, &n);
 	block->size = n;
 	runner->learning = block->phase == HEDDLE_PHASE_ADAPTIVE;
@@ -213,7 +213,7 @@ static int runner_fill(struct replay *r, unsigned worker)
 	unsigned depth = r->overlaps && runner->worker->depth ? runner->worker->depth : 1;
 
 	while (!runner->dead && runner->queued < depth) {
-		size_t n = heddle_blocks_next(r->strategy, worker);
+		size_t n = heddle_strategy_next(r->strategy, worker);
 		int error;
 
 		if (!n)
@@ -230,8 +230,9 @@ static int runner_fill(struct replay *r, unsigned worker)
 static void learning_note(struct replay *r, unsigned worker)
 {
 	for (unsigned w = 0; w < r->machine->nworkers; w++)
-		if (r->runners[w].learning && (w == worker || heddle_blocks_phase(r->strategy, w) ==
-		                                                  HEDDLE_PHASE_COMPLETION)) {
+		if (r->runners[w].learning &&
+		    (w == worker ||
+		     heddle_strategy_phase(r->strategy, w) == HEDDLE_PHASE_COMPLETION)) {
 			r->runners[w].learning = false;
 			r->result->learning_us = r->now;
 		}
@@ -251,7 +252,7 @@ static void runner_complete(struct replay *r, unsigned worker)
 	runner->last_end = block->end_us;
 	if (block->end_us > r->result->makespan_us)
 		r->result->makespan_us = block->end_us;
-	heddle_blocks_completed(r->strategy, worker, block->size, block->end_us - since);
+	heddle_strategy_completed(r->strategy, worker, block->size, block->end_us - since);
 	learning_note(r, worker);
 }
 
@@ -270,10 +271,10 @@ static int runner_die(struct replay *r, unsigned worker)
 			block->begin_us = r->now;
 		if (range_add(r, block->start, block->size))
 			return -ENOMEM;
-		heddle_blocks_return(r->strategy, worker, block->size);
+		heddle_strategy_return(r->strategy, worker, block->size);
 		runner->head = (runner->head + 1) % 16;
 	}
-	heddle_blocks_retire(r->strategy, worker);
+	heddle_strategy_retire(r->strategy, worker);
 	return 0;
 }
 
@@ -291,7 +292,7 @@ static bool event_next(const struct replay *r, unsigned *worker, double *when, b
 		if (runner->queued)
 			end = r->result->blocks[runner->queue[runner->head]].end_us;
 		if (stop > 0 && stop < end &&
-		    (runner->queued || heddle_blocks_remaining(r->strategy)))
+		    (runner->queued || heddle_strategy_remaining(r->strategy)))
 			end = stop;
 		if (isinf(end) || (found && end >= *when))
 			continue;
@@ -380,8 +381,8 @@ static double finish_spread(const struct replay *r)
 static int replay_begin(struct replay *r, const char *spec)
 {
 	const struct replay_machine *m = r->machine;
-	struct heddle_blocks_problem problem = {.n = m->n, .nworkers = m->nworkers};
-	struct heddle_blocks_worker *given = calloc(m->nworkers, sizeof(*given));
+	struct heddle_strategy_problem problem = {.n = m->n, .nworkers = m->nworkers};
+	struct heddle_strategy_worker *given = calloc(m->nworkers, sizeof(*given));
 	int error;
 
 	r->runners = calloc(m->nworkers, sizeof(*r->runners));
@@ -394,7 +395,7 @@ static int replay_begin(struct replay *r, const char *spec)
 		r->runners[w].worker = &m->workers[w];
 	}
 	problem.workers = given;
-	error = heddle_blocks_create(spec, &problem, &r->strategy);
+	error = heddle_strategy_create(spec, &problem, &r->strategy);
 	r->overlaps = !error && heddle_strategy_overlaps(spec);
 	free(given);
 	if (!error && m->n)
@@ -415,9 +416,9 @@ int replay_run(const char *spec, const struct replay_machine *machine, struct re
 	if (!error) {
 		made.ideal_us = machine_ideal(machine);
 		made.finish_spread = finish_spread(&r);
-		made.left = heddle_blocks_remaining(r.strategy);
+		made.left = heddle_strategy_remaining(r.strategy);
 	}
-	heddle_blocks_destroy(r.strategy);
+	heddle_strategy_destroy(r.strategy);
 	free(r.runners);
 	free(r.asked);
 	free(r.ranges);

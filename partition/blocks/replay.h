@@ -17,19 +17,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <heddle/blocks.h>
+#include <heddle/strategy.h>
 
 struct replay_worker {
 	char name[48];
-	struct heddle_blocks_worker given; /**< what the strategy is told of it */
-	double rate;                       /**< iterations per microsecond */
-	double a, b;                       /**< logarithmic curve of the rate; both 0: none */
-	double overhead_us;                /**< of every block */
-	unsigned depth;                    /**< blocks under way at once; 0: 1 */
-	double transfer;                   /**< part of a block's time that is transfer, 0 to 1 */
-	double noise;                      /**< relative standard deviation of a block's time */
-	unsigned spike_block;              /**< this block of the worker (from 1; 0: none) ... */
-	double spike_factor;               /**< ... takes this many times as long */
+	struct heddle_strategy_worker given; /**< what the strategy is told of it */
+	double rate;                         /**< iterations per microsecond */
+	double a, b;                         /**< logarithmic curve of the rate; both 0: none */
+	double overhead_us;                  /**< of every block */
+	unsigned depth;                      /**< blocks under way at once; 0: 1 */
+	double transfer;                     /**< part of a block's time that is transfer, 0 to 1 */
+	double noise;                        /**< relative standard deviation of a block's time */
+	unsigned spike_block;                /**< this block of the worker (from 1; 0: none) ... */
+	double spike_factor;                 /**< ... takes this many times as long */
 	double stop_us;       /**< dies at this time (0: never); its blocks come back */
 	double change_us;     /**< at this time (0: never) ... */
 	double change_factor; /**< ... its speed is multiplied by this */
@@ -62,7 +62,7 @@ struct replay_result {
 };
 
 /** Replays a strategy.
- * @return 0; -EINVAL (see heddle_blocks_create()); -E2BIG for more than 4194304 blocks;
+ * @return 0; -EINVAL (see heddle_strategy_create()); -E2BIG for more than 4194304 blocks;
  * -ENOMEM. A message says which, but of -ENOMEM. */
 int replay_run(const char *spec, const struct replay_machine *machine,
                struct replay_result *result);

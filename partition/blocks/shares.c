@@ -28,7 +28,7 @@ struct shares {
 	struct share worker[];
 };
 
-static int shares_begin(struct heddle_blocks *b)
+static int shares_begin(struct heddle_strategy *b)
 {
 	struct shares *s = calloc(1, sizeof(*s) + b->nworkers * sizeof(s->worker[0]));
 
@@ -43,7 +43,7 @@ static int shares_begin(struct heddle_blocks *b)
 /* When all would be done if n iterations were shared by weight among the active
  * workers, each after its start; a worker that starts later than that gets
  * nothing. */
-static double shares_finish(const struct heddle_blocks *b, double n)
+static double shares_finish(const struct heddle_strategy *b, double n)
 {
 	const struct shares *s = b->state;
 	double finish = HUGE_VAL, before;
@@ -66,7 +66,7 @@ static double shares_finish(const struct heddle_blocks *b, double n)
 }
 
 /* Adds n iterations to the quotas. The rounded prefix sums make them add up. */
-static void shares_split(struct heddle_blocks *b, size_t n)
+static void shares_split(struct heddle_strategy *b, size_t n)
 {
 	struct shares *s = b->state;
 	double finish = shares_finish(b, n), prefix = 0;
@@ -93,7 +93,7 @@ static void shares_split(struct heddle_blocks *b, size_t n)
 		last->quota += n - assigned;
 }
 
-static size_t shares_next(struct heddle_blocks *b, unsigned worker)
+static size_t shares_next(struct heddle_strategy *b, unsigned worker)
 {
 	struct shares *s = b->state;
 	size_t covered = 0;
@@ -106,14 +106,14 @@ static size_t shares_next(struct heddle_blocks *b, unsigned worker)
 	return s->worker[worker].quota;
 }
 
-static void shares_gave(struct heddle_blocks *b, unsigned worker, size_t n)
+static void shares_gave(struct heddle_strategy *b, unsigned worker, size_t n)
 {
 	struct share *share = &((struct shares *)b->state)->worker[worker];
 
 	share->quota -= n < share->quota ? n : share->quota;
 }
 
-static void shares_end(struct heddle_blocks *b)
+static void shares_end(struct heddle_strategy *b)
 {
 	free(b->state);
 }
@@ -149,7 +149,7 @@ static const struct heddle_strategy_parameter axel_parameters[] = {
 
 /* Theoretical speeds: the caller's, else the parameter of the kind, scaled to
  * those of the caller where it gave some. */
-static int axel_begin(struct heddle_blocks *b)
+static int axel_begin(struct heddle_strategy *b)
 {
 	double rates = 0, speeds = 0;
 	struct shares *s;
@@ -164,7 +164,7 @@ static int axel_begin(struct heddle_blocks *b)
 			speeds += b->parameters[b->workers[w].given.kind];
 		}
 	for (unsigned w = 0; w < b->nworkers; w++) {
-		const struct heddle_blocks_worker *given = &b->workers[w].given;
+		const struct heddle_strategy_worker *given = &b->workers[w].given;
 		double scale = speeds > 0 ? rates / speeds : 1;
 
 		s->worker[w].weight =
@@ -194,7 +194,7 @@ static const struct heddle_strategy_parameter qilin_parameters[] = {
     {0},
 };
 
-static int qilin_begin(struct heddle_blocks *b)
+static int qilin_begin(struct heddle_strategy *b)
 {
 	int error = shares_begin(b);
 
@@ -205,7 +205,7 @@ static int qilin_begin(struct heddle_blocks *b)
 
 /* The line of time over size that a worker's training gave: slope and start. A
  * line that falls says nothing, then the mean rate stands. */
-static void qilin_weigh(struct heddle_blocks *b, unsigned worker)
+static void qilin_weigh(struct heddle_strategy *b, unsigned worker)
 {
 	struct share *share = &((struct shares *)b->state)->worker[worker];
 	double slope, start;
@@ -222,7 +222,7 @@ static void qilin_weigh(struct heddle_blocks *b, unsigned worker)
 
 /* Training ends when every active worker has been measured at all points, or
  * there is nothing left to train on. */
-static bool qilin_trained(const struct heddle_blocks *b)
+static bool qilin_trained(const struct heddle_strategy *b)
 {
 	const struct shares *s = b->state;
 
@@ -232,7 +232,7 @@ static bool qilin_trained(const struct heddle_blocks *b)
 	return true;
 }
 
-static size_t qilin_next(struct heddle_blocks *b, unsigned worker)
+static size_t qilin_next(struct heddle_strategy *b, unsigned worker)
 {
 	struct shares *s = b->state;
 	struct share *share = &s->worker[worker];
@@ -254,7 +254,7 @@ static size_t qilin_next(struct heddle_blocks *b, unsigned worker)
 	return 0;
 }
 
-static void qilin_gave(struct heddle_blocks *b, unsigned worker, size_t n)
+static void qilin_gave(struct heddle_strategy *b, unsigned worker, size_t n)
 {
 	struct shares *s = b->state;
 
@@ -264,7 +264,7 @@ static void qilin_gave(struct heddle_blocks *b, unsigned worker, size_t n)
 		shares_gave(b, worker, n);
 }
 
-static void qilin_completed(struct heddle_blocks *b, unsigned worker, size_t n, double us)
+static void qilin_completed(struct heddle_strategy *b, unsigned worker, size_t n, double us)
 {
 	struct share *share = &((struct shares *)b->state)->worker[worker];
 
@@ -272,7 +272,7 @@ static void qilin_completed(struct heddle_blocks *b, unsigned worker, size_t n, 
 	heddle_line_add(&share->line, n, us);
 }
 
-static void qilin_returned(struct heddle_blocks *b, unsigned worker, size_t n)
+static void qilin_returned(struct heddle_strategy *b, unsigned worker, size_t n)
 {
 	struct share *share = &((struct shares *)b->state)->worker[worker];
 
@@ -281,7 +281,7 @@ static void qilin_returned(struct heddle_blocks *b, unsigned worker, size_t n)
 		share->measured++;
 }
 
-static enum heddle_phase qilin_phase(const struct heddle_blocks *b, unsigned worker)
+static enum heddle_phase qilin_phase(const struct heddle_strategy *b, unsigned worker)
 {
 	return ((const struct shares *)b->state)->training ? HEDDLE_PHASE_ADAPTIVE
 	                                                   : HEDDLE_PHASE_COMPLETION;

@@ -18,10 +18,10 @@
 const struct blocks_strategy *const blocks_strategies[] = {BLOCKS_STRATEGIES(ROW) NULL};
 #undef ROW
 
-HEDDLE_API const struct heddle_strategy *const *heddle_strategies(void)
+HEDDLE_API const struct heddle_strategy_info *const *heddle_strategies(void)
 {
 #define ROW(name) &blocks_##name.table,
-	static const struct heddle_strategy *const rows[] = {BLOCKS_STRATEGIES(ROW) NULL};
+	static const struct heddle_strategy_info *const rows[] = {BLOCKS_STRATEGIES(ROW) NULL};
 #undef ROW
 
 	return rows;

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <heddle/blocks.h>
+#include <heddle/strategy.h>
 
 #include "private/message.h"
 
@@ -20,7 +20,7 @@
 
 /** The books of one worker. Strategies read them. */
 struct blocks_worker {
-	struct heddle_blocks_worker given; /**< minimum and alignment at least 1 after begin */
+	struct heddle_strategy_worker given; /**< minimum and alignment at least 1 after begin */
 	bool retired;
 	size_t under_way; /**< iterations it was given and has not answered for */
 	unsigned blocks_under_way;
@@ -29,7 +29,7 @@ struct blocks_worker {
 	unsigned long refused; /**< number of the last event when it last got nothing */
 };
 
-struct heddle_blocks {
+struct heddle_strategy {
 	const struct blocks_strategy *strategy;
 	double parameters[BLOCKS_MAXPARAMETERS]; /**< in the order of the strategy's table */
 	void *state;                             /**< the strategy's own */
@@ -44,7 +44,7 @@ struct heddle_blocks {
 
 /** A strategy. Hooks other than next may be NULL. */
 struct blocks_strategy {
-	struct heddle_strategy table;
+	struct heddle_strategy_info table;
 	/** A second set of defaults, in force when the first parameter, which is then
 	 * called "published", is 1; NULL: there is none. */
 	const double *published;
@@ -53,20 +53,20 @@ struct blocks_strategy {
 
 	/** Makes b->state; may set alignments that the caller left 0.
 	 * @return 0; -ENOMEM; -EINVAL after a message. */
-	int (*begin)(struct heddle_blocks *b);
+	int (*begin)(struct heddle_strategy *b);
 	/** Wished size of the worker's next block; 0: none now. b->remaining is
 	 * above 0 and the worker is not retired. */
-	size_t (*next)(struct heddle_blocks *b, unsigned worker);
+	size_t (*next)(struct heddle_strategy *b, unsigned worker);
 	/** What became of the wish; the books are already up to date. */
-	void (*gave)(struct heddle_blocks *b, unsigned worker, size_t n);
-	void (*completed)(struct heddle_blocks *b, unsigned worker, size_t n, double us);
-	void (*returned)(struct heddle_blocks *b, unsigned worker, size_t n);
-	void (*extended)(struct heddle_blocks *b, size_t n);
-	void (*retired)(struct heddle_blocks *b, unsigned worker);
-	enum heddle_phase (*phase)(const struct heddle_blocks *b, unsigned worker);
+	void (*gave)(struct heddle_strategy *b, unsigned worker, size_t n);
+	void (*completed)(struct heddle_strategy *b, unsigned worker, size_t n, double us);
+	void (*returned)(struct heddle_strategy *b, unsigned worker, size_t n);
+	void (*extended)(struct heddle_strategy *b, size_t n);
+	void (*retired)(struct heddle_strategy *b, unsigned worker);
+	enum heddle_phase (*phase)(const struct heddle_strategy *b, unsigned worker);
 	/** Without it the mean rate of all that the worker completed. */
-	double (*rate)(const struct heddle_blocks *b, unsigned worker);
-	void (*end)(struct heddle_blocks *b);
+	double (*rate)(const struct heddle_strategy *b, unsigned worker);
+	void (*end)(struct heddle_strategy *b);
 };
 
 /** Every strategy there is, in the order of the table. */
@@ -89,14 +89,14 @@ int blocks_spec_parse(const char *spec, const struct blocks_strategy **strategy,
                       double *parameters);
 
 /** Workers that are not retired. */
-unsigned blocks_active(const struct heddle_blocks *b);
+unsigned blocks_active(const struct heddle_strategy *b);
 
 /** Mean rate of all a worker completed, iterations per microsecond; 0: none. */
-double blocks_mean_rate(const struct heddle_blocks *b, unsigned worker);
+double blocks_mean_rate(const struct heddle_strategy *b, unsigned worker);
 
 /** The iterations that sizes are parts of: all of a loop; of a stream those that
  * are there, given or not. */
-size_t blocks_extent(const struct heddle_blocks *b);
+size_t blocks_extent(const struct heddle_strategy *b);
 
 /** n/d rounded up. */
 static inline size_t blocks_ceil(size_t n, size_t d)

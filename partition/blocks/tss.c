@@ -27,7 +27,7 @@ struct tss {
 
 /* With C = 2n / (first + last) blocks the sizes first, first - step, ..., last
  * add up to n. */
-static void tss_plan(struct heddle_blocks *b)
+static void tss_plan(struct heddle_strategy *b)
 {
 	struct tss *t = b->state;
 	double n = b->remaining, blocks;
@@ -44,7 +44,7 @@ static void tss_plan(struct heddle_blocks *b)
 	t->step = blocks > 1 ? (t->size - t->last) / (blocks - 1) : 0;
 }
 
-static int tss_begin(struct heddle_blocks *b)
+static int tss_begin(struct heddle_strategy *b)
 {
 	b->state = malloc(sizeof(struct tss));
 	if (!b->state)
@@ -53,7 +53,7 @@ static int tss_begin(struct heddle_blocks *b)
 	return 0;
 }
 
-static size_t tss_next(struct heddle_blocks *b, unsigned worker)
+static size_t tss_next(struct heddle_strategy *b, unsigned worker)
 {
 	const struct tss *t = b->state;
 
@@ -62,7 +62,7 @@ static size_t tss_next(struct heddle_blocks *b, unsigned worker)
 
 /* A block that bounds made larger or smaller than planned is more or less than
  * one step. */
-static void tss_gave(struct heddle_blocks *b, unsigned worker, size_t n)
+static void tss_gave(struct heddle_strategy *b, unsigned worker, size_t n)
 {
 	struct tss *t = b->state;
 
@@ -71,22 +71,22 @@ static void tss_gave(struct heddle_blocks *b, unsigned worker, size_t n)
 		t->size = t->last;
 }
 
-static void tss_returned(struct heddle_blocks *b, unsigned worker, size_t n)
+static void tss_returned(struct heddle_strategy *b, unsigned worker, size_t n)
 {
 	tss_plan(b);
 }
 
-static void tss_extended(struct heddle_blocks *b, size_t n)
+static void tss_extended(struct heddle_strategy *b, size_t n)
 {
 	tss_plan(b);
 }
 
-static void tss_retired(struct heddle_blocks *b, unsigned worker)
+static void tss_retired(struct heddle_strategy *b, unsigned worker)
 {
 	tss_plan(b);
 }
 
-static void tss_end(struct heddle_blocks *b)
+static void tss_end(struct heddle_strategy *b)
 {
 	free(b->state);
 }

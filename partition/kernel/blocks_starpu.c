@@ -13,8 +13,8 @@
 int blocks_start(struct heddle_kernel_request *request)
 {
 	struct kernel *kernel = request->kernel;
-	struct heddle_blocks_worker workers[SPLIT_MAXDEVICES] = {{0}};
-	struct heddle_blocks_problem problem = {
+	struct heddle_strategy_worker workers[SPLIT_MAXDEVICES] = {{0}};
+	struct heddle_strategy_problem problem = {
 	    .n = request->stats.groups, .nworkers = kernel->ndevices, .workers = workers};
 	int status;
 
@@ -22,10 +22,10 @@ int blocks_start(struct heddle_kernel_request *request)
 		workers[d].kind = HEDDLE_KIND_OPENCL;
 		workers[d].alignment = row_of(&request->range);
 	}
-	status = heddle_blocks_create(request->strategy, &problem, &request->blocks);
+	status = heddle_strategy_create(request->strategy, &problem, &request->blocks);
 	for (unsigned d = 0; d < kernel->ndevices && !status; d++)
 		if (!device_usable(request, d))
-			heddle_blocks_retire(request->blocks, d);
+			heddle_strategy_retire(request->blocks, d);
 	if (!status)
 		blocks_fill(request);
 	return status;
@@ -38,11 +38,11 @@ void block_ended(struct part *part)
 
 	request->busy[d] = false;
 	if (part->status) {
-		heddle_blocks_return(request->blocks, d, part->n);
-		heddle_blocks_retire(request->blocks, d);
+		heddle_strategy_return(request->blocks, d, part->n);
+		heddle_strategy_retire(request->blocks, d);
 	} else {
-		heddle_blocks_completed(request->blocks, d, part->n,
-		                        part->in_us + part->compute_us + part->out_us);
+		heddle_strategy_completed(request->blocks, d, part->n,
+		                          part->in_us + part->compute_us + part->out_us);
 	}
 }
 
@@ -50,7 +50,7 @@ void block_ended(struct part *part)
  * given. The mutex is held. @return its size; 0: none now */
 static size_t block_take(struct heddle_kernel_request *request, unsigned d, size_t *from)
 {
-	size_t n = heddle_blocks_next(request->blocks, d);
+	size_t n = heddle_strategy_next(request->blocks, d);
 	struct range_lost *lost = request->nlost ? &request->lost[request->nlost - 1] : NULL;
 
 	if (!n)
@@ -61,7 +61,7 @@ static size_t block_take(struct heddle_kernel_request *request, unsigned d, size
 		return n;
 	}
 	if (n > lost->n) {
-		heddle_blocks_return(request->blocks, d, n - lost->n);
+		heddle_strategy_return(request->blocks, d, n - lost->n);
 		n = lost->n;
 	}
 	*from = lost->from;

@@ -15,7 +15,7 @@
 #define CL_TARGET_OPENCL_VERSION 110
 #endif
 
-#include <heddle/blocks.h>
+#include <heddle/strategy.h>
 #include <heddle/kernel.h>
 
 #ifdef HEDDLE_USE_OPENCL
@@ -144,9 +144,9 @@ struct heddle_kernel_request {
 	struct part *later;    /* a part that has to be ended by this thread; NULL: none */
 	struct direct *direct; /* one that has to be by who waits or by OpenCL; NULL: none */
 	const char *strategy;  /* of blocks, instead of shares; NULL: none */
-	struct heddle_blocks *blocks; /* at work */
-	size_t next;                  /* first group that nobody has been given */
-	bool busy[SPLIT_MAXDEVICES];  /* devices with a block under way */
+	struct heddle_strategy *blocks; /* at work */
+	size_t next;                    /* first group that nobody has been given */
+	bool busy[SPLIT_MAXDEVICES];    /* devices with a block under way */
 	bool profiling;
 	unsigned pending; /* parts under way */
 	bool compiled;    /* for one of them at least */

@@ -142,7 +142,7 @@ static void request_free(void *work)
 	shape_leave(request);
 	starpu_pthread_mutex_destroy(&request->mutex);
 	control_fini(&request->control);
-	heddle_blocks_destroy(request->blocks);
+	heddle_strategy_destroy(request->blocks);
 	free(__atomic_exchange_n(&spare, request, __ATOMIC_ACQ_REL));
 }
 

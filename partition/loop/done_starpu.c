@@ -49,7 +49,7 @@ static void block_account(struct block *block, double now)
 	if (loop->warm && !block->given.status && now > since)
 		heddle_block_time_add(&lane->time, block->given.n, now - since, true, true);
 	if (loop->blocks && !block->given.status) {
-		heddle_blocks_completed(loop->blocks, lane->index, block->given.n, now - since);
+		heddle_strategy_completed(loop->blocks, lane->index, block->given.n, now - since);
 		lanes_learned(loop, lane, now);
 	}
 }

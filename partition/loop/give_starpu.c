@@ -35,7 +35,7 @@ void lanes_learned(struct heddle_loop_request *loop, const struct lane *done, do
 	for (unsigned l = 0; loop->nlearning && l < loop->nlanes; l++) {
 		struct lane *lane = &loop->lanes[l];
 
-		if (lane->learning && (lane == done || heddle_blocks_phase(loop->blocks, l) ==
+		if (lane->learning && (lane == done || heddle_strategy_phase(loop->blocks, l) ==
 		                                           HEDDLE_PHASE_COMPLETION)) {
 			lane_learns(loop, lane, false);
 			loop->learned_us = now;
@@ -46,7 +46,7 @@ void lanes_learned(struct heddle_loop_request *loop, const struct lane *done, do
 /* Mutex held: how many iterations the lane gets now. */
 static size_t lane_ask(struct heddle_loop_request *loop, struct lane *lane)
 {
-	size_t n = heddle_blocks_next(loop->blocks, lane->index);
+	size_t n = heddle_strategy_next(loop->blocks, lane->index);
 
 	if (!n && !lane->waiting && ranges_remaining(&loop->ranges)) {
 		lane->waiting = true;
@@ -69,14 +69,14 @@ static struct block *lane_give(struct heddle_loop_request *loop, struct lane *la
 	/* A strategy knows the bound too; a block above it would never find room. */
 	range = ranges_take(&loop->ranges, lane->maximum && n > lane->maximum ? lane->maximum : n);
 	if (range.n < n)
-		heddle_blocks_return(loop->blocks, lane->index, n - range.n);
+		heddle_strategy_return(loop->blocks, lane->index, n - range.n);
 	if (!range.n) { /* the strategy does not know that a leftover was given away */
 		block_spare(block);
 		return NULL;
 	}
 	block_prepare(block, range, now);
 	block->lane = lane;
-	block->phase = heddle_blocks_phase(loop->blocks, lane->index);
+	block->phase = heddle_strategy_phase(loop->blocks, lane->index);
 	lane_learns(loop, lane, block->phase == HEDDLE_PHASE_ADAPTIVE);
 	block->isolated = lane_depth(lane, block->phase) == 1;
 	lane->in_flight++;
@@ -89,7 +89,7 @@ static struct block *lane_give(struct heddle_loop_request *loop, struct lane *la
 /* Mutex held. */
 struct block *lane_next(struct heddle_loop_request *loop, struct lane *lane, double now)
 {
-	enum heddle_phase phase = heddle_blocks_phase(loop->blocks, lane->index);
+	enum heddle_phase phase = heddle_strategy_phase(loop->blocks, lane->index);
 	size_t n;
 
 	if (loop->status || lane->retired || lane->in_flight >= lane_depth(lane, phase))
@@ -104,7 +104,7 @@ void lane_retire(struct heddle_loop_request *loop, struct lane *lane)
 	if (!loop->blocks || lane->retired)
 		return;
 	lane->retired = true;
-	heddle_blocks_retire(loop->blocks, lane->index);
+	heddle_strategy_retire(loop->blocks, lane->index);
 }
 
 static bool lanes_left(const struct heddle_loop_request *loop)
@@ -131,7 +131,7 @@ bool range_pass_on(struct heddle_loop_request *loop, struct lane *lane, struct r
 {
 	if (!loop->blocks || !lanes_left(loop) || ranges_return(&loop->ranges, range))
 		return false;
-	heddle_blocks_return(loop->blocks, lane->index, range.n);
+	heddle_strategy_return(loop->blocks, lane->index, range.n);
 	loop->nretried++;
 	lanes_want(loop);
 	return true;

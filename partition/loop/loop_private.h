@@ -103,11 +103,11 @@ struct heddle_loop_request {
 	struct control control;
 
 	starpu_pthread_mutex_t mutex;
-	starpu_pthread_mutex_t sums;  /* for what HEDDLE_REDUCE adds up */
-	bool reduces;                 /* there is such an access */
-	char *strategy;               /* specification; NULL: stock policy */
-	unsigned depth;               /* blocks under way on one accelerator, if they fit; 0: 1 */
-	struct heddle_blocks *blocks; /* NULL: stock policy */
+	starpu_pthread_mutex_t sums;    /* for what HEDDLE_REDUCE adds up */
+	bool reduces;                   /* there is such an access */
+	char *strategy;                 /* specification; NULL: stock policy */
+	unsigned depth;                 /* blocks under way on one accelerator, if they fit; 0: 1 */
+	struct heddle_strategy *blocks; /* NULL: stock policy */
 	struct ranges ranges;
 	size_t under_way;   /* blocks not home */
 	size_t references;  /* what keeps the loop from its end: blocks whose callbacks are not
@@ -158,7 +158,7 @@ int lane_size(const struct heddle_loop_request *loop, struct lane *lane);
 
 /* warm_starpu.c */
 /* Sets the prior rates of workers that earlier loops tell of. */
-void warm_priors(const struct heddle_loop_request *loop, struct heddle_blocks_worker *workers);
+void warm_priors(const struct heddle_loop_request *loop, struct heddle_strategy_worker *workers);
 /* Keeps the rates of a loop that is done. */
 void warm_keep(const struct heddle_loop_request *loop);
 

@@ -124,8 +124,8 @@ static int strategy_take(struct heddle_loop_request *loop)
 static int strategy_init(struct heddle_loop_request *loop)
 {
 	const char *spec = loop->strategy;
-	struct heddle_blocks_worker *workers;
-	struct heddle_blocks_problem problem = {.n = loop->loop.n, .nworkers = loop->nlanes};
+	struct heddle_strategy_worker *workers;
+	struct heddle_strategy_problem problem = {.n = loop->loop.n, .nworkers = loop->nlanes};
 	int status;
 
 	if (!spec)
@@ -141,7 +141,7 @@ static int strategy_init(struct heddle_loop_request *loop)
 	if (loop->warm)
 		warm_priors(loop, workers);
 	problem.workers = workers;
-	status = heddle_blocks_create(spec, &problem, &loop->blocks);
+	status = heddle_strategy_create(spec, &problem, &loop->blocks);
 	free(workers);
 	return status;
 }
@@ -245,7 +245,7 @@ static bool loop_is_short(struct heddle_loop_request *loop)
 	starpu_pthread_mutex_lock(&loop->mutex);
 	left = ranges_remaining(&loop->ranges);
 	for (unsigned l = 0; l < loop->nlanes; l++) {
-		double rate = heddle_blocks_rate(loop->blocks, l);
+		double rate = heddle_strategy_rate(loop->blocks, l);
 
 		if (!lane_is_host(&loop->lanes[l]))
 			continue;
@@ -341,7 +341,7 @@ static void loop_free(void *work)
 		loop->spare = block->next;
 		block_free(block);
 	}
-	heddle_blocks_destroy(loop->blocks);
+	heddle_strategy_destroy(loop->blocks);
 	ranges_fini(&loop->ranges);
 	starpu_pthread_mutex_destroy(&loop->mutex);
 	starpu_pthread_mutex_destroy(&loop->sums);
@@ -373,7 +373,7 @@ void loop_end(struct heddle_loop_request *loop)
 	loop->end_us = loop_now(loop);
 	for (unsigned l = 0; l < loop->nlanes; l++)
 		if (loop->blocks)
-			loop->lanes[l].stats.rate = heddle_blocks_rate(loop->blocks, l);
+			loop->lanes[l].stats.rate = heddle_strategy_rate(loop->blocks, l);
 	for (unsigned i = 0; i < loop->loop.naccesses; i++)
 		if (loop->views[i].whole)
 			starpu_data_unregister_submit(loop->views[i].whole);

@@ -13,7 +13,7 @@
 
 /* Blocks of a worker that say something of its rate. */
 #define ENOUGH 3
-/* What strategies take for a rate or a time (heddle/blocks.h). */
+/* What strategies take for a rate or a time (heddle/strategy.h). */
 #define MOST 1e18
 
 static bool record_is_of(const struct heddle_profile_record *record, const char *device,

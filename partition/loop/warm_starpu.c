@@ -85,7 +85,7 @@ static size_t iteration_bytes(const struct heddle_loop_request *loop)
 	return views_footprint(loop->views, loop->loop.naccesses).per_iteration;
 }
 
-void warm_priors(const struct heddle_loop_request *loop, struct heddle_blocks_worker *workers)
+void warm_priors(const struct heddle_loop_request *loop, struct heddle_strategy_worker *workers)
 {
 	size_t bytes = iteration_bytes(loop);
 	struct warm *warm;

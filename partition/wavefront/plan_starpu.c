@@ -217,8 +217,8 @@ static void choose(struct heddle_wavefront_request *wave)
 
 static int strategy_begin(struct heddle_wavefront_request *wave)
 {
-	struct heddle_blocks_problem problem = {.n = wave->space.rows, .nworkers = wave->nlanes};
-	struct heddle_blocks_worker *workers = calloc(wave->nlanes, sizeof(*workers));
+	struct heddle_strategy_problem problem = {.n = wave->space.rows, .nworkers = wave->nlanes};
+	struct heddle_strategy_worker *workers = calloc(wave->nlanes, sizeof(*workers));
 	int status;
 
 	if (!workers)
@@ -235,7 +235,7 @@ static int strategy_begin(struct heddle_wavefront_request *wave)
 			workers[l].rate = 1 / lane->cp / wave->space.columns;
 	}
 	problem.workers = workers;
-	status = heddle_blocks_create(wave->strategy, &problem, &wave->blocks);
+	status = heddle_strategy_create(wave->strategy, &problem, &wave->blocks);
 	free(workers);
 	return status;
 }
@@ -282,7 +282,7 @@ static void replan(struct heddle_wavefront_request *wave, const char *who, doubl
 	unsigned k = wave->k;
 	size_t h;
 
-	if (wave->given.h || !is_known(wave))
+	if (wave->given.tile_columns || !is_known(wave))
 		return;
 	h = interval_choose(&wave->model, MOST_BANDS, 1, &k);
 	/* What was measured may differ from the model: it changes by the same factor. */
@@ -384,7 +384,7 @@ size_t lane_width(struct heddle_wavefront_request *wave, struct lane *lane, bool
 		update(wave, lane);
 	if (!wave->blocks)
 		return width_by_speed(wave, lane);
-	rows = heddle_blocks_next(wave->blocks, lane->index);
+	rows = heddle_strategy_next(wave->blocks, lane->index);
 	*asked = rows > 0;
 	if (rows || any_under_way(wave))
 		return rows;

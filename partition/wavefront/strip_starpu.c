@@ -420,7 +420,8 @@ void strip_finished(struct strip *strip)
 		if (!may_flush(flush[i]))
 			flush[i] = NULL;
 	if (strip->asked)
-		heddle_blocks_completed(wave->blocks, strip->owner->index, strip->asked, strip->us);
+		heddle_strategy_completed(wave->blocks, strip->owner->index, strip->asked,
+		                          strip->us);
 	deal = wave->blocks && wave->crew.n && wave->rows_given < wave->space.rows;
 	starpu_pthread_mutex_unlock(&wave->mutex);
 	for (int i = 0; i < 3; i++)

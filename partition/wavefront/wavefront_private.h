@@ -188,7 +188,7 @@ struct heddle_wavefront_request {
 	struct interval_model model;
 	double paces[INTERVAL_MAXKINDS]; /* that its costs have been multiplied with */
 	bool free;                       /* h and k are the model's choice */
-	struct heddle_blocks *blocks;    /* PLACE_BY_STRATEGY */
+	struct heddle_strategy *blocks;  /* PLACE_BY_STRATEGY */
 	struct crew crew;
 	size_t h;
 	size_t chosen_h, model_h; /* when it began: h, and what the model alone says */

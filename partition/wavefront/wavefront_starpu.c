@@ -109,9 +109,9 @@ static int lanes_init(struct heddle_wavefront_request *wave)
 static int strategy_init(struct heddle_wavefront_request *wave)
 {
 	const struct heddle_wavefront *given = &wave->given;
-	struct heddle_blocks_problem none = {.nworkers = 1};
+	struct heddle_strategy_problem none = {.nworkers = 1};
 	const char *spec = strategy_of(given->strategy, given->sched_ctx);
-	struct heddle_blocks *blocks;
+	struct heddle_strategy *blocks;
 	int status;
 
 	/* A caller's words may be gone when it begins. */
@@ -122,10 +122,10 @@ static int strategy_init(struct heddle_wavefront_request *wave)
 		return 0;
 	}
 	/* What is wrong with it is said now, not when the wavefront starts. */
-	status = heddle_blocks_create(wave->strategy, &none, &blocks);
+	status = heddle_strategy_create(wave->strategy, &none, &blocks);
 	if (status)
 		return status;
-	heddle_blocks_destroy(blocks);
+	heddle_strategy_destroy(blocks);
 	wave->placement = strcspn(wave->strategy, ":") == 4 && !strncmp(wave->strategy, "hdss", 4)
 	                      ? PLACE_BY_SPEED
 	                      : PLACE_BY_STRATEGY;
@@ -280,7 +280,7 @@ static int variable_read(enum heddle_variable variable, const char *name, size_t
 
 static int wave_init(struct heddle_wavefront_request *wave, const struct heddle_wavefront *given)
 {
-	size_t k = given->k;
+	size_t k = given->bands_per_worker;
 	int status = 0;
 
 	wave->given = *given;
@@ -290,16 +290,17 @@ static int wave_init(struct heddle_wavefront_request *wave, const struct heddle_
 	                                           : "wavefront");
 	if (!wave->name)
 		return -ENOMEM;
-	wave->h = given->h;
+	wave->h = given->tile_columns;
 	status = context_check(given->sched_ctx, "wavefront", wave->name);
 	if (!wave->h && !status)
-		status = variable_read(HEDDLE_VARIABLE_WAVE_H, "HEDDLE_WAVE_H", &wave->h);
+		status = variable_read(HEDDLE_VARIABLE_WAVE_TILE_COLUMNS,
+		                       "HEDDLE_WAVE_TILE_COLUMNS", &wave->h);
 	if (!k && !status)
-		status = variable_read(HEDDLE_VARIABLE_WAVE_K, "HEDDLE_WAVE_K", &k);
+		status = variable_read(HEDDLE_VARIABLE_WAVE_BANDS, "HEDDLE_WAVE_BANDS", &k);
 	if (status)
 		return status;
 	wave->k = k;
-	wave->given.h = wave->h;
+	wave->given.tile_columns = wave->h;
 	if ((status = space_init(wave)) || (status = arrays_init(wave)) ||
 	    (status = strategy_init(wave)) || (status = lanes_init(wave)))
 		return status;
@@ -320,7 +321,7 @@ void wave_free(void *work)
 	for (size_t s = 0; s < wave->nstrips; s++)
 		free(wave->strips[s]);
 	free(wave->strips);
-	heddle_blocks_destroy(wave->blocks);
+	heddle_strategy_destroy(wave->blocks);
 	crew_fini(&wave->crew);
 	starpu_pthread_mutex_destroy(&wave->mutex);
 	control_fini(&wave->control);
@@ -391,7 +392,7 @@ struct heddle_wavefront_request *wave_piece(struct heddle_wavefront_request *who
 	piece->space.columns = columns;
 	piece->reach = whole->reach;
 	piece->sweeps = 1;
-	piece->h = piece->given.h = h;
+	piece->h = piece->given.tile_columns = h;
 	piece->k = 1;
 	piece->lanes = calloc(1, sizeof(*piece->lanes));
 	if (!piece->lanes || crew_init(&piece->crew, 1))
@@ -535,8 +536,8 @@ static void wave_stats(const struct heddle_wavefront_request *wave,
 	         wave->placement == PLACE_BY_STOCK ? "stock"
 	         : wave->strategy                  ? wave->strategy
 	                                           : "hdss");
-	stats->h = wave->h;
-	stats->k = wave->k;
+	stats->tile_columns = wave->h;
+	stats->bands_per_worker = wave->k;
 	stats->bands = wave->nstrips;
 	stats->tiles = wave->ntiles;
 	stats->us = wave->end_us - wave->start_us;

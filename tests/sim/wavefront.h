@@ -81,8 +81,8 @@ static inline double efficiency(struct heddle_wavefront wave, const char *name)
 	assert_int_equal(iterations, wave.rows * wave.columns);
 	print_message("%s: h %zu, k %u, %zu tiles, %zu messages: %.0f us, %.3f of the bound, "
 	              "predicted %.0f\n",
-	              name, stats.h, stats.k, stats.tiles, stats.messages, stats.us,
-	              bound(&wave) / stats.us, stats.predicted_us);
+	              name, stats.tile_columns, stats.bands_per_worker, stats.tiles, stats.messages,
+	              stats.us, bound(&wave) / stats.us, stats.predicted_us);
 	return bound(&wave) / stats.us;
 }
 

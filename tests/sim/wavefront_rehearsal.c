@@ -17,14 +17,15 @@ static double sweep(struct heddle_wavefront wave, unsigned k, size_t *best)
 {
 	double least = INFINITY;
 
-	wave.k = k;
-	for (wave.h = wave.columns; wave.h >= 8; wave.h = wave.h * 0.85) {
+	wave.bands_per_worker = k;
+	for (wave.tile_columns = wave.columns; wave.tile_columns >= 8;
+	     wave.tile_columns = wave.tile_columns * 0.85) {
 		double us = run(&wave).us;
 
 		if (us >= least)
 			continue;
 		least = us;
-		*best = wave.h;
+		*best = wave.tile_columns;
 	}
 	return least;
 }
@@ -34,11 +35,11 @@ static void check(const struct heddle_wavefront *wave, const char *name)
 	struct heddle_wavefront chosen = *wave;
 	struct heddle_wavefront_stats stats = run(&chosen);
 	size_t best = 0;
-	double least = sweep(*wave, stats.k, &best);
+	double least = sweep(*wave, stats.bands_per_worker, &best);
 
 	print_message("%s: h %zu, k %u: %.0f us, predicted %.0f; best h %zu: %.0f us (%.4f)\n",
-	              name, stats.h, stats.k, stats.us, stats.predicted_us, best, least,
-	              stats.us / least);
+	              name, stats.tile_columns, stats.bands_per_worker, stats.us,
+	              stats.predicted_us, best, least, stats.us / least);
 	assert_true(fabs(stats.predicted_us / stats.us - 1) < 0.03);
 	assert_true(stats.us < 1.03 * least);
 }

@@ -15,7 +15,7 @@ static void test_slowdown(void **state)
 	struct heddle_wavefront wave = {.rows = 12000,
 	                                .columns = 16000,
 	                                .nvectors = 2,
-	                                .k = 8,
+	                                .bands_per_worker = 8,
 	                                .vectors = {{.row = 1, .column = -1}, {.column = 1}}};
 	double adaptive = efficiency(wave, "by measured speed");
 

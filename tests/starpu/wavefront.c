@@ -305,8 +305,8 @@ static void random_shape(struct heddle_wavefront *wave, unsigned *seed)
 {
 	wave->rows = between(seed, 1, 90);
 	wave->columns = between(seed, 1, 120);
-	wave->h = between(seed, 0, 3) ? between(seed, 5, 40) : 0;
-	wave->k = between(seed, 0, 3) ? between(seed, 1, 4) : 0;
+	wave->tile_columns = between(seed, 0, 3) ? between(seed, 5, 40) : 0;
+	wave->bands_per_worker = between(seed, 0, 3) ? between(seed, 1, 4) : 0;
 }
 
 /* Returns how many boundaries crossed between memories. */
@@ -327,7 +327,8 @@ static size_t mixes(unsigned rounds, unsigned *seed)
 		for (unsigned w = 0; w < stats.nworkers; w++)
 			tiles += stats.workers[w].blocks;
 		assert_int_equal(tiles, stats.tiles);
-		assert_true(stats.h > 0 && stats.k > 0 && stats.bands > 0);
+		assert_true(stats.tile_columns > 0 && stats.bands_per_worker > 0 &&
+		            stats.bands > 0);
 		messages += stats.messages;
 	}
 	return messages;
@@ -408,8 +409,8 @@ static void large(unsigned *seed)
 	mix_once(&wave, &mixing, 703, seed, &stats);
 	assert_true(stats.predicted_us > 0);
 	print_message("h %zu, k %u, %zu bands: %.0f us, %.0f predicted, %.0f measuring before\n",
-	              stats.h, stats.k, stats.bands, stats.us, stats.predicted_us,
-	              stats.measuring_us);
+	              stats.tile_columns, stats.bands_per_worker, stats.bands, stats.us,
+	              stats.predicted_us, stats.measuring_us);
 }
 
 static unsigned seed_new(void)
@@ -515,11 +516,11 @@ static void test_refusals(void **state)
 	REFUSED(-EINVAL, wave.sched_ctx = 1);
 	REFUSED(-EINVAL, wave.sched_ctx = UINT_MAX, wave.strategy = "gss");
 	REFUSED(-EINVAL, wave.strategy = "nonsense");
-	setenv("HEDDLE_WAVE_H", "x", 1);
-	REFUSED(-EINVAL, wave.h = 0);
-	setenv("HEDDLE_WAVE_H", "-1", 1);
-	REFUSED(-EINVAL, wave.h = 0);
-	unsetenv("HEDDLE_WAVE_H");
+	setenv("HEDDLE_WAVE_TILE_COLUMNS", "x", 1);
+	REFUSED(-EINVAL, wave.tile_columns = 0);
+	setenv("HEDDLE_WAVE_TILE_COLUMNS", "-1", 1);
+	REFUSED(-EINVAL, wave.tile_columns = 0);
+	unsetenv("HEDDLE_WAVE_TILE_COLUMNS");
 	starpu_data_unregister(f);
 	starpu_data_unregister(v);
 	fini();
@@ -534,8 +535,8 @@ static void test_failure(void **state)
 	                                .columns = 100,
 	                                .nvectors = 2,
 	                                .vectors = {{.row = 1}, {.column = 1}},
-	                                .h = 10,
-	                                .k = 2};
+	                                .tile_columns = 10,
+	                                .bands_per_worker = 2};
 
 	init("hdss");
 	assert_int_equal(heddle_wavefront_run(&wave, NULL), -EDOM);
@@ -557,7 +558,8 @@ static void test_shapes(void **state)
 	struct starpu_codelet count = {.cpu_funcs = {count_cpu}, .name = "count"};
 	struct heddle_wavefront_stats stats;
 	size_t n;
-	struct heddle_wavefront wave = {.codelet = &count, .arg = &n, .h = 7, .k = 3};
+	struct heddle_wavefront wave = {
+	    .codelet = &count, .arg = &n, .tile_columns = 7, .bands_per_worker = 3};
 
 	init("hdss");
 	for (wave.rows = 0; wave.rows < 4; wave.rows++)
@@ -573,15 +575,15 @@ static void test_shapes(void **state)
 	n = 0;
 	assert_int_equal(heddle_wavefront_run(&wave, &stats), 0);
 	assert_int_equal(n, 1000000);
-	assert_int_equal(stats.h, 7);
-	setenv("HEDDLE_WAVE_H", "250", 1);
-	setenv("HEDDLE_WAVE_K", "5", 1);
-	wave.h = wave.k = 0;
+	assert_int_equal(stats.tile_columns, 7);
+	setenv("HEDDLE_WAVE_TILE_COLUMNS", "250", 1);
+	setenv("HEDDLE_WAVE_BANDS", "5", 1);
+	wave.tile_columns = wave.bands_per_worker = 0;
 	assert_int_equal(heddle_wavefront_run(&wave, &stats), 0);
-	assert_int_equal(stats.h, 250);
-	assert_int_equal(stats.k, 5);
-	unsetenv("HEDDLE_WAVE_H");
-	unsetenv("HEDDLE_WAVE_K");
+	assert_int_equal(stats.tile_columns, 250);
+	assert_int_equal(stats.bands_per_worker, 5);
+	unsetenv("HEDDLE_WAVE_TILE_COLUMNS");
+	unsetenv("HEDDLE_WAVE_BANDS");
 	fini();
 }
 

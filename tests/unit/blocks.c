@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <heddle/blocks.h>
+#include <heddle/strategy.h>
 
 #include "tests/unit/test.h"
 
@@ -25,8 +25,8 @@
 /* A caller of a strategy: workers with rates, some blocks under way each, some
  * given back, some workers retired, some iterations added. */
 struct caller {
-	struct heddle_blocks *blocks;
-	struct heddle_blocks_worker workers[MAXWORKERS];
+	struct heddle_strategy *blocks;
+	struct heddle_strategy_worker workers[MAXWORKERS];
 	double rate[MAXWORKERS];
 	size_t under_way[MAXWORKERS][MAXDEPTH];
 	unsigned depth[MAXWORKERS];
@@ -47,12 +47,12 @@ static size_t power_draw(unsigned bits)
 
 static void caller_begin(struct caller *c, const char *spec)
 {
-	struct heddle_blocks_problem problem;
+	struct heddle_strategy_problem problem;
 
 	*c = (struct caller){.nworkers = 1 + draw(MAXWORKERS)};
 	c->total = power_draw(24);
 	for (unsigned w = 0; w < c->nworkers; w++) {
-		struct heddle_blocks_worker *worker = &c->workers[w];
+		struct heddle_strategy_worker *worker = &c->workers[w];
 
 		worker->kind = draw(HEDDLE_NKINDS);
 		worker->minimum = draw(3) ? 0 : power_draw(8);
@@ -65,14 +65,14 @@ static void caller_begin(struct caller *c, const char *spec)
 		worker->rate = draw(3) ? 0 : c->rate[w] * exp2((int)draw(5) - 2);
 		c->depth[w] = 1 + draw(MAXDEPTH);
 	}
-	problem = (struct heddle_blocks_problem){c->total, c->nworkers, c->workers};
-	assert_int_equal(heddle_blocks_create(spec, &problem, &c->blocks), 0);
-	assert_int_equal(heddle_blocks_remaining(c->blocks), c->total);
+	problem = (struct heddle_strategy_problem){c->total, c->nworkers, c->workers};
+	assert_int_equal(heddle_strategy_create(spec, &problem, &c->blocks), 0);
+	assert_int_equal(heddle_strategy_remaining(c->blocks), c->total);
 }
 
 static void size_check(const struct caller *c, unsigned w, size_t n, size_t before)
 {
-	const struct heddle_blocks_worker *worker = &c->workers[w];
+	const struct heddle_strategy_worker *worker = &c->workers[w];
 
 	assert_true(n > 0 && n <= before);
 	if (worker->maximum)
@@ -87,13 +87,13 @@ static void size_check(const struct caller *c, unsigned w, size_t n, size_t befo
 
 static bool caller_ask(struct caller *c, unsigned w)
 {
-	size_t before = heddle_blocks_remaining(c->blocks), n;
+	size_t before = heddle_strategy_remaining(c->blocks), n;
 
 	for (unsigned d = 0; d < c->depth[w]; d++) {
 		if (c->under_way[w][d])
 			continue;
-		n = heddle_blocks_next(c->blocks, w);
-		assert_int_equal(heddle_blocks_remaining(c->blocks), before - n);
+		n = heddle_strategy_next(c->blocks, w);
+		assert_int_equal(heddle_strategy_remaining(c->blocks), before - n);
 		if (!n)
 			return false;
 		assert_false(c->retired[w]);
@@ -114,16 +114,16 @@ static bool caller_answer(struct caller *c, unsigned w)
 		return false;
 	c->under_way[w][d] = 0;
 	if (!draw(16)) {
-		size_t before = heddle_blocks_remaining(c->blocks);
+		size_t before = heddle_strategy_remaining(c->blocks);
 
-		heddle_blocks_return(c->blocks, w, n);
-		assert_int_equal(heddle_blocks_remaining(c->blocks), before + n);
+		heddle_strategy_return(c->blocks, w, n);
+		assert_int_equal(heddle_strategy_remaining(c->blocks), before + n);
 		return true;
 	}
-	heddle_blocks_completed(c->blocks, w, n, draw(64) ? us : draw(2) ? 0 : 500 * us);
+	heddle_strategy_completed(c->blocks, w, n, draw(64) ? us : draw(2) ? 0 : 500 * us);
 	c->done += n;
-	assert_true(heddle_blocks_rate(c->blocks, w) >= 0);
-	heddle_blocks_phase(c->blocks, w);
+	assert_true(heddle_strategy_rate(c->blocks, w) >= 0);
+	heddle_strategy_phase(c->blocks, w);
 	return true;
 }
 
@@ -135,10 +135,10 @@ static void caller_mishap(struct caller *c)
 	for (unsigned v = 0; v < c->nworkers; v++)
 		active += !c->retired[v];
 	if (active > 1 && !c->retired[w] && draw(2)) {
-		heddle_blocks_retire(c->blocks, w);
+		heddle_strategy_retire(c->blocks, w);
 		c->retired[w] = true;
 	} else {
-		heddle_blocks_extend(c->blocks, more);
+		heddle_strategy_extend(c->blocks, more);
 		c->total += more;
 	}
 }
@@ -180,9 +180,9 @@ static void strategy_run(const char *spec)
 			fail_msg("%s: no end: %zu of %zu done", spec, c.done, c.total);
 	}
 	assert_int_equal(c.done, c.total);
-	assert_int_equal(heddle_blocks_remaining(c.blocks), 0);
-	assert_int_equal(heddle_blocks_next(c.blocks, 0), 0);
-	heddle_blocks_destroy(c.blocks);
+	assert_int_equal(heddle_strategy_remaining(c.blocks), 0);
+	assert_int_equal(heddle_strategy_next(c.blocks, 0), 0);
+	heddle_strategy_destroy(c.blocks);
 }
 
 /* Tasks that become ready fifty at a time: nobody takes them all from a worker
@@ -190,25 +190,25 @@ static void strategy_run(const char *spec)
 static void test_streams(void **state)
 {
 	static const char *const specs[] = {"hdss", "gss", "css", "tss", "fss", "linear"};
-	struct heddle_blocks_problem problem = {.nworkers = 2};
+	struct heddle_strategy_problem problem = {.nworkers = 2};
 
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
-		struct heddle_blocks *blocks;
+		struct heddle_strategy *blocks;
 		size_t n, ready = 0;
 
-		assert_int_equal(heddle_blocks_create(specs[i], &problem, &blocks), 0);
+		assert_int_equal(heddle_strategy_create(specs[i], &problem, &blocks), 0);
 		for (int round = 0; round < 2000; round++) {
-			heddle_blocks_extend(blocks, 50 - ready);
+			heddle_strategy_extend(blocks, 50 - ready);
 			for (unsigned w = 0; w < 2; w++) {
-				n = heddle_blocks_next(blocks, w);
+				n = heddle_strategy_next(blocks, w);
 				if (n > 30)
 					fail_msg("%s: %zu of 50 in round %d", specs[i], n, round);
 				if (n)
-					heddle_blocks_completed(blocks, w, n, 10.0 * n);
+					heddle_strategy_completed(blocks, w, n, 10.0 * n);
 			}
-			ready = heddle_blocks_remaining(blocks);
+			ready = heddle_strategy_remaining(blocks);
 		}
-		heddle_blocks_destroy(blocks);
+		heddle_strategy_destroy(blocks);
 	}
 }
 
@@ -219,7 +219,7 @@ static void test_random_callers(void **state)
 
 	print_message("HEDDLE_TEST_SEED=%u\n", start);
 	srandom(start);
-	for (const struct heddle_strategy *const *s = heddle_strategies(); *s; s++)
+	for (const struct heddle_strategy_info *const *s = heddle_strategies(); *s; s++)
 		for (int i = 0; i < 300; i++)
 			strategy_run((*s)->name);
 	for (int i = 0; i < 300; i++)
@@ -251,27 +251,27 @@ static void test_specifications(void **state)
 	};
 	static const char *const right[] = {"css", "css:chunk=7", "linear:initial=3,step=0.5",
 	                                    "hdss:published=1,initial=1024"};
-	struct heddle_blocks_problem problem = {.n = 10, .nworkers = 2};
-	struct heddle_blocks *blocks = NULL;
+	struct heddle_strategy_problem problem = {.n = 10, .nworkers = 2};
+	struct heddle_strategy *blocks = NULL;
 
 	setenv("HEDDLE_VERBOSE", "0", 1);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		assert_int_equal(heddle_blocks_create(wrong[i], &problem, &blocks), -EINVAL);
+		assert_int_equal(heddle_strategy_create(wrong[i], &problem, &blocks), -EINVAL);
 	assert_null(blocks);
 	problem.nworkers = 0;
-	assert_int_equal(heddle_blocks_create("css", &problem, &blocks), -EINVAL);
+	assert_int_equal(heddle_strategy_create("css", &problem, &blocks), -EINVAL);
 	problem.nworkers = 2;
-	problem.workers = (struct heddle_blocks_worker[]){{.minimum = 8, .maximum = 7}, {0}};
-	assert_int_equal(heddle_blocks_create("css", &problem, &blocks), -EINVAL);
-	problem.workers = (struct heddle_blocks_worker[]){{.rate = -1}, {0}};
-	assert_int_equal(heddle_blocks_create("css", &problem, &blocks), -EINVAL);
+	problem.workers = (struct heddle_strategy_worker[]){{.minimum = 8, .maximum = 7}, {0}};
+	assert_int_equal(heddle_strategy_create("css", &problem, &blocks), -EINVAL);
+	problem.workers = (struct heddle_strategy_worker[]){{.rate = -1}, {0}};
+	assert_int_equal(heddle_strategy_create("css", &problem, &blocks), -EINVAL);
 	unsetenv("HEDDLE_VERBOSE");
 	problem.workers = NULL;
 	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
-		assert_int_equal(heddle_blocks_create(right[i], &problem, &blocks), 0);
-		heddle_blocks_destroy(blocks);
+		assert_int_equal(heddle_strategy_create(right[i], &problem, &blocks), 0);
+		heddle_strategy_destroy(blocks);
 	}
-	heddle_blocks_destroy(NULL);
+	heddle_strategy_destroy(NULL);
 }
 
 /* Who has its next block while one is under way. */
@@ -292,7 +292,8 @@ static void test_table(void **state)
 {
 	unsigned strategies = 0;
 
-	for (const struct heddle_strategy *const *s = heddle_strategies(); *s; s++, strategies++) {
+	for (const struct heddle_strategy_info *const *s = heddle_strategies(); *s;
+	     s++, strategies++) {
 		assert_true((*s)->source && (*s)->doc);
 		for (const struct heddle_strategy_parameter *p = (*s)->parameters; p->name; p++)
 			assert_true(p->unit && p->doc && p->min <= p->value && p->value <= p->max);
@@ -303,21 +304,21 @@ static void test_table(void **state)
 /* Iterations that come when all workers have left stay where they are. */
 static void test_nobody_left(void **state)
 {
-	for (const struct heddle_strategy *const *s = heddle_strategies(); *s; s++) {
-		struct heddle_blocks_problem problem = {.n = 1000, .nworkers = 2};
-		struct heddle_blocks *blocks;
+	for (const struct heddle_strategy_info *const *s = heddle_strategies(); *s; s++) {
+		struct heddle_strategy_problem problem = {.n = 1000, .nworkers = 2};
+		struct heddle_strategy *blocks;
 		size_t n;
 
-		assert_int_equal(heddle_blocks_create((*s)->name, &problem, &blocks), 0);
-		n = heddle_blocks_next(blocks, 0);
-		heddle_blocks_retire(blocks, 0);
-		heddle_blocks_retire(blocks, 1);
-		heddle_blocks_return(blocks, 0, n);
-		heddle_blocks_extend(blocks, 10);
-		assert_int_equal(heddle_blocks_remaining(blocks), 1010);
+		assert_int_equal(heddle_strategy_create((*s)->name, &problem, &blocks), 0);
+		n = heddle_strategy_next(blocks, 0);
+		heddle_strategy_retire(blocks, 0);
+		heddle_strategy_retire(blocks, 1);
+		heddle_strategy_return(blocks, 0, n);
+		heddle_strategy_extend(blocks, 10);
+		assert_int_equal(heddle_strategy_remaining(blocks), 1010);
 		for (unsigned w = 0; w < 2; w++)
-			assert_int_equal(heddle_blocks_next(blocks, w), 0);
-		heddle_blocks_destroy(blocks);
+			assert_int_equal(heddle_strategy_next(blocks, w), 0);
+		heddle_strategy_destroy(blocks);
 	}
 }
 
@@ -328,21 +329,21 @@ static void test_times_of_nothing(void **state)
 	static const double times[] = {0, -5, NAN, 1e-300};
 
 	for (size_t t = 0; t < sizeof(times) / sizeof(*times); t++)
-		for (const struct heddle_strategy *const *s = heddle_strategies(); *s; s++) {
-			struct heddle_blocks_problem problem = {.n = 10000, .nworkers = 2};
-			struct heddle_blocks *blocks;
+		for (const struct heddle_strategy_info *const *s = heddle_strategies(); *s; s++) {
+			struct heddle_strategy_problem problem = {.n = 10000, .nworkers = 2};
+			struct heddle_strategy *blocks;
 			size_t n;
 
-			assert_int_equal(heddle_blocks_create((*s)->name, &problem, &blocks), 0);
-			for (unsigned turn = 0; heddle_blocks_remaining(blocks); turn++) {
+			assert_int_equal(heddle_strategy_create((*s)->name, &problem, &blocks), 0);
+			for (unsigned turn = 0; heddle_strategy_remaining(blocks); turn++) {
 				assert_true(turn < 100000);
-				n = heddle_blocks_next(blocks, turn % 2);
-				heddle_blocks_completed(blocks, turn % 2, n, times[t]);
-				assert_true(isfinite(heddle_blocks_rate(blocks, turn % 2)));
+				n = heddle_strategy_next(blocks, turn % 2);
+				heddle_strategy_completed(blocks, turn % 2, n, times[t]);
+				assert_true(isfinite(heddle_strategy_rate(blocks, turn % 2)));
 				if (n && !strcmp((*s)->name, "gss"))
-					assert_true(heddle_blocks_rate(blocks, turn % 2) > 0);
+					assert_true(heddle_strategy_rate(blocks, turn % 2) > 0);
 			}
-			heddle_blocks_destroy(blocks);
+			heddle_strategy_destroy(blocks);
 		}
 }
 

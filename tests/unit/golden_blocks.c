@@ -64,7 +64,7 @@ static char *machine_print(const char *path)
 
 	assert_non_null(out);
 	assert_int_equal(machine_read(path, &machine), 0);
-	for (const struct heddle_strategy *const *s = heddle_strategies(); *s; s++)
+	for (const struct heddle_strategy_info *const *s = heddle_strategies(); *s; s++)
 		strategy_print(out, (*s)->name, &machine);
 	strategy_print(out, "hdss:published=1,initial=16,factor=16", &machine);
 	machine_free(&machine);

@@ -258,23 +258,23 @@ static void test_short_loops(void **state)
 }
 
 /* A block for a core that does 200 iterations a microsecond after a start of 1. */
-static void core_does(struct heddle_blocks *blocks, unsigned worker)
+static void core_does(struct heddle_strategy *blocks, unsigned worker)
 {
-	size_t n = heddle_blocks_next(blocks, worker);
+	size_t n = heddle_strategy_next(blocks, worker);
 
-	heddle_blocks_completed(blocks, worker, n, 1 + n / 200.0);
+	heddle_strategy_completed(blocks, worker, n, 1 + n / 200.0);
 }
 
 /* 15 cores have begun and know what they can do when the device, worker 0, asks. */
-static struct heddle_blocks *cores_begin(const char *spec, size_t n)
+static struct heddle_strategy *cores_begin(const char *spec, size_t n)
 {
-	struct heddle_blocks_problem problem = {
+	struct heddle_strategy_problem problem = {
 	    .n = n,
 	    .nworkers = 16,
-	    .workers = (struct heddle_blocks_worker[16]){{.kind = HEDDLE_KIND_CUDA}}};
-	struct heddle_blocks *blocks;
+	    .workers = (struct heddle_strategy_worker[16]){{.kind = HEDDLE_KIND_CUDA}}};
+	struct heddle_strategy *blocks;
 
-	assert_int_equal(heddle_blocks_create(spec, &problem, &blocks), 0);
+	assert_int_equal(heddle_strategy_create(spec, &problem, &blocks), 0);
 	for (unsigned round = 0; round < 2; round++)
 		for (unsigned w = 1; w < 16; w++)
 			core_does(blocks, w);
@@ -285,29 +285,29 @@ static struct heddle_blocks *cores_begin(const char *spec, size_t n)
  * before it can have answered, some 20 us here, unless they turn out slower. */
 static void test_accelerator_would_be_late(void **state)
 {
-	struct heddle_blocks *blocks = cores_begin("hdss", 1 << 16);
+	struct heddle_strategy *blocks = cores_begin("hdss", 1 << 16);
 	size_t given[16];
 
-	assert_int_equal(heddle_blocks_next(blocks, 0), 0);
-	heddle_blocks_destroy(blocks);
+	assert_int_equal(heddle_strategy_next(blocks, 0), 0);
+	heddle_strategy_destroy(blocks);
 
 	blocks = cores_begin("hdss:robust=0", 1 << 16); /* which believes one slow block */
-	assert_int_equal(heddle_blocks_next(blocks, 0), 0);
+	assert_int_equal(heddle_strategy_next(blocks, 0), 0);
 	for (unsigned w = 1; w < 16; w++)
-		given[w] = heddle_blocks_next(blocks, w);
+		given[w] = heddle_strategy_next(blocks, w);
 	for (unsigned w = 1; w < 16; w++)
-		heddle_blocks_completed(blocks, w, given[w], given[w]);
-	assert_true(heddle_blocks_remaining(blocks) > 10000);
-	assert_true(heddle_blocks_next(blocks, 0) > 0);
-	heddle_blocks_destroy(blocks);
+		heddle_strategy_completed(blocks, w, given[w], given[w]);
+	assert_true(heddle_strategy_remaining(blocks) > 10000);
+	assert_true(heddle_strategy_next(blocks, 0) > 0);
+	heddle_strategy_destroy(blocks);
 
 	blocks = cores_begin("hdss", 1 << 22); /* 1.4 ms */
-	assert_true(heddle_blocks_next(blocks, 0) > 0);
-	heddle_blocks_destroy(blocks);
+	assert_true(heddle_strategy_next(blocks, 0) > 0);
+	heddle_strategy_destroy(blocks);
 
 	blocks = cores_begin("hdss:published=1", 1 << 16);
-	assert_true(heddle_blocks_next(blocks, 0) > 0);
-	heddle_blocks_destroy(blocks);
+	assert_true(heddle_strategy_next(blocks, 0) > 0);
+	heddle_strategy_destroy(blocks);
 }
 
 static void test_overheads(void **state)
@@ -360,7 +360,8 @@ static void test_faster_than_the_others(void **state)
 				if (overheads)
 					overheads_add(&machine, 100e3, 2);
 				ours = replay("hdss", &machine);
-				for (const struct heddle_strategy *const *s = heddle_strategies();
+				for (const struct heddle_strategy_info *const *s =
+				         heddle_strategies();
 				     *s; s++) {
 					struct outcome o = replay((*s)->name, &machine);
 
@@ -464,26 +465,26 @@ static void test_few_on_slow_device(void **state)
 }
 
 /* One block of a worker whose rate is a ln(n) + b. */
-static size_t block_do(struct heddle_blocks *blocks, unsigned worker, double a, double b)
+static size_t block_do(struct heddle_strategy *blocks, unsigned worker, double a, double b)
 {
-	size_t n = heddle_blocks_next(blocks, worker);
+	size_t n = heddle_strategy_next(blocks, worker);
 
 	assert_true(n > 0);
-	heddle_blocks_completed(blocks, worker, n, n / (a * log(n) + b));
+	heddle_strategy_completed(blocks, worker, n, n / (a * log(n) + b));
 	return n;
 }
 
 /* The completion phase of two workers: by Eq. (2) a block is R w / W, the nearest
  * multiple of the block factor, until nothing remains. */
-static void shares_check(struct heddle_blocks *blocks, const double *weights)
+static void shares_check(struct heddle_strategy *blocks, const double *weights)
 {
 	double rest;
 
-	for (unsigned w = 1; (rest = heddle_blocks_remaining(blocks)) > 0; w = !w) {
+	for (unsigned w = 1; (rest = heddle_strategy_remaining(blocks)) > 0; w = !w) {
 		double share = rest * weights[w] / (weights[0] + weights[1]);
 		size_t n = block_do(blocks, w, 0, weights[w]);
 
-		assert_int_equal(heddle_blocks_phase(blocks, w), HEDDLE_PHASE_COMPLETION);
+		assert_int_equal(heddle_strategy_phase(blocks, w), HEDDLE_PHASE_COMPLETION);
 		if (n != fmin(rest, fmax(128, 128 * round(share / 128))))
 			fail_msg("worker %u: %zu of %g iterations, its share is %g", w, n, rest,
 			         share);
@@ -499,13 +500,13 @@ static void shares_check(struct heddle_blocks *blocks, const double *weights)
 static void test_published_fit(void **state)
 {
 	static const size_t sizes[] = {128, 256, 512, 1024, 11136, 22272};
-	struct heddle_blocks_problem problem = {.n = 1000000, .nworkers = 2};
-	struct heddle_blocks *blocks;
+	struct heddle_strategy_problem problem = {.n = 1000000, .nworkers = 2};
+	struct heddle_strategy *blocks;
 	double weights[2];
 
-	assert_int_equal(heddle_blocks_create("hdss:published=1", &problem, &blocks), 0);
+	assert_int_equal(heddle_strategy_create("hdss:published=1", &problem, &blocks), 0);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		assert_int_equal(heddle_blocks_phase(blocks, 0), HEDDLE_PHASE_ADAPTIVE);
+		assert_int_equal(heddle_strategy_phase(blocks, 0), HEDDLE_PHASE_ADAPTIVE);
 		assert_int_equal(block_do(blocks, 0, 1, 60), sizes[i]);
 	}
 	/* Worker 1 is stable at the second block, and then both are. */
@@ -514,7 +515,7 @@ static void test_published_fit(void **state)
 	weights[0] = log(22272) + 60;
 	weights[1] = 10;
 	shares_check(blocks, weights);
-	heddle_blocks_destroy(blocks);
+	heddle_strategy_destroy(blocks);
 }
 
 /* A curve so steep that its point lies beyond the loop: the next block is an
@@ -522,11 +523,11 @@ static void test_published_fit(void **state)
  * a fifth of the iterations. */
 static void test_published_bounds(void **state)
 {
-	struct heddle_blocks_problem problem = {.n = 1000000, .nworkers = 2};
-	struct heddle_blocks *blocks;
+	struct heddle_strategy_problem problem = {.n = 1000000, .nworkers = 2};
+	struct heddle_strategy *blocks;
 	size_t used = 0;
 
-	assert_int_equal(heddle_blocks_create("hdss:published=1", &problem, &blocks), 0);
+	assert_int_equal(heddle_strategy_create("hdss:published=1", &problem, &blocks), 0);
 	for (int i = 0; i < 4; i++)
 		used += block_do(blocks, 0, 1, 0);
 	assert_int_equal(used, 1920);
@@ -534,11 +535,11 @@ static void test_published_bounds(void **state)
 	assert_int_equal(block_do(blocks, 0, 1, 0), 99072);
 	/* Twice that exceeds the fifth. A smaller block would tell a lower rate. */
 	assert_int_equal(block_do(blocks, 0, 1, 0), 198144);
-	while (heddle_blocks_phase(blocks, 0) == HEDDLE_PHASE_ADAPTIVE)
+	while (heddle_strategy_phase(blocks, 0) == HEDDLE_PHASE_ADAPTIVE)
 		block_do(blocks, 0, 1, 0);
-	used = 1000000 - heddle_blocks_remaining(blocks);
+	used = 1000000 - heddle_strategy_remaining(blocks);
 	assert_true(used >= 200000);
-	heddle_blocks_destroy(blocks);
+	heddle_strategy_destroy(blocks);
 }
 
 /* Whether a worker was given a block before its block before was done. */

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <heddle/blocks.h>
+#include <heddle/strategy.h>
 
 #include "apps/common/csv.h"
 #include "apps/common/fasta.h"
@@ -199,38 +199,38 @@ static void profile_use(const struct text *text)
 }
 
 /* Calls a strategy until it has given everything, or often enough. */
-static void blocks_use(struct heddle_blocks *blocks, unsigned nworkers)
+static void blocks_use(struct heddle_strategy *blocks, unsigned nworkers)
 {
-	for (unsigned call = 0; call < 3000 && heddle_blocks_remaining(blocks); call++) {
+	for (unsigned call = 0; call < 3000 && heddle_strategy_remaining(blocks); call++) {
 		unsigned w = call % nworkers;
-		size_t before = heddle_blocks_remaining(blocks);
-		size_t n = heddle_blocks_next(blocks, w);
+		size_t before = heddle_strategy_remaining(blocks);
+		size_t n = heddle_strategy_next(blocks, w);
 
-		assert_true(n <= before && before - n == heddle_blocks_remaining(blocks));
+		assert_true(n <= before && before - n == heddle_strategy_remaining(blocks));
 		assert_true(n || nworkers > 1);
 		if (n > 1 && !draw(20)) {
-			heddle_blocks_return(blocks, w, n / 2);
+			heddle_strategy_return(blocks, w, n / 2);
 			n -= n / 2;
 		}
-		heddle_blocks_completed(blocks, w, n, draw(9) ? n / (1.0 + w) : 0);
-		if (!(heddle_blocks_rate(blocks, w) >= 0))
-			fail_msg("a rate of %g", heddle_blocks_rate(blocks, w));
+		heddle_strategy_completed(blocks, w, n, draw(9) ? n / (1.0 + w) : 0);
+		if (!(heddle_strategy_rate(blocks, w) >= 0))
+			fail_msg("a rate of %g", heddle_strategy_rate(blocks, w));
 	}
 }
 
 static void spec_use(const struct text *text)
 {
-	struct heddle_blocks_worker workers[3] = {
+	struct heddle_strategy_worker workers[3] = {
 	    {.kind = HEDDLE_KIND_CPU},
 	    {.kind = HEDDLE_KIND_CUDA, .minimum = 1 + draw(500), .alignment = draw(40)},
 	    {.kind = HEDDLE_KIND_CPU, .rate = draw(3), .maximum = draw(2) ? 1000 : 0}};
-	struct heddle_blocks_problem problem = {.n = draw(4) ? draw(100000)
-	                                                     : (size_t)-1 - draw(1000),
-	                                        .nworkers = 1 + draw(3),
-	                                        .workers = workers};
+	struct heddle_strategy_problem problem = {.n = draw(4) ? draw(100000)
+	                                                       : (size_t)-1 - draw(1000),
+	                                          .nworkers = 1 + draw(3),
+	                                          .workers = workers};
 	char *spec = exact(text, true);
-	struct heddle_blocks *blocks;
-	int error = heddle_blocks_create(spec, &problem, &blocks);
+	struct heddle_strategy *blocks;
+	int error = heddle_strategy_create(spec, &problem, &blocks);
 
 	free(spec);
 	if (error) {
@@ -238,7 +238,7 @@ static void spec_use(const struct text *text)
 		return;
 	}
 	blocks_use(blocks, problem.nworkers);
-	heddle_blocks_destroy(blocks);
+	heddle_strategy_destroy(blocks);
 }
 
 static void platform_use(const struct text *text)
@@ -443,19 +443,20 @@ static void test_spec(void **state)
 static void test_bounds(void **state)
 {
 	static const size_t sizes[] = {1000, (size_t)1 << 53, (size_t)1 << 63, (size_t)-1};
-	const struct heddle_strategy *const *strategy = heddle_strategies();
-	struct heddle_blocks_worker workers[3] = {{.minimum = (size_t)-1, .alignment = 4},
-	                                          {.alignment = (size_t)1 << 63},
-	                                          {.rate = 1e18, .start_us = 1e18}};
+	const struct heddle_strategy_info *const *strategy = heddle_strategies();
+	struct heddle_strategy_worker workers[3] = {{.minimum = (size_t)-1, .alignment = 4},
+	                                            {.alignment = (size_t)1 << 63},
+	                                            {.rate = 1e18, .start_us = 1e18}};
 
 	for (; *strategy; strategy++) {
 		const struct heddle_strategy_parameter *p = (*strategy)->parameters;
 
 		for (unsigned i = 0; i < 4 * 3 * 3 * 2; i++) {
-			struct heddle_blocks_problem problem = {.n = sizes[i % 4],
-			                                        .nworkers = 1 + i / 4 % 3,
-			                                        .workers = i / 36 ? workers : NULL};
-			struct heddle_blocks *blocks;
+			struct heddle_strategy_problem problem = {.n = sizes[i % 4],
+			                                          .nworkers = 1 + i / 4 % 3,
+			                                          .workers =
+			                                              i / 36 ? workers : NULL};
+			struct heddle_strategy *blocks;
 			char spec[160];
 
 			for (unsigned k = 0; p[k].name; k++) {
@@ -464,14 +465,15 @@ static void test_bounds(void **state)
 				         i / 12 % 3 == 0   ? p[k].min
 				         : i / 12 % 3 == 1 ? p[k].max
 				                           : p[k].value);
-				assert_int_equal(heddle_blocks_create(spec, &problem, &blocks), 0);
+				assert_int_equal(heddle_strategy_create(spec, &problem, &blocks),
+				                 0);
 				blocks_use(blocks, problem.nworkers);
-				heddle_blocks_destroy(blocks);
+				heddle_strategy_destroy(blocks);
 			}
-			assert_int_equal(heddle_blocks_create((*strategy)->name, &problem, &blocks),
-			                 0);
+			assert_int_equal(
+			    heddle_strategy_create((*strategy)->name, &problem, &blocks), 0);
 			blocks_use(blocks, problem.nworkers);
-			heddle_blocks_destroy(blocks);
+			heddle_strategy_destroy(blocks);
 		}
 	}
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <heddle/blocks.h>
+#include <heddle/strategy.h>
 
 #include "estimator/profile.h"
 #include "private/number.h"
@@ -83,12 +83,12 @@ static void test_profile(void **state)
 
 static void test_specifications(void **state)
 {
-	struct heddle_blocks_problem problem = {.n = 100, .nworkers = 1};
-	struct heddle_blocks *blocks;
+	struct heddle_strategy_problem problem = {.n = 100, .nworkers = 1};
+	struct heddle_strategy *blocks;
 	struct heddle_platform platform;
 
-	assert_int_equal(heddle_blocks_create("hdss:change=0.25", &problem, &blocks), 0);
-	heddle_blocks_destroy(blocks);
+	assert_int_equal(heddle_strategy_create("hdss:change=0.25", &problem, &blocks), 0);
+	heddle_strategy_destroy(blocks);
 	assert_int_equal(heddle_platform_parse("2cpu=0.5+gpu1.5", &platform), 0);
 	assert_true(platform.core_rate == 0.5);
 	setenv("HEDDLE_TASK", "12.5", 1);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <heddle/blocks.h>
+#include <heddle/strategy.h>
 #include <heddle/policy.h>
 
 #include "private/message.h"
@@ -139,7 +139,7 @@ static void tuned_add(struct bench_case *bench)
 
 static void ours_add(struct bench_case *bench)
 {
-	for (const struct heddle_strategy *const *s = heddle_strategies(); *s; s++) {
+	for (const struct heddle_strategy_info *const *s = heddle_strategies(); *s; s++) {
 		struct bench_contender *contender = contender_add(bench, (*s)->name, BENCH_OURS);
 
 		if (contender)
