@@ -9,7 +9,7 @@
 
 #include <heddle/clock.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/codelet.h"

@@ -16,7 +16,7 @@
 
 #include <heddle/loop.h>
 
-#include "private/platform_starpu.h"
+#include "estimator/platform_starpu.h"
 
 /** Stands where a simulated worker wants a version to exist; never called. */
 void codelet_simulated(void *buffers[], void *arg);

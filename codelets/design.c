@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "private/message.h"
-#include "private/variables.h"
+#include "support/message.h"
+#include "support/variables.h"
 #include "codelets/design.h"
 
 static int read_stream(FILE *stream, const char *path, unsigned char **bytes, size_t *size)

@@ -9,8 +9,8 @@
 #include <math.h>
 
 #include "estimator/slots.h"
-#include "private/message.h"
-#include "private/starpu_compat.h"
+#include "support/message.h"
+#include "support/starpu_compat.h"
 
 bool model_is_ours(const struct starpu_perfmodel *model)
 {
@@ -28,8 +28,8 @@ static int arch_worker(const struct starpu_perfmodel_arch *arch)
 	return starpu_worker_get_by_devid(arch->devices[0].type, arch->devices[0].devid);
 }
 
-HEDDLE_API double heddle_estimate_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
-                                       unsigned implementation)
+double heddle_estimate_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                            unsigned implementation)
 {
 	struct heddle_estimate estimate;
 	int worker = arch_worker(arch);
@@ -42,8 +42,7 @@ HEDDLE_API double heddle_estimate_cost(struct starpu_task *task, struct starpu_p
 	return estimate.us > 0 ? estimate.us : NAN;
 }
 
-HEDDLE_API int heddle_estimate_task(struct starpu_task *task, int worker,
-                                    struct heddle_estimate *estimate)
+int heddle_estimate_task(struct starpu_task *task, int worker, struct heddle_estimate *estimate)
 {
 	if (!starpu_is_initialized() || worker < 0 || worker >= (int)starpu_worker_get_count())
 		return heddle_refuse(-EINVAL, "heddle_estimate_task(): there is no worker %d",

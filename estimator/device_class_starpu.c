@@ -20,9 +20,9 @@
 #endif
 
 #include "estimator/slots.h"
-#include "private/clock_starpu.h"
-#include "private/message.h"
-#include "private/platform_starpu.h"
+#include "support/clock_starpu.h"
+#include "support/message.h"
+#include "estimator/platform_starpu.h"
 
 #define NAME 96
 
@@ -161,7 +161,7 @@ static unsigned class_find(int worker, enum starpu_worker_archtype type)
 	return class;
 }
 
-HEDDLE_API unsigned heddle_device_class(int worker)
+unsigned heddle_device_class(int worker)
 {
 	enum starpu_worker_archtype type = starpu_worker_get_type(worker);
 	/* Another device may have the number after another starpu_init(). */
@@ -178,12 +178,12 @@ HEDDLE_API unsigned heddle_device_class(int worker)
 	return class;
 }
 
-HEDDLE_API unsigned heddle_device_classes(void)
+unsigned heddle_device_classes(void)
 {
 	return atomic_load(&classes.n);
 }
 
-HEDDLE_API const char *heddle_device_class_name(unsigned class)
+const char *heddle_device_class_name(unsigned class)
 {
 	return classes.names[class];
 }

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "estimator/slots.h"
-#include "private/message.h"
-#include "private/variables.h"
+#include "support/message.h"
+#include "support/variables.h"
 
 /* A belief that changed less is not news to tasks with other parameters. */
 #define BELIEF_CHANGED 0.1
@@ -29,7 +29,7 @@ static const char *const source_names[] = {
 
 #define NSOURCES (sizeof(source_names) / sizeof(source_names[0]))
 
-HEDDLE_API const char *heddle_estimate_source_name(enum heddle_estimate_source source)
+const char *heddle_estimate_source_name(enum heddle_estimate_source source)
 {
 	return source_names[source];
 }
@@ -251,13 +251,12 @@ static bool estimate_read(struct slot *slot, unsigned class, struct heddle_estim
 	return estimate->source > HEDDLE_ESTIMATE_NEIGHBOURS;
 }
 
-HEDDLE_API unsigned long heddle_estimate_key(struct starpu_task *task)
+unsigned long heddle_estimate_key(struct starpu_task *task)
 {
 	return (uintptr_t)slot_of_task(task);
 }
 
-HEDDLE_API void heddle_estimate_all(struct starpu_task *task, unsigned n,
-                                    struct heddle_estimate *estimates)
+void heddle_estimate_all(struct starpu_task *task, unsigned n, struct heddle_estimate *estimates)
 {
 	struct slot *slot = slot_of_task(task);
 	unsigned known = 0, classes = n < HEDDLE_DEVICE_CLASSES ? n : HEDDLE_DEVICE_CLASSES;
@@ -279,8 +278,7 @@ HEDDLE_API void heddle_estimate_all(struct starpu_task *task, unsigned n,
 		estimate_read(slot, c, &estimates[c]);
 }
 
-HEDDLE_API void heddle_estimate(struct starpu_task *task, unsigned class,
-                                struct heddle_estimate *estimate)
+void heddle_estimate(struct starpu_task *task, unsigned class, struct heddle_estimate *estimate)
 {
 	struct slot *slot = slot_of_task(task);
 
@@ -378,7 +376,7 @@ static void sample_add(struct slot *slot, unsigned class, int worker, double us)
 		tell(slot, class, us);
 }
 
-HEDDLE_API void heddle_estimate_executed(struct starpu_task *task, int worker, double us)
+void heddle_estimate_executed(struct starpu_task *task, int worker, double us)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	unsigned class = heddle_device_class(worker);

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "estimator/slots.h"
-#include "private/starpu_compat.h"
+#include "support/starpu_compat.h"
 
 /* Measurements of a size below which StarPU's mean is not trusted. */
 #define LEAST_SAMPLES 2

@@ -14,8 +14,8 @@
 #include <math.h>
 
 #include "estimator/slots.h"
-#include "private/clock_starpu.h"
-#include "private/starpu_compat.h"
+#include "support/clock_starpu.h"
+#include "support/starpu_compat.h"
 
 struct hooks {
 	void (*pre)(struct starpu_task *task, unsigned ctx);

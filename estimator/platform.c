@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "private/message.h"
-#include "private/number.h"
-#include "private/platform.h"
+#include "support/message.h"
+#include "support/number.h"
+#include "estimator/platform.h"
 
 #define DEFAULT_CORE_RATE 1.0
 #define DEFAULT_SATURATION (1 << 20)

@@ -13,9 +13,9 @@
 #endif
 #include <heddle/loop.h>
 
-#include "private/message.h"
-#include "private/platform_starpu.h"
-#include "private/variables.h"
+#include "support/message.h"
+#include "estimator/platform_starpu.h"
+#include "support/variables.h"
 
 /* What stands in for a machine that nobody described. */
 #define UNDESCRIBED "0cpu+16gpu10"
@@ -91,7 +91,7 @@ static double block_cost(struct starpu_task *task, struct starpu_perfmodel_arch 
 	return us > 0 ? us : 1e-3;
 }
 
-HEDDLE_API struct starpu_perfmodel heddle_platform_model = {
+struct starpu_perfmodel heddle_platform_model = {
     .type = STARPU_PER_ARCH,
     .symbol = "heddle_block",
     .arch_cost_function = block_cost,
@@ -112,7 +112,7 @@ static bool is_accelerator(int device)
 #endif
 }
 
-HEDDLE_API enum heddle_kind heddle_worker_kind(int worker)
+enum heddle_kind heddle_worker_kind(int worker)
 {
 	const struct heddle_platform *platform = heddle_platform_current();
 	int device = starpu_worker_get_devid(worker);

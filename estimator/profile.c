@@ -11,8 +11,8 @@
 
 #include "estimator/history.h"
 #include "estimator/profile.h"
-#include "private/message.h"
-#include "private/number.h"
+#include "support/message.h"
+#include "support/number.h"
 
 /* Characters of a remark at the most. */
 #define REMARK 200

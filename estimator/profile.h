@@ -16,7 +16,7 @@
  * other numbers the latest seven are kept, the last ones last, for a median to be
  * taken of. So every kind of record is kept, also one that the reader does not know.
  *
- * Start with heddle_profile_parse(). Pure: files are private/profile_file.h's.
+ * Start with heddle_profile_parse(). Pure: files are estimator/profile_file.h's.
  */
 #ifndef HEDDLE_ESTIMATOR_PROFILE_H
 #define HEDDLE_ESTIMATOR_PROFILE_H

@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "private/message.h"
-#include "private/profile_file.h"
-#include "private/variables.h"
+#include "support/message.h"
+#include "estimator/profile_file.h"
+#include "support/variables.h"
 
 /* All records there can be take less. */
 #define LARGEST ((size_t)16 << 20)

@@ -12,9 +12,9 @@
 #include <time.h>
 
 #include "estimator/slots.h"
-#include "private/message.h"
-#include "private/profile_file.h"
-#include "private/variables.h"
+#include "support/message.h"
+#include "estimator/profile_file.h"
+#include "support/variables.h"
 
 static bool profiles_wanted(void)
 {
@@ -146,7 +146,7 @@ static void codelet_save(struct codelet *codelet, void *arg)
 	heddle_profile_free(&saving.news);
 }
 
-HEDDLE_API int heddle_estimate_save(void)
+int heddle_estimate_save(void)
 {
 	int status = 0;
 

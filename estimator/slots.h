@@ -24,8 +24,8 @@
 
 #include "estimator/history.h"
 #include "estimator/robust.h"
-#include "private/estimate_starpu.h"
-#include "private/helgrind.h"
+#include "estimator/estimate_starpu.h"
+#include "support/helgrind.h"
 
 /* What a slot believes of a class. */
 struct cell {

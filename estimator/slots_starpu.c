@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 #include "estimator/slots.h"
-#include "private/message.h"
+#include "support/message.h"
 
 _Static_assert(HEDDLE_DEVICE_CLASSES <= HEDDLE_HISTORY_CLASSES, "no place for all classes");
 

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "estimator/slots.h"
-#include "private/message.h"
+#include "support/message.h"
 
 _Static_assert(HEDDLE_PARAMS_MAX <= HEDDLE_HISTORY_DIMENSIONS, "no place for all parameters");
 
@@ -138,8 +138,7 @@ static int params_values(const struct heddle_param *params, unsigned n, struct s
 	return error;
 }
 
-HEDDLE_API int heddle_task_params(struct starpu_task *task, const struct heddle_param *params,
-                                  unsigned n)
+int heddle_task_params(struct starpu_task *task, const struct heddle_param *params, unsigned n)
 {
 	struct slot wanted = {.stated = true, .n = HEDDLE_HISTORY_DIMENSIONS};
 	struct slot *slot;

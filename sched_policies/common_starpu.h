@@ -19,7 +19,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "private/starpu_compat.h"
+#include "support/starpu_compat.h"
 #include "sched_policies/pool.h"
 
 #define WAITERS_PER_WORD (8 * sizeof(unsigned long))

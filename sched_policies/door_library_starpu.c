@@ -9,13 +9,13 @@
 
 #include <string.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "sched_policies/policies.h"
 
 struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name);
 struct starpu_sched_policy **starpu_get_sched_lib_policies(void);
 
-HEDDLE_API struct starpu_sched_policy **starpu_get_sched_lib_policies(void)
+struct starpu_sched_policy **starpu_get_sched_lib_policies(void)
 {
 	static struct starpu_sched_policy *none[1];
 	struct starpu_sched_policy **table = policies_starpu();
@@ -23,7 +23,7 @@ HEDDLE_API struct starpu_sched_policy **starpu_get_sched_lib_policies(void)
 	return table ? table : none;
 }
 
-HEDDLE_API struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name)
+struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name)
 {
 	struct starpu_sched_policy **policy = starpu_get_sched_lib_policies();
 

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "private/message.h"
-#include "private/starpu_compat.h"
-#include "private/sysfs.h"
+#include "support/message.h"
+#include "support/starpu_compat.h"
+#include "support/sysfs.h"
 #include "sched_policies/policies.h"
 
 /* In the order in which they give way: first what StarPU ships as a test or as a
@@ -77,7 +77,7 @@ static bool asked_as_library(void)
 	return name && !strncmp(name, "libheddle.so", strlen("libheddle.so"));
 }
 
-HEDDLE_API void heddle_door_open(const struct starpu_conf *conf)
+void heddle_door_open(const struct starpu_conf *conf)
 {
 	struct starpu_sched_policy **ours = asked_as_library() ? NULL : policies_starpu();
 	const char *chosen = getenv("STARPU_SCHED");
@@ -132,7 +132,7 @@ static void cores_look_for(void)
 
 /* A configuration that names one of the displaced policies is seen here, wherever
  * this library comes before StarPU's in the order of look-up. */
-HEDDLE_API int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
+int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
 {
 	int (*next)(struct starpu_conf *, int *, char ***) = dlsym(RTLD_NEXT, "starpu_initialize");
 
@@ -141,7 +141,7 @@ HEDDLE_API int starpu_initialize(struct starpu_conf *conf, int *argc, char ***ar
 	return next(conf, argc, argv);
 }
 
-HEDDLE_API int starpu_init(struct starpu_conf *conf)
+int starpu_init(struct starpu_conf *conf)
 {
 	int (*next)(struct starpu_conf *) = dlsym(RTLD_NEXT, "starpu_init");
 

@@ -20,10 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "private/message.h"
+#include "support/message.h"
 
-#define EXPORT HEDDLE_API
-#define LIBRARY "libheddle.so.0"
+#define EXPORT __attribute__((visibility("default")))
 #ifdef HEDDLE_USE_SIMGRID
 #define SIMULATING "StarPU " HEDDLE_STARPU_VERSION " in " HEDDLE_STARPU_LIBDIR
 #else
@@ -39,7 +38,7 @@ EXPORT int starpu_initialize(void *conf, int *argc, char ***argv);
  * are installed. */
 static void *library_open(void)
 {
-	static const char *const places[] = {"/" LIBRARY, "/../" LIBRARY};
+	static const char *const places[] = {"/" HEDDLE_SONAME, "/../" HEDDLE_SONAME};
 	char path[PATH_MAX];
 	Dl_info self;
 	char *slash;

@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "private/estimate_starpu.h"
+#include "estimator/estimate_starpu.h"
 #include "sched_policies/common_starpu.h"
 #include "sched_policies/dqaa.h"
 #include "sched_policies/gain.h"

@@ -20,7 +20,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "private/variables.h"
+#include "support/variables.h"
 #include "sched_policies/ready.h"
 
 /* Tasks of a round of Algorithm 1, at least: single ones are measured badly. */

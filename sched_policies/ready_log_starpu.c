@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "private/log.h"
-#include "private/message.h"
-#include "private/platform_starpu.h"
+#include "support/log.h"
+#include "support/message.h"
+#include "estimator/platform_starpu.h"
 #include "sched_policies/ready.h"
 
 struct ready_record {

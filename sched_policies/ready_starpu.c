@@ -22,9 +22,9 @@
 
 #include <heddle/policy.h>
 
-#include "private/clock_starpu.h"
-#include "private/message.h"
-#include "private/variables.h"
+#include "support/clock_starpu.h"
+#include "support/message.h"
+#include "support/variables.h"
 #include "sched_policies/policies.h"
 #include "sched_policies/ready.h"
 #include "sched_policies/registry.h"

@@ -10,7 +10,7 @@
 
 #include <heddle/policy.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "sched_policies/registry.h"
 
 static const struct heddle_policy policies[] = {
@@ -33,12 +33,12 @@ static const char *const tasks_strategies[] = {
 _Static_assert(sizeof(policies) / sizeof(policies[0]) == POLICIES_N + 1,
                "POLICIES_N is not up to date");
 
-HEDDLE_API const struct heddle_policy *heddle_policies(void)
+const struct heddle_policy *heddle_policies(void)
 {
 	return policies;
 }
 
-HEDDLE_API const struct heddle_policy *heddle_policy_find(const char *name)
+const struct heddle_policy *heddle_policy_find(const char *name)
 {
 	for (const struct heddle_policy *policy = policies; name && policy->name; policy++)
 		if (!strcmp(policy->name, name))

@@ -20,9 +20,9 @@
 #include <heddle/strategy.h>
 #include <heddle/policy.h>
 
-#include "private/clock_starpu.h"
-#include "private/platform_starpu.h"
-#include "private/variables.h"
+#include "support/clock_starpu.h"
+#include "estimator/platform_starpu.h"
+#include "support/variables.h"
 #include "sched_policies/policies.h"
 #include "sched_policies/registry.h"
 #include "sched_policies/self.h"

@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "private/platform_starpu.h"
+#include "estimator/platform_starpu.h"
 #include "sched_policies/self.h"
 
 /* The strategy sees the workers that are in the context now; rates that were

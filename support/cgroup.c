@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "private/cgroup.h"
-#include "private/name.h"
+#include "support/cgroup.h"
+#include "support/name.h"
 
 /* The number in a file; SIZE_MAX: there is none, or "max". */
 static size_t limit_read(const char *path)

@@ -15,7 +15,7 @@
 
 #include <heddle/heddle.h>
 
-#include "private/message.h"
+#include "support/message.h"
 
 /* How many bytes the loaded library takes a struct starpu_conf to have:
  * starpu_conf_init() clears the whole of its own. Seen from two fill patterns,
@@ -51,7 +51,7 @@ static bool layout_matches(void)
 	       loaded + sizeof(double) > sizeof(struct starpu_conf);
 }
 
-HEDDLE_API int heddle_starpu_check(void)
+int heddle_starpu_check(void)
 {
 	static int checked = 1; /* 1: not yet; else the answer */
 	int major, minor, release;

@@ -12,9 +12,9 @@
 
 #include "fpga/events.h"
 #endif
-#include "private/clock_starpu.h"
-#include "private/message.h"
-#include "private/variables.h"
+#include "support/clock_starpu.h"
+#include "support/message.h"
+#include "support/variables.h"
 
 static const char *const names[] = {
     [HEDDLE_CLOCK_WALL] = "wall",
@@ -35,7 +35,7 @@ static struct {
 
 static enum heddle_clock chosen;
 
-HEDDLE_API const char *heddle_clock_name(enum heddle_clock clock)
+const char *heddle_clock_name(enum heddle_clock clock)
 {
 	return names[clock];
 }
@@ -46,7 +46,7 @@ static void choose(void)
 		chosen = HEDDLE_CLOCK_MODELLED;
 }
 
-HEDDLE_API enum heddle_clock heddle_clock(void)
+enum heddle_clock heddle_clock(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -54,7 +54,7 @@ HEDDLE_API enum heddle_clock heddle_clock(void)
 	return chosen;
 }
 
-HEDDLE_API int heddle_clock_check(void)
+int heddle_clock_check(void)
 {
 	const char *text = heddle_variable_text(HEDDLE_VARIABLE_FPGA_TIME);
 
@@ -74,7 +74,7 @@ static struct said *said_find(int worker, const struct starpu_task *task)
 	return NULL;
 }
 
-HEDDLE_API void heddle_clock_simulated(double wall_us, double modelled_us)
+void heddle_clock_simulated(double wall_us, double modelled_us)
 {
 	struct starpu_task *task = starpu_task_get_current();
 	int worker = starpu_worker_get_id();

@@ -8,7 +8,7 @@
 
 #include <heddle/kind.h>
 
-#include "private/message.h"
+#include "support/message.h"
 
 static const char *const kind_names[HEDDLE_NKINDS] = {
     [HEDDLE_KIND_CPU] = "cpu",
@@ -17,12 +17,12 @@ static const char *const kind_names[HEDDLE_NKINDS] = {
     [HEDDLE_KIND_FPGA] = "fpga",
 };
 
-HEDDLE_API const char *heddle_kind_name(enum heddle_kind kind)
+const char *heddle_kind_name(enum heddle_kind kind)
 {
 	return kind_names[kind];
 }
 
-HEDDLE_API int heddle_kind_parse(const char *name, enum heddle_kind *kind)
+int heddle_kind_parse(const char *name, enum heddle_kind *kind)
 {
 	for (int k = 0; k < HEDDLE_NKINDS; k++)
 		if (!strcmp(name, kind_names[k])) {

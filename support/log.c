@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/file.h>
 
-#include "private/log.h"
-#include "private/message.h"
+#include "support/log.h"
+#include "support/message.h"
 
 int heddle_log_open(struct heddle_log *log, enum heddle_variable variable, const char *header)
 {

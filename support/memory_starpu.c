@@ -15,9 +15,9 @@
 
 #include <heddle/memory.h>
 
-#include "private/cgroup.h"
-#include "private/message.h"
-#include "private/pin_starpu.h"
+#include "support/cgroup.h"
+#include "support/message.h"
+#include "support/pin_starpu.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
@@ -92,7 +92,7 @@ static void *map_aligned(size_t size)
 	return area + before;
 }
 
-HEDDLE_API int heddle_malloc(size_t bytes, void **memory)
+int heddle_malloc(size_t bytes, void **memory)
 {
 	size_t size = mapped_size(bytes);
 	void *area = NULL;
@@ -111,7 +111,7 @@ HEDDLE_API int heddle_malloc(size_t bytes, void **memory)
 	return 0;
 }
 
-HEDDLE_API void heddle_free(void *memory, size_t bytes)
+void heddle_free(void *memory, size_t bytes)
 {
 	size_t size = mapped_size(bytes);
 

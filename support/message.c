@@ -6,8 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "private/message.h"
-#include "private/variables.h"
+#include "support/message.h"
+#include "support/variables.h"
 
 static void message_print(int level, const char *format, va_list arguments)
 {

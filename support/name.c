@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "private/name.h"
+#include "support/name.h"
 
 #define LONGEST 64
 

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "private/number.h"
+#include "support/number.h"
 
 void heddle_numbers_begin(struct heddle_numbers *numbers)
 {

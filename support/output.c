@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "private/message.h"
-#include "private/output.h"
+#include "support/message.h"
+#include "support/output.h"
 
 /* Whether a file can be made in the folder of a path. */
 static int folder_check(const char *path)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <starpu.h>
 
-#include "private/pin_starpu.h"
+#include "support/pin_starpu.h"
 #include "support/pins.h"
 
 #ifdef HEDDLE_USE_CUDA

@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "private/sysfs.h"
+#include "support/sysfs.h"
 
 bool heddle_sysfs_has_cores(const char *root)
 {

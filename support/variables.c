@@ -9,17 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "private/message.h"
-#include "private/name.h"
-#include "private/number.h"
-#include "private/variables.h"
+#include "support/message.h"
+#include "support/name.h"
+#include "support/number.h"
+#include "support/variables.h"
 
 #define PREFIX "HEDDLE_"
 
 const struct heddle_variable_row heddle_variable_table[] = {
 #define VARIABLE(id, type, value, least, most, unit, doc)                                          \
 	{PREFIX #id, HEDDLE_TYPE_##type, value, least, most, unit, doc},
-#include "private/variables.def"
+#include "support/variables.def"
 #undef VARIABLE
 };
 

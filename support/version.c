@@ -3,11 +3,11 @@
  */
 #include "config.h"
 
-#include "private/message.h"
+#include "support/message.h"
 
 const char *heddle_version(void);
 
-HEDDLE_API const char *heddle_version(void)
+const char *heddle_version(void)
 {
 	return PACKAGE_VERSION;
 }

@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "private/message.h"
-#include "private/output.h"
+#include "support/message.h"
+#include "support/output.h"
 #include "tools/bench/bench.h"
-#include "tools/place.h"
-#include "tools/simulation.h"
+#include "tools/common/place.h"
+#include "tools/common/simulation.h"
 
 #define DEFAULT_APPS "blackscholes,histogram,boxfilter"
 #define DEFAULT_SIMULATED_APPS "blackscholes"

@@ -18,11 +18,11 @@
 
 #include <jansson.h>
 
-#include "estimator/cross_validation.h"
+#include "tools/common/cross_validation.h"
 #include "estimator/history.h"
 #include "estimator/robust.h"
-#include "private/profile_file.h"
-#include "private/variables.h"
+#include "estimator/profile_file.h"
+#include "support/variables.h"
 
 #define USAGE 2
 

@@ -15,11 +15,11 @@
 #include <heddle/heddle.h>
 
 #include "partition/kernel/split.h"
-#include "private/buses_starpu.h"
-#include "private/clock_starpu.h"
-#include "private/message.h"
-#include "private/platform_starpu.h"
-#include "private/variables.h"
+#include "partition/kernel/buses_starpu.h"
+#include "support/clock_starpu.h"
+#include "support/message.h"
+#include "estimator/platform_starpu.h"
+#include "support/variables.h"
 #include "tools/info.h"
 
 const char *argp_program_version = "heddle info " PACKAGE_VERSION;

@@ -16,7 +16,7 @@
 
 #include <heddle/policy.h>
 
-#include "tools/place.h"
+#include "tools/common/place.h"
 
 #define USAGE 2
 

@@ -24,10 +24,10 @@
 #include "codelets/codelet.h"
 #include "codelets/histogram/histogram.h"
 #include "codelets/nbia/nbia.h"
-#include "private/estimate_starpu.h"
-#include "private/message.h"
-#include "private/profile_file.h"
-#include "private/variables.h"
+#include "estimator/estimate_starpu.h"
+#include "support/message.h"
+#include "estimator/profile_file.h"
+#include "support/variables.h"
 
 #define MAXBUFFERS 5
 

@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "private/message.h"
-#include "tools/simulation.h"
+#include "support/message.h"
+#include "tools/common/simulation.h"
 
 const char *argp_program_version = "heddle simulate " PACKAGE_VERSION;
 

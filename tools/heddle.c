@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/place.h"
+#include "tools/common/place.h"
 #include "tools/plan.h"
 
 #define USAGE 2

@@ -8,7 +8,7 @@
 #include <heddle/strategy.h>
 #include <heddle/policy.h>
 
-#include "private/variables.h"
+#include "support/variables.h"
 #include "tools/info.h"
 
 static const char *text(const json_t *row, const char *key)
@@ -152,7 +152,7 @@ void info_print_manual(void)
 	    "not in this table draws a warning that names the nearest one; a malformed value\n"
 	    "makes loops refuse to start. Variables of StarPU itself (`STARPU_SCHED`,\n"
 	    "`STARPU_NCPU`, ...) are described in StarPU's handbook.\n\n"
-	    "This page is made from the table in `include/private/variables.def` by\n"
+	    "This page is made from the table in `support/variables.def` by\n"
 	    "`make update-doc`.\n\n"
 	    "| Name | Type | Default | Values | Meaning |\n"
 	    "|---|---|---|---|---|\n");

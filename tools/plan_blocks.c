@@ -13,8 +13,8 @@
 
 #include <jansson.h>
 
-#include "private/message.h"
-#include "tools/machine.h"
+#include "support/message.h"
+#include "tools/common/machine.h"
 #include "tools/plan.h"
 
 struct arguments {

@@ -15,9 +15,9 @@
 
 #include <jansson.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "partition/wavefront/rehearsal.h"
-#include "partition/wavefront/simulate.h"
+#include "tools/common/wavefront_replay.h"
 #include "tools/plan.h"
 
 enum {

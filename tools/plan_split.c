@@ -14,7 +14,7 @@
 #include <jansson.h>
 
 #include "tools/plan.h"
-#include "tools/split_table.h"
+#include "tools/common/split_table.h"
 
 struct arguments {
 	enum split_method method;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <starpu.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "codelets/blackscholes/blackscholes.h"
 #include "apps/common/app.h"
 #include "apps/common/csv.h"

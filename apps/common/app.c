@@ -15,9 +15,9 @@
 
 #include <heddle/heddle.h>
 
-#include "private/message.h"
-#include "private/output.h"
-#include "private/platform_starpu.h"
+#include "support/message.h"
+#include "support/output.h"
+#include "estimator/platform_starpu.h"
 #include "codelets/codelet.h"
 #include "apps/common/app.h"
 #include "apps/common/wave.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/common/csv.h"
 #include "apps/common/file.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/common/fasta.h"
 #include "apps/common/file.h"
 

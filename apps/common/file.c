@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/common/file.h"
 
 /* Reads of more than 2 GB come back short anyway. */

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <png.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/common/file.h"
 #include "apps/common/png_file.h"
 

@@ -12,7 +12,7 @@
 #include <starpu.h>
 #include <starpu_scheduler.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/common/app.h"
 #include "apps/common/file.h"
 #include "apps/common/wave.h"

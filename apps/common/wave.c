@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "private/message.h"
-#include "private/output.h"
+#include "support/message.h"
+#include "support/output.h"
 #include "apps/common/file.h"
 #include "apps/common/sweep.h"
 #include "apps/common/wave.h"

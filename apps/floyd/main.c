@@ -11,7 +11,7 @@
 #include <string.h>
 #include <starpu.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "codelets/floyd/floyd.h"
 #include "apps/common/app.h"
 #include "apps/common/image.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <starpu.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "codelets/heat2d/heat2d.h"
 #include "apps/common/app.h"
 #include "apps/common/png_file.h"

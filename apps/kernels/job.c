@@ -13,7 +13,7 @@
 
 #include <heddle/memory.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/common/app.h"
 #include "apps/kernels/benchmark.h"
 

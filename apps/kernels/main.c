@@ -12,8 +12,8 @@
 
 #include <heddle/heddle.h>
 
-#include "private/message.h"
-#include "private/output.h"
+#include "support/message.h"
+#include "support/output.h"
 #include "apps/kernels/kernels.h"
 
 enum { MAXRESULTS = 16 };

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <starpu.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/common/sweep.h"
 #include "apps/kernels/kernels.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <starpu.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/kernels/kernels.h"
 
 #ifdef HEDDLE_USE_OPENCL

@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <starpu.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/common/file.h"
 #include "apps/common/sweep.h"
 #include "apps/kernels/kernels.h"

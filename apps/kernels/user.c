@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <starpu.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/common/file.h"
 #include "apps/kernels/kernels.h"
 

@@ -7,7 +7,7 @@
 #include <starpu.h>
 #include <starpu_heteroprio.h>
 
-#include "private/starpu_compat.h"
+#include "support/starpu_compat.h"
 #include "apps/nbia/heteroprio.h"
 
 /* Tasks for each accelerator from which on a CPU takes one, too: the speed-up that the

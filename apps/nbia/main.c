@@ -14,7 +14,7 @@
 #include <jansson.h>
 #include <starpu.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/common/app.h"
 #include "apps/nbia/pipeline.h"
 

@@ -13,8 +13,8 @@
 #include <heddle/estimate.h>
 #include <heddle/memory.h>
 
-#include "private/message.h"
-#include "private/platform_starpu.h"
+#include "support/message.h"
+#include "estimator/platform_starpu.h"
 #include "apps/common/app.h"
 #include "apps/nbia/heteroprio.h"
 #include "apps/nbia/pipeline_private.h"

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/nbia/pipeline_private.h"
 
 static struct slot *take_slot(struct pipeline *pipeline, struct level *level, size_t tile)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <heddle/memory.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/common/app.h"
 #include "apps/nbia/pipeline_private.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/common/file.h"
 #include "apps/nbia/slide.h"
 #include "apps/nbia/tissue.h"

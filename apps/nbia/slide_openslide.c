@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/nbia/slide.h"
 
 #ifdef HEDDLE_USE_OPENSLIDE

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/common/app.h"
 #include "apps/nbia/training.h"
 

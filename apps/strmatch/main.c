@@ -12,7 +12,7 @@
 #include <jansson.h>
 #include <starpu.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/common/file.h"
 #include "apps/strmatch/strmatch.h"
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <starpu.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "apps/strmatch/strmatch.h"
 
 #define LINE 60 /* pairs of a line of the alignment */

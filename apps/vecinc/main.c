@@ -14,8 +14,8 @@
 #include <string.h>
 #include <starpu.h>
 
-#include "private/message.h"
-#include "private/platform_starpu.h"
+#include "support/message.h"
+#include "estimator/platform_starpu.h"
 #include "codelets/vecinc/vecinc.h"
 #include "apps/common/app.h"
 

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "fpga/icd/icd.h"
-#include "private/variables.h"
+#include "support/variables.h"
 
 cl_icd_dispatch fpga_dispatch;
 static struct _cl_platform_id platform;

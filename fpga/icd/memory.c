@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fpga/icd/icd.h"
-#include "private/variables.h"
+#include "support/variables.h"
 
 /* Bytes of a buffer, on every device of its context. */
 static bool memory_take(cl_context context, size_t size)

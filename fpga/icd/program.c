@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "fpga/icd/icd.h"
-#include "private/message.h"
-#include "private/variables.h"
+#include "support/message.h"
+#include "support/variables.h"
 
 /* ---- programs ---- */
 

@@ -17,7 +17,7 @@
 /* Prior rates and times above this are no measurements, and their squares might be infinite. */
 #define MOST 1e18
 
-HEDDLE_API const char *heddle_phase_name(enum heddle_phase phase)
+const char *heddle_phase_name(enum heddle_phase phase)
 {
 	return phase == HEDDLE_PHASE_ADAPTIVE ? "adaptive" : "completion";
 }
@@ -80,9 +80,8 @@ static int problem_check(const struct heddle_strategy_problem *problem)
 	return 0;
 }
 
-HEDDLE_API int heddle_strategy_create(const char *spec,
-                                      const struct heddle_strategy_problem *problem,
-                                      struct heddle_strategy **blocks)
+int heddle_strategy_create(const char *spec, const struct heddle_strategy_problem *problem,
+                           struct heddle_strategy **blocks)
 {
 	const struct blocks_strategy *strategy;
 	double parameters[BLOCKS_MAXPARAMETERS];
@@ -158,7 +157,7 @@ static void event(struct heddle_strategy *b)
 	b->events++;
 }
 
-HEDDLE_API size_t heddle_strategy_next(struct heddle_strategy *b, unsigned worker)
+size_t heddle_strategy_next(struct heddle_strategy *b, unsigned worker)
 {
 	struct blocks_worker *w = &b->workers[worker];
 	size_t wish, n;
@@ -198,8 +197,7 @@ static size_t under_way_take(struct blocks_worker *w, size_t n, unsigned blocks)
 	return n;
 }
 
-HEDDLE_API void heddle_strategy_completed(struct heddle_strategy *b, unsigned worker, size_t n,
-                                          double us)
+void heddle_strategy_completed(struct heddle_strategy *b, unsigned worker, size_t n, double us)
 {
 	struct blocks_worker *w = &b->workers[worker];
 
@@ -215,7 +213,7 @@ HEDDLE_API void heddle_strategy_completed(struct heddle_strategy *b, unsigned wo
 		b->strategy->completed(b, worker, n, us);
 }
 
-HEDDLE_API void heddle_strategy_return(struct heddle_strategy *b, unsigned worker, size_t n)
+void heddle_strategy_return(struct heddle_strategy *b, unsigned worker, size_t n)
 {
 	n = under_way_take(&b->workers[worker], n, 0);
 	if (!n)
@@ -226,7 +224,7 @@ HEDDLE_API void heddle_strategy_return(struct heddle_strategy *b, unsigned worke
 		b->strategy->returned(b, worker, n);
 }
 
-HEDDLE_API void heddle_strategy_extend(struct heddle_strategy *b, size_t n)
+void heddle_strategy_extend(struct heddle_strategy *b, size_t n)
 {
 	if (!n)
 		return;
@@ -238,7 +236,7 @@ HEDDLE_API void heddle_strategy_extend(struct heddle_strategy *b, size_t n)
 		b->strategy->extended(b, n);
 }
 
-HEDDLE_API void heddle_strategy_retire(struct heddle_strategy *b, unsigned worker)
+void heddle_strategy_retire(struct heddle_strategy *b, unsigned worker)
 {
 	if (b->workers[worker].retired)
 		return;
@@ -248,22 +246,22 @@ HEDDLE_API void heddle_strategy_retire(struct heddle_strategy *b, unsigned worke
 		b->strategy->retired(b, worker);
 }
 
-HEDDLE_API size_t heddle_strategy_remaining(const struct heddle_strategy *b)
+size_t heddle_strategy_remaining(const struct heddle_strategy *b)
 {
 	return b->remaining;
 }
 
-HEDDLE_API enum heddle_phase heddle_strategy_phase(const struct heddle_strategy *b, unsigned worker)
+enum heddle_phase heddle_strategy_phase(const struct heddle_strategy *b, unsigned worker)
 {
 	return b->strategy->phase ? b->strategy->phase(b, worker) : HEDDLE_PHASE_COMPLETION;
 }
 
-HEDDLE_API double heddle_strategy_rate(const struct heddle_strategy *b, unsigned worker)
+double heddle_strategy_rate(const struct heddle_strategy *b, unsigned worker)
 {
 	return b->strategy->rate ? b->strategy->rate(b, worker) : blocks_mean_rate(b, worker);
 }
 
-HEDDLE_API void heddle_strategy_destroy(struct heddle_strategy *b)
+void heddle_strategy_destroy(struct heddle_strategy *b)
 {
 	if (!b)
 		return;

@@ -11,14 +11,14 @@
 #include <string.h>
 
 #include "partition/blocks/strategy.h"
-#include "private/name.h"
-#include "private/number.h"
+#include "support/name.h"
+#include "support/number.h"
 
 #define ROW(name) &blocks_##name,
 const struct blocks_strategy *const blocks_strategies[] = {BLOCKS_STRATEGIES(ROW) NULL};
 #undef ROW
 
-HEDDLE_API const struct heddle_strategy_info *const *heddle_strategies(void)
+const struct heddle_strategy_info *const *heddle_strategies(void)
 {
 #define ROW(name) &blocks_##name.table,
 	static const struct heddle_strategy_info *const rows[] = {BLOCKS_STRATEGIES(ROW) NULL};
@@ -152,7 +152,7 @@ int blocks_spec_parse(const char *spec, const struct blocks_strategy **strategy,
 	return 0;
 }
 
-HEDDLE_API int heddle_strategy_overlaps(const char *spec)
+int heddle_strategy_overlaps(const char *spec)
 {
 	const struct blocks_strategy *strategy;
 	double parameters[BLOCKS_MAXPARAMETERS];

@@ -14,7 +14,7 @@
 
 #include <heddle/strategy.h>
 
-#include "private/message.h"
+#include "support/message.h"
 
 #define BLOCKS_MAXPARAMETERS 24
 

@@ -6,9 +6,9 @@
 #include <errno.h>
 
 #include "partition/common/array_starpu.h"
-#include "private/message.h"
-#include "private/pin_starpu.h"
-#include "private/variables.h"
+#include "support/message.h"
+#include "support/pin_starpu.h"
+#include "support/variables.h"
 
 static int refuse(const struct array_name *name, const char *why)
 {

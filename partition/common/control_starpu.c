@@ -12,7 +12,7 @@
 #include "partition/common/control_starpu.h"
 #include "partition/common/task_starpu.h"
 #include "partition/common/workers_starpu.h"
-#include "private/message.h"
+#include "support/message.h"
 
 #ifdef HEDDLE_USE_SIMGRID
 /* Simulated tasks need a duration above 0. */

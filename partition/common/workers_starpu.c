@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "partition/common/workers_starpu.h"
-#include "private/message.h"
-#include "private/platform_starpu.h"
-#include "private/starpu_compat.h"
-#include "private/variables.h"
+#include "support/message.h"
+#include "estimator/platform_starpu.h"
+#include "support/starpu_compat.h"
+#include "support/variables.h"
 
 starpu_cpu_func_t codelet_function(const struct starpu_codelet *codelet,
                                    enum starpu_worker_archtype type, unsigned implementation)

@@ -25,9 +25,9 @@
 #include "partition/kernel/hash.h"
 #include "partition/kernel/index_ops.h"
 #include "partition/kernel/options.h"
-#include "private/message.h"
-#include "private/profile_file.h"
-#include "private/variables.h"
+#include "support/message.h"
+#include "estimator/profile_file.h"
+#include "support/variables.h"
 
 extern char **environ;
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "partition/kernel/kernel_private.h"
-#include "private/message.h"
+#include "support/message.h"
 
 static int handle_check(struct heddle_kernel_request *request, unsigned a)
 {

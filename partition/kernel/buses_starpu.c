@@ -12,9 +12,9 @@
 
 #include "partition/kernel/buses.h"
 #include "partition/kernel/kernel_private.h"
-#include "private/buses_starpu.h"
-#include "private/message.h"
-#include "private/variables.h"
+#include "partition/kernel/buses_starpu.h"
+#include "support/message.h"
+#include "support/variables.h"
 
 /* ---- where devices are ---- */
 
@@ -173,7 +173,7 @@ static void shared_tell(unsigned n, struct heddle_bus *buses)
 				buses[d].shared = true;
 }
 
-HEDDLE_API void heddle_buses_find(const int *workers, unsigned n, struct heddle_bus *buses)
+void heddle_buses_find(const int *workers, unsigned n, struct heddle_bus *buses)
 {
 	struct bus_address addresses[SPLIT_MAXDEVICES] = {{0}};
 
@@ -186,7 +186,7 @@ HEDDLE_API void heddle_buses_find(const int *workers, unsigned n, struct heddle_
 	shared_tell(n, buses);
 }
 
-HEDDLE_API void heddle_bus_text(const struct heddle_bus *bus, char *text, unsigned size)
+void heddle_bus_text(const struct heddle_bus *bus, char *text, unsigned size)
 {
 	if (bus->none)
 		snprintf(text, size, "no bus");

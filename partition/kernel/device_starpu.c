@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "partition/kernel/device_private.h"
-#include "private/message.h"
-#include "private/variables.h"
+#include "support/message.h"
+#include "support/variables.h"
 
 int device_refuse(const struct part *part, const char *what, cl_int error)
 {

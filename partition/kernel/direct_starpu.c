@@ -19,7 +19,7 @@
 
 #include "partition/kernel/direct.h"
 #include "partition/kernel/kernel_private.h"
-#include "private/message.h"
+#include "support/message.h"
 
 /** A part under way. */
 struct direct {

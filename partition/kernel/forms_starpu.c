@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "partition/kernel/device_private.h"
-#include "private/message.h"
+#include "support/message.h"
 
 static int log_refuse(const struct part *part, const struct device_form *form)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "partition/kernel/index_ops.h"
-#include "private/message.h"
+#include "support/message.h"
 
 static const struct {
 	const char *text, *numbers;

@@ -15,7 +15,7 @@
 #include <heddle/heddle.h>
 #include <heddle/kernel.h>
 
-#include "private/message.h"
+#include "support/message.h"
 
 #ifdef HEDDLE_USE_OPENCL
 
@@ -371,14 +371,13 @@ static int request_submit(const struct heddle_kernel *given, bool waits,
 	return status;
 }
 
-HEDDLE_API int heddle_kernel_submit(const struct heddle_kernel *given,
-                                    struct heddle_kernel_request **made)
+int heddle_kernel_submit(const struct heddle_kernel *given, struct heddle_kernel_request **made)
 {
 	return request_submit(given, false, made);
 }
 
-HEDDLE_API int heddle_kernel_classes(const struct heddle_kernel *given,
-                                     struct heddle_kernel_access *accesses, const char **refusal)
+int heddle_kernel_classes(const struct heddle_kernel *given, struct heddle_kernel_access *accesses,
+                          const char **refusal)
 {
 	struct heddle_kernel_request *request;
 	int status = request_make(given, &request);
@@ -414,8 +413,7 @@ static double expected_us(const struct heddle_kernel_request *request)
 	return us;
 }
 
-HEDDLE_API int heddle_kernel_wait(struct heddle_kernel_request *request,
-                                  struct heddle_kernel_stats *stats)
+int heddle_kernel_wait(struct heddle_kernel_request *request, struct heddle_kernel_stats *stats)
 {
 	int status;
 
@@ -440,27 +438,25 @@ HEDDLE_API int heddle_kernel_wait(struct heddle_kernel_request *request,
 
 #else
 
-HEDDLE_API int heddle_kernel_submit(const struct heddle_kernel *given,
-                                    struct heddle_kernel_request **made)
+int heddle_kernel_submit(const struct heddle_kernel *given, struct heddle_kernel_request **made)
 {
 	return heddle_refuse(-ENODEV, "kernel %s: this StarPU has no OpenCL driver",
 	                     given && given->name ? given->name : "");
 }
 
-HEDDLE_API int heddle_kernel_classes(const struct heddle_kernel *given,
-                                     struct heddle_kernel_access *accesses, const char **refusal)
+int heddle_kernel_classes(const struct heddle_kernel *given, struct heddle_kernel_access *accesses,
+                          const char **refusal)
 {
 	return heddle_kernel_submit(given, NULL);
 }
 
 /* There is no request to wait for. */
-HEDDLE_API int heddle_kernel_wait(struct heddle_kernel_request *request,
-                                  struct heddle_kernel_stats *stats)
+int heddle_kernel_wait(struct heddle_kernel_request *request, struct heddle_kernel_stats *stats)
 {
 	return -EINVAL;
 }
 
-HEDDLE_API void heddle_kernels_unload(void)
+void heddle_kernels_unload(void)
 {
 }
 
@@ -472,8 +468,7 @@ static int request_submit(const struct heddle_kernel *given, bool waits,
 
 #endif
 
-HEDDLE_API int heddle_kernel_run(const struct heddle_kernel *given,
-                                 struct heddle_kernel_stats *stats)
+int heddle_kernel_run(const struct heddle_kernel *given, struct heddle_kernel_stats *stats)
 {
 	struct heddle_kernel_request *request;
 	int status = request_submit(given, true, &request);

@@ -16,9 +16,9 @@
 
 #include "partition/kernel/analysis.h"
 #include "partition/kernel/kernel_private.h"
-#include "private/buses_starpu.h"
-#include "private/message.h"
-#include "private/variables.h"
+#include "partition/kernel/buses_starpu.h"
+#include "support/message.h"
+#include "support/variables.h"
 
 static struct kernel *kernels;
 static starpu_pthread_mutex_t kernels_mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
@@ -38,7 +38,7 @@ static void kernel_free(struct kernel *kernel)
 	free(kernel);
 }
 
-HEDDLE_API void heddle_kernels_unload(void)
+void heddle_kernels_unload(void)
 {
 	while (kernels) {
 		struct kernel *next = kernels->next;

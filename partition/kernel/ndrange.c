@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "partition/kernel/ndrange.h"
-#include "private/message.h"
+#include "support/message.h"
 
 /* What fits into the offsets: see flat_prologue. */
 enum { SHIFT = 15, MOST_1 = 1 << SHIFT, MOST_2 = 1 << 13 };

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "partition/kernel/device_private.h"
-#include "private/message.h"
+#include "support/message.h"
 
 /* Buffers that are smaller together are not worth it. */
 enum { WORTH = 1 << 20 };

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "partition/kernel/kernel_private.h"
-#include "private/message.h"
+#include "support/message.h"
 
 /* Where nothing has been measured, bytes per microsecond. */
 #define USUAL_RATE 8000.0

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "partition/kernel/split_private.h"
-#include "private/message.h"
+#include "support/message.h"
 
 /* ---- buses ---- */
 

@@ -16,10 +16,10 @@
 
 #include "partition/kernel/hash.h"
 #include "partition/kernel/kernel_private.h"
-#include "private/estimate_starpu.h"
-#include "private/message.h"
-#include "private/profile_file.h"
-#include "private/variables.h"
+#include "estimator/estimate_starpu.h"
+#include "support/message.h"
+#include "estimator/profile_file.h"
+#include "support/variables.h"
 
 static bool stored_wanted(void)
 {

@@ -12,8 +12,8 @@
 
 #include "loop_private.h"
 #include "partition/common/home_starpu.h"
-#include "private/helgrind.h"
-#include "private/message.h"
+#include "support/helgrind.h"
+#include "support/message.h"
 
 /* For a loop that waits for another core. */
 static inline void cpu_relax(void)

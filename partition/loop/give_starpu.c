@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "loop_private.h"
-#include "private/message.h"
+#include "support/message.h"
 
 /* In the adaptive phase blocks of an accelerator run alone, so that the time of
  * each is its own, transfers included; later the next block arrives while one

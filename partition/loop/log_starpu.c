@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 #include "loop_private.h"
-#include "private/clock_starpu.h"
-#include "private/log.h"
-#include "private/message.h"
+#include "support/clock_starpu.h"
+#include "support/log.h"
+#include "support/message.h"
 
 struct block_record {
 	unsigned lane;

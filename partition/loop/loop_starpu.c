@@ -17,10 +17,10 @@
 
 #include "loop_private.h"
 #include "partition/common/workers_starpu.h"
-#include "private/clock_starpu.h"
-#include "private/helgrind.h"
-#include "private/message.h"
-#include "private/variables.h"
+#include "support/clock_starpu.h"
+#include "support/helgrind.h"
+#include "support/message.h"
+#include "support/variables.h"
 
 /* ---- which workers ---- */
 
@@ -455,8 +455,7 @@ static int loop_check(const struct heddle_loop *given)
 	return status ? status : heddle_variables_check(environ);
 }
 
-HEDDLE_API int heddle_loop_submit(const struct heddle_loop *given,
-                                  struct heddle_loop_request **request)
+int heddle_loop_submit(const struct heddle_loop *given, struct heddle_loop_request **request)
 {
 	struct heddle_loop_request *loop;
 	int status = loop_check(given);
@@ -501,7 +500,7 @@ static void loop_stats(const struct heddle_loop_request *loop, struct heddle_loo
 		stats->workers[l] = loop->lanes[l].stats;
 }
 
-HEDDLE_API int heddle_loop_wait(struct heddle_loop_request *loop, struct heddle_loop_stats *stats)
+int heddle_loop_wait(struct heddle_loop_request *loop, struct heddle_loop_stats *stats)
 {
 	int status;
 
@@ -513,7 +512,7 @@ HEDDLE_API int heddle_loop_wait(struct heddle_loop_request *loop, struct heddle_
 	return status;
 }
 
-HEDDLE_API int heddle_loop_run(const struct heddle_loop *given, struct heddle_loop_stats *stats)
+int heddle_loop_run(const struct heddle_loop *given, struct heddle_loop_stats *stats)
 {
 	struct heddle_loop_request *request;
 	int status = heddle_loop_submit(given, &request);

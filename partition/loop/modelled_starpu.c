@@ -14,7 +14,7 @@
 #include "config.h"
 
 #include "loop_private.h"
-#include "private/clock_starpu.h"
+#include "support/clock_starpu.h"
 
 void modelled_given(struct block *block)
 {

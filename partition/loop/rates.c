@@ -9,7 +9,7 @@
 
 #include "estimator/robust.h"
 #include "partition/loop/rates.h"
-#include "private/message.h"
+#include "support/message.h"
 
 /* Blocks of a worker that say something of its rate. */
 #define ENOUGH 3

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "loop_private.h"
-#include "private/message.h"
+#include "support/message.h"
 
 static int view_check_access(const struct view *view, unsigned index, const char *loop)
 {

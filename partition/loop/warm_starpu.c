@@ -13,9 +13,9 @@
 #include <time.h>
 
 #include "loop_private.h"
-#include "private/estimate_starpu.h"
-#include "private/message.h"
-#include "private/profile_file.h"
+#include "estimator/estimate_starpu.h"
+#include "support/message.h"
+#include "estimator/profile_file.h"
 #include "rates.h"
 
 struct warm {

@@ -16,8 +16,8 @@
 #include <starpu_opencl.h>
 #endif
 
-#include "private/message.h"
-#include "private/starpu_compat.h"
+#include "support/message.h"
+#include "support/starpu_compat.h"
 #include "wavefront_private.h"
 
 static bool is_field(const struct array *array)

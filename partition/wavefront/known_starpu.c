@@ -15,11 +15,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "private/estimate_starpu.h"
-#include "private/message.h"
-#include "private/platform_starpu.h"
-#include "private/profile_file.h"
-#include "private/variables.h"
+#include "estimator/estimate_starpu.h"
+#include "support/message.h"
+#include "estimator/platform_starpu.h"
+#include "estimator/profile_file.h"
+#include "support/variables.h"
 #include "wavefront_private.h"
 
 /* No task costs less than this, µs, whatever a measurement says. */

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "private/log.h"
-#include "private/message.h"
+#include "support/log.h"
+#include "support/message.h"
 #include "wavefront_private.h"
 
 struct tile_record {

@@ -11,8 +11,8 @@
 
 #include <stdlib.h>
 
-#include "private/estimate_starpu.h"
-#include "private/message.h"
+#include "estimator/estimate_starpu.h"
+#include "support/message.h"
 #include "pieces.h"
 #include "wavefront_private.h"
 

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "private/estimate_starpu.h"
-#include "private/message.h"
-#include "private/variables.h"
+#include "estimator/estimate_starpu.h"
+#include "support/message.h"
+#include "support/variables.h"
 #include "rehearsal.h"
 #include "wavefront_private.h"
 

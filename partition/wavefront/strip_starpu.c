@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "partition/common/home_starpu.h"
-#include "private/message.h"
+#include "support/message.h"
 #include "wavefront_private.h"
 
 /* ---- making strips ---- */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "partition/common/workers_starpu.h"
-#include "private/message.h"
+#include "support/message.h"
 #include "wavefront_private.h"
 
 /* ---- spare tiles ---- */

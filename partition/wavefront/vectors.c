@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "vectors.h"
 
 static bool is_positive(const struct heddle_dependence *v)
@@ -25,7 +25,7 @@ static bool is_in_limits(const struct heddle_dependence *v)
 	       v->column <= VECTORS_LIMIT && v->column >= -VECTORS_LIMIT;
 }
 
-HEDDLE_API int heddle_dependences_check(const struct heddle_dependence *vectors, unsigned nvectors)
+int heddle_dependences_check(const struct heddle_dependence *vectors, unsigned nvectors)
 {
 	for (unsigned i = 0; i < nvectors; i++) {
 		const struct heddle_dependence *v = &vectors[i];

@@ -17,10 +17,10 @@
 #include <heddle/wavefront.h>
 
 #include "partition/common/workers_starpu.h"
-#include "private/message.h"
-#include "private/pin_starpu.h"
-#include "private/platform_starpu.h"
-#include "private/variables.h"
+#include "support/message.h"
+#include "support/pin_starpu.h"
+#include "estimator/platform_starpu.h"
+#include "support/variables.h"
 #include "wavefront_private.h"
 
 /* ---- which workers ---- */
@@ -499,8 +499,8 @@ static int wave_check(const struct heddle_wavefront *given)
 	return heddle_variables_check(environ);
 }
 
-HEDDLE_API int heddle_wavefront_submit(const struct heddle_wavefront *given,
-                                       struct heddle_wavefront_request **request)
+int heddle_wavefront_submit(const struct heddle_wavefront *given,
+                            struct heddle_wavefront_request **request)
 {
 	struct heddle_wavefront_request *wave;
 	int status = wave_check(given);
@@ -551,8 +551,8 @@ static void wave_stats(const struct heddle_wavefront_request *wave,
 		stats->workers[l] = wave->lanes[l].stats;
 }
 
-HEDDLE_API int heddle_wavefront_wait(struct heddle_wavefront_request *wave,
-                                     struct heddle_wavefront_stats *stats)
+int heddle_wavefront_wait(struct heddle_wavefront_request *wave,
+                          struct heddle_wavefront_stats *stats)
 {
 	int status;
 
@@ -564,8 +564,7 @@ HEDDLE_API int heddle_wavefront_wait(struct heddle_wavefront_request *wave,
 	return status;
 }
 
-HEDDLE_API int heddle_wavefront_run(const struct heddle_wavefront *given,
-                                    struct heddle_wavefront_stats *stats)
+int heddle_wavefront_run(const struct heddle_wavefront *given, struct heddle_wavefront_stats *stats)
 {
 	struct heddle_wavefront_request *request;
 	int status = heddle_wavefront_submit(given, &request);

@@ -16,8 +16,8 @@
 
 #include "codelets/codelet.h"
 #include "codelets/histogram/histogram.h"
-#include "private/platform_starpu.h"
-#include "private/variables.h"
+#include "estimator/platform_starpu.h"
+#include "support/variables.h"
 
 enum { NTASKS = 48, PIECES = 16, SIZE = PIECES * HISTOGRAM_PIECE };
 

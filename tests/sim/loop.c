@@ -11,7 +11,7 @@
 #include <starpu.h>
 #include <heddle/heddle.h>
 
-#include "private/platform_starpu.h"
+#include "estimator/platform_starpu.h"
 
 static void never(void *buffers[], void *arg)
 {

@@ -10,7 +10,7 @@
 #include <starpu.h>
 #include <heddle/loop.h>
 
-#include "private/platform_starpu.h"
+#include "estimator/platform_starpu.h"
 #include "tests/sim/simulated.h"
 #include "tests/unit/test.h"
 

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "private/platform.h"
+#include "estimator/platform.h"
+#include "tools/common/platform_files.h"
 
 static char simulated_directory[] = "/tmp/heddle-simulated-XXXXXX";
 

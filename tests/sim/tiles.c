@@ -31,7 +31,7 @@
 #include <starpu_scheduler.h>
 #include <heddle/heddle.h>
 
-#include "private/platform_starpu.h"
+#include "estimator/platform_starpu.h"
 
 #define TILES 26742
 #define SMALL_EDGE 32

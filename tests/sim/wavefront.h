@@ -12,7 +12,7 @@
 #include <heddle/heddle.h>
 
 #include "partition/wavefront/tiles.h"
-#include "private/platform_starpu.h"
+#include "estimator/platform_starpu.h"
 #include "tests/unit/test.h"
 
 #include "tests/sim/simulated.h"

@@ -12,7 +12,7 @@
 
 #include <heddle/heddle.h>
 
-#include "private/clock_starpu.h"
+#include "support/clock_starpu.h"
 #include "tests/unit/test.h"
 
 enum { N = 20000 };

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "private/starpu_compat.h"
+#include "support/starpu_compat.h"
 #include "tests/starpu/policies.h"
 
 #define NTASKS 2000

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "private/estimate_starpu.h"
-#include "private/profile_file.h"
+#include "estimator/estimate_starpu.h"
+#include "estimator/profile_file.h"
 #include "tests/unit/test.h"
 
 static char folder[] = "/tmp/heddle-estimate-XXXXXX";

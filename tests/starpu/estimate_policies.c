@@ -15,7 +15,7 @@
 
 #include <heddle/policy.h>
 
-#include "private/estimate_starpu.h"
+#include "estimator/estimate_starpu.h"
 #include "tests/unit/test.h"
 
 #define NTASKS 42

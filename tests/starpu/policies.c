@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "private/message.h" /* HEDDLE_API */
 #include "tests/starpu/policies.h"
 
 #define NTASKS 400
@@ -324,7 +323,7 @@ static bool parley_await(const bool *flag)
 }
 
 /* Instead of the C library's. */
-HEDDLE_API int sched_yield(void)
+int sched_yield(void)
 {
 	pthread_mutex_lock(&parley.mutex);
 	if (parley.wanted && parley.worker < 0 && starpu_worker_get_id() == parley.whom) {

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "private/cgroup.h"
-#include "private/sysfs.h"
+#include "support/cgroup.h"
+#include "support/sysfs.h"
 #include "tests/unit/test.h"
 
 static char root[] = "/tmp/heddle-cgroup-XXXXXX";

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "tests/unit/test.h"
-#include "tools/machine.h"
+#include "tools/common/machine.h"
 
 static const char *const machines[] = {"steady", "noisy", "spike", "stop",  "thousand",
                                        "few",    "one",   "none",  "bounds"};

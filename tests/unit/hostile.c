@@ -24,13 +24,14 @@
 #include "apps/common/fasta.h"
 #include "apps/common/png_file.h"
 #include "estimator/profile.h"
-#include "partition/blocks/replay.h"
+#include "tools/common/replay.h"
 #include "partition/kernel/index.h"
 #include "partition/kernel/ndrange.h"
-#include "private/platform.h"
+#include "estimator/platform.h"
+#include "tools/common/platform_files.h"
 #include "tests/unit/test.h"
-#include "tools/machine.h"
-#include "tools/split_table.h"
+#include "tools/common/machine.h"
+#include "tools/common/split_table.h"
 
 #define LONGEST 4096
 

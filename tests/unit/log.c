@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "private/log.h"
+#include "support/log.h"
 #include "tests/unit/test.h"
 
 /* Long enough for many writes each, and often enough for writers to meet. */

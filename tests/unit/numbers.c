@@ -15,9 +15,9 @@
 #include <heddle/strategy.h>
 
 #include "estimator/profile.h"
-#include "private/number.h"
-#include "private/platform.h"
-#include "private/variables.h"
+#include "support/number.h"
+#include "estimator/platform.h"
+#include "support/variables.h"
 #include "tests/unit/test.h"
 
 static char folder[] = "/tmp/heddle-numbers-XXXXXX";

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "private/platform.h"
+#include "estimator/platform.h"
+#include "tools/common/platform_files.h"
 #include "tests/unit/test.h"
 
 #define assert_close(a, b) assert_true(fabs((a) - (b)) <= 1e-9 * fabs((double)(b)))

@@ -16,9 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "estimator/cross_validation.h"
+#include "tools/common/cross_validation.h"
 #include "estimator/history.h"
-#include "private/profile_file.h"
+#include "estimator/profile_file.h"
 #include "tests/unit/test.h"
 
 static char folder[] = "/tmp/heddle-profile-XXXXXX";

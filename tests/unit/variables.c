@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "private/variables.h"
+#include "support/variables.h"
 #include "tests/unit/test.h"
 
 static void test_defaults_are_valid(void **state)

@@ -13,7 +13,7 @@
 
 #include "partition/wavefront/choice.h"
 #include "partition/wavefront/crew.h"
-#include "partition/wavefront/simulate.h"
+#include "tools/common/wavefront_replay.h"
 #include "tests/unit/test.h"
 
 /* Table 1. */

@@ -14,7 +14,7 @@
 #include <jansson.h>
 #include <heddle/kind.h>
 
-#include "private/platform.h"
+#include "estimator/platform.h"
 
 struct bench_settings {
 	const char *apps;       /* names or paths, separated by commas */

@@ -13,8 +13,8 @@
 #include <heddle/strategy.h>
 #include <heddle/policy.h>
 
-#include "private/message.h"
-#include "private/name.h"
+#include "support/message.h"
+#include "support/name.h"
 #include "tools/bench/bench.h"
 
 static const char *const group_names[BENCH_NGROUPS] = {

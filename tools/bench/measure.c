@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "tools/bench/bench.h"
-#include "tools/place.h"
-#include "tools/simulation.h"
+#include "tools/common/place.h"
+#include "tools/common/simulation.h"
 
 /* Share of a case's time that sweeps may take. */
 #define SWEEP_SHARE 0.6

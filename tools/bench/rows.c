@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "private/message.h"
+#include "support/message.h"
 #include "tools/bench/bench.h"
 
 static double number(const json_t *object, const char *key, double missing)

@@ -1,0 +1,129 @@
+# The programs around the codelets: `heddle app NAME`.
+
+appsdir = $(pkglibexecdir)/apps
+apps_PROGRAMS = \
+	apps/blackscholes/blackscholes \
+	apps/boxfilter/boxfilter \
+	apps/floyd/floyd \
+	apps/heat2d/heat2d \
+	apps/histogram/histogram \
+	apps/kernels/kernels \
+	apps/nbia/nbia \
+	apps/strmatch/strmatch \
+	apps/vecinc/vecinc
+
+# Files that users name; no StarPU.
+noinst_LIBRARIES += libapps-files.a
+libapps_files_a_SOURCES = \
+	apps/common/csv.c \
+	apps/common/csv.h \
+	apps/common/fasta.c \
+	apps/common/fasta.h \
+	apps/common/file.c \
+	apps/common/file.h \
+	apps/common/png_file.c \
+	apps/common/png_file.h
+
+noinst_LIBRARIES += libapps.a
+libapps_a_SOURCES = \
+	apps/common/app.c \
+	apps/common/app.h \
+	apps/common/command_line.c \
+	apps/common/image.c \
+	apps/common/image.h \
+	apps/common/parallel.c \
+	apps/common/random.h \
+	apps/common/report.c \
+	apps/common/sweep.c \
+	apps/common/sweep.h \
+	apps/common/wave.c \
+	apps/common/wave.h
+apps_ldadd = libapps.a libapps-files.a $(codelets_ldadd) $(JANSSON_LIBS) $(PNG_LIBS)
+
+apps_blackscholes_blackscholes_SOURCES = apps/blackscholes/main.c
+apps_blackscholes_blackscholes_LDADD = $(apps_ldadd)
+apps_boxfilter_boxfilter_SOURCES = apps/boxfilter/main.c
+apps_boxfilter_boxfilter_LDADD = $(apps_ldadd)
+apps_floyd_floyd_SOURCES = apps/floyd/main.c
+apps_floyd_floyd_LDADD = $(apps_ldadd)
+apps_heat2d_heat2d_SOURCES = apps/heat2d/main.c
+apps_heat2d_heat2d_LDADD = $(apps_ldadd)
+apps_histogram_histogram_SOURCES = apps/histogram/main.c
+apps_histogram_histogram_LDADD = $(apps_ldadd)
+apps_strmatch_strmatch_SOURCES = \
+	apps/strmatch/main.c \
+	apps/strmatch/matching.c \
+	apps/strmatch/result.c \
+	apps/strmatch/strmatch.h
+apps_strmatch_strmatch_LDADD = $(apps_ldadd)
+apps_vecinc_vecinc_SOURCES = apps/vecinc/main.c
+apps_vecinc_vecinc_LDADD = $(apps_ldadd)
+
+# The kernels of SKMD's measurements; what their reference needs is pure, and tested by itself.
+noinst_LIBRARIES += libkernels.a
+libkernels_a_SOURCES = \
+	apps/kernels/aes.c \
+	apps/kernels/aes.h \
+	apps/kernels/sobol.c \
+	apps/kernels/sobol.h
+apps_kernels_kernels_SOURCES = \
+	apps/kernels/benchmark.h \
+	apps/kernels/binomial.c \
+	apps/kernels/blackscholes.c \
+	apps/kernels/command_line.c \
+	apps/kernels/encryption.c \
+	apps/kernels/histogram.c \
+	apps/kernels/job.c \
+	apps/kernels/kernels.h \
+	apps/kernels/main.c \
+	apps/kernels/matrixmul.c \
+	apps/kernels/measure.c \
+	apps/kernels/plain.c \
+	apps/kernels/quasirandom.c \
+	apps/kernels/reduction.c \
+	apps/kernels/report.c \
+	apps/kernels/scan.c \
+	apps/kernels/transpose.c \
+	apps/kernels/user.c \
+	apps/kernels/vectoradd.c
+apps_kernels_kernels_CFLAGS = $(AM_CFLAGS) -ftree-vectorize -fvect-cost-model=dynamic
+apps_kernels_kernels_LDADD = libkernels.a $(apps_ldadd) -lm
+kernel_sources = \
+	apps/kernels/cl/aes.cl \
+	apps/kernels/cl/binomial.cl \
+	apps/kernels/cl/blackscholes.cl \
+	apps/kernels/cl/histogram.cl \
+	apps/kernels/cl/matrixmul.cl \
+	apps/kernels/cl/quasirandom.cl \
+	apps/kernels/cl/reduction.cl \
+	apps/kernels/cl/scan.cl \
+	apps/kernels/cl/transpose.cl \
+	apps/kernels/cl/vectoradd.cl
+EXTRA_DIST += $(kernel_sources)
+BUILT_SOURCES += $(kernel_sources:.cl=.clh)
+CLEANFILES += $(kernel_sources:.cl=.clh)
+
+# What tests of NBIA's parts link, too.
+noinst_LIBRARIES += libnbia.a
+libnbia_a_SOURCES = \
+	apps/nbia/classifier.c \
+	apps/nbia/classifier.h \
+	apps/nbia/slide.c \
+	apps/nbia/slide.h \
+	apps/nbia/slide_openslide.c \
+	apps/nbia/tissue.c \
+	apps/nbia/tissue.h
+nbia_pipeline = \
+	apps/nbia/heteroprio.c \
+	apps/nbia/heteroprio.h \
+	apps/nbia/pipeline.c \
+	apps/nbia/pipeline.h \
+	apps/nbia/pipeline_private.h \
+	apps/nbia/pipeline_readers.c \
+	apps/nbia/pipeline_slots.c \
+	apps/nbia/progress.c \
+	apps/nbia/progress.h \
+	apps/nbia/training.c \
+	apps/nbia/training.h
+apps_nbia_nbia_SOURCES = apps/nbia/main.c $(nbia_pipeline)
+apps_nbia_nbia_LDADD = libnbia.a $(apps_ldadd) $(OPENSLIDE_LIBS)

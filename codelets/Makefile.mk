@@ -1,0 +1,114 @@
+# Kernels for CPUs, CUDA, OpenCL and FPGAs, as StarPU's codelets.
+
+# The CPU versions are written to be turned into vector code. The flags are said one by
+# one, since the user's -O2 comes after them and would undo an -O3; no kernel looks at
+# errno or the floating-point exceptions.
+noinst_LIBRARIES += libcodelets.a
+libcodelets_a_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DDESIGNS='"$(abs_builddir)/bin/fpga"' -DINSTALLED_DESIGNS='"$(designsdir)"' \
+	-DINSTALLED_PROGRAMS='"$(pkglibexecdir)"'
+libcodelets_a_CFLAGS = $(AM_CFLAGS) -ftree-vectorize -fvect-cost-model=dynamic \
+	-fno-math-errno -fno-trapping-math
+libcodelets_a_SOURCES = \
+	codelets/blackscholes/blackscholes.h \
+	codelets/blackscholes/codelet.c \
+	codelets/blackscholes/cpu.c \
+	codelets/blackscholes/reference.c \
+	codelets/boxfilter/boxfilter.h \
+	codelets/boxfilter/codelet.c \
+	codelets/boxfilter/cpu.c \
+	codelets/boxfilter/passes.h \
+	codelets/boxfilter/reference.c \
+	codelets/codelet.c \
+	codelets/codelet.h \
+	codelets/cuda_pool.h \
+	codelets/design.c \
+	codelets/design.h \
+	codelets/floyd/codelet.c \
+	codelets/floyd/cpu.c \
+	codelets/floyd/floyd.h \
+	codelets/floyd/reference.c \
+	codelets/floyd/strips.h \
+	codelets/heat2d/codelet.c \
+	codelets/heat2d/cpu.c \
+	codelets/heat2d/heat2d.h \
+	codelets/heat2d/reference.c \
+	codelets/histogram/codelet.c \
+	codelets/histogram/cpu.c \
+	codelets/histogram/histogram.h \
+	codelets/histogram/reference.c \
+	codelets/isa.c \
+	codelets/isa.h \
+	codelets/nbia/codelet.c \
+	codelets/nbia/cpu.c \
+	codelets/nbia/features.c \
+	codelets/nbia/nbia.h \
+	codelets/nbia/reference.c \
+	codelets/programs.h \
+	codelets/stream.c \
+	codelets/stream.h \
+	codelets/strmatch/align.c \
+	codelets/strmatch/codelet.c \
+	codelets/strmatch/cpu.c \
+	codelets/strmatch/reference.c \
+	codelets/strmatch/scores.c \
+	codelets/strmatch/strips.h \
+	codelets/strmatch/strmatch.h \
+	codelets/vecinc/codelet.c \
+	codelets/vecinc/cpu.c \
+	codelets/vecinc/vecinc.h
+opencl_codelets = \
+	codelets/blackscholes/opencl.cl \
+	codelets/boxfilter/opencl.cl \
+	codelets/floyd/opencl.cl \
+	codelets/heat2d/opencl.cl \
+	codelets/histogram/opencl.cl \
+	codelets/nbia/opencl.cl \
+	codelets/nbia/pixel.cl \
+	codelets/strmatch/opencl.cl \
+	codelets/vecinc/opencl.cl
+cuda_codelets = \
+	codelets/blackscholes/cuda.cu \
+	codelets/boxfilter/cuda.cu \
+	codelets/cuda_pool.cu \
+	codelets/floyd/cuda.cu \
+	codelets/heat2d/cuda.cu \
+	codelets/histogram/cuda.cu \
+	codelets/nbia/cuda.cu \
+	codelets/strmatch/cuda.cu \
+	codelets/vecinc/cuda.cu
+cuda_objects = $(cuda_codelets:.cu=.o)
+libcodelets_a_LIBADD =
+EXTRA_DIST += $(opencl_codelets) $(cuda_codelets)
+CLEANFILES += $(opencl_codelets:.cl=.clh) $(cuda_objects)
+
+# OpenCL sources travel inside the binary, as C strings.
+SUFFIXES += .cl .clh .cu
+BUILT_SOURCES += $(opencl_codelets:.cl=.clh)
+.cl.clh:
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
+	$(SED) -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $< > $@.tmp && mv $@.tmp $@
+
+# CUDA sources compile wherever nvcc is, so that they do not rot; they are
+# linked where StarPU has a CUDA driver.
+AM_V_NVCC = $(am__v_NVCC_$(V))
+am__v_NVCC_ = $(am__v_NVCC_$(AM_DEFAULT_VERBOSITY))
+am__v_NVCC_0 = @echo "  NVCC    " $@;
+am__v_NVCC_1 =
+.cu.o:
+	$(AM_V_NVCC)$(MKDIR_P) $(@D) && \
+	$(NVCC) $(NVCCFLAGS) -I$(top_srcdir) -Xcompiler -fPIC -c -o $@ $<
+$(cuda_objects): $(top_srcdir)/codelets/isa.h $(top_srcdir)/codelets/cuda_pool.h
+codelets/nbia/cuda.o: $(top_srcdir)/codelets/nbia/pixel.cl
+if USE_CUDA
+libcodelets_a_LIBADD += $(cuda_objects)
+else
+if HAVE_NVCC
+all-local: $(cuda_objects)
+endif
+endif
+codelets_ldadd = libcodelets.a libheddle.la libheddle-pure.la $(STARPU_LIBS) $(OPENCL_LIBS)
+if USE_CUDA
+# The objects that nvcc makes are C++.
+codelets_ldadd += $(CUDA_LIBS) -lstdc++
+endif

@@ -1,0 +1,35 @@
+# What work costs, and descriptions of machines.
+
+libheddle_pure_la_SOURCES += \
+	estimator/block_time.c \
+	estimator/block_time.h \
+	estimator/history.c \
+	estimator/history.h \
+	estimator/history_fit.c \
+	estimator/knn.c \
+	estimator/knn.h \
+	estimator/local_fit.c \
+	estimator/local_fit.h \
+	estimator/platform.c \
+	estimator/platform.h \
+	estimator/profile.c \
+	estimator/profile.h \
+	estimator/profile_file.c \
+	estimator/profile_file.h \
+	estimator/rate_fit.c \
+	estimator/rate_fit.h \
+	estimator/robust.c \
+	estimator/robust.h \
+	estimator/slots.h
+libheddle_la_SOURCES += \
+	estimator/adapter_starpu.c \
+	estimator/device_class_starpu.c \
+	estimator/estimate_starpu.c \
+	estimator/estimate_starpu.h \
+	estimator/model_starpu.c \
+	estimator/observe_starpu.c \
+	estimator/platform_starpu.c \
+	estimator/platform_starpu.h \
+	estimator/profile_starpu.c \
+	estimator/slots_starpu.c \
+	estimator/task_params_starpu.c

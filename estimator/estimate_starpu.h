@@ -1,0 +1,57 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * How long a task is believed to take on each class of devices, for policies.
+ *
+ * Workers that run a task alike form a class: the CPU cores, all accelerators of
+ * one kind and one name. A policy asks heddle_estimate() for every class it has
+ * workers of, and tells heddle_estimate_executed() how long each task took.
+ *
+ * What is known is kept for each set of parameters that tasks of a codelet have
+ * (heddle_task_params(); by default the sizes of the task's data). The table of
+ * them never shrinks while a process lives, and its size is bounded.
+ *
+ * After starpu_init(); any thread, no lock need be held or free.
+ */
+#ifndef HEDDLE_ESTIMATOR_ESTIMATE_STARPU_H
+#define HEDDLE_ESTIMATOR_ESTIMATE_STARPU_H
+
+#include <starpu.h>
+#include <heddle/estimate.h>
+
+#define HEDDLE_DEVICE_CLASSES 8
+
+/** Class of a worker. Where there are more than HEDDLE_DEVICE_CLASSES, the last
+ * ones share one. */
+unsigned heddle_device_class(int worker);
+
+/** Number of classes seen so far; at most HEDDLE_DEVICE_CLASSES. Those of all
+ * workers count once heddle_device_class() was asked about them. */
+unsigned heddle_device_classes(void);
+
+/** Name of a class, as profiles have it: kind and device ("cuda NVIDIA H200"). */
+const char *heddle_device_class_name(unsigned class);
+
+/** What is believed of a task on a class. Neither allocates nor makes system
+ * calls, except at the first task with new parameters; takes some tens of
+ * nanoseconds, the second time for a task less: it then carries, in sched_data if
+ * that is NULL, where to look. */
+void heddle_estimate(struct starpu_task *task, unsigned class, struct heddle_estimate *estimate);
+
+/** A number that is the same for tasks of which the same is believed: one codelet,
+ * one set of parameters. It holds for the life of the process.
+ * @return 0 where nothing is kept about the task */
+unsigned long heddle_estimate_key(struct starpu_task *task);
+
+/** heddle_estimate() for all classes at once.
+ * @param[out] estimates room for `classes` of them */
+void heddle_estimate_all(struct starpu_task *task, unsigned classes,
+                         struct heddle_estimate *estimates);
+
+/** A task took so long on a worker, µs, from the start of its kernel to the end,
+ * without transfers. For hooks after execution. Of a task that has data and states
+ * no parameters heddle_estimate() must have been asked before: afterwards the data
+ * may be gone. */
+void heddle_estimate_executed(struct starpu_task *task, int worker, double us);
+
+#endif

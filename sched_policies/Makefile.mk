@@ -1,0 +1,43 @@
+# Scheduling policies of StarPU, and how programs come by them.
+
+libheddle_pure_la_SOURCES += \
+	sched_policies/dqaa.c \
+	sched_policies/dqaa.h \
+	sched_policies/gain.c \
+	sched_policies/gain.h \
+	sched_policies/pool.c \
+	sched_policies/pool.h \
+	sched_policies/registry.c \
+	sched_policies/registry.h \
+	sched_policies/ring.h \
+	sched_policies/streams.c \
+	sched_policies/streams.h
+libheddle_la_SOURCES += \
+	sched_policies/common_starpu.c \
+	sched_policies/common_starpu.h \
+	sched_policies/door_library_starpu.c \
+	sched_policies/door_table_starpu.c \
+	sched_policies/drain_starpu.c \
+	sched_policies/policies.h \
+	sched_policies/policies_starpu.c \
+	sched_policies/ready.h \
+	sched_policies/ready_claims_starpu.c \
+	sched_policies/ready_fetch_starpu.c \
+	sched_policies/ready_inbox_starpu.c \
+	sched_policies/ready_log_starpu.c \
+	sched_policies/ready_starpu.c \
+	sched_policies/ready_take_starpu.c \
+	sched_policies/ready_value_starpu.c \
+	sched_policies/ready_wake_starpu.c \
+	sched_policies/self.h \
+	sched_policies/self_scheduling_starpu.c \
+	sched_policies/self_strategy_starpu.c \
+	sched_policies/self_take_starpu.c
+
+# What `heddle run` puts into a process that may know no StarPU at all.
+pkglib_LTLIBRARIES += libheddle-preload.la
+libheddle_preload_la_SOURCES = sched_policies/preload.c
+libheddle_preload_la_CPPFLAGS = $(AM_CPPFLAGS) -DHEDDLE_STARPU_SERIES='"$(starpu_series)"' \
+	-DHEDDLE_SONAME='"$(HEDDLE_SONAME)"'
+libheddle_preload_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden -fno-sanitize=all
+libheddle_preload_la_LDFLAGS = -module -avoid-version

@@ -1,0 +1,33 @@
+# What every part needs: variables, messages, clocks, versions.
+
+libheddle_pure_la_SOURCES += \
+	support/cgroup.c \
+	support/cgroup.h \
+	support/helgrind.h \
+	support/kind.c \
+	support/log.c \
+	support/log.h \
+	support/message.c \
+	support/message.h \
+	support/name.c \
+	support/name.h \
+	support/number.c \
+	support/number.h \
+	support/output.c \
+	support/output.h \
+	support/pins.c \
+	support/pins.h \
+	support/starpu_compat.h \
+	support/sysfs.c \
+	support/sysfs.h \
+	support/variables.c \
+	support/variables.def \
+	support/variables.h \
+	support/version.c
+libheddle_la_SOURCES += \
+	support/check_starpu.c \
+	support/clock_starpu.c \
+	support/clock_starpu.h \
+	support/memory_starpu.c \
+	support/pin_starpu.c \
+	support/pin_starpu.h

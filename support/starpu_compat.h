@@ -1,0 +1,73 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What differs between StarPU 1.3 and 1.4, and nothing else: no other file asks
+ * for StarPU's version.
+ */
+#ifndef HEDDLE_SUPPORT_STARPU_COMPAT_H
+#define HEDDLE_SUPPORT_STARPU_COMPAT_H
+
+#include <starpu.h>
+#include <starpu_scheduler.h>
+
+#if STARPU_MAJOR_VERSION > 1 || (STARPU_MAJOR_VERSION == 1 && STARPU_MINOR_VERSION >= 4)
+#define HEDDLE_STARPU_14 1
+/* A policy must say that it prefetches, or StarPU does it a second time. */
+#define HEDDLE_POLICY_PREFETCHES .prefetches = 1,
+/* How a data interface is told its home node. */
+typedef int heddle_compat_home;
+#else
+typedef unsigned heddle_compat_home;
+#define HEDDLE_STARPU_14 0
+#define HEDDLE_POLICY_PREFETCHES
+#endif
+
+/** Expected time of an implementation of a task on a worker, µs: NaN where a
+ * model exists and is not calibrated, 0 where there is no model. */
+static inline double heddle_compat_expected_length(struct starpu_task *task, unsigned worker,
+                                                   unsigned ctx, unsigned implementation)
+{
+#if HEDDLE_STARPU_14
+	return starpu_task_worker_expected_length(task, worker, ctx, implementation);
+#else
+	return starpu_task_expected_length(task, starpu_worker_get_perf_archtype(worker, ctx),
+	                                   implementation);
+#endif
+}
+
+/** Asks for the input of a task that a worker has claimed, while others may still take the task.
+ * On 1.4 by idle fetches: it counts prefetches of tasks on each of their data, takes one off
+ * when the task begins on the same node, and aborts at the end of data with some left. */
+static inline void heddle_compat_fetch_ahead(struct starpu_task *task, unsigned worker)
+{
+#if HEDDLE_STARPU_14
+	starpu_idle_prefetch_task_input_for(task, worker);
+#else
+	starpu_prefetch_task_input_for(task, worker);
+#endif
+}
+
+/** The bit of task->where that stands for a type of worker. */
+static inline int32_t heddle_compat_where(enum starpu_worker_archtype type)
+{
+#if HEDDLE_STARPU_14
+	return STARPU_WORKER_TO_MASK(type);
+#else
+	switch (type) {
+	case STARPU_CPU_WORKER:
+		return STARPU_CPU;
+	case STARPU_CUDA_WORKER:
+		return STARPU_CUDA;
+	case STARPU_OPENCL_WORKER:
+		return STARPU_OPENCL;
+	case STARPU_MIC_WORKER:
+		return STARPU_MIC;
+	case STARPU_MPI_MS_WORKER:
+		return STARPU_MPI_MS;
+	default:
+		return 0;
+	}
+#endif
+}
+
+#endif

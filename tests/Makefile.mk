@@ -1,0 +1,318 @@
+# Tests. Every one runs under tests/run: an environment of its own and a time limit.
+
+# What tests are linked with, unless they say otherwise: those of tests/unit/ with all that
+# knows no StarPU, others with all there is. Of archives the linker takes what is needed.
+unit_archives = libnbia.a libapps-files.a libkernels.a libcodelets.a libfpga.a libtools.la
+unit_ldadd = $(unit_archives) $(JANSSON_LIBS) $(PNG_LIBS) $(OPENSLIDE_LIBS) $(PARASAIL_LIBS) \
+	$(CMOCKA_LIBS) -lm
+starpu_archives = libnbia.a libapps.a libapps-files.a libcodelets.a libheddle.la libheddle-pure.la
+starpu_ldadd = libnbia.a $(apps_ldadd) $(OPENSLIDE_LIBS) $(CMOCKA_LIBS) -lm
+LDADD = $(unit_ldadd)
+$(starpu_programs): LDADD = $(starpu_ldadd)
+$(starpu_programs): $(starpu_archives)
+
+# ---- programs ----
+
+# unit/: no StarPU.
+unit_tests = \
+	tests/unit/block_time \
+	tests/unit/blocks \
+	tests/unit/cgroup \
+	tests/unit/codelets \
+	tests/unit/demand \
+	tests/unit/files \
+	tests/unit/floyd \
+	tests/unit/golden_blocks \
+	tests/unit/hdss \
+	tests/unit/heat2d \
+	tests/unit/hostile \
+	tests/unit/kernel_analysis \
+	tests/unit/kernel_buses \
+	tests/unit/kernel_conditions \
+	tests/unit/kernel_direct \
+	tests/unit/kernel_index \
+	tests/unit/kernel_integers \
+	tests/unit/kernel_outcomes \
+	tests/unit/kernel_pieces \
+	tests/unit/kernel_records \
+	tests/unit/kernel_references \
+	tests/unit/knn \
+	tests/unit/log \
+	tests/unit/nbia \
+	tests/unit/numbers \
+	tests/unit/pins \
+	tests/unit/platform \
+	tests/unit/pool \
+	tests/unit/profile \
+	tests/unit/ranges \
+	tests/unit/rates \
+	tests/unit/split \
+	tests/unit/strmatch \
+	tests/unit/sweep \
+	tests/unit/tissue \
+	tests/unit/variables \
+	tests/unit/wavefront_choice \
+	tests/unit/wavefront_interval \
+	tests/unit/wavefront_rehearsal \
+	tests/unit/wavefront_tiles
+if USE_OPENCL
+unit_tests += tests/unit/kernel_offsets
+check_PROGRAMS += tests/unit/kernel_ranges
+endif
+if HAVE_NVCC
+unit_tests += tests/unit/codelets_cuda tests/unit/wavefront_cuda
+endif
+# Designs for FPGAs are run as they are, without a driver.
+unit_data =
+if !USE_SIMGRID
+unit_tests += tests/fpga/designs
+if HAVE_VERILATOR
+unit_data += $(design_files)
+endif
+endif
+tests_unit_codelets_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_codelets_cuda_LDADD = $(cuda_objects) $(unit_ldadd) $(CUDA_LIBS) -lstdc++
+tests_unit_kernel_buses_SOURCES = tests/unit/kernel_buses.c partition/kernel/buses.c
+tests_unit_kernel_buses_LDADD = $(unit_ldadd) $(HWLOC_LIBS)
+tests_unit_kernel_offsets_LDADD = $(unit_ldadd) $(OPENCL_LIBS)
+tests_unit_kernel_ranges_LDADD = $(unit_ldadd) $(OPENCL_LIBS)
+tests_unit_strmatch_CPPFLAGS = $(AM_CPPFLAGS) $(PARASAIL_CFLAGS)
+tests_unit_sweep_LDADD = libapps.a $(unit_ldadd)
+tests_unit_wavefront_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_wavefront_cuda_LDADD = $(cuda_objects) $(unit_ldadd) $(CUDA_LIBS) -lstdc++
+
+# starpu/: native workers.
+starpu_tests = \
+	tests/starpu/app \
+	tests/starpu/check \
+	tests/starpu/clock \
+	tests/starpu/contexts \
+	tests/starpu/control \
+	tests/starpu/estimate \
+	tests/starpu/estimate_policies \
+	tests/starpu/loop \
+	tests/starpu/nbia \
+	tests/starpu/policies \
+	tests/starpu/stress \
+	tests/starpu/wavefront
+opencl_programs = \
+	tests/starpu/kernel \
+	tests/starpu/kernel_stored \
+	tests/starpu/kernel_transfers \
+	tests/starpu/kernel_direct \
+	tests/starpu/kernel_buses \
+	tests/starpu/taken_back \
+	tests/fpga/driver \
+	tests/fpga/policies
+tests_starpu_control_SOURCES = \
+	tests/starpu/control.c \
+	partition/common/array_starpu.c \
+	partition/common/control_starpu.c \
+	partition/common/home_starpu.c \
+	partition/common/task_starpu.c \
+	partition/common/workers_starpu.c \
+	support/pin_starpu.c
+tests_starpu_control_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_starpu_control_LDADD = $(starpu_ldadd) $(CUDA_LIBS)
+tests_starpu_nbia_SOURCES = tests/starpu/nbia.c $(nbia_pipeline)
+
+# sim/: workers that SimGrid simulates. The second list wants a machine from its script.
+sim_tests = \
+	tests/sim/model \
+	tests/sim/policies \
+	tests/sim/priorities \
+	tests/sim/wavefront \
+	tests/sim/wavefront_rehearsal \
+	tests/sim/wavefront_slowdown
+sim_programs = \
+	tests/sim/graph \
+	tests/sim/loop \
+	tests/sim/stuck \
+	tests/sim/taken_back \
+	tests/sim/tiles
+
+starpu_programs =
+if HAVE_CMOCKA
+check_PROGRAMS += $(unit_tests)
+TESTS += $(unit_tests)
+if USE_SIMGRID
+starpu_programs += $(sim_tests) $(sim_programs)
+TESTS += $(sim_tests)
+else
+starpu_programs += $(starpu_tests)
+TESTS += $(starpu_tests)
+endif
+if USE_OPENCL
+starpu_programs += $(opencl_programs)
+endif
+check_PROGRAMS += $(starpu_programs)
+endif
+if !USE_SIMGRID
+# A program of StarPU that knows nothing of Heddle.
+check_PROGRAMS += tests/tools/which_policy
+endif
+tests_tools_which_policy_LDADD = $(STARPU_LIBS)
+
+# ---- scripts ----
+
+tool_scripts = \
+	tests/tools/bench.sh \
+	tests/tools/check.sh \
+	tests/tools/estimate.sh \
+	tests/tools/headers.sh \
+	tests/tools/heddle.sh \
+	tests/tools/info.sh \
+	tests/tools/plot.sh \
+	tests/tools/readme.sh \
+	tests/tools/scripts.sh \
+	tests/tools/skmd.sh \
+	tests/tools/split.sh \
+	tests/tools/trace.sh
+native_scripts = \
+	tests/starpu/loop_warm.sh \
+	tests/tools/apps.sh \
+	tests/tools/estimate_example.sh \
+	tests/tools/examples.sh \
+	tests/tools/nbia.sh \
+	tests/tools/overhead.sh \
+	tests/tools/run.sh \
+	tests/tools/sample.sh \
+	tests/tools/wave_apps.sh
+helgrind_scripts = \
+	tests/starpu/control_helgrind.sh \
+	tests/starpu/estimate_helgrind.sh \
+	tests/starpu/loop_helgrind.sh \
+	tests/starpu/wavefront_helgrind.sh
+opencl_scripts = \
+	tests/unit/kernel_ranges.sh \
+	tests/starpu/control_opencl.sh \
+	tests/starpu/estimate_opencl.sh \
+	tests/starpu/kernel.sh \
+	tests/starpu/kernel_buses.sh \
+	tests/starpu/kernel_direct.sh \
+	tests/starpu/kernel_stored.sh \
+	tests/starpu/kernel_transfers.sh \
+	tests/starpu/kernels_app.sh \
+	tests/starpu/loop_opencl.sh \
+	tests/starpu/taken_back.sh \
+	tests/starpu/wavefront_opencl.sh \
+	tests/tools/apps_opencl.sh \
+	tests/tools/nbia_opencl.sh \
+	tests/tools/sample_opencl.sh \
+	tests/tools/wave_apps_opencl.sh \
+	tests/fpga/apps.sh \
+	tests/fpga/clock.sh \
+	tests/fpga/driver.sh
+sim_scripts = \
+	tests/sim/bench.sh \
+	tests/sim/graph.sh \
+	tests/sim/nbia.sh \
+	tests/sim/overlap.sh \
+	tests/sim/reruns.sh \
+	tests/sim/taken_back.sh \
+	tests/sim/tiles.sh \
+	tests/sim/usage.sh \
+	tests/sim/warm.sh \
+	tests/sim/wave_apps.sh
+TESTS += $(tool_scripts)
+if USE_SIMGRID
+TESTS += $(sim_scripts)
+else
+TESTS += $(native_scripts)
+if !SANITIZED
+TESTS += $(helgrind_scripts)
+endif
+endif
+if USE_OPENCL
+TESTS += $(opencl_scripts)
+if !SANITIZED
+TESTS += tests/fpga/driver_helgrind.sh
+endif
+endif
+
+golden_files = \
+	tests/unit/golden/README \
+	tests/unit/golden/bounds.json \
+	tests/unit/golden/bounds.txt \
+	tests/unit/golden/few.json \
+	tests/unit/golden/few.txt \
+	tests/unit/golden/noisy.json \
+	tests/unit/golden/noisy.txt \
+	tests/unit/golden/none.json \
+	tests/unit/golden/none.txt \
+	tests/unit/golden/one.json \
+	tests/unit/golden/one.txt \
+	tests/unit/golden/spike.json \
+	tests/unit/golden/spike.txt \
+	tests/unit/golden/steady.json \
+	tests/unit/golden/steady.txt \
+	tests/unit/golden/stop.json \
+	tests/unit/golden/stop.txt \
+	tests/unit/golden/thousand.json \
+	tests/unit/golden/thousand.txt
+EXTRA_DIST += \
+	$(golden_files) \
+	$(tool_scripts) \
+	$(native_scripts) \
+	$(helgrind_scripts) \
+	$(opencl_scripts) \
+	$(sim_scripts) \
+	tests/fpga/driver_helgrind.sh \
+	tests/tools/other_starpu.c \
+	tests/fpga/error.v \
+	tests/fpga/hang.v \
+	tests/fpga/helgrind.supp \
+	tests/lsan.supp \
+	tests/run \
+	tests/sim/simulated.h \
+	tests/sim/tiles-table \
+	tests/sim/wavefront.h \
+	tests/starpu/helgrind.supp \
+	tests/starpu/policies.h \
+	tests/starpu/switch.xml \
+	tests/tools/examples-all \
+	tests/tools/fake-app \
+	tests/tools/skmd-table \
+	tests/unit/kernel_ranges.cl \
+	tests/unit/test.h
+
+# Designs that are broken on purpose stand where the histogram's would.
+broken_designs = bin/fpga/test-hang.fpga bin/fpga/test-error.fpga
+bin/fpga/test-hang.fpga: tests/fpga/hang.v codelets/histogram/fpga.inc $(design_parts)
+	$(build_design) $(srcdir)/tests/fpga/hang.v $(srcdir)/codelets/histogram/fpga.inc $@ \
+		$(fpga_runtime)
+bin/fpga/test-error.fpga: tests/fpga/error.v codelets/histogram/fpga.inc $(design_parts)
+	$(build_design) $(srcdir)/tests/fpga/error.v $(srcdir)/codelets/histogram/fpga.inc $@ \
+		$(fpga_runtime)
+
+# ---- runs ----
+
+# The unit tests, and of everything else only what they are made of.
+check-unit: $(BUILT_SOURCES)
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(unit_tests)' check_PROGRAMS='$(unit_tests)' \
+		check_DATA='$(unit_data)'
+# All other tests: what a second StarPU can change.
+check-starpu: all
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(filter-out $(unit_tests),$(TESTS))' \
+		check_PROGRAMS='$(filter-out $(unit_tests),$(check_PROGRAMS))'
+# What traces record, and no more than that needs.
+traced_programs = doc/examples/axpy tests/starpu/loop tests/starpu/nbia tests/starpu/policies \
+	tests/starpu/wavefront
+check-traced: $(BUILT_SOURCES)
+	$(MAKE) $(AM_MAKEFLAGS) bin/heddle-info bin/heddle-trace
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS='$(traced_programs)' check_DATA= \
+		TESTS='tests/tools/trace.sh tests/tools/info.sh $(filter tests/%,$(traced_programs))'
+.PHONY: check-starpu check-traced check-unit
+LOG_COMPILER = $(top_srcdir)/tests/run
+SH_LOG_COMPILER = $(top_srcdir)/tests/run
+TEST_EXTENSIONS = .sh
+AM_TESTS_ENVIRONMENT = top_srcdir='$(abs_top_srcdir)'; top_builddir='$(abs_top_builddir)'; \
+	HEDDLE_TEST_KERNELS='$(abs_top_builddir)/tests/kernels'; \
+	export top_srcdir top_builddir HEDDLE_TEST_KERNELS;
+# What PoCL compiles in a run serves all tests of the run and no other one. The targets are
+# automake's, which by their names would be ours alone.
+runs_of_tests = check-TESTS recheck
+$(runs_of_tests): forget-kernels
+forget-kernels:
+	@rm -rf tests/kernels
+.PHONY: forget-kernels

@@ -1,0 +1,137 @@
+# The command heddle, its subcommands, and the scripts of the source tree.
+
+# Beside the programs, so that a build tree works wherever it is copied to.
+dist_pkgdata_DATA += tools/platforms
+noinst_DATA += bin/platforms
+bin/platforms: tools/platforms
+	$(AM_V_GEN)$(MKDIR_P) bin && cp $(srcdir)/tools/platforms $@
+CLEANFILES += bin/platforms
+
+# What several tools share; pure.
+noinst_LTLIBRARIES += libtools.la
+libtools_la_CPPFLAGS = $(PURE_CPPFLAGS) $(JANSSON_CFLAGS) \
+	-DHEDDLE_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DHEDDLE_PKGDATADIR='"$(pkgdatadir)"' \
+	-DHEDDLE_PKGLIBDIR='"$(pkglibdir)"' -DHEDDLE_LIBDIR='"$(libdir)"'
+libtools_la_SOURCES = \
+	tools/common/cross_validation.c \
+	tools/common/cross_validation.h \
+	tools/common/machine.c \
+	tools/common/machine.h \
+	tools/common/place.c \
+	tools/common/place.h \
+	tools/common/platform_files.c \
+	tools/common/platform_files.h \
+	tools/common/replay.c \
+	tools/common/replay.h \
+	tools/common/simulation.c \
+	tools/common/simulation.h \
+	tools/common/split_table.c \
+	tools/common/split_table.h \
+	tools/common/wavefront_replay.c \
+	tools/common/wavefront_replay.h
+libtools_la_LIBADD = libheddle-pure.la $(JANSSON_LIBS)
+
+bin_PROGRAMS += bin/heddle
+bin_heddle_SOURCES = \
+	tools/heddle.c \
+	tools/plan.c \
+	tools/plan.h \
+	tools/plan_blocks.c \
+	tools/plan_interval.c \
+	tools/plan_split.c
+bin_heddle_CPPFLAGS = $(libtools_la_CPPFLAGS)
+bin_heddle_LDADD = libtools.la
+
+pkglibexec_PROGRAMS += bin/heddle-bench
+bin_heddle_bench_SOURCES = \
+	tools/bench/bench.h \
+	tools/bench/contenders.c \
+	tools/bench/measure.c \
+	tools/bench/memory.c \
+	tools/bench/process.c \
+	tools/bench/report.c \
+	tools/bench/rows.c \
+	tools/heddle-bench.c
+bin_heddle_bench_LDADD = libtools.la
+
+pkglibexec_PROGRAMS += bin/heddle-estimate
+bin_heddle_estimate_SOURCES = tools/heddle-estimate.c
+bin_heddle_estimate_LDADD = libtools.la
+
+pkglibexec_PROGRAMS += bin/heddle-info
+bin_heddle_info_SOURCES = tools/heddle-info_starpu.c tools/info.c tools/info.h
+bin_heddle_info_LDADD = libheddle.la libheddle-pure.la $(STARPU_LIBS) $(JANSSON_LIBS)
+
+pkglibexec_PROGRAMS += bin/heddle-overhead
+bin_heddle_overhead_SOURCES = tools/bench/bench.h tools/bench/memory.c tools/heddle-overhead_starpu.c
+bin_heddle_overhead_LDADD = libheddle.la $(STARPU_LIBS) $(JANSSON_LIBS)
+
+pkglibexec_PROGRAMS += bin/heddle-run
+bin_heddle_run_SOURCES = tools/heddle-run.c
+bin_heddle_run_CPPFLAGS = $(AM_CPPFLAGS) -DHEDDLE_STARPU_SERIES='"$(starpu_series)"'
+bin_heddle_run_LDADD = libtools.la
+
+pkglibexec_PROGRAMS += bin/heddle-sample
+bin_heddle_sample_SOURCES = tools/heddle-sample_starpu.c
+bin_heddle_sample_LDADD = $(apps_ldadd)
+
+pkglibexec_PROGRAMS += bin/heddle-simulate
+bin_heddle_simulate_SOURCES = tools/heddle-simulate.c
+bin_heddle_simulate_LDADD = libtools.la
+
+if HAVE_LLVM
+pkglibexec_PROGRAMS += bin/heddle-analyse
+endif
+bin_heddle_analyse_SOURCES = \
+	tools/heddle-analyse.c \
+	tools/analyse/accesses.c \
+	tools/analyse/analyse.h \
+	tools/analyse/blocks.c \
+	tools/analyse/functions.c \
+	tools/analyse/guards.c \
+	tools/analyse/loops.c \
+	tools/analyse/memo.c \
+	tools/analyse/nodes.c \
+	tools/analyse/pointers.c \
+	tools/analyse/values.c
+bin_heddle_analyse_CPPFLAGS = $(PURE_CPPFLAGS) $(LLVM_CFLAGS) -DCLANG='"$(CLANG)"'
+bin_heddle_analyse_LDADD = libheddle-pure.la $(LLVM_LIBS)
+
+# Scripts that know where StarPU's tools are.
+bin/heddle-trace: tools/heddle-trace.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) bin && $(SED) 's|@STARPU_BINDIR@|$(starpu_libdir)/../bin|' \
+		$(srcdir)/tools/heddle-trace.in >$@.tmp && chmod +x $@.tmp && mv $@.tmp $@
+bin/heddle-plot: tools/heddle-plot.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) bin && $(SED) 's|@PKGDATADIR@|$(pkgdatadir)|' \
+		$(srcdir)/tools/heddle-plot.in >$@.tmp && chmod +x $@.tmp && mv $@.tmp $@
+pkglibexec_SCRIPTS += bin/heddle-plot bin/heddle-trace
+CLEANFILES += bin/heddle-plot bin/heddle-trace
+EXTRA_DIST += tools/heddle-plot.in tools/heddle-trace.in
+
+plotdir = $(pkgdatadir)/plot
+dist_plot_DATA = \
+	tools/plot/blocks.gp \
+	tools/plot/finish.gp \
+	tools/plot/gains.gp \
+	tools/plot/groups.gp \
+	tools/plot/interval.gp \
+	tools/plot/machines.gp \
+	tools/plot/queue.gp \
+	tools/plot/rates.gp \
+	tools/plot/shares.gp \
+	tools/plot/speedup.gp \
+	tools/plot/style.gp \
+	tools/plot/tiles.gp \
+	tools/plot/timeline.gp \
+	tools/plot/wave.gp
+bin/plot/stamp: $(dist_plot_DATA)
+	$(AM_V_GEN)$(MKDIR_P) bin/plot && for f in $(dist_plot_DATA); do \
+		cp $(srcdir)/$$f bin/plot/ || exit 1; done && touch $@
+noinst_DATA += bin/plot/stamp
+clean-local:
+	rm -rf bin/plot bin/fpga tests/kernels
+# tools/heddle is the launcher of the source tree, which a program of that name
+# would overwrite in a build in place: the command heddle is built in bin/. Nor is
+# the launcher what make would make of tools/heddle.c.
+tools/heddle: ;
+EXTRA_DIST += tools/check tools/common.sh tools/demo tools/heddle tools/setup

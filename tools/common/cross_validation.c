@@ -1,0 +1,119 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "tools/common/cross_validation.h"
+
+struct run {
+	const struct heddle_history *history;
+	unsigned class, reference, folds;
+	struct heddle_history_rule rule;
+	size_t njobs;
+	size_t *jobs; /* points, shuffled: the i-th is in fold i % folds */
+};
+
+static int jobs_find(struct run *run)
+{
+	const struct heddle_history *history = run->history;
+
+	run->jobs = calloc(history->npoints + 1, sizeof(*run->jobs));
+	if (!run->jobs)
+		return -ENOMEM;
+	for (size_t p = 0; p < history->npoints; p++)
+		if (history->points[p].us[run->class] > 0 &&
+		    history->points[p].us[run->reference] > 0)
+			run->jobs[run->njobs++] = p;
+	return run->njobs < 2 ? -ENODATA : 0;
+}
+
+/* A generator of its own: the same deal everywhere. */
+static void jobs_shuffle(struct run *run, uint64_t seed)
+{
+	for (size_t i = run->njobs; i > 1; i--) {
+		size_t j, job = run->jobs[i - 1];
+
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		j = (seed >> 33) % i;
+		run->jobs[i - 1] = run->jobs[j];
+		run->jobs[j] = job;
+	}
+}
+
+/* What is known without a fold; the highest values too are of the rest alone. */
+static int others(const struct run *run, unsigned fold, struct heddle_history *train)
+{
+	const struct heddle_history *all = run->history;
+	int error = 0;
+
+	*train = (struct heddle_history){.ndimensions = all->ndimensions};
+	for (unsigned d = 0; d < all->ndimensions; d++)
+		train->dimensions[d].categorical = all->dimensions[d].categorical;
+	for (size_t i = 0; i < run->njobs && !error; i++) {
+		const struct heddle_history_point *point = &all->points[run->jobs[i]];
+		size_t p;
+
+		if (i % run->folds == fold)
+			continue;
+		error = heddle_history_add(train, point->values, &p);
+		if (error)
+			break;
+		heddle_history_set(train, p, run->class, point->us[run->class]);
+		heddle_history_set(train, p, run->reference, point->us[run->reference]);
+	}
+	return error;
+}
+
+static double error_of(double predicted, double measured)
+{
+	return fabs(predicted - measured) / measured;
+}
+
+static int fold_run(const struct run *run, unsigned fold, struct heddle_cross_validation *sum)
+{
+	struct heddle_history train;
+	int error = others(run, fold, &train);
+
+	for (size_t i = fold; i < run->njobs && !error; i += run->folds) {
+		const struct heddle_history_point *point = &run->history->points[run->jobs[i]];
+		double time = point->us[run->class], reference = point->us[run->reference];
+		double us[HEDDLE_HISTORY_CLASSES] = {0};
+
+		heddle_history_predict(&train, point->values, run->rule, SIZE_MAX, us);
+		sum->time += error_of(us[run->class], time);
+		sum->reference += error_of(us[run->reference], reference);
+		sum->speedup += error_of(us[run->reference] / us[run->class], reference / time);
+	}
+	heddle_history_free(&train);
+	return error;
+}
+
+int heddle_cross_validation_run(const struct heddle_history *history, unsigned class,
+                                unsigned reference, unsigned folds, struct heddle_history_rule rule,
+                                unsigned seed, struct heddle_cross_validation *result)
+{
+	struct run run = {.history = history, .class = class, .reference = reference, .rule = rule};
+	struct heddle_cross_validation sum = {0};
+	int error = jobs_find(&run);
+
+	if (!error) {
+		jobs_shuffle(&run, seed);
+		run.folds = folds < run.njobs ? folds : run.njobs;
+	}
+	for (unsigned fold = 0; fold < run.folds && !error; fold++)
+		error = fold_run(&run, fold, &sum);
+	if (!error)
+		*result = (struct heddle_cross_validation){
+		    .jobs = run.njobs,
+		    .speedup = sum.speedup / run.njobs,
+		    .time = sum.time / run.njobs,
+		    .reference = sum.reference / run.njobs,
+		};
+	free(run.jobs);
+	return error;
+}

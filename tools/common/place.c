@@ -1,0 +1,154 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/common/place.h"
+
+char *place_program_folder(void)
+{
+	char path[4096];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *slash;
+
+	if (length <= 0)
+		return NULL;
+	path[length] = 0;
+	slash = strrchr(path, '/');
+	*slash = 0;
+	/* libtool keeps the programs of a build tree one folder down. */
+	slash = strrchr(path, '/');
+	if (slash && !strcmp(slash, "/.libs"))
+		*slash = 0;
+	return strdup(path);
+}
+
+/* The path that the format makes of folder and name, if something lies there. */
+static char *existing(const char *format, const char *folder, const char *name, int mode)
+{
+	char path[8192];
+
+	if (!folder)
+		return NULL;
+	snprintf(path, sizeof(path), format, folder, name, name);
+	return access(path, mode) ? NULL : strdup(path);
+}
+
+char *place_app(const char *name)
+{
+	char *folder, *path;
+
+	if (strchr(name, '/'))
+		return existing("%s%s", "", name, X_OK);
+	folder = place_program_folder();
+	path = existing("%s/../apps/%s/%s", folder, name, X_OK);
+	free(folder);
+	if (!path)
+		path = existing("%s/apps/%s", HEDDLE_PKGLIBEXECDIR, name, X_OK);
+	return path;
+}
+
+char *place_subcommand(const char *name)
+{
+	char *folder = place_program_folder();
+	char *path = existing("%s/heddle-%s", folder, name, X_OK);
+
+	free(folder);
+	if (!path)
+		path = existing("%s/heddle-%s", HEDDLE_PKGLIBEXECDIR, name, X_OK);
+	return path;
+}
+
+/* Those of a folder that hold, or are, a program of their name. */
+static int apps_print(const char *folder, FILE *out)
+{
+	struct dirent **entries;
+	int n = scandir(folder, &entries, NULL, alphasort), printed = 0;
+
+	for (int i = 0; i < n; i++) {
+		char *path = entries[i]->d_name[0] == '.' ? NULL : place_app(entries[i]->d_name);
+
+		if (path) {
+			fprintf(out, "  %s\n", entries[i]->d_name);
+			printed++;
+		}
+		free(path);
+		free(entries[i]);
+	}
+	if (n >= 0)
+		free(entries);
+	return printed;
+}
+
+void place_apps_print(FILE *out)
+{
+	char *folder = place_program_folder(), apps[8192];
+
+	snprintf(apps, sizeof(apps), "%s/../apps", folder ? folder : ".");
+	free(folder);
+	if (!apps_print(apps, out))
+		apps_print(HEDDLE_PKGLIBEXECDIR "/apps", out);
+}
+
+char *place_library_path(void)
+{
+	const char *inherited = getenv("LD_LIBRARY_PATH");
+	char *folder = place_program_folder(), *path = NULL;
+	char *library = existing("%s/../.libs/%s", folder, "libheddle.so", R_OK);
+
+	free(folder);
+	if (library) {
+		*strrchr(library, '/') = 0;
+		if (asprintf(&path, "%s%s%s", library, inherited ? ":" : "",
+		             inherited ? inherited : "") < 0)
+			path = NULL;
+	}
+	free(library);
+	return path;
+}
+
+char *place_library(const char *name)
+{
+	char *folder = place_program_folder();
+	char *path = existing("%s/../.libs/%s", folder, name, R_OK);
+
+	if (!path)
+		path = existing("%s/%s", HEDDLE_PKGLIBDIR, name, R_OK);
+	if (!path)
+		path = existing("%s/%s", HEDDLE_LIBDIR, name, R_OK);
+	if (!path)
+		fprintf(stderr, "heddle: cannot find %s around %s, in %s or in %s\n", name,
+		        folder ? folder : "?", HEDDLE_PKGLIBDIR, HEDDLE_LIBDIR);
+	free(folder);
+	return path;
+}
+
+char *place_preload(void)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char *library = place_library("libheddle-preload.so"), *value;
+
+	if (!library || !before || !*before)
+		return library;
+	if (asprintf(&value, "%s:%s", library, before) < 0)
+		value = NULL;
+	free(library);
+	return value;
+}
+
+char *place_data_file(const char *name)
+{
+	char *folder = place_program_folder();
+	char *path = existing("%s/%s", folder, name, R_OK);
+
+	free(folder);
+	if (!path)
+		path = existing("%s/%s", HEDDLE_PKGDATADIR, name, R_OK);
+	return path;
+}

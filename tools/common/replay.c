@@ -1,0 +1,436 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/replay.h"
+#include "support/message.h"
+
+/* Some 300 MB. A strategy may give a block an iteration, and there may be any number of them. */
+#define MAXBLOCKS ((size_t)1 << 22)
+
+struct range {
+	size_t start, n;
+};
+
+/* A worker at work. Its blocks under way are a queue of indices. */
+struct runner {
+	const struct replay_worker *worker;
+	size_t queue[16];
+	unsigned head, queued;
+	unsigned given;    /* blocks so far */
+	double first_free; /* when its first stage is free */
+	double second_free;
+	double last_end; /* of the block completed last */
+	bool learning;   /* its latest block is one of the adaptive phase, which goes on */
+	bool dead;
+};
+
+struct replay {
+	const struct replay_machine *machine;
+	const char *spec; /* of the strategy */
+	struct heddle_strategy *strategy;
+	struct runner *runners;
+	struct replay_result *result;
+	size_t capacity;      /* of result->blocks */
+	double *asked;        /* when each block was given */
+	struct range *ranges; /* what nobody has; the last is the largest start */
+	size_t nranges, range_capacity;
+	uint64_t random;
+	double now;
+	bool overlaps; /* workers may have several blocks under way */
+};
+
+static uint64_t random_next(struct replay *r)
+{
+	/* Marsaglia's xorshift64*. */
+	r->random ^= r->random >> 12;
+	r->random ^= r->random << 25;
+	r->random ^= r->random >> 27;
+	return r->random * UINT64_C(2685821657736338717);
+}
+
+static double random_uniform(struct replay *r)
+{
+	return ((random_next(r) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Log-normal with mean 1. */
+static double random_factor(struct replay *r, double deviation)
+{
+	double gauss, s;
+
+	if (deviation <= 0)
+		return 1;
+	gauss = sqrt(-2 * log(random_uniform(r))) * cos(2 * M_PI * random_uniform(r));
+	s = sqrt(log1p(deviation * deviation));
+	return exp(s * gauss - s * s / 2);
+}
+
+/* Rate for a block of n iterations. The curve is no rate where it is not
+ * positive: there it is continued through the origin. */
+static double worker_rate(const struct replay_worker *w, double n)
+{
+	double rate;
+
+	if (w->a == 0 && w->b == 0)
+		return w->rate;
+	rate = w->a * log(n) + w->b;
+	if (rate < w->rate * n * 1e-6)
+		rate = w->rate * n * 1e-6;
+	return rate < w->rate ? rate : w->rate;
+}
+
+static double worker_best(const struct replay_worker *w, double n)
+{
+	double rate = n >= 1 ? worker_rate(w, n) : w->rate, longest;
+
+	longest = w->transfer > 0.5 ? w->transfer : 1 - w->transfer;
+	return w->depth > 1 ? rate / longest : rate;
+}
+
+/* When work of so many microseconds at full speed ends if it begins then. */
+static double worker_end(const struct replay_worker *w, double begin, double work)
+{
+	double before;
+
+	if (w->change_us <= 0)
+		return begin + work;
+	before = begin < w->change_us ? w->change_us - begin : 0;
+	if (work <= before)
+		return begin + work;
+	return begin + before + (work - before) / w->change_factor;
+}
+
+static int grow(void **array, size_t size, size_t need, size_t *capacity)
+{
+	size_t wanted = *capacity ? *capacity : 64;
+	void *grown;
+
+	if (need <= *capacity)
+		return 0;
+	while (wanted < need)
+		wanted *= 2;
+	grown = realloc(*array, wanted * size);
+	if (!grown)
+		return -ENOMEM;
+	*array = grown;
+	*capacity = wanted;
+	return 0;
+}
+
+static int range_add(struct replay *r, size_t start, size_t n)
+{
+	if (grow((void **)&r->ranges, sizeof(*r->ranges), r->nranges + 1, &r->range_capacity))
+		return -ENOMEM;
+	r->ranges[r->nranges++] = (struct range){start, n};
+	return 0;
+}
+
+/* Takes n iterations off one range: the first that has enough, else what the
+ * largest has, and the strategy gets the rest of its count back. */
+static size_t range_take(struct replay *r, unsigned worker, size_t *n)
+{
+	size_t best = 0, start;
+
+	for (size_t i = 0; i < r->nranges; i++) {
+		if (r->ranges[i].n >= *n) {
+			best = i;
+			break;
+		}
+		if (r->ranges[i].n > r->ranges[best].n)
+			best = i;
+	}
+	if (r->ranges[best].n < *n) {
+		heddle_strategy_return(r->strategy, worker, *n - r->ranges[best].n);
+		*n = r->ranges[best].n;
+	}
+	start = r->ranges[best].start;
+	r->ranges[best].start += *n;
+	r->ranges[best].n -= *n;
+	if (!r->ranges[best].n)
+		r->ranges[best] = r->ranges[--r->nranges];
+	return start;
+}
+
+/* Both stages of a block, from when the worker asked. */
+static void block_time(struct replay *r, struct runner *runner, struct replay_block *block)
+{
+	const struct replay_worker *w = runner->worker;
+	double work = block->size / worker_rate(w, block->size), factor, first, second;
+
+	factor = random_factor(r, w->noise);
+	if (w->spike_block == runner->given)
+		factor *= w->spike_factor;
+	first = (w->overhead_us + w->transfer * work) * factor;
+	second = (1 - w->transfer) * work * factor;
+	block->begin_us = r->now > runner->first_free ? r->now : runner->first_free;
+	runner->first_free = worker_end(w, block->begin_us, first);
+	if (runner->second_free < runner->first_free)
+		runner->second_free = runner->first_free;
+	runner->second_free = worker_end(w, runner->second_free, second);
+	block->end_us = runner->second_free;
+}
+
+static int runner_give(struct replay *r, unsigned worker, size_t n)
+{
+	struct runner *runner = &r->runners[worker];
+	size_t capacity = r->capacity, index = r->result->nblocks;
+	struct replay_block *block;
+
+	if (index == MAXBLOCKS)
+		return heddle_refuse(-E2BIG,
+		                     "%s: more than %zu blocks of %zu iterations: larger blocks "
+		                     "or fewer iterations, please",
+		                     r->spec, MAXBLOCKS, r->machine->n);
+	if (grow((void **)&r->result->blocks, sizeof(*block), index + 1, &r->capacity) ||
+	    grow((void **)&r->asked, sizeof(*r->asked), index + 1, &capacity))
+		return -ENOMEM;
+	block = &r->result->blocks[index];
+	*block = (struct replay_block){.worker = worker,
+	                               .phase = heddle_strategy_phase(r->strategy, worker)};
+	block->start = range_take(r, worker, &n);
+	block->size = n;
+	runner->learning = block->phase == HEDDLE_PHASE_ADAPTIVE;
+	runner->given++;
+	block_time(r, runner, block);
+	r->asked[index] = r->now;
+	runner->queue[(runner->head + runner->queued++) % 16] = index;
+	r->result->nblocks++;
+	return 0;
+}
+
+/* Lets a worker ask until it is full or refused. */
+static int runner_fill(struct replay *r, unsigned worker)
+{
+	struct runner *runner = &r->runners[worker];
+	unsigned depth = r->overlaps && runner->worker->depth ? runner->worker->depth : 1;
+
+	while (!runner->dead && runner->queued < depth) {
+		size_t n = heddle_strategy_next(r->strategy, worker);
+		int error;
+
+		if (!n)
+			return 0;
+		error = runner_give(r, worker, n);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+/* A block of a worker is done. It may have told what others were to learn by blocks
+ * that they are still at. */
+static void learning_note(struct replay *r, unsigned worker)
+{
+	for (unsigned w = 0; w < r->machine->nworkers; w++)
+		if (r->runners[w].learning &&
+		    (w == worker ||
+		     heddle_strategy_phase(r->strategy, w) == HEDDLE_PHASE_COMPLETION)) {
+			r->runners[w].learning = false;
+			r->result->learning_us = r->now;
+		}
+}
+
+static void runner_complete(struct replay *r, unsigned worker)
+{
+	struct runner *runner = &r->runners[worker];
+	size_t index = runner->queue[runner->head];
+	const struct replay_block *block = &r->result->blocks[index];
+	double since = r->asked[index];
+
+	if (since < runner->last_end)
+		since = runner->last_end;
+	runner->head = (runner->head + 1) % 16;
+	runner->queued--;
+	runner->last_end = block->end_us;
+	if (block->end_us > r->result->makespan_us)
+		r->result->makespan_us = block->end_us;
+	heddle_strategy_completed(r->strategy, worker, block->size, block->end_us - since);
+	learning_note(r, worker);
+}
+
+static int runner_die(struct replay *r, unsigned worker)
+{
+	struct runner *runner = &r->runners[worker];
+
+	runner->dead = true;
+	for (; runner->queued; runner->queued--) {
+		size_t index = runner->queue[runner->head];
+		struct replay_block *block = &r->result->blocks[index];
+
+		block->lost = true;
+		block->end_us = r->now;
+		if (block->begin_us > r->now)
+			block->begin_us = r->now;
+		if (range_add(r, block->start, block->size))
+			return -ENOMEM;
+		heddle_strategy_return(r->strategy, worker, block->size);
+		runner->head = (runner->head + 1) % 16;
+	}
+	heddle_strategy_retire(r->strategy, worker);
+	return 0;
+}
+
+/* The worker whose next event is first, when, and whether it is its death. */
+static bool event_next(const struct replay *r, unsigned *worker, double *when, bool *death)
+{
+	bool found = false;
+
+	for (unsigned w = 0; w < r->machine->nworkers; w++) {
+		const struct runner *runner = &r->runners[w];
+		double stop = runner->worker->stop_us, end = HUGE_VAL;
+
+		if (runner->dead)
+			continue;
+		if (runner->queued)
+			end = r->result->blocks[runner->queue[runner->head]].end_us;
+		if (stop > 0 && stop < end &&
+		    (runner->queued || heddle_strategy_remaining(r->strategy)))
+			end = stop;
+		if (isinf(end) || (found && end >= *when))
+			continue;
+		found = true;
+		*worker = w;
+		*when = end;
+		*death = end == stop && stop > 0;
+	}
+	return found;
+}
+
+static int replay_events(struct replay *r)
+{
+	unsigned worker = 0;
+	double when = 0;
+	bool death = false;
+	int error = 0;
+
+	for (unsigned w = 0; !error && w < r->machine->nworkers; w++)
+		error = runner_fill(r, w);
+	while (!error && event_next(r, &worker, &when, &death)) {
+		r->now = when;
+		if (death)
+			error = runner_die(r, worker);
+		else
+			runner_complete(r, worker);
+		/* Whoever has just finished asks first, then those refused before. */
+		if (!error)
+			error = runner_fill(r, worker);
+		for (unsigned w = 0; !error && w < r->machine->nworkers; w++)
+			error = runner_fill(r, w);
+	}
+	return error;
+}
+
+/* Iterations that all workers could do by then. */
+static double machine_capacity(const struct replay_machine *m, double us)
+{
+	double sum = 0;
+
+	for (unsigned w = 0; w < m->nworkers; w++) {
+		const struct replay_worker *worker = &m->workers[w];
+		double end = worker->stop_us > 0 && worker->stop_us < us ? worker->stop_us : us;
+		double rate = worker_best(worker, m->n);
+
+		if (worker->change_us > 0 && worker->change_us < end)
+			end = worker->change_us + (end - worker->change_us) * worker->change_factor;
+		sum += end * rate;
+	}
+	return sum;
+}
+
+static double machine_ideal(const struct replay_machine *m)
+{
+	double low = 0, high = 1;
+
+	if (!m->n)
+		return 0;
+	while (machine_capacity(m, high) < m->n && high < 1e30)
+		high *= 2;
+	if (high >= 1e30)
+		return 0; /* they all die before */
+	for (int i = 0; i < 200; i++) {
+		double middle = (low + high) / 2;
+
+		if (machine_capacity(m, middle) < m->n)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
+static double finish_spread(const struct replay *r)
+{
+	double earliest = HUGE_VAL;
+
+	for (unsigned w = 0; w < r->machine->nworkers; w++)
+		if (!r->runners[w].dead && r->runners[w].last_end < earliest)
+			earliest = r->runners[w].last_end;
+	if (r->result->makespan_us <= 0 || isinf(earliest))
+		return 0;
+	return (r->result->makespan_us - earliest) / r->result->makespan_us;
+}
+
+static int replay_begin(struct replay *r, const char *spec)
+{
+	const struct replay_machine *m = r->machine;
+	struct heddle_strategy_problem problem = {.n = m->n, .nworkers = m->nworkers};
+	struct heddle_strategy_worker *given = calloc(m->nworkers, sizeof(*given));
+	int error;
+
+	r->runners = calloc(m->nworkers, sizeof(*r->runners));
+	if (!given || !r->runners) {
+		free(given);
+		return -ENOMEM;
+	}
+	for (unsigned w = 0; w < m->nworkers; w++) {
+		given[w] = m->workers[w].given;
+		r->runners[w].worker = &m->workers[w];
+	}
+	problem.workers = given;
+	error = heddle_strategy_create(spec, &problem, &r->strategy);
+	r->overlaps = !error && heddle_strategy_overlaps(spec);
+	free(given);
+	if (!error && m->n)
+		error = range_add(r, 0, m->n);
+	return error;
+}
+
+int replay_run(const char *spec, const struct replay_machine *machine, struct replay_result *result)
+{
+	struct replay_result made = {0};
+	struct replay r = {.machine = machine, .spec = spec, .result = &made};
+	int error;
+
+	r.random = machine->seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+	error = replay_begin(&r, spec);
+	if (!error)
+		error = replay_events(&r);
+	if (!error) {
+		made.ideal_us = machine_ideal(machine);
+		made.finish_spread = finish_spread(&r);
+		made.left = heddle_strategy_remaining(r.strategy);
+	}
+	heddle_strategy_destroy(r.strategy);
+	free(r.runners);
+	free(r.asked);
+	free(r.ranges);
+	if (error)
+		replay_free(&made);
+	else
+		*result = made;
+	return error;
+}
+
+void replay_free(struct replay_result *result)
+{
+	free(result->blocks);
+	*result = (struct replay_result){0};
+}

@@ -1,0 +1,72 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Replays a strategy on a machine that exists only as numbers: an event
+ * simulation without clock or threads, the same on every run. It serves
+ * `heddle plan blocks` and the tests.
+ *
+ * A worker takes overhead_us + n / rate(n) for a block of n iterations, rate(n)
+ * being `rate`, or min(rate, a ln n + b) where a or b is given. With a depth of
+ * 2 or more it works as a pipeline of two stages: the overhead and the part
+ * `transfer` of the rest come first, and go on while the block before computes. Where
+ * the strategy does not overlap blocks the depth is 1.
+ */
+#ifndef HEDDLE_TOOLS_COMMON_REPLAY_H
+#define HEDDLE_TOOLS_COMMON_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <heddle/strategy.h>
+
+struct replay_worker {
+	char name[48];
+	struct heddle_strategy_worker given; /**< what the strategy is told of it */
+	double rate;                         /**< iterations per microsecond */
+	double a, b;                         /**< logarithmic curve of the rate; both 0: none */
+	double overhead_us;                  /**< of every block */
+	unsigned depth;                      /**< blocks under way at once; 0: 1 */
+	double transfer;                     /**< part of a block's time that is transfer, 0 to 1 */
+	double noise;                        /**< relative standard deviation of a block's time */
+	unsigned spike_block;                /**< this block of the worker (from 1; 0: none) ... */
+	double spike_factor;                 /**< ... takes this many times as long */
+	double stop_us;       /**< dies at this time (0: never); its blocks come back */
+	double change_us;     /**< at this time (0: never) ... */
+	double change_factor; /**< ... its speed is multiplied by this */
+};
+
+struct replay_machine {
+	size_t n;
+	unsigned nworkers;
+	struct replay_worker *workers;
+	unsigned long seed; /**< of the noise */
+};
+
+struct replay_block {
+	unsigned worker;
+	size_t start, size;
+	enum heddle_phase phase; /**< in which it was given */
+	double begin_us, end_us; /**< of its first stage, of its last */
+	bool lost;               /**< its worker died; its iterations came back */
+};
+
+struct replay_result {
+	struct replay_block *blocks; /**< in the order they were given */
+	size_t nblocks;
+	double makespan_us;
+	double ideal_us;      /**< all workers at their best rates to the end */
+	double learning_us;   /**< when the last worker left its adaptive phase */
+	double finish_spread; /**< latest minus earliest last end of the workers that
+	                           lived, over the makespan */
+	size_t left;          /**< iterations nobody did: all workers died */
+};
+
+/** Replays a strategy.
+ * @return 0; -EINVAL (see heddle_strategy_create()); -E2BIG for more than 4194304 blocks;
+ * -ENOMEM. A message says which, but of -ENOMEM. */
+int replay_run(const char *spec, const struct replay_machine *machine,
+               struct replay_result *result);
+
+void replay_free(struct replay_result *result);
+
+#endif

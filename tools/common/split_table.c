@@ -1,0 +1,280 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "support/message.h"
+#include "tools/common/split_table.h"
+
+void split_table_keys(FILE *out)
+{
+	fputs(
+	    "  groups           work-groups of the launch; required\n"
+	    "  contiguous       false: every device needs all of the input, and what it computed\n"
+	    "                   lies scattered over all of the output; default: true\n"
+	    "  in_bytes         input of a work-group; default: 0\n"
+	    "  out_bytes        output of a work-group; default: 0\n"
+	    "  in_fixed_bytes   input that every device needs whatever its share; default: 0\n"
+	    "  merge_bandwidth  MB/s at which scattered output is sorted into place; required\n"
+	    "                   where contiguous is false\n"
+	    "  buses            [{...}, ...], for each:\n"
+	    "    name           by which devices know it; required\n"
+	    "    bandwidth      MB/s; required\n"
+	    "    out_bandwidth  MB/s of results; default: as bandwidth\n"
+	    "    latency_us     of each transfer, microseconds; default: 0\n"
+	    "    duplex         true: results cross while inputs do; default: false\n"
+	    "  devices          [{...}, ...], for each:\n"
+	    "    name           required\n"
+	    "    bus            that its data crosses; default: none, it works in the host's "
+	    "memory\n"
+	    "    times          [[groups, microseconds], ...], 1 to 16, ascending; required\n"
+	    "    part_us        so much later it begins when others have a share too; default: 0\n"
+	    "    slowdown       and takes so many times as long; default: 1\n",
+	    out);
+}
+
+/* An object that is being read: unknown keys in it are refused. */
+struct reader {
+	const char *path, *what;
+	size_t entry;
+	json_t *object;
+	size_t used;
+};
+
+static int refuse(const struct reader *reader, const char *key, const char *why)
+{
+	if (!reader->what)
+		return heddle_refuse(-EINVAL, "%s: %s: %s", reader->path, key, why);
+	return heddle_refuse(-EINVAL, "%s: %s[%zu].%s: %s", reader->path, reader->what,
+	                     reader->entry, key, why);
+}
+
+/* Missing keys leave the number as it is; `needed` ones are refused. */
+static int number_read(struct reader *reader, const char *key, bool needed, double *number)
+{
+	json_t *value = json_object_get(reader->object, key);
+
+	if (!value)
+		return needed ? refuse(reader, key, "is missing") : 0;
+	reader->used++;
+	if (!json_is_number(value) || json_number_value(value) < 0)
+		return refuse(reader, key, "not a number of 0 or more");
+	*number = json_number_value(value);
+	return 0;
+}
+
+static int flag_read(struct reader *reader, const char *key, bool *flag)
+{
+	json_t *value = json_object_get(reader->object, key);
+
+	if (!value)
+		return 0;
+	reader->used++;
+	if (!json_is_boolean(value))
+		return refuse(reader, key, "neither true nor false");
+	*flag = json_is_true(value);
+	return 0;
+}
+
+static int name_read(struct reader *reader, const char *key, bool needed, char *name, size_t size)
+{
+	json_t *value = json_object_get(reader->object, key);
+	const char *text = json_string_value(value);
+
+	*name = '\0';
+	if (!value)
+		return needed ? refuse(reader, key, "is missing") : 0;
+	reader->used++;
+	if (!text || !*text || strlen(text) >= size)
+		return refuse(reader, key, "not a text of 1 to 63 characters");
+	strcpy(name, text);
+	return 0;
+}
+
+static int all_used(const struct reader *reader, const char *const *keys)
+{
+	const char *name;
+	json_t *value;
+
+	if (json_object_size(reader->object) == reader->used)
+		return 0;
+	json_object_foreach(reader->object, name, value)
+	{
+		const char *const *key = keys;
+
+		while (*key && strcmp(*key, name))
+			key++;
+		if (!*key)
+			return refuse(reader, name, "unknown key");
+	}
+	return 0;
+}
+
+static int bus_read(struct reader *reader, struct split_bus *bus)
+{
+	static const char *const keys[] = {"name",       "bandwidth", "out_bandwidth",
+	                                   "latency_us", "duplex",    NULL};
+	int error = name_read(reader, "name", true, bus->name, sizeof(bus->name));
+
+	if (!error)
+		error = number_read(reader, "bandwidth", true, &bus->in);
+	bus->out = bus->in;
+	if (!error)
+		error = number_read(reader, "out_bandwidth", false, &bus->out);
+	if (!error)
+		error = number_read(reader, "latency_us", false, &bus->latency_us);
+	if (!error)
+		error = flag_read(reader, "duplex", &bus->duplex);
+	return error ? error : all_used(reader, keys);
+}
+
+static int times_read(struct reader *reader, struct kernel_table *table)
+{
+	json_t *times = json_object_get(reader->object, "times"), *pair;
+	size_t p;
+
+	reader->used++;
+	if (!json_array_size(times) || json_array_size(times) > KERNEL_TABLE_POINTS)
+		return refuse(reader, "times", "not an array of 1 to 16 times");
+	json_array_foreach(times, p, pair)
+	{
+		json_t *groups = json_array_get(pair, 0), *us = json_array_get(pair, 1);
+
+		if (json_array_size(pair) != 2 || !json_is_number(groups) || !json_is_number(us))
+			return refuse(reader, "times", "not pairs [groups, microseconds]");
+		table->points[p] =
+		    (struct kernel_point){json_number_value(groups), json_number_value(us)};
+	}
+	table->npoints = json_array_size(times);
+	return 0;
+}
+
+static int device_read(struct reader *reader, const struct split_problem *problem,
+                       struct split_device *device)
+{
+	static const char *const keys[] = {"name", "bus", "times", "part_us", "slowdown", NULL};
+	char bus[sizeof(problem->buses[0].name)];
+	int error = name_read(reader, "name", true, device->name, sizeof(device->name));
+
+	if (!error)
+		error = name_read(reader, "bus", false, bus, sizeof(bus));
+	if (!error)
+		error = number_read(reader, "part_us", false, &device->part_us);
+	if (!error)
+		error = number_read(reader, "slowdown", false, &device->slowdown);
+	if (error)
+		return error;
+	device->bus = SPLIT_NO_BUS;
+	for (unsigned b = 0; *bus && b < problem->nbuses; b++)
+		if (!strcmp(bus, problem->buses[b].name))
+			device->bus = b;
+	if (*bus && device->bus == SPLIT_NO_BUS)
+		return refuse(reader, "bus", "no bus has that name");
+	error = times_read(reader, &device->table);
+	return error ? error : all_used(reader, keys);
+}
+
+/* The entries of one array; `most` of them fit. */
+static int array_read(struct reader *root, const char *name, unsigned most,
+                      struct split_problem *problem)
+{
+	json_t *array = json_object_get(root->object, name), *entry;
+	struct reader reader = {.path = root->path, .what = name};
+	bool buses = !strcmp(name, "buses");
+	int error = 0;
+
+	if (array)
+		root->used++;
+	if ((array || !buses) && (!json_is_array(array) || json_array_size(array) > most))
+		return heddle_refuse(-EINVAL, "%s: %s: not an array of up to %u entries",
+		                     root->path, name, most);
+	json_array_foreach(array, reader.entry, entry)
+	{
+		reader.object = entry;
+		reader.used = 0;
+		if (!json_is_object(entry))
+			return heddle_refuse(-EINVAL, "%s: %s[%zu]: not an object", root->path,
+			                     name, reader.entry);
+		error = buses
+		            ? bus_read(&reader, &problem->buses[problem->nbuses++])
+		            : device_read(&reader, problem, &problem->devices[problem->ndevices++]);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+/* In a discontiguous kernel all bytes go to every device, and back. */
+static void scatter(struct split_problem *problem)
+{
+	problem->in.fixed += problem->in.per_group * problem->groups;
+	problem->out.fixed = problem->out.per_group * problem->groups;
+	problem->in.per_group = problem->out.per_group = 0;
+	problem->merge = problem->out;
+}
+
+static int root_read(struct reader *reader, struct split_problem *problem)
+{
+	static const char *const keys[] = {"groups",    "contiguous",     "in_bytes",
+	                                   "out_bytes", "in_fixed_bytes", "merge_bandwidth",
+	                                   "buses",     "devices",        NULL};
+	bool contiguous = true;
+	double groups = 0;
+	int error = number_read(reader, "groups", true, &groups);
+
+	if (!error && (groups < 1 || groups > 9e15 || groups != (double)(size_t)groups))
+		error = refuse(reader, "groups", "not a whole number of 1 or more");
+	problem->groups = error ? 0 : groups;
+	if (!error)
+		error = flag_read(reader, "contiguous", &contiguous);
+	if (!error)
+		error = number_read(reader, "in_bytes", false, &problem->in.per_group);
+	if (!error)
+		error = number_read(reader, "out_bytes", false, &problem->out.per_group);
+	if (!error)
+		error = number_read(reader, "in_fixed_bytes", false, &problem->in.fixed);
+	if (!error)
+		error =
+		    number_read(reader, "merge_bandwidth", !contiguous, &problem->merge_bandwidth);
+	if (!error && !contiguous && problem->merge_bandwidth <= 0)
+		error = refuse(reader, "merge_bandwidth", "not above 0");
+	if (!error)
+		error = array_read(reader, "buses", SPLIT_MAXBUSES, problem);
+	if (!error)
+		error = array_read(reader, "devices", SPLIT_MAXDEVICES, problem);
+	if (!error)
+		error = all_used(reader, keys);
+	if (!contiguous)
+		scatter(problem);
+	return error;
+}
+
+int split_table_read(const char *path, struct split_problem *problem)
+{
+	struct reader reader = {.path = path};
+	struct split_problem read = {0};
+	json_error_t where;
+	json_t *root = strcmp(path, "-") ? json_load_file(path, JSON_REJECT_DUPLICATES, &where)
+	                                 : json_loadf(stdin, JSON_REJECT_DUPLICATES, &where);
+	int error;
+
+	if (!root && where.line < 0)
+		return heddle_refuse(-EINVAL, "%s", where.text);
+	if (!root)
+		return heddle_refuse(-EINVAL, "%s: line %d, column %d: %s", path, where.line,
+		                     where.column, where.text);
+	reader.object = root;
+	error = json_is_object(root) ? root_read(&reader, &read)
+	                             : heddle_refuse(-EINVAL, "%s: not an object", path);
+	json_decref(root);
+	if (!error)
+		error = split_check(&read);
+	if (!error)
+		*problem = read;
+	return error;
+}
