@@ -34,19 +34,16 @@ libheddle_pure_la_SOURCES += \
 	partition/loop/ranges.h \
 	partition/loop/rates.c \
 	partition/loop/rates.h \
-	partition/loop/room.h \
 	partition/loop/window.h
 libheddle_la_SOURCES += \
 	partition/loop/block_starpu.c \
-	partition/loop/done_starpu.c \
-	partition/loop/give_starpu.c \
 	partition/loop/log_starpu.c \
 	partition/loop/loop_private.h \
 	partition/loop/loop_starpu.c \
 	partition/loop/modelled_starpu.c \
-	partition/loop/room_starpu.c \
-	partition/loop/view_starpu.c \
-	partition/loop/warm_starpu.c
+	partition/loop/rates_starpu.c \
+	partition/loop/run_starpu.c \
+	partition/loop/view_starpu.c
 
 # kernel/: OpenCL kernels
 libheddle_pure_la_SOURCES += \

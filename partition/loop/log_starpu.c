@@ -14,8 +14,8 @@
 #include "support/log.h"
 #include "support/message.h"
 
-struct block_record {
-	unsigned lane;
+struct loop_record {
+	unsigned worker;
 	enum heddle_phase phase;
 	size_t start, n;
 	double submit_us, done_us;
@@ -23,13 +23,13 @@ struct block_record {
 
 /* Mutex held. Blocks are kept in memory and written when the loop is over, so
  * that the log does not change what it reports. */
-void log_block(struct heddle_loop_request *loop, const struct block *block)
+void loop_log_block(struct heddle_loop_request *loop, const struct loop_block *block)
 {
 	if (!loop->logged)
 		return;
 	if (loop->nrecords == loop->capacity) {
 		size_t capacity = loop->capacity ? 2 * loop->capacity : 256;
-		struct block_record *grown = realloc(loop->records, capacity * sizeof(*grown));
+		struct loop_record *grown = realloc(loop->records, capacity * sizeof(*grown));
 
 		if (!grown) {
 			loop->nunlogged++;
@@ -38,8 +38,8 @@ void log_block(struct heddle_loop_request *loop, const struct block *block)
 		loop->records = grown;
 		loop->capacity = capacity;
 	}
-	loop->records[loop->nrecords++] = (struct block_record){
-	    .lane = block->lane->index,
+	loop->records[loop->nrecords++] = (struct loop_record){
+	    .worker = block->worker->index,
 	    .phase = block->phase,
 	    .start = block->given.start,
 	    .n = block->given.n,
@@ -48,19 +48,19 @@ void log_block(struct heddle_loop_request *loop, const struct block *block)
 	};
 }
 
-static void record_print(const struct heddle_loop_request *loop, const struct block_record *record,
+static void record_print(const struct heddle_loop_request *loop, const struct loop_record *record,
                          FILE *file)
 {
-	const struct heddle_worker_stats *worker = &loop->lanes[record->lane].stats;
+	const struct heddle_worker_stats *worker = &loop->workers[record->worker].stats;
 
 	fprintf(file, "%s,%d,%s,%s,%zu,%zu,%.3f,%.3f", loop->name, worker->id,
 	        heddle_kind_name(worker->kind), heddle_phase_name(record->phase), record->start,
 	        record->n, record->submit_us, record->done_us);
 }
 
-void log_write(struct heddle_loop_request *loop)
+void loop_log_write(struct heddle_loop_request *loop)
 {
-	/* Where the clock is the wall's nobody wants to be told. */
+	/* The clock is only named where the program uses modelled time. */
 	bool modelled = heddle_clock() == HEDDLE_CLOCK_MODELLED;
 	const char *clock =
 	    heddle_clock_name(loop->modelled ? HEDDLE_CLOCK_MODELLED : HEDDLE_CLOCK_WALL);
@@ -81,10 +81,10 @@ void log_write(struct heddle_loop_request *loop)
 		            loop->nunlogged, loop->name);
 }
 
-void log_decision(const struct heddle_loop_request *loop, const struct block *block)
+void loop_log_decision(const struct heddle_loop_request *loop, const struct loop_block *block)
 {
 #ifdef HEDDLE_USE_FXT
-	int worker = block->lane ? block->lane->stats.id : starpu_worker_get_id();
+	int worker = block->worker ? block->worker->stats.id : starpu_worker_get_id();
 	char event[104]; /* what a trace event holds */
 
 	if (!starpu_fxt_is_enabled())

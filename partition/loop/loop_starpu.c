@@ -1,13 +1,12 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A loop as one node of StarPU's task graph: from heddle_loop_submit() to its
- * end. The blocks in between are give_starpu.c's, block_starpu.c's and done_starpu.c's.
+ * A loop as one node of StarPU's task graph: checking what was asked for, submitting the
+ * node and waiting for it. run_starpu.c is what happens in between.
  */
 #include "config.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,22 +23,24 @@
 
 /* ---- which workers ---- */
 
-static struct lane *lane_add(struct heddle_loop_request *loop, int id, unsigned implementation)
+static struct loop_worker *worker_add(struct heddle_loop_request *loop, int id,
+                                      unsigned implementation)
 {
-	struct lane *lane = &loop->lanes[loop->nlanes];
+	struct loop_worker *worker = &loop->workers[loop->nworkers];
 
-	*lane = (struct lane){.index = loop->nlanes, .depth = 1, .implementation = implementation};
-	lane->stats = worker_stats(id);
-	if (!lane_is_host(lane) && lane_size(loop, lane)) {
+	*worker = (struct loop_worker){
+	    .index = loop->nworkers, .depth = 1, .implementation = implementation};
+	worker->stats = worker_stats(id);
+	if (!loop_worker_is_host(worker) && loop_worker_size(loop, worker)) {
 		heddle_warn("loop %s: not one iteration fits into the memory of %s", loop->name,
-		            lane->stats.name);
+		            worker->stats.name);
 		return NULL;
 	}
-	HELGRIND_ATOMIC(lane->posted);
-	loop->nlanes++;
-	loop->lane_of_worker[id] = lane->index;
-	worker_set_add(&loop->workers, id);
-	return lane;
+	HELGRIND_ATOMIC(worker->posted);
+	loop->nworkers++;
+	loop->worker_of_id[id] = worker->index;
+	worker_set_add(&loop->ids, id);
+	return worker;
 }
 
 /* A task for can_execute to look at: all of the loop. */
@@ -59,29 +60,29 @@ static void example_init(const struct heddle_loop_request *loop, struct heddle_b
 	}
 }
 
-static int lanes_init(struct heddle_loop_request *loop)
+static int workers_init(struct heddle_loop_request *loop)
 {
 	const struct heddle_loop *given = &loop->loop;
 	unsigned nworkers = starpu_worker_get_count(), full = 0;
 	struct heddle_block block;
 	struct starpu_task example;
 
-	loop->lanes = calloc(nworkers, sizeof(*loop->lanes));
-	if (!loop->lanes)
+	loop->workers = calloc(nworkers, sizeof(*loop->workers));
+	if (!loop->workers)
 		return -ENOMEM;
 	example_init(loop, &block, &example);
 	for (unsigned id = 0; id < nworkers; id++) {
 		int implementation;
 
-		loop->lane_of_worker[id] = -1;
+		loop->worker_of_id[id] = -1;
 		if (!worker_wanted(id, given->workers, given->nworkers, given->sched_ctx))
 			continue;
 		implementation = codelet_serves(given->codelet, id, &example);
-		if (implementation >= 0 && !lane_add(loop, id, implementation))
+		if (implementation >= 0 && !worker_add(loop, id, implementation))
 			full++;
 	}
 	starpu_task_clean(&example);
-	if (loop->nlanes)
+	if (loop->nworkers)
 		return 0;
 	if (full)
 		return heddle_refuse(
@@ -95,8 +96,8 @@ static int lanes_init(struct heddle_loop_request *loop)
 
 static bool loop_has(const struct heddle_loop_request *loop, enum heddle_kind kind)
 {
-	for (unsigned l = 0; l < loop->nlanes; l++)
-		if (loop->lanes[l].stats.kind == kind)
+	for (unsigned l = 0; l < loop->nworkers; l++)
+		if (loop->workers[l].stats.kind == kind)
 			return true;
 	return false;
 }
@@ -125,21 +126,21 @@ static int strategy_init(struct heddle_loop_request *loop)
 {
 	const char *spec = loop->strategy;
 	struct heddle_strategy_worker *workers;
-	struct heddle_strategy_problem problem = {.n = loop->loop.n, .nworkers = loop->nlanes};
+	struct heddle_strategy_problem problem = {.n = loop->loop.n, .nworkers = loop->nworkers};
 	int status;
 
 	if (!spec)
-		return policy_places_on(loop->loop.sched_ctx, loop->nlanes, "loop", loop->name);
-	workers = calloc(loop->nlanes, sizeof(*workers));
+		return policy_places_on(loop->loop.sched_ctx, loop->nworkers, "loop", loop->name);
+	workers = calloc(loop->nworkers, sizeof(*workers));
 	if (!workers)
 		return -ENOMEM;
-	for (unsigned l = 0; l < loop->nlanes; l++) {
-		workers[l].kind = loop->lanes[l].stats.kind;
+	for (unsigned l = 0; l < loop->nworkers; l++) {
+		workers[l].kind = loop->workers[l].stats.kind;
 		workers[l].alignment = loop->loop.alignment;
-		workers[l].maximum = loop->lanes[l].maximum;
+		workers[l].maximum = loop->workers[l].maximum;
 	}
 	if (loop->warm)
-		warm_priors(loop, workers);
+		loop_rates_recall(loop, workers);
 	problem.workers = workers;
 	status = heddle_strategy_create(spec, &problem, &loop->blocks);
 	free(workers);
@@ -149,16 +150,16 @@ static int strategy_init(struct heddle_loop_request *loop)
 /* ---- codelets ---- */
 
 /* What the codelet says of a block. StarPU asks of a task that is pinned whether
- * the first implementation may run; the lane's is what will. */
+ * the first implementation may run; the worker's is what will. */
 static int loop_can_execute(unsigned worker, struct starpu_task *task, unsigned implementation)
 {
-	const struct block *block = task->cl_arg;
-	const struct lane *lane = block->lane;
+	const struct loop_block *block = task->cl_arg;
+	const struct loop_worker *own = block->worker;
 
-	if (lane && worker != (unsigned)lane->stats.id)
+	if (own && worker != (unsigned)own->stats.id)
 		return 0;
 	return block->loop->loop.codelet->can_execute(worker, task,
-	                                              lane ? lane->implementation : implementation);
+	                                              own ? own->implementation : implementation);
 }
 
 static void codelets_init(struct heddle_loop_request *loop)
@@ -181,7 +182,7 @@ static void codelets_init(struct heddle_loop_request *loop)
 	}
 #ifndef HEDDLE_USE_SIMGRID
 	/* Blocks of ever new sizes would only clutter StarPU's model of the codelet,
-	 * which nobody asks where the worker is decided already. */
+	 * which is not asked where the worker is known. */
 	if (loop->blocks)
 		device->model = NULL;
 #endif
@@ -199,7 +200,7 @@ static void codelets_init(struct heddle_loop_request *loop)
 static void control_take(struct heddle_loop_request *loop)
 {
 	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
-		const struct view *view = &loop->views[i];
+		const struct loop_view *view = &loop->views[i];
 		enum starpu_data_access_mode mode = view->access.mode;
 
 		/* What the loop does not write of an output stays as it was. */
@@ -210,178 +211,26 @@ static void control_take(struct heddle_loop_request *loop)
 	}
 }
 
-/* ---- from the first block to the end ---- */
-
-/* How many equal tasks a stock policy gets: as many as asked for, more where they
- * would not fit into the smallest device that might get one. */
-static unsigned loop_parts(const struct heddle_loop_request *loop)
-{
-	size_t parts = loop->loop.parts, n = loop->loop.n;
-
-	if (!parts)
-		parts = heddle_variable_number(HEDDLE_VARIABLE_PARTS) * loop->nlanes;
-	for (unsigned l = 0; l < loop->nlanes; l++) {
-		size_t maximum = loop->lanes[l].maximum;
-
-		if (maximum && parts < n / maximum + (n % maximum != 0))
-			parts = n / maximum + (n % maximum != 0);
-	}
-	return parts < 1 ? 1 : parts < UINT_MAX ? parts : UINT_MAX;
-}
-
-/* So many CPU workers are started before the accelerators: their first answers tell
- * whether the loop is worth an accelerator's while. */
-#define SCOUTS 3
-/* It is not where CPU workers do all that is left in this time, microseconds: an
- * accelerator's first block takes half of it whatever its size. */
-#define WORTH_WHILE_US 200
-
-/* Whether CPU workers as fast as those that have answered would soon be done. */
-static bool loop_is_short(struct heddle_loop_request *loop)
-{
-	unsigned known = 0, all = 0;
-	double sum = 0, left;
-
-	starpu_pthread_mutex_lock(&loop->mutex);
-	left = ranges_remaining(&loop->ranges);
-	for (unsigned l = 0; l < loop->nlanes; l++) {
-		double rate = heddle_strategy_rate(loop->blocks, l);
-
-		if (!lane_is_host(&loop->lanes[l]))
-			continue;
-		sum += rate;
-		known += rate > 0;
-		all++;
-	}
-	starpu_pthread_mutex_unlock(&loop->mutex);
-	return known && left * known < WORTH_WHILE_US * sum * all;
-}
-
-/* First blocks for `count` CPU workers from lane `l` on, but for the one that runs this,
- * which cannot begin its own before.
- * @return the lane to go on with */
-static unsigned hosts_begin(struct heddle_loop_request *loop, unsigned l, unsigned count)
-{
-	for (; count && l < loop->nlanes; l++)
-		if (lane_is_host(&loop->lanes[l]) &&
-		    loop->lanes[l].stats.id != starpu_worker_get_id()) {
-			lane_fill(loop, &loop->lanes[l]);
-			count--;
-		}
-	return l;
-}
-
-static void accelerators_begin(struct heddle_loop_request *loop)
-{
-	for (unsigned l = loop->nlanes; l--;)
-		if (!lane_is_host(&loop->lanes[l]))
-			lane_fill(loop, &loop->lanes[l]);
-}
-
-/* Accelerators come early, for theirs is the longer way to the first kernel, unless the
- * loop may be over by the time that all others have begun. */
-static void lanes_begin(struct heddle_loop_request *loop)
-{
-	int worker = starpu_worker_get_id(), own = worker < 0 ? -1 : loop->lane_of_worker[worker];
-	unsigned next = hosts_begin(loop, 0, SCOUTS);
-	bool late = loop_is_short(loop);
-
-	if (!late)
-		accelerators_begin(loop);
-	hosts_begin(loop, next, loop->nlanes);
-	if (late)
-		accelerators_begin(loop);
-	if (own >= 0)
-		lane_fill(loop, &loop->lanes[own]);
-}
-
-/* The control task runs: the data is in main memory. */
-static void loop_begin(struct heddle_loop_request *loop)
-{
-	loop->start_us = loop->learned_us = loop->now_us = starpu_timing_now();
-	for (unsigned l = 0; l < loop->nlanes; l++)
-		loop->lanes[l].last_done_us = loop->start_us;
-	if (!loop->blocks || loop->nlanes > 1 || !lane_is_host(&loop->lanes[0]))
-		for (unsigned i = 0; i < loop->loop.naccesses; i++) {
-			struct view *view = &loop->views[i];
-
-			if (view->access.share == HEDDLE_WHOLE)
-				view->whole =
-				    view_register(view, (struct window){0, view->array.units},
-				                  view->array.units, NULL);
-		}
-	if (!loop->blocks) {
-		loop_submit_parts(loop, loop_parts(loop));
-		return;
-	}
-	/* In modelled time all begin at once. */
-	loop->turning = true;
-	lanes_begin(loop);
-	lanes_wake(loop);
-	starpu_pthread_mutex_lock(&loop->mutex);
-	loop->turning = false;
-	starpu_pthread_mutex_unlock(&loop->mutex);
-	if (loop->modelled)
-		modelled_turn(loop);
-}
-
-static void loop_start(void *work)
-{
-	loop_begin(work);
-	loop_release(work);
-}
-
 static void loop_free(void *work)
 {
 	struct heddle_loop_request *loop = work;
 
 	while (loop->spare) {
-		struct block *block = loop->spare;
+		struct loop_block *block = loop->spare;
 
 		loop->spare = block->next;
-		block_free(block);
+		loop_block_free(block);
 	}
 	heddle_strategy_destroy(loop->blocks);
-	ranges_fini(&loop->ranges);
+	loop_ranges_fini(&loop->ranges);
 	starpu_pthread_mutex_destroy(&loop->mutex);
 	starpu_pthread_mutex_destroy(&loop->sums);
 	control_fini(&loop->control);
 	free(loop->records);
-	free(loop->lanes);
+	free(loop->workers);
 	free(loop->strategy);
 	free(loop->name);
 	free(loop);
-}
-
-/* A reduction has its own array for each block. */
-static void views_pin(struct heddle_loop_request *loop)
-{
-	for (unsigned i = 0; i < loop->loop.naccesses; i++)
-		if (loop->views[i].access.share != HEDDLE_REDUCE)
-			home_array_pin(&loop->views[i].array,
-			               &(struct array_name){"loop", loop->name, i});
-}
-
-static void views_unpin(struct heddle_loop_request *loop)
-{
-	for (unsigned i = 0; i < loop->loop.naccesses; i++)
-		home_array_unpin(&loop->views[i].array);
-}
-
-void loop_end(struct heddle_loop_request *loop)
-{
-	loop->end_us = loop_now(loop);
-	for (unsigned l = 0; l < loop->nlanes; l++)
-		if (loop->blocks)
-			loop->lanes[l].stats.rate = heddle_strategy_rate(loop->blocks, l);
-	for (unsigned i = 0; i < loop->loop.naccesses; i++)
-		if (loop->views[i].whole)
-			starpu_data_unregister_submit(loop->views[i].whole);
-	views_unpin(loop);
-	log_write(loop);
-	if (loop->warm && !loop->status)
-		warm_keep(loop);
-	control_end(&loop->control);
 }
 
 /* ---- submission ---- */
@@ -414,7 +263,7 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	loop_mutex_init(&loop->sums);
 	HELGRIND_ATOMIC(loop->nwaiting);
 	control_init(&loop->control, loop_start, loop_free, loop);
-	ranges_init(&loop->ranges, given->n);
+	loop_ranges_init(&loop->ranges, given->n);
 	loop->name = strdup(given->name            ? given->name
 	                    : given->codelet->name ? given->codelet->name
 	                                           : "loop");
@@ -425,12 +274,13 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 		return status;
 	for (unsigned i = 0; i < given->naccesses; i++) {
 		loop->reduces |= given->accesses[i].share == HEDDLE_REDUCE;
-		status = view_init(&loop->views[i], &given->accesses[i], i, given->n, loop->name);
+		status =
+		    loop_view_init(&loop->views[i], &given->accesses[i], i, given->n, loop->name);
 		if (status)
 			return status;
 	}
-	if ((status = views_check_overlap(loop->views, given->naccesses, loop->name)) ||
-	    (status = lanes_init(loop)))
+	if ((status = loop_views_check_overlap(loop->views, given->naccesses, loop->name)) ||
+	    (status = workers_init(loop)))
 		return status;
 	if ((status = strategy_init(loop)))
 		return status;
@@ -468,12 +318,12 @@ int heddle_loop_submit(const struct heddle_loop *given, struct heddle_loop_reque
 	status = loop_init(loop, given);
 	if (!status) {
 		if (loop_has(loop, HEDDLE_KIND_CUDA))
-			views_pin(loop);
+			loop_views_pin(loop->views, given->naccesses, loop->name);
 		control_take(loop);
 		status =
 		    control_submit(&loop->control, "loop", loop->name, given->sched_ctx, !request);
 		if (status)
-			views_unpin(loop);
+			loop_views_unpin(loop->views, given->naccesses);
 	}
 	if (status) {
 		loop_free(loop);
@@ -495,9 +345,9 @@ static void loop_stats(const struct heddle_loop_request *loop, struct heddle_loo
 	stats->overhead_us = loop->overhead_us;
 	stats->blocks = loop->nblocks;
 	stats->retried = loop->nretried;
-	stats->nworkers = loop->nlanes;
-	for (unsigned l = 0; l < loop->nlanes; l++)
-		stats->workers[l] = loop->lanes[l].stats;
+	stats->nworkers = loop->nworkers;
+	for (unsigned l = 0; l < loop->nworkers; l++)
+		stats->workers[l] = loop->workers[l].stats;
 }
 
 int heddle_loop_wait(struct heddle_loop_request *loop, struct heddle_loop_stats *stats)

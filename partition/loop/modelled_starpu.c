@@ -1,50 +1,48 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Loops in modelled time (heddle/clock.h). A block on a simulated board lasts as long as
- * the board says its transfers and its kernel take; elsewhere as long as on the wall,
- * less what its kernel spent on simulating a device, plus what that device would have
- * taken. Blocks are settled in the order in which they end in modelled time, which
- * need not be that of the wall: one that is done waits until no block that runs can
- * end before. What the settling gives out begins at the time of the block that is settled.
- *
- * Lanes have one block at a time: what overlaps while a device is simulated would
- * not beside the device.
+ * Loops in modelled time (heddle/clock.h): how long blocks take, and in which order they
+ * end. On a simulated board a block takes what the board says. Elsewhere it takes its time
+ * on the wall clock; the time that its kernel spent on simulating a device is replaced by
+ * what that device would have taken.
  */
 #include "config.h"
 
 #include "loop_private.h"
 #include "support/clock_starpu.h"
 
-void modelled_given(struct block *block)
+/* Workers have one block at a time: blocks that overlap while a device is simulated would
+ * not overlap on the device. */
+
+void loop_modelled_given(struct loop_block *block)
 {
-	struct lane *lane = block->lane;
+	struct loop_worker *worker = block->worker;
 
 	if (!block->loop->modelled)
 		return;
 	block->saved_us = 0;
 	block->wall_us = starpu_timing_now();
-	lane->running = true;
-	lane->running_us = block->submit_us;
-	lane->wall_us = lane_is_host(lane) ? 0 : block->wall_us;
-	block->board_us = heddle_clock_board_us(lane->stats.id);
+	worker->running = true;
+	worker->running_us = block->submit_us;
+	worker->wall_us = loop_worker_is_host(worker) ? 0 : block->wall_us;
+	block->board_us = heddle_clock_board_us(worker->stats.id);
 	if (block->board_us >= 0)
-		lane->simulates = true;
+		worker->simulates = true;
 }
 
-void modelled_kernel_begin(struct block *block)
+void loop_modelled_kernel_begin(struct loop_block *block)
 {
 	struct heddle_loop_request *loop = block->loop;
 
-	if (!loop->modelled || !lane_is_host(block->lane))
+	if (!loop->modelled || !loop_worker_is_host(block->worker))
 		return;
-	/* Until here it waited for its worker, which says nothing of its rate. */
+	/* The time that it waited for its worker is no part of its time. */
 	starpu_pthread_mutex_lock(&loop->mutex);
-	block->wall_us = block->lane->wall_us = starpu_timing_now();
+	block->wall_us = block->worker->wall_us = starpu_timing_now();
 	starpu_pthread_mutex_unlock(&loop->mutex);
 }
 
-void modelled_kernel_end(struct block *block)
+void loop_modelled_kernel_end(struct loop_block *block)
 {
 	double wall_us, modelled_us;
 
@@ -53,75 +51,51 @@ void modelled_kernel_end(struct block *block)
 		block->saved_us = wall_us - modelled_us;
 }
 
-void modelled_home(struct block *block)
+void loop_modelled_finished(struct loop_block *block)
 {
 	struct heddle_loop_request *loop = block->loop;
-	struct lane *lane = block->lane;
+	struct loop_worker *worker = block->worker;
 	double us = block->board_us < 0 ? starpu_timing_now() - block->wall_us - block->saved_us
-	                                : heddle_clock_board_us(lane->stats.id) - block->board_us;
+	                                : heddle_clock_board_us(worker->stats.id) - block->board_us;
 
 	block->done_us = block->submit_us + (us > 0 ? us : 0);
 	starpu_pthread_mutex_lock(&loop->mutex);
-	lane->running = false;
+	worker->running = false;
 	if (block->saved_us)
-		lane->simulates = true;
-	block->next = loop->home;
-	loop->home = block;
+		worker->simulates = true;
+	block->next = loop->finished;
+	loop->finished = block;
 	starpu_pthread_mutex_unlock(&loop->mutex);
 }
 
-/* Mutex held: whether a lane's block could still end before a time. */
-static bool lane_may_end_before(const struct lane *lane, double us, double wall_us)
+/* Mutex held: whether a worker's block could still end before a time. */
+static bool worker_may_end_before(const struct loop_worker *worker, double us, double wall_us)
 {
-	double least = lane->running_us;
+	double least = worker->running_us;
 
-	if (!lane->running)
+	if (!worker->running)
 		return false;
-	if (lane->wall_us && !lane->simulates)
-		least += wall_us - lane->wall_us;
+	if (worker->wall_us && !worker->simulates)
+		least += wall_us - worker->wall_us;
 	return least < us;
 }
 
-/* Mutex held: the block whose turn it is, off the list; NULL: none. */
-static struct block *home_next(struct heddle_loop_request *loop)
+struct loop_block *loop_modelled_next(struct heddle_loop_request *loop)
 {
-	struct block **first = &loop->home, *block;
+	struct loop_block **first = &loop->finished, *block;
 	double wall_us = starpu_timing_now();
 
-	if (!loop->home)
+	if (!loop->finished)
 		return NULL;
-	for (struct block **at = &loop->home->next; *at; at = &(*at)->next)
+	for (struct loop_block **at = &loop->finished->next; *at; at = &(*at)->next)
 		if ((*at)->done_us < (*first)->done_us)
 			first = at;
 	block = *first;
-	for (unsigned l = 0; l < loop->nlanes; l++)
-		if (lane_may_end_before(&loop->lanes[l], block->done_us, wall_us))
+	for (unsigned l = 0; l < loop->nworkers; l++)
+		if (worker_may_end_before(&loop->workers[l], block->done_us, wall_us))
 			return NULL;
 	*first = block->next;
+	if (block->done_us > loop->now_us)
+		loop->now_us = block->done_us;
 	return block;
-}
-
-/* Blocks that end meanwhile are settled here, too. The callers are blocks' callbacks,
- * and the loop may end with the last one. */
-void modelled_turn(struct heddle_loop_request *loop)
-{
-	struct block *block;
-
-	starpu_pthread_mutex_lock(&loop->mutex);
-	if (loop->turning) {
-		starpu_pthread_mutex_unlock(&loop->mutex);
-		return;
-	}
-	loop->turning = true;
-	loop->references++;
-	while ((block = home_next(loop))) {
-		if (block->done_us > loop->now_us)
-			loop->now_us = block->done_us;
-		starpu_pthread_mutex_unlock(&loop->mutex);
-		block_settle(block, loop->now_us);
-		starpu_pthread_mutex_lock(&loop->mutex);
-	}
-	loop->turning = false;
-	starpu_pthread_mutex_unlock(&loop->mutex);
-	loop_release(loop);
 }

@@ -8,17 +8,17 @@
 
 #include "ranges.h"
 
-void ranges_init(struct ranges *ranges, size_t total)
+void loop_ranges_init(struct loop_ranges *ranges, size_t total)
 {
-	*ranges = (struct ranges){.total = total};
+	*ranges = (struct loop_ranges){.total = total};
 }
 
-void ranges_fini(struct ranges *ranges)
+void loop_ranges_fini(struct loop_ranges *ranges)
 {
 	free(ranges->returned);
 }
 
-size_t ranges_remaining(const struct ranges *ranges)
+size_t loop_ranges_remaining(const struct loop_ranges *ranges)
 {
 	size_t n = ranges->total - ranges->next;
 
@@ -27,12 +27,12 @@ size_t ranges_remaining(const struct ranges *ranges)
 	return n;
 }
 
-struct range ranges_take(struct ranges *ranges, size_t n)
+struct loop_range loop_ranges_take(struct loop_ranges *ranges, size_t n)
 {
-	struct range taken = {.start = ranges->next, .n = n};
+	struct loop_range taken = {.start = ranges->next, .n = n};
 
 	if (ranges->nreturned) {
-		struct range *top = &ranges->returned[ranges->nreturned - 1];
+		struct loop_range *top = &ranges->returned[ranges->nreturned - 1];
 
 		taken = *top;
 		if (n < taken.n)
@@ -49,13 +49,13 @@ struct range ranges_take(struct ranges *ranges, size_t n)
 	return taken;
 }
 
-int ranges_return(struct ranges *ranges, struct range range)
+int loop_ranges_return(struct loop_ranges *ranges, struct loop_range range)
 {
 	if (!range.n)
 		return 0;
 	if (ranges->nreturned == ranges->capacity) {
 		size_t capacity = ranges->capacity ? 2 * ranges->capacity : 8;
-		struct range *grown = realloc(ranges->returned, capacity * sizeof(*grown));
+		struct loop_range *grown = realloc(ranges->returned, capacity * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;

@@ -38,18 +38,18 @@ static double field_median(const struct heddle_profile_record *record, const cha
 	return heddle_robust_median(numbers, field->n);
 }
 
-static bool rate_valid(const struct rate *rate)
+static bool rate_valid(const struct loop_rate *rate)
 {
 	return rate->pace >= 1 / MOST && rate->pace <= MOST && rate->start_us >= 0 &&
 	       rate->start_us <= MOST;
 }
 
-int rates_find(const struct heddle_profile *profile, const char *device, size_t bytes,
-               const char *path, struct rate *rate)
+int loop_rates_find(const struct heddle_profile *profile, const char *device, size_t bytes,
+                    const char *path, struct loop_rate *rate)
 {
 	for (size_t r = 0; r < profile->n; r++) {
 		const struct heddle_profile_record *record = profile->records[r];
-		struct rate found;
+		struct loop_rate found;
 
 		if (!record_is_of(record, device, bytes))
 			continue;
@@ -67,15 +67,15 @@ int rates_find(const struct heddle_profile *profile, const char *device, size_t 
 	return -ENOENT;
 }
 
-int rates_mean(const struct heddle_block_time *times, unsigned n, struct rate *rate,
-               unsigned *blocks)
+int loop_rates_mean(const struct heddle_block_time *times, unsigned n, struct loop_rate *rate,
+                    unsigned *blocks)
 {
-	struct rate sum = {0};
+	struct loop_rate sum = {0};
 	unsigned workers = 0;
 
 	*blocks = 0;
 	for (unsigned w = 0; w < n; w++) {
-		/* Of one size alone nobody knows what is the start and what the pace. */
+		/* Blocks of one size do not tell the start from the pace. */
 		if (times[w].count < ENOUGH || !times[w].start_known)
 			continue;
 		sum.start_us += times[w].start_us;
@@ -85,12 +85,12 @@ int rates_mean(const struct heddle_block_time *times, unsigned n, struct rate *r
 	}
 	if (!workers)
 		return -ENOENT;
-	*rate = (struct rate){sum.start_us / workers, sum.pace / workers};
+	*rate = (struct loop_rate){sum.start_us / workers, sum.pace / workers};
 	return 0;
 }
 
-int rates_add(struct heddle_profile *profile, const char *device, size_t bytes,
-              const struct rate *rate, unsigned blocks, double at)
+int loop_rates_add(struct heddle_profile *profile, const char *device, size_t bytes,
+                   const struct loop_rate *rate, unsigned blocks, double at)
 {
 	struct heddle_profile_record record;
 

@@ -17,7 +17,7 @@
 #include "estimator/block_time.h"
 #include "estimator/profile.h"
 
-struct rate {
+struct loop_rate {
 	double start_us;
 	double pace; /* microseconds an iteration, above 0 */
 };
@@ -25,19 +25,19 @@ struct rate {
 /** What a profile says of a device.
  * @param path of the profile, for messages about numbers that make no sense
  * @return 0; -ENOENT, also for such. */
-int rates_find(const struct heddle_profile *profile, const char *device, size_t bytes,
-               const char *path, struct rate *rate);
+int loop_rates_find(const struct heddle_profile *profile, const char *device, size_t bytes,
+                    const char *path, struct loop_rate *rate);
 
 /** The mean over some workers of what their blocks took.
  * @param[out] blocks how many that were
  * @return 0; -ENOENT when none has had enough. */
-int rates_mean(const struct heddle_block_time *times, unsigned n, struct rate *rate,
-               unsigned *blocks);
+int loop_rates_mean(const struct heddle_block_time *times, unsigned n, struct loop_rate *rate,
+                    unsigned *blocks);
 
 /** Adds a rate to a profile.
  * @param at seconds since 1970
  * @return 0; -ENOMEM; -EINVAL for a rate that is none. */
-int rates_add(struct heddle_profile *profile, const char *device, size_t bytes,
-              const struct rate *rate, unsigned blocks, double at);
+int loop_rates_add(struct heddle_profile *profile, const char *device, size_t bytes,
+                   const struct loop_rate *rate, unsigned blocks, double at);
 
 #endif

@@ -1,18 +1,25 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Arrays of a loop: what they are, and the part of them that a block touches.
+ * Arrays of a loop: what they are, the part of them that a block touches, and how many
+ * iterations the memory of a device has room for.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#ifdef HEDDLE_USE_CUDA
+#include <cuda_runtime_api.h>
+#endif
+#if defined(HEDDLE_USE_OPENCL) && !defined(HEDDLE_USE_SIMGRID)
+#include <starpu_opencl.h>
+#endif
 
 #include "loop_private.h"
 #include "support/message.h"
 
-static int view_check_access(const struct view *view, unsigned index, const char *loop)
+static int view_check_access(const struct loop_view *view, unsigned index, const char *loop)
 {
 	const struct heddle_access *access = &view->access;
 	enum starpu_data_access_mode mode = access->mode;
@@ -40,12 +47,12 @@ static int view_check_access(const struct view *view, unsigned index, const char
 	return heddle_refuse(-EINVAL, "loop %s: array %u: unknown share", loop, index);
 }
 
-int view_init(struct view *view, const struct heddle_access *access, unsigned index, size_t n,
-              const char *loop)
+int loop_view_init(struct loop_view *view, const struct heddle_access *access, unsigned index,
+                   size_t n, const char *loop)
 {
 	int status;
 
-	*view = (struct view){.access = *access};
+	*view = (struct loop_view){.access = *access};
 	if (!view->access.per_iteration)
 		view->access.per_iteration = 1;
 	if ((status = home_array_init(&view->array, access->handle, access->mode,
@@ -68,7 +75,7 @@ int view_init(struct view *view, const struct heddle_access *access, unsigned in
 	return 0;
 }
 
-int views_check_overlap(const struct view *views, unsigned nviews, const char *loop)
+int loop_views_check_overlap(const struct loop_view *views, unsigned nviews, const char *loop)
 {
 	for (unsigned i = 0; i < nviews; i++)
 		for (unsigned j = 0; j < i; j++) {
@@ -82,24 +89,24 @@ int views_check_overlap(const struct view *views, unsigned nviews, const char *l
 	return 0;
 }
 
-struct window view_window(const struct view *view, const struct block *block)
+struct loop_window loop_view_window(const struct loop_view *view, const struct loop_block *block)
 {
 	const struct heddle_access *access = &view->access;
 
 	switch (access->share) {
 	case HEDDLE_SLICE:
-		return window_of(block->given.start, block->given.n, access->per_iteration, 0,
-		                 view->array.units);
+		return loop_window(block->given.start, block->given.n, access->per_iteration, 0,
+		                   view->array.units);
 	case HEDDLE_HALO:
-		return window_of(block->given.start, block->given.n, access->per_iteration,
-		                 access->halo, view->array.units);
+		return loop_window(block->given.start, block->given.n, access->per_iteration,
+		                   access->halo, view->array.units);
 	default:
-		return (struct window){0, view->array.units};
+		return (struct loop_window){0, view->array.units};
 	}
 }
 
-void view_interface(const struct view *view, struct window window, void *partial,
-                    union array_interface *interface)
+void loop_view_interface(const struct loop_view *view, struct loop_window window, void *partial,
+                         union array_interface *interface)
 {
 	uintptr_t pointer =
 	    partial ? (uintptr_t)partial : home_array_at(&view->array, window.first);
@@ -117,7 +124,7 @@ void view_interface(const struct view *view, struct window window, void *partial
  *
  * With the buffer StarPU hands over the description of the data that had it last,
  * lengths included. Copies to a device put them right (those of matrices go by the
- * target's description), and so does view_correct() before a kernel sees them, also
+ * target's description), and so does loop_view_correct() before a kernel sees them, also
  * of data that is only written. */
 
 static uint32_t vector_footprint(starpu_data_handle_t handle)
@@ -169,7 +176,7 @@ static void ops_init(void)
 	matrix_ops.footprint = matrix_footprint;
 }
 
-void view_correct(const struct view *view, struct window window, void *buffer)
+void loop_view_correct(const struct loop_view *view, struct loop_window window, void *buffer)
 {
 	union array_interface *interface = buffer;
 
@@ -183,15 +190,15 @@ void view_correct(const struct view *view, struct window window, void *buffer)
 	}
 }
 
-starpu_data_handle_t view_register(const struct view *view, struct window window, size_t room,
-                                   void *partial)
+starpu_data_handle_t loop_view_register(const struct loop_view *view, struct loop_window window,
+                                        size_t room, void *partial)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	union array_interface interface;
 	starpu_data_handle_t handle;
 
 	pthread_once(&once, ops_init);
-	view_interface(view, window, partial, &interface);
+	loop_view_interface(view, window, partial, &interface);
 	if (view->array.shape == STARPU_VECTOR_INTERFACE_ID) {
 		interface.vector.allocsize = room * view->array.elemsize;
 		starpu_data_register(&handle, STARPU_MAIN_RAM, &interface, &vector_ops);
@@ -205,7 +212,9 @@ starpu_data_handle_t view_register(const struct view *view, struct window window
 	return handle;
 }
 
-size_t views_buffer_room(const struct view *views, unsigned nviews, size_t bytes)
+/* Iterations of a block none of whose buffers is above so many bytes.
+ * @return as loop_footprint_room() */
+static size_t views_buffer_room(const struct loop_view *views, unsigned nviews, size_t bytes)
 {
 	size_t room = SIZE_MAX;
 
@@ -225,12 +234,12 @@ size_t views_buffer_room(const struct view *views, unsigned nviews, size_t bytes
 	return room;
 }
 
-struct footprint views_footprint(const struct view *views, unsigned nviews)
+struct loop_footprint loop_views_footprint(const struct loop_view *views, unsigned nviews)
 {
-	struct footprint sum = {0};
+	struct loop_footprint sum = {0};
 
 	for (unsigned i = 0; i < nviews; i++) {
-		const struct view *view = &views[i];
+		const struct loop_view *view = &views[i];
 		const struct heddle_access *access = &view->access;
 		size_t unit = home_array_unit(&view->array);
 
@@ -251,4 +260,158 @@ struct footprint views_footprint(const struct view *views, unsigned nviews)
 		}
 	}
 	return sum;
+}
+
+/* ---- what a device has room for ---- */
+
+/* StarPU tries for ever to allocate what does not fit, so blocks are made to fit before.
+ *
+ * Blocks that an accelerator holds at a time: those in flight, and one whose outputs are
+ * written back. With a depth of 1 there is only one, but a block as large as all the memory
+ * might not fit: StarPU keeps up to 128 MB in which small buffers were. So blocks are not
+ * larger than with a depth of 2. */
+static unsigned blocks_held(unsigned depth)
+{
+	return depth > 2 ? depth + 1 : 3;
+}
+
+/* The next smaller number of blocks to try where so many do not fit; in the end one. */
+static unsigned fewer_held(unsigned held)
+{
+	return held > 3 ? held - 1 : 1;
+}
+
+/* Workers that share the memory of one. */
+static unsigned workers_beside(int id)
+{
+	unsigned n = 0;
+
+	for (unsigned other = 0; other < starpu_worker_get_count(); other++)
+		n += starpu_worker_get_memory_node(other) == starpu_worker_get_memory_node(id);
+	return n;
+}
+
+/* Bytes of the largest buffer a device can allocate. StarPU ends a program that
+ * asks an OpenCL device for more. */
+static size_t largest_buffer(int id)
+{
+#if defined(HEDDLE_USE_OPENCL) && !defined(HEDDLE_USE_SIMGRID)
+	cl_device_id device;
+	cl_ulong bytes;
+
+	if (starpu_worker_get_type(id) == STARPU_OPENCL_WORKER) {
+		starpu_opencl_get_device(starpu_worker_get_devid(id), &device);
+		if (!clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(bytes), &bytes,
+		                     NULL))
+			return bytes;
+	}
+#endif
+	return SIZE_MAX;
+}
+
+#ifdef HEDDLE_USE_CUDA
+/* How long an answer of the device counts: to ask costs as much as a small block. */
+#define FRESH_US 100e3
+
+/* Free bytes of a device's memory; SIZE_MAX: not known. */
+static size_t cuda_left(int device)
+{
+	size_t left, total;
+	int before;
+
+	if (cudaGetDevice(&before) != cudaSuccess)
+		return SIZE_MAX;
+	if (cudaSetDevice(device) != cudaSuccess || cudaMemGetInfo(&left, &total) != cudaSuccess) {
+		cudaGetLastError();
+		left = SIZE_MAX;
+	}
+	cudaSetDevice(before);
+	return left;
+}
+
+/* The free bytes of a device's memory and those that StarPU has allocated there. */
+static size_t cuda_memory(int id, size_t total)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static struct {
+		double at;
+		size_t bytes;
+	} answers[STARPU_NMAXWORKERS];
+	size_t has = total - starpu_memory_get_available(starpu_worker_get_memory_node(id));
+	double now = starpu_timing_now();
+	size_t bytes;
+
+	pthread_mutex_lock(&mutex);
+	if (!answers[id].at || now - answers[id].at > FRESH_US || now < answers[id].at) {
+		size_t left = cuda_left(starpu_worker_get_devid(id));
+
+		answers[id].bytes = left < SIZE_MAX - has ? left + has : SIZE_MAX;
+		answers[id].at = now;
+	}
+	bytes = answers[id].bytes;
+	pthread_mutex_unlock(&mutex);
+	return bytes;
+}
+#else
+static size_t cuda_memory(int id, size_t total)
+{
+	return SIZE_MAX;
+}
+#endif
+
+/* Bytes of a device's memory that StarPU may use. */
+static size_t device_memory(int id)
+{
+	starpu_ssize_t total = starpu_memory_get_total(starpu_worker_get_memory_node(id));
+	size_t bytes = SIZE_MAX;
+
+	if (total < 0)
+		return SIZE_MAX;
+	if (starpu_worker_get_type(id) == STARPU_CUDA_WORKER)
+		bytes = cuda_memory(id, total);
+	return bytes < (size_t)total ? bytes : (size_t)total;
+}
+
+int loop_worker_size(const struct heddle_loop_request *loop, struct loop_worker *worker)
+{
+	int id = worker->stats.id;
+	size_t total = device_memory(id);
+	struct loop_footprint footprint = loop_views_footprint(loop->views, loop->loop.naccesses);
+	size_t room = SIZE_MAX, most;
+
+	worker->buffer = largest_buffer(id);
+	most = views_buffer_room(loop->views, loop->loop.naccesses, worker->buffer);
+	worker->depth = loop->depth > 1 ? loop->depth : 1;
+	if (total < SIZE_MAX) {
+		unsigned held = blocks_held(worker->depth);
+
+		/* A fourth stays free: buffers are rounded up by as much. */
+		while (!(room = loop_footprint_room(&footprint, total / 4 * 3,
+		                                    held * workers_beside(id))) &&
+		       held > 1)
+			held = fewer_held(held);
+		if (worker->depth >= held)
+			worker->depth = held > 1 ? held - 1 : 1;
+	}
+	room = room < most ? room : most;
+	if (room < SIZE_MAX && loop->loop.alignment)
+		room -= room % loop->loop.alignment;
+	worker->maximum = room < SIZE_MAX ? room : 0;
+	return room ? 0 : -ENOMEM;
+}
+
+/* ---- pinned memory ---- */
+
+/* A reduction has its own array for each block. */
+void loop_views_pin(struct loop_view *views, unsigned nviews, const char *loop)
+{
+	for (unsigned i = 0; i < nviews; i++)
+		if (views[i].access.share != HEDDLE_REDUCE)
+			home_array_pin(&views[i].array, &(struct array_name){"loop", loop, i});
+}
+
+void loop_views_unpin(struct loop_view *views, unsigned nviews)
+{
+	for (unsigned i = 0; i < nviews; i++)
+		home_array_unpin(&views[i].array);
 }

@@ -8,49 +8,48 @@
 #include <time.h>
 
 #include "partition/loop/ranges.h"
-#include "partition/loop/room.h"
 #include "partition/loop/window.h"
 #include "tests/unit/test.h"
 
 static void test_in_order(void **state)
 {
-	struct ranges ranges;
-	struct range range;
+	struct loop_ranges ranges;
+	struct loop_range range;
 
-	ranges_init(&ranges, 10);
-	range = ranges_take(&ranges, 4);
+	loop_ranges_init(&ranges, 10);
+	range = loop_ranges_take(&ranges, 4);
 	assert_int_equal(range.start, 0);
 	assert_int_equal(range.n, 4);
-	range = ranges_take(&ranges, 100);
+	range = loop_ranges_take(&ranges, 100);
 	assert_int_equal(range.start, 4);
 	assert_int_equal(range.n, 6);
-	assert_int_equal(ranges_remaining(&ranges), 0);
-	assert_int_equal(ranges_take(&ranges, 1).n, 0);
-	ranges_fini(&ranges);
+	assert_int_equal(loop_ranges_remaining(&ranges), 0);
+	assert_int_equal(loop_ranges_take(&ranges, 1).n, 0);
+	loop_ranges_fini(&ranges);
 }
 
 static void test_returned_first(void **state)
 {
-	struct ranges ranges;
-	struct range lost, range;
+	struct loop_ranges ranges;
+	struct loop_range lost, range;
 
-	ranges_init(&ranges, 100);
-	lost = ranges_take(&ranges, 30);
-	ranges_take(&ranges, 30);
+	loop_ranges_init(&ranges, 100);
+	lost = loop_ranges_take(&ranges, 30);
+	loop_ranges_take(&ranges, 30);
 	lost.attempts++;
-	assert_int_equal(ranges_return(&ranges, lost), 0);
-	assert_int_equal(ranges_remaining(&ranges), 70);
-	range = ranges_take(&ranges, 20);
+	assert_int_equal(loop_ranges_return(&ranges, lost), 0);
+	assert_int_equal(loop_ranges_remaining(&ranges), 70);
+	range = loop_ranges_take(&ranges, 20);
 	assert_int_equal(range.start, 0);
 	assert_int_equal(range.n, 20);
 	assert_int_equal(range.attempts, 1);
-	range = ranges_take(&ranges, 20);
+	range = loop_ranges_take(&ranges, 20);
 	assert_int_equal(range.start, 20);
 	assert_int_equal(range.n, 10);
-	range = ranges_take(&ranges, 20);
+	range = loop_ranges_take(&ranges, 20);
 	assert_int_equal(range.start, 60);
 	assert_int_equal(range.attempts, 0);
-	ranges_fini(&ranges);
+	loop_ranges_fini(&ranges);
 }
 
 static void test_each_once(void **state)
@@ -61,14 +60,14 @@ static void test_each_once(void **state)
 
 	print_message("seed %u\n", seed);
 	for (int round = 0; round < 200; round++) {
-		struct ranges ranges;
-		struct range range;
+		struct loop_ranges ranges;
+		struct loop_range range;
 
 		memset(count, 0, sizeof(count));
-		ranges_init(&ranges, N);
-		while ((range = ranges_take(&ranges, 1 + rand_r(&seed) % 300)).n) {
+		loop_ranges_init(&ranges, N);
+		while ((range = loop_ranges_take(&ranges, 1 + rand_r(&seed) % 300)).n) {
 			if (rand_r(&seed) % 3 == 0) {
-				assert_int_equal(ranges_return(&ranges, range), 0);
+				assert_int_equal(loop_ranges_return(&ranges, range), 0);
 				continue;
 			}
 			for (size_t i = 0; i < range.n; i++)
@@ -76,23 +75,23 @@ static void test_each_once(void **state)
 		}
 		for (size_t i = 0; i < N; i++)
 			assert_int_equal(count[i], 1);
-		ranges_fini(&ranges);
+		loop_ranges_fini(&ranges);
 	}
 }
 
 static void test_windows(void **state)
 {
-	struct window window = window_of(10, 5, 1, 0, 100);
+	struct loop_window window = loop_window(10, 5, 1, 0, 100);
 
 	assert_int_equal(window.first, 10);
 	assert_int_equal(window.count, 5);
-	window = window_of(0, 5, 2, 3, 100);
+	window = loop_window(0, 5, 2, 3, 100);
 	assert_int_equal(window.first, 0);
 	assert_int_equal(window.count, 13);
-	window = window_of(45, 5, 2, 3, 100);
+	window = loop_window(45, 5, 2, 3, 100);
 	assert_int_equal(window.first, 87);
 	assert_int_equal(window.count, 13);
-	window = window_of(0, 50, 2, 1000, 100);
+	window = loop_window(0, 50, 2, 1000, 100);
 	assert_int_equal(window.first, 0);
 	assert_int_equal(window.count, 100);
 }
@@ -100,26 +99,26 @@ static void test_windows(void **state)
 static void test_allocations(void **state)
 {
 	for (size_t count = 1; count < 5000; count++) {
-		size_t room = window_allocation(count, 1 << 20);
+		size_t room = loop_window_allocation(count, 1 << 20);
 
 		assert_true(room >= count);
 		assert_true(room * 4 <= count * 5 || room < 8);
 	}
-	assert_int_equal(window_allocation(1000, 1001), 1001);
+	assert_int_equal(loop_window_allocation(1000, 1001), 1001);
 }
 
 static void test_room(void **state)
 {
-	struct footprint footprint = {.shared = 100, .fixed = 10, .per_iteration = 3};
+	struct loop_footprint footprint = {.shared = 100, .fixed = 10, .per_iteration = 3};
 
-	assert_int_equal(footprint_room(&footprint, 220, 3), 10);
-	assert_int_equal(footprint_room(&footprint, 139, 3), 1);
-	assert_int_equal(footprint_room(&footprint, 138, 3), 0);
-	assert_int_equal(footprint_room(&footprint, 138, 2), 3);
-	assert_int_equal(footprint_room(&footprint, 99, 1), 0);
+	assert_int_equal(loop_footprint_room(&footprint, 220, 3), 10);
+	assert_int_equal(loop_footprint_room(&footprint, 139, 3), 1);
+	assert_int_equal(loop_footprint_room(&footprint, 138, 3), 0);
+	assert_int_equal(loop_footprint_room(&footprint, 138, 2), 3);
+	assert_int_equal(loop_footprint_room(&footprint, 99, 1), 0);
 	footprint.per_iteration = 0;
-	assert_int_equal(footprint_room(&footprint, 110, 1), SIZE_MAX);
-	assert_int_equal(footprint_room(&footprint, 109, 1), 0);
+	assert_int_equal(loop_footprint_room(&footprint, 110, 1), SIZE_MAX);
+	assert_int_equal(loop_footprint_room(&footprint, 109, 1), 0);
 }
 
 int main(void)

@@ -13,14 +13,14 @@
 static void test_kept_and_found(void **state)
 {
 	struct heddle_profile profile = {0};
-	struct rate rate = {12.5, 0.25}, found;
+	struct loop_rate rate = {12.5, 0.25}, found;
 
-	assert_int_equal(rates_find(&profile, "cpu", 20, "-", &found), -ENOENT);
-	assert_int_equal(rates_add(&profile, "cpu", 20, &rate, 7, 1000), 0);
-	assert_int_equal(rates_find(&profile, "cpu", 20, "-", &found), 0);
+	assert_int_equal(loop_rates_find(&profile, "cpu", 20, "-", &found), -ENOENT);
+	assert_int_equal(loop_rates_add(&profile, "cpu", 20, &rate, 7, 1000), 0);
+	assert_int_equal(loop_rates_find(&profile, "cpu", 20, "-", &found), 0);
 	assert_true(found.pace == 0.25 && found.start_us == 12.5);
-	assert_int_equal(rates_find(&profile, "cuda", 20, "-", &found), -ENOENT);
-	assert_int_equal(rates_find(&profile, "cpu", 24, "-", &found), -ENOENT);
+	assert_int_equal(loop_rates_find(&profile, "cuda", 20, "-", &found), -ENOENT);
+	assert_int_equal(loop_rates_find(&profile, "cpu", 24, "-", &found), -ENOENT);
 	heddle_profile_free(&profile);
 }
 
@@ -29,12 +29,12 @@ static void test_median(void **state)
 {
 	static const double paces[] = {1, 1.25, 500, 1.5, 1.25};
 	struct heddle_profile profile = {0};
-	struct rate found;
+	struct loop_rate found;
 
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(rates_add(&profile, "cpu", 4, &(struct rate){3, paces[i]}, 5, i),
-		                 0);
-	assert_int_equal(rates_find(&profile, "cpu", 4, "-", &found), 0);
+		assert_int_equal(
+		    loop_rates_add(&profile, "cpu", 4, &(struct loop_rate){3, paces[i]}, 5, i), 0);
+	assert_int_equal(loop_rates_find(&profile, "cpu", 4, "-", &found), 0);
 	assert_true(found.pace == 1.25 && found.start_us == 3);
 	heddle_profile_free(&profile);
 }
@@ -54,22 +54,22 @@ static void test_senseless(void **state)
 	    "loop bytes=4 : pace=1 start=1",
 	    "task device=\"cpu\" bytes=4 : pace=1 start=1",
 	};
-	struct rate none[] = {{0, 0}, {0, -1}, {-1, 1}, {NAN, 1}, {0, NAN}, {0, INFINITY}};
-	struct rate found = {42, 42};
+	struct loop_rate none[] = {{0, 0}, {0, -1}, {-1, 1}, {NAN, 1}, {0, NAN}, {0, INFINITY}};
+	struct loop_rate found = {42, 42};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		struct heddle_profile profile = {0};
 
 		assert_int_equal(
 		    heddle_profile_parse(&profile, lines[i], strlen(lines[i]), "-", NULL), 0);
-		assert_int_equal(rates_find(&profile, "cpu", 4, "-", &found), -ENOENT);
+		assert_int_equal(loop_rates_find(&profile, "cpu", 4, "-", &found), -ENOENT);
 		assert_true(found.pace == 42);
 		heddle_profile_free(&profile);
 	}
 	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
 		struct heddle_profile profile = {0};
 
-		assert_int_equal(rates_add(&profile, "cpu", 4, &none[i], 5, 0), -EINVAL);
+		assert_int_equal(loop_rates_add(&profile, "cpu", 4, &none[i], 5, 0), -EINVAL);
 		heddle_profile_free(&profile);
 	}
 }
@@ -83,14 +83,14 @@ static void test_mean(void **state)
 	    {.start_us = 900, .pace = 900, .count = 2, .start_known = true},
 	    {.pace = 900, .count = 9}, /* all of one size */
 	};
-	struct rate mean;
+	struct loop_rate mean;
 	unsigned blocks;
 
-	assert_int_equal(rates_mean(times, 4, &mean, &blocks), 0);
+	assert_int_equal(loop_rates_mean(times, 4, &mean, &blocks), 0);
 	assert_true(mean.start_us == 3 && mean.pace == 2);
 	assert_int_equal(blocks, 8);
-	assert_int_equal(rates_mean(times + 2, 2, &mean, &blocks), -ENOENT);
-	assert_int_equal(rates_mean(times, 0, &mean, &blocks), -ENOENT);
+	assert_int_equal(loop_rates_mean(times + 2, 2, &mean, &blocks), -ENOENT);
+	assert_int_equal(loop_rates_mean(times, 0, &mean, &blocks), -ENOENT);
 }
 
 int main(void)

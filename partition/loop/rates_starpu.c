@@ -82,51 +82,52 @@ static struct warm *warm_of(const struct heddle_loop_request *loop)
 
 static size_t iteration_bytes(const struct heddle_loop_request *loop)
 {
-	return views_footprint(loop->views, loop->loop.naccesses).per_iteration;
+	return loop_views_footprint(loop->views, loop->loop.naccesses).per_iteration;
 }
 
-void warm_priors(const struct heddle_loop_request *loop, struct heddle_strategy_worker *workers)
+void loop_rates_recall(const struct heddle_loop_request *loop,
+                       struct heddle_strategy_worker *workers)
 {
 	size_t bytes = iteration_bytes(loop);
 	struct warm *warm;
 
 	pthread_mutex_lock(&mutex);
 	warm = warm_of(loop);
-	for (unsigned l = 0; warm && l < loop->nlanes; l++) {
-		unsigned class = heddle_device_class(loop->lanes[l].stats.id);
-		struct rate rate;
+	for (unsigned l = 0; warm && l < loop->nworkers; l++) {
+		unsigned class = heddle_device_class(loop->workers[l].stats.id);
+		struct loop_rate rate;
 
-		if (rates_find(&warm->known, heddle_device_class_name(class), bytes, warm->path,
-		               &rate))
+		if (loop_rates_find(&warm->known, heddle_device_class_name(class), bytes,
+		                    warm->path, &rate))
 			continue;
 		workers[l].rate = 1 / rate.pace;
 		workers[l].start_us = rate.start_us;
 		heddle_explain("loop %s: %s did %g iterations/us before, and %g us a block",
-		               loop->name, loop->lanes[l].stats.name, workers[l].rate,
+		               loop->name, loop->workers[l].stats.name, workers[l].rate,
 		               rate.start_us);
 	}
 	pthread_mutex_unlock(&mutex);
 }
 
-/* Mutex held: what the lanes of a class have done. */
+/* Mutex held: what the workers of a class have done. */
 static void class_keep(struct warm *warm, const struct heddle_loop_request *loop, unsigned class)
 {
 	struct heddle_block_time times[STARPU_NMAXWORKERS];
 	const char *device = heddle_device_class_name(class);
 	unsigned n = 0, blocks;
-	struct rate rate;
+	struct loop_rate rate;
 	double now = time(NULL);
 
-	for (unsigned l = 0; l < loop->nlanes; l++)
-		if (heddle_device_class(loop->lanes[l].stats.id) == class)
-			times[n++] = loop->lanes[l].time;
-	if (rates_mean(times, n, &rate, &blocks))
+	for (unsigned l = 0; l < loop->nworkers; l++)
+		if (heddle_device_class(loop->workers[l].stats.id) == class)
+			times[n++] = loop->workers[l].time;
+	if (loop_rates_mean(times, n, &rate, &blocks))
 		return;
-	rates_add(&warm->known, device, iteration_bytes(loop), &rate, blocks, now);
-	rates_add(&warm->news, device, iteration_bytes(loop), &rate, blocks, now);
+	loop_rates_add(&warm->known, device, iteration_bytes(loop), &rate, blocks, now);
+	loop_rates_add(&warm->news, device, iteration_bytes(loop), &rate, blocks, now);
 }
 
-void warm_keep(const struct heddle_loop_request *loop)
+void loop_rates_keep(const struct heddle_loop_request *loop)
 {
 	struct warm *warm;
 

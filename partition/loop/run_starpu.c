@@ -1,0 +1,922 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A loop at work: workers are given blocks, blocks run, and what they took tells the
+ * strategy how large the next ones are. The last block ends the loop.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "loop_private.h"
+#include "partition/common/home_starpu.h"
+#include "support/helgrind.h"
+#include "support/message.h"
+#include "support/variables.h"
+
+/* A block that is done gives its worker the next one, which may fail at once. */
+static void loop_release(struct heddle_loop_request *loop);
+static void workers_wake(struct heddle_loop_request *loop);
+static void host_block_done(void *block);
+static void device_block_done(void *block);
+
+/* ---- a block is given ---- */
+
+/* In the adaptive phase blocks of an accelerator run alone, so that the time of
+ * each is its own, transfers included; later the next block arrives while one
+ * runs. */
+static unsigned worker_depth(const struct loop_worker *worker, enum heddle_phase phase)
+{
+	return phase == HEDDLE_PHASE_ADAPTIVE ? 1 : worker->depth;
+}
+
+/* Mutex held. */
+static void worker_learns(struct heddle_loop_request *loop, struct loop_worker *worker,
+                          bool learning)
+{
+	loop->nlearning += learning - worker->learning;
+	worker->learning = learning;
+}
+
+/* Mutex held: a block of `done` has ended. Its time may end the adaptive phase of other
+ * workers whose blocks still run. */
+static void workers_learned(struct heddle_loop_request *loop, const struct loop_worker *done,
+                            double now)
+{
+	for (unsigned l = 0; loop->nlearning && l < loop->nworkers; l++) {
+		struct loop_worker *worker = &loop->workers[l];
+
+		if (worker->learning && (worker == done || heddle_strategy_phase(loop->blocks, l) ==
+		                                               HEDDLE_PHASE_COMPLETION)) {
+			worker_learns(loop, worker, false);
+			loop->learned_us = now;
+		}
+	}
+}
+
+/* Mutex held: the iterations of the worker's next block. */
+static size_t worker_ask(struct heddle_loop_request *loop, struct loop_worker *worker)
+{
+	size_t n = heddle_strategy_next(loop->blocks, worker->index);
+
+	if (!n && !worker->waiting && loop_ranges_remaining(&loop->ranges)) {
+		worker->waiting = true;
+		loop->nwaiting++;
+	}
+	return n;
+}
+
+/* Mutex held: a block of n iterations, at most, for the worker. */
+static struct loop_block *worker_give(struct heddle_loop_request *loop, struct loop_worker *worker,
+                                      size_t n, double now)
+{
+	struct loop_block *block = loop_block_get(loop);
+	struct loop_range range;
+
+	if (!block) {
+		loop->status = -ENOMEM;
+		return NULL;
+	}
+	/* The strategy knows the bound too. A larger block would never fit the memory. */
+	range = loop_ranges_take(&loop->ranges,
+	                         worker->maximum && n > worker->maximum ? worker->maximum : n);
+	if (range.n < n)
+		heddle_strategy_return(loop->blocks, worker->index, n - range.n);
+	if (!range.n) { /* the iterations went to a leftover block, unknown to the strategy */
+		loop_block_spare(block);
+		return NULL;
+	}
+	loop_block_prepare(block, range, now);
+	block->worker = worker;
+	block->phase = heddle_strategy_phase(loop->blocks, worker->index);
+	worker_learns(loop, worker, block->phase == HEDDLE_PHASE_ADAPTIVE);
+	block->isolated = worker_depth(worker, block->phase) == 1;
+	worker->in_flight++;
+	if (!worker->unfinished++)
+		worker->busy_since_us = now;
+	loop_modelled_given(block);
+	return block;
+}
+
+/* Mutex held: the worker's next block. NULL: none now. */
+static struct loop_block *worker_next(struct heddle_loop_request *loop, struct loop_worker *worker,
+                                      double now)
+{
+	enum heddle_phase phase = heddle_strategy_phase(loop->blocks, worker->index);
+	size_t n;
+
+	if (loop->status || worker->retired || worker->in_flight >= worker_depth(worker, phase))
+		return NULL;
+	n = worker_ask(loop, worker);
+	return n ? worker_give(loop, worker, n, now) : NULL;
+}
+
+/* Mutex held: the worker gets no further block. */
+static void worker_retire(struct heddle_loop_request *loop, struct loop_worker *worker)
+{
+	if (!loop->blocks || worker->retired)
+		return;
+	worker->retired = true;
+	heddle_strategy_retire(loop->blocks, worker->index);
+}
+
+static bool workers_left(const struct heddle_loop_request *loop)
+{
+	for (unsigned l = 0; l < loop->nworkers; l++)
+		if (!loop->workers[l].retired)
+			return true;
+	return false;
+}
+
+/* Mutex held: every worker is to ask again. */
+static void workers_want(struct heddle_loop_request *loop)
+{
+	loop->nwaiting = 0;
+	for (unsigned l = 0; l < loop->nworkers; l++) {
+		loop->workers[l].waiting = !loop->workers[l].retired;
+		loop->nwaiting += loop->workers[l].waiting;
+	}
+}
+
+/* Mutex held: the iterations of a worker's block are given out again.
+ * @return false: no worker is left, or no memory */
+static bool range_pass_on(struct heddle_loop_request *loop, struct loop_worker *worker,
+                          struct loop_range range)
+{
+	if (!loop->blocks || !workers_left(loop) || loop_ranges_return(&loop->ranges, range))
+		return false;
+	heddle_strategy_return(loop->blocks, worker->index, range.n);
+	loop->nretried++;
+	workers_want(loop);
+	return true;
+}
+
+/* Mutex held: the block is accounted for, done or not, and is spare. */
+static void block_put(struct loop_block *block, double now)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct loop_worker *worker = block->worker;
+
+	if (worker && !--worker->unfinished)
+		worker->stats.busy_us += now - worker->busy_since_us;
+	loop->under_way--;
+	loop_block_spare(block);
+}
+
+/* Mutex held: a block's worker refuses it. The worker is retired and another worker does
+ * the block. Where no worker is left, the loop ends with the error.
+ * @return whether another worker does it */
+static bool block_return(struct loop_block *block, int error)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct loop_worker *worker = block->worker;
+	bool again = false;
+
+	loop->nblocks--;
+	if (worker) {
+		worker->in_flight--;
+		worker->running = false;
+		worker_retire(loop, worker);
+		again = range_pass_on(loop, worker, block->range);
+	}
+	if (!again && !loop->status)
+		loop->status = error;
+	block_put(block, loop_now(loop));
+	return again;
+}
+
+/* StarPU refused a block's task. */
+static void block_refused(struct loop_block *block, int error)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct loop_worker *worker = block->worker;
+	struct loop_range range = block->range;
+	bool again;
+
+	starpu_pthread_mutex_lock(&loop->mutex);
+	again = block_return(block, error);
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	heddle_warn("loop %s: StarPU refuses a task on %s (%s); iterations %zu to %zu %s",
+	            loop->name, worker ? worker->stats.name : "any worker", strerror(-error),
+	            range.start, range.start + range.n - 1,
+	            again ? "go to another worker" : "are lost");
+	if (again)
+		workers_wake(loop);
+	loop_release(loop);
+}
+
+/* Submits a block's task, to its worker or to StarPU's policy. */
+static void block_start(struct loop_block *block, double before)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct loop_worker *worker = block->worker;
+	bool on_host = worker && loop_worker_is_host(worker);
+	int status =
+	    loop_block_submit(block, on_host, on_host ? host_block_done : device_block_done);
+	double us = starpu_timing_now() - before;
+
+	if (!status) {
+		starpu_pthread_mutex_lock(&loop->mutex);
+		loop->overhead_us += us;
+		starpu_pthread_mutex_unlock(&loop->mutex);
+	} else {
+		block_refused(block, status);
+	}
+}
+
+/* Gives a worker blocks until it has as many as it may. */
+static void worker_fill(struct heddle_loop_request *loop, struct loop_worker *worker)
+{
+	for (;;) {
+		double before = starpu_timing_now();
+		struct loop_block *block;
+
+		starpu_pthread_mutex_lock(&loop->mutex);
+		block = worker_next(loop, worker, loop_time(loop, before));
+		starpu_pthread_mutex_unlock(&loop->mutex);
+		if (!block)
+			return;
+		block_start(block, before);
+	}
+}
+
+/* Mutex held: if no block runs and iterations remain, no worker would ask again, so the
+ * first one takes them. */
+static struct loop_block *loop_leftover(struct heddle_loop_request *loop, double now)
+{
+	size_t remaining = loop_ranges_remaining(&loop->ranges);
+
+	if (loop->under_way || !remaining || loop->status)
+		return NULL;
+	for (unsigned l = 0; l < loop->nworkers; l++) {
+		struct loop_worker *worker = &loop->workers[l];
+
+		if (worker->retired)
+			continue;
+		heddle_explain("loop %s: %zu iterations are left over, %s takes them", loop->name,
+		               remaining, worker->stats.name);
+		return worker_give(loop, worker, remaining, now);
+	}
+	return NULL;
+}
+
+/* Mutex held: blocks for the workers that wait, as a list. */
+static struct loop_block *workers_next(struct heddle_loop_request *loop, double now)
+{
+	struct loop_block *list = NULL;
+
+	for (unsigned l = 0; loop->nwaiting && l < loop->nworkers; l++) {
+		struct loop_worker *worker = &loop->workers[l];
+		struct loop_block *block;
+
+		if (!worker->waiting)
+			continue;
+		worker->waiting = false;
+		loop->nwaiting--;
+		/* If there is nothing for it, it waits again. */
+		block = worker_next(loop, worker, now);
+		if (!block)
+			continue;
+		block->next = list;
+		list = block;
+	}
+	return list;
+}
+
+/* Asks the strategy again for the workers that wait. */
+static void workers_wake(struct heddle_loop_request *loop)
+{
+	struct loop_block *block, *list;
+	double now;
+
+	/* A worker that begins to wait after this has seen all that happened before. */
+	if (!__atomic_load_n(&loop->nwaiting, __ATOMIC_RELAXED))
+		return;
+	now = starpu_timing_now();
+	starpu_pthread_mutex_lock(&loop->mutex);
+	list = workers_next(loop, loop_time(loop, now));
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	while ((block = list)) {
+		struct loop_worker *worker = block->worker;
+
+		list = block->next;
+		block_start(block, now);
+		worker_fill(loop, worker); /* it may have room for more */
+		now = starpu_timing_now();
+	}
+}
+
+static void loop_end(struct heddle_loop_request *loop)
+{
+	loop->end_us = loop_now(loop);
+	for (unsigned l = 0; l < loop->nworkers; l++)
+		if (loop->blocks)
+			loop->workers[l].stats.rate = heddle_strategy_rate(loop->blocks, l);
+	for (unsigned i = 0; i < loop->loop.naccesses; i++)
+		if (loop->views[i].whole)
+			starpu_data_unregister_submit(loop->views[i].whole);
+	loop_views_unpin(loop->views, loop->loop.naccesses);
+	loop_log_write(loop);
+	if (loop->warm && !loop->status)
+		loop_rates_keep(loop);
+	control_end(&loop->control);
+}
+
+/* Drops a reference. With the last one either a worker takes the iterations that remain,
+ * or the loop ends. */
+static void loop_release(struct heddle_loop_request *loop)
+{
+	struct loop_block *block;
+	bool last;
+
+	do {
+		double now = starpu_timing_now();
+
+		starpu_pthread_mutex_lock(&loop->mutex);
+		block = NULL;
+		if (loop->blocks && loop->references == 1)
+			block = loop_leftover(loop, loop_time(loop, now));
+		/* Kept while the block starts: it may be done before that returns. */
+		last = !block && !--loop->references;
+		starpu_pthread_mutex_unlock(&loop->mutex);
+		if (block)
+			block_start(block, now);
+	} while (block);
+	if (last)
+		loop_end(loop);
+}
+
+/* ---- a block is done ---- */
+
+/* In a loop that waits for another core. */
+static inline void cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#endif
+}
+
+/* When the time of a block begins: when it was submitted, or when the worker's
+ * previous one was done, where that was later. A CPU worker's first block may have
+ * waited for the worker to give the others theirs, which says nothing of its rate. */
+static double block_since(const struct loop_block *block)
+{
+	const struct loop_worker *worker = block->worker;
+	double since = block->submit_us;
+
+	if (loop_worker_is_host(worker) && worker->last_done_us == block->loop->start_us &&
+	    block->begin_us > since)
+		since = block->begin_us;
+	return since > worker->last_done_us ? since : worker->last_done_us;
+}
+
+/* Mutex held: tells the strategy how long a block took. */
+static void block_account(struct loop_block *block, double now)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct loop_worker *worker = block->worker;
+	double since = block_since(block);
+
+	worker->last_done_us = now;
+	worker->in_flight--;
+	if (loop->warm && !block->given.status && now > since)
+		heddle_block_time_add(&worker->time, block->given.n, now - since, true, true);
+	if (loop->blocks && !block->given.status) {
+		heddle_strategy_completed(loop->blocks, worker->index, block->given.n, now - since);
+		workers_learned(loop, worker, now);
+	}
+}
+
+/* Mutex held: whether a block may run a second time. In main memory one that reads
+ * what it writes may have been half done; what a device did is thrown away. */
+static bool block_repeatable(const struct loop_block *block)
+{
+	const struct heddle_loop_request *loop = block->loop;
+
+	if (block->range.attempts)
+		return false;
+	for (unsigned i = 0; loop_worker_is_host(block->worker) && i < loop->loop.naccesses; i++)
+		if (loop->views[i].access.share == HEDDLE_SLICE &&
+		    loop->views[i].access.mode == STARPU_RW)
+			return false;
+	return true;
+}
+
+/* Mutex held: a kernel found its device full. Its worker gets blocks of half the
+ * size from now on.
+ * @return false: not that, or it cannot be cut */
+static bool block_cut(const struct loop_block *block)
+{
+	size_t unit = block->loop->loop.alignment ? block->loop->loop.alignment : 1;
+	size_t half = block->given.n / 2 / unit * unit;
+	struct loop_worker *worker = block->worker;
+
+	if (block->given.status != -ENOMEM || !block->loop->blocks || loop_worker_is_host(worker) ||
+	    worker->retired || !half)
+		return false;
+	if (!worker->maximum || half < worker->maximum)
+		worker->maximum = half;
+	return true;
+}
+
+/* A kernel failed: where its device was full, the iterations are given out again
+ * in smaller blocks; otherwise its worker gets no more and another does the block,
+ * once. */
+static void block_fail(struct loop_block *block)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct loop_worker *worker = block->worker;
+	struct loop_range range = block->range;
+	bool cut, again;
+
+	starpu_pthread_mutex_lock(&loop->mutex);
+	cut = block_cut(block);
+	again = cut || block_repeatable(block);
+	if (!cut) {
+		worker_retire(loop, worker);
+		range.attempts++;
+	}
+	again = again && range_pass_on(loop, worker, range);
+	if (!again && !loop->status)
+		loop->status = block->given.status;
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	heddle_warn("loop %s: the kernel failed on %s (%s); iterations %zu to %zu %s", loop->name,
+	            worker->stats.name, strerror(-block->given.status), range.start,
+	            range.start + range.n - 1,
+	            !again ? "are lost"
+	            : cut  ? "are cut smaller"
+	                   : "go to another worker");
+}
+
+/* Adds a block's sums to the loop's. That may take longer than all that the loop's
+ * mutex is held for, so it has one of its own. */
+static void block_combine(struct loop_block *block)
+{
+	struct heddle_loop_request *loop = block->loop;
+
+	if (!loop->reduces || block->given.status)
+		return;
+	starpu_pthread_mutex_lock(&loop->sums);
+	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
+		const struct loop_view *view = &loop->views[i];
+
+		if (block->data[i].partial)
+			view->access.combine((void *)view->array.base, block->data[i].partial,
+			                     home_array_bytes(&view->array),
+			                     (void *)loop->loop.arg);
+	}
+	starpu_pthread_mutex_unlock(&loop->sums);
+}
+
+/* Mutex held: adds a block to its worker's statistics and frees it. */
+static void block_book(struct loop_block *block, double now)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct loop_worker *worker = block->worker;
+
+	if (!block->given.status) {
+		worker->stats.iterations += block->given.n;
+		worker->stats.blocks++;
+		worker->stats.finish_us = now - loop->start_us;
+		block->done_us = now;
+		loop_log_block(loop, block);
+	}
+	block_put(block, now);
+}
+
+/* A block is done: accounts for it, and gives its worker and those that wait blocks. */
+static void block_settle(struct loop_block *block, double now)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct loop_worker *worker = block->worker;
+
+	block_combine(block);
+	starpu_pthread_mutex_lock(&loop->mutex);
+	if (block->isolated)
+		block_account(block, now);
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	if (block->given.status)
+		block_fail(block);
+	starpu_pthread_mutex_lock(&loop->mutex);
+	block_book(block, now);
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	if (loop->blocks) {
+		worker_fill(loop, worker);
+		workers_wake(loop);
+	}
+	loop_release(loop);
+}
+
+/* Modelled time: settles all blocks that no other one can come before. Blocks that end
+ * meanwhile are settled here, too. The loop may end with the last one. */
+static void settle_in_turn(struct heddle_loop_request *loop)
+{
+	struct loop_block *block;
+
+	starpu_pthread_mutex_lock(&loop->mutex);
+	if (loop->turning) {
+		starpu_pthread_mutex_unlock(&loop->mutex);
+		return;
+	}
+	loop->turning = true;
+	loop->references++;
+	while ((block = loop_modelled_next(loop))) {
+		starpu_pthread_mutex_unlock(&loop->mutex);
+		block_settle(block, loop->now_us);
+		starpu_pthread_mutex_lock(&loop->mutex);
+	}
+	loop->turning = false;
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_release(loop);
+}
+
+/* The block's outputs are in main memory. */
+static void block_finish(struct loop_block *block)
+{
+	struct heddle_loop_request *loop = block->loop;
+
+	if (!loop->modelled) {
+		block_settle(block, starpu_timing_now());
+		return;
+	}
+	loop_modelled_finished(block);
+	settle_in_turn(loop);
+}
+
+/* An output of a block is in main memory, or its callback is through. */
+static void output_written(void *arg)
+{
+	struct loop_block *block = arg;
+
+	if (!__atomic_sub_fetch(&block->unwritten, 1, __ATOMIC_ACQ_REL))
+		block_finish(block);
+}
+
+/* Mutex held: takes the block that became spare last, which its task still uses. */
+static void block_end(struct loop_block *block)
+{
+	loop_block_get(block->loop);
+	block->over = true;
+}
+
+/* Mutex held: makes a block that is done the next one of its worker. False where there is
+ * no next one: the block is not spare then, for its task still uses it. */
+static bool block_renew(struct loop_block *block, double now)
+{
+	struct heddle_loop_request *loop = block->loop;
+
+	/* The spare block that was added last is the first to be taken. */
+	if (worker_next(loop, block->worker, now)) {
+		loop->references--; /* its task has one already */
+		return true;
+	}
+	block_end(block);
+	return false;
+}
+
+/* Asks can_execute of a block that shares a task, as StarPU does of a task. A worker whose
+ * block is refused is retired, as it is when StarPU refuses.
+ * @return whether it may run */
+static bool block_allowed(struct loop_block *block)
+{
+	struct heddle_loop_request *loop = block->loop;
+	const struct heddle_block given = block->given;
+	bool again;
+
+	if (!loop->host_codelet.can_execute ||
+	    loop->host_codelet.can_execute(block->worker->stats.id, starpu_task_get_current(), 0))
+		return true;
+	starpu_pthread_mutex_lock(&loop->mutex);
+	again = block_return(block, -ENODEV);
+	block_end(block);
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	heddle_warn("loop %s: can_execute refuses a block on %s; iterations %zu to %zu %s",
+	            loop->name, block->worker->stats.name, given.start, given.start + given.n - 1,
+	            again ? "go to another worker" : "are lost");
+	return false;
+}
+
+/* Mutex held: accounts for the blocks that workers have posted, and renews them. */
+static void workers_serve(struct heddle_loop_request *loop)
+{
+	double began = starpu_timing_now();
+
+	for (unsigned l = 0; l < loop->nworkers; l++) {
+		struct loop_worker *worker = &loop->workers[l];
+		struct loop_block *block = __atomic_load_n(&worker->posted, __ATOMIC_ACQUIRE);
+
+		if (!block)
+			continue;
+		HELGRIND_TAKE_OVER(&worker->posted);
+		block_account(block, worker->posted_us);
+		block_book(block, worker->posted_us);
+		worker->renewed = block_renew(block, worker->posted_us);
+		HELGRIND_HAND_OVER(&worker->renewed);
+		__atomic_store_n(&worker->posted, NULL, __ATOMIC_RELEASE);
+	}
+	loop->overhead_us += starpu_timing_now() - began;
+}
+
+/* How often a worker looks whether another has served it before it sleeps until the mutex
+ * is free. To wake up takes much longer than to be served. */
+#define PATIENCE 400
+
+/* Lets a block be accounted for and renewed. When many workers have done short blocks at a
+ * time, the one that has the mutex serves all: the strategy's state is in its core's cache.
+ * If every worker asked for itself, the state would move from core to core, which takes
+ * several times as long.
+ * @return whether it was renewed */
+static bool block_exchange(struct loop_block *block, double now)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct loop_worker *worker = block->worker;
+	bool locked = false;
+
+	worker->posted_us = now;
+	HELGRIND_HAND_OVER(&worker->posted);
+	__atomic_store_n(&worker->posted, block, __ATOMIC_RELEASE);
+	for (unsigned i = 0; !locked && __atomic_load_n(&worker->posted, __ATOMIC_ACQUIRE); i++) {
+		if (i == PATIENCE) {
+			starpu_pthread_mutex_lock(&loop->mutex);
+			locked = true;
+		} else if (i % 8 == 0) {
+			locked = !starpu_pthread_mutex_trylock(&loop->mutex);
+		} else {
+			cpu_relax();
+		}
+	}
+	if (locked) {
+		workers_serve(loop);
+		starpu_pthread_mutex_unlock(&loop->mutex);
+	}
+	HELGRIND_TAKE_OVER(&worker->renewed);
+	return worker->renewed;
+}
+
+/* A task costs several microseconds, and the more workers begin and end tasks at a
+ * time the more: a block that a CPU worker did in less is followed by the next one
+ * in the same task. Blocks that failed are the callback's. */
+static bool block_follow(struct loop_block *block, double began)
+{
+	struct heddle_loop_request *loop = block->loop;
+	double now = starpu_timing_now();
+	bool more;
+
+	if (block->given.status || now - began >= loop->task_us)
+		return false;
+	block_combine(block);
+	more = block_exchange(block, now) && block_allowed(block);
+	if (more) {
+		loop_block_clear_partial(block);
+		loop_log_decision(loop, block);
+	}
+	workers_wake(loop);
+	return more;
+}
+
+void loop_host_function(void *buffers[], void *arg)
+{
+	double began = starpu_timing_now();
+
+	do
+		loop_block_compute(arg);
+	while (block_follow(arg, began));
+}
+
+/* Callback of a block on a CPU worker. */
+static void host_block_done(void *arg)
+{
+	struct loop_block *block = arg;
+	struct heddle_loop_request *loop = block->loop;
+
+	if (!block->over) {
+		block_finish(block);
+		return;
+	}
+	starpu_pthread_mutex_lock(&loop->mutex);
+	block->over = false;
+	loop_block_spare(block);
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_release(loop);
+}
+
+/* Called by the block's callback, which is itself one of those that the block waits for. */
+static void output_write_back(struct loop_block *block, unsigned i)
+{
+	struct heddle_loop_request *loop = block->loop;
+	int status;
+
+	__atomic_add_fetch(&block->unwritten, 1, __ATOMIC_RELAXED);
+	status = home_bring(block->data[i].handle, output_written, block);
+	if (!status)
+		return;
+	loop_block_unregister(block, i);
+	starpu_pthread_mutex_lock(&loop->mutex);
+	if (!loop->status)
+		loop->status = status;
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	output_written(block);
+}
+
+/* Under a stock policy the worker is known only now. */
+static void block_find_worker(struct loop_block *block)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct loop_worker *worker = &loop->workers[loop->worker_of_id[starpu_worker_get_id()]];
+
+	starpu_pthread_mutex_lock(&loop->mutex);
+	block->worker = worker;
+	worker->in_flight++;
+	if (!worker->unfinished++)
+		worker->busy_since_us = block->submit_us > worker->last_done_us
+		                            ? block->submit_us
+		                            : worker->last_done_us;
+	starpu_pthread_mutex_unlock(&loop->mutex);
+}
+
+/* Callback of a block on an accelerator, or of any under a stock policy. */
+static void device_block_done(void *arg)
+{
+	struct loop_block *block = arg;
+	struct heddle_loop_request *loop = block->loop;
+
+	if (!block->worker)
+		block_find_worker(block);
+	if (!block->isolated) {
+		starpu_pthread_mutex_lock(&loop->mutex);
+		block_account(block, starpu_timing_now());
+		starpu_pthread_mutex_unlock(&loop->mutex);
+		/* The device's next block is submitted before the output is written back. */
+		if (!block->given.status)
+			worker_fill(loop, block->worker);
+	}
+	block->unwritten = 1;
+	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
+		if (loop_view_is_output(&loop->views[i]) && !block->given.status)
+			output_write_back(block, i);
+		else
+			loop_block_unregister(block, i);
+	}
+	output_written(block);
+}
+
+/* ---- the loop begins ---- */
+
+/* Part p of all under a stock policy, NULL when it is empty. Mutex held. */
+static struct loop_block *loop_part(struct heddle_loop_request *loop, unsigned p, unsigned parts,
+                                    double now)
+{
+	size_t n = loop->loop.n;
+	/* It ends at floor(n (p+1) / parts); this way without overflow. */
+	size_t end = n / parts * (p + 1) + n % parts * (p + 1) / parts;
+	struct loop_block *block;
+
+	if (end == loop->ranges.next || loop->status)
+		return NULL;
+	block = loop_block_get(loop);
+	if (!block) {
+		loop->status = -ENOMEM;
+		return NULL;
+	}
+	loop_block_prepare(block, loop_ranges_take(&loop->ranges, end - loop->ranges.next), now);
+	block->worker = NULL;
+	block->phase = HEDDLE_PHASE_COMPLETION;
+	block->isolated = true;
+	return block;
+}
+
+/* Submits all iterations as equal tasks that StarPU's policy places. */
+static void loop_submit_parts(struct heddle_loop_request *loop, unsigned parts)
+{
+	for (unsigned p = 0; p < parts; p++) {
+		double now = starpu_timing_now();
+		struct loop_block *block;
+
+		starpu_pthread_mutex_lock(&loop->mutex);
+		block = loop_part(loop, p, parts, now);
+		starpu_pthread_mutex_unlock(&loop->mutex);
+		if (block)
+			block_start(block, now);
+	}
+}
+
+/* How many equal tasks a stock policy gets: as many as asked for, more where they
+ * would not fit into the smallest device that might get one. */
+static unsigned loop_parts(const struct heddle_loop_request *loop)
+{
+	size_t parts = loop->loop.parts, n = loop->loop.n;
+
+	if (!parts)
+		parts = heddle_variable_number(HEDDLE_VARIABLE_PARTS) * loop->nworkers;
+	for (unsigned l = 0; l < loop->nworkers; l++) {
+		size_t maximum = loop->workers[l].maximum;
+
+		if (maximum && parts < n / maximum + (n % maximum != 0))
+			parts = n / maximum + (n % maximum != 0);
+	}
+	return parts < 1 ? 1 : parts < UINT_MAX ? parts : UINT_MAX;
+}
+
+/* So many CPU workers are started before the accelerators: their first blocks tell
+ * whether the loop is too short for an accelerator. */
+#define FIRST_CPU_WORKERS 3
+/* It is too short if CPU workers do all that is left in this time, microseconds: an
+ * accelerator's first block takes half of it whatever its size. */
+#define SHORT_US 200
+
+/* Whether CPU workers as fast as those that have answered would soon be done. */
+static bool loop_is_short(struct heddle_loop_request *loop)
+{
+	unsigned known = 0, all = 0;
+	double sum = 0, left;
+
+	starpu_pthread_mutex_lock(&loop->mutex);
+	left = loop_ranges_remaining(&loop->ranges);
+	for (unsigned l = 0; l < loop->nworkers; l++) {
+		double rate = heddle_strategy_rate(loop->blocks, l);
+
+		if (!loop_worker_is_host(&loop->workers[l]))
+			continue;
+		sum += rate;
+		known += rate > 0;
+		all++;
+	}
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	return known && left * known < SHORT_US * sum * all;
+}
+
+/* First blocks for `count` CPU workers from number `l` on, except the one that runs this:
+ * it cannot begin its own block before this returns.
+ * @return the number to go on with */
+static unsigned hosts_begin(struct heddle_loop_request *loop, unsigned l, unsigned count)
+{
+	for (; count && l < loop->nworkers; l++)
+		if (loop_worker_is_host(&loop->workers[l]) &&
+		    loop->workers[l].stats.id != starpu_worker_get_id()) {
+			worker_fill(loop, &loop->workers[l]);
+			count--;
+		}
+	return l;
+}
+
+static void accelerators_begin(struct heddle_loop_request *loop)
+{
+	for (unsigned l = loop->nworkers; l--;)
+		if (!loop_worker_is_host(&loop->workers[l]))
+			worker_fill(loop, &loop->workers[l]);
+}
+
+/* Accelerators begin early, since they take longest to their first kernel, unless the loop
+ * may be over by the time that all others have begun. */
+static void workers_begin(struct heddle_loop_request *loop)
+{
+	int worker = starpu_worker_get_id(), own = worker < 0 ? -1 : loop->worker_of_id[worker];
+	unsigned next = hosts_begin(loop, 0, FIRST_CPU_WORKERS);
+	bool late = loop_is_short(loop);
+
+	if (!late)
+		accelerators_begin(loop);
+	hosts_begin(loop, next, loop->nworkers);
+	if (late)
+		accelerators_begin(loop);
+	if (own >= 0)
+		worker_fill(loop, &loop->workers[own]);
+}
+
+/* The control task runs: the data is in main memory. */
+static void loop_begin(struct heddle_loop_request *loop)
+{
+	loop->start_us = loop->learned_us = loop->now_us = starpu_timing_now();
+	for (unsigned l = 0; l < loop->nworkers; l++)
+		loop->workers[l].last_done_us = loop->start_us;
+	if (!loop->blocks || loop->nworkers > 1 || !loop_worker_is_host(&loop->workers[0]))
+		for (unsigned i = 0; i < loop->loop.naccesses; i++) {
+			struct loop_view *view = &loop->views[i];
+
+			if (view->access.share == HEDDLE_WHOLE)
+				view->whole = loop_view_register(
+				    view, (struct loop_window){0, view->array.units},
+				    view->array.units, NULL);
+		}
+	if (!loop->blocks) {
+		loop_submit_parts(loop, loop_parts(loop));
+		return;
+	}
+	/* In modelled time all begin at once. */
+	loop->turning = true;
+	workers_begin(loop);
+	workers_wake(loop);
+	starpu_pthread_mutex_lock(&loop->mutex);
+	loop->turning = false;
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	if (loop->modelled)
+		settle_in_turn(loop);
+}
+
+void loop_start(void *work)
+{
+	loop_begin(work);
+	loop_release(work);
+}
