@@ -18,66 +18,109 @@
 #include "estimator/profile_file.h"
 #include "rates.h"
 
-struct warm {
-	struct warm *next;
+struct kept {
+	struct kept *next;
 	char *codelet;
 	char path[PATH_MAX];
 	struct heddle_profile known; /* from the file and this process */
 	struct heddle_profile news;  /* of this process, not written yet */
 };
 
+/* Guards the list, and what is in it. Files are read and written without it. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct warm *warms;
+static struct kept *all; /* kept to the end of the process */
 
-/* Written once, when the process ends: files are slow beside loops. */
-static void warm_write(void)
+/* Written once, when the process ends, because files are slow compared with loops. */
+static void write_all(void)
 {
+	struct kept *kept;
+
 	pthread_mutex_lock(&mutex);
-	for (struct warm *warm = warms; warm; warm = warm->next)
-		if (*warm->path && warm->news.n && !heddle_profile_update(warm->path, &warm->news))
-			heddle_profile_free(&warm->news);
+	kept = all;
 	pthread_mutex_unlock(&mutex);
+	for (; kept; kept = kept->next) {
+		struct heddle_profile news;
+
+		pthread_mutex_lock(&mutex);
+		news = kept->news;
+		kept->news = (struct heddle_profile){0};
+		pthread_mutex_unlock(&mutex);
+		if (*kept->path && news.n)
+			heddle_profile_update(kept->path, &news);
+		heddle_profile_free(&news);
+	}
 }
 
-static void warm_write_at_exit(void)
+static void write_at_exit(void)
 {
-	atexit(warm_write);
+	atexit(write_all);
 }
 
-/* Mutex held. NULL: no memory. */
-static struct warm *warm_make(const char *codelet)
+static void kept_free(struct kept *kept)
 {
-	struct warm *warm = calloc(1, sizeof(*warm));
+	heddle_profile_free(&kept->known);
+	free(kept->codelet);
+	free(kept);
+}
 
-	if (warm)
-		warm->codelet = strdup(codelet);
-	if (!warm || !warm->codelet) {
-		free(warm);
+/* From the profile of a codelet. NULL: no memory. */
+static struct kept *kept_read(const char *codelet)
+{
+	struct kept *kept = calloc(1, sizeof(*kept));
+
+	if (!kept)
+		return NULL;
+	kept->codelet = strdup(codelet);
+	if (!kept->codelet) {
+		free(kept);
 		return NULL;
 	}
-	if (heddle_profile_path(codelet, warm->path, sizeof(warm->path))) {
+	if (heddle_profile_path(codelet, kept->path, sizeof(kept->path))) {
 		heddle_warn("loop %s: no folder for its rates (HEDDLE_PROFILE_DIR); this process "
 		            "alone will know them",
 		            codelet);
-		*warm->path = 0;
+		*kept->path = 0;
 	} else {
-		heddle_profile_read(warm->path, &warm->known);
+		heddle_profile_read(kept->path, &kept->known);
 	}
-	warm->next = warms;
-	return warms = warm;
+	return kept;
 }
 
 /* Mutex held. */
-static struct warm *warm_of(const struct heddle_loop_request *loop)
+static struct kept *kept_find(const char *codelet)
+{
+	struct kept *kept = all;
+
+	while (kept && strcmp(kept->codelet, codelet))
+		kept = kept->next;
+	return kept;
+}
+
+/* Of the loop's codelet, read from its profile the first time. NULL: no memory. */
+static struct kept *kept_of(const struct heddle_loop_request *loop)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	const char *codelet = loop->loop.codelet->name ? loop->loop.codelet->name : loop->name;
+	struct kept *found, *read;
 
-	pthread_once(&once, warm_write_at_exit);
-	for (struct warm *warm = warms; warm; warm = warm->next)
-		if (!strcmp(warm->codelet, codelet))
-			return warm;
-	return warm_make(codelet);
+	pthread_once(&once, write_at_exit);
+	pthread_mutex_lock(&mutex);
+	found = kept_find(codelet);
+	pthread_mutex_unlock(&mutex);
+	if (found || !(read = kept_read(codelet)))
+		return found;
+	/* Another thread may have read it, too. */
+	pthread_mutex_lock(&mutex);
+	found = kept_find(codelet);
+	if (!found) {
+		read->next = all;
+		all = read;
+	}
+	pthread_mutex_unlock(&mutex);
+	if (!found)
+		return read;
+	kept_free(read);
+	return found;
 }
 
 static size_t iteration_bytes(const struct heddle_loop_request *loop)
@@ -89,28 +132,29 @@ void loop_rates_recall(const struct heddle_loop_request *loop,
                        struct heddle_strategy_worker *workers)
 {
 	size_t bytes = iteration_bytes(loop);
-	struct warm *warm;
+	struct kept *kept = kept_of(loop);
 
 	pthread_mutex_lock(&mutex);
-	warm = warm_of(loop);
-	for (unsigned l = 0; warm && l < loop->nworkers; l++) {
+	for (unsigned l = 0; kept && l < loop->nworkers; l++) {
 		unsigned class = heddle_device_class(loop->workers[l].stats.id);
 		struct loop_rate rate;
 
-		if (loop_rates_find(&warm->known, heddle_device_class_name(class), bytes,
-		                    warm->path, &rate))
+		if (loop_rates_find(&kept->known, heddle_device_class_name(class), bytes,
+		                    kept->path, &rate))
 			continue;
 		workers[l].rate = 1 / rate.pace;
 		workers[l].start_us = rate.start_us;
-		heddle_explain("loop %s: %s did %g iterations/us before, and %g us a block",
-		               loop->name, loop->workers[l].stats.name, workers[l].rate,
-		               rate.start_us);
 	}
 	pthread_mutex_unlock(&mutex);
+	for (unsigned l = 0; l < loop->nworkers; l++)
+		if (workers[l].rate > 0)
+			heddle_explain("loop %s: %s did %g iterations/us before, and %g us a block",
+			               loop->name, loop->workers[l].stats.name, workers[l].rate,
+			               workers[l].start_us);
 }
 
 /* Mutex held: what the workers of a class have done. */
-static void class_keep(struct warm *warm, const struct heddle_loop_request *loop, unsigned class)
+static void class_keep(struct kept *kept, const struct heddle_loop_request *loop, unsigned class)
 {
 	struct heddle_block_time times[STARPU_NMAXWORKERS];
 	const char *device = heddle_device_class_name(class);
@@ -123,17 +167,16 @@ static void class_keep(struct warm *warm, const struct heddle_loop_request *loop
 			times[n++] = loop->workers[l].time;
 	if (loop_rates_mean(times, n, &rate, &blocks))
 		return;
-	loop_rates_add(&warm->known, device, iteration_bytes(loop), &rate, blocks, now);
-	loop_rates_add(&warm->news, device, iteration_bytes(loop), &rate, blocks, now);
+	loop_rates_add(&kept->known, device, iteration_bytes(loop), &rate, blocks, now);
+	loop_rates_add(&kept->news, device, iteration_bytes(loop), &rate, blocks, now);
 }
 
 void loop_rates_keep(const struct heddle_loop_request *loop)
 {
-	struct warm *warm;
+	struct kept *kept = kept_of(loop);
 
 	pthread_mutex_lock(&mutex);
-	warm = warm_of(loop);
-	for (unsigned class = 0; warm && class < heddle_device_classes(); class ++)
-		class_keep(warm, loop, class);
+	for (unsigned class = 0; kept && class < heddle_device_classes(); class ++)
+		class_keep(kept, loop, class);
 	pthread_mutex_unlock(&mutex);
 }
