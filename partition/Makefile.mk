@@ -112,30 +112,29 @@ libheddle_la_SOURCES += \
 
 # wavefront/: loops with dependences
 libheddle_pure_la_SOURCES += \
+	partition/wavefront/calibration.c \
+	partition/wavefront/calibration.h \
 	partition/wavefront/choice.c \
 	partition/wavefront/choice.h \
 	partition/wavefront/cost.c \
 	partition/wavefront/cost.h \
-	partition/wavefront/crew.c \
-	partition/wavefront/crew.h \
-	partition/wavefront/interval.c \
-	partition/wavefront/interval.h \
-	partition/wavefront/pieces.c \
-	partition/wavefront/pieces.h \
-	partition/wavefront/rehearsal.c \
-	partition/wavefront/rehearsal.h \
+	partition/wavefront/model.c \
+	partition/wavefront/model.h \
+	partition/wavefront/simulation.c \
+	partition/wavefront/simulation.h \
+	partition/wavefront/team.c \
+	partition/wavefront/team.h \
 	partition/wavefront/tiles.c \
-	partition/wavefront/tiles.h \
-	partition/wavefront/vectors.c \
-	partition/wavefront/vectors.h
+	partition/wavefront/tiles.h
 libheddle_la_SOURCES += \
 	partition/wavefront/array_starpu.c \
-	partition/wavefront/known_starpu.c \
+	partition/wavefront/calibration_starpu.c \
+	partition/wavefront/history_starpu.c \
 	partition/wavefront/log_starpu.c \
-	partition/wavefront/measure_starpu.c \
 	partition/wavefront/message_starpu.c \
 	partition/wavefront/plan_starpu.c \
-	partition/wavefront/strip_starpu.c \
+	partition/wavefront/run_starpu.c \
+	partition/wavefront/setup_starpu.c \
 	partition/wavefront/tile_starpu.c \
 	partition/wavefront/wavefront_private.h \
 	partition/wavefront/wavefront_starpu.c

@@ -53,7 +53,7 @@ unit_tests = \
 	tests/unit/variables \
 	tests/unit/wavefront_choice \
 	tests/unit/wavefront_interval \
-	tests/unit/wavefront_rehearsal \
+	tests/unit/wavefront_simulation \
 	tests/unit/wavefront_tiles
 if USE_OPENCL
 unit_tests += tests/unit/kernel_offsets
@@ -122,7 +122,7 @@ sim_tests = \
 	tests/sim/policies \
 	tests/sim/priorities \
 	tests/sim/wavefront \
-	tests/sim/wavefront_rehearsal \
+	tests/sim/wavefront_simulation \
 	tests/sim/wavefront_slowdown
 sim_programs = \
 	tests/sim/graph \

@@ -16,7 +16,7 @@
 #include <jansson.h>
 
 #include "support/message.h"
-#include "partition/wavefront/rehearsal.h"
+#include "partition/wavefront/simulation.h"
 #include "tools/common/wavefront_replay.h"
 #include "tools/plan.h"
 
@@ -35,7 +35,7 @@ enum {
 enum { MAXVECTORS = 16, LONGEST_SIDE = 10000000 };
 
 struct arguments {
-	struct interval_model model;
+	struct wave_model model;
 	unsigned nvectors;
 	struct heddle_dependence vectors[MAXVECTORS];
 	bool pipelined, sweep;
@@ -92,12 +92,12 @@ static size_t count_parse(const char *text, double most, const char *what, struc
 
 static void worker_parse(struct arguments *arguments, char *text, struct argp_state *state)
 {
-	struct interval_model *model = &arguments->model;
-	struct interval_kind *kind = &model->kinds[model->nkinds];
+	struct wave_model *model = &arguments->model;
+	struct wave_kind *kind = &model->kinds[model->nkinds];
 	char *count = strchr(text, ':'), *cp = count ? strchr(count + 1, ':') : NULL;
 
-	if (model->nkinds == INTERVAL_MAXKINDS)
-		argp_error(state, "more than %d kinds of worker", INTERVAL_MAXKINDS);
+	if (model->nkinds == WAVE_MAXKINDS)
+		argp_error(state, "more than %d kinds of worker", WAVE_MAXKINDS);
 	if (!cp || count == text)
 		argp_error(state, "--worker: \"%s\" is not NAME:COUNT:CP", text);
 	*count++ = *cp++ = '\0';
@@ -107,8 +107,8 @@ static void worker_parse(struct arguments *arguments, char *text, struct argp_st
 	if (strlen(text) >= sizeof(kind->name))
 		argp_error(state, "--worker: the name \"%s\" is longer than %zu", text,
 		           sizeof(kind->name) - 1);
-	*kind = (struct interval_kind){.count = count_parse(count, 10000, "--worker, COUNT", state),
-	                               .cp = number_parse(cp, 1e-9, 1e9, "--worker, CP", state)};
+	*kind = (struct wave_kind){.count = count_parse(count, 10000, "--worker, COUNT", state),
+	                           .cp = number_parse(cp, 1e-9, 1e9, "--worker, CP", state)};
 	strcpy(kind->name, text);
 	model->nkinds++;
 }
@@ -141,7 +141,7 @@ static void range_parse(struct arguments *arguments, const char *text, struct ar
 
 static void check(const struct arguments *arguments, struct argp_state *state)
 {
-	const struct interval_model *model = &arguments->model;
+	const struct wave_model *model = &arguments->model;
 
 	if (model->columns < 1 || model->rows < 1 || model->cd < 0 || model->cc < 0 ||
 	    !model->nkinds)
@@ -156,7 +156,7 @@ static void check(const struct arguments *arguments, struct argp_state *state)
 static error_t argument_parse(int key, char *value, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
-	struct interval_model *model = &arguments->model;
+	struct wave_model *model = &arguments->model;
 
 	switch (key) {
 	case KEY_CD:
@@ -209,12 +209,12 @@ static const struct argp argp = {
 
 /* ---- output ---- */
 
-static json_t *widths_json(const struct interval_model *model)
+static json_t *widths_json(const struct wave_model *model)
 {
-	double widths[INTERVAL_MAXKINDS];
+	double widths[WAVE_MAXKINDS];
 	json_t *json = json_object();
 
-	interval_widths(model, widths);
+	wave_model_widths(model, widths);
 	for (unsigned j = 0; j < model->nkinds; j++)
 		json_object_set_new(json, model->kinds[j].name, json_real(widths[j]));
 	return json;
@@ -230,7 +230,7 @@ static int csv_refuse(const struct arguments *arguments)
 static int sweep_write(const struct arguments *arguments, size_t first, size_t last, size_t chosen,
                        const double *us)
 {
-	const struct interval_model *model = &arguments->model;
+	const struct wave_model *model = &arguments->model;
 	FILE *file;
 	int failed;
 
@@ -245,8 +245,8 @@ static int sweep_write(const struct arguments *arguments, size_t first, size_t l
 		fputs("sweep,k,h,predicted_us,measured_us,chosen\n", file);
 	for (size_t h = first; h <= last; h++)
 		fprintf(file, "simulated,%u,%zu,%.3f,%.3f,%d\n", model->k, h,
-		        arguments->pipelined ? interval_pipelined_time(model, h)
-		                             : interval_time(model, h),
+		        arguments->pipelined ? wave_model_pipelined_time(model, h)
+		                             : wave_model_time(model, h),
 		        us[h - first], h == chosen);
 	failed = ferror(file);
 	return fclose(file) || failed ? csv_refuse(arguments) : 0;
@@ -254,13 +254,13 @@ static int sweep_write(const struct arguments *arguments, size_t first, size_t l
 
 static int sweep_add(json_t *json, const struct arguments *arguments, size_t h)
 {
-	struct simulation simulation = {.model = &arguments->model,
-	                                .nvectors = arguments->nvectors,
-	                                .vectors = arguments->vectors,
-	                                .h = h,
-	                                .subproblems = !arguments->pipelined};
+	struct wave_replay replay = {.model = &arguments->model,
+	                             .nvectors = arguments->nvectors,
+	                             .vectors = arguments->vectors,
+	                             .h = h,
+	                             .subproblems = !arguments->pipelined};
 	size_t first = arguments->first, last = arguments->last, best;
-	struct simulation_result result;
+	struct wave_replay_result result;
 	json_t *times = json_array();
 	double *us;
 	int status;
@@ -270,9 +270,9 @@ static int sweep_add(json_t *json, const struct arguments *arguments, size_t h)
 		last = 4 * h > arguments->model.columns ? arguments->model.columns : 4 * h;
 	}
 	us = calloc(last - first + 1, sizeof(*us));
-	status = us ? simulation_sweep(&simulation, first, last, &best, us) : -ENOMEM;
+	status = us ? wave_replay_sweep(&replay, first, last, &best, us) : -ENOMEM;
 	if (!status)
-		status = simulation_run(&simulation, &result);
+		status = wave_replay_run(&replay, &result);
 	if (!status)
 		status = sweep_write(arguments, first, last, h, us);
 	for (size_t i = first; !status && i <= last; i++)
@@ -294,31 +294,31 @@ static int sweep_add(json_t *json, const struct arguments *arguments, size_t h)
 static json_t *rehearsed_json(const struct arguments *arguments, size_t h, unsigned k)
 {
 	static const struct heddle_dependence plain[] = {{.row = 1}, {.column = 1}};
-	const struct interval_model *model = &arguments->model;
-	struct space space = {.rows = model->rows,
-	                      .columns = model->columns,
-	                      .skew = model->skew,
-	                      .nvectors = arguments->nvectors ? arguments->nvectors : 2,
-	                      .vectors = arguments->nvectors ? arguments->vectors : plain};
+	const struct wave_model *model = &arguments->model;
+	struct wave_space space = {.rows = model->rows,
+	                           .columns = model->columns,
+	                           .skew = model->skew,
+	                           .nvectors = arguments->nvectors ? arguments->nvectors : 2,
+	                           .vectors = arguments->nvectors ? arguments->vectors : plain};
 
-	rehearsal_choose(model, &space, k, 1, &h, &k);
+	wave_simulation_choose(model, &space, k, 1, &h, &k);
 	return json_pack("{s:I, s:f}", "h", (json_int_t)h, "t_us",
-	                 rehearsal_predict(model, &space, h));
+	                 wave_simulation_predict(model, &space, h));
 }
 
 static json_t *plan_json(const struct arguments *arguments, int *status)
 {
-	const struct interval_model *model = &arguments->model;
-	double exact = interval_best(model);
+	const struct wave_model *model = &arguments->model;
+	double exact = wave_model_best(model);
 	unsigned k = model->k;
-	size_t pipelined = interval_choose(model, k, 1, &k);
+	size_t pipelined = wave_model_choose(model, k, 1, &k);
 	size_t h = arguments->pipelined ? pipelined : (size_t)lround(exact);
 	json_t *json = json_pack(
 	    "{s:I, s:f, s:o, s:i, s:f, s:f, s:{s:I, s:f}, s:o}", "h", (json_int_t)h, "t_us",
-	    arguments->pipelined ? interval_pipelined_time(model, h) : interval_time(model, h),
+	    arguments->pipelined ? wave_model_pipelined_time(model, h) : wave_model_time(model, h),
 	    "widths", widths_json(model), "k", (int)k, "h_exact", exact, "h_chen_xue",
-	    interval_chen_xue(model), "pipelined", "h", (json_int_t)pipelined, "t_us",
-	    interval_pipelined_time(model, pipelined), "rehearsed",
+	    wave_model_chen_xue(model), "pipelined", "h", (json_int_t)pipelined, "t_us",
+	    wave_model_pipelined_time(model, pipelined), "rehearsed",
 	    rehearsed_json(arguments, pipelined, k));
 
 	*status = arguments->sweep && json ? sweep_add(json, arguments, h) : 0;
@@ -351,7 +351,7 @@ int plan_interval(int argc, char **argv)
 	argp_err_exit_status = PLAN_USAGE;
 	argv[0] = "heddle plan interval";
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-	arguments.model.skew = vectors_skew(arguments.vectors, arguments.nvectors);
+	arguments.model.skew = wave_vectors_skew(arguments.vectors, arguments.nvectors);
 	json = plan_json(&arguments, &status);
 	if (!json || status) {
 		if (status != -EIO) /* that has been said */

@@ -20,19 +20,20 @@
 #include "support/starpu_compat.h"
 #include "wavefront_private.h"
 
-static bool is_field(const struct array *array)
+static bool is_field(const struct wave_array *array)
 {
 	return array->given.extent == HEDDLE_FIELD || array->given.extent == HEDDLE_FIELD_HALO;
 }
 
-static bool is_written(const struct array *array)
+static bool is_written(const struct wave_array *array)
 {
 	return array->given.mode & STARPU_W;
 }
 
 /* ---- from handles ---- */
 
-static int check_mode(const struct array *array, size_t sweeps, unsigned index, const char *name)
+static int check_mode(const struct wave_array *array, size_t sweeps, unsigned index,
+                      const char *name)
 {
 	enum starpu_data_access_mode mode = array->given.mode;
 
@@ -56,7 +57,7 @@ static int check_mode(const struct array *array, size_t sweeps, unsigned index, 
 	return 0;
 }
 
-static int check_size(const struct array *array, const struct heddle_wavefront *wavefront,
+static int check_size(const struct wave_array *array, const struct heddle_wavefront *wavefront,
                       unsigned index, const char *name)
 {
 	size_t per = array->given.per_iteration;
@@ -64,49 +65,49 @@ static int check_size(const struct array *array, const struct heddle_wavefront *
 
 	if (array->given.extent == HEDDLE_ALL)
 		return 0;
-	if (is_field(array) != (array->home.shape == STARPU_MATRIX_INTERFACE_ID))
+	if (is_field(array) != (array->main.shape == STARPU_MATRIX_INTERFACE_ID))
 		return heddle_refuse(-EINVAL, "wavefront %s: array %u is not a %s", name, index,
 		                     is_field(array) ? "matrix" : "vector");
-	if (is_field(array) && (array->home.units < n || array->home.nx / per < wavefront->columns))
+	if (is_field(array) && (array->main.units < n || array->main.nx / per < wavefront->columns))
 		return heddle_refuse(-ERANGE,
 		                     "wavefront %s: %zu rows and %zu columns of %zu elements reach "
 		                     "beyond array %u, which has %zu rows of %zu",
 		                     name, wavefront->rows, wavefront->columns, per, index,
-		                     array->home.units, array->home.nx);
-	if (!is_field(array) && array->home.units / per < n)
+		                     array->main.units, array->main.nx);
+	if (!is_field(array) && array->main.units / per < n)
 		return heddle_refuse(-ERANGE,
 		                     "wavefront %s: %zu %s of %zu elements reach beyond array %u, "
 		                     "which has %zu",
 		                     name, n,
 		                     array->given.extent == HEDDLE_ROWS ? "rows" : "columns", per,
-		                     index, array->home.units);
+		                     index, array->main.units);
 	return 0;
 }
 
-int array_init(struct array *array, const struct heddle_wavefront *wavefront, unsigned index,
-               const char *name)
+int wave_array_init(struct wave_array *array, const struct heddle_wavefront *wavefront,
+                    unsigned index, const char *name)
 {
 	int status;
 
-	*array = (struct array){.given = wavefront->arrays[index]};
+	*array = (struct wave_array){.given = wavefront->arrays[index]};
 	if (array->given.extent > HEDDLE_ALL)
 		return heddle_refuse(-EINVAL, "wavefront %s: array %u: unknown extent", name,
 		                     index);
 	if (!array->given.per_iteration)
 		array->given.per_iteration = 1;
-	if ((status = home_array_init(&array->home, array->given.handle, array->given.mode,
+	if ((status = home_array_init(&array->main, array->given.handle, array->given.mode,
 	                              &(struct array_name){"wavefront", name, index})) ||
 	    (status = check_mode(array, wavefront->sweeps, index, name)))
 		return status;
 	return check_size(array, wavefront, index, name);
 }
 
-int arrays_check_overlap(const struct array *arrays, unsigned narrays, const char *name)
+int wave_arrays_check_overlap(const struct wave_array *arrays, unsigned narrays, const char *name)
 {
 	for (unsigned i = 0; i < narrays; i++)
 		for (unsigned j = 0; j < i; j++) {
 			int status =
-			    home_array_check_overlap(&arrays[i].home, &arrays[j].home,
+			    home_array_check_overlap(&arrays[i].main, &arrays[j].main,
 			                             &(struct array_name){"wavefront", name, i}, j);
 
 			if (status)
@@ -117,47 +118,47 @@ int arrays_check_overlap(const struct array *arrays, unsigned narrays, const cha
 
 /* ---- parts ---- */
 
-size_t array_row_bytes(const struct array *array)
+size_t wave_array_row_bytes(const struct wave_array *array)
 {
 	if (is_field(array))
-		return array->home.nx * array->home.elemsize;
+		return array->main.nx * array->main.elemsize;
 	return array->given.extent == HEDDLE_ROWS
-	           ? array->given.per_iteration * array->home.elemsize
+	           ? array->given.per_iteration * array->main.elemsize
 	           : 0;
 }
 
-bool array_is_shared(const struct array *array)
+bool wave_array_is_shared(const struct wave_array *array)
 {
 	return array->given.extent == HEDDLE_ALL ||
 	       (array->given.extent == HEDDLE_COLUMNS && !is_written(array));
 }
 
-bool array_crosses(const struct array *array)
+bool wave_array_crosses(const struct wave_array *array)
 {
 	return is_written(array) &&
 	       (array->given.extent == HEDDLE_FIELD_HALO || array->given.extent == HEDDLE_COLUMNS);
 }
 
-static uintptr_t element(const struct array *array, size_t row, size_t index)
+static uintptr_t element(const struct wave_array *array, size_t row, size_t index)
 {
-	return array->home.base + (row * array->home.ld + index) * array->home.elemsize;
+	return array->main.base + (row * array->main.ld + index) * array->main.elemsize;
 }
 
-void array_interface(const struct array *array, const struct band *band,
-                     union array_interface *interface)
+void wave_array_interface(const struct wave_array *array, const struct wave_band *band,
+                          union array_interface *interface)
 {
 	size_t per = array->given.per_iteration;
-	uintptr_t base = array->home.base;
-	size_t units = array->home.units;
+	uintptr_t base = array->main.base;
+	size_t units = array->main.units;
 
 	if (is_field(array)) {
-		base = home_array_at(&array->home, band->first);
+		base = home_array_at(&array->main, band->first);
 		units = band->rows;
 	} else if (array->given.extent == HEDDLE_ROWS) {
-		base = home_array_at(&array->home, band->first * per);
+		base = home_array_at(&array->main, band->first * per);
 		units = band->rows * per;
 	}
-	home_array_interface(&array->home, base, units, interface);
+	home_array_interface(&array->main, base, units, interface);
 }
 
 /* ---- bands on devices ---- */
@@ -236,8 +237,9 @@ static void band_ops_init(void)
 		band_ops.alloc_footprint = band_alloc_footprint;
 }
 
-starpu_data_handle_t array_register_band(const struct array *array, const struct band *band,
-                                         size_t above, size_t below)
+starpu_data_handle_t wave_array_register_band(const struct wave_array *array,
+                                              const struct wave_band *band, size_t above,
+                                              size_t below)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct band_interface interface = {.above = above, .below = below};
@@ -247,24 +249,25 @@ starpu_data_handle_t array_register_band(const struct array *array, const struct
 
 	pthread_once(&once, band_ops_init);
 	if (is_field(array)) {
-		home_array_interface(&array->home, home_array_at(&array->home, band->first - above),
+		home_array_interface(&array->main, home_array_at(&array->main, band->first - above),
 		                     above + band->rows + below, &whole);
 		interface.matrix = whole.matrix;
 		starpu_data_register(&handle, STARPU_MAIN_RAM, &interface, &band_ops);
 	} else if (array->given.extent == HEDDLE_ROWS) {
 		starpu_vector_data_register(&handle, STARPU_MAIN_RAM,
-		                            array->home.base +
-		                                band->first * per * array->home.elemsize,
-		                            band->rows * per, array->home.elemsize);
+		                            array->main.base +
+		                                band->first * per * array->main.elemsize,
+		                            band->rows * per, array->main.elemsize);
 	} else {
 		/* The device's own copy of a state whose elements belong to several bands. */
-		starpu_vector_data_register(&handle, -1, 0, array->home.units,
-		                            array->home.elemsize);
+		starpu_vector_data_register(&handle, -1, 0, array->main.units,
+		                            array->main.elemsize);
 	}
 	return handle;
 }
 
-starpu_data_handle_t array_register_patch(const struct array *array, const struct patch *patch)
+starpu_data_handle_t wave_array_register_patch(const struct wave_array *array,
+                                               const struct wave_patch *patch)
 {
 	size_t per = array->given.per_iteration, first = patch->columns.begin * per;
 	size_t elements = (patch->columns.end - patch->columns.begin) * per;
@@ -272,34 +275,34 @@ starpu_data_handle_t array_register_patch(const struct array *array, const struc
 
 	if (is_field(array))
 		starpu_matrix_data_register(&handle, STARPU_MAIN_RAM,
-		                            element(array, patch->row, first), array->home.ld,
-		                            elements, patch->rows, array->home.elemsize);
+		                            element(array, patch->row, first), array->main.ld,
+		                            elements, patch->rows, array->main.elemsize);
 	else
 		starpu_vector_data_register(&handle, STARPU_MAIN_RAM,
-		                            array->home.base + first * array->home.elemsize,
-		                            elements, array->home.elemsize);
+		                            array->main.base + first * array->main.elemsize,
+		                            elements, array->main.elemsize);
 	return handle;
 }
 
-starpu_data_handle_t array_register_whole(const struct array *array)
+starpu_data_handle_t wave_array_register_whole(const struct wave_array *array)
 {
 	starpu_data_handle_t handle;
 
-	if (array->home.shape == STARPU_MATRIX_INTERFACE_ID)
-		starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, array->home.base,
-		                            array->home.ld, array->home.nx, array->home.units,
-		                            array->home.elemsize);
+	if (array->main.shape == STARPU_MATRIX_INTERFACE_ID)
+		starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, array->main.base,
+		                            array->main.ld, array->main.nx, array->main.units,
+		                            array->main.elemsize);
 	else
-		starpu_vector_data_register(&handle, STARPU_MAIN_RAM, array->home.base,
-		                            array->home.units, array->home.elemsize);
+		starpu_vector_data_register(&handle, STARPU_MAIN_RAM, array->main.base,
+		                            array->main.units, array->main.elemsize);
 	starpu_data_set_sequential_consistency_flag(handle, 0);
 	return handle;
 }
 
-void array_enter(const struct array *array, const struct band *band, size_t above,
-                 const void *buffer, union array_interface *interface)
+void wave_array_enter(const struct wave_array *array, const struct wave_band *band, size_t above,
+                      const void *buffer, union array_interface *interface)
 {
-	if (array->home.shape == STARPU_VECTOR_INTERFACE_ID) {
+	if (array->main.shape == STARPU_VECTOR_INTERFACE_ID) {
 		interface->vector = *(const struct starpu_vector_interface *)buffer;
 		return;
 	}
@@ -318,7 +321,7 @@ struct rectangle {
 	size_t offset, pitch;
 };
 
-static struct rectangle patch_rectangle(const struct array *array, const void *buffer)
+static struct rectangle patch_rectangle(const struct wave_array *array, const void *buffer)
 {
 	if (is_field(array)) {
 		const struct starpu_matrix_interface *matrix = buffer;
@@ -334,11 +337,12 @@ static struct rectangle patch_rectangle(const struct array *array, const void *b
 }
 
 /* Where a patch lies in the band's part; rows above it lie before the pointer. */
-static struct rectangle part_rectangle(const struct array *array, const struct patch *patch,
-                                       const struct band *band, const union array_interface *part)
+static struct rectangle part_rectangle(const struct wave_array *array,
+                                       const struct wave_patch *patch, const struct wave_band *band,
+                                       const union array_interface *part)
 {
 	struct rectangle r = patch_rectangle(array, part);
-	ptrdiff_t bytes = patch->columns.begin * array->given.per_iteration * array->home.elemsize;
+	ptrdiff_t bytes = patch->columns.begin * array->given.per_iteration * array->main.elemsize;
 
 	if (is_field(array))
 		bytes += ((ptrdiff_t)patch->row - (ptrdiff_t)band->first) * (ptrdiff_t)r.pitch;
@@ -376,15 +380,16 @@ static int copy_opencl(const struct rectangle *from, const struct rectangle *to,
 }
 #endif
 
-int array_copy(const struct array *array, const struct patch *patch, const struct band *band,
-               const union array_interface *part, void *patch_buffer, bool to_part)
+int wave_array_copy(const struct wave_array *array, const struct wave_patch *patch,
+                    const struct wave_band *band, const union array_interface *part,
+                    void *patch_buffer, bool to_part)
 {
 	struct rectangle inside = part_rectangle(array, patch, band, part);
 	struct rectangle outside = patch_rectangle(array, patch_buffer);
 	const struct rectangle *from = to_part ? &outside : &inside;
 	const struct rectangle *to = to_part ? &inside : &outside;
 	size_t bytes = (patch->columns.end - patch->columns.begin) * array->given.per_iteration *
-	               array->home.elemsize;
+	               array->main.elemsize;
 
 	switch (starpu_worker_get_type(starpu_worker_get_id_check())) {
 #ifdef HEDDLE_USE_CUDA

@@ -19,14 +19,14 @@ enum { CONSTANT = 1, TERMS = 4 }; /* iteration, us, row, column */
 #define MANY 6
 #define CLEARLY 4
 
-double tile_cost_us(const struct tile_cost *cost, double rows, double columns)
+double wave_cost_us(const struct wave_tile_cost *cost, double rows, double columns)
 {
 	return cost->us + rows * cost->row + columns * cost->column +
 	       rows * columns * cost->iteration;
 }
 
 /* A sample's factors of the four costs, in relation to its time. */
-static void factors(const struct tile_sample *sample, double *row)
+static void factors(const struct wave_tile_sample *sample, double *row)
 {
 	row[0] = sample->rows * sample->columns / sample->us;
 	row[1] = 1 / sample->us;
@@ -66,7 +66,8 @@ static bool solve(double a[TERMS][TERMS + 1], unsigned n)
 /* Least squares with the costs of a set alone; columns of the matrix are scaled to
  * length 1, since rows, columns and iterations differ by orders of magnitude.
  * Returns the error, or INFINITY where there is no such solution. */
-static double fit_some(const struct tile_sample *samples, unsigned n, unsigned set, double *costs)
+static double fit_some(const struct wave_tile_sample *samples, unsigned n, unsigned set,
+                       double *costs)
 {
 	double a[TERMS][TERMS + 1] = {{0}}, length[TERMS] = {0}, error = 0, row[TERMS];
 	unsigned terms[TERMS], nterms = 0;
@@ -119,7 +120,7 @@ struct fit {
  * not come from noise. Of many samples one can see that iterations explain them better. */
 static bool is_plain(const struct fit *without, const struct fit *with, unsigned n)
 {
-	double noise = TILE_COST_NOISE * TILE_COST_NOISE * (n - (TERMS - 1.0));
+	double noise = WAVE_COST_NOISE * WAVE_COST_NOISE * (n - (TERMS - 1.0));
 
 	if (n < TERMS || without->error > noise)
 		return false;
@@ -128,7 +129,7 @@ static bool is_plain(const struct fit *without, const struct fit *with, unsigned
 }
 
 /* The costs that explain samples best, and how far they are off (root mean square). */
-static double fit_all(const struct tile_sample *samples, unsigned n, bool core, double *costs)
+static double fit_all(const struct wave_tile_sample *samples, unsigned n, bool core, double *costs)
 {
 	/* Bits: iteration, us, row, column; fewer first. */
 	static const unsigned char sets[] = {1, 2, 4, 8, 3, 5, 9, 6, 10, 12, 7, 11, 13, 14, 15};
@@ -151,9 +152,10 @@ static double fit_all(const struct tile_sample *samples, unsigned n, bool core, 
 
 /* A sample that the machine disturbed, if there is one: the others say that it has
  * taken too long, and agree with each other much better than with it. */
-static unsigned disturbed(const struct tile_sample *samples, unsigned n, bool core, double error)
+static unsigned disturbed(const struct wave_tile_sample *samples, unsigned n, bool core,
+                          double error)
 {
-	struct tile_sample others[TILE_COST_MOST_SAMPLES];
+	struct wave_tile_sample others[WAVE_COST_MOST_SAMPLES];
 	double costs[TERMS];
 	unsigned worst = n;
 
@@ -163,12 +165,12 @@ static unsigned disturbed(const struct tile_sample *samples, unsigned n, bool co
 		memcpy(others, samples, n * sizeof(*samples));
 		others[s] = others[n - 1];
 		rest = fit_all(others, n - 1, core, costs);
-		us = tile_cost_us(&(struct tile_cost){.iteration = costs[0],
-		                                      .us = costs[CONSTANT],
-		                                      .row = costs[2],
-		                                      .column = costs[3]},
+		us = wave_cost_us(&(struct wave_tile_cost){.iteration = costs[0],
+		                                           .us = costs[CONSTANT],
+		                                           .row = costs[2],
+		                                           .column = costs[3]},
 		                  samples[s].rows, samples[s].columns);
-		if (samples[s].us < us * TILE_COST_DISTURBED || rest > error / 2)
+		if (samples[s].us < us * WAVE_COST_DISTURBED || rest > error / 2)
 			continue;
 		worst = s;
 		error = 2 * rest;
@@ -176,13 +178,14 @@ static unsigned disturbed(const struct tile_sample *samples, unsigned n, bool co
 	return worst;
 }
 
-void tile_cost_fit(const struct tile_sample *given, unsigned n, bool core, struct tile_cost *cost)
+void wave_cost_fit(const struct wave_tile_sample *given, unsigned n, bool core,
+                   struct wave_tile_cost *cost)
 {
 	double fastest = INFINITY, least[TERMS] = {0}, error;
-	struct tile_sample samples[TILE_COST_MOST_SAMPLES];
+	struct wave_tile_sample samples[WAVE_COST_MOST_SAMPLES];
 
-	if (n > TILE_COST_MOST_SAMPLES)
-		n = TILE_COST_MOST_SAMPLES;
+	if (n > WAVE_COST_MOST_SAMPLES)
+		n = WAVE_COST_MOST_SAMPLES;
 	memcpy(samples, given, n * sizeof(*samples));
 	error = fit_all(samples, n, core, least);
 	while (n > TERMS) {
@@ -195,13 +198,13 @@ void tile_cost_fit(const struct tile_sample *given, unsigned n, bool core, struc
 	}
 	for (unsigned s = 0; s < n; s++)
 		fastest = fmin(fastest, samples[s].us / samples[s].rows / samples[s].columns);
-	*cost = (struct tile_cost){.iteration = fmax(least[0], fastest / TILE_COST_MOST),
-	                           .us = fmax(least[CONSTANT], 0),
-	                           .row = least[2],
-	                           .column = least[3]};
+	*cost = (struct wave_tile_cost){.iteration = fmax(least[0], fastest / WAVE_COST_MOST),
+	                                .us = fmax(least[CONSTANT], 0),
+	                                .row = least[2],
+	                                .column = least[3]};
 }
 
-double tile_cost_confirm(double *doubtful, double factor)
+double wave_cost_confirm(double *doubtful, double factor)
 {
 	double before = *doubtful;
 

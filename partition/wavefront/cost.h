@@ -20,29 +20,29 @@
 #include <stdbool.h>
 
 /** Microseconds; all 0 or more, iteration above 0. */
-struct tile_cost {
+struct wave_tile_cost {
 	double us, row, column, iteration;
 };
 
 /** A tile that was measured. */
-struct tile_sample {
+struct wave_tile_sample {
 	double rows, columns, us; /**< each above 0 */
 };
 
 /** How much cheaper an iteration may at most become in tiles larger than any measured. */
-#define TILE_COST_MOST 512
+#define WAVE_COST_MOST 512
 
 /** Four samples or more that rows and columns explain but for this part say nothing of
  * iterations, which then cost the least. */
-#define TILE_COST_NOISE 0.1
+#define WAVE_COST_NOISE 0.1
 
 /** Of more samples the first count. */
-#define TILE_COST_MOST_SAMPLES 16
+#define WAVE_COST_MOST_SAMPLES 16
 
 /** A sample that took longer than this times what the others say may be left out. */
-#define TILE_COST_DISTURBED 1.2
+#define WAVE_COST_DISTURBED 1.2
 
-double tile_cost_us(const struct tile_cost *cost, double rows, double columns);
+double wave_cost_us(const struct wave_tile_cost *cost, double rows, double columns);
 
 /** The costs that explain samples best: the least sum of squares of relative errors
  * with no cost below 0, and of several such the one with the fewest that are not 0. (The
@@ -50,18 +50,18 @@ double tile_cost_us(const struct tile_cost *cost, double rows, double columns);
  * as 0 in the result.) Samples are small and tiles large, and what an iteration is taken to
  * cost there counts for most: so it must be needed to explain the samples. Of five samples
  * or more those that were disturbed are left out.
- * An iteration costs at least 1/TILE_COST_MOST of what it did in the sample that was
+ * An iteration costs at least 1/WAVE_COST_MOST of what it did in the sample that was
  * fastest.
  * @param n at least 1
  * @param core iterations decide: they always count */
-void tile_cost_fit(const struct tile_sample *samples, unsigned n, bool core,
-                   struct tile_cost *cost);
+void wave_cost_fit(const struct wave_tile_sample *samples, unsigned n, bool core,
+                   struct wave_tile_cost *cost);
 
 /** A factor by which costs seem to have changed counts when it is seen twice in a row: of both
  * the one nearer to 1.
  * @param[in,out] doubtful the one seen before, 1 at first: what only this time was seen
  * @param factor 1: as expected
  * @return what is to be applied */
-double tile_cost_confirm(double *doubtful, double factor);
+double wave_cost_confirm(double *doubtful, double factor);
 
 #endif

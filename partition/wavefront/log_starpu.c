@@ -12,20 +12,20 @@
 #include "support/message.h"
 #include "wavefront_private.h"
 
-struct tile_record {
-	unsigned lane;
+struct wave_record {
+	unsigned worker;
 	struct heddle_tile tile;
 	double begin_us, end_us;
 };
 
-void log_tile(struct heddle_wavefront_request *wave, const struct tile *tile,
-              const struct lane *lane, double begin_us, double end_us)
+void wave_log_tile(struct heddle_wavefront_request *wave, const struct wave_tile *tile,
+                   const struct wave_worker *worker, double begin_us, double end_us)
 {
 	if (!wave->logged)
 		return;
 	if (wave->nrecords == wave->records_room) {
 		size_t room = wave->records_room ? 2 * wave->records_room : 256;
-		struct tile_record *grown = realloc(wave->records, room * sizeof(*grown));
+		struct wave_record *grown = realloc(wave->records, room * sizeof(*grown));
 
 		if (!grown) {
 			wave->nunlogged++;
@@ -35,13 +35,13 @@ void log_tile(struct heddle_wavefront_request *wave, const struct tile *tile,
 		wave->records_room = room;
 	}
 	wave->records[wave->nrecords++] =
-	    (struct tile_record){lane->index, tile->given, begin_us, end_us};
+	    (struct wave_record){worker->index, tile->given, begin_us, end_us};
 }
 
 static void record_print(const struct heddle_wavefront_request *wave,
-                         const struct tile_record *record, FILE *file)
+                         const struct wave_record *record, FILE *file)
 {
-	const struct heddle_worker_stats *worker = &wave->lanes[record->lane].stats;
+	const struct heddle_worker_stats *worker = &wave->workers[record->worker].stats;
 
 	fprintf(file, "%s,%d,%s,%zu,%zu,%td,%zu,%zu,%zu,%.3f,%.3f,%zu\n", wave->name, worker->id,
 	        heddle_kind_name(worker->kind), record->tile.row, record->tile.rows,
@@ -50,7 +50,7 @@ static void record_print(const struct heddle_wavefront_request *wave,
 	        wave->space.columns);
 }
 
-void log_tiles(struct heddle_wavefront_request *wave)
+void wave_log_write(struct heddle_wavefront_request *wave)
 {
 	struct heddle_log log;
 

@@ -14,7 +14,7 @@
 
 #include "wavefront_private.h"
 
-struct strip *strip_beside(const struct strip *strip, enum side side)
+struct wave_strip *wave_strip_beside(const struct wave_strip *strip, enum wave_side side)
 {
 	const struct heddle_wavefront_request *wave = strip->wave;
 	size_t index = side == ABOVE ? strip->index - 1 : strip->index + 1;
@@ -22,44 +22,44 @@ struct strip *strip_beside(const struct strip *strip, enum side side)
 	return index < wave->nstrips ? wave->strips[index] : NULL;
 }
 
-static bool is_last(const struct strip *strip)
+static bool is_last(const struct wave_strip *strip)
 {
 	return strip->band.first + strip->band.rows == strip->wave->space.rows;
 }
 
 /* Whether messages pass between them. */
-static bool is_apart(const struct strip *strip, const struct strip *other)
+static bool is_apart(const struct wave_strip *strip, const struct wave_strip *other)
 {
-	return strip->away || other->away || other->sent[ABOVE] || other->sent[BELOW];
+	return strip->on_device || other->on_device || other->sent[ABOVE] || other->sent[BELOW];
 }
 
-size_t tile_waits(const struct strip *strip, size_t number, enum side side)
+size_t wave_tile_waits(const struct wave_strip *strip, size_t number, enum wave_side side)
 {
-	const struct space *space = &strip->wave->space;
-	const struct strip *other = strip_beside(strip, side);
+	const struct wave_space *space = &strip->wave->space;
+	const struct wave_strip *other = wave_strip_beside(strip, side);
 	size_t sweep = strip_sweep(strip, number), tile = strip_tile(strip, number);
 
 	if (!other)
 		return 0;
 	return is_apart(strip, other)
-	           ? tile_needs_messages(space, &strip->band, sweep, tile, &other->band)
-	           : tile_needs(space, &strip->band, sweep, tile, &other->band);
+	           ? wave_tile_needs_messages(space, &strip->band, sweep, tile, &other->band)
+	           : wave_tile_needs(space, &strip->band, sweep, tile, &other->band);
 }
 
 /* ---- what a message holds ---- */
 
 /* The part of an array that a tile of a strip sends to the strip on a side. */
-static bool patch_of(const struct strip *strip, const struct array *array, size_t tile,
-                     enum side to, struct patch *patch)
+static bool patch_of(const struct wave_strip *strip, const struct wave_array *array, size_t tile,
+                     enum wave_side to, struct wave_patch *patch)
 {
 	const struct heddle_wavefront_request *wave = strip->wave;
 	size_t reach = to == BELOW ? wave->reach.above : wave->reach.below;
-	size_t row = message_row(&strip->band, wave->reach.below, to == BELOW);
+	size_t row = wave_message_row(&strip->band, wave->reach.below, to == BELOW);
 
-	if (!array_crosses(array))
+	if (!wave_array_crosses(array))
 		return false;
-	*patch = (struct patch){.rows = 1,
-	                        .columns = tile_columns(&wave->space, &strip->band, tile, row)};
+	*patch = (struct wave_patch){
+	    .rows = 1, .columns = wave_tile_columns(&wave->space, &strip->band, tile, row)};
 	if (patch->columns.begin == patch->columns.end)
 		return false;
 	if (array->given.extent == HEDDLE_COLUMNS)
@@ -69,12 +69,12 @@ static bool patch_of(const struct strip *strip, const struct array *array, size_
 	return patch->rows > 0;
 }
 
-static int exchange_add(struct tile *tile, unsigned array, const struct patch *patch,
+static int exchange_add(struct wave_tile *tile, unsigned array, const struct wave_patch *patch,
                         starpu_data_handle_t handle, bool in)
 {
 	if (tile->nexchanges == tile->room) {
 		unsigned room = tile->room ? 2 * tile->room : 8;
-		struct exchange *grown = realloc(tile->exchanges, room * sizeof(*grown));
+		struct wave_exchange *grown = realloc(tile->exchanges, room * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
@@ -82,7 +82,7 @@ static int exchange_add(struct tile *tile, unsigned array, const struct patch *p
 		tile->room = room;
 	}
 	tile->exchanges[tile->nexchanges++] =
-	    (struct exchange){.array = array, .patch = *patch, .handle = handle, .in = in};
+	    (struct wave_exchange){.array = array, .patch = *patch, .handle = handle, .in = in};
 	tile->strip->wave->nmessages += in;
 	return 0;
 }
@@ -91,24 +91,25 @@ static int exchange_add(struct tile *tile, unsigned array, const struct patch *p
 
 /* Message `number` of the strip on a side: one that it sent, or made now of what it left
  * in main memory. */
-static int hear(struct tile *tile, struct strip *other, enum side side, size_t number)
+static int receive(struct wave_tile *tile, struct wave_strip *other, enum wave_side side,
+                   size_t number)
 {
 	struct heddle_wavefront_request *wave = tile->strip->wave;
-	enum side to = side == ABOVE ? BELOW : ABOVE;
-	struct message *message = other->sent[to];
+	enum wave_side to = side == ABOVE ? BELOW : ABOVE;
+	struct wave_message *message = other->sent[to];
 	int status = 0;
 
 	if (message && message->number != number)
 		message = NULL;
 	for (unsigned i = 0; i < wave->given.narrays && !status; i++) {
 		starpu_data_handle_t handle = message ? message->handles[i] : NULL;
-		struct patch patch;
+		struct wave_patch patch;
 
 		if (!patch_of(other, &wave->arrays[i], strip_tile(other, number), to, &patch) ||
-		    (!handle && !tile->strip->away))
+		    (!handle && !tile->strip->on_device))
 			continue;
 		if (!handle)
-			handle = array_register_patch(&wave->arrays[i], &patch);
+			handle = wave_array_register_patch(&wave->arrays[i], &patch);
 		status = exchange_add(tile, i, &patch, handle, true);
 		if (status)
 			starpu_data_unregister_submit(handle);
@@ -122,58 +123,59 @@ static int hear(struct tile *tile, struct strip *other, enum side side, size_t n
 	return status;
 }
 
-static int hear_all(struct tile *tile, enum side side)
+static int receive_all(struct wave_tile *tile, enum wave_side side)
 {
-	struct strip *strip = tile->strip, *other = strip_beside(strip, side);
-	size_t needs = tile_waits(strip, tile->number, side);
+	struct wave_strip *strip = tile->strip, *other = wave_strip_beside(strip, side);
+	size_t needs = wave_tile_waits(strip, tile->number, side);
 	int status = 0;
 
-	if (!other || needs <= strip->heard[side])
+	if (!other || needs <= strip->received[side])
 		return 0;
 	if (is_apart(strip, other))
-		for (size_t n = strip->heard[side]; n < needs && !status; n++)
-			status = hear(tile, other, side, n);
-	strip->heard[side] = needs;
+		for (size_t n = strip->received[side]; n < needs && !status; n++)
+			status = receive(tile, other, side, n);
+	strip->received[side] = needs;
 	return status;
 }
 
 /* The first strip away finds what is written from row to row as it was before. */
-static int feed(struct tile *tile)
+static int receive_initial(struct wave_tile *tile)
 {
-	struct strip *strip = tile->strip;
+	struct wave_strip *strip = tile->strip;
 	struct heddle_wavefront_request *wave = strip->wave;
-	const struct space *space = &wave->space;
-	struct interval columns =
-	    tile_columns(space, &strip->band, strip_tile(strip, tile->number), 0);
-	struct patch patch = {.rows = 1, .columns = {strip->fed, columns.end + wave->reach.right}};
+	const struct wave_space *space = &wave->space;
+	struct wave_columns columns =
+	    wave_tile_columns(space, &strip->band, strip_tile(strip, tile->number), 0);
+	struct wave_patch patch = {.rows = 1,
+	                           .columns = {strip->initial, columns.end + wave->reach.right}};
 	int status = 0;
 
 	if (patch.columns.end > space->columns)
 		patch.columns.end = space->columns;
 	if (patch.columns.begin >= patch.columns.end)
 		return 0;
-	strip->fed = patch.columns.end;
+	strip->initial = patch.columns.end;
 	for (unsigned i = 0; i < wave->given.narrays && !status; i++) {
-		const struct array *array = &wave->arrays[i];
+		const struct wave_array *array = &wave->arrays[i];
 
-		if (array->given.extent == HEDDLE_COLUMNS && array_crosses(array))
-			status = exchange_add(tile, i, &patch, array_register_patch(array, &patch),
-			                      true);
+		if (array->given.extent == HEDDLE_COLUMNS && wave_array_crosses(array))
+			status = exchange_add(tile, i, &patch,
+			                      wave_array_register_patch(array, &patch), true);
 	}
 	return status;
 }
 
 /* ---- leaving ---- */
 
-static int say(struct tile *tile, enum side to)
+static int send(struct wave_tile *tile, enum wave_side to)
 {
-	struct strip *strip = tile->strip;
+	struct wave_strip *strip = tile->strip;
 	struct heddle_wavefront_request *wave = strip->wave;
-	struct message *message = NULL;
+	struct wave_message *message = NULL;
 	int status = 0;
 
 	for (unsigned i = 0; i < wave->given.narrays && !status; i++) {
-		struct patch patch;
+		struct wave_patch patch;
 
 		/* The last strip's rows go home with the strip; what passes from row to row
 		 * goes home in its messages. */
@@ -186,7 +188,7 @@ static int say(struct tile *tile, enum side to)
 			message = calloc(1, sizeof(*message));
 		if (!message)
 			return -ENOMEM;
-		message->handles[i] = array_register_patch(&wave->arrays[i], &patch);
+		message->handles[i] = wave_array_register_patch(&wave->arrays[i], &patch);
 		status = exchange_add(tile, i, &patch, message->handles[i], false);
 	}
 	if (!message)
@@ -197,31 +199,31 @@ static int say(struct tile *tile, enum side to)
 	return status;
 }
 
-int tile_exchanges(struct tile *tile)
+int wave_tile_exchanges(struct wave_tile *tile)
 {
-	struct strip *strip = tile->strip;
+	struct wave_strip *strip = tile->strip;
 	struct heddle_wavefront_request *wave = strip->wave;
 	int status = 0;
 
 	tile->nexchanges = 0;
-	for (enum side side = ABOVE; side < NSIDES && !status; side++)
-		status = hear_all(tile, side);
-	if (!strip->away || status)
+	for (enum wave_side side = ABOVE; side < NSIDES && !status; side++)
+		status = receive_all(tile, side);
+	if (!strip->on_device || status)
 		return status;
 	if (!strip->index)
-		status = feed(tile);
+		status = receive_initial(tile);
 	if (!status)
-		status = say(tile, BELOW);
+		status = send(tile, BELOW);
 	if (!status && strip->index && strip_sweep(strip, tile->number) + 1 < wave->sweeps)
-		status = say(tile, ABOVE);
+		status = send(tile, ABOVE);
 	return status;
 }
 
-void messages_free(struct strip *strip)
+void wave_messages_free(struct wave_strip *strip)
 {
-	for (enum side to = ABOVE; to < NSIDES; to++)
+	for (enum wave_side to = ABOVE; to < NSIDES; to++)
 		while (strip->sent[to]) {
-			struct message *message = strip->sent[to];
+			struct wave_message *message = strip->sent[to];
 
 			strip->sent[to] = message->next;
 			for (unsigned i = 0; i < strip->wave->given.narrays; i++)

@@ -15,7 +15,7 @@
 #include "estimator/estimate_starpu.h"
 #include "support/message.h"
 #include "support/variables.h"
-#include "rehearsal.h"
+#include "simulation.h"
 #include "wavefront_private.h"
 
 /* Bands per worker at the most, where the model chooses. */
@@ -36,41 +36,41 @@ static double column_bytes(const struct heddle_wavefront_request *wave)
 	double bytes = 0;
 
 	for (unsigned i = 0; i < wave->given.narrays; i++) {
-		const struct array *array = &wave->arrays[i];
+		const struct wave_array *array = &wave->arrays[i];
 		size_t rows = array->given.extent == HEDDLE_COLUMNS ? 1 : wave->reach.above;
 
-		if (array_crosses(array))
-			bytes += rows * array->given.per_iteration * array->home.elemsize;
+		if (wave_array_crosses(array))
+			bytes += rows * array->given.per_iteration * array->main.elemsize;
 	}
 	return bytes;
 }
 
-/* Bytes of an iteration's elements that go to a lane's memory (STARPU_R), or come home. */
+/* Bytes of an iteration's elements that go to a worker's memory (STARPU_R), or come home. */
 static double iteration_bytes(const struct heddle_wavefront_request *wave,
                               enum starpu_data_access_mode way)
 {
 	double bytes = 0;
 
 	for (unsigned i = 0; i < wave->given.narrays; i++) {
-		const struct array *array = &wave->arrays[i];
+		const struct wave_array *array = &wave->arrays[i];
 		bool field =
 		    array->given.extent == HEDDLE_FIELD || array->given.extent == HEDDLE_FIELD_HALO;
 
 		if (field && array->given.mode & way)
-			bytes += array->given.per_iteration * array->home.elemsize;
+			bytes += array->given.per_iteration * array->main.elemsize;
 	}
 	return bytes / wave->sweeps;
 }
 
-/* What a message costs a lane that is away, and the way of its bands, by StarPU's
+/* What a message costs a worker that is away, and the way of its bands, by StarPU's
  * measurement of the bus. */
-static void message_costs(const struct heddle_wavefront_request *wave, const struct lane *lane,
-                          struct interval_kind *kind)
+static void message_costs(const struct heddle_wavefront_request *wave,
+                          const struct wave_worker *worker, struct wave_kind *kind)
 {
-	unsigned node = starpu_worker_get_memory_node(lane->stats.id);
+	unsigned node = starpu_worker_get_memory_node(worker->stats.id);
 	double there, back, latency;
 
-	if (lane->home)
+	if (worker->host)
 		return;
 	there = starpu_transfer_bandwidth(STARPU_MAIN_RAM, node);
 	back = starpu_transfer_bandwidth(node, STARPU_MAIN_RAM);
@@ -85,75 +85,76 @@ static void message_costs(const struct heddle_wavefront_request *wave, const str
 		kind->out = iteration_bytes(wave, STARPU_W) / back;
 }
 
-static bool is_alike(const struct lane *a, const struct lane *b)
+static bool is_alike(const struct wave_worker *a, const struct wave_worker *b)
 {
 	return a->stats.kind == b->stats.kind && !memcmp(&a->cost, &b->cost, sizeof(a->cost)) &&
 	       heddle_device_class(a->stats.id) == heddle_device_class(b->stats.id);
 }
 
-static unsigned kind_add(struct heddle_wavefront_request *wave, const struct lane *lane)
+static unsigned kind_add(struct heddle_wavefront_request *wave, const struct wave_worker *worker)
 {
-	struct interval_model *model = &wave->model;
-	const struct tile_cost *cost = &lane->cost;
-	struct interval_kind *kind;
+	struct wave_model *model = &wave->model;
+	const struct wave_tile_cost *cost = &worker->cost;
+	struct wave_kind *kind;
 
-	if (model->nkinds == INTERVAL_MAXKINDS)
-		return INTERVAL_MAXKINDS - 1;
+	if (model->nkinds == WAVE_MAXKINDS)
+		return WAVE_MAXKINDS - 1;
 	kind = &model->kinds[model->nkinds];
 	/* Half of it for the message from above, half for that to the band below. */
-	*kind = (struct interval_kind){.cp = cost->iteration,
-	                               .cr = cost->row,
-	                               .more_cd = cost->us / 2,
-	                               .more_cc = cost->column / 2};
-	snprintf(kind->name, sizeof(kind->name), "%s", heddle_kind_name(lane->stats.kind));
-	message_costs(wave, lane, kind);
+	*kind = (struct wave_kind){.cp = cost->iteration,
+	                           .cr = cost->row,
+	                           .more_cd = cost->us / 2,
+	                           .more_cc = cost->column / 2};
+	snprintf(kind->name, sizeof(kind->name), "%s", heddle_kind_name(worker->stats.kind));
+	message_costs(wave, worker, kind);
 	wave->paces[model->nkinds] = 1;
 	return model->nkinds++;
 }
 
-void wave_kinds(struct heddle_wavefront_request *wave)
+/* Groups workers into kinds, with what is known of their costs. */
+static void kinds_init(struct heddle_wavefront_request *wave)
 {
 	wave->model.nkinds = 0;
-	for (unsigned l = 0; l < wave->nlanes; l++) {
-		struct lane *lane = &wave->lanes[l];
+	for (unsigned l = 0; l < wave->nworkers; l++) {
+		struct wave_worker *worker = &wave->workers[l];
 		unsigned other = 0;
 
-		lane->cost = (struct tile_cost){0};
-		speed_find(wave, lane, &lane->cost);
-		lane->cp = lane->plan_cp = lane->cost.iteration;
-		while (other < l && !is_alike(lane, &wave->lanes[other]))
+		worker->cost = (struct wave_tile_cost){0};
+		wave_cost_find(wave, worker, &worker->cost);
+		worker->cp = worker->plan_cp = worker->cost.iteration;
+		while (other < l && !is_alike(worker, &wave->workers[other]))
 			other++;
-		lane->kind = other < l ? wave->lanes[other].kind : kind_add(wave, lane);
-		wave->model.kinds[lane->kind].count++;
+		worker->kind = other < l ? wave->workers[other].kind : kind_add(wave, worker);
+		wave->model.kinds[worker->kind].count++;
 	}
 }
 
 /* ---- h and k ---- */
 
-/* Lanes beyond what the model keeps of their kind are left out; h and k go with it. */
-static void choose_crew(struct heddle_wavefront_request *wave, double minimum)
+/* Workers beyond what the model keeps of their kind are left out; h and k go with it. */
+static void choose_team(struct heddle_wavefront_request *wave, double minimum)
 {
-	unsigned kept[INTERVAL_MAXKINDS] = {0};
-	struct choice_trial trials[CHOICE_MAXTRIALS];
-	unsigned ntrials = wave->free ? trials_find(wave, trials, CHOICE_MAXTRIALS) : 0;
+	unsigned kept[WAVE_MAXKINDS] = {0};
+	struct wave_run runs[WAVE_CHOICE_MOST_RUNS];
+	unsigned nruns = wave->free ? wave_runs_find(wave, runs, WAVE_CHOICE_MOST_RUNS) : 0;
 
-	wave->nexcluded =
-	    choice_make(&wave->model, MOST_BANDS, minimum, trials, ntrials,
-	                wave->h ? NULL : &wave->space, trials_are_fresh(wave), &wave->h, &wave->k);
-	for (unsigned l = 0; l < wave->nlanes; l++) {
-		struct lane *lane = &wave->lanes[l];
+	wave->nexcluded = wave_choose(&wave->model, MOST_BANDS, minimum, runs, nruns,
+	                              wave->h ? NULL : &wave->space, wave_runs_are_fresh(wave),
+	                              &wave->h, &wave->k);
+	for (unsigned l = 0; l < wave->nworkers; l++) {
+		struct wave_worker *worker = &wave->workers[l];
 
-		lane->excluded = kept[lane->kind]++ >= wave->model.kinds[lane->kind].count;
-		if (lane->excluded)
+		worker->excluded = kept[worker->kind]++ >= wave->model.kinds[worker->kind].count;
+		if (worker->excluded)
 			heddle_explain("wavefront %s: faster without %s", wave->name,
-			               lane->stats.name);
+			               worker->stats.name);
 	}
 }
 
 static bool is_known(const struct heddle_wavefront_request *wave)
 {
-	for (unsigned l = 0; l < wave->nlanes; l++)
-		if (!(wave->lanes[l].cp > 0))
+	for (unsigned l = 0; l < wave->nworkers; l++)
+		if (!(wave->workers[l].cp > 0))
 			return false;
 	return true;
 }
@@ -168,28 +169,28 @@ static void choose_blindly(struct heddle_wavefront_request *wave)
 		wave->k = 4;
 }
 
-/* What an iteration costs a lane of each kind, messages and all, with the widths that
+/* What an iteration costs a worker of each kind, messages and all, with the widths that
  * suit all. */
-static void lanes_price(struct heddle_wavefront_request *wave)
+static void workers_price(struct heddle_wavefront_request *wave)
 {
-	const struct interval_model *model = &wave->model;
-	double widths[INTERVAL_MAXKINDS];
+	const struct wave_model *model = &wave->model;
+	double widths[WAVE_MAXKINDS];
 
-	interval_balanced_widths(model, wave->h, widths);
-	for (unsigned l = 0; l < wave->nlanes; l++) {
-		struct lane *lane = &wave->lanes[l];
+	wave_model_balanced_widths(model, wave->h, widths);
+	for (unsigned l = 0; l < wave->nworkers; l++) {
+		struct wave_worker *worker = &wave->workers[l];
 
-		if (!lane->excluded && widths[lane->kind] > 0)
-			lane->cp = lane->plan_cp =
-			    interval_iteration_us(model, lane->kind, wave->h, widths[lane->kind]);
+		if (!worker->excluded && widths[worker->kind] > 0)
+			worker->cp = worker->plan_cp = wave_model_iteration_us(
+			    model, worker->kind, wave->h, widths[worker->kind]);
 	}
 }
 
 static void choose(struct heddle_wavefront_request *wave)
 {
 	double minimum =
-	    fmax(NARROWEST, vectors_minimum_rows(wave->space.vectors, wave->space.nvectors));
-	struct interval_model *model = &wave->model;
+	    fmax(NARROWEST, wave_vectors_minimum_rows(wave->space.vectors, wave->space.nvectors));
+	struct wave_model *model = &wave->model;
 	unsigned k = wave->k;
 	size_t h = wave->h;
 
@@ -199,40 +200,41 @@ static void choose(struct heddle_wavefront_request *wave)
 	if (!k && wave->sweeps > 1)
 		model->k = 1;
 	if (wave->placement == PLACE_BY_SPEED && !(h && k))
-		choose_crew(wave, minimum);
+		choose_team(wave, minimum);
 	else
-		wave->h = interval_choose(model, MOST_BANDS, minimum, &wave->k);
+		wave->h = wave_model_choose(model, MOST_BANDS, minimum, &wave->k);
 	model->k = wave->k;
 	if (h)
 		wave->h = h;
 	wave->chosen_h = wave->h;
-	wave->model_h = interval_choose(model, 1, 1, &k);
+	wave->model_h = wave_model_choose(model, 1, 1, &k);
 	wave->predicted_us = wave->placement == PLACE_BY_SPEED
-	                         ? rehearsal_predict(model, &wave->space, wave->h)
-	                         : interval_pipelined_time(model, wave->h);
-	lanes_price(wave);
+	                         ? wave_simulation_predict(model, &wave->space, wave->h)
+	                         : wave_model_pipelined_time(model, wave->h);
+	workers_price(wave);
 	heddle_explain("wavefront %s: h %zu, k %u, %.0f us predicted; by the paper h %.0f",
-	               wave->name, wave->h, wave->k, wave->predicted_us, interval_best(model));
+	               wave->name, wave->h, wave->k, wave->predicted_us, wave_model_best(model));
 }
 
 static int strategy_begin(struct heddle_wavefront_request *wave)
 {
-	struct heddle_strategy_problem problem = {.n = wave->space.rows, .nworkers = wave->nlanes};
-	struct heddle_strategy_worker *workers = calloc(wave->nlanes, sizeof(*workers));
+	struct heddle_strategy_problem problem = {.n = wave->space.rows,
+	                                          .nworkers = wave->nworkers};
+	struct heddle_strategy_worker *workers = calloc(wave->nworkers, sizeof(*workers));
 	int status;
 
 	if (!workers)
 		return -ENOMEM;
-	for (unsigned l = 0; l < wave->nlanes; l++) {
-		const struct lane *lane = &wave->lanes[l];
+	for (unsigned l = 0; l < wave->nworkers; l++) {
+		const struct wave_worker *worker = &wave->workers[l];
 
-		workers[l].kind = lane->stats.kind;
-		workers[l].maximum = lane->maximum;
+		workers[l].kind = worker->stats.kind;
+		workers[l].maximum = worker->maximum;
 		workers[l].minimum =
-		    vectors_minimum_rows(wave->space.vectors, wave->space.nvectors);
+		    wave_vectors_minimum_rows(wave->space.vectors, wave->space.nvectors);
 		workers[l].alignment = 1;
-		if (lane->cp > 0)
-			workers[l].rate = 1 / lane->cp / wave->space.columns;
+		if (worker->cp > 0)
+			workers[l].rate = 1 / worker->cp / wave->space.columns;
 	}
 	problem.workers = workers;
 	status = heddle_strategy_create(wave->strategy, &problem, &wave->blocks);
@@ -242,6 +244,9 @@ static int strategy_begin(struct heddle_wavefront_request *wave)
 
 int wave_plan(struct heddle_wavefront_request *wave)
 {
+	kinds_init(wave);
+	if (wave->status)
+		return wave->status;
 	wave->model.rows = wave->space.rows;
 	wave->model.columns = wave->space.columns;
 	wave->model.skew = wave->space.skew;
@@ -258,23 +263,6 @@ int wave_plan(struct heddle_wavefront_request *wave)
 
 /* ---- widths ---- */
 
-/* The speed of several is that of all together. */
-double kind_pace(const struct heddle_wavefront_request *wave, unsigned kind, unsigned enough)
-{
-	double speeds = 0;
-	unsigned n = 0;
-
-	for (unsigned l = 0; l < wave->nlanes; l++) {
-		const struct lane *lane = &wave->lanes[l];
-
-		if (lane->kind != kind || !lane->pace.count || lane->pace.count < enough)
-			continue;
-		speeds += 1 / heddle_robust_us(&lane->pace);
-		n++;
-	}
-	return n ? n / speeds : 1;
-}
-
 /* Mutex held: costs of a kind have changed since h was computed, so it is computed again,
  * for the bands to come. */
 static void replan(struct heddle_wavefront_request *wave, const char *who, double factor)
@@ -284,7 +272,7 @@ static void replan(struct heddle_wavefront_request *wave, const char *who, doubl
 
 	if (wave->given.tile_columns || !is_known(wave))
 		return;
-	h = interval_choose(&wave->model, MOST_BANDS, 1, &k);
+	h = wave_model_choose(&wave->model, MOST_BANDS, 1, &k);
 	/* What was measured may differ from the model: it changes by the same factor. */
 	if (wave->model_h)
 		h = fmin(fmax(1, rint((double)h * wave->chosen_h / wave->model_h)),
@@ -296,57 +284,57 @@ static void replan(struct heddle_wavefront_request *wave, const char *who, doubl
 	wave->h = h;
 }
 
-/* Mutex held: the lane, and so its kind, is known by its first tiles. */
-static void get_to_know(struct heddle_wavefront_request *wave, struct lane *lane)
+/* Mutex held: the worker, and so its kind, is known by its first tiles. */
+static void get_to_know(struct heddle_wavefront_request *wave, struct wave_worker *worker)
 {
-	struct tile_cost cost = {.iteration = heddle_robust_us(&lane->us)};
+	struct wave_tile_cost cost = {.iteration = heddle_robust_us(&worker->us)};
 
-	wave->model.kinds[lane->kind].cp = cost.iteration;
-	for (unsigned l = 0; l < wave->nlanes; l++) {
-		struct lane *other = &wave->lanes[l];
+	wave->model.kinds[worker->kind].cp = cost.iteration;
+	for (unsigned l = 0; l < wave->nworkers; l++) {
+		struct wave_worker *other = &wave->workers[l];
 
-		if (other->kind != lane->kind)
+		if (other->kind != worker->kind)
 			continue;
 		other->cost = cost;
 		other->cp = other->plan_cp = cost.iteration;
 	}
-	replan(wave, lane->stats.name, 1);
+	replan(wave, worker->stats.name, 1);
 }
 
-/* Mutex held: what the lane's last tiles say of its speed. */
-static void update(struct heddle_wavefront_request *wave, struct lane *lane)
+/* Mutex held: what the worker's last tiles say of its speed. */
+static void update(struct heddle_wavefront_request *wave, struct wave_worker *worker)
 {
-	struct interval_kind *kind = &wave->model.kinds[lane->kind];
-	double *pace = &wave->paces[lane->kind], now, factor;
+	struct wave_kind *kind = &wave->model.kinds[worker->kind];
+	double *pace = &wave->paces[worker->kind], now, factor;
 
-	if (lane->fresh < ENOUGH_TILES)
+	if (worker->fresh < ENOUGH_TILES)
 		return;
-	lane->fresh = 0;
-	if (!(lane->cost.iteration > 0)) {
-		get_to_know(wave, lane);
+	worker->fresh = 0;
+	if (!(worker->cost.iteration > 0)) {
+		get_to_know(wave, worker);
 		return;
 	}
-	lane->cp = lane->plan_cp * heddle_robust_us(&lane->pace);
-	now = kind_pace(wave, lane->kind, ENOUGH_TILES);
-	if (!interval_drifted(*pace, now))
+	worker->cp = worker->plan_cp * heddle_robust_us(&worker->pace);
+	now = wave_kind_pace(wave, worker->kind, ENOUGH_TILES);
+	if (!wave_model_drifted(*pace, now))
 		return;
 	factor = now / *pace;
 	kind->cp *= factor;
 	kind->cr *= factor;
 	kind->more_cc *= factor;
 	*pace = now;
-	replan(wave, lane->stats.name, factor);
+	replan(wave, worker->stats.name, factor);
 }
 
-static size_t width_by_speed(struct heddle_wavefront_request *wave, struct lane *lane)
+static size_t width_by_speed(struct heddle_wavefront_request *wave, struct wave_worker *worker)
 {
 	double power = 0, known = 0;
 	unsigned nknown = 0, n = 0;
 	bool stay = wave->sweeps > 1;
 	size_t rows;
 
-	for (unsigned l = 0; l < wave->nlanes; l++) {
-		const struct lane *other = &wave->lanes[l];
+	for (unsigned l = 0; l < wave->nworkers; l++) {
+		const struct wave_worker *other = &wave->workers[l];
 
 		if (other->excluded)
 			continue;
@@ -356,14 +344,15 @@ static size_t width_by_speed(struct heddle_wavefront_request *wave, struct lane 
 		nknown++;
 		known += 1 / other->cp;
 	}
-	if (lane->cp <= 0 || !nknown)
+	if (worker->cp <= 0 || !nknown)
 		return wave->space.rows / (wave->k * n) + 1;
-	/* Lanes of which nothing is known are taken to be as the others on average. */
+	/* Workers of which nothing is known are taken to be as the others on average. */
 	power = known + known / nknown * (n - nknown);
-	rows = interval_rows(wave->space.rows / (double)wave->k / lane->cp / power, stay,
-	                     stay ? &wave->owed : &lane->owed, wave->space.rows - wave->rows_given,
-	                     vectors_minimum_rows(wave->space.vectors, wave->space.nvectors));
-	return lane->maximum && rows > lane->maximum ? lane->maximum : rows;
+	rows =
+	    wave_model_rows(wave->space.rows / (double)wave->k / worker->cp / power, stay,
+	                    stay ? &wave->owed : &worker->owed, wave->space.rows - wave->rows_given,
+	                    wave_vectors_minimum_rows(wave->space.vectors, wave->space.nvectors));
+	return worker->maximum && rows > worker->maximum ? worker->maximum : rows;
 }
 
 /* Mutex held. */
@@ -375,19 +364,20 @@ static bool any_under_way(const struct heddle_wavefront_request *wave)
 	return false;
 }
 
-size_t lane_width(struct heddle_wavefront_request *wave, struct lane *lane, bool *asked)
+size_t wave_worker_width(struct heddle_wavefront_request *wave, struct wave_worker *worker,
+                         bool *asked)
 {
 	size_t rows;
 
 	*asked = false;
 	if (!wave->whole)
-		update(wave, lane);
+		update(wave, worker);
 	if (!wave->blocks)
-		return width_by_speed(wave, lane);
-	rows = heddle_strategy_next(wave->blocks, lane->index);
+		return width_by_speed(wave, worker);
+	rows = heddle_strategy_next(wave->blocks, worker->index);
 	*asked = rows > 0;
 	if (rows || any_under_way(wave))
 		return rows;
 	/* The strategy waits for something that no one does: the wave must go on. */
-	return width_by_speed(wave, lane);
+	return width_by_speed(wave, worker);
 }

@@ -1,8 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The life of a tile: a task on the worker that owns its strip, and what happens when
- * it is done.
+ * A tile as a task on the worker that owns its strip.
  */
 #include "config.h"
 
@@ -16,19 +15,19 @@
 
 /* ---- spare tiles ---- */
 
-void tile_free(struct tile *tile)
+void wave_tile_free(struct wave_tile *tile)
 {
 	free(tile->exchanges);
 	free(tile);
 }
 
 /* Mutex held. */
-struct tile *tile_new(struct strip *strip)
+struct wave_tile *wave_tile_new(struct wave_strip *strip)
 {
 	struct heddle_wavefront_request *wave = strip->wave;
-	struct tile *tile = wave->spare;
+	struct wave_tile *tile = wave->spare;
 	size_t number = strip->submitted, index = strip_tile(strip, number);
-	const struct band *band = &strip->band;
+	const struct wave_band *band = &strip->band;
 	size_t phase = wave->space.skew * band->first % band->h;
 
 	if (tile)
@@ -50,8 +49,8 @@ struct tile *tile_new(struct strip *strip)
 	};
 	tile->strip = strip;
 	tile->number = number;
-	tile->away = strip->away;
-	tile->iterations = tile_size(&wave->space, band, index).iterations;
+	tile->on_device = strip->on_device;
+	tile->iterations = wave_tile_size(&wave->space, band, index).iterations;
 	return tile;
 }
 
@@ -71,34 +70,34 @@ static void call(const struct heddle_wavefront_request *wave, union array_interf
 }
 
 /* Messages lie in main memory in their place: nothing is to be copied. */
-static void run_at_home(struct tile *tile)
+static void run_on_host(struct wave_tile *tile)
 {
 	struct heddle_wavefront_request *wave = tile->strip->wave;
 	union array_interface interfaces[WAVE_MAXARRAYS];
 
 	for (unsigned i = 0; i < wave->given.narrays; i++)
-		array_interface(&wave->arrays[i], &tile->strip->band, &interfaces[i]);
+		wave_array_interface(&wave->arrays[i], &tile->strip->band, &interfaces[i]);
 	call(wave, interfaces, &tile->given);
 }
 
-static int copy_messages(const struct tile *tile, const union array_interface *interfaces,
+static int copy_messages(const struct wave_tile *tile, const union array_interface *interfaces,
                          void *buffers[], bool in)
 {
 	const struct heddle_wavefront_request *wave = tile->strip->wave;
 	int status = 0;
 
 	for (unsigned e = 0; e < tile->nexchanges && !status; e++) {
-		const struct exchange *exchange = &tile->exchanges[e];
+		const struct wave_exchange *exchange = &tile->exchanges[e];
 
 		if (exchange->in == in)
-			status = array_copy(&wave->arrays[exchange->array], &exchange->patch,
-			                    &tile->strip->band, &interfaces[exchange->array],
-			                    buffers[wave->given.narrays + e], in);
+			status = wave_array_copy(&wave->arrays[exchange->array], &exchange->patch,
+			                         &tile->strip->band, &interfaces[exchange->array],
+			                         buffers[wave->given.narrays + e], in);
 	}
 	return status;
 }
 
-static void run_away(struct tile *tile, void *buffers[])
+static void run_on_device(struct wave_tile *tile, void *buffers[])
 {
 	struct heddle_wavefront_request *wave = tile->strip->wave;
 	union array_interface interfaces[WAVE_MAXARRAYS];
@@ -109,8 +108,8 @@ static void run_away(struct tile *tile, void *buffers[])
 		                   ? tile->strip->ghosts[ABOVE]
 		                   : 0;
 
-		array_enter(&wave->arrays[i], &tile->strip->band, above, buffers[i],
-		            &interfaces[i]);
+		wave_array_enter(&wave->arrays[i], &tile->strip->band, above, buffers[i],
+		                 &interfaces[i]);
 	}
 	status = copy_messages(tile, interfaces, buffers, true);
 	if (!status) {
@@ -121,112 +120,24 @@ static void run_away(struct tile *tile, void *buffers[])
 		tile->given.status = status;
 }
 
-void tile_function(void *buffers[], void *arg)
+void wave_tile_function(void *buffers[], void *arg)
 {
-	struct tile *tile = arg;
+	struct wave_tile *tile = arg;
 
 	tile->begin_us = starpu_timing_now();
 	if (starpu_worker_get_type(starpu_worker_get_id_check()) == STARPU_CPU_WORKER)
-		run_at_home(tile);
+		run_on_host(tile);
 	else
-		run_away(tile, buffers);
-}
-
-/* ---- when it is done ---- */
-
-/* Whether a tile's time says what iterations take. Tiles at the ends of a skewed band say
- * more of what tiles cost; of a piece the first one may have loaded the kernel. */
-static bool is_telling(const struct tile *tile, const struct lane *lane)
-{
-	double whole = (double)tile->given.rows * tile->given.columns;
-
-	return tile->strip->wave->whole ? lane->stats.blocks && tile->iterations == whole
-	                                : tile->iterations * 2 > whole;
-}
-
-/* Mutex held: what a tile took shows how fast its lane is. */
-static void tell(const struct tile *tile, struct lane *lane, double us)
-{
-	double rows = tile->given.rows, expected;
-
-	heddle_robust_add(&lane->us, us / tile->iterations);
-	lane->fresh++;
-	if (!(lane->cost.iteration > 0))
-		return;
-	expected = tile_cost_us(&lane->cost, rows, tile->iterations / rows);
-	/* At home hand-overs are counted apart. */
-	if (lane->home)
-		expected -= lane->cost.us;
-	heddle_robust_add(&lane->pace, us / expected);
-	lane->took_us += us;
-	lane->expected_us += expected;
-}
-
-/* Mutex held. Time counts from when the tile was submitted, or the worker was done with
- * the one before, where that was later; on a CPU worker, from the kernel's beginning. */
-static void account(struct tile *tile, struct lane *lane, double now)
-{
-	double since = tile->submit_us > lane->last_done_us ? tile->submit_us : lane->last_done_us;
-
-	if (lane->home && tile->begin_us > since) {
-		if (lane->stats.blocks)
-			heddle_robust_add(&lane->handover, tile->begin_us - since);
-		since = tile->begin_us;
-	}
-	lane->last_done_us = now;
-	if (is_telling(tile, lane))
-		tell(tile, lane, now - since);
-	tile->strip->us += now - since;
-	log_tile(tile->strip->wave, tile, lane, since, now);
-	lane->stats.iterations += tile->iterations;
-	lane->stats.blocks++;
-	lane->stats.finish_us = now; /* made relative at the end */
-	if (!--lane->in_flight)
-		lane->stats.busy_us += now - lane->busy_since_us;
-}
-
-static void tile_done(void *arg)
-{
-	struct tile *tile = arg;
-	struct strip *strip = tile->strip;
-	struct heddle_wavefront_request *wave = strip->wave;
-	struct lane *lane = strip->owner;
-	struct strip *beside[NSIDES];
-	bool finished;
-
-	if (!lane) {
-		lane = &wave->lanes[wave->lane_of_worker[starpu_worker_get_id_check()]];
-		strip_settle(strip, lane);
-	}
-	starpu_pthread_mutex_lock(&wave->mutex);
-	account(tile, lane, starpu_timing_now());
-	if (tile->given.status && !wave->status)
-		wave->status =
-		    heddle_refuse(tile->given.status, "wavefront %s: the kernel failed on %s: %s",
-		                  wave->name, lane->stats.name, strerror(-tile->given.status));
-	strip->done++;
-	finished = strip->done == strip->total;
-	for (enum side side = ABOVE; side < NSIDES; side++)
-		beside[side] = strip_beside(strip, side);
-	tile->next = wave->spare;
-	wave->spare = tile;
-	starpu_pthread_mutex_unlock(&wave->mutex);
-	/* The strip below waits for this one; then this one goes on. */
-	strip_advance(beside[BELOW]);
-	strip_advance(strip);
-	strip_advance(beside[ABOVE]);
-	if (finished)
-		strip_finished(strip);
-	wave_release(wave);
+		run_on_device(tile, buffers);
 }
 
 /* ---- as a task ---- */
 
-static int task_data(const struct tile *tile, struct starpu_task *task)
+static int task_data(const struct wave_tile *tile, struct starpu_task *task)
 {
-	struct strip *strip = tile->strip;
+	struct wave_strip *strip = tile->strip;
 	const struct heddle_wavefront_request *wave = strip->wave;
-	unsigned own = tile->away ? wave->given.narrays : 0, n = own + tile->nexchanges;
+	unsigned own = tile->on_device ? wave->given.narrays : 0, n = own + tile->nexchanges;
 
 	task->nbuffers = n;
 	if (!n)
@@ -255,7 +166,7 @@ static int task_data(const struct tile *tile, struct starpu_task *task)
 }
 
 /* A tile may be done, and used again, before this returns. */
-int tile_submit(struct tile *tile)
+int wave_tile_submit(struct wave_tile *tile, void (*done)(void *tile))
 {
 	struct heddle_wavefront_request *wave = tile->strip->wave;
 	struct starpu_task *task = starpu_task_create();
@@ -270,13 +181,13 @@ int tile_submit(struct tile *tile)
 			once[nonce++] = tile->exchanges[e].handle;
 	task->cl = &wave->tile_codelet;
 	task->cl_arg = tile;
-	task->callback_func = tile_done;
+	task->callback_func = done;
 	task->callback_arg = tile;
 	task->sched_ctx = wave->given.sched_ctx;
 	if (tile->strip->owner)
 		task_pin(task, tile->strip->owner->stats.id, 0);
 	else
-		task_choose(task, &wave->workers);
+		task_choose(task, &wave->ids);
 	if (!status) {
 		status = task_submit(task, wave->name);
 	} else {

@@ -3,10 +3,94 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
+#include "support/message.h"
 #include "tiles.h"
+
+/* ---- dependence vectors ---- */
+
+static bool is_positive(const struct heddle_dependence *v)
+{
+	if (v->sweep)
+		return v->sweep > 0;
+	if (v->row)
+		return v->row > 0;
+	return v->column > 0;
+}
+
+static bool is_in_limits(const struct heddle_dependence *v)
+{
+	return v->sweep <= WAVE_VECTORS_LIMIT && v->row <= WAVE_VECTORS_LIMIT &&
+	       v->row >= -WAVE_VECTORS_LIMIT && v->column <= WAVE_VECTORS_LIMIT &&
+	       v->column >= -WAVE_VECTORS_LIMIT;
+}
+
+int heddle_dependences_check(const struct heddle_dependence *vectors, unsigned nvectors)
+{
+	for (unsigned i = 0; i < nvectors; i++) {
+		const struct heddle_dependence *v = &vectors[i];
+
+		if (!is_positive(v))
+			return heddle_refuse(
+			    -EINVAL,
+			    "dependence %u, (sweep %d, row %d, column %d), is not "
+			    "lexicographically "
+			    "positive: an iteration would need one that comes after it, or itself",
+			    i, v->sweep, v->row, v->column);
+		if (!is_in_limits(v))
+			return heddle_refuse(
+			    -EINVAL,
+			    "dependence %u, (sweep %d, row %d, column %d), reaches further than %d",
+			    i, v->sweep, v->row, v->column, WAVE_VECTORS_LIMIT);
+	}
+	return 0;
+}
+
+static void widen(size_t *reach, int component)
+{
+	if (component > 0 && (size_t)component > *reach)
+		*reach = component;
+}
+
+struct wave_reach wave_vectors_reach(const struct heddle_dependence *vectors, unsigned nvectors)
+{
+	struct wave_reach reach = {0};
+
+	for (unsigned i = 0; i < nvectors; i++) {
+		widen(&reach.above, vectors[i].row);
+		widen(&reach.below, -vectors[i].row);
+		widen(&reach.left, vectors[i].column);
+		widen(&reach.right, -vectors[i].column);
+	}
+	return reach;
+}
+
+size_t wave_vectors_skew(const struct heddle_dependence *vectors, unsigned nvectors)
+{
+	size_t skew = 0;
+
+	for (unsigned i = 0; i < nvectors; i++) {
+		const struct heddle_dependence *v = &vectors[i];
+
+		if (!v->sweep && v->row > 0 && v->column < 0)
+			widen(&skew, (-v->column + v->row - 1) / v->row);
+	}
+	return skew;
+}
+
+size_t wave_vectors_minimum_rows(const struct heddle_dependence *vectors, unsigned nvectors)
+{
+	struct wave_reach reach = wave_vectors_reach(vectors, nvectors);
+	size_t rows = reach.above + reach.below;
+
+	return rows ? rows : 1;
+}
+
+/* ---- bands and tiles ---- */
 
 static int64_t min64(int64_t a, int64_t b)
 {
@@ -26,34 +110,34 @@ static int64_t clamp(int64_t column, size_t columns)
 /* Columns by which a band's first tile is shorter. Tiles of all bands begin at multiples
  * of h in the skewed space, where column + s row counts: no vector points to the right
  * there, so that a tile needs the one above it and no more. */
-static size_t phase(const struct band *band, size_t skew)
+static size_t phase(const struct wave_band *band, size_t skew)
 {
 	return skew * band->first % band->h;
 }
 
-static int64_t tile_begin(const struct band *band, size_t skew, size_t tile)
+static int64_t tile_begin(const struct wave_band *band, size_t skew, size_t tile)
 {
 	return (int64_t)(tile * band->h) - (int64_t)phase(band, skew);
 }
 
-size_t band_tiles(const struct space *space, const struct band *band)
+size_t wave_band_tiles(const struct wave_space *space, const struct wave_band *band)
 {
-	return tile_of(band, space->skew, band->rows - 1, space->columns - 1) + 1;
+	return wave_tile_of(band, space->skew, band->rows - 1, space->columns - 1) + 1;
 }
 
-struct interval tile_columns(const struct space *space, const struct band *band, size_t tile,
-                             size_t r)
+struct wave_columns wave_tile_columns(const struct wave_space *space, const struct wave_band *band,
+                                      size_t tile, size_t r)
 {
 	int64_t begin = tile_begin(band, space->skew, tile) - (int64_t)(space->skew * r);
 
-	return (struct interval){clamp(begin, space->columns),
-	                         clamp(begin + (int64_t)band->h, space->columns)};
+	return (struct wave_columns){clamp(begin, space->columns),
+	                             clamp(begin + (int64_t)band->h, space->columns)};
 }
 
 /* Rows r of a band that have at least `least` columns, of which the first one has `column` and
  * each other one `skew` less than the one above: those before the one returned. */
-static int64_t rows_with(const struct space *space, const struct band *band, int64_t column,
-                         int64_t least)
+static int64_t rows_with(const struct wave_space *space, const struct wave_band *band,
+                         int64_t column, int64_t least)
 {
 	if (column < least)
 		return 0;
@@ -62,7 +146,7 @@ static int64_t rows_with(const struct space *space, const struct band *band, int
 }
 
 /* Iterations of all rows to the left of a column of the first one. */
-static double before(const struct space *space, const struct band *band, int64_t column)
+static double before(const struct wave_space *space, const struct wave_band *band, int64_t column)
 {
 	int64_t full = rows_with(space, band, column, space->columns);
 	int64_t some = rows_with(space, band, column, 1), n = some - full;
@@ -71,25 +155,27 @@ static double before(const struct space *space, const struct band *band, int64_t
 	       space->skew * (n * (double)(full + some - 1) / 2);
 }
 
-struct tile_size tile_size(const struct space *space, const struct band *band, size_t tile)
+struct wave_tile_size wave_tile_size(const struct wave_space *space, const struct wave_band *band,
+                                     size_t tile)
 {
 	int64_t begin = tile_begin(band, space->skew, tile), end = begin + (int64_t)band->h;
 
-	return (struct tile_size){
+	return (struct wave_tile_size){
 	    .rows = rows_with(space, band, end, 1) - rows_with(space, band, begin, space->columns),
 	    .iterations = before(space, band, end) - before(space, band, begin),
 	};
 }
 
-size_t tile_of(const struct band *band, size_t skew, size_t r, size_t column)
+size_t wave_tile_of(const struct wave_band *band, size_t skew, size_t r, size_t column)
 {
 	return (column + skew * r + phase(band, skew)) / band->h;
 }
 
 /* Rows r of a tile, from `first` to `last`, whose iterations need something through a
  * vector: the row has columns, and those it needs are not all outside the space. */
-static bool rows_that_need(const struct space *space, const struct band *band, size_t tile,
-                           const struct heddle_dependence *v, int64_t *first, int64_t *last)
+static bool rows_that_need(const struct wave_space *space, const struct wave_band *band,
+                           size_t tile, const struct heddle_dependence *v, int64_t *first,
+                           int64_t *last)
 {
 	int64_t skew = space->skew, begin = tile_begin(band, skew, tile), end = begin + band->h;
 	int64_t columns = space->columns;
@@ -112,9 +198,9 @@ static bool rows_that_need(const struct space *space, const struct band *band, s
 	return *first <= *last;
 }
 
-static size_t reach_below(const struct space *space)
+static size_t reach_below(const struct wave_space *space)
 {
-	return vectors_reach(space->vectors, space->nvectors).below;
+	return wave_vectors_reach(space->vectors, space->nvectors).below;
 }
 
 /* Tiles of one sweep of `other` that a tile needs through one vector: one more than
@@ -124,8 +210,9 @@ static size_t reach_below(const struct space *space)
  * - 1) - v.column, or the space's last; its tile grows with that column plus s times the row's
  * place in `other`, which is r and a constant: so never less with a larger r, and the last row
  * needs the latest tile. */
-static size_t needs_of(const struct space *space, const struct band *band, size_t tile,
-                       const struct heddle_dependence *v, const struct band *other, bool messages)
+static size_t needs_of(const struct wave_space *space, const struct wave_band *band, size_t tile,
+                       const struct heddle_dependence *v, const struct wave_band *other,
+                       bool messages)
 {
 	int64_t shift = (int64_t)band->first - v->row - (int64_t)other->first;
 	int64_t first = max64(0, -shift);
@@ -139,12 +226,13 @@ static size_t needs_of(const struct space *space, const struct band *band, size_
 	column = min64(tile_begin(band, space->skew, tile + 1) - 1 - (int64_t)space->skew * row,
 	               (int64_t)space->columns - 1);
 	column = min64(column - v->column, (int64_t)space->columns - 1);
-	row = messages ? (int64_t)message_row(other, reach_below(space), v->row > 0) : row + shift;
-	return tile_of(other, space->skew, row, column) + 1;
+	row = messages ? (int64_t)wave_message_row(other, reach_below(space), v->row > 0)
+	               : row + shift;
+	return wave_tile_of(other, space->skew, row, column) + 1;
 }
 
-static size_t needs(const struct space *space, const struct band *band, size_t sweep, size_t tile,
-                    const struct band *other, bool messages)
+static size_t needs(const struct wave_space *space, const struct wave_band *band, size_t sweep,
+                    size_t tile, const struct wave_band *other, bool messages)
 {
 	size_t most = 0;
 
@@ -157,38 +245,38 @@ static size_t needs(const struct space *space, const struct band *band, size_t s
 		tiles = needs_of(space, band, tile, v, other, messages);
 		if (!tiles)
 			continue;
-		tiles += (sweep - v->sweep) * band_tiles(space, other);
+		tiles += (sweep - v->sweep) * wave_band_tiles(space, other);
 		if (tiles > most)
 			most = tiles;
 	}
 	return most;
 }
 
-size_t tile_needs(const struct space *space, const struct band *band, size_t sweep, size_t tile,
-                  const struct band *other)
+size_t wave_tile_needs(const struct wave_space *space, const struct wave_band *band, size_t sweep,
+                       size_t tile, const struct wave_band *other)
 {
 	return needs(space, band, sweep, tile, other, false);
 }
 
 /* Both count from a multiple of h. */
-size_t tile_above(const struct space *space, const struct band *band, size_t tile,
-                  const struct band *above)
+size_t wave_tile_above(const struct wave_space *space, const struct wave_band *band, size_t tile,
+                       const struct wave_band *above)
 {
 	size_t number = tile + space->skew * band->first / band->h;
-	size_t first = space->skew * above->first / above->h, tiles = band_tiles(space, above);
+	size_t first = space->skew * above->first / above->h, tiles = wave_band_tiles(space, above);
 
 	if (number < first)
 		return 0;
 	return number - first < tiles ? number - first + 1 : tiles;
 }
 
-size_t tile_needs_messages(const struct space *space, const struct band *band, size_t sweep,
-                           size_t tile, const struct band *other)
+size_t wave_tile_needs_messages(const struct wave_space *space, const struct wave_band *band,
+                                size_t sweep, size_t tile, const struct wave_band *other)
 {
 	return needs(space, band, sweep, tile, other, true);
 }
 
-size_t message_row(const struct band *band, size_t reach, int below)
+size_t wave_message_row(const struct wave_band *band, size_t reach, int below)
 {
 	if (below)
 		return band->rows - 1;

@@ -12,60 +12,85 @@
 
 #include <stddef.h>
 
-#include "vectors.h"
+#include <heddle/dependence.h>
 
-struct space {
+#define WAVE_VECTORS_LIMIT (1 << 20) /* largest component, either way */
+
+/** How far vectors reach. */
+struct wave_reach {
+	size_t above, below; /**< rows */
+	size_t left, right;  /**< columns */
+};
+
+/** The farthest neighbours that an iteration needs, of all vectors and sweeps. */
+struct wave_reach wave_vectors_reach(const struct heddle_dependence *vectors, unsigned nvectors);
+
+/** Columns that a tile must shift to the left with every row, so that within one
+ * band of rows all dependences of a sweep point into the same or an earlier tile:
+ * the smallest s with column + s row >= 0 for all vectors of sweep 0. It is 0 where
+ * no vector has a negative column: tiles are rectangles then, otherwise
+ * parallelograms. */
+size_t wave_vectors_skew(const struct heddle_dependence *vectors, unsigned nvectors);
+
+/** Fewest rows of a band, the last excepted: rows then need none but their own band
+ * and its neighbours, and what the band above reads of a band is apart from what the band
+ * below reads, so that messages to both never hold the same rows, perhaps of different
+ * sweeps. */
+size_t wave_vectors_minimum_rows(const struct heddle_dependence *vectors, unsigned nvectors);
+
+struct wave_space {
 	size_t rows, columns; /**< each at least 1 */
-	size_t skew;          /**< vectors_skew() of the vectors, or more */
+	size_t skew;          /**< wave_vectors_skew() of the vectors, or more */
 	unsigned nvectors;
 	const struct heddle_dependence *vectors; /**< heddle_dependences_check() accepts them */
 };
 
-struct band {
+struct wave_band {
 	size_t first, rows;
 	size_t h; /**< columns of a tile: its synchronisation interval, at least 1 */
 };
 
-struct interval {
+struct wave_columns {
 	size_t begin, end; /**< columns; empty where they are equal */
 };
 
 /** Tiles of a band in one sweep, at least 1. */
-size_t band_tiles(const struct space *space, const struct band *band);
+size_t wave_band_tiles(const struct wave_space *space, const struct wave_band *band);
 
 /** Columns of a tile in row r of the band (0: its first). */
-struct interval tile_columns(const struct space *space, const struct band *band, size_t tile,
-                             size_t r);
+struct wave_columns wave_tile_columns(const struct wave_space *space, const struct wave_band *band,
+                                      size_t tile, size_t r);
 
 /** Rows of a tile that have columns, and its iterations in all of them. */
-struct tile_size {
+struct wave_tile_size {
 	size_t rows;
 	double iterations;
 };
-struct tile_size tile_size(const struct space *space, const struct band *band, size_t tile);
+struct wave_tile_size wave_tile_size(const struct wave_space *space, const struct wave_band *band,
+                                     size_t tile);
 
 /** The tile of a band that has column `column` of the band's row r. */
-size_t tile_of(const struct band *band, size_t skew, size_t r, size_t column);
+size_t wave_tile_of(const struct wave_band *band, size_t skew, size_t r, size_t column);
 
 /** How many tiles the band `other`, a neighbour, must have finished, all sweeps
  * counted, before a band may start a tile: 0 where it needs none of them. Bands have
- * vectors_minimum_rows() rows, the last may have fewer. */
-size_t tile_needs(const struct space *space, const struct band *band, size_t sweep, size_t tile,
-                  const struct band *other);
+ * wave_vectors_minimum_rows() rows, the last may have fewer. */
+size_t wave_tile_needs(const struct wave_space *space, const struct wave_band *band, size_t sweep,
+                       size_t tile, const struct wave_band *other);
 
 /** The tile of the band above that lies over a tile, and one more: what it needs of that band
  * in the first sweep if vectors lead there, or at the ends of bands less. 0: none lies there. */
-size_t tile_above(const struct space *space, const struct band *band, size_t tile,
-                  const struct band *above);
+size_t wave_tile_above(const struct wave_space *space, const struct wave_band *band, size_t tile,
+                       const struct wave_band *above);
 
-/** tile_needs() where the rows that are read arrive as messages: a message holds all rows
+/** wave_tile_needs() where the rows that are read arrive as messages: a message holds all rows
  * of `other` that vectors reach from outside, in those columns that a tile finished in
- * the one of them that it finishes last. No less than tile_needs(). */
-size_t tile_needs_messages(const struct space *space, const struct band *band, size_t sweep,
-                           size_t tile, const struct band *other);
+ * the one of them that it finishes last. No less than wave_tile_needs(). */
+size_t wave_tile_needs_messages(const struct wave_space *space, const struct wave_band *band,
+                                size_t sweep, size_t tile, const struct wave_band *other);
 
 /** The row of a band (0: its first) whose columns a message to the band below, or above
  * it, has. */
-size_t message_row(const struct band *band, size_t reach, int below);
+size_t wave_message_row(const struct wave_band *band, size_t reach, int below);
 
 #endif

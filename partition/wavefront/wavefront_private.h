@@ -1,22 +1,20 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the files of the wavefront over StarPU share.
- *
- * A wavefront is a control task, which holds its data in main memory and is ended when
- * all is home; lanes, one a worker; and strips, one a band of rows, each with a lane
- * that owns it. A strip submits its tiles in their order, each when the strips beside
- * it are far enough. One mutex guards all that changes.
- *
- * A lane is at home when its worker computes in main memory: its tiles use the arrays
- * in place and have no handles. A strip of another lane has its part of each array as
- * a handle on that device. Boundaries between two strips, one of which is away, are
- * handles of their own on just these elements in main memory, written by the tile that
- * finishes them and read by one tile of the other strip: StarPU moves them, and a
- * strip that is away copies them to and from its own part.
+ * What the files of the wavefront over StarPU share. A wavefront is a control task, which
+ * holds its data in main memory and ends when all is written back; the workers that take
+ * part; and strips. A strip is a band of rows, the worker that owns it, and how far it is.
+ * One mutex guards all that changes.
  */
 #ifndef HEDDLE_WAVEFRONT_PRIVATE_H
 #define HEDDLE_WAVEFRONT_PRIVATE_H
+
+/* A CPU worker computes in main memory: its tiles use the arrays in place and have no
+ * handles. A strip of another worker has its part of each array as a handle on that device.
+ * Boundaries between two strips, at least one of which is on a device, are handles of their
+ * own on these elements in main memory. The tile that finishes them writes them, and one tile
+ * of the other strip reads them. StarPU moves them, and a strip on a device copies them from
+ * and to its own part. */
 
 #include <stdbool.h>
 
@@ -28,8 +26,8 @@
 #include "partition/common/task_starpu.h"
 #include "choice.h"
 #include "cost.h"
-#include "crew.h"
-#include "interval.h"
+#include "team.h"
+#include "model.h"
 #include "tiles.h"
 
 #ifdef HEDDLE_USE_SIMGRID
@@ -44,124 +42,97 @@
 
 /* ---- arrays: array_starpu.c ---- */
 
-struct array {
+struct wave_array {
 	struct heddle_wave_array given; /* per_iteration at least 1 */
-	struct home_array home;
+	struct home_array main;
 	starpu_data_handle_t whole; /* shared by all devices; NULL until needed */
 };
 
 /* Some of an array: rows of a field, and columns of it or elements of a vector. */
-struct patch {
+struct wave_patch {
 	size_t row, rows; /* vector: 0, 1 */
-	struct interval columns;
+	struct wave_columns columns;
 };
 
-int array_init(struct array *array, const struct heddle_wavefront *wavefront, unsigned index,
-               const char *name);
-int arrays_check_overlap(const struct array *arrays, unsigned narrays, const char *name);
-/* Bytes of one row that a device must hold. */
-size_t array_row_bytes(const struct array *array);
-/* Whether every tile sees all of it, as it is. */
-bool array_is_shared(const struct array *array);
-/* Whether what one band writes of it, the next one reads. */
-bool array_crosses(const struct array *array);
-/* The array for the kernel, as a band sees it in main memory. */
-void array_interface(const struct array *array, const struct band *band,
-                     union array_interface *interface);
-/* Registers a band's part: ghost rows above and below it come along to a device, and do
- * not return. */
-starpu_data_handle_t array_register_band(const struct array *array, const struct band *band,
-                                         size_t above, size_t below);
-starpu_data_handle_t array_register_patch(const struct array *array, const struct patch *patch);
-starpu_data_handle_t array_register_whole(const struct array *array);
-/* On a device, by the calling worker: makes the kernel's interface of the band's
- * buffer, which has `above` ghost rows. */
-void array_enter(const struct array *array, const struct band *band, size_t above,
-                 const void *buffer, union array_interface *interface);
-/* Copies between a patch's buffer and the band's part, both on the calling worker's
- * device, in its stream or queue. */
-int array_copy(const struct array *array, const struct patch *patch, const struct band *band,
-               const union array_interface *part, void *patch_buffer, bool to_part);
+/* ---- workers, strips and tiles ---- */
 
-/* ---- lanes, strips and tiles ---- */
-
-struct lane {
+struct wave_worker {
 	struct heddle_worker_stats stats;
 	unsigned index;
 	unsigned kind; /* of the model */
-	bool home;     /* its worker computes in main memory */
-	bool excluded; /* does not pay */
-	bool waiting;  /* in the crew */
+	bool host;     /* computes in main memory */
+	bool excluded; /* the loop is faster without it */
+	bool waiting;  /* in the team's queue */
 	unsigned implementation;
 	unsigned depth; /* tiles of a strip it may have in flight */
 	double owed;    /* rows that rounding has kept from its bands so far */
 	size_t maximum; /* rows of a band that its memory holds, 0: no bound */
 	unsigned in_flight;
 	double busy_since_us, last_done_us;
-	struct tile_cost cost;       /* of its tiles; iteration 0: not known */
+	struct wave_tile_cost cost;  /* of its tiles; iteration 0: not known */
 	double plan_cp;              /* µs an iteration of its bands, all counted, by the plan */
 	double cp;                   /* and as its tiles have shown; 0: not known */
 	struct heddle_robust us;     /* of an iteration, in its latest tiles */
 	struct heddle_robust pace;   /* these tiles' time in relation to their cost */
 	double took_us, expected_us; /* of all of them */
 	unsigned fresh;              /* tiles since a width was decided by them */
-	/* At home: µs from when a tile could have begun to its beginning. */
+	/* On a CPU worker: µs from when a tile could have begun to its beginning. */
 	struct heddle_robust handover;
 };
 
 /* A boundary on its way from one strip to the next. */
-struct message {
-	struct message *next;
-	size_t number;                        /* the tile it comes from, all sweeps counted */
-	struct patch patches[WAVE_MAXARRAYS]; /* columns.begin == end: none */
+struct wave_message {
+	struct wave_message *next;
+	size_t number;                             /* the tile it comes from, all sweeps counted */
+	struct wave_patch patches[WAVE_MAXARRAYS]; /* columns.begin == end: none */
 	starpu_data_handle_t handles[WAVE_MAXARRAYS];
 };
 
-enum side { ABOVE, BELOW, NSIDES };
+enum wave_side { ABOVE, BELOW, NSIDES };
 
-struct strip {
+struct wave_strip {
 	struct heddle_wavefront_request *wave;
-	struct band band;
+	struct wave_band band;
 	size_t index;
-	struct lane *owner; /* NULL until StarPU's policy has placed it */
-	size_t tiles;       /* of one sweep */
-	size_t total;       /* of all sweeps */
+	struct wave_worker *owner; /* NULL until StarPU's policy has placed it */
+	size_t tiles;              /* of one sweep */
+	size_t total;              /* of all sweeps */
 	size_t submitted, done;
 	bool submitting;       /* a thread is about to */
-	bool away;             /* has handles */
-	bool flushed;          /* sent home */
+	bool on_device;        /* has handles */
+	bool flushed;          /* written back or dropped */
 	size_t ghosts[NSIDES]; /* rows beside it that its fields with halo have */
 	starpu_data_handle_t handles[WAVE_MAXARRAYS];
 	bool written[WAVE_MAXARRAYS]; /* scratch of HEDDLE_COLUMNS: holds something */
-	/* Boundaries that left this strip upwards and downwards and have not arrived. */
-	struct message *sent[NSIDES], **sent_end[NSIDES];
-	size_t heard[NSIDES]; /* tiles of the strip there whose boundaries have arrived */
-	size_t fed;           /* first strip: columns of the initial state that have */
-	double us;            /* of all its tiles */
-	size_t asked;         /* rows that the strategy gave for it */
+	/* Boundaries sent upwards and downwards that no tile has received yet. */
+	struct wave_message *sent[NSIDES], **sent_end[NSIDES];
+	size_t received[NSIDES]; /* tiles of the strip there whose boundaries were received */
+	size_t initial;          /* first strip: columns of the initial state that have */
+	double us;               /* of all its tiles */
+	size_t asked;            /* rows that the strategy gave for it */
 };
 
 /* A patch that a tile's task reads or writes. */
-struct exchange {
+struct wave_exchange {
 	unsigned array;
-	struct patch patch;
+	struct wave_patch patch;
 	starpu_data_handle_t handle;
 	bool in; /* read, and not needed again */
 };
 
-struct tile {
+struct wave_tile {
 	struct heddle_tile given; /* first, so that cl_arg is the tile */
-	struct strip *strip;
-	size_t number; /* in the strip, all sweeps counted */
-	bool away;     /* its task has the strip's handles */
+	struct wave_strip *strip;
+	size_t number;  /* in the strip, all sweeps counted */
+	bool on_device; /* its task has the strip's handles */
 	unsigned nexchanges, room;
-	struct exchange *exchanges;
+	struct wave_exchange *exchanges;
 	double iterations;
 	double submit_us, begin_us;
-	struct tile *next; /* in the list of spare tiles */
+	struct wave_tile *next; /* in the list of spare tiles */
 };
 
-enum placement {
+enum wave_placement {
 	PLACE_BY_SPEED,    /* widths follow measured speeds */
 	PLACE_BY_STRATEGY, /* a block strategy cuts the rows */
 	PLACE_BY_STOCK     /* equal bands, StarPU's policy places the first tile of each */
@@ -169,134 +140,179 @@ enum placement {
 
 struct heddle_wavefront_request {
 	struct heddle_wavefront given;
-	char *name; /* a piece's is that of its whole */
+	char *name; /* a sample's is that of the whole */
 	struct heddle_dependence vectors[WAVE_MAXVECTORS];
-	struct space space;
-	struct reach reach;
+	struct wave_space space;
+	struct wave_reach reach;
 	size_t sweeps;
-	struct array arrays[WAVE_MAXARRAYS];
-	unsigned nlanes;
-	struct lane *lanes;
-	short lane_of_worker[STARPU_NMAXWORKERS];
-	struct worker_set workers; /* those that have one */
+	struct wave_array arrays[WAVE_MAXARRAYS];
+	unsigned nworkers;
+	struct wave_worker *workers;
+	short worker_of_id[STARPU_NMAXWORKERS];
+	struct worker_set ids; /* StarPU's, of the workers */
 	struct starpu_codelet tile_codelet;
 	struct control control;
-	enum placement placement;
+	enum wave_placement placement;
 	char *strategy; /* specification; NULL: stock policy */
 
 	starpu_pthread_mutex_t mutex;
-	struct interval_model model;
-	double paces[INTERVAL_MAXKINDS]; /* that its costs have been multiplied with */
-	bool free;                       /* h and k are the model's choice */
-	struct heddle_strategy *blocks;  /* PLACE_BY_STRATEGY */
-	struct crew crew;
+	struct wave_model model;
+	double paces[WAVE_MAXKINDS];    /* that its costs have been multiplied with */
+	bool free;                      /* h and k are the model's choice */
+	struct heddle_strategy *blocks; /* PLACE_BY_STRATEGY */
+	struct wave_team team;
 	size_t h;
 	size_t chosen_h, model_h; /* when it began: h, and what the model alone says */
 	unsigned k;
 	size_t nstrips, room;
-	struct strip **strips;
+	struct wave_strip **strips;
 	size_t rows_given;
 	double owed;       /* several sweeps: rows that rounding has kept from bands so far */
 	size_t references; /* tiles and outputs under way, and one while it starts */
-	struct tile *spare;
+	struct wave_tile *spare;
 	int status;
 	double start_us, end_us, measuring_us, overhead_us, predicted_us;
 	size_t ntiles, nmessages;
 	bool logged; /* a log of tiles is wanted */
-	struct tile_record *records;
+	struct wave_record *records;
 	size_t nrecords, records_room;
 	size_t nunlogged; /* tiles, no memory for their records */
 	unsigned nexcluded;
-	/* A piece that is measured: the wavefront it belongs to. */
-	struct heddle_wavefront_request *whole;
-	struct measurement *measurement; /* of this one's kernels, while it goes on */
+	void (*ended)(struct heddle_wavefront_request *wave);
+	struct heddle_wavefront_request *whole; /* a sample: the wavefront it is of; else NULL */
+	struct wave_measurement *measurement;   /* of this one's costs, while it goes on */
 };
 
-/* strip_starpu.c */
-/* Gives bands to lanes that wait, as far as there are rows. */
-void strips_deal(struct heddle_wavefront_request *wave);
-/* Submits tiles of a strip that are ready. NULL is allowed. */
-void strip_advance(struct strip *strip);
-struct strip *strip_beside(const struct strip *strip, enum side side);
-void strip_finished(struct strip *strip);
-void strip_flush(struct strip *strip);
-/* Places the strip where StarPU's policy has put its first tile. */
-void strip_settle(struct strip *strip, struct lane *lane);
+/* ---- array_starpu.c ---- */
+
+int wave_array_init(struct wave_array *array, const struct heddle_wavefront *wavefront,
+                    unsigned index, const char *name);
+int wave_arrays_check_overlap(const struct wave_array *arrays, unsigned narrays, const char *name);
+/* Bytes of one row that a device must hold. */
+size_t wave_array_row_bytes(const struct wave_array *array);
+/* Whether every tile sees all of it, as it is. */
+bool wave_array_is_shared(const struct wave_array *array);
+/* Whether what one band writes of it, the next one reads. */
+bool wave_array_crosses(const struct wave_array *array);
+/* The array for the kernel, as a band sees it in main memory. */
+void wave_array_interface(const struct wave_array *array, const struct wave_band *band,
+                          union array_interface *interface);
+/* Registers a band's part: ghost rows above and below it are copied to a device, and are not
+ * written back. */
+starpu_data_handle_t wave_array_register_band(const struct wave_array *array,
+                                              const struct wave_band *band, size_t above,
+                                              size_t below);
+starpu_data_handle_t wave_array_register_patch(const struct wave_array *array,
+                                               const struct wave_patch *patch);
+starpu_data_handle_t wave_array_register_whole(const struct wave_array *array);
+/* On a device, by the calling worker: makes the kernel's interface of the band's buffer,
+ * which has `above` ghost rows. */
+void wave_array_enter(const struct wave_array *array, const struct wave_band *band, size_t above,
+                      const void *buffer, union array_interface *interface);
+/* Copies between a patch's buffer and the band's part, both on the calling worker's device,
+ * in its stream or queue. */
+int wave_array_copy(const struct wave_array *array, const struct wave_patch *patch,
+                    const struct wave_band *band, const union array_interface *part,
+                    void *patch_buffer, bool to_part);
+
+/* ---- setup_starpu.c ---- */
+
+/* @param start what the control task runs
+ * @param ended called when all is written back, or after a failure
+ * @return 0; -ENOMEM, or another error after a message */
+int wave_make(const struct heddle_wavefront *given, void (*start)(void *wave),
+              void (*ended)(struct heddle_wavefront_request *wave),
+              struct heddle_wavefront_request **made);
+void wave_free(void *wave);
+/* A wavefront of one worker, on copies of the first rows and columns of another one's arrays.
+ * It has no control task.
+ * @return NULL: no memory */
+struct heddle_wavefront_request *
+wave_make_sample(struct heddle_wavefront_request *whole, const struct wave_worker *worker,
+                 size_t rows, size_t columns, size_t tile_columns,
+                 void (*ended)(struct heddle_wavefront_request *sample));
+void wave_free_sample(struct heddle_wavefront_request *sample);
+
+/* ---- calibration_starpu.c ---- */
+
+/* Measures the costs that are not known on samples of the loop, then begins the wavefront and
+ * releases it. */
+void wave_calibrate(struct heddle_wavefront_request *wave);
+
+/* ---- plan_starpu.c ---- */
+
+/* Decides the columns of a tile, the bands per worker and who takes part. */
+int wave_plan(struct heddle_wavefront_request *wave);
+/* Mutex held: rows of the next band of a worker; 0: none now.
+ * @param[out] asked whether the strategy has said so, and is to be told of its time */
+size_t wave_worker_width(struct heddle_wavefront_request *wave, struct wave_worker *worker,
+                         bool *asked);
+
+/* ---- history_starpu.c ---- */
+
+/* What tiles cost a worker, by its device class.
+ * @return false: not known */
+bool wave_cost_find(const struct heddle_wavefront_request *wave, const struct wave_worker *worker,
+                    struct wave_tile_cost *cost);
+void wave_cost_set(const struct heddle_wavefront_request *wave, const struct wave_worker *worker,
+                   struct wave_tile_cost cost);
+/* Corrects costs by what the tiles of a whole wavefront have taken. */
+void wave_costs_learn(struct heddle_wavefront_request *wave);
+/* What tiles of a kind take in relation to their cost, by those of its workers that have done
+ * `enough` of them; 1: none has. */
+double wave_kind_pace(const struct heddle_wavefront_request *wave, unsigned kind, unsigned enough);
+/* What wavefronts about as large as this one took teams of its kinds.
+ * @return how many there are, `room` at the most */
+unsigned wave_runs_find(struct heddle_wavefront_request *wave, struct wave_run *runs,
+                        unsigned room);
+/* Whether this process has added to them. A process that runs the loop only once is to run
+ * the best known plan. */
+bool wave_runs_are_fresh(const struct heddle_wavefront_request *wave);
+/* Keeps what this one took. */
+void wave_run_keep(struct heddle_wavefront_request *wave);
+
+/* ---- run_starpu.c ---- */
+
+/* Plans and deals out the first bands. The caller has a reference. */
+void wave_begin(struct heddle_wavefront_request *wave);
+/* Drops a reference: the last one ends the wavefront. */
 void wave_release(struct heddle_wavefront_request *wave);
 
-/* message_starpu.c */
+/* ---- message_starpu.c ---- */
+
 /* Mutex held: what a tile's task exchanges with the strips beside it. */
-int tile_exchanges(struct tile *tile);
-void messages_free(struct strip *strip);
+int wave_tile_exchanges(struct wave_tile *tile);
+/* Drops what was not received. */
+void wave_messages_free(struct wave_strip *strip);
 /* Mutex held: how far the strip on a side must be before a tile may start. */
-size_t tile_waits(const struct strip *strip, size_t number, enum side side);
+size_t wave_tile_waits(const struct wave_strip *strip, size_t number, enum wave_side side);
+/* Mutex held. NULL: none. */
+struct wave_strip *wave_strip_beside(const struct wave_strip *strip, enum wave_side side);
 
-/* tile_starpu.c */
-int tile_submit(struct tile *tile);
-void tile_function(void *buffers[], void *arg);
-struct tile *tile_new(struct strip *strip);
-void tile_free(struct tile *tile);
+/* ---- tile_starpu.c ---- */
 
-/* plan_starpu.c */
-/* Groups lanes into kinds; costs are what is known of them. */
-void wave_kinds(struct heddle_wavefront_request *wave);
-/* Decides h, k and who takes part. */
-int wave_plan(struct heddle_wavefront_request *wave);
-/* Rows of the next band of a lane; 0: none now. Mutex held.
- * @param[out] asked whether the strategy has said so, and is to hear of it */
-size_t lane_width(struct heddle_wavefront_request *wave, struct lane *lane, bool *asked);
-/* What tiles of a kind take in relation to their cost, by those of its lanes that have
- * done `enough` of them; 1: none has. */
-double kind_pace(const struct heddle_wavefront_request *wave, unsigned kind, unsigned enough);
+/* Mutex held: the strip's next tile; NULL: no memory. */
+struct wave_tile *wave_tile_new(struct wave_strip *strip);
+void wave_tile_free(struct wave_tile *tile);
+/* @param done the task's callback
+ * @return 0; otherwise StarPU refuses the task */
+int wave_tile_submit(struct wave_tile *tile, void (*done)(void *tile));
+/* Of the codelet of tiles. */
+void wave_tile_function(void *buffers[], void *arg);
 
-/* measure_starpu.c */
-/* Measures kernels of which nothing is known on small pieces of the loop, one after the
- * other, and calls wave_go() when all is known. */
-void wave_measure(struct heddle_wavefront_request *wave);
-/* A piece has come to its end. */
-void piece_measured(struct heddle_wavefront_request *piece);
+/* ---- log_starpu.c ---- */
 
-/* known_starpu.c */
-/* What tiles cost a lane, in its class of devices.
- * @return false: nothing is known */
-bool speed_find(const struct heddle_wavefront_request *wave, const struct lane *lane,
-                struct tile_cost *cost);
-void speed_set(const struct heddle_wavefront_request *wave, const struct lane *lane,
-               struct tile_cost cost);
-/* What the tiles of a whole wavefront have taken; stored where it no longer fits. */
-void speeds_learn(struct heddle_wavefront_request *wave);
-/* What wavefronts about as large as this one took crews of its kinds.
- * @return how many there are, `room` at the most */
-unsigned trials_find(struct heddle_wavefront_request *wave, struct choice_trial *trials,
-                     unsigned room);
-/* Whether this process has added to them: what it does once only is to be the best known. */
-bool trials_are_fresh(const struct heddle_wavefront_request *wave);
-/* What this one took. */
-void trial_keep(struct heddle_wavefront_request *wave);
-
-/* log_starpu.c */
 /* Mutex held. */
-void log_tile(struct heddle_wavefront_request *wave, const struct tile *tile,
-              const struct lane *lane, double begin_us, double end_us);
-void log_tiles(struct heddle_wavefront_request *wave);
+void wave_log_tile(struct heddle_wavefront_request *wave, const struct wave_tile *tile,
+                   const struct wave_worker *worker, double begin_us, double end_us);
+void wave_log_write(struct heddle_wavefront_request *wave);
 
-/* wavefront_starpu.c */
-/* A wavefront that is part of another one: `piece` of its arrays is given, on one lane,
- * and `measured` is called at its end. */
-struct heddle_wavefront_request *wave_piece(struct heddle_wavefront_request *whole,
-                                            const struct lane *lane, size_t rows, size_t columns,
-                                            size_t h);
-void wave_free(void *wave);
-/* Plans and starts; one reference is the caller's. */
-void wave_go(struct heddle_wavefront_request *wave);
-void wave_end(struct heddle_wavefront_request *wave);
-
-static inline size_t strip_tile(const struct strip *strip, size_t number)
+static inline size_t strip_tile(const struct wave_strip *strip, size_t number)
 {
 	return number % strip->tiles;
 }
 
-static inline size_t strip_sweep(const struct strip *strip, size_t number)
+static inline size_t strip_sweep(const struct wave_strip *strip, size_t number)
 {
 	return number / strip->tiles;
 }

@@ -63,9 +63,9 @@ static double bound(const struct heddle_wavefront *wave)
 	size_t n = wave->rows * wave->columns;
 	double work = heddle_platform_ideal_us(platform, n, 1, ~0u);
 	/* A chain goes down a column at a time, and to the right with every row that is skewed. */
-	double chain =
-	    (wave->columns + wave->rows * (1.0 + vectors_skew(wave->vectors, wave->nvectors))) *
-	    heddle_platform_block_us(platform, 0, 1000, n, 0) / 1000;
+	double chain = (wave->columns +
+	                wave->rows * (1.0 + wave_vectors_skew(wave->vectors, wave->nvectors))) *
+	               heddle_platform_block_us(platform, 0, 1000, n, 0) / 1000;
 
 	return work > chain ? work : chain;
 }

@@ -11,7 +11,7 @@
 
 #include "partition/wavefront/choice.h"
 #include "partition/wavefront/cost.h"
-#include "partition/wavefront/pieces.h"
+#include "partition/wavefront/calibration.h"
 #include "tests/unit/test.h"
 
 /* ---- costs ---- */
@@ -37,8 +37,8 @@ static void test_fit_finds_costs(void **state)
 
 	print_message("seed %u\n", seed);
 	for (int round = 0; round < 2000; round++) {
-		struct tile_sample samples[NSHAPES];
-		struct tile_cost cost = {.iteration = random_between(&seed, 2e-3, 2e-2)}, fit;
+		struct wave_tile_sample samples[NSHAPES];
+		struct wave_tile_cost cost = {.iteration = random_between(&seed, 2e-3, 2e-2)}, fit;
 
 		if (rand_r(&seed) % 2)
 			cost.us = random_between(&seed, 1, 50);
@@ -47,24 +47,24 @@ static void test_fit_finds_costs(void **state)
 		if (rand_r(&seed) % 2)
 			cost.column = random_between(&seed, 0.01, 1);
 		for (int s = 0; s < NSHAPES; s++)
-			samples[s] =
-			    (struct tile_sample){shapes[s][0], shapes[s][1],
-			                         tile_cost_us(&cost, shapes[s][0], shapes[s][1])};
-		tile_cost_fit(samples, NSHAPES, false, &fit);
+			samples[s] = (struct wave_tile_sample){
+			    shapes[s][0], shapes[s][1],
+			    wave_cost_us(&cost, shapes[s][0], shapes[s][1])};
+		wave_cost_fit(samples, NSHAPES, false, &fit);
 		assert_true(near(fit.iteration, cost.iteration, 1e-3));
 		assert_true(near(fit.row, cost.row, 1e-3) || fabs(fit.row) < 1e-4);
 		assert_true(near(fit.column, cost.column, 1e-3) || fabs(fit.column) < 1e-4);
 		for (int s = 0; s < NSHAPES; s++)
 			samples[s].us *= random_between(&seed, 0.95, 1.05);
-		tile_cost_fit(samples, NSHAPES, false, &fit);
+		wave_cost_fit(samples, NSHAPES, false, &fit);
 		assert_true(fit.us >= 0 && fit.row >= 0 && fit.column >= 0 && fit.iteration > 0);
 		for (int s = 0; s < NSHAPES; s++) {
 			double rows = 4 * shapes[s][0], columns = 4 * shapes[s][1];
 
-			assert_true(tile_cost_us(&fit, rows, columns) <
-			            1.6 * tile_cost_us(&cost, rows, columns));
-			assert_true(tile_cost_us(&fit, rows, columns) >
-			            tile_cost_us(&cost, rows, columns) / 1.6);
+			assert_true(wave_cost_us(&fit, rows, columns) <
+			            1.6 * wave_cost_us(&cost, rows, columns));
+			assert_true(wave_cost_us(&fit, rows, columns) >
+			            wave_cost_us(&cost, rows, columns) / 1.6);
 		}
 	}
 }
@@ -73,30 +73,30 @@ static void test_fit_finds_costs(void **state)
  * From pieces of up to 2048 rows follows what 8192 take. */
 static void test_fit_extrapolates(void **state)
 {
-	static const struct tile_sample samples[] = {
+	static const struct wave_tile_sample samples[] = {
 	    {128, 128, 53.8}, {128, 2048, 522.9}, {2048, 128, 520.8}, {2048, 2048, 1003.4}};
-	struct tile_cost fit;
+	struct wave_tile_cost fit;
 
-	tile_cost_fit(samples, 4, false, &fit);
+	wave_cost_fit(samples, 4, false, &fit);
 	print_message("us %g, row %g, column %g, iteration %g: %.0f us\n", fit.us, fit.row,
-	              fit.column, fit.iteration, tile_cost_us(&fit, 8192, 8192));
-	assert_true(near(tile_cost_us(&fit, 8192, 8192), 4130, 0.1));
-	assert_true(fit.iteration >= 1003.4 / 2048 / 2048 / TILE_COST_MOST * (1 - 1e-9));
+	              fit.column, fit.iteration, wave_cost_us(&fit, 8192, 8192));
+	assert_true(near(wave_cost_us(&fit, 8192, 8192), 4130, 0.1));
+	assert_true(fit.iteration >= 1003.4 / 2048 / 2048 / WAVE_COST_MOST * (1 - 1e-9));
 }
 
 /* Small pieces, a microsecond wrong here and there: times follow rows and columns, and the
  * wrong microseconds are not taken for what an iteration costs. */
 static void test_fit_of_noise(void **state)
 {
-	static const struct tile_sample samples[] = {
+	static const struct wave_tile_sample samples[] = {
 	    {128, 128, 151}, {256, 256, 336}, {128, 256, 212}, {256, 128, 268}};
-	struct tile_cost fit;
+	struct wave_tile_cost fit;
 
-	tile_cost_fit(samples, 4, false, &fit);
+	wave_cost_fit(samples, 4, false, &fit);
 	print_message("us %g, row %g, column %g, iteration %g\n", fit.us, fit.row, fit.column,
 	              fit.iteration);
-	assert_true(fit.iteration <= 336.0 / 256 / 256 / TILE_COST_MOST * (1 + 1e-9));
-	assert_true(tile_cost_us(&fit, 8192, 8192) < 30000);
+	assert_true(fit.iteration <= 336.0 / 256 / 256 / WAVE_COST_MOST * (1 + 1e-9));
+	assert_true(wave_cost_us(&fit, 8192, 8192) < 30000);
 }
 
 /* What tiles took an NVIDIA H200, µs: 128 x 128, 128 rows x 2048 columns, 2048 x 128,
@@ -127,20 +127,20 @@ static double device_us(const struct device *device, double rows, double columns
 /* The pieces that a device is tried out on, noise on top, and what follows from them. The
  * first one wakes the device up. */
 static double pieces_try(const struct device *device, size_t side, double noise, unsigned *seed,
-                         struct pieces *pieces)
+                         struct wave_calibration *pieces)
 {
-	struct tile_cost cost;
+	struct wave_tile_cost cost;
 	size_t rows, h;
 
-	pieces_init(pieces, side, side, device->skew, false);
-	while (pieces_next(pieces, &rows, &h)) {
+	wave_calibration_init(pieces, side, side, device->skew, false);
+	while (wave_calibration_next(pieces, &rows, &h)) {
 		double us = device_us(device, rows, h) * random_between(seed, 1 - noise, 1 + noise);
 
 		assert_true(rows >= 1 && rows <= side && h >= 1 && h <= side);
-		pieces_add(pieces, rows, h, (pieces->n ? 1 : 1.35) * us);
+		wave_calibration_add(pieces, rows, h, (pieces->n ? 1 : 1.35) * us);
 	}
-	pieces_cost(pieces, &cost);
-	return tile_cost_us(&cost, side, side) / device_us(device, side, side);
+	wave_calibration_cost(pieces, &cost);
+	return wave_cost_us(&cost, side, side) / device_us(device, side, side);
 }
 
 /* From pieces that take some milliseconds follows what 8192 x 8192 take, and twice that: to
@@ -155,7 +155,7 @@ static void test_pieces_extrapolate(void **state)
 		unsigned off = 0;
 
 		for (int round = 0; round < 400; round++) {
-			struct pieces pieces;
+			struct wave_calibration pieces;
 			double part =
 			    pieces_try(&devices[d], round % 2 ? 8192 : 16384, 0.03, &seed, &pieces);
 
@@ -180,46 +180,48 @@ static void test_pieces_of_iterations(void **state)
 
 	for (int i = 0; i < NSIDES * NSIDES * 4; i++) {
 		size_t all_rows = sides[i / 4 % NSIDES], columns = sides[i / 4 / NSIDES], rows, h;
-		const struct tile_cost truth = {.us = 30, .iteration = i % 4 < 2 ? 5e-5 : 0.02};
-		struct tile_cost cost;
-		struct pieces pieces;
+		const struct wave_tile_cost truth = {.us = 30,
+		                                     .iteration = i % 4 < 2 ? 5e-5 : 0.02};
+		struct wave_tile_cost cost;
+		struct wave_calibration pieces;
 		unsigned asked = 0;
 
-		pieces_init(&pieces, all_rows, columns, i % 2, i % 4 == 1);
-		while (pieces_next(&pieces, &rows, &h)) {
+		wave_calibration_init(&pieces, all_rows, columns, i % 2, i % 4 == 1);
+		while (wave_calibration_next(&pieces, &rows, &h)) {
 			assert_true(rows >= 1 && rows <= all_rows && h >= 1 && h <= columns);
-			assert_true(pieces_columns(&pieces, rows, h) <= columns);
+			assert_true(wave_calibration_columns(&pieces, rows, h) <= columns);
 			assert_true(++asked < 20);
-			pieces_add(&pieces, rows, h, tile_cost_us(&truth, rows, h));
+			wave_calibration_add(&pieces, rows, h, wave_cost_us(&truth, rows, h));
 		}
-		pieces_cost(&pieces, &cost);
+		wave_calibration_cost(&pieces, &cost);
 		assert_true(pieces.n >= 1 && cost.iteration > 0);
 		if (all_rows < 5000 || columns < 5000)
 			continue;
 		assert_true(
-		    near(tile_cost_us(&cost, 5000, 5000), tile_cost_us(&truth, 5000, 5000), 0.1));
+		    near(wave_cost_us(&cost, 5000, 5000), wave_cost_us(&truth, 5000, 5000), 0.1));
 	}
 }
 
 /* Whatever disturbs a core, iterations are what tiles cost there. */
 static void test_pieces_of_a_core(void **state)
 {
-	const struct tile_cost truth = {.us = 1, .row = 0.07, .iteration = 0.0018};
+	const struct wave_tile_cost truth = {.us = 1, .row = 0.07, .iteration = 0.0018};
 	unsigned seed = time(NULL);
 
 	print_message("seed %u\n", seed);
 	for (int round = 0; round < 1000; round++) {
-		struct tile_cost cost;
-		struct pieces pieces;
+		struct wave_tile_cost cost;
+		struct wave_calibration pieces;
 		size_t rows, h;
 		double part;
 
-		pieces_init(&pieces, 8192, 8192, round % 2, true);
-		while (pieces_next(&pieces, &rows, &h))
-			pieces_add(&pieces, rows, h,
-			           tile_cost_us(&truth, rows, h) * random_between(&seed, 1, 1.4));
-		pieces_cost(&pieces, &cost);
-		part = tile_cost_us(&cost, 4096, 2048) / tile_cost_us(&truth, 4096, 2048);
+		wave_calibration_init(&pieces, 8192, 8192, round % 2, true);
+		while (wave_calibration_next(&pieces, &rows, &h))
+			wave_calibration_add(&pieces, rows, h,
+			                     wave_cost_us(&truth, rows, h) *
+			                         random_between(&seed, 1, 1.4));
+		wave_calibration_cost(&pieces, &cost);
+		part = wave_cost_us(&cost, 4096, 2048) / wave_cost_us(&truth, 4096, 2048);
 		assert_true(part > 0.5 && part < 2);
 	}
 }
@@ -227,22 +229,23 @@ static void test_pieces_of_a_core(void **state)
 /* One sample that the machine disturbed is told from the others, whichever it is. */
 static void test_fit_leaves_out(void **state)
 {
-	const struct tile_cost truth = {.us = 3, .row = 0.1, .column = 0.02, .iteration = 0.002};
+	const struct wave_tile_cost truth = {
+	    .us = 3, .row = 0.1, .column = 0.02, .iteration = 0.002};
 	static const double sides[][2] = {{32, 64},   {128, 256}, {512, 1024},
 	                                  {64, 1024}, {512, 128}, {256, 512}};
 	enum { NSIDES = sizeof(sides) / sizeof(*sides) };
 
 	for (unsigned late = 0; late < NSIDES; late++) {
-		struct tile_sample samples[NSIDES];
-		struct tile_cost fit;
+		struct wave_tile_sample samples[NSIDES];
+		struct wave_tile_cost fit;
 
 		for (unsigned s = 0; s < NSIDES; s++) {
-			double us = tile_cost_us(&truth, sides[s][0], sides[s][1]);
+			double us = wave_cost_us(&truth, sides[s][0], sides[s][1]);
 
-			samples[s] =
-			    (struct tile_sample){sides[s][0], sides[s][1], s == late ? 3 * us : us};
+			samples[s] = (struct wave_tile_sample){sides[s][0], sides[s][1],
+			                                       s == late ? 3 * us : us};
 		}
-		tile_cost_fit(samples, NSIDES, true, &fit);
+		wave_cost_fit(samples, NSIDES, true, &fit);
 		assert_true(near(fit.iteration, truth.iteration, 1e-6));
 		assert_true(near(fit.row, truth.row, 1e-6));
 	}
@@ -250,44 +253,44 @@ static void test_fit_leaves_out(void **state)
 
 static void test_fit_of_little(void **state)
 {
-	struct tile_sample samples[] = {{32, 64, 4.096}, {128, 256, 65.536}};
-	struct tile_cost fit;
+	struct wave_tile_sample samples[] = {{32, 64, 4.096}, {128, 256, 65.536}};
+	struct wave_tile_cost fit;
 
 	for (unsigned n = 1; n <= 2; n++) {
-		tile_cost_fit(samples, n, n == 1, &fit);
+		wave_cost_fit(samples, n, n == 1, &fit);
 		assert_true(near(fit.iteration, 0.002, 1e-9));
 		assert_true(fit.us == 0 && fit.row == 0 && fit.column == 0);
 	}
 }
 
-/* ---- crews ---- */
+/* ---- teams ---- */
 
 static const unsigned most = 64;
 
-static double time_of(struct interval_model model, unsigned first, unsigned second)
+static double time_of(struct wave_model model, unsigned first, unsigned second)
 {
 	unsigned k;
 	size_t h;
 
 	model.kinds[0].count = first;
 	model.kinds[1].count = second;
-	return interval_least_time(&model, most, 8, &h, &k);
+	return wave_model_least_time(&model, most, 8, &h, &k);
 }
 
-static unsigned choose(struct interval_model *model, unsigned most_bands, double minimum_rows,
-                       const struct choice_trial *trials, unsigned ntrials)
+static unsigned choose(struct wave_model *model, unsigned most_bands, double minimum_rows,
+                       const struct wave_run *trials, unsigned ntrials)
 {
 	unsigned k;
 	size_t h;
 
-	return choice_make(model, most_bands, minimum_rows, trials, ntrials, NULL, true, &h, &k);
+	return wave_choose(model, most_bands, minimum_rows, trials, ntrials, NULL, true, &h, &k);
 }
 
 /* 64 K x 64 K letters, 15 cores and a GPU whose tiles take as long as they have
  * anti-diagonals. */
-static struct interval_model alignment(void)
+static struct wave_model alignment(void)
 {
-	return (struct interval_model){
+	return (struct wave_model){
 	    .rows = 65536,
 	    .columns = 65536,
 	    .nkinds = 2,
@@ -302,7 +305,7 @@ static struct interval_model alignment(void)
 
 static void test_accelerator_alone(void **state)
 {
-	struct interval_model model = alignment();
+	struct wave_model model = alignment();
 	double gpu = time_of(model, 1, 0), cores = time_of(model, 0, 15);
 
 	print_message("GPU %.0f us, cores %.0f us\n", gpu, cores);
@@ -315,8 +318,8 @@ static void test_accelerator_alone(void **state)
 /* A worker alone has one tile, and nothing else is tried, however wrong the model was. */
 static void test_one_alone_tries_nothing(void **state)
 {
-	struct interval_model model = alignment(), chosen;
-	struct choice_trial trial = {.h = model.columns, .k = 1, .n = 3, .counts = {1}};
+	struct wave_model model = alignment(), chosen;
+	struct wave_run trial = {.h = model.columns, .k = 1, .n = 3, .counts = {1}};
 	unsigned k;
 	size_t h;
 
@@ -326,14 +329,14 @@ static void test_one_alone_tries_nothing(void **state)
 	model.kinds[0].more_cd = 0.1;
 	trial.us = 3 * time_of(model, 1, 0);
 	chosen = model;
-	choice_make(&chosen, most, 8, &trial, 1, NULL, true, &h, &k);
+	wave_choose(&chosen, most, 8, &trial, 1, NULL, true, &h, &k);
 	assert_int_equal(h, model.columns);
 	assert_int_equal(k, 1);
 }
 
 static void test_cores_alone(void **state)
 {
-	struct interval_model model = alignment();
+	struct wave_model model = alignment();
 
 	/* Small, so that the GPU never gets into its stride. */
 	model.rows = model.columns = 2000;
@@ -344,10 +347,10 @@ static void test_cores_alone(void **state)
 
 static void test_all(void **state)
 {
-	struct interval_model model = alignment();
+	struct wave_model model = alignment();
 
 	/* As fast as eight cores, and with nothing that makes it want high bands. */
-	model.kinds[0] = (struct interval_kind){
+	model.kinds[0] = (struct wave_kind){
 	    .name = "gpu", .count = 1, .cp = 0.00045 / 8, .more_cd = 20, .more_cc = 0.001};
 	assert_int_equal(choose(&model, most, 8, NULL, 0), 0);
 	/* Where the gain is small, caution leaves it out. */
@@ -356,25 +359,25 @@ static void test_all(void **state)
 	assert_int_equal(model.kinds[0].count, 0);
 }
 
-/* A crew at the model's best h and k. */
-static struct choice_trial trial_of(struct interval_model model, unsigned first, unsigned second,
-                                    unsigned n, double factor)
+/* A team at the model's best h and k. */
+static struct wave_run trial_of(struct wave_model model, unsigned first, unsigned second,
+                                unsigned n, double factor)
 {
-	struct choice_trial trial = {.counts = {first, second}, .n = n};
+	struct wave_run trial = {.counts = {first, second}, .n = n};
 
 	model.kinds[0].count = first;
 	model.kinds[1].count = second;
-	trial.us = factor * interval_least_time(&model, most, 8, &trial.h, &trial.k);
+	trial.us = factor * wave_model_least_time(&model, most, 8, &trial.h, &trial.k);
 	return trial;
 }
 
 /* What was measured corrects a wrong choice, and is believed fully the second time. */
 static void test_trials(void **state)
 {
-	struct interval_model model = alignment();
+	struct wave_model model = alignment();
 	double cores = time_of(model, 0, 15), gpu = time_of(model, 1, 0);
-	struct choice_trial trials[2] = {trial_of(model, 1, 0, 1, 1.5 * cores / gpu),
-	                                 trial_of(model, 0, 15, 2, 1.1)};
+	struct wave_run trials[2] = {trial_of(model, 1, 0, 1, 1.5 * cores / gpu),
+	                             trial_of(model, 0, 15, 2, 1.1)};
 
 	/* Half believed, the GPU still looks better. */
 	choose(&model, most, 8, trials, 1);
@@ -398,12 +401,12 @@ static void test_trials(void **state)
 	assert_int_equal(model.kinds[1].count, 0);
 }
 
-/* Of one crew's pairs of h and k the best that was measured counts; where the model explains
+/* Of one team's pairs of h and k the best that was measured counts; where the model explains
  * it, nothing else is tried. */
 static void test_trials_of_plans(void **state)
 {
-	struct interval_model model = alignment();
-	struct choice_trial trials[2];
+	struct wave_model model = alignment();
+	struct wave_run trials[2];
 	unsigned k;
 	size_t h;
 
@@ -412,35 +415,35 @@ static void test_trials_of_plans(void **state)
 	trials[1] = trials[0];
 	trials[1].h *= 4;
 	trials[1].us *= 0.9;
-	assert_int_equal(choice_make(&model, most, 8, trials, 2, NULL, true, &h, &k), 0);
+	assert_int_equal(wave_choose(&model, most, 8, trials, 2, NULL, true, &h, &k), 0);
 	assert_int_equal(h, trials[1].h);
 	assert_int_equal(k, trials[1].k);
 	trials[1].us = trials[0].us * 1.05;
-	choice_make(&model, most, 8, trials, 2, NULL, true, &h, &k);
+	wave_choose(&model, most, 8, trials, 2, NULL, true, &h, &k);
 	assert_int_equal(h, trials[0].h);
 	/* The model misses something: another pair is tried, and each only once. */
 	for (unsigned n = 1; n <= 2; n++) {
 		trials[0].us = 1.4 * trials[0].us;
-		choice_make(&model, most, 8, trials, n, NULL, true, &h, &k);
+		wave_choose(&model, most, 8, trials, n, NULL, true, &h, &k);
 		for (unsigned t = 0; t < n; t++)
-			assert_false(choice_is_about(h, k, trials[t].h, trials[t].k));
-		trials[1] = (struct choice_trial){.counts = {0, 15}, .h = h, .k = k, .n = 2};
+			assert_false(wave_choice_is_about(h, k, trials[t].h, trials[t].k));
+		trials[1] = (struct wave_run){.counts = {0, 15}, .h = h, .k = k, .n = 2};
 		trials[1].us = 2 * trials[0].us;
 	}
 	/* Who may not explore gets the best that is known. */
-	choice_make(&model, most, 8, trials, 1, NULL, false, &h, &k);
-	assert_true(choice_is_about(h, k, trials[0].h, trials[0].k));
+	wave_choose(&model, most, 8, trials, 1, NULL, false, &h, &k);
+	assert_true(wave_choice_is_about(h, k, trials[0].h, trials[0].k));
 	/* A worker that is not there is not waited for. */
 	model.kinds[1].count = 14;
-	choice_make(&model, most, 8, trials, 1, NULL, true, &h, &k);
+	wave_choose(&model, most, 8, trials, 1, NULL, true, &h, &k);
 	assert_int_equal(model.kinds[1].count, 14);
 }
 
 /* ---- a machine that is not as the model says ---- */
 
-static struct interval_model machine(unsigned *seed)
+static struct wave_model machine(unsigned *seed)
 {
-	struct interval_model model = alignment();
+	struct wave_model model = alignment();
 
 	model.rows = model.columns = random_between(seed, 4000, 40000);
 	model.skew = rand_r(seed) % 2;
@@ -453,7 +456,7 @@ static struct interval_model machine(unsigned *seed)
 	return model;
 }
 
-static void disguise(struct interval_kind *kind, unsigned *seed)
+static void disguise(struct wave_kind *kind, unsigned *seed)
 {
 	kind->cp *= random_between(seed, 0.6, 1.6);
 	kind->cr *= random_between(seed, 0.6, 1.6);
@@ -462,26 +465,26 @@ static void disguise(struct interval_kind *kind, unsigned *seed)
 }
 
 /* One loop: chosen by the model and the trials so far, it takes what it takes. */
-static double repeat(const struct interval_model *model, const struct interval_model *truth,
-                     struct choice_trial *trials, unsigned *ntrials, double disturbance)
+static double repeat(const struct wave_model *model, const struct wave_model *truth,
+                     struct wave_run *trials, unsigned *ntrials, double disturbance)
 {
-	struct choice_trial now = {.n = 1};
-	struct interval_model crew = *model, real = *truth;
+	struct wave_run now = {.n = 1};
+	struct wave_model team = *model, real = *truth;
 	unsigned t = 0;
 	double us;
 
-	choice_make(&crew, most, 8, trials, *ntrials, NULL, true, &now.h, &now.k);
+	wave_choose(&team, most, 8, trials, *ntrials, NULL, true, &now.h, &now.k);
 	for (unsigned j = 0; j < 2; j++)
-		real.kinds[j].count = now.counts[j] = crew.kinds[j].count;
+		real.kinds[j].count = now.counts[j] = team.kinds[j].count;
 	real.k = now.k;
-	us = interval_pipelined_time(&real, now.h);
+	us = wave_model_pipelined_time(&real, now.h);
 	now.us = us * disturbance;
 	while (t < *ntrials &&
 	       !(trials[t].counts[0] == now.counts[0] && trials[t].counts[1] == now.counts[1] &&
-	         choice_is_about(trials[t].h, trials[t].k, now.h, now.k)))
+	         wave_choice_is_about(trials[t].h, trials[t].k, now.h, now.k)))
 		t++;
 	if (t == *ntrials) {
-		assert_true(*ntrials < CHOICE_MAXTRIALS);
+		assert_true(*ntrials < WAVE_CHOICE_MOST_RUNS);
 		trials[(*ntrials)++] = now;
 		return us;
 	}
@@ -508,8 +511,8 @@ static void test_repetitions(void **state)
 
 	print_message("seed %u\n", seed);
 	for (int round = 0; round < ROUNDS; round++) {
-		struct interval_model model = machine(&seed), truth = model;
-		struct choice_trial trials[CHOICE_MAXTRIALS];
+		struct wave_model model = machine(&seed), truth = model;
+		struct wave_run trials[WAVE_CHOICE_MOST_RUNS];
 		double us[2][REPS], best;
 		unsigned ntrials = 0;
 
@@ -533,34 +536,34 @@ static void test_repetitions(void **state)
 	assert_true(worst < 2 && first_worst < 2);
 }
 
-/* No crew that choice_make() looks at by its own rules is better than what it chooses. */
+/* No team that wave_choose() looks at by its own rules is better than what it chooses. */
 static void test_choice_is_best(void **state)
 {
 	unsigned seed = time(NULL);
 
 	print_message("seed %u\n", seed);
 	for (int round = 0; round < 100; round++) {
-		struct interval_model model = {.rows = 100 + rand_r(&seed) % 20000,
-		                               .columns = 100 + rand_r(&seed) % 20000,
-		                               .sweeps = rand_r(&seed) % 3,
-		                               .skew = rand_r(&seed) % 2,
-		                               .nkinds = 2};
+		struct wave_model model = {.rows = 100 + rand_r(&seed) % 20000,
+		                           .columns = 100 + rand_r(&seed) % 20000,
+		                           .sweeps = rand_r(&seed) % 3,
+		                           .skew = rand_r(&seed) % 2,
+		                           .nkinds = 2};
 		unsigned counts[2];
 		double chosen;
 
 		for (int j = 0; j < 2; j++) {
-			model.kinds[j] = (struct interval_kind){
+			model.kinds[j] = (struct wave_kind){
 			    .count = counts[j] = 1 + rand_r(&seed) % (j ? 16 : 2),
 			    .cp = random_between(&seed, 1e-5, 1e-2),
 			    .cr = j ? 0 : random_between(&seed, 0, 1),
 			    .more_cd = random_between(&seed, 1, 50)};
 		}
 		choose(&model, most, 8, NULL, 0);
-		assert_true(interval_workers(&model) >= 1);
+		assert_true(wave_model_workers(&model) >= 1);
 		chosen = time_of(model, model.kinds[0].count, model.kinds[1].count);
 		assert_true(chosen <= time_of(model, counts[0], 0) * (1 + 1e-12));
 		assert_true(chosen <= time_of(model, 0, counts[1]) * (1 + 1e-12));
-		assert_true(CHOICE_CAUTION * chosen <=
+		assert_true(WAVE_CHOICE_CAUTION * chosen <=
 		            time_of(model, counts[0], counts[1]) * (1 + 1e-12));
 	}
 }

@@ -12,27 +12,27 @@
 #include <time.h>
 
 #include "partition/wavefront/choice.h"
-#include "partition/wavefront/crew.h"
+#include "partition/wavefront/team.h"
 #include "tools/common/wavefront_replay.h"
 #include "tests/unit/test.h"
 
 /* Table 1. */
 static const double cd = 99, kid = 0.526, twin = 0.319;
 
-static struct interval_model experiment(int number, unsigned k)
+static struct wave_model experiment(int number, unsigned k)
 {
-	struct interval_model model = {.k = k, .cd = cd, .cc = number == 2 ? 0.65 : 0.69};
+	struct wave_model model = {.k = k, .cd = cd, .cc = number == 2 ? 0.65 : 0.69};
 
 	model.rows = number == 2 ? 8000 : 10000;
 	model.columns = number == 2 ? 16000 : 20000;
 	/* T_wa: a request and its answer, c_sched between them. */
 	model.assignment_us = (number == 3 ? 650 : 500) + 2 * 1.25;
 	if (number != 1)
-		model.kinds[model.nkinds++] = (struct interval_kind){
-		    .name = "twin", .count = number == 2 ? 6 : 5, .cp = twin};
+		model.kinds[model.nkinds++] =
+		    (struct wave_kind){.name = "twin", .count = number == 2 ? 6 : 5, .cp = twin};
 	if (number != 2)
 		model.kinds[model.nkinds++] =
-		    (struct interval_kind){.name = "kid", .count = number == 1 ? 10 : 5, .cp = kid};
+		    (struct wave_kind){.name = "kid", .count = number == 1 ? 10 : 5, .cp = kid};
 	return model;
 }
 
@@ -47,8 +47,8 @@ enum { NROWS = sizeof(table2) / sizeof(*table2) };
 static void test_table2(void **state)
 {
 	for (int i = 0; i < NROWS; i++) {
-		struct interval_model model = experiment(table2[i].number, table2[i].k);
-		double h = interval_best(&model);
+		struct wave_model model = experiment(table2[i].number, table2[i].k);
+		double h = wave_model_best(&model);
 
 		print_message("experiment %d, k %u: h %.2f, in the paper %g\n", table2[i].number,
 		              table2[i].k, h, table2[i].h);
@@ -63,8 +63,8 @@ static void test_times_of_the_paper(void **state)
 	static const double seconds[] = {10.8361, 6.9988, 8.4501}, h[] = {30, 40, 35};
 
 	for (int e = 1; e <= 3; e++) {
-		struct interval_model model = experiment(e, 1);
-		double us = interval_time(&model, h[e - 1]);
+		struct wave_model model = experiment(e, 1);
+		double us = wave_model_time(&model, h[e - 1]);
 
 		print_message("experiment %d: %.4f s, in the paper %.4f\n", e, us / 1e6,
 		              seconds[e - 1]);
@@ -76,14 +76,14 @@ static void test_times_of_the_paper(void **state)
 
 static void test_chen_xue(void **state)
 {
-	struct interval_model first = experiment(1, 1), second = experiment(2, 1);
+	struct wave_model first = experiment(1, 1), second = experiment(2, 1);
 
-	assert_int_equal(lround(interval_chen_xue(&first)), 29);
-	assert_int_equal(lround(interval_chen_xue(&second)), 39);
+	assert_int_equal(lround(wave_model_chen_xue(&first)), 29);
+	assert_int_equal(lround(wave_model_chen_xue(&second)), 39);
 }
 
 /* (3), (5) and (4), (7) as they are printed. */
-static double homogeneous_time(const struct interval_model *m, double h)
+static double homogeneous_time(const struct wave_model *m, double h)
 {
 	double np = m->kinds[0].count, uc = m->rows / m->k, v = uc / np, cp = m->kinds[0].cp;
 	double t = m->cd + h * m->cc, tp = h * v * cp, twa = m->assignment_us;
@@ -93,7 +93,7 @@ static double homogeneous_time(const struct interval_model *m, double h)
 	return m->k * tnp + (m->k - 1) * 2 * (m->cd + m->columns * m->cc) - (m->k - 1) * twa;
 }
 
-static double homogeneous_best(const struct interval_model *m)
+static double homogeneous_best(const struct wave_model *m)
 {
 	double np = m->kinds[0].count, uc = m->rows / m->k, v = uc / np;
 
@@ -105,13 +105,13 @@ static void test_one_kind_is_homogeneous(void **state)
 {
 	for (int e = 1; e <= 2; e++)
 		for (unsigned k = 1; k <= 16; k *= 2) {
-			struct interval_model model = experiment(e, k);
+			struct wave_model model = experiment(e, k);
 
 			for (double h = 1; h < 1000; h *= 1.7)
 				assert_true(
-				    fabs(interval_time(&model, h) / homogeneous_time(&model, h) -
+				    fabs(wave_model_time(&model, h) / homogeneous_time(&model, h) -
 				         1) < 1e-12);
-			assert_true(fabs(interval_best(&model) / homogeneous_best(&model) - 1) <
+			assert_true(fabs(wave_model_best(&model) / homogeneous_best(&model) - 1) <
 			            1e-12);
 		}
 }
@@ -120,13 +120,13 @@ static void test_one_kind_is_homogeneous(void **state)
  * space. */
 static void test_widths(void **state)
 {
-	double widths[INTERVAL_MAXKINDS];
-	struct interval_model model = experiment(1, 4);
+	double widths[WAVE_MAXKINDS];
+	struct wave_model model = experiment(1, 4);
 
-	interval_widths(&model, widths);
+	wave_model_widths(&model, widths);
 	assert_true(fabs(widths[0] - 250) < 1e-9);
 	model = experiment(3, 8);
-	interval_widths(&model, widths);
+	wave_model_widths(&model, widths);
 	assert_true(fabs(8 * 5 * (widths[0] + widths[1]) - 10000) < 1e-6);
 	assert_true(fabs(widths[0] * twin - widths[1] * kid) < 1e-9);
 }
@@ -134,30 +134,30 @@ static void test_widths(void **state)
 /* With costs beyond the paper, a subchunk and its messages take all kinds the same time. */
 static void test_balanced_widths(void **state)
 {
-	double widths[INTERVAL_MAXKINDS], paper[INTERVAL_MAXKINDS];
-	struct interval_model model = experiment(3, 4);
+	double widths[WAVE_MAXKINDS], paper[WAVE_MAXKINDS];
+	struct wave_model model = experiment(3, 4);
 
-	interval_widths(&model, paper);
-	interval_balanced_widths(&model, 50, widths);
+	wave_model_widths(&model, paper);
+	wave_model_balanced_widths(&model, 50, widths);
 	for (int j = 0; j < 2; j++)
 		assert_true(fabs(widths[j] / paper[j] - 1) < 1e-12);
 	model.kinds[0].cr = 3;
 	model.kinds[0].more_cd = 200;
 	model.kinds[1].more_cc = 0.1;
-	interval_balanced_widths(&model, 50, widths);
+	wave_model_balanced_widths(&model, 50, widths);
 	assert_true(fabs(4 * 5 * (widths[0] + widths[1]) - 10000) < 1e-6);
 	assert_true(fabs(2 * (cd + 200 + 50 * model.cc) + widths[0] * (3 + 50 * twin) -
 	                 2 * (cd + 50 * (model.cc + 0.1)) - widths[1] * 50 * kid) < 1e-6);
 	/* One whose messages alone take longer than the others need for all. */
 	model.kinds[0].more_cd = 1e9;
-	interval_balanced_widths(&model, 50, widths);
+	wave_model_balanced_widths(&model, 50, widths);
 	assert_true(widths[0] == 0);
 	assert_true(fabs(4 * 5 * widths[1] - 10000) < 1e-6);
 }
 
-static struct interval_model random_model(unsigned *seed)
+static struct wave_model random_model(unsigned *seed)
 {
-	struct interval_model model = {
+	struct wave_model model = {
 	    .cd = rand_r(seed) % 1000, .cc = rand_r(seed) % 100 / 100.0, .k = 1 + rand_r(seed) % 8};
 
 	model.rows = 100 + rand_r(seed) % 10000;
@@ -172,7 +172,7 @@ static struct interval_model random_model(unsigned *seed)
 }
 
 /* As many columns as make whole tiles, about as many as `h`. */
-static size_t whole_tiles(const struct interval_model *model, size_t h)
+static size_t whole_tiles(const struct wave_model *model, size_t h)
 {
 	size_t columns = model->columns, tiles = (columns + h - 1) / h;
 
@@ -186,16 +186,16 @@ static void test_best_is_best(void **state)
 
 	print_message("seed %u\n", seed);
 	for (int round = 0; round < 2000; round++) {
-		struct interval_model model = random_model(&seed);
-		double h = interval_best(&model), us = interval_time(&model, h);
-		size_t chosen = interval_choose(&model, 1, 1, &k);
-		double pipelined = interval_pipelined_time(&model, chosen);
+		struct wave_model model = random_model(&seed);
+		double h = wave_model_best(&model), us = wave_model_time(&model, h);
+		size_t chosen = wave_model_choose(&model, 1, 1, &k);
+		double pipelined = wave_model_pipelined_time(&model, chosen);
 
 		assert_int_equal(k, model.k);
 		for (double other = 1; other <= model.columns; other *= 1.01)
-			assert_true(interval_time(&model, other) >= us * (1 - 1e-9));
+			assert_true(wave_model_time(&model, other) >= us * (1 - 1e-9));
 		for (size_t other = 1; other <= model.columns; other += 1 + other / 50)
-			assert_true(interval_pipelined_time(&model, whole_tiles(&model, other)) >=
+			assert_true(wave_model_pipelined_time(&model, whole_tiles(&model, other)) >=
 			            pipelined * (1 - 1e-9));
 		assert_int_equal(chosen, whole_tiles(&model, chosen));
 	}
@@ -210,23 +210,23 @@ static void test_model_against_simulation(void **state)
 	print_message("                 |    subproblems one by one     |       chunks pipelined\n"
 	              "experiment  k    |    h  best  time/best   paper |    h  best  time/best\n");
 	for (int i = 0; i < NROWS; i++) {
-		struct interval_model model = experiment(table2[i].number, table2[i].k);
+		struct wave_model model = experiment(table2[i].number, table2[i].k);
 		double ratios[2];
 		size_t hs[2], bests[2];
 
 		for (int pipelined = 0; pipelined < 2; pipelined++) {
-			struct simulation simulation = {.model = &model, .subproblems = !pipelined};
-			struct simulation_result chosen, best;
+			struct wave_replay replay = {.model = &model, .subproblems = !pipelined};
+			struct wave_replay_result chosen, best;
 			unsigned k;
 
-			hs[pipelined] = pipelined ? interval_choose(&model, 1, 1, &k)
-			                          : (size_t)lround(interval_best(&model));
+			hs[pipelined] = pipelined ? wave_model_choose(&model, 1, 1, &k)
+			                          : (size_t)lround(wave_model_best(&model));
 			assert_int_equal(
-			    simulation_sweep(&simulation, 8, 1500, &bests[pipelined], NULL), 0);
-			simulation.h = hs[pipelined];
-			assert_int_equal(simulation_run(&simulation, &chosen), 0);
-			simulation.h = bests[pipelined];
-			assert_int_equal(simulation_run(&simulation, &best), 0);
+			    wave_replay_sweep(&replay, 8, 1500, &bests[pipelined], NULL), 0);
+			replay.h = hs[pipelined];
+			assert_int_equal(wave_replay_run(&replay, &chosen), 0);
+			replay.h = bests[pipelined];
+			assert_int_equal(wave_replay_run(&replay, &best), 0);
 			ratios[pipelined] = chosen.us / best.us;
 			assert_true(best.us >= best.bound_us);
 		}
@@ -242,7 +242,7 @@ static void test_accelerator(void **state)
 {
 	static const struct heddle_dependence vectors[] = {
 	    {0, 1, 0}, {1, -1, 0}, {1, 0, 0}, {1, 1, 0}};
-	struct interval_model model = {
+	struct wave_model model = {
 	    .rows = 65536,
 	    .columns = 65536,
 	    .cd = 10,
@@ -252,22 +252,22 @@ static void test_accelerator(void **state)
 	              {.name = "core", .count = 15, .cp = 0.004}}};
 
 	for (int skewed = 0; skewed < 2; skewed++) {
-		struct simulation simulation = {.model = &model};
-		struct simulation_result result;
+		struct wave_replay replay = {.model = &model};
+		struct wave_replay_result result;
 		unsigned k;
 
 		model.skew = skewed;
 		model.k = 0;
-		simulation.nvectors = skewed ? 4 : 0;
-		simulation.vectors = vectors;
-		simulation.h = interval_choose(&model, 64, 1, &k);
+		replay.nvectors = skewed ? 4 : 0;
+		replay.vectors = vectors;
+		replay.h = wave_model_choose(&model, 64, 1, &k);
 		model.k = k;
-		assert_int_equal(simulation_run(&simulation, &result), 0);
+		assert_int_equal(wave_replay_run(&replay, &result), 0);
 		print_message("GPU and 15 cores, skew %d: h %zu, k %u, %.0f us, bound %.0f (%.3f), "
 		              "predicted %.0f\n",
-		              skewed, simulation.h, k, result.us, result.bound_us,
+		              skewed, replay.h, k, result.us, result.bound_us,
 		              result.bound_us / result.us,
-		              interval_pipelined_time(&model, simulation.h));
+		              wave_model_pipelined_time(&model, replay.h));
 		assert_true(result.bound_us >= 0.9 * result.us);
 	}
 }
@@ -276,42 +276,42 @@ static void test_accelerator(void **state)
  * same time, whatever a message costs less than a subchunk. */
 static void test_sweeps(void **state)
 {
-	struct interval_model model = {.rows = 600,
-	                               .columns = 600,
-	                               .cd = 5,
-	                               .sweeps = 100,
-	                               .nkinds = 1,
-	                               .kinds = {{.name = "core", .count = 2, .cp = 0.001}}};
+	struct wave_model model = {.rows = 600,
+	                           .columns = 600,
+	                           .cd = 5,
+	                           .sweeps = 100,
+	                           .nkinds = 1,
+	                           .kinds = {{.name = "core", .count = 2, .cp = 0.001}}};
 	unsigned k;
-	size_t h = interval_choose(&model, 1, 1, &k);
+	size_t h = wave_model_choose(&model, 1, 1, &k);
 
 	assert_in_range(h, 20, 300);
 	model.k = k;
-	assert_true(interval_pipelined_time(&model, h) <
+	assert_true(wave_model_pipelined_time(&model, h) <
 	            0.7 * model.sweeps * model.rows * model.columns * model.kinds[0].cp);
 	/* One worker has nobody to wait for. */
 	model.kinds[0].count = 1;
 	model.k = 0;
-	assert_int_equal(interval_choose(&model, 1, 1, &k), 600);
+	assert_int_equal(wave_model_choose(&model, 1, 1, &k), 600);
 }
 
-static unsigned choose(struct interval_model *model, unsigned most)
+static unsigned choose(struct wave_model *model, unsigned most)
 {
 	unsigned k;
 	size_t h;
 
-	return choice_make(model, most, 1, NULL, 0, NULL, true, &h, &k);
+	return wave_choose(model, most, 1, NULL, 0, NULL, true, &h, &k);
 }
 
 static void test_exclusion(void **state)
 {
-	struct interval_model model = {.rows = 2000,
-	                               .columns = 2000,
-	                               .cd = 50,
-	                               .cc = 0.01,
-	                               .nkinds = 2,
-	                               .kinds = {{.name = "gpu", .count = 1, .cp = 0.0005},
-	                                         {.name = "core", .count = 4, .cp = 0.05}}};
+	struct wave_model model = {.rows = 2000,
+	                           .columns = 2000,
+	                           .cd = 50,
+	                           .cc = 0.01,
+	                           .nkinds = 2,
+	                           .kinds = {{.name = "gpu", .count = 1, .cp = 0.0005},
+	                                     {.name = "core", .count = 4, .cp = 0.05}}};
 
 	/* Four cores would add 4 % and cost their start-up: none pays. */
 	assert_int_equal(choose(&model, 16), 4);
@@ -323,52 +323,52 @@ static void test_exclusion(void **state)
 		assert_int_equal(choose(&model, 16), 0);
 	}
 	/* One worker stays in any case, with nobody to synchronise with. */
-	model = (struct interval_model){.rows = 100,
-	                                .columns = 100,
-	                                .cd = 1e9,
-	                                .k = 1,
-	                                .nkinds = 1,
-	                                .kinds = {{.name = "core", .count = 3, .cp = 1}}};
+	model = (struct wave_model){.rows = 100,
+	                            .columns = 100,
+	                            .cd = 1e9,
+	                            .k = 1,
+	                            .nkinds = 1,
+	                            .kinds = {{.name = "core", .count = 3, .cp = 1}}};
 	assert_int_equal(choose(&model, 1), 2);
-	assert_int_equal(interval_best(&model), 100);
+	assert_int_equal(wave_model_best(&model), 100);
 }
 
 static void test_drift(void **state)
 {
-	struct interval_model model = experiment(1, 1);
-	double h = interval_best(&model);
+	struct wave_model model = experiment(1, 1);
+	double h = wave_model_best(&model);
 
-	assert_false(interval_drifted(kid, kid * 1.1));
-	assert_true(interval_drifted(kid, kid * 2));
-	assert_true(interval_drifted(kid, kid / 2));
+	assert_false(wave_model_drifted(kid, kid * 1.1));
+	assert_true(wave_model_drifted(kid, kid * 2));
+	assert_true(wave_model_drifted(kid, kid / 2));
 	/* Half the speed: rows cost more, so messages become worth their while. */
 	model.kinds[0].cp = 2 * kid;
-	assert_true(fabs(interval_best(&model) - h / sqrt(2)) < 0.05);
+	assert_true(fabs(wave_model_best(&model) - h / sqrt(2)) < 0.05);
 }
 
-static void test_crew(void **state)
+static void test_team(void **state)
 {
 	unsigned seed = time(NULL), worker;
-	struct crew crew;
+	struct wave_team team;
 
 	print_message("seed %u\n", seed);
 	for (int round = 0; round < 500; round++) {
 		double rates[32], before = INFINITY;
 		unsigned n = rand_r(&seed) % 33, previous = 0;
 
-		assert_int_equal(crew_init(&crew, n), 0);
+		assert_int_equal(wave_team_init(&team, n), 0);
 		for (unsigned w = 0; w < n; w++)
-			crew_push(&crew, w, rates[w] = rand_r(&seed) % 8);
+			wave_team_push(&team, w, rates[w] = rand_r(&seed) % 8);
 		for (unsigned i = 0; i < n; i++) {
-			assert_true(crew_pop(&crew, &worker));
+			assert_true(wave_team_pop(&team, &worker));
 			assert_true(rates[worker] < before ||
 			            (rates[worker] == before && worker > previous));
 			before = rates[worker];
 			previous = worker;
 			rates[worker] = INFINITY; /* not a second time */
 		}
-		assert_false(crew_pop(&crew, &worker));
-		crew_fini(&crew);
+		assert_false(wave_team_pop(&team, &worker));
+		wave_team_fini(&team);
 	}
 }
 
@@ -381,7 +381,7 @@ int main(void)
 	    cmocka_unit_test(test_best_is_best), cmocka_unit_test(test_model_against_simulation),
 	    cmocka_unit_test(test_accelerator),  cmocka_unit_test(test_sweeps),
 	    cmocka_unit_test(test_exclusion),    cmocka_unit_test(test_drift),
-	    cmocka_unit_test(test_crew),
+	    cmocka_unit_test(test_team),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

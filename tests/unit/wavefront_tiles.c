@@ -23,7 +23,7 @@ static void test_refused(void **state)
 	                                               {.column = -1},
 	                                               {.row = -1, .column = 3},
 	                                               {.row = 5, .sweep = -1},
-	                                               {.row = VECTORS_LIMIT + 1}};
+	                                               {.row = WAVE_VECTORS_LIMIT + 1}};
 	static const struct heddle_dependence good[] = {{.column = 1},
 	                                                {.row = 1, .column = -1},
 	                                                {.sweep = 1, .row = -1},
@@ -45,14 +45,14 @@ static void test_skew(void **state)
 	static const struct heddle_dependence heat[] = {
 	    {1, 0, 0}, {0, 1, 0}, {-1, 0, 1}, {0, -1, 1}};
 	static const struct heddle_dependence far[] = {{2, -5, 0}};
-	struct reach reach = vectors_reach(heat, 4);
+	struct wave_reach reach = wave_vectors_reach(heat, 4);
 
-	assert_int_equal(vectors_skew(floyd, 4), 1);
-	assert_int_equal(vectors_skew(toy, 2), 0);
-	assert_int_equal(vectors_skew(heat, 4), 0);
-	assert_int_equal(vectors_skew(far, 1), 3);
-	assert_int_equal(vectors_minimum_rows(toy, 2), 3);
-	assert_int_equal(vectors_minimum_rows(heat, 4), 2);
+	assert_int_equal(wave_vectors_skew(floyd, 4), 1);
+	assert_int_equal(wave_vectors_skew(toy, 2), 0);
+	assert_int_equal(wave_vectors_skew(heat, 4), 0);
+	assert_int_equal(wave_vectors_skew(far, 1), 3);
+	assert_int_equal(wave_vectors_minimum_rows(toy, 2), 3);
+	assert_int_equal(wave_vectors_minimum_rows(heat, 4), 2);
 	assert_int_equal(reach.above, 1);
 	assert_int_equal(reach.below, 1);
 	assert_int_equal(reach.left, 1);
@@ -66,23 +66,23 @@ static void test_toy_of_the_paper(void **state)
 {
 	static const struct heddle_dependence vectors[] = {{.row = 2, .column = 2},
 	                                                   {.row = 1, .column = 3}};
-	struct space space = {.rows = 8, .columns = 24, .nvectors = 2, .vectors = vectors};
-	struct band first = {0, 4, 4}, second = {4, 4, 4};
+	struct wave_space space = {.rows = 8, .columns = 24, .nvectors = 2, .vectors = vectors};
+	struct wave_band first = {0, 4, 4}, second = {4, 4, 4};
 
-	assert_int_equal(band_tiles(&space, &first), 6);
+	assert_int_equal(wave_band_tiles(&space, &first), 6);
 	/* Subchunk 7 requires data from subchunk 1, subchunk 9 from 2 and 3. */
-	assert_int_equal(tile_needs(&space, &second, 0, 0, &first), 1);
-	assert_int_equal(tile_needs(&space, &second, 0, 2, &first), 3);
-	assert_int_equal(tile_needs(&space, &first, 0, 2, &second), 0);
+	assert_int_equal(wave_tile_needs(&space, &second, 0, 0, &first), 1);
+	assert_int_equal(wave_tile_needs(&space, &second, 0, 2, &first), 3);
+	assert_int_equal(wave_tile_needs(&space, &first, 0, 2, &second), 0);
 }
 
 /* ---- random spaces ---- */
 
 struct trial {
 	struct heddle_dependence vectors[MAXVECTORS];
-	struct space space;
+	struct wave_space space;
 	size_t sweeps;
-	struct band bands[MAXBANDS];
+	struct wave_band bands[MAXBANDS];
 	size_t nbands;
 };
 
@@ -104,31 +104,32 @@ static struct heddle_dependence random_vector(unsigned *seed)
 
 static void trial_make(struct trial *trial, unsigned *seed)
 {
-	struct space *space = &trial->space;
+	struct wave_space *space = &trial->space;
 	size_t minimum;
 
-	*space = (struct space){.rows = between(seed, 1, MAXSIDE),
-	                        .columns = between(seed, 1, MAXSIDE),
-	                        .nvectors = between(seed, 0, MAXVECTORS),
-	                        .vectors = trial->vectors};
+	*space = (struct wave_space){.rows = between(seed, 1, MAXSIDE),
+	                             .columns = between(seed, 1, MAXSIDE),
+	                             .nvectors = between(seed, 0, MAXVECTORS),
+	                             .vectors = trial->vectors};
 	for (unsigned i = 0; i < space->nvectors; i++)
 		trial->vectors[i] = random_vector(seed);
 	assert_int_equal(heddle_dependences_check(trial->vectors, space->nvectors), 0);
-	space->skew = vectors_skew(trial->vectors, space->nvectors);
+	space->skew = wave_vectors_skew(trial->vectors, space->nvectors);
 	trial->sweeps = between(seed, 1, MAXSWEEPS);
-	minimum = vectors_minimum_rows(trial->vectors, space->nvectors);
+	minimum = wave_vectors_minimum_rows(trial->vectors, space->nvectors);
 	trial->nbands = 0;
 	for (size_t row = 0; row < space->rows;) {
-		struct band *band = &trial->bands[trial->nbands++];
+		struct wave_band *band = &trial->bands[trial->nbands++];
 
-		*band = (struct band){row, minimum + between(seed, 0, 8), between(seed, 1, 15)};
+		*band =
+		    (struct wave_band){row, minimum + between(seed, 0, 8), between(seed, 1, 15)};
 		if (band->rows > space->rows - row)
 			band->rows = space->rows - row;
 		row += band->rows;
 	}
 }
 
-static const struct band *band_of(const struct trial *trial, size_t row, size_t *b)
+static const struct wave_band *band_of(const struct trial *trial, size_t row, size_t *b)
 {
 	for (*b = 0; *b < trial->nbands; ++*b)
 		if (row < trial->bands[*b].first + trial->bands[*b].rows)
@@ -139,20 +140,20 @@ static const struct band *band_of(const struct trial *trial, size_t row, size_t 
 
 /* A column that is read of a neighbour must be in the messages a tile waits for. */
 static void check_arrival(const struct trial *trial, size_t sweep, size_t b, size_t tile,
-                          const struct heddle_dependence *v, const struct band *source,
+                          const struct heddle_dependence *v, const struct wave_band *source,
                           size_t column)
 {
-	const struct space *space = &trial->space;
-	struct reach reach = vectors_reach(space->vectors, space->nvectors);
-	const struct band *band = &trial->bands[b];
-	size_t needs = tile_needs_messages(space, band, sweep, tile, source);
-	size_t before = (sweep - v->sweep) * band_tiles(space, source);
-	size_t row = message_row(source, reach.below, v->row > 0);
+	const struct wave_space *space = &trial->space;
+	struct wave_reach reach = wave_vectors_reach(space->vectors, space->nvectors);
+	const struct wave_band *band = &trial->bands[b];
+	size_t needs = wave_tile_needs_messages(space, band, sweep, tile, source);
+	size_t before = (sweep - v->sweep) * wave_band_tiles(space, source);
+	size_t row = wave_message_row(source, reach.below, v->row > 0);
 
-	assert_true(needs >= tile_needs(space, band, sweep, tile, source));
+	assert_true(needs >= wave_tile_needs(space, band, sweep, tile, source));
 	assert_true(needs > before);
-	if (needs < before + band_tiles(space, source))
-		assert_true(tile_columns(space, source, needs - before - 1, row).end > column);
+	if (needs < before + wave_band_tiles(space, source))
+		assert_true(wave_tile_columns(space, source, needs - before - 1, row).end > column);
 }
 
 /* What a tile needs of the bands beside it, found iteration by iteration: tiles of
@@ -160,12 +161,12 @@ static void check_arrival(const struct trial *trial, size_t sweep, size_t b, siz
 static void needs_by_force(const struct trial *trial, size_t sweep, size_t b, size_t tile,
                            size_t needs[2])
 {
-	const struct space *space = &trial->space;
-	const struct band *band = &trial->bands[b];
+	const struct wave_space *space = &trial->space;
+	const struct wave_band *band = &trial->bands[b];
 
 	memset(needs, 0, 2 * sizeof(*needs));
 	for (size_t r = 0; r < band->rows; r++) {
-		struct interval columns = tile_columns(space, band, tile, r);
+		struct wave_columns columns = wave_tile_columns(space, band, tile, r);
 
 		for (size_t c = columns.begin; c < columns.end; c++)
 			for (unsigned i = 0; i < space->nvectors; i++) {
@@ -173,7 +174,7 @@ static void needs_by_force(const struct trial *trial, size_t sweep, size_t b, si
 				long row = (long)(band->first + r) - v->row,
 				     column = (long)c - v->column;
 				size_t other, side, done;
-				const struct band *source;
+				const struct wave_band *source;
 
 				if (row < 0 || row >= (long)space->rows || column < 0 ||
 				    column >= (long)space->columns)
@@ -187,9 +188,10 @@ static void needs_by_force(const struct trial *trial, size_t sweep, size_t b, si
 					check_arrival(trial, sweep, b, tile, v, source, column);
 				if ((size_t)v->sweep > sweep)
 					continue;
-				done = (sweep - v->sweep) * band_tiles(space, source) +
-				       tile_of(source, space->skew, row - source->first, column) +
-				       1;
+				done =
+				    (sweep - v->sweep) * wave_band_tiles(space, source) +
+				    wave_tile_of(source, space->skew, row - source->first, column) +
+				    1;
 				if (done > needs[side])
 					needs[side] = done;
 			}
@@ -200,7 +202,8 @@ static void check_needs(const struct trial *trial)
 {
 	for (size_t b = 0; b < trial->nbands; b++)
 		for (size_t s = 0; s < trial->sweeps; s++)
-			for (size_t t = 0; t < band_tiles(&trial->space, &trial->bands[b]); t++) {
+			for (size_t t = 0; t < wave_band_tiles(&trial->space, &trial->bands[b]);
+			     t++) {
 				size_t needs[2];
 
 				needs_by_force(trial, s, b, t, needs);
@@ -209,8 +212,9 @@ static void check_needs(const struct trial *trial)
 
 					if (other >= trial->nbands)
 						continue;
-					assert_int_equal(tile_needs(&trial->space, &trial->bands[b],
-					                            s, t, &trial->bands[other]),
+					assert_int_equal(wave_tile_needs(&trial->space,
+					                                 &trial->bands[b], s, t,
+					                                 &trial->bands[other]),
 					                 needs[side]);
 				}
 			}
@@ -219,29 +223,30 @@ static void check_needs(const struct trial *trial)
 /* Whether the band's next tile may run. */
 static bool is_ready(const struct trial *trial, const size_t *done, size_t b)
 {
-	const struct space *space = &trial->space;
-	const struct band *band = &trial->bands[b];
-	size_t tiles = band_tiles(space, band), sweep = done[b] / tiles, tile = done[b] % tiles;
+	const struct wave_space *space = &trial->space;
+	const struct wave_band *band = &trial->bands[b];
+	size_t tiles = wave_band_tiles(space, band), sweep = done[b] / tiles,
+	       tile = done[b] % tiles;
 
 	if (sweep == trial->sweeps)
 		return false;
-	if (b && done[b - 1] < tile_needs(space, band, sweep, tile, band - 1))
+	if (b && done[b - 1] < wave_tile_needs(space, band, sweep, tile, band - 1))
 		return false;
 	return b + 1 == trial->nbands ||
-	       done[b + 1] >= tile_needs(space, band, sweep, tile, band + 1);
+	       done[b + 1] >= wave_tile_needs(space, band, sweep, tile, band + 1);
 }
 
 /* Iterations of a tile in the loop's order; each must find done what it needs. */
 static void tile_run(const struct trial *trial, size_t b, size_t sweep, size_t tile,
                      unsigned char finished[MAXSIDE][MAXSIDE])
 {
-	const struct space *space = &trial->space;
-	const struct band *band = &trial->bands[b];
-	struct tile_size size = tile_size(space, band, tile);
+	const struct wave_space *space = &trial->space;
+	const struct wave_band *band = &trial->bands[b];
+	struct wave_tile_size size = wave_tile_size(space, band, tile);
 	size_t rows = 0, iterations = 0;
 
 	for (size_t r = 0; r < band->rows; r++) {
-		struct interval columns = tile_columns(space, band, tile, r);
+		struct wave_columns columns = wave_tile_columns(space, band, tile, r);
 
 		rows += columns.begin < columns.end;
 		iterations += columns.end - columns.begin;
@@ -267,25 +272,27 @@ static void tile_run(const struct trial *trial, size_t b, size_t sweep, size_t t
  * it, and whole ones that need what is right above them need that. */
 static void check_above(const struct trial *trial)
 {
-	const struct space *space = &trial->space;
+	const struct wave_space *space = &trial->space;
 	bool above = false;
 
 	for (unsigned i = 0; i < space->nvectors; i++)
 		above = above || (trial->vectors[i].row == 1 && !trial->vectors[i].sweep &&
 		                  trial->vectors[i].column == -(long)space->skew);
 	for (size_t b = 1; b < trial->nbands; b++) {
-		struct band band = trial->bands[b], other = trial->bands[b - 1];
+		struct wave_band band = trial->bands[b], other = trial->bands[b - 1];
 
 		band.h = other.h;
-		for (size_t t = 0; t < band_tiles(space, &band); t++) {
-			size_t most = tile_above(space, &band, t, &other);
-			size_t needs = tile_needs(space, &band, 0, t, &other);
+		for (size_t t = 0; t < wave_band_tiles(space, &band); t++) {
+			size_t most = wave_tile_above(space, &band, t, &other);
+			size_t needs = wave_tile_needs(space, &band, 0, t, &other);
 
-			assert_true(needs <= most && most <= band_tiles(space, &other));
+			assert_true(needs <= most && most <= wave_band_tiles(space, &other));
 			/* At the right end what is right above lies outside. */
 			if (above &&
-			    tile_size(space, &band, t).iterations == (double)band.rows * band.h &&
-			    tile_columns(space, &band, t, 0).end + space->skew <= space->columns)
+			    wave_tile_size(space, &band, t).iterations ==
+			        (double)band.rows * band.h &&
+			    wave_tile_columns(space, &band, t, 0).end + space->skew <=
+			        space->columns)
 				assert_int_equal(needs, most);
 		}
 	}
@@ -306,7 +313,7 @@ static void check_order(const struct trial *trial, unsigned *seed)
 		if (!nready)
 			break;
 		b = ready[rand_r(seed) % nready];
-		tiles = band_tiles(&trial->space, &trial->bands[b]);
+		tiles = wave_band_tiles(&trial->space, &trial->bands[b]);
 		tile_run(trial, b, done[b] / tiles, done[b] % tiles, finished);
 		done[b]++;
 	}

@@ -12,12 +12,12 @@
 static const struct heddle_dependence plain[] = {{.row = 1}, {.column = 1}};
 
 struct machine {
-	const struct simulation *given;
-	struct space space;
+	const struct wave_replay *given;
+	struct wave_space space;
 	unsigned nworkers;
 	unsigned *kinds; /* of each worker */
 	double *free_us; /* when it can begin something */
-	double widths[INTERVAL_MAXKINDS];
+	double widths[WAVE_MAXKINDS];
 	double *sent_us; /* by the band above: when each of its tiles' message is out */
 	double *sending_us;
 	double *chain_us; /* longest chain to each tile of the band above, without messages */
@@ -36,32 +36,32 @@ static void machine_fini(struct machine *machine)
 
 static size_t most_tiles(const struct machine *machine)
 {
-	const struct space *space = &machine->space;
-	struct band all = {0, space->rows, machine->given->h};
+	const struct wave_space *space = &machine->space;
+	struct wave_band all = {0, space->rows, machine->given->h};
 
-	return band_tiles(space, &all) + 1;
+	return wave_band_tiles(space, &all) + 1;
 }
 
-static int machine_init(struct machine *machine, const struct simulation *given)
+static int machine_init(struct machine *machine, const struct wave_replay *given)
 {
-	const struct interval_model *model = given->model;
+	const struct wave_model *model = given->model;
 	unsigned w = 0;
 	size_t tiles;
 
-	*machine = (struct machine){.given = given, .nworkers = interval_workers(model)};
-	machine->space = (struct space){
+	*machine = (struct machine){.given = given, .nworkers = wave_model_workers(model)};
+	machine->space = (struct wave_space){
 	    .rows = model->rows,
 	    .columns = model->columns,
 	    .nvectors = given->nvectors ? given->nvectors : 2,
 	    .vectors = given->nvectors ? given->vectors : plain,
 	};
-	machine->space.skew = vectors_skew(machine->space.vectors, machine->space.nvectors);
+	machine->space.skew = wave_vectors_skew(machine->space.vectors, machine->space.nvectors);
 	if (!machine->nworkers)
 		return -EINVAL;
 	if (given->subproblems)
-		interval_widths(model, machine->widths);
+		wave_model_widths(model, machine->widths);
 	else
-		interval_balanced_widths(model, given->h, machine->widths);
+		wave_model_balanced_widths(model, given->h, machine->widths);
 	tiles = most_tiles(machine);
 	machine->kinds = calloc(machine->nworkers, sizeof(*machine->kinds));
 	machine->free_us = calloc(machine->nworkers, sizeof(*machine->free_us));
@@ -80,7 +80,7 @@ static int machine_init(struct machine *machine, const struct simulation *given)
 	return 0;
 }
 
-static const struct interval_kind *kind_of(const struct machine *machine, unsigned worker)
+static const struct wave_kind *kind_of(const struct machine *machine, unsigned worker)
 {
 	return &machine->given->model->kinds[machine->kinds[worker]];
 }
@@ -101,7 +101,7 @@ static unsigned first_free(const struct machine *machine)
 /* Rows of the next band: the remainder is spread, so that no sliver is left over. */
 static size_t band_rows(const struct machine *machine, unsigned worker, double *owed, size_t left)
 {
-	size_t minimum = vectors_minimum_rows(machine->space.vectors, machine->space.nvectors);
+	size_t minimum = wave_vectors_minimum_rows(machine->space.vectors, machine->space.nvectors);
 	size_t rows;
 
 	*owed += machine->widths[machine->kinds[worker]];
@@ -121,20 +121,20 @@ static void exchange(double **a, double **b)
 }
 
 /* One band on a worker that begins no sooner than `now`; returns when it is done. */
-static double band_run(struct machine *machine, unsigned worker, const struct band *band,
-                       const struct band *above, bool receives, bool sends, double now)
+static double band_run(struct machine *machine, unsigned worker, const struct wave_band *band,
+                       const struct wave_band *above, bool receives, bool sends, double now)
 {
-	const struct interval_model *model = machine->given->model;
-	const struct interval_kind *kind = kind_of(machine, worker);
+	const struct wave_model *model = machine->given->model;
+	const struct wave_kind *kind = kind_of(machine, worker);
 	double message = model->cd + kind->more_cd + band->h * (model->cc + kind->more_cc);
 	double chain = 0, fastest = INFINITY;
 
 	for (unsigned j = 0; j < model->nkinds; j++)
 		if (model->kinds[j].count && model->kinds[j].cp < fastest)
 			fastest = model->kinds[j].cp;
-	for (size_t t = 0; t < band_tiles(&machine->space, band); t++) {
-		size_t needs = above ? tile_needs(&machine->space, band, 0, t, above) : 0;
-		double n = tile_size(&machine->space, band, t).iterations;
+	for (size_t t = 0; t < wave_band_tiles(&machine->space, band); t++) {
+		size_t needs = above ? wave_tile_needs(&machine->space, band, 0, t, above) : 0;
+		double n = wave_tile_size(&machine->space, band, t).iterations;
 
 		if (needs && machine->chain_us[needs - 1] > chain)
 			chain = machine->chain_us[needs - 1];
@@ -150,10 +150,10 @@ static double band_run(struct machine *machine, unsigned worker, const struct ba
 	return now;
 }
 
-static void run_all(struct machine *machine, struct simulation_result *result)
+static void run_all(struct machine *machine, struct wave_replay_result *result)
 {
-	const struct interval_model *model = machine->given->model;
-	struct band above, band = {.h = machine->given->h};
+	const struct wave_model *model = machine->given->model;
+	struct wave_band above, band = {.h = machine->given->h};
 	double owed = 0, begin = 0, us = 0;
 	size_t rows = machine->space.rows;
 
@@ -171,21 +171,21 @@ static void run_all(struct machine *machine, struct simulation_result *result)
 		us = band_run(machine, worker, &band, row ? &above : NULL, !first, !last,
 		              fmax(begin, machine->free_us[worker]));
 		machine->free_us[worker] = us;
-		result->tiles += band_tiles(&machine->space, &band);
-		result->bound_us = machine->chain_us[band_tiles(&machine->space, &band) - 1];
+		result->tiles += wave_band_tiles(&machine->space, &band);
+		result->bound_us = machine->chain_us[wave_band_tiles(&machine->space, &band) - 1];
 		if (us > result->us)
 			result->us = us;
 	}
 }
 
-int simulation_run(const struct simulation *simulation, struct simulation_result *result)
+int wave_replay_run(const struct wave_replay *replay, struct wave_replay_result *result)
 {
-	const struct interval_model *model = simulation->model;
+	const struct wave_model *model = replay->model;
 	struct machine machine;
 	double power = 0, work;
-	int status = machine_init(&machine, simulation);
+	int status = machine_init(&machine, replay);
 
-	*result = (struct simulation_result){0};
+	*result = (struct wave_replay_result){0};
 	if (!status) {
 		run_all(&machine, result);
 		for (unsigned j = 0; j < model->nkinds; j++)
@@ -198,18 +198,18 @@ int simulation_run(const struct simulation *simulation, struct simulation_result
 	return status;
 }
 
-int simulation_sweep(const struct simulation *given, size_t first, size_t last, size_t *best,
-                     double *us)
+int wave_replay_sweep(const struct wave_replay *given, size_t first, size_t last, size_t *best,
+                      double *us)
 {
-	struct simulation simulation = *given;
+	struct wave_replay replay = *given;
 	double least = INFINITY;
 
 	for (size_t h = first; h <= last; h++) {
-		struct simulation_result result;
+		struct wave_replay_result result;
 		int status;
 
-		simulation.h = h;
-		status = simulation_run(&simulation, &result);
+		replay.h = h;
+		status = wave_replay_run(&replay, &result);
 		if (status)
 			return status;
 		if (us)

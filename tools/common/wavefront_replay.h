@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A wavefront on a machine that exists only as numbers, tile by tile: what the model
- * of interval.h predicts by formulas happens here event by event, with the costs of
+ * of model.h predicts by formulas happens here event by event, with the costs of
  * Andronikos et al., section 2: a worker receives what its subchunk needs, computes,
  * and sends, one after the other; a message of h columns takes c_d + h c_c on either
  * side. The same on every run.
@@ -13,12 +13,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "partition/wavefront/interval.h"
+#include "partition/wavefront/model.h"
 #include "partition/wavefront/tiles.h"
 
-struct simulation {
+struct wave_replay {
 	/** Costs, workers, k; rows and columns are whole numbers. One sweep. */
-	const struct interval_model *model;
+	const struct wave_model *model;
 	unsigned nvectors;
 	const struct heddle_dependence *vectors; /**< none: (1, 0) and (0, 1) */
 	size_t h;
@@ -27,7 +27,7 @@ struct simulation {
 	bool subproblems;
 };
 
-struct simulation_result {
+struct wave_replay_result {
 	double us;       /**< until the last subchunk is done */
 	double bound_us; /**< no schedule can be faster: the longest chain of tiles without
 	                      messages, or all work shared by all workers, whichever is more */
@@ -35,15 +35,15 @@ struct simulation_result {
 };
 
 /** Runs it: every chunk goes to the worker that is free first, the fastest of those, and is
- * as wide as interval_widths() says, or, where chunks follow each other,
- * interval_balanced_widths().
+ * as wide as wave_model_widths() says, or, where chunks follow each other,
+ * wave_model_balanced_widths().
  * @return 0; -ENOMEM; -EINVAL without workers. */
-int simulation_run(const struct simulation *simulation, struct simulation_result *result);
+int wave_replay_run(const struct wave_replay *replay, struct wave_replay_result *result);
 
 /** The h, of all from `first` to `last`, with the least time.
  * @param[out] us of each h, last - first + 1 of them; NULL: not wanted
- * @return 0, or as simulation_run(). */
-int simulation_sweep(const struct simulation *simulation, size_t first, size_t last, size_t *best,
-                     double *us);
+ * @return 0, or as wave_replay_run(). */
+int wave_replay_sweep(const struct wave_replay *replay, size_t first, size_t last, size_t *best,
+                      double *us);
 
 #endif

@@ -2,26 +2,26 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The synchronisation interval again, of the tiles there will be. The formulas of
- * interval.h know tiles that are all alike and as many as divide the columns; a loop has a
+ * model.h know tiles that are all alike and as many as divide the columns; a loop has a
  * last tile that is narrow, tips of parallelograms, bands of whole rows, a last band that
- * has what is left. So the pairs of h and k that the formulas think well of are rehearsed tile
+ * has what is left. So the pairs of h and k that the formulas think well of are simulated tile
  * by tile as a wavefront is run: who gets which band, how wide, and when each tile has what
  * it needs. What tiles cost is as in the formulas: half of what every tile costs before it
  * and half after it, c_r a row, c_p an iteration.
  *
  * Workers that are exactly as fast as expected wait for nobody, those that are not do; so
- * the loop is also rehearsed with one worker that is slower than expected, which counts as
+ * the loop is also simulated with one worker that is slower than expected, which counts as
  * much. Beyond Andronikos et al.
  */
-#ifndef HEDDLE_WAVEFRONT_REHEARSAL_H
-#define HEDDLE_WAVEFRONT_REHEARSAL_H
+#ifndef HEDDLE_WAVEFRONT_SIMULATION_H
+#define HEDDLE_WAVEFRONT_SIMULATION_H
 
-#include "interval.h"
+#include "model.h"
 #include "tiles.h"
 
-struct rehearsal {
-	const struct interval_model *model; /**< costs and workers; its k at least 1 */
-	const struct space *space;
+struct wave_simulation {
+	const struct wave_model *model; /**< costs and workers; its k at least 1 */
+	const struct wave_space *space;
 	unsigned sweeps; /**< at least 1 */
 	size_t h;
 	/** The first worker of a kind takes this many times as long for rows and iterations as the
@@ -30,42 +30,44 @@ struct rehearsal {
 	double slow;
 };
 
-struct rehearsal_result {
+struct wave_simulation_result {
 	double us;    /**< until the last tile is done */
 	size_t bands; /**< of one sweep */
 	/** Tiles, where they are of several sweeps six for each: of many sweeps the first few tell
 	 * how long others take. */
-	size_t rehearsed;
+	size_t simulated;
 };
 
 /** Runs it. Over several sweeps bands are dealt out at the start, k = 1 band a worker.
- * @param most tiles to be rehearsed
+ * @param most tiles to be simulated
  * @return 0; -E2BIG: there are more tiles; -ENOTSUP: several sweeps and k above 1; -ENOMEM;
  * -EINVAL without workers */
-int rehearsal_run(const struct rehearsal *rehearsal, size_t most, struct rehearsal_result *result);
+int wave_simulation_run(const struct wave_simulation *simulation, size_t most,
+                        struct wave_simulation_result *result);
 
 /** How much slower one worker may be. */
-#define REHEARSAL_SLOW 1.15
+#define WAVE_SIMULATION_SLOW 1.15
 
-/** Tiles that are rehearsed in all: each takes some 20 ns. */
-#define REHEARSAL_BUDGET 6000
+/** Tiles that are simulated in all: each takes some 20 ns. */
+#define WAVE_SIMULATION_BUDGET 6000
 
 /** Chooses h, and k where the model's is 0, of pairs of them near the best by the formulas.
- * @param most,minimum_rows as of interval_choose()
- * @param[in,out] h, k in: interval_choose()'s; out: the pair with the least time, or these
+ * @param most,minimum_rows as of wave_model_choose()
+ * @param[in,out] h, k in: wave_model_choose()'s; out: the pair with the least time, or these
  * where none is clearly better or there are too many tiles to look at
- * @return tiles rehearsed */
-size_t rehearsal_choose(const struct interval_model *model, const struct space *space,
-                        unsigned most, double minimum_rows, size_t *h, unsigned *k);
+ * @return tiles simulated */
+size_t wave_simulation_choose(const struct wave_model *model, const struct wave_space *space,
+                              unsigned most, double minimum_rows, size_t *h, unsigned *k);
 
 /** What a pair takes: the mean of the time with all workers as expected and of those with one
  * slower worker of each kind. INFINITY: too many tiles.
  * @param[in,out] budget of tiles */
-double rehearsal_time(const struct interval_model *model, const struct space *space, size_t h,
-                      size_t *budget);
+double wave_simulation_time(const struct wave_model *model, const struct wave_space *space,
+                            size_t h, size_t *budget);
 
 /** What the model's k and an h take if all workers are as expected; of more than
- * REHEARSAL_BUDGET tiles what interval_pipelined_time() says. */
-double rehearsal_predict(const struct interval_model *model, const struct space *space, size_t h);
+ * WAVE_SIMULATION_BUDGET tiles what wave_model_pipelined_time() says. */
+double wave_simulation_predict(const struct wave_model *model, const struct wave_space *space,
+                               size_t h);
 
 #endif

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "rehearsal.h"
+#include "simulation.h"
 
-/* Sweeps that are rehearsed; the last of them are taken to be as all that follow. */
+/* Sweeps that are simulated; the last of them are taken to be as all that follow. */
 #define SWEEPS 6
 #define LAST_SWEEPS 3
 /* A tile of several sweeps waits on either side: so many times as long it takes to rehearse. */
@@ -29,13 +29,13 @@ struct worker {
 	double offer_us; /* when it takes the next band */
 	double free_us;  /* when it is done with what it has */
 	double owed;
-	struct band band; /* several sweeps: its own; else its latest */
+	struct wave_band band; /* several sweeps: its own; else its latest */
 };
 
 struct run {
-	const struct rehearsal *given;
+	const struct wave_simulation *given;
 	unsigned nworkers;
-	size_t minimum, most, rehearsed;
+	size_t minimum, most, simulated;
 	size_t room; /* for the tiles of a band */
 	struct worker *workers;
 	double *above_us, *here_us; /* when the band's tiles are done */
@@ -56,21 +56,21 @@ static void run_fini(struct run *run)
 /* Costs are of a tile of average width. */
 static void worker_init(struct run *run, struct worker *worker, unsigned kind, double width)
 {
-	const struct interval_model *model = run->given->model;
+	const struct wave_model *model = run->given->model;
 
 	worker->kind = kind;
 	worker->factor = 1;
-	worker->cp = interval_iteration_us(model, kind, run->given->h, width);
+	worker->cp = wave_model_iteration_us(model, kind, run->given->h, width);
 	worker->offer_us = worker->free_us = model->assignment_us;
 	run->power += 1 / worker->cp;
 }
 
-static int run_init(struct run *run, const struct rehearsal *given, size_t most)
+static int run_init(struct run *run, const struct wave_simulation *given, size_t most)
 {
-	const struct interval_model *model = given->model;
-	const struct space *space = given->space;
-	double widths[INTERVAL_MAXKINDS];
-	unsigned n = interval_workers(model), w = 0;
+	const struct wave_model *model = given->model;
+	const struct wave_space *space = given->space;
+	double widths[WAVE_MAXKINDS];
+	unsigned n = wave_model_workers(model), w = 0;
 
 	*run = (struct run){.given = given, .nworkers = n, .most = most};
 	if (!n)
@@ -80,14 +80,14 @@ static int run_init(struct run *run, const struct rehearsal *given, size_t most)
 	run->room = (space->columns + space->skew * space->rows) / given->h + 2;
 	if (run->room > most)
 		return -E2BIG;
-	run->minimum = vectors_minimum_rows(space->vectors, space->nvectors);
+	run->minimum = wave_vectors_minimum_rows(space->vectors, space->nvectors);
 	run->workers = calloc(n, sizeof(*run->workers));
 	/* Over several sweeps of all bands, one after the other. */
 	run->above_us = malloc((given->sweeps > 1 ? n : 1) * run->room * sizeof(double));
 	run->here_us = malloc((given->sweeps > 1 ? n : 1) * run->room * sizeof(double));
 	if (!run->workers || !run->above_us || !run->here_us)
 		return -ENOMEM;
-	interval_balanced_widths(model, given->h, widths);
+	wave_model_balanced_widths(model, given->h, widths);
 	for (unsigned j = 0; j < model->nkinds; j++)
 		for (unsigned i = 0; i < model->kinds[j].count; i++) {
 			worker_init(run, &run->workers[w], j, widths[j]);
@@ -101,10 +101,10 @@ static int run_init(struct run *run, const struct rehearsal *given, size_t most)
 /* ---- one tile ---- */
 
 static double tile_us(const struct run *run, const struct worker *worker,
-                      const struct tile_size *size)
+                      const struct wave_tile_size *size)
 {
-	const struct interval_model *model = run->given->model;
-	const struct interval_kind *kind = &model->kinds[worker->kind];
+	const struct wave_model *model = run->given->model;
+	const struct wave_kind *kind = &model->kinds[worker->kind];
 	double columns = size->rows ? size->iterations / size->rows : 0;
 
 	return 2 * (model->cd + kind->more_cd) + 2 * columns * (model->cc + kind->more_cc) +
@@ -119,12 +119,12 @@ struct whole {
 
 static struct whole whole_tiles(const struct run *run, const struct worker *worker)
 {
-	const struct space *space = run->given->space;
-	const struct band *band = &worker->band;
-	struct tile_size size = {band->rows, (double)band->rows * band->h};
+	const struct wave_space *space = run->given->space;
+	const struct wave_band *band = &worker->band;
+	struct wave_tile_size size = {band->rows, (double)band->rows * band->h};
 	/* The last row's first column lies furthest to the left. */
-	struct whole whole = {tile_of(band, space->skew, band->rows - 1, 0),
-	                      tile_of(band, space->skew, 0, space->columns),
+	struct whole whole = {wave_tile_of(band, space->skew, band->rows - 1, 0),
+	                      wave_tile_of(band, space->skew, 0, space->columns),
 	                      tile_us(run, worker, &size)};
 
 	whole.first += space->skew > 0;
@@ -134,11 +134,11 @@ static struct whole whole_tiles(const struct run *run, const struct worker *work
 static double one_tile_us(const struct run *run, const struct worker *worker,
                           const struct whole *whole, size_t tile)
 {
-	struct tile_size size;
+	struct wave_tile_size size;
 
 	if (tile >= whole->first && tile < whole->last)
 		return whole->us;
-	size = tile_size(run->given->space, &worker->band, tile);
+	size = wave_tile_size(run->given->space, &worker->band, tile);
 	return tile_us(run, worker, &size);
 }
 
@@ -161,12 +161,12 @@ static struct worker *next_worker(const struct run *run)
 
 static size_t width(struct run *run, struct worker *worker, size_t left)
 {
-	const struct rehearsal *given = run->given;
+	const struct wave_simulation *given = run->given;
 	double rows = given->space->rows / (double)given->model->k / worker->cp / run->power;
 
 	if (given->sweeps > 1)
-		return interval_rows(rows, true, &run->owed, left, run->minimum);
-	return interval_rows(rows, false, &worker->owed, left, run->minimum);
+		return wave_model_rows(rows, true, &run->owed, left, run->minimum);
+	return wave_model_rows(rows, false, &worker->owed, left, run->minimum);
 }
 
 static void exchange(double **a, double **b)
@@ -178,12 +178,12 @@ static void exchange(double **a, double **b)
 }
 
 /* All tiles of a worker's band. */
-static void band_run(struct run *run, struct worker *worker, const struct band *above)
+static void band_run(struct run *run, struct worker *worker, const struct wave_band *above)
 {
-	const struct space *space = run->given->space;
-	size_t tiles = band_tiles(space, &worker->band);
-	size_t needs = above ? tile_above(space, &worker->band, 0, above) : 0;
-	size_t most = above ? band_tiles(space, above) : 0;
+	const struct wave_space *space = run->given->space;
+	size_t tiles = wave_band_tiles(space, &worker->band);
+	size_t needs = above ? wave_tile_above(space, &worker->band, 0, above) : 0;
+	size_t most = above ? wave_band_tiles(space, above) : 0;
 	struct whole whole = whole_tiles(run, worker);
 	double now = worker->free_us;
 
@@ -198,18 +198,18 @@ static void band_run(struct run *run, struct worker *worker, const struct band *
 	}
 	worker->free_us = now;
 	run->end_us = fmax(run->end_us, now);
-	run->rehearsed += tiles;
+	run->simulated += tiles;
 	exchange(&run->above_us, &run->here_us);
 }
 
 /* Its tiles have told how fast a worker is. */
 static void get_to_know(struct run *run, struct worker *worker)
 {
-	double cp = interval_iteration_us(run->given->model, worker->kind, run->given->h,
-	                                  worker->band.rows) *
+	double cp = wave_model_iteration_us(run->given->model, worker->kind, run->given->h,
+	                                    worker->band.rows) *
 	            worker->factor;
 
-	if (worker->factor == 1 || band_tiles(run->given->space, &worker->band) < ENOUGH_TILES)
+	if (worker->factor == 1 || wave_band_tiles(run->given->space, &worker->band) < ENOUGH_TILES)
 		return;
 	run->power += 1 / cp - 1 / worker->cp;
 	worker->cp = cp;
@@ -217,8 +217,8 @@ static void get_to_know(struct run *run, struct worker *worker)
 
 static int run_once(struct run *run, size_t *bands)
 {
-	const struct space *space = run->given->space;
-	struct band above;
+	const struct wave_space *space = run->given->space;
+	struct wave_band above;
 
 	for (size_t row = 0; row < space->rows; (*bands)++) {
 		struct worker *worker = next_worker(run);
@@ -226,8 +226,8 @@ static int run_once(struct run *run, size_t *bands)
 		if (worker->band.rows)
 			get_to_know(run, worker);
 		worker->band =
-		    (struct band){row, width(run, worker, space->rows - row), run->given->h};
-		if (run->rehearsed + band_tiles(space, &worker->band) > run->most)
+		    (struct wave_band){row, width(run, worker, space->rows - row), run->given->h};
+		if (run->simulated + wave_band_tiles(space, &worker->band) > run->most)
 			return -E2BIG;
 		band_run(run, worker, row ? &above : NULL);
 		above = worker->band;
@@ -255,7 +255,7 @@ static size_t deal(struct run *run)
 		struct worker *worker = &run->workers[w];
 		size_t left = rows - row;
 
-		worker->band = (struct band){row, width(run, worker, left), run->given->h};
+		worker->band = (struct wave_band){row, width(run, worker, left), run->given->h};
 		if (w + 1 == run->nworkers)
 			worker->band.rows = left;
 		row += worker->band.rows;
@@ -270,7 +270,7 @@ static double done_us(const struct run *run, size_t band, size_t sweep, size_t n
 
 	if (!needs)
 		return 0;
-	tiles = band_tiles(run->given->space, &run->workers[band].band);
+	tiles = wave_band_tiles(run->given->space, &run->workers[band].band);
 	if ((needs - 1) / tiles == sweep)
 		return run->here_us[band * run->room + (needs - 1) % tiles];
 	/* What is older than the sweep before has long been done. */
@@ -281,11 +281,11 @@ static double done_us(const struct run *run, size_t band, size_t sweep, size_t n
 
 static void sweep_run(struct run *run, size_t bands, size_t sweep)
 {
-	const struct space *space = run->given->space;
+	const struct wave_space *space = run->given->space;
 
 	for (size_t b = 0; b < bands; b++) {
 		struct worker *worker = &run->workers[b];
-		size_t tiles = band_tiles(space, &worker->band);
+		size_t tiles = wave_band_tiles(space, &worker->band);
 		struct whole whole = whole_tiles(run, worker);
 
 		for (size_t t = 0; t < tiles; t++) {
@@ -293,8 +293,8 @@ static void sweep_run(struct run *run, size_t bands, size_t sweep)
 
 			for (size_t other = b ? b - 1 : b + 1; other <= b + 1; other += 2) {
 				size_t needs = other < bands
-				                   ? tile_needs(space, &worker->band, sweep, t,
-				                                &run->workers[other].band)
+				                   ? wave_tile_needs(space, &worker->band, sweep, t,
+				                                     &run->workers[other].band)
 				                   : 0;
 
 				now = fmax(now, done_us(run, other, sweep, needs));
@@ -303,14 +303,14 @@ static void sweep_run(struct run *run, size_t bands, size_t sweep)
 			run->here_us[b * run->room + t] = worker->free_us;
 		}
 		run->end_us = fmax(run->end_us, worker->free_us);
-		run->rehearsed += SWEPT * tiles;
+		run->simulated += SWEPT * tiles;
 	}
 	exchange(&run->above_us, &run->here_us);
 }
 
 static int run_sweeps(struct run *run, size_t *bands)
 {
-	const struct rehearsal *given = run->given;
+	const struct wave_simulation *given = run->given;
 	size_t sweeps = given->sweeps, sweep = 0;
 	double before = 0;
 
@@ -318,7 +318,7 @@ static int run_sweeps(struct run *run, size_t *bands)
 	for (; sweep < sweeps && sweep < SWEEPS; sweep++) {
 		if (sweep + LAST_SWEEPS == SWEEPS)
 			before = run->end_us;
-		if (run->rehearsed + SWEPT * *bands * run->room > run->most)
+		if (run->simulated + SWEPT * *bands * run->room > run->most)
 			return -E2BIG;
 		sweep_run(run, *bands, sweep);
 	}
@@ -326,17 +326,18 @@ static int run_sweeps(struct run *run, size_t *bands)
 	return 0;
 }
 
-int rehearsal_run(const struct rehearsal *rehearsal, size_t most, struct rehearsal_result *result)
+int wave_simulation_run(const struct wave_simulation *simulation, size_t most,
+                        struct wave_simulation_result *result)
 {
 	struct run run;
 	size_t bands = 0;
-	int status = run_init(&run, rehearsal, most);
+	int status = run_init(&run, simulation, most);
 
 	if (!status)
-		status = rehearsal->sweeps > 1 ? run_sweeps(&run, &bands) : run_once(&run, &bands);
+		status = simulation->sweeps > 1 ? run_sweeps(&run, &bands) : run_once(&run, &bands);
 	if (!status)
-		*result = (struct rehearsal_result){
-		    .us = run.end_us, .bands = bands, .rehearsed = run.rehearsed};
+		*result = (struct wave_simulation_result){
+		    .us = run.end_us, .bands = bands, .simulated = run.simulated};
 	run_fini(&run);
 	return status;
 }
@@ -344,13 +345,13 @@ int rehearsal_run(const struct rehearsal *rehearsal, size_t most, struct rehears
 /* ---- choosing ---- */
 
 /* Messages to an accelerator's memory and home are not of tiles alone. */
-static double way_us(const struct interval_model *model, size_t h)
+static double way_us(const struct wave_model *model, size_t h)
 {
-	double widths[INTERVAL_MAXKINDS], us = 0;
+	double widths[WAVE_MAXKINDS], us = 0;
 
-	interval_balanced_widths(model, h, widths);
+	wave_model_balanced_widths(model, h, widths);
 	for (unsigned j = 0; j < model->nkinds; j++) {
-		const struct interval_kind *kind = &model->kinds[j];
+		const struct wave_kind *kind = &model->kinds[j];
 
 		if (kind->count)
 			us = fmax(us, (kind->in + kind->out) * widths[j] * model->columns);
@@ -359,54 +360,55 @@ static double way_us(const struct interval_model *model, size_t h)
 }
 
 /* With a slower worker of some kind; INFINITY: too many tiles. */
-static double slow_us(const struct interval_model *model, const struct space *space, size_t h,
+static double slow_us(const struct wave_model *model, const struct wave_space *space, size_t h,
                       unsigned kind, double slow, size_t *budget)
 {
-	struct rehearsal rehearsal = {.model = model,
-	                              .space = space,
-	                              .sweeps = model->sweeps ? model->sweeps : 1,
-	                              .h = h,
-	                              .slow_kind = kind,
-	                              .slow = slow};
-	struct rehearsal_result result;
+	struct wave_simulation simulation = {.model = model,
+	                                     .space = space,
+	                                     .sweeps = model->sweeps ? model->sweeps : 1,
+	                                     .h = h,
+	                                     .slow_kind = kind,
+	                                     .slow = slow};
+	struct wave_simulation_result result;
 
-	if (rehearsal_run(&rehearsal, *budget, &result))
+	if (wave_simulation_run(&simulation, *budget, &result))
 		return INFINITY;
-	*budget -= result.rehearsed;
+	*budget -= result.simulated;
 	return result.us + way_us(model, h);
 }
 
-double rehearsal_time(const struct interval_model *model, const struct space *space, size_t h,
-                      size_t *budget)
+double wave_simulation_time(const struct wave_model *model, const struct wave_space *space,
+                            size_t h, size_t *budget)
 {
 	double us = slow_us(model, space, h, 0, 1, budget), sum = 0;
 	unsigned n = 0;
 
-	if (interval_workers(model) < 2)
+	if (wave_model_workers(model) < 2)
 		return us;
 	for (unsigned j = 0; j < model->nkinds && us < INFINITY; j++) {
 		if (!model->kinds[j].count)
 			continue;
-		sum += slow_us(model, space, h, j, REHEARSAL_SLOW, budget);
+		sum += slow_us(model, space, h, j, WAVE_SIMULATION_SLOW, budget);
 		n++;
 	}
 	return n ? (us + sum / n) / 2 : us;
 }
 
-double rehearsal_predict(const struct interval_model *model, const struct space *space, size_t h)
+double wave_simulation_predict(const struct wave_model *model, const struct wave_space *space,
+                               size_t h)
 {
-	size_t budget = REHEARSAL_BUDGET;
+	size_t budget = WAVE_SIMULATION_BUDGET;
 	double us = slow_us(model, space, h, 0, 1, &budget);
 
-	return us < INFINITY ? us : interval_pipelined_time(model, h);
+	return us < INFINITY ? us : wave_model_pipelined_time(model, h);
 }
 
 struct search {
-	const struct interval_model *model; /* with the k that is looked at */
-	const struct space *space;
+	const struct wave_model *model; /* with the k that is looked at */
+	const struct wave_space *space;
 	size_t budget, h;
 	unsigned k;
-	double least, formula; /* by what the best count, rehearsed and by the formulas */
+	double least, formula; /* by what the best count, simulated and by the formulas */
 };
 
 static void consider(struct search *search, double h)
@@ -414,11 +416,12 @@ static void consider(struct search *search, double h)
 	double counts;
 
 	h = fmin(fmax(1, rint(h)), search->model->columns);
-	if (interval_counts(search->model, h, interval_pipelined_time(search->model, h)) >
+	if (wave_model_counts(search->model, h, wave_model_pipelined_time(search->model, h)) >
 	    CLOSE * search->formula)
 		return;
-	counts = interval_counts(search->model, h,
-	                         rehearsal_time(search->model, search->space, h, &search->budget));
+	counts = wave_model_counts(
+	    search->model, h,
+	    wave_simulation_time(search->model, search->space, h, &search->budget));
 	if (!(counts < search->least))
 		return;
 	search->least = counts;
@@ -441,14 +444,14 @@ static void consider_around(struct search *search, size_t h)
 	}
 }
 
-size_t rehearsal_choose(const struct interval_model *given, const struct space *space,
-                        unsigned most, double minimum_rows, size_t *h, unsigned *k)
+size_t wave_simulation_choose(const struct wave_model *given, const struct wave_space *space,
+                              unsigned most, double minimum_rows, size_t *h, unsigned *k)
 {
-	struct interval_candidate all[INTERVAL_MOST_CANDIDATES];
-	unsigned n = interval_candidates(given, most, minimum_rows, all);
-	struct interval_model model = *given;
+	struct wave_candidate all[WAVE_MOST_CANDIDATES];
+	unsigned n = wave_model_candidates(given, most, minimum_rows, all);
+	struct wave_model model = *given;
 	struct search search = {
-	    .model = &model, .space = space, .budget = REHEARSAL_BUDGET, .h = *h, .k = *k};
+	    .model = &model, .space = space, .budget = WAVE_SIMULATION_BUDGET, .h = *h, .k = *k};
 	double own;
 
 	model.k = *k;
@@ -457,8 +460,8 @@ size_t rehearsal_choose(const struct interval_model *given, const struct space *
 	consider(&search, *h);
 	own = search.least;
 	search.least *= GAIN;
-	if (own == INFINITY || interval_workers(given) < 2)
-		return REHEARSAL_BUDGET - search.budget;
+	if (own == INFINITY || wave_model_workers(given) < 2)
+		return WAVE_SIMULATION_BUDGET - search.budget;
 	consider_around(&search, *h);
 	for (unsigned i = 0; i < n; i++) {
 		if (all[i].k == *k || all[i].counts > CLOSE * search.formula)
@@ -468,5 +471,5 @@ size_t rehearsal_choose(const struct interval_model *given, const struct space *
 	}
 	*h = search.h;
 	*k = search.k;
-	return REHEARSAL_BUDGET - search.budget;
+	return WAVE_SIMULATION_BUDGET - search.budget;
 }

@@ -6,31 +6,31 @@
  * those that everybody waits for: so when several workers are free, the widest chunk
  * that is ready goes to the fastest of them (what HDSS, section 6, leaves for later).
  */
-#ifndef HEDDLE_WAVEFRONT_CREW_H
-#define HEDDLE_WAVEFRONT_CREW_H
+#ifndef HEDDLE_WAVEFRONT_TEAM_H
+#define HEDDLE_WAVEFRONT_TEAM_H
 
 #include <stdbool.h>
 
-struct crew_member {
+struct wave_team_member {
 	unsigned worker;
 	double rate; /* higher: comes earlier */
 };
 
-struct crew {
+struct wave_team {
 	unsigned n, capacity;
-	struct crew_member *waiting; /* a binary heap */
+	struct wave_team_member *waiting; /* a binary heap */
 };
 
 /** A queue for `capacity` workers.
  * @return 0; -ENOMEM. */
-int crew_init(struct crew *crew, unsigned capacity);
-void crew_fini(struct crew *crew);
+int wave_team_init(struct wave_team *team, unsigned capacity);
+void wave_team_fini(struct wave_team *team);
 
 /** A worker waits; at most `capacity` do. */
-void crew_push(struct crew *crew, unsigned worker, double rate);
+void wave_team_push(struct wave_team *team, unsigned worker, double rate);
 
 /** Takes the fastest out; of equally fast ones the one with the lowest number.
  * @return false when nobody waits */
-bool crew_pop(struct crew *crew, unsigned *worker);
+bool wave_team_pop(struct wave_team *team, unsigned *worker);
 
 #endif

@@ -15,15 +15,15 @@
  * Times are in microseconds, rows are its chunk dimension u_c, columns its
  * synchronisation dimension u_s.
  */
-#ifndef HEDDLE_WAVEFRONT_INTERVAL_H
-#define HEDDLE_WAVEFRONT_INTERVAL_H
+#ifndef HEDDLE_WAVEFRONT_MODEL_H
+#define HEDDLE_WAVEFRONT_MODEL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define INTERVAL_MAXKINDS 64
+#define WAVE_MAXKINDS 64
 
-struct interval_kind {
+struct wave_kind {
 	char name[64];
 	unsigned count; /**< workers of the kind, at least 1 */
 	double cp;      /**< c_p: computing one iteration, above 0 */
@@ -35,14 +35,14 @@ struct interval_kind {
 	double in, out;
 };
 
-struct interval_model {
+struct wave_model {
 	double rows, columns; /**< U_c, U_s: at least 1 */
 	double cd;            /**< c_d: starting a message, 0 or more; (1) */
 	double cc;            /**< c_c: sending one column's data, 0 or more; (1) */
 	double assignment_us; /**< T_wa: assigning the first chunk */
 	unsigned k;           /**< chunks per worker, at least 1 */
 	unsigned nkinds;
-	struct interval_kind kinds[INTERVAL_MAXKINDS];
+	struct wave_kind kinds[WAVE_MAXKINDS];
 	/* Beyond the paper: */
 	double skew;     /**< columns that tiles shift with every row */
 	unsigned sweeps; /**< over the whole space (0: 1) */
@@ -51,42 +51,42 @@ struct interval_model {
 };
 
 /** Workers of all kinds. */
-unsigned interval_workers(const struct interval_model *model);
+unsigned wave_model_workers(const struct wave_model *model);
 
 /** Width V of a chunk of each kind, in rows: in proportion to the kind's speed 1/c_p,
  * k chunks per worker covering the rows, so that a subchunk takes all kinds the same
  * time. (13)-(15), with powers scaled so that the chunks add up to U_c. */
-void interval_widths(const struct interval_model *model, double *widths);
+void wave_model_widths(const struct wave_model *model, double *widths);
 
 /** The same where a row of a tile costs something and messages differ: a subchunk of h
  * columns with its two messages takes all kinds the same time. With no c_r and equal
  * messages it is (13)-(15). A kind for which messages alone take longer gets 0. */
-void interval_balanced_widths(const struct interval_model *model, double h, double *widths);
+void wave_model_balanced_widths(const struct wave_model *model, double h, double *widths);
 
 /** Time of the loop with interval h: (8), and (10) where k is above 1; for one kind of
  * worker these are (3) and (5). Subproblems of one chunk a worker follow each other.
  * @param h above 0 */
-double interval_time(const struct interval_model *model, double h);
+double wave_model_time(const struct wave_model *model, double h);
 
-/** The h that minimises interval_time(): (9) and (12), for one kind (4) and (7).
+/** The h that minimises wave_model_time(): (9) and (12), for one kind (4) and (7).
  * Between 1 and the number of columns; that number where nothing is gained by
  * synchronising (one worker). */
-double interval_best(const struct interval_model *model);
+double wave_model_best(const struct wave_model *model);
 
 /** The h of S. Chen and J. Xue, "Partitioning and scheduling loops on NOWs", Computer
  * Communications 22 (1999), formula (4), as Andronikos et al. state it in section 5.3:
  * one chunk a worker; of several kinds the mean c_p counts. */
-double interval_chen_xue(const struct interval_model *model);
+double wave_model_chen_xue(const struct wave_model *model);
 
 /** Time where a worker goes on with its next chunk as soon as the messages for it
  * are there, instead of when the whole subproblem before is done, as Heddle's
  * wavefronts do; skew, sweeps, c_r and the way of the data count, and widths are
- * interval_balanced_widths(). The first term is the time until the last
+ * wave_model_balanced_widths(). The first term is the time until the last
  * worker begins, each worker waiting for the first subchunk of the one before; then
  * the worker with the dearest messages computes all its chunks. */
-double interval_pipelined_time(const struct interval_model *model, double h);
+double wave_model_pipelined_time(const struct wave_model *model, double h);
 
-/** Chooses h, and k up to `most`, so that interval_pipelined_time() is least, for
+/** Chooses h, and k up to `most`, so that wave_model_pipelined_time() is least, for
  * whole columns; of several k that are about as good the least one. Without skew the
  * columns make whole tiles, the last one a few columns shorter than others.
  * @param model its k counts where it is not 0, else k is chosen too
@@ -94,36 +94,36 @@ double interval_pipelined_time(const struct interval_model *model, double h);
  * @param minimum_rows no chunk is narrower, unless k is 1 or given
  * @param[out] k chosen, or the model's
  * @return h, from 1 to the number of columns */
-size_t interval_choose(const struct interval_model *model, unsigned most, double minimum_rows,
-                       unsigned *k);
+size_t wave_model_choose(const struct wave_model *model, unsigned most, double minimum_rows,
+                         unsigned *k);
 
-/** The least interval_pipelined_time() for interval_choose()'s h and k.
+/** The least wave_model_pipelined_time() for wave_model_choose()'s h and k.
  * @param[out] h, k chosen */
-double interval_least_time(const struct interval_model *model, unsigned most, double minimum_rows,
-                           size_t *h, unsigned *k);
+double wave_model_least_time(const struct wave_model *model, unsigned most, double minimum_rows,
+                             size_t *h, unsigned *k);
 
 /** A k with its best h. */
-struct interval_candidate {
+struct wave_candidate {
 	unsigned k;
 	size_t h;
-	double us;     /**< interval_pipelined_time() */
-	double counts; /**< interval_counts() */
+	double us;     /**< wave_model_pipelined_time() */
+	double counts; /**< wave_model_counts() */
 };
 
-#define INTERVAL_MOST_CANDIDATES 64
+#define WAVE_MOST_CANDIDATES 64
 
-/** Of each k that interval_choose() looks at its best h, by what they count.
+/** Of each k that wave_model_choose() looks at its best h, by what they count.
  * @return how many */
-unsigned interval_candidates(const struct interval_model *model, unsigned most, double minimum_rows,
-                             struct interval_candidate *all);
+unsigned wave_model_candidates(const struct wave_model *model, unsigned most, double minimum_rows,
+                               struct wave_candidate *all);
 
 /** What a time counts in choosing the model's k: more where vectors of rows are not full, and
  * where there are many tiles, which wait for each other in ways that no model knows. */
-double interval_counts(const struct interval_model *model, double h, double us);
+double wave_model_counts(const struct wave_model *model, double h, double us);
 
 /** What an iteration costs a kind in bands of so many rows, messages and all. */
-double interval_iteration_us(const struct interval_model *model, unsigned kind, double h,
-                             double width);
+double wave_model_iteration_us(const struct wave_model *model, unsigned kind, double h,
+                               double width);
 
 /** The rows of a band that should have `rows` of them: whole ones, and from some vectors of
  * rows on whole vectors, unless bands stay (several sweeps), when the widest is what all wait for.
@@ -132,12 +132,12 @@ double interval_iteration_us(const struct interval_model *model, unsigned kind, 
  * worker, or where bands stay, of all
  * @param left rows that there are, at least 1
  * @param minimum the last band excepted */
-size_t interval_rows(double rows, bool stay, double *owed, size_t left, size_t minimum);
+size_t wave_model_rows(double rows, bool stay, double *owed, size_t left, size_t minimum);
 
 /** How far a measured time may be from the predicted before it counts as another. */
-#define INTERVAL_DRIFT 0.25
+#define WAVE_DRIFT 0.25
 
 /** Whether a measured c_p no longer fits the one that h was computed with. */
-bool interval_drifted(double predicted, double measured);
+bool wave_model_drifted(double predicted, double measured);
 
 #endif

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "interval.h"
+#include "model.h"
 
 /* Rows that do not fill vectors make a k worse by no more than this. */
 #define MOST_WASTE 1.05
@@ -20,7 +20,7 @@
  * that no hold-up of one worker is one of all. */
 #define SLACK 3
 
-unsigned interval_workers(const struct interval_model *model)
+unsigned wave_model_workers(const struct wave_model *model)
 {
 	unsigned n = 0;
 
@@ -29,7 +29,7 @@ unsigned interval_workers(const struct interval_model *model)
 	return n;
 }
 
-void interval_widths(const struct interval_model *model, double *widths)
+void wave_model_widths(const struct wave_model *model, double *widths)
 {
 	double power = 0;
 
@@ -40,27 +40,26 @@ void interval_widths(const struct interval_model *model, double *widths)
 }
 
 /* (1): a message of one interval to or from a kind. */
-static double message_us(const struct interval_model *model, const struct interval_kind *kind,
-                         double h)
+static double message_us(const struct wave_model *model, const struct wave_kind *kind, double h)
 {
 	return model->cd + kind->more_cd + h * (model->cc + kind->more_cc);
 }
 
 /* A subchunk's time for each of its rows. */
-static double row_us(const struct interval_kind *kind, double h)
+static double row_us(const struct wave_kind *kind, double h)
 {
 	return kind->cr + h * kind->cp;
 }
 
-void interval_balanced_widths(const struct interval_model *model, double h, double *widths)
+void wave_model_balanced_widths(const struct wave_model *model, double h, double *widths)
 {
-	bool gone[INTERVAL_MAXKINDS] = {false}, again = true;
+	bool gone[WAVE_MAXKINDS] = {false}, again = true;
 
 	while (again) {
 		double power = 0, spent = 0, us;
 
 		for (unsigned j = 0; j < model->nkinds; j++) {
-			const struct interval_kind *kind = &model->kinds[j];
+			const struct wave_kind *kind = &model->kinds[j];
 
 			if (gone[j])
 				continue;
@@ -70,7 +69,7 @@ void interval_balanced_widths(const struct interval_model *model, double h, doub
 		us = (model->rows / model->k + spent) / power;
 		again = false;
 		for (unsigned j = 0; j < model->nkinds; j++) {
-			const struct interval_kind *kind = &model->kinds[j];
+			const struct wave_kind *kind = &model->kinds[j];
 
 			widths[j] =
 			    gone[j] ? 0 : (us - 2 * message_us(model, kind, h)) / row_us(kind, h);
@@ -83,14 +82,14 @@ void interval_balanced_widths(const struct interval_model *model, double h, doub
 
 /* The kind that takes longest for a subchunk: computing takes all the same time, so
  * messages decide, then (as in the paper) the slower processor is the last. */
-static unsigned last_kind(const struct interval_model *model)
+static unsigned last_kind(const struct wave_model *model)
 {
 	unsigned last = 0;
 
 	while (last + 1 < model->nkinds && !model->kinds[last].count)
 		last++;
 	for (unsigned j = last + 1; j < model->nkinds; j++) {
-		const struct interval_kind *a = &model->kinds[last], *b = &model->kinds[j];
+		const struct wave_kind *a = &model->kinds[last], *b = &model->kinds[j];
 
 		if (b->count &&
 		    (b->more_cd > a->more_cd || (b->more_cd == a->more_cd && b->cp >= a->cp)))
@@ -99,17 +98,17 @@ static unsigned last_kind(const struct interval_model *model)
 	return last;
 }
 
-double interval_time(const struct interval_model *model, double h)
+double wave_model_time(const struct wave_model *model, double h)
 {
-	double widths[INTERVAL_MAXKINDS], us = model->assignment_us, transfer;
+	double widths[WAVE_MAXKINDS], us = model->assignment_us, transfer;
 	unsigned last = last_kind(model);
-	const struct interval_kind *slowest = &model->kinds[last];
+	const struct wave_kind *slowest = &model->kinds[last];
 	double message = message_us(model, slowest, h);
 
-	interval_widths(model, widths);
+	wave_model_widths(model, widths);
 	/* (8): the first subchunk of every chunk, then the last chunk's others. */
 	for (unsigned j = 0; j < model->nkinds; j++) {
-		const struct interval_kind *kind = &model->kinds[j];
+		const struct wave_kind *kind = &model->kinds[j];
 
 		us += kind->count * (2 * message_us(model, kind, h) + h * widths[j] * kind->cp);
 	}
@@ -125,15 +124,15 @@ static double clamp(double h, double least, double most)
 	return h < least ? least : h > most ? most : h;
 }
 
-double interval_best(const struct interval_model *model)
+double wave_model_best(const struct wave_model *model)
 {
-	double widths[INTERVAL_MAXKINDS], grows = 0;
+	double widths[WAVE_MAXKINDS], grows = 0;
 	unsigned last = last_kind(model);
-	const struct interval_kind *slowest = &model->kinds[last];
+	const struct wave_kind *slowest = &model->kinds[last];
 
-	interval_widths(model, widths);
+	wave_model_widths(model, widths);
 	for (unsigned j = 0; j < model->nkinds; j++) {
-		const struct interval_kind *kind = &model->kinds[j];
+		const struct wave_kind *kind = &model->kinds[j];
 
 		grows += kind->count * (widths[j] * kind->cp + 2 * (model->cc + kind->more_cc));
 	}
@@ -144,9 +143,9 @@ double interval_best(const struct interval_model *model)
 	             model->columns);
 }
 
-double interval_chen_xue(const struct interval_model *model)
+double wave_model_chen_xue(const struct wave_model *model)
 {
-	double workers = interval_workers(model), cp = 0;
+	double workers = wave_model_workers(model), cp = 0;
 
 	if (workers < 2)
 		return model->columns;
@@ -164,8 +163,8 @@ struct chunk_times {
 	double cycle; /* from a subchunk to the same one of the next sweep, at the least */
 };
 
-static struct chunk_times chunk_times(const struct interval_model *model,
-                                      const struct interval_kind *kind, double width, double h)
+static struct chunk_times chunk_times(const struct wave_model *model, const struct wave_kind *kind,
+                                      double width, double h)
 {
 	/* What every subchunk costs, however short. */
 	double fixed = 2 * message_us(model, kind, h) + width * kind->cr;
@@ -185,14 +184,14 @@ static struct chunk_times chunk_times(const struct interval_model *model,
 	return times;
 }
 
-double interval_pipelined_time(const struct interval_model *model, double h)
+double wave_model_pipelined_time(const struct wave_model *model, double h)
 {
-	double widths[INTERVAL_MAXKINDS], around = 0, period = 0, last = 0, cycle = 0, way = 0;
+	double widths[WAVE_MAXKINDS], around = 0, period = 0, last = 0, cycle = 0, way = 0;
 	double chunks = (double)model->k * (model->sweeps ? model->sweeps : 1), fill;
 
-	interval_balanced_widths(model, h, widths);
+	wave_model_balanced_widths(model, h, widths);
 	for (unsigned j = 0; j < model->nkinds; j++) {
-		const struct interval_kind *kind = &model->kinds[j];
+		const struct wave_kind *kind = &model->kinds[j];
 		struct chunk_times times = chunk_times(model, kind, widths[j], h);
 
 		if (!kind->count)
@@ -207,7 +206,7 @@ double interval_pipelined_time(const struct interval_model *model, double h)
 		}
 	}
 	fill = around - last + way;
-	if (model->sweeps > 1 && chunks > 1 && interval_workers(model) > 1 && cycle > period)
+	if (model->sweeps > 1 && chunks > 1 && wave_model_workers(model) > 1 && cycle > period)
 		period = cycle;
 	/* A worker's next chunk waits for the last worker's to begin. */
 	if (model->k > 1 && SLACK * around > period)
@@ -219,21 +218,21 @@ double interval_pipelined_time(const struct interval_model *model, double h)
 
 /* The best whole h, between `low` and `high`: the time falls, then rises, so three
  * points close in on it. */
-static size_t best_between(const struct interval_model *model, size_t low, size_t high, double *us)
+static size_t best_between(const struct wave_model *model, size_t low, size_t high, double *us)
 {
 	size_t best = low;
 
 	while (high > low + 2) {
 		size_t third = (high - low) / 3, a = low + third, b = high - third;
 
-		if (interval_pipelined_time(model, a) <= interval_pipelined_time(model, b))
+		if (wave_model_pipelined_time(model, a) <= wave_model_pipelined_time(model, b))
 			high = b;
 		else
 			low = a;
 	}
 	*us = INFINITY;
 	for (size_t h = low; h <= high; h++) {
-		double time = interval_pipelined_time(model, h);
+		double time = wave_model_pipelined_time(model, h);
 
 		if (time < *us) {
 			*us = time;
@@ -245,13 +244,13 @@ static size_t best_between(const struct interval_model *model, size_t low, size_
 
 /* Where a kind is too slow for its messages the time may fall twice: the neighbourhood of
  * the best of some is looked at closely. */
-static size_t best_interval(const struct interval_model *model, double *us)
+static size_t best_interval(const struct wave_model *model, double *us)
 {
 	size_t most = model->columns, before = 1, after = most;
 	double best = INFINITY;
 
 	for (size_t h = 1, last = 1;; last = h, h = h + h / 2 + 1) {
-		double time = interval_pipelined_time(model, h < most ? h : most);
+		double time = wave_model_pipelined_time(model, h < most ? h : most);
 
 		if (time < best) {
 			best = time;
@@ -264,11 +263,11 @@ static size_t best_interval(const struct interval_model *model, double *us)
 	return best_between(model, before, after, us);
 }
 
-static double narrowest(const struct interval_model *model, double h)
+static double narrowest(const struct wave_model *model, double h)
 {
-	double widths[INTERVAL_MAXKINDS], least = model->rows;
+	double widths[WAVE_MAXKINDS], least = model->rows;
 
-	interval_balanced_widths(model, h, widths);
+	wave_model_balanced_widths(model, h, widths);
 	for (unsigned j = 0; j < model->nkinds; j++)
 		if (model->kinds[j].count && widths[j] < least)
 			least = widths[j];
@@ -277,7 +276,7 @@ static double narrowest(const struct interval_model *model, double h)
 
 /* How much a k counts for less because the last vector of a chunk's rows is not full: it is
  * a preference only, since not every kernel has vectors. */
-static double waste(const struct interval_model *model, double width)
+static double waste(const struct wave_model *model, double width)
 {
 	double vector = model->vector ? model->vector : 1;
 
@@ -286,7 +285,7 @@ static double waste(const struct interval_model *model, double width)
 
 /* Columns are cut into whole tiles: one that holds what is left over costs as much as
  * others besides its iterations. Not so in a skewed space, where bands begin anywhere. */
-static size_t even_out(const struct interval_model *model, size_t h, double *us)
+static size_t even_out(const struct wave_model *model, size_t h, double *us)
 {
 	size_t columns = model->columns, tiles = columns / h;
 	size_t longer = (columns + tiles - 1) / tiles, shorter = (columns + tiles) / (tiles + 1);
@@ -294,20 +293,20 @@ static size_t even_out(const struct interval_model *model, size_t h, double *us)
 
 	if (model->skew > 0 || columns != model->columns || columns % h == 0)
 		return h;
-	longer_us = interval_pipelined_time(model, longer);
-	shorter_us = interval_pipelined_time(model, shorter);
+	longer_us = wave_model_pipelined_time(model, longer);
+	shorter_us = wave_model_pipelined_time(model, shorter);
 	*us = fmin(longer_us, shorter_us);
 	return longer_us <= shorter_us ? longer : shorter;
 }
 
-double interval_counts(const struct interval_model *model, double h, double us)
+double wave_model_counts(const struct wave_model *model, double h, double us)
 {
 	return us * waste(model, narrowest(model, h)) + WAIT * model->k * model->columns / h;
 }
 
 static int by_counts(const void *a, const void *b)
 {
-	const struct interval_candidate *first = a, *second = b;
+	const struct wave_candidate *first = a, *second = b;
 
 	if (first->counts != second->counts)
 		return first->counts < second->counts ? -1 : 1;
@@ -315,58 +314,58 @@ static int by_counts(const void *a, const void *b)
 }
 
 /* All small k, then some: of 40 bands one more or less matters little. */
-unsigned interval_candidates(const struct interval_model *given, unsigned most, double minimum_rows,
-                             struct interval_candidate *all)
+unsigned wave_model_candidates(const struct wave_model *given, unsigned most, double minimum_rows,
+                               struct wave_candidate *all)
 {
-	struct interval_model model = *given;
+	struct wave_model model = *given;
 	unsigned first = given->k ? given->k : 1, last = given->k ? given->k : most, n = 0;
 
-	for (model.k = first; model.k <= last && n < INTERVAL_MOST_CANDIDATES;
+	for (model.k = first; model.k <= last && n < WAVE_MOST_CANDIDATES;
 	     model.k += 1 + model.k / 8) {
-		struct interval_candidate candidate = {.k = model.k};
+		struct wave_candidate candidate = {.k = model.k};
 
 		candidate.h = best_interval(&model, &candidate.us);
 		candidate.h = even_out(&model, candidate.h, &candidate.us);
 		if (model.k > first && narrowest(&model, candidate.h) < minimum_rows)
 			break;
-		candidate.counts = interval_counts(&model, candidate.h, candidate.us);
+		candidate.counts = wave_model_counts(&model, candidate.h, candidate.us);
 		all[n++] = candidate;
 	}
 	qsort(all, n, sizeof(*all), by_counts);
 	return n;
 }
 
-double interval_least_time(const struct interval_model *model, unsigned most, double minimum_rows,
-                           size_t *h, unsigned *k)
+double wave_model_least_time(const struct wave_model *model, unsigned most, double minimum_rows,
+                             size_t *h, unsigned *k)
 {
-	struct interval_candidate all[INTERVAL_MOST_CANDIDATES];
+	struct wave_candidate all[WAVE_MOST_CANDIDATES];
 
-	interval_candidates(model, most, minimum_rows, all);
+	wave_model_candidates(model, most, minimum_rows, all);
 	*h = all[0].h;
 	*k = all[0].k;
 	return all[0].us;
 }
 
-size_t interval_choose(const struct interval_model *model, unsigned most, double minimum_rows,
-                       unsigned *k)
+size_t wave_model_choose(const struct wave_model *model, unsigned most, double minimum_rows,
+                         unsigned *k)
 {
 	size_t h = 1;
 
-	interval_least_time(model, most, minimum_rows, &h, k);
+	wave_model_least_time(model, most, minimum_rows, &h, k);
 	return h;
 }
 
 /* ---- bands ---- */
 
-double interval_iteration_us(const struct interval_model *model, unsigned kind, double h,
-                             double width)
+double wave_model_iteration_us(const struct wave_model *model, unsigned kind, double h,
+                               double width)
 {
-	const struct interval_kind *of = &model->kinds[kind];
+	const struct wave_kind *of = &model->kinds[kind];
 
 	return 2 * message_us(model, of, h) / width / h + of->cr / h + of->cp;
 }
 
-size_t interval_rows(double wanted, bool stay, double *owed, size_t left, size_t minimum)
+size_t wave_model_rows(double wanted, bool stay, double *owed, size_t left, size_t minimum)
 {
 	size_t rows;
 
@@ -380,9 +379,8 @@ size_t interval_rows(double wanted, bool stay, double *owed, size_t left, size_t
 	return left < rows + minimum ? left : rows;
 }
 
-bool interval_drifted(double predicted, double measured)
+bool wave_model_drifted(double predicted, double measured)
 {
 	return predicted > 0 && measured > 0 &&
-	       (measured > predicted * (1 + INTERVAL_DRIFT) ||
-	        measured < predicted / (1 + INTERVAL_DRIFT));
+	       (measured > predicted * (1 + WAVE_DRIFT) || measured < predicted / (1 + WAVE_DRIFT));
 }

@@ -3,7 +3,7 @@
  *
  * What is known of a codelet's wavefronts, from this process and, by its profile, from
  * earlier ones: what tiles cost each class of devices, and how long whole wavefronts took
- * which crew.
+ * which team.
  */
 #include "config.h"
 
@@ -32,28 +32,28 @@
 /* Sides of loops that differ by less than this count as about as large. */
 #define ABOUT 1.1
 
-struct speed {
-	struct speed *next;
+struct known_cost {
+	struct known_cost *next;
 	unsigned class; /* of devices */
-	struct tile_cost cost;
+	struct wave_tile_cost cost;
 	/* What the last wavefront said that the one before did not: factors of the cost of tiles'
 	 * contents, and of their hand-over. */
 	double doubtful, doubtful_handover;
 	char codelet[];
 };
 
-/* A crew's wavefronts of one size, with about the same h and k. */
-struct trial {
-	struct trial *next;
+/* A team's wavefronts of one size, with about the same h and k. */
+struct known_run {
+	struct known_run *next;
 	double rows, columns, sweeps;
 	size_t h;
 	unsigned k;
 	struct heddle_robust us, pace;
-	char crew[HEDDLE_PROFILE_TEXT]; /* "15 cpu NAME + 1 cuda NAME" */
+	char team[HEDDLE_PROFILE_TEXT]; /* "15 cpu NAME + 1 cuda NAME" */
 	char codelet[];
 };
 
-/* A codelet whose trials in earlier processes have been read. */
+/* A codelet whose runs in earlier processes have been read. */
 struct reading {
 	struct reading *next;
 	bool fresh; /* this process has added to them */
@@ -63,8 +63,8 @@ struct reading {
 /* What is known in this process; under a mutex, for good. */
 static struct {
 	starpu_pthread_mutex_t mutex;
-	struct speed *speeds;
-	struct trial *trials;
+	struct known_cost *speeds;
+	struct known_run *runs;
 	struct reading *readings;
 } known = {.mutex = STARPU_PTHREAD_MUTEX_INITIALIZER};
 
@@ -98,14 +98,14 @@ static const char *word(const struct heddle_profile_record *record, const char *
 
 /* Records from before c_r was measured say too little. */
 static bool cost_read(const struct heddle_profile_record *record, const char *device,
-                      struct tile_cost *cost)
+                      struct wave_tile_cost *cost)
 {
 	if (strcmp(record->kind, "wavefront") || strcmp(word(record, "device"), device))
 		return false;
-	*cost = (struct tile_cost){.us = last_number(record, "overhead"),
-	                           .row = last_number(record, "cr"),
-	                           .column = last_number(record, "column"),
-	                           .iteration = last_number(record, "cp")};
+	*cost = (struct wave_tile_cost){.us = last_number(record, "overhead"),
+	                                .row = last_number(record, "cr"),
+	                                .column = last_number(record, "column"),
+	                                .iteration = last_number(record, "cp")};
 	return cost->iteration > 0 && cost->us >= 0 && cost->row >= 0 && cost->column >= 0;
 }
 
@@ -117,7 +117,7 @@ static bool profile_open(const char *codelet, struct heddle_profile *profile)
 	       !heddle_profile_read(path, profile);
 }
 
-static bool profile_find(const char *codelet, const char *device, struct tile_cost *cost)
+static bool profile_find(const char *codelet, const char *device, struct wave_tile_cost *cost)
 {
 	struct heddle_profile profile = {0};
 	bool found = false;
@@ -143,7 +143,7 @@ static void profile_add(const char *codelet, struct heddle_profile_record *recor
 	heddle_profile_free(&profile);
 }
 
-static void profile_keep(const struct speed *speed)
+static void profile_keep(const struct known_cost *speed)
 {
 	struct heddle_profile_record record;
 
@@ -162,9 +162,9 @@ static void profile_keep(const struct speed *speed)
 /* ---- speeds of this process ---- */
 
 /* Mutex held. */
-static struct speed *speed_of(const char *codelet, unsigned class)
+static struct known_cost *speed_of(const char *codelet, unsigned class)
 {
-	struct speed *speed = known.speeds;
+	struct known_cost *speed = known.speeds;
 
 	while (speed && (speed->class != class || strcmp(speed->codelet, codelet)))
 		speed = speed->next;
@@ -172,9 +172,10 @@ static struct speed *speed_of(const char *codelet, unsigned class)
 }
 
 /* Mutex held. */
-static struct speed *speed_add(const char *codelet, unsigned class, const struct tile_cost *cost)
+static struct known_cost *speed_add(const char *codelet, unsigned class,
+                                    const struct wave_tile_cost *cost)
 {
-	struct speed *speed = malloc(sizeof(*speed) + strlen(codelet) + 1);
+	struct known_cost *speed = malloc(sizeof(*speed) + strlen(codelet) + 1);
 
 	if (!speed)
 		return NULL;
@@ -188,30 +189,31 @@ static struct speed *speed_add(const char *codelet, unsigned class, const struct
 }
 
 /* A simulated machine is what its description says. */
-static bool simulated_speed(const struct heddle_wavefront_request *wave, const struct lane *lane,
-                            struct tile_cost *cost)
+static bool simulated_speed(const struct heddle_wavefront_request *wave,
+                            const struct wave_worker *worker, struct wave_tile_cost *cost)
 {
 	const struct heddle_platform *platform = heddle_platform_current();
 	size_t total = wave->space.rows * wave->space.columns, n = total / 1000 + 1;
-	int device = lane->home ? HEDDLE_PLATFORM_CORE : starpu_worker_get_devid(lane->stats.id);
+	int device =
+	    worker->host ? HEDDLE_PLATFORM_CORE : starpu_worker_get_devid(worker->stats.id);
 
 	if (!WAVE_SIMULATED || !platform || device >= (int)platform->naccelerators)
 		return false;
-	*cost = (struct tile_cost){.iteration =
-	                               heddle_platform_block_us(platform, device, n, total, 0) / n,
-	                           .us = SIMULATED_OVERHEAD};
+	*cost = (struct wave_tile_cost){
+	    .iteration = heddle_platform_block_us(platform, device, n, total, 0) / n,
+	    .us = SIMULATED_OVERHEAD};
 	return true;
 }
 
-bool speed_find(const struct heddle_wavefront_request *wave, const struct lane *lane,
-                struct tile_cost *cost)
+bool wave_cost_find(const struct heddle_wavefront_request *wave, const struct wave_worker *worker,
+                    struct wave_tile_cost *cost)
 {
 	const char *codelet = codelet_name(wave);
-	unsigned class = heddle_device_class(lane->stats.id);
-	const struct speed *speed;
+	unsigned class = heddle_device_class(worker->stats.id);
+	const struct known_cost *speed;
 
 	if (WAVE_SIMULATED)
-		return simulated_speed(wave, lane, cost);
+		return simulated_speed(wave, worker, cost);
 	starpu_pthread_mutex_lock(&known.mutex);
 	speed = speed_of(codelet, class);
 	if (!speed && profile_find(codelet, heddle_device_class_name(class), cost))
@@ -222,12 +224,12 @@ bool speed_find(const struct heddle_wavefront_request *wave, const struct lane *
 	return speed != NULL;
 }
 
-void speed_set(const struct heddle_wavefront_request *wave, const struct lane *lane,
-               struct tile_cost cost)
+void wave_cost_set(const struct heddle_wavefront_request *wave, const struct wave_worker *worker,
+                   struct wave_tile_cost cost)
 {
 	const char *codelet = codelet_name(wave);
-	unsigned class = heddle_device_class(lane->stats.id);
-	struct speed *speed;
+	unsigned class = heddle_device_class(worker->stats.id);
+	struct known_cost *speed;
 
 	if (cost.us < LEAST_OVERHEAD)
 		cost.us = LEAST_OVERHEAD;
@@ -244,16 +246,33 @@ void speed_set(const struct heddle_wavefront_request *wave, const struct lane *l
 
 /* ---- what a whole wavefront teaches ---- */
 
-/* The shortest of the lanes' hand-overs: disturbances only lengthen them. */
+/* The speed of several is that of all together. */
+double wave_kind_pace(const struct heddle_wavefront_request *wave, unsigned kind, unsigned enough)
+{
+	double speeds = 0;
+	unsigned n = 0;
+
+	for (unsigned l = 0; l < wave->nworkers; l++) {
+		const struct wave_worker *worker = &wave->workers[l];
+
+		if (worker->kind != kind || !worker->pace.count || worker->pace.count < enough)
+			continue;
+		speeds += 1 / heddle_robust_us(&worker->pace);
+		n++;
+	}
+	return n ? n / speeds : 1;
+}
+
+/* The shortest of the workers' hand-overs: disturbances only lengthen them. */
 static double least_handover(const struct heddle_wavefront_request *wave, unsigned kind)
 {
 	double least = 0;
 
-	for (unsigned l = 0; l < wave->nlanes; l++) {
-		const struct lane *lane = &wave->lanes[l];
-		double us = heddle_robust_us(&lane->handover);
+	for (unsigned l = 0; l < wave->nworkers; l++) {
+		const struct wave_worker *worker = &wave->workers[l];
+		double us = heddle_robust_us(&worker->handover);
 
-		if (lane->kind == kind && lane->handover.count >= HEDDLE_ROBUST_RECENT &&
+		if (worker->kind == kind && worker->handover.count >= HEDDLE_ROBUST_RECENT &&
 		    (!least || us < least))
 			least = us;
 	}
@@ -262,29 +281,30 @@ static double least_handover(const struct heddle_wavefront_request *wave, unsign
 
 /* What of two factors is to be applied: a core that others have disturbed once is as fast as
  * before. */
-static void confirm(const struct heddle_wavefront_request *wave, const struct lane *lane,
+static void confirm(const struct heddle_wavefront_request *wave, const struct wave_worker *worker,
                     double *pace, double *handover)
 {
-	struct speed *speed;
+	struct known_cost *speed;
 
 	starpu_pthread_mutex_lock(&known.mutex);
-	speed = speed_of(codelet_name(wave), heddle_device_class(lane->stats.id));
+	speed = speed_of(codelet_name(wave), heddle_device_class(worker->stats.id));
 	if (speed) {
-		*pace = tile_cost_confirm(&speed->doubtful, *pace);
-		*handover = tile_cost_confirm(&speed->doubtful_handover, *handover);
+		*pace = wave_cost_confirm(&speed->doubtful, *pace);
+		*handover = wave_cost_confirm(&speed->doubtful_handover, *handover);
 	}
 	starpu_pthread_mutex_unlock(&known.mutex);
 }
 
-static void kind_learn(const struct heddle_wavefront_request *wave, const struct lane *lane)
+static void kind_learn(const struct heddle_wavefront_request *wave,
+                       const struct wave_worker *worker)
 {
-	double pace = kind_pace(wave, lane->kind, HEDDLE_ROBUST_RECENT), factor = 1;
-	double handover = least_handover(wave, lane->kind);
-	struct tile_cost cost;
+	double pace = wave_kind_pace(wave, worker->kind, HEDDLE_ROBUST_RECENT), factor = 1;
+	double handover = least_handover(wave, worker->kind);
+	struct wave_tile_cost cost;
 
-	if (!speed_find(wave, lane, &cost))
+	if (!wave_cost_find(wave, worker, &cost))
 		return;
-	if (!interval_drifted(1, pace))
+	if (!wave_model_drifted(1, pace))
 		pace = 1;
 	if (handover > 0 && handover < LEAST_OVERHEAD)
 		handover = LEAST_OVERHEAD;
@@ -292,44 +312,44 @@ static void kind_learn(const struct heddle_wavefront_request *wave, const struct
 		factor = HANDOVER_DRIFT;
 	else if (handover > 0 && handover * HANDOVER_DRIFT < cost.us)
 		factor = 1.0 / HANDOVER_DRIFT;
-	confirm(wave, lane, &pace, &factor);
+	confirm(wave, worker, &pace, &factor);
 	if (pace == 1 && factor == 1)
 		return;
 	cost.row *= pace;
 	cost.column *= pace;
 	cost.iteration *= pace;
 	cost.us *= factor;
-	speed_set(wave, lane, cost);
+	wave_cost_set(wave, worker, cost);
 }
 
-void speeds_learn(struct heddle_wavefront_request *wave)
+void wave_costs_learn(struct heddle_wavefront_request *wave)
 {
-	for (unsigned l = 0; l < wave->nlanes && !WAVE_SIMULATED; l++) {
+	for (unsigned l = 0; l < wave->nworkers && !WAVE_SIMULATED; l++) {
 		bool first = true;
 
 		for (unsigned other = 0; other < l; other++)
-			first = first && wave->lanes[other].kind != wave->lanes[l].kind;
+			first = first && wave->workers[other].kind != wave->workers[l].kind;
 		if (first)
-			kind_learn(wave, &wave->lanes[l]);
+			kind_learn(wave, &wave->workers[l]);
 	}
 }
 
-/* ---- crews ---- */
+/* ---- teams ---- */
 
-/* Who of the wavefront's lanes has taken part, in words; false: too long. */
-static bool crew_print(const struct heddle_wavefront_request *wave, char *text, size_t size)
+/* Who of the wavefront's workers has taken part, in words; false: too long. */
+static bool team_print(const struct heddle_wavefront_request *wave, char *text, size_t size)
 {
 	size_t length = 0;
 
 	*text = '\0';
-	for (unsigned l = 0; l < wave->nlanes; l++) {
-		unsigned class = heddle_device_class(wave->lanes[l].stats.id), n = 0;
-		bool first = !wave->lanes[l].excluded;
+	for (unsigned l = 0; l < wave->nworkers; l++) {
+		unsigned class = heddle_device_class(wave->workers[l].stats.id), n = 0;
+		bool first = !wave->workers[l].excluded;
 
-		for (unsigned other = 0; other < wave->nlanes; other++) {
-			const struct lane *lane = &wave->lanes[other];
+		for (unsigned other = 0; other < wave->nworkers; other++) {
+			const struct wave_worker *worker = &wave->workers[other];
 
-			if (lane->excluded || heddle_device_class(lane->stats.id) != class)
+			if (worker->excluded || heddle_device_class(worker->stats.id) != class)
 				continue;
 			first = first && other >= l;
 			n++;
@@ -347,18 +367,18 @@ static bool crew_print(const struct heddle_wavefront_request *wave, char *text, 
 /* The kind of the model that is of a class of that name. */
 static int kind_named(const struct heddle_wavefront_request *wave, const char *name, size_t length)
 {
-	for (unsigned l = 0; l < wave->nlanes; l++) {
+	for (unsigned l = 0; l < wave->nworkers; l++) {
 		const char *own =
-		    heddle_device_class_name(heddle_device_class(wave->lanes[l].stats.id));
+		    heddle_device_class_name(heddle_device_class(wave->workers[l].stats.id));
 
 		if (!strncmp(own, name, length) && !own[length])
-			return wave->lanes[l].kind;
+			return wave->workers[l].kind;
 	}
 	return -1;
 }
 
 /* The number of workers of each kind that the words say; false: there are others. */
-static bool crew_parse(const struct heddle_wavefront_request *wave, const char *text,
+static bool team_parse(const struct heddle_wavefront_request *wave, const char *text,
                        unsigned *counts)
 {
 	while (*text) {
@@ -379,49 +399,49 @@ static bool crew_parse(const struct heddle_wavefront_request *wave, const char *
 	return true;
 }
 
-/* ---- trials ---- */
+/* ---- runs ---- */
 
 /* Mutex held: of exactly this size and about these h and k, added if need be. */
-static struct trial *trial_get(const char *codelet, const struct trial *wanted)
+static struct known_run *run_get(const char *codelet, const struct known_run *wanted)
 {
-	struct trial *trial = known.trials;
+	struct known_run *run = known.runs;
 
-	while (trial && (trial->rows != wanted->rows || trial->columns != wanted->columns ||
-	                 trial->sweeps != wanted->sweeps || strcmp(trial->crew, wanted->crew) ||
-	                 !choice_is_about(trial->h, trial->k, wanted->h, wanted->k) ||
-	                 strcmp(trial->codelet, codelet)))
-		trial = trial->next;
-	if (trial || !(trial = malloc(sizeof(*trial) + strlen(codelet) + 1)))
-		return trial;
-	*trial = *wanted;
-	strcpy(trial->codelet, codelet);
-	trial->next = known.trials;
-	known.trials = trial;
-	return trial;
+	while (run && (run->rows != wanted->rows || run->columns != wanted->columns ||
+	               run->sweeps != wanted->sweeps || strcmp(run->team, wanted->team) ||
+	               !wave_choice_is_about(run->h, run->k, wanted->h, wanted->k) ||
+	               strcmp(run->codelet, codelet)))
+		run = run->next;
+	if (run || !(run = malloc(sizeof(*run) + strlen(codelet) + 1)))
+		return run;
+	*run = *wanted;
+	strcpy(run->codelet, codelet);
+	run->next = known.runs;
+	known.runs = run;
+	return run;
 }
 
 /* Mutex held. */
-static void trial_read(const char *codelet, const struct heddle_profile_record *record)
+static void run_read(const char *codelet, const struct heddle_profile_record *record)
 {
 	const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
 	const struct heddle_profile_field *pace = heddle_profile_record_field(record, "pace");
-	struct trial wanted = {.rows = last_number(record, "rows"),
-	                       .columns = last_number(record, "columns"),
-	                       .sweeps = last_number(record, "sweeps")};
+	struct known_run wanted = {.rows = last_number(record, "rows"),
+	                           .columns = last_number(record, "columns"),
+	                           .sweeps = last_number(record, "sweeps")};
 	double h = last_number(record, "h"), k = last_number(record, "k");
-	struct trial *trial;
+	struct known_run *run;
 
 	if (strcmp(record->kind, "wavefront_run") || !us || !*word(record, "crew") ||
 	    !(h >= 1 && h <= wanted.columns) || !(k >= 1 && k <= UINT_MAX))
 		return;
 	wanted.h = h;
 	wanted.k = k;
-	snprintf(wanted.crew, sizeof(wanted.crew), "%s", word(record, "crew"));
-	trial = trial_get(codelet, &wanted);
-	for (unsigned i = 0; trial && i < us->n; i++)
-		heddle_robust_add(&trial->us, us->numbers[i]);
-	for (unsigned i = 0; trial && pace && i < pace->n; i++)
-		heddle_robust_add(&trial->pace, pace->numbers[i]);
+	snprintf(wanted.team, sizeof(wanted.team), "%s", word(record, "crew"));
+	run = run_get(codelet, &wanted);
+	for (unsigned i = 0; run && i < us->n; i++)
+		heddle_robust_add(&run->us, us->numbers[i]);
+	for (unsigned i = 0; run && pace && i < pace->n; i++)
+		heddle_robust_add(&run->pace, pace->numbers[i]);
 }
 
 /* Mutex held. */
@@ -435,7 +455,7 @@ static struct reading *reading_of(const char *codelet)
 }
 
 /* Mutex held: once for each codelet. */
-static void trials_read(const char *codelet)
+static void runs_read(const char *codelet)
 {
 	struct heddle_profile profile = {0};
 	struct reading *reading = reading_of(codelet);
@@ -449,7 +469,7 @@ static void trials_read(const char *codelet)
 	if (!profile_open(codelet, &profile))
 		return;
 	for (size_t r = 0; r < profile.n; r++)
-		trial_read(codelet, profile.records[r]);
+		run_read(codelet, profile.records[r]);
 	heddle_profile_free(&profile);
 }
 
@@ -458,37 +478,36 @@ static bool is_about(double a, double b)
 	return a <= b * ABOUT && b <= a * ABOUT;
 }
 
-unsigned trials_find(struct heddle_wavefront_request *wave, struct choice_trial *trials,
-                     unsigned room)
+unsigned wave_runs_find(struct heddle_wavefront_request *wave, struct wave_run *runs, unsigned room)
 {
-	const struct space *space = &wave->space;
+	const struct wave_space *space = &wave->space;
 	const char *codelet = codelet_name(wave);
 	unsigned n = 0;
 
 	if (WAVE_SIMULATED)
 		return 0;
 	starpu_pthread_mutex_lock(&known.mutex);
-	trials_read(codelet);
-	for (const struct trial *trial = known.trials; trial && n < room; trial = trial->next) {
-		double iterations = trial->rows * trial->columns * trial->sweeps;
+	runs_read(codelet);
+	for (const struct known_run *run = known.runs; run && n < room; run = run->next) {
+		double iterations = run->rows * run->columns * run->sweeps;
 
-		if (strcmp(trial->codelet, codelet) || !is_about(trial->rows, space->rows) ||
-		    !is_about(trial->columns, space->columns) ||
-		    !is_about(trial->sweeps, wave->sweeps) || !trial->us.count)
+		if (strcmp(run->codelet, codelet) || !is_about(run->rows, space->rows) ||
+		    !is_about(run->columns, space->columns) ||
+		    !is_about(run->sweeps, wave->sweeps) || !run->us.count)
 			continue;
-		trials[n] = (struct choice_trial){.h = trial->h,
-		                                  .k = trial->k,
-		                                  .n = trial->us.count,
-		                                  .pace = heddle_robust_us(&trial->pace),
-		                                  .us = heddle_robust_us(&trial->us) * space->rows *
-		                                        space->columns * wave->sweeps / iterations};
-		n += crew_parse(wave, trial->crew, trials[n].counts);
+		runs[n] = (struct wave_run){.h = run->h,
+		                            .k = run->k,
+		                            .n = run->us.count,
+		                            .pace = heddle_robust_us(&run->pace),
+		                            .us = heddle_robust_us(&run->us) * space->rows *
+		                                  space->columns * wave->sweeps / iterations};
+		n += team_parse(wave, run->team, runs[n].counts);
 	}
 	starpu_pthread_mutex_unlock(&known.mutex);
 	return n;
 }
 
-bool trials_are_fresh(const struct heddle_wavefront_request *wave)
+bool wave_runs_are_fresh(const struct heddle_wavefront_request *wave)
 {
 	const struct reading *reading;
 	bool fresh;
@@ -501,17 +520,17 @@ bool trials_are_fresh(const struct heddle_wavefront_request *wave)
 }
 
 /* Without the mutex: it writes a file. */
-static void trial_record(const char *codelet, const struct trial *trial, double us, double pace)
+static void run_record(const char *codelet, const struct known_run *run, double us, double pace)
 {
 	struct heddle_profile_record record;
 
 	heddle_profile_record_init(&record, "wavefront_run");
-	heddle_profile_record_text(&record, "crew", trial->crew);
-	heddle_profile_record_number(&record, "rows", trial->rows);
-	heddle_profile_record_number(&record, "columns", trial->columns);
-	heddle_profile_record_number(&record, "sweeps", trial->sweeps);
-	heddle_profile_record_number(&record, "h", trial->h);
-	heddle_profile_record_number(&record, "k", trial->k);
+	heddle_profile_record_text(&record, "crew", run->team);
+	heddle_profile_record_number(&record, "rows", run->rows);
+	heddle_profile_record_number(&record, "columns", run->columns);
+	heddle_profile_record_number(&record, "sweeps", run->sweeps);
+	heddle_profile_record_number(&record, "h", run->h);
+	heddle_profile_record_number(&record, "k", run->k);
 	heddle_profile_record_results(&record);
 	heddle_profile_record_number(&record, "us", us);
 	heddle_profile_record_number(&record, "pace", pace);
@@ -524,45 +543,45 @@ static double cores_pace(const struct heddle_wavefront_request *wave)
 {
 	double took = 0, expected = 0;
 
-	for (unsigned l = 0; l < wave->nlanes; l++) {
-		const struct lane *lane = &wave->lanes[l];
+	for (unsigned l = 0; l < wave->nworkers; l++) {
+		const struct wave_worker *worker = &wave->workers[l];
 
-		if (lane->stats.blocks && !lane->home)
+		if (worker->stats.blocks && !worker->host)
 			return 1;
-		took += lane->took_us;
-		expected += lane->expected_us;
+		took += worker->took_us;
+		expected += worker->expected_us;
 	}
 	return took > 0 && expected > 0 ? took / expected : 1;
 }
 
-void trial_keep(struct heddle_wavefront_request *wave)
+void wave_run_keep(struct heddle_wavefront_request *wave)
 {
-	struct trial wanted = {.rows = wave->space.rows,
-	                       .columns = wave->space.columns,
-	                       .sweeps = wave->sweeps,
-	                       .h = wave->chosen_h,
-	                       .k = wave->k},
-	             *trial;
+	struct known_run wanted = {.rows = wave->space.rows,
+	                           .columns = wave->space.columns,
+	                           .sweeps = wave->sweeps,
+	                           .h = wave->chosen_h,
+	                           .k = wave->k},
+	                 *run;
 	double us = wave->end_us - wave->start_us, pace = cores_pace(wave);
 	const char *codelet = codelet_name(wave);
 	struct reading *reading;
 	bool wants_record;
 
 	if (WAVE_SIMULATED || !wave->chosen_h ||
-	    !crew_print(wave, wanted.crew, sizeof(wanted.crew)))
+	    !team_print(wave, wanted.team, sizeof(wanted.team)))
 		return;
 	starpu_pthread_mutex_lock(&known.mutex);
-	trial = trial_get(codelet, &wanted);
-	if (trial)
-		heddle_robust_add(&trial->us, us);
-	if (trial)
-		heddle_robust_add(&trial->pace, pace);
+	run = run_get(codelet, &wanted);
+	if (run)
+		heddle_robust_add(&run->us, us);
+	if (run)
+		heddle_robust_add(&run->pace, pace);
 	reading = reading_of(codelet);
 	if (reading)
 		reading->fresh = true;
 	/* As many as count are enough: files are slow. */
-	wants_record = trial && trial->us.count <= HEDDLE_ROBUST_RECENT;
+	wants_record = run && run->us.count <= HEDDLE_ROBUST_RECENT;
 	starpu_pthread_mutex_unlock(&known.mutex);
 	if (wants_record && profiles_wanted())
-		trial_record(codelet, &wanted, us, pace);
+		run_record(codelet, &wanted, us, pace);
 }

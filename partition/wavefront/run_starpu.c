@@ -1,0 +1,593 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A wavefront at work. A strip is a band of rows and how far its worker is with it. Strips
+ * are dealt out to workers; each submits its tiles in their order, when the strips beside it
+ * are far enough; a finished strip is written back. The last tile ends the wavefront.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/common/home_starpu.h"
+#include "support/message.h"
+#include "wavefront_private.h"
+
+static void tile_done(void *tile);
+static void strip_advance(struct wave_strip *strip);
+
+/* ---- making strips ---- */
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Its part of every array, where it is not in main memory. */
+static void strip_register(struct wave_strip *strip)
+{
+	struct heddle_wavefront_request *wave = strip->wave;
+	const struct wave_band *band = &strip->band;
+
+	strip->on_device = true;
+	strip->ghosts[ABOVE] = least(wave->reach.above, band->first);
+	strip->ghosts[BELOW] =
+	    least(wave->reach.below, wave->space.rows - band->first - band->rows);
+	for (unsigned i = 0; i < wave->given.narrays; i++) {
+		struct wave_array *array = &wave->arrays[i];
+		bool halo = array->given.extent == HEDDLE_FIELD_HALO;
+
+		if (wave_array_is_shared(array)) {
+			if (!array->whole)
+				array->whole = wave_array_register_whole(array);
+			strip->handles[i] = array->whole;
+		} else {
+			strip->handles[i] =
+			    wave_array_register_band(array, band, halo ? strip->ghosts[ABOVE] : 0,
+			                             halo ? strip->ghosts[BELOW] : 0);
+		}
+	}
+}
+
+static bool any_device(const struct heddle_wavefront_request *wave)
+{
+	for (unsigned l = 0; l < wave->nworkers; l++)
+		if (!wave->workers[l].host)
+			return true;
+	return false;
+}
+
+static struct wave_strip **strips_room(struct heddle_wavefront_request *wave)
+{
+	size_t room = wave->room ? 2 * wave->room : 32;
+	struct wave_strip **grown;
+
+	if (wave->nstrips < wave->room)
+		return wave->strips;
+	grown = realloc(wave->strips, room * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	wave->strips = grown;
+	wave->room = room;
+	return grown;
+}
+
+/* Mutex held: the next `rows` rows. */
+static struct wave_strip *strip_new(struct heddle_wavefront_request *wave,
+                                    struct wave_worker *worker, size_t rows)
+{
+	struct wave_strip *strip = strips_room(wave) ? calloc(1, sizeof(*strip)) : NULL;
+
+	if (!strip) {
+		wave->status = -ENOMEM;
+		return NULL;
+	}
+	strip->wave = wave;
+	strip->band = (struct wave_band){wave->rows_given, rows, wave->h};
+	strip->index = wave->nstrips;
+	strip->owner = worker;
+	strip->tiles = wave_band_tiles(&wave->space, &strip->band);
+	strip->total = strip->tiles * wave->sweeps;
+	for (enum wave_side side = ABOVE; side < NSIDES; side++)
+		strip->sent_end[side] = &strip->sent[side];
+	wave->strips[wave->nstrips++] = strip;
+	wave->rows_given += rows;
+	if (worker ? !worker->host : any_device(wave))
+		strip_register(strip);
+	return strip;
+}
+
+/* ---- dealing them out ---- */
+
+/* Mutex held: rows of the next band, of what remains. */
+static size_t rows_of(const struct heddle_wavefront_request *wave, size_t rows)
+{
+	size_t minimum = wave_vectors_minimum_rows(wave->space.vectors, wave->space.nvectors);
+	size_t left = wave->space.rows - wave->rows_given;
+
+	if (rows < minimum)
+		rows = minimum;
+	return left < rows + minimum ? left : rows;
+}
+
+/* Mutex held: equal bands that StarPU's policy places. */
+static void deal_to_stock(struct heddle_wavefront_request *wave)
+{
+	size_t bands = (size_t)wave->k * wave->nworkers, rows = wave->space.rows;
+
+	for (size_t b = 0; b < bands && wave->rows_given < rows && !wave->status; b++)
+		strip_new(wave, NULL,
+		          b + 1 == bands ? rows - wave->rows_given
+		                         : rows_of(wave, rows / bands + (b < rows % bands)));
+}
+
+/* Mutex held: several sweeps go over bands that stay where they are, so all are dealt
+ * out before, k rounds of the workers, the fastest first. */
+static void deal_at_once(struct heddle_wavefront_request *wave)
+{
+	unsigned order[STARPU_NMAXWORKERS], n = 0;
+	bool asked;
+
+	while (wave_team_pop(&wave->team, &order[n]))
+		n++;
+	for (unsigned l = 0; n && !wave->status && wave->rows_given < wave->space.rows; l++) {
+		struct wave_worker *worker = &wave->workers[order[l % n]];
+		size_t rows = wave_worker_width(wave, worker, &asked);
+
+		if (l + 1 >= n * wave->k)
+			rows = wave->space.rows - wave->rows_given;
+		strip_new(wave, worker, rows_of(wave, rows));
+	}
+}
+
+/* Mutex held: to each worker that waits a band. */
+static void deal_in_turn(struct heddle_wavefront_request *wave)
+{
+	unsigned refused[STARPU_NMAXWORKERS], nrefused = 0, l;
+
+	while (wave->rows_given < wave->space.rows && !wave->status &&
+	       wave_team_pop(&wave->team, &l)) {
+		struct wave_worker *worker = &wave->workers[l];
+		struct wave_strip *strip;
+		bool asked;
+		size_t rows = wave_worker_width(wave, worker, &asked);
+
+		if (!rows) {
+			refused[nrefused++] = l;
+			continue;
+		}
+		worker->waiting = false;
+		strip = strip_new(wave, worker, rows_of(wave, rows));
+		if (strip && asked)
+			strip->asked = rows;
+	}
+	while (nrefused)
+		wave_team_push(&wave->team, refused[--nrefused], 0);
+}
+
+/* Gives bands to workers that wait, as long as there are rows. */
+static void strips_deal(struct heddle_wavefront_request *wave)
+{
+	size_t first, last;
+
+	starpu_pthread_mutex_lock(&wave->mutex);
+	first = wave->nstrips;
+	if (wave->placement == PLACE_BY_STOCK)
+		deal_to_stock(wave);
+	else if (wave->sweeps > 1)
+		deal_at_once(wave);
+	else
+		deal_in_turn(wave);
+	last = wave->nstrips;
+	starpu_pthread_mutex_unlock(&wave->mutex);
+	for (size_t s = first; s < last; s++) {
+		struct wave_strip *strip;
+
+		starpu_pthread_mutex_lock(&wave->mutex);
+		strip = wave->strips[s];
+		starpu_pthread_mutex_unlock(&wave->mutex);
+		strip_advance(strip);
+	}
+}
+
+/* ---- tile after tile ---- */
+
+/* Mutex held. */
+static bool is_ready(const struct wave_strip *strip)
+{
+	const struct heddle_wavefront_request *wave = strip->wave;
+	/* Until it has an owner, one tile finds it. */
+	unsigned depth = strip->owner ? strip->owner->depth : 1;
+
+	if (strip->submitting || wave->status || strip->submitted == strip->total ||
+	    strip->submitted - strip->done >= depth)
+		return false;
+	for (enum wave_side side = ABOVE; side < NSIDES; side++) {
+		size_t waits = wave_tile_waits(strip, strip->submitted, side);
+
+		if (waits && wave_strip_beside(strip, side)->done < waits)
+			return false;
+	}
+	return true;
+}
+
+/* Mutex held: the worker has room for another strip when it has nothing left to submit of
+ * this one. */
+static bool worker_offer(struct wave_strip *strip)
+{
+	struct heddle_wavefront_request *wave = strip->wave;
+	struct wave_worker *worker = strip->owner;
+
+	if (wave->placement == PLACE_BY_STOCK || wave->sweeps > 1 || worker->waiting ||
+	    wave->rows_given == wave->space.rows)
+		return false;
+	worker->waiting = true;
+	wave_team_push(&wave->team, worker->index, worker->cp > 0 ? 1 / worker->cp : 0);
+	return true;
+}
+
+/* Mutex held: the next tile, if it is ready. */
+static struct wave_tile *strip_next(struct wave_strip *strip, double now)
+{
+	struct heddle_wavefront_request *wave = strip->wave;
+	struct wave_tile *tile = is_ready(strip) ? wave_tile_new(strip) : NULL;
+	int status;
+
+	if (!tile)
+		return NULL;
+	status = wave_tile_exchanges(tile);
+	if (status) {
+		wave->status = status;
+		wave_tile_free(tile);
+		return NULL;
+	}
+	tile->submit_us = tile->begin_us = now;
+	strip->submitting = true;
+	strip->submitted++;
+	wave->references++;
+	wave->ntiles++;
+	return tile;
+}
+
+static void submission_failed(struct wave_strip *strip, int status)
+{
+	struct heddle_wavefront_request *wave = strip->wave;
+
+	starpu_pthread_mutex_lock(&wave->mutex);
+	if (!wave->status)
+		wave->status = heddle_refuse(status, "wavefront %s: StarPU refuses a task: %s",
+		                             wave->name, strerror(-status));
+	starpu_pthread_mutex_unlock(&wave->mutex);
+	wave_release(wave);
+}
+
+/* Submits the tiles of a strip that are ready. One thread at a time does, to keep their
+ * order. */
+static void strip_advance(struct wave_strip *strip)
+{
+	struct heddle_wavefront_request *wave;
+	struct wave_worker *worker;
+	bool offered = false;
+	int status;
+
+	if (!strip)
+		return;
+	wave = strip->wave;
+	for (;;) {
+		double before = starpu_timing_now();
+		struct wave_tile *tile;
+
+		starpu_pthread_mutex_lock(&wave->mutex);
+		tile = strip_next(strip, before);
+		worker = strip->owner;
+		if (tile && worker && !worker->in_flight++)
+			worker->busy_since_us = before;
+		if (tile && worker && strip->submitted == strip->total)
+			offered = worker_offer(strip);
+		/* It may come to its end while this thread is at it. */
+		wave->references += tile != NULL;
+		starpu_pthread_mutex_unlock(&wave->mutex);
+		if (!tile)
+			break;
+		status = wave_tile_submit(tile, tile_done);
+		starpu_pthread_mutex_lock(&wave->mutex);
+		strip->submitting = false;
+		wave->overhead_us += starpu_timing_now() - before;
+		starpu_pthread_mutex_unlock(&wave->mutex);
+		if (status)
+			submission_failed(strip, status);
+		if (offered) {
+			offered = false;
+			strips_deal(wave);
+		}
+		wave_release(wave);
+	}
+}
+
+/* ---- writing back ---- */
+
+static void written_back(void *wave)
+{
+	wave_release(wave);
+}
+
+static void write_back(struct heddle_wavefront_request *wave, starpu_data_handle_t handle)
+{
+	int status;
+
+	starpu_pthread_mutex_lock(&wave->mutex);
+	wave->references++;
+	starpu_pthread_mutex_unlock(&wave->mutex);
+	status = home_bring(handle, written_back, wave);
+	if (!status)
+		return;
+	starpu_data_unregister_submit(handle);
+	starpu_pthread_mutex_lock(&wave->mutex);
+	if (!wave->status)
+		wave->status = status;
+	starpu_pthread_mutex_unlock(&wave->mutex);
+	wave_release(wave);
+}
+
+/* Messages that no strip received: those of the last strip are the final state. */
+static void flush_messages(struct wave_strip *strip, bool last)
+{
+	struct heddle_wavefront_request *wave = strip->wave;
+
+	while (last && strip->sent[BELOW]) {
+		struct wave_message *message = strip->sent[BELOW];
+
+		strip->sent[BELOW] = message->next;
+		for (unsigned i = 0; i < wave->given.narrays; i++)
+			if (message->handles[i])
+				write_back(wave, message->handles[i]);
+		free(message);
+	}
+	wave_messages_free(strip);
+}
+
+/* Writes the strip's part of the arrays back, or drops it after a failure. */
+static void strip_flush(struct wave_strip *strip)
+{
+	struct heddle_wavefront_request *wave = strip->wave;
+	bool last = strip->band.first + strip->band.rows == wave->space.rows;
+
+	flush_messages(strip, last && !wave->status);
+	if (!strip->on_device)
+		return;
+	for (unsigned i = 0; i < wave->given.narrays; i++) {
+		const struct wave_array *array = &wave->arrays[i];
+
+		if (wave_array_is_shared(array) || !strip->handles[i])
+			continue;
+		if ((array->given.mode & STARPU_W) && array->given.extent != HEDDLE_COLUMNS &&
+		    strip->written[i] && !wave->status)
+			write_back(wave, strip->handles[i]);
+		else
+			starpu_data_unregister_submit(strip->handles[i]);
+		strip->handles[i] = NULL;
+	}
+	strip->on_device = false;
+}
+
+/* Mutex held: no strip needs this one any more, and it is not yet written back. The strips
+ * beside it read its rows in main memory, which are written back with it, and its messages. */
+static bool may_flush(struct wave_strip *strip)
+{
+	if (!strip || strip->flushed || strip->done < strip->total)
+		return false;
+	if (strip->band.first + strip->band.rows < strip->wave->space.rows &&
+	    !wave_strip_beside(strip, BELOW))
+		return false;
+	for (enum wave_side side = ABOVE; side < NSIDES; side++) {
+		const struct wave_strip *beside = wave_strip_beside(strip, side);
+
+		if (beside && beside->done < beside->total)
+			return false;
+	}
+	strip->flushed = true;
+	return true;
+}
+
+/* A strip is done: writes back what is no longer needed, and deals out more. */
+static void strip_finished(struct wave_strip *strip)
+{
+	struct heddle_wavefront_request *wave = strip->wave;
+	struct wave_strip *flush[3];
+	bool deal;
+
+	starpu_pthread_mutex_lock(&wave->mutex);
+	flush[0] = wave_strip_beside(strip, ABOVE);
+	flush[1] = strip;
+	flush[2] = wave_strip_beside(strip, BELOW);
+	for (int i = 0; i < 3; i++)
+		if (!may_flush(flush[i]))
+			flush[i] = NULL;
+	if (strip->asked)
+		heddle_strategy_completed(wave->blocks, strip->owner->index, strip->asked,
+		                          strip->us);
+	deal = wave->blocks && wave->team.n && wave->rows_given < wave->space.rows;
+	starpu_pthread_mutex_unlock(&wave->mutex);
+	for (int i = 0; i < 3; i++)
+		if (flush[i])
+			strip_flush(flush[i]);
+	if (deal)
+		strips_deal(wave);
+}
+
+/* StarPU's policy has placed the strip's first tile on this worker. */
+static void strip_settle(struct wave_strip *strip, struct wave_worker *worker)
+{
+	struct heddle_wavefront_request *wave = strip->wave;
+	starpu_data_handle_t handles[WAVE_MAXARRAYS] = {NULL};
+
+	starpu_pthread_mutex_lock(&wave->mutex);
+	strip->owner = worker;
+	if (!worker->in_flight++)
+		worker->busy_since_us = worker->last_done_us;
+	if (worker->host && strip->on_device) {
+		/* Its handles were in main memory, where they are the arrays themselves. */
+		strip->on_device = false;
+		for (unsigned i = 0; i < wave->given.narrays; i++)
+			if (!wave_array_is_shared(&wave->arrays[i]))
+				handles[i] = strip->handles[i];
+	}
+	starpu_pthread_mutex_unlock(&wave->mutex);
+	for (unsigned i = 0; i < wave->given.narrays; i++)
+		if (handles[i])
+			starpu_data_unregister_submit(handles[i]);
+}
+
+/* ---- a tile is done ---- */
+
+/* Whether a tile's time shows what iterations take. Small tiles at the ends of a skewed band
+ * show more of what a tile costs. In a calibration only whole tiles count, and not the first
+ * one, which may have loaded the kernel. */
+static bool is_telling(const struct wave_tile *tile, const struct wave_worker *worker)
+{
+	double whole = (double)tile->given.rows * tile->given.columns;
+
+	return tile->strip->wave->whole ? worker->stats.blocks && tile->iterations == whole
+	                                : tile->iterations * 2 > whole;
+}
+
+/* Mutex held: what a tile took shows how fast its worker is. */
+static void speed_add(const struct wave_tile *tile, struct wave_worker *worker, double us)
+{
+	double rows = tile->given.rows, expected;
+
+	heddle_robust_add(&worker->us, us / tile->iterations);
+	worker->fresh++;
+	if (!(worker->cost.iteration > 0))
+		return;
+	expected = wave_cost_us(&worker->cost, rows, tile->iterations / rows);
+	/* On a CPU worker hand-overs are measured separately. */
+	if (worker->host)
+		expected -= worker->cost.us;
+	heddle_robust_add(&worker->pace, us / expected);
+	worker->took_us += us;
+	worker->expected_us += expected;
+}
+
+/* Mutex held. Time counts from when the tile was submitted, or the worker was done with
+ * the one before, where that was later; on a CPU worker, from the kernel's beginning. */
+static void tile_account(struct wave_tile *tile, struct wave_worker *worker, double now)
+{
+	double since =
+	    tile->submit_us > worker->last_done_us ? tile->submit_us : worker->last_done_us;
+
+	if (worker->host && tile->begin_us > since) {
+		if (worker->stats.blocks)
+			heddle_robust_add(&worker->handover, tile->begin_us - since);
+		since = tile->begin_us;
+	}
+	worker->last_done_us = now;
+	if (is_telling(tile, worker))
+		speed_add(tile, worker, now - since);
+	tile->strip->us += now - since;
+	wave_log_tile(tile->strip->wave, tile, worker, since, now);
+	worker->stats.iterations += tile->iterations;
+	worker->stats.blocks++;
+	worker->stats.finish_us = now; /* made relative at the end */
+	if (!--worker->in_flight)
+		worker->stats.busy_us += now - worker->busy_since_us;
+}
+
+/* Callback of a tile. */
+static void tile_done(void *arg)
+{
+	struct wave_tile *tile = arg;
+	struct wave_strip *strip = tile->strip;
+	struct heddle_wavefront_request *wave = strip->wave;
+	struct wave_worker *worker = strip->owner;
+	struct wave_strip *beside[NSIDES];
+	bool finished;
+
+	if (!worker) {
+		worker = &wave->workers[wave->worker_of_id[starpu_worker_get_id_check()]];
+		strip_settle(strip, worker);
+	}
+	starpu_pthread_mutex_lock(&wave->mutex);
+	tile_account(tile, worker, starpu_timing_now());
+	if (tile->given.status && !wave->status)
+		wave->status =
+		    heddle_refuse(tile->given.status, "wavefront %s: the kernel failed on %s: %s",
+		                  wave->name, worker->stats.name, strerror(-tile->given.status));
+	strip->done++;
+	finished = strip->done == strip->total;
+	for (enum wave_side side = ABOVE; side < NSIDES; side++)
+		beside[side] = wave_strip_beside(strip, side);
+	tile->next = wave->spare;
+	wave->spare = tile;
+	starpu_pthread_mutex_unlock(&wave->mutex);
+	/* The strip below waits for this one; then this one goes on. */
+	strip_advance(beside[BELOW]);
+	strip_advance(strip);
+	strip_advance(beside[ABOVE]);
+	if (finished)
+		strip_finished(strip);
+	wave_release(wave);
+}
+
+/* ---- the end ---- */
+
+/* Mutex held. */
+static bool is_complete(const struct heddle_wavefront_request *wave)
+{
+	for (size_t s = 0; s < wave->nstrips; s++)
+		if (wave->strips[s]->done < wave->strips[s]->total)
+			return false;
+	return wave->rows_given == wave->space.rows;
+}
+
+static void wave_end(struct heddle_wavefront_request *wave)
+{
+	wave->end_us = starpu_timing_now();
+	/* What a failure has left. */
+	for (size_t s = 0; s < wave->nstrips; s++)
+		if (!wave->strips[s]->flushed)
+			strip_flush(wave->strips[s]);
+	for (unsigned i = 0; i < wave->given.narrays; i++)
+		if (wave->arrays[i].whole)
+			starpu_data_unregister_submit(wave->arrays[i].whole);
+	wave->ended(wave);
+}
+
+void wave_release(struct heddle_wavefront_request *wave)
+{
+	bool last;
+
+	starpu_pthread_mutex_lock(&wave->mutex);
+	last = !--wave->references;
+	if (last && !wave->status && !is_complete(wave))
+		wave->status =
+		    heddle_refuse(-EDEADLK, "wavefront %s: no tile is ready", wave->name);
+	starpu_pthread_mutex_unlock(&wave->mutex);
+	if (last)
+		wave_end(wave);
+}
+
+/* ---- the beginning ---- */
+
+void wave_begin(struct heddle_wavefront_request *wave)
+{
+	wave->start_us = starpu_timing_now();
+	if (!wave->whole) {
+		int status = wave_plan(wave);
+
+		if (!wave->status)
+			wave->status = status;
+	}
+	for (unsigned l = 0; l < wave->nworkers; l++) {
+		struct wave_worker *worker = &wave->workers[l];
+
+		worker->last_done_us = wave->start_us;
+		if (worker->excluded)
+			continue;
+		worker->waiting = true;
+		wave_team_push(&wave->team, l, worker->cp > 0 ? 1 / worker->cp : 0);
+	}
+	strips_deal(wave);
+}
