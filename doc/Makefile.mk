@@ -42,6 +42,38 @@ update-doc: bin/heddle-info
 	bin/heddle-info --man >$(srcdir)/doc/variables.md
 .PHONY: update-doc
 
+# Man pages, made of what the programs say of themselves. An archive has them ready.
+subcommands = app bench estimate info overhead plan plot run sample simulate trace
+subcommand_pages = $(subcommands:%=doc/man/heddle-%.1)
+man_pages = doc/man/heddle.1 doc/man/heddle.7 $(subcommand_pages)
+EXTRA_DIST += $(man_pages)
+if HAVE_MAN_PAGES
+man_MANS = $(man_pages)
+endif
+CLEANFILES += $(man_pages)
+# help2man takes "heddle NAME" for a name of two words. Without it pages stay as they are.
+page = $(AM_V_GEN)test '$(HELP2MAN)' = no || { $(MKDIR_P) doc/man && $(HELP2MAN) -N \
+	--source='Heddle $(PACKAGE_VERSION)' --version-string='$(PACKAGE_VERSION)'
+doc/man/heddle.1: bin/heddle
+	$(page) -n 'loops, kernels and task graphs over all processors' bin/heddle >$@.tmp && \
+		mv $@.tmp $@; }
+$(subcommand_pages): doc/man/heddle-%.1: bin/heddle $(pkglibexec_PROGRAMS) $(pkglibexec_SCRIPTS)
+	$(page) -n "`bin/heddle --help | $(SED) -n 's/^  $*  *//p'`" 'bin/heddle $*' >$@.tmp && \
+		$(SED) -e '/^\.TH/s/"1"/1/; /^\.TH/s/HEDDLE/heddle-$*/' \
+			-e 's/^heddle *$* *\\-/heddle-$* \\-/' $@.tmp >$@; rm -f $@.tmp; }
+doc/man/heddle.7: bin/heddle-info
+	$(AM_V_GEN)$(MKDIR_P) doc/man && bin/heddle-info --roff >$@.tmp && mv $@.tmp $@
+
+# The reference of the public headers, doc/reference/html.
+if HAVE_DOXYGEN
+reference: doc/Doxyfile
+	$(DOXYGEN) doc/Doxyfile
+else
+reference:
+	@echo 'no reference: no doxygen was found by configure'
+endif
+.PHONY: reference
+
 check_PROGRAMS += doc/examples/axpy doc/examples/estimate doc/examples/lcs
 doc_examples_axpy_LDADD = libheddle.la $(STARPU_LIBS)
 doc_examples_estimate_LDADD = libheddle.la $(STARPU_LIBS)

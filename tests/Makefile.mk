@@ -162,11 +162,13 @@ tool_scripts = \
 	tests/tools/headers.sh \
 	tests/tools/heddle.sh \
 	tests/tools/info.sh \
+	tests/tools/man.sh \
 	tests/tools/plot.sh \
 	tests/tools/readme.sh \
 	tests/tools/scripts.sh \
 	tests/tools/skmd.sh \
 	tests/tools/split.sh \
+	tests/tools/symbols.sh \
 	tests/tools/trace.sh
 native_scripts = \
 	tests/starpu/loop_warm.sh \

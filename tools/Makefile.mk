@@ -129,9 +129,9 @@ bin/plot/stamp: $(dist_plot_DATA)
 		cp $(srcdir)/$$f bin/plot/ || exit 1; done && touch $@
 noinst_DATA += bin/plot/stamp
 clean-local:
-	rm -rf bin/plot bin/fpga tests/kernels
+	rm -rf bin/plot bin/fpga doc/reference tests/kernels
 # tools/heddle is the launcher of the source tree, which a program of that name
 # would overwrite in a build in place: the command heddle is built in bin/. Nor is
 # the launcher what make would make of tools/heddle.c.
 tools/heddle: ;
-EXTRA_DIST += tools/check tools/common.sh tools/demo tools/heddle tools/setup
+EXTRA_DIST += tools/check tools/common.sh tools/demo tools/heddle tools/setup tools/style
