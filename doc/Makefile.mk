@@ -5,6 +5,7 @@ dist_doc_DATA += \
 	doc/codelets.md \
 	doc/estimator.md \
 	doc/fpga.md \
+	doc/glossary.md \
 	doc/kernels.md \
 	doc/loops.md \
 	doc/measured.md \
@@ -13,6 +14,13 @@ dist_doc_DATA += \
 	doc/strategies.md \
 	doc/variables.md \
 	doc/wavefronts.md
+internalsdir = $(docdir)/internals
+dist_internals_DATA = \
+	doc/internals/fpga.md \
+	doc/internals/kernels.md \
+	doc/internals/loops.md \
+	doc/internals/strategies.md \
+	doc/internals/wavefronts.md
 
 # Where the pages look for them.
 examplesdir = $(docdir)/examples
