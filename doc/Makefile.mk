@@ -69,8 +69,8 @@ $(subcommand_pages): doc/man/heddle-%.1: bin/heddle $(pkglibexec_PROGRAMS) $(pkg
 	$(page) -n "`bin/heddle --help | $(SED) -n 's/^  $*  *//p'`" 'bin/heddle $*' >$@.tmp && \
 		$(SED) -e '/^\.TH/s/"1"/1/; /^\.TH/s/HEDDLE/heddle-$*/' \
 			-e 's/^heddle *$* *\\-/heddle-$* \\-/' $@.tmp >$@; rm -f $@.tmp; }
-doc/man/heddle.7: bin/heddle-info
-	$(AM_V_GEN)$(MKDIR_P) doc/man && bin/heddle-info --roff >$@.tmp && mv $@.tmp $@
+doc/man/heddle.7: bin/man_page
+	$(AM_V_GEN)$(MKDIR_P) doc/man && bin/man_page >$@.tmp && mv $@.tmp $@
 
 # The reference of the public headers, doc/reference/html.
 if HAVE_DOXYGEN

@@ -5,8 +5,8 @@
 unit_archives = libnbia.a libapps-files.a libkernels.a libcodelets.a libfpga.a libtools.la
 unit_ldadd = $(unit_archives) $(JANSSON_LIBS) $(PNG_LIBS) $(OPENSLIDE_LIBS) $(PARASAIL_LIBS) \
 	$(CMOCKA_LIBS) -lm
-starpu_archives = libnbia.a libapps.a libapps-files.a libcodelets.a libheddle.la libheddle-pure.la
-starpu_ldadd = libnbia.a $(apps_ldadd) $(OPENSLIDE_LIBS) $(CMOCKA_LIBS) -lm
+starpu_archives = libtools.la libnbia.a libapps.a libapps-files.a libcodelets.a libheddle.la libheddle-pure.la
+starpu_ldadd = libtools.la libnbia.a $(apps_ldadd) $(OPENSLIDE_LIBS) $(CMOCKA_LIBS) -lm
 LDADD = $(unit_ldadd)
 $(starpu_programs): LDADD = $(starpu_ldadd)
 $(starpu_programs): $(starpu_archives)

@@ -25,7 +25,7 @@
 const char *argp_program_version = "heddle info " PACKAGE_VERSION;
 
 struct arguments {
-	bool policies, strategies, variables, json, manual, man_page;
+	bool policies, strategies, variables, json, manual;
 };
 
 enum option_key {
@@ -33,8 +33,7 @@ enum option_key {
 	OPTION_STRATEGIES,
 	OPTION_VARIABLES,
 	OPTION_JSON,
-	OPTION_MAN,
-	OPTION_ROFF
+	OPTION_MAN
 };
 
 static const struct argp_option options[] = {
@@ -43,7 +42,6 @@ static const struct argp_option options[] = {
     {"variables", OPTION_VARIABLES, NULL, 0, "environment variables alone, with origin", 0},
     {"json", OPTION_JSON, NULL, 0, "as JSON", 0},
     {"man", OPTION_MAN, NULL, 0, "the manual page of the variables (Markdown)", 0},
-    {"roff", OPTION_ROFF, NULL, 0, "the man page heddle(7)", 0},
     {0},
 };
 
@@ -66,9 +64,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case OPTION_MAN:
 		arguments->manual = true;
-		break;
-	case OPTION_ROFF:
-		arguments->man_page = true;
 		break;
 	case ARGP_KEY_ARG:
 		argp_error(state, "\"%s\" is not expected", text);
@@ -273,10 +268,6 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	if (arguments.manual) {
 		info_print_manual();
-		return 0;
-	}
-	if (arguments.man_page) {
-		info_print_man_page();
 		return 0;
 	}
 	heddle_variables_check(environ);

@@ -20,7 +20,7 @@ for name in $("$top_builddir/bin/heddle" --help | sed -n 's/^  \([a-z]*\)  *.*/\
 		grep -q "$name" || fail "heddle-$name.1: no synopsis"
 done
 [ "$(echo "$pages" | wc -w)" -gt 10 ] || fail "only $pages"
-for variable in $("$top_builddir/bin/heddle-info" --man | sed -n 's/^| `\(HEDDLE_[A-Z_]*\)`.*/\1/p'); do
+for variable in $(sed -n 's/^VARIABLE(\([A-Z_]*\),.*/HEDDLE_\1/p' "$top_srcdir/support/variables.def"); do
 	grep -qx "\.B $variable" "$top_builddir/doc/man/heddle.7" || fail "heddle.7: no $variable"
 done
 for page in $pages; do
