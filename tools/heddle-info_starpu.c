@@ -255,8 +255,8 @@ int main(int argc, char **argv)
 	    options,
 	    parse,
 	    NULL,
-	    "Prints the version, the StarPU in use, the workers, and the tables of policies, block "
-	    "strategies and variables.",
+	    "Prints the version, the StarPU in use, the workers, the policies, the block strategies "
+	    "and the variables.",
 	    NULL,
 	    NULL,
 	    NULL};
