@@ -74,7 +74,7 @@ static char *help_filter(int key, const char *text, void *input)
 	fputs("TABLE.json (-: standard input) is an object with these keys:\n", out);
 	split_table_keys(out);
 	fputs("\nMethods: heddle; paper: Algorithm 1 of SKMD (PACT 2013); linear: by each device's\n"
-	      "speed with all groups; single: the best device; optimum: by trying all shares.\n",
+	      "speed with all groups; single: the best device; optimum: the best of a grid.\n",
 	      out);
 	fclose(out);
 	return made;
