@@ -46,7 +46,7 @@ static const struct key keys[] = {
     KEY("maximum", given.maximum, SIZE, 0, 1e18, "largest block; 0: no bound"),
     KEY("alignment", given.alignment, SIZE, 0, 1e18, "blocks are multiples of this"),
     KEY("prior", given.rate, REAL, 0, 1e18, "rate that the strategy knows beforehand"),
-    KEY("prior_start_us", given.start_us, REAL, 0, 1e18, "with prior: constant time of every block"),
+    KEY("prior_start_us", given.start_us, REAL, 0, 1e18, "with prior: constant time of a block"),
 };
 #undef KEY
 
