@@ -11,14 +11,18 @@ dist_doc_DATA += \
 	doc/measured.md \
 	doc/measuring.md \
 	doc/policies.md \
+	doc/stability.md \
 	doc/strategies.md \
 	doc/variables.md \
 	doc/wavefronts.md
 internalsdir = $(docdir)/internals
 dist_internals_DATA = \
+	doc/internals/apps.md \
+	doc/internals/estimator.md \
 	doc/internals/fpga.md \
 	doc/internals/kernels.md \
 	doc/internals/loops.md \
+	doc/internals/policies.md \
 	doc/internals/strategies.md \
 	doc/internals/wavefronts.md
 
@@ -56,7 +60,10 @@ subcommand_pages = $(subcommands:%=doc/man/heddle-%.1)
 man_pages = doc/man/heddle.1 doc/man/heddle.7 $(subcommand_pages)
 EXTRA_DIST += $(man_pages)
 if HAVE_MAN_PAGES
+if !USE_SIMGRID
+# Where workers are simulated, programs want a machine before they tell about themselves.
 man_MANS = $(man_pages)
+endif
 endif
 CLEANFILES += $(man_pages)
 # help2man takes "heddle NAME" for a name of two words. Without it pages stay as they are.

@@ -162,7 +162,6 @@ tool_scripts = \
 	tests/tools/headers.sh \
 	tests/tools/heddle.sh \
 	tests/tools/info.sh \
-	tests/tools/man.sh \
 	tests/tools/plot.sh \
 	tests/tools/readme.sh \
 	tests/tools/scripts.sh \
@@ -175,6 +174,7 @@ native_scripts = \
 	tests/tools/apps.sh \
 	tests/tools/estimate_example.sh \
 	tests/tools/examples.sh \
+	tests/tools/man.sh \
 	tests/tools/nbia.sh \
 	tests/tools/overhead.sh \
 	tests/tools/run.sh \

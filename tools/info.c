@@ -145,17 +145,15 @@ static void print_cell(const char *cell)
 
 void info_print_manual(void)
 {
-	printf(
-	    "# Environment variables\n\n"
-	    "Everything that can be tuned from outside. `heddle info --variables` prints the\n"
-	    "values in force and where they come from. A name that begins with `HEDDLE_` and is\n"
-	    "not in this table draws a warning that names the nearest one; a malformed value\n"
-	    "makes loops refuse to start. Variables of StarPU itself (`STARPU_SCHED`,\n"
-	    "`STARPU_NCPU`, ...) are described in StarPU's handbook.\n\n"
-	    "This page is made from the table in `support/variables.def` by\n"
-	    "`make update-doc`.\n\n"
-	    "| Name | Type | Default | Values | Meaning |\n"
-	    "|---|---|---|---|---|\n");
+	printf("# Environment variables\n\n"
+	       "These variables tune Heddle. `heddle info --variables` prints their current\n"
+	       "values and their origin. A name that begins with `HEDDLE_` but is not in this\n"
+	       "table causes a warning that names the nearest one. With a malformed value, loops\n"
+	       "refuse to start. StarPU's handbook describes its own variables (`STARPU_SCHED`,\n"
+	       "`STARPU_NCPU`, ...).\n\n"
+	       "`make update-doc` makes this page from `support/variables.def`.\n\n"
+	       "| Name | Type | Default | Values | Meaning |\n"
+	       "|---|---|---|---|---|\n");
 	for (int v = 0; v < HEDDLE_NVARIABLES; v++) {
 		const struct heddle_variable_row *row = &heddle_variable_table[v];
 		char values[128];

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What the library exports is what libheddle.map lists, and the public part of that is what
-# the public headers declare.
+# the public headers declare. What is for Heddle's own programs may be missing from a build
+# that has no use for it.
 set -u
 : "${top_srcdir:?}" "${top_builddir:?}"
 map=$top_srcdir/libheddle.map
@@ -22,11 +23,12 @@ listed HEDDLE_0 | grep '^heddle_' | sort >"$work/listed"
 # The first two are versions.
 nm -D --defined-only "$top_builddir/.libs/libheddle.so" | awk '$2 != "A" { print $3 }' |
 	sed 's/@.*//' | sort >"$work/exported"
-{ listed HEDDLE_0; listed HEDDLE_PRIVATE; } | sort >"$work/all"
+listed HEDDLE_PRIVATE | sort >"$work/private"
 status=0
-[ -s "$work/exported" ] || status=1
 echo "public headers (<), libheddle.map (>):"
 diff "$work/public" "$work/listed" || status=1
-echo "libheddle.map (<), libheddle.so (>):"
-diff "$work/all" "$work/exported" || status=1
+echo "libheddle.map's public part (<), libheddle.so (>):"
+listed HEDDLE_0 | sort >"$work/all"
+sort "$work/exported" "$work/private" | uniq -d | sort - "$work/exported" | uniq -u |
+	diff "$work/all" - || status=1
 exit $status
