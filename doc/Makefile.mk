@@ -1,6 +1,7 @@
-# The manual.
+# The manual, and what was measured. Installed as it lies here, so that links hold.
 
-dist_doc_DATA += \
+manualdir = $(docdir)/doc
+dist_manual_DATA = \
 	doc/apps.md \
 	doc/codelets.md \
 	doc/estimator.md \
@@ -8,14 +9,15 @@ dist_doc_DATA += \
 	doc/glossary.md \
 	doc/kernels.md \
 	doc/loops.md \
-	doc/measured.md \
 	doc/measuring.md \
 	doc/policies.md \
 	doc/stability.md \
 	doc/strategies.md \
 	doc/variables.md \
 	doc/wavefronts.md
-internalsdir = $(docdir)/internals
+
+# For developers.
+internalsdir = $(docdir)/doc/internals
 dist_internals_DATA = \
 	doc/internals/apps.md \
 	doc/internals/estimator.md \
@@ -26,28 +28,62 @@ dist_internals_DATA = \
 	doc/internals/strategies.md \
 	doc/internals/wavefronts.md
 
-# Where the pages look for them.
-examplesdir = $(docdir)/examples
+examplesdir = $(docdir)/doc/examples
 dist_examples_DATA = \
 	doc/examples/axpy.c \
 	doc/examples/estimate.c \
 	doc/examples/lcs.c
-figuresdir = $(docdir)/figures
+
+resultsdir = $(docdir)/results
+dist_results_DATA = \
+	results/README.md \
+	results/design.md \
+	results/estimates.md \
+	results/fpga.md \
+	results/kernels.md \
+	results/loops.md \
+	results/overhead.md \
+	results/simulated-loops.md \
+	results/simulated-tasks.md \
+	results/tasks.md \
+	results/transfers.md \
+	results/wavefronts.md
+
+resultsdatadir = $(docdir)/results/data
+dist_resultsdata_DATA = \
+	results/data/estimates-pocl.csv \
+	results/data/first-blocks.csv \
+	results/data/fpga-errors.csv \
+	results/data/idle-workers.csv \
+	results/data/kernel-launches.csv \
+	results/data/kernels-pocl.csv \
+	results/data/kernels-predicted.csv \
+	results/data/kernels-windows.csv \
+	results/data/kernels.csv \
+	results/data/loops.csv \
+	results/data/nbia.csv \
+	results/data/simulated-altix.csv \
+	results/data/simulated-loops.csv \
+	results/data/simulated-tasks.csv \
+	results/data/transfers-noise.csv \
+	results/data/wavefront-clusters.csv
+
+figuresdir = $(docdir)/results/figures
 dist_figures_DATA = \
-	doc/figures/altix-blackscholes.svg \
-	doc/figures/altix-histogram.svg \
-	doc/figures/h200-blocks.svg \
-	doc/figures/interval-floyd.svg \
-	doc/figures/interval-strmatch.svg \
-	doc/figures/interval.svg \
-	doc/figures/skmd-gains.svg \
-	doc/figures/skmd-groups.svg \
-	doc/figures/skmd-timeline-scan.svg \
-	doc/figures/skmd-timeline.svg \
-	doc/figures/tiles-queue.svg \
-	doc/figures/tiles-rates.svg \
-	doc/figures/tiles-tiles.svg \
-	doc/figures/wave.svg
+	results/figures/altix-blackscholes.svg \
+	results/figures/altix-histogram.svg \
+	results/figures/h200-blocks.svg \
+	results/figures/interval-floyd.svg \
+	results/figures/interval-strmatch.svg \
+	results/figures/interval.svg \
+	results/figures/skmd-gains.svg \
+	results/figures/skmd-groups.svg \
+	results/figures/skmd-timeline-scan.svg \
+	results/figures/skmd-timeline.svg \
+	results/figures/tiles-queue.svg \
+	results/figures/tiles-rates.svg \
+	results/figures/tiles-tiles.svg \
+	results/figures/wave.svg
 
 # Made from the table of variables; tests/tools/info.sh says when it is out of date.
 update-doc: bin/heddle-info
