@@ -1,46 +1,129 @@
-# The manual.
+# The manual, and what was measured. Installed as it lies here, so that links hold.
 
-dist_doc_DATA += \
+manualdir = $(docdir)/doc
+dist_manual_DATA = \
 	doc/apps.md \
 	doc/codelets.md \
 	doc/estimator.md \
 	doc/fpga.md \
+	doc/glossary.md \
 	doc/kernels.md \
 	doc/loops.md \
-	doc/measured.md \
 	doc/measuring.md \
 	doc/policies.md \
+	doc/stability.md \
 	doc/strategies.md \
 	doc/variables.md \
 	doc/wavefronts.md
 
-# Where the pages look for them.
-examplesdir = $(docdir)/examples
+# For developers.
+internalsdir = $(docdir)/doc/internals
+dist_internals_DATA = \
+	doc/internals/apps.md \
+	doc/internals/estimator.md \
+	doc/internals/fpga.md \
+	doc/internals/kernels.md \
+	doc/internals/loops.md \
+	doc/internals/policies.md \
+	doc/internals/strategies.md \
+	doc/internals/wavefronts.md
+
+examplesdir = $(docdir)/doc/examples
 dist_examples_DATA = \
 	doc/examples/axpy.c \
 	doc/examples/estimate.c \
 	doc/examples/lcs.c
-figuresdir = $(docdir)/figures
+
+resultsdir = $(docdir)/results
+dist_results_DATA = \
+	results/README.md \
+	results/design.md \
+	results/estimates.md \
+	results/fpga.md \
+	results/kernels.md \
+	results/loops.md \
+	results/overhead.md \
+	results/simulated-loops.md \
+	results/simulated-tasks.md \
+	results/tasks.md \
+	results/transfers.md \
+	results/wavefronts.md
+
+resultsdatadir = $(docdir)/results/data
+dist_resultsdata_DATA = \
+	results/data/estimates-pocl.csv \
+	results/data/first-blocks.csv \
+	results/data/fpga-errors.csv \
+	results/data/idle-workers.csv \
+	results/data/kernel-launches.csv \
+	results/data/kernels-pocl.csv \
+	results/data/kernels-predicted.csv \
+	results/data/kernels-windows.csv \
+	results/data/kernels.csv \
+	results/data/loops.csv \
+	results/data/nbia.csv \
+	results/data/simulated-altix.csv \
+	results/data/simulated-loops.csv \
+	results/data/simulated-tasks.csv \
+	results/data/transfers-noise.csv \
+	results/data/wavefront-clusters.csv
+
+figuresdir = $(docdir)/results/figures
 dist_figures_DATA = \
-	doc/figures/altix-blackscholes.svg \
-	doc/figures/altix-histogram.svg \
-	doc/figures/h200-blocks.svg \
-	doc/figures/interval-floyd.svg \
-	doc/figures/interval-strmatch.svg \
-	doc/figures/interval.svg \
-	doc/figures/skmd-gains.svg \
-	doc/figures/skmd-groups.svg \
-	doc/figures/skmd-timeline-scan.svg \
-	doc/figures/skmd-timeline.svg \
-	doc/figures/tiles-queue.svg \
-	doc/figures/tiles-rates.svg \
-	doc/figures/tiles-tiles.svg \
-	doc/figures/wave.svg
+	results/figures/altix-blackscholes.svg \
+	results/figures/altix-histogram.svg \
+	results/figures/h200-blocks.svg \
+	results/figures/interval-floyd.svg \
+	results/figures/interval-strmatch.svg \
+	results/figures/interval.svg \
+	results/figures/skmd-gains.svg \
+	results/figures/skmd-groups.svg \
+	results/figures/skmd-timeline-scan.svg \
+	results/figures/skmd-timeline.svg \
+	results/figures/tiles-queue.svg \
+	results/figures/tiles-rates.svg \
+	results/figures/tiles-tiles.svg \
+	results/figures/wave.svg
 
 # Made from the table of variables; tests/tools/info.sh says when it is out of date.
 update-doc: bin/heddle-info
 	bin/heddle-info --man >$(srcdir)/doc/variables.md
 .PHONY: update-doc
+
+# Man pages, made of what the programs say of themselves. An archive has them ready.
+subcommands = app bench estimate info overhead plan plot run sample simulate trace
+subcommand_pages = $(subcommands:%=doc/man/heddle-%.1)
+man_pages = doc/man/heddle.1 doc/man/heddle.7 $(subcommand_pages)
+EXTRA_DIST += $(man_pages)
+if HAVE_MAN_PAGES
+if !USE_SIMGRID
+# Where workers are simulated, programs want a machine before they tell about themselves.
+man_MANS = $(man_pages)
+endif
+endif
+CLEANFILES += $(man_pages)
+# help2man takes "heddle NAME" for a name of two words. Without it pages stay as they are.
+page = $(AM_V_GEN)test '$(HELP2MAN)' = no || { $(MKDIR_P) doc/man && $(HELP2MAN) -N \
+	--source='Heddle $(PACKAGE_VERSION)' --version-string='$(PACKAGE_VERSION)'
+doc/man/heddle.1: bin/heddle
+	$(page) -n 'loops, kernels and task graphs over all processors' bin/heddle >$@.tmp && \
+		mv $@.tmp $@; }
+$(subcommand_pages): doc/man/heddle-%.1: bin/heddle $(pkglibexec_PROGRAMS) $(pkglibexec_SCRIPTS)
+	$(page) -n "`bin/heddle --help | $(SED) -n 's/^  $*  *//p'`" 'bin/heddle $*' >$@.tmp && \
+		$(SED) -e '/^\.TH/s/"1"/1/; /^\.TH/s/HEDDLE/heddle-$*/' \
+			-e 's/^heddle *$* *\\-/heddle-$* \\-/' $@.tmp >$@; rm -f $@.tmp; }
+doc/man/heddle.7: bin/man_page
+	$(AM_V_GEN)$(MKDIR_P) doc/man && bin/man_page >$@.tmp && mv $@.tmp $@
+
+# The reference of the public headers, doc/reference/html.
+if HAVE_DOXYGEN
+reference: doc/Doxyfile
+	$(DOXYGEN) doc/Doxyfile
+else
+reference:
+	@echo 'no reference: no doxygen was found by configure'
+endif
+.PHONY: reference
 
 check_PROGRAMS += doc/examples/axpy doc/examples/estimate doc/examples/lcs
 doc_examples_axpy_LDADD = libheddle.la $(STARPU_LIBS)

@@ -210,7 +210,7 @@ struct ready_asker {
 };
 
 /** Whether a worker should take tasks of a class, which became ready then, the first of
- * them: doc/policies.md, "The end". */
+ * them: doc/internals/policies.md, "Leaving tasks to faster devices". */
 bool ready_wants(const struct heddle_pool_key *key, double since_us, void *asker);
 
 /** A worker is about to take a task of that class, the first of its family on the

@@ -14,7 +14,7 @@
  *
  * An accelerator is *promising*: it is expected to be the fastest, and others leave a
  * first task to it, until it has run one, and another one if the first may have loaded
- * a kernel (doc/policies.md, "What is not known").
+ * a kernel (doc/internals/policies.md, "Trials").
  *
  * A core is not, nor is an accelerator that has been tried in vain. It gets no probe that
  * might delay the end: a slow device could need PROBE_FACTOR times as long as the

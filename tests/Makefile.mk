@@ -5,8 +5,8 @@
 unit_archives = libnbia.a libapps-files.a libkernels.a libcodelets.a libfpga.a libtools.la
 unit_ldadd = $(unit_archives) $(JANSSON_LIBS) $(PNG_LIBS) $(OPENSLIDE_LIBS) $(PARASAIL_LIBS) \
 	$(CMOCKA_LIBS) -lm
-starpu_archives = libnbia.a libapps.a libapps-files.a libcodelets.a libheddle.la libheddle-pure.la
-starpu_ldadd = libnbia.a $(apps_ldadd) $(OPENSLIDE_LIBS) $(CMOCKA_LIBS) -lm
+starpu_archives = libtools.la libnbia.a libapps.a libapps-files.a libcodelets.a libheddle.la libheddle-pure.la
+starpu_ldadd = libtools.la libnbia.a $(apps_ldadd) $(OPENSLIDE_LIBS) $(CMOCKA_LIBS) -lm
 LDADD = $(unit_ldadd)
 $(starpu_programs): LDADD = $(starpu_ldadd)
 $(starpu_programs): $(starpu_archives)
@@ -167,12 +167,14 @@ tool_scripts = \
 	tests/tools/scripts.sh \
 	tests/tools/skmd.sh \
 	tests/tools/split.sh \
+	tests/tools/symbols.sh \
 	tests/tools/trace.sh
 native_scripts = \
 	tests/starpu/loop_warm.sh \
 	tests/tools/apps.sh \
 	tests/tools/estimate_example.sh \
 	tests/tools/examples.sh \
+	tests/tools/man.sh \
 	tests/tools/nbia.sh \
 	tests/tools/overhead.sh \
 	tests/tools/run.sh \

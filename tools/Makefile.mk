@@ -62,6 +62,10 @@ pkglibexec_PROGRAMS += bin/heddle-info
 bin_heddle_info_SOURCES = tools/heddle-info_starpu.c tools/info.c tools/info.h
 bin_heddle_info_LDADD = libheddle.la libheddle-pure.la $(STARPU_LIBS) $(JANSSON_LIBS)
 
+noinst_PROGRAMS = bin/man_page
+bin_man_page_SOURCES = tools/man_page.c tools/info.c tools/info.h
+bin_man_page_LDADD = libtools.la
+
 pkglibexec_PROGRAMS += bin/heddle-overhead
 bin_heddle_overhead_SOURCES = tools/bench/bench.h tools/bench/memory.c tools/heddle-overhead_starpu.c
 bin_heddle_overhead_LDADD = libheddle.la $(STARPU_LIBS) $(JANSSON_LIBS)
@@ -129,9 +133,9 @@ bin/plot/stamp: $(dist_plot_DATA)
 		cp $(srcdir)/$$f bin/plot/ || exit 1; done && touch $@
 noinst_DATA += bin/plot/stamp
 clean-local:
-	rm -rf bin/plot bin/fpga tests/kernels
+	rm -rf bin/plot bin/fpga doc/reference tests/kernels
 # tools/heddle is the launcher of the source tree, which a program of that name
 # would overwrite in a build in place: the command heddle is built in bin/. Nor is
 # the launcher what make would make of tools/heddle.c.
 tools/heddle: ;
-EXTRA_DIST += tools/check tools/common.sh tools/demo tools/heddle tools/setup
+EXTRA_DIST += tools/check tools/common.sh tools/demo tools/heddle tools/setup tools/style

@@ -253,11 +253,11 @@ int main(int argc, char **argv)
 	FILE *bitcode;
 
 	if (argc < 3 || argv[1][0] == '-') {
-		fputs(
-		    "Usage: heddle-analyse KERNEL SOURCE.cl [COMPILER OPTION...]\n\n"
-		    "Prints which bytes of its buffers the work-groups of an OpenCL kernel touch,\n"
-		    "in the form that Heddle reads.\n",
-		    argc > 1 && !strcmp(argv[1], "--help") ? stdout : stderr);
+		fputs("Usage: heddle-analyse KERNEL SOURCE.cl [COMPILER OPTION...]\n\n"
+		      "Prints which bytes of its buffers the work-groups of an OpenCL kernel "
+		      "access,\n"
+		      "in the format that Heddle reads.\n",
+		      argc > 1 && !strcmp(argv[1], "--help") ? stdout : stderr);
 		return argc > 1 && !strcmp(argv[1], "--help") ? 0 : 2;
 	}
 	limits_set();

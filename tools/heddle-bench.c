@@ -28,24 +28,24 @@ const char *argp_program_version = "heddle bench " PACKAGE_VERSION;
 
 static const char documentation[] =
     "Runs apps under every strategy of Heddle, under StarPU's own policies and with blocks "
-    "tuned by hand, and compares the times. Every contender runs in processes of its own, with "
-    "nothing learnt before, in rounds whose order is shuffled."
+    "tuned by hand, and compares the times. Every contender runs in new processes, without "
+    "earlier measurements. The order in each round is random."
     "\v"
     "CONTENDERS are names of rows, or groups of them: alone, tuned, ours, stock.\n"
     "\n"
     "Columns: median, minimum and first (cold) repetition in microseconds; iterations per "
-    "microsecond; efficiency = ideal time / median, the ideal being the sum of the rates of all "
-    "kinds alone (on a simulated machine: of its description); the speed relative to fixed blocks "
-    "tuned by hand, to the best kind alone, to the best of StarPU's policies; the spread of the "
-    "workers' last finishes over the total; the time spent learning; the result.\n"
+    "microsecond; efficiency = ideal time / median; speed relative to fixed blocks tuned by hand, "
+    "to the best kind alone, and to the best of StarPU's policies; spread of the workers' last "
+    "finishes over the total; time spent learning; result. The ideal adds up the rates of all "
+    "kinds alone. On a simulated machine, the description gives the rates.\n"
     "\n"
-    "SPEC describes a simulated machine (build flavour sim), or names one: "
-    "63cpu+gpu36@12000:10 is 63 cores and a GPU 36 times as fast as a core behind a link of "
+    "SPEC describes or names a simulated machine (build flavour sim): "
+    "63cpu+gpu36@12000:10 is 63 cores and a GPU 36 times as fast as a core, behind a link of "
     "12000 MB/s and 10 us. In full: COUNTcpu[=RATE]{+[COUNT]gpu|fpgaSPEED[~[BLOCK]][@MBPS:US][^MB]"
-    "[%FACTOR/FRACTION]}, with a core's RATE in iterations/us (1), a rate that grows "
-    "logarithmically with the block until BLOCK iterations, MB of memory (64000), and FACTOR on "
-    "the speed once FRACTION "
-    "of the undisturbed ideal time has passed. The file `platforms' lists the names.";
+    "[%FACTOR/FRACTION]}. RATE: iterations/us of a core (1). ~: the rate grows logarithmically "
+    "with the block, up to BLOCK iterations. MB: memory (64000). %: FACTOR multiplies the speed "
+    "once FRACTION of the undisturbed ideal time has passed. The file `platforms' lists the "
+    "names.";
 
 enum option_key {
 	OPTION_JSON = 256,
@@ -65,23 +65,23 @@ enum option_key {
 
 static const struct argp_option options[] = {
     {"app", 'a', "LIST", 0, "apps, or paths of programs with their options (default: all)", 0},
-    {"contenders", OPTION_CONTENDERS, "LIST", 0, "who takes part (default: all)", 0},
+    {"contenders", OPTION_CONTENDERS, "LIST", 0, "contenders to run (default: all)", 0},
     {"sched", OPTION_CONTENDERS, "LIST", OPTION_ALIAS, NULL, 0},
     {"platform", OPTION_PLATFORM, "LIST", 0, "simulated machines, descriptions or names", 0},
     {"profile", OPTION_PROFILE, "NAME", 0,
-     "costs of StarPU's own on simulated machines: theory (none, default) or realistic", 0},
+     "StarPU's own costs on simulated machines: theory (none, default) or realistic", 0},
     {"size", OPTION_SIZE, "N", 0, "iterations (default: the app's)", 0},
     {"reps", OPTION_REPS, "N", 0, "repetitions in a process (default 7, simulated 1)", 0},
     {"rounds", OPTION_ROUNDS, "N", 0, "processes of each contender (default 3, simulated 1)", 0},
-    {"seed", OPTION_SEED, "S", 0, "of the order and of the apps' input (default 1)", 0},
+    {"seed", OPTION_SEED, "S", 0, "seed of the order and of the apps' input (default 1)", 0},
     {"budget", OPTION_BUDGET, "SECONDS", 0, "start no process that would end later", 0},
     {"timeout", OPTION_LIMIT, "SECONDS", 0, "for each process (default 120)", 0},
-    {"quick", OPTION_QUICK, NULL, 0, "few grains in the sweeps, one round of three", 0},
-    {"no-verify", OPTION_NO_VERIFY, NULL, 0, "leave the results unchecked", 0},
-    {"json", OPTION_JSON, "FILE", 0, "all that was measured; -: instead of the table", 0},
+    {"quick", OPTION_QUICK, NULL, 0, "coarse sweeps, one round instead of three", 0},
+    {"no-verify", OPTION_NO_VERIFY, NULL, 0, "do not check results", 0},
+    {"json", OPTION_JSON, "FILE", 0, "write all measurements; -: instead of the table", 0},
     {"rows", OPTION_ROWS, "FILE", 0,
      "measure nothing, print the rows of a --json FILE as tab-separated values", 0},
-    {"verbose", 'v', NULL, 0, "say what is being run", 0},
+    {"verbose", 'v', NULL, 0, "print what is running", 0},
     {0},
 };
 

@@ -432,18 +432,19 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 #define FOLDS_OPTIONS                                                                              \
 	{"folds", 'f', "N", 0, "folds (default: 10)", 0},                                          \
 	{                                                                                          \
-		"seed", 's', "N", 0, "of the dealing of tasks into folds (default: 1)", 0          \
+		"seed", 's', "N", 0, "seed that assigns tasks to folds (default: 1)", 0            \
 	}
 #define KNN_OPTIONS                                                                                \
 	{"neighbours",                                                                             \
 	 'k',                                                                                      \
 	 "N",                                                                                      \
 	 0,                                                                                        \
-	 "the mean of so many neighbours predicts, as published with 2 (default: as "              \
-	 "HEDDLE_NEIGHBOURS says, a power law through more of them)",                              \
+	 "predict by the mean of N neighbours; published: 2 (default: by HEDDLE_NEIGHBOURS, a "    \
+	 "power law through more of them)",                                                        \
 	 0},                                                                                       \
 	{                                                                                          \
-		"reference", 'r', "DEVICE", 0, "speed-ups are over it (default: the first CPU)", 0 \
+		"reference", 'r', "DEVICE", 0, "reference of speed-ups (default: the first CPU)",  \
+		    0                                                                              \
 	}
 #define JSON_OPTION                                                                                \
 	{                                                                                          \
@@ -456,8 +457,8 @@ static const struct argp_option show_options[] = {JSON_OPTION, {0}};
 
 /* PROFILE, for all of them. */
 #define PROFILES                                                                                   \
-	"\vPROFILE is the name of a codelet whose profile lies where programs under Heddle keep "  \
-	"them (HEDDLE_PROFILE_DIR), or a file."
+	"\vPROFILE is a file, or the name of a codelet with a profile in the folder of profiles "  \
+	"(HEDDLE_PROFILE_DIR)."
 
 static const struct verb {
 	const char *name;
@@ -466,9 +467,9 @@ static const struct verb {
 	const struct argp_option *options;
 } verbs[] = {
     {"cv", cv, "PROFILE",
-     "Says how well a profile predicts itself: cross-validation of the nearest neighbours, "
-     "average errors of speed-ups over the reference device and of times, as Table 1 of Teodoro "
-     "et al., HPDC 2010." PROFILES,
+     "Measures how well a profile predicts itself, by cross-validation. Prints mean errors of "
+     "times and of speed-ups over the reference device, as Table 1 of Teodoro et al., HPDC "
+     "2010." PROFILES,
      cv_options},
     {"predict", predict, "PROFILE [NAME=VALUE...]",
      "Predicts the times of a task with these parameters on each device." PROFILES,
@@ -481,10 +482,10 @@ static const struct verb {
 static void usage_print(FILE *out)
 {
 	fputs("Usage: heddle estimate cv|predict|show [OPTION...] PROFILE [NAME=VALUE...]\n\n"
-	      "What earlier runs measured of tasks, and what follows from it.\n\n"
-	      "  cv       how well speed-ups and times are predicted\n"
-	      "  predict  the times of a task with given parameters on each device\n"
-	      "  show     the times that were measured\n\n"
+	      "Prints times of tasks that earlier runs measured, and predictions from them.\n\n"
+	      "  cv       errors of predicted speed-ups and times\n"
+	      "  predict  times of a task with given parameters on each device\n"
+	      "  show     measured times\n\n"
 	      "'heddle estimate WHAT --help' tells more.\n",
 	      out);
 }

@@ -251,15 +251,15 @@ static void __attribute__((constructor)) machine_wanted(void)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {
-	    options,
-	    parse,
-	    NULL,
-	    "Prints the version, the StarPU in use, the workers, and the tables of policies, block "
-	    "strategies and variables.",
-	    NULL,
-	    NULL,
-	    NULL};
+	static const struct argp argp = {options,
+	                                 parse,
+	                                 NULL,
+	                                 "Prints the version, the StarPU in use, the workers, the "
+	                                 "policies, the block strategies "
+	                                 "and the variables.",
+	                                 NULL,
+	                                 NULL,
+	                                 NULL};
 	struct arguments arguments = {0};
 	json_t *info;
 

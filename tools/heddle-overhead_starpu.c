@@ -49,23 +49,22 @@ static double *measured[NSHAPES][MAXPOLICIES]; /* µs per task, one a round */
 
 static void usage_print(void)
 {
-	puts(
-	    "Usage: heddle overhead [OPTION...]\n"
-	    "\n"
-	    "Prints what each scheduling policy costs per task that does nothing, in\n"
-	    "microseconds and relative to StarPU's eager: independent tasks submitted at\n"
-	    "once, and a chain in which each waits for the one before. The medians of\n"
-	    "several rounds count; in each round every policy runs once.\n"
-	    "\n"
-	    "      --sched LIST   policies, separated by commas (default: eager, lws and all of\n"
-	    "                     Heddle's); eager always takes part\n"
-	    "      --tasks N      independent tasks (default 200000)\n"
-	    "      --chain N      tasks of the chain (default 50000); 0 leaves either out\n"
-	    "      --rounds N     default 9\n"
-	    "      --json FILE    writes the results, - for standard output in place of the table\n"
-	    "  -h, --help         this text\n"
-	    "\n"
-	    "Exit status: 0; 1 when a policy could not be measured; 2 for wrong use.");
+	puts("Usage: heddle overhead [OPTION...]\n"
+	     "\n"
+	     "Prints the cost of each scheduling policy per empty task, in microseconds and\n"
+	     "relative to StarPU's eager: for independent tasks submitted at once, and for a\n"
+	     "chain in which each task waits for the one before. In each of several rounds,\n"
+	     "every policy runs once. The medians are printed.\n"
+	     "\n"
+	     "      --sched LIST   policies, separated by commas (default: eager, lws and all of\n"
+	     "                     Heddle's); eager always takes part\n"
+	     "      --tasks N      independent tasks (default 200000)\n"
+	     "      --chain N      tasks of the chain (default 50000); 0 skips tasks or chain\n"
+	     "      --rounds N     default 9\n"
+	     "      --json FILE    writes the results; -: to standard output instead of the table\n"
+	     "  -h, --help         this text\n"
+	     "\n"
+	     "Exit status: 0; 1 when a policy could not be measured; 2 for wrong use.");
 }
 
 /* ---- one measurement ---- */

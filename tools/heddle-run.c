@@ -32,15 +32,14 @@ static void usage_print(FILE *out)
 	fputs("Usage: heddle run --sched NAME [--] COMMAND [ARGUMENT...]\n"
 	      "\n"
 	      "Runs COMMAND, any program that uses StarPU, under one of Heddle's scheduling\n"
-	      "policies. The program needs no change; what it does not do with StarPU is not\n"
-	      "touched. STARPU_SCHED is set to NAME for it, which wins over a policy that the\n"
-	      "program asks for itself.\n"
+	      "policies. The program needs no change. STARPU_SCHED is set to NAME, which\n"
+	      "overrides the policy that the program asks for.\n"
 	      "\n"
 	      "  -s, --sched NAME  the policy\n"
 	      "  -h, --help        this text\n"
 	      "\n"
-	      "Exit status: COMMAND's; 2 for wrong use, 126 and 127 when COMMAND cannot be run\n"
-	      "or is not found.\n"
+	      "Exit status: COMMAND's; 2 for wrong use; 126 if COMMAND cannot be run; 127 if it\n"
+	      "is not found.\n"
 	      "\n",
 	      out);
 	policies_print(out);

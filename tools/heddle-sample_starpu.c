@@ -371,7 +371,7 @@ static char *help_filter(int key, const char *text, void *input)
 	out = open_memstream(&made, &size);
 	if (!out)
 		return NULL;
-	fputs("Codelets, and what they are sized in:\n", out);
+	fputs("Codelets, and the units of their sizes:\n", out);
 	for (size_t i = 0; i < NSAMPLED; i++)
 		fprintf(out, "  %-14s %s\n", sampled[i].name, sampled[i].unit);
 	fclose(out);
@@ -379,11 +379,11 @@ static char *help_filter(int key, const char *text, void *input)
 }
 
 static const struct argp_option options[] = {
-    {"jobs", 'j', "N", 0, "how many different jobs (default: 30)", 0},
-    {"reps", 'r', "N", 0, "how often each runs on each device; medians count (default: 7)", 0},
+    {"jobs", 'j', "N", 0, "number of different jobs (default: 30)", 0},
+    {"reps", 'r', "N", 0, "runs of each job on each device; the median counts (default: 7)", 0},
     {"least", 'l', "N", 0, "smallest size (default: 1K)", 0},
     {"most", 'm', "N", 0, "largest size (default: 4M)", 0},
-    {"seed", 's', "N", 0, "of sizes and data (default: 1)", 0},
+    {"seed", 's', "N", 0, "seed of sizes and data (default: 1)", 0},
     {0},
 };
 
@@ -392,7 +392,7 @@ static const struct argp argp = {
     .parser = argument_parse,
     .args_doc = "CODELET",
     .doc = "Runs jobs of different sizes of one of Heddle's codelets on every kind of device of "
-           "this machine, and adds their times to the codelet's profile, for `heddle estimate cv "
+           "this machine. Adds their times to the codelet's profile, for `heddle estimate cv "
            "CODELET`.\v",
     .help_filter = help_filter,
 };

@@ -27,8 +27,8 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
-    {"platform", 'p', "SPEC", 0, "the machine, described or by name", 0},
-    {"profile", 'P', "NAME", 0, "costs of StarPU's own: theory (none, default) or realistic", 0},
+    {"platform", 'p', "SPEC", 0, "description or name of the machine", 0},
+    {"profile", 'P', "NAME", 0, "StarPU's own costs: theory (none, default) or realistic", 0},
     {0},
 };
 
@@ -91,9 +91,9 @@ int main(int argc, char **argv)
 	    options,
 	    parse,
 	    "-- COMMAND [ARGUMENT...]",
-	    "Runs a program that was built on StarPU's SimGrid flavour on a described machine, in "
-	    "simulated time; one that was built on another StarPU is refused. `heddle bench "
-	    "--help' explains the description.",
+	    "Runs a program on a described machine, in simulated time. The program must be built "
+	    "with StarPU's SimGrid flavour; others are refused. `heddle bench --help' explains "
+	    "the description.",
 	    NULL,
 	    NULL,
 	    NULL};

@@ -25,15 +25,15 @@ static const struct subcommand {
 } subcommands[] = {
     {"app", NULL, "runs one of Heddle's applications"},
     {"bench", NULL, "compares policies, strategies and processors on this or a simulated machine"},
-    {"estimate", NULL, "what earlier runs measured of tasks, and how well that predicts"},
-    {"info", NULL, "what is in use: StarPU, workers, policies, strategies, variables"},
-    {"overhead", NULL, "what each policy costs per task"},
-    {"plan", plan_main, "what the algorithms decide, without running anything"},
-    {"plot", NULL, "draws block logs and comparisons"},
+    {"estimate", NULL, "prints measured times of tasks, and predictions from them"},
+    {"info", NULL, "prints StarPU, workers, policies, strategies and variables"},
+    {"overhead", NULL, "measures what each policy costs per task"},
+    {"plan", plan_main, "prints what the algorithms decide, without running anything"},
+    {"plot", NULL, "draws logs and comparisons"},
     {"run", NULL, "runs a StarPU program under one of Heddle's policies"},
-    {"sample", NULL, "runs jobs of a codelet on every device and keeps their times"},
+    {"sample", NULL, "runs jobs of a codelet on every device and stores their times"},
     {"simulate", NULL, "runs a program on a simulated machine"},
-    {"trace", NULL, "runs a program and leaves a trace of it"},
+    {"trace", NULL, "runs a program and writes a trace of it"},
 };
 
 #define NSUBCOMMANDS (sizeof(subcommands) / sizeof(subcommands[0]))

@@ -145,17 +145,15 @@ static void print_cell(const char *cell)
 
 void info_print_manual(void)
 {
-	printf(
-	    "# Environment variables\n\n"
-	    "Everything that can be tuned from outside. `heddle info --variables` prints the\n"
-	    "values in force and where they come from. A name that begins with `HEDDLE_` and is\n"
-	    "not in this table draws a warning that names the nearest one; a malformed value\n"
-	    "makes loops refuse to start. Variables of StarPU itself (`STARPU_SCHED`,\n"
-	    "`STARPU_NCPU`, ...) are described in StarPU's handbook.\n\n"
-	    "This page is made from the table in `support/variables.def` by\n"
-	    "`make update-doc`.\n\n"
-	    "| Name | Type | Default | Values | Meaning |\n"
-	    "|---|---|---|---|---|\n");
+	printf("# Environment variables\n\n"
+	       "These variables tune Heddle. `heddle info --variables` prints their current\n"
+	       "values and their origin. A name that begins with `HEDDLE_` but is not in this\n"
+	       "table causes a warning that names the nearest one. With a malformed value, loops\n"
+	       "refuse to start. StarPU's handbook describes its own variables (`STARPU_SCHED`,\n"
+	       "`STARPU_NCPU`, ...).\n\n"
+	       "`make update-doc` makes this page from `support/variables.def`.\n\n"
+	       "| Name | Type | Default | Values | Meaning |\n"
+	       "|---|---|---|---|---|\n");
 	for (int v = 0; v < HEDDLE_NVARIABLES; v++) {
 		const struct heddle_variable_row *row = &heddle_variable_table[v];
 		char values[128];
@@ -169,4 +167,79 @@ void info_print_manual(void)
 		print_cell(row->doc);
 		printf(" |\n");
 	}
+}
+
+/* Text of a man page: what roff would take for its own is escaped. */
+static void print_roff(const char *words)
+{
+	for (const char *at = words; *at; at++) {
+		if (at == words && (*at == '.' || *at == '\''))
+			printf("\\&");
+		if (*at == '-')
+			printf("\\-");
+		else if (*at == '\\')
+			printf("\\e");
+		else
+			putchar(*at);
+	}
+}
+
+/* A tagged paragraph: what it is about in bold, then in words. */
+static void print_tagged(const char *tag, const char *words)
+{
+	printf(".TP\n.B ");
+	print_roff(tag);
+	printf("\n");
+	print_roff(words);
+	printf("\n");
+}
+
+static void print_strategy(const struct heddle_strategy_info *strategy)
+{
+	char range[256];
+
+	print_tagged(strategy->name, strategy->doc);
+	printf("(");
+	print_roff(strategy->source);
+	printf(")\n.RS\n");
+	for (const struct heddle_strategy_parameter *p = strategy->parameters; p && p->name; p++) {
+		print_tagged(p->name, p->doc);
+		snprintf(range, sizeof(range), "(%s%s%g to %g, default %g)", p->unit,
+		         *p->unit ? "; " : "", p->min, p->max, p->value);
+		print_roff(range);
+		printf("\n");
+	}
+	printf(".RE\n");
+}
+
+void info_print_man_page(void)
+{
+	printf(".TH HEDDLE 7 \"\" \"Heddle %s\" \"Heddle\"\n"
+	       ".SH NAME\nheddle \\- policies, block strategies and variables of Heddle\n"
+	       ".SH DESCRIPTION\n"
+	       "Heddle schedules loops, kernels and task graphs over all processors of a machine, "
+	       "on top of StarPU. The environment chooses the policy and sets the variables.\n"
+	       ".SH POLICIES\n"
+	       "STARPU_SCHED=NAME chooses the policy of a program that links libheddle; "
+	       "\n.BR heddle\\-run (1)\nbrings a policy to any program of StarPU.\n",
+	       PACKAGE_VERSION);
+	for (const struct heddle_policy *policy = heddle_policies(); policy->name; policy++)
+		print_tagged(policy->name, policy->doc);
+	printf(".SH \"BLOCK STRATEGIES\"\n"
+	       "A strategy is named NAME[:KEY=VALUE,...] in HEDDLE_STRATEGY or in a loop.\n");
+	for (const struct heddle_strategy_info *const *s = heddle_strategies(); *s; s++)
+		print_strategy(*s);
+	printf(".SH ENVIRONMENT\n");
+	for (int v = 0; v < HEDDLE_NVARIABLES; v++) {
+		const struct heddle_variable_row *row = &heddle_variable_table[v];
+		char values[128], range[320];
+
+		heddle_variable_values(row, values, sizeof(values));
+		print_tagged(row->name, row->doc);
+		snprintf(range, sizeof(range), "(%s, default %s)", values,
+		         *row->value ? row->value : "not set");
+		print_roff(range);
+		printf("\n");
+	}
+	printf(".SH \"SEE ALSO\"\n.BR heddle (1)\n");
 }

@@ -18,7 +18,10 @@ void info_print_policies(const json_t *policies);
 void info_print_strategies(const json_t *strategies);
 void info_print_variables(const json_t *variables);
 
-/** The manual page of the variables (Markdown), on standard output. */
+/** The page of the variables in the manual (Markdown), on standard output. */
 void info_print_manual(void);
+
+/** The man page heddle(7): policies, strategies and variables (roff), on standard output. */
+void info_print_man_page(void);
 
 #endif

@@ -14,17 +14,18 @@ static const struct {
 	const char *doc;
 } plans[] = {
     {"blocks", plan_blocks, "the blocks that a strategy gives to a described machine"},
-    {"interval", plan_interval, "how often the chunks of a wavefront should synchronise"},
-    {"split", plan_split, "the share of one kernel that each of several devices computes"},
+    {"interval", plan_interval, "how often the bands of a wavefront should synchronise"},
+    {"split", plan_split, "the share of a kernel that each device computes"},
 };
 
 #define NPLANS (sizeof(plans) / sizeof(plans[0]))
 
 static void usage_print(FILE *out)
 {
-	fputs("Usage: heddle plan WHAT [ARGUMENT...]\n\n"
-	      "Shows what Heddle's algorithms decide, without running anything. WHAT is one of\n\n",
-	      out);
+	fputs(
+	    "Usage: heddle plan WHAT [ARGUMENT...]\n\n"
+	    "Prints what Heddle's algorithms decide, without running anything. WHAT is one of\n\n",
+	    out);
 	for (size_t p = 0; p < NPLANS; p++)
 		fprintf(out, "  %-9s %s\n", plans[p].name, plans[p].doc);
 	fputs("\n'heddle plan WHAT --help' tells more.\n", out);

@@ -153,10 +153,11 @@ static char *help_filter(int key, const char *text, void *input)
 	out = open_memstream(&made, &size);
 	if (!out)
 		return NULL;
-	fputs("MACHINE.json (-: standard input) is {\"n\": iterations, \"seed\": of the noise, "
-	      "\"workers\": [{...}, ...]} with these keys for each worker, times in "
-	      "microseconds:\n",
-	      out);
+	fputs(
+	    "MACHINE.json (-: standard input) is {\"n\": iterations, \"seed\": seed of the noise, "
+	    "\"workers\": [{...}, ...]} with these keys for each worker, times in "
+	    "microseconds:\n",
+	    out);
 	machine_keys(out);
 	fputs("\nStrategies:\n", out);
 	for (const struct heddle_strategy_info *const *s = heddle_strategies(); *s; s++)
@@ -167,7 +168,7 @@ static char *help_filter(int key, const char *text, void *input)
 
 static const struct argp_option options[] = {
     {"strategy", 's', "NAME[:KEY=VALUE,...]", 0, "the strategy (default: hdss)", 0},
-    {"table", 't', NULL, 0, "a table to read instead of JSON", 0},
+    {"table", 't', NULL, 0, "print a table instead of JSON", 0},
     {0},
 };
 
@@ -175,8 +176,8 @@ static const struct argp argp = {
     .options = options,
     .parser = argument_parse,
     .args_doc = "MACHINE.json",
-    .doc = "Replays a block strategy on a machine described by numbers and prints every block "
-           "it gives, as JSON.",
+    .doc = "Replays a block strategy on a described machine and prints every block that it "
+           "gives, as JSON.",
     .help_filter = help_filter,
 };
 

@@ -47,25 +47,25 @@ static const struct argp_option options[] = {
     {"cd", KEY_CD, "US", 0, "c_d: starting a message, microseconds", 1},
     {"cc", KEY_CC, "US", 0, "c_c: sending one column's data, microseconds", 1},
     {"us", KEY_US, "N", 0, "U_s: columns, the synchronisation dimension", 1},
-    {"uc", KEY_UC, "N", 0, "U_c: rows, the chunk dimension", 1},
-    {"k", 'k', "N", 0, "chunks per worker (default: 1)", 1},
+    {"uc", KEY_UC, "N", 0, "U_c: rows, the dimension that is cut into bands", 1},
+    {"k", 'k', "N", 0, "bands per worker (default: 1)", 1},
     {"worker", 'w', "NAME:COUNT:CP", 0,
-     "a kind of worker, how many of it there are, and its c_p, microseconds an iteration; once for "
-     "every kind",
+     "a kind of worker: name, number of workers, c_p in microseconds an iteration; once for every "
+     "kind",
      1},
-    {"twa", KEY_TWA, "US", 0, "T_wa: assigning the first chunk, microseconds (default: 0)", 1},
+    {"twa", KEY_TWA, "US", 0, "T_wa: assigning the first band, microseconds (default: 0)", 1},
     {"vector", KEY_VECTOR, "ROW,COLUMN", 0,
-     "a dependence vector of the simulated loop; once for every vector (default: 1,0 and 0,1)", 2},
+     "a dependence vector of the simulated loop, once for each (default: 1,0 and 0,1)", 2},
     {"pipelined", KEY_PIPELINED, NULL, 0,
-     "chunks follow each other interval by interval, as in Heddle's wavefronts, instead of the "
-     "paper's subproblems one by one",
+     "bands follow each other interval by interval, as in Heddle's wavefronts; otherwise the "
+     "paper's subproblems run one by one",
      2},
     {"sweep", KEY_SWEEP, "FIRST-LAST", OPTION_ARG_OPTIONAL,
      "also simulate the loop with every h of a range (default: a quarter to four times the "
      "model's)",
      2},
     {"csv", KEY_CSV, "FILE", 0,
-     "append the sweep to a file for heddle plot, with the predicted time of each h", 2},
+     "append the sweep to a file for heddle plot: predicted and simulated time of each h", 2},
     {0},
 };
 
@@ -202,9 +202,9 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 static const struct argp argp = {
     .options = options,
     .parser = argument_parse,
-    .doc = "Computes how many columns a wavefront's chunks should compute between two messages, "
-           "by the model of Andronikos et al. (Performance Evaluation 67, 2010), and prints it as "
-           "JSON: h, the predicted time, and each kind's width of chunks.",
+    .doc = "Computes how many columns a band of a wavefront should compute between two messages, "
+           "by the model of Andronikos et al. (Performance Evaluation 67, 2010). Prints JSON: h, "
+           "the predicted time, and the width of each kind's bands.",
 };
 
 /* ---- output ---- */

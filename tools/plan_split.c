@@ -73,16 +73,17 @@ static char *help_filter(int key, const char *text, void *input)
 		return NULL;
 	fputs("TABLE.json (-: standard input) is an object with these keys:\n", out);
 	split_table_keys(out);
-	fputs("\nMethods: heddle; paper, Algorithm 1 of SKMD (PACT 2013); linear, by the speeds\n"
-	      "with all groups alone; single, the best device; optimum, by trying.\n",
-	      out);
+	fputs(
+	    "\nMethods: heddle; paper: Algorithm 1 of SKMD (PACT 2013); linear: by each device's\n"
+	    "speed with all groups; single: the best device; optimum: the best of a grid.\n",
+	    out);
 	fclose(out);
 	return made;
 }
 
 static const struct argp_option options[] = {
-    {"method", 'm', "NAME", 0, "how to choose (default: heddle)", 0},
-    {"table", 't', NULL, 0, "a table to read instead of JSON: every method", 0},
+    {"method", 'm', "NAME", 0, "method (default: heddle)", 0},
+    {"table", 't', NULL, 0, "print a table of all methods instead of JSON", 0},
     {0},
 };
 
@@ -90,9 +91,8 @@ static const struct argp argp = {
     .options = options,
     .parser = argument_parse,
     .args_doc = "TABLE.json",
-    .doc = "Shares the work-groups of one kernel among devices of which the times and the "
-           "costs of transfers are known, and prints the shares and the predicted times, in "
-           "microseconds, as JSON.",
+    .doc = "Shares the work-groups of a kernel among devices with known times and costs of "
+           "transfers. Prints the shares and the predicted times, in microseconds, as JSON.",
     .help_filter = help_filter,
 };
 

@@ -30,7 +30,7 @@
  * worker has two blocks under way.
  *
  * With published=1 that is all. The other parameters switch on what goes beyond
- * it, one by one; doc/strategies.md says why each is there.
+ * it, one by one; doc/internals/strategies.md says why each is there.
  */
 #include "config.h"
 

@@ -4,7 +4,7 @@
  * What a block strategy is made of. blocks.c keeps the books (who has how much,
  * what remains, sizes that honour minimum, maximum and alignment); a strategy
  * answers one question, how large a block it wishes, and hears of the events it
- * cares for. doc/strategies.md is a tutorial.
+ * cares for. doc/internals/strategies.md is a tutorial.
  */
 #ifndef HEDDLE_BLOCKS_STRATEGY_H
 #define HEDDLE_BLOCKS_STRATEGY_H

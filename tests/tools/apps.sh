@@ -42,6 +42,7 @@ expect 2 "not a whole number" vecinc --chunk 0
 expect 2 "neither auto nor" vecinc --prefetch some
 expect 2 "neither input nor output" vecinc --output "$work/x" --size 10 --reps 1
 # Whether it goes on then is up to PoCL.
+# shellcheck disable=SC3045 # dash and bash have it
 (ulimit -c 0; HWLOC_FSROOT=$work "$apps/vecinc/vecinc" --size 10 --reps 1) >"$work/out" 2>&1
 grep -q "cores in $work/sys/devices/system/cpu.* mounted" "$work/out" ||
 	{ fail "no message where there is no /sys"; cat "$work/out"; }

@@ -70,6 +70,7 @@ expect 2 'no parameter "chunks"; did you mean chunk' plan --strategy css:chunks=
 # More blocks than memory, and anybody, could take.
 machine '{"n": 1000000000000, "workers": [{"rate": 1}, {"rate": 2}]}'
 css() {
+	# shellcheck disable=SC3045 # dash and bash have it
 	(ulimit -v 4000000 && exec timeout 60 "$heddle" plan blocks --strategy css:chunk=1 \
 		"$work/machine.json")
 }

@@ -100,7 +100,7 @@ static void test_fit_of_noise(void **state)
 }
 
 /* What tiles took an NVIDIA H200, µs: 128 x 128, 128 rows x 2048 columns, 2048 x 128,
- * 2048 x 2048, 8192 x 8192 (doc/measured.md). */
+ * 2048 x 2048, 8192 x 8192. */
 static const struct device {
 	const char *name;
 	double us[5];

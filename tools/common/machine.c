@@ -30,23 +30,23 @@ struct key {
 	}
 static const struct key keys[] = {
     KEY("rate", rate, REAL, 1e-300, 1e300, "iterations per microsecond; required"),
-    KEY("overhead_us", overhead_us, REAL, 0, 1e18, "of every block"),
+    KEY("overhead_us", overhead_us, REAL, 0, 1e18, "constant time of every block"),
     KEY("a", a, REAL, -1e300, 1e300, "with b: the rate is min(rate, a ln n + b)"),
     KEY("b", b, REAL, -1e300, 1e300, "see a"),
-    KEY("depth", depth, UNSIGNED, 1, 16, "blocks under way at once, a pipeline above 1"),
+    KEY("depth", depth, UNSIGNED, 1, 16, "blocks at a time; above 1: a pipeline"),
     KEY("transfer", transfer, REAL, 0, 1,
         "part of a block's time that overlaps with the block before, at a depth above 1"),
     KEY("noise", noise, REAL, 0, 10, "relative standard deviation of a block's time"),
     KEY("spike_block", spike_block, UNSIGNED, 0, 1e9, "this block of the worker, from 1 ..."),
     KEY("spike_factor", spike_factor, REAL, 0, 1e9, "... takes this many times as long"),
-    KEY("stop_us", stop_us, REAL, 0, 1e300, "dies at this time; 0: never"),
+    KEY("stop_us", stop_us, REAL, 0, 1e300, "the worker fails at this time; 0: never"),
     KEY("change_us", change_us, REAL, 0, 1e300, "at this time (0: never) ..."),
     KEY("change_factor", change_factor, REAL, 1e-9, 1e9, "... its speed is multiplied by this"),
     KEY("minimum", given.minimum, SIZE, 0, 1e18, "smallest useful block"),
     KEY("maximum", given.maximum, SIZE, 0, 1e18, "largest block; 0: no bound"),
     KEY("alignment", given.alignment, SIZE, 0, 1e18, "blocks are multiples of this"),
-    KEY("prior", given.rate, REAL, 0, 1e18, "rate that the strategy is told beforehand"),
-    KEY("prior_start_us", given.start_us, REAL, 0, 1e18, "with it: of every block beside that"),
+    KEY("prior", given.rate, REAL, 0, 1e18, "rate that the strategy knows beforehand"),
+    KEY("prior_start_us", given.start_us, REAL, 0, 1e18, "with prior: constant time of a block"),
 };
 #undef KEY
 
@@ -54,9 +54,9 @@ static const struct key keys[] = {
 
 void machine_keys(FILE *out)
 {
-	fprintf(out, "  %-14s %s\n", "name", "of the worker; default: its kind and number");
+	fprintf(out, "  %-14s %s\n", "name", "name of the worker; default: its kind and number");
 	fprintf(out, "  %-14s %s\n", "kind", "cpu, cuda, opencl or fpga; default: cpu");
-	fprintf(out, "  %-14s %s\n", "count", "so many workers like this one; default: 1");
+	fprintf(out, "  %-14s %s\n", "count", "number of such workers; default: 1");
 	for (size_t k = 0; k < NKEYS; k++)
 		fprintf(out, "  %-14s %s\n", keys[k].name, keys[k].doc);
 }

@@ -13,29 +13,28 @@
 
 void split_table_keys(FILE *out)
 {
-	fputs(
-	    "  groups           work-groups of the launch; required\n"
-	    "  contiguous       false: every device needs all of the input, and what it computed\n"
-	    "                   lies scattered over all of the output; default: true\n"
-	    "  in_bytes         input of a work-group; default: 0\n"
-	    "  out_bytes        output of a work-group; default: 0\n"
-	    "  in_fixed_bytes   input that every device needs whatever its share; default: 0\n"
-	    "  merge_bandwidth  MB/s at which scattered output is sorted into place; required\n"
-	    "                   where contiguous is false\n"
-	    "  buses            [{...}, ...], for each:\n"
-	    "    name           by which devices know it; required\n"
-	    "    bandwidth      MB/s; required\n"
-	    "    out_bandwidth  MB/s of results; default: as bandwidth\n"
-	    "    latency_us     of each transfer, microseconds; default: 0\n"
-	    "    duplex         true: results cross while inputs do; default: false\n"
-	    "  devices          [{...}, ...], for each:\n"
-	    "    name           required\n"
-	    "    bus            that its data crosses; default: none, it works in the host's "
-	    "memory\n"
-	    "    times          [[groups, microseconds], ...], 1 to 16, ascending; required\n"
-	    "    part_us        so much later it begins when others have a share too; default: 0\n"
-	    "    slowdown       and takes so many times as long; default: 1\n",
-	    out);
+	fputs("  groups           work-groups of the launch; required\n"
+	      "  contiguous       false: every device needs all of the input, and its results lie\n"
+	      "                   scattered over all of the output; default: true\n"
+	      "  in_bytes         input of a work-group; default: 0\n"
+	      "  out_bytes        output of a work-group; default: 0\n"
+	      "  in_fixed_bytes   input that every device needs with any share; default: 0\n"
+	      "  merge_bandwidth  MB/s of merging scattered output; required if contiguous is\n"
+	      "                   false\n"
+	      "  buses            [{...}, ...], for each:\n"
+	      "    name           name that devices refer to; required\n"
+	      "    bandwidth      MB/s; required\n"
+	      "    out_bandwidth  MB/s of results; default: bandwidth\n"
+	      "    latency_us     microseconds per transfer; default: 0\n"
+	      "    duplex         true: results and inputs transfer at the same time; default: "
+	      "false\n"
+	      "  devices          [{...}, ...], for each:\n"
+	      "    name           required\n"
+	      "    bus            bus of its data; default: none, it uses the host's memory\n"
+	      "    times          [[groups, microseconds], ...], 1 to 16, ascending; required\n"
+	      "    part_us        delay of its begin if others have a share too; default: 0\n"
+	      "    slowdown       factor on its time then; default: 1\n",
+	      out);
 }
 
 /* An object that is being read: unknown keys in it are refused. */
