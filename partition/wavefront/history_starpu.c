@@ -1,9 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is known of a codelet's wavefronts, from this process and, by its profile, from
- * earlier ones: what tiles cost each class of devices, and how long whole wavefronts took
- * which team.
+ * What is remembered of a codelet's wavefronts, of this process and, by its profile, of
+ * earlier ones: what tiles cost each device class, and how long whole wavefronts took which
+ * team.
  */
 #include "config.h"
 
@@ -36,7 +36,7 @@ struct known_cost {
 	struct known_cost *next;
 	unsigned class; /* of devices */
 	struct wave_tile_cost cost;
-	/* What the last wavefront said that the one before did not: factors of the cost of tiles'
+	/* Factors that the last wavefront showed and the one before did not: of the cost of tiles'
 	 * contents, and of their hand-over. */
 	double doubtful, doubtful_handover;
 	char codelet[];
@@ -60,10 +60,11 @@ struct reading {
 	char codelet[];
 };
 
-/* What is known in this process; under a mutex, for good. */
+/* What is known in this process, for as long as it lives. The mutex guards the lists and what
+ * is in them. Files are read and written without it: what was read is published under it. */
 static struct {
 	starpu_pthread_mutex_t mutex;
-	struct known_cost *speeds;
+	struct known_cost *costs;
 	struct known_run *runs;
 	struct reading *readings;
 } known = {.mutex = STARPU_PTHREAD_MUTEX_INITIALIZER};
@@ -75,7 +76,7 @@ static const char *codelet_name(const struct heddle_wavefront_request *wave)
 	return name ? name : wave->name;
 }
 
-/* ---- stored speeds ---- */
+/* ---- stored costs ---- */
 
 static bool profiles_wanted(void)
 {
@@ -143,54 +144,54 @@ static void profile_add(const char *codelet, struct heddle_profile_record *recor
 	heddle_profile_free(&profile);
 }
 
-static void profile_keep(const struct known_cost *speed)
+static void profile_keep(const char *codelet, unsigned class, const struct wave_tile_cost *cost)
 {
 	struct heddle_profile_record record;
 
 	if (!profiles_wanted())
 		return;
 	heddle_profile_record_init(&record, "wavefront");
-	heddle_profile_record_text(&record, "device", heddle_device_class_name(speed->class));
+	heddle_profile_record_text(&record, "device", heddle_device_class_name(class));
 	heddle_profile_record_results(&record);
-	heddle_profile_record_number(&record, "cp", speed->cost.iteration);
-	heddle_profile_record_number(&record, "cr", speed->cost.row);
-	heddle_profile_record_number(&record, "column", speed->cost.column);
-	heddle_profile_record_number(&record, "overhead", speed->cost.us);
-	profile_add(speed->codelet, &record);
+	heddle_profile_record_number(&record, "cp", cost->iteration);
+	heddle_profile_record_number(&record, "cr", cost->row);
+	heddle_profile_record_number(&record, "column", cost->column);
+	heddle_profile_record_number(&record, "overhead", cost->us);
+	profile_add(codelet, &record);
 }
 
-/* ---- speeds of this process ---- */
+/* ---- costs in this process ---- */
 
 /* Mutex held. */
-static struct known_cost *speed_of(const char *codelet, unsigned class)
+static struct known_cost *cost_of(const char *codelet, unsigned class)
 {
-	struct known_cost *speed = known.speeds;
+	struct known_cost *known_cost = known.costs;
 
-	while (speed && (speed->class != class || strcmp(speed->codelet, codelet)))
-		speed = speed->next;
-	return speed;
+	while (known_cost && (known_cost->class != class || strcmp(known_cost->codelet, codelet)))
+		known_cost = known_cost->next;
+	return known_cost;
 }
 
 /* Mutex held. */
-static struct known_cost *speed_add(const char *codelet, unsigned class,
-                                    const struct wave_tile_cost *cost)
+static struct known_cost *cost_add(const char *codelet, unsigned class,
+                                   const struct wave_tile_cost *cost)
 {
-	struct known_cost *speed = malloc(sizeof(*speed) + strlen(codelet) + 1);
+	struct known_cost *known_cost = malloc(sizeof(*known_cost) + strlen(codelet) + 1);
 
-	if (!speed)
+	if (!known_cost)
 		return NULL;
-	speed->class = class;
-	speed->cost = *cost;
-	speed->doubtful = speed->doubtful_handover = 1;
-	strcpy(speed->codelet, codelet);
-	speed->next = known.speeds;
-	known.speeds = speed;
-	return speed;
+	known_cost->class = class;
+	known_cost->cost = *cost;
+	known_cost->doubtful = known_cost->doubtful_handover = 1;
+	strcpy(known_cost->codelet, codelet);
+	known_cost->next = known.costs;
+	known.costs = known_cost;
+	return known_cost;
 }
 
-/* A simulated machine is what its description says. */
-static bool simulated_speed(const struct heddle_wavefront_request *wave,
-                            const struct wave_worker *worker, struct wave_tile_cost *cost)
+/* What the description of a simulated machine says. */
+static bool simulated_cost(const struct heddle_wavefront_request *wave,
+                           const struct wave_worker *worker, struct wave_tile_cost *cost)
 {
 	const struct heddle_platform *platform = heddle_platform_current();
 	size_t total = wave->space.rows * wave->space.columns, n = total / 1000 + 1;
@@ -210,18 +211,29 @@ bool wave_cost_find(const struct heddle_wavefront_request *wave, const struct wa
 {
 	const char *codelet = codelet_name(wave);
 	unsigned class = heddle_device_class(worker->stats.id);
-	const struct known_cost *speed;
+	struct wave_tile_cost stored;
+	const struct known_cost *known_cost;
 
 	if (WAVE_SIMULATED)
-		return simulated_speed(wave, worker, cost);
+		return simulated_cost(wave, worker, cost);
 	starpu_pthread_mutex_lock(&known.mutex);
-	speed = speed_of(codelet, class);
-	if (!speed && profile_find(codelet, heddle_device_class_name(class), cost))
-		speed = speed_add(codelet, class, cost);
-	if (speed)
-		*cost = speed->cost;
+	known_cost = cost_of(codelet, class);
+	if (known_cost)
+		*cost = known_cost->cost;
 	starpu_pthread_mutex_unlock(&known.mutex);
-	return speed != NULL;
+	if (known_cost)
+		return true;
+	if (!profile_find(codelet, heddle_device_class_name(class), &stored))
+		return false;
+	/* Another thread may have found or measured one meanwhile. */
+	starpu_pthread_mutex_lock(&known.mutex);
+	known_cost = cost_of(codelet, class);
+	if (!known_cost)
+		known_cost = cost_add(codelet, class, &stored);
+	if (known_cost)
+		*cost = known_cost->cost;
+	starpu_pthread_mutex_unlock(&known.mutex);
+	return known_cost != NULL;
 }
 
 void wave_cost_set(const struct heddle_wavefront_request *wave, const struct wave_worker *worker,
@@ -229,19 +241,19 @@ void wave_cost_set(const struct heddle_wavefront_request *wave, const struct wav
 {
 	const char *codelet = codelet_name(wave);
 	unsigned class = heddle_device_class(worker->stats.id);
-	struct known_cost *speed;
+	struct known_cost *known_cost;
 
 	if (cost.us < LEAST_OVERHEAD)
 		cost.us = LEAST_OVERHEAD;
 	starpu_pthread_mutex_lock(&known.mutex);
-	speed = speed_of(codelet, class);
-	if (!speed)
-		speed = speed_add(codelet, class, &cost);
-	if (speed) {
-		speed->cost = cost;
-		profile_keep(speed);
-	}
+	known_cost = cost_of(codelet, class);
+	if (!known_cost)
+		known_cost = cost_add(codelet, class, &cost);
+	if (known_cost)
+		known_cost->cost = cost;
 	starpu_pthread_mutex_unlock(&known.mutex);
+	if (known_cost)
+		profile_keep(codelet, class, &cost);
 }
 
 /* ---- what a whole wavefront teaches ---- */
@@ -279,18 +291,18 @@ static double least_handover(const struct heddle_wavefront_request *wave, unsign
 	return least;
 }
 
-/* What of two factors is to be applied: a core that others have disturbed once is as fast as
+/* Which part of two factors is to be applied: a core that was disturbed once is as fast as
  * before. */
 static void confirm(const struct heddle_wavefront_request *wave, const struct wave_worker *worker,
                     double *pace, double *handover)
 {
-	struct known_cost *speed;
+	struct known_cost *known_cost;
 
 	starpu_pthread_mutex_lock(&known.mutex);
-	speed = speed_of(codelet_name(wave), heddle_device_class(worker->stats.id));
-	if (speed) {
-		*pace = wave_cost_confirm(&speed->doubtful, *pace);
-		*handover = wave_cost_confirm(&speed->doubtful_handover, *handover);
+	known_cost = cost_of(codelet_name(wave), heddle_device_class(worker->stats.id));
+	if (known_cost) {
+		*pace = wave_cost_confirm(&known_cost->doubtful, *pace);
+		*handover = wave_cost_confirm(&known_cost->doubtful_handover, *handover);
 	}
 	starpu_pthread_mutex_unlock(&known.mutex);
 }
@@ -336,7 +348,7 @@ void wave_costs_learn(struct heddle_wavefront_request *wave)
 
 /* ---- teams ---- */
 
-/* Who of the wavefront's workers has taken part, in words; false: too long. */
+/* The team as a text; false: too long. */
 static bool team_print(const struct heddle_wavefront_request *wave, char *text, size_t size)
 {
 	size_t length = 0;
@@ -377,7 +389,7 @@ static int kind_named(const struct heddle_wavefront_request *wave, const char *n
 	return -1;
 }
 
-/* The number of workers of each kind that the words say; false: there are others. */
+/* The number of workers of each kind in a team's text; false: it names other kinds. */
 static bool team_parse(const struct heddle_wavefront_request *wave, const char *text,
                        unsigned *counts)
 {
@@ -454,22 +466,33 @@ static struct reading *reading_of(const char *codelet)
 	return reading;
 }
 
-/* Mutex held: once for each codelet. */
+/* Reads the codelet's runs of earlier processes, once for each codelet. */
 static void runs_read(const char *codelet)
 {
 	struct heddle_profile profile = {0};
-	struct reading *reading = reading_of(codelet);
+	struct reading *reading;
+	bool read;
 
-	if (reading || !(reading = malloc(sizeof(*reading) + strlen(codelet) + 1)))
+	starpu_pthread_mutex_lock(&known.mutex);
+	read = reading_of(codelet);
+	starpu_pthread_mutex_unlock(&known.mutex);
+	if (read || !(reading = malloc(sizeof(*reading) + strlen(codelet) + 1)))
 		return;
 	strcpy(reading->codelet, codelet);
 	reading->fresh = false;
-	reading->next = known.readings;
-	known.readings = reading;
-	if (!profile_open(codelet, &profile))
-		return;
-	for (size_t r = 0; r < profile.n; r++)
-		run_read(codelet, profile.records[r]);
+	profile_open(codelet, &profile);
+	/* Another thread may have read them, too. */
+	starpu_pthread_mutex_lock(&known.mutex);
+	read = reading_of(codelet);
+	if (!read) {
+		reading->next = known.readings;
+		known.readings = reading;
+		for (size_t r = 0; r < profile.n; r++)
+			run_read(codelet, profile.records[r]);
+	}
+	starpu_pthread_mutex_unlock(&known.mutex);
+	if (read)
+		free(reading);
 	heddle_profile_free(&profile);
 }
 
@@ -486,8 +509,8 @@ unsigned wave_runs_find(struct heddle_wavefront_request *wave, struct wave_run *
 
 	if (WAVE_SIMULATED)
 		return 0;
-	starpu_pthread_mutex_lock(&known.mutex);
 	runs_read(codelet);
+	starpu_pthread_mutex_lock(&known.mutex);
 	for (const struct known_run *run = known.runs; run && n < room; run = run->next) {
 		double iterations = run->rows * run->columns * run->sweeps;
 
@@ -519,7 +542,7 @@ bool wave_runs_are_fresh(const struct heddle_wavefront_request *wave)
 	return fresh;
 }
 
-/* Without the mutex: it writes a file. */
+/* Adds a run to the codelet's profile. */
 static void run_record(const char *codelet, const struct known_run *run, double us, double pace)
 {
 	struct heddle_profile_record record;
@@ -537,8 +560,8 @@ static void run_record(const char *codelet, const struct known_run *run, double 
 	profile_add(codelet, &record);
 }
 
-/* How much longer than expected all tiles took, if cores were among themselves: what tiles cost
- * them is well known, so that no other h and k would have helped. */
+/* How much longer than estimated all tiles took, if only cores took part: their tiles' costs
+ * are well known, so that no other h and k would have helped. */
 static double cores_pace(const struct heddle_wavefront_request *wave)
 {
 	double took = 0, expected = 0;
@@ -579,7 +602,7 @@ void wave_run_keep(struct heddle_wavefront_request *wave)
 	reading = reading_of(codelet);
 	if (reading)
 		reading->fresh = true;
-	/* As many as count are enough: files are slow. */
+	/* Files are slow: no more runs are stored than count. */
 	wants_record = run && run->us.count <= HEDDLE_ROBUST_RECENT;
 	starpu_pthread_mutex_unlock(&known.mutex);
 	if (wants_record && profiles_wanted())

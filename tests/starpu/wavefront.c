@@ -7,12 +7,16 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
+#include <unistd.h>
 #include <starpu.h>
 #ifdef HEDDLE_USE_OPENCL
 #include <starpu_opencl.h>
@@ -687,6 +691,113 @@ static void test_strategy_is_copied(void **state)
 	fini();
 }
 
+/* ---- a profile that cannot be written ---- */
+
+enum { PATIENCE_S = 30 };
+
+/* The lock of a folder of profiles, as another process has it. */
+struct folder {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	int lock;
+	bool done, late;
+};
+
+/* Releases the lock when the test is done with it, or has waited for too long. */
+static void *folder_release(void *arg)
+{
+	struct folder *folder = arg;
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PATIENCE_S;
+	pthread_mutex_lock(&folder->mutex);
+	while (!folder->done && !folder->late)
+		folder->late = pthread_cond_timedwait(&folder->cond, &folder->mutex, &until) != 0;
+	pthread_mutex_unlock(&folder->mutex);
+	close(folder->lock);
+	return NULL;
+}
+
+static void folder_remove(const char *path)
+{
+	char command[PATH_MAX + 16];
+
+	snprintf(command, sizeof(command), "rm -r '%s'", path);
+	assert_int_equal(system(command), 0);
+}
+
+/* A wavefront of one worker, of a codelet of its own. */
+static void alone(struct heddle_wavefront *wave, struct starpu_codelet *codelet, const int *worker)
+{
+	wave->codelet = codelet;
+	wave->workers = worker;
+	wave->nworkers = 1;
+	wave->strategy = "hdss";
+}
+
+/* While a worker waits to write the costs of one codelet, other wavefronts go on. */
+static void test_profile_waits(void **state)
+{
+	enum { ROWS = 512, COLUMNS = 512 };
+	static uint32_t slow_field[ROWS * COLUMNS], field[10 * 20], vectors[2][ROWS];
+	static struct starpu_codelet slow_codelet = {.cpu_funcs = {mix_cpu}, .name = "mix_slow"};
+	static struct mixing mixing = {1, {1}, {0}};
+	struct folder folder = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+	                        .cond = PTHREAD_COND_INITIALIZER};
+	char path[] = "/tmp/heddle-wavefront-XXXXXX", lock[64];
+	struct heddle_wavefront wave;
+	struct heddle_wavefront_request *slow;
+	starpu_data_handle_t f[2], v[2];
+	int workers[2];
+	pthread_t releaser;
+
+	assert_non_null(mkdtemp(path));
+	setenv("HEDDLE_PROFILE_DIR", path, 1);
+	setenv("HEDDLE_PROFILE", "1", 1);
+	snprintf(lock, sizeof(lock), "%s/.lock", path);
+	folder.lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	assert_true(folder.lock >= 0 && !flock(folder.lock, LOCK_EX));
+	init("eager");
+	assert_int_equal(starpu_worker_get_ids_by_type(STARPU_CPU_WORKER, workers, 2), 2);
+	starpu_matrix_data_register(&f[0], STARPU_MAIN_RAM, (uintptr_t)slow_field, COLUMNS, COLUMNS,
+	                            ROWS, sizeof(uint32_t));
+	starpu_matrix_data_register(&f[1], STARPU_MAIN_RAM, (uintptr_t)field, 20, 20, 10,
+	                            sizeof(uint32_t));
+	for (int i = 0; i < 2; i++)
+		starpu_vector_data_register(&v[i], STARPU_MAIN_RAM, (uintptr_t)vectors[i], ROWS,
+		                            sizeof(uint32_t));
+	wave = sample(f[0], v[0]);
+	alone(&wave, &slow_codelet, &workers[0]);
+	wave.rows = ROWS;
+	wave.columns = COLUMNS;
+	wave.arg = &mixing;
+	assert_int_equal(pthread_create(&releaser, NULL, folder_release, &folder), 0);
+	assert_int_equal(heddle_wavefront_submit(&wave, &slow), 0);
+	usleep(500000); /* its first costs are known: they are being written */
+	wave = sample(f[1], v[1]);
+	alone(&wave, wave.codelet, &workers[1]);
+	wave.arg = &mixing;
+	wave.tile_columns = 5;
+	wave.bands_per_worker = 1;
+	assert_int_equal(heddle_wavefront_run(&wave, NULL), 0);
+	pthread_mutex_lock(&folder.mutex);
+	folder.done = true;
+	pthread_cond_signal(&folder.cond);
+	pthread_mutex_unlock(&folder.mutex);
+	pthread_join(releaser, NULL);
+	assert_false(folder.late);
+	assert_int_equal(heddle_wavefront_wait(slow, NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		starpu_data_unregister(f[i]);
+		starpu_data_unregister(v[i]);
+	}
+	fini();
+	folder_remove(path);
+	unsetenv("HEDDLE_PROFILE_DIR");
+	unsetenv("HEDDLE_PROFILE");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -697,6 +808,7 @@ int main(void)
 	    cmocka_unit_test(test_graph),
 	    cmocka_unit_test(test_many),
 	    cmocka_unit_test(test_policies),
+	    cmocka_unit_test(test_profile_waits),
 	};
 
 	brief = getenv("HEDDLE_TEST_SHORT");
