@@ -22,33 +22,6 @@ const char *heddle_phase_name(enum heddle_phase phase)
 	return phase == HEDDLE_PHASE_ADAPTIVE ? "adaptive" : "completion";
 }
 
-unsigned blocks_active(const struct heddle_strategy *b)
-{
-	unsigned active = 0;
-
-	for (unsigned w = 0; w < b->nworkers; w++)
-		active += !b->workers[w].retired;
-	return active;
-}
-
-size_t blocks_extent(const struct heddle_strategy *b)
-{
-	size_t extent = b->remaining;
-
-	if (!b->stream)
-		return b->total;
-	for (unsigned w = 0; w < b->nworkers; w++)
-		extent += b->workers[w].under_way;
-	return extent;
-}
-
-double blocks_mean_rate(const struct heddle_strategy *b, unsigned worker)
-{
-	const struct blocks_worker *w = &b->workers[worker];
-
-	return w->busy_us > 0 ? w->done / w->busy_us : 0;
-}
-
 static int worker_check(const struct heddle_strategy_worker *w, unsigned id)
 {
 	if ((int)w->kind < 0 || w->kind >= HEDDLE_NKINDS)

@@ -3,8 +3,16 @@
  *
  * HDSS: block sizes grow until the rate of a worker is known (adaptive phase),
  * the rest is handed out by these rates (completion phase).
- *
- * Where the paper is unclear, this is what was chosen:
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "partition/blocks/hdss.h"
+
+/* Where the paper is unclear, this was chosen:
  *
  * - The fitted curve rate = a ln(x) + b is left "where the slope is equal to
  *   a / MIN_CHANGE_RATE". Its slope is a / x, so read literally the point is
@@ -30,15 +38,7 @@
  * worker has two blocks under way.
  *
  * With published=1 that is all. The other parameters switch on what goes beyond
- * it, one by one; doc/internals/strategies.md says why each is there.
- */
-#include "config.h"
-
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-
-#include "partition/blocks/hdss.h"
+ * it, one by one; doc/internals/strategies.md says why each is there. */
 
 static const struct heddle_strategy_parameter parameters[] = {
     [HDSS_PUBLISHED] = {"published", 0, 0, 1, "0 or 1",
@@ -62,7 +62,7 @@ static const struct heddle_strategy_parameter parameters[] = {
     [HDSS_EACH] = {"each", 1, 0, 1, "0 or 1",
                    "a worker leaves the adaptive phase as soon as its own weight is known"},
     [HDSS_KINDS] = {"kinds", 1, 0, 1, "0 or 1",
-                    "workers of a kind share what is believed until measured themselves"},
+                    "workers of a kind share estimates until measured themselves"},
     [HDSS_WARM] = {"warm", 1, 0, 1, "0 or 1", "prior rates are used and verified"},
     [HDSS_ROBUST] = {"robust", 1, 0, 1, "0 or 1", "rates from several blocks, outliers set aside"},
     [HDSS_FOLLOW] = {"follow", 1, 0, 1, "0 or 1",
@@ -83,12 +83,7 @@ static const double published[HDSS_NPARAMETERS] = {
 
 /* Largest growth from block to block in the adaptive phase. */
 #define LARGEST_JUMP 1024
-/* Growth while nothing tells what a block costs beside its iterations: on a core
- * enough to tell the start from the pace, on an accelerator, whose first block is
- * mostly start, more. */
-#define BLIND_JUMP 3
-#define BLIND_JUMP_ACCELERATOR 4
-/* First blocks of workers of a kind that must agree to be believed together. */
+/* First blocks of workers of a kind that must agree to count together. */
 #define LEAST_TOGETHER 3
 /* First blocks of accelerators, to those of cores. */
 #define FIRST_ACCELERATOR 16
@@ -96,14 +91,9 @@ static const double published[HDSS_NPARAMETERS] = {
 #define QUEUED_JUMP 2
 /* What two measurements of one rate may differ by. */
 #define AGREEMENT 0.25
-/* Part of the bound on the time of learning that is made use of: what is foreseen while
- * learning is off by some per cent, and the bound is to hold. */
+/* Part of the bound on the time of learning that is used: estimates made while
+ * learning are off by some per cent, and the bound is to hold. */
 #define FORESEEN_PART 0.9
-
-static bool is_core(const struct heddle_strategy *b, unsigned worker)
-{
-	return b->workers[worker].given.kind == HEDDLE_KIND_CPU;
-}
 
 /* Iterations of a worker's first block. Small enough that the slowest of very
  * unequal workers is soon done, large enough that there are few of them. */
@@ -140,9 +130,9 @@ static double first_size(const struct heddle_strategy *b, unsigned worker)
 
 	if (b->parameters[HDSS_INITIAL])
 		return size;
-	if (is_core(b, worker))
-		larger =
-		    learns_together(b, HEDDLE_KIND_CPU) && worker % 2 ? size * BLIND_JUMP : size;
+	if (hdss_is_core(b, worker))
+		larger = learns_together(b, HEDDLE_KIND_CPU) && worker % 2 ? size * HDSS_BLIND_JUMP
+		                                                           : size;
 	/* Of a few long iterations a slow worker would do these until the end. */
 	return fmax(size, fmin(larger, few));
 }
@@ -165,8 +155,8 @@ static int hdss_begin(struct heddle_strategy *b)
 
 	if (!h)
 		return -ENOMEM;
-	h->belief = calloc(b->nworkers, sizeof(*h->belief));
-	if (!h->belief) {
+	h->estimates = calloc(b->nworkers, sizeof(*h->estimates));
+	if (!h->estimates) {
 		free(h);
 		return -ENOMEM;
 	}
@@ -270,27 +260,20 @@ static bool kind_learned(const struct heddle_strategy *b, unsigned worker)
 	return false;
 }
 
-/* Whether a block took what was believed before it, of its worker's kind or from
+/* Whether a block took what was estimated before it, of its worker's kind or from
  * an earlier run: then there is nothing to learn. A prior rate shows only in a block
  * whose iterations take as long as what it costs beside them. */
-static bool as_believed(const struct heddle_strategy *b, unsigned worker, double n, double us)
+static bool as_estimated(const struct heddle_strategy *b, unsigned worker, double n, double us)
 {
-	struct hdss_belief belief;
-	double believed;
+	struct hdss_estimate estimate;
+	double estimated;
 
-	if (!hdss_believe(b, worker, &belief))
+	if (!blocks_hdss_estimate(b, worker, &estimate))
 		return false;
-	believed = belief.start + n * belief.pace;
-	if (!kind_learned(b, worker) && n * belief.pace < belief.start)
+	estimated = estimate.start + n * estimate.pace;
+	if (!kind_learned(b, worker) && n * estimate.pace < estimate.start)
 		return false;
-	return fabs(us - believed) < AGREEMENT * believed;
-}
-
-double hdss_jump(const struct heddle_strategy *b, unsigned worker)
-{
-	const struct hdss *h = b->state;
-
-	return h->worker[worker].last * (is_core(b, worker) ? BLIND_JUMP : BLIND_JUMP_ACCELERATOR);
+	return fabs(us - estimated) < AGREEMENT * estimated;
 }
 
 /* The size at which one more doubling gains less than MIN_CHANGE_RATE, from what
@@ -301,7 +284,7 @@ static double jump_size(const struct heddle_strategy *b, unsigned worker, double
 	double flat;
 
 	if (!w->time.start_known)
-		return hdss_jump(b, worker);
+		return blocks_hdss_jump(b, worker);
 	flat = w->time.start_us * 0.5 / b->parameters[HDSS_CHANGE] / w->time.pace;
 	return flat < LARGEST_JUMP * n ? flat : LARGEST_JUMP * n;
 }
@@ -317,7 +300,7 @@ static double time_limit(const struct heddle_strategy *b, unsigned worker)
 		return HUGE_VAL;
 	return heddle_block_time_fit(&w->time,
 	                             FORESEEN_PART * b->parameters[HDSS_LEARNING] * h->end -
-	                                 h->belief[worker].ready);
+	                                 h->estimates[worker].ready);
 }
 
 /* Whether the adaptive phase is over for a worker that asks: all that learning
@@ -335,11 +318,11 @@ static bool worker_learned(struct heddle_strategy *b, unsigned worker)
 		return false;
 	if (time_limit(b, worker) < 2 * w->last)
 		return true;
-	slice = hdss_slice(b, worker);
+	slice = blocks_hdss_slice(b, worker);
 	return b->parameters[HDSS_JUMP] && slice > 0 && w->size >= slice;
 }
 
-/* Largest first block by the prior rate: one that is believed to take no longer
+/* Largest first block by the prior rate: one that is estimated to take no longer
  * than learning should, or twice what it costs beside its iterations. Never larger
  * than without a prior rate, which may be wrong. */
 static double prior_limit(const struct heddle_strategy *b, unsigned worker)
@@ -378,8 +361,8 @@ static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
 	struct hdss_worker *w = &h->worker[worker];
 	double size;
 
-	hdss_foresee(b);
-	if (hdss_comes_late(b, worker))
+	blocks_hdss_estimate_all(b);
+	if (blocks_hdss_comes_late(b, worker))
 		return 0;
 	if (!h->completion && (adaptive_left(b) <= 0 || all_learned(b)))
 		h->completion = true;
@@ -387,7 +370,7 @@ static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
 		w->learned = true;
 	if (h->completion || (w->learned && b->parameters[HDSS_EACH])) {
 		/* Nobody has answered yet: equal parts. */
-		size = h->end > 0 ? hdss_share(b, worker)
+		size = h->end > 0 ? blocks_hdss_share(b, worker)
 		                  : (double)b->remaining / (2.0 * blocks_active(b));
 		if (size == 0 && h->end > 0)
 			return 0;
@@ -413,7 +396,7 @@ static void hdss_gave(struct heddle_strategy *b, unsigned worker, size_t n)
 }
 
 /* A block that began with nothing under way took its worker longer than those
- * that follow it into a pipeline: it is believed only until there are such. */
+ * that follow it into a pipeline: it counts only until there are such. */
 static void time_add(struct heddle_strategy *b, struct hdss_worker *w, double n, double us)
 {
 	bool cold = w->cold && w->pipelined;
@@ -446,7 +429,7 @@ static void hdss_completed(struct heddle_strategy *b, unsigned worker, size_t n,
 	if (w->learned && w->time.count && !b->parameters[HDSS_FOLLOW])
 		return;
 	known = first && (kind_learned(b, worker) || b->workers[worker].given.rate > 0) &&
-	        as_believed(b, worker, n, us);
+	        as_estimated(b, worker, n, us);
 	if (first && !known)
 		w->distrusted = true;
 	time_add(b, w, n, us);
@@ -477,7 +460,7 @@ static enum heddle_phase hdss_phase(const struct heddle_strategy *b, unsigned wo
 static double hdss_rate(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct heddle_block_time *t = &((const struct hdss *)b->state)->worker[worker].time;
-	double n = hdss_slice(b, worker);
+	double n = blocks_hdss_slice(b, worker);
 
 	if (t->pace <= 0)
 		return 0;
@@ -493,7 +476,7 @@ static void hdss_end(struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
 
-	free(h->belief);
+	free(h->estimates);
 	free(h);
 }
 

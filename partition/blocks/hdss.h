@@ -32,6 +32,10 @@ enum {
 	HDSS_NPARAMETERS
 };
 
+/** Growth while nothing tells what a block costs beside its iterations: on a core enough to
+ * tell the start from the pace. */
+#define HDSS_BLIND_JUMP 3
+
 struct hdss_worker {
 	struct heddle_line curve;          /**< as published: rate over ln(size) */
 	struct heddle_block_time time;     /**< what its blocks take */
@@ -48,8 +52,8 @@ struct hdss_worker {
 	                                        since the beginning */
 };
 
-/** What is believed of a worker at one moment, for hdss_share.c. */
-struct hdss_belief {
+/** The estimate for a worker at one moment, for hdss_share.c. */
+struct hdss_estimate {
 	double start, pace; /**< of its blocks, as heddle_block_time; pace 0: unknown */
 	bool guessed;       /**< nothing is known of it */
 	bool sized;         /**< blocks of different sizes were measured */
@@ -70,35 +74,41 @@ struct hdss {
 	struct {
 		double start, pace;
 		bool sized;
-	} kind[HEDDLE_NKINDS];      /**< means over workers, or what their first blocks tell
-	                                 together, as of the last hdss_foresee() */
-	double end;                 /**< when all is expected to be done; 0: not known yet */
-	struct hdss_belief *belief; /**< nworkers */
+	} kind[HEDDLE_NKINDS];           /**< means over workers, or what their first blocks tell
+	                                      together, as of the last blocks_hdss_estimate_all() */
+	double end;                      /**< when all is expected to be done; 0: not known yet */
+	struct hdss_estimate *estimates; /**< nworkers */
 	struct hdss_worker worker[];
 };
 
-/** Brings the beliefs and the expected end up to date. */
-void hdss_foresee(struct heddle_strategy *b);
+static inline bool hdss_is_core(const struct heddle_strategy *b, unsigned worker)
+{
+	return b->workers[worker].given.kind == HEDDLE_KIND_CPU;
+}
+
+/** Brings the estimates and the estimated end up to date. */
+void blocks_hdss_estimate_all(struct heddle_strategy *b);
 
 /** Iterations a worker's blocks have far from the end; 0: not known yet. Wants
- * hdss_foresee() before. */
-double hdss_slice(const struct heddle_strategy *b, unsigned worker);
+ * blocks_hdss_estimate_all() before. */
+double blocks_hdss_slice(const struct heddle_strategy *b, unsigned worker);
 
 /** Size of a block that tells more than a worker's last one did: by now nothing
  * tells what a block costs beside its iterations. */
-double hdss_jump(const struct heddle_strategy *b, unsigned worker);
+double blocks_hdss_jump(const struct heddle_strategy *b, unsigned worker);
 
 /** Whether an accelerator of which nothing is known would answer only when the others
- * are expected to have done all. Wants hdss_foresee() before. */
-bool hdss_comes_late(const struct heddle_strategy *b, unsigned worker);
+ * are expected to have done all. Wants blocks_hdss_estimate_all() before. */
+bool blocks_hdss_comes_late(const struct heddle_strategy *b, unsigned worker);
 
 /** Wished size of a block of the completion phase; 0: others finish sooner
- * without this worker. Wants hdss_foresee() before. */
-double hdss_share(struct heddle_strategy *b, unsigned worker);
+ * without this worker. Wants blocks_hdss_estimate_all() before. */
+double blocks_hdss_share(struct heddle_strategy *b, unsigned worker);
 
-/** What is believed of a worker's blocks: its own measurements, else those of
+/** The estimate for a worker's blocks: its own measurements, else those of
  * its kind, else its prior rate. Sets start, pace and sized.
  * @return false where nothing is known; the pace is 0 then. */
-bool hdss_believe(const struct heddle_strategy *b, unsigned worker, struct hdss_belief *belief);
+bool blocks_hdss_estimate(const struct heddle_strategy *b, unsigned worker,
+                          struct hdss_estimate *estimate);
 
 #endif

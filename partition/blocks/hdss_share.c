@@ -3,11 +3,9 @@
  *
  * HDSS's completion phase: who gets how much of what remains.
  *
- * As published a worker gets its whole share R w / W, Eq. (2). The extension
- * `ahead` looks at when each worker will be ready instead: the iterations that
- * remain are poured over the workers so that all end at one time, counting what
- * is under way and what a block costs beside its iterations. The extension
- * `slice` launches a share in pieces that become smaller towards the end.
+ * As published a worker gets its whole share R w / W, Eq. (2). The extension `ahead` counts
+ * when each worker will be ready, so that all end at one time. The extension `slice` gives
+ * a share in pieces that become smaller towards the end.
  */
 #include "config.h"
 
@@ -36,9 +34,12 @@
 /* All of what remains goes to one worker if that delays no end by more. */
 #define CRUMB 0.0005
 
+/* An accelerator's growth: its first block is mostly start. */
+#define BLIND_JUMP_ACCELERATOR 4
+
 /* Means over the workers of each kind. Before one of them has done blocks of two
  * sizes, their first blocks together may tell what a block costs. */
-static void kinds_believe(const struct heddle_strategy *b)
+static void kinds_estimate(const struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
 	unsigned starts[HEDDLE_NKINDS] = {0}, paces[HEDDLE_NKINDS] = {0};
@@ -68,33 +69,34 @@ static void kinds_believe(const struct heddle_strategy *b)
 	}
 }
 
-bool hdss_believe(const struct heddle_strategy *b, unsigned worker, struct hdss_belief *belief)
+bool blocks_hdss_estimate(const struct heddle_strategy *b, unsigned worker,
+                          struct hdss_estimate *estimate)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_worker *own = &h->worker[worker];
 	const struct heddle_strategy_worker *given = &b->workers[worker].given;
 
-	belief->start = belief->pace = 0;
-	belief->sized = own->time.start_known;
-	belief->prior = false;
+	estimate->start = estimate->pace = 0;
+	estimate->sized = own->time.start_known;
+	estimate->prior = false;
 	if (b->parameters[HDSS_KINDS]) {
-		belief->start = h->kind[given->kind].start;
-		belief->pace = h->kind[given->kind].pace;
-		belief->sized = h->kind[given->kind].sized;
+		estimate->start = h->kind[given->kind].start;
+		estimate->pace = h->kind[given->kind].pace;
+		estimate->sized = h->kind[given->kind].sized;
 	}
-	if (b->parameters[HDSS_WARM] && given->rate > 0 && !own->distrusted && !belief->sized)
-		belief->start = given->start_us;
+	if (b->parameters[HDSS_WARM] && given->rate > 0 && !own->distrusted && !estimate->sized)
+		estimate->start = given->start_us;
 	if (own->time.pace > 0) {
 		/* What a block costs beside its iterations is a matter of the kind,
 		 * and hard to tell from the few blocks of one worker. */
 		if (!b->parameters[HDSS_KINDS])
-			belief->start = own->time.start_us;
-		belief->pace = heddle_block_time_pace(&own->time, belief->start);
-	} else if (belief->pace <= 0 && b->parameters[HDSS_WARM] && given->rate > 0) {
-		belief->pace = 1 / given->rate;
-		belief->prior = true;
+			estimate->start = own->time.start_us;
+		estimate->pace = heddle_block_time_pace(&own->time, estimate->start);
+	} else if (estimate->pace <= 0 && b->parameters[HDSS_WARM] && given->rate > 0) {
+		estimate->pace = 1 / given->rate;
+		estimate->prior = true;
 	}
-	return belief->pace > 0;
+	return estimate->pace > 0;
 }
 
 /* When a worker will have done what it has. One that is late is expected to stay
@@ -103,13 +105,13 @@ static double ready_at(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct blocks_worker *w = &b->workers[worker];
-	const struct hdss_belief *belief = &h->belief[worker];
+	const struct hdss_estimate *estimate = &h->estimates[worker];
 	double ready;
 
 	if (!w->under_way)
 		return h->now;
-	ready = h->worker[worker].clock + w->blocks_under_way * belief->start +
-	        w->under_way * belief->pace;
+	ready = h->worker[worker].clock + w->blocks_under_way * estimate->start +
+	        w->under_way * estimate->pace;
 	return ready > h->now ? ready : h->now + (h->now - ready) / 2;
 }
 
@@ -135,7 +137,7 @@ static double slice_us(const struct heddle_strategy *b, unsigned worker, double 
 static void guess(struct heddle_strategy *b, unsigned worker, double fastest)
 {
 	struct hdss *h = b->state;
-	struct hdss_belief *belief = &h->belief[worker];
+	struct hdss_estimate *estimate = &h->estimates[worker];
 	double pace = fastest;
 
 	if (b->workers[worker].under_way) {
@@ -144,34 +146,34 @@ static void guess(struct heddle_strategy *b, unsigned worker, double fastest)
 		if (least > pace)
 			pace = least;
 	}
-	belief->pace = pace;
-	belief->start = 0;
+	estimate->pace = pace;
+	estimate->start = 0;
 }
 
-bool hdss_comes_late(const struct heddle_strategy *b, unsigned worker)
+bool blocks_hdss_comes_late(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
-	const struct hdss_belief *belief = &h->belief[worker];
+	const struct hdss_estimate *estimate = &h->estimates[worker];
 
-	return b->parameters[HDSS_AHEAD] && !b->stream && h->end > 0 && belief->guessed &&
+	return b->parameters[HDSS_AHEAD] && !b->stream && h->end > 0 && estimate->guessed &&
 	       b->workers[worker].given.kind != HEDDLE_KIND_CPU &&
-	       belief->ready + FIRST_ANSWER_US > h->end;
+	       estimate->ready + FIRST_ANSWER_US > h->end;
 }
 
 /* Iterations a worker can do until `end`, and how fast that grows with it. */
-static double capacity(const struct hdss_belief *belief, double end, double *rate)
+static double capacity(const struct hdss_estimate *estimate, double end, double *rate)
 {
-	double us = end - belief->ready;
+	double us = end - estimate->ready;
 
 	*rate = 0;
-	if (us <= belief->start)
+	if (us <= estimate->start)
 		return 0;
-	if (us >= belief->slice && belief->slice > belief->start) {
-		*rate = belief->rate;
-		return us * belief->rate;
+	if (us >= estimate->slice && estimate->slice > estimate->start) {
+		*rate = estimate->rate;
+		return us * estimate->rate;
 	}
-	*rate = 1 / belief->pace;
-	return (us - belief->start) / belief->pace;
+	*rate = 1 / estimate->pace;
+	return (us - estimate->start) / estimate->pace;
 }
 
 static double all_capacity(const struct heddle_strategy *b, double end, double *rate)
@@ -183,7 +185,7 @@ static double all_capacity(const struct heddle_strategy *b, double end, double *
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		if (b->workers[w].retired)
 			continue;
-		sum += capacity(&h->belief[w], end, &one);
+		sum += capacity(&h->estimates[w], end, &one);
 		*rate += one;
 	}
 	return sum;
@@ -197,15 +199,15 @@ static double pour(const struct heddle_strategy *b)
 	double low = HUGE_VAL, high = HUGE_VAL, end;
 
 	for (unsigned w = 0; w < b->nworkers; w++) {
-		const struct hdss_belief *belief = &h->belief[w];
+		const struct hdss_estimate *estimate = &h->estimates[w];
 		double alone;
 
 		if (b->workers[w].retired)
 			continue;
 		/* Twice: slices have starts too. */
-		alone = belief->ready + 2 * (belief->start + b->remaining * belief->pace) +
-		        belief->slice;
-		low = belief->ready < low ? belief->ready : low;
+		alone = estimate->ready + 2 * (estimate->start + b->remaining * estimate->pace) +
+		        estimate->slice;
+		low = estimate->ready < low ? estimate->ready : low;
 		high = alone < high ? alone : high;
 	}
 	end = h->end > low && h->end < high ? h->end : (low + high) / 2;
@@ -226,43 +228,43 @@ static double pour(const struct heddle_strategy *b)
 
 static void slice_set(const struct heddle_strategy *b, unsigned worker)
 {
-	struct hdss_belief *belief = &((const struct hdss *)b->state)->belief[worker];
+	struct hdss_estimate *estimate = &((const struct hdss *)b->state)->estimates[worker];
 
-	belief->slice = b->parameters[HDSS_SLICE] ? slice_us(b, worker, belief->start) : 0;
-	if (belief->slice < 2 * belief->start)
-		belief->slice = 2 * belief->start;
-	belief->rate = 1 / belief->pace;
-	if (belief->slice > 0)
-		belief->rate *= (belief->slice - belief->start) / belief->slice;
+	estimate->slice = b->parameters[HDSS_SLICE] ? slice_us(b, worker, estimate->start) : 0;
+	if (estimate->slice < 2 * estimate->start)
+		estimate->slice = 2 * estimate->start;
+	estimate->rate = 1 / estimate->pace;
+	if (estimate->slice > 0)
+		estimate->rate *= (estimate->slice - estimate->start) / estimate->slice;
 }
 
-void hdss_foresee(struct heddle_strategy *b)
+void blocks_hdss_estimate_all(struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
 	double fastest = HUGE_VAL, prior = HUGE_VAL;
 
-	kinds_believe(b);
+	kinds_estimate(b);
 	for (unsigned w = 0; w < b->nworkers; w++) {
-		struct hdss_belief *belief = &h->belief[w];
+		struct hdss_estimate *estimate = &h->estimates[w];
 
-		if (!hdss_believe(b, w, belief))
+		if (!blocks_hdss_estimate(b, w, estimate))
 			continue;
-		if (belief->prior)
-			prior = fmin(prior, belief->pace);
+		if (estimate->prior)
+			prior = fmin(prior, estimate->pace);
 		else
-			fastest = fmin(fastest, belief->pace);
+			fastest = fmin(fastest, estimate->pace);
 	}
 	if (isinf(fastest) && isinf(prior))
 		return; /* nothing is known of anybody */
 	for (unsigned w = 0; w < b->nworkers; w++) {
-		struct hdss_belief *belief = &h->belief[w];
+		struct hdss_estimate *estimate = &h->estimates[w];
 
 		/* That one is slow is not taken for granted: others would make their
 		 * blocks too large. */
-		belief->guessed = belief->pace == 0;
-		if (belief->guessed || (belief->prior && belief->pace > fastest))
+		estimate->guessed = estimate->pace == 0;
+		if (estimate->guessed || (estimate->prior && estimate->pace > fastest))
 			guess(b, w, fmin(fastest, prior));
-		belief->ready = ready_at(b, w);
+		estimate->ready = ready_at(b, w);
 	}
 	/* Slices are parts of the run, whose length depends on them a little. */
 	for (int i = 0; i < 4; i++) {
@@ -277,16 +279,16 @@ void hdss_foresee(struct heddle_strategy *b)
 	}
 }
 
-double hdss_slice(const struct heddle_strategy *b, unsigned worker)
+double blocks_hdss_slice(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
-	const struct hdss_belief *belief = &h->belief[worker];
+	const struct hdss_estimate *estimate = &h->estimates[worker];
 
 	if (h->end <= 0)
 		return 0;
 	if (!b->parameters[HDSS_SLICE])
 		return b->remaining;
-	return (belief->slice - belief->start) / belief->pace;
+	return (estimate->slice - estimate->start) / estimate->pace;
 }
 
 /* HDSS, Eq. (2). */
@@ -297,8 +299,8 @@ static double share_by_weight(const struct heddle_strategy *b, unsigned worker)
 
 	for (unsigned w = 0; w < b->nworkers; w++)
 		if (!b->workers[w].retired)
-			sum += h->belief[w].rate;
-	return b->remaining * h->belief[worker].rate / sum;
+			sum += h->estimates[w].rate;
+	return b->remaining * h->estimates[worker].rate / sum;
 }
 
 /* Time the worker's next block should take, of the `us` that are its own. Far
@@ -307,18 +309,18 @@ static double share_by_weight(const struct heddle_strategy *b, unsigned worker)
 static double piece(const struct heddle_strategy *b, unsigned worker, double us)
 {
 	const struct hdss *h = b->state;
-	const struct hdss_belief *belief = &h->belief[worker];
+	const struct hdss_estimate *estimate = &h->estimates[worker];
 	double shortest = h->run * SHORTEST_SLICE, half = us / 2;
 
 	if (!b->parameters[HDSS_SLICE])
 		return us;
-	if (shortest < SHORTEST_STARTS * belief->start)
-		shortest = SHORTEST_STARTS * belief->start;
-	if (shortest > belief->slice)
-		shortest = belief->slice;
+	if (shortest < SHORTEST_STARTS * estimate->start)
+		shortest = SHORTEST_STARTS * estimate->start;
+	if (shortest > estimate->slice)
+		shortest = estimate->slice;
 	if (half < shortest)
 		half = us < 1.5 * shortest ? us : shortest;
-	return half < belief->slice ? half : belief->slice;
+	return half < estimate->slice ? half : estimate->slice;
 }
 
 /* Whether a worker trusts its prior rate while of others not even the start of
@@ -330,7 +332,7 @@ static bool ahead_of_others(const struct heddle_strategy *b, unsigned worker)
 	if (!b->parameters[HDSS_WARM] || b->workers[worker].given.rate <= 0)
 		return false;
 	for (unsigned w = 0; w < b->nworkers; w++)
-		if (w != worker && !b->workers[w].retired && !h->belief[w].sized &&
+		if (w != worker && !b->workers[w].retired && !h->estimates[w].sized &&
 		    !h->worker[w].learned)
 			return true;
 	return false;
@@ -357,16 +359,16 @@ static double unseen_limit(const struct heddle_strategy *b, unsigned worker)
 static bool takes_all(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
-	const struct hdss_belief *belief = &h->belief[worker];
-	double us = belief->start + b->remaining * belief->pace;
+	const struct hdss_estimate *estimate = &h->estimates[worker];
+	double us = estimate->start + b->remaining * estimate->pace;
 
-	if (belief->ready + us > h->end + CRUMB * h->run)
+	if (estimate->ready + us > h->end + CRUMB * h->run)
 		return false;
-	if (b->parameters[HDSS_SLICE] && us > belief->slice)
+	if (b->parameters[HDSS_SLICE] && us > estimate->slice)
 		return false;
 	for (unsigned w = 0; w < b->nworkers; w++)
 		if (w != worker && !b->workers[w].retired &&
-		    h->belief[w].ready + h->belief[w].start < h->end - CRUMB * h->run)
+		    h->estimates[w].ready + h->estimates[w].start < h->end - CRUMB * h->run)
 			return false;
 	return true;
 }
@@ -377,21 +379,30 @@ static double known_size(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 
-	return h->belief[worker].sized ? 0 : h->worker[worker].last;
+	return h->estimates[worker].sized ? 0 : h->worker[worker].last;
+}
+
+double blocks_hdss_jump(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+
+	return h->worker[worker].last *
+	       (hdss_is_core(b, worker) ? HDSS_BLIND_JUMP : BLIND_JUMP_ACCELERATOR);
 }
 
 /* Iterations for the worker's next block, of the `us` that are its own. */
 static double share_size(const struct heddle_strategy *b, unsigned worker, double us)
 {
 	const struct hdss *h = b->state;
-	const struct hdss_belief *belief = &h->belief[worker];
-	double n = (piece(b, worker, us) - belief->start) / belief->pace;
+	const struct hdss_estimate *estimate = &h->estimates[worker];
+	double n = (piece(b, worker, us) - estimate->start) / estimate->pace;
 	double limit = unseen_limit(b, worker);
 
-	if (!belief->sized) {
+	if (!estimate->sized) {
 		/* Up to the size that tells more, all that can be done in time. */
-		limit = fmax(limit, hdss_jump(b, worker));
-		n = fmin((us - belief->start) / belief->pace, fmax(n, hdss_jump(b, worker)));
+		limit = fmax(limit, blocks_hdss_jump(b, worker));
+		n = fmin((us - estimate->start) / estimate->pace,
+		         fmax(n, blocks_hdss_jump(b, worker)));
 	}
 	return fmax(1, fmin(n, limit));
 }
@@ -400,10 +411,10 @@ static double share_size(const struct heddle_strategy *b, unsigned worker, doubl
 static double worthwhile_size(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
-	const struct hdss_belief *belief = &h->belief[worker];
+	const struct hdss_estimate *estimate = &h->estimates[worker];
 
 	return fmax(fmax(b->workers[worker].given.minimum, known_size(b, worker)),
-	            belief->start / belief->pace);
+	            estimate->start / estimate->pace);
 }
 
 /* When a worker would be done with n iterations, which take no less than the
@@ -411,9 +422,9 @@ static double worthwhile_size(const struct heddle_strategy *b, unsigned worker)
 static double done_at(const struct heddle_strategy *b, unsigned worker, double n)
 {
 	const struct hdss *h = b->state;
-	const struct hdss_belief *belief = &h->belief[worker];
+	const struct hdss_estimate *estimate = &h->estimates[worker];
 
-	return belief->ready + belief->start + fmax(n, known_size(b, worker)) * belief->pace;
+	return estimate->ready + estimate->start + fmax(n, known_size(b, worker)) * estimate->pace;
 }
 
 /* When the soonest of the others could be done with a block worth its while, of
@@ -426,7 +437,7 @@ static double others_done_at(const struct heddle_strategy *b, unsigned worker)
 
 	for (unsigned w = 0; w < b->nworkers; w++)
 		if (w != worker && !b->workers[w].retired && b->workers[w].under_way &&
-		    !h->belief[w].guessed)
+		    !h->estimates[w].guessed)
 			soonest =
 			    fmin(soonest, done_at(b, w, fmin(worthwhile_size(b, w), b->remaining)));
 	return soonest;
@@ -438,28 +449,29 @@ static double others_done_at(const struct heddle_strategy *b, unsigned worker)
  * ends in few blocks. */
 static double crumb(const struct heddle_strategy *b, unsigned worker)
 {
-	const struct hdss_belief *belief = &((const struct hdss *)b->state)->belief[worker];
+	const struct hdss_estimate *estimate = &((const struct hdss *)b->state)->estimates[worker];
 	double least = fmin(worthwhile_size(b, worker), b->remaining);
 	double until = others_done_at(b, worker);
 
 	if (until < done_at(b, worker, least))
 		return 0;
-	return fmax(1, fmin(b->remaining, (until - belief->ready - belief->start) / belief->pace));
+	return fmax(
+	    1, fmin(b->remaining, (until - estimate->ready - estimate->start) / estimate->pace));
 }
 
-double hdss_share(struct heddle_strategy *b, unsigned worker)
+double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
-	const struct hdss_belief *belief = &h->belief[worker];
+	const struct hdss_estimate *estimate = &h->estimates[worker];
 	double us;
 
 	if (!b->parameters[HDSS_AHEAD])
 		return share_size(b, worker,
-		                  belief->start + share_by_weight(b, worker) * belief->pace);
+		                  estimate->start + share_by_weight(b, worker) * estimate->pace);
 	if (takes_all(b, worker))
 		return b->remaining;
-	us = h->end - belief->ready;
-	if (belief->start + worthwhile_size(b, worker) * belief->pace > us)
+	us = h->end - estimate->ready;
+	if (estimate->start + worthwhile_size(b, worker) * estimate->pace > us)
 		return crumb(b, worker);
 	return share_size(b, worker, us);
 }

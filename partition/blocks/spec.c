@@ -15,7 +15,7 @@
 #include "support/number.h"
 
 #define ROW(name) &blocks_##name,
-const struct blocks_strategy *const blocks_strategies[] = {BLOCKS_STRATEGIES(ROW) NULL};
+static const struct blocks_strategy *const strategies[] = {BLOCKS_STRATEGIES(ROW) NULL};
 #undef ROW
 
 const struct heddle_strategy_info *const *heddle_strategies(void)
@@ -32,7 +32,7 @@ static const struct blocks_strategy *strategy_find(const char *name, size_t leng
 	size_t distance = (size_t)-1;
 	const char *nearest = NULL;
 
-	for (const struct blocks_strategy *const *s = blocks_strategies; *s; s++) {
+	for (const struct blocks_strategy *const *s = strategies; *s; s++) {
 		size_t d = heddle_name_distance(name, length, (*s)->table.name);
 
 		if (strlen((*s)->table.name) == length && !d)

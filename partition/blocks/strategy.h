@@ -79,9 +79,6 @@ struct blocks_strategy {
 BLOCKS_STRATEGIES(ROW)
 #undef ROW
 
-/** The same as an array that ends with NULL. */
-extern const struct blocks_strategy *const blocks_strategies[];
-
 /** Reads a specification.
  * @param[out] strategy, parameters (BLOCKS_MAXPARAMETERS of them)
  * @return 0; -EINVAL after a message. */
@@ -89,14 +86,35 @@ int blocks_spec_parse(const char *spec, const struct blocks_strategy **strategy,
                       double *parameters);
 
 /** Workers that are not retired. */
-unsigned blocks_active(const struct heddle_strategy *b);
+static inline unsigned blocks_active(const struct heddle_strategy *b)
+{
+	unsigned active = 0;
+
+	for (unsigned w = 0; w < b->nworkers; w++)
+		active += !b->workers[w].retired;
+	return active;
+}
 
 /** Mean rate of all a worker completed, iterations per microsecond; 0: none. */
-double blocks_mean_rate(const struct heddle_strategy *b, unsigned worker);
+static inline double blocks_mean_rate(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct blocks_worker *w = &b->workers[worker];
+
+	return w->busy_us > 0 ? w->done / w->busy_us : 0;
+}
 
 /** The iterations that sizes are parts of: all of a loop; of a stream those that
  * are there, given or not. */
-size_t blocks_extent(const struct heddle_strategy *b);
+static inline size_t blocks_extent(const struct heddle_strategy *b)
+{
+	size_t extent = b->remaining;
+
+	if (!b->stream)
+		return b->total;
+	for (unsigned w = 0; w < b->nworkers; w++)
+		extent += b->workers[w].under_way;
+	return extent;
+}
 
 /** n/d rounded up. */
 static inline size_t blocks_ceil(size_t n, size_t d)
