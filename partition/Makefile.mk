@@ -21,8 +21,6 @@ libheddle_la_SOURCES += \
 	partition/common/array_starpu.h \
 	partition/common/control_starpu.c \
 	partition/common/control_starpu.h \
-	partition/common/home_starpu.c \
-	partition/common/home_starpu.h \
 	partition/common/task_starpu.c \
 	partition/common/task_starpu.h \
 	partition/common/workers_starpu.c \

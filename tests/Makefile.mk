@@ -108,7 +108,6 @@ tests_starpu_control_SOURCES = \
 	tests/starpu/control.c \
 	partition/common/array_starpu.c \
 	partition/common/control_starpu.c \
-	partition/common/home_starpu.c \
 	partition/common/task_starpu.c \
 	partition/common/workers_starpu.c \
 	support/pin_starpu.c

@@ -10,13 +10,13 @@
 #include "support/pin_starpu.h"
 #include "support/variables.h"
 
-static int refuse(const struct array_name *name, const char *why)
+static int refuse(const struct work_array_name *name, const char *why)
 {
 	return heddle_refuse(-EINVAL, "%s %s: array %u %s", name->what, name->name, name->index,
 	                     why);
 }
 
-static void take_vector(struct home_array *array, const struct starpu_vector_interface *vector)
+static void take_vector(struct work_array *array, const struct starpu_vector_interface *vector)
 {
 	array->base = vector->ptr;
 	array->units = vector->nx;
@@ -24,7 +24,7 @@ static void take_vector(struct home_array *array, const struct starpu_vector_int
 	array->elemsize = vector->elemsize;
 }
 
-static void take_matrix(struct home_array *array, const struct starpu_matrix_interface *matrix)
+static void take_matrix(struct work_array *array, const struct starpu_matrix_interface *matrix)
 {
 	array->base = matrix->ptr;
 	array->units = matrix->ny;
@@ -33,12 +33,12 @@ static void take_matrix(struct home_array *array, const struct starpu_matrix_int
 	array->elemsize = matrix->elemsize;
 }
 
-int home_array_init(struct home_array *array, starpu_data_handle_t handle,
-                    enum starpu_data_access_mode mode, const struct array_name *name)
+int work_array_init(struct work_array *array, starpu_data_handle_t handle,
+                    enum starpu_data_access_mode mode, const struct work_array_name *name)
 {
 	const void *interface;
 
-	*array = (struct home_array){.handle = handle, .mode = mode};
+	*array = (struct work_array){.handle = handle, .mode = mode};
 	if (!handle)
 		return refuse(name, "has no handle");
 	if (starpu_data_get_nb_children(handle))
@@ -61,7 +61,7 @@ int home_array_init(struct home_array *array, starpu_data_handle_t handle,
 
 /* Whether the rows of one array lie between those of the other: columns of one matrix, side
  * by side. */
-static bool side_by_side(const struct home_array *a, const struct home_array *b)
+static bool side_by_side(const struct work_array *a, const struct work_array *b)
 {
 	size_t pitch = a->ld * a->elemsize, columns;
 
@@ -70,17 +70,17 @@ static bool side_by_side(const struct home_array *a, const struct home_array *b)
 	if (!pitch || b->ld * b->elemsize != pitch)
 		return false;
 	columns = (b->base - a->base) % pitch;
-	return columns >= home_array_unit(a) && columns + home_array_unit(b) <= pitch;
+	return columns >= work_array_unit(a) && columns + work_array_unit(b) <= pitch;
 }
 
-static bool overlap(const struct home_array *a, const struct home_array *b)
+static bool overlap(const struct work_array *a, const struct work_array *b)
 {
-	return a->base < b->base + home_array_bytes(b) && b->base < a->base + home_array_bytes(a) &&
+	return a->base < b->base + work_array_bytes(b) && b->base < a->base + work_array_bytes(a) &&
 	       !side_by_side(a, b);
 }
 
-int home_array_check_overlap(const struct home_array *a, const struct home_array *b,
-                             const struct array_name *name, unsigned other)
+int work_array_check_overlap(const struct work_array *a, const struct work_array *b,
+                             const struct work_array_name *name, unsigned other)
 {
 	if (a->handle == b->handle)
 		return heddle_refuse(-EINVAL, "%s %s: array %u is array %u again", name->what,
@@ -95,25 +95,25 @@ int home_array_check_overlap(const struct home_array *a, const struct home_array
 	return 0;
 }
 
-size_t home_array_bytes(const struct home_array *array)
+size_t work_array_bytes(const struct work_array *array)
 {
 	if (!array->units)
 		return 0;
 	return ((array->units - 1) * array->ld + array->nx) * array->elemsize;
 }
 
-uintptr_t home_array_at(const struct home_array *array, size_t first)
+uintptr_t work_array_at(const struct work_array *array, size_t first)
 {
 	return array->base + first * array->ld * array->elemsize;
 }
 
-size_t home_array_unit(const struct home_array *array)
+size_t work_array_unit(const struct work_array *array)
 {
 	return array->nx * array->elemsize;
 }
 
-void home_array_interface(const struct home_array *array, uintptr_t pointer, size_t units,
-                          union array_interface *interface)
+void work_array_interface(const struct work_array *array, uintptr_t pointer, size_t units,
+                          union work_array_interface *interface)
 {
 	if (array->shape == STARPU_VECTOR_INTERFACE_ID)
 		interface->vector = (struct starpu_vector_interface){
@@ -133,14 +133,38 @@ void home_array_interface(const struct home_array *array, uintptr_t pointer, siz
 		    .ny = units,
 		    .ld = array->ld,
 		    .elemsize = array->elemsize,
-		    .allocsize = units * home_array_unit(array),
+		    .allocsize = units * work_array_unit(array),
 		};
+}
+
+static struct work_array *array_of(const struct work_arrays *arrays, unsigned index)
+{
+	return (struct work_array *)((char *)arrays->first + index * arrays->stride);
+}
+
+static struct work_array_name name_of(const struct work_arrays *arrays, unsigned index)
+{
+	return (struct work_array_name){arrays->what, arrays->name, index};
+}
+
+int work_arrays_check_overlap(const struct work_arrays *arrays)
+{
+	for (unsigned i = 0; i < arrays->n; i++)
+		for (unsigned j = 0; j < i; j++) {
+			struct work_array_name name = name_of(arrays, i);
+			int status = work_array_check_overlap(array_of(arrays, i),
+			                                      array_of(arrays, j), &name, j);
+
+			if (status)
+				return status;
+		}
+	return 0;
 }
 
 /* ---- pinned memory ---- */
 
-/* Said once: a program that cannot help it need not hear it for every loop. */
-static void advise(const struct array_name *name)
+/* Said once: a program that cannot change it is not told for every loop. */
+static void advise(const struct work_array_name *name)
 {
 	static bool said;
 
@@ -150,10 +174,10 @@ static void advise(const struct array_name *name)
 		            name->what, name->name, name->index);
 }
 
-void home_array_pin(struct home_array *array, const struct array_name *name)
+static void pin(struct work_array *array, const struct work_array_name *name)
 {
 	void *base = (void *)array->base;
-	size_t bytes = home_array_bytes(array);
+	size_t bytes = work_array_bytes(array);
 
 	if (!bytes)
 		return;
@@ -175,9 +199,23 @@ void home_array_pin(struct home_array *array, const struct array_name *name)
 		            name->what, name->name, name->index);
 }
 
-void home_array_unpin(struct home_array *array)
+void work_arrays_pin(const struct work_arrays *arrays)
 {
-	if (array->pinned)
-		heddle_unpin((void *)array->base, home_array_bytes(array));
-	array->pinned = false;
+	for (unsigned i = 0; i < arrays->n; i++) {
+		struct work_array_name name = name_of(arrays, i);
+
+		if (!array_of(arrays, i)->stays)
+			pin(array_of(arrays, i), &name);
+	}
+}
+
+void work_arrays_unpin(const struct work_arrays *arrays)
+{
+	for (unsigned i = 0; i < arrays->n; i++) {
+		struct work_array *array = array_of(arrays, i);
+
+		if (array->pinned)
+			heddle_unpin((void *)array->base, work_array_bytes(array));
+		array->pinned = false;
+	}
 }

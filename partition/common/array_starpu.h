@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <starpu.h>
 
-struct home_array {
+struct work_array {
 	starpu_data_handle_t handle;
 	enum starpu_data_access_mode mode;   /**< STARPU_R, STARPU_W or STARPU_RW */
 	enum starpu_data_interface_id shape; /**< of a vector or a matrix */
@@ -21,16 +21,17 @@ struct home_array {
 	size_t nx, ld;   /**< matrix: elements of a row, elements between rows; vector: 1 */
 	size_t elemsize; /**< bytes */
 	bool pinned;     /**< held, hence to be unpinned */
+	bool stays;      /**< not copied to devices: never pinned */
 };
 
 /** What StarPU and kernels call an array. */
-union array_interface {
+union work_array_interface {
 	struct starpu_vector_interface vector;
 	struct starpu_matrix_interface matrix;
 };
 
 /** Whose array it is, for messages: array 3 of the loop `axpy`. */
-struct array_name {
+struct work_array_name {
 	const char *what, *name;
 	unsigned index;
 };
@@ -38,35 +39,47 @@ struct array_name {
 /** Finds out what a handle is.
  * @return 0; -EINVAL after a message: it is NULL, partitioned, neither a vector nor a
  * matrix, not at home in main memory, or the mode is none of those above */
-int home_array_init(struct home_array *array, starpu_data_handle_t handle,
-                    enum starpu_data_access_mode mode, const struct array_name *name);
+int work_array_init(struct work_array *array, starpu_data_handle_t handle,
+                    enum starpu_data_access_mode mode, const struct work_array_name *name);
 
 /** Whether two arrays can be used beside each other: not the same handle twice, and nothing
  * written that overlaps in memory. Columns of one matrix do not, side by side.
  * @param name of `a`; `other` is the index of `b`
  * @return 0; -EINVAL after a message */
-int home_array_check_overlap(const struct home_array *a, const struct home_array *b,
-                             const struct array_name *name, unsigned other);
+int work_array_check_overlap(const struct work_array *a, const struct work_array *b,
+                             const struct work_array_name *name, unsigned other);
 
 /** All its memory from the first element to the last, gaps between rows included. */
-size_t home_array_bytes(const struct home_array *array);
+size_t work_array_bytes(const struct work_array *array);
 
 /** Where unit `first` begins. */
-uintptr_t home_array_at(const struct home_array *array, size_t first);
+uintptr_t work_array_at(const struct work_array *array, size_t first);
 
 /** Bytes of a unit on a device, where rows lie close. */
-size_t home_array_unit(const struct home_array *array);
+size_t work_array_unit(const struct work_array *array);
 
 /** The description of an array of `units` units of this kind.
  * @param pointer where the first one lies in main memory */
-void home_array_interface(const struct home_array *array, uintptr_t pointer, size_t units,
-                          union array_interface *interface);
+void work_array_interface(const struct work_array *array, uintptr_t pointer, size_t units,
+                          union work_array_interface *interface);
 
-/** Pins the array's memory where that would help and is wanted (HEDDLE_PIN), or holds it
+/** The arrays of a piece of work, each a member of a structure of the work's own. */
+struct work_arrays {
+	struct work_array *first;
+	size_t stride; /**< bytes from one to the next */
+	unsigned n;
+	const char *what, *name; /**< of the work, for messages */
+};
+
+/** work_array_check_overlap() of all pairs.
+ * @return 0; -EINVAL after a message */
+int work_arrays_check_overlap(const struct work_arrays *arrays);
+
+/** Pins the memory of arrays where that would help and is wanted (HEDDLE_PIN), or holds it
  * where Heddle has pinned it already. Says once in a program that memory is not pinned. */
-void home_array_pin(struct home_array *array, const struct array_name *name);
+void work_arrays_pin(const struct work_arrays *arrays);
 
-/** Undoes home_array_pin(). */
-void home_array_unpin(struct home_array *array);
+/** Undoes work_arrays_pin(). */
+void work_arrays_unpin(const struct work_arrays *arrays);
 
 #endif

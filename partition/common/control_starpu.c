@@ -105,7 +105,7 @@ static void codelet_complete(struct control *control, const char *name, unsigned
 	codelet->cpu_funcs[0] = control_function;
 	/* A core is the better place, but StarPU's heteroprio wants every task to run on
 	 * all kinds of worker there are: it ends the program otherwise. */
-	if (!starpu_cpu_worker_get_count() || policy_is(sched_ctx, "heteroprio")) {
+	if (!starpu_cpu_worker_get_count() || work_policy_is(sched_ctx, "heteroprio")) {
 		codelet->cuda_funcs[0] = control_function;
 		codelet->opencl_funcs[0] = control_function;
 	}
@@ -125,7 +125,7 @@ static struct starpu_task *task_make(struct control *control, struct starpu_code
 	task->cl_arg = control;
 	task->sched_ctx = sched_ctx;
 	if (control->worker >= 0 && codelet == &control->codelet)
-		task_pin(task, control->worker, 0);
+		work_task_pin(task, control->worker, 0);
 	memcpy(task->handles, control->handles, control->ndata * sizeof(*control->handles));
 	return task;
 }
@@ -151,7 +151,7 @@ static void begin_on_worker(struct control *control)
 	task->sequential_consistency = 0;
 	task->callback_func = begin_ended;
 	task->callback_arg = control;
-	status = task_submit(task, control->codelet.name);
+	status = work_task_submit(task, control->codelet.name);
 	if (!status)
 		return; /* the node may have ended */
 	control->status = status;
@@ -214,7 +214,7 @@ static int node_submit(struct control *control, const char *name)
 	int status;
 
 	submitting = control;
-	status = task_submit(control->task, name);
+	status = work_task_submit(control->task, name);
 	ready = !submitting;
 	submitting = outer;
 	if (!status && ready)
@@ -246,7 +246,7 @@ int control_submit(struct control *control, const char *what, const char *name, 
 	task->callback_func = control_ended;
 	task->callback_arg = control;
 	starpu_task_end_dep_add(task, 1);
-	status = control->may_here ? node_submit(control, name) : task_submit(task, name);
+	status = control->may_here ? node_submit(control, name) : work_task_submit(task, name);
 	return status ? heddle_refuse(status, "%s %s: StarPU refuses its task: %s", what, name,
 	                              strerror(-status))
 	              : 0;

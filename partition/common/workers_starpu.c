@@ -12,8 +12,8 @@
 #include "support/starpu_compat.h"
 #include "support/variables.h"
 
-starpu_cpu_func_t codelet_function(const struct starpu_codelet *codelet,
-                                   enum starpu_worker_archtype type, unsigned implementation)
+starpu_cpu_func_t work_codelet_function(const struct starpu_codelet *codelet,
+                                        enum starpu_worker_archtype type, unsigned implementation)
 {
 	switch (type) {
 	case STARPU_CPU_WORKER:
@@ -27,20 +27,20 @@ starpu_cpu_func_t codelet_function(const struct starpu_codelet *codelet,
 	}
 }
 
-int codelet_serves(const struct starpu_codelet *codelet, int worker, struct starpu_task *task)
+int work_codelet_serves(const struct starpu_codelet *codelet, int worker, struct starpu_task *task)
 {
 	enum starpu_worker_archtype type = starpu_worker_get_type(worker);
 
 	if (codelet->where && !(codelet->where & heddle_compat_where(type)))
 		return -1;
-	for (unsigned i = 0; i < STARPU_MAXIMPLEMENTATIONS && codelet_function(codelet, type, i);
-	     i++)
+	for (unsigned i = 0;
+	     i < STARPU_MAXIMPLEMENTATIONS && work_codelet_function(codelet, type, i); i++)
 		if (!task || !codelet->can_execute || codelet->can_execute(worker, task, i))
 			return i;
 	return -1;
 }
 
-int context_check(unsigned sched_ctx, const char *what, const char *name)
+int work_context_check(unsigned sched_ctx, const char *what, const char *name)
 {
 	/* StarPU looks numbers up in a table, unchecked; one that is not taken has no workers. */
 	if (sched_ctx < STARPU_NMAX_SCHED_CTXS && starpu_sched_ctx_get_worker_collection(sched_ctx))
@@ -49,7 +49,7 @@ int context_check(unsigned sched_ctx, const char *what, const char *name)
 	                     sched_ctx);
 }
 
-bool worker_wanted(int worker, const int *workers, unsigned nworkers, unsigned sched_ctx)
+bool work_worker_wanted(int worker, const int *workers, unsigned nworkers, unsigned sched_ctx)
 {
 	if (!starpu_sched_ctx_contains_worker(worker, sched_ctx))
 		return false;
@@ -59,7 +59,7 @@ bool worker_wanted(int worker, const int *workers, unsigned nworkers, unsigned s
 	return !workers;
 }
 
-struct heddle_worker_stats worker_stats(int worker)
+struct heddle_worker_stats work_worker_stats(int worker)
 {
 	struct heddle_worker_stats stats = {.id = worker, .kind = heddle_worker_kind(worker)};
 
@@ -74,16 +74,16 @@ static const char *policy_name(unsigned sched_ctx)
 	return active && active->policy_name ? active->policy_name : "";
 }
 
-bool policy_is(unsigned sched_ctx, const char *name)
+bool work_policy_is(unsigned sched_ctx, const char *name)
 {
 	return !strcmp(policy_name(sched_ctx), name);
 }
 
-int policy_places_on(unsigned sched_ctx, unsigned n, const char *what, const char *name)
+int work_policy_places_on(unsigned sched_ctx, unsigned n, const char *what, const char *name)
 {
 	unsigned all = starpu_sched_ctx_get_nworkers(sched_ctx);
 
-	if (n >= all || !policy_is(sched_ctx, "heteroprio"))
+	if (n >= all || !work_policy_is(sched_ctx, "heteroprio"))
 		return 0;
 	return heddle_refuse(-EINVAL,
 	                     "%s %s: only %u of %u workers may run it, and StarPU's heteroprio "
@@ -91,12 +91,12 @@ int policy_places_on(unsigned sched_ctx, unsigned n, const char *what, const cha
 	                     what, name, n, all);
 }
 
-const struct heddle_policy *policy_ours(unsigned sched_ctx)
+const struct heddle_policy *work_policy_ours(unsigned sched_ctx)
 {
 	return heddle_policy_find(policy_name(sched_ctx));
 }
 
-const char *strategy_of(const char *given, unsigned sched_ctx)
+const char *work_strategy(const char *given, unsigned sched_ctx)
 {
 	const char *variable = heddle_variable_text(HEDDLE_VARIABLE_STRATEGY);
 	const struct heddle_policy *ours;
@@ -105,6 +105,6 @@ const char *strategy_of(const char *given, unsigned sched_ctx)
 		return given;
 	if (*variable)
 		return variable;
-	ours = policy_ours(sched_ctx);
+	ours = work_policy_ours(sched_ctx);
 	return ours ? ours->strategy : NULL;
 }

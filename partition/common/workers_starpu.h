@@ -16,44 +16,44 @@
 /** What a codelet has for workers of a type.
  * @param implementation below STARPU_MAXIMPLEMENTATIONS
  * @return NULL: nothing */
-starpu_cpu_func_t codelet_function(const struct starpu_codelet *codelet,
-                                   enum starpu_worker_archtype type, unsigned implementation);
+starpu_cpu_func_t work_codelet_function(const struct starpu_codelet *codelet,
+                                        enum starpu_worker_archtype type, unsigned implementation);
 
 /** The first implementation that a codelet has for a worker, and that its can_execute, if
  * it has one, allows.
  * @param task what can_execute is asked of; NULL: it is not
  * @return -1: there is none */
-int codelet_serves(const struct starpu_codelet *codelet, int worker, struct starpu_task *task);
+int work_codelet_serves(const struct starpu_codelet *codelet, int worker, struct starpu_task *task);
 
 /** Whether a worker of a context is among those that were asked for.
  * @param workers NULL: all of the context were */
-bool worker_wanted(int worker, const int *workers, unsigned nworkers, unsigned sched_ctx);
+bool work_worker_wanted(int worker, const int *workers, unsigned nworkers, unsigned sched_ctx);
 
 /** Whether a scheduling context is there, as all that is asked about one takes for granted.
  * @param what,name of the work, for a message
  * @return 0; -EINVAL after a message */
-int context_check(unsigned sched_ctx, const char *what, const char *name);
+int work_context_check(unsigned sched_ctx, const char *what, const char *name);
 
 /** Statistics of a worker that has done nothing yet. */
-struct heddle_worker_stats worker_stats(int worker);
+struct heddle_worker_stats work_worker_stats(int worker);
 
 /** Whether the policy of a context has this name. */
-bool policy_is(unsigned sched_ctx, const char *name);
+bool work_policy_is(unsigned sched_ctx, const char *name);
 
 /** Whether a context's policy can place tasks on some of its workers only. StarPU's heteroprio
  * cannot: it gives them to all, and ends the program where one cannot run them.
  * @param n workers that may run the tasks
  * @param what,name of the work, for a message
  * @return 0; -EINVAL after a message */
-int policy_places_on(unsigned sched_ctx, unsigned n, const char *what, const char *name);
+int work_policy_places_on(unsigned sched_ctx, unsigned n, const char *what, const char *name);
 
 /** The policy of a context; NULL: it is not one of ours. */
-const struct heddle_policy *policy_ours(unsigned sched_ctx);
+const struct heddle_policy *work_policy_ours(unsigned sched_ctx);
 
 /** The strategy by which work is cut: what the work itself says, or HEDDLE_STRATEGY, or the
  * policy of its context.
  * @param given NULL: the work says nothing
  * @return NULL: nobody has one */
-const char *strategy_of(const char *given, unsigned sched_ctx);
+const char *work_strategy(const char *given, unsigned sched_ctx);
 
 #endif

@@ -190,7 +190,7 @@ static void place_take(struct heddle_kernel_request *request)
 		return;
 	if (request->split || request->first)
 		control_on_opencl(&request->control, main_worker(request));
-	else if (!policy_is(0, "heteroprio")) /* which wants tasks for everybody */
+	else if (!work_policy_is(0, "heteroprio")) /* which wants tasks for everybody */
 		control_on_opencl(&request->control, -1);
 }
 
@@ -198,7 +198,7 @@ static void place_take(struct heddle_kernel_request *request)
  * that are one treat it as a loop, skmd shares it out, others place it whole. */
 static bool policy_splits(const char **strategy)
 {
-	const struct heddle_policy *ours = policy_ours(0);
+	const struct heddle_policy *ours = work_policy_ours(0);
 
 	*strategy = NULL;
 	if (!ours)

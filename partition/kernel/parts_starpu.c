@@ -309,8 +309,8 @@ int part_task_submit(struct part *part)
 	task->callback_func = part_ended;
 	task->callback_arg = part;
 	if (part->device)
-		task_pin(task, part->device->worker, 0);
-	return task_submit(task, part->request->kernel->name);
+		work_task_pin(task, part->device->worker, 0);
+	return work_task_submit(task, part->request->kernel->name);
 }
 
 int part_submit(const struct part *like)

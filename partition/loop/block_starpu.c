@@ -34,7 +34,7 @@ static struct loop_block *block_new(struct heddle_loop_request *loop)
 
 		if (view->access.share != HEDDLE_REDUCE)
 			continue;
-		block->data[i].partial = malloc(home_array_bytes(&view->array));
+		block->data[i].partial = malloc(work_array_bytes(&view->array));
 		if (!block->data[i].partial) {
 			loop_block_free(block);
 			return NULL;
@@ -66,14 +66,14 @@ void loop_block_clear_partial(struct loop_block *block)
 	for (unsigned i = 0; i < block->loop->loop.naccesses; i++)
 		if (block->data[i].partial)
 			memset(block->data[i].partial, 0,
-			       home_array_bytes(&block->loop->views[i].array));
+			       work_array_bytes(&block->loop->views[i].array));
 }
 
 /* On a CPU worker. */
 void loop_block_compute(struct loop_block *block)
 {
 	const struct heddle_loop *given = &block->loop->loop;
-	union array_interface interfaces[HEDDLE_LOOP_MAXHANDLES];
+	union work_array_interface interfaces[HEDDLE_LOOP_MAXHANDLES];
 	void *pointers[HEDDLE_LOOP_MAXHANDLES];
 
 	loop_modelled_kernel_begin(block);
@@ -105,7 +105,7 @@ void loop_device_function(void *buffers[], void *arg)
 
 		loop_view_correct(view, loop_view_window(view, block), buffers[i]);
 	}
-	codelet_function(given->codelet, type, implementation)(buffers, &block->given);
+	work_codelet_function(given->codelet, type, implementation)(buffers, &block->given);
 	loop_modelled_kernel_end(block);
 }
 
@@ -123,7 +123,7 @@ static size_t block_room(const struct loop_block *block, const struct loop_view 
 	const struct heddle_loop_request *loop = block->loop;
 	size_t usual = loop->loop.n / USUAL_ROOM,
 	       room = loop_window_allocation(count, view->array.units);
-	size_t unit = home_array_unit(&view->array);
+	size_t unit = work_array_unit(&view->array);
 
 	/* A stock policy's model is indexed by the footprint: equal sizes stay equal. */
 	if (!loop->blocks)
@@ -182,13 +182,13 @@ int loop_block_submit(struct loop_block *block, bool on_host, void (*done)(void 
 	task->callback_arg = block;
 	task->sched_ctx = loop->loop.sched_ctx;
 	if (block->worker) {
-		task_pin(task, block->worker->stats.id,
-		         on_host ? 0 : block->worker->implementation);
+		work_task_pin(task, block->worker->stats.id,
+		              on_host ? 0 : block->worker->implementation);
 		loop_log_decision(loop, block);
 	} else {
-		task_choose(task, &loop->ids);
+		work_task_choose(task, &loop->ids);
 	}
-	status = task_submit(task, loop->name);
+	status = work_task_submit(task, loop->name);
 	for (unsigned i = 0; status && !on_host && i < loop->loop.naccesses; i++)
 		loop_block_unregister(block, i);
 	return status;

@@ -30,7 +30,7 @@
 /* An array of the loop. */
 struct loop_view {
 	struct heddle_access access;
-	struct home_array array;
+	struct work_array array;
 	starpu_data_handle_t whole; /* HEDDLE_WHOLE: shared by all device blocks */
 };
 
@@ -93,7 +93,7 @@ struct heddle_loop_request {
 	size_t nworkers;
 	struct loop_worker *workers;
 	short worker_of_id[STARPU_NMAXWORKERS];
-	struct worker_set ids;                /* StarPU's, of the workers */
+	struct work_ids ids;                  /* StarPU's, of the workers */
 	struct starpu_codelet device_codelet; /* blocks whose data StarPU moves */
 	struct starpu_codelet host_codelet;   /* blocks on CPU workers: data in place */
 	struct control control;
@@ -132,11 +132,10 @@ struct heddle_loop_request {
 
 int loop_view_init(struct loop_view *view, const struct heddle_access *access, unsigned index,
                    size_t n, const char *loop);
-int loop_views_check_overlap(const struct loop_view *views, unsigned nviews, const char *loop);
 /* The units that a block touches. */
 struct loop_window loop_view_window(const struct loop_view *view, const struct loop_block *block);
 void loop_view_interface(const struct loop_view *view, struct loop_window window, void *partial,
-                         union array_interface *interface);
+                         union work_array_interface *interface);
 /* `room`: units that a device allocates for it, window.count or more. */
 starpu_data_handle_t loop_view_register(const struct loop_view *view, struct loop_window window,
                                         size_t room, void *partial);
@@ -148,8 +147,6 @@ struct loop_footprint loop_views_footprint(const struct loop_view *views, unsign
  * blocks, or fewer where iterations are very large.
  * @return -ENOMEM when not one iteration fits. */
 int loop_worker_size(const struct heddle_loop_request *loop, struct loop_worker *worker);
-void loop_views_pin(struct loop_view *views, unsigned nviews, const char *loop);
-void loop_views_unpin(struct loop_view *views, unsigned nviews);
 
 /* ---- rates_starpu.c ---- */
 
@@ -223,6 +220,13 @@ static inline double loop_now(const struct heddle_loop_request *loop)
 static inline bool loop_worker_is_host(const struct loop_worker *worker)
 {
 	return worker->stats.kind == HEDDLE_KIND_CPU;
+}
+
+/* Its arrays, as partition/common knows them. */
+static inline struct work_arrays loop_arrays(struct heddle_loop_request *loop)
+{
+	return (struct work_arrays){&loop->views[0].array, sizeof(loop->views[0]),
+	                            loop->loop.naccesses, "loop", loop->name};
 }
 
 static inline bool loop_view_is_output(const struct loop_view *view)

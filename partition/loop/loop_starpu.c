@@ -30,7 +30,7 @@ static struct loop_worker *worker_add(struct heddle_loop_request *loop, int id,
 
 	*worker = (struct loop_worker){
 	    .index = loop->nworkers, .depth = 1, .implementation = implementation};
-	worker->stats = worker_stats(id);
+	worker->stats = work_worker_stats(id);
 	if (!loop_worker_is_host(worker) && loop_worker_size(loop, worker)) {
 		heddle_warn("loop %s: not one iteration fits into the memory of %s", loop->name,
 		            worker->stats.name);
@@ -39,7 +39,7 @@ static struct loop_worker *worker_add(struct heddle_loop_request *loop, int id,
 	HELGRIND_ATOMIC(worker->posted);
 	loop->nworkers++;
 	loop->worker_of_id[id] = worker->index;
-	worker_set_add(&loop->ids, id);
+	work_ids_add(&loop->ids, id);
 	return worker;
 }
 
@@ -75,9 +75,9 @@ static int workers_init(struct heddle_loop_request *loop)
 		int implementation;
 
 		loop->worker_of_id[id] = -1;
-		if (!worker_wanted(id, given->workers, given->nworkers, given->sched_ctx))
+		if (!work_worker_wanted(id, given->workers, given->nworkers, given->sched_ctx))
 			continue;
-		implementation = codelet_serves(given->codelet, id, &example);
+		implementation = work_codelet_serves(given->codelet, id, &example);
 		if (implementation >= 0 && !worker_add(loop, id, implementation))
 			full++;
 	}
@@ -107,7 +107,7 @@ static bool loop_has(const struct heddle_loop_request *loop, enum heddle_kind ki
 /* A caller's words may be gone, and the environment changed, before the loop ends. */
 static int strategy_take(struct heddle_loop_request *loop)
 {
-	const char *spec = strategy_of(loop->loop.strategy, loop->loop.sched_ctx);
+	const char *spec = work_strategy(loop->loop.strategy, loop->loop.sched_ctx);
 	int overlaps = spec ? heddle_strategy_overlaps(spec) : 1;
 
 	if (overlaps < 0)
@@ -130,7 +130,8 @@ static int strategy_init(struct heddle_loop_request *loop)
 	int status;
 
 	if (!spec)
-		return policy_places_on(loop->loop.sched_ctx, loop->nworkers, "loop", loop->name);
+		return work_policy_places_on(loop->loop.sched_ctx, loop->nworkers, "loop",
+		                             loop->name);
 	workers = calloc(loop->nworkers, sizeof(*workers));
 	if (!workers)
 		return -ENOMEM;
@@ -253,6 +254,7 @@ static void loop_mutex_init(starpu_pthread_mutex_t *mutex)
 
 static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop *given)
 {
+	struct work_arrays arrays;
 	int status;
 
 	loop->loop = *given;
@@ -269,7 +271,7 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	                                           : "loop");
 	if (!loop->name)
 		return -ENOMEM;
-	if ((status = context_check(given->sched_ctx, "loop", loop->name)) ||
+	if ((status = work_context_check(given->sched_ctx, "loop", loop->name)) ||
 	    (status = strategy_take(loop)))
 		return status;
 	for (unsigned i = 0; i < given->naccesses; i++) {
@@ -279,8 +281,8 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 		if (status)
 			return status;
 	}
-	if ((status = loop_views_check_overlap(loop->views, given->naccesses, loop->name)) ||
-	    (status = workers_init(loop)))
+	arrays = loop_arrays(loop);
+	if ((status = work_arrays_check_overlap(&arrays)) || (status = workers_init(loop)))
 		return status;
 	if ((status = strategy_init(loop)))
 		return status;
@@ -308,6 +310,7 @@ static int loop_check(const struct heddle_loop *given)
 int heddle_loop_submit(const struct heddle_loop *given, struct heddle_loop_request **request)
 {
 	struct heddle_loop_request *loop;
+	struct work_arrays arrays;
 	int status = loop_check(given);
 
 	if (status)
@@ -317,13 +320,14 @@ int heddle_loop_submit(const struct heddle_loop *given, struct heddle_loop_reque
 		return -ENOMEM;
 	status = loop_init(loop, given);
 	if (!status) {
+		arrays = loop_arrays(loop);
 		if (loop_has(loop, HEDDLE_KIND_CUDA))
-			loop_views_pin(loop->views, given->naccesses, loop->name);
+			work_arrays_pin(&arrays);
 		control_take(loop);
 		status =
 		    control_submit(&loop->control, "loop", loop->name, given->sched_ctx, !request);
 		if (status)
-			loop_views_unpin(loop->views, given->naccesses);
+			work_arrays_unpin(&arrays);
 	}
 	if (status) {
 		loop_free(loop);

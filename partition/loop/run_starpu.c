@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "loop_private.h"
-#include "partition/common/home_starpu.h"
 #include "support/helgrind.h"
 #include "support/message.h"
 #include "support/variables.h"
@@ -310,6 +309,8 @@ static void workers_wake(struct heddle_loop_request *loop)
 
 static void loop_end(struct heddle_loop_request *loop)
 {
+	const struct work_arrays arrays = loop_arrays(loop);
+
 	loop->end_us = loop_now(loop);
 	for (unsigned l = 0; l < loop->nworkers; l++)
 		if (loop->blocks)
@@ -317,7 +318,7 @@ static void loop_end(struct heddle_loop_request *loop)
 	for (unsigned i = 0; i < loop->loop.naccesses; i++)
 		if (loop->views[i].whole)
 			starpu_data_unregister_submit(loop->views[i].whole);
-	loop_views_unpin(loop->views, loop->loop.naccesses);
+	work_arrays_unpin(&arrays);
 	loop_log_write(loop);
 	if (loop->warm && !loop->status)
 		loop_rates_keep(loop);
@@ -464,7 +465,7 @@ static void block_combine(struct loop_block *block)
 
 		if (block->data[i].partial)
 			view->access.combine((void *)view->array.base, block->data[i].partial,
-			                     home_array_bytes(&view->array),
+			                     work_array_bytes(&view->array),
 			                     (void *)loop->loop.arg);
 	}
 	starpu_pthread_mutex_unlock(&loop->sums);
@@ -546,10 +547,17 @@ static void block_finish(struct loop_block *block)
 }
 
 /* An output of a block is in main memory, or its callback is through. */
-static void output_written(void *arg)
+static void output_written(void *arg, int status)
 {
 	struct loop_block *block = arg;
+	struct heddle_loop_request *loop = block->loop;
 
+	if (status) {
+		starpu_pthread_mutex_lock(&loop->mutex);
+		if (!loop->status)
+			loop->status = status;
+		starpu_pthread_mutex_unlock(&loop->mutex);
+	}
 	if (!__atomic_sub_fetch(&block->unwritten, 1, __ATOMIC_ACQ_REL))
 		block_finish(block);
 }
@@ -702,24 +710,6 @@ static void host_block_done(void *arg)
 	loop_release(loop);
 }
 
-/* Called by the block's callback, which is itself one of those that the block waits for. */
-static void output_write_back(struct loop_block *block, unsigned i)
-{
-	struct heddle_loop_request *loop = block->loop;
-	int status;
-
-	__atomic_add_fetch(&block->unwritten, 1, __ATOMIC_RELAXED);
-	status = home_bring(block->data[i].handle, output_written, block);
-	if (!status)
-		return;
-	loop_block_unregister(block, i);
-	starpu_pthread_mutex_lock(&loop->mutex);
-	if (!loop->status)
-		loop->status = status;
-	starpu_pthread_mutex_unlock(&loop->mutex);
-	output_written(block);
-}
-
 /* Under a stock policy the worker is known only now. */
 static void block_find_worker(struct loop_block *block)
 {
@@ -754,12 +744,14 @@ static void device_block_done(void *arg)
 	}
 	block->unwritten = 1;
 	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
-		if (loop_view_is_output(&loop->views[i]) && !block->given.status)
-			output_write_back(block, i);
-		else
+		if (loop_view_is_output(&loop->views[i]) && !block->given.status) {
+			__atomic_add_fetch(&block->unwritten, 1, __ATOMIC_RELAXED);
+			work_write_back(block->data[i].handle, output_written, block);
+		} else {
 			loop_block_unregister(block, i);
+		}
 	}
-	output_written(block);
+	output_written(block, 0);
 }
 
 /* ---- the loop begins ---- */

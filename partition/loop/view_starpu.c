@@ -55,10 +55,12 @@ int loop_view_init(struct loop_view *view, const struct heddle_access *access, u
 	*view = (struct loop_view){.access = *access};
 	if (!view->access.per_iteration)
 		view->access.per_iteration = 1;
-	if ((status = home_array_init(&view->array, access->handle, access->mode,
-	                              &(struct array_name){"loop", loop, index})) ||
+	if ((status = work_array_init(&view->array, access->handle, access->mode,
+	                              &(struct work_array_name){"loop", loop, index})) ||
 	    (status = view_check_access(view, index, loop)))
 		return status;
+	/* A reduction has its own array for each block. */
+	view->array.stays = access->share == HEDDLE_REDUCE;
 	if (access->share != HEDDLE_HALO)
 		view->access.halo = 0;
 	else if (access->halo > view->array.units)
@@ -72,20 +74,6 @@ int loop_view_init(struct loop_view *view, const struct heddle_access *access, u
 		                     loop, n, view->access.per_iteration, index, view->array.units,
 		                     view->array.shape == STARPU_VECTOR_INTERFACE_ID ? "elements"
 		                                                                     : "rows");
-	return 0;
-}
-
-int loop_views_check_overlap(const struct loop_view *views, unsigned nviews, const char *loop)
-{
-	for (unsigned i = 0; i < nviews; i++)
-		for (unsigned j = 0; j < i; j++) {
-			int status =
-			    home_array_check_overlap(&views[i].array, &views[j].array,
-			                             &(struct array_name){"loop", loop, i}, j);
-
-			if (status)
-				return status;
-		}
 	return 0;
 }
 
@@ -106,12 +94,12 @@ struct loop_window loop_view_window(const struct loop_view *view, const struct l
 }
 
 void loop_view_interface(const struct loop_view *view, struct loop_window window, void *partial,
-                         union array_interface *interface)
+                         union work_array_interface *interface)
 {
 	uintptr_t pointer =
-	    partial ? (uintptr_t)partial : home_array_at(&view->array, window.first);
+	    partial ? (uintptr_t)partial : work_array_at(&view->array, window.first);
 
-	home_array_interface(&view->array, pointer, window.count, interface);
+	work_array_interface(&view->array, pointer, window.count, interface);
 }
 
 /* ---- reuse of device buffers ----
@@ -178,7 +166,7 @@ static void ops_init(void)
 
 void loop_view_correct(const struct loop_view *view, struct loop_window window, void *buffer)
 {
-	union array_interface *interface = buffer;
+	union work_array_interface *interface = buffer;
 
 	/* Only what is wrong: workers of one memory node share the interface of a
 	 * handle that every block reads whole. */
@@ -194,7 +182,7 @@ starpu_data_handle_t loop_view_register(const struct loop_view *view, struct loo
                                         size_t room, void *partial)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	union array_interface interface;
+	union work_array_interface interface;
 	starpu_data_handle_t handle;
 
 	pthread_once(&once, ops_init);
@@ -203,7 +191,7 @@ starpu_data_handle_t loop_view_register(const struct loop_view *view, struct loo
 		interface.vector.allocsize = room * view->array.elemsize;
 		starpu_data_register(&handle, STARPU_MAIN_RAM, &interface, &vector_ops);
 	} else {
-		interface.matrix.allocsize = room * home_array_unit(&view->array);
+		interface.matrix.allocsize = room * work_array_unit(&view->array);
 		starpu_data_register(&handle, STARPU_MAIN_RAM, &interface, &matrix_ops);
 	}
 	/* One task uses it, and what follows in the task's callback comes after it
@@ -220,7 +208,7 @@ static size_t views_buffer_room(const struct loop_view *views, unsigned nviews, 
 
 	for (unsigned i = 0; i < nviews; i++) {
 		const struct heddle_access *access = &views[i].access;
-		size_t unit = home_array_unit(&views[i].array),
+		size_t unit = work_array_unit(&views[i].array),
 		       most = unit ? bytes / unit : SIZE_MAX;
 
 		if (views[i].array.units <= most)
@@ -241,7 +229,7 @@ struct loop_footprint loop_views_footprint(const struct loop_view *views, unsign
 	for (unsigned i = 0; i < nviews; i++) {
 		const struct loop_view *view = &views[i];
 		const struct heddle_access *access = &view->access;
-		size_t unit = home_array_unit(&view->array);
+		size_t unit = work_array_unit(&view->array);
 
 		switch (access->share) {
 		case HEDDLE_WHOLE:
@@ -398,20 +386,4 @@ int loop_worker_size(const struct heddle_loop_request *loop, struct loop_worker 
 		room -= room % loop->loop.alignment;
 	worker->maximum = room < SIZE_MAX ? room : 0;
 	return room ? 0 : -ENOMEM;
-}
-
-/* ---- pinned memory ---- */
-
-/* A reduction has its own array for each block. */
-void loop_views_pin(struct loop_view *views, unsigned nviews, const char *loop)
-{
-	for (unsigned i = 0; i < nviews; i++)
-		if (views[i].access.share != HEDDLE_REDUCE)
-			home_array_pin(&views[i].array, &(struct array_name){"loop", loop, i});
-}
-
-void loop_views_unpin(struct loop_view *views, unsigned nviews)
-{
-	for (unsigned i = 0; i < nviews; i++)
-		home_array_unpin(&views[i].array);
 }

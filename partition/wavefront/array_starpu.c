@@ -95,25 +95,11 @@ int wave_array_init(struct wave_array *array, const struct heddle_wavefront *wav
 		                     index);
 	if (!array->given.per_iteration)
 		array->given.per_iteration = 1;
-	if ((status = home_array_init(&array->main, array->given.handle, array->given.mode,
-	                              &(struct array_name){"wavefront", name, index})) ||
+	if ((status = work_array_init(&array->main, array->given.handle, array->given.mode,
+	                              &(struct work_array_name){"wavefront", name, index})) ||
 	    (status = check_mode(array, wavefront->sweeps, index, name)))
 		return status;
 	return check_size(array, wavefront, index, name);
-}
-
-int wave_arrays_check_overlap(const struct wave_array *arrays, unsigned narrays, const char *name)
-{
-	for (unsigned i = 0; i < narrays; i++)
-		for (unsigned j = 0; j < i; j++) {
-			int status =
-			    home_array_check_overlap(&arrays[i].main, &arrays[j].main,
-			                             &(struct array_name){"wavefront", name, i}, j);
-
-			if (status)
-				return status;
-		}
-	return 0;
 }
 
 /* ---- parts ---- */
@@ -145,20 +131,20 @@ static uintptr_t element(const struct wave_array *array, size_t row, size_t inde
 }
 
 void wave_array_interface(const struct wave_array *array, const struct wave_band *band,
-                          union array_interface *interface)
+                          union work_array_interface *interface)
 {
 	size_t per = array->given.per_iteration;
 	uintptr_t base = array->main.base;
 	size_t units = array->main.units;
 
 	if (is_field(array)) {
-		base = home_array_at(&array->main, band->first);
+		base = work_array_at(&array->main, band->first);
 		units = band->rows;
 	} else if (array->given.extent == HEDDLE_ROWS) {
-		base = home_array_at(&array->main, band->first * per);
+		base = work_array_at(&array->main, band->first * per);
 		units = band->rows * per;
 	}
-	home_array_interface(&array->main, base, units, interface);
+	work_array_interface(&array->main, base, units, interface);
 }
 
 /* ---- bands on devices ---- */
@@ -243,13 +229,13 @@ starpu_data_handle_t wave_array_register_band(const struct wave_array *array,
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct band_interface interface = {.above = above, .below = below};
-	union array_interface whole;
+	union work_array_interface whole;
 	size_t per = array->given.per_iteration;
 	starpu_data_handle_t handle;
 
 	pthread_once(&once, band_ops_init);
 	if (is_field(array)) {
-		home_array_interface(&array->main, home_array_at(&array->main, band->first - above),
+		work_array_interface(&array->main, work_array_at(&array->main, band->first - above),
 		                     above + band->rows + below, &whole);
 		interface.matrix = whole.matrix;
 		starpu_data_register(&handle, STARPU_MAIN_RAM, &interface, &band_ops);
@@ -300,7 +286,7 @@ starpu_data_handle_t wave_array_register_whole(const struct wave_array *array)
 }
 
 void wave_array_enter(const struct wave_array *array, const struct wave_band *band, size_t above,
-                      const void *buffer, union array_interface *interface)
+                      const void *buffer, union work_array_interface *interface)
 {
 	if (array->main.shape == STARPU_VECTOR_INTERFACE_ID) {
 		interface->vector = *(const struct starpu_vector_interface *)buffer;
@@ -339,7 +325,7 @@ static struct rectangle patch_rectangle(const struct wave_array *array, const vo
 /* Where a patch lies in the band's part; rows above it lie before the pointer. */
 static struct rectangle part_rectangle(const struct wave_array *array,
                                        const struct wave_patch *patch, const struct wave_band *band,
-                                       const union array_interface *part)
+                                       const union work_array_interface *part)
 {
 	struct rectangle r = patch_rectangle(array, part);
 	ptrdiff_t bytes = patch->columns.begin * array->given.per_iteration * array->main.elemsize;
@@ -381,7 +367,7 @@ static int copy_opencl(const struct rectangle *from, const struct rectangle *to,
 #endif
 
 int wave_array_copy(const struct wave_array *array, const struct wave_patch *patch,
-                    const struct wave_band *band, const union array_interface *part,
+                    const struct wave_band *band, const union work_array_interface *part,
                     void *patch_buffer, bool to_part)
 {
 	struct rectangle inside = part_rectangle(array, patch, band, part);

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "partition/common/home_starpu.h"
 #include "support/message.h"
 #include "wavefront_private.h"
 
@@ -308,27 +307,25 @@ static void strip_advance(struct wave_strip *strip)
 
 /* ---- writing back ---- */
 
-static void written_back(void *wave)
+static void written_back(void *arg, int status)
 {
+	struct heddle_wavefront_request *wave = arg;
+
+	if (status) {
+		starpu_pthread_mutex_lock(&wave->mutex);
+		if (!wave->status)
+			wave->status = status;
+		starpu_pthread_mutex_unlock(&wave->mutex);
+	}
 	wave_release(wave);
 }
 
 static void write_back(struct heddle_wavefront_request *wave, starpu_data_handle_t handle)
 {
-	int status;
-
 	starpu_pthread_mutex_lock(&wave->mutex);
 	wave->references++;
 	starpu_pthread_mutex_unlock(&wave->mutex);
-	status = home_bring(handle, written_back, wave);
-	if (!status)
-		return;
-	starpu_data_unregister_submit(handle);
-	starpu_pthread_mutex_lock(&wave->mutex);
-	if (!wave->status)
-		wave->status = status;
-	starpu_pthread_mutex_unlock(&wave->mutex);
-	wave_release(wave);
+	work_write_back(handle, written_back, wave);
 }
 
 /* Messages that no strip received: those of the last strip are the final state. */

@@ -64,13 +64,13 @@ static bool worker_holds(const struct heddle_wavefront_request *wave, int id)
 static void worker_init(struct heddle_wavefront_request *wave, struct wave_worker *worker, int id)
 {
 	*worker = (struct wave_worker){.index = wave->nworkers++, .depth = 1};
-	worker->stats = worker_stats(id);
+	worker->stats = work_worker_stats(id);
 	worker->host = starpu_worker_get_type(id) == STARPU_CPU_WORKER;
 	worker->maximum = worker_rows(wave, worker);
 	if (!worker->host && heddle_variable_number(HEDDLE_VARIABLE_DEPTH) > 1)
 		worker->depth = heddle_variable_number(HEDDLE_VARIABLE_DEPTH);
 	wave->worker_of_id[id] = worker->index;
-	worker_set_add(&wave->ids, id);
+	work_ids_add(&wave->ids, id);
 }
 
 static int workers_init(struct heddle_wavefront_request *wave)
@@ -83,13 +83,13 @@ static int workers_init(struct heddle_wavefront_request *wave)
 		return -ENOMEM;
 	for (unsigned id = 0; id < nworkers; id++) {
 		wave->worker_of_id[id] = -1;
-		if (worker_wanted(id, given->workers, given->nworkers, given->sched_ctx) &&
-		    codelet_serves(given->codelet, id, NULL) >= 0 && worker_holds(wave, id))
+		if (work_worker_wanted(id, given->workers, given->nworkers, given->sched_ctx) &&
+		    work_codelet_serves(given->codelet, id, NULL) >= 0 && worker_holds(wave, id))
 			worker_init(wave, &wave->workers[wave->nworkers], id);
 	}
 	if (wave->nworkers && !wave->strategy) {
-		int status =
-		    policy_places_on(given->sched_ctx, wave->nworkers, "wavefront", wave->name);
+		int status = work_policy_places_on(given->sched_ctx, wave->nworkers, "wavefront",
+		                                   wave->name);
 
 		if (status)
 			return status;
@@ -106,7 +106,7 @@ static int strategy_init(struct heddle_wavefront_request *wave)
 {
 	const struct heddle_wavefront *given = &wave->given;
 	struct heddle_strategy_problem none = {.nworkers = 1};
-	const char *spec = strategy_of(given->strategy, given->sched_ctx);
+	const char *spec = work_strategy(given->strategy, given->sched_ctx);
 	struct heddle_strategy *blocks;
 	int status;
 
@@ -114,7 +114,8 @@ static int strategy_init(struct heddle_wavefront_request *wave)
 	if (spec && !(wave->strategy = strdup(spec)))
 		return -ENOMEM;
 	if (!wave->strategy) {
-		wave->placement = policy_ours(given->sched_ctx) ? PLACE_BY_SPEED : PLACE_BY_STOCK;
+		wave->placement =
+		    work_policy_ours(given->sched_ctx) ? PLACE_BY_SPEED : PLACE_BY_STOCK;
 		return 0;
 	}
 	/* What is wrong with it is said now, not when the wavefront starts. */
@@ -218,12 +219,12 @@ static int space_init(struct heddle_wavefront_request *wave)
 
 static int arrays_init(struct heddle_wavefront_request *wave)
 {
+	const struct work_arrays arrays = wave_arrays(wave);
 	int status = 0;
 
 	for (unsigned i = 0; i < wave->given.narrays && !status; i++)
 		status = wave_array_init(&wave->arrays[i], &wave->given, i, wave->name);
-	return status ? status
-	              : wave_arrays_check_overlap(wave->arrays, wave->given.narrays, wave->name);
+	return status ? status : work_arrays_check_overlap(&arrays);
 }
 
 void wave_free(void *work)
@@ -289,7 +290,7 @@ static int wave_init(struct heddle_wavefront_request *wave, const struct heddle_
 	if (!wave->name)
 		return -ENOMEM;
 	wave->h = given->tile_columns;
-	status = context_check(given->sched_ctx, "wavefront", wave->name);
+	status = work_context_check(given->sched_ctx, "wavefront", wave->name);
 	if (!wave->h && !status)
 		status = variable_read(HEDDLE_VARIABLE_WAVE_TILE_COLUMNS,
 		                       "HEDDLE_WAVE_TILE_COLUMNS", &wave->h);
@@ -354,7 +355,7 @@ static int array_sample(struct wave_array *sample, const struct wave_array *arra
 	if (!copy)
 		return -ENOMEM;
 	for (size_t unit = 0; unit < sample->main.units; unit++)
-		memcpy(copy + unit * bytes, (void *)home_array_at(&array->main, unit), bytes);
+		memcpy(copy + unit * bytes, (void *)work_array_at(&array->main, unit), bytes);
 	sample->main.base = (uintptr_t)copy;
 	return 0;
 }

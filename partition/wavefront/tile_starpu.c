@@ -56,8 +56,8 @@ struct wave_tile *wave_tile_new(struct wave_strip *strip)
 
 /* ---- on the worker ---- */
 
-static void call(const struct heddle_wavefront_request *wave, union array_interface *interfaces,
-                 struct heddle_tile *given)
+static void call(const struct heddle_wavefront_request *wave,
+                 union work_array_interface *interfaces, struct heddle_tile *given)
 {
 	unsigned implementation = starpu_task_get_implementation(starpu_task_get_current());
 	enum starpu_worker_archtype type = starpu_worker_get_type(starpu_worker_get_id_check());
@@ -66,21 +66,21 @@ static void call(const struct heddle_wavefront_request *wave, union array_interf
 
 	for (unsigned i = 0; i < wave->given.narrays; i++)
 		pointers[i] = &interfaces[i];
-	codelet_function(codelet, type, implementation)(pointers, given);
+	work_codelet_function(codelet, type, implementation)(pointers, given);
 }
 
 /* Messages lie in main memory in their place: nothing is to be copied. */
 static void run_on_host(struct wave_tile *tile)
 {
 	struct heddle_wavefront_request *wave = tile->strip->wave;
-	union array_interface interfaces[WAVE_MAXARRAYS];
+	union work_array_interface interfaces[WAVE_MAXARRAYS];
 
 	for (unsigned i = 0; i < wave->given.narrays; i++)
 		wave_array_interface(&wave->arrays[i], &tile->strip->band, &interfaces[i]);
 	call(wave, interfaces, &tile->given);
 }
 
-static int copy_messages(const struct wave_tile *tile, const union array_interface *interfaces,
+static int copy_messages(const struct wave_tile *tile, const union work_array_interface *interfaces,
                          void *buffers[], bool in)
 {
 	const struct heddle_wavefront_request *wave = tile->strip->wave;
@@ -100,7 +100,7 @@ static int copy_messages(const struct wave_tile *tile, const union array_interfa
 static void run_on_device(struct wave_tile *tile, void *buffers[])
 {
 	struct heddle_wavefront_request *wave = tile->strip->wave;
-	union array_interface interfaces[WAVE_MAXARRAYS];
+	union work_array_interface interfaces[WAVE_MAXARRAYS];
 	int status;
 
 	for (unsigned i = 0; i < wave->given.narrays; i++) {
@@ -185,11 +185,11 @@ int wave_tile_submit(struct wave_tile *tile, void (*done)(void *tile))
 	task->callback_arg = tile;
 	task->sched_ctx = wave->given.sched_ctx;
 	if (tile->strip->owner)
-		task_pin(task, tile->strip->owner->stats.id, 0);
+		work_task_pin(task, tile->strip->owner->stats.id, 0);
 	else
-		task_choose(task, &wave->ids);
+		work_task_choose(task, &wave->ids);
 	if (!status) {
-		status = task_submit(task, wave->name);
+		status = work_task_submit(task, wave->name);
 	} else {
 		task->destroy = 0;
 		starpu_task_destroy(task);

@@ -44,7 +44,7 @@
 
 struct wave_array {
 	struct heddle_wave_array given; /* per_iteration at least 1 */
-	struct home_array main;
+	struct work_array main;
 	starpu_data_handle_t whole; /* shared by all devices; NULL until needed */
 };
 
@@ -149,7 +149,7 @@ struct heddle_wavefront_request {
 	unsigned nworkers;
 	struct wave_worker *workers;
 	short worker_of_id[STARPU_NMAXWORKERS];
-	struct worker_set ids; /* StarPU's, of the workers */
+	struct work_ids ids; /* StarPU's, of the workers */
 	struct starpu_codelet tile_codelet;
 	struct control control;
 	enum wave_placement placement;
@@ -187,7 +187,6 @@ struct heddle_wavefront_request {
 
 int wave_array_init(struct wave_array *array, const struct heddle_wavefront *wavefront,
                     unsigned index, const char *name);
-int wave_arrays_check_overlap(const struct wave_array *arrays, unsigned narrays, const char *name);
 /* Bytes of one row that a device must hold. */
 size_t wave_array_row_bytes(const struct wave_array *array);
 /* Whether every tile sees all of it, as it is. */
@@ -196,7 +195,7 @@ bool wave_array_is_shared(const struct wave_array *array);
 bool wave_array_crosses(const struct wave_array *array);
 /* The array for the kernel, as a band sees it in main memory. */
 void wave_array_interface(const struct wave_array *array, const struct wave_band *band,
-                          union array_interface *interface);
+                          union work_array_interface *interface);
 /* Registers a band's part: ghost rows above and below it are copied to a device, and are not
  * written back. */
 starpu_data_handle_t wave_array_register_band(const struct wave_array *array,
@@ -208,11 +207,11 @@ starpu_data_handle_t wave_array_register_whole(const struct wave_array *array);
 /* On a device, by the calling worker: makes the kernel's interface of the band's buffer,
  * which has `above` ghost rows. */
 void wave_array_enter(const struct wave_array *array, const struct wave_band *band, size_t above,
-                      const void *buffer, union array_interface *interface);
+                      const void *buffer, union work_array_interface *interface);
 /* Copies between a patch's buffer and the band's part, both on the calling worker's device,
  * in its stream or queue. */
 int wave_array_copy(const struct wave_array *array, const struct wave_patch *patch,
-                    const struct wave_band *band, const union array_interface *part,
+                    const struct wave_band *band, const union work_array_interface *part,
                     void *patch_buffer, bool to_part);
 
 /* ---- setup_starpu.c ---- */
@@ -306,6 +305,13 @@ void wave_tile_function(void *buffers[], void *arg);
 void wave_log_tile(struct heddle_wavefront_request *wave, const struct wave_tile *tile,
                    const struct wave_worker *worker, double begin_us, double end_us);
 void wave_log_write(struct heddle_wavefront_request *wave);
+
+/* Its arrays, as partition/common knows them. */
+static inline struct work_arrays wave_arrays(struct heddle_wavefront_request *wave)
+{
+	return (struct work_arrays){&wave->arrays[0].main, sizeof(wave->arrays[0]),
+	                            wave->given.narrays, "wavefront", wave->name};
+}
 
 static inline size_t strip_tile(const struct wave_strip *strip, size_t number)
 {

@@ -36,15 +36,11 @@ static void wave_start(void *work)
 	wave_release(wave);
 }
 
-static void arrays_unpin(struct heddle_wavefront_request *wave)
-{
-	for (unsigned i = 0; i < wave->given.narrays; i++)
-		home_array_unpin(&wave->arrays[i].main);
-}
-
 /* All tiles are done and written back, or the wavefront has failed. */
 static void wave_ended(struct heddle_wavefront_request *wave)
 {
+	const struct work_arrays arrays = wave_arrays(wave);
+
 	for (unsigned l = 0; l < wave->nworkers; l++) {
 		struct wave_worker *worker = &wave->workers[l];
 
@@ -59,7 +55,7 @@ static void wave_ended(struct heddle_wavefront_request *wave)
 	if (!wave->status && wave->free && wave->placement == PLACE_BY_SPEED)
 		wave_run_keep(wave);
 	wave_log_write(wave);
-	arrays_unpin(wave);
+	work_arrays_unpin(&arrays);
 	control_end(&wave->control);
 }
 
@@ -76,13 +72,6 @@ static void control_take(struct heddle_wavefront_request *wave)
 }
 
 /* ---- submission ---- */
-
-static void arrays_pin(struct heddle_wavefront_request *wave)
-{
-	for (unsigned i = 0; heddle_pin_useful() && i < wave->given.narrays; i++)
-		home_array_pin(&wave->arrays[i].main,
-		               &(struct array_name){"wavefront", wave->name, i});
-}
 
 static int wave_check(const struct heddle_wavefront *given)
 {
@@ -107,6 +96,7 @@ int heddle_wavefront_submit(const struct heddle_wavefront *given,
                             struct heddle_wavefront_request **request)
 {
 	struct heddle_wavefront_request *wave;
+	struct work_arrays arrays;
 	int status = wave_check(given);
 
 	if (status)
@@ -114,12 +104,14 @@ int heddle_wavefront_submit(const struct heddle_wavefront *given,
 	status = wave_make(given, wave_start, wave_ended, &wave);
 	if (status)
 		return status;
-	arrays_pin(wave);
+	arrays = wave_arrays(wave);
+	if (heddle_pin_useful())
+		work_arrays_pin(&arrays);
 	control_take(wave);
 	status =
 	    control_submit(&wave->control, "wavefront", wave->name, given->sched_ctx, !request);
 	if (status) {
-		arrays_unpin(wave);
+		work_arrays_unpin(&arrays);
 		wave_free(wave);
 		return status;
 	}

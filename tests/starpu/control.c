@@ -16,7 +16,6 @@
 
 #include "partition/common/array_starpu.h"
 #include "partition/common/control_starpu.h"
-#include "partition/common/home_starpu.h"
 #include "partition/common/task_starpu.h"
 #include "partition/common/workers_starpu.h"
 #include "tests/unit/test.h"
@@ -38,7 +37,7 @@ static starpu_data_handle_t vector(void)
 static int submit_named(struct starpu_task *task, const char *text)
 {
 	char *name = strdup(text);
-	int status = task_submit(task, name);
+	int status = work_task_submit(task, name);
 
 	memset(name, '?', strlen(text));
 	free(name);
@@ -348,7 +347,7 @@ static void test_pinned_tasks_run_there(void **state)
 	for (int t = 0; t < TASKS; t++) {
 		struct starpu_task *task = note_task(&ran[t]);
 
-		task_pin(task, t % nworkers, t / nworkers % 2);
+		work_task_pin(task, t % nworkers, t / nworkers % 2);
 		assert_int_equal(submit_named(task, "of a test"), 0);
 	}
 	starpu_task_wait_for_all();
@@ -365,15 +364,15 @@ static void test_tasks_run_where_they_may(void **state)
 	struct ran ran[TASKS];
 
 	for (unsigned left_out = 0; nworkers > 1 && left_out < nworkers; left_out++) {
-		struct worker_set workers = {{0}};
+		struct work_ids workers = {{0}};
 
 		for (unsigned w = 0; w < nworkers; w++)
 			if (w != left_out)
-				worker_set_add(&workers, w);
+				work_ids_add(&workers, w);
 		for (int t = 0; t < TASKS; t++) {
 			struct starpu_task *task = note_task(&ran[t]);
 
-			task_choose(task, &workers);
+			work_task_choose(task, &workers);
 			assert_int_equal(submit_named(task, "of a test"), 0);
 		}
 		starpu_task_wait_for_all();
@@ -399,87 +398,88 @@ static void test_refused_task(void **state)
 	assert_false(ran.named);
 }
 
-/* ---- the way home ---- */
+/* ---- write-back ---- */
 
-struct home {
+struct result {
 	starpu_data_handle_t handle;
 	starpu_pthread_cond_t cond;
-	bool arrived;
-	int wrong; /* elements of the array at home when it had arrived */
+	bool written;
+	int wrong; /* elements of the array when it had been written back */
 };
 
-static void arrived(void *arg)
+static void written(void *arg, int status)
 {
-	struct home *home = arg;
+	struct result *result = arg;
 
+	assert_int_equal(status, 0);
 	starpu_pthread_mutex_lock(&mutex);
 	for (int i = 0; i < N; i++)
-		home->wrong += x[i] != i + 5;
-	home->arrived = true;
-	starpu_pthread_cond_signal(&home->cond);
+		result->wrong += x[i] != i + 5;
+	result->written = true;
+	starpu_pthread_cond_signal(&result->cond);
 	starpu_pthread_mutex_unlock(&mutex);
 }
 
-static void bring(void *arg)
+static void write_back(void *arg)
 {
-	struct home *home = arg;
+	struct result *result = arg;
 
-	assert_int_equal(home_bring(home->handle, arrived, home), 0);
+	work_write_back(result->handle, written, result);
 }
 
-static void test_results_come_home(void **state)
+static void test_results_are_written_back(void **state)
 {
 	int five = 5;
 
 	for (unsigned worker = 0; worker < starpu_worker_get_count(); worker++) {
-		struct home home = {.handle = vector()};
+		struct result result = {.handle = vector()};
 		struct starpu_task *task = starpu_task_create();
 
-		starpu_pthread_cond_init(&home.cond, NULL);
+		starpu_pthread_cond_init(&result.cond, NULL);
 		for (int i = 0; i < N; i++)
 			x[i] = i;
 		task->cl = &adding;
 		task->cl_arg = &five;
-		task->handles[0] = home.handle;
-		task->callback_func = bring;
-		task->callback_arg = &home;
-		task_pin(task, worker, 0);
+		task->handles[0] = result.handle;
+		task->callback_func = write_back;
+		task->callback_arg = &result;
+		work_task_pin(task, worker, 0);
 		assert_int_equal(submit_named(task, "away"), 0);
 		starpu_pthread_mutex_lock(&mutex);
-		while (!home.arrived)
-			starpu_pthread_cond_wait(&home.cond, &mutex);
+		while (!result.written)
+			starpu_pthread_cond_wait(&result.cond, &mutex);
 		starpu_pthread_mutex_unlock(&mutex);
-		assert_int_equal(home.wrong, 0);
+		assert_int_equal(result.wrong, 0);
 		starpu_task_wait_for_all();
-		starpu_pthread_cond_destroy(&home.cond);
+		starpu_pthread_cond_destroy(&result.cond);
 	}
 }
 
 /* ---- arrays ---- */
 
-static const struct array_name name = {"work", "of a test", 1};
+static const struct work_array_name name = {"work", "of a test", 1};
 
 static void test_arrays_as_they_lie(void **state)
 {
 	starpu_data_handle_t handle = vector(), rows;
-	union array_interface interface;
-	struct home_array array;
+	union work_array_interface interface;
+	struct work_array array;
 
-	assert_int_equal(home_array_init(&array, handle, STARPU_R, &name), 0);
-	assert_int_equal(home_array_bytes(&array), sizeof(x));
-	assert_int_equal(home_array_unit(&array), sizeof(*x));
-	assert_int_equal(home_array_at(&array, 7), (uintptr_t)&x[7]);
-	home_array_interface(&array, home_array_at(&array, 7), 5, &interface);
+	assert_int_equal(work_array_init(&array, handle, STARPU_R, &name), 0);
+	assert_int_equal(work_array_bytes(&array), sizeof(x));
+	assert_int_equal(work_array_unit(&array), sizeof(*x));
+	assert_int_equal(work_array_at(&array, 7), (uintptr_t)&x[7]);
+	work_array_interface(&array, work_array_at(&array, 7), 5, &interface);
 	assert_int_equal(STARPU_VECTOR_GET_PTR(&interface), (uintptr_t)&x[7]);
 	assert_int_equal(STARPU_VECTOR_GET_NX(&interface), 5);
 	starpu_data_unregister(handle);
 	/* 50 rows of 15, 20 apart */
 	starpu_matrix_data_register(&rows, STARPU_MAIN_RAM, (uintptr_t)x, 20, 15, 50, sizeof(*x));
-	assert_int_equal(home_array_init(&array, rows, STARPU_RW, &name), 0);
-	assert_int_equal(home_array_bytes(&array), sizeof(x) - 5 * sizeof(*x));
-	assert_int_equal(home_array_unit(&array), 15 * sizeof(*x));
-	assert_int_equal(home_array_at(&array, 7), (uintptr_t)&x[140]);
-	home_array_interface(&array, home_array_at(&array, 7), 5, &interface);
+	assert_int_equal(work_array_init(&array, rows, STARPU_RW, &name), 0);
+	assert_int_equal(work_array_bytes(&array), sizeof(x) - 5 * sizeof(*x));
+	assert_int_equal(work_array_unit(&array), 15 * sizeof(*x));
+	assert_int_equal(work_array_at(&array, 7), (uintptr_t)&x[140]);
+	work_array_interface(&array, work_array_at(&array, 7), 5, &interface);
 	assert_int_equal(STARPU_MATRIX_GET_PTR(&interface), (uintptr_t)&x[140]);
 	assert_int_equal(STARPU_MATRIX_GET_NX(&interface), 15);
 	assert_int_equal(STARPU_MATRIX_GET_NY(&interface), 5);
@@ -492,16 +492,16 @@ static void test_handles_that_are_no_arrays(void **state)
 	struct starpu_data_filter halves = {.filter_func = starpu_vector_filter_block,
 	                                    .nchildren = 2};
 	starpu_data_handle_t handle = vector(), variable, nowhere;
-	struct home_array array;
+	struct work_array array;
 
 	starpu_variable_data_register(&variable, STARPU_MAIN_RAM, (uintptr_t)x, sizeof(*x));
 	starpu_vector_data_register(&nowhere, -1, 0, N, sizeof(*x));
-	assert_int_equal(home_array_init(&array, NULL, STARPU_R, &name), -EINVAL);
-	assert_int_equal(home_array_init(&array, variable, STARPU_R, &name), -EINVAL);
-	assert_int_equal(home_array_init(&array, nowhere, STARPU_R, &name), -EINVAL);
-	assert_int_equal(home_array_init(&array, handle, STARPU_SCRATCH, &name), -EINVAL);
+	assert_int_equal(work_array_init(&array, NULL, STARPU_R, &name), -EINVAL);
+	assert_int_equal(work_array_init(&array, variable, STARPU_R, &name), -EINVAL);
+	assert_int_equal(work_array_init(&array, nowhere, STARPU_R, &name), -EINVAL);
+	assert_int_equal(work_array_init(&array, handle, STARPU_SCRATCH, &name), -EINVAL);
 	starpu_data_partition(handle, &halves);
-	assert_int_equal(home_array_init(&array, handle, STARPU_R, &name), -EINVAL);
+	assert_int_equal(work_array_init(&array, handle, STARPU_R, &name), -EINVAL);
 	starpu_data_unpartition(handle, STARPU_MAIN_RAM);
 	starpu_data_unregister(handle);
 	starpu_data_unregister(variable);
@@ -510,22 +510,22 @@ static void test_handles_that_are_no_arrays(void **state)
 
 static void test_arrays_that_overlap(void **state)
 {
-	struct home_array all, end, begin;
+	struct work_array all, end, begin;
 	starpu_data_handle_t handles[3];
 
 	handles[0] = vector();
 	starpu_vector_data_register(&handles[1], STARPU_MAIN_RAM, (uintptr_t)&x[N / 2], N / 2,
 	                            sizeof(*x));
 	starpu_vector_data_register(&handles[2], STARPU_MAIN_RAM, (uintptr_t)x, N / 2, sizeof(*x));
-	assert_int_equal(home_array_init(&all, handles[0], STARPU_R, &name), 0);
-	assert_int_equal(home_array_init(&end, handles[1], STARPU_R, &name), 0);
-	assert_int_equal(home_array_init(&begin, handles[2], STARPU_W, &name), 0);
-	assert_int_equal(home_array_check_overlap(&all, &all, &name, 0), -EINVAL);
-	assert_int_equal(home_array_check_overlap(&all, &end, &name, 0), 0);
-	assert_int_equal(home_array_check_overlap(&begin, &end, &name, 0), 0);
-	assert_int_equal(home_array_check_overlap(&end, &begin, &name, 0), 0);
-	assert_int_equal(home_array_check_overlap(&all, &begin, &name, 0), -EINVAL);
-	assert_int_equal(home_array_check_overlap(&begin, &all, &name, 0), -EINVAL);
+	assert_int_equal(work_array_init(&all, handles[0], STARPU_R, &name), 0);
+	assert_int_equal(work_array_init(&end, handles[1], STARPU_R, &name), 0);
+	assert_int_equal(work_array_init(&begin, handles[2], STARPU_W, &name), 0);
+	assert_int_equal(work_array_check_overlap(&all, &all, &name, 0), -EINVAL);
+	assert_int_equal(work_array_check_overlap(&all, &end, &name, 0), 0);
+	assert_int_equal(work_array_check_overlap(&begin, &end, &name, 0), 0);
+	assert_int_equal(work_array_check_overlap(&end, &begin, &name, 0), 0);
+	assert_int_equal(work_array_check_overlap(&all, &begin, &name, 0), -EINVAL);
+	assert_int_equal(work_array_check_overlap(&begin, &all, &name, 0), -EINVAL);
 	for (int h = 0; h < 3; h++)
 		starpu_data_unregister(handles[h]);
 }
@@ -535,17 +535,17 @@ static void test_arrays_that_overlap(void **state)
 static void test_matrices_that_overlap(void **state)
 {
 	enum { LD = 8 };
-	struct home_array a = {.mode = STARPU_W,
+	struct work_array a = {.mode = STARPU_W,
 	                       .shape = STARPU_MATRIX_INTERFACE_ID,
 	                       .ld = LD,
 	                       .base = 4096,
 	                       .elemsize = 4,
 	                       .handle = (starpu_data_handle_t)&a};
-	struct home_array b = a;
+	struct work_array b = a;
 
 	a.units = 3;
 	a.nx = 3;
-	assert_int_equal(home_array_bytes(&a), (2 * LD + 3) * 4);
+	assert_int_equal(work_array_bytes(&a), (2 * LD + 3) * 4);
 	b.mode = STARPU_R;
 	b.handle = (starpu_data_handle_t)&b;
 	b.units = 2;
@@ -559,8 +559,8 @@ static void test_matrices_that_overlap(void **state)
 				common |= e >= 0 && e < 3 * LD && e % LD < 3;
 			}
 			b.base = a.base + at * 4;
-			if (home_array_check_overlap(&a, &b, &name, 0) != (common ? -EINVAL : 0) ||
-			    home_array_check_overlap(&b, &a, &name, 0) != (common ? -EINVAL : 0))
+			if (work_array_check_overlap(&a, &b, &name, 0) != (common ? -EINVAL : 0) ||
+			    work_array_check_overlap(&b, &a, &name, 0) != (common ? -EINVAL : 0))
 				fail_msg("%zu columns, %d elements apart", b.nx, at);
 		}
 }
@@ -585,18 +585,18 @@ static void test_what_a_codelet_has_for_a_worker(void **state)
 
 	starpu_task_init(&task);
 	task.cl = &codelet;
-	assert_ptr_equal(codelet_function(&codelet, STARPU_CPU_WORKER, 1), note_second);
-	assert_null(codelet_function(&codelet, STARPU_CPU_WORKER, 2));
-	assert_null(codelet_function(&codelet, STARPU_CUDA_WORKER, 0));
-	assert_int_equal(codelet_serves(&codelet, worker, &task), 0);
+	assert_ptr_equal(work_codelet_function(&codelet, STARPU_CPU_WORKER, 1), note_second);
+	assert_null(work_codelet_function(&codelet, STARPU_CPU_WORKER, 2));
+	assert_null(work_codelet_function(&codelet, STARPU_CUDA_WORKER, 0));
+	assert_int_equal(work_codelet_serves(&codelet, worker, &task), 0);
 	codelet.where = STARPU_OPENCL;
-	assert_int_equal(codelet_serves(&codelet, worker, &task), -1);
+	assert_int_equal(work_codelet_serves(&codelet, worker, &task), -1);
 	codelet.where = STARPU_CPU | STARPU_OPENCL;
 	codelet.can_execute = second_only;
-	assert_int_equal(codelet_serves(&codelet, worker, &task), 1);
+	assert_int_equal(work_codelet_serves(&codelet, worker, &task), 1);
 	codelet.can_execute = never;
-	assert_int_equal(codelet_serves(&codelet, worker, &task), -1);
-	assert_int_equal(codelet_serves(&codelet, worker, NULL), 0);
+	assert_int_equal(work_codelet_serves(&codelet, worker, &task), -1);
+	assert_int_equal(work_codelet_serves(&codelet, worker, NULL), 0);
 	starpu_task_clean(&task);
 }
 
@@ -604,26 +604,26 @@ static void test_workers_asked_for(void **state)
 {
 	int last = starpu_worker_get_count() - 1;
 
-	assert_true(worker_wanted(last, NULL, 0, 0));
-	assert_true(worker_wanted(last, &last, 1, 0));
-	assert_false(worker_wanted(0, &last, 0, 0));
-	assert_false(worker_wanted(last + 1, NULL, 0, 0));
-	assert_int_equal(worker_stats(last).id, last);
-	assert_true(*worker_stats(last).name);
+	assert_true(work_worker_wanted(last, NULL, 0, 0));
+	assert_true(work_worker_wanted(last, &last, 1, 0));
+	assert_false(work_worker_wanted(0, &last, 0, 0));
+	assert_false(work_worker_wanted(last + 1, NULL, 0, 0));
+	assert_int_equal(work_worker_stats(last).id, last);
+	assert_true(*work_worker_stats(last).name);
 }
 
 static void test_strategy(void **state)
 {
 	const struct heddle_policy *gss = heddle_policy_find("gss");
 
-	assert_true(policy_is(0, "gss"));
-	assert_false(policy_is(0, "eager"));
-	assert_string_equal(policy_ours(0)->name, gss->name);
-	assert_string_equal(strategy_of("tss", 0), "tss");
-	assert_string_equal(strategy_of(NULL, 0), gss->strategy);
+	assert_true(work_policy_is(0, "gss"));
+	assert_false(work_policy_is(0, "eager"));
+	assert_string_equal(work_policy_ours(0)->name, gss->name);
+	assert_string_equal(work_strategy("tss", 0), "tss");
+	assert_string_equal(work_strategy(NULL, 0), gss->strategy);
 	setenv("HEDDLE_STRATEGY", "fss", 1);
-	assert_string_equal(strategy_of("tss", 0), "tss");
-	assert_string_equal(strategy_of(NULL, 0), "fss");
+	assert_string_equal(work_strategy("tss", 0), "tss");
+	assert_string_equal(work_strategy(NULL, 0), "fss");
 	unsetenv("HEDDLE_STRATEGY");
 }
 
@@ -638,7 +638,7 @@ int main(void)
 	    cmocka_unit_test(test_pinned_tasks_run_there),
 	    cmocka_unit_test(test_tasks_run_where_they_may),
 	    cmocka_unit_test(test_refused_task),
-	    cmocka_unit_test(test_results_come_home),
+	    cmocka_unit_test(test_results_are_written_back),
 	    cmocka_unit_test(test_arrays_as_they_lie),
 	    cmocka_unit_test(test_handles_that_are_no_arrays),
 	    cmocka_unit_test(test_arrays_that_overlap),
