@@ -162,7 +162,7 @@ static void begin_on_worker(struct control *control)
 /* The node that this thread submits, until it is ready. */
 static __thread struct control *submitting;
 
-/* All that the node waits for is over; its data is on its way home. */
+/* All that the node waits for is over; its data is being copied to main memory. */
 static void node_ready(void *arg)
 {
 	struct control *control = arg;

@@ -1,20 +1,17 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * One node of StarPU's task graph that stands for work of many tasks.
- *
- * The node is a task, the control task, that takes all data of the work in main memory:
- * it begins when all earlier tasks on this data have ended, and later ones wait for it.
- * What it runs submits the first tasks of the work and returns. The node does not end
- * with that, but when control_end() is called, mostly in the callback of the last of these
- * tasks, by whatever worker.
- *
- * From control_init() to control_fini(): control_data() for each handle, control_submit()
- * once, control_end() once from somewhere; and, where somebody asked for it,
- * control_wait(). Whoever waited frees the work; of detached work the node's end does.
+ * One node of StarPU's task graph that stands for work of many tasks. The node is a task, the
+ * control task, that takes all data of the work in main memory: it begins when earlier tasks
+ * on this data have ended, and later ones wait for it. It submits the first tasks of the work
+ * and ends when control_end() is called, mostly in the callback of the last of these tasks.
  */
 #ifndef HEDDLE_PARTITION_CONTROL_STARPU_H
 #define HEDDLE_PARTITION_CONTROL_STARPU_H
+
+/* From control_init() to control_fini(): control_data() for each handle, control_submit()
+ * once, control_end() once; and control_wait() unless the work is detached. Who waited frees the
+ * work; detached work is freed at the node's end. */
 
 #include <stdbool.h>
 #include <starpu.h>
@@ -47,7 +44,7 @@ struct control {
 void control_init(struct control *control, void (*start)(void *work), void (*free)(void *work),
                   void *work);
 
-/** For a control of which nothing is submitted, or whose end somebody has waited for. */
+/** For a control of which nothing is submitted, or whose end was waited for. */
 void control_fini(struct control *control);
 
 /** The work uses this data, each handle given once, STARPU_NMAXBUFS handles at the most.
@@ -60,21 +57,21 @@ void control_data(struct control *control, starpu_data_handle_t handle,
 void control_on_opencl(struct control *control, int worker);
 
 /** Where nothing has to be waited for, the node's start runs in control_submit(), by the thread
- * that calls it, which saves two changes of thread; otherwise on a worker as told. `status` is
+ * that calls it, which saves two changes of thread; otherwise on a worker. `status` is
  * not 0 in start where no worker can be had: the work is to end at once.
- * @param alone the caller waits at once, and nobody else need know of the work: without data it
+ * @param alone the caller waits at once, and no one else refers to the work: without data it
  * is no node of StarPU's then */
 void control_may_here(struct control *control, bool alone);
 
 /** Whether it will run in control_submit() in any case, and be no node of StarPU's. */
 bool control_is_here(const struct control *control);
 
-/** Whether all data is valid in main memory, as far as can be told without a lock. */
+/** Whether all data is valid in main memory, as far as can be seen without a lock. */
 bool control_at_home(const struct control *control);
 
 /** Submits the node.
  * @param what,name of the work, for StarPU and messages
- * @param detached nobody will wait
+ * @param detached control_wait() is not called
  * @return 0; what StarPU says, after a message: there is no node then, and nothing freed */
 int control_submit(struct control *control, const char *what, const char *name, unsigned sched_ctx,
                    bool detached);
@@ -89,7 +86,7 @@ bool control_is_over(struct control *control);
  * detached work, nor in a task or a callback. */
 void control_wait(struct control *control);
 
-/** The same of short work whose end can be told: to be woken takes some 50 us, so the thread
+/** The same of short work whose end can be estimated: to be woken takes some 50 us, so the thread
  * gets up by itself before, and looks for the end. The cores are for others first.
  * @param end_us when that may be, as starpu_timing_now()
  * @param look_us how long before that it looks for the end, and four times as long after; 0: not

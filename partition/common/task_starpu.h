@@ -37,8 +37,8 @@ void work_task_choose(struct starpu_task *task, const struct work_ids *workers);
 int work_task_submit(struct starpu_task *task, const char *name);
 
 /** Writes a handle's contents back to main memory and unregisters it. To unregister a handle
- * without waiting does not do that: StarPU copies the contents only for somebody who acquires
- * them there. Does not wait, so that a callback may call it, and takes the contents as they
+ * without waiting does not do that: StarPU copies the contents only when they are acquired
+ * there. Does not wait, so that a callback may call it, and takes the contents as they
  * are after all tasks submitted so far.
  * @param written called once, when the handle is gone; by whatever thread, maybe before this
  * returns. Its status is 0 when the contents are there; otherwise -ENOMEM, or what StarPU

@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Who may take part in a piece of work, with which function of its codelet, and what the
- * active policy says of it.
+ * Who may take part in a loop, a wavefront or a kernel, with which function of its codelet, and
+ * what the active policy says of it.
  */
 #ifndef HEDDLE_PARTITION_WORKERS_STARPU_H
 #define HEDDLE_PARTITION_WORKERS_STARPU_H
@@ -53,7 +53,7 @@ const struct heddle_policy *work_policy_ours(unsigned sched_ctx);
 /** The strategy by which work is cut: what the work itself says, or HEDDLE_STRATEGY, or the
  * policy of its context.
  * @param given NULL: the work says nothing
- * @return NULL: nobody has one */
+ * @return NULL: there is none */
 const char *work_strategy(const char *given, unsigned sched_ctx);
 
 #endif

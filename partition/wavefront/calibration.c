@@ -8,17 +8,17 @@
 #include "calibration.h"
 
 enum {
-	CORE_ROWS = 32, /* the first piece's, on a core */
+	CORE_ROWS = 32, /* the first sample's, on a core */
 	CORE_COLUMNS = 64,
 	SIDE = 128,   /* and both on an accelerator */
 	GROWTH = 4,   /* in a direction; 2 where that would take too long */
-	CORE_PART = 8 /* of the largest piece's rows, and then columns, in the last two */
+	CORE_PART = 8 /* of the largest sample's rows, and then columns, in the last two */
 };
 /* On a core samples of fewer iterations than this part of the largest's are forgotten. */
 #define SMALL 32
 /* Once so much is spent on an accelerator and four shapes are known, that is enough, µs. */
 #define ENOUGH 8000
-/* How far a fit may be wrong in what the next piece takes. */
+/* How far a fit may be wrong in what the next sample takes. */
 #define DOUBT 1.5
 /* Iterations that make out less of a tile's time do not count. */
 #define DOUBT_PART 10
@@ -42,7 +42,7 @@ size_t wave_calibration_columns(const struct wave_calibration *calibration, size
 	return columns < calibration->columns ? columns : calibration->columns;
 }
 
-/* What of a shape the loop has room for. */
+/* Reduces a shape to what the loop has room for. */
 static void clip(const struct wave_calibration *calibration, size_t *rows, size_t *h)
 {
 	size_t most;
@@ -70,8 +70,9 @@ static struct wave_tile_sample *sample_of(struct wave_calibration *calibration, 
 	return NULL;
 }
 
-/* What a whole piece takes whose tiles take so long; those at its ends are not whole. */
-static double piece_us(const struct wave_calibration *calibration, size_t rows, size_t h, double us)
+/* What a sample takes whose whole tiles take `us`; those at its ends are not whole. */
+static double sample_us(const struct wave_calibration *calibration, size_t rows, size_t h,
+                        double us)
 {
 	return us *
 	       (wave_calibration_columns(calibration, rows, h) + calibration->skew * (rows - 1)) /
@@ -92,7 +93,7 @@ static bool core_wants(struct wave_calibration *calibration, size_t rows, size_t
 {
 	return !sample_of(calibration, rows, h) &&
 	       (!calibration->n ||
-	        piece_us(calibration, rows, h, fitted_us(calibration, rows, h)) <=
+	        sample_us(calibration, rows, h, fitted_us(calibration, rows, h)) <=
 	            WAVE_CALIBRATION_LONGEST);
 }
 
@@ -153,14 +154,14 @@ static bool grow(struct wave_calibration *calibration, size_t *rows, size_t *h, 
 		clip(calibration, rows, h);
 		if (*rows >= corner->rows && *h >= corner->columns &&
 		    *rows * *h > corner->rows * corner->columns &&
-		    piece_us(calibration, *rows, *h, most_us(calibration, *rows, *h)) <=
+		    sample_us(calibration, *rows, *h, most_us(calibration, *rows, *h)) <=
 		        WAVE_CALIBRATION_LONGEST)
 			return true;
 	}
 	return false;
 }
 
-/* The piece that has grown in both directions; where only one could, that is where the next
+/* The sample that has grown in both directions; where only one could, that is where the next
  * round begins. */
 static bool round_end(struct wave_calibration *calibration, size_t *rows, size_t *h)
 {
@@ -179,13 +180,13 @@ static bool round_end(struct wave_calibration *calibration, size_t *rows, size_t
 		return false;
 	}
 	calibration->stage = OVER;
-	us = piece_us(calibration, *rows, *h, most_us(calibration, *rows, *h));
+	us = sample_us(calibration, *rows, *h, most_us(calibration, *rows, *h));
 	/* The fourth shape is worth more, and takes less than can be known before. */
 	return us <= (calibration->n < 4 ? 2 : 1) * WAVE_CALIBRATION_LONGEST;
 }
 
-/* What much depends on is measured twice: the very first piece, which may have woken the
- * device up, and the one by which iterations would count. */
+/* Two samples are timed twice: the very first, which may have woken the device up, and the
+ * one that shows most of what an iteration takes. */
 static bool repeat(struct wave_calibration *calibration, size_t *rows, size_t *h)
 {
 	const struct wave_tile_sample *sample = &calibration->corner;
@@ -254,7 +255,7 @@ void wave_calibration_add(struct wave_calibration *calibration, size_t rows, siz
 		calibration->stage = calibration->core ? MEASURED : OVER;
 		return;
 	}
-	calibration->spent_us += piece_us(calibration, rows, h, us);
+	calibration->spent_us += sample_us(calibration, rows, h, us);
 	if (known) {
 		known->us = fmin(known->us, us);
 		if (known->rows == calibration->corner.rows &&

@@ -109,7 +109,7 @@ static void sample_measured(struct heddle_wavefront_request *sample)
 	struct heddle_wavefront_request *wave = sample->whole;
 	struct wave_measurement *measurement = wave->measurement;
 	const struct wave_worker *worker = &sample->workers[0];
-	size_t rows = sample->space.rows, h = sample->h;
+	size_t rows = sample->space.rows, h = sample->tile_columns;
 	double us = heddle_robust_us(&worker->us) * rows * h;
 
 	if (sample->status || (!(us > 0) && !measurement->calibration.n)) {
@@ -142,7 +142,7 @@ static bool is_wanted(const struct heddle_wavefront_request *wave)
 
 	if (WAVE_SIMULATED || iterations < WORTH_MEASURING)
 		return false;
-	if (!wave->h || !wave->k)
+	if (!wave->tile_columns || !wave->bands_per_worker)
 		return true;
 	for (unsigned l = 1; l < wave->nworkers; l++)
 		if (heddle_device_class(wave->workers[l].stats.id) !=

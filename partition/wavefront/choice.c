@@ -12,7 +12,7 @@
 /* Of more kinds not all subsets are looked at. */
 #define MANY_KINDS 4
 
-/* A team with an h and a k, and what it is believed to take, with caution. */
+/* A team with an h and a k, and its estimated time, with caution. */
 struct plan {
 	struct wave_model team;
 	size_t h;
@@ -27,7 +27,7 @@ struct search {
 	const struct wave_run *runs;
 	unsigned nruns;
 	const struct wave_space *space;
-	double *predicted, *believed; /* of each run */
+	double *predicted, *estimated; /* of each run */
 	struct plan best;
 };
 
@@ -72,9 +72,9 @@ static void runs_weigh(struct search *search)
 		for (unsigned j = 0; j < team.nkinds; j++)
 			team.kinds[j].count = run->counts[j];
 		search->predicted[t] = model_time(&team, run->h, run->k);
-		search->believed[t] = run->us;
+		search->estimated[t] = run->us;
 		if (is_first(search, t))
-			search->believed[t] = fmin(run->us, sqrt(run->us * search->predicted[t]));
+			search->estimated[t] = fmin(run->us, sqrt(run->us * search->predicted[t]));
 	}
 }
 
@@ -106,23 +106,24 @@ static int run_of(const struct search *search, const struct plan *plan)
 	return -1;
 }
 
-/* How much longer a team is believed to take than the model says; `tried`: it was. */
+/* By which factor a team is estimated to exceed the prediction.
+ * @param[out] tried whether it ran */
 static double slower(const struct search *search, const struct wave_model *team, bool *tried)
 {
 	double worst = 0, best = INFINITY, best_ratio = 1;
 
 	*tried = false;
 	for (unsigned t = 0; t < search->nruns; t++) {
-		double ratio = search->believed[t] / search->predicted[t];
+		double ratio = search->estimated[t] / search->predicted[t];
 		bool same;
 
 		if (!is_within(&search->runs[t], team, &same))
 			continue;
 		worst = fmax(worst, ratio);
-		if (!same || !(search->believed[t] < best))
+		if (!same || !(search->estimated[t] < best))
 			continue;
 		*tried = true;
-		best = search->believed[t];
+		best = search->estimated[t];
 		best_ratio = ratio;
 	}
 	return *tried ? best_ratio : worst > 0 ? worst : 1;
@@ -160,7 +161,7 @@ static bool consider(struct search *search, const struct wave_model *team)
 	if (run >= 0) {
 		plan.h = search->runs[run].h;
 		plan.k = search->runs[run].k;
-		plan.us = search->believed[run];
+		plan.us = search->estimated[run];
 	} else if (tried) {
 		plan.us /= WAVE_CHOICE_GAIN;
 	} else if (kinds_present(team) > 1) {
@@ -175,7 +176,7 @@ static void consider_trials(struct search *search)
 	for (unsigned t = 0; t < search->nruns; t++) {
 		const struct wave_run *run = &search->runs[t];
 		struct plan plan = {
-		    .team = *search->all, .h = run->h, .k = run->k, .us = search->believed[t]};
+		    .team = *search->all, .h = run->h, .k = run->k, .us = search->estimated[t]};
 		bool here = !search->all->k || search->all->k == run->k;
 
 		for (unsigned j = 0; j < plan.team.nkinds; j++) {
@@ -204,7 +205,7 @@ static void refine(struct search *search)
 		return;
 	best->h = search->runs[run].h;
 	best->k = search->runs[run].k;
-	best->us = search->believed[run];
+	best->us = search->estimated[run];
 }
 
 /* The kinds whose bit is set. */
@@ -283,7 +284,7 @@ static bool untried(const struct search *search, unsigned set, struct plan *plan
 			continue;
 		plan->h = search->runs[t].h;
 		plan->k = search->runs[t].k;
-		plan->us = search->believed[t];
+		plan->us = search->estimated[t];
 		return true;
 	}
 	return !tried;
@@ -314,7 +315,7 @@ static bool is_unexplained(const struct search *search, int best)
 	unsigned plans = 0;
 	bool same;
 
-	/* Who is alone waits for nobody, and one tile costs least. */
+	/* A single worker does not wait, and one tile costs least. */
 	if (wave_model_workers(&search->best.team) == 1 && run->k == 1 &&
 	    run->h >= search->all->columns)
 		return false;
@@ -361,7 +362,7 @@ unsigned wave_choose(struct wave_model *model, unsigned most, double minimum_row
                      const struct wave_run *runs, unsigned nruns, const struct wave_space *space,
                      bool explore, size_t *h, unsigned *k)
 {
-	double predicted[WAVE_CHOICE_MOST_RUNS], believed[WAVE_CHOICE_MOST_RUNS];
+	double predicted[WAVE_CHOICE_MOST_RUNS], estimated[WAVE_CHOICE_MOST_RUNS];
 	struct search search = {.all = model,
 	                        .most = most,
 	                        .minimum_rows = minimum_rows,
@@ -370,7 +371,7 @@ unsigned wave_choose(struct wave_model *model, unsigned most, double minimum_row
 	                        .nruns =
 	                            nruns < WAVE_CHOICE_MOST_RUNS ? nruns : WAVE_CHOICE_MOST_RUNS,
 	                        .predicted = predicted,
-	                        .believed = believed,
+	                        .estimated = estimated,
 	                        .best = {.us = INFINITY}};
 	unsigned workers = wave_model_workers(model);
 	int best;

@@ -1,11 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Who takes part in a wavefront. More workers compute faster, but each lengthens the way
- * of the wave, and an accelerator that needs high bands for itself may be faster alone
- * than with others that cut them. So teams are compared by what the model of model.h
- * says of each at its best h and k, or by what was measured of them: the accelerator
- * alone, the cores alone, and all, with the widths that suit all.
+ * Who takes part in a wavefront, the team. More workers compute faster, but each lengthens
+ * the start-up, and an accelerator that needs high bands may be faster alone. So teams are
+ * compared by what the model of model.h predicts for each at its best h and k, or by what
+ * was measured of them.
  */
 #ifndef HEDDLE_WAVEFRONT_CHOICE_H
 #define HEDDLE_WAVEFRONT_CHOICE_H
@@ -35,8 +34,8 @@ struct wave_run {
  * model misses something, and other h and k are tried. */
 #define WAVE_CHOICE_MISSES 1.15
 
-/** Kinds that were never tried are, and those whose first run was their only one are once
- * more, where they are believed to take no more than this times the best that was measured. */
+/** Teams of kinds that never ran are run once, and those whose first run was their only one
+ * once more, where their estimate is no more than this times the best that was measured. */
 #define WAVE_CHOICE_HOPE 1.25
 
 /** Of more runs the first count. */
@@ -48,19 +47,20 @@ struct wave_run {
 /** Whether two pairs of h and k are about the same: 10 %. */
 bool wave_choice_is_about(size_t h, unsigned k, size_t other_h, unsigned other_k);
 
-/** Takes out workers so that the loop is believed to be the fastest: of all subsets of up to
- * four kinds (of more, all, each alone and all but each) the best one, and of that single
- * workers as long as it gets faster without them. At least one worker stays. Kinds of
- * which nobody stays have a count of 0. With the team it chooses h and k.
+/** Takes out workers so that the loop's estimated time is the least. Of all subsets of up to
+ * four kinds (of more kinds: all, each alone and all but each) the best one is taken. From that
+ * single workers are taken out as long as the estimate falls. At least one worker stays. Kinds
+ * of which no worker stays have a count of 0. With the team it chooses h and k.
  *
- * What was measured is believed: after the first run of some kinds of workers half of it
- * (the geometric mean with what the model says), since it may have paid for what later ones
- * need not; after more of them fully. A team that was tried with another h and k is believed to be
- * as much slower than the model says as it was with the best of them; where only teams of no other
- * kinds than its own were tried, as they were, the worst of them: or else what was never tried
- * would always look better. All else takes what the model says, at its best h and k. When the best
- * was measured twice, others are tried, one a call, each once: kinds about as good by the model,
- * and where neither the model nor slow tiles explain the best, neighbours of its h and k.
+ * Estimates come from what was measured, where it was. The first run of some kinds of workers
+ * counts half (the geometric mean with the prediction), since it may have paid for what later
+ * ones need not; later runs count fully. A team that ran with another h and k is estimated to
+ * exceed the prediction by as much as it did with the best of them. A team that never ran is
+ * estimated to exceed it as much as the worst of the teams that ran and have no other kinds:
+ * otherwise what never ran would always look better. All else takes what the model predicts, at
+ * its best h and k. When the best was measured twice, others are tried, one a call, each once:
+ * kinds about as good by the model, and where neither the model nor slow tiles explain the
+ * best, neighbours of its h and k.
  *
  * Where nothing was measured of the best team's h and k they are chosen again by
  * wave_simulation_choose().
@@ -68,7 +68,7 @@ bool wave_choice_is_about(size_t h, unsigned k, size_t other_h, unsigned other_k
  * @param most,minimum_rows as of wave_model_choose()
  * @param runs different teams or pairs of h and k
  * @param space that is to be simulated; NULL: h and k by the formulas
- * @param explore whether something may be tried that is not believed to be the best
+ * @param explore whether something may be tried whose estimate is not the best
  * @param[out] h, k chosen
  * @return how many workers were taken out */
 unsigned wave_choose(struct wave_model *model, unsigned most, double minimum_rows,

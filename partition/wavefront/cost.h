@@ -8,8 +8,8 @@
  *
  * On a core, iterations decide. A device that computes the anti-diagonals of a tile one
  * after the other takes as long as the tile has of them, which V and h say each for
- * itself, until iterations are so many that they fill it: so a piece that is small in
- * both tells nothing of a wide band, and pieces that differ in one alone are needed.
+ * itself, until iterations are so many that they fill it: so a sample that is small in
+ * both shows nothing of a wide band, and samples that differ in one alone are needed.
  *
  * Beyond Andronikos et al. (Performance Evaluation 67, 2010), who have V h c_p (2) and
  * for messages c_d + h c_c (1): `row` is new.

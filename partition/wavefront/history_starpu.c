@@ -582,15 +582,15 @@ void wave_run_keep(struct heddle_wavefront_request *wave)
 	struct known_run wanted = {.rows = wave->space.rows,
 	                           .columns = wave->space.columns,
 	                           .sweeps = wave->sweeps,
-	                           .h = wave->chosen_h,
-	                           .k = wave->k},
+	                           .h = wave->chosen_columns,
+	                           .k = wave->bands_per_worker},
 	                 *run;
 	double us = wave->end_us - wave->start_us, pace = cores_pace(wave);
 	const char *codelet = codelet_name(wave);
 	struct reading *reading;
 	bool wants_record;
 
-	if (WAVE_SIMULATED || !wave->chosen_h ||
+	if (WAVE_SIMULATED || !wave->chosen_columns ||
 	    !team_print(wave, wanted.team, sizeof(wanted.team)))
 		return;
 	starpu_pthread_mutex_lock(&known.mutex);

@@ -1,11 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Boundaries between strips. Two strips at home share memory and need nothing but the
- * order of their tiles. Where one is away, what a tile finishes of the rows that
- * vectors reach from the other strip is a message: a handle on these elements in main
- * memory, which the tile's task writes and one task of the other strip reads. The handle
- * of a strip that is at home is made when somebody wants it.
+ * Boundaries between strips. Two strips in main memory share it and need only the order of
+ * their tiles. Where one is on a device, what a tile finishes of the rows that vectors reach
+ * from the other strip is a message: a handle on these elements in main memory, which the
+ * tile's task writes and one task of the other strip reads.
  */
 #include "config.h"
 
@@ -89,8 +88,8 @@ static int exchange_add(struct wave_tile *tile, unsigned array, const struct wav
 
 /* ---- arriving ---- */
 
-/* Message `number` of the strip on a side: one that it sent, or made now of what it left
- * in main memory. */
+/* Message `number` of the strip on a side: one that it sent, or, where that strip is in main
+ * memory, one made now of what it left there. */
 static int receive(struct wave_tile *tile, struct wave_strip *other, enum wave_side side,
                    size_t number)
 {
@@ -177,8 +176,8 @@ static int send(struct wave_tile *tile, enum wave_side to)
 	for (unsigned i = 0; i < wave->given.narrays && !status; i++) {
 		struct wave_patch patch;
 
-		/* The last strip's rows go home with the strip; what passes from row to row
-		 * goes home in its messages. */
+		/* The last strip's rows are written back with the strip; what passes from
+		 * row to row is written back from its messages. */
 		if (!patch_of(strip, &wave->arrays[i], strip_tile(strip, tile->number), to,
 		              &patch) ||
 		    (to == BELOW && is_last(strip) &&

@@ -198,7 +198,7 @@ double wave_model_pipelined_time(const struct wave_model *model, double h)
 			continue;
 		around += kind->count * times.lag;
 		cycle = fmax(cycle, times.cycle);
-		/* The first chunk's data must have come, the last one's go home. */
+		/* The first chunk's data is copied before, the last one's written back after. */
 		way = fmax(way, (kind->in + kind->out) * widths[j] * model->columns);
 		if (times.whole > period) {
 			period = times.whole;

@@ -31,7 +31,7 @@ struct wave_kind {
 	 * tiles cost it besides iterations and rows: half of it counts twice. */
 	double more_cd, more_cc;
 	double cr; /**< a row of a tile, however many columns that has; beyond the paper */
-	/** Taking an iteration's data along to its memory, and home; beyond the paper. */
+	/** Copying an iteration's data to its memory, and back; beyond the paper. */
 	double in, out;
 };
 

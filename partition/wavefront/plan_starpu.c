@@ -25,7 +25,7 @@
 #define NARROWEST 16
 /* Rows of vectors of kernels. */
 #define VECTOR 32
-/* Tiles whose time tells a worker's speed. */
+/* Tiles whose time shows a worker's speed. */
 #define ENOUGH_TILES 4
 
 /* ---- kinds ---- */
@@ -45,7 +45,8 @@ static double column_bytes(const struct heddle_wavefront_request *wave)
 	return bytes;
 }
 
-/* Bytes of an iteration's elements that go to a worker's memory (STARPU_R), or come home. */
+/* Bytes of an iteration's elements that are copied to a worker's memory (STARPU_R), or are
+ * written back. */
 static double iteration_bytes(const struct heddle_wavefront_request *wave,
                               enum starpu_data_access_mode way)
 {
@@ -138,9 +139,10 @@ static void choose_team(struct heddle_wavefront_request *wave, double minimum)
 	struct wave_run runs[WAVE_CHOICE_MOST_RUNS];
 	unsigned nruns = wave->free ? wave_runs_find(wave, runs, WAVE_CHOICE_MOST_RUNS) : 0;
 
-	wave->nexcluded = wave_choose(&wave->model, MOST_BANDS, minimum, runs, nruns,
-	                              wave->h ? NULL : &wave->space, wave_runs_are_fresh(wave),
-	                              &wave->h, &wave->k);
+	wave->nexcluded =
+	    wave_choose(&wave->model, MOST_BANDS, minimum, runs, nruns,
+	                wave->tile_columns ? NULL : &wave->space, wave_runs_are_fresh(wave),
+	                &wave->tile_columns, &wave->bands_per_worker);
 	for (unsigned l = 0; l < wave->nworkers; l++) {
 		struct wave_worker *worker = &wave->workers[l];
 
@@ -163,10 +165,10 @@ static bool is_known(const struct heddle_wavefront_request *wave)
  * the columns. */
 static void choose_blindly(struct heddle_wavefront_request *wave)
 {
-	if (!wave->h)
-		wave->h = wave->space.columns / 500 + 1;
-	if (!wave->k)
-		wave->k = 4;
+	if (!wave->tile_columns)
+		wave->tile_columns = wave->space.columns / 500 + 1;
+	if (!wave->bands_per_worker)
+		wave->bands_per_worker = 4;
 }
 
 /* What an iteration costs a worker of each kind, messages and all, with the widths that
@@ -176,13 +178,13 @@ static void workers_price(struct heddle_wavefront_request *wave)
 	const struct wave_model *model = &wave->model;
 	double widths[WAVE_MAXKINDS];
 
-	wave_model_balanced_widths(model, wave->h, widths);
+	wave_model_balanced_widths(model, wave->tile_columns, widths);
 	for (unsigned l = 0; l < wave->nworkers; l++) {
 		struct wave_worker *worker = &wave->workers[l];
 
 		if (!worker->excluded && widths[worker->kind] > 0)
 			worker->cp = worker->plan_cp = wave_model_iteration_us(
-			    model, worker->kind, wave->h, widths[worker->kind]);
+			    model, worker->kind, wave->tile_columns, widths[worker->kind]);
 	}
 }
 
@@ -191,8 +193,8 @@ static void choose(struct heddle_wavefront_request *wave)
 	double minimum =
 	    fmax(NARROWEST, wave_vectors_minimum_rows(wave->space.vectors, wave->space.nvectors));
 	struct wave_model *model = &wave->model;
-	unsigned k = wave->k;
-	size_t h = wave->h;
+	unsigned k = wave->bands_per_worker;
+	size_t h = wave->tile_columns;
 
 	wave->free = !h && !k;
 	model->k = k;
@@ -202,18 +204,20 @@ static void choose(struct heddle_wavefront_request *wave)
 	if (wave->placement == PLACE_BY_SPEED && !(h && k))
 		choose_team(wave, minimum);
 	else
-		wave->h = wave_model_choose(model, MOST_BANDS, minimum, &wave->k);
-	model->k = wave->k;
+		wave->tile_columns =
+		    wave_model_choose(model, MOST_BANDS, minimum, &wave->bands_per_worker);
+	model->k = wave->bands_per_worker;
 	if (h)
-		wave->h = h;
-	wave->chosen_h = wave->h;
-	wave->model_h = wave_model_choose(model, 1, 1, &k);
+		wave->tile_columns = h;
+	wave->chosen_columns = wave->tile_columns;
+	wave->model_columns = wave_model_choose(model, 1, 1, &k);
 	wave->predicted_us = wave->placement == PLACE_BY_SPEED
-	                         ? wave_simulation_predict(model, &wave->space, wave->h)
-	                         : wave_model_pipelined_time(model, wave->h);
+	                         ? wave_simulation_predict(model, &wave->space, wave->tile_columns)
+	                         : wave_model_pipelined_time(model, wave->tile_columns);
 	workers_price(wave);
 	heddle_explain("wavefront %s: h %zu, k %u, %.0f us predicted; by the paper h %.0f",
-	               wave->name, wave->h, wave->k, wave->predicted_us, wave_model_best(model));
+	               wave->name, wave->tile_columns, wave->bands_per_worker, wave->predicted_us,
+	               wave_model_best(model));
 }
 
 static int strategy_begin(struct heddle_wavefront_request *wave)
@@ -256,8 +260,8 @@ int wave_plan(struct heddle_wavefront_request *wave)
 		choose(wave);
 	else
 		choose_blindly(wave);
-	if (wave->h > wave->space.columns)
-		wave->h = wave->space.columns;
+	if (wave->tile_columns > wave->space.columns)
+		wave->tile_columns = wave->space.columns;
 	return wave->placement == PLACE_BY_STRATEGY && wave->sweeps == 1 ? strategy_begin(wave) : 0;
 }
 
@@ -267,21 +271,21 @@ int wave_plan(struct heddle_wavefront_request *wave)
  * for the bands to come. */
 static void replan(struct heddle_wavefront_request *wave, const char *who, double factor)
 {
-	unsigned k = wave->k;
+	unsigned k = wave->bands_per_worker;
 	size_t h;
 
 	if (wave->given.tile_columns || !is_known(wave))
 		return;
 	h = wave_model_choose(&wave->model, MOST_BANDS, 1, &k);
 	/* What was measured may differ from the model: it changes by the same factor. */
-	if (wave->model_h)
-		h = fmin(fmax(1, rint((double)h * wave->chosen_h / wave->model_h)),
+	if (wave->model_columns)
+		h = fmin(fmax(1, rint((double)h * wave->chosen_columns / wave->model_columns)),
 		         wave->space.columns);
-	if (h != wave->h)
+	if (h != wave->tile_columns)
 		heddle_explain("wavefront %s: %s takes %.3g of the time it should: h %zu becomes "
 		               "%zu",
-		               wave->name, who, factor, wave->h, h);
-	wave->h = h;
+		               wave->name, who, factor, wave->tile_columns, h);
+	wave->tile_columns = h;
 }
 
 /* Mutex held: the worker, and so its kind, is known by its first tiles. */
@@ -345,13 +349,13 @@ static size_t width_by_speed(struct heddle_wavefront_request *wave, struct wave_
 		known += 1 / other->cp;
 	}
 	if (worker->cp <= 0 || !nknown)
-		return wave->space.rows / (wave->k * n) + 1;
+		return wave->space.rows / (wave->bands_per_worker * n) + 1;
 	/* Workers of which nothing is known are taken to be as the others on average. */
 	power = known + known / nknown * (n - nknown);
-	rows =
-	    wave_model_rows(wave->space.rows / (double)wave->k / worker->cp / power, stay,
-	                    stay ? &wave->owed : &worker->owed, wave->space.rows - wave->rows_given,
-	                    wave_vectors_minimum_rows(wave->space.vectors, wave->space.nvectors));
+	rows = wave_model_rows(
+	    wave->space.rows / (double)wave->bands_per_worker / worker->cp / power, stay,
+	    stay ? &wave->owed : &worker->owed, wave->space.rows - wave->rows_given,
+	    wave_vectors_minimum_rows(wave->space.vectors, wave->space.nvectors));
 	return worker->maximum && rows > worker->maximum ? worker->maximum : rows;
 }
 

@@ -84,7 +84,7 @@ static struct wave_strip *strip_new(struct heddle_wavefront_request *wave,
 		return NULL;
 	}
 	strip->wave = wave;
-	strip->band = (struct wave_band){wave->rows_given, rows, wave->h};
+	strip->band = (struct wave_band){wave->rows_given, rows, wave->tile_columns};
 	strip->index = wave->nstrips;
 	strip->owner = worker;
 	strip->tiles = wave_band_tiles(&wave->space, &strip->band);
@@ -114,7 +114,7 @@ static size_t rows_of(const struct heddle_wavefront_request *wave, size_t rows)
 /* Mutex held: equal bands that StarPU's policy places. */
 static void deal_to_stock(struct heddle_wavefront_request *wave)
 {
-	size_t bands = (size_t)wave->k * wave->nworkers, rows = wave->space.rows;
+	size_t bands = (size_t)wave->bands_per_worker * wave->nworkers, rows = wave->space.rows;
 
 	for (size_t b = 0; b < bands && wave->rows_given < rows && !wave->status; b++)
 		strip_new(wave, NULL,
@@ -135,7 +135,7 @@ static void deal_at_once(struct heddle_wavefront_request *wave)
 		struct wave_worker *worker = &wave->workers[order[l % n]];
 		size_t rows = wave_worker_width(wave, worker, &asked);
 
-		if (l + 1 >= n * wave->k)
+		if (l + 1 >= n * wave->bands_per_worker)
 			rows = wave->space.rows - wave->rows_given;
 		strip_new(wave, worker, rows_of(wave, rows));
 	}

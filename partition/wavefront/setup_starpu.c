@@ -289,17 +289,17 @@ static int wave_init(struct heddle_wavefront_request *wave, const struct heddle_
 	                                           : "wavefront");
 	if (!wave->name)
 		return -ENOMEM;
-	wave->h = given->tile_columns;
+	wave->tile_columns = given->tile_columns;
 	status = work_context_check(given->sched_ctx, "wavefront", wave->name);
-	if (!wave->h && !status)
+	if (!wave->tile_columns && !status)
 		status = variable_read(HEDDLE_VARIABLE_WAVE_TILE_COLUMNS,
-		                       "HEDDLE_WAVE_TILE_COLUMNS", &wave->h);
+		                       "HEDDLE_WAVE_TILE_COLUMNS", &wave->tile_columns);
 	if (!k && !status)
 		status = variable_read(HEDDLE_VARIABLE_WAVE_BANDS, "HEDDLE_WAVE_BANDS", &k);
 	if (status)
 		return status;
-	wave->k = k;
-	wave->given.tile_columns = wave->h;
+	wave->bands_per_worker = k;
+	wave->given.tile_columns = wave->tile_columns;
 	if ((status = space_init(wave)) || (status = arrays_init(wave)) ||
 	    (status = strategy_init(wave)) || (status = workers_init(wave)))
 		return status;
@@ -393,8 +393,8 @@ wave_make_sample(struct heddle_wavefront_request *whole, const struct wave_worke
 	sample->space.columns = columns;
 	sample->reach = whole->reach;
 	sample->sweeps = 1;
-	sample->h = sample->given.tile_columns = tile_columns;
-	sample->k = 1;
+	sample->tile_columns = sample->given.tile_columns = tile_columns;
+	sample->bands_per_worker = 1;
 	sample->workers = calloc(1, sizeof(*sample->workers));
 	if (!sample->workers || wave_team_init(&sample->team, 1))
 		status = -ENOMEM;

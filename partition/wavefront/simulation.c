@@ -13,9 +13,9 @@
 /* Sweeps that are simulated; the last of them are taken to be as all that follow. */
 #define SWEEPS 6
 #define LAST_SWEEPS 3
-/* A tile of several sweeps waits on either side: so many times as long it takes to rehearse. */
+/* A tile of several sweeps waits for both sides: to simulate it takes so many times as long. */
 #define SWEPT 6
-/* Tiles whose time tells a worker's speed. */
+/* Tiles whose time shows a worker's speed. */
 #define ENOUGH_TILES 4
 /* Pairs are looked at that take no more than this by the formulas. */
 #define CLOSE 1.05
@@ -121,7 +121,7 @@ static struct whole whole_tiles(const struct run *run, const struct worker *work
 {
 	const struct wave_space *space = run->given->space;
 	const struct wave_band *band = &worker->band;
-	struct wave_tile_size size = {band->rows, (double)band->rows * band->h};
+	struct wave_tile_size size = {band->rows, (double)band->rows * band->tile_columns};
 	/* The last row's first column lies furthest to the left. */
 	struct whole whole = {wave_tile_of(band, space->skew, band->rows - 1, 0),
 	                      wave_tile_of(band, space->skew, 0, space->columns),
@@ -202,7 +202,7 @@ static void band_run(struct run *run, struct worker *worker, const struct wave_b
 	exchange(&run->above_us, &run->here_us);
 }
 
-/* Its tiles have told how fast a worker is. */
+/* Its tiles have shown how fast a worker is. */
 static void get_to_know(struct run *run, struct worker *worker)
 {
 	double cp = wave_model_iteration_us(run->given->model, worker->kind, run->given->h,
@@ -344,7 +344,7 @@ int wave_simulation_run(const struct wave_simulation *simulation, size_t most,
 
 /* ---- choosing ---- */
 
-/* Messages to an accelerator's memory and home are not of tiles alone. */
+/* The data of whole bands is also copied to accelerators and written back. */
 static double way_us(const struct wave_model *model, size_t h)
 {
 	double widths[WAVE_MAXKINDS], us = 0;

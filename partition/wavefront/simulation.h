@@ -1,20 +1,18 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The synchronisation interval again, of the tiles there will be. The formulas of
- * model.h know tiles that are all alike and as many as divide the columns; a loop has a
- * last tile that is narrow, tips of parallelograms, bands of whole rows, a last band that
- * has what is left. So the pairs of h and k that the formulas think well of are simulated tile
- * by tile as a wavefront is run: who gets which band, how wide, and when each tile has what
- * it needs. What tiles cost is as in the formulas: half of what every tile costs before it
- * and half after it, c_r a row, c_p an iteration.
- *
- * Workers that are exactly as fast as expected wait for nobody, those that are not do; so
- * the loop is also simulated with one worker that is slower than expected, which counts as
- * much. Beyond Andronikos et al.
+ * A schedule simulation: the wavefront tile by tile, as it would run. The formulas of model.h
+ * take all tiles for alike; a loop has a narrow last tile, tips of parallelograms, bands of
+ * whole rows and a last band of what is left. So the pairs of h and k with the best predictions
+ * are simulated: who gets which band, how wide it is, and when each tile has what it needs.
  */
 #ifndef HEDDLE_WAVEFRONT_SIMULATION_H
 #define HEDDLE_WAVEFRONT_SIMULATION_H
+
+/* What tiles cost is as in the formulas: half of what every tile costs before it and half after
+ * it, c_r a row, c_p an iteration. Workers that are exactly as fast as expected never wait, others
+ * do. So the loop is also simulated with one worker that is slower than expected, which counts
+ * as much. Beyond Andronikos et al. */
 
 #include "model.h"
 #include "tiles.h"
@@ -33,8 +31,7 @@ struct wave_simulation {
 struct wave_simulation_result {
 	double us;    /**< until the last tile is done */
 	size_t bands; /**< of one sweep */
-	/** Tiles, where they are of several sweeps six for each: of many sweeps the first few tell
-	 * how long others take. */
+	/** Tiles; of several sweeps six for each, since they take so much longer to simulate. */
 	size_t simulated;
 };
 

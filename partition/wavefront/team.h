@@ -30,7 +30,7 @@ void wave_team_fini(struct wave_team *team);
 void wave_team_push(struct wave_team *team, unsigned worker, double rate);
 
 /** Takes the fastest out; of equally fast ones the one with the lowest number.
- * @return false when nobody waits */
+ * @return false when no worker waits */
 bool wave_team_pop(struct wave_team *team, unsigned *worker);
 
 #endif

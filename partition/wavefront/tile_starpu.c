@@ -28,7 +28,7 @@ struct wave_tile *wave_tile_new(struct wave_strip *strip)
 	struct wave_tile *tile = wave->spare;
 	size_t number = strip->submitted, index = strip_tile(strip, number);
 	const struct wave_band *band = &strip->band;
-	size_t phase = wave->space.skew * band->first % band->h;
+	size_t phase = wave->space.skew * band->first % band->tile_columns;
 
 	if (tile)
 		wave->spare = tile->next;
@@ -39,8 +39,8 @@ struct wave_tile *wave_tile_new(struct wave_strip *strip)
 	tile->given = (struct heddle_tile){
 	    .row = band->first,
 	    .rows = band->rows,
-	    .column = (ptrdiff_t)(index * band->h) - (ptrdiff_t)phase,
-	    .columns = band->h,
+	    .column = (ptrdiff_t)(index * band->tile_columns) - (ptrdiff_t)phase,
+	    .columns = band->tile_columns,
 	    .skew = wave->space.skew,
 	    .total_rows = wave->space.rows,
 	    .total_columns = wave->space.columns,

@@ -112,12 +112,12 @@ static int64_t clamp(int64_t column, size_t columns)
  * there, so that a tile needs the one above it and no more. */
 static size_t phase(const struct wave_band *band, size_t skew)
 {
-	return skew * band->first % band->h;
+	return skew * band->first % band->tile_columns;
 }
 
 static int64_t tile_begin(const struct wave_band *band, size_t skew, size_t tile)
 {
-	return (int64_t)(tile * band->h) - (int64_t)phase(band, skew);
+	return (int64_t)(tile * band->tile_columns) - (int64_t)phase(band, skew);
 }
 
 size_t wave_band_tiles(const struct wave_space *space, const struct wave_band *band)
@@ -131,7 +131,7 @@ struct wave_columns wave_tile_columns(const struct wave_space *space, const stru
 	int64_t begin = tile_begin(band, space->skew, tile) - (int64_t)(space->skew * r);
 
 	return (struct wave_columns){clamp(begin, space->columns),
-	                             clamp(begin + (int64_t)band->h, space->columns)};
+	                             clamp(begin + (int64_t)band->tile_columns, space->columns)};
 }
 
 /* Rows r of a band that have at least `least` columns, of which the first one has `column` and
@@ -158,7 +158,8 @@ static double before(const struct wave_space *space, const struct wave_band *ban
 struct wave_tile_size wave_tile_size(const struct wave_space *space, const struct wave_band *band,
                                      size_t tile)
 {
-	int64_t begin = tile_begin(band, space->skew, tile), end = begin + (int64_t)band->h;
+	int64_t begin = tile_begin(band, space->skew, tile),
+	        end = begin + (int64_t)band->tile_columns;
 
 	return (struct wave_tile_size){
 	    .rows = rows_with(space, band, end, 1) - rows_with(space, band, begin, space->columns),
@@ -168,7 +169,7 @@ struct wave_tile_size wave_tile_size(const struct wave_space *space, const struc
 
 size_t wave_tile_of(const struct wave_band *band, size_t skew, size_t r, size_t column)
 {
-	return (column + skew * r + phase(band, skew)) / band->h;
+	return (column + skew * r + phase(band, skew)) / band->tile_columns;
 }
 
 /* Rows r of a tile, from `first` to `last`, whose iterations need something through a
@@ -177,7 +178,8 @@ static bool rows_that_need(const struct wave_space *space, const struct wave_ban
                            size_t tile, const struct heddle_dependence *v, int64_t *first,
                            int64_t *last)
 {
-	int64_t skew = space->skew, begin = tile_begin(band, skew, tile), end = begin + band->h;
+	int64_t skew = space->skew, begin = tile_begin(band, skew, tile),
+	        end = begin + band->tile_columns;
 	int64_t columns = space->columns;
 	/* Row r has columns from max(0, begin - skew r) to min(columns, end - skew r). It
 	 * has any, and some of those it needs lie within the space, if
@@ -262,8 +264,9 @@ size_t wave_tile_needs(const struct wave_space *space, const struct wave_band *b
 size_t wave_tile_above(const struct wave_space *space, const struct wave_band *band, size_t tile,
                        const struct wave_band *above)
 {
-	size_t number = tile + space->skew * band->first / band->h;
-	size_t first = space->skew * above->first / above->h, tiles = wave_band_tiles(space, above);
+	size_t number = tile + space->skew * band->first / band->tile_columns;
+	size_t first = space->skew * above->first / above->tile_columns,
+	       tiles = wave_band_tiles(space, above);
 
 	if (number < first)
 		return 0;

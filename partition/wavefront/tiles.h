@@ -47,7 +47,7 @@ struct wave_space {
 
 struct wave_band {
 	size_t first, rows;
-	size_t h; /**< columns of a tile: its synchronisation interval, at least 1 */
+	size_t tile_columns; /**< the synchronisation interval h, at least 1 */
 };
 
 struct wave_columns {

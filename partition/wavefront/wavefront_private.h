@@ -157,13 +157,13 @@ struct heddle_wavefront_request {
 
 	starpu_pthread_mutex_t mutex;
 	struct wave_model model;
-	double paces[WAVE_MAXKINDS];    /* that its costs have been multiplied with */
-	bool free;                      /* h and k are the model's choice */
+	double paces[WAVE_MAXKINDS]; /* that its costs have been multiplied with */
+	bool free;                   /* tile_columns and bands_per_worker are the model's choice */
 	struct heddle_strategy *blocks; /* PLACE_BY_STRATEGY */
 	struct wave_team team;
-	size_t h;
-	size_t chosen_h, model_h; /* when it began: h, and what the model alone says */
-	unsigned k;
+	size_t tile_columns;                  /* of tiles of bands to come */
+	size_t chosen_columns, model_columns; /* when it began: tile_columns, and the model's */
+	unsigned bands_per_worker;
 	size_t nstrips, room;
 	struct wave_strip **strips;
 	size_t rows_given;

@@ -128,8 +128,8 @@ static void wave_stats(const struct heddle_wavefront_request *wave,
 	         wave->placement == PLACE_BY_STOCK ? "stock"
 	         : wave->strategy                  ? wave->strategy
 	                                           : "hdss");
-	stats->tile_columns = wave->h;
-	stats->bands_per_worker = wave->k;
+	stats->tile_columns = wave->tile_columns;
+	stats->bands_per_worker = wave->bands_per_worker;
 	stats->bands = wave->nstrips;
 	stats->tiles = wave->ntiles;
 	stats->us = wave->end_us - wave->start_us;

@@ -281,7 +281,7 @@ static void check_above(const struct trial *trial)
 	for (size_t b = 1; b < trial->nbands; b++) {
 		struct wave_band band = trial->bands[b], other = trial->bands[b - 1];
 
-		band.h = other.h;
+		band.tile_columns = other.tile_columns;
 		for (size_t t = 0; t < wave_band_tiles(space, &band); t++) {
 			size_t most = wave_tile_above(space, &band, t, &other);
 			size_t needs = wave_tile_needs(space, &band, 0, t, &other);
@@ -290,7 +290,7 @@ static void check_above(const struct trial *trial)
 			/* At the right end what is right above lies outside. */
 			if (above &&
 			    wave_tile_size(space, &band, t).iterations ==
-			        (double)band.rows * band.h &&
+			        (double)band.rows * band.tile_columns &&
 			    wave_tile_columns(space, &band, t, 0).end + space->skew <=
 			        space->columns)
 				assert_int_equal(needs, most);

@@ -126,7 +126,8 @@ static double band_run(struct machine *machine, unsigned worker, const struct wa
 {
 	const struct wave_model *model = machine->given->model;
 	const struct wave_kind *kind = kind_of(machine, worker);
-	double message = model->cd + kind->more_cd + band->h * (model->cc + kind->more_cc);
+	double message =
+	    model->cd + kind->more_cd + band->tile_columns * (model->cc + kind->more_cc);
 	double chain = 0, fastest = INFINITY;
 
 	for (unsigned j = 0; j < model->nkinds; j++)
@@ -153,7 +154,7 @@ static double band_run(struct machine *machine, unsigned worker, const struct wa
 static void run_all(struct machine *machine, struct wave_replay_result *result)
 {
 	const struct wave_model *model = machine->given->model;
-	struct wave_band above, band = {.h = machine->given->h};
+	struct wave_band above, band = {.tile_columns = machine->given->h};
 	double owed = 0, begin = 0, us = 0;
 	size_t rows = machine->space.rows;
 
