@@ -160,6 +160,8 @@ void loop_rates_keep(const struct heddle_loop_request *loop);
 
 /* Mutex held: a worker was given a block. */
 void loop_modelled_given(struct loop_block *block);
+/* Its task is about to be submitted. Asks the board, hence without the mutex. */
+void loop_modelled_submit(struct loop_block *block);
 /* Its kernel begins, on the worker; and it has ended. */
 void loop_modelled_kernel_begin(struct loop_block *block);
 void loop_modelled_kernel_end(struct loop_block *block);

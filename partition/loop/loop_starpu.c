@@ -36,6 +36,7 @@ static struct loop_worker *worker_add(struct heddle_loop_request *loop, int id,
 		            worker->stats.name);
 		return NULL;
 	}
+	worker->simulates = loop->modelled && heddle_clock_board_us(id) >= 0;
 	HELGRIND_ATOMIC(worker->posted);
 	loop->nworkers++;
 	loop->worker_of_id[id] = worker->index;

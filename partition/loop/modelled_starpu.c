@@ -25,9 +25,12 @@ void loop_modelled_given(struct loop_block *block)
 	worker->running = true;
 	worker->running_us = block->submit_us;
 	worker->wall_us = loop_worker_is_host(worker) ? 0 : block->wall_us;
-	block->board_us = heddle_clock_board_us(worker->stats.id);
-	if (block->board_us >= 0)
-		worker->simulates = true;
+}
+
+void loop_modelled_submit(struct loop_block *block)
+{
+	if (block->loop->modelled && block->worker)
+		block->board_us = heddle_clock_board_us(block->worker->stats.id);
 }
 
 void loop_modelled_kernel_begin(struct loop_block *block)

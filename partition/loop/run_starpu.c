@@ -212,10 +212,12 @@ static void block_start(struct loop_block *block, double before)
 	struct heddle_loop_request *loop = block->loop;
 	struct loop_worker *worker = block->worker;
 	bool on_host = worker && loop_worker_is_host(worker);
-	int status =
-	    loop_block_submit(block, on_host, on_host ? host_block_done : device_block_done);
-	double us = starpu_timing_now() - before;
+	double us;
+	int status;
 
+	loop_modelled_submit(block);
+	status = loop_block_submit(block, on_host, on_host ? host_block_done : device_block_done);
+	us = starpu_timing_now() - before;
 	if (!status) {
 		starpu_pthread_mutex_lock(&loop->mutex);
 		loop->overhead_us += us;

@@ -349,9 +349,12 @@ static void flush_messages(struct wave_strip *strip, bool last)
 static void strip_flush(struct wave_strip *strip)
 {
 	struct heddle_wavefront_request *wave = strip->wave;
-	bool last = strip->band.first + strip->band.rows == wave->space.rows;
+	bool last = strip->band.first + strip->band.rows == wave->space.rows, failed;
 
-	flush_messages(strip, last && !wave->status);
+	starpu_pthread_mutex_lock(&wave->mutex);
+	failed = wave->status;
+	starpu_pthread_mutex_unlock(&wave->mutex);
+	flush_messages(strip, last && !failed);
 	if (!strip->on_device)
 		return;
 	for (unsigned i = 0; i < wave->given.narrays; i++) {
@@ -360,7 +363,7 @@ static void strip_flush(struct wave_strip *strip)
 		if (wave_array_is_shared(array) || !strip->handles[i])
 			continue;
 		if ((array->given.mode & STARPU_W) && array->given.extent != HEDDLE_COLUMNS &&
-		    strip->written[i] && !wave->status)
+		    strip->written[i] && !failed)
 			write_back(wave, strip->handles[i]);
 		else
 			starpu_data_unregister_submit(strip->handles[i]);
