@@ -26,9 +26,7 @@ libtools_la_SOURCES = \
 	tools/common/simulation.c \
 	tools/common/simulation.h \
 	tools/common/split_table.c \
-	tools/common/split_table.h \
-	tools/common/wavefront_replay.c \
-	tools/common/wavefront_replay.h
+	tools/common/split_table.h
 libtools_la_LIBADD = libheddle-pure.la $(JANSSON_LIBS)
 
 bin_PROGRAMS += bin/heddle

@@ -9,6 +9,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,6 @@
 
 #include "support/message.h"
 #include "partition/wavefront/simulation.h"
-#include "tools/common/wavefront_replay.h"
 #include "tools/plan.h"
 
 enum {
@@ -252,15 +252,29 @@ static int sweep_write(const struct arguments *arguments, size_t first, size_t l
 	return fclose(file) || failed ? csv_refuse(arguments) : 0;
 }
 
+static struct wave_space space_of(const struct arguments *arguments)
+{
+	static const struct heddle_dependence plain[] = {{.row = 1}, {.column = 1}};
+	const struct wave_model *model = &arguments->model;
+
+	return (struct wave_space){.rows = model->rows,
+	                           .columns = model->columns,
+	                           .skew = model->skew,
+	                           .nvectors = arguments->nvectors ? arguments->nvectors : 2,
+	                           .vectors = arguments->nvectors ? arguments->vectors : plain};
+}
+
 static int sweep_add(json_t *json, const struct arguments *arguments, size_t h)
 {
-	struct wave_replay replay = {.model = &arguments->model,
-	                             .nvectors = arguments->nvectors,
-	                             .vectors = arguments->vectors,
-	                             .h = h,
-	                             .subproblems = !arguments->pipelined};
+	const struct wave_space space = space_of(arguments);
+	struct wave_simulation simulation = {
+	    .model = &arguments->model,
+	    .space = &space,
+	    .convention = arguments->pipelined ? WAVE_AS_PAPER : WAVE_AS_SUBPROBLEMS,
+	    .sweeps = 1,
+	    .h = h};
 	size_t first = arguments->first, last = arguments->last, best;
-	struct wave_replay_result result;
+	struct wave_simulation_result result;
 	json_t *times = json_array();
 	double *us;
 	int status;
@@ -270,9 +284,9 @@ static int sweep_add(json_t *json, const struct arguments *arguments, size_t h)
 		last = 4 * h > arguments->model.columns ? arguments->model.columns : 4 * h;
 	}
 	us = calloc(last - first + 1, sizeof(*us));
-	status = us ? wave_replay_sweep(&replay, first, last, &best, us) : -ENOMEM;
+	status = us ? wave_simulation_sweep(&simulation, first, last, &best, us) : -ENOMEM;
 	if (!status)
-		status = wave_replay_run(&replay, &result);
+		status = wave_simulation_run(&simulation, SIZE_MAX, &result);
 	if (!status)
 		status = sweep_write(arguments, first, last, h, us);
 	for (size_t i = first; !status && i <= last; i++)
@@ -293,13 +307,8 @@ static int sweep_add(json_t *json, const struct arguments *arguments, size_t h)
 /* h by the tiles there will be, where they are few enough to look at. */
 static json_t *rehearsed_json(const struct arguments *arguments, size_t h, unsigned k)
 {
-	static const struct heddle_dependence plain[] = {{.row = 1}, {.column = 1}};
 	const struct wave_model *model = &arguments->model;
-	struct wave_space space = {.rows = model->rows,
-	                           .columns = model->columns,
-	                           .skew = model->skew,
-	                           .nvectors = arguments->nvectors ? arguments->nvectors : 2,
-	                           .vectors = arguments->nvectors ? arguments->vectors : plain};
+	const struct wave_space space = space_of(arguments);
 
 	wave_simulation_choose(model, &space, k, 1, &h, &k);
 	return json_pack("{s:I, s:f}", "h", (json_int_t)h, "t_us",

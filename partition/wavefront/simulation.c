@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "simulation.h"
@@ -40,9 +41,19 @@ struct run {
 	struct worker *workers;
 	double *above_us, *here_us; /* when the band's tiles are done */
 	double power;               /* of all workers, by what they are taken to need */
-	double owed;                /* several sweeps: of all bands */
+	double owed;                /* of all bands; as run by one sweep: of each worker's */
 	double end_us;
+	/* As the paper: */
+	double widths[WAVE_MAXKINDS];
+	double *chain_us, *chaining_us; /* longest chain to each tile, without messages */
+	double begin_us;                /* of the subproblem */
+	double band_us;                 /* end of the latest band */
 };
+
+static bool as_run(const struct run *run)
+{
+	return run->given->convention == WAVE_AS_RUN;
+}
 
 /* ---- setting up ---- */
 
@@ -51,6 +62,8 @@ static void run_fini(struct run *run)
 	free(run->workers);
 	free(run->above_us);
 	free(run->here_us);
+	free(run->chain_us);
+	free(run->chaining_us);
 }
 
 /* Costs are of a tile of average width. */
@@ -60,16 +73,25 @@ static void worker_init(struct run *run, struct worker *worker, unsigned kind, d
 
 	worker->kind = kind;
 	worker->factor = 1;
-	worker->cp = wave_model_iteration_us(model, kind, run->given->h, width);
+	worker->cp = as_run(run) ? wave_model_iteration_us(model, kind, run->given->h, width)
+	                         : model->kinds[kind].cp;
 	worker->offer_us = worker->free_us = model->assignment_us;
 	run->power += 1 / worker->cp;
+}
+
+static int paper_init(struct run *run)
+{
+	if (as_run(run))
+		return 0;
+	run->chain_us = malloc(run->room * sizeof(double));
+	run->chaining_us = malloc(run->room * sizeof(double));
+	return run->chain_us && run->chaining_us ? 0 : -ENOMEM;
 }
 
 static int run_init(struct run *run, const struct wave_simulation *given, size_t most)
 {
 	const struct wave_model *model = given->model;
 	const struct wave_space *space = given->space;
-	double widths[WAVE_MAXKINDS];
 	unsigned n = wave_model_workers(model), w = 0;
 
 	*run = (struct run){.given = given, .nworkers = n, .most = most};
@@ -85,13 +107,16 @@ static int run_init(struct run *run, const struct wave_simulation *given, size_t
 	/* Over several sweeps of all bands, one after the other. */
 	run->above_us = malloc((given->sweeps > 1 ? n : 1) * run->room * sizeof(double));
 	run->here_us = malloc((given->sweeps > 1 ? n : 1) * run->room * sizeof(double));
-	if (!run->workers || !run->above_us || !run->here_us)
+	if (!run->workers || !run->above_us || !run->here_us || paper_init(run))
 		return -ENOMEM;
-	wave_model_balanced_widths(model, given->h, widths);
+	if (given->convention == WAVE_AS_SUBPROBLEMS)
+		wave_model_widths(model, run->widths);
+	else
+		wave_model_balanced_widths(model, given->h, run->widths);
 	for (unsigned j = 0; j < model->nkinds; j++)
 		for (unsigned i = 0; i < model->kinds[j].count; i++) {
-			worker_init(run, &run->workers[w], j, widths[j]);
-			if (!i && j == given->slow_kind)
+			worker_init(run, &run->workers[w], j, run->widths[j]);
+			if (as_run(run) && !i && j == given->slow_kind)
 				run->workers[w].factor = given->slow;
 			w++;
 		}
@@ -164,6 +189,9 @@ static size_t width(struct run *run, struct worker *worker, size_t left)
 	const struct wave_simulation *given = run->given;
 	double rows = given->space->rows / (double)given->model->k / worker->cp / run->power;
 
+	if (!as_run(run))
+		return wave_model_rows(run->widths[worker->kind], true, &run->owed, left,
+		                       run->minimum);
 	if (given->sweeps > 1)
 		return wave_model_rows(rows, true, &run->owed, left, run->minimum);
 	return wave_model_rows(rows, false, &worker->owed, left, run->minimum);
@@ -175,6 +203,16 @@ static void exchange(double **a, double **b)
 
 	*a = *b;
 	*b = other;
+}
+
+static double fastest_cp(const struct wave_model *model)
+{
+	double fastest = INFINITY;
+
+	for (unsigned j = 0; j < model->nkinds; j++)
+		if (model->kinds[j].count)
+			fastest = fmin(fastest, model->kinds[j].cp);
+	return fastest;
 }
 
 /* All tiles of a worker's band. */
@@ -200,6 +238,68 @@ static void band_run(struct run *run, struct worker *worker, const struct wave_b
 	run->end_us = fmax(run->end_us, now);
 	run->simulated += tiles;
 	exchange(&run->above_us, &run->here_us);
+}
+
+/* The same as in the paper.
+ * @param index of the band, which is the index-th of its subproblem modulo the workers */
+static void band_run_paper(struct run *run, struct worker *worker, const struct wave_band *above,
+                           size_t index)
+{
+	const struct wave_model *model = run->given->model;
+	const struct wave_kind *kind = &model->kinds[worker->kind];
+	const struct wave_space *space = run->given->space;
+	const struct wave_band *band = &worker->band;
+	bool subproblems = run->given->convention == WAVE_AS_SUBPROBLEMS;
+	size_t place = index % run->nworkers, tiles = wave_band_tiles(space, band);
+	bool receives = subproblems ? place > 0 : above != NULL;
+	bool sends =
+	    band->first + band->rows < space->rows && !(subproblems && place + 1 == run->nworkers);
+	double message =
+	    model->cd + kind->more_cd + band->tile_columns * (model->cc + kind->more_cc);
+	double fastest = fastest_cp(model), chain = 0, now;
+
+	if (above && subproblems && !place) /* after one message of all columns */
+		run->begin_us = run->band_us + 2 * (model->cd + model->columns * model->cc);
+	now = fmax(run->begin_us, worker->free_us);
+	for (size_t t = 0; t < tiles; t++) {
+		size_t needs = above ? wave_tile_needs(space, band, 0, t, above) : 0;
+		double n = wave_tile_size(space, band, t).iterations;
+
+		if (needs && run->chain_us[needs - 1] > chain)
+			chain = run->chain_us[needs - 1];
+		run->chaining_us[t] = chain += n * fastest;
+		if (needs && receives && run->above_us[needs - 1] > now)
+			now = run->above_us[needs - 1];
+		now += (receives ? message : 0) + band->rows * kind->cr + n * kind->cp +
+		       (sends ? message : 0);
+		run->here_us[t] = now;
+	}
+	worker->free_us = worker->offer_us = run->band_us = now;
+	run->end_us = fmax(run->end_us, now);
+	run->simulated += tiles;
+	exchange(&run->above_us, &run->here_us);
+	exchange(&run->chain_us, &run->chaining_us);
+}
+
+/* The longest chain of tiles, or all work shared by all workers. */
+static double bound_us(const struct run *run)
+{
+	const struct wave_model *model = run->given->model;
+	const struct wave_space *space = run->given->space;
+	double power = 0, chain = 0;
+
+	if (as_run(run))
+		return 0;
+	for (unsigned w = 0; w < run->nworkers; w++) {
+		const struct wave_band *band = &run->workers[w].band;
+
+		/* The last band's chain is the latest. */
+		if (band->rows && band->first + band->rows == space->rows)
+			chain = run->chain_us[wave_band_tiles(space, band) - 1];
+	}
+	for (unsigned j = 0; j < model->nkinds; j++)
+		power += model->kinds[j].count / model->kinds[j].cp;
+	return fmax(chain, model->rows * model->columns / power);
 }
 
 /* Its tiles have shown how fast a worker is. */
@@ -229,7 +329,10 @@ static int run_once(struct run *run, size_t *bands)
 		    (struct wave_band){row, width(run, worker, space->rows - row), run->given->h};
 		if (run->simulated + wave_band_tiles(space, &worker->band) > run->most)
 			return -E2BIG;
-		band_run(run, worker, row ? &above : NULL);
+		if (as_run(run))
+			band_run(run, worker, row ? &above : NULL);
+		else
+			band_run_paper(run, worker, row ? &above : NULL, *bands);
 		above = worker->band;
 		row += above.rows;
 	}
@@ -336,10 +439,36 @@ int wave_simulation_run(const struct wave_simulation *simulation, size_t most,
 	if (!status)
 		status = simulation->sweeps > 1 ? run_sweeps(&run, &bands) : run_once(&run, &bands);
 	if (!status)
-		*result = (struct wave_simulation_result){
-		    .us = run.end_us, .bands = bands, .simulated = run.simulated};
+		*result = (struct wave_simulation_result){.us = run.end_us,
+		                                          .bands = bands,
+		                                          .simulated = run.simulated,
+		                                          .bound_us = bound_us(&run)};
 	run_fini(&run);
 	return status;
+}
+
+int wave_simulation_sweep(const struct wave_simulation *given, size_t first, size_t last,
+                          size_t *best, double *us)
+{
+	struct wave_simulation simulation = *given;
+	double least = INFINITY;
+
+	for (size_t h = first; h <= last; h++) {
+		struct wave_simulation_result result;
+		int status;
+
+		simulation.h = h;
+		status = wave_simulation_run(&simulation, SIZE_MAX, &result);
+		if (status)
+			return status;
+		if (us)
+			us[h - first] = result.us;
+		if (result.us < least) {
+			least = result.us;
+			*best = h;
+		}
+	}
+	return 0;
 }
 
 /* ---- choosing ---- */

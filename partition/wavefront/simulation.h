@@ -9,21 +9,37 @@
 #ifndef HEDDLE_WAVEFRONT_SIMULATION_H
 #define HEDDLE_WAVEFRONT_SIMULATION_H
 
-/* What tiles cost is as in the formulas: half of what every tile costs before it and half after
- * it, c_r a row, c_p an iteration. Workers that are exactly as fast as expected never wait, others
- * do. So the loop is also simulated with one worker that is slower than expected, which counts
- * as much. Beyond Andronikos et al. */
+/* Workers that are exactly as fast as expected never wait, others do. So to choose h and k the
+ * loop is also simulated with one worker that is slower than expected, which counts as much.
+ * Beyond Andronikos et al. */
 
 #include "model.h"
 #include "tiles.h"
 
+/** What tiles and messages cost, and how wide bands are. */
+enum wave_convention {
+	/** As Heddle runs wavefronts: half of what every tile costs before it and half after it,
+	 * c_r a row, c_p an iteration; widths follow the workers' speeds. */
+	WAVE_AS_RUN,
+	/** Andronikos et al., section 2: a worker receives what its subchunk needs, computes, and
+	 * sends, one after the other. A message of h columns takes c_d + h c_c on either side. The
+	 * first band receives nothing, the last one sends nothing. Widths are
+	 * wave_model_balanced_widths(). */
+	WAVE_AS_PAPER,
+	/** The same as the paper's k subproblems: one begins when the one before is done and a
+	 * message of all columns has arrived. Widths are wave_model_widths(). */
+	WAVE_AS_SUBPROBLEMS
+};
+
 struct wave_simulation {
 	const struct wave_model *model; /**< costs and workers; its k at least 1 */
 	const struct wave_space *space;
-	unsigned sweeps; /**< at least 1 */
+	enum wave_convention convention;
+	unsigned sweeps; /**< at least 1; as the paper: 1 */
 	size_t h;
-	/** The first worker of a kind takes this many times as long for rows and iterations as the
-	 * model says; its bands get narrower when its first one is done. 1: it does not. */
+	/** WAVE_AS_RUN: the first worker of a kind takes this many times as long for rows and
+	 * iterations as the model says; its bands get narrower when its first one is done. 1: it
+	 * does not. */
 	unsigned slow_kind;
 	double slow;
 };
@@ -33,6 +49,9 @@ struct wave_simulation_result {
 	size_t bands; /**< of one sweep */
 	/** Tiles; of several sweeps six for each, since they take so much longer to simulate. */
 	size_t simulated;
+	/** As the paper: no schedule can be faster. The longest chain of tiles without messages, or
+	 * all work shared by all workers, whichever is more. */
+	double bound_us;
 };
 
 /** Runs it. Over several sweeps bands are dealt out at the start, k = 1 band a worker.
@@ -41,6 +60,12 @@ struct wave_simulation_result {
  * -EINVAL without workers */
 int wave_simulation_run(const struct wave_simulation *simulation, size_t most,
                         struct wave_simulation_result *result);
+
+/** The h, of all from `first` to `last`, with the least time.
+ * @param[out] us of each h, last - first + 1 of them; NULL: not wanted
+ * @return 0, or as wave_simulation_run(). */
+int wave_simulation_sweep(const struct wave_simulation *simulation, size_t first, size_t last,
+                          size_t *best, double *us);
 
 /** How much slower one worker may be. */
 #define WAVE_SIMULATION_SLOW 1.15

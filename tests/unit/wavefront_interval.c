@@ -8,12 +8,13 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "partition/wavefront/choice.h"
 #include "partition/wavefront/team.h"
-#include "tools/common/wavefront_replay.h"
+#include "partition/wavefront/simulation.h"
 #include "tests/unit/test.h"
 
 /* Table 1. */
@@ -205,6 +206,7 @@ static void test_best_is_best(void **state)
  * there is, and what the paper found. */
 static void test_model_against_simulation(void **state)
 {
+	static const struct heddle_dependence plain[] = {{.row = 1}, {.column = 1}};
 	static const double found[NROWS] = {30, 55, 70, 55, 70, 100, 35, 100, 105};
 
 	print_message("                 |    subproblems one by one     |       chunks pipelined\n"
@@ -215,18 +217,27 @@ static void test_model_against_simulation(void **state)
 		size_t hs[2], bests[2];
 
 		for (int pipelined = 0; pipelined < 2; pipelined++) {
-			struct wave_replay replay = {.model = &model, .subproblems = !pipelined};
-			struct wave_replay_result chosen, best;
+			struct wave_space space = {.rows = model.rows,
+			                           .columns = model.columns,
+			                           .nvectors = 2,
+			                           .vectors = plain};
+			struct wave_simulation simulation = {
+			    .model = &model,
+			    .space = &space,
+			    .convention = pipelined ? WAVE_AS_PAPER : WAVE_AS_SUBPROBLEMS,
+			    .sweeps = 1};
+			struct wave_simulation_result chosen, best;
 			unsigned k;
 
 			hs[pipelined] = pipelined ? wave_model_choose(&model, 1, 1, &k)
 			                          : (size_t)lround(wave_model_best(&model));
 			assert_int_equal(
-			    wave_replay_sweep(&replay, 8, 1500, &bests[pipelined], NULL), 0);
-			replay.h = hs[pipelined];
-			assert_int_equal(wave_replay_run(&replay, &chosen), 0);
-			replay.h = bests[pipelined];
-			assert_int_equal(wave_replay_run(&replay, &best), 0);
+			    wave_simulation_sweep(&simulation, 8, 1500, &bests[pipelined], NULL),
+			    0);
+			simulation.h = hs[pipelined];
+			assert_int_equal(wave_simulation_run(&simulation, SIZE_MAX, &chosen), 0);
+			simulation.h = bests[pipelined];
+			assert_int_equal(wave_simulation_run(&simulation, SIZE_MAX, &best), 0);
 			ratios[pipelined] = chosen.us / best.us;
 			assert_true(best.us >= best.bound_us);
 		}
@@ -240,6 +251,7 @@ static void test_model_against_simulation(void **state)
 
 static void test_accelerator(void **state)
 {
+	static const struct heddle_dependence plain[] = {{.row = 1}, {.column = 1}};
 	static const struct heddle_dependence vectors[] = {
 	    {0, 1, 0}, {1, -1, 0}, {1, 0, 0}, {1, 1, 0}};
 	struct wave_model model = {
@@ -252,22 +264,26 @@ static void test_accelerator(void **state)
 	              {.name = "core", .count = 15, .cp = 0.004}}};
 
 	for (int skewed = 0; skewed < 2; skewed++) {
-		struct wave_replay replay = {.model = &model};
-		struct wave_replay_result result;
+		struct wave_space space = {.rows = model.rows,
+		                           .columns = model.columns,
+		                           .skew = skewed,
+		                           .nvectors = skewed ? 4 : 2,
+		                           .vectors = skewed ? vectors : plain};
+		struct wave_simulation simulation = {
+		    .model = &model, .space = &space, .convention = WAVE_AS_PAPER, .sweeps = 1};
+		struct wave_simulation_result result;
 		unsigned k;
 
 		model.skew = skewed;
 		model.k = 0;
-		replay.nvectors = skewed ? 4 : 0;
-		replay.vectors = vectors;
-		replay.h = wave_model_choose(&model, 64, 1, &k);
+		simulation.h = wave_model_choose(&model, 64, 1, &k);
 		model.k = k;
-		assert_int_equal(wave_replay_run(&replay, &result), 0);
+		assert_int_equal(wave_simulation_run(&simulation, SIZE_MAX, &result), 0);
 		print_message("GPU and 15 cores, skew %d: h %zu, k %u, %.0f us, bound %.0f (%.3f), "
 		              "predicted %.0f\n",
-		              skewed, replay.h, k, result.us, result.bound_us,
+		              skewed, simulation.h, k, result.us, result.bound_us,
 		              result.bound_us / result.us,
-		              wave_model_pipelined_time(&model, replay.h));
+		              wave_model_pipelined_time(&model, simulation.h));
 		assert_true(result.bound_us >= 0.9 * result.us);
 	}
 }
