@@ -70,7 +70,7 @@ static void test_fit_finds_costs(void **state)
 }
 
 /* Times of the alignment of sequences on an NVIDIA H200, µs: a launch for every anti-diagonal.
- * From pieces of up to 2048 rows follows what 8192 take. */
+ * From samples of up to 2048 rows follows what 8192 take. */
 static void test_fit_extrapolates(void **state)
 {
 	static const struct wave_tile_sample samples[] = {
@@ -84,7 +84,7 @@ static void test_fit_extrapolates(void **state)
 	assert_true(fit.iteration >= 1003.4 / 2048 / 2048 / WAVE_COST_MOST * (1 - 1e-9));
 }
 
-/* Small pieces, a microsecond wrong here and there: times follow rows and columns, and the
+/* Small samples, a microsecond wrong here and there: times follow rows and columns, and the
  * wrong microseconds are not taken for what an iteration costs. */
 static void test_fit_of_noise(void **state)
 {
@@ -124,28 +124,28 @@ static double device_us(const struct device *device, double rows, double columns
 	       fmin(1, x) * fmin(1, y) * (t[3] - t[1] - t[2] + t[0]);
 }
 
-/* The pieces that a device is tried out on, noise on top, and what follows from them. The
+/* The samples that a device is tried out on, noise on top, and what follows from them. The
  * first one wakes the device up. */
-static double pieces_try(const struct device *device, size_t side, double noise, unsigned *seed,
-                         struct wave_calibration *pieces)
+static double calibrate(const struct device *device, size_t side, double noise, unsigned *seed,
+                        struct wave_calibration *calibration)
 {
 	struct wave_tile_cost cost;
 	size_t rows, h;
 
-	wave_calibration_init(pieces, side, side, device->skew, false);
-	while (wave_calibration_next(pieces, &rows, &h)) {
+	wave_calibration_init(calibration, side, side, device->skew, false);
+	while (wave_calibration_next(calibration, &rows, &h)) {
 		double us = device_us(device, rows, h) * random_between(seed, 1 - noise, 1 + noise);
 
 		assert_true(rows >= 1 && rows <= side && h >= 1 && h <= side);
-		wave_calibration_add(pieces, rows, h, (pieces->n ? 1 : 1.35) * us);
+		wave_calibration_add(calibration, rows, h, (calibration->n ? 1 : 1.35) * us);
 	}
-	wave_calibration_cost(pieces, &cost);
+	wave_calibration_cost(calibration, &cost);
 	return wave_cost_us(&cost, side, side) / device_us(device, side, side);
 }
 
-/* From pieces that take some milliseconds follows what 8192 x 8192 take, and twice that: to
+/* From samples that take some milliseconds follows what 8192 x 8192 take, and twice that: to
  * within a quarter, with as much noise as there was. */
-static void test_pieces_extrapolate(void **state)
+static void test_samples_extrapolate(void **state)
 {
 	unsigned seed = time(NULL);
 
@@ -155,15 +155,15 @@ static void test_pieces_extrapolate(void **state)
 		unsigned off = 0;
 
 		for (int round = 0; round < 400; round++) {
-			struct wave_calibration pieces;
-			double part =
-			    pieces_try(&devices[d], round % 2 ? 8192 : 16384, 0.03, &seed, &pieces);
+			struct wave_calibration calibration;
+			double part = calibrate(&devices[d], round % 2 ? 8192 : 16384, 0.03, &seed,
+			                        &calibration);
 
 			least = fmin(least, part);
 			most = fmax(most, part);
-			spent = fmax(spent, pieces.spent_us);
+			spent = fmax(spent, calibration.spent_us);
 			off += part < 0.75 || part > 1.25;
-			assert_true(pieces.n >= 4);
+			assert_true(calibration.n >= 4);
 		}
 		print_message("%s: %.2f to %.2f of what it takes, tried for %.0f us\n",
 		              devices[d].name, least, most, spent);
@@ -173,7 +173,7 @@ static void test_pieces_extrapolate(void **state)
 }
 
 /* Where iterations decide, that is found out too; and small or narrow loops have an end. */
-static void test_pieces_of_iterations(void **state)
+static void test_samples_of_iterations(void **state)
 {
 	static const size_t sides[] = {1, 2, 40, 300, 5000, 60000};
 	enum { NSIDES = sizeof(sides) / sizeof(*sides) };
@@ -183,18 +183,18 @@ static void test_pieces_of_iterations(void **state)
 		const struct wave_tile_cost truth = {.us = 30,
 		                                     .iteration = i % 4 < 2 ? 5e-5 : 0.02};
 		struct wave_tile_cost cost;
-		struct wave_calibration pieces;
+		struct wave_calibration calibration;
 		unsigned asked = 0;
 
-		wave_calibration_init(&pieces, all_rows, columns, i % 2, i % 4 == 1);
-		while (wave_calibration_next(&pieces, &rows, &h)) {
+		wave_calibration_init(&calibration, all_rows, columns, i % 2, i % 4 == 1);
+		while (wave_calibration_next(&calibration, &rows, &h)) {
 			assert_true(rows >= 1 && rows <= all_rows && h >= 1 && h <= columns);
-			assert_true(wave_calibration_columns(&pieces, rows, h) <= columns);
+			assert_true(wave_calibration_columns(&calibration, rows, h) <= columns);
 			assert_true(++asked < 20);
-			wave_calibration_add(&pieces, rows, h, wave_cost_us(&truth, rows, h));
+			wave_calibration_add(&calibration, rows, h, wave_cost_us(&truth, rows, h));
 		}
-		wave_calibration_cost(&pieces, &cost);
-		assert_true(pieces.n >= 1 && cost.iteration > 0);
+		wave_calibration_cost(&calibration, &cost);
+		assert_true(calibration.n >= 1 && cost.iteration > 0);
 		if (all_rows < 5000 || columns < 5000)
 			continue;
 		assert_true(
@@ -203,7 +203,7 @@ static void test_pieces_of_iterations(void **state)
 }
 
 /* Whatever disturbs a core, iterations are what tiles cost there. */
-static void test_pieces_of_a_core(void **state)
+static void test_samples_of_a_core(void **state)
 {
 	const struct wave_tile_cost truth = {.us = 1, .row = 0.07, .iteration = 0.0018};
 	unsigned seed = time(NULL);
@@ -211,16 +211,16 @@ static void test_pieces_of_a_core(void **state)
 	print_message("seed %u\n", seed);
 	for (int round = 0; round < 1000; round++) {
 		struct wave_tile_cost cost;
-		struct wave_calibration pieces;
+		struct wave_calibration calibration;
 		size_t rows, h;
 		double part;
 
-		wave_calibration_init(&pieces, 8192, 8192, round % 2, true);
-		while (wave_calibration_next(&pieces, &rows, &h))
-			wave_calibration_add(&pieces, rows, h,
+		wave_calibration_init(&calibration, 8192, 8192, round % 2, true);
+		while (wave_calibration_next(&calibration, &rows, &h))
+			wave_calibration_add(&calibration, rows, h,
 			                     wave_cost_us(&truth, rows, h) *
 			                         random_between(&seed, 1, 1.4));
-		wave_calibration_cost(&pieces, &cost);
+		wave_calibration_cost(&calibration, &cost);
 		part = wave_cost_us(&cost, 4096, 2048) / wave_cost_us(&truth, 4096, 2048);
 		assert_true(part > 0.5 && part < 2);
 	}
@@ -278,12 +278,12 @@ static double time_of(struct wave_model model, unsigned first, unsigned second)
 }
 
 static unsigned choose(struct wave_model *model, unsigned most_bands, double minimum_rows,
-                       const struct wave_run *trials, unsigned ntrials)
+                       const struct wave_run *runs, unsigned nruns)
 {
 	unsigned k;
 	size_t h;
 
-	return wave_choose(model, most_bands, minimum_rows, trials, ntrials, NULL, true, &h, &k);
+	return wave_choose(model, most_bands, minimum_rows, runs, nruns, NULL, true, &h, &k);
 }
 
 /* 64 K x 64 K letters, 15 cores and a GPU whose tiles take as long as they have
@@ -319,7 +319,7 @@ static void test_accelerator_alone(void **state)
 static void test_one_alone_tries_nothing(void **state)
 {
 	struct wave_model model = alignment(), chosen;
-	struct wave_run trial = {.h = model.columns, .k = 1, .n = 3, .counts = {1}};
+	struct wave_run run = {.h = model.columns, .k = 1, .n = 3, .counts = {1}};
 	unsigned k;
 	size_t h;
 
@@ -327,9 +327,9 @@ static void test_one_alone_tries_nothing(void **state)
 	/* Two tiles would cost as good as nothing more. */
 	model.kinds[0].cr = model.kinds[0].more_cc = 0;
 	model.kinds[0].more_cd = 0.1;
-	trial.us = 3 * time_of(model, 1, 0);
+	run.us = 3 * time_of(model, 1, 0);
 	chosen = model;
-	wave_choose(&chosen, most, 8, &trial, 1, NULL, true, &h, &k);
+	wave_choose(&chosen, most, 8, &run, 1, NULL, true, &h, &k);
 	assert_int_equal(h, model.columns);
 	assert_int_equal(k, 1);
 }
@@ -360,44 +360,44 @@ static void test_all(void **state)
 }
 
 /* A team at the model's best h and k. */
-static struct wave_run trial_of(struct wave_model model, unsigned first, unsigned second,
-                                unsigned n, double factor)
+static struct wave_run run_of(struct wave_model model, unsigned first, unsigned second, unsigned n,
+                              double factor)
 {
-	struct wave_run trial = {.counts = {first, second}, .n = n};
+	struct wave_run run = {.counts = {first, second}, .n = n};
 
 	model.kinds[0].count = first;
 	model.kinds[1].count = second;
-	trial.us = factor * wave_model_least_time(&model, most, 8, &trial.h, &trial.k);
-	return trial;
+	run.us = factor * wave_model_least_time(&model, most, 8, &run.h, &run.k);
+	return run;
 }
 
 /* What was measured corrects a wrong choice, and is believed fully the second time. */
-static void test_trials(void **state)
+static void test_runs(void **state)
 {
 	struct wave_model model = alignment();
 	double cores = time_of(model, 0, 15), gpu = time_of(model, 1, 0);
-	struct wave_run trials[2] = {trial_of(model, 1, 0, 1, 1.5 * cores / gpu),
-	                             trial_of(model, 0, 15, 2, 1.1)};
+	struct wave_run runs[2] = {run_of(model, 1, 0, 1, 1.5 * cores / gpu),
+	                           run_of(model, 0, 15, 2, 1.1)};
 
 	/* Half believed, the GPU still looks better. */
-	choose(&model, most, 8, trials, 1);
+	choose(&model, most, 8, runs, 1);
 	assert_int_equal(model.kinds[1].count, 0);
-	trials[0].n = 2;
+	runs[0].n = 2;
 	model = alignment();
-	choose(&model, most, 8, trials, 1);
+	choose(&model, most, 8, runs, 1);
 	assert_int_equal(model.kinds[0].count, 0);
 	assert_int_equal(model.kinds[1].count, 15);
 	/* That cores take longer than predicted is no reason to try fewer of them. */
-	trials[1].us = 3 * cores;
+	runs[1].us = 3 * cores;
 	model = alignment();
 	model.kinds[0].cp = 1;
-	choose(&model, most, 8, &trials[1], 1);
+	choose(&model, most, 8, &runs[1], 1);
 	assert_int_equal(model.kinds[1].count, 15);
-	trials[1].us = 1.1 * cores;
+	runs[1].us = 1.1 * cores;
 	/* Of two that are known the better one. */
-	trials[0].us = 1.05 * cores;
+	runs[0].us = 1.05 * cores;
 	model = alignment();
-	choose(&model, most, 8, trials, 2);
+	choose(&model, most, 8, runs, 2);
 	assert_int_equal(model.kinds[1].count, 0);
 }
 
@@ -406,36 +406,36 @@ static void test_trials(void **state)
 static void test_trials_of_plans(void **state)
 {
 	struct wave_model model = alignment();
-	struct wave_run trials[2];
+	struct wave_run runs[2];
 	unsigned k;
 	size_t h;
 
 	model.kinds[0].count = 0;
-	trials[0] = trial_of(model, 0, 15, 2, 1.1);
-	trials[1] = trials[0];
-	trials[1].h *= 4;
-	trials[1].us *= 0.9;
-	assert_int_equal(wave_choose(&model, most, 8, trials, 2, NULL, true, &h, &k), 0);
-	assert_int_equal(h, trials[1].h);
-	assert_int_equal(k, trials[1].k);
-	trials[1].us = trials[0].us * 1.05;
-	wave_choose(&model, most, 8, trials, 2, NULL, true, &h, &k);
-	assert_int_equal(h, trials[0].h);
+	runs[0] = run_of(model, 0, 15, 2, 1.1);
+	runs[1] = runs[0];
+	runs[1].h *= 4;
+	runs[1].us *= 0.9;
+	assert_int_equal(wave_choose(&model, most, 8, runs, 2, NULL, true, &h, &k), 0);
+	assert_int_equal(h, runs[1].h);
+	assert_int_equal(k, runs[1].k);
+	runs[1].us = runs[0].us * 1.05;
+	wave_choose(&model, most, 8, runs, 2, NULL, true, &h, &k);
+	assert_int_equal(h, runs[0].h);
 	/* The model misses something: another pair is tried, and each only once. */
 	for (unsigned n = 1; n <= 2; n++) {
-		trials[0].us = 1.4 * trials[0].us;
-		wave_choose(&model, most, 8, trials, n, NULL, true, &h, &k);
+		runs[0].us = 1.4 * runs[0].us;
+		wave_choose(&model, most, 8, runs, n, NULL, true, &h, &k);
 		for (unsigned t = 0; t < n; t++)
-			assert_false(wave_choice_is_about(h, k, trials[t].h, trials[t].k));
-		trials[1] = (struct wave_run){.counts = {0, 15}, .h = h, .k = k, .n = 2};
-		trials[1].us = 2 * trials[0].us;
+			assert_false(wave_choice_is_about(h, k, runs[t].h, runs[t].k));
+		runs[1] = (struct wave_run){.counts = {0, 15}, .h = h, .k = k, .n = 2};
+		runs[1].us = 2 * runs[0].us;
 	}
 	/* Who may not explore gets the best that is known. */
-	wave_choose(&model, most, 8, trials, 1, NULL, false, &h, &k);
-	assert_true(wave_choice_is_about(h, k, trials[0].h, trials[0].k));
+	wave_choose(&model, most, 8, runs, 1, NULL, false, &h, &k);
+	assert_true(wave_choice_is_about(h, k, runs[0].h, runs[0].k));
 	/* A worker that is not there is not waited for. */
 	model.kinds[1].count = 14;
-	wave_choose(&model, most, 8, trials, 1, NULL, true, &h, &k);
+	wave_choose(&model, most, 8, runs, 1, NULL, true, &h, &k);
 	assert_int_equal(model.kinds[1].count, 14);
 }
 
@@ -464,32 +464,32 @@ static void disguise(struct wave_kind *kind, unsigned *seed)
 	kind->more_cc *= random_between(seed, 0.6, 1.6);
 }
 
-/* One loop: chosen by the model and the trials so far, it takes what it takes. */
+/* One loop: chosen by the model and the runs so far, it takes what it takes. */
 static double repeat(const struct wave_model *model, const struct wave_model *truth,
-                     struct wave_run *trials, unsigned *ntrials, double disturbance)
+                     struct wave_run *runs, unsigned *nruns, double disturbance)
 {
 	struct wave_run now = {.n = 1};
 	struct wave_model team = *model, real = *truth;
 	unsigned t = 0;
 	double us;
 
-	wave_choose(&team, most, 8, trials, *ntrials, NULL, true, &now.h, &now.k);
+	wave_choose(&team, most, 8, runs, *nruns, NULL, true, &now.h, &now.k);
 	for (unsigned j = 0; j < 2; j++)
 		real.kinds[j].count = now.counts[j] = team.kinds[j].count;
 	real.k = now.k;
 	us = wave_model_pipelined_time(&real, now.h);
 	now.us = us * disturbance;
-	while (t < *ntrials &&
-	       !(trials[t].counts[0] == now.counts[0] && trials[t].counts[1] == now.counts[1] &&
-	         wave_choice_is_about(trials[t].h, trials[t].k, now.h, now.k)))
+	while (t < *nruns &&
+	       !(runs[t].counts[0] == now.counts[0] && runs[t].counts[1] == now.counts[1] &&
+	         wave_choice_is_about(runs[t].h, runs[t].k, now.h, now.k)))
 		t++;
-	if (t == *ntrials) {
-		assert_true(*ntrials < WAVE_CHOICE_MOST_RUNS);
-		trials[(*ntrials)++] = now;
+	if (t == *nruns) {
+		assert_true(*nruns < WAVE_CHOICE_MOST_RUNS);
+		runs[(*nruns)++] = now;
 		return us;
 	}
-	trials[t].n++;
-	trials[t].us = fmin(trials[t].us, now.us);
+	runs[t].n++;
+	runs[t].us = fmin(runs[t].us, now.us);
 	return us;
 }
 
@@ -512,16 +512,16 @@ static void test_repetitions(void **state)
 	print_message("seed %u\n", seed);
 	for (int round = 0; round < ROUNDS; round++) {
 		struct wave_model model = machine(&seed), truth = model;
-		struct wave_run trials[WAVE_CHOICE_MOST_RUNS];
+		struct wave_run runs[WAVE_CHOICE_MOST_RUNS];
 		double us[2][REPS], best;
-		unsigned ntrials = 0;
+		unsigned nruns = 0;
 
 		for (unsigned j = 0; j < 2; j++)
 			disguise(&truth.kinds[j], &seed);
 		best = fmin(time_of(truth, 1, 0), time_of(truth, 0, 15));
 		for (int r = 0; r < 2 * REPS; r++)
 			us[r / REPS][r % REPS] =
-			    repeat(&model, &truth, trials, &ntrials,
+			    repeat(&model, &truth, runs, &nruns,
 			           random_between(&seed, 1, 1.04) * (r ? 1 : 1.3));
 		for (int process = 0; process < 2; process++)
 			qsort(us[process], REPS, sizeof(**us), ascending);
@@ -576,14 +576,14 @@ int main(void)
 	    cmocka_unit_test(test_fit_of_noise),
 	    cmocka_unit_test(test_fit_leaves_out),
 	    cmocka_unit_test(test_fit_of_little),
-	    cmocka_unit_test(test_pieces_extrapolate),
-	    cmocka_unit_test(test_pieces_of_iterations),
-	    cmocka_unit_test(test_pieces_of_a_core),
+	    cmocka_unit_test(test_samples_extrapolate),
+	    cmocka_unit_test(test_samples_of_iterations),
+	    cmocka_unit_test(test_samples_of_a_core),
 	    cmocka_unit_test(test_accelerator_alone),
 	    cmocka_unit_test(test_one_alone_tries_nothing),
 	    cmocka_unit_test(test_cores_alone),
 	    cmocka_unit_test(test_all),
-	    cmocka_unit_test(test_trials),
+	    cmocka_unit_test(test_runs),
 	    cmocka_unit_test(test_trials_of_plans),
 	    cmocka_unit_test(test_repetitions),
 	    cmocka_unit_test(test_choice_is_best),
