@@ -101,8 +101,8 @@ struct heddle_kernel_worker_stats {
 	double compute_us; /**< computing */
 	double out_us;     /**< fetching what they wrote, and merging it */
 	double merge_us;   /**< of out_us: merging */
-	size_t in_bytes,   /**< bytes sent to the device */
-	    out_bytes;     /**< bytes fetched from the device */
+	size_t in_bytes;   /**< bytes sent to the device */
+	size_t out_bytes;  /**< bytes fetched from the device */
 };
 
 /** What a launch did. Times are in microseconds. */
@@ -168,9 +168,10 @@ int heddle_kernel_run(const struct heddle_kernel *kernel, struct heddle_kernel_s
  * "CONTIGUOUS", "SLAB", "HALO", "RECT", "BROADCAST", "WHOLE" (not known) or "UNUSED".
  * doc/kernels.md explains these classes. The strings are constant. */
 struct heddle_kernel_access {
-	const char
-	    *read,  /**< class of what ranges read; "UNUSED" of an argument that is no buffer */
-	    *write; /**< class of what they write; also "UNUSED" of a buffer in mode STARPU_R */
+	/** class of what ranges read; "UNUSED" of an argument that is no buffer */
+	const char *read;
+	/** class of what they write; also "UNUSED" of a buffer in mode STARPU_R */
+	const char *write;
 };
 
 /** Returns what the analysis finds out about a kernel. It launches nothing. Any thread may call

@@ -71,17 +71,17 @@ struct heddle_strategy;
 /** Starts a strategy on a problem. Any thread may call it at any time.
  * @param spec specification, not NULL
  * @param problem the problem; it is copied
- * @param[out] blocks the strategy at work, to be freed with heddle_strategy_destroy()
+ * @param[out] strategy the strategy at work, to be freed with heddle_strategy_destroy()
  * @return 0; -ENOMEM; -EINVAL after a message that names the cause: an unknown name or key, a
  * key twice, a value that is not a number or out of range, no workers, or a worker with an
  * unknown kind, a negative or too large rate or start_us, or a minimum or alignment above its
  * maximum */
 int heddle_strategy_create(const char *spec, const struct heddle_strategy_problem *problem,
-                           struct heddle_strategy **blocks);
+                           struct heddle_strategy **strategy);
 
 /** Takes the next block for a worker from the remaining iterations. The caller decides which
  * iterations these are (usually the first that no worker has).
- * @param blocks the strategy at work
+ * @param strategy the strategy at work
  * @param worker the worker's number
  * @return size of the block, iterations. 0: the worker gets no block now. If
  * heddle_strategy_remaining() is not 0, it may request again after any later
@@ -89,65 +89,65 @@ int heddle_strategy_create(const char *spec, const struct heddle_strategy_proble
  * heddle_strategy_retire(). A worker gets 0 only if nothing remains, if it is retired, while some
  * worker has a block under way, or while another worker has not requested one since the last
  * change */
-size_t heddle_strategy_next(struct heddle_strategy *blocks, unsigned worker);
+size_t heddle_strategy_next(struct heddle_strategy *strategy, unsigned worker);
 
 /** Reports a completed block.
- * @param blocks the strategy at work
+ * @param strategy the strategy at work
  * @param worker the number of the worker that completed it
  * @param n its iterations; more than the worker has under way count as what it has; 0 has no
  * effect
  * @param us its time in microseconds, with transfers. If the worker's blocks overlap: the time
  * since its previous completion. Times below 0.001, and NaN, count as 0.001 */
-void heddle_strategy_completed(struct heddle_strategy *blocks, unsigned worker, size_t n,
+void heddle_strategy_completed(struct heddle_strategy *strategy, unsigned worker, size_t n,
                                double us);
 
 /** Returns iterations that a worker got and could not compute (its device was full, its kernel
  * failed). They count as remaining again.
- * @param blocks the strategy at work
+ * @param strategy the strategy at work
  * @param worker the worker's number
  * @param n iterations; more than the worker has under way count as what it has; 0 has no
  * effect */
-void heddle_strategy_return(struct heddle_strategy *blocks, unsigned worker, size_t n);
+void heddle_strategy_return(struct heddle_strategy *strategy, unsigned worker, size_t n);
 
 /** Adds iterations to a problem, for streams whose length is not known in advance (such as
  * tasks that become ready one after the other).
- * @param blocks the strategy at work
+ * @param strategy the strategy at work
  * @param n iterations to add; 0 has no effect */
-void heddle_strategy_extend(struct heddle_strategy *blocks, size_t n);
+void heddle_strategy_extend(struct heddle_strategy *strategy, size_t n);
 
 /** Excludes a worker. It gets no further block, and the others share its part. A second call
  * has no effect.
- * @param blocks the strategy at work
+ * @param strategy the strategy at work
  * @param worker the worker's number */
-void heddle_strategy_retire(struct heddle_strategy *blocks, unsigned worker);
+void heddle_strategy_retire(struct heddle_strategy *strategy, unsigned worker);
 
 /** Returns the number of iterations that no worker has got.
- * @param blocks the strategy at work
+ * @param strategy the strategy at work
  * @return iterations */
-size_t heddle_strategy_remaining(const struct heddle_strategy *blocks);
+size_t heddle_strategy_remaining(const struct heddle_strategy *strategy);
 
 /** Returns the phase for a worker.
- * @param blocks the strategy at work
+ * @param strategy the strategy at work
  * @param worker the worker's number
  * @return the phase */
-enum heddle_phase heddle_strategy_phase(const struct heddle_strategy *blocks, unsigned worker);
+enum heddle_phase heddle_strategy_phase(const struct heddle_strategy *strategy, unsigned worker);
 
 /** Returns the measured rate of a worker.
- * @param blocks the strategy at work
+ * @param strategy the strategy at work
  * @param worker the worker's number
  * @return iterations per microsecond; 0: not measured yet */
-double heddle_strategy_rate(const struct heddle_strategy *blocks, unsigned worker);
+double heddle_strategy_rate(const struct heddle_strategy *strategy, unsigned worker);
 
 /** Frees a strategy at work.
- * @param blocks the strategy; NULL has no effect */
-void heddle_strategy_destroy(struct heddle_strategy *blocks);
+ * @param strategy the strategy; NULL has no effect */
+void heddle_strategy_destroy(struct heddle_strategy *strategy);
 
 /** A parameter of a strategy. */
 struct heddle_strategy_parameter {
 	const char *name; /**< the key in specifications; NULL ends the list */
 	double value;     /**< the default */
-	double min,       /**< smallest allowed value */
-	    max;          /**< largest allowed value */
+	double min;       /**< smallest allowed value */
+	double max;       /**< largest allowed value */
 	const char *unit; /**< unit of the value, for people */
 	const char *doc;  /**< description in one line */
 };

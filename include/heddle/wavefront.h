@@ -143,8 +143,8 @@ struct heddle_wavefront {
 	/** Computes one tile. Its nbuffers and modes are ignored. Heddle uses the first
 	 * implementation of each kind and does not call can_execute. */
 	struct starpu_codelet *codelet;
-	size_t rows,       /**< rows of the loop; 0: the wavefront does nothing */
-	    columns;       /**< columns of the loop; 0: the wavefront does nothing */
+	size_t rows;       /**< rows of the loop; 0: the wavefront does nothing */
+	size_t columns;    /**< columns of the loop; 0: the wavefront does nothing */
 	size_t sweeps;     /**< passes over the rows and columns; 0: 1 */
 	unsigned nvectors; /**< entries of vectors, 0 to HEDDLE_WAVEFRONT_MAXVECTORS */
 	/** All dependences: flow, anti and output. An iteration that overwrites what another one
@@ -171,8 +171,8 @@ struct heddle_wavefront_stats {
 	char strategy[96];
 	size_t tile_columns;       /**< columns of a tile, at the end of the run */
 	unsigned bands_per_worker; /**< bands per worker */
-	size_t bands,              /**< number of bands */
-	    tiles;                 /**< number of tiles, of all sweeps */
+	size_t bands;              /**< number of bands */
+	size_t tiles;              /**< number of tiles, of all sweeps */
 	double us; /**< from the submission of the first tile to the last output in main memory */
 	double predicted_us; /**< predicted us; 0: the costs of tiles were not known */
 	double measuring_us; /**< calibration before the run; 0: none was needed or wanted */
