@@ -3,11 +3,14 @@
 manualdir = $(docdir)/doc
 dist_manual_DATA = \
 	doc/apps.md \
+	doc/architecture.md \
+	doc/architecture.svg \
 	doc/codelets.md \
 	doc/estimator.md \
 	doc/fpga.md \
 	doc/glossary.md \
 	doc/kernels.md \
+	doc/locking.md \
 	doc/loops.md \
 	doc/measuring.md \
 	doc/policies.md \
@@ -85,9 +88,14 @@ dist_figures_DATA = \
 	results/figures/tiles-tiles.svg \
 	results/figures/wave.svg
 
-# Made from the table of variables; tests/tools/info.sh says when it is out of date.
+EXTRA_DIST += doc/architecture.dot
+
+# Made from the table of variables (tests/tools/info.sh says when it is out of date), and by
+# graphviz's dot.
 update-doc: bin/heddle-info
 	bin/heddle-info --man >$(srcdir)/doc/variables.md
+	dot -Tsvg $(srcdir)/doc/architecture.dot >$(srcdir)/doc/architecture.svg.tmp && \
+		mv $(srcdir)/doc/architecture.svg.tmp $(srcdir)/doc/architecture.svg
 .PHONY: update-doc
 
 # Man pages, made of what the programs say of themselves. An archive has them ready.

@@ -176,6 +176,7 @@ native_scripts = \
 	tests/tools/man.sh \
 	tests/tools/nbia.sh \
 	tests/tools/overhead.sh \
+	tests/tools/reference.sh \
 	tests/tools/run.sh \
 	tests/tools/sample.sh \
 	tests/tools/wave_apps.sh

@@ -1,18 +1,17 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Which time decisions and reports go by.
+ * Which clock decisions and reports use.
  *
- * It is the time on the wall, unless HEDDLE_FPGA_TIME=modelled: then the time that a
- * simulated device needs for its kernels counts as what the device that it stands for
- * would take. Loops under a block strategy run in modelled time altogether: each worker's
- * blocks follow each other on a time line of its own, a worker gets its next block when
- * no other one can end a block before, and all that is reported is on these time lines.
- * The run itself takes as long as the simulation does, and longer. What the estimator
- * learns of tasks is modelled time, too; when tasks begin is left to the wall.
+ * The default is wall time. HEDDLE_FPGA_TIME=modelled selects modelled time: a kernel on a
+ * simulated FPGA then counts with the time that the modelled board would take.
+ * - Loops under a block strategy run in modelled time. Each worker has a time line, on which
+ *   its blocks follow each other. A worker gets its next block when no other worker can end a
+ *   block earlier. All reported times are on these time lines.
+ * - The estimator uses the modelled times of kernels. Tasks start in wall time.
+ * - The run itself takes at least as long as the simulation.
  *
- * A kernel on a simulated device says so with heddle_clock_simulated(); those of
- * Heddle's own codelets do.
+ * A kernel on a simulated device calls heddle_clock_simulated(). Heddle's own codelets do.
  */
 #ifndef HEDDLE_CLOCK_H
 #define HEDDLE_CLOCK_H
@@ -21,15 +20,22 @@
 extern "C" {
 #endif
 
-enum heddle_clock { HEDDLE_CLOCK_WALL, HEDDLE_CLOCK_MODELLED };
+/** A clock. */
+enum heddle_clock {
+	HEDDLE_CLOCK_WALL,    /**< measured time */
+	HEDDLE_CLOCK_MODELLED /**< time that a simulated device's board would take */
+};
 
-/** "wall" or "modelled", as it stands in every output. */
+/** Returns the name of a clock. Any thread may call it at any time.
+ * @param clock a value of the enumeration; the effect of others is undefined
+ * @return "wall" or "modelled", a constant string; all outputs use these names */
 const char *heddle_clock_name(enum heddle_clock clock);
 
-/** Called by a kernel at its end, on its worker: of the time that it took, `wall_us` were
- * spent on simulating a device that would have taken `modelled_us`. Does nothing while the clock is
- * the wall's.
- * @param wall_us,modelled_us microseconds, 0 or more */
+/** Reports how long a simulated device would have taken for the current task. A kernel calls
+ * it at its end, on the worker that runs it. A second call in a task replaces the first. The
+ * call has no effect in wall time or outside a task.
+ * @param wall_us wall time that the simulation took, microseconds, 0 or more
+ * @param modelled_us time that the device would have taken, microseconds, 0 or more */
 void heddle_clock_simulated(double wall_us, double modelled_us);
 
 #ifdef __cplusplus

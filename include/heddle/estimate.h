@@ -1,16 +1,15 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What tasks are believed to cost.
+ * Estimates of task times.
  *
- * Scheduling needs to know how much faster one processor runs a task than
- * another. That depends on the task's parameters, and is easier to predict than
- * the time itself (Teodoro et al., HPDC 2010, section 4). Heddle learns it while
- * programs run.
+ * Scheduling needs to know how much faster one processor runs a task than another. This ratio
+ * depends on the task's parameters, and is easier to predict than the time itself (Teodoro et
+ * al., HPDC 2010, section 4). Heddle measures tasks while programs run.
  *
- * Start with heddle_task_params(), which states what the time of a task depends
- * on; for a task that states nothing it is what the codelet's model states by its
- * field `parameters`, else the sizes of its data.
+ * Start with heddle_task_params(), which states what a task's time depends on. For a task
+ * without such parameters, Heddle uses those of the codelet's performance model (its field
+ * `parameters`), otherwise the sizes of the task's data.
  */
 #ifndef HEDDLE_ESTIMATE_H
 #define HEDDLE_ESTIMATE_H
@@ -22,81 +21,104 @@
 extern "C" {
 #endif
 
-/** Parameters of one task at the most. */
+/** Largest number of parameters of a codelet, and so of a task. */
 #define HEDDLE_PARAMS_MAX 8
 
-/** One parameter of a task: a number, or a word out of several (a category). */
+/** A parameter of a task: a number or a word (a category). */
 struct heddle_param {
-	const char *name; /**< letters, digits and _, not starting with a digit;
-	                       31 characters at most */
-	double number;    /**< finite; of a category: not used */
-	const char *text; /**< the word, 63 characters at most; NULL: a number */
+	/** 1 to 31 letters, digits and _, not starting with a digit; not one of the names that
+	 * profiles use: "device", "us", "samples" and "at". */
+	const char *name;
+	double number;    /**< the number, finite; ignored if text is not NULL */
+	const char *text; /**< the word, 1 to 63 characters; NULL: the parameter is a number */
 };
 
-/** Where an estimate comes from, the least trustworthy first. */
+/** The source of an estimate. A larger value is more reliable. */
 enum heddle_estimate_source {
-	HEDDLE_ESTIMATE_NOTHING,    /**< no time is known */
-	HEDDLE_ESTIMATE_NEIGHBOURS, /**< other parameters, or another class of devices */
-	HEDDLE_ESTIMATE_MODEL,      /**< StarPU's performance model, calibrated */
-	HEDDLE_ESTIMATE_PROFILE,    /**< earlier runs, these parameters and devices */
-	HEDDLE_ESTIMATE_ONLINE      /**< this run, these parameters and devices */
+	HEDDLE_ESTIMATE_NOTHING,    /**< no estimate */
+	HEDDLE_ESTIMATE_NEIGHBOURS, /**< tasks with other parameters, or on another device class */
+	HEDDLE_ESTIMATE_MODEL,      /**< StarPU's calibrated performance model of the codelet */
+	HEDDLE_ESTIMATE_PROFILE, /**< earlier runs, with these parameters, on this device class */
+	HEDDLE_ESTIMATE_ONLINE   /**< this run, with these parameters, on this device class */
 };
 
-/** What is believed of a task on a class of devices. */
+/** The estimate of a task on a device class. */
 struct heddle_estimate {
-	double us; /**< time of its kernel, µs; 0: not known */
-	enum heddle_estimate_source source;
-	unsigned samples; /**< executions in this run, these parameters and devices */
-	/** All of them were the first run of the codelet on an accelerator, which may
-	 * carry the loading of its kernel: the next one may take much less. */
+	double us; /**< time of its kernel without transfers, microseconds; 0: no estimate */
+	enum heddle_estimate_source source; /**< where it comes from */
+	/** Executions in this run with these parameters on this device class. */
+	unsigned samples;
+	/** All samples were first runs of the codelet on an accelerator. Their times may include
+	 * the loading of the kernel, so that the next one may be much shorter. */
 	bool first;
 };
 
-/** Name of a source: "nothing", "neighbours", "model", "profile", "online". */
+/** Returns the name of a source. Any thread may call it at any time.
+ * @param source a value of the enumeration; the effect of others is undefined
+ * @return "nothing", "neighbours", "model", "profile" or "online", a constant string */
 const char *heddle_estimate_source_name(enum heddle_estimate_source source);
 
-/** States what the time of a task depends on. Between starpu_task_create() and
- * its submission, when its codelet is set; under any policy. Nothing is to be
- * freed: the parameters are copied, equal ones once for all tasks. Takes the
- * task's field sched_data.
- * @param n of params, 0 to HEDDLE_PARAMS_MAX
- * @return 0; -EINVAL for parameters that make no sense, or that name more than
- * HEDDLE_PARAMS_MAX things for one codelet; -EBUSY when sched_data is in use;
- * -ENOMEM. A message says which. */
+/** States what the time of a task depends on. It works with every policy. It uses the task's
+ * field sched_data. The parameters are copied, once for all tasks with equal ones; you free
+ * nothing. Any thread may call it, between starpu_task_create() and the submission of the
+ * task, after task->cl is set.
+ * @param task the task, not yet submitted
+ * @param params n parameters; may be NULL if n is 0
+ * @param n number of parameters, 0 to HEDDLE_PARAMS_MAX
+ * @return 0; a negative errno value after a message:
+ * - -EINVAL: the task has no codelet; n is too large; a name or word is invalid; a number is
+ *   not finite; a parameter is stated twice; a name was a number before and is a word now, or
+ *   the other way round; the tasks of the codelet have more than HEDDLE_PARAMS_MAX different
+ *   names
+ * - -EBUSY: the program uses sched_data
+ * - -ENOMEM: no memory, or no room for more codelets or sets of parameters */
 int heddle_task_params(struct starpu_task *task, const struct heddle_param *params, unsigned n);
 
-/** What is believed of a task on a worker. The task has its codelet, data and
- * parameters; whether it was submitted does not matter.
- * @param worker StarPU's number
- * @param[out] estimate .source says where it comes from
- * @return 0; -EINVAL without a codelet or such a worker. */
+/** Estimates the time of a task on a worker. The task may be submitted or not. Any thread may
+ * call it between starpu_init() and starpu_shutdown(), while the task exists.
+ * @param task the task, with its codelet, data and parameters
+ * @param worker StarPU's id of the worker
+ * @param[out] estimate the estimate; its source may be HEDDLE_ESTIMATE_NOTHING
+ * @return 0; -EINVAL after a message, if the task has no codelet or StarPU has no such worker
+ * (before starpu_init() it has none) */
 int heddle_estimate_task(struct starpu_task *task, int worker, struct heddle_estimate *estimate);
 
-/** The estimator as a performance model of StarPU, so that dmda and its like
- * place tasks by it, without calibration runs:
+/** Initialises a performance model of StarPU that uses Heddle's estimates. With it, dmda and
+ * similar policies need no calibration runs:
  *
  *	static struct starpu_perfmodel model = HEDDLE_ESTIMATE_MODEL("filter");
  *	static struct starpu_codelet codelet = {.model = &model, …};
  *
- * Its tasks are sampled under every policy, as those that state parameters are.
- * For a device of which nothing can be said yet it says so, and StarPU's policies
- * try it. Where StarPU simulates with SimGrid a model is the truth and not an
- * estimate: there this one cannot be used.
- * @param name of the codelet: of its profile, and in StarPU's traces */
+ * Heddle measures the tasks of such a codelet under every policy, as it does tasks with
+ * parameters. If the model has no estimate for a device, StarPU's policies try the device. The
+ * model does not work if StarPU simulates with SimGrid, because a model then defines the times.
+ * @param name name of the codelet, a string: for its profile and StarPU's traces */
 #define HEDDLE_ESTIMATE_MODEL(name)                                                                \
 	{                                                                                          \
 		.type = STARPU_PER_ARCH, .arch_cost_function = heddle_estimate_cost,               \
 		.symbol = (name),                                                                  \
 	}
 
-/** The cost function of HEDDLE_ESTIMATE_MODEL().
- * @return µs; NaN where nothing is known */
+/** The cost function of HEDDLE_ESTIMATE_MODEL(). StarPU calls it, in any thread.
+ * @param task the task
+ * @param arch StarPU's architecture, which stands for one CPU core or one accelerator
+ * @param implementation ignored: all implementations for an architecture count as one
+ * @return microseconds; NaN if there is no estimate, or arch stands for several devices */
 double heddle_estimate_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
                             unsigned implementation);
 
-/** Adds what this process measured to the profiles of later ones. Done by itself
- * when a process exits; for those that never do.
- * @return 0; a negative errno value after a message. */
+/** Adds the task times that this process measured to the profiles. Heddle does so when a
+ * process exits; call it in a process that never does. It has no effect with
+ * HEDDLE_PROFILE=0, or if StarPU simulates with SimGrid and HEDDLE_PROFILE is not set. It does
+ * not store rates of loops and times of kernels: Heddle stores them at the exit, and times of
+ * kernels also in heddle_kernels_unload(). Any thread may call it at any time.
+ * @return 0; a negative errno value after a message, if a profile cannot be written (the
+ * others are):
+ * - -EINVAL: a codelet's name is empty, or a profile is not a regular file
+ * - -ENOENT: no folder for profiles is known
+ * - -ENAMETOOLONG: the path is too long
+ * - -EFBIG: the file has more than 16 MiB
+ * - -ENOMEM, or the error of the system that reading or writing caused */
 int heddle_estimate_save(void);
 
 #ifdef __cplusplus

@@ -1,32 +1,19 @@
-/* Heddle: loops and scheduling policies over all processors of a machine.
- *
- * Copyright (C) 2026 the Heddle developers
+/* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * This header includes every public header. Where to start:
- *   - a loop over all processors:        heddle/loop.h
- *   - a loop whose iterations depend on each other: heddle/wavefront.h
- *   - an OpenCL kernel over all devices: heddle/kernel.h
- *   - how a range is cut into blocks:    heddle/strategy.h
- *   - what tasks cost:                   heddle/estimate.h
- *   - arrays for loops:                  heddle/memory.h
- *   - simulated devices: which time counts: heddle/clock.h
- *   - a StarPU program under our policy: heddle/policy.h
+ * Heddle: loops and scheduling policies for all processors of a machine.
  *
- * Conventions of the whole interface: functions return 0, or a negative errno
- * value; output arguments come last and are set only on success; times are in
- * microseconds, sizes in iterations or bytes as named; a message on standard
- * error explains every refusal (HEDDLE_VERBOSE=0 silences it).
+ * This header includes every public header:
+ * - heddle/loop.h: loops of independent iterations
+ * - heddle/wavefront.h: loops whose iterations depend on each other
+ * - heddle/kernel.h: one OpenCL kernel on several devices
+ * - heddle/strategy.h: block strategies, which set the sizes of blocks
+ * - heddle/estimate.h: estimates of task times
+ * - heddle/memory.h: memory for the arrays of loops
+ * - heddle/clock.h: the clock for simulated devices
+ * - heddle/policy.h: scheduling policies for any StarPU program
  *
- * Functions may be called by any number of threads at a time, but for two on the same
- * object (a request, a strategy at work); where one does more or less, it says so.
- * None may be called while another thread changes the environment, from which the
- * variables of doc/variables.md are read.
- *
- * Structures that a program fills in are zero-initialised first: a field that has a
- * default has it as 0 or NULL, and so will those that later versions add. Until version
- * 1 structures may grow with every minor version: the library has another name (SONAME)
- * then, and programs are to be compiled anew.
+ * Start with heddle_loop_run().
  */
 #ifndef HEDDLE_HEDDLE_H
 #define HEDDLE_HEDDLE_H
@@ -46,18 +33,37 @@
 extern "C" {
 #endif
 
-/** Version of these headers. */
-#define HEDDLE_VERSION_MAJOR 0
-#define HEDDLE_VERSION_MINOR 1
-#define HEDDLE_VERSION_PATCH 0
+/** @page rules Rules for all functions
+ *
+ * - A function that can fail returns 0 or a negative errno value, unless its description says
+ *   otherwise. Output arguments come last. A function sets them only on success.
+ * - Times are in microseconds. Sizes are in iterations or bytes, as their description says.
+ * - A message on standard error explains every refusal. HEDDLE_VERBOSE=0 turns messages off.
+ *   -ENOMEM may come without a message.
+ * - Any number of threads may call functions at the same time, but not with the same object (a
+ *   request, a strategy at work), unless a description says otherwise.
+ * - No thread may change the environment during a call: functions read the variables of
+ *   doc/variables.md.
+ * - Fill structures with zeros before you set their fields. A field that has a default has it
+ *   as 0 or NULL. Fields of later versions keep to this.
+ * - Until version 1.0, structures may grow with every minor version. The library then gets
+ *   another name (SONAME), and programs must be compiled again.
+ */
 
-/** Version of the library in use, as "MAJOR.MINOR.PATCH". */
+#define HEDDLE_VERSION_MAJOR 0 /**< major version of these headers */
+#define HEDDLE_VERSION_MINOR 1 /**< minor version of these headers */
+#define HEDDLE_VERSION_PATCH 0 /**< patch level of these headers */
+
+/** Returns the version of the library in use. Any thread may call it at any time.
+ * @return "MAJOR.MINOR.PATCH", a constant string */
 const char *heddle_version(void);
 
-/** Says whether the StarPU loaded at run time is the one Heddle was built
- * against. Builds of StarPU share a SONAME while their structures differ, so a
- * mismatch would corrupt memory. Called by every entry point that needs it.
- * @return 0; -ENOEXEC after a message that names both. */
+/** Checks whether the StarPU of this process is the build that Heddle was built with. Builds
+ * of StarPU have the same SONAME, but their structures may differ, so that another build would
+ * corrupt memory. Functions that need StarPU call it themselves. Any thread may call it at any
+ * time.
+ * @return 0; -ENOEXEC if it is another build, after a message that names both (in a process,
+ * only the first call prints it) */
 int heddle_starpu_check(void);
 
 #ifdef __cplusplus

@@ -1,24 +1,17 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * One OpenCL kernel over all OpenCL devices.
+ * One OpenCL kernel on several OpenCL devices.
  *
- * An ordinary kernel, its NDRange and its arguments are given as for
- * clEnqueueNDRangeKernel(), with host memory or StarPU handles in place of buffers.
- * Under the policy `skmd` each device of StarPU's OpenCL workers computes a range of the
- * work-groups, is sent what that range reads, and what it wrote is put together in main
- * memory. The shares come from how long each device takes for how many groups, which a
- * short dry run tells the first time and every launch afterwards, also of later runs, and
- * from what the transfers cost (J. Lee, M. Samadi, Y. Park and S. Mahlke, "Transparent CPU-GPU
+ * You give source, NDRange and arguments as for clEnqueueNDRangeKernel(), with host memory or
+ * StarPU handles instead of buffers. Under the policy `skmd` each OpenCL worker computes a part
+ * (a range of the work-groups). Heddle sends it the data that the part reads, and merges what
+ * all parts wrote in main memory. The split follows from measured times and from the costs of
+ * transfers. The first launch measures the times in a dry run; later launches and runs update
+ * them. Method: SKMD (J. Lee, M. Samadi, Y. Park and S. Mahlke, "Transparent CPU-GPU
  * collaboration for data-parallel kernels on heterogeneous systems", PACT 2013).
  *
- * Start with heddle_kernel_run(), or heddle_kernel_submit() to go on meanwhile.
- *
- * A kernel is one node of StarPU's task graph: tasks submitted before it that write its
- * handles come first, tasks submitted later see its results. Where nothing else is under way, the
- * thread that submits it enqueues the largest part itself (HEDDLE_KERNEL_DIRECT). What cannot be
- * split (atomic operations on global memory, printf, one array as two arguments, and all that is
- * not analysed: doc/kernels.md) runs on one device; HEDDLE_VERBOSE=2 says why.
+ * Start with heddle_kernel_run(), or with heddle_kernel_submit() to continue meanwhile.
  */
 #ifndef HEDDLE_KERNEL_H
 #define HEDDLE_KERNEL_H
@@ -31,119 +24,170 @@
 extern "C" {
 #endif
 
+/** Largest number of arguments of a kernel. */
 #define HEDDLE_KERNEL_MAXARGUMENTS 24
 
+/** What an argument is. */
 enum heddle_kernel_argument_type {
-	HEDDLE_KERNEL_HANDLE = 1, /**< a buffer: a vector, variable or matrix without gaps */
-	HEDDLE_KERNEL_HOST,       /**< a buffer: host memory that nobody else uses meanwhile */
-	HEDDLE_KERNEL_VALUE,      /**< by value; copied when the kernel is submitted */
-	HEDDLE_KERNEL_LOCAL       /**< local memory */
+	/** A buffer: a vector, a variable or a matrix without gaps between its rows. It needs a
+	 * place in main memory. */
+	HEDDLE_KERNEL_HANDLE = 1,
+	HEDDLE_KERNEL_HOST,  /**< a buffer: host memory that nothing else uses until the end */
+	HEDDLE_KERNEL_VALUE, /**< a value; heddle_kernel_submit() copies it */
+	HEDDLE_KERNEL_LOCAL  /**< local memory */
 };
 
+/** An argument of a kernel. */
 struct heddle_kernel_argument {
-	enum heddle_kernel_argument_type type;
-	starpu_data_handle_t handle;
-	enum starpu_data_access_mode mode; /**< of a buffer: STARPU_R, W or RW (0: RW). One that is
-	                                         only read is never fetched back; of one that
-	                                         is only written, what the kernel leaves out
-	                                         is undefined afterwards */
-	void *pointer;                     /**< host memory, or the value */
-	size_t bytes;                      /**< of host memory, the value or local memory */
+	enum heddle_kernel_argument_type type; /**< what it is; 0 is an error */
+	starpu_data_handle_t handle;           /**< of HEDDLE_KERNEL_HANDLE: the handle */
+	/** Of a buffer: STARPU_R, STARPU_W or STARPU_RW; 0: STARPU_RW. Heddle does not copy back a
+	 * buffer in mode STARPU_R. In mode STARPU_W, the elements that the kernel does not write
+	 * are undefined afterwards. */
+	enum starpu_data_access_mode mode;
+	void *pointer; /**< the host memory, or the value */
+	size_t bytes;  /**< size of the host memory, the value or the local memory, above 0 */
 };
 
-/** Whether the kernel is split. */
+/** How a kernel is executed. */
 enum heddle_kernel_split {
-	HEDDLE_KERNEL_BY_POLICY, /**< skmd: in shares; policies that are block strategies (hdss
-	                              ...): in blocks, as a loop; others place it whole */
-	HEDDLE_KERNEL_ALWAYS,    /**< in shares, where that can be, whatever the policy */
-	HEDDLE_KERNEL_NEVER
+	/** As the policy requires: `skmd` splits it; a policy that is a block strategy (hdss, ...)
+	 * cuts it into blocks, as a loop; another policy places it as one task. */
+	HEDDLE_KERNEL_BY_POLICY,
+	HEDDLE_KERNEL_ALWAYS, /**< split under every policy, if the kernel can be split */
+	HEDDLE_KERNEL_NEVER   /**< one task under every policy */
 };
 
-/** A kernel to be launched. Zero-initialise, then fill in; it is copied by submit. */
+/** A kernel to be launched. Fill it with zeros, then set its fields. heddle_kernel_submit()
+ * copies the structure, the strings, the values and the ids of workers. The buffers must exist
+ * until the launch's end.
+ *
+ * A launch is one node of StarPU's task graph: tasks submitted before it that write its handles
+ * run first, and tasks submitted later see its results.
+ *
+ * These kernels run on one device (HEDDLE_VERBOSE=2 prints the reason): with atomic operations
+ * on global memory, with printf, with one array as two arguments, and those that Heddle does
+ * not analyse (doc/kernels.md). */
 struct heddle_kernel {
 	const char *source;  /**< OpenCL C */
-	const char *name;    /**< of the kernel in it */
-	const char *options; /**< for the compiler, NULL: none */
-	unsigned dimensions; /**< 1 to 3 */
-	size_t global[3];    /**< work-items; multiples of local */
-	size_t local[3];     /**< work-items of a group */
-	unsigned narguments;
-	struct heddle_kernel_argument arguments[HEDDLE_KERNEL_MAXARGUMENTS];
-	enum heddle_kernel_split split;
-	const char *method; /**< how shares are chosen: heddle (also NULL), paper, linear or single,
-	                         as in `heddle plan split` */
-	const int *workers; /**< StarPU's ids of the OpenCL workers that may take part; an unsplit
-	                         kernel runs on the first */
-	unsigned nworkers;  /**< entries of workers; 0: all OpenCL workers */
+	const char *name;    /**< name of the kernel in the source */
+	const char *options; /**< options of the compiler; NULL: none */
+	unsigned dimensions; /**< dimensions of the NDRange, 1 to 3 */
+	size_t global[3];    /**< work-items in each dimension, multiples of local, above 0 */
+	size_t local[3];     /**< work-items of a group in each dimension, above 0 */
+	unsigned narguments; /**< entries of arguments, 0 to HEDDLE_KERNEL_MAXARGUMENTS */
+	struct heddle_kernel_argument arguments[HEDDLE_KERNEL_MAXARGUMENTS]; /**< as the kernel's */
+	enum heddle_kernel_split split; /**< how it is executed */
+	/** How a split is computed: "heddle" (also NULL), "paper", "linear" or "single", as in
+	 * `heddle plan split`. With "heddle" the split may be one device alone. */
+	const char *method;
+	/** StarPU's ids of the OpenCL workers to use; NULL: all. A kernel that is one task runs on
+	 * the first. */
+	const int *workers;
+	unsigned nworkers; /**< entries of workers; 0: all OpenCL workers */
 };
 
-/** What one worker did. Where it is settled that one device computes everything, its steps
- * are not watched: all of them count as computing. */
+/** What one worker did in a launch. Times are in microseconds.
+ *
+ * Measuring the steps costs about 30 us on a GPU, so Heddle measures them in some launches
+ * only. In the others, in_us is 0, out_us is merge_us, and compute_us is the time of all other
+ * steps. */
 struct heddle_kernel_worker_stats {
-	int id; /**< StarPU's */
-	char name[64];
-	size_t groups;   /**< work-groups computed */
-	double start_us; /**< when it began with the first of them, since the launch began */
-	double in_us;    /**< sending what they read */
-	double compute_us;
-	double out_us;   /**< fetching what they wrote, and merging it */
-	double merge_us; /**< of it: merging */
-	size_t in_bytes, out_bytes;
+	int id;            /**< StarPU's id of the worker */
+	char name[64];     /**< StarPU's name of the worker */
+	size_t groups;     /**< work-groups computed */
+	double start_us;   /**< when it began with the first of them, since the launch began */
+	double in_us;      /**< sending what they read */
+	double compute_us; /**< computing */
+	double out_us;     /**< fetching what they wrote, and merging it */
+	double merge_us;   /**< of out_us: merging */
+	size_t in_bytes;   /**< bytes sent to the device */
+	size_t out_bytes;  /**< bytes fetched from the device */
 };
 
-/** What a launch did. */
+/** What a launch did. Times are in microseconds. */
 struct heddle_kernel_stats {
-	double queue_us;     /**< from submission to when its data was there and it began */
-	double us;           /**< from then to when its results were there */
-	double predicted_us; /**< by the tables, when the shares were chosen; 0: not split */
-	double profile_us;   /**< of `us`: the dry run, at a first launch */
-	double decision_us;  /**< of `us`: choosing the shares */
-	size_t groups;       /**< work-groups of the launch */
-	size_t moved;        /**< of them: computed by another device since the first failed */
-	unsigned nworkers;   /**< entries of workers; others are left as they were */
+	double queue_us; /**< from the submission to the beginning, when the data was there */
+	double us;       /**< from the beginning to the end, when the results were there */
+	/** Predicted us, by measured times of parts or of earlier launches; 0: not split. */
+	double predicted_us;
+	double profile_us;  /**< of us: the dry run; 0: none */
+	double decision_us; /**< of us: computing the split; 0: not split */
+	size_t groups;      /**< work-groups of the launch */
+	size_t moved;       /**< of them: computed by another device after the first one failed */
+	unsigned nworkers;  /**< workers that computed something */
+	/** One for each of them. Further entries are left as they were. */
 	struct heddle_kernel_worker_stats workers[STARPU_NMAXWORKERS];
 };
 
-/** A launch on its way. */
+/** A submitted launch. */
 struct heddle_kernel_request;
 
-/** Starts a kernel and returns at once. Between starpu_init() and starpu_shutdown().
- * @param[out] request to be given to heddle_kernel_wait(); NULL: not wanted, then
- * starpu_task_wait_for_all() or a later task on the data tells the end
- * @return 0; -EINVAL for a launch that makes no sense (sizes, arguments that the kernel
- * does not take, arrays that overlap in part); -ENODEV where there is no OpenCL worker;
- * -ENOMEM; -ENOEXEC (heddle_starpu_check()). A message says which. */
+/** Submits a kernel and returns without waiting for its end. If nothing else is under way, the
+ * calling thread enqueues the largest part itself (HEDDLE_KERNEL_DIRECT). The first launch of a
+ * kernel analyses it, which takes about 0.1 s, and at most HEDDLE_ANALYSE_LIMIT. Any thread may
+ * call it between starpu_init() and starpu_shutdown(), also in a task or callback.
+ * @param kernel the kernel
+ * @param[out] request to be given to heddle_kernel_wait(). NULL: the caller does not want it;
+ * then starpu_task_wait_for_all() or a later task on the data waits for the launch, and only a
+ * message reports a failure
+ * @return 0; a negative errno value after a message:
+ * - -EINVAL: no source or name; an NDRange that is empty, not a multiple of local or too large
+ *   (2^63 work-items or more); too many arguments or handles (STARPU_NMAXBUFS); arguments that
+ *   are incomplete or do not suit the kernel; a handle of the wrong shape or not in main memory;
+ *   arrays that overlap partly; an unknown method; a worker that is not an OpenCL worker (of the
+ *   first 16); a variable with a malformed value
+ * - -ENODEV: StarPU has no OpenCL worker or no OpenCL driver; the call came before starpu_init();
+ *   StarPU refuses the task
+ * - -ENOMEM
+ * - -ENOEXEC: see heddle_starpu_check() */
 int heddle_kernel_submit(const struct heddle_kernel *kernel,
                          struct heddle_kernel_request **request);
 
-/** Waits for a launch and frees it: once for each request. Not from a task, callback or
- * kernel.
- * @param[out] stats NULL: not wanted
- * @return 0; -EIO when the kernel failed on every device, also where it does not compile
- * (a message has the compiler's words); -ENOMEM. The contents of what it writes are
- * undefined then. */
+/** Waits for a launch and frees the request. Call it once for each request, not in a task,
+ * callback or kernel.
+ * @param request from heddle_kernel_submit()
+ * @param[out] stats what the launch did; NULL: not wanted
+ * @return 0; a negative errno value if the launch failed, after which the contents of what it
+ * writes are undefined:
+ * - -EIO: the kernel failed on every device, or does not compile (a message has the compiler's
+ *   output)
+ * - -ENODEV: StarPU refused a part's task
+ * - -ENOMEM */
 int heddle_kernel_wait(struct heddle_kernel_request *request, struct heddle_kernel_stats *stats);
 
-/** heddle_kernel_submit() and heddle_kernel_wait(). */
+/** Runs a kernel: heddle_kernel_submit() and heddle_kernel_wait(). Do not call it in a task,
+ * callback or kernel. If the kernel has no handles and this thread launches it itself,
+ * starpu_task_wait_for_all() in another thread does not wait for it.
+ * @param kernel the kernel
+ * @param[out] stats what the launch did; NULL: not wanted
+ * @return as heddle_kernel_submit() and heddle_kernel_wait() */
 int heddle_kernel_run(const struct heddle_kernel *kernel, struct heddle_kernel_stats *stats);
 
-/** How the parts of a buffer that different ranges of groups touch lie to each other:
- * CONTIGUOUS, SLAB, HALO, RECT, BROADCAST, WHOLE (not understood) or UNUSED; doc/kernels.md
- * explains them. Writes of a buffer given as STARPU_R are UNUSED, and so is what is no buffer. */
+/** How the windows of a buffer (the bytes that ranges of groups read or write) relate:
+ * "CONTIGUOUS", "SLAB", "HALO", "RECT", "BROADCAST", "WHOLE" (not known) or "UNUSED".
+ * doc/kernels.md explains these classes. The strings are constant. */
 struct heddle_kernel_access {
-	const char *read, *write;
+	/** class of what ranges read; "UNUSED" of an argument that is no buffer */
+	const char *read;
+	/** class of what they write; also "UNUSED" of a buffer in mode STARPU_R */
+	const char *write;
 };
 
-/** Tells what the analysis finds out about a kernel; nothing is launched.
- * @param[out] accesses one for each argument
- * @param[out] refusal why the kernel runs on one device, until heddle_kernels_unload(); or
- * NULL. Need not be wanted
+/** Returns what the analysis finds out about a kernel. It launches nothing. Any thread may call
+ * it between starpu_init() and starpu_shutdown().
+ * @param kernel the kernel
+ * @param[out] accesses kernel->narguments entries, one for each argument
+ * @param[out] refusal why the kernel runs on one device, a string that is valid until
+ * heddle_kernels_unload(); NULL if it can be split. May be NULL: not wanted
  * @return as heddle_kernel_submit() */
 int heddle_kernel_classes(const struct heddle_kernel *kernel, struct heddle_kernel_access *accesses,
                           const char **refusal);
 
-/** Frees what is kept from launch to launch: compiled programs, memory on the devices,
- * what was learned. Before starpu_shutdown(), when no launch is under way. */
+/** Frees what Heddle keeps from launch to launch: compiled programs, device memory and
+ * measurements. It adds the measurements to the profiles first. Call it before
+ * starpu_shutdown(), while no launch is under way and no other thread calls a function of this
+ * header. */
 void heddle_kernels_unload(void);
 
 #ifdef __cplusplus

@@ -1,8 +1,11 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Kinds of processor. Workers of one kind are taken to be alike: they run the
- * same version of a codelet and share what is believed of their speed.
+ * Kinds of worker.
+ *
+ * Heddle assumes that workers of one kind are alike: they run the same implementation of a
+ * codelet, and strategies may share measured rates among them. Start with
+ * heddle_kind_name().
  */
 #ifndef HEDDLE_KIND_H
 #define HEDDLE_KIND_H
@@ -11,20 +14,24 @@
 extern "C" {
 #endif
 
+/** The kind of a worker. */
 enum heddle_kind {
-	HEDDLE_KIND_CPU,
-	HEDDLE_KIND_CUDA,
-	HEDDLE_KIND_OPENCL,
-	HEDDLE_KIND_FPGA,
-	HEDDLE_NKINDS
+	HEDDLE_KIND_CPU,    /**< a CPU core */
+	HEDDLE_KIND_CUDA,   /**< a CUDA device */
+	HEDDLE_KIND_OPENCL, /**< an OpenCL device of another type than accelerator */
+	HEDDLE_KIND_FPGA,   /**< an OpenCL device of type accelerator: an FPGA, real or simulated */
+	HEDDLE_NKINDS       /**< the number of kinds; not a kind */
 };
 
-/** Name of a kind, as it stands in every output: "cpu", "cuda", "opencl",
- * "fpga". */
+/** Returns the name of a kind. Any thread may call it at any time.
+ * @param kind below HEDDLE_NKINDS; the effect of other values is undefined
+ * @return "cpu", "cuda", "opencl" or "fpga", a constant string; all outputs use these names */
 const char *heddle_kind_name(enum heddle_kind kind);
 
-/** The kind with that name.
- * @return 0; -EINVAL where there is none. */
+/** Finds the kind of a name. Any thread may call it at any time.
+ * @param name as heddle_kind_name() returns it, not NULL
+ * @param[out] kind the kind
+ * @return 0; -EINVAL if no kind has this name (without a message) */
 int heddle_kind_parse(const char *name, enum heddle_kind *kind);
 
 #ifdef __cplusplus

@@ -1,25 +1,17 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Parallel loops over all processors.
+ * Loops of independent iterations on all processors.
  *
- * A loop of n independent iterations is given with a StarPU codelet that can
- * compute any range of them on a CPU, a CUDA or an OpenCL device. It becomes
- * StarPU tasks whose sizes are decided while it runs: whenever a worker has
- * room, the block strategy (heddle/strategy.h) says how many iterations it gets
- * next, the data of just that range is registered with StarPU, and the task is
- * pinned to the worker. When a block's outputs are back in main memory, the
- * strategy hears how long it took.
+ * You give Heddle n iterations and a StarPU codelet that can compute any range of them. When a
+ * worker is idle, the block strategy (heddle/strategy.h) sets the size of the worker's next
+ * block. Heddle registers the data of the block with StarPU and pins the block's task to the
+ * worker. When the outputs are in main memory, the strategy gets the block's time.
  *
- * Start with heddle_loop_run(), or heddle_loop_submit() to go on meanwhile.
+ * A loop is one node of StarPU's task graph: tasks submitted before it that write its data run
+ * first, and tasks submitted later see its results.
  *
- * The strategy is the loop's own, else the one of the active policy when that
- * is ours, else (a stock policy of StarPU is active) the loop becomes a fixed
- * number of equal tasks that StarPU's policy places. So one program compares
- * them all by STARPU_SCHED alone.
- *
- * A loop is one node of StarPU's task graph: tasks submitted before it that
- * write its data come first, tasks submitted later see its results.
+ * Start with heddle_loop_run(), or with heddle_loop_submit() to continue meanwhile.
  */
 #ifndef HEDDLE_LOOP_H
 #define HEDDLE_LOOP_H
@@ -34,54 +26,64 @@
 extern "C" {
 #endif
 
+/** Largest number of handles of a loop. */
 #define HEDDLE_LOOP_MAXHANDLES STARPU_NMAXBUFS
 
 /** How the iterations of a loop use a handle. */
 enum heddle_share {
-	/** Iteration i touches element (vector) or row (matrix) i alone; with
-	 * `per_iteration` k, elements or rows i*k … i*k+k-1. */
+	/** Iteration i uses element (of a vector) or row (of a matrix) i only. If `per_iteration`
+	 * is k, it uses elements or rows i*k to i*k+k-1. */
 	HEDDLE_SLICE,
-	/** As a slice, and `halo` more elements or rows on either side, clipped
-	 * to the handle. Only to be read; the output must be another array. */
+	/** As HEDDLE_SLICE, and `halo` more elements or rows on either side, clipped to the
+	 * handle. Mode STARPU_R only: the output must be another array. */
 	HEDDLE_HALO,
-	/** Every iteration may read all of it. */
+	/** Every iteration may read the whole handle. Mode STARPU_R only. */
 	HEDDLE_WHOLE,
-	/** Every iteration adds to it: a vector. Each block gets one of its own of the
-	 * same length, filled with zero bytes, and its result is combined into the
-	 * handle. */
+	/** Every iteration adds to the handle, a vector. Each block gets its own vector of the
+	 * same length, filled with zero bytes. `combine` adds it to the handle. */
 	HEDDLE_REDUCE
 };
 
-/** One handle of a loop. */
+/** A handle of a loop. */
 struct heddle_access {
-	starpu_data_handle_t handle;       /**< a vector or matrix at home in main memory */
-	enum starpu_data_access_mode mode; /**< STARPU_R, STARPU_W or STARPU_RW
-	                                     (HEDDLE_REDUCE: STARPU_RW) */
-	enum heddle_share share;
-	size_t per_iteration; /**< elements or rows of one iteration (0: 1) */
-	size_t halo;          /**< HEDDLE_HALO: elements or rows on either side */
-	/** HEDDLE_REDUCE: adds `from` to `into`, both of `bytes` bytes in main
-	 * memory. Called for one block at a time, by any thread, in no certain order.
-	 * @param arg the loop's */
+	/** A vector or matrix whose home is main memory, not partitioned, once in a loop. */
+	starpu_data_handle_t handle;
+	/** STARPU_R, STARPU_W or STARPU_RW; of HEDDLE_REDUCE: STARPU_RW. */
+	enum starpu_data_access_mode mode;
+	enum heddle_share share; /**< how iterations use it */
+	size_t per_iteration;    /**< elements or rows of one iteration; 0: 1 */
+	size_t halo;             /**< of HEDDLE_HALO: elements or rows on either side */
+	/** Of HEDDLE_REDUCE: adds the `bytes` bytes at `from` to those at `into`, both in main
+	 * memory. Any thread may call it, for one block at a time, in any order. `arg` is the
+	 * loop's. */
 	void (*combine)(void *into, const void *from, size_t bytes, void *arg);
 };
 
-/** What a kernel is told of its block: the codelet's cl_arg points to one.
- * Buffers come in the order of the loop's accesses and cover the block alone
- * (HEDDLE_HALO: with its halo). */
+/** The description of a block. The kernel's argument cl_arg points to one. The kernel's buffers
+ * are in the order of the loop's accesses. They cover the block only (of HEDDLE_HALO: with its
+ * halo; of HEDDLE_WHOLE and HEDDLE_REDUCE: the whole length). */
 struct heddle_block {
 	size_t start;    /**< first iteration */
-	size_t n;        /**< iterations */
-	size_t total;    /**< of the whole loop */
+	size_t n;        /**< number of iterations, at least 1 */
+	size_t total;    /**< iterations of the whole loop */
 	const void *arg; /**< the loop's arg */
-	int status;      /**< 0; a kernel that fails stores a negative errno value, the
-	                      block then goes to another worker, once, before the loop fails;
-	                      with -ENOMEM on an accelerator it is cut smaller first */
+	/** 0. A kernel that fails stores a negative errno value.
+	 * - After -ENOMEM on an accelerator, the worker gets blocks of half the size, until they
+	 *   cannot be halved.
+	 * - Otherwise the worker gets no further block, and another worker computes the block,
+	 *   once. Then the loop fails.
+	 * - The loop fails at once under StarPU's own policies. It also does if the block ran on a
+	 *   CPU worker and has a HEDDLE_SLICE in mode STARPU_RW, because the failed kernel may have
+	 *   changed its input. */
+	int status;
 };
 
-/** Elements or rows of halo that lie before a block's first own one: fewer than
- * `halo` at the start of the range.
- * @param per_iteration, halo as in the loop's access */
+/** Returns how many elements or rows of a HEDDLE_HALO buffer are before the block's own first
+ * one. At the start of the range these are fewer than `halo`. Kernels may call it.
+ * @param block the block
+ * @param per_iteration as in the loop's access; 0: 1
+ * @param halo as in the loop's access
+ * @return elements or rows, 0 to halo */
 static inline size_t heddle_block_before(const struct heddle_block *block, size_t per_iteration,
                                          size_t halo)
 {
@@ -90,77 +92,103 @@ static inline size_t heddle_block_before(const struct heddle_block *block, size_
 	return before < halo ? before : halo;
 }
 
-/** A loop. Zero-initialise, then fill in; it is copied by submit, the data it
- * points to is not. */
+/** A loop. Fill it with zeros, then set its fields. heddle_loop_submit() copies the structure,
+ * name, strategy and ids of workers. The data, the codelet and arg must exist until the loop's
+ * end.
+ *
+ * The first of these that is set selects the strategy: the field `strategy`; HEDDLE_STRATEGY;
+ * the strategy of the active policy, if that is one of Heddle's. If none is set (one of
+ * StarPU's own policies is active), the loop becomes equal tasks, which that policy places. */
 struct heddle_loop {
-	const char *name; /**< in logs and traces; NULL: the codelet's */
-	/** One block; nbuffers and modes may be left 0. Its can_execute is asked for every
-	 * worker when the loop is submitted, with a task whose cl_arg points to a struct
-	 * heddle_block of all n iterations, and again before each block, which has handles
-	 * on accelerators only. The first implementation that it allows is used. A worker
-	 * that it refuses later gets no further block, others do its blocks. */
+	const char *name; /**< name in logs and traces; NULL: the codelet's, otherwise "loop" */
+	/** Computes one block. Its nbuffers and modes are ignored. If it has can_execute, Heddle
+	 * calls this for every worker during the submission, with a task whose cl_arg points to a
+	 * struct heddle_block of all n iterations, and again before each block (with handles on
+	 * accelerators only). A worker uses the first implementation that can_execute accepts. A
+	 * worker that it refuses later gets no further block; others compute its blocks. */
 	struct starpu_codelet *codelet;
-	size_t n; /**< iterations; 0 is a loop that does nothing */
-	unsigned naccesses;
-	struct heddle_access accesses[HEDDLE_LOOP_MAXHANDLES];
-	const void *arg;      /**< for the kernels; must outlive the loop */
-	const char *strategy; /**< specification, or NULL: see above */
-	unsigned parts;       /**< equal tasks under a stock policy (0: HEDDLE_PARTS per worker) */
-	size_t alignment;     /**< blocks are multiples of this, iterations (0: the strategy's) */
-	const int *workers;   /**< StarPU's ids of the workers to use, NULL: all that can */
-	unsigned nworkers;    /**< entries of workers */
-	unsigned sched_ctx;   /**< scheduling context (0: the initial one) */
+	size_t n;           /**< iterations; 0: the loop does nothing */
+	unsigned naccesses; /**< entries of accesses, 0 to HEDDLE_LOOP_MAXHANDLES */
+	struct heddle_access accesses[HEDDLE_LOOP_MAXHANDLES]; /**< the handles */
+	const void *arg;      /**< for kernels, can_execute and combine */
+	const char *strategy; /**< specification of the strategy; NULL: see above */
+	/** Number of equal tasks under StarPU's own policies; 0: HEDDLE_PARTS for each worker.
+	 * Heddle makes more of them if they would not fit into the smallest memory. */
+	unsigned parts;
+	size_t alignment; /**< blocks are multiples of this, iterations; 0: the strategy's value */
+	const int *workers; /**< StarPU's ids of the workers to use; NULL: all that can */
+	unsigned nworkers;  /**< entries of workers; ignored if workers is NULL */
+	unsigned sched_ctx; /**< StarPU's scheduling context; 0: the initial one */
 };
 
-/** What one worker did in a loop. */
+/** What one worker did in a loop, or in a wavefront (its blocks are tiles then). */
 struct heddle_worker_stats {
-	int id; /**< StarPU's */
-	enum heddle_kind kind;
-	char name[64];
-	size_t iterations;
-	size_t blocks;
-	double busy_us;   /**< time with at least one block of the loop under way */
-	double finish_us; /**< when its last output was home, from the loop's start */
-	double rate;      /**< the strategy's belief at the end, iterations/µs (0: none) */
+	int id;                /**< StarPU's id of the worker */
+	enum heddle_kind kind; /**< kind of the worker */
+	char name[64];         /**< StarPU's name of the worker */
+	size_t iterations;     /**< iterations computed */
+	size_t blocks;         /**< blocks computed */
+	double busy_us;        /**< time with at least one block under way, microseconds */
+	/** Time from the start until the worker's last output was in main memory (of a wavefront:
+	 * until its last tile was computed), microseconds; 0: it computed nothing. */
+	double finish_us;
+	double rate; /**< rate at the end, iterations per microsecond; 0: not known */
 };
 
-/** What a loop did. */
+/** What a loop did. Times are in microseconds. */
 struct heddle_loop_stats {
-	enum heddle_clock clock; /**< which all times but overhead_us are by; the wall's under
-	                            a stock policy */
-	char strategy[96];       /**< its specification, or "stock" */
-	double us;          /**< from the first block's submission to the last output at home */
-	double learning_us; /**< from there until the last worker has left its adaptive phase */
-	double overhead_us; /**< spent on all threads in registering and submitting blocks */
-	size_t blocks;
-	size_t retried; /**< blocks cut smaller or moved because a device was full or failed */
-	unsigned nworkers;
-	struct heddle_worker_stats workers[STARPU_NMAXWORKERS];
+	/** Clock of all times but overhead_us; HEDDLE_CLOCK_WALL under StarPU's own policies. */
+	enum heddle_clock clock;
+	/** Its specification, cut to 95 characters; "stock": one of StarPU's own policies. */
+	char strategy[96];
+	double us;          /**< from the start to the last output in main memory */
+	double learning_us; /**< from the start until the last worker left its adaptive phase */
+	double overhead_us; /**< wall time for registering and submitting blocks, of all threads */
+	size_t blocks;      /**< blocks given to workers */
+	size_t retried;     /**< blocks made smaller or moved, as a device was full or failed */
+	unsigned nworkers;  /**< entries of workers */
+	struct heddle_worker_stats workers[STARPU_NMAXWORKERS]; /**< one for each worker */
 };
 
-/** A loop on its way. */
+/** A submitted loop. */
 struct heddle_loop_request;
 
-/** Starts a loop and returns at once. Between starpu_init() and starpu_shutdown().
- * @param[out] request to be given to heddle_loop_wait(); NULL: not wanted, then
- * starpu_task_wait_for_all() or a later task on the data tells the end.
- * @return 0; -EINVAL for a loop that makes no sense (a handle listed twice or not at
- * home in main memory, outputs that would overlap, a context that is not there, an
- * unknown strategy or variable); -ERANGE when n reaches beyond a handle; -ENODEV when
- * no worker has an implementation, or before starpu_init(); -ENOMEM, also when a single
- * iteration fits into the memory of no worker that has one; -ENOEXEC
- * (heddle_starpu_check()). A message says which. */
+/** Submits a loop and returns at once. Any thread may call it between starpu_init() and
+ * starpu_shutdown().
+ * @param loop the loop
+ * @param[out] request to be given to heddle_loop_wait(). NULL: the caller does not want it; then
+ * starpu_task_wait_for_all() or a later task on the data waits for the loop, and only a message
+ * reports a failure
+ * @return 0; a negative errno value after a message:
+ * - -EINVAL: no codelet; too many accesses; a handle that is missing, listed twice, partitioned,
+ *   not a vector or matrix, or not at home in main memory; a mode or combine that does not suit
+ *   the share; arrays that overlap in memory, one of them written; an unknown context; an
+ *   invalid strategy; an alignment above the iterations that fit into a device's memory; a
+ *   variable with a malformed value; only some workers under StarPU's heteroprio
+ * - -ERANGE: n reaches beyond a handle
+ * - -ENODEV: no worker has an implementation that can_execute accepts; the call came before
+ *   starpu_init(); StarPU refuses the task
+ * - -ENOMEM: no memory; a single iteration does not fit into the memory of any worker that has
+ *   an implementation
+ * - -ENOEXEC: see heddle_starpu_check() */
 int heddle_loop_submit(const struct heddle_loop *loop, struct heddle_loop_request **request);
 
-/** Waits for a loop and frees it: once for each request. Not from a task, callback or
- * kernel.
- * @param[out] stats NULL: not wanted
- * @return 0, or the loop's failure: the status of a kernel that failed on every
- * worker tried; -ENODEV when StarPU refused a block's task for every worker (see
- * `codelet`); -ENOMEM. */
+/** Waits for a loop and frees the request. Call it once for each request, not in a task,
+ * callback or kernel.
+ * @param request from heddle_loop_submit()
+ * @param[out] stats what the loop did, set also after a failure; NULL: not wanted
+ * @return 0; a negative errno value if the loop failed, after which the contents of its outputs
+ * are undefined:
+ * - the status of a kernel that failed, if no other worker could compute the block
+ * - -ENODEV: StarPU or can_execute refused a block on every worker
+ * - -ENOMEM */
 int heddle_loop_wait(struct heddle_loop_request *request, struct heddle_loop_stats *stats);
 
-/** heddle_loop_submit() and heddle_loop_wait(). */
+/** Runs a loop: heddle_loop_submit() and heddle_loop_wait(). Do not call it in a task, callback
+ * or kernel.
+ * @param loop the loop
+ * @param[out] stats what the loop did, not set if the submission fails; NULL: not wanted
+ * @return as heddle_loop_submit() and heddle_loop_wait() */
 int heddle_loop_run(const struct heddle_loop *loop, struct heddle_loop_stats *stats);
 
 #ifdef __cplusplus

@@ -1,13 +1,12 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Main memory that all processors reach fast.
+ * Main memory for the arrays of loops. Start with heddle_malloc().
  *
- * A CUDA device copies several times faster from and to memory that is pinned, and
- * only such copies overlap with kernels. Use heddle_malloc() for the arrays of
- * loops: it pins where there is a CUDA worker and costs nothing where there is
- * none. It asks for huge pages, which spare large arrays most of the misses in
- * the processor's address cache.
+ * A CUDA device copies from and to pinned memory several times faster, and only such copies
+ * overlap with kernels. heddle_malloc() pins memory if StarPU has CUDA workers; otherwise
+ * pinning costs nothing. It also asks for huge pages, which avoid most TLB misses (misses in
+ * the processor's address cache) in large arrays.
  */
 #ifndef HEDDLE_MEMORY_H
 #define HEDDLE_MEMORY_H
@@ -18,19 +17,20 @@
 extern "C" {
 #endif
 
-/** Allocates zeroed memory on huge pages, where the system has any, and pins it
- * when StarPU has CUDA workers. After starpu_init(), to be freed before
- * starpu_shutdown().
- * @param bytes 0 is allowed
- * @param[out] memory aligned to a page at least
- * @return 0; -ENOMEM, also where all that was given and not freed would exceed the machine's
- * memory, or what the process's container may have of it, and swap. Memory that cannot be pinned is
- * given with a warning. */
+/** Allocates memory filled with zeros, on huge pages if the system has them. Pins it if
+ * StarPU has CUDA workers; a warning says if that fails. Any thread may call it after
+ * starpu_init(). Free the memory with heddle_free() before starpu_shutdown().
+ * @param bytes size in bytes; 0 is allowed
+ * @param[out] memory the memory, aligned to a page or more
+ * @return 0; -ENOMEM after a message, if the system has no memory, or if the memory from
+ * heddle_malloc() that is not freed would exceed main memory (or the container's limit, if
+ * that is lower) plus swap space */
 int heddle_malloc(size_t bytes, void **memory);
 
-/** Frees what heddle_malloc() gave.
- * @param bytes as they were given to heddle_malloc()
- * @param memory NULL is allowed */
+/** Frees memory from heddle_malloc(). Any thread may call it before starpu_shutdown().
+ * @param memory from heddle_malloc(); NULL has no effect
+ * @param bytes size in bytes, as given to heddle_malloc(); the effect of another size is
+ * undefined */
 void heddle_free(void *memory, size_t bytes);
 
 #ifdef __cplusplus

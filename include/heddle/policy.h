@@ -1,14 +1,14 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Scheduling policies: which processor takes which ready task.
+ * Scheduling policies: which worker runs which ready task.
  *
- * Every policy serves any StarPU program, chosen as StarPU's own are:
- * STARPU_SCHED=hdss. A program that links libheddle has them at hand;
- * `heddle run --sched hdss -- PROGRAM` brings them to one that knows nothing
- * of Heddle. STARPU_SCHED=help lists them beside StarPU's.
+ * Every policy works with every StarPU program: STARPU_SCHED=hdss selects one. A program that
+ * links libheddle can select it so. `heddle run --sched hdss -- PROGRAM` runs a program that
+ * does not link libheddle. STARPU_SCHED=help lists Heddle's policies with StarPU's.
  *
- * Loops (heddle/loop.h) ask the active policy which block strategy to use.
+ * Loops (heddle/loop.h) use the active policy's block strategy. Start with
+ * heddle_policies().
  */
 #ifndef HEDDLE_POLICY_H
 #define HEDDLE_POLICY_H
@@ -17,17 +17,21 @@
 extern "C" {
 #endif
 
-/** A policy as it stands in the table. */
+/** A policy. */
 struct heddle_policy {
-	const char *name;     /**< as STARPU_SCHED names it */
-	const char *strategy; /**< the block strategy it gives to loops */
-	const char *doc;
+	const char *name;     /**< the name for STARPU_SCHED; NULL ends the table */
+	const char *strategy; /**< name of the block strategy that loops use */
+	const char *doc;      /**< description in one line */
 };
 
-/** The table of policies; ends with a NULL name. */
+/** Returns the table of Heddle's policies. Any thread may call it at any time.
+ * @return a constant array; an entry whose name is NULL ends it */
 const struct heddle_policy *heddle_policies(void);
 
-/** The policy of that name; NULL when it is none of ours, or no name (NULL). */
+/** Finds a policy by its name. Any thread may call it at any time.
+ * @param name the name; NULL is allowed
+ * @return the entry of heddle_policies(); NULL if name is NULL or not one of Heddle's
+ * policies */
 const struct heddle_policy *heddle_policy_find(const char *name);
 
 #ifdef __cplusplus
