@@ -38,7 +38,6 @@ libheddle_la_SOURCES += \
 	partition/loop/log_starpu.c \
 	partition/loop/loop_private.h \
 	partition/loop/loop_starpu.c \
-	partition/loop/modelled_starpu.c \
 	partition/loop/rates_starpu.c \
 	partition/loop/run_starpu.c \
 	partition/loop/view_starpu.c

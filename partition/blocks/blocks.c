@@ -123,8 +123,8 @@ static bool all_stand_still(const struct heddle_strategy *b)
 	return true;
 }
 
-/* Refusals of before count no more. They are not cleared one by one: what belongs to
- * a worker is best left in the cache of the core that asks for it. */
+/* Earlier refusals no longer count. They are not cleared one by one: a worker's data stays in
+ * the cache of the core that asks for it. */
 static void event(struct heddle_strategy *b)
 {
 	b->events++;

@@ -42,8 +42,8 @@ struct work_array_name {
 int work_array_init(struct work_array *array, starpu_data_handle_t handle,
                     enum starpu_data_access_mode mode, const struct work_array_name *name);
 
-/** Whether two arrays can be used beside each other: not the same handle twice, and nothing
- * written that overlaps in memory. Columns of one matrix do not, side by side.
+/** Whether two arrays can be used together: they are not the same handle, and do not overlap in
+ * memory where one of them is written. Columns of one matrix, side by side, do not overlap.
  * @param name of `a`; `other` is the index of `b`
  * @return 0; -EINVAL after a message */
 int work_array_check_overlap(const struct work_array *a, const struct work_array *b,

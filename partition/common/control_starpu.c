@@ -103,8 +103,8 @@ static void codelet_complete(struct control *control, const char *name, unsigned
 		return;
 	}
 	codelet->cpu_funcs[0] = control_function;
-	/* A core is the better place, but StarPU's heteroprio wants every task to run on
-	 * all kinds of worker there are: it ends the program otherwise. */
+	/* A core is better, but StarPU's heteroprio wants every task to run on all kinds of worker
+	 * there are: it ends the program otherwise. */
 	if (!starpu_cpu_worker_get_count() || work_policy_is(sched_ctx, "heteroprio")) {
 		codelet->cuda_funcs[0] = control_function;
 		codelet->opencl_funcs[0] = control_function;
@@ -140,8 +140,7 @@ static void begin_ended(void *arg)
 	starpu_task_end_dep_release(control->task);
 }
 
-/* Start runs on a worker. The data is the node's already, as later tasks see it, so this is no
- * node of its own. */
+/* Start runs on a worker, in a task without dependences: the data is the node's already. */
 static void begin_on_worker(struct control *control)
 {
 	struct starpu_task *task = task_make(control, &control->codelet, control->task->sched_ctx);

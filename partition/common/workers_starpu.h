@@ -29,7 +29,7 @@ int work_codelet_serves(const struct starpu_codelet *codelet, int worker, struct
  * @param workers NULL: all of the context were */
 bool work_worker_wanted(int worker, const int *workers, unsigned nworkers, unsigned sched_ctx);
 
-/** Whether a scheduling context is there, as all that is asked about one takes for granted.
+/** Whether a scheduling context exists. The functions below take that for granted.
  * @param what,name of the work, for a message
  * @return 0; -EINVAL after a message */
 int work_context_check(unsigned sched_ctx, const char *what, const char *name);
@@ -50,9 +50,9 @@ int work_policy_places_on(unsigned sched_ctx, unsigned n, const char *what, cons
 /** The policy of a context; NULL: it is not one of ours. */
 const struct heddle_policy *work_policy_ours(unsigned sched_ctx);
 
-/** The strategy by which work is cut: what the work itself says, or HEDDLE_STRATEGY, or the
- * policy of its context.
- * @param given NULL: the work says nothing
+/** The strategy by which work is cut: the one it is given, or HEDDLE_STRATEGY, or that of its
+ * context's policy.
+ * @param given NULL: none
  * @return NULL: there is none */
 const char *work_strategy(const char *given, unsigned sched_ctx);
 

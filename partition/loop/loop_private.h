@@ -41,8 +41,8 @@ struct loop_worker {
 	size_t buffer;           /* bytes of the largest buffer it can allocate */
 	unsigned depth;          /* blocks it may have in flight in the completion phase */
 	unsigned implementation; /* of the codelet */
-	unsigned in_flight;      /* blocks given and not yet accounted for */
-	unsigned unfinished;     /* blocks not accounted for, outputs included */
+	unsigned in_flight;      /* blocks whose time the strategy does not know yet */
+	unsigned unfinished;     /* blocks whose outputs are not written back */
 	bool learning;           /* its latest block is one of the adaptive phase, which goes on */
 	bool retired;            /* its device failed */
 	bool waiting;            /* the strategy gave it no block while iterations remained */
@@ -81,7 +81,7 @@ struct loop_block {
 	double wall_us;  /* modelled time: when it began on the wall */
 	double saved_us; /* and how much of its time there does not count */
 	double board_us; /* what its simulated board had done before; below 0: it has none */
-	struct loop_block *next; /* in the list of spare blocks */
+	struct loop_block *next; /* in the list of spare or of finished blocks */
 };
 
 struct loop_record;
@@ -100,16 +100,16 @@ struct heddle_loop_request {
 
 	starpu_pthread_mutex_t mutex;
 	starpu_pthread_mutex_t sums;    /* for what HEDDLE_REDUCE adds up */
-	bool reduces;                   /* there is such an access */
+	bool reduces;                   /* an access is HEDDLE_REDUCE */
 	char *strategy;                 /* specification; NULL: stock policy */
 	unsigned depth;                 /* blocks under way on one accelerator, if they fit; 0: 1 */
 	struct heddle_strategy *blocks; /* NULL: stock policy */
 	struct loop_ranges ranges;
-	size_t under_way;   /* blocks not accounted for */
+	size_t under_way;   /* blocks whose outputs are not written back */
 	size_t references;  /* blocks whose callbacks are not through, and one while blocks are
 	                       first given out: the loop ends with the last */
 	unsigned nwaiting;  /* workers that wait */
-	unsigned nlearning; /* workers that learn */
+	unsigned nlearning; /* workers that are learning */
 	struct loop_block *spare;
 	int status; /* of the loop; once not 0 no block is given out */
 
@@ -156,21 +156,6 @@ void loop_rates_recall(const struct heddle_loop_request *loop,
 /* Keeps the rates of a loop that is done. */
 void loop_rates_keep(const struct heddle_loop_request *loop);
 
-/* ---- modelled_starpu.c ---- */
-
-/* Mutex held: a worker was given a block. */
-void loop_modelled_given(struct loop_block *block);
-/* Its task is about to be submitted. Asks the board, hence without the mutex. */
-void loop_modelled_submit(struct loop_block *block);
-/* Its kernel begins, on the worker; and it has ended. */
-void loop_modelled_kernel_begin(struct loop_block *block);
-void loop_modelled_kernel_end(struct loop_block *block);
-/* A block is done: it is added to those whose turn is to come. */
-void loop_modelled_finished(struct loop_block *block);
-/* Mutex held: takes the block that no other one can come before, at whose end the loop's time
- * is now; NULL: none. */
-struct loop_block *loop_modelled_next(struct heddle_loop_request *loop);
-
 /* ---- block_starpu.c ---- */
 
 /* Mutex held: a spare block or a new one; NULL: no memory. */
@@ -190,6 +175,13 @@ void loop_block_compute(struct loop_block *block);
 int loop_block_submit(struct loop_block *block, bool on_host, void (*done)(void *block));
 /* On an accelerator: it no longer needs its part of an array. */
 void loop_block_unregister(struct loop_block *block, unsigned i);
+/* Modelled time, mutex held: a worker was given a block. */
+void loop_modelled_given(struct loop_block *block);
+/* A block is done: it is added to those whose turn is to come. */
+void loop_modelled_finished(struct loop_block *block);
+/* Mutex held: takes the block that no other one can come before, at whose end the loop's time
+ * is now; NULL: none. */
+struct loop_block *loop_modelled_next(struct heddle_loop_request *loop);
 /* Of the codelet of blocks whose data StarPU moves. */
 void loop_device_function(void *buffers[], void *arg);
 

@@ -105,7 +105,7 @@ static bool loop_has(const struct heddle_loop_request *loop, enum heddle_kind ki
 
 /* ---- which strategy ---- */
 
-/* A caller's words may be gone, and the environment changed, before the loop ends. */
+/* The caller may free its text, and the environment may change, before the loop ends. */
 static int strategy_take(struct heddle_loop_request *loop)
 {
 	const char *spec = work_strategy(loop->loop.strategy, loop->loop.sched_ctx);
@@ -151,8 +151,8 @@ static int strategy_init(struct heddle_loop_request *loop)
 
 /* ---- codelets ---- */
 
-/* What the codelet says of a block. StarPU asks of a task that is pinned whether
- * the first implementation may run; the worker's is what will. */
+/* Asks the codelet about a block. StarPU asks for a pinned task whether the first implementation
+ * may run; the one that will run is the worker's. */
 static int loop_can_execute(unsigned worker, struct starpu_task *task, unsigned implementation)
 {
 	const struct loop_block *block = task->cl_arg;
@@ -183,8 +183,8 @@ static void codelets_init(struct heddle_loop_request *loop)
 			device->opencl_funcs[i] = loop_device_function;
 	}
 #ifndef HEDDLE_USE_SIMGRID
-	/* Blocks of ever new sizes would only clutter StarPU's model of the codelet,
-	 * which is not asked where the worker is known. */
+	/* Blocks of many sizes would fill StarPU's model of the codelet, which is not asked where
+	 * the worker is known. */
 	if (loop->blocks)
 		device->model = NULL;
 #endif
@@ -237,8 +237,8 @@ static void loop_free(void *work)
 
 /* ---- submission ---- */
 
-/* The loop's mutex is held for a microsecond and wanted by every worker after every
- * block: a waiter that goes to sleep at once is woken long after it is free. */
+/* Every worker takes the loop's mutex after every block, and holds it for a microsecond. A waiter
+ * that sleeps at once is woken long after the mutex is free. */
 static void loop_mutex_init(starpu_pthread_mutex_t *mutex)
 {
 #if defined(PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP) && !defined(HEDDLE_USE_SIMGRID)

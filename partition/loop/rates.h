@@ -5,9 +5,8 @@
  *
  *	loop device="cuda NVIDIA H200" bytes=20 : at=… samples=31 pace=0.00024 start=9.1
  *
- * says that loops of this codelet whose iterations touch so many bytes had blocks
- * that took start + n pace microseconds there, n being their iterations. As in all
- * records, the latest runs' numbers are kept; the median counts.
+ * says that blocks of n iterations, each touching so many bytes, took start + n pace
+ * microseconds there. The latest runs' numbers are kept; their median counts.
  */
 #ifndef HEDDLE_LOOP_RATES_H
 #define HEDDLE_LOOP_RATES_H

@@ -23,9 +23,8 @@ static void device_block_done(void *block);
 
 /* ---- a block is given ---- */
 
-/* In the adaptive phase blocks of an accelerator run alone, so that the time of
- * each is its own, transfers included; later the next block arrives while one
- * runs. */
+/* In the adaptive phase an accelerator has one block at a time, so that the time of each is its
+ * own, transfers included. Later the next block arrives while one runs. */
 static unsigned worker_depth(const struct loop_worker *worker, enum heddle_phase phase)
 {
 	return phase == HEDDLE_PHASE_ADAPTIVE ? 1 : worker->depth;
@@ -212,12 +211,10 @@ static void block_start(struct loop_block *block, double before)
 	struct heddle_loop_request *loop = block->loop;
 	struct loop_worker *worker = block->worker;
 	bool on_host = worker && loop_worker_is_host(worker);
-	double us;
-	int status;
+	int status =
+	    loop_block_submit(block, on_host, on_host ? host_block_done : device_block_done);
+	double us = starpu_timing_now() - before;
 
-	loop_modelled_submit(block);
-	status = loop_block_submit(block, on_host, on_host ? host_block_done : device_block_done);
-	us = starpu_timing_now() - before;
 	if (!status) {
 		starpu_pthread_mutex_lock(&loop->mutex);
 		loop->overhead_us += us;
@@ -341,7 +338,8 @@ static void loop_release(struct heddle_loop_request *loop)
 		block = NULL;
 		if (loop->blocks && loop->references == 1)
 			block = loop_leftover(loop, loop_time(loop, now));
-		/* Kept while the block starts: it may be done before that returns. */
+		/* The reference is kept while the block starts: it may be done before that returns.
+		 */
 		last = !block && !--loop->references;
 		starpu_pthread_mutex_unlock(&loop->mutex);
 		if (block)
@@ -361,9 +359,9 @@ static inline void cpu_relax(void)
 #endif
 }
 
-/* When the time of a block begins: when it was submitted, or when the worker's
- * previous one was done, where that was later. A CPU worker's first block may have
- * waited for the worker to give the others theirs, which says nothing of its rate. */
+/* When the time of a block begins: when it was submitted, or when the worker's previous one was
+ * done, whichever is later. The time of a CPU worker's first block begins with its kernel: before
+ * that the worker may have given the others their blocks. */
 static double block_since(const struct loop_block *block)
 {
 	const struct loop_worker *worker = block->worker;
@@ -392,8 +390,8 @@ static void block_account(struct loop_block *block, double now)
 	}
 }
 
-/* Mutex held: whether a block may run a second time. In main memory one that reads
- * what it writes may have been half done; what a device did is thrown away. */
+/* Mutex held: whether a block may run a second time. In main memory a failed block may have
+ * overwritten part of what it reads. What a device computed is dropped. */
 static bool block_repeatable(const struct loop_block *block)
 {
 	const struct heddle_loop_request *loop = block->loop;
@@ -424,9 +422,8 @@ static bool block_cut(const struct loop_block *block)
 	return true;
 }
 
-/* A kernel failed: where its device was full, the iterations are given out again
- * in smaller blocks; otherwise its worker gets no more and another does the block,
- * once. */
+/* A kernel failed. If its device was full, the iterations are given out again in smaller blocks.
+ * Otherwise its worker gets no more and another does the block, once. */
 static void block_fail(struct loop_block *block)
 {
 	struct heddle_loop_request *loop = block->loop;
@@ -453,8 +450,8 @@ static void block_fail(struct loop_block *block)
 	                   : "go to another worker");
 }
 
-/* Adds a block's sums to the loop's. That may take longer than all that the loop's
- * mutex is held for, so it has one of its own. */
+/* Adds a block's sums to the loop's. Has a mutex of its own, because the caller's function may
+ * take longer than the loop's mutex is ever held. */
 static void block_combine(struct loop_block *block)
 {
 	struct heddle_loop_request *loop = block->loop;
@@ -665,9 +662,9 @@ static bool block_exchange(struct loop_block *block, double now)
 	return worker->renewed;
 }
 
-/* A task costs several microseconds, and the more workers begin and end tasks at a
- * time the more: a block that a CPU worker did in less is followed by the next one
- * in the same task. Blocks that failed are the callback's. */
+/* A task costs several microseconds, and more when many workers begin and end tasks at a time. So
+ * a short block of a CPU worker is followed by the next one in the same task. Blocks that failed
+ * are left to the callback. */
 static bool block_follow(struct loop_block *block, double began)
 {
 	struct heddle_loop_request *loop = block->loop;

@@ -168,8 +168,8 @@ void loop_view_correct(const struct loop_view *view, struct loop_window window, 
 {
 	union work_array_interface *interface = buffer;
 
-	/* Only what is wrong: workers of one memory node share the interface of a
-	 * handle that every block reads whole. */
+	/* Writes only what is wrong: workers of one memory node share the interface of a handle
+	 * that every block reads whole. */
 	if (view->array.shape == STARPU_VECTOR_INTERFACE_ID) {
 		if (interface->vector.nx != window.count)
 			interface->vector.nx = window.count;
@@ -194,8 +194,7 @@ starpu_data_handle_t loop_view_register(const struct loop_view *view, struct loo
 		interface.matrix.allocsize = room * work_array_unit(&view->array);
 		starpu_data_register(&handle, STARPU_MAIN_RAM, &interface, &matrix_ops);
 	}
-	/* One task uses it, and what follows in the task's callback comes after it
-	 * anyway. */
+	/* Only one task uses it, and its callback comes after it in any case. */
 	starpu_data_set_sequential_consistency_flag(handle, 0);
 	return handle;
 }

@@ -149,7 +149,7 @@ void wave_array_interface(const struct wave_array *array, const struct wave_band
 
 /* ---- bands on devices ---- */
 
-/* A matrix of which only some rows return to main memory. */
+/* A matrix of which only some rows are written back to main memory. */
 struct band_interface {
 	struct starpu_matrix_interface matrix; /* first: it is one for all else */
 	uint32_t above, below;                 /* ghost rows */
@@ -180,9 +180,9 @@ static void leave_out(struct starpu_matrix_interface *matrix, uint32_t above, ui
 	matrix->ny -= above + below;
 }
 
-/* Rows around a band belong to others, who may have gone on meanwhile: they are copied
- * to devices alone. Buffers are reused with the description of whoever had them last,
- * so what counts is the description in main memory. */
+/* Rows around a band belong to other bands, which may have changed them meanwhile: they are copied
+ * to devices only. StarPU reuses buffers with the description of the data that had them last. So
+ * the description in main memory counts. */
 static int band_copy(void *from, unsigned from_node, void *to, unsigned to_node, void *async)
 {
 	struct starpu_matrix_interface source = ((struct band_interface *)from)->matrix;

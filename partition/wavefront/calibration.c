@@ -16,14 +16,14 @@ enum {
 };
 /* On a core samples of fewer iterations than this part of the largest's are forgotten. */
 #define SMALL 32
-/* Once so much is spent on an accelerator and four shapes are known, that is enough, µs. */
+/* Once so much time is spent on an accelerator and four shapes are known, that is enough, µs. */
 #define ENOUGH 8000
 /* How far a fit may be wrong in what the next sample takes. */
 #define DOUBT 1.5
 /* Iterations that make out less of a tile's time do not count. */
 #define DOUBT_PART 10
 
-/* Stages on a core, where GROWING goes on as long as it can; and of a round on an
+/* Stages on a core; GROWING lasts as long as samples can grow. And stages of a round on an
  * accelerator, which begins at a corner. */
 enum { GROWING, LOW, NARROW, MEASURED };
 enum { FIRST, WIDE, HIGH, BOTH, OVER };
@@ -101,7 +101,7 @@ static bool core_next(struct wave_calibration *calibration, size_t *rows, size_t
 {
 	const struct wave_tile_sample *largest = &calibration->corner;
 
-	/* Skewed calibration have partial tiles on either side, the more the higher they are. */
+	/* Skewed samples have partial tiles on either side, the more the higher they are. */
 	*rows = calibration->skew ? CORE_ROWS / 2 : CORE_ROWS;
 	*h = CORE_COLUMNS;
 	if (!calibration->n) {
@@ -161,8 +161,8 @@ static bool grow(struct wave_calibration *calibration, size_t *rows, size_t *h, 
 	return false;
 }
 
-/* The sample that has grown in both directions; where only one could, that is where the next
- * round begins. */
+/* The sample that has grown in both directions. Where only one could grow, the next round begins
+ * there. */
 static bool round_end(struct wave_calibration *calibration, size_t *rows, size_t *h)
 {
 	struct wave_tile_sample *corner = &calibration->corner, *known;
@@ -214,7 +214,7 @@ static bool accelerator_next(struct wave_calibration *calibration, size_t *rows,
 	while (calibration->stage != OVER) {
 		if (calibration->stage == FIRST && repeat(calibration, rows, h))
 			return true;
-		/* A round has up to three calibration. */
+		/* A round has up to three samples. */
 		if (calibration->stage == FIRST &&
 		    (calibration->n + 3 > WAVE_CALIBRATION_MOST ||
 		     (calibration->n >= 4 && calibration->spent_us > ENOUGH)))

@@ -46,8 +46,7 @@ static double model_time(const struct wave_model *team, size_t h, unsigned k)
 	return wave_model_pipelined_time(&model, h);
 }
 
-/* Whether a run was the first of its kinds of workers, and may have paid for what comes
- * once. */
+/* Whether a run was the first of its kinds of workers: it may include costs that come once. */
 static bool is_first(const struct search *search, unsigned t)
 {
 	const struct wave_run *run = &search->runs[t];
@@ -253,7 +252,7 @@ static bool consider_fewer(struct search *search)
 
 /* ---- trying out ---- */
 
-/* The best's run, if there was more than one; -1: it is not known well enough. */
+/* The runs of the best plan, if there were two; -1: it is not known well enough. */
 static int settled(const struct search *search)
 {
 	int best = run_of(search, &search->best);
@@ -327,8 +326,8 @@ static bool is_unexplained(const struct search *search, int best)
 	       run->us > WAVE_CHOICE_MISSES * search->predicted[best] * fmax(1, run->pace);
 }
 
-/* The one that the model likes best of half and twice as many bands, and of longer and
- * shorter tiles, where nothing of the kind was tried. */
+/* Of half and twice as many bands, and of longer and shorter tiles, the plan with the best
+ * prediction, where nothing like it was tried. */
 static void consider_neighbours(struct search *search)
 {
 	const struct plan best = search->best;

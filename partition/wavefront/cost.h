@@ -1,21 +1,21 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What a tile costs a worker, as it follows from tiles of several shapes. A tile of V
- * rows and h columns takes
+ * What a tile costs a worker, fitted to timed tiles of several shapes. A tile of V rows and
+ * h columns takes
  *
  *	us + V row + h column + V h iteration
- *
- * On a core, iterations decide. A device that computes the anti-diagonals of a tile one
- * after the other takes as long as the tile has of them, which V and h say each for
- * itself, until iterations are so many that they fill it: so a sample that is small in
- * both shows nothing of a wide band, and samples that differ in one alone are needed.
- *
- * Beyond Andronikos et al. (Performance Evaluation 67, 2010), who have V h c_p (2) and
- * for messages c_d + h c_c (1): `row` is new.
  */
 #ifndef HEDDLE_WAVEFRONT_COST_H
 #define HEDDLE_WAVEFRONT_COST_H
+
+/* On a core, iterations decide. A device that computes the anti-diagonals of a tile one after the
+ * other takes as long as the tile has of them, which V and h determine each on its own, until
+ * iterations are so many that they fill it. So a sample that is small in both shows nothing of a
+ * wide band, and samples that differ in one alone are needed.
+ *
+ * Beyond Andronikos et al. (Performance Evaluation 67, 2010), who have V h c_p (2) and for messages
+ * c_d + h c_c (1): `row` is new. */
 
 #include <stdbool.h>
 

@@ -26,8 +26,8 @@
 #define LEAST_OVERHEAD 4
 /* What simulated ones are taken to cost, as most of StarPU's simulated costs are. */
 #define SIMULATED_OVERHEAD 5
-/* Hand-overs vary with what else the machine does: from one wavefront to the next they
- * count for at most this factor. */
+/* Hand-overs vary with the load of the machine: from one wavefront to the next they change by at
+ * most this factor. */
 #define HANDOVER_DRIFT 2
 /* Sides of loops that differ by less than this count as about as large. */
 #define ABOUT 1.1

@@ -137,7 +137,7 @@ static int receive_all(struct wave_tile *tile, enum wave_side side)
 	return status;
 }
 
-/* The first strip away finds what is written from row to row as it was before. */
+/* A first strip that is on a device receives the initial state of what passes from row to row. */
 static int receive_initial(struct wave_tile *tile)
 {
 	struct wave_strip *strip = tile->strip;

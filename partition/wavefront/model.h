@@ -1,22 +1,19 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The synchronisation interval h: how many columns a band computes between two
- * messages to the band below. Short intervals start the other workers early, long
- * ones spare messages.
- *
- * The model is that of T. Andronikos, F. M. Ciorba, I. Riakiotakis, G. Papakonstantinou
- * and A. T. Chronopoulos, "Studying the impact of synchronization frequency on
- * scheduling tasks with dependencies in heterogeneous systems", Performance Evaluation
- * 67 (2010) 1324-1339; the numbers of equations are theirs. Its homogeneous formulas
- * (3)-(5) and (7) are the heterogeneous ones (8)-(10) and (12) with one kind of
- * worker, so there is one function for both.
- *
- * Times are in microseconds, rows are its chunk dimension u_c, columns its
+ * The synchronisation interval h: how many columns a band computes between two messages to
+ * the band below. Short intervals start the other workers early, long ones spare messages.
+ * Times are in microseconds, rows are the paper's chunk dimension u_c, columns its
  * synchronisation dimension u_s.
  */
 #ifndef HEDDLE_WAVEFRONT_MODEL_H
 #define HEDDLE_WAVEFRONT_MODEL_H
+
+/* The model is that of T. Andronikos, F. M. Ciorba, I. Riakiotakis, G. Papakonstantinou and
+ * A. T. Chronopoulos, "Studying the impact of synchronization frequency on scheduling tasks with
+ * dependencies in heterogeneous systems", Performance Evaluation 67 (2010) 1324-1339; the numbers
+ * of equations are theirs. Its homogeneous formulas (3)-(5) and (7) are the heterogeneous ones
+ * (8)-(10) and (12) with one kind of worker, so there is one function for both. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -20,8 +20,8 @@
 
 /* Bands per worker at the most, where the model chooses. */
 #define MOST_BANDS 64
-/* No narrower bands, where the model chooses: kernels work on vectors of rows, and others
- * wait for a band that is a little too wide. */
+/* Fewest rows of a band, where the model chooses: kernels work on vectors of rows, and a band
+ * that is a little too wide makes others wait. */
 #define NARROWEST 16
 /* Rows of vectors of kernels. */
 #define VECTOR 32
@@ -63,8 +63,8 @@ static double iteration_bytes(const struct heddle_wavefront_request *wave,
 	return bytes / wave->sweeps;
 }
 
-/* What a message costs a worker that is away, and the way of its bands, by StarPU's
- * measurement of the bus. */
+/* What a message costs a worker on a device, and what the copies of its bands cost, by
+ * StarPU's measurement of the bus. */
 static void message_costs(const struct heddle_wavefront_request *wave,
                           const struct wave_worker *worker, struct wave_kind *kind)
 {
@@ -132,7 +132,8 @@ static void kinds_init(struct heddle_wavefront_request *wave)
 
 /* ---- h and k ---- */
 
-/* Workers beyond what the model keeps of their kind are left out; h and k go with it. */
+/* Chooses the team, tile_columns and bands_per_worker. Of each kind so many workers take part
+ * as the model keeps. */
 static void choose_team(struct heddle_wavefront_request *wave, double minimum)
 {
 	unsigned kept[WAVE_MAXKINDS] = {0};
@@ -161,8 +162,7 @@ static bool is_known(const struct heddle_wavefront_request *wave)
 	return true;
 }
 
-/* Without knowledge of speeds: intervals as the paper's clusters have them, 1/500 of
- * the columns. */
+/* Without known costs: tiles of 1/500 of the columns, as on the clusters of the paper. */
 static void choose_blindly(struct heddle_wavefront_request *wave)
 {
 	if (!wave->tile_columns)
@@ -171,8 +171,8 @@ static void choose_blindly(struct heddle_wavefront_request *wave)
 		wave->bands_per_worker = 4;
 }
 
-/* What an iteration costs a worker of each kind, messages and all, with the widths that
- * suit all. */
+/* What an iteration costs a worker of each kind, messages included, with the widths that let
+ * all end together. */
 static void workers_price(struct heddle_wavefront_request *wave)
 {
 	const struct wave_model *model = &wave->model;
@@ -198,7 +198,7 @@ static void choose(struct heddle_wavefront_request *wave)
 
 	wave->free = !h && !k;
 	model->k = k;
-	/* Over several sweeps a band more per worker gains nothing. */
+	/* Over several sweeps more bands per worker gain nothing. */
 	if (!k && wave->sweeps > 1)
 		model->k = 1;
 	if (wave->placement == PLACE_BY_SPEED && !(h && k))
@@ -267,8 +267,8 @@ int wave_plan(struct heddle_wavefront_request *wave)
 
 /* ---- widths ---- */
 
-/* Mutex held: costs of a kind have changed since h was computed, so it is computed again,
- * for the bands to come. */
+/* Mutex held: costs of a kind have changed, so tile_columns is computed again, for the bands to
+ * come. */
 static void replan(struct heddle_wavefront_request *wave, const char *who, double factor)
 {
 	unsigned k = wave->bands_per_worker;
@@ -288,7 +288,7 @@ static void replan(struct heddle_wavefront_request *wave, const char *who, doubl
 	wave->tile_columns = h;
 }
 
-/* Mutex held: the worker, and so its kind, is known by its first tiles. */
+/* Mutex held: the first tiles of a worker give the cost of its kind. */
 static void get_to_know(struct heddle_wavefront_request *wave, struct wave_worker *worker)
 {
 	struct wave_tile_cost cost = {.iteration = heddle_robust_us(&worker->us)};
@@ -305,7 +305,7 @@ static void get_to_know(struct heddle_wavefront_request *wave, struct wave_worke
 	replan(wave, worker->stats.name, 1);
 }
 
-/* Mutex held: what the worker's last tiles say of its speed. */
+/* Mutex held: updates a worker's speed by its last tiles. */
 static void update(struct heddle_wavefront_request *wave, struct wave_worker *worker)
 {
 	struct wave_kind *kind = &wave->model.kinds[worker->kind];
@@ -350,7 +350,7 @@ static size_t width_by_speed(struct heddle_wavefront_request *wave, struct wave_
 	}
 	if (worker->cp <= 0 || !nknown)
 		return wave->space.rows / (wave->bands_per_worker * n) + 1;
-	/* Workers of which nothing is known are taken to be as the others on average. */
+	/* A worker of unknown cost is taken to be as the others on average. */
 	power = known + known / nknown * (n - nknown);
 	rows = wave_model_rows(
 	    wave->space.rows / (double)wave->bands_per_worker / worker->cp / power, stay,
@@ -382,6 +382,6 @@ size_t wave_worker_width(struct heddle_wavefront_request *wave, struct wave_work
 	*asked = rows > 0;
 	if (rows || any_under_way(wave))
 		return rows;
-	/* The strategy waits for something that no one does: the wave must go on. */
+	/* The strategy gives nothing although nothing is under way: the wavefront must go on. */
 	return width_by_speed(wave, worker);
 }

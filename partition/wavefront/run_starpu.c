@@ -100,7 +100,7 @@ static struct wave_strip *strip_new(struct heddle_wavefront_request *wave,
 
 /* ---- dealing them out ---- */
 
-/* Mutex held: rows of the next band, of what remains. */
+/* Mutex held: the rows of the next band, at least the minimum and at most what is left. */
 static size_t rows_of(const struct heddle_wavefront_request *wave, size_t rows)
 {
 	size_t minimum = wave_vectors_minimum_rows(wave->space.vectors, wave->space.nvectors);
@@ -122,8 +122,8 @@ static void deal_to_stock(struct heddle_wavefront_request *wave)
 		                         : rows_of(wave, rows / bands + (b < rows % bands)));
 }
 
-/* Mutex held: several sweeps go over bands that stay where they are, so all are dealt
- * out before, k rounds of the workers, the fastest first. */
+/* Mutex held: several sweeps go over bands that stay where they are. So all are dealt out
+ * before, in bands_per_worker rounds over the workers, the fastest first. */
 static void deal_at_once(struct heddle_wavefront_request *wave)
 {
 	unsigned order[STARPU_NMAXWORKERS], n = 0;
@@ -141,7 +141,7 @@ static void deal_at_once(struct heddle_wavefront_request *wave)
 	}
 }
 
-/* Mutex held: to each worker that waits a band. */
+/* Mutex held: gives each worker that waits a band. */
 static void deal_in_turn(struct heddle_wavefront_request *wave)
 {
 	unsigned refused[STARPU_NMAXWORKERS], nrefused = 0, l;
@@ -212,8 +212,8 @@ static bool is_ready(const struct wave_strip *strip)
 	return true;
 }
 
-/* Mutex held: the worker has room for another strip when it has nothing left to submit of
- * this one. */
+/* Mutex held: a worker that has submitted all tiles of a strip waits for another one.
+ * @return whether it does */
 static bool worker_offer(struct wave_strip *strip)
 {
 	struct heddle_wavefront_request *wave = strip->wave;
@@ -285,7 +285,7 @@ static void strip_advance(struct wave_strip *strip)
 			worker->busy_since_us = before;
 		if (tile && worker && strip->submitted == strip->total)
 			offered = worker_offer(strip);
-		/* It may come to its end while this thread is at it. */
+		/* Keeps the wavefront from its end while this thread uses it. */
 		wave->references += tile != NULL;
 		starpu_pthread_mutex_unlock(&wave->mutex);
 		if (!tile)
@@ -471,8 +471,8 @@ static void speed_add(const struct wave_tile *tile, struct wave_worker *worker, 
 	worker->expected_us += expected;
 }
 
-/* Mutex held. Time counts from when the tile was submitted, or the worker was done with
- * the one before, where that was later; on a CPU worker, from the kernel's beginning. */
+/* Mutex held: adds a tile to the statistics. Its time begins when it was submitted, or when the
+ * worker had done the one before, whichever is later; on a CPU worker, when its kernel began. */
 static void tile_account(struct wave_tile *tile, struct wave_worker *worker, double now)
 {
 	double since =
@@ -522,7 +522,7 @@ static void tile_done(void *arg)
 	tile->next = wave->spare;
 	wave->spare = tile;
 	starpu_pthread_mutex_unlock(&wave->mutex);
-	/* The strip below waits for this one; then this one goes on. */
+	/* The strip below comes first: it waits for this one. */
 	strip_advance(beside[BELOW]);
 	strip_advance(strip);
 	strip_advance(beside[ABOVE]);

@@ -110,7 +110,7 @@ static int strategy_init(struct heddle_wavefront_request *wave)
 	struct heddle_strategy *blocks;
 	int status;
 
-	/* A caller's words may be gone when it begins. */
+	/* The caller may free its text before the wavefront begins. */
 	if (spec && !(wave->strategy = strdup(spec)))
 		return -ENOMEM;
 	if (!wave->strategy) {
@@ -118,7 +118,7 @@ static int strategy_init(struct heddle_wavefront_request *wave)
 		    work_policy_ours(given->sched_ctx) ? PLACE_BY_SPEED : PLACE_BY_STOCK;
 		return 0;
 	}
-	/* What is wrong with it is said now, not when the wavefront starts. */
+	/* A wrong specification is refused now, not when the wavefront begins. */
 	status = heddle_strategy_create(wave->strategy, &none, &blocks);
 	if (status)
 		return status;

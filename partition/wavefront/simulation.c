@@ -11,16 +11,16 @@
 
 #include "simulation.h"
 
-/* Sweeps that are simulated; the last of them are taken to be as all that follow. */
+/* Sweeps that are simulated; all that follow are taken to be as the last of them. */
 #define SWEEPS 6
 #define LAST_SWEEPS 3
 /* A tile of several sweeps waits for both sides: to simulate it takes so many times as long. */
 #define SWEPT 6
 /* Tiles whose time shows a worker's speed. */
 #define ENOUGH_TILES 4
-/* Pairs are looked at that take no more than this by the formulas. */
+/* Pairs are simulated whose prediction is at most this times the best. */
 #define CLOSE 1.05
-/* A pair must be so much better than the formulas' own. */
+/* A pair must take at most this part of the time of the formulas' own. */
 #define GAIN 0.995
 
 struct worker {
@@ -41,7 +41,7 @@ struct run {
 	struct worker *workers;
 	double *above_us, *here_us; /* when the band's tiles are done */
 	double power;               /* of all workers, by what they are taken to need */
-	double owed;                /* of all bands; as run by one sweep: of each worker's */
+	double owed;                /* of all bands; as run, only of several sweeps */
 	double end_us;
 	/* As the paper: */
 	double widths[WAVE_MAXKINDS];
@@ -169,7 +169,7 @@ static double one_tile_us(const struct run *run, const struct worker *worker,
 
 /* ---- one sweep ---- */
 
-/* Who takes the next band: the first that can, of several the fastest. */
+/* The worker that takes the next band: the first that can, of several the fastest. */
 static struct worker *next_worker(const struct run *run)
 {
 	struct worker *next = &run->workers[0];
@@ -240,8 +240,8 @@ static void band_run(struct run *run, struct worker *worker, const struct wave_b
 	exchange(&run->above_us, &run->here_us);
 }
 
-/* The same as in the paper.
- * @param index of the band, which is the index-th of its subproblem modulo the workers */
+/* The same by the paper's convention.
+ * @param index of the band: its place in its subproblem, modulo the workers */
 static void band_run_paper(struct run *run, struct worker *worker, const struct wave_band *above,
                            size_t index)
 {
@@ -348,7 +348,7 @@ static int by_speed(const void *a, const void *b)
 	return (first->cp > second->cp) - (first->cp < second->cp);
 }
 
-/* To every worker a band, the fastest first; to the last one what is left. */
+/* Gives every worker a band, the fastest first, and the last one what is left. */
 static size_t deal(struct run *run)
 {
 	size_t rows = run->given->space->rows, row = 0, bands = 0;
@@ -376,7 +376,7 @@ static double done_us(const struct run *run, size_t band, size_t sweep, size_t n
 	tiles = wave_band_tiles(run->given->space, &run->workers[band].band);
 	if ((needs - 1) / tiles == sweep)
 		return run->here_us[band * run->room + (needs - 1) % tiles];
-	/* What is older than the sweep before has long been done. */
+	/* Tiles of earlier sweeps are done. */
 	return (needs - 1) / tiles + 1 == sweep
 	           ? run->above_us[band * run->room + (needs - 1) % tiles]
 	           : 0;

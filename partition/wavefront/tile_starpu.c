@@ -69,7 +69,7 @@ static void call(const struct heddle_wavefront_request *wave,
 	work_codelet_function(codelet, type, implementation)(pointers, given);
 }
 
-/* Messages lie in main memory in their place: nothing is to be copied. */
+/* Messages are in their place in main memory: nothing is copied. */
 static void run_on_host(struct wave_tile *tile)
 {
 	struct heddle_wavefront_request *wave = tile->strip->wave;

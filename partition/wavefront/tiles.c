@@ -134,8 +134,8 @@ struct wave_columns wave_tile_columns(const struct wave_space *space, const stru
 	                             clamp(begin + (int64_t)band->tile_columns, space->columns)};
 }
 
-/* Rows r of a band that have at least `least` columns, of which the first one has `column` and
- * each other one `skew` less than the one above: those before the one returned. */
+/* How many rows of a band have at least `least` columns. The first row has `column` of them, and
+ * each other one `skew` less than the one above. */
 static int64_t rows_with(const struct wave_space *space, const struct wave_band *band,
                          int64_t column, int64_t least)
 {

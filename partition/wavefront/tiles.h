@@ -32,10 +32,9 @@ struct wave_reach wave_vectors_reach(const struct heddle_dependence *vectors, un
  * parallelograms. */
 size_t wave_vectors_skew(const struct heddle_dependence *vectors, unsigned nvectors);
 
-/** Fewest rows of a band, the last excepted: rows then need none but their own band
- * and its neighbours, and what the band above reads of a band is apart from what the band
- * below reads, so that messages to both never hold the same rows, perhaps of different
- * sweeps. */
+/** Fewest rows of a band, the last excepted. Rows then need only their own band and its
+ * neighbours. What the band above reads of a band and what the band below reads are then apart,
+ * so that messages to both never hold the same rows, perhaps of different sweeps. */
 size_t wave_vectors_minimum_rows(const struct heddle_dependence *vectors, unsigned nvectors);
 
 struct wave_space {
@@ -78,14 +77,15 @@ size_t wave_tile_of(const struct wave_band *band, size_t skew, size_t r, size_t 
 size_t wave_tile_needs(const struct wave_space *space, const struct wave_band *band, size_t sweep,
                        size_t tile, const struct wave_band *other);
 
-/** The tile of the band above that lies over a tile, and one more: what it needs of that band
- * in the first sweep if vectors lead there, or at the ends of bands less. 0: none lies there. */
+/** One more than the number of the tile of the band above that lies over a tile. That is what
+ * the tile needs of that band in the first sweep, if vectors lead there; at the ends of bands it
+ * may need less. 0: none lies there. */
 size_t wave_tile_above(const struct wave_space *space, const struct wave_band *band, size_t tile,
                        const struct wave_band *above);
 
-/** wave_tile_needs() where the rows that are read arrive as messages: a message holds all rows
- * of `other` that vectors reach from outside, in those columns that a tile finished in
- * the one of them that it finishes last. No less than wave_tile_needs(). */
+/** wave_tile_needs() where the rows that are read come as messages. A message holds all rows of
+ * `other` that vectors reach from outside. Its columns are those that a tile has finished in the
+ * last of these rows. No less than wave_tile_needs(). */
 size_t wave_tile_needs_messages(const struct wave_space *space, const struct wave_band *band,
                                 size_t sweep, size_t tile, const struct wave_band *other);
 
