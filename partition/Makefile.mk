@@ -127,7 +127,6 @@ libheddle_la_SOURCES += \
 	partition/wavefront/array_starpu.c \
 	partition/wavefront/calibration_starpu.c \
 	partition/wavefront/history_starpu.c \
-	partition/wavefront/log_starpu.c \
 	partition/wavefront/message_starpu.c \
 	partition/wavefront/plan_starpu.c \
 	partition/wavefront/run_starpu.c \

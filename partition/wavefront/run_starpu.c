@@ -8,14 +8,76 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/log.h"
 #include "support/message.h"
 #include "wavefront_private.h"
 
 static void tile_done(void *tile);
 static void strip_advance(struct wave_strip *strip);
+
+/* ---- log ---- */
+
+struct wave_record {
+	unsigned worker;
+	struct heddle_tile tile;
+	double begin_us, end_us;
+};
+
+/* Mutex held. Tiles are kept in memory and written at the end, so that the log does not change
+ * what it reports. */
+static void log_tile(struct heddle_wavefront_request *wave, const struct wave_tile *tile,
+                     const struct wave_worker *worker, double begin_us, double end_us)
+{
+	if (!wave->logged)
+		return;
+	if (wave->nrecords == wave->records_room) {
+		size_t room = wave->records_room ? 2 * wave->records_room : 256;
+		struct wave_record *grown = realloc(wave->records, room * sizeof(*grown));
+
+		if (!grown) {
+			wave->nunlogged++;
+			return;
+		}
+		wave->records = grown;
+		wave->records_room = room;
+	}
+	wave->records[wave->nrecords++] =
+	    (struct wave_record){worker->index, tile->given, begin_us, end_us};
+}
+
+static void record_print(const struct heddle_wavefront_request *wave,
+                         const struct wave_record *record, FILE *file)
+{
+	const struct heddle_worker_stats *worker = &wave->workers[record->worker].stats;
+
+	fprintf(file, "%s,%d,%s,%zu,%zu,%td,%zu,%zu,%zu,%.3f,%.3f,%zu\n", wave->name, worker->id,
+	        heddle_kind_name(worker->kind), record->tile.row, record->tile.rows,
+	        record->tile.column, record->tile.columns, record->tile.skew, record->tile.sweep,
+	        record->begin_us - wave->start_us, record->end_us - wave->start_us,
+	        wave->space.columns);
+}
+
+/* A CSV line a tile (HEDDLE_TILE_LOG). */
+static void log_write(struct heddle_wavefront_request *wave)
+{
+	struct heddle_log log;
+
+	if (!wave->logged ||
+	    heddle_log_open(&log, HEDDLE_VARIABLE_TILE_LOG,
+	                    "wavefront,worker,kind,row,rows,column,columns,skew,sweep,begin_us,"
+	                    "end_us,total_columns"))
+		return;
+	for (size_t r = 0; r < wave->nrecords; r++)
+		record_print(wave, &wave->records[r], log.file);
+	heddle_log_close(&log);
+	if (wave->nunlogged)
+		heddle_warn("%s: %s: no memory for %zu tiles of wavefront %s", log.variable,
+		            log.path, wave->nunlogged, wave->name);
+}
 
 /* ---- making strips ---- */
 
@@ -487,7 +549,7 @@ static void tile_account(struct wave_tile *tile, struct wave_worker *worker, dou
 	if (is_telling(tile, worker))
 		speed_add(tile, worker, now - since);
 	tile->strip->us += now - since;
-	wave_log_tile(tile->strip->wave, tile, worker, since, now);
+	log_tile(tile->strip->wave, tile, worker, since, now);
 	worker->stats.iterations += tile->iterations;
 	worker->stats.blocks++;
 	worker->stats.finish_us = now; /* made relative at the end */
@@ -552,6 +614,7 @@ static void wave_end(struct heddle_wavefront_request *wave)
 	for (unsigned i = 0; i < wave->given.narrays; i++)
 		if (wave->arrays[i].whole)
 			starpu_data_unregister_submit(wave->arrays[i].whole);
+	log_write(wave);
 	wave->ended(wave);
 }
 

@@ -299,13 +299,6 @@ int wave_tile_submit(struct wave_tile *tile, void (*done)(void *tile));
 /* Of the codelet of tiles. */
 void wave_tile_function(void *buffers[], void *arg);
 
-/* ---- log_starpu.c ---- */
-
-/* Mutex held. */
-void wave_log_tile(struct heddle_wavefront_request *wave, const struct wave_tile *tile,
-                   const struct wave_worker *worker, double begin_us, double end_us);
-void wave_log_write(struct heddle_wavefront_request *wave);
-
 /* Its arrays, as partition/common knows them. */
 static inline struct work_arrays wave_arrays(struct heddle_wavefront_request *wave)
 {

@@ -54,7 +54,6 @@ static void wave_ended(struct heddle_wavefront_request *wave)
 		wave_costs_learn(wave);
 	if (!wave->status && wave->free && wave->placement == PLACE_BY_SPEED)
 		wave_run_keep(wave);
-	wave_log_write(wave);
 	work_arrays_unpin(&arrays);
 	control_end(&wave->control);
 }
