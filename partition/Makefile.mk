@@ -35,7 +35,6 @@ libheddle_pure_la_SOURCES += \
 	partition/loop/window.h
 libheddle_la_SOURCES += \
 	partition/loop/block_starpu.c \
-	partition/loop/log_starpu.c \
 	partition/loop/loop_private.h \
 	partition/loop/loop_starpu.c \
 	partition/loop/rates_starpu.c \

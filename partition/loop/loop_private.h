@@ -175,6 +175,12 @@ void loop_block_compute(struct loop_block *block);
 int loop_block_submit(struct loop_block *block, bool on_host, void (*done)(void *block));
 /* On an accelerator: it no longer needs its part of an array. */
 void loop_block_unregister(struct loop_block *block, unsigned i);
+/* Mutex held: keeps a block for the log of blocks (HEDDLE_BLOCK_LOG). */
+void loop_log_block(struct heddle_loop_request *loop, const struct loop_block *block);
+/* Writes that log. */
+void loop_log_write(struct heddle_loop_request *loop);
+/* Who computes a block, as an event of StarPU's trace. */
+void loop_log_decision(const struct heddle_loop_request *loop, const struct loop_block *block);
 /* Modelled time, mutex held: a worker was given a block. */
 void loop_modelled_given(struct loop_block *block);
 /* A block is done: it is added to those whose turn is to come. */
@@ -191,13 +197,6 @@ void loop_device_function(void *buffers[], void *arg);
 void loop_start(void *loop);
 /* Of the codelet of blocks on CPU workers. */
 void loop_host_function(void *buffers[], void *arg);
-
-/* ---- log_starpu.c ---- */
-
-/* Mutex held. */
-void loop_log_block(struct heddle_loop_request *loop, const struct loop_block *block);
-void loop_log_decision(const struct heddle_loop_request *loop, const struct loop_block *block);
-void loop_log_write(struct heddle_loop_request *loop);
 
 /* The loop's time when the clock on the wall shows wall_us. In modelled time nothing
  * changes between the turns of blocks. Mutex held, or in the turn of a block. */
