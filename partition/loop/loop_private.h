@@ -198,18 +198,6 @@ void loop_start(void *loop);
 /* Of the codelet of blocks on CPU workers. */
 void loop_host_function(void *buffers[], void *arg);
 
-/* The loop's time when the clock on the wall shows wall_us. In modelled time nothing
- * changes between the turns of blocks. Mutex held, or in the turn of a block. */
-static inline double loop_time(const struct heddle_loop_request *loop, double wall_us)
-{
-	return loop->modelled ? loop->now_us : wall_us;
-}
-
-static inline double loop_now(const struct heddle_loop_request *loop)
-{
-	return loop_time(loop, starpu_timing_now());
-}
-
 static inline bool loop_worker_is_host(const struct loop_worker *worker)
 {
 	return worker->stats.kind == HEDDLE_KIND_CPU;
@@ -220,11 +208,6 @@ static inline struct work_arrays loop_arrays(struct heddle_loop_request *loop)
 {
 	return (struct work_arrays){&loop->views[0].array, sizeof(loop->views[0]),
 	                            loop->loop.naccesses, "loop", loop->name};
-}
-
-static inline bool loop_view_is_output(const struct loop_view *view)
-{
-	return view->access.mode & STARPU_W;
 }
 
 #endif

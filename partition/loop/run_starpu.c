@@ -21,6 +21,23 @@ static void workers_wake(struct heddle_loop_request *loop);
 static void host_block_done(void *block);
 static void device_block_done(void *block);
 
+/* The loop's time when the clock on the wall shows wall_us. In modelled time nothing
+ * changes between the turns of blocks. Mutex held, or in the turn of a block. */
+static double loop_time(const struct heddle_loop_request *loop, double wall_us)
+{
+	return loop->modelled ? loop->now_us : wall_us;
+}
+
+static double loop_now(const struct heddle_loop_request *loop)
+{
+	return loop_time(loop, starpu_timing_now());
+}
+
+static bool view_is_output(const struct loop_view *view)
+{
+	return view->access.mode & STARPU_W;
+}
+
 /* ---- a block is given ---- */
 
 /* In the adaptive phase an accelerator has one block at a time, so that the time of each is its
@@ -743,7 +760,7 @@ static void device_block_done(void *arg)
 	}
 	block->unwritten = 1;
 	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
-		if (loop_view_is_output(&loop->views[i]) && !block->given.status) {
+		if (view_is_output(&loop->views[i]) && !block->given.status) {
 			__atomic_add_fetch(&block->unwritten, 1, __ATOMIC_RELAXED);
 			work_write_back(block->data[i].handle, output_written, block);
 		} else {
