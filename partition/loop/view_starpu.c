@@ -326,16 +326,20 @@ static size_t cuda_memory(int id, size_t total)
 	} answers[STARPU_NMAXWORKERS];
 	size_t has = total - starpu_memory_get_available(starpu_worker_get_memory_node(id));
 	double now = starpu_timing_now();
-	size_t bytes;
+	size_t bytes, left;
+	bool fresh;
 
 	pthread_mutex_lock(&mutex);
-	if (!answers[id].at || now - answers[id].at > FRESH_US || now < answers[id].at) {
-		size_t left = cuda_left(starpu_worker_get_devid(id));
-
-		answers[id].bytes = left < SIZE_MAX - has ? left + has : SIZE_MAX;
-		answers[id].at = now;
-	}
+	fresh = answers[id].at && now - answers[id].at <= FRESH_US && now >= answers[id].at;
 	bytes = answers[id].bytes;
+	pthread_mutex_unlock(&mutex);
+	if (fresh)
+		return bytes;
+	left = cuda_left(starpu_worker_get_devid(id));
+	bytes = left < SIZE_MAX - has ? left + has : SIZE_MAX;
+	pthread_mutex_lock(&mutex);
+	answers[id].bytes = bytes;
+	answers[id].at = now;
 	pthread_mutex_unlock(&mutex);
 	return bytes;
 }
