@@ -50,8 +50,6 @@ libheddle_la_SOURCES += \
 
 # kernel/: OpenCL kernels
 libheddle_pure_la_SOURCES += \
-	partition/kernel/addresses.c \
-	partition/kernel/addresses.h \
 	partition/kernel/affine.c \
 	partition/kernel/affine.h \
 	partition/kernel/analysis.c \

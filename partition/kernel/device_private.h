@@ -17,7 +17,6 @@ enum device_event { EVENT_FIRST, EVENT_SENT, EVENT_COMPUTED, EVENT_FETCHED, NEVE
 struct window_copy {
 	struct merge_layout layout;
 	unsigned char *before, *after;
-	bool by_addresses; /* what is written is found by its addresses */
 	bool home; /* all of it is written and nothing read: it is fetched where it belongs */
 };
 
@@ -112,8 +111,8 @@ int transfer_in(struct part *part, const struct index_use *uses, struct window_c
  * @return 0 or -errno after a message */
 int transfer_out(struct part *part, struct window_copy *copies);
 
-/** Puts what has come home where it belongs. @return 0 or -errno after a message */
-int transfer_merge(struct part *part, struct window_copy *copies);
+/** Puts what has come home where it belongs. */
+void transfer_merge(struct part *part, struct window_copy *copies);
 
 /** Frees the copies.
  * @param status of the part: of one that failed, what it may have changed in place is

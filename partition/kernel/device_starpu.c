@@ -409,7 +409,7 @@ int device_end(struct part *part, int status, bool waited)
 	events_release(part);
 	status = status ? status : ended;
 	if (!status && !part->dry)
-		status = transfer_merge(part, memory->copies);
+		transfer_merge(part, memory->copies);
 	transfer_end(part, memory->copies, status);
 	if (!status)
 		pieces_learn(part);

@@ -115,13 +115,11 @@ static int form_make(struct part *part, struct device_form *form, enum ndrange_w
 	return status;
 }
 
-/* The form for so many groups. Where an early exit is asked for, it is for all launches; and a
- * mere trial of a device does not wait for a compiler. */
+/* The form for so many groups. A mere trial of a device does not wait for a compiler. */
 static struct device_form *form_of(const struct heddle_kernel_request *request,
                                    struct device_memory *memory, size_t n)
 {
-	if (n < request->stats.groups ||
-	    (request->kernel->way == NDRANGE_EXIT && !request->kernel->index.refusal))
+	if (n < request->stats.groups)
 		return &memory->ranges;
 	return memory->whole.kernel || !memory->ranges.kernel || !request->trial ? &memory->whole
 	                                                                         : &memory->ranges;

@@ -40,7 +40,6 @@ struct kernel_device {
 	char title[64];                     /* the worker's name */
 	char name[HEDDLE_PROFILE_TEXT];     /* in profiles */
 	bool in_host_memory;                /* it can work on the host's arrays themselves */
-	bool by_addresses;                  /* how what it perhaps wrote is found */
 	unsigned bus;                       /* devices on one take turns with their transfers */
 	unsigned units;                     /* compute units */
 	bool as_analysed;                   /* with addresses of 64 bits */

@@ -87,8 +87,6 @@ static void device_ask(struct kernel_device *device)
 	clGetDeviceInfo(id, CL_DEVICE_ADDRESS_BITS, sizeof(bits), &bits, NULL);
 	device->units = units;
 	device->as_analysed = bits == 64;
-	device->by_addresses =
-	    !strcmp(heddle_variable_text(HEDDLE_VARIABLE_KERNEL_MERGE), "addresses");
 }
 
 static void buses_explain(const struct kernel *kernel, const struct heddle_bus *buses)
@@ -160,7 +158,7 @@ static int devices_check(struct kernel *kernel)
 }
 
 static int kernel_make(const struct heddle_kernel *given, const struct ndrange *range,
-                       enum ndrange_way way, struct kernel **made)
+                       struct kernel **made)
 {
 	struct kernel *kernel = calloc(1, sizeof(*kernel));
 	int error = -ENOMEM;
@@ -169,7 +167,7 @@ static int kernel_make(const struct heddle_kernel *given, const struct ndrange *
 		return error;
 	starpu_pthread_mutex_init(&kernel->mutex, NULL);
 	starpu_pthread_cond_init(&kernel->left, NULL);
-	kernel->way = way;
+	kernel->way = ndrange_way(range);
 	kernel->range = *range;
 	kernel->pieces = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_PIECES);
 	kernel->look_us = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN);
@@ -199,26 +197,6 @@ static int kernel_make(const struct heddle_kernel *given, const struct ndrange *
 	}
 	*made = kernel;
 	return 0;
-}
-
-/* How ranges are to be launched. */
-static enum ndrange_way way_choose(const struct heddle_kernel *given, const struct ndrange *range)
-{
-	const char *wanted = heddle_variable_text(HEDDLE_VARIABLE_KERNEL_LAUNCH);
-	char *text;
-
-	if (!strcmp(wanted, "exit")) {
-		text = ndrange_exit_source(given->source, given->name);
-		free(text);
-		if (text)
-			return NDRANGE_EXIT;
-		heddle_explain(
-		    "kernel %s cannot get an early exit: it is not made out in its source",
-		    given->name);
-	} else if (strcmp(wanted, "range")) {
-		heddle_warn("HEDDLE_KERNEL_LAUNCH=%s: neither range nor exit", wanted);
-	}
-	return ndrange_way(range);
 }
 
 /* Whether a launch is one of a kernel's. The prologue is part of what that is. */
@@ -269,12 +247,11 @@ int kernel_find(const struct heddle_kernel *given, const struct ndrange *range,
 	kernel = kernel_known(given, range);
 	if (!kernel) {
 		static pthread_once_t once = PTHREAD_ONCE_INIT;
-		enum ndrange_way way = way_choose(given, range);
 
 		pthread_once(&once, tables_write_at_exit);
 		error = heddle_variables_check(environ);
 		if (!error)
-			error = kernel_make(given, range, way, &kernel);
+			error = kernel_make(given, range, &kernel);
 		if (!error) {
 			kernel->next = kernels;
 			kernels = kernel;

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "partition/kernel/addresses.h"
 #include "partition/kernel/device_private.h"
 
 /* Bytes up to which a transfer is small. */
@@ -190,19 +189,6 @@ static int window_send(struct part *part, unsigned a, const struct merge_layout 
 	return error ? device_refuse(part, "sending data", error) : 0;
 }
 
-/* Whether what a part writes can be found by going through its addresses, so that what was
- * there before need not be known. */
-static bool by_addresses(const struct part *part, unsigned a, const struct index_use *use,
-                         const struct merge_layout *layout)
-{
-	const struct heddle_kernel_request *request = part->request;
-	struct index_launch launch = {&request->range, request->integers, request->bytes};
-
-	return part->device->by_addresses && !use->write.dense && !layout->by_rows &&
-	       !request->aliased &&
-	       addresses_known(&request->kernel->index, &launch, a, part->from, part->n) > 0;
-}
-
 /* Sends one buffer. Where parts of what is written may stay as they were, the device
  * gets those from a copy, with which its results will be compared: other devices may
  * bring theirs home meanwhile. */
@@ -220,8 +206,6 @@ static int buffer_send(struct part *part, unsigned a, const struct index_use *us
 	             !part->dry && (!use->write.pitch || copy->layout.by_rows);
 	if (!is_empty(&use->write) && !copy->home && !part->dry) {
 		copy->after = malloc(copy->layout.bytes);
-		copy->by_addresses = by_addresses(part, a, use, &copy->layout);
-		whole = use->write.dense || copy->by_addresses;
 		copy->before = whole ? NULL : malloc(copy->layout.bytes);
 		if (!copy->after || (!copy->before && !whole))
 			return -ENOMEM;
@@ -315,29 +299,16 @@ int transfer_out(struct part *part, struct window_copy *copies)
 	return status;
 }
 
-static int results_pick(const struct part *part, unsigned a, const struct window_copy *copy)
-{
-	const struct heddle_kernel_request *request = part->request;
-	struct index_launch launch = {&request->range, request->integers, request->bytes};
-
-	return addresses_merge(&request->kernel->index, &launch, a, part->from, part->n,
-	                       host_of(request, a), copy->after, copy->layout.first, NULL);
-}
-
-int transfer_merge(struct part *part, struct window_copy *copies)
+void transfer_merge(struct part *part, struct window_copy *copies)
 {
 	double start_us = starpu_timing_now();
-	int status = 0;
 
-	for (unsigned a = 0; a < part->request->given.narguments && !status; a++)
-		if (copies[a].by_addresses)
-			status = results_pick(part, a, &copies[a]);
-		else if (copies[a].after)
+	for (unsigned a = 0; a < part->request->given.narguments; a++)
+		if (copies[a].after)
 			merge_rows(host_of(part->request, a), copies[a].before, copies[a].after,
 			           &copies[a].layout);
 	part->merge_us = starpu_timing_now() - start_us;
 	part->out_us += part->merge_us;
-	return status;
 }
 
 void transfer_end(struct part *part, struct window_copy *copies, int status)
