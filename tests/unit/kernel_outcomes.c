@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "partition/kernel/costs.h"
-#include "partition/kernel/outcomes.h"
+#include "partition/kernel/split/table.h"
+#include "partition/kernel/split/outcomes.h"
 #include "test.h"
 
 /* A machine: what is predicted of each way, and what it takes. */
@@ -265,21 +265,21 @@ static void splits_that_are_worth_it(void **state)
 
 static void sharing_costs(void **state)
 {
-	struct costs costs = {0};
+	struct kernel_costs costs = {0};
 
-	costs_measured(&costs, 50, 0, 100); /* no sense */
-	costs_measured(&costs, NAN, 100, 100);
-	costs_measured(&costs, 50, 100, -1);
+	kernel_costs_measured(&costs, 50, 0, 100); /* no sense */
+	kernel_costs_measured(&costs, NAN, 100, 100);
+	kernel_costs_measured(&costs, 50, 100, -1);
 	assert_int_equal(costs.n, 0);
-	costs_measured(&costs, 50, 100, 150);
+	kernel_costs_measured(&costs, 50, 100, 150);
 	assert_float_equal(costs.part_us, 50, 1e-9);
 	assert_float_equal(costs.slowdown, 1.5, 1e-9);
 	for (int i = 0; i < 20; i++)
-		costs_measured(&costs, 20, 100, 200);
+		kernel_costs_measured(&costs, 20, 100, 200);
 	assert_float_equal(costs.part_us, 20, 0.1);
 	assert_float_equal(costs.slowdown, 2, 0.01);
 	/* One part that was held up does not count for more than it can mean. */
-	costs_measured(&costs, 1e6, 100, 1e9);
+	kernel_costs_measured(&costs, 1e6, 100, 1e9);
 	assert_true(costs.part_us <= 41 && costs.slowdown <= 2.51);
 }
 

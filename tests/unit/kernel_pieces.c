@@ -11,7 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "partition/kernel/pieces.h"
+#include "partition/kernel/access/windows.h"
+#include "partition/kernel/split/pieces.h"
 #include "test.h"
 
 /* The time of launches on a machine on which each number of pieces takes so long. */
@@ -115,7 +116,7 @@ enum { BYTES = 1000 };
 static void each_byte_once(void **state)
 {
 	for (int round = 0; round < 2000; round++) {
-		struct pieces_span sent = {0, 0}, send;
+		struct kernel_span sent = {0, 0}, send;
 		bool there[BYTES] = {false};
 		size_t first = 0;
 
@@ -124,7 +125,7 @@ static void each_byte_once(void **state)
 
 			read.end = read.first + lrand48() % 80;
 			first = read.first;
-			assert_true(pieces_send(&read, &sent, &send));
+			assert_true(kernel_chunk_send(&read, &sent, &send));
 			for (size_t b = send.first; b < send.end; b++) {
 				assert_false(there[b]);
 				there[b] = true;
@@ -137,31 +138,34 @@ static void each_byte_once(void **state)
 
 static void not_forward(void **state)
 {
-	struct pieces_span sent = {0, 0}, send;
+	struct kernel_span sent = {0, 0}, send;
 
-	assert_true(pieces_send(&(struct index_window){.first = 100, .end = 200}, &sent, &send));
-	assert_true(pieces_send(&(struct index_window){.first = 100, .end = 200}, &sent, &send));
+	assert_true(
+	    kernel_chunk_send(&(struct index_window){.first = 100, .end = 200}, &sent, &send));
+	assert_true(
+	    kernel_chunk_send(&(struct index_window){.first = 100, .end = 200}, &sent, &send));
 	assert_int_equal(send.first, send.end);
-	assert_false(pieces_send(&(struct index_window){.first = 50, .end = 150}, &sent, &send));
+	assert_false(
+	    kernel_chunk_send(&(struct index_window){.first = 50, .end = 150}, &sent, &send));
 }
 
 static void what_is_fetched(void **state)
 {
 	struct index_use use = {.write = {.first = 10, .end = 30, .known = true, .dense = true}};
-	struct pieces_span fetch;
+	struct kernel_span fetch;
 
-	assert_true(pieces_fetch(&use, &fetch));
+	assert_true(kernel_chunk_fetch(&use, &fetch));
 	assert_true(fetch.first == 10 && fetch.end == 30);
 	use.read = (struct index_window){.first = 0, .end = 5};
-	assert_false(pieces_fetch(&use, &fetch)); /* read as well */
+	assert_false(kernel_chunk_fetch(&use, &fetch)); /* read as well */
 	use.read = (struct index_window){0};
 	use.write.dense = false;
-	assert_false(pieces_fetch(&use, &fetch)); /* perhaps written */
+	assert_false(kernel_chunk_fetch(&use, &fetch)); /* perhaps written */
 	use.write.dense = true;
 	use.write.pitch = 15, use.write.width = 5;
-	assert_false(pieces_fetch(&use, &fetch)); /* rows */
+	assert_false(kernel_chunk_fetch(&use, &fetch)); /* rows */
 	use.write = (struct index_window){0};
-	assert_true(pieces_fetch(&use, &fetch));
+	assert_true(kernel_chunk_fetch(&use, &fetch));
 	assert_int_equal(fetch.first, fetch.end);
 }
 

@@ -19,8 +19,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "partition/kernel/analysis.h"
-#include "partition/kernel/merge.h"
+#include "partition/kernel/access/analysis.h"
+#include "partition/kernel/access/windows.h"
 #include "test.h"
 
 enum { MAXARGUMENTS = 6, POISON = 0x9d, ROUNDS = 3 };
@@ -351,10 +351,10 @@ static void description_make(const struct example *example, struct index_kernel 
 	unsigned n = 0;
 
 	if (known) {
-		assert_int_equal(analysis_make(source, example->kernel, "", kernel), 0);
+		assert_int_equal(kernel_analyse(source, example->kernel, "", kernel), 0);
 		return;
 	}
-	assert_int_equal(analysis_make(source, example->kernel, "", kernel), -ENOENT);
+	assert_int_equal(kernel_analyse(source, example->kernel, "", kernel), -ENOENT);
 	for (; n < MAXARGUMENTS && example->arguments[n].kind; n++)
 		kinds[n] = is_buffer(&example->arguments[n])   ? INDEX_BUFFER
 		           : example->arguments[n].kind == 'i' ? INDEX_INTEGER
@@ -379,12 +379,12 @@ static void window_copy(unsigned char *to, const unsigned char *from,
 static void window_merge(struct memory *memory, int a, const unsigned char *contents,
                          const struct index_window *write)
 {
-	struct merge_layout layout = merge_layout(write);
+	struct kernel_layout layout = kernel_layout(write);
 	unsigned char *copy = malloc(layout.bytes + 1), *before = malloc(layout.bytes + 1);
 
-	merge_pack(copy, contents, &layout);
-	merge_pack(before, memory->given[a], &layout);
-	merge_rows(memory->merged[a], write->dense ? NULL : before, copy, &layout);
+	kernel_merge_pack(copy, contents, &layout);
+	kernel_merge_pack(before, memory->given[a], &layout);
+	kernel_merge_rows(memory->merged[a], write->dense ? NULL : before, copy, &layout);
 	free(copy);
 	free(before);
 }
@@ -562,7 +562,7 @@ static void refused_expect(const char *of, const char *name, const char *options
 {
 	struct index_kernel kernel;
 
-	assert_int_equal(analysis_make(of, name, options, &kernel), 0);
+	assert_int_equal(kernel_analyse(of, name, options, &kernel), 0);
 	if (!kernel.refusal || !strstr(kernel.refusal, why))
 		fail_msg("%s: %s", of, kernel.refusal ? kernel.refusal : "not refused");
 	index_free(&kernel);
@@ -624,7 +624,7 @@ static void long_chains(void **state)
 	strcat(text, "*q = 1; }");
 	setenv("HEDDLE_ANALYSE_LIMIT", "120", 1);
 	if (known) {
-		assert_int_equal(analysis_make(text, "k", NULL, &kernel), 0);
+		assert_int_equal(kernel_analyse(text, "k", NULL, &kernel), 0);
 		assert_null(kernel.refusal);
 		index_free(&kernel);
 	}

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "partition/kernel/split.h"
+#include "partition/kernel/split/split.h"
 #include "test.h"
 
 #define CLOSE(a, b) assert_float_equal(a, b, 1e-4 * ((b) > 1 ? (b) : 1))

@@ -1,0 +1,152 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A kernel compiled for one device: for launches of ranges of its groups, and as it is, for
+ * launches of all of them.
+ */
+#include "config.h"
+
+#ifdef HEDDLE_USE_OPENCL
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/kernel/launch/device_private.h"
+#include "support/message.h"
+
+static int log_refuse(const struct part *part, const struct device_form *form)
+{
+	cl_device_id device = part->device->memory->device;
+	size_t size = 0;
+	char *log;
+
+	clGetProgramBuildInfo(form->program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+	log = calloc(1, size + 1);
+	if (log)
+		clGetProgramBuildInfo(form->program, device, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+	heddle_refuse(-EIO, "kernel %s does not compile:\n%s", part->request->kernel->name,
+	              log ? log : "");
+	free(log);
+	return -EIO;
+}
+
+static void form_free(struct device_form *form)
+{
+	if (form->kernel)
+		clReleaseKernel(form->kernel);
+	if (form->program)
+		clReleaseProgram(form->program);
+	*form = (struct device_form){0};
+}
+
+void forms_free(struct device_memory *memory)
+{
+	form_free(&memory->ranges);
+	form_free(&memory->whole);
+}
+
+/* Compiles the source for one way of launching.
+ * @return 0; -ENOENT where the source has no such form; -EIO, without a message where it
+ * does not compile; other errors after one */
+static int form_compile(struct part *part, struct device_form *form, enum ndrange_way way)
+{
+	const struct kernel *kernel = part->request->kernel;
+	const struct device_memory *memory = part->device->memory;
+	char *prologue = ndrange_prologue(&part->request->range, way);
+	char *source = way == NDRANGE_EXIT ? ndrange_exit_source(kernel->source, kernel->name)
+	                                   : strdup(kernel->source);
+	int status = !prologue ? -ENOMEM : !source ? -ENOENT : 0;
+	cl_int error = CL_SUCCESS;
+
+	form->way = way;
+	if (!status)
+		form->program = clCreateProgramWithSource(
+		    memory->context, 2, (const char *[]){prologue, source}, NULL, &error);
+	free(prologue);
+	free(source);
+	if (error)
+		return device_refuse(part, "its program", error);
+	if (!status &&
+	    clBuildProgram(form->program, 1, &memory->device, kernel->options, NULL, NULL))
+		status = -EIO;
+	return status;
+}
+
+/* For ranges where the source does not bear the prologue: with an early exit. The log of the
+ * first try counts. */
+static int form_compile_exit(struct part *part, struct device_form *form)
+{
+	struct device_form other = {0};
+	int status = form_compile(part, &other, NDRANGE_EXIT);
+
+	heddle_explain("kernel %s does not compile for launches of ranges%s",
+	               part->request->kernel->name, status ? "" : "; it gets an early exit");
+	if (status) {
+		form_free(&other);
+		return status;
+	}
+	form_free(form);
+	*form = other;
+	return 0;
+}
+
+static int form_make(struct part *part, struct device_form *form, enum ndrange_way way)
+{
+	int status = form_compile(part, form, way);
+	cl_int error = CL_SUCCESS;
+
+	if (status == -EIO && form->program && (way == NDRANGE_FLAT || way == NDRANGE_BOXES))
+		status = form_compile_exit(part, form) ? -EIO : 0;
+	/* What runs on one device need not have such a form: its dry run is of all groups then. */
+	if ((status == -EIO || status == -ENOENT) && way == NDRANGE_EXIT &&
+	    part->request->kernel->index.refusal) {
+		form_free(form);
+		status = form_compile(part, form, NDRANGE_WHOLE);
+	}
+	if (status == -EIO && form->program)
+		status = log_refuse(part, form);
+	if (!status)
+		form->kernel = clCreateKernel(form->program, part->request->kernel->name, &error);
+	if (error)
+		status = device_refuse(part, "making it", error);
+	if (status)
+		form_free(form);
+	return status;
+}
+
+/* The form for so many groups. A mere trial of a device does not wait for a compiler. */
+static struct device_form *form_of(const struct heddle_kernel_request *request,
+                                   struct device_memory *memory, size_t n)
+{
+	if (n < request->stats.groups)
+		return &memory->ranges;
+	return memory->whole.kernel || !memory->ranges.kernel || !request->trial ? &memory->whole
+	                                                                         : &memory->ranges;
+}
+
+bool form_ready(const struct heddle_kernel_request *request, struct device_memory *memory, size_t n)
+{
+	return form_of(request, memory, n)->kernel;
+}
+
+int form_use(struct part *part)
+{
+	struct device_memory *memory = part->device->memory;
+	bool whole;
+	int status;
+
+	memory->form = part->dry || part->pieces > 1 ? &memory->ranges
+	                                             : form_of(part->request, memory, part->n);
+	whole = memory->form == &memory->whole;
+	if (memory->form->kernel)
+		return 0;
+	part->compiled = true;
+	status = form_make(part, memory->form, whole ? NDRANGE_WHOLE : part->request->kernel->way);
+	if (status || part->pieces < 2 || memory->form->way != NDRANGE_EXIT)
+		return status;
+	pieces_give_up(part); /* they are launches of ranges */
+	return form_use(part);
+}
+
+#endif

@@ -1,0 +1,349 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Kernels that are known: what stays of them from launch to launch.
+ */
+#include "config.h"
+
+#ifdef HEDDLE_USE_OPENCL
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "partition/kernel/access/analysis.h"
+#include "partition/kernel/launch/kernel_private.h"
+#include "partition/kernel/split/buses_starpu.h"
+#include "estimator/estimate_starpu.h"
+#include "estimator/profile_file.h"
+#include "support/message.h"
+#include "support/variables.h"
+
+static struct kernel *kernels;
+static starpu_pthread_mutex_t kernels_mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- performance tables from run to run ---- */
+
+static bool stored_wanted(void)
+{
+	return heddle_variable_number(HEDDLE_VARIABLE_PROFILE);
+}
+
+/* The device's name is asked while StarPU is there. */
+static void device_name(struct kernel_device *device)
+{
+	snprintf(device->name, sizeof(device->name), "%s",
+	         heddle_device_class_name(heddle_device_class(device->worker)));
+}
+
+static void hash_make(struct kernel *kernel)
+{
+	const char *const texts[] = {kernel->options, kernel->prologue, kernel->source};
+
+	kernel_hash('t', texts, 3, kernel->hash);
+}
+
+static struct kernel_records_key key_of(const struct kernel *kernel, unsigned d)
+{
+	return (struct kernel_records_key){kernel->hash, kernel->devices[d].name,
+	                                   kernel->devices[d].units};
+}
+
+static void stored_read(struct kernel *kernel)
+{
+	struct heddle_profile profile = {0};
+	char path[PATH_MAX];
+
+	hash_make(kernel);
+	for (unsigned d = 0; d < kernel->ndevices; d++)
+		device_name(&kernel->devices[d]);
+	if (!stored_wanted() || heddle_profile_path(kernel->name, path, sizeof(path)) ||
+	    heddle_profile_read(path, &profile))
+		return;
+	for (unsigned d = 0; d < kernel->ndevices; d++) {
+		struct kernel_device *device = &kernel->devices[d];
+		struct kernel_records_key key = key_of(kernel, d);
+
+		if (kernel_records_find(&profile, &key, &device->known))
+			continue;
+		device->stored = device->known;
+		kernel->timed |= 1U << d;
+		heddle_explain("kernel %s: %s took %.1f us for %g groups in earlier runs",
+		               kernel->name, device->name,
+		               device->known.table.points[device->known.table.npoints - 1].us,
+		               device->known.table.points[device->known.table.npoints - 1].groups);
+	}
+	heddle_profile_free(&profile);
+}
+
+static void stored_write(struct kernel *kernel)
+{
+	struct heddle_profile news = {0};
+	char path[PATH_MAX];
+
+	if (!stored_wanted() || heddle_profile_path(kernel->name, path, sizeof(path)))
+		return;
+	/* Workers may still measure when the process ends. */
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	for (unsigned d = 0; d < kernel->ndevices; d++) {
+		struct kernel_device *device = &kernel->devices[d];
+		struct kernel_records_key key = key_of(kernel, d);
+
+		if (!(kernel->failed >> d & 1) &&
+		    !kernel_records_add(&news, &key, &device->stored, &device->known, time(NULL)))
+			device->stored = device->known;
+	}
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	if (news.n)
+		heddle_profile_update(path, &news);
+	heddle_profile_free(&news);
+}
+
+/* ---- kernels ---- */
+
+static void kernel_free(struct kernel *kernel)
+{
+	for (unsigned d = 0; d < kernel->ndevices; d++)
+		device_free(&kernel->devices[d]);
+	shapes_free(kernel);
+	index_free(&kernel->index);
+	starpu_pthread_cond_destroy(&kernel->left);
+	starpu_pthread_mutex_destroy(&kernel->mutex);
+	free(kernel->source);
+	free(kernel->name);
+	free(kernel->options);
+	free(kernel->prologue);
+	free(kernel);
+}
+
+void heddle_kernels_unload(void)
+{
+	while (kernels) {
+		struct kernel *next = kernels->next;
+
+		stored_write(kernels);
+		kernel_free(kernels);
+		kernels = next;
+	}
+	device_queues_free();
+	requests_free();
+}
+
+bool kernels_buffers_drop(const struct kernel *but, int worker)
+{
+	bool any = false;
+
+	starpu_pthread_mutex_lock(&kernels_mutex);
+	for (struct kernel *kernel = kernels; kernel; kernel = kernel->next)
+		if (kernel != but && device_buffers_drop(kernel, device_of(kernel, worker)))
+			any = true;
+	starpu_pthread_mutex_unlock(&kernels_mutex);
+	return any;
+}
+
+/* Files are slow beside kernels: written once. */
+static void tables_write(void)
+{
+	starpu_pthread_mutex_lock(&kernels_mutex);
+	for (struct kernel *kernel = kernels; kernel; kernel = kernel->next)
+		stored_write(kernel);
+	starpu_pthread_mutex_unlock(&kernels_mutex);
+}
+
+static void tables_write_at_exit(void)
+{
+	atexit(tables_write);
+}
+
+static void device_ask(struct kernel_device *device)
+{
+	cl_uint units = 0, bits = 64;
+	cl_device_id id;
+
+	starpu_opencl_get_device(starpu_worker_get_devid(device->worker), &id);
+	clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
+	clGetDeviceInfo(id, CL_DEVICE_ADDRESS_BITS, sizeof(bits), &bits, NULL);
+	device->units = units;
+	device->as_analysed = bits == 64;
+}
+
+static void buses_explain(const struct kernel *kernel, const struct heddle_bus *buses)
+{
+	char text[1024] = "", bus[64];
+	size_t length = 0;
+
+	for (unsigned d = 0; d < kernel->ndevices && length < sizeof(text); d++) {
+		heddle_bus_text(&buses[d], bus, sizeof(bus));
+		length += snprintf(text + length, sizeof(text) - length, "%s %d: %s", d ? ";" : "",
+		                   kernel->devices[d].worker, bus);
+	}
+	heddle_explain("kernel %s: buses of workers:%s", kernel->name, text);
+}
+
+static void devices_find(struct kernel *kernel)
+{
+	int ids[STARPU_NMAXWORKERS];
+	int n = starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, STARPU_NMAXWORKERS);
+	struct heddle_bus buses[SPLIT_MAXDEVICES];
+
+	kernel->ndevices = n < SPLIT_MAXDEVICES ? n : SPLIT_MAXDEVICES;
+	heddle_buses_find(ids, kernel->ndevices, buses);
+	for (unsigned d = 0; d < kernel->ndevices; d++) {
+		struct kernel_device *device = &kernel->devices[d];
+
+		device->worker = ids[d];
+		starpu_worker_get_name(device->worker, device->title, sizeof(device->title));
+		device->bus = buses[d].number;
+		device->in_host_memory = buses[d].none;
+		device->shares_bus = buses[d].shared;
+		device_ask(device);
+	}
+	buses_explain(kernel, buses);
+}
+
+/* The first reason counts. */
+static int refusal_set(struct kernel *kernel, const char *reason)
+{
+	if (!kernel->index.refusal)
+		kernel->index.refusal = strdup(reason);
+	return kernel->index.refusal ? 0 : -ENOMEM;
+}
+
+static int description_make(const struct heddle_kernel *given, struct kernel *kernel)
+{
+	enum index_kind kinds[HEDDLE_KERNEL_MAXARGUMENTS];
+	int error = kernel_analyse(given->source, given->name, given->options, &kernel->index);
+
+	if (!error)
+		return 0;
+	for (unsigned a = 0; a < given->narguments; a++)
+		kinds[a] = given->arguments[a].type == HEDDLE_KERNEL_LOCAL   ? INDEX_LOCAL
+		           : given->arguments[a].type == HEDDLE_KERNEL_VALUE ? INDEX_OTHER
+		                                                             : INDEX_BUFFER;
+	error = index_unknown(given->narguments, kinds, &kernel->index);
+	/* Nothing is known of atomic operations either. */
+	return error ? error : refusal_set(kernel, "it is not analysed");
+}
+
+/* A size_t of other bits overflows elsewhere. */
+static int devices_check(struct kernel *kernel)
+{
+	for (unsigned d = 0; d < kernel->ndevices; d++)
+		if (!kernel->devices[d].as_analysed)
+			return refusal_set(kernel, "its analysis holds for addresses of 64 bits, "
+			                           "which a device has not");
+	return 0;
+}
+
+static int kernel_make(const struct heddle_kernel *given, const struct ndrange *range,
+                       struct kernel **made)
+{
+	struct kernel *kernel = calloc(1, sizeof(*kernel));
+	int error = -ENOMEM;
+
+	if (!kernel)
+		return error;
+	starpu_pthread_mutex_init(&kernel->mutex, NULL);
+	starpu_pthread_cond_init(&kernel->left, NULL);
+	kernel->way = ndrange_way(range);
+	kernel->range = *range;
+	kernel->pieces = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_PIECES);
+	kernel->look_us = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN);
+	kernel->direct = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_DIRECT);
+	kernel->source = strdup(given->source);
+	kernel->name = strdup(given->name);
+	kernel->options = strdup(given->options ? given->options : "");
+	devices_find(kernel);
+	if (kernel->source && kernel->name && kernel->options)
+		error = description_make(given, kernel);
+	if (!error)
+		error = devices_check(kernel);
+	/* Its ids are left to OpenCL, also in the dry run, which takes parts of it. */
+	if (kernel->index.refusal)
+		kernel->way = NDRANGE_EXIT;
+	kernel->prologue = ndrange_prologue(range, kernel->way);
+	if (!error && !kernel->prologue)
+		error = -ENOMEM;
+	/* The sizes are part of such a prologue. */
+	if (!error && kernel->way == NDRANGE_BOXES && !ndrange_cuttable(range))
+		error = refusal_set(kernel, "its NDRange is too large for offsets of every device");
+	if (!error)
+		stored_read(kernel);
+	if (error) {
+		kernel_free(kernel);
+		return error;
+	}
+	*made = kernel;
+	return 0;
+}
+
+/* Whether a launch is one of a kernel's. The prologue is part of what that is. */
+static bool is_kernel(const struct kernel *kernel, const struct heddle_kernel *given,
+                      const struct ndrange *range)
+{
+	return (kernel->way == NDRANGE_EXIT || kernel->way == ndrange_way(range)) &&
+	       ndrange_same_prologue(&kernel->range, range, kernel->way) &&
+	       !strcmp(kernel->name, given->name) &&
+	       !strcmp(kernel->options, given->options ? given->options : "") &&
+	       !strcmp(kernel->source, given->source);
+}
+
+static bool same_texts(const struct kernel *kernel, const struct heddle_kernel *given)
+{
+	return kernel->given.source == given->source && kernel->given.name == given->name &&
+	       kernel->given.options == given->options;
+}
+
+/* First where the latest launch had its texts at the same addresses: programs have them there
+ * again as a rule. What they say counts. */
+static struct kernel *kernel_known(const struct heddle_kernel *given, const struct ndrange *range)
+{
+	struct kernel *kernel = kernels;
+
+	while (kernel && !(same_texts(kernel, given) && is_kernel(kernel, given, range)))
+		kernel = kernel->next;
+	if (kernel)
+		return kernel;
+	kernel = kernels;
+	while (kernel && !is_kernel(kernel, given, range))
+		kernel = kernel->next;
+	if (kernel) {
+		kernel->given.source = given->source;
+		kernel->given.name = given->name;
+		kernel->given.options = given->options;
+	}
+	return kernel;
+}
+
+int kernel_find(const struct heddle_kernel *given, const struct ndrange *range,
+                struct kernel **found)
+{
+	struct kernel *kernel;
+	int error = 0;
+
+	starpu_pthread_mutex_lock(&kernels_mutex);
+	kernel = kernel_known(given, range);
+	if (!kernel) {
+		static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+		pthread_once(&once, tables_write_at_exit);
+		error = heddle_variables_check(environ);
+		if (!error)
+			error = kernel_make(given, range, &kernel);
+		if (!error) {
+			kernel->next = kernels;
+			kernels = kernel;
+		}
+	}
+	starpu_pthread_mutex_unlock(&kernels_mutex);
+	if (!error)
+		*found = kernel;
+	return error;
+}
+
+#endif

@@ -1,0 +1,257 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A direct launch on one device in pieces, on two queues in turn: the device computes one
+ * while the data of others crosses, also both ways at once.
+ */
+#include "config.h"
+
+#ifdef HEDDLE_USE_OPENCL
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/kernel/launch/device_private.h"
+#include "support/message.h"
+
+/* Buffers that are smaller together are not worth it. */
+enum { WORTH = 1 << 20 };
+
+/** What the pieces of a launch send and fetch, and of what launch. */
+struct pieces_plan {
+	bool made, fits;
+	unsigned n, told;
+	struct ndrange range;
+	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS];
+	int64_t integers[HEDDLE_KERNEL_MAXARGUMENTS];
+	enum starpu_data_access_mode modes[HEDDLE_KERNEL_MAXARGUMENTS];
+	size_t cuts[PIECES_MOST + 1];
+	struct kernel_span send[PIECES_MOST][HEDDLE_KERNEL_MAXARGUMENTS];
+	struct kernel_span fetch[PIECES_MOST][HEDDLE_KERNEL_MAXARGUMENTS];
+};
+
+/* ---- plans ---- */
+
+static bool plan_serves(const struct pieces_plan *plan, const struct part *part)
+{
+	const struct heddle_kernel_request *request = part->request;
+	unsigned n = request->given.narguments;
+
+	for (unsigned a = 0; a < n; a++)
+		if (plan->modes[a] != request->given.arguments[a].mode)
+			return false;
+	return plan->made && plan->n == part->pieces &&
+	       plan->range.dimensions == request->range.dimensions &&
+	       !memcmp(plan->range.groups, request->range.groups, sizeof(plan->range.groups)) &&
+	       !memcmp(plan->range.local, request->range.local, sizeof(plan->range.local)) &&
+	       !memcmp(plan->bytes, request->bytes, n * sizeof(*plan->bytes)) &&
+	       !memcmp(plan->integers, request->integers, n * sizeof(*plan->integers));
+}
+
+static bool piece_fits(const struct heddle_kernel_request *request, const struct index_use *uses,
+                       struct kernel_span *sent, struct kernel_span *send,
+                       struct kernel_span *fetch)
+{
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		if (is_buffer(&request->given.arguments[a]) &&
+		    (!kernel_chunk_send(&uses[a].read, &sent[a], &send[a]) ||
+		     !kernel_chunk_fetch(&uses[a], &fetch[a])))
+			return false;
+	return true;
+}
+
+static void plan_make(struct pieces_plan *plan, const struct part *part)
+{
+	const struct heddle_kernel_request *request = part->request;
+	struct kernel_span sent[HEDDLE_KERNEL_MAXARGUMENTS] = {{0, 0}};
+	struct index_use uses[HEDDLE_KERNEL_MAXARGUMENTS];
+
+	memset(plan, 0, sizeof(*plan));
+	plan->made = plan->fits = true;
+	plan->n = part->pieces;
+	plan->range = request->range;
+	memcpy(plan->bytes, request->bytes, request->given.narguments * sizeof(*plan->bytes));
+	memcpy(plan->integers, request->integers,
+	       request->given.narguments * sizeof(*plan->integers));
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		plan->modes[a] = request->given.arguments[a].mode;
+	for (unsigned i = 0; i < plan->n; i++)
+		plan->cuts[i + 1] = cut_round(&request->range, part->n * (i + 1) / plan->n);
+	for (unsigned i = 0; i < plan->n && plan->fits; i++) {
+		size_t from = plan->cuts[i], n = plan->cuts[i + 1] - from;
+
+		plan->fits = n && !request_uses(request, from, n, uses) &&
+		             piece_fits(request, uses, sent, plan->send[i], plan->fetch[i]);
+	}
+}
+
+bool pieces_wanted(struct part *part)
+{
+	const struct heddle_kernel_request *request = part->request;
+	const struct kernel_device *device = part->device;
+	struct kernel *kernel = request->kernel;
+	size_t bytes = 0;
+
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		bytes += request->bytes[a];
+	if (!request->waits || !part->unwatched || part->n != request->stats.groups ||
+	    device->in_host_memory || request->aliased ||
+	    device->memory->ranges.way == NDRANGE_EXIT || kernel->index.refusal)
+		return false;
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	if (kernel->pieces)
+		part->pieces = kernel->pieces;
+	else if (bytes >= WORTH && !request->shape->whole_only)
+		part->pieces = pieces_choose(&request->shape->pieces);
+	part->timed = !kernel->pieces && bytes >= WORTH && !request->shape->whole_only;
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	return part->pieces > 1;
+}
+
+void pieces_give_up(struct part *part)
+{
+	starpu_pthread_mutex_lock(&part->request->kernel->mutex);
+	part->request->shape->whole_only = true;
+	starpu_pthread_mutex_unlock(&part->request->kernel->mutex);
+	part->timed = false;
+	part->pieces = 1;
+}
+
+bool pieces_prepare(struct part *part)
+{
+	struct device_memory *memory = part->device->memory;
+
+	if (!memory->plan)
+		memory->plan = calloc(1, sizeof(*memory->plan));
+	if (!memory->plan)
+		return false;
+	if (!plan_serves(memory->plan, part))
+		plan_make(memory->plan, part);
+	if (memory->plan->fits)
+		return true;
+	pieces_give_up(part);
+	return false;
+}
+
+void pieces_learn(const struct part *part)
+{
+	if (!part->timed || part->compiled)
+		return;
+	starpu_pthread_mutex_lock(&part->request->kernel->mutex);
+	pieces_measured(&part->request->shape->pieces, part->pieces, part->compute_us);
+	starpu_pthread_mutex_unlock(&part->request->kernel->mutex);
+}
+
+/* ---- what is enqueued ---- */
+
+/* The event of the last of a piece's transfers, which kernels on the other queue wait for. */
+static cl_int piece_send(struct part *part, unsigned i, cl_command_queue queue, cl_event *sent)
+{
+	const struct heddle_kernel_request *request = part->request;
+	struct device_memory *memory = part->device->memory;
+	cl_int error = CL_SUCCESS;
+
+	for (unsigned a = 0; a < request->given.narguments && !error; a++) {
+		struct kernel_span span = memory->plan->send[i][a];
+
+		if (span.first == span.end)
+			continue;
+		if (*sent)
+			clReleaseEvent(*sent);
+		*sent = NULL;
+		part->in_bytes += span.end - span.first;
+		error = clEnqueueWriteBuffer(queue, memory->buffers[a], CL_FALSE, span.first,
+		                             span.end - span.first,
+		                             host_of(request, a) + span.first, 0, NULL, sent);
+	}
+	return error;
+}
+
+static cl_int piece_fetch(struct part *part, unsigned i, cl_command_queue queue)
+{
+	const struct heddle_kernel_request *request = part->request;
+	struct device_memory *memory = part->device->memory;
+	cl_int error = CL_SUCCESS;
+
+	for (unsigned a = 0; a < request->given.narguments && !error; a++) {
+		struct kernel_span span = memory->plan->fetch[i][a];
+
+		if (span.first == span.end)
+			continue;
+		part->out_bytes += span.end - span.first;
+		error = clEnqueueReadBuffer(queue, memory->buffers[a], CL_FALSE, span.first,
+		                            span.end - span.first, host_of(request, a) + span.first,
+		                            0, NULL, NULL);
+	}
+	return error;
+}
+
+static cl_int piece_compute(struct part *part, unsigned i, cl_command_queue queue, cl_event *after)
+{
+	struct device_memory *memory = part->device->memory;
+	struct ndrange_launch launches[NDRANGE_MAXBOXES];
+	unsigned n =
+	    ndrange_launches(&part->request->range, memory->form->way, memory->plan->cuts[i],
+	                     memory->plan->cuts[i + 1] - memory->plan->cuts[i], launches);
+	cl_int error = CL_SUCCESS;
+
+	for (unsigned l = 0; l < n && !error; l++)
+		error = clEnqueueNDRangeKernel(
+		    queue, memory->form->kernel, launches[l].dimensions, launches[l].offset,
+		    launches[l].global, launches[l].local, !!*after, *after ? after : NULL, NULL);
+	return error;
+}
+
+/* What a piece needs of those before it has been sent by them: the one before on the other
+ * queue, and those before that on one of the two. */
+static cl_int pieces_enqueue(struct part *part)
+{
+	struct device_memory *memory = part->device->memory;
+	const cl_command_queue queues[2] = {memory->queue, memory->second};
+	cl_event sent = NULL, before = NULL;
+	cl_int error = CL_SUCCESS;
+
+	for (unsigned i = 0; i < memory->plan->n && !error; i++) {
+		cl_command_queue queue = queues[i % 2];
+
+		if (before)
+			clReleaseEvent(before);
+		before = sent;
+		sent = NULL;
+		error = piece_send(part, i, queue, &sent);
+		if (!error)
+			error = piece_compute(part, i, queue, &before);
+		if (!error)
+			error = piece_fetch(part, i, queue);
+		clFlush(queue);
+	}
+	if (before)
+		clReleaseEvent(before);
+	if (sent)
+		clReleaseEvent(sent);
+	return error;
+}
+
+int pieces_begin(struct part *part)
+{
+	struct heddle_kernel_request *request = part->request;
+	struct device_memory *memory = part->device->memory;
+	cl_int error;
+	int status = 0;
+
+	for (unsigned a = 0; a < request->given.narguments && !status; a++)
+		if (is_buffer(&request->given.arguments[a]))
+			status = buffer_make(part, a);
+	if (!status)
+		status = arguments_set(part);
+	if (status)
+		return status;
+	if (memory->plan->told != part->pieces)
+		heddle_explain("kernel %s: in %u pieces", request->kernel->name, part->pieces);
+	memory->plan->told = part->pieces;
+	error = pieces_enqueue(part);
+	return error ? device_refuse(part, "a launch in pieces", error) : 0;
+}
+
+#endif

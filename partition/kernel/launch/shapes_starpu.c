@@ -1,0 +1,216 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Launches of a kernel that are alike: what they touch is found out once, and how the
+ * groups were best shared out is remembered.
+ */
+#include "config.h"
+
+#ifdef HEDDLE_USE_OPENCL
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/kernel/launch/kernel_private.h"
+#include "partition/kernel/access/windows.h"
+
+/* Kernels with more sizes than that forget the oldest one's launches. */
+enum { MAXSHAPES = 64 };
+
+unsigned devices_of(const struct heddle_kernel_request *request)
+{
+	return ~request->barred & ((1U << request->kernel->ndevices) - 1);
+}
+
+static bool is_shape(const struct shape *shape, const struct heddle_kernel_request *request)
+{
+	return shape->method == request->method && shape->aliased == request->aliased &&
+	       shape->devices == devices_of(request) &&
+	       shape->range.dimensions == request->range.dimensions &&
+	       !memcmp(shape->range.groups, request->range.groups, sizeof(shape->range.groups)) &&
+	       !memcmp(shape->range.local, request->range.local, sizeof(shape->range.local)) &&
+	       !memcmp(shape->bytes, request->bytes,
+	               request->given.narguments * sizeof(*shape->bytes));
+}
+
+static struct shape *shape_make(const struct heddle_kernel_request *request)
+{
+	struct shape *shape = calloc(1, sizeof(*shape));
+
+	if (!shape)
+		return NULL;
+	shape->range = request->range;
+	memcpy(shape->bytes, request->bytes, request->given.narguments * sizeof(*shape->bytes));
+	shape->devices = devices_of(request);
+	shape->method = request->method;
+	shape->aliased = request->aliased;
+	shape->main = -1;
+	return shape;
+}
+
+/* Frees the one that was used longest ago where there are too many. */
+static void shapes_trim(struct kernel *kernel)
+{
+	struct shape **last = NULL, *shape;
+	unsigned n = 0;
+
+	for (struct shape **at = &kernel->shapes; *at; at = &(*at)->next, n++)
+		if (!(*at)->users)
+			last = at;
+	if (n < MAXSHAPES || !last)
+		return;
+	shape = *last;
+	*last = shape->next;
+	free(shape);
+}
+
+int shape_find(struct heddle_kernel_request *request)
+{
+	struct kernel *kernel = request->kernel;
+	struct shape **at, *shape;
+
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	for (at = &kernel->shapes; *at && !is_shape(*at, request);)
+		at = &(*at)->next;
+	shape = *at;
+	if (shape) {
+		*at = shape->next;
+	} else {
+		shapes_trim(kernel);
+		shape = shape_make(request);
+	}
+	if (shape) {
+		shape->next = kernel->shapes;
+		kernel->shapes = shape;
+		shape->users++;
+		request->shape = shape;
+	}
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	return shape ? 0 : -ENOMEM;
+}
+
+void shape_leave(struct heddle_kernel_request *request)
+{
+	if (!request->shape)
+		return;
+	starpu_pthread_mutex_lock(&request->kernel->mutex);
+	request->shape->users--;
+	starpu_pthread_mutex_unlock(&request->kernel->mutex);
+}
+
+void shapes_free(struct kernel *kernel)
+{
+	while (kernel->shapes) {
+		struct shape *next = kernel->shapes->next;
+
+		free(kernel->shapes);
+		kernel->shapes = next;
+	}
+}
+
+size_t cut_round(const struct ndrange *range, size_t at)
+{
+	size_t row = row_of(range);
+
+	return at == ndrange_groups(range) ? at : (at + row / 2) / row * row;
+}
+
+/* ---- what is touched ---- */
+
+/* Bytes to and from a device with a bus, and those to be merged. */
+struct crossing {
+	double in, out, merge;
+};
+
+static struct crossing crossing_of(const struct heddle_kernel_request *request,
+                                   const struct index_use *uses)
+{
+	struct crossing sum = {0};
+
+	for (unsigned a = 0; a < request->given.narguments; a++) {
+		double read = kernel_layout(&uses[a].read).bytes;
+		double written = kernel_layout(&uses[a].write).bytes;
+
+		sum.in += uses[a].write.dense ? read : read > written ? read : written;
+		sum.out += written;
+		sum.merge += uses[a].write.dense && !uses[a].write.pitch ? 0 : written;
+	}
+	return sum;
+}
+
+/* Bytes of a device that gets all groups, and half of them, tell what each group and what
+ * every device costs. */
+static struct split_bytes bytes_line(double all, double half, size_t groups, size_t half_groups)
+{
+	struct split_bytes bytes = {0};
+
+	if (groups > half_groups && all > half)
+		bytes.per_group = (all - half) / (groups - half_groups);
+	bytes.fixed = all - bytes.per_group * groups;
+	if (bytes.fixed < 0)
+		bytes.fixed = 0;
+	return bytes;
+}
+
+/* Whether integers that addresses may depend on are those that were looked at. */
+static bool integers_same(const struct heddle_kernel_request *request)
+{
+	const struct index_kernel *index = &request->kernel->index;
+
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		if (index->arguments[a].kind == INDEX_INTEGER &&
+		    request->shape->integers[a] != request->integers[a])
+			return false;
+	return true;
+}
+
+int shape_prepare(struct heddle_kernel_request *request)
+{
+	struct shape *shape = request->shape;
+	size_t total = request->stats.groups, half = cut_round(&request->range, (total + 1) / 2);
+	struct crossing all, part;
+
+	if (shape->known && integers_same(request))
+		return 0;
+	shape->known = shape->cut = shape->whole_only = false;
+	if (request_uses(request, 0, total, shape->whole) ||
+	    request_uses(request, 0, half, shape->half))
+		return -ENOMEM;
+	memcpy(shape->integers, request->integers,
+	       request->given.narguments * sizeof(*shape->integers));
+	all = crossing_of(request, shape->whole);
+	part = crossing_of(request, shape->half);
+	shape->in = bytes_line(all.in, part.in, total, half);
+	shape->out = bytes_line(all.out, part.out, total, half);
+	shape->merge = bytes_line(all.merge, part.merge, total, half);
+	shape->known = true;
+	return 0;
+}
+
+/* ---- how it went ---- */
+
+void shape_learn(struct heddle_kernel_request *request)
+{
+	struct shape *shape = request->shape;
+	struct kernel *kernel = request->kernel;
+	double most = 0;
+
+	if (!shape || request->way == OUTCOMES_WAYS || request->stats.moved || request->compiled)
+		return;
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	outcomes_measured(&shape->outcomes, request->way,
+	                  request->stats.us - request->stats.profile_us);
+	for (unsigned w = 0; w < request->stats.nworkers; w++) {
+		const struct heddle_kernel_worker_stats *worker = &request->stats.workers[w];
+		double us = worker->in_us + worker->compute_us + worker->out_us;
+
+		if (us > most) {
+			most = us;
+			shape->main = worker->id;
+		}
+	}
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+}
+
+#endif

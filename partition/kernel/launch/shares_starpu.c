@@ -1,0 +1,521 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A launch in shares: how many groups each device computes, by what they took so far
+ * (partition/kernel/split/split.h), and what happens to those of a device that fails.
+ */
+#include "config.h"
+
+#ifdef HEDDLE_USE_OPENCL
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "partition/kernel/launch/kernel_private.h"
+#include "partition/kernel/access/windows.h"
+#include "support/message.h"
+
+/* Where nothing has been measured, bytes per microsecond. */
+#define USUAL_RATE 8000.0
+#define MERGE_RATE 5000.0
+/* Another split is tried where it promises at most so much of what one took. */
+#define PROMISE 0.97
+
+/* What was in a buffer that is given as STARPU_W does not matter. Where no group outside of
+ * the range writes into the range's window, all of the window is the range's then. */
+static int windows_own(const struct heddle_kernel_request *request,
+                       const struct index_launch *launch, size_t from, size_t n,
+                       struct index_use *uses)
+{
+	size_t total = ndrange_groups(&request->range);
+	const size_t starts[2] = {0, from + n}, sizes[2] = {from, total - from - n};
+	struct index_use others[2][HEDDLE_KERNEL_MAXARGUMENTS];
+	int status = 0;
+
+	memset(others, 0, sizeof(others));
+	for (int i = 0; i < 2 && !status; i++)
+		if (sizes[i])
+			status = index_uses(&request->kernel->index, launch, starts[i], sizes[i],
+			                    others[i]);
+	for (unsigned a = 0; a < request->given.narguments && !status; a++)
+		if (request->given.arguments[a].mode == STARPU_W &&
+		    kernel_windows_apart(&uses[a].write, &others[0][a].write) &&
+		    kernel_windows_apart(&uses[a].write, &others[1][a].write))
+			uses[a].write.dense = true;
+	return status;
+}
+
+int request_uses(const struct heddle_kernel_request *request, size_t from, size_t n,
+                 struct index_use *uses)
+{
+	struct index_launch launch = {&request->range, request->integers, request->bytes};
+	int status = index_uses(&request->kernel->index, &launch, from, n, uses);
+	bool asked = false;
+
+	for (unsigned a = 0; a < request->given.narguments && !status && !request->aliased; a++)
+		if (request->given.arguments[a].mode == STARPU_R) {
+			uses[a].write = (struct index_window){0};
+		} else if (request->given.arguments[a].mode == STARPU_W) {
+			uses[a].read = (struct index_window){0};
+			asked = asked || !uses[a].write.dense;
+		}
+	return asked && !status ? windows_own(request, &launch, from, n, uses) : status;
+}
+
+bool device_usable(const struct heddle_kernel_request *request, unsigned d)
+{
+	unsigned failed = __atomic_load_n(&request->kernel->failed, __ATOMIC_RELAXED);
+
+	return !((failed | request->barred) >> d & 1);
+}
+
+/* Whether a device would work on all of the host's arrays themselves. */
+static bool all_in_place(const struct heddle_kernel_request *request,
+                         const struct kernel_device *device, const struct index_use *uses)
+{
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		if (request->bytes[a] && !transfer_in_place(request, device, a, &uses[a], false))
+			return false;
+	return true;
+}
+
+/* Results cross about as fast as inputs, until some have. */
+static double rate_of(double measured, double other)
+{
+	return measured > 0 ? measured : other > 0 ? other : USUAL_RATE;
+}
+
+/* Puts a device on its bus. */
+static void bus_join(struct split_problem *problem, unsigned at, int *buses,
+                     const struct kernel_device *device)
+{
+	const struct kernel_records_known *known = &device->known;
+	unsigned b = 0;
+
+	while (b < problem->nbuses && buses[b] != (int)device->bus)
+		b++;
+	buses[b] = device->bus;
+	if (b == problem->nbuses)
+		problem->nbuses++;
+	split_bus_join(problem, at, b, rate_of(known->in_rate, known->out_rate),
+	               rate_of(known->out_rate, known->in_rate));
+}
+
+/* What splitting a launch needs to know. Its devices are those that can still be used. */
+struct sharing {
+	struct split_problem problem;
+	unsigned numbers[SPLIT_MAXDEVICES]; /* of the devices, in the kernel */
+	size_t share[SPLIT_MAXDEVICES];
+};
+
+/* The kernel's mutex is held. */
+static void sharing_make(const struct heddle_kernel_request *request, struct sharing *sharing)
+{
+	const struct shape *shape = request->shape;
+	struct split_problem *problem = &sharing->problem;
+	struct kernel *kernel = request->kernel;
+	int buses[SPLIT_MAXBUSES];
+
+	*problem = (struct split_problem){.groups = request->stats.groups,
+	                                  .in = shape->in,
+	                                  .out = shape->out,
+	                                  .merge = shape->merge,
+	                                  .merge_bandwidth = MERGE_RATE};
+	for (unsigned d = 0; d < kernel->ndevices; d++) {
+		struct kernel_device *device = &kernel->devices[d];
+		unsigned at = problem->ndevices;
+
+		if (!device_usable(request, d) || !device->known.table.npoints)
+			continue;
+		sharing->numbers[at] = d;
+		problem->devices[at].table = device->known.table;
+		if (request->method == SPLIT_HEDDLE) {
+			problem->devices[at].part_us = device->costs.part_us;
+			problem->devices[at].slowdown = device->costs.slowdown;
+		}
+		if (all_in_place(request, device, shape->half))
+			problem->devices[at].bus = SPLIT_NO_BUS;
+		else
+			bus_join(problem, at, buses, device);
+		problem->ndevices++;
+	}
+}
+
+size_t row_of(const struct ndrange *range)
+{
+	size_t row = range->groups[0] * (range->groups[2] > 1 ? range->groups[1] : 1);
+
+	return ndrange_groups(range) / row < 16 ? 1 : row;
+}
+
+static void shares_explain(const struct heddle_kernel_request *request,
+                           const struct sharing *sharing)
+{
+	const struct kernel_device *devices = request->kernel->devices;
+	char text[512] = "";
+	size_t length = 0;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices && length < sizeof(text); d++)
+		length += snprintf(text + length, sizeof(text) - length, " %d: %zu",
+		                   devices[sharing->numbers[d]].worker, sharing->share[d]);
+	heddle_explain("kernel %s: groups of each worker:%s; %.0f us predicted",
+	               request->kernel->name, text, request->stats.predicted_us);
+}
+
+/* ---- by what launches took ---- */
+
+/* Whether several devices have a share; the only one that has is left in `alone`. */
+static bool is_shared(const struct sharing *sharing, const size_t *share, unsigned *alone)
+{
+	unsigned n = 0;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
+		if (share[d]) {
+			*alone = d;
+			n++;
+		}
+	return n > 1;
+}
+
+/* Whether a split is another one than the shape's. */
+static bool split_differs(const struct shape *shape, const struct sharing *sharing,
+                          const size_t *share)
+{
+	size_t least = sharing->problem.groups / 64;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
+		size_t old = shape->share[sharing->numbers[d]];
+
+		if ((old > share[d] ? old - share[d] : share[d] - old) > least)
+			return true;
+	}
+	return false;
+}
+
+/* Cuts where rows stay whole, which may leave a device without a share. */
+static void split_round(const struct heddle_kernel_request *request, unsigned ndevices,
+                        size_t *share)
+{
+	size_t upto = 0, at = 0;
+
+	for (unsigned d = 0; d < ndevices; d++) {
+		size_t end;
+
+		upto += share[d];
+		end = cut_round(&request->range, upto);
+		share[d] = end > at ? end - at : 0;
+		at += share[d];
+	}
+}
+
+/* Puts a split into the shape, by the kernel's devices. */
+static void split_put(size_t *to, const struct sharing *sharing, const size_t *share)
+{
+	memset(to, 0, SPLIT_MAXDEVICES * sizeof(*to));
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
+		to[sharing->numbers[d]] = share[d];
+}
+
+/* Whether a split's devices are those that there are. */
+static bool split_valid(const struct sharing *sharing, const size_t *share)
+{
+	size_t groups = 0;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
+		groups += share[sharing->numbers[d]];
+	return groups == sharing->problem.groups;
+}
+
+/* Another split than the one that launches measured was tried often enough: which stays? */
+static void candidate_judge(struct shape *shape)
+{
+	double us = outcomes_us(&shape->outcomes, OUTCOMES_SHARED);
+	double other_us = outcomes_us(&shape->outcomes, OUTCOMES_OTHER);
+
+	if (shape->outcomes.ways[OUTCOMES_OTHER].n < OUTCOMES_TRIED)
+		return;
+	if (other_us < us) {
+		outcomes_replace(&shape->outcomes, OUTCOMES_SHARED, OUTCOMES_OTHER);
+		memcpy(shape->share, shape->other, sizeof(shape->share));
+		shape->shared_us = shape->other_us;
+	}
+	outcomes_forget(&shape->outcomes, OUTCOMES_OTHER);
+	shape->other_us = INFINITY;
+}
+
+/* Finds the best split by the tables, if these have changed. One that was measured stays, and
+ * one that promises more is another way to try. The kernel's mutex is held. */
+static void shared_update(struct heddle_kernel_request *request, const struct sharing *sharing)
+{
+	struct shape *shape = request->shape;
+	double measured = outcomes_us(&shape->outcomes, OUTCOMES_SHARED), us;
+	size_t share[SPLIT_MAXDEVICES];
+	unsigned alone;
+
+	if (shape->cut && !split_valid(sharing, shape->share)) { /* a device has failed */
+		outcomes_forget(&shape->outcomes, OUTCOMES_SHARED);
+		outcomes_forget(&shape->outcomes, OUTCOMES_OTHER);
+		shape->cut = false;
+		measured = 0;
+	}
+	candidate_judge(shape);
+	if (shape->cut && shape->changes == request->kernel->changes)
+		return;
+	shape->changes = request->kernel->changes;
+	us = split_decide(&sharing->problem, request->method, share);
+	split_round(request, sharing->problem.ndevices, share);
+	if (!is_shared(sharing, share, &alone))
+		us = INFINITY;
+	if (!shape->cut || measured <= 0) {
+		split_put(shape->share, sharing, share);
+		shape->shared_us = us;
+		shape->other_us = INFINITY;
+	} else if (us < PROMISE * measured && split_differs(shape, sharing, share) &&
+	           !shape->outcomes.ways[OUTCOMES_OTHER].n) {
+		split_put(shape->other, sharing, share);
+		shape->other_us = us;
+	}
+	shape->cut = true;
+}
+
+/* Chooses between the devices alone and the best split, by predictions and by what launches
+ * took. The kernel's mutex is held. */
+static void way_choose(struct heddle_kernel_request *request, struct sharing *sharing, bool shared)
+{
+	struct shape *shape = request->shape;
+	double predicted_us[OUTCOMES_WAYS];
+
+	for (unsigned way = 0; way < OUTCOMES_WAYS; way++)
+		predicted_us[way] = INFINITY;
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
+		predicted_us[sharing->numbers[d]] =
+		    split_alone(&sharing->problem, d, sharing->problem.groups);
+	if (shared && sharing->problem.ndevices > 1) {
+		shared_update(request, sharing);
+		predicted_us[OUTCOMES_SHARED] = shape->shared_us;
+		predicted_us[OUTCOMES_OTHER] = shape->other_us;
+	}
+	request->way = outcomes_choose(&shape->outcomes, predicted_us);
+	request->trial = request->way != shape->outcomes.chosen;
+	request->stats.predicted_us = predicted_us[request->way];
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
+		unsigned number = sharing->numbers[d];
+
+		sharing->share[d] = request->way == OUTCOMES_SHARED  ? shape->share[number]
+		                    : request->way == OUTCOMES_OTHER ? shape->other[number]
+		                    : request->way == number         ? sharing->problem.groups
+		                                                     : 0;
+	}
+}
+
+/* ---- parts ---- */
+
+/* The device that is expected to compute longest. */
+static unsigned longest(const struct sharing *sharing)
+{
+	unsigned device = 0;
+	double us = -1;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
+		double alone_us = split_alone(&sharing->problem, d, sharing->share[d]);
+
+		if (sharing->share[d] && alone_us > us) {
+			us = alone_us;
+			device = d;
+		}
+	}
+	return device;
+}
+
+/* Whether a part is not asked what its steps take. */
+static bool unwatched(const struct heddle_kernel_request *request, const struct part *part)
+{
+	struct kernel *kernel = request->kernel;
+	bool asked;
+
+	if (request->way >= OUTCOMES_WAYS)
+		return false;
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	asked = part->device->trust != KERNEL_TRUSTED ||
+	        outcomes_look(&request->shape->outcomes, request->way);
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	return !asked;
+}
+
+/* Whether a device takes turns on its bus: another one on it has a share, too. */
+static bool turns(const struct kernel *kernel, const struct sharing *sharing, unsigned device)
+{
+	const struct kernel_device *here = &kernel->devices[sharing->numbers[device]];
+	bool any = false;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
+		const struct kernel_device *other = &kernel->devices[sharing->numbers[d]];
+
+		any = any || (other != here && sharing->share[d] && other->shares_bus &&
+		              other->bus == here->bus);
+	}
+	return any && here->shares_bus;
+}
+
+/* Submits the parts, those first whose data is to cross first. Who submits takes no turns on a
+ * bus: it may not be the one who waits. */
+static int parts_submit(struct heddle_kernel_request *request, const struct sharing *sharing)
+{
+	const struct split_problem *problem = &sharing->problem;
+	size_t from[SPLIT_MAXDEVICES], at = 0;
+	unsigned most = longest(sharing);
+	struct split_times times;
+	int status = 0;
+
+	for (unsigned d = 0; d < problem->ndevices; d++) {
+		from[d] = at;
+		at += sharing->share[d];
+	}
+	if (!turns(request->kernel, sharing, most))
+		direct_take(request, &request->kernel->devices[sharing->numbers[most]],
+		            sharing->share[most]);
+	split_estimate(problem, sharing->share, &times);
+	for (unsigned i = 0; i < times.norder && !status; i++) {
+		unsigned d = times.order[i];
+		struct part part = {.request = request,
+		                    .device = &request->kernel->devices[sharing->numbers[d]],
+		                    .from = from[d],
+		                    .n = sharing->share[d],
+		                    .turns = turns(request->kernel, sharing, d)};
+
+		part.alone_us = split_alone(problem, d, part.n);
+		part.unwatched = unwatched(request, &part);
+		if (part.n)
+			status = part_submit(&part);
+	}
+	return status;
+}
+
+/* Where it is known who is fastest, it computes; nothing else is asked. The kernel's mutex is
+ * held. */
+static struct kernel_device *device_settled(struct heddle_kernel_request *request)
+{
+	unsigned way;
+
+	if (!outcomes_settled(&request->shape->outcomes, &way) || way >= OUTCOMES_SHARED ||
+	    !device_usable(request, way))
+		return NULL;
+	request->way = way;
+	request->stats.predicted_us = outcomes_us(&request->shape->outcomes, way);
+	return &request->kernel->devices[way];
+}
+
+/* The kernel's mutex is held. */
+static int sharing_decide(struct heddle_kernel_request *request, struct sharing *sharing)
+{
+	bool single =
+	    request->aliased || request->kernel->index.refusal || request->method == SPLIT_SINGLE;
+
+	sharing_make(request, sharing);
+	if (!sharing->problem.ndevices)
+		return request->error ? request->error : -EIO;
+	if (single || request->method == SPLIT_HEDDLE)
+		way_choose(request, sharing, !single);
+	else
+		request->stats.predicted_us =
+		    split_decide(&sharing->problem, request->method, sharing->share);
+	split_round(request, sharing->problem.ndevices, sharing->share);
+	return 0;
+}
+
+int shares_submit(struct heddle_kernel_request *request)
+{
+	const char *refusal = request->aliased ? "two of its arguments are one array"
+	                                       : request->kernel->index.refusal;
+	struct kernel_device *alone = NULL;
+	double start_us = starpu_timing_now();
+	struct sharing sharing;
+	int status;
+
+	starpu_pthread_mutex_lock(&request->kernel->mutex);
+	status = shape_prepare(request);
+	if (!status) {
+		memcpy(request->whole, request->shape->whole,
+		       request->given.narguments * sizeof(*request->whole));
+		request->whole_known = true;
+		alone = device_settled(request);
+	}
+	if (!status && !alone)
+		status = sharing_decide(request, &sharing);
+	starpu_pthread_mutex_unlock(&request->kernel->mutex);
+	if (status)
+		return status;
+	request->stats.decision_us = starpu_timing_now() - start_us;
+	if (alone) {
+		direct_take(request, alone, request->stats.groups);
+		return part_submit(&(struct part){.request = request,
+		                                  .device = alone,
+		                                  .n = request->stats.groups,
+		                                  .unwatched = true});
+	}
+	if (refusal)
+		heddle_explain("kernel %s runs on one device: %s", request->kernel->name, refusal);
+	shares_explain(request, &sharing);
+	return parts_submit(request, &sharing);
+}
+
+int profiles_submit(struct heddle_kernel_request *request)
+{
+	struct kernel *kernel = request->kernel;
+	unsigned untimed = devices_untimed(request);
+	int status = 0;
+
+	request->profiling = true;
+	for (unsigned d = 0; d < kernel->ndevices && !status; d++)
+		if (untimed >> d & 1)
+			status = part_submit(&(struct part){.request = request,
+			                                    .device = &kernel->devices[d],
+			                                    .n = request->stats.groups,
+			                                    .turns = kernel->devices[d].shares_bus,
+			                                    .dry = true});
+	return status;
+}
+
+/* By the tables, of those that can still be used; NULL: none. */
+static struct kernel_device *fastest_usable(const struct heddle_kernel_request *request)
+{
+	struct kernel *kernel = request->kernel;
+	struct kernel_device *best = NULL;
+
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	for (unsigned d = 0; d < kernel->ndevices; d++) {
+		struct kernel_device *device = &kernel->devices[d];
+
+		if (!device_usable(request, d))
+			continue;
+		if (!best || (device->known.table.npoints && best->known.table.npoints &&
+		              kernel_table_time(&device->known.table, request->stats.groups) <
+		                  kernel_table_time(&best->known.table, request->stats.groups)))
+			best = device;
+	}
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	return best;
+}
+
+int lost_submit(struct heddle_kernel_request *request)
+{
+	struct kernel_device *best = fastest_usable(request);
+	unsigned nlost = request->nlost;
+	int status = 0;
+
+	if (!best)
+		return request->error;
+	request->nlost = 0;
+	for (unsigned i = 0; i < nlost && !status; i++) {
+		request->stats.moved += request->lost[i].n;
+		status = part_submit(&(struct part){.request = request,
+		                                    .device = best,
+		                                    .from = request->lost[i].from,
+		                                    .n = request->lost[i].n});
+	}
+	return status;
+}
+
+#endif
