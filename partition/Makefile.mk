@@ -87,15 +87,15 @@ libheddle_la_SOURCES += \
 	partition/kernel/split/buses_starpu.h \
 	partition/kernel/launch/arguments_starpu.c \
 	partition/kernel/launch/blocks_starpu.c \
-	partition/kernel/launch/device_private.h \
+	partition/kernel/launch/cache_starpu.c \
+	partition/kernel/launch/cache_starpu.h \
+	partition/kernel/launch/chunks_starpu.c \
 	partition/kernel/launch/device_starpu.c \
-	partition/kernel/launch/direct_starpu.c \
+	partition/kernel/launch/device_starpu.h \
 	partition/kernel/launch/forms_starpu.c \
-	partition/kernel/launch/kernel_private.h \
 	partition/kernel/launch/kernel_starpu.c \
-	partition/kernel/launch/known_starpu.c \
 	partition/kernel/launch/parts_starpu.c \
-	partition/kernel/launch/pieces_starpu.c \
+	partition/kernel/launch/request_starpu.h \
 	partition/kernel/launch/shapes_starpu.c \
 	partition/kernel/launch/shares_starpu.c \
 	partition/kernel/launch/transfer_starpu.c

@@ -71,11 +71,6 @@ static struct index_window access_window(const struct evaluation *e,
 
 /* ---- windows together ---- */
 
-static bool is_empty(const struct index_window *window)
-{
-	return window->first == window->end;
-}
-
 /* Adds rows of the same width that begin in the same column and go on, or overlap.
  * @return whether they do */
 static bool rows_append(struct index_window *to, const struct index_window *window)
@@ -128,9 +123,9 @@ static void window_add(struct index_window *to, struct index_window window)
 {
 	struct index_window both = {.known = to->known && window.known};
 
-	if (is_empty(&window))
+	if (index_window_empty(&window))
 		return;
-	if (is_empty(to)) {
+	if (index_window_empty(to)) {
 		*to = window;
 		return;
 	}

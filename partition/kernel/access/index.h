@@ -185,6 +185,11 @@ struct index_window {
 	bool dense;   /**< each byte of it for sure */
 };
 
+static inline bool index_window_empty(const struct index_window *window)
+{
+	return window->first == window->end;
+}
+
 /** Rows of a window; 1 of one piece, 0 of none. */
 size_t index_window_rows(const struct index_window *window);
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "partition/kernel/launch/kernel_private.h"
+#include "partition/kernel/launch/request_starpu.h"
 #include "support/message.h"
 
 static int handle_check(struct heddle_kernel_request *request, unsigned a)
@@ -58,7 +58,7 @@ static int value_copy(struct heddle_kernel_request *request, unsigned a)
 	return 0;
 }
 
-void argument_free(struct heddle_kernel_request *request, unsigned a)
+void kernel_argument_free(struct heddle_kernel_request *request, unsigned a)
 {
 	struct heddle_kernel_argument *argument = &request->given.arguments[a];
 
@@ -66,7 +66,7 @@ void argument_free(struct heddle_kernel_request *request, unsigned a)
 		free(argument->pointer);
 }
 
-int argument_take(struct heddle_kernel_request *request, unsigned a)
+int kernel_argument_take(struct heddle_kernel_request *request, unsigned a)
 {
 	struct heddle_kernel_argument *argument = &request->given.arguments[a];
 
@@ -95,21 +95,12 @@ int argument_take(struct heddle_kernel_request *request, unsigned a)
 	}
 }
 
-static const char *address_of(const struct heddle_kernel_request *request, unsigned a)
-{
-	const struct heddle_kernel_argument *argument = &request->given.arguments[a];
-
-	return argument->type == HEDDLE_KERNEL_HANDLE
-	           ? starpu_data_handle_to_pointer(argument->handle, STARPU_MAIN_RAM)
-	           : argument->pointer;
-}
-
-int aliases_find(struct heddle_kernel_request *request)
+int kernel_aliases_find(struct heddle_kernel_request *request)
 {
 	for (unsigned a = 0; a < request->given.narguments; a++)
 		for (unsigned b = 0; b < a && request->bytes[a]; b++) {
-			const char *first = address_of(request, a),
-			           *second = address_of(request, b);
+			const unsigned char *first = kernel_host_of(request, a);
+			const unsigned char *second = kernel_host_of(request, b);
 
 			if (!request->bytes[b] || first + request->bytes[a] <= second ||
 			    second + request->bytes[b] <= first)
@@ -125,7 +116,7 @@ int aliases_find(struct heddle_kernel_request *request)
 	return 0;
 }
 
-int arguments_compare(const struct heddle_kernel_request *request)
+int kernel_arguments_compare(const struct heddle_kernel_request *request)
 {
 	const struct index_kernel *index = &request->kernel->index;
 	unsigned n = request->given.narguments;

@@ -8,9 +8,9 @@
 
 #ifdef HEDDLE_USE_OPENCL
 
-#include "partition/kernel/launch/kernel_private.h"
+#include "partition/kernel/launch/request_starpu.h"
 
-int blocks_start(struct heddle_kernel_request *request)
+int kernel_blocks_start(struct heddle_kernel_request *request)
 {
 	struct kernel *kernel = request->kernel;
 	struct heddle_strategy_worker workers[SPLIT_MAXDEVICES] = {{0}};
@@ -20,18 +20,18 @@ int blocks_start(struct heddle_kernel_request *request)
 
 	for (unsigned d = 0; d < kernel->ndevices; d++) {
 		workers[d].kind = HEDDLE_KIND_OPENCL;
-		workers[d].alignment = row_of(&request->range);
+		workers[d].alignment = kernel_row(&request->range);
 	}
 	status = heddle_strategy_create(request->strategy, &problem, &request->blocks);
 	for (unsigned d = 0; d < kernel->ndevices && !status; d++)
-		if (!device_usable(request, d))
+		if (!kernel_device_usable(request, d))
 			heddle_strategy_retire(request->blocks, d);
 	if (!status)
-		blocks_fill(request);
+		kernel_blocks_fill(request);
 	return status;
 }
 
-void block_ended(struct part *part)
+void kernel_block_ended(struct part *part)
 {
 	struct heddle_kernel_request *request = part->request;
 	unsigned d = part->device - request->kernel->devices;
@@ -72,7 +72,7 @@ static size_t block_take(struct heddle_kernel_request *request, unsigned d, size
 	return n;
 }
 
-void blocks_fill(struct heddle_kernel_request *request)
+void kernel_blocks_fill(struct heddle_kernel_request *request)
 {
 	struct kernel *kernel = request->kernel;
 
@@ -85,12 +85,13 @@ void blocks_fill(struct heddle_kernel_request *request)
 			n = block_take(request, d, &from);
 		request->busy[d] = request->busy[d] || n;
 		starpu_pthread_mutex_unlock(&request->mutex);
-		status = n ? part_submit(&(struct part){.request = request,
-		                                        .device = &kernel->devices[d],
-		                                        .from = from,
-		                                        .n = n,
-		                                        .turns = kernel->devices[d].shares_bus})
-		           : 0;
+		status =
+		    n ? kernel_part_submit(&(struct part){.request = request,
+		                                          .device = &kernel->devices[d],
+		                                          .from = from,
+		                                          .n = n,
+		                                          .turns = kernel->devices[d].shares_bus})
+		      : 0;
 		if (status) {
 			starpu_pthread_mutex_lock(&request->mutex);
 			request->status = status;

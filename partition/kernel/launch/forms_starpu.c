@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "partition/kernel/launch/device_private.h"
+#include "partition/kernel/launch/device_starpu.h"
 #include "support/message.h"
 
 static int log_refuse(const struct part *part, const struct device_form *form)
@@ -40,7 +40,7 @@ static void form_free(struct device_form *form)
 	*form = (struct device_form){0};
 }
 
-void forms_free(struct device_memory *memory)
+void kernel_forms_free(struct device_memory *memory)
 {
 	form_free(&memory->ranges);
 	form_free(&memory->whole);
@@ -66,7 +66,7 @@ static int form_compile(struct part *part, struct device_form *form, enum ndrang
 	free(prologue);
 	free(source);
 	if (error)
-		return device_refuse(part, "its program", error);
+		return kernel_refuse(part, "its program", error);
 	if (!status &&
 	    clBuildProgram(form->program, 1, &memory->device, kernel->options, NULL, NULL))
 		status = -EIO;
@@ -109,7 +109,7 @@ static int form_make(struct part *part, struct device_form *form, enum ndrange_w
 	if (!status)
 		form->kernel = clCreateKernel(form->program, part->request->kernel->name, &error);
 	if (error)
-		status = device_refuse(part, "making it", error);
+		status = kernel_refuse(part, "making it", error);
 	if (status)
 		form_free(form);
 	return status;
@@ -121,32 +121,88 @@ static struct device_form *form_of(const struct heddle_kernel_request *request,
 {
 	if (n < request->stats.groups)
 		return &memory->ranges;
-	return memory->whole.kernel || !memory->ranges.kernel || !request->trial ? &memory->whole
-	                                                                         : &memory->ranges;
+	return memory->whole.kernel || !memory->ranges.kernel || !request->explores
+	           ? &memory->whole
+	           : &memory->ranges;
 }
 
-bool form_ready(const struct heddle_kernel_request *request, struct device_memory *memory, size_t n)
+bool kernel_form_ready(const struct heddle_kernel_request *request, struct device_memory *memory,
+                       size_t n)
 {
 	return form_of(request, memory, n)->kernel;
 }
 
-int form_use(struct part *part)
+int kernel_form_use(struct part *part)
 {
 	struct device_memory *memory = part->device->memory;
 	bool whole;
-	int status;
 
-	memory->form = part->dry || part->pieces > 1 ? &memory->ranges
+	memory->form = part->dry || part->chunks > 1 ? &memory->ranges
 	                                             : form_of(part->request, memory, part->n);
 	whole = memory->form == &memory->whole;
 	if (memory->form->kernel)
 		return 0;
 	part->compiled = true;
-	status = form_make(part, memory->form, whole ? NDRANGE_WHOLE : part->request->kernel->way);
-	if (status || part->pieces < 2 || memory->form->way != NDRANGE_EXIT)
-		return status;
-	pieces_give_up(part); /* they are launches of ranges */
-	return form_use(part);
+	return form_make(part, memory->form, whole ? NDRANGE_WHOLE : part->request->kernel->way);
+}
+
+/* ---- launches ---- */
+
+static int argument_set(struct part *part, unsigned a)
+{
+	const struct heddle_kernel_request *request = part->request;
+	const struct heddle_kernel_argument *argument = &request->given.arguments[a];
+	struct device_memory *memory = part->device->memory;
+	unsigned same = request->same[a];
+	cl_int error;
+
+	if (kernel_is_buffer(argument))
+		error = clSetKernelArg(memory->form->kernel, a, sizeof(cl_mem),
+		                       memory->in_place[same] ? &memory->in_place[same]
+		                                              : &memory->buffers[same]);
+	else
+		error = clSetKernelArg(memory->form->kernel, a, argument->bytes, argument->pointer);
+	return error ? kernel_refuse(part, "an argument", error) : 0;
+}
+
+/* The range, for the early exit. */
+static int range_set(struct part *part)
+{
+	struct device_memory *memory = part->device->memory;
+	unsigned n = part->request->given.narguments;
+	cl_ulong first = part->from, last = part->from + part->n - 1;
+	cl_int error = clSetKernelArg(memory->form->kernel, n, sizeof(first), &first);
+
+	if (!error)
+		error = clSetKernelArg(memory->form->kernel, n + 1, sizeof(last), &last);
+	return error ? kernel_refuse(part, "the range", error) : 0;
+}
+
+int kernel_form_arguments(struct part *part)
+{
+	int status = 0;
+
+	for (unsigned a = 0; a < part->request->given.narguments && !status; a++)
+		status = argument_set(part, a);
+	if (!status && part->device->memory->form->way == NDRANGE_EXIT)
+		status = range_set(part);
+	return status;
+}
+
+cl_int kernel_form_enqueue(struct part *part, size_t from, size_t n, cl_command_queue queue,
+                           const cl_event *after)
+{
+	const struct device_form *form = part->device->memory->form;
+	struct ndrange_launch launches[NDRANGE_MAXBOXES];
+	unsigned nlaunches = ndrange_launches(&part->request->range, form->way, from, n, launches);
+	cl_int error = CL_SUCCESS;
+
+	for (unsigned l = 0; l < nlaunches && !error; l++)
+		error = clEnqueueNDRangeKernel(queue, form->kernel, launches[l].dimensions,
+		                               launches[l].offset, launches[l].global,
+		                               launches[l].local, !!after, after,
+		                               kernel_event(part, EVENT_COMPUTED));
+	return error;
 }
 
 #endif

@@ -22,17 +22,13 @@
 #include <unistd.h>
 
 #include "partition/common/workers_starpu.h"
-#include "partition/kernel/launch/kernel_private.h"
-
-bool request_in_blocks(const struct heddle_kernel_request *request)
-{
-	return request->strategy && !request->aliased && !request->kernel->index.refusal;
-}
+#include "partition/kernel/launch/device_starpu.h"
 
 /* After the dry run, if there was one: shares, or blocks. */
 static int groups_distribute(struct heddle_kernel_request *request)
 {
-	return request_in_blocks(request) ? blocks_start(request) : shares_submit(request);
+	return kernel_in_blocks(request) ? kernel_blocks_start(request)
+	                                 : kernel_shares_submit(request);
 }
 
 /* ---- from the data to the results ---- */
@@ -43,13 +39,13 @@ static void request_end(struct heddle_kernel_request *request, int status)
 		request->status = status;
 	request->stats.us = starpu_timing_now() - request->start_us;
 	if (!request->status)
-		shape_learn(request);
+		kernel_shape_learn(request);
 	control_end(&request->control);
 }
 
 /* One in `pending` stands for this function while it submits, so that no part's end gets
  * here meanwhile. */
-void request_step(struct heddle_kernel_request *request)
+static void request_step(struct heddle_kernel_request *request)
 {
 	bool idle;
 	int status;
@@ -61,7 +57,7 @@ void request_step(struct heddle_kernel_request *request)
 			request->stats.profile_us = starpu_timing_now() - request->start_us;
 			status = groups_distribute(request);
 		} else if (request->nlost) {
-			status = lost_submit(request);
+			status = kernel_lost_submit(request);
 		} else {
 			request_end(request, 0);
 			return;
@@ -77,21 +73,74 @@ void request_step(struct heddle_kernel_request *request)
 	} while (idle);
 }
 
-unsigned devices_untimed(const struct heddle_kernel_request *request)
-{
-	struct kernel *kernel = request->kernel;
-	unsigned untimed;
+/* ---- parts that have ended ---- */
 
-	starpu_pthread_mutex_lock(&kernel->mutex);
-	untimed = devices_of(request) & ~kernel->failed & ~kernel->timed;
-	starpu_pthread_mutex_unlock(&kernel->mutex);
-	return untimed;
+static void part_count(struct part *part)
+{
+	struct heddle_kernel_stats *stats = &part->request->stats;
+	struct heddle_kernel_worker_stats *worker = NULL;
+
+	for (unsigned w = 0; w < stats->nworkers && !worker; w++)
+		if (stats->workers[w].id == part->device->worker)
+			worker = &stats->workers[w];
+	if (!worker) {
+		worker = &stats->workers[stats->nworkers++];
+		*worker = (struct heddle_kernel_worker_stats){.id = part->device->worker,
+		                                              .start_us = part->start_us};
+		memcpy(worker->name, part->device->title, sizeof(worker->name));
+	}
+	worker->groups += part->n;
+	worker->in_us += part->in_us;
+	worker->compute_us += part->compute_us;
+	worker->out_us += part->out_us;
+	worker->merge_us += part->merge_us;
+	worker->in_bytes += part->in_bytes;
+	worker->out_bytes += part->out_bytes;
 }
 
-bool request_profiled(const struct heddle_kernel_request *request)
+/* A device that failed gets nothing of this kernel any more; what it had is lost. */
+static void part_lose(struct part *part)
 {
-	return !devices_untimed(request);
+	struct heddle_kernel_request *request = part->request;
+
+	if (part->device) {
+		starpu_pthread_mutex_lock(&request->kernel->mutex);
+		__atomic_or_fetch(&request->kernel->failed,
+		                  1U << (part->device - request->kernel->devices),
+		                  __ATOMIC_RELAXED);
+		starpu_pthread_mutex_unlock(&request->kernel->mutex);
+	}
+	if (!part->dry)
+		request->lost[request->nlost++] = (struct range_lost){part->from, part->n};
+	request->error = part->status;
 }
+
+static void part_ended(struct part *part)
+{
+	struct heddle_kernel_request *request = part->request;
+	bool own = part == &request->room, last;
+
+	starpu_pthread_mutex_lock(&request->mutex);
+	request->compiled = request->compiled || (part->compiled && !part->dry);
+	if (part->status)
+		part_lose(part);
+	else if (!part->dry)
+		part_count(part);
+	if (request->blocks) {
+		kernel_block_ended(part);
+		starpu_pthread_mutex_unlock(&request->mutex);
+		kernel_blocks_fill(request);
+		starpu_pthread_mutex_lock(&request->mutex);
+	}
+	last = !--request->pending;
+	starpu_pthread_mutex_unlock(&request->mutex);
+	if (!own)
+		free(part);
+	if (last)
+		request_step(request);
+}
+
+/* ---- the beginning ---- */
 
 /* The data is in main memory. On the worker of a device that has a part, or in the thread that
  * submitted the launch, it computes that too. */
@@ -104,19 +153,19 @@ static void request_start(void *work)
 	request->start_us = starpu_timing_now();
 	request->stats.queue_us = request->start_us - request->submit_us;
 	request->pending = 1;
-	request->here = device_of(request->kernel, starpu_worker_get_id());
+	request->here = kernel_device_of(request->kernel, starpu_worker_get_id());
 	if (request->control.status)
 		status = request->control.status;
 	else if (!request->split)
-		status = part_submit(
+		status = kernel_part_submit(
 		    &(struct part){.request = request,
 		                   .device = request->first ? request->first : request->here,
 		                   .n = request->stats.groups});
-	else if (request_in_blocks(request) || request_profiled(request))
+	else if (kernel_in_blocks(request) || !kernel_devices_untimed(request))
 		status = groups_distribute(request);
 	else
-		status = profiles_submit(request);
-	part_own_run(request);
+		status = kernel_profiles_submit(request);
+	kernel_part_own_run(request);
 	starpu_pthread_mutex_lock(&request->mutex);
 	if (status) {
 		request->status = status;
@@ -138,16 +187,18 @@ static void request_free(void *work)
 	struct heddle_kernel_request *request = work;
 
 	for (unsigned a = 0; a < request->given.narguments; a++)
-		argument_free(request, a);
-	shape_leave(request);
+		kernel_argument_free(request, a);
+	kernel_shape_leave(request);
 	starpu_pthread_mutex_destroy(&request->mutex);
 	control_fini(&request->control);
 	heddle_strategy_destroy(request->blocks);
 	free(__atomic_exchange_n(&spare, request, __ATOMIC_ACQ_REL));
 }
 
-void requests_free(void)
+void heddle_kernels_unload(void)
 {
+	kernel_cache_free();
+	kernel_queues_free();
 	free(__atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL));
 }
 
@@ -186,7 +237,7 @@ static void data_take(struct heddle_kernel_request *request)
 /* Where the control task runs. */
 static void place_take(struct heddle_kernel_request *request)
 {
-	if (request_in_blocks(request))
+	if (kernel_in_blocks(request))
 		return;
 	if (request->split || request->first)
 		control_on_opencl(&request->control, main_worker(request));
@@ -216,7 +267,7 @@ static int workers_take(struct heddle_kernel_request *request)
 
 	request->barred = nworkers ? ~0U : 0;
 	for (unsigned w = 0; w < nworkers; w++) {
-		struct kernel_device *device = device_of(request->kernel, given->workers[w]);
+		struct kernel_device *device = kernel_device_of(request->kernel, given->workers[w]);
 
 		if (!device)
 			return heddle_refuse(-EINVAL, "kernel %s: worker %d is no OpenCL worker",
@@ -268,7 +319,7 @@ static int request_init(struct heddle_kernel_request *request, const struct hedd
 	given_take(&request->given, given);
 	for (unsigned a = 0; a < given->narguments && !status; a++) {
 		request->given.arguments[a] = given->arguments[a];
-		status = argument_take(request, a);
+		status = kernel_argument_take(request, a);
 		if (!status)
 			request->given.narguments++;
 	}
@@ -276,18 +327,18 @@ static int request_init(struct heddle_kernel_request *request, const struct hedd
 		status = heddle_refuse(-EINVAL, "kernel %s: more than %d handles", given->name,
 		                       STARPU_NMAXBUFS);
 	if (!status)
-		status = aliases_find(request);
+		status = kernel_aliases_find(request);
 	if (!status)
-		status = kernel_find(&request->given, &request->range, &request->kernel);
+		status = kernel_cache_find(&request->given, &request->range, &request->kernel);
 	if (!status)
-		status = arguments_compare(request);
+		status = kernel_arguments_compare(request);
 	if (!status)
 		status = workers_take(request);
 	if (!status)
 		status = method_take(request);
 	if (!status)
-		status = shape_find(request);
-	request->way = OUTCOMES_WAYS;
+		status = kernel_shape_find(request);
+	request->arm = OUTCOMES_WAYS;
 	request->stats.groups = status ? 0 : ndrange_groups(&request->range);
 	if (given->split == HEDDLE_KERNEL_BY_POLICY)
 		request->split = policy_splits(&request->strategy);
@@ -309,7 +360,7 @@ static int platform_check(const char *name)
 		                     "STARPU_OPENCL_ON_CPUS=1, and STARPU_NCPU to leave it cores)",
 		                     name);
 	if (!__atomic_exchange_n(&right, true, __ATOMIC_RELAXED))
-		device_threads_allow();
+		kernel_threads_allow();
 	return 0;
 }
 
@@ -339,6 +390,7 @@ static int request_make(const struct heddle_kernel *given, struct heddle_kernel_
 	memset(&request->stats, 0, offsetof(struct heddle_kernel_stats, workers));
 	starpu_pthread_mutex_init(&request->mutex, NULL);
 	control_init(&request->control, request_start, request_free, request);
+	request->part_ended = part_ended;
 	status = request_init(request, given);
 	if (status)
 		request_free(request);
@@ -359,7 +411,7 @@ static int request_submit(const struct heddle_kernel *given, bool waits,
 	request->submit_us = starpu_timing_now();
 	request->waits = waits;
 	data_take(request);
-	if (direct_wanted(request))
+	if (kernel_direct_wanted(request))
 		control_may_here(&request->control, waits);
 	if (!control_is_here(&request->control))
 		place_take(request);
@@ -418,13 +470,13 @@ int heddle_kernel_wait(struct heddle_kernel_request *request, struct heddle_kern
 	int status;
 
 	if (request->later || request->direct)
-		direct_wait(request);
+		kernel_direct_wait(request);
 	if (!control_is_over(&request->control)) {
 		double us = expected_us(request);
 
 		if (us > 0)
 			control_wait_until(&request->control, request->submit_us + us,
-			                   request->kernel->look_us);
+			                   request->kernel->poll_us);
 	}
 	control_wait(&request->control);
 	status = request->status;

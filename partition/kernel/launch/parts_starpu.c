@@ -12,7 +12,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "partition/kernel/launch/kernel_private.h"
+#include "partition/kernel/launch/device_starpu.h"
+#include "partition/common/task_starpu.h"
+#include "partition/kernel/launch/direct.h"
+#include "support/message.h"
 
 /* The dry run: at most this long on each device, as far as the sizes before tell. */
 #define PROFILE_US 500000.0
@@ -27,14 +30,6 @@ enum { REPEATS = 3 };
 #define SMALL 65536
 /* What is known has changed from that much on. */
 #define CHANGE 0.05
-
-struct kernel_device *device_of(struct kernel *kernel, int worker)
-{
-	for (unsigned d = 0; d < kernel->ndevices; d++)
-		if (kernel->devices[d].worker == worker)
-			return &kernel->devices[d];
-	return NULL;
-}
 
 static void rate_follow(double *rate, size_t bytes, double us)
 {
@@ -113,6 +108,21 @@ static void part_learn(const struct part *part)
 	starpu_pthread_mutex_unlock(&kernel->mutex);
 }
 
+/* Computes a part on this worker; once more where memory is short and other kernels keep some. */
+static int part_compute(struct part *part)
+{
+	struct part again = *part;
+	int status = kernel_device_run(part);
+
+	if (status != -ENOMEM ||
+	    !kernel_cache_buffers_drop(part->request->kernel, part->device->worker))
+		return status;
+	heddle_explain("kernel %s: once more, without the buffers that other kernels keep",
+	               part->request->kernel->name);
+	*part = again;
+	return kernel_device_run(part);
+}
+
 /* The shortest of some runs: some of them are held up, and the first ones of a size more
  * often than later ones. */
 static int profile_size(struct part *part)
@@ -125,7 +135,7 @@ static int profile_size(struct part *part)
 		struct part run = *part;
 		double us;
 
-		status = device_run(&run);
+		status = part_compute(&run);
 		us = run.in_us + run.compute_us;
 		spent_us += us;
 		if (status || us >= best_us)
@@ -149,7 +159,7 @@ static int profile_run(struct part *whole)
 	int status;
 
 	part.n = 1;
-	status = device_run(&part);
+	status = part_compute(&part);
 	part = *whole;
 	starpu_pthread_mutex_lock(&kernel->mutex);
 	part.device->trust = KERNEL_TRUSTED;
@@ -174,14 +184,15 @@ static void part_run(struct part *part)
 {
 	part->start_us = starpu_timing_now() - part->request->start_us;
 	if (!part->device)
-		part->device = device_of(part->request->kernel, starpu_worker_get_id_check());
+		part->device =
+		    kernel_device_of(part->request->kernel, starpu_worker_get_id_check());
 	if (!part->device)
 		part->status = -ENODEV;
 	else if (part->dry)
 		part->status = profile_run(part);
 	else
-		part->status = device_run(part);
-	if (!part->status && !part->dry && !part->unwatched)
+		part->status = part_compute(part);
+	if (!part->status && !part->dry && !part->unprofiled)
 		part_learn(part);
 }
 
@@ -195,81 +206,178 @@ static struct starpu_codelet part_codelet = {
     .name = "heddle_kernel",
 };
 
-static void part_count(struct part *part)
-{
-	struct heddle_kernel_stats *stats = &part->request->stats;
-	struct heddle_kernel_worker_stats *worker = NULL;
-
-	for (unsigned w = 0; w < stats->nworkers && !worker; w++)
-		if (stats->workers[w].id == part->device->worker)
-			worker = &stats->workers[w];
-	if (!worker) {
-		worker = &stats->workers[stats->nworkers++];
-		*worker = (struct heddle_kernel_worker_stats){.id = part->device->worker,
-		                                              .start_us = part->start_us};
-		memcpy(worker->name, part->device->title, sizeof(worker->name));
-	}
-	worker->groups += part->n;
-	worker->in_us += part->in_us;
-	worker->compute_us += part->compute_us;
-	worker->out_us += part->out_us;
-	worker->merge_us += part->merge_us;
-	worker->in_bytes += part->in_bytes;
-	worker->out_bytes += part->out_bytes;
-}
-
-/* A device that failed gets nothing of this kernel any more; what it had is lost. */
-static void part_lose(struct part *part)
-{
-	struct heddle_kernel_request *request = part->request;
-
-	if (part->device) {
-		starpu_pthread_mutex_lock(&request->kernel->mutex);
-		__atomic_or_fetch(&request->kernel->failed,
-		                  1U << (part->device - request->kernel->devices),
-		                  __ATOMIC_RELAXED);
-		starpu_pthread_mutex_unlock(&request->kernel->mutex);
-	}
-	if (!part->dry)
-		request->lost[request->nlost++] = (struct range_lost){part->from, part->n};
-	request->error = part->status;
-}
-
 /* The callback of parts' tasks. */
 static void part_ended(void *arg)
 {
 	struct part *part = arg;
-	struct heddle_kernel_request *request = part->request;
-	bool own = part == &request->room, last;
 
-	starpu_pthread_mutex_lock(&request->mutex);
-	request->compiled = request->compiled || (part->compiled && !part->dry);
-	if (part->status)
-		part_lose(part);
-	else if (!part->dry)
-		part_count(part);
-	if (request->blocks) {
-		block_ended(part);
-		starpu_pthread_mutex_unlock(&request->mutex);
-		blocks_fill(request);
-		starpu_pthread_mutex_lock(&request->mutex);
-	}
-	last = !--request->pending;
-	starpu_pthread_mutex_unlock(&request->mutex);
-	if (!own)
-		free(part);
-	if (last)
-		request_step(request);
+	part->request->part_ended(part);
 }
 
-void part_end(struct part *part)
+static void part_end(struct part *part)
 {
-	if (!part->status && !part->unwatched)
+	if (!part->status && !part->unprofiled)
 		part_learn(part);
 	part_ended(part);
 }
 
-void part_own_run(struct heddle_kernel_request *request)
+static int part_task_submit(struct part *part)
+{
+	struct starpu_task *task = starpu_task_create();
+
+	if (!task)
+		return -ENOMEM;
+	task->cl = &part_codelet;
+	task->cl_arg = part;
+	task->callback_func = part_ended;
+	task->callback_arg = part;
+	if (part->device)
+		task_pin(task, part->device->worker, 0);
+	return task_submit(task, part->request->kernel->name);
+}
+
+/* ---- direct launches ---- */
+
+/** A part under way. */
+struct direct {
+	struct part *part;
+	bool ended;    /* somebody ends it, or has */
+	unsigned refs; /* who waits, and OpenCL */
+};
+
+bool kernel_direct_wanted(const struct heddle_kernel_request *request)
+{
+	struct kernel_direct_facts facts = {
+	    .allowed = request->kernel->direct,
+	    .shares = request->split && !kernel_in_blocks(request),
+	    .known = !kernel_devices_untimed(request),
+	    .on_worker = starpu_worker_get_id() >= 0,
+	    .at_home = control_at_home(&request->control),
+	    .tasks_ready = starpu_task_nready(),
+	};
+	const char *reason = kernel_direct_refusal(&facts);
+
+	if (reason)
+		heddle_explain("kernel %s is not launched directly: %s", request->kernel->name,
+		               reason);
+	return !reason;
+}
+
+void kernel_direct_take(struct heddle_kernel_request *request, struct kernel_device *device,
+                        size_t n)
+{
+	if (request->control.here && kernel_device_claim(request, device, n))
+		request->here = device;
+}
+
+static void direct_leave(struct heddle_kernel_request *request)
+{
+	if (request->here)
+		kernel_device_leave(request->kernel, request->here);
+	request->here = NULL;
+}
+
+/* What failed here is computed once more, on the worker, whose failure counts. */
+static void part_retry(struct part *part, int status)
+{
+	heddle_explain("kernel %s: its direct launch failed; its worker computes",
+	               part->request->kernel->name);
+	part->direct = false;
+	part->in_bytes = part->out_bytes = part->in_place_bytes = part->out_place_bytes = 0;
+	if (!part_task_submit(part))
+		return;
+	part->status = status;
+	part_end(part);
+}
+
+static void part_over(struct part *part, int status, bool waited)
+{
+	struct kernel *kernel = part->request->kernel;
+
+	status = kernel_device_end(part, status, waited);
+	kernel_device_leave(kernel, part->device);
+	if (status)
+		part_retry(part, status);
+	else
+		part_end(part);
+}
+
+/* Whoever comes first ends the part. */
+static void direct_end(struct direct *direct, int status, bool waited)
+{
+	if (!__atomic_exchange_n(&direct->ended, true, __ATOMIC_ACQ_REL))
+		part_over(direct->part, status, waited);
+	if (!__atomic_sub_fetch(&direct->refs, 1, __ATOMIC_ACQ_REL))
+		free(direct);
+}
+
+static void CL_CALLBACK all_done(cl_event event, cl_int state, void *arg)
+{
+	clReleaseEvent(event);
+	direct_end(arg, state < 0 ? -EIO : 0, true);
+}
+
+/* OpenCL tells when the queue has come to here.
+ * @return 0; 1: it will not */
+static int tell_end(struct direct *direct, cl_command_queue queue)
+{
+	cl_event event;
+
+	if (clEnqueueMarker(queue, &event))
+		return 1;
+	if (!clFlush(queue) && !clSetEventCallback(event, CL_COMPLETE, all_done, direct))
+		return 0;
+	clReleaseEvent(event);
+	return 1;
+}
+
+/* The launch may be over, and freed, before this returns. */
+static void wait_later(struct part *part, cl_command_queue queue)
+{
+	struct heddle_kernel_request *request = part->request;
+	unsigned refs = request->control.detached ? 1 : 2;
+	struct direct *direct;
+
+	if (request->waits) {
+		request->later = part;
+		return;
+	}
+	direct = malloc(sizeof(*direct));
+	if (!direct) {
+		part_over(part, 0, false);
+		return;
+	}
+	*direct = (struct direct){part, false, refs};
+	if (!request->control.detached)
+		request->direct = direct;
+	if (tell_end(direct, queue))
+		direct_end(direct, 0, false);
+}
+
+static void direct_launch(struct part *part)
+{
+	cl_command_queue queue;
+	int status;
+
+	part->direct = true;
+	status = kernel_device_begin(part, &queue);
+	if (status)
+		part_over(part, status, false);
+	else
+		wait_later(part, queue);
+}
+
+void kernel_direct_wait(struct heddle_kernel_request *request)
+{
+	if (request->later)
+		part_over(request->later, 0, false);
+	else
+		direct_end(request->direct, 0, false);
+}
+
+/* ---- parts of a launch ---- */
+
+void kernel_part_own_run(struct heddle_kernel_request *request)
 {
 	struct part *own = request->own;
 
@@ -298,22 +406,7 @@ static bool is_own(const struct part *part)
 	       (request->control.here || part->device->worker == starpu_worker_get_id());
 }
 
-int part_task_submit(struct part *part)
-{
-	struct starpu_task *task = starpu_task_create();
-
-	if (!task)
-		return -ENOMEM;
-	task->cl = &part_codelet;
-	task->cl_arg = part;
-	task->callback_func = part_ended;
-	task->callback_arg = part;
-	if (part->device)
-		task_pin(task, part->device->worker, 0);
-	return task_submit(task, part->request->kernel->name);
-}
-
-int part_submit(const struct part *like)
+int kernel_part_submit(const struct part *like)
 {
 	struct heddle_kernel_request *request = like->request;
 	bool own = is_own(like);

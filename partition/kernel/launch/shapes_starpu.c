@@ -12,21 +12,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "partition/kernel/launch/kernel_private.h"
+#include "partition/kernel/launch/request_starpu.h"
 #include "partition/kernel/access/windows.h"
 
 /* Kernels with more sizes than that forget the oldest one's launches. */
 enum { MAXSHAPES = 64 };
 
-unsigned devices_of(const struct heddle_kernel_request *request)
+unsigned kernel_devices(const struct heddle_kernel_request *request)
 {
 	return ~request->barred & ((1U << request->kernel->ndevices) - 1);
+}
+
+unsigned kernel_devices_untimed(const struct heddle_kernel_request *request)
+{
+	struct kernel *kernel = request->kernel;
+	unsigned untimed;
+
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	untimed = kernel_devices(request) & ~kernel->failed & ~kernel->timed;
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	return untimed;
+}
+
+bool kernel_device_usable(const struct heddle_kernel_request *request, unsigned d)
+{
+	unsigned failed = __atomic_load_n(&request->kernel->failed, __ATOMIC_RELAXED);
+
+	return !((failed | request->barred) >> d & 1);
 }
 
 static bool is_shape(const struct shape *shape, const struct heddle_kernel_request *request)
 {
 	return shape->method == request->method && shape->aliased == request->aliased &&
-	       shape->devices == devices_of(request) &&
+	       shape->devices == kernel_devices(request) &&
 	       shape->range.dimensions == request->range.dimensions &&
 	       !memcmp(shape->range.groups, request->range.groups, sizeof(shape->range.groups)) &&
 	       !memcmp(shape->range.local, request->range.local, sizeof(shape->range.local)) &&
@@ -42,7 +60,7 @@ static struct shape *shape_make(const struct heddle_kernel_request *request)
 		return NULL;
 	shape->range = request->range;
 	memcpy(shape->bytes, request->bytes, request->given.narguments * sizeof(*shape->bytes));
-	shape->devices = devices_of(request);
+	shape->devices = kernel_devices(request);
 	shape->method = request->method;
 	shape->aliased = request->aliased;
 	shape->main = -1;
@@ -65,7 +83,7 @@ static void shapes_trim(struct kernel *kernel)
 	free(shape);
 }
 
-int shape_find(struct heddle_kernel_request *request)
+int kernel_shape_find(struct heddle_kernel_request *request)
 {
 	struct kernel *kernel = request->kernel;
 	struct shape **at, *shape;
@@ -90,7 +108,7 @@ int shape_find(struct heddle_kernel_request *request)
 	return shape ? 0 : -ENOMEM;
 }
 
-void shape_leave(struct heddle_kernel_request *request)
+void kernel_shape_leave(struct heddle_kernel_request *request)
 {
 	if (!request->shape)
 		return;
@@ -99,24 +117,78 @@ void shape_leave(struct heddle_kernel_request *request)
 	starpu_pthread_mutex_unlock(&request->kernel->mutex);
 }
 
-void shapes_free(struct kernel *kernel)
+size_t kernel_row(const struct ndrange *range)
 {
-	while (kernel->shapes) {
-		struct shape *next = kernel->shapes->next;
+	size_t row = range->groups[0] * (range->groups[2] > 1 ? range->groups[1] : 1);
 
-		free(kernel->shapes);
-		kernel->shapes = next;
-	}
+	return ndrange_groups(range) / row < 16 ? 1 : row;
 }
 
-size_t cut_round(const struct ndrange *range, size_t at)
+size_t kernel_cut_round(const struct ndrange *range, size_t at)
 {
-	size_t row = row_of(range);
+	size_t row = kernel_row(range);
 
 	return at == ndrange_groups(range) ? at : (at + row / 2) / row * row;
 }
 
 /* ---- what is touched ---- */
+
+/* What was in a buffer that is given as STARPU_W does not matter. Where no group outside of
+ * the range writes into the range's window, all of the window is the range's then. */
+static int windows_own(const struct heddle_kernel_request *request,
+                       const struct index_launch *launch, size_t from, size_t n,
+                       struct index_use *uses)
+{
+	size_t total = ndrange_groups(&request->range);
+	const size_t starts[2] = {0, from + n}, sizes[2] = {from, total - from - n};
+	struct index_use others[2][HEDDLE_KERNEL_MAXARGUMENTS];
+	int status = 0;
+
+	memset(others, 0, sizeof(others));
+	for (int i = 0; i < 2 && !status; i++)
+		if (sizes[i])
+			status = index_uses(&request->kernel->index, launch, starts[i], sizes[i],
+			                    others[i]);
+	for (unsigned a = 0; a < request->given.narguments && !status; a++)
+		if (request->given.arguments[a].mode == STARPU_W &&
+		    kernel_windows_apart(&uses[a].write, &others[0][a].write) &&
+		    kernel_windows_apart(&uses[a].write, &others[1][a].write))
+			uses[a].write.dense = true;
+	return status;
+}
+
+int kernel_uses(const struct heddle_kernel_request *request, size_t from, size_t n,
+                struct index_use *uses)
+{
+	struct index_launch launch = {&request->range, request->integers, request->bytes};
+	int status = index_uses(&request->kernel->index, &launch, from, n, uses);
+	bool asked = false;
+
+	for (unsigned a = 0; a < request->given.narguments && !status && !request->aliased; a++)
+		if (request->given.arguments[a].mode == STARPU_R) {
+			uses[a].write = (struct index_window){0};
+		} else if (request->given.arguments[a].mode == STARPU_W) {
+			uses[a].read = (struct index_window){0};
+			asked = asked || !uses[a].write.dense;
+		}
+	return asked && !status ? windows_own(request, &launch, from, n, uses) : status;
+}
+
+bool kernel_in_place(const struct heddle_kernel_request *request,
+                     const struct kernel_device *device, unsigned a, const struct index_use *use,
+                     bool dry)
+{
+	size_t alignment = index_alignment(&request->kernel->index, a);
+
+	if (!device->in_host_memory || request->aliased ||
+	    (uintptr_t)kernel_host_of(request, a) % alignment)
+		return false;
+	/* A dry run writes elsewhere; and what is read and written can be brought back after
+	 * a failure only where nobody else writes between. */
+	return index_window_empty(&use->write) ||
+	       (!dry &&
+	        (index_window_empty(&use->read) || (use->write.dense && !use->write.pitch)));
+}
 
 /* Bytes to and from a device with a bus, and those to be merged. */
 struct crossing {
@@ -165,17 +237,18 @@ static bool integers_same(const struct heddle_kernel_request *request)
 	return true;
 }
 
-int shape_prepare(struct heddle_kernel_request *request)
+int kernel_shape_prepare(struct heddle_kernel_request *request)
 {
 	struct shape *shape = request->shape;
-	size_t total = request->stats.groups, half = cut_round(&request->range, (total + 1) / 2);
+	size_t total = request->stats.groups,
+	       half = kernel_cut_round(&request->range, (total + 1) / 2);
 	struct crossing all, part;
 
 	if (shape->known && integers_same(request))
 		return 0;
 	shape->known = shape->cut = shape->whole_only = false;
-	if (request_uses(request, 0, total, shape->whole) ||
-	    request_uses(request, 0, half, shape->half))
+	if (kernel_uses(request, 0, total, shape->whole) ||
+	    kernel_uses(request, 0, half, shape->half))
 		return -ENOMEM;
 	memcpy(shape->integers, request->integers,
 	       request->given.narguments * sizeof(*shape->integers));
@@ -190,16 +263,16 @@ int shape_prepare(struct heddle_kernel_request *request)
 
 /* ---- how it went ---- */
 
-void shape_learn(struct heddle_kernel_request *request)
+void kernel_shape_learn(struct heddle_kernel_request *request)
 {
 	struct shape *shape = request->shape;
 	struct kernel *kernel = request->kernel;
 	double most = 0;
 
-	if (!shape || request->way == OUTCOMES_WAYS || request->stats.moved || request->compiled)
+	if (!shape || request->arm == OUTCOMES_WAYS || request->stats.moved || request->compiled)
 		return;
 	starpu_pthread_mutex_lock(&kernel->mutex);
-	outcomes_measured(&shape->outcomes, request->way,
+	outcomes_measured(&shape->outcomes, request->arm,
 	                  request->stats.us - request->stats.profile_us);
 	for (unsigned w = 0; w < request->stats.nworkers; w++) {
 		const struct heddle_kernel_worker_stats *worker = &request->stats.workers[w];

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "partition/kernel/launch/kernel_private.h"
+#include "partition/kernel/launch/request_starpu.h"
 #include "partition/kernel/access/windows.h"
 #include "support/message.h"
 
@@ -23,60 +23,12 @@
 /* Another split is tried where it promises at most so much of what one took. */
 #define PROMISE 0.97
 
-/* What was in a buffer that is given as STARPU_W does not matter. Where no group outside of
- * the range writes into the range's window, all of the window is the range's then. */
-static int windows_own(const struct heddle_kernel_request *request,
-                       const struct index_launch *launch, size_t from, size_t n,
-                       struct index_use *uses)
-{
-	size_t total = ndrange_groups(&request->range);
-	const size_t starts[2] = {0, from + n}, sizes[2] = {from, total - from - n};
-	struct index_use others[2][HEDDLE_KERNEL_MAXARGUMENTS];
-	int status = 0;
-
-	memset(others, 0, sizeof(others));
-	for (int i = 0; i < 2 && !status; i++)
-		if (sizes[i])
-			status = index_uses(&request->kernel->index, launch, starts[i], sizes[i],
-			                    others[i]);
-	for (unsigned a = 0; a < request->given.narguments && !status; a++)
-		if (request->given.arguments[a].mode == STARPU_W &&
-		    kernel_windows_apart(&uses[a].write, &others[0][a].write) &&
-		    kernel_windows_apart(&uses[a].write, &others[1][a].write))
-			uses[a].write.dense = true;
-	return status;
-}
-
-int request_uses(const struct heddle_kernel_request *request, size_t from, size_t n,
-                 struct index_use *uses)
-{
-	struct index_launch launch = {&request->range, request->integers, request->bytes};
-	int status = index_uses(&request->kernel->index, &launch, from, n, uses);
-	bool asked = false;
-
-	for (unsigned a = 0; a < request->given.narguments && !status && !request->aliased; a++)
-		if (request->given.arguments[a].mode == STARPU_R) {
-			uses[a].write = (struct index_window){0};
-		} else if (request->given.arguments[a].mode == STARPU_W) {
-			uses[a].read = (struct index_window){0};
-			asked = asked || !uses[a].write.dense;
-		}
-	return asked && !status ? windows_own(request, &launch, from, n, uses) : status;
-}
-
-bool device_usable(const struct heddle_kernel_request *request, unsigned d)
-{
-	unsigned failed = __atomic_load_n(&request->kernel->failed, __ATOMIC_RELAXED);
-
-	return !((failed | request->barred) >> d & 1);
-}
-
 /* Whether a device would work on all of the host's arrays themselves. */
 static bool all_in_place(const struct heddle_kernel_request *request,
                          const struct kernel_device *device, const struct index_use *uses)
 {
 	for (unsigned a = 0; a < request->given.narguments; a++)
-		if (request->bytes[a] && !transfer_in_place(request, device, a, &uses[a], false))
+		if (request->bytes[a] && !kernel_in_place(request, device, a, &uses[a], false))
 			return false;
 	return true;
 }
@@ -127,7 +79,7 @@ static void sharing_make(const struct heddle_kernel_request *request, struct sha
 		struct kernel_device *device = &kernel->devices[d];
 		unsigned at = problem->ndevices;
 
-		if (!device_usable(request, d) || !device->known.table.npoints)
+		if (!kernel_device_usable(request, d) || !device->known.table.npoints)
 			continue;
 		sharing->numbers[at] = d;
 		problem->devices[at].table = device->known.table;
@@ -141,13 +93,6 @@ static void sharing_make(const struct heddle_kernel_request *request, struct sha
 			bus_join(problem, at, buses, device);
 		problem->ndevices++;
 	}
-}
-
-size_t row_of(const struct ndrange *range)
-{
-	size_t row = range->groups[0] * (range->groups[2] > 1 ? range->groups[1] : 1);
-
-	return ndrange_groups(range) / row < 16 ? 1 : row;
 }
 
 static void shares_explain(const struct heddle_kernel_request *request,
@@ -204,7 +149,7 @@ static void split_round(const struct heddle_kernel_request *request, unsigned nd
 		size_t end;
 
 		upto += share[d];
-		end = cut_round(&request->range, upto);
+		end = kernel_cut_round(&request->range, upto);
 		share[d] = end > at ? end - at : 0;
 		at += share[d];
 	}
@@ -297,15 +242,15 @@ static void way_choose(struct heddle_kernel_request *request, struct sharing *sh
 		predicted_us[OUTCOMES_SHARED] = shape->shared_us;
 		predicted_us[OUTCOMES_OTHER] = shape->other_us;
 	}
-	request->way = outcomes_choose(&shape->outcomes, predicted_us);
-	request->trial = request->way != shape->outcomes.chosen;
-	request->stats.predicted_us = predicted_us[request->way];
+	request->arm = outcomes_choose(&shape->outcomes, predicted_us);
+	request->explores = request->arm != shape->outcomes.chosen;
+	request->stats.predicted_us = predicted_us[request->arm];
 	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
 		unsigned number = sharing->numbers[d];
 
-		sharing->share[d] = request->way == OUTCOMES_SHARED  ? shape->share[number]
-		                    : request->way == OUTCOMES_OTHER ? shape->other[number]
-		                    : request->way == number         ? sharing->problem.groups
+		sharing->share[d] = request->arm == OUTCOMES_SHARED  ? shape->share[number]
+		                    : request->arm == OUTCOMES_OTHER ? shape->other[number]
+		                    : request->arm == number         ? sharing->problem.groups
 		                                                     : 0;
 	}
 }
@@ -330,16 +275,16 @@ static unsigned longest(const struct sharing *sharing)
 }
 
 /* Whether a part is not asked what its steps take. */
-static bool unwatched(const struct heddle_kernel_request *request, const struct part *part)
+static bool unprofiled(const struct heddle_kernel_request *request, const struct part *part)
 {
 	struct kernel *kernel = request->kernel;
 	bool asked;
 
-	if (request->way >= OUTCOMES_WAYS)
+	if (request->arm >= OUTCOMES_WAYS)
 		return false;
 	starpu_pthread_mutex_lock(&kernel->mutex);
 	asked = part->device->trust != KERNEL_TRUSTED ||
-	        outcomes_look(&request->shape->outcomes, request->way);
+	        outcomes_look(&request->shape->outcomes, request->arm);
 	starpu_pthread_mutex_unlock(&kernel->mutex);
 	return !asked;
 }
@@ -374,8 +319,8 @@ static int parts_submit(struct heddle_kernel_request *request, const struct shar
 		at += sharing->share[d];
 	}
 	if (!turns(request->kernel, sharing, most))
-		direct_take(request, &request->kernel->devices[sharing->numbers[most]],
-		            sharing->share[most]);
+		kernel_direct_take(request, &request->kernel->devices[sharing->numbers[most]],
+		                   sharing->share[most]);
 	split_estimate(problem, sharing->share, &times);
 	for (unsigned i = 0; i < times.norder && !status; i++) {
 		unsigned d = times.order[i];
@@ -386,9 +331,9 @@ static int parts_submit(struct heddle_kernel_request *request, const struct shar
 		                    .turns = turns(request->kernel, sharing, d)};
 
 		part.alone_us = split_alone(problem, d, part.n);
-		part.unwatched = unwatched(request, &part);
+		part.unprofiled = unprofiled(request, &part);
 		if (part.n)
-			status = part_submit(&part);
+			status = kernel_part_submit(&part);
 	}
 	return status;
 }
@@ -400,9 +345,9 @@ static struct kernel_device *device_settled(struct heddle_kernel_request *reques
 	unsigned way;
 
 	if (!outcomes_settled(&request->shape->outcomes, &way) || way >= OUTCOMES_SHARED ||
-	    !device_usable(request, way))
+	    !kernel_device_usable(request, way))
 		return NULL;
-	request->way = way;
+	request->arm = way;
 	request->stats.predicted_us = outcomes_us(&request->shape->outcomes, way);
 	return &request->kernel->devices[way];
 }
@@ -425,7 +370,7 @@ static int sharing_decide(struct heddle_kernel_request *request, struct sharing 
 	return 0;
 }
 
-int shares_submit(struct heddle_kernel_request *request)
+int kernel_shares_submit(struct heddle_kernel_request *request)
 {
 	const char *refusal = request->aliased ? "two of its arguments are one array"
 	                                       : request->kernel->index.refusal;
@@ -435,7 +380,7 @@ int shares_submit(struct heddle_kernel_request *request)
 	int status;
 
 	starpu_pthread_mutex_lock(&request->kernel->mutex);
-	status = shape_prepare(request);
+	status = kernel_shape_prepare(request);
 	if (!status) {
 		memcpy(request->whole, request->shape->whole,
 		       request->given.narguments * sizeof(*request->whole));
@@ -449,11 +394,11 @@ int shares_submit(struct heddle_kernel_request *request)
 		return status;
 	request->stats.decision_us = starpu_timing_now() - start_us;
 	if (alone) {
-		direct_take(request, alone, request->stats.groups);
-		return part_submit(&(struct part){.request = request,
-		                                  .device = alone,
-		                                  .n = request->stats.groups,
-		                                  .unwatched = true});
+		kernel_direct_take(request, alone, request->stats.groups);
+		return kernel_part_submit(&(struct part){.request = request,
+		                                         .device = alone,
+		                                         .n = request->stats.groups,
+		                                         .unprofiled = true});
 	}
 	if (refusal)
 		heddle_explain("kernel %s runs on one device: %s", request->kernel->name, refusal);
@@ -461,20 +406,21 @@ int shares_submit(struct heddle_kernel_request *request)
 	return parts_submit(request, &sharing);
 }
 
-int profiles_submit(struct heddle_kernel_request *request)
+int kernel_profiles_submit(struct heddle_kernel_request *request)
 {
 	struct kernel *kernel = request->kernel;
-	unsigned untimed = devices_untimed(request);
+	unsigned untimed = kernel_devices_untimed(request);
 	int status = 0;
 
 	request->profiling = true;
 	for (unsigned d = 0; d < kernel->ndevices && !status; d++)
 		if (untimed >> d & 1)
-			status = part_submit(&(struct part){.request = request,
-			                                    .device = &kernel->devices[d],
-			                                    .n = request->stats.groups,
-			                                    .turns = kernel->devices[d].shares_bus,
-			                                    .dry = true});
+			status = kernel_part_submit(
+			    &(struct part){.request = request,
+			                   .device = &kernel->devices[d],
+			                   .n = request->stats.groups,
+			                   .turns = kernel->devices[d].shares_bus,
+			                   .dry = true});
 	return status;
 }
 
@@ -488,7 +434,7 @@ static struct kernel_device *fastest_usable(const struct heddle_kernel_request *
 	for (unsigned d = 0; d < kernel->ndevices; d++) {
 		struct kernel_device *device = &kernel->devices[d];
 
-		if (!device_usable(request, d))
+		if (!kernel_device_usable(request, d))
 			continue;
 		if (!best || (device->known.table.npoints && best->known.table.npoints &&
 		              kernel_table_time(&device->known.table, request->stats.groups) <
@@ -499,7 +445,7 @@ static struct kernel_device *fastest_usable(const struct heddle_kernel_request *
 	return best;
 }
 
-int lost_submit(struct heddle_kernel_request *request)
+int kernel_lost_submit(struct heddle_kernel_request *request)
 {
 	struct kernel_device *best = fastest_usable(request);
 	unsigned nlost = request->nlost;
@@ -510,10 +456,10 @@ int lost_submit(struct heddle_kernel_request *request)
 	request->nlost = 0;
 	for (unsigned i = 0; i < nlost && !status; i++) {
 		request->stats.moved += request->lost[i].n;
-		status = part_submit(&(struct part){.request = request,
-		                                    .device = best,
-		                                    .from = request->lost[i].from,
-		                                    .n = request->lost[i].n});
+		status = kernel_part_submit(&(struct part){.request = request,
+		                                           .device = best,
+		                                           .from = request->lost[i].from,
+		                                           .n = request->lost[i].n});
 	}
 	return status;
 }

@@ -17,23 +17,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "partition/kernel/launch/device_private.h"
+#include "partition/kernel/launch/device_starpu.h"
+#include "support/message.h"
 
 /* Bytes up to which a transfer is small. */
 enum { SMALL = 65536 };
 
-unsigned char *host_of(const struct heddle_kernel_request *request, unsigned a)
-{
-	const struct heddle_kernel_argument *argument = &request->given.arguments[a];
+/* ---- commands ---- */
 
-	return argument->type == HEDDLE_KERNEL_HANDLE
-	           ? starpu_data_handle_to_pointer(argument->handle, STARPU_MAIN_RAM)
-	           : argument->pointer;
+int kernel_refuse(const struct part *part, const char *what, cl_int error)
+{
+	bool full = error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
+	            error == CL_OUT_OF_HOST_MEMORY;
+	char worker[64];
+
+	starpu_worker_get_name(part->device->worker, worker, sizeof(worker));
+	return heddle_refuse(full ? -ENOMEM : -EIO, "kernel %s on %s: %s: %s",
+	                     part->request->kernel->name, worker, what,
+	                     starpu_opencl_error_string(error));
 }
 
-static bool is_empty(const struct index_window *window)
+cl_event *kernel_event(struct part *part, enum device_event which)
 {
-	return window->first == window->end;
+	cl_event *event = &part->device->memory->events[which];
+
+	if (*event)
+		clReleaseEvent(*event);
+	*event = NULL;
+	return part->turns || part->unprofiled ? NULL : event;
+}
+
+int kernel_finish(struct part *part, const char *what)
+{
+	cl_int error = clFinish(part->device->memory->queue);
+
+	return error ? kernel_refuse(part, what, error) : 0;
 }
 
 /* ---- buses ---- */
@@ -65,21 +83,6 @@ static void bus_leave(const struct part *part)
 
 /* ---- in place ---- */
 
-bool transfer_in_place(const struct heddle_kernel_request *request,
-                       const struct kernel_device *device, unsigned a, const struct index_use *use,
-                       bool dry)
-{
-	size_t alignment = index_alignment(&request->kernel->index, a);
-
-	if (!device->in_host_memory || request->aliased ||
-	    (uintptr_t)host_of(request, a) % alignment)
-		return false;
-	/* A dry run writes elsewhere; and what is read and written can be brought back after
-	 * a failure only where nobody else writes between. */
-	return is_empty(&use->write) ||
-	       (!dry && (is_empty(&use->read) || (use->write.dense && !use->write.pitch)));
-}
-
 /* A buffer that is an array of the host. The device computes in the host's memory, as
  * shares_memory() has seen, so it has what is in the array at each launch, and the array has what
  * it wrote; and the buffer of an array that is gone is not looked at any more. */
@@ -87,7 +90,7 @@ static int array_find(struct part *part, unsigned a, cl_mem_flags flags)
 {
 	struct device_memory *memory = part->device->memory;
 	struct device_array *array = &memory->arrays[a];
-	void *host = host_of(part->request, a);
+	void *host = kernel_host_of(part->request, a);
 	size_t bytes = part->request->bytes[a];
 	cl_int error;
 
@@ -100,13 +103,14 @@ static int array_find(struct part *part, unsigned a, cl_mem_flags flags)
 	if (!error)
 		return 0;
 	array->buffer = NULL;
-	return device_refuse(part, "use of the host's memory", error);
+	return kernel_refuse(part, "use of the host's memory", error);
 }
 
 static int host_use(struct part *part, unsigned a, const struct index_use *use,
                     struct window_copy *copy)
 {
-	cl_mem_flags access = is_empty(&use->write) ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
+	cl_mem_flags access =
+	    index_window_empty(&use->write) ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
 	int status = array_find(part, a, access | CL_MEM_USE_HOST_PTR);
 
 	if (status)
@@ -115,18 +119,18 @@ static int host_use(struct part *part, unsigned a, const struct index_use *use,
 	copy->layout = kernel_layout(&use->write);
 	part->in_place_bytes += kernel_layout(&use->read).bytes;
 	part->out_place_bytes += copy->layout.bytes;
-	if (is_empty(&use->write) || is_empty(&use->read))
+	if (index_window_empty(&use->write) || index_window_empty(&use->read))
 		return 0;
 	copy->before = malloc(copy->layout.bytes);
 	if (!copy->before)
 		return -ENOMEM;
-	kernel_merge_pack(copy->before, host_of(part->request, a), &copy->layout);
+	kernel_merge_pack(copy->before, kernel_host_of(part->request, a), &copy->layout);
 	return 0;
 }
 
 /* ---- across ---- */
 
-void buffer_free(struct device_memory *memory, unsigned a)
+void kernel_buffer_free(struct device_memory *memory, unsigned a)
 {
 	if (!memory->buffers[a])
 		return;
@@ -137,7 +141,7 @@ void buffer_free(struct device_memory *memory, unsigned a)
 
 /* Buffers are as large as the arrays, so that addresses in kernels are as they were. StarPU
  * is told, so that it keeps less itself where memory is short. */
-int buffer_make(struct part *part, unsigned a)
+int kernel_buffer_make(struct part *part, unsigned a)
 {
 	struct device_memory *memory = part->device->memory;
 	size_t bytes = part->request->bytes[a];
@@ -145,13 +149,13 @@ int buffer_make(struct part *part, unsigned a)
 
 	if (memory->buffers[a] && memory->bytes[a] == bytes)
 		return 0;
-	buffer_free(memory, a);
+	kernel_buffer_free(memory, a);
 	memory->bytes[a] = bytes;
 	memory->buffers[a] =
 	    clCreateBuffer(memory->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
 	if (error) {
 		memory->buffers[a] = NULL;
-		return device_refuse(part, "memory for an argument", error);
+		return kernel_refuse(part, "memory for an argument", error);
 	}
 	starpu_memory_allocate(memory->node, bytes, STARPU_MEMORY_OVERFLOW);
 	return 0;
@@ -175,7 +179,7 @@ static int window_send(struct part *part, unsigned a, const struct kernel_layout
 
 	if (!layout->bytes)
 		return 0;
-	event = device_event(part, part->in_bytes ? EVENT_SENT : EVENT_FIRST);
+	event = kernel_event(part, part->in_bytes ? EVENT_SENT : EVENT_FIRST);
 	part->in_bytes += layout->bytes;
 	if (layout->by_rows)
 		error = clEnqueueWriteBufferRect(
@@ -186,7 +190,7 @@ static int window_send(struct part *part, unsigned a, const struct kernel_layout
 	else
 		error = clEnqueueWriteBuffer(memory->queue, memory->buffers[a], waited,
 		                             layout->first, layout->bytes, from, 0, NULL, event);
-	return error ? device_refuse(part, "sending data", error) : 0;
+	return error ? kernel_refuse(part, "sending data", error) : 0;
 }
 
 /* Sends one buffer. Where parts of what is written may stay as they were, the device
@@ -195,16 +199,17 @@ static int window_send(struct part *part, unsigned a, const struct kernel_layout
 static int buffer_send(struct part *part, unsigned a, const struct index_use *use,
                        struct window_copy *copy)
 {
-	const unsigned char *host = host_of(part->request, a);
+	const unsigned char *host = kernel_host_of(part->request, a);
 	struct kernel_layout read = kernel_layout(&use->read);
 	bool whole = use->write.dense;
 	int status = 0;
 
 	copy->layout = kernel_layout(&use->write);
 	/* Gaps between rows do not belong home. */
-	copy->home = !is_empty(&use->write) && use->write.dense && is_empty(&use->read) &&
-	             !part->dry && (!use->write.pitch || copy->layout.by_rows);
-	if (!is_empty(&use->write) && !copy->home && !part->dry) {
+	copy->complete = !index_window_empty(&use->write) && use->write.dense &&
+	                 index_window_empty(&use->read) && !part->dry &&
+	                 (!use->write.pitch || copy->layout.by_rows);
+	if (!index_window_empty(&use->write) && !copy->complete && !part->dry) {
 		copy->after = malloc(copy->layout.bytes);
 		copy->before = whole ? NULL : malloc(copy->layout.bytes);
 		if (!copy->after || (!copy->before && !whole))
@@ -212,7 +217,7 @@ static int buffer_send(struct part *part, unsigned a, const struct index_use *us
 	}
 	if (!copy->before || !kernel_layout_same(&read, &copy->layout))
 		status = window_send(part, a, &read, host + read.first, read.pitch);
-	if (status || whole || is_empty(&use->write))
+	if (status || whole || index_window_empty(&use->write))
 		return status;
 	if (part->dry)
 		return window_send(part, a, &copy->layout, host + copy->layout.first,
@@ -225,9 +230,9 @@ static int window_fetch(struct part *part, unsigned a, const struct window_copy 
 {
 	struct device_memory *memory = part->device->memory;
 	const struct kernel_layout *layout = &copy->layout;
-	void *to = copy->home ? host_of(part->request, a) + layout->first : copy->after;
-	size_t stride = copy->home ? layout->pitch : layout->stride;
-	cl_event *event = device_event(part, EVENT_FETCHED);
+	void *to = copy->complete ? kernel_host_of(part->request, a) + layout->first : copy->after;
+	size_t stride = copy->complete ? layout->pitch : layout->stride;
+	cl_event *event = kernel_event(part, EVENT_FETCHED);
 	cl_int error;
 
 	part->out_bytes += layout->bytes;
@@ -240,19 +245,19 @@ static int window_fetch(struct part *part, unsigned a, const struct window_copy 
 	else
 		error = clEnqueueReadBuffer(memory->queue, memory->buffers[a], waits(part),
 		                            layout->first, layout->bytes, to, 0, NULL, event);
-	return error ? device_refuse(part, "fetching results", error) : 0;
+	return error ? kernel_refuse(part, "fetching results", error) : 0;
 }
 
 /* ---- all buffers ---- */
 
 static bool is_first(const struct heddle_kernel_request *request, unsigned a)
 {
-	return is_buffer(&request->given.arguments[a]) && request->same[a] == (int)a;
+	return kernel_is_buffer(&request->given.arguments[a]) && request->same[a] == (int)a;
 }
 
 /* The steps of a part follow each other on the device without being waited for. On a bus
  * that others of the launch use too, transfers are waited for, so that the bus is left. */
-int transfer_in(struct part *part, const struct index_use *uses, struct window_copy *copies)
+int kernel_transfer_in(struct part *part, const struct index_use *uses, struct window_copy *copies)
 {
 	const struct heddle_kernel_request *request = part->request;
 	double start_us;
@@ -263,16 +268,16 @@ int transfer_in(struct part *part, const struct index_use *uses, struct window_c
 	for (unsigned a = 0; a < request->given.narguments && !status; a++) {
 		if (!is_first(request, a))
 			continue;
-		if (transfer_in_place(request, part->device, a, &uses[a], part->dry)) {
+		if (kernel_in_place(request, part->device, a, &uses[a], part->dry)) {
 			status = host_use(part, a, &uses[a], &copies[a]);
 			continue;
 		}
-		status = buffer_make(part, a);
+		status = kernel_buffer_make(part, a);
 		if (!status)
 			status = buffer_send(part, a, &uses[a], &copies[a]);
 	}
 	if (part->turns && !status) {
-		status = device_finish(part, "sending data");
+		status = kernel_finish(part, "sending data");
 		part->in_us = starpu_timing_now() - start_us;
 	}
 	bus_leave(part);
@@ -281,7 +286,7 @@ int transfer_in(struct part *part, const struct index_use *uses, struct window_c
 
 /* Everything is fetched before anything is merged, so that a device that fails leaves
  * main memory as it was, but for what another device will write completely. */
-int transfer_out(struct part *part, struct window_copy *copies)
+int kernel_transfer_out(struct part *part, struct window_copy *copies)
 {
 	double start_us;
 	int status = 0;
@@ -289,29 +294,29 @@ int transfer_out(struct part *part, struct window_copy *copies)
 	bus_take(part);
 	start_us = starpu_timing_now();
 	for (unsigned a = 0; a < part->request->given.narguments && !status; a++)
-		if (copies[a].after || copies[a].home)
+		if (copies[a].after || copies[a].complete)
 			status = window_fetch(part, a, &copies[a]);
 	if (part->turns && !status) {
-		status = device_finish(part, "fetching results");
+		status = kernel_finish(part, "fetching results");
 		part->out_us = starpu_timing_now() - start_us;
 	}
 	bus_leave(part);
 	return status;
 }
 
-void transfer_merge(struct part *part, struct window_copy *copies)
+void kernel_transfer_merge(struct part *part, struct window_copy *copies)
 {
 	double start_us = starpu_timing_now();
 
 	for (unsigned a = 0; a < part->request->given.narguments; a++)
 		if (copies[a].after)
-			kernel_merge_rows(host_of(part->request, a), copies[a].before,
+			kernel_merge_rows(kernel_host_of(part->request, a), copies[a].before,
 			                  copies[a].after, &copies[a].layout);
 	part->merge_us = starpu_timing_now() - start_us;
 	part->out_us += part->merge_us;
 }
 
-void transfer_end(struct part *part, struct window_copy *copies, int status)
+void kernel_transfer_end(struct part *part, struct window_copy *copies, int status)
 {
 	struct device_memory *memory = part->device->memory;
 
@@ -319,8 +324,8 @@ void transfer_end(struct part *part, struct window_copy *copies, int status)
 		if (memory->in_place[a]) {
 			memory->in_place[a] = NULL;
 			if (status && copies[a].before)
-				kernel_merge_rows(host_of(part->request, a), NULL, copies[a].before,
-				                  &copies[a].layout);
+				kernel_merge_rows(kernel_host_of(part->request, a), NULL,
+				                  copies[a].before, &copies[a].layout);
 		}
 		free(copies[a].before);
 		free(copies[a].after);

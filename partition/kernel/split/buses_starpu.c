@@ -7,13 +7,19 @@
 
 #ifdef HEDDLE_USE_OPENCL
 
+/* Before StarPU's headers, which would choose an older version. */
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 110
+#endif
+#include <starpu.h>
+#include <starpu_opencl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "partition/kernel/split/buses.h"
-#include "partition/kernel/launch/kernel_private.h"
 #include "partition/kernel/split/buses_starpu.h"
+#include "partition/kernel/split/split.h"
 #include "support/message.h"
 #include "support/variables.h"
 

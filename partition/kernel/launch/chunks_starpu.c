@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "partition/kernel/launch/device_private.h"
+#include "partition/kernel/launch/device_starpu.h"
 #include "support/message.h"
 
 /* Buffers that are smaller together are not worth it. */
 enum { WORTH = 1 << 20 };
 
 /** What the pieces of a launch send and fetch, and of what launch. */
-struct pieces_plan {
+struct chunks_plan {
 	bool made, fits;
 	unsigned n, told;
 	struct ndrange range;
@@ -33,7 +33,7 @@ struct pieces_plan {
 
 /* ---- plans ---- */
 
-static bool plan_serves(const struct pieces_plan *plan, const struct part *part)
+static bool plan_serves(const struct chunks_plan *plan, const struct part *part)
 {
 	const struct heddle_kernel_request *request = part->request;
 	unsigned n = request->given.narguments;
@@ -41,7 +41,7 @@ static bool plan_serves(const struct pieces_plan *plan, const struct part *part)
 	for (unsigned a = 0; a < n; a++)
 		if (plan->modes[a] != request->given.arguments[a].mode)
 			return false;
-	return plan->made && plan->n == part->pieces &&
+	return plan->made && plan->n == part->chunks &&
 	       plan->range.dimensions == request->range.dimensions &&
 	       !memcmp(plan->range.groups, request->range.groups, sizeof(plan->range.groups)) &&
 	       !memcmp(plan->range.local, request->range.local, sizeof(plan->range.local)) &&
@@ -54,14 +54,14 @@ static bool piece_fits(const struct heddle_kernel_request *request, const struct
                        struct kernel_span *fetch)
 {
 	for (unsigned a = 0; a < request->given.narguments; a++)
-		if (is_buffer(&request->given.arguments[a]) &&
+		if (kernel_is_buffer(&request->given.arguments[a]) &&
 		    (!kernel_chunk_send(&uses[a].read, &sent[a], &send[a]) ||
 		     !kernel_chunk_fetch(&uses[a], &fetch[a])))
 			return false;
 	return true;
 }
 
-static void plan_make(struct pieces_plan *plan, const struct part *part)
+static void plan_make(struct chunks_plan *plan, const struct part *part)
 {
 	const struct heddle_kernel_request *request = part->request;
 	struct kernel_span sent[HEDDLE_KERNEL_MAXARGUMENTS] = {{0, 0}};
@@ -69,7 +69,7 @@ static void plan_make(struct pieces_plan *plan, const struct part *part)
 
 	memset(plan, 0, sizeof(*plan));
 	plan->made = plan->fits = true;
-	plan->n = part->pieces;
+	plan->n = part->chunks;
 	plan->range = request->range;
 	memcpy(plan->bytes, request->bytes, request->given.narguments * sizeof(*plan->bytes));
 	memcpy(plan->integers, request->integers,
@@ -77,16 +77,26 @@ static void plan_make(struct pieces_plan *plan, const struct part *part)
 	for (unsigned a = 0; a < request->given.narguments; a++)
 		plan->modes[a] = request->given.arguments[a].mode;
 	for (unsigned i = 0; i < plan->n; i++)
-		plan->cuts[i + 1] = cut_round(&request->range, part->n * (i + 1) / plan->n);
+		plan->cuts[i + 1] = kernel_cut_round(&request->range, part->n * (i + 1) / plan->n);
 	for (unsigned i = 0; i < plan->n && plan->fits; i++) {
 		size_t from = plan->cuts[i], n = plan->cuts[i + 1] - from;
 
-		plan->fits = n && !request_uses(request, from, n, uses) &&
+		plan->fits = n && !kernel_uses(request, from, n, uses) &&
 		             piece_fits(request, uses, sent, plan->send[i], plan->fetch[i]);
 	}
 }
 
-bool pieces_wanted(struct part *part)
+void kernel_chunks_give_up(struct part *part)
+{
+	starpu_pthread_mutex_lock(&part->request->kernel->mutex);
+	part->request->shape->whole_only = true;
+	starpu_pthread_mutex_unlock(&part->request->kernel->mutex);
+	part->counts = false;
+	part->chunks = 1;
+}
+
+/* Whether a part is to be cut. It knows into how many chunks then. */
+static bool chunks_wanted(struct part *part)
 {
 	const struct heddle_kernel_request *request = part->request;
 	const struct kernel_device *device = part->device;
@@ -95,33 +105,26 @@ bool pieces_wanted(struct part *part)
 
 	for (unsigned a = 0; a < request->given.narguments; a++)
 		bytes += request->bytes[a];
-	if (!request->waits || !part->unwatched || part->n != request->stats.groups ||
+	if (!request->waits || !part->unprofiled || part->n != request->stats.groups ||
 	    device->in_host_memory || request->aliased ||
 	    device->memory->ranges.way == NDRANGE_EXIT || kernel->index.refusal)
 		return false;
 	starpu_pthread_mutex_lock(&kernel->mutex);
-	if (kernel->pieces)
-		part->pieces = kernel->pieces;
+	if (kernel->chunks)
+		part->chunks = kernel->chunks;
 	else if (bytes >= WORTH && !request->shape->whole_only)
-		part->pieces = pieces_choose(&request->shape->pieces);
-	part->timed = !kernel->pieces && bytes >= WORTH && !request->shape->whole_only;
+		part->chunks = pieces_choose(&request->shape->pieces);
+	part->counts = !kernel->chunks && bytes >= WORTH && !request->shape->whole_only;
 	starpu_pthread_mutex_unlock(&kernel->mutex);
-	return part->pieces > 1;
+	return part->chunks > 1;
 }
 
-void pieces_give_up(struct part *part)
-{
-	starpu_pthread_mutex_lock(&part->request->kernel->mutex);
-	part->request->shape->whole_only = true;
-	starpu_pthread_mutex_unlock(&part->request->kernel->mutex);
-	part->timed = false;
-	part->pieces = 1;
-}
-
-bool pieces_prepare(struct part *part)
+bool kernel_chunks_prepare(struct part *part)
 {
 	struct device_memory *memory = part->device->memory;
 
+	if (!chunks_wanted(part))
+		return false;
 	if (!memory->plan)
 		memory->plan = calloc(1, sizeof(*memory->plan));
 	if (!memory->plan)
@@ -130,16 +133,16 @@ bool pieces_prepare(struct part *part)
 		plan_make(memory->plan, part);
 	if (memory->plan->fits)
 		return true;
-	pieces_give_up(part);
+	kernel_chunks_give_up(part);
 	return false;
 }
 
-void pieces_learn(const struct part *part)
+void kernel_chunks_learn(const struct part *part)
 {
-	if (!part->timed || part->compiled)
+	if (!part->counts || part->compiled)
 		return;
 	starpu_pthread_mutex_lock(&part->request->kernel->mutex);
-	pieces_measured(&part->request->shape->pieces, part->pieces, part->compute_us);
+	pieces_measured(&part->request->shape->pieces, part->chunks, part->compute_us);
 	starpu_pthread_mutex_unlock(&part->request->kernel->mutex);
 }
 
@@ -161,9 +164,9 @@ static cl_int piece_send(struct part *part, unsigned i, cl_command_queue queue, 
 			clReleaseEvent(*sent);
 		*sent = NULL;
 		part->in_bytes += span.end - span.first;
-		error = clEnqueueWriteBuffer(queue, memory->buffers[a], CL_FALSE, span.first,
-		                             span.end - span.first,
-		                             host_of(request, a) + span.first, 0, NULL, sent);
+		error = clEnqueueWriteBuffer(
+		    queue, memory->buffers[a], CL_FALSE, span.first, span.end - span.first,
+		    kernel_host_of(request, a) + span.first, 0, NULL, sent);
 	}
 	return error;
 }
@@ -181,25 +184,9 @@ static cl_int piece_fetch(struct part *part, unsigned i, cl_command_queue queue)
 			continue;
 		part->out_bytes += span.end - span.first;
 		error = clEnqueueReadBuffer(queue, memory->buffers[a], CL_FALSE, span.first,
-		                            span.end - span.first, host_of(request, a) + span.first,
-		                            0, NULL, NULL);
+		                            span.end - span.first,
+		                            kernel_host_of(request, a) + span.first, 0, NULL, NULL);
 	}
-	return error;
-}
-
-static cl_int piece_compute(struct part *part, unsigned i, cl_command_queue queue, cl_event *after)
-{
-	struct device_memory *memory = part->device->memory;
-	struct ndrange_launch launches[NDRANGE_MAXBOXES];
-	unsigned n =
-	    ndrange_launches(&part->request->range, memory->form->way, memory->plan->cuts[i],
-	                     memory->plan->cuts[i + 1] - memory->plan->cuts[i], launches);
-	cl_int error = CL_SUCCESS;
-
-	for (unsigned l = 0; l < n && !error; l++)
-		error = clEnqueueNDRangeKernel(
-		    queue, memory->form->kernel, launches[l].dimensions, launches[l].offset,
-		    launches[l].global, launches[l].local, !!*after, *after ? after : NULL, NULL);
 	return error;
 }
 
@@ -221,7 +208,10 @@ static cl_int pieces_enqueue(struct part *part)
 		sent = NULL;
 		error = piece_send(part, i, queue, &sent);
 		if (!error)
-			error = piece_compute(part, i, queue, &before);
+			error =
+			    kernel_form_enqueue(part, memory->plan->cuts[i],
+			                        memory->plan->cuts[i + 1] - memory->plan->cuts[i],
+			                        queue, before ? &before : NULL);
 		if (!error)
 			error = piece_fetch(part, i, queue);
 		clFlush(queue);
@@ -233,7 +223,7 @@ static cl_int pieces_enqueue(struct part *part)
 	return error;
 }
 
-int pieces_begin(struct part *part)
+int kernel_chunks_begin(struct part *part)
 {
 	struct heddle_kernel_request *request = part->request;
 	struct device_memory *memory = part->device->memory;
@@ -241,17 +231,17 @@ int pieces_begin(struct part *part)
 	int status = 0;
 
 	for (unsigned a = 0; a < request->given.narguments && !status; a++)
-		if (is_buffer(&request->given.arguments[a]))
-			status = buffer_make(part, a);
+		if (kernel_is_buffer(&request->given.arguments[a]))
+			status = kernel_buffer_make(part, a);
 	if (!status)
-		status = arguments_set(part);
+		status = kernel_form_arguments(part);
 	if (status)
 		return status;
-	if (memory->plan->told != part->pieces)
-		heddle_explain("kernel %s: in %u pieces", request->kernel->name, part->pieces);
-	memory->plan->told = part->pieces;
+	if (memory->plan->told != part->chunks)
+		heddle_explain("kernel %s: in %u pieces", request->kernel->name, part->chunks);
+	memory->plan->told = part->chunks;
 	error = pieces_enqueue(part);
-	return error ? device_refuse(part, "a launch in pieces", error) : 0;
+	return error ? kernel_refuse(part, "a launch in pieces", error) : 0;
 }
 
 #endif

@@ -16,8 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "partition/kernel/access/analysis.h"
-#include "partition/kernel/launch/kernel_private.h"
+#include "partition/kernel/launch/device_starpu.h"
 #include "partition/kernel/split/buses_starpu.h"
 #include "estimator/estimate_starpu.h"
 #include "estimator/profile_file.h"
@@ -106,10 +105,28 @@ static void stored_write(struct kernel *kernel)
 
 /* ---- kernels ---- */
 
+struct kernel_device *kernel_device_of(struct kernel *kernel, int worker)
+{
+	for (unsigned d = 0; d < kernel->ndevices; d++)
+		if (kernel->devices[d].worker == worker)
+			return &kernel->devices[d];
+	return NULL;
+}
+
+static void shapes_free(struct kernel *kernel)
+{
+	while (kernel->shapes) {
+		struct shape *next = kernel->shapes->next;
+
+		free(kernel->shapes);
+		kernel->shapes = next;
+	}
+}
+
 static void kernel_free(struct kernel *kernel)
 {
 	for (unsigned d = 0; d < kernel->ndevices; d++)
-		device_free(&kernel->devices[d]);
+		kernel_device_free(&kernel->devices[d]);
 	shapes_free(kernel);
 	index_free(&kernel->index);
 	starpu_pthread_cond_destroy(&kernel->left);
@@ -121,7 +138,7 @@ static void kernel_free(struct kernel *kernel)
 	free(kernel);
 }
 
-void heddle_kernels_unload(void)
+void kernel_cache_free(void)
 {
 	while (kernels) {
 		struct kernel *next = kernels->next;
@@ -130,17 +147,16 @@ void heddle_kernels_unload(void)
 		kernel_free(kernels);
 		kernels = next;
 	}
-	device_queues_free();
-	requests_free();
 }
 
-bool kernels_buffers_drop(const struct kernel *but, int worker)
+bool kernel_cache_buffers_drop(const struct kernel *but, int worker)
 {
 	bool any = false;
 
 	starpu_pthread_mutex_lock(&kernels_mutex);
 	for (struct kernel *kernel = kernels; kernel; kernel = kernel->next)
-		if (kernel != but && device_buffers_drop(kernel, device_of(kernel, worker)))
+		if (kernel != but &&
+		    kernel_device_buffers_drop(kernel, kernel_device_of(kernel, worker)))
 			any = true;
 	starpu_pthread_mutex_unlock(&kernels_mutex);
 	return any;
@@ -252,8 +268,8 @@ static int kernel_make(const struct heddle_kernel *given, const struct ndrange *
 	starpu_pthread_cond_init(&kernel->left, NULL);
 	kernel->way = ndrange_way(range);
 	kernel->range = *range;
-	kernel->pieces = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_PIECES);
-	kernel->look_us = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN);
+	kernel->chunks = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_PIECES);
+	kernel->poll_us = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN);
 	kernel->direct = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_DIRECT);
 	kernel->source = strdup(given->source);
 	kernel->name = strdup(given->name);
@@ -320,8 +336,8 @@ static struct kernel *kernel_known(const struct heddle_kernel *given, const stru
 	return kernel;
 }
 
-int kernel_find(const struct heddle_kernel *given, const struct ndrange *range,
-                struct kernel **found)
+int kernel_cache_find(const struct heddle_kernel *given, const struct ndrange *range,
+                      struct kernel **found)
 {
 	struct kernel *kernel;
 	int error = 0;
