@@ -68,10 +68,8 @@ libheddle_pure_la_SOURCES += \
 	partition/kernel/access/ndrange.h \
 	partition/kernel/access/windows.c \
 	partition/kernel/access/windows.h \
-	partition/kernel/split/outcomes.c \
-	partition/kernel/split/outcomes.h \
-	partition/kernel/split/pieces.c \
-	partition/kernel/split/pieces.h \
+	partition/kernel/split/arms.c \
+	partition/kernel/split/arms.h \
 	partition/kernel/split/records.c \
 	partition/kernel/split/records.h \
 	partition/kernel/split/split.c \

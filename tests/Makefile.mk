@@ -15,6 +15,7 @@ $(starpu_programs): $(starpu_archives)
 
 # unit/: no StarPU.
 unit_tests = \
+	tests/unit/bandit \
 	tests/unit/block_time \
 	tests/unit/blocks \
 	tests/unit/cgroup \
@@ -32,10 +33,9 @@ unit_tests = \
 	tests/unit/kernel_direct \
 	tests/unit/kernel_index \
 	tests/unit/kernel_integers \
-	tests/unit/kernel_outcomes \
-	tests/unit/kernel_pieces \
 	tests/unit/kernel_records \
 	tests/unit/kernel_references \
+	tests/unit/kernel_windows \
 	tests/unit/knn \
 	tests/unit/log \
 	tests/unit/nbia \

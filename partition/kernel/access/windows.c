@@ -7,8 +7,8 @@
 
 #include "partition/kernel/access/windows.h"
 
-/* Compared at once; memcmp() is as fast as memory on pieces of this size. */
-enum { PIECE = 64 };
+/* Bytes compared at once; memcmp() is as fast as memory on so many. */
+enum { COMPARED = 64 };
 
 static size_t bytes_merge(unsigned char *into, const unsigned char *original,
                           const unsigned char *partial, size_t bytes)
@@ -29,8 +29,8 @@ size_t kernel_merge_differences(void *into, const void *original, const void *pa
 	const unsigned char *before = original, *after = partial;
 	size_t changed = 0;
 
-	for (size_t at = 0; at < bytes; at += PIECE) {
-		size_t n = bytes - at < PIECE ? bytes - at : PIECE;
+	for (size_t at = 0; at < bytes; at += COMPARED) {
+		size_t n = bytes - at < COMPARED ? bytes - at : COMPARED;
 
 		if (memcmp(before + at, after + at, n))
 			changed += bytes_merge(to + at, before + at, after + at, n);

@@ -51,10 +51,10 @@ struct kernel_span {
 	size_t first, end;
 };
 
-/** What a piece sends of a buffer: what it reads and no piece before it has sent.
+/** What a chunk sends of a buffer: what it reads and no chunk before it has sent.
  * @param[in,out] sent what those before sent last, in one
  * @param[out] send
- * @return false where pieces do not go forward in the buffer */
+ * @return false where chunks do not go forward in the buffer */
 bool kernel_chunk_send(const struct index_window *read, struct kernel_span *sent,
                        struct kernel_span *send);
 

@@ -20,8 +20,7 @@
 #endif
 
 #include "partition/kernel/access/analysis.h"
-#include "partition/kernel/split/outcomes.h"
-#include "partition/kernel/split/pieces.h"
+#include "partition/kernel/split/arms.h"
 #include "partition/kernel/split/records.h"
 #include "partition/kernel/split/split.h"
 
@@ -62,14 +61,14 @@ struct shape {
 	int64_t integers[HEDDLE_KERNEL_MAXARGUMENTS];
 	struct split_bytes in, out, merge;
 	struct index_use whole[HEDDLE_KERNEL_MAXARGUMENTS], half[HEDDLE_KERNEL_MAXARGUMENTS];
-	struct outcomes outcomes;
-	struct pieces pieces; /* of one device's launches */
+	struct bandit arms;   /* who computes */
+	struct bandit chunks; /* into how many one device's launches are cut */
 	bool whole_only;      /* they cannot be cut */
 	/* The best split by the tables, when these had changed so often. */
 	bool cut;
 	unsigned changes;
-	size_t share[SPLIT_MAXDEVICES], other[SPLIT_MAXDEVICES]; /* the one in use; a candidate */
-	double shared_us, other_us;                              /* predicted; INFINITY: none */
+	size_t share[SPLIT_MAXDEVICES], candidate[SPLIT_MAXDEVICES]; /* in use; perhaps better */
+	double shared_us, candidate_us;                              /* predicted; INFINITY: none */
 	int main; /* worker that had most to do; -1: none yet */
 };
 

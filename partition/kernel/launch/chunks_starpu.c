@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A direct launch on one device in pieces, on two queues in turn: the device computes one
+ * A direct launch on one device in chunks, on two queues in turn: the device computes one
  * while the data of others crosses, also both ways at once.
  */
 #include "config.h"
@@ -18,17 +18,17 @@
 /* Buffers that are smaller together are not worth it. */
 enum { WORTH = 1 << 20 };
 
-/** What the pieces of a launch send and fetch, and of what launch. */
+/** What the chunks of a launch send and fetch, and of what launch. */
 struct chunks_plan {
 	bool made, fits;
-	unsigned n, told;
+	unsigned n, explained;
 	struct ndrange range;
 	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS];
 	int64_t integers[HEDDLE_KERNEL_MAXARGUMENTS];
 	enum starpu_data_access_mode modes[HEDDLE_KERNEL_MAXARGUMENTS];
-	size_t cuts[PIECES_MOST + 1];
-	struct kernel_span send[PIECES_MOST][HEDDLE_KERNEL_MAXARGUMENTS];
-	struct kernel_span fetch[PIECES_MOST][HEDDLE_KERNEL_MAXARGUMENTS];
+	size_t cuts[KERNEL_CHUNKS_MOST + 1];
+	struct kernel_span send[KERNEL_CHUNKS_MOST][HEDDLE_KERNEL_MAXARGUMENTS];
+	struct kernel_span fetch[KERNEL_CHUNKS_MOST][HEDDLE_KERNEL_MAXARGUMENTS];
 };
 
 /* ---- plans ---- */
@@ -49,7 +49,7 @@ static bool plan_serves(const struct chunks_plan *plan, const struct part *part)
 	       !memcmp(plan->integers, request->integers, n * sizeof(*plan->integers));
 }
 
-static bool piece_fits(const struct heddle_kernel_request *request, const struct index_use *uses,
+static bool chunk_fits(const struct heddle_kernel_request *request, const struct index_use *uses,
                        struct kernel_span *sent, struct kernel_span *send,
                        struct kernel_span *fetch)
 {
@@ -82,7 +82,7 @@ static void plan_make(struct chunks_plan *plan, const struct part *part)
 		size_t from = plan->cuts[i], n = plan->cuts[i + 1] - from;
 
 		plan->fits = n && !kernel_uses(request, from, n, uses) &&
-		             piece_fits(request, uses, sent, plan->send[i], plan->fetch[i]);
+		             chunk_fits(request, uses, sent, plan->send[i], plan->fetch[i]);
 	}
 }
 
@@ -113,7 +113,8 @@ static bool chunks_wanted(struct part *part)
 	if (kernel->chunks)
 		part->chunks = kernel->chunks;
 	else if (bytes >= WORTH && !request->shape->whole_only)
-		part->chunks = pieces_choose(&request->shape->pieces);
+		part->chunks =
+		    1U << bandit_choose(&request->shape->chunks, &kernel_chunks_rules, NULL);
 	part->counts = !kernel->chunks && bytes >= WORTH && !request->shape->whole_only;
 	starpu_pthread_mutex_unlock(&kernel->mutex);
 	return part->chunks > 1;
@@ -142,14 +143,15 @@ void kernel_chunks_learn(const struct part *part)
 	if (!part->counts || part->compiled)
 		return;
 	starpu_pthread_mutex_lock(&part->request->kernel->mutex);
-	pieces_measured(&part->request->shape->pieces, part->chunks, part->compute_us);
+	bandit_measured(&part->request->shape->chunks, &kernel_chunks_rules,
+	                __builtin_ctz(part->chunks), part->compute_us);
 	starpu_pthread_mutex_unlock(&part->request->kernel->mutex);
 }
 
 /* ---- what is enqueued ---- */
 
-/* The event of the last of a piece's transfers, which kernels on the other queue wait for. */
-static cl_int piece_send(struct part *part, unsigned i, cl_command_queue queue, cl_event *sent)
+/* The event of the last of a chunk's transfers, which kernels on the other queue wait for. */
+static cl_int chunk_send(struct part *part, unsigned i, cl_command_queue queue, cl_event *sent)
 {
 	const struct heddle_kernel_request *request = part->request;
 	struct device_memory *memory = part->device->memory;
@@ -171,7 +173,7 @@ static cl_int piece_send(struct part *part, unsigned i, cl_command_queue queue, 
 	return error;
 }
 
-static cl_int piece_fetch(struct part *part, unsigned i, cl_command_queue queue)
+static cl_int chunk_fetch(struct part *part, unsigned i, cl_command_queue queue)
 {
 	const struct heddle_kernel_request *request = part->request;
 	struct device_memory *memory = part->device->memory;
@@ -190,9 +192,9 @@ static cl_int piece_fetch(struct part *part, unsigned i, cl_command_queue queue)
 	return error;
 }
 
-/* What a piece needs of those before it has been sent by them: the one before on the other
+/* What a chunk needs of those before it has been sent by them: the one before on the other
  * queue, and those before that on one of the two. */
-static cl_int pieces_enqueue(struct part *part)
+static cl_int chunks_enqueue(struct part *part)
 {
 	struct device_memory *memory = part->device->memory;
 	const cl_command_queue queues[2] = {memory->queue, memory->second};
@@ -206,14 +208,14 @@ static cl_int pieces_enqueue(struct part *part)
 			clReleaseEvent(before);
 		before = sent;
 		sent = NULL;
-		error = piece_send(part, i, queue, &sent);
+		error = chunk_send(part, i, queue, &sent);
 		if (!error)
 			error =
 			    kernel_form_enqueue(part, memory->plan->cuts[i],
 			                        memory->plan->cuts[i + 1] - memory->plan->cuts[i],
 			                        queue, before ? &before : NULL);
 		if (!error)
-			error = piece_fetch(part, i, queue);
+			error = chunk_fetch(part, i, queue);
 		clFlush(queue);
 	}
 	if (before)
@@ -237,11 +239,11 @@ int kernel_chunks_begin(struct part *part)
 		status = kernel_form_arguments(part);
 	if (status)
 		return status;
-	if (memory->plan->told != part->chunks)
-		heddle_explain("kernel %s: in %u pieces", request->kernel->name, part->chunks);
-	memory->plan->told = part->chunks;
-	error = pieces_enqueue(part);
-	return error ? kernel_refuse(part, "a launch in pieces", error) : 0;
+	if (memory->plan->explained != part->chunks)
+		heddle_explain("kernel %s: in %u chunks", request->kernel->name, part->chunks);
+	memory->plan->explained = part->chunks;
+	error = chunks_enqueue(part);
+	return error ? kernel_refuse(part, "a launch in chunks", error) : 0;
 }
 
 #endif

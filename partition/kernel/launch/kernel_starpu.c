@@ -338,7 +338,7 @@ static int request_init(struct heddle_kernel_request *request, const struct hedd
 		status = method_take(request);
 	if (!status)
 		status = kernel_shape_find(request);
-	request->arm = OUTCOMES_WAYS;
+	request->arm = KERNEL_ARMS;
 	request->stats.groups = status ? 0 : ndrange_groups(&request->range);
 	if (given->split == HEDDLE_KERNEL_BY_POLICY)
 		request->split = policy_splits(&request->strategy);
@@ -456,11 +456,11 @@ int heddle_kernel_classes(const struct heddle_kernel *given, struct heddle_kerne
 /* By earlier launches; 0: not known. */
 static double expected_us(const struct heddle_kernel_request *request)
 {
-	const struct outcomes *outcomes = &request->shape->outcomes;
+	const struct bandit *arms = &request->shape->arms;
 	double us;
 
 	starpu_pthread_mutex_lock(&request->kernel->mutex);
-	us = outcomes_us(outcomes, outcomes->chosen);
+	us = bandit_us(arms, arms->best);
 	starpu_pthread_mutex_unlock(&request->kernel->mutex);
 	return us;
 }

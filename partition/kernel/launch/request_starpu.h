@@ -42,7 +42,7 @@ struct heddle_kernel_request {
 	enum split_method method;
 	struct kernel_device *first; /* of the devices that may take part; NULL: all may */
 	struct shape *shape;         /* NULL: neither shares nor a device alone */
-	unsigned arm;                /* of the shape's outcomes; OUTCOMES_WAYS: none */
+	unsigned arm;                /* of the shape's; KERNEL_ARMS: none */
 	bool explores;               /* the arm is not the best one by what is known */
 	bool whole_known;
 	/* While groups are distributed: the device whose worker does that, or, where the

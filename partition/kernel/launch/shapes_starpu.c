@@ -269,11 +269,11 @@ void kernel_shape_learn(struct heddle_kernel_request *request)
 	struct kernel *kernel = request->kernel;
 	double most = 0;
 
-	if (!shape || request->arm == OUTCOMES_WAYS || request->stats.moved || request->compiled)
+	if (!shape || request->arm == KERNEL_ARMS || request->stats.moved || request->compiled)
 		return;
 	starpu_pthread_mutex_lock(&kernel->mutex);
-	outcomes_measured(&shape->outcomes, request->arm,
-	                  request->stats.us - request->stats.profile_us);
+	bandit_measured(&shape->arms, &kernel_arms_rules, request->arm,
+	                request->stats.us - request->stats.profile_us);
 	for (unsigned w = 0; w < request->stats.nworkers; w++) {
 		const struct heddle_kernel_worker_stats *worker = &request->stats.workers[w];
 		double us = worker->in_us + worker->compute_us + worker->out_us;

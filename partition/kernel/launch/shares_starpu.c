@@ -176,32 +176,32 @@ static bool split_valid(const struct sharing *sharing, const size_t *share)
 /* Another split than the one that launches measured was tried often enough: which stays? */
 static void candidate_judge(struct shape *shape)
 {
-	double us = outcomes_us(&shape->outcomes, OUTCOMES_SHARED);
-	double other_us = outcomes_us(&shape->outcomes, OUTCOMES_OTHER);
+	double us = bandit_us(&shape->arms, KERNEL_ARM_SHARED);
+	double other_us = bandit_us(&shape->arms, KERNEL_ARM_CANDIDATE);
 
-	if (shape->outcomes.ways[OUTCOMES_OTHER].n < OUTCOMES_TRIED)
+	if (!kernel_candidate_known(&shape->arms))
 		return;
 	if (other_us < us) {
-		outcomes_replace(&shape->outcomes, OUTCOMES_SHARED, OUTCOMES_OTHER);
-		memcpy(shape->share, shape->other, sizeof(shape->share));
-		shape->shared_us = shape->other_us;
+		bandit_replace(&shape->arms, KERNEL_ARM_SHARED, KERNEL_ARM_CANDIDATE);
+		memcpy(shape->share, shape->candidate, sizeof(shape->share));
+		shape->shared_us = shape->candidate_us;
 	}
-	outcomes_forget(&shape->outcomes, OUTCOMES_OTHER);
-	shape->other_us = INFINITY;
+	bandit_forget(&shape->arms, KERNEL_ARM_CANDIDATE);
+	shape->candidate_us = INFINITY;
 }
 
 /* Finds the best split by the tables, if these have changed. One that was measured stays, and
- * one that promises more is another way to try. The kernel's mutex is held. */
+ * one that promises more is another arm to try. The kernel's mutex is held. */
 static void shared_update(struct heddle_kernel_request *request, const struct sharing *sharing)
 {
 	struct shape *shape = request->shape;
-	double measured = outcomes_us(&shape->outcomes, OUTCOMES_SHARED), us;
+	double measured = bandit_us(&shape->arms, KERNEL_ARM_SHARED), us;
 	size_t share[SPLIT_MAXDEVICES];
 	unsigned alone;
 
 	if (shape->cut && !split_valid(sharing, shape->share)) { /* a device has failed */
-		outcomes_forget(&shape->outcomes, OUTCOMES_SHARED);
-		outcomes_forget(&shape->outcomes, OUTCOMES_OTHER);
+		bandit_forget(&shape->arms, KERNEL_ARM_SHARED);
+		bandit_forget(&shape->arms, KERNEL_ARM_CANDIDATE);
 		shape->cut = false;
 		measured = 0;
 	}
@@ -216,42 +216,43 @@ static void shared_update(struct heddle_kernel_request *request, const struct sh
 	if (!shape->cut || measured <= 0) {
 		split_put(shape->share, sharing, share);
 		shape->shared_us = us;
-		shape->other_us = INFINITY;
+		shape->candidate_us = INFINITY;
 	} else if (us < PROMISE * measured && split_differs(shape, sharing, share) &&
-	           !shape->outcomes.ways[OUTCOMES_OTHER].n) {
-		split_put(shape->other, sharing, share);
-		shape->other_us = us;
+	           !shape->arms.arms[KERNEL_ARM_CANDIDATE].n) {
+		split_put(shape->candidate, sharing, share);
+		shape->candidate_us = us;
 	}
 	shape->cut = true;
 }
 
 /* Chooses between the devices alone and the best split, by predictions and by what launches
  * took. The kernel's mutex is held. */
-static void way_choose(struct heddle_kernel_request *request, struct sharing *sharing, bool shared)
+static void arm_choose(struct heddle_kernel_request *request, struct sharing *sharing, bool shared)
 {
 	struct shape *shape = request->shape;
-	double predicted_us[OUTCOMES_WAYS];
+	double predicted_us[KERNEL_ARMS];
 
-	for (unsigned way = 0; way < OUTCOMES_WAYS; way++)
-		predicted_us[way] = INFINITY;
+	for (unsigned arm = 0; arm < KERNEL_ARMS; arm++)
+		predicted_us[arm] = INFINITY;
 	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
 		predicted_us[sharing->numbers[d]] =
 		    split_alone(&sharing->problem, d, sharing->problem.groups);
 	if (shared && sharing->problem.ndevices > 1) {
 		shared_update(request, sharing);
-		predicted_us[OUTCOMES_SHARED] = shape->shared_us;
-		predicted_us[OUTCOMES_OTHER] = shape->other_us;
+		predicted_us[KERNEL_ARM_SHARED] = shape->shared_us;
+		predicted_us[KERNEL_ARM_CANDIDATE] = shape->candidate_us;
 	}
-	request->arm = outcomes_choose(&shape->outcomes, predicted_us);
-	request->explores = request->arm != shape->outcomes.chosen;
+	request->arm = bandit_choose(&shape->arms, &kernel_arms_rules, predicted_us);
+	request->explores = request->arm != shape->arms.best;
 	request->stats.predicted_us = predicted_us[request->arm];
 	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
 		unsigned number = sharing->numbers[d];
 
-		sharing->share[d] = request->arm == OUTCOMES_SHARED  ? shape->share[number]
-		                    : request->arm == OUTCOMES_OTHER ? shape->other[number]
-		                    : request->arm == number         ? sharing->problem.groups
-		                                                     : 0;
+		sharing->share[d] = request->arm == KERNEL_ARM_SHARED ? shape->share[number]
+		                    : request->arm == KERNEL_ARM_CANDIDATE
+		                        ? shape->candidate[number]
+		                    : request->arm == number ? sharing->problem.groups
+		                                             : 0;
 	}
 }
 
@@ -280,11 +281,11 @@ static bool unprofiled(const struct heddle_kernel_request *request, const struct
 	struct kernel *kernel = request->kernel;
 	bool asked;
 
-	if (request->arm >= OUTCOMES_WAYS)
+	if (request->arm >= KERNEL_ARMS)
 		return false;
 	starpu_pthread_mutex_lock(&kernel->mutex);
 	asked = part->device->trust != KERNEL_TRUSTED ||
-	        outcomes_look(&request->shape->outcomes, request->arm);
+	        kernel_arms_profiled(&request->shape->arms, request->arm);
 	starpu_pthread_mutex_unlock(&kernel->mutex);
 	return !asked;
 }
@@ -342,14 +343,14 @@ static int parts_submit(struct heddle_kernel_request *request, const struct shar
  * held. */
 static struct kernel_device *device_settled(struct heddle_kernel_request *request)
 {
-	unsigned way;
+	unsigned arm;
 
-	if (!outcomes_settled(&request->shape->outcomes, &way) || way >= OUTCOMES_SHARED ||
-	    !kernel_device_usable(request, way))
+	if (!bandit_settled(&request->shape->arms, &kernel_arms_rules, &arm) ||
+	    arm >= KERNEL_ARM_SHARED || !kernel_device_usable(request, arm))
 		return NULL;
-	request->arm = way;
-	request->stats.predicted_us = outcomes_us(&request->shape->outcomes, way);
-	return &request->kernel->devices[way];
+	request->arm = arm;
+	request->stats.predicted_us = bandit_us(&request->shape->arms, arm);
+	return &request->kernel->devices[arm];
 }
 
 /* The kernel's mutex is held. */
@@ -362,7 +363,7 @@ static int sharing_decide(struct heddle_kernel_request *request, struct sharing 
 	if (!sharing->problem.ndevices)
 		return request->error ? request->error : -EIO;
 	if (single || request->method == SPLIT_HEDDLE)
-		way_choose(request, sharing, !single);
+		arm_choose(request, sharing, !single);
 	else
 		request->stats.predicted_us =
 		    split_decide(&sharing->problem, request->method, sharing->share);
