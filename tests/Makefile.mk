@@ -97,6 +97,7 @@ starpu_tests = \
 	tests/starpu/wavefront
 opencl_programs = \
 	tests/starpu/kernel \
+	tests/starpu/kernel_cache \
 	tests/starpu/kernel_stored \
 	tests/starpu/kernel_transfers \
 	tests/starpu/kernel_direct \
@@ -189,6 +190,7 @@ opencl_scripts = \
 	tests/starpu/estimate_opencl.sh \
 	tests/starpu/kernel.sh \
 	tests/starpu/kernel_buses.sh \
+	tests/starpu/kernel_cache.sh \
 	tests/starpu/kernel_direct.sh \
 	tests/starpu/kernel_stored.sh \
 	tests/starpu/kernel_transfers.sh \

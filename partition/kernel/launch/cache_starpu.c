@@ -23,8 +23,11 @@
 #include "support/message.h"
 #include "support/variables.h"
 
+/* The mutex guards the list. It is not held while a kernel is analysed: launches of others would
+ * wait for a compiler. */
 static struct kernel *kernels;
 static starpu_pthread_mutex_t kernels_mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
+static starpu_pthread_cond_t kernel_made = STARPU_PTHREAD_COND_INITIALIZER;
 
 /* ---- performance tables from run to run ---- */
 
@@ -155,7 +158,7 @@ bool kernel_cache_buffers_drop(const struct kernel *but, int worker)
 
 	starpu_pthread_mutex_lock(&kernels_mutex);
 	for (struct kernel *kernel = kernels; kernel; kernel = kernel->next)
-		if (kernel != but &&
+		if (kernel != but && !kernel->making &&
 		    kernel_device_buffers_drop(kernel, kernel_device_of(kernel, worker)))
 			any = true;
 	starpu_pthread_mutex_unlock(&kernels_mutex);
@@ -167,7 +170,8 @@ static void tables_write(void)
 {
 	starpu_pthread_mutex_lock(&kernels_mutex);
 	for (struct kernel *kernel = kernels; kernel; kernel = kernel->next)
-		stored_write(kernel);
+		if (!kernel->making)
+			stored_write(kernel);
 	starpu_pthread_mutex_unlock(&kernels_mutex);
 }
 
@@ -256,46 +260,52 @@ static int devices_check(struct kernel *kernel)
 	return 0;
 }
 
-static int kernel_make(const struct heddle_kernel *given, const struct ndrange *range,
-                       struct kernel **made)
+/* What tells a kernel apart from others. @return NULL: no memory */
+static struct kernel *kernel_begin(const struct heddle_kernel *given, const struct ndrange *range)
 {
 	struct kernel *kernel = calloc(1, sizeof(*kernel));
-	int error = -ENOMEM;
 
 	if (!kernel)
-		return error;
+		return NULL;
 	starpu_pthread_mutex_init(&kernel->mutex, NULL);
 	starpu_pthread_cond_init(&kernel->left, NULL);
+	kernel->making = true;
 	kernel->way = ndrange_way(range);
 	kernel->range = *range;
-	kernel->chunks = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_PIECES);
-	kernel->poll_us = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN);
-	kernel->direct = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_DIRECT);
 	kernel->source = strdup(given->source);
 	kernel->name = strdup(given->name);
 	kernel->options = strdup(given->options ? given->options : "");
-	devices_find(kernel);
 	if (kernel->source && kernel->name && kernel->options)
-		error = description_make(given, kernel);
+		return kernel;
+	kernel_free(kernel);
+	return NULL;
+}
+
+/* All else; the analysis runs a compiler.
+ * @param[out] way how its ranges are launched, for others to see when it is made */
+static int kernel_make(struct kernel *kernel, const struct heddle_kernel *given,
+                       enum ndrange_way *way)
+{
+	int error;
+
+	kernel->chunks = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_PIECES);
+	kernel->poll_us = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN);
+	kernel->direct = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_DIRECT);
+	devices_find(kernel);
+	error = description_make(given, kernel);
 	if (!error)
 		error = devices_check(kernel);
 	/* Its ids are left to OpenCL, also in the dry run, which takes parts of it. */
-	if (kernel->index.refusal)
-		kernel->way = NDRANGE_EXIT;
-	kernel->prologue = ndrange_prologue(range, kernel->way);
+	*way = kernel->index.refusal ? NDRANGE_EXIT : kernel->way;
+	kernel->prologue = ndrange_prologue(&kernel->range, *way);
 	if (!error && !kernel->prologue)
 		error = -ENOMEM;
 	/* The sizes are part of such a prologue. */
-	if (!error && kernel->way == NDRANGE_BOXES && !ndrange_cuttable(range))
+	if (!error && *way == NDRANGE_BOXES && !ndrange_cuttable(&kernel->range))
 		error = refusal_set(kernel, "its NDRange is too large for offsets of every device");
 	if (!error)
 		stored_read(kernel);
-	if (error) {
-		kernel_free(kernel);
-		return error;
-	}
-	*made = kernel;
-	return 0;
+	return error;
 }
 
 /* Whether a launch is one of a kernel's. The prologue is part of what that is. */
@@ -336,6 +346,47 @@ static struct kernel *kernel_known(const struct heddle_kernel *given, const stru
 	return kernel;
 }
 
+static void kernel_remove(struct kernel *kernel)
+{
+	struct kernel **at = &kernels;
+
+	while (*at != kernel)
+		at = &(*at)->next;
+	*at = kernel->next;
+	kernel_free(kernel);
+}
+
+/* Makes a kernel that is not there. The mutex is held, but for the time that it takes to find out
+ * about the kernel; others see that it is being made. */
+static int kernel_add(const struct heddle_kernel *given, const struct ndrange *range,
+                      struct kernel **added)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int error = heddle_variables_check(environ);
+	struct kernel *kernel;
+	enum ndrange_way way;
+
+	pthread_once(&once, tables_write_at_exit);
+	if (error)
+		return error;
+	kernel = kernel_begin(given, range);
+	if (!kernel)
+		return -ENOMEM;
+	kernel->next = kernels;
+	kernels = kernel;
+	starpu_pthread_mutex_unlock(&kernels_mutex);
+	error = kernel_make(kernel, given, &way);
+	starpu_pthread_mutex_lock(&kernels_mutex);
+	kernel->way = way;
+	kernel->making = false;
+	starpu_pthread_cond_broadcast(&kernel_made);
+	if (error)
+		kernel_remove(kernel);
+	else
+		*added = kernel;
+	return error;
+}
+
 int kernel_cache_find(const struct heddle_kernel *given, const struct ndrange *range,
                       struct kernel **found)
 {
@@ -343,19 +394,11 @@ int kernel_cache_find(const struct heddle_kernel *given, const struct ndrange *r
 	int error = 0;
 
 	starpu_pthread_mutex_lock(&kernels_mutex);
-	kernel = kernel_known(given, range);
-	if (!kernel) {
-		static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-		pthread_once(&once, tables_write_at_exit);
-		error = heddle_variables_check(environ);
-		if (!error)
-			error = kernel_make(given, range, &kernel);
-		if (!error) {
-			kernel->next = kernels;
-			kernels = kernel;
-		}
-	}
+	/* One that could not be made is gone afterwards. */
+	while ((kernel = kernel_known(given, range)) && kernel->making)
+		starpu_pthread_cond_wait(&kernel_made, &kernels_mutex);
+	if (!kernel)
+		error = kernel_add(given, range, &kernel);
 	starpu_pthread_mutex_unlock(&kernels_mutex);
 	if (!error)
 		*found = kernel;

@@ -72,9 +72,11 @@ struct shape {
 	int main; /* worker that had most to do; -1: none yet */
 };
 
-/** What stays of a kernel from launch to launch. */
+/** What stays of a kernel from launch to launch. The cache's mutex guards `next` to `given`, the
+ * kernel's own what stands behind it. The rest does not change once the kernel is made. */
 struct kernel {
 	struct kernel *next;
+	bool making; /* its first launch finds out about it; only texts, range and way are there */
 	struct {
 		const char *source, *name, *options;
 	} given; /* texts of the latest launch, where to look first; they may be gone */
@@ -95,7 +97,8 @@ struct kernel {
 	struct kernel_device devices[SPLIT_MAXDEVICES];
 };
 
-/** The kernel of a launch, made at the first one. @return 0 or -errno after a message */
+/** The kernel of a launch. The first launch makes it, which may take as long as a compiler; others
+ * of the same kernel wait for that. @return 0 or -errno after a message */
 int kernel_cache_find(const struct heddle_kernel *given, const struct ndrange *range,
                       struct kernel **found);
 
