@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What a range of groups touches, by a description of the kernel: the windows of its accesses,
- * put together. index_text.c reads descriptions, index_values.c tells addresses.
+ * The windows of a range of groups: those of its accesses, put together. index_text.c reads
+ * descriptions, index_values.c computes addresses.
  */
 #include "config.h"
 
@@ -52,7 +52,7 @@ static struct index_window access_window(const struct evaluation *e,
 		return whole(bytes);
 	guards_bounds(terms, &lo, &hi);
 	if (lo + WRAP < (wide)bytes)
-		return whole(bytes); /* perhaps it is meant, and within */
+		return whole(bytes); /* the wrapped address may lie within */
 	hi += access->bytes;
 	inside = lo >= 0 && hi <= (wide)bytes;
 	width = access->bytes + terms->hi - terms->lo;

@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Values of the nodes of a description: what each computes for the groups and items of a space.
+ * Computes what each node of a description is for the groups and items of a space.
  */
 #include "config.h"
 

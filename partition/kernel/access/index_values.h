@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Evaluating a description, for the files that do.
+ * The evaluation of a description: what index.c asks of index_values.c.
  */
 #ifndef HEDDLE_KERNEL_INDEX_VALUES_H
 #define HEDDLE_KERNEL_INDEX_VALUES_H

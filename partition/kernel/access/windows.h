@@ -1,8 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Bringing the results of several devices together. Each had a copy of a buffer, of
- * which it wrote some bytes; no two wrote the same, or the kernel would race.
+ * Windows of buffers: how they cross, how results of several devices come together, and what
+ * chunks send and fetch. Each device has a copy of a buffer and writes some bytes of it. No two
+ * write the same byte, or the kernel would race.
  */
 #ifndef HEDDLE_KERNEL_WINDOWS_H
 #define HEDDLE_KERNEL_WINDOWS_H
@@ -43,7 +44,7 @@ size_t kernel_merge_differences(void *into, const void *original, const void *pa
 /** Whether windows share no byte, as far as one rectangle of each tells. */
 bool kernel_windows_apart(const struct index_window *a, const struct index_window *b);
 
-/** Makes a window one that has another one, too, in one piece of which nothing is known. */
+/** Extends a window to one piece that includes another window. Nothing else is known of it. */
 void kernel_windows_join(struct index_window *to, const struct index_window *from);
 
 /** Bytes of a buffer from `first` up to before `end`; none where both are the same. */
@@ -58,8 +59,8 @@ struct kernel_span {
 bool kernel_chunk_send(const struct index_window *read, struct kernel_span *sent,
                        struct kernel_span *send);
 
-/** What it fetches, right where it belongs.
- * @return false where something else may be there: bytes that it does not write for sure, or
+/** What a chunk fetches, straight into the array.
+ * @return false where that could overwrite something: bytes that it perhaps does not write, or
  * that it reads too */
 bool kernel_chunk_fetch(const struct index_use *use, struct kernel_span *fetch);
 

@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is given of a launch, taken over and checked.
+ * The arguments that a caller gives: copied into the request and checked.
  */
 #include "config.h"
 

@@ -1,8 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A launch in blocks: its groups, numbered through, are a loop that a block strategy
- * cuts.
+ * A launch in blocks: its flat group numbers are a loop that a block strategy cuts.
  */
 #include "config.h"
 
@@ -46,8 +45,9 @@ void kernel_block_ended(struct part *part)
 	}
 }
 
-/* The next block of a device: of what failed devices have left, else of what nobody was
- * given. The mutex is held. @return its size; 0: none now */
+/* Takes the next block of a device. Groups that failed devices have left come before groups that
+ * no device had. The mutex is held.
+ * @return its size; 0: none now */
 static size_t block_take(struct heddle_kernel_request *request, unsigned d, size_t *from)
 {
 	size_t n = heddle_strategy_next(request->blocks, d);

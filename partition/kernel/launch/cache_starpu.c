@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Kernels that are known: what stays of them from launch to launch.
+ * The kernel cache: what stays of a kernel from launch to launch.
  */
 #include "config.h"
 
@@ -36,7 +36,7 @@ static bool stored_wanted(void)
 	return heddle_variable_number(HEDDLE_VARIABLE_PROFILE);
 }
 
-/* The device's name is asked while StarPU is there. */
+/* Asks for the name while StarPU runs. */
 static void device_name(struct kernel_device *device)
 {
 	snprintf(device->name, sizeof(device->name), "%s",
@@ -165,7 +165,7 @@ bool kernel_cache_buffers_drop(const struct kernel *but, int worker)
 	return any;
 }
 
-/* Files are slow beside kernels: written once. */
+/* Called once, at exit: writing files takes longer than a kernel. */
 static void tables_write(void)
 {
 	starpu_pthread_mutex_lock(&kernels_mutex);
@@ -281,8 +281,8 @@ static struct kernel *kernel_begin(const struct heddle_kernel *given, const stru
 	return NULL;
 }
 
-/* All else; the analysis runs a compiler.
- * @param[out] way how its ranges are launched, for others to see when it is made */
+/* Fills in the rest. The analysis runs a compiler.
+ * @param[out] way how its ranges are launched, to be stored under the mutex */
 static int kernel_make(struct kernel *kernel, const struct heddle_kernel *given,
                        enum ndrange_way *way)
 {
@@ -295,7 +295,7 @@ static int kernel_make(struct kernel *kernel, const struct heddle_kernel *given,
 	error = description_make(given, kernel);
 	if (!error)
 		error = devices_check(kernel);
-	/* Its ids are left to OpenCL, also in the dry run, which takes parts of it. */
+	/* A refused kernel asks OpenCL itself for ids. Its dry run launches ranges nevertheless. */
 	*way = kernel->index.refusal ? NDRANGE_EXIT : kernel->way;
 	kernel->prologue = ndrange_prologue(&kernel->range, *way);
 	if (!error && !kernel->prologue)
@@ -325,8 +325,8 @@ static bool same_texts(const struct kernel *kernel, const struct heddle_kernel *
 	       kernel->given.options == given->options;
 }
 
-/* First where the latest launch had its texts at the same addresses: programs have them there
- * again as a rule. What they say counts. */
+/* Looks first for a kernel whose latest launch had its texts at the same addresses: most programs
+ * have them there again. The texts themselves decide. */
 static struct kernel *kernel_known(const struct heddle_kernel *given, const struct ndrange *range)
 {
 	struct kernel *kernel = kernels;
@@ -356,8 +356,7 @@ static void kernel_remove(struct kernel *kernel)
 	kernel_free(kernel);
 }
 
-/* Makes a kernel that is not there. The mutex is held, but for the time that it takes to find out
- * about the kernel; others see that it is being made. */
+/* Adds a kernel. The mutex is held, but not while kernel_make() runs. Others see `making` then. */
 static int kernel_add(const struct heddle_kernel *given, const struct ndrange *range,
                       struct kernel **added)
 {
@@ -394,7 +393,7 @@ int kernel_cache_find(const struct heddle_kernel *given, const struct ndrange *r
 	int error = 0;
 
 	starpu_pthread_mutex_lock(&kernels_mutex);
-	/* One that could not be made is gone afterwards. */
+	/* A kernel that could not be made has been removed. */
 	while ((kernel = kernel_known(given, range)) && kernel->making)
 		starpu_pthread_cond_wait(&kernel_made, &kernels_mutex);
 	if (!kernel)

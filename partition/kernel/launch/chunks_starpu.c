@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A direct launch on one device in chunks, on two queues in turn: the device computes one
- * while the data of others crosses, also both ways at once.
+ * A direct launch on one device in chunks, on two queues in turn: the device computes one chunk
+ * while the data of others crosses in both directions.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 #include "partition/kernel/launch/device_starpu.h"
 #include "support/message.h"
 
-/* Buffers that are smaller together are not worth it. */
+/* With fewer bytes in all buffers, chunks save nothing. */
 enum { WORTH = 1 << 20 };
 
 /** What the chunks of a launch send and fetch, and of what launch. */
@@ -95,7 +95,8 @@ void kernel_chunks_give_up(struct part *part)
 	part->chunks = 1;
 }
 
-/* Whether a part is to be cut. It knows into how many chunks then. */
+/* Chooses part->chunks.
+ * @return whether the part is to be cut */
 static bool chunks_wanted(struct part *part)
 {
 	const struct heddle_kernel_request *request = part->request;
@@ -150,7 +151,7 @@ void kernel_chunks_learn(const struct part *part)
 
 /* ---- what is enqueued ---- */
 
-/* The event of the last of a chunk's transfers, which kernels on the other queue wait for. */
+/* @param[in,out] sent the event of the last transfer, which kernels on the other queue wait for */
 static cl_int chunk_send(struct part *part, unsigned i, cl_command_queue queue, cl_event *sent)
 {
 	const struct heddle_kernel_request *request = part->request;
@@ -192,8 +193,9 @@ static cl_int chunk_fetch(struct part *part, unsigned i, cl_command_queue queue)
 	return error;
 }
 
-/* What a chunk needs of those before it has been sent by them: the one before on the other
- * queue, and those before that on one of the two. */
+/* A chunk may need what the chunks before it have sent. It waits for the event of the chunk before
+ * it, on the other queue. Queues are in order, so all chunks before that one have been sent, too.
+ */
 static cl_int chunks_enqueue(struct part *part)
 {
 	struct device_memory *memory = part->device->memory;

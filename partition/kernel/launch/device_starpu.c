@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * One range of a kernel's work-groups on one OpenCL device: compiling, launching, and what
- * comes before and after. How data crosses is transfer_starpu.c's.
+ * One part on one OpenCL device: it claims the device, chooses a queue, runs the steps from the
+ * first transfer to the last one, and measures them.
  */
 #include "config.h"
 
@@ -38,9 +38,8 @@ void kernel_threads_allow(void)
 	pthread_once(&once, allowed_find);
 }
 
-/* OpenCL implementations make threads of their own, which inherit the binding of the worker
- * that made them: copying in one while the worker waits in another takes turns of
- * milliseconds on the same core. */
+/* OpenCL implementations make threads, which inherit the binding of the worker that made them.
+ * While the worker waits in one and another copies, they share a core, in turns of milliseconds. */
 static void thread_free(void)
 {
 	static __thread bool is_free;
@@ -50,8 +49,8 @@ static void thread_free(void)
 	is_free = true;
 }
 
-/* Queues beside StarPU's: some whose events tell times, and some of direct launches, so that these
- * and a worker do not wait for each other; by device. */
+/* Queues beside StarPU's, by device. Some have events that tell times. Direct launches have their
+ * own, so that they and a worker do not wait for each other. */
 enum { PROFILED, DIRECT, DIRECT_SECOND, DIRECT_PROFILED, NQUEUES };
 static cl_command_queue queues[STARPU_MAXOPENCLDEVS][NQUEUES];
 static starpu_pthread_mutex_t queues_mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
@@ -145,9 +144,9 @@ static double event_us(const struct part *part, enum device_event which, cl_prof
 	return ns / 1e3;
 }
 
-/* What the events tell of a part that took so long altogether; what they do not tell of
- * counts as computing, which thereby has what waking a device costs. */
-static void times_tell(struct part *part, double us)
+/* Computes the times of a part from its events. Time that no event covers counts as computing. So
+ * computing includes the time to wake the device. */
+static void times_compute(struct part *part, double us)
 {
 	enum device_event last =
 	    part->device->memory->events[EVENT_SENT] ? EVENT_SENT : EVENT_FIRST;
@@ -179,7 +178,7 @@ static int compute(struct part *part)
 	return error ? kernel_refuse(part, "the launch", error) : 0;
 }
 
-/* What arguments that are one array do counts for the first of them. */
+/* Where several arguments are one array, the first argument gets the uses of all. */
 static void uses_join(const struct heddle_kernel_request *request, struct index_use *uses)
 {
 	for (unsigned a = 0; a < request->given.narguments; a++) {
@@ -216,7 +215,7 @@ static void device_claim(struct kernel *kernel, struct kernel_device *device)
 	starpu_pthread_mutex_unlock(&kernel->mutex);
 }
 
-/* Where nobody else has it, and there is anything to claim. */
+/* Claims a device that is idle and has memory, without waiting. */
 static bool claim_idle(struct kernel *kernel, struct kernel_device *device, bool in_order)
 {
 	bool failed, idle;
@@ -287,7 +286,7 @@ int kernel_device_begin(struct part *part, cl_command_queue *queue)
 		status = queue_get(part, DIRECT_SECOND, &memory->second);
 	if (!status)
 		status = kernel_form_use(part);
-	/* What cuts it may not compile, and chunks are launches of ranges alone. */
+	/* The form for ranges may not compile, or launch all groups: no chunks then. */
 	if (part->chunks > 1 && (status || memory->form->way == NDRANGE_EXIT)) {
 		kernel_chunks_give_up(part);
 		status = kernel_form_use(part);
@@ -297,7 +296,7 @@ int kernel_device_begin(struct part *part, cl_command_queue *queue)
 	return part->chunks > 1 ? kernel_chunks_begin(part) : steps_enqueue(part);
 }
 
-/* Also what failed is waited for: what is on its way uses the copies. */
+/* A part that failed is waited for as well: transfers under way use the copies. */
 int kernel_device_end(struct part *part, int status, bool waited)
 {
 	struct device_memory *memory = part->device->memory;
@@ -308,7 +307,7 @@ int kernel_device_end(struct part *part, int status, bool waited)
 	if (memory->second && clFinish(memory->second) && !ended)
 		ended = -EIO;
 	if (!part->turns)
-		times_tell(part, starpu_timing_now() - memory->begin_us);
+		times_compute(part, starpu_timing_now() - memory->begin_us);
 	events_release(part);
 	status = status ? status : ended;
 	if (!status && !part->dry)

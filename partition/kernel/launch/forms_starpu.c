@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A kernel compiled for one device: for launches of ranges of its groups, and as it is, for
- * launches of all of them.
+ * A kernel compiled for one device, in two forms: one launches ranges of groups, the other all
+ * groups by the source as it is.
  */
 #include "config.h"
 
@@ -73,8 +73,8 @@ static int form_compile(struct part *part, struct device_form *form, enum ndrang
 	return status;
 }
 
-/* For ranges where the source does not bear the prologue: with an early exit. The log of the
- * first try counts. */
+/* Compiles the form with an early exit instead of the one with a prologue, which did not compile.
+ * Where both fail, the log of the first counts. */
 static int form_compile_exit(struct part *part, struct device_form *form)
 {
 	struct device_form other = {0};
@@ -98,7 +98,8 @@ static int form_make(struct part *part, struct device_form *form, enum ndrange_w
 
 	if (status == -EIO && form->program && (way == NDRANGE_FLAT || way == NDRANGE_BOXES))
 		status = form_compile_exit(part, form) ? -EIO : 0;
-	/* What runs on one device need not have such a form: its dry run is of all groups then. */
+	/* A kernel that runs on one device needs no such form. Its dry run launches all groups
+	 * then. */
 	if ((status == -EIO || status == -ENOENT) && way == NDRANGE_EXIT &&
 	    part->request->kernel->index.refusal) {
 		form_free(form);
@@ -115,7 +116,7 @@ static int form_make(struct part *part, struct device_form *form, enum ndrange_w
 	return status;
 }
 
-/* The form for so many groups. A mere trial of a device does not wait for a compiler. */
+/* The form for so many groups. An exploration does not wait for a compiler. */
 static struct device_form *form_of(const struct heddle_kernel_request *request,
                                    struct device_memory *memory, size_t n)
 {

@@ -1,8 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A kernel launch as one node of StarPU's task graph: from heddle_kernel_submit() to its
- * end. What happens on a device is device_starpu.c's.
+ * A kernel launch as one node of StarPU's task graph, from heddle_kernel_submit() to its end.
  */
 #include "config.h"
 
@@ -24,7 +23,7 @@
 #include "partition/common/workers_starpu.h"
 #include "partition/kernel/launch/device_starpu.h"
 
-/* After the dry run, if there was one: shares, or blocks. */
+/* Distributes the groups, after the dry run if there was one. */
 static int groups_distribute(struct heddle_kernel_request *request)
 {
 	return kernel_in_blocks(request) ? kernel_blocks_start(request)
@@ -43,8 +42,8 @@ static void request_end(struct heddle_kernel_request *request, int status)
 	control_end(&request->control);
 }
 
-/* One in `pending` stands for this function while it submits, so that no part's end gets
- * here meanwhile. */
+/* Starts what comes next when no part is under way. `pending` counts this function while it
+ * submits, so that no part that ends calls it meanwhile. */
 static void request_step(struct heddle_kernel_request *request)
 {
 	bool idle;
@@ -98,7 +97,7 @@ static void part_count(struct part *part)
 	worker->out_bytes += part->out_bytes;
 }
 
-/* A device that failed gets nothing of this kernel any more; what it had is lost. */
+/* A device that failed gets no more of this kernel. Its groups are lost. */
 static void part_lose(struct part *part)
 {
 	struct heddle_kernel_request *request = part->request;
@@ -142,8 +141,8 @@ static void part_ended(struct part *part)
 
 /* ---- the beginning ---- */
 
-/* The data is in main memory. On the worker of a device that has a part, or in the thread that
- * submitted the launch, it computes that too. */
+/* Called when the data is in main memory: on the worker of a device that has a part, or in the
+ * thread that submitted the launch. Either computes a part as well. */
 static void request_start(void *work)
 {
 	struct heddle_kernel_request *request = work;
@@ -179,7 +178,7 @@ static void request_start(void *work)
 
 /* ---- requests ---- */
 
-/* One that was freed, for the next launch: they are large. */
+/* A freed request for the next launch: requests are large. */
 static struct heddle_kernel_request *spare;
 
 static void request_free(void *work)
@@ -202,7 +201,7 @@ void heddle_kernels_unload(void)
 	free(__atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL));
 }
 
-/* The worker that is expected to do most, so that one task is enough for both. */
+/* The worker that will do most by the estimates, so that one task is enough for both. */
 static int main_worker(struct heddle_kernel_request *request)
 {
 	struct kernel *kernel = request->kernel;
@@ -245,8 +244,8 @@ static void place_take(struct heddle_kernel_request *request)
 		control_on_opencl(&request->control, -1);
 }
 
-/* Whether the active policy has the kernel split, and by which block strategy: policies
- * that are one treat it as a loop, skmd shares it out, others place it whole. */
+/* Whether the active policy splits the kernel, and by which block strategy. Policies that are
+ * block strategies treat it as a loop, skmd splits it in shares, others place it whole. */
 static bool policy_splits(const char **strategy)
 {
 	const struct heddle_policy *ours = policy_ours(0);
@@ -454,7 +453,7 @@ int heddle_kernel_classes(const struct heddle_kernel *given, struct heddle_kerne
 }
 
 /* By earlier launches; 0: not known. */
-static double expected_us(const struct heddle_kernel_request *request)
+static double estimate_us(const struct heddle_kernel_request *request)
 {
 	const struct bandit *arms = &request->shape->arms;
 	double us;
@@ -472,7 +471,7 @@ int heddle_kernel_wait(struct heddle_kernel_request *request, struct heddle_kern
 	if (request->later || request->direct)
 		kernel_direct_wait(request);
 	if (!control_is_over(&request->control)) {
-		double us = expected_us(request);
+		double us = estimate_us(request);
 
 		if (us > 0)
 			control_wait_until(&request->control, request->submit_us + us,

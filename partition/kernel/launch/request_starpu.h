@@ -22,7 +22,7 @@ struct part {
 	bool direct;     /* not on the device's worker */
 	bool compiled;   /* its device had to compile for it, which says nothing of others */
 	unsigned chunks; /* 1 if it is not cut */
-	bool counts;     /* what the chunks take tells into how many to cut */
+	bool counts;     /* its time counts for the choice of chunks */
 	double alone_us; /* predicted if nobody else computes; 0: not known */
 	int status;
 	double start_us; /* since the launch began */
@@ -165,7 +165,7 @@ int kernel_lost_submit(struct heddle_kernel_request *request);
 int kernel_blocks_start(struct heddle_kernel_request *request);
 /** Gives every idle device a block. The caller counts in `pending`. */
 void kernel_blocks_fill(struct heddle_kernel_request *request);
-/** Tells the strategy that a block has ended. The mutex is held. */
+/** Reports a block that has ended to the strategy. The mutex is held. */
 void kernel_block_ended(struct part *part);
 
 /* ---- parts_starpu.c ---- */

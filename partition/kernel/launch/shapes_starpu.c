@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Launches of a kernel that are alike: what they touch is found out once, and how the
- * groups were best shared out is remembered.
+ * Shapes: launches of a kernel that are alike. What they touch is found once, and the best split
+ * is remembered.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 #include "partition/kernel/launch/request_starpu.h"
 #include "partition/kernel/access/windows.h"
 
-/* Kernels with more sizes than that forget the oldest one's launches. */
+/* A kernel with more shapes forgets those that were not used for longest. */
 enum { MAXSHAPES = 64 };
 
 unsigned kernel_devices(const struct heddle_kernel_request *request)
@@ -133,8 +133,8 @@ size_t kernel_cut_round(const struct ndrange *range, size_t at)
 
 /* ---- what is touched ---- */
 
-/* What was in a buffer that is given as STARPU_W does not matter. Where no group outside of
- * the range writes into the range's window, all of the window is the range's then. */
+/* The contents of a buffer given as STARPU_W need not be kept. So a window into which no other
+ * group writes belongs to the range, and counts as written completely. */
 static int windows_own(const struct heddle_kernel_request *request,
                        const struct index_launch *launch, size_t from, size_t n,
                        struct index_use *uses)
@@ -183,8 +183,8 @@ bool kernel_in_place(const struct heddle_kernel_request *request,
 	if (!device->in_host_memory || request->aliased ||
 	    (uintptr_t)kernel_host_of(request, a) % alignment)
 		return false;
-	/* A dry run writes elsewhere; and what is read and written can be brought back after
-	 * a failure only where nobody else writes between. */
+	/* A dry run must not write into the host's array. A failed part is undone from a copy,
+	 * which needs a window that no other device writes into. */
 	return index_window_empty(&use->write) ||
 	       (!dry &&
 	        (index_window_empty(&use->read) || (use->write.dense && !use->write.pitch)));
@@ -211,8 +211,8 @@ static struct crossing crossing_of(const struct heddle_kernel_request *request,
 	return sum;
 }
 
-/* Bytes of a device that gets all groups, and half of them, tell what each group and what
- * every device costs. */
+/* A line through the bytes of all groups and of half of them: bytes for each group, and fixed
+ * ones for each device. */
 static struct split_bytes bytes_line(double all, double half, size_t groups, size_t half_groups)
 {
 	struct split_bytes bytes = {0};
@@ -225,7 +225,7 @@ static struct split_bytes bytes_line(double all, double half, size_t groups, siz
 	return bytes;
 }
 
-/* Whether integers that addresses may depend on are those that were looked at. */
+/* Whether the integer arguments are those that the shape was prepared with. */
 static bool integers_same(const struct heddle_kernel_request *request)
 {
 	const struct index_kernel *index = &request->kernel->index;

@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A launch in shares: how many groups each device computes, by what they took so far
- * (partition/kernel/split/split.h), and what happens to those of a device that fails.
+ * A launch in shares: how many groups each device computes, by what was measured so far
+ * (partition/kernel/split/split.h), and who computes the groups of a device that fails.
  */
 #include "config.h"
 
@@ -17,13 +17,13 @@
 #include "partition/kernel/access/windows.h"
 #include "support/message.h"
 
-/* Where nothing has been measured, bytes per microsecond. */
+/* Before anything was measured, in bytes per microsecond. */
 #define USUAL_RATE 8000.0
 #define MERGE_RATE 5000.0
-/* Another split is tried where it promises at most so much of what one took. */
-#define PROMISE 0.97
+/* A candidate has to take at most this share of the time that the split in use took. */
+#define CANDIDATE_GAIN 0.97
 
-/* Whether a device would work on all of the host's arrays themselves. */
+/* Whether a device would use the host's arrays for all buffers. */
 static bool all_in_place(const struct heddle_kernel_request *request,
                          const struct kernel_device *device, const struct index_use *uses)
 {
@@ -33,7 +33,7 @@ static bool all_in_place(const struct heddle_kernel_request *request,
 	return true;
 }
 
-/* Results cross about as fast as inputs, until some have. */
+/* Until results were measured, the bandwidth of inputs counts, and the other way round. */
 static double rate_of(double measured, double other)
 {
 	return measured > 0 ? measured : other > 0 ? other : USUAL_RATE;
@@ -55,7 +55,7 @@ static void bus_join(struct split_problem *problem, unsigned at, int *buses,
 	               rate_of(known->out_rate, known->in_rate));
 }
 
-/* What splitting a launch needs to know. Its devices are those that can still be used. */
+/* The problem of splitting a launch among the devices that did not fail. */
 struct sharing {
 	struct split_problem problem;
 	unsigned numbers[SPLIT_MAXDEVICES]; /* of the devices, in the kernel */
@@ -111,7 +111,8 @@ static void shares_explain(const struct heddle_kernel_request *request,
 
 /* ---- by what launches took ---- */
 
-/* Whether several devices have a share; the only one that has is left in `alone`. */
+/* Whether several devices have a share.
+ * @param[out] alone the last one that has */
 static bool is_shared(const struct sharing *sharing, const size_t *share, unsigned *alone)
 {
 	unsigned n = 0;
@@ -124,7 +125,7 @@ static bool is_shared(const struct sharing *sharing, const size_t *share, unsign
 	return n > 1;
 }
 
-/* Whether a split is another one than the shape's. */
+/* Whether a split differs from the shape's. */
 static bool split_differs(const struct shape *shape, const struct sharing *sharing,
                           const size_t *share)
 {
@@ -139,7 +140,7 @@ static bool split_differs(const struct shape *shape, const struct sharing *shari
 	return false;
 }
 
-/* Cuts where rows stay whole, which may leave a device without a share. */
+/* Rounds shares so that rows stay whole. A device may lose its share. */
 static void split_round(const struct heddle_kernel_request *request, unsigned ndevices,
                         size_t *share)
 {
@@ -155,7 +156,7 @@ static void split_round(const struct heddle_kernel_request *request, unsigned nd
 	}
 }
 
-/* Puts a split into the shape, by the kernel's devices. */
+/* Stores a split by the kernel's device numbers. */
 static void split_put(size_t *to, const struct sharing *sharing, const size_t *share)
 {
 	memset(to, 0, SPLIT_MAXDEVICES * sizeof(*to));
@@ -163,7 +164,7 @@ static void split_put(size_t *to, const struct sharing *sharing, const size_t *s
 		to[sharing->numbers[d]] = share[d];
 }
 
-/* Whether a split's devices are those that there are. */
+/* Whether the usable devices have all groups of a split. */
 static bool split_valid(const struct sharing *sharing, const size_t *share)
 {
 	size_t groups = 0;
@@ -173,7 +174,7 @@ static bool split_valid(const struct sharing *sharing, const size_t *share)
 	return groups == sharing->problem.groups;
 }
 
-/* Another split than the one that launches measured was tried often enough: which stays? */
+/* Compares the candidate with the split in use, after enough launches of the candidate. */
 static void candidate_judge(struct shape *shape)
 {
 	double us = bandit_us(&shape->arms, KERNEL_ARM_SHARED);
@@ -190,8 +191,8 @@ static void candidate_judge(struct shape *shape)
 	shape->candidate_us = INFINITY;
 }
 
-/* Finds the best split by the tables, if these have changed. One that was measured stays, and
- * one that promises more is another arm to try. The kernel's mutex is held. */
+/* Finds the best split by the tables, if these have changed. A split that was measured stays in
+ * use; one that is estimated to be faster becomes the candidate. The kernel's mutex is held. */
 static void shared_update(struct heddle_kernel_request *request, const struct sharing *sharing)
 {
 	struct shape *shape = request->shape;
@@ -217,7 +218,7 @@ static void shared_update(struct heddle_kernel_request *request, const struct sh
 		split_put(shape->share, sharing, share);
 		shape->shared_us = us;
 		shape->candidate_us = INFINITY;
-	} else if (us < PROMISE * measured && split_differs(shape, sharing, share) &&
+	} else if (us < CANDIDATE_GAIN * measured && split_differs(shape, sharing, share) &&
 	           !shape->arms.arms[KERNEL_ARM_CANDIDATE].n) {
 		split_put(shape->candidate, sharing, share);
 		shape->candidate_us = us;
@@ -225,8 +226,8 @@ static void shared_update(struct heddle_kernel_request *request, const struct sh
 	shape->cut = true;
 }
 
-/* Chooses between the devices alone and the best split, by predictions and by what launches
- * took. The kernel's mutex is held. */
+/* Chooses between each device alone, the split and the candidate, by estimates and measurements.
+ * The kernel's mutex is held. */
 static void arm_choose(struct heddle_kernel_request *request, struct sharing *sharing, bool shared)
 {
 	struct shape *shape = request->shape;
@@ -258,7 +259,7 @@ static void arm_choose(struct heddle_kernel_request *request, struct sharing *sh
 
 /* ---- parts ---- */
 
-/* The device that is expected to compute longest. */
+/* The device that will compute longest by the estimates. */
 static unsigned longest(const struct sharing *sharing)
 {
 	unsigned device = 0;
@@ -275,7 +276,7 @@ static unsigned longest(const struct sharing *sharing)
 	return device;
 }
 
-/* Whether a part is not asked what its steps take. */
+/* Whether the steps of a part are not timed. */
 static bool unprofiled(const struct heddle_kernel_request *request, const struct part *part)
 {
 	struct kernel *kernel = request->kernel;
@@ -290,7 +291,7 @@ static bool unprofiled(const struct heddle_kernel_request *request, const struct
 	return !asked;
 }
 
-/* Whether a device takes turns on its bus: another one on it has a share, too. */
+/* Whether a device takes turns on its bus: another device on it has a share. */
 static bool turns(const struct kernel *kernel, const struct sharing *sharing, unsigned device)
 {
 	const struct kernel_device *here = &kernel->devices[sharing->numbers[device]];
@@ -305,8 +306,8 @@ static bool turns(const struct kernel *kernel, const struct sharing *sharing, un
 	return any && here->shares_bus;
 }
 
-/* Submits the parts, those first whose data is to cross first. Who submits takes no turns on a
- * bus: it may not be the one who waits. */
+/* Submits the parts in the order in which their data is to cross. The thread that submits takes
+ * no turns on a bus: it may not be the thread that waits. */
 static int parts_submit(struct heddle_kernel_request *request, const struct sharing *sharing)
 {
 	const struct split_problem *problem = &sharing->problem;
@@ -339,8 +340,8 @@ static int parts_submit(struct heddle_kernel_request *request, const struct shar
 	return status;
 }
 
-/* Where it is known who is fastest, it computes; nothing else is asked. The kernel's mutex is
- * held. */
+/* The fastest device, where it is settled that one device computes. NULL otherwise. The kernel's
+ * mutex is held. */
 static struct kernel_device *device_settled(struct heddle_kernel_request *request)
 {
 	unsigned arm;
@@ -425,7 +426,7 @@ int kernel_profiles_submit(struct heddle_kernel_request *request)
 	return status;
 }
 
-/* By the tables, of those that can still be used; NULL: none. */
+/* The fastest device by the tables, among those that did not fail; NULL: none. */
 static struct kernel_device *fastest_usable(const struct heddle_kernel_request *request)
 {
 	struct kernel *kernel = request->kernel;

@@ -1,12 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How the windows of a part's buffers cross to its device and back.
- *
- * Every worker has a thread of its own, so one device's transfers go on while others
- * compute. Devices that share a bus (HEDDLE_KERNEL_BUSES) take turns on it. A device that
- * works in the host's memory, as CPUs do, gets the host's arrays themselves where that is
- * safe.
+ * How the windows of a part's buffers cross to its device and back. Devices transfer at the same
+ * time, each by its worker's thread. Devices that share a bus (HEDDLE_KERNEL_BUSES) take turns. A
+ * device in the host's memory, such as a CPU, uses the host's arrays where that is safe.
  */
 #include "config.h"
 
@@ -64,8 +61,8 @@ static void buses_init(void)
 		starpu_pthread_mutex_init(&buses[b], NULL);
 }
 
-/* A part that takes no turns does not keep others from theirs: those of other launches, too,
- * would wait until it has computed, as its last transfer does. */
+/* A part that takes no turns does not take the bus: its last transfer waits until it has
+ * computed, and parts of other launches would wait as long. */
 static void bus_take(const struct part *part)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -83,9 +80,9 @@ static void bus_leave(const struct part *part)
 
 /* ---- in place ---- */
 
-/* A buffer that is an array of the host. The device computes in the host's memory, as
- * shares_memory() has seen, so it has what is in the array at each launch, and the array has what
- * it wrote; and the buffer of an array that is gone is not looked at any more. */
+/* Finds the buffer that is an array of the host. The device computes in the host's memory
+ * (shares_memory()), so both see the same bytes at all times. A buffer of an array that was freed
+ * is not used again. */
 static int array_find(struct part *part, unsigned a, cl_mem_flags flags)
 {
 	struct device_memory *memory = part->device->memory;
@@ -139,8 +136,8 @@ void kernel_buffer_free(struct device_memory *memory, unsigned a)
 	memory->buffers[a] = NULL;
 }
 
-/* Buffers are as large as the arrays, so that addresses in kernels are as they were. StarPU
- * is told, so that it keeps less itself where memory is short. */
+/* Makes a buffer as large as the array, so that addresses in kernels stay the same. StarPU counts
+ * its bytes, and keeps less where memory is short. */
 int kernel_buffer_make(struct part *part, unsigned a)
 {
 	struct device_memory *memory = part->device->memory;
@@ -161,8 +158,8 @@ int kernel_buffer_make(struct part *part, unsigned a)
 	return 0;
 }
 
-/* Where nobody does anything else meanwhile, transfers are waited for each: implementations copy
- * in the calling thread then instead of waking one of theirs (200 us less on a GPU). */
+/* Where the thread has nothing else to do, it waits for each transfer: implementations copy in
+ * the calling thread then and wake none of theirs (200 us less on a GPU). */
 static cl_bool waits(const struct part *part)
 {
 	return !part->direct || part->request->waits;
@@ -173,7 +170,7 @@ static int window_send(struct part *part, unsigned a, const struct kernel_layout
 {
 	struct device_memory *memory = part->device->memory;
 	cl_event *event;
-	/* What is small goes with the commands. */
+	/* A small transfer goes with the commands. */
 	cl_bool waited = waits(part) && layout->bytes > SMALL;
 	cl_int error;
 
@@ -193,9 +190,9 @@ static int window_send(struct part *part, unsigned a, const struct kernel_layout
 	return error ? kernel_refuse(part, "sending data", error) : 0;
 }
 
-/* Sends one buffer. Where parts of what is written may stay as they were, the device
- * gets those from a copy, with which its results will be compared: other devices may
- * bring theirs home meanwhile. */
+/* Sends one buffer. Where the device may leave bytes of the window as they were, it gets them
+ * from a copy, with which its results are compared. The array may change meanwhile: other devices
+ * write their results to it. */
 static int buffer_send(struct part *part, unsigned a, const struct index_use *use,
                        struct window_copy *copy)
 {
@@ -205,7 +202,7 @@ static int buffer_send(struct part *part, unsigned a, const struct index_use *us
 	int status = 0;
 
 	copy->layout = kernel_layout(&use->write);
-	/* Gaps between rows do not belong home. */
+	/* The gaps between rows must not be written back. */
 	copy->complete = !index_window_empty(&use->write) && use->write.dense &&
 	                 index_window_empty(&use->read) && !part->dry &&
 	                 (!use->write.pitch || copy->layout.by_rows);
@@ -255,8 +252,8 @@ static bool is_first(const struct heddle_kernel_request *request, unsigned a)
 	return kernel_is_buffer(&request->given.arguments[a]) && request->same[a] == (int)a;
 }
 
-/* The steps of a part follow each other on the device without being waited for. On a bus
- * that others of the launch use too, transfers are waited for, so that the bus is left. */
+/* Enqueues the inputs without waiting. On a bus that other parts of the launch use, it waits, so
+ * that it can leave the bus. */
 int kernel_transfer_in(struct part *part, const struct index_use *uses, struct window_copy *copies)
 {
 	const struct heddle_kernel_request *request = part->request;
@@ -284,8 +281,8 @@ int kernel_transfer_in(struct part *part, const struct index_use *uses, struct w
 	return status;
 }
 
-/* Everything is fetched before anything is merged, so that a device that fails leaves
- * main memory as it was, but for what another device will write completely. */
+/* Everything is fetched before anything is merged. So a device that fails changes main memory
+ * only where another device will write completely. */
 int kernel_transfer_out(struct part *part, struct window_copy *copies)
 {
 	double start_us;

@@ -9,14 +9,15 @@
 
 _Static_assert((int)KERNEL_ARMS <= BANDIT_ARMS, "room for all arms");
 
-/* Launches of some hundred microseconds differ by a tenth among themselves. */
+/* By the number of launches: those of some hundred microseconds differ by a tenth among
+ * themselves. */
 static const double lead[] = {1, 0.15, 0.08, 0.06, 0.05, 0.04, 0.04, 0.03, 0.03, 0.02, 0.02, 0.005};
 
 const struct bandit_rules kernel_arms_rules = {
     .narms = KERNEL_ARMS,
     .nbest = KERNEL_ARM_SHARED + 1,
-    /* Other devices may have something else to do. Tables are off by a tenth, and know nothing
-     * of what sharing costs. */
+    /* A split keeps other devices from other work. Its estimate lacks what sharing costs, and
+     * tables are off by a tenth. */
     .costly = KERNEL_ARM_SHARED,
     .worth = 0.03,
     .margin = 0.10,
@@ -33,7 +34,7 @@ const struct bandit_rules kernel_arms_rules = {
     .far = 4,
     .budget = 0.01,
     .each = 0.002,
-    .untried = 0.25, /* its measurement tells more */
+    .untried = 0.25, /* a first measurement is worth more */
     .credit = true,
     .young = 5,
     .period = 8,
@@ -62,7 +63,7 @@ const struct bandit_rules kernel_chunks_rules = {
     .lead = chunks_lead,
     .nlead = 1,
     .doubt = 0.3,
-    .stepwise = true, /* the fewer chunks the better where they are near */
+    .stepwise = true, /* fewer chunks win where they are near */
     .rounds = 3,
     .apart = 4,
     .far = INFINITY,

@@ -17,10 +17,9 @@ extern const struct bandit_rules kernel_arms_rules;
 /** Whether the candidate was pulled often enough to be compared with the split in use. */
 bool kernel_candidate_known(const struct bandit *arms);
 
-/** Whether the steps of the next launch are timed, if it is this arm's. That costs some 30 us on a
- * GPU, so it is not done of most launches, lest an arm that was rarely pulled seems slower than
- * the one in use. Timed are a device's first launch, a split's first ten, in which its tables
- * settle, and some later ones. */
+/** Whether the steps of the next launch are timed, if it pulls this arm. Timing costs some 30 us
+ * on a GPU, which would make rarely pulled arms seem slow. So it is done for a device's first
+ * launch, for a split's first ten, in which its tables settle, and for some later ones. */
 bool kernel_arms_profiled(const struct bandit *arms, unsigned arm);
 
 /** Chunks: arm a is 2^a of them. */

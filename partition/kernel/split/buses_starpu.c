@@ -1,7 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Buses of OpenCL workers: OpenCL tells where on PCI a device is, hwloc what is above it.
+ * The devices of OpenCL workers: on which bus each is (OpenCL has its PCI address, hwloc the
+ * bridges above), and whether it computes in the host's memory.
  */
 #include "config.h"
 
@@ -28,10 +29,10 @@
 /* Numbers of cl_khr_pci_bus_info and of the vendors' cl_*_device_attribute_query, which not all
  * headers have. Implementations refuse what they do not know. */
 enum { BUS_INFO = 0x410F, NVIDIA_BUS = 0x4008, NVIDIA_SLOT, NVIDIA_DOMAIN, AMD_TOPOLOGY = 0x4037 };
-/* What AMD's tells begins with. */
+/* The first field of AMD's answer. */
 enum { AMD_PCIE = 1 };
 
-static bool is_told(cl_device_id id, cl_device_info what, void *value, size_t size)
+static bool is_known(cl_device_id id, cl_device_info what, void *value, size_t size)
 {
 	return !clGetDeviceInfo(id, what, size, value, NULL);
 }
@@ -41,10 +42,10 @@ static struct kernel_bus_address nvidia_ask(cl_device_id id)
 {
 	cl_uint bus, slot, domain;
 
-	if (!is_told(id, NVIDIA_BUS, &bus, sizeof(bus)) ||
-	    !is_told(id, NVIDIA_SLOT, &slot, sizeof(slot)))
+	if (!is_known(id, NVIDIA_BUS, &bus, sizeof(bus)) ||
+	    !is_known(id, NVIDIA_SLOT, &slot, sizeof(slot)))
 		return (struct kernel_bus_address){0};
-	if (!is_told(id, NVIDIA_DOMAIN, &domain, sizeof(domain)))
+	if (!is_known(id, NVIDIA_DOMAIN, &domain, sizeof(domain)))
 		domain = 0;
 	return (struct kernel_bus_address){true, domain, bus, slot >> 3, slot & 7};
 }
@@ -59,33 +60,33 @@ static struct kernel_bus_address address_ask(cl_device_id id)
 		unsigned char unused[17], bus, device, function;
 	} amd;
 
-	if (is_told(id, BUS_INFO, &info, sizeof(info)))
+	if (is_known(id, BUS_INFO, &info, sizeof(info)))
 		return (struct kernel_bus_address){true, info.domain, info.bus, info.device,
 		                                   info.function};
 	/* AMD has no domains. */
-	if (is_told(id, AMD_TOPOLOGY, &amd, sizeof(amd)) && amd.type == AMD_PCIE)
+	if (is_known(id, AMD_TOPOLOGY, &amd, sizeof(amd)) && amd.type == AMD_PCIE)
 		return (struct kernel_bus_address){true, 0, amd.bus, amd.device, amd.function};
 	return nvidia_ask(id);
 }
 
 /* ---- whether a device works on the host's arrays ---- */
 
-/* OpenCL lets implementations keep a copy of an array that a buffer is made of, up to date only
- * while it is mapped; those for CPUs have no reason to. So it is tried. */
+/* OpenCL allows implementations to keep a copy of an array that a buffer is made of, and to
+ * update it only while it is mapped. Those for CPUs have no reason to. So a test finds out. */
 
-/* Arrays are aligned as for OpenCL's largest type, and not as pages are; as malloc() does; and as
- * numbers are: implementations may copy those that suit them less. */
+/* Offsets of the arrays that are tested: aligned as for OpenCL's largest type, as by malloc(),
+ * and as numbers. Implementations may copy what is aligned less. */
 enum { BYTES = 3 * 4096 + 128, ALIGNMENT = 128 };
 static const size_t offsets[] = {0, 16, 4};
 
-/* Bytes that differ from those before, and from each other. */
+/* Fills bytes so that they differ from each other and from those of another salt. */
 static void pattern(unsigned char *bytes, unsigned salt)
 {
 	for (size_t i = 0; i < BYTES; i++)
 		bytes[i] = i * 31 + i / 256 + salt;
 }
 
-/* What is written to the buffer is in the array at once, and the other way round. */
+/* Writes to the buffer, then to the array: each has to show in the other at once. */
 static bool is_seen(cl_command_queue queue, cl_mem buffer, unsigned char *array,
                     unsigned char *other)
 {
@@ -142,8 +143,8 @@ static bool shares_memory(int worker)
 	return shared;
 }
 
-/* Whether a device works on the host's arrays themselves, and may. Tried out last: it takes
- * longer than to ask. */
+/* Whether a device works on the host's arrays and HEDDLE_KERNEL_IN_PLACE allows it. The test
+ * comes last: it takes longest. */
 static bool in_host_memory(int worker, cl_device_id id)
 {
 	cl_bool unified = CL_FALSE;
@@ -169,7 +170,7 @@ static void device_ask(int worker, struct kernel_bus_address *address, struct he
 
 /* ---- which share a bus ---- */
 
-/* What was found last. Looking at a machine takes milliseconds. */
+/* The latest result: looking at a machine takes milliseconds. */
 static struct {
 	unsigned n;
 	struct kernel_bus_address addresses[SPLIT_MAXDEVICES];
@@ -187,7 +188,7 @@ static bool is_several(const struct kernel_bus_address *addresses, unsigned n)
 	return known > 1;
 }
 
-/* The machine's PCI devices; NULL: they cannot be told. */
+/* The machine's PCI devices; NULL: hwloc cannot list them. */
 static hwloc_topology_t topology_load(void)
 {
 	hwloc_topology_t topology;
@@ -239,14 +240,14 @@ static void numbers_find(const struct kernel_bus_address *addresses, unsigned n,
 	starpu_pthread_mutex_unlock(&found_mutex);
 }
 
-/* So many buses in turn; 0: each has its own. */
+/* Deals devices out to so many buses in turn; 0: each device has its own. */
 static void numbers_deal(unsigned nbuses, unsigned n, struct heddle_bus *buses)
 {
 	for (unsigned d = 0; d < n; d++)
 		buses[d].number = nbuses ? d % nbuses : d;
 }
 
-static void shared_tell(unsigned n, struct heddle_bus *buses)
+static void shared_mark(unsigned n, struct heddle_bus *buses)
 {
 	for (unsigned d = 0; d < n; d++)
 		for (unsigned e = 0; e < n; e++)
@@ -265,7 +266,7 @@ void heddle_buses_find(const int *workers, unsigned n, struct heddle_bus *buses)
 		numbers_find(addresses, n, buses);
 	else
 		numbers_deal(heddle_variable_number(HEDDLE_VARIABLE_KERNEL_BUSES), n, buses);
-	shared_tell(n, buses);
+	shared_mark(n, buses);
 }
 
 void heddle_bus_text(const struct heddle_bus *bus, char *text, unsigned size)

@@ -54,8 +54,8 @@ struct split_bytes {
 struct split_problem {
 	size_t groups;              /**< work-groups of the launch */
 	struct split_bytes in, out; /**< to and from a device with a bus */
-	/** Results of a device with a bus that have to be sorted into place when it did
-	 * not compute all groups; none of a contiguous kernel. */
+	/** Results that have to be merged, of a device with a bus that did not compute all groups;
+	 * none of a contiguous kernel. */
 	struct split_bytes merge;
 	double merge_bandwidth; /**< of sorting them in; 0: nothing to merge */
 	unsigned ndevices, nbuses;
@@ -69,7 +69,7 @@ struct split_times {
 	double merge_us;                /**< of it, after the last device has delivered */
 	double in_us[SPLIT_MAXDEVICES]; /**< when the device's input has arrived */
 	double computed_us[SPLIT_MAXDEVICES];
-	double finish_us[SPLIT_MAXDEVICES]; /**< when its results are at home; 0: no share */
+	double finish_us[SPLIT_MAXDEVICES]; /**< when its results are in main memory; 0: no share */
 	/** Devices with a share, in the order in which their inputs are to be sent. */
 	unsigned norder;
 	unsigned order[SPLIT_MAXDEVICES];

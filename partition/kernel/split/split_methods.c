@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The ways of choosing shares; split.h has the sources.
+ * The methods of choosing shares. split.h describes them and names their sources.
  */
 #include "config.h"
 
@@ -96,8 +96,8 @@ static size_t minimum_find(const struct descent *descent)
 	return high * descent->granularity;
 }
 
-/* Tries one child of the node. Returns its balancing factor, or -INFINITY when it is
- * no candidate. */
+/* Evaluates one child of the node.
+ * @return its balancing factor; -INFINITY: it is no candidate */
 static double child_try(struct descent *descent, unsigned d, size_t trial, double *us)
 {
 	struct split_times times;
@@ -158,8 +158,8 @@ static double split_paper(const struct split_problem *problem, size_t granularit
 
 /* ---- refinement ---- */
 
-/* What is made small: the time; among equals, that of the other devices, so that two
- * devices that end last together can be relieved one after the other. */
+/* What refinement makes small: the time. Among equal times the sum of the devices' times decides,
+ * so that two devices that end last together can be relieved one after the other. */
 static double badness(const struct split_problem *problem, const size_t *share,
                       struct split_times *times)
 {
@@ -354,9 +354,9 @@ static void subset_try(const struct fill *fill, unsigned subset, struct start *s
 	start_keep(starts, &start);
 }
 
-/* Where costs that come with a device's first group stand between a split and a better
- * one, no small move gets there. So the search starts from the most promising sets of
- * devices, of which all are looked at where they are few. */
+/* A device's first group has costs of its own, so that no small move leads from one split to a
+ * better one. Therefore the search starts from the sets of devices with the shortest estimates,
+ * out of all sets where there are few. */
 static double split_best(const struct split_problem *problem, size_t *share)
 {
 	size_t coarse = problem->groups / 32 ? problem->groups / 32 : 1;

@@ -88,8 +88,8 @@ int kernel_table_measured(struct kernel_table *table, double groups, double us, 
 			nearest = &table->points[p];
 	reach = nearest ? table->points[table->npoints - 1].groups / KERNEL_TABLE_POINTS / 2 : 0;
 	if (nearest && fabs(nearest->groups - groups) <= reach)
-		/* What was measured says how far the table was off there, whatever the
-		 * few groups between the two points are. */
+		/* The measured time corrects the table's time at that number of groups. The point
+		 * takes the same factor. */
 		nearest->us *= 1 + weight * (us / fmax(kernel_table_time(table, groups), 1e-9) - 1);
 	else
 		point_add(table, groups, us);
@@ -104,7 +104,7 @@ void kernel_table_scale(struct kernel_table *table, double factor)
 
 /* ---- what sharing costs ---- */
 
-/* How far one launch moves what is believed; and how far off it may be. */
+/* Weight of a launch in the estimates, and bounds of the slowdown; FIRST bounds the first one. */
 #define FOLLOW 0.5
 #define LEAST 0.5
 #define MOST 8.0

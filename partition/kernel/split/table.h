@@ -50,7 +50,7 @@ struct kernel_costs {
 
 /** Takes in a part of a shared launch; what makes no sense is left out.
  * @param late_us from the launch's begin to the part's, 0 or more
- * @param alone_us what the part was expected to take if nobody else computed, above 0
+ * @param alone_us what the part takes by the estimate if nobody else computed, above 0
  * @param us what it took */
 void kernel_costs_measured(struct kernel_costs *costs, double late_us, double alone_us, double us);
 
