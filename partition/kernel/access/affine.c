@@ -8,7 +8,7 @@
 
 #include "partition/kernel/access/affine.h"
 
-#define LIMIT ((wide)1 << 61) /* numbers beyond it are given up */
+#define LIMIT ((wide)1 << 61) /* results beyond it are unknown */
 
 struct affine affine_unknown(void)
 {
@@ -138,8 +138,8 @@ static wide floor_divide(wide number, int64_t divisor)
 	return number / divisor - (number % divisor < 0);
 }
 
-/* Takes a apart into divisor * multiple + rest, the rest without what the divisor
- * divides. */
+/* Splits a into divisor * multiple + rest. The rest has the terms that the divisor does not
+ * divide. */
 static void split(struct affine a, int64_t divisor, struct affine *multiple, struct affine *rest)
 {
 	*multiple = affine_constant(floor_divide(a.c, divisor));

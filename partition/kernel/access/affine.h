@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Arithmetic on values that are affine in group and item numbers, up to an interval:
- * see index.h. Every operation's result holds all values that the operation can have.
+ * Arithmetic on values that are affine in group and item numbers, plus an interval (struct
+ * index_kernel). The result of an operation includes all values that the operation can have.
  */
 #ifndef HEDDLE_KERNEL_AFFINE_H
 #define HEDDLE_KERNEL_AFFINE_H

@@ -29,7 +29,7 @@
 
 extern char **environ;
 
-/* Of a description; those of large kernels have a hundredth of it. */
+/* The size of a description at most. Descriptions of large kernels have a hundredth of it. */
 enum { MOST_BYTES = 16 << 20 };
 
 /* ---- where descriptions are kept ---- */
@@ -70,7 +70,7 @@ static void folders_make(char *path)
 {
 	for (char *at = path + 1; (at = strchr(at, '/')); at++) {
 		*at = '\0';
-		mkdir(path, 0777); /* what fails is seen when the file is made */
+		mkdir(path, 0777); /* errors show when the file is made */
 		*at = '/';
 	}
 }
@@ -108,7 +108,7 @@ static int kept_read(const char *path, struct index_kernel *kernel)
 	return error;
 }
 
-/* Keeping is of use only; whatever fails is told and passes. */
+/* Stores a description for later runs. Errors are reported and do no harm. */
 static void keep(char *path, const char *text)
 {
 	char fresh[PATH_MAX + 8];
@@ -138,8 +138,8 @@ static void keep(char *path, const char *text)
 
 static char found[PATH_MAX] = HEDDLE_PKGLIBEXECDIR "/heddle-analyse";
 
-/* A library that lies in a build tree, in .libs, goes with the program of that tree: an
- * installed one may be of another version. */
+/* A library in a build tree (in .libs) uses the program of that tree: an installed program may
+ * have another version. */
 static void program_find(void)
 {
 	static const char libs[] = "/.libs/", program[] = "/bin/heddle-analyse";
@@ -193,7 +193,7 @@ static int spawn(char *const *arguments, int output, pid_t *pid)
 /* Starts heddle-analyse on a source file. */
 static int start(const char *path, const char *name, char *options, int output, pid_t *pid)
 {
-	/* Between two options there is a blank. */
+	/* Two options are at least one blank apart. */
 	char **arguments = calloc(strlen(options) / 2 + 5, sizeof(*arguments)), *option;
 	int n = 0, error;
 
@@ -219,7 +219,7 @@ static int wait_for(pid_t pid)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EINVAL;
 }
 
-/* Milliseconds to a time on the monotonic clock; 0: it is over. */
+/* Milliseconds until a time on the monotonic clock; 0: it has passed. */
 static int left_ms(const struct timespec *end)
 {
 	struct timespec now;
@@ -230,8 +230,8 @@ static int left_ms(const struct timespec *end)
 	return left > 0 ? left : 0;
 }
 
-/* Copies what comes to its end, up to a time and a size.
- * @return 0; -ETIMEDOUT; -EFBIG; what reading says */
+/* Copies from a pipe to its end, up to a time and a size.
+ * @return 0; -ETIMEDOUT; -EFBIG; errors of reading */
 static int copy_until(int from, FILE *to, const struct timespec *end)
 {
 	struct pollfd wanted = {.fd = from, .events = POLLIN};
@@ -256,8 +256,8 @@ static int copy_until(int from, FILE *to, const struct timespec *end)
 	}
 }
 
-/* Takes what a program says until it ends. One that takes too long, or says too much, is ended
- * with all that it has started. */
+/* Reads the output of a program until it ends. A program that takes too long or writes too much
+ * is killed with all that it has started. */
 static int program_read(pid_t pid, int from, char **text)
 {
 	struct timespec end;
@@ -277,7 +277,7 @@ static int program_read(pid_t pid, int from, char **text)
 	return error ? error : ended;
 }
 
-/* Runs it on an open source file; *text is to be freed, whatever comes back. */
+/* Runs the program on a source file. *text is to be freed in all cases. */
 static int run(const char *path, const char *name, const char *options, char **text)
 {
 	char *copy = strdup(options);

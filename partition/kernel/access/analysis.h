@@ -14,15 +14,15 @@
  * @param options as for clBuildProgram(); NULL: none
  * @return 0; -ENOENT where heddle-analyse is not installed; -ENOTSUP where devices may compile
  * different code, or files are included, which may change (partition/kernel/access/conditions.h),
- * or an option is not known (partition/kernel/access/options.h); -EINVAL where it fails, after the
+ * or an option is not known (kernel_options_check()); -EINVAL where it fails, after the
  * compiler's messages; -ETIMEDOUT where it takes longer than HEDDLE_ANALYSE_LIMIT, after a
  * message; -EFBIG; -ENOMEM and what reading and writing say. A kernel without a description must
  * not be split. HEDDLE_VERBOSE=2 tells what was done. */
 int kernel_analyse(const char *source, const char *name, const char *options,
                    struct index_kernel *kernel);
 
-/** What texts are, in 128 bits as 32 digits.
- * @param seed tells apart hashes of different purposes */
+/** Hashes texts to 128 bits, as 32 digits.
+ * @param seed differs between purposes */
 enum { KERNEL_HASH_TEXT = 33 };
 void kernel_hash(uint64_t seed, const char *const *texts, unsigned n, char hash[KERNEL_HASH_TEXT]);
 

@@ -26,8 +26,8 @@ static const char *option_end(const char *option)
 	return option;
 }
 
-/* Whether there are quotes elsewhere than around the folder of -I. OpenCL knows none there;
- * compilers take them off, or for the beginning of a string. */
+/* Whether there are quotes elsewhere than around the folder of -I. OpenCL knows no others.
+ * Compilers remove them, or take them for the beginning of a string. */
 static bool quotes_unclear(const char *options)
 {
 	const char *end;
@@ -76,7 +76,8 @@ char *kernel_option_definition_take(char **rest)
 	return NULL;
 }
 
-/* Texts in C++ may have quotes that are not C's. */
+/* Whether the option is one whose meaning is known. Sources in C++ may have quotes that C does
+ * not know, so they are not. */
 static bool is_known(const char *option)
 {
 	static const char standard[] = "-cl-std=";
@@ -116,8 +117,8 @@ int kernel_options_check(const char *options, char *why, size_t size)
 
 /* ---- code without what compilers leave out ---- */
 
-/* Joins lines that go on (a backslash at the end, behind which are blanks perhaps), and gives
- * ends of lines and "%:" their usual spelling. */
+/* Joins lines that end with a backslash (and blanks behind it). Ends of lines and "%:" get their
+ * usual spelling. */
 static void lines_join(char *text)
 {
 	char *to = text;
@@ -234,8 +235,8 @@ static bool is_reserved(const char *name, size_t length)
 	       (name[0] == '_' && isupper((unsigned char)name[1])) || is_any(name, length, words);
 }
 
-/* Names that OpenCL has compilers define, with the same value everywhere, and some that they
- * may take for macros: whether one is defined is no question of the source's. */
+/* Names that OpenCL defines with the same value everywhere, and some that compilers may define as
+ * macros. A source does not ask whether they are defined. */
 static bool is_standard(const char *name, size_t length)
 {
 	static const char *const beginnings[] = {
@@ -306,7 +307,7 @@ static bool source_defines(const char *code, const char *name, size_t length)
 	return false;
 }
 
-/* What is gone through: both are copies. */
+/* The source and the options; copies. */
 struct text {
 	char *code, *options;
 };
@@ -328,7 +329,7 @@ static bool is_own(const struct text *text, const char *name, size_t length)
 	       (source_defines(text->code, name, length) || options_define(text, name, length));
 }
 
-/* The first name of a condition that is another's. */
+/* The first name of a condition that compilers may define. */
 static const char *condition_foreign(const struct text *text, const char *line, size_t *length)
 {
 	while ((line = name_next(line, length))) {
@@ -339,7 +340,7 @@ static const char *condition_foreign(const struct text *text, const char *line, 
 	return NULL;
 }
 
-/* The first name of other code that compilers may understand in different ways. */
+/* The first name of other code that compilers may define. */
 static const char *code_foreign(const char *line, size_t *length)
 {
 	while ((line = name_next(line, length))) {
@@ -383,7 +384,7 @@ static int line_check(const struct text *text, const char *line, char *why, size
 	return found ? -ENOTSUP : 0;
 }
 
-/* What the options define is code, too. */
+/* Definitions among the options are code as well. */
 static int definitions_check(const struct text *text, char *why, size_t size)
 {
 	char *copy = strdup(text->options), *rest = copy, *definition;

@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Whether every device compiles the same code of a source.
+ * Whether every device compiles the same code of a source, and the options of compilers.
  */
 #ifndef HEDDLE_KERNEL_CONDITIONS_H
 #define HEDDLE_KERNEL_CONDITIONS_H
@@ -21,8 +21,8 @@
  * @return 0: all devices compile the same; -ENOTSUP; -ENOMEM */
 int kernel_conditions_check(const char *source, const char *options, char *why, size_t size);
 
-/** Takes the next option off a text, which is changed. Options are separated by blanks; blanks
- * in double quotes are part of an option. The quotes are removed.
+/** Takes the next option off a text, which is changed. Blanks separate options. Blanks in double
+ * quotes belong to an option; the quotes are removed.
  * @param[in,out] rest the text from there on
  * @return the option; NULL: there is none */
 char *kernel_option_take(char **rest);
@@ -32,8 +32,8 @@ char *kernel_option_take(char **rest);
  * @return NULL: there is none */
 char *kernel_option_definition_take(char **rest);
 
-/** Whether all options are of a meaning that is known: -D, -I, -cl-..., -w and -Werror, with
- * quotes around folders only.
+/** Whether the meaning of all options is known: -D, -I, -cl-..., -w and -Werror, with quotes
+ * around folders only.
  * @param[out] why set where one is not: what follows "it is not analysed: "
  * @return 0; -ENOTSUP where one is not; -ENOMEM */
 int kernel_options_check(const char *options, char *why, size_t size);

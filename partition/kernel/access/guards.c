@@ -26,7 +26,7 @@ static bool limit_add(struct guards_space *behind, const struct affine *differen
 		return false;
 	behind->nlimits++;
 	memcpy(limit->k, difference->k, sizeof(limit->k));
-	/* Whatever else is in the value may be as small as it can. */
+	/* The interval of the value counts with its least. */
 	limit->most = most - difference->c - difference->lo;
 	return difference->lo == difference->hi;
 }
@@ -47,7 +47,7 @@ static void limit_bounds(const struct guards_limit *limit, const struct affine_s
 	}
 }
 
-/* Takes off what cannot keep a limit whatever the other numbers are.
+/* Narrows each number to what can keep the limit.
  * @return false when nothing is left */
 static bool limit_apply(const struct guards_limit *limit, struct affine_space *space)
 {
@@ -204,7 +204,7 @@ bool guards_apply(const struct index_kernel *kernel, const struct index_access *
 		if (!holds_for_all(guard, values, box))
 			behind->exact = guard_apply(guard, values, box, behind) && behind->exact;
 	}
-	/* One limit leaves less for the next. */
+	/* Each limit may narrow the numbers for the next one. */
 	for (int round = 0; round < 3; round++)
 		for (unsigned l = 0; l < behind->nlimits; l++)
 			if (!limit_apply(&behind->limits[l], &behind->space))

@@ -1,9 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What comparisons in front of an access say about the work-items that get there: fewer
- * groups and items, and fewer addresses. `if (i < n)` around the access to element i is the
- * usual case.
+ * Guards: comparisons in front of an access, such as `if (i < n)`. They limit the groups and
+ * items that get to the access, and thereby its addresses.
  */
 #ifndef HEDDLE_KERNEL_GUARDS_H
 #define HEDDLE_KERNEL_GUARDS_H

@@ -14,7 +14,7 @@
 #include "partition/kernel/access/guards.h"
 #include "partition/kernel/access/index_values.h"
 
-/* Of the largest type of OpenCL C, where nothing else is known. */
+/* Alignment of the largest type of OpenCL C, where nothing else is known. */
 enum { INDEX_ALIGNMENT = 128 };
 
 /* ---- windows ---- */
@@ -31,8 +31,8 @@ static struct index_window whole(size_t bytes)
 	return (struct index_window){0, bytes, 0, 0, false, false};
 }
 
-/* An address may count an unsigned number of 32 bits as 2^32 less than it is (INDEX_IN_BOUNDS),
- * where that is negative. What is meant is this much further on, or a multiple. */
+/* An address may treat an unsigned number of 32 bits as signed (INDEX_IN_BOUNDS). It is 2^32 too
+ * low then, or a multiple of that. */
 #define WRAP ((wide)1 << 32)
 
 /* The window of an address, clipped to its buffer: what lies outside is not touched by
@@ -118,7 +118,8 @@ static bool rows_widen(struct index_window *to, const struct index_window *windo
 	return true;
 }
 
-/* Both windows together; dense where one is that has all, or both are and meet. */
+/* Extends a window by another one. The result is dense where one dense window covers all, or two
+ * dense ones touch. */
 static void window_add(struct index_window *to, struct index_window window)
 {
 	struct index_window both = {.known = to->known && window.known};
@@ -136,7 +137,7 @@ static void window_add(struct index_window *to, struct index_window window)
 		return;
 	both.first = to->first < window.first ? to->first : window.first;
 	both.end = to->end > window.end ? to->end : window.end;
-	/* Of rows the gaps between are not for sure. */
+	/* The bytes between rows are perhaps not touched. */
 	both.dense = (!to->pitch && to->dense && to->first == both.first && to->end == both.end) ||
 	             (!window.pitch && window.dense && window.first == both.first &&
 	              window.end == both.end) ||

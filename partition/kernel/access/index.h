@@ -2,19 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Which bytes of its buffers a range of a kernel's work-groups touches.
- *
- * heddle-analyse describes the addresses of a kernel's loads and stores as a list of
- * operations on group numbers, item numbers, sizes and integer arguments. Here the
- * description is evaluated, when the kernel is launched and all these are known: a
- * value is
- *
- *   c + sum over d of (g[d] group(d) + l[d] item(d)) + [lo, hi]
- *
- * for the groups of one box (partition/kernel/access/ndrange.h), or unknown. This goes further
- * than the index analysis of SKMD (PACT 2013, section III-B), which knows contiguous
- * buffers and others: rows of tiles, windows with a halo, and tables are told apart.
- *
- * What is not understood counts as all of the buffer, and what is perhaps done as done.
  */
 #ifndef HEDDLE_KERNEL_INDEX_H
 #define HEDDLE_KERNEL_INDEX_H
@@ -24,6 +11,17 @@
 #include <stdint.h>
 
 #include "partition/kernel/access/ndrange.h"
+
+/* heddle-analyse describes the addresses of a kernel's loads and stores as a list of operations on
+ * group numbers, item numbers, sizes and integer arguments. The description is evaluated when the
+ * kernel is launched and all these are known. A value is
+ *
+ *   c + sum over d of (g[d] group(d) + l[d] item(d)) + [lo, hi]
+ *
+ * for the groups of one box (partition/kernel/access/ndrange.h), or unknown. An unknown address
+ * counts as all of the buffer. The index analysis of SKMD (PACT 2013, section III-B) knows
+ * contiguous buffers and others; this one distinguishes rows of tiles, windows with a halo, and
+ * tables as well. */
 
 /* What heddle-analyse writes and index_parse() reads. A description is lines of
  *

@@ -50,7 +50,8 @@ unsigned ndrange_boxes(const struct ndrange *range, size_t from, size_t n,
 	size_t row = range->groups[0], plane = row * range->groups[1], end = from + n;
 	unsigned nboxes = 0;
 
-	/* As far as the next row, then the next plane, then whole planes, then back. */
+	/* First up to the next row, then up to the next plane, then whole planes; then whole
+	 * rows, and the rest of a row. */
 	while (from < end) {
 		size_t x = from % row, y = from / row % range->groups[1], z = from / plane;
 		size_t left = end - from;
@@ -87,8 +88,8 @@ bool ndrange_cuttable(const struct ndrange *range)
 	return true;
 }
 
-/* The offsets are read through ids, which is where PoCL has them right: it compiles
- * variants of a kernel that take get_global_offset() to be small. */
+/* The prologue reads the offsets from ids. PoCL is wrong about get_global_offset(): it compiles
+ * variants of a kernel that assume it to be small. */
 static const char flat_prologue[] =
     "static inline size_t heddle_flat(void)\n"
     "{\n"
@@ -139,7 +140,7 @@ static const char common_prologue[] =
     "	return heddle_num_groups(d) * get_local_size(d);\n"
     "}\n" NDRANGE_ANSWERS "#line 1\n";
 
-/* What ids are asked for is answered as for the whole NDRange. */
+/* Answers questions about ids as for the whole NDRange. */
 static void ids_print(const struct ndrange *range, enum ndrange_way way, FILE *out)
 {
 	fprintf(out, "#define HEDDLE_DIMENSIONS %u\n", range->dimensions);

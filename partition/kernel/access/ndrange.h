@@ -60,13 +60,13 @@ enum ndrange_way {
  * 1, 8192 along dimension 2, and 2^31 work-items when all groups are put into a row. */
 enum ndrange_way ndrange_way(const struct ndrange *range);
 
-/** Whether ranges of it can be launched with offsets: not where they would be 2^31 or more,
- * which NVIDIA's OpenCL cuts off. Any NDRange can be launched as a whole. */
+/** Whether ranges of it can be launched with offsets. NVIDIA's OpenCL cuts offsets of 2^31 or
+ * more. Any NDRange can be launched as a whole. */
 bool ndrange_cuttable(const struct ndrange *range);
 
-/** The questions that the prologue answers. OpenCL itself answers get_local_id(),
- * get_local_size() and what follows from them alone. To any other question a range of groups gets
- * another answer than the whole: heddle-analyse refuses kernels that ask one. */
+/** The questions that the prologue answers. OpenCL itself answers get_local_id(), get_local_size()
+ * and what follows from them alone. Any other question has another answer in a range of groups
+ * than in a launch of all. heddle-analyse refuses kernels that ask one. */
 #define NDRANGE_ANSWERS                                                                            \
 	"#define get_group_id(d) heddle_group_id(d)\n"                                             \
 	"#define get_num_groups(d) heddle_num_groups(d)\n"                                         \
@@ -82,10 +82,10 @@ char *ndrange_prologue(const struct ndrange *range, enum ndrange_way way);
 /** Whether ndrange_prologue() gives the same for both. */
 bool ndrange_same_prologue(const struct ndrange *a, const struct ndrange *b, enum ndrange_way way);
 
-/** The paper's partition-ready form of a kernel (PACT 2013, figure 4): source to follow the
- * prologue of NDRANGE_EXIT, in which the kernel has two parameters more, both ulong.
- * @return text to be freed; NULL: no kernel of that name can be made out (it may be made by
- * a macro), or no memory */
+/** Adds the early exit to a kernel (PACT 2013, figure 4). The result is to follow the prologue of
+ * NDRANGE_EXIT. The kernel gets two more parameters, both ulong.
+ * @return text to be freed; NULL: no kernel of that name was found (a macro may make it), or no
+ * memory */
 char *ndrange_exit_source(const char *source, const char *name);
 
 /** One call of clEnqueueNDRangeKernel(). */

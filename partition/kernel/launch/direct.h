@@ -13,7 +13,7 @@ struct kernel_direct_facts {
 	bool allowed;    /**< by HEDDLE_KERNEL_DIRECT */
 	bool shares;     /**< the launch is shared out, also to one device, not cut into blocks */
 	bool known;      /**< how long its devices take: no dry run comes first */
-	bool on_worker;  /**< the thread is a worker of StarPU's, which has other things to do */
+	bool on_worker;  /**< the thread is a worker of StarPU's, which has other tasks */
 	bool at_home;    /**< all data is valid in main memory */
 	int tasks_ready; /**< StarPU's tasks that run or could run: devices may be busy */
 };

@@ -31,7 +31,7 @@ int kernel_buses_topology_init(hwloc_topology_t *topology)
 	hwloc_topology_set_type_filter(*topology, HWLOC_OBJ_PCI_DEVICE, HWLOC_TYPE_FILTER_KEEP_ALL);
 	hwloc_topology_set_type_filter(*topology, HWLOC_OBJ_BRIDGE, HWLOC_TYPE_FILTER_KEEP_ALL);
 #if HWLOC_API_VERSION >= 0x00020100
-	/* It asks every core, for which it binds the calling thread to one after the other. */
+	/* It would bind the calling thread to one core after the other. */
 	hwloc_topology_set_components(*topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
 #endif
 	return 0;
@@ -123,7 +123,7 @@ static struct flow flow_find(const struct search *search, hwloc_obj_t object)
 	return flow;
 }
 
-/* Each device for itself, but for those that are seen twice. */
+/* Gives each device a bus, and devices at one address the same. */
 static void buses_begin(const struct search *search)
 {
 	for (unsigned d = 0; d < search->n; d++) {

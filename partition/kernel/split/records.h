@@ -1,23 +1,25 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Performance tables of kernels in profiles (estimator/profile.h): a record
- *
- *	kernel device="opencl NVIDIA H200" groups=4096 source="9f…" units=132 : at=… us=83.1 …
- *
- * says how long a device with so many compute units computed so many work-groups of the
- * kernel whose source, options and prologue have that hash; and
- *
- *	transfer device=… source=… units=… : at=… in=11800 out=12100 …
- *
- * how fast its data crossed, in bytes per microsecond. As in all records, the latest
- * runs' numbers are kept; the median counts.
+ * Performance tables of kernels in profiles (estimator/profile.h).
  */
 #ifndef HEDDLE_KERNEL_RECORDS_H
 #define HEDDLE_KERNEL_RECORDS_H
 
 #include "estimator/profile.h"
 #include "partition/kernel/split/table.h"
+
+/* A record
+ *
+ *	kernel device="opencl NVIDIA H200" groups=4096 source="9f…" units=132 : at=… us=83.1 …
+ *
+ * says how long a device with so many compute units computed so many work-groups of the kernel
+ * whose source, options and prologue have that hash. A record
+ *
+ *	transfer device=… source=… units=… : at=… in=11800 out=12100 …
+ *
+ * says how fast its data crossed, in bytes per microsecond. As in all records, the numbers of the
+ * latest runs are stored, and the median counts. */
 
 /** What is measured, and where. */
 struct kernel_records_key {

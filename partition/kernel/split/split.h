@@ -1,16 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How many work-groups of one kernel each of several unequal devices computes, so
- * that all have delivered their results as early as possible.
- *
- * From J. Lee, M. Samadi, Y. Park and S. Mahlke, "Transparent CPU-GPU collaboration
- * for data-parallel kernels on heterogeneous systems" (SKMD), PACT 2013, section
- * III-C: performance tables, transfers serialised on each bus, the cost of merging
- * results that lie scattered, and Algorithm 1. Work-groups have flat numbers; device
- * after device takes a range of them.
- *
- * Times are in microseconds, bandwidths in bytes per microsecond (MB/s).
+ * How many work-groups of one kernel each of several unequal devices computes, so that all have
+ * delivered their results as early as possible. Work-groups have flat numbers; device after device
+ * takes a range of them. Times are in microseconds, bandwidths in bytes per microsecond (MB/s).
  */
 #ifndef HEDDLE_KERNEL_SPLIT_H
 #define HEDDLE_KERNEL_SPLIT_H
@@ -19,6 +12,11 @@
 #include <stddef.h>
 
 #include "partition/kernel/split/table.h"
+
+/* From J. Lee, M. Samadi, Y. Park and S. Mahlke, "Transparent CPU-GPU collaboration for
+ * data-parallel kernels on heterogeneous systems" (SKMD), PACT 2013, section III-C: performance
+ * tables, transfers one after the other on each bus, the cost of merging scattered results, and
+ * Algorithm 1. */
 
 #define SPLIT_MAXDEVICES 16
 #define SPLIT_MAXBUSES 16

@@ -1,14 +1,15 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The performance table of one device for one kernel: how long it computes a number
- * of work-groups. Devices do not slow down in proportion when they get fewer groups
- * (J. Lee, M. Samadi, Y. Park and S. Mahlke, "Transparent CPU-GPU collaboration for
- * data-parallel kernels on heterogeneous systems", PACT 2013, figure 7), so a table
- * holds up to 16 points, as theirs, and lines between them.
+ * The performance table of one device for one kernel (how long it computes a number of
+ * work-groups), and what sharing a kernel costs the device.
  */
 #ifndef HEDDLE_KERNEL_TABLE_H
 #define HEDDLE_KERNEL_TABLE_H
+
+/* With fewer groups, devices do not slow down in proportion (J. Lee, M. Samadi, Y. Park and S.
+ * Mahlke, "Transparent CPU-GPU collaboration for data-parallel kernels on heterogeneous systems",
+ * PACT 2013, figure 7). So a table has up to 16 points, as theirs, and lines between them. */
 
 #define KERNEL_TABLE_POINTS 16
 
