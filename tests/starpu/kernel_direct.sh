@@ -1,5 +1,5 @@
 #!/bin/sh
-# kernel_direct on one OpenCL device and on two, in the host's memory and with their own, in pieces,
+# kernel_direct on one OpenCL device and on two, in the host's memory and with their own, in chunks,
 # and where workers launch everything.
 # Time limit: 300 s
 set -u

@@ -23,6 +23,8 @@
 #include "partition/common/workers_starpu.h"
 #include "partition/kernel/launch/device_starpu.h"
 
+/* ---- the steps of a launch ---- */
+
 /* Distributes the groups, after the dry run if there was one. */
 static int groups_distribute(struct heddle_kernel_request *request)
 {
@@ -30,12 +32,8 @@ static int groups_distribute(struct heddle_kernel_request *request)
 	                                 : kernel_shares_submit(request);
 }
 
-/* ---- from the data to the results ---- */
-
-static void request_end(struct heddle_kernel_request *request, int status)
+static void request_end(struct heddle_kernel_request *request)
 {
-	if (status)
-		request->status = status;
 	request->stats.us = starpu_timing_now() - request->start_us;
 	if (!request->status)
 		kernel_shape_learn(request);
@@ -58,12 +56,12 @@ static void request_step(struct heddle_kernel_request *request)
 		} else if (request->nlost) {
 			status = kernel_lost_submit(request);
 		} else {
-			request_end(request, 0);
+			request_end(request);
 			return;
 		}
 		starpu_pthread_mutex_lock(&request->mutex);
 		if (status) {
-			/* Ends when what was submitted has. */
+			/* The launch ends when the parts that were submitted have ended. */
 			request->nlost = 0;
 			request->status = status;
 		}

@@ -18,6 +18,8 @@
 /* A kernel with more shapes forgets those that were not used for longest. */
 enum { MAXSHAPES = 64 };
 
+/* ---- devices of a launch ---- */
+
 unsigned kernel_devices(const struct heddle_kernel_request *request)
 {
 	return ~request->barred & ((1U << request->kernel->ndevices) - 1);
@@ -40,6 +42,8 @@ bool kernel_device_usable(const struct heddle_kernel_request *request, unsigned 
 
 	return !((failed | request->barred) >> d & 1);
 }
+
+/* ---- shapes ---- */
 
 static bool is_shape(const struct shape *shape, const struct heddle_kernel_request *request)
 {
@@ -116,6 +120,8 @@ void kernel_shape_leave(struct heddle_kernel_request *request)
 	request->shape->users--;
 	starpu_pthread_mutex_unlock(&request->kernel->mutex);
 }
+
+/* ---- where to cut ---- */
 
 size_t kernel_row(const struct ndrange *range)
 {
