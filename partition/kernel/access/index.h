@@ -32,14 +32,14 @@
  *   guard PREDICATE NODE NODE                           see enum index_predicate
  *   access ARGUMENT NODE BYTES read|write|update every|always|maybe ALIGNMENT GUARD...
  *
- * with NODE -1 for an address that is not understood. Guards, numbered from 0 on, are
- * comparisons that hold wherever the access is reached; `always` says that every work-item
- * for which they all hold does reach it. Such a work-item gets there with the values that it
- * compared. `every` says that it does so in every round of the loops whose counters are in
- * the address, and that these end by their own tests alone. BITS other than 0: a result that
- * they cannot hold as a signed number is unknown; of TRIPS, the width of what is counted. The
- * numbers are nodes (`n`) from 0 on, which come before, or values (`v`).
- */
+ * NODE -1 is an address that is not understood. BITS other than 0: a result that does not fit them
+ * as a signed number is unknown; of TRIPS, the width of the counter. A NUMBER is an earlier node
+ * (`n`, from 0 on) or a value (`v`).
+ *
+ * Guards, numbered from 0 on, are comparisons that hold wherever the access is reached. `always`:
+ * every work-item for which all guards hold gets to the access, with the values that it compared.
+ * `every`: it does so in each round of the loops whose counters are in the address, and these end
+ * by their own tests alone. */
 #define INDEX_VERSION 4
 
 /* OPERATION(identifier, text, numbers) */
@@ -70,7 +70,7 @@
 	OPERATION(FIT, "fit", "n")            /* truncation */                                     \
 	OPERATION(EXTEND, "extend", "n")      /* of so many bits, as unsigned */                   \
 	OPERATION(IN_BOUNDS, "inbounds", "n") /* of 32, perhaps 2^32 more, in an address */        \
-	OPERATION(TRIPS, "trips", "nnnpa")    /* start, step, bound; see index.c */                \
+	OPERATION(TRIPS, "trips", "nnnpa")    /* start, step, bound */                             \
 	OPERATION(LOOP, "loop", "nnn")        /* start, step, trips */
 
 enum index_op {
