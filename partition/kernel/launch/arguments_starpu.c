@@ -58,15 +58,18 @@ static int value_copy(struct heddle_kernel_request *request, unsigned a)
 	return 0;
 }
 
-void kernel_argument_free(struct heddle_kernel_request *request, unsigned a)
+void kernel_arguments_free(struct heddle_kernel_request *request)
 {
-	struct heddle_kernel_argument *argument = &request->given.arguments[a];
+	for (unsigned a = 0; a < request->given.narguments; a++) {
+		struct heddle_kernel_argument *argument = &request->given.arguments[a];
 
-	if (argument->type == HEDDLE_KERNEL_VALUE && argument->pointer != &request->values[a])
-		free(argument->pointer);
+		if (argument->type == HEDDLE_KERNEL_VALUE &&
+		    argument->pointer != &request->values[a])
+			free(argument->pointer);
+	}
 }
 
-int kernel_argument_take(struct heddle_kernel_request *request, unsigned a)
+static int argument_take(struct heddle_kernel_request *request, unsigned a)
 {
 	struct heddle_kernel_argument *argument = &request->given.arguments[a];
 
@@ -95,7 +98,9 @@ int kernel_argument_take(struct heddle_kernel_request *request, unsigned a)
 	}
 }
 
-int kernel_aliases_find(struct heddle_kernel_request *request)
+/* One array as several arguments is one buffer. Arrays that overlap in part cannot be told apart on
+ * a device. */
+static int aliases_find(struct heddle_kernel_request *request)
 {
 	for (unsigned a = 0; a < request->given.narguments; a++)
 		for (unsigned b = 0; b < a && request->bytes[a]; b++) {
@@ -114,6 +119,31 @@ int kernel_aliases_find(struct heddle_kernel_request *request)
 			request->aliased = true;
 		}
 	return 0;
+}
+
+static unsigned handles_count(const struct heddle_kernel_request *request)
+{
+	unsigned n = 0;
+
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		n += request->given.arguments[a].type == HEDDLE_KERNEL_HANDLE;
+	return n;
+}
+
+int kernel_arguments_take(struct heddle_kernel_request *request, const struct heddle_kernel *given)
+{
+	int status = 0;
+
+	for (unsigned a = 0; a < given->narguments && !status; a++) {
+		request->given.arguments[a] = given->arguments[a];
+		status = argument_take(request, a);
+		if (!status)
+			request->given.narguments++;
+	}
+	if (!status && handles_count(request) > STARPU_NMAXBUFS)
+		status = heddle_refuse(-EINVAL, "kernel %s: more than %d handles", given->name,
+		                       STARPU_NMAXBUFS);
+	return status ? status : aliases_find(request);
 }
 
 int kernel_arguments_compare(const struct heddle_kernel_request *request)

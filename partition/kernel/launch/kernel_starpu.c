@@ -183,8 +183,7 @@ static void request_free(void *work)
 {
 	struct heddle_kernel_request *request = work;
 
-	for (unsigned a = 0; a < request->given.narguments; a++)
-		kernel_argument_free(request, a);
+	kernel_arguments_free(request);
 	kernel_shape_leave(request);
 	starpu_pthread_mutex_destroy(&request->mutex);
 	control_fini(&request->control);
@@ -289,15 +288,6 @@ static int method_take(struct heddle_kernel_request *request)
 	                     request->given.name, method);
 }
 
-static unsigned handles_count(const struct heddle_kernel_request *request)
-{
-	unsigned n = 0;
-
-	for (unsigned a = 0; a < request->given.narguments; a++)
-		n += request->given.arguments[a].type == HEDDLE_KERNEL_HANDLE;
-	return n;
-}
-
 /* All that is given but for the arguments, of which those taken so far count. */
 static void given_take(struct heddle_kernel *to, const struct heddle_kernel *given)
 {
@@ -314,17 +304,8 @@ static int request_init(struct heddle_kernel_request *request, const struct hedd
 	int status = ndrange_make(given->dimensions, given->global, given->local, &request->range);
 
 	given_take(&request->given, given);
-	for (unsigned a = 0; a < given->narguments && !status; a++) {
-		request->given.arguments[a] = given->arguments[a];
-		status = kernel_argument_take(request, a);
-		if (!status)
-			request->given.narguments++;
-	}
-	if (!status && handles_count(request) > STARPU_NMAXBUFS)
-		status = heddle_refuse(-EINVAL, "kernel %s: more than %d handles", given->name,
-		                       STARPU_NMAXBUFS);
 	if (!status)
-		status = kernel_aliases_find(request);
+		status = kernel_arguments_take(request, given);
 	if (!status)
 		status = kernel_cache_find(&request->given, &request->range, &request->kernel);
 	if (!status)

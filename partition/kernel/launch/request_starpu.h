@@ -107,13 +107,11 @@ static inline unsigned char *kernel_host_of(const struct heddle_kernel_request *
 
 /* ---- arguments_starpu.c ---- */
 
-/** Takes over an argument that is given. @return 0; -EINVAL after a message; -ENOMEM */
-int kernel_argument_take(struct heddle_kernel_request *request, unsigned a);
-/** Frees what was taken over. */
-void kernel_argument_free(struct heddle_kernel_request *request, unsigned a);
-/** One array as several arguments is one buffer. Arrays that overlap cannot be told apart
- * on a device. @return 0; -EINVAL after a message */
-int kernel_aliases_find(struct heddle_kernel_request *request);
+/** Copies the arguments that are given into a request, and finds arrays that are several of them.
+ * @return 0; -EINVAL after a message; -ENOMEM */
+int kernel_arguments_take(struct heddle_kernel_request *request, const struct heddle_kernel *given);
+/** Frees what was copied, also of a request where that failed. */
+void kernel_arguments_free(struct heddle_kernel_request *request);
 /** Compares what is given with what the kernel takes. @return 0; -EINVAL after a message */
 int kernel_arguments_compare(const struct heddle_kernel_request *request);
 
