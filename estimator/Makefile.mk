@@ -1,6 +1,8 @@
 # What work costs, and descriptions of machines.
 
 libheddle_pure_la_SOURCES += \
+	estimator/bandit.c \
+	estimator/bandit.h \
 	estimator/block_time.c \
 	estimator/block_time.h \
 	estimator/history.c \

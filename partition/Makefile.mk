@@ -41,70 +41,55 @@ libheddle_la_SOURCES += \
 	partition/loop/run_starpu.c \
 	partition/loop/view_starpu.c
 
-# kernel/: OpenCL kernels
+# kernel/: OpenCL kernels: what a range of their groups touches (access/), who computes how
+# much (split/), and how that is launched (launch/)
 libheddle_pure_la_SOURCES += \
-	partition/kernel/addresses.c \
-	partition/kernel/addresses.h \
-	partition/kernel/affine.c \
-	partition/kernel/affine.h \
-	partition/kernel/analysis.c \
-	partition/kernel/analysis.h \
-	partition/kernel/conditions.c \
-	partition/kernel/conditions.h \
-	partition/kernel/costs.c \
-	partition/kernel/costs.h \
-	partition/kernel/direct.c \
-	partition/kernel/direct.h \
-	partition/kernel/exit_source.c \
-	partition/kernel/guards.c \
-	partition/kernel/guards.h \
-	partition/kernel/hash.h \
-	partition/kernel/index.c \
-	partition/kernel/index.h \
-	partition/kernel/index_classes.c \
-	partition/kernel/index_ops.h \
-	partition/kernel/index_private.h \
-	partition/kernel/index_text.c \
-	partition/kernel/index_values.c \
-	partition/kernel/merge.c \
-	partition/kernel/merge.h \
-	partition/kernel/ndrange.c \
-	partition/kernel/ndrange.h \
-	partition/kernel/options.c \
-	partition/kernel/options.h \
-	partition/kernel/outcomes.c \
-	partition/kernel/outcomes.h \
-	partition/kernel/pieces.c \
-	partition/kernel/pieces.h \
-	partition/kernel/records.c \
-	partition/kernel/records.h \
-	partition/kernel/split.c \
-	partition/kernel/split.h \
-	partition/kernel/split_methods.c \
-	partition/kernel/split_private.h \
-	partition/kernel/table.c \
-	partition/kernel/table.h
+	partition/kernel/access/affine.c \
+	partition/kernel/access/affine.h \
+	partition/kernel/access/analysis.c \
+	partition/kernel/access/analysis.h \
+	partition/kernel/access/conditions.c \
+	partition/kernel/access/conditions.h \
+	partition/kernel/access/guards.c \
+	partition/kernel/access/guards.h \
+	partition/kernel/access/index.c \
+	partition/kernel/access/index.h \
+	partition/kernel/access/index_text.c \
+	partition/kernel/access/index_values.c \
+	partition/kernel/access/index_values.h \
+	partition/kernel/access/ndrange.c \
+	partition/kernel/access/ndrange.h \
+	partition/kernel/access/windows.c \
+	partition/kernel/access/windows.h \
+	partition/kernel/split/arms.c \
+	partition/kernel/split/arms.h \
+	partition/kernel/split/records.c \
+	partition/kernel/split/records.h \
+	partition/kernel/split/split.c \
+	partition/kernel/split/split.h \
+	partition/kernel/split/split_methods.c \
+	partition/kernel/split/table.c \
+	partition/kernel/split/table.h \
+	partition/kernel/launch/direct.h
 libheddle_la_SOURCES += \
-	partition/kernel/arguments_starpu.c \
-	partition/kernel/blocks_starpu.c \
-	partition/kernel/buses.c \
-	partition/kernel/buses.h \
-	partition/kernel/buses_starpu.c \
-	partition/kernel/buses_starpu.h \
-	partition/kernel/device_private.h \
-	partition/kernel/device_starpu.c \
-	partition/kernel/direct_starpu.c \
-	partition/kernel/forms_starpu.c \
-	partition/kernel/kernel_private.h \
-	partition/kernel/kernel_starpu.c \
-	partition/kernel/known_starpu.c \
-	partition/kernel/parts_starpu.c \
-	partition/kernel/pieces_starpu.c \
-	partition/kernel/shapes_starpu.c \
-	partition/kernel/shared_memory_starpu.c \
-	partition/kernel/shares_starpu.c \
-	partition/kernel/stored_starpu.c \
-	partition/kernel/transfer_starpu.c
+	partition/kernel/split/buses.c \
+	partition/kernel/split/buses.h \
+	partition/kernel/split/buses_starpu.c \
+	partition/kernel/split/buses_starpu.h \
+	partition/kernel/launch/arguments_starpu.c \
+	partition/kernel/launch/blocks_starpu.c \
+	partition/kernel/launch/cache_starpu.c \
+	partition/kernel/launch/cache_starpu.h \
+	partition/kernel/launch/chunks_starpu.c \
+	partition/kernel/launch/device_starpu.c \
+	partition/kernel/launch/device_starpu.h \
+	partition/kernel/launch/forms_starpu.c \
+	partition/kernel/launch/kernel_starpu.c \
+	partition/kernel/launch/parts_starpu.c \
+	partition/kernel/launch/request_starpu.h \
+	partition/kernel/launch/shapes_starpu.c \
+	partition/kernel/launch/shares_starpu.c \
+	partition/kernel/launch/transfer_starpu.c
 
 # wavefront/: loops with dependences
 libheddle_pure_la_SOURCES += \

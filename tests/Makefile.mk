@@ -15,6 +15,7 @@ $(starpu_programs): $(starpu_archives)
 
 # unit/: no StarPU.
 unit_tests = \
+	tests/unit/bandit \
 	tests/unit/block_time \
 	tests/unit/blocks \
 	tests/unit/cgroup \
@@ -32,10 +33,9 @@ unit_tests = \
 	tests/unit/kernel_direct \
 	tests/unit/kernel_index \
 	tests/unit/kernel_integers \
-	tests/unit/kernel_outcomes \
-	tests/unit/kernel_pieces \
 	tests/unit/kernel_records \
 	tests/unit/kernel_references \
+	tests/unit/kernel_windows \
 	tests/unit/knn \
 	tests/unit/log \
 	tests/unit/nbia \
@@ -72,7 +72,7 @@ endif
 endif
 tests_unit_codelets_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_codelets_cuda_LDADD = $(cuda_objects) $(unit_ldadd) $(CUDA_LIBS) -lstdc++
-tests_unit_kernel_buses_SOURCES = tests/unit/kernel_buses.c partition/kernel/buses.c
+tests_unit_kernel_buses_SOURCES = tests/unit/kernel_buses.c partition/kernel/split/buses.c
 tests_unit_kernel_buses_LDADD = $(unit_ldadd) $(HWLOC_LIBS)
 tests_unit_kernel_offsets_LDADD = $(unit_ldadd) $(OPENCL_LIBS)
 tests_unit_kernel_ranges_LDADD = $(unit_ldadd) $(OPENCL_LIBS)
@@ -97,6 +97,7 @@ starpu_tests = \
 	tests/starpu/wavefront
 opencl_programs = \
 	tests/starpu/kernel \
+	tests/starpu/kernel_cache \
 	tests/starpu/kernel_stored \
 	tests/starpu/kernel_transfers \
 	tests/starpu/kernel_direct \
@@ -191,7 +192,9 @@ opencl_scripts = \
 	tests/starpu/estimate_opencl.sh \
 	tests/starpu/kernel.sh \
 	tests/starpu/kernel_buses.sh \
+	tests/starpu/kernel_cache.sh \
 	tests/starpu/kernel_direct.sh \
+	tests/starpu/kernel_helgrind.sh \
 	tests/starpu/kernel_stored.sh \
 	tests/starpu/kernel_transfers.sh \
 	tests/starpu/kernels_app.sh \

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * heddle-analyse KERNEL SOURCE.cl [OPTION...]: describes which bytes of its buffers an
- * OpenCL kernel's work-groups touch (partition/kernel/index_ops.h has the format).
+ * OpenCL kernel's work-groups touch (partition/kernel/access/index.h has the format).
  *
  * clang compiles the source, with everything inlined, to LLVM's intermediate language,
  * of which the addresses of loads and stores are followed back to ids, sizes and
@@ -24,7 +24,7 @@
 #include <llvm-c/BitReader.h>
 #include <llvm/Config/llvm-config.h>
 
-#include "partition/kernel/ndrange.h"
+#include "partition/kernel/access/ndrange.h"
 #include "tools/analyse/analyse.h"
 
 extern char **environ;

@@ -14,8 +14,8 @@
 #include <starpu.h>
 #include <heddle/heddle.h>
 
-#include "partition/kernel/split.h"
-#include "partition/kernel/buses_starpu.h"
+#include "partition/kernel/split/split.h"
+#include "partition/kernel/split/buses_starpu.h"
 #include "support/clock_starpu.h"
 #include "support/message.h"
 #include "estimator/platform_starpu.h"

@@ -16,5 +16,4 @@ test=$top_builddir/tests/starpu/kernel
 HEDDLE_PROFILE_DIR=$HEDDLE_PROFILE_DIR/none HEDDLE_ANALYSE=/nonexistent STARPU_SCHED=eager "$test" || exit
 STARPU_SCHED=hdss "$test" || exit
 STARPU_SCHED=gss "$test" || exit
-HEDDLE_KERNEL_LAUNCH=exit STARPU_SCHED=gss "$test" || exit
 STARPU_NOPENCL=1 STARPU_SCHED=skmd "$test"

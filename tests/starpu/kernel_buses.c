@@ -18,7 +18,7 @@
 #include <starpu.h>
 #include <starpu_opencl.h>
 
-#include "partition/kernel/buses_starpu.h"
+#include "partition/kernel/split/buses_starpu.h"
 #include "tests/unit/test.h"
 
 /* ---- what OpenCL says ---- */

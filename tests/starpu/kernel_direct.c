@@ -258,7 +258,7 @@ static void runs(void **state)
 		 * compile them; ranges of them in a row with three offsets. */
 		if (stats.nworkers > 1)
 			assert_int_equal(dimensions_last, 3);
-		else if (starpu_opencl_worker_get_count() == 1 && !getenv("HEDDLE_KERNEL_PIECES"))
+		else if (starpu_opencl_worker_get_count() == 1 && !getenv("HEDDLE_KERNEL_CHUNKS"))
 			assert_int_equal(dimensions_last, 1);
 	}
 }
@@ -422,9 +422,9 @@ static void failures(void **state)
 	}
 }
 
-/* ---- in pieces ---- */
+/* ---- in chunks ---- */
 
-static const char pieces_source[] =
+static const char chunks_source[] =
     "__kernel void table(__global int *out, __global const int *in, __global const int *t, int n)\n"
     "{\n"
     "	int i = get_global_id(0);\n"
@@ -452,10 +452,10 @@ static const char pieces_source[] =
     "	if (i < n && in[i] % 2)\n"
     "		out[i] = in[i] + t[2];\n"
     "}\n";
-enum piecewise { TABLE, HALO, BACKWARD, ODD, NPIECEWISE };
-static const char *const piecewise_names[NPIECEWISE] = {"table", "halo", "backward", "odd"};
+enum chunked { TABLE, HALO, BACKWARD, ODD, NCHUNKED };
+static const char *const chunked_names[NCHUNKED] = {"table", "halo", "backward", "odd"};
 
-static int piecewise(enum piecewise which, const int *in, const int *t, int before, int i, int n)
+static int chunked(enum chunked which, const int *in, const int *t, int before, int i, int n)
 {
 	switch (which) {
 	case TABLE:
@@ -470,12 +470,12 @@ static int piecewise(enum piecewise which, const int *in, const int *t, int befo
 }
 
 /* A launch of n items. @return kernels that this thread enqueued */
-static unsigned piecewise_run(enum piecewise which, int n, unsigned *seed)
+static unsigned chunked_run(enum chunked which, int n, unsigned *seed)
 {
 	static int in[N], out[N], t[64];
 	struct heddle_kernel kernel = {
-	    .source = pieces_source,
-	    .name = piecewise_names[which],
+	    .source = chunks_source,
+	    .name = chunked_names[which],
 	    .dimensions = 1,
 	    .global = {(n + 63) / 64 * 64},
 	    .local = {64},
@@ -504,32 +504,32 @@ static unsigned piecewise_run(enum piecewise which, int n, unsigned *seed)
 	quiet();
 	assert_int_equal(heddle_kernel_run(&kernel, NULL), 0);
 	for (int i = 0; i < N; i++)
-		assert_int_equal(out[i], i < n ? piecewise(which, in, t, -i, i, n) : -i);
+		assert_int_equal(out[i], i < n ? chunked(which, in, t, -i, i, n) : -i);
 	return direct - before;
 }
 
-/* How many pieces a kernel must be cut into; 0: as many as are found to be fastest, or one where
+/* How many chunks a kernel must be cut into; 0: as many as are found to be fastest, or one where
  * no analysis says what it accesses. */
-static unsigned pieces_wanted(void)
+static unsigned chunks_wanted(void)
 {
-	const char *many = getenv("HEDDLE_KERNEL_PIECES");
+	const char *many = getenv("HEDDLE_KERNEL_CHUNKS");
 
 	return many && !access(getenv("HEDDLE_ANALYSE"), X_OK) ? (unsigned)atoi(many) : 0;
 }
 
 /* Results are those of one launch, and what can be cut is. */
-static void pieces(void **state)
+static void chunks(void **state)
 {
 	unsigned seed = getenv("SEED") ? (unsigned)atoi(getenv("SEED")) : (unsigned)time(NULL);
-	unsigned many = pieces_wanted(), most[NPIECEWISE] = {0};
+	unsigned many = chunks_wanted(), most[NCHUNKED] = {0};
 
 	printf("  SEED=%u\n", seed);
 	for (int round = 0; round < 60; round++) {
-		enum piecewise which = round % NPIECEWISE;
-		int n = round < NPIECEWISE ? N : 1 + rand_r(&seed) % N;
+		enum chunked which = round % NCHUNKED;
+		int n = round < NCHUNKED ? N : 1 + rand_r(&seed) % N;
 
 		for (int i = 0; i < 5; i++) {
-			unsigned kernels = piecewise_run(which, n, &seed);
+			unsigned kernels = chunked_run(which, n, &seed);
 
 			most[which] = kernels > most[which] ? kernels : most[which];
 		}
@@ -541,26 +541,26 @@ static void pieces(void **state)
 	assert_int_equal(most[ODD], 1);
 }
 
-/* The third piece fails. */
-static void pieces_fail(void **state)
+/* The third chunk fails. */
+static void chunks_fail(void **state)
 {
 	unsigned seed = 1;
 
 	if (!allowed())
 		skip();
 	for (int i = 0; i < 5; i++)
-		piecewise_run(TABLE, N, &seed);
+		chunked_run(TABLE, N, &seed);
 	for (int after = 0; after < 12; after++) {
 		failing = after < 4 ? KERNEL : after < 8 ? WRITE : READ;
 		later = after % 4;
 		failed = false;
 		setenv("HEDDLE_VERBOSE", "0", 1);
-		piecewise_run(TABLE, N, &seed);
+		chunked_run(TABLE, N, &seed);
 		unsetenv("HEDDLE_VERBOSE");
 		failing = NCALLS;
 		later = 0;
 	}
-	assert_true(failed || !pieces_wanted());
+	assert_true(failed || !chunks_wanted());
 }
 
 static void *submit_many(void *arg)
@@ -600,8 +600,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(runs),        cmocka_unit_test(ends),     cmocka_unit_test(graphs),
-	    cmocka_unit_test(held),        cmocka_unit_test(failures), cmocka_unit_test(pieces),
-	    cmocka_unit_test(pieces_fail), cmocka_unit_test(threads),
+	    cmocka_unit_test(held),        cmocka_unit_test(failures), cmocka_unit_test(chunks),
+	    cmocka_unit_test(chunks_fail), cmocka_unit_test(threads),
 	};
 	int status;
 

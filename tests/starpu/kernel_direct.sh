@@ -1,5 +1,5 @@
 #!/bin/sh
-# kernel_direct on one OpenCL device and on two, in the host's memory and with their own, in pieces,
+# kernel_direct on one OpenCL device and on two, in the host's memory and with their own, in chunks,
 # and where workers launch everything.
 # Time limit: 300 s
 set -u
@@ -16,8 +16,8 @@ test="timeout 100 $top_builddir/tests/starpu/kernel_direct"
 $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 $test || exit
 TEST_COPIES=1 $test || exit
-HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_PIECES=4 $test || exit
-HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_PIECES=7 POCL_DEVICES=basic $test || exit
+HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_CHUNKS=4 $test || exit
+HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_CHUNKS=7 POCL_DEVICES=basic $test || exit
 STARPU_NOPENCL=2 $test || exit
 STARPU_NOPENCL=2 HEDDLE_KERNEL_IN_PLACE=0 $test || exit
 HEDDLE_KERNEL_DIRECT=0 $test

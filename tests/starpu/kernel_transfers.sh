@@ -16,6 +16,5 @@ test="timeout 250 $top_builddir/tests/starpu/kernel_transfers"
 HEDDLE_KERNEL_IN_PLACE=0 $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_BUSES=1 $test || exit
 HEDDLE_KERNEL_IN_PLACE=0 TRANSFERS_MACHINE=$top_srcdir/tests/starpu/switch.xml $test || exit
-HEDDLE_KERNEL_IN_PLACE=0 HEDDLE_KERNEL_MERGE=addresses $test || exit
 $test || exit
 HEDDLE_PROFILE_DIR=$HEDDLE_PROFILE_DIR/none HEDDLE_ANALYSE=none $test

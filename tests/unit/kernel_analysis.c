@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "partition/kernel/analysis.h"
-#include "partition/kernel/index_ops.h"
+#include "partition/kernel/access/analysis.h"
+#include "partition/kernel/access/index.h"
 #include "tests/unit/test.h"
 
 static char folder[] = "/tmp/heddle-analysis-XXXXXX", script[64];
@@ -66,14 +66,14 @@ static void all_options(void **state)
 
 		snprintf(options + length, sizeof(options) - length, "-DA%d=%d \t", i, i);
 	}
-	assert_int_equal(analysis_make("x", "f", options, &kernel), 0);
+	assert_int_equal(kernel_analyse("x", "f", options, &kernel), 0);
 	assert_int_equal(kernel.narguments, 1);
 	index_free(&kernel);
 	strcat(options, "-DLAST");
-	assert_int_equal(analysis_make("x", "f", options, &kernel), 0);
+	assert_int_equal(kernel_analyse("x", "f", options, &kernel), 0);
 	assert_int_equal(kernel.narguments, 2);
 	index_free(&kernel);
-	assert_int_equal(analysis_make("y", "f", NULL, &kernel), 0);
+	assert_int_equal(kernel_analyse("y", "f", NULL, &kernel), 0);
 	assert_int_equal(kernel.narguments, 1);
 	index_free(&kernel);
 }
@@ -83,9 +83,9 @@ static void includes(void **state)
 {
 	struct index_kernel kernel;
 
-	assert_int_equal(analysis_make("int x;\n #include \"x.h\"\n", "f", "", &kernel), -ENOTSUP);
-	assert_int_equal(analysis_make("int x;\n", "f", "-DA -include x.h", &kernel), -ENOTSUP);
-	assert_int_equal(analysis_make("int include;\n", "f", "-I include", &kernel), 0);
+	assert_int_equal(kernel_analyse("int x;\n #include \"x.h\"\n", "f", "", &kernel), -ENOTSUP);
+	assert_int_equal(kernel_analyse("int x;\n", "f", "-DA -include x.h", &kernel), -ENOTSUP);
+	assert_int_equal(kernel_analyse("int include;\n", "f", "-I include", &kernel), 0);
 	index_free(&kernel);
 }
 
@@ -98,7 +98,7 @@ static void limits(void **state)
 	setenv("HEDDLE_ANALYSE_LIMIT", "1", 1);
 	setenv("HEDDLE_VERBOSE", "0", 1);
 	script_make("sleep 1000 & echo $! >\"${0%/*}/started\"; wait");
-	assert_int_equal(analysis_make("sleeps", "f", NULL, &kernel), -ETIMEDOUT);
+	assert_int_equal(kernel_analyse("sleeps", "f", NULL, &kernel), -ETIMEDOUT);
 	snprintf(command, sizeof(command),
 	         "for i in $(seq 100); do "
 	         "grep -qs '^State:.[^ZX]' /proc/$(cat '%s/started')/status || exit 0; "
@@ -107,9 +107,9 @@ static void limits(void **state)
 	assert_int_equal(system(command), 0);
 	setenv("HEDDLE_ANALYSE_LIMIT", "60", 1);
 	script_make("yes 'argument buffer'");
-	assert_int_equal(analysis_make("talks", "f", NULL, &kernel), -EFBIG);
+	assert_int_equal(kernel_analyse("talks", "f", NULL, &kernel), -EFBIG);
 	script_make("echo heddle-index; exit 3");
-	assert_int_equal(analysis_make("fails", "f", NULL, &kernel), -EINVAL);
+	assert_int_equal(kernel_analyse("fails", "f", NULL, &kernel), -EINVAL);
 	unsetenv("HEDDLE_ANALYSE_LIMIT");
 	unsetenv("HEDDLE_VERBOSE");
 }
@@ -121,7 +121,7 @@ static void expect_options(const char *options, const char *expected)
 	char path[128], line[128], got[256] = "";
 	FILE *file;
 
-	assert_int_equal(analysis_make("z", "f", options, &kernel), 0);
+	assert_int_equal(kernel_analyse("z", "f", options, &kernel), 0);
 	index_free(&kernel);
 	snprintf(path, sizeof(path), "%s/options", folder);
 	file = fopen(path, "r");
@@ -143,9 +143,9 @@ static void quotes(void **state)
 	expect_options("-I \"a b\" -DA", "-I|a b|-DA|");
 	expect_options("-I\"a b\"/c\" d\" -I \"e\"", "-Ia b/c d|-I|e|");
 	expect_options("-DA -I \"a -DB", "-DA|-I|a -DB|");
-	assert_int_equal(analysis_make("z", "f", "-DA=\"1 + 1\"", &kernel), -ENOTSUP);
-	assert_int_equal(analysis_make("z", "f", "-I a \"-DA\"", &kernel), -ENOTSUP);
-	assert_int_equal(analysis_make("z", "f", "-I \"a b\" -DA=\\\"b\\\"", &kernel), -ENOTSUP);
+	assert_int_equal(kernel_analyse("z", "f", "-DA=\"1 + 1\"", &kernel), -ENOTSUP);
+	assert_int_equal(kernel_analyse("z", "f", "-I a \"-DA\"", &kernel), -ENOTSUP);
+	assert_int_equal(kernel_analyse("z", "f", "-I \"a b\" -DA=\\\"b\\\"", &kernel), -ENOTSUP);
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "partition/kernel/buses.h"
+#include "partition/kernel/split/buses.h"
 #include "tests/unit/test.h"
 
 enum { MAX = 40 };
@@ -27,7 +27,7 @@ static struct {
 	size_t length;
 	unsigned depth, bus, next, id;
 	unsigned above[16], used[16]; /* while bridges are open: their buses, and slots in use */
-	struct bus_address devices[MAX];
+	struct kernel_bus_address devices[MAX];
 	unsigned n;
 } machine;
 
@@ -123,7 +123,7 @@ static void device(double speed)
 	    "[10de:2235] [0000:0000] a1\" pci_link_speed=\"%f\"/>",
 	    machine.id++, machine.above[at], machine.used[at], speed);
 	machine.devices[machine.n++] =
-	    (struct bus_address){true, 0, machine.above[at], machine.used[at]++, 0};
+	    (struct kernel_bus_address){true, 0, machine.above[at], machine.used[at]++, 0};
 }
 
 /* The same below a port of its own. */
@@ -150,12 +150,12 @@ static hwloc_topology_t machine_end(void)
 
 	end(machine.depth);
 	add("</object></topology>");
-	assert_int_equal(buses_topology_init(&topology), 0);
+	assert_int_equal(kernel_buses_topology_init(&topology), 0);
 	assert_int_equal(hwloc_topology_set_xmlbuffer(topology, machine.xml, machine.length + 1),
 	                 0);
 	assert_int_equal(hwloc_topology_load(topology), 0);
 	for (unsigned d = 0; d < machine.n; d++) {
-		const struct bus_address *at = &machine.devices[d];
+		const struct kernel_bus_address *at = &machine.devices[d];
 
 		assert_non_null(hwloc_get_pcidev_by_busid(topology, at->domain, at->bus, at->device,
 		                                          at->function));
@@ -170,7 +170,7 @@ static void expect(const char *letters)
 	unsigned buses[MAX];
 
 	assert_int_equal(strlen(letters), machine.n);
-	buses_find(topology, machine.devices, machine.n, buses);
+	kernel_buses_find(topology, machine.devices, machine.n, buses);
 	for (unsigned d = 0; d < machine.n; d++)
 		assert_int_equal(buses[d], letters[d] - 'a');
 	hwloc_topology_destroy(topology);
@@ -329,25 +329,25 @@ static void unknown_addresses(void **state)
 {
 	hwloc_topology_t topology;
 	unsigned buses[6];
-	struct bus_address asked[6] = {{false, 0, 0, 0, 0}};
+	struct kernel_bus_address asked[6] = {{false, 0, 0, 0, 0}};
 
 	machine_begin(1);
 	host_bridge();
 	devices_at_switch(X16, 2, X16);
 	topology = machine_end();
 	asked[1] = machine.devices[1];
-	asked[2] = (struct bus_address){true, 0, 0xee, 0, 0};
+	asked[2] = (struct kernel_bus_address){true, 0, 0xee, 0, 0};
 	asked[3] = asked[2];
 	asked[4] = machine.devices[0];
-	buses_find(topology, asked, 6, buses);
+	kernel_buses_find(topology, asked, 6, buses);
 	/* None, the second one, what is not there, twice, the first one, none. */
 	assert_memory_equal(buses, ((unsigned[]){0, 1, 2, 2, 1, 3}), sizeof(buses));
-	buses_find(NULL, asked, 6, buses);
+	kernel_buses_find(NULL, asked, 6, buses);
 	assert_memory_equal(buses, ((unsigned[]){0, 1, 2, 2, 3, 4}), sizeof(buses));
 	asked[4].domain = 0x10000;
-	buses_find(topology, asked, 6, buses);
+	kernel_buses_find(topology, asked, 6, buses);
 	assert_memory_equal(buses, ((unsigned[]){0, 1, 2, 2, 3, 4}), sizeof(buses));
-	buses_find(topology, asked, 0, NULL);
+	kernel_buses_find(topology, asked, 0, NULL);
 	hwloc_topology_destroy(topology);
 }
 
@@ -383,7 +383,7 @@ static void many(void **state)
 	for (unsigned d = 0; d < MAX / 4; d++)
 		devices_at_switch(X4, 2, X4);
 	topology = machine_end();
-	buses_find(topology, machine.devices, MAX, buses);
+	kernel_buses_find(topology, machine.devices, MAX, buses);
 	for (unsigned d = 0; d < MAX; d++)
 		assert_int_equal(buses[d], d < MAX / 2 ? d : MAX / 2 + (d - MAX / 2) / 2);
 	hwloc_topology_destroy(topology);
@@ -417,7 +417,7 @@ static void any_tree(unsigned depth)
 static void any_machine(void **state)
 {
 	for (int i = 0; i < 300; i++) {
-		struct bus_address turned[MAX];
+		struct kernel_bus_address turned[MAX];
 		unsigned buses[MAX], others[MAX], n;
 		hwloc_topology_t topology;
 
@@ -428,8 +428,8 @@ static void any_machine(void **state)
 		n = machine.n;
 		for (unsigned d = 0; d < n; d++)
 			turned[n - 1 - d] = machine.devices[d];
-		buses_find(topology, machine.devices, n, buses);
-		buses_find(topology, turned, n, others);
+		kernel_buses_find(topology, machine.devices, n, buses);
+		kernel_buses_find(topology, turned, n, others);
 		for (unsigned d = 0; d < n; d++)
 			for (unsigned e = 0; e < d; e++) {
 				bool shared = buses[d] == buses[e];

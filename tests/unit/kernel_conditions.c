@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "partition/kernel/conditions.h"
-#include "partition/kernel/options.h"
+#include "partition/kernel/access/conditions.h"
 #include "tests/unit/test.h"
 
 static const char given[] = "-DA -cl-mad-enable -I \"-DABC d\" -D B=2 -DF(x)=x";
@@ -36,7 +35,7 @@ static void same_code(void **state)
 	char why[128];
 
 	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
-		if (conditions_check(sources[i], given, why, sizeof(why)))
+		if (kernel_conditions_check(sources[i], given, why, sizeof(why)))
 			fail_msg("%s: %s", sources[i], why);
 }
 
@@ -83,17 +82,18 @@ static void other_code(void **state)
 	char why[128], cut[4];
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		assert_int_equal(conditions_check(pairs[i][0], given, why, sizeof(why)), -ENOTSUP);
+		assert_int_equal(kernel_conditions_check(pairs[i][0], given, why, sizeof(why)),
+		                 -ENOTSUP);
 		if (!strstr(why, pairs[i][1]))
 			fail_msg("%s: %s", pairs[i][0], why);
 	}
-	assert_int_equal(conditions_check("#define include 1\n", "", why, sizeof(why)), 0);
-	assert_int_equal(conditions_check(pairs[0][0], "", cut, sizeof(cut)), -ENOTSUP);
+	assert_int_equal(kernel_conditions_check("#define include 1\n", "", why, sizeof(why)), 0);
+	assert_int_equal(kernel_conditions_check(pairs[0][0], "", cut, sizeof(cut)), -ENOTSUP);
 	assert_string_equal(cut, "dev");
-	assert_int_equal(conditions_check("", "-DV=__OPENCL_VERSION__", why, sizeof(why)),
+	assert_int_equal(kernel_conditions_check("", "-DV=__OPENCL_VERSION__", why, sizeof(why)),
 	                 -ENOTSUP);
 	assert_non_null(strstr(why, "__OPENCL_VERSION__"));
-	assert_int_equal(conditions_check("", "-w -D __X", why, sizeof(why)), -ENOTSUP);
+	assert_int_equal(kernel_conditions_check("", "-w -D __X", why, sizeof(why)), -ENOTSUP);
 }
 
 static void options(void **state)
@@ -106,13 +106,13 @@ static void options(void **state)
 	char why[128], text[] = "-w -DA -I -DB -D C=1 -IDD \"-DE\"", *rest = text;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		assert_int_equal(options_check(known[i], why, sizeof(why)), 0);
+		assert_int_equal(kernel_options_check(known[i], why, sizeof(why)), 0);
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
-		assert_int_equal(options_check(unknown[i], why, sizeof(why)), -ENOTSUP);
-	assert_string_equal(option_definition_take(&rest), "A");
-	assert_string_equal(option_definition_take(&rest), "C=1");
-	assert_string_equal(option_definition_take(&rest), "E");
-	assert_null(option_definition_take(&rest));
+		assert_int_equal(kernel_options_check(unknown[i], why, sizeof(why)), -ENOTSUP);
+	assert_string_equal(kernel_option_definition_take(&rest), "A");
+	assert_string_equal(kernel_option_definition_take(&rest), "C=1");
+	assert_string_equal(kernel_option_definition_take(&rest), "E");
+	assert_null(kernel_option_definition_take(&rest));
 }
 
 int main(void)

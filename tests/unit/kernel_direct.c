@@ -8,20 +8,20 @@
 
 #include <string.h>
 
-#include "partition/kernel/direct.h"
+#include "partition/kernel/launch/direct.h"
 #include "tests/unit/test.h"
 
-static const struct direct_facts fair = {
+static const struct kernel_direct_facts fair = {
     .allowed = true, .shares = true, .known = true, .at_home = true};
 
 static void nothing_against_it(void **state)
 {
-	assert_null(direct_refusal(&fair));
+	assert_null(kernel_direct_refusal(&fair));
 }
 
 static void one_reason_is_enough(void **state)
 {
-	struct direct_facts facts[6] = {fair, fair, fair, fair, fair, fair};
+	struct kernel_direct_facts facts[6] = {fair, fair, fair, fair, fair, fair};
 	const char *reasons[6];
 
 	facts[0].allowed = false;
@@ -31,7 +31,7 @@ static void one_reason_is_enough(void **state)
 	facts[4].at_home = false;
 	facts[5].tasks_ready = 1;
 	for (int i = 0; i < 6; i++) {
-		reasons[i] = direct_refusal(&facts[i]);
+		reasons[i] = kernel_direct_refusal(&facts[i]);
 		assert_non_null(reasons[i]);
 		for (int k = 0; k < i; k++)
 			assert_string_not_equal(reasons[i], reasons[k]);

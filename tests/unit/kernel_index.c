@@ -12,9 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "partition/kernel/affine.h"
-#include "partition/kernel/index_ops.h"
-#include "partition/kernel/merge.h"
+#include "partition/kernel/access/affine.h"
+#include "partition/kernel/access/index.h"
+#include "partition/kernel/access/windows.h"
 #include "test.h"
 
 /* ---- ranges ---- */
@@ -301,9 +301,9 @@ static void differences_merge(void **state)
 		if (lrand48() % 3)
 			parts[i * 3 / 1000][i] = expected[i] = lrand48();
 	for (int p = 0; p < 3; p++)
-		merge_differences(into, original, parts[p], 1000);
+		kernel_merge_differences(into, original, parts[p], 1000);
 	assert_memory_equal(into, expected, 1000);
-	assert_int_equal(merge_differences(into, original, original, 1000), 0);
+	assert_int_equal(kernel_merge_differences(into, original, original, 1000), 0);
 }
 
 /* Windows of an access whose terms are chosen at random against every byte it touches:
@@ -508,7 +508,7 @@ static void rows_merge(void **state)
 		size_t rows = 1 + lrand48() % (4096 / pitch - 1), first = lrand48() % pitch;
 		struct index_window window = {
 		    first, first + (rows - 1) * pitch + width, pitch, width, true, true};
-		struct merge_layout layout = merge_layout(&window);
+		struct kernel_layout layout = kernel_layout(&window);
 
 		assert_int_equal(index_window_rows(&window), rows);
 		for (int b = 0; b < 4096; b++) {
@@ -516,13 +516,13 @@ static void rows_merge(void **state)
 			into[b] = expected[b] = lrand48();
 			partial[b] = lrand48() % 2 ? original[b] : lrand48();
 		}
-		merge_pack(copy, partial, &layout);
-		merge_pack(before, original, &layout);
+		kernel_merge_pack(copy, partial, &layout);
+		kernel_merge_pack(before, original, &layout);
 		for (size_t row = 0; row < rows; row++)
 			for (size_t b = first + row * pitch; b < first + row * pitch + width; b++)
 				if (i % 2 || partial[b] != original[b])
 					expected[b] = partial[b];
-		merge_rows(into, i % 2 ? NULL : before, copy, &layout);
+		kernel_merge_rows(into, i % 2 ? NULL : before, copy, &layout);
 		assert_memory_equal(into, expected, 4096);
 	}
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "partition/kernel/index_ops.h"
+#include "partition/kernel/access/index.h"
 #include "test.h"
 
 enum { STEPS = 12, MAXVALUES = 64, ROUNDS = 300 };

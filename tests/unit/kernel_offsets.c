@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "partition/kernel/ndrange.h"
+#include "partition/kernel/access/ndrange.h"
 #include "tests/unit/test.h"
 
 enum { ITEMS = 64, GROUPS = 6, KEPT = 5, MAXDEVICES = 16 };

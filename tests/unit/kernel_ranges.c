@@ -19,9 +19,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "partition/kernel/addresses.h"
-#include "partition/kernel/analysis.h"
-#include "partition/kernel/merge.h"
+#include "partition/kernel/access/analysis.h"
+#include "partition/kernel/access/windows.h"
 #include "test.h"
 
 enum { MAXARGUMENTS = 6, POISON = 0x9d, ROUNDS = 3 };
@@ -225,7 +224,6 @@ static bool known;
  * the merged ranges do. */
 struct memory {
 	size_t bytes[MAXARGUMENTS];
-	unsigned by_addresses; /* a bit for each argument whose addresses were known */
 	unsigned char *given[MAXARGUMENTS], *full[MAXARGUMENTS], *merged[MAXARGUMENTS];
 };
 
@@ -353,10 +351,10 @@ static void description_make(const struct example *example, struct index_kernel 
 	unsigned n = 0;
 
 	if (known) {
-		assert_int_equal(analysis_make(source, example->kernel, "", kernel), 0);
+		assert_int_equal(kernel_analyse(source, example->kernel, "", kernel), 0);
 		return;
 	}
-	assert_int_equal(analysis_make(source, example->kernel, "", kernel), -ENOENT);
+	assert_int_equal(kernel_analyse(source, example->kernel, "", kernel), -ENOENT);
 	for (; n < MAXARGUMENTS && example->arguments[n].kind; n++)
 		kinds[n] = is_buffer(&example->arguments[n])   ? INDEX_BUFFER
 		           : example->arguments[n].kind == 'i' ? INDEX_INTEGER
@@ -381,35 +379,14 @@ static void window_copy(unsigned char *to, const unsigned char *from,
 static void window_merge(struct memory *memory, int a, const unsigned char *contents,
                          const struct index_window *write)
 {
-	struct merge_layout layout = merge_layout(write);
+	struct kernel_layout layout = kernel_layout(write);
 	unsigned char *copy = malloc(layout.bytes + 1), *before = malloc(layout.bytes + 1);
 
-	merge_pack(copy, contents, &layout);
-	merge_pack(before, memory->given[a], &layout);
-	merge_rows(memory->merged[a], write->dense ? NULL : before, copy, &layout);
+	kernel_merge_pack(copy, contents, &layout);
+	kernel_merge_pack(before, memory->given[a], &layout);
+	kernel_merge_rows(memory->merged[a], write->dense ? NULL : before, copy, &layout);
 	free(copy);
 	free(before);
-}
-
-/* What the same range wrote, found by its addresses, must be what comparing finds.
- * @return whether the addresses are known */
-static bool addresses_check(const struct index_kernel *kernel, const struct index_launch *at,
-                            size_t from, size_t n, struct memory *memory, int a,
-                            const unsigned char *contents, const struct index_window *write)
-{
-	unsigned char *merged = malloc(memory->bytes[a]);
-	int status;
-
-	memcpy(merged, memory->merged[a], memory->bytes[a]);
-	status = addresses_merge(kernel, at, a, from, n, merged, contents + write->first,
-	                         write->first, NULL);
-	window_merge(memory, a, contents, write);
-	if (!status)
-		assert_memory_equal(merged, memory->merged[a], memory->bytes[a]);
-	else
-		assert_int_equal(status, -EINVAL);
-	free(merged);
-	return !status;
 }
 
 /* One range: poisoned buffers, the launch, the detection of stray writes, the merge.
@@ -443,9 +420,7 @@ static size_t range_run(cl_program program, const struct example *example,
 	for (int a = 0; a < MAXARGUMENTS; a++) {
 		if (!memory->bytes[a])
 			continue;
-		if (addresses_check(kernel, at, from, n, memory, a, contents[a], &uses[a].write) &&
-		    uses[a].write.first != uses[a].write.end)
-			memory->by_addresses |= 1u << a;
+		window_merge(memory, a, contents[a], &uses[a].write);
 		/* Nothing outside of the window, nor between its rows, has changed. */
 		window_copy(before[a], contents[a], &uses[a].write);
 		assert_memory_equal(contents[a], before[a], memory->bytes[a]);
@@ -534,11 +509,6 @@ static void example_run(const struct example *example, cl_program plain, cl_prog
 		clReleaseProgram(boxes);
 		free(prologue);
 	}
-	printf("    written by addresses that are known: %s\n", memory.by_addresses ? "yes" : "no");
-	if (!known || !strcmp(example->kernel, "scatter") || !strcmp(example->kernel, "by_data"))
-		assert_false(memory.by_addresses);
-	if (known && (!strcmp(example->kernel, "permute") || !strcmp(example->kernel, "matmul")))
-		assert_true(memory.by_addresses);
 	index_free(&kernel);
 	memory_free(&memory);
 }
@@ -592,7 +562,7 @@ static void refused_expect(const char *of, const char *name, const char *options
 {
 	struct index_kernel kernel;
 
-	assert_int_equal(analysis_make(of, name, options, &kernel), 0);
+	assert_int_equal(kernel_analyse(of, name, options, &kernel), 0);
 	if (!kernel.refusal || !strstr(kernel.refusal, why))
 		fail_msg("%s: %s", of, kernel.refusal ? kernel.refusal : "not refused");
 	index_free(&kernel);
@@ -654,7 +624,7 @@ static void long_chains(void **state)
 	strcat(text, "*q = 1; }");
 	setenv("HEDDLE_ANALYSE_LIMIT", "120", 1);
 	if (known) {
-		assert_int_equal(analysis_make(text, "k", NULL, &kernel), 0);
+		assert_int_equal(kernel_analyse(text, "k", NULL, &kernel), 0);
 		assert_null(kernel.refusal);
 		index_free(&kernel);
 	}

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "partition/kernel/split.h"
+#include "partition/kernel/split/split.h"
 #include "test.h"
 
 #define CLOSE(a, b) assert_float_equal(a, b, 1e-4 * ((b) > 1 ? (b) : 1))
@@ -364,6 +364,28 @@ static void nonsense_is_refused(void **state)
 	unsetenv("HEDDLE_VERBOSE");
 }
 
+/* ---- what sharing costs ---- */
+
+static void sharing_costs(void **state)
+{
+	struct kernel_costs costs = {0};
+
+	kernel_costs_measured(&costs, 50, 0, 100); /* no sense */
+	kernel_costs_measured(&costs, NAN, 100, 100);
+	kernel_costs_measured(&costs, 50, 100, -1);
+	assert_int_equal(costs.n, 0);
+	kernel_costs_measured(&costs, 50, 100, 150);
+	assert_float_equal(costs.part_us, 50, 1e-9);
+	assert_float_equal(costs.slowdown, 1.5, 1e-9);
+	for (int i = 0; i < 20; i++)
+		kernel_costs_measured(&costs, 20, 100, 200);
+	assert_float_equal(costs.part_us, 20, 0.1);
+	assert_float_equal(costs.slowdown, 2, 0.01);
+	/* One part that was held up does not count for more than it can mean. */
+	kernel_costs_measured(&costs, 1e6, 100, 1e9);
+	assert_true(costs.part_us <= 41 && costs.slowdown <= 2.51);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -377,6 +399,7 @@ int main(void)
 	    cmocka_unit_test(few_groups),
 	    cmocka_unit_test(buses_of_devices),
 	    cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(sharing_costs),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	long seed = given ? atol(given) : time(NULL);

@@ -44,11 +44,11 @@ static void test_types(void **state)
 	assert_false(heddle_variable_valid(&real, "1e999"));
 	assert_false(heddle_variable_valid(&real, "nan"));
 	assert_false(heddle_variable_valid(&real, "0.5x"));
-	assert_true(valid(HEDDLE_VARIABLE_KERNEL_MERGE, "differences"));
-	assert_true(valid(HEDDLE_VARIABLE_KERNEL_MERGE, "addresses"));
-	assert_false(valid(HEDDLE_VARIABLE_KERNEL_MERGE, "address"));
-	assert_false(valid(HEDDLE_VARIABLE_KERNEL_MERGE, ""));
-	assert_false(valid(HEDDLE_VARIABLE_KERNEL_MERGE, "differences or addresses"));
+	assert_true(valid(HEDDLE_VARIABLE_FPGA_TIME, "wall"));
+	assert_true(valid(HEDDLE_VARIABLE_FPGA_TIME, "modelled"));
+	assert_false(valid(HEDDLE_VARIABLE_FPGA_TIME, "model"));
+	assert_false(valid(HEDDLE_VARIABLE_FPGA_TIME, ""));
+	assert_false(valid(HEDDLE_VARIABLE_FPGA_TIME, "wall or modelled"));
 	assert_true(valid(HEDDLE_VARIABLE_KERNEL_BUSES, "find"));
 	assert_true(valid(HEDDLE_VARIABLE_KERNEL_BUSES, "16"));
 	assert_false(valid(HEDDLE_VARIABLE_KERNEL_BUSES, "17"));

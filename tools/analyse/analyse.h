@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Parts of heddle-analyse (tools/heddle-analyse.c), from LLVM's code of a kernel to lines that
- * say which bytes its work-groups touch (partition/kernel/index_ops.h). accesses.c goes through
+ * say which bytes its work-groups touch (partition/kernel/access/index.h). accesses.c goes through
  * the instructions; pointers.c follows an address back to an argument, values.c an integer to
  * ids and arguments, loops.c what a loop counts; guards.c and blocks.c find the conditions in
  * front of an access; functions.c knows what functions do; memo.c keeps what was found out about
@@ -17,7 +17,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 
-#include "partition/kernel/index_ops.h"
+#include "partition/kernel/access/index.h"
 
 extern LLVMValueRef analysed;
 extern LLVMTargetDataRef data_layout;

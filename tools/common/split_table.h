@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-#include "partition/kernel/split.h"
+#include "partition/kernel/split/split.h"
 
 /** Reads a description.
  * @param path "-": standard input

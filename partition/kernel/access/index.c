@@ -1,0 +1,336 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The windows of a range of groups: those of its accesses, put together. index_text.c reads
+ * descriptions, index_values.c computes addresses.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/kernel/access/affine.h"
+#include "partition/kernel/access/guards.h"
+#include "partition/kernel/access/index_values.h"
+
+/* Alignment of the largest type of OpenCL C, where nothing else is known. */
+enum { INDEX_ALIGNMENT = 128 };
+
+/* ---- windows ---- */
+
+size_t index_window_rows(const struct index_window *window)
+{
+	if (!window->pitch)
+		return window->end > window->first;
+	return (window->end - window->first - window->width) / window->pitch + 1;
+}
+
+static struct index_window whole(size_t bytes)
+{
+	return (struct index_window){0, bytes, 0, 0, false, false};
+}
+
+/* An address may treat an unsigned number of 32 bits as signed (INDEX_IN_BOUNDS). It is 2^32 too
+ * low then, or a multiple of that. */
+#define WRAP ((wide)1 << 32)
+
+/* The window of an address, clipped to its buffer: what lies outside is not touched by
+ * a kernel that is right.
+ * @param exact whether each work-item of the box is known to get there */
+static struct index_window access_window(const struct evaluation *e,
+                                         const struct index_access *access,
+                                         const struct guards_terms *terms, bool exact)
+{
+	size_t bytes = e->launch->bytes[access->argument];
+	const struct affine *a = access->node >= 0 ? &e->values[access->node] : NULL;
+	struct index_window window = {.known = true};
+	wide lo, hi, width, pitch, rows;
+	bool inside, regular;
+
+	if (!a || !a->known)
+		return whole(bytes);
+	guards_bounds(terms, &lo, &hi);
+	if (lo + WRAP < (wide)bytes)
+		return whole(bytes); /* the wrapped address may lie within */
+	hi += access->bytes;
+	inside = lo >= 0 && hi <= (wide)bytes;
+	width = access->bytes + terms->hi - terms->lo;
+	regular = guards_rows(terms, &width, &pitch, &rows);
+	window.dense = exact && inside && regular && terms->lo == terms->hi;
+	if (hi <= 0 || lo >= (wide)bytes)
+		return window; /* nothing */
+	window.first = lo > 0 ? lo : 0;
+	window.end = hi < (wide)bytes ? hi : bytes;
+	if (regular && inside && pitch) {
+		window.pitch = pitch;
+		window.width = width;
+	}
+	return window;
+}
+
+/* ---- windows together ---- */
+
+/* Adds rows of the same width that begin in the same column and go on, or overlap.
+ * @return whether they do */
+static bool rows_append(struct index_window *to, const struct index_window *window)
+{
+	const struct index_window *low = to->first <= window->first ? to : window;
+	const struct index_window *high = low == to ? window : to;
+	size_t pitch = to->pitch ? to->pitch : window->pitch;
+	size_t width = to->pitch ? to->width : window->width;
+	struct index_window both = *low;
+
+	/* A single row is one piece. */
+	if ((low->pitch ? low->width : low->end - low->first) != width ||
+	    (high->pitch ? high->width : high->end - high->first) != width ||
+	    (high->first - low->first) % pitch || high->first > low->end - width + pitch)
+		return false;
+	both.pitch = pitch;
+	both.width = width;
+	both.end = low->end > high->end ? low->end : high->end;
+	both.known = to->known && window->known;
+	both.dense = to->dense && window->dense;
+	*to = both;
+	return true;
+}
+
+/* Widens rows by what lies in the same rows. @return whether it does */
+static bool rows_widen(struct index_window *to, const struct index_window *window)
+{
+	const struct index_window *low = to->first <= window->first ? to : window;
+	const struct index_window *high = low == to ? window : to;
+	size_t begin = high->first - low->first, width;
+	struct index_window both = *low;
+
+	if (low->pitch != high->pitch || index_window_rows(low) != index_window_rows(high) ||
+	    begin + high->width > low->pitch)
+		return false;
+	width = begin + high->width > low->width ? begin + high->width : low->width;
+	both.dense = (to->dense && window->dense && begin <= low->width) ||
+	             (low->dense && width == low->width) || (high->dense && width == high->width);
+	both.known = to->known && window->known;
+	both.end += width - low->width;
+	both.width = width;
+	if (width == low->pitch)
+		both.pitch = both.width = 0;
+	*to = both;
+	return true;
+}
+
+/* Extends a window by another one. The result is dense where one dense window covers all, or two
+ * dense ones touch. */
+static void window_add(struct index_window *to, struct index_window window)
+{
+	struct index_window both = {.known = to->known && window.known};
+
+	if (index_window_empty(&window))
+		return;
+	if (index_window_empty(to)) {
+		*to = window;
+		return;
+	}
+	if ((to->pitch && window.pitch && to->pitch == window.pitch && rows_widen(to, &window)) ||
+	    ((to->pitch || window.pitch) &&
+	     (!to->pitch || !window.pitch || to->pitch == window.pitch) &&
+	     rows_append(to, &window)))
+		return;
+	both.first = to->first < window.first ? to->first : window.first;
+	both.end = to->end > window.end ? to->end : window.end;
+	/* The bytes between rows are perhaps not touched. */
+	both.dense = (!to->pitch && to->dense && to->first == both.first && to->end == both.end) ||
+	             (!window.pitch && window.dense && window.first == both.first &&
+	              window.end == both.end) ||
+	             (!to->pitch && !window.pitch && to->dense && window.dense &&
+	              window.first <= to->end && to->first <= window.end);
+	*to = both;
+}
+
+static void space_of_box(const struct ndrange *range, const struct ndrange_box *box,
+                         struct affine_space *space)
+{
+	for (unsigned d = 0; d < 3; d++) {
+		space->least[d] = box->first[d];
+		space->most[d] = box->first[d] + box->n[d] - 1;
+		space->least[3 + d] = 0;
+		space->most[3 + d] = range->local[d] - 1;
+	}
+}
+
+/* Evaluates for a part of the box, unless that is done. */
+static void space_use(struct evaluation *e, const struct affine_space *space)
+{
+	if (!memcmp(&e->space, space, sizeof(*space)))
+		return;
+	e->space = *space;
+	index_evaluate(e);
+}
+
+static bool same_guards(const struct index_access *a, const struct index_access *b)
+{
+	return a->nguards == b->nguards &&
+	       !memcmp(a->guards, b->guards, a->nguards * sizeof(a->guards[0]));
+}
+
+/* The window of an access behind its guards; values are those behind them. */
+static void access_add(const struct evaluation *e, const struct index_access *access,
+                       const struct guards_space *behind, struct index_use *use)
+{
+	struct guards_terms terms = {.n = 0};
+	struct index_window window;
+	bool exact = access->always;
+
+	if (access->node >= 0 && e->values[access->node].known)
+		exact = guards_terms(&e->values[access->node], &e->space, behind, access->every,
+		                     &terms) &&
+		        exact;
+	window = access_window(e, access, &terms, exact);
+	if (access->read)
+		window_add(&use->read, window);
+	if (access->write)
+		window_add(&use->write, window);
+}
+
+/* Adds the uses of one box. The accesses of a box come together first, since stores to
+ * neighbouring elements may be dense only together. */
+static void box_uses(struct evaluation *e, struct index_use *uses)
+{
+	const struct index_access *last = NULL;
+	struct affine_space box = e->space;
+	struct guards_space behind;
+	bool passed = true;
+
+	index_evaluate(e);
+	for (unsigned i = 0; i < e->kernel->naccesses; i++) {
+		const struct index_access *access = &e->kernel->accesses[i];
+
+		if (!last || !same_guards(access, last)) {
+			space_use(e, &box);
+			passed = guards_apply(e->kernel, access, e->values, &box, &behind);
+			/* What loops and divisions give may be less behind them. */
+			if (passed)
+				space_use(e, &behind.space);
+			last = access;
+		}
+		if (passed)
+			access_add(e, access, &behind, &uses[access->argument]);
+	}
+}
+
+int index_uses(const struct index_kernel *kernel, const struct index_launch *launch, size_t from,
+               size_t n, struct index_use *uses)
+{
+	struct ndrange_box boxes[NDRANGE_MAXBOXES];
+	unsigned nboxes = ndrange_boxes(launch->range, from, n, boxes);
+	struct evaluation e = {.kernel = kernel, .launch = launch};
+	size_t size = (kernel->narguments + 1) * sizeof(*uses);
+	struct index_use *box = malloc(size);
+
+	e.values = calloc(kernel->nnodes + 1, sizeof(*e.values));
+	memset(uses, 0, kernel->narguments * sizeof(*uses));
+	for (unsigned b = 0; box && e.values && b < nboxes; b++) {
+		memset(box, 0, size);
+		space_of_box(launch->range, &boxes[b], &e.space);
+		box_uses(&e, box);
+		for (unsigned a = 0; a < kernel->narguments; a++) {
+			window_add(&uses[a].read, box[a].read);
+			window_add(&uses[a].write, box[a].write);
+		}
+	}
+	free(e.values);
+	free(box);
+	return e.values && box ? 0 : -ENOMEM;
+}
+
+size_t index_alignment(const struct index_kernel *kernel, unsigned argument)
+{
+	size_t alignment = 1;
+
+	for (unsigned i = 0; i < kernel->naccesses; i++) {
+		const struct index_access *access = &kernel->accesses[i];
+
+		if (access->argument != (int)argument)
+			continue;
+		if (access->alignment > alignment)
+			alignment = access->alignment;
+		if (access->node < 0)
+			alignment = INDEX_ALIGNMENT;
+	}
+	return alignment;
+}
+
+/* ---- classes: how the windows of different ranges lie to each other ---- */
+
+static const char *const class_names[] = {"UNUSED", "CONTIGUOUS", "SLAB", "HALO",
+                                          "RECT",   "BROADCAST",  "WHOLE"};
+
+const char *index_class_name(enum index_class class)
+{
+	return (unsigned)class < sizeof(class_names) / sizeof(class_names[0]) ? class_names[class]
+	                                                                      : NULL;
+}
+
+static bool same(const struct index_window *a, const struct index_window *b)
+{
+	return a->first == b->first && a->end == b->end;
+}
+
+/* Bytes in both windows. */
+static size_t overlap(const struct index_window *a, const struct index_window *b)
+{
+	size_t first = a->first > b->first ? a->first : b->first;
+	size_t end = a->end < b->end ? a->end : b->end;
+
+	return first < end ? end - first : 0;
+}
+
+/* Samples of ranges of groups: everything, the first and the last group, and what lies
+ * left and right of a cut after the first group, and after the first row (or plane). */
+enum { ALL, FIRST, LAST, ROW, AFTER_FIRST, AFTER_ROW, NSAMPLES };
+
+static enum index_class class_of(const struct index_window *windows, bool rows)
+{
+	size_t at_row = overlap(&windows[ROW], &windows[AFTER_ROW]);
+
+	if (windows[ALL].first == windows[ALL].end)
+		return INDEX_UNUSED;
+	if (!windows[ALL].known)
+		return INDEX_WHOLE;
+	if (same(&windows[FIRST], &windows[ALL]) && same(&windows[LAST], &windows[ALL]))
+		return INDEX_BROADCAST;
+	if (!at_row && !overlap(&windows[FIRST], &windows[AFTER_FIRST]))
+		return INDEX_CONTIGUOUS;
+	if (!at_row && rows)
+		return INDEX_SLAB;
+	return 2 * at_row <= windows[ROW].end - windows[ROW].first ? INDEX_HALO : INDEX_RECT;
+}
+
+int index_classes(const struct index_kernel *kernel, const struct index_launch *launch,
+                  unsigned argument, enum index_class *read, enum index_class *write)
+{
+	const struct ndrange *range = launch->range;
+	size_t total = ndrange_groups(range), row = range->groups[0];
+	struct index_use *uses = calloc(kernel->narguments + 1, sizeof(*uses));
+	struct index_window reads[NSAMPLES], writes[NSAMPLES];
+	bool rows;
+	int error = uses ? 0 : -ENOMEM;
+
+	if (range->groups[2] > 1 || row == 1)
+		row *= range->groups[1];
+	rows = row > 1 && row < total;
+	row = rows ? row : 1;
+	const size_t from[NSAMPLES] = {0, 0, total - 1, 0, 1, row};
+	const size_t n[NSAMPLES] = {total, 1, 1, row, total - 1, total - row};
+
+	for (int i = 0; !error && i < NSAMPLES; i++) {
+		error = index_uses(kernel, launch, from[i], n[i], uses);
+		reads[i] = uses[argument].read;
+		writes[i] = uses[argument].write;
+	}
+	free(uses);
+	if (error)
+		return error;
+	*read = class_of(reads, rows);
+	*write = class_of(writes, rows);
+	return 0;
+}

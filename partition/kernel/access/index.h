@@ -1,0 +1,223 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Which bytes of its buffers a range of a kernel's work-groups touches.
+ */
+#ifndef HEDDLE_KERNEL_INDEX_H
+#define HEDDLE_KERNEL_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "partition/kernel/access/ndrange.h"
+
+/* heddle-analyse describes the addresses of a kernel's loads and stores as a list of operations on
+ * group numbers, item numbers, sizes and integer arguments. The description is evaluated when the
+ * kernel is launched and all these are known. A value is
+ *
+ *   c + sum over d of (g[d] group(d) + l[d] item(d)) + [lo, hi]
+ *
+ * for the groups of one box (partition/kernel/access/ndrange.h), or unknown. An unknown address
+ * counts as all of the buffer. The index analysis of SKMD (PACT 2013, section III-B) knows
+ * contiguous buffers and others; this one distinguishes rows of tiles, windows with a halo, and
+ * tables as well. */
+
+/* What heddle-analyse writes and index_parse() reads. A description is lines of
+ *
+ *   heddle-index 4
+ *   refuse REASON
+ *   argument buffer | integer BITS | local | other      in order
+ *   node OPERATION BITS NUMBER...                       see below
+ *   guard PREDICATE NODE NODE                           see enum index_predicate
+ *   access ARGUMENT NODE BYTES read|write|update every|always|maybe ALIGNMENT GUARD...
+ *
+ * NODE -1 is an address that is not understood. BITS other than 0: a result that does not fit them
+ * as a signed number is unknown; of TRIPS, the width of the counter. A NUMBER is an earlier node
+ * (`n`, from 0 on) or a value (`v`).
+ *
+ * Guards, numbered from 0 on, are comparisons that hold wherever the access is reached. `always`:
+ * every work-item for which all guards hold gets to the access, with the values that it compared.
+ * `every`: it does so in each round of the loops whose counters are in the address, and these end
+ * by their own tests alone. */
+#define INDEX_VERSION 4
+
+/* OPERATION(identifier, text, numbers) */
+#define INDEX_OPERATIONS(OPERATION)                                                                \
+	OPERATION(UNKNOWN, "unknown", "")                                                          \
+	OPERATION(CONSTANT, "constant", "v")                                                       \
+	OPERATION(ARGUMENT, "argument", "v")                                                       \
+	OPERATION(GROUP, "group", "v")   /* dimension */                                           \
+	OPERATION(ITEM, "item", "v")     /* dimension */                                           \
+	OPERATION(GROUPS, "groups", "v") /* dimension */                                           \
+	OPERATION(ITEMS, "items", "v")   /* dimension */                                           \
+	OPERATION(DIMENSIONS, "dimensions", "")                                                    \
+	OPERATION(RANGE, "range", "vm") /* least, greatest */                                      \
+	OPERATION(ADD, "add", "nn")                                                                \
+	OPERATION(SUB, "sub", "nn")                                                                \
+	OPERATION(MUL, "mul", "nn")                                                                \
+	OPERATION(SHL, "shl", "nn")                                                                \
+	OPERATION(SHR, "shr", "nn") /* of what is not negative, as DIV and REM */                  \
+	OPERATION(DIV, "div", "nn")                                                                \
+	OPERATION(REM, "rem", "nn")                                                                \
+	OPERATION(AND, "and", "nn")                                                                \
+	OPERATION(OR, "or", "nn")                                                                  \
+	OPERATION(XOR, "xor", "nn")                                                                \
+	OPERATION(MIN, "min", "nn")                                                                \
+	OPERATION(MAX, "max", "nn")                                                                \
+	OPERATION(SELECT, "select", "nn")     /* one of them */                                    \
+	OPERATION(EITHER, "either", "nn")     /* the smaller one of those known */                 \
+	OPERATION(FIT, "fit", "n")            /* truncation */                                     \
+	OPERATION(EXTEND, "extend", "n")      /* of so many bits, as unsigned */                   \
+	OPERATION(IN_BOUNDS, "inbounds", "n") /* of 32, perhaps 2^32 more, in an address */        \
+	OPERATION(TRIPS, "trips", "nnnpa")    /* start, step, bound */                             \
+	OPERATION(LOOP, "loop", "nnn")        /* start, step, trips */
+
+enum index_op {
+#define OPERATION(id, text, numbers) INDEX_##id,
+	INDEX_OPERATIONS(OPERATION)
+#undef OPERATION
+	    INDEX_NOPS
+};
+
+/** How a loop's count compares to its bound when it goes on (`p`), or the sides of a guard
+ * to each other; `a` is 1 when the count has made its step already. */
+enum index_predicate {
+	INDEX_NE,
+	INDEX_SLT,
+	INDEX_SLE,
+	INDEX_SGT,
+	INDEX_SGE,
+	INDEX_ULT,
+	INDEX_ULE,
+	INDEX_UGT,
+	INDEX_UGE,
+	INDEX_EQ, /* of guards */
+	INDEX_NPREDICATES
+};
+
+/** Text of an operation. */
+const char *index_op_text(enum index_op op);
+
+enum index_kind {
+	INDEX_BUFFER,
+	INDEX_INTEGER, /**< up to 64 bits */
+	INDEX_LOCAL,   /**< local memory */
+	INDEX_OTHER    /**< of no meaning for addresses */
+};
+
+struct index_argument {
+	enum index_kind kind;
+	unsigned bits; /**< of an integer */
+};
+
+/** One operation; operands are numbers of earlier ones. */
+struct index_node {
+	unsigned char op, bits, predicate, after;
+	int operands[3];
+	int64_t value, most;
+};
+
+/** Comparisons that one access can stand behind. */
+#define INDEX_MAXGUARDS 12
+
+/** One load or store. */
+struct index_access {
+	int argument;
+	int node; /**< byte offset of the first byte; -1: unknown */
+	unsigned bytes;
+	bool write, read;
+	bool always;        /**< every work-item that passes the guards gets there */
+	bool every;         /**< and in every round of the loops that its address counts */
+	unsigned alignment; /**< in bytes, that it may rely on */
+	unsigned nguards;
+	int guards[INDEX_MAXGUARDS];
+};
+
+/** A comparison of two nodes. */
+struct index_guard {
+	unsigned predicate;
+	int nodes[2];
+};
+
+/** What the address that a buffer begins at has to be a multiple of, for what the accesses
+ * rely on; 128 where nothing is known. */
+struct index_kernel;
+size_t index_alignment(const struct index_kernel *kernel, unsigned argument);
+
+/** A kernel's description. */
+struct index_kernel {
+	char *refusal; /**< why it must run on one device, or NULL */
+	unsigned narguments, nnodes, naccesses, nguards;
+	struct index_argument *arguments;
+	struct index_node *nodes;
+	struct index_access *accesses;
+	struct index_guard *guards;
+};
+
+/** Reads a description as heddle-analyse prints it.
+ * @return 0; -EINVAL after a message that names the line; -ENOMEM. */
+int index_parse(const char *text, struct index_kernel *kernel);
+
+/** A description of a kernel of which nothing is known but its arguments: each buffer
+ * may be read and written anywhere. */
+int index_unknown(unsigned narguments, const enum index_kind *kinds, struct index_kernel *kernel);
+
+void index_free(struct index_kernel *kernel);
+
+/** A launch: one entry for each argument of the kernel. */
+struct index_launch {
+	const struct ndrange *range;
+	const int64_t *integers; /**< values, sign extended; of integer arguments */
+	const size_t *bytes;     /**< sizes; of buffers */
+};
+
+/** Bytes of a buffer that are read or written: from `first` up to before `end`; none
+ * where both are 0. With a pitch, only rows of them: `width` bytes at `first`, at
+ * `first + pitch` and so on, the last row's ending at `end`. */
+struct index_window {
+	size_t first, end;
+	size_t pitch; /**< 0: one piece; else above the width */
+	size_t width; /**< of a row; without a pitch of no meaning */
+	bool known;   /**< false: not understood, therefore the whole buffer */
+	bool dense;   /**< each byte of it for sure */
+};
+
+static inline bool index_window_empty(const struct index_window *window)
+{
+	return window->first == window->end;
+}
+
+/** Rows of a window; 1 of one piece, 0 of none. */
+size_t index_window_rows(const struct index_window *window);
+
+struct index_use {
+	struct index_window read, write;
+};
+
+/** What groups `from` to `from + n - 1` do with every argument.
+ * @param[out] uses an entry for each argument
+ * @return 0; -ENOMEM */
+int index_uses(const struct index_kernel *kernel, const struct index_launch *launch, size_t from,
+               size_t n, struct index_use *uses);
+
+/** How the windows of different ranges lie to each other. */
+enum index_class {
+	INDEX_UNUSED,
+	INDEX_CONTIGUOUS, /**< group after group */
+	INDEX_SLAB,       /**< row (or plane) of groups after row; scattered within */
+	INDEX_HALO,       /**< group after group, overlapping their neighbours */
+	INDEX_RECT,       /**< each group its own rectangle, overlapping as ranges of bytes */
+	INDEX_BROADCAST,  /**< all groups the same part */
+	INDEX_WHOLE       /**< not understood */
+};
+
+const char *index_class_name(enum index_class class);
+
+/** Classes of an argument's reads and writes. For messages and choices of where to cut;
+ * windows alone decide what is right.
+ * @return 0; -ENOMEM */
+int index_classes(const struct index_kernel *kernel, const struct index_launch *launch,
+                  unsigned argument, enum index_class *read, enum index_class *write);
+
+#endif

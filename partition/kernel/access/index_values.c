@@ -1,0 +1,379 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Computes what each node of a description is for the groups and items of a space.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/kernel/access/affine.h"
+#include "partition/kernel/access/guards.h"
+#include "partition/kernel/access/index.h"
+#include "partition/kernel/access/index_values.h"
+
+static struct affine value_of(const struct evaluation *e, const struct index_node *node, int i)
+{
+	return e->values[node->operands[i]];
+}
+
+/* ---- loops ---- */
+
+/* Whether going on is decided by "less" (1) or "greater" (-1), and if equality counts. */
+static bool direction(const struct index_node *node, int *sign, bool *equal, bool *is_unsigned)
+{
+	switch (node->predicate) {
+	case INDEX_SLT:
+		*sign = 1, *equal = false, *is_unsigned = false;
+		return true;
+	case INDEX_SLE:
+		*sign = 1, *equal = true, *is_unsigned = false;
+		return true;
+	case INDEX_SGT:
+		*sign = -1, *equal = false, *is_unsigned = false;
+		return true;
+	case INDEX_SGE:
+		*sign = -1, *equal = true, *is_unsigned = false;
+		return true;
+	case INDEX_ULT:
+		*sign = 1, *equal = false, *is_unsigned = true;
+		return true;
+	case INDEX_ULE:
+		*sign = 1, *equal = true, *is_unsigned = true;
+		return true;
+	case INDEX_UGT:
+		*sign = -1, *equal = false, *is_unsigned = true;
+		return true;
+	case INDEX_UGE:
+		*sign = -1, *equal = true, *is_unsigned = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Whether the first count for which a loop does not go on is one that its bits hold: else it goes
+ * on from the other end of what they hold. That count is the first one tested, or a step at most
+ * behind the bound.
+ * @param by what it counts by, upwards where the sign is 1 */
+static bool ends(const struct evaluation *e, const struct index_node *node, int sign, int64_t by,
+                 bool equal, bool is_unsigned)
+{
+	wide most = ((wide)1 << (node->bits - !is_unsigned)) - 1,
+	     least = is_unsigned ? 0 : -most - 1;
+	wide beyond = equal ? by : by - 1, first = node->after ? by : 0, lo, hi, from, to;
+	struct affine initial = value_of(e, node, 0), bound = value_of(e, node, 2);
+
+	if (!affine_bounds(&e->space, &bound, &lo, &hi) ||
+	    !affine_bounds(&e->space, &initial, &from, &to))
+		return false;
+	return sign > 0 ? hi + beyond <= most && to + first <= most
+	                : lo - beyond >= least && from - first >= least;
+}
+
+/* How often at most a loop goes back, from 0, as a range. It counts from `initial` by
+ * `step` and goes on while the count, before or after its step, compares to `bound`. */
+static struct affine trips(const struct evaluation *e, const struct index_node *node)
+{
+	struct affine initial = value_of(e, node, 0), step = value_of(e, node, 1);
+	struct affine bound = value_of(e, node, 2), distance;
+	bool equal = false, is_unsigned = false;
+	wide lo, hi, most, least, ignored, count;
+	int64_t by;
+	int sign;
+
+	if (!affine_single(&step) || !step.c)
+		return affine_unknown();
+	sign = step.c > 0 ? 1 : -1;
+	by = step.c * sign;
+	distance = affine_scale(affine_add(bound, initial, -1), sign);
+	if (!affine_bounds(&e->space, &distance, &lo, &hi))
+		return affine_unknown();
+	if (node->predicate == INDEX_NE) {
+		/* Counting that steps over its bound has no end that is known. */
+		if (lo < (node->after ? 1 : 0) || (by != 1 && (lo != hi || hi % by)))
+			return affine_unknown();
+	} else {
+		int asked;
+
+		if (!direction(node, &asked, &equal, &is_unsigned) || asked != sign)
+			return affine_unknown();
+	}
+	if (node->predicate != INDEX_NE && !ends(e, node, sign, by, equal, is_unsigned))
+		return affine_unknown();
+	if (is_unsigned && (!affine_bounds(&e->space, &initial, &least, &ignored) || least < 0 ||
+	                    !affine_bounds(&e->space, &bound, &least, &ignored) || least < 0))
+		return affine_unknown();
+	/* Largest j with j * by < distance, or <=; that many times it goes back. */
+	most = equal ? hi : hi - 1;
+	count = most < 0 ? 0 : most / by + (node->after ? 0 : 1);
+	return affine_range(0, count);
+}
+
+/* A value with what its items add made part of its interval. */
+static struct affine items_fold(const struct evaluation *e, struct affine a)
+{
+	for (int i = 3; i < 6; i++) {
+		wide first = (wide)a.k[i] * e->space.least[i];
+		wide last = (wide)a.k[i] * e->space.most[i];
+		struct affine term =
+		    affine_range(first < last ? first : last, first < last ? last : first);
+
+		a.k[i] = 0;
+		a = affine_add(a, term, 1);
+	}
+	return a;
+}
+
+/* Whether a group's items, stepping on together from where each begins, come by every value
+ * from the least one's beginning to the last for which the test goes on. */
+static bool takes_all(const struct evaluation *e, const struct index_node *tested, wide values)
+{
+	struct affine initial = value_of(e, tested, 0), bound = value_of(e, tested, 2);
+	struct affine step = value_of(e, tested, 1);
+	struct guards_terms items = {.n = 0};
+	wide width = 1, pitch, rows;
+
+	if (!tested->after || initial.lo != initial.hi || bound.lo != bound.hi || bound.k[3] ||
+	    bound.k[4] || bound.k[5])
+		return false;
+	for (int i = 3; i < 6; i++)
+		items.terms[items.n++] =
+		    (struct guards_term){initial.k[i], e->space.least[i], e->space.most[i]};
+	return guards_rows(&items, &width, &pitch, &rows) && !pitch &&
+	       (width >= step.c || width >= values);
+}
+
+/* A count that goes by its loop's own test, of one step upwards, lies between where it
+ * starts and the last value for which the test goes on: items that start later do fewer
+ * steps. */
+static struct affine counter(const struct evaluation *e, const struct index_node *tested,
+                             struct affine value)
+{
+	struct affine initial = items_fold(e, value_of(e, tested, 0));
+	struct affine bound = items_fold(e, value_of(e, tested, 2)), between;
+	struct affine step = value_of(e, tested, 1), folded = items_fold(e, value);
+	bool equal, is_unsigned, all;
+	wide lo, hi;
+	int sign;
+
+	if (!direction(tested, &sign, &equal, &is_unsigned) || sign < 0 || !initial.known ||
+	    !bound.known || !folded.known || memcmp(initial.k, bound.k, sizeof(bound.k)))
+		return value;
+	lo = (wide)initial.c + initial.lo;
+	hi = (wide)bound.c + bound.hi - (equal ? 0 : 1) + (tested->after ? 0 : step.c);
+	/* Nobody starts behind the end, and whoever starts makes all steps to it. */
+	all = (wide)initial.c + initial.hi <= hi && takes_all(e, tested, hi - lo + 1);
+	if ((wide)initial.c + initial.hi > hi)
+		hi = (wide)initial.c + initial.hi;
+	between = affine_range(lo, hi);
+	if (memcmp(folded.k, initial.k, sizeof(initial.k)) || !between.known ||
+	    hi > (wide)folded.c + folded.hi || (!all && hi == (wide)folded.c + folded.hi))
+		return value;
+	memcpy(between.k, initial.k, sizeof(between.k));
+	between.solid = all;
+	return between;
+}
+
+static struct affine loop(const struct evaluation *e, const struct index_node *node)
+{
+	const struct index_node *trips = &e->kernel->nodes[node->operands[2]];
+	struct affine initial = value_of(e, node, 0), step = value_of(e, node, 1);
+	struct affine count = value_of(e, node, 2), value;
+
+	if (!affine_single(&step))
+		return affine_unknown();
+	value = affine_add(initial, affine_scale(count, step.c), 1);
+	if (value.known && trips->op == INDEX_TRIPS && step.c > 0 &&
+	    trips->operands[0] == node->operands[0] && trips->operands[1] == node->operands[1])
+		value = counter(e, trips, value);
+	return affine_fit(&e->space, value, node->bits, false);
+}
+
+/* ---- bits ---- */
+
+static bool power_of_two(int64_t number)
+{
+	return number > 0 && !(number & (number - 1));
+}
+
+static struct affine mask(const struct evaluation *e, struct affine a, struct affine b)
+{
+	wide lo, hi;
+
+	if (affine_single(&a)) {
+		struct affine swapped = a;
+
+		a = b;
+		b = swapped;
+	}
+	if (!affine_single(&b))
+		return affine_unknown();
+	if (!affine_bounds(&e->space, &a, &lo, &hi) || lo < 0)
+		return b.c >= 0 ? affine_range(0, b.c) : affine_unknown();
+	if (b.c >= 0 && power_of_two(b.c + 1))
+		return affine_remainder(&e->space, a, b.c + 1);
+	if (b.c < 0 && power_of_two(-b.c))
+		return affine_add(a, affine_remainder(&e->space, a, -b.c), -1);
+	return affine_range(0, b.c >= 0 && b.c < hi ? b.c : hi);
+}
+
+/* Or, and exclusive or, of what is not negative. */
+static struct affine unite(const struct evaluation *e, struct affine a, struct affine b)
+{
+	wide al, ah, bl, bh, most = 1;
+
+	if (affine_single(&a)) {
+		struct affine swapped = a;
+
+		a = b;
+		b = swapped;
+	}
+	if (!affine_bounds(&e->space, &a, &al, &ah) || !affine_bounds(&e->space, &b, &bl, &bh) ||
+	    al < 0 || bl < 0)
+		return affine_unknown();
+	while (most <= ah || most <= bh)
+		most <<= 1;
+	if (affine_single(&b)) {
+		int64_t above = 1;
+		struct affine low;
+
+		while (above <= b.c)
+			above <<= 1;
+		low = affine_remainder(&e->space, a, above);
+		if (affine_single(&low) && !low.c)
+			return affine_add(a, b, 1); /* no bit in common */
+	}
+	return affine_range(0, most - 1);
+}
+
+static struct affine shift(const struct evaluation *e, const struct index_node *node)
+{
+	struct affine a = value_of(e, node, 0), b = value_of(e, node, 1);
+
+	if (!affine_single(&b) || b.c < 0 || b.c > 60)
+		return affine_unknown();
+	return node->op == INDEX_SHL ? affine_scale(a, (int64_t)1 << b.c)
+	                             : affine_divide(&e->space, a, (int64_t)1 << b.c);
+}
+
+static struct affine divided(const struct evaluation *e, const struct index_node *node)
+{
+	struct affine a = value_of(e, node, 0), b = value_of(e, node, 1);
+
+	if (!affine_single(&b))
+		return affine_unknown();
+	return node->op == INDEX_DIV ? affine_divide(&e->space, a, b.c)
+	                             : affine_remainder(&e->space, a, b.c);
+}
+
+/* Reading as unsigned. In an address (INDEX_IN_BOUNDS) a negative number of 32 bits is left as it
+ * is, though 2^32 more is meant: whoever uses the address has to tell (access_window()). */
+static struct affine extended(const struct evaluation *e, const struct index_node *node)
+{
+	struct affine a = value_of(e, node, 0);
+	wide lo, hi;
+
+	if (affine_bounds(&e->space, &a, &lo, &hi) && hi < 0 && node->bits <= 32)
+		return affine_add(a, affine_constant((int64_t)1 << node->bits), 1);
+	if (node->op == INDEX_IN_BOUNDS && a.known)
+		return a;
+	a = affine_fit(&e->space, a, node->bits, true);
+	if (!a.known && node->bits <= 32)
+		return affine_range(0, ((wide)1 << node->bits) - 1);
+	return a;
+}
+
+/* ---- nodes ---- */
+
+static struct affine number(unsigned which)
+{
+	struct affine a = affine_constant(0);
+
+	a.k[which] = 1;
+	return a;
+}
+
+static struct affine leaf(const struct evaluation *e, const struct index_node *node)
+{
+	const struct ndrange *range = e->launch->range;
+
+	switch (node->op) {
+	case INDEX_CONSTANT:
+		return affine_constant(node->value);
+	case INDEX_ARGUMENT:
+		return affine_constant(e->launch->integers[node->value]);
+	case INDEX_GROUP:
+		return number(node->value);
+	case INDEX_ITEM:
+		return number(3 + node->value);
+	case INDEX_GROUPS:
+		return affine_constant(range->groups[node->value]);
+	case INDEX_ITEMS:
+		return affine_constant(range->local[node->value]);
+	case INDEX_DIMENSIONS:
+		return affine_constant(range->dimensions);
+	case INDEX_RANGE:
+		return affine_range(node->value, node->most);
+	default:
+		return affine_unknown();
+	}
+}
+
+static struct affine operation(const struct evaluation *e, const struct index_node *node)
+{
+	struct affine a = node->operands[0] >= 0 ? value_of(e, node, 0) : affine_unknown();
+	struct affine b = node->operands[1] >= 0 ? value_of(e, node, 1) : affine_unknown();
+
+	switch (node->op) {
+	case INDEX_ADD:
+	case INDEX_SUB:
+		return affine_add(a, b, node->op == INDEX_ADD ? 1 : -1);
+	case INDEX_MUL:
+		return affine_multiply(&e->space, a, b);
+	case INDEX_SHL:
+	case INDEX_SHR:
+		return shift(e, node);
+	case INDEX_DIV:
+	case INDEX_REM:
+		return divided(e, node);
+	case INDEX_AND:
+		return mask(e, a, b);
+	case INDEX_OR:
+	case INDEX_XOR:
+		return unite(e, a, b);
+	case INDEX_MIN:
+	case INDEX_MAX:
+		return affine_least(&e->space, a, b, node->op == INDEX_MIN ? 1 : -1);
+	case INDEX_SELECT:
+		return affine_join(&e->space, a, b);
+	case INDEX_EITHER:
+		return !a.known ? b : !b.known ? a : affine_least(&e->space, a, b, 1);
+	case INDEX_FIT:
+		return a;
+	case INDEX_EXTEND:
+	case INDEX_IN_BOUNDS:
+		return extended(e, node);
+	case INDEX_TRIPS:
+		return trips(e, node);
+	case INDEX_LOOP:
+		return loop(e, node);
+	default:
+		return leaf(e, node);
+	}
+}
+
+void index_evaluate(struct evaluation *e)
+{
+	for (unsigned i = 0; i < e->kernel->nnodes; i++) {
+		const struct index_node *node = &e->kernel->nodes[i];
+		struct affine value = operation(e, node);
+
+		/* Arithmetic of some bits is right as long as nothing overflows. */
+		if (node->bits && node->op != INDEX_EXTEND && node->op != INDEX_IN_BOUNDS &&
+		    node->op != INDEX_TRIPS)
+			value = affine_fit(&e->space, value, node->bits, false);
+		e->values[i] = value;
+	}
+}

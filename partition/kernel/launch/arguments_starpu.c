@@ -1,0 +1,176 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The arguments that a caller gives: copied into the request and checked.
+ */
+#include "config.h"
+
+#ifdef HEDDLE_USE_OPENCL
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/kernel/launch/request_starpu.h"
+#include "support/message.h"
+
+static int handle_check(struct heddle_kernel_request *request, unsigned a)
+{
+	starpu_data_handle_t handle = request->given.arguments[a].handle;
+	enum starpu_data_interface_id id =
+	    handle ? starpu_data_get_interface_id(handle) : STARPU_UNKNOWN_INTERFACE_ID;
+	bool flat = id == STARPU_VECTOR_INTERFACE_ID || id == STARPU_VARIABLE_INTERFACE_ID ||
+	            (id == STARPU_MATRIX_INTERFACE_ID &&
+	             starpu_matrix_get_local_ld(handle) == starpu_matrix_get_nx(handle));
+
+	if (!flat || !starpu_data_handle_to_pointer(handle, STARPU_MAIN_RAM))
+		return heddle_refuse(
+		    -EINVAL,
+		    "kernel %s: argument %u is no vector, variable or matrix without "
+		    "gaps at home in main memory",
+		    request->given.name, a);
+	request->bytes[a] = starpu_data_get_size(handle);
+	return 0;
+}
+
+static int value_copy(struct heddle_kernel_request *request, unsigned a)
+{
+	struct heddle_kernel_argument *argument = &request->given.arguments[a];
+	void *copy = &request->values[a];
+
+	if (!argument->pointer || !argument->bytes)
+		return heddle_refuse(-EINVAL, "kernel %s: argument %u is a value without one",
+		                     request->given.name, a);
+	if (argument->bytes > sizeof(request->values[a]))
+		copy = malloc(argument->bytes);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, argument->pointer, argument->bytes);
+	argument->pointer = copy;
+	if (argument->bytes == 8)
+		request->integers[a] = *(int64_t *)copy;
+	else if (argument->bytes == 4)
+		request->integers[a] = *(int32_t *)copy;
+	else if (argument->bytes == 2)
+		request->integers[a] = *(int16_t *)copy;
+	else if (argument->bytes == 1)
+		request->integers[a] = *(int8_t *)copy;
+	return 0;
+}
+
+void kernel_arguments_free(struct heddle_kernel_request *request)
+{
+	for (unsigned a = 0; a < request->given.narguments; a++) {
+		struct heddle_kernel_argument *argument = &request->given.arguments[a];
+
+		if (argument->type == HEDDLE_KERNEL_VALUE &&
+		    argument->pointer != &request->values[a])
+			free(argument->pointer);
+	}
+}
+
+static int argument_take(struct heddle_kernel_request *request, unsigned a)
+{
+	struct heddle_kernel_argument *argument = &request->given.arguments[a];
+
+	request->same[a] = a;
+	request->bytes[a] = 0;
+	request->integers[a] = 0;
+	switch (argument->type) {
+	case HEDDLE_KERNEL_HANDLE:
+		return handle_check(request, a);
+	case HEDDLE_KERNEL_HOST:
+		request->bytes[a] = argument->bytes;
+		if (!argument->pointer || !argument->bytes)
+			return heddle_refuse(-EINVAL, "kernel %s: argument %u is no memory",
+			                     request->given.name, a);
+		return 0;
+	case HEDDLE_KERNEL_VALUE:
+		return value_copy(request, a);
+	case HEDDLE_KERNEL_LOCAL:
+		argument->pointer = NULL;
+		if (argument->bytes)
+			return 0;
+		/* fall through */
+	default:
+		return heddle_refuse(-EINVAL, "kernel %s: argument %u is nothing",
+		                     request->given.name, a);
+	}
+}
+
+/* One array as several arguments is one buffer. Arrays that overlap in part cannot be told apart on
+ * a device. */
+static int aliases_find(struct heddle_kernel_request *request)
+{
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		for (unsigned b = 0; b < a && request->bytes[a]; b++) {
+			const unsigned char *first = kernel_host_of(request, a);
+			const unsigned char *second = kernel_host_of(request, b);
+
+			if (!request->bytes[b] || first + request->bytes[a] <= second ||
+			    second + request->bytes[b] <= first)
+				continue;
+			if (first != second || request->bytes[a] != request->bytes[b])
+				return heddle_refuse(-EINVAL,
+				                     "kernel %s: the memory of arguments %u and %u "
+				                     "overlaps in part",
+				                     request->given.name, b, a);
+			request->same[a] = request->same[b];
+			request->aliased = true;
+		}
+	return 0;
+}
+
+static unsigned handles_count(const struct heddle_kernel_request *request)
+{
+	unsigned n = 0;
+
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		n += request->given.arguments[a].type == HEDDLE_KERNEL_HANDLE;
+	return n;
+}
+
+int kernel_arguments_take(struct heddle_kernel_request *request, const struct heddle_kernel *given)
+{
+	int status = 0;
+
+	for (unsigned a = 0; a < given->narguments && !status; a++) {
+		request->given.arguments[a] = given->arguments[a];
+		status = argument_take(request, a);
+		if (!status)
+			request->given.narguments++;
+	}
+	if (!status && handles_count(request) > STARPU_NMAXBUFS)
+		status = heddle_refuse(-EINVAL, "kernel %s: more than %d handles", given->name,
+		                       STARPU_NMAXBUFS);
+	return status ? status : aliases_find(request);
+}
+
+int kernel_arguments_compare(const struct heddle_kernel_request *request)
+{
+	const struct index_kernel *index = &request->kernel->index;
+	unsigned n = request->given.narguments;
+
+	if (n != index->narguments)
+		return heddle_refuse(-EINVAL, "kernel %s takes %u arguments, not %u",
+		                     request->given.name, index->narguments, n);
+	for (unsigned a = 0; a < n; a++) {
+		const struct heddle_kernel_argument *argument = &request->given.arguments[a];
+		enum index_kind kind = index->arguments[a].kind;
+		bool right = kind == INDEX_BUFFER  ? request->bytes[a] > 0
+		             : kind == INDEX_LOCAL ? argument->type == HEDDLE_KERNEL_LOCAL
+		             : kind == INDEX_INTEGER
+		                 ? argument->type == HEDDLE_KERNEL_VALUE &&
+		                       argument->bytes * 8 >= index->arguments[a].bits
+		                 : argument->type == HEDDLE_KERNEL_VALUE;
+
+		if (!right)
+			return heddle_refuse(-EINVAL,
+			                     "kernel %s: argument %u is not of the kind that "
+			                     "the kernel takes",
+			                     request->given.name, a);
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,407 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The kernel cache: what stays of a kernel from launch to launch.
+ */
+#include "config.h"
+
+#ifdef HEDDLE_USE_OPENCL
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "partition/kernel/launch/device_starpu.h"
+#include "partition/kernel/split/buses_starpu.h"
+#include "estimator/estimate_starpu.h"
+#include "estimator/profile_file.h"
+#include "support/message.h"
+#include "support/variables.h"
+
+/* The mutex guards the list. It is not held while a kernel is analysed: launches of others would
+ * wait for a compiler. */
+static struct kernel *kernels;
+static starpu_pthread_mutex_t kernels_mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
+static starpu_pthread_cond_t kernel_made = STARPU_PTHREAD_COND_INITIALIZER;
+
+/* ---- performance tables from run to run ---- */
+
+static bool stored_wanted(void)
+{
+	return heddle_variable_number(HEDDLE_VARIABLE_PROFILE);
+}
+
+/* Asks for the name while StarPU runs. */
+static void device_name(struct kernel_device *device)
+{
+	snprintf(device->name, sizeof(device->name), "%s",
+	         heddle_device_class_name(heddle_device_class(device->worker)));
+}
+
+static void hash_make(struct kernel *kernel)
+{
+	const char *const texts[] = {kernel->options, kernel->prologue, kernel->source};
+
+	kernel_hash('t', texts, 3, kernel->hash);
+}
+
+static struct kernel_records_key key_of(const struct kernel *kernel, unsigned d)
+{
+	return (struct kernel_records_key){kernel->hash, kernel->devices[d].name,
+	                                   kernel->devices[d].units};
+}
+
+static void stored_read(struct kernel *kernel)
+{
+	struct heddle_profile profile = {0};
+	char path[PATH_MAX];
+
+	hash_make(kernel);
+	for (unsigned d = 0; d < kernel->ndevices; d++)
+		device_name(&kernel->devices[d]);
+	if (!stored_wanted() || heddle_profile_path(kernel->name, path, sizeof(path)) ||
+	    heddle_profile_read(path, &profile))
+		return;
+	for (unsigned d = 0; d < kernel->ndevices; d++) {
+		struct kernel_device *device = &kernel->devices[d];
+		struct kernel_records_key key = key_of(kernel, d);
+
+		if (kernel_records_find(&profile, &key, &device->known))
+			continue;
+		device->stored = device->known;
+		kernel->timed |= 1U << d;
+		heddle_explain("kernel %s: %s took %.1f us for %g groups in earlier runs",
+		               kernel->name, device->name,
+		               device->known.table.points[device->known.table.npoints - 1].us,
+		               device->known.table.points[device->known.table.npoints - 1].groups);
+	}
+	heddle_profile_free(&profile);
+}
+
+static void stored_write(struct kernel *kernel)
+{
+	struct heddle_profile news = {0};
+	char path[PATH_MAX];
+
+	if (!stored_wanted() || heddle_profile_path(kernel->name, path, sizeof(path)))
+		return;
+	/* Workers may still measure when the process ends. */
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	for (unsigned d = 0; d < kernel->ndevices; d++) {
+		struct kernel_device *device = &kernel->devices[d];
+		struct kernel_records_key key = key_of(kernel, d);
+
+		if (!(kernel->failed >> d & 1) &&
+		    !kernel_records_add(&news, &key, &device->stored, &device->known, time(NULL)))
+			device->stored = device->known;
+	}
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	if (news.n)
+		heddle_profile_update(path, &news);
+	heddle_profile_free(&news);
+}
+
+/* ---- kernels ---- */
+
+struct kernel_device *kernel_device_of(struct kernel *kernel, int worker)
+{
+	for (unsigned d = 0; d < kernel->ndevices; d++)
+		if (kernel->devices[d].worker == worker)
+			return &kernel->devices[d];
+	return NULL;
+}
+
+static void shapes_free(struct kernel *kernel)
+{
+	while (kernel->shapes) {
+		struct shape *next = kernel->shapes->next;
+
+		free(kernel->shapes);
+		kernel->shapes = next;
+	}
+}
+
+static void kernel_free(struct kernel *kernel)
+{
+	for (unsigned d = 0; d < kernel->ndevices; d++)
+		kernel_device_free(&kernel->devices[d]);
+	shapes_free(kernel);
+	index_free(&kernel->index);
+	starpu_pthread_cond_destroy(&kernel->left);
+	starpu_pthread_mutex_destroy(&kernel->mutex);
+	free(kernel->source);
+	free(kernel->name);
+	free(kernel->options);
+	free(kernel->prologue);
+	free(kernel);
+}
+
+void kernel_cache_free(void)
+{
+	while (kernels) {
+		struct kernel *next = kernels->next;
+
+		stored_write(kernels);
+		kernel_free(kernels);
+		kernels = next;
+	}
+}
+
+bool kernel_cache_buffers_drop(const struct kernel *but, int worker)
+{
+	bool any = false;
+
+	starpu_pthread_mutex_lock(&kernels_mutex);
+	for (struct kernel *kernel = kernels; kernel; kernel = kernel->next)
+		if (kernel != but && !kernel->making &&
+		    kernel_device_buffers_drop(kernel, kernel_device_of(kernel, worker)))
+			any = true;
+	starpu_pthread_mutex_unlock(&kernels_mutex);
+	return any;
+}
+
+/* Called once, at exit: writing files takes longer than a kernel. */
+static void tables_write(void)
+{
+	starpu_pthread_mutex_lock(&kernels_mutex);
+	for (struct kernel *kernel = kernels; kernel; kernel = kernel->next)
+		if (!kernel->making)
+			stored_write(kernel);
+	starpu_pthread_mutex_unlock(&kernels_mutex);
+}
+
+static void tables_write_at_exit(void)
+{
+	atexit(tables_write);
+}
+
+static void device_ask(struct kernel_device *device)
+{
+	cl_uint units = 0, bits = 64;
+	cl_device_id id;
+
+	starpu_opencl_get_device(starpu_worker_get_devid(device->worker), &id);
+	clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
+	clGetDeviceInfo(id, CL_DEVICE_ADDRESS_BITS, sizeof(bits), &bits, NULL);
+	device->units = units;
+	device->as_analysed = bits == 64;
+}
+
+static void buses_explain(const struct kernel *kernel, const struct heddle_bus *buses)
+{
+	char text[1024] = "", bus[64];
+	size_t length = 0;
+
+	for (unsigned d = 0; d < kernel->ndevices && length < sizeof(text); d++) {
+		heddle_bus_text(&buses[d], bus, sizeof(bus));
+		length += snprintf(text + length, sizeof(text) - length, "%s %d: %s", d ? ";" : "",
+		                   kernel->devices[d].worker, bus);
+	}
+	heddle_explain("kernel %s: buses of workers:%s", kernel->name, text);
+}
+
+static void devices_find(struct kernel *kernel)
+{
+	int ids[STARPU_NMAXWORKERS];
+	int n = starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, STARPU_NMAXWORKERS);
+	struct heddle_bus buses[SPLIT_MAXDEVICES];
+
+	kernel->ndevices = n < SPLIT_MAXDEVICES ? n : SPLIT_MAXDEVICES;
+	heddle_buses_find(ids, kernel->ndevices, buses);
+	for (unsigned d = 0; d < kernel->ndevices; d++) {
+		struct kernel_device *device = &kernel->devices[d];
+
+		device->worker = ids[d];
+		starpu_worker_get_name(device->worker, device->title, sizeof(device->title));
+		device->bus = buses[d].number;
+		device->in_host_memory = buses[d].none;
+		device->shares_bus = buses[d].shared;
+		device_ask(device);
+	}
+	buses_explain(kernel, buses);
+}
+
+/* The first reason counts. */
+static int refusal_set(struct kernel *kernel, const char *reason)
+{
+	if (!kernel->index.refusal)
+		kernel->index.refusal = strdup(reason);
+	return kernel->index.refusal ? 0 : -ENOMEM;
+}
+
+static int description_make(const struct heddle_kernel *given, struct kernel *kernel)
+{
+	enum index_kind kinds[HEDDLE_KERNEL_MAXARGUMENTS];
+	int error = kernel_analyse(given->source, given->name, given->options, &kernel->index);
+
+	if (!error)
+		return 0;
+	for (unsigned a = 0; a < given->narguments; a++)
+		kinds[a] = given->arguments[a].type == HEDDLE_KERNEL_LOCAL   ? INDEX_LOCAL
+		           : given->arguments[a].type == HEDDLE_KERNEL_VALUE ? INDEX_OTHER
+		                                                             : INDEX_BUFFER;
+	error = index_unknown(given->narguments, kinds, &kernel->index);
+	/* Nothing is known of atomic operations either. */
+	return error ? error : refusal_set(kernel, "it is not analysed");
+}
+
+/* A size_t of other bits overflows elsewhere. */
+static int devices_check(struct kernel *kernel)
+{
+	for (unsigned d = 0; d < kernel->ndevices; d++)
+		if (!kernel->devices[d].as_analysed)
+			return refusal_set(kernel, "its analysis holds for addresses of 64 bits, "
+			                           "which a device has not");
+	return 0;
+}
+
+/* What tells a kernel apart from others. @return NULL: no memory */
+static struct kernel *kernel_begin(const struct heddle_kernel *given, const struct ndrange *range)
+{
+	struct kernel *kernel = calloc(1, sizeof(*kernel));
+
+	if (!kernel)
+		return NULL;
+	starpu_pthread_mutex_init(&kernel->mutex, NULL);
+	starpu_pthread_cond_init(&kernel->left, NULL);
+	kernel->making = true;
+	kernel->way = ndrange_way(range);
+	kernel->range = *range;
+	kernel->source = strdup(given->source);
+	kernel->name = strdup(given->name);
+	kernel->options = strdup(given->options ? given->options : "");
+	if (kernel->source && kernel->name && kernel->options)
+		return kernel;
+	kernel_free(kernel);
+	return NULL;
+}
+
+/* Fills in the rest. The analysis runs a compiler.
+ * @param[out] way how its ranges are launched, to be stored under the mutex */
+static int kernel_make(struct kernel *kernel, const struct heddle_kernel *given,
+                       enum ndrange_way *way)
+{
+	int error;
+
+	kernel->chunks = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_CHUNKS);
+	kernel->poll_us = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN);
+	kernel->direct = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_DIRECT);
+	devices_find(kernel);
+	error = description_make(given, kernel);
+	if (!error)
+		error = devices_check(kernel);
+	/* A refused kernel asks OpenCL itself for ids. Its dry run launches ranges nevertheless. */
+	*way = kernel->index.refusal ? NDRANGE_EXIT : kernel->way;
+	kernel->prologue = ndrange_prologue(&kernel->range, *way);
+	if (!error && !kernel->prologue)
+		error = -ENOMEM;
+	/* The sizes are part of such a prologue. */
+	if (!error && *way == NDRANGE_BOXES && !ndrange_cuttable(&kernel->range))
+		error = refusal_set(kernel, "its NDRange is too large for offsets of every device");
+	if (!error)
+		stored_read(kernel);
+	return error;
+}
+
+/* Whether a launch is one of a kernel's. The prologue is part of what that is. */
+static bool is_kernel(const struct kernel *kernel, const struct heddle_kernel *given,
+                      const struct ndrange *range)
+{
+	return (kernel->way == NDRANGE_EXIT || kernel->way == ndrange_way(range)) &&
+	       ndrange_same_prologue(&kernel->range, range, kernel->way) &&
+	       !strcmp(kernel->name, given->name) &&
+	       !strcmp(kernel->options, given->options ? given->options : "") &&
+	       !strcmp(kernel->source, given->source);
+}
+
+static bool same_texts(const struct kernel *kernel, const struct heddle_kernel *given)
+{
+	return kernel->given.source == given->source && kernel->given.name == given->name &&
+	       kernel->given.options == given->options;
+}
+
+/* Looks first for a kernel whose latest launch had its texts at the same addresses: most programs
+ * have them there again. The texts themselves decide. */
+static struct kernel *kernel_known(const struct heddle_kernel *given, const struct ndrange *range)
+{
+	struct kernel *kernel = kernels;
+
+	while (kernel && !(same_texts(kernel, given) && is_kernel(kernel, given, range)))
+		kernel = kernel->next;
+	if (kernel)
+		return kernel;
+	kernel = kernels;
+	while (kernel && !is_kernel(kernel, given, range))
+		kernel = kernel->next;
+	if (kernel) {
+		kernel->given.source = given->source;
+		kernel->given.name = given->name;
+		kernel->given.options = given->options;
+	}
+	return kernel;
+}
+
+static void kernel_remove(struct kernel *kernel)
+{
+	struct kernel **at = &kernels;
+
+	while (*at != kernel)
+		at = &(*at)->next;
+	*at = kernel->next;
+	kernel_free(kernel);
+}
+
+/* Adds a kernel. The mutex is held, but not while kernel_make() runs. Others see `making` then. */
+static int kernel_add(const struct heddle_kernel *given, const struct ndrange *range,
+                      struct kernel **added)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int error = heddle_variables_check(environ);
+	struct kernel *kernel;
+	enum ndrange_way way;
+
+	pthread_once(&once, tables_write_at_exit);
+	if (error)
+		return error;
+	kernel = kernel_begin(given, range);
+	if (!kernel)
+		return -ENOMEM;
+	kernel->next = kernels;
+	kernels = kernel;
+	starpu_pthread_mutex_unlock(&kernels_mutex);
+	error = kernel_make(kernel, given, &way);
+	starpu_pthread_mutex_lock(&kernels_mutex);
+	kernel->way = way;
+	kernel->making = false;
+	starpu_pthread_cond_broadcast(&kernel_made);
+	if (error)
+		kernel_remove(kernel);
+	else
+		*added = kernel;
+	return error;
+}
+
+int kernel_cache_find(const struct heddle_kernel *given, const struct ndrange *range,
+                      struct kernel **found)
+{
+	struct kernel *kernel;
+	int error = 0;
+
+	starpu_pthread_mutex_lock(&kernels_mutex);
+	/* A kernel that could not be made has been removed. */
+	while ((kernel = kernel_known(given, range)) && kernel->making)
+		starpu_pthread_cond_wait(&kernel_made, &kernels_mutex);
+	if (!kernel)
+		error = kernel_add(given, range, &kernel);
+	starpu_pthread_mutex_unlock(&kernels_mutex);
+	if (!error)
+		*found = kernel;
+	return error;
+}
+
+#endif

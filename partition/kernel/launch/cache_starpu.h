@@ -1,0 +1,115 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The kernel cache: what stays of a kernel from launch to launch (struct kernel), of its devices,
+ * and of launches that are alike (struct shape).
+ */
+#ifndef HEDDLE_KERNEL_CACHE_STARPU_H
+#define HEDDLE_KERNEL_CACHE_STARPU_H
+
+/* Has rectangles. It stands before StarPU's headers, which would choose an older version. */
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 110
+#endif
+
+#include <heddle/strategy.h>
+#include <heddle/kernel.h>
+
+#ifdef HEDDLE_USE_OPENCL
+#include <starpu_opencl.h>
+#endif
+
+#include "partition/kernel/access/analysis.h"
+#include "partition/kernel/split/arms.h"
+#include "partition/kernel/split/records.h"
+#include "partition/kernel/split/split.h"
+
+struct device_memory;
+
+/** A worker, as one kernel knows it. Who has claimed the device alone touches `memory`: the
+ * worker's thread, or one that launches directly. The kernel's mutex guards the rest. */
+struct kernel_device {
+	int worker;
+	char title[64];                 /* the worker's name */
+	char name[HEDDLE_PROFILE_TEXT]; /* in profiles */
+	bool in_host_memory;            /* it can work on the host's arrays themselves */
+	unsigned bus;                   /* devices on one take turns with their transfers */
+	unsigned units;                 /* compute units */
+	bool as_analysed;               /* with addresses of 64 bits */
+	bool shares_bus;                /* with another one */
+	struct kernel_records_known known, stored; /* now, and in the profile */
+	struct kernel_costs costs;                 /* of sharing */
+	/* Of its times: it has computed nothing yet in this process, only what it had to
+	 * compile for, or more. */
+	enum { KERNEL_UNSEEN, KERNEL_DOUBTED, KERNEL_TRUSTED } trust;
+	bool claimed; /* some thread uses the memory */
+	struct device_memory *memory;
+};
+
+/** Launches of a kernel that are alike, as far as sizes tell, and how they went. The kernel's
+ * mutex guards all of it but the lines up to `aliased`, which do not change. */
+struct shape {
+	struct shape *next;
+	struct ndrange range;
+	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS];
+	unsigned devices; /* that may take part, a bit each */
+	enum split_method method;
+	bool aliased;
+	unsigned users; /* launches under way */
+	/* What the groups touch, if the integers are these. */
+	bool known;
+	int64_t integers[HEDDLE_KERNEL_MAXARGUMENTS];
+	struct split_bytes in, out, merge;
+	struct index_use whole[HEDDLE_KERNEL_MAXARGUMENTS], half[HEDDLE_KERNEL_MAXARGUMENTS];
+	struct bandit arms;   /* who computes */
+	struct bandit chunks; /* into how many one device's launches are cut */
+	bool whole_only;      /* they cannot be cut */
+	/* The best split by the tables, when these had changed so often. */
+	bool cut;
+	unsigned changes;
+	size_t share[SPLIT_MAXDEVICES], candidate[SPLIT_MAXDEVICES]; /* in use; perhaps better */
+	double shared_us, candidate_us;                              /* predicted; INFINITY: none */
+	int main; /* worker that had most to do; -1: none yet */
+};
+
+/** What stays of a kernel from launch to launch. The cache's mutex guards `next` to `given`, the
+ * kernel's own what stands behind it. The rest does not change once the kernel is made. */
+struct kernel {
+	struct kernel *next;
+	bool making; /* its first launch finds out about it; only texts, range and way are there */
+	struct {
+		const char *source, *name, *options;
+	} given; /* texts of the latest launch, where to look first; they may be gone */
+	char *source, *name, *options, *prologue;
+	char hash[KERNEL_HASH_TEXT]; /* of source, options and prologue */
+	enum ndrange_way way;
+	bool direct;          /* threads that submit it may launch it themselves */
+	unsigned chunks;      /* into so many, where launches can be cut; 0: as is fastest */
+	double poll_us;       /* before its end is polled for */
+	struct ndrange range; /* of the first launch; others have the same prologue */
+	struct index_kernel index;
+	starpu_pthread_mutex_t mutex;
+	starpu_pthread_cond_t left; /* a device is not claimed any more */
+	struct shape *shapes;
+	unsigned changes;       /* of what is known of devices that matter for decisions */
+	unsigned failed, timed; /* devices, a bit each: that failed; with a table of times */
+	unsigned ndevices;
+	struct kernel_device devices[SPLIT_MAXDEVICES];
+};
+
+/** The kernel of a launch. The first launch makes it, which may take as long as a compiler; others
+ * of the same kernel wait for that. @return 0 or -errno after a message */
+int kernel_cache_find(const struct heddle_kernel *given, const struct ndrange *range,
+                      struct kernel **found);
+
+/** Frees the buffers that all other kernels keep on a worker's device, where they compute
+ * nothing. @return whether there were any */
+bool kernel_cache_buffers_drop(const struct kernel *but, int worker);
+
+/** Writes the tables of all kernels, and frees them. No launch is under way. */
+void kernel_cache_free(void);
+
+/** A worker as a kernel knows it. @return NULL: no OpenCL worker */
+struct kernel_device *kernel_device_of(struct kernel *kernel, int worker);
+
+#endif

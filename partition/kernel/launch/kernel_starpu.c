@@ -1,0 +1,507 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A kernel launch as one node of StarPU's task graph, from heddle_kernel_submit() to its end.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <heddle/heddle.h>
+#include <heddle/kernel.h>
+
+#include "support/message.h"
+
+#ifdef HEDDLE_USE_OPENCL
+
+#include <unistd.h>
+
+#include "partition/common/workers_starpu.h"
+#include "partition/kernel/launch/device_starpu.h"
+
+/* ---- the steps of a launch ---- */
+
+/* Distributes the groups, after the dry run if there was one. */
+static int groups_distribute(struct heddle_kernel_request *request)
+{
+	return kernel_in_blocks(request) ? kernel_blocks_start(request)
+	                                 : kernel_shares_submit(request);
+}
+
+static void request_end(struct heddle_kernel_request *request)
+{
+	request->stats.us = starpu_timing_now() - request->start_us;
+	if (!request->status)
+		kernel_shape_learn(request);
+	control_end(&request->control);
+}
+
+/* Starts what comes next when no part is under way. `pending` counts this function while it
+ * submits, so that no part that ends calls it meanwhile. */
+static void request_step(struct heddle_kernel_request *request)
+{
+	bool idle;
+	int status;
+
+	do {
+		request->pending = 1;
+		if (request->profiling) {
+			request->profiling = false;
+			request->stats.profile_us = starpu_timing_now() - request->start_us;
+			status = groups_distribute(request);
+		} else if (request->nlost) {
+			status = kernel_lost_submit(request);
+		} else {
+			request_end(request);
+			return;
+		}
+		starpu_pthread_mutex_lock(&request->mutex);
+		if (status) {
+			/* The launch ends when the parts that were submitted have ended. */
+			request->nlost = 0;
+			request->status = status;
+		}
+		idle = !--request->pending;
+		starpu_pthread_mutex_unlock(&request->mutex);
+	} while (idle);
+}
+
+/* ---- parts that have ended ---- */
+
+static void part_count(struct part *part)
+{
+	struct heddle_kernel_stats *stats = &part->request->stats;
+	struct heddle_kernel_worker_stats *worker = NULL;
+
+	for (unsigned w = 0; w < stats->nworkers && !worker; w++)
+		if (stats->workers[w].id == part->device->worker)
+			worker = &stats->workers[w];
+	if (!worker) {
+		worker = &stats->workers[stats->nworkers++];
+		*worker = (struct heddle_kernel_worker_stats){.id = part->device->worker,
+		                                              .start_us = part->start_us};
+		memcpy(worker->name, part->device->title, sizeof(worker->name));
+	}
+	worker->groups += part->n;
+	worker->in_us += part->in_us;
+	worker->compute_us += part->compute_us;
+	worker->out_us += part->out_us;
+	worker->merge_us += part->merge_us;
+	worker->in_bytes += part->in_bytes;
+	worker->out_bytes += part->out_bytes;
+}
+
+/* A device that failed gets no more of this kernel. Its groups are lost. */
+static void part_lose(struct part *part)
+{
+	struct heddle_kernel_request *request = part->request;
+
+	if (part->device) {
+		starpu_pthread_mutex_lock(&request->kernel->mutex);
+		__atomic_or_fetch(&request->kernel->failed,
+		                  1U << (part->device - request->kernel->devices),
+		                  __ATOMIC_RELAXED);
+		starpu_pthread_mutex_unlock(&request->kernel->mutex);
+	}
+	if (!part->dry)
+		request->lost[request->nlost++] = (struct range_lost){part->from, part->n};
+	request->error = part->status;
+}
+
+static void part_ended(struct part *part)
+{
+	struct heddle_kernel_request *request = part->request;
+	bool own = part == &request->room, last;
+
+	starpu_pthread_mutex_lock(&request->mutex);
+	request->compiled = request->compiled || (part->compiled && !part->dry);
+	if (part->status)
+		part_lose(part);
+	else if (!part->dry)
+		part_count(part);
+	if (request->blocks) {
+		kernel_block_ended(part);
+		starpu_pthread_mutex_unlock(&request->mutex);
+		kernel_blocks_fill(request);
+		starpu_pthread_mutex_lock(&request->mutex);
+	}
+	last = !--request->pending;
+	starpu_pthread_mutex_unlock(&request->mutex);
+	if (!own)
+		free(part);
+	if (last)
+		request_step(request);
+}
+
+/* ---- the beginning ---- */
+
+/* Called when the data is in main memory: on the worker of a device that has a part, or in the
+ * thread that submitted the launch. Either computes a part as well. */
+static void request_start(void *work)
+{
+	struct heddle_kernel_request *request = work;
+	bool idle;
+	int status;
+
+	request->start_us = starpu_timing_now();
+	request->stats.queue_us = request->start_us - request->submit_us;
+	request->pending = 1;
+	request->here = kernel_device_of(request->kernel, starpu_worker_get_id());
+	if (request->control.status)
+		status = request->control.status;
+	else if (!request->split)
+		status = kernel_part_submit(
+		    &(struct part){.request = request,
+		                   .device = request->first ? request->first : request->here,
+		                   .n = request->stats.groups});
+	else if (kernel_in_blocks(request) || !kernel_devices_untimed(request))
+		status = groups_distribute(request);
+	else
+		status = kernel_profiles_submit(request);
+	kernel_part_own_run(request);
+	starpu_pthread_mutex_lock(&request->mutex);
+	if (status) {
+		request->status = status;
+		request->profiling = false;
+	}
+	idle = !--request->pending;
+	starpu_pthread_mutex_unlock(&request->mutex);
+	if (idle)
+		request_step(request);
+}
+
+/* ---- requests ---- */
+
+/* A freed request for the next launch: requests are large. */
+static struct heddle_kernel_request *spare;
+
+static void request_free(void *work)
+{
+	struct heddle_kernel_request *request = work;
+
+	kernel_arguments_free(request);
+	kernel_shape_leave(request);
+	starpu_pthread_mutex_destroy(&request->mutex);
+	control_fini(&request->control);
+	heddle_strategy_destroy(request->blocks);
+	free(__atomic_exchange_n(&spare, request, __ATOMIC_ACQ_REL));
+}
+
+void heddle_kernels_unload(void)
+{
+	kernel_cache_free();
+	kernel_queues_free();
+	free(__atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL));
+}
+
+/* The worker that will do most by the estimates, so that one task is enough for both. */
+static int main_worker(struct heddle_kernel_request *request)
+{
+	struct kernel *kernel = request->kernel;
+	int worker = -1;
+
+	if (request->first)
+		worker = request->first->worker;
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	if (request->split && request->shape->main >= 0)
+		worker = request->shape->main;
+	for (unsigned d = 0; d < kernel->ndevices && worker < 0; d++)
+		if (!(request->barred >> d & 1))
+			worker = kernel->devices[d].worker;
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	return worker;
+}
+
+/* All of the launch's data, for its control task. */
+static void data_take(struct heddle_kernel_request *request)
+{
+	for (unsigned a = 0; a < request->given.narguments; a++) {
+		const struct heddle_kernel_argument *argument = &request->given.arguments[a];
+
+		/* What the kernel does not write of an output stays as it was. */
+		if (argument->type == HEDDLE_KERNEL_HANDLE && request->same[a] == (int)a)
+			control_data(&request->control, argument->handle,
+			             argument->mode == STARPU_R && !request->aliased ? STARPU_R
+			                                                             : STARPU_RW);
+	}
+}
+
+/* Where the control task runs. */
+static void place_take(struct heddle_kernel_request *request)
+{
+	if (kernel_in_blocks(request))
+		return;
+	if (request->split || request->first)
+		control_on_opencl(&request->control, main_worker(request));
+	else if (!work_policy_is(0, "heteroprio")) /* which wants tasks for everybody */
+		control_on_opencl(&request->control, -1);
+}
+
+/* Whether the active policy splits the kernel, and by which block strategy. Policies that are
+ * block strategies treat it as a loop, skmd splits it in shares, others place it whole. */
+static bool policy_splits(const char **strategy)
+{
+	const struct heddle_policy *ours = work_policy_ours(0);
+
+	*strategy = NULL;
+	if (!ours)
+		return false;
+	if (!strcmp(ours->name, ours->strategy))
+		*strategy = ours->strategy;
+	return *strategy || !strcmp(ours->name, "skmd");
+}
+
+static int workers_take(struct heddle_kernel_request *request)
+{
+	const struct heddle_kernel *given = &request->given;
+	const struct kernel *kernel = request->kernel;
+	unsigned nworkers = given->workers ? given->nworkers : 0;
+
+	request->barred = nworkers ? ~0U : 0;
+	for (unsigned w = 0; w < nworkers; w++) {
+		struct kernel_device *device = kernel_device_of(request->kernel, given->workers[w]);
+
+		if (!device)
+			return heddle_refuse(-EINVAL, "kernel %s: worker %d is no OpenCL worker",
+			                     given->name, given->workers[w]);
+		request->barred &= ~(1U << (device - kernel->devices));
+		request->first = w ? request->first : device;
+	}
+	return 0;
+}
+
+static int method_take(struct heddle_kernel_request *request)
+{
+	const char *method = request->given.method;
+	enum split_method known[] = {SPLIT_HEDDLE, SPLIT_PAPER, SPLIT_LINEAR, SPLIT_SINGLE};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		request->method = known[i];
+		if (!method || !strcmp(method, split_method_name(known[i])))
+			return 0;
+	}
+	return heddle_refuse(-EINVAL, "kernel %s: no method of sharing out is called %s",
+	                     request->given.name, method);
+}
+
+/* All that is given but for the arguments, of which those taken so far count. */
+static void given_take(struct heddle_kernel *to, const struct heddle_kernel *given)
+{
+	memcpy(to, given, offsetof(struct heddle_kernel, arguments));
+	to->narguments = 0;
+	to->split = given->split;
+	to->method = given->method;
+	to->workers = given->workers;
+	to->nworkers = given->nworkers;
+}
+
+static int request_init(struct heddle_kernel_request *request, const struct heddle_kernel *given)
+{
+	int status = ndrange_make(given->dimensions, given->global, given->local, &request->range);
+
+	given_take(&request->given, given);
+	if (!status)
+		status = kernel_arguments_take(request, given);
+	if (!status)
+		status = kernel_cache_find(&request->given, &request->range, &request->kernel);
+	if (!status)
+		status = kernel_arguments_compare(request);
+	if (!status)
+		status = workers_take(request);
+	if (!status)
+		status = method_take(request);
+	if (!status)
+		status = kernel_shape_find(request);
+	request->arm = KERNEL_ARMS;
+	request->stats.groups = status ? 0 : ndrange_groups(&request->range);
+	if (given->split == HEDDLE_KERNEL_BY_POLICY)
+		request->split = policy_splits(&request->strategy);
+	else
+		request->split = given->split == HEDDLE_KERNEL_ALWAYS;
+	return status;
+}
+
+static int platform_check(const char *name)
+{
+	static bool right;
+	int status = __atomic_load_n(&right, __ATOMIC_RELAXED) ? 0 : heddle_starpu_check();
+
+	if (status)
+		return status;
+	if (!starpu_is_initialized() || !starpu_opencl_worker_get_count())
+		return heddle_refuse(-ENODEV,
+		                     "kernel %s: no OpenCL worker (for an OpenCL of CPUs: "
+		                     "STARPU_OPENCL_ON_CPUS=1, and STARPU_NCPU to leave it cores)",
+		                     name);
+	if (!__atomic_exchange_n(&right, true, __ATOMIC_RELAXED))
+		kernel_threads_allow();
+	return 0;
+}
+
+static int kernel_check(const struct heddle_kernel *given)
+{
+	if (!given || !given->source || !given->name)
+		return heddle_refuse(-EINVAL, "a kernel without source or name");
+	if (given->narguments > HEDDLE_KERNEL_MAXARGUMENTS)
+		return heddle_refuse(-EINVAL, "kernel %s: more than %d arguments", given->name,
+		                     HEDDLE_KERNEL_MAXARGUMENTS);
+	return platform_check(given->name);
+}
+
+static int request_make(const struct heddle_kernel *given, struct heddle_kernel_request **made)
+{
+	struct heddle_kernel_request *request;
+	int status = kernel_check(given);
+
+	if (status)
+		return status;
+	request = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL);
+	if (!request)
+		request = malloc(sizeof(*request));
+	if (!request)
+		return -ENOMEM;
+	memset(request, 0, offsetof(struct heddle_kernel_request, mutex));
+	memset(&request->stats, 0, offsetof(struct heddle_kernel_stats, workers));
+	starpu_pthread_mutex_init(&request->mutex, NULL);
+	control_init(&request->control, request_start, request_free, request);
+	request->part_ended = part_ended;
+	status = request_init(request, given);
+	if (status)
+		request_free(request);
+	else
+		*made = request;
+	return status;
+}
+
+/* @param waits the caller waits for it at once */
+static int request_submit(const struct heddle_kernel *given, bool waits,
+                          struct heddle_kernel_request **made)
+{
+	struct heddle_kernel_request *request;
+	int status = request_make(given, &request);
+
+	if (status)
+		return status;
+	request->submit_us = starpu_timing_now();
+	request->waits = waits;
+	data_take(request);
+	if (kernel_direct_wanted(request))
+		control_may_here(&request->control, waits);
+	if (!control_is_here(&request->control))
+		place_take(request);
+	status = control_submit(&request->control, "kernel", request->kernel->name, 0, !made);
+	if (status)
+		request_free(request);
+	else if (made)
+		*made = request;
+	return status;
+}
+
+int heddle_kernel_submit(const struct heddle_kernel *given, struct heddle_kernel_request **made)
+{
+	return request_submit(given, false, made);
+}
+
+int heddle_kernel_classes(const struct heddle_kernel *given, struct heddle_kernel_access *accesses,
+                          const char **refusal)
+{
+	struct heddle_kernel_request *request;
+	int status = request_make(given, &request);
+
+	if (status)
+		return status;
+	if (refusal)
+		*refusal = request->aliased ? "two of its arguments are one array"
+		                            : request->kernel->index.refusal;
+	for (unsigned a = 0; a < given->narguments && !status; a++) {
+		struct index_launch launch = {&request->range, request->integers, request->bytes};
+		enum index_class read = INDEX_UNUSED, write = INDEX_UNUSED;
+
+		status = index_classes(&request->kernel->index, &launch, a, &read, &write);
+		if (given->arguments[a].mode == STARPU_R && !request->aliased)
+			write = INDEX_UNUSED;
+		accesses[a].read = index_class_name(read);
+		accesses[a].write = index_class_name(write);
+	}
+	request_free(request);
+	return status;
+}
+
+/* By earlier launches; 0: not known. */
+static double estimate_us(const struct heddle_kernel_request *request)
+{
+	const struct bandit *arms = &request->shape->arms;
+	double us;
+
+	starpu_pthread_mutex_lock(&request->kernel->mutex);
+	us = bandit_us(arms, arms->best);
+	starpu_pthread_mutex_unlock(&request->kernel->mutex);
+	return us;
+}
+
+int heddle_kernel_wait(struct heddle_kernel_request *request, struct heddle_kernel_stats *stats)
+{
+	int status;
+
+	if (request->later || request->direct)
+		kernel_direct_wait(request);
+	if (!control_is_over(&request->control)) {
+		double us = estimate_us(request);
+
+		if (us > 0)
+			control_wait_until(&request->control, request->submit_us + us,
+			                   request->kernel->poll_us);
+	}
+	control_wait(&request->control);
+	status = request->status;
+	if (stats)
+		memcpy(stats, &request->stats,
+		       offsetof(struct heddle_kernel_stats, workers) +
+		           request->stats.nworkers * sizeof(stats->workers[0]));
+	request_free(request);
+	return status;
+}
+
+#else
+
+int heddle_kernel_submit(const struct heddle_kernel *given, struct heddle_kernel_request **made)
+{
+	return heddle_refuse(-ENODEV, "kernel %s: this StarPU has no OpenCL driver",
+	                     given && given->name ? given->name : "");
+}
+
+int heddle_kernel_classes(const struct heddle_kernel *given, struct heddle_kernel_access *accesses,
+                          const char **refusal)
+{
+	return heddle_kernel_submit(given, NULL);
+}
+
+/* There is no request to wait for. */
+int heddle_kernel_wait(struct heddle_kernel_request *request, struct heddle_kernel_stats *stats)
+{
+	return -EINVAL;
+}
+
+void heddle_kernels_unload(void)
+{
+}
+
+static int request_submit(const struct heddle_kernel *given, bool waits,
+                          struct heddle_kernel_request **made)
+{
+	return heddle_kernel_submit(given, made);
+}
+
+#endif
+
+int heddle_kernel_run(const struct heddle_kernel *given, struct heddle_kernel_stats *stats)
+{
+	struct heddle_kernel_request *request;
+	int status = request_submit(given, true, &request);
+
+	return status ? status : heddle_kernel_wait(request, stats);
+}

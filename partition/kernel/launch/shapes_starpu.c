@@ -1,0 +1,295 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Shapes: launches of a kernel that are alike. What they touch is found once, and the best split
+ * is remembered.
+ */
+#include "config.h"
+
+#ifdef HEDDLE_USE_OPENCL
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/kernel/launch/request_starpu.h"
+#include "partition/kernel/access/windows.h"
+
+/* A kernel with more shapes forgets those that were not used for longest. */
+enum { MAXSHAPES = 64 };
+
+/* ---- devices of a launch ---- */
+
+unsigned kernel_devices(const struct heddle_kernel_request *request)
+{
+	return ~request->barred & ((1U << request->kernel->ndevices) - 1);
+}
+
+unsigned kernel_devices_untimed(const struct heddle_kernel_request *request)
+{
+	struct kernel *kernel = request->kernel;
+	unsigned untimed;
+
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	untimed = kernel_devices(request) & ~kernel->failed & ~kernel->timed;
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	return untimed;
+}
+
+bool kernel_device_usable(const struct heddle_kernel_request *request, unsigned d)
+{
+	unsigned failed = __atomic_load_n(&request->kernel->failed, __ATOMIC_RELAXED);
+
+	return !((failed | request->barred) >> d & 1);
+}
+
+/* ---- shapes ---- */
+
+static bool is_shape(const struct shape *shape, const struct heddle_kernel_request *request)
+{
+	return shape->method == request->method && shape->aliased == request->aliased &&
+	       shape->devices == kernel_devices(request) &&
+	       shape->range.dimensions == request->range.dimensions &&
+	       !memcmp(shape->range.groups, request->range.groups, sizeof(shape->range.groups)) &&
+	       !memcmp(shape->range.local, request->range.local, sizeof(shape->range.local)) &&
+	       !memcmp(shape->bytes, request->bytes,
+	               request->given.narguments * sizeof(*shape->bytes));
+}
+
+static struct shape *shape_make(const struct heddle_kernel_request *request)
+{
+	struct shape *shape = calloc(1, sizeof(*shape));
+
+	if (!shape)
+		return NULL;
+	shape->range = request->range;
+	memcpy(shape->bytes, request->bytes, request->given.narguments * sizeof(*shape->bytes));
+	shape->devices = kernel_devices(request);
+	shape->method = request->method;
+	shape->aliased = request->aliased;
+	shape->main = -1;
+	return shape;
+}
+
+/* Frees the one that was used longest ago where there are too many. */
+static void shapes_trim(struct kernel *kernel)
+{
+	struct shape **last = NULL, *shape;
+	unsigned n = 0;
+
+	for (struct shape **at = &kernel->shapes; *at; at = &(*at)->next, n++)
+		if (!(*at)->users)
+			last = at;
+	if (n < MAXSHAPES || !last)
+		return;
+	shape = *last;
+	*last = shape->next;
+	free(shape);
+}
+
+int kernel_shape_find(struct heddle_kernel_request *request)
+{
+	struct kernel *kernel = request->kernel;
+	struct shape **at, *shape;
+
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	for (at = &kernel->shapes; *at && !is_shape(*at, request);)
+		at = &(*at)->next;
+	shape = *at;
+	if (shape) {
+		*at = shape->next;
+	} else {
+		shapes_trim(kernel);
+		shape = shape_make(request);
+	}
+	if (shape) {
+		shape->next = kernel->shapes;
+		kernel->shapes = shape;
+		shape->users++;
+		request->shape = shape;
+	}
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	return shape ? 0 : -ENOMEM;
+}
+
+void kernel_shape_leave(struct heddle_kernel_request *request)
+{
+	if (!request->shape)
+		return;
+	starpu_pthread_mutex_lock(&request->kernel->mutex);
+	request->shape->users--;
+	starpu_pthread_mutex_unlock(&request->kernel->mutex);
+}
+
+/* ---- where to cut ---- */
+
+size_t kernel_row(const struct ndrange *range)
+{
+	size_t row = range->groups[0] * (range->groups[2] > 1 ? range->groups[1] : 1);
+
+	return ndrange_groups(range) / row < 16 ? 1 : row;
+}
+
+size_t kernel_cut_round(const struct ndrange *range, size_t at)
+{
+	size_t row = kernel_row(range);
+
+	return at == ndrange_groups(range) ? at : (at + row / 2) / row * row;
+}
+
+/* ---- what is touched ---- */
+
+/* The contents of a buffer given as STARPU_W need not be kept. So a window into which no other
+ * group writes belongs to the range, and counts as written completely. */
+static int windows_own(const struct heddle_kernel_request *request,
+                       const struct index_launch *launch, size_t from, size_t n,
+                       struct index_use *uses)
+{
+	size_t total = ndrange_groups(&request->range);
+	const size_t starts[2] = {0, from + n}, sizes[2] = {from, total - from - n};
+	struct index_use others[2][HEDDLE_KERNEL_MAXARGUMENTS];
+	int status = 0;
+
+	memset(others, 0, sizeof(others));
+	for (int i = 0; i < 2 && !status; i++)
+		if (sizes[i])
+			status = index_uses(&request->kernel->index, launch, starts[i], sizes[i],
+			                    others[i]);
+	for (unsigned a = 0; a < request->given.narguments && !status; a++)
+		if (request->given.arguments[a].mode == STARPU_W &&
+		    kernel_windows_apart(&uses[a].write, &others[0][a].write) &&
+		    kernel_windows_apart(&uses[a].write, &others[1][a].write))
+			uses[a].write.dense = true;
+	return status;
+}
+
+int kernel_uses(const struct heddle_kernel_request *request, size_t from, size_t n,
+                struct index_use *uses)
+{
+	struct index_launch launch = {&request->range, request->integers, request->bytes};
+	int status = index_uses(&request->kernel->index, &launch, from, n, uses);
+	bool asked = false;
+
+	for (unsigned a = 0; a < request->given.narguments && !status && !request->aliased; a++)
+		if (request->given.arguments[a].mode == STARPU_R) {
+			uses[a].write = (struct index_window){0};
+		} else if (request->given.arguments[a].mode == STARPU_W) {
+			uses[a].read = (struct index_window){0};
+			asked = asked || !uses[a].write.dense;
+		}
+	return asked && !status ? windows_own(request, &launch, from, n, uses) : status;
+}
+
+bool kernel_in_place(const struct heddle_kernel_request *request,
+                     const struct kernel_device *device, unsigned a, const struct index_use *use,
+                     bool dry)
+{
+	size_t alignment = index_alignment(&request->kernel->index, a);
+
+	if (!device->in_host_memory || request->aliased ||
+	    (uintptr_t)kernel_host_of(request, a) % alignment)
+		return false;
+	/* A dry run must not write into the host's array. A failed part is undone from a copy,
+	 * which needs a window that no other device writes into. */
+	return index_window_empty(&use->write) ||
+	       (!dry &&
+	        (index_window_empty(&use->read) || (use->write.dense && !use->write.pitch)));
+}
+
+/* Bytes to and from a device with a bus, and those to be merged. */
+struct crossing {
+	double in, out, merge;
+};
+
+static struct crossing crossing_of(const struct heddle_kernel_request *request,
+                                   const struct index_use *uses)
+{
+	struct crossing sum = {0};
+
+	for (unsigned a = 0; a < request->given.narguments; a++) {
+		double read = kernel_layout(&uses[a].read).bytes;
+		double written = kernel_layout(&uses[a].write).bytes;
+
+		sum.in += uses[a].write.dense ? read : read > written ? read : written;
+		sum.out += written;
+		sum.merge += uses[a].write.dense && !uses[a].write.pitch ? 0 : written;
+	}
+	return sum;
+}
+
+/* A line through the bytes of all groups and of half of them: bytes for each group, and fixed
+ * ones for each device. */
+static struct split_bytes bytes_line(double all, double half, size_t groups, size_t half_groups)
+{
+	struct split_bytes bytes = {0};
+
+	if (groups > half_groups && all > half)
+		bytes.per_group = (all - half) / (groups - half_groups);
+	bytes.fixed = all - bytes.per_group * groups;
+	if (bytes.fixed < 0)
+		bytes.fixed = 0;
+	return bytes;
+}
+
+/* Whether the integer arguments are those that the shape was prepared with. */
+static bool integers_same(const struct heddle_kernel_request *request)
+{
+	const struct index_kernel *index = &request->kernel->index;
+
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		if (index->arguments[a].kind == INDEX_INTEGER &&
+		    request->shape->integers[a] != request->integers[a])
+			return false;
+	return true;
+}
+
+int kernel_shape_prepare(struct heddle_kernel_request *request)
+{
+	struct shape *shape = request->shape;
+	size_t total = request->stats.groups,
+	       half = kernel_cut_round(&request->range, (total + 1) / 2);
+	struct crossing all, part;
+
+	if (shape->known && integers_same(request))
+		return 0;
+	shape->known = shape->cut = shape->whole_only = false;
+	if (kernel_uses(request, 0, total, shape->whole) ||
+	    kernel_uses(request, 0, half, shape->half))
+		return -ENOMEM;
+	memcpy(shape->integers, request->integers,
+	       request->given.narguments * sizeof(*shape->integers));
+	all = crossing_of(request, shape->whole);
+	part = crossing_of(request, shape->half);
+	shape->in = bytes_line(all.in, part.in, total, half);
+	shape->out = bytes_line(all.out, part.out, total, half);
+	shape->merge = bytes_line(all.merge, part.merge, total, half);
+	shape->known = true;
+	return 0;
+}
+
+/* ---- how it went ---- */
+
+void kernel_shape_learn(struct heddle_kernel_request *request)
+{
+	struct shape *shape = request->shape;
+	struct kernel *kernel = request->kernel;
+	double most = 0;
+
+	if (!shape || request->arm == KERNEL_ARMS || request->stats.moved || request->compiled)
+		return;
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	bandit_measured(&shape->arms, &kernel_arms_rules, request->arm,
+	                request->stats.us - request->stats.profile_us);
+	for (unsigned w = 0; w < request->stats.nworkers; w++) {
+		const struct heddle_kernel_worker_stats *worker = &request->stats.workers[w];
+		double us = worker->in_us + worker->compute_us + worker->out_us;
+
+		if (us > most) {
+			most = us;
+			shape->main = worker->id;
+		}
+	}
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+}
+
+#endif

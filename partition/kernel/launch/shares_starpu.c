@@ -1,0 +1,469 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A launch in shares: how many groups each device computes, by what was measured so far
+ * (partition/kernel/split/split.h), and who computes the groups of a device that fails.
+ */
+#include "config.h"
+
+#ifdef HEDDLE_USE_OPENCL
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "partition/kernel/launch/request_starpu.h"
+#include "partition/kernel/access/windows.h"
+#include "support/message.h"
+
+/* Before anything was measured, in bytes per microsecond. */
+#define USUAL_RATE 8000.0
+#define MERGE_RATE 5000.0
+/* A candidate has to take at most this share of the time that the split in use took. */
+#define CANDIDATE_GAIN 0.97
+
+/* Whether a device would use the host's arrays for all buffers. */
+static bool all_in_place(const struct heddle_kernel_request *request,
+                         const struct kernel_device *device, const struct index_use *uses)
+{
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		if (request->bytes[a] && !kernel_in_place(request, device, a, &uses[a], false))
+			return false;
+	return true;
+}
+
+/* Until results were measured, the bandwidth of inputs counts, and the other way round. */
+static double rate_of(double measured, double other)
+{
+	return measured > 0 ? measured : other > 0 ? other : USUAL_RATE;
+}
+
+/* Puts a device on its bus. */
+static void bus_join(struct split_problem *problem, unsigned at, int *buses,
+                     const struct kernel_device *device)
+{
+	const struct kernel_records_known *known = &device->known;
+	unsigned b = 0;
+
+	while (b < problem->nbuses && buses[b] != (int)device->bus)
+		b++;
+	buses[b] = device->bus;
+	if (b == problem->nbuses)
+		problem->nbuses++;
+	split_bus_join(problem, at, b, rate_of(known->in_rate, known->out_rate),
+	               rate_of(known->out_rate, known->in_rate));
+}
+
+/* The problem of splitting a launch among the devices that did not fail. */
+struct sharing {
+	struct split_problem problem;
+	unsigned numbers[SPLIT_MAXDEVICES]; /* of the devices, in the kernel */
+	size_t share[SPLIT_MAXDEVICES];
+};
+
+/* The kernel's mutex is held. */
+static void sharing_make(const struct heddle_kernel_request *request, struct sharing *sharing)
+{
+	const struct shape *shape = request->shape;
+	struct split_problem *problem = &sharing->problem;
+	struct kernel *kernel = request->kernel;
+	int buses[SPLIT_MAXBUSES];
+
+	*problem = (struct split_problem){.groups = request->stats.groups,
+	                                  .in = shape->in,
+	                                  .out = shape->out,
+	                                  .merge = shape->merge,
+	                                  .merge_bandwidth = MERGE_RATE};
+	for (unsigned d = 0; d < kernel->ndevices; d++) {
+		struct kernel_device *device = &kernel->devices[d];
+		unsigned at = problem->ndevices;
+
+		if (!kernel_device_usable(request, d) || !device->known.table.npoints)
+			continue;
+		sharing->numbers[at] = d;
+		problem->devices[at].table = device->known.table;
+		if (request->method == SPLIT_HEDDLE) {
+			problem->devices[at].part_us = device->costs.part_us;
+			problem->devices[at].slowdown = device->costs.slowdown;
+		}
+		if (all_in_place(request, device, shape->half))
+			problem->devices[at].bus = SPLIT_NO_BUS;
+		else
+			bus_join(problem, at, buses, device);
+		problem->ndevices++;
+	}
+}
+
+static void shares_explain(const struct heddle_kernel_request *request,
+                           const struct sharing *sharing)
+{
+	const struct kernel_device *devices = request->kernel->devices;
+	char text[512] = "";
+	size_t length = 0;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices && length < sizeof(text); d++)
+		length += snprintf(text + length, sizeof(text) - length, " %d: %zu",
+		                   devices[sharing->numbers[d]].worker, sharing->share[d]);
+	heddle_explain("kernel %s: groups of each worker:%s; %.0f us predicted",
+	               request->kernel->name, text, request->stats.predicted_us);
+}
+
+/* ---- by what launches took ---- */
+
+/* Whether several devices have a share.
+ * @param[out] alone the last one that has */
+static bool is_shared(const struct sharing *sharing, const size_t *share, unsigned *alone)
+{
+	unsigned n = 0;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
+		if (share[d]) {
+			*alone = d;
+			n++;
+		}
+	return n > 1;
+}
+
+/* Whether a split differs from the shape's. */
+static bool split_differs(const struct shape *shape, const struct sharing *sharing,
+                          const size_t *share)
+{
+	size_t least = sharing->problem.groups / 64;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
+		size_t old = shape->share[sharing->numbers[d]];
+
+		if ((old > share[d] ? old - share[d] : share[d] - old) > least)
+			return true;
+	}
+	return false;
+}
+
+/* Rounds shares so that rows stay whole. A device may lose its share. */
+static void split_round(const struct heddle_kernel_request *request, unsigned ndevices,
+                        size_t *share)
+{
+	size_t upto = 0, at = 0;
+
+	for (unsigned d = 0; d < ndevices; d++) {
+		size_t end;
+
+		upto += share[d];
+		end = kernel_cut_round(&request->range, upto);
+		share[d] = end > at ? end - at : 0;
+		at += share[d];
+	}
+}
+
+/* Stores a split by the kernel's device numbers. */
+static void split_put(size_t *to, const struct sharing *sharing, const size_t *share)
+{
+	memset(to, 0, SPLIT_MAXDEVICES * sizeof(*to));
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
+		to[sharing->numbers[d]] = share[d];
+}
+
+/* Whether the usable devices have all groups of a split. */
+static bool split_valid(const struct sharing *sharing, const size_t *share)
+{
+	size_t groups = 0;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
+		groups += share[sharing->numbers[d]];
+	return groups == sharing->problem.groups;
+}
+
+/* Compares the candidate with the split in use, after enough launches of the candidate. */
+static void candidate_judge(struct shape *shape)
+{
+	double us = bandit_us(&shape->arms, KERNEL_ARM_SHARED);
+	double other_us = bandit_us(&shape->arms, KERNEL_ARM_CANDIDATE);
+
+	if (!kernel_candidate_known(&shape->arms))
+		return;
+	if (other_us < us) {
+		bandit_replace(&shape->arms, KERNEL_ARM_SHARED, KERNEL_ARM_CANDIDATE);
+		memcpy(shape->share, shape->candidate, sizeof(shape->share));
+		shape->shared_us = shape->candidate_us;
+	}
+	bandit_forget(&shape->arms, KERNEL_ARM_CANDIDATE);
+	shape->candidate_us = INFINITY;
+}
+
+/* Finds the best split by the tables, if these have changed. A split that was measured stays in
+ * use; one that is estimated to be faster becomes the candidate. The kernel's mutex is held. */
+static void shared_update(struct heddle_kernel_request *request, const struct sharing *sharing)
+{
+	struct shape *shape = request->shape;
+	double measured = bandit_us(&shape->arms, KERNEL_ARM_SHARED), us;
+	size_t share[SPLIT_MAXDEVICES];
+	unsigned alone;
+
+	if (shape->cut && !split_valid(sharing, shape->share)) { /* a device has failed */
+		bandit_forget(&shape->arms, KERNEL_ARM_SHARED);
+		bandit_forget(&shape->arms, KERNEL_ARM_CANDIDATE);
+		shape->cut = false;
+		measured = 0;
+	}
+	candidate_judge(shape);
+	if (shape->cut && shape->changes == request->kernel->changes)
+		return;
+	shape->changes = request->kernel->changes;
+	us = split_decide(&sharing->problem, request->method, share);
+	split_round(request, sharing->problem.ndevices, share);
+	if (!is_shared(sharing, share, &alone))
+		us = INFINITY;
+	if (!shape->cut || measured <= 0) {
+		split_put(shape->share, sharing, share);
+		shape->shared_us = us;
+		shape->candidate_us = INFINITY;
+	} else if (us < CANDIDATE_GAIN * measured && split_differs(shape, sharing, share) &&
+	           !shape->arms.arms[KERNEL_ARM_CANDIDATE].n) {
+		split_put(shape->candidate, sharing, share);
+		shape->candidate_us = us;
+	}
+	shape->cut = true;
+}
+
+/* Chooses between each device alone, the split and the candidate, by estimates and measurements.
+ * The kernel's mutex is held. */
+static void arm_choose(struct heddle_kernel_request *request, struct sharing *sharing, bool shared)
+{
+	struct shape *shape = request->shape;
+	double predicted_us[KERNEL_ARMS];
+
+	for (unsigned arm = 0; arm < KERNEL_ARMS; arm++)
+		predicted_us[arm] = INFINITY;
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
+		predicted_us[sharing->numbers[d]] =
+		    split_alone(&sharing->problem, d, sharing->problem.groups);
+	if (shared && sharing->problem.ndevices > 1) {
+		shared_update(request, sharing);
+		predicted_us[KERNEL_ARM_SHARED] = shape->shared_us;
+		predicted_us[KERNEL_ARM_CANDIDATE] = shape->candidate_us;
+	}
+	request->arm = bandit_choose(&shape->arms, &kernel_arms_rules, predicted_us);
+	request->explores = request->arm != shape->arms.best;
+	request->stats.predicted_us = predicted_us[request->arm];
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
+		unsigned number = sharing->numbers[d];
+
+		sharing->share[d] = request->arm == KERNEL_ARM_SHARED ? shape->share[number]
+		                    : request->arm == KERNEL_ARM_CANDIDATE
+		                        ? shape->candidate[number]
+		                    : request->arm == number ? sharing->problem.groups
+		                                             : 0;
+	}
+}
+
+/* ---- parts ---- */
+
+/* The device that will compute longest by the estimates. */
+static unsigned longest(const struct sharing *sharing)
+{
+	unsigned device = 0;
+	double us = -1;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
+		double alone_us = split_alone(&sharing->problem, d, sharing->share[d]);
+
+		if (sharing->share[d] && alone_us > us) {
+			us = alone_us;
+			device = d;
+		}
+	}
+	return device;
+}
+
+/* Whether the steps of a part are not timed. */
+static bool unprofiled(const struct heddle_kernel_request *request, const struct part *part)
+{
+	struct kernel *kernel = request->kernel;
+	bool asked;
+
+	if (request->arm >= KERNEL_ARMS)
+		return false;
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	asked = part->device->trust != KERNEL_TRUSTED ||
+	        kernel_arms_profiled(&request->shape->arms, request->arm);
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	return !asked;
+}
+
+/* Whether a device takes turns on its bus: another device on it has a share. */
+static bool turns(const struct kernel *kernel, const struct sharing *sharing, unsigned device)
+{
+	const struct kernel_device *here = &kernel->devices[sharing->numbers[device]];
+	bool any = false;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++) {
+		const struct kernel_device *other = &kernel->devices[sharing->numbers[d]];
+
+		any = any || (other != here && sharing->share[d] && other->shares_bus &&
+		              other->bus == here->bus);
+	}
+	return any && here->shares_bus;
+}
+
+/* Submits the parts in the order in which their data is to cross. The thread that submits takes
+ * no turns on a bus: it may not be the thread that waits. */
+static int parts_submit(struct heddle_kernel_request *request, const struct sharing *sharing)
+{
+	const struct split_problem *problem = &sharing->problem;
+	size_t from[SPLIT_MAXDEVICES], at = 0;
+	unsigned most = longest(sharing);
+	struct split_times times;
+	int status = 0;
+
+	for (unsigned d = 0; d < problem->ndevices; d++) {
+		from[d] = at;
+		at += sharing->share[d];
+	}
+	if (!turns(request->kernel, sharing, most))
+		kernel_direct_take(request, &request->kernel->devices[sharing->numbers[most]],
+		                   sharing->share[most]);
+	split_estimate(problem, sharing->share, &times);
+	for (unsigned i = 0; i < times.norder && !status; i++) {
+		unsigned d = times.order[i];
+		struct part part = {.request = request,
+		                    .device = &request->kernel->devices[sharing->numbers[d]],
+		                    .from = from[d],
+		                    .n = sharing->share[d],
+		                    .turns = turns(request->kernel, sharing, d)};
+
+		part.alone_us = split_alone(problem, d, part.n);
+		part.unprofiled = unprofiled(request, &part);
+		if (part.n)
+			status = kernel_part_submit(&part);
+	}
+	return status;
+}
+
+/* The fastest device, where it is settled that one device computes. NULL otherwise. The kernel's
+ * mutex is held. */
+static struct kernel_device *device_settled(struct heddle_kernel_request *request)
+{
+	unsigned arm;
+
+	if (!bandit_settled(&request->shape->arms, &kernel_arms_rules, &arm) ||
+	    arm >= KERNEL_ARM_SHARED || !kernel_device_usable(request, arm))
+		return NULL;
+	request->arm = arm;
+	request->stats.predicted_us = bandit_us(&request->shape->arms, arm);
+	return &request->kernel->devices[arm];
+}
+
+/* The kernel's mutex is held. */
+static int sharing_decide(struct heddle_kernel_request *request, struct sharing *sharing)
+{
+	bool single =
+	    request->aliased || request->kernel->index.refusal || request->method == SPLIT_SINGLE;
+
+	sharing_make(request, sharing);
+	if (!sharing->problem.ndevices)
+		return request->error ? request->error : -EIO;
+	if (single || request->method == SPLIT_HEDDLE)
+		arm_choose(request, sharing, !single);
+	else
+		request->stats.predicted_us =
+		    split_decide(&sharing->problem, request->method, sharing->share);
+	split_round(request, sharing->problem.ndevices, sharing->share);
+	return 0;
+}
+
+int kernel_shares_submit(struct heddle_kernel_request *request)
+{
+	const char *refusal = request->aliased ? "two of its arguments are one array"
+	                                       : request->kernel->index.refusal;
+	struct kernel_device *alone = NULL;
+	double start_us = starpu_timing_now();
+	struct sharing sharing;
+	int status;
+
+	starpu_pthread_mutex_lock(&request->kernel->mutex);
+	status = kernel_shape_prepare(request);
+	if (!status) {
+		memcpy(request->whole, request->shape->whole,
+		       request->given.narguments * sizeof(*request->whole));
+		request->whole_known = true;
+		alone = device_settled(request);
+	}
+	if (!status && !alone)
+		status = sharing_decide(request, &sharing);
+	starpu_pthread_mutex_unlock(&request->kernel->mutex);
+	if (status)
+		return status;
+	request->stats.decision_us = starpu_timing_now() - start_us;
+	if (alone) {
+		kernel_direct_take(request, alone, request->stats.groups);
+		return kernel_part_submit(&(struct part){.request = request,
+		                                         .device = alone,
+		                                         .n = request->stats.groups,
+		                                         .unprofiled = true});
+	}
+	if (refusal)
+		heddle_explain("kernel %s runs on one device: %s", request->kernel->name, refusal);
+	shares_explain(request, &sharing);
+	return parts_submit(request, &sharing);
+}
+
+int kernel_profiles_submit(struct heddle_kernel_request *request)
+{
+	struct kernel *kernel = request->kernel;
+	unsigned untimed = kernel_devices_untimed(request);
+	int status = 0;
+
+	request->profiling = true;
+	for (unsigned d = 0; d < kernel->ndevices && !status; d++)
+		if (untimed >> d & 1)
+			status = kernel_part_submit(
+			    &(struct part){.request = request,
+			                   .device = &kernel->devices[d],
+			                   .n = request->stats.groups,
+			                   .turns = kernel->devices[d].shares_bus,
+			                   .dry = true});
+	return status;
+}
+
+/* The fastest device by the tables, among those that did not fail; NULL: none. */
+static struct kernel_device *fastest_usable(const struct heddle_kernel_request *request)
+{
+	struct kernel *kernel = request->kernel;
+	struct kernel_device *best = NULL;
+
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	for (unsigned d = 0; d < kernel->ndevices; d++) {
+		struct kernel_device *device = &kernel->devices[d];
+
+		if (!kernel_device_usable(request, d))
+			continue;
+		if (!best || (device->known.table.npoints && best->known.table.npoints &&
+		              kernel_table_time(&device->known.table, request->stats.groups) <
+		                  kernel_table_time(&best->known.table, request->stats.groups)))
+			best = device;
+	}
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	return best;
+}
+
+int kernel_lost_submit(struct heddle_kernel_request *request)
+{
+	struct kernel_device *best = fastest_usable(request);
+	unsigned nlost = request->nlost;
+	int status = 0;
+
+	if (!best)
+		return request->error;
+	request->nlost = 0;
+	for (unsigned i = 0; i < nlost && !status; i++) {
+		request->stats.moved += request->lost[i].n;
+		status = kernel_part_submit(&(struct part){.request = request,
+		                                           .device = best,
+		                                           .from = request->lost[i].from,
+		                                           .n = request->lost[i].n});
+	}
+	return status;
+}
+
+#endif
