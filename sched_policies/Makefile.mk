@@ -15,11 +15,8 @@ libheddle_pure_la_SOURCES += \
 libheddle_la_SOURCES += \
 	sched_policies/common_starpu.c \
 	sched_policies/common_starpu.h \
-	sched_policies/door_library_starpu.c \
-	sched_policies/door_table_starpu.c \
 	sched_policies/drain_starpu.c \
 	sched_policies/policies.h \
-	sched_policies/policies_starpu.c \
 	sched_policies/ready.h \
 	sched_policies/ready_claims_starpu.c \
 	sched_policies/ready_fetch_starpu.c \
@@ -29,6 +26,7 @@ libheddle_la_SOURCES += \
 	sched_policies/ready_take_starpu.c \
 	sched_policies/ready_value_starpu.c \
 	sched_policies/ready_wake_starpu.c \
+	sched_policies/register_starpu.c \
 	sched_policies/self.h \
 	sched_policies/self_scheduling_starpu.c \
 	sched_policies/self_strategy_starpu.c \
