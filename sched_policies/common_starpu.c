@@ -9,7 +9,7 @@
 
 #include "sched_policies/common_starpu.h"
 
-_Static_assert(STARPU_NARCH <= HEDDLE_POOL_NKINDS, "a kind of worker has no place in the pool");
+_Static_assert(STARPU_NARCH <= HEDDLE_POOL_CLASSES, "a kind of worker has no place in the pool");
 
 void waiters_add(struct waiters *waiters, unsigned worker)
 {

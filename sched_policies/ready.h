@@ -23,7 +23,7 @@
 #include "sched_policies/ring.h"
 #include "sched_policies/streams.h"
 
-_Static_assert(HEDDLE_DEVICE_CLASSES <= HEDDLE_POOL_NKINDS, "a class has no place in the pool");
+_Static_assert(HEDDLE_DEVICE_CLASSES <= HEDDLE_POOL_CLASSES, "a class has no place in the pool");
 
 /** Parameter sets whose waiting tasks move when beliefs change; tasks of further
  * ones keep what was believed when they became ready. */
@@ -42,15 +42,15 @@ struct ready_traits {
 
 /** Tasks of one set of parameters. */
 struct ready_family {
-	unsigned long id;              /**< heddle_estimate_key(); 0: free */
-	double us[HEDDLE_POOL_NKINDS]; /**< believed time; 0: none */
+	unsigned long id;               /**< heddle_estimate_key(); 0: free */
+	double us[HEDDLE_POOL_CLASSES]; /**< believed time; 0: none */
 	/** Time of a probe so far, or a time that the estimator does not believe yet. */
-	double tried_us[HEDDLE_POOL_NKINDS];
-	int cost[HEDDLE_POOL_NKINDS];       /**< the same, as the pool knows it */
-	unsigned measured;                  /**< bit k: class k has run one */
-	unsigned probing;                   /**< bit k: the first one for class k is on its way */
-	unsigned shy;                       /**< bit k: too long to be tried, for the time being */
-	unsigned tries[HEDDLE_POOL_NKINDS]; /**< runs on each class, those that taught something */
+	double tried_us[HEDDLE_POOL_CLASSES];
+	int cost[HEDDLE_POOL_CLASSES];       /**< the same, as the pool knows it */
+	unsigned measured;                   /**< bit k: class k has run one */
+	unsigned probing;                    /**< bit k: the first one for class k is on its way */
+	unsigned shy;                        /**< bit k: too long to be tried, for the time being */
+	unsigned tries[HEDDLE_POOL_CLASSES]; /**< runs on each class, those that taught something */
 };
 
 enum ready_fetch {
@@ -128,19 +128,19 @@ struct ready_context {
 	unsigned nworkers; /**< of the machine */
 	unsigned nkinds;   /**< classes of devices of the machine */
 	unsigned reference;
-	unsigned accelerators;              /**< bit k: the workers of class k are no cores */
-	bool choosing;                      /**< sorted, and there is something to choose */
-	bool patient;                       /**< workers may leave tasks to others */
-	uint32_t where[HEDDLE_POOL_NKINDS]; /**< masks of StarPU for each class */
-	bool mixed[HEDDLE_POOL_NKINDS];     /**< workers of several types share a class */
-	int prefetch;                       /**< claims of an accelerator; below 0: automatic */
+	unsigned accelerators;               /**< bit k: the workers of class k are no cores */
+	bool choosing;                       /**< sorted, and there is something to choose */
+	bool patient;                        /**< workers may leave tasks to others */
+	uint32_t where[HEDDLE_POOL_CLASSES]; /**< masks of StarPU for each class */
+	bool mixed[HEDDLE_POOL_CLASSES];     /**< workers of several types share a class */
+	int prefetch;                        /**< claims of an accelerator; below 0: automatic */
 	unsigned depth;
 	unsigned members; /**< of the context, when they were counted; 0: since changed */
-	unsigned count[HEDDLE_POOL_NKINDS]; /**< of each class */
+	unsigned count[HEDDLE_POOL_CLASSES]; /**< of each class */
 	size_t nclaimed;
-	double claimed_us[HEDDLE_POOL_NKINDS]; /**< load of all claims on each class */
-	unsigned nprobes;                      /**< workers that run one */
-	int claimed_top;                       /**< no claimed task has a higher priority */
+	double claimed_us[HEDDLE_POOL_CLASSES]; /**< load of all claims on each class */
+	unsigned nprobes;                       /**< workers that run one */
+	int claimed_top;                        /**< no claimed task has a higher priority */
 	bool special;            /**< there were tasks that not all of a class can run */
 	atomic_size_t unstarted; /**< tasks on their way, in the pool and claimed */
 	/** Tasks that have become ready and are not in the pool yet, the last one first. */

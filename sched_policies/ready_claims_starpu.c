@@ -65,7 +65,7 @@ static void claims_renew(struct ready_context *c, struct ready_worker *worker, u
 	for (size_t i = 0; i < ring_count(&worker->claims); i++) {
 		struct heddle_pool_key *key = &ready_claim_at(worker, i)->entry.key;
 
-		if (key->family != family)
+		if (key->type != family)
 			continue;
 		worker->claims_us -= heddle_pool_us(key->cost[worker->kind]);
 		load_add(c, key, -1);

@@ -31,7 +31,7 @@ static bool accepts(void *task, void *asker)
 static struct heddle_pool_query query_of(struct ready_asker *asker)
 {
 	return (struct heddle_pool_query){
-	    .kind = asker->c->workers[asker->id].kind,
+	    .class = asker->c->workers[asker->id].kind,
 	    .least = INT_MIN,
 	    .admit = asker->c->choosing ? ready_wants : NULL,
 	    .accept = accepts,
@@ -197,7 +197,7 @@ static void started(struct ready_asker *asker, const struct heddle_pool_entry *e
 	worker->expected_us[worker->started++ % READY_PIPELINE] = us;
 	worker->waits_since_us = 0;
 	atomic_store_explicit(&worker->look_at_us, 0, memory_order_relaxed);
-	ready_taker_remember(c, entry->key.family, worker->kind);
+	ready_taker_remember(c, entry->key.type, worker->kind);
 	ready_busy_note(c, worker, asker->now_us);
 	if (probe)
 		ready_probe_started(c, asker->id, &entry->key, asker->now_us);

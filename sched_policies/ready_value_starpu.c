@@ -91,7 +91,7 @@ static bool has_tries(const struct ready_context *c, const struct ready_family *
  * contrary. */
 static bool is_promising(struct ready_context *c, const struct heddle_pool_key *key, unsigned kind)
 {
-	const struct ready_family *family = family_known(c, key->family);
+	const struct ready_family *family = family_known(c, key->type);
 	double other_us;
 
 	if (family->measured >> kind & 1 || !has_tries(c, family, kind))
@@ -107,8 +107,8 @@ static bool will_try(struct ready_context *c, const struct heddle_pool_key *key,
 {
 	unsigned probes = 0;
 
-	if (!key->family || key->cost[kind] != HEDDLE_POOL_NO_COST || !is_promising(c, key, kind) ||
-	    (family_known(c, key->family)->probing >> kind & 1 && probed != (int)kind))
+	if (!key->type || key->cost[kind] != HEDDLE_POOL_NO_COST || !is_promising(c, key, kind) ||
+	    (family_known(c, key->type)->probing >> kind & 1 && probed != (int)kind))
 		return false;
 	for (unsigned w = 0; c->nprobes && w < c->nworkers; w++)
 		probes += c->workers[w].kind == kind && c->workers[w].probe;
@@ -134,7 +134,7 @@ static struct heddle_gain_helper helper_of(const struct ready_context *c, unsign
 static double finish_all_us(struct ready_context *c, const struct heddle_pool_key *key,
                             unsigned except)
 {
-	struct heddle_gain_helper helpers[HEDDLE_POOL_NKINDS];
+	struct heddle_gain_helper helpers[HEDDLE_POOL_CLASSES];
 	unsigned n = 0;
 
 	for (unsigned k = 0; k < c->nkinds; k++)
@@ -149,7 +149,7 @@ static double finish_us(const struct ready_asker *asker, const struct heddle_poo
                         int cost, double now_us)
 {
 	struct ready_context *c = asker->c;
-	struct heddle_gain_helper helpers[HEDDLE_POOL_NKINDS];
+	struct heddle_gain_helper helpers[HEDDLE_POOL_CLASSES];
 	unsigned n = 0;
 
 	for (unsigned k = 0; k < c->nkinds; k++) {
@@ -252,7 +252,7 @@ static bool family_learn(struct ready_context *c, struct ready_family *family,
 /* The family of a task, with what is believed now; NULL: it has none. */
 static struct ready_family *family_of(struct ready_context *c, struct starpu_task *task)
 {
-	struct heddle_estimate estimates[HEDDLE_POOL_NKINDS];
+	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
 	unsigned long id = heddle_estimate_key(task);
 	struct ready_family *family = id ? family_find(c, id) : NULL;
 
@@ -266,7 +266,7 @@ static struct ready_family *family_of(struct ready_context *c, struct starpu_tas
 		return family;
 	}
 	*family = (struct ready_family){.id = id};
-	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
 		family->cost[k] = HEDDLE_POOL_NO_COST;
 	family_learn(c, family, estimates);
 	return family;
@@ -276,7 +276,7 @@ static struct ready_family *family_of(struct ready_context *c, struct starpu_tas
 
 unsigned long ready_introduce(const struct ready_context *c, struct starpu_task *task)
 {
-	struct heddle_estimate estimates[HEDDLE_POOL_NKINDS];
+	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
 
 	if (!c->choosing)
 		return 0;
@@ -287,8 +287,8 @@ unsigned long ready_introduce(const struct ready_context *c, struct starpu_task 
 static void key_of_stranger(struct ready_context *c, struct starpu_task *task,
                             struct heddle_pool_key *key)
 {
-	struct heddle_estimate estimates[HEDDLE_POOL_NKINDS];
-	double us[HEDDLE_POOL_NKINDS] = {0};
+	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
+	double us[HEDDLE_POOL_CLASSES] = {0};
 
 	heddle_estimate_all(task, c->nkinds, estimates);
 	for (unsigned k = 0; k < c->nkinds; k++)
@@ -361,7 +361,7 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task, struct he
 		key_of_stranger(c, task, key);
 		return;
 	}
-	key->family = family->id;
+	key->type = family->id;
 	ready_key_renew(c, key);
 	for (unsigned k = 0; family->shy && k < c->nkinds; k++)
 		if (family->shy >> k & 1 && probe_is_bearable(c, key, family, k)) {
@@ -372,8 +372,8 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task, struct he
 
 void ready_key_renew(struct ready_context *c, struct heddle_pool_key *key)
 {
-	if (key->family)
-		family_value(key, &(struct valuation){c, family_known(c, key->family)});
+	if (key->type)
+		family_value(key, &(struct valuation){c, family_known(c, key->type)});
 }
 
 /* ---- who takes what ---- */
@@ -384,8 +384,8 @@ static double expected_us(struct ready_context *c, const struct heddle_pool_key 
 {
 	double us = heddle_pool_us(key->cost[kind]);
 
-	if (!key->family || ready_is_probe(key, kind) ||
-	    family_known(c, key->family)->measured >> kind & 1 || is_promising(c, key, kind))
+	if (!key->type || ready_is_probe(key, kind) ||
+	    family_known(c, key->type)->measured >> kind & 1 || is_promising(c, key, kind))
 		return us;
 	return fmax(us, PROBE_FACTOR * best_other_us(c, key, kind));
 }
@@ -426,7 +426,7 @@ bool ready_probe_begin(struct ready_asker *asker, const struct heddle_pool_key *
 {
 	struct ready_context *c = asker->c;
 	unsigned kind = c->workers[asker->id].kind;
-	struct ready_family *family = family_known(c, key->family);
+	struct ready_family *family = family_known(c, key->type);
 	bool bearable = probe_is_bearable(c, key, family, kind);
 
 	if (bearable)
@@ -443,7 +443,7 @@ void ready_probe_started(struct ready_context *c, unsigned id, const struct hedd
 	struct ready_worker *worker = &c->workers[id];
 
 	c->nprobes += !worker->probe;
-	worker->probe = key->family;
+	worker->probe = key->type;
 	worker->probe_since_us = now_us;
 }
 
@@ -470,7 +470,7 @@ void ready_probes_age(struct ready_context *c, double now_us)
 
 void ready_probe_cancel(struct ready_context *c, const struct heddle_pool_key *key, unsigned kind)
 {
-	struct ready_family *family = family_known(c, key->family);
+	struct ready_family *family = family_known(c, key->type);
 
 	family->probing &= ~(1u << kind);
 	family_publish(c, family);
@@ -495,7 +495,7 @@ static bool told_already(struct ready_worker *worker, unsigned long family,
 
 void ready_task_measured(struct ready_context *c, struct starpu_task *task, unsigned id, double us)
 {
-	struct heddle_estimate estimates[HEDDLE_POOL_NKINDS];
+	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
 	struct ready_worker *worker = &c->workers[id];
 	struct ready_family *family;
 	unsigned long key;

@@ -83,8 +83,8 @@ void ready_wake_readers(struct ready_context *c, const struct ready_readership *
 /* What is known of the waiting workers of each class. */
 struct survey {
 	double now_us;
-	unsigned asked;                        /* bit k: one of class k has nothing to do */
-	double look_at_us[HEDDLE_POOL_NKINDS]; /* and looks again then */
+	unsigned asked;                         /* bit k: one of class k has nothing to do */
+	double look_at_us[HEDDLE_POOL_CLASSES]; /* and looks again then */
 };
 
 static void look_again(struct ready_worker *worker, double at_us, double now_us)

@@ -132,7 +132,7 @@ static const struct heddle_pool_key *pool_find(struct self_context *c, unsigned 
 {
 	const struct self_worker *worker = &c->workers[*id];
 	struct heddle_pool_query query = {
-	    .kind = worker->kind, .least = INT_MIN, .accept = policy_accepts, .arg = id};
+	    .class = worker->kind, .least = INT_MIN, .accept = policy_accepts, .arg = id};
 
 	if (ring_count(&worker->claims)) {
 		int claimed = self_claim_at(worker, 0)->task->priority;
