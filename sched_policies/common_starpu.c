@@ -9,7 +9,7 @@
 
 #include "sched_policies/common_starpu.h"
 
-_Static_assert(STARPU_NARCH <= HEDDLE_POOL_CLASSES, "a kind of worker has no place in the pool");
+_Static_assert(STARPU_NARCH <= HEDDLE_POOL_CLASSES, "a type of worker has no place in the pool");
 
 void waiters_add(struct waiters *waiters, unsigned worker)
 {
@@ -146,7 +146,7 @@ void policy_any_priority(unsigned ctx)
 		starpu_sched_ctx_set_max_priority(ctx, INT_MAX);
 }
 
-unsigned policy_kind(unsigned worker)
+unsigned policy_class(unsigned worker)
 {
 	return starpu_worker_get_type(worker);
 }
