@@ -256,26 +256,41 @@ unsigned long heddle_estimate_key(struct starpu_task *task)
 	return (uintptr_t)slot_of_task(task);
 }
 
-void heddle_estimate_all(struct starpu_task *task, unsigned n, struct heddle_estimate *estimates)
+/* @return how many classes have more than a prediction */
+static unsigned estimates_read(struct slot *slot, unsigned n, struct heddle_estimate *estimates)
 {
-	struct slot *slot = slot_of_task(task);
-	unsigned known = 0, classes = n < HEDDLE_DEVICE_CLASSES ? n : HEDDLE_DEVICE_CLASSES;
+	unsigned known = 0;
 
 	memset(estimates, 0, n * sizeof(*estimates));
-	if (!slot)
-		return;
-	for (unsigned c = 0; c < classes; c++)
+	for (unsigned c = 0; slot && c < n && c < HEDDLE_DEVICE_CLASSES; c++)
 		known += estimate_read(slot, c, &estimates[c]);
+	return known;
+}
+
+unsigned long heddle_estimate_all(struct starpu_task *task, unsigned n,
+                                  struct heddle_estimate *estimates)
+{
+	struct slot *slot = slot_of_task(task);
+	unsigned known = estimates_read(slot, n, estimates);
+	unsigned classes = n < HEDDLE_DEVICE_CLASSES ? n : HEDDLE_DEVICE_CLASSES;
+
+	if (!slot)
+		return 0;
 	sizes_note(slot, task);
 	if (known == classes)
-		return;
+		return (uintptr_t)slot;
 	refresh(slot);
 	for (unsigned c = 0; c < classes; c++)
 		if (!estimate_read(slot, c, &estimates[c]))
 			ask_model(slot, task, c);
 	refresh(slot);
-	for (unsigned c = 0; c < classes; c++)
-		estimate_read(slot, c, &estimates[c]);
+	estimates_read(slot, n, estimates);
+	return (uintptr_t)slot;
+}
+
+void heddle_estimate_known(unsigned long key, unsigned n, struct heddle_estimate *estimates)
+{
+	estimates_read((struct slot *)(uintptr_t)key, n, estimates);
 }
 
 void heddle_estimate(struct starpu_task *task, unsigned class, struct heddle_estimate *estimate)

@@ -44,9 +44,15 @@ void heddle_estimate(struct starpu_task *task, unsigned class, struct heddle_est
 unsigned long heddle_estimate_key(struct starpu_task *task);
 
 /** heddle_estimate() for all classes at once.
- * @param[out] estimates room for `classes` of them */
-void heddle_estimate_all(struct starpu_task *task, unsigned classes,
-                         struct heddle_estimate *estimates);
+ * @param[out] estimates room for `classes` of them
+ * @return heddle_estimate_key() */
+unsigned long heddle_estimate_all(struct starpu_task *task, unsigned classes,
+                                  struct heddle_estimate *estimates);
+
+/** The estimates of the tasks with a key, as they are now: after heddle_estimate_all() was asked
+ * about one of them. Reads atomic variables and takes no lock.
+ * @param key heddle_estimate_key(); of 0 nothing is known */
+void heddle_estimate_known(unsigned long key, unsigned classes, struct heddle_estimate *estimates);
 
 /** A task took so long on a worker, µs, from the start of its kernel to the end,
  * without transfers. For hooks after execution. Of a task that has data and states

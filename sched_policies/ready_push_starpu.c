@@ -156,16 +156,14 @@ static void eligible_wake(struct ready_context *c, const struct eligible *eligib
 	}
 }
 
-/* The estimator is asked without the mutex: it may ask StarPU.
+/* Asks the estimator, once for each task and without the mutex: it may ask StarPU. The task carries
+ * the answer: from its key the pool reads the estimates.
  * @return the task's type; 0 where nothing is to be chosen */
 static unsigned long type_ask(const struct ready_context *c, struct starpu_task *task)
 {
 	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
 
-	if (!c->choosing)
-		return 0;
-	heddle_estimate_all(task, c->nclasses, estimates);
-	return heddle_estimate_key(task);
+	return c->choosing ? heddle_estimate_all(task, c->nclasses, estimates) : 0;
 }
 
 int ready_push(struct starpu_task *task)

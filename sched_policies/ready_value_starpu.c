@@ -271,17 +271,16 @@ static bool type_learn(struct ready_context *c, struct ready_type *type,
 	return changed;
 }
 
-/* The type of a task, with the estimates of now; NULL: it has none. */
-static struct ready_type *type_of(struct ready_context *c, struct starpu_task *task)
+/* A type, with the estimates of now; NULL: there is none. */
+static struct ready_type *type_of(struct ready_context *c, unsigned long id)
 {
 	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
-	unsigned long id = heddle_estimate_key(task);
 	struct ready_type *type = id ? type_find(c, id) : NULL;
 
 	if (!type || (type->id && !(~type->measured & ((1u << c->nclasses) - 1))))
 		return type;
-	/* What others teach about it may have changed. */
-	heddle_estimate_all(task, c->nclasses, estimates);
+	/* Tasks of other types may have changed them. */
+	heddle_estimate_known(id, c->nclasses, estimates);
 	if (type->id) {
 		if (type_learn(c, type, estimates))
 			type_publish(c, type);
@@ -296,13 +295,13 @@ static struct ready_type *type_of(struct ready_context *c, struct starpu_task *t
 
 /* ---- keys ---- */
 
-static void key_of_stranger(struct ready_context *c, struct starpu_task *task,
-                            struct heddle_pool_key *key)
+/* A key that stays as it is when estimates change. */
+static void key_of_stranger(struct ready_context *c, unsigned long id, struct heddle_pool_key *key)
 {
 	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
 	double us[HEDDLE_POOL_CLASSES] = {0};
 
-	heddle_estimate_all(task, c->nclasses, estimates);
+	heddle_estimate_known(id, c->nclasses, estimates);
 	for (unsigned k = 0; k < c->nclasses; k++)
 		us[k] = estimates[k].us;
 	heddle_gain_set(key, us, c->reference);
@@ -345,7 +344,7 @@ static bool class_refuses(const struct ready_context *c, struct starpu_task *tas
 
 /* Who refuses a task is no help with it, whatever its speed; it may be asked again.
  * @return whether there is such a class */
-static bool key_of_refused(struct ready_context *c, struct starpu_task *task,
+static bool key_of_refused(struct ready_context *c, struct starpu_task *task, unsigned long id,
                            struct heddle_pool_key *key)
 {
 	bool any = false;
@@ -354,7 +353,7 @@ static bool key_of_refused(struct ready_context *c, struct starpu_task *task,
 		if (!heddle_pool_key_runs(key, k) || !class_refuses(c, task, k))
 			continue;
 		if (!any)
-			key_of_stranger(c, task, key);
+			key_of_stranger(c, id, key);
 		key->cost[k] = HEDDLE_POOL_NO_COST;
 		any = true;
 	}
@@ -363,14 +362,16 @@ static bool key_of_refused(struct ready_context *c, struct starpu_task *task,
 
 void ready_task_key(struct ready_context *c, struct starpu_task *task, struct heddle_pool_key *key)
 {
+	/* ready_push() has asked: the task carries the answer. */
+	unsigned long id = c->choosing ? heddle_estimate_key(task) : 0;
 	struct ready_type *type;
 
 	key_init(c, task, key);
-	if (!c->choosing || key_of_refused(c, task, key))
+	if (!c->choosing || key_of_refused(c, task, id, key))
 		return;
-	type = type_of(c, task);
+	type = type_of(c, id);
 	if (!type) {
-		key_of_stranger(c, task, key);
+		key_of_stranger(c, id, key);
 		return;
 	}
 	key->type = type->id;
