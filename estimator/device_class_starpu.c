@@ -19,7 +19,7 @@
 #include <starpu_opencl.h>
 #endif
 
-#include "estimator/slots.h"
+#include "estimator/table_starpu.h"
 #include "support/clock_starpu.h"
 #include "support/message.h"
 #include "estimator/platform_starpu.h"
@@ -140,7 +140,7 @@ static unsigned class_find(int worker, enum starpu_worker_archtype type)
 	unsigned n, class = 0;
 
 	device_name(worker, type, device, sizeof(device));
-	/* What is believed of a simulated board by one clock is wrong by the other. */
+	/* Estimates for a simulated board by one clock are wrong by the other. */
 	snprintf(name, sizeof(name), "%s %s%s", heddle_kind_name(kind), device,
 	         kind == HEDDLE_KIND_FPGA && heddle_clock() == HEDDLE_CLOCK_MODELLED ? " modelled"
 	                                                                             : "");
@@ -189,7 +189,7 @@ const char *heddle_device_class_name(unsigned class)
 }
 
 /* It may be gone since another starpu_init(). */
-int device_class_worker(unsigned class)
+int estimate_class_worker(unsigned class)
 {
 	int worker = class < heddle_device_classes() ? atomic_load(&classes.worker[class]) : -1;
 
@@ -199,7 +199,7 @@ int device_class_worker(unsigned class)
 	return worker;
 }
 
-int device_class_find(const char *name)
+int estimate_class_find(const char *name)
 {
 	unsigned n = heddle_device_classes();
 

@@ -60,6 +60,9 @@ struct heddle_profile {
 
 void heddle_profile_free(struct heddle_profile *profile);
 
+/** Whether that can be the key of a field: a word of letters, digits and _. */
+bool heddle_profile_key_valid(const char *name);
+
 /** Begins a record; fields are to be added, what was measured first. */
 void heddle_profile_record_init(struct heddle_profile_record *record, const char *kind);
 

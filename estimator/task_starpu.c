@@ -1,27 +1,27 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Which slot a task belongs to: by the parameters it states, or by its data.
+ * Which slot a task belongs to: by the parameters that it states, or by the sizes of its data.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <math.h>
 
-#include "estimator/slots.h"
+#include "estimator/table_starpu.h"
 #include "support/message.h"
 
 _Static_assert(HEDDLE_PARAMS_MAX <= HEDDLE_HISTORY_DIMENSIONS, "no place for all parameters");
 
 /* What the codelet's model says of the task, as for StarPU's multiple regressions.
  * @return whether it says anything of use */
-static bool model_values(struct starpu_task *task, struct slot *wanted)
+static bool model_values(struct starpu_task *task, struct estimate_slot *wanted)
 {
 	struct starpu_perfmodel *model = task->cl->model;
 	double given[HEDDLE_PARAMS_MAX];
 
 	if (!model || !model->parameters || !model->nparameters ||
-	    !codelet_model_dimensions(wanted->codelet, model))
+	    !estimate_model_dimensions(wanted->codelet, model))
 		return false;
 	model->parameters(task, given);
 	wanted->stated = true;
@@ -37,7 +37,7 @@ static bool model_values(struct starpu_task *task, struct slot *wanted)
 }
 
 /* The sizes of a task's data, the last one with all that have no place. */
-static void data_values(struct starpu_task *task, struct slot *wanted)
+static void data_values(struct starpu_task *task, struct estimate_slot *wanted)
 {
 	unsigned nbuffers = STARPU_TASK_GET_NBUFFERS(task);
 
@@ -54,28 +54,28 @@ static void data_values(struct starpu_task *task, struct slot *wanted)
 }
 
 /* Of a task that states nothing itself. */
-static struct slot *default_slot(struct starpu_task *task)
+static struct estimate_slot *default_slot(struct starpu_task *task)
 {
-	struct slot wanted;
+	struct estimate_slot wanted;
 
-	wanted.codelet = codelet_find(task->cl);
+	wanted.codelet = estimate_codelet_find(task->cl);
 	if (!wanted.codelet)
 		return NULL;
 	wanted.categorical = 0;
 	if (!model_values(task, &wanted))
 		data_values(task, &wanted);
-	return slot_find(&wanted);
+	return estimate_slot_find(&wanted);
 }
 
 /* Threads that ask about a task at once come to the same answer. */
-struct slot *slot_of_task(struct starpu_task *task)
+struct estimate_slot *estimate_slot_of(struct starpu_task *task)
 {
 	void *data = __atomic_load_n(&task->sched_data, __ATOMIC_RELAXED);
-	struct slot *slot;
+	struct estimate_slot *slot;
 
 	if (!task->cl)
 		return NULL;
-	if (slot_is_one(data))
+	if (estimate_is_slot(data))
 		return data;
 	slot = default_slot(task);
 	if (slot && !data)
@@ -83,17 +83,17 @@ struct slot *slot_of_task(struct starpu_task *task)
 	return slot;
 }
 
-struct slot *slot_of_executed_task(struct starpu_task *task)
+struct estimate_slot *estimate_slot_of_executed(struct starpu_task *task)
 {
 	if (!task->cl)
 		return NULL;
-	if (slot_is_one(task->sched_data))
+	if (estimate_is_slot(task->sched_data))
 		return task->sched_data;
 	return STARPU_TASK_GET_NBUFFERS(task) ? NULL : default_slot(task);
 }
 
-static int param_value(struct codelet *codelet, const struct heddle_param *param,
-                       struct slot *wanted)
+static int param_value(struct estimate_codelet *codelet, const struct heddle_param *param,
+                       struct estimate_slot *wanted)
 {
 	double *values = wanted->values;
 	struct heddle_history *history = &codelet->history;
@@ -124,9 +124,10 @@ static int param_value(struct codelet *codelet, const struct heddle_param *param
 	return 0;
 }
 
-static int params_values(const struct heddle_param *params, unsigned n, struct slot *wanted)
+static int params_values(const struct heddle_param *params, unsigned n,
+                         struct estimate_slot *wanted)
 {
-	struct codelet *codelet = wanted->codelet;
+	struct estimate_codelet *codelet = wanted->codelet;
 	int error = 0;
 
 	for (unsigned d = 0; d < HEDDLE_HISTORY_DIMENSIONS; d++)
@@ -138,10 +139,10 @@ static int params_values(const struct heddle_param *params, unsigned n, struct s
 	return error;
 }
 
-int heddle_task_params(struct starpu_task *task, const struct heddle_param *params, unsigned n)
+int estimate_slot_state(struct starpu_task *task, const struct heddle_param *params, unsigned n)
 {
-	struct slot wanted = {.stated = true, .n = HEDDLE_HISTORY_DIMENSIONS};
-	struct slot *slot;
+	struct estimate_slot wanted = {.stated = true, .n = HEDDLE_HISTORY_DIMENSIONS};
+	struct estimate_slot *slot;
 	int error;
 
 	if (!task->cl)
@@ -150,19 +151,18 @@ int heddle_task_params(struct starpu_task *task, const struct heddle_param *para
 		return heddle_refuse(-EINVAL,
 		                     "heddle_task_params(): %u parameters are more than %d", n,
 		                     HEDDLE_PARAMS_MAX);
-	if (task->sched_data && !slot_is_one(task->sched_data))
+	if (task->sched_data && !estimate_is_slot(task->sched_data))
 		return heddle_refuse(-EBUSY,
 		                     "heddle_task_params(): the task's sched_data is in use");
-	wanted.codelet = codelet_find(task->cl);
+	wanted.codelet = estimate_codelet_find(task->cl);
 	if (!wanted.codelet)
 		return heddle_refuse(-ENOMEM, "heddle_task_params(): no room for the codelet");
 	error = params_values(params, n, &wanted);
 	if (error)
 		return error;
-	slot = slot_find(&wanted);
+	slot = estimate_slot_find(&wanted);
 	if (!slot)
 		return heddle_refuse(-ENOMEM, "heddle_task_params(): no memory");
 	task->sched_data = slot;
-	observe_task(task);
 	return 0;
 }

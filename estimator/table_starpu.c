@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The table of codelets and slots.
  */
 #include "config.h"
 
@@ -10,8 +12,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "estimator/slots.h"
+#include "estimator/table_starpu.h"
 #include "support/message.h"
+#include "estimator/profile_store.h"
 
 _Static_assert(HEDDLE_DEVICE_CLASSES <= HEDDLE_HISTORY_CLASSES, "no place for all classes");
 
@@ -25,24 +28,24 @@ _Static_assert(HEDDLE_DEVICE_CLASSES <= HEDDLE_HISTORY_CLASSES, "no place for al
 struct alias {
 	struct alias *_Atomic next;
 	const struct starpu_codelet *cl;
-	struct codelet *codelet;
+	struct estimate_codelet *codelet;
 };
 
 static struct {
 	pthread_once_t once;
 	pthread_mutex_t mutex; /* of whoever adds something */
-	struct slot *slots;
+	struct estimate_slot *slots;
 	atomic_size_t nslots;
-	struct slot *_Atomic buckets[BUCKETS];
+	struct estimate_slot *_Atomic buckets[BUCKETS];
 	struct alias *_Atomic aliases[256];
-	struct codelet *codelets[MAX_CODELETS];
+	struct estimate_codelet *codelets[MAX_CODELETS];
 	unsigned ncodelets;
 } table = {.once = PTHREAD_ONCE_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER};
 
 /* Reserved once; pages come as slots are used. */
 static void table_init(void)
 {
-	void *area = mmap(NULL, MAX_SLOTS * sizeof(struct slot), PROT_READ | PROT_WRITE,
+	void *area = mmap(NULL, MAX_SLOTS * sizeof(struct estimate_slot), PROT_READ | PROT_WRITE,
 	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	table.slots = area == MAP_FAILED ? NULL : area;
@@ -61,7 +64,7 @@ static const char *codelet_name(const struct starpu_codelet *cl)
 	return cl->name ? cl->name : cl->model ? cl->model->symbol : NULL;
 }
 
-static bool codelet_is(const struct codelet *codelet, const struct starpu_codelet *cl)
+static bool codelet_is(const struct estimate_codelet *codelet, const struct starpu_codelet *cl)
 {
 	const char *name = codelet_name(cl);
 
@@ -71,10 +74,10 @@ static bool codelet_is(const struct codelet *codelet, const struct starpu_codele
 }
 
 /* The mutex is held. */
-static struct codelet *codelet_create(const struct starpu_codelet *cl)
+static struct estimate_codelet *codelet_create(const struct starpu_codelet *cl)
 {
 	const char *name = codelet_name(cl);
-	struct codelet *codelet;
+	struct estimate_codelet *codelet;
 
 	if (table.ncodelets == MAX_CODELETS)
 		return NULL;
@@ -99,9 +102,10 @@ static struct codelet *codelet_create(const struct starpu_codelet *cl)
 	return table.codelets[table.ncodelets++] = codelet;
 }
 
-static struct codelet *codelet_add(const struct starpu_codelet *cl, struct alias *_Atomic *bucket)
+static struct estimate_codelet *codelet_add(const struct starpu_codelet *cl,
+                                            struct alias *_Atomic *bucket)
 {
-	struct codelet *codelet = NULL;
+	struct estimate_codelet *codelet = NULL;
 	struct alias *alias;
 
 	pthread_once(&table.once, table_init);
@@ -134,7 +138,7 @@ static struct alias *alias_at(struct alias *_Atomic *link)
 }
 
 /* A codelet that was freed may leave its address to another: the name decides. */
-struct codelet *codelet_find(const struct starpu_codelet *cl)
+struct estimate_codelet *estimate_codelet_find(const struct starpu_codelet *cl)
 {
 	struct alias *_Atomic *bucket = &table.aliases[mix(1, (uintptr_t)cl) & 255];
 	struct alias *alias = alias_at(bucket);
@@ -145,7 +149,7 @@ struct codelet *codelet_find(const struct starpu_codelet *cl)
 }
 
 /* The codelet's mutex is held. */
-static bool dimensions_find(struct codelet *codelet, const struct starpu_perfmodel *model)
+static bool dimensions_find(struct estimate_codelet *codelet, const struct starpu_perfmodel *model)
 {
 	const char *what = codelet->name ? codelet->name : "codelet without a name";
 
@@ -167,7 +171,8 @@ static bool dimensions_find(struct codelet *codelet, const struct starpu_perfmod
 	return true;
 }
 
-bool codelet_model_dimensions(struct codelet *codelet, const struct starpu_perfmodel *model)
+bool estimate_model_dimensions(struct estimate_codelet *codelet,
+                               const struct starpu_perfmodel *model)
 {
 	enum { UNKNOWN, USED, UNUSABLE };
 	unsigned state = atomic_load_explicit(&codelet->model_state, memory_order_acquire);
@@ -189,7 +194,8 @@ bool codelet_model_dimensions(struct codelet *codelet, const struct starpu_perfm
 /* ---- slots ---- */
 
 /* Sizes of data are called after the data's place. */
-static int default_dimensions(struct codelet *codelet, const struct slot *slot, double *values)
+static int default_dimensions(struct estimate_codelet *codelet, const struct estimate_slot *slot,
+                              double *values)
 {
 	for (unsigned i = 0; i < slot->n; i++) {
 		char name[] = {'b', 'y', 't', 'e', 's', '0' + i, 0};
@@ -204,8 +210,8 @@ static int default_dimensions(struct codelet *codelet, const struct slot *slot, 
 }
 
 /* The point of a new slot, which a profile may have brought. A task that states
- * nothing is told by the sizes of its data as far as there are dimensions left. */
-static int point_find(struct codelet *codelet, struct slot *slot)
+ * nothing is known by the sizes of its data as far as there are dimensions left. */
+static int point_find(struct estimate_codelet *codelet, struct estimate_slot *slot)
 {
 	struct heddle_history *history = &codelet->history;
 	double values[HEDDLE_HISTORY_DIMENSIONS];
@@ -214,7 +220,6 @@ static int point_find(struct codelet *codelet, struct slot *slot)
 	for (unsigned d = 0; d < HEDDLE_HISTORY_DIMENSIONS; d++)
 		values[d] = NAN;
 	pthread_mutex_lock(&codelet->mutex);
-	profile_load(codelet);
 	if (slot->stated)
 		memcpy(values, slot->values, sizeof(values));
 	else
@@ -226,24 +231,24 @@ static int point_find(struct codelet *codelet, struct slot *slot)
 	return error;
 }
 
-static bool slot_is(const struct slot *slot, const struct slot *wanted)
+static bool slot_is(const struct estimate_slot *slot, const struct estimate_slot *wanted)
 {
 	return slot->hash == wanted->hash && slot->codelet == wanted->codelet &&
 	       slot->stated == wanted->stated && slot->n == wanted->n &&
 	       !memcmp(slot->values, wanted->values, slot->n * sizeof(*slot->values));
 }
 
-static struct slot *slot_at(struct slot *_Atomic *link)
+static struct estimate_slot *slot_at(struct estimate_slot *_Atomic *link)
 {
-	struct slot *slot = atomic_load_explicit(link, memory_order_acquire);
+	struct estimate_slot *slot = atomic_load_explicit(link, memory_order_acquire);
 
 	HELGRIND_TAKE_OVER(slot);
 	return slot;
 }
 
-static struct slot *slot_look(const struct slot *wanted)
+static struct estimate_slot *slot_look(const struct estimate_slot *wanted)
 {
-	struct slot *slot = slot_at(&table.buckets[wanted->hash % BUCKETS]);
+	struct estimate_slot *slot = slot_at(&table.buckets[wanted->hash % BUCKETS]);
 
 	while (slot && !slot_is(slot, wanted))
 		slot = slot_at(&slot->next);
@@ -251,7 +256,7 @@ static struct slot *slot_look(const struct slot *wanted)
 }
 
 /* Others see it from now on. */
-static void slot_publish(struct slot *slot, struct slot *_Atomic *bucket)
+static void slot_publish(struct estimate_slot *slot, struct estimate_slot *_Atomic *bucket)
 {
 	HELGRIND_ATOMIC(*bucket);
 	HELGRIND_ATOMIC(table.nslots);
@@ -275,11 +280,11 @@ static void slot_publish(struct slot *slot, struct slot *_Atomic *bucket)
 	atomic_store_explicit(bucket, slot, memory_order_release);
 }
 
-static struct slot *slot_add(const struct slot *wanted)
+static struct estimate_slot *slot_add(const struct estimate_slot *wanted)
 {
-	struct slot *_Atomic *bucket = &table.buckets[wanted->hash % BUCKETS];
+	struct estimate_slot *_Atomic *bucket = &table.buckets[wanted->hash % BUCKETS];
 	size_t n;
-	struct slot *slot;
+	struct estimate_slot *slot;
 
 	pthread_mutex_lock(&table.mutex);
 	slot = slot_look(wanted);
@@ -301,7 +306,7 @@ static struct slot *slot_add(const struct slot *wanted)
 	return slot;
 }
 
-static uint64_t slot_hash(const struct slot *slot)
+static uint64_t slot_hash(const struct estimate_slot *slot)
 {
 	uint64_t hash = mix(slot->stated + 2 * slot->n, (uintptr_t)slot->codelet);
 
@@ -325,10 +330,10 @@ static double rounded(double value)
 
 /* The slot of a codelet and values, made if there is none; the codelet's first
  * when there is no room, NULL when there is not even that. */
-struct slot *slot_find(struct slot *wanted)
+struct estimate_slot *estimate_slot_find(struct estimate_slot *wanted)
 {
-	struct codelet *codelet = wanted->codelet;
-	struct slot *slot;
+	struct estimate_codelet *codelet = wanted->codelet;
+	struct estimate_slot *slot;
 
 	wanted->hash = slot_hash(wanted);
 	slot = slot_look(wanted);
@@ -341,35 +346,51 @@ struct slot *slot_find(struct slot *wanted)
 		wanted->hash = slot_hash(wanted);
 	}
 	slot = slot_look(wanted);
-	if (!slot)
+	if (!slot) {
+		/* Before any lock is taken: it may read a file. */
+		estimate_profile_load(codelet);
 		slot = slot_add(wanted);
+	}
 	return slot ? slot : slot_at(&codelet->first);
 }
 
-bool slot_is_one(const void *pointer)
+bool estimate_is_slot(const void *pointer)
 {
 	size_t n = atomic_load_explicit(&table.nslots, memory_order_acquire);
 	uintptr_t offset = (uintptr_t)pointer - (uintptr_t)table.slots;
 
-	return pointer && offset < n * sizeof(struct slot) && offset % sizeof(struct slot) == 0;
+	return pointer && offset < n * sizeof(struct estimate_slot) &&
+	       offset % sizeof(struct estimate_slot) == 0;
 }
 
-void slots_each(void (*call)(struct slot *slot, void *arg), void *arg)
+/* ---- saving ---- */
+
+/* Adds the samples of all slots to the profiles. A worker that is at a slot keeps its samples for
+ * the next time. */
+static void samples_collect(void)
 {
 	size_t n = atomic_load(&table.nslots);
 
-	for (size_t i = 0; i < n; i++)
-		call(&table.slots[i], arg);
+	for (size_t i = 0; estimate_profiles_wanted() && i < n; i++) {
+		struct estimate_slot *slot = &table.slots[i];
+
+		if (!slot->codelet->name || !estimate_slot_seize(slot))
+			continue;
+		for (unsigned c = 0; c < HEDDLE_DEVICE_CLASSES; c++)
+			estimate_profile_add(slot, c);
+		estimate_slot_release(slot);
+	}
 }
 
-void codelets_each(void (*call)(struct codelet *codelet, void *arg), void *arg)
+void estimate_watch_exit(void)
 {
-	unsigned n;
+	profile_store_collect(samples_collect);
+}
 
-	pthread_mutex_lock(&table.mutex);
-	n = table.ncodelets;
-	pthread_mutex_unlock(&table.mutex);
-	/* They never go. */
-	for (unsigned c = 0; c < n; c++)
-		call(table.codelets[c], arg);
+int heddle_estimate_save(void)
+{
+	if (!estimate_profiles_wanted())
+		return 0;
+	samples_collect();
+	return profile_store_write();
 }
