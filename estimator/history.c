@@ -11,7 +11,6 @@
 
 #include "estimator/history.h"
 #include "estimator/local_fit.h"
-#include "estimator/robust.h"
 
 _Static_assert(HEDDLE_PROFILE_KEY >= HEDDLE_HISTORY_NAME, "names of parameters are keys");
 _Static_assert(HEDDLE_PROFILE_TEXT >= HEDDLE_HISTORY_WORD, "categories are words");
@@ -457,15 +456,13 @@ static int record_load(struct heddle_history *history, const struct heddle_profi
                        heddle_history_class class, void *arg)
 {
 	const struct heddle_profile_field *device = heddle_profile_record_field(record, "device");
-	const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
-	double values[HEDDLE_HISTORY_DIMENSIONS], times[HEDDLE_PROFILE_NUMBERS], time;
+	double time = heddle_profile_field_median(heddle_profile_record_field(record, "us"));
+	double values[HEDDLE_HISTORY_DIMENSIONS];
 	size_t point;
 	int c, error;
 
-	if (strcmp(record->kind, "task") || !device || device->n || !us || !us->n)
+	if (strcmp(record->kind, "task") || !device || device->n)
 		return 0;
-	memcpy(times, us->numbers, us->n * sizeof(*times));
-	time = heddle_robust_median(times, us->n);
 	c = time > 0 ? class(device->text, arg) : -1;
 	if (c < 0)
 		return 0;

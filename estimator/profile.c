@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "estimator/profile.h"
+#include "estimator/robust.h"
 #include "support/message.h"
 #include "support/number.h"
 
@@ -67,6 +68,16 @@ bool heddle_profile_key_valid(const char *name)
 		    (!isalnum((unsigned char)*name) && *name != '_'))
 			return false;
 	return true;
+}
+
+double heddle_profile_field_median(const struct heddle_profile_field *field)
+{
+	double numbers[HEDDLE_PROFILE_NUMBERS];
+
+	if (!field || !field->n)
+		return 0;
+	memcpy(numbers, field->numbers, sizeof(numbers));
+	return heddle_robust_median(numbers, field->n);
 }
 
 static int field_add(struct heddle_profile_record *record, const char *key,

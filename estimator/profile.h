@@ -82,6 +82,9 @@ void heddle_profile_record_results(struct heddle_profile_record *record);
 const struct heddle_profile_field *
 heddle_profile_record_field(const struct heddle_profile_record *record, const char *key);
 
+/** The median of a field's numbers; 0 for a word, or NULL. */
+double heddle_profile_field_median(const struct heddle_profile_field *field);
+
 /** Parses a line, without its end.
  * @param[out] record
  * @param[out] why set on failure: what is wrong with it
