@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Estimates: what is known of a task's slot on each class of devices, how samples change it, and
- * how samples are taken under policies that take none. StarPU tells nobody how long a task took but
- * its policy, through two hooks around the execution. In each context these are replaced by ones
- * that look at the clock and then call the policy's.
+ * how samples are taken under policies that take none. Only the policy
+ * learns from StarPU how long a task took, through two hooks around the execution. In each context
+ * these are replaced by ones that look at the clock and then call the policy's.
  */
 #include "config.h"
 

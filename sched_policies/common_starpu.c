@@ -189,7 +189,7 @@ void policy_choose_implementation(struct starpu_task *task, unsigned worker, uns
 	double shortest = INFINITY;
 
 	if (!task->cl->model) { /* any will do, the first is found quickest */
-		/* The usual case: what StarPU would answer. */
+		/* The common case: what StarPU would answer. */
 		if (!task->cl->can_execute && task->cl->cpu_funcs[0] &&
 		    starpu_worker_get_type(worker) == STARPU_CPU_WORKER)
 			starpu_task_set_implementation(task, 0);

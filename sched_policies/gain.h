@@ -1,14 +1,12 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * From times to the order in which classes of processor want tasks, and whether a
- * slow processor helps by taking one. Pure.
- *
- * The order is that of DDWRR and DBSA (Teodoro et al., "Run-time optimizations for
- * replicated dataflows on heterogeneous environments", HPDC 2010, sections 5.2 and
- * 5.3.2): each class prefers the task with the highest speedup over a reference,
- * the CPU. Of the reference's own order the paper says nothing, since all speedups
- * over itself are 1: it takes the task that the others gain least from.
+ * From times to the order in which classes of devices want tasks, and whether a slow device helps
+ * by taking one (DDWRR and DBSA of Teodoro et al., "Run-time optimizations for replicated dataflows
+ * on heterogeneous environments", HPDC 2010, sections 5.2 and 5.3.2). Each class prefers the task
+ * with the highest speedup over a reference, the CPU. Of the reference's own order the paper says
+ * nothing, since all speedups over itself are 1: it takes the task that the others gain least from.
+ * Pure.
  */
 #ifndef HEDDLE_SCHED_POLICIES_GAIN_H
 #define HEDDLE_SCHED_POLICIES_GAIN_H

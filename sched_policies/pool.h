@@ -35,7 +35,7 @@
 #define HEDDLE_POOL_UNIFORM 0UL       /**< it does, whatever the worker's number */
 #define HEDDLE_POOL_INDIVIDUAL (~0UL) /**< no: every item is asked about */
 
-/** What tells the queues apart. */
+/** Items with equal keys share a queue. */
 struct heddle_pool_key {
 	int priority;                  /**< higher first */
 	int gain[HEDDLE_POOL_CLASSES]; /**< heddle_pool_gain(), or one of the above */

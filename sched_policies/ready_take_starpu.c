@@ -314,8 +314,8 @@ static void wake_list_make(struct ready_context *c, struct wake_list *list)
 
 /* ---- hooks ---- */
 
-/* Whether a worker need not look: it was told that nothing is there for it and
- * nobody has woken it since, or there is nothing at all. */
+/* Whether a worker need not look: its last look found nothing and nobody has woken it since, or
+ * there is nothing at all. */
 static bool nothing_new(struct ready_context *c, struct ready_worker *worker, unsigned id)
 {
 	double look_at_us;
@@ -362,7 +362,7 @@ struct starpu_task *ready_pop(unsigned ctx)
 	requests.n = 0;
 	policy_lock(&c->mutex);
 	if (!starpu_sched_ctx_contains_worker(id, ctx)) {
-		/* StarPU does not tell that a worker has left. */
+		/* StarPU does not report that a worker has left. */
 		waiters_remove(&c->waiters, id);
 		ready_claims_give_back(c, id);
 	} else {

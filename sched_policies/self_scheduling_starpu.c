@@ -395,8 +395,8 @@ static int self_push(struct starpu_task *task)
 	return 0;
 }
 
-/* Whether a worker need not look: it was told that nothing is there for it and
- * nobody has woken it since, or there is nothing at all. */
+/* Whether a worker need not look: its last look found nothing and nobody has woken it since, or
+ * there is nothing at all. */
 static bool nothing_new(struct self_context *c, struct self_worker *worker, unsigned id)
 {
 	bool waits = waiters_stay(&c->waiters, id, &c->unstarted);
@@ -439,7 +439,7 @@ static struct starpu_task *self_pop(unsigned ctx)
 	policy_lock(&c->mutex);
 	waiters_remove(&c->waiters, id);
 	if (!starpu_sched_ctx_contains_worker(id, ctx)) {
-		/* StarPU does not tell that a worker has left. */
+		/* StarPU does not report that a worker has left. */
 		claims_give_back(&c->claims, id, c->pool, claim_gone, c);
 	} else if ((task = take(c, id, &left))) {
 		atomic_fetch_sub(&c->unstarted, 1);
