@@ -31,15 +31,6 @@ struct run {
 	struct app_report report;
 };
 
-bool app_simulated(void)
-{
-#ifdef HEDDLE_USE_SIMGRID
-	return true;
-#else
-	return false;
-#endif
-}
-
 enum app_exit app_exit_code(int error)
 {
 	switch (error) {
