@@ -146,7 +146,7 @@ static int run_once(struct run *run, struct heddle_loop_stats *stats, double *us
 	return error ? error : verify(run);
 }
 
-/* A wavefront with every h of a sweep; the report is about the first. */
+/* A wavefront with every variant of a sweep; the report is about the first. */
 static int repeat_wave(struct run *run)
 {
 	struct app_wave *wave = run->app->wave;
