@@ -29,5 +29,4 @@ libheddle_la_SOURCES += \
 	estimator/platform_starpu.h \
 	estimator/sources_starpu.c \
 	estimator/table_starpu.c \
-	estimator/table_starpu.h \
-	estimator/task_starpu.c
+	estimator/table_starpu.h

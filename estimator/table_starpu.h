@@ -85,28 +85,8 @@ struct estimate_codelet {
 
 /* ---- table_starpu.c ---- */
 
-/** The codelet of a codelet of StarPU; made if there is none, NULL without memory. Those of one
- * name are one. */
-struct estimate_codelet *estimate_codelet_find(const struct starpu_codelet *cl);
-
-/** Finds the dimensions of the parameters that a codelet's model states, once.
- * @return whether they can be used */
-bool estimate_model_dimensions(struct estimate_codelet *codelet,
-                               const struct starpu_perfmodel *model);
-
-/** The slot of a codelet and values, made if there is none. A codelet with many slots takes
- * parameters that are nearly equal for equal. When there is no room the codelet's first slot, NULL
- * when there is not even that. May read a file.
- * @param wanted codelet, stated, categorical, n and values; spoilt */
-struct estimate_slot *estimate_slot_find(struct estimate_slot *wanted);
-
 /** Whether that is a slot: whatever may stand in sched_data. */
 bool estimate_is_slot(const void *pointer);
-
-/** Has the samples of this process saved when it ends. */
-void estimate_watch_exit(void);
-
-/* ---- task_starpu.c ---- */
 
 /** The slot of a task, by the parameters it stated or by default, which it
  * carries from now on; NULL when there is none. */
@@ -118,6 +98,9 @@ struct estimate_slot *estimate_slot_of_executed(struct starpu_task *task);
 
 /** heddle_task_params(), but for the samples. */
 int estimate_slot_state(struct starpu_task *task, const struct heddle_param *params, unsigned n);
+
+/** Has the samples of this process saved when it ends. */
+void estimate_watch_exit(void);
 
 /* ---- sources_starpu.c ---- */
 
