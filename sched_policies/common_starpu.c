@@ -9,8 +9,6 @@
 
 #include "sched_policies/common_starpu.h"
 
-_Static_assert(STARPU_NARCH <= HEDDLE_POOL_CLASSES, "a type of worker has no place in the pool");
-
 void waiters_add(struct waiters *waiters, unsigned worker)
 {
 	atomic_fetch_or(&waiters->words[worker / WAITERS_PER_WORD],
@@ -146,11 +144,6 @@ void policy_any_priority(unsigned ctx)
 		starpu_sched_ctx_set_max_priority(ctx, INT_MAX);
 }
 
-unsigned policy_class(unsigned worker)
-{
-	return starpu_worker_get_type(worker);
-}
-
 /* Tasks for the same set of workers share a tag. */
 static unsigned long workers_tag(const struct starpu_task *task)
 {
@@ -166,16 +159,6 @@ unsigned long policy_task_tag(const struct starpu_task *task)
 	if (task->cl->can_execute)
 		return HEDDLE_POOL_INDIVIDUAL;
 	return task->workerids_len ? workers_tag(task) : HEDDLE_POOL_UNIFORM;
-}
-
-void policy_task_key(const struct starpu_task *task, struct heddle_pool_key *key)
-{
-	heddle_pool_key_init(key);
-	key->priority = task->priority;
-	for (unsigned k = 0; k < STARPU_NARCH; k++)
-		if (task->where & heddle_compat_where(k))
-			key->gain[k] = 0;
-	key->tag = policy_task_tag(task);
 }
 
 bool policy_accepts(void *task, void *worker)

@@ -67,14 +67,8 @@ void policy_let_others(void);
 /** Lets programs use any priority in a context unless they set bounds. */
 void policy_any_priority(unsigned ctx);
 
-/** Class of a worker in a pool where no class is better than another: its type. */
-unsigned policy_class(unsigned worker);
-
 /** Tag of a task in the pool. */
 unsigned long policy_task_tag(const struct starpu_task *task);
-
-/** Key of a task in such a pool. */
-void policy_task_key(const struct starpu_task *task, struct heddle_pool_key *key);
 
 /** heddle_pool_accept for tasks; arg points to the worker's number. */
 bool policy_accepts(void *task, void *worker);

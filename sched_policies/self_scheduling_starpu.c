@@ -27,6 +27,8 @@
 #include "sched_policies/pool.h"
 #include "sched_policies/registry.h"
 
+_Static_assert(STARPU_NARCH <= HEDDLE_POOL_CLASSES, "a type of worker has no place in the pool");
+
 struct self_worker {
 	/* Under the context's mutex. */
 	int slot;     /* its number in the strategy, -1: none */
@@ -314,6 +316,17 @@ static void wake_further(struct self_context *c, struct wake_list *list)
 
 /* ---- StarPU's hooks ---- */
 
+/* No worker is better than another: classes in the pool are StarPU's types of workers. */
+static void task_key(const struct starpu_task *task, struct heddle_pool_key *key)
+{
+	heddle_pool_key_init(key);
+	key->priority = task->priority;
+	for (unsigned k = 0; k < STARPU_NARCH; k++)
+		if (task->where & heddle_compat_where(k))
+			key->gain[k] = 0;
+	key->tag = policy_task_tag(task);
+}
+
 static void self_init(unsigned ctx)
 {
 	const struct starpu_sched_policy *policy = starpu_sched_ctx_get_sched_policy(ctx);
@@ -329,7 +342,7 @@ static void self_init(unsigned ctx)
 	c->nworkers = nworkers;
 	c->depth = starpu_get_prefetch_flag() ? heddle_variable_number(HEDDLE_VARIABLE_DEPTH) : 0;
 	for (unsigned w = 0; w < nworkers; w++) {
-		c->workers[w].class = policy_class(w);
+		c->workers[w].class = starpu_worker_get_type(w);
 		c->workers[w].slot = -1;
 	}
 	status = heddle_pool_create(&c->pool);
@@ -380,7 +393,7 @@ static int self_push(struct starpu_task *task)
 	struct heddle_pool_entry entry = {.item = task};
 	struct wake_list wake;
 
-	policy_task_key(task, &entry.key);
+	task_key(task, &entry.key);
 	policy_lock(&c->mutex);
 	if (heddle_pool_push(c->pool, task, &entry.key)) {
 		STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
