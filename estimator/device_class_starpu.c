@@ -149,16 +149,16 @@ static unsigned class_find(int worker, enum starpu_worker_archtype type)
 	n = atomic_load(&classes.n);
 	while (class < n && strcmp(classes.names[class], name))
 		class ++;
-	if (class == HEDDLE_DEVICE_CLASSES) {
-		class --;
-		heddle_warn("there are more than %d classes of devices: %s counts as %s",
-		            HEDDLE_DEVICE_CLASSES, name, classes.names[class]);
-	} else if (class == n) {
+	if (class < HEDDLE_DEVICE_CLASSES && class == n) {
 		strcpy(classes.names[class], name);
 		atomic_store(&classes.n, n + 1);
 	}
 	pthread_mutex_unlock(&classes.mutex);
-	return class;
+	if (class < HEDDLE_DEVICE_CLASSES)
+		return class;
+	heddle_warn("there are more than %d classes of devices: %s counts as %s",
+	            HEDDLE_DEVICE_CLASSES, name, classes.names[HEDDLE_DEVICE_CLASSES - 1]);
+	return HEDDLE_DEVICE_CLASSES - 1;
 }
 
 unsigned heddle_device_class(int worker)

@@ -2,11 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The profiles of this process, one for each codelet, for every part of Heddle: a file is read
- * once, at the first question, and written once, when the process ends.
- *
- * Any thread. Files are read and written under locks of this module alone: call
- * profile_store_ask() and profile_store_write() with no lock of your own held that the functions
- * you pass, or other threads in them, take.
+ * once, at the first question, and written once, when the process ends. Any thread. Files are
+ * read and written under locks of this module alone: call profile_store_ask() and
+ * profile_store_write() without a lock of your own.
  */
 #ifndef HEDDLE_ESTIMATOR_PROFILE_STORE_H
 #define HEDDLE_ESTIMATOR_PROFILE_STORE_H
@@ -15,7 +13,8 @@
 
 /** Looks at what is known of a codelet: what earlier runs measured and this one has added.
  * @param path of the profile, for messages; empty: there is no folder for it
- * @param look called once; the profile holds still meanwhile, and is gone afterwards
+ * @param look called once, to copy what it needs: the profile holds still meanwhile and may change
+ * afterwards. It may take a mutex of pthread's, but none of StarPU's, where simulated threads wait.
  * @return 0; -ENOMEM, then `look` was not called */
 int profile_store_ask(const char *codelet,
                       void (*look)(const struct heddle_profile *known, const char *path, void *arg),
