@@ -17,8 +17,8 @@
  * running: accelerators need not wait for its end to know that they are faster.
  *
  * An accelerator is promising, that is, taken to be the fastest, until it has run a task of the
- * type, and another one if the first may have loaded a kernel (doc/internals/policies.md, "Trials").
- * known"). Others leave a first task to it.
+ * type, and another one if the first may have loaded a kernel (doc/internals/policies.md,
+ * "Trials"). Others leave a first task to it.
  *
  * A core is not promising, nor is an accelerator that was slow. It gets no trial that might delay
  * the end: a slow device could need TRIAL_FACTOR times as long as the fastest known one, and all
