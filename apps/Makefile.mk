@@ -110,7 +110,6 @@ libnbia_a_SOURCES = \
 	apps/nbia/classifier.h \
 	apps/nbia/slide.c \
 	apps/nbia/slide.h \
-	apps/nbia/slide_openslide.c \
 	apps/nbia/tissue.c \
 	apps/nbia/tissue.h
 nbia_pipeline = \
@@ -119,7 +118,6 @@ nbia_pipeline = \
 	apps/nbia/pipeline.c \
 	apps/nbia/pipeline.h \
 	apps/nbia/pipeline_private.h \
-	apps/nbia/pipeline_readers.c \
 	apps/nbia/pipeline_slots.c \
 	apps/nbia/progress.c \
 	apps/nbia/progress.h \

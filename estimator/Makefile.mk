@@ -7,7 +7,6 @@ libheddle_pure_la_SOURCES += \
 	estimator/block_time.h \
 	estimator/history.c \
 	estimator/history.h \
-	estimator/history_fit.c \
 	estimator/knn.c \
 	estimator/knn.h \
 	estimator/local_fit.c \
@@ -18,20 +17,18 @@ libheddle_pure_la_SOURCES += \
 	estimator/profile.h \
 	estimator/profile_file.c \
 	estimator/profile_file.h \
+	estimator/profile_store.c \
+	estimator/profile_store.h \
 	estimator/rate_fit.c \
 	estimator/rate_fit.h \
 	estimator/robust.c \
-	estimator/robust.h \
-	estimator/slots.h
+	estimator/robust.h
 libheddle_la_SOURCES += \
-	estimator/adapter_starpu.c \
 	estimator/device_class_starpu.c \
 	estimator/estimate_starpu.c \
 	estimator/estimate_starpu.h \
-	estimator/model_starpu.c \
-	estimator/observe_starpu.c \
 	estimator/platform_starpu.c \
 	estimator/platform_starpu.h \
-	estimator/profile_starpu.c \
-	estimator/slots_starpu.c \
-	estimator/task_params_starpu.c
+	estimator/sources_starpu.c \
+	estimator/table_starpu.c \
+	estimator/table_starpu.h

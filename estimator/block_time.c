@@ -9,7 +9,7 @@
 #include "estimator/block_time.h"
 #include "estimator/rate_fit.h"
 
-/* A block this many times slower than believed is set aside at first. */
+/* A block this many times slower than estimated is set aside at first. */
 #define OUTLIER 4
 /* For so many blocks an outlier is remembered. */
 #define MEMORY 4
@@ -61,7 +61,7 @@ double heddle_block_time_pace(const struct heddle_block_time *t, double start_us
 
 	if (t->blocks <= 0)
 		return t->pace;
-	/* Faster than the start allows: the start was believed too long. */
+	/* Faster than the start allows: the estimated start is too long. */
 	return (rest > LEAST_PART * t->us ? rest : LEAST_PART * t->us) / t->n;
 }
 

@@ -1,15 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What a block is believed to take on one worker: time(n) = start + n pace, from
- * the blocks measured so far. A line is enough: between two sizes that were
- * measured it is right for any curve, and it follows the worker as it changes.
- *
- * The start comes from blocks of different sizes, the pace from the latest
- * blocks whatever their sizes, older ones counting less. The pace is a quotient
- * of sums: where blocks overlap, the times between their ends vary wildly while
- * their sum is right. A block many times slower than believed is set aside, and
- * believed when another one soon follows.
+ * An estimate of what a block takes on one worker: time(n) = start + n pace, from the blocks
+ * measured so far. A line is enough: between two sizes that were measured it is right for any
+ * curve, and it follows the worker as it changes. A block many times slower than the estimate is
+ * set aside, and counts when another one soon follows.
  */
 #ifndef HEDDLE_ESTIMATOR_BLOCK_TIME_H
 #define HEDDLE_ESTIMATOR_BLOCK_TIME_H
@@ -17,6 +12,10 @@
 #include <stdbool.h>
 
 #define BLOCK_TIME_POINTS 8
+
+/* The start comes from blocks of different sizes, the pace from the latest blocks whatever their
+ * sizes, older ones counting less. The pace is a quotient of sums: where blocks overlap, the times
+ * between their ends vary wildly while their sum is right. */
 
 struct heddle_block_point {
 	double n, us;
@@ -27,14 +26,14 @@ struct heddle_block_time {
 	double start_us;
 	double pace;      /**< microseconds per iteration; 0: unknown */
 	bool start_known; /**< two sizes were measured */
-	unsigned count;   /**< blocks believed */
+	unsigned count;   /**< blocks that count */
 
 	/* Inside: the latest points, decayed sums, a point set aside. */
 	struct heddle_block_point points[BLOCK_TIME_POINTS];
 	double blocks, n, us;
 	double shortest; /**< shortest time of a block ever */
 	struct heddle_block_point aside;
-	unsigned since_aside; /**< blocks believed since */
+	unsigned since_aside; /**< blocks that count since */
 };
 
 /** Adds a measured block.

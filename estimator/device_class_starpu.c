@@ -19,7 +19,7 @@
 #include <starpu_opencl.h>
 #endif
 
-#include "estimator/slots.h"
+#include "estimator/table_starpu.h"
 #include "support/clock_starpu.h"
 #include "support/message.h"
 #include "estimator/platform_starpu.h"
@@ -140,7 +140,7 @@ static unsigned class_find(int worker, enum starpu_worker_archtype type)
 	unsigned n, class = 0;
 
 	device_name(worker, type, device, sizeof(device));
-	/* What is believed of a simulated board by one clock is wrong by the other. */
+	/* Estimates for a simulated board by one clock are wrong by the other. */
 	snprintf(name, sizeof(name), "%s %s%s", heddle_kind_name(kind), device,
 	         kind == HEDDLE_KIND_FPGA && heddle_clock() == HEDDLE_CLOCK_MODELLED ? " modelled"
 	                                                                             : "");
@@ -149,16 +149,16 @@ static unsigned class_find(int worker, enum starpu_worker_archtype type)
 	n = atomic_load(&classes.n);
 	while (class < n && strcmp(classes.names[class], name))
 		class ++;
-	if (class == HEDDLE_DEVICE_CLASSES) {
-		class --;
-		heddle_warn("there are more than %d classes of devices: %s counts as %s",
-		            HEDDLE_DEVICE_CLASSES, name, classes.names[class]);
-	} else if (class == n) {
+	if (class < HEDDLE_DEVICE_CLASSES && class == n) {
 		strcpy(classes.names[class], name);
 		atomic_store(&classes.n, n + 1);
 	}
 	pthread_mutex_unlock(&classes.mutex);
-	return class;
+	if (class < HEDDLE_DEVICE_CLASSES)
+		return class;
+	heddle_warn("there are more than %d classes of devices: %s counts as %s",
+	            HEDDLE_DEVICE_CLASSES, name, classes.names[HEDDLE_DEVICE_CLASSES - 1]);
+	return HEDDLE_DEVICE_CLASSES - 1;
 }
 
 unsigned heddle_device_class(int worker)
@@ -189,7 +189,7 @@ const char *heddle_device_class_name(unsigned class)
 }
 
 /* It may be gone since another starpu_init(). */
-int device_class_worker(unsigned class)
+int estimate_class_worker(unsigned class)
 {
 	int worker = class < heddle_device_classes() ? atomic_load(&classes.worker[class]) : -1;
 
@@ -199,7 +199,7 @@ int device_class_worker(unsigned class)
 	return worker;
 }
 
-int device_class_find(const char *name)
+int estimate_class_find(const char *name)
 {
 	unsigned n = heddle_device_classes();
 

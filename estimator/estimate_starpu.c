@@ -1,7 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What is believed of tasks, and how samples change it.
+ * Estimates: what is known of a task's slot on each class of devices, how samples change it, and
+ * how samples are taken under policies that take none. Only the policy
+ * learns from StarPU how long a task took, through two hooks around the execution. In each context
+ * these are replaced by ones that look at the clock and then call the policy's.
  */
 #include "config.h"
 
@@ -10,96 +13,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "estimator/slots.h"
+#include "estimator/table_starpu.h"
+#include "support/clock_starpu.h"
 #include "support/message.h"
-#include "support/variables.h"
+#include "support/starpu_compat.h"
 
-/* A belief that changed less is not news to tasks with other parameters. */
-#define BELIEF_CHANGED 0.1
+/* A time that changed less is not news to tasks with other parameters. */
+#define CHANGED 0.1
 /* A first sample so many times above what neighbours say wants another one. */
 #define SURPRISE 8
 /* What earlier runs measured counts as so many samples of this one. */
 #define PRIOR_SAMPLES 2
 
-static const char *const source_names[] = {
-    [HEDDLE_ESTIMATE_NOTHING] = "nothing", [HEDDLE_ESTIMATE_NEIGHBOURS] = "neighbours",
-    [HEDDLE_ESTIMATE_MODEL] = "model",     [HEDDLE_ESTIMATE_PROFILE] = "profile",
-    [HEDDLE_ESTIMATE_ONLINE] = "online",
-};
-
-#define NSOURCES (sizeof(source_names) / sizeof(source_names[0]))
-
-const char *heddle_estimate_source_name(enum heddle_estimate_source source)
-{
-	return source_names[source];
-}
-
-/* ---- which sources may be used ---- */
-
-static struct {
-	pthread_once_t once;
-	unsigned allowed; /* bit s: source s */
-	struct heddle_history_rule rule;
-} sources = {.once = PTHREAD_ONCE_INIT};
-
-static void source_allow(const char *name, size_t length)
-{
-	for (unsigned s = 0; s < NSOURCES; s++)
-		if (strlen(source_names[s]) == length && !strncmp(source_names[s], name, length)) {
-			sources.allowed |= 1u << s;
-			return;
-		}
-	if (length)
-		heddle_warn("HEDDLE_ESTIMATE: \"%.*s\" is no source of estimates (online, profile, "
-		            "model, neighbours, nothing)",
-		            (int)length, name);
-}
-
-/* How neighbours predict. */
-static void rule_read(void)
-{
-	const char *text = heddle_variable_text(HEDDLE_VARIABLE_NEIGHBOURS);
-
-	sources.rule = HEDDLE_HISTORY_FIT;
-	if (!strcmp(text, "mean"))
-		sources.rule = HEDDLE_HISTORY_PUBLISHED;
-	else if (strcmp(text, "fit"))
-		heddle_warn("HEDDLE_NEIGHBOURS=%s is neither \"fit\" nor \"mean\"", text);
-}
-
-static void sources_read(void)
-{
-	const char *text = heddle_variable_text(HEDDLE_VARIABLE_ESTIMATE);
-
-	rule_read();
-	for (size_t length; *text; text += length + (text[length] == ',')) {
-		length = strcspn(text, ",");
-		source_allow(text, length);
-	}
-}
-
-bool source_allowed(enum heddle_estimate_source source)
-{
-	pthread_once(&sources.once, sources_read);
-	return sources.allowed >> source & 1;
-}
-
 /* ---- cells ---- */
 
-static void cell_publish(struct cell *cell, double us, enum heddle_estimate_source source)
+static void cell_publish(struct estimate_cell *cell, double us, enum heddle_estimate_source source)
 {
 	atomic_store_explicit(&cell->us, us, memory_order_relaxed);
 	atomic_store_explicit(&cell->source, source, memory_order_release);
 }
 
-static enum heddle_estimate_source cell_source(struct cell *cell)
+static enum heddle_estimate_source cell_source(struct estimate_cell *cell)
 {
 	return atomic_load_explicit(&cell->source, memory_order_acquire);
 }
 
 /* The median of what was measured, together with what earlier runs say until
  * there is enough. */
-static double cell_median(const struct cell *cell)
+static double cell_median(const struct estimate_cell *cell)
 {
 	double values[HEDDLE_ROBUST_RECENT + PRIOR_SAMPLES];
 	unsigned n = cell->measured.count;
@@ -116,15 +57,15 @@ static double cell_median(const struct cell *cell)
 
 /* What earlier runs measured came into the history without the slot's doing.
  * The slot's flag and the codelet's mutex are held. */
-static void adopt_profile(struct slot *slot, const struct heddle_history_point *point)
+static void adopt_profile(struct estimate_slot *slot, const struct heddle_history_point *point)
 {
 	for (unsigned c = 0; c < HEDDLE_DEVICE_CLASSES; c++) {
-		struct cell *cell = &slot->cells[c];
+		struct estimate_cell *cell = &slot->cells[c];
 
 		if (cell_source(cell) > HEDDLE_ESTIMATE_NEIGHBOURS || cell->measured.count ||
 		    !(point->us[c] > 0))
 			continue;
-		cell->prior_us = cell->told_us = point->us[c];
+		cell->prior_us = cell->history_us = point->us[c];
 		cell_publish(cell, point->us[c], HEDDLE_ESTIMATE_PROFILE);
 	}
 }
@@ -141,15 +82,15 @@ static unsigned wide_classes(void)
 }
 
 /* Fills the cells of which nothing is known from what is known of others. */
-static void predict(struct slot *slot)
+static void predict(struct estimate_slot *slot)
 {
-	struct codelet *codelet = slot->codelet;
+	struct estimate_codelet *codelet = slot->codelet;
 	const struct heddle_history_point *point = &codelet->history.points[slot->point];
 	double us[HEDDLE_HISTORY_CLASSES];
 
 	atomic_store(&slot->news, atomic_load(&codelet->news));
 	adopt_profile(slot, point);
-	if (!source_allowed(HEDDLE_ESTIMATE_NEIGHBOURS))
+	if (!estimate_source_allowed(HEDDLE_ESTIMATE_NEIGHBOURS))
 		return;
 	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++)
 		us[c] = c < HEDDLE_DEVICE_CLASSES &&
@@ -157,7 +98,7 @@ static void predict(struct slot *slot)
 		            ? atomic_load(&slot->cells[c].us)
 		            : 0;
 	codelet->history.wide = wide_classes();
-	heddle_history_predict(&codelet->history, point->values, sources.rule, slot->point, us);
+	heddle_history_predict(&codelet->history, point->values, estimate_rule(), slot->point, us);
 	for (unsigned c = 0; c < HEDDLE_DEVICE_CLASSES; c++)
 		if (us[c] > 0 && cell_source(&slot->cells[c]) <= HEDDLE_ESTIMATE_NEIGHBOURS)
 			cell_publish(&slot->cells[c], us[c], HEDDLE_ESTIMATE_NEIGHBOURS);
@@ -165,64 +106,70 @@ static void predict(struct slot *slot)
 
 /* Predictions are made anew when an eighth more is known than last time: so many
  * new things only cost the logarithm of their number. */
-static void refresh(struct slot *slot)
+static void refresh(struct estimate_slot *slot)
 {
-	struct codelet *codelet = slot->codelet;
+	struct estimate_codelet *codelet = slot->codelet;
 	unsigned news = atomic_load_explicit(&codelet->news, memory_order_relaxed);
 	unsigned seen = atomic_load_explicit(&slot->news, memory_order_relaxed);
 
 	if (news == seen || news - seen < seen / 8 || pthread_mutex_trylock(&codelet->mutex))
 		return;
 	/* A sample may come meanwhile: it must not be overwritten. */
-	if (slot_seize(slot)) {
+	if (estimate_slot_seize(slot)) {
 		predict(slot);
-		slot_release(slot);
+		estimate_slot_release(slot);
 	}
 	pthread_mutex_unlock(&codelet->mutex);
 }
 
-/* Tells other parameters what was learned of these, unless it is hardly new. The
- * slot's flag is held. */
-static void tell(struct slot *slot, unsigned class, double us)
+/* Adds to the history what was learned of a slot, unless it is hardly new. The slot's flag is
+ * held. */
+static void history_add(struct estimate_slot *slot, unsigned class, double us)
 {
-	struct codelet *codelet = slot->codelet;
-	struct cell *cell = &slot->cells[class];
+	struct estimate_codelet *codelet = slot->codelet;
+	struct estimate_cell *cell = &slot->cells[class];
 
-	if (fabs(us - cell->told_us) <= BELIEF_CHANGED * cell->told_us)
+	if (fabs(us - cell->history_us) <= CHANGED * cell->history_us)
 		return;
 	pthread_mutex_lock(&codelet->mutex);
 	heddle_history_set(&codelet->history, slot->point, class, us);
 	pthread_mutex_unlock(&codelet->mutex);
-	cell->told_us = us;
+	cell->history_us = us;
 	atomic_fetch_add(&codelet->news, 1);
 	/* Its own other classes follow. */
 	atomic_store(&slot->news, 0);
 }
 
-/* Asks StarPU's model once: later this run's own samples say more. */
-static void ask_model(struct slot *slot, struct starpu_task *task, unsigned class)
+/* Whether a model is the estimator itself. */
+static bool is_ours(const struct starpu_perfmodel *model)
 {
-	struct cell *cell = &slot->cells[class];
+	return model && model->arch_cost_function == heddle_estimate_cost;
+}
+
+/* Asks StarPU's model once: later this run's own samples say more. */
+static void ask_model(struct estimate_slot *slot, struct starpu_task *task, unsigned class)
+{
+	struct estimate_cell *cell = &slot->cells[class];
 	double us;
 
-	if (!task->cl->model ||
+	if (!task->cl->model || is_ours(task->cl->model) ||
 	    atomic_load_explicit(&slot->modelled, memory_order_relaxed) >> class & 1 ||
-	    !source_allowed(HEDDLE_ESTIMATE_MODEL) ||
+	    !estimate_source_allowed(HEDDLE_ESTIMATE_MODEL) ||
 	    atomic_fetch_or(&slot->modelled, 1u << class) >> class & 1)
 		return;
-	us = model_us(task, class);
-	if (!(us > 0) || !slot_seize(slot))
+	us = estimate_model_us(task, class);
+	if (!(us > 0) || !estimate_slot_seize(slot))
 		return;
 	if (cell_source(cell) <= HEDDLE_ESTIMATE_NEIGHBOURS) {
 		cell_publish(cell, us, HEDDLE_ESTIMATE_MODEL);
-		tell(slot, class, us);
+		history_add(slot, class, us);
 	}
-	slot_release(slot);
+	estimate_slot_release(slot);
 }
 
 /* Of the first task, the sizes of its data: how times grow with parameters is expected to
  * follow them. What has no place counts with the last. */
-static void sizes_note(struct slot *slot, struct starpu_task *task)
+static void sizes_note(struct estimate_slot *slot, struct starpu_task *task)
 {
 	unsigned nbuffers = STARPU_TASK_GET_NBUFFERS(task);
 	double sizes[HEDDLE_HISTORY_SIZES] = {0};
@@ -240,9 +187,10 @@ static void sizes_note(struct slot *slot, struct starpu_task *task)
 
 /* ---- asking ---- */
 
-static bool estimate_read(struct slot *slot, unsigned class, struct heddle_estimate *estimate)
+static bool estimate_read(struct estimate_slot *slot, unsigned class,
+                          struct heddle_estimate *estimate)
 {
-	struct cell *cell = &slot->cells[class];
+	struct estimate_cell *cell = &slot->cells[class];
 
 	estimate->source = cell_source(cell);
 	estimate->us = atomic_load_explicit(&cell->us, memory_order_relaxed);
@@ -253,34 +201,50 @@ static bool estimate_read(struct slot *slot, unsigned class, struct heddle_estim
 
 unsigned long heddle_estimate_key(struct starpu_task *task)
 {
-	return (uintptr_t)slot_of_task(task);
+	return (uintptr_t)estimate_slot_of(task);
 }
 
-void heddle_estimate_all(struct starpu_task *task, unsigned n, struct heddle_estimate *estimates)
+/* @return how many classes have more than a prediction */
+static unsigned estimates_read(struct estimate_slot *slot, unsigned n,
+                               struct heddle_estimate *estimates)
 {
-	struct slot *slot = slot_of_task(task);
-	unsigned known = 0, classes = n < HEDDLE_DEVICE_CLASSES ? n : HEDDLE_DEVICE_CLASSES;
+	unsigned known = 0;
 
 	memset(estimates, 0, n * sizeof(*estimates));
-	if (!slot)
-		return;
-	for (unsigned c = 0; c < classes; c++)
+	for (unsigned c = 0; slot && c < n && c < HEDDLE_DEVICE_CLASSES; c++)
 		known += estimate_read(slot, c, &estimates[c]);
+	return known;
+}
+
+unsigned long heddle_estimate_all(struct starpu_task *task, unsigned n,
+                                  struct heddle_estimate *estimates)
+{
+	struct estimate_slot *slot = estimate_slot_of(task);
+	unsigned known = estimates_read(slot, n, estimates);
+	unsigned classes = n < HEDDLE_DEVICE_CLASSES ? n : HEDDLE_DEVICE_CLASSES;
+
+	if (!slot)
+		return 0;
 	sizes_note(slot, task);
 	if (known == classes)
-		return;
+		return (uintptr_t)slot;
 	refresh(slot);
 	for (unsigned c = 0; c < classes; c++)
 		if (!estimate_read(slot, c, &estimates[c]))
 			ask_model(slot, task, c);
 	refresh(slot);
-	for (unsigned c = 0; c < classes; c++)
-		estimate_read(slot, c, &estimates[c]);
+	estimates_read(slot, n, estimates);
+	return (uintptr_t)slot;
+}
+
+void heddle_estimate_known(unsigned long key, unsigned n, struct heddle_estimate *estimates)
+{
+	estimates_read((struct estimate_slot *)(uintptr_t)key, n, estimates);
 }
 
 void heddle_estimate(struct starpu_task *task, unsigned class, struct heddle_estimate *estimate)
 {
-	struct slot *slot = slot_of_task(task);
+	struct estimate_slot *slot = estimate_slot_of(task);
 
 	*estimate = (struct heddle_estimate){0};
 	if (!slot || class >= HEDDLE_DEVICE_CLASSES || estimate_read(slot, class, estimate))
@@ -293,21 +257,25 @@ void heddle_estimate(struct starpu_task *task, unsigned class, struct heddle_est
 	estimate_read(slot, class, estimate);
 }
 
-/* ---- telling ---- */
+/* ---- samples ---- */
 
-static void save_at_exit(void)
-{
-	heddle_estimate_save();
-}
+struct hooks {
+	void (*pre)(struct starpu_task *task, unsigned ctx);
+	void (*post)(struct starpu_task *task, unsigned ctx);
+};
 
-static void exit_watch(void)
-{
-	atexit(save_at_exit);
-}
+static struct {
+	pthread_mutex_t mutex;
+	struct hooks before[STARPU_NMAX_SCHED_CTXS]; /* the policy's own */
+	struct {
+		double start_us;      /* of the task under way; 0: none that is looked at */
+		atomic_bool reported; /* its policy reported it */
+	} __attribute__((aligned(64))) workers[STARPU_NMAXWORKERS];
+} observed = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 /* Whether this is the codelet's first sample on a class: it often carries the
  * loading of a kernel, or the first touch of memory. */
-static bool first_on_class(struct codelet *codelet, unsigned class)
+static bool first_on_class(struct estimate_codelet *codelet, unsigned class)
 {
 	if (atomic_load_explicit(&codelet->sampled, memory_order_relaxed) >> class & 1)
 		return false;
@@ -315,7 +283,7 @@ static bool first_on_class(struct codelet *codelet, unsigned class)
 }
 
 /* The same of one accelerator: each of them loads its kernels itself. */
-static bool first_on_accelerator(struct codelet *codelet, int worker)
+static bool first_on_accelerator(struct estimate_codelet *codelet, int worker)
 {
 	atomic_ulong *ran = &codelet->ran[worker / 64];
 	unsigned long bit = 1UL << worker % 64;
@@ -329,9 +297,9 @@ static bool first_on_accelerator(struct codelet *codelet, int worker)
 /* Whether the first sample of a cell is so far above what neighbours say that
  * another one is to confirm it: of these parameters, or an equally surprising one
  * of others. */
-static bool doubtful(struct slot *slot, unsigned class, double us)
+static bool doubtful(struct estimate_slot *slot, unsigned class, double us)
 {
-	struct cell *cell = &slot->cells[class];
+	struct estimate_cell *cell = &slot->cells[class];
 	atomic_uint *surprised = &slot->codelet->surprised;
 	bool surprising = cell->measured.count == 1 &&
 	                  cell_source(cell) == HEDDLE_ESTIMATE_NEIGHBOURS &&
@@ -346,7 +314,7 @@ static bool doubtful(struct slot *slot, unsigned class, double us)
 
 /* Keeps a sample. An accelerator's first one counts as long as there is no other.
  * @return whether it does */
-static bool sample_keep(struct cell *cell, bool first, double us)
+static bool sample_keep(struct estimate_cell *cell, bool first, double us)
 {
 	unsigned samples = atomic_fetch_add_explicit(&cell->samples, 1, memory_order_relaxed);
 	bool none = !samples || atomic_load_explicit(&cell->first, memory_order_relaxed);
@@ -361,32 +329,157 @@ static bool sample_keep(struct cell *cell, bool first, double us)
 }
 
 /* The slot's flag is held. */
-static void sample_add(struct slot *slot, unsigned class, int worker, double us)
+static void sample_add(struct estimate_slot *slot, unsigned class, int worker, double us)
 {
-	struct cell *cell = &slot->cells[class];
+	struct estimate_cell *cell = &slot->cells[class];
 	bool first = first_on_accelerator(slot->codelet, worker);
 	bool counts = sample_keep(cell, first, us);
 
 	first |= first_on_class(slot->codelet, class);
-	if (!counts || !source_allowed(HEDDLE_ESTIMATE_ONLINE) || doubtful(slot, class, us))
+	if (!counts || !estimate_source_allowed(HEDDLE_ESTIMATE_ONLINE) ||
+	    doubtful(slot, class, us))
 		return;
 	us = cell_median(cell);
 	cell_publish(cell, us, HEDDLE_ESTIMATE_ONLINE);
 	if (!first)
-		tell(slot, class, us);
+		history_add(slot, class, us);
+}
+
+static void samples_begin(void)
+{
+	for (unsigned w = 0; w < STARPU_NMAXWORKERS; w++)
+		HELGRIND_ATOMIC(observed.workers[w].reported);
+	estimate_watch_exit();
 }
 
 void heddle_estimate_executed(struct starpu_task *task, int worker, double us)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	unsigned class = heddle_device_class(worker);
-	struct slot *slot = us > 0 && isfinite(us) ? slot_of_executed_task(task) : NULL;
+	struct estimate_slot *slot =
+	    us > 0 && isfinite(us) ? estimate_slot_of_executed(task) : NULL;
 
-	observe_told(worker);
+	pthread_once(&once, samples_begin);
+	atomic_store_explicit(&observed.workers[worker].reported, true, memory_order_relaxed);
 	/* Another worker is at it: one sample more or less does not matter. */
-	if (!slot || !slot_seize(slot))
+	if (!slot || !estimate_slot_seize(slot))
 		return;
-	pthread_once(&once, exit_watch);
 	sample_add(slot, class, worker, us);
-	slot_release(slot);
+	estimate_slot_release(slot);
+}
+
+/* ---- samples under other policies ---- */
+
+/* Only tasks that state parameters, or whose codelet has the estimator for its model. */
+static bool looked_at(const struct starpu_task *task)
+{
+	return estimate_is_slot(task->sched_data) || is_ours(task->cl->model);
+}
+
+static void observe_pre(struct starpu_task *task, unsigned ctx)
+{
+	int worker = starpu_worker_get_id();
+
+	if (observed.before[ctx].pre)
+		observed.before[ctx].pre(task, ctx);
+	/* Its data are sure to be there now. */
+	if (worker >= 0 && looked_at(task) && estimate_slot_of(task))
+		observed.workers[worker].start_us = starpu_timing_now();
+}
+
+static void observe_post(struct starpu_task *task, unsigned ctx)
+{
+	int worker = starpu_worker_get_id();
+	double us = 0;
+
+	if (worker >= 0 && observed.workers[worker].start_us && looked_at(task)) {
+		us = starpu_timing_now() - observed.workers[worker].start_us;
+		observed.workers[worker].start_us = 0;
+		atomic_store_explicit(&observed.workers[worker].reported, false,
+		                      memory_order_relaxed);
+	}
+	if (observed.before[ctx].post)
+		observed.before[ctx].post(task, ctx);
+	if (us > 0 &&
+	    !atomic_load_explicit(&observed.workers[worker].reported, memory_order_relaxed))
+		heddle_estimate_executed(task, worker, heddle_clock_kernel_us(task, us));
+}
+
+static void observe(unsigned ctx)
+{
+	struct starpu_sched_policy *policy;
+
+	if (ctx >= STARPU_NMAX_SCHED_CTXS)
+		return;
+	policy = starpu_sched_ctx_get_sched_policy(ctx);
+	if (!policy || policy->post_exec_hook == observe_post)
+		return;
+	pthread_mutex_lock(&observed.mutex);
+	if (policy->post_exec_hook != observe_post) {
+		observed.before[ctx] =
+		    (struct hooks){policy->pre_exec_hook, policy->post_exec_hook};
+		atomic_thread_fence(memory_order_seq_cst);
+		policy->pre_exec_hook = observe_pre;
+		policy->post_exec_hook = observe_post;
+	}
+	pthread_mutex_unlock(&observed.mutex);
+}
+
+static void observe_task(const struct starpu_task *task)
+{
+	unsigned ctx = task->sched_ctx;
+
+	if (!starpu_is_initialized())
+		return;
+	if (ctx == STARPU_NMAX_SCHED_CTXS)
+		ctx = starpu_sched_ctx_get_context();
+	/* Without one of its own it goes to the initial context. */
+	observe(ctx == STARPU_NMAX_SCHED_CTXS ? 0 : ctx);
+}
+
+int heddle_task_params(struct starpu_task *task, const struct heddle_param *params, unsigned n)
+{
+	int error = estimate_slot_state(task, params, n);
+
+	if (!error)
+		observe_task(task);
+	return error;
+}
+
+/* ---- the estimator as a performance model of StarPU ---- */
+
+/* The worker that an architecture of StarPU stands for; -1 for several at once. */
+static int arch_worker(const struct starpu_perfmodel_arch *arch)
+{
+	if (arch->ndevices != 1 || arch->devices[0].ncores > 1)
+		return -1;
+	/* All cores are one architecture. */
+	if (arch->devices[0].type == STARPU_CPU_WORKER)
+		return starpu_worker_get_by_type(STARPU_CPU_WORKER, 0);
+	return starpu_worker_get_by_devid(arch->devices[0].type, arch->devices[0].devid);
+}
+
+double heddle_estimate_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                            unsigned implementation)
+{
+	struct heddle_estimate estimate;
+	int worker = arch_worker(arch);
+
+	observe(task->sched_ctx);
+	if (worker < 0)
+		return NAN;
+	heddle_estimate(task, heddle_device_class(worker), &estimate);
+	/* StarPU's policies try what they know nothing of. */
+	return estimate.us > 0 ? estimate.us : NAN;
+}
+
+int heddle_estimate_task(struct starpu_task *task, int worker, struct heddle_estimate *estimate)
+{
+	if (!starpu_is_initialized() || worker < 0 || worker >= (int)starpu_worker_get_count())
+		return heddle_refuse(-EINVAL, "heddle_estimate_task(): there is no worker %d",
+		                     worker);
+	if (!task->cl)
+		return heddle_refuse(-EINVAL, "heddle_estimate_task(): the task has no codelet");
+	heddle_estimate(task, heddle_device_class(worker), estimate);
+	return 0;
 }

@@ -1,17 +1,11 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How long a task is believed to take on each class of devices, for policies.
- *
- * Workers that run a task alike form a class: the CPU cores, all accelerators of
- * one kind and one name. A policy asks heddle_estimate() for every class it has
- * workers of, and tells heddle_estimate_executed() how long each task took.
- *
- * What is known is kept for each set of parameters that tasks of a codelet have
- * (heddle_task_params(); by default the sizes of the task's data). The table of
- * them never shrinks while a process lives, and its size is bounded.
- *
- * After starpu_init(); any thread, no lock need be held or free.
+ * Estimates of how long a task takes on each class of devices, for policies. Workers that run a
+ * task alike form a class: the CPU cores, all accelerators of one kind and one name. Estimates are
+ * kept for each task type, that is, for each set of parameters that tasks of a codelet have
+ * (heddle_task_params(); by default the sizes of the task's data). The table of types is bounded
+ * and never shrinks. After starpu_init(); any thread, no lock need be held or free.
  */
 #ifndef HEDDLE_ESTIMATOR_ESTIMATE_STARPU_H
 #define HEDDLE_ESTIMATOR_ESTIMATE_STARPU_H
@@ -32,21 +26,27 @@ unsigned heddle_device_classes(void);
 /** Name of a class, as profiles have it: kind and device ("cuda NVIDIA H200"). */
 const char *heddle_device_class_name(unsigned class);
 
-/** What is believed of a task on a class. Neither allocates nor makes system
+/** The estimate of a task on a class. Neither allocates nor makes system
  * calls, except at the first task with new parameters; takes some tens of
  * nanoseconds, the second time for a task less: it then carries, in sched_data if
  * that is NULL, where to look. */
 void heddle_estimate(struct starpu_task *task, unsigned class, struct heddle_estimate *estimate);
 
-/** A number that is the same for tasks of which the same is believed: one codelet,
- * one set of parameters. It holds for the life of the process.
+/** A number that is the same for all tasks of a type: one codelet, one set of
+ * parameters. It holds for the life of the process.
  * @return 0 where nothing is kept about the task */
 unsigned long heddle_estimate_key(struct starpu_task *task);
 
 /** heddle_estimate() for all classes at once.
- * @param[out] estimates room for `classes` of them */
-void heddle_estimate_all(struct starpu_task *task, unsigned classes,
-                         struct heddle_estimate *estimates);
+ * @param[out] estimates room for `classes` of them
+ * @return heddle_estimate_key() */
+unsigned long heddle_estimate_all(struct starpu_task *task, unsigned classes,
+                                  struct heddle_estimate *estimates);
+
+/** The estimates of the tasks with a key, as they are now: after heddle_estimate_all() was asked
+ * about one of them. Reads atomic variables and takes no lock.
+ * @param key heddle_estimate_key(); of 0 nothing is known */
+void heddle_estimate_known(unsigned long key, unsigned classes, struct heddle_estimate *estimates);
 
 /** A task took so long on a worker, µs, from the start of its kernel to the end,
  * without transfers. For hooks after execution. Of a task that has data and states

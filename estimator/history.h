@@ -45,9 +45,6 @@ struct heddle_history {
 
 void heddle_history_free(struct heddle_history *history);
 
-/** Whether that can be the name of a parameter. */
-bool heddle_history_name_valid(const char *name);
-
 /** The dimension of that name, made if there is none.
  * @return 0; -EINVAL when the name is none, is one that profiles need (device, us,
  * samples, at), or already that of a parameter of
@@ -115,15 +112,5 @@ struct heddle_history_rule {
 void heddle_history_predict(const struct heddle_history *history, const double *values,
                             struct heddle_history_rule rule, size_t leave_out,
                             double us[HEDDLE_HISTORY_CLASSES]);
-
-/** The same by fits alone (history_fit.c). */
-void heddle_history_fit(const struct heddle_history *history, const double *values,
-                        size_t leave_out, double us[HEDDLE_HISTORY_CLASSES]);
-
-/** Whether a point has times on all classes of a mask. */
-bool heddle_history_has(const struct heddle_history_point *point, unsigned classes);
-
-/** The class of which most is known. */
-unsigned heddle_history_best_known(const struct heddle_history *history);
 
 #endif

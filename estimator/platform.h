@@ -1,14 +1,26 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Simulated machines: some equal cores and some accelerators, described by a
- * line such as
+ * Simulated machines: some equal cores and some accelerators, described by a line such as
  *
  *	63cpu+gpu36@12000:10
  *
- * (63 cores and a GPU 36 times as fast as one of them, behind a link of
- * 12000 MB/s and 10 µs). Start with heddle_platform_parse();
- * tools/common/platform_files.h finds machines by name. Grammar, blanks not allowed:
+ * (63 cores and a GPU 36 times as fast as one of them, behind a link of 12000 MB/s and 10 µs).
+ * tools/common/platform_files.h finds machines by name.
+ */
+#ifndef HEDDLE_ESTIMATOR_PLATFORM_H
+#define HEDDLE_ESTIMATOR_PLATFORM_H
+
+#include <stddef.h>
+#include <heddle/kind.h>
+
+#define HEDDLE_PLATFORM_MAXACCELERATORS 16
+#define HEDDLE_PLATFORM_MAXCPUS 4096
+#define HEDDLE_PLATFORM_MAXSPEC 512 /**< characters of a description, with its end */
+/** Stands for a core where the index of an accelerator is asked for. */
+#define HEDDLE_PLATFORM_CORE (-1)
+
+/* The grammar, blanks not allowed:
  *
  *	SPEC        = COUNT "cpu" ["=" RATE] {"+" ACCELERATOR}
  *	ACCELERATOR = [COUNT] ("gpu" | "fpga") SPEED ["~" [BLOCK]]
@@ -27,19 +39,7 @@
  *           when the fraction P (0 to 1) of the time has passed that the whole
  *           machine would need ideally without the slowdown. The moment is one of
  *           simulated time, counted from the first loop of the process, so it is
- *           the same for every strategy, whatever order it hands blocks out in.
- */
-#ifndef HEDDLE_ESTIMATOR_PLATFORM_H
-#define HEDDLE_ESTIMATOR_PLATFORM_H
-
-#include <stddef.h>
-#include <heddle/kind.h>
-
-#define HEDDLE_PLATFORM_MAXACCELERATORS 16
-#define HEDDLE_PLATFORM_MAXCPUS 4096
-#define HEDDLE_PLATFORM_MAXSPEC 512 /**< characters of a description, with its end */
-/** Stands for a core where the index of an accelerator is asked for. */
-#define HEDDLE_PLATFORM_CORE (-1)
+ *           the same for every strategy, whatever order it hands blocks out in. */
 
 struct heddle_platform_accelerator {
 	enum heddle_kind kind; /**< HEDDLE_KIND_CUDA ("gpu") or HEDDLE_KIND_FPGA */

@@ -3,22 +3,20 @@
  */
 #include "config.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "estimator/history.h"
 #include "estimator/profile.h"
+#include "estimator/robust.h"
 #include "support/message.h"
 #include "support/number.h"
 
 /* Characters of a remark at the most. */
 #define REMARK 200
-
-_Static_assert(HEDDLE_PROFILE_KEY >= HEDDLE_HISTORY_NAME, "names of parameters are keys");
-_Static_assert(HEDDLE_PROFILE_TEXT >= HEDDLE_HISTORY_WORD, "categories are words");
 
 void heddle_profile_free(struct heddle_profile *profile)
 {
@@ -59,10 +57,33 @@ heddle_profile_record_field(const struct heddle_profile_record *record, const ch
 	return NULL;
 }
 
+bool heddle_profile_key_valid(const char *name)
+{
+	size_t length = strlen(name);
+
+	if (!length || length >= HEDDLE_PROFILE_KEY || isdigit((unsigned char)*name))
+		return false;
+	for (; *name; name++)
+		if (!isascii((unsigned char)*name) ||
+		    (!isalnum((unsigned char)*name) && *name != '_'))
+			return false;
+	return true;
+}
+
+double heddle_profile_field_median(const struct heddle_profile_field *field)
+{
+	double numbers[HEDDLE_PROFILE_NUMBERS];
+
+	if (!field || !field->n)
+		return 0;
+	memcpy(numbers, field->numbers, sizeof(numbers));
+	return heddle_robust_median(numbers, field->n);
+}
+
 static int field_add(struct heddle_profile_record *record, const char *key,
                      struct heddle_profile_field **field)
 {
-	if (!heddle_history_name_valid(key) || heddle_profile_record_field(record, key))
+	if (!heddle_profile_key_valid(key) || heddle_profile_record_field(record, key))
 		return -EINVAL;
 	if (record->nfields == HEDDLE_PROFILE_FIELDS)
 		return -ENOSPC;
@@ -154,7 +175,7 @@ static bool take_key(const char **at, const char *end, char key[HEDDLE_PROFILE_K
 	memcpy(key, *at, length);
 	key[length] = 0;
 	*at += length;
-	return heddle_history_name_valid(key);
+	return heddle_profile_key_valid(key);
 }
 
 static bool take_text(const char **at, const char *end, struct heddle_profile_field *field)

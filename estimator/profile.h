@@ -1,22 +1,12 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Profiles: what was measured of a codelet in earlier runs, as text. A line is a
- * record,
+ * Profiles: what was measured of a codelet in earlier runs, as text. A line is a record,
  *
  *	task device="cuda NVIDIA H200" size=512 : at=1763646184 samples=21 us=12.5,12.7
  *
- * its kind, the fields that say what was measured, a colon, and the fields that
- * say what came out. A field is a word in double quotes or up to seven numbers
- * with commas between. Lines that begin with # are comments.
- *
- * What a record measures is told by its kind and its fields before the colon, in
- * whatever order. Two records that measure the same are merged field by field:
- * "samples" are added, "at" (when, seconds since 1970) is the later one, and of
- * other numbers the latest seven are kept, the last ones last, for a median to be
- * taken of. So every kind of record is kept, also one that the reader does not know.
- *
- * Start with heddle_profile_parse(). Pure: files are estimator/profile_file.h's.
+ * its kind, the fields that say what was measured, a colon, and the results. Start with
+ * heddle_profile_parse(). Pure: files are estimator/profile_file.h's.
  */
 #ifndef HEDDLE_ESTIMATOR_PROFILE_H
 #define HEDDLE_ESTIMATOR_PROFILE_H
@@ -24,6 +14,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
+/* A field is a word in double quotes or up to seven numbers with commas between. Lines that begin
+ * with # are comments.
+ *
+ * Two records measure the same if their kinds and the fields before the colon, in whatever order,
+ * are the same. They are merged field by field: "samples" are added, "at" (when, seconds since
+ * 1970) is the later one, and of other numbers the latest seven are kept, the last ones last, for a
+ * median to be taken of. So every kind of record is kept, also one that the reader does not
+ * know. */
 
 #define HEDDLE_PROFILE_NUMBERS 7
 #define HEDDLE_PROFILE_FIELDS 20
@@ -60,6 +59,9 @@ struct heddle_profile {
 
 void heddle_profile_free(struct heddle_profile *profile);
 
+/** Whether that can be the key of a field: a word of letters, digits and _. */
+bool heddle_profile_key_valid(const char *name);
+
 /** Begins a record; fields are to be added, what was measured first. */
 void heddle_profile_record_init(struct heddle_profile_record *record, const char *kind);
 
@@ -78,6 +80,9 @@ void heddle_profile_record_results(struct heddle_profile_record *record);
 /** The field of that key; NULL when there is none. */
 const struct heddle_profile_field *
 heddle_profile_record_field(const struct heddle_profile_record *record, const char *key);
+
+/** The median of a field's numbers; 0 for a word, or NULL. */
+double heddle_profile_field_median(const struct heddle_profile_field *field);
 
 /** Parses a line, without its end.
  * @param[out] record

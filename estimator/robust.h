@@ -1,13 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What repeated measurements of one time are believed to say.
- *
- * The belief is the median of the latest few. Disturbances only lengthen times,
- * so of two middle ones the shorter counts: from the second measurement on, one
- * that is wildly too long changes nothing, however long it is; from the fifth on,
- * two. Old measurements leave as new ones come: after a lasting change the belief
- * follows with the fourth.
+ * A robust estimate from repeated measurements of one time: the median of the latest few.
+ * Disturbances only lengthen times, so of two middle ones the shorter counts: from the second
+ * measurement on, one that is wildly too long changes nothing, from the fifth on, two. Old
+ * measurements leave as new ones come: the estimate follows a lasting change with the fourth.
  */
 #ifndef HEDDLE_ESTIMATOR_ROBUST_H
 #define HEDDLE_ESTIMATOR_ROBUST_H
@@ -24,7 +21,7 @@ struct heddle_robust {
 /** Adds a measurement, µs, above 0 and finite; others are ignored. */
 void heddle_robust_add(struct heddle_robust *robust, double us);
 
-/** What is believed; 0: nothing measured. */
+/** The estimate; 0: nothing measured. */
 double heddle_robust_us(const struct heddle_robust *robust);
 
 /** The lower median of the latest numbers, 0 without any.

@@ -12,8 +12,8 @@ endif
 heddle-fpga.icd: Makefile
 	$(AM_V_GEN)echo '$(pkglibdir)/libheddle-fpga.so' >$@
 CLEANFILES += heddle-fpga.icd
-libheddle_fpga_la_SOURCES = fpga/icd/device.c fpga/icd/event.c fpga/icd/icd.h fpga/icd/memory.c \
-	fpga/icd/object.c fpga/icd/program.c fpga/icd/queue.c fpga/icd/transfer.c fpga/run.c
+libheddle_fpga_la_SOURCES = fpga/icd/device.c fpga/icd/driver.c fpga/icd/event.c fpga/icd/icd.h \
+	fpga/icd/memory.c fpga/icd/object.c fpga/icd/program.c fpga/icd/queue.c fpga/icd/transfer.c fpga/run.c
 libheddle_fpga_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libheddle_fpga_la_LIBADD = libheddle-pure.la
 libheddle_fpga_la_LDFLAGS = $(AM_LDFLAGS) -module -shared -avoid-version \

@@ -13,26 +13,20 @@ libheddle_pure_la_SOURCES += \
 	sched_policies/streams.c \
 	sched_policies/streams.h
 libheddle_la_SOURCES += \
+	sched_policies/claims_starpu.c \
+	sched_policies/claims_starpu.h \
 	sched_policies/common_starpu.c \
 	sched_policies/common_starpu.h \
-	sched_policies/door_library_starpu.c \
-	sched_policies/door_table_starpu.c \
-	sched_policies/drain_starpu.c \
 	sched_policies/policies.h \
-	sched_policies/policies_starpu.c \
 	sched_policies/ready.h \
-	sched_policies/ready_claims_starpu.c \
-	sched_policies/ready_fetch_starpu.c \
-	sched_policies/ready_inbox_starpu.c \
-	sched_policies/ready_log_starpu.c \
+	sched_policies/ready_done_starpu.c \
+	sched_policies/ready_push_starpu.c \
+	sched_policies/ready_queue_starpu.c \
 	sched_policies/ready_starpu.c \
 	sched_policies/ready_take_starpu.c \
 	sched_policies/ready_value_starpu.c \
-	sched_policies/ready_wake_starpu.c \
-	sched_policies/self.h \
-	sched_policies/self_scheduling_starpu.c \
-	sched_policies/self_strategy_starpu.c \
-	sched_policies/self_take_starpu.c
+	sched_policies/register_starpu.c \
+	sched_policies/self_scheduling_starpu.c
 
 # What `heddle run` puts into a process that may know no StarPU at all.
 pkglib_LTLIBRARIES += libheddle-preload.la

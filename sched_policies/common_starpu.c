@@ -9,8 +9,6 @@
 
 #include "sched_policies/common_starpu.h"
 
-_Static_assert(STARPU_NARCH <= HEDDLE_POOL_NKINDS, "a kind of worker has no place in the pool");
-
 void waiters_add(struct waiters *waiters, unsigned worker)
 {
 	atomic_fetch_or(&waiters->words[worker / WAITERS_PER_WORD],
@@ -146,11 +144,6 @@ void policy_any_priority(unsigned ctx)
 		starpu_sched_ctx_set_max_priority(ctx, INT_MAX);
 }
 
-unsigned policy_kind(unsigned worker)
-{
-	return starpu_worker_get_type(worker);
-}
-
 /* Tasks for the same set of workers share a tag. */
 static unsigned long workers_tag(const struct starpu_task *task)
 {
@@ -168,16 +161,6 @@ unsigned long policy_task_tag(const struct starpu_task *task)
 	return task->workerids_len ? workers_tag(task) : HEDDLE_POOL_UNIFORM;
 }
 
-void policy_task_key(const struct starpu_task *task, struct heddle_pool_key *key)
-{
-	heddle_pool_key_init(key);
-	key->priority = task->priority;
-	for (unsigned k = 0; k < STARPU_NARCH; k++)
-		if (task->where & heddle_compat_where(k))
-			key->gain[k] = 0;
-	key->tag = policy_task_tag(task);
-}
-
 bool policy_accepts(void *task, void *worker)
 {
 	return starpu_worker_can_execute_task_first_impl(*(unsigned *)worker, task, NULL);
@@ -189,7 +172,7 @@ void policy_choose_implementation(struct starpu_task *task, unsigned worker, uns
 	double shortest = INFINITY;
 
 	if (!task->cl->model) { /* any will do, the first is found quickest */
-		/* The usual case: what StarPU would answer. */
+		/* The common case: what StarPU would answer. */
 		if (!task->cl->can_execute && task->cl->cpu_funcs[0] &&
 		    starpu_worker_get_type(worker) == STARPU_CPU_WORKER)
 			starpu_task_set_implementation(task, 0);

@@ -1,17 +1,12 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What every policy needs of StarPU: taking its lock as StarPU wants it taken,
- * the class of a task in the pool, the choice of an implementation, and waking
- * the workers that wait.
- *
- * A worker *waits* in a context when its last look found nothing that it could
- * run. The rule that every policy keeps is that no worker waits while a task
- * that it can run has not been started:
+ * What every policy needs of StarPU: its lock, a task's key in the pool, the choice of an
+ * implementation, and waking workers. A worker waits in a context when its last look found nothing
+ * that it could run. No worker waits while a task that it can run has not been started:
  *  - who adds a task wakes a waiting worker that can run it;
- *  - who takes a task, or starts one that did not come from the policy, wakes a
- *    further one when there is work left for it.
- * Workers that do not wait come back for more by themselves and are left alone.
+ *  - who takes a task, or starts one that did not come from the policy, wakes a further one when
+ *    work is left for it.
  */
 #ifndef HEDDLE_SCHED_POLICIES_COMMON_STARPU_H
 #define HEDDLE_SCHED_POLICIES_COMMON_STARPU_H
@@ -35,8 +30,8 @@ void waiters_add(struct waiters *waiters, unsigned worker);
 bool waiters_remove(struct waiters *waiters, unsigned worker);
 bool waiters_has(const struct waiters *waiters, unsigned worker);
 bool waiters_any(const struct waiters *waiters);
-/** A worker that need not look for work: it was told that nothing is there for it and
- * nobody has woken it since, or no task is there at all; it waits from now on.
+/** Whether a worker need not look for work: its last look found nothing and nobody has woken it
+ * since, or no task is there at all. Then it waits from now on.
  * @param unstarted tasks that no worker has started */
 bool waiters_stay(struct waiters *waiters, unsigned worker, const atomic_size_t *unstarted);
 
@@ -72,25 +67,8 @@ void policy_let_others(void);
 /** Lets programs use any priority in a context unless they set bounds. */
 void policy_any_priority(unsigned ctx);
 
-/** A task that one worker had claimed, and asked for the input of, goes to another, which has
- * not begun it. What was asked for comes all the same, and StarPU waits for it when the data
- * ends: where the device's memory is full that is for ever, since what is fetched ahead takes
- * no other data's place. So it is wanted now. The policy's lock is not held.
- * @param from the first worker, to the second */
-void policy_left_behind(struct starpu_task *task, unsigned from, unsigned to);
-
-/** Hook do_schedule of every policy that claims tasks: waits, before StarPU is shut down, for
- * the transfers of those tasks. */
-void policy_drain(unsigned ctx);
-
-/** Number of the kind of a worker in the pool. */
-unsigned policy_kind(unsigned worker);
-
 /** Tag of a task in the pool. */
 unsigned long policy_task_tag(const struct starpu_task *task);
-
-/** Class of a task in a pool where no kind is better than another. */
-void policy_task_key(const struct starpu_task *task, struct heddle_pool_key *key);
 
 /** heddle_pool_accept for tasks; arg points to the worker's number. */
 bool policy_accepts(void *task, void *worker);

@@ -1,22 +1,19 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How many tasks a worker has waiting: the Dynamic Queue Adaptation Algorithm
- * (Teodoro et al., HPDC 2010, section 5.3.1, Algorithms 2 and 3). As many as it
- * processes in the time that a request for one takes to be answered; fewer, and it
- * would idle, more, and they would wait where nobody else finds them.
- *
- * After every task the target moves by at most one towards
- * request latency / time to process, rounded up.
- *
- * Where tasks are of several sizes, the last request and the last task say little of
- * the next ones, and a long input may come behind a short task: the latency counts
- * as the longest one not long ago, forgotten by a sixteenth with every shorter one,
- * the time to process as the shortest one likewise. Pure.
+ * How many tasks a worker has waiting: the Dynamic Queue Adaptation Algorithm (Teodoro et al., HPDC
+ * 2010, section 5.3.1, Algorithms 2 and 3). As many as it processes in the time that a request for
+ * one takes to be answered. With fewer it would idle, more would wait where nobody else finds
+ * them. Pure.
  */
 #ifndef HEDDLE_SCHED_POLICIES_DQAA_H
 #define HEDDLE_SCHED_POLICIES_DQAA_H
 
+/* After every task the target moves by at most one towards request latency / time to process,
+ * rounded up. Where tasks are of several sizes, the last request and the last task say little of
+ * the next ones, and a long input may come behind a short task. So the latency is the longest one
+ * not long ago, forgotten by a sixteenth with every shorter one, and the time to process the
+ * shortest one likewise. */
 struct heddle_dqaa {
 	unsigned target;   /**< tasks, 1 to most: what the worker asks for */
 	unsigned most;     /**< at least 1 */

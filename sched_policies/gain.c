@@ -7,29 +7,29 @@
 
 #include "sched_policies/gain.h"
 
-/* Shortest time on kinds other than one, 0 when none is known; counts the kinds. */
+/* Shortest time on classes other than one, 0 when none is known; counts the classes. */
 static double best_other(const struct heddle_pool_key *key, const double *us, unsigned except,
-                         unsigned *kinds)
+                         unsigned *classes)
 {
 	double best = 0;
 
-	*kinds = 0;
-	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++) {
+	*classes = 0;
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++) {
 		if (k == except || !heddle_pool_key_runs(key, k))
 			continue;
-		++*kinds;
+		++*classes;
 		if (us[k] > 0 && (best <= 0 || us[k] < best))
 			best = us[k];
 	}
 	return best;
 }
 
-void heddle_gain_set(struct heddle_pool_key *key, const double us[HEDDLE_POOL_NKINDS],
+void heddle_gain_set(struct heddle_pool_key *key, const double us[HEDDLE_POOL_CLASSES],
                      unsigned reference)
 {
 	bool base = heddle_pool_key_runs(key, reference);
 
-	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++) {
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++) {
 		unsigned others;
 		double best, than;
 

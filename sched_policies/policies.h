@@ -19,15 +19,10 @@ extern const struct starpu_sched_policy ddfcfs_policy, ddwrr_policy, odds_policy
  * policy's name and place their parts themselves. */
 #define skmd_policy ddwrr_policy
 
-/** Every policy, for StarPU; ends with NULL.
- * @return NULL, after a message, when the StarPU of this process is not the one
- * Heddle was built against. */
-struct starpu_sched_policy **policies_starpu(void);
-
-/** Opens the front door of StarPU 1.3, or opens it again for a configuration that names a
- * policy: what it displaced comes back first, so that only the right ones are missing.
- * What `heddle run` preloads calls it by name.
- * @param conf may be NULL; of a StarPU that is not ours it is not looked at */
-void heddle_door_open(const struct starpu_conf *conf);
+/** Puts the policies into StarPU 1.3's table, or anew for a configuration that names a
+ * policy: the rows that were replaced come back first, so that only the right ones are
+ * missing. The library that `heddle run` preloads calls it by name.
+ * @param conf may be NULL; of another StarPU than ours it is not looked at */
+void heddle_policies_register(const struct starpu_conf *conf);
 
 #endif

@@ -12,43 +12,42 @@
 #include "sched_policies/pool.h"
 #include "sched_policies/ring.h"
 
-/* Empty classes are kept, since the same ones come back all the time; beyond
+/* Empty queues are kept, since the same ones come back all the time; beyond
  * this many they are freed. */
-#define CLASSES_KEPT 1024
-/* Classes that are looked at one by one to add up their loads. */
-#define CLASSES_ADDED 256
+#define QUEUES_KEPT 1024
+/* Queuees that are looked at one by one to add up their loads. */
+#define QUEUES_ADDED 256
 
 struct item {
 	void *item;
 	double since_us;
 };
 
-struct class
-{
+struct queue {
 	struct heddle_pool_key key;
-	double us[HEDDLE_POOL_NKINDS]; /* its costs */
-	bool costs;                    /* any */
-	unsigned nkinds;               /* that can run it */
-	uint64_t serial;               /* classes are founded in this order */
+	double us[HEDDLE_POOL_CLASSES]; /* its costs */
+	bool costs;                     /* any */
+	unsigned nclasses;              /* that can run it */
+	uint64_t serial;                /* queues are founded in this order */
 	uint64_t hash;
-	struct class *next; /* in its bucket */
+	struct queue *next; /* in its bucket */
 	struct ring items;  /* of struct item */
 };
 
 struct order {
-	struct class **classes; /* non-empty and heddle_pool.emptied, best first */
+	struct queue **queues; /* non-empty and heddle_pool.emptied, best first */
 	size_t n, room;
 };
 
 struct heddle_pool {
-	struct order orders[HEDDLE_POOL_NKINDS];
-	struct class **buckets;
-	struct class *last;    /* that was looked up: most items are of the class before */
-	struct class *emptied; /* just now, and still listed: tasks of a chain come and go */
+	struct order orders[HEDDLE_POOL_CLASSES];
+	struct queue **buckets;
+	struct queue *last;    /* that was looked up: most items are of the queue before */
+	struct queue *emptied; /* just now, and still listed: tasks of a chain come and go */
 	size_t nbuckets;       /* a power of two */
-	size_t nclasses, count;
+	size_t nqueues, count;
 	uint64_t serial;
-	double load[HEDDLE_POOL_NKINDS];
+	double load[HEDDLE_POOL_CLASSES];
 };
 
 int heddle_pool_gain(double speedup)
@@ -76,57 +75,57 @@ double heddle_pool_us(int cost)
 void heddle_pool_key_init(struct heddle_pool_key *key)
 {
 	memset(key, 0, sizeof(*key)); /* padding too: keys are compared as memory */
-	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++) {
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++) {
 		key->gain[k] = HEDDLE_POOL_CANNOT;
 		key->cost[k] = HEDDLE_POOL_NO_COST;
 	}
 }
 
-/* The kinds that can run it. */
-static uint64_t key_kinds(const struct heddle_pool_key *key)
+/* The classes that can run it. */
+static uint64_t key_classes(const struct heddle_pool_key *key)
 {
-	uint64_t kinds = 0;
+	uint64_t classes = 0;
 
-	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
-		kinds |= (uint64_t)heddle_pool_key_runs(key, k) << k;
-	return kinds;
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
+		classes |= (uint64_t)heddle_pool_key_runs(key, k) << k;
+	return classes;
 }
 
 static uint64_t key_hash(const struct heddle_pool_key *key)
 {
 	uint64_t hash = (uint32_t)key->priority + key->tag * 0x9e3779b97f4a7c15u;
 
-	if (key->family) {
-		hash = (hash ^ key->family) * 0xff51afd7ed558ccdu;
-		hash = (hash ^ key_kinds(key)) * 0xff51afd7ed558ccdu;
+	if (key->type) {
+		hash = (hash ^ key->type) * 0xff51afd7ed558ccdu;
+		hash = (hash ^ key_classes(key)) * 0xff51afd7ed558ccdu;
 		return hash ^ hash >> 29;
 	}
-	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
 		hash = (hash ^ ((uint64_t)key->cost[k] << 32 | (uint32_t)key->gain[k])) *
 		       0xff51afd7ed558ccdu;
 	return hash ^ hash >> 29;
 }
 
-/* A total order, so that a class is found again by bisection. */
-static bool class_before(const struct class *a, const struct class *b, unsigned kind)
+/* A total order, so that a queue is found again by bisection. */
+static bool queue_before(const struct queue *a, const struct queue *b, unsigned class)
 {
 	if (a->key.priority != b->key.priority)
 		return a->key.priority > b->key.priority;
-	if (a->key.gain[kind] != b->key.gain[kind])
-		return a->key.gain[kind] > b->key.gain[kind];
-	if (a->nkinds != b->nkinds)
-		return a->nkinds < b->nkinds;
+	if (a->key.gain[class] != b->key.gain[class])
+		return a->key.gain[class] > b->key.gain[class];
+	if (a->nclasses != b->nclasses)
+		return a->nclasses < b->nclasses;
 	return a->serial < b->serial;
 }
 
-static size_t order_place(const struct order *order, const struct class *class, unsigned kind)
+static size_t order_place(const struct order *order, const struct queue *queue, unsigned class)
 {
 	size_t low = 0, high = order->n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (class_before(order->classes[middle], class, kind))
+		if (queue_before(order->queues[middle], queue, class))
 			low = middle + 1;
 		else
 			high = middle;
@@ -137,68 +136,68 @@ static size_t order_place(const struct order *order, const struct class *class, 
 static int order_reserve(struct order *order)
 {
 	size_t room = order->room ? 2 * order->room : 16;
-	struct class **classes;
+	struct queue **queues;
 
 	if (order->n < order->room)
 		return 0;
-	classes = realloc(order->classes, room * sizeof(*classes));
-	if (!classes)
+	queues = realloc(order->queues, room * sizeof(*queues));
+	if (!queues)
 		return -ENOMEM;
-	order->classes = classes;
+	order->queues = queues;
 	order->room = room;
 	return 0;
 }
 
-static void order_insert(struct order *order, struct class *class, unsigned kind)
+static void order_insert(struct order *order, struct queue *queue, unsigned class)
 {
-	size_t place = order_place(order, class, kind);
+	size_t place = order_place(order, queue, class);
 
-	memmove(order->classes + place + 1, order->classes + place,
-	        (order->n - place) * sizeof(*order->classes));
-	order->classes[place] = class;
+	memmove(order->queues + place + 1, order->queues + place,
+	        (order->n - place) * sizeof(*order->queues));
+	order->queues[place] = queue;
 	order->n++;
 }
 
-static void order_remove(struct order *order, const struct class *class, unsigned kind)
+static void order_remove(struct order *order, const struct queue *queue, unsigned class)
 {
-	size_t place = order_place(order, class, kind);
+	size_t place = order_place(order, queue, class);
 
 	order->n--;
-	memmove(order->classes + place, order->classes + place + 1,
-	        (order->n - place) * sizeof(*order->classes));
+	memmove(order->queues + place, order->queues + place + 1,
+	        (order->n - place) * sizeof(*order->queues));
 }
 
-/* All or nothing: a class that is listed for one kind is listed for all. */
-static int class_list(struct heddle_pool *pool, struct class *class)
+/* All or nothing: a queue that is listed for one class is listed for all. */
+static int queue_list(struct heddle_pool *pool, struct queue *queue)
 {
-	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
-		if (heddle_pool_key_runs(&class->key, k) && order_reserve(&pool->orders[k]))
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
+		if (heddle_pool_key_runs(&queue->key, k) && order_reserve(&pool->orders[k]))
 			return -ENOMEM;
-	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
-		if (heddle_pool_key_runs(&class->key, k))
-			order_insert(&pool->orders[k], class, k);
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
+		if (heddle_pool_key_runs(&queue->key, k))
+			order_insert(&pool->orders[k], queue, k);
 	return 0;
 }
 
-static void class_unlist(struct heddle_pool *pool, struct class *class)
+static void queue_unlist(struct heddle_pool *pool, struct queue *queue)
 {
-	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
-		if (heddle_pool_key_runs(&class->key, k))
-			order_remove(&pool->orders[k], class, k);
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
+		if (heddle_pool_key_runs(&queue->key, k))
+			order_remove(&pool->orders[k], queue, k);
 }
 
 static void emptied_unlist(struct heddle_pool *pool)
 {
 	if (pool->emptied)
-		class_unlist(pool, pool->emptied);
+		queue_unlist(pool, pool->emptied);
 	pool->emptied = NULL;
 }
 
-/* Lists a class that is to get its first item. */
-static int class_fill(struct heddle_pool *pool, struct class *class)
+/* Lists a queue that is to get its first item. */
+static int queue_fill(struct heddle_pool *pool, struct queue *queue)
 {
-	if (class != pool->emptied)
-		return class_list(pool, class);
+	if (queue != pool->emptied)
+		return queue_list(pool, queue);
 	pool->emptied = NULL;
 	return 0;
 }
@@ -206,17 +205,17 @@ static int class_fill(struct heddle_pool *pool, struct class *class)
 static int buckets_grow(struct heddle_pool *pool)
 {
 	size_t nbuckets = pool->nbuckets ? 2 * pool->nbuckets : 64;
-	struct class **buckets = calloc(nbuckets, sizeof(*buckets));
+	struct queue **buckets = calloc(nbuckets, sizeof(*buckets));
 
 	if (!buckets)
 		return -ENOMEM;
 	for (size_t b = 0; b < pool->nbuckets; b++)
-		for (struct class *class = pool->buckets[b], *next; class; class = next) {
-			struct class **head = &buckets[class->hash & (nbuckets - 1)];
+		for (struct queue *queue = pool->buckets[b], *next; queue; queue = next) {
+			struct queue **head = &buckets[queue->hash & (nbuckets - 1)];
 
-			next = class->next;
-			class->next = *head;
-			*head = class;
+			next = queue->next;
+			queue->next = *head;
+			*head = queue;
 		}
 	free(pool->buckets);
 	pool->buckets = buckets;
@@ -224,57 +223,57 @@ static int buckets_grow(struct heddle_pool *pool)
 	return 0;
 }
 
-static void classes_sweep(struct heddle_pool *pool, bool all)
+static void queues_sweep(struct heddle_pool *pool, bool all)
 {
 	pool->last = NULL;
 	emptied_unlist(pool);
 	for (size_t b = 0; b < pool->nbuckets; b++)
-		for (struct class **link = &pool->buckets[b]; *link;) {
-			struct class *class = *link;
+		for (struct queue **link = &pool->buckets[b]; *link;) {
+			struct queue *queue = *link;
 
-			if (ring_count(&class->items) && !all) {
-				link = &class->next;
+			if (ring_count(&queue->items) && !all) {
+				link = &queue->next;
 				continue;
 			}
-			*link = class->next;
-			ring_free(&class->items);
-			free(class);
-			pool->nclasses--;
+			*link = queue->next;
+			ring_free(&queue->items);
+			free(queue);
+			pool->nqueues--;
 		}
 }
 
-static void class_value(struct class *class, const struct heddle_pool_key *key)
+static void queue_value(struct queue *queue, const struct heddle_pool_key *key)
 {
-	class->key = *key;
-	class->costs = false;
-	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++) {
-		class->us[k] = heddle_pool_key_runs(key, k) ? heddle_pool_us(key->cost[k]) : 0;
-		class->costs = class->costs || class->us[k] > 0;
+	queue->key = *key;
+	queue->costs = false;
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++) {
+		queue->us[k] = heddle_pool_key_runs(key, k) ? heddle_pool_us(key->cost[k]) : 0;
+		queue->costs = queue->costs || queue->us[k] > 0;
 	}
 }
 
-static struct class *class_found(struct heddle_pool *pool, const struct heddle_pool_key *key,
+static struct queue *queue_found(struct heddle_pool *pool, const struct heddle_pool_key *key,
                                  uint64_t hash)
 {
-	struct class *class;
+	struct queue *queue;
 
-	if (pool->nclasses >= CLASSES_KEPT && pool->count < pool->nclasses / 2)
-		classes_sweep(pool, false);
-	if (pool->nclasses >= pool->nbuckets && buckets_grow(pool))
+	if (pool->nqueues >= QUEUES_KEPT && pool->count < pool->nqueues / 2)
+		queues_sweep(pool, false);
+	if (pool->nqueues >= pool->nbuckets && buckets_grow(pool))
 		return NULL;
-	class = calloc(1, sizeof(*class));
-	if (!class)
+	queue = calloc(1, sizeof(*queue));
+	if (!queue)
 		return NULL;
-	class_value(class, key);
-	class->hash = hash;
-	class->serial = pool->serial++;
-	ring_init(&class->items, sizeof(struct item));
-	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
-		class->nkinds += heddle_pool_key_runs(key, k);
-	class->next = pool->buckets[hash & (pool->nbuckets - 1)];
-	pool->buckets[hash & (pool->nbuckets - 1)] = class;
-	pool->nclasses++;
-	return class;
+	queue_value(queue, key);
+	queue->hash = hash;
+	queue->serial = pool->serial++;
+	ring_init(&queue->items, sizeof(struct item));
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
+		queue->nclasses += heddle_pool_key_runs(key, k);
+	queue->next = pool->buckets[hash & (pool->nbuckets - 1)];
+	pool->buckets[hash & (pool->nbuckets - 1)] = queue;
+	pool->nqueues++;
+	return queue;
 }
 
 static bool key_same_value(const struct heddle_pool_key *a, const struct heddle_pool_key *b)
@@ -285,28 +284,28 @@ static bool key_same_value(const struct heddle_pool_key *a, const struct heddle_
 
 static bool key_equal(const struct heddle_pool_key *a, const struct heddle_pool_key *b)
 {
-	if (a->priority != b->priority || a->tag != b->tag || a->family != b->family)
+	if (a->priority != b->priority || a->tag != b->tag || a->type != b->type)
 		return false;
-	if (a->family)
-		return key_kinds(a) == key_kinds(b);
+	if (a->type)
+		return key_classes(a) == key_classes(b);
 	return key_same_value(a, b);
 }
 
-static struct class *class_get(struct heddle_pool *pool, const struct heddle_pool_key *key)
+static struct queue *queue_get(struct heddle_pool *pool, const struct heddle_pool_key *key)
 {
-	struct class *class = pool->last;
+	struct queue *queue = pool->last;
 	uint64_t hash;
 
-	if (class && key_equal(&class->key, key))
-		return class;
+	if (queue && key_equal(&queue->key, key))
+		return queue;
 	hash = key_hash(key);
-	class = pool->buckets[hash & (pool->nbuckets - 1)];
-	while (class && !(class->hash == hash && key_equal(&class->key, key)))
-		class = class->next;
-	if (!class)
-		class = class_found(pool, key, hash);
-	pool->last = class;
-	return class;
+	queue = pool->buckets[hash & (pool->nbuckets - 1)];
+	while (queue && !(queue->hash == hash && key_equal(&queue->key, key)))
+		queue = queue->next;
+	if (!queue)
+		queue = queue_found(pool, key, hash);
+	pool->last = queue;
+	return queue;
 }
 
 int heddle_pool_create(struct heddle_pool **pool)
@@ -327,47 +326,47 @@ void heddle_pool_destroy(struct heddle_pool *pool)
 {
 	if (!pool)
 		return;
-	classes_sweep(pool, true);
-	for (unsigned k = 0; k < HEDDLE_POOL_NKINDS; k++)
-		free(pool->orders[k].classes);
+	queues_sweep(pool, true);
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
+		free(pool->orders[k].queues);
 	free(pool->buckets);
 	free(pool);
 }
 
-/* Adds (or takes off) the costs of n items of a class. */
-static void load_add(struct heddle_pool *pool, const struct class *class, double n)
+/* Adds (or takes off) the costs of n items of a queue. */
+static void load_add(struct heddle_pool *pool, const struct queue *queue, double n)
 {
-	for (unsigned k = 0; class->costs && k < HEDDLE_POOL_NKINDS; k++)
-		pool->load[k] += n * class->us[k];
+	for (unsigned k = 0; queue->costs && k < HEDDLE_POOL_CLASSES; k++)
+		pool->load[k] += n * queue->us[k];
 }
 
-/* Gives a class another place; it keeps its kinds, so there is room for it. */
-static void class_move(struct heddle_pool *pool, struct class *class,
+/* Gives a queue another place; it keeps its classes, so there is room for it. */
+static void queue_move(struct heddle_pool *pool, struct queue *queue,
                        const struct heddle_pool_key *key)
 {
-	size_t n = ring_count(&class->items);
+	size_t n = ring_count(&queue->items);
 
-	if (class == pool->emptied)
+	if (queue == pool->emptied)
 		emptied_unlist(pool);
 	if (n) {
-		load_add(pool, class, -(double)n);
-		class_unlist(pool, class);
+		load_add(pool, queue, -(double)n);
+		queue_unlist(pool, queue);
 	}
-	class_value(class, key);
+	queue_value(queue, key);
 	if (n) {
-		load_add(pool, class, n);
-		class_list(pool, class);
+		load_add(pool, queue, n);
+		queue_list(pool, queue);
 	}
 }
 
-static int class_push(struct heddle_pool *pool, struct class *class, void *item, double since_us)
+static int queue_push(struct heddle_pool *pool, struct queue *queue, void *item, double since_us)
 {
 	struct item pushed = {item, since_us};
 
-	if (ring_reserve(&class->items) || (!ring_count(&class->items) && class_fill(pool, class)))
+	if (ring_reserve(&queue->items) || (!ring_count(&queue->items) && queue_fill(pool, queue)))
 		return -ENOMEM;
-	ring_push(&class->items, &pushed);
-	load_add(pool, class, 1);
+	ring_push(&queue->items, &pushed);
+	load_add(pool, queue, 1);
 	pool->count++;
 	return 0;
 }
@@ -375,18 +374,18 @@ static int class_push(struct heddle_pool *pool, struct class *class, void *item,
 int heddle_pool_push_since(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key,
                            double since_us)
 {
-	struct class *class = class_get(pool, key);
+	struct queue *queue = queue_get(pool, key);
 
-	if (!class)
+	if (!queue)
 		return -ENOMEM;
-	if (key->family && !key_same_value(&class->key, key))
-		class_move(pool, class, key);
-	return class_push(pool, class, item, since_us);
+	if (key->type && !key_same_value(&queue->key, key))
+		queue_move(pool, queue, key);
+	return queue_push(pool, queue, item, since_us);
 }
 
 int heddle_pool_push_like_last(struct heddle_pool *pool, void *item, double since_us)
 {
-	return pool->last ? class_push(pool, pool->last, item, since_us) : -ENOENT;
+	return pool->last ? queue_push(pool, pool->last, item, since_us) : -ENOENT;
 }
 
 int heddle_pool_push(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key)
@@ -394,35 +393,35 @@ int heddle_pool_push(struct heddle_pool *pool, void *item, const struct heddle_p
 	return heddle_pool_push_since(pool, item, key, 0);
 }
 
-void heddle_pool_revalue(struct heddle_pool *pool, unsigned long family,
+void heddle_pool_revalue(struct heddle_pool *pool, unsigned long type,
                          void (*value)(struct heddle_pool_key *key, void *arg), void *arg)
 {
 	for (size_t b = 0; b < pool->nbuckets; b++)
-		for (struct class *class = pool->buckets[b]; class; class = class->next) {
-			struct heddle_pool_key key = class->key;
+		for (struct queue *queue = pool->buckets[b]; queue; queue = queue->next) {
+			struct heddle_pool_key key = queue->key;
 
-			if (key.family != family)
+			if (key.type != type)
 				continue;
 			value(&key, arg);
-			if (!key_same_value(&class->key, &key))
-				class_move(pool, class, &key);
+			if (!key_same_value(&queue->key, &key))
+				queue_move(pool, queue, &key);
 		}
 }
 
-static struct item *class_item(const struct class *class, size_t i)
+static struct item *queue_item(const struct queue *queue, size_t i)
 {
-	return ring_at(&class->items, i);
+	return ring_at(&queue->items, i);
 }
 
-/* Place of the first item of a class that is accepted, or its length. */
-static size_t class_search(const struct class *class, heddle_pool_accept accept, void *arg)
+/* Place of the first item of a queue that is accepted, or its length. */
+static size_t queue_search(const struct queue *queue, heddle_pool_accept accept, void *arg)
 {
-	size_t n = ring_count(&class->items);
+	size_t n = ring_count(&queue->items);
 
 	for (size_t i = 0; accept && i < n; i++) {
-		if (accept(class_item(class, i)->item, arg))
+		if (accept(queue_item(queue, i)->item, arg))
 			return i;
-		if (class->key.tag != HEDDLE_POOL_INDIVIDUAL)
+		if (queue->key.tag != HEDDLE_POOL_INDIVIDUAL)
 			return n;
 	}
 	return accept ? n : 0;
@@ -432,54 +431,54 @@ const struct heddle_pool_key *heddle_pool_find(const struct heddle_pool *pool,
                                                const struct heddle_pool_query *query,
                                                struct heddle_pool_place *place)
 {
-	const struct order *order = &pool->orders[query->kind];
+	const struct order *order = &pool->orders[query->class];
 
-	for (size_t c = 0; c < order->n && order->classes[c]->key.priority >= query->least; c++) {
-		struct class *class = order->classes[c];
+	for (size_t c = 0; c < order->n && order->queues[c]->key.priority >= query->least; c++) {
+		struct queue *queue = order->queues[c];
 		size_t index;
 
-		if (!ring_count(&class->items))
+		if (!ring_count(&queue->items))
 			continue;
 		if (query->admit &&
-		    !query->admit(&class->key, class_item(class, 0)->since_us, query->arg))
+		    !query->admit(&queue->key, queue_item(queue, 0)->since_us, query->arg))
 			continue;
-		index = class_search(class, query->accept, query->arg);
-		if (index == ring_count(&class->items))
+		index = queue_search(queue, query->accept, query->arg);
+		if (index == ring_count(&queue->items))
 			continue;
-		*place = (struct heddle_pool_place){class, index};
-		return &class->key;
+		*place = (struct heddle_pool_place){queue, index};
+		return &queue->key;
 	}
 	return NULL;
 }
 
 void *heddle_pool_at(const struct heddle_pool_place *place)
 {
-	return class_item(place->class, place->index)->item;
+	return queue_item(place->queue, place->index)->item;
 }
 
 void heddle_pool_take(struct heddle_pool *pool, const struct heddle_pool_place *place,
                       struct heddle_pool_entry *entry)
 {
-	struct class *class = place->class;
+	struct queue *queue = place->queue;
 
 	entry->item = heddle_pool_at(place);
-	entry->since_us = class_item(class, place->index)->since_us;
-	entry->key = class->key;
-	ring_remove(&class->items, place->index);
-	load_add(pool, class, -1);
+	entry->since_us = queue_item(queue, place->index)->since_us;
+	entry->key = queue->key;
+	ring_remove(&queue->items, place->index);
+	load_add(pool, queue, -1);
 	if (!--pool->count) /* what rounding has left */
 		memset(pool->load, 0, sizeof(pool->load));
-	if (ring_count(&class->items))
+	if (ring_count(&queue->items))
 		return;
 	emptied_unlist(pool);
-	pool->emptied = class;
+	pool->emptied = queue;
 }
 
-bool heddle_pool_pop(struct heddle_pool *pool, unsigned kind, int least, heddle_pool_accept accept,
+bool heddle_pool_pop(struct heddle_pool *pool, unsigned class, int least, heddle_pool_accept accept,
                      void *arg, struct heddle_pool_entry *entry)
 {
 	struct heddle_pool_query query = {
-	    .kind = kind, .least = least, .accept = accept, .arg = arg};
+	    .class = class, .least = least, .accept = accept, .arg = arg};
 	struct heddle_pool_place place;
 
 	if (!heddle_pool_find(pool, &query, &place))
@@ -488,11 +487,11 @@ bool heddle_pool_pop(struct heddle_pool *pool, unsigned kind, int least, heddle_
 	return true;
 }
 
-bool heddle_pool_priority(const struct heddle_pool *pool, unsigned kind, heddle_pool_accept accept,
+bool heddle_pool_priority(const struct heddle_pool *pool, unsigned class, heddle_pool_accept accept,
                           void *arg, int *priority)
 {
 	struct heddle_pool_query query = {
-	    .kind = kind, .least = INT_MIN, .accept = accept, .arg = arg};
+	    .class = class, .least = INT_MIN, .accept = accept, .arg = arg};
 	struct heddle_pool_place place;
 	const struct heddle_pool_key *key = heddle_pool_find(pool, &query, &place);
 
@@ -501,25 +500,25 @@ bool heddle_pool_priority(const struct heddle_pool *pool, unsigned kind, heddle_
 	return key;
 }
 
-double heddle_pool_load(const struct heddle_pool *pool, unsigned kind)
+double heddle_pool_load(const struct heddle_pool *pool, unsigned class)
 {
-	return pool->load[kind] > 0 ? pool->load[kind] : 0;
+	return pool->load[class] > 0 ? pool->load[class] : 0;
 }
 
-double heddle_pool_load_above(const struct heddle_pool *pool, unsigned kind,
+double heddle_pool_load_above(const struct heddle_pool *pool, unsigned class,
                               const struct heddle_pool_key *key)
 {
-	const struct order *order = &pool->orders[kind];
+	const struct order *order = &pool->orders[class];
 	double load = 0;
 
-	if (order->n > CLASSES_ADDED)
-		return heddle_pool_load(pool, kind);
+	if (order->n > QUEUES_ADDED)
+		return heddle_pool_load(pool, class);
 	for (size_t c = 0; c < order->n; c++) {
-		const struct class *class = order->classes[c];
+		const struct queue *queue = order->queues[c];
 
-		if (ring_count(&class->items) && (class->key.priority > key->priority ||
-		                                  class->key.gain[kind] >= key->gain[kind]))
-			load += class->us[kind] * ring_count(&class->items);
+		if (ring_count(&queue->items) && (queue->key.priority > key->priority ||
+		                                  queue->key.gain[class] >= key->gain[class]))
+			load += queue->us[class] * ring_count(&queue->items);
 	}
 	return load;
 }

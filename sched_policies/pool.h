@@ -3,23 +3,15 @@
  *
  * The pool of ready items that a policy's workers take from, best first.
  *
- * Items fall into classes. All items of a class have the same priority and the
- * same gain and cost on every kind of processor, and leave in the order they came.
- * Each kind keeps the non-empty classes in its own order: higher priority first,
- * then higher gain on that kind, then the class that fewer kinds can run (what
- * others can run as well, others can take), then the older class. A class is one
- * queue seen by all kinds, so an item taken by one is gone for all of them at once.
+ * Items of one priority and of the same gain and cost on every class of devices form a queue.
+ * Each class sorts the queues: higher priority first, then higher gain on that class, then the
+ * queue that fewer classes can run, then the older one. An item of a queue that one class takes
+ * is gone for all. Estimates change while items wait: heddle_pool_revalue() moves all items of a
+ * task type at once. Pure and not synchronised: the caller serialises.
  *
- * Beliefs about cost change while items wait. Items of one family (not 0) share
- * what is believed of them: heddle_pool_revalue() moves them all to their new
- * place, however many they are.
- *
- * Pushing and popping cost a look-up in a hash table; a class that becomes empty
- * or non-empty moves once in the order of every kind, which takes time
- * proportional to the number of non-empty classes. The class that became empty last
- * stays where it is: the one task at a time of a chain moves nothing.
- *
- * Pure and not synchronised: the caller serialises.
+ * Pushing and popping cost a look-up in a hash table. A queue that becomes empty or non-empty
+ * moves once in the order of every class, in time proportional to the number of non-empty queues.
+ * The queue that became empty last stays in place: a chain of single tasks moves nothing.
  */
 #ifndef HEDDLE_SCHED_POLICIES_POOL_H
 #define HEDDLE_SCHED_POLICIES_POOL_H
@@ -28,50 +20,50 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define HEDDLE_POOL_NKINDS 8
+#define HEDDLE_POOL_CLASSES 8 /**< of devices, or StarPU's types of workers */
 
-/** Gain on a kind that cannot run the item. */
+/** Gain on a class that cannot run the item. */
 #define HEDDLE_POOL_CANNOT INT_MIN
-/** Gain on a kind of which nothing is known yet: it comes first, to be tried. */
+/** Gain on a class of which nothing is known yet: it comes first, to be tried. */
 #define HEDDLE_POOL_UNKNOWN INT_MAX
-/** Gain of what no other kind can do: a speedup without bound. */
+/** Gain of what no other class can do: a speedup without bound. */
 #define HEDDLE_POOL_ALONE 1000000
 /** Cost of which nothing is known; it adds nothing to the load. */
 #define HEDDLE_POOL_NO_COST INT_MIN
 
-/** Tags: whether one worker's answer about an item holds for its class. */
+/** Tags: whether one worker's answer about an item holds for its queue. */
 #define HEDDLE_POOL_UNIFORM 0UL       /**< it does, whatever the worker's number */
 #define HEDDLE_POOL_INDIVIDUAL (~0UL) /**< no: every item is asked about */
 
-/** What tells the classes apart. */
+/** Items with equal keys share a queue. */
 struct heddle_pool_key {
-	int priority;                 /**< higher first */
-	int gain[HEDDLE_POOL_NKINDS]; /**< heddle_pool_gain(), or one of the above */
-	int cost[HEDDLE_POOL_NKINDS]; /**< heddle_pool_cost(), or NO_COST */
-	/** Items whose gains and costs change together, 0: theirs do not change. In a
-	 * family gains and costs do not tell classes apart, only which kinds can run
-	 * the items: those of the item pushed last hold for the class. */
-	unsigned long family;
+	int priority;                  /**< higher first */
+	int gain[HEDDLE_POOL_CLASSES]; /**< heddle_pool_gain(), or one of the above */
+	int cost[HEDDLE_POOL_CLASSES]; /**< heddle_pool_cost(), or NO_COST */
+	/** Task type: its items' gains and costs change together. 0: they do not change. Items of
+	 * one type that the same classes can run share a queue, whatever their gains and costs:
+	 * those of the item pushed last hold for all. */
+	unsigned long type;
 	/** UNIFORM, INDIVIDUAL, or a number that says on which workers the items
-	 * may run: a worker that is refused one item of such a class is refused
+	 * may run: a worker that is refused one item of such a queue is refused
 	 * them all. */
 	unsigned long tag;
 };
 
-/** A ready item and its class. */
+/** A ready item and its queue. */
 struct heddle_pool_entry {
 	void *item;
 	struct heddle_pool_key key;
 	double since_us; /**< when it was pushed, by the caller's clock; 0 if nobody said */
 };
 
-/** Whether a worker may take an item of its kind. */
+/** Whether a worker may take an item of its class. */
 typedef bool (*heddle_pool_accept)(void *item, void *arg);
 
 struct heddle_pool;
 
-/** Gain of an item that a kind runs `speedup` times as fast as the reference:
- * 8 log2(speedup), rounded, so that measured speedups do not each found a class
+/** Gain of an item that a class of devices runs `speedup` times as fast as the reference:
+ * 8 log2(speedup), rounded, so that measured speedups do not each found a queue
  * of their own. NaN gives HEDDLE_POOL_UNKNOWN. */
 int heddle_pool_gain(double speedup);
 
@@ -82,13 +74,13 @@ int heddle_pool_cost(double us);
 /** The time that a cost stands for, µs; 0 for HEDDLE_POOL_NO_COST. */
 double heddle_pool_us(int cost);
 
-/** A key of priority 0 that no kind can run, without cost and family. */
+/** A key of priority 0 that no class can run, without cost and type. */
 void heddle_pool_key_init(struct heddle_pool_key *key);
 
-/** Whether a kind can run items of that class. */
-static inline bool heddle_pool_key_runs(const struct heddle_pool_key *key, unsigned kind)
+/** Whether a class can run items of that queue. */
+static inline bool heddle_pool_key_runs(const struct heddle_pool_key *key, unsigned class)
 {
-	return key->gain[kind] != HEDDLE_POOL_CANNOT;
+	return key->gain[class] != HEDDLE_POOL_CANNOT;
 }
 
 /** @return 0 or -ENOMEM */
@@ -97,7 +89,7 @@ int heddle_pool_create(struct heddle_pool **pool);
 /** Items still in it are forgotten. NULL is allowed. */
 void heddle_pool_destroy(struct heddle_pool *pool);
 
-/** Adds an item at the end of its class.
+/** Adds an item at the end of its queue.
  * @return 0; -ENOMEM, the pool is as before. */
 int heddle_pool_push(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key);
 
@@ -106,29 +98,29 @@ int heddle_pool_push_since(struct heddle_pool *pool, void *item, const struct he
                            double since_us);
 
 /** Adds an item whose key is that of the one pushed last.
- * @return 0, -ENOMEM; -ENOENT where that class is not known any more */
+ * @return 0, -ENOMEM; -ENOENT where that queue is not known any more */
 int heddle_pool_push_like_last(struct heddle_pool *pool, void *item, double since_us);
 
-/** Takes the best item that a kind can run and `accept` agrees to.
+/** Takes the best item that a class can run and `accept` agrees to.
  * @param least nothing of a lower priority
  * @param accept NULL: every item
- * @param[out] entry the item and its class, set on success
+ * @param[out] entry the item and its queue, set on success
  * @return whether there was one */
-bool heddle_pool_pop(struct heddle_pool *pool, unsigned kind, int least, heddle_pool_accept accept,
+bool heddle_pool_pop(struct heddle_pool *pool, unsigned class, int least, heddle_pool_accept accept,
                      void *arg, struct heddle_pool_entry *entry);
 
 /** Priority of the item that heddle_pool_pop() would take.
  * @param[out] priority set when there is one
  * @return whether there is one */
-bool heddle_pool_priority(const struct heddle_pool *pool, unsigned kind, heddle_pool_accept accept,
+bool heddle_pool_priority(const struct heddle_pool *pool, unsigned class, heddle_pool_accept accept,
                           void *arg, int *priority);
 
 /** What a worker asks for. */
 struct heddle_pool_query {
-	unsigned kind;
+	unsigned class;
 	int least; /**< nothing of a lower priority */
-	/** Whether the worker wants anything of a class, whose oldest item was pushed
-	 * then; NULL: of every class. */
+	/** Whether the worker wants anything of a queue, whose oldest item was pushed
+	 * then; NULL: of every queue. */
 	bool (*admit)(const struct heddle_pool_key *key, double since_us, void *arg);
 	/** Whether it may take an item; NULL: every item. */
 	heddle_pool_accept accept;
@@ -137,13 +129,13 @@ struct heddle_pool_query {
 
 /** Where an item lies, until the pool changes. */
 struct heddle_pool_place {
-	struct class *class;
+	struct queue *queue;
 	size_t index;
 };
 
 /** Finds the best item that answers a query.
  * @param[out] place set on success
- * @return its class, as long as the pool does not change; NULL when there is none */
+ * @return its queue, as long as the pool does not change; NULL when there is none */
 const struct heddle_pool_key *heddle_pool_find(const struct heddle_pool *pool,
                                                const struct heddle_pool_query *query,
                                                struct heddle_pool_place *place);
@@ -155,19 +147,19 @@ void *heddle_pool_at(const struct heddle_pool_place *place);
 void heddle_pool_take(struct heddle_pool *pool, const struct heddle_pool_place *place,
                       struct heddle_pool_entry *entry);
 
-/** Changes what is believed of a family.
- * @param value sets gain and cost of a key of the family, where the kind can run it; no more */
-void heddle_pool_revalue(struct heddle_pool *pool, unsigned long family,
+/** Changes the estimates of a type.
+ * @param value sets gain and cost of a key of the type, where the class can run it; no more */
+void heddle_pool_revalue(struct heddle_pool *pool, unsigned long type,
                          void (*value)(struct heddle_pool_key *key, void *arg), void *arg);
 
-/** Time that one worker of a kind would need for all items that it can run, µs,
+/** Time that one worker of a class would need for all items that it can run, µs,
  * as far as their costs are known. */
-double heddle_pool_load(const struct heddle_pool *pool, unsigned kind);
+double heddle_pool_load(const struct heddle_pool *pool, unsigned class);
 
-/** The part of it that a kind prefers to the items of a class: what it gains at least as
+/** The part of it that a class prefers to the items of a queue: what it gains at least as
  * much from, these items included, and what is of higher priority. Where there are more
- * than some hundred classes, all that it can run. */
-double heddle_pool_load_above(const struct heddle_pool *pool, unsigned kind,
+ * than some hundred queues, all that it can run. */
+double heddle_pool_load_above(const struct heddle_pool *pool, unsigned class,
                               const struct heddle_pool_key *key);
 
 /** Number of items. */

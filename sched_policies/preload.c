@@ -117,7 +117,7 @@ static void simulation_check(version_function *get_version, void *caller)
 	exit(2);
 }
 
-/* Loads libheddle, whose constructor opens the front door. Programs that are linked with
+/* Loads libheddle, whose constructor registers the policies. Programs that are linked with
  * Heddle have it. */
 static void *library_get(void *caller)
 {
@@ -138,14 +138,14 @@ static void *library_get(void *caller)
 	return library;
 }
 
-/* The configuration may name a policy that must not give way. */
-static void door_open(const void *conf, void *caller)
+/* The configuration may name a policy that must not be replaced. */
+static void policies_register(const void *conf, void *caller)
 {
 	void *library = library_get(caller);
-	void (*open)(const void *) = library ? dlsym(library, "heddle_door_open") : NULL;
+	void (*reg)(const void *) = library ? dlsym(library, "heddle_policies_register") : NULL;
 
-	if (open)
-		open(conf);
+	if (reg)
+		reg(conf);
 }
 
 __attribute__((constructor)) static void preload_start(void)
@@ -158,7 +158,7 @@ int starpu_init(void *conf)
 	void *caller = __builtin_return_address(0);
 	int (*init)(void *) = starpu_function("starpu_init", caller);
 
-	door_open(conf, caller);
+	policies_register(conf, caller);
 	return init ? init(conf) : -ENODEV;
 }
 
@@ -167,6 +167,6 @@ int starpu_initialize(void *conf, int *argc, char ***argv)
 	void *caller = __builtin_return_address(0);
 	int (*initialize)(void *, int *, char ***) = starpu_function("starpu_initialize", caller);
 
-	door_open(conf, caller);
+	policies_register(conf, caller);
 	return initialize ? initialize(conf, argc, argv) : -ENODEV;
 }

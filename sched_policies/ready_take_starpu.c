@@ -1,13 +1,16 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Who takes which task: the best one of the pool, of a worker's own claims and of those
- * of others that can be taken back. The mutex is held.
+ * A worker asks for a task: it takes the best one of the pool, of its own claims and of those of
+ * others that it may take back. Then an accelerator claims more tasks ahead, and another worker is
+ * woken if work is left for it.
  */
 #include "config.h"
 
 #include <limits.h>
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "sched_policies/ready.h"
 
@@ -18,87 +21,71 @@ struct choice {
 	enum { NOWHERE, OWN, POOL, BACK } from;
 	struct heddle_pool_place place;    /* in the pool */
 	const struct heddle_pool_key *key; /* there or of the claim; not of one's own */
-	struct ready_worker *owner;        /* of the claim */
+	unsigned owner;                    /* of the claim */
 	size_t index;
 };
 
-static bool accepts(void *task, void *asker)
+static bool accepts(void *task, void *requester)
 {
-	return policy_accepts(task, &((struct ready_asker *)asker)->id);
+	return policy_accepts(task, &((struct ready_requester *)requester)->id);
 }
 
 /* For whatever in the pool a worker takes. */
-static struct heddle_pool_query query_of(struct ready_asker *asker)
+static struct heddle_pool_query query_of(struct ready_requester *requester)
 {
 	return (struct heddle_pool_query){
-	    .kind = asker->c->workers[asker->id].kind,
+	    .class = requester->c->workers[requester->id].class,
 	    .least = INT_MIN,
-	    .admit = asker->c->choosing ? ready_wants : NULL,
+	    .admit = requester->c->choosing ? ready_wants : NULL,
 	    .accept = accepts,
-	    .arg = asker,
+	    .arg = requester,
 	};
 }
 
-static bool claim_is_for(const struct ready_claim *claim, const struct ready_worker *owner,
-                         struct ready_asker *asker, int least)
+static bool claim_is_for(const struct claim *claim, unsigned owner, void *arg)
 {
+	struct ready_requester *requester = arg;
+	struct ready_context *c = requester->c;
 	const struct heddle_pool_key *key = &claim->entry.key;
 	bool wanted;
 
-	if (claim->fetch == READY_FETCH_BUSY || key->priority < least ||
-	    !heddle_pool_key_runs(key, asker->c->workers[asker->id].kind) ||
-	    !accepts(claim->entry.item, asker))
+	if (!heddle_pool_key_runs(key, c->workers[requester->id].class) ||
+	    !accepts(claim->entry.item, requester))
 		return false;
-	asker->probed = claim->probe ? (int)owner->kind : -1;
-	wanted = ready_wants(key, claim->entry.since_us, asker);
-	asker->probed = -1;
+	requester->trying = claim->trial ? (int)c->workers[owner].class : -1;
+	wanted = ready_wants(key, claim->entry.since_us, requester);
+	requester->trying = -1;
 	return wanted;
 }
 
-/* Finds the claim of highest priority, at least `least`, that a worker may take
- * back; among equals from who has most of them, and there the last. */
-static void choose_claimed(struct ready_asker *asker, int least, struct choice *choice)
+static void choose_claimed(struct ready_requester *requester, int least, struct choice *choice)
 {
-	struct ready_context *c = asker->c;
-	int top = INT_MIN, best = INT_MIN;
+	struct claims *claims = &requester->c->claims;
+	struct claims_query query = {
+	    .worker = requester->id, .least = least, .accept = claim_is_for, .arg = requester};
+	unsigned owner;
+	size_t index;
 
-	for (unsigned w = 0; w < c->nworkers; w++) {
-		struct ready_worker *owner = &c->workers[w];
-
-		for (size_t i = ring_count(&owner->claims); i-- > 0;) {
-			const struct ready_claim *claim = ready_claim_at(owner, i);
-			int priority = claim->entry.key.priority;
-
-			if (priority > top)
-				top = priority;
-			if (w == asker->id ||
-			    (choice->from == BACK && priority <= best &&
-			     (priority < best || choice->owner == owner ||
-			      ring_count(&owner->claims) <= ring_count(&choice->owner->claims))))
-				continue;
-			if (!claim_is_for(claim, owner, asker, least))
-				continue;
-			*choice = (struct choice){
-			    .from = BACK, .key = &claim->entry.key, .owner = owner, .index = i};
-			best = priority;
-		}
-	}
-	c->claimed_top = top;
+	if (claims_find(claims, &query, &owner, &index))
+		*choice = (struct choice){.from = BACK,
+		                          .key = &claims_at(claims, owner, index)->entry.key,
+		                          .owner = owner,
+		                          .index = index};
 }
 
 /* The best task for a worker, wherever it lies: on equal priority its own claims
  * first, then the pool, then what others claimed. */
-static struct choice choose(struct ready_asker *asker)
+static struct choice choose(struct ready_requester *requester)
 {
-	struct ready_context *c = asker->c;
-	struct ready_worker *worker = &c->workers[asker->id];
-	struct heddle_pool_query query = query_of(asker);
+	struct ready_context *c = requester->c;
+	struct heddle_pool_query query = query_of(requester);
 	struct choice choice = {.from = NOWHERE};
 	int best = INT_MIN;
 
-	if (ring_count(&worker->claims)) {
-		choice = (struct choice){OWN, .owner = worker, .index = ready_claim_best(worker)};
-		best = ready_claim_at(worker, choice.index)->entry.key.priority;
+	if (claims_count(&c->claims, requester->id)) {
+		choice = (struct choice){OWN, .owner = requester->id,
+		                         .index = claims_best(&c->claims, requester->id)};
+		best = claims_at(&c->claims, choice.owner, choice.index)->entry.key.priority;
 		if (best == INT_MAX)
 			return choice;
 		query.least = best + 1;
@@ -108,29 +95,30 @@ static struct choice choose(struct ready_asker *asker)
 		choice.from = POOL;
 		best = choice.key->priority;
 	}
-	if (choice.from == NOWHERE ? c->nclaimed : c->claimed_top > best)
-		choose_claimed(asker, choice.from == NOWHERE ? INT_MIN : best + 1, &choice);
+	if (choice.from == NOWHERE ? c->claims.total : c->claims.top > best)
+		choose_claimed(requester, choice.from == NOWHERE ? INT_MIN : best + 1, &choice);
 	return choice;
 }
 
-/* The same, but what would be a probe of a family is weighed again, also where another
- * worker has claimed it. Each family is refused at most once. */
-static struct choice choose_weighed(struct ready_asker *asker, bool *probe)
+/* The same, but what would be a trial of a type is weighed again, also where another
+ * worker has claimed it. Each type is refused at most once. */
+static struct choice choose_weighed(struct ready_requester *requester, bool *trial)
 {
-	unsigned kind = asker->c->workers[asker->id].kind;
+	unsigned class = requester->c->workers[requester->id].class;
 	struct choice choice;
 
 	do {
-		choice = choose(asker);
-		*probe = (choice.from == POOL || choice.from == BACK) &&
-		         ready_is_probe(choice.key, kind);
-	} while (*probe && !ready_probe_begin(asker, choice.key));
+		choice = choose(requester);
+		*trial = (choice.from == POOL || choice.from == BACK) &&
+		         ready_is_trial(choice.key, class);
+	} while (*trial && !ready_trial_begin(requester, choice.key));
 	return choice;
 }
 
 /* ---- taking ---- */
 
-void ready_members_count(struct ready_context *c)
+/* Counts the members of each class anew where the context has changed. */
+static void members_count(struct ready_context *c)
 {
 	int *ids;
 	unsigned n = starpu_sched_ctx_get_nworkers(c->id);
@@ -142,36 +130,48 @@ void ready_members_count(struct ready_context *c)
 	memset(c->count, 0, sizeof(c->count));
 	for (unsigned i = 0; i < n; i++)
 		if ((unsigned)ids[i] < c->nworkers)
-			c->count[c->workers[ids[i]].kind]++;
+			c->count[c->workers[ids[i]].class]++;
+}
+
+static size_t task_bytes(struct starpu_task *task)
+{
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++)
+		bytes += starpu_data_get_size(STARPU_TASK_GET_HANDLE(task, i));
+	return bytes;
 }
 
 /* Claims tasks until the worker has as many as it should. */
-static void claim_ahead(struct ready_asker *asker)
+static void claim_ahead(struct ready_requester *requester)
 {
-	struct ready_context *c = asker->c;
-	struct ready_worker *worker = &c->workers[asker->id];
-	unsigned target = ready_fetch_target(c, worker);
+	struct ready_context *c = requester->c;
+	struct ready_worker *worker = &c->workers[requester->id];
+	unsigned target = ready_queue_target(c, worker);
 
-	while (ring_count(&worker->claims) < target && !ring_reserve(&worker->claims)) {
-		struct ready_claim claim = {.since_us = asker->now_us};
-		struct heddle_pool_query query = query_of(asker);
+	while (claims_count(&c->claims, requester->id) < target &&
+	       !claims_reserve(&c->claims, requester->id)) {
+		struct claim claim = {.since_us = requester->now_us};
+		struct heddle_pool_query query = query_of(requester);
 		struct heddle_pool_place place;
 		const struct heddle_pool_key *key = heddle_pool_find(c->pool, &query, &place);
 
 		if (!key)
 			return;
-		claim.bytes = ready_task_bytes(heddle_pool_at(&place));
-		if (!ready_fetch_fits(worker, claim.bytes))
+		claim.bytes = task_bytes(heddle_pool_at(&place));
+		if (!ready_queue_fits(worker, claim.bytes))
 			return;
-		claim.probe = ready_is_probe(key, worker->kind);
+		claim.trial = ready_is_trial(key, worker->class);
 		heddle_pool_take(c->pool, &place, &claim.entry);
-		if (claim.probe && !ready_probe_begin(asker, &claim.entry.key))
-			claim.probe = false; /* one task of the family is here already */
-		ready_claim_add(c, worker, &claim);
+		if (claim.trial && !ready_trial_begin(requester, &claim.entry.key))
+			claim.trial = false; /* one task of the type is here already */
+		ready_claim_add(c, requester->id, &claim);
 	}
 }
 
-void ready_busy_note(const struct ready_context *c, struct ready_worker *worker, double now_us)
+/* Estimates when a worker will have done what it has started: the first of its tasks has been
+ * running since the end of the one before. Only where workers leave tasks to others. */
+static void busy_note(const struct ready_context *c, struct ready_worker *worker, double now_us)
 {
 	double until_us = now_us;
 
@@ -186,61 +186,219 @@ void ready_busy_note(const struct ready_context *c, struct ready_worker *worker,
 	worker->busy_until_us = until_us;
 }
 
-static void started(struct ready_asker *asker, const struct heddle_pool_entry *entry,
-                    const struct ready_claim *claim, bool probe)
+/* A worker of a class has taken a task of a type. */
+static void taker_remember(struct ready_context *c, unsigned long type, unsigned class)
 {
-	struct ready_context *c = asker->c;
-	struct ready_worker *worker = &c->workers[asker->id];
-	double us = heddle_pool_us(entry->key.cost[worker->kind]);
+	atomic_uchar *taker = &c->taker[ready_type_place(type, READY_TAKERS)];
+
+	if (atomic_load_explicit(taker, memory_order_relaxed) != class + 1)
+		atomic_store_explicit(taker, class + 1, memory_order_relaxed);
+}
+
+static void started(struct ready_requester *requester, const struct heddle_pool_entry *entry,
+                    const struct claim *claim, bool trial)
+{
+	struct ready_context *c = requester->c;
+	struct ready_worker *worker = &c->workers[requester->id];
+	double us = heddle_pool_us(entry->key.cost[worker->class]);
 
 	atomic_fetch_sub(&c->unstarted, 1);
 	worker->expected_us[worker->started++ % READY_PIPELINE] = us;
 	worker->waits_since_us = 0;
 	atomic_store_explicit(&worker->look_at_us, 0, memory_order_relaxed);
-	ready_taker_remember(c, entry->key.family, worker->kind);
-	ready_busy_note(c, worker, asker->now_us);
-	if (probe)
-		ready_probe_started(c, asker->id, &entry->key, asker->now_us);
-	ready_fetch_started(c, worker, entry, claim, asker->now_us);
+	taker_remember(c, entry->key.type, worker->class);
+	busy_note(c, worker, requester->now_us);
+	if (trial)
+		ready_trial_started(c, requester->id, &entry->key, requester->now_us);
+	ready_queue_started(c, worker, entry, claim, requester->now_us);
 }
 
-bool ready_take(struct ready_asker *asker, struct heddle_pool_entry *entry)
+/* Takes a worker's next task. @return whether there is one */
+static bool take(struct ready_requester *requester, struct heddle_pool_entry *entry)
 {
-	struct ready_context *c = asker->c;
-	struct ready_worker *worker = &c->workers[asker->id];
-	struct ready_claim claim;
+	struct ready_context *c = requester->c;
+	struct ready_worker *worker = &c->workers[requester->id];
+	struct claim claim;
 	struct choice choice;
-	bool probe;
+	bool trial;
 
-	ready_probes_age(c, asker->now_us);
-	choice = choose_weighed(asker, &probe);
+	ready_trials_age(c, requester->now_us);
+	choice = choose_weighed(requester, &trial);
 	switch (choice.from) {
 	case OWN:
 	case BACK:
 		ready_claim_remove(c, choice.owner, choice.index, &claim);
-		if (choice.from == BACK && claim.fetch == READY_FETCH_ASKED)
-			asker->left = choice.owner - c->workers;
+		if (choice.from == BACK && claim.input == CLAIM_INPUT_ASKED)
+			requester->left = choice.owner;
 		*entry = claim.entry;
-		if (claim.probe && choice.owner->kind == worker->kind)
-			probe = true;
-		else if (claim.probe)
-			ready_probe_cancel(c, &entry->key, choice.owner->kind);
+		if (claim.trial && c->workers[choice.owner].class == worker->class)
+			trial = true;
+		else if (claim.trial)
+			ready_trial_cancel(c, &entry->key, c->workers[choice.owner].class);
 		break;
 	case POOL:
 		heddle_pool_take(c->pool, &choice.place, entry);
 		break;
 	case NOWHERE:
 		if (worker->waits_since_us <= 0)
-			worker->waits_since_us = asker->now_us;
-		atomic_store_explicit(&worker->look_at_us, asker->look_at_us, memory_order_relaxed);
+			worker->waits_since_us = requester->now_us;
+		atomic_store_explicit(&worker->look_at_us, requester->look_at_us,
+		                      memory_order_relaxed);
 		return false;
 	}
-	started(asker, entry, choice.from == OWN ? &claim : NULL, probe);
-	claim_ahead(asker);
+	started(requester, entry, choice.from == OWN ? &claim : NULL, trial);
+	claim_ahead(requester);
 	return true;
 }
 
-bool ready_find(struct ready_asker *asker)
+/* ---- waking others for what is left ---- */
+
+/* What is known of the waiting workers of each class. */
+struct survey {
+	double now_us;
+	unsigned asked;                         /* bit k: one of class k has nothing to do */
+	double look_at_us[HEDDLE_POOL_CLASSES]; /* and looks again then */
+};
+
+static void look_again(struct ready_worker *worker, double at_us, double now_us)
 {
-	return choose(asker).from != NOWHERE;
+	double before_us = atomic_load_explicit(&worker->look_at_us, memory_order_relaxed);
+
+	if (at_us > 0 && (before_us <= now_us || at_us < before_us))
+		atomic_store_explicit(&worker->look_at_us, at_us, memory_order_relaxed);
+}
+
+/* Whether there is work for a waiting worker. Those of a class give the same answer,
+ * unless one has waited long. */
+static bool has_work(struct ready_context *c, unsigned id, struct survey *survey)
+{
+	struct ready_worker *worker = &c->workers[id];
+	double look_at_us = atomic_load_explicit(&worker->look_at_us, memory_order_relaxed);
+	bool asked = survey->asked >> worker->class & 1;
+
+	if (!asked || c->special || (look_at_us > 0 && look_at_us <= survey->now_us)) {
+		struct ready_requester requester = {c, id, survey->now_us, 0, -1, -1};
+
+		if (choose(&requester).from != NOWHERE)
+			return true;
+		survey->look_at_us[worker->class] = requester.look_at_us;
+		survey->asked |= 1u << worker->class;
+	}
+	look_again(worker, survey->look_at_us[worker->class], survey->now_us);
+	return false;
+}
+
+/* Work is left although somebody has just taken some: for whom that waits? */
+static void wake_list_make(struct ready_context *c, struct wake_list *list)
+{
+	struct survey survey = {0};
+	int *ids;
+	unsigned n;
+
+	list->n = 0;
+	ready_inbox_empty(c);
+	if (!atomic_load(&c->unstarted) || !waiters_any(&c->waiters))
+		return;
+	survey.now_us = c->choosing ? starpu_timing_now() : 0;
+	n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
+	for (unsigned i = 0; i < n; i++) {
+		unsigned id = ids[i];
+
+		if (id >= c->nworkers || !waiters_has(&c->waiters, id) || !has_work(c, id, &survey))
+			continue;
+		list->workers[list->n++] = id;
+		if (!starpu_sched_ctx_overlapping_ctxs_on_worker(id))
+			return;
+	}
+}
+
+/* ---- hooks ---- */
+
+/* Whether a worker need not look: its last look found nothing and nobody has woken it since, or
+ * there is nothing at all. */
+static bool nothing_new(struct ready_context *c, struct ready_worker *worker, unsigned id)
+{
+	double look_at_us;
+
+	if (!waiters_stay(&c->waiters, id, &c->unstarted))
+		return false;
+	look_at_us = atomic_load_explicit(&worker->look_at_us, memory_order_relaxed);
+	return look_at_us <= 0 || !atomic_load(&c->unstarted) || starpu_timing_now() < look_at_us;
+}
+
+/* Takes a task for a worker, or has it wait; the mutex is held. Who hands a task in
+ * looks for waiting workers afterwards, so these look into the inbox once more. */
+static void take_or_wait(struct ready_requester *requester, struct heddle_pool_entry *entry)
+{
+	struct ready_context *c = requester->c;
+
+	do {
+		waiters_remove(&c->waiters, requester->id);
+		ready_inbox_empty(c);
+		requester->look_at_us = 0;
+		if (take(requester, entry))
+			return;
+		waiters_add(&c->waiters, requester->id);
+	} while (ready_inbox_waits(c));
+}
+
+struct starpu_task *ready_pop(unsigned ctx)
+{
+	struct ready_context *c = ready_context(ctx);
+	unsigned id = starpu_worker_get_id_check();
+	struct ready_worker *worker = &c->workers[id];
+	struct heddle_pool_entry entry;
+	struct ready_requester requester = {c, id, 0, 0, -1, -1};
+	struct claims_requests requests;
+	struct wake_list wake;
+
+	if (nothing_new(c, worker, id)) {
+		policy_let_others();
+		return NULL;
+	}
+	if (c->choosing || worker->accelerator)
+		requester.now_us = starpu_timing_now();
+	entry.item = NULL;
+	requests.n = 0;
+	policy_lock(&c->mutex);
+	if (!starpu_sched_ctx_contains_worker(id, ctx)) {
+		/* StarPU does not report that a worker has left. */
+		waiters_remove(&c->waiters, id);
+		ready_claims_give_back(c, id);
+	} else {
+		members_count(c);
+		busy_note(c, worker, requester.now_us);
+		take_or_wait(&requester, &entry);
+		if (entry.item && worker->accelerator) {
+			claims_requests_collect(&c->claims, id, SIZE_MAX, true, &requests);
+			ready_queue_log(c, id, requester.now_us);
+		}
+	}
+	wake_list_make(c, &wake);
+	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+	wake_list_wake(&wake, &c->waiters);
+	if (!entry.item) {
+		ready_queue_idle(worker);
+		return NULL;
+	}
+	if (requester.left >= 0)
+		claims_left_behind(entry.item, requester.left, id);
+	policy_choose_implementation(entry.item, id, ctx);
+	ready_queue_fetch(c, id, &requests);
+	return entry.item;
+}
+
+void ready_pass_on(struct ready_context *c, unsigned id)
+{
+	struct wake_list wake;
+
+	/* It may have been woken for a task of the pool: another must do that. */
+	waiters_remove(&c->waiters, id);
+	if (!atomic_load(&c->unstarted) || !waiters_any(&c->waiters))
+		return;
+	policy_lock(&c->mutex);
+	members_count(c);
+	wake_list_make(c, &wake);
+	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+	wake_list_wake(&wake, &c->waiters);
 }

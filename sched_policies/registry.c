@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The table of policies: one row each. heddle_policies() shows it to users,
- * policies_starpu() (policies_starpu.c) to StarPU.
+ * register_starpu.c to StarPU.
  */
 #include "config.h"
 

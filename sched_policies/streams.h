@@ -1,22 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How many tasks' inputs are on their way to an accelerator at once (Teodoro et
- * al., HPDC 2010, section 5.1, Algorithm 1): twice as many from round to round while
- * that raises the throughput, then one more or less. Pure.
- *
- * Where the printed listing and the text of the paper differ, the text holds: once
- * doubling no longer pays, the number before is saved and the search goes on from
- * there. More has to raise the throughput by more than the dead band, one less must not
- * lower it: where more transfers neither help nor harm, the smaller number is kept. A
- * step that fails is taken back, the next one goes the other way, and after more and
- * more rounds; a number that was clearly worse is left alone for long, so that trying
- * costs little.
- *
- * Rounds are noisy, which the paper does not say anything about. A number's throughput is the
- * mean of its rounds; a trial lasts until its mean differs by more than chance explains, at
- * most some rounds; more transfers are kept only then, and the next step to more is twice as
- * wide where nothing could be seen.
+ * How many tasks' inputs are on their way to an accelerator at once (Teodoro et al., HPDC 2010,
+ * section 5.1, Algorithm 1): twice as many from round to round while that raises the throughput,
+ * then one more or less. Pure.
  */
 #ifndef HEDDLE_SCHED_POLICIES_STREAMS_H
 #define HEDDLE_SCHED_POLICIES_STREAMS_H
@@ -25,6 +12,16 @@
 
 #define HEDDLE_STREAMS_MOST 64
 
+/* Where the printed listing and the text of the paper differ, the text holds: once doubling no
+ * longer pays, the number before is saved and the search goes on from there. More must raise the
+ * throughput by more than the dead band, one less must not lower it: the smaller of two equal
+ * numbers is kept. A step that fails is taken back, and the next one goes the other way, after more
+ * and more rounds. A number that was clearly worse is left alone for long.
+ *
+ * Rounds are noisy, of which the paper says nothing. A number's throughput is the mean of its
+ * rounds. A trial lasts until its mean differs by more than chance explains, at most some rounds.
+ * More transfers are kept only then; where nothing was seen the next step to more is twice as
+ * wide. */
 struct heddle_streams {
 	unsigned concurrent; /**< transfers at once, 1 to most */
 	unsigned most;       /**< 1 to HEDDLE_STREAMS_MOST */

@@ -21,6 +21,7 @@ libheddle_pure_la_SOURCES += \
 	support/sysfs.c \
 	support/sysfs.h \
 	support/variables.c \
+	support/variables_check.c \
 	support/variables.def \
 	support/variables.h \
 	support/version.c

@@ -8,8 +8,6 @@
 
 #include <heddle/kind.h>
 
-#include "support/message.h"
-
 static const char *const kind_names[HEDDLE_NKINDS] = {
     [HEDDLE_KIND_CPU] = "cpu",
     [HEDDLE_KIND_CUDA] = "cuda",

@@ -14,7 +14,7 @@
 #define HEDDLE_STARPU_14 1
 /* A policy must say that it prefetches, or StarPU does it a second time. */
 #define HEDDLE_POLICY_PREFETCHES .prefetches = 1,
-/* How a data interface is told its home node. */
+/* How a data interface is given its home node. */
 typedef int heddle_compat_home;
 #else
 typedef unsigned heddle_compat_home;

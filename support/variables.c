@@ -3,22 +3,17 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/message.h"
-#include "support/name.h"
 #include "support/number.h"
 #include "support/variables.h"
 
-#define PREFIX "HEDDLE_"
-
 const struct heddle_variable_row heddle_variable_table[] = {
 #define VARIABLE(id, type, value, least, most, unit, doc)                                          \
-	{PREFIX #id, HEDDLE_TYPE_##type, value, least, most, unit, doc},
+	{"HEDDLE_" #id, HEDDLE_TYPE_##type, value, least, most, unit, doc},
 #include "support/variables.def"
 #undef VARIABLE
 };
@@ -102,55 +97,4 @@ double heddle_variable_number(enum heddle_variable variable)
 	if (!number_valid(row, heddle_variable_text(variable), &number))
 		number_parse(row->value, &number);
 	return number;
-}
-
-static const char *nearest_name(const char *entry, size_t length)
-{
-	size_t nearest = 0, distance = 64;
-
-	for (size_t v = 0; v < HEDDLE_NVARIABLES; v++) {
-		size_t d = heddle_name_distance(entry, length, heddle_variable_table[v].name);
-
-		if (d < distance) {
-			distance = d;
-			nearest = v;
-		}
-	}
-	return heddle_variable_table[nearest].name;
-}
-
-static int variable_check(const char *entry, size_t length)
-{
-	char values[128];
-
-	for (size_t v = 0; v < HEDDLE_NVARIABLES; v++) {
-		const struct heddle_variable_row *row = &heddle_variable_table[v];
-
-		if (strlen(row->name) != length || strncmp(row->name, entry, length))
-			continue;
-		if (heddle_variable_valid(row, entry + length + 1))
-			return 0;
-		heddle_variable_values(row, values, sizeof(values));
-		return heddle_refuse(-EINVAL, "%s=%s: not a value (%s)", row->name,
-		                     entry + length + 1, values);
-	}
-	heddle_warn("%.*s is not a variable of Heddle; did you mean %s? "
-	            "(heddle info --variables lists them)",
-	            (int)length, entry, nearest_name(entry, length));
-	return 0;
-}
-
-int heddle_variables_check(char *const *environment)
-{
-	int status = 0;
-
-	for (; *environment; environment++) {
-		const char *equals = strchr(*environment, '=');
-
-		if (!equals || strncmp(*environment, PREFIX, strlen(PREFIX)))
-			continue;
-		if (variable_check(*environment, equals - *environment))
-			status = -EINVAL;
-	}
-	return status;
 }

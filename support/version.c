@@ -3,8 +3,6 @@
  */
 #include "config.h"
 
-#include "support/message.h"
-
 const char *heddle_version(void);
 
 const char *heddle_version(void)

@@ -20,7 +20,6 @@
 
 #include "tools/common/cross_validation.h"
 #include "estimator/history.h"
-#include "estimator/robust.h"
 #include "estimator/profile_file.h"
 #include "support/variables.h"
 
@@ -155,14 +154,6 @@ static int json_out(json_t *json)
 
 /* ---- show ---- */
 
-static double median_of(const struct heddle_profile_field *us)
-{
-	double values[HEDDLE_PROFILE_NUMBERS];
-
-	memcpy(values, us->numbers, us->n * sizeof(*values));
-	return heddle_robust_median(values, us->n);
-}
-
 static double number_of(const struct heddle_profile_record *record, const char *key)
 {
 	const struct heddle_profile_field *field = heddle_profile_record_field(record, key);
@@ -209,7 +200,7 @@ static json_t *record_json(const struct heddle_profile_record *record)
 			                             : json_string(field->text));
 	}
 	return json_pack("{s:s, s:o, s:f, s:i, s:f, s:f}", "device", device_of(record), "params",
-	                 params, "us", median_of(us), "runs", us->n, "samples",
+	                 params, "us", heddle_profile_field_median(us), "runs", us->n, "samples",
 	                 number_of(record, "samples"), "at", number_of(record, "at"));
 }
 
@@ -222,8 +213,9 @@ static void other_print(const struct heddle_profile_record *record)
 
 		printf("%s %s=", f == record->nwhat ? " :" : "", field->key);
 		if (field->n)
-			printf("%.10g",
-			       strcmp(field->key, "at") ? median_of(field) : field->numbers[0]);
+			printf("%.10g", strcmp(field->key, "at")
+			                    ? heddle_profile_field_median(field)
+			                    : field->numbers[0]);
 		else
 			printf("\"%s\"", field->text);
 	}
@@ -254,8 +246,8 @@ static int show(const struct arguments *arguments, struct estimates *e)
 		json_array_append_new(list, record_json(record));
 		what_print(record, what, sizeof(what));
 		if (!arguments->json)
-			printf("%14.1f %5u %8.0f  %-*s %s\n", median_of(us), us->n,
-			       number_of(record, "samples"), width, device_of(record), what);
+			printf("%14.1f %5u %8.0f  %-*s %s\n", heddle_profile_field_median(us),
+			       us->n, number_of(record, "samples"), width, device_of(record), what);
 	}
 	if (arguments->json)
 		return json_out(list);

@@ -45,8 +45,8 @@ static void usage_print(FILE *out)
 	policies_print(out);
 }
 
-/* Whichever door StarPU has: 1.4 looks for a library, which a Heddle for 1.3 must not be; 1.3
- * is helped by the preloaded one, which also tells that a program has another StarPU. */
+/* StarPU finds policies in two ways: 1.4 looks for a library, which a Heddle for 1.3 must not
+ * be; 1.3 is helped by the preloaded one, which also tells that a program has another StarPU. */
 static int environment_set(const char *policy)
 {
 	bool asked = strcmp(HEDDLE_STARPU_SERIES, "1.3") != 0;

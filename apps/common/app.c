@@ -31,15 +31,6 @@ struct run {
 	struct app_report report;
 };
 
-bool app_simulated(void)
-{
-#ifdef HEDDLE_USE_SIMGRID
-	return true;
-#else
-	return false;
-#endif
-}
-
 enum app_exit app_exit_code(int error)
 {
 	switch (error) {
@@ -155,7 +146,7 @@ static int run_once(struct run *run, struct heddle_loop_stats *stats, double *us
 	return error ? error : verify(run);
 }
 
-/* A wavefront with every h of a sweep; the report is about the first. */
+/* A wavefront with every variant of a sweep; the report is about the first. */
 static int repeat_wave(struct run *run)
 {
 	struct app_wave *wave = run->app->wave;

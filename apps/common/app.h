@@ -164,6 +164,13 @@ double app_parallel_by(size_t n, size_t least, double (*body)(void *arg, size_t 
                        void *arg);
 
 /** Whether kernels do not really run (StarPU on SimGrid). */
-bool app_simulated(void);
+static inline bool app_simulated(void)
+{
+#ifdef HEDDLE_USE_SIMGRID
+	return true;
+#else
+	return false;
+#endif
+}
 
 #endif

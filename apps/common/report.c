@@ -79,9 +79,9 @@ static json_t *sweep_json(const struct app_wave *wave)
 	for (unsigned v = 0; v < wave->nvariants; v++) {
 		const struct app_wave_variant *variant = &wave->variants[v];
 
-		json_array_append_new(list,
-		                      json_pack("{sI sb so}", "h", (json_int_t)variant->h, "chosen",
-		                                !v, "us", times_json(variant->us, variant->n)));
+		json_array_append_new(
+		    list, json_pack("{sI sb so}", "h", (json_int_t)variant->tile_columns, "chosen",
+		                    !v, "us", times_json(variant->us, variant->n)));
 	}
 	return list;
 }

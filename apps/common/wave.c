@@ -40,10 +40,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 			argp_error(state,
 			           "--h %s: neither \"sweep\" nor a whole number from 1 to %u",
 			           text, UINT32_MAX);
-		wave->h = value;
+		wave->tile_columns = value;
 		return 0;
 	case OPTION_K:
-		wave->k = app_option_number(text, 1, 1 << 20, "k", state);
+		wave->bands_per_worker = app_option_number(text, 1, 1 << 20, "k", state);
 		return 0;
 	case OPTION_CSV:
 		wave->csv = text;
@@ -71,8 +71,8 @@ int app_wave_prepare(struct app_wave *wave, const struct app_options *common,
 	given->strategy = loop->strategy;
 	given->workers = loop->workers;
 	given->nworkers = loop->nworkers;
-	given->tile_columns = wave->h;
-	given->bands_per_worker = wave->k;
+	given->tile_columns = wave->tile_columns;
+	given->bands_per_worker = wave->bands_per_worker;
 	for (unsigned i = 0; i < given->narrays; i++)
 		loop->accesses[loop->naccesses++] = (struct heddle_access){
 		    .handle = given->arrays[i].handle, .mode = given->arrays[i].mode};
@@ -100,7 +100,7 @@ int app_wave_run(struct app_wave *wave, struct heddle_loop_stats *stats)
 	if (!wave->variant)
 		wave->stats = *own;
 	wave->variants[wave->variant].predicted_us = own->predicted_us;
-	wave->variants[wave->variant].k = own->bands_per_worker;
+	wave->variants[wave->variant].bands_per_worker = own->bands_per_worker;
 	free(own);
 	return status;
 }
@@ -112,19 +112,19 @@ unsigned app_wave_variants(const struct app_wave *wave)
 	return wave->nvariants;
 }
 
-/* Who took part in the first run, so that nothing but h differs from it. */
-static void keep_crew(struct app_wave *wave)
+/* Keeps the workers of the first run, so that nothing but the columns differs from it. */
+static void keep_team(struct app_wave *wave)
 {
 	const struct heddle_wavefront_stats *stats = &wave->stats;
 	unsigned n = 0;
 
-	wave->crew = calloc(stats->nworkers ? stats->nworkers : 1, sizeof(*wave->crew));
-	for (unsigned w = 0; w < stats->nworkers && wave->crew; w++)
+	wave->team = calloc(stats->nworkers ? stats->nworkers : 1, sizeof(*wave->team));
+	for (unsigned w = 0; w < stats->nworkers && wave->team; w++)
 		if (stats->workers[w].iterations)
-			wave->crew[n++] = stats->workers[w].id;
+			wave->team[n++] = stats->workers[w].id;
 	if (!n)
 		return;
-	wave->wave.workers = wave->crew;
+	wave->wave.workers = wave->team;
 	wave->wave.nworkers = n;
 }
 
@@ -138,28 +138,29 @@ void app_wave_choose(struct app_wave *wave, unsigned variant)
 	bool first = !wave->variants[0].n;
 
 	wave->variant = variant;
-	wave->wave.tile_columns = wave->sweep && !first ? wave->variants[variant].h : wave->h;
+	wave->wave.tile_columns =
+	    wave->sweep && !first ? wave->variants[variant].tile_columns : wave->tile_columns;
 	wave->wave.bands_per_worker =
-	    wave->sweep && !first ? wave->stats.bands_per_worker : wave->k;
+	    wave->sweep && !first ? wave->stats.bands_per_worker : wave->bands_per_worker;
 }
 
-/* From a sixteenth to sixteen times the model's h, by factors of √2. */
+/* From a sixteenth to sixteen times the model's columns, by factors of √2. */
 static void make_variants(struct app_wave *wave)
 {
 	size_t chosen = wave->stats.tile_columns, last = 0;
 
-	wave->variants[0].h = chosen;
+	wave->variants[0].tile_columns = chosen;
 	if (wave->sweep)
-		keep_crew(wave);
+		keep_team(wave);
 	for (int step = -8; step <= 8; step++) {
-		double h = rint(chosen * pow(2, step / 2.0));
-		size_t columns = wave->wave.columns;
+		double columns = rint(chosen * pow(2, step / 2.0));
+		size_t most = wave->wave.columns;
 
-		h = h < 1 ? 1 : h > columns ? columns : h;
-		if (wave->sweep && h != chosen && h != last &&
+		columns = columns < 1 ? 1 : columns > most ? most : columns;
+		if (wave->sweep && columns != chosen && columns != last &&
 		    wave->nvariants < APP_WAVE_MAXVARIANTS)
-			wave->variants[wave->nvariants++].h = h;
-		last = h;
+			wave->variants[wave->nvariants++].tile_columns = columns;
+		last = columns;
 	}
 }
 
@@ -194,12 +195,12 @@ static void print_line(const struct app_wave *wave, const struct app_wave_varian
 	struct sweep_ratio ratio =
 	    sweep_ratio(variant->us + skip, own->us + skip, variant->n - skip);
 
-	printf("  %10zu %14.1f %14.3f %14.3f (%.3f to %.3f)%s\n", variant->h,
+	printf("  %10zu %14.1f %14.3f %14.3f (%.3f to %.3f)%s\n", variant->tile_columns,
 	       app_wave_median(variant), app_wave_median(variant) / best, ratio.median, ratio.low,
 	       ratio.high,
-	       variant != own ? ""
-	       : wave->h      ? "  given"
-	                      : "  the model's");
+	       variant != own       ? ""
+	       : wave->tile_columns ? "  given"
+	                            : "  the model's");
 }
 
 static void print_regret(const struct app_wave *wave)
@@ -215,13 +216,13 @@ static void print_regret(const struct app_wave *wave)
 	if (regret > 0)
 		printf("  h %zu takes %.3f of the best's time (found and compared in different "
 		       "repetitions)\n",
-		       wave->variants[0].h, regret);
+		       wave->variants[0].tile_columns, regret);
 }
 
 static void print_sweep(const struct app_wave *wave)
 {
 	double best = INFINITY;
-	size_t chosen = wave->variants[0].h;
+	size_t chosen = wave->variants[0].tile_columns;
 
 	for (unsigned v = 0; v < wave->nvariants; v++) {
 		/* A repetition that failed. */
@@ -230,12 +231,12 @@ static void print_sweep(const struct app_wave *wave)
 		best = fmin(best, app_wave_median(&wave->variants[v]));
 	}
 	printf("  %10s %14s %14s %14s (quartiles)\n", "h", "median us", "of the best",
-	       wave->h ? "to the given" : "to the model's");
+	       wave->tile_columns ? "to the given" : "to the model's");
 	/* Variants after the first are in ascending order; the first goes to its place. */
 	for (unsigned v = 1, own = 0; v <= wave->nvariants; v++) {
 		const struct app_wave_variant *variant = &wave->variants[v];
 
-		if (!own && (v == wave->nvariants || variant->h > chosen)) {
+		if (!own && (v == wave->nvariants || variant->tile_columns > chosen)) {
 			variant = &wave->variants[0];
 			own = 1;
 			v--;
@@ -277,8 +278,8 @@ int app_wave_write(const struct app_wave *wave)
 	for (unsigned v = 0; v < wave->nvariants; v++) {
 		const struct app_wave_variant *variant = &wave->variants[v];
 
-		fprintf(file, "%s,%u,%zu,%.3f,%.3f,%d\n", wave->name, variant->k, variant->h,
-		        variant->predicted_us, app_wave_median(variant), !v);
+		fprintf(file, "%s,%u,%zu,%.3f,%.3f,%d\n", wave->name, variant->bands_per_worker,
+		        variant->tile_columns, variant->predicted_us, app_wave_median(variant), !v);
 	}
 	return file_finish(wave->csv, file);
 }
@@ -287,5 +288,5 @@ void app_wave_free(struct app_wave *wave)
 {
 	for (unsigned v = 0; v < wave->nvariants; v++)
 		free(wave->variants[v].us);
-	free(wave->crew);
+	free(wave->team);
 }

@@ -1,8 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What apps have in common whose loop is a wavefront: the options --h and --k, the
- * sweep over h, and how a wavefront stands in for the loop that struct app knows.
+ * What apps have in common whose loop is a wavefront: the options --h (columns of a tile) and --k
+ * (bands of a worker), the sweep over --h, and how a wavefront stands in for the loop that struct
+ * app knows.
  */
 #ifndef APPS_COMMON_WAVE_H
 #define APPS_COMMON_WAVE_H
@@ -13,11 +14,11 @@
 
 #define APP_WAVE_MAXVARIANTS 24
 
-/** An h of the sweep, and the times with it. Variant 0 is what the command line or the
- * model says, and the one that the report is about. */
+/** A number of columns of the sweep, and the times with it. Variant 0 is what the command line or
+ * the model says, and the one that the report is about. */
 struct app_wave_variant {
-	size_t h;
-	unsigned n, k;
+	size_t tile_columns;
+	unsigned n, bands_per_worker;
 	double *us;
 	double predicted_us; /**< by the model, of the last run; 0: it says nothing */
 };
@@ -25,13 +26,13 @@ struct app_wave_variant {
 /** A wavefront and its options. An app has one in its own data. */
 struct app_wave {
 	struct heddle_wavefront wave;
-	size_t h;                            /**< of --h; 0: not given */
+	size_t tile_columns;                 /**< of --h; 0: not given */
 	bool sweep;                          /**< --h sweep */
-	unsigned k;                          /**< of --k; 0: not given */
+	unsigned bands_per_worker;           /**< of --k; 0: not given */
 	const char *csv;                     /**< of --sweep-csv; NULL: not wanted */
 	const char *name;                    /**< the app's */
 	struct heddle_wavefront_stats stats; /**< of the last run with variant 0 */
-	int *crew;                           /**< of a sweep: who took part in the first run */
+	int *team;                           /**< of a sweep: the workers of the first run */
 	unsigned reps, nvariants, variant;
 	struct app_wave_variant variants[APP_WAVE_MAXVARIANTS];
 };
@@ -54,17 +55,17 @@ int app_wave_run(struct app_wave *wave, struct heddle_loop_stats *stats);
 
 /* ---- for app.c and report.c ---- */
 
-/** How often a repetition is to be run: once for each h of the sweep. */
+/** How often a repetition is to be run: once for each variant of the sweep. */
 unsigned app_wave_variants(const struct app_wave *wave);
 /** Which variant comes at which turn of a repetition: each time another one begins. */
 unsigned app_wave_turn(const struct app_wave *wave, unsigned repetition, unsigned turn);
-/** Takes the h of a variant for the next run. */
+/** Takes the columns of a variant for the next run. */
 void app_wave_choose(struct app_wave *wave, unsigned variant);
-/** Stores the time of the run, and of variant 0 decides what the others are. */
+/** Stores the time of the run; after the first with variant 0, makes the others. */
 void app_wave_took(struct app_wave *wave, double us);
 /** The median of a variant's times. */
 double app_wave_median(const struct app_wave_variant *variant);
-/** Tells what the wavefront chose, and the sweep. */
+/** Prints what the wavefront chose, and the sweep. */
 void app_wave_print(const struct app_wave *wave);
 /** Writes the sweep to the file of --sweep-csv. @return 0; -errno, with a message. */
 int app_wave_write(const struct app_wave *wave);

@@ -45,7 +45,7 @@ static const struct argp_option options[] = {
      "(default 32,128,512)",
      0},
     {"recalc", OPTION_RECALC, "PERCENT", 0,
-     "Share of the tiles of each resolution that go on to the next, by lot (default: those "
+     "Share of the tiles of each resolution that go on to the next, by chance (default: those "
      "that are not sure)",
      0},
     {"confidence", OPTION_CONFIDENCE, "P", 0, "At which a label is accepted (default 0.99)", 0},

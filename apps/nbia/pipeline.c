@@ -23,18 +23,6 @@
 
 /* ---- what becomes of a tile ---- */
 
-unsigned pipeline_last_level(const struct pipeline *pipeline)
-{
-	return pipeline->options.levels - 1;
-}
-
-bool pipeline_lot_falls(const struct pipeline *pipeline, size_t tile, unsigned level)
-{
-	uint64_t lot = app_random(pipeline->options.seed + 0x9d5c + level, tile) >> 11;
-
-	return ldexp(lot, -53) < pipeline->options.recalc;
-}
-
 /* Decides on a summary: what the tile shows, and whether it goes on. */
 static bool decide(const struct pipeline *pipeline, const struct nbia_summary *summary, size_t tile,
                    unsigned level, struct pipeline_result *result)
@@ -50,33 +38,30 @@ static bool decide(const struct pipeline *pipeline, const struct nbia_summary *s
 	if (level == pipeline_last_level(pipeline))
 		return false;
 	if (pipeline->options.recalc >= 0)
-		return pipeline_lot_falls(pipeline, tile, level);
+		return pipeline_goes_on_by_chance(pipeline, tile, level);
 	return !(verdict.confidence >= pipeline->options.confidence);
-}
-
-int pipeline_read_tile(const struct pipeline *pipeline, size_t tile, unsigned level,
-                       unsigned char *pixels)
-{
-	return slide_read(pipeline->slide, tile % pipeline->columns, tile / pipeline->columns,
-	                  pipeline->side, pipeline->levels[level].resolution, pixels);
 }
 
 /* ---- its tasks ---- */
 
-void pipeline_note_error(struct pipeline *pipeline, int error)
+/* Remembers the first error; the mutex is held, or nothing runs. */
+static void note_error(struct pipeline *pipeline, int error)
 {
 	if (error && !pipeline->error)
 		pipeline->error = error;
 }
 
-void pipeline_leave(struct slot *slot, int error)
+static void submit_slot(struct slot *slot);
+
+/* The tile's way through a slot is over. Locks the mutex. */
+static void leave_slot(struct slot *slot, int error)
 {
 	struct pipeline *pipeline = slot->pipeline;
 	struct level *level = &pipeline->levels[slot->level];
 	struct slot *next = NULL;
 
 	STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
-	pipeline_note_error(pipeline, error);
+	note_error(pipeline, error);
 	pipeline->under_way--;
 	if (!pipeline->loaded)
 		level->free[level->nfree++] = slot - level->slots;
@@ -96,14 +81,14 @@ void pipeline_leave(struct slot *slot, int error)
 		STARPU_PTHREAD_COND_BROADCAST(&pipeline->work);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
 	if (next)
-		pipeline_submit(next);
+		submit_slot(next);
 }
 
 /* The task's end and its result's arrival come in any order. */
 static void step(struct slot *slot)
 {
 	if (atomic_fetch_sub(&slot->pending, 1) == 1)
-		pipeline_leave(slot, slot->call.status);
+		leave_slot(slot, slot->call.status);
 }
 
 static void task_is_over(void *arg)
@@ -125,7 +110,7 @@ static void task_is_over(void *arg)
 	step(slot);
 }
 
-static void result_is_home(void *arg)
+static void result_arrived(void *arg)
 {
 	struct slot *slot = arg;
 	struct pipeline *pipeline = slot->pipeline;
@@ -160,7 +145,8 @@ static struct starpu_task *make_task(struct slot *slot)
 	return task;
 }
 
-void pipeline_submit(struct slot *slot)
+/* Submits the task of the tile that is in a slot. The pixels are there. */
+static void submit_slot(struct slot *slot)
 {
 	int error;
 
@@ -172,16 +158,17 @@ void pipeline_submit(struct slot *slot)
 	if (error) {
 		slot->task->destroy = 0;
 		starpu_task_destroy(slot->task);
-		pipeline_leave(slot, heddle_refuse(error, "no worker can run a tile's task"));
+		leave_slot(slot, heddle_refuse(error, "no worker can run a tile's task"));
 		return;
 	}
 	starpu_data_acquire_on_node_cb(slot->summary_handle, STARPU_MAIN_RAM, STARPU_R,
-	                               result_is_home, slot);
+	                               result_arrived, slot);
 }
 
 /* ---- a run ---- */
 
-bool pipeline_is_over(const struct pipeline *pipeline)
+/* Whether nothing is under way and nothing will be; the mutex is held. */
+static bool is_over(const struct pipeline *pipeline)
 {
 	return !pipeline->under_way && (pipeline->error || pipeline->done == pipeline->ntiles);
 }
@@ -198,17 +185,18 @@ static void submit_all(struct pipeline *pipeline)
 		STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
 		if (stop)
 			return;
-		pipeline_submit(&pipeline->levels[0].slots[tile]);
+		submit_slot(&pipeline->levels[0].slots[tile]);
 	}
 }
 
-void pipeline_wait(struct pipeline *pipeline)
+/* Returns when it is over. */
+static void wait_for_end(struct pipeline *pipeline)
 {
 	struct progress progress;
 	bool shown = progress_begin(pipeline->ntiles, &progress);
 
 	STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
-	while (!pipeline_is_over(pipeline)) {
+	while (!is_over(pipeline)) {
 		if (shown)
 			progress_wait(&progress, &pipeline->end, &pipeline->mutex, &pipeline->done);
 		else
@@ -218,6 +206,86 @@ void pipeline_wait(struct pipeline *pipeline)
 	if (shown)
 		progress_end(&progress);
 }
+
+/* ---- reading while tasks run, where not all tiles fit into memory ---- */
+
+static struct slot *take_slot(struct pipeline *pipeline, struct level *level, size_t tile)
+{
+	struct slot *slot = &level->slots[level->free[--level->nfree]];
+
+	slot->tile = tile;
+	pipeline->under_way++;
+	return slot;
+}
+
+/* What can be begun now, what has come furthest first; NULL: nothing. */
+static struct slot *take_work(struct pipeline *pipeline)
+{
+	if (pipeline->error)
+		return NULL;
+	for (unsigned l = pipeline_last_level(pipeline); l; l--) {
+		struct level *level = &pipeline->levels[l];
+
+		if (level->nwaiting && level->nfree)
+			return take_slot(pipeline, level, level->waiting[--level->nwaiting]);
+	}
+	if (pipeline->next < pipeline->ntiles && pipeline->levels[0].nfree)
+		return take_slot(pipeline, &pipeline->levels[0], pipeline->next++);
+	return NULL;
+}
+
+static void read_and_submit(struct slot *slot)
+{
+	int error = starpu_data_acquire(slot->pixels_handle, STARPU_W);
+
+	if (!error) {
+		error = pipeline_read_tile(slot->pipeline, slot->tile, slot->level, slot->pixels);
+		starpu_data_release(slot->pixels_handle);
+	}
+	if (error)
+		leave_slot(slot, error);
+	else
+		submit_slot(slot);
+}
+
+static void *reader_run(void *arg)
+{
+	struct pipeline *pipeline = arg;
+	struct slot *slot;
+
+	STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
+	while (!is_over(pipeline)) {
+		slot = take_work(pipeline);
+		if (!slot) {
+			STARPU_PTHREAD_COND_WAIT(&pipeline->work, &pipeline->mutex);
+			continue;
+		}
+		STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
+		read_and_submit(slot);
+		STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
+	}
+	STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
+	return NULL;
+}
+
+/* Threads read tiles into slots and submit them. */
+static int run_readers(struct pipeline *pipeline)
+{
+	unsigned wanted = pipeline->options.readers, started = 0;
+	pthread_t *threads = calloc(wanted, sizeof(*threads));
+
+	while (threads && started < wanted &&
+	       !pthread_create(&threads[started], NULL, reader_run, pipeline))
+		started++;
+	if (started)
+		wait_for_end(pipeline);
+	for (unsigned t = 0; t < started; t++)
+		pthread_join(threads[t], NULL);
+	free(threads);
+	return started ? 0 : heddle_refuse(-EAGAIN, "no thread to read tiles");
+}
+
+/* ---- a whole run ---- */
 
 static void fill_stats(struct pipeline *pipeline, struct heddle_loop_stats *stats)
 {
@@ -249,12 +317,12 @@ int pipeline_run(struct pipeline *pipeline, struct heddle_loop_stats *stats)
 	if (pipeline->loaded) {
 		submit_all(pipeline);
 		stats->overhead_us = starpu_timing_now() - pipeline->begin_us;
-		pipeline_wait(pipeline);
+		wait_for_end(pipeline);
 	} else {
-		pipeline_note_error(pipeline, pipeline_run_readers(pipeline));
+		note_error(pipeline, run_readers(pipeline));
 	}
 	stats->us = starpu_timing_now() - pipeline->begin_us;
-	/* Callbacks have told all there is; StarPU may still be tidying up after them. */
+	/* All callbacks have run; StarPU may still be tidying up after them. */
 	starpu_task_wait_for_all();
 	starpu_profiling_status_set(STARPU_PROFILING_DISABLE);
 	fill_stats(pipeline, stats);

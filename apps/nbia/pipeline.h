@@ -29,12 +29,12 @@
 struct pipeline_options {
 	size_t resolutions[PIPELINE_LEVELS]; /**< ascending; each divides the last one */
 	unsigned levels;                     /**< of them, 1 at least */
-	double recalc;     /**< share of tiles that go on, 0 to 1, by lot; below 0: those that
+	double recalc;     /**< share of tiles that go on, 0 to 1, by chance; below 0: those that
 	                        are not sure */
 	double confidence; /**< at which a label is accepted */
 	size_t memory;     /**< bytes of pixels held at once */
 	unsigned readers;  /**< threads that read, 1 at least */
-	uint64_t seed;     /**< of the lots */
+	uint64_t seed;     /**< of chance */
 	const bool *kinds; /**< of workers that take part; none set: all */
 };
 

@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the parts of the pipeline share: the tiles' way (pipeline.c), the places for their
- * pixels (pipeline_slots.c), and reading while tasks run (pipeline_readers.c).
+ * What the parts of the pipeline share: runs (pipeline.c), and tiles with the places for their
+ * pixels (pipeline_slots.c).
  */
 #ifndef APPS_NBIA_PIPELINE_PRIVATE_H
 #define APPS_NBIA_PIPELINE_PRIVATE_H
@@ -69,33 +69,19 @@ struct pipeline {
 	int error;                    /* the first one */
 };
 
-/* ---- tiles (pipeline.c) ---- */
+static inline unsigned pipeline_last_level(const struct pipeline *pipeline)
+{
+	return pipeline->options.levels - 1;
+}
 
-unsigned pipeline_last_level(const struct pipeline *pipeline);
+/* ---- pipeline_slots.c ---- */
 
-/** Whether the lot sends a tile on from a level. */
-bool pipeline_lot_falls(const struct pipeline *pipeline, size_t tile, unsigned level);
+/** Whether a tile goes on from a level by chance. */
+bool pipeline_goes_on_by_chance(const struct pipeline *pipeline, size_t tile, unsigned level);
 
 /** @return 0; -EINVAL, -ENOMEM after a message */
 int pipeline_read_tile(const struct pipeline *pipeline, size_t tile, unsigned level,
                        unsigned char *pixels);
-
-/** Submits the task of the tile that is in a slot. The pixels are there. */
-void pipeline_submit(struct slot *slot);
-
-/** The tile's way through a slot is over. Locks the mutex. */
-void pipeline_leave(struct slot *slot, int error);
-
-/** Remembers the first error; the mutex is held, or nothing runs. */
-void pipeline_note_error(struct pipeline *pipeline, int error);
-
-/** Whether nothing is under way and nothing will be; the mutex is held. */
-bool pipeline_is_over(const struct pipeline *pipeline);
-
-/** Returns when it is over. */
-void pipeline_wait(struct pipeline *pipeline);
-
-/* ---- slots (pipeline_slots.c) ---- */
 
 /** Decides how many slots each level has, and whether all tiles that can be wanted are
  * in memory from the start. */
@@ -105,11 +91,5 @@ void pipeline_slots_count(struct pipeline *pipeline);
  * @return 0; -ENOMEM, -EINVAL after a message; pipeline_slots_free() is due in any case */
 int pipeline_slots_make(struct pipeline *pipeline);
 void pipeline_slots_free(struct pipeline *pipeline);
-
-/* ---- readers (pipeline_readers.c) ---- */
-
-/** A run in which threads read tiles into slots and submit them.
- * @return 0, or -EAGAIN without a thread, after a message */
-int pipeline_run_readers(struct pipeline *pipeline);
 
 #endif

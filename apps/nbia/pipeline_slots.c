@@ -1,7 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Places for the pixels of tiles, and for their tasks: a number for each resolution.
+ * Tiles: which go on by chance, how they are read, and places for their pixels and tasks, a number
+ * for each resolution.
  */
 #include "config.h"
 
@@ -18,13 +19,31 @@
 #define MOST_SLOTS 8192
 #define NO_SLOT UINT32_MAX
 
+/* ---- tiles ---- */
+
+bool pipeline_goes_on_by_chance(const struct pipeline *pipeline, size_t tile, unsigned level)
+{
+	uint64_t drawn = app_random(pipeline->options.seed + 0x9d5c + level, tile) >> 11;
+
+	return ldexp(drawn, -53) < pipeline->options.recalc;
+}
+
+int pipeline_read_tile(const struct pipeline *pipeline, size_t tile, unsigned level,
+                       unsigned char *pixels)
+{
+	return slide_read(pipeline->slide, tile % pipeline->columns, tile / pipeline->columns,
+	                  pipeline->side, pipeline->levels[level].resolution, pixels);
+}
+
+/* ---- their places ---- */
+
 /* The level that a tile can reach, at the most. */
 static unsigned furthest(const struct pipeline *pipeline, size_t tile)
 {
 	unsigned level = 0;
 
 	while (level < pipeline_last_level(pipeline) &&
-	       (pipeline->options.recalc < 0 || pipeline_lot_falls(pipeline, tile, level)))
+	       (pipeline->options.recalc < 0 || pipeline_goes_on_by_chance(pipeline, tile, level)))
 		level++;
 	return level;
 }

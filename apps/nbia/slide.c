@@ -7,11 +7,176 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef HEDDLE_USE_OPENSLIDE
+#include <openslide.h>
+#endif
 
 #include "support/message.h"
 #include "apps/common/file.h"
 #include "apps/nbia/slide.h"
 #include "apps/nbia/tissue.h"
+
+/* ---- reducing ---- */
+
+/* Some pixels of a slide at one of its resolutions, as they were read. */
+struct slide_area {
+	const unsigned char *rgb;
+	size_t width, height, stride; /* pixels, pixels, bytes */
+	double step;                  /* its pixels for one of the result */
+	unsigned channels;            /* 1 or 3 */
+};
+
+/* The pixels from…to-1 of a line that pixel i of the result stands for; one at least. */
+static void range_of(size_t i, double step, size_t length, size_t *from, size_t *to)
+{
+	*from = i * step;
+	*to = (i + 1) * step;
+	if (*from > length - 1)
+		*from = length - 1;
+	if (*to > length)
+		*to = length;
+	if (*to <= *from)
+		*to = *from + 1;
+}
+
+static void mean(const struct slide_area *area, const size_t x[2], const size_t y[2],
+                 unsigned char *rgb)
+{
+	uint64_t sums[3] = {0}, count = (x[1] - x[0]) * (y[1] - y[0]);
+
+	for (size_t row = y[0]; row < y[1]; row++)
+		for (size_t column = x[0]; column < x[1]; column++) {
+			const unsigned char *at =
+			    area->rgb + row * area->stride + column * area->channels;
+
+			for (int c = 0; c < 3; c++)
+				sums[c] += at[area->channels == 3 ? c : 0];
+		}
+	for (int c = 0; c < 3; c++)
+		rgb[c] = (sums[c] + count / 2) / count;
+}
+
+/* Means of the pixels that each one of the result stands for. */
+static void reduce(const struct slide_area *area, size_t resolution, unsigned char *rgb)
+{
+	for (size_t j = 0; j < resolution; j++) {
+		size_t x[2], y[2];
+
+		range_of(j, area->step, area->height, &y[0], &y[1]);
+		for (size_t i = 0; i < resolution; i++, rgb += 3) {
+			range_of(i, area->step, area->width, &x[0], &x[1]);
+			mean(area, x, y, rgb);
+		}
+	}
+}
+
+/* ---- whole-slide files by OpenSlide (M. Satyanarayanan, A. Goode et al., Journal of Pathology
+ * Informatics 4:27, 2013). Such a file is a pyramid; a tile is read from the level that has the
+ * least pixels and still all that are wanted. ---- */
+
+#ifdef HEDDLE_USE_OPENSLIDE
+static int refuse(const struct slide *slide, openslide_t *file)
+{
+	return heddle_refuse(-EINVAL, "%s: %s", slide->path, openslide_get_error(file));
+}
+
+static int pyramid_open(const char *path, struct slide *slide)
+{
+	openslide_t *file = openslide_open(path);
+	int64_t width, height;
+
+	if (!file)
+		return heddle_refuse(
+		    -EINVAL, "%s: neither a PNG image nor a slide that OpenSlide knows", path);
+	openslide_get_level0_dimensions(file, &width, &height);
+	if (openslide_get_error(file)) {
+		refuse(slide, file);
+		openslide_close(file);
+		return -EINVAL;
+	}
+	slide->file = file;
+	slide->width = width;
+	slide->height = height;
+	return 0;
+}
+
+static void pyramid_close(struct slide *slide)
+{
+	openslide_close(slide->file);
+	slide->file = NULL;
+}
+
+/* OpenSlide's pixels are words with premultiplied transparency; what is beyond the scanned
+ * part is transparent, and becomes as white as glass. In place. */
+static void to_rgb(uint32_t *words, size_t n)
+{
+	unsigned char *rgb = (unsigned char *)words;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t word = words[i], white = 255 - (word >> 24);
+
+		rgb[3 * i] = (word >> 16 & 0xff) + white;
+		rgb[3 * i + 1] = (word >> 8 & 0xff) + white;
+		rgb[3 * i + 2] = (word & 0xff) + white;
+	}
+}
+
+static int pyramid_read(const struct slide *slide, size_t column, size_t row, size_t side,
+                        size_t resolution, unsigned char *rgb)
+{
+	size_t left = column * side, top = row * side;
+	size_t width = slide->width - left < side ? slide->width - left : side;
+	size_t height = slide->height - top < side ? slide->height - top : side;
+	double wanted = (double)side / resolution;
+	int32_t level = openslide_get_best_level_for_downsample(slide->file, wanted * 1.001);
+	double reduced = openslide_get_level_downsample(slide->file, level);
+	struct slide_area area = {.channels = 3};
+	uint32_t *words;
+
+	if (level < 0 || !(reduced >= 1))
+		return refuse(slide, slide->file);
+	area.width = width / reduced < 1 ? 1 : width / reduced;
+	area.height = height / reduced < 1 ? 1 : height / reduced;
+	area.stride = 3 * area.width;
+	area.step = wanted / reduced;
+	words = malloc(area.width * area.height * sizeof(*words));
+	if (!words)
+		return heddle_refuse(-ENOMEM, "%s: no memory for a tile", slide->path);
+	openslide_read_region(slide->file, words, left, top, level, area.width, area.height);
+	if (openslide_get_error(slide->file)) {
+		free(words);
+		return refuse(slide, slide->file);
+	}
+	to_rgb(words, area.width * area.height);
+	area.rgb = (unsigned char *)words;
+	reduce(&area, resolution, rgb);
+	free(words);
+	return 0;
+}
+
+#else
+
+static int pyramid_open(const char *path, struct slide *slide)
+{
+	return heddle_refuse(-EINVAL,
+	                     "%s: not a PNG image, and this build reads no others: it was made "
+	                     "without OpenSlide",
+	                     path);
+}
+
+static void pyramid_close(struct slide *slide)
+{
+}
+
+static int pyramid_read(const struct slide *slide, size_t column, size_t row, size_t side,
+                        size_t resolution, unsigned char *rgb)
+{
+	return -EINVAL;
+}
+
+#endif
+
+/* ---- slides ---- */
 
 void slide_generate(size_t width, size_t height, uint64_t seed, struct slide *slide)
 {
@@ -51,7 +216,7 @@ int slide_open(const char *path, struct slide *slide)
 		opened.width = opened.image.width;
 		opened.height = opened.image.height;
 	} else {
-		error = slide_openslide_open(path, &opened);
+		error = pyramid_open(path, &opened);
 	}
 	if (error)
 		free(opened.path);
@@ -63,53 +228,10 @@ int slide_open(const char *path, struct slide *slide)
 void slide_close(struct slide *slide)
 {
 	if (slide->file)
-		slide_openslide_close(slide);
+		pyramid_close(slide);
 	free(slide->image.pixels);
 	free(slide->path);
 	*slide = (struct slide){0};
-}
-
-/* The pixels from…to-1 of a line that pixel i of the result stands for; one at least. */
-static void range_of(size_t i, double step, size_t length, size_t *from, size_t *to)
-{
-	*from = i * step;
-	*to = (i + 1) * step;
-	if (*from > length - 1)
-		*from = length - 1;
-	if (*to > length)
-		*to = length;
-	if (*to <= *from)
-		*to = *from + 1;
-}
-
-static void mean(const struct slide_area *area, const size_t x[2], const size_t y[2],
-                 unsigned char *rgb)
-{
-	uint64_t sums[3] = {0}, count = (x[1] - x[0]) * (y[1] - y[0]);
-
-	for (size_t row = y[0]; row < y[1]; row++)
-		for (size_t column = x[0]; column < x[1]; column++) {
-			const unsigned char *at =
-			    area->rgb + row * area->stride + column * area->channels;
-
-			for (int c = 0; c < 3; c++)
-				sums[c] += at[area->channels == 3 ? c : 0];
-		}
-	for (int c = 0; c < 3; c++)
-		rgb[c] = (sums[c] + count / 2) / count;
-}
-
-void slide_reduce(const struct slide_area *area, size_t resolution, unsigned char *rgb)
-{
-	for (size_t j = 0; j < resolution; j++) {
-		size_t x[2], y[2];
-
-		range_of(j, area->step, area->height, &y[0], &y[1]);
-		for (size_t i = 0; i < resolution; i++, rgb += 3) {
-			range_of(i, area->step, area->width, &x[0], &x[1]);
-			mean(area, x, y, rgb);
-		}
-	}
 }
 
 int slide_read(const struct slide *slide, size_t column, size_t row, size_t side, size_t resolution,
@@ -125,11 +247,11 @@ int slide_read(const struct slide *slide, size_t column, size_t row, size_t side
 		return 0;
 	}
 	if (slide->file)
-		return slide_openslide_read(slide, column, row, side, resolution, rgb);
+		return pyramid_read(slide, column, row, side, resolution, rgb);
 	area.stride = image->width * image->channels;
 	area.rgb = image->pixels + top * area.stride + left * image->channels;
 	area.width = image->width - left < side ? image->width - left : side;
 	area.height = image->height - top < side ? image->height - top : side;
-	slide_reduce(&area, resolution, rgb);
+	reduce(&area, resolution, rgb);
 	return 0;
 }

@@ -40,24 +40,4 @@ void slide_close(struct slide *slide);
 int slide_read(const struct slide *slide, size_t column, size_t row, size_t side, size_t resolution,
                unsigned char *rgb);
 
-/* ---- between the files of this part ---- */
-
-/** Some pixels of a slide at one of its resolutions, as they were read. */
-struct slide_area {
-	const unsigned char *rgb;
-	size_t width, height, stride; /**< pixels, pixels, bytes */
-	double step;                  /**< its pixels for one of the result */
-	unsigned channels;            /**< 1 or 3 */
-};
-
-/** Means of the pixels that each one of the result stands for. */
-void slide_reduce(const struct slide_area *area, size_t resolution, unsigned char *rgb);
-
-/** What slide_open(), slide_close() and slide_read() do with OpenSlide's files. Without it,
- * opening says so. */
-int slide_openslide_open(const char *path, struct slide *slide);
-void slide_openslide_close(struct slide *slide);
-int slide_openslide_read(const struct slide *slide, size_t column, size_t row, size_t side,
-                         size_t resolution, unsigned char *rgb);
-
 #endif

@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The platform, its devices, and contexts.
  */
 #include "config.h"
 
@@ -12,7 +14,6 @@
 #include "fpga/icd/icd.h"
 #include "support/variables.h"
 
-cl_icd_dispatch fpga_dispatch;
 static struct _cl_platform_id platform;
 static struct _cl_device_id devices[FPGA_MAX_DEVICES];
 static cl_uint ndevices;
@@ -298,7 +299,7 @@ cl_ulong device_transfer(cl_device_id device, size_t size, void (*move)(void *ar
 
 /* ---- contexts ---- */
 
-bool context_has(cl_context context, cl_device_id device)
+bool device_in_context(cl_context context, cl_device_id device)
 {
 	for (cl_uint d = 0; d < context->ndevices; d++)
 		if (context->devices[d] == device)
@@ -338,7 +339,7 @@ create_context(const cl_context_properties *properties, cl_uint n, const cl_devi
 	if (!self)
 		return object_result(NULL, CL_OUT_OF_HOST_MEMORY, error);
 	for (cl_uint d = 0; d < n; d++)
-		if (!context_has(self, of[d]))
+		if (!device_in_context(self, of[d]))
 			self->devices[self->ndevices++] = of[d];
 	return object_result(self, CL_SUCCESS, error);
 }
@@ -393,41 +394,6 @@ static cl_int get_context_info(cl_context self, cl_context_info what, size_t roo
 	}
 }
 
-/* ---- the driver's table and its two doors ---- */
-
-static cl_int not_there(void)
-{
-	return CL_INVALID_OPERATION;
-}
-
-__attribute__((visibility("default"))) cl_int clIcdGetPlatformIDsKHR(cl_uint n, cl_platform_id *to,
-                                                                     cl_uint *count)
-{
-	return get_platforms(n, to, count);
-}
-
-/* Loaders ask for clGetPlatformInfo() here before they have seen the table. */
-__attribute__((visibility("default"))) void *clGetExtensionFunctionAddress(const char *name)
-{
-	if (!name)
-		return NULL;
-	if (!strcmp(name, "clIcdGetPlatformIDsKHR"))
-		return (void *)clIcdGetPlatformIDsKHR;
-	if (!strcmp(name, "clGetPlatformInfo"))
-		return (void *)get_platform_info;
-	return NULL;
-}
-
-static void *extension_for_platform(cl_platform_id self, const char *name)
-{
-	return object_is(self, PLATFORM) ? clGetExtensionFunctionAddress(name) : NULL;
-}
-
-static cl_int unload_platform_compiler(cl_platform_id self)
-{
-	return object_is(self, PLATFORM) ? CL_SUCCESS : CL_INVALID_PLATFORM;
-}
-
 void device_functions(cl_icd_dispatch *table)
 {
 	table->clGetPlatformIDs = get_platforms;
@@ -441,25 +407,12 @@ void device_functions(cl_icd_dispatch *table)
 	table->clRetainContext = retain_context;
 	table->clReleaseContext = release_context;
 	table->clGetContextInfo = get_context_info;
-	table->clGetExtensionFunctionAddress = clGetExtensionFunctionAddress;
-	table->clGetExtensionFunctionAddressForPlatform = extension_for_platform;
-	table->clUnloadPlatformCompiler = unload_platform_compiler;
 }
 
-__attribute__((constructor)) static void driver_load(void)
+void device_begin(void)
 {
 	double wanted = heddle_variable_number(HEDDLE_VARIABLE_FPGA_DEVICES);
-	void (**slots)(void) = (void (**)(void)) & fpga_dispatch;
 
-	/* No slot stays empty: loaders call them unseen. */
-	for (size_t s = 0; s < sizeof(fpga_dispatch) / sizeof(*slots); s++)
-		slots[s] = (void (*)(void))not_there;
-	device_functions(&fpga_dispatch);
-	memory_functions(&fpga_dispatch);
-	program_functions(&fpga_dispatch);
-	queue_functions(&fpga_dispatch);
-	transfer_functions(&fpga_dispatch);
-	event_functions(&fpga_dispatch);
 	platform.object = (struct object){.dispatch = &fpga_dispatch, .type = PLATFORM};
 	ndevices = wanted < 0 ? 0 : wanted > FPGA_MAX_DEVICES ? FPGA_MAX_DEVICES : wanted;
 	for (cl_uint d = 0; d < ndevices; d++) {

@@ -126,6 +126,8 @@ struct command {
 	cl_command_type type;
 	cl_mem from, to; /**< NULL: the host */
 	struct place from_place, to_place;
+	/** Moves the bytes of a transfer. @return ns on the modelled board; NULL: nothing moves */
+	cl_ulong (*move)(cl_device_id device, struct command *command);
 	struct region region; /**< width 0: nothing moves */
 	void *host;
 	uint8_t pattern[FPGA_MAX_PATTERN];
@@ -149,9 +151,10 @@ struct _cl_command_queue {
 	bool busy, end;
 };
 
-extern cl_icd_dispatch fpga_dispatch;
-
 /* ---- object.c ---- */
+
+/** The driver's table, which every object points to. */
+extern cl_icd_dispatch fpga_dispatch;
 
 /** A new object of `size` bytes with one reference, else 0; NULL: memory is short. */
 void *object_new(enum object_type type, size_t size, void (*destroy)(void *));
@@ -177,7 +180,12 @@ void queue_functions(cl_icd_dispatch *table);
 void transfer_functions(cl_icd_dispatch *table);
 void event_functions(cl_icd_dispatch *table);
 
-bool context_has(cl_context context, cl_device_id device);
+/* ---- device.c ---- */
+
+/** Finds out how many devices there are. */
+void device_begin(void);
+
+bool device_in_context(cl_context context, cl_device_id device);
 
 /** A command is done that takes so many ns on the modelled board. */
 void device_modelled(cl_device_id device, cl_ulong ns);
@@ -188,11 +196,15 @@ void device_modelled(cl_device_id device, cl_ulong ns);
  * @return ns that they say */
 cl_ulong device_transfer(cl_device_id device, size_t size, void (*move)(void *arg), void *arg);
 
+/* ---- memory.c ---- */
+
 /** Remembers that the host sees a part of a buffer. @return false: no memory. */
 bool memory_map(cl_mem memory, size_t offset, size_t size, bool written);
 /** Forgets it. @param[out] size of what goes back to the device
  * @return false: nothing is mapped there */
 bool memory_unmap(cl_mem memory, const void *at, size_t *size);
+
+/* ---- program.c ---- */
 
 /** What kernel arguments are good for. @return CL_SUCCESS; CL_INVALID_KERNEL_ARGS. */
 cl_int kernel_check(const struct _cl_kernel *kernel);
@@ -209,10 +221,7 @@ cl_int kernel_run(cl_kernel kernel, const struct value *values, cl_ulong *clocks
 cl_int queue_enqueue(cl_command_queue queue, const struct command *command, cl_bool blocking,
                      cl_uint nwaits, const cl_event *waits, cl_event *event);
 
-/* ---- transfer.c ---- */
-
-/** Carries out a command that moves bytes. @return ns on the modelled board */
-cl_ulong transfer_run(cl_device_id device, struct command *command);
+/* ---- event.c ---- */
 
 /** @return NULL: memory is short. */
 cl_event event_new(cl_context context, cl_command_queue queue, cl_command_type command);

@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What all objects of OpenCL have in common.
  */
 #include "config.h"
 
@@ -9,7 +11,9 @@
 
 #include "fpga/icd/icd.h"
 
-/* The last ones that died: a caller that still names one is told so. */
+cl_icd_dispatch fpga_dispatch;
+
+/* The last ones that died: a caller that still names one is refused. */
 #define NDEAD 1024
 static struct {
 	pthread_mutex_t mutex;

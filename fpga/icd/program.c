@@ -97,7 +97,7 @@ static cl_program create_with_binary(cl_context context, cl_uint n, const cl_dev
 			statuses[0] = CL_INVALID_VALUE;
 		return object_result(NULL, CL_INVALID_VALUE, error);
 	}
-	if (!object_is(devices[0], DEVICE) || !context_has(context, devices[0]))
+	if (!object_is(devices[0], DEVICE) || !device_in_context(context, devices[0]))
 		return object_result(NULL, CL_INVALID_DEVICE, error);
 	self = object_new(PROGRAM, sizeof(*self), program_destroy);
 	if (!self)

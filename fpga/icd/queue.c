@@ -62,8 +62,8 @@ static cl_int command_do(cl_device_id device, struct command *command)
 
 		error = kernel_run(command->kernel, command->values, &clocks);
 		modelled = clocks * 1e6 / kernel_clock(design);
-	} else if (command->region.width) {
-		modelled = transfer_run(device, command);
+	} else if (command->move && command->region.width) {
+		modelled = command->move(device, command);
 	}
 	device_modelled(device, modelled);
 	pthread_mutex_lock(&command->event->mutex);
@@ -139,7 +139,7 @@ static cl_command_queue create_queue(cl_context context, cl_device_id device,
 
 	if (!object_is(context, CONTEXT))
 		return object_result(NULL, CL_INVALID_CONTEXT, error);
-	if (!object_is(device, DEVICE) || !context_has(context, device))
+	if (!object_is(device, DEVICE) || !device_in_context(context, device))
 		return object_result(NULL, CL_INVALID_DEVICE, error);
 	if (properties & ~known)
 		return object_result(NULL, CL_INVALID_VALUE, error);

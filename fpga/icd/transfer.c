@@ -37,7 +37,7 @@ static void move(void *arg)
 			       source + z * from->slice + y * from->row, region->width);
 }
 
-cl_ulong transfer_run(cl_device_id device, struct command *command)
+static cl_ulong transfer_run(cl_device_id device, struct command *command)
 {
 	const struct region *region = &command->region;
 	bool moves =
@@ -45,6 +45,15 @@ cl_ulong transfer_run(cl_device_id device, struct command *command)
 
 	return device_transfer(device, region->width * region->height * region->depth,
 	                       moves ? move : NULL, command);
+}
+
+static cl_int enqueue(cl_command_queue queue, const struct command *what, cl_bool blocking,
+                      cl_uint nwaits, const cl_event *waits, cl_event *event)
+{
+	struct command command = *what;
+
+	command.move = transfer_run;
+	return queue_enqueue(queue, &command, blocking, nwaits, waits, event);
 }
 
 /* ---- ranges of bytes ---- */
@@ -95,13 +104,13 @@ static cl_int enqueue_read(cl_command_queue queue, cl_mem memory, cl_bool blocki
 		error = check_host(memory, true, false);
 	if (error)
 		return error;
-	return queue_enqueue(queue,
-	                     &(struct command){.type = CL_COMMAND_READ_BUFFER,
-	                                       .from = memory,
-	                                       .from_place.offset = offset,
-	                                       .region = bytes(size),
-	                                       .host = host},
-	                     blocking, nwaits, waits, event);
+	return enqueue(queue,
+	               &(struct command){.type = CL_COMMAND_READ_BUFFER,
+	                                 .from = memory,
+	                                 .from_place.offset = offset,
+	                                 .region = bytes(size),
+	                                 .host = host},
+	               blocking, nwaits, waits, event);
 }
 
 static cl_int enqueue_write(cl_command_queue queue, cl_mem memory, cl_bool blocking, size_t offset,
@@ -116,13 +125,13 @@ static cl_int enqueue_write(cl_command_queue queue, cl_mem memory, cl_bool block
 		error = check_host(memory, false, true);
 	if (error)
 		return error;
-	return queue_enqueue(queue,
-	                     &(struct command){.type = CL_COMMAND_WRITE_BUFFER,
-	                                       .to = memory,
-	                                       .to_place.offset = offset,
-	                                       .region = bytes(size),
-	                                       .host = (void *)host},
-	                     blocking, nwaits, waits, event);
+	return enqueue(queue,
+	               &(struct command){.type = CL_COMMAND_WRITE_BUFFER,
+	                                 .to = memory,
+	                                 .to_place.offset = offset,
+	                                 .region = bytes(size),
+	                                 .host = (void *)host},
+	               blocking, nwaits, waits, event);
 }
 
 static cl_int enqueue_copy(cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset,
@@ -137,14 +146,14 @@ static cl_int enqueue_copy(cl_command_queue queue, cl_mem from, cl_mem to, size_
 		return error;
 	if (from == to && from_offset < to_offset + size && to_offset < from_offset + size)
 		return CL_MEM_COPY_OVERLAP;
-	return queue_enqueue(queue,
-	                     &(struct command){.type = CL_COMMAND_COPY_BUFFER,
-	                                       .from = from,
-	                                       .to = to,
-	                                       .from_place.offset = from_offset,
-	                                       .to_place.offset = to_offset,
-	                                       .region = bytes(size)},
-	                     CL_FALSE, nwaits, waits, event);
+	return enqueue(queue,
+	               &(struct command){.type = CL_COMMAND_COPY_BUFFER,
+	                                 .from = from,
+	                                 .to = to,
+	                                 .from_place.offset = from_offset,
+	                                 .to_place.offset = to_offset,
+	                                 .region = bytes(size)},
+	               CL_FALSE, nwaits, waits, event);
 }
 
 static cl_int enqueue_fill(cl_command_queue queue, cl_mem memory, const void *pattern,
@@ -165,7 +174,7 @@ static cl_int enqueue_fill(cl_command_queue queue, cl_mem memory, const void *pa
 	    (pattern_size & (pattern_size - 1)) || offset % pattern_size || size % pattern_size)
 		return CL_INVALID_VALUE;
 	memcpy(command.pattern, pattern, pattern_size);
-	return queue_enqueue(queue, &command, CL_FALSE, nwaits, waits, event);
+	return enqueue(queue, &command, CL_FALSE, nwaits, waits, event);
 }
 
 /* ---- rectangles ---- */
@@ -242,7 +251,7 @@ static cl_int enqueue_host_rectangle(cl_command_queue queue, struct command *com
 		error = check_place(memory, &command->region, buffer);
 	if (!error)
 		error = check_host(memory, reads, !reads);
-	return error ? error : queue_enqueue(queue, command, blocking, nwaits, waits, event);
+	return error ? error : enqueue(queue, command, blocking, nwaits, waits, event);
 }
 
 static cl_int enqueue_read_rectangle(cl_command_queue queue, cl_mem memory, cl_bool blocking,
@@ -334,7 +343,7 @@ static cl_int enqueue_copy_rectangle(cl_command_queue queue, cl_mem from, cl_mem
 		error = CL_INVALID_VALUE;
 	if (!error && from == to && rectangles_overlap(&command))
 		error = CL_MEM_COPY_OVERLAP;
-	return error ? error : queue_enqueue(queue, &command, CL_FALSE, nwaits, waits, event);
+	return error ? error : enqueue(queue, &command, CL_FALSE, nwaits, waits, event);
 }
 
 /* ---- maps ---- */
@@ -366,11 +375,11 @@ static void *enqueue_map(cl_command_queue queue, cl_mem memory, cl_bool blocking
 	if (!memory_map(memory, offset, size, anew || (flags & CL_MAP_WRITE)))
 		return object_result(NULL, CL_OUT_OF_HOST_MEMORY, error);
 	/* What will be overwritten need not come from the device. */
-	wrong = queue_enqueue(queue,
-	                      &(struct command){.type = CL_COMMAND_MAP_BUFFER,
-	                                        .from = memory,
-	                                        .region = bytes(anew ? 0 : size)},
-	                      blocking, nwaits, waits, event);
+	wrong = enqueue(queue,
+	                &(struct command){.type = CL_COMMAND_MAP_BUFFER,
+	                                  .from = memory,
+	                                  .region = bytes(anew ? 0 : size)},
+	                blocking, nwaits, waits, event);
 	if (wrong)
 		memory_unmap(memory, memory->bytes + offset, &size);
 	return object_result(wrong ? NULL : memory->bytes + offset, wrong, error);
@@ -388,11 +397,11 @@ static cl_int enqueue_unmap(cl_command_queue queue, cl_mem memory, void *at, cl_
 		return error;
 	if (!at || !memory_unmap(memory, at, &size))
 		return CL_INVALID_VALUE;
-	return queue_enqueue(queue,
-	                     &(struct command){.type = CL_COMMAND_UNMAP_MEM_OBJECT,
-	                                       .to = memory,
-	                                       .region = bytes(size)},
-	                     CL_FALSE, nwaits, waits, event);
+	return enqueue(queue,
+	               &(struct command){.type = CL_COMMAND_UNMAP_MEM_OBJECT,
+	                                 .to = memory,
+	                                 .region = bytes(size)},
+	               CL_FALSE, nwaits, waits, event);
 }
 
 void transfer_functions(cl_icd_dispatch *table)

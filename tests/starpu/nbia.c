@@ -86,7 +86,7 @@ static size_t tasks_at(const struct pipeline *pipeline, unsigned level)
 	return tasks;
 }
 
-/* Tasks of each level under lots, and that nothing is lost when all go all the way. */
+/* Tasks of each level by chance, and that nothing is lost when all go all the way. */
 static void test_lots(void **state)
 {
 	static const double shares[] = {0, 0.4, 1};

@@ -44,7 +44,7 @@ expect 0 "read on the way" $small --memory 300000 --readers 3 --verify --reps 2 
 cmp "$work/eager.png" "$work/streamed.png" || fail "read on the way: other labels"
 grep -q "verified" "$work/out" || fail "read on the way: not verified"
 
-# What goes on by lot, to the last tile.
+# What goes on by chance, to the last tile.
 for share in 0 100; do
 	"$app" $small --recalc $share --verify --json "$work/report" >"$work/out" ||
 		fail "--recalc $share"

@@ -2,7 +2,7 @@
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# heddle run and the front doors, on a program that knows nothing of Heddle.
+# heddle run and the ways in which StarPU finds policies, on a program that knows nothing of Heddle.
 set -u
 run=$top_builddir/bin/heddle-run
 program=$top_builddir/tests/tools/which_policy

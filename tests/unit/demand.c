@@ -17,7 +17,7 @@
 #include "sched_policies/streams.h"
 #include "tests/unit/test.h"
 
-enum { CPU, GPU, GPU2, NKINDS };
+enum { CPU, GPU, GPU2, CLASSES };
 
 static void seed_draw(void)
 {
@@ -37,13 +37,13 @@ static double draw(double low, double high)
 
 static void key_make(struct heddle_pool_key *key, double cpu, double gpu, double gpu2)
 {
-	double us[HEDDLE_POOL_NKINDS] = {cpu, gpu, gpu2};
+	double us[HEDDLE_POOL_CLASSES] = {cpu, gpu, gpu2};
 
 	heddle_pool_key_init(key);
-	for (int k = 0; k < NKINDS; k++)
+	for (int k = 0; k < CLASSES; k++)
 		if (us[k] >= 0)
 			key->gain[k] = 0;
-	for (int k = 0; k < NKINDS; k++)
+	for (int k = 0; k < CLASSES; k++)
 		us[k] = us[k] > 0 ? us[k] : 0;
 	heddle_gain_set(key, us, CPU);
 }
@@ -91,7 +91,7 @@ static void test_who_alone_can(void **state)
 	assert_int_equal(key.gain[GPU], HEDDLE_POOL_ALONE);
 }
 
-/* Two kinds want any two tasks in opposite orders, and the accelerator first what
+/* Two classes want any two tasks in opposite orders, and the accelerator first what
  * it speeds up more. */
 static void test_orders_are_opposite(void **state)
 {

@@ -45,11 +45,12 @@ static void push(uintptr_t item, int priority, int cpu, int gpu, unsigned long t
 }
 
 /* 0: nothing */
-static uintptr_t pop(unsigned kind)
+static uintptr_t pop(unsigned class)
 {
 	struct heddle_pool_entry entry;
 
-	return heddle_pool_pop(pool, kind, INT_MIN, NULL, NULL, &entry) ? (uintptr_t)entry.item : 0;
+	return heddle_pool_pop(pool, class, INT_MIN, NULL, NULL, &entry) ? (uintptr_t)entry.item
+	                                                                 : 0;
 }
 
 #define NO HEDDLE_POOL_CANNOT
@@ -67,13 +68,13 @@ static bool answer(void *item, void *arg)
 	return (uintptr_t)item == question->accepted;
 }
 
-/* How often somebody who wants none of the items that are alike is asked: once a class. */
-static unsigned classes_for(unsigned kind)
+/* How often somebody who wants none of the items that are alike is asked: once a queue. */
+static unsigned queues_for(unsigned class)
 {
 	struct question question = {.accepted = UINTPTR_MAX};
 	struct heddle_pool_entry entry;
 
-	assert_false(heddle_pool_pop(pool, kind, INT_MIN, answer, &question, &entry));
+	assert_false(heddle_pool_pop(pool, class, INT_MIN, answer, &question, &entry));
 	return question.asked;
 }
 
@@ -87,7 +88,7 @@ static void test_empty(void **state)
 	assert_int_equal(priority, 42);
 }
 
-static void test_first_come_within_a_class(void **state)
+static void test_first_come_within_a_queue(void **state)
 {
 	for (uintptr_t i = 1; i <= 100; i++)
 		push(i, 0, 0, 0, HEDDLE_POOL_UNIFORM);
@@ -105,12 +106,12 @@ static void test_push_like_last(void **state)
 	assert_int_equal(heddle_pool_count(pool), 3);
 	assert_int_equal(pop(GPU), 2);
 	assert_int_equal(pop(GPU), 3);
-	/* Its class is empty now, and others have come and gone. */
+	/* Its queue is empty now, and others have come and gone. */
 	assert_int_equal(pop(CPU), 1);
 	assert_int_equal(heddle_pool_push_like_last(pool, (void *)4, 0), 0);
 	assert_int_equal(heddle_pool_push_like_last(pool, (void *)5, 0), 0);
 	push(6, 0, 0, 0, HEDDLE_POOL_UNIFORM);
-	assert_int_equal(classes_for(CPU), 1);
+	assert_int_equal(queues_for(CPU), 1);
 	assert_int_equal(pop(GPU), 4);
 	assert_int_equal(pop(CPU), 5);
 	assert_int_equal(pop(CPU), 6);
@@ -130,8 +131,8 @@ static void test_priority_before_gain(void **state)
 	assert_int_equal(pop(CPU), 0);
 }
 
-/* Each kind has its own order, and what one takes the other does not see. */
-static void test_kinds_order_differently(void **state)
+/* Each class has its own order, and what one takes the other does not see. */
+static void test_classes_order_differently(void **state)
 {
 	push(1, 0, 0, 24, HEDDLE_POOL_UNIFORM);
 	push(2, 0, 8, 0, HEDDLE_POOL_UNIFORM);
@@ -153,7 +154,7 @@ static void test_what_others_cannot_run_comes_first(void **state)
 	assert_int_equal(pop(CPU), 1);
 }
 
-static void test_one_answer_counts_for_a_class(void **state)
+static void test_one_answer_counts_for_a_queue(void **state)
 {
 	struct question question = {.accepted = 99};
 	struct heddle_pool_entry entry;
@@ -219,7 +220,7 @@ static size_t memory_used(void)
 #endif
 }
 
-static void test_empty_classes_do_not_pile_up(void **state)
+static void test_empty_queues_do_not_pile_up(void **state)
 {
 	size_t few = 0;
 
@@ -232,12 +233,12 @@ static void test_empty_classes_do_not_pile_up(void **state)
 	assert_true(memory_used() <= 2 * few);
 }
 
-static void family_push(uintptr_t item, unsigned long family, int cpu, int gpu)
+static void type_push(uintptr_t item, unsigned long type, int cpu, int gpu)
 {
 	struct heddle_pool_key key;
 
 	heddle_pool_key_init(&key);
-	key.family = family;
+	key.type = type;
 	key.gain[CPU] = cpu;
 	key.gain[GPU] = gpu;
 	key.cost[CPU] = heddle_pool_cost(100);
@@ -251,14 +252,14 @@ static void gpu_gains_much(struct heddle_pool_key *key, void *us)
 	key->cost[GPU] = heddle_pool_cost(*(double *)us);
 }
 
-/* All items of a family move at once, and only they. */
+/* All items of a type move at once, and only they. */
 static void test_families_are_revalued(void **state)
 {
 	double us = 4;
 
 	for (uintptr_t i = 1; i <= 50; i++) {
-		family_push(i, 1, 0, 0);
-		family_push(100 + i, 2, 0, 0);
+		type_push(i, 1, 0, 0);
+		type_push(100 + i, 2, 0, 0);
 	}
 	assert_int_equal(pop(GPU), 1);
 	heddle_pool_revalue(pool, 2, gpu_gains_much, &us);
@@ -266,10 +267,10 @@ static void test_families_are_revalued(void **state)
 	assert_int_equal(pop(CPU), 2);
 	assert_true(fabs(heddle_pool_load(pool, GPU) - 49 * 4) < 1e-9);
 	/* A push tells as well: what it says holds for those that wait. */
-	family_push(51, 1, 0, 80);
+	type_push(51, 1, 0, 80);
 	assert_int_equal(pop(GPU), 3);
-	assert_int_equal(classes_for(CPU), 2);
-	assert_int_equal(classes_for(GPU), 2);
+	assert_int_equal(queues_for(CPU), 2);
+	assert_int_equal(queues_for(GPU), 2);
 	heddle_pool_revalue(pool, 3, gpu_gains_much, &us);
 	assert_int_equal(heddle_pool_count(pool), 97);
 }
@@ -311,11 +312,11 @@ static bool gain_below(const struct heddle_pool_key *key, double since_us, void 
 	return key->gain[CPU] < *(int *)bound;
 }
 
-static void test_classes_not_wanted_are_passed_over(void **state)
+static void test_queues_not_wanted_are_passed_over(void **state)
 {
 	int bound = 8;
 	struct heddle_pool_query query = {
-	    .kind = CPU, .least = INT_MIN, .admit = gain_below, .arg = &bound};
+	    .class = CPU, .least = INT_MIN, .admit = gain_below, .arg = &bound};
 	struct heddle_pool_place place;
 	struct heddle_pool_entry entry;
 	const struct heddle_pool_key *key;
@@ -343,10 +344,10 @@ static bool see(const struct heddle_pool_key *key, double since_us, void *arg)
 	return true;
 }
 
-/* Who asks learns how long the oldest item of a class has been waiting. */
+/* Who asks learns how long the oldest item of a queue has been waiting. */
 static void test_time_of_the_push_is_kept(void **state)
 {
-	struct heddle_pool_query query = {.kind = CPU, .least = INT_MIN, .admit = see};
+	struct heddle_pool_query query = {.class = CPU, .least = INT_MIN, .admit = see};
 	struct heddle_pool_place place;
 	struct heddle_pool_entry entry;
 	struct heddle_pool_key key;
@@ -366,12 +367,12 @@ static void test_time_of_the_push_is_kept(void **state)
 
 /* Against the definition: a list searched from end to end. */
 #define NMODEL 300
-#define NFAMILIES 4
+#define NTYPES 4
 
 static struct model {
 	uintptr_t item;
 	int priority, gain[2];
-	unsigned long tag, family;
+	unsigned long tag, type;
 	double us;
 } model[NMODEL];
 
@@ -380,16 +381,16 @@ static bool odd_only(void *item, void *arg)
 	return (uintptr_t)item % 2;
 }
 
-static bool model_better(const struct model *a, const struct model *b, unsigned kind)
+static bool model_better(const struct model *a, const struct model *b, unsigned class)
 {
 	if (a->priority != b->priority)
 		return a->priority > b->priority;
-	return a->gain[kind] > b->gain[kind];
+	return a->gain[class] > b->gain[class];
 }
 
 /* Whether the item popped is one that the definition allows: nothing that was
- * acceptable is better, nothing of its own class is older. */
-static void model_check(uintptr_t item, unsigned kind, size_t *n)
+ * acceptable is better, nothing of its own queue is older. */
+static void model_check(uintptr_t item, unsigned class, size_t *n)
 {
 	size_t at = 0;
 
@@ -397,12 +398,12 @@ static void model_check(uintptr_t item, unsigned kind, size_t *n)
 		at++;
 	assert_true(at < *n);
 	for (size_t i = 0; i < *n; i++) {
-		if (model[i].gain[kind] == NO ||
+		if (model[i].gain[class] == NO ||
 		    (model[i].tag && !odd_only((void *)model[i].item, NULL)))
 			continue;
-		assert_false(model_better(&model[i], &model[at], kind));
+		assert_false(model_better(&model[i], &model[at], class));
 		assert_false(i < at && model[i].priority == model[at].priority &&
-		             model[i].tag == model[at].tag && model[i].family == model[at].family &&
+		             model[i].tag == model[at].tag && model[i].type == model[at].type &&
 		             model[i].us == model[at].us && model[i].gain[0] == model[at].gain[0] &&
 		             model[i].gain[1] == model[at].gain[1]);
 	}
@@ -431,11 +432,11 @@ static void model_key(const struct model *item, struct heddle_pool_key *key)
 	key->gain[GPU] = item->gain[GPU];
 	key->cost[CPU] = heddle_pool_cost(item->us);
 	key->tag = item->tag;
-	key->family = item->family;
+	key->type = item->type;
 }
 
-/* What the item pushed last says holds for all of its family that wait, of its
- * priority, tag and kinds. */
+/* What the item pushed last says holds for all of its type that wait, of its
+ * priority, tag and classes. */
 static void model_push(uintptr_t item, size_t *n)
 {
 	struct model *new = &model[*n];
@@ -445,10 +446,10 @@ static void model_push(uintptr_t item, size_t *n)
 	                      rand() % 4 - 2,
 	                      {gains[rand() % NGAINS], gains[rand() % NGAINS]},
 	                      rand() % 3 ? HEDDLE_POOL_UNIFORM : HEDDLE_POOL_INDIVIDUAL,
-	                      rand() % 2 ? 0 : 1 + rand() % NFAMILIES,
+	                      rand() % 2 ? 0 : 1 + rand() % NTYPES,
 	                      1 << rand() % 5};
-	for (size_t i = 0; i < *n && new->family; i++)
-		if (model[i].family == new->family &&
+	for (size_t i = 0; i < *n && new->type; i++)
+		if (model[i].type == new->type &&
 		    model[i].priority == new->priority &&model[i].tag == new->tag &&
 		    (model[i].gain[0] == NO) == (new->gain[0] == NO) &&
 		    (model[i].gain[1] == NO) == (new->gain[1] == NO)) {
@@ -474,12 +475,12 @@ static void model_revalue(size_t n)
 {
 	struct model value = {
 	    .gain = {gains[1 + rand() % (NGAINS - 1)], gains[1 + rand() % (NGAINS - 1)]},
-	    .family = 1 + rand() % NFAMILIES,
+	    .type = 1 + rand() % NTYPES,
 	    .us = 1 << rand() % 5};
 
-	heddle_pool_revalue(pool, value.family, value_set, &value);
+	heddle_pool_revalue(pool, value.type, value_set, &value);
 	for (size_t i = 0; i < n; i++) {
-		if (model[i].family != value.family)
+		if (model[i].type != value.type)
 			continue;
 		for (int k = 0; k < 2; k++)
 			if (model[i].gain[k] != NO)
@@ -518,19 +519,19 @@ static void model_check_load_above(size_t n)
 static void model_step(uintptr_t item, size_t *n)
 {
 	struct heddle_pool_entry entry;
-	unsigned kind = rand() % 2;
+	unsigned class = rand() % 2;
 	size_t left = 0;
 
 	if (*n < NMODEL && rand() % 5 < 3) {
 		model_push(item, n);
 	} else if (rand() % 10 == 0) {
 		model_revalue(*n);
-	} else if (heddle_pool_pop(pool, kind, INT_MIN, model_accept, NULL, &entry)) {
-		model_check((uintptr_t)entry.item, kind, n);
+	} else if (heddle_pool_pop(pool, class, INT_MIN, model_accept, NULL, &entry)) {
+		model_check((uintptr_t)entry.item, class, n);
 	} else {
 		for (size_t i = 0; i < *n; i++)
 			left +=
-			    model[i].gain[kind] != NO && model_accept((void *)model[i].item, NULL);
+			    model[i].gain[class] != NO && model_accept((void *)model[i].item, NULL);
 		assert_int_equal(left, 0);
 	}
 	assert_int_equal(heddle_pool_count(pool), *n);
@@ -555,19 +556,19 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, pool_begin, pool_end)
 	const struct CMUnitTest tests[] = {
 	    TEST(empty),
-	    TEST(first_come_within_a_class),
+	    TEST(first_come_within_a_queue),
 	    TEST(push_like_last),
 	    TEST(priority_before_gain),
-	    TEST(kinds_order_differently),
+	    TEST(classes_order_differently),
 	    TEST(what_others_cannot_run_comes_first),
-	    TEST(one_answer_counts_for_a_class),
+	    TEST(one_answer_counts_for_a_queue),
 	    TEST(least_priority),
 	    TEST(gain),
-	    TEST(empty_classes_do_not_pile_up),
+	    TEST(empty_queues_do_not_pile_up),
 	    TEST(families_are_revalued),
 	    TEST(time_of_the_push_is_kept),
 	    TEST(load),
-	    TEST(classes_not_wanted_are_passed_over),
+	    TEST(queues_not_wanted_are_passed_over),
 	    TEST(random_against_the_definition),
 	};
 

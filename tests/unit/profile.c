@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Profiles: what is written is read again, records of two runs are merged, bad
- * lines cost themselves alone, two processes add to one file, and what
- * cross-validation says of data whose errors can be computed by hand.
+ * lines cost themselves alone, two processes add to one file, the store of a process
+ * reads and writes each file once, and what cross-validation says of data whose errors can be
+ * computed by hand.
  */
 #include "config.h"
 
@@ -19,6 +20,7 @@
 #include "tools/common/cross_validation.h"
 #include "estimator/history.h"
 #include "estimator/profile_file.h"
+#include "estimator/profile_store.h"
 #include "tests/unit/test.h"
 
 static char folder[] = "/tmp/heddle-profile-XXXXXX";
@@ -335,6 +337,92 @@ static void test_bad_files(void **state)
 	heddle_profile_free(&profile);
 }
 
+/* ---- the store ---- */
+
+struct seen {
+	unsigned calls;
+	size_t records;
+	double samples;
+};
+
+static void look(const struct heddle_profile *known, const char *path, void *arg)
+{
+	struct seen *seen = arg;
+
+	assert_memory_equal(path, folder, strlen(folder));
+	seen->calls++;
+	seen->records = known->n;
+	seen->samples = 0;
+	for (size_t r = 0; r < known->n; r++)
+		seen->samples +=
+		    heddle_profile_record_field(known->records[r], "samples")->numbers[0];
+}
+
+static void store(const char *codelet, double x)
+{
+	struct heddle_profile one = {0};
+
+	add(&one, x, 7);
+	assert_int_equal(profile_store_add(codelet, one.records[0]), 0);
+	heddle_profile_free(&one);
+}
+
+static unsigned collected;
+
+static void collect(void)
+{
+	if (!collected++)
+		store("kept", 5);
+}
+
+/* A file is read once and written once, by whoever asks for it; what is added is known at once. */
+static void test_store(void **state)
+{
+	struct seen seen = {0};
+	char path[300];
+	size_t records;
+
+	setenv("HEDDLE_PROFILE_DIR", folder, 1);
+	assert_int_equal(heddle_profile_path("kept", path, sizeof(path)), 0);
+	put(path, "task x=1 : samples=5 us=1\ntask x=2 : samples=5 us=2\n");
+	/* Added before the file was read. */
+	store("kept", 1);
+	assert_int_equal(profile_store_ask("kept", look, &seen), 0);
+	assert_int_equal(seen.records, 2);
+	assert_true(seen.samples == 11);
+	/* Nobody reads it again. */
+	put(path, "task x=3 : samples=100 us=1\n");
+	store("kept", 4);
+	assert_int_equal(profile_store_ask("kept", look, &seen), 0);
+	assert_int_equal(seen.calls, 2);
+	assert_int_equal(seen.records, 3);
+	assert_true(seen.samples == 12);
+	/* What others wrote meanwhile stays; of two writes the second finds nothing new. */
+	profile_store_collect(collect);
+	profile_store_collect(collect);
+	assert_int_equal(profile_store_write(), 0);
+	assert_int_equal(collected, 1);
+	assert_true(samples_in(path, &records) == 103);
+	assert_int_equal(records, 4);
+	assert_int_equal(profile_store_write(), 0);
+	assert_true(samples_in(path, &records) == 103);
+}
+
+/* What cannot be written is kept. */
+static void test_store_keeps(void **state)
+{
+	char path[300];
+	size_t records;
+
+	setenv("HEDDLE_PROFILE_DIR", "/proc/none", 1);
+	store("late", 1);
+	assert_int_equal(profile_store_write(), -ENOENT);
+	setenv("HEDDLE_PROFILE_DIR", folder, 1);
+	assert_int_equal(profile_store_write(), 0);
+	assert_int_equal(heddle_profile_path("late", path, sizeof(path)), 0);
+	assert_true(samples_in(path, &records) == 1);
+}
+
 /* ---- into histories ---- */
 
 static int class_of(const char *device, void *arg)
@@ -501,6 +589,7 @@ int main(void)
 	    cmocka_unit_test(test_damaged),        cmocka_unit_test(test_many),
 	    cmocka_unit_test(test_record),         cmocka_unit_test(test_path),
 	    cmocka_unit_test(test_writers),        cmocka_unit_test(test_bad_files),
+	    cmocka_unit_test(test_store),          cmocka_unit_test(test_store_keeps),
 	    cmocka_unit_test(test_load),           cmocka_unit_test(test_cross_validation),
 	    cmocka_unit_test(test_speedup_easier), cmocka_unit_test(test_fit_better),
 	};

@@ -1,0 +1,271 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Where estimates come from before a task has been measured: which sources HEDDLE_ESTIMATE allows,
+ * the profiles of earlier runs, and StarPU's own performance models.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "support/message.h"
+#include "support/starpu_compat.h"
+#include "support/variables.h"
+#include "estimator/profile_store.h"
+#include "estimator/table_starpu.h"
+
+/* Measurements of a size below which StarPU's mean is not trusted. */
+#define LEAST_SAMPLES 2
+
+/* ---- which sources may be used ---- */
+
+static const char *const source_names[] = {
+    [HEDDLE_ESTIMATE_NOTHING] = "nothing", [HEDDLE_ESTIMATE_NEIGHBOURS] = "neighbours",
+    [HEDDLE_ESTIMATE_MODEL] = "model",     [HEDDLE_ESTIMATE_PROFILE] = "profile",
+    [HEDDLE_ESTIMATE_ONLINE] = "online",
+};
+
+#define NSOURCES (sizeof(source_names) / sizeof(source_names[0]))
+
+const char *heddle_estimate_source_name(enum heddle_estimate_source source)
+{
+	return source_names[source];
+}
+
+static struct {
+	pthread_once_t once;
+	unsigned allowed; /* bit s: source s */
+	struct heddle_history_rule rule;
+} sources = {.once = PTHREAD_ONCE_INIT};
+
+static void source_allow(const char *name, size_t length)
+{
+	for (unsigned s = 0; s < NSOURCES; s++)
+		if (strlen(source_names[s]) == length && !strncmp(source_names[s], name, length)) {
+			sources.allowed |= 1u << s;
+			return;
+		}
+	if (length)
+		heddle_warn("HEDDLE_ESTIMATE: \"%.*s\" is no source of estimates (online, profile, "
+		            "model, neighbours, nothing)",
+		            (int)length, name);
+}
+
+static void rule_read(void)
+{
+	const char *text = heddle_variable_text(HEDDLE_VARIABLE_NEIGHBOURS);
+
+	sources.rule = HEDDLE_HISTORY_FIT;
+	if (!strcmp(text, "mean"))
+		sources.rule = HEDDLE_HISTORY_PUBLISHED;
+	else if (strcmp(text, "fit"))
+		heddle_warn("HEDDLE_NEIGHBOURS=%s is neither \"fit\" nor \"mean\"", text);
+}
+
+static void sources_read(void)
+{
+	const char *text = heddle_variable_text(HEDDLE_VARIABLE_ESTIMATE);
+
+	rule_read();
+	for (size_t length; *text; text += length + (text[length] == ',')) {
+		length = strcspn(text, ",");
+		source_allow(text, length);
+	}
+}
+
+bool estimate_source_allowed(enum heddle_estimate_source source)
+{
+	pthread_once(&sources.once, sources_read);
+	return sources.allowed >> source & 1;
+}
+
+struct heddle_history_rule estimate_rule(void)
+{
+	pthread_once(&sources.once, sources_read);
+	return sources.rule;
+}
+
+/* ---- profiles ---- */
+
+bool estimate_profiles_wanted(void)
+{
+#ifdef HEDDLE_USE_SIMGRID
+	/* Simulated times are nobody's experience unless somebody says so. */
+	if (!heddle_variable_is_set(HEDDLE_VARIABLE_PROFILE))
+		return false;
+#endif
+	return heddle_variable_number(HEDDLE_VARIABLE_PROFILE);
+}
+
+static int class_wanted(const char *device, void *arg)
+{
+	const struct estimate_codelet *codelet = arg;
+	int class = estimate_class_find(device);
+
+	return class >= (int)codelet->loaded ? class : -1;
+}
+
+static void history_load(const struct heddle_profile *known, const char *path, void *arg)
+{
+	struct estimate_codelet *codelet = arg;
+	unsigned classes = heddle_device_classes();
+
+	(void)path;
+	pthread_mutex_lock(&codelet->mutex);
+	/* Another thread may have loaded it meanwhile. */
+	if (codelet->loaded < classes) {
+		if (known)
+			heddle_history_load(&codelet->history, known, class_wanted, codelet);
+		codelet->loaded = classes;
+		atomic_fetch_add(&codelet->news, 1);
+	}
+	pthread_mutex_unlock(&codelet->mutex);
+}
+
+static unsigned loaded_classes(struct estimate_codelet *codelet)
+{
+	unsigned loaded;
+
+	pthread_mutex_lock(&codelet->mutex);
+	loaded = codelet->loaded;
+	pthread_mutex_unlock(&codelet->mutex);
+	return loaded;
+}
+
+void estimate_profile_load(struct estimate_codelet *codelet)
+{
+	unsigned loaded;
+
+	if (!starpu_is_initialized())
+		return;
+	loaded = loaded_classes(codelet);
+	for (unsigned w = 0; !loaded && w < starpu_worker_get_count(); w++)
+		heddle_device_class(w);
+	if (loaded >= heddle_device_classes())
+		return;
+	if (!codelet->name || !estimate_profiles_wanted() ||
+	    !estimate_source_allowed(HEDDLE_ESTIMATE_PROFILE) ||
+	    profile_store_ask(codelet->name, history_load, codelet))
+		history_load(NULL, NULL, codelet);
+}
+
+/* The parameters of a slot, by name. The codelet's mutex is held. */
+static void params_put(const struct estimate_slot *slot, struct heddle_profile_record *record)
+{
+	const struct heddle_history *history = &slot->codelet->history;
+	const double *values = history->points[slot->point].values;
+
+	for (unsigned d = 0; d < history->ndimensions; d++)
+		if (isnan(values[d]))
+			continue;
+		else if (history->dimensions[d].categorical)
+			heddle_profile_record_text(record, history->names[d],
+			                           history->words[(size_t)values[d]]);
+		else
+			heddle_profile_record_number(record, history->names[d], values[d]);
+}
+
+/* Nobody measures more digits. */
+static double to_six_digits(double us)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "%.6g", us);
+	return strtod(text, NULL);
+}
+
+void estimate_profile_add(struct estimate_slot *slot, unsigned class)
+{
+	struct estimate_cell *cell = &slot->cells[class];
+	unsigned samples = atomic_load(&cell->samples);
+	struct heddle_profile_record record;
+
+	if (samples == cell->saved)
+		return;
+	heddle_profile_record_init(&record, "task");
+	heddle_profile_record_text(&record, "device", heddle_device_class_name(class));
+	pthread_mutex_lock(&slot->codelet->mutex);
+	params_put(slot, &record);
+	pthread_mutex_unlock(&slot->codelet->mutex);
+	heddle_profile_record_results(&record);
+	heddle_profile_record_number(&record, "us",
+	                             to_six_digits(heddle_robust_us(&cell->measured)));
+	heddle_profile_record_number(&record, "samples", samples - cell->saved);
+	heddle_profile_record_number(&record, "at", time(NULL));
+	if (!profile_store_add(slot->codelet->name, &record))
+		cell->saved = samples;
+}
+
+/* ---- StarPU's models ---- */
+
+/* Asking StarPU about a history that lacks a size makes it warn and calibrate, so
+ * the history is looked at here. */
+static double history_us(struct starpu_perfmodel *model, struct starpu_task *task,
+                         struct starpu_perfmodel_arch *arch, unsigned implementation)
+{
+	struct starpu_perfmodel_per_arch *per_arch =
+	    starpu_perfmodel_get_model_per_arch(model, arch, implementation);
+	uint32_t footprint = starpu_task_footprint(model, task, arch, implementation);
+
+	for (struct starpu_perfmodel_history_list *l = per_arch ? per_arch->list : NULL; l;
+	     l = l->next)
+		if (l->entry->footprint == footprint)
+			return l->entry->nsample >= LEAST_SAMPLES ? l->entry->mean : 0;
+	return 0;
+}
+
+/* Whether StarPU has an answer to a question about a regression. */
+static bool regression_valid(struct starpu_perfmodel *model, struct starpu_perfmodel_arch *arch,
+                             unsigned implementation)
+{
+	struct starpu_perfmodel_per_arch *per_arch =
+	    starpu_perfmodel_get_model_per_arch(model, arch, implementation);
+
+	return per_arch && (per_arch->regression.valid || per_arch->regression.nl_valid ||
+	                    per_arch->regression.multi_valid);
+}
+
+static double implementation_us(struct starpu_task *task, unsigned worker, unsigned implementation)
+{
+	struct starpu_perfmodel *model = task->cl->model;
+	struct starpu_perfmodel_arch *arch =
+	    starpu_worker_get_perf_archtype(worker, task->sched_ctx);
+
+	switch (model->type) {
+	case STARPU_HISTORY_BASED:
+		return history_us(model, task, arch, implementation);
+	case STARPU_REGRESSION_BASED:
+	case STARPU_NL_REGRESSION_BASED:
+	case STARPU_MULTIPLE_REGRESSION_BASED:
+		if (!regression_valid(model, arch, implementation))
+			return 0;
+		break;
+	default:
+		break;
+	}
+	return heddle_compat_expected_length(task, worker, task->sched_ctx, implementation);
+}
+
+double estimate_model_us(struct starpu_task *task, unsigned class)
+{
+	struct starpu_perfmodel *model = task->cl->model;
+	int worker = estimate_class_worker(class);
+	double best = 0;
+	unsigned mask;
+
+	/* Models are loaded when tasks are submitted. */
+	if (worker < 0 || !model->symbol || !model->is_loaded ||
+	    !starpu_worker_can_execute_task_impl(worker, task, &mask))
+		return 0;
+	for (unsigned i = 0; mask >> i; i++) {
+		double us = mask >> i & 1 ? implementation_us(task, worker, i) : 0;
+
+		if (us > 0 && isfinite(us) && (!best || us < best))
+			best = us;
+	}
+	return best;
+}

@@ -1,0 +1,134 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the files of the estimator share. A slot is what is known of a task type: the tasks of one
+ * codelet with one set of parameters. Slots are found through a hash table without locks, never
+ * move and never go, so that a task can carry the address of its own in sched_data. Estimates are
+ * published in atomic variables. A sample changes its slot alone; what follows for other slots the
+ * codelet's history computes, under its mutex, when such a slot is next asked.
+ */
+#ifndef HEDDLE_ESTIMATOR_TABLE_STARPU_H
+#define HEDDLE_ESTIMATOR_TABLE_STARPU_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "estimator/history.h"
+#include "estimator/robust.h"
+#include "estimator/estimate_starpu.h"
+#include "support/helgrind.h"
+
+/** What is known of a slot on a class. */
+struct estimate_cell {
+	/* Under the slot's flag. */
+	struct heddle_robust measured;
+	double prior_us;   /* from earlier runs; 0: none */
+	double history_us; /* as the history has it */
+	unsigned saved;    /* samples that are in the profile */
+	/* Published. */
+	_Atomic double us;
+	atomic_uint source;
+	atomic_uint samples;
+	atomic_bool first; /* all of them are a worker's first of the codelet */
+};
+
+/** What is known of a task type. */
+struct estimate_slot {
+	struct estimate_slot *_Atomic next; /* in its bucket */
+	struct estimate_codelet *codelet;
+	uint64_t hash;
+	bool stated;          /* by heddle_task_params() */
+	unsigned categorical; /* bit i: values[i] stands for a word */
+	unsigned n;           /* values */
+	size_t point;         /* in the codelet's history */
+	atomic_flag busy;
+	atomic_bool sized;    /* the history knows the sizes of its tasks' data */
+	atomic_uint news;     /* of the codelet, when predictions were last made */
+	atomic_uint modelled; /* bit c: StarPU's model was asked about class c */
+	double values[HEDDLE_HISTORY_DIMENSIONS];
+	struct estimate_cell cells[HEDDLE_DEVICE_CLASSES];
+};
+
+/** Takes a slot's flag. @return whether it was free */
+static inline bool estimate_slot_seize(struct estimate_slot *slot)
+{
+	if (atomic_flag_test_and_set_explicit(&slot->busy, memory_order_acquire))
+		return false;
+	HELGRIND_TAKE_OVER(&slot->busy);
+	return true;
+}
+
+static inline void estimate_slot_release(struct estimate_slot *slot)
+{
+	HELGRIND_HAND_OVER(&slot->busy);
+	atomic_flag_clear_explicit(&slot->busy, memory_order_release);
+}
+
+struct estimate_codelet {
+	char *name; /* NULL: known by its address alone */
+	const struct starpu_codelet *cl;
+	pthread_mutex_t mutex;
+	struct heddle_history history; /* under the mutex */
+	unsigned loaded;               /* classes whose profile is in the history */
+	atomic_uint nslots;
+	atomic_uint news;                                 /* how much was learned */
+	atomic_uint sampled;                              /* bit c: on class c */
+	atomic_ulong ran[(STARPU_NMAXWORKERS + 63) / 64]; /* bit w: on worker w */
+	atomic_uint surprised; /* bit c: its last sample there was set aside */
+	struct estimate_slot *_Atomic first;
+	/* Where the parameters go that its model states, once they are found. */
+	atomic_uint model_state;
+	unsigned model_dimensions[HEDDLE_PARAMS_MAX];
+};
+
+/* ---- table_starpu.c ---- */
+
+/** Whether that is a slot: whatever may stand in sched_data. */
+bool estimate_is_slot(const void *pointer);
+
+/** The slot of a task, by the parameters it stated or by default, which it
+ * carries from now on; NULL when there is none. */
+struct estimate_slot *estimate_slot_of(struct starpu_task *task);
+
+/** The same after a task was executed, when its data may be gone; NULL for a task
+ * with data of which estimate_slot_of() was not asked before. */
+struct estimate_slot *estimate_slot_of_executed(struct starpu_task *task);
+
+/** heddle_task_params(), but for the samples. */
+int estimate_slot_state(struct starpu_task *task, const struct heddle_param *params, unsigned n);
+
+/** Has the samples of this process saved when it ends. */
+void estimate_watch_exit(void);
+
+/* ---- sources_starpu.c ---- */
+
+/** Whether HEDDLE_ESTIMATE lets estimates come from there. */
+bool estimate_source_allowed(enum heddle_estimate_source source);
+
+/** How neighbours predict (HEDDLE_NEIGHBOURS). */
+struct heddle_history_rule estimate_rule(void);
+
+/** Whether profiles are read and written. */
+bool estimate_profiles_wanted(void);
+
+/** Puts what earlier runs measured into a codelet's history, for classes of which that is not yet
+ * done. May read a file: no lock is held. */
+void estimate_profile_load(struct estimate_codelet *codelet);
+
+/** Adds the new samples of a class to the codelet's profile. The slot's flag is held. */
+void estimate_profile_add(struct estimate_slot *slot, unsigned class);
+
+/** What StarPU's model says of a task on a class, µs; 0: nothing, or not calibrated. */
+double estimate_model_us(struct starpu_task *task, unsigned class);
+
+/* ---- device_class_starpu.c ---- */
+
+/** A worker of a class. */
+int estimate_class_worker(unsigned class);
+
+/** The class of that name, -1 when no worker is of it. */
+int estimate_class_find(const char *name);
+
+#endif

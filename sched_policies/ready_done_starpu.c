@@ -1,0 +1,131 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A task begins and ends. What it took is a sample for the estimator, and moves the waiting tasks
+ * of its type to where the new estimate puts them.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "support/clock_starpu.h"
+#include "sched_policies/ready.h"
+
+/* With one class of devices, tasks are measured for later runs alone: the first
+ * ones, then one in so many. */
+#define SAMPLES_FIRST 64
+#define SAMPLES_EVERY 16
+
+/* The hooks around execution also see tasks that never came through the policy:
+ * pinned ones, above all. */
+static bool is_foreign(const struct starpu_task *task)
+{
+	return task->execute_on_a_specific_worker;
+}
+
+/* Whether the time of the task that a worker runs now is wanted. */
+static bool is_sample(const struct ready_context *c, const struct ready_worker *worker)
+{
+	return c->choosing || worker->accelerator || worker->done < SAMPLES_FIRST ||
+	       worker->done % SAMPLES_EVERY == 0;
+}
+
+void ready_pre_exec(struct starpu_task *task, unsigned ctx)
+{
+	struct ready_context *c = ready_context(ctx);
+	unsigned id = starpu_worker_get_id_check();
+	struct ready_worker *worker = &c->workers[id];
+
+	if (!is_foreign(task)) {
+		if (is_sample(c, worker))
+			worker->start_us[worker->begun % READY_PIPELINE] = starpu_timing_now();
+		worker->running[worker->begun++ % READY_PIPELINE] = task;
+		/* The oldest ended elsewhere. */
+		if (worker->begun - worker->done > READY_PIPELINE)
+			worker->done = worker->begun - READY_PIPELINE;
+		ready_queue_running(worker, task);
+		return;
+	}
+	ready_pass_on(c, id);
+}
+
+/* Time of the task that ends now. A driver begins the next task of a device while one
+ * runs there: it has the device from the other's end. */
+static double task_us(struct ready_worker *worker)
+{
+	double now_us = starpu_timing_now();
+	double since_us = worker->start_us[worker->done % READY_PIPELINE];
+
+	if (since_us < worker->done_us)
+		since_us = worker->done_us;
+	worker->done_us = now_us;
+	return now_us - since_us;
+}
+
+/* Whether a task that ends is one that the worker began. What it began before that has
+ * ended, or will end elsewhere. */
+static bool ends_here(struct ready_worker *worker, const struct starpu_task *task)
+{
+	unsigned i = worker->done;
+
+	while (i != worker->begun && worker->running[i % READY_PIPELINE] != task)
+		i++;
+	if (i == worker->begun)
+		return false;
+	worker->done = i;
+	return true;
+}
+
+/* ---- samples ---- */
+
+/* Whether the estimate of a type on a worker's class is about what the worker published last:
+ * costs are steps of 9 %, and times on the border of two go to and fro. */
+static bool published_already(struct ready_worker *worker, unsigned long type,
+                              const struct heddle_estimate *estimate)
+{
+	size_t place = ready_type_place(type, READY_PUBLISHED);
+	int cost = heddle_pool_cost(estimate->us);
+
+	if (estimate->source <= HEDDLE_ESTIMATE_NEIGHBOURS)
+		return false;
+	if (worker->published[place].type == type && abs(worker->published[place].cost - cost) <= 1)
+		return true;
+	worker->published[place].type = type;
+	worker->published[place].cost = cost;
+	return false;
+}
+
+/* A worker has run a task of the policy. */
+static void task_measured(struct ready_context *c, struct starpu_task *task, unsigned id, double us)
+{
+	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
+	struct ready_worker *worker = &c->workers[id];
+	unsigned long type;
+
+	heddle_estimate_executed(task, id, us);
+	if (!c->choosing)
+		return;
+	type = heddle_estimate_all(task, c->nclasses, estimates);
+	if (!type || (!worker->trial && published_already(worker, type, &estimates[worker->class])))
+		return;
+	policy_lock(&c->mutex);
+	ready_type_measured(c, id, type, us, estimates);
+	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+}
+
+void ready_post_exec(struct starpu_task *task, unsigned ctx)
+{
+	struct ready_context *c = ready_context(ctx);
+	unsigned id = starpu_worker_get_id_check();
+	struct ready_worker *worker = &c->workers[id];
+
+	if (is_foreign(task) || !ends_here(worker, task))
+		return;
+	if (is_sample(c, worker)) {
+		double us = heddle_clock_kernel_us(task, task_us(worker));
+
+		task_measured(c, task, id, us);
+		ready_queue_done(c, worker, us);
+	}
+	worker->done++;
+}

@@ -1,0 +1,183 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A task becomes ready. Who makes it ready hands it in without the mutex and wakes a worker; the
+ * next worker that looks for work puts all that was handed in into the pool. So one thread that
+ * submits what many workers run waits for none of them.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sched_policies/ready.h"
+
+/* ---- the inbox ---- */
+
+/* Hands a task in: any thread, without the mutex. From now on the task may be run and freed.
+ * Tasks are chained by their field `next`, which StarPU leaves to policies. */
+static void inbox_put(struct ready_context *c, struct starpu_task *task)
+{
+	struct starpu_task *last = atomic_load_explicit(&c->inbox, memory_order_relaxed);
+
+	do
+		task->next = last;
+	while (!atomic_compare_exchange_weak(&c->inbox, &last, task));
+}
+
+bool ready_inbox_waits(struct ready_context *c)
+{
+	return atomic_load(&c->inbox);
+}
+
+/* What was handed in, the first one first. */
+static struct starpu_task *inbox_take(struct ready_context *c)
+{
+	struct starpu_task *task = atomic_exchange(&c->inbox, NULL), *first = NULL;
+
+	while (task) {
+		struct starpu_task *before = task->next;
+
+		task->next = first;
+		first = task;
+		task = before;
+	}
+	return first;
+}
+
+/* Whether a task has the key of the one before: many do where there is nothing to choose. */
+static bool like_last(const struct ready_context *c, const struct starpu_task *task)
+{
+	return !c->choosing && c->last.plain && c->last.priority == task->priority &&
+	       c->last.where == (uint32_t)task->where &&
+	       policy_task_tag(task) == HEDDLE_POOL_UNIFORM;
+}
+
+static int pool_add(struct ready_context *c, struct starpu_task *task, double now_us)
+{
+	struct heddle_pool_key key;
+
+	if (like_last(c, task) && !heddle_pool_push_like_last(c->pool, task, now_us))
+		return 0;
+	ready_task_key(c, task, &key);
+	c->special |= key.tag != HEDDLE_POOL_UNIFORM;
+	c->last.plain = key.tag == HEDDLE_POOL_UNIFORM;
+	c->last.priority = task->priority;
+	c->last.where = task->where;
+	return heddle_pool_push_since(c->pool, task, &key, now_us);
+}
+
+void ready_inbox_empty(struct ready_context *c)
+{
+	struct starpu_task **end = &c->late;
+	double now_us;
+
+	if (!c->late && !ready_inbox_waits(c))
+		return;
+	while (*end)
+		end = &(*end)->next;
+	*end = inbox_take(c);
+	now_us = c->choosing ? starpu_timing_now() : 0;
+	while (c->late) {
+		struct starpu_task *task = c->late, *next = task->next;
+
+		task->next = NULL;
+		if (pool_add(c, task, now_us)) {
+			task->next = next;
+			return; /* no memory now */
+		}
+		c->late = next;
+	}
+}
+
+/* ---- who is woken for a task ---- */
+
+/* Who may run a task; the task itself may be gone when that is asked. */
+struct eligible {
+	unsigned class;   /* that took such a task last */
+	unsigned classes; /* bit k: class k can run it */
+	bool special;     /* only the workers of the list, whatever their class */
+	struct waiters workers;
+};
+
+/* Finds out who may run a task, before it is handed in. The type is 0 where nothing is to be
+ * chosen. */
+static void eligible_find(struct ready_context *c, struct starpu_task *task, unsigned long type,
+                          struct eligible *eligible)
+{
+	unsigned char taker = atomic_load_explicit(&c->taker[ready_type_place(type, READY_TAKERS)],
+	                                           memory_order_relaxed);
+
+	eligible->class = taker ? taker - 1u : c->reference;
+	eligible->classes = 0;
+	eligible->special = policy_task_tag(task) != HEDDLE_POOL_UNIFORM;
+	for (unsigned k = 0; k < c->nclasses; k++) {
+		if ((uint32_t)task->where & c->where[k])
+			eligible->classes |= 1u << k;
+		eligible->special |= c->mixed[k];
+	}
+	if (!eligible->special)
+		return;
+	memset(&eligible->workers, 0, sizeof(eligible->workers));
+	for (unsigned id = 0; id < c->nworkers; id++)
+		if (policy_accepts(task, &id))
+			waiters_add(&eligible->workers, id);
+}
+
+static bool eligible_has(const struct ready_context *c, const struct eligible *eligible,
+                         unsigned id)
+{
+	return (eligible->classes >> c->workers[id].class & 1) &&
+	       (!eligible->special || waiters_has(&eligible->workers, id));
+}
+
+/* The waiting members that may run a task, first those of the class that took such a task last:
+ * up to the first one that belongs to no other context, where it might find something else to do.
+ * If it leaves the task to others, it wakes them. The mutex need not be held. */
+static void eligible_wake(struct ready_context *c, const struct eligible *eligible,
+                          struct wake_list *list)
+{
+	int *ids;
+	unsigned n;
+
+	list->n = 0;
+	if (!waiters_any(&c->waiters))
+		return;
+	n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
+	for (unsigned i = 0; i < 2 * n; i++) {
+		unsigned id = ids[i % n];
+
+		if (id >= c->nworkers || !waiters_has(&c->waiters, id) ||
+		    (c->workers[id].class == eligible->class) != (i < n) ||
+		    !eligible_has(c, eligible, id))
+			continue;
+		list->workers[list->n++] = id;
+		if (!starpu_sched_ctx_overlapping_ctxs_on_worker(id))
+			return;
+	}
+}
+
+/* Asks the estimator, once for each task and without the mutex: it may ask StarPU. The task carries
+ * the answer: from its key the pool reads the estimates.
+ * @return the task's type; 0 where nothing is to be chosen */
+static unsigned long type_ask(const struct ready_context *c, struct starpu_task *task)
+{
+	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
+
+	return c->choosing ? heddle_estimate_all(task, c->nclasses, estimates) : 0;
+}
+
+int ready_push(struct starpu_task *task)
+{
+	struct ready_context *c = ready_context(task->sched_ctx);
+	struct eligible eligible;
+	struct wake_list wake;
+
+	eligible_find(c, task, type_ask(c, task), &eligible);
+	atomic_fetch_add(&c->unstarted, 1);
+	/* Handed in, the task may be done and freed at once. */
+	starpu_push_task_end(task);
+	inbox_put(c, task);
+	eligible_wake(c, &eligible, &wake);
+	wake_list_wake(&wake, &c->waiters);
+	return 0;
+}

@@ -1,0 +1,207 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * How StarPU finds the policies. StarPU 1.3 has no registration: its table is a static array,
+ * and rows of policies that hardly anybody uses are replaced by ours. Whatever looks a policy up
+ * by name then finds it: STARPU_SCHED, starpu_conf::sched_policy_name, contexts and
+ * STARPU_SCHED=help. StarPU 1.4 asks a library (STARPU_SCHED_LIB) for its policies by name.
+ */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <heddle/heddle.h>
+#include <heddle/policy.h>
+
+#include "support/message.h"
+#include "support/starpu_compat.h"
+#include "support/sysfs.h"
+#include "sched_policies/policies.h"
+#include "sched_policies/registry.h"
+
+struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name);
+struct starpu_sched_policy **starpu_get_sched_lib_policies(void);
+
+/* ---- the table that StarPU is given ---- */
+
+static const struct starpu_sched_policy *const hooks[POLICIES_N] = {
+#define SELF(name, tasks, doc) &self_scheduling_policy,
+#define READY(name, doc) &name##_policy,
+    POLICIES(SELF, READY)
+#undef SELF
+#undef READY
+};
+
+/* Every policy; ends with NULL. NULL, after a message, when the StarPU of this process is not
+ * the one that Heddle was built against. */
+static struct starpu_sched_policy **policies_table(void)
+{
+	static struct starpu_sched_policy rows[POLICIES_N];
+	static struct starpu_sched_policy *table[POLICIES_N + 1];
+	const struct heddle_policy *policies = heddle_policies();
+
+	if (heddle_starpu_check())
+		return NULL;
+	for (size_t i = 0; !table[0] && i < POLICIES_N; i++) {
+		rows[i] = *hooks[i];
+		rows[i].policy_name = policies[i].name;
+		rows[i].policy_description = policies[i].doc;
+	}
+	for (size_t i = POLICIES_N; i-- > 0;)
+		table[i] = &rows[i];
+	return table;
+}
+
+/* ---- StarPU 1.4: STARPU_SCHED_LIB=libheddle.so ---- */
+
+struct starpu_sched_policy **starpu_get_sched_lib_policies(void)
+{
+	static struct starpu_sched_policy *none[1];
+	struct starpu_sched_policy **table = policies_table();
+
+	return table ? table : none;
+}
+
+struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name)
+{
+	struct starpu_sched_policy **policy = starpu_get_sched_lib_policies();
+
+	while (*policy && (!name || strcmp((*policy)->policy_name, name)))
+		policy++;
+	return *policy;
+}
+
+/* ---- rows of StarPU's own table ---- */
+
+/* In the order in which they are replaced: first what StarPU ships as a test or as a building
+ * block's example, then variants of variants. The simple policies and those of the dmda family
+ * stay, and so does one that STARPU_SCHED or the application's configuration names. */
+static const char *const replaceable[] = {
+    "graph_test",
+    "modular-gemm",
+    "modular-random-prio-prefetching",
+    "modular-random-prefetching",
+    "modular-random-prio",
+    "modular-random",
+    "modular-prandom-prio",
+    "modular-prandom",
+    "modular-heteroprio-heft",
+    "modular-eager-prio",
+    "modular-eager-prefetching",
+    "modular-prio-prefetching",
+    "modular-heft2",
+    "modular-pheft",
+    "modular-prio",
+    "modular-eager",
+    "modular-ws",
+};
+#define NREPLACEABLE (sizeof(replaceable) / sizeof(replaceable[0]))
+
+/* A row that one of ours stands in. */
+struct row {
+	struct starpu_sched_policy **place;
+	struct starpu_sched_policy *before;
+};
+
+static struct row rows[NREPLACEABLE];
+
+static bool named(const char *policy, const char *name)
+{
+	return name && !strcmp(policy, name);
+}
+
+static struct starpu_sched_policy **row_find(const char *name)
+{
+	struct starpu_sched_policy **row = starpu_sched_get_predefined_policies();
+
+	while (*row && (!(*row)->policy_name || strcmp((*row)->policy_name, name)))
+		row++;
+	return *row ? row : NULL;
+}
+
+/* Whether StarPU asks this library anyway, so that no row need be replaced. */
+static bool asked_as_library(void)
+{
+	const char *library = HEDDLE_STARPU_14 ? getenv("STARPU_SCHED_LIB") : NULL;
+	const char *name = library ? strrchr(library, '/') : NULL;
+
+	name = name ? name + 1 : library;
+	return name && !strncmp(name, "libheddle.so", strlen("libheddle.so"));
+}
+
+void heddle_policies_register(const struct starpu_conf *conf)
+{
+	struct starpu_sched_policy **ours = asked_as_library() ? NULL : policies_table();
+	const char *chosen = getenv("STARPU_SCHED");
+	/* Of another StarPU's configuration even the layout is unknown. */
+	const char *configured = ours && conf ? conf->sched_policy_name : NULL;
+
+	for (size_t v = NREPLACEABLE; v-- > 0;)
+		if (rows[v].place) {
+			*rows[v].place = rows[v].before;
+			rows[v].place = NULL;
+		}
+	for (size_t v = 0; ours && v < NREPLACEABLE && *ours; v++) {
+		if (named(replaceable[v], chosen) || named(replaceable[v], configured))
+			continue;
+		rows[v].place = row_find(replaceable[v]);
+		if (!rows[v].place)
+			continue;
+		rows[v].before = *rows[v].place;
+		*rows[v].place = *ours++;
+	}
+	for (; ours && *ours; ours++)
+		heddle_warn("no room for the policy %s in StarPU's table", (*ours)->policy_name);
+}
+
+__attribute__((constructor)) static void register_at_start(void)
+{
+	heddle_policies_register(NULL);
+}
+
+#ifdef PIC
+/* Said before StarPU asks OpenCL for devices: PoCL ends the program where hwloc finds no
+ * memory. Where workers are simulated neither is asked. */
+static void cores_look_for(void)
+{
+#ifndef HEDDLE_USE_SIMGRID
+	static bool said;
+	const char *root = getenv("HWLOC_FSROOT");
+
+	if (!root)
+		root = "";
+	if (said || getenv("HWLOC_XMLFILE") || getenv("HWLOC_SYNTHETIC") ||
+	    heddle_sysfs_has_cores(root))
+		return;
+	said = true;
+	heddle_warn(
+	    "no cores in %s/sys/devices/system/cpu: is /sys mounted (mount -t sysfs sysfs "
+	    "/sys)? Without it hwloc tells StarPU and PoCL of neither cores nor memory, and "
+	    "PoCL ends a program for that",
+	    root);
+#endif
+}
+
+/* A configuration that names one of the replaced policies is seen here, wherever this library
+ * comes before StarPU's in the order of look-up. */
+int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
+{
+	int (*next)(struct starpu_conf *, int *, char ***) = dlsym(RTLD_NEXT, "starpu_initialize");
+
+	cores_look_for();
+	heddle_policies_register(conf);
+	return next(conf, argc, argv);
+}
+
+int starpu_init(struct starpu_conf *conf)
+{
+	int (*next)(struct starpu_conf *) = dlsym(RTLD_NEXT, "starpu_init");
+
+	cores_look_for();
+	heddle_policies_register(conf);
+	return next(conf);
+}
+#endif
