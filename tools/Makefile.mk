@@ -91,12 +91,7 @@ bin_heddle_analyse_SOURCES = \
 	tools/analyse/accesses.c \
 	tools/analyse/analyse.h \
 	tools/analyse/blocks.c \
-	tools/analyse/functions.c \
-	tools/analyse/guards.c \
-	tools/analyse/loops.c \
-	tools/analyse/memo.c \
 	tools/analyse/nodes.c \
-	tools/analyse/pointers.c \
 	tools/analyse/values.c
 bin_heddle_analyse_CPPFLAGS = $(PURE_CPPFLAGS) $(LLVM_CFLAGS) -DCLANG='"$(CLANG)"'
 bin_heddle_analyse_LDADD = libheddle-pure.la $(LLVM_LIBS)
