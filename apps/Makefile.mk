@@ -67,25 +67,15 @@ libkernels_a_SOURCES = \
 	apps/kernels/sobol.c \
 	apps/kernels/sobol.h
 apps_kernels_kernels_SOURCES = \
-	apps/kernels/benchmark.h \
-	apps/kernels/binomial.c \
-	apps/kernels/blackscholes.c \
+	apps/kernels/benchmarks.c \
 	apps/kernels/command_line.c \
-	apps/kernels/encryption.c \
-	apps/kernels/histogram.c \
 	apps/kernels/job.c \
 	apps/kernels/kernels.h \
 	apps/kernels/main.c \
-	apps/kernels/matrixmul.c \
 	apps/kernels/measure.c \
 	apps/kernels/plain.c \
-	apps/kernels/quasirandom.c \
-	apps/kernels/reduction.c \
 	apps/kernels/report.c \
-	apps/kernels/scan.c \
-	apps/kernels/transpose.c \
-	apps/kernels/user.c \
-	apps/kernels/vectoradd.c
+	apps/kernels/user.c
 apps_kernels_kernels_CFLAGS = $(AM_CFLAGS) -ftree-vectorize -fvect-cost-model=dynamic
 apps_kernels_kernels_LDADD = libkernels.a $(apps_ldadd) -lm
 kernel_sources = \

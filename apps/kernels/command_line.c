@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The command line of the app "kernels".
  */
 #include "config.h"
 
@@ -64,7 +66,7 @@ static const struct argp_option known[] = {
     {0},
 };
 
-/* Up to three numbers with commas between; the others become 1. */
+/* Reads up to three numbers with commas between; the missing ones become 1. */
 static unsigned numbers(const char *text, const char *option, size_t values[3],
                         struct argp_state *state)
 {
