@@ -21,7 +21,7 @@
 #include "apps/common/app.h"
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
-#include "codelets/codelet.h"
+#include "codelets/programs.h"
 #include "codelets/histogram/histogram.h"
 #include "codelets/nbia/nbia.h"
 #include "estimator/estimate_starpu.h"

@@ -15,6 +15,7 @@
 #ifndef CODELETS_BLACKSCHOLES_H
 #define CODELETS_BLACKSCHOLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "codelets/isa.h"
@@ -39,9 +40,13 @@ struct blackscholes_market {
 void blackscholes_cpu(const struct blackscholes_market *market, size_t n, const float *spot,
                       const float *strike, const float *years, float *call, float *put);
 
-/** blackscholes_cpu() with outputs that bypass the caches (codelets/stream.h). */
+/** blackscholes_cpu() with outputs that bypass the caches. */
 void blackscholes_cpu_stream(const struct blackscholes_market *market, size_t n, const float *spot,
                              const float *strike, const float *years, float *call, float *put);
+
+/** Whether blackscholes_cpu_stream() is faster: the outputs of n options in all are larger than
+ * the last cache. */
+bool blackscholes_stream_pays(size_t n);
 
 /** blackscholes_cpu() for one instruction set, which must be supported. */
 void blackscholes_cpu_isa(enum codelet_isa isa, const struct blackscholes_market *market, size_t n,
@@ -71,6 +76,8 @@ int blackscholes_cuda_load(void);
 /** The codelet: buffers spot, strike, years (read), call, put (written), all
  * vectors of float; one option an iteration. */
 extern struct starpu_codelet blackscholes_codelet;
+/** Its OpenCL program, where this build has OpenCL. */
+extern struct codelet_program blackscholes_program;
 
 #ifdef __cplusplus
 }

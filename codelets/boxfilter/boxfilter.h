@@ -74,6 +74,8 @@ int boxfilter_cuda_load(void);
 /** The codelet: matrices of bytes, `width` times `channels` wide, the input (read, HEDDLE_HALO
  * of `radius`) and the output (written, HEDDLE_SLICE). */
 extern struct starpu_codelet boxfilter_codelet;
+/** Its OpenCL program, where this build has OpenCL. */
+extern struct codelet_program boxfilter_program;
 
 /* ---- between the versions ---- */
 

@@ -116,6 +116,8 @@ int floyd_cuda_load(void);
  * (HEDDLE_FIELD, written), struct floyd_row (HEDDLE_ROWS) and 16-bit errors
  * (HEDDLE_COLUMNS), both zero at the beginning. */
 extern struct starpu_codelet floyd_codelet;
+/** Its OpenCL program, where this build has OpenCL. */
+extern struct codelet_program floyd_program;
 
 #ifdef __cplusplus
 }

@@ -53,6 +53,8 @@ int heat2d_cuda_load(void);
  * Gauss and Seidel's: vectors (0, 1) and (1, 0), and of the sweep before (-1, 0) and
  * (0, -1). Array: the plate, a matrix of float (HEDDLE_FIELD_HALO). No `arg`. */
 extern struct starpu_codelet heat2d_codelet;
+/** Its OpenCL program, where this build has OpenCL. */
+extern struct codelet_program heat2d_program;
 
 /** The inner points of a tile, as offsets from its first row and from column 0. */
 struct heat2d_inner {

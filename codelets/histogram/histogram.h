@@ -44,6 +44,8 @@ int histogram_cuda_load(void);
 /** The codelet: a vector of pieces (read), a vector of HISTOGRAM_BINS uint64_t (added to).
  * It needs no arg. */
 extern struct starpu_codelet histogram_codelet;
+/** Its OpenCL program, where this build has OpenCL. */
+extern struct codelet_program histogram_program;
 
 #ifdef __cplusplus
 }

@@ -117,6 +117,8 @@ struct nbia_call {
 /** The codelet: the tile (matrix of bytes, three times as wide as high, read), the tables
  * (vector, read), the summary (variable, written). */
 extern struct starpu_codelet nbia_codelet;
+/** Its OpenCL program, where this build has OpenCL. */
+extern struct codelet_program nbia_program;
 
 #ifdef __cplusplus
 }

@@ -150,6 +150,8 @@ struct strmatch_job {
  * (HEDDLE_COLUMNS, read), struct strmatch_row (HEDDLE_ROWS, as strmatch_start() makes them) and
  * struct strmatch_edge (HEDDLE_COLUMNS, h the floor and f STRMATCH_NONE). */
 extern struct starpu_codelet strmatch_codelet;
+/** Its OpenCL program, where this build has OpenCL. */
+extern struct codelet_program strmatch_program;
 
 #ifdef __cplusplus
 }

@@ -36,6 +36,8 @@ int vecinc_cuda_load(void);
  * heddle_block (n: values of the task, total: all) whose arg points to the
  * passes, an unsigned. */
 extern struct starpu_codelet vecinc_codelet;
+/** Its OpenCL program, where this build has OpenCL. */
+extern struct codelet_program vecinc_program;
 
 #ifdef __cplusplus
 }
