@@ -8,7 +8,7 @@
  *
  * (63 cores and a GPU 36 times as fast as one of them, behind a link of
  * 12000 MB/s and 10 µs). Start with heddle_platform_parse();
- * tools/common/platform_files.h finds machines by name. Grammar, blanks not allowed:
+ * tools/common/simulation.h finds machines by name. Grammar, blanks not allowed:
  *
  *	SPEC        = COUNT "cpu" ["=" RATE] {"+" ACCELERATOR}
  *	ACCELERATOR = [COUNT] ("gpu" | "fpga") SPEED ["~" [BLOCK]]

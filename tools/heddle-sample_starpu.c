@@ -28,6 +28,7 @@
 #include "support/message.h"
 #include "estimator/profile_file.h"
 #include "support/variables.h"
+#include "tools/common/help.h"
 
 #define MAXBUFFERS 5
 
@@ -360,22 +361,16 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static char *help_filter(int key, const char *text, void *input)
+static void codelets_print(FILE *out)
 {
-	char *made = NULL;
-	size_t size;
-	FILE *out;
-
-	if (key != ARGP_KEY_HELP_POST_DOC)
-		return (char *)text;
-	out = open_memstream(&made, &size);
-	if (!out)
-		return NULL;
 	fputs("Codelets, and the units of their sizes:\n", out);
 	for (size_t i = 0; i < NSAMPLED; i++)
 		fprintf(out, "  %-14s %s\n", sampled[i].name, sampled[i].unit);
-	fclose(out);
-	return made;
+}
+
+static char *help_filter(int key, const char *text, void *input)
+{
+	return help_extra(key, text, ARGP_KEY_HELP_POST_DOC, codelets_print);
 }
 
 static const struct argp_option options[] = {

@@ -95,5 +95,5 @@ for bad in '|line 2, column 0' '[]|not an object' '{"n": 1}|workers: not an arra
 	expect 2 "${bad#*|}" plan
 done
 machine '{"n": 1000, "workers": [{"rate": 1, "stop_us": 10}]}'
-expect 1 'every worker died' plan
+expect 1 'every worker failed' plan
 [ "$failures" = 0 ]

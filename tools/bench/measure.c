@@ -402,7 +402,7 @@ static void shuffle(unsigned *order, unsigned count, uint64_t *random)
 	}
 }
 
-static double runs_median(const struct bench_runs *runs)
+double bench_runs_median(const struct bench_runs *runs)
 {
 	return runs->nus ? bench_median(runs->us, runs->nus)
 	                 : bench_median(runs->first, runs->nfirst);
@@ -413,7 +413,7 @@ static void choose_variant(struct bench_contender *contender)
 	double best = 0;
 
 	for (unsigned v = 0; v < contender->nvariants; v++) {
-		double median = runs_median(&contender->variants[v].sweep);
+		double median = bench_runs_median(&contender->variants[v].sweep);
 
 		if (median > 0 && (best == 0 || median < best)) {
 			best = median;
@@ -528,7 +528,7 @@ static double alone_us(const struct bench_case *bench, enum heddle_kind kind, bo
 		if (strcmp(bench->contenders[c].name, name))
 			continue;
 		*modelled = runs->modelled;
-		return runs_median(runs);
+		return bench_runs_median(runs);
 	}
 	return 0;
 }
