@@ -3,16 +3,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # heddle run and the front doors, on a program that knows nothing of Heddle.
-set -u
+. "$top_srcdir/tests/tools/common.sh"
 run=$top_builddir/bin/heddle-run
 program=$top_builddir/tests/tools/which_policy
-failures=0
-
-fail() {
-	echo "FAIL: $*" >&2
-	failures=$((failures + 1))
-}
-
 # expect STATUS OUTPUT COMMAND...: exit status and standard output.
 expect() {
 	want_status=$1 want=$2
