@@ -32,7 +32,7 @@ static void print_classes(const struct result *result, FILE *out)
 {
 	const struct job *job = &result->job;
 
-	fprintf(out, "%s: what its groups touch%s%s\n", job->name,
+	fprintf(out, "%s: accesses of its groups%s%s\n", job->name,
 	        result->refusal ? ", one device: " : "", result->refusal ? result->refusal : "");
 	for (unsigned a = 0; a < job->kernel.narguments; a++)
 		if (job_is_buffer(job, a))
@@ -113,12 +113,12 @@ static void shares_print(const struct result *result, FILE *out)
 
 static void print_heading(const struct result *result, FILE *out)
 {
-	fprintf(
-	    out,
-	    "Median times in microseconds of %u repetitions after the first; gains over the\n"
-	    "best of one device, found and compared in different repetitions. Who takes %d times "
-	    "as\nlong as the fastest takes part in %d repetitions only.\n",
-	    result->reps - (result->reps > 1), HOPELESS, HOPELESS_REPS);
+	fprintf(out,
+	        "Median times in microseconds of %u repetitions after the first; gains over the\n"
+	        "best device alone, found and compared in different repetitions. A contender %d "
+	        "times as\n"
+	        "slow as the fastest takes part in %d repetitions only.\n",
+	        result->reps - (result->reps > 1), HOPELESS, HOPELESS_REPS);
 	for (unsigned c = NSHARED; c < result->ncontenders; c++)
 		fprintf(out, "  %c%d: %s\n", c % 2 ? 'A' : 'P', (c - NSHARED) / 2,
 		        result->contenders[c].name);

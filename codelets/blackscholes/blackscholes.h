@@ -1,15 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Prices of European call and put options by the formula of F. Black and
- * M. Scholes, "The Pricing of Options and Corporate Liabilities", Journal of
- * Political Economy 81(3), 1973, for a share without dividends:
- *
- *   d1 = (ln(S/K) + (r + v²/2) T) / (v √T)      d2 = d1 - v √T
- *   call = S N(d1) - K e^(-rT) N(d2)
- *   put  = K e^(-rT) N(-d2) - S N(-d1)
- *
- * Single precision. Every version is within BLACKSCHOLES_TOLERANCE times the
+ * Prices of European call and put options by the formula of F. Black and M. Scholes, "The Pricing
+ * of Options and Corporate Liabilities", Journal of Political Economy 81(3), 1973, for a share
+ * without dividends. Single precision: every version is within BLACKSCHOLES_TOLERANCE times the
  * larger of spot and strike of blackscholes_reference().
  */
 #ifndef CODELETS_BLACKSCHOLES_H
@@ -24,9 +18,15 @@
 extern "C" {
 #endif
 
+/* The formula:
+ *
+ *   d1 = (ln(S/K) + (r + v²/2) T) / (v √T)      d2 = d1 - v √T
+ *   call = S N(d1) - K e^(-rT) N(d2)
+ *   put  = K e^(-rT) N(-d2) - S N(-d1) */
+
 #define BLACKSCHOLES_TOLERANCE 2e-6
 
-/** What is common to all options of a loop: the loop's `arg`. */
+/** The market of all options: the loop's `arg`. */
 struct blackscholes_market {
 	float rate;       /**< riskless interest, continuously compounded, a year */
 	float volatility; /**< standard deviation of the share's return, a year; above 0 */
@@ -69,8 +69,7 @@ double blackscholes_error(const struct blackscholes_market *market, size_t n, co
 int blackscholes_cuda(void *stream, const struct blackscholes_market *market, size_t n,
                       const float *spot, const float *strike, const float *years, float *call,
                       float *put);
-/** Brings the CUDA version to the current device, so that its first block does not
- * wait for that. @return 0; -EIO. */
+/** Loads the CUDA version to the current device before the first block. @return 0; -EIO. */
 int blackscholes_cuda_load(void);
 
 /** The codelet: buffers spot, strike, years (read), call, put (written), all

@@ -37,7 +37,7 @@ ISA_BODY float power_of_two(float x)
 	p.f = p.f * f + 2.40221075e-1f;
 	p.f = p.f * f + 6.93147188e-1f;
 	p.f = p.f * f + 1.00000008f;
-	/* The lowest bits of the sum are k: they go to the exponent. */
+	/* The lowest bits of the sum are k: add them to the exponent. */
 	p.i = (int32_t)((uint32_t)p.i + ((uint32_t)k.i << 23));
 	return p.f;
 }
@@ -72,9 +72,9 @@ ISA_BODY float logarithm(float x)
 	return (float)k * 0.693147181f + (f + f * f * (p * f - 0.5f));
 }
 
-/* 1/√x for x > 0: halving the exponent gives a first value within 4 %, a step of
- * Halley's and one of Newton's the rest. Division and square root are the slowest of vector
- * instructions, and this replaces one of each. */
+/* 1/√x for x > 0: halving the exponent gives a first value within 4 %; a step of Halley's and one
+ * of Newton's method follow. This replaces a division and a square root, the slowest vector
+ * instructions. */
 ISA_BODY float inverse_root(float x)
 {
 	union word y = {.f = x};
@@ -87,8 +87,8 @@ ISA_BODY float inverse_root(float x)
 	return y.f;
 }
 
-/* What tail() wants the inverse of; beyond 16 the tail is 0 anyway, and the
- * product of two of them stays finite. */
+/* tail() takes the inverse of this. The tail is 0 beyond 16, and so the product of two stays
+ * finite. */
 ISA_BODY float tail_base(float x)
 {
 	return 1.0f + 0.2316419f * at_most(16.0f, fabsf(x));

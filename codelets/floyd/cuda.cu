@@ -1,15 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A tile is cut into bands of 32 rows, and each band of each channel belongs to one
- * warp: a lane has one row, one column a step, and hands its error to the next lane, which
- * is one step behind. One launch computes a tile: a band says how far its last row is, and
- * the one below follows it. Bands are taken in the order of their start, so that a band's
- * predecessor always runs or has run. A tile of r rows keeps at most r / 32 warps of each
- * channel busy: tiles for a GPU are better high, and a small image does not fill it.
- *
- * Steps come in chunks of 32. While one is computed, the pixels of the next are on their
- * way, read along the rows and turned in shared memory.
+ * A tile has bands of 32 rows. One warp computes a channel of a band: a lane has one row, computes
+ * one column a step, and passes its error to the next lane, which is one step behind. One launch
+ * computes a tile: a band publishes the progress of its last row, and the band below follows it.
+ * Steps are grouped by 32: the pixels of the next group are loaded during the current one.
  */
 #include <errno.h>
 #include <limits.h>
@@ -18,6 +13,10 @@
 
 #include "codelets/cuda_pool.h"
 #include "codelets/floyd/floyd.h"
+
+/* Bands are taken in the order of their start, so that the band above always runs or has run. A tile
+ * of r rows keeps at most r / 32 warps of each channel busy: a GPU needs high tiles, and a small
+ * image does not fill it. Pixels are read along the rows and transposed in shared memory. */
 
 #define ROWS 32  /* of a band, one a lane */
 #define CHUNK 32 /* steps */

@@ -11,7 +11,7 @@
 #include "codelets/histogram/histogram.h"
 
 #define TABLES 8
-/* After so many bytes the 32-bit tables are emptied into the counters. */
+/* The 32-bit tables are added to the counters after so many bytes. */
 #define LARGEST_RUN ((size_t)1 << 30)
 
 static void count_run(size_t n, const unsigned char *bytes, uint32_t tables[TABLES][HISTOGRAM_BINS])

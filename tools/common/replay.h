@@ -1,15 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Replays a strategy on a machine that exists only as numbers: an event
- * simulation without clock or threads, the same on every run. It serves
- * `heddle plan blocks` and the tests.
- *
- * A worker takes overhead_us + n / rate(n) for a block of n iterations, rate(n)
- * being `rate`, or min(rate, a ln n + b) where a or b is given. With a depth of
- * 2 or more it works as a pipeline of two stages: the overhead and the part
- * `transfer` of the rest come first, and go on while the block before computes. Where
- * the strategy does not overlap blocks the depth is 1.
+ * Replays a strategy on a described machine: an event simulation without clock or threads, with the
+ * same result in every run. `heddle plan blocks` and tests use it.
  */
 #ifndef HEDDLE_TOOLS_COMMON_REPLAY_H
 #define HEDDLE_TOOLS_COMMON_REPLAY_H
@@ -18,6 +11,11 @@
 #include <stddef.h>
 
 #include <heddle/strategy.h>
+
+/* A worker takes overhead_us + n / rate(n) for a block of n iterations. rate(n) is `rate`, or
+ * min(rate, a ln n + b) where a or b is given. With a depth of 2 or more it is a pipeline of two
+ * stages: the overhead and the part `transfer` of the rest come first, and overlap with the
+ * computation of the block before. If the strategy does not overlap blocks, the depth is 1. */
 
 struct replay_worker {
 	char name[48];
