@@ -235,7 +235,7 @@ static void print(const json_t *info)
 }
 
 #ifdef HEDDLE_USE_SIMGRID
-/* SimGrid looks for a machine before main() begins. */
+/* SimGrid wants a machine before main() begins. */
 static void __attribute__((constructor)) machine_wanted(void)
 {
 	if (getenv("STARPU_PERF_MODEL_DIR"))

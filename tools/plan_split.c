@@ -1,8 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * heddle plan split: how the work-groups of one kernel are shared among described
- * devices.
+ * heddle plan split: splits the work-groups of a kernel over described devices.
  */
 #include "config.h"
 

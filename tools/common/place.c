@@ -22,14 +22,14 @@ char *place_program_folder(void)
 	path[length] = 0;
 	slash = strrchr(path, '/');
 	*slash = 0;
-	/* libtool keeps the programs of a build tree one folder down. */
+	/* In a build tree, libtool keeps the programs in a folder below. */
 	slash = strrchr(path, '/');
 	if (slash && !strcmp(slash, "/.libs"))
 		*slash = 0;
 	return strdup(path);
 }
 
-/* The path that the format makes of folder and name, if something lies there. */
+/* The path that the format makes of folder and name, if the file exists. */
 static char *existing(const char *format, const char *folder, const char *name, int mode)
 {
 	char path[8192];
@@ -65,7 +65,7 @@ char *place_subcommand(const char *name)
 	return path;
 }
 
-/* Those of a folder that hold, or are, a program of their name. */
+/* Prints the entries of a folder that are, or contain, a program of their name. */
 static int apps_print(const char *folder, FILE *out)
 {
 	struct dirent **entries;
