@@ -9,8 +9,6 @@
 
 #include <stdio.h>
 
-/** Folder of the running program; to be freed; NULL when it is unknown. */
-char *place_program_folder(void);
 /** Path of an app's program; to be freed; NULL when there is none. */
 char *place_app(const char *name);
 /** Prints the names of all apps, each in a line after two spaces. */
