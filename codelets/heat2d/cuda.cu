@@ -12,14 +12,14 @@
 #include "codelets/cuda_pool.h"
 #include "codelets/heat2d/heat2d.h"
 
-/* Bands are taken in the order of their start, so that the band above always runs or has run. A tile
- * of r rows keeps at most r / 32 warps busy: a GPU needs high bands. Points are read along the rows
- * and transposed in shared memory. The points on the right and below have the values of the sweep
- * before: they are read before their lane or band computes them. */
+/* Bands are taken in the order of their start, so that the band above always runs or has run. A
+ * tile of r rows keeps at most r / 32 warps busy: a GPU needs high bands. Points are read along
+ * the rows and transposed in shared memory. The points on the right and below have the values of
+ * the sweep before: they are read before their lane or band computes them. */
 
 #define ROWS 32  /* of a band, one a lane */
 #define CHUNK 32 /* steps */
-#define PITCH 33 /* floats of a row in shared memory: lanes meet in no bank */
+#define PITCH 33 /* floats of a row in shared memory: no bank conflicts */
 #define ALL 0xffffffffu
 
 struct geometry {
@@ -101,7 +101,7 @@ static __device__ __forceinline__ void compute(const struct band &band, int step
 	}
 }
 
-/* Waits until the last row of the band above is done so far. */
+/* Waits until the band above has computed so many columns of its last row. */
 static __device__ void wait_for(const volatile int *above, int columns)
 {
 	if (!threadIdx.x)
@@ -111,8 +111,8 @@ static __device__ void wait_for(const volatile int *above, int columns)
 	__syncwarp();
 }
 
-/* The next band. `progress` has how many have been begun, and then for each how many columns of
- * its last row are done. */
+/* Takes the next band. `progress` has the number of bands taken, then for each band the number of
+ * columns done in its last row. */
 static __device__ struct band band_begin(const struct geometry &g, float *u, int *progress,
 					 unsigned *number)
 {
@@ -147,7 +147,7 @@ static __global__ void compute_bands(struct geometry g, float *u, int *progress)
 
 		if (number && step < needed)
 			wait_for(done - 1, needed);
-		/* It may just have been written by another multiprocessor. */
+		/* Another multiprocessor may just have written it. */
 		if (step + self < band.columns)
 			above = __ldcg(band.u - band.stride + step + self);
 #pragma unroll

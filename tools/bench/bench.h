@@ -51,7 +51,7 @@ struct bench_variant {
 	char strategy[96]; /* "": the policy's */
 	char workers[32];  /* kinds, "": all */
 	size_t parts;      /* equal tasks under a policy of StarPU; 0: its default */
-	bool learnt;       /* the calibration run took place */
+	bool calibrated;   /* the calibration run took place */
 	struct bench_runs sweep, runs;
 };
 

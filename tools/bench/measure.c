@@ -355,10 +355,10 @@ static void variant_run(struct bench_case *bench, const struct bench_contender *
 	json_t *report = NULL;
 
 	request.home = home;
-	if (contender->calibrated && !variant->learnt) {
+	if (contender->calibrated && !variant->calibrated) {
 		struct request calibration = request;
 
-		variant->learnt = true;
+		variant->calibrated = true;
 
 		calibration.reps = CALIBRATION_REPS;
 		calibration.calibrate = true;

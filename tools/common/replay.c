@@ -39,7 +39,7 @@ struct replay {
 	struct runner *runners;
 	struct replay_result *result;
 	size_t capacity;      /* of result->blocks */
-	double *asked;        /* when each block was given */
+	double *requested;    /* the time at which each block was requested */
 	struct range *ranges; /* unassigned iterations; the last has the largest start */
 	size_t nranges, range_capacity;
 	uint64_t random;
@@ -190,7 +190,7 @@ static int runner_give(struct replay *r, unsigned worker, size_t n)
 		                     "or fewer iterations, please",
 		                     r->spec, MAXBLOCKS, r->machine->n);
 	if (grow((void **)&r->result->blocks, sizeof(*block), index + 1, &r->capacity) ||
-	    grow((void **)&r->asked, sizeof(*r->asked), index + 1, &capacity))
+	    grow((void **)&r->requested, sizeof(*r->requested), index + 1, &capacity))
 		return -ENOMEM;
 	block = &r->result->blocks[index];
 	*block = (struct replay_block){.worker = worker,
@@ -200,7 +200,7 @@ static int runner_give(struct replay *r, unsigned worker, size_t n)
 	runner->learning = block->phase == HEDDLE_PHASE_ADAPTIVE;
 	runner->given++;
 	block_time(r, runner, block);
-	r->asked[index] = r->now;
+	r->requested[index] = r->now;
 	runner->queue[(runner->head + runner->queued++) % 16] = index;
 	r->result->nblocks++;
 	return 0;
@@ -243,7 +243,7 @@ static void runner_complete(struct replay *r, unsigned worker)
 	struct runner *runner = &r->runners[worker];
 	size_t index = runner->queue[runner->head];
 	const struct replay_block *block = &r->result->blocks[index];
-	double since = r->asked[index];
+	double since = r->requested[index];
 
 	if (since < runner->last_end)
 		since = runner->last_end;
@@ -420,7 +420,7 @@ int replay_run(const char *spec, const struct replay_machine *machine, struct re
 	}
 	heddle_strategy_destroy(r.strategy);
 	free(r.runners);
-	free(r.asked);
+	free(r.requested);
 	free(r.ranges);
 	if (error)
 		replay_free(&made);
