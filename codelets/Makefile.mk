@@ -1,8 +1,8 @@
 # Kernels for CPUs, CUDA, OpenCL and FPGAs, as StarPU's codelets.
 
-# The CPU versions are written to be turned into vector code. The flags are said one by
-# one, since the user's -O2 comes after them and would undo an -O3; no kernel looks at
-# errno or the floating-point exceptions.
+# The compiler turns the CPU versions into vector code. The flags stand one by one, because the
+# user's -O2 comes after them and would undo an -O3. No kernel uses errno or the floating-point
+# exceptions.
 noinst_LIBRARIES += libcodelets.a
 libcodelets_a_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DDESIGNS='"$(abs_builddir)/bin/fpga"' -DINSTALLED_DESIGNS='"$(designsdir)"' \
@@ -22,8 +22,6 @@ libcodelets_a_SOURCES = \
 	codelets/codelet.c \
 	codelets/codelet.h \
 	codelets/cuda_pool.h \
-	codelets/design.c \
-	codelets/design.h \
 	codelets/floyd/codelet.c \
 	codelets/floyd/cpu.c \
 	codelets/floyd/floyd.h \
@@ -44,9 +42,8 @@ libcodelets_a_SOURCES = \
 	codelets/nbia/features.c \
 	codelets/nbia/nbia.h \
 	codelets/nbia/reference.c \
+	codelets/programs.c \
 	codelets/programs.h \
-	codelets/stream.c \
-	codelets/stream.h \
 	codelets/strmatch/align.c \
 	codelets/strmatch/codelet.c \
 	codelets/strmatch/cpu.c \

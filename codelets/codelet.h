@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the codelets' StarPU sides share: which versions this build links, and
- * how an OpenCL kernel is launched.
+ * Helpers of the files codelets/NAME/codelet.c: the versions that this build links, and the
+ * launch of an OpenCL kernel.
  */
 #ifndef CODELETS_CODELET_H
 #define CODELETS_CODELET_H
@@ -18,10 +18,10 @@
 
 #include "estimator/platform_starpu.h"
 
-/** Stands where a simulated worker wants a version to exist; never called. */
+/** Makes StarPU run tasks on a simulated worker; never called. */
 void codelet_simulated(void *buffers[], void *arg);
 
-/* An entry of cuda_funcs or opencl_funcs: the version, where it is linked. */
+/* A version for accelerators, where this build links it. */
 #if defined(HEDDLE_USE_CUDA)
 #define CODELET_CUDA(function) function
 #elif defined(HEDDLE_USE_SIMGRID)
@@ -37,8 +37,14 @@ void codelet_simulated(void *buffers[], void *arg);
 #define CODELET_OPENCL(function) NULL
 #endif
 
-/* The performance model: a simulated worker asks it how long a block takes. Real
- * ones are measured while the loop runs. */
+/** The fields of struct starpu_codelet for the versions, which return without waiting for the
+ * device. */
+#define CODELET_VERSIONS(cpu, cuda, opencl)                                                        \
+	.cpu_funcs = {cpu}, .cuda_funcs = {CODELET_CUDA(cuda)}, .cuda_flags = {STARPU_CUDA_ASYNC}, \
+	.opencl_funcs = {CODELET_OPENCL(opencl)}, .opencl_flags = {STARPU_OPENCL_ASYNC}
+
+/* The performance model: a simulated worker takes the time of a block from it. Blocks of real
+ * workers are measured while the loop runs. */
 #ifdef HEDDLE_USE_SIMGRID
 #define CODELET_MODEL (&heddle_platform_model)
 #else
@@ -46,8 +52,14 @@ void codelet_simulated(void *buffers[], void *arg);
 #endif
 
 #ifdef HEDDLE_USE_OPENCL
-/** A kernel on its way to the calling OpenCL worker's queue: begin, its arguments
- * in their order, end. An error on the way is remembered until the end. */
+/** An OpenCL program, whose source is part of the binary. */
+struct codelet_program {
+	const char *source;
+	struct starpu_opencl_program binary; /**< set by codelets_load() */
+};
+
+/** A launch of a kernel on the calling OpenCL worker's device: begin, the arguments in their
+ * order, end. The end reports the first error. */
 struct codelet_launch {
 	cl_kernel kernel;
 	cl_command_queue queue;
@@ -55,46 +67,61 @@ struct codelet_launch {
 	cl_int error;
 };
 
-void codelet_launch_begin(struct starpu_opencl_program *program, const char *name,
+void codelet_launch_begin(struct codelet_program *program, const char *name,
                           struct codelet_launch *launch);
 
-/** The next argument, of `size` bytes. */
+/** Sets the next argument, of `size` bytes. */
 void codelet_launch_argument(struct codelet_launch *launch, size_t size, const void *argument);
 
-/** The next two arguments: the memory of a task's buffer, and where in it the buffer
- * begins, in bytes, as a ulong.
- * @param handle,offset as STARPU_VECTOR_GET_DEV_HANDLE() and
- * STARPU_VECTOR_GET_OFFSET() tell them */
+/** Sets the next two arguments: a buffer's memory, and the offset of the buffer in it, in bytes,
+ * as a ulong.
+ * @param handle,offset of STARPU_VECTOR_GET_DEV_HANDLE() and STARPU_VECTOR_GET_OFFSET() */
 void codelet_launch_buffer(struct codelet_launch *launch, uintptr_t handle, size_t offset);
 
-/** Enqueues the kernel without waiting and lets go of it.
+static inline void codelet_launch_vector(struct codelet_launch *launch, void *buffer)
+{
+	codelet_launch_buffer(launch, STARPU_VECTOR_GET_DEV_HANDLE(buffer),
+	                      STARPU_VECTOR_GET_OFFSET(buffer));
+}
+
+static inline void codelet_launch_matrix(struct codelet_launch *launch, void *buffer)
+{
+	codelet_launch_buffer(launch, STARPU_MATRIX_GET_DEV_HANDLE(buffer),
+	                      STARPU_MATRIX_GET_OFFSET(buffer));
+}
+
+static inline void codelet_launch_uint(struct codelet_launch *launch, cl_uint value)
+{
+	codelet_launch_argument(launch, sizeof(value), &value);
+}
+
+static inline void codelet_launch_ulong(struct codelet_launch *launch, cl_ulong value)
+{
+	codelet_launch_argument(launch, sizeof(value), &value);
+}
+
+/** Of a grid of down x across blocks, an anti-diagonal's number of blocks.
+ * @param[out] first the row of its first block */
+static inline size_t codelet_diagonal(size_t down, size_t across, size_t diagonal, cl_uint *first)
+{
+	*first = diagonal < across ? 0 : diagonal - across + 1;
+	return (diagonal < down ? diagonal : down - 1) - *first + 1;
+}
+
+/** Enqueues the kernel without waiting for it, and releases it.
  * @param dimensions 1 or 2
  * @param global work-items in each dimension; multiples of local
  * @return 0; -EIO after a message. */
 int codelet_launch_end(struct codelet_launch *launch, unsigned dimensions, const size_t *global,
                        const size_t *local);
 
-/** Whether the calling OpenCL worker's device is an FPGA: its kernels take arguments of
- * their own. */
+/** Whether the calling OpenCL worker's device is an FPGA: its kernels have other arguments. */
 bool codelet_on_fpga(void);
 
-/** codelet_launch_end() for an FPGA's kernel, which is one work-item. Waits for it: of
- * an asynchronous one nobody would learn that it failed.
- * @return 0; -EIO after a message, and the block is another worker's. */
+/** codelet_launch_end() for the kernel of an FPGA, which is one work-item. Waits for the kernel,
+ * because StarPU does not report the failure of an asynchronous one.
+ * @return 0; -EIO after a message, and another worker computes the block. */
 int codelet_launch_end_fpga(struct codelet_launch *launch);
 #endif
-
-/** Compiles the OpenCL version of a codelet for the OpenCL workers there are, so that
- * no block of a loop has to wait for the compiler. Between starpu_init() and the
- * first loop; does nothing where there is no such worker.
- * @param name the codelet's folder; NULL: all codelets.
- * @return 0; -EIO after a message. */
-int codelets_load(const char *name);
-/** Whether an FPGA, where there is one, can run a codelet; after codelets_load(). For users
- * who want FPGAs: without a design they stay idle, and others work.
- * @return 0; -ENODEV after a message that says how to get a design. */
-int codelets_need_design(const char *name);
-/** Frees what codelets_load() made. Before starpu_shutdown(). */
-void codelets_unload(void);
 
 #endif

@@ -1,9 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Device memory that a CUDA version needs for a moment, in the order of a stream.
- * It comes from a pool of our own that keeps what it was given back: the
- * device's default pool would return it to the driver each time.
+ * Temporary device memory for CUDA versions, in the order of a stream. It comes from a pool that
+ * keeps freed memory: the device's default pool would return it to the driver each time.
  */
 #ifndef CODELETS_CUDA_POOL_H
 #define CODELETS_CUDA_POOL_H
@@ -11,7 +10,7 @@
 #include <stddef.h>
 #include <cuda_runtime.h>
 
-/* What the pool of a device keeps at most while nobody uses it, bytes. */
+/* The most unused bytes that the pool of a device keeps. */
 #define CODELET_CUDA_KEPT ((size_t)256 << 20)
 
 /** Memory on the current device, to be given back by cudaFreeAsync(). */

@@ -32,7 +32,7 @@ bool codelet_isa_supported(enum codelet_isa isa)
 
 enum codelet_isa codelet_isa_best(void)
 {
-	static int best = -1; /* racing threads find the same answer */
+	static int best = -1; /* concurrent threads store the same value */
 
 	if (__atomic_load_n(&best, __ATOMIC_RELAXED) < 0) {
 		int isa = CODELET_NISAS - 1;

@@ -1,11 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * One source of a CPU kernel, compiled for several instruction sets and picked
- * at run time. The kernel is written once as an inline function that the
- * compiler can vectorise; ISA_VARIANTS() makes a version of it for each set.
- * Explicit versions rather than the linker's (ifunc), so that a test can run
- * each of them and sanitizers work.
+ * CPU kernels for several instruction sets, chosen at run time. A kernel is an inline function
+ * that the compiler can vectorise; ISA_VARIANTS() makes a version of it for each set. The linker's
+ * mechanism (ifunc) is not used, so that a test can run each version and sanitizers work.
  */
 #ifndef CODELETS_ISA_H
 #define CODELETS_ISA_H
@@ -21,9 +19,9 @@ enum codelet_isa {
 
 /** "base", "avx2", "avx512". */
 const char *codelet_isa_name(enum codelet_isa isa);
-/** Whether this processor and its operating system have it. */
+/** Whether this processor and its operating system support the set. */
 bool codelet_isa_supported(enum codelet_isa isa);
-/** The widest one supported. */
+/** The widest supported set. */
 enum codelet_isa codelet_isa_best(void);
 
 #if defined(__x86_64__)
@@ -43,7 +41,7 @@ enum codelet_isa codelet_isa_best(void);
  * indexed by enum codelet_isa. The parameter list and the arguments are given in
  * parentheses. */
 #define ISA_VARIANTS(name, parameters, arguments) ISA_VARIANTS_OF(name, parameters, arguments)
-/* The name may be a macro: it is expanded on the way here. */
+/* The name may be a macro: this second macro gets its expansion. */
 #define ISA_VARIANTS_OF(name, parameters, arguments)                                               \
 	static void name##_base parameters                                                         \
 	{                                                                                          \

@@ -6,7 +6,7 @@
  *	63cpu+gpu36@12000:10
  *
  * (63 cores and a GPU 36 times as fast as one of them, behind a link of 12000 MB/s and 10 µs).
- * tools/common/platform_files.h finds machines by name.
+ * tools/common/simulation.h finds machines by name.
  */
 #ifndef HEDDLE_ESTIMATOR_PLATFORM_H
 #define HEDDLE_ESTIMATOR_PLATFORM_H

@@ -275,6 +275,7 @@ EXTRA_DIST += \
 	tests/starpu/helgrind.supp \
 	tests/starpu/policies.h \
 	tests/starpu/switch.xml \
+	tests/tools/common.sh \
 	tests/tools/examples-all \
 	tests/tools/fake-app \
 	tests/tools/skmd-table \

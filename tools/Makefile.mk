@@ -15,12 +15,12 @@ libtools_la_CPPFLAGS = $(PURE_CPPFLAGS) $(JANSSON_CFLAGS) \
 libtools_la_SOURCES = \
 	tools/common/cross_validation.c \
 	tools/common/cross_validation.h \
+	tools/common/help.c \
+	tools/common/help.h \
 	tools/common/machine.c \
 	tools/common/machine.h \
 	tools/common/place.c \
 	tools/common/place.h \
-	tools/common/platform_files.c \
-	tools/common/platform_files.h \
 	tools/common/replay.c \
 	tools/common/replay.h \
 	tools/common/simulation.c \
@@ -48,7 +48,6 @@ bin_heddle_bench_SOURCES = \
 	tools/bench/memory.c \
 	tools/bench/process.c \
 	tools/bench/report.c \
-	tools/bench/rows.c \
 	tools/heddle-bench.c
 bin_heddle_bench_LDADD = libtools.la
 
@@ -75,7 +74,7 @@ bin_heddle_run_LDADD = libtools.la
 
 pkglibexec_PROGRAMS += bin/heddle-sample
 bin_heddle_sample_SOURCES = tools/heddle-sample_starpu.c
-bin_heddle_sample_LDADD = $(apps_ldadd)
+bin_heddle_sample_LDADD = libtools.la $(apps_ldadd)
 
 pkglibexec_PROGRAMS += bin/heddle-simulate
 bin_heddle_simulate_SOURCES = tools/heddle-simulate.c
@@ -89,12 +88,7 @@ bin_heddle_analyse_SOURCES = \
 	tools/analyse/accesses.c \
 	tools/analyse/analyse.h \
 	tools/analyse/blocks.c \
-	tools/analyse/functions.c \
-	tools/analyse/guards.c \
-	tools/analyse/loops.c \
-	tools/analyse/memo.c \
 	tools/analyse/nodes.c \
-	tools/analyse/pointers.c \
 	tools/analyse/values.c
 bin_heddle_analyse_CPPFLAGS = $(PURE_CPPFLAGS) $(LLVM_CFLAGS) -DCLANG='"$(CLANG)"'
 bin_heddle_analyse_LDADD = libheddle-pure.la $(LLVM_LIBS)

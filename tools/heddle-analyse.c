@@ -1,13 +1,11 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * heddle-analyse KERNEL SOURCE.cl [OPTION...]: describes which bytes of its buffers an
- * OpenCL kernel's work-groups touch (partition/kernel/access/index.h has the format).
- *
- * clang compiles the source, with everything inlined, to LLVM's intermediate language,
- * of which the addresses of loads and stores are followed back to ids, sizes and
- * arguments. This is a program of its own because LLVM must not be in a process that
- * may load an OpenCL driver built on another LLVM.
+ * heddle-analyse KERNEL SOURCE.cl [OPTION...]: describes which bytes of its buffers the
+ * work-groups of an OpenCL kernel access (partition/kernel/access/index.h has the format). clang
+ * compiles the source to LLVM's intermediate language with everything inlined; tools/analyse
+ * follows the addresses of loads and stores. This is a program of its own because LLVM must not
+ * be in a process that may load an OpenCL driver built on another LLVM.
  */
 #include "config.h"
 
@@ -22,74 +20,16 @@
 #include <unistd.h>
 
 #include <llvm-c/BitReader.h>
-#include <llvm/Config/llvm-config.h>
 
 #include "partition/kernel/access/ndrange.h"
 #include "tools/analyse/analyse.h"
 
 extern char **environ;
 
-LLVMValueRef analysed;
-LLVMTargetDataRef data_layout;
-
-/* ---- arguments ---- */
-
-/* Images, samplers and such: to LLVM 14 pointers to types that nobody knows, later types of
- * their own. */
-static bool is_opaque(LLVMTypeRef type)
-{
-#if LLVM_VERSION_MAJOR >= 16
-	return LLVMGetTypeKind(type) == LLVMTargetExtTypeKind;
-#else
-	LLVMTypeRef to;
-
-	if (LLVMGetTypeKind(type) != LLVMPointerTypeKind)
-		return false;
-	to = LLVMGetElementType(type);
-	return LLVMGetTypeKind(to) == LLVMStructTypeKind && LLVMIsOpaqueStruct(to);
-#endif
-}
-
-static void argument_print(unsigned argument)
-{
-	LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(analysed, argument));
-	LLVMTypeKind kind = LLVMGetTypeKind(type);
-
-	if (argument_is_buffer(argument))
-		puts("argument buffer");
-	else if (kind == LLVMPointerTypeKind && LLVMGetPointerAddressSpace(type) == SPACE_LOCAL)
-		puts("argument local");
-	else if (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) <= 64)
-		printf("argument integer %u\n", LLVMGetIntTypeWidth(type));
-	else
-		puts("argument other");
-	if (is_opaque(type))
-		refuse_print("it has an image or another opaque argument");
-}
-
-static void arguments_print(void)
-{
-	for (unsigned i = 0; i < LLVMCountParams(analysed); i++)
-		argument_print(i);
-}
-
-/* Memory that is written, and no buffer, is each device's own. */
-static void globals_check(LLVMModuleRef module)
-{
-	for (LLVMValueRef global = LLVMGetFirstGlobal(module); global;
-	     global = LLVMGetNextGlobal(global)) {
-		unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(global));
-
-		if (space != SPACE_CONSTANT && space != SPACE_LOCAL &&
-		    !LLVMIsGlobalConstant(global))
-			refuse_print("its source has variables in global memory");
-	}
-}
-
 /* ---- compiling ---- */
 
-/* Before the source: questions about the NDRange go where the prologue of launches answers them;
- * one that does not cannot be answered for a range. */
+/* Stands before the source: functions about the NDRange are those that the prologue of launches
+ * defines. Others give wrong answers in a range of the work-groups. */
 static const char questions[] = "size_t __attribute__((const)) heddle_group_id(uint d);\n"
                                 "size_t __attribute__((const)) heddle_num_groups(uint d);\n"
                                 "size_t __attribute__((const)) heddle_global_id(uint d);\n"
@@ -97,7 +37,7 @@ static const char questions[] = "size_t __attribute__((const)) heddle_group_id(u
                                 "uint __attribute__((const)) heddle_dimensions(void);\n"
                                 "#define HEDDLE_DIMENSIONS heddle_dimensions()\n" NDRANGE_ANSWERS;
 
-/* A file without a name, which is gone with this program however that ends. */
+/* A temporary file without a name: it is removed however this program ends. */
 static FILE *file_make(const char *text)
 {
 	FILE *file = tmpfile();
@@ -207,24 +147,21 @@ static int analyse(FILE *bitcode, const char *kernel)
 
 	if (!module)
 		return 1;
-	analysed = LLVMGetNamedFunction(module, kernel);
-	if (!analysed || LLVMIsDeclaration(analysed) ||
-	    LLVMGetFunctionCallConv(analysed) != 76 /* of kernels of SPIR */) {
+	analyse_kernel = LLVMGetNamedFunction(module, kernel);
+	if (!analyse_kernel || LLVMIsDeclaration(analyse_kernel) ||
+	    LLVMGetFunctionCallConv(analyse_kernel) != 76 /* of kernels of SPIR */) {
 		fprintf(stderr, "heddle-analyse: there is no kernel \"%s\"\n", kernel);
 		return 1;
 	}
-	data_layout = LLVMCreateTargetData(LLVMGetDataLayoutStr(module));
-	printf("heddle-index %d\n", INDEX_VERSION);
-	arguments_print();
-	globals_check(module);
-	accesses_print();
-	LLVMDisposeTargetData(data_layout);
+	analyse_layout = LLVMCreateTargetData(LLVMGetDataLayoutStr(module));
+	access_describe(module);
+	LLVMDisposeTargetData(analyse_layout);
 	LLVMDisposeModule(module);
 	return fflush(stdout) || ferror(stdout);
 }
 
-/* Of this program, and of the compiler likewise: sources exist that either would never be done
- * with. The time is the longest that HEDDLE_ANALYSE_LIMIT lets pass. */
+/* Limits this program and the compiler: some sources would keep either busy forever. The time is
+ * the largest value of HEDDLE_ANALYSE_LIMIT. */
 static void limits_set(void)
 {
 	static const struct {

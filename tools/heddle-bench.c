@@ -173,7 +173,7 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
 	return remove(path);
 }
 
-/* A simulated run is the same every time; a real one is not. */
+/* Simulated runs do not vary, so one suffices. */
 static void case_defaults(struct bench_case *bench)
 {
 	const struct bench_settings *settings = bench->settings;
@@ -271,8 +271,7 @@ static void split_free(char **words, unsigned count)
 	free(words);
 }
 
-/* Every app on every machine; the first failure is what comes back, the others
- * are tried nevertheless. */
+/* Runs every app on every machine, also after a failure. @return the first failure */
 static int cases_run(const struct bench_settings *settings, json_t *reports)
 {
 	unsigned napps, nplatforms, done = 0, cases;
@@ -332,13 +331,13 @@ int main(int argc, char **argv)
 		return bench_rows_print(settings.rows) ? 2 : 0;
 	if (bench_contenders_check(settings.contenders) || heddle_output_check(settings.json))
 		return 2;
-	/* First repetitions are cold: what the process before measured is not theirs. */
+	/* First repetitions are cold: they do not use earlier measurements. */
 	setenv("HEDDLE_PROFILE", "0", 0);
 #ifdef HEDDLE_USE_SIMGRID
-	/* Kernels do not run there: there is nothing to verify. */
+	/* Kernels do not run in simulations: there is nothing to verify. */
 	settings.verify = false;
 	if (!settings.platforms) {
-		heddle_warn("this build simulates machines: say which by --platform");
+		heddle_warn("this build simulates machines: name one by --platform");
 		return 2;
 	}
 #else

@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * heddle estimate: what profiles hold, what they predict, and how well.
+ * heddle estimate: prints the times in a profile, estimates from them, and their accuracy.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ struct arguments {
 	bool json;
 };
 
-/* A profile as it was read. */
+/* A profile that has been read. */
 struct estimates {
 	struct heddle_profile profile;
 	struct heddle_history history;
@@ -46,7 +46,7 @@ struct estimates {
 
 /* ---- reading ---- */
 
-/* Classes are the devices, as they come. */
+/* The devices are the classes, in the order of the profile. */
 static int class_make(const char *device, void *arg)
 {
 	struct estimates *e = arg;
@@ -84,8 +84,8 @@ static void estimates_free(struct estimates *e)
 	heddle_profile_free(&e->profile);
 }
 
-/* The profile of the codelet of that name, or a file. The codelet comes first: it often has
- * the name of the program, which lies where its user is. */
+/* The profile of a codelet, or a file. The codelet comes first: the program in the current folder
+ * often has the same name. */
 static int path_find(const char *name, char *path, size_t size)
 {
 	bool file = strchr(name, '/');
@@ -104,7 +104,7 @@ static int path_find(const char *name, char *path, size_t size)
 	return error;
 }
 
-/* Records that have times, of tasks and of groups of kernels. */
+/* Whether a record has times of tasks or of work-groups. */
 static bool has_times(const struct heddle_profile_record *record)
 {
 	const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
@@ -168,7 +168,7 @@ static const char *device_of(const struct heddle_profile_record *record)
 	return device && !device->n ? device->text : "-";
 }
 
-/* What a record measures, but the device, as NAME=VALUE. */
+/* The parameters of a record without the device, as NAME=VALUE. */
 static void what_print(const struct heddle_profile_record *record, char *text, size_t size)
 {
 	size_t used = 0;
@@ -204,7 +204,7 @@ static json_t *record_json(const struct heddle_profile_record *record)
 	                 number_of(record, "samples"), "at", number_of(record, "at"));
 }
 
-/* What else is kept there: the rates of loops, the costs of wavefronts. */
+/* Other records: the rates of loops, the costs of wavefronts. */
 static void other_print(const struct heddle_profile_record *record)
 {
 	printf("%s", record->kind);
@@ -447,7 +447,7 @@ static const struct argp_option cv_options[] = {FOLDS_OPTIONS, KNN_OPTIONS, JSON
 static const struct argp_option predict_options[] = {KNN_OPTIONS, JSON_OPTION, {0}};
 static const struct argp_option show_options[] = {JSON_OPTION, {0}};
 
-/* PROFILE, for all of them. */
+/* All subcommands take PROFILE. */
 #define PROFILES                                                                                   \
 	"\vPROFILE is a file, or the name of a codelet with a profile in the folder of profiles "  \
 	"(HEDDLE_PROFILE_DIR)."

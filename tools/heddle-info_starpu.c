@@ -1,7 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * `heddle info`: what there is in this build and on this machine.
+ * `heddle info`: this build, this machine's workers, and Heddle's policies, strategies and
+ * variables.
  */
 #include "config.h"
 
@@ -25,7 +26,7 @@
 const char *argp_program_version = "heddle info " PACKAGE_VERSION;
 
 struct arguments {
-	bool policies, strategies, variables, json, manual;
+	bool tables[INFO_NTABLES], json, manual;
 };
 
 enum option_key {
@@ -51,13 +52,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case OPTION_POLICIES:
-		arguments->policies = true;
+		arguments->tables[INFO_POLICIES] = true;
 		break;
 	case OPTION_STRATEGIES:
-		arguments->strategies = true;
+		arguments->tables[INFO_STRATEGIES] = true;
 		break;
 	case OPTION_VARIABLES:
-		arguments->variables = true;
+		arguments->tables[INFO_VARIABLES] = true;
 		break;
 	case OPTION_JSON:
 		arguments->json = true;
@@ -114,7 +115,7 @@ static json_t *starpu_json(void)
 }
 
 #ifdef HEDDLE_USE_OPENCL
-/* Says of the OpenCL workers on which buses their devices are. */
+/* Adds the buses of the OpenCL workers' devices. */
 static void buses_json(json_t *workers)
 {
 	int ids[STARPU_NMAXWORKERS];
@@ -200,21 +201,20 @@ static void print_workers(const json_t *workers)
 
 static json_t *everything(const struct arguments *arguments)
 {
-	bool all = !arguments->policies && !arguments->strategies && !arguments->variables;
+	bool all = true;
 	json_t *info = json_pack("{s:s}", "heddle", heddle_version());
 
+	for (int t = 0; t < INFO_NTABLES; t++)
+		all = all && !arguments->tables[t];
 	if (all) {
 		json_object_set_new(info, "starpu", starpu_json());
 		json_object_set_new(info, "clock", json_string(heddle_clock_name(heddle_clock())));
 		json_object_set_new(info, "workers",
 		                    heddle_starpu_check() ? json_array() : workers_json());
 	}
-	if (all || arguments->policies)
-		json_object_set_new(info, "policies", info_policies());
-	if (all || arguments->strategies)
-		json_object_set_new(info, "strategies", info_strategies());
-	if (all || arguments->variables)
-		json_object_set_new(info, "variables", info_variables());
+	for (int t = 0; t < INFO_NTABLES; t++)
+		if (all || arguments->tables[t])
+			json_object_set_new(info, info_tables[t].name, info_tables[t].json());
 	return info;
 }
 
@@ -229,16 +229,13 @@ static void print(const json_t *info)
 		print_workers(part);
 	if ((part = json_object_get(info, "clock")))
 		printf("Times of loops under block strategies: %s\n", json_string_value(part));
-	if ((part = json_object_get(info, "policies")))
-		info_print_policies(part);
-	if ((part = json_object_get(info, "strategies")))
-		info_print_strategies(part);
-	if ((part = json_object_get(info, "variables")))
-		info_print_variables(part);
+	for (int t = 0; t < INFO_NTABLES; t++)
+		if ((part = json_object_get(info, info_tables[t].name)))
+			info_tables[t].print(part);
 }
 
 #ifdef HEDDLE_USE_SIMGRID
-/* SimGrid looks for a machine before main() begins. */
+/* SimGrid wants a machine before main() begins. */
 static void __attribute__((constructor)) machine_wanted(void)
 {
 	if (getenv("STARPU_PERF_MODEL_DIR"))

@@ -1,11 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * heddle overhead: what a policy costs per task, measured with tasks that do
- * nothing, beside StarPU's own policies.
- *
- * Every measurement is a process of its own; the policies take turns, so that
- * whatever else the machine does hits all of them alike.
+ * heddle overhead: the cost of a policy per task, measured with empty tasks, compared with StarPU's
+ * own policies. Every measurement runs in a new process. The policies take turns, so that other
+ * load of the machine affects all alike.
  */
 #include "config.h"
 
@@ -36,7 +34,7 @@ enum shape { INDEPENDENT, CHAIN, NSHAPES };
 
 static const char *const shape_names[] = {"independent", "chain"};
 
-/* What the user asks for. */
+/* The command line. */
 static struct request {
 	unsigned tasks[NSHAPES];
 	unsigned rounds;
@@ -45,7 +43,7 @@ static struct request {
 	unsigned npolicies;
 } request = {.tasks = {200000, 50000}, .rounds = 9};
 
-static double *measured[NSHAPES][MAXPOLICIES]; /* µs per task, one a round */
+static double *measured[NSHAPES][MAXPOLICIES]; /* µs per task, one for each round */
 
 static void usage_print(void)
 {
@@ -78,7 +76,7 @@ static struct starpu_codelet codelets[NSHAPES] = {
     [CHAIN] = {.cpu_funcs = {nothing}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "chain"},
 };
 
-/* µs per task, or below 0. */
+/* @return µs per task; below 0: an error */
 static double submit_and_wait(enum shape shape, unsigned n)
 {
 	starpu_data_handle_t handle;
@@ -108,7 +106,7 @@ static int measure_here(const char *policy, enum shape shape, unsigned n)
 	double us;
 
 	unsetenv("STARPU_SCHED");
-	/* Tasks that do nothing are no experience worth keeping. */
+	/* The times of empty tasks are not worth keeping. */
 	setenv("HEDDLE_PROFILE", "0", 0);
 	if (heddle_starpu_check() || starpu_conf_init(&conf))
 		return 1;
@@ -119,7 +117,7 @@ static int measure_here(const char *policy, enum shape shape, unsigned n)
 		fprintf(stderr, "heddle: StarPU has no policy '%s'\n", policy);
 		return USAGE;
 	}
-	submit_and_wait(shape, n < 1000 ? n : 1000); /* first touch of everything */
+	submit_and_wait(shape, n < 1000 ? n : 1000); /* warm-up */
 	us = submit_and_wait(shape, n);
 	starpu_shutdown();
 	printf("%.6f\n", us);

@@ -1,8 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * heddle run: runs a StarPU program, which need not know Heddle, under one of
- * Heddle's policies.
+ * heddle run: runs any StarPU program under one of Heddle's policies.
  */
 #include "config.h"
 
@@ -45,8 +44,8 @@ static void usage_print(FILE *out)
 	policies_print(out);
 }
 
-/* StarPU finds policies in two ways: 1.4 looks for a library, which a Heddle for 1.3 must not
- * be; 1.3 is helped by the preloaded one, which also tells that a program has another StarPU. */
+/* StarPU 1.4 loads the library itself, but must not load one for 1.3. For 1.3 the preloaded library
+ * registers the policies; it also detects a program with another StarPU. */
 static int environment_set(const char *policy)
 {
 	bool asked = strcmp(HEDDLE_STARPU_SERIES, "1.3") != 0;
@@ -68,7 +67,7 @@ static int policy_check(const char *policy)
 	if (policy && heddle_policy_find(policy))
 		return 0;
 	if (policy)
-		fprintf(stderr, "heddle: '%s' is not a policy of Heddle's\n", policy);
+		fprintf(stderr, "heddle: '%s' is not a policy of Heddle\n", policy);
 	else
 		fputs("heddle: which policy? Give --sched NAME\n", stderr);
 	policies_print(stderr);
@@ -86,7 +85,7 @@ int main(int argc, char **argv)
 	int option;
 
 	argv[0] = "heddle run"; /* in messages */
-	/* "+": options after the command are the command's. */
+	/* "+": options after the command belong to the command. */
 	while ((option = getopt_long(argc, argv, "+s:h", options, NULL)) != -1)
 		switch (option) {
 		case 's':

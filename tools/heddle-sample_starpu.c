@@ -1,10 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * heddle sample: runs jobs of a codelet, of different parameters, on every class
- * of devices, so that its profile can be judged (heddle estimate cv): the first
- * phase of Teodoro et al., HPDC 2010, section 4. Nothing needs it: programs are
- * sampled while they run.
+ * heddle sample: runs jobs of a codelet with different parameters on every device class, to check
+ * the accuracy of its profile (heddle estimate cv): the first phase of Teodoro et al., HPDC 2010,
+ * section 4. It is optional: tasks of programs are measured while they run.
  */
 #include "config.h"
 
@@ -21,13 +20,14 @@
 #include "apps/common/app.h"
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
-#include "codelets/codelet.h"
+#include "codelets/programs.h"
 #include "codelets/histogram/histogram.h"
 #include "codelets/nbia/nbia.h"
 #include "estimator/estimate_starpu.h"
 #include "support/message.h"
 #include "estimator/profile_file.h"
 #include "support/variables.h"
+#include "tools/common/help.h"
 
 #define MAXBUFFERS 5
 
@@ -49,7 +49,7 @@ struct job {
 	};
 	void *arg; /* for the kernel */
 	size_t arg_bytes;
-	const int *status; /* the kernel's */
+	const int *status; /* of the kernel */
 };
 
 struct arguments {
@@ -60,7 +60,7 @@ struct arguments {
 
 /* ---- jobs ---- */
 
-/* Random bytes that are good prices too: floats from 1 to 2. */
+/* Random floats from 1 to 2: valid as prices and as bytes. */
 static void fill(void *memory, size_t bytes, uint64_t seed)
 {
 	uint32_t *words = memory;
@@ -118,7 +118,7 @@ static void param_add(struct job *job, const char *name, double number)
 	job->params[job->nparams++] = (struct heddle_param){name, number, NULL};
 }
 
-/* As a block that is the whole loop. */
+/* The job is one block, the whole loop. */
 static void block_job(struct job *job, struct starpu_codelet *codelet, size_t n, const void *arg)
 {
 	job->codelet = codelet;
@@ -212,7 +212,7 @@ static void job_free(struct job *job)
 	}
 }
 
-/* ---- running them ---- */
+/* ---- running jobs ---- */
 
 static int task_run(struct job *job, int worker, bool counts)
 {
@@ -227,7 +227,7 @@ static int task_run(struct job *job, int worker, bool counts)
 	task->execute_on_a_specific_worker = 1;
 	task->workerid = worker;
 	task->synchronous = 1;
-	/* Tasks that state nothing are not sampled. */
+	/* Tasks without parameters are not measured. */
 	if (counts)
 		error = heddle_task_params(task, job->params, job->nparams);
 	if (!error)
@@ -241,8 +241,8 @@ static int task_run(struct job *job, int worker, bool counts)
 	return *job->status;
 }
 
-/* One worker of each class that can run the codelet. The first time its memory is
- * new to the device, which is not what jobs cost; the second time counts. */
+/* Runs a job on one worker of each class that can run the codelet. The first run allocates memory
+ * on the device; the second run counts. */
 static int job_run(struct job *job)
 {
 	unsigned done = 0; /* bit c: class c */
@@ -270,8 +270,7 @@ static size_t size_of(const struct arguments *arguments, unsigned job)
 	return arguments->least * pow((double)arguments->most / arguments->least, at);
 }
 
-/* All jobs once, and again: what else the machine does meanwhile hits few of the
- * repetitions of each. */
+/* Runs all jobs in turn, repeatedly: other load of the machine affects few repetitions of each. */
 static int jobs_run(const struct arguments *arguments)
 {
 	int error = 0;
@@ -360,22 +359,16 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static char *help_filter(int key, const char *text, void *input)
+static void codelets_print(FILE *out)
 {
-	char *made = NULL;
-	size_t size;
-	FILE *out;
-
-	if (key != ARGP_KEY_HELP_POST_DOC)
-		return (char *)text;
-	out = open_memstream(&made, &size);
-	if (!out)
-		return NULL;
 	fputs("Codelets, and the units of their sizes:\n", out);
 	for (size_t i = 0; i < NSAMPLED; i++)
 		fprintf(out, "  %-14s %s\n", sampled[i].name, sampled[i].unit);
-	fclose(out);
-	return made;
+}
+
+static char *help_filter(int key, const char *text, void *input)
+{
+	return help_extra(key, text, ARGP_KEY_HELP_POST_DOC, codelets_print);
 }
 
 static const struct argp_option options[] = {

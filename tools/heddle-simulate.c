@@ -78,7 +78,7 @@ static int command_run(char **command, char **environment)
 		execvp(command[0], command);
 		_exit(heddle_refuse(127, "%s: %s", command[0], strerror(errno)));
 	}
-	/* The user's Ctrl-C is for the command; what it leaves is cleared here. */
+	/* Ctrl-C ends the command; this program then removes the files. */
 	signal(SIGINT, SIG_IGN);
 	while (waitpid(pid, &status, 0) < 0)
 		;

@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * heddle: the one command. Finds the subcommand and becomes it.
+ * The command heddle: finds the subcommand and executes it.
  */
 #include "config.h"
 
@@ -63,8 +63,8 @@ static void usage_print(FILE *out)
 	fputs("\n'heddle SUBCOMMAND --help' tells more.\n", out);
 }
 
-/* Becomes the program at a path that is freed here. */
-static int become(char *path, char **argv)
+/* Executes the program at a path, which is freed. */
+static int execute(char *path, char **argv)
 {
 	argv[0] = path;
 	execv(path, argv);
@@ -90,7 +90,7 @@ static int app_run(int argc, char **argv)
 	}
 	path = place_app(argv[1]);
 	if (path)
-		return become(path, argv + 1);
+		return execute(path, argv + 1);
 	fprintf(stderr, "heddle: there is no application \"%s\"; there are\n", argv[1]);
 	place_apps_print(stderr);
 	return USAGE;
@@ -107,7 +107,7 @@ static int subcommand_run(int argc, char **argv)
 			return subcommands[s].main(argc, argv);
 	path = strchr(argv[0], '/') ? NULL : place_subcommand(argv[0]);
 	if (path)
-		return become(path, argv);
+		return execute(path, argv);
 	fprintf(stderr, "heddle: \"%s\" is not a subcommand\n\n", argv[0]);
 	usage_print(stderr);
 	return USAGE;

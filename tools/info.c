@@ -16,7 +16,7 @@ static const char *text(const json_t *row, const char *key)
 	return json_string_value(json_object_get(row, key));
 }
 
-json_t *info_policies(void)
+static json_t *policies_json(void)
 {
 	json_t *array = json_array();
 
@@ -40,7 +40,7 @@ static json_t *parameters_json(const struct heddle_strategy_parameter *parameter
 	return array;
 }
 
-json_t *info_strategies(void)
+static json_t *strategies_json(void)
 {
 	json_t *array = json_array();
 
@@ -53,7 +53,7 @@ json_t *info_strategies(void)
 	return array;
 }
 
-json_t *info_variables(void)
+static json_t *variables_json(void)
 {
 	json_t *array = json_array();
 
@@ -72,7 +72,7 @@ json_t *info_variables(void)
 	return array;
 }
 
-void info_print_policies(const json_t *policies)
+static void print_policies(const json_t *policies)
 {
 	json_t *policy;
 	size_t p;
@@ -93,7 +93,7 @@ static void print_parameter(const json_t *parameter)
 	       json_number_value(json_object_get(parameter, "default")));
 }
 
-void info_print_strategies(const json_t *strategies)
+static void print_strategies(const json_t *strategies)
 {
 	json_t *strategy, *parameter;
 	size_t s, p;
@@ -109,7 +109,7 @@ void info_print_strategies(const json_t *strategies)
 	}
 }
 
-void info_print_variables(const json_t *variables)
+static void print_variables(const json_t *variables)
 {
 	json_t *variable;
 	size_t v;
@@ -119,6 +119,14 @@ void info_print_variables(const json_t *variables)
 	    printf("  %s=%s (%s)\n      %s (%s)\n", text(variable, "name"), text(variable, "value"),
 	           text(variable, "origin"), text(variable, "doc"), text(variable, "values"));
 }
+
+const struct info_table info_tables[INFO_NTABLES] = {
+    {"policies", policies_json, print_policies},
+    {"strategies", strategies_json, print_strategies},
+    {"variables", variables_json, print_variables},
+};
+
+/* ---- the manual ---- */
 
 static const char *type_name(enum heddle_variable_type type)
 {
@@ -136,7 +144,7 @@ static const char *type_name(enum heddle_variable_type type)
 	}
 }
 
-/* A cell of a table must not end it. */
+/* A cell of a table: '|' would end it. */
 static void print_cell(const char *cell)
 {
 	for (; *cell; cell++)
@@ -169,7 +177,7 @@ void info_print_manual(void)
 	}
 }
 
-/* Text of a man page: what roff would take for its own is escaped. */
+/* Text of a man page: roff's special characters are escaped. */
 static void print_roff(const char *words)
 {
 	for (const char *at = words; *at; at++) {
@@ -184,7 +192,7 @@ static void print_roff(const char *words)
 	}
 }
 
-/* A tagged paragraph: what it is about in bold, then in words. */
+/* A tagged paragraph: the tag in bold, then the text. */
 static void print_tagged(const char *tag, const char *words)
 {
 	printf(".TP\n.B ");

@@ -1,27 +1,27 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What `heddle info` knows without StarPU: the tables, as JSON and as text.
+ * The tables of `heddle info`, as JSON, as text and as pages of the manual. They need no StarPU.
  */
 #ifndef HEDDLE_INFO_H
 #define HEDDLE_INFO_H
 
 #include <jansson.h>
 
-/** Arrays of objects, one a row of the table. */
-json_t *info_policies(void);
-json_t *info_strategies(void);
-json_t *info_variables(void);
+/** A table: as an array of objects, one for each row, and that array printed as text. */
+struct info_table {
+	const char *name;
+	json_t *(*json)(void);
+	void (*print)(const json_t *rows);
+};
 
-/** The same in words, on standard output. */
-void info_print_policies(const json_t *policies);
-void info_print_strategies(const json_t *strategies);
-void info_print_variables(const json_t *variables);
+enum { INFO_POLICIES, INFO_STRATEGIES, INFO_VARIABLES, INFO_NTABLES };
+extern const struct info_table info_tables[INFO_NTABLES];
 
-/** The page of the variables in the manual (Markdown), on standard output. */
+/** Prints the manual's page of the variables (Markdown). */
 void info_print_manual(void);
 
-/** The man page heddle(7): policies, strategies and variables (roff), on standard output. */
+/** Prints the man page heddle(7): policies, strategies and variables (roff). */
 void info_print_man_page(void);
 
 #endif

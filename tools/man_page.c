@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Prints the man page heddle(7) while Heddle is built. It knows no StarPU, so that it also runs
- * in builds that simulate machines.
+ * Prints the man page heddle(7) during the build. It needs no StarPU, so that it also runs in
+ * builds that simulate machines.
  */
 #include "config.h"
 

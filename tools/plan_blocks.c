@@ -14,6 +14,7 @@
 #include <jansson.h>
 
 #include "support/message.h"
+#include "tools/common/help.h"
 #include "tools/common/machine.h"
 #include "tools/plan.h"
 
@@ -23,7 +24,7 @@ struct arguments {
 	bool table;
 };
 
-/* What one worker did. */
+/* The blocks of one worker. */
 struct tally {
 	size_t iterations, blocks;
 	double finish_us;
@@ -48,7 +49,7 @@ static struct tally *tallies_make(const struct replay_machine *machine,
 	return tallies;
 }
 
-/* One value on a line of its own, so that thousands of blocks stay readable. */
+/* Each block has its own line, so that thousands of them stay readable. */
 static void line_print(json_t *value, const char *end)
 {
 	char *text = value ? json_dumps(value, JSON_REAL_PRECISION(10)) : NULL;
@@ -141,18 +142,8 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-/* The keys of a machine and the strategies follow the options. */
-static char *help_filter(int key, const char *text, void *input)
+static void keys_print(FILE *out)
 {
-	char *made = NULL;
-	size_t size;
-	FILE *out;
-
-	if (key != ARGP_KEY_HELP_EXTRA)
-		return (char *)text;
-	out = open_memstream(&made, &size);
-	if (!out)
-		return NULL;
 	fputs(
 	    "MACHINE.json (-: standard input) is {\"n\": iterations, \"seed\": seed of the noise, "
 	    "\"workers\": [{...}, ...]} with these keys for each worker, times in "
@@ -162,8 +153,11 @@ static char *help_filter(int key, const char *text, void *input)
 	fputs("\nStrategies:\n", out);
 	for (const struct heddle_strategy_info *const *s = heddle_strategies(); *s; s++)
 		fprintf(out, "  %-12s %s\n", (*s)->name, (*s)->doc);
-	fclose(out);
-	return made;
+}
+
+static char *help_filter(int key, const char *text, void *input)
+{
+	return help_extra(key, text, ARGP_KEY_HELP_EXTRA, keys_print);
 }
 
 static const struct argp_option options[] = {
@@ -207,7 +201,7 @@ int plan_blocks(int argc, char **argv)
 	else if (tallies)
 		json_print(&arguments, &machine, &result, tallies);
 	if (result.left)
-		fprintf(stderr, "heddle: %zu iterations were left: every worker died\n",
+		fprintf(stderr, "heddle: %zu iterations were left: every worker failed\n",
 		        result.left);
 	error = !tallies || result.left || fflush(stdout) || ferror(stdout);
 	free(tallies);

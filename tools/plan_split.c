@@ -1,8 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * heddle plan split: how the work-groups of one kernel are shared among described
- * devices.
+ * heddle plan split: splits the work-groups of a kernel over described devices.
  */
 #include "config.h"
 
@@ -14,6 +13,7 @@
 #include <jansson.h>
 
 #include "tools/plan.h"
+#include "tools/common/help.h"
 #include "tools/common/split_table.h"
 
 struct arguments {
@@ -60,25 +60,19 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static char *help_filter(int key, const char *text, void *input)
+static void keys_print(FILE *out)
 {
-	char *made = NULL;
-	size_t size;
-	FILE *out;
-
-	if (key != ARGP_KEY_HELP_EXTRA)
-		return (char *)text;
-	out = open_memstream(&made, &size);
-	if (!out)
-		return NULL;
 	fputs("TABLE.json (-: standard input) is an object with these keys:\n", out);
 	split_table_keys(out);
 	fputs(
 	    "\nMethods: heddle; paper: Algorithm 1 of SKMD (PACT 2013); linear: by each device's\n"
 	    "speed with all groups; single: the best device; optimum: the best of a grid.\n",
 	    out);
-	fclose(out);
-	return made;
+}
+
+static char *help_filter(int key, const char *text, void *input)
+{
+	return help_extra(key, text, ARGP_KEY_HELP_EXTRA, keys_print);
 }
 
 static const struct argp_option options[] = {

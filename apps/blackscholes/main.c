@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Prices European options on all processors.
+ * Prices European options: a loop over the options.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@ static const char *const names[NARRAYS] = {"spot", "strike", "years", "call", "p
 
 struct blackscholes {
 	struct blackscholes_market market;
-	struct csv table; /* what --input had; moved to the arrays */
+	struct csv table; /* from --input, copied to the arrays */
 	size_t n;
 	uint64_t seed;
 	float *arrays[NARRAYS];
@@ -63,7 +63,7 @@ static const struct argp own = {.options = options, .parser = parse_option};
 
 /* ---- data ---- */
 
-/* The number of 21 bits as a float from `from` to `to`. */
+/* The lowest 21 bits as a number from `from` to `to`. */
 static float scale(uint64_t bits, float from, float to)
 {
 	return from + (to - from) * (float)(bits & 0x1fffff) * 0x1p-21f;

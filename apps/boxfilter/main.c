@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Smooths an image on all processors.
+ * Smooths an image: a loop over its rows.
  */
 #include "config.h"
 
@@ -19,9 +19,9 @@
 struct boxfilter {
 	struct boxfilter_window window;
 	struct image input, output; /* pixels by heddle_malloc() */
-	struct image loaded;        /* of --input, moved to `input` */
+	struct image loaded;        /* from --input, copied to `input` */
 	uint64_t seed;
-	uint64_t *sums; /* for the reference; NULL: not made yet */
+	uint64_t *sums; /* of the reference; NULL: not made yet */
 };
 
 /* ---- own options ---- */
@@ -56,8 +56,7 @@ static const struct argp own = {.options = options, .parser = parse_option};
 
 /* ---- data ---- */
 
-/* Squares of 64 pixels, darker to the left, under noise: so that the effect of
- * the filter is to be seen. */
+/* Squares of 64 pixels, darker to the left, with noise, which shows the effect of the filter. */
 static double fill_rows(void *arg, size_t begin, size_t end)
 {
 	struct boxfilter *self = arg;
@@ -114,7 +113,7 @@ static int boxfilter_prepare(void *data, const struct app_options *common, struc
 		image_copy(&self->input, &self->loaded);
 	else if (!app_simulated())
 		app_parallel(shape.height, fill_rows, self);
-	/* What poison() inverts before the first repetition. */
+	/* poison() inverts this before the first repetition. */
 	if (!app_simulated())
 		image_copy(&self->output, &self->input);
 	loop->accesses[0] = (struct heddle_access){.handle = image_register(&self->input),

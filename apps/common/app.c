@@ -18,7 +18,7 @@
 #include "support/message.h"
 #include "support/output.h"
 #include "estimator/platform_starpu.h"
-#include "codelets/codelet.h"
+#include "codelets/programs.h"
 #include "apps/common/app.h"
 #include "apps/common/wave.h"
 

@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Dithers an image on all processors.
+ * Dithers an image: a wavefront over its pixels.
  */
 #include "config.h"
 
@@ -21,11 +21,11 @@ struct floyd {
 	struct app_wave wave;
 	struct floyd_image image;
 	struct image input, output; /* pixels by heddle_malloc() */
-	struct image loaded;        /* of --input, moved to `input` */
+	struct image loaded;        /* from --input, copied to `input` */
 	struct floyd_row *rows;     /* by heddle_malloc() */
 	int16_t *edge;
 	uint64_t seed;
-	unsigned char *right; /* by the reference; NULL: not made yet */
+	unsigned char *right; /* the expected result; NULL: not made yet */
 };
 
 /* ---- own options ---- */
@@ -64,7 +64,7 @@ static const struct argp own = {.options = options, .parser = parse_option, .chi
 
 /* ---- data ---- */
 
-/* A ramp from the top left to the bottom right, with some noise in it. */
+/* A ramp from the top left to the bottom right, with noise. */
 static double fill_rows(void *arg, size_t begin, size_t end)
 {
 	struct floyd *self = arg;

@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Heat in a plate, by Gauss and Seidel's method, on all processors.
+ * Heat in a plate, by Gauss and Seidel's method: a wavefront over sweeps, rows and columns.
  */
 #include "config.h"
 
@@ -24,13 +24,13 @@ struct heat2d {
 	struct app_wave wave;
 	size_t rows, columns;
 	size_t sweeps;
-	size_t every;          /* sweeps between snapshots; 0: not said */
-	const char *snapshots; /* beginning of their names */
+	size_t every;          /* sweeps between snapshots; 0: not given */
+	const char *snapshots; /* prefix of their names */
 	struct image loaded;   /* of --input */
 	uint64_t seed;
 	float *plate;                /* by heddle_malloc() */
-	float *initial;              /* as it is before the first sweep */
-	float *right;                /* by the reference; NULL: not made yet */
+	float *initial;              /* the plate before the first sweep */
+	float *right;                /* the expected plate; NULL: not made yet */
 	starpu_data_handle_t handle; /* of the plate */
 };
 
@@ -80,8 +80,7 @@ static const struct argp own = {.options = options, .parser = parse_option, .chi
 
 /* ---- data ---- */
 
-/* Hot at the top, cold at the other borders, and anything within; whole numbers, so
- * that a PNG image can hold it. */
+/* Hot at the top, cold at the other borders, random inside. A PNG image can hold the values. */
 static float generated(const struct heat2d *self, size_t i, size_t j)
 {
 	if (!i)
@@ -91,7 +90,7 @@ static float generated(const struct heat2d *self, size_t i, size_t j)
 	return app_random(self->seed, i * self->columns + j) >> 56;
 }
 
-/* Of an RGB image, the mean of the channels. */
+/* The mean of a pixel's channels. */
 static float of_image(const struct image *image, size_t i, size_t j)
 {
 	const unsigned char *pixel = image->pixels + (i * image->width + j) * image->channels;
@@ -124,7 +123,7 @@ static double restore_rows(void *arg, size_t begin, size_t end)
 	return 0;
 }
 
-/* To the last bit: any difference is an error of at least the smallest number. */
+/* Any difference of bits is an error of at least the smallest number. */
 static double error_of_rows(void *arg, size_t begin, size_t end)
 {
 	struct heat2d *self = arg;
@@ -225,8 +224,8 @@ static int heat2d_prepare(void *data, const struct app_options *common, struct h
 	return app_wave_prepare(&self->wave, common, loop);
 }
 
-/* What a wavefront did, after those before it; pictures that were written between them do
- * not count. */
+/* Adds the statistics of a wavefront to those of the wavefronts before it. The time of snapshots
+ * does not count. */
 static void stats_add(struct heddle_loop_stats *sum, const struct heddle_loop_stats *one)
 {
 	struct heddle_loop_stats before = *sum;
@@ -246,7 +245,7 @@ static void stats_add(struct heddle_loop_stats *sum, const struct heddle_loop_st
 	}
 }
 
-/* In as many wavefronts as there are snapshots, and one for the rest. */
+/* Runs a wavefront up to each snapshot, and one for the rest. */
 static int heat2d_run(void *data, struct heddle_loop_stats *stats)
 {
 	struct heat2d *self = data;

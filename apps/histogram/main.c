@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Counts the byte values of a file on all processors.
+ * Counts the byte values of a file: a loop over pieces of 4096 bytes, with a reduction.
  */
 #include "config.h"
 
@@ -15,9 +15,9 @@
 #include "apps/common/file.h"
 
 struct histogram {
-	size_t n;      /* bytes, without those that fill up the last piece */
+	size_t n;      /* bytes, without the padding of the last piece */
 	size_t pieces; /* of HISTOGRAM_PIECE bytes */
-	int fd;        /* of --input, open from open() to prepare() */
+	int fd;        /* of --input */
 	uint64_t seed;
 	unsigned char *bytes;
 	uint64_t *counters;
@@ -45,7 +45,7 @@ static int fill(struct histogram *self, const struct app_options *common)
 {
 	size_t words = (self->n + 7) / 8;
 
-	/* What fills up the last piece is counted as zero bytes. */
+	/* The loop counts the padding of the last piece as zero bytes. */
 	memset(self->bytes + self->n, 0, self->pieces * HISTOGRAM_PIECE - self->n);
 	if (common->input)
 		return file_read(common->input, self->fd, self->bytes, self->n);
@@ -65,7 +65,7 @@ static double reference_of(void *arg, size_t begin, size_t end)
 	return 0;
 }
 
-/* How often byte value b occurs: the loop also counted the filling. */
+/* The number of bytes b without the padding, which the loop counted, too. */
 static uint64_t count_of(const struct histogram *self, int b)
 {
 	return self->counters[b] - (b ? 0 : self->pieces * HISTOGRAM_PIECE - self->n);
@@ -113,7 +113,7 @@ static int histogram_prepare(void *data, const struct app_options *common, struc
 	return 0;
 }
 
-/* The loop adds: earlier results are destroyed by setting them to 0. */
+/* The loop adds to the counters, so they start at 0. */
 static void histogram_poison(void *data)
 {
 	struct histogram *self = data;

@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The command line of the app "kernels".
  */
 #include "config.h"
 
@@ -37,16 +39,16 @@ static const struct argp_option known[] = {
     {"seed", OPTION_SEED, "S", 0, "Seed of random input (default 1)", 1},
     {"reps", OPTION_REPS, "N", 0, "Repetitions (default 3)", 2},
     {"verify", OPTION_VERIFY, NULL, 0,
-     "Compare all results with a plain reference; those of one's own kernel with what one "
-     "device computes",
+     "Compare all results with a plain reference; those of your own kernel with the results "
+     "of one device",
      2},
     {"json", OPTION_JSON, "FILE", 0, "Write a report as JSON (-: to standard output)", 2},
-    {"csv", OPTION_CSV, "FILE", 0, "Write who did what when, for heddle plot", 2},
-    {"classes", OPTION_CLASSES, NULL, 0, "Print what the kernel touches of each buffer", 2},
+    {"csv", OPTION_CSV, "FILE", 0, "Write the times of all workers, for heddle plot", 2},
+    {"classes", OPTION_CLASSES, NULL, 0, "Print which parts of each buffer the kernel accesses", 2},
     {"sched", OPTION_SCHED, "NAME", 0, "Scheduling policy (default: STARPU_SCHED's, else skmd)", 3},
     {"compare", OPTION_COMPARE, NULL, 0,
-     "In turn: shared by skmd, by Algorithm 1 and by speed alone; on each device alone, "
-     "through Heddle and by OpenCL alone",
+     "Launch each kernel in turn: split by skmd, by Algorithm 1 of the paper and by speed; on "
+     "each device alone, by Heddle and by OpenCL",
      3},
     {"file", OPTION_FILE, "K.cl", 0, "The kernel NAME of this OpenCL C source", 4},
     {"build", OPTION_BUILD, "OPTIONS", 0, "Options for the OpenCL compiler", 4},
@@ -64,7 +66,7 @@ static const struct argp_option known[] = {
     {0},
 };
 
-/* Up to three numbers with commas between; the others become 1. */
+/* Reads up to three numbers with commas between; the missing ones become 1. */
 static unsigned numbers(const char *text, const char *option, size_t values[3],
                         struct argp_state *state)
 {
@@ -91,7 +93,7 @@ static void check_user(const struct options *options, struct argp_state *state)
 	if (!user->dimensions)
 		argp_error(state, "--file %s: --global is missing", user->file);
 	if (user->nlocal != user->dimensions)
-		argp_error(state, "--local: as many numbers as --global are wanted");
+		argp_error(state, "--local: give as many numbers as --global");
 	for (unsigned d = 0; d < user->dimensions; d++)
 		if (user->global[d] % user->local[d])
 			argp_error(state, "--global %zu is not a multiple of --local %zu",

@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Data of a kernel: made at random, reset before every launch, compared after it.
+ * The data of a kernel: made at random, reset before every launch, compared after it.
  */
 #include "config.h"
 
@@ -9,40 +9,15 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include <heddle/memory.h>
 
 #include "support/message.h"
-#include "apps/common/app.h"
-#include "apps/kernels/benchmark.h"
+#include "apps/kernels/kernels.h"
 
-const char *const element_names[NELEMENTS] = {"char", "uchar", "short", "ushort", "int",
-                                              "uint", "long",  "ulong", "float",  "double"};
-const size_t element_sizes[NELEMENTS] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
-
-const struct benchmark *const benchmarks[] = {
-    &benchmark_aes_encrypt,      &benchmark_aes_decrypt,
-    &benchmark_binomial,         &benchmark_black_scholes,
-    &benchmark_histogram,        &benchmark_matrix_multiplication,
-    &benchmark_matrix_transpose, &benchmark_quasi_random,
-    &benchmark_reduction,        &benchmark_scan,
-    &benchmark_vector_add,       NULL};
-
-const struct benchmark *benchmark_find(const char *name)
-{
-	for (size_t b = 0; benchmarks[b]; b++)
-		if (!strcasecmp(benchmarks[b]->name, name))
-			return benchmarks[b];
-	return NULL;
-}
-
-size_t benchmark_size(const struct benchmark *benchmark, size_t scale)
-{
-	double factor = benchmark->square ? sqrt(scale) : scale;
-
-	return (size_t)(benchmark->size * factor / benchmark->multiple + 0.5) * benchmark->multiple;
-}
+const char *const job_element_names[NELEMENTS] = {"char", "uchar", "short", "ushort", "int",
+                                                  "uint", "long",  "ulong", "float",  "double"};
+const size_t job_element_sizes[NELEMENTS] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
 
 /* ---- arguments ---- */
 
@@ -62,7 +37,7 @@ void *job_buffer(struct job *job, const char *name, enum starpu_data_access_mode
 	struct heddle_kernel_argument *argument = next_argument(job, name, element);
 
 	*argument = (struct heddle_kernel_argument){
-	    .type = HEDDLE_KERNEL_HOST, .mode = mode, .bytes = n * element_sizes[element]};
+	    .type = HEDDLE_KERNEL_HOST, .mode = mode, .bytes = n * job_element_sizes[element]};
 	if (heddle_malloc(argument->bytes, &argument->pointer)) {
 		argument->pointer = NULL;
 		job->status = heddle_refuse(-ENOMEM, "%s: no memory for %s (%zu bytes)", job->name,
@@ -80,7 +55,7 @@ struct random {
 static double random_fill(void *arg, size_t begin, size_t end)
 {
 	const struct random *random = arg;
-	size_t bytes = element_sizes[random->element];
+	size_t bytes = job_element_sizes[random->element];
 
 	for (size_t i = begin; i < end; i++) {
 		uint64_t bits = app_random(random->seed, i);
@@ -182,7 +157,7 @@ int job_expected_make(struct job *job)
 			continue;
 		job->arguments[a].expected = malloc(job->kernel.arguments[a].bytes);
 		if (!job->arguments[a].expected)
-			return heddle_refuse(-ENOMEM, "%s: no memory for what is expected of %s",
+			return heddle_refuse(-ENOMEM, "%s: no memory for the expected %s",
 			                     job->name, job->arguments[a].name);
 	}
 	return 0;
@@ -219,7 +194,7 @@ static double real_error(double got, double expected)
 static double compare(void *arg, size_t begin, size_t end)
 {
 	const struct comparison *c = arg;
-	size_t bytes = element_sizes[c->element];
+	size_t bytes = job_element_sizes[c->element];
 	double largest = 0;
 
 	for (size_t i = begin; i < end; i++) {
@@ -249,7 +224,7 @@ double job_error(const struct job *job)
 
 		if (job_is_output(job, a))
 			largest = fmax(largest, app_parallel(job->kernel.arguments[a].bytes /
-			                                         element_sizes[c.element],
+			                                         job_element_sizes[c.element],
 			                                     compare, &c));
 	}
 	return largest;

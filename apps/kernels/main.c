@@ -25,7 +25,7 @@ struct session {
 	char *source; /* of the user's kernel */
 };
 
-/* Where tables go: not where the JSON report does. */
+/* Tables go to standard output, unless the JSON report does. */
 static FILE *table_stream(const struct options *options)
 {
 	return options->json && !strcmp(options->json, "-") ? NULL : stdout;
@@ -36,16 +36,12 @@ static int result_show(const struct session *session, const struct result *resul
 	const struct options *options = &session->options;
 	FILE *out = table_stream(options);
 
-	if (out && options->classes)
-		print_classes(result, out);
-	if (out && !options->compare)
-		print_result(options, result, out);
-	if (out && options->compare)
-		print_compared(result, session->nresults == 1, out);
+	if (out)
+		report_kernel(options, result, session->nresults == 1, out);
 	return options->user.file ? user_results(&options->user, &result->job, out) : 0;
 }
 
-/* Makes, launches and shows a kernel; without a benchmark it is the user's. */
+/* Makes, launches and shows a kernel: a benchmark, or without one the user's own. */
 static int kernel_do(struct session *session, const struct benchmark *benchmark)
 {
 	const struct options *options = &session->options;
@@ -67,7 +63,7 @@ static int kernel_do(struct session *session, const struct benchmark *benchmark)
 		return status;
 	}
 	session->results[session->nresults++] = result;
-	status = measure(options, result);
+	status = measure_run(options, result);
 	return status ? status : result_show(session, result);
 }
 
@@ -80,9 +76,9 @@ static int kernels_do(struct session *session)
 		return kernel_do(session, NULL);
 	if (options->name)
 		return kernel_do(session, benchmark_find(options->name));
-	for (size_t b = 0; benchmarks[b] && !status; b++) {
-		status = kernel_do(session, benchmarks[b]);
-		/* Memory on the devices is for the next one. */
+	for (const struct benchmark *b = benchmarks; b->name && !status; b++) {
+		status = kernel_do(session, b);
+		/* The next kernel needs the memory of the devices. */
 		heddle_kernels_unload();
 	}
 	return status;
@@ -94,7 +90,7 @@ static enum app_exit session_end(struct session *session, int status)
 
 	for (unsigned k = 0; k < session->nresults; k++) {
 		right = right && session->results[k]->right;
-		result_free(session->results[k]);
+		measure_free(session->results[k]);
 		free(session->results[k]);
 	}
 	free(session->source);
@@ -103,7 +99,7 @@ static enum app_exit session_end(struct session *session, int status)
 	return right ? APP_RIGHT : APP_WRONG;
 }
 
-/* What happens while StarPU is up. */
+/* Everything between the start and the end of StarPU. */
 static enum app_exit session_run(struct session *session)
 {
 	const struct options *options = &session->options;
@@ -114,19 +110,17 @@ static enum app_exit session_run(struct session *session)
 		status = heddle_refuse(-ENODEV, "StarPU has no OpenCL worker here");
 	if (!status)
 		status = kernels_do(session);
-	if (!status && options->compare && out) {
-		print_mean(session->results, session->nresults, out);
-		print_overhead(session->results, session->nresults, out);
-	}
+	if (!status && options->compare && out)
+		report_comparison(session->results, session->nresults, out);
 	if (!status)
-		status = write_reports(options, session->results, session->nresults);
+		status = report_write(options, session->results, session->nresults);
 	heddle_kernels_unload();
 	return session_end(session, status);
 }
 
-/* What these kernels need of StarPU, where the user says nothing else: all OpenCL devices,
- * and no CPU workers, which would take cores from OpenCL's CPU device while they wait. Nor
- * are the other workers bound: the threads that OpenCL makes would be, too. */
+/* Sets StarPU's workers, unless the user did: all OpenCL devices, and no CPU workers, since
+ * waiting CPU workers take cores from OpenCL's CPU device. Workers are not bound, because the
+ * threads that OpenCL makes would inherit the binding. */
 static int workers_choose(const struct options *options)
 {
 	const char *sched = options->sched;
@@ -156,7 +150,7 @@ int main(int argc, char **argv)
 
 	options_parse(argc, argv, &session.options);
 	if (session.options.list) {
-		print_list(stdout);
+		report_list(stdout);
 		return APP_RIGHT;
 	}
 	status = heddle_starpu_check();

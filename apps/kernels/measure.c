@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Who computes a kernel in turn, and how long each takes.
+ * Contenders compute a kernel in turn; their times are measured.
  */
 #include "config.h"
 
@@ -15,23 +15,23 @@
 #include "apps/common/sweep.h"
 #include "apps/kernels/kernels.h"
 
-/* Of one's own kernel: floating-point numbers of two devices differ a little. */
+/* For a user's own kernel: floating-point results of two devices differ a little. */
 #define OWN_TOLERANCE 1e-4
 
 /* ---- contenders ---- */
 
-/* What is learned of a kernel is learned by its options too: each way of sharing learns from
- * its own launches only, as it would in a program. */
+/* Heddle learns separately for each set of compiler options. Different options make each
+ * contender learn from its own launches only, as in a program. */
 static void options_set(const struct result *result, struct contender *contender)
 {
 	const char *given = result->job.kernel.options;
 
-	if (contender->way == SHARED && strcmp(contender->method, "heddle"))
+	if (contender->mode == SHARED && strcmp(contender->method, "heddle"))
 		snprintf(contender->options, sizeof(contender->options), "%s -DHEDDLE_%s",
 		         given ? given : "", contender->method);
 	else
 		snprintf(contender->options, sizeof(contender->options), "%s%s", given ? given : "",
-		         contender->way == ALONE ? " -DHEDDLE_alone" : "");
+		         contender->mode == ALONE ? " -DHEDDLE_alone" : "");
 }
 
 static int contender_add(struct result *result, const struct contender *like)
@@ -59,8 +59,8 @@ static void name_worker(struct contender *contender, const char *how)
 /* A device alone, through Heddle and without it. */
 static int singles_add(struct result *result, int worker)
 {
-	struct contender alone = {.way = ALONE, .method = "single", .worker = worker};
-	struct contender plain = {.way = PLAIN, .worker = worker};
+	struct contender alone = {.mode = ALONE, .method = "single", .worker = worker};
+	struct contender plain = {.mode = PLAIN, .worker = worker};
 	int status;
 
 	name_worker(&alone, "alone");
@@ -74,11 +74,11 @@ static int singles_add(struct result *result, int worker)
 static int contenders_make(const struct options *options, struct result *result)
 {
 	static const struct contender shared[NSHARED] = {
-	    {.name = "skmd", .way = SHARED, .method = "heddle"},
-	    {.name = "paper", .way = SHARED, .method = "paper"},
-	    {.name = "linear", .way = SHARED, .method = "linear"},
+	    {.name = "skmd", .mode = SHARED, .method = "heddle"},
+	    {.name = "paper", .mode = SHARED, .method = "paper"},
+	    {.name = "linear", .mode = SHARED, .method = "linear"},
 	};
-	struct contender policy = {.way = BY_POLICY};
+	struct contender policy = {.mode = BY_POLICY};
 	int ids[STARPU_NMAXWORKERS], status = 0;
 	int n = starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, STARPU_NMAXWORKERS);
 
@@ -99,13 +99,13 @@ static int launch(const struct job *job, const struct contender *contender,
 {
 	struct heddle_kernel kernel = job->kernel;
 
-	if (contender->way == PLAIN)
+	if (contender->mode == PLAIN)
 		return plain_run(contender->plain, job);
 	kernel.method = contender->method;
 	kernel.options = contender->options;
-	if (contender->way != BY_POLICY)
+	if (contender->mode != BY_POLICY)
 		kernel.split = HEDDLE_KERNEL_ALWAYS;
-	if (contender->way == ALONE) {
+	if (contender->mode == ALONE) {
 		kernel.workers = &contender->worker;
 		kernel.nworkers = 1;
 	}
@@ -128,12 +128,12 @@ static int launch_once(struct result *result, struct contender *contender, unsig
 		contender->max_error = fmax(contender->max_error, job_error(&result->job));
 		result->right = result->right && contender->max_error <= result->tolerance;
 	}
-	if (!status && contender->way == PLAIN)
+	if (!status && contender->mode == PLAIN)
 		status = plain_leave(contender->plain, &result->job);
 	return status;
 }
 
-/* What one device computes by OpenCL alone, of a kernel that we have no reference of. */
+/* A user's own kernel has no reference: what one device computes by OpenCL alone stands for it. */
 static int expect_plain(struct job *job)
 {
 	int ids[STARPU_NMAXWORKERS], status;
@@ -172,8 +172,8 @@ static bool is_hopeless(const struct result *result, unsigned c)
 	double least_us = INFINITY;
 
 	for (unsigned other = 0; other < result->ncontenders; other++)
-		least_us = fmin(least_us, median_us(result, &result->contenders[other]));
-	return c && median_us(result, &result->contenders[c]) > HOPELESS * least_us;
+		least_us = fmin(least_us, measure_median_us(result, &result->contenders[other]));
+	return c && measure_median_us(result, &result->contenders[c]) > HOPELESS * least_us;
 }
 
 static void hopeless_find(struct result *result)
@@ -182,7 +182,7 @@ static void hopeless_find(struct result *result)
 		result->contenders[c].rests = is_hopeless(result, c);
 }
 
-/* All contenders in an order of its own, so that none always follows the same one. */
+/* Each repetition has its own order, so that no contender always follows the same one. */
 static int repetition(struct result *result, unsigned rep)
 {
 	unsigned order[MAXCONTENDERS], n = result->ncontenders;
@@ -202,7 +202,7 @@ static int repetition(struct result *result, unsigned rep)
 	return status;
 }
 
-int measure(const struct options *options, struct result *result)
+int measure_run(const struct options *options, struct result *result)
 {
 	struct job *job = &result->job;
 	int status = analyse(result);
@@ -220,7 +220,7 @@ int measure(const struct options *options, struct result *result)
 	return status;
 }
 
-void result_free(struct result *result)
+void measure_free(struct result *result)
 {
 	for (unsigned c = 0; c < result->ncontenders; c++) {
 		plain_free(result->contenders[c].plain);
@@ -230,9 +230,9 @@ void result_free(struct result *result)
 	job_free(&result->job);
 }
 
-/* ---- what it comes to ---- */
+/* ---- medians and gains ---- */
 
-unsigned median_of(const struct result *result, const struct contender *contender)
+unsigned measure_median(const struct result *result, const struct contender *contender)
 {
 	unsigned first = result->reps > 1, n = contender->n - first;
 
@@ -248,22 +248,22 @@ unsigned median_of(const struct result *result, const struct contender *contende
 	return first;
 }
 
-double median_us(const struct result *result, const struct contender *contender)
+double measure_median_us(const struct result *result, const struct contender *contender)
 {
-	return contender->us[median_of(result, contender)];
+	return contender->us[measure_median(result, contender)];
 }
 
-/* By medians: of few repetitions, or of a contender that took part in few. */
+/* The gain by medians, where there are few repetitions. */
 static double gain_of_few(const struct result *result, unsigned contender)
 {
 	double best = INFINITY;
 
 	for (unsigned c = NSHARED; c < result->ncontenders; c++)
-		best = fmin(best, median_us(result, &result->contenders[c]));
-	return best / median_us(result, &result->contenders[contender]);
+		best = fmin(best, measure_median_us(result, &result->contenders[c]));
+	return best / measure_median_us(result, &result->contenders[contender]);
 }
 
-double gain(const struct result *result, unsigned contender)
+double measure_gain(const struct result *result, unsigned contender)
 {
 	const double *us[MAXCONTENDERS];
 	struct sweep sweep = {0, result->reps - 1, us, 1};

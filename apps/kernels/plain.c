@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A kernel on one device by OpenCL alone, to compare with, and to see what it takes.
+ * A kernel on one device by OpenCL alone: to compare with, and to check its arguments.
  */
 #include "config.h"
 
@@ -79,7 +79,7 @@ static bool on_cpu(cl_device_id device)
 	return type & CL_DEVICE_TYPE_CPU;
 }
 
-/* Gives back what is mapped, and waits for what still uses the arrays. */
+/* Unmaps the outputs, and waits until the device uses the arrays no more. */
 static cl_int arrays_leave(struct plain *plain)
 {
 	cl_int error = CL_SUCCESS, ended;
@@ -117,7 +117,7 @@ void plain_free(struct plain *plain)
 {
 	if (!plain)
 		return;
-	arrays_leave(plain); /* a launch may have failed half-way */
+	arrays_leave(plain); /* a failed launch may have left them mapped */
 	for (unsigned a = 0; a < HEDDLE_KERNEL_MAXARGUMENTS; a++)
 		if (plain->buffers[a])
 			clReleaseMemObject(plain->buffers[a]);
@@ -128,9 +128,9 @@ void plain_free(struct plain *plain)
 	free(plain);
 }
 
-/* ---- what the kernel takes ---- */
+/* ---- checking arguments ---- */
 
-/* A value's type as the compiler knows it; some call an unsigned int "uint", some do not. */
+/* Whether a compiler's name of a type means ours: compilers name unsigned types differently. */
 static bool is_type(const char *type, enum element element)
 {
 	static const char *const unsigned_names[NELEMENTS] = {
@@ -140,7 +140,7 @@ static bool is_type(const char *type, enum element element)
 	    [ULONG] = "unsigned long",
 	};
 
-	return !strcmp(type, element_names[element]) ||
+	return !strcmp(type, job_element_names[element]) ||
 	       (unsigned_names[element] && !strcmp(type, unsigned_names[element])) ||
 	       (!strcmp(type, "size_t") && element == ULONG);
 }
@@ -153,7 +153,7 @@ static int check_argument(const struct plain *plain, const struct job *job, unsi
 	char name[128] = "", of[128] = "";
 	bool right;
 
-	/* Compilers may keep nothing about arguments. */
+	/* Some compilers keep no information about arguments. */
 	if (clGetKernelArgInfo(plain->kernel, a, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(space),
 	                       &space, NULL) ||
 	    clGetKernelArgInfo(plain->kernel, a, CL_KERNEL_ARG_TYPE_NAME, sizeof(of), of, NULL))
@@ -213,8 +213,7 @@ static cl_int buffer_prepare(struct plain *plain, const struct job *job, unsigne
 	return error ? error : clSetKernelArg(plain->kernel, a, sizeof(*buffer), buffer);
 }
 
-/* Transfers that are waited for are the faster ones, since implementations copy in the thread
- * that calls then. */
+/* Blocking transfers are faster: implementations copy in the calling thread then. */
 static cl_int buffer_fetch(struct plain *plain, const struct job *job, unsigned a)
 {
 	const struct heddle_kernel_argument *argument = &job->kernel.arguments[a];

@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Tables, JSON and CSV of what was measured.
  */
 #include "config.h"
 
@@ -17,21 +19,20 @@
 
 /* ---- tables ---- */
 
-void print_list(FILE *out)
+void report_list(FILE *out)
 {
 	fprintf(out, "%-21s %-16s %9s %12s %9s %7s\n", "kernel", "size counts", "paper's",
 	        "multiple of", "up to", "groups");
-	for (size_t b = 0; benchmarks[b]; b++)
-		fprintf(out, "%-21s %-16s %9zu %12zu %9zu %7zu\n", benchmarks[b]->name,
-		        benchmarks[b]->unit, benchmarks[b]->size, benchmarks[b]->multiple,
-		        benchmarks[b]->most, benchmarks[b]->groups);
+	for (const struct benchmark *b = benchmarks; b->name; b++)
+		fprintf(out, "%-21s %-16s %9zu %12zu %9zu %7zu\n", b->name, b->unit, b->size,
+		        b->multiple, b->most, b->groups);
 }
 
-void print_classes(const struct result *result, FILE *out)
+static void print_classes(const struct result *result, FILE *out)
 {
 	const struct job *job = &result->job;
 
-	fprintf(out, "%s: what its groups touch%s%s\n", job->name,
+	fprintf(out, "%s: accesses of its groups%s%s\n", job->name,
 	        result->refusal ? ", one device: " : "", result->refusal ? result->refusal : "");
 	for (unsigned a = 0; a < job->kernel.narguments; a++)
 		if (job_is_buffer(job, a))
@@ -40,12 +41,12 @@ void print_classes(const struct result *result, FILE *out)
 			        result->accesses[a].read, result->accesses[a].write);
 }
 
-/* The contender whose launch is shown: the first. */
+/* The tables show the median launch of the first contender. */
 static const struct heddle_kernel_stats *shown_stats(const struct result *result)
 {
 	const struct contender *contender = &result->contenders[0];
 
-	return &contender->stats[median_of(result, contender)];
+	return &contender->stats[measure_median(result, contender)];
 }
 
 static void print_repetitions(const struct result *result, FILE *out)
@@ -61,11 +62,12 @@ static void print_repetitions(const struct result *result, FILE *out)
 			        stats->decision_us);
 		if (stats->profile_us > 0)
 			fprintf(out, ", of it dry run %.1f us", stats->profile_us);
-		fputs(r == median_of(result, contender) ? " (its workers follow)\n" : "\n", out);
+		fputs(r == measure_median(result, contender) ? " (its workers follow)\n" : "\n",
+		      out);
 	}
 }
 
-void print_result(const struct options *options, const struct result *result, FILE *out)
+static void print_result(const struct result *result, FILE *out)
 {
 	const struct heddle_kernel_stats *stats = shown_stats(result);
 
@@ -111,12 +113,12 @@ static void shares_print(const struct result *result, FILE *out)
 
 static void print_heading(const struct result *result, FILE *out)
 {
-	fprintf(
-	    out,
-	    "Median times in microseconds of %u repetitions after the first; gains over the\n"
-	    "best of one device, found and compared in different repetitions. Who takes %d times "
-	    "as\nlong as the fastest takes part in %d repetitions only.\n",
-	    result->reps - (result->reps > 1), HOPELESS, HOPELESS_REPS);
+	fprintf(out,
+	        "Median times in microseconds of %u repetitions after the first; gains over the\n"
+	        "best device alone, found and compared in different repetitions. A contender %d "
+	        "times as\n"
+	        "slow as the fastest takes part in %d repetitions only.\n",
+	        result->reps - (result->reps > 1), HOPELESS, HOPELESS_REPS);
 	for (unsigned c = NSHARED; c < result->ncontenders; c++)
 		fprintf(out, "  %c%d: %s\n", c % 2 ? 'A' : 'P', (c - NSHARED) / 2,
 		        result->contenders[c].name);
@@ -129,27 +131,27 @@ static void print_heading(const struct result *result, FILE *out)
 	fprintf(out, " %7s %7s %7s  %s\n", "gain", "paper", "linear", "shares %");
 }
 
-void print_compared(const struct result *result, bool first, FILE *out)
+static void print_compared(const struct result *result, bool first, FILE *out)
 {
 	if (first)
 		print_heading(result, out);
 	fprintf(out, "%-21s %7zu", result->job.name, shown_stats(result)->groups);
 	for (unsigned c = 0; c < result->ncontenders; c++)
-		fprintf(out, " %9.0f", median_us(result, &result->contenders[c]));
+		fprintf(out, " %9.0f", measure_median_us(result, &result->contenders[c]));
 	for (unsigned c = 0; c < NSHARED; c++)
-		fprintf(out, " %7.3f", gain(result, c));
+		fprintf(out, " %7.3f", measure_gain(result, c));
 	shares_print(result, out);
 	fputs(result->verified ? result->right ? "  verified\n" : "  WRONG\n" : "\n", out);
 	fflush(out);
 }
 
-void print_mean(struct result *const *results, unsigned n, FILE *out)
+static void print_mean(struct result *const *results, unsigned n, FILE *out)
 {
 	double sums[NSHARED] = {0};
 
 	for (unsigned k = 0; k < n; k++)
 		for (unsigned c = 0; c < NSHARED; c++)
-			sums[c] += gain(results[k], c);
+			sums[c] += measure_gain(results[k], c);
 	fprintf(out,
 	        "mean gain over the best device: skmd %.3f, paper %.3f, linear %.3f "
 	        "(the paper measured 1.29)\n",
@@ -158,7 +160,7 @@ void print_mean(struct result *const *results, unsigned n, FILE *out)
 
 /* ---- overhead ---- */
 
-/* What a launch cost beyond what its parts took: medians of the repetitions after the first. */
+/* The time of a launch beyond that of its parts: medians of the repetitions after the first. */
 struct overhead {
 	double queue_us, decision_us, start_us, merge_us, rest_us;
 };
@@ -205,7 +207,7 @@ static struct overhead overhead_median(const struct result *result,
 	return middle.overhead;
 }
 
-void print_overhead(struct result *const *results, unsigned n, FILE *out)
+static void print_overhead(struct result *const *results, unsigned n, FILE *out)
 {
 	fprintf(out, "What a launch by skmd costs beside computing, microseconds. Once: analysis. "
 	             "Medians\nper launch: until it begins; the decision; until its last part "
@@ -220,13 +222,30 @@ void print_overhead(struct result *const *results, unsigned n, FILE *out)
 		fprintf(out, "%-21s %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %10.1f\n",
 		        results[k]->job.name, results[k]->analysis_us, overhead.queue_us,
 		        overhead.decision_us, overhead.start_us, overhead.merge_us,
-		        overhead.rest_us, median_us(results[k], contender));
+		        overhead.rest_us, measure_median_us(results[k], contender));
 	}
+}
+
+void report_kernel(const struct options *options, const struct result *result, bool first,
+                   FILE *out)
+{
+	if (options->classes)
+		print_classes(result, out);
+	if (options->compare)
+		print_compared(result, first, out);
+	else
+		print_result(result, out);
+}
+
+void report_comparison(struct result *const *results, unsigned n, FILE *out)
+{
+	print_mean(results, n, out);
+	print_overhead(results, n, out);
 }
 
 /* ---- JSON ---- */
 
-/* JSON has no infinity: the largest double stands for it. */
+/* JSON has no infinity: about the largest double stands for it. */
 static json_t *real(double value)
 {
 	return json_real(isfinite(value) ? value : HUGE_VAL > value ? -1.7e308 : 1.7e308);
@@ -279,10 +298,11 @@ static json_t *classes_json(const struct result *result)
 
 static json_t *contender_json(const struct result *result, const struct contender *contender)
 {
-	const struct heddle_kernel_stats *stats = &contender->stats[median_of(result, contender)];
+	const struct heddle_kernel_stats *stats =
+	    &contender->stats[measure_median(result, contender)];
 
 	return json_pack("{ss so sf sf sf sf sf so}", "name", contender->name, "us",
-	                 times_json(contender), "median_us", median_us(result, contender),
+	                 times_json(contender), "median_us", measure_median_us(result, contender),
 	                 "predicted_us", stats->predicted_us, "decision_us", stats->decision_us,
 	                 "queue_us", stats->queue_us, "launch_us", stats->us, "workers",
 	                 workers_json(stats));
@@ -326,7 +346,7 @@ static json_t *result_json(const struct result *result)
 	return json;
 }
 
-/* One kernel is an object as every app's; several are a list. */
+/* One kernel gives an object, as in every app, several a list. */
 static int write_json(const char *path, struct result *const *results, unsigned n)
 {
 	json_t *list;
@@ -346,19 +366,19 @@ static void result_csv(const struct result *result, FILE *file)
 	for (unsigned c = 0; c < result->ncontenders; c++) {
 		const struct contender *contender = &result->contenders[c];
 		const struct heddle_kernel_stats *stats =
-		    &contender->stats[median_of(result, contender)];
+		    &contender->stats[measure_median(result, contender)];
 		static const char *const groups[] = {"policy", "shared", "alone", "plain"};
 
 		if (!stats->nworkers)
 			fprintf(file, "%s,%s,%s,%.3f,%d,,0,0,0,0,0\n", result->job.name,
-			        contender->name, groups[contender->way],
-			        median_us(result, contender), contender->worker);
+			        contender->name, groups[contender->mode],
+			        measure_median_us(result, contender), contender->worker);
 		for (unsigned w = 0; w < stats->nworkers; w++) {
 			const struct heddle_kernel_worker_stats *worker = &stats->workers[w];
 
 			fprintf(file, "%s,%s,%s,%.3f,%d,%s,%zu,%.3f,%.3f,%.3f,%.3f\n",
-			        result->job.name, contender->name, groups[contender->way],
-			        median_us(result, contender), worker->id, worker->name,
+			        result->job.name, contender->name, groups[contender->mode],
+			        measure_median_us(result, contender), worker->id, worker->name,
 			        worker->groups, worker->start_us, worker->in_us, worker->compute_us,
 			        worker->out_us);
 		}
@@ -380,7 +400,7 @@ static int write_csv(const char *path, struct result *const *results, unsigned n
 	return file_finish(path, file);
 }
 
-int write_reports(const struct options *options, struct result *const *results, unsigned n)
+int report_write(const struct options *options, struct result *const *results, unsigned n)
 {
 	int status = 0;
 

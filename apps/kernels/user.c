@@ -25,7 +25,8 @@ static enum element element_find(const char *text, const char *ends)
 	size_t length = strcspn(text, ends);
 
 	for (int e = 0; e < NELEMENTS; e++)
-		if (strlen(element_names[e]) == length && !strncmp(text, element_names[e], length))
+		if (strlen(job_element_names[e]) == length &&
+		    !strncmp(text, job_element_names[e], length))
 			return e;
 	return NELEMENTS;
 }
@@ -40,10 +41,10 @@ static bool is_signed(enum element element)
 	return element == CHAR || element == SHORT || element == INT || element == LONG;
 }
 
-/* A whole number of a type's range; unsigned ones go through as their bits. */
+/* A whole number in the range of a type; *value has the bits of an unsigned one. */
 static int whole_read(const char *text, enum element element, int64_t *value)
 {
-	unsigned bits = 8 * element_sizes[element];
+	unsigned bits = 8 * job_element_sizes[element];
 	char *end;
 
 	errno = 0;
@@ -87,11 +88,11 @@ static int value_add(struct job *job, const char *text)
 	else if (element == DOUBLE)
 		memcpy(about->value.bytes, &real, sizeof(real));
 	else
-		memcpy(about->value.bytes, &whole, element_sizes[element]);
+		memcpy(about->value.bytes, &whole, job_element_sizes[element]);
 	job->kernel.arguments[job->kernel.narguments++] =
 	    (struct heddle_kernel_argument){.type = HEDDLE_KERNEL_VALUE,
 	                                    .pointer = about->value.bytes,
-	                                    .bytes = element_sizes[element]};
+	                                    .bytes = job_element_sizes[element]};
 	return 0;
 }
 
@@ -114,11 +115,11 @@ static int count_read(const char *text, const char *colon, const char *equals, u
 	return refuse(text, "COUNT is no whole number above 0");
 }
 
-/* Contents from a file, which has as many elements as are wanted, or says how many. */
+/* Loads the contents from a file, which must have COUNT elements where that is given. */
 static int buffer_load(struct job *job, const char *text, enum starpu_data_access_mode mode,
                        enum element element, uint64_t count, const char *path)
 {
-	size_t bytes, size = element_sizes[element];
+	size_t bytes, size = job_element_sizes[element];
 	void *memory;
 	int fd, status = file_open(path, &fd, &bytes);
 
@@ -185,8 +186,8 @@ static int argument_add(struct job *job, const char *text)
 	return value_add(job, text);
 }
 
-/* What is read and written is put back before every repetition. What is only written may
- * stay as it was in part, so it begins as zeros. */
+/* Keeps the contents to restore before every repetition. A kernel may write its outputs in part,
+ * so these begin as zeros. */
 static int contents_keep(struct job *job)
 {
 	for (unsigned a = 0; a < job->kernel.narguments; a++) {
@@ -289,7 +290,7 @@ static double element_at(const void *data, enum element element, size_t i)
 static void output_print(const struct job *job, unsigned a, FILE *out)
 {
 	enum element element = job->arguments[a].element;
-	size_t bytes = job->kernel.arguments[a].bytes, n = bytes / element_sizes[element];
+	size_t bytes = job->kernel.arguments[a].bytes, n = bytes / job_element_sizes[element];
 	double least = INFINITY, largest = -INFINITY;
 
 	for (size_t i = 0; i < n; i++) {

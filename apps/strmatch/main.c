@@ -57,7 +57,7 @@ static void check_together(const struct strmatch *self, struct argp_state *state
 		argp_error(state, "--blosum62 is for --alphabet protein");
 }
 
-/* What was not given. */
+/* Sets the scoring; options that were not given have defaults. */
 static void complete(struct strmatch *self, struct argp_state *state)
 {
 	struct strmatch_scoring *scoring = &self->job.scoring;
@@ -282,7 +282,7 @@ static int make_right(struct strmatch *self)
 	return 0;
 }
 
-/* Rows of which anything differs: their best score, or where it is, or their last. */
+/* The number of rows with a difference. */
 static double strmatch_verify(void *data)
 {
 	struct strmatch *self = data;
@@ -302,13 +302,13 @@ static int strmatch_finish(void *data)
 {
 	struct strmatch *self = data;
 
-	return self->matching.n && self->matching.m ? result_complete(self) : 0;
+	return self->matching.n && self->matching.m ? matching_complete(self) : 0;
 }
 
 static void strmatch_print(void *data)
 {
 	if (!app_simulated())
-		result_print(data, stdout);
+		matching_print(data, stdout);
 }
 
 static void strmatch_describe(void *data, json_t *json)
@@ -350,7 +350,7 @@ static int strmatch_save_output(void *data, const struct app_options *common)
 
 	if (error)
 		return error;
-	result_print(self, stream);
+	matching_print(self, stream);
 	return file_finish(common->output, stream);
 }
 

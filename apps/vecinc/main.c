@@ -1,9 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Increments a vector in chunks, a task each: what transfers cost that nothing, or
- * not enough, overlaps (Teodoro et al., HPDC 2010, section 6.2, Figure 7 and
- * Table 2).
+ * Increments a vector, one task for each chunk. It measures the cost of transfers that do not
+ * overlap with computation (Teodoro et al., HPDC 2010, section 6.2, Figure 7 and Table 2).
  */
 #include "config.h"
 
@@ -29,16 +28,16 @@ struct chunk {
 };
 
 struct vecinc {
-	size_t n, chunk; /* values: in all, of a task */
+	size_t n, chunk; /* values of the vector, and of a task */
 	unsigned passes;
-	uint32_t from; /* their value before */
+	uint32_t from; /* the initial value */
 	uint32_t *values;
 	size_t nchunks;
 	struct chunk *chunks;
-	/* On which workers tasks may run, a bit each; no words: on all. */
+	/* The workers on which tasks may run, a bit each; no words: all. */
 	uint32_t allowed[(STARPU_NMAXWORKERS + 31) / 32];
 	unsigned nwords;
-	/* Of the repetition that runs. */
+	/* Of the current repetition. */
 	double start_us;
 	atomic_int status;
 	struct heddle_worker_stats *workers;
@@ -86,7 +85,7 @@ static double count_errors(void *arg, size_t begin, size_t end)
 	return vecinc_errors(end - begin, self->passes, self->from, self->values + begin) > 0;
 }
 
-/* Takes all chunks for the host, so that no device has a valid copy. */
+/* Acquires all chunks for writing, so that no device keeps a valid copy. */
 static void chunks_acquire(struct vecinc *self)
 {
 	for (size_t i = 0; i < self->nchunks; i++)
@@ -101,12 +100,12 @@ static void chunks_release(struct vecinc *self)
 
 /* ---- tasks ---- */
 
-static void chunk_home(void *arg)
+static void chunk_written_back(void *arg)
 {
 	starpu_data_release(((struct chunk *)arg)->handle);
 }
 
-/* On a device a task may be launched while the one before it runs: that time counts once. */
+/* Tasks of a device may overlap: that time counts once. */
 static void busy_add(const struct chunk *chunk, struct heddle_worker_stats *worker)
 {
 	struct starpu_profiling_task_info *info = chunk->task->profiling_info;
@@ -118,9 +117,8 @@ static void busy_add(const struct chunk *chunk, struct heddle_worker_stats *work
 	worker->finish_us = fmax(worker->finish_us, end);
 }
 
-/* Callbacks run on the worker that ran the task. Results go home as soon as they are
- * there. StarPU's write-through would bring them only when no input is on its way
- * ahead, so never both directions at a time. */
+/* The callback of a task runs on its worker. It starts the write-back at once: StarPU's
+ * write-through would wait until no input is in transfer, and so never use both directions. */
 static void chunk_done(void *arg)
 {
 	struct chunk *chunk = arg;
@@ -131,7 +129,7 @@ static void chunk_done(void *arg)
 	worker->blocks++;
 	if (chunk->block.status)
 		atomic_store(&chunk->app->status, chunk->block.status);
-	starpu_data_acquire_cb(chunk->handle, STARPU_R, chunk_home, chunk);
+	starpu_data_acquire_cb(chunk->handle, STARPU_R, chunk_written_back, chunk);
 }
 
 static int chunk_submit(struct chunk *chunk)
@@ -176,7 +174,7 @@ static int vecinc_run(void *data, struct heddle_loop_stats *stats)
 	for (size_t i = 0; i < self->nchunks && !error; i++)
 		error = chunk_submit(&self->chunks[i]);
 	starpu_task_wait_for_all();
-	/* What is still on its way home. */
+	/* Wait for the write-backs. */
 	for (size_t i = 0; i < self->nchunks; i++) {
 		starpu_data_acquire(self->chunks[i].handle, STARPU_R);
 		starpu_data_release(self->chunks[i].handle);
@@ -196,7 +194,7 @@ static int no_files(void *data, const struct app_options *common)
 	return heddle_refuse(-EINVAL, "vecinc has neither input nor output files");
 }
 
-/* --workers: of a kind, not of a driver, which FPGAs share with other devices. */
+/* --workers names kinds. A driver would not do: FPGAs share one with other devices. */
 static void allow(struct vecinc *self, const struct heddle_loop *loop)
 {
 	if (!loop->workers)
@@ -226,7 +224,7 @@ static int vecinc_prepare(void *data, const struct app_options *common, struct h
 	return chunks_make(self);
 }
 
-/* Also takes the values away from the devices: every repetition transfers them. */
+/* Also invalidates the devices' copies, so that every repetition transfers the values. */
 static void vecinc_poison(void *data)
 {
 	struct vecinc *self = data;
@@ -269,7 +267,7 @@ static const struct argp_option own_options[] = {
     {"chunk", OPTION_CHUNK, "N", 0, "Values a task (default 500000)", 0},
     {"passes", OPTION_PASSES, "N", 0, "Increments of every value (default 6)", 0},
     {"prefetch", OPTION_PREFETCH, "N", 0,
-     "Chunks on their way to an accelerator while it works: auto, or 0 to 64 "
+     "Chunks to transfer to an accelerator in advance: auto, or 0 to 64 "
      "(sets HEDDLE_PREFETCH; under ddfcfs, ddwrr and odds)",
      0},
     {0},

@@ -1,20 +1,15 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Prices of European call and put options by the formula of F. Black and
- * M. Scholes, "The Pricing of Options and Corporate Liabilities", Journal of
- * Political Economy 81(3), 1973, for a share without dividends:
- *
- *   d1 = (ln(S/K) + (r + v²/2) T) / (v √T)      d2 = d1 - v √T
- *   call = S N(d1) - K e^(-rT) N(d2)
- *   put  = K e^(-rT) N(-d2) - S N(-d1)
- *
- * Single precision. Every version is within BLACKSCHOLES_TOLERANCE times the
+ * Prices of European call and put options by the formula of F. Black and M. Scholes, "The Pricing
+ * of Options and Corporate Liabilities", Journal of Political Economy 81(3), 1973, for a share
+ * without dividends. Single precision: every version is within BLACKSCHOLES_TOLERANCE times the
  * larger of spot and strike of blackscholes_reference().
  */
 #ifndef CODELETS_BLACKSCHOLES_H
 #define CODELETS_BLACKSCHOLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "codelets/isa.h"
@@ -23,9 +18,15 @@
 extern "C" {
 #endif
 
+/* The formula:
+ *
+ *   d1 = (ln(S/K) + (r + v²/2) T) / (v √T)      d2 = d1 - v √T
+ *   call = S N(d1) - K e^(-rT) N(d2)
+ *   put  = K e^(-rT) N(-d2) - S N(-d1) */
+
 #define BLACKSCHOLES_TOLERANCE 2e-6
 
-/** What is common to all options of a loop: the loop's `arg`. */
+/** The market of all options: the loop's `arg`. */
 struct blackscholes_market {
 	float rate;       /**< riskless interest, continuously compounded, a year */
 	float volatility; /**< standard deviation of the share's return, a year; above 0 */
@@ -39,9 +40,13 @@ struct blackscholes_market {
 void blackscholes_cpu(const struct blackscholes_market *market, size_t n, const float *spot,
                       const float *strike, const float *years, float *call, float *put);
 
-/** blackscholes_cpu() with outputs that bypass the caches (codelets/stream.h). */
+/** blackscholes_cpu() with outputs that bypass the caches. */
 void blackscholes_cpu_stream(const struct blackscholes_market *market, size_t n, const float *spot,
                              const float *strike, const float *years, float *call, float *put);
+
+/** Whether blackscholes_cpu_stream() is faster: the outputs of n options in all are larger than
+ * the last cache. */
+bool blackscholes_stream_pays(size_t n);
 
 /** blackscholes_cpu() for one instruction set, which must be supported. */
 void blackscholes_cpu_isa(enum codelet_isa isa, const struct blackscholes_market *market, size_t n,
@@ -64,13 +69,14 @@ double blackscholes_error(const struct blackscholes_market *market, size_t n, co
 int blackscholes_cuda(void *stream, const struct blackscholes_market *market, size_t n,
                       const float *spot, const float *strike, const float *years, float *call,
                       float *put);
-/** Brings the CUDA version to the current device, so that its first block does not
- * wait for that. @return 0; -EIO. */
+/** Loads the CUDA version to the current device before the first block. @return 0; -EIO. */
 int blackscholes_cuda_load(void);
 
 /** The codelet: buffers spot, strike, years (read), call, put (written), all
  * vectors of float; one option an iteration. */
 extern struct starpu_codelet blackscholes_codelet;
+/** Its OpenCL program, where this build has OpenCL. */
+extern struct codelet_program blackscholes_program;
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The codelet for StarPU: a loop over options.
  */
 #include "config.h"
 
@@ -9,8 +11,6 @@
 
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/codelet.h"
-#include "codelets/programs.h"
-#include "codelets/stream.h"
 
 enum { SPOT, STRIKE, YEARS, CALL, PUT, NBUFFERS };
 
@@ -22,7 +22,7 @@ static void *vector(void *buffers[], int which)
 static void run_cpu(void *buffers[], void *arg)
 {
 	struct heddle_block *block = arg;
-	bool stream = codelet_stream_pays(2 * sizeof(float) * block->total);
+	bool stream = blackscholes_stream_pays(block->total);
 
 	(stream ? blackscholes_cpu_stream : blackscholes_cpu)(
 	    block->arg, STARPU_VECTOR_GET_NX(buffers[SPOT]), vector(buffers, SPOT),
@@ -47,8 +47,8 @@ struct codelet_program blackscholes_program = {.source =
 #include "codelets/blackscholes/opencl.clh"
 };
 
-/* codelets/blackscholes/fpga.v; options beyond its range make it fail, a market
- * beyond it is refused here. */
+/* codelets/blackscholes/fpga.v fails for options beyond its range; a market beyond its range is
+ * refused here. */
 static void run_fpga(void *buffers[], struct heddle_block *block)
 {
 	const struct blackscholes_market *market = block->arg;
@@ -63,13 +63,12 @@ static void run_fpga(void *buffers[], struct heddle_block *block)
 	cl_uint registers[] = {lrint(r * 0x1p34), lrint(v * 0x1p28),
 	                       lrint((r + v * v / 2) * 0x1p30), lrint(0x1p26 / v)};
 
-	codelet_launch_begin(&blackscholes_program.binary, "blackscholes", &launch);
+	codelet_launch_begin(&blackscholes_program, "blackscholes", &launch);
 	for (int i = 0; i < 4; i++)
 		codelet_launch_argument(&launch, sizeof(registers[i]), &registers[i]);
-	codelet_launch_argument(&launch, sizeof(n), &n);
+	codelet_launch_ulong(&launch, n);
 	for (int b = 0; b < NBUFFERS; b++)
-		codelet_launch_buffer(&launch, STARPU_VECTOR_GET_DEV_HANDLE(buffers[b]),
-		                      STARPU_VECTOR_GET_OFFSET(buffers[b]));
+		codelet_launch_vector(&launch, buffers[b]);
 	block->status = codelet_launch_end_fpga(&launch);
 }
 
@@ -86,24 +85,19 @@ static void run_opencl(void *buffers[], void *arg)
 		run_fpga(buffers, block);
 		return;
 	}
-	codelet_launch_begin(&blackscholes_program.binary, "blackscholes", &launch);
+	codelet_launch_begin(&blackscholes_program, "blackscholes", &launch);
 	codelet_launch_argument(&launch, sizeof(float), &market->rate);
 	codelet_launch_argument(&launch, sizeof(float), &market->volatility);
-	codelet_launch_argument(&launch, sizeof(n), &n);
+	codelet_launch_ulong(&launch, n);
 	for (int b = 0; b < NBUFFERS; b++)
-		codelet_launch_buffer(&launch, STARPU_VECTOR_GET_DEV_HANDLE(buffers[b]),
-		                      STARPU_VECTOR_GET_OFFSET(buffers[b]));
+		codelet_launch_vector(&launch, buffers[b]);
 	block->status = codelet_launch_end(&launch, 1, &global, &local);
 }
 #endif
 
 struct starpu_codelet blackscholes_codelet = {
     .name = "blackscholes",
-    .cpu_funcs = {run_cpu},
-    .cuda_funcs = {CODELET_CUDA(run_cuda)},
-    .cuda_flags = {STARPU_CUDA_ASYNC},
-    .opencl_funcs = {CODELET_OPENCL(run_opencl)},
-    .opencl_flags = {STARPU_OPENCL_ASYNC},
+    CODELET_VERSIONS(run_cpu, run_cuda, run_opencl),
     .model = CODELET_MODEL,
     .nbuffers = NBUFFERS,
     .modes = {STARPU_R, STARPU_R, STARPU_R, STARPU_W, STARPU_W},

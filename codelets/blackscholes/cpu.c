@@ -1,16 +1,20 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Elementary functions are written out as polynomials without branches or
- * calls, so that the compiler turns the loop into vector instructions.
+ * Elementary functions are polynomials without branches or calls, so that the compiler turns the
+ * loop into vector instructions.
  */
 #include "config.h"
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "codelets/blackscholes/blackscholes.h"
-#include "codelets/stream.h"
 
 union word {
 	float f;
@@ -33,7 +37,7 @@ ISA_BODY float power_of_two(float x)
 	p.f = p.f * f + 2.40221075e-1f;
 	p.f = p.f * f + 6.93147188e-1f;
 	p.f = p.f * f + 1.00000008f;
-	/* The lowest bits of the sum are k: they go to the exponent. */
+	/* The lowest bits of the sum are k: add them to the exponent. */
 	p.i = (int32_t)((uint32_t)p.i + ((uint32_t)k.i << 23));
 	return p.f;
 }
@@ -68,9 +72,9 @@ ISA_BODY float logarithm(float x)
 	return (float)k * 0.693147181f + (f + f * f * (p * f - 0.5f));
 }
 
-/* 1/√x for x > 0: halving the exponent gives a first value within 4 %, a step of
- * Halley's and one of Newton's the rest. Division and square root are the slowest of vector
- * instructions, and this replaces one of each. */
+/* 1/√x for x > 0: halving the exponent gives a first value within 4 %; a step of Halley's and one
+ * of Newton's method follow. This replaces a division and a square root, the slowest vector
+ * instructions. */
 ISA_BODY float inverse_root(float x)
 {
 	union word y = {.f = x};
@@ -83,8 +87,8 @@ ISA_BODY float inverse_root(float x)
 	return y.f;
 }
 
-/* What tail() wants the inverse of; beyond 16 the tail is 0 anyway, and the
- * product of two of them stays finite. */
+/* tail() takes the inverse of this. The tail is 0 beyond 16, and so the product of two stays
+ * finite. */
 ISA_BODY float tail_base(float x)
 {
 	return 1.0f + 0.2316419f * at_most(16.0f, fabsf(x));
@@ -150,6 +154,54 @@ void blackscholes_cpu(const struct blackscholes_market *market, size_t n, const 
 	blackscholes_cpu_isa(codelet_isa_best(), market, n, spot, strike, years, call, put);
 }
 
+/* ---- outputs larger than the caches ---- */
+
+bool blackscholes_stream_pays(size_t n)
+{
+#ifdef _SC_LEVEL3_CACHE_SIZE
+	static long known; /* 0: not asked yet; concurrent threads store the same size */
+	long cache = __atomic_load_n(&known, __ATOMIC_RELAXED);
+
+	if (!cache) {
+		cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+		__atomic_store_n(&known, cache, __ATOMIC_RELAXED);
+	}
+	return cache > 0 && 2 * sizeof(float) * n > (size_t)cache;
+#else
+	return false;
+#endif
+}
+
+/* Copies to memory past the caches. An ordinary store first reads the line that it overwrites,
+ * which is a third of the memory traffic of this kernel. Other threads see the bytes after
+ * stream_end(). */
+static void stream(void *restrict to, const void *restrict from, size_t bytes)
+{
+	char *target = to;
+	const char *source = from;
+
+#ifdef __SSE2__
+	size_t head = -(uintptr_t)target & 15;
+
+	if (head > bytes)
+		head = bytes;
+	memcpy(target, source, head);
+	target += head;
+	source += head;
+	bytes -= head;
+	for (; bytes >= 16; bytes -= 16, target += 16, source += 16)
+		_mm_stream_si128((__m128i *)target, _mm_loadu_si128((const __m128i *)source));
+#endif
+	memcpy(target, source, bytes);
+}
+
+static void stream_end(void)
+{
+#ifdef __SSE2__
+	_mm_sfence();
+#endif
+}
+
 void blackscholes_cpu_stream(const struct blackscholes_market *market, size_t n, const float *spot,
                              const float *strike, const float *years, float *call, float *put)
 {
@@ -160,8 +212,8 @@ void blackscholes_cpu_stream(const struct blackscholes_market *market, size_t n,
 		size_t m = n - i < PART ? n - i : PART;
 
 		blackscholes_cpu(market, m, spot + i, strike + i, years + i, call_part, put_part);
-		codelet_stream(call + i, call_part, m * sizeof(*call));
-		codelet_stream(put + i, put_part, m * sizeof(*put));
+		stream(call + i, call_part, m * sizeof(*call));
+		stream(put + i, put_part, m * sizeof(*put));
 	}
-	codelet_stream_end();
+	stream_end();
 }

@@ -1,9 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * 20 bytes go through memory for an option, so the memory is what limits: four
- * options a thread in 16-byte accesses. CUDA's fast logarithm and exponential
- * are exact enough for the tolerance.
+ * An option needs 20 bytes of memory traffic, which limits the speed: a thread computes four
+ * options with 16-byte accesses. CUDA's fast logarithm and exponential are exact enough for the
+ * tolerance.
  */
 #include <errno.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Every buffer comes with an offset in bytes: StarPU may have put it inside a
- * larger one, and the host cannot add to a cl_mem.
+ * Every buffer has an offset in bytes: it may be part of a larger one, and the host cannot add to a
+ * cl_mem.
  */
 
 /* Abramowitz and Stegun 26.2.17, as in the CPU version. */

@@ -1,14 +1,11 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Box filter: every pixel becomes the mean of the square window of 2 radius + 1
- * pixels a side around it, each channel by itself. At the borders the mean is
- * taken over those pixels of the window that lie in the image. Means are rounded
- * to the nearest integer, halves up: (sum + count/2) / count in integers, so all
- * versions agree bit by bit.
- *
- * An iteration of the loop is a row of the image; a block's input reaches
- * `radius` rows further on either side (HEDDLE_HALO), as far as the image does.
+ * Box filter: every pixel becomes the mean of the square window of 2 radius + 1 pixels a side
+ * around it, each channel by itself. At the borders the mean is over the part of the window that
+ * lies in the image. It is rounded in integers, (sum + count/2) / count, so that all versions give
+ * the same bits. An iteration of the loop is a row of the image; a block also reads `radius` rows
+ * above and below it (HEDDLE_HALO).
  */
 #ifndef CODELETS_BOXFILTER_H
 #define CODELETS_BOXFILTER_H
@@ -28,7 +25,7 @@ struct boxfilter_window {
 	unsigned channels; /**< 1 (grey) or 3 (red, green, blue), a byte each */
 };
 
-/** Some rows of an image on their way through the filter. */
+/** Some rows of an image. */
 struct boxfilter_band {
 	struct boxfilter_window window;
 	size_t width; /**< pixels, at least 1; a row has fewer than 2^32 bytes */
@@ -39,7 +36,7 @@ struct boxfilter_band {
 	size_t in_stride, out_stride; /**< bytes from a row to the next */
 };
 
-/** Filters a band. Time per pixel does not depend on the radius, except for a start of
+/** Filters a band. The time per pixel does not depend on the radius, except for the first
  * 2 radius + 1 rows.
  * @return 0; -ENOMEM. */
 int boxfilter_cpu(const struct boxfilter_band *band, const unsigned char *in, unsigned char *out);
@@ -49,7 +46,7 @@ int boxfilter_cpu_isa(enum codelet_isa isa, const struct boxfilter_band *band,
                       const unsigned char *in, unsigned char *out);
 
 /** Sums over the rectangles from the image's first pixel on ("summed-area table": F. Crow,
- * SIGGRAPH 1984), for boxfilter_error(). Another way to the same means than the versions'.
+ * SIGGRAPH 1984), for boxfilter_error(): another algorithm for the same means.
  * @param[out] sums of height * width * channels; freed by the caller
  * @return 0; -ENOMEM. */
 int boxfilter_reference(size_t width, size_t height, unsigned channels, const unsigned char *in,
@@ -63,19 +60,20 @@ unsigned boxfilter_error(const struct boxfilter_window *window, size_t width, si
 
 /** Launches the CUDA version on device memory; returns without waiting.
  * @param stream a cudaStream_t
- * @return 0; -ENOMEM when the device has no memory for what is between the passes,
+ * @return 0; -ENOMEM when the device has no memory for the data between the passes,
  * -EIO when a launch was refused. */
 int boxfilter_cuda(void *stream, const struct boxfilter_band *band, const unsigned char *in,
                    unsigned char *out);
-/** Brings the CUDA version to the current device, so that its first block does not
- * wait for that. @return 0; -EIO. */
+/** Loads the CUDA version to the current device before the first block. @return 0; -EIO. */
 int boxfilter_cuda_load(void);
 
 /** The codelet: matrices of bytes, `width` times `channels` wide, the input (read, HEDDLE_HALO
  * of `radius`) and the output (written, HEDDLE_SLICE). */
 extern struct starpu_codelet boxfilter_codelet;
+/** Its OpenCL program, where this build has OpenCL. */
+extern struct codelet_program boxfilter_program;
 
-/* ---- between the versions ---- */
+/* ---- shared by the versions ---- */
 
 #ifdef __CUDACC__
 #define BOXFILTER_ANYWHERE __host__ __device__
@@ -83,7 +81,7 @@ extern struct starpu_codelet boxfilter_codelet;
 #define BOXFILTER_ANYWHERE
 #endif
 
-/** Pixels of a line of `length` that a window around `at` has. */
+/** The number of pixels of a window around `at`, in a line of `length`. */
 BOXFILTER_ANYWHERE static inline size_t boxfilter_span(size_t at, size_t radius, size_t length)
 {
 	size_t from = at < radius ? 0 : at - radius;
@@ -92,7 +90,7 @@ BOXFILTER_ANYWHERE static inline size_t boxfilter_span(size_t at, size_t radius,
 	return to - from;
 }
 
-/** Pixels of the band's largest window. */
+/** The number of pixels of the band's largest window. */
 static inline size_t boxfilter_largest(const struct boxfilter_band *band)
 {
 	size_t radius = band->window.radius;
@@ -102,7 +100,7 @@ static inline size_t boxfilter_largest(const struct boxfilter_band *band)
 	return columns * (rows < band->input_rows ? rows : band->input_rows);
 }
 
-/** Whether sums over windows, and what rounding adds, stay below 2^32. */
+/** Whether the rounded sums over windows stay below 2^32. */
 static inline int boxfilter_is_narrow(const struct boxfilter_band *band)
 {
 	return boxfilter_largest(band) <= UINT32_MAX / 256;

@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The codelet for StarPU: a loop over the rows of an image.
  */
 #include "config.h"
 
@@ -8,12 +10,10 @@
 
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/codelet.h"
-#include "codelets/programs.h"
 
 enum { INPUT, OUTPUT, NBUFFERS };
 
-/* The distance between rows differs between main memory and devices: the
- * interface tells it for where the kernel runs. */
+/* The distance between rows differs between memories; the interface has that of the worker's. */
 static struct boxfilter_band band_of(void *buffers[], const struct heddle_block *block)
 {
 	const struct boxfilter_window *window = block->arg;
@@ -52,17 +52,12 @@ static void run_cuda(void *buffers[], void *arg)
 #endif
 
 #ifdef HEDDLE_USE_OPENCL
-/* What is between the passes goes through so much memory at most. */
+/* The most memory between the two passes. */
 #define SCRATCH_BYTES ((size_t)64 << 20)
 
 struct codelet_program boxfilter_program = {.source =
 #include "codelets/boxfilter/opencl.clh"
 };
-
-static void pass_integer(struct codelet_launch *launch, cl_ulong value)
-{
-	codelet_launch_argument(launch, sizeof(value), &value);
-}
 
 static int sum_columns(void *buffers[], const struct boxfilter_band *band, size_t first,
                        size_t rows, cl_mem scratch)
@@ -74,17 +69,16 @@ static int sum_columns(void *buffers[], const struct boxfilter_band *band, size_
 	size_t global[] = {(n + 63) / 64 * 64, (rows + strip - 1) / strip};
 	struct codelet_launch launch;
 
-	codelet_launch_begin(&boxfilter_program.binary, kernel, &launch);
-	pass_integer(&launch, band->window.radius);
-	pass_integer(&launch, n);
-	pass_integer(&launch, band->above);
-	pass_integer(&launch, band->input_rows);
-	pass_integer(&launch, first);
-	pass_integer(&launch, rows);
-	pass_integer(&launch, strip);
-	codelet_launch_buffer(&launch, STARPU_MATRIX_GET_DEV_HANDLE(buffers[INPUT]),
-	                      STARPU_MATRIX_GET_OFFSET(buffers[INPUT]));
-	pass_integer(&launch, band->in_stride);
+	codelet_launch_begin(&boxfilter_program, kernel, &launch);
+	codelet_launch_ulong(&launch, band->window.radius);
+	codelet_launch_ulong(&launch, n);
+	codelet_launch_ulong(&launch, band->above);
+	codelet_launch_ulong(&launch, band->input_rows);
+	codelet_launch_ulong(&launch, first);
+	codelet_launch_ulong(&launch, rows);
+	codelet_launch_ulong(&launch, strip);
+	codelet_launch_matrix(&launch, buffers[INPUT]);
+	codelet_launch_ulong(&launch, band->in_stride);
 	codelet_launch_argument(&launch, sizeof(scratch), &scratch);
 	return codelet_launch_end(&launch, 2, global, local);
 }
@@ -93,22 +87,20 @@ static int filter_rows(void *buffers[], const struct boxfilter_band *band, size_
                        size_t rows, cl_mem scratch)
 {
 	const char *kernel = boxfilter_is_narrow(band) ? "filter_rows_narrow" : "filter_rows_wide";
-	cl_uint channels = band->window.channels;
 	const size_t local = 64; /* the kernel's MAX_ITEMS */
 	size_t global = rows * local;
 	struct codelet_launch launch;
 
-	codelet_launch_begin(&boxfilter_program.binary, kernel, &launch);
-	pass_integer(&launch, band->window.radius);
-	pass_integer(&launch, band->width);
-	codelet_launch_argument(&launch, sizeof(channels), &channels);
-	pass_integer(&launch, band->above);
-	pass_integer(&launch, band->input_rows);
-	pass_integer(&launch, first);
+	codelet_launch_begin(&boxfilter_program, kernel, &launch);
+	codelet_launch_ulong(&launch, band->window.radius);
+	codelet_launch_ulong(&launch, band->width);
+	codelet_launch_uint(&launch, band->window.channels);
+	codelet_launch_ulong(&launch, band->above);
+	codelet_launch_ulong(&launch, band->input_rows);
+	codelet_launch_ulong(&launch, first);
 	codelet_launch_argument(&launch, sizeof(scratch), &scratch);
-	codelet_launch_buffer(&launch, STARPU_MATRIX_GET_DEV_HANDLE(buffers[OUTPUT]),
-	                      STARPU_MATRIX_GET_OFFSET(buffers[OUTPUT]));
-	pass_integer(&launch, band->out_stride);
+	codelet_launch_matrix(&launch, buffers[OUTPUT]);
+	codelet_launch_ulong(&launch, band->out_stride);
 	return codelet_launch_end(&launch, 1, &global, &local);
 }
 
@@ -151,11 +143,7 @@ static void run_opencl(void *buffers[], void *arg)
 
 struct starpu_codelet boxfilter_codelet = {
     .name = "boxfilter",
-    .cpu_funcs = {run_cpu},
-    .cuda_funcs = {CODELET_CUDA(run_cuda)},
-    .cuda_flags = {STARPU_CUDA_ASYNC},
-    .opencl_funcs = {CODELET_OPENCL(run_opencl)},
-    .opencl_flags = {STARPU_OPENCL_ASYNC},
+    CODELET_VERSIONS(run_cpu, run_cuda, run_opencl),
     .model = CODELET_MODEL,
     .nbuffers = NBUFFERS,
     .modes = {STARPU_R, STARPU_W},

@@ -1,11 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Two passes. First down the columns: a thread keeps the sum of one column over
- * the window's rows and walks down a strip of rows. Then along the rows: a block
- * of threads turns the sums of a row into prefix sums, whose differences are the
- * sums over windows. The sums between the passes are four or eight times as large as the
- * image, so they go through a bounded piece of device memory, some rows at a time.
+ * Two passes. First down the columns: a thread updates the sum of one column over the window's rows
+ * along a strip of rows. Then along the rows: a block of threads computes prefix sums of a row,
+ * whose differences are the sums over windows. The sums between the passes are four or eight times
+ * as large as the image, so they use a bounded part of device memory, some rows at a time.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -15,20 +14,20 @@
 #include "codelets/cuda_pool.h"
 
 #define THREADS 256
-/* Of the second pass over a row, and of as many rows as keep the device busy with
- * these. Where there are fewer, more threads shorten the way along a row. */
+/* Threads of the second pass for a row, and the rows that keep the device busy with them. With
+ * fewer rows, more threads share a row. */
 #define ROW_THREADS 256
 #define LONE_ROW_THREADS 1024
 #define ROWS_ENOUGH 512
 #define ITEMS 4 /* that a thread of the second pass takes before it waits for the others */
 #define SCRATCH_BYTES (CODELET_CUDA_KEPT / 2)
 
-/* What the passes need to know: boxfilter_band as the device sees it. */
+/* The fields of boxfilter_band that the passes need. */
 struct geometry {
 	size_t radius, width, n; /* n: bytes of a row */
 	unsigned channels;
 	size_t above, input_rows, in_stride, out_stride;
-	size_t first, rows; /* of the output: those on their way now */
+	size_t first, rows; /* of the output: the current ones */
 	size_t strip;       /* rows that one thread of the first pass walks down */
 };
 
@@ -206,7 +205,7 @@ template <typename sum_t> static cudaError_t load(void)
 	return error;
 }
 
-/* The pool, too, with as much as two blocks on their way take. */
+/* Also fills the pool with the memory of two blocks. */
 extern "C" int boxfilter_cuda_load(void)
 {
 	void *pieces[2] = {NULL, NULL};

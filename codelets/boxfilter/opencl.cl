@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Two passes, as in the CUDA version: sums of columns over the window's rows, then
- * sums of those along each row. Everything twice, for sums of 32 and of 64 bits.
+ * sums of those along each row. Each pass has a version for sums of 32 and of 64 bits.
  */
 
 #define MAX_ITEMS 64
 
-/* Pixels of a line of `length` that a window around `at` has. */
+/* The number of pixels of a window around `at`, in a line of `length`. */
 ulong span(ulong at, ulong radius, ulong length)
 {
 	ulong from = at < radius ? 0 : at - radius;
@@ -16,7 +16,7 @@ ulong span(ulong at, ulong radius, ulong length)
 	return to - from;
 }
 
-/* A work-item walks down `strip` rows of one column. */
+/* A work-item computes `strip` rows of one column. */
 #define SUM_COLUMNS(name, sum_t)                                                                   \
 	__kernel void name(ulong radius, ulong n, ulong above, ulong input_rows, ulong first,      \
 			   ulong rows, ulong strip, __global const uchar *in, ulong in_offset,     \
@@ -42,9 +42,8 @@ ulong span(ulong at, ulong radius, ulong length)
 		}                                                                                  \
 	}
 
-/* A work-group takes a row. Each item sums up a piece of it, learns from the
- * others' totals what stands before its piece, and writes prefix sums in place;
- * then all divide. */
+/* A work-group takes a row. Each item sums a part of it, adds the totals of the parts before, and
+ * writes prefix sums in place; then all items divide. */
 #define FILTER_ROWS(name, sum_t)                                                                   \
 	__kernel void name(ulong radius, ulong width, uint channels, ulong above,                  \
 			   ulong input_rows, ulong first, __global sum_t *sums,                    \

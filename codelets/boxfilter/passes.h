@@ -1,13 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The CPU version for one type of sums and one type of quotients; cpu.c includes
- * this several times, with NAME(x), SUM and REAL defined.
- *
- * Sums of columns over the window's rows are kept from row to row: the row that
- * comes in is added, the one that goes out is taken off, which vector instructions do. Along
- * the row a running sum does the same with columns. Then all sums of the row are
- * divided at once.
+ * The CPU version for one type of sums (SUM) and one type of quotients (REAL); cpu.c includes this
+ * file once for each pair, with a NAME(x). Sums of columns over the window's rows are updated from
+ * row to row by vector instructions: the new row is added, the old one subtracted. A running sum
+ * does the same with columns along the row. Then all sums of the row are divided.
  */
 
 struct NAME(state) {

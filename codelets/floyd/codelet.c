@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The codelet for StarPU: a wavefront over the pixels of an image.
  */
 #include "config.h"
 
@@ -9,11 +11,10 @@
 
 #include "codelets/codelet.h"
 #include "codelets/floyd/floyd.h"
-#include "codelets/programs.h"
 
 enum { INPUT, OUTPUT, ROWS, EDGE, NBUFFERS };
 
-/* Heddle may try the kernel on a piece of the image. */
+/* Heddle may time the kernel on a part of the image. */
 static struct floyd_tile tile_of(void *buffers[], const struct heddle_tile *given)
 {
 	struct floyd_tile tile = {.image = *(const struct floyd_image *)given->arg,
@@ -53,7 +54,7 @@ static void run_cuda(void *buffers[], void *arg)
 #endif
 
 #ifdef HEDDLE_USE_OPENCL
-/* The kernel's. */
+/* As in the kernel. */
 #define BLOCK_ROWS 32
 #define BLOCK_COLUMNS 64
 
@@ -61,47 +62,33 @@ struct codelet_program floyd_program = {.source =
 #include "codelets/floyd/opencl.clh"
 };
 
-static void pass_integer(struct codelet_launch *launch, cl_ulong value)
-{
-	codelet_launch_argument(launch, sizeof(value), &value);
-}
-
-static void pass_small(struct codelet_launch *launch, cl_uint value)
-{
-	codelet_launch_argument(launch, sizeof(value), &value);
-}
-
 /* The blocks of one anti-diagonal. */
 static int launch_blocks(void *buffers[], const struct floyd_tile *tile, size_t down, size_t across,
                          size_t diagonal)
 {
-	size_t first = diagonal < across ? 0 : diagonal - across + 1;
-	size_t last = diagonal < down ? diagonal : down - 1;
+	cl_uint first;
 	const size_t local[] = {BLOCK_ROWS, 1};
-	size_t global[] = {(last - first + 1) * BLOCK_ROWS, tile->image.channels};
+	size_t global[] = {codelet_diagonal(down, across, diagonal, &first) * BLOCK_ROWS,
+	                   tile->image.channels};
 	struct codelet_launch launch;
 
-	codelet_launch_begin(&floyd_program.binary, "compute_blocks", &launch);
-	pass_integer(&launch, tile->image.width);
-	pass_small(&launch, tile->image.channels);
-	pass_small(&launch, (1u << tile->image.bits) - 1);
-	pass_small(&launch, floyd_factor(tile->image.bits));
-	pass_small(&launch, floyd_bias(tile->image.bits));
-	pass_integer(&launch, tile->rows);
-	pass_integer(&launch, tile->column);
-	pass_integer(&launch, tile->columns);
-	pass_small(&launch, diagonal);
-	pass_small(&launch, first);
-	codelet_launch_buffer(&launch, STARPU_MATRIX_GET_DEV_HANDLE(buffers[INPUT]),
-	                      STARPU_MATRIX_GET_OFFSET(buffers[INPUT]));
-	pass_integer(&launch, tile->in_stride);
-	codelet_launch_buffer(&launch, STARPU_MATRIX_GET_DEV_HANDLE(buffers[OUTPUT]),
-	                      STARPU_MATRIX_GET_OFFSET(buffers[OUTPUT]));
-	pass_integer(&launch, tile->out_stride);
-	codelet_launch_buffer(&launch, STARPU_VECTOR_GET_DEV_HANDLE(buffers[ROWS]),
-	                      STARPU_VECTOR_GET_OFFSET(buffers[ROWS]));
-	codelet_launch_buffer(&launch, STARPU_VECTOR_GET_DEV_HANDLE(buffers[EDGE]),
-	                      STARPU_VECTOR_GET_OFFSET(buffers[EDGE]));
+	codelet_launch_begin(&floyd_program, "compute_blocks", &launch);
+	codelet_launch_ulong(&launch, tile->image.width);
+	codelet_launch_uint(&launch, tile->image.channels);
+	codelet_launch_uint(&launch, (1u << tile->image.bits) - 1);
+	codelet_launch_uint(&launch, floyd_factor(tile->image.bits));
+	codelet_launch_uint(&launch, floyd_bias(tile->image.bits));
+	codelet_launch_ulong(&launch, tile->rows);
+	codelet_launch_ulong(&launch, tile->column);
+	codelet_launch_ulong(&launch, tile->columns);
+	codelet_launch_uint(&launch, diagonal);
+	codelet_launch_uint(&launch, first);
+	codelet_launch_matrix(&launch, buffers[INPUT]);
+	codelet_launch_ulong(&launch, tile->in_stride);
+	codelet_launch_matrix(&launch, buffers[OUTPUT]);
+	codelet_launch_ulong(&launch, tile->out_stride);
+	codelet_launch_vector(&launch, buffers[ROWS]);
+	codelet_launch_vector(&launch, buffers[EDGE]);
 	return codelet_launch_end(&launch, 2, global, local);
 }
 
@@ -119,11 +106,7 @@ static void run_opencl(void *buffers[], void *arg)
 
 struct starpu_codelet floyd_codelet = {
     .name = "floyd",
-    .cpu_funcs = {run_cpu},
-    .cuda_funcs = {CODELET_CUDA(run_cuda)},
-    .cuda_flags = {STARPU_CUDA_ASYNC},
-    .opencl_funcs = {CODELET_OPENCL(run_opencl)},
-    .opencl_flags = {STARPU_OPENCL_ASYNC},
+    CODELET_VERSIONS(run_cpu, run_cuda, run_opencl),
     .model = CODELET_MODEL,
     .nbuffers = NBUFFERS,
     .modes = {STARPU_R, STARPU_W, STARPU_RW, STARPU_RW},

@@ -1,9 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A tile is computed channel by channel, in runs of columns short enough for the first
- * cache, and a run in strips of as many rows as a vector has lanes (strips.h). For a
- * strip its pixels are put in the order of its steps.
+ * The CPU version: channel by channel, in runs of columns that fit into the first cache, and
+ * strips of as many rows as a vector has lanes (strips.h). The pixels of a strip are copied in the
+ * order of its steps.
  */
 #include "config.h"
 
@@ -24,16 +24,16 @@ struct strip {
 	ptrdiff_t columns; /* of the run */
 	int nrows;
 	unsigned channels, top, factor, bias;
-	struct floyd_row *rows; /* every `channels`th is ours */
+	struct floyd_row *rows; /* every `channels`th is of this channel */
 	/* Errors of the row above at the same positions, from -2 on, and of the last row. */
 	const int16_t *above;
 	int16_t *below;
-	/* Of each step, MOST_LANES a step: pixels, and what they become; errors. */
+	/* MOST_LANES for each step: pixels before and after, and errors. */
 	int16_t *pixels, *errors;
 };
 
-/* Which lanes compute in a step, and the errors of the others: those before the run's
- * beginning have it from earlier, outside the image it is 0. */
+/* The lanes that compute in a step, and the known errors of the others: from earlier runs, or 0
+ * outside the image. */
 ISA_BODY void guard_lanes(const struct strip *strip, ptrdiff_t step, const int lanes,
                           int16_t *known, int16_t *computed)
 {
@@ -143,7 +143,7 @@ static void give_pixels(const struct strip *strip, uint8_t *out, size_t stride)
 	}
 }
 
-/* What the next run and the next strip need of this one. */
+/* Keeps the errors that the next run and the next strip need. */
 static void keep_errors(const struct strip *strip)
 {
 	int last = strip->nrows - 1;

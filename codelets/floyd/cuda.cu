@@ -1,15 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A tile is cut into bands of 32 rows, and each band of each channel belongs to one
- * warp: a lane has one row, one column a step, and hands its error to the next lane, which
- * is one step behind. One launch computes a tile: a band says how far its last row is, and
- * the one below follows it. Bands are taken in the order of their start, so that a band's
- * predecessor always runs or has run. A tile of r rows keeps at most r / 32 warps of each
- * channel busy: tiles for a GPU are better high, and a small image does not fill it.
- *
- * Steps come in chunks of 32. While one is computed, the pixels of the next are on their
- * way, read along the rows and turned in shared memory.
+ * A tile has bands of 32 rows. One warp computes a channel of a band: a lane has one row, computes
+ * one column a step, and passes its error to the next lane, which is one step behind. One launch
+ * computes a tile: a band publishes the progress of its last row, and the band below follows it.
+ * Steps are grouped by 32: the pixels of the next group are loaded during the current one.
  */
 #include <errno.h>
 #include <limits.h>
@@ -19,18 +14,22 @@
 #include "codelets/cuda_pool.h"
 #include "codelets/floyd/floyd.h"
 
+/* Bands are taken in the order of their start, so that the band above always runs or has run. A
+ * tile of r rows keeps at most r / 32 warps of each channel busy: a GPU needs high tiles, and a
+ * small image does not fill it. Pixels are read along the rows and transposed in shared memory. */
+
 #define ROWS 32  /* of a band, one a lane */
 #define CHUNK 32 /* steps */
-#define PITCH 36 /* bytes of a row in shared memory: lanes meet in no bank */
+#define PITCH 36 /* bytes of a row in shared memory: no bank conflicts */
 #define ALL 0xffffffffu
 
-/* What all bands of a tile share. */
+/* The data of all bands of a tile. */
 struct geometry {
 	struct floyd_tile tile;
 	int top, factor, bias;
 };
 
-/* Where a band is. Positions are counted in each row from where the tile begins in it. */
+/* A band. Positions count in each row from the beginning of the tile. */
 struct band {
 	size_t row;      /* of the tile, its first */
 	ptrdiff_t first; /* column of its first row's position 0 */
@@ -38,7 +37,7 @@ struct band {
 	ptrdiff_t begin, end; /* positions to compute: others have no pixel in any row */
 };
 
-/* What a lane knows of its row and the one above, where `position` is e's. */
+/* A lane's errors in its row and the row above; `position` is that of e. */
 struct lane {
 	int e, before;     /* errors at this position and the one before */
 	int up1, up2;      /* of the row above, at this position and the one before */
@@ -67,7 +66,7 @@ static __device__ struct band band_of(const struct geometry &g, unsigned number)
 	return band;
 }
 
-/* An error in the row above the band. It has just been written by another multiprocessor. */
+/* An error in the row above the band. Another multiprocessor may just have written it. */
 static __device__ int error_above(const struct geometry &g, const int16_t *edge, ptrdiff_t column)
 {
 	return column < 0 || column >= (ptrdiff_t)g.tile.image.width
@@ -146,7 +145,7 @@ static __device__ void store(const struct geometry &g, const struct band &band, 
 	}
 }
 
-/* A pixel: its error, from what is around it. */
+/* Computes a pixel and its error. */
 static __device__ __forceinline__ int diffuse(const struct geometry &g, const struct lane &lane,
 					      int up, int pixel, int *level)
 {
@@ -181,7 +180,7 @@ compute(const struct geometry &g, const struct band &band, const struct floyd_ro
 
 		if (!self)
 			up = first;
-		/* Before its first position a lane has what the tile on the left has left. */
+		/* Before its first position a lane has the errors of the tile on the left. */
 		if (!INNER && position == -1)
 			lane.e = state.left;
 		if (INNER || (exists && position >= 0 && position < n)) {
@@ -201,7 +200,7 @@ compute(const struct geometry &g, const struct band &band, const struct floyd_ro
 	}
 }
 
-/* The number of the next band that nobody has begun. */
+/* Takes the next band. @return its number */
 static __device__ __forceinline__ unsigned take_number(int *begun)
 {
 	unsigned number = 0;
@@ -223,8 +222,7 @@ static __device__ __forceinline__ struct lane lane_of(const struct floyd_row &st
 	return lane;
 }
 
-/* What the tile on the right continues with. A row that is not in the image yet keeps what it
- * has, which is 0. */
+/* Stores the errors for the tile on the right. A row that is not in the image yet keeps 0. */
 static __device__ __forceinline__ void leave(const struct geometry &g, const struct band &band,
 					     const struct lane &lane, struct floyd_row *row)
 {
@@ -239,8 +237,8 @@ static __device__ __forceinline__ void leave(const struct geometry &g, const str
 	}
 }
 
-/* One band of one channel. `progress` has, for each channel, how many bands have been
- * begun, and then for each of its bands how many positions of its last row are done. */
+/* Computes a band of a channel. `progress` has, for each channel, the number of bands taken,
+ * then for each band the number of positions done in its last row. */
 static __global__ void compute_bands(struct geometry g, const uint8_t *__restrict__ in,
 				     uint8_t *__restrict__ out, struct floyd_row *rows,
 				     int16_t *edge, int *progress)
@@ -266,7 +264,7 @@ static __global__ void compute_bands(struct geometry g, const uint8_t *__restric
 		fetch(g, band, in, band.begin - 1, next);
 	for (ptrdiff_t step = band.begin - 1;
 	     band.begin < band.end && step < band.end + band.height - 1; step += CHUNK) {
-		/* Of the row above as much as there is of the image and this tile. */
+		/* The row above, as far as the image and this tile go. */
 		ptrdiff_t needed = least(least(step + CHUNK, (ptrdiff_t)g.tile.columns),
 					 (ptrdiff_t)g.tile.image.width - 1 - band.first);
 		int above;

@@ -1,22 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Error diffusion: R. W. Floyd and L. Steinberg, "An Adaptive Algorithm for Spatial
- * Greyscale", Proceedings of the Society for Information Display 17(2), 1976. Every channel of
- * an image is reduced to 2^bits levels by itself, from the top left, row by row; the
- * error that is made at a pixel goes to its neighbours on the right and below. In whole
- * numbers, so that every version gives the same image:
- *
- *   v(i,j)   = in(i,j) + (7 e(i,j-1) + e(i-1,j-1) + 5 e(i-1,j) + 3 e(i-1,j+1) + 8) >> 4
- *   out(i,j) = the level nearest to v(i,j)
- *   e(i,j)   = v(i,j) - out(i,j)
- *
- * e is 0 outside the image. Level q of 0 … 2^bits - 1 stands for the byte floyd_level().
- * No error is larger than half the distance of two levels, so that 16 bits do.
- *
- * Since e(i,j) needs e(i-1,j+1), tiles shift to the left with every row: row r of a tile
- * has the columns from column - r on. Of the errors only those are kept that other tiles
- * need: struct floyd_row, and the last row above each column.
+ * Error diffusion: R. W. Floyd and L. Steinberg, "An Adaptive Algorithm for Spatial Greyscale",
+ * Proceedings of the Society for Information Display 17(2), 1976. Reduces every channel of an image
+ * to 2^bits levels, row by row from the top left. The error at a pixel goes to its neighbours on
+ * the right and below. It computes in integers, so that all versions give the same image.
  */
 #ifndef CODELETS_FLOYD_H
 #define CODELETS_FLOYD_H
@@ -30,22 +18,35 @@
 extern "C" {
 #endif
 
-/** What is known of a channel of a row left of a tile: 0 before the first. With c the column
- * where the tile begins in this row: */
+/* With e 0 outside the image:
+ *
+ *   v(i,j)   = in(i,j) + (7 e(i,j-1) + e(i-1,j-1) + 5 e(i-1,j) + 3 e(i-1,j+1) + 8) >> 4
+ *   out(i,j) = the level nearest to v(i,j)
+ *   e(i,j)   = v(i,j) - out(i,j)
+ *
+ * Level q of 0 … 2^bits - 1 stands for the byte floyd_level(). An error is at most half the
+ * distance of two levels, so that 16 bits suffice.
+ *
+ * Since e(i,j) needs e(i-1,j+1), tiles shift to the left with every row: row r of a tile has the
+ * columns from column - r on. Only the errors that other tiles need are kept: struct floyd_row, and
+ * the last row above each column. */
+
+/** The errors of a channel of a row left of a tile; 0 before the first tile. The tile begins at
+ * column c of this row. */
 struct floyd_row {
 	int16_t left;   /**< e(i, c-1) */
 	int16_t before; /**< e(i, c-2) */
 	int16_t corner; /**< e(i-1, c-1) */
 };
 
-/** What all tiles of an image have in common. */
+/** The image of all tiles. */
 struct floyd_image {
 	size_t width;
 	unsigned channels; /**< side by side in a row: 1 or 3 */
 	unsigned bits;     /**< 1 … 8 */
 };
 
-/** A piece of an image. */
+/** A part of an image. */
 struct floyd_tile {
 	struct floyd_image image;
 	size_t rows;
@@ -74,7 +75,7 @@ static inline unsigned floyd_level(unsigned bits, unsigned q)
 	return (q * floyd_factor(bits) + floyd_bias(bits)) >> 8;
 }
 
-/** The number of the level nearest to v. */
+/** The level nearest to v. */
 static inline unsigned floyd_nearest(unsigned bits, int v)
 {
 	unsigned clamped = v < 0 ? 0 : v > 255 ? 255 : v;
@@ -96,7 +97,7 @@ void floyd_cpu(const struct floyd_tile *tile, const uint8_t *in, uint8_t *out,
 void floyd_cpu_isa(enum codelet_isa isa, const struct floyd_tile *tile, const uint8_t *in,
                    uint8_t *out, struct floyd_row *rows, int16_t *edge);
 
-/** A whole image in one piece, straight from the formula.
+/** The whole image at once, straight from the formula.
  * @return 0; -ENOMEM. */
 int floyd_reference(const struct floyd_image *image, size_t height, const uint8_t *in,
                     uint8_t *out);
@@ -106,8 +107,7 @@ int floyd_reference(const struct floyd_image *image, size_t height, const uint8_
  * @return 0, or -EIO when a launch was refused. */
 int floyd_cuda(void *stream, const struct floyd_tile *tile, const uint8_t *in, uint8_t *out,
                struct floyd_row *rows, int16_t *edge);
-/** Brings the CUDA version to the current device, so that its first tile does not
- * wait for that. @return 0; -EIO. */
+/** Loads the CUDA version to the current device before the first tile. @return 0; -EIO. */
 int floyd_cuda_load(void);
 
 /** The codelet of a wavefront over rows and columns of an image, vectors (0, 1), (1, -1),
@@ -116,6 +116,8 @@ int floyd_cuda_load(void);
  * (HEDDLE_FIELD, written), struct floyd_row (HEDDLE_ROWS) and 16-bit errors
  * (HEDDLE_COLUMNS), both zero at the beginning. */
 extern struct starpu_codelet floyd_codelet;
+/** Its OpenCL program, where this build has OpenCL. */
+extern struct codelet_program floyd_program;
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * As in the CUDA version, with a work-group for a block of rows: rows hand on their
- * errors through local memory, which two steps use in turn.
+ * As in the CUDA version, with a work-group for a block of rows: rows pass their
+ * errors on through local memory, which two steps use in turn.
  */
 
 #define ROWS 32

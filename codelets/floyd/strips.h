@@ -1,19 +1,22 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A strip of at most LANES rows, one a lane, over a run of columns. Positions are
- * counted from the run's beginning in each row, which lies one column further to the left
- * with every row. In step t lane l is at position t - l: the error at the same
- * position of the row above, one column to the right, is what the lane before computed
- * one step ago, and those to the left of it came before. Included by cpu.c once for each
- * instruction set, with
+ * Computes a strip of at most LANES rows, one a lane, over a run of columns. cpu.c includes this
+ * file once for each instruction set.
+ */
+
+/* Positions count from the beginning of the run in each row, which lies one column further to the
+ * left with every row. In step t lane l is at position t - l. So the lane before computed, one step
+ * ago, the error at the same position of the row above, which is one column to the right, and
+ * earlier those to the left of it.
  *
- *   LANES         16-bit numbers of a vector
+ * cpu.c defines
+ *
+ *   LANES         16-bit numbers in a vector
  *   STRIP(name)   the name for this instruction set
  *   TARGET        attribute of functions
  *   NEXT(v, x)    v moved up by a lane, x in the first
- *   CLAMP(v)      v within 0 … 255
- */
+ *   CLAMP(v)      v within 0 … 255 */
 
 typedef int16_t STRIP(vector) __attribute__((vector_size(2 * LANES)));
 typedef uint16_t STRIP(unsigned) __attribute__((vector_size(2 * LANES)));

@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The codelet for StarPU: a wavefront over the points of a plate.
  */
 #include "config.h"
 
@@ -9,7 +11,6 @@
 
 #include "codelets/codelet.h"
 #include "codelets/heat2d/heat2d.h"
-#include "codelets/programs.h"
 
 static struct heat2d_tile tile_of(void *buffers[], const struct heddle_tile *given)
 {
@@ -43,7 +44,7 @@ static void run_cuda(void *buffers[], void *arg)
 #endif
 
 #ifdef HEDDLE_USE_OPENCL
-/* The kernel's. */
+/* As in the kernel. */
 #define BLOCK_ROWS 32
 #define BLOCK_COLUMNS 64
 
@@ -51,32 +52,25 @@ struct codelet_program heat2d_program = {.source =
 #include "codelets/heat2d/opencl.clh"
 };
 
-static void pass_integer(struct codelet_launch *launch, cl_ulong value)
-{
-	codelet_launch_argument(launch, sizeof(value), &value);
-}
-
 /* The blocks of one anti-diagonal. */
 static int launch_blocks(void *buffers[], const struct heat2d_tile *tile, size_t down,
                          size_t across, cl_uint diagonal)
 {
 	const struct heat2d_inner inner = heat2d_inner(tile);
-	cl_uint first = diagonal < across ? 0 : diagonal - across + 1;
-	cl_uint last = diagonal < down ? diagonal : down - 1;
+	cl_uint first;
 	const size_t local = BLOCK_ROWS;
-	size_t global = (last - first + 1) * local;
+	size_t global = codelet_diagonal(down, across, diagonal, &first) * local;
 	struct codelet_launch launch;
 
-	codelet_launch_begin(&heat2d_program.binary, "compute_blocks", &launch);
-	pass_integer(&launch, inner.top);
-	pass_integer(&launch, inner.bottom);
-	pass_integer(&launch, inner.left);
-	pass_integer(&launch, inner.right);
-	pass_integer(&launch, tile->stride);
-	codelet_launch_argument(&launch, sizeof(diagonal), &diagonal);
-	codelet_launch_argument(&launch, sizeof(first), &first);
-	codelet_launch_buffer(&launch, STARPU_MATRIX_GET_DEV_HANDLE(buffers[0]),
-	                      STARPU_MATRIX_GET_OFFSET(buffers[0]));
+	codelet_launch_begin(&heat2d_program, "compute_blocks", &launch);
+	codelet_launch_ulong(&launch, inner.top);
+	codelet_launch_ulong(&launch, inner.bottom);
+	codelet_launch_ulong(&launch, inner.left);
+	codelet_launch_ulong(&launch, inner.right);
+	codelet_launch_ulong(&launch, tile->stride);
+	codelet_launch_uint(&launch, diagonal);
+	codelet_launch_uint(&launch, first);
+	codelet_launch_matrix(&launch, buffers[0]);
 	return codelet_launch_end(&launch, 1, &global, &local);
 }
 
@@ -97,11 +91,7 @@ static void run_opencl(void *buffers[], void *arg)
 
 struct starpu_codelet heat2d_codelet = {
     .name = "heat2d",
-    .cpu_funcs = {run_cpu},
-    .cuda_funcs = {CODELET_CUDA(run_cuda)},
-    .cuda_flags = {STARPU_CUDA_ASYNC},
-    .opencl_funcs = {CODELET_OPENCL(run_opencl)},
-    .opencl_flags = {STARPU_OPENCL_ASYNC},
+    CODELET_VERSIONS(run_cpu, run_cuda, run_opencl),
     .model = CODELET_MODEL,
     .nbuffers = 1,
     .modes = {STARPU_RW},

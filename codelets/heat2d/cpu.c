@@ -1,12 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What a point waits for is the one on its left; the sum of the other three
- * neighbours is made beforehand, by vector instructions, for a span of columns. ROWS rows go
- * through their spans at once, so that their chains of additions and
- * multiplications overlap: each row is one span behind the row above it. One that is through
- * makes room for the row ROWS below it, so that a tile begins and ends once and not every
- * ROWS rows.
+ * The CPU version. A point waits only for the one on its left: vector instructions sum the other
+ * three neighbours beforehand, for a span of columns. ROWS rows are computed at once, each one span
+ * behind the row above, so that their chains of additions overlap. A finished row makes room for
+ * the row ROWS below it.
  */
 #include "config.h"
 
@@ -16,15 +14,15 @@
 
 #define ROWS 8
 #define SPAN 32
-/* Columns of a row that are fetched before it begins, and those of a line of a cache. */
+/* The columns of a row that are prefetched before it begins, and those of a cache line. */
 #define BEGINNING 128
 #define LINE 16
 
-/* A place among the rows that are computed at once. */
+/* One of the rows that are computed at once. */
 struct lane {
 	float *first; /* of the span; `aside` where that is not full */
 	size_t length;
-	float *home;
+	float *target;         /* the span in memory */
 	float aside[1 + SPAN]; /* the point before the span, and the span */
 };
 
@@ -37,7 +35,7 @@ ISA_BODY void sum_three(const float *at, size_t stride, size_t n, float *restric
 		sums[k] = (above[k] + below[k]) + at[k + 1];
 }
 
-/* A span of each lane. */
+/* Computes a span of each lane. */
 ISA_BODY void run_lanes(const struct lane *lanes, float sums[ROWS][SPAN], size_t span)
 {
 	float *first[ROWS], u[ROWS];
@@ -56,12 +54,12 @@ ISA_BODY void run_lanes(const struct lane *lanes, float sums[ROWS][SPAN], size_t
 	}
 }
 
-/* `length` columns of a row, up to a span; the sums of what is missing do not matter. */
+/* Gives a lane `length` columns of a row, at most a span. Sums beyond them are not used. */
 ISA_BODY void lane_enter(struct lane *lane, float *at, size_t stride, size_t length, size_t span,
                          float *sums)
 {
 	lane->length = length;
-	lane->home = at;
+	lane->target = at;
 	lane->first = at;
 	sum_three(at, stride, length, sums);
 	if (length == span)
@@ -71,7 +69,7 @@ ISA_BODY void lane_enter(struct lane *lane, float *at, size_t stride, size_t len
 	memset(sums + length, 0, (span - length) * sizeof(*sums));
 }
 
-/* Nothing to do: what it computes is not needed. */
+/* Gives a lane nothing to do: its results are not used. */
 ISA_BODY void lane_rest(struct lane *lane, float *sums)
 {
 	lane->length = 0;
@@ -83,11 +81,10 @@ ISA_BODY void lane_rest(struct lane *lane, float *sums)
 ISA_BODY void lane_leave(const struct lane *lane, size_t span)
 {
 	if (lane->length && lane->length < span)
-		memcpy(lane->home, lane->aside + 1, lane->length * sizeof(float));
+		memcpy(lane->target, lane->aside + 1, lane->length * sizeof(float));
 }
 
-/* Processors fetch ahead along a row once they have seen its beginning: so that of the row
- * below the one that this lane has next is fetched meanwhile. */
+/* Prefetches the beginning of a row. Processors prefetch the rest themselves. */
 ISA_BODY void fetch(const float *at, size_t span)
 {
 	for (size_t k = 0; k < span; k += LINE)

@@ -1,16 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A tile is cut into bands of 32 rows, each of which belongs to one warp: a lane has one row,
- * one column a step, and the lane after it is one column behind. One launch computes a tile:
- * a band says how far its last row is, and the one below follows it. Bands are taken in the order
- * of their start, so that a band's predecessor always runs or has run. A tile of r rows
- * keeps at most r / 32 warps busy: bands for a GPU are better high.
- *
- * Steps come in chunks of 32. While one is computed, the points of the next are on their way,
- * read along the rows and turned in shared memory. What is on the right of a point and below
- * it has the values of the sweep before: it is read before the lane or the band that it
- * belongs to comes there.
+ * A tile has bands of 32 rows, each computed by one warp: a lane has one row, computes one column a
+ * step, and is one column behind the lane before. One launch computes a tile: a band publishes the
+ * progress of its last row, and the band below follows it. Steps are grouped by 32: the points of
+ * the next group are loaded during the current one.
  */
 #include <errno.h>
 #include <cuda_runtime.h>
@@ -18,9 +12,14 @@
 #include "codelets/cuda_pool.h"
 #include "codelets/heat2d/heat2d.h"
 
+/* Bands are taken in the order of their start, so that the band above always runs or has run. A
+ * tile of r rows keeps at most r / 32 warps busy: a GPU needs high bands. Points are read along
+ * the rows and transposed in shared memory. The points on the right and below have the values of
+ * the sweep before: they are read before their lane or band computes them. */
+
 #define ROWS 32  /* of a band, one a lane */
 #define CHUNK 32 /* steps */
-#define PITCH 33 /* floats of a row in shared memory: lanes meet in no bank */
+#define PITCH 33 /* floats of a row in shared memory: no bank conflicts */
 #define ALL 0xffffffffu
 
 struct geometry {
@@ -102,7 +101,7 @@ static __device__ __forceinline__ void compute(const struct band &band, int step
 	}
 }
 
-/* Waits until the last row of the band above is done so far. */
+/* Waits until the band above has computed so many columns of its last row. */
 static __device__ void wait_for(const volatile int *above, int columns)
 {
 	if (!threadIdx.x)
@@ -112,8 +111,8 @@ static __device__ void wait_for(const volatile int *above, int columns)
 	__syncwarp();
 }
 
-/* The next band. `progress` has how many have been begun, and then for each how many columns of
- * its last row are done. */
+/* Takes the next band. `progress` has the number of bands taken, then for each band the number of
+ * columns done in its last row. */
 static __device__ struct band band_begin(const struct geometry &g, float *u, int *progress,
 					 unsigned *number)
 {
@@ -148,7 +147,7 @@ static __global__ void compute_bands(struct geometry g, float *u, int *progress)
 
 		if (number && step < needed)
 			wait_for(done - 1, needed);
-		/* It may just have been written by another multiprocessor. */
+		/* Another multiprocessor may just have written it. */
 		if (step + self < band.columns)
 			above = __ldcg(band.u - band.stride + step + self);
 #pragma unroll

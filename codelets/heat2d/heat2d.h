@@ -1,15 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Heat in a plate whose border is kept at its temperatures, by Gauss and Seidel's
- * method: one sweep sets every inner point, row by row from the top left, to the mean of
- * its four neighbours,
- *
- *   u(i,j) = (((u(i-1,j) + u(i+1,j)) + u(i,j+1)) + u(i,j-1)) / 4
- *
- * of which those above and on the left have their new values already. Single precision, and the
- * sum in this order: there is no product that is added to, which a compiler could round
- * otherwise, so that all versions give the same bits.
+ * Heat in a plate whose border keeps its temperatures, by Gauss and Seidel's method. One sweep sets
+ * every inner point, row by row from the top left, to the mean of its four neighbours. Single
+ * precision. The order of the sum is fixed and it has no products, so that all versions give the
+ * same bits.
  */
 #ifndef CODELETS_HEAT2D_H
 #define CODELETS_HEAT2D_H
@@ -22,7 +17,11 @@
 extern "C" {
 #endif
 
-/** A piece of the plate. */
+/* With the new values above and on the left:
+ *
+ *   u(i,j) = (((u(i-1,j) + u(i+1,j)) + u(i,j+1)) + u(i,j-1)) / 4 */
+
+/** A part of the plate. */
 struct heat2d_tile {
 	size_t row, rows;                 /**< of the plate */
 	size_t column, columns;           /**< of the plate */
@@ -45,14 +44,15 @@ void heat2d_reference(const struct heat2d_tile *tile, float *u);
  * @param stream a cudaStream_t
  * @return 0; -EIO when a launch was refused; -ENOMEM. */
 int heat2d_cuda(void *stream, const struct heat2d_tile *tile, float *u);
-/** Brings the CUDA version to the current device, so that its first tile does not
- * wait for that. @return 0; -EIO. */
+/** Loads the CUDA version to the current device before the first tile. @return 0; -EIO. */
 int heat2d_cuda_load(void);
 
 /** The codelet of a wavefront over the plate's rows and columns, a sweep of it being one of
  * Gauss and Seidel's: vectors (0, 1) and (1, 0), and of the sweep before (-1, 0) and
  * (0, -1). Array: the plate, a matrix of float (HEDDLE_FIELD_HALO). No `arg`. */
 extern struct starpu_codelet heat2d_codelet;
+/** Its OpenCL program, where this build has OpenCL. */
+extern struct codelet_program heat2d_program;
 
 /** The inner points of a tile, as offsets from its first row and from column 0. */
 struct heat2d_inner {

@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * As in the CUDA version, with a work-group for a block of rows; what a row needs of
- * its neighbours it reads from memory.
+ * As in the CUDA version, with a work-group for a block of rows. A row reads its neighbours from
+ * memory.
  */
 
 #define ROWS 32

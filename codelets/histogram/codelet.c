@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The codelet for StarPU: a loop over pieces of bytes.
  */
 #include "config.h"
 
@@ -7,7 +9,6 @@
 
 #include "codelets/codelet.h"
 #include "codelets/histogram/histogram.h"
-#include "codelets/programs.h"
 
 enum { BYTES, COUNTERS, NBUFFERS };
 
@@ -45,11 +46,10 @@ static void run_fpga(void *buffers[], struct heddle_block *block)
 	cl_ulong n = size(buffers);
 	struct codelet_launch launch;
 
-	codelet_launch_begin(&histogram_program.binary, "histogram", &launch);
-	codelet_launch_argument(&launch, sizeof(n), &n);
+	codelet_launch_begin(&histogram_program, "histogram", &launch);
+	codelet_launch_ulong(&launch, n);
 	for (int b = 0; b < NBUFFERS; b++)
-		codelet_launch_buffer(&launch, STARPU_VECTOR_GET_DEV_HANDLE(buffers[b]),
-		                      STARPU_VECTOR_GET_OFFSET(buffers[b]));
+		codelet_launch_vector(&launch, buffers[b]);
 	block->status = codelet_launch_end_fpga(&launch);
 }
 
@@ -66,22 +66,17 @@ static void run_opencl(void *buffers[], void *arg)
 		run_fpga(buffers, block);
 		return;
 	}
-	codelet_launch_begin(&histogram_program.binary, "histogram", &launch);
-	codelet_launch_argument(&launch, sizeof(n), &n);
+	codelet_launch_begin(&histogram_program, "histogram", &launch);
+	codelet_launch_ulong(&launch, n);
 	for (int b = 0; b < NBUFFERS; b++)
-		codelet_launch_buffer(&launch, STARPU_VECTOR_GET_DEV_HANDLE(buffers[b]),
-		                      STARPU_VECTOR_GET_OFFSET(buffers[b]));
+		codelet_launch_vector(&launch, buffers[b]);
 	block->status = codelet_launch_end(&launch, 1, &global, &local);
 }
 #endif
 
 struct starpu_codelet histogram_codelet = {
     .name = "histogram",
-    .cpu_funcs = {run_cpu},
-    .cuda_funcs = {CODELET_CUDA(run_cuda)},
-    .cuda_flags = {STARPU_CUDA_ASYNC},
-    .opencl_funcs = {CODELET_OPENCL(run_opencl)},
-    .opencl_flags = {STARPU_OPENCL_ASYNC},
+    CODELET_VERSIONS(run_cpu, run_cuda, run_opencl),
     .model = CODELET_MODEL,
     .nbuffers = NBUFFERS,
     .modes = {STARPU_R, STARPU_RW},

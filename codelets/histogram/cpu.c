@@ -1,9 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Runs of equal bytes make an increment wait for the one before it, and vector
- * instructions do not help: what does are several tables, which the bytes of
- * one 8-byte load go to in turn.
+ * Where bytes are equal, an increment waits for the one before it, and vector instructions do not
+ * help. So the bytes of one 8-byte load go to several tables in turn.
  */
 #include "config.h"
 
@@ -12,7 +11,7 @@
 #include "codelets/histogram/histogram.h"
 
 #define TABLES 8
-/* After so many bytes the 32-bit tables are emptied into the counters. */
+/* The 32-bit tables are added to the counters after so many bytes. */
 #define LARGEST_RUN ((size_t)1 << 30)
 
 static void count_run(size_t n, const unsigned char *bytes, uint32_t tables[TABLES][HISTOGRAM_BINS])
@@ -51,4 +50,13 @@ void histogram_cpu(size_t n, const unsigned char *bytes, uint64_t counters[HISTO
 		bytes += run;
 		n -= run;
 	}
+}
+
+void histogram_combine(void *into, const void *from, size_t bytes, void *arg)
+{
+	uint64_t *sum = into;
+	const uint64_t *part = from;
+
+	for (size_t b = 0; b < bytes / sizeof(*sum); b++)
+		sum[b] += part[b];
 }

@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Every warp counts in a table of its own in shared memory; a block adds its
- * tables to the counters once.
+ * Every warp counts in its own table in shared memory; a block adds its tables to the counters
+ * once.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -16,8 +16,8 @@
  * Also keeps the bytes of a block below the 32 bits of its tables for 4 TB. */
 #define MAX_BLOCKS 1024
 
-/* The four bytes of a word; in one step when they are equal, since increments
- * of one address wait for each other. */
+/* Counts the four bytes of a word; in one step when they are equal, since increments of one address
+ * wait for each other. */
 static __device__ __forceinline__ void count_word(uint32_t *table, uint32_t word)
 {
 	if (word == (word & 0xff) * 0x01010101u) {

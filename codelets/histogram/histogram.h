@@ -1,12 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How often each value of a byte occurs. Counters have 64 bits, so that no
- * amount of data overflows them; a version may count in smaller ones meanwhile.
- *
- * An iteration of the loop is a piece of HISTOGRAM_PIECE bytes, an element of a
- * vector: with StarPU's 32-bit numbers of elements that is enough for 16 TiB. The
- * last piece is filled up with zero bytes, which whoever made it takes off again.
+ * Counts the values of bytes. Counters have 64 bits, so that no amount of data overflows them.
+ * An iteration of the loop is a piece of HISTOGRAM_PIECE bytes, one element of a vector: StarPU's
+ * 32-bit numbers of elements suffice for 16 TiB. The app pads the last piece with zero bytes, and
+ * subtracts them from the result.
  */
 #ifndef CODELETS_HISTOGRAM_H
 #define CODELETS_HISTOGRAM_H
@@ -37,13 +35,14 @@ void histogram_combine(void *into, const void *from, size_t bytes, void *arg);
  * @return 0, or -EIO when the launch was refused. */
 int histogram_cuda(void *stream, size_t n, const unsigned char *bytes,
                    uint64_t counters[HISTOGRAM_BINS]);
-/** Brings the CUDA version to the current device, so that its first block does not
- * wait for that. @return 0; -EIO. */
+/** Loads the CUDA version to the current device before the first block. @return 0; -EIO. */
 int histogram_cuda_load(void);
 
 /** The codelet: a vector of pieces (read), a vector of HISTOGRAM_BINS uint64_t (added to).
  * It needs no arg. */
 extern struct starpu_codelet histogram_codelet;
+/** Its OpenCL program, where this build has OpenCL. */
+extern struct codelet_program histogram_program;
 
 #ifdef __cplusplus
 }

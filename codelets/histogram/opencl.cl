@@ -3,7 +3,7 @@
  *
  * Every work-group counts in a table of local memory and adds it to the counters
  * once. 64-bit atomics are optional in OpenCL: a counter is two words, the lower
- * one first, and who makes the lower one wrap adds the carry to the upper one.
+ * one first. The work-item whose addition wraps the lower one adds the carry to the upper one.
  */
 
 #define BINS 256

@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The count byte by byte, for comparisons.
  */
 #include "config.h"
 
@@ -9,13 +11,4 @@ void histogram_reference(size_t n, const unsigned char *bytes, uint64_t counters
 {
 	for (size_t i = 0; i < n; i++)
 		counters[bytes[i]]++;
-}
-
-void histogram_combine(void *into, const void *from, size_t bytes, void *arg)
-{
-	uint64_t *sum = into;
-	const uint64_t *part = from;
-
-	for (size_t b = 0; b < bytes / sizeof(*sum); b++)
-		sum[b] += part[b];
 }

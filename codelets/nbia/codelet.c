@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The codelet for StarPU: a task for a tile.
  */
 #include "config.h"
 
@@ -8,7 +10,6 @@
 
 #include "codelets/codelet.h"
 #include "codelets/nbia/nbia.h"
-#include "codelets/programs.h"
 
 enum { TILE, TABLES, SUMMARY, NBUFFERS };
 
@@ -42,21 +43,18 @@ struct codelet_program nbia_program = {.source =
 
 static int count_tile(void *buffers[], cl_mem total)
 {
-	/* The kernel's COLUMNS and ROWS. */
+	/* COLUMNS and ROWS as in the kernel. */
 	const size_t columns = 32, rows = 16, items = 64;
-	cl_uint size = STARPU_MATRIX_GET_NY(buffers[TILE]);
-	cl_ulong stride = STARPU_MATRIX_GET_LD(buffers[TILE]);
+	size_t size = STARPU_MATRIX_GET_NY(buffers[TILE]);
 	const size_t local[] = {items, 1};
 	size_t global[] = {(size + columns - 1) / columns * items, (size + rows - 1) / rows};
 	struct codelet_launch launch;
 
-	codelet_launch_begin(&nbia_program.binary, "count_tile", &launch);
-	codelet_launch_argument(&launch, sizeof(size), &size);
-	codelet_launch_argument(&launch, sizeof(stride), &stride);
-	codelet_launch_buffer(&launch, STARPU_MATRIX_GET_DEV_HANDLE(buffers[TILE]),
-	                      STARPU_MATRIX_GET_OFFSET(buffers[TILE]));
-	codelet_launch_buffer(&launch, STARPU_VECTOR_GET_DEV_HANDLE(buffers[TABLES]),
-	                      STARPU_VECTOR_GET_OFFSET(buffers[TABLES]));
+	codelet_launch_begin(&nbia_program, "count_tile", &launch);
+	codelet_launch_uint(&launch, size);
+	codelet_launch_ulong(&launch, STARPU_MATRIX_GET_LD(buffers[TILE]));
+	codelet_launch_matrix(&launch, buffers[TILE]);
+	codelet_launch_vector(&launch, buffers[TABLES]);
 	codelet_launch_argument(&launch, sizeof(total), &total);
 	return codelet_launch_end(&launch, 2, global, local);
 }
@@ -66,7 +64,7 @@ static int summarise(void *buffers[], cl_mem total)
 	const size_t items = NBIA_CHANNELS * NBIA_LEVELS;
 	struct codelet_launch launch;
 
-	codelet_launch_begin(&nbia_program.binary, "summarise", &launch);
+	codelet_launch_begin(&nbia_program, "summarise", &launch);
 	codelet_launch_argument(&launch, sizeof(total), &total);
 	codelet_launch_buffer(&launch, STARPU_VARIABLE_GET_DEV_HANDLE(buffers[SUMMARY]),
 	                      STARPU_VARIABLE_GET_OFFSET(buffers[SUMMARY]));
@@ -106,9 +104,9 @@ static void run_opencl(void *buffers[], void *arg)
 #endif
 
 #ifdef HEDDLE_USE_SIMGRID
-/* An accelerator spends on every tile, whatever its size, what makes it as fast as a core
- * on one of 32 x 32 pixels: launches and copies eat up there what it gains (HPDC 2010,
- * section 6.1, Figure 6). What the platform calls an iteration is a pixel. */
+/* On a tile of 32 x 32 pixels an accelerator is as fast as a core, because of launches and
+ * copies (HPDC 2010, section 6.1, Figure 6). This model adds that time to every tile. An
+ * iteration of the platform is a pixel. */
 #define EQUAL_TILE (32 * 32)
 
 static double simulated_us(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
@@ -147,11 +145,7 @@ static struct starpu_perfmodel simulated = {
 
 struct starpu_codelet nbia_codelet = {
     .name = "nbia",
-    .cpu_funcs = {run_cpu},
-    .cuda_funcs = {CODELET_CUDA(run_cuda)},
-    .cuda_flags = {STARPU_CUDA_ASYNC},
-    .opencl_funcs = {CODELET_OPENCL(run_opencl)},
-    .opencl_flags = {STARPU_OPENCL_ASYNC},
+    CODELET_VERSIONS(run_cpu, run_cuda, run_opencl),
     .model = MODEL,
     .nbuffers = NBUFFERS,
     .modes = {STARPU_R, STARPU_R, STARPU_W},

@@ -1,10 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Row by row. All that vector instructions can do comes first: colours, and for every
- * pair of neighbours and every pattern the index of its counter, a byte. Then the bytes are
- * counted; runs of equal ones would wait for each other, so that four directions have
- * tables of their own and are counted in turn.
+ * The CPU version, row by row. Vector instructions convert colours, and compute the index of a
+ * counter, a byte, for every pair of neighbours and every pattern. Then the bytes are counted.
+ * Equal bytes would wait for each other, so the four directions have their own tables and take
+ * turns.
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@ struct row {
 	uint8_t level[NBIA_CHANNELS][ROOM];
 };
 
-/* A row on its way there. */
+/* A row during conversion. */
 struct colours {
 	uint16_t index[3][ROOM]; /* X, Y, Z of 4096 */
 	nbia_u32 value[3][ROOM];
@@ -36,8 +36,8 @@ struct work {
 	nbia_u32 patterns[DIRECTIONS][NBIA_PATTERNS];
 };
 
-/* Look-ups one by one: vector instructions that gather are slower than that on most
- * processors. The empty instruction keeps the compiler from using them. */
+/* Looks up one by one, which is faster than gather instructions on most processors. The empty
+ * instruction keeps the compiler from using those. */
 ISA_BODY void look_up(size_t n, const nbia_u32 *restrict table, const uint16_t *restrict index,
                       nbia_u32 *restrict value)
 {
@@ -62,7 +62,7 @@ ISA_BODY void look_up_light(size_t n, const nbia_u32 *restrict table, const uint
 	}
 }
 
-/* What nbia_pixel() does, in steps that are the same for many pixels. */
+/* nbia_pixel() in steps, each for many pixels. */
 ISA_BODY void convert(const nbia_u32 *restrict table, size_t n, const uint8_t *restrict rgb,
                       struct colours *restrict colours, struct row *restrict row)
 {
@@ -109,8 +109,8 @@ ISA_BODY uint64_t eight(const uint8_t *bytes)
 	return word;
 }
 
-/* Counts `n` of each of four lists, in turn. Written out: as loops it becomes vectors that
- * are taken apart again. */
+/* Counts `n` of each of four lists in turn. Without an inner loop, which the compiler would turn
+ * into slower vector code. */
 ISA_BODY void count_four(size_t n, uint8_t index[DIRECTIONS][ROOM],
                          nbia_u32 tables[DIRECTIONS][NBIA_CELLS])
 {
@@ -177,7 +177,7 @@ ISA_BODY void find_patterns(size_t n, const uint8_t *restrict up, const uint8_t 
 	}
 }
 
-/* Patterns around the pixels of the middle one of three rows, but for its ends. */
+/* Patterns around the pixels of the middle row of three, without its ends. */
 ISA_BODY void count_patterns(size_t size, struct work *work, const struct row *up,
                              const struct row *here, const struct row *down)
 {

@@ -1,9 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * One kernel. A block of threads converts a part of the tile, with the pixels around it,
- * into shared memory and counts it there. Where a tile has several blocks they add what
- * they counted to the tile's counters, and the last one to do so makes the summary.
+ * One kernel. A block of threads converts a part of the tile and the pixels around it, and counts
+ * in shared memory. Where a tile has several blocks, they add their counters to those of the tile,
+ * and the last block computes the summary.
  */
 #include <errno.h>
 #include <cuda_runtime.h>
@@ -12,7 +12,7 @@
 #include "codelets/nbia/nbia.h"
 
 #define THREADS 256
-/* Largest part of a tile that a block does: a tile of this size needs one block. */
+/* The largest part of a tile for a block: a tile of this size needs one block. */
 #define LARGEST_PART 64
 #define MAX_PIXELS ((LARGEST_PART + 2) * (LARGEST_PART + 2))
 
@@ -104,9 +104,8 @@ static __device__ void summarise(const nbia_u32 *counters, struct nbia_summary *
 	}
 }
 
-/* Adds a block's counters to the tile's, which one more word behind them follows: the
- * number of blocks that have done so. @return whether this was the last one; then `counters`
- * are the tile's. */
+/* Adds a block's counters to the tile's. The word after those is the number of blocks that have
+ * added theirs. @return whether this was the last block; then `counters` are the tile's */
 static __device__ bool add_up(nbia_u32 *counters, nbia_u32 *total)
 {
 	__shared__ bool last;
@@ -182,7 +181,7 @@ extern "C" int nbia_cuda(void *stream, const nbia_u32 *table, size_t size, size_
 	struct geometry g = {};
 	cudaError_t error;
 
-	/* Small parts spread a small tile over the device; large ones have less to add up. */
+	/* Small parts spread a small tile over the device; large parts have fewer counters to add. */
 	g.size = size;
 	g.columns = size <= LARGEST_PART ? size : size <= 256 ? 32 : 64;
 	g.rows = size <= LARGEST_PART ? size : g.columns / 2;

@@ -1,21 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Texture and colour of an image tile, as the Neuroblastoma Image Analysis System
- * has it (G. Teodoro et al., HPDC 2010, section 2): the tile goes from RGB to
- * CIE L*a*b*; each of the three channels, in 16 levels, yields the statistics of
- * its co-occurrence matrix (R. Haralick, K. Shanmugam and I. Dinstein, IEEE
- * Transactions SMC-3(6), 1973), L* also its local binary patterns (T. Ojala,
- * M. Pietikäinen and T. Mäenpää, IEEE PAMI 24(7), 2002).
- *
- * A matrix counts the pairs of neighbours in all four directions at distance 1, so the
- * statistics do not depend on how the tissue lies on the slide. A pattern says which of a
- * pixel's eight neighbours are at least as light as itself; pixels on the tile's border
- * have none.
- *
- * A task does one tile: it counts, and hands back integers (struct nbia_summary, 500
- * bytes) from which nbia_features() makes the statistics on the host. So every version
- * yields the same bits.
+ * Texture and colour of an image tile, as in the Neuroblastoma Image Analysis System
+ * (G. Teodoro et al., HPDC 2010, section 2). A task counts in one tile and returns integers (struct
+ * nbia_summary, 500 bytes), so that all versions give the same bits. nbia_features() computes
+ * the statistics from them on the host.
  */
 #ifndef CODELETS_NBIA_H
 #define CODELETS_NBIA_H
@@ -28,6 +17,15 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The tile is converted from RGB to CIE L*a*b*. Each of the three channels, in 16 levels, has the
+ * statistics of its co-occurrence matrix (R. Haralick, K. Shanmugam and I. Dinstein, IEEE
+ * Transactions SMC-3(6), 1973); L* also has local binary patterns (T. Ojala, M. Pietikäinen and
+ * T. Mäenpää, IEEE PAMI 24(7), 2002).
+ *
+ * A matrix counts the pairs of neighbours in all four directions at distance 1, so that the
+ * statistics do not depend on the direction of the tissue. A pattern is the set of a pixel's eight
+ * neighbours that are at least as light as the pixel; pixels on the tile's border have none. */
 
 typedef uint32_t nbia_u32;
 typedef uint64_t nbia_u64;
@@ -84,14 +82,14 @@ void nbia_cpu(const nbia_u32 table[NBIA_TABLE_ENTRIES], size_t size, size_t stri
 void nbia_cpu_isa(enum codelet_isa isa, const nbia_u32 table[NBIA_TABLE_ENTRIES], size_t size,
                   size_t stride, const unsigned char *rgb, struct nbia_summary *summary);
 
-/** What a task hands back, from its counters. */
+/** Computes the summary from the counters. */
 void nbia_summarise(const nbia_u32 counters[NBIA_COUNTERS], struct nbia_summary *summary);
 
 /** The statistics of a tile. */
 void nbia_features(const struct nbia_summary *summary, double features[NBIA_FEATURES]);
 
-/** nbia_cpu() as plain as the definition, for comparisons: all pairs and all patterns one by
- * one. @param[out] counters NULL: not wanted */
+/** nbia_cpu() straight from the definition: all pairs and all patterns one by one.
+ * @param[out] counters NULL: not wanted */
 void nbia_reference(const nbia_u32 table[NBIA_TABLE_ENTRIES], size_t size, size_t stride,
                     const unsigned char *rgb, nbia_u32 counters[NBIA_COUNTERS],
                     struct nbia_summary *summary);
@@ -105,11 +103,10 @@ void nbia_lab_reference(const unsigned char rgb[3], double lab[3]);
  * refused. */
 int nbia_cuda(void *stream, const nbia_u32 *table, size_t size, size_t stride,
               const unsigned char *rgb, struct nbia_summary *summary);
-/** Brings the CUDA version to the current device, so that its first task does not wait for
- * that. @return 0; -EIO. */
+/** Loads the CUDA version to the current device before the first task. @return 0; -EIO. */
 int nbia_cuda_load(void);
 
-/** What a task's cl_arg points to. */
+/** A task's cl_arg points to this. */
 struct nbia_call {
 	int status; /**< 0; a version that fails stores a negative errno value */
 };
@@ -117,6 +114,8 @@ struct nbia_call {
 /** The codelet: the tile (matrix of bytes, three times as wide as high, read), the tables
  * (vector, read), the summary (variable, written). */
 extern struct starpu_codelet nbia_codelet;
+/** Its OpenCL program, where this build has OpenCL. */
+extern struct codelet_program nbia_program;
 
 #ifdef __cplusplus
 }

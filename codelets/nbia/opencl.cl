@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Comes after pixel.cl. A work-group counts a part of the tile in local memory and adds it
- * to the tile's counters; a second kernel, of one work-group, makes the summary of them.
+ * to the tile's counters; a second kernel of one work-group computes the summary.
  */
 
 #define COLUMNS 32

@@ -1,14 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What all versions of the codelet compute alike, in the language that C, CUDA and
- * OpenCL have in common: integers alone, so that their results agree bit by bit.
- *
- * Colour: sRGB (IEC 61966-2-1) -> linear light -> CIE XYZ relative to the white
- * point D65 -> CIE 1976 L*a*b*, in fixed point. Two tables in one array: the first
- * 256 entries are linear light in 2^-15; the entry 256 + t belongs to a coordinate
- * of X, Y or Z between t and t + 1 of 4096: its lower 16 bits are f() of the CIE's
- * definition in 2^-15, the upper ones the lightness L* scaled to 0…255.
+ * What all versions of the codelet compute, in the common subset of C, CUDA and OpenCL. It uses
+ * integers only, so that the results agree bit by bit.
  */
 #ifdef __OPENCL_VERSION__
 typedef uint nbia_u32;
@@ -20,6 +14,11 @@ typedef ulong nbia_u64;
 #define NBIA_COUNTS __local const nbia_u32 *
 #endif
 
+/* Colour: sRGB (IEC 61966-2-1) -> linear light -> CIE XYZ relative to the white point D65 -> CIE 1976
+ * L*a*b*, in fixed point. An array has two tables. The first 256 entries are linear light in 2^-15.
+ * Entry 256 + t is for a coordinate of X, Y or Z between t and t + 1 of 4096: its lower 16 bits are
+ * f() of the CIE's definition in 2^-15, the upper ones the lightness L* scaled to 0…255. */
+
 #define NBIA_LEVELS 16 /* of L*, a* and b* in the co-occurrence matrices */
 #define NBIA_CHANNELS 3
 #define NBIA_CELLS (NBIA_LEVELS * NBIA_LEVELS)
@@ -30,7 +29,7 @@ typedef ulong nbia_u64;
 #define NBIA_COUNTERS (NBIA_FIRST_PATTERN + NBIA_PATTERNS)
 #define NBIA_TABLE_ENTRIES (256 + 4096)
 
-/* What is left of the co-occurrence matrix of a channel: c(i, j) counts the pairs
+/* The sums over the co-occurrence matrix of a channel: c(i, j) counts the pairs
  * of neighbours with levels i and j, s(i, j) = c(i, j) + c(j, i). */
 struct nbia_channel {
 	nbia_u64 squares;                  /* sum of s(i, j)^2 */
@@ -40,7 +39,7 @@ struct nbia_channel {
 	nbia_u32 difference[NBIA_LEVELS];  /* pairs with |i - j| = k */
 };
 
-/* What a tile's task hands back. */
+/* The result of a tile's task. */
 struct nbia_summary {
 	struct nbia_channel channels[NBIA_CHANNELS];
 	nbia_u32 patterns[NBIA_GROUPS]; /* rotation invariant uniform ones: that many bits

@@ -1,9 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Myers and Miller: the best alignment crosses the middle row somewhere, and the
- * upper half's scores together with those of the reversed lower half tell where, and
- * whether a gap crosses with it. Then both halves are the same problem again.
+ * The alignment, by Myers and Miller: the best alignment crosses the middle row. The scores of the
+ * upper half and of the reversed lower half give the column, and whether a gap crosses there. Both
+ * halves are then the same problem.
  */
 #include "config.h"
 
@@ -25,8 +25,8 @@ struct aligner {
 	int error;
 };
 
-/* A part of both sequences, and what a gap at the beginning and at the end of its
- * part of the query costs beside its letters: nothing where it goes on beyond. */
+/* A part of both sequences, and the opening cost of a gap at the beginning and at the end of its
+ * part of the query: 0 where the gap continues beyond. */
 struct part {
 	size_t i, n, j, m;
 	int32_t begin, end;
@@ -110,8 +110,8 @@ static void last_row(struct aligner *aligner, const uint8_t *query, size_t n,
 	strmatch_cpu(aligner->scoring, &tile, query, subject, aligner->rows, edge, edge);
 }
 
-/* Where the best alignment crosses below row `middle`: after how many columns, and
- * whether within a gap. */
+/* The column after which the best alignment crosses below row `middle`, and whether it is in a
+ * gap there. */
 static size_t cross(struct aligner *aligner, const struct part *part, size_t middle, bool *in_gap)
 {
 	int32_t extend = aligner->scoring->extend, opening = aligner->scoring->open - extend;
@@ -125,7 +125,7 @@ static size_t cross(struct aligner *aligner, const struct part *part, size_t mid
 	         aligner->lower);
 	for (size_t j = 0; j <= part->m; j++) {
 		size_t k = part->m - j;
-		/* Before the first column a gap is all there is. */
+		/* Before the first column there is only a gap. */
 		struct strmatch_edge up = {.h = -part->begin - extend * (int32_t)middle};
 		struct strmatch_edge low = {.h = -part->end - extend * (int32_t)rest};
 

@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The codelet for StarPU: a wavefront over two sequences.
  */
 #include "config.h"
 
@@ -9,7 +11,6 @@
 #include <heddle/wavefront.h>
 
 #include "codelets/codelet.h"
-#include "codelets/programs.h"
 #include "codelets/strmatch/strmatch.h"
 
 enum { QUERY, SUBJECT, ROWS, EDGE, NBUFFERS };
@@ -30,7 +31,7 @@ typedef int version(void *stream, const struct strmatch_scoring *scoring,
                     struct strmatch_row *rows, const struct strmatch_edge *above,
                     struct strmatch_edge *below);
 
-/* What the row above left stands where the tile's last row goes. */
+/* The edge holds the row above the tile, and afterwards the tile's last row. */
 static int run(version *compute, void *stream, void *buffers[], const struct heddle_tile *given)
 {
 	const struct strmatch_job *job = given->arg;
@@ -70,7 +71,7 @@ static void run_cuda(void *buffers[], void *arg)
 #endif
 
 #ifdef HEDDLE_USE_OPENCL
-#define SIDE 64 /* the kernel's */
+#define SIDE 64 /* as in the kernel */
 
 struct codelet_program strmatch_program = {.source =
 #include "codelets/strmatch/opencl.clh"
@@ -81,28 +82,25 @@ static int launch_squares(void *buffers[], const struct strmatch_job *job,
                           const struct strmatch_tile *tile, cl_mem scores, cl_uint diagonal)
 {
 	size_t down = (tile->nrows + SIDE - 1) / SIDE, across = (tile->ncolumns + SIDE - 1) / SIDE;
-	cl_uint first = diagonal < across ? 0 : diagonal - across + 1;
-	cl_uint last = diagonal < down ? diagonal : down - 1;
-	cl_ulong nrows = tile->nrows, ncolumns = tile->ncolumns;
-	size_t column = tile->first_column, local = SIDE, global = (last - first + 1) * local;
+	cl_uint first;
+	size_t column = tile->first_column, local = SIDE;
+	size_t global = codelet_diagonal(down, across, diagonal, &first) * local;
 	struct codelet_launch launch;
 
-	codelet_launch_begin(&strmatch_program.binary, "compute_squares", &launch);
-	codelet_launch_argument(&launch, sizeof(nrows), &nrows);
-	codelet_launch_argument(&launch, sizeof(ncolumns), &ncolumns);
-	codelet_launch_argument(&launch, sizeof(cl_uint), &tile->first_column);
+	codelet_launch_begin(&strmatch_program, "compute_squares", &launch);
+	codelet_launch_ulong(&launch, tile->nrows);
+	codelet_launch_ulong(&launch, tile->ncolumns);
+	codelet_launch_uint(&launch, column);
 	codelet_launch_argument(&launch, sizeof(cl_int), &job->floor);
 	codelet_launch_argument(&launch, sizeof(cl_int), &job->scoring.open);
 	codelet_launch_argument(&launch, sizeof(cl_int), &job->scoring.extend);
-	codelet_launch_argument(&launch, sizeof(diagonal), &diagonal);
-	codelet_launch_argument(&launch, sizeof(first), &first);
+	codelet_launch_uint(&launch, diagonal);
+	codelet_launch_uint(&launch, first);
 	codelet_launch_argument(&launch, sizeof(scores), &scores);
-	codelet_launch_buffer(&launch, STARPU_VECTOR_GET_DEV_HANDLE(buffers[QUERY]),
-	                      STARPU_VECTOR_GET_OFFSET(buffers[QUERY]));
+	codelet_launch_vector(&launch, buffers[QUERY]);
 	codelet_launch_buffer(&launch, STARPU_VECTOR_GET_DEV_HANDLE(buffers[SUBJECT]),
 	                      STARPU_VECTOR_GET_OFFSET(buffers[SUBJECT]) + column);
-	codelet_launch_buffer(&launch, STARPU_VECTOR_GET_DEV_HANDLE(buffers[ROWS]),
-	                      STARPU_VECTOR_GET_OFFSET(buffers[ROWS]));
+	codelet_launch_vector(&launch, buffers[ROWS]);
 	codelet_launch_buffer(&launch, STARPU_VECTOR_GET_DEV_HANDLE(buffers[EDGE]),
 	                      STARPU_VECTOR_GET_OFFSET(buffers[EDGE]) +
 	                          column * sizeof(struct strmatch_edge));
@@ -138,11 +136,7 @@ static void run_opencl(void *buffers[], void *arg)
 
 struct starpu_codelet strmatch_codelet = {
     .name = "strmatch",
-    .cpu_funcs = {run_cpu},
-    .cuda_funcs = {CODELET_CUDA(run_cuda)},
-    .cuda_flags = {STARPU_CUDA_ASYNC},
-    .opencl_funcs = {CODELET_OPENCL(run_opencl)},
-    .opencl_flags = {STARPU_OPENCL_ASYNC},
+    CODELET_VERSIONS(run_cpu, run_cuda, run_opencl),
     .model = CODELET_MODEL,
     .nbuffers = NBUFFERS,
     .modes = {STARPU_R, STARPU_R, STARPU_RW, STARPU_RW},

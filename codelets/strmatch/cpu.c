@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A tile is computed in runs of columns short enough for the first cache, and a run
- * in strips of as many rows as a vector has lanes (strips.h).
+ * The CPU version: runs of columns that fit into the first cache, and strips of as many rows as a
+ * vector has lanes (strips.h).
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 
 #define RUN 768       /* columns of a run at the most */
 #define MOST_LANES 16 /* of any instruction set */
-/* What strips may read before and behind a run. */
+/* Strips may read so much before and behind a run. */
 #define MARGIN (MOST_LANES * MOST_LANES)
 
 struct strip {
@@ -165,7 +165,7 @@ void strmatch_cpu_isa(enum codelet_isa isa, const struct strmatch_scoring *scori
                       const struct strmatch_edge *above, struct strmatch_edge *below)
 {
 	struct borders borders = {0};
-	/* Every run costs something, so they are few, and alike. */
+	/* Every run has a cost, so there are few of them, of equal length. */
 	size_t runs = (tile->ncolumns + RUN - 1) / RUN;
 	size_t run = runs ? (tile->ncolumns + runs - 1) / runs : 0;
 

@@ -1,12 +1,11 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A tile is cut into bands of 128 rows, each of which belongs to one warp: a lane has ROWS
- * rows in registers, one column a step, and hands its lowest row to the next lane, which
- * is one column behind. One launch computes a tile: a band says how far its last row is, and
- * the one below follows it. Bands are taken in the order of their start, so that a band's
- * predecessor always runs or has run. A tile of r rows keeps at most r / (32 ROWS) warps busy, so
- * bands for a GPU are better high.
+ * A tile has bands of 128 rows, each computed by one warp: a lane has ROWS rows in registers,
+ * computes one column a step, and passes its lowest row to the next lane, which is one column
+ * behind. One launch computes a tile: a band publishes the progress of its last row, and the band
+ * below follows it. Bands are taken in the order of their start, so that the band above always runs
+ * or has run. A tile of r rows keeps at most r / (32 ROWS) warps busy: a GPU needs high bands.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -20,13 +19,13 @@
 #define CHUNK 32  /* steps */
 #define ALL 0xffffffffu
 
-/* What all bands of a tile share. */
+/* The data of all bands of a tile. */
 struct geometry {
 	struct strmatch_tile tile;
 	int open, extend;
 };
 
-/* The scores travel as an argument of the kernel. */
+/* The scores are an argument of the kernel. */
 struct table {
 	int8_t scores[STRMATCH_LETTERS][STRMATCH_LETTERS];
 };
@@ -46,7 +45,7 @@ static __global__ void copy_edge(size_t n, int floor, const struct strmatch_edge
 	}
 }
 
-/* The rows of a lane while they pass through a tile. */
+/* The rows of a lane. */
 struct lane {
 	int h[ROWS], e[ROWS], best[ROWS], letter[ROWS];
 	unsigned best_at[ROWS];
@@ -86,7 +85,7 @@ static __device__ void lane_store(const struct lane &lane, struct strmatch_row *
 		}
 }
 
-/* One column. Rows that do not exist hand on what is above them. */
+/* Computes one column. Rows that do not exist pass on the values above them. */
 static __device__ __forceinline__ void lane_step(struct lane &lane, const struct geometry &g,
 						 const int8_t *scores, int letter, unsigned column,
 						 int up_h, int up_f)
@@ -121,7 +120,7 @@ struct above {
 	int h, f, letter;
 };
 
-/* Waits until the last row of the band above is done so far. */
+/* Waits until the band above has computed so many columns of its last row. */
 static __device__ void wait_for(const volatile int *above, int columns)
 {
 	if (!threadIdx.x)
@@ -131,7 +130,7 @@ static __device__ void wait_for(const volatile int *above, int columns)
 	__syncwarp();
 }
 
-/* What is above may just have been written by another multiprocessor. */
+/* Another multiprocessor may just have written the row above. */
 static __device__ struct above fetch(const struct geometry &g, const uint8_t *subject,
 				     const struct strmatch_edge *edge, int column)
 {
@@ -178,8 +177,8 @@ static __device__ __forceinline__ void compute(struct lane &lane, const struct g
 	}
 }
 
-/* One band. `progress` has how many have been begun, and then for each how many columns of its
- * last row are done. */
+/* Computes a band. `progress` has the number of bands taken, then for each band the number of
+ * columns done in its last row. */
 static __global__ void compute_bands(struct geometry g, struct table table,
 				     const uint8_t *__restrict__ query,
 				     const uint8_t *__restrict__ subject, struct strmatch_row *rows,
@@ -207,7 +206,7 @@ static __global__ void compute_bands(struct geometry g, struct table table,
 		if (number && step < needed)
 			wait_for(done - 1, needed);
 		compute(lane, g, scores, step, fetch(g, subject, edge, step + self), letter, edge);
-		/* The last lane alone has written what the next band reads. */
+		/* Only the last lane has written what the next band reads. */
 		if (self == 31) {
 			__threadfence();
 			*(volatile int *)done = step + CHUNK - 31;

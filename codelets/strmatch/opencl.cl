@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * As in the CUDA version, with a work-group for a square and a row for a
- * work-item: rows hand on what they computed through local memory, which two steps
- * use in turn.
+ * work-item: rows pass their values on through local memory, which two steps use in turn.
  */
 
 #define SIDE 64

@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The formulas cell by cell, for comparisons, and the state of rows before and after.
  */
 #include "config.h"
 

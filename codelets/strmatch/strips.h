@@ -1,12 +1,14 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A strip of at most LANES rows, one a lane, over a run of columns. Lanes work on an
- * anti-diagonal: in step t lane l has column t - l, so that what it needs of the row
- * above is what the lane before computed one step ago. Included by cpu.c once for
- * each instruction set, with
+ * Computes a strip of at most LANES rows, one a lane, over a run of columns. Lanes work on an
+ * anti-diagonal: in step t lane l has column t - l, so that the lane before computed, one step ago,
+ * the values of the row above. cpu.c includes this file once for each instruction set.
+ */
+
+/* cpu.c defines
  *
- *   LANES             32-bit numbers of a vector
+ *   LANES             32-bit numbers in a vector
  *   NEXT_LANE         the last of one vector, then all but the last of another
  *   STRIP(name)       the name for this instruction set
  *   TARGET            attribute of functions
@@ -14,8 +16,7 @@
  *   WHERE_LARGER(a, b, x, y)  x where a is larger than b, else y
  *   LANE(v, which)    the lane of v that all lanes of `which` name; not through memory,
  *                     where a small load waits for a large store
- *   WIDEN(bytes)      LANES signed bytes from memory as 32-bit numbers
- */
+ *   WIDEN(bytes)      LANES signed bytes from memory as 32-bit numbers */
 
 typedef int32_t STRIP(vector) __attribute__((vector_size(4 * LANES)));
 

@@ -1,23 +1,11 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Local alignment of two sequences: T. F. Smith and M. S. Waterman, "Identification
- * of Common Molecular Subsequences", Journal of Molecular Biology 147, 1981, with
- * affine gaps by O. Gotoh, "An Improved Algorithm for Matching Biological Sequences",
- * Journal of Molecular Biology 162, 1982. For row i (a letter of the query) and column j
- * (a letter of the subject), everything outside the matrix being 0:
- *
- *   E(i,j) = max(E(i,j-1) - extend, H(i,j-1) - open)
- *   F(i,j) = max(F(i-1,j) - extend, H(i-1,j) - open)
- *   H(i,j) = max(floor, H(i-1,j-1) + s(query i, subject j), E(i,j), F(i,j))
- *
- * A gap of k letters costs open + (k - 1) extend. With floor 0 the largest H is
- * the best score of any local alignment, and where it stands is its end. With floor
- * STRMATCH_NONE alignments begin at the corner: that is how the start is found, in the
- * reversed sequences.
- *
- * The matrix is never kept. Of a tile there remain its last column, in an array of
- * struct strmatch_row, and its last row, in an array of struct strmatch_edge.
+ * Local alignment of two sequences: T. F. Smith and M. S. Waterman, "Identification of Common
+ * Molecular Subsequences", Journal of Molecular Biology 147, 1981, with affine gaps by O. Gotoh,
+ * "An Improved Algorithm for Matching Biological Sequences", Journal of Molecular Biology 162,
+ * 1982. Rows are letters of the query, columns letters of the subject. The matrix is never kept: of
+ * a tile remain its last column (struct strmatch_row) and its last row (struct strmatch_edge).
  */
 #ifndef CODELETS_STRMATCH_H
 #define CODELETS_STRMATCH_H
@@ -31,8 +19,18 @@
 extern "C" {
 #endif
 
+/* For row i and column j, everything outside the matrix being 0:
+ *
+ *   E(i,j) = max(E(i,j-1) - extend, H(i,j-1) - open)
+ *   F(i,j) = max(F(i-1,j) - extend, H(i-1,j) - open)
+ *   H(i,j) = max(floor, H(i-1,j-1) + s(query i, subject j), E(i,j), F(i,j))
+ *
+ * A gap of k letters costs open + (k - 1) extend. With floor 0 the largest H is the best score of
+ * any local alignment, at its end. With floor STRMATCH_NONE all alignments begin at the corner: in
+ * the reversed sequences this finds the beginning. */
+
 #define STRMATCH_LETTERS 32 /**< letters are numbers below this */
-/** Less than any score; costs can be taken off it without an overflow. */
+/** Less than any score; subtracting costs does not overflow. */
 #define STRMATCH_NONE (-(1 << 30))
 /** Longest sequence: the worst scores and the best ones stay within 32 bits. */
 #define STRMATCH_LONGEST ((size_t)1 << 23)
@@ -44,7 +42,7 @@ struct strmatch_scoring {
 	int32_t open, extend; /**< 0 … STRMATCH_LARGEST, extend at most open */
 };
 
-/** What is known of a row left of a tile, and afterwards of the tile's last column. */
+/** The state of a row left of a tile, and afterwards that of the tile's last column. */
 struct strmatch_row {
 	int32_t h, e;     /**< H and E in the column before the tile */
 	int32_t corner;   /**< H of the row above in the column before the tile */
@@ -52,12 +50,12 @@ struct strmatch_row {
 	uint32_t best_at; /**< the first column that has it */
 };
 
-/** What the row below a tile needs of each column. */
+/** The values of a column that the row below a tile needs. */
 struct strmatch_edge {
 	int32_t h, f;
 };
 
-/** A piece of the matrix. */
+/** A part of the matrix. */
 struct strmatch_tile {
 	size_t nrows, ncolumns;
 	uint32_t first_column; /**< of the whole matrix, for best_at */
@@ -80,7 +78,7 @@ void strmatch_scores_simple(struct strmatch_scoring *scoring, enum strmatch_alph
  * Substitution Matrices from Protein Blocks", PNAS 89, 1992. */
 void strmatch_scores_blosum62(struct strmatch_scoring *scoring);
 
-/** What rows are before their first column. */
+/** Sets rows to the state before their first column. */
 void strmatch_start(size_t nrows, int32_t floor, struct strmatch_row *rows);
 
 /** Computes a tile.
@@ -124,7 +122,7 @@ struct strmatch_step {
 int strmatch_align(const struct strmatch_scoring *scoring, size_t n, const uint8_t *query, size_t m,
                    const uint8_t *subject, struct strmatch_step **steps, size_t *nsteps);
 
-/** What an alignment scores, from its steps. */
+/** The score of an alignment, from its steps. */
 int64_t strmatch_score(const struct strmatch_scoring *scoring, const uint8_t *query,
                        const uint8_t *subject, const struct strmatch_step *steps, size_t nsteps);
 
@@ -135,11 +133,10 @@ int strmatch_cuda(void *stream, const struct strmatch_scoring *scoring,
                   const struct strmatch_tile *tile, const uint8_t *query, const uint8_t *subject,
                   struct strmatch_row *rows, const struct strmatch_edge *above,
                   struct strmatch_edge *below);
-/** Brings the CUDA version to the current device, so that its first tile does not
- * wait for that. @return 0; -EIO. */
+/** Loads the CUDA version to the current device before the first tile. @return 0; -EIO. */
 int strmatch_cuda_load(void);
 
-/** What all tiles of a wavefront have in common: its `arg`. */
+/** The `arg` of a wavefront. */
 struct strmatch_job {
 	struct strmatch_scoring scoring;
 	int32_t floor;
@@ -150,6 +147,8 @@ struct strmatch_job {
  * (HEDDLE_COLUMNS, read), struct strmatch_row (HEDDLE_ROWS, as strmatch_start() makes them) and
  * struct strmatch_edge (HEDDLE_COLUMNS, h the floor and f STRMATCH_NONE). */
 extern struct starpu_codelet strmatch_codelet;
+/** Its OpenCL program, where this build has OpenCL. */
+extern struct codelet_program strmatch_program;
 
 #ifdef __cplusplus
 }

@@ -1,12 +1,13 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The codelet for StarPU: a task for a part of a vector.
  */
 #include "config.h"
 
 #include <starpu.h>
 
 #include "codelets/codelet.h"
-#include "codelets/programs.h"
 #include "codelets/vecinc/vecinc.h"
 
 static unsigned passes(const struct heddle_block *block)
@@ -41,26 +42,20 @@ static void run_opencl(void *buffers[], void *arg)
 	const size_t local = 128;
 	struct heddle_block *block = arg;
 	cl_ulong n = STARPU_VECTOR_GET_NX(buffers[0]);
-	cl_uint count = passes(block);
 	size_t global = (n + local - 1) / local * local;
 	struct codelet_launch launch;
 
-	codelet_launch_begin(&vecinc_program.binary, "vecinc", &launch);
-	codelet_launch_argument(&launch, sizeof(n), &n);
-	codelet_launch_argument(&launch, sizeof(count), &count);
-	codelet_launch_buffer(&launch, STARPU_VECTOR_GET_DEV_HANDLE(buffers[0]),
-	                      STARPU_VECTOR_GET_OFFSET(buffers[0]));
+	codelet_launch_begin(&vecinc_program, "vecinc", &launch);
+	codelet_launch_ulong(&launch, n);
+	codelet_launch_uint(&launch, passes(block));
+	codelet_launch_vector(&launch, buffers[0]);
 	block->status = codelet_launch_end(&launch, 1, &global, &local);
 }
 #endif
 
 struct starpu_codelet vecinc_codelet = {
     .name = "vecinc",
-    .cpu_funcs = {run_cpu},
-    .cuda_funcs = {CODELET_CUDA(run_cuda)},
-    .cuda_flags = {STARPU_CUDA_ASYNC},
-    .opencl_funcs = {CODELET_OPENCL(run_opencl)},
-    .opencl_flags = {STARPU_OPENCL_ASYNC},
+    CODELET_VERSIONS(run_cpu, run_cuda, run_opencl),
     .model = CODELET_MODEL,
     .nbuffers = 1,
     .modes = {STARPU_RW},

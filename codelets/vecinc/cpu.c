@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The CPU version, and the check of its results.
  */
 #include "config.h"
 
@@ -10,7 +12,7 @@ ISA_BODY void increment_body(size_t n, unsigned passes, uint32_t *values)
 	for (unsigned p = 0; p < passes; p++) {
 		for (size_t i = 0; i < n; i++)
 			values[i]++;
-		/* Passes are not to be merged into one. */
+		/* Keeps the compiler from merging the passes. */
 		__asm__ volatile("" : : "r"(values) : "memory");
 	}
 }

@@ -14,7 +14,7 @@
 
 #include <heddle/heddle.h>
 
-#include "codelets/codelet.h"
+#include "codelets/programs.h"
 #include "codelets/histogram/histogram.h"
 #include "estimator/platform_starpu.h"
 #include "support/variables.h"

@@ -1,19 +1,10 @@
 #!/bin/sh
 # heddle bench on a small simulated machine: every contender ran, none is faster
 # than the ideal, and a second run says the same.
-set -u
-: "${top_builddir:?}"
-work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-bench.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT HUP INT TERM
+. "$top_srcdir/tests/tools/common.sh"
 bench() {
 	"$top_builddir/bin/heddle-bench" --app blackscholes --quick --size 200000 "$@"
 }
-failures=0
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
-
 bench --platform '3cpu+fpga8@6000:10' --json "$work/first.json" >"$work/first" || fail "exit status"
 bench --platform '3cpu+fpga8@6000:10' --json "$work/second.json" >"$work/second" ||
 	fail "exit status of the second run"

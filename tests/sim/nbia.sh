@@ -5,16 +5,7 @@
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Time limit: 300 s
-set -u
-: "${top_builddir:?}"
-work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-nbia.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT HUP INT TERM
-failures=0
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
-
+. "$top_srcdir/tests/tools/common.sh"
 # simulate PLATFORM ARGUMENT...
 simulate() {
 	platform=$1

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "estimator/platform.h"
-#include "tools/common/platform_files.h"
+#include "tools/common/simulation.h"
 
 static char simulated_directory[] = "/tmp/heddle-simulated-XXXXXX";
 
@@ -29,7 +29,7 @@ static void simulated_begin(const char *spec)
 	char name[64];
 
 	if (heddle_platform_parse(spec, &platform) || !mkdtemp(simulated_directory) ||
-	    heddle_platform_write(&platform, simulated_directory, "simulated"))
+	    simulation_platform_write(&platform, simulated_directory, "simulated"))
 		exit(99);
 	setenv("STARPU_PERF_MODEL_DIR", simulated_directory, 1);
 	setenv("STARPU_HOSTNAME", "simulated", 1);

@@ -2,16 +2,7 @@
 # The apps of wavefronts on a simulated machine of 15 cores and a GPU 36 times as fast:
 # at least 0.88 of all processors' speed, and near the best of a sweep over h.
 # The iterations are all of the same length, so the bound is known.
-set -u
-: "${top_builddir:?}"
-work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-waves.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT HUP INT TERM
-failures=0
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
-
+. "$top_srcdir/tests/tools/common.sh"
 # run APP ARGUMENT...
 run() {
 	app=$1

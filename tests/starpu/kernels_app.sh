@@ -5,35 +5,17 @@
 #
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
-set -u
-: "${top_srcdir:?}" "${top_builddir:?}"
-work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-kernels.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT HUP INT TERM
+. "$top_srcdir/tests/tools/common.sh"
 HEDDLE_PROFILE_DIR=$work/profiles HEDDLE_ANALYSE=$top_builddir/bin/heddle-analyse
 STARPU_NCPU=1 STARPU_NOPENCL=2 POCL_DEVICES='pthread basic' POCL_MAX_PTHREAD_COUNT=2
 export HEDDLE_PROFILE_DIR HEDDLE_ANALYSE STARPU_NCPU STARPU_NOPENCL POCL_DEVICES
 export POCL_MAX_PTHREAD_COUNT
-kernels=$top_builddir/apps/kernels/kernels
-failures=0
-fail() {
-	echo "FAILED: $*"
-	failures=$((failures + 1))
-}
-
-# expect CODE TEXT ARGUMENT...: the exit code, and TEXT among what is printed.
+# expect STATUS TEXT ARGUMENT...: of the app.
 expect() {
-	code=$1 text=$2
+	status=$1 text=$2
 	shift 2
-	"$kernels" "$@" >"$work/out" 2>&1
-	got=$?
-	[ "$got" = 77 ] && [ "$code" != 77 ] && exit 77
-	if [ "$got" != "$code" ]; then
-		fail "$*: exit $got, not $code"
-		tail -n 5 "$work/out"
-	elif ! grep -qF -- "$text" "$work/out"; then
-		fail "$*: does not say '$text'"
-		tail -n 5 "$work/out"
-	fi
+	expect_app "$status" "$text" kernels "$@"
+	[ "$got" = 77 ] && [ "$status" != 77 ] && exit 77
 }
 
 # classes TEXT...: the lines about buffers, "NAME READ WRITTEN".

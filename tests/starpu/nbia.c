@@ -11,7 +11,7 @@
 #include <time.h>
 #include <starpu.h>
 
-#include "codelets/codelet.h"
+#include "codelets/programs.h"
 #include "apps/nbia/pipeline.h"
 #include "tests/unit/test.h"
 

@@ -3,84 +3,60 @@
 #
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
-set -u
+. "$top_srcdir/tests/tools/common.sh"
 apps=$top_builddir/apps
-work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-apps.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT HUP INT TERM
-failures=0
-
-fail() {
-	echo "FAILED: $*"
-	failures=$((failures + 1))
-}
-
-# expect CODE TEXT APP ARGUMENT...: the exit code, and TEXT among what is printed.
-expect() {
-	code=$1 text=$2 app=$3
-	shift 3
-	"$apps/$app/$app" "$@" >"$work/out" 2>&1
-	got=$?
-	if [ "$got" != "$code" ]; then
-		fail "$app $*: exit $got, not $code"
-		tail -n 5 "$work/out"
-	elif ! grep -qF -- "$text" "$work/out"; then
-		fail "$app $*: does not say '$text'"
-		tail -n 5 "$work/out"
-	fi
-}
-
-expect 0 "verified" vecinc --size 100003 --reps 2 --verify --sched odds --chunk 1000
-expect 0 "verified" vecinc --size 100003 --reps 1 --verify --sched eager --passes 0
-expect 0 "verified" vecinc --size 0 --reps 1 --verify
-expect 0 "--prefetch" vecinc --help
-expect 0 "every chunk is a task" vecinc --size 1000 --reps 1 --strategy gss
-expect 0 '"busy_us"' vecinc --size 4000003 --reps 1 --json -
+expect_app 0 "verified" vecinc --size 100003 --reps 2 --verify --sched odds --chunk 1000
+expect_app 0 "verified" vecinc --size 100003 --reps 1 --verify --sched eager --passes 0
+expect_app 0 "verified" vecinc --size 0 --reps 1 --verify
+expect_app 0 "--prefetch" vecinc --help
+expect_app 0 "every chunk is a task" vecinc --size 1000 --reps 1 --strategy gss
+expect_app 0 '"busy_us"' vecinc --size 4000003 --reps 1 --json -
 awk '/"iterations"/ { n = $2 + 0 } /"busy_us"/ { busy = $2 + 0 } /"finish_us"/ { finish = $2 + 0 }
 	/"name"/ { some += n > 0; if (n > 0 && !(busy > 0 && busy <= finish)) bad = 1 }
 	END { exit bad || !some }' "$work/out" || { fail "vecinc: times of workers"; cat "$work/out"; }
-expect 2 "not a whole number" vecinc --chunk 0
-expect 2 "neither auto nor" vecinc --prefetch some
-expect 2 "neither input nor output" vecinc --output "$work/x" --size 10 --reps 1
+expect_app 2 "not a whole number" vecinc --chunk 0
+expect_app 2 "neither auto nor" vecinc --prefetch some
+expect_app 2 "neither input nor output" vecinc --output "$work/x" --size 10 --reps 1
 # Whether it goes on then is up to PoCL.
 # shellcheck disable=SC3045 # dash and bash have it
 (ulimit -c 0; HWLOC_FSROOT=$work "$apps/vecinc/vecinc" --size 10 --reps 1) >"$work/out" 2>&1
 grep -q "cores in $work/sys/devices/system/cpu.* mounted" "$work/out" ||
 	{ fail "no message where there is no /sys"; cat "$work/out"; }
 # Before it takes memory, and time.
-expect 2 "neither input nor output" vecinc --output "$work/x" --size 2305843009213693951
+expect_app 2 "neither input nor output" vecinc --output "$work/x" --size 2305843009213693951
 
 for app in blackscholes boxfilter histogram; do
 	size=10007
 	[ $app = boxfilter ] && size=101
-	expect 0 "verified" $app --size $size --reps 2 --verify --sched hdss
-	expect 0 "verified" $app --size $size --reps 1 --verify --sched eager --parts 7
-	expect 0 "verified" $app --size $size --reps 1 --verify --strategy gss --workers cpu
-	expect 0 "verified" $app --size 0 --reps 1 --verify
-	expect 0 "verified" $app --size 1 --reps 1 --verify
-	expect 0 "--strategy" $app --help
-	expect 2 "not a whole number" $app --size ten
-	expect 2 "not a whole number" $app --size -1
-	expect 2 "not a whole number" $app --size 99999999999999999999
-	expect 2 "not a whole number" $app --reps 0
-	expect 2 "takes no arguments" $app stray
-	expect 2 "no such policy" $app --sched nonsense
-	expect 2 "nonsense" $app --size 10 --strategy nonsense
-	expect 2 "is no kind of worker" $app --workers gpu9
-	expect 2 "exclude each other" $app --size 1 --input "$work/x"
-	expect 2 "No such file" $app --input "$work/missing"
-	expect 2 "is a directory" $app --input "$work"
+	expect_app 0 "verified" $app --size $size --reps 2 --verify --sched hdss
+	expect_app 0 "verified" $app --size $size --reps 1 --verify --sched eager --parts 7
+	expect_app 0 "verified" $app --size $size --reps 1 --verify --strategy gss --workers cpu
+	expect_app 0 "verified" $app --size 0 --reps 1 --verify
+	expect_app 0 "verified" $app --size 1 --reps 1 --verify
+	expect_app 0 "--strategy" $app --help
+	expect_app 2 "not a whole number" $app --size ten
+	expect_app 2 "not a whole number" $app --size -1
+	expect_app 2 "not a whole number" $app --size 99999999999999999999
+	expect_app 2 "not a whole number" $app --reps 0
+	expect_app 2 "takes no arguments" $app stray
+	expect_app 2 "no such policy" $app --sched nonsense
+	expect_app 2 "nonsense" $app --size 10 --strategy nonsense
+	expect_app 2 "is no kind of worker" $app --workers gpu9
+	expect_app 2 "exclude each other" $app --size 1 --input "$work/x"
+	expect_app 2 "No such file" $app --input "$work/missing"
+	expect_app 2 "is a directory" $app --input "$work"
 	: >"$work/empty"
-	expect 2 "is empty" $app --input "$work/empty"
-	expect 2 "not a regular file" $app --input /dev/zero
-	expect 2 "No such file" $app --size 10 --reps 1 --output "$work/no/such/folder"
-	expect 2 "No such file" $app --size 10 --reps 1 --json "$work/no/such/folder"
+	expect_app 2 "is empty" $app --input "$work/empty"
+	expect_app 2 "not a regular file" $app --input /dev/zero
+	expect_app 2 "No such file" $app --size 10 --reps 1 --output "$work/no/such/folder"
+	expect_app 2 "No such file" $app --size 10 --reps 1 --json "$work/no/such/folder"
 	# That is said before the work begins, of which nothing is printed.
 	grep -q "repetition" "$work/out" && fail "$app: works for a report that has no place"
-	expect 2 "Is a directory" $app --size 10 --reps 1 --save-input "$work"
-	expect 2 "$app: unrecognized option" $app --nonsense
+	expect_app 2 "Is a directory" $app --size 10 --reps 1 --save-input "$work"
+	expect_app 2 "$app: unrecognized option" $app --nonsense
 	grep -q "/$app: " "$work/out" && fail "$app calls itself by its path"
-	STARPU_NCPU=0 expect 77 "StarPU" $app --size 10
-	STARPU_NCUDA=0 expect 77 "no cuda worker" $app --workers cpu,cuda
+	STARPU_NCPU=0 expect_app 77 "StarPU" $app --size 10
+	STARPU_NCUDA=0 expect_app 77 "no cuda worker" $app --workers cpu,cuda
 
 	"$apps/$app/$app" --size $size --reps 3 --verify --json - >"$work/report" ||
 		fail "$app --json -"
@@ -92,18 +68,18 @@ for app in blackscholes boxfilter histogram; do
 done
 
 options=$work/options.csv
-expect 0 "" blackscholes --size 1000 --reps 1 --save-input "$options" --output "$work/a.csv"
-expect 0 "verified" blackscholes --input "$options" --reps 1 --verify --output "$work/b.csv"
+expect_app 0 "" blackscholes --size 1000 --reps 1 --save-input "$options" --output "$work/a.csv"
+expect_app 0 "verified" blackscholes --input "$options" --reps 1 --verify --output "$work/b.csv"
 cmp "$work/a.csv" "$work/b.csv" || fail "prices of the same options differ"
 [ "$(wc -l <"$work/b.csv")" = 1001 ] || fail "not every price was written"
 printf '42,40,0.5\n' >"$options"
-expect 0 "" blackscholes --input "$options" --rate 0.1 --volatility 0.2 --output "$work/c.csv"
+expect_app 0 "" blackscholes --input "$options" --rate 0.1 --volatility 0.2 --output "$work/c.csv"
 grep -q '^42,40,0.5,4.759[0-9]*,0.808[0-9]*$' "$work/c.csv" || fail "the textbook's price is missed"
 
 # bad LINES TEXT: options that must be refused, with file and line.
 bad() {
 	printf "$1" >"$options"
-	expect 2 "$2" blackscholes --input "$options"
+	expect_app 2 "$2" blackscholes --input "$options"
 }
 bad '1,2,3\n1,2\n' "options.csv:2: years is missing"
 bad '1,2,3\n1,,3\n' "options.csv:2: strike is missing"
@@ -119,34 +95,34 @@ bad '1,2,3\0\n' "is not a number"
 bad '1;2;3\n' "options.csv:1: spot: '1;2;3' is not a number"
 
 printf 'Spot , STRIKE,years\r\n1 ,\t2, 3\r\n\r\n4,5,6' >"$options"
-expect 0 "2 options" blackscholes --input "$options" --reps 1 --verify
+expect_app 0 "2 options" blackscholes --input "$options" --reps 1 --verify
 
 image=$work/image.png
-expect 0 "" boxfilter --size 50 --channels 3 --reps 1 --save-input "$image" --output "$work/a.png"
-expect 0 "verified" boxfilter --input "$image" --reps 2 --verify --output "$work/b.png"
+expect_app 0 "" boxfilter --size 50 --channels 3 --reps 1 --save-input "$image" --output "$work/a.png"
+expect_app 0 "verified" boxfilter --input "$image" --reps 2 --verify --output "$work/b.png"
 cmp "$work/a.png" "$work/b.png" || fail "the same image was filtered differently"
-expect 0 "" boxfilter --input "$image" --radius 0 --reps 1 --output "$work/c.png"
+expect_app 0 "" boxfilter --input "$image" --radius 0 --reps 1 --output "$work/c.png"
 cmp "$image" "$work/c.png" || fail "a window of one pixel changed the image"
-expect 0 "verified" boxfilter --input "$image" --radius 1000 --reps 1 --verify
-expect 2 "not a whole number" boxfilter --radius -1
-expect 2 "neither 1 nor 3" boxfilter --channels 4
+expect_app 0 "verified" boxfilter --input "$image" --radius 1000 --reps 1 --verify
+expect_app 2 "not a whole number" boxfilter --radius -1
+expect_app 2 "neither 1 nor 3" boxfilter --channels 4
 head -c 700 "$image" >"$work/cut.png"
-expect 2 "cut.png: not a PNG image that can be read: the file ends too early" boxfilter \
+expect_app 2 "cut.png: not a PNG image that can be read: the file ends too early" boxfilter \
 	--input "$work/cut.png"
-expect 2 "options.csv: not a PNG image that can be read" boxfilter --input "$options"
+expect_app 2 "options.csv: not a PNG image that can be read" boxfilter --input "$options"
 
 printf 'aab\377' >"$work/bytes"
-expect 0 "4 bytes" histogram --input "$work/bytes" --reps 2 --verify --output "$work/counts"
+expect_app 0 "4 bytes" histogram --input "$work/bytes" --reps 2 --verify --output "$work/counts"
 grep -qx '97,2' "$work/counts" && grep -qx '98,1' "$work/counts" &&
 	grep -qx '255,1' "$work/counts" && grep -qx '0,0' "$work/counts" ||
 	fail "histogram: wrong counts written"
 
 # What a disk that fails says (EIO) is what the memory of a process says where there is none. It
 # is no wrong result.
-expect 2 "/proc/self/mem: Input/output error" blackscholes --size 100 --reps 1 --json /proc/self/mem
-expect 2 "/proc/self/mem: Input/output error" blackscholes --size 100 --reps 1 \
+expect_app 2 "/proc/self/mem: Input/output error" blackscholes --size 100 --reps 1 --json /proc/self/mem
+expect_app 2 "/proc/self/mem: Input/output error" blackscholes --size 100 --reps 1 \
 	--output /proc/self/mem
-expect 2 "/proc/self/mem: " boxfilter --size 20 --reps 1 --output /proc/self/mem
+expect_app 2 "/proc/self/mem: " boxfilter --size 20 --reps 1 --output /proc/self/mem
 "$apps/blackscholes/blackscholes" --size 100 --reps 1 --json - >/dev/full 2>"$work/out"
 [ $? = 2 ] && grep -q "standard output: No space left" "$work/out" || fail "a full standard output"
 

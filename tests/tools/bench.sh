@@ -1,17 +1,12 @@
 #!/bin/sh
 # `heddle bench` on an app whose times are made up: what is computed from them,
 # and what becomes of contenders that fail.
-set -u
-: "${top_srcdir:?}" "${top_builddir:?}"
+. "$top_srcdir/tests/tools/common.sh"
 bench=$top_builddir/bin/heddle-bench
 app=$top_srcdir/tests/tools/fake-app
 if grep -q 'define HEDDLE_USE_SIMGRID' "$top_builddir/config.h"; then
 	exit 77 # that build runs on described machines only
 fi
-work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-bench.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT HUP INT TERM
-failures=0
-
 # Value in a column of a row of the table.
 cell() {
 	awk -v row="$1" -v column="$2" '$1 == row { print $column; exit }' "$work/table"

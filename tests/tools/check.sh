@@ -2,16 +2,7 @@
 # tools/check in a tree of its own, whose builds say what each test says here: what it
 # counts, and that a signal to it ends all that it has started, at once. And that tests
 # under tests/run see nothing of the user's.
-set -u
-: "${top_srcdir:?}"
-work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-check.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT HUP INT TERM
-failures=0
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
-
+. "$top_srcdir/tests/tools/common.sh"
 # build FLAVOUR RECIPE: a build folder in which all that the check makes is RECIPE.
 build() {
 	mkdir -p "$work/build-$1"
@@ -28,7 +19,8 @@ mkdir -p "$work/tools" "$work/tests"
 cp "$top_srcdir/tools/check" "$top_srcdir/tools/common.sh" "$work/tools"
 cp "$top_srcdir/tests/run" "$work/tests"
 printf '#!/bin/sh\necho "$*"\n' >"$work/tools/setup"
-chmod +x "$work/tools/setup"
+cp "$work/tools/setup" "$work/tools/style"
+chmod +x "$work/tools/setup" "$work/tools/style"
 
 build system 'for i in 1 2 3; do echo ":test-result: PASS" >$$i.trs; done'
 build sim 'echo ":test-result: PASS" >a.trs; echo ":test-result: SKIP" >b.trs'
@@ -37,8 +29,8 @@ build asan 'exit 1'
 (check --quick) >"$work/printed" 2>&1
 [ $? = 1 ] || fail "exit status of a check that fails"
 cat "$work/printed"
-# 3 tests, 1, 0 and 0; the set-up; the one that failed, and a part without results.
-[ "$(tail -n 1 "$work/printed")" = '5 passed, 2 failed, 1 skipped' ] || fail "counts"
+# 3 tests, 1, 0 and 0; the set-up; the style; the one that failed, and a part without results.
+[ "$(tail -n 1 "$work/printed")" = '6 passed, 2 failed, 1 skipped' ] || fail "counts"
 grep -q 'failed: broken' "$work/printed" || fail "the name of the test that failed"
 grep -q 'skipped: b' "$work/printed" || fail "the name of the test that was skipped"
 build trace 'echo ":test-result: PASS" >broken.trs'

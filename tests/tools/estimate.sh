@@ -1,25 +1,13 @@
 #!/bin/sh
 # heddle estimate: what it says of a profile that can be computed by hand, and to
 # wrong use and bad input.
-set -u
-: "${top_builddir:?}"
+. "$top_srcdir/tests/tools/common.sh"
 heddle=$top_builddir/bin/heddle
-work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-estimate.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT HUP INT TERM
-failures=0
-
-# expect STATUS PATTERN ARGUMENT...: heddle estimate's exit status, and a line of
-# its output.
-expect() {
+# expect_estimate STATUS PATTERN ARGUMENT...: of `heddle estimate`.
+expect_estimate() {
 	status=$1 pattern=$2
 	shift 2
-	"$heddle" estimate "$@" >"$work/out" 2>&1 </dev/null
-	got=$?
-	if [ "$got" != "$status" ] || ! grep -q -e "$pattern" "$work/out"; then
-		echo "$*: exit status $got instead of $status, or no line with '$pattern':"
-		head -5 "$work/out"
-		failures=$((failures + 1))
-	fi
+	expect "$status" "$pattern" "$heddle" estimate "$@"
 }
 
 cat >"$work/job.profile" <<'END'
@@ -44,55 +32,55 @@ printf 'ELF\000\001' >"$work/here/axpy"
 	cd "$work/here" || exit 99
 	HEDDLE_PROFILE_DIR=$work/profiles
 	export HEDDLE_PROFILE_DIR
-	expect 0 'cuda Y' show axpy
-	expect 0 'cpu Z' show mine
-	expect 2 'skipped' show ./axpy
+	expect_estimate 0 'cuda Y' show axpy
+	expect_estimate 0 'cpu Z' show mine
+	expect_estimate 2 'skipped' show ./axpy
 	[ "$failures" = 0 ]
 ) || failures=$((failures + 1))
-expect 0 '^Usage: heddle estimate' --help
-expect 2 '^Usage: heddle estimate'
-expect 2 '"vc" is nothing to do' vc
+expect_estimate 0 '^Usage: heddle estimate' --help
+expect_estimate 2 '^Usage: heddle estimate'
+expect_estimate 2 '"vc" is nothing to do' vc
 for what in cv predict show; do
-	expect 0 "Usage: heddle estimate $what" $what --help
-	expect 2 'which profile' $what
-	expect 2 'No such file' $what "$work/none"
-	expect 2 'not a regular file' $what "$work"
-	expect 0 'job.profile:6: skipped: a name without a value' $what "$job"
+	expect_estimate 0 "Usage: heddle estimate $what" $what --help
+	expect_estimate 2 'which profile' $what
+	expect_estimate 2 'No such file' $what "$work/none"
+	expect_estimate 2 'not a regular file' $what "$work"
+	expect_estimate 0 'job.profile:6: skipped: a name without a value' $what "$job"
 done
-expect 0 ' 20.0  *4 .*cpu X .*size=2' show "$job"
-expect 0 '"samples": 7.0' show --json "$job"
+expect_estimate 0 ' 20.0  *4 .*cpu X .*size=2' show "$job"
+expect_estimate 0 '"samples": 7.0' show --json "$job"
 echo 'loop bytes=8 device="cpu X" : at=5 pace=0.5,0.25,0.75 start=2' >"$work/loop.profile"
-expect 0 '^loop bytes=8 device="cpu X" : at=5 pace=0.5 start=2$' show "$work/loop.profile"
-expect 2 'no times of tasks' cv "$work/loop.profile"
+expect_estimate 0 '^loop bytes=8 device="cpu X" : at=5 pace=0.5 start=2$' show "$work/loop.profile"
+expect_estimate 2 'no times of tasks' cv "$work/loop.profile"
 # Left out in turn, the speed-ups 10, 10, 5 are predicted as 6, 50/9 and 10.
-expect 0 '^ *3  *61.48% .*cuda Y' cv -k 2 "$job"
-expect 0 '"speedup_error": 0.6148' cv -k 2 --json "$job"
+expect_estimate 0 '^ *3  *61.48% .*cuda Y' cv -k 2 "$job"
+expect_estimate 0 '"speedup_error": 0.6148' cv -k 2 --json "$job"
 HEDDLE_NEIGHBOURS=mean
 export HEDDLE_NEIGHBOURS
-expect 0 '^ *3  *61.48% .*cuda Y' cv "$job"
+expect_estimate 0 '^ *3  *61.48% .*cuda Y' cv "$job"
 unset HEDDLE_NEIGHBOURS
 # A power law: the cores' 10 us a size to the left and right of what is left out.
-expect 0 '^10 folds, fit; reference: cpu X' cv "$job"
-expect 0 '^ *60.0  *1.000  *neighbours  *cpu X' predict "$job" size=6
-expect 0 '^ *3 .*cpu X$' cv --reference 'cuda Y' "$job"
-expect 2 'has no device "cuda"' cv --reference cuda "$job"
-expect 2 'not a whole number' cv --folds 1 "$job"
-expect 2 'not a whole number' cv --neighbours 17 "$job"
-expect 2 'one profile at a time' cv "$job" "$job"
+expect_estimate 0 '^10 folds, fit; reference: cpu X' cv "$job"
+expect_estimate 0 '^ *60.0  *1.000  *neighbours  *cpu X' predict "$job" size=6
+expect_estimate 0 '^ *3 .*cpu X$' cv --reference 'cuda Y' "$job"
+expect_estimate 2 'has no device "cuda"' cv --reference cuda "$job"
+expect_estimate 2 'not a whole number' cv --folds 1 "$job"
+expect_estimate 2 'not a whole number' cv --neighbours 17 "$job"
+expect_estimate 2 'one profile at a time' cv "$job" "$job"
 # By a time that is known and the ratio 5 / 30 of the nearest tasks; by the averages.
-expect 0 '^ *15.0  *6.000  *neighbours  *cuda Y' predict -k 2 "$job" size=9
-expect 0 '^ *20.0  *1.000  *profile  *cpu X' predict "$job" size=2
-expect 0 '^ *15.0  *1.000  *neighbours  *cpu X' predict -k 2 "$job" size=1.4
-expect 0 '"from": "neighbours"' predict --json "$job" size=3
+expect_estimate 0 '^ *15.0  *6.000  *neighbours  *cuda Y' predict -k 2 "$job" size=9
+expect_estimate 0 '^ *20.0  *1.000  *profile  *cpu X' predict "$job" size=2
+expect_estimate 0 '^ *15.0  *1.000  *neighbours  *cpu X' predict -k 2 "$job" size=1.4
+expect_estimate 0 '"from": "neighbours"' predict --json "$job" size=3
 for bad in size size= size=x size=inf color=red =1; do
-	expect 2 'is no parameter here; there are size=NUMBER' predict "$job" "$bad"
+	expect_estimate 2 'is no parameter here; there are size=NUMBER' predict "$job" "$bad"
 done
 echo 'rate device="cpu X" : rate=3' >"$work/rates"
-expect 2 'no times of tasks' cv "$work/rates"
+expect_estimate 2 'no times of tasks' cv "$work/rates"
 grep cpu "$job" >"$work/one.profile"
-expect 1 'no two devices have times' cv "$work/one.profile"
+expect_estimate 1 'no two devices have times' cv "$work/one.profile"
 HEDDLE_PROFILE_DIR=$work
 export HEDDLE_PROFILE_DIR
-expect 0 'cuda Y' cv job
-expect 2 'none.profile: No such file' cv none
+expect_estimate 0 'cuda Y' cv job
+expect_estimate 2 'none.profile: No such file' cv none
 [ "$failures" = 0 ]

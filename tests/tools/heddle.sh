@@ -1,25 +1,8 @@
 #!/bin/sh
 # The command heddle: finding subcommands, `heddle plan blocks`, and what it says
 # to wrong use and bad input.
-set -u
-: "${top_builddir:?}"
+. "$top_srcdir/tests/tools/common.sh"
 heddle=$top_builddir/bin/heddle
-work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-plan.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT HUP INT TERM
-failures=0
-
-# expect STATUS PATTERN COMMAND...: its exit status, and a line of its output.
-expect() {
-	status=$1 pattern=$2
-	shift 2
-	"$@" >"$work/out" 2>&1 </dev/null
-	got=$?
-	if [ "$got" != "$status" ] || ! grep -q -e "$pattern" "$work/out"; then
-		echo "$*: exit status $got instead of $status, or no line with '$pattern':"
-		head -5 "$work/out"
-		failures=$((failures + 1))
-	fi
-}
 # machine TEXT: writes a description and names it.
 machine() {
 	printf '%s\n' "$1" >"$work/machine.json"
@@ -95,5 +78,5 @@ for bad in '|line 2, column 0' '[]|not an object' '{"n": 1}|workers: not an arra
 	expect 2 "${bad#*|}" plan
 done
 machine '{"n": 1000, "workers": [{"rate": 1, "stop_us": 10}]}'
-expect 1 'every worker died' plan
+expect 1 'every worker failed' plan
 [ "$failures" = 0 ]

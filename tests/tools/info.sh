@@ -1,17 +1,10 @@
 #!/bin/sh
 # heddle info: the tables are all there, the manual page is the one in doc/.
-set -u
-: "${top_srcdir:?}" "${top_builddir:?}"
+. "$top_srcdir/tests/tools/common.sh"
 info=$top_builddir/bin/heddle-info
 if grep -q 'define HEDDLE_USE_SIMGRID' "$top_builddir/config.h"; then
 	exit 77 # it wants a machine to simulate
 fi
-failures=0
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
-
 "$info" --man | cmp - "$top_srcdir/doc/variables.md" || fail "doc/variables.md: make update-doc"
 
 "$info" --frob >/dev/null 2>&1

@@ -1,16 +1,8 @@
 #!/bin/sh
 # Every subcommand has a man page with a name, a synopsis and its options, and roff has
 # nothing to say against any.
-set -u
-: "${top_builddir:?}"
+. "$top_srcdir/tests/tools/common.sh"
 [ -e "$top_builddir/doc/man/heddle.1" ] || { echo "no man pages: no help2man"; exit 77; }
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
-
 pages="heddle.1 heddle.7"
 for name in $("$top_builddir/bin/heddle" --help | sed -n 's/^  \([a-z]*\)  *.*/\1/p'); do
 	pages="$pages heddle-$name.1"

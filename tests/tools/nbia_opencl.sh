@@ -5,11 +5,8 @@
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Time limit: 300 s
-set -u
+. "$top_srcdir/tests/tools/common.sh"
 app=$top_builddir/apps/nbia/nbia
-work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-nbia.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT HUP INT TERM
-failures=0
 slide='--size 1400 --height 600 --resolutions 16,64,128 --reps 1 --confidence 0.999'
 
 "$app" $slide --sched eager --output "$work/cpu.png" >"$work/out" 2>&1 || exit 1

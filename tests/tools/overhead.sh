@@ -4,15 +4,8 @@
 #
 # heddle overhead: every policy gets measured, results are complete, wrong use is
 # refused. How large they are is not judged here.
-set -u
+. "$top_srcdir/tests/tools/common.sh"
 overhead=$top_builddir/bin/heddle-overhead
-failures=0
-
-fail() {
-	echo "FAIL: $*" >&2
-	failures=$((failures + 1))
-}
-
 json=$("$overhead" --rounds 1 --tasks 2000 --chain 500 --json -) || fail "exit status $?"
 names=$("$top_builddir/bin/heddle-run" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 for name in eager lws $names; do

@@ -1,20 +1,12 @@
 #!/bin/sh
 # heddle plot on a small block log and a small comparison.
 # Time limit: 300 s
-set -u
-: "${top_builddir:?}"
+. "$top_srcdir/tests/tools/common.sh"
 plot=$(readlink -f "$top_builddir/bin/heddle-plot")
 command -v gnuplot >/dev/null || exit 77
-work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-plot.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT HUP INT TERM
 # What a user has gnuplot do at its start is not for our pictures.
 mkdir "$work/home" && echo 'set print "-"; exit status 3' >"$work/home/.gnuplot" || exit 99
 export HOME="$work/home"
-failures=0
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 # drawn NAME...: both formats of each are there and are pictures.
 drawn() {
 	for name; do

@@ -2,17 +2,11 @@
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# heddle run and the ways in which StarPU finds policies, on a program that knows nothing of Heddle.
-set -u
+# heddle run and the ways in which StarPU finds policies, on a program that does not link
+# Heddle.
+. "$top_srcdir/tests/tools/common.sh"
 run=$top_builddir/bin/heddle-run
 program=$top_builddir/tests/tools/which_policy
-failures=0
-
-fail() {
-	echo "FAIL: $*" >&2
-	failures=$((failures + 1))
-}
-
 # expect STATUS OUTPUT COMMAND...: exit status and standard output.
 expect() {
 	want_status=$1 want=$2

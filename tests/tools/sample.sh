@@ -1,26 +1,8 @@
 #!/bin/sh
 # heddle sample: jobs on every kind of device, whose times `heddle estimate` then finds.
-set -u
-: "${top_builddir:?}"
+. "$top_srcdir/tests/tools/common.sh"
 heddle=$top_builddir/bin/heddle
-HEDDLE_PROFILE_DIR=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-sample.XXXXXX") || exit 99
-export HEDDLE_PROFILE_DIR
-trap 'rm -rf "$HEDDLE_PROFILE_DIR"' EXIT HUP INT TERM
-failures=0
-
-# expect STATUS PATTERN COMMAND...: its exit status, and a line of its output.
-expect() {
-	status=$1 pattern=$2
-	shift 2
-	"$@" >"$HEDDLE_PROFILE_DIR/out" 2>&1 </dev/null
-	got=$?
-	if [ "$got" != "$status" ] || ! grep -q -e "$pattern" "$HEDDLE_PROFILE_DIR/out"; then
-		echo "$*: exit status $got instead of $status, or no line with '$pattern':"
-		head -5 "$HEDDLE_PROFILE_DIR/out"
-		failures=$((failures + 1))
-	fi
-}
-
+export HEDDLE_PROFILE_DIR="$work"
 expect 2 'which codelet' "$heddle" sample
 expect 2 'no codelet "axpy"' "$heddle" sample axpy
 expect 2 'not a whole number' "$heddle" sample --jobs 0 histogram

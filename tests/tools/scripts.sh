@@ -1,33 +1,16 @@
 #!/bin/sh
 # The scripts of the source tree: help, wrong use, and a flavour that is not there.
-set -u
-: "${top_srcdir:?}"
+. "$top_srcdir/tests/tools/common.sh"
 unset HEDDLE_FLAVOUR
-failures=0
-
-# expect STATUS TEXT COMMAND...: the exit status, and a text in what is printed.
-expect() {
-	want=$1 text=$2
-	shift 2
-	output=$("$@" 2>&1)
-	status=$?
-	if [ "$status" != "$want" ] || ! echo "$output" | grep -qF -- "$text"; then
-		echo "FAIL: $*: status $status (wanted $want), output (wanted '$text'):"
-		echo "$output"
-		failures=$((failures + 1))
-	fi
-}
 
 for script in setup check demo; do
-	expect 0 "Usage: tools/$script" "$top_srcdir/tools/$script" --help
-	expect 2 nonsense "$top_srcdir/tools/$script" nonsense
+	outcome -F 0 "Usage: tools/$script" "$top_srcdir/tools/$script" --help
+	outcome -F 2 nonsense "$top_srcdir/tools/$script" nonsense
 done
-expect 2 /no/such/file "$top_srcdir/tools/demo" --file /no/such/file
-expect 2 'wants a file' "$top_srcdir/tools/demo" --image
-expect 2 'tools/setup nonsense' env HEDDLE_FLAVOUR=nonsense "$top_srcdir/tools/heddle" info
+outcome -F 2 /no/such/file "$top_srcdir/tools/demo" --file /no/such/file
+outcome -F 2 'wants a file' "$top_srcdir/tools/demo" --image
+outcome -F 2 'tools/setup nonsense' env HEDDLE_FLAVOUR=nonsense "$top_srcdir/tools/heddle" info
 # What is traced is of the flavour that traces.
-work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-scripts.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT HUP INT TERM
 mkdir -p "$work/tools" "$work/.starpu"
 cp "$top_srcdir/tools/heddle" "$work/tools"
 echo system >"$work/.starpu/default"
@@ -37,8 +20,8 @@ for flavour in system trace; do
 		>"$work/build-$flavour/bin/heddle"
 	chmod +x "$work/build-$flavour/bin/heddle"
 done
-expect 0 build-system/bin/heddle "$work/tools/heddle" app nbia
-expect 0 build-trace/bin/heddle "$work/tools/heddle" trace "$work/tools/heddle" app nbia
+outcome -F 0 build-system/bin/heddle "$work/tools/heddle" app nbia
+outcome -F 0 build-trace/bin/heddle "$work/tools/heddle" trace "$work/tools/heddle" app nbia
 
 # StarPU's examples are those of the StarPU that Heddle was built against; a crash, also of one
 # that fails by itself, is none that is left out.
@@ -51,12 +34,12 @@ printf '#!/bin/sh\n[ -z "$OURS" ] || kill -SEGV $$\nexit 77\n' >"$examples/crash
 printf '#!/bin/sh\nexit 77\n' >"$examples/unusable"
 chmod +x "$work/build/bin/heddle-run" "$examples"/*
 examples_all="sh $top_srcdir/tests/tools/examples-all --builddir $work/build"
-expect 0 '1 passed under hdss, 0 failed; 1 of 2 do not pass' $examples_all hello_world unusable
-expect 1 'FAIL: crashes under hdss' $examples_all crashes
+outcome -F 0 '1 passed under hdss, 0 failed; 1 of 2 do not pass' $examples_all hello_world unusable
+outcome -F 1 'FAIL: crashes under hdss' $examples_all crashes
 printf '#!/bin/sh\nkill -SEGV $$\n' >"$examples/hello_world"
-expect 1 'hello_world crashed' $examples_all
+outcome -F 1 'hello_world crashed' $examples_all
 printf '#!/bin/sh\nexit 0\n' >"$examples/hello_world"
-expect 77 'another StarPU' $examples_all
+outcome -F 77 'another StarPU' $examples_all
 rm "$examples/hello_world"
-expect 77 "no examples of StarPU's in $examples" $examples_all
+outcome -F 77 "no examples of StarPU's in $examples" $examples_all
 [ "$failures" -eq 0 ]

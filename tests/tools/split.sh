@@ -1,23 +1,12 @@
 #!/bin/sh
 # heddle plan split: what it prints, and what it says to bad tables.
-set -u
-: "${top_builddir:?}"
+. "$top_srcdir/tests/tools/common.sh"
 heddle=$top_builddir/bin/heddle
-work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-split.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT HUP INT TERM
-failures=0
-
-# expect STATUS PATTERN ARGUMENT...: of `heddle plan split`.
-expect() {
+# expect_split STATUS PATTERN ARGUMENT...: of `heddle plan split`.
+expect_split() {
 	status=$1 pattern=$2
 	shift 2
-	"$heddle" plan split "$@" >"$work/out" 2>&1 </dev/null
-	got=$?
-	if [ "$got" != "$status" ] || ! grep -q -e "$pattern" "$work/out"; then
-		echo "plan split $*: exit status $got instead of $status, or no line with '$pattern':"
-		head -5 "$work/out"
-		failures=$((failures + 1))
-	fi
+	expect "$status" "$pattern" "$heddle" plan split "$@"
 }
 
 # Two equal devices in the host's memory share equally; what is linear is exact.
@@ -25,18 +14,18 @@ cat >"$work/two.json" <<'EOF'
 {"groups": 1000, "devices": [{"name": "a", "times": [[1000, 100]]},
 	{"name": "b", "times": [[1000, 100]]}]}
 EOF
-expect 0 '"us": 50.0,' "$work/two.json"
-expect 0 '"groups": 500,' "$work/two.json"
-expect 0 '"us": 100.0,' --method single "$work/two.json"
+expect_split 0 '"us": 50.0,' "$work/two.json"
+expect_split 0 '"groups": 500,' "$work/two.json"
+expect_split 0 '"us": 100.0,' --method single "$work/two.json"
 # Two equal devices: half each, and as much later as sharing costs.
 cat >"$work/costs.json" <<'EOF'
 {"groups": 1000, "devices": [
 	{"name": "a", "times": [[1000, 300]], "part_us": 30, "slowdown": 1.2},
 	{"name": "b", "times": [[1000, 300]], "part_us": 30, "slowdown": 1.2}]}
 EOF
-expect 0 '"us": 210.0,' -m heddle "$work/costs.json"
+expect_split 0 '"us": 210.0,' -m heddle "$work/costs.json"
 sed 's/"slowdown": 1.2/"slowdown": 2/' "$work/costs.json" >"$work/costly.json"
-expect 0 '"us": 300.0,' -m heddle "$work/costly.json"
+expect_split 0 '"us": 300.0,' -m heddle "$work/costly.json"
 
 # A GPU three times as fast behind a bus that eats it all.
 cat >"$work/bus.json" <<'EOF'
@@ -46,17 +35,17 @@ cat >"$work/bus.json" <<'EOF'
 	{"name": "gpu", "bus": "pcie", "times": [[1000, 100]]}]}
 EOF
 for method in heddle paper single optimum; do
-	expect 0 '"us": 300.0,' -m $method "$work/bus.json"
+	expect_split 0 '"us": 300.0,' -m $method "$work/bus.json"
 done
-expect 0 '"us": 10085.0,' -m linear "$work/bus.json"
-expect 0 '^linear  *10085.0  *33.617  *250  *750$' --table "$work/bus.json"
-expect 0 'merge_bandwidth' --help
-expect 2 'which table' 
-expect 2 'is not heddle' -m best "$work/two.json"
-expect 2 'No such file' "$work/none.json"
+expect_split 0 '"us": 10085.0,' -m linear "$work/bus.json"
+expect_split 0 '^linear  *10085.0  *33.617  *250  *750$' --table "$work/bus.json"
+expect_split 0 'merge_bandwidth' --help
+expect_split 2 'which table' 
+expect_split 2 'is not heddle' -m best "$work/two.json"
+expect_split 2 'No such file' "$work/none.json"
 while IFS='|' read -r text pattern; do
 	printf '%s\n' "$text" >"$work/bad.json"
-	expect 2 "$pattern" "$work/bad.json"
+	expect_split 2 "$pattern" "$work/bad.json"
 done <<'EOF'
 [|line
 []|not an object

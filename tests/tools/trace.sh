@@ -1,20 +1,11 @@
 #!/bin/sh
 # heddle trace on a loop: the Paje trace can be parsed, and has one event for every
 # block that was run.
-set -u
-: "${top_builddir:?}"
+. "$top_srcdir/tests/tools/common.sh"
 grep -q 'define HEDDLE_USE_FXT' "$top_builddir/config.h" || exit 77
 grep -q 'define HEDDLE_USE_SIMGRID' "$top_builddir/config.h" && exit 77
 trace=$top_builddir/bin/heddle-trace
 loop=$top_builddir/doc/examples/axpy
-work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-trace.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT HUP INT TERM
-failures=0
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
-
 HEDDLE_STRATEGY=gss HEDDLE_BLOCK_LOG=$work/blocks.csv "$trace" -o "$work/out" -- "$loop" \
 	>"$work/printed" || fail "exit status"
 cat "$work/printed"

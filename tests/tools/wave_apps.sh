@@ -4,143 +4,119 @@
 #
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
-set -u
+. "$top_srcdir/tests/tools/common.sh"
 apps=$top_builddir/apps
-work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-waves.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT HUP INT TERM
-failures=0
-
-fail() {
-	echo "FAILED: $*"
-	failures=$((failures + 1))
-}
-
-# expect CODE TEXT APP ARGUMENT...: the exit code, and TEXT among what is printed.
-expect() {
-	code=$1 text=$2 app=$3
-	shift 3
-	"$apps/$app/$app" "$@" >"$work/out" 2>&1
-	got=$?
-	if [ "$got" != "$code" ]; then
-		fail "$app $*: exit $got, not $code"
-		tail -n 5 "$work/out"
-	elif ! grep -qF -- "$text" "$work/out"; then
-		fail "$app $*: does not say '$text'"
-		tail -n 5 "$work/out"
-	fi
-}
-
 if [ "${1:-}" = opencl ]; then
 	STARPU_NCPU=1 STARPU_NOPENCL=1 STARPU_OPENCL_ON_CPUS=1
 	export STARPU_NCPU STARPU_NOPENCL STARPU_OPENCL_ON_CPUS
 	"$apps/floyd/floyd" --size 10 --reps 1 --workers opencl >"$work/out" 2>&1
 	[ $? = 77 ] && exit 77
 	for workers in opencl cpu,opencl; do
-		expect 0 "verified" floyd --size 130 --bits 2 --reps 2 --verify --sched hdss --workers $workers
-		expect 0 "verified" floyd --size 97 --channels 3 --h 23 --k 3 --reps 1 --verify \
+		expect_app 0 "verified" floyd --size 130 --bits 2 --reps 2 --verify --sched hdss --workers $workers
+		expect_app 0 "verified" floyd --size 97 --channels 3 --h 23 --k 3 --reps 1 --verify \
 			--sched hdss --workers $workers
-		expect 0 "verified" heat2d --size 150 --sweeps 3 --h 40 --k 2 --reps 1 --verify \
+		expect_app 0 "verified" heat2d --size 150 --sweeps 3 --h 40 --k 2 --reps 1 --verify \
 			--sched hdss --workers $workers
-		expect 0 "verified" heat2d --size 65 --sweeps 5 --reps 1 --verify --sched eager \
+		expect_app 0 "verified" heat2d --size 65 --sweeps 5 --reps 1 --verify --sched eager \
 			--workers $workers
-		expect 0 "verified" strmatch --size 300 --h 70 --k 2 --reps 1 --verify --sched hdss \
+		expect_app 0 "verified" strmatch --size 300 --h 70 --k 2 --reps 1 --verify --sched hdss \
 			--workers $workers
-		expect 0 "verified" strmatch --size 257 --alphabet protein --align --reps 1 --verify \
+		expect_app 0 "verified" strmatch --size 257 --alphabet protein --align --reps 1 --verify \
 			--sched eager --workers $workers
 	done
 	[ "$failures" = 0 ]
 	exit
 fi
 
-expect 2 "--every without --snapshots" heat2d --every 5
+expect_app 2 "--every without --snapshots" heat2d --every 5
 
 for app in floyd heat2d strmatch; do
 	for sched in hdss static ddwrr dmda; do
-		expect 0 "verified" $app --size 203 --reps 1 --verify --sched $sched
+		expect_app 0 "verified" $app --size 203 --reps 1 --verify --sched $sched
 	done
 	for h in 1 64 1000; do
 		size=203
 		[ $h = 1 ] && size=40
-		expect 0 "verified" $app --size $size --h $h --k 1 --reps 1 --verify --sched hdss
-		expect 0 "verified" $app --size $size --h $h --k 5 --reps 1 --verify --sched hdss
+		expect_app 0 "verified" $app --size $size --h $h --k 1 --reps 1 --verify --sched hdss
+		expect_app 0 "verified" $app --size $size --h $h --k 5 --reps 1 --verify --sched hdss
 	done
-	expect 0 "the model's" $app --size 300 --h sweep --reps 1 --verify --sweep-csv "$work/sweep.csv"
+	expect_app 0 "the model's" $app --size 300 --h sweep --reps 1 --verify --sweep-csv "$work/sweep.csv"
 	[ "$(head -n 1 "$work/sweep.csv")" = sweep,k,h,predicted_us,measured_us,chosen ] ||
 		fail "$app: header of the sweep"
 	[ "$(awk -F, 'NR > 1 && NF == 6 && $5 > 0' "$work/sweep.csv" | wc -l)" -gt 4 ] ||
 		fail "$app: lines of the sweep"
 	[ "$(grep -c ',1$' "$work/sweep.csv")" = 1 ] || fail "$app: chosen in the sweep"
-	expect 2 "without --h sweep" $app --sweep-csv "$work/x"
-	expect 0 "verified" $app --size 1 --reps 1 --verify
-	expect 0 "verified" $app --size 0 --reps 1 --verify
-	expect 0 "--k=N" $app --help
-	expect 2 'neither "sweep" nor' $app --h 0
-	expect 2 "not a whole number" $app --k 0
-	expect 2 "exclude each other" $app --size 1 --input "$work/x"
-	expect 2 "No such file" $app --input "$work/missing"
-	expect 0 '"predicted_us"' $app --size 100 --reps 1 --json -
+	expect_app 2 "without --h sweep" $app --sweep-csv "$work/x"
+	expect_app 0 "verified" $app --size 1 --reps 1 --verify
+	expect_app 0 "verified" $app --size 0 --reps 1 --verify
+	expect_app 0 "--k=N" $app --help
+	expect_app 2 'neither "sweep" nor' $app --h 0
+	expect_app 2 "not a whole number" $app --k 0
+	expect_app 2 "exclude each other" $app --size 1 --input "$work/x"
+	expect_app 2 "No such file" $app --input "$work/missing"
+	expect_app 0 '"predicted_us"' $app --size 100 --reps 1 --json -
 done
 
 # The same image whatever cuts it.
 image=$work/image.png
-expect 0 "" boxfilter --size 90 --channels 3 --reps 1 --save-input "$image"
-expect 0 "verified" floyd --input "$image" --bits 3 --h 11 --k 4 --reps 1 --verify \
+expect_app 0 "" boxfilter --size 90 --channels 3 --reps 1 --save-input "$image"
+expect_app 0 "verified" floyd --input "$image" --bits 3 --h 11 --k 4 --reps 1 --verify \
 	--output "$work/a.png"
-expect 0 "verified" floyd --input "$image" --bits 3 --reps 1 --verify --sched gss \
+expect_app 0 "verified" floyd --input "$image" --bits 3 --reps 1 --verify --sched gss \
 	--output "$work/b.png"
 cmp -s "$work/a.png" "$work/b.png" || fail "floyd: two images of one input"
 # One row of 7 pixels, and one column.
 printf '\211PNG\r\n\032\n\000\000\000\015IHDR\000\000\000\007\000\000\000\001\010\000\000\000\000\067\140\353\022\000\000\000\020IDAT\170\234\143\020\261\214\153\136\161\366\023\000\012\120\003\226\177\236\136\002\000\000\000\000IEND\256\102\140\202' >"$work/row.png"
 printf '\211PNG\r\n\032\n\000\000\000\015IHDR\000\000\000\001\000\000\000\007\010\000\000\000\000\354\047\170\110\000\000\000\026IDAT\170\234\143\020\141\310\147\070\305\240\312\320\300\160\233\301\014\000\023\073\003\004\072\261\350\323\000\000\000\000IEND\256\102\140\202' >"$work/column.png"
 for image in "$work/row.png" "$work/column.png"; do
-	expect 0 "floyd: 7 pixels" floyd --input "$image" --bits 2 --reps 1 --verify
-	expect 0 "verified" floyd --input "$image" --h 2 --k 3 --reps 1 --verify --sched hdss
-	expect 0 "verified" heat2d --input "$image" --sweeps 3 --h 2 --reps 1 --verify
+	expect_app 0 "floyd: 7 pixels" floyd --input "$image" --bits 2 --reps 1 --verify
+	expect_app 0 "verified" floyd --input "$image" --h 2 --k 3 --reps 1 --verify --sched hdss
+	expect_app 0 "verified" heat2d --input "$image" --sweeps 3 --h 2 --reps 1 --verify
 done
-expect 2 "not a whole number" floyd --bits 9
-expect 2 "neither 1 nor 3" floyd --channels 2
+expect_app 2 "not a whole number" floyd --bits 9
+expect_app 2 "neither 1 nor 3" floyd --channels 2
 
 # Snapshots: the last one is the result.
-expect 0 "verified" heat2d --size 50 --sweeps 25 --snapshots "$work/heat" --every 10 --reps 1 \
+expect_app 0 "verified" heat2d --size 50 --sweeps 25 --snapshots "$work/heat" --every 10 --reps 1 \
 	--verify --save-input "$work/plate.png" --output "$work/a.png"
 cmp -s "$work/a.png" "$work/heat-000025.png" || fail "heat2d: the last snapshot is not the result"
 for sweep in 000010 000020; do
 	[ -s "$work/heat-$sweep.png" ] || fail "heat2d: no snapshot $sweep"
 done
 # What workers did is told of all wavefronts of a repetition.
-expect 0 "" heat2d --size 50 --sweeps 25 --snapshots "$work/heat" --every 10 --reps 1 \
+expect_app 0 "" heat2d --size 50 --sweeps 25 --snapshots "$work/heat" --every 10 --reps 1 \
 	--json "$work/report"
 sum=$(sed -n 's/^ *"iterations": \([0-9]*\),$/\1/p' "$work/report" | awk '{ n += $1 } END { print n }')
 [ "$sum" = 62500 ] || fail "heat2d: workers did $sum of 62500 iterations"
-expect 0 "verified" heat2d --input "$work/plate.png" --sweeps 25 --reps 1 --verify \
+expect_app 0 "verified" heat2d --input "$work/plate.png" --sweeps 25 --reps 1 --verify \
 	--output "$work/b.png"
 cmp -s "$work/a.png" "$work/b.png" || fail "heat2d: another result from the saved input"
-expect 2 "not a whole number" heat2d --sweeps 0
-expect 2 "No such file" floyd --size 50 --reps 1 --h sweep --sweep-csv "$work/no/such/folder"
+expect_app 2 "not a whole number" heat2d --sweeps 0
+expect_app 2 "No such file" floyd --size 50 --reps 1 --h sweep --sweep-csv "$work/no/such/folder"
 grep -q "repetition" "$work/out" && fail "floyd: works for a sweep that has no place"
 
 # An alignment that can be done by hand: AWGHE with AW-HE.
 printf '>one the query\nHEAGA\nWGHEE\n' >"$work/q.fa"
 printf '\n>two\r\npawheae\r\n\n' >"$work/s.fa"
-expect 0 "score 20" strmatch --query "$work/q.fa" --subject "$work/s.fa" --alphabet protein \
+expect_app 0 "score 20" strmatch --query "$work/q.fa" --subject "$work/s.fa" --alphabet protein \
 	--gap 8 --align --verify --output "$work/result"
 grep -q '^query *5 AWGHE 9$' "$work/result" || fail "strmatch: the query's part"
 grep -q '^subject *2 AW-HE 5$' "$work/result" || fail "strmatch: the subject's part"
-expect 0 "verified" strmatch --size 1000 --reps 1 --verify --save-input "$work/both.fa"
+expect_app 0 "verified" strmatch --size 1000 --reps 1 --verify --save-input "$work/both.fa"
 cp "$work/out" "$work/first"
-expect 0 "verified" strmatch --input "$work/both.fa" --reps 1 --verify
+expect_app 0 "verified" strmatch --input "$work/both.fa" --reps 1 --verify
 [ "$(grep -E '^(score|query|subject)' "$work/out")" = \
 	"$(grep -E '^(score|query|subject)' "$work/first")" ] ||
 	fail "strmatch: another result from the saved input"
 printf '>one\nAAAA\n' >"$work/a.fa"
 printf '>two\nCCCC\n' >"$work/c.fa"
-expect 0 "score 0" strmatch --query "$work/a.fa" --subject "$work/c.fa" --align --verify
-expect 0 "score 8" strmatch --query "$work/a.fa" --subject "$work/a.fa" --align --verify
+expect_app 0 "score 0" strmatch --query "$work/a.fa" --subject "$work/c.fa" --align --verify
+expect_app 0 "score 8" strmatch --query "$work/a.fa" --subject "$work/a.fa" --align --verify
 
 # bad CONTENT MESSAGE: what is no FASTA.
 bad() {
 	printf "$1" >"$work/bad.fa"
-	expect 2 "$2" strmatch --query "$work/bad.fa" --subject "$work/c.fa"
+	expect_app 2 "$2" strmatch --query "$work/bad.fa" --subject "$work/c.fa"
 }
 bad 'ACGT\n' "bad.fa:1: not a FASTA file"
 bad '\n\n' "bad.fa:2: the file ends after 0 of 1"
@@ -149,12 +125,12 @@ bad '>x\nAC\000GT\n' "bad.fa:2: column 3: byte 0 is no letter"
 bad '>x\n\n' "bad.fa:1: sequence 'x' has no letters"
 bad '>x\nA\n>y\nC\n' "bad.fa:3: more than 1 sequence"
 bad '' "is empty"
-expect 2 "the file ends after 1 of 2" strmatch --input "$work/a.fa"
-expect 2 "go together" strmatch --query "$work/a.fa"
-expect 2 "is for --alphabet protein" strmatch --blosum62
-expect 2 "exclude each other" strmatch --blosum62 --alphabet protein --match 3
-expect 2 "more than --open" strmatch --open 2 --extend 3
-expect 2 "neither dna nor" strmatch --alphabet rna
-expect 2 "exclude each other" strmatch --size 10 --query "$work/a.fa" --subject "$work/a.fa"
+expect_app 2 "the file ends after 1 of 2" strmatch --input "$work/a.fa"
+expect_app 2 "go together" strmatch --query "$work/a.fa"
+expect_app 2 "is for --alphabet protein" strmatch --blosum62
+expect_app 2 "exclude each other" strmatch --blosum62 --alphabet protein --match 3
+expect_app 2 "more than --open" strmatch --open 2 --extend 3
+expect_app 2 "neither dna nor" strmatch --alphabet rna
+expect_app 2 "exclude each other" strmatch --size 10 --query "$work/a.fa" --subject "$work/a.fa"
 
 [ "$failures" = 0 ]

@@ -28,7 +28,7 @@
 #include "partition/kernel/access/index.h"
 #include "partition/kernel/access/ndrange.h"
 #include "estimator/platform.h"
-#include "tools/common/platform_files.h"
+#include "tools/common/simulation.h"
 #include "tests/unit/test.h"
 #include "tools/common/machine.h"
 #include "tools/common/split_table.h"
@@ -266,7 +266,7 @@ static void platform_file_use(const struct text *text)
 	struct heddle_platform platform;
 
 	put(text);
-	if (!heddle_platform_find("four", path, &platform))
+	if (!simulation_platform_find("four", path, &platform))
 		assert_true(platform.ncpus + platform.naccelerators > 0);
 }
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "estimator/platform.h"
-#include "tools/common/platform_files.h"
+#include "tools/common/simulation.h"
 #include "tests/unit/test.h"
 
 #define assert_close(a, b) assert_true(fabs((a) - (b)) <= 1e-9 * fabs((double)(b)))
@@ -217,24 +217,24 @@ static void test_names(void **state)
 	           "# machines\n\nsmall 2cpu+gpu4 # a comment\nbad 2cpu+\nempty\n"
 	           "sized 2cpu blackscholes 4096\nunsized 2cpu blackscholes 4k\n"
 	           "negative 2cpu blackscholes -1\nlarge 2cpu blackscholes 99999999999999999999\n");
-	assert_int_equal(heddle_platform_find("small", path, &p), 0);
+	assert_int_equal(simulation_platform_find("small", path, &p), 0);
 	assert_int_equal(p.naccelerators, 1);
 	assert_string_equal(p.app, "");
-	assert_int_equal(heddle_platform_find("sized", path, &p), 0);
+	assert_int_equal(simulation_platform_find("sized", path, &p), 0);
 	assert_string_equal(p.app, "blackscholes");
 	assert_int_equal(p.size, 4096);
-	assert_int_equal(heddle_platform_find("3cpu", path, &p), 0);
+	assert_int_equal(simulation_platform_find("3cpu", path, &p), 0);
 	assert_int_equal(p.ncpus, 3);
 	setenv("HEDDLE_VERBOSE", "0", 1);
-	assert_int_equal(heddle_platform_find("bad", path, &p), -EINVAL);
-	assert_int_equal(heddle_platform_find("unsized", path, &p), -EINVAL);
-	assert_int_equal(heddle_platform_find("negative", path, &p), -EINVAL);
-	assert_int_equal(heddle_platform_find("large", path, &p), -EINVAL);
-	assert_int_equal(heddle_platform_find("empty", path, &p), -EINVAL);
-	assert_int_equal(heddle_platform_find("none", path, &p), -EINVAL);
-	assert_int_equal(heddle_platform_find("none", NULL, &p), -EINVAL);
+	assert_int_equal(simulation_platform_find("bad", path, &p), -EINVAL);
+	assert_int_equal(simulation_platform_find("unsized", path, &p), -EINVAL);
+	assert_int_equal(simulation_platform_find("negative", path, &p), -EINVAL);
+	assert_int_equal(simulation_platform_find("large", path, &p), -EINVAL);
+	assert_int_equal(simulation_platform_find("empty", path, &p), -EINVAL);
+	assert_int_equal(simulation_platform_find("none", path, &p), -EINVAL);
+	assert_int_equal(simulation_platform_find("none", NULL, &p), -EINVAL);
 	unlink(path);
-	assert_int_equal(heddle_platform_find("small", path, &p), -ENOENT);
+	assert_int_equal(simulation_platform_find("small", path, &p), -ENOENT);
 	unsetenv("HEDDLE_VERBOSE");
 }
 
@@ -256,7 +256,7 @@ static void test_shipped_names(void **state)
 
 		if (sscanf(line, " %255[^# \n]", name) != 1)
 			continue;
-		assert_int_equal(heddle_platform_find(name, file, &p), 0);
+		assert_int_equal(simulation_platform_find(name, file, &p), 0);
 		assert_true(p.ncpus >= 1 && p.naccelerators >= 1);
 		names++;
 	}
@@ -284,7 +284,7 @@ static void test_files(void **state)
 
 	assert_non_null(mkdtemp(directory));
 	assert_int_equal(heddle_platform_parse("2cpu+gpu4@6000:20+fpga3@3000:5", &p), 0);
-	assert_int_equal(heddle_platform_write(&p, directory, "m"), 0);
+	assert_int_equal(simulation_platform_write(&p, directory, "m"), 0);
 	read_text(directory, "m.bandwidth", text, sizeof(text));
 	assert_non_null(strstr(text, "\n0.000000e+00\t6.000000e+03\t3.000000e+03\tnan\n"));
 	assert_non_null(strstr(text, "\n3.000000e+03\t2.000000e+03\t0.000000e+00\tnan\n"));
@@ -300,7 +300,7 @@ static void test_files(void **state)
 	assert_int_equal(rmdir(bus), 0);
 	assert_int_equal(rmdir(directory), 0);
 	setenv("HEDDLE_VERBOSE", "0", 1);
-	assert_int_equal(heddle_platform_write(&p, "/dev/null/x", "m"), -ENOTDIR);
+	assert_int_equal(simulation_platform_write(&p, "/dev/null/x", "m"), -ENOTDIR);
 	unsetenv("HEDDLE_VERBOSE");
 }
 

@@ -1,7 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What a kernel's instructions read and write.
+ * What a kernel reads and writes: its arguments, the buffers that its pointers are based on,
+ * and the accesses of its instructions.
  */
 #include "config.h"
 
@@ -9,11 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <llvm/Config/llvm-config.h>
+
 #include "tools/analyse/analyse.h"
 
-bool argument_is_buffer(unsigned argument)
+/* ---- arguments ---- */
+
+static bool argument_is_buffer(unsigned argument)
 {
-	LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(analysed, argument));
+	LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(analyse_kernel, argument));
 	unsigned space;
 
 	if (LLVMGetTypeKind(type) != LLVMPointerTypeKind)
@@ -22,15 +27,189 @@ bool argument_is_buffer(unsigned argument)
 	return space == SPACE_GLOBAL || space == SPACE_CONSTANT;
 }
 
-void refuse_print(const char *why)
+static void refuse_print(const char *why)
 {
 	printf("refuse %s\n", why);
 }
 
-/* Where nobody says what an access may rely on: OpenCL's largest type. */
+/* Images, samplers and such: LLVM 14 has pointers to opaque structures for them, later versions
+ * types of their own. */
+static bool is_opaque(LLVMTypeRef type)
+{
+#if LLVM_VERSION_MAJOR >= 16
+	return LLVMGetTypeKind(type) == LLVMTargetExtTypeKind;
+#else
+	LLVMTypeRef to;
+
+	if (LLVMGetTypeKind(type) != LLVMPointerTypeKind)
+		return false;
+	to = LLVMGetElementType(type);
+	return LLVMGetTypeKind(to) == LLVMStructTypeKind && LLVMIsOpaqueStruct(to);
+#endif
+}
+
+static void argument_print(unsigned argument)
+{
+	LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(analyse_kernel, argument));
+	LLVMTypeKind kind = LLVMGetTypeKind(type);
+
+	if (argument_is_buffer(argument))
+		puts("argument buffer");
+	else if (kind == LLVMPointerTypeKind && LLVMGetPointerAddressSpace(type) == SPACE_LOCAL)
+		puts("argument local");
+	else if (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) <= 64)
+		printf("argument integer %u\n", LLVMGetIntTypeWidth(type));
+	else
+		puts("argument other");
+	if (is_opaque(type))
+		refuse_print("it has an image or another opaque argument");
+}
+
+/* Each device has its own copy of a variable in global memory, so it cannot be shared. */
+static void globals_check(LLVMModuleRef module)
+{
+	for (LLVMValueRef global = LLVMGetFirstGlobal(module); global;
+	     global = LLVMGetNextGlobal(global)) {
+		unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(global));
+
+		if (space != SPACE_CONSTANT && space != SPACE_LOCAL &&
+		    !LLVMIsGlobalConstant(global))
+			refuse_print("its source has variables in global memory");
+	}
+}
+
+/* ---- pointers ---- */
+
+static const struct pointer nowhere = {BASE_UNKNOWN, -1}, own = {BASE_OWN, -1};
+
+/* An index of an address. An unsigned index of 32 bits is taken as signed: where the two
+ * differ, the address is beyond every buffer for which the description is used. */
+static int offset_node(LLVMValueRef index)
+{
+	LLVMValueRef from;
+
+	if (LLVMIsAZExtInst(index)) {
+		from = LLVMGetOperand(index, 0);
+		if (LLVMGetIntTypeWidth(LLVMTypeOf(from)) == 32)
+			return node_one(INDEX_IN_BOUNDS, 32, value_node(from));
+	}
+	return value_node(index);
+}
+
+static struct pointer pointer_of(LLVMValueRef value);
+
+static struct pointer element_pointer(LLVMValueRef value)
+{
+	struct pointer pointer = pointer_of(LLVMGetOperand(value, 0));
+	LLVMTypeRef type = LLVMGetGEPSourceElementType(value);
+
+	if (pointer.base < 0 || pointer.node < 0)
+		return pointer;
+	for (int i = 1; i < LLVMGetNumOperands(value); i++) {
+		LLVMValueRef index = LLVMGetOperand(value, i);
+
+		if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+			unsigned field = LLVMConstIntGetZExtValue(index);
+
+			pointer.node = node_sum(pointer.node, node_constant(LLVMOffsetOfElement(
+			                                          analyse_layout, type, field)));
+			type = LLVMStructGetTypeAtIndex(type, field);
+			continue;
+		}
+		if (i > 1)
+			type = LLVMGetElementType(type);
+		pointer.node =
+		    node_sum(pointer.node, node_product(offset_node(index),
+		                                        LLVMABISizeOfType(analyse_layout, type)));
+	}
+	return pointer;
+}
+
+static struct pointer either(struct pointer a, struct pointer b)
+{
+	if (a.base != b.base)
+		return nowhere;
+	if (a.base < 0 || a.node < 0 || b.node < 0)
+		return (struct pointer){a.base, -1};
+	return (struct pointer){a.base, node_two(INDEX_SELECT, 64, a.node, b.node)};
+}
+
+static struct pointer phi_pointer(LLVMValueRef phi)
+{
+	struct growth growth;
+	struct pointer pointer;
+
+	if (value_growth(phi, &growth) && growth.is_pointer) {
+		pointer = pointer_of(growth.initial);
+		if (pointer.base >= 0 && pointer.node >= 0)
+			pointer.node = value_loop_node(phi, &growth, pointer.node, 64);
+		return pointer;
+	}
+	pointer = pointer_of(LLVMGetIncomingValue(phi, 0));
+	for (unsigned k = 1; k < LLVMCountIncoming(phi); k++)
+		pointer = either(pointer, pointer_of(LLVMGetIncomingValue(phi, k)));
+	return pointer;
+}
+
+static struct pointer argument_pointer(LLVMValueRef value)
+{
+	for (unsigned i = 0; i < LLVMCountParams(analyse_kernel); i++)
+		if (LLVMGetParam(analyse_kernel, i) == value)
+			return (struct pointer){i, node_constant(0)};
+	return nowhere;
+}
+
+static struct pointer pointer_make(LLVMValueRef value)
+{
+	unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(value));
+
+	if (space == SPACE_LOCAL || LLVMIsAAllocaInst(value) ||
+	    (LLVMIsAGlobalVariable(value) && space != SPACE_GLOBAL))
+		return own;
+	if (LLVMIsAArgument(value))
+		return space == SPACE_PRIVATE ? own : argument_pointer(value);
+	if (LLVMIsAConstantExpr(value))
+		return space == SPACE_CONSTANT ? own : nowhere; /* parts of a table */
+	if (!LLVMIsAInstruction(value))
+		return nowhere;
+	switch (LLVMGetInstructionOpcode(value)) {
+	case LLVMGetElementPtr:
+		return element_pointer(value);
+	case LLVMBitCast:
+	case LLVMAddrSpaceCast:
+	case LLVMFreeze:
+		return pointer_of(LLVMGetOperand(value, 0));
+	case LLVMPHI:
+		return phi_pointer(value);
+	case LLVMSelect:
+		return either(pointer_of(LLVMGetOperand(value, 1)),
+		              pointer_of(LLVMGetOperand(value, 2)));
+	default:
+		return nowhere;
+	}
+}
+
+/* A pointer that depends on itself is not followed. */
+static struct pointer pointer_of(LLVMValueRef value)
+{
+	struct memo *memo = value_memo(value);
+
+	if (memo->pointer_state == MEMO_BEGUN)
+		return nowhere;
+	if (memo->pointer_state == MEMO_NEW) {
+		memo->pointer_state = MEMO_BEGUN;
+		memo->pointer = pointer_make(value);
+		memo->pointer_state = MEMO_MADE;
+	}
+	return memo->pointer;
+}
+
+/* ---- accesses ---- */
+
+/* The alignment of an access that does not say it: that of OpenCL's largest type. */
 enum { UNKNOWN_ALIGNMENT = 128 };
 
-/* Nodes are computed anew behind other guards: so often. */
+/* Heddle evaluates all nodes anew behind other guards; this bounds the evaluations. */
 enum { MAXEVALUATIONS = 1 << 20 };
 
 static void evaluation_count(const struct place *place)
@@ -43,7 +222,7 @@ static void evaluation_count(const struct place *place)
 		return;
 	last = *place;
 	if (++evaluations > MAXEVALUATIONS / (node_count() + 1))
-		too_large();
+		node_too_large();
 }
 
 static void access_line(unsigned argument, int node, unsigned long long bytes, const char *mode,
@@ -70,7 +249,7 @@ static void access_print(struct pointer pointer, unsigned long long bytes, const
 	if (bytes > 65536)
 		pointer.node = -1, bytes = 1;
 	somewhere.always = place->always && pointer.base >= 0;
-	for (unsigned i = 0; i < LLVMCountParams(analysed); i++)
+	for (unsigned i = 0; i < LLVMCountParams(analyse_kernel); i++)
 		if ((pointer.base == (int)i || pointer.base == BASE_UNKNOWN) &&
 		    argument_is_buffer(i))
 			access_line(i, pointer.base == BASE_UNKNOWN ? -1 : pointer.node, bytes,
@@ -96,7 +275,7 @@ static bool vector_access(LLVMValueRef call, const char *name, const struct plac
 	if (LLVMGetTypeKind(vector) != LLVMVectorTypeKind)
 		return false;
 	pointer = pointer_of(LLVMGetOperand(call, load ? 1 : 2));
-	bytes = n * LLVMABISizeOfType(data_layout, LLVMGetElementType(vector));
+	bytes = n * LLVMABISizeOfType(analyse_layout, LLVMGetElementType(vector));
 	if (pointer.base >= 0 && pointer.node >= 0)
 		pointer.node =
 		    node_sum(pointer.node,
@@ -112,12 +291,12 @@ static void copy_access(LLVMValueRef call, const struct place *place)
 	    LLVMIsAConstantInt(length) ? LLVMConstIntGetZExtValue(length) : ~0ULL;
 
 	access_print(pointer_of(LLVMGetOperand(call, 0)), bytes, "write", place, UNKNOWN_ALIGNMENT);
-	if (!text_starts(called_name(call), "llvm.memset"))
+	if (!text_starts(value_called_name(call), "llvm.memset"))
 		access_print(pointer_of(LLVMGetOperand(call, 1)), bytes, "read", place,
 		             UNKNOWN_ALIGNMENT);
 }
 
-/* What is called must be known to do the same in a range of groups as in all of them. */
+/* A called function must do the same in a range of groups as in all of them. */
 static void call_check(LLVMValueRef call, const char *name)
 {
 	LLVMValueRef called = LLVMGetCalledValue(call);
@@ -128,7 +307,7 @@ static void call_check(LLVMValueRef call, const char *name)
 		refuse_print("it calls a function that cannot be inlined");
 	} else if (strstr(name, "printf")) {
 		refuse_print("it prints");
-	} else if (!function_known(name)) {
+	} else if (!value_function_known(name)) {
 		if (text_starts(name, "_Z"))
 			length = strtoul(name + 2, &plain, 10);
 		printf("refuse it calls %.*s(), which may do something else in a part of the "
@@ -139,7 +318,7 @@ static void call_check(LLVMValueRef call, const char *name)
 
 static void call_accesses(LLVMValueRef call, const struct place *place)
 {
-	const char *name = called_name(call);
+	const char *name = value_called_name(call);
 	int n = LLVMGetNumArgOperands(call);
 
 	if (text_starts(name, "llvm.memcpy.") || text_starts(name, "llvm.memmove.") ||
@@ -172,7 +351,7 @@ static void atomic_access(LLVMValueRef value)
 		refuse_print("it has atomic operations on global memory");
 }
 
-/* Work-groups that wait for each other, or tell each other something, do so by these. */
+/* Work-groups communicate through volatile and atomic accesses. */
 static void order_check(LLVMValueRef value, unsigned pointer)
 {
 	if ((LLVMGetVolatile(value) || LLVMGetOrdering(value) != LLVMAtomicOrderingNotAtomic) &&
@@ -189,20 +368,20 @@ static void instruction_accesses(LLVMValueRef value, const struct place *place)
 	case LLVMLoad:
 		order_check(value, 0);
 		access_print(pointer_of(LLVMGetOperand(value, 0)),
-		             LLVMStoreSizeOfType(data_layout, LLVMTypeOf(value)), "read", place,
+		             LLVMStoreSizeOfType(analyse_layout, LLVMTypeOf(value)), "read", place,
 		             LLVMGetAlignment(value));
 		break;
 	case LLVMStore:
 		order_check(value, 1);
 		stored = LLVMGetOperand(value, 0);
-		/* What takes the address of a buffer along is not followed. */
+		/* Addresses in memory are not followed. */
 		if (LLVMGetTypeKind(LLVMTypeOf(stored)) == LLVMPointerTypeKind)
 			refuse_print("it stores a pointer");
-		there.every = place->always && counts_every(LLVMGetOperand(value, 1),
-		                                            LLVMGetInstructionParent(value));
+		there.every = place->always && block_counts_every(LLVMGetOperand(value, 1),
+		                                                  LLVMGetInstructionParent(value));
 		access_print(pointer_of(LLVMGetOperand(value, 1)),
-		             LLVMStoreSizeOfType(data_layout, LLVMTypeOf(stored)), "write", &there,
-		             LLVMGetAlignment(value));
+		             LLVMStoreSizeOfType(analyse_layout, LLVMTypeOf(stored)), "write",
+		             &there, LLVMGetAlignment(value));
 		break;
 	case LLVMAtomicRMW:
 	case LLVMAtomicCmpXchg:
@@ -237,18 +416,27 @@ static bool has_accesses(LLVMBasicBlockRef block)
 	return false;
 }
 
-void accesses_print(void)
+static void accesses_print(void)
 {
-	bool followed = blocks_find();
+	bool followed = block_find_all();
 
-	for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(analysed); block;
+	for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(analyse_kernel); block;
 	     block = LLVMGetNextBasicBlock(block)) {
 		struct place place = {0};
 
 		if (followed && has_accesses(block))
-			place = place_of(block);
+			place = block_place(block);
 		for (LLVMValueRef value = LLVMGetFirstInstruction(block); value;
 		     value = LLVMGetNextInstruction(value))
 			instruction_accesses(value, &place);
 	}
+}
+
+void access_describe(LLVMModuleRef module)
+{
+	printf("heddle-index %d\n", INDEX_VERSION);
+	for (unsigned i = 0; i < LLVMCountParams(analyse_kernel); i++)
+		argument_print(i);
+	globals_check(module);
+	accesses_print();
 }

@@ -1,19 +1,22 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Which ways there are from block to block, and what every round of a loop goes through.
+ * Conditions under which a block is reached, and blocks that every iteration of a loop
+ * goes through.
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tools/analyse/analyse.h"
 
-LLVMBasicBlockRef blocks[MAXBLOCKS];
-unsigned nblocks;
-unsigned successors[MAXEDGES], first_successor[MAXBLOCKS + 1];
+static LLVMBasicBlockRef blocks[MAXBLOCKS];
+static unsigned nblocks;
+/* Where each goes to: successors[first_successor[b]] and on. */
+static unsigned successors[MAXEDGES], first_successor[MAXBLOCKS + 1];
 
-unsigned block_index(LLVMBasicBlockRef block)
+static unsigned block_index(LLVMBasicBlockRef block)
 {
 	unsigned i = 0;
 
@@ -22,7 +25,9 @@ unsigned block_index(LLVMBasicBlockRef block)
 	return i;
 }
 
-void reach(LLVMBasicBlockRef without, const signed char *barred, bool *reached)
+/* Marks the blocks that are reached from the first one: without going through a block (NULL:
+ * none is left out), and not to the barred successor of each block (-1: none is barred). */
+static void reach(LLVMBasicBlockRef without, const signed char *barred, bool *reached)
 {
 	static unsigned stack[MAXBLOCKS];
 	unsigned n = 0;
@@ -47,11 +52,11 @@ void reach(LLVMBasicBlockRef without, const signed char *barred, bool *reached)
 	}
 }
 
-bool blocks_find(void)
+bool block_find_all(void)
 {
 	unsigned nedges = 0;
 
-	for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(analysed); block;
+	for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(analyse_kernel); block;
 	     block = LLVMGetNextBasicBlock(block)) {
 		if (nblocks == MAXBLOCKS)
 			return false;
@@ -71,7 +76,7 @@ bool blocks_find(void)
 	return true;
 }
 
-/* ---- rounds of loops ---- */
+/* ---- iterations of loops ---- */
 
 static bool dominates(unsigned block, unsigned other)
 {
@@ -125,8 +130,8 @@ static void body_find(unsigned header, unsigned latch, bool *body)
 	}
 }
 
-/* Whether a loop can only end at its latch, and every round goes through a block. */
-static bool every_round(unsigned header, unsigned block)
+/* Whether a loop can only end at its latch, and a block is part of every iteration. */
+static bool every_iteration(unsigned header, unsigned block)
 {
 	static bool body[MAXBLOCKS], skipped[MAXBLOCKS];
 	unsigned latch = latch_find(header);
@@ -141,7 +146,7 @@ static bool every_round(unsigned header, unsigned block)
 		for (unsigned e = first_successor[b]; e < first_successor[b + 1]; e++)
 			if (body[b] && b != latch && !body[successors[e]])
 				return false;
-	/* What is reached from the header without the block. */
+	/* Blocks that are reached from the header without the block. */
 	memset(skipped, 0, sizeof(skipped));
 	skipped[header] = header != block;
 	while (more) {
@@ -157,12 +162,12 @@ static bool every_round(unsigned header, unsigned block)
 	return !skipped[latch];
 }
 
-static bool every_round_known(unsigned header, unsigned block)
+static bool every_iteration_known(unsigned header, unsigned block)
 {
 	static signed char known[MAXBLOCKS][MAXBLOCKS]; /* 0: not yet */
 
 	if (!known[header][block])
-		known[header][block] = every_round(header, block) ? 1 : -1;
+		known[header][block] = every_iteration(header, block) ? 1 : -1;
 	return known[header][block] > 0;
 }
 
@@ -170,11 +175,11 @@ static bool counts_all(LLVMValueRef value, unsigned block)
 {
 	struct growth growth;
 
-	if (!LLVMIsAInstruction(value) || !walk_first(value))
-		return true; /* where it was not so the walk has ended */
+	if (!LLVMIsAInstruction(value) || !value_walk_first(value))
+		return true; /* the first false result ends the walk */
 	if (LLVMIsAPHINode(value))
-		return growth_find(value, &growth) &&
-		       every_round_known(block_index(LLVMGetInstructionParent(value)), block) &&
+		return value_growth(value, &growth) &&
+		       every_iteration_known(block_index(LLVMGetInstructionParent(value)), block) &&
 		       counts_all(growth.initial, block);
 	for (int i = 0; i < LLVMGetNumOperands(value); i++)
 		if (!counts_all(LLVMGetOperand(value, i), block))
@@ -182,8 +187,142 @@ static bool counts_all(LLVMValueRef value, unsigned block)
 	return true;
 }
 
-bool counts_every(LLVMValueRef value, LLVMBasicBlockRef block)
+bool block_counts_every(LLVMValueRef value, LLVMBasicBlockRef block)
 {
-	walk_begin();
+	value_walk_begin();
 	return counts_all(value, block_index(block));
+}
+
+/* ---- conditions ---- */
+
+static struct {
+	LLVMValueRef compare;
+	bool negated;
+	int guard;
+} guards[MAXNODES];
+static unsigned nguards;
+
+static bool is_compare(LLVMValueRef value)
+{
+	return LLVMIsAICmpInst(value) &&
+	       LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(value, 0))) == LLVMIntegerTypeKind &&
+	       LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(value, 0))) <= 64;
+}
+
+/* The guard's number. */
+static int guard_print(LLVMValueRef compare, bool negated)
+{
+	enum index_predicate predicate =
+	    value_predicate(LLVMGetICmpPredicate(compare), false, negated);
+	int a, b;
+
+	for (unsigned g = 0; g < nguards; g++)
+		if (guards[g].compare == compare && guards[g].negated == negated)
+			return guards[g].guard;
+	a = value_node(LLVMGetOperand(compare, 0));
+	b = value_node(LLVMGetOperand(compare, 1));
+	printf("guard %d %d %d\n", (int)predicate, a, b);
+	guards[nguards].compare = compare;
+	guards[nguards].negated = negated;
+	guards[nguards].guard = nguards;
+	return nguards++;
+}
+
+static bool is_constant(LLVMValueRef value, unsigned long long number)
+{
+	return LLVMIsAConstantInt(value) && LLVMConstIntGetZExtValue(value) == number;
+}
+
+/* The two sides of "both" (or, negated, of "not either"). */
+static bool sides_find(LLVMValueRef condition, bool negated, LLVMValueRef *a, LLVMValueRef *b)
+{
+	LLVMOpcode op;
+
+	if (!LLVMIsAInstruction(condition))
+		return false;
+	op = LLVMGetInstructionOpcode(condition);
+	*a = LLVMGetOperand(condition, 0);
+	if (op == (negated ? LLVMOr : LLVMAnd)) {
+		*b = LLVMGetOperand(condition, 1);
+		return true;
+	}
+	if (op != LLVMSelect)
+		return false;
+	*b = LLVMGetOperand(condition, negated ? 2 : 1);
+	return is_constant(LLVMGetOperand(condition, negated ? 1 : 2), negated);
+}
+
+/* Adds the comparisons of a condition.
+ * @return whether they are the whole condition */
+static bool condition_add(LLVMValueRef condition, bool negated, struct place *place, int depth)
+{
+	LLVMValueRef a, b;
+	bool all;
+
+	if (depth > 8)
+		return false;
+	if (is_compare(condition)) {
+		if (place->nguards == INDEX_MAXGUARDS || nguards == MAXNODES)
+			return false;
+		place->guards[place->nguards++] = guard_print(condition, negated);
+		return true;
+	}
+	if (sides_find(condition, negated, &a, &b)) {
+		all = condition_add(a, negated, place, depth + 1);
+		return condition_add(b, negated, place, depth + 1) && all;
+	}
+	if (!LLVMIsAInstruction(condition))
+		return false;
+	if (LLVMGetInstructionOpcode(condition) == LLVMFreeze)
+		return condition_add(LLVMGetOperand(condition, 0), negated, place, depth + 1);
+	return LLVMGetInstructionOpcode(condition) == LLVMXor &&
+	       is_constant(LLVMGetOperand(condition, 1), 1) &&
+	       condition_add(LLVMGetOperand(condition, 0), !negated, place, depth + 1);
+}
+
+/* Whether every path to a block takes one edge. If so, the edge's condition still holds in the
+ * block: on a path that computed one of the condition's values anew, or that took the other
+ * edge last, the block could also be reached without the edge. */
+static bool edge_dominates(unsigned from, unsigned successor, LLVMBasicBlockRef block)
+{
+	static signed char barred[MAXBLOCKS];
+	static bool reached[MAXBLOCKS];
+
+	memset(barred, -1, nblocks);
+	barred[from] = successor;
+	reach(NULL, barred, reached);
+	return !reached[block_index(block)];
+}
+
+/* Whether every path through the kernel goes through a block. */
+static bool inevitable(LLVMBasicBlockRef block, const signed char *barred)
+{
+	static bool reached[MAXBLOCKS];
+
+	reach(block, barred, reached);
+	for (unsigned b = 0; b < nblocks; b++)
+		if (reached[b] && first_successor[b] == first_successor[b + 1])
+			return false;
+	return true;
+}
+
+struct place block_place(LLVMBasicBlockRef block)
+{
+	static signed char barred[MAXBLOCKS];
+	struct place place = {0};
+
+	memset(barred, -1, nblocks);
+	for (unsigned b = 0; b < nblocks; b++) {
+		LLVMValueRef end = LLVMGetBasicBlockTerminator(blocks[b]);
+
+		if (!LLVMIsABranchInst(end) || !LLVMIsConditional(end) ||
+		    LLVMGetSuccessor(end, 0) == LLVMGetSuccessor(end, 1))
+			continue;
+		for (int k = 0; k < 2; k++)
+			if (edge_dominates(b, k, block) &&
+			    condition_add(LLVMGetCondition(end), k == 1, &place, 0))
+				barred[b] = 1 - k;
+	}
+	place.always = inevitable(block, barred);
+	return place;
 }

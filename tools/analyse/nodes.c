@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Nodes of the description: they are printed as they are made, and numbered in that order.
+ * Nodes of the description: a node is printed when it is made, and numbered in that order.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 
 static unsigned nnodes;
 
-void too_large(void)
+void node_too_large(void)
 {
 	fputs("heddle-analyse: the kernel is too large\n", stderr);
 	exit(1);
@@ -21,7 +21,7 @@ void too_large(void)
 int node_print(enum index_op op, unsigned bits, const char *numbers)
 {
 	if (nnodes >= MAXNODES)
-		too_large();
+		node_too_large();
 	printf("node %s %u%s\n", index_op_text(op), bits, numbers);
 	return nnodes++;
 }

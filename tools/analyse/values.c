@@ -1,28 +1,57 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Integers: followed back to ids, sizes, arguments and counters of loops.
+ * Integers: an integer is followed back to ids, sizes, arguments and counters of loops,
+ * and becomes a node of the description.
  */
 #include "config.h"
 
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/analyse/analyse.h"
 
-static int phi_node(LLVMValueRef phi, unsigned bits)
-{
-	struct growth growth;
-	int node;
+LLVMValueRef analyse_kernel;
+LLVMTargetDataRef analyse_layout;
 
-	if (growth_find(phi, &growth))
-		return loop_node(phi, &growth, value_node(growth.initial), bits);
-	node = value_node(LLVMGetIncomingValue(phi, 0));
-	for (unsigned k = 1; k < LLVMCountIncoming(phi); k++)
-		node = node_two(INDEX_SELECT, bits, node, value_node(LLVMGetIncomingValue(phi, k)));
-	return node;
+/* ---- memo: each value is analysed once ---- */
+
+enum { SLOTS = 1 << 16 };
+
+static struct memo memos[SLOTS];
+static unsigned nmemos, walks;
+
+struct memo *value_memo(LLVMValueRef value)
+{
+	unsigned at = (uintptr_t)value / 16 * 2654435761U % SLOTS;
+
+	while (memos[at].value && memos[at].value != value)
+		at = (at + 1) % SLOTS;
+	if (!memos[at].value && ++nmemos > SLOTS / 2)
+		node_too_large();
+	memos[at].value = value;
+	return &memos[at];
 }
 
-const char *called_name(LLVMValueRef call)
+void value_walk_begin(void)
+{
+	walks++;
+}
+
+bool value_walk_first(LLVMValueRef value)
+{
+	struct memo *memo = value_memo(value);
+	bool first = memo->walk != walks;
+
+	memo->walk = walks;
+	return first;
+}
+
+/* ---- functions that are called and not defined ---- */
+
+const char *value_called_name(LLVMValueRef call)
 {
 	LLVMValueRef called = LLVMGetCalledValue(call);
 	size_t length;
@@ -30,7 +59,7 @@ const char *called_name(LLVMValueRef call)
 	return LLVMIsAFunction(called) ? LLVMGetValueName2(called, &length) : "";
 }
 
-/* Answers of the prologue, and of OpenCL. */
+/* Functions about the NDRange: those of the prologue, and OpenCL's own. */
 static const struct {
 	const char *symbol;
 	enum index_op op, times; /* UNKNOWN: one operation */
@@ -53,9 +82,267 @@ static int query_find(const char *symbol)
 	return -1;
 }
 
-bool query_known(const char *symbol)
+static bool query_known(const char *symbol)
 {
 	return query_find(symbol) >= 0 || !strcmp(symbol, dimensions_query);
+}
+
+/* Functions of OpenCL C whose results depend on their arguments and the work-group alone, and
+ * that access memory through their arguments alone. The prologue defines the other functions
+ * about the NDRange (NDRANGE_ANSWERS). */
+static const char *const names[] = {
+    "get_local_id", "get_local_size", "get_local_linear_id", "get_enqueued_local_size",
+    /* mathematics */
+    "acos", "acosh", "acospi", "asin", "asinh", "asinpi", "atan", "atan2", "atan2pi", "atanh",
+    "atanpi", "cbrt", "ceil", "copysign", "cos", "cosh", "cospi", "erf", "erfc", "exp", "exp10",
+    "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmax", "fmin", "fmod", "fract", "frexp",
+    "hypot", "ilogb", "ldexp", "lgamma", "lgamma_r", "log", "log10", "log1p", "log2", "logb", "mad",
+    "maxmag", "minmag", "modf", "nan", "nextafter", "pow", "pown", "powr", "remainder", "remquo",
+    "rint", "rootn", "round", "rsqrt", "sin", "sincos", "sinh", "sinpi", "sqrt", "tan", "tanh",
+    "tanpi", "tgamma", "trunc",
+    /* integers */
+    "abs", "abs_diff", "add_sat", "clamp", "clz", "ctz", "hadd", "mad24", "mad_hi", "mad_sat",
+    "max", "min", "mul24", "mul_hi", "popcount", "rhadd", "rotate", "sub_sat", "upsample",
+    /* common, of geometry, of relations */
+    "all", "any", "bitselect", "cross", "degrees", "distance", "dot", "fast_distance",
+    "fast_length", "fast_normalize", "isequal", "isfinite", "isgreater", "isgreaterequal", "isinf",
+    "isless", "islessequal", "islessgreater", "isnan", "isnormal", "isnotequal", "isordered",
+    "isunordered", "length", "mix", "normalize", "radians", "select", "sign", "signbit",
+    "smoothstep", "step",
+    /* vectors, synchronisation of work-groups, copies */
+    "async_work_group_copy", "async_work_group_strided_copy", "barrier", "mem_fence", "prefetch",
+    "read_mem_fence", "shuffle", "shuffle2", "wait_group_events", "work_group_all",
+    "work_group_any", "work_group_barrier", "work_group_broadcast", "write_mem_fence"};
+
+/* First letters of such names. Atomic operations on global memory are refused elsewhere. */
+static const char *const prefixes[] = {
+    "atom_",  "atomic_", "convert_",           "half_",           "native_", "vload", "vloada",
+    "vstore", "vstorea", "work_group_reduce_", "work_group_scan_"};
+
+/* Intrinsics of LLVM with the same property; accesses.c knows those that copy memory. */
+static const char *const intrinsics[] = {
+    "abs",       "assume", "bitreverse", "bswap",        "canonicalize", "ceil",
+    "copysign",  "cos",    "ctlz",       "ctpop",        "cttz",         "dbg",
+    "exp",       "exp2",   "expect",     "fabs",         "floor",        "fma",
+    "fmuladd",   "fshl",   "fshr",       "ldexp",        "lifetime",     "log",
+    "log10",     "log2",   "maximum",    "maxnum",       "minimum",      "minnum",
+    "nearbyint", "pow",    "powi",       "rint",         "round",        "roundeven",
+    "sadd",      "sin",    "smax",       "smin",         "smul",         "sqrt",
+    "ssub",      "trap",   "trunc",      "uadd",         "umax",         "umin",
+    "umul",      "usub",   "vector",     "stackrestore", "stacksave",    "experimental.noalias"};
+
+/* Whether a text begins with a word that ends there, or at a dot. */
+static bool has_word(const char *text, const char *word)
+{
+	size_t length = strlen(word);
+
+	return !strncmp(text, word, length) && (!text[length] || text[length] == '.');
+}
+
+static bool intrinsic_known(const char *name)
+{
+	for (size_t i = 0; i < sizeof(intrinsics) / sizeof(intrinsics[0]); i++)
+		if (has_word(name, intrinsics[i]))
+			return true;
+	return false;
+}
+
+bool value_function_known(const char *symbol)
+{
+	char *name;
+	size_t length;
+
+	if (text_starts(symbol, "llvm."))
+		return intrinsic_known(symbol + 5);
+	if (text_starts(symbol, "heddle_"))
+		return query_known(symbol);
+	if (!text_starts(symbol, "_Z"))
+		return false;
+	length = strtoul(symbol + 2, &name, 10);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strlen(names[i]) == length && !strncmp(name, names[i], length))
+			return true;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (text_starts(name, prefixes[i]))
+			return true;
+	return false;
+}
+
+/* ---- counters of loops ---- */
+
+enum index_predicate value_predicate(LLVMIntPredicate predicate, bool swapped, bool negated)
+{
+	/* In order: what it is; with operands swapped; negated. */
+	static const struct {
+		LLVMIntPredicate llvm, swapped, negated;
+		enum index_predicate ours;
+	} table[] = {
+	    {LLVMIntNE, LLVMIntNE, LLVMIntEQ, INDEX_NE},
+	    {LLVMIntSLT, LLVMIntSGT, LLVMIntSGE, INDEX_SLT},
+	    {LLVMIntSLE, LLVMIntSGE, LLVMIntSGT, INDEX_SLE},
+	    {LLVMIntSGT, LLVMIntSLT, LLVMIntSLE, INDEX_SGT},
+	    {LLVMIntSGE, LLVMIntSLE, LLVMIntSLT, INDEX_SGE},
+	    {LLVMIntULT, LLVMIntUGT, LLVMIntUGE, INDEX_ULT},
+	    {LLVMIntULE, LLVMIntUGE, LLVMIntUGT, INDEX_ULE},
+	    {LLVMIntUGT, LLVMIntULT, LLVMIntULE, INDEX_UGT},
+	    {LLVMIntUGE, LLVMIntULE, LLVMIntULT, INDEX_UGE},
+	    {LLVMIntEQ, LLVMIntEQ, LLVMIntNE, INDEX_EQ},
+	};
+	const size_t n = sizeof(table) / sizeof(table[0]);
+
+	for (size_t i = 0; swapped && i < n; i++)
+		if (table[i].llvm == predicate) {
+			predicate = table[i].swapped;
+			break;
+		}
+	for (size_t i = 0; negated && i < n; i++)
+		if (table[i].llvm == predicate) {
+			predicate = table[i].negated;
+			break;
+		}
+	for (size_t i = 0; i < n; i++)
+		if (table[i].llvm == predicate)
+			return table[i].ours;
+	return INDEX_NPREDICATES;
+}
+
+static bool leads_to_phi(LLVMValueRef value)
+{
+	if (!LLVMIsAInstruction(value) || !value_walk_first(value))
+		return false;
+	if (LLVMIsAPHINode(value))
+		return true; /* of another loop, possibly an inner one */
+	for (int i = 0; i < LLVMGetNumOperands(value); i++)
+		if (leads_to_phi(LLVMGetOperand(value, i)))
+			return true;
+	return false;
+}
+
+/* Whether a value may differ between iterations. */
+static bool depends(LLVMValueRef value)
+{
+	value_walk_begin();
+	return leads_to_phi(value);
+}
+
+static bool step_find(LLVMValueRef phi, LLVMValueRef next, struct growth *growth)
+{
+	LLVMOpcode op;
+
+	if (!LLVMIsAInstruction(next))
+		return false;
+	op = LLVMGetInstructionOpcode(next);
+	growth->negative = op == LLVMSub;
+	growth->is_pointer = op == LLVMGetElementPtr;
+	if ((op == LLVMAdd || op == LLVMSub || op == LLVMGetElementPtr) &&
+	    LLVMGetNumOperands(next) == 2 && LLVMGetOperand(next, 0) == phi)
+		growth->step = LLVMGetOperand(next, 1);
+	else if (op == LLVMAdd && LLVMGetOperand(next, 1) == phi)
+		growth->step = LLVMGetOperand(next, 0);
+	else
+		return false;
+	return true;
+}
+
+bool value_growth(LLVMValueRef phi, struct growth *growth)
+{
+	if (!LLVMIsAPHINode(phi) || LLVMCountIncoming(phi) != 2)
+		return false;
+	for (unsigned k = 0; k < 2; k++) {
+		growth->next = LLVMGetIncomingValue(phi, k);
+		growth->initial = LLVMGetIncomingValue(phi, 1 - k);
+		growth->latch = LLVMGetIncomingBlock(phi, k);
+		if (step_find(phi, growth->next, growth))
+			return true;
+	}
+	return false;
+}
+
+static int step_node(const struct growth *growth, LLVMValueRef phi)
+{
+	int step = value_node(growth->step);
+
+	if (growth->negative)
+		return node_two(INDEX_SUB, 64, node_constant(0), step);
+	if (growth->is_pointer)
+		return node_product(
+		    step,
+		    LLVMABISizeOfType(analyse_layout, LLVMGetGEPSourceElementType(growth->next)));
+	return step;
+}
+
+/* How often a loop goes back, computed from one of its counters; -1: unknown. */
+static int counter_trips(LLVMValueRef counter, LLVMValueRef compare, bool negated,
+                         LLVMBasicBlockRef header, LLVMBasicBlockRef latch)
+{
+	LLVMValueRef a = LLVMGetOperand(compare, 0), b = LLVMGetOperand(compare, 1), bound;
+	struct growth growth;
+	enum index_predicate predicate;
+	bool swapped;
+	char text[96];
+
+	if (!value_growth(counter, &growth) || growth.latch != latch || growth.is_pointer)
+		return -1;
+	swapped = b == counter || b == growth.next;
+	if (!swapped && a != counter && a != growth.next)
+		return -1;
+	bound = swapped ? a : b;
+	predicate = value_predicate(LLVMGetICmpPredicate(compare), swapped, negated);
+	if (predicate == INDEX_NPREDICATES || predicate == INDEX_EQ || depends(bound))
+		return -1;
+	int initial = value_node(growth.initial), step = step_node(&growth, counter);
+	int limit = value_node(bound);
+
+	snprintf(text, sizeof(text), " %d %d %d %d %d", initial, step, limit, (int)predicate,
+	         (swapped ? b : a) == growth.next);
+	return node_print(INDEX_TRIPS, LLVMGetIntTypeWidth(LLVMTypeOf(counter)), text);
+}
+
+/* How often a loop goes back, from the test at its end. */
+static int trips_node(LLVMBasicBlockRef header, LLVMBasicBlockRef latch)
+{
+	LLVMValueRef branch = LLVMGetBasicBlockTerminator(latch), compare, value;
+
+	if (!LLVMIsABranchInst(branch) || !LLVMIsConditional(branch))
+		return node_unknown();
+	compare = LLVMGetCondition(branch);
+	if (!LLVMIsAICmpInst(compare) ||
+	    LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(compare, 0))) != LLVMIntegerTypeKind)
+		return node_unknown();
+	for (value = LLVMGetFirstInstruction(header); value && LLVMIsAPHINode(value);
+	     value = LLVMGetNextInstruction(value)) {
+		int node = counter_trips(value, compare, LLVMGetSuccessor(branch, 0) != header,
+		                         header, latch);
+
+		if (node >= 0)
+			return node;
+	}
+	return node_unknown();
+}
+
+int value_loop_node(LLVMValueRef phi, const struct growth *growth, int initial, unsigned bits)
+{
+	int step = step_node(growth, phi);
+	int trips = trips_node(LLVMGetInstructionParent(phi), growth->latch);
+	char text[64];
+
+	snprintf(text, sizeof(text), " %d %d %d", initial, step, trips);
+	return node_print(INDEX_LOOP, bits, text);
+}
+
+/* ---- integers ---- */
+
+static int phi_node(LLVMValueRef phi, unsigned bits)
+{
+	struct growth growth;
+	int node;
+
+	if (value_growth(phi, &growth))
+		return value_loop_node(phi, &growth, value_node(growth.initial), bits);
+	node = value_node(LLVMGetIncomingValue(phi, 0));
+	for (unsigned k = 1; k < LLVMCountIncoming(phi); k++)
+		node = node_two(INDEX_SELECT, bits, node, value_node(LLVMGetIncomingValue(phi, k)));
+	return node;
 }
 
 static int query_node(LLVMValueRef call, const char *name)
@@ -78,14 +365,9 @@ static int query_node(LLVMValueRef call, const char *name)
 	return queries[query].of_items ? node_sum(node, node_value(INDEX_ITEM, 0, d)) : node;
 }
 
-bool text_starts(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 static int call_node(LLVMValueRef call, unsigned bits)
 {
-	const char *name = called_name(call);
+	const char *name = value_called_name(call);
 	bool least = text_starts(name, "llvm.smin.") || text_starts(name, "_Z3minii") ||
 	             text_starts(name, "_Z3minll");
 	bool most = text_starts(name, "llvm.smax.") || text_starts(name, "_Z3maxii") ||
@@ -93,7 +375,7 @@ static int call_node(LLVMValueRef call, unsigned bits)
 
 	if (text_starts(name, "llvm.umin.") || text_starts(name, "llvm.umax.") ||
 	    text_starts(name, "_Z3minjj") || text_starts(name, "_Z3maxjj")) {
-		/* As unsigned numbers negative ones are large: read them so first. */
+		/* A negative number is a large unsigned one: extend the operands first. */
 		bool min = strstr(name, "min") != NULL;
 		int a = node_one(INDEX_EXTEND, bits, value_node(LLVMGetOperand(call, 0)));
 		int b = node_one(INDEX_EXTEND, bits, value_node(LLVMGetOperand(call, 1)));
@@ -180,8 +462,8 @@ static int instruction_node(LLVMValueRef value, unsigned bits)
 
 static int argument_node(LLVMValueRef value)
 {
-	for (unsigned i = 0; i < LLVMCountParams(analysed); i++)
-		if (LLVMGetParam(analysed, i) == value)
+	for (unsigned i = 0; i < LLVMCountParams(analyse_kernel); i++)
+		if (LLVMGetParam(analyse_kernel, i) == value)
 			return node_value(INDEX_ARGUMENT, 0, i);
 	return node_unknown();
 }
@@ -203,7 +485,7 @@ static int value_make(LLVMValueRef value)
 
 int value_node(LLVMValueRef value)
 {
-	struct memo *memo = memo_of(value);
+	struct memo *memo = value_memo(value);
 
 	if (memo->node_state == MEMO_BEGUN)
 		return node_unknown();

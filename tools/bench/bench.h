@@ -1,9 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * `heddle bench`: contenders run an app in processes of their own, in rounds, and
- * are compared. A contender may have variants (block or task sizes); the best of
- * them in a sweep takes part in the rounds.
+ * `heddle bench`: contenders run an app in new processes, in rounds, and are compared. A contender
+ * may have variants (block or task sizes): a sweep finds the best, which takes part in the rounds.
  */
 #ifndef HEDDLE_BENCH_H
 #define HEDDLE_BENCH_H
@@ -27,24 +26,23 @@ struct bench_settings {
 	unsigned reps;          /* 0: chosen by the kind of machine */
 	unsigned rounds;
 	unsigned seed;
-	double
-	    budget_s; /* for all cases; no process is started that would not end in time; 0: none */
-	double limit_s; /* for one process */
+	double budget_s; /* for all cases: no process starts that would end later; 0: none */
+	double limit_s;  /* for one process */
 	bool quick, verify, theory, verbose;
 };
 
-/* What a contender did in its processes. */
+/* The results of a contender's processes. */
 struct bench_runs {
 	double *us;    /* all repetitions but the first of each process */
 	double *first; /* first repetitions */
 	size_t nus, nfirst;
-	double *learning, *spread; /* one a process */
+	double *learning, *spread; /* of each process */
 	size_t nprocesses;
 	double share[HEDDLE_NKINDS]; /* of the iterations, in the last process */
 	json_t *workers;             /* of the last process */
-	int verified;                /* 1 right, 0 wrong, -1 not looked at */
+	int verified;                /* 1 right, 0 wrong, -1 not verified */
 	bool modelled;               /* the times are those of heddle/clock.h */
-	char *failure;               /* why the last process that failed did, NULL: none did */
+	char *failure;               /* of the last process that failed; NULL: none failed */
 };
 
 /* One way to run the app. */
@@ -53,7 +51,7 @@ struct bench_variant {
 	char strategy[96]; /* "": the policy's */
 	char workers[32];  /* kinds, "": all */
 	size_t parts;      /* equal tasks under a policy of StarPU; 0: its default */
-	bool learnt;       /* its calibration run took place */
+	bool calibrated;   /* the calibration run took place */
 	struct bench_runs sweep, runs;
 };
 
@@ -62,8 +60,7 @@ enum bench_group { BENCH_ALONE, BENCH_TUNED, BENCH_OURS, BENCH_STOCK, BENCH_NGRO
 struct bench_contender {
 	char name[64];
 	enum bench_group group;
-	bool calibrated; /* by a run of its own before; else every process begins with nothing
-	                    learnt */
+	bool calibrated; /* by an earlier run; else each process starts without measurements */
 	struct bench_variant *variants;
 	unsigned nvariants, chosen;
 };
@@ -76,25 +73,25 @@ struct bench_case {
 	const char *platform_name; /* NULL: this machine */
 	struct heddle_platform platform;
 	size_t size; /* asked for, 0: the app's own */
-	size_t n;    /* iterations it turned out to have */
-	bool tasks;  /* it submits tasks of its own, not loops: strategies mean nothing to it */
+	size_t n;    /* iterations, as the app reports them */
+	bool tasks;  /* the app submits tasks instead of loops, and uses no strategy */
 	unsigned reps, rounds;
 	unsigned workers[HEDDLE_NKINDS];
 	struct bench_contender *contenders;
 	unsigned ncontenders;
-	char *state;       /* directory for everything that is written */
-	double deadline_s; /* when this case has to end; 0: whenever */
+	char *state;       /* directory for all files */
+	double deadline_s; /* when this case must end; 0: never */
 	double slowest_s;  /* wall time of the slowest process so far */
 	unsigned processes, rounds_done;
 	bool out_of_time;
-	double ideal_us; /* 0: not known */
+	double ideal_us; /* 0: unknown */
 	bool ideal_modelled;
 	char starpu[64]; /* the StarPU that the app ran on */
 };
 
 /* ---- contenders.c ---- */
 
-/** Fills in the case's contenders, once its kinds of worker are known. */
+/** Makes the case's contenders from its kinds of worker. */
 void bench_contenders_make(struct bench_case *bench);
 void bench_contenders_free(struct bench_case *bench);
 /** Whether each word of a list names a contender of some app, or a group of them.
@@ -108,9 +105,11 @@ const char *bench_group_name(enum bench_group group);
 /** Runs everything. @return 0; -errno after a message when not even one process
  * of the app succeeds. */
 int bench_measure(struct bench_case *bench);
-/** The runs of a contender that count: its rounds, or the sweep where the time
- * did not reach for one. */
+/** The runs of a contender that count: its rounds, or the sweep where there was no time for a
+ * round. */
 const struct bench_runs *bench_contender_runs(const struct bench_contender *contender);
+/** The median of the repetitions, of the first ones where there are no others. */
+double bench_runs_median(const struct bench_runs *runs);
 
 /* ---- process.c ---- */
 
@@ -122,9 +121,9 @@ struct bench_process {
 };
 
 /** Runs a process to its end.
- * @param[out] wall_s how long it took
- * @return its exit status; 128 + the signal that ended it; -ETIME when it had to be
- * ended; -EINTR when the user interrupted; another -errno when it could not start */
+ * @param[out] wall_s its time
+ * @return its exit status; 128 + the signal that ended it; -ETIME after the time limit; -EINTR
+ * after an interrupt by the user; another -errno when it could not start */
 int bench_process_run(const struct bench_process *process, double *wall_s);
 /** True once the user asked to stop (SIGINT, SIGTERM). */
 bool bench_interrupted(void);
@@ -136,11 +135,8 @@ double bench_elapsed_s(void);
 
 /** A case in the form of the JSON report. */
 json_t *bench_report(struct bench_case *bench);
-/** A case of the report as a table on standard output. */
+/** Prints a case of the report as a table. */
 void bench_print(const json_t *report);
-
-/* ---- rows.c ---- */
-
 /** Prints the rows of a report file as tab-separated values.
  * @return 0; -EINVAL after a message. */
 int bench_rows_print(const char *file);

@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Who takes part: each kind of processor alone, hand-tuned fixed blocks, every
- * strategy of ours, and StarPU's own policies with equal tasks.
+ * The contenders: each kind of processor alone, hand-tuned fixed blocks, Heddle's strategies, and
+ * StarPU's own policies with equal tasks.
  */
 #include "config.h"
 
@@ -68,7 +68,7 @@ static void variant_add(struct bench_contender *contender, const char *sched, co
 	snprintf(variant->workers, sizeof(variant->workers), "%s", workers);
 }
 
-/* The k-th of how many blocks or tasks a worker gets in a sweep; 0: no more. */
+/* The k-th number of blocks or tasks of a worker in a sweep; 0: there are no more. */
 static unsigned grain(const struct bench_case *bench, unsigned k)
 {
 	static const unsigned all[] = {1, 4, 16, 64, 256, 0}, quick[] = {4, 32, 0};
@@ -76,8 +76,8 @@ static unsigned grain(const struct bench_case *bench, unsigned k)
 	return bench->settings->quick ? quick[k] : all[k];
 }
 
-/* A block such that each of some workers gets so many of the whole loop. */
-static size_t chunk(const struct bench_case *bench, unsigned workers, unsigned blocks)
+/* The size of a block such that each of some workers gets so many blocks. */
+static size_t block_size(const struct bench_case *bench, unsigned workers, unsigned blocks)
 {
 	size_t size = bench->n / ((size_t)workers * blocks);
 
@@ -97,12 +97,12 @@ static void alone_add(struct bench_case *bench, enum heddle_kind kind)
 	variant_add(contender, "hdss", "", name, 0);
 	for (unsigned k = 0; grain(bench, k); k++) {
 		snprintf(strategy, sizeof(strategy), "css:chunk=%zu",
-		         chunk(bench, bench->workers[kind], grain(bench, k)));
+		         block_size(bench, bench->workers[kind], grain(bench, k)));
 		variant_add(contender, "css", strategy, name, 0);
 	}
 }
 
-/* Fixed blocks, one size for cores and one for accelerators; NULL: no block fits. */
+/* Fixed blocks, one size for cores and one for accelerators. */
 static void tuned_variant(struct bench_case *bench, struct bench_contender *contender,
                           size_t core_chunk, size_t accelerator_chunk)
 {
@@ -133,8 +133,9 @@ static void tuned_add(struct bench_case *bench)
 		return;
 	for (unsigned c = 0; c == 0 || (ncores && cores[c]); c++)
 		for (unsigned o = 0; o == 0 || (nothers && others[o]); o++)
-			tuned_variant(bench, contender, chunk(bench, ncores ? ncores : 1, cores[c]),
-			              chunk(bench, 1, others[o]));
+			tuned_variant(bench, contender,
+			              block_size(bench, ncores ? ncores : 1, cores[c]),
+			              block_size(bench, 1, others[o]));
 }
 
 static void ours_add(struct bench_case *bench)
@@ -152,7 +153,7 @@ static void ours_add(struct bench_case *bench)
 	}
 }
 
-/* An app of tasks has no blocks: each kind alone under the best of some policies. */
+/* An app that submits tasks has no blocks: each kind alone under the best of some policies. */
 static void alone_tasks_add(struct bench_case *bench, enum heddle_kind kind)
 {
 	static const char *const scheds[] = {"eager", "lws", "ddfcfs"};
@@ -211,7 +212,7 @@ void bench_contenders_make(struct bench_case *bench)
 		stock_add(bench, plain[s], plain[s], false);
 	for (size_t s = 0; s < sizeof(modelled) / sizeof(*modelled); s++) {
 		stock_add(bench, modelled[s], modelled[s], false);
-		/* On SimGrid durations are known from the start. */
+		/* On SimGrid durations need no calibration. */
 		if (bench->platform_name)
 			continue;
 		snprintf(label, sizeof(label), "%s-calibrated", modelled[s]);
@@ -257,7 +258,7 @@ static int nearer(const void *a, const void *b)
 	return (x->distance > y->distance) - (x->distance < y->distance);
 }
 
-/* The name of each contender of a case and of each group, without those that are there. */
+/* Adds the names of a case's contenders and of all groups, each once. */
 static unsigned names_add(const struct bench_case *bench, struct name **names, unsigned n)
 {
 	for (unsigned c = 0; c < bench->ncontenders + BENCH_NGROUPS; c++) {
@@ -275,7 +276,7 @@ static unsigned names_add(const struct bench_case *bench, struct name **names, u
 	return n;
 }
 
-/* The first word that is no name; NULL: all are. */
+/* The first word that is no name; NULL: there is none. */
 static const char *unknown(const char *list, const struct name *names, unsigned n, size_t *length)
 {
 	for (const char *at = list; *at; at += *length + (at[*length] == ',')) {

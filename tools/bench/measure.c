@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Runs the contenders and collects what their processes report.
+ * Runs the contenders and collects the reports of their processes.
  */
 #include "config.h"
 
@@ -18,11 +18,11 @@
 #include "tools/common/place.h"
 #include "tools/common/simulation.h"
 
-/* Share of a case's time that sweeps may take. */
+/* The most of a case's time for sweeps. */
 #define SWEEP_SHARE 0.6
 #define SWEEP_REPS 3
 #define CALIBRATION_REPS 4
-/* Where StarPU keeps what it measured of the machine, below STARPU_HOME. */
+/* The folder of StarPU's measurements of the machine, below STARPU_HOME. */
 #define BUS "/.starpu/sampling/bus"
 
 struct request {
@@ -136,8 +136,8 @@ static void copy_file(const char *from, const char *to)
 		fclose(out);
 }
 
-/* A STARPU_HOME where nothing is known but the buses, which the first process
- * measured for all: that takes seconds and is no matter of scheduling. */
+/* Makes a STARPU_HOME without measurements, except for those of the buses: these take seconds, and
+ * the first process made them. */
 static char *home_make(const struct bench_case *bench, const char *name)
 {
 	char *home = bench_format("%s/home-%s", bench->state, name);
@@ -160,7 +160,7 @@ static char *home_make(const struct bench_case *bench, const char *name)
 	return home;
 }
 
-/* The last line of a process's output that says something; to be freed. */
+/* The last line of a process's output that is a message; to be freed. */
 static char *last_words(const char *log)
 {
 	char *line = NULL, *last = bench_format("no message");
@@ -169,7 +169,7 @@ static char *last_words(const char *log)
 
 	while (stream && getline(&line, &room, stream) > 0) {
 		line[strcspn(line, "\r\n")] = 0;
-		/* After a wrong option argp names the way to help last. */
+		/* After a wrong option, argp's last line names --help. */
 		if (line[strspn(line, " \t")] == 0 || !strncmp(line, "Try `", 5))
 			continue;
 		free(last);
@@ -200,7 +200,7 @@ static char *failure_text(int status, double limit, const char *log)
 	return text;
 }
 
-/* Even a process that hangs must not make a case overrun by much. */
+/* The time limit of a process: one that hangs must not delay a case by much. */
 static double limit_s(const struct bench_case *bench)
 {
 	double limit = bench->settings->limit_s, left = bench->deadline_s - bench_elapsed_s();
@@ -210,8 +210,7 @@ static double limit_s(const struct bench_case *bench)
 	return limit;
 }
 
-/* Runs a process. Its report on success and where the result was wrong; else
- * NULL and why. */
+/* Runs a process. @return its report, also where the result was wrong; else NULL and the failure */
 static json_t *request_run(struct bench_case *bench, const struct request *request, char **failure)
 {
 	char *log = bench_format("%s/log", bench->state);
@@ -247,8 +246,8 @@ static void value_add(double **values, size_t *count, double value)
 	(*values)[(*count)++] = value;
 }
 
-/* Latest minus earliest last finish of the workers, over the latest, which is the
- * end of the loop; a worker that got nothing finished at once. */
+/* The latest minus the earliest finish of the workers, over the latest. A worker without blocks
+ * finished at 0. */
 static double workers_spread(json_t *workers)
 {
 	double first = 1e300, last = 0;
@@ -309,7 +308,7 @@ static void runs_add(struct bench_runs *runs, json_t *report)
 	runs->modelled = clock && !strcmp(clock, "modelled");
 	json_decref(runs->workers);
 	runs->workers = json_incref(workers);
-	/* One wrong result is enough. */
+	/* One wrong result makes the runs wrong. */
 	if (json_is_boolean(verified) && runs->verified != 0)
 		runs->verified = json_is_true(verified);
 }
@@ -334,7 +333,7 @@ static void progress(const struct bench_case *bench, const struct bench_contende
 		fprintf(stderr, "%.0f us\n", us);
 }
 
-/* Whether another process would end in time. */
+/* Whether another process is likely to end before the deadline. */
 static bool time_left(struct bench_case *bench, double deadline_s)
 {
 	if (bench_interrupted() ||
@@ -343,7 +342,7 @@ static bool time_left(struct bench_case *bench, double deadline_s)
 	return !bench->out_of_time;
 }
 
-/* Lets a variant run once. */
+/* Runs a variant once. */
 static void variant_run(struct bench_case *bench, const struct bench_contender *contender,
                         struct bench_variant *variant, struct bench_runs *runs, unsigned reps,
                         bool verify)
@@ -356,10 +355,10 @@ static void variant_run(struct bench_case *bench, const struct bench_contender *
 	json_t *report = NULL;
 
 	request.home = home;
-	if (contender->calibrated && !variant->learnt) {
+	if (contender->calibrated && !variant->calibrated) {
 		struct request calibration = request;
 
-		variant->learnt = true;
+		variant->calibrated = true;
 
 		calibration.reps = CALIBRATION_REPS;
 		calibration.calibrate = true;
@@ -381,7 +380,7 @@ static void variant_run(struct bench_case *bench, const struct bench_contender *
 	free(name);
 }
 
-/* A generator good enough for an order of turns (Marsaglia's xorshift). */
+/* Marsaglia's xorshift, for the order of turns. */
 static uint64_t random_next(uint64_t *state)
 {
 	*state ^= *state << 13;
@@ -402,7 +401,7 @@ static void shuffle(unsigned *order, unsigned count, uint64_t *random)
 	}
 }
 
-static double runs_median(const struct bench_runs *runs)
+double bench_runs_median(const struct bench_runs *runs)
 {
 	return runs->nus ? bench_median(runs->us, runs->nus)
 	                 : bench_median(runs->first, runs->nfirst);
@@ -413,7 +412,7 @@ static void choose_variant(struct bench_contender *contender)
 	double best = 0;
 
 	for (unsigned v = 0; v < contender->nvariants; v++) {
-		double median = runs_median(&contender->variants[v].sweep);
+		double median = bench_runs_median(&contender->variants[v].sweep);
 
 		if (median > 0 && (best == 0 || median < best)) {
 			best = median;
@@ -422,8 +421,7 @@ static void choose_variant(struct bench_contender *contender)
 	}
 }
 
-/* Variant by variant of all contenders in turn, so that none has only a quiet or
- * a noisy time. */
+/* The contenders take turns, variant by variant, so that other load affects all alike. */
 static void sweep(struct bench_case *bench, unsigned *order, uint64_t *random, double deadline_s)
 {
 	unsigned most = 0;
@@ -455,7 +453,7 @@ static void rounds(struct bench_case *bench, unsigned *order, uint64_t *random, 
 			struct bench_contender *contender = &bench->contenders[order[i]];
 			struct bench_variant *variant = &contender->variants[contender->chosen];
 
-			/* Who failed once and never succeeded would only cost time. */
+			/* A variant that failed and never succeeded is not run again. */
 			if (variant->runs.failure && !variant->runs.nprocesses)
 				continue;
 			if (!time_left(bench, deadline_s))
@@ -467,8 +465,8 @@ static void rounds(struct bench_case *bench, unsigned *order, uint64_t *random, 
 	}
 }
 
-/* A first process tells the kinds of worker, how many iterations there are and
- * how long the app takes. */
+/* A first process reports the kinds of worker and the number of iterations, and shows the time of
+ * the app. */
 static int probe(struct bench_case *bench)
 {
 	struct bench_variant variant = {.sched = "css"};
@@ -516,7 +514,7 @@ const struct bench_runs *bench_contender_runs(const struct bench_contender *cont
 	return variant->runs.nprocesses || variant->runs.failure ? &variant->runs : &variant->sweep;
 }
 
-/* What a kind took alone; 0: nobody knows. */
+/* The time of a kind alone; 0: unknown. */
 static double alone_us(const struct bench_case *bench, enum heddle_kind kind, bool *modelled)
 {
 	char name[64];
@@ -528,13 +526,13 @@ static double alone_us(const struct bench_case *bench, enum heddle_kind kind, bo
 		if (strcmp(bench->contenders[c].name, name))
 			continue;
 		*modelled = runs->modelled;
-		return runs_median(runs);
+		return bench_runs_median(runs);
 	}
 	return 0;
 }
 
-/* On a described machine the ideal is known; on a real one it is what all kinds
- * would do together if each were as fast as alone, by one clock. */
+/* A described machine defines the ideal. On a real one it is the time of all kinds together, each
+ * as fast as alone, if one clock measured them all. */
 static double ideal_us(const struct bench_case *bench, bool *modelled)
 {
 	double rate = 0;
@@ -542,7 +540,7 @@ static double ideal_us(const struct bench_case *bench, bool *modelled)
 
 	*modelled = false;
 
-	/* What a task of its own takes there, an app alone knows. */
+	/* The description does not say how long tasks of an app take. */
 	if (bench->platform_name && bench->tasks)
 		return 0;
 	if (bench->platform_name)

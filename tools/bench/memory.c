@@ -1,5 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Memory, text and numbers for heddle bench and heddle overhead.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * One process at a time, with an environment of its own and a time limit.
+ * Runs one process at a time with a given environment and a time limit.
  */
 #include "config.h"
 
@@ -45,8 +45,7 @@ void bench_catch_interrupts(void)
 	began_s = now_s();
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	/* Its end is waited for by sigtimedwait(), which wants it blocked, and
-	 * not ignored. */
+	/* sigtimedwait() waits for this signal, which must be blocked and not ignored. */
 	action.sa_handler = child_ended;
 	sigaction(SIGCHLD, &action, NULL);
 	sigemptyset(&child);
@@ -88,7 +87,7 @@ static void child_begin(const struct bench_process *process)
 	_exit(127);
 }
 
-/* Waits until the child has ended, at most until a moment. */
+/* Waits for the end of the child, at most until a given time. */
 static bool child_wait(pid_t pid, double until_s, int *status)
 {
 	sigset_t child;

@@ -1,22 +1,18 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The comparison, as JSON and as a table.
+ * The comparison as JSON, as a table, and as tab-separated values.
  */
 #include "config.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/message.h"
 #include "tools/bench/bench.h"
-
-static double runs_median(const struct bench_runs *runs)
-{
-	return runs->nus ? bench_median(runs->us, runs->nus)
-	                 : bench_median(runs->first, runs->nfirst);
-}
 
 static double runs_minimum(const struct bench_runs *runs)
 {
@@ -33,7 +29,7 @@ static double group_best(const struct bench_case *bench, enum bench_group group,
 
 	for (unsigned c = 0; c < bench->ncontenders; c++) {
 		const struct bench_runs *runs = bench_contender_runs(&bench->contenders[c]);
-		double us = runs_median(runs);
+		double us = bench_runs_median(runs);
 
 		if (bench->contenders[c].group != group || runs->modelled != modelled)
 			continue;
@@ -43,7 +39,7 @@ static double group_best(const struct bench_case *bench, enum bench_group group,
 	return best;
 }
 
-/* How many times as fast; null where one of the two is not known. */
+/* How many times as fast; null where a time is unknown. */
 static json_t *ratio(double reference_us, double us)
 {
 	return reference_us > 0 && us > 0 ? json_real(reference_us / us) : json_null();
@@ -95,7 +91,7 @@ static json_t *sweep_json(const struct bench_contender *contender)
 		const struct bench_variant *variant = &contender->variants[v];
 		json_t *object = variant_json(variant);
 
-		json_object_set_new(object, "median_us", known(runs_median(&variant->sweep)));
+		json_object_set_new(object, "median_us", known(bench_runs_median(&variant->sweep)));
 		if (variant->sweep.failure)
 			json_object_set_new(object, "failure", json_string(variant->sweep.failure));
 		json_array_append_new(array, object);
@@ -105,7 +101,7 @@ static json_t *sweep_json(const struct bench_contender *contender)
 
 static void row_times(const struct bench_case *bench, const struct bench_runs *runs, json_t *row)
 {
-	double us = runs_median(runs);
+	double us = bench_runs_median(runs);
 	bool modelled = runs->modelled, ideal = modelled == bench->ideal_modelled;
 
 	json_object_set_new(row, "clock", json_string(modelled ? "modelled" : "wall"));
@@ -154,7 +150,7 @@ static json_t *row_json(const struct bench_case *bench, const struct bench_conte
 	return row;
 }
 
-/* Shares of the kinds if each did as many of the iterations as it is fast. */
+/* The shares of the kinds in proportion to their speeds. */
 static json_t *ideal_shares(const struct bench_case *bench)
 {
 	double share[HEDDLE_NKINDS] = {0}, total = 0;
@@ -172,7 +168,7 @@ static json_t *ideal_shares(const struct bench_case *bench)
 	}
 	for (unsigned c = 0; !bench->platform_name && c < bench->ncontenders; c++) {
 		const struct bench_contender *contender = &bench->contenders[c];
-		double us = runs_median(bench_contender_runs(contender));
+		double us = bench_runs_median(bench_contender_runs(contender));
 		enum heddle_kind kind;
 
 		if (contender->group != BENCH_ALONE || us <= 0 ||
@@ -242,7 +238,7 @@ static void print_percent(const json_t *row, const char *key, int width)
 		printf(" %*s", width, "-");
 }
 
-/* What the best variant of a sweep was. */
+/* The best variant of a sweep. */
 static void print_chosen(const json_t *row)
 {
 	json_t *chosen = json_object_get(row, "chosen");
@@ -262,7 +258,7 @@ static bool is_modelled(const json_t *row)
 	return clock && !strcmp(clock, "modelled");
 }
 
-/* By which clock the rows are that were measured. */
+/* The clock of the measured rows. */
 static const char *rows_clock(const json_t *rows)
 {
 	bool by_wall = false, by_model = false;
@@ -356,4 +352,97 @@ void bench_print(const json_t *report)
 	printf("\n");
 	json_array_foreach(json_object_get(report, "rows"), r, row) print_row(row);
 	printf("\n");
+}
+
+/* ---- rows as tab-separated values ---- */
+
+static double number_of(const json_t *object, const char *key, double missing)
+{
+	json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? json_number_value(value) : missing;
+}
+
+static const char *text(const json_t *object, const char *key, const char *missing)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	return value ? value : missing;
+}
+
+/* A value of a row; blanks replace tabs and ends of lines. */
+static void print_value(const char *value)
+{
+	for (; *value; value++)
+		putchar(*value == '\t' || *value == '\n' || *value == '\r' ? ' ' : *value);
+	putchar('\t');
+}
+
+/* The sum over all kinds but cores, of an object with a number for each kind. */
+static double accelerators(const json_t *kinds)
+{
+	const char *key;
+	json_t *value;
+	double sum = 0;
+
+	json_object_foreach((json_t *)kinds, key,
+	                    value) if (strcmp(key, heddle_kind_name(HEDDLE_KIND_CPU))) sum +=
+	    json_number_value(value);
+	return sum;
+}
+
+/* The time of one core: that of all cores alone, times their number. */
+static double one_core_us(const json_t *bench)
+{
+	json_t *row;
+	size_t r;
+
+	json_array_foreach(json_object_get(bench, "rows"), r,
+	                   row) if (!strcmp(text(row, "name", ""),
+	                                    "cpu-only")) return number_of(row, "median_us", 0) *
+	    number_of(json_object_get(bench, "workers"), "cpu", 0);
+	return 0;
+}
+
+static void print_values(const json_t *bench, const json_t *row)
+{
+	json_t *workers = json_object_get(bench, "workers");
+	double us = number_of(row, "median_us", 0);
+
+	print_value(text(bench, "app", "?"));
+	print_value(text(bench, "platform", "here"));
+	printf("%.0f\t%.0f\t%.0f\t", number_of(bench, "n", 0), number_of(workers, "cpu", 0),
+	       accelerators(workers));
+	print_value(text(row, "name", "?"));
+	print_value(text(row, "group", "?"));
+	printf("%.3f\t%.3f\t%.3f\t%.6f\t%.6f\t%.3f\t%.6f\t%.6f", us, number_of(row, "min_us", 0),
+	       number_of(row, "first_us", 0), number_of(row, "efficiency", 0),
+	       number_of(row, "finish_spread", 0), number_of(row, "learning_us", 0),
+	       number_of(row, "vs_best_single", 0), us > 0 ? one_core_us(bench) / us : 0);
+	printf("\t%.6f\t%.6f\t%s\n", us > 0 ? accelerators(json_object_get(row, "shares")) : -1,
+	       accelerators(json_object_get(bench, "ideal_shares")), text(row, "clock", "wall"));
+}
+
+int bench_rows_print(const char *file)
+{
+	json_error_t error;
+	json_t *report = json_load_file(file, 0, &error), *bench, *row;
+	size_t b, r;
+
+	if (!report)
+		return error.line < 1 /* it was not opened; the text contains its name */
+		           ? heddle_refuse(-EINVAL, "%s", error.text)
+		           : heddle_refuse(-EINVAL, "%s:%d: %s", file, error.line, error.text);
+	if (!json_is_array(json_object_get(report, "benches"))) {
+		json_decref(report);
+		return heddle_refuse(-EINVAL, "%s: not a report of heddle bench", file);
+	}
+	printf(
+	    "app\tplatform\tn\tcores\taccelerators\tcontender\tgroup\tmedian_us\tmin_us\tfirst_us\t"
+	    "efficiency\tfinish_spread\tlearning_us\tvs_best_single\tvs_one_core\t"
+	    "accelerator_share\tideal_accelerator_share\tclock\n");
+	json_array_foreach(json_object_get(report, "benches"), b, bench)
+	    json_array_foreach(json_object_get(bench, "rows"), r, row) print_values(bench, row);
+	json_decref(report);
+	return 0;
 }

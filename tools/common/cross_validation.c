@@ -32,7 +32,7 @@ static int jobs_find(struct run *run)
 	return run->njobs < 2 ? -ENODATA : 0;
 }
 
-/* A generator of its own: the same deal everywhere. */
+/* Its own generator makes the same folds everywhere. */
 static void jobs_shuffle(struct run *run, uint64_t seed)
 {
 	for (size_t i = run->njobs; i > 1; i--) {
@@ -45,7 +45,7 @@ static void jobs_shuffle(struct run *run, uint64_t seed)
 	}
 }
 
-/* What is known without a fold; the highest values too are of the rest alone. */
+/* The history without the jobs of a fold. */
 static int others(const struct run *run, unsigned fold, struct heddle_history *train)
 {
 	const struct heddle_history *all = run->history;

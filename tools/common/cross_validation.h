@@ -1,10 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How well the nearest neighbours predict what is known: k-fold cross-validation,
- * as for Table 1 of Teodoro et al., HPDC 2010. The jobs are those points of a
- * history that have times on both of two classes. They are dealt into folds; the
- * jobs of each fold are predicted from those of the others.
+ * The accuracy of predictions by nearest neighbours: k-fold cross-validation, as for Table 1 of
+ * Teodoro et al., HPDC 2010. The jobs are the points of a history with times on two classes. They
+ * are distributed over folds, and the jobs of each fold are predicted from those of the others.
  */
 #ifndef HEDDLE_TOOLS_COMMON_CROSS_VALIDATION_H
 #define HEDDLE_TOOLS_COMMON_CROSS_VALIDATION_H
@@ -24,7 +23,7 @@ struct heddle_cross_validation {
 
 /** @param folds 2 or more; with fewer jobs than that each job is a fold
  * @param rule how neighbours predict
- * @param seed of the dealing
+ * @param seed of the distribution over folds
  * @return 0; -ENODATA with fewer than two jobs; -ENOMEM. */
 int heddle_cross_validation_run(const struct heddle_history *history, unsigned class,
                                 unsigned reference, unsigned folds, struct heddle_history_rule rule,

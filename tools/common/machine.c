@@ -15,7 +15,7 @@
 
 #define MAXWORKERS 65536
 
-/* A number of a worker: where it goes, and what it may be. */
+/* A number of a worker: its field, type and range. */
 struct key {
 	const char *name;
 	size_t offset;
@@ -61,7 +61,7 @@ void machine_keys(FILE *out)
 		fprintf(out, "  %-14s %s\n", keys[k].name, keys[k].doc);
 }
 
-/* What is being read, for messages. */
+/* The position in the description, for messages. */
 struct reader {
 	const char *path;
 	size_t entry; /* of "workers" */
@@ -133,7 +133,7 @@ static int text_read(const struct reader *reader, const char *key, const json_t 
 	return 0;
 }
 
-/* One entry of "workers": the worker, and how many there are of it. */
+/* Reads one entry of "workers": the worker and the number of such workers. */
 static int entry_read(const struct reader *reader, json_t *entry, struct replay_worker *worker,
                       size_t *count)
 {
@@ -170,8 +170,7 @@ static int entry_read(const struct reader *reader, json_t *entry, struct replay_
 	return 0;
 }
 
-/* Adds `count` copies of a worker, numbered where there are several or they have
- * no name. */
+/* Adds `count` copies of a worker, with numbers where there are several or they have no name. */
 static int workers_add(struct replay_machine *machine, const struct replay_worker *worker,
                        size_t count)
 {
@@ -259,7 +258,7 @@ int machine_read(const char *path, struct replay_machine *machine)
 
 	if (!file)
 		return heddle_refuse(-errno, "%s: %s", path, strerror(errno));
-	/* What cannot be read, such as a folder, would look like an empty file. */
+	/* A folder, for example, would look like an empty file. */
 	if (ungetc(getc(file), file) == EOF && ferror(file)) {
 		error = heddle_refuse(-errno, "%s: %s", path, strerror(errno));
 		if (file != stdin)

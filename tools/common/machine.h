@@ -7,7 +7,7 @@
  *   {"name": "gpu", "kind": "cuda", "rate": 36, "overhead_us": 100, "depth": 2},
  *   {"name": "core", "kind": "cpu", "rate": 1, "count": 15}]}
  *
- * machine_keys() lists every key with its meaning.
+ * machine_keys() prints every key with its meaning.
  */
 #ifndef HEDDLE_TOOLS_COMMON_MACHINE_H
 #define HEDDLE_TOOLS_COMMON_MACHINE_H
@@ -19,12 +19,12 @@
 /** Reads a description.
  * @param path "-": standard input
  * @return 0; -EINVAL after a message that names file and key; -ENOENT and the like
- * after one when it cannot be read; -ENOMEM. */
+ * after a message when it cannot be read; -ENOMEM. */
 int machine_read(const char *path, struct replay_machine *machine);
 
 void machine_free(struct replay_machine *machine);
 
-/** Prints the keys of a worker, one a line. */
+/** Prints the keys of a worker, each in a line. */
 void machine_keys(FILE *out);
 
 #endif

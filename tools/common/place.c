@@ -11,7 +11,8 @@
 
 #include "tools/common/place.h"
 
-char *place_program_folder(void)
+/* Folder of the running program; to be freed; NULL when it is unknown. */
+static char *program_folder(void)
 {
 	char path[4096];
 	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -22,14 +23,14 @@ char *place_program_folder(void)
 	path[length] = 0;
 	slash = strrchr(path, '/');
 	*slash = 0;
-	/* libtool keeps the programs of a build tree one folder down. */
+	/* In a build tree, libtool keeps the programs in a folder below. */
 	slash = strrchr(path, '/');
 	if (slash && !strcmp(slash, "/.libs"))
 		*slash = 0;
 	return strdup(path);
 }
 
-/* The path that the format makes of folder and name, if something lies there. */
+/* The path that the format makes of folder and name, if the file exists. */
 static char *existing(const char *format, const char *folder, const char *name, int mode)
 {
 	char path[8192];
@@ -40,32 +41,34 @@ static char *existing(const char *format, const char *folder, const char *name, 
 	return access(path, mode) ? NULL : strdup(path);
 }
 
+/* The path of a file beside the running program, else where it is installed. */
+static char *find(const char *format, const char *installed_format, const char *installed_folder,
+                  const char *name, int mode)
+{
+	char *folder = program_folder(), *path = existing(format, folder, name, mode);
+
+	free(folder);
+	return path ? path : existing(installed_format, installed_folder, name, mode);
+}
+
 char *place_app(const char *name)
 {
-	char *folder, *path;
-
 	if (strchr(name, '/'))
 		return existing("%s%s", "", name, X_OK);
-	folder = place_program_folder();
-	path = existing("%s/../apps/%s/%s", folder, name, X_OK);
-	free(folder);
-	if (!path)
-		path = existing("%s/apps/%s", HEDDLE_PKGLIBEXECDIR, name, X_OK);
-	return path;
+	return find("%s/../apps/%s/%s", "%s/apps/%s", HEDDLE_PKGLIBEXECDIR, name, X_OK);
 }
 
 char *place_subcommand(const char *name)
 {
-	char *folder = place_program_folder();
-	char *path = existing("%s/heddle-%s", folder, name, X_OK);
-
-	free(folder);
-	if (!path)
-		path = existing("%s/heddle-%s", HEDDLE_PKGLIBEXECDIR, name, X_OK);
-	return path;
+	return find("%s/heddle-%s", "%s/heddle-%s", HEDDLE_PKGLIBEXECDIR, name, X_OK);
 }
 
-/* Those of a folder that hold, or are, a program of their name. */
+char *place_data_file(const char *name)
+{
+	return find("%s/%s", "%s/%s", HEDDLE_PKGDATADIR, name, R_OK);
+}
+
+/* Prints the entries of a folder that are, or contain, a program of their name. */
 static int apps_print(const char *folder, FILE *out)
 {
 	struct dirent **entries;
@@ -88,7 +91,7 @@ static int apps_print(const char *folder, FILE *out)
 
 void place_apps_print(FILE *out)
 {
-	char *folder = place_program_folder(), apps[8192];
+	char *folder = program_folder(), apps[8192];
 
 	snprintf(apps, sizeof(apps), "%s/../apps", folder ? folder : ".");
 	free(folder);
@@ -99,7 +102,7 @@ void place_apps_print(FILE *out)
 char *place_library_path(void)
 {
 	const char *inherited = getenv("LD_LIBRARY_PATH");
-	char *folder = place_program_folder(), *path = NULL;
+	char *folder = program_folder(), *path = NULL;
 	char *library = existing("%s/../.libs/%s", folder, "libheddle.so", R_OK);
 
 	free(folder);
@@ -115,7 +118,7 @@ char *place_library_path(void)
 
 char *place_library(const char *name)
 {
-	char *folder = place_program_folder();
+	char *folder = program_folder();
 	char *path = existing("%s/../.libs/%s", folder, name, R_OK);
 
 	if (!path)
@@ -140,15 +143,4 @@ char *place_preload(void)
 		value = NULL;
 	free(library);
 	return value;
-}
-
-char *place_data_file(const char *name)
-{
-	char *folder = place_program_folder();
-	char *path = existing("%s/%s", folder, name, R_OK);
-
-	free(folder);
-	if (!path)
-		path = existing("%s/%s", HEDDLE_PKGDATADIR, name, R_OK);
-	return path;
 }

@@ -1,30 +1,28 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Where the parts of this build lie: beside the running program in a build tree
- * (also a copied one), else where they are installed.
+ * The paths of this build's programs, libraries and data: relative to the running program in a
+ * build tree, which may be a copy, else those of the installation.
  */
 #ifndef HEDDLE_TOOLS_COMMON_PLACE_H
 #define HEDDLE_TOOLS_COMMON_PLACE_H
 
 #include <stdio.h>
 
-/** Folder of the running program; to be freed; NULL when it cannot be told. */
-char *place_program_folder(void);
 /** Path of an app's program; to be freed; NULL when there is none. */
 char *place_app(const char *name);
-/** Prints the names of all apps, a line each after two spaces. */
+/** Prints the names of all apps, each in a line after two spaces. */
 void place_apps_print(FILE *out);
 /** Path of a subcommand's program, heddle-NAME; to be freed; NULL when there is
  * none. */
 char *place_subcommand(const char *name);
-/** LD_LIBRARY_PATH under which the apps of a build tree find its library wherever
- * the tree was copied to; to be freed; NULL: an installed program needs none. */
+/** LD_LIBRARY_PATH with which the apps of a build tree find its library, also in a copied tree; to
+ * be freed; NULL: an installed program needs none. */
 char *place_library_path(void);
-/** Path of a library of ours; to be freed; NULL after a message. */
+/** Path of one of Heddle's libraries; to be freed; NULL after a message. */
 char *place_library(const char *name);
-/** LD_PRELOAD with the library that looks after programs of StarPU, in front of what is there; to
- * be freed; NULL after a message, or without memory. */
+/** LD_PRELOAD with the library for StarPU's programs before its present value; to be freed; NULL
+ * after a message, or without memory. */
 char *place_preload(void);
 /** Path of a data file of the tools; to be freed; NULL when there is none. */
 char *place_data_file(const char *name);

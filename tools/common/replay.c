@@ -12,14 +12,14 @@
 #include "tools/common/replay.h"
 #include "support/message.h"
 
-/* Some 300 MB. A strategy may give a block an iteration, and there may be any number of them. */
+/* About 300 MB. A strategy may make a block of each iteration. */
 #define MAXBLOCKS ((size_t)1 << 22)
 
 struct range {
 	size_t start, n;
 };
 
-/* A worker at work. Its blocks under way are a queue of indices. */
+/* A worker of the replay, with a queue of indices of its blocks in progress. */
 struct runner {
 	const struct replay_worker *worker;
 	size_t queue[16];
@@ -28,8 +28,8 @@ struct runner {
 	double first_free; /* when its first stage is free */
 	double second_free;
 	double last_end; /* of the block completed last */
-	bool learning;   /* its latest block is one of the adaptive phase, which goes on */
-	bool dead;
+	bool learning;   /* its latest block is of the adaptive phase, which has not ended */
+	bool failed;
 };
 
 struct replay {
@@ -39,12 +39,12 @@ struct replay {
 	struct runner *runners;
 	struct replay_result *result;
 	size_t capacity;      /* of result->blocks */
-	double *asked;        /* when each block was given */
-	struct range *ranges; /* what nobody has; the last is the largest start */
+	double *requested;    /* the time at which each block was requested */
+	struct range *ranges; /* unassigned iterations; the last has the largest start */
 	size_t nranges, range_capacity;
 	uint64_t random;
 	double now;
-	bool overlaps; /* workers may have several blocks under way */
+	bool overlaps; /* workers may have several blocks in progress */
 };
 
 static uint64_t random_next(struct replay *r)
@@ -73,8 +73,8 @@ static double random_factor(struct replay *r, double deviation)
 	return exp(s * gauss - s * s / 2);
 }
 
-/* Rate for a block of n iterations. The curve is no rate where it is not
- * positive: there it is continued through the origin. */
+/* The rate for a block of n iterations. Where the curve is not positive, it continues through the
+ * origin. */
 static double worker_rate(const struct replay_worker *w, double n)
 {
 	double rate;
@@ -95,7 +95,7 @@ static double worker_best(const struct replay_worker *w, double n)
 	return w->depth > 1 ? rate / longest : rate;
 }
 
-/* When work of so many microseconds at full speed ends if it begins then. */
+/* The end of work that takes so many microseconds at full speed. */
 static double worker_end(const struct replay_worker *w, double begin, double work)
 {
 	double before;
@@ -133,8 +133,8 @@ static int range_add(struct replay *r, size_t start, size_t n)
 	return 0;
 }
 
-/* Takes n iterations off one range: the first that has enough, else what the
- * largest has, and the strategy gets the rest of its count back. */
+/* Takes n iterations from the first range that has enough. Else it takes all of the largest range,
+ * and returns the rest to the strategy. */
 static size_t range_take(struct replay *r, unsigned worker, size_t *n)
 {
 	size_t best = 0, start;
@@ -159,7 +159,7 @@ static size_t range_take(struct replay *r, unsigned worker, size_t *n)
 	return start;
 }
 
-/* Both stages of a block, from when the worker asked. */
+/* The times of both stages of a block, which the worker requests now. */
 static void block_time(struct replay *r, struct runner *runner, struct replay_block *block)
 {
 	const struct replay_worker *w = runner->worker;
@@ -190,7 +190,7 @@ static int runner_give(struct replay *r, unsigned worker, size_t n)
 		                     "or fewer iterations, please",
 		                     r->spec, MAXBLOCKS, r->machine->n);
 	if (grow((void **)&r->result->blocks, sizeof(*block), index + 1, &r->capacity) ||
-	    grow((void **)&r->asked, sizeof(*r->asked), index + 1, &capacity))
+	    grow((void **)&r->requested, sizeof(*r->requested), index + 1, &capacity))
 		return -ENOMEM;
 	block = &r->result->blocks[index];
 	*block = (struct replay_block){.worker = worker,
@@ -200,19 +200,19 @@ static int runner_give(struct replay *r, unsigned worker, size_t n)
 	runner->learning = block->phase == HEDDLE_PHASE_ADAPTIVE;
 	runner->given++;
 	block_time(r, runner, block);
-	r->asked[index] = r->now;
+	r->requested[index] = r->now;
 	runner->queue[(runner->head + runner->queued++) % 16] = index;
 	r->result->nblocks++;
 	return 0;
 }
 
-/* Lets a worker ask until it is full or refused. */
+/* Gives a worker blocks until its queue is full or the strategy gives none. */
 static int runner_fill(struct replay *r, unsigned worker)
 {
 	struct runner *runner = &r->runners[worker];
 	unsigned depth = r->overlaps && runner->worker->depth ? runner->worker->depth : 1;
 
-	while (!runner->dead && runner->queued < depth) {
+	while (!runner->failed && runner->queued < depth) {
 		size_t n = heddle_strategy_next(r->strategy, worker);
 		int error;
 
@@ -225,8 +225,8 @@ static int runner_fill(struct replay *r, unsigned worker)
 	return 0;
 }
 
-/* A block of a worker is done. It may have told what others were to learn by blocks
- * that they are still at. */
+/* Updates the end of learning after a block. The block may also end the learning of other workers,
+ * whose blocks are still in progress. */
 static void learning_note(struct replay *r, unsigned worker)
 {
 	for (unsigned w = 0; w < r->machine->nworkers; w++)
@@ -243,7 +243,7 @@ static void runner_complete(struct replay *r, unsigned worker)
 	struct runner *runner = &r->runners[worker];
 	size_t index = runner->queue[runner->head];
 	const struct replay_block *block = &r->result->blocks[index];
-	double since = r->asked[index];
+	double since = r->requested[index];
 
 	if (since < runner->last_end)
 		since = runner->last_end;
@@ -256,11 +256,11 @@ static void runner_complete(struct replay *r, unsigned worker)
 	learning_note(r, worker);
 }
 
-static int runner_die(struct replay *r, unsigned worker)
+static int runner_fail(struct replay *r, unsigned worker)
 {
 	struct runner *runner = &r->runners[worker];
 
-	runner->dead = true;
+	runner->failed = true;
 	for (; runner->queued; runner->queued--) {
 		size_t index = runner->queue[runner->head];
 		struct replay_block *block = &r->result->blocks[index];
@@ -278,8 +278,8 @@ static int runner_die(struct replay *r, unsigned worker)
 	return 0;
 }
 
-/* The worker whose next event is first, when, and whether it is its death. */
-static bool event_next(const struct replay *r, unsigned *worker, double *when, bool *death)
+/* Finds the next event: its worker, its time, and whether the worker fails. */
+static bool event_next(const struct replay *r, unsigned *worker, double *when, bool *failure)
 {
 	bool found = false;
 
@@ -287,7 +287,7 @@ static bool event_next(const struct replay *r, unsigned *worker, double *when, b
 		const struct runner *runner = &r->runners[w];
 		double stop = runner->worker->stop_us, end = HUGE_VAL;
 
-		if (runner->dead)
+		if (runner->failed)
 			continue;
 		if (runner->queued)
 			end = r->result->blocks[runner->queue[runner->head]].end_us;
@@ -299,7 +299,7 @@ static bool event_next(const struct replay *r, unsigned *worker, double *when, b
 		found = true;
 		*worker = w;
 		*when = end;
-		*death = end == stop && stop > 0;
+		*failure = end == stop && stop > 0;
 	}
 	return found;
 }
@@ -308,18 +308,18 @@ static int replay_events(struct replay *r)
 {
 	unsigned worker = 0;
 	double when = 0;
-	bool death = false;
+	bool failure = false;
 	int error = 0;
 
 	for (unsigned w = 0; !error && w < r->machine->nworkers; w++)
 		error = runner_fill(r, w);
-	while (!error && event_next(r, &worker, &when, &death)) {
+	while (!error && event_next(r, &worker, &when, &failure)) {
 		r->now = when;
-		if (death)
-			error = runner_die(r, worker);
+		if (failure)
+			error = runner_fail(r, worker);
 		else
 			runner_complete(r, worker);
-		/* Whoever has just finished asks first, then those refused before. */
+		/* The worker of the event comes first, then those that got no block before. */
 		if (!error)
 			error = runner_fill(r, worker);
 		for (unsigned w = 0; !error && w < r->machine->nworkers; w++)
@@ -328,7 +328,7 @@ static int replay_events(struct replay *r)
 	return error;
 }
 
-/* Iterations that all workers could do by then. */
+/* The iterations that all workers can compute in that time. */
 static double machine_capacity(const struct replay_machine *m, double us)
 {
 	double sum = 0;
@@ -354,7 +354,7 @@ static double machine_ideal(const struct replay_machine *m)
 	while (machine_capacity(m, high) < m->n && high < 1e30)
 		high *= 2;
 	if (high >= 1e30)
-		return 0; /* they all die before */
+		return 0; /* all workers fail before */
 	for (int i = 0; i < 200; i++) {
 		double middle = (low + high) / 2;
 
@@ -371,7 +371,7 @@ static double finish_spread(const struct replay *r)
 	double earliest = HUGE_VAL;
 
 	for (unsigned w = 0; w < r->machine->nworkers; w++)
-		if (!r->runners[w].dead && r->runners[w].last_end < earliest)
+		if (!r->runners[w].failed && r->runners[w].last_end < earliest)
 			earliest = r->runners[w].last_end;
 	if (r->result->makespan_us <= 0 || isinf(earliest))
 		return 0;
@@ -420,7 +420,7 @@ int replay_run(const char *spec, const struct replay_machine *machine, struct re
 	}
 	heddle_strategy_destroy(r.strategy);
 	free(r.runners);
-	free(r.asked);
+	free(r.requested);
 	free(r.ranges);
 	if (error)
 		replay_free(&made);

@@ -1,15 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Replays a strategy on a machine that exists only as numbers: an event
- * simulation without clock or threads, the same on every run. It serves
- * `heddle plan blocks` and the tests.
- *
- * A worker takes overhead_us + n / rate(n) for a block of n iterations, rate(n)
- * being `rate`, or min(rate, a ln n + b) where a or b is given. With a depth of
- * 2 or more it works as a pipeline of two stages: the overhead and the part
- * `transfer` of the rest come first, and go on while the block before computes. Where
- * the strategy does not overlap blocks the depth is 1.
+ * Replays a strategy on a described machine: an event simulation without clock or threads, with the
+ * same result in every run. `heddle plan blocks` and tests use it.
  */
 #ifndef HEDDLE_TOOLS_COMMON_REPLAY_H
 #define HEDDLE_TOOLS_COMMON_REPLAY_H
@@ -19,18 +12,23 @@
 
 #include <heddle/strategy.h>
 
+/* A worker takes overhead_us + n / rate(n) for a block of n iterations. rate(n) is `rate`, or
+ * min(rate, a ln n + b) where a or b is given. With a depth of 2 or more it is a pipeline of two
+ * stages: the overhead and the part `transfer` of the rest come first, and overlap with the
+ * computation of the block before. If the strategy does not overlap blocks, the depth is 1. */
+
 struct replay_worker {
 	char name[48];
-	struct heddle_strategy_worker given; /**< what the strategy is told of it */
+	struct heddle_strategy_worker given; /**< known to the strategy */
 	double rate;                         /**< iterations per microsecond */
 	double a, b;                         /**< logarithmic curve of the rate; both 0: none */
 	double overhead_us;                  /**< of every block */
-	unsigned depth;                      /**< blocks under way at once; 0: 1 */
+	unsigned depth;                      /**< blocks in progress at once; 0: 1 */
 	double transfer;                     /**< part of a block's time that is transfer, 0 to 1 */
 	double noise;                        /**< relative standard deviation of a block's time */
 	unsigned spike_block;                /**< this block of the worker (from 1; 0: none) ... */
 	double spike_factor;                 /**< ... takes this many times as long */
-	double stop_us;       /**< dies at this time (0: never); its blocks come back */
+	double stop_us;       /**< fails at this time (0: never); its blocks are given again */
 	double change_us;     /**< at this time (0: never) ... */
 	double change_factor; /**< ... its speed is multiplied by this */
 };
@@ -47,7 +45,7 @@ struct replay_block {
 	size_t start, size;
 	enum heddle_phase phase; /**< in which it was given */
 	double begin_us, end_us; /**< of its first stage, of its last */
-	bool lost;               /**< its worker died; its iterations came back */
+	bool lost;               /**< its worker failed; its iterations are given again */
 };
 
 struct replay_result {
@@ -57,13 +55,13 @@ struct replay_result {
 	double ideal_us;      /**< all workers at their best rates to the end */
 	double learning_us;   /**< when the last worker left its adaptive phase */
 	double finish_spread; /**< latest minus earliest last end of the workers that
-	                           lived, over the makespan */
-	size_t left;          /**< iterations nobody did: all workers died */
+	                           did not fail, over the makespan */
+	size_t left;          /**< iterations that were not computed: all workers failed */
 };
 
 /** Replays a strategy.
  * @return 0; -EINVAL (see heddle_strategy_create()); -E2BIG for more than 4194304 blocks;
- * -ENOMEM. A message says which, but of -ENOMEM. */
+ * -ENOMEM. There is a message, except for -ENOMEM. */
 int replay_run(const char *spec, const struct replay_machine *machine,
                struct replay_result *result);
 

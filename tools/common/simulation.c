@@ -3,30 +3,299 @@
  */
 #include "config.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #ifdef __linux__
 #include <sys/personality.h>
 #endif
 
 #include "support/message.h"
 #include "tools/common/place.h"
-#include "tools/common/platform_files.h"
 #include "tools/common/simulation.h"
+
+/* ---- named platforms ---- */
+
+enum column { NAME, SPEC, APP, SIZE, NCOLUMNS };
+
+/* Splits a line into its columns; missing columns are NULL. */
+static void line_split(char *line, char *columns[NCOLUMNS])
+{
+	char *rest;
+
+	line[strcspn(line, "#\n")] = 0;
+	for (int c = 0; c < NCOLUMNS; c++)
+		columns[c] = strtok_r(c ? NULL : line, " \t\r", &rest);
+}
+
+/* Only digits: strtoull() takes -1 as the largest number. */
+static bool size_parse(const char *text, size_t *size)
+{
+	char *end;
+
+	errno = 0;
+	*size = strtoull(text, &end, 10);
+	return isdigit((unsigned char)*text) && !*end && !errno;
+}
+
+static int line_parse(char *const columns[NCOLUMNS], const char *file, unsigned number,
+                      struct heddle_platform *platform)
+{
+	struct heddle_platform parsed;
+	int status;
+
+	if (!columns[SPEC])
+		return heddle_refuse(-EINVAL, "%s:%u: \"%s\" has no description", file, number,
+		                     columns[NAME]);
+	status = heddle_platform_parse(columns[SPEC], &parsed);
+	if (status)
+		return status;
+	if (columns[APP])
+		snprintf(parsed.app, sizeof(parsed.app), "%s", columns[APP]);
+	if (columns[SIZE] && !size_parse(columns[SIZE], &parsed.size))
+		return heddle_refuse(-EINVAL, "%s:%u: \"%s\" is not a number of iterations", file,
+		                     number, columns[SIZE]);
+	*platform = parsed;
+	return 0;
+}
+
+/* 1: found and read; 0: no such name. */
+static int find_in_file(const char *wanted, FILE *stream, const char *file,
+                        struct heddle_platform *platform)
+{
+	char *line = NULL, *columns[NCOLUMNS];
+	size_t room = 0;
+	int status = 0;
+
+	for (unsigned number = 1; !status && getline(&line, &room, stream) > 0; number++) {
+		line_split(line, columns);
+		if (!columns[NAME] || strcmp(columns[NAME], wanted))
+			continue;
+		status = line_parse(columns, file, number, platform);
+		if (!status)
+			status = 1;
+	}
+	free(line);
+	return status;
+}
+
+int simulation_platform_find(const char *name, const char *file, struct heddle_platform *platform)
+{
+	size_t digits = strspn(name, "0123456789");
+	FILE *stream;
+	int status;
+
+	/* A description begins with a number of cores, a name does not. */
+	if (!file || digits)
+		return heddle_platform_parse(name, platform);
+	stream = fopen(file, "r");
+	if (!stream)
+		return heddle_refuse(-errno, "%s: %s", file, strerror(errno));
+	status = find_in_file(name, stream, file, platform);
+	fclose(stream);
+	if (status < 0)
+		return status;
+	if (!status)
+		return heddle_refuse(
+		    -EINVAL,
+		    "platform \"%s\" is neither a name in %s nor a description such "
+		    "as 63cpu+gpu36@12000:10",
+		    name, file);
+	return 0;
+}
+
+int simulation_find(const char *name, struct heddle_platform *platform)
+{
+	char *file = place_data_file("platforms");
+	int status = simulation_platform_find(name, file, platform);
+
+	free(file);
+	return status;
+}
+
+/* ---- files of StarPU on SimGrid ---- */
+
+/* StarPU gives SimGrid durations, so that any speed will do. */
+#define HOST_SPEED "2000000000f"
+
+/* A file in the "bus" folder of StarPU's performance models. */
+static int bus_open(const char *directory, const char *name, const char *suffix, FILE **stream)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/bus/%s.%s", directory, name, suffix) < 0)
+		return -ENOMEM;
+	*stream = fopen(path, "w");
+	if (!*stream) {
+		int status = heddle_refuse(-errno, "%s: %s", path, strerror(errno));
+
+		free(path);
+		return status;
+	}
+	free(path);
+	return 0;
+}
+
+static int bus_close(FILE *stream, const char *directory, const char *name)
+{
+	bool failed = ferror(stream);
+
+	if (fclose(stream) || failed)
+		return heddle_refuse(-EIO, "%s/bus/%s.*: could not be written", directory, name);
+	return 0;
+}
+
+/* Node 0 is main memory, node 1 + i is accelerator i. Between two accelerators
+ * data goes through main memory. */
+static double link_mbps(const struct heddle_platform *platform, unsigned from, unsigned to)
+{
+	const struct heddle_platform_accelerator *a = platform->accelerators;
+
+	if (from == to)
+		return 0;
+	if (!from || !to)
+		return a[from + to - 1].mbps;
+	return 1 / (1 / a[from - 1].mbps + 1 / a[to - 1].mbps);
+}
+
+static double link_latency_us(const struct heddle_platform *platform, unsigned from, unsigned to)
+{
+	const struct heddle_platform_accelerator *a = platform->accelerators;
+
+	if (from == to)
+		return 0;
+	return (from ? a[from - 1].latency_us : 0) + (to ? a[to - 1].latency_us : 0);
+}
+
+/* A matrix over the memory nodes; a row is a source. StarPU ignores the last value of a row that
+ * is shorter than its limit, so each row ends with a "nan". */
+static int write_matrix(const struct heddle_platform *platform, const char *directory,
+                        const char *name, const char *suffix,
+                        double (*value)(const struct heddle_platform *, unsigned, unsigned))
+{
+	FILE *stream;
+	int status = bus_open(directory, name, suffix, &stream);
+
+	if (status)
+		return status;
+	fprintf(stream, "# to node 0, 1, ...\n");
+	for (unsigned from = 0; from <= platform->naccelerators; from++) {
+		for (unsigned to = 0; to <= platform->naccelerators; to++)
+			fprintf(stream, "%e\t", value(platform, from, to));
+		fprintf(stream, "nan\n");
+	}
+	return bus_close(stream, directory, name);
+}
+
+static void write_hosts(FILE *stream, const struct heddle_platform *platform)
+{
+	fprintf(stream, "  <host id=\"MAIN\" speed=\"1f\"/>\n"
+	                "  <host id=\"RAM\" speed=\"1f\"/>\n");
+	/* One core drives each accelerator. */
+	for (unsigned c = 0; c < platform->ncpus + platform->naccelerators; c++)
+		fprintf(stream, "  <host id=\"CPU%u\" speed=\"" HOST_SPEED "\"/>\n", c);
+	for (unsigned a = 0; a < platform->naccelerators; a++)
+		fprintf(stream,
+		        "  <host id=\"CUDA%u\" speed=\"" HOST_SPEED "\">"
+		        "<prop id=\"memsize\" value=\"%.0f\"/></host>\n",
+		        a, platform->accelerators[a].memory_mb * 1e6);
+}
+
+static void write_links(FILE *stream, const struct heddle_platform *platform)
+{
+	double host_mbps = 1;
+
+	/* Main memory is fast enough for all links at once. */
+	for (unsigned a = 0; a < platform->naccelerators; a++)
+		host_mbps += 2 * platform->accelerators[a].mbps;
+	fprintf(stream, "  <link id=\"Host\" bandwidth=\"%fMBps\" latency=\"0s\"/>\n", host_mbps);
+	for (unsigned i = 0; i < platform->naccelerators; i++) {
+		const struct heddle_platform_accelerator *a = &platform->accelerators[i];
+
+		fprintf(stream,
+		        "  <link id=\"RAM-CUDA%u\" bandwidth=\"%fMBps\" latency=\"%fus\"/>\n"
+		        "  <link id=\"CUDA%u-RAM\" bandwidth=\"%fMBps\" latency=\"%fus\"/>\n",
+		        i, a->mbps, a->latency_us, i, a->mbps, a->latency_us);
+	}
+	for (unsigned i = 0; i < platform->naccelerators; i++)
+		fprintf(stream,
+		        "  <route src=\"RAM\" dst=\"CUDA%u\" symmetrical=\"NO\">"
+		        "<link_ctn id=\"RAM-CUDA%u\"/><link_ctn id=\"Host\"/></route>\n"
+		        "  <route src=\"CUDA%u\" dst=\"RAM\" symmetrical=\"NO\">"
+		        "<link_ctn id=\"CUDA%u-RAM\"/><link_ctn id=\"Host\"/></route>\n",
+		        i, i, i, i);
+}
+
+static int write_platform(const struct heddle_platform *platform, const char *directory,
+                          const char *name)
+{
+	FILE *stream;
+	int status = bus_open(directory, name, "platform.v4.xml", &stream);
+
+	if (status)
+		return status;
+	fprintf(stream, "<?xml version='1.0'?>\n"
+	                "<!DOCTYPE platform SYSTEM 'https://simgrid.org/simgrid.dtd'>\n"
+	                "<platform version=\"4.1\">\n"
+	                "<config>\n"
+	                "  <prop id=\"network/TCP-gamma\" value=\"-1\"/>\n"
+	                "  <prop id=\"network/latency-factor\" value=\"1\"/>\n"
+	                "  <prop id=\"network/bandwidth-factor\" value=\"1\"/>\n"
+	                "  <prop id=\"network/crosstraffic\" value=\"0\"/>\n"
+	                "  <prop id=\"network/weight-S\" value=\"0.0\"/>\n"
+	                "</config>\n"
+	                "<AS id=\"AS0\" routing=\"Full\">\n");
+	write_hosts(stream, platform);
+	write_links(stream, platform);
+	fprintf(stream, "</AS>\n</platform>\n");
+	return bus_close(stream, directory, name);
+}
+
+static int make_directory(const char *directory, const char *below)
+{
+	char *path;
+	int status = 0;
+
+	if (asprintf(&path, "%s%s", directory, below) < 0)
+		return -ENOMEM;
+	if (mkdir(path, 0777) && errno != EEXIST)
+		status = heddle_refuse(-errno, "%s: %s", path, strerror(errno));
+	free(path);
+	return status;
+}
+
+int simulation_platform_write(const struct heddle_platform *platform, const char *directory,
+                              const char *name)
+{
+	int status = make_directory(directory, "");
+
+	if (!status)
+		status = make_directory(directory, "/bus");
+	if (!status)
+		status = write_matrix(platform, directory, name, "bandwidth", link_mbps);
+	if (!status)
+		status = write_matrix(platform, directory, name, "latency", link_latency_us);
+	if (!status)
+		status = write_platform(platform, directory, name);
+	return status;
+}
+
+/* ---- the environment ---- */
 
 #define HOSTNAME "heddle"
 
-/* What StarPU charges by default for things it does on a simulated machine.
- * Transfers are no cost of StarPU's: they stay. */
+/* StarPU's simulated costs for its own work. Transfers are not among them. */
 static const char *const costs[] = {
     "STARPU_SIMGRID_CUDA_MALLOC_COST",    "STARPU_SIMGRID_CUDA_QUEUE_COST",
     "STARPU_SIMGRID_TASK_SUBMIT_COST",    "STARPU_SIMGRID_TASK_PUSH_COST",
     "STARPU_SIMGRID_FETCHING_INPUT_COST", "STARPU_SIMGRID_SCHED_COST",
 };
 
-/* They choose among real devices. */
+/* These choose among real devices. */
 static const char *const unset[] = {"STARPU_NCPU", "STARPU_NCUDA", "STARPU_NOPENCL",
                                     "STARPU_WORKERS_CPUID", "STARPU_OPENCL_ON_CPUS"};
 
@@ -43,15 +312,6 @@ int simulation_profile_parse(const char *name, enum simulation_profile *profile)
 	return 0;
 }
 
-int simulation_find(const char *name, struct heddle_platform *platform)
-{
-	char *file = place_data_file("platforms");
-	int status = heddle_platform_find(name, file, platform);
-
-	free(file);
-	return status;
-}
-
 void simulation_environment_free(char **environment)
 {
 	for (char **e = environment; e && *e; e++)
@@ -59,8 +319,8 @@ void simulation_environment_free(char **environment)
 	free(environment);
 }
 
-/* StarPU fetches the handles of a task in the order of their addresses: with random
- * ones, reruns differ by some parts in a million. */
+/* StarPU fetches the handles of a task in the order of their addresses. With random addresses,
+ * repeated runs differ slightly. */
 static void addresses_settle(void)
 {
 #ifdef __linux__
@@ -71,19 +331,19 @@ static void addresses_settle(void)
 #endif
 }
 
-/* Puts an entry behind the others. @return 0; -ENOMEM */
+/* Appends an entry. @return 0; -ENOMEM */
 static int environment_add(char **environment, const char *name, const char *value)
 {
 	while (*environment)
 		environment++;
 	if (asprintf(environment, "%s%s", name, value) >= 0)
 		return 0;
-	/* What asprintf() leaves behind after a failure is not ours to free. */
+	/* After a failure asprintf() leaves an undefined pointer. */
 	*environment = NULL;
 	return -ENOMEM;
 }
 
-/* What refuses programs whose StarPU does not simulate. */
+/* The preloaded library refuses programs whose StarPU does not simulate. */
 static int environment_add_preload(char **environment)
 {
 	char *value = place_preload();
@@ -93,7 +353,7 @@ static int environment_add_preload(char **environment)
 	return status;
 }
 
-/* What StarPU is not to see is a name alone. @return 0; -ENOMEM */
+/* An entry without a value unsets the variable. @return 0; -ENOMEM */
 static int environment_fill(char **environment, enum simulation_profile profile)
 {
 	int status = environment_add(environment, "STARPU_HOSTNAME=", HOSTNAME);
@@ -110,7 +370,7 @@ int simulation_prepare(const struct heddle_platform *platform, const char *direc
                        enum simulation_profile profile, char ***environment)
 {
 	char **entries = calloc(COUNT(costs) + COUNT(unset) + 5, sizeof(*entries));
-	int status = entries ? heddle_platform_write(platform, directory, HOSTNAME) : -ENOMEM;
+	int status = entries ? simulation_platform_write(platform, directory, HOSTNAME) : -ENOMEM;
 
 	if (!status)
 		status = environment_add(entries, "STARPU_PERF_MODEL_DIR=", directory);

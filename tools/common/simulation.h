@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What a program of the SimGrid flavour needs in order to run on a described
- * machine. Used by `heddle simulate` and `heddle bench --platform`.
+ * Simulated machines for `heddle simulate` and `heddle bench --platform`: finds a described
+ * machine, and makes the files and the environment of a program built with StarPU on SimGrid.
  */
 #ifndef HEDDLE_TOOLS_COMMON_SIMULATION_H
 #define HEDDLE_TOOLS_COMMON_SIMULATION_H
@@ -11,19 +11,18 @@
 
 #include "estimator/platform.h"
 
-/** Where StarPU's own costs come from. */
+/** The simulated costs of StarPU's own work. */
 enum simulation_profile {
-	SIMULATION_THEORY,   /**< every cost that StarPU lets us turn off is 0 */
-	SIMULATION_REALISTIC /**< StarPU's defaults: submission, queueing and allocation on
-	                          devices cost time */
+	SIMULATION_THEORY,   /**< 0, as far as StarPU allows */
+	SIMULATION_REALISTIC /**< StarPU's defaults for submission, queueing and allocation on
+	                          devices */
 };
 
 /** @return 0; -EINVAL after a message. */
 int simulation_profile_parse(const char *name, enum simulation_profile *profile);
 
-/** Writes the machine's files and says which variables make StarPU use them. Programs that
- * this process starts from now on get the same addresses every time, where the system
- * allows it.
+/** Writes the machine's files, and makes the environment in which StarPU uses them. Programs that
+ * this process starts afterwards get the same addresses in every run, where the system allows it.
  * @param directory made if it is not there
  * @param[out] environment "NAME=VALUE" to be set or "NAME" to be unset; ends with
  * NULL; to be given to simulation_environment_free()
@@ -32,11 +31,23 @@ int simulation_prepare(const struct heddle_platform *platform, const char *direc
                        enum simulation_profile profile, char ***environment);
 void simulation_environment_free(char **environment);
 
-/** The platform of a name or description, names being looked up in the file that
- * is shipped. @return 0; -errno after a message */
+/** Finds a platform by a name in the installed file, or reads its description.
+ * @return 0; -errno after a message */
 int simulation_find(const char *name, struct heddle_platform *platform);
 
-/** Keeps SimGrid from telling how it is configured; an argument for the program. */
+/** simulation_find() in another file of lines "NAME SPEC [APP SIZE]" and comments after '#'.
+ * @param file NULL: descriptions alone
+ * @return 0; -EINVAL, or the errno value of the file, after a message. */
+int simulation_platform_find(const char *name, const char *file, struct heddle_platform *platform);
+
+/** Writes the files with which StarPU simulates a platform, for STARPU_PERF_MODEL_DIR=directory
+ * and STARPU_HOSTNAME=name. All accelerators become CUDA devices, in their order.
+ * @param directory made if it is not there
+ * @return 0; -errno after a message. */
+int simulation_platform_write(const struct heddle_platform *platform, const char *directory,
+                              const char *name);
+
+/** An argument for the program: SimGrid does not print its configuration. */
 #define SIMULATION_QUIET "--log=root.thres:warning"
 
 #endif

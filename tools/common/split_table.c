@@ -37,7 +37,7 @@ void split_table_keys(FILE *out)
 	      out);
 }
 
-/* An object that is being read: unknown keys in it are refused. */
+/* An object that is read. Unknown keys are refused. */
 struct reader {
 	const char *path, *what;
 	size_t entry;
@@ -53,7 +53,7 @@ static int refuse(const struct reader *reader, const char *key, const char *why)
 	                     reader->entry, key, why);
 }
 
-/* Missing keys leave the number as it is; `needed` ones are refused. */
+/* A missing key leaves the number as it is; a missing key that is `needed` is refused. */
 static int number_read(struct reader *reader, const char *key, bool needed, double *number)
 {
 	json_t *value = json_object_get(reader->object, key);
@@ -178,7 +178,7 @@ static int device_read(struct reader *reader, const struct split_problem *proble
 	return error ? error : all_used(reader, keys);
 }
 
-/* The entries of one array; `most` of them fit. */
+/* Reads an array of at most `most` entries. */
 static int array_read(struct reader *root, const char *name, unsigned most,
                       struct split_problem *problem)
 {
@@ -208,7 +208,7 @@ static int array_read(struct reader *root, const char *name, unsigned most,
 	return 0;
 }
 
-/* In a discontiguous kernel all bytes go to every device, and back. */
+/* A kernel that is not contiguous transfers all bytes to and from every device. */
 static void scatter(struct split_problem *problem)
 {
 	problem->in.fixed += problem->in.per_group * problem->groups;

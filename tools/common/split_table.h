@@ -8,7 +8,7 @@
  *  "devices": [{"name": "cpu", "times": [[4096, 10000]]},
  *              {"name": "gpu", "bus": "pcie", "times": [[256, 800], [4096, 4500]]}]}
  *
- * split_table_keys() tells every key.
+ * split_table_keys() prints every key with its meaning.
  */
 #ifndef HEDDLE_TOOLS_COMMON_SPLIT_TABLE_H
 #define HEDDLE_TOOLS_COMMON_SPLIT_TABLE_H
@@ -23,7 +23,7 @@
  * cannot be read. */
 int split_table_read(const char *path, struct split_problem *problem);
 
-/** Prints the keys, one a line. */
+/** Prints the keys, each in a line. */
 void split_table_keys(FILE *out);
 
 #endif

@@ -21,4 +21,4 @@ plot "data" using (0):1:2:($2+$3):($1-0.35):($1+0.35) with boxxyerror \
 	"data" using (0):1:($2+$3):($2+$3+$4):($1-0.35):($1+0.35) with boxxyerror \
 		linecolor rgb "#009E73" title "computing", \
 	"data" using (0):1:($2+$3+$4):($2+$3+$4+$5):($1-0.35):($1+0.35) with boxxyerror \
-		linecolor rgb "#E69F00" title "results home"
+		linecolor rgb "#E69F00" title "data to main memory"
