@@ -100,8 +100,8 @@ static int run_backwards(struct strmatch *self, struct matching *back)
 	back->wave.workers = wave->wave.workers;
 	back->wave.nworkers = wave->wave.nworkers;
 	back->wave.strategy = wave->wave.strategy;
-	back->wave.tile_columns = wave->h;
-	back->wave.bands_per_worker = wave->k;
+	back->wave.tile_columns = wave->tile_columns;
+	back->wave.bands_per_worker = wave->bands_per_worker;
 	error = heddle_wavefront_run(&back->wave, NULL);
 	for (unsigned i = 0; i < back->wave.narrays; i++)
 		starpu_data_unregister(back->wave.arrays[i].handle);
