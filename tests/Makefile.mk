@@ -194,7 +194,6 @@ opencl_scripts = \
 	tests/starpu/kernel_buses.sh \
 	tests/starpu/kernel_cache.sh \
 	tests/starpu/kernel_direct.sh \
-	tests/starpu/kernel_helgrind.sh \
 	tests/starpu/kernel_stored.sh \
 	tests/starpu/kernel_transfers.sh \
 	tests/starpu/kernels_app.sh \
