@@ -6,6 +6,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Time limit: 300 s
 . "$top_srcdir/tests/tools/common.sh"
+
 # simulate PLATFORM ARGUMENT...
 simulate() {
 	platform=$1

@@ -3,6 +3,7 @@
 # at least 0.88 of all processors' speed, and near the best of a sweep over h.
 # The iterations are all of the same length, so the bound is known.
 . "$top_srcdir/tests/tools/common.sh"
+
 # run APP ARGUMENT...
 run() {
 	app=$1

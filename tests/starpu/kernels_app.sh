@@ -10,6 +10,7 @@ HEDDLE_PROFILE_DIR=$work/profiles HEDDLE_ANALYSE=$top_builddir/bin/heddle-analys
 STARPU_NCPU=1 STARPU_NOPENCL=2 POCL_DEVICES='pthread basic' POCL_MAX_PTHREAD_COUNT=2
 export HEDDLE_PROFILE_DIR HEDDLE_ANALYSE STARPU_NCPU STARPU_NOPENCL POCL_DEVICES
 export POCL_MAX_PTHREAD_COUNT
+
 # expect STATUS TEXT ARGUMENT...: of the app.
 expect() {
 	status=$1 text=$2
@@ -105,6 +106,7 @@ __kernel void scale(__global const float *x, __global float *y, float a, int n,
 		y[i] += a * kept[l];
 }
 END
+
 # run CODE TEXT ARGUMENT...: the kernel with these arguments.
 run() {
 	code=$1 text=$2

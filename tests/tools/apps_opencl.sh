@@ -4,27 +4,24 @@
 #
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
-set -u
+. "$top_srcdir/tests/tools/common.sh"
 apps=$top_builddir/apps
 STARPU_NCPU=1 STARPU_NOPENCL=1 STARPU_OPENCL_ON_CPUS=1
 export STARPU_NCPU STARPU_NOPENCL STARPU_OPENCL_ON_CPUS
-failures=0
 
 # right APP ARGUMENT...
 right() {
 	app=$1
 	shift
 	for workers in opencl cpu,opencl; do
-		"$apps/$app/$app" "$@" --workers $workers --verify --reps 2 >apps_opencl.$$ 2>&1
+		"$apps/$app/$app" "$@" --workers $workers --verify --reps 2 >"$work/out" 2>&1
 		status=$?
 		[ $status = 77 ] && exit 77
-		if [ $status != 0 ] || ! grep -q "^  0 *opencl " apps_opencl.$$; then
-			echo "FAILED: $app $* --workers $workers: exit $status"
-			cat apps_opencl.$$
-			failures=$((failures + 1))
+		if [ $status != 0 ] || ! grep -q "^  0 *opencl " "$work/out"; then
+			fail "$app $* --workers $workers: exit $status"
+			cat "$work/out"
 		fi
 	done
-	rm -f apps_opencl.$$
 }
 
 right blackscholes --size 100003 --sched hdss
@@ -37,14 +34,6 @@ right boxfilter --size 65 --radius 0 --channels 3 --sched eager
 
 # StarPU's heteroprio would end the program.
 for app in histogram heat2d; do
-	"$apps/$app/$app" --workers opencl --sched heteroprio --reps 1 >apps_opencl.$$ 2>&1
-	status=$?
-	if [ $status != 2 ] || ! grep -q "only 1 of 2 workers may run it" apps_opencl.$$; then
-		echo "FAILED: $app --workers opencl --sched heteroprio: exit $status"
-		cat apps_opencl.$$
-		failures=$((failures + 1))
-	fi
-	rm -f apps_opencl.$$
+	expect_app 2 "only 1 of 2 workers may run it" $app --workers opencl --sched heteroprio --reps 1
 done
-
 [ "$failures" = 0 ]

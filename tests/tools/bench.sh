@@ -7,6 +7,7 @@ app=$top_srcdir/tests/tools/fake-app
 if grep -q 'define HEDDLE_USE_SIMGRID' "$top_builddir/config.h"; then
 	exit 77 # that build runs on described machines only
 fi
+
 # Value in a column of a row of the table.
 cell() {
 	awk -v row="$1" -v column="$2" '$1 == row { print $column; exit }' "$work/table"

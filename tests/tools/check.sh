@@ -3,6 +3,7 @@
 # counts, and that a signal to it ends all that it has started, at once. And that tests
 # under tests/run see nothing of the user's.
 . "$top_srcdir/tests/tools/common.sh"
+
 # build FLAVOUR RECIPE: a build folder in which all that the check makes is RECIPE.
 build() {
 	mkdir -p "$work/build-$1"

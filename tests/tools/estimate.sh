@@ -3,6 +3,7 @@
 # wrong use and bad input.
 . "$top_srcdir/tests/tools/common.sh"
 heddle=$top_builddir/bin/heddle
+
 # expect_estimate STATUS PATTERN ARGUMENT...: of `heddle estimate`.
 expect_estimate() {
 	status=$1 pattern=$2

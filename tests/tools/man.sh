@@ -17,8 +17,7 @@ for variable in $(sed -n 's/^VARIABLE(\([A-Z_]*\),.*/HEDDLE_\1/p' "$top_srcdir/s
 done
 for page in $pages; do
 	command -v groff >/dev/null || break
-	groff -k -man -ww -Wbreak -Tutf8 -z "$top_builddir/doc/man/$page" >man.$$ 2>&1 || fail "$page: groff"
-	[ ! -s man.$$ ] || { fail "$page:"; cat man.$$; }
-	rm -f man.$$
+	groff -k -man -ww -Wbreak -Tutf8 -z "$top_builddir/doc/man/$page" >"$work/out" 2>&1 || fail "$page: groff"
+	[ ! -s "$work/out" ] || { fail "$page:"; cat "$work/out"; }
 done
 [ "$failures" -eq 0 ]

@@ -7,6 +7,7 @@ command -v gnuplot >/dev/null || exit 77
 # What a user has gnuplot do at its start is not for our pictures.
 mkdir "$work/home" && echo 'set print "-"; exit status 3' >"$work/home/.gnuplot" || exit 99
 export HOME="$work/home"
+
 # drawn NAME...: both formats of each are there and are pictures.
 drawn() {
 	for name; do

@@ -2,16 +2,16 @@
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# heddle run and the ways in which StarPU finds policies, on a program that does not link
-# Heddle.
+# heddle run, and how StarPU finds the policies, on a program that does not use Heddle.
 . "$top_srcdir/tests/tools/common.sh"
 run=$top_builddir/bin/heddle-run
 program=$top_builddir/tests/tools/which_policy
+
 # expect STATUS OUTPUT COMMAND...: exit status and standard output.
 expect() {
 	want_status=$1 want=$2
 	shift 2
-	got=$("$@" 2>stderr.$$)
+	got=$("$@" 2>"$work/stderr")
 	status=$?
 	[ "$status" = "$want_status" ] || fail "$*: exit status $status, not $want_status"
 	[ "$got" = "$want" ] || fail "$*: printed '$got', not '$want'"
@@ -19,7 +19,7 @@ expect() {
 
 # says PATTERN: the last command's standard error.
 says() {
-	grep -q -e "$1" stderr.$$ || fail "standard error lacks '$1': $(cat stderr.$$)"
+	grep -q -e "$1" "$work/stderr" || fail "standard error lacks '$1': $(cat "$work/stderr")"
 }
 
 names=$("$run" --help | sed -n "/^Heddle's policies:/,\$s/^  \([a-z]*\) .*/\1/p")
@@ -49,7 +49,7 @@ done
 expect 7 '' "$run" -s gss -- sh -c 'exit 7'
 expect 0 '--sched x' "$run" -s gss echo --sched x
 expect 0 'inner' env LD_BIND_NOW=1 "$run" -s gss -- sh -c 'sh -c "echo inner"'
-[ -s stderr.$$ ] && fail "a process without StarPU was not left alone: $(cat stderr.$$)"
+[ -s "$work/stderr" ] && fail "a process without StarPU was not left alone: $(cat "$work/stderr")"
 expect 127 '' "$run" -s gss -- ./no-such-program
 says 'no-such-program'
 
@@ -75,12 +75,12 @@ expect 0 initialized "$other/program"
 for name in hdss gss; do
 	expect 0 initialized "$run" --sched $name -- "$other/program"
 	says "built against StarPU [0-9.]* in .*, but runs with StarPU 0.9.7 in $library,"
-	[ "$(grep -c . stderr.$$)" = 1 ] || fail "not one message: $(cat stderr.$$)"
+	[ "$(grep -c . "$work/stderr")" = 1 ] || fail "not one message: $(cat "$work/stderr")"
 	expect 0 initialized "$run" --sched $name -- "$other/late" "$library"
 	says "runs with StarPU 0.9.7 in $library,"
 done
 expect 0 initialized env HEDDLE_VERBOSE=0 "$run" --sched hdss -- "$other/program"
-[ -s stderr.$$ ] && fail "a message was forced on who wants none: $(cat stderr.$$)"
+[ -s "$work/stderr" ] && fail "a message was forced on who wants none: $(cat "$work/stderr")"
 
 # What does not simulate is not run on a simulated machine, as if it had been.
 simulate="$top_builddir/bin/heddle-simulate --platform 2cpu --"
@@ -91,5 +91,5 @@ says "StarPU 0.9.7 in $library,"
 expect 2 '' $simulate "$other/late" "$library"
 expect 5 inner $simulate sh -c 'echo inner; exit 5'
 
-rm -f stderr.$$ list.$$
+rm -f list.$$
 [ "$failures" = 0 ]

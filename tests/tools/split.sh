@@ -2,6 +2,7 @@
 # heddle plan split: what it prints, and what it says to bad tables.
 . "$top_srcdir/tests/tools/common.sh"
 heddle=$top_builddir/bin/heddle
+
 # expect_split STATUS PATTERN ARGUMENT...: of `heddle plan split`.
 expect_split() {
 	status=$1 pattern=$2
