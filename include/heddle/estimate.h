@@ -109,8 +109,8 @@ double heddle_estimate_cost(struct starpu_task *task, struct starpu_perfmodel_ar
 
 /** Writes to the profiles what this process measured and has not written yet. Heddle does so when a
  * process exits; call it in a process that never does. With HEDDLE_PROFILE=0, or if StarPU
- * simulates with SimGrid and HEDDLE_PROFILE is not set, no times are stored. Any thread may call it
- * at any time.
+ * simulates with SimGrid and HEDDLE_PROFILE is not set, no times are stored. Rates of
+ * loops are stored with HEDDLE_WARM=1. Any thread may call it at any time.
  * @return 0; a negative errno value after a message, if a profile cannot be written (the
  * others are):
  * - -EINVAL: a codelet's name is empty, or a profile is not a regular file
