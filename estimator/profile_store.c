@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "support/message.h"
+#include "support/variables.h"
 #include "estimator/profile_file.h"
 #include "estimator/profile_store.h"
 
@@ -18,8 +19,8 @@
 /* The profile of a codelet. They never go. */
 struct stored {
 	struct stored *next;
-	pthread_mutex_t mutex; /* held while the file is read or written */
-	/* Under the mutex. */
+	pthread_mutex_t file;  /* held while the file is read or written; taken before the mutex */
+	pthread_mutex_t mutex; /* guards the rest, and is never held for a file */
 	bool read;
 	struct heddle_profile known; /* from the file and from this process */
 	struct heddle_profile news;  /* of this process, not written yet */
@@ -33,14 +34,31 @@ static struct {
 	void (*collectors[COLLECTORS])(void);
 } store = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
+bool profile_store_wanted(void)
+{
+#ifdef HEDDLE_USE_SIMGRID
+	/* Simulated times are nobody's experience unless somebody says so. */
+	if (!heddle_variable_is_set(HEDDLE_VARIABLE_PROFILE))
+		return false;
+#endif
+	return heddle_variable_number(HEDDLE_VARIABLE_PROFILE);
+}
+
 static void write_at_exit(void)
 {
 	profile_store_write();
 }
 
-static void exit_watch(void)
+static void exit_register(void)
 {
 	atexit(write_at_exit);
+}
+
+static void exit_watch(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, exit_register);
 }
 
 static struct stored *stored_make(const char *codelet)
@@ -50,6 +68,7 @@ static struct stored *stored_make(const char *codelet)
 	if (!stored)
 		return NULL;
 	strcpy(stored->codelet, codelet);
+	pthread_mutex_init(&stored->file, NULL);
 	pthread_mutex_init(&stored->mutex, NULL);
 	stored->next = store.first;
 	return store.first = stored;
@@ -58,10 +77,9 @@ static struct stored *stored_make(const char *codelet)
 /* NULL: no memory. */
 static struct stored *stored_find(const char *codelet)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct stored *stored;
 
-	pthread_once(&once, exit_watch);
+	exit_watch();
 	pthread_mutex_lock(&store.mutex);
 	stored = store.first;
 	while (stored && strcmp(stored->codelet, codelet))
@@ -72,21 +90,34 @@ static struct stored *stored_find(const char *codelet)
 	return stored;
 }
 
-/* Reads the file, in front of what this process has added. The mutex is held. */
-static int stored_read(struct stored *stored, const char *path)
+/* The file is locked: puts what it holds in front of what this process has added. */
+static int file_read(struct stored *stored, const char *path)
 {
 	struct heddle_profile all = {0};
+	int error;
 
 	if (*path)
 		heddle_profile_read(path, &all);
-	if (heddle_profile_merge(&all, &stored->news)) {
-		heddle_profile_free(&all);
-		return -ENOMEM;
+	pthread_mutex_lock(&stored->mutex);
+	error = heddle_profile_merge(&all, &stored->news);
+	if (!error) {
+		stored->known = all;
+		stored->read = true;
 	}
-	heddle_profile_free(&stored->known);
-	stored->known = all;
-	stored->read = true;
-	return 0;
+	pthread_mutex_unlock(&stored->mutex);
+	if (error)
+		heddle_profile_free(&all);
+	return error;
+}
+
+static bool is_read(struct stored *stored)
+{
+	bool read;
+
+	pthread_mutex_lock(&stored->mutex);
+	read = stored->read;
+	pthread_mutex_unlock(&stored->mutex);
+	return read;
 }
 
 int profile_store_ask(const char *codelet,
@@ -101,13 +132,18 @@ int profile_store_ask(const char *codelet,
 		return -ENOMEM;
 	if (heddle_profile_path(codelet, path, sizeof(path)))
 		*path = 0;
+	if (!is_read(stored)) {
+		pthread_mutex_lock(&stored->file);
+		if (!is_read(stored))
+			error = file_read(stored, path);
+		pthread_mutex_unlock(&stored->file);
+	}
+	if (error)
+		return error;
 	pthread_mutex_lock(&stored->mutex);
-	if (!stored->read)
-		error = stored_read(stored, path);
-	if (!error)
-		look(&stored->known, path, arg);
+	look(&stored->known, path, arg);
 	pthread_mutex_unlock(&stored->mutex);
-	return error;
+	return 0;
 }
 
 int profile_store_add(const char *codelet, const struct heddle_profile_record *record)
@@ -127,10 +163,9 @@ int profile_store_add(const char *codelet, const struct heddle_profile_record *r
 
 void profile_store_collect(void (*collect)(void))
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	unsigned i = 0;
 
-	pthread_once(&once, exit_watch);
+	exit_watch();
 	pthread_mutex_lock(&store.mutex);
 	while (i < store.ncollectors && store.collectors[i] != collect)
 		i++;
@@ -139,22 +174,38 @@ void profile_store_collect(void (*collect)(void))
 	pthread_mutex_unlock(&store.mutex);
 }
 
-static int stored_write(struct stored *stored)
+/* Puts records that could not be written in front of those added meanwhile. */
+static void news_return(struct stored *stored, struct heddle_profile *news)
 {
+	pthread_mutex_lock(&stored->mutex);
+	heddle_profile_merge(news, &stored->news);
+	heddle_profile_free(&stored->news);
+	stored->news = *news;
+	pthread_mutex_unlock(&stored->mutex);
+}
+
+/* The file is locked. */
+static int file_write(struct stored *stored)
+{
+	struct heddle_profile news;
 	char path[PATH_MAX];
-	int error = 0;
+	int error;
 
 	pthread_mutex_lock(&stored->mutex);
-	if (stored->news.n) {
-		error = heddle_profile_path(stored->codelet, path, sizeof(path));
-		if (error)
-			heddle_refuse(error, "no place for the profile of %.80s", stored->codelet);
-		else
-			error = heddle_profile_update(path, &stored->news);
-		if (!error)
-			heddle_profile_free(&stored->news);
-	}
+	news = stored->news;
+	stored->news = (struct heddle_profile){0};
 	pthread_mutex_unlock(&stored->mutex);
+	if (!news.n)
+		return 0;
+	error = heddle_profile_path(stored->codelet, path, sizeof(path));
+	if (error)
+		heddle_refuse(error, "no place for the profile of %.80s", stored->codelet);
+	else
+		error = heddle_profile_update(path, &news);
+	if (error)
+		news_return(stored, &news);
+	else
+		heddle_profile_free(&news);
 	return error;
 }
 
@@ -176,8 +227,11 @@ int profile_store_write(void)
 	pthread_mutex_unlock(&store.mutex);
 	/* Others are only put in front. */
 	for (; stored; stored = stored->next) {
-		int error = stored_write(stored);
+		int error;
 
+		pthread_mutex_lock(&stored->file);
+		error = file_write(stored);
+		pthread_mutex_unlock(&stored->file);
 		if (error)
 			status = error;
 	}

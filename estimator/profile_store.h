@@ -2,14 +2,18 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The profiles of this process, one for each codelet, for every part of Heddle: a file is read
- * once, at the first question, and written once, when the process ends. Any thread. Files are
- * read and written under locks of this module alone: call profile_store_ask() and
- * profile_store_write() without a lock of your own.
+ * once, at the first question, and written when the process ends. Any thread. Call
+ * profile_store_ask() and profile_store_write() without a lock of your own: they wait for files,
+ * profile_store_add() does not.
  */
 #ifndef HEDDLE_ESTIMATOR_PROFILE_STORE_H
 #define HEDDLE_ESTIMATOR_PROFILE_STORE_H
 
 #include "estimator/profile.h"
+
+/** Whether profiles are to be read and written, as HEDDLE_PROFILE says; in simulated runs only
+ * where it is set. Users ask: the store reads what is asked for and writes what is added. */
+bool profile_store_wanted(void);
 
 /** Looks at what is known of a codelet: what earlier runs measured and this one has added.
  * @param path of the profile, for messages; empty: there is no folder for it
@@ -20,8 +24,8 @@ int profile_store_ask(const char *codelet,
                       void (*look)(const struct heddle_profile *known, const char *path, void *arg),
                       void *arg);
 
-/** Adds a record to what is known of a codelet, and to its file when the process ends. Reads no
- * file.
+/** Adds a record to what is known of a codelet, and to its file when the process ends. Neither
+ * reads nor writes a file.
  * @return 0; -ENOMEM */
 int profile_store_add(const char *codelet, const struct heddle_profile_record *record);
 

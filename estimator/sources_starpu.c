@@ -91,16 +91,6 @@ struct heddle_history_rule estimate_rule(void)
 
 /* ---- profiles ---- */
 
-bool estimate_profiles_wanted(void)
-{
-#ifdef HEDDLE_USE_SIMGRID
-	/* Simulated times are nobody's experience unless somebody says so. */
-	if (!heddle_variable_is_set(HEDDLE_VARIABLE_PROFILE))
-		return false;
-#endif
-	return heddle_variable_number(HEDDLE_VARIABLE_PROFILE);
-}
-
 static int class_wanted(const char *device, void *arg)
 {
 	const struct estimate_codelet *codelet = arg;
@@ -147,7 +137,7 @@ void estimate_profile_load(struct estimate_codelet *codelet)
 		heddle_device_class(w);
 	if (loaded >= heddle_device_classes())
 		return;
-	if (!codelet->name || !estimate_profiles_wanted() ||
+	if (!codelet->name || !profile_store_wanted() ||
 	    !estimate_source_allowed(HEDDLE_ESTIMATE_PROFILE) ||
 	    profile_store_ask(codelet->name, history_load, codelet))
 		history_load(NULL, NULL, codelet);

@@ -533,7 +533,7 @@ static void samples_collect(void)
 {
 	size_t n = atomic_load(&table.nslots);
 
-	for (size_t i = 0; estimate_profiles_wanted() && i < n; i++) {
+	for (size_t i = 0; profile_store_wanted() && i < n; i++) {
 		struct estimate_slot *slot = &table.slots[i];
 
 		if (!slot->codelet->name || !estimate_slot_seize(slot))
@@ -551,8 +551,5 @@ void estimate_watch_exit(void)
 
 int heddle_estimate_save(void)
 {
-	if (!estimate_profiles_wanted())
-		return 0;
-	samples_collect();
 	return profile_store_write();
 }

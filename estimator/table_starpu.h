@@ -110,9 +110,6 @@ bool estimate_source_allowed(enum heddle_estimate_source source);
 /** How neighbours predict (HEDDLE_NEIGHBOURS). */
 struct heddle_history_rule estimate_rule(void);
 
-/** Whether profiles are read and written. */
-bool estimate_profiles_wanted(void);
-
 /** Puts what earlier runs measured into a codelet's history, for classes of which that is not yet
  * done. May read a file: no lock is held. */
 void estimate_profile_load(struct estimate_codelet *codelet);

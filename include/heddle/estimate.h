@@ -107,11 +107,10 @@ int heddle_estimate_task(struct starpu_task *task, int worker, struct heddle_est
 double heddle_estimate_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
                             unsigned implementation);
 
-/** Adds the task times that this process measured to the profiles. Heddle does so when a
- * process exits; call it in a process that never does. It has no effect with
- * HEDDLE_PROFILE=0, or if StarPU simulates with SimGrid and HEDDLE_PROFILE is not set. It does
- * not store rates of loops and times of kernels: Heddle stores them at the exit, and times of
- * kernels also in heddle_kernels_unload(). Any thread may call it at any time.
+/** Writes to the profiles what this process measured and has not written yet. Heddle does so when a
+ * process exits; call it in a process that never does. With HEDDLE_PROFILE=0, or if StarPU
+ * simulates with SimGrid and HEDDLE_PROFILE is not set, no times are stored. Rates of
+ * loops are stored with HEDDLE_WARM=1. Any thread may call it at any time.
  * @return 0; a negative errno value after a message, if a profile cannot be written (the
  * others are):
  * - -EINVAL: a codelet's name is empty, or a profile is not a regular file

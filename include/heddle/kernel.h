@@ -185,7 +185,7 @@ int heddle_kernel_classes(const struct heddle_kernel *kernel, struct heddle_kern
                           const char **refusal);
 
 /** Frees what Heddle keeps from launch to launch: compiled programs, device memory and
- * measurements. It adds the measurements to the profiles first. Call it before
+ * measurements. It writes all profiles first, as heddle_estimate_save() does. Call it before
  * starpu_shutdown(), while no launch is under way and no other thread calls a function of this
  * header. */
 void heddle_kernels_unload(void);

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "estimator/robust.h"
 #include "partition/loop/rates.h"
 #include "support/message.h"
 
@@ -26,18 +25,6 @@ static bool record_is_of(const struct heddle_profile_record *record, const char 
 	       !strcmp(where->text, device) && what && what->n == 1 && what->numbers[0] == bytes;
 }
 
-/* NaN where there is no such field. */
-static double field_median(const struct heddle_profile_record *record, const char *key)
-{
-	const struct heddle_profile_field *field = heddle_profile_record_field(record, key);
-	double numbers[HEDDLE_PROFILE_NUMBERS];
-
-	if (!field || !field->n)
-		return NAN;
-	memcpy(numbers, field->numbers, sizeof(numbers));
-	return heddle_robust_median(numbers, field->n);
-}
-
 static bool rate_valid(const struct loop_rate *rate)
 {
 	return rate->pace >= 1 / MOST && rate->pace <= MOST && rate->start_us >= 0 &&
@@ -49,12 +36,16 @@ int loop_rates_find(const struct heddle_profile *profile, const char *device, si
 {
 	for (size_t r = 0; r < profile->n; r++) {
 		const struct heddle_profile_record *record = profile->records[r];
+		const struct heddle_profile_field *start =
+		    heddle_profile_record_field(record, "start");
 		struct loop_rate found;
 
 		if (!record_is_of(record, device, bytes))
 			continue;
-		found.pace = field_median(record, "pace");
-		found.start_us = field_median(record, "start");
+		/* A pace of 0 is not valid, but a start of 0 is. */
+		found.pace =
+		    heddle_profile_field_median(heddle_profile_record_field(record, "pace"));
+		found.start_us = start && start->n ? heddle_profile_field_median(start) : NAN;
 		if (!rate_valid(&found)) {
 			heddle_warn("%s: the loop's rate on \"%s\" for %zu bytes makes no sense; "
 			            "it is not used",
@@ -89,20 +80,18 @@ int loop_rates_mean(const struct heddle_block_time *times, unsigned n, struct lo
 	return 0;
 }
 
-int loop_rates_add(struct heddle_profile *profile, const char *device, size_t bytes,
-                   const struct loop_rate *rate, unsigned blocks, double at)
+int loop_rates_record(const char *device, size_t bytes, const struct loop_rate *rate,
+                      unsigned blocks, double at, struct heddle_profile_record *record)
 {
-	struct heddle_profile_record record;
-
 	if (!rate_valid(rate))
 		return -EINVAL;
-	heddle_profile_record_init(&record, "loop");
-	heddle_profile_record_text(&record, "device", device);
-	heddle_profile_record_number(&record, "bytes", bytes);
-	heddle_profile_record_results(&record);
-	heddle_profile_record_number(&record, "pace", rate->pace);
-	heddle_profile_record_number(&record, "start", rate->start_us);
-	heddle_profile_record_number(&record, "samples", blocks);
-	heddle_profile_record_number(&record, "at", at);
-	return heddle_profile_add(profile, &record);
+	heddle_profile_record_init(record, "loop");
+	heddle_profile_record_text(record, "device", device);
+	heddle_profile_record_number(record, "bytes", bytes);
+	heddle_profile_record_results(record);
+	heddle_profile_record_number(record, "pace", rate->pace);
+	heddle_profile_record_number(record, "start", rate->start_us);
+	heddle_profile_record_number(record, "samples", blocks);
+	heddle_profile_record_number(record, "at", at);
+	return 0;
 }

@@ -33,10 +33,10 @@ int loop_rates_find(const struct heddle_profile *profile, const char *device, si
 int loop_rates_mean(const struct heddle_block_time *times, unsigned n, struct loop_rate *rate,
                     unsigned *blocks);
 
-/** Adds a rate to a profile.
+/** Makes the record of a rate.
  * @param at seconds since 1970
- * @return 0; -ENOMEM; -EINVAL for a rate that is none. */
-int loop_rates_add(struct heddle_profile *profile, const char *device, size_t bytes,
-                   const struct loop_rate *rate, unsigned blocks, double at);
+ * @return 0; -EINVAL for a rate that is none. */
+int loop_rates_record(const char *device, size_t bytes, const struct loop_rate *rate,
+                      unsigned blocks, double at, struct heddle_profile_record *record);
 
 #endif

@@ -7,19 +7,15 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "estimator/estimate_starpu.h"
-#include "support/message.h"
 #include "estimator/platform_starpu.h"
-#include "estimator/profile_file.h"
-#include "support/variables.h"
+#include "estimator/profile_store.h"
 #include "wavefront_private.h"
 
 /* No task costs less than this, µs, whatever a measurement says. */
@@ -61,7 +57,7 @@ struct reading {
 };
 
 /* What is known in this process, for as long as it lives. The mutex guards the lists and what
- * is in them. Files are read and written without it: what was read is published under it. */
+ * is in them. The profile store is asked without it: what was read is published under it. */
 static struct {
 	starpu_pthread_mutex_t mutex;
 	struct known_cost *costs;
@@ -77,11 +73,6 @@ static const char *codelet_name(const struct heddle_wavefront_request *wave)
 }
 
 /* ---- stored costs ---- */
-
-static bool profiles_wanted(void)
-{
-	return !WAVE_SIMULATED && heddle_variable_number(HEDDLE_VARIABLE_PROFILE);
-}
 
 static double last_number(const struct heddle_profile_record *record, const char *key)
 {
@@ -110,46 +101,34 @@ static bool cost_read(const struct heddle_profile_record *record, const char *de
 	return cost->iteration > 0 && cost->us >= 0 && cost->row >= 0 && cost->column >= 0;
 }
 
-static bool profile_open(const char *codelet, struct heddle_profile *profile)
-{
-	char path[PATH_MAX];
+struct wanted_cost {
+	const char *device;
+	struct wave_tile_cost cost;
+	bool found;
+};
 
-	return profiles_wanted() && !heddle_profile_path(codelet, path, sizeof(path)) &&
-	       !heddle_profile_read(path, profile);
+static void cost_look(const struct heddle_profile *profile, const char *path, void *arg)
+{
+	struct wanted_cost *wanted = arg;
+
+	(void)path;
+	for (size_t r = 0; r < profile->n && !wanted->found; r++)
+		wanted->found = cost_read(profile->records[r], wanted->device, &wanted->cost);
 }
 
-static bool profile_find(const char *codelet, const char *device, struct wave_tile_cost *cost)
+static void record_keep(const char *codelet, struct heddle_profile_record *record)
 {
-	struct heddle_profile profile = {0};
-	bool found = false;
-
-	if (!profile_open(codelet, &profile))
-		return false;
-	for (size_t r = 0; r < profile.n && !found; r++)
-		found = cost_read(profile.records[r], device, cost);
-	heddle_profile_free(&profile);
-	return found;
-}
-
-static void profile_add(const char *codelet, struct heddle_profile_record *record)
-{
-	struct heddle_profile profile = {0};
-	char path[PATH_MAX];
-
+	if (!profile_store_wanted())
+		return;
 	heddle_profile_record_number(record, "samples", 1);
 	heddle_profile_record_number(record, "at", time(NULL));
-	if (!heddle_profile_path(codelet, path, sizeof(path)) &&
-	    !heddle_profile_add(&profile, record))
-		heddle_profile_update(path, &profile);
-	heddle_profile_free(&profile);
+	profile_store_add(codelet, record);
 }
 
-static void profile_keep(const char *codelet, unsigned class, const struct wave_tile_cost *cost)
+static void cost_keep(const char *codelet, unsigned class, const struct wave_tile_cost *cost)
 {
 	struct heddle_profile_record record;
 
-	if (!profiles_wanted())
-		return;
 	heddle_profile_record_init(&record, "wavefront");
 	heddle_profile_record_text(&record, "device", heddle_device_class_name(class));
 	heddle_profile_record_results(&record);
@@ -157,7 +136,7 @@ static void profile_keep(const char *codelet, unsigned class, const struct wave_
 	heddle_profile_record_number(&record, "cr", cost->row);
 	heddle_profile_record_number(&record, "column", cost->column);
 	heddle_profile_record_number(&record, "overhead", cost->us);
-	profile_add(codelet, &record);
+	record_keep(codelet, &record);
 }
 
 /* ---- costs in this process ---- */
@@ -211,7 +190,7 @@ bool wave_cost_find(const struct heddle_wavefront_request *wave, const struct wa
 {
 	const char *codelet = codelet_name(wave);
 	unsigned class = heddle_device_class(worker->stats.id);
-	struct wave_tile_cost stored;
+	struct wanted_cost stored = {.device = heddle_device_class_name(class)};
 	const struct known_cost *known_cost;
 
 	if (WAVE_SIMULATED)
@@ -223,13 +202,15 @@ bool wave_cost_find(const struct heddle_wavefront_request *wave, const struct wa
 	starpu_pthread_mutex_unlock(&known.mutex);
 	if (known_cost)
 		return true;
-	if (!profile_find(codelet, heddle_device_class_name(class), &stored))
+	if (profile_store_wanted())
+		profile_store_ask(codelet, cost_look, &stored);
+	if (!stored.found)
 		return false;
 	/* Another thread may have found or measured one meanwhile. */
 	starpu_pthread_mutex_lock(&known.mutex);
 	known_cost = cost_of(codelet, class);
 	if (!known_cost)
-		known_cost = cost_add(codelet, class, &stored);
+		known_cost = cost_add(codelet, class, &stored.cost);
 	if (known_cost)
 		*cost = known_cost->cost;
 	starpu_pthread_mutex_unlock(&known.mutex);
@@ -253,7 +234,7 @@ void wave_cost_set(const struct heddle_wavefront_request *wave, const struct wav
 		known_cost->cost = cost;
 	starpu_pthread_mutex_unlock(&known.mutex);
 	if (known_cost)
-		profile_keep(codelet, class, &cost);
+		cost_keep(codelet, class, &cost);
 }
 
 /* ---- what a whole wavefront teaches ---- */
@@ -443,8 +424,8 @@ static void run_read(const char *codelet, const struct heddle_profile_record *re
 	double h = last_number(record, "h"), k = last_number(record, "k");
 	struct known_run *run;
 
-	if (strcmp(record->kind, "wavefront_run") || !us || !*word(record, "crew") ||
-	    !(h >= 1 && h <= wanted.columns) || !(k >= 1 && k <= UINT_MAX))
+	if (!us || !*word(record, "crew") || !(h >= 1 && h <= wanted.columns) ||
+	    !(k >= 1 && k <= UINT_MAX))
 		return;
 	wanted.h = h;
 	wanted.k = k;
@@ -466,10 +447,19 @@ static struct reading *reading_of(const char *codelet)
 	return reading;
 }
 
-/* Reads the codelet's runs of earlier processes, once for each codelet. */
+/* @param arg a profile, to be filled with the records of runs */
+static void runs_look(const struct heddle_profile *profile, const char *path, void *arg)
+{
+	(void)path;
+	for (size_t r = 0; r < profile->n; r++)
+		if (!strcmp(profile->records[r]->kind, "wavefront_run"))
+			heddle_profile_add(arg, profile->records[r]);
+}
+
+/* Takes in the codelet's runs of earlier processes, once for each codelet. */
 static void runs_read(const char *codelet)
 {
-	struct heddle_profile profile = {0};
+	struct heddle_profile runs = {0};
 	struct reading *reading;
 	bool read;
 
@@ -480,20 +470,21 @@ static void runs_read(const char *codelet)
 		return;
 	strcpy(reading->codelet, codelet);
 	reading->fresh = false;
-	profile_open(codelet, &profile);
+	if (profile_store_wanted())
+		profile_store_ask(codelet, runs_look, &runs);
 	/* Another thread may have read them, too. */
 	starpu_pthread_mutex_lock(&known.mutex);
 	read = reading_of(codelet);
 	if (!read) {
 		reading->next = known.readings;
 		known.readings = reading;
-		for (size_t r = 0; r < profile.n; r++)
-			run_read(codelet, profile.records[r]);
+		for (size_t r = 0; r < runs.n; r++)
+			run_read(codelet, runs.records[r]);
 	}
 	starpu_pthread_mutex_unlock(&known.mutex);
 	if (read)
 		free(reading);
-	heddle_profile_free(&profile);
+	heddle_profile_free(&runs);
 }
 
 static bool is_about(double a, double b)
@@ -557,7 +548,7 @@ static void run_record(const char *codelet, const struct known_run *run, double 
 	heddle_profile_record_results(&record);
 	heddle_profile_record_number(&record, "us", us);
 	heddle_profile_record_number(&record, "pace", pace);
-	profile_add(codelet, &record);
+	record_keep(codelet, &record);
 }
 
 /* How much longer than estimated all tiles took, if only cores took part: their tiles' costs
@@ -588,7 +579,7 @@ void wave_run_keep(struct heddle_wavefront_request *wave)
 	double us = wave->end_us - wave->start_us, pace = cores_pace(wave);
 	const char *codelet = codelet_name(wave);
 	struct reading *reading;
-	bool wants_record;
+	bool counts;
 
 	if (WAVE_SIMULATED || !wave->chosen_columns ||
 	    !team_print(wave, wanted.team, sizeof(wanted.team)))
@@ -602,9 +593,9 @@ void wave_run_keep(struct heddle_wavefront_request *wave)
 	reading = reading_of(codelet);
 	if (reading)
 		reading->fresh = true;
-	/* Files are slow: no more runs are stored than count. */
-	wants_record = run && run->us.count <= HEDDLE_ROBUST_RECENT;
+	/* A profile has no more runs than a median is taken of. */
+	counts = run && run->us.count <= HEDDLE_ROBUST_RECENT;
 	starpu_pthread_mutex_unlock(&known.mutex);
-	if (wants_record && profiles_wanted())
+	if (counts)
 		run_record(codelet, &wanted, us, pace);
 }

@@ -24,6 +24,7 @@
 
 #include <heddle/heddle.h>
 
+#include "estimator/profile_file.h"
 #include "tests/unit/test.h"
 
 enum { MAXOFFSETS = 8 };
@@ -691,7 +692,7 @@ static void test_strategy_is_copied(void **state)
 	fini();
 }
 
-/* ---- a profile that cannot be written ---- */
+/* ---- profiles ---- */
 
 enum { PATIENCE_S = 30 };
 
@@ -736,21 +737,41 @@ static void alone(struct heddle_wavefront *wave, struct starpu_codelet *codelet,
 	wave->strategy = "hdss";
 }
 
-/* While a worker waits to write the costs of one codelet, other wavefronts go on. */
+static void *profiles_save(void *error)
+{
+	*(int *)error = heddle_estimate_save();
+	return NULL;
+}
+
+static void expect_record(const char *codelet, const char *kind)
+{
+	struct heddle_profile profile = {0};
+	char path[PATH_MAX];
+	bool found = false;
+
+	assert_int_equal(heddle_profile_path(codelet, path, sizeof(path)), 0);
+	assert_int_equal(heddle_profile_read(path, &profile), 0);
+	for (size_t r = 0; r < profile.n && !found; r++)
+		found = !strcmp(profile.records[r]->kind, kind);
+	heddle_profile_free(&profile);
+	assert_true(found);
+}
+
+/* While a thread waits to write profiles, wavefronts go on, also of the codelet whose profile it
+ * is. */
 static void test_profile_waits(void **state)
 {
 	enum { ROWS = 512, COLUMNS = 512 };
-	static uint32_t slow_field[ROWS * COLUMNS], field[10 * 20], vectors[2][ROWS];
-	static struct starpu_codelet slow_codelet = {.cpu_funcs = {mix_cpu}, .name = "mix_slow"};
+	static uint32_t large_field[ROWS * COLUMNS], field[10 * 20], vectors[2][ROWS];
+	static struct starpu_codelet large_codelet = {.cpu_funcs = {mix_cpu}, .name = "mix_large"};
 	static struct mixing mixing = {1, {1}, {0}};
 	struct folder folder = {.mutex = PTHREAD_MUTEX_INITIALIZER,
 	                        .cond = PTHREAD_COND_INITIALIZER};
 	char path[] = "/tmp/heddle-wavefront-XXXXXX", lock[64];
-	struct heddle_wavefront wave;
-	struct heddle_wavefront_request *slow;
+	struct heddle_wavefront large, small;
 	starpu_data_handle_t f[2], v[2];
-	int workers[2];
-	pthread_t releaser;
+	int workers[2], error = -1;
+	pthread_t releaser, saver;
 
 	if (getenv("STARPU_NCPU") && atoi(getenv("STARPU_NCPU")) < 2)
 		skip();
@@ -762,39 +783,45 @@ static void test_profile_waits(void **state)
 	assert_true(folder.lock >= 0 && !flock(folder.lock, LOCK_EX));
 	init("eager");
 	assert_int_equal(starpu_worker_get_ids_by_type(STARPU_CPU_WORKER, workers, 2), 2);
-	starpu_matrix_data_register(&f[0], STARPU_MAIN_RAM, (uintptr_t)slow_field, COLUMNS, COLUMNS,
-	                            ROWS, sizeof(uint32_t));
+	starpu_matrix_data_register(&f[0], STARPU_MAIN_RAM, (uintptr_t)large_field, COLUMNS,
+	                            COLUMNS, ROWS, sizeof(uint32_t));
 	starpu_matrix_data_register(&f[1], STARPU_MAIN_RAM, (uintptr_t)field, 20, 20, 10,
 	                            sizeof(uint32_t));
 	for (int i = 0; i < 2; i++)
 		starpu_vector_data_register(&v[i], STARPU_MAIN_RAM, (uintptr_t)vectors[i], ROWS,
 		                            sizeof(uint32_t));
-	wave = sample(f[0], v[0]);
-	alone(&wave, &slow_codelet, &workers[0]);
-	wave.rows = ROWS;
-	wave.columns = COLUMNS;
-	wave.arg = &mixing;
+	large = sample(f[0], v[0]);
+	alone(&large, &large_codelet, &workers[0]);
+	large.rows = ROWS;
+	large.columns = COLUMNS;
+	large.arg = &mixing;
+	small = sample(f[1], v[1]);
+	alone(&small, small.codelet, &workers[1]);
+	small.arg = &mixing;
+	small.tile_columns = 5;
+	small.bands_per_worker = 1;
+	assert_int_equal(heddle_wavefront_run(&large, NULL), 0);
 	assert_int_equal(pthread_create(&releaser, NULL, folder_release, &folder), 0);
-	assert_int_equal(heddle_wavefront_submit(&wave, &slow), 0);
-	usleep(500000); /* its first costs are known: they are being written */
-	wave = sample(f[1], v[1]);
-	alone(&wave, wave.codelet, &workers[1]);
-	wave.arg = &mixing;
-	wave.tile_columns = 5;
-	wave.bands_per_worker = 1;
-	assert_int_equal(heddle_wavefront_run(&wave, NULL), 0);
+	assert_int_equal(pthread_create(&saver, NULL, profiles_save, &error), 0);
+	usleep(100000);
+	assert_int_equal(heddle_wavefront_run(&small, NULL), 0);
+	assert_int_equal(heddle_wavefront_run(&large, NULL), 0);
 	pthread_mutex_lock(&folder.mutex);
 	folder.done = true;
 	pthread_cond_signal(&folder.cond);
 	pthread_mutex_unlock(&folder.mutex);
 	pthread_join(releaser, NULL);
+	pthread_join(saver, NULL);
 	assert_false(folder.late);
-	assert_int_equal(heddle_wavefront_wait(slow, NULL), 0);
+	assert_int_equal(error, 0);
 	for (int i = 0; i < 2; i++) {
 		starpu_data_unregister(f[i]);
 		starpu_data_unregister(v[i]);
 	}
 	fini();
+	assert_int_equal(heddle_estimate_save(), 0);
+	expect_record("mix_large", "wavefront");
+	expect_record("mix_large", "wavefront_run");
 	folder_remove(path);
 	unsetenv("HEDDLE_PROFILE_DIR");
 	unsetenv("HEDDLE_PROFILE");

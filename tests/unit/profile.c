@@ -9,10 +9,13 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -423,6 +426,41 @@ static void test_store_keeps(void **state)
 	assert_true(samples_in(path, &records) == 1);
 }
 
+static void *writer_run(void *error)
+{
+	*(int *)error = profile_store_write();
+	return NULL;
+}
+
+/* While a file waits for another process, which has the folder's lock, records are added and
+ * known. */
+static void test_store_waits_for_nobody(void **state)
+{
+	struct seen seen = {0};
+	char path[300];
+	size_t records;
+	pthread_t writer;
+	int lock, error = -1;
+
+	setenv("HEDDLE_PROFILE_DIR", folder, 1);
+	snprintf(path, sizeof(path), "%s/.lock", folder);
+	lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	assert_true(lock >= 0 && !flock(lock, LOCK_EX));
+	store("waiting", 1);
+	assert_int_equal(profile_store_ask("waiting", look, &seen), 0);
+	assert_int_equal(pthread_create(&writer, NULL, writer_run, &error), 0);
+	usleep(100000);
+	store("waiting", 2);
+	assert_int_equal(profile_store_ask("waiting", look, &seen), 0);
+	assert_int_equal(seen.records, 2);
+	close(lock);
+	assert_int_equal(pthread_join(writer, NULL), 0);
+	assert_int_equal(error, 0);
+	assert_int_equal(heddle_profile_path("waiting", path, sizeof(path)), 0);
+	assert_int_equal(profile_store_write(), 0);
+	assert_true(samples_in(path, &records) == 2);
+}
+
 /* ---- into histories ---- */
 
 static int class_of(const char *device, void *arg)
@@ -584,14 +622,23 @@ static void test_large_sums(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_large_sums),     cmocka_unit_test(test_lines),
-	    cmocka_unit_test(test_bad_lines),      cmocka_unit_test(test_merge),
-	    cmocka_unit_test(test_damaged),        cmocka_unit_test(test_many),
-	    cmocka_unit_test(test_record),         cmocka_unit_test(test_path),
-	    cmocka_unit_test(test_writers),        cmocka_unit_test(test_bad_files),
-	    cmocka_unit_test(test_store),          cmocka_unit_test(test_store_keeps),
-	    cmocka_unit_test(test_load),           cmocka_unit_test(test_cross_validation),
-	    cmocka_unit_test(test_speedup_easier), cmocka_unit_test(test_fit_better),
+	    cmocka_unit_test(test_large_sums),
+	    cmocka_unit_test(test_lines),
+	    cmocka_unit_test(test_bad_lines),
+	    cmocka_unit_test(test_merge),
+	    cmocka_unit_test(test_damaged),
+	    cmocka_unit_test(test_many),
+	    cmocka_unit_test(test_record),
+	    cmocka_unit_test(test_path),
+	    cmocka_unit_test(test_writers),
+	    cmocka_unit_test(test_bad_files),
+	    cmocka_unit_test(test_store),
+	    cmocka_unit_test(test_store_keeps),
+	    cmocka_unit_test(test_store_waits_for_nobody),
+	    cmocka_unit_test(test_load),
+	    cmocka_unit_test(test_cross_validation),
+	    cmocka_unit_test(test_speedup_easier),
+	    cmocka_unit_test(test_fit_better),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

@@ -10,13 +10,23 @@
 #include "partition/loop/rates.h"
 #include "tests/unit/test.h"
 
+/* As a loop keeps a rate. */
+static int add(struct heddle_profile *profile, const char *device, size_t bytes,
+               const struct loop_rate *rate, unsigned blocks, double at)
+{
+	struct heddle_profile_record record;
+	int error = loop_rates_record(device, bytes, rate, blocks, at, &record);
+
+	return error ? error : heddle_profile_add(profile, &record);
+}
+
 static void test_kept_and_found(void **state)
 {
 	struct heddle_profile profile = {0};
 	struct loop_rate rate = {12.5, 0.25}, found;
 
 	assert_int_equal(loop_rates_find(&profile, "cpu", 20, "-", &found), -ENOENT);
-	assert_int_equal(loop_rates_add(&profile, "cpu", 20, &rate, 7, 1000), 0);
+	assert_int_equal(add(&profile, "cpu", 20, &rate, 7, 1000), 0);
 	assert_int_equal(loop_rates_find(&profile, "cpu", 20, "-", &found), 0);
 	assert_true(found.pace == 0.25 && found.start_us == 12.5);
 	assert_int_equal(loop_rates_find(&profile, "cuda", 20, "-", &found), -ENOENT);
@@ -32,8 +42,8 @@ static void test_median(void **state)
 	struct loop_rate found;
 
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(
-		    loop_rates_add(&profile, "cpu", 4, &(struct loop_rate){3, paces[i]}, 5, i), 0);
+		assert_int_equal(add(&profile, "cpu", 4, &(struct loop_rate){3, paces[i]}, 5, i),
+		                 0);
 	assert_int_equal(loop_rates_find(&profile, "cpu", 4, "-", &found), 0);
 	assert_true(found.pace == 1.25 && found.start_us == 3);
 	heddle_profile_free(&profile);
@@ -69,7 +79,7 @@ static void test_senseless(void **state)
 	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
 		struct heddle_profile profile = {0};
 
-		assert_int_equal(loop_rates_add(&profile, "cpu", 4, &none[i], 5, 0), -EINVAL);
+		assert_int_equal(add(&profile, "cpu", 4, &none[i], 5, 0), -EINVAL);
 		heddle_profile_free(&profile);
 	}
 }

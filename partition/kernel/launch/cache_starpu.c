@@ -8,8 +8,6 @@
 #ifdef HEDDLE_USE_OPENCL
 
 #include <errno.h>
-#include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +17,7 @@
 #include "partition/kernel/launch/device_starpu.h"
 #include "partition/kernel/split/buses_starpu.h"
 #include "estimator/estimate_starpu.h"
-#include "estimator/profile_file.h"
+#include "estimator/profile_store.h"
 #include "support/message.h"
 #include "support/variables.h"
 
@@ -30,11 +28,6 @@ static starpu_pthread_mutex_t kernels_mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
 static starpu_pthread_cond_t kernel_made = STARPU_PTHREAD_COND_INITIALIZER;
 
 /* ---- performance tables from run to run ---- */
-
-static bool stored_wanted(void)
-{
-	return heddle_variable_number(HEDDLE_VARIABLE_PROFILE);
-}
 
 /* Asks for the name while StarPU runs. */
 static void device_name(struct kernel_device *device)
@@ -56,22 +49,16 @@ static struct kernel_records_key key_of(const struct kernel *kernel, unsigned d)
 	                                   kernel->devices[d].units};
 }
 
-static void stored_read(struct kernel *kernel)
+static void tables_look(const struct heddle_profile *known, const char *path, void *arg)
 {
-	struct heddle_profile profile = {0};
-	char path[PATH_MAX];
+	struct kernel *kernel = arg;
 
-	hash_make(kernel);
-	for (unsigned d = 0; d < kernel->ndevices; d++)
-		device_name(&kernel->devices[d]);
-	if (!stored_wanted() || heddle_profile_path(kernel->name, path, sizeof(path)) ||
-	    heddle_profile_read(path, &profile))
-		return;
+	(void)path;
 	for (unsigned d = 0; d < kernel->ndevices; d++) {
 		struct kernel_device *device = &kernel->devices[d];
 		struct kernel_records_key key = key_of(kernel, d);
 
-		if (kernel_records_find(&profile, &key, &device->known))
+		if (kernel_records_find(known, &key, &device->known))
 			continue;
 		device->stored = device->known;
 		kernel->timed |= 1U << d;
@@ -80,16 +67,24 @@ static void stored_read(struct kernel *kernel)
 		               device->known.table.points[device->known.table.npoints - 1].us,
 		               device->known.table.points[device->known.table.npoints - 1].groups);
 	}
-	heddle_profile_free(&profile);
 }
 
-static void stored_write(struct kernel *kernel)
+/* The kernel is being made: nobody else looks at it. */
+static void tables_read(struct kernel *kernel)
+{
+	hash_make(kernel);
+	for (unsigned d = 0; d < kernel->ndevices; d++)
+		device_name(&kernel->devices[d]);
+	/* Without memory nothing is known. */
+	if (profile_store_wanted())
+		profile_store_ask(kernel->name, tables_look, kernel);
+}
+
+/* Adds what a kernel measured to its profile. */
+static void tables_add(struct kernel *kernel)
 {
 	struct heddle_profile news = {0};
-	char path[PATH_MAX];
 
-	if (!stored_wanted() || heddle_profile_path(kernel->name, path, sizeof(path)))
-		return;
 	/* Workers may still measure when the process ends. */
 	starpu_pthread_mutex_lock(&kernel->mutex);
 	for (unsigned d = 0; d < kernel->ndevices; d++) {
@@ -101,9 +96,21 @@ static void stored_write(struct kernel *kernel)
 			device->stored = device->known;
 	}
 	starpu_pthread_mutex_unlock(&kernel->mutex);
-	if (news.n)
-		heddle_profile_update(path, &news);
+	for (size_t r = 0; r < news.n; r++)
+		profile_store_add(kernel->name, news.records[r]);
 	heddle_profile_free(&news);
+}
+
+/* Called before profiles are written. */
+static void tables_collect(void)
+{
+	if (!profile_store_wanted())
+		return;
+	starpu_pthread_mutex_lock(&kernels_mutex);
+	for (struct kernel *kernel = kernels; kernel; kernel = kernel->next)
+		if (!kernel->making)
+			tables_add(kernel);
+	starpu_pthread_mutex_unlock(&kernels_mutex);
 }
 
 /* ---- kernels ---- */
@@ -143,12 +150,19 @@ static void kernel_free(struct kernel *kernel)
 
 void kernel_cache_free(void)
 {
-	while (kernels) {
-		struct kernel *next = kernels->next;
+	struct kernel *all;
 
-		stored_write(kernels);
-		kernel_free(kernels);
-		kernels = next;
+	profile_store_write();
+	/* Other threads may save profiles. */
+	starpu_pthread_mutex_lock(&kernels_mutex);
+	all = kernels;
+	kernels = NULL;
+	starpu_pthread_mutex_unlock(&kernels_mutex);
+	while (all) {
+		struct kernel *next = all->next;
+
+		kernel_free(all);
+		all = next;
 	}
 }
 
@@ -163,21 +177,6 @@ bool kernel_cache_buffers_drop(const struct kernel *but, int worker)
 			any = true;
 	starpu_pthread_mutex_unlock(&kernels_mutex);
 	return any;
-}
-
-/* Called once, at exit: writing files takes longer than a kernel. */
-static void tables_write(void)
-{
-	starpu_pthread_mutex_lock(&kernels_mutex);
-	for (struct kernel *kernel = kernels; kernel; kernel = kernel->next)
-		if (!kernel->making)
-			stored_write(kernel);
-	starpu_pthread_mutex_unlock(&kernels_mutex);
-}
-
-static void tables_write_at_exit(void)
-{
-	atexit(tables_write);
 }
 
 static void device_ask(struct kernel_device *device)
@@ -304,7 +303,7 @@ static int kernel_make(struct kernel *kernel, const struct heddle_kernel *given,
 	if (!error && *way == NDRANGE_BOXES && !ndrange_cuttable(&kernel->range))
 		error = refusal_set(kernel, "its NDRange is too large for offsets of every device");
 	if (!error)
-		stored_read(kernel);
+		tables_read(kernel);
 	return error;
 }
 
@@ -360,12 +359,11 @@ static void kernel_remove(struct kernel *kernel)
 static int kernel_add(const struct heddle_kernel *given, const struct ndrange *range,
                       struct kernel **added)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	int error = heddle_variables_check(environ);
 	struct kernel *kernel;
 	enum ndrange_way way;
 
-	pthread_once(&once, tables_write_at_exit);
+	profile_store_collect(tables_collect);
 	if (error)
 		return error;
 	kernel = kernel_begin(given, range);

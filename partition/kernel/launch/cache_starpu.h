@@ -106,7 +106,7 @@ int kernel_cache_find(const struct heddle_kernel *given, const struct ndrange *r
  * nothing. @return whether there were any */
 bool kernel_cache_buffers_drop(const struct kernel *but, int worker);
 
-/** Writes the tables of all kernels, and frees them. No launch is under way. */
+/** Writes all profiles, and frees all kernels. No launch is under way. */
 void kernel_cache_free(void);
 
 /** A worker as a kernel knows it. @return NULL: no OpenCL worker */

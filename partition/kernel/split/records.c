@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "estimator/robust.h"
 #include "partition/kernel/split/records.h"
 
 /* ---- reading ---- */
@@ -20,16 +19,10 @@ static bool text_is(const struct heddle_profile_record *record, const char *key,
 	return field && !field->n && !strcmp(field->text, text);
 }
 
-/* The median; 0 where there is no such field. */
-static double number_of(const struct heddle_profile_record *record, const char *key)
+/* 0 where there is no such field. */
+static double median(const struct heddle_profile_record *record, const char *key)
 {
-	const struct heddle_profile_field *field = heddle_profile_record_field(record, key);
-	double numbers[HEDDLE_PROFILE_NUMBERS];
-
-	if (!field || !field->n)
-		return 0;
-	memcpy(numbers, field->numbers, sizeof(numbers));
-	return heddle_robust_median(numbers, field->n);
+	return heddle_profile_field_median(heddle_profile_record_field(record, key));
 }
 
 /* A device's name is cut as records cut it. */
@@ -40,13 +33,13 @@ static bool is_of(const struct heddle_profile_record *record, const char *kind,
 
 	snprintf(device, sizeof(device), "%s", key->device);
 	return !strcmp(record->kind, kind) && text_is(record, "source", key->source) &&
-	       text_is(record, "device", device) && number_of(record, "units") == key->units;
+	       text_is(record, "device", device) && median(record, "units") == key->units;
 }
 
 static int by_age(const void *a, const void *b)
 {
-	double x = number_of(*(const struct heddle_profile_record *const *)a, "at");
-	double y = number_of(*(const struct heddle_profile_record *const *)b, "at");
+	double x = median(*(const struct heddle_profile_record *const *)a, "at");
+	double y = median(*(const struct heddle_profile_record *const *)b, "at");
 
 	return x < y ? -1 : x > y;
 }
@@ -71,15 +64,15 @@ int kernel_records_find(const struct heddle_profile *profile, const struct kerne
 		if (is_of(record, "kernel", key))
 			points[n++] = record;
 		if (is_of(record, "transfer", key)) {
-			known->in_rate = rate_of(number_of(record, "in"));
-			known->out_rate = rate_of(number_of(record, "out"));
+			known->in_rate = rate_of(median(record, "in"));
+			known->out_rate = rate_of(median(record, "out"));
 		}
 	}
 	/* The latest last: they replace what is near them. */
 	qsort(points, n, sizeof(*points), by_age);
 	for (size_t p = 0; p < n; p++)
-		kernel_table_measured(&known->table, number_of(points[p], "groups"),
-		                      number_of(points[p], "us"), 1);
+		kernel_table_measured(&known->table, median(points[p], "groups"),
+		                      median(points[p], "us"), 1);
 	free(points);
 	return known->table.npoints ? 0 : -ENOENT;
 }
