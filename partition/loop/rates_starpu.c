@@ -29,6 +29,7 @@ struct recall {
 	const struct heddle_loop_request *loop;
 	struct heddle_strategy_worker *workers;
 	size_t bytes;
+	unsigned classes[STARPU_NMAXWORKERS]; /* of the loop's workers */
 };
 
 static void workers_set(const struct heddle_profile *known, const char *path, void *arg)
@@ -42,11 +43,10 @@ static void workers_set(const struct heddle_profile *known, const char *path, vo
 		            "alone will know them",
 		            loop->name);
 	for (unsigned l = 0; l < loop->nworkers; l++) {
-		unsigned class = heddle_device_class(loop->workers[l].stats.id);
+		const char *device = heddle_device_class_name(recall->classes[l]);
 		struct loop_rate rate;
 
-		if (loop_rates_find(known, heddle_device_class_name(class), recall->bytes, path,
-		                    &rate))
+		if (loop_rates_find(known, device, recall->bytes, path, &rate))
 			continue;
 		recall->workers[l].rate = 1 / rate.pace;
 		recall->workers[l].start_us = rate.start_us;
@@ -56,8 +56,10 @@ static void workers_set(const struct heddle_profile *known, const char *path, vo
 void loop_rates_recall(const struct heddle_loop_request *loop,
                        struct heddle_strategy_worker *workers)
 {
-	struct recall recall = {loop, workers, iteration_bytes(loop)};
+	struct recall recall = {loop, workers, iteration_bytes(loop), {0}};
 
+	for (unsigned l = 0; l < loop->nworkers; l++)
+		recall.classes[l] = heddle_device_class(loop->workers[l].stats.id);
 	/* Without memory nothing is known. */
 	profile_store_ask(profile_name(loop), workers_set, &recall);
 	for (unsigned l = 0; l < loop->nworkers; l++)
