@@ -75,7 +75,7 @@ int main(void)
 	}
 	starpu_task_wait_for_all();
 
-	/* What is believed now; such a task need not be submitted. */
+	/* The estimates of now. Such a task need not be submitted. */
 	for (int i = 0; i < 8; i++) {
 		task = task_make(handles[i], &degrees[i]);
 		if (!heddle_estimate_task(task, 0, &estimate))
