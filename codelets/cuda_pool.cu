@@ -30,7 +30,7 @@ static cudaError_t pool_of_device(cudaMemPool_t *pool)
 		error = cudaMemPoolCreate(&pools[device], &properties);
 		if (error == cudaSuccess)
 			cudaMemPoolSetAttribute(pools[device], cudaMemPoolAttrReleaseThreshold,
-						&keep);
+			                        &keep);
 	}
 	*pool = pools[device];
 	pthread_mutex_unlock(&mutex);

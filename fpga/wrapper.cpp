@@ -17,7 +17,8 @@ double sc_time_stamp()
 	return 0;
 }
 
-namespace {
+namespace
+{
 
 /* What is not initialised starts as random bits, the same ones every time. */
 VerilatedContext *randomised(VerilatedContext &context)
@@ -89,7 +90,7 @@ fpga_design describe()
 	return design;
 }
 
-}
+} // namespace
 
 extern "C" {
 extern __attribute__((visibility("default"))) const fpga_design heddle_fpga_design;

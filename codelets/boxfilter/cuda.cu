@@ -33,7 +33,7 @@ struct geometry {
 
 template <typename sum_t>
 static __global__ void sum_columns(struct geometry g, const unsigned char *__restrict__ in,
-				   sum_t *__restrict__ sums)
+                                   sum_t *__restrict__ sums)
 {
 	size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
 	size_t begin = blockIdx.y * g.strip, end = min(begin + g.strip, g.rows);
@@ -56,8 +56,7 @@ static __global__ void sum_columns(struct geometry g, const unsigned char *__res
 }
 
 /* Prefix sum over the threads of a block; `total` is the sum of all. */
-template <typename sum_t, unsigned threads>
-static __device__ sum_t scan(sum_t value, sum_t *total)
+template <typename sum_t, unsigned threads> static __device__ sum_t scan(sum_t value, sum_t *total)
 {
 	__shared__ sum_t warps[threads / 32];
 	unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -84,7 +83,7 @@ static __device__ sum_t scan(sum_t value, sum_t *total)
 
 template <typename sum_t, unsigned threads>
 static __global__ void __launch_bounds__(threads)
-	filter_rows(struct geometry g, sum_t *sums, unsigned char *__restrict__ out)
+    filter_rows(struct geometry g, sum_t *sums, unsigned char *__restrict__ out)
 {
 	size_t y = blockIdx.x;
 	sum_t *row = sums + y * g.n;
@@ -130,11 +129,11 @@ static __global__ void __launch_bounds__(threads)
 
 template <typename sum_t>
 static cudaError_t launch(cudaStream_t stream, struct geometry g, size_t rows, size_t at_once,
-			  const unsigned char *in, unsigned char *out)
+                          const unsigned char *in, unsigned char *out)
 {
 	sum_t *sums;
 	cudaError_t error =
-		codelet_cuda_allocate((void **)&sums, at_once * g.n * sizeof(sum_t), stream);
+	    codelet_cuda_allocate((void **)&sums, at_once * g.n * sizeof(sum_t), stream);
 
 	if (error != cudaSuccess)
 		return error;
@@ -146,10 +145,10 @@ static cudaError_t launch(cudaStream_t stream, struct geometry g, size_t rows, s
 		sum_columns<sum_t><<<blocks, THREADS, 0, stream>>>(g, in, sums);
 		if (g.rows < ROWS_ENOUGH)
 			filter_rows<sum_t, LONE_ROW_THREADS>
-				<<<g.rows, LONE_ROW_THREADS, 0, stream>>>(g, sums, out);
+			    <<<g.rows, LONE_ROW_THREADS, 0, stream>>>(g, sums, out);
 		else
 			filter_rows<sum_t, ROW_THREADS>
-				<<<g.rows, ROW_THREADS, 0, stream>>>(g, sums, out);
+			    <<<g.rows, ROW_THREADS, 0, stream>>>(g, sums, out);
 		error = cudaGetLastError();
 	}
 	cudaFreeAsync(sums, stream);
@@ -157,7 +156,7 @@ static cudaError_t launch(cudaStream_t stream, struct geometry g, size_t rows, s
 }
 
 extern "C" int boxfilter_cuda(void *stream, const struct boxfilter_band *band,
-			      const unsigned char *in, unsigned char *out)
+                              const unsigned char *in, unsigned char *out)
 {
 	size_t n = band->width * band->window.channels;
 	int narrow = boxfilter_is_narrow(band);
@@ -185,7 +184,7 @@ extern "C" int boxfilter_cuda(void *stream, const struct boxfilter_band *band,
 		error = launch<uint32_t>((cudaStream_t)stream, g, band->rows, at_once, in, out);
 	else
 		error = launch<unsigned long long>((cudaStream_t)stream, g, band->rows, at_once, in,
-						   out);
+		                                   out);
 	if (error == cudaErrorMemoryAllocation)
 		return -ENOMEM;
 	return error == cudaSuccess ? 0 : -EIO;
@@ -198,10 +197,10 @@ template <typename sum_t> static cudaError_t load(void)
 
 	if (error == cudaSuccess)
 		error = cudaFuncGetAttributes(&attributes,
-					      (const void *)filter_rows<sum_t, ROW_THREADS>);
+		                              (const void *)filter_rows<sum_t, ROW_THREADS>);
 	if (error == cudaSuccess)
 		error = cudaFuncGetAttributes(&attributes,
-					      (const void *)filter_rows<sum_t, LONE_ROW_THREADS>);
+		                              (const void *)filter_rows<sum_t, LONE_ROW_THREADS>);
 	return error;
 }
 

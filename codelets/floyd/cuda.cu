@@ -39,9 +39,9 @@ struct band {
 
 /* A lane's errors in its row and the row above; `position` is that of e. */
 struct lane {
-	int e, before;     /* errors at this position and the one before */
-	int up1, up2;      /* of the row above, at this position and the one before */
-	int corner;        /* up1 at the last position that was computed */
+	int e, before; /* errors at this position and the one before */
+	int up1, up2;  /* of the row above, at this position and the one before */
+	int corner;    /* up1 at the last position that was computed */
 };
 
 static __device__ ptrdiff_t least(ptrdiff_t a, ptrdiff_t b)
@@ -61,8 +61,7 @@ static __device__ struct band band_of(const struct geometry &g, unsigned number)
 	/* The last row is in the image for the longest; two positions more make the errors
 	 * to its right 0. */
 	end = width - (band.first - (band.height - 1));
-	band.end = end <= band.begin ? band.begin
-				     : least((ptrdiff_t)g.tile.columns, end + 2);
+	band.end = end <= band.begin ? band.begin : least((ptrdiff_t)g.tile.columns, end + 2);
 	return band;
 }
 
@@ -70,8 +69,8 @@ static __device__ struct band band_of(const struct geometry &g, unsigned number)
 static __device__ int error_above(const struct geometry &g, const int16_t *edge, ptrdiff_t column)
 {
 	return column < 0 || column >= (ptrdiff_t)g.tile.image.width
-		       ? 0
-		       : __ldcg(edge + column * g.tile.image.channels);
+	           ? 0
+	           : __ldcg(edge + column * g.tile.image.channels);
 }
 
 /* Waits until the band above has computed so many positions of its last row. */
@@ -87,26 +86,26 @@ static __device__ void wait_for(const volatile int *above, ptrdiff_t positions)
 /* Whether all lanes have pixels in all steps of a chunk. */
 static __device__ bool is_inner(const struct geometry &g, const struct band &band, ptrdiff_t step)
 {
-	return band.height == ROWS && step - (ROWS - 1) >= band.begin &&
-	       step + CHUNK <= band.end && band.first + step - 2 * (ROWS - 1) >= 0 &&
+	return band.height == ROWS && step - (ROWS - 1) >= band.begin && step + CHUNK <= band.end &&
+	       band.first + step - 2 * (ROWS - 1) >= 0 &&
 	       band.first + step + CHUNK <= (ptrdiff_t)g.tile.image.width;
 }
 
 /* A column of the band's row `r`, as many steps after `step` as the lane's number; -1: there
  * is no pixel, or it is not computed in this tile. */
 static __device__ ptrdiff_t column_of(const struct geometry &g, const struct band &band,
-				      ptrdiff_t step, int r)
+                                      ptrdiff_t step, int r)
 {
 	ptrdiff_t position = step + (int)threadIdx.x - r, column = band.first + position - r;
 
 	return r < band.height && position >= band.begin && position < band.end && column >= 0 &&
-			       column < (ptrdiff_t)g.tile.image.width
-		       ? column
-		       : -1;
+	               column < (ptrdiff_t)g.tile.image.width
+	           ? column
+	           : -1;
 }
 
 static __device__ void fetch(const struct geometry &g, const struct band &band, const uint8_t *in,
-			     ptrdiff_t step, int pixels[ROWS])
+                             ptrdiff_t step, int pixels[ROWS])
 {
 	const ptrdiff_t channels = g.tile.image.channels;
 
@@ -126,7 +125,7 @@ static __device__ void fetch(const struct geometry &g, const struct band &band, 
 }
 
 static __device__ void store(const struct geometry &g, const struct band &band, uint8_t *out,
-			     ptrdiff_t step, const uint8_t levels[ROWS][PITCH])
+                             ptrdiff_t step, const uint8_t levels[ROWS][PITCH])
 {
 	const ptrdiff_t channels = g.tile.image.channels;
 
@@ -147,7 +146,7 @@ static __device__ void store(const struct geometry &g, const struct band &band, 
 
 /* Computes a pixel and its error. */
 static __device__ __forceinline__ int diffuse(const struct geometry &g, const struct lane &lane,
-					      int up, int pixel, int *level)
+                                              int up, int pixel, int *level)
 {
 	int v = pixel + ((7 * lane.e + (lane.up2 + 5 * lane.up1 + 3 * up + 8)) >> 4);
 	int q = min(max(v, 0), 255) * g.top + 128;
@@ -162,8 +161,8 @@ static __device__ __forceinline__ int diffuse(const struct geometry &g, const st
 template <bool INNER>
 static __device__ __forceinline__ void
 compute(const struct geometry &g, const struct band &band, const struct floyd_row &state,
-	struct lane &lane, ptrdiff_t step, int above, const uint8_t pixels[ROWS][PITCH],
-	uint8_t levels[ROWS][PITCH], int16_t *edge)
+        struct lane &lane, ptrdiff_t step, int above, const uint8_t pixels[ROWS][PITCH],
+        uint8_t levels[ROWS][PITCH], int16_t *edge)
 {
 	/* Positions from band.begin on: all, and those in the image. */
 	const int self = (int)threadIdx.x, n = (int)(band.end - band.begin);
@@ -224,7 +223,7 @@ static __device__ __forceinline__ struct lane lane_of(const struct floyd_row &st
 
 /* Stores the errors for the tile on the right. A row that is not in the image yet keeps 0. */
 static __device__ __forceinline__ void leave(const struct geometry &g, const struct band &band,
-					     const struct lane &lane, struct floyd_row *row)
+                                             const struct lane &lane, struct floyd_row *row)
 {
 	if ((int)threadIdx.x < band.height && band.begin < (ptrdiff_t)g.tile.columns) {
 		bool right = band.begin >= band.end;
@@ -240,8 +239,8 @@ static __device__ __forceinline__ void leave(const struct geometry &g, const str
 /* Computes a band of a channel. `progress` has, for each channel, the number of bands taken,
  * then for each band the number of positions done in its last row. */
 static __global__ void compute_bands(struct geometry g, const uint8_t *__restrict__ in,
-				     uint8_t *__restrict__ out, struct floyd_row *rows,
-				     int16_t *edge, int *progress)
+                                     uint8_t *__restrict__ out, struct floyd_row *rows,
+                                     int16_t *edge, int *progress)
 {
 	__shared__ uint8_t pixels[ROWS][PITCH], levels[ROWS][PITCH];
 	unsigned self = threadIdx.x, channel = blockIdx.y;
@@ -266,7 +265,7 @@ static __global__ void compute_bands(struct geometry g, const uint8_t *__restric
 	     band.begin < band.end && step < band.end + band.height - 1; step += CHUNK) {
 		/* The row above, as far as the image and this tile go. */
 		ptrdiff_t needed = least(least(step + CHUNK, (ptrdiff_t)g.tile.columns),
-					 (ptrdiff_t)g.tile.image.width - 1 - band.first);
+		                         (ptrdiff_t)g.tile.image.width - 1 - band.first);
 		int above;
 
 		if (number && needed > 0)
@@ -297,15 +296,15 @@ static __global__ void compute_bands(struct geometry g, const uint8_t *__restric
 }
 
 extern "C" int floyd_cuda(void *stream, const struct floyd_tile *tile, const uint8_t *in,
-			  uint8_t *out, struct floyd_row *rows, int16_t *edge)
+                          uint8_t *out, struct floyd_row *rows, int16_t *edge)
 {
 	cudaStream_t on = (cudaStream_t)stream;
 	unsigned bands = (unsigned)((tile->rows + ROWS - 1) / ROWS);
 	unsigned channels = tile->image.channels;
 	size_t bytes = (bands + 1) * channels * sizeof(int);
 	struct geometry g = {*tile, (1 << tile->image.bits) - 1,
-			     (int)floyd_factor(tile->image.bits),
-			     (int)floyd_bias(tile->image.bits)};
+	                     (int)floyd_factor(tile->image.bits),
+	                     (int)floyd_bias(tile->image.bits)};
 	void *progress;
 
 	if (!tile->rows || !tile->columns)
@@ -314,7 +313,7 @@ extern "C" int floyd_cuda(void *stream, const struct floyd_tile *tile, const uin
 		return -ENOMEM;
 	cudaMemsetAsync(progress, 0, bytes, on);
 	compute_bands<<<dim3(bands, channels), ROWS, 0, on>>>(g, in, out, rows, edge,
-							      (int *)progress);
+	                                                      (int *)progress);
 	cudaFreeAsync(progress, on);
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
@@ -324,6 +323,6 @@ extern "C" int floyd_cuda_load(void)
 	struct cudaFuncAttributes attributes;
 
 	return cudaFuncGetAttributes(&attributes, (const void *)compute_bands) == cudaSuccess
-		       ? 0
-		       : -EIO;
+	           ? 0
+	           : -EIO;
 }

@@ -78,8 +78,8 @@ static __device__ void store(const struct band &band, int step, const float poin
  * band, a column a lane. `INNER`: all lanes have points in all of them. */
 template <bool INNER>
 static __device__ __forceinline__ void compute(const struct band &band, int step, float above,
-					       const float points[ROWS + 1][PITCH],
-					       float results[ROWS][PITCH], float &left)
+                                               const float points[ROWS + 1][PITCH],
+                                               float results[ROWS][PITCH], float &left)
 {
 	const int self = (int)threadIdx.x;
 
@@ -114,7 +114,7 @@ static __device__ void wait_for(const volatile int *above, int columns)
 /* Takes the next band. `progress` has the number of bands taken, then for each band the number of
  * columns done in its last row. */
 static __device__ struct band band_begin(const struct geometry &g, float *u, int *progress,
-					 unsigned *number)
+                                         unsigned *number)
 {
 	struct band band;
 	size_t row;
@@ -193,6 +193,6 @@ extern "C" int heat2d_cuda_load(void)
 	struct cudaFuncAttributes attributes;
 
 	return cudaFuncGetAttributes(&attributes, (const void *)compute_bands) == cudaSuccess
-		       ? 0
-		       : -EIO;
+	           ? 0
+	           : -EIO;
 }

@@ -32,8 +32,8 @@ static __device__ __forceinline__ void count_word(uint32_t *table, uint32_t word
 
 /* Words of 16 bytes, then the few bytes before and after them. */
 static __global__ void count(size_t quads, const uint4 *__restrict__ words, size_t nhead,
-			     const unsigned char *head, size_t ntail, const unsigned char *tail,
-			     unsigned long long *counters)
+                             const unsigned char *head, size_t ntail, const unsigned char *tail,
+                             unsigned long long *counters)
 {
 	__shared__ uint32_t tables[WARPS * HISTOGRAM_BINS];
 	uint32_t *table = tables + threadIdx.x / 32 * HISTOGRAM_BINS;
@@ -66,7 +66,7 @@ static __global__ void count(size_t quads, const uint4 *__restrict__ words, size
 }
 
 extern "C" int histogram_cuda(void *stream, size_t n, const unsigned char *bytes,
-			      uint64_t counters[HISTOGRAM_BINS])
+                              uint64_t counters[HISTOGRAM_BINS])
 {
 	size_t nhead = -(uintptr_t)bytes & 15;
 	size_t quads, ntail, blocks;
@@ -83,8 +83,8 @@ extern "C" int histogram_cuda(void *stream, size_t n, const unsigned char *bytes
 	if (blocks > MAX_BLOCKS)
 		blocks = MAX_BLOCKS;
 	count<<<(unsigned)blocks, THREADS, 0, (cudaStream_t)stream>>>(
-		quads, (const uint4 *)(bytes + nhead), nhead, bytes, ntail, bytes + n - ntail,
-		(unsigned long long *)counters);
+	    quads, (const uint4 *)(bytes + nhead), nhead, bytes, ntail, bytes + n - ntail,
+	    (unsigned long long *)counters);
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 

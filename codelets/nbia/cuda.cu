@@ -23,8 +23,8 @@ struct geometry {
 };
 
 static __device__ void convert(const struct geometry &g, unsigned left, unsigned top,
-			       const nbia_u32 *__restrict__ table,
-			       const unsigned char *__restrict__ rgb, uint16_t *pixels)
+                               const nbia_u32 *__restrict__ table,
+                               const unsigned char *__restrict__ rgb, uint16_t *pixels)
 {
 	unsigned width = g.columns + 2, n = width * (g.rows + 2);
 
@@ -47,7 +47,7 @@ static __device__ __forceinline__ void count_pair(unsigned from, unsigned to, nb
 }
 
 static __device__ void count_pixel(const struct geometry &g, unsigned x, unsigned y,
-				   const uint16_t *at, nbia_u32 *counters)
+                                   const uint16_t *at, nbia_u32 *counters)
 {
 	int width = g.columns + 2;
 	const int around[8] = {1, 1 - width, -width, -1 - width, -1, width - 1, width, width + 1};
@@ -84,11 +84,11 @@ static __device__ void summarise(const nbia_u32 *counters, struct nbia_summary *
 	atomicAdd(&groups[nbia_group(self)], counters[NBIA_FIRST_PATTERN + self]);
 	if (self < rows)
 		nbia_row(counters + c * NBIA_CELLS, row % NBIA_LEVELS, &parts[0][row],
-			 &parts[1][row], &parts[2][row],
-			 &summary->channels[c].marginal[row % NBIA_LEVELS]);
+		         &parts[1][row], &parts[2][row],
+		         &summary->channels[c].marginal[row % NBIA_LEVELS]);
 	else if (self < 2 * rows)
 		summary->channels[c].difference[row % NBIA_LEVELS] =
-			nbia_difference(counters + c * NBIA_CELLS, row % NBIA_LEVELS);
+		    nbia_difference(counters + c * NBIA_CELLS, row % NBIA_LEVELS);
 	__syncthreads();
 	if (self < NBIA_GROUPS)
 		summary->patterns[self] = groups[self];
@@ -100,7 +100,7 @@ static __device__ void summarise(const nbia_u32 *counters, struct nbia_summary *
 			sum += parts[self % 3][self / 3 * NBIA_LEVELS + i];
 		*(self % 3 == 0   ? &channel->squares
 		  : self % 3 == 1 ? &channel->entropy
-				  : &channel->products) = sum;
+		                  : &channel->products) = sum;
 	}
 }
 
@@ -128,9 +128,8 @@ static __device__ bool add_up(nbia_u32 *counters, nbia_u32 *total)
 }
 
 static __global__ void __launch_bounds__(THREADS)
-	count_tile(struct geometry g, const nbia_u32 *__restrict__ table,
-		   const unsigned char *__restrict__ rgb, nbia_u32 *total,
-		   struct nbia_summary *summary)
+    count_tile(struct geometry g, const nbia_u32 *__restrict__ table,
+               const unsigned char *__restrict__ rgb, nbia_u32 *total, struct nbia_summary *summary)
 {
 	__shared__ uint16_t pixels[MAX_PIXELS];
 	__shared__ nbia_u32 counters[NBIA_COUNTERS];
@@ -145,7 +144,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 		if (left + column < g.size && top + row < g.size)
 			count_pixel(g, left + column, top + row,
-				    pixels + (row + 1) * (g.columns + 2) + column + 1, counters);
+			            pixels + (row + 1) * (g.columns + 2) + column + 1, counters);
 	}
 	__syncthreads();
 	if (gridDim.x * gridDim.y == 1 || add_up(counters, total))
@@ -153,7 +152,7 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 static cudaError_t launch(cudaStream_t stream, struct geometry g, const nbia_u32 *table,
-			  const unsigned char *rgb, struct nbia_summary *summary)
+                          const unsigned char *rgb, struct nbia_summary *summary)
 {
 	const size_t bytes = (NBIA_COUNTERS + 1) * sizeof(nbia_u32);
 	dim3 blocks((g.size + g.columns - 1) / g.columns, (g.size + g.rows - 1) / g.rows);
@@ -176,12 +175,13 @@ static cudaError_t launch(cudaStream_t stream, struct geometry g, const nbia_u32
 }
 
 extern "C" int nbia_cuda(void *stream, const nbia_u32 *table, size_t size, size_t stride,
-			 const unsigned char *rgb, struct nbia_summary *summary)
+                         const unsigned char *rgb, struct nbia_summary *summary)
 {
 	struct geometry g = {};
 	cudaError_t error;
 
-	/* Small parts spread a small tile over the device; large parts have fewer counters to add. */
+	/* Small parts spread a small tile over the device; large parts have fewer counters to add.
+	 */
 	g.size = size;
 	g.columns = size <= LARGEST_PART ? size : size <= 256 ? 32 : 64;
 	g.rows = size <= LARGEST_PART ? size : g.columns / 2;

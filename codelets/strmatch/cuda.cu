@@ -14,9 +14,9 @@
 #include "codelets/cuda_pool.h"
 #include "codelets/strmatch/strmatch.h"
 
-#define ROWS 4    /* of a lane */
-#define HIGH 128  /* rows of a band: 32 ROWS */
-#define CHUNK 32  /* steps */
+#define ROWS 4   /* of a lane */
+#define HIGH 128 /* rows of a band: 32 ROWS */
+#define CHUNK 32 /* steps */
 #define ALL 0xffffffffu
 
 /* The data of all bands of a tile. */
@@ -31,7 +31,7 @@ struct table {
 };
 
 static __global__ void copy_edge(size_t n, int floor, const struct strmatch_edge *above,
-				 struct strmatch_edge *below)
+                                 struct strmatch_edge *below)
 {
 	size_t j = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -49,13 +49,13 @@ static __global__ void copy_edge(size_t n, int floor, const struct strmatch_edge
 struct lane {
 	int h[ROWS], e[ROWS], best[ROWS], letter[ROWS];
 	unsigned best_at[ROWS];
-	int diagonal;   /* H of the row above the first, one column back */
-	int last_f;     /* F of the last row */
-	int nrows;      /* that exist */
+	int diagonal; /* H of the row above the first, one column back */
+	int last_f;   /* F of the last row */
+	int nrows;    /* that exist */
 };
 
 static __device__ void lane_load(struct lane &lane, const struct strmatch_row *rows,
-				 const uint8_t *query, int nrows)
+                                 const uint8_t *query, int nrows)
 {
 	lane.nrows = nrows;
 	lane.diagonal = nrows > 0 ? rows[0].corner : 0;
@@ -87,8 +87,8 @@ static __device__ void lane_store(const struct lane &lane, struct strmatch_row *
 
 /* Computes one column. Rows that do not exist pass on the values above them. */
 static __device__ __forceinline__ void lane_step(struct lane &lane, const struct geometry &g,
-						 const int8_t *scores, int letter, unsigned column,
-						 int up_h, int up_f)
+                                                 const int8_t *scores, int letter, unsigned column,
+                                                 int up_h, int up_f)
 {
 	int diagonal = lane.diagonal;
 
@@ -132,7 +132,7 @@ static __device__ void wait_for(const volatile int *above, int columns)
 
 /* Another multiprocessor may just have written the row above. */
 static __device__ struct above fetch(const struct geometry &g, const uint8_t *subject,
-				     const struct strmatch_edge *edge, int column)
+                                     const struct strmatch_edge *edge, int column)
 {
 	struct above above = {0, 0, 0};
 
@@ -147,9 +147,9 @@ static __device__ struct above fetch(const struct geometry &g, const uint8_t *su
 /* The steps of a chunk; lane 0 is at column `step` in the first one. `letter` is that of the lane's
  * latest column. */
 static __device__ __forceinline__ void compute(struct lane &lane, const struct geometry &g,
-					       const int8_t *scores, int step,
-					       const struct above &above, int &letter,
-					       struct strmatch_edge *edge)
+                                               const int8_t *scores, int step,
+                                               const struct above &above, int &letter,
+                                               struct strmatch_edge *edge)
 {
 	const int self = (int)threadIdx.x, ncolumns = (int)g.tile.ncolumns;
 
@@ -169,7 +169,7 @@ static __device__ __forceinline__ void compute(struct lane &lane, const struct g
 		if (column < 0 || column >= ncolumns)
 			continue;
 		lane_step(lane, g, scores, letter, g.tile.first_column + (unsigned)column, up_h,
-			  up_f);
+		          up_f);
 		if (self == 31) {
 			edge[column].h = lane.h[ROWS - 1];
 			edge[column].f = lane.last_f;
@@ -180,9 +180,9 @@ static __device__ __forceinline__ void compute(struct lane &lane, const struct g
 /* Computes a band. `progress` has the number of bands taken, then for each band the number of
  * columns done in its last row. */
 static __global__ void compute_bands(struct geometry g, struct table table,
-				     const uint8_t *__restrict__ query,
-				     const uint8_t *__restrict__ subject, struct strmatch_row *rows,
-				     struct strmatch_edge *edge, int *progress)
+                                     const uint8_t *__restrict__ query,
+                                     const uint8_t *__restrict__ subject, struct strmatch_row *rows,
+                                     struct strmatch_edge *edge, int *progress)
 {
 	__shared__ int8_t scores[STRMATCH_LETTERS * STRMATCH_LETTERS];
 	int self = (int)threadIdx.x, ncolumns = (int)g.tile.ncolumns, letter = 0, *done;
@@ -199,7 +199,7 @@ static __global__ void compute_bands(struct geometry g, struct table table,
 	done = progress + 1 + number;
 	row = (size_t)number * HIGH + (size_t)self * ROWS;
 	lane_load(lane, rows + row, query + row,
-		  row < g.tile.nrows ? (int)min((size_t)ROWS, g.tile.nrows - row) : 0);
+	          row < g.tile.nrows ? (int)min((size_t)ROWS, g.tile.nrows - row) : 0);
 	for (int step = 0; step < ncolumns + 31; step += CHUNK) {
 		int needed = min(step + CHUNK, ncolumns);
 
@@ -217,9 +217,9 @@ static __global__ void compute_bands(struct geometry g, struct table table,
 }
 
 extern "C" int strmatch_cuda(void *stream, const struct strmatch_scoring *scoring,
-			     const struct strmatch_tile *tile, const uint8_t *query,
-			     const uint8_t *subject, struct strmatch_row *rows,
-			     const struct strmatch_edge *above, struct strmatch_edge *below)
+                             const struct strmatch_tile *tile, const uint8_t *query,
+                             const uint8_t *subject, struct strmatch_row *rows,
+                             const struct strmatch_edge *above, struct strmatch_edge *below)
 {
 	const unsigned threads = 256;
 	cudaStream_t on = (cudaStream_t)stream;
@@ -238,7 +238,7 @@ extern "C" int strmatch_cuda(void *stream, const struct strmatch_scoring *scorin
 			table.scores[i][j] = scoring->scores[i][j];
 	if (above != below)
 		copy_edge<<<(unsigned)((tile->ncolumns + threads - 1) / threads), threads, 0, on>>>(
-			tile->ncolumns, tile->floor, above, below);
+		    tile->ncolumns, tile->floor, above, below);
 	cudaMemsetAsync(progress, 0, bytes, on);
 	compute_bands<<<bands, 32, 0, on>>>(g, table, query, subject, rows, below, (int *)progress);
 	cudaFreeAsync(progress, on);
@@ -250,8 +250,8 @@ extern "C" int strmatch_cuda_load(void)
 	struct cudaFuncAttributes attributes;
 
 	return cudaFuncGetAttributes(&attributes, (const void *)copy_edge) == cudaSuccess &&
-			       cudaFuncGetAttributes(&attributes, (const void *)compute_bands) ==
-				       cudaSuccess
-		       ? 0
-		       : -EIO;
+	               cudaFuncGetAttributes(&attributes, (const void *)compute_bands) ==
+	                   cudaSuccess
+	           ? 0
+	           : -EIO;
 }

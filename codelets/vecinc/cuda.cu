@@ -26,7 +26,7 @@ extern "C" int vecinc_cuda(void *stream, size_t n, unsigned passes, uint32_t *va
 	if (!n)
 		return 0;
 	increment<<<(unsigned)(blocks < MAX_BLOCKS ? blocks : MAX_BLOCKS), THREADS, 0,
-		    (cudaStream_t)stream>>>(n, passes, values);
+	            (cudaStream_t)stream>>>(n, passes, values);
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
@@ -35,5 +35,5 @@ extern "C" int vecinc_cuda_load(void)
 	struct cudaFuncAttributes attributes;
 
 	return cudaFuncGetAttributes(&attributes, (const void *)increment) == cudaSuccess ? 0
-											 : -EIO;
+	                                                                                  : -EIO;
 }
