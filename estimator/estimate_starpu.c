@@ -239,7 +239,13 @@ unsigned long heddle_estimate_all(struct starpu_task *task, unsigned n,
 
 void heddle_estimate_known(unsigned long key, unsigned n, struct heddle_estimate *estimates)
 {
-	estimates_read((struct estimate_slot *)(uintptr_t)key, n, estimates);
+	struct estimate_slot *slot = (struct estimate_slot *)(uintptr_t)key;
+	unsigned classes = n < HEDDLE_DEVICE_CLASSES ? n : HEDDLE_DEVICE_CLASSES;
+
+	if (estimates_read(slot, n, estimates) == classes || !slot)
+		return;
+	refresh(slot);
+	estimates_read(slot, n, estimates);
 }
 
 void heddle_estimate(struct starpu_task *task, unsigned class, struct heddle_estimate *estimate)

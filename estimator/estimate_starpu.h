@@ -44,7 +44,8 @@ unsigned long heddle_estimate_all(struct starpu_task *task, unsigned classes,
                                   struct heddle_estimate *estimates);
 
 /** The estimates of the tasks with a key, as they are now: after heddle_estimate_all() was asked
- * about one of them. Reads atomic variables and takes no lock.
+ * about one of them. Predictions are made anew where other tasks taught something. Waits for no
+ * lock: it tries one.
  * @param key heddle_estimate_key(); of 0 nothing is known */
 void heddle_estimate_known(unsigned long key, unsigned classes, struct heddle_estimate *estimates);
 

@@ -12,7 +12,7 @@
 #include "estimator/history.h"
 #include "estimator/local_fit.h"
 
-_Static_assert(HEDDLE_PROFILE_KEY >= HEDDLE_HISTORY_NAME, "names of parameters are keys");
+_Static_assert(HEDDLE_PROFILE_KEY == HEDDLE_HISTORY_NAME, "names of parameters are keys");
 _Static_assert(HEDDLE_PROFILE_TEXT >= HEDDLE_HISTORY_WORD, "categories are words");
 
 _Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_LOCAL_FIT_DIMENSIONS,

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/message.h"
 #include "support/variables.h"
@@ -20,6 +21,7 @@
 struct stored {
 	struct stored *next;
 	pthread_mutex_t file;  /* held while the file is read or written; taken before the mutex */
+	bool refused;          /* guarded by it: that there is no place for the file was said */
 	pthread_mutex_t mutex; /* guards the rest, and is never held for a file */
 	bool read;
 	struct heddle_profile known; /* from the file and from this process */
@@ -28,6 +30,7 @@ struct stored {
 };
 
 static struct {
+	pid_t owner;           /* the process that writes at its end */
 	pthread_mutex_t mutex; /* guards the list and the collectors; nothing is called under it */
 	struct stored *first;
 	unsigned ncollectors;
@@ -44,13 +47,16 @@ bool profile_store_wanted(void)
 	return heddle_variable_number(HEDDLE_VARIABLE_PROFILE);
 }
 
+/* A forked child has its parent's records, which the parent writes. */
 static void write_at_exit(void)
 {
-	profile_store_write();
+	if (getpid() == store.owner)
+		profile_store_write();
 }
 
 static void exit_register(void)
 {
+	store.owner = getpid();
 	atexit(write_at_exit);
 }
 
@@ -155,8 +161,9 @@ int profile_store_add(const char *codelet, const struct heddle_profile_record *r
 		return -ENOMEM;
 	pthread_mutex_lock(&stored->mutex);
 	error = heddle_profile_add(&stored->news, record);
+	/* Without memory for the second copy this process does not know what it writes. */
 	if (!error && stored->read)
-		error = heddle_profile_add(&stored->known, record);
+		heddle_profile_add(&stored->known, record);
 	pthread_mutex_unlock(&stored->mutex);
 	return error;
 }
@@ -198,9 +205,10 @@ static int file_write(struct stored *stored)
 	if (!news.n)
 		return 0;
 	error = heddle_profile_path(stored->codelet, path, sizeof(path));
-	if (error)
+	if (error && !stored->refused)
 		heddle_refuse(error, "no place for the profile of %.80s", stored->codelet);
-	else
+	stored->refused |= !!error;
+	if (!error)
 		error = heddle_profile_update(path, &news);
 	if (error)
 		news_return(stored, &news);

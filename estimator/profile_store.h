@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The profiles of this process, one for each codelet, for every part of Heddle: a file is read
- * once, at the first question, and written when the process ends. Any thread. Call
- * profile_store_ask() and profile_store_write() without a lock of your own: they wait for files,
- * profile_store_add() does not.
+ * once, at the first question, and written when the process ends (not by a forked child). Any
+ * thread. Call profile_store_ask() and profile_store_write() without a lock of your own: they wait
+ * for files, profile_store_add() does not.
  */
 #ifndef HEDDLE_ESTIMATOR_PROFILE_STORE_H
 #define HEDDLE_ESTIMATOR_PROFILE_STORE_H

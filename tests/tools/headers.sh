@@ -38,6 +38,7 @@ for header in support/*.h estimator/*.h partition/*/*.h partition/*/*/*.h sched_
 	codelets/*.h codelets/*/*.h apps/*/*.h fpga/*.h fpga/*/*.h tools/*.h tools/*/*.h; do
 	[ -e "$header" ] && grep -q '^#ifndef HEDDLE_.*_H$\|^#ifndef [A-Z_]*_H$' "$header" || continue
 	case $header in
+	codelets/cuda_*) grep -q '^CUDA_CPPFLAGS = .' "$top_builddir/Makefile" || continue ;;
 	tools/analyse/*) grep -q '^#define HAVE_LLVM\|^LLVM_CFLAGS = .' "$top_builddir/Makefile" || continue ;;
 	esac
 	n=$((n + 1))

@@ -118,7 +118,7 @@ static void keep(char *path, const char *text)
 
 	folders_make(path);
 	snprintf(fresh, sizeof(fresh), "%s.XXXXXX", path);
-	descriptor = mkstemp(fresh);
+	descriptor = mkostemp(fresh, O_CLOEXEC);
 	file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
 	if (!file) {
 		heddle_explain("%s: %s", fresh, strerror(errno));
@@ -302,7 +302,7 @@ static int run(const char *path, const char *name, const char *options, char **t
 static int describe(const char *source, const char *name, const char *options, char **text)
 {
 	char path[] = "/tmp/heddle-kernel.XXXXXX";
-	int descriptor = mkstemp(path), error = 0;
+	int descriptor = mkostemp(path, O_CLOEXEC), error = 0;
 	size_t length = strlen(source);
 
 	if (descriptor < 0)
