@@ -173,6 +173,11 @@ static int make_matrices(struct factor *self, const struct app_options *common)
 	return error ? error : heddle_malloc(self->result.bytes, (void **)&self->result.data);
 }
 
+static bool has_op(const struct factor *self, enum factor_op op)
+{
+	return (op >= FACTOR_GETRF) == (self->kind == GRAPH_LU);
+}
+
 static int count(void *data, const struct graph_task *task)
 {
 	((struct factor *)data)->ntasks++;
@@ -197,15 +202,14 @@ static bool has_time(struct factor *self, enum factor_op op, unsigned worker)
 	return us > 0;
 }
 
-static int find_times(void *data, const struct graph_task *task)
+static int find_times(struct factor *self, enum factor_op op)
 {
-	struct factor *self = data;
 	unsigned found = 0;
 
 	for (unsigned w = 0; w < starpu_worker_get_count(); w++) {
-		bool measured = has_time(self, task->op, w);
+		bool measured = has_time(self, op, w);
 
-		factor_allow(task->op, w, measured);
+		factor_allow(op, w, measured);
 		found += measured;
 	}
 	if (found)
@@ -213,11 +217,13 @@ static int find_times(void *data, const struct graph_task *task)
 	return heddle_refuse(-EINVAL,
 	                     "StarPU has no times of %s on tiles of %zu rows for this simulated "
 	                     "machine: it has some in single precision, of 320, 640 and 960 rows",
-	                     factor_codelet(task->op, self->wide)->name, self->tile);
+	                     factor_codelet(op, self->wide)->name, self->result.tile);
 }
 
 static int prepare_simulation(struct factor *self)
 {
+	int error = 0;
+
 	if (!factor_times_measured() || !self->result.n)
 		return 0;
 	if (self->result.n % self->result.tile)
@@ -225,9 +231,10 @@ static int prepare_simulation(struct factor *self)
 		                     "StarPU has measured tiles of one size alone: on its "
 		                     "machines --size must be a multiple of --tile %zu",
 		                     self->tile);
-	/* All kinds of tasks there are. */
-	return graph_each(self->kind, self->result.tiles < 3 ? self->result.tiles : 3, find_times,
-	                  self);
+	for (int op = 0; op < FACTOR_NOPS && !error; op++)
+		if (has_op(self, op))
+			error = find_times(self, op);
+	return error;
 }
 #else
 static int prepare_simulation(struct factor *self)
@@ -351,11 +358,6 @@ static size_t count_tasks(const struct factor *self, enum factor_op op, enum hed
 		if (heddle_worker_kind(w) == kind)
 			tasks += self->counts[w][op];
 	return tasks;
-}
-
-static bool has_op(const struct factor *self, enum factor_op op)
-{
-	return (op >= FACTOR_GETRF) == (self->kind == GRAPH_LU);
 }
 
 static json_t *tasks_json(const struct factor *self)
