@@ -47,8 +47,8 @@ void matrix_copy(const struct matrix *to, const struct matrix *from);
  * @return whether there is one */
 bool matrix_is_symmetric(const struct matrix *matrix, size_t *row, size_t *column);
 
-/* An error of rounding is within this, as matrix_error() counts; the first wrong tile that the
- * tests make has 30 and more. */
+/* As matrix_error() counts, rounding stays below 1; a task left out or a wrong number in a tile
+ * gives 100 and more where n is some hundred (tests/unit/factor.c). */
 #define MATRIX_TOLERANCE 8
 
 /** How far the product P of the factors is from the matrix A: the larger of two numbers, both
