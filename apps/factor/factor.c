@@ -173,11 +173,6 @@ static int make_matrices(struct factor *self, const struct app_options *common)
 	return error ? error : heddle_malloc(self->result.bytes, (void **)&self->result.data);
 }
 
-static bool has_op(const struct factor *self, enum factor_op op)
-{
-	return (op >= FACTOR_GETRF) == (self->kind == GRAPH_LU);
-}
-
 static int count(void *data, const struct graph_task *task)
 {
 	((struct factor *)data)->ntasks++;
@@ -232,7 +227,7 @@ static int prepare_simulation(struct factor *self)
 		                     "machines --size must be a multiple of --tile %zu",
 		                     self->tile);
 	for (int op = 0; op < FACTOR_NOPS && !error; op++)
-		if (has_op(self, op))
+		if (graph_has(self->kind, op))
 			error = find_times(self, op);
 	return error;
 }
@@ -257,8 +252,12 @@ static int factor_prepare(void *data, const struct app_options *common, struct h
 		error = factor_codelets_open();
 	if (!error)
 		error = factor_tasks_make(self);
-	if (!error && self->result.n)
-		error = app_simulated() ? prepare_simulation(self) : factor_tasks_warm(self);
+	if (!error && app_simulated())
+		error = prepare_simulation(self);
+	if (!error)
+		error = factor_tasks_check(self);
+	if (!error && !app_simulated() && self->result.n)
+		error = factor_tasks_warm(self);
 	if (error)
 		return error;
 	n = self->result.n;
@@ -367,7 +366,7 @@ static json_t *tasks_json(const struct factor *self)
 	for (int op = 0; op < FACTOR_NOPS; op++) {
 		json_t *tasks;
 
-		if (!has_op(self, op))
+		if (!graph_has(self->kind, op))
 			continue;
 		tasks = json_pack("{ss}", "codelet", factor_codelet(op, self->wide)->name);
 		for (int kind = 0; kind < HEDDLE_NKINDS; kind++)
@@ -402,7 +401,7 @@ static void factor_print(void *data)
 	       self->result.tiles, self->result.tiles, self->tile, self->wide ? "double" : "single",
 	       self->tasks_us);
 	for (int op = 0; op < FACTOR_NOPS; op++) {
-		if (!has_op(self, op))
+		if (!graph_has(self->kind, op))
 			continue;
 		printf("  %-13s", factor_codelet(op, self->wide)->name);
 		for (int kind = 0; kind < HEDDLE_NKINDS; kind++)

@@ -54,6 +54,9 @@ int factor_main(enum graph_kind kind, int argc, char **argv);
 int factor_tasks_make(struct factor *factor);
 void factor_tasks_free(struct factor *factor);
 
+/** Whether some worker can run each kind of task. @return 0; -ENODEV after a message. */
+int factor_tasks_check(struct factor *factor);
+
 /** Runs each kind of task once on each accelerator, which so loads its libraries. */
 int factor_tasks_warm(struct factor *factor);
 

@@ -25,6 +25,12 @@ struct graph_task {
 	struct graph_place written;
 };
 
+/** Whether the tasks of a factorisation are of this operation, if it has tiles enough. */
+static inline bool graph_has(enum graph_kind kind, enum factor_op op)
+{
+	return (op >= FACTOR_GETRF) == (kind == GRAPH_LU);
+}
+
 /** Calls a function for each task, in an order in which they can run one by one.
  * @param tiles in a row and a column of the matrix
  * @return 0, or what the function returned first other than 0 */

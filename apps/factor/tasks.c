@@ -233,6 +233,32 @@ static int submit_task(void *arg, const struct graph_task *given)
 	return submit(task);
 }
 
+/* StarPU's policies wait for ever for a worker that there is not. */
+static int check_op(struct factor *factor, enum factor_op op)
+{
+	struct starpu_task *task = make_task(factor, op);
+	unsigned able = 0;
+
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++)
+		able += starpu_worker_can_execute_task(w, task, 0);
+	task->destroy = 0;
+	starpu_task_destroy(task);
+	if (able)
+		return 0;
+	return heddle_refuse(-ENODEV, "no worker can run a task of %s",
+	                     factor_codelet(op, factor->wide)->name);
+}
+
+int factor_tasks_check(struct factor *factor)
+{
+	int error = 0;
+
+	for (int op = 0; op < FACTOR_NOPS && !error; op++)
+		if (graph_has(factor->kind, op))
+			error = check_op(factor, op);
+	return error;
+}
+
 /* ---- libraries of accelerators ---- */
 
 /* Tiles of one worker: the identity, and one that is written. */
@@ -296,13 +322,12 @@ static int warm_task(struct factor *factor, enum factor_op op, unsigned worker,
 
 static int warm_worker(struct factor *factor, unsigned worker)
 {
-	bool lu = factor->kind == GRAPH_LU;
 	struct scratch scratch = {{NULL}, {NULL}};
 	int error = scratch_make(factor, &scratch);
 
-	for (int op = lu ? FACTOR_GETRF : FACTOR_POTRF;
-	     op <= (lu ? FACTOR_UPDATE : FACTOR_GEMM) && !error; op++)
-		error = warm_task(factor, op, worker, &scratch);
+	for (int op = 0; op < FACTOR_NOPS && !error; op++)
+		if (graph_has(factor->kind, op))
+			error = warm_task(factor, op, worker, &scratch);
 	starpu_task_wait_for_all();
 	scratch_free(factor, &scratch);
 	return error ? error : factor->status;
