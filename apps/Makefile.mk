@@ -11,6 +11,11 @@ apps_PROGRAMS = \
 	apps/nbia/nbia \
 	apps/strmatch/strmatch \
 	apps/vecinc/vecinc
+if HAVE_OPENBLAS
+apps_PROGRAMS += \
+	apps/cholesky/cholesky \
+	apps/lu/lu
+endif
 
 # Files that users name; no StarPU.
 noinst_LIBRARIES += libapps-files.a
@@ -21,6 +26,8 @@ libapps_files_a_SOURCES = \
 	apps/common/fasta.h \
 	apps/common/file.c \
 	apps/common/file.h \
+	apps/common/matrix_market.c \
+	apps/common/matrix_market.h \
 	apps/common/png_file.c \
 	apps/common/png_file.h
 
@@ -29,6 +36,8 @@ libapps_a_SOURCES = \
 	apps/common/app.c \
 	apps/common/app.h \
 	apps/common/command_line.c \
+	apps/common/heteroprio.c \
+	apps/common/heteroprio.h \
 	apps/common/image.c \
 	apps/common/image.h \
 	apps/common/parallel.c \
@@ -102,8 +111,6 @@ libnbia_a_SOURCES = \
 	apps/nbia/tissue.c \
 	apps/nbia/tissue.h
 nbia_pipeline = \
-	apps/nbia/heteroprio.c \
-	apps/nbia/heteroprio.h \
 	apps/nbia/pipeline.c \
 	apps/nbia/pipeline.h \
 	apps/nbia/pipeline_private.h \
@@ -114,3 +121,22 @@ nbia_pipeline = \
 	apps/nbia/training.h
 apps_nbia_nbia_SOURCES = apps/nbia/main.c $(nbia_pipeline)
 apps_nbia_nbia_LDADD = libnbia.a $(apps_ldadd) $(OPENSLIDE_LIBS)
+
+# Tiled factorisations. Parts are also linked by their tests.
+if HAVE_OPENBLAS
+noinst_LIBRARIES += libmatrix.a
+endif
+libmatrix_a_SOURCES = \
+	apps/factor/graph.c \
+	apps/factor/graph.h \
+	apps/factor/matrix.c \
+	apps/factor/matrix.h
+factor_app = \
+	apps/factor/factor.c \
+	apps/factor/factor.h \
+	apps/factor/tasks.c
+factor_app_ldadd = libmatrix.a libapps.a libapps-files.a $(factor_ldadd) $(JANSSON_LIBS)
+apps_cholesky_cholesky_SOURCES = apps/cholesky/main.c $(factor_app)
+apps_cholesky_cholesky_LDADD = $(factor_app_ldadd)
+apps_lu_lu_SOURCES = apps/lu/main.c $(factor_app)
+apps_lu_lu_LDADD = $(factor_app_ldadd)

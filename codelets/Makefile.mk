@@ -109,3 +109,33 @@ if USE_CUDA
 # The objects that nvcc makes are C++.
 codelets_ldadd += $(CUDA_LIBS) -lstdc++
 endif
+
+# Operations on tiles, for the apps that link their libraries.
+if HAVE_OPENBLAS
+noinst_LIBRARIES += libfactor.a
+endif
+libfactor_a_CPPFLAGS = $(AM_CPPFLAGS) $(OPENBLAS_CFLAGS) $(CLBLAST_CFLAGS)
+libfactor_a_SOURCES = \
+	codelets/factor/codelet.c \
+	codelets/factor/cpu.c \
+	codelets/factor/factor.h \
+	codelets/factor/plain.h
+libfactor_a_LIBADD =
+factor_ldadd = libfactor.a $(codelets_ldadd) $(OPENBLAS_LIBS)
+EXTRA_DIST += codelets/factor/cuda.cu
+CLEANFILES += codelets/factor/cuda.o
+codelets/factor/cuda.o: $(top_srcdir)/codelets/factor/factor.h $(top_srcdir)/codelets/cuda_pool.h
+if USE_CLBLAST
+libfactor_a_SOURCES += codelets/factor/opencl.c
+factor_ldadd += $(CLBLAST_LIBS)
+else
+EXTRA_DIST += codelets/factor/opencl.c
+endif
+if HAVE_CUBLAS
+if USE_CUDA
+libfactor_a_LIBADD += codelets/factor/cuda.o
+factor_ldadd += $(CUBLAS_LIBS)
+else
+all-local: codelets/factor/cuda.o
+endif
+endif

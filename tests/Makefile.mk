@@ -62,6 +62,10 @@ endif
 if HAVE_NVCC
 unit_tests += tests/unit/codelets_cuda tests/unit/wavefront_cuda
 endif
+if HAVE_OPENBLAS
+unit_tests += tests/unit/factor
+endif
+tests_unit_factor_LDADD = libmatrix.a libfactor.a libapps.a $(unit_ldadd) $(OPENBLAS_LIBS)
 # Designs for FPGAs are run as they are, without a driver.
 unit_data =
 if !USE_SIMGRID
@@ -174,6 +178,7 @@ native_scripts = \
 	tests/tools/apps.sh \
 	tests/tools/estimate_example.sh \
 	tests/tools/examples.sh \
+	tests/tools/factor.sh \
 	tests/tools/man.sh \
 	tests/tools/nbia.sh \
 	tests/tools/overhead.sh \
@@ -201,6 +206,7 @@ opencl_scripts = \
 	tests/starpu/taken_back.sh \
 	tests/starpu/wavefront_opencl.sh \
 	tests/tools/apps_opencl.sh \
+	tests/tools/factor_opencl.sh \
 	tests/tools/nbia_opencl.sh \
 	tests/tools/sample_opencl.sh \
 	tests/tools/wave_apps_opencl.sh \
@@ -209,6 +215,7 @@ opencl_scripts = \
 	tests/fpga/driver.sh
 sim_scripts = \
 	tests/sim/bench.sh \
+	tests/sim/factor.sh \
 	tests/sim/graph.sh \
 	tests/sim/nbia.sh \
 	tests/sim/overlap.sh \

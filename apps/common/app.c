@@ -61,6 +61,13 @@ int app_choose_policy(const char *name)
 	                     name);
 }
 
+int32_t app_where(const bool *kinds)
+{
+	return (kinds[HEDDLE_KIND_CPU] ? STARPU_CPU : 0) |
+	       (kinds[HEDDLE_KIND_CUDA] || kinds[HEDDLE_KIND_FPGA] ? STARPU_CUDA : 0) |
+	       (kinds[HEDDLE_KIND_OPENCL] ? STARPU_OPENCL : 0);
+}
+
 /* The ids of the workers that --workers asks for. */
 static int choose_workers(struct run *run)
 {
@@ -223,8 +230,8 @@ static void give_model(struct run *run)
 	static struct starpu_perfmodel history = {.type = STARPU_HISTORY_BASED};
 	const struct starpu_sched_policy *policy = starpu_sched_ctx_get_sched_policy(0);
 
-	if (app_simulated() || run->options.strategy || !policy || !policy->policy_name ||
-	    heddle_policy_find(policy->policy_name))
+	if (app_simulated() || !run->loop.codelet || run->options.strategy || !policy ||
+	    !policy->policy_name || heddle_policy_find(policy->policy_name))
 		return;
 	history.symbol = run->app->symbol;
 	run->loop.codelet->model = &history;

@@ -61,7 +61,8 @@ struct app {
 	 * @return 0; -errno: exit 2. */
 	int (*open)(void *self, const struct app_options *options);
 	/** Allocates with heddle_malloc(), makes or takes over the input, registers the
-	 * data and fills in codelet, n, accesses and arg of the loop.
+	 * data and fills in codelet, n, accesses and arg of the loop. An app that submits tasks
+	 * leaves the codelet NULL if its codelets have models of their own.
 	 * @return 0; -errno. */
 	int (*prepare)(void *self, const struct app_options *options, struct heddle_loop *loop);
 	/** Runs a repetition, in place of the loop's; n of the loop says how much there is to
@@ -122,6 +123,10 @@ int app_choose_policy(const char *name);
 
 /** The name of the policy that is at work. */
 const char *app_policy_name(void);
+
+/** Where tasks may run, as in task->where; 0: everywhere.
+ * @param kinds of --workers */
+int32_t app_where(const bool *kinds);
 
 /** What an error of Heddle's or StarPU's is to an app. */
 enum app_exit app_exit_code(int error);

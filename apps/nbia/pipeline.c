@@ -16,7 +16,7 @@
 #include "support/message.h"
 #include "estimator/platform_starpu.h"
 #include "apps/common/app.h"
-#include "apps/nbia/heteroprio.h"
+#include "apps/common/heteroprio.h"
 #include "apps/nbia/pipeline_private.h"
 #include "apps/nbia/progress.h"
 #include "apps/nbia/training.h"
@@ -362,13 +362,6 @@ static int train(struct pipeline *pipeline)
 	return error;
 }
 
-static int32_t where_of(const bool *kinds)
-{
-	return (kinds[HEDDLE_KIND_CPU] ? STARPU_CPU : 0) |
-	       (kinds[HEDDLE_KIND_CUDA] || kinds[HEDDLE_KIND_FPGA] ? STARPU_CUDA : 0) |
-	       (kinds[HEDDLE_KIND_OPENCL] ? STARPU_OPENCL : 0);
-}
-
 static void describe_levels(struct pipeline *pipeline)
 {
 	for (unsigned l = 0; l <= pipeline_last_level(pipeline); l++) {
@@ -409,7 +402,7 @@ int pipeline_make(const struct slide *slide, const struct pipeline_options *opti
 		return heddle_refuse(-ENOMEM, "no memory for the pipeline");
 	made->slide = slide;
 	made->options = *options;
-	made->where = where_of(options->kinds);
+	made->where = app_where(options->kinds);
 	made->by_level = heteroprio_tell(options->levels, made->where);
 	made->side = options->resolutions[options->levels - 1];
 	made->columns = (slide->width + made->side - 1) / made->side;

@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Files that users name: CSV tables, FASTA sequences and PNG images, well and badly made.
+ * Files that users name: CSV tables, FASTA sequences, PNG images and matrices, well and badly made.
  */
 #include "config.h"
 
@@ -15,6 +15,7 @@
 #include "apps/common/csv.h"
 #include "apps/common/fasta.h"
 #include "apps/common/file.h"
+#include "apps/common/matrix_market.h"
 #include "apps/common/png_file.h"
 #include "tests/unit/test.h"
 
@@ -385,16 +386,215 @@ static int remove_path(void **state)
 	return unlink(path);
 }
 
+/* ---- Matrix Market ---- */
+
+enum { ORDER = 3 };
+
+struct grid {
+	double values[ORDER][ORDER];
+	bool given[ORDER][ORDER];
+};
+
+static bool take_number(void *arg, size_t row, size_t column, double value)
+{
+	struct grid *grid = arg;
+
+	assert_true(row < ORDER && column < ORDER);
+	if (grid->given[row][column])
+		return false;
+	grid->given[row][column] = true;
+	grid->values[row][column] = value;
+	return true;
+}
+
+static int parse_matrix(const char *text, struct matrix_market *file, struct grid *grid)
+{
+	int error;
+
+	memset(grid, 0, sizeof(*grid));
+	put(text, strlen(text));
+	error = matrix_market_open(path, file);
+	if (error)
+		return error;
+	assert_true(file->rows <= ORDER && file->columns <= ORDER);
+	error = matrix_market_read(file, take_number, grid);
+	matrix_market_close(file);
+	return error;
+}
+
+static void test_matrix_good(void **state)
+{
+	static const char *const texts[] = {
+	    "%%MatrixMarket matrix array real general\n2 2\n1\n-2.5e0\n3\n4e2\n",
+	    "%%matrixmarket MATRIX Array Real General\n% of two\n\n 2  2 \n\n1\n -2.5\t\n3\n400",
+	    "%%MatrixMarket matrix coordinate real general\r\n2 2 4\r\n1 1 1\r\n2 2 4e2\r\n"
+	    "1 2 3\r\n2 1 -2.5\r\n\r\n",
+	};
+	struct matrix_market file;
+	struct grid grid;
+
+	for (size_t t = 0; t < sizeof(texts) / sizeof(*texts); t++) {
+		assert_int_equal(parse_matrix(texts[t], &file, &grid), 0);
+		assert_true(grid.values[0][0] == 1 && grid.values[1][0] == -2.5);
+		assert_true(grid.values[0][1] == 3 && grid.values[1][1] == 400);
+	}
+	assert_int_equal(parse_matrix("%%MatrixMarket matrix array integer symmetric\n"
+	                              "3 3\n1\n2\n3\n4\n5\n6\n",
+	                              &file, &grid),
+	                 0);
+	assert_true(grid.values[2][0] == 3 && grid.values[1][1] == 4 && grid.values[2][2] == 6);
+	assert_false(grid.given[0][1] || grid.given[0][2] || grid.given[1][2]);
+	assert_int_equal(parse_matrix("%%MatrixMarket matrix coordinate real symmetric\n"
+	                              "3 3 2\n3 1 7\n2 2 0\n",
+	                              &file, &grid),
+	                 0);
+	assert_true(grid.values[2][0] == 7 && grid.given[1][1] && !grid.given[0][0]);
+}
+
+static void test_matrix_bad(void **state)
+{
+	static const char *const heads[] = {
+	    "",
+	    "1 2 3\n",
+	    "%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n",
+	    "%%MatrixMarket vector array real general\n2 2\n1\n2\n3\n4\n",
+	    "%%MatrixMarket matrix sparse real general\n2 2\n1\n2\n3\n4\n",
+	    "%%MatrixMarket matrix array complex general\n2 2\n1\n2\n3\n4\n",
+	    "%%MatrixMarket matrix array pattern general\n2 2\n1\n2\n3\n4\n",
+	    "%%MatrixMarket matrix array real hermitian\n2 2\n1\n2\n3\n4\n",
+	    "%%MatrixMarket matrix array real skew-symmetric\n2 2\n1\n2\n3\n4\n",
+	    "%%MatrixMarket matrix array real\n2 2\n1\n2\n3\n4\n",
+	    "%%MatrixMarket matrix array real general more\n2 2\n1\n2\n3\n4\n",
+	    "%%MatrixMarket matrix array real symmetric\n2 3\n1\n2\n3\n4\n5\n6\n",
+	    "%%MatrixMarket matrix array real general\n",
+	    "%%MatrixMarket matrix array real general\n2\n1\n2\n3\n4\n",
+	    "%%MatrixMarket matrix array real general\n0 2\n1\n2\n3\n4\n",
+	    "%%MatrixMarket matrix array real general\n-2 2\n1\n2\n3\n4\n",
+	    "%%MatrixMarket matrix array real general\n2.0 2\n1\n2\n3\n4\n",
+	    "%%MatrixMarket matrix array real general\n2 2 4\n1\n2\n3\n4\n",
+	    "%%MatrixMarket matrix array real general\n99999999999999999999 2\n1\n",
+	    "%%MatrixMarket matrix array real general\n4294967295 4294967295\n1\n",
+	    "%%MatrixMarket matrix coordinate real general\n2 2\n1 1 1\n",
+	    "%%MatrixMarket matrix coordinate real general\n2 2 5\n1 1 1\n",
+	};
+	static const char *const arrays[] = {
+	    "2 2\n1\n2\n3\n",        "2 2\n1\n2\n3\n4\n5\n", "2 2\n1 2\n3\n4\n5\n",
+	    "2 2\n1\n2\nx\n4\n",     "2 2\n1\n2\nnan\n4\n",  "2 2\n1\n2\ninf\n4\n",
+	    "2 2\n1\n2\n1e999\n4\n", "2 2\n1\n2\n3;\n4\n",
+	};
+	static const char *const coordinates[] = {
+	    "2 2 1\n1 1\n",   "2 2 1\n1\n",       "2 2 1\n3 1 1\n",        "2 2 1\n1 3 1\n",
+	    "2 2 1\n0 1 1\n", "2 2 1\n1 -1 1\n",  "2 2 1\n1 1 1 1\n",      "2 2 2\n1 1 1\n1 1 2\n",
+	    "2 2 2\n1 1 1\n", "2 2 1\n1.5 1 1\n", "2 2 1\n1 1 1\n2 2 2\n", "2 2 1\n1 1 1,5\n",
+	};
+	struct matrix_market file;
+	struct grid grid;
+	char text[200];
+
+	for (size_t t = 0; t < sizeof(heads) / sizeof(*heads); t++)
+		if (parse_matrix(heads[t], &file, &grid) != (t ? -EINVAL : -ENODATA))
+			fail_msg("accepted: %s", heads[t]);
+	for (size_t t = 0; t < sizeof(arrays) / sizeof(*arrays); t++) {
+		snprintf(text, sizeof(text), "%%%%MatrixMarket matrix array real general\n%s",
+		         arrays[t]);
+		if (parse_matrix(text, &file, &grid) != -EINVAL)
+			fail_msg("accepted: %s", text);
+	}
+	for (size_t t = 0; t < sizeof(coordinates) / sizeof(*coordinates); t++) {
+		snprintf(text, sizeof(text), "%%%%MatrixMarket matrix coordinate real general\n%s",
+		         coordinates[t]);
+		if (parse_matrix(text, &file, &grid) != -EINVAL)
+			fail_msg("accepted: %s", text);
+	}
+	assert_int_equal(parse_matrix("%%MatrixMarket matrix coordinate real symmetric\n"
+	                              "2 2 1\n1 2 7\n",
+	                              &file, &grid),
+	                 -EINVAL);
+	put("%%MatrixMarket matrix array real general\n1 1\n\0001\n", 49);
+	assert_int_equal(matrix_market_open(path, &file), 0);
+	assert_int_equal(matrix_market_read(&file, take_number, &grid), -EINVAL);
+	matrix_market_close(&file);
+	assert_int_equal(matrix_market_open("/tmp", &file), -EISDIR);
+	assert_int_equal(matrix_market_open("/nonexistent/file", &file), -ENOENT);
+}
+
+/* Cut off or changed anywhere, a matrix is read or refused. */
+static void test_matrix_damaged(void **state)
+{
+	static const char text[] = "%%MatrixMarket matrix coordinate real general\r\n%x\r\n3 3 "
+	                           "3\r\n1 1 1.5\r\n3 2 -2e3\r\n"
+	                           "2 3 7\r\n";
+	struct matrix_market file;
+	struct grid grid;
+	char copy[sizeof(text)];
+
+	for (size_t n = 1; n < sizeof(text); n++) {
+		memcpy(copy, text, sizeof(text));
+		copy[n] = 0;
+		/* Only the whole end of the last line may be missing. */
+		assert_int_equal(parse_matrix(copy, &file, &grid),
+		                 n < sizeof(text) - 3 || n == sizeof(text) - 2 ? -EINVAL : 0);
+	}
+	for (int round = 0; round < 3000; round++) {
+		int error;
+
+		memcpy(copy, text, sizeof(text));
+		copy[rand() % (sizeof(text) - 1)] = "0123456789 \n%-.e\xff"[rand() % 17];
+		memset(&grid, 0, sizeof(grid));
+		put(copy, sizeof(text) - 1);
+		error = matrix_market_open(path, &file);
+		if (error) {
+			assert_int_equal(error, -EINVAL);
+			continue;
+		}
+		if (file.rows <= ORDER && file.columns <= ORDER)
+			error = matrix_market_read(&file, take_number, &grid);
+		assert_true(!error || error == -EINVAL);
+		matrix_market_close(&file);
+	}
+}
+
+static double grid_get(void *arg, size_t row, size_t column)
+{
+	return ((struct grid *)arg)->values[row][column];
+}
+
+static void test_matrix_round_trip(void **state)
+{
+	for (int round = 0; round < 20; round++) {
+		bool symmetric = round & 1;
+		struct grid grid, again = {0};
+		struct matrix_market file;
+
+		for (int i = 0; i < ORDER; i++)
+			for (int j = 0; j < ORDER; j++)
+				grid.values[i][j] = (rand() - rand()) / (1.0 + rand());
+		assert_int_equal(matrix_market_write(path, ORDER, symmetric, 17, grid_get, &grid),
+		                 0);
+		assert_int_equal(matrix_market_open(path, &file), 0);
+		assert_true(file.symmetric == symmetric);
+		assert_int_equal(matrix_market_read(&file, take_number, &again), 0);
+		matrix_market_close(&file);
+		for (int i = 0; i < ORDER; i++)
+			for (int j = 0; j <= (symmetric ? i : ORDER - 1); j++)
+				assert_true(again.values[i][j] == grid.values[i][j]);
+	}
+	assert_int_equal(matrix_market_write("/nonexistent/file", 1, false, 9, NULL, NULL),
+	                 -ENOENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_csv_good),         cmocka_unit_test(test_csv_bad),
-	    cmocka_unit_test(test_csv_truncated),    cmocka_unit_test(test_csv_round_trip),
-	    cmocka_unit_test(test_png_truncated),    cmocka_unit_test(test_png_round_trip),
-	    cmocka_unit_test(test_png_damaged),      cmocka_unit_test(test_no_png),
-	    cmocka_unit_test(test_png_converted),    cmocka_unit_test(test_fasta_good),
-	    cmocka_unit_test(test_fasta_bad),        cmocka_unit_test(test_fasta_truncated),
-	    cmocka_unit_test(test_fasta_round_trip),
+	    cmocka_unit_test(test_csv_good),          cmocka_unit_test(test_csv_bad),
+	    cmocka_unit_test(test_csv_truncated),     cmocka_unit_test(test_csv_round_trip),
+	    cmocka_unit_test(test_png_truncated),     cmocka_unit_test(test_png_round_trip),
+	    cmocka_unit_test(test_png_damaged),       cmocka_unit_test(test_no_png),
+	    cmocka_unit_test(test_png_converted),     cmocka_unit_test(test_fasta_good),
+	    cmocka_unit_test(test_fasta_bad),         cmocka_unit_test(test_fasta_truncated),
+	    cmocka_unit_test(test_fasta_round_trip),  cmocka_unit_test(test_matrix_good),
+	    cmocka_unit_test(test_matrix_bad),        cmocka_unit_test(test_matrix_damaged),
+	    cmocka_unit_test(test_matrix_round_trip),
 	};
 
 	return cmocka_run_group_tests(tests, make_path, remove_path);

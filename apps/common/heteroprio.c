@@ -8,7 +8,7 @@
 #include <starpu_heteroprio.h>
 
 #include "support/starpu_compat.h"
-#include "apps/nbia/heteroprio.h"
+#include "apps/common/heteroprio.h"
 
 /* Tasks for each accelerator from which on a CPU takes one, too: the speed-up that the
  * paper's Table 3 gives for large tiles. */

@@ -4,8 +4,8 @@
  * What StarPU's policy heteroprio wants to be told by an application: StarPU 1.3's knows only
  * priorities, and which kind of worker serves them in which order. (1.4's finds that out.)
  */
-#ifndef APPS_NBIA_HETEROPRIO_H
-#define APPS_NBIA_HETEROPRIO_H
+#ifndef APPS_COMMON_HETEROPRIO_H
+#define APPS_COMMON_HETEROPRIO_H
 
 #include <stdbool.h>
 #include <stdint.h>
