@@ -18,6 +18,7 @@ unit_tests = \
 	tests/unit/bandit \
 	tests/unit/block_time \
 	tests/unit/blocks \
+	tests/unit/bound \
 	tests/unit/cgroup \
 	tests/unit/codelets \
 	tests/unit/demand \
@@ -70,6 +71,8 @@ if HAVE_VERILATOR
 unit_data += $(design_files)
 endif
 endif
+tests_unit_bound_SOURCES = tests/unit/bound.c tools/bench/bound.c
+tests_unit_bound_LDADD = $(unit_ldadd) $(GLPK_LIBS)
 tests_unit_codelets_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_codelets_cuda_LDADD = $(cuda_objects) $(unit_ldadd) $(CUDA_LIBS) -lstdc++
 tests_unit_kernel_buses_SOURCES = tests/unit/kernel_buses.c partition/kernel/split/buses.c

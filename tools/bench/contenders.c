@@ -176,6 +176,61 @@ static void ours_tasks_add(struct bench_case *bench)
 	}
 }
 
+/* ---- task graphs ---- */
+
+static const char *const plain[] = {"eager", "lws", "prio", "heteroprio"};
+static const char *const modelled[] = {"dmda", "dmdar", "dmdas", "dmdasd"};
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* On a real machine StarPU's models come from a calibration, which all contenders share. */
+static void models_want(struct bench_case *bench, struct bench_contender *contender)
+{
+	struct bench_variant *variant = &contender->variants[contender->nvariants - 1];
+
+	variant->models = bench->command && !bench->platform_name;
+	bench->models |= variant->models;
+}
+
+/* Each kind alone under the best of StarPU's policies. A foreign program tells heteroprio no
+ * orders. */
+static void alone_graph_add(struct bench_case *bench, enum heddle_kind kind)
+{
+	char label[64];
+	struct bench_contender *contender;
+
+	snprintf(label, sizeof(label), "%s-only", heddle_kind_name(kind));
+	contender = contender_add(bench, label, BENCH_ALONE);
+	if (!contender)
+		return;
+	for (size_t s = 0; s < COUNT(plain) - 1; s++)
+		if (!s || !bench->settings->quick)
+			variant_add(contender, plain[s], "", heddle_kind_name(kind), 0);
+	for (size_t s = 0; s < COUNT(modelled); s++) {
+		if (bench->settings->quick && strcmp(modelled[s], "dmdas"))
+			continue;
+		variant_add(contender, modelled[s], "", heddle_kind_name(kind), 0);
+		models_want(bench, contender);
+	}
+}
+
+/* Block strategies are for tasks that are alike; they take part where they are named. */
+static void ours_graph_add(struct bench_case *bench)
+{
+	static const char *const usual = "heddle,ddwrr,odds,ddfcfs";
+	const char *list = bench->settings->contenders;
+
+	for (const struct heddle_policy *p = heddle_policies(); p->name; p++) {
+		struct bench_contender *contender = NULL;
+
+		if (heddle_name_listed(usual, p->name) ||
+		    (list && heddle_name_listed(list, p->name)))
+			contender = contender_add(bench, p->name, BENCH_OURS);
+		if (contender)
+			variant_add(contender, p->name, "", "", 0);
+	}
+}
+
 static void stock_add(struct bench_case *bench, const char *sched, const char *label,
                       bool calibrated)
 {
@@ -193,31 +248,52 @@ static void stock_add(struct bench_case *bench, const char *sched, const char *l
 		variant_add(contender, sched, "", "", (size_t)workers * grain(bench, k));
 }
 
+/* StarPU's policies with models: as they are, and calibrated. */
+static void modelled_add(struct bench_case *bench, const char *sched)
+{
+	char label[64];
+	unsigned before;
+
+	stock_add(bench, sched, sched, false);
+	/* On SimGrid durations need no calibration. */
+	if (bench->platform_name)
+		return;
+	snprintf(label, sizeof(label), "%s-calibrated", sched);
+	before = bench->ncontenders;
+	stock_add(bench, sched, label, true);
+	if (bench->graph && bench->ncontenders > before)
+		models_want(bench, &bench->contenders[before]);
+}
+
+/* Of the policies for task graphs, loops of equal tasks get those that can differ on them. */
+static bool suits(const struct bench_case *bench, const char *sched)
+{
+	if (bench->command && !strcmp(sched, "heteroprio"))
+		return false;
+	return bench->tasks || (strcmp(sched, "dmdar") && strcmp(sched, "dmdasd"));
+}
+
 void bench_contenders_make(struct bench_case *bench)
 {
-	static const char *const plain[] = {"eager", "lws", "prio", "heteroprio"};
-	static const char *const modelled[] = {"dmda", "dmdas"};
-	char label[64];
-
 	for (int kind = 0; kind < HEDDLE_NKINDS; kind++)
 		if (bench->workers[kind])
-			(bench->tasks ? alone_tasks_add : alone_add)(bench, kind);
-	if (bench->tasks) {
+			(bench->graph   ? alone_graph_add
+			 : bench->tasks ? alone_tasks_add
+			                : alone_add)(bench, kind);
+	if (bench->graph) {
+		ours_graph_add(bench);
+	} else if (bench->tasks) {
 		ours_tasks_add(bench);
 	} else {
 		tuned_add(bench);
 		ours_add(bench);
 	}
-	for (size_t s = 0; s < sizeof(plain) / sizeof(*plain); s++)
-		stock_add(bench, plain[s], plain[s], false);
-	for (size_t s = 0; s < sizeof(modelled) / sizeof(*modelled); s++) {
-		stock_add(bench, modelled[s], modelled[s], false);
-		/* On SimGrid durations need no calibration. */
-		if (bench->platform_name)
-			continue;
-		snprintf(label, sizeof(label), "%s-calibrated", modelled[s]);
-		stock_add(bench, modelled[s], label, true);
-	}
+	for (size_t s = 0; s < COUNT(plain); s++)
+		if (suits(bench, plain[s]))
+			stock_add(bench, plain[s], plain[s], false);
+	for (size_t s = 0; s < COUNT(modelled); s++)
+		if (suits(bench, modelled[s]))
+			modelled_add(bench, modelled[s]);
 }
 
 static void runs_free(struct bench_runs *runs)
