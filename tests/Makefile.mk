@@ -155,6 +155,8 @@ if !USE_SIMGRID
 check_PROGRAMS += tests/tools/which_policy
 endif
 tests_tools_which_policy_LDADD = $(STARPU_LIBS)
+check_PROGRAMS += tests/tools/graph_program
+tests_tools_graph_program_LDADD = $(STARPU_LIBS)
 
 # ---- scripts ----
 
@@ -175,6 +177,7 @@ tool_scripts = \
 native_scripts = \
 	tests/starpu/loop_warm.sh \
 	tests/tools/apps.sh \
+	tests/tools/bench_program.sh \
 	tests/tools/estimate_example.sh \
 	tests/tools/examples.sh \
 	tests/tools/man.sh \
@@ -215,6 +218,7 @@ sim_scripts = \
 	tests/sim/graph.sh \
 	tests/sim/nbia.sh \
 	tests/sim/overlap.sh \
+	tests/sim/program.sh \
 	tests/sim/reruns.sh \
 	tests/sim/taken_back.sh \
 	tests/sim/tiles.sh \

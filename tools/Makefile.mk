@@ -60,7 +60,11 @@ bin_heddle_bench_LDADD = libtools.la $(GLPK_LIBS)
 
 # What it preloads into programs that know nothing of Heddle.
 pkglib_LTLIBRARIES += libheddle-record.la
-libheddle_record_la_SOURCES = tools/bench/record.h tools/bench/record_starpu.c
+libheddle_record_la_SOURCES = \
+	tools/bench/orders.h \
+	tools/bench/orders_starpu.c \
+	tools/bench/record.h \
+	tools/bench/record_starpu.c
 libheddle_record_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden -fno-sanitize=all
 libheddle_record_la_LDFLAGS = -module -avoid-version
 

@@ -17,6 +17,8 @@
 #include "support/name.h"
 #include "tools/bench/bench.h"
 
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
 static const char *const group_names[BENCH_NGROUPS] = {
     [BENCH_ALONE] = "alone",
     [BENCH_TUNED] = "tuned",
@@ -162,7 +164,7 @@ static void alone_tasks_add(struct bench_case *bench, enum heddle_kind kind)
 
 	snprintf(label, sizeof(label), "%s-only", heddle_kind_name(kind));
 	contender = contender_add(bench, label, BENCH_ALONE);
-	for (size_t s = 0; contender && s < sizeof(scheds) / sizeof(*scheds); s++)
+	for (size_t s = 0; contender && s < COUNT(scheds); s++)
 		variant_add(contender, scheds[s], "", heddle_kind_name(kind), 0);
 }
 
@@ -180,8 +182,6 @@ static void ours_tasks_add(struct bench_case *bench)
 
 static const char *const plain[] = {"eager", "lws", "prio", "heteroprio"};
 static const char *const modelled[] = {"dmda", "dmdar", "dmdas", "dmdasd"};
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* On a real machine StarPU's models come from a calibration, which all contenders share. */
 static void models_want(struct bench_case *bench, struct bench_contender *contender)
@@ -248,6 +248,16 @@ static void stock_add(struct bench_case *bench, const char *sched, const char *l
 		variant_add(contender, sched, "", "", (size_t)workers * grain(bench, k));
 }
 
+/* A foreign program tells heteroprio no orders. It gets them from models. */
+static void plain_add(struct bench_case *bench, const char *sched)
+{
+	unsigned before = bench->ncontenders;
+
+	stock_add(bench, sched, sched, false);
+	if (bench->command && bench->ncontenders > before && !strcmp(sched, "heteroprio"))
+		models_want(bench, &bench->contenders[before]);
+}
+
 /* StarPU's policies with models: as they are, and calibrated. */
 static void modelled_add(struct bench_case *bench, const char *sched)
 {
@@ -268,8 +278,6 @@ static void modelled_add(struct bench_case *bench, const char *sched)
 /* Of the policies for task graphs, loops of equal tasks get those that can differ on them. */
 static bool suits(const struct bench_case *bench, const char *sched)
 {
-	if (bench->command && !strcmp(sched, "heteroprio"))
-		return false;
 	return bench->tasks || (strcmp(sched, "dmdar") && strcmp(sched, "dmdasd"));
 }
 
@@ -289,8 +297,7 @@ void bench_contenders_make(struct bench_case *bench)
 		ours_add(bench);
 	}
 	for (size_t s = 0; s < COUNT(plain); s++)
-		if (suits(bench, plain[s]))
-			stock_add(bench, plain[s], plain[s], false);
+		plain_add(bench, plain[s]);
 	for (size_t s = 0; s < COUNT(modelled); s++)
 		if (suits(bench, modelled[s]))
 			modelled_add(bench, modelled[s]);
@@ -388,15 +395,17 @@ static int refuse(const char *word, size_t length, struct name *names, unsigned 
 int bench_contenders_check(const char *list)
 {
 	static const struct bench_settings everything;
-	struct bench_case cases[] = {{.settings = &everything, .n = 1},
-	                             {.settings = &everything, .n = 1, .tasks = true}};
+	struct bench_case cases[] = {
+	    {.settings = &everything, .n = 1},
+	    {.settings = &everything, .n = 1, .tasks = true},
+	    {.settings = &everything, .n = 1, .tasks = true, .graph = true}};
 	struct name *names = NULL;
 	const char *word = NULL;
 	unsigned n = 0;
 	size_t length;
 	int status = 0;
 
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < COUNT(cases); i++) {
 		for (int kind = 0; kind < HEDDLE_NKINDS; kind++)
 			cases[i].workers[kind] = 1;
 		bench_contenders_make(&cases[i]);
@@ -407,7 +416,7 @@ int bench_contenders_check(const char *list)
 	if (word)
 		status = refuse(word, length, names, n);
 	free(names);
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < COUNT(cases); i++)
 		bench_contenders_free(&cases[i]);
 	return status;
 }

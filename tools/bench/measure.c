@@ -127,6 +127,8 @@ static int environment_record(const struct bench_case *bench, const struct reque
 	bench_list_add(list, count, bench_format("LD_PRELOAD=%s", preload));
 	free(preload);
 	bench_list_add(list, count, bench_format(RECORD_FILE "=%s/record.json", bench->state));
+	if (!strcmp(HEDDLE_STARPU_SERIES, "1.3") && !strcmp(request->variant->sched, "heteroprio"))
+		bench_list_add(list, count, bench_format(RECORD_ORDERS "=1"));
 	bench_list_add(list, count,
 	               bench_format(request->graph ? RECORD_GRAPH "=1" : RECORD_GRAPH));
 	return 0;
@@ -492,9 +494,11 @@ static bool graph_process(struct bench_case *bench, const struct request *reques
 	return true;
 }
 
-static bool is_modelled(const struct bench_variant *variant)
+/* A foreign program's tasks are sorted for heteroprio by their models. */
+static bool is_modelled(const struct bench_case *bench, const struct bench_variant *variant)
 {
-	return !strncmp(variant->sched, "dm", 2);
+	return !strncmp(variant->sched, "dm", 2) ||
+	       (bench->command && !strcmp(variant->sched, "heteroprio"));
 }
 
 /* A simulated run is exact. Only Heddle's policies can be told not to look at the models, which
@@ -510,7 +514,7 @@ static void graph_simulate(struct bench_case *bench, struct request *request,
 	    !(graph_process(bench, &cold, runs, COLD) && graph_process(bench, &cold, runs, SECOND)))
 		return;
 	if (graph_process(bench, request, runs, WARM) && !request->ours &&
-	    !is_modelled(request->variant))
+	    !is_modelled(bench, request->variant))
 		value_add(&runs->first, &runs->nfirst, runs->us[runs->nus - 1]);
 }
 

@@ -29,4 +29,7 @@
 /* Set: the graph is recorded. */
 #define RECORD_GRAPH "_HEDDLE_RECORD_GRAPH"
 
+/* Set: priorities are replaced by those that StarPU 1.3's heteroprio wants. */
+#define RECORD_ORDERS "_HEDDLE_RECORD_ORDERS"
+
 #endif

@@ -24,8 +24,10 @@
 #include <starpu_scheduler.h>
 
 #include "support/starpu_compat.h"
+#include "tools/bench/orders.h"
 #include "tools/bench/record.h"
 
+#pragma weak starpu_conf_init
 #pragma weak starpu_data_get_sequential_consistency_flag
 #pragma weak starpu_get_version
 #pragma weak starpu_sched_ctx_get_sched_policy
@@ -69,7 +71,7 @@ struct data {
 
 static struct {
 	const char *file; /* NULL: nothing is recorded */
-	bool graph;
+	bool graph, orders;
 	char version[32];
 	struct class classes[STARPU_NMAXWORKERS];
 	unsigned nclasses, workers[STARPU_NARCH];
@@ -254,11 +256,28 @@ static bool is_ordered(struct starpu_task *task)
 	return true;
 }
 
+/* The least time of a type on the classes of cores, or on the others; 0: unknown. */
+static double type_us(const struct type *type, bool cores)
+{
+	double least = 0;
+
+	for (unsigned c = 0; c < record.nclasses; c++) {
+		int kind = starpu_worker_get_type(record.classes[c].worker);
+
+		if ((kind == STARPU_CPU_WORKER) == cores && type->us[c] > 0 &&
+		    (least <= 0 || type->us[c] < least))
+			least = type->us[c];
+	}
+	return least;
+}
+
 static void task_record(struct starpu_task *task)
 {
-	struct type *type = record.graph ? type_get(task) : NULL;
-	bool ordered = type && is_ordered(task);
+	struct type *type = record.graph || record.orders ? type_get(task) : NULL;
+	bool ordered = record.graph && type && is_ordered(task);
 
+	if (record.orders && type)
+		task->priority = orders_priority(task, type_us(type, true), type_us(type, false));
 	pthread_mutex_lock(&record.mutex);
 	record.tasks++;
 	record.flops += task->flops;
@@ -418,6 +437,7 @@ static void record_begin(void)
 
 	record.file = getenv(RECORD_FILE);
 	record.graph = getenv(RECORD_GRAPH);
+	record.orders = getenv(RECORD_ORDERS);
 	if (!record.file || !starpu_sched_ctx_get_sched_policy || !version_fits()) {
 		record.file = NULL;
 		return;
@@ -433,10 +453,24 @@ static void record_begin(void)
 	policy->post_exec_hook = task_ended;
 }
 
+/* The configuration with heteroprio's orders, if they are wanted.
+ * @param own a place for one if the program has none */
+static struct starpu_conf *conf_order(struct starpu_conf *conf, struct starpu_conf *own)
+{
+	if (!getenv(RECORD_ORDERS) || !starpu_conf_init)
+		return conf;
+	if (!conf && !starpu_conf_init(own))
+		conf = own;
+	if (conf)
+		conf->sched_policy_init = orders_tell;
+	return conf;
+}
+
 int starpu_init(struct starpu_conf *conf)
 {
 	int (*init)(struct starpu_conf *) = next("starpu_init");
-	int status = init ? init(conf) : -ENODEV;
+	struct starpu_conf own;
+	int status = init ? init(conf_order(conf, &own)) : -ENODEV;
 
 	if (!status)
 		record_begin();
@@ -446,7 +480,8 @@ int starpu_init(struct starpu_conf *conf)
 int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
 {
 	int (*initialize)(struct starpu_conf *, int *, char ***) = next("starpu_initialize");
-	int status = initialize ? initialize(conf, argc, argv) : -ENODEV;
+	struct starpu_conf own;
+	int status = initialize ? initialize(conf_order(conf, &own), argc, argv) : -ENODEV;
 
 	if (!status)
 		record_begin();

@@ -60,6 +60,13 @@ static int folder_find(const char *host, char folder[LONGEST])
 	                     host, host);
 }
 
+int models_check(const char *host)
+{
+	char folder[LONGEST];
+
+	return folder_find(host, folder);
+}
+
 int models_file_copy(const char *from, const char *to)
 {
 	FILE *in = fopen(from, "r"), *out = fopen(to, "w");

@@ -6,6 +6,10 @@
 #ifndef HEDDLE_TOOLS_COMMON_MODELS_H
 #define HEDDLE_TOOLS_COMMON_MODELS_H
 
+/** Whether there are models of a machine.
+ * @return 0; -ENOENT after a message */
+int models_check(const char *host);
+
 /** Copies a machine's models, since StarPU writes where it finds them: to the folder itself and
  * to bus/ and codelets/ below it. They are looked for where StarPU does (STARPU_PERF_MODEL_DIR,
  * STARPU_HOME, the home directory), then among the machines that come with StarPU.

@@ -117,6 +117,8 @@ int simulation_find(const char *name, struct heddle_platform *platform)
 	int status = simulation_platform_find(name, file, platform);
 
 	free(file);
+	if (!status && *platform->host)
+		status = models_check(platform->host);
 	return status;
 }
 
