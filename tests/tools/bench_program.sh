@@ -15,7 +15,7 @@ TMPDIR=$work timeout 100 "$bench" --program "$program 5 40 negative" --rounds 3 
 cat "$work/table"
 grep -q 'graph_program 5 40 negative, 45 tasks, on [0-9]* cpu.*, times on the wall$' \
 	"$work/table" || fail "heading"
-# A cold process, a second one, and their number; the model is one of a function.
+# A cold process, a second one, and their number. There is no model to compute bounds from.
 awk '$1 == "odds" || $1 == "eager" || $1 == "heteroprio" || /^dmda/ || $1 == "cpu-only" {
 	rows++
 	for (column = 2; column <= 5; column++)

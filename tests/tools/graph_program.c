@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A StarPU program that knows nothing of Heddle: a chain of tasks, and tasks that depend on
- * nothing. Each is worth a millisecond of a core or 100 us of a GPU; on a real machine it only
- * takes a while.
+ * nothing. Each takes a millisecond of a simulated core or 100 us of a simulated GPU.
  *
  *	graph_program CHAIN OTHERS [WAY]
  *
@@ -30,6 +29,7 @@ static void work(void *buffers[], void *arg)
 		*value = *value * 0.5f + 1;
 }
 
+#ifdef STARPU_SIMGRID
 static double cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
 {
 	return arch->devices[0].type == STARPU_CPU_WORKER ? CORE_US : GPU_US;
@@ -40,15 +40,16 @@ static struct starpu_perfmodel model = {
     .symbol = "graph_program",
     .arch_cost_function = cost,
 };
+#endif
 
 static struct starpu_codelet codelet = {
     .cpu_funcs = {work},
 #ifdef STARPU_SIMGRID
     .cuda_funcs = {work}, /* does not run */
+    .model = &model,
 #endif
     .nbuffers = 1,
     .modes = {STARPU_RW},
-    .model = &model,
     .name = "graph_program",
 };
 
