@@ -380,6 +380,9 @@ int main(int argc, char **argv)
 		return 2;
 	/* First repetitions are cold: they do not use earlier measurements. */
 	setenv("HEDDLE_PROFILE", "0", 0);
+	/* A task has one core: libraries of linear algebra start no threads of their own. */
+	setenv("OPENBLAS_NUM_THREADS", "1", 0);
+	setenv("MKL_NUM_THREADS", "1", 0);
 #ifdef HEDDLE_USE_SIMGRID
 	/* Kernels do not run in simulations: there is nothing to verify. */
 	settings.verify = false;

@@ -204,7 +204,7 @@ static void alone_graph_add(struct bench_case *bench, enum heddle_kind kind)
 	if (!contender)
 		return;
 	for (size_t s = 0; s < COUNT(plain) - 1; s++)
-		if (!s || !bench->settings->quick)
+		if (s < 2 || !bench->settings->quick)
 			variant_add(contender, plain[s], "", heddle_kind_name(kind), 0);
 	for (size_t s = 0; s < COUNT(modelled); s++) {
 		if (bench->settings->quick && strcmp(modelled[s], "dmdas"))
