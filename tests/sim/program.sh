@@ -99,5 +99,21 @@ for command in 'cholesky_implicit -size 3840 -nblocks 4' 'sgemm -x 3840 -y 3840 
 		alone,dmdas,eager,ddwrr >"$work/again"
 	cmp "$work/table" "$work/again" || fail "$command: the table differs"
 done
+# A machine of one's own.
+mkdir -p "$work/own/bus" "$work/own/codelets/45"
+for file in bus/mirage.bandwidth bus/mirage.config bus/mirage.latency bus/mirage.platform.v4.xml; do
+	cp "$models/$file" "$work/own/bus/own.${file#bus/mirage.}"
+done
+for file in "$models"/codelets/45/chol_model_*.mirage; do
+	file=${file##*/}
+	cp "$models/codelets/45/$file" "$work/own/codelets/45/${file%.mirage}.own"
+done
+for machine in mirage starpu:own; do
+	STARPU_PERF_MODEL_DIR=$work/own STARPU_SCHED=dmdas outcome -F 0 GFlop \
+		"$top_builddir/bin/heddle-simulate" --platform $machine -- \
+		"$examples/cholesky_implicit" -size 3840 -nblocks 4
+	tail -n 1 "$work/out" >>"$work/times"
+done
+[ "$(sort -u "$work/times" | wc -l)" = 1 ] || fail "a machine of one's own: $(cat "$work/times")"
 [ "$before" = "$(find "$models" -type f -exec cksum {} + | sort)" ] || fail "models were written"
 [ "$failures" = 0 ]

@@ -275,7 +275,7 @@ static void modelled_add(struct bench_case *bench, const char *sched)
 		models_want(bench, &bench->contenders[before]);
 }
 
-/* Of the policies for task graphs, loops of equal tasks get those that can differ on them. */
+/* dmdar and dmdasd look at data that lies on a device already, which a loop's tasks do not have. */
 static bool suits(const struct bench_case *bench, const char *sched)
 {
 	return bench->tasks || (strcmp(sched, "dmdar") && strcmp(sched, "dmdasd"));
@@ -301,6 +301,9 @@ void bench_contenders_make(struct bench_case *bench)
 	for (size_t s = 0; s < COUNT(modelled); s++)
 		if (suits(bench, modelled[s]))
 			modelled_add(bench, modelled[s]);
+	/* New in 1.4. */
+	if (bench->tasks && strcmp(HEDDLE_STARPU_SERIES, "1.3"))
+		stock_add(bench, "darts", "darts", false);
 }
 
 static void runs_free(struct bench_runs *runs)
