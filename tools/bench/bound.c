@@ -105,6 +105,7 @@ double bound_area_us(const struct bound_problem *problem)
 	if (!glp_simplex(lp, NULL) && glp_get_status(lp) == GLP_OPT)
 		bound = glp_get_obj_val(lp) * unit;
 	glp_delete_prob(lp);
+	glp_free_env();
 	return bound;
 }
 
