@@ -181,6 +181,37 @@ static int parse_accelerators(struct cursor *cursor, struct heddle_platform *pla
 	return 0;
 }
 
+/* A name of a file, which must not lead out of its folder. */
+static int parse_host(struct cursor *cursor, struct heddle_platform *platform)
+{
+	size_t length = 0;
+
+	while (isalnum((unsigned char)cursor->at[length]) ||
+	       (length && cursor->at[length] && strchr("._-", cursor->at[length])))
+		length++;
+	if (!length || length >= sizeof(platform->host))
+		return cursor_expected(cursor, "the name of a machine");
+	memcpy(platform->host, cursor->at, length);
+	cursor->at += length;
+	return *cursor->at ? cursor_expected(cursor, "the end") : 0;
+}
+
+static int parse_description(struct cursor *cursor, struct heddle_platform *platform)
+{
+	int status = parse_cores(cursor, platform);
+
+	while (!status && cursor_take(cursor, "+"))
+		status = parse_accelerators(cursor, platform);
+	if (status)
+		return status;
+	if (*cursor->at)
+		return cursor_expected(cursor, "\"+\" or the end");
+	if (!platform->ncpus && !platform->naccelerators)
+		return heddle_refuse(-EINVAL, "platform \"%s\": there is no processor in it",
+		                     cursor->spec);
+	return 0;
+}
+
 int heddle_platform_parse(const char *spec, struct heddle_platform *platform)
 {
 	struct cursor cursor = {.spec = spec, .at = spec};
@@ -191,17 +222,12 @@ int heddle_platform_parse(const char *spec, struct heddle_platform *platform)
 		return heddle_refuse(-EINVAL, "platform \"%.20s...\": longer than %zu characters",
 		                     spec, sizeof(parsed.spec) - 1);
 	memcpy(parsed.spec, spec, strlen(spec) + 1);
-	status = parse_cores(&cursor, &parsed);
-	while (!status && cursor_take(&cursor, "+"))
-		status = parse_accelerators(&cursor, &parsed);
-	if (status)
-		return status;
-	if (*cursor.at)
-		return cursor_expected(&cursor, "\"+\" or the end");
-	if (!parsed.ncpus && !parsed.naccelerators)
-		return heddle_refuse(-EINVAL, "platform \"%s\": there is no processor in it", spec);
-	*platform = parsed;
-	return 0;
+	status = cursor_take(&cursor, HEDDLE_PLATFORM_CALIBRATED)
+	             ? parse_host(&cursor, &parsed)
+	             : parse_description(&cursor, &parsed);
+	if (!status)
+		*platform = parsed;
+	return status;
 }
 
 /* Rate of an accelerator for blocks of n iterations, slowdown aside. */

@@ -5,7 +5,8 @@
  *
  *	63cpu+gpu36@12000:10
  *
- * (63 cores and a GPU 36 times as fast as one of them, behind a link of 12000 MB/s and 10 µs).
+ * (63 cores and a GPU 36 times as fast as one of them, behind a link of 12000 MB/s and 10 µs),
+ * or machines that StarPU has been calibrated on: starpu:mirage.
  * tools/common/simulation.h finds machines by name.
  */
 #ifndef HEDDLE_ESTIMATOR_PLATFORM_H
@@ -17,15 +18,22 @@
 #define HEDDLE_PLATFORM_MAXACCELERATORS 16
 #define HEDDLE_PLATFORM_MAXCPUS 4096
 #define HEDDLE_PLATFORM_MAXSPEC 512 /**< characters of a description, with its end */
+#define HEDDLE_PLATFORM_MAXHOST 64  /**< characters of a calibrated machine's name, with its end */
+/** Begins the description of a calibrated machine. */
+#define HEDDLE_PLATFORM_CALIBRATED "starpu:"
 /** Stands for a core where the index of an accelerator is asked for. */
 #define HEDDLE_PLATFORM_CORE (-1)
 
 /* The grammar, blanks not allowed:
  *
- *	SPEC        = COUNT "cpu" ["=" RATE] {"+" ACCELERATOR}
+ *	SPEC        = "starpu:" HOST | DESCRIPTION
+ *	DESCRIPTION = COUNT "cpu" ["=" RATE] {"+" ACCELERATOR}
  *	ACCELERATOR = [COUNT] ("gpu" | "fpga") SPEED ["~" [BLOCK]]
  *	              ["@" MBPS ":" US] ["^" MB] ["%" FACTOR "/" FRACTION]
  *
+ * HOST      the machine's name in StarPU's performance models: letters, digits and "._-".
+ *           They say which workers there are and how long each task takes. Loops have no
+ *           models: their blocks are those of an undescribed machine.
  * RATE      iterations per µs of one core, above 0 (default 1)
  * SPEED     of the accelerator, in cores, above 0
  * ~BLOCK    the rate grows as the logarithm of the block size and saturates at
@@ -54,6 +62,8 @@ struct heddle_platform_accelerator {
 
 struct heddle_platform {
 	char spec[HEDDLE_PLATFORM_MAXSPEC]; /**< the description */
+	char host[HEDDLE_PLATFORM_MAXHOST]; /**< of a calibrated machine, which has none of the
+	                                       following; "": described */
 	unsigned ncpus;
 	double core_rate; /**< iterations per µs of one core */
 	unsigned naccelerators;

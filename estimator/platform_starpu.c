@@ -33,7 +33,8 @@ static void current_read(void)
 {
 	const char *spec = heddle_variable_text(HEDDLE_VARIABLE_PLATFORM);
 
-	current.given = *spec && !heddle_platform_parse(spec, &current.platform);
+	current.given =
+	    *spec && !heddle_platform_parse(spec, &current.platform) && !*current.platform.host;
 	if (!current.given)
 		heddle_platform_parse(UNDESCRIBED, &current.platform);
 }

@@ -19,8 +19,8 @@
  * 10 cores each. */
 extern struct starpu_perfmodel heddle_platform_model;
 
-/** The platform of this process; NULL where HEDDLE_PLATFORM is not set, or
- * malformed (a message has said so). */
+/** The platform of this process; NULL where HEDDLE_PLATFORM is not set, malformed (a
+ * message has said so), or a calibrated machine, which StarPU's own models describe. */
 const struct heddle_platform *heddle_platform_current(void);
 
 /** Kind of a worker as outputs name it: StarPU's type of worker, or "fpga" for

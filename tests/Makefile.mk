@@ -18,6 +18,7 @@ unit_tests = \
 	tests/unit/bandit \
 	tests/unit/block_time \
 	tests/unit/blocks \
+	tests/unit/bound \
 	tests/unit/cgroup \
 	tests/unit/codelets \
 	tests/unit/demand \
@@ -74,6 +75,8 @@ if HAVE_VERILATOR
 unit_data += $(design_files)
 endif
 endif
+tests_unit_bound_SOURCES = tests/unit/bound.c tools/bench/bound.c
+tests_unit_bound_LDADD = $(unit_ldadd) $(GLPK_LIBS)
 tests_unit_codelets_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_codelets_cuda_LDADD = $(cuda_objects) $(unit_ldadd) $(CUDA_LIBS) -lstdc++
 tests_unit_kernel_buses_SOURCES = tests/unit/kernel_buses.c partition/kernel/split/buses.c
@@ -156,6 +159,8 @@ if !USE_SIMGRID
 check_PROGRAMS += tests/tools/which_policy
 endif
 tests_tools_which_policy_LDADD = $(STARPU_LIBS)
+check_PROGRAMS += tests/tools/graph_program
+tests_tools_graph_program_LDADD = $(STARPU_LIBS)
 
 # ---- scripts ----
 
@@ -176,6 +181,7 @@ tool_scripts = \
 native_scripts = \
 	tests/starpu/loop_warm.sh \
 	tests/tools/apps.sh \
+	tests/tools/bench_program.sh \
 	tests/tools/estimate_example.sh \
 	tests/tools/examples.sh \
 	tests/tools/factor.sh \
@@ -219,6 +225,7 @@ sim_scripts = \
 	tests/sim/graph.sh \
 	tests/sim/nbia.sh \
 	tests/sim/overlap.sh \
+	tests/sim/program.sh \
 	tests/sim/reruns.sh \
 	tests/sim/taken_back.sh \
 	tests/sim/tiles.sh \

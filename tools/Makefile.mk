@@ -19,6 +19,8 @@ libtools_la_SOURCES = \
 	tools/common/help.h \
 	tools/common/machine.c \
 	tools/common/machine.h \
+	tools/common/models.c \
+	tools/common/models.h \
 	tools/common/place.c \
 	tools/common/place.h \
 	tools/common/replay.c \
@@ -43,13 +45,28 @@ bin_heddle_LDADD = libtools.la
 pkglibexec_PROGRAMS += bin/heddle-bench
 bin_heddle_bench_SOURCES = \
 	tools/bench/bench.h \
+	tools/bench/bound.c \
+	tools/bench/bound.h \
 	tools/bench/contenders.c \
 	tools/bench/measure.c \
 	tools/bench/memory.c \
 	tools/bench/process.c \
+	tools/bench/program.c \
+	tools/bench/record.h \
 	tools/bench/report.c \
 	tools/heddle-bench.c
-bin_heddle_bench_LDADD = libtools.la
+bin_heddle_bench_CPPFLAGS = $(AM_CPPFLAGS) -DHEDDLE_STARPU_SERIES='"$(starpu_series)"'
+bin_heddle_bench_LDADD = libtools.la $(GLPK_LIBS)
+
+# What it preloads into programs that know nothing of Heddle.
+pkglib_LTLIBRARIES += libheddle-record.la
+libheddle_record_la_SOURCES = \
+	tools/bench/orders.h \
+	tools/bench/orders_starpu.c \
+	tools/bench/record.h \
+	tools/bench/record_starpu.c
+libheddle_record_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden -fno-sanitize=all
+libheddle_record_la_LDFLAGS = -module -avoid-version
 
 pkglibexec_PROGRAMS += bin/heddle-estimate
 bin_heddle_estimate_SOURCES = tools/heddle-estimate.c

@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * `heddle bench`: compares strategies and policies on the apps.
+ * `heddle bench`: compares strategies and policies on the apps, and on any program of StarPU.
  */
 #include "config.h"
 
@@ -23,13 +23,18 @@
 #define DEFAULT_SIMULATED_APPS "blackscholes"
 #define DEFAULT_REPS 7
 #define DEFAULT_ROUNDS 3
+#define DEFAULT_PROCESSES 6 /* of a program: a cold one and five others */
 
 const char *argp_program_version = "heddle bench " PACKAGE_VERSION;
 
 static const char documentation[] =
     "Runs apps under every strategy of Heddle, under StarPU's own policies and with blocks "
     "tuned by hand, and compares the times. Every contender runs in new processes, without "
-    "earlier measurements. The order in each round is random."
+    "earlier measurements. The order in each round is random.\n"
+    "\n"
+    "A program knows nothing of Heddle. It runs under the policies for task graphs. Its time is "
+    "that from its first task to the end of its last one. The first process of a contender is "
+    "cold, the others use what it measured."
     "\v"
     "CONTENDERS are names of rows, or groups of them: alone, tuned, ours, stock.\n"
     "\n"
@@ -37,14 +42,18 @@ static const char documentation[] =
     "microsecond; efficiency = ideal time / median; speed relative to fixed blocks tuned by hand, "
     "to the best kind alone, and to the best of StarPU's policies; spread of the workers' last "
     "finishes over the total; time spent learning; result. The ideal adds up the rates of all "
-    "kinds alone. On a simulated machine, the description gives the rates.\n"
+    "kinds alone. On a simulated machine, the description gives the rates. For task graphs: "
+    "median, first and second process; GFlop/s if the tasks state their operations; bound / "
+    "median, where the bound is the longest path of the graph, or the time that the workers need "
+    "for all tasks without dependences; the speeds.\n"
     "\n"
     "SPEC describes or names a simulated machine (build flavour sim): "
     "63cpu+gpu36@12000:10 is 63 cores and a GPU 36 times as fast as a core, behind a link of "
     "12000 MB/s and 10 us. In full: COUNTcpu[=RATE]{+[COUNT]gpu|fpgaSPEED[~[BLOCK]][@MBPS:US][^MB]"
     "[%FACTOR/FRACTION]}. RATE: iterations/us of a core (1). ~: the rate grows logarithmically "
     "with the block, up to BLOCK iterations. MB: memory (64000). %: FACTOR multiplies the speed "
-    "once FRACTION of the undisturbed ideal time has passed. The file `platforms' lists the "
+    "once FRACTION of the undisturbed ideal time has passed. starpu:HOST is a machine that StarPU "
+    "was calibrated on, with the codelets that it has models of. The file `platforms' lists the "
     "names.";
 
 enum option_key {
@@ -55,6 +64,7 @@ enum option_key {
 	OPTION_CONTENDERS,
 	OPTION_PLATFORM,
 	OPTION_PROFILE,
+	OPTION_PROGRAM,
 	OPTION_SIZE,
 	OPTION_REPS,
 	OPTION_SEED,
@@ -65,11 +75,15 @@ enum option_key {
 
 static const struct argp_option options[] = {
     {"app", 'a', "LIST", 0, "apps, or paths of programs with their options (default: all)", 0},
+    {"program", OPTION_PROGRAM, "COMMAND", 0,
+     "a program of StarPU with its arguments, in quotes; may be given several times", 0},
     {"contenders", OPTION_CONTENDERS, "LIST", 0, "contenders to run (default: all)", 0},
     {"sched", OPTION_CONTENDERS, "LIST", OPTION_ALIAS, NULL, 0},
     {"platform", OPTION_PLATFORM, "LIST", 0, "simulated machines, descriptions or names", 0},
     {"profile", OPTION_PROFILE, "NAME", 0,
-     "StarPU's own costs on simulated machines: theory (none, default) or realistic", 0},
+     "StarPU's own costs on simulated machines: theory (none; default on described ones) or "
+     "realistic",
+     0},
     {"size", OPTION_SIZE, "N", 0, "iterations (default: the app's)", 0},
     {"reps", OPTION_REPS, "N", 0, "repetitions in a process (default 7, simulated 1)", 0},
     {"rounds", OPTION_ROUNDS, "N", 0, "processes of each contender (default 3, simulated 1)", 0},
@@ -127,7 +141,6 @@ static error_t parse_number(int key, char *text, struct argp_state *state)
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct bench_settings *settings = state->input;
-	enum simulation_profile profile;
 
 	switch (key) {
 	case 'a':
@@ -140,9 +153,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		settings->platforms = text;
 		break;
 	case OPTION_PROFILE:
-		if (simulation_profile_parse(text, &profile))
+		if (simulation_profile_parse(text, &settings->profile))
 			argp_usage(state);
-		settings->theory = profile == SIMULATION_THEORY;
+		break;
+	case OPTION_PROGRAM:
+		settings->programs = bench_grow(settings->programs, settings->nprograms + 1,
+		                                sizeof(*settings->programs));
+		settings->programs[settings->nprograms++] = text;
 		break;
 	case OPTION_QUICK:
 		settings->quick = true;
@@ -173,12 +190,21 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
 	return remove(path);
 }
 
-/* Simulated runs do not vary, so one suffices. */
+/* Simulated runs do not vary, so one suffices. A process of a program is one repetition. */
 static void case_defaults(struct bench_case *bench)
 {
 	const struct bench_settings *settings = bench->settings;
 	bool simulated = bench->platform_name;
 
+	bench->size = settings->size;
+	if (bench->command) {
+		bench->reps = 1;
+		bench->rounds = settings->rounds  ? settings->rounds
+		                : simulated       ? 1
+		                : settings->quick ? 2
+		                                  : DEFAULT_PROCESSES;
+		return;
+	}
 	bench->reps = settings->reps    ? settings->reps
 	              : simulated       ? 1
 	              : settings->quick ? 3
@@ -186,28 +212,44 @@ static void case_defaults(struct bench_case *bench)
 	bench->rounds = settings->rounds               ? settings->rounds
 	                : simulated || settings->quick ? 1
 	                                               : DEFAULT_ROUNDS;
-	bench->size = settings->size;
 }
 
-static int case_prepare(struct bench_case *bench, const char *app, const char *platform)
+static int app_find(struct bench_case *bench, const char *app)
 {
-	const char *temporary = getenv("TMPDIR");
-	int status;
-
-	case_defaults(bench);
-	if (platform) {
-		status = simulation_find(platform, &bench->platform);
-		if (status)
-			return status;
-		if (!bench->size)
-			bench->size = bench->platform.size;
-		if (!app)
-			app = *bench->platform.app ? bench->platform.app : DEFAULT_SIMULATED_APPS;
-	}
+	if (!app && bench->platform_name)
+		app = *bench->platform.app ? bench->platform.app : DEFAULT_SIMULATED_APPS;
 	bench->app = bench_format("%s", app);
 	bench->program = place_app(app);
 	if (!bench->program)
 		return heddle_refuse(-ENOENT, "there is no app \"%s\"", app);
+	return 0;
+}
+
+static int program_find(struct bench_case *bench, const char *command)
+{
+	bench->app = bench_format("%s", command);
+	if (bench->settings->size || bench->settings->reps)
+		return heddle_refuse(-EINVAL, "--program: --%s is for apps; use %s",
+		                     bench->settings->size ? "size" : "reps",
+		                     bench->settings->size ? "the program's own arguments"
+		                                           : "--rounds");
+	return bench_program_find(bench, command);
+}
+
+/* @param app NULL: the platform's, or a program */
+static int case_prepare(struct bench_case *bench, const char *app, const char *command,
+                        const char *platform)
+{
+	const char *temporary = getenv("TMPDIR");
+	int status = platform ? simulation_find(platform, &bench->platform) : 0;
+
+	if (!status)
+		status = command ? program_find(bench, command) : app_find(bench, app);
+	if (status)
+		return status;
+	case_defaults(bench);
+	if (platform && !bench->size)
+		bench->size = bench->platform.size;
 	bench->state = bench_format("%s/heddle-bench-XXXXXX", temporary ? temporary : "/tmp");
 	if (!mkdtemp(bench->state)) {
 		status = heddle_refuse(-errno, "%s: %s", bench->state, strerror(errno));
@@ -226,15 +268,16 @@ static void case_free(struct bench_case *bench)
 	free(bench->state);
 	free(bench->app);
 	free(bench->program);
+	bench_list_free(bench->command);
 }
 
-/* Measures one app on one machine and adds it to the reports. */
-static int case_run(const struct bench_settings *settings, const char *app, const char *platform,
-                    double deadline_s, json_t *reports)
+/* Measures one app or program on one machine and adds it to the reports. */
+static int case_run(const struct bench_settings *settings, const char *app, const char *command,
+                    const char *platform, double deadline_s, json_t *reports)
 {
 	struct bench_case bench = {
 	    .settings = settings, .platform_name = platform, .deadline_s = deadline_s};
-	int status = case_prepare(&bench, app, platform);
+	int status = case_prepare(&bench, app, command, platform);
 
 	if (!status)
 		status = bench_measure(&bench);
@@ -271,20 +314,24 @@ static void split_free(char **words, unsigned count)
 	free(words);
 }
 
-/* Runs every app on every machine, also after a failure. @return the first failure */
+/* Runs every app and program on every machine, also after a failure. @return the first failure */
 static int cases_run(const struct bench_settings *settings, json_t *reports)
 {
-	unsigned napps, nplatforms, done = 0, cases;
+	unsigned napps, nplatforms, done = 0, subjects, cases;
 	char **apps = split(settings->apps, &napps);
 	char **platforms = split(settings->platforms, &nplatforms);
 	int status = 0;
 
-	cases = (napps ? napps : 1) * (nplatforms ? nplatforms : 1);
+	subjects = napps + settings->nprograms ? napps + settings->nprograms : 1;
+	cases = subjects * (nplatforms ? nplatforms : 1);
 	for (unsigned i = 0; i < cases && !bench_interrupted(); i++, done++) {
+		unsigned subject = i % subjects;
 		double left = settings->budget_s - bench_elapsed_s();
 		int result = case_run(
-		    settings, napps ? apps[i % napps] : NULL,
-		    nplatforms ? platforms[i / (napps ? napps : 1)] : NULL,
+		    settings, subject < napps ? apps[subject] : NULL,
+		    settings->nprograms && subject >= napps ? settings->programs[subject - napps]
+		                                            : NULL,
+		    nplatforms ? platforms[i / subjects] : NULL,
 		    settings->budget_s ? bench_elapsed_s() + left / (cases - done) : 0, reports);
 
 		if (!status)
@@ -320,7 +367,7 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 	    options, parse, "[-- OPTION-OF-THE-APP...]", documentation, NULL, NULL, NULL};
 	struct bench_settings settings = {
-	    .seed = 1, .limit_s = 120, .verify = true, .theory = true, .verbose = isatty(2)};
+	    .seed = 1, .limit_s = 120, .verify = true, .verbose = isatty(2)};
 	json_t *reports;
 	int status, written;
 
@@ -333,6 +380,9 @@ int main(int argc, char **argv)
 		return 2;
 	/* First repetitions are cold: they do not use earlier measurements. */
 	setenv("HEDDLE_PROFILE", "0", 0);
+	/* A task has one core: libraries of linear algebra start no threads of their own. */
+	setenv("OPENBLAS_NUM_THREADS", "1", 0);
+	setenv("MKL_NUM_THREADS", "1", 0);
 #ifdef HEDDLE_USE_SIMGRID
 	/* Kernels do not run in simulations: there is nothing to verify. */
 	settings.verify = false;
@@ -346,12 +396,13 @@ int main(int argc, char **argv)
 		            "HEDDLE_FLAVOUR=sim");
 		return 2;
 	}
-	if (!settings.apps)
+	if (!settings.apps && !settings.nprograms)
 		settings.apps = DEFAULT_APPS;
 #endif
 	reports = json_array();
 	bench_catch_interrupts();
 	status = cases_run(&settings, reports);
 	written = report_write(&settings, reports);
+	free(settings.programs);
 	return status == -EINVAL || status == -ENOENT ? 2 : status || written ? 1 : 0;
 }

@@ -28,7 +28,8 @@ struct arguments {
 
 static const struct argp_option options[] = {
     {"platform", 'p', "SPEC", 0, "description or name of the machine", 0},
-    {"profile", 'P', "NAME", 0, "StarPU's own costs: theory (none, default) or realistic", 0},
+    {"profile", 'P', "NAME", 0,
+     "StarPU's own costs: theory (none; default on a described machine) or realistic", 0},
     {0},
 };
 
@@ -93,7 +94,8 @@ int main(int argc, char **argv)
 	    "-- COMMAND [ARGUMENT...]",
 	    "Runs a program on a described machine, in simulated time. The program must be built "
 	    "with StarPU's SimGrid flavour; others are refused. `heddle bench --help' explains "
-	    "the description.",
+	    "the description. On a calibrated machine (mirage, starpu:HOST) only codelets that "
+	    "StarPU has models of can run.",
 	    NULL,
 	    NULL,
 	    NULL};

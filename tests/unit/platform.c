@@ -108,6 +108,11 @@ static void test_refused(void **state)
 	    "4cpugpu36",
 	    "4cpu+gpu36+",
 	    "4cpu+gpu0x10",
+	    "starpu:",
+	    "starpu:../mirage",
+	    "starpu:mirage+gpu36",
+	    "starpu:.hidden",
+	    "starpu:a-name-of-more-than-sixty-three-characters-is-not-one-of-a-machine",
 	    "99999999999999999999999cpu",
 	};
 	struct heddle_platform p = {.ncpus = 77};
@@ -216,6 +221,7 @@ static void test_names(void **state)
 	write_text(path,
 	           "# machines\n\nsmall 2cpu+gpu4 # a comment\nbad 2cpu+\nempty\n"
 	           "sized 2cpu blackscholes 4096\nunsized 2cpu blackscholes 4k\n"
+	           "known starpu:known-1.a\n"
 	           "negative 2cpu blackscholes -1\nlarge 2cpu blackscholes 99999999999999999999\n");
 	assert_int_equal(simulation_platform_find("small", path, &p), 0);
 	assert_int_equal(p.naccelerators, 1);
@@ -225,6 +231,11 @@ static void test_names(void **state)
 	assert_int_equal(p.size, 4096);
 	assert_int_equal(simulation_platform_find("3cpu", path, &p), 0);
 	assert_int_equal(p.ncpus, 3);
+	assert_int_equal(simulation_platform_find("known", path, &p), 0);
+	assert_string_equal(p.host, "known-1.a");
+	assert_string_equal(p.spec, "starpu:known-1.a");
+	assert_int_equal(simulation_platform_find("starpu:other", NULL, &p), 0);
+	assert_string_equal(p.host, "other");
 	setenv("HEDDLE_VERBOSE", "0", 1);
 	assert_int_equal(simulation_platform_find("bad", path, &p), -EINVAL);
 	assert_int_equal(simulation_platform_find("unsized", path, &p), -EINVAL);
@@ -257,7 +268,7 @@ static void test_shipped_names(void **state)
 		if (sscanf(line, " %255[^# \n]", name) != 1)
 			continue;
 		assert_int_equal(simulation_platform_find(name, file, &p), 0);
-		assert_true(p.ncpus >= 1 && p.naccelerators >= 1);
+		assert_true(*p.host || (p.ncpus >= 1 && p.naccelerators >= 1));
 		names++;
 	}
 	fclose(stream);

@@ -14,9 +14,12 @@
 #include <heddle/kind.h>
 
 #include "estimator/platform.h"
+#include "tools/common/simulation.h"
 
 struct bench_settings {
-	const char *apps;       /* names or paths, separated by commas */
+	const char *apps;      /* names or paths, separated by commas */
+	const char **programs; /* commands that know nothing of Heddle */
+	unsigned nprograms;
 	const char *platforms;  /* names or descriptions; NULL: this machine */
 	const char *contenders; /* names or groups; NULL: all */
 	const char *json;       /* file, "-": standard output; NULL: none */
@@ -28,7 +31,8 @@ struct bench_settings {
 	unsigned seed;
 	double budget_s; /* for all cases: no process starts that would end later; 0: none */
 	double limit_s;  /* for one process */
-	bool quick, verify, theory, verbose;
+	enum simulation_profile profile;
+	bool quick, verify, verbose;
 };
 
 /* The results of a contender's processes. */
@@ -36,6 +40,7 @@ struct bench_runs {
 	double *us;    /* all repetitions but the first of each process */
 	double *first; /* first repetitions */
 	size_t nus, nfirst;
+	double second_us;          /* of the second process of a program; 0: unknown */
 	double *learning, *spread; /* of each process */
 	size_t nprocesses;
 	double share[HEDDLE_NKINDS]; /* of the iterations, in the last process */
@@ -52,6 +57,7 @@ struct bench_variant {
 	char workers[32];  /* kinds, "": all */
 	size_t parts;      /* equal tasks under a policy of StarPU; 0: its default */
 	bool calibrated;   /* the calibration run took place */
+	bool models;       /* each process starts with the models of a calibration of the case */
 	struct bench_runs sweep, runs;
 };
 
@@ -68,13 +74,17 @@ struct bench_contender {
 /* One app on one machine. */
 struct bench_case {
 	const struct bench_settings *settings;
-	char *app;                 /* as the user named it */
-	char *program;             /* its path */
+	char *app;      /* as the user named it */
+	char *program;  /* its path */
+	char **command; /* words of a program that knows nothing of Heddle; NULL: an app */
 	const char *platform_name; /* NULL: this machine */
 	struct heddle_platform platform;
-	size_t size; /* asked for, 0: the app's own */
-	size_t n;    /* iterations, as the app reports them */
-	bool tasks;  /* the app submits tasks instead of loops, and uses no strategy */
+	size_t size;             /* asked for, 0: the app's own */
+	size_t n;                /* iterations, as the app reports them */
+	bool tasks;              /* the app submits tasks instead of loops, and uses no strategy */
+	bool graph;              /* these tasks depend on each other */
+	double flops;            /* of the graph; 0: unknown */
+	double area_us, path_us; /* bounds of the graph's time; 0: unknown */
 	unsigned reps, rounds;
 	unsigned workers[HEDDLE_NKINDS];
 	struct bench_contender *contenders;
@@ -83,8 +93,8 @@ struct bench_case {
 	double deadline_s; /* when this case must end; 0: never */
 	double slowest_s;  /* wall time of the slowest process so far */
 	unsigned processes, rounds_done;
-	bool out_of_time;
-	double ideal_us; /* 0: unknown */
+	bool out_of_time, models; /* models: a calibration took place */
+	double ideal_us;          /* of a graph: the higher bound; 0: unknown */
 	bool ideal_modelled;
 	char starpu[64]; /* the StarPU that the app ran on */
 };
@@ -110,6 +120,22 @@ int bench_measure(struct bench_case *bench);
 const struct bench_runs *bench_contender_runs(const struct bench_contender *contender);
 /** The median of the repetitions, of the first ones where there are no others. */
 double bench_runs_median(const struct bench_runs *runs);
+
+/* ---- program.c ---- */
+
+/** Finds the program of a command, and splits its words as a shell does.
+ * @return 0; -EINVAL or -ENOENT after a message */
+int bench_program_find(struct bench_case *bench, const char *text);
+/** The report of a recorded process (record.h), in the form of an app's.
+ * @return NULL: there is none */
+json_t *bench_record_read(const char *file);
+/** Takes the bounds of the case's graph from such a report if they are in it. */
+void bench_record_bound(struct bench_case *bench, const json_t *report);
+/** LD_PRELOAD for a recorded process.
+ * @param ours it runs under a policy of Heddle's
+ * @param before of a simulated process; NULL: none
+ * @return to be freed; NULL after a message */
+char *bench_record_preload(bool ours, const char *before);
 
 /* ---- process.c ---- */
 
@@ -143,6 +169,9 @@ int bench_rows_print(const char *file);
 
 /* ---- memory.c ---- (an allocation that fails ends the program) */
 
+/** Adds an entry, which it keeps, to a list that ends with NULL. */
+void bench_list_add(char ***list, unsigned *count, char *entry);
+void bench_list_free(char **list);
 void *bench_grow(void *array, size_t count, size_t size);
 char *bench_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 double bench_median(const double *values, size_t count); /* 0 of nothing */

@@ -17,6 +17,8 @@
 #include "support/name.h"
 #include "tools/bench/bench.h"
 
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
 static const char *const group_names[BENCH_NGROUPS] = {
     [BENCH_ALONE] = "alone",
     [BENCH_TUNED] = "tuned",
@@ -162,7 +164,7 @@ static void alone_tasks_add(struct bench_case *bench, enum heddle_kind kind)
 
 	snprintf(label, sizeof(label), "%s-only", heddle_kind_name(kind));
 	contender = contender_add(bench, label, BENCH_ALONE);
-	for (size_t s = 0; contender && s < sizeof(scheds) / sizeof(*scheds); s++)
+	for (size_t s = 0; contender && s < COUNT(scheds); s++)
 		variant_add(contender, scheds[s], "", heddle_kind_name(kind), 0);
 }
 
@@ -171,6 +173,59 @@ static void ours_tasks_add(struct bench_case *bench)
 	for (const struct heddle_policy *p = heddle_policies(); p->name; p++) {
 		struct bench_contender *contender = contender_add(bench, p->name, BENCH_OURS);
 
+		if (contender)
+			variant_add(contender, p->name, "", "", 0);
+	}
+}
+
+/* ---- task graphs ---- */
+
+static const char *const plain[] = {"eager", "lws", "prio", "heteroprio"};
+static const char *const modelled[] = {"dmda", "dmdar", "dmdas", "dmdasd"};
+
+/* On a real machine StarPU's models come from a calibration, which all contenders share. */
+static void models_want(struct bench_case *bench, struct bench_contender *contender)
+{
+	struct bench_variant *variant = &contender->variants[contender->nvariants - 1];
+
+	variant->models = bench->command && !bench->platform_name;
+	bench->models |= variant->models;
+}
+
+/* Each kind alone under the best of StarPU's policies. A foreign program tells heteroprio no
+ * orders. */
+static void alone_graph_add(struct bench_case *bench, enum heddle_kind kind)
+{
+	char label[64];
+	struct bench_contender *contender;
+
+	snprintf(label, sizeof(label), "%s-only", heddle_kind_name(kind));
+	contender = contender_add(bench, label, BENCH_ALONE);
+	if (!contender)
+		return;
+	for (size_t s = 0; s < COUNT(plain) - 1; s++)
+		if (s < 2 || !bench->settings->quick)
+			variant_add(contender, plain[s], "", heddle_kind_name(kind), 0);
+	for (size_t s = 0; s < COUNT(modelled); s++) {
+		if (bench->settings->quick && strcmp(modelled[s], "dmdas"))
+			continue;
+		variant_add(contender, modelled[s], "", heddle_kind_name(kind), 0);
+		models_want(bench, contender);
+	}
+}
+
+/* Block strategies are for tasks that are alike; they take part where they are named. */
+static void ours_graph_add(struct bench_case *bench)
+{
+	static const char *const usual = "heddle,ddwrr,odds,ddfcfs";
+	const char *list = bench->settings->contenders;
+
+	for (const struct heddle_policy *p = heddle_policies(); p->name; p++) {
+		struct bench_contender *contender = NULL;
+
+		if (heddle_name_listed(usual, p->name) ||
+		    (list && heddle_name_listed(list, p->name)))
+			contender = contender_add(bench, p->name, BENCH_OURS);
 		if (contender)
 			variant_add(contender, p->name, "", "", 0);
 	}
@@ -193,31 +248,62 @@ static void stock_add(struct bench_case *bench, const char *sched, const char *l
 		variant_add(contender, sched, "", "", (size_t)workers * grain(bench, k));
 }
 
+/* A foreign program tells heteroprio no orders. It gets them from models. */
+static void plain_add(struct bench_case *bench, const char *sched)
+{
+	unsigned before = bench->ncontenders;
+
+	stock_add(bench, sched, sched, false);
+	if (bench->command && bench->ncontenders > before && !strcmp(sched, "heteroprio"))
+		models_want(bench, &bench->contenders[before]);
+}
+
+/* StarPU's policies with models: as they are, and calibrated. */
+static void modelled_add(struct bench_case *bench, const char *sched)
+{
+	char label[64];
+	unsigned before;
+
+	stock_add(bench, sched, sched, false);
+	/* On SimGrid durations need no calibration. */
+	if (bench->platform_name)
+		return;
+	snprintf(label, sizeof(label), "%s-calibrated", sched);
+	before = bench->ncontenders;
+	stock_add(bench, sched, label, true);
+	if (bench->graph && bench->ncontenders > before)
+		models_want(bench, &bench->contenders[before]);
+}
+
+/* dmdar and dmdasd look at data that lies on a device already, which a loop's tasks do not have. */
+static bool suits(const struct bench_case *bench, const char *sched)
+{
+	return bench->tasks || (strcmp(sched, "dmdar") && strcmp(sched, "dmdasd"));
+}
+
 void bench_contenders_make(struct bench_case *bench)
 {
-	static const char *const plain[] = {"eager", "lws", "prio", "heteroprio"};
-	static const char *const modelled[] = {"dmda", "dmdas"};
-	char label[64];
-
 	for (int kind = 0; kind < HEDDLE_NKINDS; kind++)
 		if (bench->workers[kind])
-			(bench->tasks ? alone_tasks_add : alone_add)(bench, kind);
-	if (bench->tasks) {
+			(bench->graph   ? alone_graph_add
+			 : bench->tasks ? alone_tasks_add
+			                : alone_add)(bench, kind);
+	if (bench->graph) {
+		ours_graph_add(bench);
+	} else if (bench->tasks) {
 		ours_tasks_add(bench);
 	} else {
 		tuned_add(bench);
 		ours_add(bench);
 	}
-	for (size_t s = 0; s < sizeof(plain) / sizeof(*plain); s++)
-		stock_add(bench, plain[s], plain[s], false);
-	for (size_t s = 0; s < sizeof(modelled) / sizeof(*modelled); s++) {
-		stock_add(bench, modelled[s], modelled[s], false);
-		/* On SimGrid durations need no calibration. */
-		if (bench->platform_name)
-			continue;
-		snprintf(label, sizeof(label), "%s-calibrated", modelled[s]);
-		stock_add(bench, modelled[s], label, true);
-	}
+	for (size_t s = 0; s < COUNT(plain); s++)
+		plain_add(bench, plain[s]);
+	for (size_t s = 0; s < COUNT(modelled); s++)
+		if (suits(bench, modelled[s]))
+			modelled_add(bench, modelled[s]);
+	/* New in 1.4. */
+	if (bench->tasks && strcmp(HEDDLE_STARPU_SERIES, "1.3"))
+		stock_add(bench, "darts", "darts", false);
 }
 
 static void runs_free(struct bench_runs *runs)
@@ -312,15 +398,17 @@ static int refuse(const char *word, size_t length, struct name *names, unsigned 
 int bench_contenders_check(const char *list)
 {
 	static const struct bench_settings everything;
-	struct bench_case cases[] = {{.settings = &everything, .n = 1},
-	                             {.settings = &everything, .n = 1, .tasks = true}};
+	struct bench_case cases[] = {
+	    {.settings = &everything, .n = 1},
+	    {.settings = &everything, .n = 1, .tasks = true},
+	    {.settings = &everything, .n = 1, .tasks = true, .graph = true}};
 	struct name *names = NULL;
 	const char *word = NULL;
 	unsigned n = 0;
 	size_t length;
 	int status = 0;
 
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < COUNT(cases); i++) {
 		for (int kind = 0; kind < HEDDLE_NKINDS; kind++)
 			cases[i].workers[kind] = 1;
 		bench_contenders_make(&cases[i]);
@@ -331,7 +419,7 @@ int bench_contenders_check(const char *list)
 	if (word)
 		status = refuse(word, length, names, n);
 	free(names);
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < COUNT(cases); i++)
 		bench_contenders_free(&cases[i]);
 	return status;
 }

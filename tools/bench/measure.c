@@ -15,6 +15,8 @@
 
 #include "support/message.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/record.h"
+#include "tools/common/models.h"
 #include "tools/common/place.h"
 #include "tools/common/simulation.h"
 
@@ -22,28 +24,33 @@
 #define SWEEP_SHARE 0.6
 #define SWEEP_REPS 3
 #define CALIBRATION_REPS 4
-/* The folder of StarPU's measurements of the machine, below STARPU_HOME. */
-#define BUS "/.starpu/sampling/bus"
+/* Processes of a program after which StarPU knows its tasks: ten measurements of each type. */
+#define CALIBRATION_PROCESSES 3
+/* StarPU's measurements below STARPU_HOME: of the machine's buses, and of codelets. */
+#define BUSES "/.starpu/sampling/bus"
+#define CODELETS "/.starpu/sampling/codelets"
+/* What the policies of Heddle may know before they have measured anything. */
+#define COLD_ESTIMATE "online,profile,neighbours"
 
 struct request {
 	const struct bench_variant *variant;
 	unsigned reps;
 	bool verify, calibrate;
 	const char *home; /* STARPU_HOME */
+	/* Of programs: */
+	bool ours;            /* the policy is one of Heddle's */
+	bool graph;           /* the graph is recorded */
+	bool profile;         /* Heddle reads and writes profiles in this home */
+	const char *estimate; /* HEDDLE_ESTIMATE; NULL: as it is */
 };
 
-static void list_add(char ***list, unsigned *count, char *entry)
+static char **command_arguments(const struct bench_case *bench, char **list, unsigned count)
 {
-	*list = bench_grow(*list, *count + 2, sizeof(**list));
-	(*list)[(*count)++] = entry;
-	(*list)[*count] = NULL;
-}
-
-static void list_free(char **list)
-{
-	for (char **entry = list; *entry; entry++)
-		free(*entry);
-	free(list);
+	for (char **word = bench->command + 1; *word; word++)
+		bench_list_add(&list, &count, bench_format("%s", *word));
+	for (char **argument = bench->settings->app_arguments; argument && *argument; argument++)
+		bench_list_add(&list, &count, bench_format("%s", *argument));
+	return list;
 }
 
 static char **request_arguments(const struct bench_case *bench, const struct request *request)
@@ -52,26 +59,79 @@ static char **request_arguments(const struct bench_case *bench, const struct req
 	char **list = NULL;
 	unsigned count = 0;
 
-	list_add(&list, &count, bench_format("%s", bench->program));
+	bench_list_add(&list, &count, bench_format("%s", bench->program));
+	if (bench->command)
+		return command_arguments(bench, list, count);
 	if (bench->platform_name)
-		list_add(&list, &count, bench_format(SIMULATION_QUIET));
-	list_add(&list, &count, bench_format("--json=%s/report.json", bench->state));
-	list_add(&list, &count, bench_format("--reps=%u", request->reps));
-	list_add(&list, &count, bench_format("--seed=%u", bench->settings->seed));
-	list_add(&list, &count, bench_format("--sched=%s", variant->sched));
+		bench_list_add(&list, &count, bench_format(SIMULATION_QUIET));
+	bench_list_add(&list, &count, bench_format("--json=%s/report.json", bench->state));
+	bench_list_add(&list, &count, bench_format("--reps=%u", request->reps));
+	bench_list_add(&list, &count, bench_format("--seed=%u", bench->settings->seed));
+	bench_list_add(&list, &count, bench_format("--sched=%s", variant->sched));
 	if (bench->size)
-		list_add(&list, &count, bench_format("--size=%zu", bench->size));
+		bench_list_add(&list, &count, bench_format("--size=%zu", bench->size));
 	if (*variant->strategy)
-		list_add(&list, &count, bench_format("--strategy=%s", variant->strategy));
+		bench_list_add(&list, &count, bench_format("--strategy=%s", variant->strategy));
 	if (*variant->workers)
-		list_add(&list, &count, bench_format("--workers=%s", variant->workers));
+		bench_list_add(&list, &count, bench_format("--workers=%s", variant->workers));
 	if (variant->parts)
-		list_add(&list, &count, bench_format("--parts=%zu", variant->parts));
+		bench_list_add(&list, &count, bench_format("--parts=%zu", variant->parts));
 	if (request->verify)
-		list_add(&list, &count, bench_format("--verify"));
+		bench_list_add(&list, &count, bench_format("--verify"));
 	for (char **argument = bench->settings->app_arguments; argument && *argument; argument++)
-		list_add(&list, &count, bench_format("%s", *argument));
+		bench_list_add(&list, &count, bench_format("%s", *argument));
 	return list;
+}
+
+/* An app gets these as arguments. */
+static void environment_command(const struct bench_variant *variant, char ***list, unsigned *count)
+{
+	static const char *const names[][2] = {
+	    {"cpu", "STARPU_NCPU"}, {"cuda", "STARPU_NCUDA"}, {"opencl", "STARPU_NOPENCL"}};
+
+	bench_list_add(list, count, bench_format("STARPU_SCHED=%s", variant->sched));
+	for (size_t k = 0; *variant->workers && k < sizeof(names) / sizeof(*names); k++)
+		if (strcmp(variant->workers, names[k][0]))
+			bench_list_add(list, count, bench_format("%s=0", names[k][1]));
+}
+
+static void environment_estimates(const struct request *request, char ***list, unsigned *count)
+{
+	bench_list_add(list, count, bench_format("HEDDLE_PROFILE=%d", request->profile));
+	if (request->profile)
+		bench_list_add(list, count,
+		               bench_format("HEDDLE_PROFILE_DIR=%s/heddle", request->home));
+	if (request->estimate)
+		bench_list_add(list, count, bench_format("HEDDLE_ESTIMATE=%s", request->estimate));
+}
+
+/* StarPU 1.4 loads Heddle's policies itself. */
+static int environment_record(const struct bench_case *bench, const struct request *request,
+                              char ***list, unsigned *count)
+{
+	bool asked = request->ours && strcmp(HEDDLE_STARPU_SERIES, "1.3");
+	const char *before = NULL;
+	char *preload, *library = asked ? place_library("libheddle.so") : NULL;
+
+	for (char **entry = *list; *entry; entry++)
+		if (!strncmp(*entry, "LD_PRELOAD=", 11))
+			before = *entry + 11;
+	preload = bench_record_preload(request->ours, before);
+	if (!preload || (asked && !library)) {
+		free(preload);
+		return -ENOENT;
+	}
+	if (library)
+		bench_list_add(list, count, bench_format("STARPU_SCHED_LIB=%s", library));
+	free(library);
+	bench_list_add(list, count, bench_format("LD_PRELOAD=%s", preload));
+	free(preload);
+	bench_list_add(list, count, bench_format(RECORD_FILE "=%s/record.json", bench->state));
+	if (!strcmp(HEDDLE_STARPU_SERIES, "1.3") && !strcmp(request->variant->sched, "heteroprio"))
+		bench_list_add(list, count, bench_format(RECORD_ORDERS "=1"));
+	bench_list_add(list, count,
+	               bench_format(request->graph ? RECORD_GRAPH "=1" : RECORD_GRAPH));
+	return 0;
 }
 
 static int request_environment(const struct bench_case *bench, const struct request *request,
@@ -83,28 +143,34 @@ static int request_environment(const struct bench_case *bench, const struct requ
 	unsigned count = 0;
 	int status = 0;
 
-	list_add(&list, &count, bench_format("STARPU_HOME=%s", request->home));
+	bench_list_add(&list, &count, bench_format("STARPU_HOME=%s", request->home));
 	if (libraries)
-		list_add(&list, &count, bench_format("LD_LIBRARY_PATH=%s", libraries));
+		bench_list_add(&list, &count, bench_format("LD_LIBRARY_PATH=%s", libraries));
 	free(libraries);
-	list_add(&list, &count, bench_format("STARPU_SILENT=1"));
-	list_add(&list, &count, bench_format("STARPU_FXT_TRACE=0"));
-	list_add(&list, &count,
-	         bench_format(request->calibrate ? "STARPU_CALIBRATE=1" : "STARPU_CALIBRATE"));
+	bench_list_add(&list, &count, bench_format("STARPU_SILENT=1"));
+	bench_list_add(&list, &count, bench_format("STARPU_FXT_TRACE=0"));
+	bench_list_add(
+	    &list, &count,
+	    bench_format(request->calibrate ? "STARPU_CALIBRATE=1" : "STARPU_CALIBRATE"));
 	for (size_t u = 0; u < sizeof(unset) / sizeof(*unset); u++)
-		list_add(&list, &count, bench_format("%s", unset[u]));
+		bench_list_add(&list, &count, bench_format("%s", unset[u]));
 	if (bench->platform_name) {
 		folder = bench_format("%s/platform", bench->state);
-		status = simulation_prepare(
-		    &bench->platform, folder,
-		    bench->settings->theory ? SIMULATION_THEORY : SIMULATION_REALISTIC, &simulated);
+		status = simulation_prepare(&bench->platform, folder, bench->settings->profile,
+		                            &simulated);
 		free(folder);
 		for (char **entry = simulated; entry && *entry; entry++)
-			list_add(&list, &count, bench_format("%s", *entry));
+			bench_list_add(&list, &count, bench_format("%s", *entry));
 		simulation_environment_free(simulated);
 	}
+	if (bench->command)
+		environment_command(request->variant, &list, &count);
+	if (bench->graph)
+		environment_estimates(request, &list, &count);
+	if (!status && (bench->command || request->graph))
+		status = environment_record(bench, request, &list, &count);
 	if (status)
-		list_free(list);
+		bench_list_free(list);
 	else
 		*environment = list;
 	return status;
@@ -122,18 +188,26 @@ static void make_folders(const char *path)
 	free(copy);
 }
 
-static void copy_file(const char *from, const char *to)
+/* Copies the files that match a pattern below a home to the same folders of another one. */
+static void home_copy(const char *from, const char *pattern, const char *to)
 {
-	FILE *in = fopen(from, "r"), *out = fopen(to, "w");
-	char bytes[4096];
-	size_t length;
+	char *path = bench_format("%s%s", from, pattern);
+	glob_t files;
 
-	while (in && out && (length = fread(bytes, 1, sizeof(bytes), in)))
-		fwrite(bytes, 1, length, out);
-	if (in)
-		fclose(in);
-	if (out)
-		fclose(out);
+	if (!glob(path, 0, NULL, &files)) {
+		for (size_t f = 0; f < files.gl_pathc; f++) {
+			char *copy = bench_format("%s%s", to, files.gl_pathv[f] + strlen(from));
+			char *slash = strrchr(copy, '/');
+
+			*slash = 0;
+			make_folders(copy);
+			*slash = '/';
+			models_file_copy(files.gl_pathv[f], copy);
+			free(copy);
+		}
+		globfree(&files);
+	}
+	free(path);
 }
 
 /* Makes a STARPU_HOME without measurements, except for those of the buses: these take seconds, and
@@ -141,26 +215,18 @@ static void copy_file(const char *from, const char *to)
 static char *home_make(const struct bench_case *bench, const char *name)
 {
 	char *home = bench_format("%s/home-%s", bench->state, name);
-	char *folder = bench_format("%s%s", home, BUS);
-	char *pattern = bench_format("%s/home-probe%s/*", bench->state, BUS);
-	glob_t files;
+	char *probe = bench_format("%s/home-probe", bench->state);
 
-	make_folders(folder);
-	if (!glob(pattern, 0, NULL, &files)) {
-		for (size_t f = 0; f < files.gl_pathc; f++) {
-			char *to = bench_format("%s%s", folder, strrchr(files.gl_pathv[f], '/'));
-
-			copy_file(files.gl_pathv[f], to);
-			free(to);
-		}
-		globfree(&files);
-	}
-	free(folder);
-	free(pattern);
+	make_folders(home);
+	home_copy(probe, BUSES "/*", home);
+	free(probe);
 	return home;
 }
 
-/* The last line of a process's output that is a message; to be freed. */
+#define ASSERTION "[assert failure]"
+
+/* The last line of a process's output that is a message, StarPU's if one is a failed assertion;
+ * to be freed. */
 static char *last_words(const char *log)
 {
 	char *line = NULL, *last = bench_format("no message");
@@ -172,6 +238,8 @@ static char *last_words(const char *log)
 		/* After a wrong option, argp's last line names --help. */
 		if (line[strspn(line, " \t")] == 0 || !strncmp(line, "Try `", 5))
 			continue;
+		if (strstr(last, ASSERTION))
+			break;
 		free(last);
 		last = bench_format("%.200s", line + strspn(line, " \t"));
 	}
@@ -214,7 +282,7 @@ static double limit_s(const struct bench_case *bench)
 static json_t *request_run(struct bench_case *bench, const struct request *request, char **failure)
 {
 	char *log = bench_format("%s/log", bench->state);
-	char *file = bench_format("%s/report.json", bench->state);
+	char *file = bench_format("%s/%s.json", bench->state, bench->command ? "record" : "report");
 	struct bench_process process = {.log = log, .limit_s = limit_s(bench)};
 	double wall_s = 0;
 	json_t *report = NULL;
@@ -225,15 +293,20 @@ static json_t *request_run(struct bench_case *bench, const struct request *reque
 	status = request_environment(bench, request, &process.environment);
 	if (!status) {
 		status = bench_process_run(&process, &wall_s);
-		list_free(process.environment);
+		bench_list_free(process.environment);
 	}
-	list_free(process.argv);
+	bench_list_free(process.argv);
 	bench->processes++;
 	if (wall_s > bench->slowest_s)
 		bench->slowest_s = wall_s;
-	if (status == 0 || status == 1)
+	if (bench->command && status == 0)
+		report = bench_record_read(file);
+	else if (!bench->command && (status == 0 || status == 1))
 		report = json_load_file(file, 0, NULL);
-	if (!report)
+	if (!report && !status && bench->command)
+		*failure = bench_format("no task of StarPU " HEDDLE_STARPU_SERIES " ended before "
+		                        "starpu_shutdown()");
+	else if (!report)
 		*failure = failure_text(status, process.limit_s, log);
 	free(log);
 	free(file);
@@ -285,20 +358,27 @@ static void workers_shares(json_t *workers, double share[HEDDLE_NKINDS])
 		share[k] = total > 0 ? done[k] / total : 0;
 }
 
-static void runs_add(struct bench_runs *runs, json_t *report)
+/* The first repetition is cold. */
+static void times_add(struct bench_runs *runs, const json_t *report)
 {
-	json_t *workers = json_object_get(report, "workers"), *us = json_object_get(report, "us");
-	json_t *verified = json_object_get(report, "verified"), *value;
-	const char *clock = json_string_value(json_object_get(report, "clock"));
+	json_t *value;
 	size_t rep;
 
-	json_array_foreach(us, rep, value)
+	json_array_foreach(json_object_get(report, "us"), rep, value)
 	{
 		if (rep == 0)
 			value_add(&runs->first, &runs->nfirst, json_number_value(value));
 		else
 			value_add(&runs->us, &runs->nus, json_number_value(value));
 	}
+}
+
+static void runs_add(struct bench_runs *runs, json_t *report)
+{
+	json_t *workers = json_object_get(report, "workers");
+	json_t *verified = json_object_get(report, "verified");
+	const char *clock = json_string_value(json_object_get(report, "clock"));
+
 	runs->learning = bench_grow(runs->learning, runs->nprocesses + 1, sizeof(double));
 	runs->spread = bench_grow(runs->spread, runs->nprocesses + 1, sizeof(double));
 	runs->learning[runs->nprocesses] =
@@ -368,6 +448,7 @@ static void variant_run(struct bench_case *bench, const struct bench_contender *
 	if (!failure)
 		report = request_run(bench, &request, &failure);
 	if (report && !failure) {
+		times_add(runs, report);
 		runs_add(runs, report);
 		json_decref(report);
 	}
@@ -378,6 +459,115 @@ static void variant_run(struct bench_case *bench, const struct bench_contender *
 	progress(bench, contender, variant, runs);
 	free(home);
 	free(name);
+}
+
+/* ---- graphs: a process is one repetition ---- */
+
+/* What a process of a graph begins with. */
+enum warmth {
+	COLD,   /* nothing */
+	SECOND, /* what the first process measured */
+	WARM    /* more */
+};
+
+/* Runs a process. @return false: it failed */
+static bool graph_process(struct bench_case *bench, const struct request *request,
+                          struct bench_runs *runs, enum warmth warmth)
+{
+	char *failure = NULL;
+	json_t *report = request_run(bench, request, &failure);
+	double us = json_number_value(json_array_get(json_object_get(report, "us"), 0));
+
+	if (!report) {
+		free(runs->failure);
+		runs->failure = failure;
+		return false;
+	}
+	if (warmth == COLD)
+		value_add(&runs->first, &runs->nfirst, us);
+	else if (!(warmth == SECOND && bench->platform_name))
+		value_add(&runs->us, &runs->nus, us);
+	if (warmth == SECOND)
+		runs->second_us = us;
+	runs_add(runs, report);
+	json_decref(report);
+	return true;
+}
+
+/* A foreign program's tasks are sorted for heteroprio by their models. */
+static bool is_modelled(const struct bench_case *bench, const struct bench_variant *variant)
+{
+	return !strncmp(variant->sched, "dm", 2) ||
+	       (bench->command && !strcmp(variant->sched, "heteroprio"));
+}
+
+/* A simulated run is exact. Only Heddle's policies can be told not to look at the models, which
+ * SimGrid wants; what takes no model is always cold. */
+static void graph_simulate(struct bench_case *bench, struct request *request,
+                           struct bench_runs *runs)
+{
+	struct request cold = *request;
+
+	cold.profile = true;
+	cold.estimate = COLD_ESTIMATE;
+	if (request->ours &&
+	    !(graph_process(bench, &cold, runs, COLD) && graph_process(bench, &cold, runs, SECOND)))
+		return;
+	if (graph_process(bench, request, runs, WARM) && !request->ours &&
+	    !is_modelled(bench, request->variant))
+		value_add(&runs->first, &runs->nfirst, runs->us[runs->nus - 1]);
+}
+
+/* Runs a variant once. On a real machine its processes share a home, which is empty at first. */
+static void graph_variant_run(struct bench_case *bench, const struct bench_contender *contender,
+                              struct bench_variant *variant, struct bench_runs *runs)
+{
+	struct request request = {
+	    .variant = variant, .reps = 1, .ours = contender->group == BENCH_OURS};
+	char *name = bench_format("%s-%s-%zu", runs == &variant->sweep ? "sweep" : "rounds",
+	                          contender->name, (size_t)(variant - contender->variants));
+	char *home = home_make(bench, name);
+	char *models = bench_format("%s/home-models", bench->state);
+
+	request.home = home;
+	if (variant->models && !runs->nprocesses)
+		home_copy(models, CODELETS "/*/*", home);
+	if (bench->platform_name) {
+		graph_simulate(bench, &request, runs);
+	} else {
+		request.profile = request.ours;
+		graph_process(bench, &request, runs,
+		              runs->nprocesses < WARM ? (enum warmth)runs->nprocesses : WARM);
+	}
+	progress(bench, contender, variant, runs);
+	free(models);
+	free(home);
+	free(name);
+}
+
+/* StarPU measures the program's tasks. Then all their times are known, and with them the bounds. */
+static void graph_calibrate(struct bench_case *bench)
+{
+	struct bench_variant variant = {.sched = "dmda"};
+	struct request request = {.variant = &variant, .calibrate = true};
+	char *home = home_make(bench, "models"), *failure = NULL;
+	json_t *report = NULL;
+
+	request.home = home;
+	for (unsigned p = 0; p <= CALIBRATION_PROCESSES && !failure; p++) {
+		request.calibrate = p < CALIBRATION_PROCESSES;
+		request.graph = !request.calibrate;
+		json_decref(report);
+		report = request_run(bench, &request, &failure);
+	}
+	if (report)
+		bench_record_bound(bench, report);
+	if (bench->settings->verbose)
+		fprintf(stderr, "%7.1f s  calibration %s%s\n", bench_elapsed_s(),
+		        failure ? "failed: " : "", failure ? failure : "");
+	json_decref(report);
+	free(failure);
+	free(home);
 }
 
 /* Marsaglia's xorshift, for the order of turns. */
@@ -421,6 +611,12 @@ static void choose_variant(struct bench_contender *contender)
 	}
 }
 
+/* Whether each process is a repetition: of a program, or of a simulated graph. */
+static bool is_graph_run(const struct bench_case *bench)
+{
+	return bench->command || (bench->graph && bench->platform_name);
+}
+
 /* The contenders take turns, variant by variant, so that other load affects all alike. */
 static void sweep(struct bench_case *bench, unsigned *order, uint64_t *random, double deadline_s)
 {
@@ -438,9 +634,14 @@ static void sweep(struct bench_case *bench, unsigned *order, uint64_t *random, d
 				continue;
 			if (!time_left(bench, deadline_s))
 				return;
-			variant_run(bench, contender, &contender->variants[v],
-			            &contender->variants[v].sweep,
-			            bench->reps < SWEEP_REPS ? bench->reps : SWEEP_REPS, false);
+			if (is_graph_run(bench))
+				graph_variant_run(bench, contender, &contender->variants[v],
+				                  &contender->variants[v].sweep);
+			else
+				variant_run(bench, contender, &contender->variants[v],
+				            &contender->variants[v].sweep,
+				            bench->reps < SWEEP_REPS ? bench->reps : SWEEP_REPS,
+				            false);
 		}
 	}
 }
@@ -453,46 +654,52 @@ static void rounds(struct bench_case *bench, unsigned *order, uint64_t *random, 
 			struct bench_contender *contender = &bench->contenders[order[i]];
 			struct bench_variant *variant = &contender->variants[contender->chosen];
 
-			/* A variant that failed and never succeeded is not run again. */
+			/* A variant that failed and never succeeded is not run again, nor one
+			 * whose time is exact. */
 			if (variant->runs.failure && !variant->runs.nprocesses)
+				continue;
+			if (is_graph_run(bench) && bench->platform_name && contender->nvariants > 1)
 				continue;
 			if (!time_left(bench, deadline_s))
 				return;
-			variant_run(bench, contender, variant, &variant->runs, bench->reps,
-			            bench->settings->verify && round == 0);
+			if (is_graph_run(bench))
+				graph_variant_run(bench, contender, variant, &variant->runs);
+			else
+				variant_run(bench, contender, variant, &variant->runs, bench->reps,
+				            bench->settings->verify && round == 0);
 		}
 		bench->rounds_done++;
 	}
 }
 
-/* A first process reports the kinds of worker and the number of iterations, and shows the time of
- * the app. */
-static int probe(struct bench_case *bench)
+/* Loops and streams have no models. */
+static int probe_check(const struct bench_case *bench)
 {
-	struct bench_variant variant = {.sched = "css"};
-	struct request request = {.variant = &variant, .reps = 1};
-	char *home = bench_format("%s/home-probe", bench->state), *failure = NULL;
-	const char *strategy;
-	json_t *report, *worker;
-	enum heddle_kind kind;
-	size_t w;
-	int status = 0;
+	if (!bench->n || !(bench->workers[HEDDLE_KIND_CPU] + bench->workers[HEDDLE_KIND_CUDA] +
+	                   bench->workers[HEDDLE_KIND_OPENCL] + bench->workers[HEDDLE_KIND_FPGA]))
+		return heddle_refuse(-EIO, "%s: its report names no worker or no iterations",
+		                     bench->app);
+	if (*bench->platform.host && !bench->tasks)
+		return heddle_refuse(-EINVAL,
+		                     "%s: StarPU has no models of loops on %s; describe a machine",
+		                     bench->app, bench->platform_name);
+	return 0;
+}
 
-	make_folders(home);
-	request.home = home;
-	report = request_run(bench, &request, &failure);
-	free(home);
-	if (!report) {
-		status = heddle_refuse(-EIO, "%s: %s", bench->app, failure);
-		free(failure);
-		return status;
-	}
+static void probe_read(struct bench_case *bench, const json_t *report)
+{
+	const char *strategy = json_string_value(json_object_get(report, "strategy"));
+	const char *starpu = json_string_value(json_object_get(report, "starpu"));
+	enum heddle_kind kind;
+	json_t *worker;
+	size_t w;
+
 	bench->n = json_integer_value(json_object_get(report, "n"));
-	strategy = json_string_value(json_object_get(report, "strategy"));
+	bench->flops = json_number_value(json_object_get(report, "flops"));
 	bench->tasks = strategy && (!strcmp(strategy, "tasks") || !strcmp(strategy, "chunks"));
-	if (json_string_value(json_object_get(report, "starpu")))
-		snprintf(bench->starpu, sizeof(bench->starpu), "%s",
-		         json_string_value(json_object_get(report, "starpu")));
+	bench->graph = bench->command || (bench->tasks && bench->flops > 0);
+	if (starpu)
+		snprintf(bench->starpu, sizeof(bench->starpu), "%s", starpu);
 	json_array_foreach(json_object_get(report, "workers"), w, worker)
 	{
 		const char *name = json_string_value(json_object_get(worker, "kind"));
@@ -500,10 +707,35 @@ static int probe(struct bench_case *bench)
 		if (name && !heddle_kind_parse(name, &kind))
 			bench->workers[kind]++;
 	}
-	if (!w || !bench->n)
-		status = heddle_refuse(-EIO, "%s: its report names no worker or no iterations",
-		                       bench->app);
+}
+
+/* A first process reports the kinds of worker and the number of iterations, and shows the time of
+ * the app. On a calibrated machine it is recorded, for the bounds. */
+static int probe(struct bench_case *bench)
+{
+	struct bench_variant app = {.sched = "css"}, program = {.sched = "eager"};
+	struct request request = {.variant = bench->command ? &program : &app, .reps = 1};
+	char *home = bench_format("%s/home-probe", bench->state), *failure = NULL;
+	char *file = bench_format("%s/record.json", bench->state);
+	json_t *report, *record;
+	int status;
+
+	make_folders(home);
+	request.home = home;
+	request.graph = bench->command || *bench->platform.host;
+	report = request_run(bench, &request, &failure);
+	if (report)
+		probe_read(bench, report);
+	status = report ? probe_check(bench) : heddle_refuse(-EIO, "%s: %s", bench->app, failure);
+	if (!status && bench->graph && bench->platform_name) {
+		record = bench_record_read(file);
+		bench_record_bound(bench, record);
+		json_decref(record);
+	}
 	json_decref(report);
+	free(failure);
+	free(file);
+	free(home);
 	return status;
 }
 
@@ -539,7 +771,8 @@ static double ideal_us(const struct bench_case *bench, bool *modelled)
 	bool by_wall = false, by_model = false;
 
 	*modelled = false;
-
+	if (bench->graph)
+		return bench->area_us > bench->path_us ? bench->area_us : bench->path_us;
 	/* The description does not say how long tasks of an app take. */
 	if (bench->platform_name && bench->tasks)
 		return 0;
@@ -573,6 +806,8 @@ int bench_measure(struct bench_case *bench)
 	if (!bench->ncontenders)
 		return heddle_refuse(-EINVAL, "no contender here is called \"%s\"",
 		                     bench->settings->contenders);
+	if (bench->models)
+		graph_calibrate(bench);
 	order = bench_grow(NULL, bench->ncontenders, sizeof(*order));
 	sweep(bench, order, &random,
 	      deadline_s ? begin_s + (deadline_s - begin_s) * SWEEP_SHARE : 0);

@@ -38,6 +38,20 @@ char *bench_format(const char *format, ...)
 	return allocated(text);
 }
 
+void bench_list_add(char ***list, unsigned *count, char *entry)
+{
+	*list = bench_grow(*list, *count + 2, sizeof(**list));
+	(*list)[(*count)++] = entry;
+	(*list)[*count] = NULL;
+}
+
+void bench_list_free(char **list)
+{
+	for (char **entry = list; entry && *entry; entry++)
+		free(*entry);
+	free(list);
+}
+
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;

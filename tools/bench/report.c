@@ -108,6 +108,10 @@ static void row_times(const struct bench_case *bench, const struct bench_runs *r
 	json_object_set_new(row, "median_us", known(us));
 	json_object_set_new(row, "min_us", known(runs_minimum(runs)));
 	json_object_set_new(row, "first_us", known(bench_median(runs->first, runs->nfirst)));
+	if (bench->graph) {
+		json_object_set_new(row, "second_us", known(runs->second_us));
+		json_object_set_new(row, "gflops", ratio(bench->flops / 1e3, us));
+	}
 	json_object_set_new(row, "iterations_per_us",
 	                    us > 0 ? json_real(bench->n / us) : json_null());
 	json_object_set_new(row, "efficiency", ratio(ideal ? bench->ideal_us : 0, us));
@@ -199,7 +203,8 @@ json_t *bench_report(struct bench_case *bench)
 	if (bench->platform_name) {
 		json_object_set_new(report, "platform_spec", json_string(bench->platform.spec));
 		json_object_set_new(report, "profile",
-		                    json_string(bench->settings->theory ? "theory" : "realistic"));
+		                    json_string(simulation_profile_name(simulation_profile(
+		                        &bench->platform, bench->settings->profile))));
 	}
 	json_object_set_new(report, "starpu", json_string(bench->starpu));
 	json_object_set_new(report, "workers", workers);
@@ -211,11 +216,21 @@ json_t *bench_report(struct bench_case *bench)
 	json_object_set_new(report, "ideal_clock",
 	                    json_string(bench->ideal_modelled ? "modelled" : "wall"));
 	json_object_set_new(report, "ideal_shares", ideal_shares(bench));
+	if (bench->graph) {
+		json_object_set_new(report, "flops", known(bench->flops));
+		json_object_set_new(report, "area_us", known(bench->area_us));
+		json_object_set_new(report, "path_us", known(bench->path_us));
+	}
 	json_object_set_new(report, "rows", rows);
 	return report;
 }
 
 /* ---- the table ---- */
+
+static bool is_graph(const json_t *report)
+{
+	return json_object_get(report, "flops");
+}
 
 /* A number in a column, or "-" where there is none. */
 static void print_number(const json_t *row, const char *key, int width, int digits)
@@ -277,6 +292,16 @@ static const char *rows_clock(const json_t *rows)
 	                  : "times on the wall but where a row says modelled";
 }
 
+/* Blanks stand between the last columns and what follows them. */
+static void print_remarks(const json_t *row)
+{
+	const char *failure = json_string_value(json_object_get(row, "failure"));
+
+	if (failure)
+		printf("  (some runs failed: %s)", failure);
+	printf("\n");
+}
+
 static void print_row(const json_t *row)
 {
 	json_t *verified = json_object_get(row, "verified");
@@ -303,8 +328,47 @@ static void print_row(const json_t *row)
 	print_chosen(row);
 	if (is_modelled(row))
 		printf("  modelled time");
-	if (failure)
-		printf("  (some runs failed: %s)", failure);
+	print_remarks(row);
+}
+
+static void print_graph_row(const json_t *row)
+{
+	json_t *chosen = json_object_get(row, "chosen");
+
+	printf("%-18s", json_string_value(json_object_get(row, "name")));
+	print_number(row, "median_us", 11, 1);
+	print_number(row, "first_us", 11, 1);
+	print_number(row, "second_us", 11, 1);
+	print_number(row, "gflops", 9, 1);
+	print_number(row, "efficiency", 6, 3);
+	print_number(row, "vs_best_stock", 6, 3);
+	print_number(row, "vs_best_single", 6, 3);
+	if (json_object_get(chosen, "workers"))
+		printf("  %s", json_string_value(json_object_get(chosen, "sched")));
+	print_remarks(row);
+}
+
+static void print_graph(const json_t *report)
+{
+	json_t *row;
+	size_t r;
+
+	printf("%-18s %11s %11s %11s %9s %6s %6s %6s\n", "", "median us", "first us", "second us",
+	       "GFlop/s", "/bound", "/stock", "/alone");
+	printf("%-18s", "bound");
+	print_number(report, "ideal_us", 11, 1);
+	printf("  area");
+	print_number(report, "area_us", 0, 1);
+	printf(", path");
+	print_number(report, "path_us", 0, 1);
+	printf("\n");
+	json_array_foreach(json_object_get(report, "rows"), r, row)
+	{
+		if (json_is_null(json_object_get(row, "median_us")))
+			print_row(row);
+		else
+			print_graph_row(row);
+	}
 	printf("\n");
 }
 
@@ -315,7 +379,8 @@ static void print_heading(const json_t *report)
 	const char *key;
 	json_t *value;
 
-	printf("%s, n = %" JSON_INTEGER_FORMAT ", on",
+	printf(is_graph(report) ? "%s, %" JSON_INTEGER_FORMAT " tasks, on"
+	                        : "%s, n = %" JSON_INTEGER_FORMAT ", on",
 	       json_string_value(json_object_get(report, "app")),
 	       json_integer_value(json_object_get(report, "n")));
 	json_object_foreach(json_object_get(report, "workers"), key, value)
@@ -344,6 +409,10 @@ void bench_print(const json_t *report)
 	size_t r;
 
 	print_heading(report);
+	if (is_graph(report)) {
+		print_graph(report);
+		return;
+	}
 	printf("%-18s %11s %11s %11s %9s %6s %6s %6s %6s %7s %10s  %s\n", "", "median us", "min us",
 	       "first us", "iter/us", "effic.", "/tuned", "/alone", "/stock", "spread",
 	       "learning us", "result  chosen");

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/common/place.h"
@@ -56,6 +57,35 @@ char *place_app(const char *name)
 	if (strchr(name, '/'))
 		return existing("%s%s", "", name, X_OK);
 	return find("%s/../apps/%s/%s", "%s/apps/%s", HEDDLE_PKGLIBEXECDIR, name, X_OK);
+}
+
+static char *existing_program(const char *folder, const char *name)
+{
+	char *path = existing("%s/%s", folder, name, X_OK);
+	struct stat status;
+
+	if (path && !stat(path, &status) && S_ISREG(status.st_mode))
+		return path;
+	free(path);
+	return NULL;
+}
+
+char *place_program(const char *name)
+{
+	/* tools/setup's, Debian's */
+	static const char *const examples[] = {HEDDLE_STARPU_LIBDIR "/../examples",
+	                                       HEDDLE_STARPU_LIBDIR "/starpu/examples"};
+	char *folders = getenv("PATH"), *rest, *folder, *path = NULL;
+
+	if (strchr(name, '/'))
+		return existing_program(*name == '/' ? "" : ".", name);
+	folders = rest = strdup(folders ? folders : "");
+	while (!path && rest && (folder = strsep(&rest, ":")))
+		path = existing_program(*folder ? folder : ".", name);
+	free(folders);
+	for (size_t e = 0; !path && e < sizeof(examples) / sizeof(*examples); e++)
+		path = existing_program(examples[e], name);
+	return path;
 }
 
 char *place_subcommand(const char *name)

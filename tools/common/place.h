@@ -13,6 +13,9 @@
 char *place_app(const char *name);
 /** Prints the names of all apps, each in a line after two spaces. */
 void place_apps_print(FILE *out);
+/** Path of a program: of a name without a slash, in PATH or among the examples of this build's
+ * StarPU; to be freed; NULL when there is none. */
+char *place_program(const char *name);
 /** Path of a subcommand's program, heddle-NAME; to be freed; NULL when there is
  * none. */
 char *place_subcommand(const char *name);

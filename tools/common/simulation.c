@@ -15,6 +15,7 @@
 #endif
 
 #include "support/message.h"
+#include "tools/common/models.h"
 #include "tools/common/place.h"
 #include "tools/common/simulation.h"
 
@@ -85,12 +86,14 @@ static int find_in_file(const char *wanted, FILE *stream, const char *file,
 
 int simulation_platform_find(const char *name, const char *file, struct heddle_platform *platform)
 {
-	size_t digits = strspn(name, "0123456789");
+	size_t described = strspn(name, "0123456789");
 	FILE *stream;
 	int status;
 
-	/* A description begins with a number of cores, a name does not. */
-	if (!file || digits)
+	/* A description begins with a number of cores or with "starpu:", a name does not. */
+	if (!strncmp(name, HEDDLE_PLATFORM_CALIBRATED, strlen(HEDDLE_PLATFORM_CALIBRATED)))
+		described = 1;
+	if (!file || described)
 		return heddle_platform_parse(name, platform);
 	stream = fopen(file, "r");
 	if (!stream)
@@ -114,6 +117,8 @@ int simulation_find(const char *name, struct heddle_platform *platform)
 	int status = simulation_platform_find(name, file, platform);
 
 	free(file);
+	if (!status && *platform->host)
+		status = models_check(platform->host);
 	return status;
 }
 
@@ -288,6 +293,12 @@ int simulation_platform_write(const struct heddle_platform *platform, const char
 
 #define HOSTNAME "heddle"
 
+/* The machine's name for StarPU. */
+static const char *platform_host(const struct heddle_platform *platform)
+{
+	return *platform->host ? platform->host : HOSTNAME;
+}
+
 /* StarPU's simulated costs for its own work. Transfers are not among them. */
 static const char *const costs[] = {
     "STARPU_SIMGRID_CUDA_MALLOC_COST",    "STARPU_SIMGRID_CUDA_QUEUE_COST",
@@ -300,6 +311,19 @@ static const char *const unset[] = {"STARPU_NCPU", "STARPU_NCUDA", "STARPU_NOPEN
                                     "STARPU_WORKERS_CPUID", "STARPU_OPENCL_ON_CPUS"};
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+enum simulation_profile simulation_profile(const struct heddle_platform *platform,
+                                           enum simulation_profile profile)
+{
+	if (profile != SIMULATION_USUAL)
+		return profile;
+	return *platform->host ? SIMULATION_REALISTIC : SIMULATION_THEORY;
+}
+
+const char *simulation_profile_name(enum simulation_profile profile)
+{
+	return profile == SIMULATION_REALISTIC ? "realistic" : "theory";
+}
 
 int simulation_profile_parse(const char *name, enum simulation_profile *profile)
 {
@@ -354,9 +378,9 @@ static int environment_add_preload(char **environment)
 }
 
 /* An entry without a value unsets the variable. @return 0; -ENOMEM */
-static int environment_fill(char **environment, enum simulation_profile profile)
+static int environment_fill(char **environment, const char *host, enum simulation_profile profile)
 {
-	int status = environment_add(environment, "STARPU_HOSTNAME=", HOSTNAME);
+	int status = environment_add(environment, "STARPU_HOSTNAME=", host);
 
 	for (size_t u = 0; !status && u < COUNT(unset); u++)
 		status = environment_add(environment, unset[u], "");
@@ -370,8 +394,12 @@ int simulation_prepare(const struct heddle_platform *platform, const char *direc
                        enum simulation_profile profile, char ***environment)
 {
 	char **entries = calloc(COUNT(costs) + COUNT(unset) + 5, sizeof(*entries));
-	int status = entries ? simulation_platform_write(platform, directory, HOSTNAME) : -ENOMEM;
+	int status = -ENOMEM;
 
+	if (entries && *platform->host)
+		status = models_copy(platform->host, directory);
+	else if (entries)
+		status = simulation_platform_write(platform, directory, HOSTNAME);
 	if (!status)
 		status = environment_add(entries, "STARPU_PERF_MODEL_DIR=", directory);
 	if (!status)
@@ -379,7 +407,8 @@ int simulation_prepare(const struct heddle_platform *platform, const char *direc
 	if (!status)
 		status = environment_add_preload(entries);
 	if (!status)
-		status = environment_fill(entries, profile);
+		status = environment_fill(entries, platform_host(platform),
+		                          simulation_profile(platform, profile));
 	if (status) {
 		simulation_environment_free(entries);
 		return status;

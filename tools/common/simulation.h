@@ -13,16 +13,22 @@
 
 /** The simulated costs of StarPU's own work. */
 enum simulation_profile {
+	SIMULATION_USUAL,    /**< theory on described machines, realistic on calibrated ones */
 	SIMULATION_THEORY,   /**< 0, as far as StarPU allows */
 	SIMULATION_REALISTIC /**< StarPU's defaults for submission, queueing and allocation on
 	                          devices */
 };
 
+/** The profile that stands for the usual one. */
+enum simulation_profile simulation_profile(const struct heddle_platform *platform,
+                                           enum simulation_profile profile);
+const char *simulation_profile_name(enum simulation_profile profile);
 /** @return 0; -EINVAL after a message. */
 int simulation_profile_parse(const char *name, enum simulation_profile *profile);
 
-/** Writes the machine's files, and makes the environment in which StarPU uses them. Programs that
- * this process starts afterwards get the same addresses in every run, where the system allows it.
+/** Writes the machine's files, or copies those of a calibrated one, and makes the environment in
+ * which StarPU uses them. Programs that this process starts afterwards get the same addresses in
+ * every run, where the system allows it.
  * @param directory made if it is not there
  * @param[out] environment "NAME=VALUE" to be set or "NAME" to be unset; ends with
  * NULL; to be given to simulation_environment_free()
