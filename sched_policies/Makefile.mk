@@ -1,10 +1,16 @@
 # Scheduling policies of StarPU, and how programs come by them.
 
 libheddle_pure_la_SOURCES += \
+	sched_policies/area.c \
+	sched_policies/area.h \
 	sched_policies/dqaa.c \
 	sched_policies/dqaa.h \
 	sched_policies/gain.c \
 	sched_policies/gain.h \
+	sched_policies/graph.c \
+	sched_policies/graph.h \
+	sched_policies/plan.c \
+	sched_policies/plan.h \
 	sched_policies/pool.c \
 	sched_policies/pool.h \
 	sched_policies/registry.c \
@@ -20,6 +26,7 @@ libheddle_la_SOURCES += \
 	sched_policies/policies.h \
 	sched_policies/ready.h \
 	sched_policies/ready_done_starpu.c \
+	sched_policies/ready_plan_starpu.c \
 	sched_policies/ready_push_starpu.c \
 	sched_policies/ready_queue_starpu.c \
 	sched_policies/ready_starpu.c \

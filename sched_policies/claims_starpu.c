@@ -44,8 +44,10 @@ void claims_add(struct claims *claims, unsigned worker, const struct claim *clai
 {
 	struct claim_list *list = &claims->lists[worker];
 	int priority = claim->entry.key.priority;
+	const struct heddle_pool_key *first =
+	    ring_count(&list->ring) ? &claims_at(claims, worker, 0)->entry.key : NULL;
 
-	if (ring_count(&list->ring) && claims_at(claims, worker, 0)->entry.key.priority != priority)
+	if (first && (first->priority != priority || first->rank != claim->entry.key.rank))
 		list->mixed = true;
 	ring_push(&list->ring, claim);
 	claims->total++;
@@ -69,10 +71,14 @@ size_t claims_best(const struct claims *claims, unsigned worker)
 {
 	size_t best = 0;
 
-	for (size_t i = 1; claims->lists[worker].mixed && i < claims_count(claims, worker); i++)
-		if (claims_at(claims, worker, i)->entry.key.priority >
-		    claims_at(claims, worker, best)->entry.key.priority)
+	for (size_t i = 1; claims->lists[worker].mixed && i < claims_count(claims, worker); i++) {
+		const struct heddle_pool_key *key = &claims_at(claims, worker, i)->entry.key,
+		                             *first = &claims_at(claims, worker, best)->entry.key;
+
+		if (key->priority > first->priority ||
+		    (key->priority == first->priority && key->rank > first->rank))
 			best = i;
+	}
 	return best;
 }
 

@@ -27,9 +27,10 @@ enum claim_input {
 struct claim {
 	struct heddle_pool_entry entry;
 	enum claim_input input;
-	bool trial;      /**< the first task of its type for the owner's class */
-	double since_us; /**< when it was claimed */
-	size_t bytes;    /**< of its data */
+	bool trial;        /**< the first task of its type for the owner's class */
+	double since_us;   /**< when it was claimed */
+	double arrival_us; /**< under heddle: when its inputs are expected; 0: they are there */
+	size_t bytes;      /**< of its data */
 };
 
 /** The claims of one worker, in the order in which they were made. */

@@ -13,7 +13,7 @@
 extern const struct starpu_sched_policy self_scheduling_policy;
 
 /** The demand-driven ones, likewise. */
-extern const struct starpu_sched_policy ddfcfs_policy, ddwrr_policy, odds_policy;
+extern const struct starpu_sched_policy ddfcfs_policy, ddwrr_policy, odds_policy, heddle_policy;
 
 /** Ordinary tasks are scheduled as under ddwrr; kernels (heddle/kernel.h) look at the
  * policy's name and place their parts themselves. */

@@ -18,6 +18,9 @@
 /* Queuees that are looked at one by one to add up their loads. */
 #define QUEUES_ADDED 256
 
+/* The order of all queues, whoever can run them. */
+#define ALL HEDDLE_POOL_CLASSES
+
 struct item {
 	void *item;
 	double since_us;
@@ -40,7 +43,7 @@ struct order {
 };
 
 struct heddle_pool {
-	struct order orders[HEDDLE_POOL_CLASSES];
+	struct order orders[HEDDLE_POOL_CLASSES + 1]; /* the last one of all queues */
 	struct queue **buckets;
 	struct queue *last;    /* that was looked up: most items are of the queue before */
 	struct queue *emptied; /* just now, and still listed: tasks of a chain come and go */
@@ -93,7 +96,8 @@ static uint64_t key_classes(const struct heddle_pool_key *key)
 
 static uint64_t key_hash(const struct heddle_pool_key *key)
 {
-	uint64_t hash = (uint32_t)key->priority + key->tag * 0x9e3779b97f4a7c15u;
+	uint64_t hash =
+	    ((uint64_t)key->rank << 32 | (uint32_t)key->priority) + key->tag * 0x9e3779b97f4a7c15u;
 
 	if (key->type) {
 		hash = (hash ^ key->type) * 0xff51afd7ed558ccdu;
@@ -111,8 +115,10 @@ static bool queue_before(const struct queue *a, const struct queue *b, unsigned 
 {
 	if (a->key.priority != b->key.priority)
 		return a->key.priority > b->key.priority;
-	if (a->key.gain[class] != b->key.gain[class])
+	if (class != ALL && a->key.gain[class] != b->key.gain[class])
 		return a->key.gain[class] > b->key.gain[class];
+	if (a->key.rank != b->key.rank)
+		return a->key.rank > b->key.rank;
 	if (a->nclasses != b->nclasses)
 		return a->nclasses < b->nclasses;
 	return a->serial < b->serial;
@@ -167,22 +173,27 @@ static void order_remove(struct order *order, const struct queue *queue, unsigne
 	        (order->n - place) * sizeof(*order->queues));
 }
 
+static bool is_listed(const struct queue *queue, unsigned order)
+{
+	return order == ALL || heddle_pool_key_runs(&queue->key, order);
+}
+
 /* All or nothing: a queue that is listed for one class is listed for all. */
 static int queue_list(struct heddle_pool *pool, struct queue *queue)
 {
-	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
-		if (heddle_pool_key_runs(&queue->key, k) && order_reserve(&pool->orders[k]))
+	for (unsigned k = 0; k <= ALL; k++)
+		if (is_listed(queue, k) && order_reserve(&pool->orders[k]))
 			return -ENOMEM;
-	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
-		if (heddle_pool_key_runs(&queue->key, k))
+	for (unsigned k = 0; k <= ALL; k++)
+		if (is_listed(queue, k))
 			order_insert(&pool->orders[k], queue, k);
 	return 0;
 }
 
 static void queue_unlist(struct heddle_pool *pool, struct queue *queue)
 {
-	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
-		if (heddle_pool_key_runs(&queue->key, k))
+	for (unsigned k = 0; k <= ALL; k++)
+		if (is_listed(queue, k))
 			order_remove(&pool->orders[k], queue, k);
 }
 
@@ -284,7 +295,8 @@ static bool key_same_value(const struct heddle_pool_key *a, const struct heddle_
 
 static bool key_equal(const struct heddle_pool_key *a, const struct heddle_pool_key *b)
 {
-	if (a->priority != b->priority || a->tag != b->tag || a->type != b->type)
+	if (a->priority != b->priority || a->rank != b->rank || a->tag != b->tag ||
+	    a->type != b->type)
 		return false;
 	if (a->type)
 		return key_classes(a) == key_classes(b);
@@ -327,7 +339,7 @@ void heddle_pool_destroy(struct heddle_pool *pool)
 	if (!pool)
 		return;
 	queues_sweep(pool, true);
-	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
+	for (unsigned k = 0; k <= ALL; k++)
 		free(pool->orders[k].queues);
 	free(pool->buckets);
 	free(pool);
@@ -396,16 +408,19 @@ int heddle_pool_push(struct heddle_pool *pool, void *item, const struct heddle_p
 void heddle_pool_revalue(struct heddle_pool *pool, unsigned long type,
                          void (*value)(struct heddle_pool_key *key, void *arg), void *arg)
 {
-	for (size_t b = 0; b < pool->nbuckets; b++)
-		for (struct queue *queue = pool->buckets[b]; queue; queue = queue->next) {
-			struct heddle_pool_key key = queue->key;
+	const struct order *all = &pool->orders[ALL];
 
-			if (key.type != type)
-				continue;
-			value(&key, arg);
-			if (!key_same_value(&queue->key, &key))
-				queue_move(pool, queue, &key);
-		}
+	/* In this order a queue keeps its place. Empty ones get their value with the next item. */
+	for (size_t i = 0; i < all->n; i++) {
+		struct queue *queue = all->queues[i];
+		struct heddle_pool_key key = queue->key;
+
+		if (key.type != type || !ring_count(&queue->items))
+			continue;
+		value(&key, arg);
+		if (!key_same_value(&queue->key, &key))
+			queue_move(pool, queue, &key);
+	}
 }
 
 static struct item *queue_item(const struct queue *queue, size_t i)
@@ -446,6 +461,23 @@ const struct heddle_pool_key *heddle_pool_find(const struct heddle_pool *pool,
 		if (index == ring_count(&queue->items))
 			continue;
 		*place = (struct heddle_pool_place){queue, index};
+		return &queue->key;
+	}
+	return NULL;
+}
+
+const struct heddle_pool_key *heddle_pool_next(const struct heddle_pool *pool,
+                                               struct heddle_pool_walk *walk,
+                                               struct heddle_pool_place *place)
+{
+	const struct order *order = &pool->orders[ALL];
+
+	for (; walk->queue < order->n; walk->queue++, walk->item = 0) {
+		struct queue *queue = order->queues[walk->queue];
+
+		if (walk->item == ring_count(&queue->items))
+			continue;
+		*place = (struct heddle_pool_place){queue, walk->item++};
 		return &queue->key;
 	}
 	return NULL;

@@ -4,10 +4,10 @@
  * The pool of ready items that a policy's workers take from, best first.
  *
  * Items of one priority and of the same gain and cost on every class of devices form a queue.
- * Each class sorts the queues: higher priority first, then higher gain on that class, then the
- * queue that fewer classes can run, then the older one. An item of a queue that one class takes
- * is gone for all. Estimates change while items wait: heddle_pool_revalue() moves all items of a
- * task type at once. Pure and not synchronised: the caller serialises.
+ * Each class sorts the queues: higher priority first, then higher gain on that class, then
+ * higher rank, then the queue that fewer classes can run, then the older one. An item of a queue
+ * that one class takes is gone for all. Estimates change while items wait: heddle_pool_revalue()
+ * moves all items of a task type at once. Pure and not synchronised: the caller serialises.
  *
  * Pushing and popping cost a look-up in a hash table. A queue that becomes empty or non-empty
  * moves once in the order of every class, in time proportional to the number of non-empty queues.
@@ -38,6 +38,7 @@
 /** Items with equal keys share a queue. */
 struct heddle_pool_key {
 	int priority;                  /**< higher first */
+	int rank;                      /**< of equal priority, higher first */
 	int gain[HEDDLE_POOL_CLASSES]; /**< heddle_pool_gain(), or one of the above */
 	int cost[HEDDLE_POOL_CLASSES]; /**< heddle_pool_cost(), or NO_COST */
 	/** Task type: its items' gains and costs change together. 0: they do not change. Items of
@@ -138,6 +139,18 @@ struct heddle_pool_place {
  * @return its queue, as long as the pool does not change; NULL when there is none */
 const struct heddle_pool_key *heddle_pool_find(const struct heddle_pool *pool,
                                                const struct heddle_pool_query *query,
+                                               struct heddle_pool_place *place);
+
+/** A walk through all items, by priority and rank; zero-initialise. */
+struct heddle_pool_walk {
+	size_t queue, item;
+};
+
+/** The next item of a walk. The pool does not change meanwhile.
+ * @param[out] place set on success
+ * @return its queue; NULL at the end */
+const struct heddle_pool_key *heddle_pool_next(const struct heddle_pool *pool,
+                                               struct heddle_pool_walk *walk,
                                                struct heddle_pool_place *place);
 
 /** The item at a place. */

@@ -3,8 +3,9 @@
  *
  * What the files of DDFCFS, DDWRR and ODDS share. ready_starpu.c has the contexts. A task becomes
  * ready in ready_push_starpu.c, a worker takes it in ready_take_starpu.c, it ends in
- * ready_done_starpu.c. ready_value_starpu.c says what a task is worth to which class of devices,
- * ready_queue_starpu.c how many tasks an accelerator claims ahead.
+ * ready_done_starpu.c. ready_plan_starpu.c decides under the policy heddle. ready_value_starpu.c
+ * says what a task is worth to which class of devices, ready_queue_starpu.c how many tasks an
+ * accelerator claims ahead.
  */
 #ifndef HEDDLE_SCHED_POLICIES_READY_H
 #define HEDDLE_SCHED_POLICIES_READY_H
@@ -17,6 +18,8 @@
 #include "sched_policies/common_starpu.h"
 #include "sched_policies/dqaa.h"
 #include "sched_policies/gain.h"
+#include "sched_policies/graph.h"
+#include "sched_policies/plan.h"
 #include "sched_policies/pool.h"
 #include "sched_policies/streams.h"
 
@@ -33,6 +36,7 @@ struct ready_traits {
 	bool sorted;    /**< each class of devices takes what it gains most from */
 	bool transfers; /**< Algorithm 1 sets the number of transfers */
 	bool queue;     /**< and DQAA that of tasks that wait for a worker */
+	bool planned;   /**< workers take what a plan of all that is ready gives them */
 };
 
 /** A task type: the tasks of one codelet and one set of parameters. */
@@ -88,6 +92,7 @@ struct ready_worker {
 	} published[READY_PUBLISHED]; /**< costs that this worker gave the pool last */
 } __attribute__((aligned(64)));
 
+struct ready_plan;
 struct ready_record;
 
 /** Lengths of queues over time (HEDDLE_QUEUE_LOG). */
@@ -111,6 +116,7 @@ struct ready_context {
 	unsigned accelerators;               /**< bit k: the workers of class k are no cores */
 	bool choosing;                       /**< sorted, and there are several classes */
 	bool patient;                        /**< workers may leave tasks to others */
+	struct ready_plan *plan;             /**< NULL: workers choose for themselves */
 	uint32_t where[HEDDLE_POOL_CLASSES]; /**< masks of StarPU for each class */
 	bool mixed[HEDDLE_POOL_CLASSES];     /**< workers of several types share a class */
 	int prefetch;                        /**< claims of an accelerator; below 0: automatic */
@@ -179,6 +185,53 @@ struct starpu_task *ready_pop(unsigned ctx);
 /** A worker starts a task from elsewhere: wakes another for what is left. */
 void ready_pass_on(struct ready_context *c, unsigned id);
 
+/* ---- ready_plan_starpu.c; the mutex is held, where nothing else is said ---- */
+
+/** @return 0; -ENOMEM */
+int ready_plan_create(struct ready_context *c);
+void ready_plan_destroy(struct ready_context *c);
+
+/** A task was submitted. The mutex is not held. */
+void ready_plan_submitted(struct ready_context *c);
+
+/** Where a task stands among those of its priority: the time from its end to the end of all, us. */
+int ready_plan_rank(struct ready_context *c, struct starpu_task *task);
+
+/** Makes a plan: workers claim what they can begin now. */
+void ready_plan_make(struct ready_requester *requester);
+
+/** The same for those that wait, if tasks have come since the last plan. */
+void ready_plan_renew(struct ready_context *c);
+
+/** Whether it is time for another plan: they are not to take long together. */
+bool ready_plan_is_due(const struct ready_context *c, double now_us);
+
+/** When the next plan that looks at everything is due, us. The mutex is not held. */
+double ready_plan_full_due_us(const struct ready_context *c);
+
+/** Whether a worker may choose a task between two plans: an accelerator may, and who alone can do
+ * it, or did such a task last. */
+bool ready_plan_leaves(const struct ready_context *c, const struct heddle_pool_key *key,
+                       unsigned id);
+
+/** Whether no task has come since the last plan: who got nothing by it has nothing to do. */
+bool ready_plan_is_current(const struct ready_context *c);
+
+/** Finds a claim of another worker that a worker would have done before its owner begins it.
+ * @param least nothing of a lower priority
+ * @param[out] owner, index of the claim
+ * @return whether there is one */
+bool ready_plan_late(struct ready_requester *requester, int least, unsigned *owner, size_t *index);
+
+/** A worker starts a task.
+ * @param arrival_us when its inputs are expected
+ * @return how long it will wait for them, us */
+double ready_plan_started(struct ready_context *c, unsigned id, const struct starpu_task *task,
+                          double arrival_us, double now_us);
+
+/** Estimates have changed. */
+void ready_plan_learned(struct ready_context *c);
+
 /* ---- ready_done_starpu.c ---- */
 
 /** Hooks around the execution. */
@@ -189,6 +242,11 @@ void ready_post_exec(struct starpu_task *task, unsigned ctx);
 
 /** The key of a task in the pool, with what is estimated of it. */
 void ready_task_key(struct ready_context *c, struct starpu_task *task, struct heddle_pool_key *key);
+
+/** Estimated time of a queue's tasks on a class, for a plan, us; 0: it should not have one.
+ * @param[out] trial whether the class would be tried with it */
+double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class,
+                        bool *trial);
 
 /** Whether a worker should take tasks of a queue of the pool, the first of which became ready
  * then: doc/internals/policies.md, "Leaving tasks to faster devices".

@@ -59,6 +59,8 @@ static int pool_add(struct ready_context *c, struct starpu_task *task, double no
 	if (like_last(c, task) && !heddle_pool_push_like_last(c->pool, task, now_us))
 		return 0;
 	ready_task_key(c, task, &key);
+	if (c->plan)
+		key.rank = ready_plan_rank(c, task);
 	c->special |= key.tag != HEDDLE_POOL_UNIFORM;
 	c->last.plain = key.tag == HEDDLE_POOL_UNIFORM;
 	c->last.priority = task->priority;
@@ -130,12 +132,21 @@ static bool eligible_has(const struct ready_context *c, const struct eligible *e
 	       (!eligible->special || waiters_has(&eligible->workers, id));
 }
 
+/* Whether others than the class that took such a task last should see it now. Under a plan they
+ * get their tasks when somebody looks at everything; until then that class goes on. */
+static bool others_look(const struct ready_context *c, const struct eligible *eligible, bool works)
+{
+	return !c->plan || !works || !(eligible->classes >> eligible->class & 1) ||
+	       starpu_timing_now() >= ready_plan_full_due_us(c);
+}
+
 /* The waiting members that may run a task, first those of the class that took such a task last:
  * up to the first one that belongs to no other context, where it might find something else to do.
  * If it leaves the task to others, it wakes them. The mutex need not be held. */
 static void eligible_wake(struct ready_context *c, const struct eligible *eligible,
                           struct wake_list *list)
 {
+	bool works = false; /* somebody of that class does */
 	int *ids;
 	unsigned n;
 
@@ -146,9 +157,15 @@ static void eligible_wake(struct ready_context *c, const struct eligible *eligib
 	for (unsigned i = 0; i < 2 * n; i++) {
 		unsigned id = ids[i % n];
 
-		if (id >= c->nworkers || !waiters_has(&c->waiters, id) ||
-		    (c->workers[id].class == eligible->class) != (i < n) ||
-		    !eligible_has(c, eligible, id))
+		if (i == n && !others_look(c, eligible, works))
+			return;
+		if (id >= c->nworkers || (c->workers[id].class == eligible->class) != (i < n))
+			continue;
+		if (!waiters_has(&c->waiters, id)) {
+			works = true;
+			continue;
+		}
+		if (!eligible_has(c, eligible, id))
 			continue;
 		list->workers[list->n++] = id;
 		if (!starpu_sched_ctx_overlapping_ctxs_on_worker(id))

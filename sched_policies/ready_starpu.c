@@ -59,6 +59,15 @@ static void worker_init(struct ready_context *c, unsigned id)
 	ready_queue_init(c, id);
 }
 
+static bool nodes_differ(const struct ready_context *c)
+{
+	unsigned w = 1;
+
+	while (w < c->nworkers && c->workers[w].node == c->workers[0].node)
+		w++;
+	return w < c->nworkers;
+}
+
 static struct ready_context *context_create(unsigned ctx, struct ready_traits traits)
 {
 	unsigned nworkers = starpu_worker_get_count();
@@ -82,11 +91,14 @@ static struct ready_context *context_create(unsigned ctx, struct ready_traits tr
 			c->reference = c->workers[w].class;
 	}
 	c->nclasses = heddle_device_classes();
-	c->choosing = traits.sorted && several;
+	c->choosing = traits.sorted && (several || (traits.planned && nodes_differ(c)));
 	c->patient = c->choosing && CAN_HOLD;
 	if (!claims_create(&c->claims, nworkers)) {
-		if (!heddle_pool_create(&c->pool))
-			return c;
+		if (!heddle_pool_create(&c->pool)) {
+			if (!traits.planned || !c->choosing || !ready_plan_create(c))
+				return c;
+			heddle_pool_destroy(c->pool);
+		}
 		claims_destroy(&c->claims);
 	}
 	free(c);
@@ -119,11 +131,25 @@ static void odds_init(unsigned ctx)
 	ready_init(ctx, (struct ready_traits){.sorted = true, .transfers = true, .queue = true});
 }
 
+static void heddle_init(unsigned ctx)
+{
+	ready_init(ctx, (struct ready_traits){.sorted = true, .transfers = true, .planned = true});
+}
+
+static void ready_submitted(struct starpu_task *task)
+{
+	struct ready_context *c = ready_context(task->sched_ctx);
+
+	if (c->plan)
+		ready_plan_submitted(c);
+}
+
 static void ready_deinit(unsigned ctx)
 {
 	struct ready_context *c = ready_context(ctx);
 
 	ready_queue_log_write(c);
+	ready_plan_destroy(c);
 	heddle_pool_destroy(c->pool);
 	claims_destroy(&c->claims);
 	STARPU_PTHREAD_MUTEX_DESTROY(&c->mutex);
@@ -157,11 +183,13 @@ static void ready_remove_workers(unsigned ctx, int *ids, unsigned n)
 	{                                                                                          \
 		.init_sched = init, .deinit_sched = ready_deinit,                                  \
 		.add_workers = ready_add_workers, .remove_workers = ready_remove_workers,          \
-		.push_task = ready_push, .pop_task = ready_pop, .pre_exec_hook = ready_pre_exec,   \
-		.post_exec_hook = ready_post_exec, .do_schedule = claims_drain,                    \
+		.submit_hook = ready_submitted, .push_task = ready_push, .pop_task = ready_pop,    \
+		.pre_exec_hook = ready_pre_exec, .post_exec_hook = ready_post_exec,                \
+		.do_schedule = claims_drain,                                                       \
 		HEDDLE_POLICY_PREFETCHES.worker_type = STARPU_WORKER_LIST,                         \
 	}
 
 const struct starpu_sched_policy ddfcfs_policy = HOOKS(ddfcfs_init);
 const struct starpu_sched_policy ddwrr_policy = HOOKS(ddwrr_init);
 const struct starpu_sched_policy odds_policy = HOOKS(odds_init);
+const struct starpu_sched_policy heddle_policy = HOOKS(heddle_init);

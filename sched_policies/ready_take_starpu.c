@@ -115,6 +115,27 @@ static struct choice choose_weighed(struct ready_requester *requester, bool *tri
 	return choice;
 }
 
+/* What a plan gives a worker, or what another worker is late with. */
+static struct choice choose_planned(struct ready_requester *requester, bool *trial)
+{
+	struct ready_context *c = requester->c;
+	struct choice choice = {.from = NOWHERE}, back = {.from = BACK};
+	int least = INT_MIN;
+
+	*trial = false;
+	ready_plan_make(requester);
+	if (claims_count(&c->claims, requester->id)) {
+		size_t best = claims_best(&c->claims, requester->id);
+
+		choice = (struct choice){OWN, .owner = requester->id, .index = best};
+		least = claims_at(&c->claims, requester->id, best)->entry.key.priority;
+		if (c->claims.top <= least)
+			return choice;
+		least++;
+	}
+	return ready_plan_late(requester, least, &back.owner, &back.index) ? back : choice;
+}
+
 /* ---- taking ---- */
 
 /* Counts the members of each class anew where the context has changed. */
@@ -203,6 +224,9 @@ static void started(struct ready_requester *requester, const struct heddle_pool_
 	double us = heddle_pool_us(entry->key.cost[worker->class]);
 
 	atomic_fetch_sub(&c->unstarted, 1);
+	if (c->plan)
+		us += ready_plan_started(c, requester->id, entry->item,
+		                         claim ? claim->arrival_us : 0, requester->now_us);
 	worker->expected_us[worker->started++ % READY_PIPELINE] = us;
 	worker->waits_since_us = 0;
 	atomic_store_explicit(&worker->look_at_us, 0, memory_order_relaxed);
@@ -220,10 +244,11 @@ static bool take(struct ready_requester *requester, struct heddle_pool_entry *en
 	struct ready_worker *worker = &c->workers[requester->id];
 	struct claim claim;
 	struct choice choice;
-	bool trial;
+	bool trial, planned;
 
 	ready_trials_age(c, requester->now_us);
-	choice = choose_weighed(requester, &trial);
+	planned = c->plan && ready_plan_is_due(c, requester->now_us);
+	choice = planned ? choose_planned(requester, &trial) : choose_weighed(requester, &trial);
 	switch (choice.from) {
 	case OWN:
 	case BACK:
@@ -247,7 +272,8 @@ static bool take(struct ready_requester *requester, struct heddle_pool_entry *en
 		return false;
 	}
 	started(requester, entry, choice.from == OWN ? &claim : NULL, trial);
-	claim_ahead(requester);
+	if (!planned)
+		claim_ahead(requester);
 	return true;
 }
 
@@ -276,6 +302,8 @@ static bool has_work(struct ready_context *c, unsigned id, struct survey *survey
 	double look_at_us = atomic_load_explicit(&worker->look_at_us, memory_order_relaxed);
 	bool asked = survey->asked >> worker->class & 1;
 
+	if (c->plan && ready_plan_is_current(c))
+		return claims_count(&c->claims, id);
 	if (!asked || c->special || (look_at_us > 0 && look_at_us <= survey->now_us)) {
 		struct ready_requester requester = {c, id, survey->now_us, 0, -1, -1};
 
@@ -299,6 +327,8 @@ static void wake_list_make(struct ready_context *c, struct wake_list *list)
 	ready_inbox_empty(c);
 	if (!atomic_load(&c->unstarted) || !waiters_any(&c->waiters))
 		return;
+	if (c->plan)
+		ready_plan_renew(c);
 	survey.now_us = c->choosing ? starpu_timing_now() : 0;
 	n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
 	for (unsigned i = 0; i < n; i++) {
@@ -394,9 +424,12 @@ void ready_pass_on(struct ready_context *c, unsigned id)
 
 	/* It may have been woken for a task of the pool: another must do that. */
 	waiters_remove(&c->waiters, id);
-	if (!atomic_load(&c->unstarted) || !waiters_any(&c->waiters))
+	if (!c->plan && (!atomic_load(&c->unstarted) || !waiters_any(&c->waiters)))
 		return;
 	policy_lock(&c->mutex);
+	/* Nobody knows for how long. */
+	if (c->plan)
+		c->workers[id].busy_until_us = starpu_timing_now();
 	members_count(c);
 	wake_list_make(c, &wake);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);

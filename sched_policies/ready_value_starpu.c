@@ -25,6 +25,8 @@
  * others must have work for that long. Otherwise the type is deferred on the class. A time that
  * the estimator wants confirmed counts meanwhile, twice for a second trial. */
 #define TRIAL_FACTOR 64
+/* What a plan takes a promising accelerator to be faster by, as long as nothing is known. */
+#define PROMISE 8
 /* Runs that are counted on a class of accelerators, beside a first one on each of them. */
 #define MORE_RUNS 2
 
@@ -266,6 +268,8 @@ static bool type_learn(struct ready_context *c, struct ready_type *type,
 		type->us[k] = us;
 	}
 	changed |= measured != type->measured;
+	if (changed && c->plan)
+		ready_plan_learned(c);
 	type->measured = measured;
 	type->trying &= ~measured;
 	return changed;
@@ -397,6 +401,31 @@ static double longest_us(struct ready_context *c, const struct heddle_pool_key *
 	return fmax(us, TRIAL_FACTOR * best_other_us(c, key, class));
 }
 
+double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class,
+                        bool *trial)
+{
+	const struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
+	double us = type ? type->us[class] : heddle_pool_us(key->cost[class]), other_us;
+
+	if (!type || type->measured >> class & 1)
+		return us > 0 ? us : 1;
+	other_us = best_other_us(c, key, class);
+	if (type->trying >> class & 1)
+		return fmax(us, 1);
+	if (type->deferred >> class & 1)
+		return 0;
+	*trial = true;
+	if (is_promising(c, key, class))
+		return us > 0 ? us : fmax(other_us / PROMISE, 1);
+	return fmax(us, TRIAL_FACTOR * fmax(other_us, 1));
+}
+
+static void look_again(struct ready_requester *requester, double at_us)
+{
+	if (requester->look_at_us <= 0 || at_us < requester->look_at_us)
+		requester->look_at_us = at_us;
+}
+
 /* A worker wants a task unless devices that run it faster would have finished it, and all that they
  * do before, before the worker has finished it alone: then taking it can only delay the end. It
  * leaves a task to them no longer than it would have needed for it: they may be busy with things
@@ -409,6 +438,10 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 	double us = c->patient ? longest_us(c, key, worker->class) : 0, own_us, until_us;
 	int cost = key->cost[worker->class];
 
+	if (c->patient && c->plan && !ready_plan_leaves(c, key, requester->id)) {
+		look_again(requester, ready_plan_full_due_us(c));
+		return false;
+	}
 	if (us <= 0)
 		return true;
 	if (cost == HEDDLE_POOL_NO_COST) /* only the longest is known */
@@ -428,8 +461,7 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 	until_us = us + (worker->waits_since_us > 0 ? since_us : requester->now_us);
 	if (requester->now_us >= until_us)
 		return true;
-	if (requester->look_at_us <= 0 || until_us < requester->look_at_us)
-		requester->look_at_us = until_us;
+	look_again(requester, until_us);
 	return false;
 }
 

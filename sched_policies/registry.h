@@ -30,13 +30,14 @@
 	SELF_SCHEDULING(static, "static", "equal shares of the ready tasks")                       \
 	SELF_SCHEDULING(qilin, "qilin", "shares by speeds measured in a training run (Qilin)")     \
 	SELF_SCHEDULING(axel, "axel", "shares by relative speeds known beforehand (Axel)")         \
+	READY(heddle, "task graphs: a plan by speed, data and what is ahead")                      \
 	READY(ddfcfs, "demand-driven, first come first served")                                    \
 	READY(ddwrr, "demand-driven, the task that the processor speeds up most")                  \
 	READY(odds, "ddwrr with queues as long as transfers and processing ask for (ODDS)")        \
 	READY(skmd, "OpenCL kernels split over all devices (SKMD); tasks as under ddwrr")
 
 /** Rows of heddle_policies(). */
-#define POLICIES_N 14
+#define POLICIES_N 15
 
 /** The block strategy, as a specification, by which a policy of that name
  * schedules ordinary tasks; that of "gss" for any other name. */

@@ -42,6 +42,7 @@ unit_tests = \
 	tests/unit/nbia \
 	tests/unit/numbers \
 	tests/unit/pins \
+	tests/unit/plan \
 	tests/unit/platform \
 	tests/unit/pool \
 	tests/unit/profile \

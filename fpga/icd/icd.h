@@ -10,7 +10,9 @@
 #define FPGA_ICD_H
 
 #define CL_TARGET_OPENCL_VERSION 120
+#ifndef CL_USE_DEPRECATED_OPENCL_1_1_APIS /* StarPU 1.4's flags say so, too */
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#endif
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 #include <CL/cl_icd.h>

@@ -11,6 +11,7 @@
 #include <heddle/policy.h>
 #include <starpu.h>
 #include <starpu_scheduler.h>
+#include <string.h>
 
 #include "tests/sim/simulated.h"
 #include "tests/unit/test.h"
@@ -212,10 +213,13 @@ static void test_beliefs_change(void **state)
 	}
 }
 
-/* The core has left all to the accelerator, which claims some and is then held up. */
+/* The core has left all to the accelerator, which claims some and is then held up. Under heddle
+ * it leaves them until the accelerator is later than the core would have been. */
 static void test_patience_ends(void **state)
 {
 	for (const struct heddle_policy *p = heddle_policies(); p->name; p++) {
+		if (!strcmp(p->name, "heddle"))
+			continue;
 		machine_begin(p->name);
 		teach();
 		hold(cpu, 1000);

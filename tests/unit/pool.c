@@ -336,6 +336,66 @@ static void test_queues_not_wanted_are_passed_over(void **state)
 	assert_int_equal(heddle_pool_count(pool), 2);
 }
 
+static void rank_push(uintptr_t item, int priority, int rank, int cpu, int gpu)
+{
+	struct heddle_pool_key key;
+
+	heddle_pool_key_init(&key);
+	key.priority = priority;
+	key.rank = rank;
+	key.gain[CPU] = cpu;
+	key.gain[GPU] = gpu;
+	assert_int_equal(heddle_pool_push(pool, (void *)item, &key), 0);
+}
+
+/* 0: the end */
+static uintptr_t next(struct heddle_pool_walk *walk)
+{
+	struct heddle_pool_place place;
+
+	return heddle_pool_next(pool, walk, &place) ? (uintptr_t)heddle_pool_at(&place) : 0;
+}
+
+/* Whoever can run it, and whatever it gains: by priority, then by rank. */
+static void test_walk(void **state)
+{
+	static const uintptr_t order[] = {6, 3, 8, 1, 7, 4, 2, 5, 0, 0};
+	struct heddle_pool_walk walk = {0};
+
+	assert_int_equal(next(&walk), 0);
+	rank_push(1, 0, 5, 0, 0);
+	rank_push(2, 0, -3, 40, 40);
+	rank_push(3, 1, -9, NO, 0);
+	rank_push(4, 0, 0, NO, NO);
+	rank_push(5, INT_MIN, INT_MAX, 80, NO);
+	rank_push(6, 1, INT_MAX, 0, NO);
+	rank_push(7, 0, 5, 0, 0);
+	rank_push(8, 0, 7, -8, 0);
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+		assert_int_equal(next(&walk), order[i]);
+	assert_int_equal(heddle_pool_count(pool), 8);
+	/* A queue that became empty is passed over. */
+	assert_int_equal(pop(CPU), 6);
+	walk = (struct heddle_pool_walk){0};
+	assert_int_equal(next(&walk), 3);
+}
+
+static void test_gain_before_rank(void **state)
+{
+	rank_push(1, 0, 1, 0, 0);
+	rank_push(2, 0, 2, 0, 0);
+	rank_push(3, 0, INT_MIN, 8, -8);
+	rank_push(4, 0, INT_MAX, -8, 8);
+	rank_push(5, 1, INT_MIN, -80, NO);
+	rank_push(6, 0, 1, 0, 0);
+	assert_int_equal(pop(GPU), 4);
+	assert_int_equal(pop(CPU), 5);
+	assert_int_equal(pop(CPU), 3);
+	assert_int_equal(pop(CPU), 2);
+	assert_int_equal(pop(GPU), 1);
+	assert_int_equal(pop(GPU), 6);
+}
+
 static double seen_us;
 
 static bool see(const struct heddle_pool_key *key, double since_us, void *arg)
@@ -371,7 +431,7 @@ static void test_time_of_the_push_is_kept(void **state)
 
 static struct model {
 	uintptr_t item;
-	int priority, gain[2];
+	int priority, rank, gain[2];
 	unsigned long tag, type;
 	double us;
 } model[NMODEL];
@@ -385,7 +445,9 @@ static bool model_better(const struct model *a, const struct model *b, unsigned 
 {
 	if (a->priority != b->priority)
 		return a->priority > b->priority;
-	return a->gain[class] > b->gain[class];
+	if (a->gain[class] != b->gain[class])
+		return a->gain[class] > b->gain[class];
+	return a->rank > b->rank;
 }
 
 /* Whether the item popped is one that the definition allows: nothing that was
@@ -403,8 +465,9 @@ static void model_check(uintptr_t item, unsigned class, size_t *n)
 			continue;
 		assert_false(model_better(&model[i], &model[at], class));
 		assert_false(i < at && model[i].priority == model[at].priority &&
-		             model[i].tag == model[at].tag && model[i].type == model[at].type &&
-		             model[i].us == model[at].us && model[i].gain[0] == model[at].gain[0] &&
+		             model[i].rank == model[at].rank && model[i].tag == model[at].tag &&
+		             model[i].type == model[at].type && model[i].us == model[at].us &&
+		             model[i].gain[0] == model[at].gain[0] &&
 		             model[i].gain[1] == model[at].gain[1]);
 	}
 	for (size_t i = at; i + 1 < *n; i++)
@@ -428,6 +491,7 @@ static void model_key(const struct model *item, struct heddle_pool_key *key)
 {
 	heddle_pool_key_init(key);
 	key->priority = item->priority;
+	key->rank = item->rank;
 	key->gain[CPU] = item->gain[CPU];
 	key->gain[GPU] = item->gain[GPU];
 	key->cost[CPU] = heddle_pool_cost(item->us);
@@ -436,7 +500,7 @@ static void model_key(const struct model *item, struct heddle_pool_key *key)
 }
 
 /* What the item pushed last says holds for all of its type that wait, of its
- * priority, tag and classes. */
+ * priority, rank, tag and classes. */
 static void model_push(uintptr_t item, size_t *n)
 {
 	struct model *new = &model[*n];
@@ -444,13 +508,15 @@ static void model_push(uintptr_t item, size_t *n)
 
 	*new = (struct model){item,
 	                      rand() % 4 - 2,
+	                      rand() % 3 - 1,
 	                      {gains[rand() % NGAINS], gains[rand() % NGAINS]},
 	                      rand() % 3 ? HEDDLE_POOL_UNIFORM : HEDDLE_POOL_INDIVIDUAL,
 	                      rand() % 2 ? 0 : 1 + rand() % NTYPES,
 	                      1 << rand() % 5};
 	for (size_t i = 0; i < *n && new->type; i++)
 		if (model[i].type == new->type &&
-		    model[i].priority == new->priority &&model[i].tag == new->tag &&
+		    model[i].priority == new->priority &&model[i].rank ==
+		        new->rank &&model[i].tag == new->tag &&
 		    (model[i].gain[0] == NO) == (new->gain[0] == NO) &&
 		    (model[i].gain[1] == NO) == (new->gain[1] == NO)) {
 			memcpy(model[i].gain, new->gain, sizeof(new->gain));
@@ -516,6 +582,33 @@ static void model_check_load_above(size_t n)
 	assert_true(fabs(heddle_pool_load_above(pool, CPU, &key) - load) < 1e-6);
 }
 
+/* A walk comes by everything once, in order. */
+static void model_check_walk(size_t n)
+{
+	struct heddle_pool_walk walk = {0};
+	struct heddle_pool_place place;
+	const struct heddle_pool_key *key;
+	bool passed[NMODEL] = {false};
+	int priority = INT_MAX, rank = INT_MAX;
+
+	for (size_t walked = 0; walked < n; walked++) {
+		size_t i = 0;
+
+		key = heddle_pool_next(pool, &walk, &place);
+		assert_non_null(key);
+		assert_true(key->priority < priority ||
+		            (key->priority == priority && key->rank <= rank));
+		priority = key->priority;
+		rank = key->rank;
+		while (i < n && model[i].item != (uintptr_t)heddle_pool_at(&place))
+			i++;
+		assert_true(i < n && !passed[i]);
+		assert_true(model[i].priority == priority && model[i].rank == rank);
+		passed[i] = true;
+	}
+	assert_null(heddle_pool_next(pool, &walk, &place));
+}
+
 static void model_step(uintptr_t item, size_t *n)
 {
 	struct heddle_pool_entry entry;
@@ -537,6 +630,8 @@ static void model_step(uintptr_t item, size_t *n)
 	assert_int_equal(heddle_pool_count(pool), *n);
 	model_check_load(*n);
 	model_check_load_above(*n);
+	if (item % 16 == 0)
+		model_check_walk(*n);
 }
 
 static void test_random_against_the_definition(void **state)
@@ -569,6 +664,8 @@ int main(void)
 	    TEST(time_of_the_push_is_kept),
 	    TEST(load),
 	    TEST(queues_not_wanted_are_passed_over),
+	    TEST(walk),
+	    TEST(gain_before_rank),
 	    TEST(random_against_the_definition),
 	};
 

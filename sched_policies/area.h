@@ -1,0 +1,33 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The area bound of a set of tasks on classes of alike processors: no schedule ends before it, as
+ * if tasks could be cut at will and none waited for another. It is a linear programme (Agullo,
+ * Beaumont, Eyraud-Dubois, Kumar, "Are static schedules so bad?", IPDPS 2016, section III). Its
+ * dual gives each class a price: by how much the bound falls for each microsecond of one processor
+ * of the class. So us * price of a class is what a task costs the whole machine there. Pure.
+ */
+#ifndef HEDDLE_SCHED_POLICIES_AREA_H
+#define HEDDLE_SCHED_POLICIES_AREA_H
+
+#include <stddef.h>
+
+#include "sched_policies/pool.h"
+
+/** Tasks that take equal times. */
+struct heddle_area_type {
+	double count;
+	double us[HEDDLE_POOL_CLASSES]; /**< on each class; 0: cannot run there, or not known */
+};
+
+/** Computes the bound and the prices. Of two classes that share tasks the result is exact, of more
+ * it is approximate: the bound is then a lower one.
+ * @param workers processors of each class; 0: the class does not take part
+ * @param[in,out] price of each class, us/us; those of a similar set of tasks are a good start, 0 is
+ * none
+ * @return the bound, us; 0 where there is nothing to do */
+double heddle_area_prices(const struct heddle_area_type *types, size_t n,
+                          const unsigned workers[HEDDLE_POOL_CLASSES],
+                          double price[HEDDLE_POOL_CLASSES]);
+
+#endif

@@ -1,0 +1,55 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Which worker gets which ready task. Tasks are placed one by one, the most urgent first, on the
+ * worker where that costs least. A cost is the time by which everything would end later:
+ *  - where a task runs on a class of devices that is not good at it, the area bound rises
+ *    (area.h);
+ *  - where it ends late, what depends on it ends after all else is done;
+ *  - transfers hold up other transfers.
+ * So while there is time, tasks go where they are cheap, even if they end later there. On the
+ * critical path they go where they end first. All transfers of a machine share one link here, as
+ * they share main memory. Pure.
+ */
+#ifndef HEDDLE_SCHED_POLICIES_PLAN_H
+#define HEDDLE_SCHED_POLICIES_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sched_policies/pool.h"
+
+/** A worker. */
+struct heddle_plan_worker {
+	unsigned class, node; /**< of devices; number of its memory */
+	double free_us;       /**< when it will have done what it has */
+	double begin_us;      /**< out: when it can begin the task that was placed there last */
+};
+
+struct heddle_plan {
+	double now_us;
+	double end_us;  /**< when everything could be done at the earliest */
+	double link_us; /**< when transfers that were asked for will have ended */
+	double price[HEDDLE_POOL_CLASSES]; /**< of area.h */
+	size_t nworkers;
+	struct heddle_plan_worker *workers;
+};
+
+/** A task to be placed. */
+struct heddle_plan_task {
+	double us[HEDDLE_POOL_CLASSES]; /**< on each class; 0: cannot run there */
+	const double *fetch_us; /**< for each memory, time to transfer what is missing there */
+	double after_us;        /**< shortest time from its end to the end of all */
+	/** Whether a worker, an index, may run it; NULL: wherever its class can. */
+	bool (*accept)(size_t worker, void *arg);
+	void *arg;
+};
+
+/** The shortest time of a task; 0: nobody can run it. */
+double heddle_plan_least_us(const struct heddle_plan_task *task);
+
+/** Places a task: its worker, and the link, are busy for longer.
+ * @return the worker's index; nworkers: nobody can run it */
+size_t heddle_plan_place(struct heddle_plan *plan, const struct heddle_plan_task *task);
+
+#endif

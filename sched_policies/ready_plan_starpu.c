@@ -1,0 +1,560 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The policy heddle, where there is something to choose: several classes of devices, or several
+ * memories. Each time a worker asks, a plan (plan.h) places ready tasks, the most urgent first.
+ * Workers claim those that they can begin at once, accelerators those of a moment ahead, too. All
+ * else is forgotten: the next plan knows more.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched_policies/ready.h"
+
+/* An accelerator has claims for so long, us: about what StarPU needs to start some tasks. */
+#define AHEAD 200
+#define MOST_AHEAD 8 /* claims */
+/* Tasks that a plan looks at; where a look at all of them is not due. */
+#define HORIZON 512
+#define SHORT_HORIZON 16
+/* Plans take one part in so many of the time, and those that look at everything. In between
+ * workers choose for themselves. */
+#define OFTEN 10
+#define RARELY 20
+/* The area bound is computed anew when one task in so many has come or gone. */
+#define BOUND_EVERY 50
+/* Tasks that one plan gives away. */
+#define GRANTS 64
+
+struct ready_plan {
+	struct heddle_plan plan;
+	struct heddle_graph *graph;
+	atomic_ulong submitted;
+	uint64_t changes;           /* of times that tasks are estimated to take */
+	size_t moves;               /* tasks that came or went since the bound was computed */
+	double bound_us;            /* the area bound then */
+	bool current;               /* no task has come since the last plan */
+	double due_us;              /* when to make the next plan, */
+	_Atomic double full_due_us; /* and one that looks at everything */
+	double link_us;             /* when the transfers that claims need will have ended */
+	unsigned nnodes;
+	double *fetch_us;         /* of the task in question, to each memory */
+	unsigned *ids;            /* of the plan's workers */
+	struct starpu_task *task; /* in question */
+};
+
+/* ---- the graph ---- */
+
+static size_t successors(void *task, size_t room, void **found)
+{
+	return starpu_task_get_task_succs(task, room, (struct starpu_task **)found);
+}
+
+static unsigned long times(void *item, double us[HEDDLE_POOL_CLASSES], void *arg)
+{
+	struct ready_context *c = arg;
+	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
+	struct starpu_task *task = item;
+	unsigned long type;
+
+	/* It only waits for others, or its program still makes it. */
+	if (!task->cl || task->status == STARPU_TASK_INIT)
+		return 0;
+	type = heddle_estimate_all(task, c->nclasses, estimates);
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if ((uint32_t)task->where & c->where[k])
+			us[k] = estimates[k].us;
+	return type;
+}
+
+int ready_plan_create(struct ready_context *c)
+{
+	struct heddle_graph_source source = {successors, times, c};
+	struct ready_plan *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	c->plan = p;
+	p->nnodes = starpu_memory_nodes_get_count();
+	p->plan.workers = calloc(c->nworkers, sizeof(*p->plan.workers));
+	p->fetch_us = calloc(p->nnodes, sizeof(*p->fetch_us));
+	p->ids = calloc(c->nworkers, sizeof(*p->ids));
+	if (p->plan.workers && p->fetch_us && p->ids && !heddle_graph_create(&source, &p->graph))
+		return 0;
+	ready_plan_destroy(c);
+	return -ENOMEM;
+}
+
+void ready_plan_destroy(struct ready_context *c)
+{
+	struct ready_plan *p = c->plan;
+
+	if (!p)
+		return;
+	heddle_graph_destroy(p->graph);
+	free(p->plan.workers);
+	free(p->fetch_us);
+	free(p->ids);
+	free(p);
+	c->plan = NULL;
+}
+
+void ready_plan_submitted(struct ready_context *c)
+{
+	atomic_fetch_add_explicit(&c->plan->submitted, 1, memory_order_relaxed);
+}
+
+/* All times that are remembered in the graph count as old. */
+void ready_plan_learned(struct ready_context *c)
+{
+	struct ready_plan *p = c->plan;
+	uint64_t size = atomic_load_explicit(&p->submitted, memory_order_relaxed) + p->changes;
+
+	p->changes += size / 4 + 17;
+	p->moves = SIZE_MAX / 2;
+}
+
+int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
+{
+	struct ready_plan *p = c->plan;
+	uint64_t size = atomic_load_explicit(&p->submitted, memory_order_relaxed) + p->changes;
+	double us = heddle_graph_after_us(p->graph, task, size);
+
+	p->current = false;
+	p->moves++;
+	return us < INT_MAX ? (int)us : INT_MAX;
+}
+
+bool ready_plan_is_due(const struct ready_context *c, double now_us)
+{
+	return now_us >= c->plan->due_us;
+}
+
+double ready_plan_full_due_us(const struct ready_context *c)
+{
+	return atomic_load_explicit(&c->plan->full_due_us, memory_order_relaxed);
+}
+
+bool ready_plan_is_current(const struct ready_context *c)
+{
+	return c->plan->current;
+}
+
+double ready_plan_started(struct ready_context *c, unsigned id, const struct starpu_task *task,
+                          double arrival_us, double now_us)
+{
+	heddle_graph_started(c->plan->graph, task);
+	c->plan->moves++;
+	return fmax(0, arrival_us - fmax(now_us, c->workers[id].busy_until_us));
+}
+
+/* ---- transfers ---- */
+
+static double transfer_us(unsigned from, unsigned to, size_t bytes)
+{
+	double bandwidth = starpu_transfer_bandwidth(from, to);
+
+	return bandwidth > 0 ? starpu_transfer_latency(from, to) + bytes / bandwidth : INFINITY;
+}
+
+/* Time to transfer a piece of data. StarPU's own estimate is for a machine whose devices all
+ * transfer at once; in a plan transfers wait for each other. */
+static double data_us(const struct ready_plan *p, starpu_data_handle_t handle, unsigned node)
+{
+	size_t bytes = starpu_data_get_size(handle);
+	double least = INFINITY;
+	int valid, requested;
+
+	starpu_data_query_status(handle, node, NULL, &valid, &requested);
+	if (valid || requested)
+		return 0;
+	for (unsigned from = 0; from < p->nnodes; from++) {
+		starpu_data_query_status(handle, from, NULL, &valid, NULL);
+		if (from == node || !valid)
+			continue;
+		least = fmin(least, transfer_us(from, node, bytes));
+		if (from != STARPU_MAIN_RAM && node != STARPU_MAIN_RAM)
+			least = fmin(least, transfer_us(from, STARPU_MAIN_RAM, bytes) +
+			                        transfer_us(STARPU_MAIN_RAM, node, bytes));
+	}
+	return isinf(least) ? 0 : least;
+}
+
+static double fetch_us(const struct ready_plan *p, struct starpu_task *task, unsigned node)
+{
+	double us = 0;
+
+	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++)
+		if (STARPU_TASK_GET_MODE(task, i) & STARPU_R)
+			us += data_us(p, STARPU_TASK_GET_HANDLE(task, i), node);
+	return us;
+}
+
+/* ---- plans ---- */
+
+/* Who asks for a plan, and how it goes on. */
+struct planning {
+	struct ready_context *c;
+	unsigned asking; /* worker; nworkers: nobody */
+	bool full;       /* those that wait are served, however far down their tasks are */
+	double now_us;
+	double
+	    wait_us; /* how long the asking worker may leave tasks to others; 0: there are none */
+	size_t n;    /* tasks given away */
+	struct grant {
+		unsigned id;
+		struct heddle_pool_place place;
+		struct claim claim;
+	} grants[GRANTS];
+};
+
+/* When a worker will have done what it has started. Of one that is late nobody knows when it will
+ * end: it may take as long again. */
+static double busy_until_us(const struct ready_context *c, unsigned id, bool asks, double now_us)
+{
+	double us = c->workers[id].busy_until_us;
+	bool idle = asks || waiters_has(&c->waiters, id) || us <= 0;
+
+	if (us >= now_us)
+		return us;
+	return idle ? now_us : now_us + (now_us - us);
+}
+
+static void bound_renew(struct ready_context *c)
+{
+	struct ready_plan *p = c->plan;
+	const struct heddle_area_type *types;
+	size_t n = heddle_graph_types(p->graph, &types);
+	double count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count += types[i].count;
+	if (p->moves * BOUND_EVERY < count)
+		return;
+	p->bound_us = heddle_area_prices(types, n, c->count, p->plan.price);
+	p->moves = 0;
+}
+
+static void plan_begin(const struct planning *planning)
+{
+	struct ready_context *c = planning->c;
+	struct heddle_plan *plan = &c->plan->plan;
+	int *ids;
+	unsigned n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
+
+	bound_renew(c);
+	plan->now_us = planning->now_us;
+	plan->end_us = plan->now_us + c->plan->bound_us;
+	plan->link_us = c->plan->link_us;
+	plan->nworkers = 0;
+	for (unsigned i = n; i-- > 0;) {
+		unsigned id = ids[i];
+		double free_us;
+
+		if (id >= c->nworkers)
+			continue;
+		free_us = busy_until_us(c, id, id == planning->asking, planning->now_us) +
+		          c->workers[id].claims_us;
+		c->plan->ids[plan->nworkers] = id;
+		plan->workers[plan->nworkers++] = (struct heddle_plan_worker){
+		    .class = c->workers[id].class, .node = c->workers[id].node, .free_us = free_us};
+	}
+}
+
+/* Describes a task of the pool. @return bit k: class k would be tried with it */
+static unsigned task_describe(struct ready_context *c, const struct heddle_pool_key *key,
+                              struct starpu_task *task, struct heddle_plan_task *described)
+{
+	struct ready_plan *p = c->plan;
+	unsigned trials = 0;
+
+	*described = (struct heddle_plan_task){.fetch_us = p->fetch_us, .after_us = key->rank};
+	for (unsigned k = 0; k < c->nclasses; k++) {
+		bool trial = false;
+
+		if (c->count[k] && heddle_pool_key_runs(key, k))
+			described->us[k] = ready_planned_us(c, key, k, &trial);
+		trials |= trial ? 1u << k : 0;
+	}
+	for (unsigned node = 0; node < p->nnodes; node++)
+		p->fetch_us[node] = fetch_us(p, task, node);
+	return trials;
+}
+
+static bool accept(size_t worker, void *arg)
+{
+	struct ready_plan *p = arg;
+
+	return policy_accepts(p->task, &p->ids[worker]);
+}
+
+static size_t task_bytes(struct starpu_task *task)
+{
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++)
+		bytes += starpu_data_get_size(STARPU_TASK_GET_HANDLE(task, i));
+	return bytes;
+}
+
+/* Whether a worker should be given more. */
+static bool is_open(const struct planning *planning, size_t w, unsigned given)
+{
+	struct ready_context *c = planning->c;
+	unsigned id = c->plan->ids[w];
+	const struct heddle_plan_worker *worker = &c->plan->plan.workers[w];
+	size_t claims = claims_count(&c->claims, id) + given;
+
+	if (!claims && (id == planning->asking || (planning->full && waiters_has(&c->waiters, id))))
+		return true;
+	return c->workers[id].accelerator && claims < MOST_AHEAD &&
+	       worker->free_us < planning->now_us + AHEAD;
+}
+
+/* Whether a worker begins a task that was placed on it soon enough to claim it now. */
+static bool is_soon(const struct planning *planning, size_t w, unsigned given)
+{
+	const struct ready_context *c = planning->c;
+	const struct heddle_plan_worker *worker = &c->plan->plan.workers[w];
+	unsigned id = c->plan->ids[w];
+	size_t claims = claims_count(&c->claims, id) + given;
+
+	if (!claims && (id == planning->asking || waiters_has(&c->waiters, id)))
+		return true;
+	return c->workers[id].accelerator && claims < MOST_AHEAD &&
+	       worker->begin_us <= planning->now_us + AHEAD;
+}
+
+/* Gives a task to a worker. */
+static void give(struct planning *planning, unsigned id, const struct heddle_pool_key *key,
+                 const struct heddle_pool_place *place, bool trial, bool first)
+{
+	struct ready_context *c = planning->c;
+	struct ready_requester requester = {.c = c, .id = id};
+	struct starpu_task *task = heddle_pool_at(place);
+	size_t bytes = task_bytes(task);
+	double us = c->plan->fetch_us[c->workers[id].node], arrival_us = 0;
+
+	if (planning->n == GRANTS || (!first && !ready_queue_fits(&c->workers[id], bytes)) ||
+	    (trial && !ready_trial_begin(&requester, key)))
+		return;
+	if (us > 0)
+		arrival_us = c->plan->link_us = fmax(c->plan->link_us, planning->now_us) + us;
+	planning->grants[planning->n++] = (struct grant){
+	    .id = id,
+	    .place = *place,
+	    .claim = {.trial = trial,
+	              .since_us = planning->now_us,
+	              .arrival_us = arrival_us,
+	              .bytes = bytes},
+	};
+}
+
+static void claim_all(struct planning *planning)
+{
+	struct ready_context *c = planning->c;
+
+	/* From the end: places in front stay what they are. */
+	for (size_t i = planning->n; i-- > 0;)
+		heddle_pool_take(c->pool, &planning->grants[i].place,
+		                 &planning->grants[i].claim.entry);
+	for (size_t i = 0; i < planning->n; i++) {
+		const struct grant *grant = &planning->grants[i];
+		const struct heddle_pool_entry *entry = &grant->claim.entry;
+
+		if (!claims_reserve(&c->claims, grant->id))
+			ready_claim_add(c, grant->id, &grant->claim);
+		else /* without memory; where it was there still is room */
+			heddle_pool_push_since(c->pool, entry->item, &entry->key, entry->since_us);
+	}
+}
+
+/* The asking worker leaves a task to others no longer than it would have needed for it. */
+static void wait_for(struct planning *planning, double us)
+{
+	if (us > 0 && (planning->wait_us <= 0 || us < planning->wait_us))
+		planning->wait_us = us;
+}
+
+/* Places tasks until everybody is served, or nothing is left within the horizon. */
+static void plan_make(struct planning *planning)
+{
+	struct ready_context *c = planning->c;
+	struct heddle_plan *plan = &c->plan->plan;
+	struct heddle_pool_walk walk = {0};
+	struct heddle_pool_place place;
+	const struct heddle_pool_key *key;
+	int horizon = planning->full ? HORIZON : SHORT_HORIZON, n = 0;
+	unsigned given[STARPU_NMAXWORKERS] = {0};
+	bool open[STARPU_NMAXWORKERS];
+	size_t nopen = 0;
+
+	for (size_t w = 0; w < plan->nworkers; w++)
+		nopen += open[w] = is_open(planning, w, 0);
+	for (; nopen && n < horizon && (key = heddle_pool_next(c->pool, &walk, &place)); n++) {
+		struct heddle_plan_task task;
+		unsigned trials = task_describe(c, key, heddle_pool_at(&place), &task);
+		size_t w;
+
+		if (planning->asking < c->nworkers)
+			wait_for(planning, task.us[c->workers[planning->asking].class]);
+		if (key->tag != HEDDLE_POOL_UNIFORM) {
+			c->plan->task = heddle_pool_at(&place);
+			task.accept = accept;
+			task.arg = c->plan;
+		}
+		plan->end_us =
+		    fmax(plan->end_us, plan->now_us + heddle_plan_least_us(&task) + task.after_us);
+		w = heddle_plan_place(plan, &task);
+		if (w == plan->nworkers)
+			continue;
+		if (is_soon(planning, w, given[w])) {
+			give(planning, c->plan->ids[w], key, &place,
+			     trials >> plan->workers[w].class & 1, !given[w]);
+			given[w]++;
+		}
+		nopen -= open[w];
+		nopen += open[w] = is_open(planning, w, given[w]);
+	}
+}
+
+/* Whether no other class could do a task. */
+static bool is_alone(const struct ready_context *c, const struct heddle_pool_key *key,
+                     unsigned class)
+{
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if (k != class && c->count[k] && heddle_pool_key_runs(key, k))
+			return false;
+	return true;
+}
+
+static bool admits(const struct heddle_pool_key *key, double since_us, void *arg)
+{
+	const struct planning *planning = arg;
+
+	(void)since_us;
+	return is_alone(planning->c, key, planning->c->workers[planning->asking].class);
+}
+
+bool ready_plan_leaves(const struct ready_context *c, const struct heddle_pool_key *key,
+                       unsigned id)
+{
+	const struct ready_worker *worker = &c->workers[id];
+
+	return worker->accelerator || is_alone(c, key, worker->class) ||
+	       atomic_load_explicit(&c->taker[ready_type_place(key->type, READY_TAKERS)],
+	                            memory_order_relaxed) == worker->class + 1;
+}
+
+static bool accepts(void *task, void *arg)
+{
+	struct planning *planning = arg;
+
+	return policy_accepts(task, &planning->asking);
+}
+
+/* Whether all others wait and have nothing. */
+static bool nobody_works(const struct planning *planning)
+{
+	struct ready_context *c = planning->c;
+	int *ids;
+	unsigned n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
+
+	for (unsigned i = 0; i < n; i++)
+		if ((unsigned)ids[i] < c->nworkers && (unsigned)ids[i] != planning->asking &&
+		    (!waiters_has(&c->waiters, ids[i]) || claims_count(&c->claims, ids[i])))
+			return false;
+	return true;
+}
+
+/* The plan has nothing for the asking worker. Behind the horizon there may be tasks for its class
+ * alone. And where nobody works, it takes anything: a plan can be wrong. */
+static void look_further(struct planning *planning)
+{
+	struct ready_context *c = planning->c;
+	struct heddle_pool_query query = {.class = c->workers[planning->asking].class,
+	                                  .least = INT_MIN,
+	                                  .admit = nobody_works(planning) ? NULL : admits,
+	                                  .accept = accepts,
+	                                  .arg = planning};
+	struct heddle_pool_place place;
+	const struct heddle_pool_key *key = heddle_pool_find(c->pool, &query, &place);
+
+	if (key) {
+		task_describe(c, key, heddle_pool_at(&place), &(struct heddle_plan_task){0});
+		give(planning, planning->asking, key, &place, false, true);
+	}
+}
+
+/* @return how long the asking worker may leave tasks to others, us; 0: there are none */
+static double plan(struct ready_context *c, unsigned asking, double now_us)
+{
+	struct planning planning = {.c = c, .asking = asking, .now_us = now_us};
+	struct ready_plan *p = c->plan;
+	double end_us;
+
+	planning.full = now_us >= atomic_load_explicit(&p->full_due_us, memory_order_relaxed);
+	plan_begin(&planning);
+	plan_make(&planning);
+	claim_all(&planning);
+	if (asking < c->nworkers && !claims_count(&c->claims, asking)) {
+		planning.n = 0;
+		look_further(&planning);
+		claim_all(&planning);
+	}
+	p->current = true;
+	end_us = starpu_timing_now();
+	p->due_us = end_us + OFTEN * (end_us - now_us);
+	if (planning.full)
+		atomic_store_explicit(&p->full_due_us, end_us + RARELY * (end_us - now_us),
+		                      memory_order_relaxed);
+	return planning.wait_us;
+}
+
+void ready_plan_make(struct ready_requester *requester)
+{
+	double wait_us = plan(requester->c, requester->id, requester->now_us);
+
+	if (wait_us > 0)
+		requester->look_at_us = requester->now_us + wait_us;
+}
+
+static bool is_late(const struct claim *claim, unsigned owner, void *arg)
+{
+	struct ready_requester *requester = arg;
+	struct ready_context *c = requester->c;
+	const struct heddle_pool_key *key = &claim->entry.key;
+	unsigned class = c->workers[requester->id].class;
+	double end_us, look_us;
+	bool trial;
+
+	if (!heddle_pool_key_runs(key, class) || !policy_accepts(claim->entry.item, &requester->id))
+		return false;
+	end_us = requester->now_us + ready_planned_us(c, key, class, &trial);
+	if (!c->patient || end_us <= busy_until_us(c, owner, false, requester->now_us))
+		return true;
+	look_us = fmax(end_us, requester->now_us + AHEAD);
+	if (requester->look_at_us <= 0 || look_us < requester->look_at_us)
+		requester->look_at_us = look_us;
+	return false;
+}
+
+bool ready_plan_late(struct ready_requester *requester, int least, unsigned *owner, size_t *index)
+{
+	struct claims_query query = {
+	    .worker = requester->id, .least = least, .accept = is_late, .arg = requester};
+
+	return requester->c->claims.total &&
+	       claims_find(&requester->c->claims, &query, owner, index);
+}
+
+void ready_plan_renew(struct ready_context *c)
+{
+	double now_us = starpu_timing_now();
+
+	if (!c->plan->current && ready_plan_is_due(c, now_us))
+		plan(c, c->nworkers, now_us);
+}
