@@ -14,12 +14,15 @@
 #define HEDDLE_STARPU_14 1
 /* A policy must say that it prefetches, or StarPU does it a second time. */
 #define HEDDLE_POLICY_PREFETCHES .prefetches = 1,
+/* Of struct starpu_conf: what is called once the policy is ready. */
+#define heddle_compat_policy_callback sched_policy_callback
 /* How a data interface is given its home node. */
 typedef int heddle_compat_home;
 #else
 typedef unsigned heddle_compat_home;
 #define HEDDLE_STARPU_14 0
 #define HEDDLE_POLICY_PREFETCHES
+#define heddle_compat_policy_callback sched_policy_init
 #endif
 
 /** Expected time of an implementation of a task on a worker, µs: NaN where a

@@ -33,6 +33,12 @@ if [ -e $models/codelets/45/chol_model_22.mirage ]; then
 		measured mirage cholesky --size 15360 --tile 960 --sched dmdas
 		cmp "$work/report" "$work/first" || fail "mirage: run $run differs"
 	done
+	# A plan beats the order of completion times.
+	measured mirage cholesky --size 11520 --tile 960 --sched dmdas || fail "$(cat "$work/out")"
+	stock=$(us "$work/report")
+	measured mirage cholesky --size 11520 --tile 960 --sched heddle || fail "$(cat "$work/out")"
+	awk "BEGIN { exit !($(us "$work/report") < $stock) }" ||
+		fail "mirage: heddle took $(us "$work/report") us, dmdas $stock"
 	measured mirage lu --size 3200 --tile 320 --sched odds || fail "lu: $(cat "$work/out")"
 	[ "$(tasks "$work/report")" = 385 ] || fail "lu: not all tasks were run"
 	measured mirage lu --size 3200 --tile 640 --sched lws --double || fail "$(cat "$work/out")"

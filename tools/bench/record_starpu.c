@@ -462,7 +462,7 @@ static struct starpu_conf *conf_order(struct starpu_conf *conf, struct starpu_co
 	if (!conf && !starpu_conf_init(own))
 		conf = own;
 	if (conf)
-		conf->sched_policy_init = orders_tell;
+		conf->heddle_compat_policy_callback = orders_tell;
 	return conf;
 }
 
