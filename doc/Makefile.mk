@@ -47,6 +47,7 @@ dist_results_DATA = \
 	results/loops.md \
 	results/overhead.md \
 	results/simulated-loops.md \
+	results/simulated-graphs.md \
 	results/simulated-tasks.md \
 	results/tasks.md \
 	results/transfers.md \
@@ -67,6 +68,7 @@ dist_resultsdata_DATA = \
 	results/data/nbia.csv \
 	results/data/simulated-altix.csv \
 	results/data/simulated-loops.csv \
+	results/data/simulated-graphs.csv \
 	results/data/simulated-tasks.csv \
 	results/data/transfers-noise.csv \
 	results/data/wavefront-clusters.csv

@@ -114,7 +114,7 @@ void ready_plan_learned(struct ready_context *c)
 	uint64_t size = atomic_load_explicit(&p->submitted, memory_order_relaxed) + p->changes;
 
 	p->changes += size / 4 + 17;
-	p->moves = SIZE_MAX / 2;
+	p->moves = 1 << 30;
 }
 
 int ready_plan_rank(struct ready_context *c, struct starpu_task *task)

@@ -15,12 +15,15 @@
 #define SLOW_FACTOR 33
 
 /* Bucket 0 is StarPU's own, for tasks that may run everywhere. */
-static void tell_order(int type, unsigned levels, bool descending)
+static void tell_order(int type, unsigned first, unsigned levels, bool descending)
 {
-	starpu_heteroprio_set_nb_prios(0, type, levels + 1);
-	for (unsigned l = 0; l < levels; l++)
-		starpu_heteroprio_set_mapping(0, type, l, 1 + (descending ? levels - 1 - l : l));
-	starpu_heteroprio_set_mapping(0, type, levels, 0);
+	unsigned n = levels - first;
+
+	starpu_heteroprio_set_nb_prios(0, type, n + 1);
+	for (unsigned l = 0; l < n; l++)
+		starpu_heteroprio_set_mapping(0, type, l,
+		                              1 + (descending ? levels - 1 - l : first + l));
+	starpu_heteroprio_set_mapping(0, type, n, 0);
 }
 
 static bool is_heteroprio(void)
@@ -30,7 +33,7 @@ static bool is_heteroprio(void)
 	return policy && policy->policy_name && !strcmp(policy->policy_name, "heteroprio");
 }
 
-bool heteroprio_tell(unsigned levels, int32_t where)
+bool heteroprio_tell(unsigned levels, unsigned opencl_first, int32_t where)
 {
 	bool cuda = starpu_cuda_worker_get_count() && (!where || where & STARPU_CUDA);
 	bool opencl = starpu_opencl_worker_get_count() && (!where || where & STARPU_OPENCL);
@@ -40,12 +43,12 @@ bool heteroprio_tell(unsigned levels, int32_t where)
 	if (HEDDLE_STARPU_14 || !is_heteroprio())
 		return false;
 	if (cuda)
-		tell_order(STARPU_CUDA_WORKER, levels, true);
+		tell_order(STARPU_CUDA_WORKER, 0, levels, true);
 	if (opencl)
-		tell_order(STARPU_OPENCL_WORKER, levels, true);
+		tell_order(STARPU_OPENCL_WORKER, opencl_first, levels, true);
 	if (!starpu_cpu_worker_get_count() || (where && !(where & STARPU_CPU)))
 		return true;
-	tell_order(cpu, levels, false);
+	tell_order(cpu, 0, levels, false);
 	for (unsigned l = 1; l < levels && (cuda || opencl); l++) {
 		starpu_heteroprio_set_faster_arch(0, best, 1 + l);
 		starpu_heteroprio_set_arch_slow_factor(0, cpu, 1 + l, SLOW_FACTOR);

@@ -13,8 +13,9 @@
 /** Where the policy is heteroprio: a priority for each level of resolution, its number plus one;
  * CPUs prefer the first level, accelerators the last, and CPUs leave what lies between to
  * accelerators that have not enough of it. Before any task is submitted.
+ * @param opencl_first the first level that OpenCL devices can run
  * @param where the tasks may run, as in task->where; 0: everywhere
  * @return whether tasks must have these priorities */
-bool heteroprio_tell(unsigned levels, int32_t where);
+bool heteroprio_tell(unsigned levels, unsigned opencl_first, int32_t where);
 
 #endif

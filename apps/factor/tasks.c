@@ -113,7 +113,7 @@ int factor_tasks_make(struct factor *factor)
 	for (int op = 0; op < FACTOR_NOPS; op++)
 		prepare_argument(factor, op, NULL, &factor->others[op]);
 	/* StarPU 1.3's heteroprio wants the kinds of tasks in the order of their gain. */
-	factor->by_bucket = heteroprio_tell(4, factor->where);
+	factor->by_bucket = heteroprio_tell(4, 1, factor->where);
 	each_tile(factor, register_tile);
 	return 0;
 }

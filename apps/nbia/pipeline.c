@@ -403,7 +403,7 @@ int pipeline_make(const struct slide *slide, const struct pipeline_options *opti
 	made->slide = slide;
 	made->options = *options;
 	made->where = app_where(options->kinds);
-	made->by_level = heteroprio_tell(options->levels, made->where);
+	made->by_level = heteroprio_tell(options->levels, 0, made->where);
 	made->side = options->resolutions[options->levels - 1];
 	made->columns = (slide->width + made->side - 1) / made->side;
 	made->rows = (slide->height + made->side - 1) / made->side;
