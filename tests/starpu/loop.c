@@ -1033,12 +1033,23 @@ static void test_refused_within_task(void **state)
 
 static int failures; /* how many blocks are still to fail; < 0: all */
 
+/* Whether the block that asks is to fail. */
+static bool to_fail(void)
+{
+	int left = __atomic_load_n(&failures, __ATOMIC_SEQ_CST);
+
+	while (left > 0)
+		if (__atomic_compare_exchange_n(&failures, &left, left - 1, false, __ATOMIC_SEQ_CST,
+		                                __ATOMIC_SEQ_CST))
+			return true;
+	return left < 0;
+}
+
 static void failing_cpu(void *buffers[], void *arg)
 {
 	struct heddle_block *block = arg;
 
-	if (failures && block->start > N / 3 &&
-	    (failures < 0 || __atomic_fetch_sub(&failures, 1, __ATOMIC_SEQ_CST) > 0)) {
+	if (block->start > N / 3 && to_fail()) {
 		block->status = -EIO;
 		return;
 	}
@@ -1053,7 +1064,7 @@ static void failing_in_place_cpu(void *buffers[], void *arg)
 
 	for (size_t i = 0; i < block->n; i++)
 		values[i]++;
-	if (failures > 0 && __atomic_fetch_sub(&failures, 1, __ATOMIC_SEQ_CST) > 0)
+	if (to_fail())
 		block->status = -EIO;
 }
 
