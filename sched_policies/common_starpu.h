@@ -45,6 +45,13 @@ struct wake_list {
  * really been woken. The policy's lock must not be held. */
 void wake_list_wake(const struct wake_list *list, struct waiters *waiters);
 
+/** Whether waiting workers poll: what they can see without the lock, nobody need wake them for. */
+#if defined(STARPU_NON_BLOCKING_DRIVERS) && !defined(STARPU_SIMGRID)
+#define POLICY_WORKERS_POLL true
+#else
+#define POLICY_WORKERS_POLL false
+#endif
+
 /** What every policy does with workers that join its context (hook add_workers):
  * they are awake afterwards. Policies do not call
  * starpu_sched_ctx_worker_shares_tasks_lists(): it makes a worker that leaves give

@@ -30,6 +30,7 @@ struct queue {
 	struct heddle_pool_key key;
 	double us[HEDDLE_POOL_CLASSES]; /* its costs */
 	bool costs;                     /* any */
+	bool moves;                     /* its gains have changed, and its place has not */
 	unsigned nclasses;              /* that can run it */
 	uint64_t serial;                /* queues are founded in this order */
 	uint64_t hash;
@@ -44,6 +45,7 @@ struct order {
 
 struct heddle_pool {
 	struct order orders[HEDDLE_POOL_CLASSES + 1]; /* the last one of all queues */
+	struct order moved; /* while queues move; room for those of any order */
 	struct queue **buckets;
 	struct queue *last;    /* that was looked up: most items are of the queue before */
 	struct queue *emptied; /* just now, and still listed: tasks of a chain come and go */
@@ -184,6 +186,9 @@ static int queue_list(struct heddle_pool *pool, struct queue *queue)
 	for (unsigned k = 0; k <= ALL; k++)
 		if (is_listed(queue, k) && order_reserve(&pool->orders[k]))
 			return -ENOMEM;
+	pool->moved.n = pool->orders[ALL].n;
+	if (order_reserve(&pool->moved))
+		return -ENOMEM;
 	for (unsigned k = 0; k <= ALL; k++)
 		if (is_listed(queue, k))
 			order_insert(&pool->orders[k], queue, k);
@@ -341,6 +346,7 @@ void heddle_pool_destroy(struct heddle_pool *pool)
 	queues_sweep(pool, true);
 	for (unsigned k = 0; k <= ALL; k++)
 		free(pool->orders[k].queues);
+	free(pool->moved.queues);
 	free(pool->buckets);
 	free(pool);
 }
@@ -405,21 +411,71 @@ int heddle_pool_push(struct heddle_pool *pool, void *item, const struct heddle_p
 	return heddle_pool_push_since(pool, item, key, 0);
 }
 
+/* Takes the queues that move out of an order. Mostly they keep their order among themselves. */
+static void order_split(struct order *order, struct order *moved, unsigned class)
+{
+	size_t kept = 0;
+
+	moved->n = 0;
+	for (size_t i = 0; i < order->n; i++) {
+		struct queue *queue = order->queues[i];
+		size_t place = moved->n;
+
+		if (!queue->moves) {
+			order->queues[kept++] = queue;
+			continue;
+		}
+		for (; place && queue_before(queue, moved->queues[place - 1], class); place--)
+			moved->queues[place] = moved->queues[place - 1];
+		moved->queues[place] = queue;
+		moved->n++;
+	}
+	order->n = kept;
+}
+
+/* Puts them back, the last one first. */
+static void order_merge(struct order *order, const struct order *moved, unsigned class)
+{
+	size_t kept = order->n, left = moved->n;
+
+	order->n += left;
+	while (left) {
+		struct queue *queue = moved->queues[left - 1];
+
+		if (kept && queue_before(queue, order->queues[kept - 1], class)) {
+			order->queues[kept + left - 1] = order->queues[kept - 1];
+			kept--;
+		} else {
+			order->queues[kept + --left] = queue;
+		}
+	}
+}
+
 void heddle_pool_revalue(struct heddle_pool *pool, unsigned long type,
                          void (*value)(struct heddle_pool_key *key, void *arg), void *arg)
 {
 	const struct order *all = &pool->orders[ALL];
+	bool any = false;
 
 	/* In this order a queue keeps its place. Empty ones get their value with the next item. */
 	for (size_t i = 0; i < all->n; i++) {
 		struct queue *queue = all->queues[i];
 		struct heddle_pool_key key = queue->key;
 
+		queue->moves = false;
 		if (key.type != type || !ring_count(&queue->items))
 			continue;
 		value(&key, arg);
-		if (!key_same_value(&queue->key, &key))
-			queue_move(pool, queue, &key);
+		if (key_same_value(&queue->key, &key))
+			continue;
+		load_add(pool, queue, -(double)ring_count(&queue->items));
+		queue_value(queue, &key);
+		load_add(pool, queue, ring_count(&queue->items));
+		any = queue->moves = true;
+	}
+	for (unsigned k = 0; any && k < ALL; k++) {
+		order_split(&pool->orders[k], &pool->moved, k);
+		order_merge(&pool->orders[k], &pool->moved, k);
 	}
 }
 

@@ -61,6 +61,7 @@ struct ready_worker {
 	double claims_us;     /**< time of its claims on it */
 	size_t claims_bytes;  /**< size of their data */
 	double busy_until_us; /**< estimated end of what it has started */
+	atomic_bool rests;    /**< it has done all that it started */
 	unsigned long trial;  /**< task type that it runs the first task of; 0: none */
 	double trial_since_us;
 	double waits_since_us; /**< has found nothing that it wants since then; 0: has a task */
@@ -107,6 +108,7 @@ struct ready_context {
 	/** Guards the pool, the claims, the task types and what ready_worker says. Tasks are handed
 	 * in without it. */
 	starpu_pthread_mutex_t mutex;
+	atomic_uint urgent; /**< accelerators that wait for it: who plans for cores gives way */
 	unsigned id;
 	struct ready_traits traits;
 	struct heddle_pool *pool;
@@ -163,7 +165,8 @@ struct ready_requester {
 	double now_us;
 	double look_at_us; /**< out: when it may want what it left to others now; 0: left nothing */
 	int trying;        /**< class that has claimed the task in question for a trial; -1: none */
-	int left; /**< out: who had asked for the input of the task that it takes; -1: nobody */
+	int left;  /**< out: who had asked for the input of the task that it takes; -1: nobody */
+	bool full; /**< its plan looks at everything */
 };
 
 /* ---- ready_push_starpu.c ---- */
@@ -203,11 +206,15 @@ void ready_plan_make(struct ready_requester *requester);
 /** The same for those that wait, if tasks have come since the last plan. */
 void ready_plan_renew(struct ready_context *c);
 
-/** Whether it is time for another plan: they are not to take long together. */
-bool ready_plan_is_due(const struct ready_context *c, double now_us);
+/** Whether it is time for another plan, of a worker that asks: they are not to take long together,
+ * and an accelerator with claims enough need not wait for one. */
+bool ready_plan_is_due(const struct ready_requester *requester);
 
-/** When the next plan that looks at everything is due, us. The mutex is not held. */
-double ready_plan_full_due_us(const struct ready_context *c);
+/** Whether a plan that looks at everything is due. The mutex is not held. */
+bool ready_plan_full_is_due(const struct ready_context *c, double now_us);
+
+/** The same; who gets true is the only one, and makes that plan. */
+bool ready_plan_full_begin(struct ready_context *c, double now_us);
 
 /** Whether a worker may choose a task between two plans: an accelerator may, and who alone can do
  * it, or did such a task last. */

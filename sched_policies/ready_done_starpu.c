@@ -128,4 +128,6 @@ void ready_post_exec(struct starpu_task *task, unsigned ctx)
 		ready_queue_done(c, worker, us);
 	}
 	worker->done++;
+	if (worker->done == worker->started)
+		atomic_store_explicit(&worker->rests, true, memory_order_relaxed);
 }

@@ -17,6 +17,8 @@
 /* An accelerator has claims for so long, us: about what StarPU needs to start some tasks. */
 #define AHEAD 200
 #define MOST_AHEAD 8 /* claims */
+/* With so many it need not wait for a plan. */
+#define ENOUGH (MOST_AHEAD / 2)
 /* Tasks that a plan looks at; where a look at all of them is not due. */
 #define HORIZON 512
 #define SHORT_HORIZON 16
@@ -26,6 +28,10 @@
 #define RARELY 20
 /* The area bound is computed anew when one task in so many has come or gone. */
 #define BOUND_EVERY 50
+/* Who begins a plan that looks at everything makes it within this time, us. */
+#define BEGUN 1000
+/* Ranks of tasks are told apart to so many bits. */
+#define RANK_BITS 6
 /* Tasks that one plan gives away. */
 #define GRANTS 64
 
@@ -117,6 +123,16 @@ void ready_plan_learned(struct ready_context *c)
 	p->moves = 1 << 30;
 }
 
+/* Tasks of about the same rank share a queue of the pool. */
+static int rank_round(double us)
+{
+	int rank = us < INT_MAX ? (int)us : INT_MAX, bits = 0;
+
+	while (rank >> bits >> RANK_BITS)
+		bits++;
+	return rank >> bits << bits;
+}
+
 int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 {
 	struct ready_plan *p = c->plan;
@@ -125,17 +141,29 @@ int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 
 	p->current = false;
 	p->moves++;
-	return us < INT_MAX ? (int)us : INT_MAX;
+	return rank_round(us);
 }
 
-bool ready_plan_is_due(const struct ready_context *c, double now_us)
+bool ready_plan_is_due(const struct ready_requester *requester)
 {
-	return now_us >= c->plan->due_us;
+	const struct ready_context *c = requester->c;
+
+	return requester->full || (requester->now_us >= c->plan->due_us &&
+	                           claims_count(&c->claims, requester->id) < ENOUGH);
 }
 
-double ready_plan_full_due_us(const struct ready_context *c)
+bool ready_plan_full_is_due(const struct ready_context *c, double now_us)
 {
-	return atomic_load_explicit(&c->plan->full_due_us, memory_order_relaxed);
+	return now_us >= atomic_load_explicit(&c->plan->full_due_us, memory_order_relaxed);
+}
+
+bool ready_plan_full_begin(struct ready_context *c, double now_us)
+{
+	struct ready_plan *p = c->plan;
+	double due_us = atomic_load_explicit(&p->full_due_us, memory_order_relaxed);
+
+	return now_us >= due_us &&
+	       atomic_compare_exchange_strong(&p->full_due_us, &due_us, now_us + BEGUN);
 }
 
 bool ready_plan_is_current(const struct ready_context *c)
@@ -216,7 +244,8 @@ struct planning {
 static double busy_until_us(const struct ready_context *c, unsigned id, bool asks, double now_us)
 {
 	double us = c->workers[id].busy_until_us;
-	bool idle = asks || waiters_has(&c->waiters, id) || us <= 0;
+	bool idle = asks || us <= 0 || waiters_has(&c->waiters, id) ||
+	            atomic_load_explicit(&c->workers[id].rests, memory_order_relaxed);
 
 	if (us >= now_us)
 		return us;
@@ -379,6 +408,15 @@ static void wait_for(struct planning *planning, double us)
 		planning->wait_us = us;
 }
 
+/* Whether an accelerator waits for the mutex while a core plans. */
+static bool gives_way(const struct planning *planning)
+{
+	const struct ready_context *c = planning->c;
+
+	return atomic_load_explicit(&c->urgent, memory_order_relaxed) &&
+	       planning->asking < c->nworkers && !c->workers[planning->asking].accelerator;
+}
+
 /* Places tasks until everybody is served, or nothing is left within the horizon. */
 static void plan_make(struct planning *planning)
 {
@@ -394,10 +432,15 @@ static void plan_make(struct planning *planning)
 
 	for (size_t w = 0; w < plan->nworkers; w++)
 		nopen += open[w] = is_open(planning, w, 0);
-	for (; nopen && n < horizon && (key = heddle_pool_next(c->pool, &walk, &place)); n++) {
+	for (; nopen && n < horizon && !gives_way(planning); n++) {
 		struct heddle_plan_task task;
-		unsigned trials = task_describe(c, key, heddle_pool_at(&place), &task);
+		unsigned trials;
 		size_t w;
+
+		key = heddle_pool_next(c->pool, &walk, &place);
+		if (!key)
+			return;
+		trials = task_describe(c, key, heddle_pool_at(&place), &task);
 
 		if (planning->asking < c->nworkers)
 			wait_for(planning, task.us[c->workers[planning->asking].class]);
@@ -490,13 +533,13 @@ static void look_further(struct planning *planning)
 }
 
 /* @return how long the asking worker may leave tasks to others, us; 0: there are none */
-static double plan(struct ready_context *c, unsigned asking, double now_us)
+static double plan(struct ready_context *c, unsigned asking, bool full, double now_us)
 {
 	struct planning planning = {.c = c, .asking = asking, .now_us = now_us};
 	struct ready_plan *p = c->plan;
 	double end_us;
 
-	planning.full = now_us >= atomic_load_explicit(&p->full_due_us, memory_order_relaxed);
+	planning.full = full || ready_plan_full_is_due(c, now_us);
 	plan_begin(&planning);
 	plan_make(&planning);
 	claim_all(&planning);
@@ -516,7 +559,7 @@ static double plan(struct ready_context *c, unsigned asking, double now_us)
 
 void ready_plan_make(struct ready_requester *requester)
 {
-	double wait_us = plan(requester->c, requester->id, requester->now_us);
+	double wait_us = plan(requester->c, requester->id, requester->full, requester->now_us);
 
 	if (wait_us > 0)
 		requester->look_at_us = requester->now_us + wait_us;
@@ -555,6 +598,6 @@ void ready_plan_renew(struct ready_context *c)
 {
 	double now_us = starpu_timing_now();
 
-	if (!c->plan->current && ready_plan_is_due(c, now_us))
-		plan(c, c->nworkers, now_us);
+	if (!c->plan->current && now_us >= c->plan->due_us)
+		plan(c, c->nworkers, false, now_us);
 }

@@ -133,11 +133,12 @@ static bool eligible_has(const struct ready_context *c, const struct eligible *e
 }
 
 /* Whether others than the class that took such a task last should see it now. Under a plan they
- * get their tasks when somebody looks at everything; until then that class goes on. */
+ * get their tasks when somebody looks at everything; until then that class goes on. Who polls
+ * sees by itself when that is due. */
 static bool others_look(const struct ready_context *c, const struct eligible *eligible, bool works)
 {
 	return !c->plan || !works || !(eligible->classes >> eligible->class & 1) ||
-	       starpu_timing_now() >= ready_plan_full_due_us(c);
+	       (!POLICY_WORKERS_POLL && ready_plan_full_is_due(c, starpu_timing_now()));
 }
 
 /* The waiting members that may run a task, first those of the class that took such a task last:

@@ -229,6 +229,7 @@ static void started(struct ready_requester *requester, const struct heddle_pool_
 		                         claim ? claim->arrival_us : 0, requester->now_us);
 	worker->expected_us[worker->started++ % READY_PIPELINE] = us;
 	worker->waits_since_us = 0;
+	atomic_store_explicit(&worker->rests, false, memory_order_relaxed);
 	atomic_store_explicit(&worker->look_at_us, 0, memory_order_relaxed);
 	taker_remember(c, entry->key.type, worker->class);
 	busy_note(c, worker, requester->now_us);
@@ -247,7 +248,7 @@ static bool take(struct ready_requester *requester, struct heddle_pool_entry *en
 	bool trial, planned;
 
 	ready_trials_age(c, requester->now_us);
-	planned = c->plan && ready_plan_is_due(c, requester->now_us);
+	planned = c->plan && ready_plan_is_due(requester);
 	choice = planned ? choose_planned(requester, &trial) : choose_weighed(requester, &trial);
 	switch (choice.from) {
 	case OWN:
@@ -302,10 +303,12 @@ static bool has_work(struct ready_context *c, unsigned id, struct survey *survey
 	double look_at_us = atomic_load_explicit(&worker->look_at_us, memory_order_relaxed);
 	bool asked = survey->asked >> worker->class & 1;
 
-	if (c->plan && ready_plan_is_current(c))
+	/* Cores that poll see when the next plan is due. */
+	if (c->plan && (ready_plan_is_current(c) || (POLICY_WORKERS_POLL && !worker->accelerator)))
 		return claims_count(&c->claims, id);
 	if (!asked || c->special || (look_at_us > 0 && look_at_us <= survey->now_us)) {
-		struct ready_requester requester = {c, id, survey->now_us, 0, -1, -1};
+		struct ready_requester requester = {
+		    .c = c, .id = id, .now_us = survey->now_us, .trying = -1, .left = -1};
 
 		if (choose(&requester).from != NOWHERE)
 			return true;
@@ -327,7 +330,7 @@ static void wake_list_make(struct ready_context *c, struct wake_list *list)
 	ready_inbox_empty(c);
 	if (!atomic_load(&c->unstarted) || !waiters_any(&c->waiters))
 		return;
-	if (c->plan)
+	if (c->plan && !POLICY_WORKERS_POLL)
 		ready_plan_renew(c);
 	survey.now_us = c->choosing ? starpu_timing_now() : 0;
 	n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
@@ -345,15 +348,22 @@ static void wake_list_make(struct ready_context *c, struct wake_list *list)
 /* ---- hooks ---- */
 
 /* Whether a worker need not look: its last look found nothing and nobody has woken it since, or
- * there is nothing at all. */
-static bool nothing_new(struct ready_context *c, struct ready_worker *worker, unsigned id)
+ * there is nothing at all.
+ * @param[out] full it looks because a plan of everything is due */
+static bool nothing_new(struct ready_context *c, struct ready_worker *worker, unsigned id,
+                        bool *full)
 {
-	double look_at_us;
+	double look_at_us, now_us;
 
+	*full = false;
 	if (!waiters_stay(&c->waiters, id, &c->unstarted))
 		return false;
 	look_at_us = atomic_load_explicit(&worker->look_at_us, memory_order_relaxed);
-	return look_at_us <= 0 || !atomic_load(&c->unstarted) || starpu_timing_now() < look_at_us;
+	if ((look_at_us <= 0 && !c->plan) || !atomic_load(&c->unstarted))
+		return true;
+	now_us = starpu_timing_now();
+	*full = c->plan && ready_plan_full_begin(c, now_us);
+	return !*full && (look_at_us <= 0 || now_us < look_at_us);
 }
 
 /* Takes a task for a worker, or has it wait; the mutex is held. Who hands a task in
@@ -378,11 +388,12 @@ struct starpu_task *ready_pop(unsigned ctx)
 	unsigned id = starpu_worker_get_id_check();
 	struct ready_worker *worker = &c->workers[id];
 	struct heddle_pool_entry entry;
-	struct ready_requester requester = {c, id, 0, 0, -1, -1};
+	struct ready_requester requester = {.c = c, .id = id, .trying = -1, .left = -1};
 	struct claims_requests requests;
 	struct wake_list wake;
+	bool urgent = c->plan && worker->accelerator;
 
-	if (nothing_new(c, worker, id)) {
+	if (nothing_new(c, worker, id, &requester.full)) {
 		policy_let_others();
 		return NULL;
 	}
@@ -390,7 +401,11 @@ struct starpu_task *ready_pop(unsigned ctx)
 		requester.now_us = starpu_timing_now();
 	entry.item = NULL;
 	requests.n = 0;
+	if (urgent)
+		atomic_fetch_add_explicit(&c->urgent, 1, memory_order_relaxed);
 	policy_lock(&c->mutex);
+	if (urgent)
+		atomic_fetch_sub_explicit(&c->urgent, 1, memory_order_relaxed);
 	if (!starpu_sched_ctx_contains_worker(id, ctx)) {
 		/* StarPU does not report that a worker has left. */
 		waiters_remove(&c->waiters, id);
@@ -430,6 +445,7 @@ void ready_pass_on(struct ready_context *c, unsigned id)
 	/* Nobody knows for how long. */
 	if (c->plan)
 		c->workers[id].busy_until_us = starpu_timing_now();
+	atomic_store_explicit(&c->workers[id].rests, false, memory_order_relaxed);
 	members_count(c);
 	wake_list_make(c, &wake);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);

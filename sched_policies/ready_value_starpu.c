@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sched_policies/ready.h"
@@ -27,6 +28,8 @@
 #define TRIAL_FACTOR 64
 /* What a plan takes a promising accelerator to be faster by, as long as nothing is known. */
 #define PROMISE 8
+/* Steps of cost by which an estimate may change before plans take notice. */
+#define SAME 1
 /* Runs that are counted on a class of accelerators, beside a first one on each of them. */
 #define MORE_RUNS 2
 
@@ -245,6 +248,14 @@ static bool is_first_run(const struct ready_context *c, const struct ready_type 
 	return false;
 }
 
+/* Whether a cost that plans look ahead with may stay: otherwise all that waits has to move, and
+ * what is known of the graph is out of date. */
+static bool cost_stays(int cost, int renewed)
+{
+	return cost == renewed || (cost != HEDDLE_POOL_NO_COST && renewed != HEDDLE_POOL_NO_COST &&
+	                           abs(renewed - cost) <= SAME);
+}
+
 /* Takes over estimates. @return whether anything changed */
 static bool type_learn(struct ready_context *c, struct ready_type *type,
                        const struct heddle_estimate *estimates)
@@ -263,6 +274,8 @@ static bool type_learn(struct ready_context *c, struct ready_type *type,
 		else
 			us = fmax(us, type->trial_us[k]);
 		cost = heddle_pool_cost(us);
+		if (c->plan && cost_stays(type->cost[k], cost))
+			continue;
 		changed |= cost != type->cost[k];
 		type->cost[k] = cost;
 		type->us[k] = us;
@@ -438,10 +451,8 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 	double us = c->patient ? longest_us(c, key, worker->class) : 0, own_us, until_us;
 	int cost = key->cost[worker->class];
 
-	if (c->patient && c->plan && !ready_plan_leaves(c, key, requester->id)) {
-		look_again(requester, ready_plan_full_due_us(c));
+	if (c->patient && c->plan && !ready_plan_leaves(c, key, requester->id))
 		return false;
-	}
 	if (us <= 0)
 		return true;
 	if (cost == HEDDLE_POOL_NO_COST) /* only the longest is known */
@@ -528,9 +539,11 @@ void ready_type_measured(struct ready_context *c, unsigned id, unsigned long typ
 {
 	struct ready_worker *worker = &c->workers[id];
 	struct ready_type *type = type_find(c, type_id);
+	bool tried;
 
 	if (!type || !type->id)
 		return;
+	tried = type->trying >> worker->class & 1;
 	if (worker->trial == type->id) {
 		worker->trial = 0;
 		c->ntrials--;
@@ -538,8 +551,8 @@ void ready_type_measured(struct ready_context *c, unsigned id, unsigned long typ
 	type->trying &= ~(1u << worker->class);
 	type->trial_us[worker->class] = runs_left(c, type, worker->class) ? 0 : us;
 	type->runs[worker->class]++;
-	type_learn(c, type, estimates);
-	type_publish(c, type);
+	if (type_learn(c, type, estimates) || tried)
+		type_publish(c, type);
 }
 
 static void claim_removed(unsigned id, const struct claim *claim, void *context)
