@@ -569,8 +569,8 @@ static void test_matrix_round_trip(void **state)
 		for (int i = 0; i < ORDER; i++)
 			for (int j = 0; j < ORDER; j++)
 				grid.values[i][j] = (rand() - rand()) / (1.0 + rand());
-		assert_int_equal(matrix_market_write(path, ORDER, symmetric, 17, grid_get, &grid),
-		                 0);
+		assert_int_equal(
+		    matrix_market_write(path, ORDER, ORDER, symmetric, 17, grid_get, &grid), 0);
 		assert_int_equal(matrix_market_open(path, &file), 0);
 		assert_true(file.symmetric == symmetric);
 		assert_int_equal(matrix_market_read(&file, take_number, &again), 0);
@@ -579,7 +579,7 @@ static void test_matrix_round_trip(void **state)
 			for (int j = 0; j <= (symmetric ? i : ORDER - 1); j++)
 				assert_true(again.values[i][j] == grid.values[i][j]);
 	}
-	assert_int_equal(matrix_market_write("/nonexistent/file", 1, false, 9, NULL, NULL),
+	assert_int_equal(matrix_market_write("/nonexistent/file", 1, 1, false, 9, NULL, NULL),
 	                 -ENOENT);
 }
 
