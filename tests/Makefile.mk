@@ -296,6 +296,7 @@ EXTRA_DIST += \
 	tests/tools/fake-app \
 	tests/tools/skmd-table \
 	tests/unit/kernel_ranges.cl \
+	tests/unit/sparse.h \
 	tests/unit/test.h
 
 # Designs that are broken on purpose stand where the histogram's would.
