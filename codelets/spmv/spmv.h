@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "codelets/isa.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -35,9 +33,6 @@ struct spmv_rows {
 
 /** Multiplies the rows with x. */
 void spmv_cpu(const struct spmv_rows *rows);
-
-/** spmv_cpu() for one instruction set, which must be supported. */
-void spmv_cpu_isa(enum codelet_isa isa, const struct spmv_rows *rows);
 
 /** Largest error of y, in units of what rounding explains (SPMV_TOLERANCE); infinite where a
  * result is not a number. */
