@@ -844,11 +844,12 @@ static struct loop_block *loop_part(struct heddle_loop_request *loop, unsigned p
 	size_t n = loop->loop.n;
 	/* It ends at floor(n (p+1) / parts); this way without overflow. */
 	size_t end = n / parts * (p + 1) + n % parts * (p + 1) / parts, start = loop->ranges.next;
-	size_t room = workers_room(loop, start, end - start);
 	struct loop_block *block;
+	size_t room;
 
 	if (end == start || loop->status)
 		return NULL;
+	room = workers_room(loop, start, end - start);
 	block = room ? loop_block_get(loop) : NULL;
 	if (!block) {
 		loop->status = -ENOMEM;
@@ -865,11 +866,11 @@ static struct loop_block *loop_part(struct heddle_loop_request *loop, unsigned p
 static void loop_submit_parts(struct heddle_loop_request *loop, unsigned parts)
 {
 	for (unsigned p = 0; p < parts; p++) {
-		double now;
 		struct loop_block *block;
 
 		do {
-			now = starpu_timing_now();
+			double now = starpu_timing_now();
+
 			starpu_pthread_mutex_lock(&loop->mutex);
 			block = loop_part(loop, p, parts, now);
 			starpu_pthread_mutex_unlock(&loop->mutex);
