@@ -493,6 +493,32 @@ static void refused(int status, const struct heddle_access *access)
 	assert_int_equal(heddle_loop_run(&loop, NULL), status);
 }
 
+/* As many handles as a task may have, and one of an index. */
+static void test_too_many_handles(void **state)
+{
+	static int values[HEDDLE_LOOP_MAXHANDLES][100];
+	static struct starpu_codelet count = {.cpu_funcs = {count_cpu}, .name = "count"};
+	struct heddle_loop loop = {
+	    .codelet = &count, .n = 1, .naccesses = HEDDLE_LOOP_MAXHANDLES, .strategy = "gss"};
+	uint32_t entries[] = {0, 100};
+	starpu_data_handle_t index = vector(entries, 2, 4);
+
+	for (int a = 0; a < HEDDLE_LOOP_MAXHANDLES; a++)
+		loop.accesses[a] = (struct heddle_access){.handle = vector(values[a], 100, 4),
+		                                          .mode = STARPU_RW,
+		                                          .share = HEDDLE_INDEXED,
+		                                          .index_array = entries,
+		                                          .index_bytes = 4};
+	assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+	assert_int_equal(values[1][0], 100);
+	loop.accesses[3].index_array = NULL;
+	loop.accesses[3].index = index;
+	assert_int_equal(heddle_loop_run(&loop, NULL), -EINVAL);
+	for (int a = 0; a < HEDDLE_LOOP_MAXHANDLES; a++)
+		starpu_data_unregister(loop.accesses[a].handle);
+	starpu_data_unregister(index);
+}
+
 static void test_bad_use(void **state)
 {
 	struct heddle_access right, access;
@@ -566,11 +592,17 @@ static int teardown(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_lists),          cmocka_unit_test(test_lists_on_device),
-	    cmocka_unit_test(test_empty_lists),    cmocka_unit_test(test_full_device),
-	    cmocka_unit_test(test_list_too_large), cmocka_unit_test(test_reduction),
-	    cmocka_unit_test(test_matrix_rows),    cmocka_unit_test(test_index_of_a_task),
-	    cmocka_unit_test(test_wrong_entries),  cmocka_unit_test(test_bad_use),
+	    cmocka_unit_test(test_lists),
+	    cmocka_unit_test(test_lists_on_device),
+	    cmocka_unit_test(test_empty_lists),
+	    cmocka_unit_test(test_full_device),
+	    cmocka_unit_test(test_list_too_large),
+	    cmocka_unit_test(test_reduction),
+	    cmocka_unit_test(test_matrix_rows),
+	    cmocka_unit_test(test_index_of_a_task),
+	    cmocka_unit_test(test_wrong_entries),
+	    cmocka_unit_test(test_bad_use),
+	    cmocka_unit_test(test_too_many_handles),
 	};
 
 	if (argc > 1)

@@ -45,9 +45,13 @@ static struct sparse sparse_make(size_t n, bool wide)
 	assert_non_null(sparse.starts);
 	/* The first of a block's rows is not the first of all. */
 	sparse.starts[0] = 12345;
-	for (size_t i = 0; i < n; i++)
-		sparse.starts[i + 1] =
-		    sparse.starts[i] + (rand() % 3 ? rand() % 20 : rand() % 3 * (rand() % 700));
+	for (size_t i = 0; i < n; i++) {
+		unsigned length = rand() % 3 ? rand() % 20 : 0;
+
+		if (rand() % 40 == 0)
+			length = rand() % 6000;
+		sparse.starts[i + 1] = sparse.starts[i] + length;
+	}
 	count = sparse.starts[n] - sparse.starts[0];
 	sparse.columns = calloc(count + 1, sizeof(*sparse.columns));
 	assert_non_null(sparse.columns);
