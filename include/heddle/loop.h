@@ -64,12 +64,12 @@ struct heddle_access {
 	 *
 	 * It has at least n + 1 entries: whole numbers of 32 or 64 bits that never decrease. The
 	 * largest one is at most the number of elements or rows. Heddle reads it in main memory
-	 * while the loop runs, as StarPU's simulated programs do, and it must not change until the
+	 * while the loop runs, also where workers are simulated. It must not change until the
 	 * loop's end. Several accesses may have the same index.
 	 *
-	 * The handle is a vector as `handle` is. The loop waits for earlier tasks that write it. It
-	 * may also be the handle of an access in mode STARPU_R: kernels that need the entries
-	 * themselves take them so, as HEDDLE_HALO of 1 element. */
+	 * The handle is a vector, at home in main memory and not partitioned. The loop waits for
+	 * earlier tasks that write it. It may also be the handle of an access in mode STARPU_R:
+	 * kernels that need the entries get them so, by HEDDLE_HALO with a halo of 1. */
 	starpu_data_handle_t index;
 	const void *index_array; /**< instead of `index`; complete at the submission */
 	size_t index_bytes;      /**< of index_array: bytes of an entry, 4 or 8 */
