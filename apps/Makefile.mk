@@ -8,7 +8,9 @@ apps_PROGRAMS = \
 	apps/heat2d/heat2d \
 	apps/histogram/histogram \
 	apps/kernels/kernels \
+	apps/mandelbrot/mandelbrot \
 	apps/nbia/nbia \
+	apps/spmv/spmv \
 	apps/strmatch/strmatch \
 	apps/vecinc/vecinc
 if HAVE_OPENBLAS
@@ -20,6 +22,8 @@ endif
 # Files that users name; no StarPU.
 noinst_LIBRARIES += libapps-files.a
 libapps_files_a_SOURCES = \
+	apps/common/csr.c \
+	apps/common/csr.h \
 	apps/common/csv.c \
 	apps/common/csv.h \
 	apps/common/fasta.c \
@@ -59,6 +63,10 @@ apps_heat2d_heat2d_SOURCES = apps/heat2d/main.c
 apps_heat2d_heat2d_LDADD = $(apps_ldadd)
 apps_histogram_histogram_SOURCES = apps/histogram/main.c
 apps_histogram_histogram_LDADD = $(apps_ldadd)
+apps_mandelbrot_mandelbrot_SOURCES = apps/mandelbrot/main.c
+apps_mandelbrot_mandelbrot_LDADD = $(apps_ldadd)
+apps_spmv_spmv_SOURCES = apps/spmv/main.c
+apps_spmv_spmv_LDADD = $(apps_ldadd) -lm
 apps_strmatch_strmatch_SOURCES = \
 	apps/strmatch/main.c \
 	apps/strmatch/matching.c \

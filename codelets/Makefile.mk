@@ -37,6 +37,10 @@ libcodelets_a_SOURCES = \
 	codelets/histogram/reference.c \
 	codelets/isa.c \
 	codelets/isa.h \
+	codelets/mandelbrot/codelet.c \
+	codelets/mandelbrot/cpu.c \
+	codelets/mandelbrot/mandelbrot.h \
+	codelets/mandelbrot/reference.c \
 	codelets/nbia/codelet.c \
 	codelets/nbia/cpu.c \
 	codelets/nbia/features.c \
@@ -44,6 +48,10 @@ libcodelets_a_SOURCES = \
 	codelets/nbia/reference.c \
 	codelets/programs.c \
 	codelets/programs.h \
+	codelets/spmv/codelet.c \
+	codelets/spmv/cpu.c \
+	codelets/spmv/reference.c \
+	codelets/spmv/spmv.h \
 	codelets/strmatch/align.c \
 	codelets/strmatch/codelet.c \
 	codelets/strmatch/cpu.c \
@@ -54,14 +62,19 @@ libcodelets_a_SOURCES = \
 	codelets/vecinc/codelet.c \
 	codelets/vecinc/cpu.c \
 	codelets/vecinc/vecinc.h
+# Bits that do not depend on the processor: no fused multiplication and addition.
+codelets/mandelbrot/libcodelets_a-cpu.$(OBJEXT) codelets/mandelbrot/libcodelets_a-reference.$(OBJEXT): \
+	libcodelets_a_CFLAGS += -ffp-contract=off
 opencl_codelets = \
 	codelets/blackscholes/opencl.cl \
 	codelets/boxfilter/opencl.cl \
 	codelets/floyd/opencl.cl \
 	codelets/heat2d/opencl.cl \
 	codelets/histogram/opencl.cl \
+	codelets/mandelbrot/opencl.cl \
 	codelets/nbia/opencl.cl \
 	codelets/nbia/pixel.cl \
+	codelets/spmv/opencl.cl \
 	codelets/strmatch/opencl.cl \
 	codelets/vecinc/opencl.cl
 cuda_codelets = \
@@ -71,7 +84,9 @@ cuda_codelets = \
 	codelets/floyd/cuda.cu \
 	codelets/heat2d/cuda.cu \
 	codelets/histogram/cuda.cu \
+	codelets/mandelbrot/cuda.cu \
 	codelets/nbia/cuda.cu \
+	codelets/spmv/cuda.cu \
 	codelets/strmatch/cuda.cu \
 	codelets/vecinc/cuda.cu
 cuda_objects = $(cuda_codelets:.cu=.o)

@@ -20,15 +20,17 @@
 #include "codelets/floyd/floyd.h"
 #include "codelets/heat2d/heat2d.h"
 #include "codelets/histogram/histogram.h"
+#include "codelets/mandelbrot/mandelbrot.h"
 #include "codelets/nbia/nbia.h"
 #include "codelets/programs.h"
+#include "codelets/spmv/spmv.h"
 #include "codelets/strmatch/strmatch.h"
 #include "codelets/vecinc/vecinc.h"
 
 /* All codelets. */
 #define CODELETS(each)                                                                             \
-	each(blackscholes) each(boxfilter) each(floyd) each(heat2d) each(histogram) each(nbia)     \
-	    each(strmatch) each(vecinc)
+	each(blackscholes) each(boxfilter) each(floyd) each(heat2d) each(histogram)                \
+	    each(mandelbrot) each(nbia) each(spmv) each(strmatch) each(vecinc)
 
 #ifdef HEDDLE_USE_OPENCL
 

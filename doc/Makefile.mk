@@ -34,6 +34,7 @@ dist_internals_DATA = \
 examplesdir = $(docdir)/doc/examples
 dist_examples_DATA = \
 	doc/examples/axpy.c \
+	doc/examples/csr.c \
 	doc/examples/estimate.c \
 	doc/examples/lcs.c
 
@@ -135,12 +136,13 @@ reference:
 endif
 .PHONY: reference
 
-check_PROGRAMS += doc/examples/axpy doc/examples/estimate doc/examples/lcs
+check_PROGRAMS += doc/examples/axpy doc/examples/csr doc/examples/estimate doc/examples/lcs
 doc_examples_axpy_LDADD = libheddle.la $(STARPU_LIBS)
+doc_examples_csr_LDADD = libheddle.la $(STARPU_LIBS)
 doc_examples_estimate_LDADD = libheddle.la $(STARPU_LIBS)
 doc_examples_lcs_LDADD = libheddle.la $(STARPU_LIBS)
 if !USE_SIMGRID
-TESTS += doc/examples/lcs
+TESTS += doc/examples/csr doc/examples/lcs
 endif
 
 # What is installed serves a program that knows only pkg-config.

@@ -32,6 +32,7 @@ libheddle_pure_la_SOURCES += \
 	partition/loop/ranges.h \
 	partition/loop/rates.c \
 	partition/loop/rates.h \
+	partition/loop/window.c \
 	partition/loop/window.h
 libheddle_la_SOURCES += \
 	partition/loop/block_starpu.c \

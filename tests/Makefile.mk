@@ -99,6 +99,7 @@ starpu_tests = \
 	tests/starpu/estimate \
 	tests/starpu/estimate_policies \
 	tests/starpu/loop \
+	tests/starpu/loop_indexed \
 	tests/starpu/nbia \
 	tests/starpu/policies \
 	tests/starpu/stress \
@@ -209,6 +210,7 @@ opencl_scripts = \
 	tests/starpu/kernel_stored.sh \
 	tests/starpu/kernel_transfers.sh \
 	tests/starpu/kernels_app.sh \
+	tests/starpu/loop_indexed_opencl.sh \
 	tests/starpu/loop_opencl.sh \
 	tests/starpu/taken_back.sh \
 	tests/starpu/wavefront_opencl.sh \
@@ -294,6 +296,7 @@ EXTRA_DIST += \
 	tests/tools/fake-app \
 	tests/tools/skmd-table \
 	tests/unit/kernel_ranges.cl \
+	tests/unit/sparse.h \
 	tests/unit/test.h
 
 # Designs that are broken on purpose stand where the histogram's would.

@@ -108,13 +108,15 @@ static int end_line(struct matrix_market *file)
 
 /* ---- the head ---- */
 
-/* Reads a word of the first line that is one of two. @return its number; -EINVAL */
-static int read_word(struct matrix_market *file, const char *first, const char *second)
+/* Reads a word of the first line that is one of some, of which the last may be NULL. @return its
+ * number; -EINVAL */
+static int read_word(struct matrix_market *file, const char *first, const char *second,
+                     const char *third)
 {
-	const char *words[] = {first, second};
+	const char *words[] = {first, second, third};
 
 	skip_blanks(file);
-	for (int w = 0; w < 2; w++) {
+	for (int w = 0; w < (third ? 3 : 2); w++) {
 		size_t length = strlen(words[w]);
 
 		if (strncasecmp(file->at, words[w], length) || !word_ends(file, file->at + length))
@@ -122,8 +124,8 @@ static int read_word(struct matrix_market *file, const char *first, const char *
 		file->at += length;
 		return w;
 	}
-	return REFUSE(file, "'%.*s' where %s or %s is wanted", word_length(file), file->at, first,
-	              second);
+	return REFUSE(file, "'%.*s' where %s%s%s or %s is wanted", word_length(file), file->at,
+	              first, third ? ", " : "", third ? second : "", third ? third : second);
 }
 
 static int read_banner(struct matrix_market *file)
@@ -134,17 +136,19 @@ static int read_banner(struct matrix_market *file)
 	if (strncasecmp(file->at, banner, sizeof(banner) - 1))
 		return REFUSE(file, "the file does not begin with %s", banner);
 	file->at += sizeof(banner) - 1;
-	word = read_word(file, "matrix", "matrix");
+	word = read_word(file, "matrix", "matrix", NULL);
 	if (word < 0)
 		return word;
-	word = read_word(file, "array", "coordinate");
+	word = read_word(file, "array", "coordinate", NULL);
 	if (word < 0)
 		return word;
 	file->coordinate = word == 1;
-	word = read_word(file, "real", "integer");
+	word = file->coordinate ? read_word(file, "real", "integer", "pattern")
+	                        : read_word(file, "real", "integer", NULL);
 	if (word < 0)
 		return word;
-	word = read_word(file, "general", "symmetric");
+	file->pattern = word == 2;
+	word = read_word(file, "general", "symmetric", NULL);
 	if (word < 0)
 		return word;
 	file->symmetric = word == 1;
@@ -231,14 +235,14 @@ static void next_place(const struct matrix_market *file, size_t *row, size_t *co
 int matrix_market_read(struct matrix_market *file, matrix_market_take *take, void *arg)
 {
 	size_t row = 0, column = 0;
-	double value = 0;
+	double value = 1;
 
 	for (size_t e = 0; e < file->entries; e++) {
 		int error = find_line(file, "another number");
 
 		if (!error && file->coordinate)
 			error = read_place(file, &row, &column);
-		if (!error)
+		if (!error && !file->pattern)
 			error = read_value(file, &value);
 		if (!error && !take(arg, row, column, value))
 			error =
@@ -258,7 +262,7 @@ int matrix_market_read(struct matrix_market *file, matrix_market_take *take, voi
 	return 0;
 }
 
-int matrix_market_write(const char *path, size_t n, bool symmetric, int digits,
+int matrix_market_write(const char *path, size_t rows, size_t columns, bool symmetric, int digits,
                         double (*get)(void *arg, size_t row, size_t column), void *arg)
 {
 	FILE *stream;
@@ -267,9 +271,9 @@ int matrix_market_write(const char *path, size_t n, bool symmetric, int digits,
 	if (error)
 		return error;
 	fprintf(stream, "%%%%MatrixMarket matrix array real %s\n%zu %zu\n",
-	        symmetric ? "symmetric" : "general", n, n);
-	for (size_t j = 0; j < n; j++)
-		for (size_t i = symmetric ? j : 0; i < n; i++)
+	        symmetric ? "symmetric" : "general", rows, columns);
+	for (size_t j = 0; j < columns; j++)
+		for (size_t i = symmetric ? j : 0; i < rows; i++)
 			fprintf(stream, "%.*g\n", digits, get(arg, i, j));
 	return file_finish(path, stream);
 }

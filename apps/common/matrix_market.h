@@ -3,7 +3,7 @@
  *
  * Matrices of real numbers in files of the Matrix Market (R. F. Boisvert, R. Pozo and K. A.
  * Remington, "The Matrix Market Exchange Formats: Initial Design", NISTIR 5935, 1996): array and
- * coordinate, real and integer, general and symmetric. No StarPU.
+ * coordinate, real, integer and pattern, general and symmetric. No StarPU.
  */
 #ifndef APPS_COMMON_MATRIX_MARKET_H
 #define APPS_COMMON_MATRIX_MARKET_H
@@ -17,6 +17,7 @@ struct matrix_market {
 	size_t entries;  /**< numbers in the file */
 	bool coordinate; /**< numbers that it does not name are 0 */
 	bool symmetric;  /**< it names those on and below the diagonal */
+	bool pattern;    /**< it names places only, each a 1 */
 	/* Where the reader stands. */
 	const char *path;
 	char *text;
@@ -40,10 +41,10 @@ int matrix_market_read(struct matrix_market *file, matrix_market_take *take, voi
 void matrix_market_close(struct matrix_market *file);
 
 /** Writes a matrix as an array, so that reading it gives the same numbers.
- * @param n rows and columns @param symmetric only what is on and below the diagonal is written
+ * @param symmetric only what is on and below the diagonal is written
  * @param digits 9 for floats, 17 for doubles
  * @return 0; -errno after a message. */
-int matrix_market_write(const char *path, size_t n, bool symmetric, int digits,
+int matrix_market_write(const char *path, size_t rows, size_t columns, bool symmetric, int digits,
                         double (*get)(void *arg, size_t row, size_t column), void *arg);
 
 #endif

@@ -321,16 +321,16 @@ static int factor_save_input(void *data, const struct app_options *common)
 {
 	struct factor *self = data;
 
-	return matrix_market_write(common->save_input, self->input.n, self->input.lower,
-	                           self->wide ? 17 : 9, input_get, self);
+	return matrix_market_write(common->save_input, self->input.n, self->input.n,
+	                           self->input.lower, self->wide ? 17 : 9, input_get, self);
 }
 
 static int factor_save_output(void *data, const struct app_options *common)
 {
 	struct factor *self = data;
 
-	return matrix_market_write(common->output, self->result.n, false, self->wide ? 17 : 9,
-	                           result_get, self);
+	return matrix_market_write(common->output, self->result.n, self->result.n, false,
+	                           self->wide ? 17 : 9, result_get, self);
 }
 
 static void factor_release(void *data)

@@ -41,7 +41,10 @@ enum heddle_share {
 	HEDDLE_WHOLE,
 	/** Every iteration adds to the handle, a vector. Each block gets its own vector of the
 	 * same length, filled with zero bytes. `combine` adds it to the handle. */
-	HEDDLE_REDUCE
+	HEDDLE_REDUCE,
+	/** Iteration i uses elements or rows index[i] to index[i + 1] - 1 only: the non-zeros of a
+	 * row of a sparse matrix (CSR), the list of a vertex, a record of variable length. */
+	HEDDLE_INDEXED
 };
 
 /** A handle of a loop. */
@@ -57,11 +60,25 @@ struct heddle_access {
 	 * memory. Any thread may call it, for one block at a time, in any order. `arg` is the
 	 * loop's. */
 	void (*combine)(void *into, const void *from, size_t bytes, void *arg);
+	/** Of HEDDLE_INDEXED: the index, either as a handle or as an array in main memory.
+	 *
+	 * It has at least n + 1 entries: whole numbers of 32 or 64 bits that never decrease. The
+	 * largest one is at most the number of elements or rows. Heddle reads it in main memory
+	 * while the loop runs, also where workers are simulated. It must not change until the
+	 * loop's end. Several accesses may have the same index.
+	 *
+	 * The handle is a vector, at home in main memory and not partitioned. The loop waits for
+	 * earlier tasks that write it. It may also be the handle of an access in mode STARPU_R:
+	 * kernels that need the entries get them so, by HEDDLE_HALO with a halo of 1. */
+	starpu_data_handle_t index;
+	const void *index_array; /**< instead of `index`; complete at the submission */
+	size_t index_bytes;      /**< of index_array: bytes of an entry, 4 or 8 */
 };
 
 /** The description of a block. The kernel's argument cl_arg points to one. The kernel's buffers
  * are in the order of the loop's accesses. They cover the block only (of HEDDLE_HALO: with its
- * halo; of HEDDLE_WHOLE and HEDDLE_REDUCE: the whole length). */
+ * halo; of HEDDLE_WHOLE and HEDDLE_REDUCE: the whole length). Those of HEDDLE_INDEXED may be
+ * empty. */
 struct heddle_block {
 	size_t start;    /**< first iteration */
 	size_t n;        /**< number of iterations, at least 1 */
@@ -73,8 +90,8 @@ struct heddle_block {
 	 * - Otherwise the worker gets no further block, and another worker computes the block,
 	 *   once. Then the loop fails.
 	 * - The loop fails at once under StarPU's own policies. It also does if the block ran on a
-	 *   CPU worker and has a HEDDLE_SLICE in mode STARPU_RW, because the failed kernel may have
-	 *   changed its input. */
+	 *   CPU worker and has a HEDDLE_SLICE or HEDDLE_INDEXED in mode STARPU_RW, because the
+	 *   failed kernel may have changed its input. */
 	int status;
 };
 
@@ -162,10 +179,12 @@ struct heddle_loop_request;
  * @return 0; a negative errno value after a message:
  * - -EINVAL: no codelet; too many accesses; a handle that is missing, listed twice, partitioned,
  *   not a vector or matrix, or not at home in main memory; a mode or combine that does not suit
- *   the share; arrays that overlap in memory, one of them written; an unknown context; an
- *   invalid strategy; an alignment above the iterations that fit into a device's memory; a
- *   variable with a malformed value; only some workers under StarPU's heteroprio
- * - -ERANGE: n reaches beyond a handle
+ *   the share; an index that is missing, given twice, not a vector, of entries that have not 4 or
+ *   8 bytes, or written by the loop; arrays that overlap in memory, one of them written; an
+ *   unknown context; an invalid strategy; an alignment above the iterations that fit into a
+ *   device's memory; a variable with a malformed value; only some workers under StarPU's
+ *   heteroprio
+ * - -ERANGE: n reaches beyond a handle; an index has fewer than n + 1 entries
  * - -ENODEV: no worker has an implementation that can_execute accepts; the call came before
  *   starpu_init(); StarPU refuses the task
  * - -ENOMEM: no memory; a single iteration does not fit into the memory of any worker that has
@@ -180,8 +199,11 @@ int heddle_loop_submit(const struct heddle_loop *loop, struct heddle_loop_reques
  * @return 0; a negative errno value if the loop failed, after which the contents of its outputs
  * are undefined:
  * - the status of a kernel that failed, if no other worker could compute the block
+ * - -EINVAL: an entry of an index is smaller than the one before it, or beyond the handle; a
+ *   message names access and entry
  * - -ENODEV: StarPU or can_execute refused a block on every worker
- * - -ENOMEM */
+ * - -ENOMEM: no memory; the part of one iteration (of HEDDLE_INDEXED) does not fit into the memory
+ *   of any worker */
 int heddle_loop_wait(struct heddle_loop_request *request, struct heddle_loop_stats *stats);
 
 /** Runs a loop: heddle_loop_submit() and heddle_loop_wait(). Do not call it in a task, callback

@@ -73,7 +73,7 @@ static bool side_by_side(const struct work_array *a, const struct work_array *b)
 	return columns >= work_array_unit(a) && columns + work_array_unit(b) <= pitch;
 }
 
-static bool overlap(const struct work_array *a, const struct work_array *b)
+bool work_array_overlaps(const struct work_array *a, const struct work_array *b)
 {
 	return a->base < b->base + work_array_bytes(b) && b->base < a->base + work_array_bytes(a) &&
 	       !side_by_side(a, b);
@@ -87,7 +87,7 @@ int work_array_check_overlap(const struct work_array *a, const struct work_array
 		                     name->name, name->index, other);
 	if (!(a->mode & STARPU_W) && !(b->mode & STARPU_W))
 		return 0;
-	if (overlap(a, b))
+	if (work_array_overlaps(a, b))
 		return heddle_refuse(-EINVAL,
 		                     "%s %s: arrays %u and %u overlap in memory and one of them is "
 		                     "written",

@@ -42,6 +42,9 @@ struct work_array_name {
 int work_array_init(struct work_array *array, starpu_data_handle_t handle,
                     enum starpu_data_access_mode mode, const struct work_array_name *name);
 
+/** Whether two arrays share memory. Columns of one matrix, side by side, do not. */
+bool work_array_overlaps(const struct work_array *a, const struct work_array *b);
+
 /** Whether two arrays can be used together: they are not the same handle, and do not overlap in
  * memory where one of them is written. Columns of one matrix, side by side, do not overlap.
  * @param name of `a`; `other` is the index of `b`

@@ -245,6 +245,11 @@ struct loop_block *loop_modelled_next(struct heddle_loop_request *loop)
 
 /* ---- from a block to a task ---- */
 
+struct loop_window loop_block_window(const struct loop_block *block, unsigned i)
+{
+	return loop_view_window(&block->loop->views[i], block->given.start, block->given.n);
+}
+
 void loop_block_clear_partial(struct loop_block *block)
 {
 	for (unsigned i = 0; i < block->loop->loop.naccesses; i++)
@@ -266,7 +271,7 @@ void loop_block_compute(struct loop_block *block)
 	for (unsigned i = 0; i < given->naccesses; i++) {
 		const struct loop_view *view = &block->loop->views[i];
 
-		loop_view_interface(view, loop_view_window(view, block), block->data[i].partial,
+		loop_view_interface(view, loop_block_window(block, i), block->data[i].partial,
 		                    &interfaces[i]);
 		pointers[i] = &interfaces[i];
 	}
@@ -284,45 +289,10 @@ void loop_device_function(void *buffers[], void *arg)
 	/* A stock policy chose this worker. */
 	if (!block->worker)
 		loop_log_decision(block->loop, block);
-	for (unsigned i = 0; i < given->naccesses; i++) {
-		const struct loop_view *view = &block->loop->views[i];
-
-		loop_view_correct(view, loop_view_window(view, block), buffers[i]);
-	}
+	for (unsigned i = 0; i < given->naccesses; i++)
+		loop_view_correct(&block->loop->views[i], loop_block_window(block, i), buffers[i]);
 	work_codelet_function(given->codelet, type, implementation)(buffers, &block->given);
 	modelled_kernel_end(block);
-}
-
-/* 1/14 of the loop's iterations: a little more than the longest block that HDSS gives an
- * accelerator, which takes 1/16 of the run's time. */
-#define USUAL_ROOM 14
-
-/* Units of a view that a device is to allocate for a block. A device allocation costs as
- * much as a small block, and StarPU reuses only buffers of equal size. So all blocks up to
- * USUAL_ROOM get one size, where that fits, and larger ones a size of a coarse series. With
- * 1/32 instead a loop's first run allocated 8 to 10 buffers an array, with this 3 or 4: as
- * many as are in use at a time. */
-static size_t block_room(const struct loop_block *block, const struct loop_view *view, size_t count)
-{
-	const struct heddle_loop_request *loop = block->loop;
-	size_t usual = loop->loop.n / USUAL_ROOM,
-	       room = loop_window_allocation(count, view->array.units);
-	size_t unit = work_array_unit(&view->array);
-
-	/* A stock policy's model is indexed by the footprint: equal sizes stay equal. */
-	if (!loop->blocks)
-		return count;
-	if (view->access.share != HEDDLE_SLICE && view->access.share != HEDDLE_HALO)
-		return room;
-	if (block->worker && block->worker->maximum && usual > block->worker->maximum)
-		usual = block->worker->maximum;
-	usual = loop_window_allocation(usual * view->access.per_iteration + 2 * view->access.halo,
-	                               view->array.units);
-	room = usual > room ? usual : room;
-	/* Not above what it can allocate, which is enough for the block itself. */
-	if (block->worker && unit && room > block->worker->buffer / unit)
-		room = block->worker->buffer / unit;
-	return room;
 }
 
 static void block_register(struct loop_block *block, struct starpu_task *task)
@@ -331,13 +301,14 @@ static void block_register(struct loop_block *block, struct starpu_task *task)
 
 	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
 		const struct loop_view *view = &loop->views[i];
-		struct loop_window window = loop_view_window(view, block);
+		struct loop_window window = loop_block_window(block, i);
 
 		block->data[i].handle =
 		    view->whole
 		        ? view->whole
-		        : loop_view_register(view, window, block_room(block, view, window.count),
-		                             block->data[i].partial);
+		        : loop_view_register(
+		              view, window, loop_view_room(loop, view, block->worker, window.count),
+		              block->data[i].partial);
 		task->handles[i] = block->data[i].handle;
 	}
 }

@@ -31,7 +31,10 @@
 struct loop_view {
 	struct heddle_access access;
 	struct work_array array;
+	struct loop_cut cut;
 	starpu_data_handle_t whole; /* HEDDLE_WHOLE: shared by all device blocks */
+	struct work_array index;    /* HEDDLE_INDEXED */
+	void *nothing;              /* a unit that stands for an empty part on a device */
 };
 
 struct loop_worker {
@@ -39,6 +42,7 @@ struct loop_worker {
 	unsigned index;
 	size_t maximum;          /* iterations that its memory holds, 0: no bound */
 	size_t buffer;           /* bytes of the largest buffer it can allocate */
+	size_t bytes;            /* that a block may take of its memory; SIZE_MAX: no bound */
 	unsigned depth;          /* blocks it may have in flight in the completion phase */
 	unsigned implementation; /* of the codelet */
 	unsigned in_flight;      /* blocks whose time the strategy does not know yet */
@@ -101,6 +105,7 @@ struct heddle_loop_request {
 	starpu_pthread_mutex_t mutex;
 	starpu_pthread_mutex_t sums;    /* for what HEDDLE_REDUCE adds up */
 	bool reduces;                   /* an access is HEDDLE_REDUCE */
+	bool indexed;                   /* an access is HEDDLE_INDEXED */
 	char *strategy;                 /* specification; NULL: stock policy */
 	unsigned depth;                 /* blocks under way on one accelerator, if they fit; 0: 1 */
 	struct heddle_strategy *blocks; /* NULL: stock policy */
@@ -130,13 +135,21 @@ struct heddle_loop_request {
 
 /* ---- view_starpu.c ---- */
 
-int loop_view_init(struct loop_view *view, const struct heddle_access *access, unsigned index,
+int loop_view_init(struct loop_view *view, const struct heddle_access *access, unsigned number,
                    size_t n, const char *loop);
-/* The units that a block touches. */
-struct loop_window loop_view_window(const struct loop_view *view, const struct loop_block *block);
+void loop_view_fini(struct loop_view *view);
+/* Whether the loop leaves the indices of its arrays alone.
+ * @return 0; -EINVAL after a message */
+int loop_views_check_indices(const struct heddle_loop_request *loop);
+/* Whether the indices are right for iterations start to start + n - 1. If not, a message names
+ * the first wrong entry. */
+bool loop_views_check(const struct heddle_loop_request *loop, size_t start, size_t n);
+/* The units that iterations start to start + n - 1 touch. */
+struct loop_window loop_view_window(const struct loop_view *view, size_t start, size_t n);
 void loop_view_interface(const struct loop_view *view, struct loop_window window, void *partial,
                          union work_array_interface *interface);
-/* `room`: units that a device allocates for it, window.count or more. */
+/* `room`: units that a device allocates for it, window.count or more. An empty window is one of a
+ * unit that belongs to no array. */
 starpu_data_handle_t loop_view_register(const struct loop_view *view, struct loop_window window,
                                         size_t room, void *partial);
 /* Sets the lengths in a description of the view on a device. */
@@ -147,6 +160,13 @@ struct loop_footprint loop_views_footprint(const struct loop_view *views, unsign
  * blocks, or fewer where iterations are very large.
  * @return -ENOMEM when not one iteration fits. */
 int loop_worker_size(const struct heddle_loop_request *loop, struct loop_worker *worker);
+/* How many of n iterations from `start` on fit into the memory of a worker as one block. */
+size_t loop_worker_room(const struct heddle_loop_request *loop, const struct loop_worker *worker,
+                        size_t start, size_t n);
+/* Units of a view that a device is to allocate for a block's `count`.
+ * @param worker NULL: StarPU's policy chooses it */
+size_t loop_view_room(const struct heddle_loop_request *loop, const struct loop_view *view,
+                      const struct loop_worker *worker, size_t count);
 
 /* ---- rates_starpu.c ---- */
 
@@ -165,6 +185,8 @@ void loop_block_spare(struct loop_block *block);
 void loop_block_free(struct loop_block *block);
 /* Mutex held: the block gets a range and counts as under way. */
 void loop_block_prepare(struct loop_block *block, struct loop_range range, double now);
+/* The units that it touches. */
+struct loop_window loop_block_window(const struct loop_block *block, unsigned i);
 /* Clears the block's own arrays for sums. */
 void loop_block_clear_partial(struct loop_block *block);
 /* Runs its kernel on the CPU worker that calls. */

@@ -198,19 +198,44 @@ static void codelets_init(struct heddle_loop_request *loop)
 	};
 }
 
-/* All data of the loop, for its control task. */
-static void control_take(struct heddle_loop_request *loop)
+static bool control_has(const struct control *control, starpu_data_handle_t handle)
 {
+	for (unsigned i = 0; i < control->ndata; i++)
+		if (control->handles[i] == handle)
+			return true;
+	return false;
+}
+
+/* All data of the loop, for its control task. */
+static int control_take(struct heddle_loop_request *loop)
+{
+	struct control *control = &loop->control;
+
 	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
 		const struct loop_view *view = &loop->views[i];
 		enum starpu_data_access_mode mode = view->access.mode;
 
-		/* What the loop does not write of an output stays as it was. */
+		/* What the loop does not write of an output stays as it was. An index may leave
+		 * some of it out. */
 		if (mode == STARPU_W &&
-		    loop->loop.n * view->access.per_iteration < view->array.units)
+		    (view->cut.index || loop->loop.n * view->cut.per_iteration < view->array.units))
 			mode = STARPU_RW;
-		control_data(&loop->control, view->access.handle, mode);
+		control_data(control, view->access.handle, mode);
 	}
+	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
+		starpu_data_handle_t index = loop->views[i].index.handle;
+
+		if (!index || control_has(control, index))
+			continue;
+		if (control->ndata == STARPU_NMAXBUFS)
+			return heddle_refuse(
+			    -EINVAL,
+			    "loop %s: more than %d handles, with those of indices; "
+			    "StarPU was built for as many",
+			    loop->name, STARPU_NMAXBUFS);
+		control_data(control, index, STARPU_R);
+	}
+	return 0;
 }
 
 static void loop_free(void *work)
@@ -225,6 +250,8 @@ static void loop_free(void *work)
 	}
 	heddle_strategy_destroy(loop->blocks);
 	loop_ranges_fini(&loop->ranges);
+	for (unsigned i = 0; i < loop->loop.naccesses; i++)
+		loop_view_fini(&loop->views[i]);
 	starpu_pthread_mutex_destroy(&loop->mutex);
 	starpu_pthread_mutex_destroy(&loop->sums);
 	control_fini(&loop->control);
@@ -277,15 +304,16 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 		return status;
 	for (unsigned i = 0; i < given->naccesses; i++) {
 		loop->reduces |= given->accesses[i].share == HEDDLE_REDUCE;
+		loop->indexed |= given->accesses[i].share == HEDDLE_INDEXED;
 		status =
 		    loop_view_init(&loop->views[i], &given->accesses[i], i, given->n, loop->name);
 		if (status)
 			return status;
 	}
 	arrays = loop_arrays(loop);
-	if ((status = work_arrays_check_overlap(&arrays)) || (status = workers_init(loop)))
-		return status;
-	if ((status = strategy_init(loop)))
+	if ((status = work_arrays_check_overlap(&arrays)) ||
+	    (status = loop_views_check_indices(loop)) || (status = workers_init(loop)) ||
+	    (status = strategy_init(loop)) || (status = control_take(loop)))
 		return status;
 	codelets_init(loop);
 	return 0;
@@ -324,7 +352,6 @@ int heddle_loop_submit(const struct heddle_loop *given, struct heddle_loop_reque
 		arrays = loop_arrays(loop);
 		if (loop_has(loop, HEDDLE_KIND_CUDA))
 			work_arrays_pin(&arrays);
-		control_take(loop);
 		status =
 		    control_submit(&loop->control, "loop", loop->name, given->sched_ctx, !request);
 		if (status)

@@ -27,6 +27,11 @@ size_t loop_ranges_remaining(const struct loop_ranges *ranges)
 	return n;
 }
 
+size_t loop_ranges_first(const struct loop_ranges *ranges)
+{
+	return ranges->nreturned ? ranges->returned[ranges->nreturned - 1].start : ranges->next;
+}
+
 struct loop_range loop_ranges_take(struct loop_ranges *ranges, size_t n)
 {
 	struct loop_range taken = {.start = ranges->next, .n = n};

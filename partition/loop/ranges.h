@@ -30,7 +30,10 @@ void loop_ranges_fini(struct loop_ranges *ranges);
 /** Iterations that are not handed out. */
 size_t loop_ranges_remaining(const struct loop_ranges *ranges);
 
-/** Hands out at most n (> 0) iterations: contiguous, hence perhaps fewer than n
+/** The iteration that is handed out next; the range's length where none remains. */
+size_t loop_ranges_first(const struct loop_ranges *ranges);
+
+/** Hands out at most n iterations: contiguous, hence perhaps fewer than n
  * where some were given back. A range of length 0 when none remains. */
 struct loop_range loop_ranges_take(struct loop_ranges *ranges, size_t n);
 

@@ -83,6 +83,58 @@ static size_t worker_ask(struct heddle_loop_request *loop, struct loop_worker *w
 	return n;
 }
 
+/* Mutex held: the worker gets no further block. */
+static void worker_retire(struct heddle_loop_request *loop, struct loop_worker *worker)
+{
+	if (!loop->blocks || worker->retired)
+		return;
+	worker->retired = true;
+	heddle_strategy_retire(loop->blocks, worker->index);
+}
+
+static bool workers_left(const struct heddle_loop_request *loop)
+{
+	for (unsigned l = 0; l < loop->nworkers; l++)
+		if (!loop->workers[l].retired)
+			return true;
+	return false;
+}
+
+/* Mutex held: every worker is to ask again. */
+static void workers_want(struct heddle_loop_request *loop)
+{
+	loop->nwaiting = 0;
+	for (unsigned l = 0; l < loop->nworkers; l++) {
+		loop->workers[l].waiting = !loop->workers[l].retired;
+		loop->nwaiting += loop->workers[l].waiting;
+	}
+}
+
+/* Mutex held: how many of the next n iterations the worker's memory holds. If that is none, the
+ * iterations are for others. */
+static size_t worker_room(struct heddle_loop_request *loop, struct loop_worker *worker, size_t n)
+{
+	size_t start = loop_ranges_first(&loop->ranges), left = loop->loop.n - start, room;
+
+	/* The strategy knows the bound too. A larger block would never fit the memory. */
+	if (worker->maximum && n > worker->maximum)
+		n = worker->maximum;
+	if (n > left)
+		n = left;
+	room = loop_worker_room(loop, worker, start, n);
+	if (room || !n)
+		return room;
+	worker_retire(loop, worker);
+	if (workers_left(loop))
+		workers_want(loop);
+	else
+		loop->status = -ENOMEM;
+	heddle_warn("loop %s: iteration %zu does not fit into the memory of %s, which gets no "
+	            "further block",
+	            loop->name, start, worker->stats.name);
+	return 0;
+}
+
 /* Mutex held: a block of n iterations, at most, for the worker. */
 static struct loop_block *worker_give(struct heddle_loop_request *loop, struct loop_worker *worker,
                                       size_t n, double now)
@@ -94,12 +146,10 @@ static struct loop_block *worker_give(struct heddle_loop_request *loop, struct l
 		loop->status = -ENOMEM;
 		return NULL;
 	}
-	/* The strategy knows the bound too. A larger block would never fit the memory. */
-	range = loop_ranges_take(&loop->ranges,
-	                         worker->maximum && n > worker->maximum ? worker->maximum : n);
+	range = loop_ranges_take(&loop->ranges, worker_room(loop, worker, n));
 	if (range.n < n)
 		heddle_strategy_return(loop->blocks, worker->index, n - range.n);
-	if (!range.n) { /* the iterations went to a leftover block, unknown to the strategy */
+	if (!range.n) { /* or the iterations went to a leftover block, unknown to the strategy */
 		loop_block_spare(block);
 		return NULL;
 	}
@@ -126,33 +176,6 @@ static struct loop_block *worker_next(struct heddle_loop_request *loop, struct l
 		return NULL;
 	n = worker_ask(loop, worker);
 	return n ? worker_give(loop, worker, n, now) : NULL;
-}
-
-/* Mutex held: the worker gets no further block. */
-static void worker_retire(struct heddle_loop_request *loop, struct loop_worker *worker)
-{
-	if (!loop->blocks || worker->retired)
-		return;
-	worker->retired = true;
-	heddle_strategy_retire(loop->blocks, worker->index);
-}
-
-static bool workers_left(const struct heddle_loop_request *loop)
-{
-	for (unsigned l = 0; l < loop->nworkers; l++)
-		if (!loop->workers[l].retired)
-			return true;
-	return false;
-}
-
-/* Mutex held: every worker is to ask again. */
-static void workers_want(struct heddle_loop_request *loop)
-{
-	loop->nwaiting = 0;
-	for (unsigned l = 0; l < loop->nworkers; l++) {
-		loop->workers[l].waiting = !loop->workers[l].retired;
-		loop->nwaiting += loop->workers[l].waiting;
-	}
 }
 
 /* Mutex held: the iterations of a worker's block are given out again.
@@ -222,17 +245,37 @@ static void block_refused(struct loop_block *block, int error)
 	loop_release(loop);
 }
 
+/* Whether a block can be cut. If not, the loop fails: another worker would find the same. */
+static bool block_valid(struct loop_block *block)
+{
+	struct heddle_loop_request *loop = block->loop;
+
+	if (loop_views_check(loop, block->given.start, block->given.n))
+		return true;
+	starpu_pthread_mutex_lock(&loop->mutex);
+	if (!loop->status)
+		loop->status = -EINVAL;
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	return false;
+}
+
 /* Submits a block's task, to its worker or to StarPU's policy. */
 static void block_start(struct loop_block *block, double before)
 {
 	struct heddle_loop_request *loop = block->loop;
 	struct loop_worker *worker = block->worker;
-	bool on_host = worker && loop_worker_is_host(worker);
-	int status =
-	    loop_block_submit(block, on_host, on_host ? host_block_done : device_block_done);
+	bool on_host = worker && loop_worker_is_host(worker), valid = block_valid(block);
+	int status = !valid ? -EINVAL
+	                    : loop_block_submit(block, on_host,
+	                                        on_host ? host_block_done : device_block_done);
 	double us = starpu_timing_now() - before;
 
-	if (!status) {
+	if (!valid) {
+		starpu_pthread_mutex_lock(&loop->mutex);
+		block_return(block, status);
+		starpu_pthread_mutex_unlock(&loop->mutex);
+		loop_release(loop);
+	} else if (!status) {
 		starpu_pthread_mutex_lock(&loop->mutex);
 		loop->overhead_us += us;
 		starpu_pthread_mutex_unlock(&loop->mutex);
@@ -267,12 +310,15 @@ static struct loop_block *loop_leftover(struct heddle_loop_request *loop, double
 		return NULL;
 	for (unsigned l = 0; l < loop->nworkers; l++) {
 		struct loop_worker *worker = &loop->workers[l];
+		struct loop_block *block;
 
 		if (worker->retired)
 			continue;
 		heddle_explain("loop %s: %zu iterations are left over, %s takes them", loop->name,
 		               remaining, worker->stats.name);
-		return worker_give(loop, worker, remaining, now);
+		block = worker_give(loop, worker, remaining, now);
+		if (block || loop->status)
+			return block;
 	}
 	return NULL;
 }
@@ -416,7 +462,7 @@ static bool block_repeatable(const struct loop_block *block)
 	if (block->range.attempts)
 		return false;
 	for (unsigned i = 0; loop_worker_is_host(block->worker) && i < loop->loop.naccesses; i++)
-		if (loop->views[i].access.share == HEDDLE_SLICE &&
+		if (loop->views[i].access.share != HEDDLE_REDUCE &&
 		    loop->views[i].access.mode == STARPU_RW)
 			return false;
 	return true;
@@ -607,15 +653,18 @@ static bool block_allowed(struct loop_block *block)
 {
 	struct heddle_loop_request *loop = block->loop;
 	const struct heddle_block given = block->given;
-	bool again;
+	bool again, valid = block_valid(block);
 
-	if (!loop->host_codelet.can_execute ||
-	    loop->host_codelet.can_execute(block->worker->stats.id, starpu_task_get_current(), 0))
+	if (valid &&
+	    (!loop->host_codelet.can_execute ||
+	     loop->host_codelet.can_execute(block->worker->stats.id, starpu_task_get_current(), 0)))
 		return true;
 	starpu_pthread_mutex_lock(&loop->mutex);
 	again = block_return(block, -ENODEV);
 	block_end(block);
 	starpu_pthread_mutex_unlock(&loop->mutex);
+	if (!valid)
+		return false;
 	heddle_warn("loop %s: can_execute refuses a block on %s; iterations %zu to %zu %s",
 	            loop->name, block->worker->stats.name, given.start, given.start + given.n - 1,
 	            again ? "go to another worker" : "are lost");
@@ -760,7 +809,8 @@ static void device_block_done(void *arg)
 	}
 	block->unwritten = 1;
 	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
-		if (view_is_output(&loop->views[i]) && !block->given.status) {
+		if (view_is_output(&loop->views[i]) && !block->given.status &&
+		    loop_block_window(block, i).count) {
 			__atomic_add_fetch(&block->unwritten, 1, __ATOMIC_RELAXED);
 			work_write_back(block->data[i].handle, output_written, block);
 		} else {
@@ -772,23 +822,40 @@ static void device_block_done(void *arg)
 
 /* ---- the loop begins ---- */
 
-/* Part p of all under a stock policy, NULL when it is empty. Mutex held. */
+/* How many of n iterations any worker could do as one block. */
+static size_t workers_room(const struct heddle_loop_request *loop, size_t start, size_t n)
+{
+	for (unsigned l = 0; n && l < loop->nworkers; l++) {
+		const struct loop_worker *worker = &loop->workers[l];
+
+		n = loop_worker_room(loop, worker, start, n);
+		if (!n)
+			heddle_warn("loop %s: iteration %zu does not fit into the memory of %s",
+			            loop->name, start, worker->stats.name);
+	}
+	return n;
+}
+
+/* What is left of part p of all under a stock policy, as much as fits any worker; NULL when it is
+ * empty. Mutex held. */
 static struct loop_block *loop_part(struct heddle_loop_request *loop, unsigned p, unsigned parts,
                                     double now)
 {
 	size_t n = loop->loop.n;
 	/* It ends at floor(n (p+1) / parts); this way without overflow. */
-	size_t end = n / parts * (p + 1) + n % parts * (p + 1) / parts;
+	size_t end = n / parts * (p + 1) + n % parts * (p + 1) / parts, start = loop->ranges.next;
 	struct loop_block *block;
+	size_t room;
 
-	if (end == loop->ranges.next || loop->status)
+	if (end == start || loop->status)
 		return NULL;
-	block = loop_block_get(loop);
+	room = workers_room(loop, start, end - start);
+	block = room ? loop_block_get(loop) : NULL;
 	if (!block) {
 		loop->status = -ENOMEM;
 		return NULL;
 	}
-	loop_block_prepare(block, loop_ranges_take(&loop->ranges, end - loop->ranges.next), now);
+	loop_block_prepare(block, loop_ranges_take(&loop->ranges, room), now);
 	block->worker = NULL;
 	block->phase = HEDDLE_PHASE_COMPLETION;
 	block->isolated = true;
@@ -799,14 +866,17 @@ static struct loop_block *loop_part(struct heddle_loop_request *loop, unsigned p
 static void loop_submit_parts(struct heddle_loop_request *loop, unsigned parts)
 {
 	for (unsigned p = 0; p < parts; p++) {
-		double now = starpu_timing_now();
 		struct loop_block *block;
 
-		starpu_pthread_mutex_lock(&loop->mutex);
-		block = loop_part(loop, p, parts, now);
-		starpu_pthread_mutex_unlock(&loop->mutex);
-		if (block)
-			block_start(block, now);
+		do {
+			double now = starpu_timing_now();
+
+			starpu_pthread_mutex_lock(&loop->mutex);
+			block = loop_part(loop, p, parts, now);
+			starpu_pthread_mutex_unlock(&loop->mutex);
+			if (block)
+				block_start(block, now);
+		} while (block);
 	}
 }
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #ifdef HEDDLE_USE_CUDA
 #include <cuda_runtime_api.h>
@@ -19,13 +20,14 @@
 #include "loop_private.h"
 #include "support/message.h"
 
-static int view_check_access(const struct loop_view *view, unsigned index, const char *loop)
+static int view_check_access(const struct loop_view *view, unsigned number, const char *loop)
 {
 	const struct heddle_access *access = &view->access;
 	enum starpu_data_access_mode mode = access->mode;
 
 	switch (access->share) {
 	case HEDDLE_SLICE:
+	case HEDDLE_INDEXED:
 		return 0;
 	case HEDDLE_HALO:
 	case HEDDLE_WHOLE:
@@ -33,7 +35,7 @@ static int view_check_access(const struct loop_view *view, unsigned index, const
 			return heddle_refuse(-EINVAL,
 			                     "loop %s: array %u: blocks would overwrite each "
 			                     "other's output (only slices can be written)",
-			                     loop, index);
+			                     loop, number);
 		return 0;
 	case HEDDLE_REDUCE:
 		if (mode != STARPU_RW || !access->combine ||
@@ -41,56 +43,172 @@ static int view_check_access(const struct loop_view *view, unsigned index, const
 			return heddle_refuse(-EINVAL,
 			                     "loop %s: array %u: a reduction is a vector in mode "
 			                     "STARPU_RW with a combine function",
-			                     loop, index);
+			                     loop, number);
 		return 0;
 	}
-	return heddle_refuse(-EINVAL, "loop %s: array %u: unknown share", loop, index);
+	return heddle_refuse(-EINVAL, "loop %s: array %u: unknown share", loop, number);
 }
 
-int loop_view_init(struct loop_view *view, const struct heddle_access *access, unsigned index,
+static const char *view_unit(const struct loop_view *view)
+{
+	return view->array.shape == STARPU_VECTOR_INTERFACE_ID ? "elements" : "rows";
+}
+
+/* Every block has `per_iteration` units an iteration. */
+static int view_cut_evenly(struct loop_view *view, unsigned number, size_t n, const char *loop)
+{
+	const struct heddle_access *access = &view->access;
+	size_t units = view->array.units;
+
+	view->cut.per_iteration = access->per_iteration ? access->per_iteration : 1;
+	if (access->share == HEDDLE_HALO)
+		view->cut.halo = access->halo < units ? access->halo : units;
+	if (n > units / view->cut.per_iteration)
+		return heddle_refuse(-ERANGE,
+		                     "loop %s: %zu iterations of %zu reach beyond array %u, which "
+		                     "has %zu %s",
+		                     loop, n, view->cut.per_iteration, number, units,
+		                     view_unit(view));
+	return 0;
+}
+
+static int index_init(struct loop_view *view, unsigned number, size_t n, const char *loop)
+{
+	const struct heddle_access *access = &view->access;
+
+	if (!access->index == !access->index_array)
+		return heddle_refuse(-EINVAL, "loop %s: array %u has %s", loop, number,
+		                     access->index ? "both an index and an index_array"
+		                                   : "neither an index nor an index_array");
+	if (access->index)
+		return work_array_init(&view->index, access->index, STARPU_R,
+		                       &(struct work_array_name){"index of loop", loop, number});
+	view->index = (struct work_array){
+	    .mode = STARPU_R,
+	    .shape = STARPU_VECTOR_INTERFACE_ID,
+	    .base = (uintptr_t)access->index_array,
+	    .units = n + 1,
+	    .nx = 1,
+	    .ld = 1,
+	    .elemsize = access->index_bytes,
+	};
+	return 0;
+}
+
+/* Blocks have what the index says. */
+static int view_cut_by_index(struct loop_view *view, unsigned number, size_t n, const char *loop)
+{
+	const struct work_array *index = &view->index;
+	size_t units = view->array.units, unit = work_array_unit(&view->array);
+	int status = index_init(view, number, n, loop);
+
+	if (status)
+		return status;
+	if (view->access.per_iteration > 1)
+		return heddle_refuse(-EINVAL,
+		                     "loop %s: array %u has %zu %s an iteration, and an index",
+		                     loop, number, view->access.per_iteration, view_unit(view));
+	if (index->shape != STARPU_VECTOR_INTERFACE_ID ||
+	    (index->elemsize != sizeof(uint32_t) && index->elemsize != sizeof(uint64_t)))
+		return heddle_refuse(-EINVAL,
+		                     "loop %s: the index of array %u is not a vector of whole "
+		                     "numbers of 4 or 8 bytes",
+		                     loop, number);
+	if (index->units <= n)
+		return heddle_refuse(-ERANGE,
+		                     "loop %s: the index of array %u has %zu entries, not one more "
+		                     "than the %zu iterations",
+		                     loop, number, index->units, n);
+	view->cut.index = (const void *)index->base;
+	view->cut.index_bytes = index->elemsize;
+	view->cut.per_iteration = n ? units / n + (units % n != 0) : 1;
+	view->nothing = calloc(1, unit ? unit : 1);
+	return view->nothing ? 0 : -ENOMEM;
+}
+
+int loop_view_init(struct loop_view *view, const struct heddle_access *access, unsigned number,
                    size_t n, const char *loop)
 {
 	int status;
 
 	*view = (struct loop_view){.access = *access};
-	if (!view->access.per_iteration)
-		view->access.per_iteration = 1;
 	if ((status = work_array_init(&view->array, access->handle, access->mode,
-	                              &(struct work_array_name){"loop", loop, index})) ||
-	    (status = view_check_access(view, index, loop)))
+	                              &(struct work_array_name){"loop", loop, number})) ||
+	    (status = view_check_access(view, number, loop)))
 		return status;
+	view->cut = (struct loop_cut){.units = view->array.units, .per_iteration = 1};
 	/* A reduction has its own array for each block. */
 	view->array.stays = access->share == HEDDLE_REDUCE;
-	if (access->share != HEDDLE_HALO)
-		view->access.halo = 0;
-	else if (access->halo > view->array.units)
-		view->access.halo = view->array.units;
-	if (access->share != HEDDLE_SLICE && access->share != HEDDLE_HALO)
-		return 0;
-	if (n > view->array.units / view->access.per_iteration)
-		return heddle_refuse(-ERANGE,
-		                     "loop %s: %zu iterations of %zu reach beyond array %u, which "
-		                     "has %zu %s",
-		                     loop, n, view->access.per_iteration, index, view->array.units,
-		                     view->array.shape == STARPU_VECTOR_INTERFACE_ID ? "elements"
-		                                                                     : "rows");
+	if (access->share == HEDDLE_INDEXED)
+		return view_cut_by_index(view, number, n, loop);
+	if (access->share == HEDDLE_SLICE || access->share == HEDDLE_HALO)
+		return view_cut_evenly(view, number, n, loop);
 	return 0;
 }
 
-struct loop_window loop_view_window(const struct loop_view *view, const struct loop_block *block)
+void loop_view_fini(struct loop_view *view)
 {
-	const struct heddle_access *access = &view->access;
+	free(view->nothing);
+}
 
-	switch (access->share) {
-	case HEDDLE_SLICE:
-		return loop_window(block->given.start, block->given.n, access->per_iteration, 0,
-		                   view->array.units);
-	case HEDDLE_HALO:
-		return loop_window(block->given.start, block->given.n, access->per_iteration,
-		                   access->halo, view->array.units);
-	default:
-		return (struct loop_window){0, view->array.units};
+/* Whether the loop writes what an index is read from. */
+static bool index_is_written(const struct loop_view *by, const struct work_array *index)
+{
+	return by->access.mode & STARPU_W &&
+	       (by->array.handle == index->handle || work_array_overlaps(&by->array, index));
+}
+
+int loop_views_check_indices(const struct heddle_loop_request *loop)
+{
+	for (unsigned i = 0; i < loop->loop.naccesses; i++)
+		for (unsigned j = 0; loop->views[i].cut.index && j < loop->loop.naccesses; j++)
+			if (index_is_written(&loop->views[j], &loop->views[i].index))
+				return heddle_refuse(-EINVAL,
+				                     "loop %s: the index of array %u lies in array "
+				                     "%u, which the loop writes",
+				                     loop->name, i, j);
+	return 0;
+}
+
+static void index_explain(const struct heddle_loop_request *loop, unsigned number, size_t entry)
+{
+	const struct loop_view *view = &loop->views[number];
+	size_t value = loop_index_at(&view->cut, entry);
+
+	if (value > view->cut.units)
+		heddle_warn("loop %s: entry %zu of the index of array %u is %zu, beyond the "
+		            "array's %zu %s",
+		            loop->name, entry, number, value, view->cut.units, view_unit(view));
+	else
+		heddle_warn("loop %s: entry %zu of the index of array %u is %zu, less than the "
+		            "entry before it, %zu",
+		            loop->name, entry, number, value,
+		            loop_index_at(&view->cut, entry ? entry - 1 : 0));
+}
+
+bool loop_views_check(const struct heddle_loop_request *loop, size_t start, size_t n)
+{
+	/* So that a wrong entry stops both blocks it is between. */
+	size_t before = start ? 1 : 0;
+
+	for (unsigned i = 0; loop->indexed && i < loop->loop.naccesses; i++) {
+		const struct loop_cut *cut = &loop->views[i].cut;
+		size_t wrong =
+		    cut->index ? loop_index_wrong(cut, start - before, n + before) : SIZE_MAX;
+
+		if (wrong == SIZE_MAX)
+			continue;
+		index_explain(loop, i, wrong);
+		return false;
 	}
+	return true;
+}
+
+struct loop_window loop_view_window(const struct loop_view *view, size_t start, size_t n)
+{
+	if (view->access.share == HEDDLE_WHOLE || view->access.share == HEDDLE_REDUCE)
+		return (struct loop_window){0, view->array.units};
+	return loop_window(&view->cut, start, n);
 }
 
 void loop_view_interface(const struct loop_view *view, struct loop_window window, void *partial,
@@ -186,6 +304,10 @@ starpu_data_handle_t loop_view_register(const struct loop_view *view, struct loo
 	starpu_data_handle_t handle;
 
 	pthread_once(&once, ops_init);
+	if (!window.count && view->nothing) {
+		window = (struct loop_window){0, 1};
+		partial = view->nothing;
+	}
 	loop_view_interface(view, window, partial, &interface);
 	if (view->array.shape == STARPU_VECTOR_INTERFACE_ID) {
 		interface.vector.allocsize = room * view->array.elemsize;
@@ -206,16 +328,15 @@ static size_t views_buffer_room(const struct loop_view *views, unsigned nviews, 
 	size_t room = SIZE_MAX;
 
 	for (unsigned i = 0; i < nviews; i++) {
-		const struct heddle_access *access = &views[i].access;
-		size_t unit = work_array_unit(&views[i].array),
-		       most = unit ? bytes / unit : SIZE_MAX;
+		const struct loop_view *view = &views[i];
+		size_t unit = work_array_unit(&view->array), most = unit ? bytes / unit : SIZE_MAX;
 
-		if (views[i].array.units <= most)
+		if (view->array.units <= most)
 			continue;
-		if (access->share == HEDDLE_WHOLE || access->share == HEDDLE_REDUCE ||
-		    most / 2 < access->halo)
+		if (view->access.share == HEDDLE_WHOLE || view->access.share == HEDDLE_REDUCE ||
+		    most / 2 < view->cut.halo)
 			return 0;
-		most = (most - 2 * access->halo) / access->per_iteration;
+		most = (most - 2 * view->cut.halo) / view->cut.per_iteration;
 		room = most < room ? most : room;
 	}
 	return room;
@@ -227,10 +348,9 @@ struct loop_footprint loop_views_footprint(const struct loop_view *views, unsign
 
 	for (unsigned i = 0; i < nviews; i++) {
 		const struct loop_view *view = &views[i];
-		const struct heddle_access *access = &view->access;
 		size_t unit = work_array_unit(&view->array);
 
-		switch (access->share) {
+		switch (view->access.share) {
 		case HEDDLE_WHOLE:
 			sum.shared += view->array.units * unit;
 			break;
@@ -238,12 +358,13 @@ struct loop_footprint loop_views_footprint(const struct loop_view *views, unsign
 			sum.fixed += view->array.units * unit;
 			break;
 		default:
-			if (access->halo > view->array.units / 2) { /* no block has more than all */
+			if (view->cut.halo >
+			    view->array.units / 2) { /* no block has more than all */
 				sum.fixed += view->array.units * unit;
 				break;
 			}
-			sum.fixed += 2 * access->halo * unit;
-			sum.per_iteration += access->per_iteration * unit;
+			sum.fixed += 2 * view->cut.halo * unit;
+			sum.per_iteration += view->cut.per_iteration * unit;
 		}
 	}
 	return sum;
@@ -370,6 +491,7 @@ int loop_worker_size(const struct heddle_loop_request *loop, struct loop_worker 
 	struct loop_footprint footprint = loop_views_footprint(loop->views, loop->loop.naccesses);
 	size_t room = SIZE_MAX, most;
 
+	worker->bytes = SIZE_MAX;
 	worker->buffer = largest_buffer(id);
 	most = views_buffer_room(loop->views, loop->loop.naccesses, worker->buffer);
 	worker->depth = loop->depth > 1 ? loop->depth : 1;
@@ -381,6 +503,9 @@ int loop_worker_size(const struct heddle_loop_request *loop, struct loop_worker 
 		                                    held * workers_beside(id))) &&
 		       held > 1)
 			held = fewer_held(held);
+		if (room)
+			worker->bytes =
+			    (total / 4 * 3 - footprint.shared) / (held * workers_beside(id));
 		if (worker->depth >= held)
 			worker->depth = held > 1 ? held - 1 : 1;
 	}
@@ -389,4 +514,95 @@ int loop_worker_size(const struct heddle_loop_request *loop, struct loop_worker 
 		room -= room % loop->loop.alignment;
 	worker->maximum = room < SIZE_MAX ? room : 0;
 	return room ? 0 : -ENOMEM;
+}
+
+/* 1/14 of the loop's iterations: a little more than the longest block that HDSS gives an
+ * accelerator, which takes 1/16 of the run's time. */
+#define USUAL_ROOM 14
+
+/* Iterations of the blocks whose buffers are all of one size. */
+static size_t usual_iterations(const struct heddle_loop_request *loop,
+                               const struct loop_worker *worker)
+{
+	size_t usual = loop->loop.n / USUAL_ROOM, most = worker ? worker->maximum : 0;
+
+	if (!most || usual <= most / 2)
+		return usual;
+	/* What the parts of iterations by an index do not take is left to larger ones. */
+	if (loop->indexed)
+		return 0;
+	return usual < most ? usual : most;
+}
+
+/* Units of a view in a usual block. */
+static size_t usual_units(const struct loop_view *view, size_t iterations)
+{
+	if (view->access.share == HEDDLE_WHOLE || view->access.share == HEDDLE_REDUCE)
+		return view->array.units;
+	return iterations * view->cut.per_iteration + 2 * view->cut.halo;
+}
+
+/* A device allocation costs as much as a small block, and StarPU reuses only buffers of equal size.
+ * So all blocks up to USUAL_ROOM get one size, where that fits, and larger ones a size of a coarse
+ * series. With 1/32 instead a loop's first run allocated 8 to 10 buffers an array, with this 3 or
+ * 4: as many as are in use at a time. */
+size_t loop_view_room(const struct heddle_loop_request *loop, const struct loop_view *view,
+                      const struct loop_worker *worker, size_t count)
+{
+	size_t unit = work_array_unit(&view->array), units = view->array.units;
+	size_t usual = usual_units(view, usual_iterations(loop, worker));
+	size_t room = loop_window_allocation(usual > count ? usual : count, units);
+
+	count = count ? count : 1;
+	/* A stock policy's model is indexed by the footprint: equal sizes stay equal. */
+	if (!loop->blocks)
+		return count;
+	/* Not above what it can allocate, which is enough for the block itself. */
+	if (worker && unit && room > worker->buffer / unit)
+		room = worker->buffer / unit;
+	return room > count ? room : count;
+}
+
+/* Whether a block fits, with the buffers that are allocated for it. */
+static bool worker_holds(const struct heddle_loop_request *loop, const struct loop_worker *worker,
+                         size_t start, size_t n)
+{
+	size_t iterations = loop->blocks ? usual_iterations(loop, worker) : 0, sum = 0;
+
+	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
+		const struct loop_view *view = &loop->views[i];
+		size_t unit = work_array_unit(&view->array);
+		size_t count = loop_view_window(view, start, n).count;
+		size_t usual = usual_units(view, iterations);
+
+		if (view->access.share == HEDDLE_WHOLE)
+			continue;
+		if (unit && count > worker->buffer / unit)
+			return false;
+		usual = usual < view->array.units ? usual : view->array.units;
+		sum += (usual > count ? usual : count) * unit;
+	}
+	return sum <= worker->bytes;
+}
+
+size_t loop_worker_room(const struct heddle_loop_request *loop, const struct loop_worker *worker,
+                        size_t start, size_t n)
+{
+	size_t alignment = loop->loop.alignment ? loop->loop.alignment : 1, least = 0, most = n;
+
+	/* Without an index, `maximum` says it all. */
+	if (!loop->indexed || loop_worker_is_host(worker) ||
+	    (worker->bytes == SIZE_MAX && worker->buffer == SIZE_MAX))
+		return n;
+	if (worker_holds(loop, worker, start, n))
+		return n;
+	while (most - least > 1) {
+		size_t middle = least + (most - least) / 2;
+
+		if (worker_holds(loop, worker, start, middle))
+			least = middle;
+		else
+			most = middle;
+	}
+	return least - least % alignment;
 }

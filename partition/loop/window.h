@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Which units (elements of a vector, rows of a matrix) of an array a block
- * touches.
+ * touches. Iteration i owns the units from cut(i) to cut(i + 1) - 1, where cut(i) is
+ * i * per_iteration, or entry i of an index.
  */
 #ifndef HEDDLE_LOOP_WINDOW_H
 #define HEDDLE_LOOP_WINDOW_H
@@ -15,18 +16,43 @@ struct loop_window {
 	size_t count; /* units */
 };
 
-/** Units of iterations start … start+n-1, `per_iteration` units each, and `halo`
- * more on either side, clipped to an array of `units` units. The iterations lie
- * within the array. */
-static inline struct loop_window loop_window(size_t start, size_t n, size_t per_iteration,
-                                             size_t halo, size_t units)
-{
-	size_t first = start * per_iteration, last = first + n * per_iteration;
+/* Where an array is cut. */
+struct loop_cut {
+	size_t units;         /* of the array */
+	size_t per_iteration; /* units; with an index: their mean, rounded up */
+	size_t halo;          /* more units on either side */
+	const void *index;    /* entries in main memory; NULL: none */
+	size_t index_bytes;   /* of an entry: 4 or 8 */
+};
 
-	first = first > halo ? first - halo : 0;
-	last = units - last > halo ? last + halo : units;
+static inline size_t loop_index_at(const struct loop_cut *cut, size_t i)
+{
+	return cut->index_bytes == sizeof(uint32_t) ? ((const uint32_t *)cut->index)[i]
+	                                            : ((const uint64_t *)cut->index)[i];
+}
+
+static inline size_t loop_cut_at(const struct loop_cut *cut, size_t i)
+{
+	return cut->index ? loop_index_at(cut, i) : i * cut->per_iteration;
+}
+
+/** Units of iterations start … start+n-1 with the halo, clipped to the array. The iterations lie
+ * within the array; a wrong index gives any part of it. */
+static inline struct loop_window loop_window(const struct loop_cut *cut, size_t start, size_t n)
+{
+	size_t first = loop_cut_at(cut, start), last = loop_cut_at(cut, start + n);
+
+	last = last < cut->units ? last : cut->units;
+	first = first < last ? first : last;
+	first = first > cut->halo ? first - cut->halo : 0;
+	last = cut->units - last > cut->halo ? last + cut->halo : cut->units;
 	return (struct loop_window){first, last - first};
 }
+
+/** The first entry from `start` to start+n that is beyond the array, or less than the entry before
+ * it in that range.
+ * @return SIZE_MAX: there is none */
+size_t loop_index_wrong(const struct loop_cut *cut, size_t start, size_t n);
 
 /** The first whole number of units >= count in a geometric series of four steps
  * an octave, no more than `units`: blocks of nearly the same size then ask a

@@ -25,9 +25,9 @@ grep -q "cores in $work/sys/devices/system/cpu.* mounted" "$work/out" ||
 # Before it takes memory, and time.
 expect_app 2 "neither input nor output" vecinc --output "$work/x" --size 2305843009213693951
 
-for app in blackscholes boxfilter histogram; do
+for app in blackscholes boxfilter histogram mandelbrot spmv; do
 	size=10007
-	[ $app = boxfilter ] && size=101
+	[ $app = boxfilter ] || [ $app = mandelbrot ] && size=101
 	expect_app 0 "verified" $app --size $size --reps 2 --verify --sched hdss
 	expect_app 0 "verified" $app --size $size --reps 1 --verify --sched eager --parts 7
 	expect_app 0 "verified" $app --size $size --reps 1 --verify --strategy gss --workers cpu
@@ -43,11 +43,15 @@ for app in blackscholes boxfilter histogram; do
 	expect_app 2 "nonsense" $app --size 10 --strategy nonsense
 	expect_app 2 "is no kind of worker" $app --workers gpu9
 	expect_app 2 "exclude each other" $app --size 1 --input "$work/x"
-	expect_app 2 "No such file" $app --input "$work/missing"
-	expect_app 2 "is a directory" $app --input "$work"
 	: >"$work/empty"
-	expect_app 2 "is empty" $app --input "$work/empty"
-	expect_app 2 "not a regular file" $app --input /dev/zero
+	if [ $app = mandelbrot ]; then
+		expect_app 2 "no input files" $app --input "$work/empty"
+	else
+		expect_app 2 "No such file" $app --input "$work/missing"
+		expect_app 2 "is a directory" $app --input "$work"
+		expect_app 2 "is empty" $app --input "$work/empty"
+		expect_app 2 "not a regular file" $app --input /dev/zero
+	fi
 	expect_app 2 "No such file" $app --size 10 --reps 1 --output "$work/no/such/folder"
 	expect_app 2 "No such file" $app --size 10 --reps 1 --json "$work/no/such/folder"
 	# That is said before the work begins, of which nothing is printed.
@@ -110,6 +114,36 @@ head -c 700 "$image" >"$work/cut.png"
 expect_app 2 "cut.png: not a PNG image that can be read: the file ends too early" boxfilter \
 	--input "$work/cut.png"
 expect_app 2 "options.csv: not a PNG image that can be read" boxfilter --input "$options"
+
+for precision in "" --double; do
+	# shellcheck disable=SC2086 # none or one
+	expect_app 0 "verified" spmv --size 3001 --alpha 1.2 --mean 40 --reps 4 --verify $precision \
+		--save-input "$work/a.mtx" --output "$work/y.mtx"
+	# shellcheck disable=SC2086
+	expect_app 0 "verified" spmv --input "$work/a.mtx" --reps 4 --verify $precision \
+		--output "$work/z.mtx" --seed 1
+	cmp "$work/y.mtx" "$work/z.mtx" || fail "spmv: the same matrix has another product"
+done
+expect_app 0 "verified" spmv --size 2000 --sorted --reps 2 --verify --strategy css:chunk=3
+expect_app 2 "--alpha 1: not a number" spmv --alpha 1
+expect_app 2 "--mean 0: not a number" spmv --mean 0
+matrix='%%%%MatrixMarket matrix coordinate'
+printf "$matrix pattern general\n2 3 3\n2 1\n1 3\n2 3\n" >"$work/small.mtx"
+expect_app 0 "3 non-zeros in 2 iterations" spmv --input "$work/small.mtx" --reps 3 --verify
+printf "$matrix real general\n2 3 2\n2 1 1\n1 4 1\n" >"$work/bad.mtx"
+expect_app 2 "bad.mtx:4: column: '4' is not a whole number from 1 to 3" spmv --input "$work/bad.mtx"
+printf "$matrix real general\n2 3 2\n2 1 1\n2 1 4\n" >"$work/bad.mtx"
+expect_app 2 "bad.mtx: row 2, column 1 is given twice" spmv --input "$work/bad.mtx"
+
+expect_app 0 "verified" mandelbrot --size 90 --limit 300 --reps 5 --zoom 0.3 --centre -1.25,0.02 \
+	--width 1 --verify --output "$work/m.png"
+expect_app 0 "" mandelbrot --size 90 --limit 300 --reps 1 --centre -1.25,0.02 --width 0.0081 \
+	--output "$work/n.png"
+cmp "$work/m.png" "$work/n.png" || fail "mandelbrot: the fifth frame is not where it should be"
+expect_app 2 "not two numbers" mandelbrot --centre 1
+expect_app 2 "not a number from" mandelbrot --zoom 0
+expect_app 2 "not a whole number" mandelbrot --limit 0
+expect_app 2 "no input files" mandelbrot --size 10 --reps 1 --save-input "$work/x"
 
 printf 'aab\377' >"$work/bytes"
 expect_app 0 "4 bytes" histogram --input "$work/bytes" --reps 2 --verify --output "$work/counts"

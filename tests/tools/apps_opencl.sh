@@ -31,6 +31,11 @@ right histogram --size 3000001 --sched eager
 right boxfilter --size 300 --radius 7 --sched hdss
 right boxfilter --size 301 --radius 1000 --channels 3 --strategy css:chunk=50
 right boxfilter --size 65 --radius 0 --channels 3 --sched eager
+right mandelbrot --size 150 --limit 400 --sched hdss
+right mandelbrot --size 151 --zoom 0.1 --sched eager
+right spmv --size 100003 --sched hdss
+right spmv --size 20000 --alpha 1.2 --double --strategy css:chunk=700
+right spmv --size 3000 --mean 1 --sched eager
 
 # StarPU's heteroprio would end the program.
 for app in histogram heat2d; do

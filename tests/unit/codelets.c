@@ -15,7 +15,10 @@
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/histogram/histogram.h"
+#include "codelets/mandelbrot/mandelbrot.h"
+#include "codelets/spmv/spmv.h"
 #include "codelets/vecinc/vecinc.h"
+#include "tests/unit/sparse.h"
 #include "tests/unit/test.h"
 
 static unsigned seed;
@@ -386,6 +389,91 @@ static void test_vecinc(void **state)
 				increment_and_compare(isa, sizes[s], passes, s % 3);
 }
 
+static void test_spmv(void **state)
+{
+	for (size_t s = 0; s < NSIZES; s++)
+		for (int wide = 0; wide < 2; wide++) {
+			struct sparse sparse = sparse_make(sizes[s], wide);
+			struct spmv_rows rows = sparse_rows(&sparse);
+
+			spmv_cpu(&rows);
+			assert_true(spmv_error(&rows) <= SPMV_TOLERANCE);
+			sparse_free(&sparse);
+		}
+}
+
+static void test_spmv_error_sees_wrong_sums(void **state)
+{
+	const uint32_t starts[] = {7, 9, 9};
+	const int32_t columns[] = {1, 0};
+	const float values[] = {2, 3}, x[] = {5, -7};
+	float y[2];
+	const struct spmv_rows rows = {
+	    .n = 2, .starts = starts, .columns = columns, .values = values, .x = x, .y = y};
+
+	spmv_cpu(&rows);
+	assert_true(y[0] == 1 && y[1] == 0);
+	assert_true(spmv_error(&rows) == 0);
+	y[0] = 1 + 1e-5f;
+	assert_true(spmv_error(&rows) > SPMV_TOLERANCE);
+	y[0] = NAN;
+	assert_true(isinf(spmv_error(&rows)));
+	y[0] = 1;
+	y[1] = 1e-30f; /* an empty row is exactly 0 */
+	assert_true(isinf(spmv_error(&rows)));
+}
+
+/* Rows first … first+n-1 with a stride of their own, and whether the places around were left
+ * alone. */
+static void draw_and_compare(enum codelet_isa isa, const struct mandelbrot_view *view, size_t first,
+                             size_t n)
+{
+	size_t stride = 3 * view->width + 5, bytes = n * stride + 1;
+	unsigned char *out = malloc(bytes);
+
+	assert_non_null(out);
+	memset(out, 0x55, bytes);
+	mandelbrot_cpu_isa(isa, view, first, n, out, stride);
+	assert_int_equal(mandelbrot_error(view, first, n, out, stride), 0);
+	for (size_t i = 0; i < bytes; i++)
+		if (i % stride >= 3 * view->width)
+			assert_int_equal(out[i], 0x55);
+	if (n && view->width) {
+		out[0] ^= 1;
+		assert_int_equal(mandelbrot_error(view, first, n, out, stride), 1);
+	}
+	free(out);
+}
+
+static void test_mandelbrot(void **state)
+{
+	static const uint32_t limits[] = {1, 7, 8, 9, 300};
+
+	for (int isa = 0; isa < CODELET_NISAS; isa++)
+		for (size_t w = 0; codelet_isa_supported(isa) && w < 10; w++)
+			for (size_t l = 0; l < sizeof(limits) / sizeof(*limits); l++) {
+				struct mandelbrot_view view = {.left = uniform(-2.5, -1),
+				                               .top = uniform(-1, 1.3),
+				                               .step = uniform(0.001, 0.1),
+				                               .limit = limits[l],
+				                               .width = sizes[w]};
+
+				draw_and_compare(isa, &view, rand() % 10, rand() % 5);
+			}
+}
+
+/* The set's main parts, and what is outside. */
+static void test_mandelbrot_reference(void **state)
+{
+	const struct mandelbrot_view view = {.left = -2, .top = 2, .step = 1, .limit = 50};
+
+	assert_int_equal(mandelbrot_reference(&view, 2, 2), 50); /* 0 */
+	assert_int_equal(mandelbrot_reference(&view, 1, 2), 50); /* -1 */
+	assert_int_equal(mandelbrot_reference(&view, 0, 2), 50); /* -2, on the circle for ever */
+	assert_int_equal(mandelbrot_reference(&view, 3, 2), 3);  /* 1: 0, 1, 2, 5 */
+	assert_int_equal(mandelbrot_reference(&view, 4, 0), 1);  /* 2 + 2i */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -398,6 +486,10 @@ int main(void)
 	    cmocka_unit_test(test_boxfilter),
 	    cmocka_unit_test(test_boxfilter_large_windows),
 	    cmocka_unit_test(test_boxfilter_reference),
+	    cmocka_unit_test(test_spmv),
+	    cmocka_unit_test(test_spmv_error_sees_wrong_sums),
+	    cmocka_unit_test(test_mandelbrot),
+	    cmocka_unit_test(test_mandelbrot_reference),
 	    cmocka_unit_test(test_blackscholes_streamed),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");

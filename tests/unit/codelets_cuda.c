@@ -16,8 +16,10 @@
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/histogram/histogram.h"
+#include "codelets/mandelbrot/mandelbrot.h"
 #include "codelets/nbia/nbia.h"
 #include "codelets/vecinc/vecinc.h"
+#include "tests/unit/sparse.h"
 #include "tests/unit/test.h"
 
 static cudaStream_t stream;
@@ -283,6 +285,68 @@ static void test_vecinc(void **state)
 	}
 }
 
+static void multiply_and_compare(size_t n, bool wide)
+{
+	struct sparse sparse = sparse_make(n, wide);
+	struct spmv_rows host = sparse_rows(&sparse), device = host;
+	size_t number = wide ? sizeof(double) : sizeof(float);
+	size_t count = sparse.starts[n] - sparse.starts[0];
+	char *starts = to_device(sparse.starts, (n + 1) * 4, 4);
+	char *columns = to_device(sparse.columns, count * 4, 4);
+	char *values = to_device(sparse.values, count * number, number);
+	char *x = to_device(sparse.x, SPARSE_COLUMNS * number, 0);
+	char *y = to_device(sparse.y, n * number, number);
+
+	device.starts = (void *)starts;
+	device.columns = (void *)columns;
+	device.values = values;
+	device.x = x;
+	device.y = y;
+	assert_int_equal(spmv_cuda(stream, &device, count), 0);
+	assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+	from_device(sparse.starts, (n + 1) * 4, starts, 4);
+	from_device(sparse.columns, count * 4, columns, 4);
+	from_device(sparse.values, count * number, values, number);
+	from_device(sparse.x, SPARSE_COLUMNS * number, x, 0);
+	from_device(sparse.y, n * number, y, number);
+	assert_true(spmv_error(&host) <= SPMV_TOLERANCE);
+	sparse_free(&sparse);
+}
+
+static void test_spmv(void **state)
+{
+	static const size_t sizes[] = {0, 1, 2, 31, 33, 256, 257, 5000};
+
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++)
+		for (int repeat = 0; repeat < 4; repeat++)
+			multiply_and_compare(sizes[s], repeat % 2);
+}
+
+static void test_mandelbrot(void **state)
+{
+	static const size_t widths[] = {1, 7, 8, 33, 500}, heights[] = {0, 1, 15, 16, 17, 100};
+
+	for (size_t w = 0; w < sizeof(widths) / sizeof(*widths); w++)
+		for (size_t h = 0; h < sizeof(heights) / sizeof(*heights); h++) {
+			const struct mandelbrot_view view = {.left = -2,
+			                                     .top = 1.2,
+			                                     .step = 2.5 / widths[w],
+			                                     .limit = 700,
+			                                     .width = widths[w]};
+			size_t stride = 3 * widths[w] + 1, bytes = heights[h] * stride;
+			unsigned char *out = calloc(bytes + 1, 1);
+			char *device = to_device(out, bytes, 1);
+
+			assert_int_equal(mandelbrot_cuda(stream, &view, 3, heights[h],
+			                                 (unsigned char *)device, stride),
+			                 0);
+			assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+			from_device(out, bytes, device, 1);
+			assert_int_equal(mandelbrot_error(&view, 3, heights[h], out, stride), 0);
+			free(out);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +355,8 @@ int main(void)
 	    cmocka_unit_test(test_histogram),
 	    cmocka_unit_test(test_boxfilter),
 	    cmocka_unit_test(test_boxfilter_large_windows),
+	    cmocka_unit_test(test_mandelbrot),
+	    cmocka_unit_test(test_spmv),
 	    cmocka_unit_test(test_nbia),
 	    cmocka_unit_test(test_nbia_times),
 	};

@@ -15,6 +15,7 @@
 #include "apps/common/csv.h"
 #include "apps/common/fasta.h"
 #include "apps/common/file.h"
+#include "apps/common/csr.h"
 #include "apps/common/matrix_market.h"
 #include "apps/common/png_file.h"
 #include "tests/unit/test.h"
@@ -449,6 +450,11 @@ static void test_matrix_good(void **state)
 	                              &file, &grid),
 	                 0);
 	assert_true(grid.values[2][0] == 7 && grid.given[1][1] && !grid.given[0][0]);
+	assert_int_equal(parse_matrix("%%MatrixMarket matrix coordinate pattern general\n"
+	                              "3 3 2\n3 1\n2 2\n",
+	                              &file, &grid),
+	                 0);
+	assert_true(grid.values[2][0] == 1 && grid.values[1][1] == 1 && !grid.given[0][0]);
 }
 
 static void test_matrix_bad(void **state)
@@ -569,8 +575,8 @@ static void test_matrix_round_trip(void **state)
 		for (int i = 0; i < ORDER; i++)
 			for (int j = 0; j < ORDER; j++)
 				grid.values[i][j] = (rand() - rand()) / (1.0 + rand());
-		assert_int_equal(matrix_market_write(path, ORDER, symmetric, 17, grid_get, &grid),
-		                 0);
+		assert_int_equal(
+		    matrix_market_write(path, ORDER, ORDER, symmetric, 17, grid_get, &grid), 0);
 		assert_int_equal(matrix_market_open(path, &file), 0);
 		assert_true(file.symmetric == symmetric);
 		assert_int_equal(matrix_market_read(&file, take_number, &again), 0);
@@ -579,8 +585,93 @@ static void test_matrix_round_trip(void **state)
 			for (int j = 0; j <= (symmetric ? i : ORDER - 1); j++)
 				assert_true(again.values[i][j] == grid.values[i][j]);
 	}
-	assert_int_equal(matrix_market_write("/nonexistent/file", 1, false, 9, NULL, NULL),
+	assert_int_equal(matrix_market_write("/nonexistent/file", 1, 1, false, 9, NULL, NULL),
 	                 -ENOENT);
+}
+
+/* ---- sparse matrices ---- */
+
+static int parse_csr(const char *text, struct csr *matrix)
+{
+	put(text, strlen(text));
+	return csr_read(path, matrix);
+}
+
+static void test_csr(void **state)
+{
+	static const uint32_t starts[] = {0, 2, 2, 4}, symmetric_starts[] = {0, 1, 2, 4};
+	struct csr matrix;
+
+	assert_int_equal(parse_csr("%%MatrixMarket matrix coordinate real general\n3 4 4\n"
+	                           "3 4 1.5\n1 3 2\n3 1 -1\n1 1 0\n",
+	                           &matrix),
+	                 0);
+	assert_true(matrix.rows == 3 && matrix.columns == 4);
+	assert_memory_equal(matrix.starts, starts, sizeof(starts));
+	assert_true(matrix.column[0] == 0 && matrix.column[1] == 2 && matrix.column[2] == 0 &&
+	            matrix.column[3] == 3);
+	assert_true(matrix.values[0] == 0 && matrix.values[1] == 2 && matrix.values[2] == -1 &&
+	            matrix.values[3] == 1.5);
+	csr_free(&matrix);
+	assert_int_equal(parse_csr("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n"
+	                           "1 1\n3 2\n3 3\n",
+	                           &matrix),
+	                 0);
+	assert_memory_equal(matrix.starts, symmetric_starts, sizeof(symmetric_starts));
+	assert_true(matrix.column[1] == 2 && matrix.values[1] == 1);
+	csr_free(&matrix);
+	assert_int_equal(parse_csr("%%MatrixMarket matrix coordinate real general\n3 4 2\n"
+	                           "3 4 1.5\n3 4 2\n",
+	                           &matrix),
+	                 -EINVAL);
+	assert_int_equal(parse_csr("%%MatrixMarket matrix coordinate real general\n"
+	                           "2 4294967295 1\n1 1 1\n",
+	                           &matrix),
+	                 -EINVAL);
+}
+
+static double csr_value(void *arg, size_t entry)
+{
+	return csr_random_value(arg, entry);
+}
+
+/* Random matrices have the mean they should, ascending columns, and survive a file. */
+static void test_csr_random(void **state)
+{
+	enum { ROWS = 3000 };
+	static uint32_t starts[ROWS + 1];
+	struct csr_shape shape = {
+	    .rows = ROWS, .columns = 500, .mean = 9, .alpha = 2.5, .seed = rand()};
+	struct csr matrix = {.rows = ROWS, .columns = 500, .starts = starts}, again;
+	size_t count;
+
+	assert_int_equal(csr_random_starts(&shape, starts), 0);
+	count = starts[ROWS];
+	assert_true(count > 8 * ROWS && count < 10 * ROWS);
+	matrix.column = malloc(count * sizeof(*matrix.column));
+	for (size_t i = 0; i < ROWS; i++)
+		for (size_t e = starts[i]; e < starts[i + 1]; e++) {
+			matrix.column[e] =
+			    csr_random_column(&shape, e, e - starts[i], starts[i + 1] - starts[i]);
+			assert_true(matrix.column[e] >= 0 && matrix.column[e] < 500);
+			assert_true(e == starts[i] || matrix.column[e] > matrix.column[e - 1]);
+		}
+	assert_int_equal(csr_write(path, &matrix, 17, csr_value, &shape), 0);
+	assert_int_equal(csr_read(path, &again), 0);
+	assert_memory_equal(again.starts, starts, sizeof(starts));
+	assert_memory_equal(again.column, matrix.column, count * sizeof(*matrix.column));
+	for (size_t e = 0; e < count; e++)
+		assert_true(again.values[e] == csr_random_value(&shape, e));
+	csr_free(&again);
+	free(matrix.column);
+	shape.sorted = true;
+	assert_int_equal(csr_random_starts(&shape, starts), 0);
+	assert_int_equal(starts[ROWS], count);
+	for (size_t i = 1; i < ROWS; i++)
+		assert_true(starts[i + 1] - starts[i] <= starts[i] - starts[i - 1]);
+	shape.columns = INT32_MAX;
+	shape.mean = 1e9;
+	assert_int_equal(csr_random_starts(&shape, starts), -EINVAL);
 }
 
 int main(void)
@@ -594,7 +685,8 @@ int main(void)
 	    cmocka_unit_test(test_fasta_bad),         cmocka_unit_test(test_fasta_truncated),
 	    cmocka_unit_test(test_fasta_round_trip),  cmocka_unit_test(test_matrix_good),
 	    cmocka_unit_test(test_matrix_bad),        cmocka_unit_test(test_matrix_damaged),
-	    cmocka_unit_test(test_matrix_round_trip),
+	    cmocka_unit_test(test_matrix_round_trip), cmocka_unit_test(test_csr),
+	    cmocka_unit_test(test_csr_random),
 	};
 
 	return cmocka_run_group_tests(tests, make_path, remove_path);

@@ -79,21 +79,75 @@ static void test_each_once(void **state)
 	}
 }
 
+static void assert_window(struct loop_cut cut, size_t start, size_t n, size_t first, size_t count)
+{
+	struct loop_window window = loop_window(&cut, start, n);
+
+	assert_int_equal(window.first, first);
+	assert_int_equal(window.count, count);
+}
+
 static void test_windows(void **state)
 {
-	struct loop_window window = loop_window(10, 5, 1, 0, 100);
+	assert_window((struct loop_cut){.units = 100, .per_iteration = 1}, 10, 5, 10, 5);
+	assert_window((struct loop_cut){.units = 100, .per_iteration = 2, .halo = 3}, 0, 5, 0, 13);
+	assert_window((struct loop_cut){.units = 100, .per_iteration = 2, .halo = 3}, 45, 5, 87,
+	              13);
+	assert_window((struct loop_cut){.units = 100, .per_iteration = 2, .halo = 1000}, 0, 50, 0,
+	              100);
+}
 
-	assert_int_equal(window.first, 10);
-	assert_int_equal(window.count, 5);
-	window = loop_window(0, 5, 2, 3, 100);
-	assert_int_equal(window.first, 0);
-	assert_int_equal(window.count, 13);
-	window = loop_window(45, 5, 2, 3, 100);
-	assert_int_equal(window.first, 87);
-	assert_int_equal(window.count, 13);
-	window = loop_window(0, 50, 2, 1000, 100);
-	assert_int_equal(window.first, 0);
-	assert_int_equal(window.count, 100);
+/* Cuts of 100 units by entries of 4 and of 8 bytes. */
+static void index_cuts(const uint32_t *entries, size_t n, uint64_t *wide, struct loop_cut cuts[2])
+{
+	for (size_t i = 0; i < n; i++)
+		wide[i] = entries[i];
+	for (int c = 0; c < 2; c++)
+		cuts[c] = (struct loop_cut){.units = 100,
+		                            .index = c ? (const void *)wide : entries,
+		                            .index_bytes = c ? 8 : 4};
+}
+
+static void test_windows_by_index(void **state)
+{
+	static const uint32_t entries[] = {3, 3, 10, 10, 100};
+	uint64_t wide[5];
+	struct loop_cut cuts[2];
+
+	index_cuts(entries, 5, wide, cuts);
+	for (int c = 0; c < 2; c++) {
+		assert_window(cuts[c], 0, 1, 3, 0);
+		assert_window(cuts[c], 0, 2, 3, 7);
+		assert_window(cuts[c], 1, 3, 3, 97);
+		assert_window(cuts[c], 3, 1, 10, 90);
+		assert_int_equal(loop_index_wrong(&cuts[c], 0, 4), SIZE_MAX);
+		assert_int_equal(loop_index_wrong(&cuts[c], 4, 0), SIZE_MAX);
+	}
+}
+
+/* A wrong index is found, and its windows lie in the array. */
+static void test_wrong_indices(void **state)
+{
+	static const uint32_t falls[] = {0, 50, 40, 60, 90}, beyond[] = {0, 101, 101, 102, 90};
+	uint64_t wide[5];
+	struct loop_cut cuts[2];
+
+	index_cuts(falls, 5, wide, cuts);
+	for (int c = 0; c < 2; c++) {
+		assert_int_equal(loop_index_wrong(&cuts[c], 0, 4), 2);
+		assert_int_equal(loop_index_wrong(&cuts[c], 2, 2), SIZE_MAX);
+		assert_window(cuts[c], 1, 1, 40, 0);
+	}
+	index_cuts(beyond, 5, wide, cuts);
+	for (int c = 0; c < 2; c++) {
+		assert_int_equal(loop_index_wrong(&cuts[c], 0, 4), 1);
+		assert_int_equal(loop_index_wrong(&cuts[c], 2, 1), 2);
+		assert_window(cuts[c], 0, 1, 0, 100);
+		assert_window(cuts[c], 1, 2, 100, 0);
+	}
+	wide[1] = (uint64_t)-1;
+	assert_int_equal(loop_index_wrong(&cuts[1], 0, 1), 1);
+	assert_window(cuts[1], 0, 1, 0, 100);
 }
 
 static void test_allocations(void **state)
@@ -124,9 +178,10 @@ static void test_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_in_order),    cmocka_unit_test(test_returned_first),
-	    cmocka_unit_test(test_each_once),   cmocka_unit_test(test_windows),
-	    cmocka_unit_test(test_allocations), cmocka_unit_test(test_room),
+	    cmocka_unit_test(test_in_order),         cmocka_unit_test(test_returned_first),
+	    cmocka_unit_test(test_each_once),        cmocka_unit_test(test_windows),
+	    cmocka_unit_test(test_windows_by_index), cmocka_unit_test(test_wrong_indices),
+	    cmocka_unit_test(test_allocations),      cmocka_unit_test(test_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,186 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Draws the Mandelbrot set: a loop over rows, whose cost differs by the limit of repetitions. Every
+ * repetition is a frame of a zoom.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <starpu.h>
+
+#include "support/message.h"
+#include "codelets/mandelbrot/mandelbrot.h"
+#include "apps/common/app.h"
+#include "apps/common/image.h"
+
+struct mandelbrot {
+	double x, y;        /* the centre */
+	double width, zoom; /* of the image in the plane, and its factor from frame to frame */
+	struct mandelbrot_view view;
+	struct image image;
+	unsigned frames; /* done */
+};
+
+/* Pixels are square. */
+static void view_set(struct mandelbrot *self)
+{
+	struct mandelbrot_view *view = &self->view;
+
+	view->width = self->image.width;
+	view->step = self->width / (view->width ? view->width : 1);
+	view->left = self->x - self->width / 2;
+	view->top = self->y + view->step * self->image.height / 2;
+}
+
+static int no_input(void *data, const struct app_options *common)
+{
+	return heddle_refuse(-EINVAL, "mandelbrot has no input files");
+}
+
+static int mandelbrot_prepare(void *data, const struct app_options *common,
+                              struct heddle_loop *loop)
+{
+	struct mandelbrot *self = data;
+	const struct image shape = {.width = common->size, .height = common->size, .channels = 3};
+	int error;
+
+	if (common->save_input)
+		return no_input(self, common);
+	error = image_allocate(&self->image, &shape);
+	if (error)
+		return error;
+	view_set(self);
+	loop->accesses[0] =
+	    (struct heddle_access){.handle = image_register(&self->image), .mode = STARPU_W};
+	loop->naccesses = 1;
+	loop->codelet = &mandelbrot_codelet;
+	loop->n = self->image.height;
+	loop->arg = &self->view;
+	return 0;
+}
+
+/* Also goes on to the next frame. */
+static void mandelbrot_poison(void *data)
+{
+	struct mandelbrot *self = data;
+
+	if (self->frames++)
+		self->width *= self->zoom;
+	view_set(self);
+	image_invert(&self->image);
+}
+
+static double error_of_rows(void *arg, size_t begin, size_t end)
+{
+	struct mandelbrot *self = arg;
+	size_t stride = image_row_bytes(&self->image);
+
+	return mandelbrot_error(&self->view, begin, end - begin,
+	                        self->image.pixels + begin * stride, stride);
+}
+
+static double mandelbrot_verify(void *data)
+{
+	struct mandelbrot *self = data;
+
+	return app_parallel_by(self->image.height, 16, error_of_rows, self);
+}
+
+static int mandelbrot_save_output(void *data, const struct app_options *common)
+{
+	struct mandelbrot *self = data;
+
+	return png_file_write(common->output, &self->image);
+}
+
+static double mandelbrot_elements(void *data)
+{
+	struct mandelbrot *self = data;
+
+	return (double)self->image.width * self->image.height;
+}
+
+static void mandelbrot_release(void *data)
+{
+	image_release(&((struct mandelbrot *)data)->image);
+}
+
+enum { OPTION_CENTRE = 0x200, OPTION_WIDTH, OPTION_ZOOM, OPTION_LIMIT };
+
+static const struct argp_option own_options[] = {
+    {"centre", OPTION_CENTRE, "X,Y", 0,
+     "The point in the middle (default -0.743643887,0.131825904)", 0},
+    {"width", OPTION_WIDTH, "W", 0, "Width of the first image in the plane (default 3)", 0},
+    {"zoom", OPTION_ZOOM, "F", 0, "Factor of the width from one repetition to the next (0.5)", 0},
+    {"limit", OPTION_LIMIT, "N", 0, "Most repetitions of z -> z^2 + c (default 1000)", 0},
+    {0},
+};
+
+static void parse_centre(struct mandelbrot *self, const char *text, struct argp_state *state)
+{
+	char *comma = strchr(text, ',');
+
+	if (!comma)
+		argp_error(state, "--centre %s: not two numbers X,Y", text);
+	*comma = 0;
+	if (app_real(text, -10, 10, &self->x) || app_real(comma + 1, -10, 10, &self->y))
+		argp_error(state, "--centre %s,%s: not two numbers from -10 to 10", text,
+		           comma + 1);
+}
+
+static error_t parse_own(int key, char *text, struct argp_state *state)
+{
+	struct mandelbrot *self = state->input;
+
+	switch (key) {
+	case OPTION_CENTRE:
+		parse_centre(self, text, state);
+		return 0;
+	case OPTION_WIDTH:
+		if (app_real(text, 1e-13, 100, &self->width))
+			argp_error(state, "--width %s: not a number from 1e-13 to 100", text);
+		return 0;
+	case OPTION_ZOOM:
+		if (app_real(text, 0.01, 100, &self->zoom))
+			argp_error(state, "--zoom %s: not a number from 0.01 to 100", text);
+		return 0;
+	case OPTION_LIMIT:
+		self->view.limit = app_option_number(text, 1, 1 << 30, "limit", state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp own = {.options = own_options, .parser = parse_own};
+	static const struct app app = {
+	    .name = "mandelbrot",
+	    .symbol = "heddle_mandelbrot",
+	    .doc =
+	        "Draws the Mandelbrot set, a frame of a zoom in every repetition."
+	        "\v--size N makes an image of N rows and columns; --output writes the last frame "
+	        "as PNG. An iteration of the loop is a row. Exit status: 0 right, 1 wrong "
+	        "result, 2 usage or bad input, 77 cannot run here.",
+	    .unit = "pixel",
+	    .size = 1024,
+	    .max_size = 1 << 20,
+	    .own = &own,
+	    .tolerance = 0,
+	    .open = no_input,
+	    .prepare = mandelbrot_prepare,
+	    .poison = mandelbrot_poison,
+	    .error = mandelbrot_verify,
+	    .save_input = no_input,
+	    .save_output = mandelbrot_save_output,
+	    .elements = mandelbrot_elements,
+	    .release = mandelbrot_release,
+	};
+	static struct mandelbrot self = {
+	    .x = -0.743643887, .y = 0.131825904, .width = 3, .zoom = 0.5, .view = {.limit = 1000}};
+
+	return app_main(&app, &self, argc, argv);
+}

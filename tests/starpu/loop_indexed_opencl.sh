@@ -1,0 +1,5 @@
+#!/bin/sh
+# The tests of indexed slices again, with one CPU worker and one OpenCL worker on the CPU.
+STARPU_NCPU=1 STARPU_NOPENCL=1 STARPU_OPENCL_ON_CPUS=1
+export STARPU_NCPU STARPU_NOPENCL STARPU_OPENCL_ON_CPUS
+exec "$top_builddir/tests/starpu/loop_indexed"
