@@ -74,7 +74,7 @@ bin_heddle_estimate_LDADD = libtools.la
 
 pkglibexec_PROGRAMS += bin/heddle-info
 bin_heddle_info_SOURCES = tools/heddle-info_starpu.c tools/info.c tools/info.h
-bin_heddle_info_LDADD = libheddle.la libheddle-pure.la $(STARPU_LIBS) $(JANSSON_LIBS)
+bin_heddle_info_LDADD = libtools.la libheddle.la libheddle-pure.la $(STARPU_LIBS) $(JANSSON_LIBS)
 
 noinst_PROGRAMS = bin/man_page
 bin_man_page_SOURCES = tools/man_page.c tools/info.c tools/info.h
@@ -82,7 +82,7 @@ bin_man_page_LDADD = libtools.la
 
 pkglibexec_PROGRAMS += bin/heddle-overhead
 bin_heddle_overhead_SOURCES = tools/bench/bench.h tools/bench/memory.c tools/heddle-overhead_starpu.c
-bin_heddle_overhead_LDADD = libheddle.la $(STARPU_LIBS) $(JANSSON_LIBS)
+bin_heddle_overhead_LDADD = libheddle.la libheddle-pure.la $(STARPU_LIBS) $(JANSSON_LIBS)
 
 pkglibexec_PROGRAMS += bin/heddle-run
 bin_heddle_run_SOURCES = tools/heddle-run.c

@@ -16,6 +16,7 @@
 #include "support/message.h"
 #include "support/output.h"
 #include "tools/bench/bench.h"
+#include "tools/common/help.h"
 #include "tools/common/place.h"
 #include "tools/common/simulation.h"
 
@@ -365,7 +366,7 @@ static int report_write(const struct bench_settings *settings, json_t *reports)
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
-	    options, parse, "[-- OPTION-OF-THE-APP...]", documentation, NULL, NULL, NULL};
+	    options, parse, "[-- OPTION-OF-THE-APP...]", documentation, help_short, NULL, NULL};
 	struct bench_settings settings = {
 	    .seed = 1, .limit_s = 120, .verify = true, .verbose = isatty(2)};
 	json_t *reports;

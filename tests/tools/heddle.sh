@@ -24,6 +24,15 @@ expect 2 '"--size" is no application' "$heddle" app --size
 expect 0 '^Usage: heddle app' "$heddle" app --help
 expect 0 'strategy' "$heddle" plan blocks --help
 
+# -h helps everywhere, as --help does.
+for words in bench estimate 'estimate show' info overhead plan 'plan blocks' 'plan interval' 'plan split' \
+	plot run sample simulate trace app 'app vecinc' 'app heat2d' 'app kernels'; do
+	# shellcheck disable=SC2086
+	expect 0 '^Usage: ' "$heddle" $words -h
+	# shellcheck disable=SC2086
+	expect 0 '^Usage: ' "$heddle" $words --help
+done
+
 interval() {
 	"$heddle" plan interval --cd 99 --cc 0.69 --us 20000 --uc 10000 "$@"
 }

@@ -132,6 +132,19 @@ done
 drawn sweep-interval
 grep -q 'predicted, k = 4' "$work/sweep-interval.svg" || fail "no second curve"
 
+# torn LINE FIELD TEXT: line 2 of an equal log with another FIELD is refused.
+torn() {
+	awk -F, -v OFS=, -v line="$1" -v field="$2" -v text="$3" 'NR == line { $field = text } { print }' \
+		"$4" >"$work/torn.csv"
+	"$plot" "$work/torn.csv" 2>"$work/messages" && fail "$3 in field $2 of $4 was drawn"
+	grep -q "torn.csv:$1: $5" "$work/messages" || fail "$3 in field $2: $(cat "$work/messages")"
+}
+torn 2 4 learnt "$work/equal.csv" '"learnt" is no phase (adaptive, completion)'
+torn 2 8 nan "$work/equal.csv" 'done_us: "nan" is no number'
+torn 3 6 "" "$work/equal.csv" 'size: "" is no number'
+torn 2 11 inf "$work/tiles.csv" 'end_us: "inf" is no number'
+torn 2 4 8x "$work/tiles.csv" 'row: "8x" is no number'
+
 for bad in "$work/nothing" "$work" "$work/messages" "--loop x $work/log.csv" ''; do
 	# shellcheck disable=SC2086
 	"$plot" $bad 2>"$work/bad" && fail "accepted: $bad"
@@ -229,7 +242,9 @@ pictures() {
 	done
 }
 for name in log tiles sweep queues stream kernels; do
-	fill "$odd" "$work/$name.csv" >"$work/evil/$name.csv"
+	# Phases are not names.
+	fill "$odd" "$work/$name.csv" | sed -E 's/,(adaptive|completion)[^,]*,/,\1,/' \
+		>"$work/evil/$name.csv"
 	pictures "$name.csv"
 done
 printf '{"benches": [%s,%s]}\n' "$(bench "\"m-1$text\"" "$text")" "$(bench "\"m-2$text\"" "$text")" \
