@@ -33,7 +33,7 @@ static int view_check_access(const struct loop_view *view, unsigned index, const
 			return heddle_refuse(-EINVAL,
 			                     "loop %s: array %u: blocks would overwrite each "
 			                     "other's output (only slices can be written)",
-			                     loop, index);
+			                     loop, index + 1);
 		return 0;
 	case HEDDLE_REDUCE:
 		if (mode != STARPU_RW || !access->combine ||
@@ -41,10 +41,10 @@ static int view_check_access(const struct loop_view *view, unsigned index, const
 			return heddle_refuse(-EINVAL,
 			                     "loop %s: array %u: a reduction is a vector in mode "
 			                     "STARPU_RW with a combine function",
-			                     loop, index);
+			                     loop, index + 1);
 		return 0;
 	}
-	return heddle_refuse(-EINVAL, "loop %s: array %u: unknown share", loop, index);
+	return heddle_refuse(-EINVAL, "loop %s: array %u: unknown share", loop, index + 1);
 }
 
 int loop_view_init(struct loop_view *view, const struct heddle_access *access, unsigned index,
@@ -68,12 +68,12 @@ int loop_view_init(struct loop_view *view, const struct heddle_access *access, u
 	if (access->share != HEDDLE_SLICE && access->share != HEDDLE_HALO)
 		return 0;
 	if (n > view->array.units / view->access.per_iteration)
-		return heddle_refuse(-ERANGE,
-		                     "loop %s: %zu iterations of %zu reach beyond array %u, which "
-		                     "has %zu %s",
-		                     loop, n, view->access.per_iteration, index, view->array.units,
-		                     view->array.shape == STARPU_VECTOR_INTERFACE_ID ? "elements"
-		                                                                     : "rows");
+		return heddle_refuse(
+		    -ERANGE,
+		    "loop %s: %zu iterations of %zu reach beyond array %u, which "
+		    "has %zu %s",
+		    loop, n, view->access.per_iteration, index + 1, view->array.units,
+		    view->array.shape == STARPU_VECTOR_INTERFACE_ID ? "elements" : "rows");
 	return 0;
 }
 
