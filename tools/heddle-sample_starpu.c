@@ -71,7 +71,7 @@ static void fill(void *memory, size_t bytes, uint64_t seed)
 
 static int buffer_add(struct job *job, size_t bytes, uint64_t seed)
 {
-	int error = heddle_malloc(bytes, &job->memory[job->nbuffers]);
+	int error = heddle_malloc(&job->memory[job->nbuffers], bytes);
 
 	if (error)
 		return error;
