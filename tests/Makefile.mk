@@ -172,6 +172,7 @@ tool_scripts = \
 	tests/tools/headers.sh \
 	tests/tools/heddle.sh \
 	tests/tools/info.sh \
+	tests/tools/install.sh \
 	tests/tools/plot.sh \
 	tests/tools/readme.sh \
 	tests/tools/scripts.sh \
