@@ -85,9 +85,9 @@ bin_heddle_overhead_SOURCES = tools/bench/bench.h tools/bench/memory.c tools/hed
 bin_heddle_overhead_LDADD = libheddle.la libheddle-pure.la $(STARPU_LIBS) $(JANSSON_LIBS)
 
 pkglibexec_PROGRAMS += bin/heddle-run
-bin_heddle_run_SOURCES = tools/heddle-run.c
+bin_heddle_run_SOURCES = tools/heddle-run.c tools/stock.h tools/stock_starpu.c
 bin_heddle_run_CPPFLAGS = $(AM_CPPFLAGS) -DHEDDLE_STARPU_SERIES='"$(starpu_series)"'
-bin_heddle_run_LDADD = libtools.la
+bin_heddle_run_LDADD = libtools.la $(STARPU_LIBS)
 
 pkglibexec_PROGRAMS += bin/heddle-sample
 bin_heddle_sample_SOURCES = tools/heddle-sample_starpu.c

@@ -7,7 +7,8 @@
 . "$top_srcdir/tests/tools/common.sh"
 overhead=$top_builddir/bin/heddle-overhead
 json=$("$overhead" --rounds 1 --tasks 2000 --chain 500 --json -) || fail "exit status $?"
-names=$("$top_builddir/bin/heddle-run" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
+names=$("$top_builddir/bin/heddle-run" --help |
+	sed -n "/^Heddle's policies:/,/^StarPU's/s/^  \([a-z]*\)  .*/\1/p")
 for name in eager lws $names; do
 	echo "$json" | grep -q "\"policy\": \"$name\"" || fail "$name is missing"
 done

@@ -22,7 +22,7 @@ says() {
 	grep -q -e "$1" "$work/stderr" || fail "standard error lacks '$1': $(cat "$work/stderr")"
 }
 
-names=$("$run" --help | sed -n "/^Heddle's policies:/,\$s/^  \([a-z]*\) .*/\1/p")
+names=$("$run" --help | sed -n "/^Heddle's policies:/,/^StarPU's/s/^  \([a-z]*\) .*/\1/p")
 [ "$(echo "$names" | wc -l)" -ge 10 ] || fail "too few policies: $names"
 for name in $names; do
 	expect 0 "$name" "$run" --sched "$name" -- "$program"
@@ -38,6 +38,13 @@ expect 0 modular-gemm "$run" --sched hdss -- env -u STARPU_SCHED "$program" modu
 for name in lws eager prio ws dmda dmdas heteroprio modular-heft; do
 	expect 0 "$name" "$run" --sched hdss -- env STARPU_SCHED=$name "$program"
 done
+
+# One command compares: StarPU's own run, too, without Heddle.
+for name in lws eager dmda graph_test; do
+	expect 0 "$name" "$run" --sched $name -- "$program" prio
+	expect 0 '' "$run" --sched $name -- sh -c 'echo "$LD_PRELOAD"'
+done
+"$run" --help | grep -q '^  lws  ' || fail "lws is not in the help"
 
 # The list has them all, once.
 "$run" --sched gss -- env STARPU_SCHED=help "$program" >/dev/null 2>list.$$
