@@ -27,6 +27,8 @@ libheddle_pure_la_SOURCES += \
 	support/version.c
 libheddle_la_SOURCES += \
 	support/check_starpu.c \
+	support/layout_starpu.c \
+	support/layout_starpu.h \
 	support/clock_starpu.c \
 	support/clock_starpu.h \
 	support/memory_starpu.c \

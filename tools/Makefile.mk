@@ -112,8 +112,8 @@ bin_heddle_analyse_LDADD = libheddle-pure.la $(LLVM_LIBS)
 
 # Scripts that know where StarPU's tools are.
 bin/heddle-trace: tools/heddle-trace.in Makefile
-	$(AM_V_GEN)$(MKDIR_P) bin && $(SED) 's|@STARPU_BINDIR@|$(starpu_libdir)/../bin|' \
-		$(srcdir)/tools/heddle-trace.in >$@.tmp && chmod +x $@.tmp && mv $@.tmp $@
+	$(AM_V_GEN)$(MKDIR_P) bin && $(SED) -e 's|@STARPU_BINDIR@|$(starpu_libdir)/../bin|' \
+		-e 's|@PKGLIBDIR@|$(pkglibdir)|; s|@PKGDATADIR@|$(pkgdatadir)|' $(srcdir)/tools/heddle-trace.in >$@.tmp && chmod +x $@.tmp && mv $@.tmp $@
 bin/heddle-plot: tools/heddle-plot.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) bin && $(SED) 's|@PKGDATADIR@|$(pkgdatadir)|' \
 		$(srcdir)/tools/heddle-plot.in >$@.tmp && chmod +x $@.tmp && mv $@.tmp $@
@@ -141,8 +141,14 @@ bin/plot/stamp: $(dist_plot_DATA)
 	$(AM_V_GEN)$(MKDIR_P) bin/plot && for f in $(dist_plot_DATA); do \
 		cp $(srcdir)/$$f bin/plot/ || exit 1; done && touch $@
 noinst_DATA += bin/plot/stamp
+tracedir = $(pkgdatadir)/trace
+dist_trace_DATA = tools/trace/picture.awk tools/trace/states.awk
+bin/trace/stamp: $(dist_trace_DATA)
+	$(AM_V_GEN)$(MKDIR_P) bin/trace && for f in $(dist_trace_DATA); do \
+		cp $(srcdir)/$$f bin/trace/ || exit 1; done && touch $@
+noinst_DATA += bin/trace/stamp
 clean-local:
-	rm -rf bin/plot bin/fpga doc/reference tests/kernels
+	rm -rf bin/plot bin/trace bin/fpga doc/reference tests/kernels
 # tools/heddle is the launcher of the source tree, which a program of that name
 # would overwrite in a build in place: the command heddle is built in bin/. Nor is
 # the launcher what make would make of tools/heddle.c.

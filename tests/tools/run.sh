@@ -89,6 +89,20 @@ done
 expect 0 initialized env HEDDLE_VERBOSE=0 "$run" --sched hdss -- "$other/program"
 [ -s "$work/stderr" ] && fail "a message was forced on who wants none: $(cat "$work/stderr")"
 
+# A StarPU of the same series in which a function is missing, for example one without CUDA: the
+# reason is that, and nobody gets another policy than the one asked for.
+series=$(value starpu_series)
+soname=$(objdump -p "$(value starpu_libdir)/libstarpu-$series.so" | sed -n 's/ *SONAME *//p')
+mkdir "$other/poor"
+$(value CC) -shared -fPIC -Wl,-soname,"$soname" -DVERSION="$(echo "$series" | tr . ,),99" "$source" \
+	-o "$other/poor/$soname" &&
+	$(value CC) -DPROGRAM "$source" "$other/poor/$soname" -Wl,-rpath,"$other/poor" -o "$other/poor/program" ||
+	fail "no poor StarPU"
+expect 0 initialized "$other/poor/program"
+expect 2 '' "$run" --sched hdss -- "$other/poor/program"
+says "undefined symbol: starpu_.*, but runs with StarPU $series.99 in $other/poor/$soname$"
+expect 0 initialized "$run" --sched lws -- "$other/poor/program"
+
 # What does not simulate is not run on a simulated machine, as if it had been.
 simulate="$top_builddir/bin/heddle-simulate --platform 2cpu --"
 expect 2 '' $simulate "$program"
