@@ -89,7 +89,8 @@ static const struct argp_option options[] = {
     {"reps", OPTION_REPS, "N", 0, "repetitions in a process (default 7, simulated 1)", 0},
     {"rounds", OPTION_ROUNDS, "N", 0, "processes of each contender (default 3, simulated 1)", 0},
     {"seed", OPTION_SEED, "S", 0, "seed of the order and of the apps' input (default 1)", 0},
-    {"budget", OPTION_BUDGET, "SECONDS", 0, "start no process that would end later", 0},
+    {"budget", OPTION_BUDGET, "SECONDS", 0,
+     "start no process that would end later; Heddle's contenders come first", 0},
     {"timeout", OPTION_LIMIT, "SECONDS", 0, "for each process (default 120)", 0},
     {"quick", OPTION_QUICK, NULL, 0, "coarse sweeps, one round instead of three", 0},
     {"no-verify", OPTION_NO_VERIFY, NULL, 0, "do not check results", 0},
@@ -282,7 +283,7 @@ static int case_run(const struct bench_settings *settings, const char *app, cons
 
 	if (!status)
 		status = bench_measure(&bench);
-	if (bench.ncontenders && (!status || status == -EINTR)) {
+	if (bench.ncontenders && (!status || status == -EINTR || status == -ETIME)) {
 		json_t *report = bench_report(&bench);
 
 		if (!settings->json || strcmp(settings->json, "-"))
