@@ -15,6 +15,8 @@ libheddle_pure_la_SOURCES += \
 	support/number.h \
 	support/output.c \
 	support/output.h \
+	support/progress.c \
+	support/progress.h \
 	support/pins.c \
 	support/pins.h \
 	support/starpu_compat.h \

@@ -191,6 +191,7 @@ native_scripts = \
 	tests/tools/man.sh \
 	tests/tools/nbia.sh \
 	tests/tools/overhead.sh \
+	tests/tools/progress.sh \
 	tests/tools/reference.sh \
 	tests/tools/run.sh \
 	tests/tools/sample.sh \

@@ -24,6 +24,7 @@
 #include <heddle/policy.h>
 
 #include "support/output.h"
+#include "support/progress.h"
 #include "tools/bench/bench.h"
 
 #define USAGE 2
@@ -172,6 +173,9 @@ static int measure_all(void)
 	for (unsigned round = 0; round < request.rounds; round++)
 		for (unsigned s = 0; s < NSHAPES; s++)
 			for (unsigned p = 0; p < request.npolicies && request.tasks[s]; p++) {
+				heddle_progress("heddle overhead: round %u of %u, %s, %s",
+				                round + 1, request.rounds, shape_names[s],
+				                request.policies[p]);
 				status =
 				    measure_there(request.policies[p], s, &measured[s][p][round]);
 				if (status)
@@ -359,6 +363,7 @@ int main(int argc, char **argv)
 	if (heddle_output_check(request.json))
 		return USAGE;
 	status = measure_all();
+	heddle_progress_end();
 	if (status)
 		return status == -EINVAL ? USAGE : 1;
 	return results_write();

@@ -25,6 +25,7 @@
 #include "codelets/nbia/nbia.h"
 #include "estimator/estimate_starpu.h"
 #include "support/message.h"
+#include "support/progress.h"
 #include "estimator/profile_file.h"
 #include "support/variables.h"
 #include "tools/common/help.h"
@@ -279,12 +280,15 @@ static int jobs_run(const struct arguments *arguments)
 		unsigned j = i % arguments->jobs;
 		struct job job = {.nbuffers = 0};
 
+		heddle_progress("heddle sample: job %u of %u, run %u of %u", j + 1, arguments->jobs,
+		                i / arguments->jobs + 1, arguments->reps);
 		error = arguments->what->make(&job, size_of(arguments, j),
 		                              app_random(arguments->seed, ~j));
 		if (!error)
 			error = job_run(&job);
 		job_free(&job);
 	}
+	heddle_progress_end();
 	return error;
 }
 
