@@ -186,6 +186,7 @@ native_scripts = \
 	tests/tools/apps.sh \
 	tests/tools/bench_program.sh \
 	tests/tools/estimate_example.sh \
+	tests/tools/example_codelets.sh \
 	tests/tools/examples.sh \
 	tests/tools/factor.sh \
 	tests/tools/man.sh \
@@ -325,7 +326,8 @@ check-traced: $(BUILT_SOURCES)
 	$(MAKE) $(AM_MAKEFLAGS) bin/heddle-info bin/heddle-trace bin/trace/stamp \
 		libheddle-preload.la
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS='$(traced_programs)' check_DATA= \
-		TESTS='tests/tools/trace.sh tests/tools/other_build.sh tests/tools/info.sh $(filter tests/%,$(traced_programs))'
+		TESTS='tests/tools/trace.sh tests/tools/other_build.sh tests/tools/info.sh \
+		tests/tools/example_codelets.sh $(filter tests/%,$(traced_programs))'
 .PHONY: check-starpu check-traced check-unit
 LOG_COMPILER = $(top_srcdir)/tests/run
 SH_LOG_COMPILER = $(top_srcdir)/tests/run
