@@ -136,6 +136,7 @@ dist_plot_DATA = \
 	tools/plot/style.gp \
 	tools/plot/tiles.gp \
 	tools/plot/timeline.gp \
+	tools/plot/times.gp \
 	tools/plot/wave.gp
 bin/plot/stamp: $(dist_plot_DATA)
 	$(AM_V_GEN)$(MKDIR_P) bin/plot && for f in $(dist_plot_DATA); do \

@@ -101,6 +101,19 @@ static const struct argp_option options[] = {
     {0},
 };
 
+static void names_print(FILE *out)
+{
+	fputs("Contenders: ", out);
+	bench_contenders_print(out);
+	fputs("\n\nApps:\n", out);
+	place_apps_print(out);
+}
+
+static char *help_filter(int key, const char *text, void *input)
+{
+	return help_extra(key, text, ARGP_KEY_HELP_EXTRA, names_print);
+}
+
 static double number(struct argp_state *state, const char *option, const char *text, double min)
 {
 	char *end;
@@ -366,8 +379,9 @@ static int report_write(const struct bench_settings *settings, json_t *reports)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {
-	    options, parse, "[-- OPTION-OF-THE-APP...]", documentation, help_short, NULL, NULL};
+	static const struct argp argp = {options,       parse,      "[-- OPTION-OF-THE-APP...]",
+	                                 documentation, help_short, help_filter,
+	                                 NULL};
 	struct bench_settings settings = {
 	    .seed = 1, .limit_s = 120, .verify = true, .verbose = isatty(2)};
 	json_t *reports;

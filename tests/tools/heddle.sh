@@ -33,6 +33,11 @@ for words in bench estimate 'estimate show' info overhead plan 'plan blocks' 'pl
 	expect 0 '^Usage: ' "$heddle" $words --help
 done
 
+# What there is to run.
+expect 0 '^  histogram  .*a loop with a reduction' "$heddle" app --help
+expect 0 '^Contenders: cpu-only' "$heddle" bench --help
+expect 0 '^  cholesky  *a factorisation' "$heddle" bench --help
+
 interval() {
 	"$heddle" plan interval --cd 99 --cc 0.69 --us 20000 --uc 10000 "$@"
 }

@@ -132,6 +132,14 @@ done
 drawn sweep-interval
 grep -q 'predicted, k = 4' "$work/sweep-interval.svg" || fail "no second curve"
 
+printf 'app,contender,us\nx,one core,400.5\nx,lws,200\nx,hdss,150\ny,one core,100\ny,hdss,80\n' >"$work/app.csv"
+"$plot" "$work/app.csv" || fail "times of apps"
+drawn app-times
+grep -q '2.67' "$work/app-times.svg" && grep -q 'y: hdss' "$work/app-times.svg" || fail "bars of apps"
+printf 'app,contender,us\nx,one core,nan\n' >"$work/torn.csv"
+"$plot" "$work/torn.csv" 2>"$work/messages" && fail "no time was drawn"
+grep -q 'torn.csv:2: us: "nan" is no time' "$work/messages" || fail "time: $(cat "$work/messages")"
+
 # torn LINE FIELD TEXT: line 2 of an equal log with another FIELD is refused.
 torn() {
 	awk -F, -v OFS=, -v line="$1" -v field="$2" -v text="$3" 'NR == line { $field = text } { print }' \
