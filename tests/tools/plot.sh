@@ -29,6 +29,9 @@ one,0,cuda,completion,256,1200,110,500
 END
 "$plot" "$work/log.csv" || fail "block log"
 drawn log-blocks log-finish
+# A colour for each of few workers, which the key names.
+grep -q 'cuda0 learning' "$work/log-blocks.svg" && grep -q '>cpu1<' "$work/log-blocks.svg" ||
+	fail "workers in the key"
 "$plot" --loop 3 "$work/log.csv" 2>"$work/messages" && fail "a third loop was found"
 grep -q 'holds 2 loops' "$work/messages" || fail "number of loops: $(cat "$work/messages")"
 "$plot" --loop 1 -o "$work/first" "$work/log.csv" || fail "first loop"

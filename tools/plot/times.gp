@@ -7,7 +7,7 @@
 set label 99 title at screen 0.02, screen 0.975 left front font ",15" noenhanced
 set xlabel "speed, the first of each app = 1 (longer is better)"
 set xrange [0:most * 1.25]
-set yrange [-0.7:nrows-0.3] reverse
+set yrange [nrows-0.3:-0.7]
 set lmargin 34
 set tmargin 3
 set border 1
