@@ -32,6 +32,7 @@ drawn log-blocks log-finish
 # A colour for each of few workers, which the key names.
 grep -q 'cuda0 learning' "$work/log-blocks.svg" && grep -q '>cpu1<' "$work/log-blocks.svg" ||
 	fail "workers in the key"
+grep -qi '230, *159, *0\|#e69f00' "$work/log-blocks.svg" || fail "the second worker's colour"
 "$plot" --loop 3 "$work/log.csv" 2>"$work/messages" && fail "a third loop was found"
 grep -q 'holds 2 loops' "$work/messages" || fail "number of loops: $(cat "$work/messages")"
 "$plot" --loop 1 -o "$work/first" "$work/log.csv" || fail "first loop"

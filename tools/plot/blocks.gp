@@ -30,7 +30,7 @@ if (learned_ms > 0) \
 kind(s) = s[1:strstrt(s, ":")-1]
 learning(s) = s[strstrt(s, ":")+1:*] eq "adaptive"
 points(s) = kind(s)[1:3] eq "cpu" ? 0.5 : 0.75
-row_of(worker, r) = r >= nrows ? 1 : name("names", r) eq worker ? r : row_of(worker, r + 1)
+row_of(worker, r) = name("names", r) eq worker || r >= nrows ? r : row_of(worker, r + 1)
 hue(s) = nrows <= few ? hues[row_of(kind(s), 1)] : colour(kind(s))
 array series[nseries]
 do for [i=1:nseries] { series[i] = name("series", i) }
