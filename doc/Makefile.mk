@@ -34,6 +34,8 @@ dist_internals_DATA = \
 examplesdir = $(docdir)/doc/examples
 dist_examples_DATA = \
 	doc/examples/axpy.c \
+	doc/examples/axpy_cuda.cu \
+	doc/examples/axpy_opencl.c \
 	doc/examples/csr.c \
 	doc/examples/estimate.c \
 	doc/examples/lcs.c

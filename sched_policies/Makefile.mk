@@ -37,7 +37,8 @@ libheddle_la_SOURCES += \
 
 # What `heddle run` puts into a process that may know no StarPU at all.
 pkglib_LTLIBRARIES += libheddle-preload.la
-libheddle_preload_la_SOURCES = sched_policies/preload.c
+libheddle_preload_la_SOURCES = sched_policies/preload.c sched_policies/preload.h \
+	sched_policies/preload_swap.c support/layout_starpu.c support/layout_starpu.h
 libheddle_preload_la_CPPFLAGS = $(AM_CPPFLAGS) -DHEDDLE_STARPU_SERIES='"$(starpu_series)"' \
 	-DHEDDLE_SONAME='"$(HEDDLE_SONAME)"'
 libheddle_preload_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden -fno-sanitize=all

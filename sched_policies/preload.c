@@ -1,12 +1,11 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What `heddle run` and `heddle simulate` preload into a program. Every process that the program
- * starts inherits it, and most know nothing of StarPU: so it needs nothing but
- * the C library, and loads libheddle only where the StarPU is that libheddle was
- * built against, at the start or, for a StarPU that is loaded later, when it is
- * initialised. libheddle would bring along a StarPU of its own into a process that
- * has another one.
+ * What `heddle run`, `heddle simulate` and `heddle trace` preload into a program. Every process
+ * that the program starts inherits it, and most know nothing of StarPU: so it needs nothing but the
+ * C library, and loads libheddle only where the StarPU is that libheddle was built against, at the
+ * start or, for a StarPU that is loaded later, when it is initialised. libheddle would bring along
+ * a StarPU of its own into a process that has another one.
  */
 #define _GNU_SOURCE
 #include "config.h"
@@ -19,17 +18,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "sched_policies/preload.h"
 #include "support/message.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#ifdef HEDDLE_USE_SIMGRID
-#define SIMULATING "StarPU " HEDDLE_STARPU_VERSION " in " HEDDLE_STARPU_LIBDIR
-#else
-#define SIMULATING "a StarPU of tools/setup sim"
-#endif
-
-typedef void version_function(int *major, int *minor, int *release);
 
 EXPORT int starpu_init(void *conf);
 EXPORT int starpu_initialize(void *conf, int *argc, char ***argv);
@@ -53,7 +47,11 @@ static void *library_open(void)
 	for (size_t i = 0; !library && i < sizeof(places) / sizeof(places[0]); i++)
 		if ((size_t)(slash - path) + strlen(places[i]) < sizeof(path)) {
 			strcpy(slash, places[i]);
+			/* The reason that a library there is cannot be loaded is kept. */
+			if (access(path, R_OK))
+				continue;
 			library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+			break;
 		}
 	return library;
 }
@@ -66,21 +64,17 @@ static bool messages_wanted(void)
 }
 
 /* Of which series a StarPU is decides alone here; libheddle looks closer. */
-static bool starpu_matches(version_function *get_version)
+static bool starpu_matches(const struct preload_starpu *starpu)
 {
-	int major, minor, release;
 	char series[32];
-	Dl_info where;
 
-	get_version(&major, &minor, &release);
-	snprintf(series, sizeof(series), "%d.%d", major, minor);
+	snprintf(series, sizeof(series), "%d.%d", starpu->major, starpu->minor);
 	if (!strcmp(series, HEDDLE_STARPU_SERIES))
 		return true;
-	if (!dladdr((void *)get_version, &where))
-		where.dli_fname = "?";
 	if (messages_wanted())
 		fprintf(stderr, "heddle: " HEDDLE_OTHER_STARPU "\n", HEDDLE_STARPU_VERSION,
-		        HEDDLE_STARPU_LIBDIR, major, minor, release, where.dli_fname);
+		        HEDDLE_STARPU_LIBDIR, starpu->major, starpu->minor, starpu->release,
+		        starpu->path);
 	return false;
 }
 
@@ -97,60 +91,74 @@ static void *starpu_function(const char *name, void *caller)
 	return file ? dlsym(file, name) : NULL;
 }
 
-/* On a simulated machine, a program whose StarPU does not simulate would run on this one and end
- * as if nothing were wrong. Only the others have threads of their own. */
-static void simulation_check(version_function *get_version, void *caller)
+static bool starpu_find(struct preload_starpu *starpu, void *caller)
 {
-	const char *platform = getenv("HEDDLE_PLATFORM");
-	int major, minor, release;
+	version_function *get_version = starpu_function("starpu_get_version", caller);
 	Dl_info where;
 
-	if (!platform || !*platform || starpu_function("starpu_pthread_create", caller))
-		return;
-	get_version(&major, &minor, &release);
+	if (!get_version)
+		return false;
 	if (!dladdr((void *)get_version, &where))
 		where.dli_fname = "?";
-	fprintf(stderr,
-	        "heddle: this program runs with StarPU %d.%d.%d in %s, which does not simulate "
-	        "machines; build it with " SIMULATING ", which does\n",
-	        major, minor, release, where.dli_fname);
-	exit(2);
+	*starpu =
+	    (struct preload_starpu){.get_version = get_version,
+	                            .path = where.dli_fname,
+	                            .handle = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD)};
+	get_version(&starpu->major, &starpu->minor, &starpu->release);
+	return starpu->handle;
+}
+
+/* libheddle cannot be loaded, for example because the program's StarPU lacks a function. Who asked
+ * for a policy must not get another one. */
+static void library_refuse(const struct preload_starpu *starpu)
+{
+	const char *why = dlerror(), *policy = getenv("STARPU_SCHED");
+
+	if (messages_wanted() || policy)
+		fprintf(stderr,
+		        "heddle: %s; this Heddle was built against StarPU " HEDDLE_STARPU_VERSION
+		        " in " HEDDLE_STARPU_LIBDIR ", but runs with StarPU %d.%d.%d in %s%s\n",
+		        why ? why : HEDDLE_SONAME " was not found", starpu->major, starpu->minor,
+		        starpu->release, starpu->path,
+		        policy ? "" : "; running without Heddle's policies");
+	if (policy)
+		exit(2);
 }
 
 /* Loads libheddle, whose constructor registers the policies. Programs that are linked with
  * Heddle have it. */
-static void *library_get(void *caller)
+static void *library_get(void *caller, char **argv)
 {
 	static void *library;
 	static bool asked;
-	version_function *get_version;
+	struct preload_starpu starpu;
 
-	get_version = asked ? NULL : starpu_function("starpu_get_version", caller);
-	if (!get_version)
+	if (asked || !starpu_find(&starpu, caller))
 		return library;
 	asked = true;
-	simulation_check(get_version, caller);
-	if (dlsym(RTLD_DEFAULT, "heddle_policies") || !starpu_matches(get_version))
+	preload_swap(&starpu, argv);
+	if (dlsym(RTLD_DEFAULT, "heddle_policies") || !starpu_matches(&starpu))
 		return NULL;
 	library = library_open();
-	if (!library && messages_wanted())
-		fprintf(stderr, "heddle: %s; running without Heddle's policies\n", dlerror());
+	if (!library)
+		library_refuse(&starpu);
 	return library;
 }
 
 /* The configuration may name a policy that must not be replaced. */
 static void policies_register(const void *conf, void *caller)
 {
-	void *library = library_get(caller);
+	void *library = library_get(caller, NULL);
 	void (*reg)(const void *) = library ? dlsym(library, "heddle_policies_register") : NULL;
 
 	if (reg)
 		reg(conf);
 }
 
-__attribute__((constructor)) static void preload_start(void)
+__attribute__((constructor)) static void preload_start(int argc, char **argv)
 {
-	library_get(NULL);
+	preload_swap_clean();
+	library_get(NULL, argv);
 }
 
 int starpu_init(void *conf)

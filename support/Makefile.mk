@@ -15,6 +15,8 @@ libheddle_pure_la_SOURCES += \
 	support/number.h \
 	support/output.c \
 	support/output.h \
+	support/progress.c \
+	support/progress.h \
 	support/pins.c \
 	support/pins.h \
 	support/starpu_compat.h \
@@ -27,6 +29,8 @@ libheddle_pure_la_SOURCES += \
 	support/version.c
 libheddle_la_SOURCES += \
 	support/check_starpu.c \
+	support/layout_starpu.c \
+	support/layout_starpu.h \
 	support/clock_starpu.c \
 	support/clock_starpu.h \
 	support/memory_starpu.c \

@@ -92,7 +92,7 @@ static void *map_aligned(size_t size)
 	return area + before;
 }
 
-int heddle_malloc(size_t bytes, void **memory)
+int heddle_malloc(void **memory, size_t bytes)
 {
 	size_t size = mapped_size(bytes);
 	void *area = NULL;

@@ -9,6 +9,13 @@
 #include "support/message.h"
 #include "support/variables.h"
 
+void heddle_message_clean(char *text)
+{
+	for (; *text; text++)
+		if (((unsigned char)*text < ' ' && *text != '\n' && *text != '\t') || *text == 0x7f)
+			*text = '?';
+}
+
 static void message_print(int level, const char *format, va_list arguments)
 {
 	char line[1024];
@@ -17,6 +24,7 @@ static void message_print(int level, const char *format, va_list arguments)
 		return;
 	/* One write a message, so that messages of several threads do not mix. */
 	vsnprintf(line, sizeof(line), format, arguments);
+	heddle_message_clean(line);
 	fprintf(stderr, "heddle: %s\n", line);
 }
 

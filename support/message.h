@@ -17,6 +17,9 @@ void heddle_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** What only HEDDLE_VERBOSE=2 prints. */
 void heddle_explain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** Replaces control characters, which a bad file may hold: a terminal obeys them. */
+void heddle_message_clean(char *text);
+
 /** That a process has another StarPU than the one Heddle was built against: the latter's version
  * and folder; major, minor, release and file of what there is. */
 #define HEDDLE_OTHER_STARPU                                                                        \

@@ -173,6 +173,8 @@ tool_scripts = \
 	tests/tools/headers.sh \
 	tests/tools/heddle.sh \
 	tests/tools/info.sh \
+	tests/tools/install.sh \
+	tests/tools/other_build.sh \
 	tests/tools/plot.sh \
 	tests/tools/readme.sh \
 	tests/tools/scripts.sh \
@@ -185,11 +187,13 @@ native_scripts = \
 	tests/tools/apps.sh \
 	tests/tools/bench_program.sh \
 	tests/tools/estimate_example.sh \
+	tests/tools/example_codelets.sh \
 	tests/tools/examples.sh \
 	tests/tools/factor.sh \
 	tests/tools/man.sh \
 	tests/tools/nbia.sh \
 	tests/tools/overhead.sh \
+	tests/tools/progress.sh \
 	tests/tools/reference.sh \
 	tests/tools/run.sh \
 	tests/tools/sample.sh \
@@ -322,9 +326,11 @@ check-starpu: all
 traced_programs = doc/examples/axpy tests/starpu/loop tests/starpu/nbia tests/starpu/policies \
 	tests/starpu/wavefront
 check-traced: $(BUILT_SOURCES)
-	$(MAKE) $(AM_MAKEFLAGS) bin/heddle-info bin/heddle-trace
+	$(MAKE) $(AM_MAKEFLAGS) bin/heddle-info bin/heddle-trace bin/trace/stamp \
+		libheddle-preload.la
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS='$(traced_programs)' check_DATA= \
-		TESTS='tests/tools/trace.sh tests/tools/info.sh $(filter tests/%,$(traced_programs))'
+		TESTS='tests/tools/trace.sh tests/tools/other_build.sh tests/tools/info.sh \
+		tests/tools/example_codelets.sh $(filter tests/%,$(traced_programs))'
 .PHONY: check-starpu check-traced check-unit
 LOG_COMPILER = $(top_srcdir)/tests/run
 SH_LOG_COMPILER = $(top_srcdir)/tests/run

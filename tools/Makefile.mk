@@ -74,7 +74,7 @@ bin_heddle_estimate_LDADD = libtools.la
 
 pkglibexec_PROGRAMS += bin/heddle-info
 bin_heddle_info_SOURCES = tools/heddle-info_starpu.c tools/info.c tools/info.h
-bin_heddle_info_LDADD = libheddle.la libheddle-pure.la $(STARPU_LIBS) $(JANSSON_LIBS)
+bin_heddle_info_LDADD = libtools.la libheddle.la libheddle-pure.la $(STARPU_LIBS) $(JANSSON_LIBS)
 
 noinst_PROGRAMS = bin/man_page
 bin_man_page_SOURCES = tools/man_page.c tools/info.c tools/info.h
@@ -82,12 +82,12 @@ bin_man_page_LDADD = libtools.la
 
 pkglibexec_PROGRAMS += bin/heddle-overhead
 bin_heddle_overhead_SOURCES = tools/bench/bench.h tools/bench/memory.c tools/heddle-overhead_starpu.c
-bin_heddle_overhead_LDADD = libheddle.la $(STARPU_LIBS) $(JANSSON_LIBS)
+bin_heddle_overhead_LDADD = libheddle.la libheddle-pure.la $(STARPU_LIBS) $(JANSSON_LIBS)
 
 pkglibexec_PROGRAMS += bin/heddle-run
-bin_heddle_run_SOURCES = tools/heddle-run.c
+bin_heddle_run_SOURCES = tools/heddle-run.c tools/stock.h tools/stock_starpu.c
 bin_heddle_run_CPPFLAGS = $(AM_CPPFLAGS) -DHEDDLE_STARPU_SERIES='"$(starpu_series)"'
-bin_heddle_run_LDADD = libtools.la
+bin_heddle_run_LDADD = libtools.la $(STARPU_LIBS)
 
 pkglibexec_PROGRAMS += bin/heddle-sample
 bin_heddle_sample_SOURCES = tools/heddle-sample_starpu.c
@@ -112,8 +112,8 @@ bin_heddle_analyse_LDADD = libheddle-pure.la $(LLVM_LIBS)
 
 # Scripts that know where StarPU's tools are.
 bin/heddle-trace: tools/heddle-trace.in Makefile
-	$(AM_V_GEN)$(MKDIR_P) bin && $(SED) 's|@STARPU_BINDIR@|$(starpu_libdir)/../bin|' \
-		$(srcdir)/tools/heddle-trace.in >$@.tmp && chmod +x $@.tmp && mv $@.tmp $@
+	$(AM_V_GEN)$(MKDIR_P) bin && $(SED) -e 's|@STARPU_BINDIR@|$(starpu_libdir)/../bin|' \
+		-e 's|@PKGLIBDIR@|$(pkglibdir)|; s|@PKGDATADIR@|$(pkgdatadir)|' $(srcdir)/tools/heddle-trace.in >$@.tmp && chmod +x $@.tmp && mv $@.tmp $@
 bin/heddle-plot: tools/heddle-plot.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) bin && $(SED) 's|@PKGDATADIR@|$(pkgdatadir)|' \
 		$(srcdir)/tools/heddle-plot.in >$@.tmp && chmod +x $@.tmp && mv $@.tmp $@
@@ -136,13 +136,20 @@ dist_plot_DATA = \
 	tools/plot/style.gp \
 	tools/plot/tiles.gp \
 	tools/plot/timeline.gp \
+	tools/plot/times.gp \
 	tools/plot/wave.gp
 bin/plot/stamp: $(dist_plot_DATA)
 	$(AM_V_GEN)$(MKDIR_P) bin/plot && for f in $(dist_plot_DATA); do \
 		cp $(srcdir)/$$f bin/plot/ || exit 1; done && touch $@
 noinst_DATA += bin/plot/stamp
+tracedir = $(pkgdatadir)/trace
+dist_trace_DATA = tools/trace/picture.awk tools/trace/states.awk
+bin/trace/stamp: $(dist_trace_DATA)
+	$(AM_V_GEN)$(MKDIR_P) bin/trace && for f in $(dist_trace_DATA); do \
+		cp $(srcdir)/$$f bin/trace/ || exit 1; done && touch $@
+noinst_DATA += bin/trace/stamp
 clean-local:
-	rm -rf bin/plot bin/fpga doc/reference tests/kernels
+	rm -rf bin/plot bin/trace bin/fpga doc/reference tests/kernels
 # tools/heddle is the launcher of the source tree, which a program of that name
 # would overwrite in a build in place: the command heddle is built in bin/. Nor is
 # the launcher what make would make of tools/heddle.c.

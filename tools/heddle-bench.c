@@ -16,6 +16,7 @@
 #include "support/message.h"
 #include "support/output.h"
 #include "tools/bench/bench.h"
+#include "tools/common/help.h"
 #include "tools/common/place.h"
 #include "tools/common/simulation.h"
 
@@ -88,7 +89,8 @@ static const struct argp_option options[] = {
     {"reps", OPTION_REPS, "N", 0, "repetitions in a process (default 7, simulated 1)", 0},
     {"rounds", OPTION_ROUNDS, "N", 0, "processes of each contender (default 3, simulated 1)", 0},
     {"seed", OPTION_SEED, "S", 0, "seed of the order and of the apps' input (default 1)", 0},
-    {"budget", OPTION_BUDGET, "SECONDS", 0, "start no process that would end later", 0},
+    {"budget", OPTION_BUDGET, "SECONDS", 0,
+     "start no process that would end later; Heddle's contenders come first", 0},
     {"timeout", OPTION_LIMIT, "SECONDS", 0, "for each process (default 120)", 0},
     {"quick", OPTION_QUICK, NULL, 0, "coarse sweeps, one round instead of three", 0},
     {"no-verify", OPTION_NO_VERIFY, NULL, 0, "do not check results", 0},
@@ -98,6 +100,19 @@ static const struct argp_option options[] = {
     {"verbose", 'v', NULL, 0, "print what is running", 0},
     {0},
 };
+
+static void names_print(FILE *out)
+{
+	fputs("Contenders: ", out);
+	bench_contenders_print(out);
+	fputs("\n\nApps:\n", out);
+	place_apps_print(out);
+}
+
+static char *help_filter(int key, const char *text, void *input)
+{
+	return help_extra(key, text, ARGP_KEY_HELP_EXTRA, names_print);
+}
 
 static double number(struct argp_state *state, const char *option, const char *text, double min)
 {
@@ -281,7 +296,7 @@ static int case_run(const struct bench_settings *settings, const char *app, cons
 
 	if (!status)
 		status = bench_measure(&bench);
-	if (bench.ncontenders && (!status || status == -EINTR)) {
+	if (bench.ncontenders && (!status || status == -EINTR || status == -ETIME)) {
 		json_t *report = bench_report(&bench);
 
 		if (!settings->json || strcmp(settings->json, "-"))
@@ -364,8 +379,9 @@ static int report_write(const struct bench_settings *settings, json_t *reports)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {
-	    options, parse, "[-- OPTION-OF-THE-APP...]", documentation, NULL, NULL, NULL};
+	static const struct argp argp = {options,       parse,      "[-- OPTION-OF-THE-APP...]",
+	                                 documentation, help_short, help_filter,
+	                                 NULL};
 	struct bench_settings settings = {
 	    .seed = 1, .limit_s = 120, .verify = true, .verbose = isatty(2)};
 	json_t *reports;

@@ -19,6 +19,7 @@
 #include <jansson.h>
 
 #include "tools/common/cross_validation.h"
+#include "tools/common/help.h"
 #include "estimator/history.h"
 #include "estimator/profile_file.h"
 #include "support/variables.h"
@@ -493,6 +494,7 @@ static int verb_run(const struct verb *verb, int argc, char **argv)
 {
 	const struct argp argp = {.options = verb->options,
 	                          .parser = argument_parse,
+	                          .children = help_short,
 	                          .args_doc = verb->args,
 	                          .doc = verb->doc};
 	struct arguments arguments = {

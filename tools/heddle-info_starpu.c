@@ -22,6 +22,7 @@
 #include "estimator/platform_starpu.h"
 #include "support/variables.h"
 #include "tools/info.h"
+#include "tools/common/help.h"
 
 const char *argp_program_version = "heddle info " PACKAGE_VERSION;
 
@@ -254,7 +255,7 @@ int main(int argc, char **argv)
 	                                 "Prints the version, the StarPU in use, the workers, the "
 	                                 "policies, the block strategies "
 	                                 "and the variables.",
-	                                 NULL,
+	                                 help_short,
 	                                 NULL,
 	                                 NULL};
 	struct arguments arguments = {0};

@@ -23,6 +23,8 @@
 #include <heddle/heddle.h>
 #include <heddle/policy.h>
 
+#include "support/output.h"
+#include "support/progress.h"
 #include "tools/bench/bench.h"
 
 #define USAGE 2
@@ -171,6 +173,9 @@ static int measure_all(void)
 	for (unsigned round = 0; round < request.rounds; round++)
 		for (unsigned s = 0; s < NSHAPES; s++)
 			for (unsigned p = 0; p < request.npolicies && request.tasks[s]; p++) {
+				heddle_progress("heddle overhead: round %u of %u, %s, %s",
+				                round + 1, request.rounds, shape_names[s],
+				                request.policies[p]);
 				status =
 				    measure_there(request.policies[p], s, &measured[s][p][round]);
 				if (status)
@@ -284,13 +289,30 @@ static int number_parse(const char *option, const char *text, unsigned least, un
 	return 0;
 }
 
+static int policies_parse(const char *list)
+{
+	char *rest = strdup(list), *name;
+
+	if (!list[strspn(list, ",")]) {
+		fprintf(stderr, "heddle overhead: --sched '%s': no policy\n", list);
+		return -EINVAL;
+	}
+	/* The names are kept until the end. */
+	while (rest && (name = strsep(&rest, ","))) {
+		if (!*name) {
+			fprintf(stderr, "heddle overhead: --sched '%s': a name is empty\n", list);
+			return -EINVAL;
+		}
+		policy_add(name);
+	}
+	return 0;
+}
+
 static int option_take(int option, char *value)
 {
 	switch (option) {
 	case 's':
-		for (char *name = strtok(value, ","); name; name = strtok(NULL, ","))
-			policy_add(name);
-		return 0;
+		return policies_parse(value);
 	case 't':
 		return number_parse("tasks", value, 0, &request.tasks[INDEPENDENT]);
 	case 'c':
@@ -338,7 +360,10 @@ int main(int argc, char **argv)
 	}
 	if (request.npolicies == 1)
 		policies_default();
+	if (heddle_output_check(request.json))
+		return USAGE;
 	status = measure_all();
+	heddle_progress_end();
 	if (status)
 		return status == -EINVAL ? USAGE : 1;
 	return results_write();

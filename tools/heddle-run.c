@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * heddle run: runs any StarPU program under one of Heddle's policies.
+ * heddle run: runs any StarPU program under one of Heddle's policies, or of StarPU's own.
  */
 #include "config.h"
 
@@ -16,14 +16,30 @@
 #include <heddle/policy.h>
 
 #include "tools/common/place.h"
+#include "tools/stock.h"
 
 #define USAGE 2
 
 static void policies_print(FILE *out)
 {
+	const char *name, *doc;
+
 	fputs("Heddle's policies:\n", out);
 	for (const struct heddle_policy *policy = heddle_policies(); policy->name; policy++)
 		fprintf(out, "  %-12s %s\n", policy->name, policy->doc);
+	fputs("StarPU's own:\n", out);
+	for (unsigned p = 0; (name = stock_policy(p, &doc)); p++)
+		fprintf(out, "  %-12s %s\n", name, doc ? doc : "");
+}
+
+static bool policy_is_stock(const char *policy)
+{
+	const char *name;
+
+	for (unsigned p = 0; (name = stock_policy(p, NULL)); p++)
+		if (!strcmp(name, policy))
+			return true;
+	return false;
 }
 
 static void usage_print(FILE *out)
@@ -31,8 +47,9 @@ static void usage_print(FILE *out)
 	fputs("Usage: heddle run --sched NAME [--] COMMAND [ARGUMENT...]\n"
 	      "\n"
 	      "Runs COMMAND, any program that uses StarPU, under one of Heddle's scheduling\n"
-	      "policies. The program needs no change. STARPU_SCHED is set to NAME, which\n"
-	      "overrides the policy that the program asks for.\n"
+	      "policies, or of StarPU's own, without Heddle. The program needs no change.\n"
+	      "STARPU_SCHED is set to NAME, which overrides the policy that the program asks\n"
+	      "for.\n"
 	      "\n"
 	      "  -s, --sched NAME  the policy\n"
 	      "  -h, --help        this text\n"
@@ -49,9 +66,14 @@ static void usage_print(FILE *out)
 static int environment_set(const char *policy)
 {
 	bool asked = strcmp(HEDDLE_STARPU_SERIES, "1.3") != 0;
-	char *preload = place_preload(), *library = place_library("libheddle.so");
-	int status = preload && library ? 0 : -ENOENT;
+	char *preload, *library;
+	int status;
 
+	if (!heddle_policy_find(policy))
+		return setenv("STARPU_SCHED", policy, 1) ? -ENOMEM : 0;
+	preload = place_preload();
+	library = place_library("libheddle.so");
+	status = preload && library ? 0 : -ENOENT;
 	if (!status && (setenv("STARPU_SCHED", policy, 1) || setenv("LD_PRELOAD", preload, 1) ||
 	                (asked && setenv("STARPU_SCHED_LIB", library, 1)))) {
 		fprintf(stderr, "heddle: %s\n", strerror(errno));
@@ -64,10 +86,10 @@ static int environment_set(const char *policy)
 
 static int policy_check(const char *policy)
 {
-	if (policy && heddle_policy_find(policy))
+	if (policy && (heddle_policy_find(policy) || policy_is_stock(policy)))
 		return 0;
 	if (policy)
-		fprintf(stderr, "heddle: '%s' is not a policy of Heddle\n", policy);
+		fprintf(stderr, "heddle: '%s' is not a policy of Heddle or StarPU\n", policy);
 	else
 		fputs("heddle: which policy? Give --sched NAME\n", stderr);
 	policies_print(stderr);

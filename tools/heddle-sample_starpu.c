@@ -25,6 +25,7 @@
 #include "codelets/nbia/nbia.h"
 #include "estimator/estimate_starpu.h"
 #include "support/message.h"
+#include "support/progress.h"
 #include "estimator/profile_file.h"
 #include "support/variables.h"
 #include "tools/common/help.h"
@@ -71,7 +72,7 @@ static void fill(void *memory, size_t bytes, uint64_t seed)
 
 static int buffer_add(struct job *job, size_t bytes, uint64_t seed)
 {
-	int error = heddle_malloc(bytes, &job->memory[job->nbuffers]);
+	int error = heddle_malloc(&job->memory[job->nbuffers], bytes);
 
 	if (error)
 		return error;
@@ -279,12 +280,15 @@ static int jobs_run(const struct arguments *arguments)
 		unsigned j = i % arguments->jobs;
 		struct job job = {.nbuffers = 0};
 
+		heddle_progress("heddle sample: job %u of %u, run %u of %u", j + 1, arguments->jobs,
+		                i / arguments->jobs + 1, arguments->reps);
 		error = arguments->what->make(&job, size_of(arguments, j),
 		                              app_random(arguments->seed, ~j));
 		if (!error)
 			error = job_run(&job);
 		job_free(&job);
 	}
+	heddle_progress_end();
 	return error;
 }
 
@@ -310,35 +314,25 @@ static int sample(const struct arguments *arguments)
 
 /* ---- the command ---- */
 
-static uint64_t number(const char *text, uint64_t least, uint64_t most, struct argp_state *state)
-{
-	uint64_t value = 0;
-
-	if (app_number(text, least, most, &value))
-		argp_error(state, "%s: not a whole number from %llu to %llu", text,
-		           (unsigned long long)least, (unsigned long long)most);
-	return value;
-}
-
 static error_t argument_parse(int key, char *value, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 
 	switch (key) {
 	case 'j':
-		arguments->jobs = number(value, 1, 100000, state);
+		arguments->jobs = app_option_number(value, 1, 100000, "jobs", state);
 		return 0;
 	case 'r':
-		arguments->reps = number(value, 1, 100000, state);
+		arguments->reps = app_option_number(value, 1, 100000, "reps", state);
 		return 0;
 	case 's':
-		arguments->seed = number(value, 0, UINT64_MAX, state);
+		arguments->seed = app_option_number(value, 0, UINT64_MAX, "seed", state);
 		return 0;
 	case 'l':
-		arguments->least = number(value, 1, 1 << 30, state);
+		arguments->least = app_option_number(value, 1, 1 << 30, "least", state);
 		return 0;
 	case 'm':
-		arguments->most = number(value, 1, 1 << 30, state);
+		arguments->most = app_option_number(value, 1, 1 << 30, "most", state);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (arguments->what)
@@ -383,6 +377,7 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     .options = options,
     .parser = argument_parse,
+    .children = help_short,
     .args_doc = "CODELET",
     .doc = "Runs jobs of different sizes of one of Heddle's codelets on every kind of device of "
            "this machine. Adds their times to the codelet's profile, for `heddle estimate cv "

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "support/message.h"
+#include "tools/common/help.h"
 #include "tools/common/simulation.h"
 
 const char *argp_program_version = "heddle simulate " PACKAGE_VERSION;
@@ -96,7 +97,7 @@ int main(int argc, char **argv)
 	    "with StarPU's SimGrid flavour; others are refused. `heddle bench --help' explains "
 	    "the description. On a calibrated machine (mirage, starpu:HOST) only codelets that "
 	    "StarPU has models of can run.",
-	    NULL,
+	    help_short,
 	    NULL,
 	    NULL};
 	struct arguments arguments = {0};

@@ -169,6 +169,7 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     .options = options,
     .parser = argument_parse,
+    .children = help_short,
     .args_doc = "MACHINE.json",
     .doc = "Replays a block strategy on a described machine and prints every block that it "
            "gives, as JSON.",

@@ -19,6 +19,7 @@
 #include "support/message.h"
 #include "partition/wavefront/simulation.h"
 #include "tools/plan.h"
+#include "tools/common/help.h"
 
 enum {
 	KEY_CD = 256,
@@ -202,6 +203,7 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 static const struct argp argp = {
     .options = options,
     .parser = argument_parse,
+    .children = help_short,
     .doc = "Computes how many columns a band of a wavefront should compute between two messages, "
            "by the model of Andronikos et al. (Performance Evaluation 67, 2010). Prints JSON: h, "
            "the predicted time, and the width of each kind's bands.",

@@ -84,6 +84,7 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
     .options = options,
     .parser = argument_parse,
+    .children = help_short,
     .args_doc = "TABLE.json",
     .doc = "Shares the work-groups of a kernel among devices with known times and costs of "
            "transfers. Prints the shares and the predicted times, in microseconds, as JSON.",

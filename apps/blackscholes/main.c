@@ -132,7 +132,7 @@ static int blackscholes_prepare(void *data, const struct app_options *common,
 	self->n = common->input ? self->table.rows : common->size;
 	self->seed = common->seed;
 	for (int a = 0; a < NARRAYS; a++) {
-		int error = heddle_malloc(self->n * sizeof(float), (void **)&self->arrays[a]);
+		int error = heddle_malloc((void **)&self->arrays[a], self->n * sizeof(float));
 
 		if (error)
 			return error;

@@ -17,6 +17,7 @@
 
 #include "support/message.h"
 #include "support/output.h"
+#include "support/progress.h"
 #include "estimator/platform_starpu.h"
 #include "codelets/programs.h"
 #include "apps/common/app.h"
@@ -124,6 +125,8 @@ static int verify(struct run *run)
 
 	if (!report->verified)
 		return 0;
+	heddle_progress("%s: verifying repetition %u of %u", run->app->name, report->reps + 1,
+	                run->options.reps);
 	error = acquire(run, false);
 	if (error)
 		return error;
@@ -207,8 +210,10 @@ static int repeat(struct run *run)
 	report->verified = run->options.verify && !app_simulated();
 	if (run->options.verify && app_simulated())
 		heddle_warn("simulated workers compute nothing that --verify could look at");
-	while (!error && report->reps < reps)
+	while (!error && report->reps < reps) {
+		heddle_progress("%s: repetition %u of %u", run->app->name, report->reps + 1, reps);
 		error = repeat_once(run);
+	}
 	return error;
 }
 
@@ -216,6 +221,8 @@ static int save(struct run *run)
 {
 	int error = 0;
 
+	if (run->options.save_input || run->options.output)
+		heddle_progress("%s: writing", run->app->name);
 	if (run->options.save_input)
 		error = run->app->save_input(run->self, &run->options);
 	if (!error && run->options.output)
@@ -245,6 +252,8 @@ static int prepare(struct run *run)
 	loop->name = run->app->name;
 	loop->strategy = run->options.strategy;
 	loop->parts = run->options.parts;
+	heddle_progress("%s: %s the input", run->app->name,
+	                run->options.input ? "reading" : "making");
 	error = run->app->prepare(run->self, &run->options, loop);
 	if (!error)
 		give_model(run);
@@ -256,6 +265,7 @@ static enum app_exit run_all(struct run *run)
 {
 	int error = choose_workers(run);
 
+	heddle_progress("%s: compiling its OpenCL program for the devices", run->app->name);
 	if (!error)
 		error = codelets_load(run->app->name);
 	if (!error && run->options.kinds[HEDDLE_KIND_FPGA])
@@ -270,6 +280,7 @@ static enum app_exit run_all(struct run *run)
 		starpu_data_unregister(run->loop.accesses[a].handle);
 	if (!error)
 		error = save(run);
+	heddle_progress_end();
 	if (!error)
 		error = app_report_write(&run->report);
 	run->app->release(run->self);
@@ -315,9 +326,11 @@ static enum app_exit app_run(struct run *run)
 		error = app_choose_policy(run->options.sched);
 	if (!error && run->options.input)
 		error = app->open(run->self, &run->options);
+	heddle_progress("%s: starting StarPU", app->name);
 	if (!error && starpu_init(NULL))
 		error = heddle_refuse(-ENODEV, "StarPU does not start here");
 	if (error) {
+		heddle_progress_end();
 		app->release(run->self);
 		return error == -EIO ? APP_USAGE : app_exit_code(error);
 	}

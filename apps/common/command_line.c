@@ -42,6 +42,7 @@ static const struct argp_option common_options[] = {
     {"strategy", OPTION_STRATEGY, "SPEC", 0, "Block strategy (default: the policy's)", 3},
     {"parts", OPTION_PARTS, "N", 0, "Equal tasks under a policy of StarPU's own", 3},
     {"workers", OPTION_WORKERS, "KINDS", 0, "Only workers of these kinds: cpu,cuda,opencl,fpga", 3},
+    {NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0},
     {0},
 };
 
@@ -174,6 +175,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		return 0;
 	case OPTION_WORKERS:
 		parse_kinds(text, options, state);
+		return 0;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "'%s': this program takes no arguments", text);

@@ -117,6 +117,15 @@ static int read_row(struct reader *reader, struct csv *table)
 	return 0;
 }
 
+/* Spreadsheets begin a file with a byte-order mark. */
+static void skip_mark(struct reader *reader)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+
+	if (!strncmp(reader->at, mark, strlen(mark)))
+		reader->at += strlen(mark);
+}
+
 /* Steps over the first line when it names the columns. */
 static void skip_header(struct reader *reader)
 {
@@ -143,6 +152,7 @@ static void skip_header(struct reader *reader)
 
 static int read_table(struct reader *reader, struct csv *table)
 {
+	skip_mark(reader);
 	skip_header(reader);
 	while (reader->at < reader->end) {
 		int error;

@@ -25,12 +25,17 @@ int file_refuse(const char *path, int error)
 	                     error ? strerror(error) : "not all could be written");
 }
 
-static int refuse_kind(const char *path, const struct stat *about)
+/* The kernel's files hold more than they state. */
+static int refuse_kind(const char *path, int fd, const struct stat *about)
 {
+	char byte;
+
 	if (S_ISDIR(about->st_mode))
 		return heddle_refuse(-EISDIR, "%s: is a directory", path);
 	if (!S_ISREG(about->st_mode))
 		return heddle_refuse(-EINVAL, "%s: is not a regular file", path);
+	if (!about->st_size && read(fd, &byte, 1) == 1)
+		return heddle_refuse(-EINVAL, "%s: states no size; copy it to a file", path);
 	if (!about->st_size)
 		return heddle_refuse(-ENODATA, "%s: is empty", path);
 	return 0;
@@ -49,7 +54,7 @@ int file_open(const char *path, int *fd, size_t *bytes)
 			close(opened);
 		return file_refuse(path, error);
 	}
-	error = refuse_kind(path, &about);
+	error = refuse_kind(path, opened, &about);
 	if (error) {
 		close(opened);
 		return error;

@@ -14,7 +14,7 @@ int image_allocate(struct image *image, const struct image *like)
 {
 	*image = *like;
 	image->pixels = NULL;
-	return heddle_malloc(image->height * image_row_bytes(image), (void **)&image->pixels);
+	return heddle_malloc((void **)&image->pixels, image->height * image_row_bytes(image));
 }
 
 void image_release(struct image *image)

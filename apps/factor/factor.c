@@ -170,7 +170,7 @@ static int make_matrices(struct factor *self, const struct app_options *common)
 		if (!error)
 			matrix_fill(&self->input, common->seed);
 	}
-	return error ? error : heddle_malloc(self->result.bytes, (void **)&self->result.data);
+	return error ? error : heddle_malloc((void **)&self->result.data, self->result.bytes);
 }
 
 static int count(void *data, const struct graph_task *task)

@@ -105,7 +105,7 @@ int factor_tasks_make(struct factor *factor)
 	factor->counts = calloc(STARPU_NMAXWORKERS, sizeof(*factor->counts));
 	if (!factor->handles || !factor->diagonal || !factor->counts)
 		return heddle_refuse(-ENOMEM, "no memory for %zu x %zu tiles", tiles, tiles);
-	if (heddle_malloc((tiles + 1) * sizeof(*factor->broken), (void **)&factor->broken))
+	if (heddle_malloc((void **)&factor->broken, (tiles + 1) * sizeof(*factor->broken)))
 		return -ENOMEM;
 	for (size_t k = 0; k <= tiles; k++)
 		prepare_argument(factor, first[factor->kind], &factor->broken[k],
@@ -274,7 +274,7 @@ static int scratch_make(const struct factor *factor, struct scratch *scratch)
 	for (int s = 0; s < 2; s++) {
 		struct matrix tile = matrix_shape(n, n, true, factor->wide);
 
-		if (heddle_malloc(tile.bytes, &scratch->memory[s]))
+		if (heddle_malloc(&scratch->memory[s], tile.bytes))
 			return -ENOMEM;
 		tile.data = scratch->memory[s];
 		for (size_t i = 0; i < n; i++)

@@ -105,10 +105,10 @@ static int allocate(struct floyd *self, const struct image *shape)
 	if (!error)
 		error = image_allocate(&self->output, shape);
 	if (!error)
-		error = heddle_malloc(shape->height * shape->channels * sizeof(*self->rows),
-		                      (void **)&self->rows);
+		error = heddle_malloc((void **)&self->rows,
+		                      shape->height * shape->channels * sizeof(*self->rows));
 	if (!error)
-		error = heddle_malloc(n * sizeof(*self->edge), (void **)&self->edge);
+		error = heddle_malloc((void **)&self->edge, n * sizeof(*self->edge));
 	return error;
 }
 

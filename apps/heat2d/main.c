@@ -198,7 +198,7 @@ static int heat2d_prepare(void *data, const struct app_options *common, struct h
 	self->columns = common->input ? self->loaded.width : common->size;
 	self->seed = common->seed;
 	bytes = self->rows * self->columns * sizeof(*self->plate);
-	error = heddle_malloc(bytes, (void **)&self->plate);
+	error = heddle_malloc((void **)&self->plate, bytes);
 	if (error)
 		return error;
 	self->initial = app_simulated() ? NULL : malloc(bytes + 1);

@@ -90,9 +90,9 @@ static int histogram_prepare(void *data, const struct app_options *common, struc
 		self->n = common->size;
 	self->seed = common->seed;
 	self->pieces = (self->n + HISTOGRAM_PIECE - 1) / HISTOGRAM_PIECE;
-	error = heddle_malloc(self->pieces * HISTOGRAM_PIECE, (void **)&self->bytes);
+	error = heddle_malloc((void **)&self->bytes, self->pieces * HISTOGRAM_PIECE);
 	if (!error)
-		error = heddle_malloc(HISTOGRAM_BINS * sizeof(uint64_t), (void **)&self->counters);
+		error = heddle_malloc((void **)&self->counters, HISTOGRAM_BINS * sizeof(uint64_t));
 	if (!error)
 		error = fill(self, common);
 	if (error)

@@ -63,6 +63,7 @@ static const struct argp_option known[] = {
      "Write the contents of out and inout buffers, one after "
      "the other",
      4},
+    {NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0},
     {0},
 };
 
@@ -203,6 +204,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case OPTION_LIST:
 		options->list = true;
+		return 0;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (options->name)

@@ -38,7 +38,7 @@ void *job_buffer(struct job *job, const char *name, enum starpu_data_access_mode
 
 	*argument = (struct heddle_kernel_argument){
 	    .type = HEDDLE_KERNEL_HOST, .mode = mode, .bytes = n * job_element_sizes[element]};
-	if (heddle_malloc(argument->bytes, &argument->pointer)) {
+	if (heddle_malloc(&argument->pointer, argument->bytes)) {
 		argument->pointer = NULL;
 		job->status = heddle_refuse(-ENOMEM, "%s: no memory for %s (%zu bytes)", job->name,
 		                            name, argument->bytes);

@@ -345,7 +345,7 @@ void pipeline_forget(struct pipeline *pipeline)
 
 static int train(struct pipeline *pipeline)
 {
-	int error = heddle_malloc(NBIA_TABLE_ENTRIES * sizeof(nbia_u32), (void **)&pipeline->table);
+	int error = heddle_malloc((void **)&pipeline->table, NBIA_TABLE_ENTRIES * sizeof(nbia_u32));
 
 	if (error)
 		return heddle_refuse(error, "no memory for the tables");

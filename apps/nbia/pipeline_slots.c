@@ -82,9 +82,9 @@ static int make_level(struct pipeline *pipeline, struct level *level)
 	if (!level->slots ||
 	    (pipeline->loaded ? !level->slot_of_tile : !level->free || !level->waiting))
 		return -ENOMEM;
-	error = heddle_malloc(n * sizeof(*level->summaries), (void **)&level->summaries);
+	error = heddle_malloc((void **)&level->summaries, n * sizeof(*level->summaries));
 	if (!error)
-		error = heddle_malloc(held * level->bytes, (void **)&level->pixels);
+		error = heddle_malloc((void **)&level->pixels, held * level->bytes);
 	return error;
 }
 

@@ -20,13 +20,13 @@ int matching_init(struct matching *matching, size_t n, size_t m)
 	int error;
 
 	*matching = (struct matching){.n = n, .m = m};
-	error = heddle_malloc(n, (void **)&matching->query);
+	error = heddle_malloc((void **)&matching->query, n);
 	if (!error)
-		error = heddle_malloc(m, (void **)&matching->subject);
+		error = heddle_malloc((void **)&matching->subject, m);
 	if (!error)
-		error = heddle_malloc(n * sizeof(*matching->rows), (void **)&matching->rows);
+		error = heddle_malloc((void **)&matching->rows, n * sizeof(*matching->rows));
 	if (!error)
-		error = heddle_malloc(m * sizeof(*matching->edge), (void **)&matching->edge);
+		error = heddle_malloc((void **)&matching->edge, m * sizeof(*matching->edge));
 	return error;
 }
 

@@ -216,7 +216,7 @@ static int vecinc_prepare(void *data, const struct app_options *common, struct h
 	self->n = common->size;
 	self->from = common->seed;
 	allow(self, loop);
-	error = heddle_malloc(self->n * sizeof(*self->values), (void **)&self->values);
+	error = heddle_malloc((void **)&self->values, self->n * sizeof(*self->values));
 	if (error)
 		return error;
 	loop->codelet = &vecinc_codelet;

@@ -84,7 +84,7 @@ struct heddle_kernel {
 	/** StarPU's ids of the OpenCL workers to use; NULL: all. A kernel that is one task runs on
 	 * the first. */
 	const int *workers;
-	unsigned nworkers; /**< entries of workers; 0: all OpenCL workers */
+	unsigned nworkers; /**< entries of workers, 0 if that is NULL; 0: all OpenCL workers */
 };
 
 /** What one worker did in a launch. Times are in microseconds.

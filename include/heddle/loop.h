@@ -118,7 +118,8 @@ static inline size_t heddle_block_before(const struct heddle_block *block, size_
  * StarPU's own policies is active), the loop becomes equal tasks, which that policy places. */
 struct heddle_loop {
 	const char *name; /**< name in logs and traces; NULL: the codelet's, otherwise "loop" */
-	/** Computes one block. Its nbuffers and modes are ignored. If it has can_execute, Heddle
+	/** Computes one block. Its modes are ignored; its nbuffers is naccesses, or 0. If it has
+	 * can_execute, Heddle
 	 * calls this for every worker during the submission, with a task whose cl_arg points to a
 	 * struct heddle_block of all n iterations, and again before each block (with handles on
 	 * accelerators only). A worker uses the first implementation that can_execute accepts. A
@@ -134,7 +135,7 @@ struct heddle_loop {
 	unsigned parts;
 	size_t alignment; /**< blocks are multiples of this, iterations; 0: the strategy's value */
 	const int *workers; /**< StarPU's ids of the workers to use; NULL: all that can */
-	unsigned nworkers;  /**< entries of workers; ignored if workers is NULL */
+	unsigned nworkers;  /**< entries of workers; 0 if workers is NULL */
 	unsigned sched_ctx; /**< StarPU's scheduling context; 0: the initial one */
 };
 
@@ -177,13 +178,13 @@ struct heddle_loop_request;
  * starpu_task_wait_for_all() or a later task on the data waits for the loop, and only a message
  * reports a failure
  * @return 0; a negative errno value after a message:
- * - -EINVAL: no codelet; too many accesses; a handle that is missing, listed twice, partitioned,
- *   not a vector or matrix, or not at home in main memory; a mode or combine that does not suit
- *   the share; an index that is missing, given twice, not a vector, of entries that have not 4 or
- *   8 bytes, or written by the loop; arrays that overlap in memory, one of them written; an
- *   unknown context; an invalid strategy; an alignment above the iterations that fit into a
- *   device's memory; a variable with a malformed value; only some workers under StarPU's
- *   heteroprio
+ * - -EINVAL: no codelet, or one of another number of buffers; too many accesses; a handle that
+ *   is missing, listed twice, partitioned, not a vector or matrix, or not at home in main
+ *   memory; a mode or combine that does not suit the share; an index that is missing, given
+ *   twice, not a vector, of entries that have not 4 or 8 bytes, or written by the loop; arrays
+ *   that overlap in memory, one of them written; an unknown context or worker; an invalid
+ *   strategy; an alignment above the iterations that fit into a device's memory; a variable with
+ *   a malformed value; only some workers under StarPU's heteroprio
  * - -ERANGE: n reaches beyond a handle; an index has fewer than n + 1 entries
  * - -ENODEV: no worker has an implementation that can_execute accepts; the call came before
  *   starpu_init(); StarPU refuses the task

@@ -19,13 +19,14 @@ extern "C" {
 
 /** Allocates memory filled with zeros, on huge pages if the system has them. Pins it if
  * StarPU has CUDA workers; a warning says if that fails. Any thread may call it after
- * starpu_init(). Free the memory with heddle_free() before starpu_shutdown().
- * @param bytes size in bytes; 0 is allowed
+ * starpu_init(). Free the memory with heddle_free() before starpu_shutdown(). The order of the
+ * arguments is that of starpu_malloc().
  * @param[out] memory the memory, aligned to a page or more
+ * @param bytes size in bytes; 0 is allowed
  * @return 0; -ENOMEM after a message, if the system has no memory, or if the memory from
  * heddle_malloc() that is not freed would exceed main memory (or the container's limit, if
  * that is lower) plus swap space */
-int heddle_malloc(size_t bytes, void **memory);
+int heddle_malloc(void **memory, size_t bytes);
 
 /** Frees memory from heddle_malloc(). Any thread may call it before starpu_shutdown().
  * @param memory from heddle_malloc(); NULL has no effect

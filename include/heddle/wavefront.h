@@ -140,8 +140,8 @@ static inline size_t heddle_tile_end(const struct heddle_tile *tile, size_t r)
 struct heddle_wavefront {
 	/** Name in logs and traces; NULL: the codelet's, and if it has none "wavefront". */
 	const char *name;
-	/** Computes one tile. Its nbuffers and modes are ignored. Heddle uses the first
-	 * implementation of each kind and does not call can_execute. */
+	/** Computes one tile. Its modes are ignored; its nbuffers is narrays, or 0. Heddle uses the
+	 * first implementation of each kind and does not call can_execute. */
 	struct starpu_codelet *codelet;
 	size_t rows;       /**< rows of the loop; 0: the wavefront does nothing */
 	size_t columns;    /**< columns of the loop; 0: the wavefront does nothing */
@@ -160,7 +160,7 @@ struct heddle_wavefront {
 	unsigned bands_per_worker;
 	const char *strategy; /**< specification of the strategy; NULL: see above */
 	const int *workers;   /**< StarPU's ids of the workers to use; NULL: all that can */
-	unsigned nworkers;    /**< entries of workers; ignored if workers is NULL */
+	unsigned nworkers;    /**< entries of workers; 0 if workers is NULL */
 	unsigned sched_ctx;   /**< StarPU's scheduling context; 0: the initial one */
 };
 
@@ -193,11 +193,11 @@ struct heddle_wavefront_request;
  * then starpu_task_wait_for_all() or a later task on the data waits for the wavefront, and only
  * a message reports a failure
  * @return 0; a negative errno value after a message:
- * - -EINVAL: no codelet; too many arrays or vectors; a vector that is not lexicographically
- *   positive or has a component beyond 2^20; an array that is missing, listed twice,
- *   partitioned, of the wrong shape or mode, or not at home in main memory; arrays that overlap
- *   in memory, one of them written; an unknown context; an invalid strategy; a variable with a
- *   malformed value; only some workers under StarPU's heteroprio
+ * - -EINVAL: no codelet, or one of another number of buffers; too many arrays or vectors; a vector
+ * that is not lexicographically positive or has a component beyond 2^20; an array that is missing,
+ * listed twice, partitioned, of the wrong shape or mode, or not at home in main memory; arrays that
+ * overlap in memory, one of them written; an unknown context or worker; an invalid strategy; a
+ * variable with a malformed value; only some workers under StarPU's heteroprio
  * - -ERANGE: the loop reaches beyond an array
  * - -ENODEV: no worker has an implementation and enough memory; the call came before
  *   starpu_init(); StarPU refuses the task

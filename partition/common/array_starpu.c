@@ -12,7 +12,7 @@
 
 static int refuse(const struct work_array_name *name, const char *why)
 {
-	return heddle_refuse(-EINVAL, "%s %s: array %u %s", name->what, name->name, name->index,
+	return heddle_refuse(-EINVAL, "%s %s: array %u %s", name->what, name->name, name->index + 1,
 	                     why);
 }
 
@@ -84,14 +84,14 @@ int work_array_check_overlap(const struct work_array *a, const struct work_array
 {
 	if (a->handle == b->handle)
 		return heddle_refuse(-EINVAL, "%s %s: array %u is array %u again", name->what,
-		                     name->name, name->index, other);
+		                     name->name, name->index + 1, other + 1);
 	if (!(a->mode & STARPU_W) && !(b->mode & STARPU_W))
 		return 0;
 	if (work_array_overlaps(a, b))
 		return heddle_refuse(-EINVAL,
 		                     "%s %s: arrays %u and %u overlap in memory and one of them is "
 		                     "written",
-		                     name->what, name->name, other, name->index);
+		                     name->what, name->name, other + 1, name->index + 1);
 	return 0;
 }
 
@@ -171,7 +171,7 @@ static void advise(const struct work_array_name *name)
 	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
 		heddle_warn("%s %s: the memory of array %u is not pinned; copies to CUDA devices "
 		            "will be slow (allocate it with heddle_malloc, or see HEDDLE_PIN)",
-		            name->what, name->name, name->index);
+		            name->what, name->name, name->index + 1);
 }
 
 static void pin(struct work_array *array, const struct work_array_name *name)
@@ -192,11 +192,11 @@ static void pin(struct work_array *array, const struct work_array_name *name)
 	array->pinned = !heddle_pin(base, bytes);
 	if (array->pinned)
 		heddle_explain("%s %s: pinned array %u until its end", name->what, name->name,
-		               name->index);
+		               name->index + 1);
 	else
 		heddle_warn("%s %s: the memory of array %u cannot be pinned; copies to CUDA "
 		            "devices will be slow (allocate it with heddle_malloc)",
-		            name->what, name->name, name->index);
+		            name->what, name->name, name->index + 1);
 }
 
 void work_arrays_pin(const struct work_arrays *arrays)

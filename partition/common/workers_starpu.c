@@ -49,6 +49,32 @@ int work_context_check(unsigned sched_ctx, const char *what, const char *name)
 	                     sched_ctx);
 }
 
+int work_workers_check(const int *workers, unsigned nworkers, const char *what, const char *name)
+{
+	int n = starpu_worker_get_count();
+
+	if (!workers != !nworkers)
+		return heddle_refuse(-EINVAL, "%s %s: nworkers is %u, but workers is %s", what,
+		                     name, nworkers, workers ? "not NULL" : "NULL");
+	for (unsigned w = 0; w < nworkers; w++)
+		if (workers[w] < 0 || workers[w] >= n)
+			return heddle_refuse(-EINVAL,
+			                     "%s %s: workers[%u] is %d; StarPU has the workers 0 "
+			                     "to %d",
+			                     what, name, w, workers[w], n - 1);
+	return 0;
+}
+
+int work_codelet_check(const struct starpu_codelet *codelet, unsigned narrays, const char *what,
+                       const char *name)
+{
+	if (codelet->nbuffers <= 0 || (unsigned)codelet->nbuffers == narrays)
+		return 0;
+	return heddle_refuse(-EINVAL, "%s %s: the codelet's nbuffers is %d, but there are %u %s",
+	                     what, name, codelet->nbuffers, narrays,
+	                     strcmp(what, "loop") ? "arrays" : "accesses");
+}
+
 bool work_worker_wanted(int worker, const int *workers, unsigned nworkers, unsigned sched_ctx)
 {
 	if (!starpu_sched_ctx_contains_worker(worker, sched_ctx))

@@ -25,6 +25,18 @@ starpu_cpu_func_t work_codelet_function(const struct starpu_codelet *codelet,
  * @return -1: there is none */
 int work_codelet_serves(const struct starpu_codelet *codelet, int worker, struct starpu_task *task);
 
+/** Whether a list of workers can be what was meant.
+ * @param workers NULL: all
+ * @param what,name of the work, for a message
+ * @return 0; -EINVAL after a message */
+int work_workers_check(const int *workers, unsigned nworkers, const char *what, const char *name);
+
+/** Whether a codelet takes as many buffers as its work has arrays, if it says how many.
+ * @param what,name of the work, for a message
+ * @return 0; -EINVAL after a message */
+int work_codelet_check(const struct starpu_codelet *codelet, unsigned narrays, const char *what,
+                       const char *name);
+
 /** Whether a worker of a context is among those that were asked for.
  * @param workers NULL: all of the context were */
 bool work_worker_wanted(int worker, const int *workers, unsigned nworkers, unsigned sched_ctx);

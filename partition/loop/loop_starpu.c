@@ -91,8 +91,8 @@ static int workers_init(struct heddle_loop_request *loop)
 		    "loop %s: iterations are too large for all workers that have an "
 		    "implementation",
 		    loop->name);
-	return heddle_refuse(-ENODEV, "loop %s: the codelet has no implementation for any worker",
-	                     loop->name);
+	return heddle_refuse(-ENODEV, "loop %s: the codelet has no implementation for any %s",
+	                     loop->name, given->workers ? "of the workers named" : "worker");
 }
 
 static bool loop_has(const struct heddle_loop_request *loop, enum heddle_kind kind)
@@ -300,6 +300,8 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	if (!loop->name)
 		return -ENOMEM;
 	if ((status = work_context_check(given->sched_ctx, "loop", loop->name)) ||
+	    (status = work_workers_check(given->workers, given->nworkers, "loop", loop->name)) ||
+	    (status = work_codelet_check(given->codelet, given->naccesses, "loop", loop->name)) ||
 	    (status = strategy_take(loop)))
 		return status;
 	for (unsigned i = 0; i < given->naccesses; i++) {

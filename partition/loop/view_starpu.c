@@ -35,7 +35,7 @@ static int view_check_access(const struct loop_view *view, unsigned number, cons
 			return heddle_refuse(-EINVAL,
 			                     "loop %s: array %u: blocks would overwrite each "
 			                     "other's output (only slices can be written)",
-			                     loop, number);
+			                     loop, number + 1);
 		return 0;
 	case HEDDLE_REDUCE:
 		if (mode != STARPU_RW || !access->combine ||
@@ -43,10 +43,10 @@ static int view_check_access(const struct loop_view *view, unsigned number, cons
 			return heddle_refuse(-EINVAL,
 			                     "loop %s: array %u: a reduction is a vector in mode "
 			                     "STARPU_RW with a combine function",
-			                     loop, number);
+			                     loop, number + 1);
 		return 0;
 	}
-	return heddle_refuse(-EINVAL, "loop %s: array %u: unknown share", loop, number);
+	return heddle_refuse(-EINVAL, "loop %s: array %u: unknown share", loop, number + 1);
 }
 
 static const char *view_unit(const struct loop_view *view)
@@ -67,7 +67,7 @@ static int view_cut_evenly(struct loop_view *view, unsigned number, size_t n, co
 		return heddle_refuse(-ERANGE,
 		                     "loop %s: %zu iterations of %zu reach beyond array %u, which "
 		                     "has %zu %s",
-		                     loop, n, view->cut.per_iteration, number, units,
+		                     loop, n, view->cut.per_iteration, number + 1, units,
 		                     view_unit(view));
 	return 0;
 }
@@ -77,7 +77,7 @@ static int index_init(struct loop_view *view, unsigned number, size_t n, const c
 	const struct heddle_access *access = &view->access;
 
 	if (!access->index == !access->index_array)
-		return heddle_refuse(-EINVAL, "loop %s: array %u has %s", loop, number,
+		return heddle_refuse(-EINVAL, "loop %s: array %u has %s", loop, number + 1,
 		                     access->index ? "both an index and an index_array"
 		                                   : "neither an index nor an index_array");
 	if (access->index)
@@ -107,18 +107,18 @@ static int view_cut_by_index(struct loop_view *view, unsigned number, size_t n, 
 	if (view->access.per_iteration > 1)
 		return heddle_refuse(-EINVAL,
 		                     "loop %s: array %u has %zu %s an iteration, and an index",
-		                     loop, number, view->access.per_iteration, view_unit(view));
+		                     loop, number + 1, view->access.per_iteration, view_unit(view));
 	if (index->shape != STARPU_VECTOR_INTERFACE_ID ||
 	    (index->elemsize != sizeof(uint32_t) && index->elemsize != sizeof(uint64_t)))
 		return heddle_refuse(-EINVAL,
 		                     "loop %s: the index of array %u is not a vector of whole "
 		                     "numbers of 4 or 8 bytes",
-		                     loop, number);
+		                     loop, number + 1);
 	if (index->units <= n)
 		return heddle_refuse(-ERANGE,
 		                     "loop %s: the index of array %u has %zu entries, not one more "
 		                     "than the %zu iterations",
-		                     loop, number, index->units, n);
+		                     loop, number + 1, index->units, n);
 	view->cut.index = (const void *)index->base;
 	view->cut.index_bytes = index->elemsize;
 	view->cut.per_iteration = n ? units / n + (units % n != 0) : 1;
@@ -178,11 +178,11 @@ static void index_explain(const struct heddle_loop_request *loop, unsigned numbe
 	if (value > view->cut.units)
 		heddle_warn("loop %s: entry %zu of the index of array %u is %zu, beyond the "
 		            "array's %zu %s",
-		            loop->name, entry, number, value, view->cut.units, view_unit(view));
+		            loop->name, entry, number + 1, value, view->cut.units, view_unit(view));
 	else
 		heddle_warn("loop %s: entry %zu of the index of array %u is %zu, less than the "
 		            "entry before it, %zu",
-		            loop->name, entry, number, value,
+		            loop->name, entry, number + 1, value,
 		            loop_index_at(&view->cut, entry ? entry - 1 : 0));
 }
 

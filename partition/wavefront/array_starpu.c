@@ -41,19 +41,19 @@ static int check_mode(const struct wave_array *array, size_t sweeps, unsigned in
 		return heddle_refuse(-EINVAL,
 		                     "wavefront %s: array %u: what every iteration reads cannot be "
 		                     "written",
-		                     name, index);
+		                     name, index + 1);
 	if ((array->given.extent == HEDDLE_FIELD_HALO || array->given.extent == HEDDLE_COLUMNS) &&
 	    mode == STARPU_W)
 		return heddle_refuse(-EINVAL,
 		                     "wavefront %s: array %u: what neighbours read cannot be only "
 		                     "written",
-		                     name, index);
+		                     name, index + 1);
 	if (array->given.extent == HEDDLE_COLUMNS && mode == STARPU_RW && sweeps > 1)
 		return heddle_refuse(
 		    -EINVAL,
 		    "wavefront %s: array %u: what passes from row to row would have "
 		    "to pass from the last row to the first of the next sweep",
-		    name, index);
+		    name, index + 1);
 	return 0;
 }
 
@@ -66,13 +66,13 @@ static int check_size(const struct wave_array *array, const struct heddle_wavefr
 	if (array->given.extent == HEDDLE_ALL)
 		return 0;
 	if (is_field(array) != (array->main.shape == STARPU_MATRIX_INTERFACE_ID))
-		return heddle_refuse(-EINVAL, "wavefront %s: array %u is not a %s", name, index,
+		return heddle_refuse(-EINVAL, "wavefront %s: array %u is not a %s", name, index + 1,
 		                     is_field(array) ? "matrix" : "vector");
 	if (is_field(array) && (array->main.units < n || array->main.nx / per < wavefront->columns))
 		return heddle_refuse(-ERANGE,
 		                     "wavefront %s: %zu rows and %zu columns of %zu elements reach "
 		                     "beyond array %u, which has %zu rows of %zu",
-		                     name, wavefront->rows, wavefront->columns, per, index,
+		                     name, wavefront->rows, wavefront->columns, per, index + 1,
 		                     array->main.units, array->main.nx);
 	if (!is_field(array) && array->main.units / per < n)
 		return heddle_refuse(-ERANGE,
@@ -80,7 +80,7 @@ static int check_size(const struct wave_array *array, const struct heddle_wavefr
 		                     "which has %zu",
 		                     name, n,
 		                     array->given.extent == HEDDLE_ROWS ? "rows" : "columns", per,
-		                     index, array->main.units);
+		                     index + 1, array->main.units);
 	return 0;
 }
 
@@ -92,7 +92,7 @@ int wave_array_init(struct wave_array *array, const struct heddle_wavefront *wav
 	*array = (struct wave_array){.given = wavefront->arrays[index]};
 	if (array->given.extent > HEDDLE_ALL)
 		return heddle_refuse(-EINVAL, "wavefront %s: array %u: unknown extent", name,
-		                     index);
+		                     index + 1);
 	if (!array->given.per_iteration)
 		array->given.per_iteration = 1;
 	if ((status = work_array_init(&array->main, array->given.handle, array->given.mode,

@@ -96,8 +96,8 @@ static int workers_init(struct heddle_wavefront_request *wave)
 	}
 	if (wave->nworkers)
 		return wave_team_init(&wave->team, wave->nworkers);
-	return heddle_refuse(
-	    -ENODEV, "wavefront %s: the codelet has no implementation for any worker", wave->name);
+	return heddle_refuse(-ENODEV, "wavefront %s: the codelet has no implementation for any %s",
+	                     wave->name, given->workers ? "of the workers named" : "worker");
 }
 
 /* ---- which strategy ---- */
@@ -291,6 +291,12 @@ static int wave_init(struct heddle_wavefront_request *wave, const struct heddle_
 		return -ENOMEM;
 	wave->tile_columns = given->tile_columns;
 	status = work_context_check(given->sched_ctx, "wavefront", wave->name);
+	if (!status)
+		status =
+		    work_workers_check(given->workers, given->nworkers, "wavefront", wave->name);
+	if (!status)
+		status =
+		    work_codelet_check(given->codelet, given->narrays, "wavefront", wave->name);
 	if (!wave->tile_columns && !status)
 		status = variable_read(HEDDLE_VARIABLE_WAVE_TILE_COLUMNS,
 		                       "HEDDLE_WAVE_TILE_COLUMNS", &wave->tile_columns);

@@ -52,7 +52,7 @@ static struct starpu_codelet codelet = {
 static int prepare(void *data, const struct app_options *options, struct heddle_loop *loop)
 {
 	struct squares *self = data;
-	int error = heddle_malloc(options->size * sizeof(float), (void **)&self->array);
+	int error = heddle_malloc((void **)&self->array, options->size * sizeof(float));
 
 	if (error)
 		return error;

@@ -42,17 +42,17 @@ static void test_more_than_there_is(void **state)
 	if (starpu_init(NULL))
 		skip();
 	/* A container may have less. */
-	while (bytes > 1 << 20 && heddle_malloc(bytes, &areas[0]))
+	while (bytes > 1 << 20 && heddle_malloc(&areas[0], bytes))
 		bytes /= 2;
 	heddle_free(areas[0], bytes);
-	while (n < 5 && !heddle_malloc(bytes, &areas[n]))
+	while (n < 5 && !heddle_malloc(&areas[n], bytes))
 		n++;
 	assert_in_range(n, 1, 4);
-	assert_int_equal(heddle_malloc(bytes, &more), -ENOMEM);
+	assert_int_equal(heddle_malloc(&more, bytes), -ENOMEM);
 	assert_ptr_equal(more, areas);
 	heddle_free(areas[0], bytes);
-	assert_int_equal(heddle_malloc(bytes, &areas[0]), 0);
-	assert_int_equal(heddle_malloc(SIZE_MAX - 5, &more), -ENOMEM);
+	assert_int_equal(heddle_malloc(&areas[0], bytes), 0);
+	assert_int_equal(heddle_malloc(&more, SIZE_MAX - 5), -ENOMEM);
 	while (n--)
 		heddle_free(areas[n], bytes);
 	starpu_shutdown();

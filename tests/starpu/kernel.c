@@ -523,6 +523,9 @@ static void nonsense_is_refused(void **state)
 	kernel.arguments[1] = host(a + 1, sizeof(a) - 4);
 	assert_int_equal(heddle_kernel_run(&kernel, NULL), -EINVAL);
 	kernel = vector_add(&n);
+	kernel.nworkers = 1; /* of no list */
+	assert_int_equal(heddle_kernel_run(&kernel, NULL), -EINVAL);
+	kernel = vector_add(&n);
 	kernel.arguments[3].pointer = NULL;
 	assert_int_equal(heddle_kernel_run(&kernel, NULL), -EINVAL);
 	kernel = vector_add(&n);

@@ -790,6 +790,7 @@ static void test_bad_use(void **state)
 	starpu_data_handle_t in = vector(x, N), out = vector(y, N), half = vector(x, N / 2);
 	struct heddle_loop good = twice_loop(in, out, N, "gss"), bad;
 	static struct starpu_codelet nothing = {.name = "nothing"};
+	struct starpu_codelet three;
 
 	fill();
 	bad = good, bad.codelet = NULL;
@@ -822,12 +823,22 @@ static void test_bad_use(void **state)
 	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
 	bad = good, bad.strategy = "css:chunk=banana";
 	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.nworkers = 3; /* of no list */
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.workers = (int[]){99}, bad.nworkers = 1; /* that StarPU does not have */
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.workers = (int[]){0, -1}, bad.nworkers = 2;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.workers = (int[]){0};
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	three = *good.codelet, three.nbuffers = 3; /* of two accesses */
+	bad = good, bad.codelet = &three;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
 	setenv("HEDDLE_DEPTH", "deep", 1);
 	assert_int_equal(heddle_loop_run(&good, NULL), -EINVAL);
 	unsetenv("HEDDLE_DEPTH");
 	for (int i = 0; i < N; i++)
 		assert_same(y[i], -1);
-	good.nworkers = 3; /* of no list: all */
 	assert_int_equal(heddle_loop_run(&good, NULL), 0);
 	starpu_data_unregister(in);
 	starpu_data_unregister(out);

@@ -482,7 +482,7 @@ static struct heddle_wavefront sample(starpu_data_handle_t field, starpu_data_ha
 static void test_refusals(void **state)
 {
 	static uint32_t field[10 * 20], vector[20];
-	struct starpu_codelet nothing = {.name = "nothing"};
+	struct starpu_codelet nothing = {.name = "nothing"}, three;
 	starpu_data_handle_t f, v;
 	struct heddle_wavefront wave;
 
@@ -517,6 +517,10 @@ static void test_refusals(void **state)
 	REFUSED(-ERANGE, wave.columns = 21);
 	REFUSED(-ERANGE, wave.arrays[0].per_iteration = 2);
 	REFUSED(-ERANGE, wave.arrays[1].per_iteration = 3);
+	REFUSED(-EINVAL, wave.nworkers = 3);
+	REFUSED(-EINVAL, wave.workers = (int[]){99}, wave.nworkers = 1);
+	three = *wave.codelet, three.nbuffers = 3; /* of two arrays */
+	REFUSED(-EINVAL, wave.codelet = &three);
 	REFUSED(-EINVAL, wave.sched_ctx = 50);
 	REFUSED(-EINVAL, wave.sched_ctx = 1);
 	REFUSED(-EINVAL, wave.sched_ctx = UINT_MAX, wave.strategy = "gss");

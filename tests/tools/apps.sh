@@ -98,6 +98,15 @@ bad 'spot,price,years\n1,2,3\n' "options.csv:1: spot: 'spot' is not a number"
 bad '1,2,3\0\n' "is not a number"
 bad '1;2;3\n' "options.csv:1: spot: '1;2;3' is not a number"
 
+# A terminal is not told what stands in a file.
+printf '1,2,\033[2Jx\n' >"$options"
+expect_app 2 "years: '?[2Jx' is not a number" blackscholes --input "$options"
+# Spreadsheets begin files with a byte-order mark.
+printf '\357\273\277spot,strike,years\n1,2,3\n' >"$options"
+expect_app 0 "1 options" blackscholes --input "$options" --reps 1 --verify
+printf '\357\273\2771,2,3\n4,x,6\n' >"$options"
+expect_app 2 "options.csv:2: strike: 'x' is not a number" blackscholes --input "$options"
+
 printf 'Spot , STRIKE,years\r\n1 ,\t2, 3\r\n\r\n4,5,6' >"$options"
 expect_app 0 "2 options" blackscholes --input "$options" --reps 1 --verify
 
@@ -115,6 +124,8 @@ expect_app 2 "cut.png: not a PNG image that can be read: the file ends too early
 	--input "$work/cut.png"
 expect_app 2 "options.csv: not a PNG image that can be read" boxfilter --input "$options"
 
+# The kernel's files say that they have no bytes.
+expect_app 2 "/proc/cpuinfo: states no size; copy it to a file" histogram --input /proc/cpuinfo
 for precision in "" --double; do
 	# shellcheck disable=SC2086 # none or one
 	expect_app 0 "verified" spmv --size 3001 --alpha 1.2 --mean 40 --reps 4 --verify $precision \

@@ -98,6 +98,22 @@ check "modelled: clocks of rows" \
 grep -q 'stopped by the budget' "$work/table"
 check "budget" $? 0
 
+# What matters most comes first: Heddle's contenders, then the kinds alone.
+FAKE_SLEEP=0.2 "$bench" --app "$app" --quick --budget 3 --contenders stock,alone,hdss,axel \
+	--timeout 2 >"$work/table" 2>"$work/messages"
+check "exit status within a budget" $? 0
+grep -q "^hdss  *140" "$work/table" && grep -q "^axel  *190" "$work/table"
+check "ours within a budget" $? 0
+grep -q "stopped by the budget" "$work/table"
+check "the last contenders" $? 0
+# A budget too small is said before anything is measured.
+FAKE_SLEEP=3 "$bench" --app "$app" --quick --budget 5 --contenders stock,hdss -v >"$work/table" 2>"$work/messages"
+check "exit status of a budget for nothing" $? 1
+head -n 1 "$work/messages" | grep -q '^heddle: --budget: one round of [0-9]* contenders takes about [0-9]* s, but [012] s are left for .*fake-app'
+check "message of a budget for nothing" $? 0
+grep -q 'the budget ended before each of [0-9]* contenders had run once' "$work/messages"
+check "message at the end of it" $? 0
+
 # Bad use.
 for arguments in '--app=no-such-app' '--app=/dev/null' "--app=$app --contenders=nobody" \
 	'--platform=2cpu'; do

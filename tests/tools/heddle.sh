@@ -24,6 +24,22 @@ expect 2 '"--size" is no application' "$heddle" app --size
 expect 0 '^Usage: heddle app' "$heddle" app --help
 expect 0 'strategy' "$heddle" plan blocks --help
 
+# -h helps everywhere, as --help does.
+for words in bench estimate 'estimate show' plan 'plan blocks' 'plan interval' 'plan split' plot run \
+	simulate trace app info overhead sample 'app vecinc' 'app heat2d' 'app kernels'; do
+	# From here on they start with StarPU, which wants a machine to simulate.
+	[ "$words" != info ] || ! grep -q 'define HEDDLE_USE_SIMGRID' "$top_builddir/config.h" || break
+	# shellcheck disable=SC2086
+	expect 0 '^Usage: ' "$heddle" $words -h
+	# shellcheck disable=SC2086
+	expect 0 '^Usage: ' "$heddle" $words --help
+done
+
+# What there is to run.
+expect 0 '^  histogram  .*a loop with a reduction' "$heddle" app --help
+expect 0 '^Contenders: cpu-only' "$heddle" bench --help
+expect 0 '^  cholesky  *a factorisation' "$heddle" bench --help
+
 interval() {
 	"$heddle" plan interval --cd 99 --cc 0.69 --us 20000 --uc 10000 "$@"
 }

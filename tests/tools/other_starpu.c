@@ -1,8 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A StarPU of a series that there is not: what `heddle run` and a program ask of one. With
- * PROGRAM a program for it; with LATE one that loads it, from the file that an argument names.
+ * A StarPU of a series that there is not, or with VERSION one that lacks functions: what `heddle
+ * run` and a program ask of one. With PROGRAM a program for it; with LATE one that loads it, from
+ * the file that an argument names.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -16,6 +17,9 @@ void *starpu_sched_get_predefined_policies(void);
 void starpu_get_version(int *major, int *minor, int *release);
 
 #if !defined(PROGRAM) && !defined(LATE)
+#ifndef VERSION
+#define VERSION 0, 9, 7
+#endif
 static int initialized;
 
 int starpu_init(void *conf)
@@ -53,9 +57,11 @@ void *starpu_sched_get_predefined_policies(void)
 
 void starpu_get_version(int *major, int *minor, int *release)
 {
-	*major = 0;
-	*minor = 9;
-	*release = 7;
+	int version[] = {VERSION};
+
+	*major = version[0];
+	*minor = version[1];
+	*release = version[2];
 }
 
 #else

@@ -7,7 +7,8 @@
 . "$top_srcdir/tests/tools/common.sh"
 overhead=$top_builddir/bin/heddle-overhead
 json=$("$overhead" --rounds 1 --tasks 2000 --chain 500 --json -) || fail "exit status $?"
-names=$("$top_builddir/bin/heddle-run" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
+names=$("$top_builddir/bin/heddle-run" --help |
+	sed -n "/^Heddle's policies:/,/^StarPU's/s/^  \([a-z]*\)  .*/\1/p")
 for name in eager lws $names; do
 	echo "$json" | grep -q "\"policy\": \"$name\"" || fail "$name is missing"
 done
@@ -21,6 +22,11 @@ echo "$table" | grep -q '^gss  *-  *-  *[0-9]' || fail "table: $table"
 
 "$overhead" --rounds 1 --tasks 10 --chain 0 --sched nonsense 2>/dev/null
 [ $? = 2 ] || fail "nonsense is accepted"
+expect 2 "^heddle overhead: --sched ',': no policy" "$overhead" --sched ','
+expect 2 "^heddle overhead: --sched 'gss,,hdss': a name is empty" "$overhead" --sched gss,,hdss
+# Said before anything is measured.
+expect 2 "^heddle: $work/none/o.json: No such file" timeout 5 "$overhead" --tasks 100000000 --rounds 100 \
+	--json "$work/none/o.json"
 "$overhead" --rounds 0 2>/dev/null
 [ $? = 2 ] || fail "no rounds are accepted"
 message=$("$overhead" --rounds none 2>&1) && fail "a word is taken for a number"

@@ -22,7 +22,7 @@ says() {
 	grep -q -e "$1" "$work/stderr" || fail "standard error lacks '$1': $(cat "$work/stderr")"
 }
 
-names=$("$run" --help | sed -n "/^Heddle's policies:/,\$s/^  \([a-z]*\) .*/\1/p")
+names=$("$run" --help | sed -n "/^Heddle's policies:/,/^StarPU's/s/^  \([a-z]*\) .*/\1/p")
 [ "$(echo "$names" | wc -l)" -ge 10 ] || fail "too few policies: $names"
 for name in $names; do
 	expect 0 "$name" "$run" --sched "$name" -- "$program"
@@ -38,6 +38,13 @@ expect 0 modular-gemm "$run" --sched hdss -- env -u STARPU_SCHED "$program" modu
 for name in lws eager prio ws dmda dmdas heteroprio modular-heft; do
 	expect 0 "$name" "$run" --sched hdss -- env STARPU_SCHED=$name "$program"
 done
+
+# One command compares: StarPU's own run, too, without Heddle.
+for name in lws eager dmda graph_test; do
+	expect 0 "$name" "$run" --sched $name -- "$program" prio
+	expect 0 '' "$run" --sched $name -- sh -c 'echo "$LD_PRELOAD"'
+done
+"$run" --help | grep -q '^  lws  ' || fail "lws is not in the help"
 
 # The list has them all, once.
 "$run" --sched gss -- env STARPU_SCHED=help "$program" >/dev/null 2>list.$$
@@ -81,6 +88,20 @@ for name in hdss gss; do
 done
 expect 0 initialized env HEDDLE_VERBOSE=0 "$run" --sched hdss -- "$other/program"
 [ -s "$work/stderr" ] && fail "a message was forced on who wants none: $(cat "$work/stderr")"
+
+# A StarPU of the same series in which a function is missing, for example one without CUDA: the
+# reason is that, and nobody gets another policy than the one asked for.
+series=$(value starpu_series)
+soname=$(objdump -p "$(value starpu_libdir)/libstarpu-$series.so" | sed -n 's/ *SONAME *//p')
+mkdir "$other/poor"
+$(value CC) -shared -fPIC -Wl,-soname,"$soname" -DVERSION="$(echo "$series" | tr . ,),99" "$source" \
+	-o "$other/poor/$soname" &&
+	$(value CC) -DPROGRAM "$source" "$other/poor/$soname" -Wl,-rpath,"$other/poor" -o "$other/poor/program" ||
+	fail "no poor StarPU"
+expect 0 initialized "$other/poor/program"
+expect 2 '' "$run" --sched hdss -- "$other/poor/program"
+says "undefined symbol: starpu_.*, but runs with StarPU $series.99 in $other/poor/$soname$"
+expect 0 initialized "$run" --sched lws -- "$other/poor/program"
 
 # What does not simulate is not run on a simulated machine, as if it had been.
 simulate="$top_builddir/bin/heddle-simulate --platform 2cpu --"

@@ -5,7 +5,8 @@ heddle=$top_builddir/bin/heddle
 export HEDDLE_PROFILE_DIR="$work"
 expect 2 'which codelet' "$heddle" sample
 expect 2 'no codelet "axpy"' "$heddle" sample axpy
-expect 2 'not a whole number' "$heddle" sample --jobs 0 histogram
+expect 2  '--jobs 0: not a whole number from 1 to 100000' "$heddle" sample --jobs 0 histogram
+expect 2 '--most x: not a whole number' "$heddle" sample --most x histogram
 expect 2 'exceeds' "$heddle" sample --least 2K --most 1K histogram
 expect 1 'tiles have 16 to 4194304 pixels' "$heddle" sample --jobs 1 --least 4 --most 4 nbia
 expect 2 'no times are kept' env HEDDLE_PROFILE=0 "$heddle" sample histogram

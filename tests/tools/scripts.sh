@@ -23,6 +23,13 @@ done
 outcome -F 0 build-system/bin/heddle "$work/tools/heddle" app nbia
 outcome -F 0 build-trace/bin/heddle "$work/tools/heddle" trace "$work/tools/heddle" app nbia
 
+# Their help needs no such build.
+outcome -F 0 'build-system/bin/heddle simulate --help' "$work/tools/heddle" simulate --help
+outcome -F 0 'build-system/bin/heddle bench --platform x --help' "$work/tools/heddle" bench --platform x --help
+rm -r "$work/build-trace"
+outcome -F 0 'build-system/bin/heddle help trace' "$work/tools/heddle" help trace
+outcome -F 2 "flavour 'trace' is not built" "$work/tools/heddle" trace -o x -- y --help
+
 # StarPU's examples are those of the StarPU that Heddle was built against; a crash, also of one
 # that fails by itself, is none that is left out.
 examples=$work/lib/starpu/examples

@@ -65,6 +65,9 @@ done <<'EOF'
 {"groups": 1, "buses": [{"name": "b", "bandwidth": 0}], "devices": []}|devices, please
 {"groups": 1, "contiguous": false, "devices": []}|merge_bandwidth: is missing
 {"groups": 1, "contiguous": 1, "devices": []}|neither true nor false
+{"groups": 1, "devices": [{"name": "a", "times": [[1, 1]], "slowdown": 0}]}|devices\[0\].slowdown: not above 0
+{"groups": 1, "devices": [{"name": "a", "times": [[1, 1]]}, {"name": "a", "times": [[1, 1]]}]}|devices\[1\].name: devices\[0\] has that name, too
+{"groups": 1, "buses": [{"name": "b", "bandwidth": 1}, {"name": "b", "bandwidth": 1}], "devices": []}|buses\[1\].name: buses\[0\] has that name, too
 {"group": 1, "groups": 1, "devices": []}|group: unknown key
 EOF
 [ "$failures" = 0 ]

@@ -108,6 +108,8 @@ void bench_contenders_free(struct bench_case *bench);
  * @param list separated by commas; NULL: all
  * @return 0; -EINVAL after a message that lists the names, the nearest first. */
 int bench_contenders_check(const char *list);
+/** Prints the names of all contenders and groups. */
+void bench_contenders_print(FILE *out);
 const char *bench_group_name(enum bench_group group);
 
 /* ---- measure.c ---- */

@@ -395,25 +395,52 @@ static int refuse(const char *word, size_t length, struct name *names, unsigned 
 	return -EINVAL;
 }
 
-int bench_contenders_check(const char *list)
-{
-	static const struct bench_settings everything;
-	struct bench_case cases[] = {
-	    {.settings = &everything, .n = 1},
-	    {.settings = &everything, .n = 1, .tasks = true},
-	    {.settings = &everything, .n = 1, .tasks = true, .graph = true}};
-	struct name *names = NULL;
-	const char *word = NULL;
-	unsigned n = 0;
-	size_t length;
-	int status = 0;
+/* What there is for loops, streams of tasks and task graphs, on all kinds of worker. */
+#define EVERYTHING                                                                                 \
+	{                                                                                          \
+		{.settings = &everything, .n = 1},                                                 \
+		    {.settings = &everything, .n = 1, .tasks = true},                              \
+		    {.settings = &everything, .n = 1, .tasks = true, .graph = true},               \
+	}
 
-	for (unsigned i = 0; i < COUNT(cases); i++) {
+/* Makes all contenders. @return the number of their names */
+static unsigned everything_make(struct bench_case *cases, unsigned ncases, struct name **names)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < ncases; i++) {
 		for (int kind = 0; kind < HEDDLE_NKINDS; kind++)
 			cases[i].workers[kind] = 1;
 		bench_contenders_make(&cases[i]);
-		n = names_add(&cases[i], &names, n);
+		n = names_add(&cases[i], names, n);
 	}
+	return n;
+}
+
+void bench_contenders_print(FILE *out)
+{
+	static const struct bench_settings everything;
+	struct bench_case cases[] = EVERYTHING;
+	struct name *names = NULL;
+	unsigned n = everything_make(cases, COUNT(cases), &names);
+
+	for (unsigned i = 0; i < n; i++)
+		fprintf(out, "%s%s", i ? ", " : "", names[i].text);
+	free(names);
+	for (unsigned i = 0; i < COUNT(cases); i++)
+		bench_contenders_free(&cases[i]);
+}
+
+int bench_contenders_check(const char *list)
+{
+	static const struct bench_settings everything;
+	struct bench_case cases[] = EVERYTHING;
+	struct name *names = NULL;
+	unsigned n = everything_make(cases, COUNT(cases), &names);
+	const char *word = NULL;
+	size_t length;
+	int status = 0;
+
 	if (list)
 		word = unknown(list, names, n, &length);
 	if (word)

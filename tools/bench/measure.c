@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -591,6 +592,32 @@ static void shuffle(unsigned *order, unsigned count, uint64_t *random)
 	}
 }
 
+/* Who must not be left out when time is short comes first. */
+static const unsigned importance[BENCH_NGROUPS] = {
+    [BENCH_OURS] = 0, [BENCH_ALONE] = 1, [BENCH_TUNED] = 2, [BENCH_STOCK] = 3};
+
+static bool comes_before(const struct bench_case *bench, unsigned a, unsigned b)
+{
+	unsigned x = importance[bench->contenders[a].group];
+	unsigned y = importance[bench->contenders[b].group];
+
+	return x < y || (x == y && a < b);
+}
+
+/* The order of turns: random, or by importance. */
+static void order_make(const struct bench_case *bench, bool by_importance, unsigned *order,
+                       uint64_t *random)
+{
+	shuffle(order, bench->ncontenders, random);
+	for (unsigned i = 1; by_importance && i < bench->ncontenders; i++)
+		for (unsigned j = i; j && comes_before(bench, order[j], order[j - 1]); j--) {
+			unsigned before = order[j - 1];
+
+			order[j - 1] = order[j];
+			order[j] = before;
+		}
+}
+
 double bench_runs_median(const struct bench_runs *runs)
 {
 	return runs->nus ? bench_median(runs->us, runs->nus)
@@ -626,7 +653,7 @@ static void sweep(struct bench_case *bench, unsigned *order, uint64_t *random, d
 		if (bench->contenders[c].nvariants > most)
 			most = bench->contenders[c].nvariants;
 	for (unsigned v = 0; v < most; v++) {
-		shuffle(order, bench->ncontenders, random);
+		order_make(bench, deadline_s > 0, order, random);
 		for (unsigned i = 0; i < bench->ncontenders; i++) {
 			struct bench_contender *contender = &bench->contenders[order[i]];
 
@@ -649,7 +676,7 @@ static void sweep(struct bench_case *bench, unsigned *order, uint64_t *random, d
 static void rounds(struct bench_case *bench, unsigned *order, uint64_t *random, double deadline_s)
 {
 	for (unsigned round = 0; round < bench->rounds; round++) {
-		shuffle(order, bench->ncontenders, random);
+		order_make(bench, deadline_s > 0 && round == 0, order, random);
 		for (unsigned i = 0; i < bench->ncontenders; i++) {
 			struct bench_contender *contender = &bench->contenders[order[i]];
 			struct bench_variant *variant = &contender->variants[contender->chosen];
@@ -793,6 +820,33 @@ static double ideal_us(const struct bench_case *bench, bool *modelled)
 	return rate > 0 && by_wall != by_model ? 1 / rate : 0;
 }
 
+/* A process takes about as long as the first one. */
+static void budget_check(const struct bench_case *bench)
+{
+	double left_s = bench->deadline_s - bench_elapsed_s();
+	double round_s = bench->ncontenders * bench->slowest_s;
+
+	if (bench->deadline_s && round_s > left_s)
+		heddle_warn("--budget: one round of %u contenders takes about %.0f s, but %.0f s "
+		            "are left for %s; those that matter least are left out",
+		            bench->ncontenders, ceil(round_s), left_s > 0 ? ceil(left_s) : 0,
+		            bench->app);
+}
+
+static int budget_result(const struct bench_case *bench)
+{
+	if (!bench->out_of_time || bench->rounds_done)
+		return 0;
+	for (unsigned c = 0; c < bench->ncontenders; c++)
+		if (bench->contenders[c].group == BENCH_OURS &&
+		    !bench_contender_runs(&bench->contenders[c])->nprocesses)
+			return heddle_refuse(-ETIME,
+			                     "%s: the budget ended before each of %u contenders "
+			                     "had run once",
+			                     bench->app, bench->ncontenders);
+	return 0;
+}
+
 int bench_measure(struct bench_case *bench)
 {
 	double begin_s = bench_elapsed_s(), deadline_s = bench->deadline_s;
@@ -806,16 +860,22 @@ int bench_measure(struct bench_case *bench)
 	if (!bench->ncontenders)
 		return heddle_refuse(-EINVAL, "no contender here is called \"%s\"",
 		                     bench->settings->contenders);
+	budget_check(bench);
 	if (bench->models)
 		graph_calibrate(bench);
 	order = bench_grow(NULL, bench->ncontenders, sizeof(*order));
-	sweep(bench, order, &random,
-	      deadline_s ? begin_s + (deadline_s - begin_s) * SWEEP_SHARE : 0);
+	if (!deadline_s)
+		sweep(bench, order, &random, 0);
+	else
+		/* What a round needs is left for it. */
+		sweep(bench, order, &random,
+		      fmin(begin_s + (deadline_s - begin_s) * SWEEP_SHARE,
+		           deadline_s - bench->ncontenders * bench->slowest_s));
 	for (unsigned c = 0; c < bench->ncontenders; c++)
 		choose_variant(&bench->contenders[c]);
 	bench->out_of_time = false;
 	rounds(bench, order, &random, deadline_s);
 	free(order);
 	bench->ideal_us = ideal_us(bench, &bench->ideal_modelled);
-	return bench_interrupted() ? -EINTR : 0;
+	return bench_interrupted() ? -EINTR : budget_result(bench);
 }

@@ -20,3 +20,16 @@ char *help_extra(int key, const char *text, int extra, void (*print)(FILE *out))
 	fclose(out);
 	return made;
 }
+
+static error_t short_parse(int key, char *text, struct argp_state *state)
+{
+	if (key != 'h')
+		return ARGP_ERR_UNKNOWN;
+	argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+	return 0;
+}
+
+static const struct argp_option short_options[] = {{NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0}, {0}};
+static const struct argp short_argp = {.options = short_options, .parser = short_parse};
+
+const struct argp_child help_short[] = {{&short_argp, 0, NULL, 0}, {0}};

@@ -98,6 +98,29 @@ char *place_data_file(const char *name)
 	return find("%s/%s", "%s/%s", HEDDLE_PKGDATADIR, name, R_OK);
 }
 
+/* What each app of Heddle's is. */
+static const char *app_doc(const char *name)
+{
+	static const char *const docs[][2] = {
+	    {"blackscholes", "prices of options: a loop"},
+	    {"boxfilter", "an image, blurred: a loop over rows with a halo"},
+	    {"cholesky", "a factorisation by tiles: a task graph"},
+	    {"floyd", "an image, dithered: a wavefront"},
+	    {"heat2d", "heat in a plate, by Gauss-Seidel: a wavefront of many sweeps"},
+	    {"histogram", "how often each byte occurs: a loop with a reduction"},
+	    {"kernels", "OpenCL kernels, each split over all devices; also your own"},
+	    {"lu", "a factorisation by tiles: a task graph"},
+	    {"nbia", "tissue on slides, tile by tile: a stream of tasks"},
+	    {"strmatch", "alignment of two sequences: a wavefront"},
+	    {"vecinc", "a vector, incremented in chunks: transfers and tasks"},
+	};
+
+	for (size_t d = 0; d < sizeof(docs) / sizeof(*docs); d++)
+		if (!strcmp(docs[d][0], name))
+			return docs[d][1];
+	return "";
+}
+
 /* Prints the entries of a folder that are, or contain, a program of their name. */
 static int apps_print(const char *folder, FILE *out)
 {
@@ -108,7 +131,8 @@ static int apps_print(const char *folder, FILE *out)
 		char *path = entries[i]->d_name[0] == '.' ? NULL : place_app(entries[i]->d_name);
 
 		if (path) {
-			fprintf(out, "  %s\n", entries[i]->d_name);
+			fprintf(out, "  %-13s %s\n", entries[i]->d_name,
+			        app_doc(entries[i]->d_name));
 			printed++;
 		}
 		free(path);

@@ -153,6 +153,21 @@ static int times_read(struct reader *reader, struct kernel_table *table)
 	return 0;
 }
 
+/* A name must tell the entries of one list apart. `name` is that of the last of n; the names lie
+ * `stride` bytes apart. */
+static int name_check(const struct reader *reader, const char *names, size_t stride, unsigned n)
+{
+	const char *name = names + (n - 1) * stride;
+	char why[64];
+
+	for (unsigned e = 0; e + 1 < n; e++)
+		if (!strcmp(name, names + e * stride)) {
+			snprintf(why, sizeof(why), "%s[%u] has that name, too", reader->what, e);
+			return refuse(reader, "name", why);
+		}
+	return 0;
+}
+
 static int device_read(struct reader *reader, const struct split_problem *problem,
                        struct split_device *device)
 {
@@ -164,8 +179,11 @@ static int device_read(struct reader *reader, const struct split_problem *proble
 		error = name_read(reader, "bus", false, bus, sizeof(bus));
 	if (!error)
 		error = number_read(reader, "part_us", false, &device->part_us);
+	device->slowdown = 1;
 	if (!error)
 		error = number_read(reader, "slowdown", false, &device->slowdown);
+	if (!error && device->slowdown <= 0)
+		error = refuse(reader, "slowdown", "not above 0");
 	if (error)
 		return error;
 	device->bus = SPLIT_NO_BUS;
@@ -202,6 +220,11 @@ static int array_read(struct reader *root, const char *name, unsigned most,
 		error = buses
 		            ? bus_read(&reader, &problem->buses[problem->nbuses++])
 		            : device_read(&reader, problem, &problem->devices[problem->ndevices++]);
+		if (!error)
+			error = buses ? name_check(&reader, problem->buses[0].name,
+			                           sizeof(problem->buses[0]), problem->nbuses)
+			              : name_check(&reader, problem->devices[0].name,
+			                           sizeof(problem->devices[0]), problem->ndevices);
 		if (error)
 			return error;
 	}

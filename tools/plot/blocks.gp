@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # data: kind phase row begin_ms end_ms size series, one line a block; series: of each the
-# KIND:PHASE; names: of the workers in every row, from the first on, that is a multiple of
+# KIND:PHASE, or of few workers KIND and number:PHASE; names: of the workers in every row, from the first on, that is a multiple of
 # every; nrows, nnames, nseries; learned_ms: when the last learning block was done
 set multiplot
 left = 0.09
@@ -29,12 +29,14 @@ if (learned_ms > 0) \
 	set label 1 "learnt" at learned_ms, graph 0.06 offset 0.5,0 textcolor rgb "#444444"
 kind(s) = s[1:strstrt(s, ":")-1]
 learning(s) = s[strstrt(s, ":")+1:*] eq "adaptive"
-points(s) = kind(s) eq "cpu" ? 0.5 : 0.75
+points(s) = kind(s)[1:3] eq "cpu" ? 0.5 : 0.75
+row_of(worker, r) = name("names", r) eq worker || r >= nrows ? r : row_of(worker, r + 1)
+hue(s) = nrows <= few ? hues[row_of(kind(s), 1)] : colour(kind(s))
 array series[nseries]
 do for [i=1:nseries] { series[i] = name("series", i) }
 plot for [i=1:nseries] "data" using 4:($7 == i ? $6 : NaN) with points \
 	pointtype (learning(series[i]) ? 6 : 7) pointsize points(series[i]) linewidth 1.2 \
-	linecolor rgb colour(kind(series[i])) \
+	linecolor rgb hue(series[i]) \
 	title kind(series[i]).(learning(series[i]) ? " learning" : "")
 
 unset label 99
@@ -54,7 +56,8 @@ set grid noytics
 set format y "%s"
 set style fill solid 1.0 noborder
 set for [i=1:nnames] ytics add (tic("names", i) (i-1)*every) font ",10"
-shade(k, p) = p eq "adaptive" ? (colour(k) & 0xffffff) + 0x99000000 : colour(k)
-plot "data" using 4:3:4:5:($3-0.42):($3+0.42):(shade(strcol(1), strcol(2))) with boxxyerror \
+shade(c, p) = p eq "adaptive" ? (c & 0xffffff) + 0x99000000 : c
+of(k, r) = nrows <= few ? hues[int(r) + 1] : colour(k)
+plot "data" using 4:3:4:5:($3-0.42):($3+0.42):(shade(of(strcol(1), $3), strcol(2))) with boxxyerror \
 	fillstyle solid 1.0 border rgb "white" linewidth 0.3 linecolor rgb variable
 unset multiplot

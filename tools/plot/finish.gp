@@ -21,7 +21,7 @@ set boxwidth 0.7
 set xtics ("" -10) rotate by -60 font ",9" scale 0 noenhanced
 set for [i=1:nnames] xtics add (tic("names", i) (i-1)*every)
 set arrow from graph 0, first end_ms to graph 1, first end_ms nohead dashtype 2 linecolor rgb "#444444"
-plot "finish" using 1:3:(colour(strcol(2))) with boxes \
+plot "finish" using 1:3:(nrows <= few ? hues[int($1) + 1] : colour(strcol(2))) with boxes \
 		linecolor rgb variable notitle, \
 	"finish" using 1:4 axes x1y2 with points pointtype 9 pointsize 1 linecolor rgb "#222222" title "share", \
 	NaN with lines dashtype 2 linecolor rgb "#444444" title sprintf("end of the loop; spread %.2f%%", spread)

@@ -26,3 +26,6 @@ set border 3 linecolor rgb grey
 set tics nomirror textcolor rgb "#222222" scale 0.6
 set key noenhanced
 colour(kind) = kind eq "cpu" ? 0x0072B2 : kind eq "cuda" ? 0xD55E00 : kind eq "opencl" ? 0x009E73 : 0xAA4499
+# Few workers have a colour each, by their rows from 0 on; many have that of their kind.
+array hues[8] = [0x0072B2, 0xE69F00, 0x009E73, 0xAA4499, 0x56B4E9, 0xD55E00, 0x666666, 0xBBAA00]
+few = 8

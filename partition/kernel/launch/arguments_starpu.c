@@ -1,7 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The arguments that a caller gives: copied into the request and checked.
+ * The arguments that a caller gives: copied into the request and checked. Messages count them
+ * from 1, as OpenCL compilers do.
  */
 #include "config.h"
 
@@ -28,7 +29,7 @@ static int handle_check(struct heddle_kernel_request *request, unsigned a)
 		    -EINVAL,
 		    "kernel %s: argument %u is no vector, variable or matrix without "
 		    "gaps at home in main memory",
-		    request->given.name, a);
+		    request->given.name, a + 1);
 	request->bytes[a] = starpu_data_get_size(handle);
 	return 0;
 }
@@ -40,7 +41,7 @@ static int value_copy(struct heddle_kernel_request *request, unsigned a)
 
 	if (!argument->pointer || !argument->bytes)
 		return heddle_refuse(-EINVAL, "kernel %s: argument %u is a value without one",
-		                     request->given.name, a);
+		                     request->given.name, a + 1);
 	if (argument->bytes > sizeof(request->values[a]))
 		copy = malloc(argument->bytes);
 	if (!copy)
@@ -83,7 +84,7 @@ static int argument_take(struct heddle_kernel_request *request, unsigned a)
 		request->bytes[a] = argument->bytes;
 		if (!argument->pointer || !argument->bytes)
 			return heddle_refuse(-EINVAL, "kernel %s: argument %u is no memory",
-			                     request->given.name, a);
+			                     request->given.name, a + 1);
 		return 0;
 	case HEDDLE_KERNEL_VALUE:
 		return value_copy(request, a);
@@ -94,7 +95,7 @@ static int argument_take(struct heddle_kernel_request *request, unsigned a)
 		/* fall through */
 	default:
 		return heddle_refuse(-EINVAL, "kernel %s: argument %u is nothing",
-		                     request->given.name, a);
+		                     request->given.name, a + 1);
 	}
 }
 
@@ -114,7 +115,7 @@ static int aliases_find(struct heddle_kernel_request *request)
 				return heddle_refuse(-EINVAL,
 				                     "kernel %s: the memory of arguments %u and %u "
 				                     "overlaps in part",
-				                     request->given.name, b, a);
+				                     request->given.name, b + 1, a + 1);
 			request->same[a] = request->same[b];
 			request->aliased = true;
 		}
@@ -168,7 +169,7 @@ int kernel_arguments_compare(const struct heddle_kernel_request *request)
 			return heddle_refuse(-EINVAL,
 			                     "kernel %s: argument %u is not of the kind that "
 			                     "the kernel takes",
-			                     request->given.name, a);
+			                     request->given.name, a + 1);
 	}
 	return 0;
 }

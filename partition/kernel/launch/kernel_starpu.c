@@ -346,6 +346,9 @@ static int kernel_check(const struct heddle_kernel *given)
 {
 	if (!given || !given->source || !given->name)
 		return heddle_refuse(-EINVAL, "a kernel without source or name");
+	if (given->nworkers && !given->workers)
+		return heddle_refuse(-EINVAL, "kernel %s: nworkers is %u, but workers is NULL",
+		                     given->name, given->nworkers);
 	if (given->narguments > HEDDLE_KERNEL_MAXARGUMENTS)
 		return heddle_refuse(-EINVAL, "kernel %s: more than %d arguments", given->name,
 		                     HEDDLE_KERNEL_MAXARGUMENTS);
