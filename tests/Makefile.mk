@@ -58,7 +58,7 @@ unit_tests = \
 	tests/unit/wavefront_simulation \
 	tests/unit/wavefront_tiles
 if USE_OPENCL
-unit_tests += tests/unit/kernel_offsets
+unit_tests += tests/unit/kernel_answers tests/unit/kernel_offsets
 check_PROGRAMS += tests/unit/kernel_ranges
 endif
 if HAVE_NVCC
@@ -80,6 +80,8 @@ tests_unit_bound_SOURCES = tests/unit/bound.c tools/bench/bound.c
 tests_unit_bound_LDADD = $(unit_ldadd) $(GLPK_LIBS)
 tests_unit_codelets_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_codelets_cuda_LDADD = $(cuda_objects) $(unit_ldadd) $(CUDA_LIBS) -lstdc++
+tests_unit_kernel_answers_SOURCES = tests/unit/kernel_answers.c partition/kernel/launch/answers.c
+tests_unit_kernel_answers_LDADD = $(unit_ldadd) $(OPENCL_LIBS)
 tests_unit_kernel_buses_SOURCES = tests/unit/kernel_buses.c partition/kernel/split/buses.c
 tests_unit_kernel_buses_LDADD = $(unit_ldadd) $(HWLOC_LIBS)
 tests_unit_kernel_offsets_LDADD = $(unit_ldadd) $(OPENCL_LIBS)

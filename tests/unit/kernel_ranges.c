@@ -351,10 +351,10 @@ static void description_make(const struct example *example, struct index_kernel 
 	unsigned n = 0;
 
 	if (known) {
-		assert_int_equal(kernel_analyse(source, example->kernel, "", kernel), 0);
+		assert_int_equal(kernel_analyse(source, example->kernel, "", NULL, kernel), 0);
 		return;
 	}
-	assert_int_equal(kernel_analyse(source, example->kernel, "", kernel), -ENOENT);
+	assert_int_equal(kernel_analyse(source, example->kernel, "", NULL, kernel), -ENOENT);
 	for (; n < MAXARGUMENTS && example->arguments[n].kind; n++)
 		kinds[n] = is_buffer(&example->arguments[n])   ? INDEX_BUFFER
 		           : example->arguments[n].kind == 'i' ? INDEX_INTEGER
@@ -562,7 +562,7 @@ static void refused_expect(const char *of, const char *name, const char *options
 {
 	struct index_kernel kernel;
 
-	assert_int_equal(kernel_analyse(of, name, options, &kernel), 0);
+	assert_int_equal(kernel_analyse(of, name, options, NULL, &kernel), 0);
 	if (!kernel.refusal || !strstr(kernel.refusal, why))
 		fail_msg("%s: %s", of, kernel.refusal ? kernel.refusal : "not refused");
 	index_free(&kernel);
@@ -624,7 +624,7 @@ static void long_chains(void **state)
 	strcat(text, "*q = 1; }");
 	setenv("HEDDLE_ANALYSE_LIMIT", "120", 1);
 	if (known) {
-		assert_int_equal(kernel_analyse(text, "k", NULL, &kernel), 0);
+		assert_int_equal(kernel_analyse(text, "k", NULL, NULL, &kernel), 0);
 		assert_null(kernel.refusal);
 		index_free(&kernel);
 	}

@@ -165,6 +165,9 @@ int index_unknown(unsigned narguments, const enum index_kind *kinds, struct inde
 
 void index_free(struct index_kernel *kernel);
 
+/** Whether two descriptions are the same, so that all windows are. */
+bool index_same(const struct index_kernel *a, const struct index_kernel *b);
+
 /** A launch: one entry for each argument of the kernel. */
 struct index_launch {
 	const struct ndrange *range;
