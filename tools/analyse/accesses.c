@@ -296,23 +296,32 @@ static void copy_access(LLVMValueRef call, const struct place *place)
 		             UNKNOWN_ALIGNMENT);
 }
 
+/* Says that the kernel may do anything, and why. */
+static void anything_print(const char *why)
+{
+	refuse_print(why);
+	access_print(nowhere, 1, "update", &(struct place){0}, UNKNOWN_ALIGNMENT);
+}
+
 /* A called function must do the same in a range of groups as in all of them. */
 static void call_check(LLVMValueRef call, const char *name)
 {
 	LLVMValueRef called = LLVMGetCalledValue(call);
 	char *plain = (char *)name;
 	int length = strlen(name);
+	char why[256];
 
 	if (!LLVMIsAFunction(called) || !LLVMIsDeclaration(called)) {
-		refuse_print("it calls a function that cannot be inlined");
+		anything_print("it calls a function that cannot be inlined");
 	} else if (strstr(name, "printf")) {
 		refuse_print("it prints");
 	} else if (!value_function_known(name)) {
 		if (text_starts(name, "_Z"))
 			length = strtoul(name + 2, &plain, 10);
-		printf("refuse it calls %.*s(), which may do something else in a part of the "
-		       "NDRange\n",
-		       length, plain);
+		snprintf(why, sizeof(why),
+		         "it calls %.*s(), which may do something else in a part of the NDRange",
+		         length, plain);
+		anything_print(why);
 	}
 }
 
@@ -347,8 +356,13 @@ static void call_accesses(LLVMValueRef call, const struct place *place)
 
 static void atomic_access(LLVMValueRef value)
 {
-	if (pointer_of(LLVMGetOperand(value, 0)).base != BASE_OWN)
-		refuse_print("it has atomic operations on global memory");
+	struct pointer pointer = pointer_of(LLVMGetOperand(value, 0));
+
+	if (pointer.base == BASE_OWN)
+		return;
+	refuse_print("it has atomic operations on global memory");
+	pointer.node = -1;
+	access_print(pointer, 1, "update", &(struct place){0}, UNKNOWN_ALIGNMENT);
 }
 
 /* Work-groups communicate through volatile and atomic accesses. */
@@ -376,7 +390,7 @@ static void instruction_accesses(LLVMValueRef value, const struct place *place)
 		stored = LLVMGetOperand(value, 0);
 		/* Addresses in memory are not followed. */
 		if (LLVMGetTypeKind(LLVMTypeOf(stored)) == LLVMPointerTypeKind)
-			refuse_print("it stores a pointer");
+			anything_print("it stores a pointer");
 		there.every = place->always && block_counts_every(LLVMGetOperand(value, 1),
 		                                                  LLVMGetInstructionParent(value));
 		access_print(pointer_of(LLVMGetOperand(value, 1)),
@@ -394,7 +408,7 @@ static void instruction_accesses(LLVMValueRef value, const struct place *place)
 	case LLVMVAArg:
 	case LLVMInvoke:
 	case LLVMCallBr:
-		refuse_print("it has instructions that are not understood");
+		anything_print("it has instructions that are not understood");
 		break;
 	default:
 		break;
