@@ -44,6 +44,7 @@ static void same_code(void **state)
 	    "#if !defined(A) // no\n__X\n#elif defined B\nint x;\n#elif OTHER\n#endif\n",
 	    "#if 0\n__X\n#elif 1\n#else\n__Y\n#endif\n",
 	    /* of no matter */
+	    "#define WHERE(x) f(x, __LINE__, __X)\nint y;\n",
 	    "#ifdef cl_khr_fp64\n  #pragma OPENCL EXTENSION cl_khr_fp64 : enable // wide\n\n"
 	    "#elif defined(cl_amd_fp64)\n#pragma OPENCL EXTENSION cl_amd_fp64 : enable\n#else\n"
 	    "#if OTHER\n#error \"no double\"\n#endif\n#endif\nint x;\n",
@@ -118,6 +119,8 @@ static void unclear_code(void **state)
 {
 	static const char *const pairs[][2] = {
 	    {"int w = __COUNTER__;", "its source has __COUNTER__,"},
+	    {"#define WHERE(x) f(x, __LINE__)\nWHERE(1);\n", "its source has __LINE__,"},
+	    {"#define WHERE(x) f(x, __LINE__)\n#define OTHER WH##ERE(2)\n", "__LINE__"},
 	    {"#if __LINE__ > 10\nx\n#endif", "its source asks for __LINE__,"},
 	    {"#if __has_builtin(x)\nx\n#endif", "__has_builtin"},
 	    {"#ifdef get_global_id\nx\n#endif", "get_global_id"},

@@ -302,6 +302,28 @@ static int branch_begin(const struct walk *walk, struct group *group, const char
 
 /* ---- lines ---- */
 
+/* Whether a line defines a name that the source has nowhere else. Where names are made of parts
+ * it may have it. */
+static bool defines_unused(const struct walk *walk, const char *word, size_t n)
+{
+	const char *name = source_skip_blanks(word + n);
+	size_t length = source_name_length(name);
+	char *copy, *rest, *definition;
+	bool found = false;
+
+	if (!source_is_word(word, n, "define") || walk->pastes || is_foreign(name, length))
+		return false;
+	for (const char *line = walk->code; !found && *line; line = source_next_line(line))
+		for (const char *at = line; !found && (at = name_next(at, &n)); at += n)
+			found = at != name && n == length && !strncmp(at, name, length);
+	copy = rest = strdup(walk->options);
+	while (copy && !found && (definition = kernel_option_definition_take(&rest)))
+		for (const char *at = definition; !found && (at = name_next(at, &n)); at += n)
+			found = n == length && !strncmp(at, name, length);
+	free(copy);
+	return copy && !found;
+}
+
 static int directive_ask(const struct walk *walk, const char *word, size_t n)
 {
 	static const char *const harmless[] = {"pragma", "error", "warning", "line", NULL};
@@ -313,7 +335,9 @@ static int directive_ask(const struct walk *walk, const char *word, size_t n)
 		         "#include with a name");
 		return -ENOTSUP;
 	}
-	return source_is_any(word, n, harmless) ? 0 : code_ask(walk, word, "source has");
+	if (source_is_any(word, n, harmless) || defines_unused(walk, word, n))
+		return 0;
+	return code_ask(walk, word, "source has");
 }
 
 static int source_ask(const struct walk *walk)
