@@ -214,6 +214,7 @@ static const struct example examples[] = {
      {16},
      {{'B', 2100}, {'B', 500}, {'i', 500}},
      "CONTIGUOUS/- -/CONTIGUOUS+"},
+    {"from_the_end", 1, {256}, {16}, {{'B', 256}, {'B', 512}, {'i', 256}}, "BROADCAST/- -/CONTIGUOUS+"},
     {"group_copies",
      1,
      {512},

@@ -503,3 +503,12 @@ __kernel void half_numbers(__global const half *in, __global half *out)
 	vstore_half(four.x, i * 2, out);
 	vstore_half_rtz(vload_half(i * 4 + 1, in), i * 2 + 1, out);
 }
+
+/* Compilers make ~i of -1 - i. */
+__kernel void from_the_end(__global const float *in, __global float *out, int n)
+{
+	int i = get_global_id(0);
+
+	out[(n - 1 - i) * 2] = in[i];
+	out[(n - 1 - i) * 2 + 1] = in[n - 1 - i];
+}

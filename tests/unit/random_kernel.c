@@ -393,10 +393,42 @@ static struct statement *loop(struct maker *m)
 	return s;
 }
 
+/* The items of a group go through a part of a buffer together, or so it seems. */
+static struct statement *shared_loop(struct maker *m)
+{
+	int which = variable_add(m, I32);
+	struct statement *s = statement(FOR, which), *store = statement(STORE, pick(2));
+	struct expression *bound = chance(50) ? literal(1 + pick(40)) : expression(INTEGER, I32, 0);
+	struct expression *count = expression(VARIABLE, I32, which), *item = query(LOCAL_ID, 0);
+
+	if (which < 0)
+		return access_make(m);
+	if (chance(25))
+		item = binary('*', item, literal(1 + pick(3)));
+	s->of[0] = cast(I32, chance(30) ? binary('+', item, literal(pick(3))) : item);
+	s->of[1] = bound;
+	s->of[2] = chance(70) ? query(LOCAL_SIZE, 0) : literal(1 + pick(9));
+	store->of[0] = binary('+', binary('*', query(GROUP_ID, 0), chance(80) ? bound : leaf(m)),
+	                      chance(20) ? binary('*', count, literal(1 + pick(3))) : count);
+	s->body = store;
+	if (chance(25)) {
+		m->visible[m->nvisible++] = which;
+		s->body = statement(IF, 0);
+		s->body->of[0] = condition(m, 1);
+		s->body->body = chance(60) ? store : statement(BREAK + pick(2), 0);
+		s->body->next = s->body->body == store ? NULL : store;
+		m->nvisible--;
+	}
+	return s;
+}
+
 static struct statement *statement_make(struct maker *m)
 {
 	int what = pick(100), visible = m->nvisible;
 	struct statement *s;
+
+	if (chance(8))
+		return shared_loop(m);
 
 	if (m->depth > 2 || what < 42)
 		return access_make(m);
