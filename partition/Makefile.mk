@@ -53,6 +53,8 @@ libheddle_pure_la_SOURCES += \
 	partition/kernel/access/conditions.h \
 	partition/kernel/access/guards.c \
 	partition/kernel/access/guards.h \
+	partition/kernel/access/includes.c \
+	partition/kernel/access/includes.h \
 	partition/kernel/access/index.c \
 	partition/kernel/access/index.h \
 	partition/kernel/access/index_text.c \
@@ -60,6 +62,10 @@ libheddle_pure_la_SOURCES += \
 	partition/kernel/access/index_values.h \
 	partition/kernel/access/ndrange.c \
 	partition/kernel/access/ndrange.h \
+	partition/kernel/access/options.c \
+	partition/kernel/access/options.h \
+	partition/kernel/access/source_text.c \
+	partition/kernel/access/source_text.h \
 	partition/kernel/access/windows.c \
 	partition/kernel/access/windows.h \
 	partition/kernel/split/arms.c \
@@ -77,6 +83,8 @@ libheddle_la_SOURCES += \
 	partition/kernel/split/buses.h \
 	partition/kernel/split/buses_starpu.c \
 	partition/kernel/split/buses_starpu.h \
+	partition/kernel/launch/answers.c \
+	partition/kernel/launch/answers.h \
 	partition/kernel/launch/arguments_starpu.c \
 	partition/kernel/launch/blocks_starpu.c \
 	partition/kernel/launch/cache_starpu.c \

@@ -58,8 +58,8 @@ unit_tests = \
 	tests/unit/wavefront_simulation \
 	tests/unit/wavefront_tiles
 if USE_OPENCL
-unit_tests += tests/unit/kernel_offsets
-check_PROGRAMS += tests/unit/kernel_ranges
+unit_tests += tests/unit/kernel_answers tests/unit/kernel_offsets
+check_PROGRAMS += tests/unit/kernel_random tests/unit/kernel_ranges
 endif
 if HAVE_NVCC
 unit_tests += tests/unit/codelets_cuda tests/unit/wavefront_cuda
@@ -80,9 +80,12 @@ tests_unit_bound_SOURCES = tests/unit/bound.c tools/bench/bound.c
 tests_unit_bound_LDADD = $(unit_ldadd) $(GLPK_LIBS)
 tests_unit_codelets_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_codelets_cuda_LDADD = $(cuda_objects) $(unit_ldadd) $(CUDA_LIBS) -lstdc++
+tests_unit_kernel_answers_SOURCES = tests/unit/kernel_answers.c partition/kernel/launch/answers.c
+tests_unit_kernel_answers_LDADD = $(unit_ldadd) $(OPENCL_LIBS)
 tests_unit_kernel_buses_SOURCES = tests/unit/kernel_buses.c partition/kernel/split/buses.c
 tests_unit_kernel_buses_LDADD = $(unit_ldadd) $(HWLOC_LIBS)
 tests_unit_kernel_offsets_LDADD = $(unit_ldadd) $(OPENCL_LIBS)
+tests_unit_kernel_random_SOURCES = tests/unit/kernel_random.c tests/unit/random_kernel.c
 tests_unit_kernel_ranges_LDADD = $(unit_ldadd) $(OPENCL_LIBS)
 tests_unit_strmatch_CPPFLAGS = $(AM_CPPFLAGS) $(PARASAIL_CFLAGS)
 tests_unit_sweep_LDADD = libapps.a $(unit_ldadd)
@@ -204,6 +207,7 @@ helgrind_scripts = \
 	tests/starpu/loop_helgrind.sh \
 	tests/starpu/wavefront_helgrind.sh
 opencl_scripts = \
+	tests/unit/kernel_random.sh \
 	tests/unit/kernel_ranges.sh \
 	tests/starpu/control_opencl.sh \
 	tests/starpu/estimate_opencl.sh \
@@ -300,6 +304,7 @@ EXTRA_DIST += \
 	tests/tools/fake-app \
 	tests/tools/skmd-table \
 	tests/unit/kernel_ranges.cl \
+	tests/unit/random_kernel.h \
 	tests/unit/sparse.h \
 	tests/unit/test.h
 

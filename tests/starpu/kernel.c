@@ -424,16 +424,6 @@ static void not_split(void **state)
 	    {"#define get_global_id(d) ((int)get_global_id(d))\n"
 	     "__kernel void k(__global int *x) { x[get_global_id(0)] = get_global_id(0); }\n",
 	     NULL, 0, 1},
-	    {"#ifndef __OPENCL_VERSION__\n#define __OPENCL_VERSION__ 100\n#endif\n"
-	     "#if __OPENCL_VERSION__ >= 120\n#define EACH 4\n#else\n#define EACH 1\n#endif\n"
-	     "__kernel void k(__global int *x)\n"
-	     "{ for (int i = 0; i < EACH; i++) { int j = get_global_id(0) * EACH + i;\n"
-	     "  if (j < get_global_size(0)) x[j] = j; } }\n",
-	     NULL, 0, 1},
-	    {"__kernel void k(__global int *x)\n"
-	     "{ for (int i = 0, n = __clang_major__ == 14 ? 1 : 4; i < n; i++) {\n"
-	     "  int j = get_global_id(0) * n + i; if (j < get_global_size(0)) x[j] = j; } }\n",
-	     NULL, 0, 1},
 	    {"#ifdef VENDOR\n#endif\n"
 	     "__kernel void k(__global int *x) { INC(&x[get_global_id(0) & 3]); }\n",
 	     "-DINC=atomic_inc", 4, 1},
@@ -483,6 +473,46 @@ static void not_split(void **state)
 		}
 	}
 	assert_int_equal(failures, 0);
+}
+
+/* Devices answer what a source asks of compilers: these can be split, and are right. */
+static void answered(void **state)
+{
+	static const char *const sources[] = {
+	    "#ifndef __OPENCL_VERSION__\n#define __OPENCL_VERSION__ 100\n#endif\n"
+	    "#if __OPENCL_VERSION__ >= 120\n#define EACH 4\n#else\n#define EACH 1\n#endif\n"
+	    "__kernel void k(__global int *x)\n"
+	    "{ for (int i = 0; i < EACH; i++) { int j = get_global_id(0) * EACH + i;\n"
+	    "  if (j < get_global_size(0)) x[j] = j; } }\n",
+	    "__kernel void k(__global int *x)\n"
+	    "{ for (int i = 0, n = __clang_major__ == 14 ? 1 : 4; i < n; i++) {\n"
+	    "  int j = get_global_id(0) * n + i; if (j < get_global_size(0)) x[j] = j; } }\n",
+	    "#ifdef cl_khr_fp64\ntypedef double real;\n#else\ntypedef float real;\n#endif\n"
+	    "#if VENDOR == 3\n#define EACH 2\n#endif\n"
+	    "__kernel void k(__global int *x)\n"
+	    "{ real r = get_global_id(0); x[get_global_id(0)] = r; }\n",
+	};
+
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+		int *x = (int *)c;
+		struct heddle_kernel_access about;
+		const char *refusal = NULL;
+		struct heddle_kernel kernel = {.source = sources[i],
+		                               .name = "k",
+		                               .dimensions = 1,
+		                               .global = {N},
+		                               .local = {64},
+		                               .narguments = 1,
+		                               .arguments = {host(x, N * sizeof(*x))},
+		                               .split = HEDDLE_KERNEL_ALWAYS};
+
+		memset(x, 0, N * sizeof(*x));
+		assert_int_equal(heddle_kernel_run(&kernel, NULL), 0);
+		assert_int_equal(heddle_kernel_classes(&kernel, &about, &refusal), 0);
+		assert_true(!refusal == analysed());
+		for (int j = 0; j < N; j++)
+			assert_int_equal(x[j], j);
+	}
 }
 
 /* A source that does not bear the prologue of range launches gets an early exit. */
@@ -611,7 +641,7 @@ int main(void)
 	    cmocka_unit_test(nodes_of_the_graph), cmocka_unit_test(unsplit),
 	    cmocka_unit_test(early_exit),         cmocka_unit_test(nonsense_is_refused),
 	    cmocka_unit_test(by_policy),          cmocka_unit_test(devices_fail),
-	    cmocka_unit_test(not_split),
+	    cmocka_unit_test(not_split),          cmocka_unit_test(answered),
 	};
 	int failed;
 

@@ -7,9 +7,14 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "partition/kernel/access/conditions.h"
+#include "partition/kernel/access/includes.h"
+#include "partition/kernel/access/options.h"
 #include "tests/unit/test.h"
 
 static const char given[] = "-DA -cl-mad-enable -I \"-DABC d\" -D B=2 -DF(x)=x";
@@ -24,6 +29,7 @@ static void same_code(void **state)
 	    "#if A + \\\n  B == 3\n#endif\n",
 	    "#if A + \\ \r\n  B == 3\r\n#endif\r\n",
 	    "#ifdef A /* */\n#elif defined B\n#elif F\n#endif",
+	    "#if B > 1 // large\nint x;\n#endif /* large */\n",
 	    "x = y; // see #ifdef OTHER, and __OTHER\n",
 	    "// \\\n#ifdef OTHER\n/*\n#ifdef OTHER /*\n#include \"x.h\"\n*/ int y;\n",
 	    "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n#line 1\n#error it's __never\n",
@@ -31,47 +37,95 @@ static void same_code(void **state)
 	    "#if 0x1FUL == 31 && 1__X\n#endif\n",
 	    "int _own = 1, x__ = 2; __attribute__((__aligned__(8))) int z;\n",
 	    "barrier(CLK_LOCAL_MEM_FENCE); x = M_PI_F;\n",
+	    /* what an option has decided */
+	    "#ifdef A\nint x;\n#elif OTHER\nint y = __X;\n#include \"x.h\"\n#else\n#if X\n#endif\n"
+	    "int __z;\n#endif\n",
+	    "#ifndef A\n#ifdef OTHER\n__X\n#else\n__Y\n#endif\n#else\nint x;\n#endif\n",
+	    "#if !defined(A) // no\n__X\n#elif defined B\nint x;\n#elif OTHER\n#endif\n",
+	    "#if 0\n__X\n#elif 1\n#else\n__Y\n#endif\n",
+	    /* of no matter */
+	    "#define WHERE(x) f(x, __LINE__, __X)\nint y;\n",
+	    "#ifdef cl_khr_fp64\n  #pragma OPENCL EXTENSION cl_khr_fp64 : enable // wide\n\n"
+	    "#elif defined(cl_amd_fp64)\n#pragma OPENCL EXTENSION cl_amd_fp64 : enable\n#else\n"
+	    "#if OTHER\n#error \"no double\"\n#endif\n#endif\nint x;\n",
 	};
-	char why[128];
+	char why[128], *asked;
 
-	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
-		if (kernel_conditions_check(sources[i], given, why, sizeof(why)))
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+		if (kernel_conditions_ask(sources[i], given, &asked, why, sizeof(why)))
 			fail_msg("%s: %s", sources[i], why);
+		if (*asked)
+			fail_msg("%s: asks for %s", sources[i], asked);
+		free(asked);
+	}
 }
 
+/* Devices answer for these. */
 static void other_code(void **state)
 {
 	static const char *const pairs[][2] = {
-	    {"#ifdef __NV_CL_C_VERSION\n#endif", "whether __NV_CL_C_VERSION is"},
-	    {"int x;\n  #  if defined(cl_khr_fp64)\n#endif", "whether cl_khr_fp64 is"},
-	    {"#if A && \\\n__ENDIAN_LITTLE__\n#endif", "whether __ENDIAN_LITTLE__ is"},
-	    {"#if A && \\ \r\nCD\r\n#endif", "whether CD is"},
-	    {"#if A\n#elif AB\n#endif", "whether AB is"},
-	    {"#ifndef B2\n#endif\n", "whether B2 is"},
-	    {"#if __OPENCL_VERSION__ >= 120\n#endif", "whether __OPENCL_VERSION__ is"},
-	    {"#define XY 1\n#ifdef X\n#endif", "whether X is"},
-	    {"#ifdef A\n#elifdef CD\n#endif", "whether CD is"},
-	    {"#ifdef A\n#elifndef EF\n#endif", "whether EF is"},
-	    {"#ifdef ABC\n#endif", "whether ABC is"}, /* a folder of that name */
-	    {"/* a comment */ #ifdef GH\n#endif", "whether GH is"},
-	    {"/* of two\n   lines */\t# /* if */ \\\n  ifdef IJ\n#endif", "whether IJ is"},
-	    {"%:ifdef KL\n#endif", "whether KL is"},
-	    {"\"\n#ifdef MN\n#endif", "whether MN is"},
+	    {"#ifdef __NV_CL_C_VERSION\nint x;\n#endif", "__NV_CL_C_VERSION\n"},
+	    {"int x;\n  #  if defined(cl_khr_fp64)\nint y;\n#endif", "cl_khr_fp64\n"},
+	    {"#if A && \\\n__ENDIAN_LITTLE__\nx\n#endif", "__ENDIAN_LITTLE__\n"},
+	    {"#if A && \\ \r\nCD\r\nx\n#endif", "CD\n"},
+	    {"#if A\n#elif AB\nx\n#endif", "AB\n"},
+	    {"#ifndef B2\nx\n#endif\n", "B2\n"},
+	    {"#if __OPENCL_VERSION__ >= 120\nx\n#endif", "__OPENCL_VERSION__\n"},
+	    {"#define XY 1\n#ifdef X\nx\n#endif", "X\n"},
+	    {"#ifndef A\n#elifdef CD\nx\n#elifdef A\n#elif ZZ\nx\n#endif", "CD\n"},
+	    {"#ifndef A\n#elifndef EF\nx\n#endif", "EF\n"},
+	    {"#ifdef ABC\nx\n#endif", "ABC\n"}, /* a folder of that name */
+	    {"/* a comment */ #ifdef GH\nx\n#endif", "GH\n"},
+	    {"/* of two\n   lines */\t# /* if */ \\\n  ifdef IJ\nx\n#endif", "IJ\n"},
+	    {"%:ifdef KL\nx\n#endif", "KL\n"},
+	    {"\"\n#ifdef MN\nx\n#endif", "MN\n"},
+	    {"#ifdef A\n#undef A\n#endif\n#ifdef A\n#elif OP\nx\n#endif", "OP\n"},
+	    {"#ifdef A(\n#elif QR\nx\n#endif", "QR\n"},
+	    {"#if defined(A) || ST\n#elif UV\nx\n#endif", "ST\nUV\n"},
+	    {"#ifdef Q\n#pragma OPENCL EXTENSION all : enable\nint x;\n#endif", "Q\n"},
+	    {"#ifdef Q\n#pragma pack(1)\n#endif", "Q\n"},
+	    {"#if W\nx\n#else\n#if V + W\ny\n#endif\n#endif", "W\nV\n"},
 	    /* Names of compilers are never a source's own. */
 	    {"#ifndef __OPENCL_VERSION__\n#define __OPENCL_VERSION__ 100\n#endif",
-	     "whether __OPENCL_VERSION__ is"},
-	    {"#define _K 1\n#ifdef _K\n#endif", "its source has _K,"},
-	    {"#ifndef cl_khr_fp64\n#define cl_khr_fp64\n#endif", "whether cl_khr_fp64 is"},
-	    {"#ifndef CL_VERSION_2_0\n#define CL_VERSION_2_0 1\n#endif", "CL_VERSION_2_0"},
-	    {"#ifndef M_PI\n#define M_PI 3\n#endif", "M_PI"},
-	    {"#ifndef inline\n#define inline\n#endif", "inline"},
+	     "__OPENCL_VERSION__\n"},
+	    {"#define _K 1\n#ifdef _K\nx\n#endif", "_K\n"},
+	    {"#ifndef cl_khr_fp64\n#define cl_khr_fp64\n#endif", "cl_khr_fp64\n"},
+	    {"#ifndef CL_VERSION_2_0\n#define CL_VERSION_2_0 1\n#endif", "CL_VERSION_2_0\n"},
+	    {"#ifndef M_PI\n#define M_PI 3\n#endif", "M_PI\n"},
+	    {"#ifndef inline\n#define inline\n#endif", "inline\n"},
 	    /* They say something else to each, also where no condition stands. */
-	    {"int w = __OPENCL_VERSION__ >= 120 ? 4 : 1;", "its source has __OPENCL_VERSION__,"},
-	    {"#define V __OPENCL_VERSION__\n#if V\n#endif", "its source has __OPENCL_VERSION__,"},
-	    {"int w = __COUNTER__;", "__COUNTER__"},
+	    {"int w = __OPENCL_VERSION__ >= 120 ? 4 : 1;", "__OPENCL_VERSION__\n"},
+	    {"#define V __OPENCL_VERSION__\n#if V\nx\n#endif", "__OPENCL_VERSION__\n"},
+	    {"int w = __OPENCL_\\\nVERSION__;", "__OPENCL_VERSION__\n"},
+	    {"int w = cl_khr_fp64;", "cl_khr_fp64\n"},
+	};
+	char why[128], *asked;
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		if (kernel_conditions_ask(pairs[i][0], given, &asked, why, sizeof(why)))
+			fail_msg("%s: %s", pairs[i][0], why);
+		if (strcmp(asked, pairs[i][1]))
+			fail_msg("%s: asks for %s", pairs[i][0], asked);
+		free(asked);
+	}
+	assert_int_equal(kernel_conditions_ask("", "-DV=__X -w -D __Y", &asked, why, sizeof(why)),
+	                 0);
+	assert_string_equal(asked, "__X\n__Y\n");
+	free(asked);
+}
+
+/* No answer would help. */
+static void unclear_code(void **state)
+{
+	static const char *const pairs[][2] = {
+	    {"int w = __COUNTER__;", "its source has __COUNTER__,"},
+	    {"#define WHERE(x) f(x, __LINE__)\nWHERE(1);\n", "its source has __LINE__,"},
+	    {"#define WHERE(x) f(x, __LINE__)\n#define OTHER WH##ERE(2)\n", "__LINE__"},
+	    {"#if __LINE__ > 10\nx\n#endif", "its source asks for __LINE__,"},
+	    {"#if __has_builtin(x)\nx\n#endif", "__has_builtin"},
+	    {"#ifdef get_global_id\nx\n#endif", "get_global_id"},
 	    {"#define CAT(a, b) a##b\nint w = CAT(__OPENCL, _VERSION__);", "__OPENCL"},
-	    {"int w = __OPENCL_\\\nVERSION__;", "__OPENCL_VERSION__"},
-	    {"int w = cl_khr_fp64;", "cl_khr_fp64"},
+	    {"#define CAT(a, b) a%:%:b\nint w = CAT(__OPENCL, _VERSION__);", "__OPENCL"},
 	    {"x = __builtin_readcyclecounter();", "__builtin_readcyclecounter"},
 	    {"?\?=ifdef X\n#endif", "trigraphs"},
 	    {"#include \"x.h\"\n", "includes"},
@@ -79,21 +133,86 @@ static void other_code(void **state)
 	    {"#import \"x.h\"\n", "includes"},
 	    {"#inc\\\nlude \"x.h\"\n", "includes"},
 	};
-	char why[128], cut[4];
+	char why[128], cut[4], *asked;
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		assert_int_equal(kernel_conditions_check(pairs[i][0], given, why, sizeof(why)),
-		                 -ENOTSUP);
+		assert_int_equal(
+		    kernel_conditions_ask(pairs[i][0], given, &asked, why, sizeof(why)), -ENOTSUP);
 		if (!strstr(why, pairs[i][1]))
 			fail_msg("%s: %s", pairs[i][0], why);
 	}
-	assert_int_equal(kernel_conditions_check("#define include 1\n", "", why, sizeof(why)), 0);
-	assert_int_equal(kernel_conditions_check(pairs[0][0], "", cut, sizeof(cut)), -ENOTSUP);
-	assert_string_equal(cut, "dev");
-	assert_int_equal(kernel_conditions_check("", "-DV=__OPENCL_VERSION__", why, sizeof(why)),
+	assert_int_equal(kernel_conditions_ask(pairs[0][0], "", &asked, cut, sizeof(cut)),
 	                 -ENOTSUP);
-	assert_non_null(strstr(why, "__OPENCL_VERSION__"));
-	assert_int_equal(kernel_conditions_check("", "-w -D __X", why, sizeof(why)), -ENOTSUP);
+	assert_string_equal(cut, "dev");
+	assert_int_equal(kernel_conditions_ask("", "-DV=__LINE__", &asked, why, sizeof(why)),
+	                 -ENOTSUP);
+	assert_non_null(strstr(why, "options have __LINE__"));
+}
+
+/* ---- included files ---- */
+
+static char folder[] = "/tmp/heddle-conditions-XXXXXX";
+
+static void file_write(const char *name, const char *text)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void expect(const char *source, const char *options, const char *expected)
+{
+	char why[256], *text;
+
+	assert_int_equal(kernel_includes_expand(source, options, &text, why, sizeof(why)), 0);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void included(void **state)
+{
+	char options[256], why[256], path[160], *text, here[256];
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/in", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	file_write("a.h", "int a; // without an end");
+	file_write("in/b.h", "#include \"c.h\"\nint b;\n");
+	file_write("in/c.h", "int c;\n");
+	file_write("c.h", "int other;\n");
+	file_write("self.h", "#include \"self.h\"\n");
+	snprintf(options, sizeof(options), "-DX -I %s -I%s/in", folder, folder);
+	expect("int x;\n#include \"a.h\"\nint y;\n", options,
+	       "int x;\n\nint a; // without an end\n\nint y;\n");
+	expect("/* */ # include <b.h> // b\n", options, "\n\nint c;\n\n\nint b;\n\n\n");
+	expect("#include \"c.h\"\n", options, "\nint other;\n\n\n");
+	expect("#inc\\\nlude \"c.h\"\n", options, "\nint other;\n\n\n");
+	/* no directives */
+	expect("// #include \"a.h\"\n/*\n#include \"a.h\"\n*/ x #include \"a.h\"\n", options,
+	       "// #include \"a.h\"\n/*\n#include \"a.h\"\n*/ x #include \"a.h\"\n");
+	expect("#include \"none.h\"\n#include X\n#include \"a.h\" x\n", options,
+	       "#include \"none.h\"\n#include X\n#include \"a.h\" x\n");
+	expect("#include \"a.h\"\n", "-DX", "#include \"a.h\"\n");
+	assert_int_equal(
+	    kernel_includes_expand("#include \"self.h\"\n", options, &text, why, sizeof(why)),
+	    -ENOTSUP);
+	assert_non_null(strstr(why, "self.h, which includes others without an end"));
+	/* Some compilers look in the working folder. */
+	assert_non_null(getcwd(here, sizeof(here)));
+	assert_int_equal(chdir(path), 0);
+	assert_int_equal(
+	    kernel_includes_expand("#include \"c.h\"\n", options, &text, why, sizeof(why)),
+	    -ENOTSUP);
+	assert_non_null(strstr(why, "c.h, which is in the working folder, too"));
+	expect("#include \"c.h\"\n", "-I .", "\nint c;\n\n\n");
+	assert_int_equal(chdir(here), 0);
+	snprintf(path, sizeof(path), "rm -rf '%s'", folder);
+	assert_int_equal(system(path), 0);
 }
 
 static void options(void **state)
@@ -104,6 +223,7 @@ static void options(void **state)
 	                                      "x.h",          "-UA",           "-Wp,-DA",
 	                                      "-Xclang",      "-cl-std=CLC++", "-cl-std=clc++2021"};
 	char why[128], text[] = "-w -DA -I -DB -D C=1 -IDD \"-DE\"", *rest = text;
+	char other[] = "-w -DA -I -DB -D C=1 -IDD \"-DE\"", *folders = other;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		assert_int_equal(kernel_options_check(known[i], why, sizeof(why)), 0);
@@ -113,13 +233,16 @@ static void options(void **state)
 	assert_string_equal(kernel_option_definition_take(&rest), "C=1");
 	assert_string_equal(kernel_option_definition_take(&rest), "E");
 	assert_null(kernel_option_definition_take(&rest));
+	assert_string_equal(kernel_option_folder_take(&folders), "-DB");
+	assert_string_equal(kernel_option_folder_take(&folders), "DD");
+	assert_null(kernel_option_folder_take(&folders));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(same_code),
-	    cmocka_unit_test(other_code),
+	    cmocka_unit_test(same_code),    cmocka_unit_test(other_code),
+	    cmocka_unit_test(unclear_code), cmocka_unit_test(included),
 	    cmocka_unit_test(options),
 	};
 

@@ -91,7 +91,7 @@ static const struct example examples[] = {
      {16 * 64},
      {64},
      {{'B', 16 * 1000}, {'U', 16 * 32}, {'i', 1000}},
-     "-/CONTIGUOUS CONTIGUOUS/-"},
+     "-/CONTIGUOUS+ CONTIGUOUS/-"},
     {"binomial",
      1,
      {16 * 32},
@@ -110,7 +110,7 @@ static const struct example examples[] = {
      {32, 48},
      {8, 4},
      {{'B', 1536}, {'B', 1536}, {'i', 32}, {'i', 48}},
-     "HALO/- -/SLAB"},
+     "HALO/- -/SLAB+"},
     {"cube", 3, {16, 8, 8}, {4, 2, 2}, {{'B', 1024}, {'B', 1024}}, NULL},
     {"gather",
      1,
@@ -208,6 +208,25 @@ static const struct example examples[] = {
      NULL},
     {"rounds2d", 2, {64, 4}, {16, 4}, {{'B', 4 * 40 * 10}, {'i', 40}, {'i', 10}}, NULL},
     {"last_of_loop", 1, {128}, {8}, {{'B', 64}, {'B', 256}, {'i', 64}}, NULL},
+    {"window3",
+     1,
+     {512},
+     {16},
+     {{'B', 2100}, {'B', 500}, {'i', 500}},
+     "CONTIGUOUS/- -/CONTIGUOUS+"},
+    {"from_the_end",
+     1,
+     {256},
+     {16},
+     {{'B', 256}, {'B', 512}, {'i', 256}},
+     "BROADCAST/- -/CONTIGUOUS+"},
+    {"group_copies",
+     1,
+     {512},
+     {16},
+     {{'B', 512}, {'B', 512}, {'l', 64}},
+     "CONTIGUOUS/- -/CONTIGUOUS+"},
+    {"half_numbers", 1, {256}, {16}, {{'c', 2048}, {'c', 1024}}, "CONTIGUOUS/- -/CONTIGUOUS+"},
     {"widths", 1, {1024}, {8}, {{'B', 65536}, {'B', 1024}, {'i', 200}, {'i', -56}}, NULL},
     {"wraps", 1, {240}, {8}, {{'B', 256}, {'B', 65536}, {'i', 200}}, NULL},
 };
@@ -351,10 +370,10 @@ static void description_make(const struct example *example, struct index_kernel 
 	unsigned n = 0;
 
 	if (known) {
-		assert_int_equal(kernel_analyse(source, example->kernel, "", kernel), 0);
+		assert_int_equal(kernel_analyse(source, example->kernel, "", NULL, kernel), 0);
 		return;
 	}
-	assert_int_equal(kernel_analyse(source, example->kernel, "", kernel), -ENOENT);
+	assert_int_equal(kernel_analyse(source, example->kernel, "", NULL, kernel), -ENOENT);
 	for (; n < MAXARGUMENTS && example->arguments[n].kind; n++)
 		kinds[n] = is_buffer(&example->arguments[n])   ? INDEX_BUFFER
 		           : example->arguments[n].kind == 'i' ? INDEX_INTEGER
@@ -501,7 +520,9 @@ static void example_run(const struct example *example, cl_program plain, cl_prog
 	launch(plain, example, memory.bytes, memory.full, &all, 1, NULL);
 	for (int round = 0; round < ROUNDS; round++)
 		split_run(flat, example, &kernel, &at, NDRANGE_FLAT, &memory);
-	split_run(exits, example, &kernel, &at, NDRANGE_EXIT, &memory);
+	/* PoCL 3.1 crashes in copies behind an early exit. */
+	if (strcmp(example->kernel, "group_copies"))
+		split_run(exits, example, &kernel, &at, NDRANGE_EXIT, &memory);
 	if (example->dimensions > 1) {
 		prologue = ndrange_prologue(&range, NDRANGE_BOXES);
 		boxes = program_build(prologue, source);
@@ -562,7 +583,7 @@ static void refused_expect(const char *of, const char *name, const char *options
 {
 	struct index_kernel kernel;
 
-	assert_int_equal(kernel_analyse(of, name, options, &kernel), 0);
+	assert_int_equal(kernel_analyse(of, name, options, NULL, &kernel), 0);
 	if (!kernel.refusal || !strstr(kernel.refusal, why))
 		fail_msg("%s: %s", of, kernel.refusal ? kernel.refusal : "not refused");
 	index_free(&kernel);
@@ -624,7 +645,7 @@ static void long_chains(void **state)
 	strcat(text, "*q = 1; }");
 	setenv("HEDDLE_ANALYSE_LIMIT", "120", 1);
 	if (known) {
-		assert_int_equal(kernel_analyse(text, "k", NULL, &kernel), 0);
+		assert_int_equal(kernel_analyse(text, "k", NULL, NULL, &kernel), 0);
 		assert_null(kernel.refusal);
 		index_free(&kernel);
 	}

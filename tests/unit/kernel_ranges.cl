@@ -468,3 +468,47 @@ __kernel void painter(__write_only image2d_t image)
 {
 	write_imagef(image, (int2)(get_global_id(0), 0), (float4)(1));
 }
+
+/* Loops of a constant number of rounds keep nobody from the store behind them. */
+__kernel void window3(__global const float *in, __global float *out, int n)
+{
+	int i = get_global_id(0);
+	float sum = 0;
+
+	if (i >= n)
+		return;
+	for (int y = 0; y < 3; y++)
+		for (int x = -1; x <= 1; x++)
+			sum += in[(i + 1) * 4 + x] * y;
+	out[i] = sum;
+}
+
+__kernel void group_copies(__global const float *in, __global float *out, __local float *tile)
+{
+	size_t first = get_group_id(0) * get_local_size(0);
+	event_t copied = async_work_group_copy(tile, in + first, get_local_size(0), 0);
+
+	wait_group_events(1, &copied);
+	tile[get_local_id(0)] *= 2;
+	barrier(CLK_LOCAL_MEM_FENCE);
+	copied = async_work_group_copy(out + first, tile, get_local_size(0), 0);
+	wait_group_events(1, &copied);
+}
+
+__kernel void half_numbers(__global const half *in, __global half *out)
+{
+	size_t i = get_global_id(0);
+	float4 four = vload_half4(i, in);
+
+	vstore_half(four.x, i * 2, out);
+	vstore_half_rtz(vload_half(i * 4 + 1, in), i * 2 + 1, out);
+}
+
+/* Compilers make ~i of -1 - i. */
+__kernel void from_the_end(__global const float *in, __global float *out, int n)
+{
+	int i = get_global_id(0);
+
+	out[(n - 1 - i) * 2] = in[i];
+	out[(n - 1 - i) * 2 + 1] = in[n - 1 - i];
+}

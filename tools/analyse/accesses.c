@@ -256,31 +256,117 @@ static void access_print(struct pointer pointer, unsigned long long bytes, const
 			            mode, &somewhere, alignment);
 }
 
-/* vloadN(offset, pointer) and vstoreN(data, offset, pointer). */
-static bool vector_access(LLVMValueRef call, const char *name, const struct place *place)
+/* vloadN(offset, pointer), vstoreN(data, offset, pointer), and those of half: vload_halfN(),
+ * vstorea_halfN_rte() and such. */
+struct vector_name {
+	bool load, half;
+	int n; /* elements, which are n apart; of aligned vectors of 3, 4 */
+};
+
+static bool vector_name_read(const char *symbol, struct vector_name *name)
 {
-	bool load = text_starts(name, "_Z6vload") || text_starts(name, "_Z7vload");
-	bool store = text_starts(name, "_Z7vstore") || text_starts(name, "_Z8vstore");
-	const char *digits = load    ? strstr(name, "vload") + 5
-	                     : store ? strstr(name, "vstore") + 6
-	                             : "";
-	int n = atoi(digits);
+	char *at;
+
+	if (!text_starts(symbol, "_Z"))
+		return false;
+	strtoul(symbol + 2, &at, 10);
+	name->load = text_starts(at, "vload");
+	if (!name->load && !text_starts(at, "vstore"))
+		return false;
+	at += strlen(name->load ? "vload" : "vstore");
+	name->half = text_starts(at, "_half") || text_starts(at, "a_half");
+	if (name->half)
+		at = strchr(at, 'f') + 1;
+	name->n = strtoul(at, &at, 10);
+	return name->n <= 16 && (name->n > 1 || name->half);
+}
+
+static bool vector_access(LLVMValueRef call, const char *symbol, const struct place *place)
+{
+	struct vector_name name;
 	struct pointer pointer;
-	LLVMTypeRef vector;
+	LLVMTypeRef type;
 	unsigned long long bytes;
 
-	if (n < 2 || n > 16)
+	/* Aligned vectors of 3 are 4 apart, and nobody has them. */
+	if (!vector_name_read(symbol, &name) || strstr(symbol, "a_half3"))
 		return false;
-	vector = LLVMTypeOf(load ? call : LLVMGetOperand(call, 0));
-	if (LLVMGetTypeKind(vector) != LLVMVectorTypeKind)
+	type = LLVMTypeOf(name.load ? call : LLVMGetOperand(call, 0));
+	if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
+		type = LLVMGetElementType(type);
+	else if (name.n)
 		return false;
-	pointer = pointer_of(LLVMGetOperand(call, load ? 1 : 2));
-	bytes = n * LLVMABISizeOfType(analyse_layout, LLVMGetElementType(vector));
+	bytes = name.half ? 2 : LLVMABISizeOfType(analyse_layout, type);
+	bytes *= name.n ? name.n : 1;
+	pointer = pointer_of(LLVMGetOperand(call, name.load ? 1 : 2));
 	if (pointer.base >= 0 && pointer.node >= 0)
+		pointer.node = node_sum(
+		    pointer.node,
+		    node_product(value_node(LLVMGetOperand(call, name.load ? 0 : 1)), bytes));
+	access_print(pointer, bytes, name.load ? "read" : "write", place,
+	             strstr(symbol, "a_half") ? bytes : bytes / (name.n ? name.n : 1));
+	return true;
+}
+
+/* ---- copies by work-groups ---- */
+
+/* The size of a type by its first letters in a mangled name; 0: it is not known. Copies take
+ * vectors of 3 as of 4. */
+static unsigned mangled_size(const char *type)
+{
+	static const char letters[] = "chstijlmfdx";
+	static const unsigned sizes[] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 0};
+	char *end;
+	unsigned n;
+
+	if (text_starts(type, "Dv")) {
+		n = strtoul(type + 2, &end, 10);
+		return *end == '_' && n >= 2 && n <= 16 ? (n == 3 ? 4 : n) * mangled_size(end + 1)
+		                                        : 0;
+	}
+	if (text_starts(type, "Dh"))
+		return 2;
+	return *type && strchr(letters, *type) ? sizes[strchr(letters, *type) - letters] : 0;
+}
+
+/* One side of a copy: so many elements from a pointer on, like a loop over them. */
+static void group_copy_side(LLVMValueRef call, unsigned operand, unsigned size, const char *mode,
+                            const struct place *place)
+{
+	struct pointer pointer = pointer_of(LLVMGetOperand(call, operand));
+	struct place there = *place;
+	char text[96];
+	int zero, one, number, trips;
+
+	if (pointer.base >= 0 && pointer.node >= 0) {
+		zero = node_constant(0);
+		one = node_constant(1);
+		number = value_node(LLVMGetOperand(call, 2));
+		snprintf(text, sizeof(text), " %d %d %d %d 1", zero, one, number, (int)INDEX_ULT);
+		trips = node_print(INDEX_TRIPS, 64, text);
+		snprintf(text, sizeof(text), " %d %d %d", zero, one, trips);
 		pointer.node =
-		    node_sum(pointer.node,
-		             node_product(value_node(LLVMGetOperand(call, load ? 0 : 1)), bytes));
-	access_print(pointer, bytes, load ? "read" : "write", place, bytes / n);
+		    node_sum(pointer.node, node_product(node_print(INDEX_LOOP, 64, text), size));
+		there.every = place->always && block_counts_every(LLVMGetOperand(call, operand),
+		                                                  LLVMGetInstructionParent(call));
+	}
+	access_print(pointer, size, mode, &there, size);
+}
+
+/* async_work_group_copy(to, from, number, event) */
+static bool group_copy(LLVMValueRef call, const char *symbol, const struct place *place)
+{
+	static const char beginning[] = "_Z21async_work_group_copyPU3AS";
+	const char *type = symbol + strlen(beginning) + 1;
+	unsigned size;
+
+	if (!text_starts(symbol, beginning))
+		return false;
+	size = mangled_size(type);
+	if (!size || LLVMGetNumArgOperands(call) != 4)
+		return false;
+	group_copy_side(call, 0, size, "write", place);
+	group_copy_side(call, 1, size, "read", place);
 	return true;
 }
 
@@ -296,23 +382,32 @@ static void copy_access(LLVMValueRef call, const struct place *place)
 		             UNKNOWN_ALIGNMENT);
 }
 
+/* Says that the kernel may do anything, and why. */
+static void anything_print(const char *why)
+{
+	refuse_print(why);
+	access_print(nowhere, 1, "update", &(struct place){0}, UNKNOWN_ALIGNMENT);
+}
+
 /* A called function must do the same in a range of groups as in all of them. */
 static void call_check(LLVMValueRef call, const char *name)
 {
 	LLVMValueRef called = LLVMGetCalledValue(call);
 	char *plain = (char *)name;
 	int length = strlen(name);
+	char why[256];
 
 	if (!LLVMIsAFunction(called) || !LLVMIsDeclaration(called)) {
-		refuse_print("it calls a function that cannot be inlined");
+		anything_print("it calls a function that cannot be inlined");
 	} else if (strstr(name, "printf")) {
 		refuse_print("it prints");
 	} else if (!value_function_known(name)) {
 		if (text_starts(name, "_Z"))
 			length = strtoul(name + 2, &plain, 10);
-		printf("refuse it calls %.*s(), which may do something else in a part of the "
-		       "NDRange\n",
-		       length, plain);
+		snprintf(why, sizeof(why),
+		         "it calls %.*s(), which may do something else in a part of the NDRange",
+		         length, plain);
+		anything_print(why);
 	}
 }
 
@@ -327,13 +422,15 @@ static void call_accesses(LLVMValueRef call, const struct place *place)
 		return;
 	}
 	call_check(call, name);
-	if (text_starts(name, "llvm.") || vector_access(call, name, place))
+	if (text_starts(name, "llvm.") || vector_access(call, name, place) ||
+	    group_copy(call, name, place))
 		return;
 	for (int i = 0; i < n; i++) {
 		LLVMValueRef argument = LLVMGetOperand(call, i);
 		struct pointer pointer;
 
-		if (LLVMGetTypeKind(LLVMTypeOf(argument)) != LLVMPointerTypeKind)
+		if (LLVMGetTypeKind(LLVMTypeOf(argument)) != LLVMPointerTypeKind ||
+		    is_opaque(LLVMTypeOf(argument)))
 			continue;
 		pointer = pointer_of(argument);
 		if (pointer.base == BASE_OWN)
@@ -347,8 +444,13 @@ static void call_accesses(LLVMValueRef call, const struct place *place)
 
 static void atomic_access(LLVMValueRef value)
 {
-	if (pointer_of(LLVMGetOperand(value, 0)).base != BASE_OWN)
-		refuse_print("it has atomic operations on global memory");
+	struct pointer pointer = pointer_of(LLVMGetOperand(value, 0));
+
+	if (pointer.base == BASE_OWN)
+		return;
+	refuse_print("it has atomic operations on global memory");
+	pointer.node = -1;
+	access_print(pointer, 1, "update", &(struct place){0}, UNKNOWN_ALIGNMENT);
 }
 
 /* Work-groups communicate through volatile and atomic accesses. */
@@ -374,9 +476,11 @@ static void instruction_accesses(LLVMValueRef value, const struct place *place)
 	case LLVMStore:
 		order_check(value, 1);
 		stored = LLVMGetOperand(value, 0);
-		/* Addresses in memory are not followed. */
-		if (LLVMGetTypeKind(LLVMTypeOf(stored)) == LLVMPointerTypeKind)
-			refuse_print("it stores a pointer");
+		/* Addresses in memory are not followed. Events of copies are none. */
+		if (LLVMGetTypeKind(LLVMTypeOf(stored)) == LLVMPointerTypeKind &&
+		    !(is_opaque(LLVMTypeOf(stored)) &&
+		      pointer_of(LLVMGetOperand(value, 1)).base == BASE_OWN))
+			anything_print("it stores a pointer");
 		there.every = place->always && block_counts_every(LLVMGetOperand(value, 1),
 		                                                  LLVMGetInstructionParent(value));
 		access_print(pointer_of(LLVMGetOperand(value, 1)),
@@ -394,7 +498,7 @@ static void instruction_accesses(LLVMValueRef value, const struct place *place)
 	case LLVMVAArg:
 	case LLVMInvoke:
 	case LLVMCallBr:
-		refuse_print("it has instructions that are not understood");
+		anything_print("it has instructions that are not understood");
 		break;
 	default:
 		break;

@@ -294,6 +294,34 @@ static bool edge_dominates(unsigned from, unsigned successor, LLVMBasicBlockRef 
 	return !reached[block_index(block)];
 }
 
+/* Whether an edge leaves a loop. Who gets into the loop takes it some time, or another edge out of
+ * the loop: its condition keeps nobody away. */
+static bool leaves_loop(unsigned block, unsigned to)
+{
+	static bool body[MAXBLOCKS];
+
+	for (unsigned header = 0; header < nblocks; header++) {
+		unsigned latch = latch_find(header);
+
+		if (latch == nblocks)
+			continue;
+		body_find(header, latch, body);
+		if (body[block] && !body[to])
+			return true;
+	}
+	return false;
+}
+
+static bool leaves_loop_known(unsigned block, unsigned successor)
+{
+	static signed char known[MAXEDGES]; /* 0: not yet */
+	unsigned edge = first_successor[block] + successor;
+
+	if (!known[edge])
+		known[edge] = leaves_loop(block, successors[edge]) ? 1 : -1;
+	return known[edge] > 0;
+}
+
 /* Whether every path through the kernel goes through a block. */
 static bool inevitable(LLVMBasicBlockRef block, const signed char *barred)
 {
@@ -319,7 +347,7 @@ struct place block_place(LLVMBasicBlockRef block)
 		    LLVMGetSuccessor(end, 0) == LLVMGetSuccessor(end, 1))
 			continue;
 		for (int k = 0; k < 2; k++)
-			if (edge_dominates(b, k, block) &&
+			if (edge_dominates(b, k, block) && !leaves_loop_known(b, k) &&
 			    condition_add(LLVMGetCondition(end), k == 1, &place, 0))
 				barred[b] = 1 - k;
 	}

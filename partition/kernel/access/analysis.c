@@ -22,7 +22,9 @@
 
 #include "partition/kernel/access/analysis.h"
 #include "partition/kernel/access/conditions.h"
+#include "partition/kernel/access/includes.h"
 #include "partition/kernel/access/index.h"
+#include "partition/kernel/access/options.h"
 #include "support/message.h"
 #include "estimator/profile_file.h"
 #include "support/variables.h"
@@ -345,17 +347,62 @@ static int make(const char *source, const char *name, const char *options,
 	return error;
 }
 
-int kernel_analyse(const char *source, const char *name, const char *options,
-                   struct index_kernel *kernel)
+/* ---- what is analysed ---- */
+
+/* The source with its included files, and the names that it asks compilers for. Both are to be
+ * freed on success. */
+static int prepare(const char *source, const char *name, const char *options, char **expanded,
+                   char **asked)
 {
 	char why[256];
+	int error = kernel_options_check(options, why, sizeof(why));
+
+	if (!error)
+		error = kernel_includes_expand(source, options, expanded, why, sizeof(why));
+	if (!error) {
+		error = kernel_conditions_ask(*expanded, options, asked, why, sizeof(why));
+		if (error)
+			free(*expanded);
+	}
+	if (error)
+		heddle_explain("kernel %s is not analysed: %s", name,
+		               error == -ENOTSUP ? why : strerror(-error));
+	return error;
+}
+
+int kernel_analyse_asks(const char *source, const char *name, const char *options, char **asked)
+{
+	char *expanded;
+	int error = prepare(source, name, options ? options : "", &expanded, asked);
+
+	if (!error)
+		free(expanded);
+	return error;
+}
+
+int kernel_analyse(const char *source, const char *name, const char *options, const char *answers,
+                   struct index_kernel *kernel)
+{
+	char *expanded, *asked, *text = NULL;
 	int error;
 
 	options = options ? options : "";
-	error = kernel_options_check(options, why, sizeof(why));
-	if (!error)
-		error = kernel_conditions_check(source, options, why, sizeof(why));
-	if (error == -ENOTSUP)
-		heddle_explain("kernel %s is not analysed: %s", name, why);
-	return error ? error : make(source, name, options, kernel);
+	error = prepare(source, name, options, &expanded, &asked);
+	if (error)
+		return error;
+	if (*asked && !answers) {
+		heddle_explain("kernel %s is not analysed: devices may compile different code, "
+		               "since its source asks whether %.*s is defined",
+		               name, (int)strcspn(asked, "\n"), asked);
+		error = -ENOTSUP;
+	} else if (asprintf(&text, "%s%s%s", *asked ? answers : "", *asked ? "#line 1\n" : "",
+	                    expanded) < 0) {
+		error = -ENOMEM;
+	} else {
+		error = make(text, name, options, kernel);
+		free(text);
+	}
+	free(expanded);
+	free(asked);
+	return error;
 }

@@ -8,17 +8,25 @@
 
 #include "partition/kernel/access/index.h"
 
-/** Describes a kernel of an OpenCL source. The description is stored beside the profiles
- * (heddle_profile_path()), by what the source, the name and the options are, so that the
- * compiler runs once.
+/** Lists the names that a kernel's source asks of compilers (partition/kernel/access/conditions.h).
  * @param options as for clBuildProgram(); NULL: none
+ * @param[out] asked each with a line's end behind it; to be freed
+ * @return 0; errors of kernel_analyse() */
+int kernel_analyse_asks(const char *source, const char *name, const char *options, char **asked);
+
+/** Describes a kernel of an OpenCL source. The description is stored beside the profiles
+ * (heddle_profile_path()), by what the source and its included files, the name, the options and
+ * the answers are, so that the compiler runs once.
+ * @param options as for clBuildProgram(); NULL: none
+ * @param answers directives (#define, #undef) that say what a device's compiler defines the names
+ * as that the source asks for, each on a line; NULL: nobody was asked
  * @return 0; -ENOENT where heddle-analyse is not installed; -ENOTSUP where devices may compile
- * different code, or files are included, which may change (partition/kernel/access/conditions.h),
- * or an option is not known (kernel_options_check()); -EINVAL where it fails, after the
- * compiler's messages; -ETIMEDOUT where it takes longer than HEDDLE_ANALYSE_LIMIT, after a
- * message; -EFBIG; -ENOMEM and errors of reading and writing. A kernel without a description must
- * not be split. HEDDLE_VERBOSE=2 prints what was done. */
-int kernel_analyse(const char *source, const char *name, const char *options,
+ * different code (partition/kernel/access/conditions.h, includes.h), or an option is not known
+ * (kernel_options_check()); -EINVAL where it fails, after the compiler's messages; -ETIMEDOUT
+ * where it takes longer than HEDDLE_ANALYSE_LIMIT, after a message; -EFBIG; -ENOMEM and errors of
+ * reading and writing. A kernel without a description must not be split. HEDDLE_VERBOSE=2 prints
+ * what was done. */
+int kernel_analyse(const char *source, const char *name, const char *options, const char *answers,
                    struct index_kernel *kernel);
 
 /** Hashes texts to 128 bits, as 32 digits.

@@ -11,198 +11,21 @@
 #include <string.h>
 
 #include "partition/kernel/access/conditions.h"
-
-/* ---- options ---- */
-
-#define BLANKS " \t\n\v\f\r"
-
-/* Where an option ends: blanks in double quotes are its own. */
-static const char *option_end(const char *option)
-{
-	bool quoted = false;
-
-	for (; *option && (quoted || !strchr(BLANKS, *option)); option++)
-		quoted ^= *option == '"';
-	return option;
-}
-
-/* Whether there are quotes elsewhere than around the folder of -I. OpenCL knows no others.
- * Compilers remove them, or take them for the beginning of a string. */
-static bool quotes_unclear(const char *options)
-{
-	const char *end;
-	bool folder = false;
-
-	for (options += strspn(options, BLANKS); *options; options = end + strspn(end, BLANKS)) {
-		end = option_end(options);
-		if (memchr(options, '"', end - options) && !folder && strncmp(options, "-I", 2))
-			return true;
-		folder = end - options == 2 && !strncmp(options, "-I", 2);
-	}
-	return false;
-}
-
-char *kernel_option_take(char **rest)
-{
-	char *option = *rest + strspn(*rest, BLANKS), *to = option;
-	const char *end = option_end(option);
-
-	if (!*option)
-		return NULL;
-	*rest += end - *rest + (*end != '\0');
-	for (const char *from = option; from < end; from++)
-		if (*from != '"')
-			*to++ = *from;
-	*to = '\0';
-	return option;
-}
-
-/* The folder or definition of an option that may have it in the next word. */
-static char *value_take(char *option, char **rest)
-{
-	return option[2] ? option + 2 : kernel_option_take(rest);
-}
-
-char *kernel_option_definition_take(char **rest)
-{
-	char *option;
-
-	while ((option = kernel_option_take(rest))) {
-		if (!strncmp(option, "-D", 2))
-			return value_take(option, rest);
-		if (!strncmp(option, "-I", 2))
-			value_take(option, rest);
-	}
-	return NULL;
-}
-
-/* Whether the option is one whose meaning is known. Sources in C++ may have quotes that C does
- * not know, so they are not. */
-static bool is_known(const char *option)
-{
-	static const char standard[] = "-cl-std=";
-
-	if (!strncmp(option, standard, strlen(standard)))
-		return !strncmp(option + strlen(standard), "CL", 2) &&
-		       isdigit((unsigned char)option[strlen(standard) + 2]);
-	return !strncmp(option, "-cl-", 4) || !strcmp(option, "-w") || !strcmp(option, "-Werror");
-}
-
-int kernel_options_check(const char *options, char *why, size_t size)
-{
-	char *copy, *rest, *option;
-	int status = 0;
-
-	if (quotes_unclear(options)) {
-		snprintf(why, size,
-		         "its options have quotes that are not around a folder of -I, which "
-		         "compilers read in different ways");
-		return -ENOTSUP;
-	}
-	copy = rest = strdup(options);
-	if (!copy)
-		return -ENOMEM;
-	while (!status && (option = kernel_option_take(&rest))) {
-		if (!strncmp(option, "-D", 2) || !strncmp(option, "-I", 2)) {
-			value_take(option, &rest);
-		} else if (!is_known(option)) {
-			snprintf(why, size, "its option %s is none of -D, -I, -cl-..., -w, -Werror",
-			         option);
-			status = -ENOTSUP;
-		}
-	}
-	free(copy);
-	return status;
-}
-
-/* ---- code without what compilers leave out ---- */
-
-/* Joins lines that end with a backslash (and blanks behind it). Ends of lines and "%:" get their
- * usual spelling. */
-static void lines_join(char *text)
-{
-	char *to = text;
-
-	for (const char *at = text; *at;) {
-		const char *end = at + 1 + strspn(at + 1, " \t\v\f\r");
-
-		if (*at == '\\' && (*end == '\n' || memchr(at, '\r', end - at))) {
-			at = end + (*end == '\n');
-		} else if (at[0] == '%' && at[1] == ':') {
-			*to++ = '#';
-			at += 2;
-		} else {
-			*to++ = *at == '\r' ? '\n' : *at;
-			at++;
-		}
-	}
-	*to = '\0';
-}
-
-/* Behind a text in quotes, which ends with its line at the latest. */
-static const char *skip_quoted(const char *at)
-{
-	char quote = *at++;
-
-	while (*at && *at != '\n' && *at != quote)
-		at += at[0] == '\\' && at[1] && at[1] != '\n' ? 2 : 1;
-	return at + (*at == quote);
-}
-
-/* Puts a blank for each comment and each text in quotes. */
-static void comments_blank(char *text)
-{
-	char *to = text;
-
-	for (const char *at = text, *end; *at; at = end) {
-		end = at;
-		if (at[0] == '/' && at[1] == '/')
-			end = at + strcspn(at, "\n");
-		else if (at[0] == '/' && at[1] == '*')
-			end = strstr(at + 2, "*/") ? strstr(at + 2, "*/") + 2 : at + strlen(at);
-		else if (*at == '"' || *at == '\'')
-			end = skip_quoted(at);
-		*to++ = end > at ? ' ' : *at;
-		end += end == at;
-	}
-	*to = '\0';
-}
-
-static bool has_trigraphs(const char *text)
-{
-	for (; (text = strstr(text, "??")); text++)
-		if (text[2] && strchr("=/'()!<>-", text[2]))
-			return true;
-	return false;
-}
+#include "partition/kernel/access/options.h"
+#include "partition/kernel/access/source_text.h"
 
 /* ---- names ---- */
 
-static bool in_name(char c)
+/* The next name of a line, numbers left out. @return NULL: there is none */
+static const char *name_next(const char *text, size_t *length)
 {
-	return isalnum((unsigned char)c) || c == '_';
-}
-
-static size_t name_length(const char *text)
-{
-	size_t n = 0;
-
-	while (in_name(text[n]))
-		n++;
-	return n;
-}
-
-static bool is_word(const char *text, size_t length, const char *word)
-{
-	return strlen(word) == length && !strncmp(text, word, length);
-}
-
-static bool is_any(const char *text, size_t length, const char *const *words)
-{
-	for (; *words; words++)
-		if (is_word(text, length, *words))
-			return true;
-	return false;
+	while (*text && *text != '\n') {
+		*length = source_name_length(text);
+		if (*length && !isdigit((unsigned char)*text))
+			return text;
+		text += *length ? *length : 1;
+	}
+	return NULL;
 }
 
 static bool begins_with_any(const char *text, const char *const *beginnings)
@@ -213,26 +36,16 @@ static bool begins_with_any(const char *text, const char *const *beginnings)
 	return false;
 }
 
-/* The next name of a line, numbers left out. @return NULL: there is none */
-static const char *name_next(const char *text, size_t *length)
-{
-	while (*text && *text != '\n') {
-		*length = name_length(text);
-		if (*length && !isdigit((unsigned char)*text))
-			return text;
-		text += *length ? *length : 1;
-	}
-	return NULL;
-}
-
 /* A name that a compiler may have defined as it likes. */
 static bool is_reserved(const char *name, size_t length)
 {
-	static const char *const beginnings[] = {"__", "cl_", "CL_", "cles_", "FP_", NULL};
+	static const char *const beginnings[] = {"__",       "cl_",      "CL_", "cles_",
+	                                         "FP_FAST_", "FP_ILOGB", NULL};
 	static const char *const words[] = {"linux", "unix", "i386", NULL};
 
 	return begins_with_any(name, beginnings) ||
-	       (name[0] == '_' && isupper((unsigned char)name[1])) || is_any(name, length, words);
+	       (name[0] == '_' && isupper((unsigned char)name[1])) ||
+	       source_is_any(name, length, words);
 }
 
 /* Names that OpenCL defines with the same value everywhere, and some that compilers may define as
@@ -249,7 +62,7 @@ static bool is_standard(const char *name, size_t length)
 	    "complex",  "imaginary", "vector",   "pixel",    "asm",         "typeof", "printf",
 	    "restrict", "true",      "false",    NULL};
 
-	return begins_with_any(name, beginnings) || is_any(name, length, words);
+	return begins_with_any(name, beginnings) || source_is_any(name, length, words);
 }
 
 /* Reserved names that mean the same to every compiler. */
@@ -264,163 +77,371 @@ static bool is_language(const char *name, size_t length)
 	    "__unused__",  "__builtin_expect",  "__VA_ARGS__",  "_Bool",        "_Static_assert",
 	    NULL};
 
-	return is_any(name, length, words);
+	return source_is_any(name, length, words);
 }
 
-/* ---- lines ---- */
-
-static const char *next_line(const char *line)
+/* Names whose meaning changes from place to place, or that no compiler tells, and those that the
+ * launches of ranges define (partition/kernel/access/ndrange.h). */
+static bool is_unclear(const char *name, size_t length)
 {
-	const char *end = strchr(line, '\n');
+	static const char *const beginnings[] = {"__builtin", "__has_", "get_",
+	                                         "heddle",    "HEDDLE", NULL};
+	static const char *const words[] = {"__COUNTER__",       "__LINE__",      "__FILE__",
+	                                    "__DATE__",          "__TIME__",      "__TIMESTAMP__",
+	                                    "__INCLUDE_LEVEL__", "__BASE_FILE__", "__FILE_NAME__",
+	                                    "_Pragma",           "__pragma",      NULL};
 
-	return end ? end + 1 : line + strlen(line);
+	return begins_with_any(name, beginnings) || source_is_any(name, length, words);
 }
 
-static const char *skip_blanks(const char *text)
-{
-	return text + strspn(text, " \t\v\f");
-}
+/* ---- what is asked ---- */
 
-/* The word of a directive on a line, and its length; NULL: the line has none. */
-static const char *directive(const char *line, size_t *length)
-{
-	line = skip_blanks(line);
-	if (*line != '#')
-		return NULL;
-	line = skip_blanks(line + 1);
-	*length = name_length(line);
-	return line;
-}
+/* A source and its options; copies. */
+struct walk {
+	char *code, *options;
+	bool pastes; /* it makes names of parts */
+	FILE *asked;
+	char *why;
+	size_t size;
+};
 
 static bool source_defines(const char *code, const char *name, size_t length)
 {
-	for (const char *line = code; *line; line = next_line(line)) {
+	for (const char *line = code; *line; line = source_next_line(line)) {
 		size_t n = 0;
-		const char *word = directive(line, &n);
+		const char *word = source_directive(line, &n);
 
-		if (!word || !is_word(word, n, "define"))
+		if (!word || !source_is_word(word, n, "define"))
 			continue;
-		word = skip_blanks(word + n);
-		if (name_length(word) == length && !strncmp(word, name, length))
+		word = source_skip_blanks(word + n);
+		if (source_name_length(word) == length && !strncmp(word, name, length))
 			return true;
 	}
 	return false;
 }
 
-/* The source and the options; copies. */
-struct text {
-	char *code, *options;
-};
-
-static bool options_define(const struct text *text, const char *name, size_t length)
+static bool options_define(const struct walk *walk, const char *name, size_t length)
 {
-	char *copy = strdup(text->options), *rest = copy, *definition;
+	char *copy = strdup(walk->options), *rest = copy, *definition;
 	bool defined = false;
 
 	while (copy && !defined && (definition = kernel_option_definition_take(&rest)))
-		defined = name_length(definition) == length && !strncmp(definition, name, length);
+		defined =
+		    source_name_length(definition) == length && !strncmp(definition, name, length);
 	free(copy);
 	return defined;
 }
 
-static bool is_own(const struct text *text, const char *name, size_t length)
+static bool is_foreign(const char *name, size_t length)
 {
-	return !is_reserved(name, length) && !is_standard(name, length) &&
-	       (source_defines(text->code, name, length) || options_define(text, name, length));
+	return is_reserved(name, length) || is_standard(name, length);
 }
 
-/* The first name of a condition that compilers may define. */
-static const char *condition_foreign(const struct text *text, const char *line, size_t *length)
+static int refuse(const struct walk *walk, const char *where, const char *name, size_t length)
 {
-	while ((line = name_next(line, length))) {
-		if (!is_word(line, *length, "defined") && !is_own(text, line, *length))
-			return line;
-		line += *length;
+	snprintf(walk->why, walk->size,
+	         "devices may compile different code, since its %s %.*s, which compilers define",
+	         where, (int)length, name);
+	return -ENOTSUP;
+}
+
+/* Names of a condition. */
+static int condition_ask(const struct walk *walk, const char *line)
+{
+	size_t n;
+
+	for (; (line = name_next(line, &n)); line += n) {
+		if (source_is_word(line, n, "defined"))
+			continue;
+		if (is_unclear(line, n))
+			return refuse(walk, "source asks for", line, n);
+		if (is_foreign(line, n) ||
+		    (!source_defines(walk->code, line, n) && !options_define(walk, line, n)))
+			fprintf(walk->asked, "%.*s\n", (int)n, line);
 	}
-	return NULL;
+	return 0;
 }
 
-/* The first name of other code that compilers may define. */
-static const char *code_foreign(const char *line, size_t *length)
+/* Names of other code. Where names are made of parts, the parts are not the names. */
+static int code_ask(const struct walk *walk, const char *line, const char *where)
 {
-	while ((line = name_next(line, length))) {
-		if (is_reserved(line, *length) && !is_language(line, *length))
-			return line;
-		line += *length;
+	size_t n;
+
+	for (; (line = name_next(line, &n)); line += n) {
+		if (!is_reserved(line, n) || is_language(line, n))
+			continue;
+		if (walk->pastes || is_unclear(line, n))
+			return refuse(walk, where, line, n);
+		fprintf(walk->asked, "%.*s\n", (int)n, line);
 	}
-	return NULL;
+	return 0;
 }
 
-static int line_check(const struct text *text, const char *line, char *why, size_t size)
+/* ---- groups of lines that a condition keeps or leaves out ---- */
+
+enum { MAXDEPTH = 64 };
+
+struct group {
+	bool outside; /* it is left out as a whole */
+	bool taken;   /* one of its branches is what all compilers take */
+	bool skipped; /* the present branch is left out */
+};
+
+static bool begins_group(const char *word, size_t n)
 {
-	static const char *const conditions[] = {"if",      "ifdef",    "ifndef", "elif",
-	                                         "elifdef", "elifndef", NULL};
-	static const char *const includes[] = {"include", "import", "include_next", "embed", NULL};
-	static const char *const harmless[] = {"pragma", "error", "warning", "line", NULL};
+	static const char *const words[] = {"if", "ifdef", "ifndef", NULL};
+
+	return source_is_any(word, n, words);
+}
+
+static bool begins_branch(const char *word, size_t n)
+{
+	static const char *const words[] = {"elif", "elifdef", "elifndef", "else", NULL};
+
+	return source_is_any(word, n, words);
+}
+
+/* Whether a line says nothing of what is computed, or ends the compilation. */
+static bool is_idle(const char *line)
+{
 	size_t n = 0;
-	const char *word = directive(line, &n), *found;
+	const char *word = source_directive(line, &n);
 
-	if (word && is_any(word, n, includes)) {
-		snprintf(why, size, "it includes files");
+	if (!word)
+		return strchr("\n", *source_skip_blanks(line));
+	if (source_is_word(word, n, "pragma")) {
+		word = source_skip_blanks(word + n);
+		n = source_name_length(word);
+		return source_is_word(word, n, "OPENCL") || source_is_word(word, n, "unroll");
+	}
+	return !n || source_is_word(word, n, "error") || source_is_word(word, n, "warning") ||
+	       begins_group(word, n) || begins_branch(word, n) || source_is_word(word, n, "endif");
+}
+
+/* Behind a group of idle lines, which begins here. @return NULL: it is none */
+static const char *idle_group_end(const char *line)
+{
+	unsigned depth = 0;
+
+	for (; *line && is_idle(line); line = source_next_line(line)) {
+		size_t n = 0;
+		const char *word = source_directive(line, &n);
+
+		depth += word && begins_group(word, n);
+		if (word && source_is_word(word, n, "endif") && !--depth)
+			return source_next_line(line);
+	}
+	return NULL;
+}
+
+/* Whether an option defines a name and nothing undefines it. */
+static bool stays_defined(const struct walk *walk, const char *name, size_t length)
+{
+	if (is_foreign(name, length) || !options_define(walk, name, length))
+		return false;
+	for (const char *line = walk->code; *line; line = source_next_line(line)) {
+		size_t n = 0;
+		const char *word = source_directive(line, &n);
+
+		if (!word || !source_is_word(word, n, "undef"))
+			continue;
+		word = source_skip_blanks(word + n);
+		if (source_name_length(word) == length && !strncmp(word, name, length))
+			return false;
+	}
+	return true;
+}
+
+/* Whether nothing but a bracket follows on a line. */
+static bool line_ends(const char *at)
+{
+	at = source_skip_blanks(at);
+	at = source_skip_blanks(at + (*at == ')'));
+	return !*at || *at == '\n';
+}
+
+/* Of `#if 0` and questions whether an option is given.
+ * @return 1: all compilers take the branch; 0: none does; -1: that is not clear */
+static int decide(const struct walk *walk, const char *word, size_t n)
+{
+	const char *at = source_skip_blanks(word + n);
+	bool positive = source_is_word(word, n, "ifdef") || source_is_word(word, n, "elifdef");
+	bool negative = source_is_word(word, n, "ifndef") || source_is_word(word, n, "elifndef");
+	size_t length;
+
+	if (!positive && !negative) {
+		if ((*at == '0' || *at == '1') && line_ends(at + 1) && at[1] != ')')
+			return *at == '1';
+		negative = *at == '!';
+		at = source_skip_blanks(at + negative);
+		length = source_name_length(at);
+		if (!source_is_word(at, length, "defined"))
+			return -1;
+		at = source_skip_blanks(at + length);
+		at = source_skip_blanks(at + (*at == '('));
+	}
+	length = source_name_length(at);
+	if (!length || !line_ends(at + length) || !stays_defined(walk, at, length))
+		return -1;
+	return !negative;
+}
+
+static int branch_begin(const struct walk *walk, struct group *group, const char *word, size_t n)
+{
+	int decision = 1;
+
+	group->skipped = group->outside || group->taken;
+	if (group->skipped)
+		return 0;
+	if (!source_is_word(word, n, "else"))
+		decision = decide(walk, word, n);
+	group->taken = decision > 0;
+	group->skipped = !decision;
+	return decision < 0 ? condition_ask(walk, word + n) : 0;
+}
+
+/* ---- lines ---- */
+
+/* Whether a line defines a name that the source has nowhere else. Where names are made of parts
+ * it may have it. */
+static bool defines_unused(const struct walk *walk, const char *word, size_t n)
+{
+	const char *name = source_skip_blanks(word + n);
+	size_t length = source_name_length(name);
+	char *copy, *rest, *definition;
+	bool found = false;
+
+	if (!source_is_word(word, n, "define") || walk->pastes || is_foreign(name, length))
+		return false;
+	for (const char *line = walk->code; !found && *line; line = source_next_line(line))
+		for (const char *at = line; !found && (at = name_next(at, &n)); at += n)
+			found = at != name && n == length && !strncmp(at, name, length);
+	copy = rest = strdup(walk->options);
+	while (copy && !found && (definition = kernel_option_definition_take(&rest)))
+		for (const char *at = definition; !found && (at = name_next(at, &n)); at += n)
+			found = n == length && !strncmp(at, name, length);
+	free(copy);
+	return copy && !found;
+}
+
+static int directive_ask(const struct walk *walk, const char *word, size_t n)
+{
+	static const char *const harmless[] = {"pragma", "error", "warning", "line", NULL};
+	static const char *const includes[] = {"include", "import", "include_next", "embed", NULL};
+
+	if (source_is_any(word, n, includes)) {
+		snprintf(walk->why, walk->size,
+		         "it includes a file that is in no folder of -I, or by other means than "
+		         "#include with a name");
 		return -ENOTSUP;
 	}
-	if (word && is_any(word, n, harmless))
+	if (source_is_any(word, n, harmless) || defines_unused(walk, word, n))
 		return 0;
-	if (word && is_any(word, n, conditions)) {
-		found = condition_foreign(text, word + n, &n);
-		if (found)
-			snprintf(why, size,
-			         "devices may compile different code, since its source asks "
-			         "whether %.*s is defined",
-			         (int)n, found);
-	} else {
-		found = code_foreign(line, &n);
-		if (found)
-			snprintf(why, size,
-			         "devices may compile different code, since its source has %.*s, "
-			         "which compilers define",
-			         (int)n, found);
+	return code_ask(walk, word, "source has");
+}
+
+static int source_ask(const struct walk *walk)
+{
+	struct group groups[MAXDEPTH] = {{0}};
+	unsigned depth = 0;
+	int status = 0;
+
+	for (const char *line = walk->code, *next; !status && *line; line = next) {
+		struct group *group = &groups[depth];
+		size_t n = 0;
+		const char *word = source_directive(line, &n);
+
+		next = source_next_line(line);
+		if (word && begins_group(word, n)) {
+			const char *end = group->skipped ? NULL : idle_group_end(line);
+
+			if (end || depth + 1 == MAXDEPTH) {
+				next = end ? end : next;
+				status = end ? 0 : -EINVAL;
+				continue;
+			}
+			groups[++depth] = (struct group){.outside = group->skipped};
+			status = branch_begin(walk, &groups[depth], word, n);
+		} else if (word && begins_branch(word, n) && depth) {
+			status = branch_begin(walk, group, word, n);
+		} else if (word && source_is_word(word, n, "endif") && depth) {
+			depth--;
+		} else if (!group->skipped) {
+			status = word ? directive_ask(walk, word, n)
+			              : code_ask(walk, line, "source has");
+		}
 	}
-	return found ? -ENOTSUP : 0;
+	if (status == -EINVAL) {
+		snprintf(walk->why, walk->size, "its conditions are in each other too deep");
+		status = -ENOTSUP;
+	}
+	return status;
 }
 
 /* Definitions among the options are code as well. */
-static int definitions_check(const struct text *text, char *why, size_t size)
+static int definitions_ask(const struct walk *walk)
 {
-	char *copy = strdup(text->options), *rest = copy, *definition;
-	const char *found = NULL;
-	size_t n = 0;
+	char *copy = strdup(walk->options), *rest = copy, *definition;
+	int status = copy ? 0 : -ENOMEM;
 
-	if (!copy)
-		return -ENOMEM;
-	while (!found && (definition = kernel_option_definition_take(&rest)))
-		found = code_foreign(definition, &n);
-	if (found)
-		snprintf(why, size,
-		         "devices may compile different code, since its options have %.*s, which "
-		         "compilers define",
-		         (int)n, found);
+	while (!status && (definition = kernel_option_definition_take(&rest)))
+		status = code_ask(walk, definition, "options have");
 	free(copy);
-	return found ? -ENOTSUP : 0;
+	return status;
 }
 
-int kernel_conditions_check(const char *source, const char *options, char *why, size_t size)
+/* Leaves one of each. */
+static void names_unite(char *names)
 {
-	struct text text = {strdup(source), strdup(options)};
-	int status = text.code && text.options ? 0 : -ENOMEM;
+	char *to = names;
 
-	if (!status && has_trigraphs(source)) {
+	for (char *at = names, *end; *at; at = end) {
+		bool known = false;
+
+		end = strchr(at, '\n') + 1;
+		for (char *other = names; other < to && !known; other = strchr(other, '\n') + 1)
+			known = !strncmp(other, at, end - at);
+		if (known)
+			continue;
+		memmove(to, at, end - at);
+		to += end - at;
+	}
+	*to = '\0';
+}
+
+int kernel_conditions_ask(const char *source, const char *options, char **asked, char *why,
+                          size_t size)
+{
+	struct walk walk = {
+	    .code = strdup(source), .options = strdup(options), .why = why, .size = size};
+	char *names = NULL;
+	size_t length;
+	int status = 0;
+
+	walk.asked = open_memstream(&names, &length);
+	if (!walk.code || !walk.options || !walk.asked) {
+		status = -ENOMEM;
+	} else if (source_has_trigraphs(source)) {
 		snprintf(why, size, "it has trigraphs");
 		status = -ENOTSUP;
+	} else {
+		source_lines_join(walk.code);
+		source_comments_blank(walk.code);
+		walk.pastes =
+		    strstr(walk.code, "##") || strstr(walk.code, "%:#") || strstr(options, "##");
+		status = definitions_ask(&walk);
+		if (!status)
+			status = source_ask(&walk);
 	}
-	if (!status) {
-		lines_join(text.code);
-		comments_blank(text.code);
-		status = definitions_check(&text, why, size);
+	if (walk.asked && fclose(walk.asked) && !status)
+		status = -ENOMEM;
+	free(walk.code);
+	free(walk.options);
+	if (status) {
+		free(names);
+		return status;
 	}
-	for (const char *line = text.code; !status && *line; line = next_line(line))
-		status = line_check(&text, line, why, size);
-	free(text.code);
-	free(text.options);
-	return status;
+	names_unite(names);
+	*asked = names;
+	return 0;
 }

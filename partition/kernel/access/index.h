@@ -25,7 +25,7 @@
 
 /* What heddle-analyse writes and index_parse() reads. A description is lines of
  *
- *   heddle-index 4
+ *   heddle-index 5
  *   refuse REASON
  *   argument buffer | integer BITS | local | other      in order
  *   node OPERATION BITS NUMBER...                       see below
@@ -40,7 +40,7 @@
  * every work-item for which all guards hold gets to the access, with the values that it compared.
  * `every`: it does so in each round of the loops whose counters are in the address, and these end
  * by their own tests alone. */
-#define INDEX_VERSION 4
+#define INDEX_VERSION 5
 
 /* OPERATION(identifier, text, numbers) */
 #define INDEX_OPERATIONS(OPERATION)                                                                \
@@ -164,6 +164,9 @@ int index_parse(const char *text, struct index_kernel *kernel);
 int index_unknown(unsigned narguments, const enum index_kind *kinds, struct index_kernel *kernel);
 
 void index_free(struct index_kernel *kernel);
+
+/** Whether two descriptions are the same, so that all windows are. */
+bool index_same(const struct index_kernel *a, const struct index_kernel *b);
 
 /** A launch: one entry for each argument of the kernel. */
 struct index_launch {

@@ -271,3 +271,21 @@ void index_free(struct index_kernel *kernel)
 	free(kernel->guards);
 	*kernel = (struct index_kernel){0};
 }
+
+/* Entries have no gaps, and entry_add() clears them. */
+static bool same_entries(const void *a, unsigned na, const void *b, unsigned nb, size_t size)
+{
+	return na == nb && (!na || !memcmp(a, b, na * size));
+}
+
+#define SAME_ENTRIES(a, b, entries, n)                                                             \
+	same_entries((a)->entries, (a)->n, (b)->entries, (b)->n, sizeof(*(a)->entries))
+
+bool index_same(const struct index_kernel *a, const struct index_kernel *b)
+{
+	const char *why = a->refusal ? a->refusal : "", *other = b->refusal ? b->refusal : "";
+
+	return !strcmp(why, other) && SAME_ENTRIES(a, b, arguments, narguments) &&
+	       SAME_ENTRIES(a, b, nodes, nnodes) && SAME_ENTRIES(a, b, accesses, naccesses) &&
+	       SAME_ENTRIES(a, b, guards, nguards);
+}

@@ -219,8 +219,10 @@ static struct affine mask(const struct evaluation *e, struct affine a, struct af
 	return affine_range(0, b.c >= 0 && b.c < hi ? b.c : hi);
 }
 
-/* Or, and exclusive or, of what is not negative. */
-static struct affine unite(const struct evaluation *e, struct affine a, struct affine b)
+/* Or, and exclusive or, of what is not negative; the latter also with -1, which compilers have for
+ * -1 - a. */
+static struct affine unite(const struct evaluation *e, struct affine a, struct affine b,
+                           bool exclusive)
 {
 	wide al, ah, bl, bh, most = 1;
 
@@ -230,6 +232,8 @@ static struct affine unite(const struct evaluation *e, struct affine a, struct a
 		a = b;
 		b = swapped;
 	}
+	if (exclusive && affine_single(&b) && b.c == -1)
+		return affine_add(b, a, -1);
 	if (!affine_bounds(&e->space, &a, &al, &ah) || !affine_bounds(&e->space, &b, &bl, &bh) ||
 	    al < 0 || bl < 0)
 		return affine_unknown();
@@ -342,7 +346,7 @@ static struct affine operation(const struct evaluation *e, const struct index_no
 		return mask(e, a, b);
 	case INDEX_OR:
 	case INDEX_XOR:
-		return unite(e, a, b);
+		return unite(e, a, b, node->op == INDEX_XOR);
 	case INDEX_MIN:
 	case INDEX_MAX:
 		return affine_least(&e->space, a, b, node->op == INDEX_MIN ? 1 : -1);

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "partition/kernel/launch/answers.h"
 #include "partition/kernel/launch/device_starpu.h"
 #include "partition/kernel/split/buses_starpu.h"
 #include "estimator/estimate_starpu.h"
@@ -233,10 +234,75 @@ static int refusal_set(struct kernel *kernel, const char *reason)
 	return kernel->index.refusal ? 0 : -ENOMEM;
 }
 
+/* Asks a device's compiler for names. @return 0; errors after a message */
+static int device_answers(const struct kernel *kernel, unsigned d, const char *names,
+                          char **answers)
+{
+	cl_device_id id;
+	int error;
+
+	starpu_opencl_get_device(starpu_worker_get_devid(kernel->devices[d].worker), &id);
+	error = kernel_answers_ask(id, kernel->options, names, answers);
+	if (error)
+		heddle_explain("kernel %s is not analysed: %s does not tell how its compiler "
+		               "defines the names that the source asks for: %s",
+		               kernel->name, kernel->devices[d].title, strerror(-error));
+	return error;
+}
+
+/* Analyses a kernel by a device's answers, and compares with what those before it compile.
+ * @param[in,out] answers those of the device before; NULL: it is the first */
+static int analyse_for(struct kernel *kernel, unsigned d, const char *names, char **answers)
+{
+	struct index_kernel index = {0};
+	char *own;
+	int error = device_answers(kernel, d, names, &own);
+
+	if (error)
+		return error;
+	if (*answers && strcmp(*answers, own)) {
+		error = kernel_analyse(kernel->source, kernel->name, kernel->options, own, &index);
+		if (!error && !index_same(&index, &kernel->index)) {
+			error = -ENOTSUP;
+			heddle_explain("kernel %s is not analysed: %s compiles code with other "
+			               "accesses to its buffers",
+			               kernel->name, kernel->devices[d].title);
+		}
+		index_free(&index);
+	} else if (!*answers) {
+		error = kernel_analyse(kernel->source, kernel->name, kernel->options, own,
+		                       &kernel->index);
+	}
+	free(*answers);
+	*answers = own;
+	return error;
+}
+
+/* Describes a kernel. Where its source asks for what compilers define, it is analysed for each
+ * set of answers that the devices have. */
+static int analyse(struct kernel *kernel)
+{
+	char *names, *answers = NULL;
+	int error = kernel_analyse_asks(kernel->source, kernel->name, kernel->options, &names);
+
+	if (error)
+		return error;
+	if (!*names)
+		error = kernel_analyse(kernel->source, kernel->name, kernel->options, NULL,
+		                       &kernel->index);
+	for (unsigned d = 0; *names && d < kernel->ndevices && !error; d++)
+		error = analyse_for(kernel, d, names, &answers);
+	free(answers);
+	free(names);
+	if (error)
+		index_free(&kernel->index);
+	return error;
+}
+
 static int description_make(const struct heddle_kernel *given, struct kernel *kernel)
 {
 	enum index_kind kinds[HEDDLE_KERNEL_MAXARGUMENTS];
-	int error = kernel_analyse(given->source, given->name, given->options, &kernel->index);
+	int error = analyse(kernel);
 
 	if (!error)
 		return 0;

@@ -1,0 +1,218 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "partition/kernel/access/includes.h"
+#include "partition/kernel/access/options.h"
+#include "partition/kernel/access/source_text.h"
+
+enum { MAXDEPTH = 32, MOST_BYTES = 16 << 20 };
+
+struct expansion {
+	const char *options;
+	FILE *out;
+	size_t bytes; /* read so far */
+	char *why;
+	size_t size;
+};
+
+/* ---- files ---- */
+
+static bool is_file(const char *path)
+{
+	struct stat about;
+
+	return !stat(path, &about) && S_ISREG(about.st_mode);
+}
+
+static bool path_make(const char *folder, const char *name, char path[PATH_MAX])
+{
+	bool absolute = *name == '/';
+	int length =
+	    snprintf(path, PATH_MAX, "%s%s%s", absolute ? "" : folder, absolute ? "" : "/", name);
+
+	return length < PATH_MAX && is_file(path);
+}
+
+/* @return 1: found; 0: not; -ENOMEM */
+static int file_find(const struct expansion *e, const char *beside, const char *name,
+                     char path[PATH_MAX])
+{
+	char *copy = strdup(e->options), *rest = copy, *folder;
+	bool found = beside && path_make(beside, name, path);
+
+	while (copy && !found && (folder = kernel_option_folder_take(&rest)))
+		found = path_make(folder, name, path);
+	free(copy);
+	return copy ? found : -ENOMEM;
+}
+
+/* Whether the working folder has another file of that name. */
+static bool is_ambiguous(const char *name, const char *path)
+{
+	struct stat there, here;
+
+	return *name != '/' && !stat(name, &here) && !stat(path, &there) &&
+	       (here.st_dev != there.st_dev || here.st_ino != there.st_ino);
+}
+
+static int file_read(struct expansion *e, const char *path, char **text)
+{
+	FILE *file = fopen(path, "r");
+	size_t size = 0, n;
+	int status = 0;
+
+	*text = NULL;
+	if (!file)
+		return -errno;
+	if (fseek(file, 0, SEEK_END) || ftell(file) < 0)
+		status = -EIO;
+	else
+		size = ftell(file);
+	rewind(file);
+	e->bytes += size;
+	if (!status && e->bytes > MOST_BYTES)
+		status = -EFBIG;
+	if (!status && !(*text = malloc(size + 1)))
+		status = -ENOMEM;
+	if (!status) {
+		n = fread(*text, 1, size, file);
+		(*text)[n] = '\0';
+		if (n != size || strlen(*text) != n)
+			status = -EIO;
+	}
+	fclose(file);
+	if (status)
+		free(*text);
+	return status;
+}
+
+/* ---- directives, in texts whose lines are joined ---- */
+
+/* Behind blanks and comments of a line. */
+static const char *skip_space(const char *at)
+{
+	for (;;) {
+		const char *end = *at == '/' ? source_opaque_end(at) : source_skip_blanks(at);
+
+		if (end == at)
+			return at;
+		at = end;
+	}
+}
+
+/* Takes an inclusion apart.
+ * @param[out] name
+ * @param[out] quoted whether it is in quotes
+ * @return behind it, at the end of its line; NULL: the line has none */
+static const char *inclusion(const char *line, char name[PATH_MAX], bool *quoted)
+{
+	const char *at = skip_space(line), *end;
+
+	if (*at != '#')
+		return NULL;
+	at = skip_space(at + 1);
+	if (!source_is_word(at, source_name_length(at), "include"))
+		return NULL;
+	at = skip_space(at + strlen("include"));
+	*quoted = *at == '"';
+	if (*at != '"' && *at != '<')
+		return NULL;
+	end = at + 1 + strcspn(at + 1, *quoted ? "\"\n" : ">\n");
+	if (*end != (*quoted ? '"' : '>') || end - at - 1 >= PATH_MAX || end == at + 1)
+		return NULL;
+	snprintf(name, PATH_MAX, "%.*s", (int)(end - at - 1), at + 1);
+	at = skip_space(end + 1);
+	return !*at || *at == '\n' ? at : NULL;
+}
+
+static int text_expand(struct expansion *e, char *text, const char *beside, int depth);
+
+/* @return 1: the file is in its place; 0: there is none; errors */
+static int file_expand(struct expansion *e, const char *name, const char *beside, int depth)
+{
+	char path[PATH_MAX], *text, *slash;
+	int status = file_find(e, beside, name, path);
+
+	if (status <= 0)
+		return status;
+	if (is_ambiguous(name, path) || depth == MAXDEPTH) {
+		snprintf(e->why, e->size, "it includes %s, %s", name,
+		         depth == MAXDEPTH ? "which includes others without an end"
+		                           : "which is in the working folder, too");
+		return -ENOTSUP;
+	}
+	status = file_read(e, path, &text);
+	if (status)
+		return status;
+	slash = strrchr(path, '/');
+	strcpy(slash ? slash : path, slash ? "" : ".");
+	source_lines_join(text);
+	fputc('\n', e->out);
+	status = text_expand(e, text, path, depth + 1);
+	fputc('\n', e->out);
+	free(text);
+	return status ? status : 1;
+}
+
+static int text_expand(struct expansion *e, char *text, const char *beside, int depth)
+{
+	bool line_begins = true, quoted;
+	char name[PATH_MAX];
+
+	for (const char *at = text, *end; *at; at = end) {
+		end = line_begins ? inclusion(at, name, &quoted) : NULL;
+		if (end) {
+			int status = file_expand(e, name, quoted ? beside : NULL, depth);
+
+			if (status < 0)
+				return status;
+			if (status)
+				continue;
+		}
+		end = source_opaque_end(at);
+		/* A comment may stand in front of a directive. */
+		line_begins = *at == '\n' ||
+		              (line_begins && strchr(" \t\v\f/", *at) && (*at != '/' || end > at));
+		end += end == at;
+		fwrite(at, 1, end - at, e->out);
+	}
+	return 0;
+}
+
+int kernel_includes_expand(const char *source, const char *options, char **expanded, char *why,
+                           size_t size)
+{
+	struct expansion e = {.options = options, .why = why, .size = size};
+	char *copy = strdup(source), *text = NULL;
+	size_t length;
+	int status = 0;
+
+	e.out = open_memstream(&text, &length);
+	if (!copy || !e.out)
+		status = -ENOMEM;
+	if (!status) {
+		source_lines_join(copy);
+		if (strstr(copy, "include"))
+			status = text_expand(&e, copy, NULL, 0);
+		else
+			fputs(source, e.out);
+	}
+	if (e.out && fclose(e.out) && !status)
+		status = -ENOMEM;
+	free(copy);
+	if (status)
+		free(text);
+	else
+		*expanded = text;
+	return status;
+}

@@ -1,0 +1,22 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Included files.
+ */
+#ifndef HEDDLE_KERNEL_INCLUDES_H
+#define HEDDLE_KERNEL_INCLUDES_H
+
+#include <stddef.h>
+
+/** Puts the files that a source includes in their places. A file is looked for in the folders of
+ * -I, one in quotes first in the folder of the file that includes it. Where none is found the
+ * directive stays: it may be in a branch that nobody compiles.
+ * @param options as for clBuildProgram()
+ * @param[out] expanded to be freed
+ * @param[out] why set at -ENOTSUP: what follows "it is not analysed: "
+ * @return 0; -ENOTSUP where compilers may find another file: the working folder has one of that
+ * name, too; or where files include each other without an end; -ENOMEM; errors of reading */
+int kernel_includes_expand(const char *source, const char *options, char **expanded, char *why,
+                           size_t size);
+
+#endif

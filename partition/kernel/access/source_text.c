@@ -1,0 +1,121 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "partition/kernel/access/source_text.h"
+
+void source_lines_join(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; *at;) {
+		const char *end = at + 1 + strspn(at + 1, " \t\v\f\r");
+
+		if (*at == '\\' && (*end == '\n' || memchr(at, '\r', end - at))) {
+			at = end + (*end == '\n');
+		} else if (at[0] == '%' && at[1] == ':') {
+			*to++ = '#';
+			at += 2;
+		} else {
+			*to++ = *at == '\r' ? '\n' : *at;
+			at++;
+		}
+	}
+	*to = '\0';
+}
+
+/* Behind a text in quotes, which ends with its line at the latest. */
+static const char *skip_quoted(const char *at)
+{
+	char quote = *at++;
+
+	while (*at && *at != '\n' && *at != quote)
+		at += at[0] == '\\' && at[1] && at[1] != '\n' ? 2 : 1;
+	return at + (*at == quote);
+}
+
+const char *source_opaque_end(const char *at)
+{
+	const char *end;
+
+	if (at[0] == '/' && at[1] == '/')
+		return at + strcspn(at, "\n");
+	if (at[0] == '/' && at[1] == '*') {
+		end = strstr(at + 2, "*/");
+		return end ? end + 2 : at + strlen(at);
+	}
+	return *at == '"' || *at == '\'' ? skip_quoted(at) : at;
+}
+
+void source_comments_blank(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text, *end; *at; at = end) {
+		end = source_opaque_end(at);
+		*to++ = end > at ? ' ' : *at;
+		end += end == at;
+	}
+	*to = '\0';
+}
+
+bool source_has_trigraphs(const char *text)
+{
+	for (; (text = strstr(text, "??")); text++)
+		if (text[2] && strchr("=/'()!<>-", text[2]))
+			return true;
+	return false;
+}
+
+bool source_in_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+size_t source_name_length(const char *text)
+{
+	size_t n = 0;
+
+	while (source_in_name(text[n]))
+		n++;
+	return n;
+}
+
+bool source_is_word(const char *text, size_t length, const char *word)
+{
+	return strlen(word) == length && !strncmp(text, word, length);
+}
+
+bool source_is_any(const char *text, size_t length, const char *const *words)
+{
+	for (; *words; words++)
+		if (source_is_word(text, length, *words))
+			return true;
+	return false;
+}
+
+const char *source_next_line(const char *line)
+{
+	const char *end = strchr(line, '\n');
+
+	return end ? end + 1 : line + strlen(line);
+}
+
+const char *source_skip_blanks(const char *text)
+{
+	return text + strspn(text, " \t\v\f");
+}
+
+const char *source_directive(const char *line, size_t *length)
+{
+	line = source_skip_blanks(line);
+	if (*line != '#')
+		return NULL;
+	line = source_skip_blanks(line + 1);
+	*length = source_name_length(line);
+	return line;
+}

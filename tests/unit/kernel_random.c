@@ -1,0 +1,254 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Random kernels: does each window that the analysis claims include what its groups touch, and
+ * is each byte written that it says is?
+ *
+ * HEDDLE_TEST_KERNELS is the number of kernels (40). A kernel that fails is printed.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "partition/kernel/access/analysis.h"
+#include "partition/kernel/access/index.h"
+#include "tests/unit/random_kernel.h"
+#include "tests/unit/test.h"
+
+enum { LAUNCHES = 6, RANGES = 8 };
+
+static struct {
+	unsigned long kernels, refused, launches, windows, known, dense, exact;
+} counts;
+
+/* ---- launches ---- */
+
+static void range_make(struct ndrange *range)
+{
+	size_t global[3], local[3];
+	unsigned dimensions = 1 + lrand48() % 3;
+
+	for (unsigned d = 0; d < 3; d++) {
+		local[d] = 1 + lrand48() % (d ? 3 : 8);
+		global[d] = local[d] * (1 + lrand48() % (d ? 3 : 6));
+	}
+	assert_int_equal(ndrange_make(dimensions, global, local, range), 0);
+}
+
+/* Sizes and strides, mostly; some at the ends of what 31 and 32 bits hold. */
+static void integers_make(int64_t integers[RANDOM_INTEGERS])
+{
+	static const int64_t large[] = {INT32_MAX, INT32_MIN, INT32_MAX - 5, 1 << 24, 1 << 30};
+
+	for (int i = 0; i < RANDOM_INTEGERS; i++) {
+		int64_t value = lrand48() % 4 ? lrand48() % 50 : lrand48() % 3000;
+
+		if (lrand48() % 12 == 0)
+			value = -value;
+		if (lrand48() % 12 == 0)
+			value = large[lrand48() % 5];
+		if (i >= 2 && lrand48() % 10 == 0)
+			value = lrand48() * (INT64_C(1) + lrand48() % 8);
+		integers[i] = i == 1 ? (int64_t)(uint32_t)value : value;
+	}
+}
+
+/* Buffers as large as they have to be, or larger. */
+static void bytes_choose(const struct random_touches *touches, size_t bytes[RANDOM_ARGUMENTS])
+{
+	for (int b = 0; b < RANDOM_ARGUMENTS; b++)
+		bytes[b] = 16;
+	for (size_t t = 0; t < touches->n; t++)
+		if (bytes[touches->all[t].buffer] < (size_t)touches->all[t].end)
+			bytes[touches->all[t].buffer] = touches->all[t].end;
+	for (int b = 0; b < RANDOM_BUFFERS; b++)
+		switch (lrand48() % 4) {
+		case 0:
+			bytes[b] += lrand48() % 5000;
+			break;
+		case 1:
+			bytes[b] += (size_t)lrand48() << lrand48() % 6;
+			break;
+		}
+}
+
+/* ---- checks ---- */
+
+/* Whether bytes from `first` up to before `end` are in a window. */
+static bool window_has(const struct index_window *window, size_t first, size_t end)
+{
+	size_t column;
+
+	if (first < window->first || end > window->end)
+		return false;
+	if (!window->pitch)
+		return true;
+	column = (first - window->first) % window->pitch;
+	return column + (end - first) <= window->width;
+}
+
+static int compare_touches(const void *a, const void *b)
+{
+	const struct random_touch *one = a, *other = b;
+
+	return (one->first > other->first) - (one->first < other->first);
+}
+
+/* Whether bytes from `first` up to before `end` are all written. Touches are sorted. */
+static bool all_written(const struct random_touch *writes, size_t n, int64_t first, int64_t end)
+{
+	for (size_t t = 0; t < n && first < end && writes[t].first <= first; t++)
+		if (writes[t].end > first)
+			first = writes[t].end;
+	return first >= end;
+}
+
+static bool dense_holds(const struct index_window *window, const struct random_touch *writes,
+                        size_t n)
+{
+	size_t rows = index_window_rows(window);
+	size_t width = window->pitch ? window->width : window->end - window->first;
+
+	if (rows > 100000)
+		return false;
+	for (size_t row = 0; row < rows; row++) {
+		size_t at = window->first + row * window->pitch;
+
+		if (!all_written(writes, n, at, at + width))
+			return false;
+	}
+	return true;
+}
+
+struct check {
+	const struct random_kernel *kernel;
+	const struct index_launch *launch;
+	const struct random_touches *touches;
+};
+
+static void failed(const struct check *check, int buffer, size_t from, size_t n,
+                   const struct index_window *window, const char *what, int64_t first, int64_t end)
+{
+	const struct ndrange *range = check->launch->range;
+	char *text = random_kernel_text(check->kernel);
+
+	fprintf(stderr, "%s\noptions %s, %u dimensions, groups %zu %zu %zu of %zu %zu %zu\n", text,
+	        random_kernel_options(check->kernel), range->dimensions, range->groups[0],
+	        range->groups[1], range->groups[2], range->local[0], range->local[1],
+	        range->local[2]);
+	for (int i = RANDOM_BUFFERS; i < RANDOM_ARGUMENTS; i++)
+		fprintf(stderr, "n%d = %lld, ", i - RANDOM_BUFFERS,
+		        (long long)check->launch->integers[i]);
+	free(text);
+	fail_msg("b%d (%zu bytes), groups %zu + %zu: %s: %lld to %lld, window %zu to %zu, pitch "
+	         "%zu, width %zu",
+	         buffer, check->launch->bytes[buffer], from, n, what, (long long)first,
+	         (long long)end, window->first, window->end, window->pitch, window->width);
+}
+
+static void window_check(const struct check *check, int buffer, bool write, size_t from, size_t n,
+                         const struct index_window *window)
+{
+	struct random_touch *mine = malloc((check->touches->n + 1) * sizeof(*mine));
+	int64_t first = INT64_MAX, end = 0;
+	size_t nmine = 0;
+
+	for (size_t t = 0; t < check->touches->n; t++) {
+		const struct random_touch *touch = &check->touches->all[t];
+
+		if (touch->buffer != buffer || touch->write != write || touch->group < from ||
+		    touch->group >= from + n)
+			continue;
+		if (!window_has(window, touch->first, touch->end))
+			failed(check, buffer, from, n, window, write ? "write" : "read",
+			       touch->first, touch->end);
+		first = touch->first < first ? touch->first : first;
+		end = touch->end > end ? touch->end : end;
+		mine[nmine++] = *touch;
+	}
+	counts.windows++;
+	counts.known += window->known || index_window_empty(window);
+	counts.exact += window->first == window->end ||
+	                ((int64_t)window->first == first && (int64_t)window->end == end);
+	if (write && window->dense) {
+		counts.dense++;
+		qsort(mine, nmine, sizeof(*mine), compare_touches);
+		if (!dense_holds(window, mine, nmine))
+			failed(check, buffer, from, n, window, "not all is written", first, end);
+	}
+	free(mine);
+}
+
+static void launch_check(const struct random_kernel *kernel, const struct index_kernel *index)
+{
+	struct index_use uses[RANDOM_ARGUMENTS];
+	int64_t integers[RANDOM_ARGUMENTS] = {0};
+	size_t bytes[RANDOM_ARGUMENTS];
+	struct random_touches touches;
+	struct ndrange range;
+	struct index_launch launch = {&range, integers, bytes};
+	struct check check = {kernel, &launch, &touches};
+
+	range_make(&range);
+	integers_make(integers + RANDOM_BUFFERS);
+	if (random_kernel_run(kernel, &range, integers + RANDOM_BUFFERS, &touches)) {
+		counts.launches++;
+		bytes_choose(&touches, bytes);
+		for (int i = 0; i < RANGES; i++) {
+			size_t groups = ndrange_groups(&range), from = lrand48() % groups;
+			size_t n = 1 + lrand48() % (groups - from);
+
+			if (!i)
+				from = 0, n = groups;
+			assert_int_equal(index_uses(index, &launch, from, n, uses), 0);
+			for (int b = 0; b < RANDOM_DATA; b++) {
+				window_check(&check, b, false, from, n, &uses[b].read);
+				window_check(&check, b, true, from, n, &uses[b].write);
+			}
+		}
+	}
+	free(touches.all);
+}
+
+static void windows_hold(void **state)
+{
+	const char *given = getenv("HEDDLE_TEST_KERNELS");
+	long n = given ? atol(given) : 40;
+
+	while (n--) {
+		struct random_kernel *kernel = random_kernel_make();
+		char *text = random_kernel_text(kernel);
+		struct index_kernel index;
+
+		if (kernel_analyse(text, "k", random_kernel_options(kernel), "#undef ASKED\n",
+		                   &index)) {
+			fputs(text, stderr);
+			fail_msg("it is not analysed");
+		}
+		counts.kernels++;
+		counts.refused += index.refusal != NULL;
+		for (int l = 0; l < LAUNCHES && !index.refusal; l++)
+			launch_check(kernel, &index);
+		index_free(&index);
+		free(text);
+	}
+	print_message("%lu kernels (%lu refused), %lu right launches, %lu windows: %lu known, %lu "
+	              "exact, %lu written for sure\n",
+	              counts.kernels, counts.refused, counts.launches, counts.windows, counts.known,
+	              counts.exact, counts.dense);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(windows_hold)};
+	const char *given = getenv("HEDDLE_TEST_SEED");
+	long seed = given ? atol(given) : time(NULL);
+
+	printf("HEDDLE_TEST_SEED=%ld\n", seed);
+	srand48(seed);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,1125 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/random_kernel.h"
+
+/* ---- what kernels consist of ---- */
+
+enum type { I32, U32, I64, U64, NTYPES };
+
+static const struct {
+	const char *name;
+	unsigned bits;
+	bool is_signed;
+} types[] = {{"int", 32, true}, {"uint", 32, false}, {"long", 64, true}, {"ulong", 64, false}};
+
+/* Types of elements: of buffers, and of vectors that lie in them. */
+static const struct {
+	const char *name;
+	int64_t bytes;
+	bool vectors; /* has vloadN() and vstoreN() */
+} elements[] = {{"char", 1, true},   {"short", 2, true},        {"int", 4, true},
+                {"float", 4, true},  {"long", 8, true},         {"float4", 16, false},
+                {"int3", 16, false}, {"struct pair", 12, false}};
+
+enum { NELEMENTS = sizeof(elements) / sizeof(elements[0]) };
+
+enum query { GLOBAL_ID, LOCAL_ID, GROUP_ID, GLOBAL_SIZE, LOCAL_SIZE, NUM_GROUPS, OFFSET, WORK_DIM };
+
+static const char *const queries[] = {"get_global_id",     "get_local_id",   "get_group_id",
+                                      "get_global_size",   "get_local_size", "get_num_groups",
+                                      "get_global_offset", "get_work_dim"};
+
+enum kind {
+	LITERAL,
+	INTEGER,
+	VARIABLE,
+	QUERY,
+	BINARY,
+	COMPARE,
+	BOTH,
+	NEGATE,
+	CAST,
+	SMALL,
+	CHOICE,
+	CALL,
+	HELPER,
+	LOADED
+};
+
+enum call { MIN, MAX, CLAMP, MUL24, MAD24, NCALLS };
+
+static const struct {
+	const char *name;
+	int n;
+} calls[] = {{"min", 2}, {"max", 2}, {"clamp", 3}, {"mul24", 2}, {"mad24", 3}};
+
+static const char *const smalls[] = {"char", "uchar", "short", "ushort"};
+
+struct expression {
+	enum kind kind;
+	enum type type;
+	int which, dimension; /* of variables, queries, operators, ... */
+	int64_t value;
+	struct expression *of[3];
+};
+
+enum act { SET, ADD_TO, STORE, LOAD, IF, FOR, LEAVE, BREAK, CONTINUE };
+
+struct statement {
+	enum act act;
+	int which;   /* a variable, or a buffer */
+	int width;   /* of a vector that is loaded or stored; 1: an element */
+	int form;    /* how it is spelled, or which loop it is */
+	int compare; /* of a loop */
+	struct expression *of[3];
+	struct statement *body, *other, *next;
+};
+
+enum { MAXVARIABLES = 12, MAXSTEPS = 40000, MAXTOUCHES = 60000, NHELPERS = 2 };
+
+struct random_kernel {
+	int elements[RANDOM_BUFFERS];
+	int nvariables;
+	enum type variables[MAXVARIABLES];
+	struct expression *helpers[NHELPERS]; /* of variables 0 and 1, as parameters */
+	struct statement *body;
+	int tile; /* a macro that an option defines */
+	char options[32];
+};
+
+/* Of the latest kernel. */
+static struct expression expressions[20000];
+static struct statement statements[4000];
+static unsigned nexpressions, nstatements;
+
+/* ---- making ---- */
+
+struct maker {
+	struct random_kernel *kernel;
+	int visible[MAXVARIABLES], nvisible; /* variables that may be used */
+	int depth, loops;
+	bool in_helper;
+};
+
+static int pick(int n)
+{
+	return lrand48() % n;
+}
+
+static bool chance(int percent)
+{
+	return pick(100) < percent;
+}
+
+static struct expression *expression(enum kind kind, enum type type, int which)
+{
+	struct expression *e = &expressions[nexpressions++];
+
+	if (nexpressions == sizeof(expressions) / sizeof(expressions[0]))
+		abort();
+	*e = (struct expression){.kind = kind, .type = type, .which = which};
+	return e;
+}
+
+/* The type of an operation on two. */
+static enum type common(enum type a, enum type b)
+{
+	if (types[a].bits == types[b].bits)
+		return types[a].is_signed ? b : a;
+	return types[a].bits > types[b].bits ? a : b;
+}
+
+static struct expression *literal(int64_t value)
+{
+	struct expression *e = expression(LITERAL, I32, 0);
+
+	e->value = value;
+	return e;
+}
+
+static struct expression *binary(char op, struct expression *a, struct expression *b)
+{
+	struct expression *e = expression(BINARY, common(a->type, b->type), op);
+
+	if (op == '<' || op == '>')
+		e->type = a->type;
+	e->of[0] = a;
+	e->of[1] = b;
+	return e;
+}
+
+static struct expression *cast(enum type type, struct expression *a)
+{
+	struct expression *e = expression(CAST, type, 0);
+
+	e->of[0] = a;
+	return e;
+}
+
+static struct expression *query(enum query which, int dimension)
+{
+	struct expression *e = expression(QUERY, which == WORK_DIM ? U32 : U64, which);
+
+	e->dimension = dimension;
+	/* Most programs keep ids as int. */
+	return chance(55) ? cast(chance(80) ? I32 : U32, e) : e;
+}
+
+static struct expression *any(struct maker *m, int depth);
+
+static struct expression *leaf(struct maker *m)
+{
+	static const int constants[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 31, 64, 100, -1, -2};
+	int what = pick(10);
+
+	if (m->in_helper)
+		what = pick(2) ? 9 : what;
+	if (what < 4 && !m->in_helper)
+		return query(chance(60)   ? GLOBAL_ID
+		             : chance(70) ? 1 + pick(2)
+		                          : pick(WORK_DIM + 1),
+		             chance(70) ? 0 : pick(3));
+	if (what < 6 || (what < 8 && m->in_helper))
+		return literal(constants[pick(sizeof(constants) / sizeof(constants[0]))]);
+	if (what < 8) {
+		int which = pick(RANDOM_INTEGERS);
+
+		return expression(INTEGER, which, which);
+	}
+	if (m->nvisible) {
+		int which = m->visible[pick(m->nvisible)];
+
+		return expression(VARIABLE, m->kernel->variables[which], which);
+	}
+	return literal(pick(10));
+}
+
+static struct expression *compare(struct expression *a, struct expression *b)
+{
+	struct expression *e = expression(COMPARE, I32, pick(6));
+
+	e->of[0] = a;
+	e->of[1] = b;
+	return e;
+}
+
+static struct expression *condition(struct maker *m, int depth)
+{
+	struct expression *e;
+
+	if (depth && chance(25)) {
+		e = expression(BOTH, I32, pick(2));
+		e->of[0] = condition(m, depth - 1);
+		e->of[1] = condition(m, depth - 1);
+		return e;
+	}
+	if (depth && chance(8)) {
+		e = expression(NEGATE, I32, '!');
+		e->of[0] = condition(m, depth - 1);
+		return e;
+	}
+	return compare(any(m, 1), chance(70) ? leaf(m) : any(m, 1));
+}
+
+static struct expression *call(struct maker *m, int depth)
+{
+	int which = pick(NCALLS);
+	enum type type = which == MUL24 || which == MAD24 ? pick(2) : pick(NTYPES);
+	struct expression *e = expression(CALL, type, which);
+
+	for (int i = 0; i < calls[which].n; i++)
+		e->of[i] = cast(type, any(m, depth - 1));
+	return e;
+}
+
+/* Any expression. */
+static struct expression *any(struct maker *m, int depth)
+{
+	static const char operators[] = "++++---****/%%&|^<<>>";
+	struct expression *e, *other;
+	int what = pick(100);
+
+	if (depth <= 0 || what < 20)
+		return leaf(m);
+	if (what < 72) {
+		char op = operators[pick(sizeof(operators) - 1)];
+
+		e = any(m, depth - 1);
+		other = strchr("/%&<>", op) && chance(85) ? literal(1 + pick(op == '<' ? 5 : 12))
+		                                          : any(m, depth - 1);
+		return binary(op, e, other);
+	}
+	if (what < 80)
+		return cast(pick(NTYPES), any(m, depth - 1));
+	if (what < 83) {
+		e = expression(SMALL, I32, pick(4));
+		e->of[0] = any(m, depth - 1);
+		return e;
+	}
+	if (what < 85) {
+		e = expression(NEGATE, I32, chance(50) ? '-' : '~');
+		e->of[0] = any(m, depth - 1);
+		e->type = e->of[0]->type;
+		return e;
+	}
+	if (what < 90) {
+		e = expression(CHOICE, I32, 0);
+		e->of[0] = condition(m, 1);
+		e->of[1] = any(m, depth - 1);
+		e->of[2] = any(m, depth - 1);
+		e->type = common(e->of[1]->type, e->of[2]->type);
+		return e;
+	}
+	if (what < 95)
+		return call(m, depth);
+	if (what < 98 && !m->in_helper) {
+		e = expression(HELPER, I32, pick(NHELPERS));
+		e->type = e->which ? U32 : I32;
+		e->of[0] = cast(I32, any(m, depth - 1));
+		e->of[1] = cast(U32, any(m, depth - 1));
+		return e;
+	}
+	if (what < 99 && !m->in_helper) {
+		e = expression(LOADED, I32, 0);
+		e->of[0] = leaf(m);
+		return e;
+	}
+	return leaf(m);
+}
+
+static struct expression *variable(struct maker *m)
+{
+	int which = m->visible[pick(m->nvisible)];
+
+	return expression(VARIABLE, m->kernel->variables[which], which);
+}
+
+/* What indices of real kernels look like, and sometimes anything. */
+static struct expression *index_make(struct maker *m)
+{
+	struct expression *e, *width;
+	int what = pick(100);
+
+	width = chance(50) ? expression(INTEGER, chance(80) ? I32 : U32, 0) : literal(1 + pick(40));
+	if (width->kind == INTEGER)
+		width->which = width->type;
+	if (what < 12)
+		return any(m, 3);
+	e = query(chance(75) ? GLOBAL_ID : 1 + pick(2), chance(80) ? 0 : pick(3));
+	if (what < 45)
+		e = binary('+', binary('*', query(GLOBAL_ID, 1 + pick(2)), width), e);
+	else if (what < 60)
+		e = binary('+', binary('*', query(GROUP_ID, pick(2)), query(LOCAL_SIZE, pick(2))),
+		           chance(70) ? query(LOCAL_ID, pick(2)) : any(m, 1));
+	if (m->nvisible && chance(50))
+		e = binary('+', chance(30) ? binary('*', e, width) : e,
+		           chance(40) ? binary('*', variable(m), chance(50) ? width : leaf(m))
+		                      : variable(m));
+	if (chance(20))
+		e = binary("+-*"[pick(3)], e, leaf(m));
+	if (chance(15))
+		e = binary('+', e, literal(pick(9)));
+	return chance(15) ? cast(pick(NTYPES), e) : e;
+}
+
+static struct statement *statement(enum act act, int which)
+{
+	struct statement *s = &statements[nstatements++];
+
+	if (nstatements == sizeof(statements) / sizeof(statements[0]))
+		abort();
+	*s = (struct statement){.act = act, .which = which, .width = 1};
+	return s;
+}
+
+static int variable_add(struct maker *m, enum type type)
+{
+	int which = m->kernel->nvariables;
+
+	if (which == MAXVARIABLES)
+		return -1;
+	m->kernel->variables[m->kernel->nvariables++] = type;
+	return which;
+}
+
+static struct statement *access_make(struct maker *m)
+{
+	static const int widths[] = {2, 3, 4, 8, 16};
+	bool store = chance(65);
+	struct statement *s = statement(store ? STORE : LOAD, store ? pick(2) : pick(RANDOM_DATA));
+
+	s->of[0] = index_make(m);
+	if (elements[m->kernel->elements[s->which]].vectors && chance(15))
+		s->width = widths[pick(5)];
+	s->form = pick(4);
+	return s;
+}
+
+static struct statement *block(struct maker *m);
+
+static struct statement *loop(struct maker *m)
+{
+	enum type type = chance(75) ? I32 : pick(NTYPES);
+	int which = variable_add(m, type);
+	struct statement *s = statement(FOR, which);
+	int visible = m->nvisible;
+
+	if (which < 0)
+		return access_make(m);
+	s->form = pick(8);
+	s->compare = chance(60) ? 0 : pick(6);
+	s->of[0] = cast(type, chance(50) ? literal(pick(3)) : any(m, 1));
+	s->of[1] = chance(50) ? literal(pick(12)) : any(m, 1);
+	if (s->form == 1 || s->form == 2) {
+		s->of[1] = chance(50) ? literal(pick(3)) : any(m, 1);
+		s->of[0] = cast(type, chance(50) ? literal(pick(12)) : any(m, 1));
+		s->compare = chance(50) ? 2 : chance(50) ? 3 : 5;
+	}
+	s->of[2] = chance(50) ? literal(1 + pick(5)) : chance(60) ? query(LOCAL_SIZE, 0) : leaf(m);
+	m->visible[m->nvisible++] = which;
+	m->depth++;
+	m->loops++;
+	s->body = block(m);
+	m->loops--;
+	m->depth--;
+	m->nvisible = visible;
+	return s;
+}
+
+/* The items of a group go through a part of a buffer together, or so it seems. */
+static struct statement *shared_loop(struct maker *m)
+{
+	int which = variable_add(m, I32);
+	struct statement *s = statement(FOR, which), *store = statement(STORE, pick(2));
+	struct expression *bound = chance(50) ? literal(1 + pick(40)) : expression(INTEGER, I32, 0);
+	struct expression *count = expression(VARIABLE, I32, which), *item = query(LOCAL_ID, 0);
+
+	if (which < 0)
+		return access_make(m);
+	if (chance(25))
+		item = binary('*', item, literal(1 + pick(3)));
+	s->of[0] = cast(I32, chance(30) ? binary('+', item, literal(pick(3))) : item);
+	s->of[1] = bound;
+	s->of[2] = chance(70) ? query(LOCAL_SIZE, 0) : literal(1 + pick(9));
+	store->of[0] = binary('+', binary('*', query(GROUP_ID, 0), chance(80) ? bound : leaf(m)),
+	                      chance(20) ? binary('*', count, literal(1 + pick(3))) : count);
+	s->body = store;
+	if (chance(25)) {
+		m->visible[m->nvisible++] = which;
+		s->body = statement(IF, 0);
+		s->body->of[0] = condition(m, 1);
+		s->body->body = chance(60) ? store : statement(BREAK + pick(2), 0);
+		s->body->next = s->body->body == store ? NULL : store;
+		m->nvisible--;
+	}
+	return s;
+}
+
+static struct statement *statement_make(struct maker *m)
+{
+	int what = pick(100), visible = m->nvisible;
+	struct statement *s;
+
+	if (chance(8))
+		return shared_loop(m);
+
+	if (m->depth > 2 || what < 42)
+		return access_make(m);
+	if (what < 55) {
+		enum type type = pick(NTYPES);
+		int which = variable_add(m, type);
+
+		if (which < 0)
+			return access_make(m);
+		s = statement(SET, which);
+		s->of[0] = cast(type, any(m, 2));
+		m->visible[m->nvisible++] = which;
+		return s;
+	}
+	if (what < 60 && m->nvisible) {
+		int which = m->visible[pick(m->nvisible)];
+
+		s = statement(ADD_TO, which);
+		s->of[0] =
+		    cast(m->kernel->variables[which],
+		         binary('+', expression(VARIABLE, m->kernel->variables[which], which),
+		                any(m, 1)));
+		return s;
+	}
+	if (what < 82) {
+		s = statement(IF, 0);
+		s->of[0] = condition(m, 2);
+		m->depth++;
+		if (chance(25)) {
+			s->body = statement(m->loops && chance(60) ? BREAK + pick(2) : LEAVE, 0);
+		} else {
+			s->body = block(m);
+			m->nvisible = visible;
+			if (chance(25))
+				s->other = block(m);
+		}
+		m->depth--;
+		m->nvisible = visible;
+		return s;
+	}
+	return loop(m);
+}
+
+static struct statement *block(struct maker *m)
+{
+	struct statement *first = NULL, **to = &first;
+
+	for (int n = 1 + pick(m->depth ? 2 : 4); n; n--) {
+		*to = statement_make(m);
+		to = &(*to)->next;
+	}
+	return first;
+}
+
+struct random_kernel *random_kernel_make(void)
+{
+	static struct random_kernel made, *kernel = &made;
+	struct maker m = {.kernel = kernel};
+
+	nexpressions = nstatements = 0;
+	made = (struct random_kernel){.tile = 2 + pick(15)};
+	snprintf(kernel->options, sizeof(kernel->options), "-DTILE=%d", kernel->tile);
+	for (int b = 0; b < RANDOM_BUFFERS; b++)
+		kernel->elements[b] = chance(50) ? 3 : pick(NELEMENTS);
+	kernel->elements[RANDOM_DATA] = 2;
+	/* The parameters of helpers are variables of their own. */
+	kernel->variables[0] = I32;
+	kernel->variables[1] = U32;
+	kernel->nvariables = 2;
+	m.in_helper = true;
+	m.visible[0] = 0;
+	m.visible[1] = 1;
+	m.nvisible = 2;
+	for (int h = 0; h < NHELPERS; h++)
+		kernel->helpers[h] = cast(h ? U32 : I32, any(&m, 2));
+	m.in_helper = false;
+	m.nvisible = 0;
+	kernel->body = block(&m);
+	return kernel;
+}
+
+/* ---- printing ---- */
+
+static const char *const comparisons[] = {"<", "<=", ">", ">=", "==", "!="};
+
+static void expression_print(FILE *out, const struct random_kernel *kernel,
+                             const struct expression *e)
+{
+	switch (e->kind) {
+	case LITERAL:
+		if (e->value == kernel->tile)
+			fputs("TILE", out);
+		else
+			fprintf(out, e->value < 0 ? "(%lld)" : "%lld", (long long)e->value);
+		return;
+	case INTEGER:
+		fprintf(out, "n%d", e->which);
+		return;
+	case VARIABLE:
+		fprintf(out, "v%d", e->which);
+		return;
+	case QUERY:
+		fprintf(out, e->which == WORK_DIM ? "%s()" : "%s(%d)", queries[e->which],
+		        e->dimension);
+		return;
+	case NEGATE:
+		fprintf(out, "(%c", e->which);
+		expression_print(out, kernel, e->of[0]);
+		fputc(')', out);
+		return;
+	case LOADED:
+		fputs("data[", out);
+		expression_print(out, kernel, e->of[0]);
+		fputc(']', out);
+		return;
+	case CHOICE:
+		fputc('(', out);
+		expression_print(out, kernel, e->of[0]);
+		fputs(" ? ", out);
+		expression_print(out, kernel, e->of[1]);
+		fputs(" : ", out);
+		expression_print(out, kernel, e->of[2]);
+		fputc(')', out);
+		return;
+	case CAST:
+		fprintf(out, "(%s)(", types[e->type].name);
+		break;
+	case SMALL:
+		fprintf(out, "(int)(%s)(", smalls[e->which]);
+		break;
+	case CALL:
+		fprintf(out, "%s(", calls[e->which].name);
+		break;
+	case HELPER:
+		fprintf(out, "help%d(", e->which);
+		break;
+	case BINARY:
+		fputs(e->which == '*' ? "TIMES(" : "(", out);
+		break;
+	default:
+		fputc('(', out);
+		break;
+	}
+	for (int i = 0; i < 3 && e->of[i]; i++) {
+		if (i && e->kind == BINARY)
+			fprintf(out,
+			        e->which == '*'                      ? ","
+			        : e->which == '<' || e->which == '>' ? " %c%c "
+			                                             : " %c ",
+			        e->which, e->which);
+		else if (i && e->kind == COMPARE)
+			fprintf(out, " %s ", comparisons[e->which]);
+		else if (i && e->kind == BOTH)
+			fputs(e->which ? " || " : " && ", out);
+		else if (i)
+			fputs(", ", out);
+		expression_print(out, kernel, e->of[i]);
+	}
+	fputc(')', out);
+}
+
+static void block_print(FILE *out, const struct random_kernel *kernel, const struct statement *s);
+
+static void element_value(FILE *out, const char *type)
+{
+	fprintf(out, strcmp(type, "struct pair") ? "(%s)(1)" : "one()", type);
+}
+
+static void access_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
+{
+	const char *type = elements[kernel->elements[s->which]].name;
+	bool simple = elements[kernel->elements[s->which]].vectors;
+
+	if (s->act == LOAD)
+		fputs("sink = ", out);
+	if (s->width > 1) {
+		if (s->act == STORE)
+			fprintf(out, "vstore%d((%s%d)(1), ", s->width, type, s->width);
+		else
+			fprintf(out, "vload%d(", s->width);
+		expression_print(out, kernel, s->of[0]);
+		fprintf(out, ", b%d)%s;\n", s->which, s->act == STORE ? "" : ".s0");
+		return;
+	}
+	if (s->act == STORE && s->form == 2) {
+		fprintf(out, "put%d(b%d + ", s->which, s->which);
+		expression_print(out, kernel, s->of[0]);
+		fputs(");\n", out);
+		return;
+	}
+	if (s->act == STORE && s->form == 3 && simple) {
+		fprintf(out, "sink = b%d[", s->which);
+		expression_print(out, kernel, s->of[0]);
+		fputs("]; ", out);
+	}
+	fprintf(out, s->form ? "b%d[" : "(*(b%d + ", s->which);
+	expression_print(out, kernel, s->of[0]);
+	fputs(s->form ? "]" : "))", out);
+	if (s->act == LOAD) {
+		fputs(simple ? ";\n" : ".x;\n", out);
+		return;
+	}
+	fputs(" = ", out);
+	element_value(out, type);
+	fputs(";\n", out);
+}
+
+static void loop_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
+{
+	static const char *const steps[] = {
+	    "v%d += ", "v%d -= ", "v%d--", "v%d += ", "v%d++", "v%d *= 2", "v%d += ", "++v%d"};
+	bool by = strchr(steps[s->form], '=') && s->form != 5;
+
+	fprintf(out, s->form == 3 ? "{ %s v%d = " : "for (%s v%d = ",
+	        types[kernel->variables[s->which]].name, s->which);
+	expression_print(out, kernel, s->of[0]);
+	if (s->form == 3) {
+		fputs("; do {\n", out);
+	} else {
+		fprintf(out, "; v%d %s ", s->which, comparisons[s->compare]);
+		expression_print(out, kernel, s->of[1]);
+		fputs("; ", out);
+		if (s->form == 6) {
+			fputs(") {\n", out);
+		} else {
+			fprintf(out, steps[s->form], s->which);
+			if (by)
+				expression_print(out, kernel, s->of[2]);
+			fputs(") {\n", out);
+		}
+	}
+	block_print(out, kernel, s->body);
+	if (s->form == 3 || s->form == 6) {
+		fprintf(out, steps[s->form], s->which);
+		expression_print(out, kernel, s->of[2]);
+		fputs(";\n", out);
+	}
+	fputs("}", out);
+	if (s->form == 3) {
+		fprintf(out, " while (v%d %s ", s->which, comparisons[s->compare]);
+		expression_print(out, kernel, s->of[1]);
+		fputs("); }", out);
+	}
+	fputs("\n", out);
+}
+
+static void block_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
+{
+	for (; s; s = s->next)
+		switch (s->act) {
+		case SET:
+		case ADD_TO:
+			fprintf(out, "%s v%d = ",
+			        s->act == SET ? types[kernel->variables[s->which]].name : "",
+			        s->which);
+			expression_print(out, kernel, s->of[0]);
+			fputs(";\n", out);
+			break;
+		case STORE:
+		case LOAD:
+			access_print(out, kernel, s);
+			break;
+		case IF:
+			fputs("if (", out);
+			expression_print(out, kernel, s->of[0]);
+			fputs(") {\n", out);
+			block_print(out, kernel, s->body);
+			if (s->other) {
+				fputs("} else {\n", out);
+				block_print(out, kernel, s->other);
+			}
+			fputs("}\n", out);
+			break;
+		case FOR:
+			loop_print(out, kernel, s);
+			break;
+		case LEAVE:
+			fputs("return;\n", out);
+			break;
+		case BREAK:
+			fputs("break;\n", out);
+			break;
+		case CONTINUE:
+			fputs("continue;\n", out);
+			break;
+		}
+}
+
+const char *random_kernel_options(const struct random_kernel *kernel)
+{
+	return kernel->options;
+}
+
+char *random_kernel_text(const struct random_kernel *kernel)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		abort();
+	fputs("struct pair { int x, y, z; };\n"
+	      "struct pair one(void) { struct pair p = {1, 2, 3}; return p; }\n"
+	      "#if TILE > 64 || defined(ASKED) // a comment\n#define TIMES(a, b) 0\n#else\n"
+	      "#define TIMES(a, b) ((a) * (b))\n#endif\n",
+	      out);
+	for (int h = 0; h < NHELPERS; h++) {
+		fprintf(out, "%s help%d(int v0, uint v1) { return ", h ? "uint" : "int", h);
+		expression_print(out, kernel, kernel->helpers[h]);
+		fputs("; }\n", out);
+	}
+	for (int b = 0; b < 2; b++) {
+		const char *type = elements[kernel->elements[b]].name;
+
+		fprintf(out, "void put%d(__global %s *p) { *p = ", b, type);
+		element_value(out, type);
+		fputs("; }\n", out);
+	}
+	fputs("__kernel void k(", out);
+	for (int b = 0; b < RANDOM_DATA; b++)
+		fprintf(out, "__global %s *b%d, ", elements[kernel->elements[b]].name, b);
+	fputs("__global int *data, int n0, uint n1, long n2, ulong n3)\n{\nvolatile float sink;\n",
+	      out);
+	block_print(out, kernel, kernel->body);
+	fputs("}\n", out);
+	fclose(out);
+	return text;
+}
+
+/* ---- executing ---- */
+
+/* What an item has done. */
+enum flow { GOES_ON, BREAKS, CONTINUES, LEAVES };
+
+struct execution {
+	const struct random_kernel *kernel;
+	const struct ndrange *range;
+	const int64_t *integers;
+	size_t group[3], item[3], flat;
+	int64_t variables[MAXVARIABLES];
+	unsigned steps;
+	bool wrong;
+	struct random_touches *touches;
+	size_t first_touch; /* of the item */
+};
+
+static int64_t fit(enum type type, int64_t value)
+{
+	return type == I32 ? (int32_t)value : type == U32 ? (int64_t)(uint32_t)value : value;
+}
+
+static int64_t wrong(struct execution *x)
+{
+	x->wrong = true;
+	return 1;
+}
+
+/* A result of signed arithmetic that its type does not hold is an error. */
+static int64_t result(struct execution *x, enum type type, __int128 value)
+{
+	__int128 most = ((__int128)1 << (types[type].bits - 1)) - 1;
+
+	if (types[type].is_signed && (value > most || value < -most - 1))
+		return wrong(x);
+	return fit(type, (int64_t)(unsigned __int128)value);
+}
+
+static __int128 extended(enum type type, int64_t value)
+{
+	return type == U64 ? (__int128)(uint64_t)value : value;
+}
+
+static int64_t evaluate(struct execution *x, const struct expression *e);
+
+/* A value as one of another type. */
+static int64_t evaluate_as(struct execution *x, const struct expression *e, enum type type)
+{
+	return fit(type, evaluate(x, e));
+}
+
+static int64_t query_value(const struct execution *x, int which, int d)
+{
+	const struct ndrange *range = x->range;
+
+	switch (which) {
+	case GLOBAL_ID:
+		return x->group[d] * range->local[d] + x->item[d];
+	case LOCAL_ID:
+		return x->item[d];
+	case GROUP_ID:
+		return x->group[d];
+	case GLOBAL_SIZE:
+		return range->groups[d] * range->local[d];
+	case LOCAL_SIZE:
+		return range->local[d];
+	case NUM_GROUPS:
+		return range->groups[d];
+	case WORK_DIM:
+		return range->dimensions;
+	default:
+		return 0;
+	}
+}
+
+static int64_t shift_value(struct execution *x, const struct expression *e)
+{
+	int64_t a = evaluate_as(x, e->of[0], e->type);
+	unsigned by = evaluate(x, e->of[1]) & (types[e->type].bits - 1);
+
+	if (e->which == '<')
+		return types[e->type].is_signed && a < 0
+		           ? wrong(x)
+		           : result(x, e->type, extended(e->type, a) << by);
+	return fit(e->type, (int64_t)(extended(e->type, a) >> by));
+}
+
+static int64_t binary_value(struct execution *x, const struct expression *e)
+{
+	__int128 a, b;
+
+	if (e->which == '<' || e->which == '>')
+		return shift_value(x, e);
+	a = extended(e->type, evaluate_as(x, e->of[0], e->type));
+	b = extended(e->type, evaluate_as(x, e->of[1], e->type));
+	switch (e->which) {
+	case '+':
+		return result(x, e->type, a + b);
+	case '-':
+		return result(x, e->type, a - b);
+	case '*':
+		return result(x, e->type,
+		              types[e->type].is_signed ? a * b
+		                                       : (__int128)((uint64_t)a * (uint64_t)b));
+	case '&':
+		return fit(e->type, a & b);
+	case '|':
+		return fit(e->type, a | b);
+	case '^':
+		return fit(e->type, a ^ b);
+	default:
+		break;
+	}
+	if (!b)
+		return wrong(x);
+	return result(x, e->type, e->which == '/' ? a / b : a % b);
+}
+
+static bool compares(int how, __int128 a, __int128 b)
+{
+	switch (how) {
+	case 0:
+		return a < b;
+	case 1:
+		return a <= b;
+	case 2:
+		return a > b;
+	case 3:
+		return a >= b;
+	case 4:
+		return a == b;
+	default:
+		return a != b;
+	}
+}
+
+static int64_t compare_value(struct execution *x, const struct expression *e)
+{
+	enum type type = common(e->of[0]->type, e->of[1]->type);
+	int64_t a = evaluate_as(x, e->of[0], type), b = evaluate_as(x, e->of[1], type);
+
+	return compares(e->which, extended(type, a), extended(type, b));
+}
+
+static int64_t call_value(struct execution *x, const struct expression *e)
+{
+	bool of_24 = e->which == MUL24 || e->which == MAD24;
+	__int128 of[3] = {0}, most = e->type == I32 ? 1 << 23 : 1 << 24;
+
+	for (int i = 0; i < calls[e->which].n; i++)
+		of[i] = extended(e->type, evaluate(x, e->of[i]));
+	for (int i = 0; of_24 && i < 2; i++)
+		if (of[i] >= most || of[i] < (e->type == I32 ? -most : 0))
+			return wrong(x);
+	if (of_24)
+		return result(x, e->type, of[0] * of[1] + of[2]);
+	if (e->which == CLAMP) {
+		if (of[1] > of[2])
+			return wrong(x);
+		of[0] = of[0] > of[1] ? of[0] : of[1];
+		return (int64_t)(of[0] < of[2] ? of[0] : of[2]);
+	}
+	return (int64_t)((of[0] < of[1]) == (e->which == MIN) ? of[0] : of[1]);
+}
+
+static int64_t helper_value(struct execution *x, const struct expression *e)
+{
+	int64_t first = evaluate(x, e->of[0]), second = evaluate(x, e->of[1]);
+
+	x->variables[0] = first;
+	x->variables[1] = second;
+	return evaluate(x, x->kernel->helpers[e->which]);
+}
+
+static int64_t small_value(int which, int64_t value)
+{
+	return which == 0   ? (int8_t)value
+	       : which == 1 ? (uint8_t)value
+	       : which == 2 ? (int16_t)value
+	                    : (int64_t)(uint16_t)value;
+}
+
+static int64_t evaluate(struct execution *x, const struct expression *e)
+{
+	int64_t a;
+
+	switch (e->kind) {
+	case LITERAL:
+		return e->value;
+	case INTEGER:
+		return x->integers[e->which];
+	case VARIABLE:
+		return x->variables[e->which];
+	case QUERY:
+		return query_value(x, e->which, e->dimension);
+	case BINARY:
+		return binary_value(x, e);
+	case COMPARE:
+		return compare_value(x, e);
+	case BOTH:
+		a = evaluate(x, e->of[0]);
+		if (!a == !e->which)
+			return a != 0;
+		return evaluate(x, e->of[1]) != 0;
+	case NEGATE:
+		a = evaluate(x, e->of[0]);
+		return e->which == '!'   ? !a
+		       : e->which == '~' ? fit(e->type, ~a)
+		                         : result(x, e->type, -extended(e->type, a));
+	case CAST:
+		return evaluate_as(x, e->of[0], e->type);
+	case SMALL:
+		return small_value(e->which, evaluate(x, e->of[0]));
+	case CHOICE:
+		return evaluate_as(x, e->of[evaluate(x, e->of[0]) ? 1 : 2], e->type);
+	case CALL:
+		return call_value(x, e);
+	case HELPER:
+		return helper_value(x, e);
+	case LOADED:
+		a = evaluate(x, e->of[0]);
+		return (int32_t)(((uint64_t)a + 77) * UINT64_C(0x9e3779b97f4a7c15) >> 32) % 50;
+	}
+	return 0;
+}
+
+/* ---- statements ---- */
+
+static void touch(struct execution *x, int buffer, bool write, __int128 first, int64_t bytes)
+{
+	struct random_touches *t = x->touches;
+
+	if (first < 0 || first >= (__int128)1 << 62 || t->n == MAXTOUCHES) {
+		x->wrong = true;
+		return;
+	}
+	/* What an item has written before it reads as it was, wherever it runs. */
+	for (size_t i = x->first_touch; !write && i < t->n; i++)
+		if (t->all[i].write && t->all[i].buffer == buffer && t->all[i].first <= first &&
+		    first + bytes <= t->all[i].end)
+			return;
+	t->all[t->n++] =
+	    (struct random_touch){x->flat, buffer, write, (int64_t)first, (int64_t)first + bytes};
+}
+
+static void access_run(struct execution *x, const struct statement *s)
+{
+	int which = x->kernel->elements[s->which];
+	int64_t bytes = elements[which].bytes, index = evaluate(x, s->of[0]);
+	__int128 at = (__int128)index * bytes * s->width;
+	bool simple = elements[which].vectors;
+
+	if (s->act == LOAD) {
+		touch(x, s->which, false, at, simple ? bytes : 4);
+		return;
+	}
+	if (s->form == 3 && simple && s->width == 1)
+		touch(x, s->which, false, at, bytes);
+	touch(x, s->which, true, at, bytes * s->width);
+}
+
+static enum flow block_run(struct execution *x, const struct statement *s);
+
+static void step_run(struct execution *x, const struct statement *s)
+{
+	enum type type = x->kernel->variables[s->which];
+	int64_t *count = &x->variables[s->which], by;
+
+	if (s->form == 5) {
+		*count = result(x, type, extended(type, *count) * 2);
+	} else if (s->form == 2 || s->form == 4 || s->form == 7) {
+		*count = result(x, type, extended(type, *count) + (s->form == 2 ? -1 : 1));
+	} else {
+		enum type wide = common(type, s->of[2]->type);
+
+		by = evaluate_as(x, s->of[2], wide);
+		*count = fit(type, result(x, wide,
+		                          extended(wide, fit(wide, *count)) +
+		                              (s->form == 1 ? -1 : 1) * extended(wide, by)));
+	}
+}
+
+static bool loop_goes_on(struct execution *x, const struct statement *s)
+{
+	enum type mine = x->kernel->variables[s->which], type = common(mine, s->of[1]->type);
+
+	return compares(s->compare, extended(type, fit(type, x->variables[s->which])),
+	                extended(type, evaluate_as(x, s->of[1], type)));
+}
+
+static enum flow loop_run(struct execution *x, const struct statement *s)
+{
+	bool first = true;
+
+	x->variables[s->which] = evaluate(x, s->of[0]);
+	while (!x->wrong && ((first && s->form == 3) || loop_goes_on(x, s))) {
+		enum flow flow = block_run(x, s->body);
+
+		first = false;
+		if (flow == LEAVES)
+			return LEAVES;
+		if (flow == BREAKS)
+			break;
+		/* Where it stands at the end of the body, it is left out. */
+		if (flow == GOES_ON || (s->form != 3 && s->form != 6))
+			step_run(x, s);
+	}
+	return GOES_ON;
+}
+
+static enum flow block_run(struct execution *x, const struct statement *s)
+{
+	enum flow flow = GOES_ON;
+
+	for (; s && flow == GOES_ON && !x->wrong; s = s->next) {
+		if (++x->steps > MAXSTEPS)
+			x->wrong = true;
+		switch (s->act) {
+		case SET:
+		case ADD_TO:
+			x->variables[s->which] = evaluate(x, s->of[0]);
+			break;
+		case STORE:
+		case LOAD:
+			access_run(x, s);
+			break;
+		case IF:
+			flow = block_run(x, evaluate(x, s->of[0]) ? s->body : s->other);
+			break;
+		case FOR:
+			flow = loop_run(x, s);
+			break;
+		case LEAVE:
+			return LEAVES;
+		case BREAK:
+			return BREAKS;
+		case CONTINUE:
+			return CONTINUES;
+		}
+	}
+	return flow;
+}
+
+bool random_kernel_run(const struct random_kernel *kernel, const struct ndrange *range,
+                       const int64_t integers[RANDOM_INTEGERS], struct random_touches *touches)
+{
+	struct execution x = {
+	    .kernel = kernel, .range = range, .integers = integers, .touches = touches};
+	size_t items = range->local[0] * range->local[1] * range->local[2];
+
+	*touches = (struct random_touches){.all = malloc(MAXTOUCHES * sizeof(*touches->all))};
+	for (x.flat = 0; x.flat < ndrange_groups(range) && !x.wrong; x.flat++) {
+		x.group[0] = x.flat % range->groups[0];
+		x.group[1] = x.flat / range->groups[0] % range->groups[1];
+		x.group[2] = x.flat / range->groups[0] / range->groups[1];
+		for (size_t i = 0; i < items && !x.wrong; i++) {
+			x.item[0] = i % range->local[0];
+			x.item[1] = i / range->local[0] % range->local[1];
+			x.item[2] = i / range->local[0] / range->local[1];
+			x.first_touch = touches->n;
+			block_run(&x, kernel->body);
+		}
+	}
+	return !x.wrong;
+}

@@ -1,0 +1,51 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Random kernels, which are printed as OpenCL C, and executed item by item to tell what they
+ * touch. Buffers have no memory behind them, so that they may be of any size.
+ */
+#ifndef TESTS_UNIT_RANDOM_KERNEL_H
+#define TESTS_UNIT_RANDOM_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "partition/kernel/access/ndrange.h"
+
+/* The last buffer is of int and is read as data. */
+enum { RANDOM_BUFFERS = 4, RANDOM_DATA = 3, RANDOM_INTEGERS = 4, RANDOM_ARGUMENTS = 8 };
+
+struct random_kernel;
+
+/** Makes a kernel, "k", by lrand48(), which stays until the next one is made. Its arguments are
+ * buffers, then int, uint, long, ulong. */
+struct random_kernel *random_kernel_make(void);
+
+/** Its source; to be freed. */
+char *random_kernel_text(const struct random_kernel *kernel);
+/** The options that it needs. */
+const char *random_kernel_options(const struct random_kernel *kernel);
+
+/** Bytes of a buffer, from `first` up to before `end`, that a group reads or writes. */
+struct random_touch {
+	size_t group;
+	int buffer;
+	bool write;
+	int64_t first, end;
+};
+
+struct random_touches {
+	struct random_touch *all;
+	size_t n;
+};
+
+/** Executes a kernel.
+ * @param integers values of its arguments
+ * @param[out] touches to be freed
+ * @return whether it is right: nothing overflows where C says that it must not, no address is
+ * below its buffer, and it ends */
+bool random_kernel_run(const struct random_kernel *kernel, const struct ndrange *range,
+                       const int64_t integers[RANDOM_INTEGERS], struct random_touches *touches);
+
+#endif
