@@ -76,7 +76,7 @@ static const struct heddle_strategy_parameter parameters[] = {
     [HDSS_FAIR] = {"fair", 1, 0, 1, "0 or 1",
                    "no block is larger than the worker's share of what remains"},
     [HDSS_RAMP] = {"ramp", 1, 0, 1, "0 or 1",
-                   "no block is larger than the worker's share of what was given so far"},
+                   "no block is larger than the worker's share of twice what was given so far"},
     [HDSS_NPARAMETERS] = {0},
 };
 

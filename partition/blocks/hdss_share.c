@@ -37,7 +37,9 @@
  * beside their iterations, or this part of the run. */
 #define WORTH_STARTS 4
 #define WORTH_RUN 0.001
-/* Nor at the beginning, while little has been given, below so many times. */
+/* At the beginning a block is the worker's share of so many times what was given so far, and not
+ * below so many times its start. */
+#define RAMP 2
 #define RAMP_STARTS 32
 /* Blocks under way that take so many times as long as expected, on average, tell that
  * iterations cost more now. */
@@ -552,8 +554,8 @@ static double share_wish(struct heddle_strategy *b, unsigned worker)
 }
 
 /* Nobody knows what iterations cost that were not reached yet. So no block is larger than its
- * worker's part, by weight, of what remains, and of what was given so far: the last ones may
- * cost far more than predicted, and the first ones may have. */
+ * worker's part, by weight, of what remains, and of twice what was given so far: the last ones
+ * may cost far more than predicted, and the first ones may have. */
 double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
@@ -570,6 +572,7 @@ double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
 	}
 	if (b->parameters[HDSS_RAMP])
 		n = fmin(n, fmax(blocks_hdss_jump(b, worker),
-		                 part(b, worker, b->total - b->remaining, RAMP_STARTS * start)));
+		                 part(b, worker, RAMP * (b->total - b->remaining),
+		                      RAMP_STARTS * start)));
 	return fmax(n, 1);
 }
