@@ -46,6 +46,7 @@ dist_results_DATA = \
 	results/design.md \
 	results/estimates.md \
 	results/fpga.md \
+	results/irregular.md \
 	results/kernels.md \
 	results/loops.md \
 	results/overhead.md \

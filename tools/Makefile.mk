@@ -48,6 +48,7 @@ bin_heddle_bench_SOURCES = \
 	tools/bench/bound.c \
 	tools/bench/bound.h \
 	tools/bench/contenders.c \
+	tools/bench/irregular.c \
 	tools/bench/measure.c \
 	tools/bench/memory.c \
 	tools/bench/process.c \

@@ -59,6 +59,7 @@ static const char documentation[] =
 
 enum option_key {
 	OPTION_JSON = 256,
+	OPTION_IRREGULAR,
 	OPTION_QUICK,
 	OPTION_ROUNDS,
 	OPTION_BUDGET,
@@ -78,6 +79,8 @@ static const struct argp_option options[] = {
     {"app", 'a', "LIST", 0, "apps, or paths of programs with their options (default: all)", 0},
     {"program", OPTION_PROGRAM, "COMMAND", 0,
      "a program of StarPU with its arguments, in quotes; may be given several times", 0},
+    {"irregular", OPTION_IRREGULAR, NULL, 0,
+     "compare strategies on simulated loops whose iterations cost differently", 0},
     {"contenders", OPTION_CONTENDERS, "LIST", 0, "contenders to run (default: all)", 0},
     {"sched", OPTION_CONTENDERS, "LIST", OPTION_ALIAS, NULL, 0},
     {"platform", OPTION_PLATFORM, "LIST", 0, "simulated machines, descriptions or names", 0},
@@ -175,6 +178,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		settings->programs = bench_grow(settings->programs, settings->nprograms + 1,
 		                                sizeof(*settings->programs));
 		settings->programs[settings->nprograms++] = text;
+		break;
+	case OPTION_IRREGULAR:
+		settings->irregular = true;
 		break;
 	case OPTION_QUICK:
 		settings->quick = true;
@@ -392,6 +398,8 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &settings);
 	if (settings.rows)
 		return bench_rows_print(settings.rows) ? 2 : 0;
+	if (settings.irregular)
+		return bench_irregular(&settings) ? 2 : 0;
 	if (bench_contenders_check(settings.contenders) || heddle_output_check(settings.json))
 		return 2;
 	/* First repetitions are cold: they do not use earlier measurements. */

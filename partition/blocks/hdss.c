@@ -73,6 +73,10 @@ static const struct heddle_strategy_parameter parameters[] = {
                     "a share is launched in slices of at least this part of the run; 0: whole"},
     [HDSS_OVERLAP] = {"overlap", 1, 0, 1, "0 or 1",
                       "an accelerator's next block arrives while one runs"},
+    [HDSS_FAIR] = {"fair", 1, 0, 1, "0 or 1",
+                   "no block is larger than the worker's share of what remains"},
+    [HDSS_RAMP] = {"ramp", 1, 0, 1, "0 or 1",
+                   "no block is larger than the worker's share of twice what was given so far"},
     [HDSS_NPARAMETERS] = {0},
 };
 
@@ -166,6 +170,7 @@ static int hdss_begin(struct heddle_strategy *b)
 		if (!given->alignment && (!given->maximum || factor <= given->maximum))
 			given->alignment = factor;
 	}
+	h->over = 1;
 	b->state = h;
 	return 0;
 }
@@ -361,7 +366,7 @@ static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
 	struct hdss_worker *w = &h->worker[worker];
 	double size;
 
-	blocks_hdss_estimate_all(b);
+	blocks_hdss_estimate_all(b, worker);
 	if (blocks_hdss_comes_late(b, worker))
 		return 0;
 	if (!h->completion && (adaptive_left(b) <= 0 || all_learned(b)))
@@ -421,6 +426,7 @@ static void hdss_completed(struct heddle_strategy *b, unsigned worker, size_t n,
 	struct hdss_worker *w = &h->worker[worker];
 	bool first = !w->time.count, learned = w->learned, known;
 
+	h->done += n;
 	if (n > w->largest.n)
 		w->largest = (struct heddle_block_point){n, us};
 	w->clock += us;

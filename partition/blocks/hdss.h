@@ -29,6 +29,8 @@ enum {
 	HDSS_AHEAD,
 	HDSS_SLICE,
 	HDSS_OVERLAP,
+	HDSS_FAIR,
+	HDSS_RAMP,
 	HDSS_NPARAMETERS
 };
 
@@ -65,6 +67,9 @@ struct hdss_estimate {
 
 struct hdss {
 	bool completion; /**< for all workers */
+	size_t done;     /**< iterations of all workers */
+	double over;     /**< how many times as long as expected blocks under way take; 1: as
+	                      expected */
 	/** First blocks of all workers of a kind, as if one had done them. */
 	struct heddle_block_time first[HEDDLE_NKINDS];
 	bool agree[HEDDLE_NKINDS]; /**< these lie on one line, and tell a start */
@@ -76,6 +81,9 @@ struct hdss {
 		bool sized;
 	} kind[HEDDLE_NKINDS];           /**< means over workers, or what their first blocks tell
 	                                      together, as of the last blocks_hdss_estimate_all() */
+	double rates;                    /**< of all workers together */
+	double fastest;                  /**< pace of a worker */
+	unsigned long refreshed;         /**< event of the last estimate of all */
 	double end;                      /**< when all is expected to be done; 0: not known yet */
 	struct hdss_estimate *estimates; /**< nworkers */
 	struct hdss_worker worker[];
@@ -86,8 +94,9 @@ static inline bool hdss_is_core(const struct heddle_strategy *b, unsigned worker
 	return b->workers[worker].given.kind == HEDDLE_KIND_CPU;
 }
 
-/** Brings the estimates and the estimated end up to date. */
-void blocks_hdss_estimate_all(struct heddle_strategy *b);
+/** Brings the estimates and the estimated end up to date. With many workers, those of
+ * others than the one that asks are left for a few events. */
+void blocks_hdss_estimate_all(struct heddle_strategy *b, unsigned worker);
 
 /** Iterations a worker's blocks have far from the end; 0: not known yet. Wants
  * blocks_hdss_estimate_all() before. */

@@ -33,6 +33,19 @@
 #define FIRST_ANSWER_US 100
 /* All of what remains goes to one worker if that delays no end by more. */
 #define CRUMB 0.0005
+/* Blocks are not cut to a worker's share of the rest below so many times what they cost
+ * beside their iterations, or this part of the run. */
+#define WORTH_STARTS 4
+#define WORTH_RUN 0.001
+/* At the beginning a block is the worker's share of so many times what was given so far, and not
+ * below so many times its start. */
+#define RAMP 2
+#define RAMP_STARTS 32
+/* Blocks under way that take so many times as long as expected, on average, tell that
+ * iterations cost more now. */
+#define OVERRUN 1.5
+/* All estimates are made anew after so many events for each worker. */
+#define REFRESH (1 / 16.0)
 
 /* An accelerator's growth: its first block is mostly start. */
 #define BLIND_JUMP_ACCELERATOR 4
@@ -238,7 +251,29 @@ static void slice_set(const struct heddle_strategy *b, unsigned worker)
 		estimate->rate *= (estimate->slice - estimate->start) / estimate->slice;
 }
 
-void blocks_hdss_estimate_all(struct heddle_strategy *b)
+/* Blocks of many workers that take longer than expected tell of iterations that cost
+ * more before one of them is done. */
+static void overrun_count(const struct heddle_strategy *b)
+{
+	struct hdss *h = b->state;
+	double sum = 0, n = 0;
+
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		const struct blocks_worker *books = &b->workers[w];
+		const struct hdss_estimate *e = &h->estimates[w];
+		double took = h->now - h->worker[w].clock - books->blocks_under_way * e->start;
+
+		if (books->retired || e->guessed || !books->under_way)
+			continue;
+		sum += fmax(1, took / (books->under_way * e->pace));
+		n++;
+	}
+	h->over = n > 0 && sum > OVERRUN * n ? sum / n : 1;
+	for (unsigned w = 0; h->over > 1 && w < b->nworkers; w++)
+		h->estimates[w].pace *= h->over;
+}
+
+static void all_refresh(struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
 	double fastest = HUGE_VAL, prior = HUGE_VAL;
@@ -264,8 +299,12 @@ void blocks_hdss_estimate_all(struct heddle_strategy *b)
 		estimate->guessed = estimate->pace == 0;
 		if (estimate->guessed || (estimate->prior && estimate->pace > fastest))
 			guess(b, w, fmin(fastest, prior));
-		estimate->ready = ready_at(b, w);
 	}
+	if (b->parameters[HDSS_FAIR])
+		overrun_count(b);
+	for (unsigned w = 0; w < b->nworkers; w++)
+		h->estimates[w].ready = ready_at(b, w);
+	h->fastest = fmin(fastest, prior);
 	/* Slices are parts of the run, whose length depends on them a little. */
 	for (int i = 0; i < 4; i++) {
 		double before = h->run;
@@ -277,6 +316,40 @@ void blocks_hdss_estimate_all(struct heddle_strategy *b)
 		if (fabs(h->run - before) < 0.02 * before)
 			break;
 	}
+}
+
+/* What is known of others changes little from event to event. */
+static void one_refresh(struct heddle_strategy *b, unsigned worker)
+{
+	struct hdss *h = b->state;
+	struct hdss_estimate *estimate = &h->estimates[worker];
+	double before = estimate->rate;
+
+	blocks_hdss_estimate(b, worker, estimate);
+	estimate->guessed = estimate->pace == 0;
+	if (estimate->guessed || (estimate->prior && estimate->pace > h->fastest))
+		guess(b, worker, h->fastest);
+	estimate->pace *= h->over;
+	estimate->ready = ready_at(b, worker);
+	slice_set(b, worker);
+	h->rates += estimate->rate - before;
+}
+
+void blocks_hdss_estimate_all(struct heddle_strategy *b, unsigned worker)
+{
+	struct hdss *h = b->state;
+	unsigned long stale = b->parameters[HDSS_FAIR] ? REFRESH * b->nworkers : 0;
+
+	if (h->end > 0 && h->refreshed && b->events - h->refreshed < stale) {
+		one_refresh(b, worker);
+		return;
+	}
+	all_refresh(b);
+	h->refreshed = b->events;
+	h->rates = 0;
+	for (unsigned w = 0; w < b->nworkers; w++)
+		if (!b->workers[w].retired)
+			h->rates += h->estimates[w].rate;
 }
 
 double blocks_hdss_slice(const struct heddle_strategy *b, unsigned worker)
@@ -295,12 +368,8 @@ double blocks_hdss_slice(const struct heddle_strategy *b, unsigned worker)
 static double share_by_weight(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
-	double sum = 0;
 
-	for (unsigned w = 0; w < b->nworkers; w++)
-		if (!b->workers[w].retired)
-			sum += h->estimates[w].rate;
-	return b->remaining * h->estimates[worker].rate / sum;
+	return b->remaining * h->estimates[worker].rate / h->rates;
 }
 
 /* Time the worker's next block should take, of the `us` that are its own. Far
@@ -459,7 +528,15 @@ static double crumb(const struct heddle_strategy *b, unsigned worker)
 	    1, fmin(b->remaining, (until - estimate->ready - estimate->start) / estimate->pace));
 }
 
-double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
+/* A worker's part of n iterations, or what is done in some time. */
+static double part(const struct heddle_strategy *b, unsigned worker, double n, double us)
+{
+	const struct hdss_estimate *estimate = &((const struct hdss *)b->state)->estimates[worker];
+
+	return fmax(n * share_by_weight(b, worker) / b->remaining, us / estimate->pace);
+}
+
+static double share_wish(struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_estimate *estimate = &h->estimates[worker];
@@ -474,4 +551,28 @@ double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
 	if (estimate->start + worthwhile_size(b, worker) * estimate->pace > us)
 		return crumb(b, worker);
 	return share_size(b, worker, us);
+}
+
+/* Nobody knows what iterations cost that were not reached yet. So no block is larger than its
+ * worker's part, by weight, of what remains, and of twice what was given so far: the last ones
+ * may cost far more than predicted, and the first ones may have. */
+double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	double n = share_wish(b, worker), start = h->estimates[worker].start, rest = b->remaining;
+
+	if (n <= 0 || b->stream || !b->parameters[HDSS_JUMP])
+		return n;
+	if (b->parameters[HDSS_FAIR]) {
+		/* Others may be busy to the end with what they have. */
+		if (h->over <= 1)
+			rest = b->total - h->done;
+		n = fmin(n, part(b, worker, h->over > 1 ? rest / 2 : rest,
+		                 fmax(WORTH_STARTS * start, WORTH_RUN * h->run)));
+	}
+	if (b->parameters[HDSS_RAMP])
+		n = fmin(n, fmax(blocks_hdss_jump(b, worker),
+		                 part(b, worker, RAMP * (b->total - b->remaining),
+		                      RAMP_STARTS * start)));
+	return fmax(n, 1);
 }

@@ -139,6 +139,15 @@ message=$("$bench" --rows "$work/none.json" 2>&1)
 check "exit status of --rows without a file" $? 2
 check "message of --rows without a file" "$message" \
 	"heddle: unable to open $work/none.json: No such file or directory"
+# Simulated loops that are not smooth: as exact as any simulation.
+"$bench" --irregular --quick --size 20000 --reps 5 --contenders "hdss css:chunk=10" >"$work/table"
+check "exit status of --irregular" $? 0
+check "rows of --irregular" "$(grep -c ' 0\.[0-9]* *[01]\.[0-9]*$' "$work/table")" 6
+"$bench" --irregular --quick --size 20000 --reps 5 --contenders "hdss css:chunk=10" |
+	cmp -s - "$work/table"
+check "the same again" $? 0
+"$bench" --irregular --quick --contenders nobody >"$work/table" 2>&1
+check "exit status of --irregular with a strategy that is none" $? 2
 # Nobody waits for a comparison that cannot be written.
 message=$("$bench" --app "$app" --json "$work/none/report.json" 2>&1)
 check "exit status of a report without a folder" $? 2

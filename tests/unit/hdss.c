@@ -374,6 +374,33 @@ static void test_faster_than_the_others(void **state)
 			}
 }
 
+/* What iterations cost is not known before they are done: the first or the last hundredth of
+ * them costs fifty times as much. The bounds on shares are what keeps workers together. */
+static void test_unequal_iterations(void **state)
+{
+	static double work[400001];
+
+	for (int last = 0; last < 2; last++)
+		for (size_t c = 3; c < NCORES; c += 2) {
+			struct replay_machine machine = table_machine(0, c);
+			struct outcome o, without;
+			double scale = 1 / 1.49;
+
+			machine.n = 400000;
+			for (size_t i = 0; i < machine.n; i++) {
+				size_t place = last ? machine.n - 1 - i : i;
+
+				work[i + 1] = work[i] + scale * (place < 4000 ? 50 : 1);
+			}
+			machine.work = work;
+			overheads_add(&machine, 100e3, 1);
+			o = replay("hdss", &machine);
+			without = replay(last ? "hdss:fair=0" : "hdss:ramp=0", &machine);
+			assert_true(o.efficiency > without.efficiency);
+			expect(&o, 0.85, 1, last ? "dear last" : "dear first", 36, cores[c]);
+		}
+}
+
 /* A core that is twenty times too slow for one block is not given up, nor is
  * the run's end planned around it. */
 static void test_spike(void **state)
@@ -591,8 +618,8 @@ static void test_published_overheads(void **state)
 /* Each extension alone on top of the published algorithm, and each one off. */
 static void test_switches(void **state)
 {
-	static const char *const keys[] = {"jump",   "each",   "kinds", "warm",
-	                                   "robust", "follow", "ahead"};
+	static const char *const keys[] = {"jump",   "each",  "kinds", "warm", "robust",
+	                                   "follow", "ahead", "fair",  "ramp"};
 	struct replay_machine machine = table_machine(1, 2);
 	char spec[64];
 
@@ -644,6 +671,7 @@ int main(void)
 	    cmocka_unit_test(test_overheads),
 	    cmocka_unit_test(test_device_slows_down),
 	    cmocka_unit_test(test_faster_than_the_others),
+	    cmocka_unit_test(test_unequal_iterations),
 	    cmocka_unit_test(test_spike),
 	    cmocka_unit_test(test_prior_rates),
 	    cmocka_unit_test(test_hostile_prior_rates),

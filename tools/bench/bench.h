@@ -33,6 +33,7 @@ struct bench_settings {
 	double limit_s;  /* for one process */
 	enum simulation_profile profile;
 	bool quick, verify, verbose;
+	bool irregular; /* strategies on simulated loops that are not smooth */
 };
 
 /* The results of a contender's processes. */
@@ -138,6 +139,12 @@ void bench_record_bound(struct bench_case *bench, const json_t *report);
  * @param before of a simulated process; NULL: none
  * @return to be freed; NULL after a message */
 char *bench_record_preload(bool ours, const char *before);
+
+/* ---- irregular.c ---- */
+
+/** Compares strategies on loops that are not smooth and prints a table.
+ * @return 0; 1 after a message */
+int bench_irregular(const struct bench_settings *settings);
 
 /* ---- process.c ---- */
 

@@ -159,12 +159,18 @@ static size_t range_take(struct replay *r, unsigned worker, size_t *n)
 	return start;
 }
 
+static double range_work(const struct replay_machine *m, size_t start, size_t n)
+{
+	return m->work ? m->work[start + n] - m->work[start] : n;
+}
+
 /* The times of both stages of a block, which the worker requests now. */
 static void block_time(struct replay *r, struct runner *runner, struct replay_block *block)
 {
 	const struct replay_worker *w = runner->worker;
-	double work = block->size / worker_rate(w, block->size), factor, first, second;
+	double work = range_work(r->machine, block->start, block->size), factor, first, second;
 
+	work /= worker_rate(w, block->size);
 	factor = random_factor(r, w->noise);
 	if (w->spike_block == runner->given)
 		factor *= w->spike_factor;
@@ -347,18 +353,18 @@ static double machine_capacity(const struct replay_machine *m, double us)
 
 static double machine_ideal(const struct replay_machine *m)
 {
-	double low = 0, high = 1;
+	double low = 0, high = 1, work = range_work(m, 0, m->n);
 
 	if (!m->n)
 		return 0;
-	while (machine_capacity(m, high) < m->n && high < 1e30)
+	while (machine_capacity(m, high) < work && high < 1e30)
 		high *= 2;
 	if (high >= 1e30)
 		return 0; /* all workers fail before */
 	for (int i = 0; i < 200; i++) {
 		double middle = (low + high) / 2;
 
-		if (machine_capacity(m, middle) < m->n)
+		if (machine_capacity(m, middle) < work)
 			low = middle;
 		else
 			high = middle;

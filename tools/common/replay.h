@@ -35,6 +35,9 @@ struct replay_worker {
 
 struct replay_machine {
 	size_t n;
+	/** Iterations may cost differently: work[i] is what those before i cost together, in
+	 * iterations at a worker's rate; n + 1 numbers that do not fall. NULL: each costs 1. */
+	const double *work;
 	unsigned nworkers;
 	struct replay_worker *workers;
 	unsigned long seed; /**< of the noise */

@@ -1,0 +1,405 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * `heddle bench --irregular`: strategies on loops that are not smooth, on simulated machines.
+ * First named cases, then loops and machines drawn at random, which nobody can tune for.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/bench/bench.h"
+#include "tools/common/replay.h"
+
+#define DEFAULT_N 400000
+#define DEFAULT_SEEDS 12
+#define DEFAULT_DRAWN 200
+#define MAXDEVICES 8
+#define MAXWORKERS 512
+
+/* What an iteration costs, by its place in the loop. */
+enum shape { UNIFORM, ZONE, LINEAR, SAWTOOTH, PARETO, NSHAPES };
+
+struct cost {
+	enum shape shape;
+	double from, to; /* ZONE: its edges, 0 to 1 */
+	double factor;   /* of the dearest to the cheapest; PARETO: the exponent */
+	unsigned teeth;
+};
+
+struct machine {
+	const char *name;
+	unsigned cores, devices;
+	double speed[MAXDEVICES]; /* in cores */
+};
+
+struct row {
+	const struct machine *machine;
+	struct cost cost;
+	const char *name;          /* of the cost */
+	double us;                 /* ideal time */
+	double core_us, device_us; /* what a block costs beside its iterations */
+	double noise;              /* of a block's time */
+	unsigned depth;            /* blocks under way on a device */
+};
+
+static const struct machine machines[] = {
+    {"16", 16, 0, {0}},
+    {"15+gpu36", 15, 1, {36}},
+    {"63+gpu36", 63, 1, {36}},
+    {"128+8gpu", 128, 8, {80, 60, 48, 36, 30, 24, 16, 8}},
+};
+
+static const struct {
+	const char *name;
+	struct cost cost;
+	double noise;
+} shapes[] = {
+    {"uniform", {UNIFORM, 0, 0, 1, 0}, 0.05},
+    {"noise-0.5", {UNIFORM, 0, 0, 1, 0}, 0.5},
+    {"last-1%x50", {ZONE, 0.99, 1, 50, 0}, 0.05},
+    {"first-1%x50", {ZONE, 0, 0.01, 50, 0}, 0.05},
+    {"mid-20%x20", {ZONE, 0.4, 0.6, 20, 0}, 0.05},
+    {"step-x4", {ZONE, 0.5, 1, 4, 0}, 0.05},
+    {"linear-up", {LINEAR, 0, 0, 20, 0}, 0.05},
+    {"linear-down", {LINEAR, 0, 0, 1 / 20.0, 0}, 0.05},
+    {"sawtooth", {SAWTOOTH, 0, 0, 10, 8}, 0.05},
+    {"pareto-1.5", {PARETO, 0, 0, 1.5, 0}, 0.05},
+};
+
+#define NMACHINES (sizeof(machines) / sizeof(machines[0]))
+#define NSHAPES_NAMED (sizeof(shapes) / sizeof(shapes[0]))
+
+/* Marsaglia's xorshift64*. */
+static double draw(uint64_t *random)
+{
+	*random ^= *random >> 12;
+	*random ^= *random << 25;
+	*random ^= *random >> 27;
+	return ((*random * UINT64_C(2685821657736338717) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Logarithms are drawn: 3 to 30 are as likely as 30 to 300. */
+static double draw_between(uint64_t *random, double least, double most)
+{
+	return least * pow(most / least, draw(random));
+}
+
+static double iteration_cost(const struct cost *cost, double x, uint64_t *random)
+{
+	switch (cost->shape) {
+	case ZONE:
+		return x >= cost->from && x < cost->to ? cost->factor : 1;
+	case LINEAR:
+		return 1 + x * (cost->factor - 1);
+	case SAWTOOTH:
+		return 1 + fmod(x * cost->teeth, 1) * (cost->factor - 1);
+	case PARETO:
+		return pow(draw(random), -1 / cost->factor);
+	default:
+		return 1;
+	}
+}
+
+/* Costs are scaled: all together take the time that as many equal ones would. */
+static void work_fill(double *work, size_t n, const struct cost *cost, uint64_t *random)
+{
+	double scale;
+
+	work[0] = 0;
+	for (size_t i = 0; i < n; i++)
+		work[i + 1] = work[i] + iteration_cost(cost, (i + 0.5) / n, random);
+	scale = n / work[n];
+	for (size_t i = 0; i <= n; i++)
+		work[i] *= scale;
+}
+
+static void machine_fill(struct replay_machine *machine, const struct row *row)
+{
+	const struct machine *m = row->machine;
+	double sum = m->cores;
+
+	machine->nworkers = m->cores + m->devices;
+	memset(machine->workers, 0, machine->nworkers * sizeof(*machine->workers));
+	for (unsigned d = 0; d < m->devices; d++)
+		sum += m->speed[d];
+	for (unsigned w = 0; w < machine->nworkers; w++) {
+		struct replay_worker *worker = &machine->workers[w];
+		bool device = w < m->devices;
+
+		worker->given.kind = device ? HEDDLE_KIND_CUDA : HEDDLE_KIND_CPU;
+		worker->rate = (device ? m->speed[w] : 1) * machine->n / sum / row->us;
+		worker->overhead_us = device ? row->device_us : row->core_us;
+		worker->depth = device ? row->depth : 1;
+		worker->noise = row->noise;
+	}
+}
+
+/* Prepares a row's machine and loop, with one seed. */
+static void row_fill(struct replay_machine *machine, double *work, const struct row *row,
+                     unsigned long seed)
+{
+	uint64_t random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+
+	machine->seed = seed;
+	machine_fill(machine, row);
+	work_fill(work, machine->n, &row->cost, &random);
+	machine->work = work;
+}
+
+static double efficiency(const char *spec, const struct replay_machine *machine)
+{
+	struct replay_result result;
+	double value;
+
+	if (replay_run(spec, machine, &result))
+		return -1;
+	value = result.ideal_us / result.makespan_us;
+	replay_free(&result);
+	return value;
+}
+
+/* "css": the best of a sweep, with blocks of devices that are larger or not. */
+static unsigned variants_make(const char *contender, const struct replay_machine *machine,
+                              char variants[][96])
+{
+	unsigned count = 0;
+
+	if (strcmp(contender, "css")) {
+		snprintf(variants[0], 96, "%s", contender);
+		return 1;
+	}
+	for (unsigned parts = 2; parts <= 512; parts *= 4)
+		for (unsigned times = 1; times <= 64; times *= 4) {
+			double chunk = fmax(1, machine->n / parts / machine->nworkers);
+
+			snprintf(variants[count++], 96, "css:chunk=%.0f,cuda=%.0f", chunk,
+			         chunk * times);
+		}
+	return count;
+}
+
+#define MAXVARIANTS 25
+
+/* @return 0; 1 after a message */
+static int contender_run(const char *contender, struct replay_machine *machine, double *work,
+                         const struct row *row, unsigned first_seed, unsigned seeds)
+{
+	char variants[MAXVARIANTS][96];
+	double sum[MAXVARIANTS] = {0}, least[MAXVARIANTS];
+	unsigned count, best = 0;
+
+	machine->nworkers = row->machine->cores + row->machine->devices;
+	count = variants_make(contender, machine, variants);
+	for (unsigned s = 0; s < seeds; s++) {
+		row_fill(machine, work, row, first_seed + s);
+		for (unsigned v = 0; v < count; v++) {
+			double e = efficiency(variants[v], machine);
+
+			if (e < 0)
+				return 1;
+			sum[v] += e;
+			least[v] = s ? fmin(least[v], e) : e;
+		}
+	}
+	for (unsigned v = 1; v < count; v++)
+		best = sum[v] > sum[best] ? v : best;
+	printf("  %.3f/%.3f", sum[best] / seeds, least[best]);
+	fflush(stdout);
+	return 0;
+}
+
+static void title_print(char **contenders, unsigned count, const char *what)
+{
+	printf("%-34s", what);
+	for (unsigned c = 0; c < count; c++)
+		printf("  %11.11s", contenders[c]);
+	printf("\n");
+}
+
+static int row_run(const struct bench_settings *settings, char **contenders, unsigned count,
+                   struct replay_machine *machine, double *work, const struct row *row)
+{
+	char name[96];
+
+	snprintf(name, sizeof(name), "%s %s %gms %gus", row->machine->name, row->name,
+	         row->us / 1e3, row->device_us);
+	printf("%-34s", name);
+	for (unsigned c = 0; c < count; c++)
+		if (contender_run(contenders[c], machine, work, row, settings->seed,
+		                  settings->rounds ? settings->rounds : DEFAULT_SEEDS))
+			return 1;
+	printf("\n");
+	return 0;
+}
+
+/* Every shape on every machine, then the long launches and short loops. */
+static int named_run(const struct bench_settings *settings, char **contenders, unsigned count,
+                     struct replay_machine *machine, double *work)
+{
+	static const double lengths[] = {5e3, 10e3, 20e3, 80e3};
+	struct row row = {.core_us = 3, .depth = 1};
+	int status = 0;
+
+	title_print(contenders, count, "mean/least efficiency");
+	for (size_t s = 0; s < NSHAPES_NAMED; s++)
+		for (size_t m = 0; m < NMACHINES; m++)
+			for (unsigned l = 0; l < 2 && !status; l++) {
+				row.machine = &machines[m];
+				row.cost = shapes[s].cost;
+				row.name = shapes[s].name;
+				row.noise = shapes[s].noise;
+				row.us = l ? 20e3 : 100e3;
+				row.device_us = 50;
+				status = row_run(settings, contenders, count, machine, work, &row);
+			}
+	row.cost = shapes[0].cost;
+	row.name = shapes[0].name;
+	row.noise = shapes[0].noise;
+	for (size_t l = 0; l < 4; l++)
+		for (size_t m = 1; m < NMACHINES && !status; m++) {
+			row.us = lengths[l];
+			row.machine = &machines[m];
+			row.device_us = 1000;
+			status = row_run(settings, contenders, count, machine, work, &row);
+		}
+	row.us = 5e3;
+	row.device_us = 50;
+	for (size_t m = 0; m < NMACHINES && !status; m++) {
+		row.machine = &machines[m];
+		status = row_run(settings, contenders, count, machine, work, &row);
+	}
+	return status;
+}
+
+static void cost_draw(struct cost *cost, uint64_t *random)
+{
+	double width = draw_between(random, 0.002, 0.5);
+
+	*cost = (struct cost){.shape = draw(random) * NSHAPES};
+	cost->factor = draw_between(random, 1, 100);
+	if (draw(random) < 0.3 && cost->shape != SAWTOOTH)
+		cost->factor = 1 / cost->factor;
+	cost->from = draw(random) * 1.5 - 0.25;
+	cost->from = fmax(0, fmin(1 - width, cost->from)); /* edges are likely */
+	cost->to = cost->from + width;
+	cost->teeth = draw_between(random, 1, 30);
+	if (cost->shape == PARETO)
+		cost->factor = draw_between(random, 1.4, 4);
+}
+
+static void row_draw(struct row *row, struct machine *machine, uint64_t *random)
+{
+	*machine = (struct machine){.cores = draw_between(random, 1, 140)};
+	machine->devices = draw(random) < 0.2 ? 0 : draw_between(random, 1, MAXDEVICES + 1);
+	if (machine->cores < 2 && !machine->devices)
+		machine->cores = 2;
+	for (unsigned d = 0; d < machine->devices; d++)
+		machine->speed[d] =
+		    d && draw(random) < 0.5 ? machine->speed[d - 1] : draw_between(random, 2, 100);
+	*row = (struct row){.machine = machine,
+	                    .us = draw_between(random, 5e3, 200e3),
+	                    .core_us = draw_between(random, 1, 20),
+	                    .device_us = draw_between(random, 20, 200),
+	                    .noise = draw_between(random, 0.01, 0.5),
+	                    .depth = draw(random) < 0.5 ? 1 : 2};
+	cost_draw(&row->cost, random);
+}
+
+static int order(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void quantile_print(double *values[], unsigned count, unsigned n, const char *name,
+                           double part)
+{
+	printf("%-34s", name);
+	for (unsigned c = 0; c < count; c++)
+		printf("  %11.3f", values[c][(size_t)(part * (n - 1))]);
+	printf("\n");
+}
+
+static void drawn_print(const struct bench_settings *settings, char **contenders, unsigned count,
+                        double *values[], unsigned n)
+{
+	static const char *const names[] = {"least", "1 of 100", "1 of 20", "1 of 4", "median"};
+	static const double parts[] = {0, 0.01, 0.05, 0.25, 0.5};
+	char title[64];
+
+	snprintf(title, sizeof(title), "%u drawn with seed %u", n, settings->seed);
+	title_print(contenders, count, title);
+	printf("%-34s", "mean");
+	for (unsigned c = 0; c < count; c++) {
+		double sum = 0;
+
+		for (unsigned i = 0; i < n; i++)
+			sum += values[c][i];
+		printf("  %11.3f", sum / n);
+		qsort(values[c], n, sizeof(*values[c]), order);
+	}
+	printf("\n");
+	for (size_t q = 0; q < sizeof(parts) / sizeof(parts[0]); q++)
+		quantile_print(values, count, n, names[q], parts[q]);
+}
+
+static int drawn_run(const struct bench_settings *settings, char **contenders, unsigned count,
+                     struct replay_machine *machine, double *work)
+{
+	unsigned n = settings->reps ? settings->reps : DEFAULT_DRAWN;
+	uint64_t random = settings->seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+	double **values = bench_grow(NULL, count, sizeof(*values));
+	int status = 0;
+
+	for (unsigned c = 0; c < count; c++)
+		values[c] = bench_grow(NULL, n, sizeof(*values[c]));
+	for (unsigned i = 0; i < n && !status; i++) {
+		struct machine drawn;
+		struct row row;
+
+		row_draw(&row, &drawn, &random);
+		row_fill(machine, work, &row, settings->seed + i);
+		for (unsigned c = 0; c < count && !status; c++) {
+			values[c][i] = efficiency(contenders[c], machine);
+			status = values[c][i] < 0;
+		}
+	}
+	if (!status)
+		drawn_print(settings, contenders, count, values, n);
+	for (unsigned c = 0; c < count; c++)
+		free(values[c]);
+	free(values);
+	return status;
+}
+
+int bench_irregular(const struct bench_settings *settings)
+{
+	const char *list = settings->contenders ? settings->contenders
+	                                        : "hdss hdss:published=1 gss fss tss css linear";
+	struct replay_machine machine = {.n = settings->size ? settings->size : DEFAULT_N};
+	double *work = bench_grow(NULL, machine.n + 1, sizeof(*work));
+	char *copy = bench_format("%s", list), *rest = copy, *word, **contenders = NULL;
+	unsigned count = 0;
+	int status;
+
+	machine.workers = bench_grow(NULL, MAXWORKERS, sizeof(*machine.workers));
+	while ((word = strsep(&rest, " ")))
+		if (*word) {
+			contenders = bench_grow(contenders, count + 1, sizeof(*contenders));
+			contenders[count++] = word;
+		}
+	status = settings->quick ? 0 : named_run(settings, contenders, count, &machine, work);
+	if (!status)
+		status = drawn_run(settings, contenders, count, &machine, work);
+	free(contenders);
+	free(copy);
+	free(machine.workers);
+	free(work);
+	return status;
+}
