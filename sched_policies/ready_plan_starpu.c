@@ -565,6 +565,27 @@ void ready_plan_make(struct ready_requester *requester)
 		requester->look_at_us = requester->now_us + wait_us;
 }
 
+/* When a worker begins one of its claims. */
+static double begin_us(const struct ready_context *c, const struct claim *claim, unsigned owner,
+                       double now_us)
+{
+	const struct heddle_pool_key *key = &claim->entry.key;
+	double us = busy_until_us(c, owner, false, now_us);
+	bool earlier = true;
+
+	for (size_t i = 0; i < claims_count(&c->claims, owner); i++) {
+		const struct claim *other = claims_at(&c->claims, owner, i);
+		const struct heddle_pool_key *its = &other->entry.key;
+		bool equal = its->priority == key->priority && its->rank == key->rank;
+
+		earlier &= other != claim;
+		if (its->priority > key->priority ||
+		    (its->priority == key->priority && its->rank > key->rank) || (equal && earlier))
+			us += heddle_pool_us(its->cost[c->workers[owner].class]);
+	}
+	return us;
+}
+
 static bool is_late(const struct claim *claim, unsigned owner, void *arg)
 {
 	struct ready_requester *requester = arg;
@@ -577,7 +598,7 @@ static bool is_late(const struct claim *claim, unsigned owner, void *arg)
 	if (!heddle_pool_key_runs(key, class) || !policy_accepts(claim->entry.item, &requester->id))
 		return false;
 	end_us = requester->now_us + ready_planned_us(c, key, class, &trial);
-	if (!c->patient || end_us <= busy_until_us(c, owner, false, requester->now_us))
+	if (!c->patient || end_us <= begin_us(c, claim, owner, requester->now_us))
 		return true;
 	look_us = fmax(end_us, requester->now_us + AHEAD);
 	if (requester->look_at_us <= 0 || look_us < requester->look_at_us)

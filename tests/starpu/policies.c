@@ -65,10 +65,14 @@ static unsigned order_before(int worker, unsigned order, unsigned lag)
 }
 
 /* How many tasks a worker's driver takes before it has started them. What an accelerator has
- * claimed beyond that others can take. */
+ * claimed beyond that others can take. Under the policy heddle they first leave it what it should
+ * begin in a moment, eight tasks at most. */
 static unsigned lag_of(int worker)
 {
-	return starpu_worker_get_type(worker) == STARPU_CPU_WORKER ? 1 : 4;
+	const char *policy = starpu_sched_ctx_get_sched_policy(0)->policy_name;
+	unsigned left = !strcmp(policy, "heddle") && starpu_opencl_worker_get_count() ? 8 : 0;
+
+	return left + (starpu_worker_get_type(worker) == STARPU_CPU_WORKER ? 1 : 4);
 }
 
 /* A task started before another one of higher priority that was to be had. */
