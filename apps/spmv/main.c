@@ -68,19 +68,19 @@ static double fill_rows(void *arg, size_t begin, size_t end)
 static int matrix_allocate(struct spmv *self)
 {
 	size_t number = bytes_of_number(self);
-	int error = heddle_malloc(self->entries * sizeof(*self->columns), (void **)&self->columns);
+	int error = heddle_malloc((void **)&self->columns, self->entries * sizeof(*self->columns));
 
 	if (!error)
-		error = heddle_malloc(self->entries * number, &self->values);
+		error = heddle_malloc(&self->values, self->entries * number);
 	if (!error)
-		error = heddle_malloc(self->shape.columns * number, &self->x);
-	return error ? error : heddle_malloc(self->shape.rows * number, &self->y);
+		error = heddle_malloc(&self->x, self->shape.columns * number);
+	return error ? error : heddle_malloc(&self->y, self->shape.rows * number);
 }
 
 static int matrix_make(struct spmv *self, bool loaded)
 {
 	size_t rows = self->shape.rows;
-	int error = heddle_malloc((rows + 1) * sizeof(*self->starts), (void **)&self->starts);
+	int error = heddle_malloc((void **)&self->starts, (rows + 1) * sizeof(*self->starts));
 
 	if (!error && !loaded)
 		error = csr_random_starts(&self->shape, self->starts);
