@@ -330,12 +330,13 @@ check-starpu: all
 # What traces record, and no more than that needs.
 traced_programs = doc/examples/axpy tests/starpu/loop tests/starpu/nbia tests/starpu/policies \
 	tests/starpu/wavefront
+traced_tests = tests/tools/trace.sh tests/tools/other_build.sh tests/tools/info.sh \
+	tests/tools/example_codelets.sh $(filter tests/%,$(traced_programs))
 check-traced: $(BUILT_SOURCES)
 	$(MAKE) $(AM_MAKEFLAGS) bin/heddle-info bin/heddle-trace bin/trace/stamp \
 		libheddle-preload.la
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS='$(traced_programs)' check_DATA= \
-		TESTS='tests/tools/trace.sh tests/tools/other_build.sh tests/tools/info.sh \
-		tests/tools/example_codelets.sh $(filter tests/%,$(traced_programs))'
+		TESTS='$(traced_tests)'
 .PHONY: check-starpu check-traced check-unit
 LOG_COMPILER = $(top_srcdir)/tests/run
 SH_LOG_COMPILER = $(top_srcdir)/tests/run

@@ -4,7 +4,7 @@
  * Random kernels: does each window that the analysis claims include what its groups touch, and
  * is each byte written that it says is?
  *
- * HEDDLE_TEST_KERNELS is the number of kernels (40). A kernel that fails is printed.
+ * HEDDLE_TEST_ROUNDS is the number of kernels (40). A kernel that fails is printed.
  */
 #include "config.h"
 
@@ -216,7 +216,7 @@ static void launch_check(const struct random_kernel *kernel, const struct index_
 
 static void windows_hold(void **state)
 {
-	const char *given = getenv("HEDDLE_TEST_KERNELS");
+	const char *given = getenv("HEDDLE_TEST_ROUNDS");
 	long n = given ? atol(given) : 40;
 
 	while (n--) {

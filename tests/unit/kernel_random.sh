@@ -1,5 +1,5 @@
 #!/bin/sh
-# Random kernels with an exact checker. HEDDLE_TEST_KERNELS=5000 makes it a longer run.
+# Random kernels with an exact checker. HEDDLE_TEST_ROUNDS=5000 makes it a longer run.
 # Time limit: 3600 s
 set -u
 : "${top_builddir:?}"
