@@ -61,8 +61,9 @@ struct ready_worker {
 	double claims_us;     /**< time of its claims on it */
 	size_t claims_bytes;  /**< size of their data */
 	double busy_until_us; /**< estimated end of what it has started */
-	atomic_bool rests;    /**< it has done all that it started */
-	unsigned long trial;  /**< task type that it runs the first task of; 0: none */
+	/** Has done all that it started since then; 0: it runs something. */
+	_Atomic double rests_since_us;
+	unsigned long trial; /**< task type that it runs the first task of; 0: none */
 	double trial_since_us;
 	double waits_since_us; /**< has found nothing that it wants since then; 0: has a task */
 	/** Will look again then for what it left to others; 0: when it is woken. */
@@ -200,8 +201,9 @@ void ready_plan_submitted(struct ready_context *c);
 /** Where a task stands among those of its priority: the time from its end to the end of all, us. */
 int ready_plan_rank(struct ready_context *c, struct starpu_task *task);
 
-/** Makes a plan: workers claim what they can begin now. */
-void ready_plan_make(struct ready_requester *requester);
+/** Makes a plan: workers claim what they can begin now.
+ * @return whether it is whole: cores give way to accelerators that wait for the mutex */
+bool ready_plan_make(struct ready_requester *requester);
 
 /** The same for those that wait, if tasks have come since the last plan. */
 void ready_plan_renew(struct ready_context *c);

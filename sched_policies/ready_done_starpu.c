@@ -129,5 +129,6 @@ void ready_post_exec(struct starpu_task *task, unsigned ctx)
 	}
 	worker->done++;
 	if (worker->done == worker->started)
-		atomic_store_explicit(&worker->rests, true, memory_order_relaxed);
+		atomic_store_explicit(&worker->rests_since_us, starpu_timing_now(),
+		                      memory_order_relaxed);
 }

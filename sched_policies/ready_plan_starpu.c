@@ -17,7 +17,9 @@
 /* An accelerator has claims for so long, us: about what StarPU needs to start some tasks. */
 #define AHEAD 200
 #define MOST_AHEAD 8 /* claims */
-/* With so many it need not wait for a plan. */
+/* A task takes at least so long, us: StarPU has to start it. */
+#define START 10
+/* With so many claims an accelerator need not wait for a plan. */
 #define ENOUGH (MOST_AHEAD / 2)
 /* Tasks that a plan looks at; where a look at all of them is not due. */
 #define HORIZON 512
@@ -223,11 +225,21 @@ static double fetch_us(const struct ready_plan *p, struct starpu_task *task, uns
 
 /* ---- plans ---- */
 
+/* What a task takes on a class; 0: it should not have one. */
+static double class_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class,
+                       bool *trial)
+{
+	double us = ready_planned_us(c, key, class, trial);
+
+	return us > 0 ? fmax(us, START) : 0;
+}
+
 /* Who asks for a plan, and how it goes on. */
 struct planning {
 	struct ready_context *c;
 	unsigned asking; /* worker; nworkers: nobody */
 	bool full;       /* those that wait are served, however far down their tasks are */
+	bool given_way;  /* it has ended early */
 	double now_us;
 	double
 	    wait_us; /* how long the asking worker may leave tasks to others; 0: there are none */
@@ -239,17 +251,19 @@ struct planning {
 	} grants[GRANTS];
 };
 
-/* When a worker will have done what it has started. Of one that is late nobody knows when it will
- * end: it may take as long again. */
+/* When a worker will have done what it has started, and comes for more. Of one that is late nobody
+ * knows when that will be: it may take as long again. */
 static double busy_until_us(const struct ready_context *c, unsigned id, bool asks, double now_us)
 {
 	double us = c->workers[id].busy_until_us;
-	bool idle = asks || us <= 0 || waiters_has(&c->waiters, id) ||
-	            atomic_load_explicit(&c->workers[id].rests, memory_order_relaxed);
+	double rests_since_us =
+	    atomic_load_explicit(&c->workers[id].rests_since_us, memory_order_relaxed);
 
+	if (rests_since_us > 0)
+		us = rests_since_us + START;
 	if (us >= now_us)
 		return us;
-	return idle ? now_us : now_us + (now_us - us);
+	return asks || us <= 0 || waiters_has(&c->waiters, id) ? now_us : now_us + (now_us - us);
 }
 
 static void bound_renew(struct ready_context *c)
@@ -286,7 +300,7 @@ static void plan_begin(const struct planning *planning)
 		if (id >= c->nworkers)
 			continue;
 		free_us = busy_until_us(c, id, id == planning->asking, planning->now_us) +
-		          c->workers[id].claims_us;
+		          fmax(c->workers[id].claims_us, claims_count(&c->claims, id) * START);
 		c->plan->ids[plan->nworkers] = id;
 		plan->workers[plan->nworkers++] = (struct heddle_plan_worker){
 		    .class = c->workers[id].class, .node = c->workers[id].node, .free_us = free_us};
@@ -305,7 +319,7 @@ static unsigned task_describe(struct ready_context *c, const struct heddle_pool_
 		bool trial = false;
 
 		if (c->count[k] && heddle_pool_key_runs(key, k))
-			described->us[k] = ready_planned_us(c, key, k, &trial);
+			described->us[k] = class_us(c, key, k, &trial);
 		trials |= trial ? 1u << k : 0;
 	}
 	for (unsigned node = 0; node < p->nnodes; node++)
@@ -409,12 +423,14 @@ static void wait_for(struct planning *planning, double us)
 }
 
 /* Whether an accelerator waits for the mutex while a core plans. */
-static bool gives_way(const struct planning *planning)
+static bool gives_way(struct planning *planning)
 {
 	const struct ready_context *c = planning->c;
 
-	return atomic_load_explicit(&c->urgent, memory_order_relaxed) &&
-	       planning->asking < c->nworkers && !c->workers[planning->asking].accelerator;
+	planning->given_way |= atomic_load_explicit(&c->urgent, memory_order_relaxed) &&
+	                       planning->asking < c->nworkers &&
+	                       !c->workers[planning->asking].accelerator;
+	return planning->given_way;
 }
 
 /* Places tasks until everybody is served, or nothing is left within the horizon. */
@@ -532,37 +548,42 @@ static void look_further(struct planning *planning)
 	}
 }
 
-/* @return how long the asking worker may leave tasks to others, us; 0: there are none */
-static double plan(struct ready_context *c, unsigned asking, bool full, double now_us)
+static void plan(struct planning *planning)
 {
-	struct planning planning = {.c = c, .asking = asking, .now_us = now_us};
+	struct ready_context *c = planning->c;
 	struct ready_plan *p = c->plan;
 	double end_us;
 
-	planning.full = full || ready_plan_full_is_due(c, now_us);
-	plan_begin(&planning);
-	plan_make(&planning);
-	claim_all(&planning);
-	if (asking < c->nworkers && !claims_count(&c->claims, asking)) {
-		planning.n = 0;
-		look_further(&planning);
-		claim_all(&planning);
+	planning->full |= ready_plan_full_is_due(c, planning->now_us);
+	plan_begin(planning);
+	plan_make(planning);
+	claim_all(planning);
+	if (!planning->given_way && planning->asking < c->nworkers &&
+	    !claims_count(&c->claims, planning->asking)) {
+		planning->n = 0;
+		look_further(planning);
+		claim_all(planning);
 	}
 	p->current = true;
 	end_us = starpu_timing_now();
-	p->due_us = end_us + OFTEN * (end_us - now_us);
-	if (planning.full)
-		atomic_store_explicit(&p->full_due_us, end_us + RARELY * (end_us - now_us),
+	p->due_us = end_us + OFTEN * (end_us - planning->now_us);
+	if (planning->full)
+		atomic_store_explicit(&p->full_due_us,
+		                      end_us + RARELY * (end_us - planning->now_us),
 		                      memory_order_relaxed);
-	return planning.wait_us;
 }
 
-void ready_plan_make(struct ready_requester *requester)
+bool ready_plan_make(struct ready_requester *requester)
 {
-	double wait_us = plan(requester->c, requester->id, requester->full, requester->now_us);
+	struct planning planning = {.c = requester->c,
+	                            .asking = requester->id,
+	                            .full = requester->full,
+	                            .now_us = requester->now_us};
 
-	if (wait_us > 0)
-		requester->look_at_us = requester->now_us + wait_us;
+	plan(&planning);
+	if (planning.wait_us > 0)
+		requester->look_at_us = requester->now_us + planning.wait_us;
+	return !planning.given_way;
 }
 
 /* When a worker begins one of its claims. */
@@ -581,7 +602,7 @@ static double begin_us(const struct ready_context *c, const struct claim *claim,
 		earlier &= other != claim;
 		if (its->priority > key->priority ||
 		    (its->priority == key->priority && its->rank > key->rank) || (equal && earlier))
-			us += heddle_pool_us(its->cost[c->workers[owner].class]);
+			us += fmax(heddle_pool_us(its->cost[c->workers[owner].class]), START);
 	}
 	return us;
 }
@@ -592,13 +613,18 @@ static bool is_late(const struct claim *claim, unsigned owner, void *arg)
 	struct ready_context *c = requester->c;
 	const struct heddle_pool_key *key = &claim->entry.key;
 	unsigned class = c->workers[requester->id].class;
-	double end_us, look_us;
+	double begins_us, end_us, look_us;
 	bool trial;
 
 	if (!heddle_pool_key_runs(key, class) || !policy_accepts(claim->entry.item, &requester->id))
 		return false;
+	if (!c->patient)
+		return true;
+	begins_us = begin_us(c, claim, owner, requester->now_us);
 	end_us = requester->now_us + ready_planned_us(c, key, class, &trial);
-	if (!c->patient || end_us <= begin_us(c, claim, owner, requester->now_us))
+	if (end_us <= begins_us)
+		end_us += fetch_us(c->plan, claim->entry.item, c->workers[requester->id].node);
+	if (end_us <= begins_us)
 		return true;
 	look_us = fmax(end_us, requester->now_us + AHEAD);
 	if (requester->look_at_us <= 0 || look_us < requester->look_at_us)
@@ -617,8 +643,8 @@ bool ready_plan_late(struct ready_requester *requester, int least, unsigned *own
 
 void ready_plan_renew(struct ready_context *c)
 {
-	double now_us = starpu_timing_now();
+	struct planning planning = {.c = c, .asking = c->nworkers, .now_us = starpu_timing_now()};
 
-	if (!c->plan->current && now_us >= c->plan->due_us)
-		plan(c, c->nworkers, false, now_us);
+	if (!c->plan->current && planning.now_us >= c->plan->due_us)
+		plan(&planning);
 }

@@ -66,7 +66,8 @@ static void choose_claimed(struct ready_requester *requester, int least, struct 
 	unsigned owner;
 	size_t index;
 
-	if (claims_find(claims, &query, &owner, &index))
+	if (requester->c->plan ? ready_plan_late(requester, least, &owner, &index)
+	                       : claims_find(claims, &query, &owner, &index))
 		*choice = (struct choice){.from = BACK,
 		                          .key = &claims_at(claims, owner, index)->entry.key,
 		                          .owner = owner,
@@ -95,7 +96,8 @@ static struct choice choose(struct ready_requester *requester)
 		choice.from = POOL;
 		best = choice.key->priority;
 	}
-	if (choice.from == NOWHERE ? c->claims.total : c->claims.top > best)
+	/* Under a plan, who got nothing waits for the next one. */
+	if (choice.from == NOWHERE ? c->claims.total && !c->plan : c->claims.top > best)
 		choose_claimed(requester, choice.from == NOWHERE ? INT_MIN : best + 1, &choice);
 	return choice;
 }
@@ -121,9 +123,9 @@ static struct choice choose_planned(struct ready_requester *requester, bool *tri
 	struct ready_context *c = requester->c;
 	struct choice choice = {.from = NOWHERE}, back = {.from = BACK};
 	int least = INT_MIN;
+	bool whole = ready_plan_make(requester);
 
 	*trial = false;
-	ready_plan_make(requester);
 	if (claims_count(&c->claims, requester->id)) {
 		size_t best = claims_best(&c->claims, requester->id);
 
@@ -132,6 +134,8 @@ static struct choice choose_planned(struct ready_requester *requester, bool *tri
 		if (c->claims.top <= least)
 			return choice;
 		least++;
+	} else if (!whole) {
+		return choice;
 	}
 	return ready_plan_late(requester, least, &back.owner, &back.index) ? back : choice;
 }
@@ -229,7 +233,7 @@ static void started(struct ready_requester *requester, const struct heddle_pool_
 		                         claim ? claim->arrival_us : 0, requester->now_us);
 	worker->expected_us[worker->started++ % READY_PIPELINE] = us;
 	worker->waits_since_us = 0;
-	atomic_store_explicit(&worker->rests, false, memory_order_relaxed);
+	atomic_store_explicit(&worker->rests_since_us, 0, memory_order_relaxed);
 	atomic_store_explicit(&worker->look_at_us, 0, memory_order_relaxed);
 	taker_remember(c, entry->key.type, worker->class);
 	busy_note(c, worker, requester->now_us);
@@ -445,7 +449,7 @@ void ready_pass_on(struct ready_context *c, unsigned id)
 	/* Nobody knows for how long. */
 	if (c->plan)
 		c->workers[id].busy_until_us = starpu_timing_now();
-	atomic_store_explicit(&c->workers[id].rests, false, memory_order_relaxed);
+	atomic_store_explicit(&c->workers[id].rests_since_us, 0, memory_order_relaxed);
 	members_count(c);
 	wake_list_make(c, &wake);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
