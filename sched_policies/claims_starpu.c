@@ -165,10 +165,25 @@ void claims_give_back(struct claims *claims, unsigned worker, struct heddle_pool
 
 /* ---- transfer requests ---- */
 
+static bool has_arrived(struct starpu_task *task, unsigned node)
+{
+	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++) {
+		int valid;
+
+		if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_R))
+			continue;
+		starpu_data_query_status(STARPU_TASK_GET_HANDLE(task, i), node, NULL, &valid, NULL);
+		if (!valid)
+			return false;
+	}
+	return true;
+}
+
 void claims_requests_collect(struct claims *claims, unsigned worker, size_t first, bool arrivals,
                              struct claims_requests *requests)
 {
 	size_t n = claims_count(claims, worker);
+	unsigned node = starpu_worker_get_memory_node(worker);
 
 	requests->n = 0;
 	for (size_t i = 0; i < n && i < first && requests->n < CLAIMS_MAX_REQUESTS; i++) {
@@ -186,26 +201,16 @@ void claims_requests_collect(struct claims *claims, unsigned worker, size_t firs
 			claim->input = CLAIM_INPUT_ASKED;
 			continue;
 		}
+		if (!asked && claims->looks && has_arrived(task, node)) {
+			claim->input = CLAIM_INPUT_ARRIVED;
+			continue;
+		}
 		requests->of[requests->n].task = task;
 		requests->of[requests->n].since_us = claim->since_us;
 		requests->of[requests->n].asked = asked;
 		requests->of[requests->n++].arrived = false;
 		claim->input = CLAIM_INPUT_BUSY;
 	}
-}
-
-static bool has_arrived(struct starpu_task *task, unsigned node)
-{
-	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++) {
-		int valid;
-
-		if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_R))
-			continue;
-		starpu_data_query_status(STARPU_TASK_GET_HANDLE(task, i), node, NULL, &valid, NULL);
-		if (!valid)
-			return false;
-	}
-	return true;
 }
 
 void claims_requests_send(unsigned worker, struct claims_requests *requests)

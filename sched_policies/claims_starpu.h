@@ -43,7 +43,8 @@ struct claim_list {
 struct claims {
 	unsigned nworkers;
 	size_t total;
-	int top; /**< no claim has a higher priority */
+	int top;    /**< no claim has a higher priority */
+	bool looks; /**< an owner does not ask for inputs that it has */
 	struct claim_list *lists;
 };
 

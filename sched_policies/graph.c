@@ -13,15 +13,16 @@
 
 /* For each task that becomes ready, so many are visited anew, on average. Each is visited once in
  * any case. */
-#define AGAIN 2
+#define AGAIN 1
 
 /* A task that was visited: in a hash table with open addressing. */
 struct node {
 	const void *task;
 	uint64_t seen; /* size of the graph at the last visit, and 1; 0: the place is free */
 	double after_us;
-	double us; /* its own time */
-	int type;  /* -1: none */
+	double us;        /* its own time */
+	int type;         /* -1: none */
+	unsigned changes; /* of times before the last visit */
 };
 
 /* A task that is being visited. */
@@ -40,6 +41,7 @@ struct heddle_graph {
 	void **successors;
 	size_t successors_room;
 	size_t credit; /* tasks that may be visited anew */
+	unsigned changes;
 	size_t ntypes;
 	unsigned long ids[HEDDLE_GRAPH_TYPES];
 	struct heddle_area_type types[HEDDLE_GRAPH_TYPES];
@@ -171,7 +173,8 @@ static void node_learn(struct heddle_graph *graph, struct node *node, void *task
 /* Whether what was seen of a task still holds, or has to. */
 static bool is_fresh(const struct heddle_graph *graph, const struct node *node, uint64_t size)
 {
-	return node->seen && (!graph->credit || node->seen - 1 + (node->seen >> 2) + 16 >= size);
+	return node->seen && (!graph->credit || (node->changes == graph->changes &&
+	                                         node->seen - 1 + (node->seen >> 2) + 16 >= size));
 }
 
 /* Reads a task's successors behind those of the frames before. */
@@ -226,6 +229,7 @@ static int frame_push(struct heddle_graph *graph, size_t depth, void *task, uint
 		graph->credit--;
 	}
 	node->seen = size + 1;
+	node->changes = graph->changes;
 	node_learn(graph, node, task);
 	return 0;
 }
@@ -266,6 +270,11 @@ double heddle_graph_after_us(struct heddle_graph *graph, void *task, uint64_t si
 		if (!depth--)
 			return node->after_us;
 	}
+}
+
+void heddle_graph_changed(struct heddle_graph *graph)
+{
+	graph->changes++;
 }
 
 void heddle_graph_started(struct heddle_graph *graph, const void *task)

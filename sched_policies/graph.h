@@ -6,9 +6,9 @@
  * Topcuoglu, Hariri, Wu, "Performance-effective and low-complexity task scheduling for
  * heterogeneous computing", IEEE TPDS 2002, section 4.2, with least instead of mean times), and how
  * many tasks of each type there are. Asked about a task that is ready, it visits what depends on
- * that task, and remembers. It looks again when the graph has grown by a quarter, a few times for
- * each task on average: so all visits together cost a few times the size of the graph. Pure and not
- * synchronised.
+ * that task, and remembers. It looks again when the graph has grown by a quarter or times have
+ * changed, a few times for each task on average: so all visits together cost a few times the size
+ * of the graph. Pure and not synchronised.
  */
 #ifndef HEDDLE_SCHED_POLICIES_GRAPH_H
 #define HEDDLE_SCHED_POLICIES_GRAPH_H
@@ -41,8 +41,11 @@ void heddle_graph_destroy(struct heddle_graph *graph);
 
 /** The longest path from a task's end to the end of all, us. None of the tasks that depend on it
  * may end meanwhile. 0 where there is no memory to find out.
- * @param size of the graph: tasks that were ever submitted; more, to have it look again */
+ * @param size of the graph: tasks that were ever submitted */
 double heddle_graph_after_us(struct heddle_graph *graph, void *task, uint64_t size);
+
+/** Times have changed: it looks at all tasks again, as they are asked about. */
+void heddle_graph_changed(struct heddle_graph *graph);
 
 /** A task was started: it does not count any more, and its address may become another task's. Where
  * nobody says so for a task, the next one at its address is taken for it until it is visited anew.

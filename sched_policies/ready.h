@@ -44,6 +44,7 @@ struct ready_type {
 	unsigned long id;                   /**< heddle_estimate_key(); 0: free */
 	double us[HEDDLE_POOL_CLASSES];     /**< estimated time; 0: none */
 	int cost[HEDDLE_POOL_CLASSES];      /**< the same, as the pool knows it */
+	int ranked;                         /**< the least of them that ranks count with */
 	unsigned measured;                  /**< bit k: class k has run one */
 	unsigned trying;                    /**< bit k: the trial of class k is under way */
 	unsigned deferred;                  /**< bit k: not tried on class k for the time being */
@@ -91,6 +92,7 @@ struct ready_worker {
 	struct {
 		unsigned long type;
 		int cost;
+		double at_us;
 	} published[READY_PUBLISHED]; /**< costs that this worker gave the pool last */
 } __attribute__((aligned(64)));
 
@@ -105,11 +107,9 @@ struct ready_log {
 	struct ready_record *records;
 };
 
+/** What polling workers read is on cache lines that others seldom write. */
 struct ready_context {
-	/** Guards the pool, the claims, the task types and what ready_worker says. Tasks are handed
-	 * in without it. */
-	starpu_pthread_mutex_t mutex;
-	atomic_uint urgent; /**< accelerators that wait for it: who plans for cores gives way */
+	/* Does not change. */
 	unsigned id;
 	struct ready_traits traits;
 	struct heddle_pool *pool;
@@ -124,27 +124,37 @@ struct ready_context {
 	bool mixed[HEDDLE_POOL_CLASSES];     /**< workers of several types share a class */
 	int prefetch;                        /**< claims of an accelerator; below 0: automatic */
 	unsigned depth;
-	unsigned members; /**< of the context, when they were counted; 0: since changed */
+
+	_Alignas(64) struct waiters waiters;
+	/** When the next plan that looks at everything is due. */
+	_Atomic double full_due_us;
+
+	_Alignas(64) atomic_size_t unstarted; /**< tasks on their way, in the pool and claimed */
+	/** Tasks that have become ready and are not in the pool yet, the last one first. */
+	struct starpu_task *_Atomic inbox;
+
+	/** Guards what follows, the pool, and what ready_worker says. Tasks are handed in without
+	 * it. */
+	_Alignas(64) starpu_pthread_mutex_t mutex;
+	atomic_uint urgent; /**< accelerators that wait for it */
+	unsigned members;   /**< of the context, when they were counted; 0: since changed */
 	unsigned count[HEDDLE_POOL_CLASSES]; /**< of each class */
 	struct claims claims;
 	double claimed_us[HEDDLE_POOL_CLASSES]; /**< load of all claims on each class */
 	unsigned ntrials;                       /**< workers that run one */
-	bool special;            /**< there were tasks that not all of a class can run */
-	atomic_size_t unstarted; /**< tasks on their way, in the pool and claimed */
-	/** Tasks that have become ready and are not in the pool yet, the last one first. */
-	struct starpu_task *_Atomic inbox;
-	struct starpu_task *late; /**< those that found no memory there, the first one first */
+	bool special; /**< there were tasks that not all of a class can run */
+	struct starpu_task
+	    *late; /**< those that found no memory in the pool, the first one first */
 	/** What the pool was given last. */
 	struct {
 		bool plain; /**< of no worker in particular */
 		int priority;
 		uint32_t where;
 	} last;
-	/** Which class started a task of a type last, and 1; 0: none, or forgotten. */
-	atomic_uchar taker[READY_TAKERS];
-	struct waiters waiters;
 	struct ready_log log;
 	struct ready_type types[READY_TYPES];
+	/** Which class started a task of a type last, and 1; 0: none, or forgotten. */
+	atomic_uchar taker[READY_TAKERS];
 	struct ready_worker workers[];
 };
 
@@ -169,6 +179,24 @@ struct ready_requester {
 	int left;  /**< out: who had asked for the input of the task that it takes; -1: nobody */
 	bool full; /**< its plan looks at everything */
 };
+
+/** Takes the mutex for a worker; under a plan others make way for an accelerator. */
+static inline void ready_lock(struct ready_context *c, unsigned id)
+{
+	bool urgent = c->plan && c->workers[id].accelerator;
+
+	if (urgent)
+		atomic_fetch_add_explicit(&c->urgent, 1, memory_order_relaxed);
+	policy_lock(&c->mutex);
+	if (urgent)
+		atomic_fetch_sub_explicit(&c->urgent, 1, memory_order_relaxed);
+}
+
+/** Whether an accelerator waits for the mutex. */
+static inline bool ready_is_urgent(const struct ready_context *c)
+{
+	return atomic_load_explicit(&c->urgent, memory_order_relaxed);
+}
 
 /* ---- ready_push_starpu.c ---- */
 
@@ -238,8 +266,9 @@ bool ready_plan_late(struct ready_requester *requester, int least, unsigned *own
 double ready_plan_started(struct ready_context *c, unsigned id, const struct starpu_task *task,
                           double arrival_us, double now_us);
 
-/** Estimates have changed. */
-void ready_plan_learned(struct ready_context *c);
+/** Estimates have changed.
+ * @param ranks those that ranks count with, too */
+void ready_plan_learned(struct ready_context *c, bool ranks);
 
 /* ---- ready_done_starpu.c ---- */
 

@@ -15,6 +15,9 @@
  * ones, then one in so many. */
 #define SAMPLES_FIRST 64
 #define SAMPLES_EVERY 16
+/* A worker reports an estimate that has changed by less than a factor of two at most so often, us:
+ * times of short tasks go up and down. */
+#define REPORT_EVERY 10000
 
 /* The hooks around execution also see tasks that never came through the policy:
  * pinned ones, above all. */
@@ -80,19 +83,39 @@ static bool ends_here(struct ready_worker *worker, const struct starpu_task *tas
 
 /* Whether the estimate of a type on a worker's class is about what the worker published last:
  * costs are steps of 9 %, and times on the border of two go to and fro. */
-static bool published_already(struct ready_worker *worker, unsigned long type,
+static bool published_already(const struct ready_worker *worker, unsigned long type,
                               const struct heddle_estimate *estimate)
 {
 	size_t place = ready_type_place(type, READY_PUBLISHED);
-	int cost = heddle_pool_cost(estimate->us);
+	int cost = heddle_pool_cost(estimate->us),
+	    change = abs(worker->published[place].cost - cost);
 
-	if (estimate->source <= HEDDLE_ESTIMATE_NEIGHBOURS)
+	if (estimate->source <= HEDDLE_ESTIMATE_NEIGHBOURS || worker->published[place].type != type)
 		return false;
-	if (worker->published[place].type == type && abs(worker->published[place].cost - cost) <= 1)
-		return true;
+	return change <= 1 || (change < heddle_pool_cost(2) - heddle_pool_cost(1) &&
+	                       worker->done_us < worker->published[place].at_us + REPORT_EVERY);
+}
+
+static void published_note(struct ready_worker *worker, unsigned long type,
+                           const struct heddle_estimate *estimate)
+{
+	size_t place = ready_type_place(type, READY_PUBLISHED);
+
 	worker->published[place].type = type;
-	worker->published[place].cost = cost;
-	return false;
+	worker->published[place].cost = heddle_pool_cost(estimate->us);
+	worker->published[place].at_us = worker->done_us;
+}
+
+/* Takes the mutex, to report; an accelerator does not wait for it, but for the end of a trial.
+ * @return whether it was to be had */
+static bool report_begin(struct ready_context *c, unsigned id)
+{
+	const struct ready_worker *worker = &c->workers[id];
+
+	if (c->plan && worker->accelerator && !worker->trial)
+		return !STARPU_PTHREAD_MUTEX_TRYLOCK(&c->mutex);
+	ready_lock(c, id);
+	return true;
 }
 
 /* A worker has run a task of the policy. */
@@ -108,7 +131,9 @@ static void task_measured(struct ready_context *c, struct starpu_task *task, uns
 	type = heddle_estimate_all(task, c->nclasses, estimates);
 	if (!type || (!worker->trial && published_already(worker, type, &estimates[worker->class])))
 		return;
-	policy_lock(&c->mutex);
+	if (!report_begin(c, id))
+		return; /* the next one reports */
+	published_note(worker, type, &estimates[worker->class]);
 	ready_type_measured(c, id, type, us, estimates);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
 }

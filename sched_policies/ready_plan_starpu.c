@@ -41,13 +41,11 @@ struct ready_plan {
 	struct heddle_plan plan;
 	struct heddle_graph *graph;
 	atomic_ulong submitted;
-	uint64_t changes;           /* of times that tasks are estimated to take */
-	size_t moves;               /* tasks that came or went since the bound was computed */
-	double bound_us;            /* the area bound then */
-	bool current;               /* no task has come since the last plan */
-	double due_us;              /* when to make the next plan, */
-	_Atomic double full_due_us; /* and one that looks at everything */
-	double link_us;             /* when the transfers that claims need will have ended */
+	size_t moves;    /* tasks that came or went since the bound was computed */
+	double bound_us; /* the area bound then */
+	bool current;    /* no task has come since the last plan */
+	double due_us;   /* when to make the next plan */
+	double link_us;  /* when the transfers that claims need will have ended */
 	unsigned nnodes;
 	double *fetch_us;         /* of the task in question, to each memory */
 	unsigned *ids;            /* of the plan's workers */
@@ -115,14 +113,11 @@ void ready_plan_submitted(struct ready_context *c)
 	atomic_fetch_add_explicit(&c->plan->submitted, 1, memory_order_relaxed);
 }
 
-/* All times that are remembered in the graph count as old. */
-void ready_plan_learned(struct ready_context *c)
+void ready_plan_learned(struct ready_context *c, bool ranks)
 {
-	struct ready_plan *p = c->plan;
-	uint64_t size = atomic_load_explicit(&p->submitted, memory_order_relaxed) + p->changes;
-
-	p->changes += size / 4 + 17;
-	p->moves = 1 << 30;
+	if (ranks)
+		heddle_graph_changed(c->plan->graph);
+	c->plan->moves = 1 << 30;
 }
 
 /* Tasks of about the same rank share a queue of the pool. */
@@ -138,7 +133,7 @@ static int rank_round(double us)
 int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 {
 	struct ready_plan *p = c->plan;
-	uint64_t size = atomic_load_explicit(&p->submitted, memory_order_relaxed) + p->changes;
+	uint64_t size = atomic_load_explicit(&p->submitted, memory_order_relaxed);
 	double us = heddle_graph_after_us(p->graph, task, size);
 
 	p->current = false;
@@ -156,16 +151,15 @@ bool ready_plan_is_due(const struct ready_requester *requester)
 
 bool ready_plan_full_is_due(const struct ready_context *c, double now_us)
 {
-	return now_us >= atomic_load_explicit(&c->plan->full_due_us, memory_order_relaxed);
+	return now_us >= atomic_load_explicit(&c->full_due_us, memory_order_relaxed);
 }
 
 bool ready_plan_full_begin(struct ready_context *c, double now_us)
 {
-	struct ready_plan *p = c->plan;
-	double due_us = atomic_load_explicit(&p->full_due_us, memory_order_relaxed);
+	double due_us = atomic_load_explicit(&c->full_due_us, memory_order_relaxed);
 
 	return now_us >= due_us &&
-	       atomic_compare_exchange_strong(&p->full_due_us, &due_us, now_us + BEGUN);
+	       atomic_compare_exchange_strong(&c->full_due_us, &due_us, now_us + BEGUN);
 }
 
 bool ready_plan_is_current(const struct ready_context *c)
@@ -427,8 +421,7 @@ static bool gives_way(struct planning *planning)
 {
 	const struct ready_context *c = planning->c;
 
-	planning->given_way |= atomic_load_explicit(&c->urgent, memory_order_relaxed) &&
-	                       planning->asking < c->nworkers &&
+	planning->given_way |= ready_is_urgent(c) && planning->asking < c->nworkers &&
 	                       !c->workers[planning->asking].accelerator;
 	return planning->given_way;
 }
@@ -568,7 +561,7 @@ static void plan(struct planning *planning)
 	end_us = starpu_timing_now();
 	p->due_us = end_us + OFTEN * (end_us - planning->now_us);
 	if (planning->full)
-		atomic_store_explicit(&p->full_due_us,
+		atomic_store_explicit(&c->full_due_us,
 		                      end_us + RARELY * (end_us - planning->now_us),
 		                      memory_order_relaxed);
 }

@@ -135,7 +135,7 @@ void ready_queue_fetch(struct ready_context *c, unsigned id, struct claims_reque
 	if (!requests->n)
 		return;
 	claims_requests_send(id, requests);
-	policy_lock(&c->mutex);
+	ready_lock(c, id);
 	claims_requests_end(&c->claims, id, requests);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
 	now_us = starpu_timing_now();

@@ -95,6 +95,7 @@ static struct ready_context *context_create(unsigned ctx, struct ready_traits tr
 	c->patient = c->choosing && CAN_HOLD;
 	if (!claims_create(&c->claims, nworkers)) {
 		if (!heddle_pool_create(&c->pool)) {
+			c->claims.looks = traits.planned;
 			if (!traits.planned || !c->choosing || !ready_plan_create(c))
 				return c;
 			heddle_pool_destroy(c->pool);

@@ -363,10 +363,15 @@ static bool nothing_new(struct ready_context *c, struct ready_worker *worker, un
 	if (!waiters_stay(&c->waiters, id, &c->unstarted))
 		return false;
 	look_at_us = atomic_load_explicit(&worker->look_at_us, memory_order_relaxed);
-	if ((look_at_us <= 0 && !c->plan) || !atomic_load(&c->unstarted))
+	if (look_at_us <= 0 && !c->plan)
 		return true;
 	now_us = starpu_timing_now();
-	*full = c->plan && ready_plan_full_begin(c, now_us);
+	*full = c->plan && ready_plan_full_is_due(c, now_us);
+	if (!*full && (look_at_us <= 0 || now_us < look_at_us))
+		return true;
+	if (!atomic_load(&c->unstarted))
+		return true;
+	*full = *full && ready_plan_full_begin(c, now_us);
 	return !*full && (look_at_us <= 0 || now_us < look_at_us);
 }
 
@@ -395,7 +400,6 @@ struct starpu_task *ready_pop(unsigned ctx)
 	struct ready_requester requester = {.c = c, .id = id, .trying = -1, .left = -1};
 	struct claims_requests requests;
 	struct wake_list wake;
-	bool urgent = c->plan && worker->accelerator;
 
 	if (nothing_new(c, worker, id, &requester.full)) {
 		policy_let_others();
@@ -405,11 +409,7 @@ struct starpu_task *ready_pop(unsigned ctx)
 		requester.now_us = starpu_timing_now();
 	entry.item = NULL;
 	requests.n = 0;
-	if (urgent)
-		atomic_fetch_add_explicit(&c->urgent, 1, memory_order_relaxed);
-	policy_lock(&c->mutex);
-	if (urgent)
-		atomic_fetch_sub_explicit(&c->urgent, 1, memory_order_relaxed);
+	ready_lock(c, id);
 	if (!starpu_sched_ctx_contains_worker(id, ctx)) {
 		/* StarPU does not report that a worker has left. */
 		waiters_remove(&c->waiters, id);

@@ -28,8 +28,10 @@
 #define TRIAL_FACTOR 64
 /* What a plan takes a promising accelerator to be faster by, as long as nothing is known. */
 #define PROMISE 8
-/* Steps of cost by which an estimate may change before plans take notice. */
+/* Steps of cost by which an estimate may change before plans take notice, and by which the least
+ * one may before ranks do. */
 #define SAME 1
+#define SAME_RANK 4
 /* Runs that are counted on a class of accelerators, beside a first one on each of them. */
 #define MORE_RUNS 2
 
@@ -248,12 +250,27 @@ static bool is_first_run(const struct ready_context *c, const struct ready_type 
 	return false;
 }
 
-/* Whether a cost that plans look ahead with may stay: otherwise all that waits has to move, and
- * what is known of the graph is out of date. */
-static bool cost_stays(int cost, int renewed)
+/* Whether a cost that plans look ahead with may stay: otherwise all that waits has to move. */
+static bool cost_stays(int cost, int renewed, int same)
 {
 	return cost == renewed || (cost != HEDDLE_POOL_NO_COST && renewed != HEDDLE_POOL_NO_COST &&
-	                           abs(renewed - cost) <= SAME);
+	                           abs(renewed - cost) <= same);
+}
+
+/* Plans are to know new estimates. */
+static void plan_learns(struct ready_context *c, struct ready_type *type)
+{
+	int least = HEDDLE_POOL_NO_COST;
+	bool ranks;
+
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if (least == HEDDLE_POOL_NO_COST ||
+		    (type->cost[k] != HEDDLE_POOL_NO_COST && type->cost[k] < least))
+			least = type->cost[k];
+	ranks = !cost_stays(type->ranked, least, SAME_RANK);
+	if (ranks)
+		type->ranked = least;
+	ready_plan_learned(c, ranks);
 }
 
 /* Takes over estimates. @return whether anything changed */
@@ -274,7 +291,7 @@ static bool type_learn(struct ready_context *c, struct ready_type *type,
 		else
 			us = fmax(us, type->trial_us[k]);
 		cost = heddle_pool_cost(us);
-		if (c->plan && cost_stays(type->cost[k], cost))
+		if (c->plan && cost_stays(type->cost[k], cost, SAME))
 			continue;
 		changed |= cost != type->cost[k];
 		type->cost[k] = cost;
@@ -282,7 +299,7 @@ static bool type_learn(struct ready_context *c, struct ready_type *type,
 	}
 	changed |= measured != type->measured;
 	if (changed && c->plan)
-		ready_plan_learned(c);
+		plan_learns(c, type);
 	type->measured = measured;
 	type->trying &= ~measured;
 	return changed;
@@ -303,7 +320,7 @@ static struct ready_type *type_of(struct ready_context *c, unsigned long id)
 			type_publish(c, type);
 		return type;
 	}
-	*type = (struct ready_type){.id = id};
+	*type = (struct ready_type){.id = id, .ranked = HEDDLE_POOL_NO_COST};
 	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
 		type->cost[k] = HEDDLE_POOL_NO_COST;
 	type_learn(c, type, estimates);

@@ -452,6 +452,29 @@ static void test_graph_grows(void **state)
 	tasks_free(tasks, 103);
 }
 
+/* Changed times are seen, a few with each question. */
+static void test_graph_changed(void **state)
+{
+	enum { N = 100 };
+	struct task *tasks = tasks_new(N, 1);
+
+	chain_tasks(tasks, 1, N);
+	assert_near(heddle_graph_after_us(graph, tasks, N), N - 1);
+	for (int i = 1; i < N; i++)
+		tasks[i].us[CPU] = 2;
+	assert_near(heddle_graph_after_us(graph, tasks, N), N - 1);
+	assert_int_equal(looks, N);
+	heddle_graph_changed(graph);
+	for (int i = N; i-- > 0;) {
+		size_t before = looks;
+
+		heddle_graph_after_us(graph, &tasks[i], N);
+		assert_in_range(looks - before, 0, 3);
+	}
+	assert_near(heddle_graph_after_us(graph, tasks, N), 2 * (N - 1));
+	tasks_free(tasks, N);
+}
+
 static double reference_us(struct task *task)
 {
 	if (task->known_us >= 0)
@@ -742,6 +765,7 @@ int main(void)
 	    GRAPH(started_tasks_do_not_count),
 	    GRAPH(types),
 	    GRAPH(grows),
+	    GRAPH(changed),
 	    GRAPH(random),
 	    GRAPH(random_grows),
 	    PLAN(least),
