@@ -272,9 +272,11 @@ double heddle_graph_after_us(struct heddle_graph *graph, void *task, uint64_t si
 	}
 }
 
-void heddle_graph_changed(struct heddle_graph *graph)
+void heddle_graph_changed(struct heddle_graph *graph, bool all)
 {
 	graph->changes++;
+	if (all)
+		graph->credit += graph->n;
 }
 
 void heddle_graph_started(struct heddle_graph *graph, const void *task)

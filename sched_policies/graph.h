@@ -13,6 +13,7 @@
 #ifndef HEDDLE_SCHED_POLICIES_GRAPH_H
 #define HEDDLE_SCHED_POLICIES_GRAPH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sched_policies/area.h"
@@ -44,8 +45,9 @@ void heddle_graph_destroy(struct heddle_graph *graph);
  * @param size of the graph: tasks that were ever submitted */
 double heddle_graph_after_us(struct heddle_graph *graph, void *task, uint64_t size);
 
-/** Times have changed: it looks at all tasks again, as they are asked about. */
-void heddle_graph_changed(struct heddle_graph *graph);
+/** Times have changed: it looks at tasks again, a few with each question.
+ * @param all at all of them with the next question */
+void heddle_graph_changed(struct heddle_graph *graph, bool all);
 
 /** A task was started: it does not count any more, and its address may become another task's. Where
  * nobody says so for a task, the next one at its address is taken for it until it is visited anew.

@@ -45,6 +45,7 @@ struct ready_type {
 	double us[HEDDLE_POOL_CLASSES];     /**< estimated time; 0: none */
 	int cost[HEDDLE_POOL_CLASSES];      /**< the same, as the pool knows it */
 	int ranked;                         /**< the least of them that ranks count with */
+	size_t bytes;                       /**< of a task's data, under a plan */
 	unsigned measured;                  /**< bit k: class k has run one */
 	unsigned trying;                    /**< bit k: the trial of class k is under way */
 	unsigned deferred;                  /**< bit k: not tried on class k for the time being */
@@ -141,8 +142,11 @@ struct ready_context {
 	unsigned count[HEDDLE_POOL_CLASSES]; /**< of each class */
 	struct claims claims;
 	double claimed_us[HEDDLE_POOL_CLASSES]; /**< load of all claims on each class */
-	unsigned ntrials;                       /**< workers that run one */
-	bool special; /**< there were tasks that not all of a class can run */
+	/** Under a plan: the longest time of a class for each byte of a task, of the types that it
+	 * has run; 0: none. */
+	double us_per_byte[HEDDLE_POOL_CLASSES];
+	unsigned ntrials; /**< workers that run one */
+	bool special;     /**< there were tasks that not all of a class can run */
 	struct starpu_task
 	    *late; /**< those that found no memory in the pool, the first one first */
 	/** What the pool was given last. */
@@ -267,8 +271,9 @@ double ready_plan_started(struct ready_context *c, unsigned id, const struct sta
                           double arrival_us, double now_us);
 
 /** Estimates have changed.
- * @param ranks those that ranks count with, too */
-void ready_plan_learned(struct ready_context *c, bool ranks);
+ * @param ranks those that ranks count with, too
+ * @param first there was none for the type */
+void ready_plan_learned(struct ready_context *c, bool ranks, bool first);
 
 /* ---- ready_done_starpu.c ---- */
 
@@ -277,6 +282,9 @@ void ready_pre_exec(struct starpu_task *task, unsigned ctx);
 void ready_post_exec(struct starpu_task *task, unsigned ctx);
 
 /* ---- ready_value_starpu.c; the mutex is held ---- */
+
+/** Size of a task's data. */
+size_t ready_task_bytes(struct starpu_task *task);
 
 /** The key of a task in the pool, with what is estimated of it. */
 void ready_task_key(struct ready_context *c, struct starpu_task *task, struct heddle_pool_key *key);
@@ -297,9 +305,12 @@ static inline bool ready_is_trial(const struct heddle_pool_key *key, unsigned cl
 	return key->gain[class] == HEDDLE_POOL_UNKNOWN;
 }
 
-/** A worker is about to take such a task, the first of its type on the worker's class.
+/** A worker is about to take such a task, the first of its type on the worker's class. */
+void ready_trial_begin(struct ready_requester *requester, const struct heddle_pool_key *key);
+
+/** The same, if it is bearable.
  * @return false: it would take too long, and the type is deferred on the class */
-bool ready_trial_begin(struct ready_requester *requester, const struct heddle_pool_key *key);
+bool ready_trial_weigh(struct ready_requester *requester, const struct heddle_pool_key *key);
 
 /** A worker starts that task. */
 void ready_trial_started(struct ready_context *c, unsigned id, const struct heddle_pool_key *key,

@@ -113,10 +113,10 @@ void ready_plan_submitted(struct ready_context *c)
 	atomic_fetch_add_explicit(&c->plan->submitted, 1, memory_order_relaxed);
 }
 
-void ready_plan_learned(struct ready_context *c, bool ranks)
+void ready_plan_learned(struct ready_context *c, bool ranks, bool first)
 {
 	if (ranks)
-		heddle_graph_changed(c->plan->graph);
+		heddle_graph_changed(c->plan->graph, first);
 	c->plan->moves = 1 << 30;
 }
 
@@ -254,7 +254,9 @@ static double busy_until_us(const struct ready_context *c, unsigned id, bool ask
 	    atomic_load_explicit(&c->workers[id].rests_since_us, memory_order_relaxed);
 
 	if (rests_since_us > 0)
-		us = rests_since_us + START;
+		us = claims_count(&c->claims, id)
+		         ? START + fmax(rests_since_us, claims_at(&c->claims, id, 0)->since_us)
+		         : 0;
 	if (us >= now_us)
 		return us;
 	return asks || us <= 0 || waiters_has(&c->waiters, id) ? now_us : now_us + (now_us - us);
@@ -328,15 +330,6 @@ static bool accept(size_t worker, void *arg)
 	return policy_accepts(p->task, &p->ids[worker]);
 }
 
-static size_t task_bytes(struct starpu_task *task)
-{
-	size_t bytes = 0;
-
-	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++)
-		bytes += starpu_data_get_size(STARPU_TASK_GET_HANDLE(task, i));
-	return bytes;
-}
-
 /* Whether a worker should be given more. */
 static bool is_open(const struct planning *planning, size_t w, unsigned given)
 {
@@ -372,12 +365,13 @@ static void give(struct planning *planning, unsigned id, const struct heddle_poo
 	struct ready_context *c = planning->c;
 	struct ready_requester requester = {.c = c, .id = id};
 	struct starpu_task *task = heddle_pool_at(place);
-	size_t bytes = task_bytes(task);
+	size_t bytes = ready_task_bytes(task);
 	double us = c->plan->fetch_us[c->workers[id].node], arrival_us = 0;
 
-	if (planning->n == GRANTS || (!first && !ready_queue_fits(&c->workers[id], bytes)) ||
-	    (trial && !ready_trial_begin(&requester, key)))
+	if (planning->n == GRANTS || (!first && !ready_queue_fits(&c->workers[id], bytes)))
 		return;
+	if (trial)
+		ready_trial_begin(&requester, key);
 	if (us > 0)
 		arrival_us = c->plan->link_us = fmax(c->plan->link_us, planning->now_us) + us;
 	planning->grants[planning->n++] = (struct grant){
@@ -483,12 +477,24 @@ static bool is_alone(const struct ready_context *c, const struct heddle_pool_key
 	return true;
 }
 
+/* Whether the asking worker should try a task of which its class knows nothing: it ends in time
+ * even if it takes as long as a trial may. */
+static bool may_try(const struct planning *planning, const struct heddle_pool_key *key)
+{
+	struct ready_context *c = planning->c;
+	bool trial = false;
+	double us = ready_planned_us(c, key, c->workers[planning->asking].class, &trial);
+
+	return trial && us > 0 && planning->now_us + us + key->rank <= c->plan->plan.end_us;
+}
+
 static bool admits(const struct heddle_pool_key *key, double since_us, void *arg)
 {
 	const struct planning *planning = arg;
 
 	(void)since_us;
-	return is_alone(planning->c, key, planning->c->workers[planning->asking].class);
+	return is_alone(planning->c, key, planning->c->workers[planning->asking].class) ||
+	       may_try(planning, key);
 }
 
 bool ready_plan_leaves(const struct ready_context *c, const struct heddle_pool_key *key,
@@ -536,8 +542,10 @@ static void look_further(struct planning *planning)
 	const struct heddle_pool_key *key = heddle_pool_find(c->pool, &query, &place);
 
 	if (key) {
-		task_describe(c, key, heddle_pool_at(&place), &(struct heddle_plan_task){0});
-		give(planning, planning->asking, key, &place, false, true);
+		unsigned trials =
+		    task_describe(c, key, heddle_pool_at(&place), &(struct heddle_plan_task){0});
+
+		give(planning, planning->asking, key, &place, trials >> query.class & 1, true);
 	}
 }
 
@@ -613,8 +621,11 @@ static bool is_late(const struct claim *claim, unsigned owner, void *arg)
 		return false;
 	if (!c->patient)
 		return true;
+	end_us = ready_planned_us(c, key, class, &trial);
+	if (end_us <= 0)
+		return false;
 	begins_us = begin_us(c, claim, owner, requester->now_us);
-	end_us = requester->now_us + ready_planned_us(c, key, class, &trial);
+	end_us += requester->now_us;
 	if (end_us <= begins_us)
 		end_us += fetch_us(c->plan, claim->entry.item, c->workers[requester->id].node);
 	if (end_us <= begins_us)

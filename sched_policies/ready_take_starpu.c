@@ -113,7 +113,7 @@ static struct choice choose_weighed(struct ready_requester *requester, bool *tri
 		choice = choose(requester);
 		*trial = (choice.from == POOL || choice.from == BACK) &&
 		         ready_is_trial(choice.key, class);
-	} while (*trial && !ready_trial_begin(requester, choice.key));
+	} while (*trial && !ready_trial_weigh(requester, choice.key));
 	return choice;
 }
 
@@ -158,15 +158,6 @@ static void members_count(struct ready_context *c)
 			c->count[c->workers[ids[i]].class]++;
 }
 
-static size_t task_bytes(struct starpu_task *task)
-{
-	size_t bytes = 0;
-
-	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++)
-		bytes += starpu_data_get_size(STARPU_TASK_GET_HANDLE(task, i));
-	return bytes;
-}
-
 /* Claims tasks until the worker has as many as it should. */
 static void claim_ahead(struct ready_requester *requester)
 {
@@ -183,12 +174,12 @@ static void claim_ahead(struct ready_requester *requester)
 
 		if (!key)
 			return;
-		claim.bytes = task_bytes(heddle_pool_at(&place));
+		claim.bytes = ready_task_bytes(heddle_pool_at(&place));
 		if (!ready_queue_fits(worker, claim.bytes))
 			return;
 		claim.trial = ready_is_trial(key, worker->class);
 		heddle_pool_take(c->pool, &place, &claim.entry);
-		if (claim.trial && !ready_trial_begin(requester, &claim.entry.key))
+		if (claim.trial && !ready_trial_weigh(requester, &claim.entry.key))
 			claim.trial = false; /* one task of the type is here already */
 		ready_claim_add(c, requester->id, &claim);
 	}

@@ -28,6 +28,9 @@
 #define TRIAL_FACTOR 64
 /* What a plan takes a promising accelerator to be faster by, as long as nothing is known. */
 #define PROMISE 8
+/* Cores leave first tasks to a promising accelerator that is free within that time, us. A first run
+ * that takes longer loads something. */
+#define SOON 20000
 /* Steps of cost by which an estimate may change before plans take notice, and by which the least
  * one may before ranks do. */
 #define SAME 1
@@ -153,6 +156,17 @@ static double finish_us(const struct ready_requester *requester, const struct he
 	return heddle_gain_finish(helpers, n);
 }
 
+/* How long a trial may take: TRIAL_FACTOR times as long as on the fastest class. In a plan, for
+ * each byte as long as any type that the class has run. */
+static double trial_longest_us(const struct ready_context *c, const struct ready_type *type,
+                               unsigned class, double other_us)
+{
+	double us = TRIAL_FACTOR * fmax(other_us, 1),
+	       by_bytes_us = c->us_per_byte[class] * type->bytes;
+
+	return by_bytes_us > 0 ? fmin(us, by_bytes_us) : us;
+}
+
 /* Whether everybody else has work for as long as a trial might take. */
 static bool trial_is_bearable(struct ready_context *c, const struct heddle_pool_key *key,
                               const struct ready_type *type, unsigned class)
@@ -162,7 +176,7 @@ static bool trial_is_bearable(struct ready_context *c, const struct heddle_pool_
 	if (us <= 0 || is_promising(c, key, class))
 		return true; /* somebody must be the first */
 	us = fmax(us, 2 * type->trial_us[class]);
-	return finish_all_us(c, key, class) >= TRIAL_FACTOR * us;
+	return finish_all_us(c, key, class) >= trial_longest_us(c, type, class, us);
 }
 
 struct valuation {
@@ -261,7 +275,7 @@ static bool cost_stays(int cost, int renewed, int same)
 static void plan_learns(struct ready_context *c, struct ready_type *type)
 {
 	int least = HEDDLE_POOL_NO_COST;
-	bool ranks;
+	bool ranks, first = type->ranked == HEDDLE_POOL_NO_COST;
 
 	for (unsigned k = 0; k < c->nclasses; k++)
 		if (least == HEDDLE_POOL_NO_COST ||
@@ -270,7 +284,7 @@ static void plan_learns(struct ready_context *c, struct ready_type *type)
 	ranks = !cost_stays(type->ranked, least, SAME_RANK);
 	if (ranks)
 		type->ranked = least;
-	ready_plan_learned(c, ranks);
+	ready_plan_learned(c, ranks, first);
 }
 
 /* Takes over estimates. @return whether anything changed */
@@ -394,6 +408,15 @@ static bool key_of_refused(struct ready_context *c, struct starpu_task *task, un
 	return any;
 }
 
+size_t ready_task_bytes(struct starpu_task *task)
+{
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++)
+		bytes += starpu_data_get_size(STARPU_TASK_GET_HANDLE(task, i));
+	return bytes;
+}
+
 void ready_task_key(struct ready_context *c, struct starpu_task *task, struct heddle_pool_key *key)
 {
 	/* ready_push() has asked: the task carries the answer. */
@@ -409,6 +432,8 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task, struct he
 		return;
 	}
 	key->type = type->id;
+	if (c->plan && !type->bytes)
+		type->bytes = ready_task_bytes(task);
 	key_renew(c, key);
 	for (unsigned k = 0; type->deferred && k < c->nclasses; k++)
 		if (type->deferred >> k & 1 && trial_is_bearable(c, key, type, k)) {
@@ -431,6 +456,42 @@ static double longest_us(struct ready_context *c, const struct heddle_pool_key *
 	return fmax(us, TRIAL_FACTOR * best_other_us(c, key, class));
 }
 
+/* Whether a worker of a class runs a first task. */
+static bool class_tries(const struct ready_context *c, unsigned class)
+{
+	for (unsigned w = 0; c->ntrials && w < c->nworkers; w++)
+		if (c->workers[w].class == class && c->workers[w].trial)
+			return true;
+	return false;
+}
+
+/* Whether a class will have a worker free before long. */
+static bool is_free_soon(const struct ready_context *c, unsigned class)
+{
+	double now_us = starpu_timing_now();
+
+	for (unsigned w = 0; w < c->nworkers; w++) {
+		const struct ready_worker *worker = &c->workers[w];
+
+		if (worker->class == class && starpu_sched_ctx_contains_worker(w, c->id) &&
+		    worker->busy_until_us + worker->claims_us <= now_us + SOON &&
+		    !(worker->trial && worker->trial_since_us + SOON < now_us))
+			return true;
+	}
+	return false;
+}
+
+/* Whether another class is about to find out how fast it is, and likely the fastest. */
+static bool other_promises(struct ready_context *c, const struct heddle_pool_key *key,
+                           unsigned class)
+{
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if (k != class && c->count[k] && heddle_pool_key_runs(key, k) &&
+		    is_promising(c, key, k) && is_free_soon(c, k))
+			return true;
+	return false;
+}
+
 double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class,
                         bool *trial)
 {
@@ -440,14 +501,14 @@ double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *k
 	if (!type || type->measured >> class & 1)
 		return us > 0 ? us : 1;
 	other_us = best_other_us(c, key, class);
-	if (type->trying >> class & 1)
-		return fmax(us, 1);
 	if (type->deferred >> class & 1)
 		return 0;
-	*trial = true;
+	*trial = !(type->trying >> class & 1);
 	if (is_promising(c, key, class))
 		return us > 0 ? us : fmax(other_us / PROMISE, 1);
-	return fmax(us, TRIAL_FACTOR * fmax(other_us, 1));
+	if (!*trial || class_tries(c, class) || other_promises(c, key, class))
+		return 0;
+	return fmax(us, trial_longest_us(c, type, class, other_us));
 }
 
 static void look_again(struct ready_requester *requester, double at_us)
@@ -495,19 +556,28 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 
 /* ---- trials ---- */
 
-bool ready_trial_begin(struct ready_requester *requester, const struct heddle_pool_key *key)
+void ready_trial_begin(struct ready_requester *requester, const struct heddle_pool_key *key)
+{
+	struct ready_context *c = requester->c;
+	struct ready_type *type = type_known(c, key->type);
+
+	type->trying |= 1u << c->workers[requester->id].class;
+	type_publish(c, type);
+}
+
+bool ready_trial_weigh(struct ready_requester *requester, const struct heddle_pool_key *key)
 {
 	struct ready_context *c = requester->c;
 	unsigned class = c->workers[requester->id].class;
 	struct ready_type *type = type_known(c, key->type);
-	bool bearable = trial_is_bearable(c, key, type, class);
 
-	if (bearable)
-		type->trying |= 1u << class;
-	else
-		type->deferred |= 1u << class;
+	if (trial_is_bearable(c, key, type, class)) {
+		ready_trial_begin(requester, key);
+		return true;
+	}
+	type->deferred |= 1u << class;
 	type_publish(c, type);
-	return bearable;
+	return false;
 }
 
 void ready_trial_started(struct ready_context *c, unsigned id, const struct heddle_pool_key *key,
@@ -568,6 +638,8 @@ void ready_type_measured(struct ready_context *c, unsigned id, unsigned long typ
 	type->trying &= ~(1u << worker->class);
 	type->trial_us[worker->class] = runs_left(c, type, worker->class) ? 0 : us;
 	type->runs[worker->class]++;
+	if (type->bytes && us > type->bytes * c->us_per_byte[worker->class])
+		c->us_per_byte[worker->class] = us / type->bytes;
 	if (type_learn(c, type, estimates) || tried)
 		type_publish(c, type);
 }

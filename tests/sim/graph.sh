@@ -3,7 +3,7 @@
 set -u
 : "${top_builddir:?}"
 failures=0
-for sched in ddwrr odds; do
+for sched in ddwrr odds heddle; do
 	for first_us in 0 300000; do
 		echo "$sched, first runs $first_us us longer"
 		told=$(timeout 120 "$top_builddir/tests/sim/graph" "$sched" "$first_us" 2>&1)

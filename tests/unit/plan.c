@@ -452,7 +452,7 @@ static void test_graph_grows(void **state)
 	tasks_free(tasks, 103);
 }
 
-/* Changed times are seen, a few with each question. */
+/* Changed times are seen, a few with each question or all. */
 static void test_graph_changed(void **state)
 {
 	enum { N = 100 };
@@ -464,7 +464,7 @@ static void test_graph_changed(void **state)
 		tasks[i].us[CPU] = 2;
 	assert_near(heddle_graph_after_us(graph, tasks, N), N - 1);
 	assert_int_equal(looks, N);
-	heddle_graph_changed(graph);
+	heddle_graph_changed(graph, false);
 	for (int i = N; i-- > 0;) {
 		size_t before = looks;
 
@@ -472,6 +472,10 @@ static void test_graph_changed(void **state)
 		assert_in_range(looks - before, 0, 3);
 	}
 	assert_near(heddle_graph_after_us(graph, tasks, N), 2 * (N - 1));
+	for (int i = 1; i < N; i++)
+		tasks[i].us[CPU] = 3;
+	heddle_graph_changed(graph, true);
+	assert_near(heddle_graph_after_us(graph, tasks, N), 3 * (N - 1));
 	tasks_free(tasks, N);
 }
 
