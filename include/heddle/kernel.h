@@ -74,7 +74,9 @@ struct heddle_kernel {
 	const char *options; /**< options of the compiler; NULL: none */
 	unsigned dimensions; /**< dimensions of the NDRange, 1 to 3 */
 	size_t global[3];    /**< work-items in each dimension, multiples of local, above 0 */
-	size_t local[3];     /**< work-items of a group in each dimension, above 0 */
+	/** Work-items of a group in each dimension. 0 in all dimensions: Heddle chooses divisors of
+	 * the work-items, a group has 64 of them at most. */
+	size_t local[3];
 	unsigned narguments; /**< entries of arguments, 0 to HEDDLE_KERNEL_MAXARGUMENTS */
 	struct heddle_kernel_argument arguments[HEDDLE_KERNEL_MAXARGUMENTS]; /**< as the kernel's */
 	enum heddle_kernel_split split; /**< how it is executed */
@@ -85,6 +87,7 @@ struct heddle_kernel {
 	 * the first. */
 	const int *workers;
 	unsigned nworkers; /**< entries of workers, 0 if that is NULL; 0: all OpenCL workers */
+	size_t offset[3];  /**< global offset: global ids begin here in each dimension */
 };
 
 /** What one worker did in a launch. Times are in microseconds.

@@ -154,7 +154,7 @@ static void large_numbers_are_given_up(void **state)
 /* ---- descriptions ---- */
 
 /* out[i] = in[i - 1], elements of 4 bytes, for i = get_global_id(0). */
-static const char shifted[] = "heddle-index 5\nargument buffer\nargument buffer\n"
+static const char shifted[] = "heddle-index 6\nargument buffer\nargument buffer\n"
                               "node group 0 0\nnode items 0 0\nnode item 0 0\n"
                               "node mul 64 0 1\nnode add 64 3 2\nnode constant 0 4\n"
                               "node mul 64 4 5\nnode sub 64 6 5\n"
@@ -189,7 +189,7 @@ static void description_read(void **state)
 /* A base of 2^31 as an unsigned number, at the byte p[base + i] of a buffer that is larger. */
 static void large_bases(void **state)
 {
-	static const char text[] = "heddle-index 5\nargument buffer\nargument integer 32\n"
+	static const char text[] = "heddle-index 6\nargument buffer\nargument integer 32\n"
 	                           "node argument 0 1\nnode group 0 0\nnode items 0 0\n"
 	                           "node mul 64 1 2\nnode item 0 0\nnode add 64 3 4\n"
 	                           "node fit 32 5\nnode add 32 0 6\nnode inbounds 32 7\n"
@@ -245,7 +245,7 @@ static void counts_that_overflow(void **state)
 		char text[400];
 
 		snprintf(text, sizeof(text),
-		         "heddle-index 5\nargument buffer\nnode constant 0 %d\nnode constant 0 %d\n"
+		         "heddle-index 6\nargument buffer\nnode constant 0 %d\nnode constant 0 %d\n"
 		         "node constant 0 %d\nnode trips %u 0 1 2 %d %d\nnode loop %u 0 1 3\n"
 		         "access 0 4 1 write every 1\n",
 		         loops[i].initial, loops[i].step, loops[i].bound, loops[i].bits,
@@ -263,22 +263,22 @@ static void nonsense_is_refused(void **state)
 	static const char *const bad[] = {
 	    "",
 	    "heddle-index 4\n",
-	    "heddle-index 5\nargument thing\n",
-	    "heddle-index 5\nnode add 64 0 0\n",
-	    "heddle-index 5\nnode constant 0 1\nnode add 64 0 1\n",
-	    "heddle-index 5\nnode constant 0\n",
-	    "heddle-index 5\nnode group 0 3\n",
-	    "heddle-index 5\nnode sing 0\n",
-	    "heddle-index 5\nnode constant 0 1\nnode extend 0 0\n",
-	    "heddle-index 5\nnode argument 0 0\n",
-	    "heddle-index 5\naccess 0 -1 4 read maybe 4\n",
-	    "heddle-index 5\nargument buffer\naccess 0 0 4 read maybe 4\n",
-	    "heddle-index 5\nargument buffer\naccess 0 -1 4 eat maybe 4\n",
-	    "heddle-index 5\nargument buffer\naccess 0 -1 4 read maybe\n",
-	    "heddle-index 5\nargument buffer\naccess 0 -1 4 read maybe 4 0\n",
-	    "heddle-index 5\nargument buffer\naccess 0 -1 4 read maybe 4 x\n",
-	    "heddle-index 5\nnode constant 0 1\nguard 1 0 1\n",
-	    "heddle-index 5\nnode constant 0 1\nguard 99 0 0\n",
+	    "heddle-index 6\nargument thing\n",
+	    "heddle-index 6\nnode add 64 0 0\n",
+	    "heddle-index 6\nnode constant 0 1\nnode add 64 0 1\n",
+	    "heddle-index 6\nnode constant 0\n",
+	    "heddle-index 6\nnode group 0 3\n",
+	    "heddle-index 6\nnode sing 0\n",
+	    "heddle-index 6\nnode constant 0 1\nnode extend 0 0\n",
+	    "heddle-index 6\nnode argument 0 0\n",
+	    "heddle-index 6\naccess 0 -1 4 read maybe 4\n",
+	    "heddle-index 6\nargument buffer\naccess 0 0 4 read maybe 4\n",
+	    "heddle-index 6\nargument buffer\naccess 0 -1 4 eat maybe 4\n",
+	    "heddle-index 6\nargument buffer\naccess 0 -1 4 read maybe\n",
+	    "heddle-index 6\nargument buffer\naccess 0 -1 4 read maybe 4 0\n",
+	    "heddle-index 6\nargument buffer\naccess 0 -1 4 read maybe 4 x\n",
+	    "heddle-index 6\nnode constant 0 1\nguard 1 0 1\n",
+	    "heddle-index 6\nnode constant 0 1\nguard 99 0 0\n",
 	};
 	struct index_kernel kernel;
 

@@ -337,6 +337,7 @@ static struct kernel *kernel_begin(const struct heddle_kernel *given, const stru
 	kernel->making = true;
 	kernel->way = ndrange_way(range);
 	kernel->range = *range;
+	memset(kernel->range.offset, 0, sizeof(kernel->range.offset));
 	kernel->source = strdup(given->source);
 	kernel->name = strdup(given->name);
 	kernel->options = strdup(given->options ? given->options : "");

@@ -56,8 +56,9 @@ struct shape {
 	enum split_method method;
 	bool aliased;
 	unsigned users; /* launches under way */
-	/* What the groups touch, if the integers are these. */
+	/* What the groups touch, if the integers and the offset are these. */
 	bool known;
+	size_t offset[3];
 	int64_t integers[HEDDLE_KERNEL_MAXARGUMENTS];
 	struct split_bytes in, out, merge;
 	struct index_use whole[HEDDLE_KERNEL_MAXARGUMENTS], half[HEDDLE_KERNEL_MAXARGUMENTS];

@@ -45,6 +45,7 @@ static bool plan_serves(const struct chunks_plan *plan, const struct part *part)
 	       plan->range.dimensions == request->range.dimensions &&
 	       !memcmp(plan->range.groups, request->range.groups, sizeof(plan->range.groups)) &&
 	       !memcmp(plan->range.local, request->range.local, sizeof(plan->range.local)) &&
+	       !memcmp(plan->range.offset, request->range.offset, sizeof(plan->range.offset)) &&
 	       !memcmp(plan->bytes, request->bytes, n * sizeof(*plan->bytes)) &&
 	       !memcmp(plan->integers, request->integers, n * sizeof(*plan->integers));
 }

@@ -23,6 +23,7 @@ struct window_copy {
 /** The kernel, compiled for one way of launching. */
 struct device_form {
 	enum ndrange_way way;
+	size_t offset[3]; /* of the NDRange, where that is compiled in */
 	cl_program program;
 	cl_kernel kernel; /* NULL: not compiled yet */
 };

@@ -297,11 +297,31 @@ static void given_take(struct heddle_kernel *to, const struct heddle_kernel *giv
 	to->method = given->method;
 	to->workers = given->workers;
 	to->nworkers = given->nworkers;
+	memcpy(to->offset, given->offset, sizeof(to->offset));
+}
+
+/* A group size of 0 in all dimensions is for us to choose. */
+static int range_take(struct ndrange *range, const struct heddle_kernel *given)
+{
+	unsigned dimensions = given->dimensions < 3 ? given->dimensions : 3;
+	const size_t *local = given->local;
+	bool chosen = true;
+	size_t ours[3];
+	int status;
+
+	for (unsigned d = 0; d < dimensions; d++)
+		chosen = chosen && !local[d];
+	if (chosen) {
+		ndrange_local_choose(dimensions, given->global, ours);
+		local = ours;
+	}
+	status = ndrange_make(given->dimensions, given->global, local, range);
+	return status ? status : ndrange_shift(range, given->offset);
 }
 
 static int request_init(struct heddle_kernel_request *request, const struct heddle_kernel *given)
 {
-	int status = ndrange_make(given->dimensions, given->global, given->local, &request->range);
+	int status = range_take(&request->range, given);
 
 	given_take(&request->given, given);
 	if (!status)

@@ -231,11 +231,13 @@ static struct split_bytes bytes_line(double all, double half, size_t groups, siz
 	return bytes;
 }
 
-/* Whether the integer arguments are those that the shape was prepared with. */
+/* Whether the integer arguments and the offset are those that the shape was prepared with. */
 static bool integers_same(const struct heddle_kernel_request *request)
 {
 	const struct index_kernel *index = &request->kernel->index;
 
+	if (memcmp(request->shape->offset, request->range.offset, sizeof(request->range.offset)))
+		return false;
 	for (unsigned a = 0; a < request->given.narguments; a++)
 		if (index->arguments[a].kind == INDEX_INTEGER &&
 		    request->shape->integers[a] != request->integers[a])
@@ -258,6 +260,7 @@ int kernel_shape_prepare(struct heddle_kernel_request *request)
 		return -ENOMEM;
 	memcpy(shape->integers, request->integers,
 	       request->given.narguments * sizeof(*shape->integers));
+	memcpy(shape->offset, request->range.offset, sizeof(shape->offset));
 	all = crossing_of(request, shape->whole);
 	part = crossing_of(request, shape->half);
 	shape->in = bytes_line(all.in, part.in, total, half);
