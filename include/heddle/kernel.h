@@ -106,6 +106,7 @@ struct heddle_kernel_worker_stats {
 	double merge_us;   /**< of out_us: merging */
 	size_t in_bytes;   /**< bytes sent to the device */
 	size_t out_bytes;  /**< bytes fetched from the device */
+	size_t kept_bytes; /**< bytes that it reads and held from earlier launches */
 };
 
 /** What a launch did. Times are in microseconds. */

@@ -272,7 +272,10 @@ static void platform_file_use(const struct text *text)
 
 static void index_use(const struct text *text)
 {
-	struct ndrange range = {2, {1 + draw(40), 1 + draw(9), 1}, {1 + draw(64), 1 + draw(3), 1}};
+	struct ndrange range = {2,
+	                        {1 + draw(40), 1 + draw(9), 1},
+	                        {1 + draw(64), 1 + draw(3), 1},
+	                        {draw(99), draw(9), 0}};
 	int64_t integers[16] = {0};
 	size_t bytes[16], groups = ndrange_groups(&range), from = draw(groups);
 	struct index_launch launch = {&range, integers, bytes};

@@ -16,6 +16,7 @@
 
 #include "partition/kernel/launch/answers.h"
 #include "partition/kernel/launch/device_starpu.h"
+#include "partition/kernel/launch/kept_starpu.h"
 #include "partition/kernel/split/buses_starpu.h"
 #include "estimator/estimate_starpu.h"
 #include "estimator/profile_store.h"
@@ -167,9 +168,9 @@ void kernel_cache_free(void)
 	}
 }
 
-bool kernel_cache_buffers_drop(const struct kernel *but, int worker)
+bool kernel_cache_buffers_drop(struct kernel *but, int worker)
 {
-	bool any = false;
+	bool any = kernel_kept_drop(kernel_device_of(but, worker) - but->devices);
 
 	starpu_pthread_mutex_lock(&kernels_mutex);
 	for (struct kernel *kernel = kernels; kernel; kernel = kernel->next)

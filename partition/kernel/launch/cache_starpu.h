@@ -68,6 +68,7 @@ struct shape {
 	/* The best split by the tables, when these had changed so often. */
 	bool cut;
 	unsigned changes;
+	double held[SPLIT_MAXDEVICES]; /* and the devices held so many bytes of what is read */
 	size_t share[SPLIT_MAXDEVICES], candidate[SPLIT_MAXDEVICES]; /* in use; perhaps better */
 	double shared_us, candidate_us;                              /* predicted; INFINITY: none */
 	int main; /* worker that had most to do; -1: none yet */
@@ -103,9 +104,9 @@ struct kernel {
 int kernel_cache_find(const struct heddle_kernel *given, const struct ndrange *range,
                       struct kernel **found);
 
-/** Frees the buffers that all other kernels keep on a worker's device, where they compute
- * nothing. @return whether there were any */
-bool kernel_cache_buffers_drop(const struct kernel *but, int worker);
+/** Frees the data that stays on a worker's device, and the buffers that all other kernels keep
+ * there, where nobody uses them. @return whether there were any */
+bool kernel_cache_buffers_drop(struct kernel *but, int worker);
 
 /** Writes all profiles, and frees all kernels. No launch is under way. */
 void kernel_cache_free(void);

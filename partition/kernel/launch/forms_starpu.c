@@ -164,13 +164,11 @@ static int argument_set(struct part *part, unsigned a)
 	const struct heddle_kernel_request *request = part->request;
 	const struct heddle_kernel_argument *argument = &request->given.arguments[a];
 	struct device_memory *memory = part->device->memory;
-	unsigned same = request->same[a];
+	cl_mem buffer = kernel_buffer(memory, request->same[a]);
 	cl_int error;
 
 	if (kernel_is_buffer(argument))
-		error = clSetKernelArg(memory->form->kernel, a, sizeof(cl_mem),
-		                       memory->in_place[same] ? &memory->in_place[same]
-		                                              : &memory->buffers[same]);
+		error = clSetKernelArg(memory->form->kernel, a, sizeof(cl_mem), &buffer);
 	else
 		error = clSetKernelArg(memory->form->kernel, a, argument->bytes, argument->pointer);
 	return error ? kernel_refuse(part, "an argument", error) : 0;
