@@ -6,6 +6,10 @@
  */
 #include "config.h"
 
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +18,27 @@
 #include <heddle/heddle.h>
 
 #include "tests/unit/test.h"
+
+/* The next launch fails after it was done, and all others of its device. Heddle's calls come here
+ * first. */
+static bool fail;
+static cl_command_queue broken;
+
+__attribute__((visibility("default"))) cl_int
+clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                       const size_t *offset, const size_t *global, const size_t *local, cl_uint n,
+                       const cl_event *events, cl_event *event)
+{
+	static __thread __typeof__(&clEnqueueNDRangeKernel) next;
+	cl_int error;
+
+	if (!next)
+		next = (__typeof__(next))dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
+	error = next(queue, kernel, dimensions, offset, global, local, n, events, event);
+	if (__atomic_exchange_n(&fail, false, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&broken, queue, __ATOMIC_SEQ_CST);
+	return queue == __atomic_load_n(&broken, __ATOMIC_SEQ_CST) ? CL_OUT_OF_RESOURCES : error;
+}
 
 enum { LOCAL = 64, SIDE = 128, N = SIDE * SIDE, GROUPS = N / LOCAL, ELEMENT = sizeof(unsigned) };
 
@@ -411,6 +436,58 @@ static void random_chains(void **state)
 	}
 }
 
+static void *gather_often(void *ignored)
+{
+	struct heddle_kernel kernel = kernel_of(GATHER, 1, 0);
+	intptr_t status = 0;
+
+	for (int i = 0; i < 40 && !status; i++)
+		status = heddle_kernel_run(&kernel, NULL);
+	return (void *)status;
+}
+
+/* Two kernels read the same data at the same time. */
+static void read_at_once(void **state)
+{
+	struct heddle_kernel kernel;
+	pthread_t thread;
+	void *status;
+
+	arrays_register();
+	kernel = kernel_of(STENCIL, 2, 0);
+	assert_int_equal(pthread_create(&thread, NULL, gather_often, NULL), 0);
+	for (int i = 0; i < 40; i++)
+		run(&kernel, NULL);
+	pthread_join(thread, &status);
+	assert_null(status);
+	model_run(GATHER, model[1], model[0]);
+	model_run(STENCIL, model[2], model[0]);
+	for (int a = 0; a < 3; a++)
+		array_check(a);
+	arrays_unregister();
+}
+
+/* Of a device that fails nobody knows what it holds. The last test: the device stays out of the
+ * kernel. */
+static void failures(void **state)
+{
+	arrays_register();
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	for (int i = 0; i < 12; i++) {
+		enum which which = i % 3 ? STENCIL : ADD;
+		struct heddle_kernel kernel = kernel_of(which, i % 2, 1 - i % 2);
+
+		__atomic_store_n(&fail, i == 4, __ATOMIC_SEQ_CST);
+		run(&kernel, NULL);
+		broken = NULL;
+		model_run(which, model[i % 2], model[1 - i % 2]);
+	}
+	unsetenv("HEDDLE_VERBOSE");
+	array_check(0);
+	array_check(1);
+	arrays_unregister();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -419,6 +496,8 @@ int main(void)
 	    cmocka_unit_test(written_otherwise),
 	    cmocka_unit_test(pipelined),
 	    cmocka_unit_test(random_chains),
+	    cmocka_unit_test(read_at_once),
+	    cmocka_unit_test(failures),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	long seed = given ? atol(given) : time(NULL);
