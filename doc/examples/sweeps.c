@@ -37,8 +37,9 @@ int main(int argc, char **argv)
 		    .dimensions = 1,
 		    .global = {n},
 		    .narguments = 3,
-		    .arguments = {{HEDDLE_KERNEL_HANDLE, handles[1 - s % 2], STARPU_W},
-		                  {HEDDLE_KERNEL_HANDLE, handles[s % 2], STARPU_R},
+		    .arguments = {{HEDDLE_KERNEL_HANDLE, handles[1 - s % 2], STARPU_W,
+		                   .keep = true},
+		                  {HEDDLE_KERNEL_HANDLE, handles[s % 2], STARPU_R, .keep = true},
 		                  {HEDDLE_KERNEL_VALUE, .pointer = &n, .bytes = sizeof(n)}},
 		    .split = HEDDLE_KERNEL_ALWAYS};
 

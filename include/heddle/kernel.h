@@ -47,6 +47,13 @@ struct heddle_kernel_argument {
 	enum starpu_data_access_mode mode;
 	void *pointer; /**< the host memory, or the value */
 	size_t bytes;  /**< size of the host memory, the value or the local memory, above 0 */
+	/** Of a buffer: its data may stay on the devices, which are not sent again what they hold
+	 * from earlier launches. You state that from the first such launch to the last one its
+	 * memory is changed by launches alone, or: of a handle, by tasks and acquisitions with
+	 * sequential consistency (StarPU's default; starpu_data_acquire_try() is not one), and of
+	 * both kinds, before heddle_kernels_changed(). Results return to main memory at the end
+	 * of each launch in any case. */
+	bool keep;
 };
 
 /** How a kernel is executed. */
@@ -187,6 +194,14 @@ struct heddle_kernel_access {
  * @return as heddle_kernel_submit() */
 int heddle_kernel_classes(const struct heddle_kernel *kernel, struct heddle_kernel_access *accesses,
                           const char **refusal);
+
+/** The program has changed memory, or freed it, of which data may stay on devices
+ * (struct heddle_kernel_argument, keep): it is sent again at the next launch. Of handles, that is
+ * needed only where StarPU was not told by an access. Any thread may call it while no launch uses
+ * the memory.
+ * @param memory where it begins
+ * @param bytes how much of it */
+void heddle_kernels_changed(const void *memory, size_t bytes);
 
 /** Frees what Heddle keeps from launch to launch: compiled programs, device memory and
  * measurements. It writes all profiles first, as heddle_estimate_save() does. Call it before

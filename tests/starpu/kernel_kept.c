@@ -111,10 +111,19 @@ static void model_run(enum which which, unsigned *out, const unsigned *in)
 
 static int n_argument = N;
 
+static bool is_set(const char *variable, const char *value)
+{
+	const char *text = getenv(variable);
+
+	return text && !strcmp(text, value);
+}
+
 static struct heddle_kernel_argument handle_of(int array, enum starpu_data_access_mode mode)
 {
-	return (struct heddle_kernel_argument){
-	    .type = HEDDLE_KERNEL_HANDLE, .handle = handles[array], .mode = mode};
+	return (struct heddle_kernel_argument){.type = HEDDLE_KERNEL_HANDLE,
+	                                       .handle = handles[array],
+	                                       .mode = mode,
+	                                       .keep = !is_set("HEDDLE_KERNEL_KEEP", "2")};
 }
 
 static struct heddle_kernel kernel_of(enum which which, int out, int in)
@@ -231,13 +240,6 @@ static size_t first_share(const struct heddle_kernel_stats *stats)
 		if (stats->workers[w].id == ids[0])
 			return stats->workers[w].groups;
 	return 0;
-}
-
-static bool is_set(const char *variable, const char *value)
-{
-	const char *text = getenv(variable);
-
-	return text && !strcmp(text, value);
 }
 
 /* Whether anything is kept here at all. */
@@ -362,6 +364,37 @@ static void written_otherwise(void **state)
 	}
 	array_check(0);
 	array_check(1);
+	arrays_unregister();
+}
+
+/* Host memory stays where the launch says so, until the program says that it has changed it. */
+static void host_memory(void **state)
+{
+	struct heddle_kernel_stats stats;
+	struct heddle_kernel kernel;
+
+	arrays_register();
+	kernel = kernel_of(GATHER, 1, 0);
+	for (int a = 0; a < 2; a++)
+		kernel.arguments[a] =
+		    (struct heddle_kernel_argument){.type = HEDDLE_KERNEL_HOST,
+		                                    .pointer = arrays[1 - a],
+		                                    .bytes = N * ELEMENT,
+		                                    .mode = a ? STARPU_R : STARPU_W};
+	for (int i = 0; i < 12; i++) {
+		kernel.arguments[1].keep = i > 3;
+		/* Without the flag it may change at any time. */
+		if (i < 4 || i % 4 == 3)
+			arrays[0][i] = model[0][i] = lrand48();
+		if (i >= 4 && i % 4 == 3)
+			heddle_kernels_changed(arrays[0] + i, ELEMENT);
+		run(&kernel, &stats);
+		model_run(GATHER, model[1], model[0]);
+		assert_memory_equal(arrays[1], model[1], sizeof(model[1]));
+		if (keeps())
+			assert_int_equal(sent(&stats) > 0, i <= 4 || i % 4 == 3);
+	}
+	heddle_kernels_changed(arrays[0], sizeof(arrays[0]));
 	arrays_unregister();
 }
 
@@ -494,6 +527,7 @@ int main(void)
 	    cmocka_unit_test(sweeps),
 	    cmocka_unit_test(tables),
 	    cmocka_unit_test(written_otherwise),
+	    cmocka_unit_test(host_memory),
 	    cmocka_unit_test(pipelined),
 	    cmocka_unit_test(random_chains),
 	    cmocka_unit_test(read_at_once),

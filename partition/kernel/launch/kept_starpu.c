@@ -26,7 +26,7 @@ struct kept_copy {
 	struct kernel_spans held;
 };
 
-/* A handle's data. The mutex guards all but the buffer of a busy copy. */
+/* The data of a handle, or of host memory. The mutex guards all but the buffer of a busy copy. */
 struct kept_data {
 	struct kept_data *next;
 	starpu_data_handle_t handle;
@@ -57,7 +57,8 @@ void kernel_kept_submit_begin(const struct heddle_kernel_request *request, struc
 	*before = own;
 	own.n = 0;
 	for (unsigned a = 0; a < request->given.narguments; a++)
-		if (request->kept[a] && request->given.arguments[a].mode != STARPU_R)
+		if (request->kept[a] && request->kept[a]->handle &&
+		    request->given.arguments[a].mode != STARPU_R)
 			own.handles[own.n++] = request->given.arguments[a].handle;
 }
 
@@ -103,20 +104,19 @@ static bool writes_watch(void)
 	bool taken = false;
 
 	dl_iterate_phdr(library_find, &taken);
-	if (!set || taken || !heddle_variable_number(HEDDLE_VARIABLE_KERNEL_KEEP)) {
-		heddle_explain("kernels: no data stays on devices: %s",
-		               !set    ? "this StarPU does not tell who writes data"
-		               : taken ? "StarPU-MPI asks StarPU who writes data"
-		                       : "HEDDLE_KERNEL_KEEP=0");
+	if (!set || taken) {
+		heddle_explain("kernels: no data of handles stays on devices: %s",
+		               taken ? "StarPU-MPI asks StarPU who writes data"
+		                     : "this StarPU does not tell who writes data");
 		return false;
 	}
 	set(write_submitted);
 	return true;
 }
 
-/* Whether data is kept. Writes that are being submitted while the hook is set may be missed: not
- * yet at the first launch. */
-static bool is_wanted(void)
+/* Whether StarPU tells who writes. Writes that are being submitted while the hook is set may be
+ * missed: not yet at the first launch. */
+static bool writes_watched(void)
 {
 	static enum { UNKNOWN, TRYING, NO, YES } state;
 	int now = UNKNOWN;
@@ -204,6 +204,12 @@ static struct kept_data *data_find(starpu_data_handle_t handle, const unsigned c
 	return data;
 }
 
+/* NULL of host memory. */
+static starpu_data_handle_t handle_of(const struct heddle_kernel_argument *argument)
+{
+	return argument->type == HEDDLE_KERNEL_HANDLE ? argument->handle : NULL;
+}
+
 /* Memory is perhaps written by another name: data there is not known any more. */
 static void memory_written(const struct kept_data *but, const unsigned char *host, size_t bytes)
 {
@@ -214,22 +220,31 @@ static void memory_written(const struct kept_data *but, const unsigned char *hos
 
 /* ---- a launch ---- */
 
-static bool is_kept(const struct heddle_kernel_request *request, unsigned a)
+/* What HEDDLE_KERNEL_KEEP says: nothing stays, what launches say, or all handles, too. */
+enum { KEEP_NOTHING, KEEP_GIVEN, KEEP_HANDLES };
+
+static bool is_kept(const struct heddle_kernel_request *request, unsigned a, int level)
 {
 	const struct heddle_kernel_argument *argument = &request->given.arguments[a];
+	bool is_handle = argument->type == HEDDLE_KERNEL_HANDLE;
 
-	return argument->type == HEDDLE_KERNEL_HANDLE && !request->aliased &&
-	       starpu_data_get_sequential_consistency_flag(argument->handle);
+	if (level == KEEP_NOTHING || request->aliased || !kernel_is_buffer(argument))
+		return false;
+	if (!argument->keep && !(is_handle && level == KEEP_HANDLES))
+		return false;
+	return !is_handle ||
+	       (starpu_data_get_sequential_consistency_flag(argument->handle) && writes_watched());
 }
 
 void kernel_kept_note(struct heddle_kernel_request *request)
 {
+	int level = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_KEEP);
 	uint32_t kept = 0;
 
-	if (!is_wanted())
-		return;
 	for (unsigned a = 0; a < request->given.narguments; a++)
-		kept |= (uint32_t)is_kept(request, a) << a;
+		kept |= (uint32_t)is_kept(request, a, level) << a;
+	if (!kept && !__atomic_load_n(&any, __ATOMIC_ACQUIRE))
+		return;
 	starpu_pthread_mutex_lock(&mutex);
 	for (unsigned a = 0; a < request->given.narguments; a++) {
 		const struct heddle_kernel_argument *argument = &request->given.arguments[a];
@@ -238,7 +253,7 @@ void kernel_kept_note(struct heddle_kernel_request *request)
 		if (!kernel_is_buffer(argument))
 			continue;
 		if (kept >> a & 1)
-			data = data_find(argument->handle, kernel_host_of(request, a),
+			data = data_find(handle_of(argument), kernel_host_of(request, a),
 			                 request->bytes[a]);
 		if (argument->mode != STARPU_R || request->aliased)
 			memory_written(data, kernel_host_of(request, a), request->bytes[a]);
@@ -450,6 +465,13 @@ void kernel_kept_return(struct part *part, const struct index_window *written, i
 }
 
 /* ---- all ---- */
+
+void kernel_kept_changed(const void *memory, size_t bytes)
+{
+	starpu_pthread_mutex_lock(&mutex);
+	memory_written(NULL, memory, bytes);
+	starpu_pthread_mutex_unlock(&mutex);
+}
 
 bool kernel_kept_drop(unsigned device)
 {

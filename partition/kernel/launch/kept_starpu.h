@@ -1,10 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Data of StarPU's handles that stays on devices between launches. Main memory is always valid at
- * the end of a launch. A device keeps a copy beside, and knows which spans of it are equal to main
- * memory (partition/kernel/access/spans.h). Who else writes a handle is seen when that is
- * submitted; where anything is in doubt, all is sent again.
+ * Data that stays on devices between launches. Main memory is always valid at the end of a launch.
+ * A device keeps a copy beside, and knows which spans of it are equal to main memory
+ * (partition/kernel/access/spans.h). Who else writes a handle is seen when that is submitted;
+ * where anything is in doubt, all is sent again.
  */
 #ifndef HEDDLE_KERNEL_KEPT_STARPU_H
 #define HEDDLE_KERNEL_KEPT_STARPU_H
@@ -58,6 +58,8 @@ void kernel_kept_return(struct part *part, const struct index_window *written, i
 
 /* ---- all ---- */
 
+/** Memory was changed by the program. */
+void kernel_kept_changed(const void *memory, size_t bytes);
 /** Frees copies on a device that nobody uses. @return whether there were any */
 bool kernel_kept_drop(unsigned device);
 /** Frees all. No launch is under way. */

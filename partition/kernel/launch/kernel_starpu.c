@@ -195,6 +195,11 @@ static void request_free(void *work)
 	free(__atomic_exchange_n(&spare, request, __ATOMIC_ACQ_REL));
 }
 
+void heddle_kernels_changed(const void *memory, size_t bytes)
+{
+	kernel_kept_changed(memory, bytes);
+}
+
 void heddle_kernels_unload(void)
 {
 	kernel_cache_free();
@@ -516,6 +521,10 @@ int heddle_kernel_classes(const struct heddle_kernel *given, struct heddle_kerne
 int heddle_kernel_wait(struct heddle_kernel_request *request, struct heddle_kernel_stats *stats)
 {
 	return -EINVAL;
+}
+
+void heddle_kernels_changed(const void *memory, size_t bytes)
+{
 }
 
 void heddle_kernels_unload(void)

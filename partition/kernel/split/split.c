@@ -31,7 +31,7 @@ static double bytes_of(const struct split_bytes *bytes, double groups)
 	return bytes->fixed + bytes->per_group * groups;
 }
 
-/* What of a device's input must move: groups that it computes for the first time come last. */
+/* What of a device's input must move. */
 static double in_bytes(const struct split_problem *problem, unsigned d, double groups)
 {
 	return fmax(bytes_of(&problem->in, groups) - problem->devices[d].held, 0);
