@@ -55,6 +55,7 @@ struct shape {
 	unsigned devices; /* that may take part, a bit each */
 	enum split_method method;
 	bool aliased;
+	uint32_t keeps; /* arguments whose data may stay, a bit each: they cost less */
 	unsigned users; /* launches under way */
 	/* What the groups touch, if the integers and the offset are these. */
 	bool known;

@@ -45,10 +45,19 @@ bool kernel_device_usable(const struct heddle_kernel_request *request, unsigned 
 
 /* ---- shapes ---- */
 
+static uint32_t keeps_of(const struct heddle_kernel_request *request)
+{
+	uint32_t keeps = 0;
+
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		keeps |= (uint32_t)request->given.arguments[a].keep << a;
+	return keeps;
+}
+
 static bool is_shape(const struct shape *shape, const struct heddle_kernel_request *request)
 {
 	return shape->method == request->method && shape->aliased == request->aliased &&
-	       shape->devices == kernel_devices(request) &&
+	       shape->keeps == keeps_of(request) && shape->devices == kernel_devices(request) &&
 	       shape->range.dimensions == request->range.dimensions &&
 	       !memcmp(shape->range.groups, request->range.groups, sizeof(shape->range.groups)) &&
 	       !memcmp(shape->range.local, request->range.local, sizeof(shape->range.local)) &&
@@ -67,6 +76,7 @@ static struct shape *shape_make(const struct heddle_kernel_request *request)
 	shape->devices = kernel_devices(request);
 	shape->method = request->method;
 	shape->aliased = request->aliased;
+	shape->keeps = keeps_of(request);
 	shape->main = -1;
 	return shape;
 }
