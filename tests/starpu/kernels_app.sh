@@ -137,7 +137,8 @@ run 0 'verified' --args in:float:4K --args inout:float:4K --args float=-1e3 --ar
 expect 0 'from 1 to 10, first 1 1 1 1' scale --file "$work/own.cl" --build -DFACTOR=2 \
 	--global 4000 --offset 96 --local 50 --arg "in:float=$work/x" \
 	--arg "inout:float:4096=$work/y" --arg float=3 --arg int=4096 --arg local:200 --verify \
-	--keep --reps 4 --out "$work/result"
+	--keep --reps 4 --json "$work/kept.json" --out "$work/result"
+grep -q '"kept_bytes"' "$work/kept.json" || fail "--keep: $(cat "$work/kept.json")"
 [ "$(od -An -tf4 -j 380 -N 8 "$work/result" | tr -s ' ')" = ' 1 10' ] || fail "--offset"
 
 # Code that devices may compile differently: their own compilers are asked.

@@ -88,6 +88,7 @@ struct kernel {
 	enum ndrange_way way;
 	bool direct;          /* threads that submit it may launch it themselves */
 	unsigned chunks;      /* into so many, where launches can be cut; 0: as is fastest */
+	unsigned keep;        /* HEDDLE_KERNEL_KEEP */
 	double poll_us;       /* before its end is polled for */
 	struct ndrange range; /* of the first launch; others have the same prologue */
 	struct index_kernel index;

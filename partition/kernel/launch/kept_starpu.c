@@ -13,7 +13,6 @@
 #include "partition/kernel/launch/device_starpu.h"
 #include "partition/kernel/launch/kept_starpu.h"
 #include "support/message.h"
-#include "support/variables.h"
 
 /* Data that is kept at most; what was used longest ago is freed first. */
 enum { MOST = 64 };
@@ -223,14 +222,15 @@ static void memory_written(const struct kept_data *but, const unsigned char *hos
 /* What HEDDLE_KERNEL_KEEP says: nothing stays, what launches say, or all handles, too. */
 enum { KEEP_NOTHING, KEEP_GIVEN, KEEP_HANDLES };
 
-static bool is_kept(const struct heddle_kernel_request *request, unsigned a, int level)
+static bool is_kept(const struct heddle_kernel_request *request, unsigned a)
 {
 	const struct heddle_kernel_argument *argument = &request->given.arguments[a];
 	bool is_handle = argument->type == HEDDLE_KERNEL_HANDLE;
 
-	if (level == KEEP_NOTHING || request->aliased || !kernel_is_buffer(argument))
+	if (request->kernel->keep == KEEP_NOTHING || request->aliased ||
+	    !kernel_is_buffer(argument))
 		return false;
-	if (!argument->keep && !(is_handle && level == KEEP_HANDLES))
+	if (!argument->keep && !(is_handle && request->kernel->keep == KEEP_HANDLES))
 		return false;
 	return !is_handle ||
 	       (starpu_data_get_sequential_consistency_flag(argument->handle) && writes_watched());
@@ -238,11 +238,10 @@ static bool is_kept(const struct heddle_kernel_request *request, unsigned a, int
 
 void kernel_kept_note(struct heddle_kernel_request *request)
 {
-	int level = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_KEEP);
 	uint32_t kept = 0;
 
 	for (unsigned a = 0; a < request->given.narguments; a++)
-		kept |= (uint32_t)is_kept(request, a, level) << a;
+		kept |= (uint32_t)is_kept(request, a) << a;
 	if (!kept && !__atomic_load_n(&any, __ATOMIC_ACQUIRE))
 		return;
 	starpu_pthread_mutex_lock(&mutex);
