@@ -40,7 +40,7 @@ static void range_make(struct ndrange *range)
 	assert_int_equal(ndrange_make(dimensions, global, local, range), 0);
 	for (unsigned d = 0; d < 3; d++)
 		if (lrand48() % 3 == 0)
-			offset[d] = lrand48() % 8 ? lrand48() % 100 : far[lrand48() % 4];
+			offset[d] = lrand48() % 8 ? (size_t)lrand48() % 100 : far[lrand48() % 4];
 	assert_int_equal(ndrange_shift(range, offset), 0);
 }
 
