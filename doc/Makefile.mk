@@ -38,7 +38,8 @@ dist_examples_DATA = \
 	doc/examples/axpy_opencl.c \
 	doc/examples/csr.c \
 	doc/examples/estimate.c \
-	doc/examples/lcs.c
+	doc/examples/lcs.c \
+	doc/examples/sweeps.c
 
 resultsdir = $(docdir)/results
 dist_results_DATA = \
@@ -139,13 +140,15 @@ reference:
 endif
 .PHONY: reference
 
-check_PROGRAMS += doc/examples/axpy doc/examples/csr doc/examples/estimate doc/examples/lcs
+check_PROGRAMS += doc/examples/axpy doc/examples/csr doc/examples/estimate doc/examples/lcs \
+	doc/examples/sweeps
 doc_examples_axpy_LDADD = libheddle.la $(STARPU_LIBS)
 doc_examples_csr_LDADD = libheddle.la $(STARPU_LIBS)
 doc_examples_estimate_LDADD = libheddle.la $(STARPU_LIBS)
 doc_examples_lcs_LDADD = libheddle.la $(STARPU_LIBS)
+doc_examples_sweeps_LDADD = libheddle.la $(STARPU_LIBS)
 if !USE_SIMGRID
-TESTS += doc/examples/csr doc/examples/lcs
+TESTS += doc/examples/csr doc/examples/lcs doc/examples/sweeps
 endif
 
 # What is installed serves a program that knows only pkg-config.

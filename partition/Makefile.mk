@@ -66,6 +66,8 @@ libheddle_pure_la_SOURCES += \
 	partition/kernel/access/options.h \
 	partition/kernel/access/source_text.c \
 	partition/kernel/access/source_text.h \
+	partition/kernel/access/spans.c \
+	partition/kernel/access/spans.h \
 	partition/kernel/access/windows.c \
 	partition/kernel/access/windows.h \
 	partition/kernel/split/arms.c \
@@ -93,6 +95,8 @@ libheddle_la_SOURCES += \
 	partition/kernel/launch/device_starpu.c \
 	partition/kernel/launch/device_starpu.h \
 	partition/kernel/launch/forms_starpu.c \
+	partition/kernel/launch/kept_starpu.c \
+	partition/kernel/launch/kept_starpu.h \
 	partition/kernel/launch/kernel_starpu.c \
 	partition/kernel/launch/parts_starpu.c \
 	partition/kernel/launch/request_starpu.h \

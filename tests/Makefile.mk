@@ -36,6 +36,7 @@ unit_tests = \
 	tests/unit/kernel_integers \
 	tests/unit/kernel_records \
 	tests/unit/kernel_references \
+	tests/unit/kernel_spans \
 	tests/unit/kernel_windows \
 	tests/unit/knn \
 	tests/unit/log \
@@ -113,6 +114,7 @@ opencl_programs = \
 	tests/starpu/kernel_stored \
 	tests/starpu/kernel_transfers \
 	tests/starpu/kernel_direct \
+	tests/starpu/kernel_kept \
 	tests/starpu/kernel_buses \
 	tests/starpu/taken_back \
 	tests/fpga/driver \
@@ -215,6 +217,7 @@ opencl_scripts = \
 	tests/starpu/kernel_buses.sh \
 	tests/starpu/kernel_cache.sh \
 	tests/starpu/kernel_direct.sh \
+	tests/starpu/kernel_kept.sh \
 	tests/starpu/kernel_stored.sh \
 	tests/starpu/kernel_transfers.sh \
 	tests/starpu/kernels_app.sh \

@@ -34,6 +34,7 @@ static const char questions[] = "size_t __attribute__((const)) heddle_group_id(u
                                 "size_t __attribute__((const)) heddle_num_groups(uint d);\n"
                                 "size_t __attribute__((const)) heddle_global_id(uint d);\n"
                                 "size_t __attribute__((const)) heddle_global_size(uint d);\n"
+                                "size_t __attribute__((const)) heddle_global_offset(uint d);\n"
                                 "uint __attribute__((const)) heddle_dimensions(void);\n"
                                 "#define HEDDLE_DIMENSIONS heddle_dimensions()\n" NDRANGE_ANSWERS;
 

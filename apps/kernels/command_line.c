@@ -28,6 +28,8 @@ enum {
 	OPTION_BUILD,
 	OPTION_GLOBAL,
 	OPTION_LOCAL,
+	OPTION_OFFSET,
+	OPTION_KEEP,
 	OPTION_ARG,
 	OPTION_OUT
 };
@@ -44,6 +46,7 @@ static const struct argp_option known[] = {
      2},
     {"json", OPTION_JSON, "FILE", 0, "Write a report as JSON (-: to standard output)", 2},
     {"csv", OPTION_CSV, "FILE", 0, "Write the times of all workers, for heddle plot", 2},
+    {"keep", OPTION_KEEP, NULL, 0, "Inputs stay on the devices from repetition to repetition", 2},
     {"classes", OPTION_CLASSES, NULL, 0, "Print which parts of each buffer the kernel accesses", 2},
     {"sched", OPTION_SCHED, "NAME", 0, "Scheduling policy (default: STARPU_SCHED's, else skmd)", 3},
     {"compare", OPTION_COMPARE, NULL, 0,
@@ -54,6 +57,7 @@ static const struct argp_option known[] = {
     {"build", OPTION_BUILD, "OPTIONS", 0, "Options for the OpenCL compiler", 4},
     {"global", OPTION_GLOBAL, "X[,Y[,Z]]", 0, "Work-items", 4},
     {"local", OPTION_LOCAL, "X[,Y[,Z]]", 0, "Work-items of a group", 4},
+    {"offset", OPTION_OFFSET, "X[,Y[,Z]]", 0, "Where global ids begin (default 0)", 4},
     {"arg", OPTION_ARG, "ARG", 0,
      "The next argument: in:TYPE:COUNT, inout:TYPE:COUNT, out:TYPE:COUNT (buffers, random or "
      "=FILE), TYPE=VALUE, local:BYTES",
@@ -67,8 +71,8 @@ static const struct argp_option known[] = {
     {0},
 };
 
-/* Reads up to three numbers with commas between; the missing ones become 1. */
-static unsigned numbers(const char *text, const char *option, size_t values[3],
+/* Reads up to three numbers with commas between; the missing ones become the least. */
+static unsigned numbers(const char *text, const char *option, size_t least, size_t values[3],
                         struct argp_state *state)
 {
 	char *copy = strdup(text), *rest = copy, *item;
@@ -77,10 +81,10 @@ static unsigned numbers(const char *text, const char *option, size_t values[3],
 	while ((item = strsep(&rest, ","))) {
 		if (n == 3)
 			argp_error(state, "--%s %s: more than three numbers", option, text);
-		values[n++] = app_option_number(item, 1, UINT32_MAX, option, state);
+		values[n++] = app_option_number(item, least, UINT32_MAX, option, state);
 	}
 	for (unsigned d = n; d < 3; d++)
-		values[d] = 1;
+		values[d] = least;
 	free(copy);
 	return n;
 }
@@ -95,6 +99,8 @@ static void check_user(const struct options *options, struct argp_state *state)
 		argp_error(state, "--file %s: --global is missing", user->file);
 	if (user->nlocal != user->dimensions)
 		argp_error(state, "--local: give as many numbers as --global");
+	if (user->noffset && user->noffset != user->dimensions)
+		argp_error(state, "--offset: give as many numbers as --global");
 	for (unsigned d = 0; d < user->dimensions; d++)
 		if (user->global[d] % user->local[d])
 			argp_error(state, "--global %zu is not a multiple of --local %zu",
@@ -127,8 +133,10 @@ static void check(struct options *options, struct argp_state *state)
 		check_user(options, state);
 		return;
 	}
-	if (user->narguments || user->dimensions || user->nlocal || user->options || user->out)
-		argp_error(state, "--arg, --global, --local, --build and --out want --file");
+	if (user->narguments || user->dimensions || user->nlocal || user->noffset ||
+	    user->options || user->out)
+		argp_error(state, "--arg, --global, --local, --offset, --build and --out want "
+		                  "--file");
 	if (!options->name)
 		argp_error(state, "which kernel? --list has their names; \"all\" runs all");
 	if (!strcasecmp(options->name, "all"))
@@ -148,10 +156,13 @@ static error_t parse_user(int key, char *text, struct user *user, struct argp_st
 		user->options = text;
 		return 0;
 	case OPTION_GLOBAL:
-		user->dimensions = numbers(text, "global", user->global, state);
+		user->dimensions = numbers(text, "global", 1, user->global, state);
 		return 0;
 	case OPTION_LOCAL:
-		user->nlocal = numbers(text, "local", user->local, state);
+		user->nlocal = numbers(text, "local", 1, user->local, state);
+		return 0;
+	case OPTION_OFFSET:
+		user->noffset = numbers(text, "offset", 0, user->offset, state);
 		return 0;
 	case OPTION_ARG:
 		if (user->narguments == HEDDLE_KERNEL_MAXARGUMENTS)
@@ -201,6 +212,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case OPTION_CLASSES:
 		options->classes = true;
+		return 0;
+	case OPTION_KEEP:
+		options->keep = true;
 		return 0;
 	case OPTION_LIST:
 		options->list = true;

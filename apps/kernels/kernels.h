@@ -147,8 +147,8 @@ struct user {
 	const char *options; /**< for the compiler */
 	const char *out;     /**< file for its outputs, or NULL */
 	unsigned dimensions;
-	size_t global[3], local[3];
-	unsigned nlocal; /**< numbers of --local */
+	size_t global[3], local[3], offset[3];
+	unsigned nlocal, noffset; /**< numbers of --local and --offset */
 	unsigned narguments;
 	const char *arguments[HEDDLE_KERNEL_MAXARGUMENTS];
 };
@@ -159,7 +159,7 @@ struct options {
 	size_t scale;
 	unsigned reps;
 	uint64_t seed;
-	bool verify, compare, classes, list;
+	bool verify, compare, classes, list, keep;
 	const char *json, *csv, *sched;
 	struct user user;
 };

@@ -63,6 +63,10 @@ static int kernel_do(struct session *session, const struct benchmark *benchmark)
 		return status;
 	}
 	session->results[session->nresults++] = result;
+	/* What only is read, the app does not change between repetitions. */
+	for (unsigned a = 0; a < result->job.kernel.narguments; a++)
+		result->job.kernel.arguments[a].keep =
+		    options->keep && result->job.kernel.arguments[a].mode == STARPU_R;
 	status = measure_run(options, result);
 	return status ? status : result_show(session, result);
 }

@@ -255,7 +255,8 @@ int plain_run(struct plain *plain, const struct job *job)
 		                             kernel->arguments[a].pointer);
 	if (!error)
 		error = clEnqueueNDRangeKernel(plain->queue, plain->kernel, kernel->dimensions,
-		                               NULL, kernel->global, kernel->local, 0, NULL, NULL);
+		                               kernel->offset, kernel->global, kernel->local, 0,
+		                               NULL, NULL);
 	if (!error)
 		error = results_fetch(plain, job);
 	return error ? refuse_run(job, error) : 0;

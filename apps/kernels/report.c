@@ -255,13 +255,13 @@ static json_t *worker_json(const struct heddle_kernel_worker_stats *worker)
 {
 	double busy_us = worker->in_us + worker->compute_us + worker->out_us;
 
-	return json_pack("{si ss ss sI si sf sf sf sf sf sf sf sI sI}", "id", worker->id, "kind",
-	                 "opencl", "name", worker->name, "iterations", (json_int_t)worker->groups,
-	                 "blocks", 1, "busy_us", busy_us, "finish_us", worker->start_us + busy_us,
-	                 "start_us", worker->start_us, "in_us", worker->in_us, "compute_us",
-	                 worker->compute_us, "out_us", worker->out_us, "merge_us", worker->merge_us,
-	                 "in_bytes", (json_int_t)worker->in_bytes, "out_bytes",
-	                 (json_int_t)worker->out_bytes);
+	return json_pack(
+	    "{si ss ss sI si sf sf sf sf sf sf sf sI sI sI}", "id", worker->id, "kind", "opencl",
+	    "name", worker->name, "iterations", (json_int_t)worker->groups, "blocks", 1, "busy_us",
+	    busy_us, "finish_us", worker->start_us + busy_us, "start_us", worker->start_us, "in_us",
+	    worker->in_us, "compute_us", worker->compute_us, "out_us", worker->out_us, "merge_us",
+	    worker->merge_us, "in_bytes", (json_int_t)worker->in_bytes, "kept_bytes",
+	    (json_int_t)worker->kept_bytes, "out_bytes", (json_int_t)worker->out_bytes);
 }
 
 static json_t *workers_json(const struct heddle_kernel_stats *stats)

@@ -239,6 +239,7 @@ int user_make(const char *name, const struct user *user, uint64_t seed, struct j
 	job->kernel.dimensions = user->dimensions;
 	memcpy(job->kernel.global, user->global, sizeof(user->global));
 	memcpy(job->kernel.local, user->local, sizeof(user->local));
+	memcpy(job->kernel.offset, user->offset, sizeof(user->offset));
 	for (unsigned a = 0; a < user->narguments && !status; a++)
 		status = argument_add(job, user->arguments[a]);
 	if (!status)

@@ -47,6 +47,13 @@ struct heddle_kernel_argument {
 	enum starpu_data_access_mode mode;
 	void *pointer; /**< the host memory, or the value */
 	size_t bytes;  /**< size of the host memory, the value or the local memory, above 0 */
+	/** Of a buffer: its data may stay on the devices, which are not sent again what they hold
+	 * from earlier launches. You state that from the first such launch to the last one its
+	 * memory is changed by launches alone, or: of a handle, by tasks and acquisitions with
+	 * sequential consistency (StarPU's default; starpu_data_acquire_try() is not one), and of
+	 * both kinds, before heddle_kernels_changed(). Results return to main memory at the end
+	 * of each launch in any case. */
+	bool keep;
 };
 
 /** How a kernel is executed. */
@@ -74,7 +81,9 @@ struct heddle_kernel {
 	const char *options; /**< options of the compiler; NULL: none */
 	unsigned dimensions; /**< dimensions of the NDRange, 1 to 3 */
 	size_t global[3];    /**< work-items in each dimension, multiples of local, above 0 */
-	size_t local[3];     /**< work-items of a group in each dimension, above 0 */
+	/** Work-items of a group in each dimension. 0 in all dimensions: Heddle chooses divisors of
+	 * the work-items, a group has 64 of them at most. */
+	size_t local[3];
 	unsigned narguments; /**< entries of arguments, 0 to HEDDLE_KERNEL_MAXARGUMENTS */
 	struct heddle_kernel_argument arguments[HEDDLE_KERNEL_MAXARGUMENTS]; /**< as the kernel's */
 	enum heddle_kernel_split split; /**< how it is executed */
@@ -85,6 +94,7 @@ struct heddle_kernel {
 	 * the first. */
 	const int *workers;
 	unsigned nworkers; /**< entries of workers, 0 if that is NULL; 0: all OpenCL workers */
+	size_t offset[3];  /**< global offset: global ids begin here in each dimension */
 };
 
 /** What one worker did in a launch. Times are in microseconds.
@@ -103,6 +113,7 @@ struct heddle_kernel_worker_stats {
 	double merge_us;   /**< of out_us: merging */
 	size_t in_bytes;   /**< bytes sent to the device */
 	size_t out_bytes;  /**< bytes fetched from the device */
+	size_t kept_bytes; /**< bytes that it reads and held from earlier launches */
 };
 
 /** What a launch did. Times are in microseconds. */
@@ -183,6 +194,14 @@ struct heddle_kernel_access {
  * @return as heddle_kernel_submit() */
 int heddle_kernel_classes(const struct heddle_kernel *kernel, struct heddle_kernel_access *accesses,
                           const char **refusal);
+
+/** The program has changed memory, or freed it, of which data may stay on devices
+ * (struct heddle_kernel_argument, keep): it is sent again at the next launch. Of handles, that is
+ * needed only where StarPU was not told by an access. Any thread may call it while no launch uses
+ * the memory.
+ * @param memory where it begins
+ * @param bytes how much of it */
+void heddle_kernels_changed(const void *memory, size_t bytes);
 
 /** Frees what Heddle keeps from launch to launch: compiled programs, device memory and
  * measurements. It writes all profiles first, as heddle_estimate_save() does. Call it before

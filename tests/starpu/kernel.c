@@ -541,6 +541,89 @@ static void early_exit(void **state)
 		assert_int_equal(x[i], i + 3);
 }
 
+/* Global ids begin at an offset; everything else is as without one. Group sizes are ours. */
+static void offsets(void **state)
+{
+	static const char text[] =
+	    "__kernel void ids(__global int *out, __global const int *in, int width)\n"
+	    "{\n"
+	    "	size_t x = get_global_id(0) - get_global_offset(0);\n"
+	    "	size_t y = get_global_id(1) - get_global_offset(1);\n"
+	    "	size_t group = get_group_id(1) * get_num_groups(0) + get_group_id(0);\n"
+	    "	out[y * get_global_size(0) + x] = get_local_size(0) * get_local_size(1) > 64\n"
+	    "	    ? -1 : in[get_global_id(1) * width + get_global_id(0)] + 0 * (int)group;\n"
+	    "}\n";
+	static const size_t starts[][2] = {{0, 0}, {7, 0}, {1000, 3}, {7, 5}, {7, 5}};
+	enum { WIDTH = 2048, X = 192, Y = 96, ROWS = Y + 8 };
+	int width = WIDTH, *in = malloc(ROWS * WIDTH * sizeof(*in)), *out = (int *)c;
+
+	for (int i = 0; i < ROWS * WIDTH; i++)
+		in[i] = i;
+	for (unsigned i = 0; i < 20; i++) {
+		const size_t *start = starts[i % 5];
+		bool flat = i >= 10;
+		struct heddle_kernel kernel = {.source = text,
+		                               .name = "ids",
+		                               .dimensions = flat ? 1 : 2,
+		                               .global = {X, Y},
+		                               .local = {i % 2 ? 16 : 0, i % 2 ? 4 : 0},
+		                               .offset = {start[0], start[1]},
+		                               .narguments = 3,
+		                               .arguments = {host(out, X * Y * sizeof(*out)),
+		                                             host(in, ROWS * WIDTH * sizeof(*in)),
+		                                             integer(&width)},
+		                               .split = HEDDLE_KERNEL_ALWAYS};
+
+		kernel.arguments[0].mode = STARPU_W;
+		kernel.arguments[1].mode = STARPU_R;
+		memset(out, 0x55, X * Y * sizeof(*out));
+		assert_int_equal(heddle_kernel_run(&kernel, NULL), 0);
+		for (int y = 0; y < (flat ? 1 : Y); y++)
+			for (int x = 0; x < X; x++)
+				assert_int_equal(
+				    out[y * X + x],
+				    in[(y + (flat ? 0 : start[1])) * WIDTH + x + start[0]]);
+	}
+	free(in);
+}
+
+/* A kernel that is not split has a dry run of ranges, which cannot wait for copies behind an
+ * early exit. */
+static void copies_unsplit(void **state)
+{
+	static const char text[] =
+	    "__kernel void copies(__global float *out, __global const float *in,\n"
+	    "                     __global int *count, __local float *tile)\n"
+	    "{\n"
+	    "	size_t first = get_group_id(0) * get_local_size(0);\n"
+	    "	tile[get_local_id(0)] = 2 * in[get_global_id(0)];\n"
+	    "	barrier(CLK_LOCAL_MEM_FENCE);\n"
+	    "	event_t e = async_work_group_copy(out + first, tile, get_local_size(0), 0);\n"
+	    "	wait_group_events(1, &e);\n"
+	    "	if (!get_local_id(0)) atomic_inc(count);\n"
+	    "}\n";
+	int count = 0;
+	struct heddle_kernel kernel = {.source = text,
+	                               .name = "copies",
+	                               .dimensions = 1,
+	                               .global = {N},
+	                               .local = {64},
+	                               .narguments = 4,
+	                               .arguments = {host(c, sizeof(c)),
+	                                             host(a, sizeof(a)),
+	                                             host(&count, sizeof(count)),
+	                                             {.type = HEDDLE_KERNEL_LOCAL, .bytes = 256}},
+	                               .split = HEDDLE_KERNEL_ALWAYS};
+
+	inputs_fill();
+	for (int i = 1; i <= 3; i++) {
+		assert_int_equal(heddle_kernel_run(&kernel, NULL), 0);
+		assert_int_equal(count, i * (N / 64));
+	}
+	for (int i = 0; i < N; i++)
+		assert_true(c[i] == 2 * a[i]);
+}
+
 static void nonsense_is_refused(void **state)
 {
 	int n = N;
@@ -548,6 +631,13 @@ static void nonsense_is_refused(void **state)
 
 	setenv("HEDDLE_VERBOSE", "0", 1);
 	kernel.local[0] = 100;
+	assert_int_equal(heddle_kernel_run(&kernel, NULL), -EINVAL);
+	kernel = vector_add(&n);
+	kernel.dimensions = 2; /* but one size of a group */
+	kernel.global[1] = 1;
+	assert_int_equal(heddle_kernel_run(&kernel, NULL), -EINVAL);
+	kernel = vector_add(&n);
+	kernel.offset[0] = SIZE_MAX;
 	assert_int_equal(heddle_kernel_run(&kernel, NULL), -EINVAL);
 	kernel = vector_add(&n);
 	kernel.arguments[1] = host(a + 1, sizeof(a) - 4);
@@ -639,7 +729,8 @@ int main(void)
 	    cmocka_unit_test(many_launches),      cmocka_unit_test(workers_and_methods),
 	    cmocka_unit_test(classes_of_buffers), cmocka_unit_test(matrices),
 	    cmocka_unit_test(nodes_of_the_graph), cmocka_unit_test(unsplit),
-	    cmocka_unit_test(early_exit),         cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(early_exit),         cmocka_unit_test(offsets),
+	    cmocka_unit_test(copies_unsplit),     cmocka_unit_test(nonsense_is_refused),
 	    cmocka_unit_test(by_policy),          cmocka_unit_test(devices_fail),
 	    cmocka_unit_test(not_split),          cmocka_unit_test(answered),
 	};

@@ -133,6 +133,14 @@ grep -q 'from 1 to 10, first 10 10 10 10' "$work/out" || fail "results: $(cat "$
 run 0 'verified' --args in:float:4K --args inout:float:4K --args float=-1e3 --args int=4096 \
 	--args local:256 --verify --sched hdss
 
+# The first 96 elements stay as they are.
+expect 0 'from 1 to 10, first 1 1 1 1' scale --file "$work/own.cl" --build -DFACTOR=2 \
+	--global 4000 --offset 96 --local 50 --arg "in:float=$work/x" \
+	--arg "inout:float:4096=$work/y" --arg float=3 --arg int=4096 --arg local:200 --verify \
+	--keep --reps 4 --json "$work/kept.json" --out "$work/result"
+grep -q '"kept_bytes"' "$work/kept.json" || fail "--keep: $(cat "$work/kept.json")"
+[ "$(od -An -tf4 -j 380 -N 8 "$work/result" | tr -s ' ')" = ' 1 10' ] || fail "--offset"
+
 # Code that devices may compile differently: their own compilers are asked.
 cat >"$work/vendor.cl" <<'END'
 __kernel void flags(__global uint *y)
@@ -170,6 +178,7 @@ expect 2 "does not compile" scale --file "$work/own.cl" --global 64 --local 64
 expect 2 'not a multiple of --local' scale --file "$work/own.cl" --global 65 --local 64
 expect 2 '--global is missing' scale --file "$work/own.cl" --local 64
 expect 2 'as many numbers as --global' scale --file "$work/own.cl" --global 64,64 --local 64
+expect 2 '--offset: give as many' scale --file "$work/own.cl" --global 64 --local 64 --offset 1,2
 expect 2 'more than three numbers' scale --file "$work/own.cl" --global 1,1,1,1 --local 64
 expect 2 'want --file' VectorAdd --arg int=3
 expect 2 'there is no kernel nonsense' nonsense

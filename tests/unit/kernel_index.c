@@ -22,8 +22,10 @@
 static void boxes_cover(void **state)
 {
 	for (int i = 0; i < 3000; i++) {
-		struct ndrange range = {
-		    3, {1 + lrand48() % 7, 1 + lrand48() % 7, 1 + lrand48() % 7}, {1, 1, 1}};
+		struct ndrange range = {3,
+		                        {1 + lrand48() % 7, 1 + lrand48() % 7, 1 + lrand48() % 7},
+		                        {1, 1, 1},
+		                        {0, 0, 0}};
 		size_t total = ndrange_groups(&range), from = lrand48() % total;
 		size_t n = lrand48() % (total - from + 1), next = from;
 		struct ndrange_box boxes[NDRANGE_MAXBOXES];
@@ -154,7 +156,7 @@ static void large_numbers_are_given_up(void **state)
 /* ---- descriptions ---- */
 
 /* out[i] = in[i - 1], elements of 4 bytes, for i = get_global_id(0). */
-static const char shifted[] = "heddle-index 5\nargument buffer\nargument buffer\n"
+static const char shifted[] = "heddle-index 6\nargument buffer\nargument buffer\n"
                               "node group 0 0\nnode items 0 0\nnode item 0 0\n"
                               "node mul 64 0 1\nnode add 64 3 2\nnode constant 0 4\n"
                               "node mul 64 4 5\nnode sub 64 6 5\n"
@@ -162,7 +164,7 @@ static const char shifted[] = "heddle-index 5\nargument buffer\nargument buffer\
 
 static void description_read(void **state)
 {
-	struct ndrange range = {1, {8, 1, 1}, {16, 1, 1}};
+	struct ndrange range = {1, {8, 1, 1}, {16, 1, 1}, {0, 0, 0}};
 	int64_t integers[2] = {0};
 	size_t bytes[2] = {512, 512};
 	struct index_launch launch = {&range, integers, bytes};
@@ -189,12 +191,12 @@ static void description_read(void **state)
 /* A base of 2^31 as an unsigned number, at the byte p[base + i] of a buffer that is larger. */
 static void large_bases(void **state)
 {
-	static const char text[] = "heddle-index 5\nargument buffer\nargument integer 32\n"
+	static const char text[] = "heddle-index 6\nargument buffer\nargument integer 32\n"
 	                           "node argument 0 1\nnode group 0 0\nnode items 0 0\n"
 	                           "node mul 64 1 2\nnode item 0 0\nnode add 64 3 4\n"
 	                           "node fit 32 5\nnode add 32 0 6\nnode inbounds 32 7\n"
 	                           "access 0 8 1 write always 1\n";
-	struct ndrange range = {1, {1 << 20, 1, 1}, {64, 1, 1}};
+	struct ndrange range = {1, {1 << 20, 1, 1}, {64, 1, 1}, {0, 0, 0}};
 	int64_t integers[2] = {0, INT32_MIN};
 	size_t bytes[2] = {3UL << 30};
 	struct index_launch launch = {&range, integers, bytes};
@@ -235,7 +237,7 @@ static void counts_that_overflow(void **state)
 	    {8, 100, 50, 2, INDEX_SLT, 1, false},    {8, 100, 50, 2, INDEX_SLT, 0, true},
 	    {8, -126, -11, -3, INDEX_SGT, 1, false}, {32, 0, 1, INT32_MAX, INDEX_SLE, 1, false},
 	};
-	struct ndrange range = {1, {1, 1, 1}, {1, 1, 1}};
+	struct ndrange range = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}};
 	size_t bytes[1] = {1000};
 	struct index_launch launch = {&range, NULL, bytes};
 
@@ -245,7 +247,7 @@ static void counts_that_overflow(void **state)
 		char text[400];
 
 		snprintf(text, sizeof(text),
-		         "heddle-index 5\nargument buffer\nnode constant 0 %d\nnode constant 0 %d\n"
+		         "heddle-index 6\nargument buffer\nnode constant 0 %d\nnode constant 0 %d\n"
 		         "node constant 0 %d\nnode trips %u 0 1 2 %d %d\nnode loop %u 0 1 3\n"
 		         "access 0 4 1 write every 1\n",
 		         loops[i].initial, loops[i].step, loops[i].bound, loops[i].bits,
@@ -263,22 +265,22 @@ static void nonsense_is_refused(void **state)
 	static const char *const bad[] = {
 	    "",
 	    "heddle-index 4\n",
-	    "heddle-index 5\nargument thing\n",
-	    "heddle-index 5\nnode add 64 0 0\n",
-	    "heddle-index 5\nnode constant 0 1\nnode add 64 0 1\n",
-	    "heddle-index 5\nnode constant 0\n",
-	    "heddle-index 5\nnode group 0 3\n",
-	    "heddle-index 5\nnode sing 0\n",
-	    "heddle-index 5\nnode constant 0 1\nnode extend 0 0\n",
-	    "heddle-index 5\nnode argument 0 0\n",
-	    "heddle-index 5\naccess 0 -1 4 read maybe 4\n",
-	    "heddle-index 5\nargument buffer\naccess 0 0 4 read maybe 4\n",
-	    "heddle-index 5\nargument buffer\naccess 0 -1 4 eat maybe 4\n",
-	    "heddle-index 5\nargument buffer\naccess 0 -1 4 read maybe\n",
-	    "heddle-index 5\nargument buffer\naccess 0 -1 4 read maybe 4 0\n",
-	    "heddle-index 5\nargument buffer\naccess 0 -1 4 read maybe 4 x\n",
-	    "heddle-index 5\nnode constant 0 1\nguard 1 0 1\n",
-	    "heddle-index 5\nnode constant 0 1\nguard 99 0 0\n",
+	    "heddle-index 6\nargument thing\n",
+	    "heddle-index 6\nnode add 64 0 0\n",
+	    "heddle-index 6\nnode constant 0 1\nnode add 64 0 1\n",
+	    "heddle-index 6\nnode constant 0\n",
+	    "heddle-index 6\nnode group 0 3\n",
+	    "heddle-index 6\nnode sing 0\n",
+	    "heddle-index 6\nnode constant 0 1\nnode extend 0 0\n",
+	    "heddle-index 6\nnode argument 0 0\n",
+	    "heddle-index 6\naccess 0 -1 4 read maybe 4\n",
+	    "heddle-index 6\nargument buffer\naccess 0 0 4 read maybe 4\n",
+	    "heddle-index 6\nargument buffer\naccess 0 -1 4 eat maybe 4\n",
+	    "heddle-index 6\nargument buffer\naccess 0 -1 4 read maybe\n",
+	    "heddle-index 6\nargument buffer\naccess 0 -1 4 read maybe 4 0\n",
+	    "heddle-index 6\nargument buffer\naccess 0 -1 4 read maybe 4 x\n",
+	    "heddle-index 6\nnode constant 0 1\nguard 1 0 1\n",
+	    "heddle-index 6\nnode constant 0 1\nguard 99 0 0\n",
 	};
 	struct index_kernel kernel;
 
@@ -313,7 +315,7 @@ static void windows_are_exact(void **state)
 	unsigned pitched = 0, dense = 0;
 
 	for (int i = 0; i < 20000; i++) {
-		struct ndrange range = {3, {4, 3, 2}, {3, 2, 2}};
+		struct ndrange range = {3, {4, 3, 2}, {3, 2, 2}, {0, 0, 0}};
 		size_t bytes[1] = {4000}, from = lrand48() % 24, n = 1 + lrand48() % (24 - from);
 		struct index_launch launch = {&range, NULL, bytes};
 		unsigned char touched[4000] = {0}, window[4000] = {0};
@@ -439,7 +441,7 @@ static void guards_are_sound(void **state)
 	unsigned dense = 0, smaller = 0;
 
 	for (int i = 0; i < 30000; i++) {
-		struct ndrange range = {3, {4, 3, 2}, {3, 2, 2}};
+		struct ndrange range = {3, {4, 3, 2}, {3, 2, 2}, {0, 0, 0}};
 		size_t bytes[1] = {4000}, from = lrand48() % 24, n = 1 + lrand48() % (24 - from);
 		struct index_launch launch = {&range, NULL, bytes};
 		unsigned char touched[4000] = {0}, window[4000] = {0};

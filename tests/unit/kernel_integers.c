@@ -365,7 +365,7 @@ static void integers_are_sound(void **state)
 
 	for (int i = 0; i < 20000; i++) {
 		struct program program;
-		struct ndrange range = {1, {6, 1, 1}, {4, 1, 1}};
+		struct ndrange range = {1, {6, 1, 1}, {4, 1, 1}, {0, 0, 0}};
 		char *text = program_make(&program);
 		size_t bytes[2] = {sizes[lrand48() % 7]}, from = lrand48() % 6;
 		size_t n = 1 + lrand48() % (6 - from), inside = 0, all = 0;

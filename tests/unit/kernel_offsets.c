@@ -105,8 +105,8 @@ static void range_check(const struct ndrange *range, size_t from, const cl_ulong
 		size_t group = from + i / ITEMS, x = group % range->groups[0];
 		const cl_ulong *mine = out + i * KEPT;
 
-		assert_int_equal(mine[0], x * ITEMS + i % ITEMS);
-		assert_int_equal(mine[1], group / range->groups[0]);
+		assert_int_equal(mine[0], range->offset[0] + x * ITEMS + i % ITEMS);
+		assert_int_equal(mine[1], range->offset[1] + group / range->groups[0]);
 		assert_int_equal(mine[2], x);
 		assert_int_equal(mine[3], range->groups[0] * ITEMS);
 		assert_int_equal(mine[4], range->groups[1]);
@@ -140,8 +140,9 @@ static void ranges_check(const struct ndrange *range)
 
 static void flat(void **state)
 {
-	const struct ndrange line = {1, {INT32_MAX / ITEMS, 1, 1}, {ITEMS, 1, 1}};
-	const struct ndrange plane = {2, {(size_t)1 << 10, (1 << 15) - 1, 1}, {ITEMS, 1, 1}};
+	const struct ndrange line = {1, {INT32_MAX / ITEMS, 1, 1}, {ITEMS, 1, 1}, {0, 0, 0}};
+	const struct ndrange plane = {
+	    2, {(size_t)1 << 10, (1 << 15) - 1, 1}, {ITEMS, 1, 1}, {0, 0, 0}};
 
 	assert_int_equal(ndrange_way(&line), NDRANGE_FLAT);
 	ranges_check(&line);
@@ -149,11 +150,31 @@ static void flat(void **state)
 	ranges_check(&plane);
 }
 
+/* With offsets of their own: in a global offset, or compiled in. */
+static void shifted(void **state)
+{
+	const struct ndrange line = {
+	    1, {INT32_MAX / ITEMS, 1, 1}, {ITEMS, 1, 1}, {INT32_MAX, 0, 0}};
+	const struct ndrange far = {1, {1000, 1, 1}, {ITEMS, 1, 1}, {(size_t)1 << 40, 0, 0}};
+	const struct ndrange plane = {
+	    2, {1000, 1000, 1}, {ITEMS, 1, 1}, {70001, ((size_t)1 << 33) + 5, 0}};
+
+	assert_int_equal(ndrange_way(&line), NDRANGE_FLAT);
+	assert_true(ndrange_offset_free(&line, NDRANGE_FLAT));
+	ranges_check(&line);
+	assert_int_equal(ndrange_way(&far), NDRANGE_BOXES);
+	assert_false(ndrange_offset_small(&far));
+	ranges_check(&far);
+	assert_int_equal(ndrange_way(&plane), NDRANGE_FLAT);
+	assert_false(ndrange_offset_free(&plane, NDRANGE_FLAT));
+	ranges_check(&plane);
+}
+
 /* More than 2^32 groups, but none of the offsets beyond 2^31. */
 static void boxes(void **state)
 {
-	const struct ndrange row = {2, {INT32_MAX / ITEMS, 3, 1}, {ITEMS, 1, 1}};
-	const struct ndrange plane = {2, {(size_t)1 << 24, 1 << 15, 1}, {ITEMS, 1, 1}};
+	const struct ndrange row = {2, {INT32_MAX / ITEMS, 3, 1}, {ITEMS, 1, 1}, {0, 0, 0}};
+	const struct ndrange plane = {2, {(size_t)1 << 24, 1 << 15, 1}, {ITEMS, 1, 1}, {0, 0, 0}};
 
 	assert_int_equal(ndrange_way(&row), NDRANGE_BOXES);
 	assert_true(ndrange_cuttable(&row));
@@ -165,8 +186,8 @@ static void boxes(void **state)
 
 static void too_large(void **state)
 {
-	const struct ndrange line = {1, {INT32_MAX / ITEMS + 1, 1, 1}, {ITEMS, 1, 1}};
-	const struct ndrange column = {2, {4, (size_t)1 << 31, 1}, {1, 1, 1}};
+	const struct ndrange line = {1, {INT32_MAX / ITEMS + 1, 1, 1}, {ITEMS, 1, 1}, {0, 0, 0}};
+	const struct ndrange column = {2, {4, (size_t)1 << 31, 1}, {1, 1, 1}, {0, 0, 0}};
 
 	assert_int_equal(ndrange_way(&line), NDRANGE_BOXES);
 	assert_false(ndrange_cuttable(&line));
@@ -175,8 +196,8 @@ static void too_large(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(flat), cmocka_unit_test(boxes),
-	                                   cmocka_unit_test(too_large)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(flat), cmocka_unit_test(shifted),
+	                                   cmocka_unit_test(boxes), cmocka_unit_test(too_large)};
 	cl_platform_id platforms[8];
 	cl_uint n = 0;
 

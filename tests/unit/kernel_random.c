@@ -29,7 +29,8 @@ static struct {
 
 static void range_make(struct ndrange *range)
 {
-	size_t global[3], local[3];
+	static const size_t far[] = {INT32_MAX - 3, INT32_MAX, UINT32_MAX - 3, (size_t)1 << 40};
+	size_t global[3], local[3], offset[3] = {0, 0, 0};
 	unsigned dimensions = 1 + lrand48() % 3;
 
 	for (unsigned d = 0; d < 3; d++) {
@@ -37,6 +38,10 @@ static void range_make(struct ndrange *range)
 		global[d] = local[d] * (1 + lrand48() % (d ? 3 : 6));
 	}
 	assert_int_equal(ndrange_make(dimensions, global, local, range), 0);
+	for (unsigned d = 0; d < 3; d++)
+		if (lrand48() % 3 == 0)
+			offset[d] = lrand48() % 8 ? (size_t)lrand48() % 100 : far[lrand48() % 4];
+	assert_int_equal(ndrange_shift(range, offset), 0);
 }
 
 /* Sizes and strides, mostly; some at the ends of what 31 and 32 bits hold. */
@@ -136,10 +141,12 @@ static void failed(const struct check *check, int buffer, size_t from, size_t n,
 	const struct ndrange *range = check->launch->range;
 	char *text = random_kernel_text(check->kernel);
 
-	fprintf(stderr, "%s\noptions %s, %u dimensions, groups %zu %zu %zu of %zu %zu %zu\n", text,
-	        random_kernel_options(check->kernel), range->dimensions, range->groups[0],
+	fprintf(stderr,
+	        "%s\noptions %s, %u dimensions, groups %zu %zu %zu of %zu %zu %zu, offset %zu %zu "
+	        "%zu\n",
+	        text, random_kernel_options(check->kernel), range->dimensions, range->groups[0],
 	        range->groups[1], range->groups[2], range->local[0], range->local[1],
-	        range->local[2]);
+	        range->local[2], range->offset[0], range->offset[1], range->offset[2]);
 	for (int i = RANDOM_BUFFERS; i < RANDOM_ARGUMENTS; i++)
 		fprintf(stderr, "n%d = %lld, ", i - RANDOM_BUFFERS,
 		        (long long)check->launch->integers[i]);

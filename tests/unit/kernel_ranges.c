@@ -226,10 +226,22 @@ static const struct example examples[] = {
      {16},
      {{'B', 512}, {'B', 512}, {'l', 64}},
      "CONTIGUOUS/- -/CONTIGUOUS+"},
+    {"shifted", 1, {256}, {16}, {{'B', 600}, {'B', 300}, {'i', 290}}, NULL},
+    {"shifted2d", 2, {64, 32}, {8, 4}, {{'B', 80 * 40}, {'B', 2048}, {'i', 80}}, NULL},
+    {"shifted3d", 3, {16, 8, 8}, {4, 2, 2}, {{'B', 2048}, {'B', 1024}}, NULL},
     {"half_numbers", 1, {256}, {16}, {{'c', 2048}, {'c', 1024}}, "CONTIGUOUS/- -/CONTIGUOUS+"},
     {"widths", 1, {1024}, {8}, {{'B', 65536}, {'B', 1024}, {'i', 200}, {'i', -56}}, NULL},
     {"wraps", 1, {240}, {8}, {{'B', 256}, {'B', 65536}, {'i', 200}}, NULL},
 };
+
+/* Global offsets with which examples are run once more. */
+static const struct {
+	const char *kernel;
+	size_t offset[3];
+} shifts[] = {{"shifted", {37, 0, 0}},
+              {"shifted", {100000, 0, 0}},
+              {"shifted2d", {9, 6, 0}},
+              {"shifted3d", {0, 0, 3}}};
 
 #define NEXAMPLES (sizeof(examples) / sizeof(examples[0]))
 
@@ -493,21 +505,29 @@ static void classes_check(const struct example *example, const struct index_kern
 		assert_string_equal(text, example->classes);
 }
 
-static void example_run(const struct example *example, cl_program plain, cl_program flat,
-                        cl_program exits)
+/* PoCL 3.1 crashes in copies behind an early exit. */
+static bool is_exit_refused(const struct example *example)
+{
+	return !strcmp(example->kernel, "group_copies");
+}
+
+static void example_run(const struct example *example, const size_t *offset, cl_program plain,
+                        cl_program flat, cl_program exits)
 {
 	struct ndrange range;
 	struct memory memory;
 	struct index_kernel kernel;
-	struct ndrange_launch all = {3, {0}, {1, 1, 1}, {1, 1, 1}};
+	struct ndrange_launch all = {example->dimensions, {0}, {1, 1, 1}, {1, 1, 1}};
 	int64_t integers[MAXARGUMENTS];
 	struct index_launch at = {&range, integers, memory.bytes};
 	char *prologue;
-	cl_program boxes;
+	cl_program boxes, shifted = NULL;
 
 	assert_int_equal(ndrange_make(example->dimensions, example->global, example->local, &range),
 	                 0);
+	assert_int_equal(ndrange_shift(&range, offset), 0);
 	for (unsigned d = 0; d < example->dimensions; d++) {
+		all.offset[d] = offset[d];
 		all.global[d] = example->global[d];
 		all.local[d] = example->local[d];
 	}
@@ -518,10 +538,16 @@ static void example_run(const struct example *example, cl_program plain, cl_prog
 	assert_null(kernel.refusal);
 	classes_check(example, &kernel, &at);
 	launch(plain, example, memory.bytes, memory.full, &all, 1, NULL);
+	if (!ndrange_offset_free(&range, NDRANGE_FLAT)) {
+		prologue = ndrange_prologue(&range, NDRANGE_FLAT);
+		flat = shifted = program_build(prologue, source);
+		free(prologue);
+	}
 	for (int round = 0; round < ROUNDS; round++)
 		split_run(flat, example, &kernel, &at, NDRANGE_FLAT, &memory);
-	/* PoCL 3.1 crashes in copies behind an early exit. */
-	if (strcmp(example->kernel, "group_copies"))
+	if (shifted)
+		clReleaseProgram(shifted);
+	if (!is_exit_refused(example))
 		split_run(exits, example, &kernel, &at, NDRANGE_EXIT, &memory);
 	if (example->dimensions > 1) {
 		prologue = ndrange_prologue(&range, NDRANGE_BOXES);
@@ -534,16 +560,29 @@ static void example_run(const struct example *example, cl_program plain, cl_prog
 	memory_free(&memory);
 }
 
+/* Whether an example before this one has the same kernel. */
+static bool exit_made(size_t example)
+{
+	for (size_t i = 0; i < example; i++)
+		if (!strcmp(examples[i].kernel, examples[example].kernel))
+			return true;
+	return false;
+}
+
 /* All kernels with an early exit. */
 static cl_program exits_build(void)
 {
 	char *text = strdup(source), *prologue = ndrange_prologue(NULL, NDRANGE_EXIT);
+	char *copies = strstr(text, "__kernel void group_copies");
 	cl_program program;
 
+	assert_null(ndrange_exit_source(text, "group_copies"));
+	memmove(copies, strstr(copies, "\n}\n"), strlen(strstr(copies, "\n}\n")) + 1);
+	memcpy(copies, "\n \n", 3);
 	for (size_t i = 0; i < NEXAMPLES; i++) {
 		char *next;
 
-		if (i && !strcmp(examples[i].kernel, examples[i - 1].kernel))
+		if (is_exit_refused(&examples[i]) || exit_made(i))
 			continue;
 		next = ndrange_exit_source(text, examples[i].kernel);
 		assert_non_null(next);
@@ -562,7 +601,7 @@ static void windows_hold(void **state)
 	cl_program plain = program_build("\n", source), exits = exits_build(), flat[4] = {0};
 
 	for (size_t i = 0; i < NEXAMPLES; i++) {
-		struct ndrange range = {examples[i].dimensions, {1, 1, 1}, {1, 1, 1}};
+		struct ndrange range = {.dimensions = examples[i].dimensions};
 
 		/* The kernel that asks for dimensions was launched with three of them. */
 		if (!flat[range.dimensions]) {
@@ -571,7 +610,12 @@ static void windows_hold(void **state)
 			flat[range.dimensions] = program_build(prologue, source);
 			free(prologue);
 		}
-		example_run(&examples[i], plain, flat[range.dimensions], exits);
+		example_run(&examples[i], (size_t[]){0, 0, 0}, plain, flat[range.dimensions],
+		            exits);
+		for (size_t s = 0; s < sizeof(shifts) / sizeof(shifts[0]); s++)
+			if (!strcmp(shifts[s].kernel, examples[i].kernel))
+				example_run(&examples[i], shifts[s].offset, plain,
+				            flat[range.dimensions], exits);
 	}
 	for (int d = 1; d < 4; d++)
 		clReleaseProgram(flat[d]);

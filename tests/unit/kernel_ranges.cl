@@ -495,6 +495,34 @@ __kernel void group_copies(__global const float *in, __global float *out, __loca
 	wait_group_events(1, &copied);
 }
 
+/* What a global offset changes, and what it does not. */
+__kernel void shifted(__global const float *in, __global float *out, int n)
+{
+	size_t i = get_global_id(0);
+	size_t at = get_group_id(0) * get_local_size(0) + get_local_id(0);
+
+	if (at < n)
+		out[at] = in[i % 600] + get_global_offset(0) + get_global_size(0) +
+		          get_num_groups(0);
+}
+
+__kernel void shifted2d(__global const float *in, __global float *out, int width)
+{
+	size_t x = get_global_id(0) - get_global_offset(0);
+	size_t y = get_global_id(1) - get_global_offset(1);
+
+	out[y * get_global_size(0) + x] = in[get_global_id(1) * width + get_global_id(0)];
+}
+
+__kernel void shifted3d(__global const float *in, __global float *out)
+{
+	size_t x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
+	size_t plane = get_global_size(0) * get_global_size(1);
+	size_t first = get_group_id(2) * get_local_size(2) + get_local_id(2);
+
+	out[first * plane + y * get_global_size(0) + x] = in[z * plane + y * get_global_size(0) + x];
+}
+
 __kernel void half_numbers(__global const half *in, __global half *out)
 {
 	size_t i = get_global_id(0);

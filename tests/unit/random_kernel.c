@@ -815,7 +815,7 @@ static int64_t query_value(const struct execution *x, int which, int d)
 
 	switch (which) {
 	case GLOBAL_ID:
-		return x->group[d] * range->local[d] + x->item[d];
+		return range->offset[d] + x->group[d] * range->local[d] + x->item[d];
 	case LOCAL_ID:
 		return x->item[d];
 	case GROUP_ID:
@@ -829,7 +829,7 @@ static int64_t query_value(const struct execution *x, int which, int d)
 	case WORK_DIM:
 		return range->dimensions;
 	default:
-		return 0;
+		return range->offset[d];
 	}
 }
 

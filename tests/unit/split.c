@@ -247,6 +247,35 @@ static double now_us(void)
 
 enum { NPROBLEMS = 1000 };
 
+/* Of its input, a device gets only what it does not hold. */
+static void held(void **state)
+{
+	struct split_problem problem = small();
+	size_t share[SPLIT_MAXDEVICES], kept[SPLIT_MAXDEVICES];
+	double all_us = split_alone(&problem, 1, problem.groups), us, bytes;
+	struct split_times times;
+
+	assert_true(problem.devices[1].bus != SPLIT_NO_BUS);
+	bytes = problem.in.fixed + problem.in.per_group * problem.groups;
+	us = bytes / problem.buses[problem.devices[1].bus].in;
+	problem.devices[1].held = bytes / 2;
+	assert_true(fabs(all_us - us / 2 - split_alone(&problem, 1, problem.groups)) < 1e-6 * us);
+	problem.devices[1].held = 2 * bytes; /* also what it does not read */
+	assert_true(split_alone(&problem, 1, problem.groups) <= all_us - us);
+	/* Who holds all gets no less than before, and its input is there at once. */
+	problem.devices[1].held = 0;
+	split_decide(&problem, SPLIT_HEDDLE, share);
+	problem.devices[1].held = bytes;
+	split_decide(&problem, SPLIT_HEDDLE, kept);
+	assert_true(kept[1] >= share[1] && kept[1] > 0);
+	split_estimate(&problem, kept, &times);
+	assert_true(times.in_us[1] == 0);
+	problem.devices[1].held = -1;
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	assert_int_equal(split_check(&problem), -EINVAL);
+	unsetenv("HEDDLE_VERBOSE");
+}
+
 /* 1000 problems with as many groups as the exhaustive search has steps, so that both
  * choose from the same splits. */
 static void near_the_optimum(void **state)
@@ -394,6 +423,7 @@ int main(void)
 	    cmocka_unit_test(estimate_serialises),
 	    cmocka_unit_test(estimate_of_sharing),
 	    cmocka_unit_test(figure_8),
+	    cmocka_unit_test(held),
 	    cmocka_unit_test(near_the_optimum),
 	    cmocka_unit_test(large_launches),
 	    cmocka_unit_test(few_groups),

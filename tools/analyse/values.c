@@ -63,12 +63,13 @@ const char *value_called_name(LLVMValueRef call)
 static const struct {
 	const char *symbol;
 	enum index_op op, times; /* UNKNOWN: one operation */
-	bool of_items;           /* an item's number is to be added */
+	bool of_items;           /* an item's number and the offset are to be added */
 } queries[] = {
     {"heddle_group_id", INDEX_GROUP, INDEX_UNKNOWN, false},
     {"heddle_num_groups", INDEX_GROUPS, INDEX_UNKNOWN, false},
     {"heddle_global_id", INDEX_GROUP, INDEX_ITEMS, true},
     {"heddle_global_size", INDEX_GROUPS, INDEX_ITEMS, false},
+    {"heddle_global_offset", INDEX_OFFSET, INDEX_UNKNOWN, false},
     {"_Z12get_local_idj", INDEX_ITEM, INDEX_UNKNOWN, false},
     {"_Z14get_local_sizej", INDEX_ITEMS, INDEX_UNKNOWN, false},
 };
@@ -362,7 +363,10 @@ static int query_node(LLVMValueRef call, const char *name)
 	node = node_value(queries[query].op, 0, d);
 	if (queries[query].times != INDEX_UNKNOWN)
 		node = node_two(INDEX_MUL, 64, node, node_value(queries[query].times, 0, d));
-	return queries[query].of_items ? node_sum(node, node_value(INDEX_ITEM, 0, d)) : node;
+	if (!queries[query].of_items)
+		return node;
+	return node_sum(node_sum(node, node_value(INDEX_ITEM, 0, d)),
+	                node_value(INDEX_OFFSET, 0, d));
 }
 
 static int call_node(LLVMValueRef call, unsigned bits)

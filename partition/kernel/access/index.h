@@ -25,7 +25,7 @@
 
 /* What heddle-analyse writes and index_parse() reads. A description is lines of
  *
- *   heddle-index 5
+ *   heddle-index 6
  *   refuse REASON
  *   argument buffer | integer BITS | local | other      in order
  *   node OPERATION BITS NUMBER...                       see below
@@ -40,7 +40,7 @@
  * every work-item for which all guards hold gets to the access, with the values that it compared.
  * `every`: it does so in each round of the loops whose counters are in the address, and these end
  * by their own tests alone. */
-#define INDEX_VERSION 5
+#define INDEX_VERSION 6
 
 /* OPERATION(identifier, text, numbers) */
 #define INDEX_OPERATIONS(OPERATION)                                                                \
@@ -51,6 +51,7 @@
 	OPERATION(ITEM, "item", "v")     /* dimension */                                           \
 	OPERATION(GROUPS, "groups", "v") /* dimension */                                           \
 	OPERATION(ITEMS, "items", "v")   /* dimension */                                           \
+	OPERATION(OFFSET, "offset", "v") /* dimension */                                           \
 	OPERATION(DIMENSIONS, "dimensions", "")                                                    \
 	OPERATION(RANGE, "range", "vm") /* least, greatest */                                      \
 	OPERATION(ADD, "add", "nn")                                                                \

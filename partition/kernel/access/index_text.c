@@ -73,6 +73,7 @@ static bool value_valid(const struct index_kernel *kernel, const struct index_no
 	case INDEX_ITEM:
 	case INDEX_GROUPS:
 	case INDEX_ITEMS:
+	case INDEX_OFFSET:
 		return node->value >= 0 && node->value < 3;
 	case INDEX_RANGE:
 		return node->value <= node->most;

@@ -316,6 +316,8 @@ static struct affine leaf(const struct evaluation *e, const struct index_node *n
 		return affine_constant(range->groups[node->value]);
 	case INDEX_ITEMS:
 		return affine_constant(range->local[node->value]);
+	case INDEX_OFFSET:
+		return affine_constant(range->offset[node->value]);
 	case INDEX_DIMENSIONS:
 		return affine_constant(range->dimensions);
 	case INDEX_RANGE:

@@ -77,6 +77,7 @@ static int argument_take(struct heddle_kernel_request *request, unsigned a)
 	request->same[a] = a;
 	request->bytes[a] = 0;
 	request->integers[a] = 0;
+	request->kept[a] = NULL;
 	switch (argument->type) {
 	case HEDDLE_KERNEL_HANDLE:
 		return handle_check(request, a);

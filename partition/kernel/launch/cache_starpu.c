@@ -16,6 +16,7 @@
 
 #include "partition/kernel/launch/answers.h"
 #include "partition/kernel/launch/device_starpu.h"
+#include "partition/kernel/launch/kept_starpu.h"
 #include "partition/kernel/split/buses_starpu.h"
 #include "estimator/estimate_starpu.h"
 #include "estimator/profile_store.h"
@@ -167,9 +168,9 @@ void kernel_cache_free(void)
 	}
 }
 
-bool kernel_cache_buffers_drop(const struct kernel *but, int worker)
+bool kernel_cache_buffers_drop(struct kernel *but, int worker)
 {
-	bool any = false;
+	bool any = kernel_kept_drop(kernel_device_of(but, worker) - but->devices);
 
 	starpu_pthread_mutex_lock(&kernels_mutex);
 	for (struct kernel *kernel = kernels; kernel; kernel = kernel->next)
@@ -337,6 +338,7 @@ static struct kernel *kernel_begin(const struct heddle_kernel *given, const stru
 	kernel->making = true;
 	kernel->way = ndrange_way(range);
 	kernel->range = *range;
+	memset(kernel->range.offset, 0, sizeof(kernel->range.offset));
 	kernel->source = strdup(given->source);
 	kernel->name = strdup(given->name);
 	kernel->options = strdup(given->options ? given->options : "");
@@ -354,6 +356,7 @@ static int kernel_make(struct kernel *kernel, const struct heddle_kernel *given,
 	int error;
 
 	kernel->chunks = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_CHUNKS);
+	kernel->keep = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_KEEP);
 	kernel->poll_us = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN);
 	kernel->direct = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_DIRECT);
 	devices_find(kernel);

@@ -55,9 +55,11 @@ struct shape {
 	unsigned devices; /* that may take part, a bit each */
 	enum split_method method;
 	bool aliased;
+	uint32_t keeps; /* arguments whose data may stay, a bit each: they cost less */
 	unsigned users; /* launches under way */
-	/* What the groups touch, if the integers are these. */
+	/* What the groups touch, if the integers and the offset are these. */
 	bool known;
+	size_t offset[3];
 	int64_t integers[HEDDLE_KERNEL_MAXARGUMENTS];
 	struct split_bytes in, out, merge;
 	struct index_use whole[HEDDLE_KERNEL_MAXARGUMENTS], half[HEDDLE_KERNEL_MAXARGUMENTS];
@@ -67,6 +69,7 @@ struct shape {
 	/* The best split by the tables, when these had changed so often. */
 	bool cut;
 	unsigned changes;
+	double held[SPLIT_MAXDEVICES]; /* and the devices held so many bytes of what is read */
 	size_t share[SPLIT_MAXDEVICES], candidate[SPLIT_MAXDEVICES]; /* in use; perhaps better */
 	double shared_us, candidate_us;                              /* predicted; INFINITY: none */
 	int main; /* worker that had most to do; -1: none yet */
@@ -85,6 +88,7 @@ struct kernel {
 	enum ndrange_way way;
 	bool direct;          /* threads that submit it may launch it themselves */
 	unsigned chunks;      /* into so many, where launches can be cut; 0: as is fastest */
+	unsigned keep;        /* HEDDLE_KERNEL_KEEP */
 	double poll_us;       /* before its end is polled for */
 	struct ndrange range; /* of the first launch; others have the same prologue */
 	struct index_kernel index;
@@ -102,9 +106,9 @@ struct kernel {
 int kernel_cache_find(const struct heddle_kernel *given, const struct ndrange *range,
                       struct kernel **found);
 
-/** Frees the buffers that all other kernels keep on a worker's device, where they compute
- * nothing. @return whether there were any */
-bool kernel_cache_buffers_drop(const struct kernel *but, int worker);
+/** Frees the data that stays on a worker's device, and the buffers that all other kernels keep
+ * there, where nobody uses them. @return whether there were any */
+bool kernel_cache_buffers_drop(struct kernel *but, int worker);
 
 /** Writes all profiles, and frees all kernels. No launch is under way. */
 void kernel_cache_free(void);

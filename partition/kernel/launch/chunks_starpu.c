@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "partition/kernel/launch/device_starpu.h"
+#include "partition/kernel/launch/kept_starpu.h"
 #include "support/message.h"
 
 /* With fewer bytes in all buffers, chunks save nothing. */
@@ -45,6 +46,7 @@ static bool plan_serves(const struct chunks_plan *plan, const struct part *part)
 	       plan->range.dimensions == request->range.dimensions &&
 	       !memcmp(plan->range.groups, request->range.groups, sizeof(plan->range.groups)) &&
 	       !memcmp(plan->range.local, request->range.local, sizeof(plan->range.local)) &&
+	       !memcmp(plan->range.offset, request->range.offset, sizeof(plan->range.offset)) &&
 	       !memcmp(plan->bytes, request->bytes, n * sizeof(*plan->bytes)) &&
 	       !memcmp(plan->integers, request->integers, n * sizeof(*plan->integers));
 }
@@ -151,6 +153,35 @@ void kernel_chunks_learn(const struct part *part)
 
 /* ---- what is enqueued ---- */
 
+/* What has to be sent of a span. @return pieces */
+static unsigned span_missing(struct part *part, unsigned a, const struct kernel_span *span,
+                             struct kernel_span *missing)
+{
+	struct kept_copy *copy = part->device->memory->kept[a];
+	size_t bytes = span->end - span->first;
+	const struct kernel_layout layout = {.first = span->first, .bytes = bytes};
+
+	if (copy)
+		return kernel_kept_missing(copy, &layout, missing);
+	*missing = *span;
+	return 1;
+}
+
+/* Sends a piece. */
+static cl_int piece_send(struct part *part, unsigned a, const struct kernel_span *piece,
+                         cl_command_queue queue, cl_event *sent)
+{
+	struct device_memory *memory = part->device->memory;
+	size_t bytes = piece->end - piece->first;
+
+	if (*sent)
+		clReleaseEvent(*sent);
+	*sent = NULL;
+	part->in_bytes += bytes;
+	return clEnqueueWriteBuffer(queue, kernel_buffer(memory, a), CL_FALSE, piece->first, bytes,
+	                            kernel_host_of(part->request, a) + piece->first, 0, NULL, sent);
+}
+
 /* @param[in,out] sent the event of the last transfer, which kernels on the other queue wait for */
 static cl_int chunk_send(struct part *part, unsigned i, cl_command_queue queue, cl_event *sent)
 {
@@ -159,17 +190,16 @@ static cl_int chunk_send(struct part *part, unsigned i, cl_command_queue queue, 
 	cl_int error = CL_SUCCESS;
 
 	for (unsigned a = 0; a < request->given.narguments && !error; a++) {
-		struct kernel_span span = memory->plan->send[i][a];
+		struct kernel_span span = memory->plan->send[i][a], missing[KEPT_PIECES];
+		size_t before = part->in_bytes;
+		unsigned n;
 
 		if (span.first == span.end)
 			continue;
-		if (*sent)
-			clReleaseEvent(*sent);
-		*sent = NULL;
-		part->in_bytes += span.end - span.first;
-		error = clEnqueueWriteBuffer(
-		    queue, memory->buffers[a], CL_FALSE, span.first, span.end - span.first,
-		    kernel_host_of(request, a) + span.first, 0, NULL, sent);
+		n = span_missing(part, a, &span, missing);
+		for (unsigned p = 0; p < n && !error; p++)
+			error = piece_send(part, a, &missing[p], queue, sent);
+		part->kept_bytes += span.end - span.first - (part->in_bytes - before);
 	}
 	return error;
 }
@@ -186,7 +216,7 @@ static cl_int chunk_fetch(struct part *part, unsigned i, cl_command_queue queue)
 		if (span.first == span.end)
 			continue;
 		part->out_bytes += span.end - span.first;
-		error = clEnqueueReadBuffer(queue, memory->buffers[a], CL_FALSE, span.first,
+		error = clEnqueueReadBuffer(queue, kernel_buffer(memory, a), CL_FALSE, span.first,
 		                            span.end - span.first,
 		                            kernel_host_of(request, a) + span.first, 0, NULL, NULL);
 	}
@@ -234,9 +264,11 @@ int kernel_chunks_begin(struct part *part)
 	cl_int error;
 	int status = 0;
 
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		memory->written[a] = request->whole[a].write;
 	for (unsigned a = 0; a < request->given.narguments && !status; a++)
 		if (kernel_is_buffer(&request->given.arguments[a]))
-			status = kernel_buffer_make(part, a);
+			status = kernel_buffer_find(part, a);
 	if (!status)
 		status = kernel_form_arguments(part);
 	if (status)

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "partition/kernel/launch/device_starpu.h"
+#include "partition/kernel/launch/kept_starpu.h"
 #include "support/message.h"
 #include "support/variables.h"
 
@@ -259,6 +260,8 @@ static int steps_enqueue(struct part *part)
 	struct index_use uses[HEDDLE_KERNEL_MAXARGUMENTS];
 	int status = part_uses(part, uses);
 
+	for (unsigned a = 0; a < part->request->given.narguments && !status; a++)
+		memory->written[a] = uses[a].write;
 	if (!status)
 		status = kernel_transfer_in(part, uses, memory->copies);
 	if (!status)
@@ -276,6 +279,7 @@ int kernel_device_begin(struct part *part, cl_command_queue *queue)
 	int status;
 
 	memset(memory->copies, 0, part->request->given.narguments * sizeof(*memory->copies));
+	memset(memory->kept, 0, part->request->given.narguments * sizeof(*memory->kept));
 	memory->queue = memory->second = NULL;
 	part->chunks = 1;
 	part->counts = false;
@@ -313,6 +317,7 @@ int kernel_device_end(struct part *part, int status, bool waited)
 	if (!status && !part->dry)
 		kernel_transfer_merge(part, memory->copies);
 	kernel_transfer_end(part, memory->copies, status);
+	kernel_kept_return(part, memory->written, status);
 	if (!status)
 		kernel_chunks_learn(part);
 	return status;

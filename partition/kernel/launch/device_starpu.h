@@ -23,6 +23,7 @@ struct window_copy {
 /** The kernel, compiled for one way of launching. */
 struct device_form {
 	enum ndrange_way way;
+	size_t offset[3]; /* of the NDRange, where that is compiled in */
 	cl_program program;
 	cl_kernel kernel; /* NULL: not compiled yet */
 };
@@ -49,6 +50,8 @@ struct device_memory {
 	} arrays[HEDDLE_KERNEL_MAXARGUMENTS];
 	cl_mem in_place[HEDDLE_KERNEL_MAXARGUMENTS];
 	/* Of a part: */
+	struct kept_copy *kept[HEDDLE_KERNEL_MAXARGUMENTS];      /* used instead of a buffer */
+	struct index_window written[HEDDLE_KERNEL_MAXARGUMENTS]; /* of what the part writes */
 	cl_event events[NEVENTS];
 	struct window_copy copies[HEDDLE_KERNEL_MAXARGUMENTS];
 	double begin_us;
@@ -126,9 +129,11 @@ int kernel_finish(struct part *part, const char *what);
  * @return NULL: it does not matter */
 cl_event *kernel_event(struct part *part, enum device_event which);
 
-/** Makes a buffer of the device's own, as large as an argument. @return 0 or -errno after a
- * message */
-int kernel_buffer_make(struct part *part, unsigned a);
+/** Finds a buffer of the device's own, as large as an argument: a copy that stays there, or one
+ * of the kernel's. @return 0 or -errno after a message */
+int kernel_buffer_find(struct part *part, unsigned a);
+/** The buffer that a part uses as an argument. */
+cl_mem kernel_buffer(const struct device_memory *memory, unsigned a);
 /** Frees a buffer of a device's own. */
 void kernel_buffer_free(struct device_memory *memory, unsigned a);
 

@@ -60,6 +60,7 @@ static int form_compile(struct part *part, struct device_form *form, enum ndrang
 	cl_int error = CL_SUCCESS;
 
 	form->way = way;
+	memcpy(form->offset, part->request->range.offset, sizeof(form->offset));
 	if (!status)
 		form->program = clCreateProgramWithSource(
 		    memory->context, 2, (const char *[]){prologue, source}, NULL, &error);
@@ -120,17 +121,25 @@ static int form_make(struct part *part, struct device_form *form, enum ndrange_w
 static struct device_form *form_of(const struct heddle_kernel_request *request,
                                    struct device_memory *memory, size_t n)
 {
-	if (n < request->stats.groups)
+	if (n < request->stats.groups ||
+	    (!request->kernel->index.refusal && !ndrange_offset_small(&request->range)))
 		return &memory->ranges;
 	return memory->whole.kernel || !memory->ranges.kernel || !request->explores
 	           ? &memory->whole
 	           : &memory->ranges;
 }
 
+/* Whether a form is compiled, for the NDRange's offset where that matters. */
+static bool form_serves(const struct device_form *form, const struct ndrange *range)
+{
+	return form->kernel && (ndrange_offset_free(range, form->way) ||
+	                        !memcmp(form->offset, range->offset, sizeof(form->offset)));
+}
+
 bool kernel_form_ready(const struct heddle_kernel_request *request, struct device_memory *memory,
                        size_t n)
 {
-	return form_of(request, memory, n)->kernel;
+	return form_serves(form_of(request, memory, n), &request->range);
 }
 
 int kernel_form_use(struct part *part)
@@ -141,8 +150,9 @@ int kernel_form_use(struct part *part)
 	memory->form = part->dry || part->chunks > 1 ? &memory->ranges
 	                                             : form_of(part->request, memory, part->n);
 	whole = memory->form == &memory->whole;
-	if (memory->form->kernel)
+	if (form_serves(memory->form, &part->request->range))
 		return 0;
+	form_free(memory->form);
 	part->compiled = true;
 	return form_make(part, memory->form, whole ? NDRANGE_WHOLE : part->request->kernel->way);
 }
@@ -154,13 +164,11 @@ static int argument_set(struct part *part, unsigned a)
 	const struct heddle_kernel_request *request = part->request;
 	const struct heddle_kernel_argument *argument = &request->given.arguments[a];
 	struct device_memory *memory = part->device->memory;
-	unsigned same = request->same[a];
+	cl_mem buffer = kernel_buffer(memory, request->same[a]);
 	cl_int error;
 
 	if (kernel_is_buffer(argument))
-		error = clSetKernelArg(memory->form->kernel, a, sizeof(cl_mem),
-		                       memory->in_place[same] ? &memory->in_place[same]
-		                                              : &memory->buffers[same]);
+		error = clSetKernelArg(memory->form->kernel, a, sizeof(cl_mem), &buffer);
 	else
 		error = clSetKernelArg(memory->form->kernel, a, argument->bytes, argument->pointer);
 	return error ? kernel_refuse(part, "an argument", error) : 0;

@@ -22,6 +22,7 @@
 
 #include "partition/common/workers_starpu.h"
 #include "partition/kernel/launch/device_starpu.h"
+#include "partition/kernel/launch/kept_starpu.h"
 
 /* ---- the steps of a launch ---- */
 
@@ -93,6 +94,7 @@ static void part_count(struct part *part)
 	worker->merge_us += part->merge_us;
 	worker->in_bytes += part->in_bytes;
 	worker->out_bytes += part->out_bytes;
+	worker->kept_bytes += part->kept_bytes;
 }
 
 /* A device that failed gets no more of this kernel. Its groups are lost. */
@@ -147,6 +149,7 @@ static void request_start(void *work)
 	bool idle;
 	int status;
 
+	kernel_kept_begin(request);
 	request->start_us = starpu_timing_now();
 	request->stats.queue_us = request->start_us - request->submit_us;
 	request->pending = 1;
@@ -183,6 +186,7 @@ static void request_free(void *work)
 {
 	struct heddle_kernel_request *request = work;
 
+	kernel_kept_leave(request);
 	kernel_arguments_free(request);
 	kernel_shape_leave(request);
 	starpu_pthread_mutex_destroy(&request->mutex);
@@ -191,9 +195,15 @@ static void request_free(void *work)
 	free(__atomic_exchange_n(&spare, request, __ATOMIC_ACQ_REL));
 }
 
+void heddle_kernels_changed(const void *memory, size_t bytes)
+{
+	kernel_kept_changed(memory, bytes);
+}
+
 void heddle_kernels_unload(void)
 {
 	kernel_cache_free();
+	kernel_kept_free();
 	kernel_queues_free();
 	free(__atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL));
 }
@@ -297,11 +307,31 @@ static void given_take(struct heddle_kernel *to, const struct heddle_kernel *giv
 	to->method = given->method;
 	to->workers = given->workers;
 	to->nworkers = given->nworkers;
+	memcpy(to->offset, given->offset, sizeof(to->offset));
+}
+
+/* A group size of 0 in all dimensions is for us to choose. */
+static int range_take(struct ndrange *range, const struct heddle_kernel *given)
+{
+	unsigned dimensions = given->dimensions < 3 ? given->dimensions : 3;
+	const size_t *local = given->local;
+	bool chosen = true;
+	size_t ours[3];
+	int status;
+
+	for (unsigned d = 0; d < dimensions; d++)
+		chosen = chosen && !local[d];
+	if (chosen) {
+		ndrange_local_choose(dimensions, given->global, ours);
+		local = ours;
+	}
+	status = ndrange_make(given->dimensions, given->global, local, range);
+	return status ? status : ndrange_shift(range, given->offset);
 }
 
 static int request_init(struct heddle_kernel_request *request, const struct heddle_kernel *given)
 {
-	int status = ndrange_make(given->dimensions, given->global, given->local, &request->range);
+	int status = range_take(&request->range, given);
 
 	given_take(&request->given, given);
 	if (!status)
@@ -385,10 +415,12 @@ static int request_submit(const struct heddle_kernel *given, bool waits,
                           struct heddle_kernel_request **made)
 {
 	struct heddle_kernel_request *request;
+	struct kept_own outer;
 	int status = request_make(given, &request);
 
 	if (status)
 		return status;
+	kernel_kept_note(request);
 	request->submit_us = starpu_timing_now();
 	request->waits = waits;
 	data_take(request);
@@ -396,7 +428,9 @@ static int request_submit(const struct heddle_kernel *given, bool waits,
 		control_may_here(&request->control, waits);
 	if (!control_is_here(&request->control))
 		place_take(request);
+	kernel_kept_submit_begin(request, &outer);
 	status = control_submit(&request->control, "kernel", request->kernel->name, 0, !made);
+	kernel_kept_submit_end(&outer);
 	if (status)
 		request_free(request);
 	else if (made)
@@ -487,6 +521,10 @@ int heddle_kernel_classes(const struct heddle_kernel *given, struct heddle_kerne
 int heddle_kernel_wait(struct heddle_kernel_request *request, struct heddle_kernel_stats *stats)
 {
 	return -EINVAL;
+}
+
+void heddle_kernels_changed(const void *memory, size_t bytes)
+{
 }
 
 void heddle_kernels_unload(void)

@@ -288,6 +288,7 @@ static void part_retry(struct part *part, int status)
 	               part->request->kernel->name);
 	part->direct = false;
 	part->in_bytes = part->out_bytes = part->in_place_bytes = part->out_place_bytes = 0;
+	part->kept_bytes = 0;
 	if (!part_task_submit(part))
 		return;
 	part->status = status;

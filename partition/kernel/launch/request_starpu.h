@@ -29,6 +29,7 @@ struct part {
 	double in_us, compute_us, out_us, merge_us;
 	size_t in_bytes, out_bytes;             /* that crossed */
 	size_t in_place_bytes, out_place_bytes; /* that did not have to */
+	size_t kept_bytes;                      /* of inputs, that the device held */
 };
 
 /** A launch. It is begun anew for each of them, so what is not needed is not touched: of arrays
@@ -76,6 +77,9 @@ struct heddle_kernel_request {
 	int64_t integers[HEDDLE_KERNEL_MAXARGUMENTS];
 	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS]; /* of buffers; 0 */
 	int same[HEDDLE_KERNEL_MAXARGUMENTS];     /* first argument with the same buffer */
+	/* Data that stays on devices, and writes of it by others when this was submitted. */
+	struct kept_data *kept[HEDDLE_KERNEL_MAXARGUMENTS];
+	uint64_t writes[HEDDLE_KERNEL_MAXARGUMENTS];
 	struct index_use whole[HEDDLE_KERNEL_MAXARGUMENTS]; /* the shape's, if it has them */
 	struct range_lost {
 		size_t from, n;

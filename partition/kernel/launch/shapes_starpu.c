@@ -45,10 +45,19 @@ bool kernel_device_usable(const struct heddle_kernel_request *request, unsigned 
 
 /* ---- shapes ---- */
 
+static uint32_t keeps_of(const struct heddle_kernel_request *request)
+{
+	uint32_t keeps = 0;
+
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		keeps |= (uint32_t)request->given.arguments[a].keep << a;
+	return keeps;
+}
+
 static bool is_shape(const struct shape *shape, const struct heddle_kernel_request *request)
 {
 	return shape->method == request->method && shape->aliased == request->aliased &&
-	       shape->devices == kernel_devices(request) &&
+	       shape->keeps == keeps_of(request) && shape->devices == kernel_devices(request) &&
 	       shape->range.dimensions == request->range.dimensions &&
 	       !memcmp(shape->range.groups, request->range.groups, sizeof(shape->range.groups)) &&
 	       !memcmp(shape->range.local, request->range.local, sizeof(shape->range.local)) &&
@@ -67,6 +76,7 @@ static struct shape *shape_make(const struct heddle_kernel_request *request)
 	shape->devices = kernel_devices(request);
 	shape->method = request->method;
 	shape->aliased = request->aliased;
+	shape->keeps = keeps_of(request);
 	shape->main = -1;
 	return shape;
 }
@@ -231,11 +241,13 @@ static struct split_bytes bytes_line(double all, double half, size_t groups, siz
 	return bytes;
 }
 
-/* Whether the integer arguments are those that the shape was prepared with. */
+/* Whether the integer arguments and the offset are those that the shape was prepared with. */
 static bool integers_same(const struct heddle_kernel_request *request)
 {
 	const struct index_kernel *index = &request->kernel->index;
 
+	if (memcmp(request->shape->offset, request->range.offset, sizeof(request->range.offset)))
+		return false;
 	for (unsigned a = 0; a < request->given.narguments; a++)
 		if (index->arguments[a].kind == INDEX_INTEGER &&
 		    request->shape->integers[a] != request->integers[a])
@@ -258,6 +270,7 @@ int kernel_shape_prepare(struct heddle_kernel_request *request)
 		return -ENOMEM;
 	memcpy(shape->integers, request->integers,
 	       request->given.narguments * sizeof(*shape->integers));
+	memcpy(shape->offset, request->range.offset, sizeof(shape->offset));
 	all = crossing_of(request, shape->whole);
 	part = crossing_of(request, shape->half);
 	shape->in = bytes_line(all.in, part.in, total, half);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "partition/kernel/launch/kept_starpu.h"
 #include "partition/kernel/launch/request_starpu.h"
 #include "partition/kernel/access/windows.h"
 #include "support/message.h"
@@ -20,6 +21,8 @@
 /* Before anything was measured, in bytes per microsecond. */
 #define USUAL_RATE 8000.0
 #define MERGE_RATE 5000.0
+/* A change of what devices hold, relative to all that is read, that asks for another decision. */
+#define HELD_CHANGE 0.05
 /* A candidate has to take at most this share of the time that the split in use took. */
 #define CANDIDATE_GAIN 0.97
 
@@ -91,6 +94,7 @@ static void sharing_make(const struct heddle_kernel_request *request, struct sha
 			problem->devices[at].bus = SPLIT_NO_BUS;
 		else
 			bus_join(problem, at, buses, device);
+		problem->devices[at].held = kernel_kept_bytes(request, d, shape->whole);
 		problem->ndevices++;
 	}
 }
@@ -191,8 +195,28 @@ static void candidate_judge(struct shape *shape)
 	shape->candidate_us = INFINITY;
 }
 
-/* Finds the best split by the tables, if these have changed. A split that was measured stays in
- * use; one that is estimated to be faster becomes the candidate. The kernel's mutex is held. */
+/* Whether devices hold as much as at the latest decision. */
+static bool held_same(const struct shape *shape, const struct sharing *sharing)
+{
+	const struct split_bytes *in = &sharing->problem.in;
+	double all = in->fixed + in->per_group * sharing->problem.groups;
+
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
+		if (fabs(shape->held[sharing->numbers[d]] - sharing->problem.devices[d].held) >
+		    HELD_CHANGE * all)
+			return false;
+	return true;
+}
+
+static void held_take(struct shape *shape, const struct sharing *sharing)
+{
+	for (unsigned d = 0; d < sharing->problem.ndevices; d++)
+		shape->held[sharing->numbers[d]] = sharing->problem.devices[d].held;
+}
+
+/* Finds the best split by the tables and what devices hold, if these have changed. A split that was
+ * measured stays in use; one that is estimated to be faster becomes the candidate. The kernel's
+ * mutex is held. */
 static void shared_update(struct heddle_kernel_request *request, const struct sharing *sharing)
 {
 	struct shape *shape = request->shape;
@@ -207,8 +231,9 @@ static void shared_update(struct heddle_kernel_request *request, const struct sh
 		measured = 0;
 	}
 	candidate_judge(shape);
-	if (shape->cut && shape->changes == request->kernel->changes)
+	if (shape->cut && shape->changes == request->kernel->changes && held_same(shape, sharing))
 		return;
+	held_take(shape, sharing);
 	shape->changes = request->kernel->changes;
 	us = split_decide(&sharing->problem, request->method, share);
 	split_round(request, sharing->problem.ndevices, share);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "partition/kernel/launch/device_starpu.h"
+#include "partition/kernel/launch/kept_starpu.h"
 #include "support/message.h"
 
 /* Bytes up to which a transfer is small. */
@@ -138,7 +139,7 @@ void kernel_buffer_free(struct device_memory *memory, unsigned a)
 
 /* Makes a buffer as large as the array, so that addresses in kernels stay the same. StarPU counts
  * its bytes, and keeps less where memory is short. */
-int kernel_buffer_make(struct part *part, unsigned a)
+static int buffer_make(struct part *part, unsigned a)
 {
 	struct device_memory *memory = part->device->memory;
 	size_t bytes = part->request->bytes[a];
@@ -156,6 +157,24 @@ int kernel_buffer_make(struct part *part, unsigned a)
 	}
 	starpu_memory_allocate(memory->node, bytes, STARPU_MEMORY_OVERFLOW);
 	return 0;
+}
+
+int kernel_buffer_find(struct part *part, unsigned a)
+{
+	struct device_memory *memory = part->device->memory;
+
+	memory->kept[a] = kernel_kept_take(part, a);
+	if (!memory->kept[a])
+		return buffer_make(part, a);
+	kernel_buffer_free(memory, a); /* of the dry run, or of other data */
+	return 0;
+}
+
+cl_mem kernel_buffer(const struct device_memory *memory, unsigned a)
+{
+	return memory->in_place[a] ? memory->in_place[a]
+	       : memory->kept[a]   ? kernel_kept_buffer(memory->kept[a])
+	                           : memory->buffers[a];
 }
 
 /* Where the thread has nothing else to do, it waits for each transfer: implementations copy in
@@ -180,14 +199,36 @@ static int window_send(struct part *part, unsigned a, const struct kernel_layout
 	part->in_bytes += layout->bytes;
 	if (layout->by_rows)
 		error = clEnqueueWriteBufferRect(
-		    memory->queue, memory->buffers[a], waited,
+		    memory->queue, kernel_buffer(memory, a), waited,
 		    (size_t[]){layout->first % layout->pitch, layout->first / layout->pitch, 0},
 		    (size_t[]){0, 0, 0}, (size_t[]){layout->width, layout->rows, 1}, layout->pitch,
 		    0, stride, 0, from, 0, NULL, event);
 	else
-		error = clEnqueueWriteBuffer(memory->queue, memory->buffers[a], waited,
+		error = clEnqueueWriteBuffer(memory->queue, kernel_buffer(memory, a), waited,
 		                             layout->first, layout->bytes, from, 0, NULL, event);
 	return error ? kernel_refuse(part, "sending data", error) : 0;
+}
+
+/* Sends what is read, but for what the device holds. */
+static int read_send(struct part *part, unsigned a, const struct kernel_layout *layout)
+{
+	const unsigned char *host = kernel_host_of(part->request, a);
+	struct kept_copy *copy = part->device->memory->kept[a];
+	struct kernel_span missing[KEPT_PIECES];
+	size_t before = part->in_bytes;
+	unsigned n = copy ? kernel_kept_missing(copy, layout, missing) : 1;
+	int status = 0;
+
+	if (!copy || (n && layout->by_rows))
+		return window_send(part, a, layout, host + layout->first, layout->pitch);
+	for (unsigned i = 0; i < n && !status; i++) {
+		size_t bytes = missing[i].end - missing[i].first;
+		struct kernel_layout piece = {.first = missing[i].first, .bytes = bytes};
+
+		status = window_send(part, a, &piece, host + piece.first, 0);
+	}
+	part->kept_bytes += layout->bytes - (part->in_bytes - before);
+	return status;
 }
 
 /* Sends one buffer. Where the device may leave bytes of the window as they were, it gets them
@@ -213,7 +254,7 @@ static int buffer_send(struct part *part, unsigned a, const struct index_use *us
 			return -ENOMEM;
 	}
 	if (!copy->before || !kernel_layout_same(&read, &copy->layout))
-		status = window_send(part, a, &read, host + read.first, read.pitch);
+		status = read_send(part, a, &read);
 	if (status || whole || index_window_empty(&use->write))
 		return status;
 	if (part->dry)
@@ -235,12 +276,12 @@ static int window_fetch(struct part *part, unsigned a, const struct window_copy 
 	part->out_bytes += layout->bytes;
 	if (layout->by_rows)
 		error = clEnqueueReadBufferRect(
-		    memory->queue, memory->buffers[a], waits(part),
+		    memory->queue, kernel_buffer(memory, a), waits(part),
 		    (size_t[]){layout->first % layout->pitch, layout->first / layout->pitch, 0},
 		    (size_t[]){0, 0, 0}, (size_t[]){layout->width, layout->rows, 1}, layout->pitch,
 		    0, stride, 0, to, 0, NULL, event);
 	else
-		error = clEnqueueReadBuffer(memory->queue, memory->buffers[a], waits(part),
+		error = clEnqueueReadBuffer(memory->queue, kernel_buffer(memory, a), waits(part),
 		                            layout->first, layout->bytes, to, 0, NULL, event);
 	return error ? kernel_refuse(part, "fetching results", error) : 0;
 }
@@ -269,7 +310,7 @@ int kernel_transfer_in(struct part *part, const struct index_use *uses, struct w
 			status = host_use(part, a, &uses[a], &copies[a]);
 			continue;
 		}
-		status = kernel_buffer_make(part, a);
+		status = kernel_buffer_find(part, a);
 		if (!status)
 			status = buffer_send(part, a, &uses[a], &copies[a]);
 	}

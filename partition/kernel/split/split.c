@@ -31,6 +31,12 @@ static double bytes_of(const struct split_bytes *bytes, double groups)
 	return bytes->fixed + bytes->per_group * groups;
 }
 
+/* What of a device's input must move. */
+static double in_bytes(const struct split_problem *problem, unsigned d, double groups)
+{
+	return fmax(bytes_of(&problem->in, groups) - problem->devices[d].held, 0);
+}
+
 static double transfer(double latency, double bandwidth, double bytes)
 {
 	return bytes > 0 ? latency + bytes / bandwidth : 0;
@@ -45,7 +51,7 @@ double split_alone(const struct split_problem *problem, unsigned device, double 
 		return us;
 	return us +
 	       transfer(problem->buses[bus].latency_us, problem->buses[bus].in,
-	                bytes_of(&problem->in, groups)) +
+	                in_bytes(problem, device, groups)) +
 	       transfer(problem->buses[bus].latency_us, problem->buses[bus].out,
 	                bytes_of(&problem->out, groups));
 }
@@ -64,7 +70,7 @@ static double in_time(const struct split_problem *problem, unsigned d, double gr
 
 	return slowdown(problem, d, groups) * transfer(problem->buses[bus].latency_us,
 	                                               problem->buses[bus].in,
-	                                               bytes_of(&problem->in, groups));
+	                                               in_bytes(problem, d, groups));
 }
 
 static double out_time(const struct split_problem *problem, unsigned d, double groups)
@@ -224,6 +230,9 @@ int split_check(const struct split_problem *problem)
 
 		if (error)
 			return error;
+		if (!amount(problem->devices[d].held))
+			return heddle_refuse(-EINVAL, "device %s: it holds 0 bytes or more",
+			                     problem->devices[d].name);
 		if (!amount(problem->devices[d].part_us) || !amount(problem->devices[d].slowdown))
 			return heddle_refuse(-EINVAL,
 			                     "device %s: what sharing costs it is 0 or more",

@@ -27,6 +27,9 @@ struct split_device {
 	char name[64];
 	int bus; /**< index of the bus that its data crosses, or SPLIT_NO_BUS */
 	struct kernel_table table;
+	/** Bytes of its input that it holds already: those of its first groups, so more groups cost
+	 * what they read. 0 or above. */
+	double held;
 	/** When others have a share too, the device begins so much later: its part is a task
 	 * more. 0 or above. */
 	double part_us;

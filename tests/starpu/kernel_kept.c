@@ -1,0 +1,552 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Data that stays on devices between launches: results are right whoever uses the data between
+ * them, and what a device holds is not sent again.
+ */
+#include "config.h"
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <heddle/heddle.h>
+
+#include "tests/unit/test.h"
+
+/* The next launch fails after it was done, and all others of its device. Heddle's calls come here
+ * first. */
+static bool fail;
+static cl_command_queue broken;
+
+__attribute__((visibility("default"))) cl_int
+clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                       const size_t *offset, const size_t *global, const size_t *local, cl_uint n,
+                       const cl_event *events, cl_event *event)
+{
+	static __thread __typeof__(&clEnqueueNDRangeKernel) next;
+	cl_int error;
+
+	if (!next)
+		next = (__typeof__(next))dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
+	error = next(queue, kernel, dimensions, offset, global, local, n, events, event);
+	if (__atomic_exchange_n(&fail, false, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&broken, queue, __ATOMIC_SEQ_CST);
+	return queue == __atomic_load_n(&broken, __ATOMIC_SEQ_CST) ? CL_OUT_OF_RESOURCES : error;
+}
+
+enum { LOCAL = 64, SIDE = 128, N = SIDE * SIDE, GROUPS = N / LOCAL, ELEMENT = sizeof(unsigned) };
+
+static const char source[] =
+    "__kernel void stencil(__global uint *out, __global const uint *in, int n)\n"
+    "{\n"
+    "	int i = get_global_id(0);\n"
+    "	uint left = i > 0 ? in[i - 1] : 0, right = i < n - 1 ? in[i + 1] : 0;\n"
+    "	if (i < n) out[i] = left + 3 * in[i] + right;\n"
+    "}\n"
+    "__kernel void add(__global uint *out, __global const uint *in, int n)\n"
+    "{\n"
+    "	out[get_global_id(0)] += in[get_global_id(0)];\n"
+    "}\n"
+    "__kernel void scatter(__global uint *out, __global const uint *in, int n)\n"
+    "{\n"
+    "	int i = get_global_id(0);\n"
+    "	if (in[i] & 1) out[(int)((long)i * 5 % n)] = in[i];\n"
+    "}\n"
+    "__kernel void transpose(__global uint *out, __global const uint *in, int n)\n"
+    "{\n"
+    "	int side = get_global_size(0);\n"
+    "	out[get_global_id(0) * side + get_global_id(1)] =\n"
+    "	    in[get_global_id(1) * side + get_global_id(0)];\n"
+    "}\n"
+    "__kernel void gather(__global uint *out, __global const uint *in, int n)\n"
+    "{\n"
+    "	out[get_global_id(0)] = in[in[get_global_id(0)] % n] + 1;\n"
+    "}\n"
+    "__kernel void scribble(__global uint *out, __global uint *in, int n)\n"
+    "{\n"
+    "	out[get_global_id(0)] = in[get_global_id(0)] * 7;\n"
+    "	in[get_global_id(0)] = 1;\n"
+    "}\n";
+
+enum which { STENCIL, ADD, SCATTER, TRANSPOSE, GATHER, SCRIBBLE, NKERNELS };
+
+static const char *const names[] = {"stencil", "add", "scatter", "transpose", "gather", "scribble"};
+
+enum { ARRAYS = 4 };
+static unsigned arrays[ARRAYS][N], model[ARRAYS][N];
+static starpu_data_handle_t handles[ARRAYS];
+
+/* ---- kernels, here and there ---- */
+
+static void model_run(enum which which, unsigned *out, const unsigned *in)
+{
+	for (int i = 0; i < N; i++)
+		switch (which) {
+		case STENCIL:
+			out[i] = (i ? in[i - 1] : 0) + 3 * in[i] + (i < N - 1 ? in[i + 1] : 0);
+			break;
+		case ADD:
+			out[i] += in[i];
+			break;
+		case SCATTER:
+			if (in[i] & 1)
+				out[(long)i * 5 % N] = in[i];
+			break;
+		case TRANSPOSE:
+			out[i % SIDE * SIDE + i / SIDE] = in[i];
+			break;
+		case GATHER:
+			out[i] = in[in[i] % N] + 1;
+			break;
+		default:
+			out[i] = in[i] * 7;
+		}
+}
+
+static int n_argument = N;
+
+static bool is_set(const char *variable, const char *value)
+{
+	const char *text = getenv(variable);
+
+	return text && !strcmp(text, value);
+}
+
+static struct heddle_kernel_argument handle_of(int array, enum starpu_data_access_mode mode)
+{
+	return (struct heddle_kernel_argument){.type = HEDDLE_KERNEL_HANDLE,
+	                                       .handle = handles[array],
+	                                       .mode = mode,
+	                                       .keep = !is_set("HEDDLE_KERNEL_KEEP", "2")};
+}
+
+static struct heddle_kernel kernel_of(enum which which, int out, int in)
+{
+	struct heddle_kernel kernel = {
+	    .source = source,
+	    .name = names[which],
+	    .dimensions = 1,
+	    .global = {N},
+	    .local = {LOCAL},
+	    .narguments = 3,
+	    .arguments = {handle_of(out, which == ADD || which == SCATTER ? STARPU_RW : STARPU_W),
+	                  handle_of(in, STARPU_R),
+	                  {.type = HEDDLE_KERNEL_VALUE,
+	                   .pointer = &n_argument,
+	                   .bytes = sizeof(n_argument)}},
+	    .split = HEDDLE_KERNEL_ALWAYS,
+	    .method = "linear",
+	};
+
+	if (which == TRANSPOSE) {
+		kernel.dimensions = 2;
+		kernel.global[0] = kernel.global[1] = SIDE;
+		kernel.local[0] = kernel.local[1] = 8;
+	}
+	return kernel;
+}
+
+static void arrays_register(void)
+{
+	for (int a = 0; a < ARRAYS; a++) {
+		for (int i = 0; i < N; i++)
+			arrays[a][i] = model[a][i] = lrand48();
+		starpu_vector_data_register(&handles[a], STARPU_MAIN_RAM, (uintptr_t)arrays[a], N,
+		                            ELEMENT);
+	}
+}
+
+static void arrays_unregister(void)
+{
+	for (int a = 0; a < ARRAYS; a++)
+		starpu_data_unregister(handles[a]);
+}
+
+static void array_check(int array)
+{
+	assert_int_equal(starpu_data_acquire(handles[array], STARPU_R), 0);
+	for (int i = 0; i < N; i++)
+		if (arrays[array][i] != model[array][i])
+			fail_msg("array %d, element %d: %u, not %u", array, i, arrays[array][i],
+			         model[array][i]);
+	starpu_data_release(handles[array]);
+}
+
+/* ---- others ---- */
+
+static void increase(void *buffers[], void *arg)
+{
+	unsigned *x = (unsigned *)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+	for (int i = 0; i < N; i++)
+		x[i]++;
+}
+
+static unsigned sum;
+
+static void add_up(void *buffers[], void *arg)
+{
+	const unsigned *x = (const unsigned *)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+	sum = 0;
+	for (int i = 0; i < N; i++)
+		sum += x[i];
+}
+
+static struct starpu_codelet writer = {
+    .cpu_funcs = {increase}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "increase"};
+static struct starpu_codelet reader = {
+    .cpu_funcs = {add_up}, .nbuffers = 1, .modes = {STARPU_R}, .name = "add_up"};
+
+static void model_increase(int array)
+{
+	for (int i = 0; i < N; i++)
+		model[array][i]++;
+}
+
+/* ---- bytes ---- */
+
+static size_t sent(const struct heddle_kernel_stats *stats)
+{
+	size_t bytes = 0;
+
+	for (unsigned w = 0; w < stats->nworkers; w++)
+		bytes += stats->workers[w].in_bytes;
+	return bytes;
+}
+
+static size_t kept(const struct heddle_kernel_stats *stats)
+{
+	size_t bytes = 0;
+
+	for (unsigned w = 0; w < stats->nworkers; w++)
+		bytes += stats->workers[w].kept_bytes;
+	return bytes;
+}
+
+/* Groups of the first worker. */
+static size_t first_share(const struct heddle_kernel_stats *stats)
+{
+	int ids[1];
+
+	starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, 1);
+	for (unsigned w = 0; w < stats->nworkers; w++)
+		if (stats->workers[w].id == ids[0])
+			return stats->workers[w].groups;
+	return 0;
+}
+
+/* Whether anything is kept here at all. */
+static bool keeps(void)
+{
+	return is_set("HEDDLE_KERNEL_IN_PLACE", "0") && !is_set("HEDDLE_KERNEL_KEEP", "0") &&
+	       !is_set("HEDDLE_ANALYSE", "none");
+}
+
+static void run(const struct heddle_kernel *kernel, struct heddle_kernel_stats *stats)
+{
+	assert_int_equal(heddle_kernel_run(kernel, stats), 0);
+}
+
+/* What a sweep may send: groups that changed hands, and an element on each side of both parts. */
+static size_t changed_bytes(size_t share, size_t before)
+{
+	size_t groups = share > before ? share - before : before - share;
+
+	return (groups * LOCAL + 4) * ELEMENT;
+}
+
+/* ---- tests ---- */
+
+/* Sweeps with buffers swapped. Every fifth is followed by a task, which writes or reads. */
+static void sweeps(void **state)
+{
+	size_t share = 0, total = 0;
+	bool again = true;
+
+	arrays_register();
+	for (int sweep = 0; sweep < 20; sweep++) {
+		int out = 1 - sweep % 2, in = 1 - out;
+		struct heddle_kernel kernel = kernel_of(STENCIL, out, in);
+		struct heddle_kernel_stats stats;
+
+		run(&kernel, &stats);
+		model_run(STENCIL, model[out], model[in]);
+		printf("  sweep %2d: %3zu groups, %6zu bytes sent, %6zu kept\n", sweep,
+		       first_share(&stats), sent(&stats), kept(&stats));
+		if (keeps() && !again)
+			assert_true(sent(&stats) <= changed_bytes(first_share(&stats), share));
+		if (keeps() && again)
+			assert_true(sent(&stats) >= N * ELEMENT);
+		total += sent(&stats);
+		share = first_share(&stats);
+		again = !sweep; /* the first one of all asks StarPU to tell of writes */
+		if (sweep % 5 == 4 && sweep % 2) {
+			assert_int_equal(starpu_task_insert(&writer, STARPU_RW, handles[out], 0),
+			                 0);
+			model_increase(out);
+			again = true;
+		} else if (sweep % 5 == 4) {
+			unsigned right = 0;
+
+			assert_int_equal(starpu_task_insert(&reader, STARPU_R, handles[out], 0), 0);
+			starpu_task_wait_for_all();
+			for (int i = 0; i < N; i++)
+				right += model[out][i];
+			assert_int_equal(sum, right);
+		}
+	}
+	printf("  %zu bytes sent in 20 sweeps of %d\n", total, N * ELEMENT);
+	array_check(0);
+	array_check(1);
+	arrays_unregister();
+}
+
+/* A table that all groups read is sent once to each device, also where another kernel reads it. */
+static void tables(void **state)
+{
+	struct heddle_kernel gather, add;
+	struct heddle_kernel_stats stats;
+
+	arrays_register();
+	gather = kernel_of(GATHER, 1, 0);
+	add = kernel_of(ADD, 2, 0);
+	for (int i = 0; i < 4; i++) {
+		run(&gather, &stats);
+		model_run(GATHER, model[1], model[0]);
+		if (keeps() && i > 1)
+			assert_true(sent(&stats) == 0 && kept(&stats) >= N * ELEMENT);
+		run(&add, &stats);
+		model_run(ADD, model[2], model[0]);
+		printf("  add: %zu bytes sent, %zu kept\n", sent(&stats), kept(&stats));
+	}
+	array_check(1);
+	array_check(2);
+	arrays_unregister();
+}
+
+/* The program writes, by an acquisition, by another name of the memory, and in other data at the
+ * same place. */
+static void written_otherwise(void **state)
+{
+	struct heddle_kernel stencil, add;
+
+	arrays_register();
+	for (int i = 0; i < 12; i++) {
+		stencil = kernel_of(STENCIL, 1, 0);
+		add = kernel_of(ADD, 0, 1);
+		run(&stencil, NULL);
+		model_run(STENCIL, model[1], model[0]);
+		switch (i % 4) {
+		case 1:
+			assert_int_equal(starpu_data_acquire(handles[0], STARPU_W), 0);
+			for (int j = 0; j < N; j++)
+				arrays[0][j] = model[0][j] = i + j;
+			starpu_data_release(handles[0]);
+			break;
+		case 2: /* the kernel is the same; the data is no handle */
+			add.arguments[0] = (struct heddle_kernel_argument){
+			    .type = HEDDLE_KERNEL_HOST, .pointer = arrays[0], .bytes = N * ELEMENT};
+			run(&add, NULL);
+			model_run(ADD, model[0], model[1]);
+			break;
+		case 3:
+			array_check(1);
+			arrays_unregister();
+			arrays_register();
+		}
+	}
+	array_check(0);
+	array_check(1);
+	arrays_unregister();
+}
+
+/* Host memory stays where the launch says so, until the program says that it has changed it. */
+static void host_memory(void **state)
+{
+	struct heddle_kernel_stats stats;
+	struct heddle_kernel kernel;
+
+	arrays_register();
+	kernel = kernel_of(GATHER, 1, 0);
+	for (int a = 0; a < 2; a++)
+		kernel.arguments[a] =
+		    (struct heddle_kernel_argument){.type = HEDDLE_KERNEL_HOST,
+		                                    .pointer = arrays[1 - a],
+		                                    .bytes = N * ELEMENT,
+		                                    .mode = a ? STARPU_R : STARPU_W};
+	for (int i = 0; i < 12; i++) {
+		kernel.arguments[1].keep = i > 3;
+		/* Without the flag it may change at any time. */
+		if (i < 4 || i % 4 == 3)
+			arrays[0][i] = model[0][i] = lrand48();
+		if (i >= 4 && i % 4 == 3)
+			heddle_kernels_changed(arrays[0] + i, ELEMENT);
+		run(&kernel, &stats);
+		model_run(GATHER, model[1], model[0]);
+		assert_memory_equal(arrays[1], model[1], sizeof(model[1]));
+		if (keeps())
+			assert_int_equal(sent(&stats) > 0, i <= 4 || i % 4 == 3);
+	}
+	heddle_kernels_changed(arrays[0], sizeof(arrays[0]));
+	arrays_unregister();
+}
+
+/* Launches and tasks under way together. */
+static void pipelined(void **state)
+{
+	arrays_register();
+	for (int i = 0; i < 60; i++) {
+		enum which which = i % 3 ? STENCIL : ADD;
+		int out = i % ARRAYS, in = (i + 1 + i % 2) % ARRAYS;
+		struct heddle_kernel kernel = kernel_of(which, out, in);
+
+		assert_int_equal(heddle_kernel_submit(&kernel, NULL), 0);
+		model_run(which, model[out], model[in]);
+		if (i % 7 == 3) {
+			assert_int_equal(starpu_task_insert(&writer, STARPU_RW, handles[in], 0), 0);
+			model_increase(in);
+		}
+	}
+	for (int a = 0; a < ARRAYS; a++)
+		array_check(a);
+	arrays_unregister();
+}
+
+static void random_step(void)
+{
+	static const char *const methods[] = {NULL, "linear", "paper", "single"};
+	int out = lrand48() % ARRAYS, in = (out + 1 + lrand48() % (ARRAYS - 1)) % ARRAYS;
+	/* In the host's memory, who says that he only reads and writes is not corrected. */
+	bool copies = is_set("HEDDLE_KERNEL_IN_PLACE", "0");
+	enum which which = lrand48() % (copies ? NKERNELS : SCRIBBLE);
+	struct heddle_kernel kernel = kernel_of(which, out, in);
+
+	kernel.method = methods[lrand48() % 4];
+	kernel.split = lrand48() % 4 ? HEDDLE_KERNEL_ALWAYS : HEDDLE_KERNEL_BY_POLICY;
+	switch (lrand48() % 12) {
+	case 0:
+		assert_int_equal(starpu_task_insert(&writer, STARPU_RW, handles[out], 0), 0);
+		model_increase(out);
+		break;
+	case 1:
+		assert_int_equal(starpu_task_insert(&reader, STARPU_R, handles[out], 0), 0);
+		break;
+	case 2:
+		assert_int_equal(starpu_data_acquire(handles[out], STARPU_RW), 0);
+		arrays[out][N / 2] = model[out][N / 2] = lrand48();
+		starpu_data_release(handles[out]);
+		break;
+	case 3:
+		array_check(in);
+		break;
+	default:
+		if (lrand48() % 2)
+			run(&kernel, NULL);
+		else
+			assert_int_equal(heddle_kernel_submit(&kernel, NULL), 0);
+		model_run(which, model[out], model[in]);
+	}
+}
+
+static void random_chains(void **state)
+{
+	for (int round = 0; round < 10; round++) {
+		arrays_register();
+		for (int step = 0; step < 60; step++)
+			random_step();
+		for (int a = 0; a < ARRAYS; a++)
+			array_check(a);
+		arrays_unregister();
+		if (round == 5)
+			heddle_kernels_unload();
+	}
+}
+
+static void *gather_often(void *ignored)
+{
+	struct heddle_kernel kernel = kernel_of(GATHER, 1, 0);
+	intptr_t status = 0;
+
+	for (int i = 0; i < 40 && !status; i++)
+		status = heddle_kernel_run(&kernel, NULL);
+	return (void *)status;
+}
+
+/* Two kernels read the same data at the same time. */
+static void read_at_once(void **state)
+{
+	struct heddle_kernel kernel;
+	pthread_t thread;
+	void *status;
+
+	arrays_register();
+	kernel = kernel_of(STENCIL, 2, 0);
+	assert_int_equal(pthread_create(&thread, NULL, gather_often, NULL), 0);
+	for (int i = 0; i < 40; i++)
+		run(&kernel, NULL);
+	pthread_join(thread, &status);
+	assert_null(status);
+	model_run(GATHER, model[1], model[0]);
+	model_run(STENCIL, model[2], model[0]);
+	for (int a = 0; a < 3; a++)
+		array_check(a);
+	arrays_unregister();
+}
+
+/* Of a device that fails nobody knows what it holds. The last test: the device stays out of the
+ * kernel. */
+static void failures(void **state)
+{
+	arrays_register();
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	for (int i = 0; i < 12; i++) {
+		enum which which = i % 3 ? STENCIL : ADD;
+		struct heddle_kernel kernel = kernel_of(which, i % 2, 1 - i % 2);
+
+		__atomic_store_n(&fail, i == 4, __ATOMIC_SEQ_CST);
+		run(&kernel, NULL);
+		broken = NULL;
+		model_run(which, model[i % 2], model[1 - i % 2]);
+	}
+	unsetenv("HEDDLE_VERBOSE");
+	array_check(0);
+	array_check(1);
+	arrays_unregister();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(sweeps),
+	    cmocka_unit_test(tables),
+	    cmocka_unit_test(written_otherwise),
+	    cmocka_unit_test(host_memory),
+	    cmocka_unit_test(pipelined),
+	    cmocka_unit_test(random_chains),
+	    cmocka_unit_test(read_at_once),
+	    cmocka_unit_test(failures),
+	};
+	const char *given = getenv("HEDDLE_TEST_SEED");
+	long seed = given ? atol(given) : time(NULL);
+	int failed;
+
+	if (starpu_init(NULL))
+		return 77;
+	if (starpu_opencl_worker_get_count() < 2) {
+		starpu_shutdown();
+		return 77;
+	}
+	printf("HEDDLE_TEST_SEED=%ld\n", seed);
+	srand48(seed);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	heddle_kernels_unload();
+	starpu_shutdown();
+	return failed;
+}
