@@ -124,7 +124,7 @@ static double ready_at(const struct heddle_strategy *b, unsigned worker)
 	if (!w->under_way)
 		return h->now;
 	ready = h->worker[worker].clock + w->blocks_under_way * estimate->start +
-	        w->under_way * estimate->pace;
+	        hdss_has(b, worker) * estimate->pace;
 	return ready > h->now ? ready : h->now + (h->now - ready) / 2;
 }
 
@@ -154,7 +154,7 @@ static void guess(struct heddle_strategy *b, unsigned worker, double fastest)
 	double pace = fastest;
 
 	if (b->workers[worker].under_way) {
-		double least = (h->now - h->worker[worker].clock) / b->workers[worker].under_way;
+		double least = (h->now - h->worker[worker].clock) / hdss_has(b, worker);
 
 		if (least > pace)
 			pace = least;
@@ -209,7 +209,7 @@ static double all_capacity(const struct heddle_strategy *b, double end, double *
 static double pour(const struct heddle_strategy *b)
 {
 	const struct hdss *h = b->state;
-	double low = HUGE_VAL, high = HUGE_VAL, end;
+	double low = HUGE_VAL, high = HUGE_VAL, left = hdss_left(b), end;
 
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		const struct hdss_estimate *estimate = &h->estimates[w];
@@ -218,7 +218,7 @@ static double pour(const struct heddle_strategy *b)
 		if (b->workers[w].retired)
 			continue;
 		/* Twice: slices have starts too. */
-		alone = estimate->ready + 2 * (estimate->start + b->remaining * estimate->pace) +
+		alone = estimate->ready + 2 * (estimate->start + left * estimate->pace) +
 		        estimate->slice;
 		low = estimate->ready < low ? estimate->ready : low;
 		high = alone < high ? alone : high;
@@ -227,13 +227,13 @@ static double pour(const struct heddle_strategy *b)
 	for (int i = 0; i < 40; i++) {
 		double rate, sum = all_capacity(b, end, &rate), next;
 
-		if (fabs(sum - b->remaining) < 0.01 || high - low < 1e-9 * high)
+		if (fabs(sum - left) < 0.01 || high - low < 1e-9 * high)
 			break;
-		if (sum < b->remaining)
+		if (sum < left)
 			low = end;
 		else
 			high = end;
-		next = rate > 0 ? end + (b->remaining - sum) / rate : low;
+		next = rate > 0 ? end + (left - sum) / rate : low;
 		end = next > low && next < high ? next : (low + high) / 2;
 	}
 	return end;
@@ -265,7 +265,7 @@ static void overrun_count(const struct heddle_strategy *b)
 
 		if (books->retired || e->guessed || !books->under_way)
 			continue;
-		sum += fmax(1, took / (books->under_way * e->pace));
+		sum += fmax(1, took / (hdss_has(b, w) * e->pace));
 		n++;
 	}
 	h->over = n > 0 && sum > OVERRUN * n ? sum / n : 1;
@@ -360,7 +360,7 @@ double blocks_hdss_slice(const struct heddle_strategy *b, unsigned worker)
 	if (h->end <= 0)
 		return 0;
 	if (!b->parameters[HDSS_SLICE])
-		return b->remaining;
+		return hdss_left(b);
 	return (estimate->slice - estimate->start) / estimate->pace;
 }
 
@@ -369,7 +369,7 @@ static double share_by_weight(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 
-	return b->remaining * h->estimates[worker].rate / h->rates;
+	return hdss_left(b) * h->estimates[worker].rate / h->rates;
 }
 
 /* Time the worker's next block should take, of the `us` that are its own. Far
@@ -429,7 +429,7 @@ static bool takes_all(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_estimate *estimate = &h->estimates[worker];
-	double us = estimate->start + b->remaining * estimate->pace;
+	double us = estimate->start + hdss_left(b) * estimate->pace;
 
 	if (estimate->ready + us > h->end + CRUMB * h->run)
 		return false;
@@ -459,6 +459,12 @@ double blocks_hdss_jump(const struct heddle_strategy *b, unsigned worker)
 	       (hdss_is_core(b, worker) ? HDSS_BLIND_JUMP : BLIND_JUMP_ACCELERATOR);
 }
 
+/* Of known costs a dear iteration is many units. */
+static double least_work(const struct heddle_strategy *b)
+{
+	return ((const struct hdss *)b->state)->known ? 1e-9 : 1;
+}
+
 /* Iterations for the worker's next block, of the `us` that are its own. */
 static double share_size(const struct heddle_strategy *b, unsigned worker, double us)
 {
@@ -473,7 +479,7 @@ static double share_size(const struct heddle_strategy *b, unsigned worker, doubl
 		n = fmin((us - estimate->start) / estimate->pace,
 		         fmax(n, blocks_hdss_jump(b, worker)));
 	}
-	return fmax(1, fmin(n, limit));
+	return fmax(least_work(b), fmin(n, limit));
 }
 
 /* Smallest block worth a worker's while: half of its time goes to iterations. */
@@ -508,7 +514,7 @@ static double others_done_at(const struct heddle_strategy *b, unsigned worker)
 		if (w != worker && !b->workers[w].retired && b->workers[w].under_way &&
 		    !h->estimates[w].guessed)
 			soonest =
-			    fmin(soonest, done_at(b, w, fmin(worthwhile_size(b, w), b->remaining)));
+			    fmin(soonest, done_at(b, w, fmin(worthwhile_size(b, w), hdss_left(b))));
 	return soonest;
 }
 
@@ -519,13 +525,13 @@ static double others_done_at(const struct heddle_strategy *b, unsigned worker)
 static double crumb(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss_estimate *estimate = &((const struct hdss *)b->state)->estimates[worker];
-	double least = fmin(worthwhile_size(b, worker), b->remaining);
+	double left = hdss_left(b), least = fmin(worthwhile_size(b, worker), left);
 	double until = others_done_at(b, worker);
 
 	if (until < done_at(b, worker, least))
 		return 0;
-	return fmax(
-	    1, fmin(b->remaining, (until - estimate->ready - estimate->start) / estimate->pace));
+	return fmax(least_work(b),
+	            fmin(left, (until - estimate->ready - estimate->start) / estimate->pace));
 }
 
 /* A worker's part of n iterations, or what is done in some time. */
@@ -533,7 +539,7 @@ static double part(const struct heddle_strategy *b, unsigned worker, double n, d
 {
 	const struct hdss_estimate *estimate = &((const struct hdss *)b->state)->estimates[worker];
 
-	return fmax(n * share_by_weight(b, worker) / b->remaining, us / estimate->pace);
+	return fmax(n * share_by_weight(b, worker) / hdss_left(b), us / estimate->pace);
 }
 
 static double share_wish(struct heddle_strategy *b, unsigned worker)
@@ -546,7 +552,7 @@ static double share_wish(struct heddle_strategy *b, unsigned worker)
 		return share_size(b, worker,
 		                  estimate->start + share_by_weight(b, worker) * estimate->pace);
 	if (takes_all(b, worker))
-		return b->remaining;
+		return hdss_left(b);
 	us = h->end - estimate->ready;
 	if (estimate->start + worthwhile_size(b, worker) * estimate->pace > us)
 		return crumb(b, worker);
@@ -559,7 +565,7 @@ static double share_wish(struct heddle_strategy *b, unsigned worker)
 double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
-	double n = share_wish(b, worker), start = h->estimates[worker].start, rest = b->remaining;
+	double n = share_wish(b, worker), start = h->estimates[worker].start, rest = hdss_left(b);
 
 	if (n <= 0 || b->stream || !b->parameters[HDSS_JUMP])
 		return n;
@@ -570,9 +576,9 @@ double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
 		n = fmin(n, part(b, worker, h->over > 1 ? rest / 2 : rest,
 		                 fmax(WORTH_STARTS * start, WORTH_RUN * h->run)));
 	}
-	if (b->parameters[HDSS_RAMP])
+	if (b->parameters[HDSS_RAMP] && !h->known)
 		n = fmin(n, fmax(blocks_hdss_jump(b, worker),
-		                 part(b, worker, RAMP * (b->total - b->remaining),
+		                 part(b, worker, RAMP * (b->total - hdss_left(b)),
 		                      RAMP_STARTS * start)));
-	return fmax(n, 1);
+	return fmax(n, least_work(b));
 }
