@@ -187,9 +187,14 @@ static const double believed[] = {2, 1, 0.5, 0.3, 0.2, 0.15, 0.15, 0.15, 0.15, 0
 #define KIND_PAIRS 0.5
 /* Blocks on either side that noise is smoothed over. */
 #define SMOOTH 8
+/* Costs that differ by more than this, as a logarithm, and more than by noise have an edge
+ * between them. */
+#define EDGE 0.3
 /* Costs of earlier runs count at most so many times as much as the latest. */
 #define MOST_RUNS 3
 #define MAXKINDS 16
+/* What is known of starts counts so much after one more run. */
+#define FORGET 0.7
 
 /* A block that counts. */
 struct sample {
@@ -340,18 +345,42 @@ static void ratios_smooth(struct fit *fit, const double *off)
 	}
 }
 
-/* Adds a sample to the parts it covers. */
-static void sample_add(const struct costs *costs, const struct sample *s, double *sum,
-                       double *weight)
+/* Iterations whose costs are the old ones times a ratio, to the parts they cover. */
+static void part_add(const struct costs *costs, double start, double n, double ratio, double weight,
+                     double *sum, double *weights)
 {
-	double scale = (double)COSTS_PARTS / costs->n, from = s->start * scale,
-	       to = (s->start + s->n) * scale;
+	double scale = (double)COSTS_PARTS / costs->n, from = start * scale,
+	       to = (start + n) * scale;
 
 	for (int p = (int)from; p < COSTS_PARTS && p < to; p++) {
 		double covered = fmin(to, p + 1) - fmax(from, p);
 
-		sum[p] += covered * s->part * s->ratio;
-		weight[p] += covered * s->part;
+		sum[p] += covered * weight * ratio;
+		weights[p] += covered * weight;
+	}
+}
+
+/* A block between a cheap one and a dear one is likely to have an edge inside, where its time
+ * says. */
+static void samples_add(const struct fit *fit, const struct costs *costs, double *sum,
+                        double *weights)
+{
+	double least = exp(EDGE + 3 * fit->noise);
+
+	for (unsigned i = 0; i < fit->count; i++) {
+		const struct sample *s = &fit->samples[i];
+		double before = i ? s[-1].ratio : s->ratio, n = s->n;
+		double after = i + 1 < fit->count ? s[1].ratio : s->ratio, first = 1;
+
+		if (fmax(before, after) > least * fmin(before, after) &&
+		    (s->ratio - before) * (after - s->ratio) > 0)
+			first = (s->ratio - after) / (before - after);
+		else
+			before = s->ratio;
+		part_add(costs, s->start, n * first, before, s->part, sum, weights);
+		if (first < 1)
+			part_add(costs, s->start + n * first, n * (1 - first), after, s->part, sum,
+			         weights);
 	}
 }
 
@@ -431,6 +460,41 @@ static void paces_end(struct fit *fit, const struct costs *costs)
 		fit->workers[w].pace = fit->weight[w] > 0 ? fit->sum[w] / fit->weight[w] : 0;
 }
 
+/* Starts are what blocks take beside their iterations. Short blocks tell most of them. What
+ * earlier runs told counts less each time. */
+static void starts_end(struct fit *fit, const struct costs *costs, const struct costs_run *run)
+{
+	double off[MAXKINDS] = {0}, sure[MAXKINDS] = {0};
+
+	for (unsigned i = 0; i < run->count; i++) {
+		const struct costs_block *block = &run->blocks[i];
+		const struct costs_worker *worker;
+		double told, weight;
+
+		if (block->worker == NONE || !block->n || block->us <= 0)
+			continue;
+		worker = &fit->workers[block->worker];
+		if (worker->pace <= 0)
+			continue;
+		told = worker->start +
+		       worker->pace * costs_work(costs, block->start, block->n);
+		weight = 1 / (told * told);
+		off[worker->kind] += weight * (block->us - told);
+		sure[worker->kind] += weight;
+	}
+	for (unsigned w = 0; w < fit->nworkers; w++) {
+		struct costs_worker *worker = &fit->workers[w];
+		double found = sure[worker->kind];
+
+		worker->sure *= FORGET;
+		if (found <= 0)
+			continue;
+		worker->start += off[worker->kind] / (found + worker->sure);
+		worker->start = fmax(0, worker->start);
+		worker->sure += found;
+	}
+}
+
 int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run,
                 struct costs_worker *workers, unsigned nworkers, double *noise)
 {
@@ -454,11 +518,11 @@ int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run
 		for (unsigned i = 0; i < fit.count; i++)
 			room[i] = fit.samples[i].cost - fit.pace[fit.samples[i].worker];
 		ratios_smooth(&fit, room);
-		for (unsigned i = 0; i < fit.count; i++)
-			sample_add(costs, &fit.samples[i], ratio, weight);
+		samples_add(&fit, costs, ratio, weight);
 		gaps_fill(ratio, weight);
 		costs_update(costs, ratio, 1.0 / (1 + (known < MOST_RUNS ? known : MOST_RUNS)));
 		paces_end(&fit, costs);
+		starts_end(&fit, costs, run);
 	}
 	free(room);
 	fit_fini(&fit);

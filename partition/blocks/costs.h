@@ -71,15 +71,16 @@ double costs_run_returned(struct costs_run *run, unsigned worker, size_t n);
 
 /** What a worker's blocks take: start + pace x work. */
 struct costs_worker {
-	double start; /**< microseconds; given */
+	int kind;     /**< workers of a kind have one start, and are likely to have one pace */
+	double start; /**< microseconds */
+	double sure;  /**< of the start: sum over the blocks it comes from of 1 / time^2 */
 	double pace;  /**< microseconds for a unit of work; 0: unknown */
-	int kind;     /**< workers of a kind are likely to have one pace; given */
 };
 
 /** Learns costs and paces from a run.
  * @param costs those of earlier runs, or equal ones; the new ones come in their place
  * @param known how many earlier runs they come from; 0: they are only assumed
- * @param workers their paces come out
+ * @param workers what was believed of their starts; starts and paces come out
  * @param[out] noise how much blocks side by side differ, as part of their time
  * @return 0; -ENOMEM; -ENOENT where the run tells too little, nothing changes then */
 int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run,

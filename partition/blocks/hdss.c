@@ -174,6 +174,8 @@ static int hdss_begin(struct heddle_strategy *b)
 			given->alignment = factor;
 	}
 	h->over = 1;
+	for (int k = 0; k < HEDDLE_NKINDS; k++)
+		h->start[k] = -1;
 	h->kept = b->parameters[HDSS_MEMORY];
 	b->state = h;
 	return 0;

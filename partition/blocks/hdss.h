@@ -53,6 +53,7 @@ struct hdss_worker {
 	unsigned asked;                    /**< blocks it was given */
 	unsigned answered;                 /**< blocks of this run that it has done */
 	double has;                        /**< work under way */
+	double pace;                       /**< in earlier runs; 0: unknown */
 	double clock;                      /**< when its block under way began, microseconds
 	                                        since the beginning */
 };
@@ -95,6 +96,7 @@ struct hdss {
 	/** What iterations cost, from earlier runs. Without it each is taken for a unit of work. */
 	bool known;
 	struct costs costs;
+	double start[HEDDLE_NKINDS], sure[HEDDLE_NKINDS];
 	double noise;          /**< of blocks, in earlier runs */
 	double off, compared;  /**< sum and number of differences from what was expected */
 	struct hdss_worker worker[];
@@ -137,6 +139,8 @@ static inline double hdss_iterations(const struct heddle_strategy *b, double wor
 /** See memory.h. */
 void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory *memory);
 int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *memory);
+/** A worker's pace, given that which its latest blocks tell. */
+double blocks_hdss_known_pace(const struct heddle_strategy *b, unsigned worker, double pace);
 /** A block is done: is what was known of costs still true? Before it counts in estimates. */
 void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work, double us);
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 
 #include "partition/blocks/hdss.h"
 
@@ -18,6 +19,22 @@
 #define WRONG_BLOCKS 6
 /* A run that differed by more than this tells of other costs than those before. */
 #define CHANGED 0.25
+
+/* Its blocks take what they took, until it has done some in this run. */
+static void worker_remember(struct hdss_worker *worker, const struct blocks_memory_worker *memory)
+{
+	const struct costs_worker *time = &memory->time;
+
+	for (double part = 0.5; part <= 1; part += 0.5) {
+		double n = memory->largest.n * part;
+
+		heddle_block_time_add(&worker->time, n, time->start + n * time->pace, true, true);
+	}
+	worker->pace = time->pace;
+	worker->largest = memory->largest;
+	worker->last = memory->largest.n;
+	worker->learned = true;
+}
 
 void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory *memory)
 {
@@ -29,15 +46,25 @@ void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory 
 	h->costs = memory->costs;
 	h->noise = memory->noise;
 	for (unsigned w = 0; w < b->nworkers; w++) {
-		struct hdss_worker *worker = &h->worker[w];
+		const struct blocks_memory_worker *worker = &memory->workers[w];
 
-		if (memory->workers[w].time.pace <= 0)
-			continue;
-		worker->time = memory->workers[w].time;
-		worker->largest = memory->workers[w].largest;
-		worker->last = worker->largest.n;
-		worker->learned = true;
+		h->start[worker->time.kind] = worker->time.start;
+		h->sure[worker->time.kind] = worker->time.sure;
+		if (worker->time.pace > 0 && worker->largest.n > 0)
+			worker_remember(&h->worker[w], worker);
 	}
+}
+
+double blocks_hdss_known_pace(const struct heddle_strategy *b, unsigned worker, double pace)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_worker *w = &h->worker[worker];
+	double own = fmin(w->answered, 3), before = h->noise * h->noise / (0.1 * 0.1);
+	double off = log(pace / w->pace);
+
+	if (w->pace <= 0 || fabs(off) > 0.05 + 3 * h->noise / sqrt(fmax(own, 1)))
+		return pace;
+	return w->pace * exp(off * own / (own + before));
 }
 
 void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work, double us)
@@ -49,28 +76,26 @@ void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work
 		return;
 	h->off += fabs(log(us / (estimate.start + work * estimate.pace)));
 	h->compared++;
-	if (h->compared >= WRONG_BLOCKS && h->off > WRONG * h->compared)
+	if (h->compared >= fmax(WRONG_BLOCKS, b->nworkers) &&
+	    h->off > (WRONG + 2 * h->noise) * h->compared)
 		h->known = false;
 }
 
-/* What a worker's latest blocks took, over the work that they turned out to be. */
-static void worker_learn(const struct hdss *h, const struct costs *costs, unsigned worker,
-                         struct blocks_memory_worker *memory)
+/* Workers that did nothing keep what they had. */
+static void largest_learn(const struct hdss *h, struct blocks_memory *memory)
 {
 	const struct costs_run *run = &h->run_blocks;
-	unsigned latest[BLOCK_TIME_POINTS], count = 0;
 
-	*memory = (struct blocks_memory_worker){0};
-	for (unsigned i = run->count; i-- && count < BLOCK_TIME_POINTS;)
-		if (run->blocks[i].worker == worker && run->blocks[i].us > 0)
-			latest[count++] = i;
-	while (count--) {
-		const struct costs_block *block = &run->blocks[latest[count]];
-		double work = costs_work(costs, block->start, block->n);
+	for (unsigned i = 0; i < run->count; i++) {
+		const struct costs_block *block = &run->blocks[i];
+		double work = costs_work(&memory->costs, block->start, block->n);
+		struct heddle_block_point *largest;
 
-		heddle_block_time_add(&memory->time, work, block->us, true, true);
-		if (work > memory->largest.n)
-			memory->largest = (struct heddle_block_point){work, block->us};
+		if (block->worker >= memory->nworkers || block->us <= 0)
+			continue;
+		largest = &memory->workers[block->worker].largest;
+		if (work > largest->n)
+			*largest = (struct heddle_block_point){work, block->us};
 	}
 }
 
@@ -86,9 +111,11 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	if (!workers)
 		return -ENOMEM;
 	for (unsigned w = 0; w < b->nworkers; w++) {
-		workers[w].kind = b->workers[w].given.kind;
-		workers[w].start = b->parameters[HDSS_KINDS] ? h->kind[workers[w].kind].start
-		                                             : h->worker[w].time.start_us;
+		int kind = b->workers[w].given.kind;
+
+		workers[w].kind = kind;
+		workers[w].start = h->known ? h->start[kind] : h->kind[kind].start;
+		workers[w].sure = h->known ? h->sure[kind] : 0;
 	}
 	memory->error = h->compared > 0 ? h->off / h->compared : -1;
 	if (memory->error > CHANGED) {
@@ -97,8 +124,22 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	}
 	error = costs_learn(&memory->costs, memory->runs, &h->run_blocks, workers, b->nworkers,
 	                    &memory->noise);
-	for (unsigned w = 0; !error && w < b->nworkers; w++)
-		worker_learn(h, &memory->costs, w, &memory->workers[w]);
+	for (unsigned w = 0; !error && w < b->nworkers; w++) {
+		if (workers[w].pace <= 0)
+			workers[w].pace = memory->workers[w].time.pace;
+		memory->workers[w].time = workers[w];
+	}
+	if (!error)
+		largest_learn(h, memory);
+	if (getenv("DUMP")) {
+		double c = 0; int nc = 0;
+		for (unsigned w = 0; w < b->nworkers; w++) {
+			if (workers[w].kind) fprintf(stderr, "dev %u start %g pace %g largest %g; ", w, workers[w].start, workers[w].pace, memory->workers[w].largest.n); else c += workers[w].pace, nc++;
+		}
+		fprintf(stderr, "core start %g pace mean %g first %g noise %g error %g blocks %u costs:", workers[b->nworkers-1].start, c / nc, workers[b->nworkers-1].pace, memory->noise, memory->error, h->run_blocks.count);
+		for (int p = 0; p < 32; p++) fprintf(stderr, " %.2f", (memory->costs.before[p*32+32]-memory->costs.before[p*32])/b->total*32);
+		fprintf(stderr, "\n");
+	}
 	memory->runs++;
 	free(workers);
 	return error;

@@ -79,6 +79,10 @@ static void kinds_estimate(const struct heddle_strategy *b)
 		}
 		h->kind[k].start /= starts[k] + !starts[k];
 		h->kind[k].pace /= paces[k] + !paces[k];
+		if (h->known && h->start[k] >= 0) {
+			h->kind[k].start = h->start[k];
+			h->kind[k].sized = true;
+		}
 	}
 }
 
@@ -105,6 +109,8 @@ bool blocks_hdss_estimate(const struct heddle_strategy *b, unsigned worker,
 		if (!b->parameters[HDSS_KINDS])
 			estimate->start = own->time.start_us;
 		estimate->pace = heddle_block_time_pace(&own->time, estimate->start);
+		if (h->known)
+			estimate->pace = blocks_hdss_known_pace(b, worker, estimate->pace);
 	} else if (estimate->pace <= 0 && b->parameters[HDSS_WARM] && given->rate > 0) {
 		estimate->pace = 1 / given->rate;
 		estimate->prior = true;

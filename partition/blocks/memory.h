@@ -13,8 +13,8 @@
 #include "partition/blocks/costs.h"
 
 struct blocks_memory_worker {
-	struct heddle_block_time time; /**< over work, see costs.h */
-	struct heddle_block_point largest;
+	struct costs_worker time;          /**< pace 0: nothing is known */
+	struct heddle_block_point largest; /**< block; its size is work */
 };
 
 struct blocks_memory {

@@ -257,6 +257,7 @@ static int row_run(const struct bench_settings *settings, char **contenders, uns
 
 	snprintf(name, sizeof(name), "%s %s %gms %gus", row->machine->name, row->name,
 	         row->us / 1e3, row->device_us);
+	if (getenv("ROWS") && !strstr(name, getenv("ROWS"))) return 0;
 	printf("%-34s", name);
 	for (unsigned c = 0; c < count; c++)
 		if (contender_run(contenders[c], machine, work, row, settings->seed,
