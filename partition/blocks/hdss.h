@@ -54,6 +54,7 @@ struct hdss_worker {
 	unsigned answered;                 /**< blocks of this run that it has done */
 	double has;                        /**< work under way */
 	double pace;                       /**< in earlier runs; 0: unknown */
+	double shift;                      /**< logarithm of its pace now to that */
 	double clock;                      /**< when its block under way began, microseconds
 	                                        since the beginning */
 };
@@ -98,6 +99,7 @@ struct hdss {
 	struct costs costs;
 	double start[HEDDLE_NKINDS], sure[HEDDLE_NKINDS];
 	double noise;          /**< of blocks, in earlier runs */
+	double level; /**< logarithm of what iterations cost now to what they should */
 	double off, compared;  /**< sum and number of differences from what was expected */
 	struct hdss_worker worker[];
 };

@@ -17,6 +17,10 @@
  * average and as a logarithm, in so many blocks. */
 #define WRONG 0.8
 #define WRONG_BLOCKS 6
+/* How much a block says of its worker, and the most that it may differ for that. */
+#define SHIFT_GAIN 0.3
+#define SHIFT_MOST 0.7
+#define USUAL_NOISE 0.1
 /* A run that differed by more than this tells of other costs than those before. */
 #define CHANGED 0.25
 
@@ -59,23 +63,39 @@ double blocks_hdss_known_pace(const struct heddle_strategy *b, unsigned worker, 
 {
 	const struct hdss *h = b->state;
 	const struct hdss_worker *w = &h->worker[worker];
-	double own = fmin(w->answered, 3), before = h->noise * h->noise / (0.1 * 0.1);
-	double off = log(pace / w->pace);
 
-	if (w->pace <= 0 || fabs(off) > 0.05 + 3 * h->noise / sqrt(fmax(own, 1)))
+	if (w->pace <= 0)
 		return pace;
-	return w->pace * exp(off * own / (own + before));
+	/* Iterations that cost more than expected may go on. Those that cost less may not. */
+	return w->pace * exp(w->shift + fmax(0, h->level));
+}
+
+/* A block took longer or shorter than expected. What other workers saw, too, is a matter of the
+ * place, the rest one of the worker. */
+static void shift(struct heddle_strategy *b, struct hdss_worker *w, double off)
+{
+	struct hdss *h = b->state;
+	double gain = SHIFT_GAIN * fmin(1, USUAL_NOISE / h->noise);
+	double own = fmax(-SHIFT_MOST, fmin(SHIFT_MOST, off - h->level));
+
+	w->shift += gain * own;
+	off = fmax(-SHIFT_MOST, fmin(SHIFT_MOST, off - h->level));
+	h->level += off * 2 / (b->nworkers + 2) * fmin(1, 2 * USUAL_NOISE / h->noise);
 }
 
 void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work, double us)
 {
 	struct hdss *h = b->state;
-	struct hdss_estimate estimate;
+	struct hdss_worker *w = &h->worker[worker];
+	double off;
 
-	if (!blocks_hdss_estimate(b, worker, &estimate))
+	if (w->pace <= 0)
 		return;
-	h->off += fabs(log(us / (estimate.start + work * estimate.pace)));
+	off = log(us / (h->start[b->workers[worker].given.kind] +
+	                work * w->pace * exp(w->shift)));
+	h->off += fabs(off);
 	h->compared++;
+	shift(b, w, off);
 	if (h->compared >= fmax(WRONG_BLOCKS, b->nworkers) &&
 	    h->off > (WRONG + 2 * h->noise) * h->compared)
 		h->known = false;
@@ -118,7 +138,7 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 		workers[w].sure = h->known ? h->sure[kind] : 0;
 	}
 	memory->error = h->compared > 0 ? h->off / h->compared : -1;
-	if (memory->error > CHANGED) {
+	if (memory->error > CHANGED + h->noise) {
 		memory->runs = 0;
 		costs_init(&memory->costs, b->total);
 	}
