@@ -14,8 +14,8 @@
 #include "partition/blocks/hdss.h"
 
 /* Costs are no longer believed once blocks differ by so much from what they should take, on
- * average and as a logarithm, in so many blocks. */
-#define WRONG 0.8
+ * average and as a part, in so many blocks. */
+#define WRONG 0.5
 #define WRONG_BLOCKS 6
 /* How much a block says of its worker, and the most that it may differ for that. */
 #define SHIFT_GAIN 0.3
@@ -24,20 +24,24 @@
 /* A run that differed by more than this tells of other costs than those before. */
 #define CHANGED 0.25
 
-/* Its blocks take what they took, until it has done some in this run. */
+/* Blocks of the worker are taken to take so long until it has done some in this run. */
+static void time_set(struct hdss_worker *worker, double start, double pace)
+{
+	worker->time = (struct heddle_block_time){0};
+	for (double part = 0.5; part <= 1; part += 0.5) {
+		double n = worker->largest.n * part;
+
+		heddle_block_time_add(&worker->time, n, start + n * pace, true, true);
+	}
+}
+
 static void worker_remember(struct hdss_worker *worker, const struct blocks_memory_worker *memory)
 {
-	const struct costs_worker *time = &memory->time;
-
-	for (double part = 0.5; part <= 1; part += 0.5) {
-		double n = memory->largest.n * part;
-
-		heddle_block_time_add(&worker->time, n, time->start + n * time->pace, true, true);
-	}
-	worker->pace = time->pace;
+	worker->pace = memory->time.pace;
 	worker->largest = memory->largest;
 	worker->last = memory->largest.n;
 	worker->learned = true;
+	time_set(worker, memory->time.start, memory->time.pace);
 }
 
 void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory *memory)
@@ -83,22 +87,36 @@ static void shift(struct heddle_strategy *b, struct hdss_worker *w, double off)
 	h->level += off * 2 / (b->nworkers + 2) * fmin(1, 2 * USUAL_NOISE / h->noise);
 }
 
+/* Nothing is known of costs any more, and what is known of workers is what they did lately. */
+static void forget(struct heddle_strategy *b)
+{
+	struct hdss *h = b->state;
+
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		struct hdss_worker *worker = &h->worker[w];
+
+		if (worker->pace > 0)
+			time_set(worker, h->start[b->workers[w].given.kind],
+			         blocks_hdss_known_pace(b, w, 0));
+	}
+	h->known = false;
+}
+
 void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work, double us)
 {
 	struct hdss *h = b->state;
 	struct hdss_worker *w = &h->worker[worker];
-	double off;
+	double told;
 
 	if (w->pace <= 0)
 		return;
-	off = log(us / (h->start[b->workers[worker].given.kind] +
-	                work * w->pace * exp(w->shift)));
-	h->off += fabs(off);
+	told = h->start[b->workers[worker].given.kind] + work * w->pace * exp(w->shift);
+	h->off += fabs(us - told) / fmax(us, told);
 	h->compared++;
-	shift(b, w, off);
+	shift(b, w, log(us / told));
 	if (h->compared >= fmax(WRONG_BLOCKS, b->nworkers) &&
-	    h->off > (WRONG + 2 * h->noise) * h->compared)
-		h->known = false;
+	    h->off > (WRONG + h->noise / 2) * h->compared)
+		forget(b);
 }
 
 /* Workers that did nothing keep what they had. */

@@ -183,6 +183,11 @@ static double efficiency(const char *contender, const struct replay_machine *giv
 		machine.seed = given->seed + (abs(reps) - r) * 1000003UL;
 		error = replay_run(spec, &machine, &result);
 		value = error ? -1 : result.ideal_us / result.makespan_us;
+		if (getenv("TRACE") && !error) for (size_t i = 0; i < result.nblocks; i++) {
+			struct replay_block *k = &result.blocks[i];
+			if (k->worker < atoi(getenv("TRACE")) || k->end_us - k->begin_us > 0.1 * result.makespan_us)
+			fprintf(stderr, "rep %d w %u [%.4f %.4f) work %.4f %.0f..%.0f (%.0f) ph %d\n", r, k->worker, (double)k->start / machine.n, (double)(k->start + k->size)/machine.n, (machine.work[k->start+k->size]-machine.work[k->start])/machine.n, k->begin_us, k->end_us, k->end_us-k->begin_us, k->phase);
+		}
 		if (!error)
 			replay_free(&result);
 	}
