@@ -181,7 +181,7 @@ double costs_run_returned(struct costs_run *run, unsigned worker, size_t n)
 /* Blocks side by side are believed to cost alike up to about this difference of logarithms; more
  * is likely to be an edge between cheap and dear iterations. First it is wide, as paces are
  * not known yet. */
-static const double believed[] = {2, 1, 0.5, 0.3, 0.2, 0.15, 0.15, 0.15, 0.15, 0.15, 0.15, 0.15};
+static const double believed[] = {10, 10, 10, 10, 10, 10, 3, 1, 0.5, 0.3, 0.2, 0.15, 0.15, 0.15};
 #define ROUNDS (sizeof(believed) / sizeof(believed[0]))
 /* What a kind says of a worker's pace, in pairs of blocks. */
 #define KIND_PAIRS 0.5
@@ -479,7 +479,7 @@ static void starts_end(struct fit *fit, const struct costs *costs, const struct 
 		told = worker->start +
 		       worker->pace * costs_work(costs, block->start, block->n);
 		weight = 1 / (told * told);
-		off[worker->kind] += weight * (block->us - told);
+		off[worker->kind] += weight * fmin(block->us - told, told);
 		sure[worker->kind] += weight;
 	}
 	for (unsigned w = 0; w < fit->nworkers; w++) {

@@ -96,11 +96,13 @@ struct hdss {
 	struct costs_run run_blocks;
 	/** What iterations cost, from earlier runs. Without it each is taken for a unit of work. */
 	bool known;
+	bool confirmed; /**< the latest run was as those before */
 	struct costs costs;
 	double start[HEDDLE_NKINDS], sure[HEDDLE_NKINDS];
 	double noise;          /**< of blocks, in earlier runs */
 	double level; /**< logarithm of what iterations cost now to what they should */
-	double off, compared;  /**< sum and number of differences from what was expected */
+	double off, compared; /**< by how much blocks differ from what was expected, of how much;
+	                           microseconds */
 	struct hdss_worker worker[];
 };
 

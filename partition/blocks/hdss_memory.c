@@ -13,15 +13,18 @@
 
 #include "partition/blocks/hdss.h"
 
-/* Costs are no longer believed once blocks differ by so much from what they should take, on
- * average and as a part, in so many blocks. */
+/* Costs are no longer believed once the times of blocks differ by such a part of them from what
+ * they should be, in blocks that are such a part of the run. */
 #define WRONG 0.5
-#define WRONG_BLOCKS 6
+#define WRONG_RUN 0.05
 /* How much a block says of its worker, and the most that it may differ for that. */
 #define SHIFT_GAIN 0.3
 #define SHIFT_MOST 0.7
+/* The same for its place. */
+#define LEVEL_GAIN 0.125
+#define LEVEL_MOST 1.5
 #define USUAL_NOISE 0.1
-/* A run that differed by more than this tells of other costs than those before. */
+/* A run whose times differed by more than this part tells of other costs than those before. */
 #define CHANGED 0.25
 
 /* Blocks of the worker are taken to take so long until it has done some in this run. */
@@ -53,6 +56,7 @@ void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory 
 	h->known = true;
 	h->costs = memory->costs;
 	h->noise = memory->noise;
+	h->confirmed = memory->error >= 0 && memory->error < CHANGED + memory->noise / 2;
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		const struct blocks_memory_worker *worker = &memory->workers[w];
 
@@ -79,12 +83,11 @@ double blocks_hdss_known_pace(const struct heddle_strategy *b, unsigned worker, 
 static void shift(struct heddle_strategy *b, struct hdss_worker *w, double off)
 {
 	struct hdss *h = b->state;
-	double gain = SHIFT_GAIN * fmin(1, USUAL_NOISE / h->noise);
-	double own = fmax(-SHIFT_MOST, fmin(SHIFT_MOST, off - h->level));
+	double calm = fmin(1, USUAL_NOISE / h->noise), own = off - h->level;
 
-	w->shift += gain * own;
-	off = fmax(-SHIFT_MOST, fmin(SHIFT_MOST, off - h->level));
-	h->level += off * 2 / (b->nworkers + 2) * fmin(1, 2 * USUAL_NOISE / h->noise);
+	w->shift += calm * SHIFT_GAIN * fmax(-SHIFT_MOST, fmin(SHIFT_MOST, own));
+	h->level += calm * fmax(LEVEL_GAIN, 2.0 / (b->nworkers + 2)) *
+	            fmax(-LEVEL_MOST, fmin(LEVEL_MOST, own));
 }
 
 /* Nothing is known of costs any more, and what is known of workers is what they did lately. */
@@ -97,7 +100,7 @@ static void forget(struct heddle_strategy *b)
 
 		if (worker->pace > 0)
 			time_set(worker, h->start[b->workers[w].given.kind],
-			         blocks_hdss_known_pace(b, w, 0));
+			         worker->pace * exp(fmax(0, h->level)));
 	}
 	h->known = false;
 }
@@ -111,10 +114,10 @@ void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work
 	if (w->pace <= 0)
 		return;
 	told = h->start[b->workers[worker].given.kind] + work * w->pace * exp(w->shift);
-	h->off += fabs(us - told) / fmax(us, told);
-	h->compared++;
+	h->off += fabs(us - told);
+	h->compared += fmax(us, told);
 	shift(b, w, log(us / told));
-	if (h->compared >= fmax(WRONG_BLOCKS, b->nworkers) &&
+	if (h->compared >= WRONG_RUN * h->run * b->nworkers &&
 	    h->off > (WRONG + h->noise / 2) * h->compared)
 		forget(b);
 }
@@ -137,6 +140,12 @@ static void largest_learn(const struct hdss *h, struct blocks_memory *memory)
 	}
 }
 
+/* First blocks are short, and tell most of starts. */
+static double first_start(const struct hdss *h, int kind)
+{
+	return h->agree[kind] ? h->first[kind].start_us : h->kind[kind].start;
+}
+
 int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *memory)
 {
 	const struct hdss *h = b->state;
@@ -152,11 +161,11 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 		int kind = b->workers[w].given.kind;
 
 		workers[w].kind = kind;
-		workers[w].start = h->known ? h->start[kind] : h->kind[kind].start;
-		workers[w].sure = h->known ? h->sure[kind] : 0;
+		workers[w].start = h->start[kind] >= 0 ? h->start[kind] : first_start(h, kind);
+		workers[w].sure = h->sure[kind];
 	}
 	memory->error = h->compared > 0 ? h->off / h->compared : -1;
-	if (memory->error > CHANGED + h->noise) {
+	if (memory->error > CHANGED + h->noise / 2) {
 		memory->runs = 0;
 		costs_init(&memory->costs, b->total);
 	}

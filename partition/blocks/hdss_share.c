@@ -41,6 +41,8 @@
  * below so many times its start. */
 #define RAMP 2
 #define RAMP_STARTS 32
+/* With costs of an earlier run that no other run has confirmed. */
+#define KNOWN_STARTS 8
 /* Blocks under way that take so many times as long as expected, on average, tell that
  * iterations cost more now. */
 #define OVERRUN 1.5
@@ -582,9 +584,9 @@ double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
 		n = fmin(n, part(b, worker, h->over > 1 ? rest / 2 : rest,
 		                 fmax(WORTH_STARTS * start, WORTH_RUN * h->run)));
 	}
-	if (b->parameters[HDSS_RAMP] && !h->known)
-		n = fmin(n, fmax(blocks_hdss_jump(b, worker),
+	if (b->parameters[HDSS_RAMP] && !h->confirmed)
+		n = fmin(n, fmax(h->known ? 0 : blocks_hdss_jump(b, worker),
 		                 part(b, worker, RAMP * (b->total - hdss_left(b)),
-		                      RAMP_STARTS * start)));
+		                      (h->known ? KNOWN_STARTS : RAMP_STARTS) * start)));
 	return fmax(n, least_work(b));
 }
