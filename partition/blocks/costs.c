@@ -190,11 +190,16 @@ static const double believed[] = {10, 10, 10, 10, 10, 10, 3, 1, 0.5, 0.3, 0.2, 0
 /* Costs that differ by more than this, as a logarithm, and more than by noise have an edge
  * between them. */
 #define EDGE 0.3
+#define UNSURE 0.15
 /* Costs of earlier runs count at most so many times as much as the latest. */
 #define MOST_RUNS 3
 #define MAXKINDS 16
 /* What is known of starts counts so much after one more run. */
 #define FORGET 0.7
+/* Paces and starts are found in turn. */
+#define LINES 3
+/* Blocks that differ by more than about this part of their time say little of starts. */
+#define UNLIKE 0.3
 
 /* A block that counts. */
 struct sample {
@@ -360,6 +365,13 @@ static void part_add(const struct costs *costs, double start, double n, double r
 	}
 }
 
+/* The place of an edge is known to some part of the block. It is the dear part that must not
+ * turn out longer. */
+static double unsure_add(double first, bool dear_last)
+{
+	return dear_last ? fmax(0, first - UNSURE) : fmin(1, first + UNSURE);
+}
+
 /* A block between a cheap one and a dear one is likely to have an edge inside, where its time
  * says. */
 static void samples_add(const struct fit *fit, const struct costs *costs, double *sum,
@@ -374,7 +386,7 @@ static void samples_add(const struct fit *fit, const struct costs *costs, double
 
 		if (fmax(before, after) > least * fmin(before, after) &&
 		    (s->ratio - before) * (after - s->ratio) > 0)
-			first = (s->ratio - after) / (before - after);
+			first = unsure_add((s->ratio - after) / (before - after), before < after);
 		else
 			before = s->ratio;
 		part_add(costs, s->start, n * first, before, s->part, sum, weights);
@@ -445,16 +457,24 @@ static void fit_fini(struct fit *fit)
 	free(fit->pace);
 }
 
+static bool counts(const struct costs_block *block)
+{
+	return block->worker != NONE && block->n && block->us > 0;
+}
+
 /* The paces that fit the new costs. */
-static void paces_end(struct fit *fit, const struct costs *costs)
+static void paces_end(struct fit *fit, const struct costs *costs, const struct costs_run *run)
 {
 	for (unsigned w = 0; w < fit->nworkers; w++)
 		fit->sum[w] = fit->weight[w] = 0;
-	for (unsigned i = 0; i < fit->count; i++) {
-		const struct sample *s = &fit->samples[i];
+	for (unsigned i = 0; i < run->count; i++) {
+		const struct costs_block *block = &run->blocks[i];
 
-		fit->sum[s->worker] += s->us;
-		fit->weight[s->worker] += costs_work(costs, s->start, s->n);
+		if (!counts(block) ||
+		    block->us * (1 - LEAST_PART) < fit->workers[block->worker].start)
+			continue;
+		fit->sum[block->worker] += block->us - fit->workers[block->worker].start;
+		fit->weight[block->worker] += costs_work(costs, block->start, block->n);
 	}
 	for (unsigned w = 0; w < fit->nworkers; w++)
 		fit->workers[w].pace = fit->weight[w] > 0 ? fit->sum[w] / fit->weight[w] : 0;
@@ -462,36 +482,34 @@ static void paces_end(struct fit *fit, const struct costs *costs)
 
 /* Starts are what blocks take beside their iterations. Short blocks tell most of them. What
  * earlier runs told counts less each time. */
-static void starts_end(struct fit *fit, const struct costs *costs, const struct costs_run *run)
+static void starts_end(struct fit *fit, const struct costs *costs, const struct costs_run *run,
+                       bool last)
 {
 	double off[MAXKINDS] = {0}, sure[MAXKINDS] = {0};
 
 	for (unsigned i = 0; i < run->count; i++) {
 		const struct costs_block *block = &run->blocks[i];
 		const struct costs_worker *worker;
-		double told, weight;
+		double told, unlike, weight;
 
-		if (block->worker == NONE || !block->n || block->us <= 0)
+		if (!counts(block) || fit->workers[block->worker].pace <= 0)
 			continue;
 		worker = &fit->workers[block->worker];
-		if (worker->pace <= 0)
-			continue;
-		told = worker->start +
-		       worker->pace * costs_work(costs, block->start, block->n);
-		weight = 1 / (told * told);
-		off[worker->kind] += weight * fmin(block->us - told, told);
+		told = worker->start + worker->pace * costs_work(costs, block->start, block->n);
+		unlike = (block->us - told) / told / UNLIKE;
+		weight = 1 / (told * told * (1 + unlike * unlike));
+		off[worker->kind] += weight * (block->us - told);
 		sure[worker->kind] += weight;
 	}
 	for (unsigned w = 0; w < fit->nworkers; w++) {
 		struct costs_worker *worker = &fit->workers[w];
 		double found = sure[worker->kind];
 
-		worker->sure *= FORGET;
-		if (found <= 0)
-			continue;
-		worker->start += off[worker->kind] / (found + worker->sure);
+		if (found > 0)
+			worker->start += off[worker->kind] / (found + FORGET * worker->sure);
 		worker->start = fmax(0, worker->start);
-		worker->sure += found;
+		if (last)
+			worker->sure = FORGET * worker->sure + found;
 	}
 }
 
@@ -521,8 +539,10 @@ int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run
 		samples_add(&fit, costs, ratio, weight);
 		gaps_fill(ratio, weight);
 		costs_update(costs, ratio, 1.0 / (1 + (known < MOST_RUNS ? known : MOST_RUNS)));
-		paces_end(&fit, costs);
-		starts_end(&fit, costs, run);
+		for (int i = 0; i < LINES; i++) {
+			paces_end(&fit, costs, run);
+			starts_end(&fit, costs, run, i + 1 == LINES);
+		}
 	}
 	free(room);
 	fit_fini(&fit);

@@ -103,6 +103,7 @@ static void forget(struct heddle_strategy *b)
 			         worker->pace * exp(fmax(0, h->level)));
 	}
 	h->known = false;
+	if (getenv("DUMP2")) fprintf(stderr, "forgotten\n");
 }
 
 void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work, double us)
@@ -117,6 +118,7 @@ void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work
 	h->off += fabs(us - told);
 	h->compared += fmax(us, told);
 	shift(b, w, log(us / told));
+	if (getenv("DUMP2")) fprintf(stderr, "now %g w %u work %g us %g told %g shift %g level %g run %g over %g\n", h->now, worker, work, us, told, w->shift, h->level, h->run, h->over);
 	if (h->compared >= WRONG_RUN * h->run * b->nworkers &&
 	    h->off > (WRONG + h->noise / 2) * h->compared)
 		forget(b);
@@ -140,10 +142,34 @@ static void largest_learn(const struct hdss *h, struct blocks_memory *memory)
 	}
 }
 
-/* First blocks are short, and tell most of starts. */
-static double first_start(const struct hdss *h, int kind)
+/* No more than the shortest block took leaves for it. */
+static double first_start(const struct hdss *h, const struct heddle_strategy *b, int kind)
 {
-	return h->agree[kind] ? h->first[kind].start_us : h->kind[kind].start;
+	const struct costs_run *run = &h->run_blocks;
+	double start = h->agree[kind] ? h->first[kind].start_us : h->kind[kind].start;
+
+	for (unsigned i = 0; i < run->count; i++)
+		if (run->blocks[i].us > 0 && run->blocks[i].worker < b->nworkers &&
+		    (int)b->workers[run->blocks[i].worker].given.kind == kind)
+			start = fmin(start, run->blocks[i].us / 2);
+	return start;
+}
+
+/* What the run believed of starts when it was over. */
+static void starts_learn(const struct heddle_strategy *b, struct costs_worker *workers)
+{
+	const struct hdss *h = b->state;
+	double start[HEDDLE_NKINDS];
+
+	for (int k = 0; k < HEDDLE_NKINDS; k++)
+		start[k] = h->start[k] >= 0 ? h->start[k] : first_start(h, b, k);
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		int kind = b->workers[w].given.kind;
+
+		workers[w].kind = kind;
+		workers[w].start = start[kind];
+		workers[w].sure = h->sure[kind];
+	}
 }
 
 int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *memory)
@@ -157,13 +183,7 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	workers = calloc(b->nworkers, sizeof(*workers));
 	if (!workers)
 		return -ENOMEM;
-	for (unsigned w = 0; w < b->nworkers; w++) {
-		int kind = b->workers[w].given.kind;
-
-		workers[w].kind = kind;
-		workers[w].start = h->start[kind] >= 0 ? h->start[kind] : first_start(h, kind);
-		workers[w].sure = h->sure[kind];
-	}
+	starts_learn(b, workers);
 	memory->error = h->compared > 0 ? h->off / h->compared : -1;
 	if (memory->error > CHANGED + h->noise / 2) {
 		memory->runs = 0;
