@@ -83,11 +83,12 @@ double blocks_hdss_known_pace(const struct heddle_strategy *b, unsigned worker, 
 static void shift(struct heddle_strategy *b, struct hdss_worker *w, double off)
 {
 	struct hdss *h = b->state;
-	double calm = fmin(1, USUAL_NOISE / h->noise), own = off - h->level;
+	double calm = fmin(1, USUAL_NOISE / h->noise), own = fmax(-SHIFT_MOST, off) - h->level;
 
 	w->shift += calm * SHIFT_GAIN * fmax(-SHIFT_MOST, fmin(SHIFT_MOST, own));
 	h->level += calm * fmax(LEVEL_GAIN, 2.0 / (b->nworkers + 2)) *
 	            fmax(-LEVEL_MOST, fmin(LEVEL_MOST, own));
+	h->level = fmax(-SHIFT_MOST, h->level);
 }
 
 /* Nothing is known of costs any more, and what is known of workers is what they did lately. */
@@ -115,8 +116,8 @@ void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work
 	if (w->pace <= 0)
 		return;
 	told = h->start[b->workers[worker].given.kind] + work * w->pace * exp(w->shift);
-	h->off += fabs(us - told);
-	h->compared += fmax(us, told);
+	h->off += fmin(fabs(us - told), us);
+	h->compared += us;
 	shift(b, w, log(us / told));
 	if (getenv("DUMP2")) fprintf(stderr, "now %g w %u work %g us %g told %g shift %g level %g run %g over %g\n", h->now, worker, work, us, told, w->shift, h->level, h->run, h->over);
 	if (h->compared >= WRONG_RUN * h->run * b->nworkers &&
