@@ -218,6 +218,7 @@ struct fit {
 	double *pace; /* logarithms, by worker */
 	double *sum, *weight;
 	unsigned nworkers;
+	double us; /* of a block, on average */
 	double noise;
 };
 
@@ -242,6 +243,9 @@ static unsigned samples_take(struct fit *fit, const struct costs *costs,
 		count++;
 	}
 	fit->count = count;
+	fit->us = 0;
+	for (unsigned i = 0; i < count; i++)
+		fit->us += fit->samples[i].us / count;
 	return count;
 }
 
@@ -290,7 +294,8 @@ static void paces_improve(struct fit *fit, double width)
 		if (a->worker == b->worker)
 			continue;
 		off = (between - fit->pace[a->worker] + fit->pace[b->worker]) / width;
-		weight = a->part * b->part / (1 + off * off);
+		weight = a->part * b->part * fmin(1, fmin(a->us, b->us) / fit->us) /
+		         (1 + off * off);
 		fit->sum[a->worker] += weight * (fit->pace[b->worker] + between);
 		fit->sum[b->worker] += weight * (fit->pace[a->worker] - between);
 		fit->weight[a->worker] += weight;

@@ -101,6 +101,7 @@ struct hdss {
 	double start[HEDDLE_NKINDS], sure[HEDDLE_NKINDS];
 	double noise;          /**< of blocks, in earlier runs */
 	double level; /**< logarithm of what iterations cost now to what they should */
+	double wrong; /**< work that was not what it was believed to be */
 	double off, compared; /**< by how much blocks differ from what was expected, of how much;
 	                           microseconds */
 	struct hdss_worker worker[];

@@ -17,6 +17,10 @@
  * they should be, in blocks that are such a part of the run. */
 #define WRONG 0.5
 #define WRONG_RUN 0.05
+/* Or once such a part of all work was not what it was believed to be, beyond a usual
+ * difference. */
+#define WRONG_WORK 0.12
+#define EXPECTED 0.2
 /* How much a block says of its worker, and the most that it may differ for that. */
 #define SHIFT_GAIN 0.3
 #define SHIFT_MOST 0.7
@@ -120,7 +124,10 @@ void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work
 	h->compared += us;
 	shift(b, w, log(us / told));
 	if (getenv("DUMP2")) fprintf(stderr, "now %g w %u work %g us %g told %g shift %g level %g run %g over %g\n", h->now, worker, work, us, told, w->shift, h->level, h->run, h->over);
-	if (h->compared >= WRONG_RUN * h->run * b->nworkers &&
+	h->wrong += work * fmax(0, fabs(us - told) / fmax(us, told) - EXPECTED - h->noise / 2);
+	if (h->wrong > WRONG_WORK * b->total)
+		forget(b);
+	else if (h->compared >= WRONG_RUN * h->run * b->nworkers &&
 	    h->off > (WRONG + h->noise / 2) * h->compared)
 		forget(b);
 }
