@@ -13,13 +13,13 @@
 
 #include "partition/blocks/hdss.h"
 
-/* Costs are no longer believed once the times of blocks differ by such a part of them from what
- * they should be, in blocks that are such a part of the run. */
+/* Costs are no longer believed once such a part of blocks' time was not expected, in blocks that
+ * are such a part of the run. */
 #define WRONG 0.5
-#define WRONG_RUN 0.05
+#define WRONG_RUN 0.1
 /* Or once such a part of all work was not what it was believed to be, beyond a usual
  * difference. */
-#define WRONG_WORK 0.12
+#define WRONG_WORK 0.2
 #define EXPECTED 0.2
 /* How much a block says of its worker, and the most that it may differ for that. */
 #define SHIFT_GAIN 0.3
@@ -120,7 +120,7 @@ void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work
 	if (w->pace <= 0)
 		return;
 	told = h->start[b->workers[worker].given.kind] + work * w->pace * exp(w->shift);
-	h->off += fmin(fabs(us - told), us);
+	h->off += fmax(0, us - told);
 	h->compared += us;
 	shift(b, w, log(us / told));
 	if (getenv("DUMP2")) fprintf(stderr, "now %g w %u work %g us %g told %g shift %g level %g run %g over %g\n", h->now, worker, work, us, told, w->shift, h->level, h->run, h->over);

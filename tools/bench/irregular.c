@@ -399,11 +399,15 @@ static int drawn_run(const struct bench_settings *settings, char **contenders, u
 		struct row row;
 
 		row_draw(&row, &drawn, &random);
+		if (getenv("ONLY") && i != (unsigned)atoi(getenv("ONLY"))) { for (unsigned c = 0; c < count; c++) values[c][i] = 1; continue; }
 		row_fill(machine, work, &row, settings->seed + i);
 		for (unsigned c = 0; c < count && !status; c++) {
 			values[c][i] = efficiency(contenders[c], machine);
 			status = values[c][i] < 0;
 		}
+		if (getenv("DRAWN")) { printf("%u: c %u d %u us %.0f core %.1f dev %.0f noise %.2f depth %u shape %d f %.2f [%.3f %.3f) t %u:", i, drawn.cores, drawn.devices, row.us, row.core_us, row.device_us, row.noise, row.depth, row.cost.shape, row.cost.factor, row.cost.from, row.cost.to, row.cost.teeth);
+		for (unsigned c = 0; c < count; c++) printf(" %.3f", values[c][i]);
+		printf(" drawn\n"); }
 	}
 	if (!status)
 		drawn_print(settings, contenders, count, values, n);
