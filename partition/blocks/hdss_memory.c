@@ -29,7 +29,7 @@
 #define LEVEL_MOST 1.5
 #define USUAL_NOISE 0.1
 /* A run whose times differed by more than this part tells of other costs than those before. */
-#define CHANGED 0.25
+#define CHANGED 0.15
 
 /* Blocks of the worker are taken to take so long until it has done some in this run. */
 static void time_set(struct hdss_worker *worker, double start, double pace)
@@ -60,7 +60,7 @@ void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory 
 	h->known = true;
 	h->costs = memory->costs;
 	h->noise = memory->noise;
-	h->confirmed = memory->error >= 0 && memory->error < CHANGED + memory->noise / 2;
+	h->confirmed = memory->error < CHANGED + memory->noise / 2;
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		const struct blocks_memory_worker *worker = &memory->workers[w];
 
@@ -163,6 +163,26 @@ static double first_start(const struct hdss *h, const struct heddle_strategy *b,
 	return start;
 }
 
+/* What part of the time of blocks could not be expected if all iterations cost the same: a loop
+ * of equal ones is confirmed by its first run. */
+static double unequal(const struct hdss *h, const struct blocks_memory *memory)
+{
+	const struct costs_run *run = &h->run_blocks;
+	double off = 0, sum = 0;
+
+	for (unsigned i = 0; i < run->count; i++) {
+		const struct costs_block *block = &run->blocks[i];
+		const struct costs_worker *worker;
+
+		if (block->worker >= memory->nworkers || block->us <= 0)
+			continue;
+		worker = &memory->workers[block->worker].time;
+		off += fmax(0, block->us - worker->start - block->n * worker->pace);
+		sum += block->us;
+	}
+	return sum > 0 ? off / sum : 1;
+}
+
 /* What the run believed of starts when it was over. */
 static void starts_learn(const struct heddle_strategy *b, struct costs_worker *workers)
 {
@@ -192,7 +212,7 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	if (!workers)
 		return -ENOMEM;
 	starts_learn(b, workers);
-	memory->error = h->compared > 0 ? h->off / h->compared : -1;
+	memory->error = h->compared > 0 ? h->off / h->compared : 0;
 	if (memory->error > CHANGED + h->noise / 2) {
 		memory->runs = 0;
 		costs_init(&memory->costs, b->total);
@@ -206,6 +226,8 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	}
 	if (!error)
 		largest_learn(h, memory);
+	if (!error && !memory->runs)
+		memory->error = unequal(h, memory);
 	if (getenv("DUMP")) {
 		double c = 0; int nc = 0;
 		for (unsigned w = 0; w < b->nworkers; w++) {

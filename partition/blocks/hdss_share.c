@@ -19,6 +19,10 @@
  * pipeline while it comes, nor with the last while it goes. */
 #define LONGEST_SLICE 0.25
 #define LONGEST_PIPELINED 0.0625
+/* What earlier runs told and the latest confirmed may be believed for longer, less where blocks
+ * are noisy. */
+#define LONGEST_CONFIRMED 0.9
+#define NOISE_MARGIN 5
 /* Nor are the last ones made shorter than this part of the run, or than so many
  * times their cost beside the iterations. */
 #define SHORTEST_SLICE 0.005
@@ -148,6 +152,8 @@ static double slice_us(const struct heddle_strategy *b, unsigned worker, double 
 
 	if (b->stream)
 		return longest; /* it comes cut already */
+	if (h->confirmed)
+		longest = fmax(longest, h->run * (LONGEST_CONFIRMED - NOISE_MARGIN * h->noise));
 	if (us < flat)
 		us = flat;
 	return us < longest ? us : longest;
@@ -391,6 +397,8 @@ static double piece(const struct heddle_strategy *b, unsigned worker, double us)
 
 	if (!b->parameters[HDSS_SLICE])
 		return us;
+	if (h->confirmed)
+		half = us * fmax(0.5, 1 - NOISE_MARGIN * h->noise);
 	if (shortest < SHORTEST_STARTS * estimate->start)
 		shortest = SHORTEST_STARTS * estimate->start;
 	if (shortest > estimate->slice)

@@ -20,8 +20,7 @@ struct blocks_memory_worker {
 struct blocks_memory {
 	unsigned runs;  /**< that it comes from, without those before the costs changed */
 	double noise;   /**< how much blocks side by side differ, as part of their time */
-	double error;   /**< of the latest run: by which part of them times differed from what was
-	                     expected; negative: nothing was expected */
+	double error;   /**< of the latest run: part of blocks' time that was not expected */
 	unsigned nworkers;
 	struct costs costs;
 	struct blocks_memory_worker workers[];
