@@ -42,6 +42,7 @@ libheddle_la_SOURCES += \
 	partition/loop/block_starpu.c \
 	partition/loop/loop_private.h \
 	partition/loop/loop_starpu.c \
+	partition/loop/memory_starpu.c \
 	partition/loop/rates_starpu.c \
 	partition/loop/run_starpu.c \
 	partition/loop/view_starpu.c

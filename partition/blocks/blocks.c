@@ -243,10 +243,15 @@ void heddle_strategy_destroy(struct heddle_strategy *b)
 	free(b);
 }
 
+bool blocks_memory_kept(const struct heddle_strategy *b)
+{
+	return b->strategy->kept && b->total && b->strategy->kept(b);
+}
+
 void blocks_memory_use(struct heddle_strategy *b, const struct blocks_memory *memory)
 {
-	if (b->strategy->remember && memory->costs.n == b->total &&
-	    memory->nworkers == b->nworkers && b->total)
+	if (blocks_memory_kept(b) && memory->costs.n == b->total &&
+	    memory->nworkers == b->nworkers)
 		b->strategy->remember(b, memory);
 }
 
@@ -257,7 +262,7 @@ int blocks_memory_learn(const struct heddle_strategy *b, struct blocks_memory **
 	struct blocks_memory *learned;
 	int error;
 
-	if (!b->strategy->learn || !b->total)
+	if (!blocks_memory_kept(b))
 		return -ENOENT;
 	learned = calloc(1, bytes);
 	if (!learned)

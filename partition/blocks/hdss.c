@@ -511,6 +511,11 @@ static bool hdss_overlaps(const double *values)
 	return values[HDSS_OVERLAP];
 }
 
+static bool hdss_kept(const struct heddle_strategy *b)
+{
+	return ((const struct hdss *)b->state)->kept;
+}
+
 static void hdss_end(struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
@@ -538,6 +543,7 @@ const struct blocks_strategy blocks_hdss = {
     .phase = hdss_phase,
     .rate = hdss_rate,
     .end = hdss_end,
+    .kept = hdss_kept,
     .remember = blocks_hdss_remember,
     .learn = blocks_hdss_learn,
 };

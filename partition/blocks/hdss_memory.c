@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <stdio.h>
 
 #include "partition/blocks/hdss.h"
 
@@ -55,8 +54,6 @@ void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory 
 {
 	struct hdss *h = b->state;
 
-	if (!h->kept)
-		return;
 	h->known = true;
 	h->costs = memory->costs;
 	h->noise = memory->noise;
@@ -108,7 +105,6 @@ static void forget(struct heddle_strategy *b)
 			         worker->pace * exp(fmax(0, h->level)));
 	}
 	h->known = false;
-	if (getenv("DUMP2")) fprintf(stderr, "forgotten\n");
 }
 
 void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work, double us)
@@ -123,7 +119,6 @@ void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work
 	h->off += fmax(0, us - told);
 	h->compared += us;
 	shift(b, w, log(us / told));
-	if (getenv("DUMP2")) fprintf(stderr, "now %g w %u work %g us %g told %g shift %g level %g run %g over %g\n", h->now, worker, work, us, told, w->shift, h->level, h->run, h->over);
 	h->wrong += work * fmax(0, fabs(us - told) / fmax(us, told) - EXPECTED - h->noise / 2);
 	if (h->wrong > WRONG_WORK * b->total)
 		forget(b);
@@ -206,8 +201,6 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	struct costs_worker *workers;
 	int error;
 
-	if (!h->kept)
-		return -ENOENT;
 	workers = calloc(b->nworkers, sizeof(*workers));
 	if (!workers)
 		return -ENOMEM;
@@ -228,15 +221,6 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 		largest_learn(h, memory);
 	if (!error && !memory->runs)
 		memory->error = unequal(h, memory);
-	if (getenv("DUMP")) {
-		double c = 0; int nc = 0;
-		for (unsigned w = 0; w < b->nworkers; w++) {
-			if (workers[w].kind) fprintf(stderr, "dev %u start %g pace %g largest %g; ", w, workers[w].start, workers[w].pace, memory->workers[w].largest.n); else c += workers[w].pace, nc++;
-		}
-		fprintf(stderr, "core start %g pace mean %g first %g noise %g error %g blocks %u costs:", workers[b->nworkers-1].start, c / nc, workers[b->nworkers-1].pace, memory->noise, memory->error, h->run_blocks.count);
-		for (int p = 0; p < 32; p++) fprintf(stderr, " %.2f", (memory->costs.before[p*32+32]-memory->costs.before[p*32])/b->total*32);
-		fprintf(stderr, "\n");
-	}
 	memory->runs++;
 	free(workers);
 	return error;

@@ -26,6 +26,9 @@ struct blocks_memory {
 	struct blocks_memory_worker workers[];
 };
 
+/** Whether a run tells something for the next one. */
+bool blocks_memory_kept(const struct heddle_strategy *b);
+
 /** Begins with what is known. Before the first block. Memory of another number of workers or
  * iterations is ignored. */
 void blocks_memory_use(struct heddle_strategy *b, const struct blocks_memory *memory);

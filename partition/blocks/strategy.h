@@ -68,7 +68,8 @@ struct blocks_strategy {
 	/** Without it the mean rate of all that the worker completed. */
 	double (*rate)(const struct heddle_strategy *b, unsigned worker);
 	void (*end)(struct heddle_strategy *b);
-	/** See memory.h. */
+	/** See memory.h. All or none of them. */
+	bool (*kept)(const struct heddle_strategy *b);
 	void (*remember)(struct heddle_strategy *b, const struct blocks_memory *memory);
 	int (*learn)(const struct heddle_strategy *b, struct blocks_memory *memory);
 };
