@@ -250,8 +250,7 @@ bool blocks_memory_kept(const struct heddle_strategy *b)
 
 void blocks_memory_use(struct heddle_strategy *b, const struct blocks_memory *memory)
 {
-	if (blocks_memory_kept(b) && memory->costs.n == b->total &&
-	    memory->nworkers == b->nworkers)
+	if (blocks_memory_kept(b) && memory->costs.n == b->total && memory->nworkers == b->nworkers)
 		b->strategy->remember(b, memory);
 }
 

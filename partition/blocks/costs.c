@@ -11,6 +11,8 @@
 #include "partition/blocks/costs.h"
 
 #define NONE ((unsigned)-1)
+/* Of longer runs nothing is kept: 12 MB. */
+#define MOST_BLOCKS (1U << 18)
 
 /* ---- work by place ---- */
 
@@ -26,8 +28,7 @@ static double work_before(const struct costs *costs, double place)
 	double x = place / costs->n * COSTS_PARTS;
 	int part = x < COSTS_PARTS ? (int)x : COSTS_PARTS - 1;
 
-	return costs->before[part] +
-	       (x - part) * (costs->before[part + 1] - costs->before[part]);
+	return costs->before[part] + (x - part) * (costs->before[part + 1] - costs->before[part]);
 }
 
 double costs_work(const struct costs *costs, size_t start, size_t n)
@@ -83,11 +84,12 @@ static struct costs_block *block_new(struct costs_run *run)
 {
 	if (run->count == run->capacity) {
 		unsigned capacity = run->capacity ? 2 * run->capacity : 256;
-		struct costs_block *grown = realloc(run->blocks, capacity * sizeof(*grown));
+		struct costs_block *grown = capacity <= MOST_BLOCKS
+		                                ? realloc(run->blocks, capacity * sizeof(*grown))
+		                                : NULL;
 
-		if (!grown || capacity >= NONE / 2) {
+		if (!grown) {
 			run->lost = true;
-			run->blocks = grown ? grown : run->blocks;
 			return NULL;
 		}
 		run->blocks = grown;
@@ -238,8 +240,8 @@ static unsigned samples_take(struct fit *fit, const struct costs *costs,
 		work = costs_work(costs, block->start, block->n);
 		if (us < LEAST_PART * block->us || work <= 0)
 			continue;
-		*s = (struct sample){block->start,   block->n, block->worker, us / block->us,
-		                     log(us / work), us,       1};
+		*s = (struct sample){
+		    block->start, block->n, block->worker, us / block->us, log(us / work), us, 1};
 		count++;
 	}
 	fit->count = count;
@@ -294,8 +296,8 @@ static void paces_improve(struct fit *fit, double width)
 		if (a->worker == b->worker)
 			continue;
 		off = (between - fit->pace[a->worker] + fit->pace[b->worker]) / width;
-		weight = a->part * b->part * fmin(1, fmin(a->us, b->us) / fit->us) /
-		         (1 + off * off);
+		weight =
+		    a->part * b->part * fmin(1, fmin(a->us, b->us) / fit->us) / (1 + off * off);
 		fit->sum[a->worker] += weight * (fit->pace[b->worker] + between);
 		fit->sum[b->worker] += weight * (fit->pace[a->worker] - between);
 		fit->weight[a->worker] += weight;
@@ -327,8 +329,8 @@ static double noise_find(const struct fit *fit, double *room)
 	for (unsigned i = 1; i < fit->count; i++) {
 		const struct sample *a = &fit->samples[i - 1], *b = &fit->samples[i];
 
-		room[pairs++] = fabs(a->cost - fit->pace[a->worker] - b->cost +
-		                     fit->pace[b->worker]);
+		room[pairs++] =
+		    fabs(a->cost - fit->pace[a->worker] - b->cost + fit->pace[b->worker]);
 	}
 	qsort(room, pairs, sizeof(*room), order);
 	return pairs ? room[pairs / 2] / 0.95 : 0; /* the middle of |N(0, 2)| */

@@ -398,8 +398,9 @@ static void hdss_gave(struct heddle_strategy *b, unsigned worker, size_t n)
 	struct hdss_worker *w = &h->worker[worker];
 
 	w->asked++;
-	w->has += h->kept ? costs_run_gave(&h->run_blocks, h->known ? &h->costs : NULL, worker, n)
-	                  : n;
+	w->has +=
+	    h->kept ? costs_run_gave(&h->run_blocks, h->known ? &h->costs : NULL, worker, n) : n;
+	h->known &= !h->run_blocks.lost;
 	if (b->workers[worker].blocks_under_way > 1) {
 		w->pipelined = true;
 		return;

@@ -99,9 +99,9 @@ struct hdss {
 	bool confirmed; /**< the latest run was as those before */
 	struct costs costs;
 	double start[HEDDLE_NKINDS], sure[HEDDLE_NKINDS];
-	double noise;          /**< of blocks, in earlier runs */
-	double level; /**< logarithm of what iterations cost now to what they should */
-	double wrong; /**< work that was not what it was believed to be */
+	double noise;         /**< of blocks, in earlier runs */
+	double level;         /**< logarithm of what iterations cost now to what they should */
+	double wrong;         /**< work that was not what it was believed to be */
 	double off, compared; /**< by how much blocks differ from what was expected, of how much;
 	                           microseconds */
 	struct hdss_worker worker[];
@@ -136,9 +136,8 @@ static inline double hdss_iterations(const struct heddle_strategy *b, double wor
 {
 	const struct hdss *h = b->state;
 
-	return h->known && !h->run_blocks.returned
-	           ? costs_size(&h->costs, h->run_blocks.next, work)
-	           : work;
+	return h->known && !h->run_blocks.returned ? costs_size(&h->costs, h->run_blocks.next, work)
+	                                           : work;
 }
 
 /** See memory.h. */

@@ -54,6 +54,9 @@ void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory 
 {
 	struct hdss *h = b->state;
 
+	for (unsigned w = 0; w < b->nworkers; w++)
+		if (memory->workers[w].time.kind != (int)b->workers[w].given.kind)
+			return;
 	h->known = true;
 	h->costs = memory->costs;
 	h->noise = memory->noise;
@@ -123,7 +126,7 @@ void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work
 	if (h->wrong > WRONG_WORK * b->total)
 		forget(b);
 	else if (h->compared >= WRONG_RUN * h->run * b->nworkers &&
-	    h->off > (WRONG + h->noise / 2) * h->compared)
+	         h->off > (WRONG + h->noise / 2) * h->compared)
 		forget(b);
 }
 

@@ -152,7 +152,7 @@ static double slice_us(const struct heddle_strategy *b, unsigned worker, double 
 
 	if (b->stream)
 		return longest; /* it comes cut already */
-	if (h->confirmed)
+	if (h->confirmed && !h->worker[worker].pipelined)
 		longest = fmax(longest, h->run * (LONGEST_CONFIRMED - NOISE_MARGIN * h->noise));
 	if (us < flat)
 		us = flat;
@@ -397,7 +397,7 @@ static double piece(const struct heddle_strategy *b, unsigned worker, double us)
 
 	if (!b->parameters[HDSS_SLICE])
 		return us;
-	if (h->confirmed)
+	if (h->confirmed && !h->worker[worker].pipelined)
 		half = us * fmax(0.5, 1 - NOISE_MARGIN * h->noise);
 	if (shortest < SHORTEST_STARTS * estimate->start)
 		shortest = SHORTEST_STARTS * estimate->start;

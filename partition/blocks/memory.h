@@ -18,9 +18,9 @@ struct blocks_memory_worker {
 };
 
 struct blocks_memory {
-	unsigned runs;  /**< that it comes from, without those before the costs changed */
-	double noise;   /**< how much blocks side by side differ, as part of their time */
-	double error;   /**< of the latest run: part of blocks' time that was not expected */
+	unsigned runs; /**< that it comes from, without those before the costs changed */
+	double noise;  /**< how much blocks side by side differ, as part of their time */
+	double error;  /**< of the latest run: part of blocks' time that was not expected */
 	unsigned nworkers;
 	struct costs costs;
 	struct blocks_memory_worker workers[];
@@ -29,8 +29,8 @@ struct blocks_memory {
 /** Whether a run tells something for the next one. */
 bool blocks_memory_kept(const struct heddle_strategy *b);
 
-/** Begins with what is known. Before the first block. Memory of another number of workers or
- * iterations is ignored. */
+/** Begins with what is known. Before the first block. Memory of another number of iterations or of
+ * other workers is ignored. */
 void blocks_memory_use(struct heddle_strategy *b, const struct blocks_memory *memory);
 
 /** Adds what a run has told that is over.

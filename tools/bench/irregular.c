@@ -183,11 +183,6 @@ static double efficiency(const char *contender, const struct replay_machine *giv
 		machine.seed = given->seed + (abs(reps) - r) * 1000003UL;
 		error = replay_run(spec, &machine, &result);
 		value = error ? -1 : result.ideal_us / result.makespan_us;
-		if (getenv("TRACE") && !error) for (size_t i = 0; i < result.nblocks; i++) {
-			struct replay_block *k = &result.blocks[i];
-			if (k->worker < atoi(getenv("TRACE")) || k->end_us - k->begin_us > 0.1 * result.makespan_us)
-			fprintf(stderr, "rep %d w %u [%.4f %.4f) work %.4f %.0f..%.0f (%.0f) ph %d\n", r, k->worker, (double)k->start / machine.n, (double)(k->start + k->size)/machine.n, (machine.work[k->start+k->size]-machine.work[k->start])/machine.n, k->begin_us, k->end_us, k->end_us-k->begin_us, k->phase);
-		}
 		if (!error)
 			replay_free(&result);
 	}
@@ -262,7 +257,6 @@ static int row_run(const struct bench_settings *settings, char **contenders, uns
 
 	snprintf(name, sizeof(name), "%s %s %gms %gus", row->machine->name, row->name,
 	         row->us / 1e3, row->device_us);
-	if (getenv("ROWS") && !strstr(name, getenv("ROWS"))) return 0;
 	printf("%-34s", name);
 	for (unsigned c = 0; c < count; c++)
 		if (contender_run(contenders[c], machine, work, row, settings->seed,
@@ -399,15 +393,11 @@ static int drawn_run(const struct bench_settings *settings, char **contenders, u
 		struct row row;
 
 		row_draw(&row, &drawn, &random);
-		if (getenv("ONLY") && i != (unsigned)atoi(getenv("ONLY"))) { for (unsigned c = 0; c < count; c++) values[c][i] = 1; continue; }
 		row_fill(machine, work, &row, settings->seed + i);
 		for (unsigned c = 0; c < count && !status; c++) {
 			values[c][i] = efficiency(contenders[c], machine);
 			status = values[c][i] < 0;
 		}
-		if (getenv("DRAWN")) { printf("%u: c %u d %u us %.0f core %.1f dev %.0f noise %.2f depth %u shape %d f %.2f [%.3f %.3f) t %u:", i, drawn.cores, drawn.devices, row.us, row.core_us, row.device_us, row.noise, row.depth, row.cost.shape, row.cost.factor, row.cost.from, row.cost.to, row.cost.teeth);
-		for (unsigned c = 0; c < count; c++) printf(" %.3f", values[c][i]);
-		printf(" drawn\n"); }
 	}
 	if (!status)
 		drawn_print(settings, contenders, count, values, n);

@@ -426,8 +426,9 @@ int replay_run(const char *spec, const struct replay_machine *machine, struct re
 		made.finish_spread = finish_spread(&r);
 		made.left = heddle_strategy_remaining(r.strategy);
 		if (machine->memory)
-			error = blocks_memory_learn(r.strategy, machine->memory) == -ENOMEM ? -ENOMEM
-			                                                                    : 0;
+			error = blocks_memory_learn(r.strategy, machine->memory) == -ENOMEM
+			            ? -ENOMEM
+			            : 0;
 	}
 	heddle_strategy_destroy(r.strategy);
 	free(r.runners);
