@@ -12,12 +12,8 @@
 
 #include "partition/blocks/hdss.h"
 
-/* Costs are no longer believed once such a part of blocks' time was not expected, in blocks that
- * are such a part of the run. */
-#define WRONG 0.5
-#define WRONG_RUN 0.1
-/* Or once such a part of all work was not what it was believed to be, beyond a usual
- * difference. */
+/* Costs are no longer believed once such a part of all work was not what it was believed to be,
+ * beyond a usual difference. */
 #define WRONG_WORK 0.2
 #define EXPECTED 0.2
 /* How much a block says of its worker, and the most that it may differ for that. */
@@ -124,9 +120,6 @@ void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work
 	shift(b, w, log(us / told));
 	h->wrong += work * fmax(0, fabs(us - told) / fmax(us, told) - EXPECTED - h->noise / 2);
 	if (h->wrong > WRONG_WORK * b->total)
-		forget(b);
-	else if (h->compared >= WRONG_RUN * h->run * b->nworkers &&
-	         h->off > (WRONG + h->noise / 2) * h->compared)
 		forget(b);
 }
 
