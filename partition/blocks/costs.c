@@ -219,6 +219,7 @@ struct fit {
 	struct costs_worker *workers;
 	double *pace; /* logarithms, by worker */
 	double *sum, *weight;
+	double *room; /* for a number of each block */
 	unsigned nworkers;
 	double us; /* of a block, on average */
 	double noise;
@@ -449,9 +450,10 @@ static int fit_init(struct fit *fit, const struct costs_run *run, struct costs_w
 {
 	*fit = (struct fit){.samples = malloc((run->count + 1) * sizeof(*fit->samples)),
 	                    .pace = malloc(3 * nworkers * sizeof(*fit->pace)),
+	                    .room = malloc((run->count + 1) * sizeof(*fit->room)),
 	                    .workers = workers,
 	                    .nworkers = nworkers};
-	if (!fit->samples || !fit->pace)
+	if (!fit->samples || !fit->pace || !fit->room)
 		return -ENOMEM;
 	fit->sum = fit->pace + nworkers;
 	fit->weight = fit->sum + nworkers;
@@ -462,6 +464,7 @@ static void fit_fini(struct fit *fit)
 {
 	free(fit->samples);
 	free(fit->pace);
+	free(fit->room);
 }
 
 static bool counts(const struct costs_block *block)
@@ -520,38 +523,42 @@ static void starts_end(struct fit *fit, const struct costs *costs, const struct 
 	}
 }
 
+/* Costs that follow from the paces. */
+static void costs_find(struct fit *fit, struct costs *costs, unsigned known)
+{
+	double ratio[COSTS_PARTS] = {0}, weight[COSTS_PARTS] = {0};
+
+	fit->noise = noise_find(fit, fit->room);
+	for (unsigned i = 0; i < fit->count; i++)
+		fit->room[i] = fit->samples[i].cost - fit->pace[fit->samples[i].worker];
+	ratios_smooth(fit, fit->room);
+	samples_add(fit, costs, ratio, weight);
+	gaps_fill(ratio, weight);
+	costs_update(costs, ratio, 1.0 / (1 + (known < MOST_RUNS ? known : MOST_RUNS)));
+}
+
 int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run,
                 struct costs_worker *workers, unsigned nworkers, double *noise)
 {
-	double ratio[COSTS_PARTS] = {0}, weight[COSTS_PARTS] = {0}, *room;
 	struct fit fit;
-	int error = run->lost ? -ENOENT : fit_init(&fit, run, workers, nworkers);
+	int error;
 
-	if (error) {
-		if (!run->lost)
-			fit_fini(&fit);
-		return error;
-	}
-	room = malloc((run->count + 1) * sizeof(*room));
-	if (!room || samples_take(&fit, costs, run) < 2) {
-		error = room ? -ENOENT : -ENOMEM;
-	} else {
+	if (run->lost)
+		return -ENOENT;
+	error = fit_init(&fit, run, workers, nworkers);
+	if (!error && samples_take(&fit, costs, run) < 2)
+		error = -ENOENT;
+	if (!error) {
 		paces_begin(&fit);
 		for (size_t i = 0; i < ROUNDS; i++)
 			paces_improve(&fit, believed[i]);
-		fit.noise = *noise = noise_find(&fit, room);
-		for (unsigned i = 0; i < fit.count; i++)
-			room[i] = fit.samples[i].cost - fit.pace[fit.samples[i].worker];
-		ratios_smooth(&fit, room);
-		samples_add(&fit, costs, ratio, weight);
-		gaps_fill(ratio, weight);
-		costs_update(costs, ratio, 1.0 / (1 + (known < MOST_RUNS ? known : MOST_RUNS)));
+		costs_find(&fit, costs, known);
 		for (int i = 0; i < LINES; i++) {
 			paces_end(&fit, costs, run);
 			starts_end(&fit, costs, run, i + 1 == LINES);
 		}
+		*noise = fit.noise;
 	}
-	free(room);
 	fit_fini(&fit);
 	return error;
 }

@@ -101,7 +101,6 @@ struct hdss {
 	double start[HEDDLE_NKINDS], sure[HEDDLE_NKINDS];
 	double noise;         /**< of blocks, in earlier runs */
 	double level;         /**< logarithm of what iterations cost now to what they should */
-	double wrong;         /**< work that was not what it was believed to be */
 	double off, compared; /**< by how much blocks differ from what was expected, of how much;
 	                           microseconds */
 	struct hdss_worker worker[];
@@ -145,7 +144,7 @@ void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory 
 int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *memory);
 /** A worker's pace, given that which its latest blocks tell. */
 double blocks_hdss_known_pace(const struct heddle_strategy *b, unsigned worker, double pace);
-/** A block is done: is what was known of costs still true? Before it counts in estimates. */
+/** A block is done: was it as known? */
 void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work, double us);
 
 /** Brings the estimates and the estimated end up to date. With many workers, those of

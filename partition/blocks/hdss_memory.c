@@ -12,10 +12,6 @@
 
 #include "partition/blocks/hdss.h"
 
-/* Costs are no longer believed once such a part of all work was not what it was believed to be,
- * beyond a usual difference. */
-#define WRONG_WORK 0.2
-#define EXPECTED 0.2
 /* How much a block says of its worker, and the most that it may differ for that. */
 #define SHIFT_GAIN 0.3
 #define SHIFT_MOST 0.7
@@ -91,21 +87,6 @@ static void shift(struct heddle_strategy *b, struct hdss_worker *w, double off)
 	h->level = fmax(-SHIFT_MOST, h->level);
 }
 
-/* Nothing is known of costs any more, and what is known of workers is what they did lately. */
-static void forget(struct heddle_strategy *b)
-{
-	struct hdss *h = b->state;
-
-	for (unsigned w = 0; w < b->nworkers; w++) {
-		struct hdss_worker *worker = &h->worker[w];
-
-		if (worker->pace > 0)
-			time_set(worker, h->start[b->workers[w].given.kind],
-			         worker->pace * exp(fmax(0, h->level)));
-	}
-	h->known = false;
-}
-
 void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work, double us)
 {
 	struct hdss *h = b->state;
@@ -118,9 +99,6 @@ void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work
 	h->off += fmax(0, us - told);
 	h->compared += us;
 	shift(b, w, log(us / told));
-	h->wrong += work * fmax(0, fabs(us - told) / fmax(us, told) - EXPECTED - h->noise / 2);
-	if (h->wrong > WRONG_WORK * b->total)
-		forget(b);
 }
 
 /* Workers that did nothing keep what they had. */

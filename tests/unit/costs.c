@@ -138,8 +138,8 @@ static void run_make(struct costs_run *run, const struct costs_worker *truth, un
 	}
 }
 
-/* Unequal workers of two kinds and a dear middle: paces to each other, starts and costs come
- * out, though nothing but times of blocks is known. */
+/* Unequal workers of two kinds and a dear middle: paces to each other and costs come out, though
+ * nothing but times of blocks is known, and starts about. */
 static void test_learned(void **state)
 {
 	struct costs_worker truth[6], found[6] = {{0}};
@@ -153,6 +153,7 @@ static void test_learned(void **state)
 		                                 .start = w < 2 ? 50 : 3,
 		                                 .pace = w < 2 ? 0.1 + 0.2 * w : 2 + 0.5 * w};
 		found[w].kind = truth[w].kind;
+		found[w].start = truth[w].start * 0.9;
 	}
 	run_make(&run, truth, 6);
 	costs_init(&costs, N);
@@ -285,6 +286,30 @@ static void test_changed(void **state)
 	free(memory);
 }
 
+/* A device that becomes slower in a run that is known: its pace, not the costs. */
+static void test_slower(void **state)
+{
+	struct replay_worker workers[MAXWORKERS];
+	struct blocks_memory *memory = NULL;
+	struct replay_machine machine;
+	double first, known;
+
+	work_fill(0.4, 0.6, 5);
+	machine = machine_make(workers, 15, 36);
+	workers[15].change_us = 8e3;
+	workers[15].change_factor = 0.25;
+	first = repeat(&machine, 1, &memory);
+	free(memory);
+	memory = NULL;
+	workers[15].change_us = 0;
+	repeat(&machine, 2, &memory);
+	workers[15].change_us = 8e3;
+	known = repeat(&machine, 1, &memory);
+	if (known < first - 0.05)
+		fail_msg("efficiency %g without, %g with what was known", first, known);
+	free(memory);
+}
+
 /* Nothing is kept where nothing may be. */
 static void test_not_kept(void **state)
 {
@@ -342,6 +367,7 @@ int main(void)
 	    cmocka_unit_test(test_nothing_to_learn),
 	    cmocka_unit_test(test_repetitions),
 	    cmocka_unit_test(test_changed),
+	    cmocka_unit_test(test_slower),
 	    cmocka_unit_test(test_not_kept),
 	    cmocka_unit_test(test_other_loop),
 	};
