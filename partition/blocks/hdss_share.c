@@ -524,13 +524,12 @@ static double done_at(const struct heddle_strategy *b, unsigned worker, double n
 static double others_done_at(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
-	double soonest = HUGE_VAL;
+	double soonest = HUGE_VAL, left = hdss_left(b);
 
 	for (unsigned w = 0; w < b->nworkers; w++)
 		if (w != worker && !b->workers[w].retired && b->workers[w].under_way &&
 		    !h->estimates[w].guessed)
-			soonest =
-			    fmin(soonest, done_at(b, w, fmin(worthwhile_size(b, w), hdss_left(b))));
+			soonest = fmin(soonest, done_at(b, w, fmin(worthwhile_size(b, w), left)));
 	return soonest;
 }
 
