@@ -3,13 +3,17 @@
 # blocks/: block strategies
 libheddle_pure_la_SOURCES += \
 	partition/blocks/blocks.c \
+	partition/blocks/costs.c \
+	partition/blocks/costs.h \
 	partition/blocks/css.c \
 	partition/blocks/fss.c \
 	partition/blocks/gss.c \
 	partition/blocks/hdss.c \
 	partition/blocks/hdss.h \
 	partition/blocks/hdss_share.c \
+	partition/blocks/hdss_memory.c \
 	partition/blocks/incremental.c \
+	partition/blocks/memory.h \
 	partition/blocks/shares.c \
 	partition/blocks/spec.c \
 	partition/blocks/strategy.h \
@@ -38,6 +42,7 @@ libheddle_la_SOURCES += \
 	partition/loop/block_starpu.c \
 	partition/loop/loop_private.h \
 	partition/loop/loop_starpu.c \
+	partition/loop/memory_starpu.c \
 	partition/loop/rates_starpu.c \
 	partition/loop/run_starpu.c \
 	partition/loop/view_starpu.c

@@ -21,6 +21,7 @@ unit_tests = \
 	tests/unit/bound \
 	tests/unit/cgroup \
 	tests/unit/codelets \
+	tests/unit/costs \
 	tests/unit/demand \
 	tests/unit/files \
 	tests/unit/floyd \

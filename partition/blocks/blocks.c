@@ -242,3 +242,42 @@ void heddle_strategy_destroy(struct heddle_strategy *b)
 		b->strategy->end(b);
 	free(b);
 }
+
+bool blocks_memory_kept(const struct heddle_strategy *b)
+{
+	return b->strategy->kept && b->total && b->strategy->kept(b);
+}
+
+void blocks_memory_use(struct heddle_strategy *b, const struct blocks_memory *memory)
+{
+	if (blocks_memory_kept(b) && memory->costs.n == b->total && memory->nworkers == b->nworkers)
+		b->strategy->remember(b, memory);
+}
+
+int blocks_memory_learn(const struct heddle_strategy *b, struct blocks_memory **memory)
+{
+	size_t bytes = sizeof(**memory) + b->nworkers * sizeof((*memory)->workers[0]);
+	bool fits = *memory && (*memory)->costs.n == b->total && (*memory)->nworkers == b->nworkers;
+	struct blocks_memory *learned;
+	int error;
+
+	if (!blocks_memory_kept(b))
+		return -ENOENT;
+	learned = calloc(1, bytes);
+	if (!learned)
+		return -ENOMEM;
+	if (fits) {
+		memcpy(learned, *memory, bytes);
+	} else {
+		learned->nworkers = b->nworkers;
+		costs_init(&learned->costs, b->total);
+	}
+	error = b->strategy->learn(b, learned);
+	if (error) {
+		free(learned);
+		return error;
+	}
+	free(*memory);
+	*memory = learned;
+	return 0;
+}

@@ -77,6 +77,8 @@ static const struct heddle_strategy_parameter parameters[] = {
                    "no block is larger than the worker's share of what remains"},
     [HDSS_RAMP] = {"ramp", 1, 0, 1, "0 or 1",
                    "no block is larger than the worker's share of twice what was given so far"},
+    [HDSS_MEMORY] = {"memory", 1, 0, 1, "0 or 1",
+                     "costs and rates are kept for the loop's next run"},
     [HDSS_NPARAMETERS] = {0},
 };
 
@@ -160,7 +162,8 @@ static int hdss_begin(struct heddle_strategy *b)
 	if (!h)
 		return -ENOMEM;
 	h->estimates = calloc(b->nworkers, sizeof(*h->estimates));
-	if (!h->estimates) {
+	if (!h->estimates || costs_run_init(&h->run_blocks, b->nworkers)) {
+		free(h->estimates);
 		free(h);
 		return -ENOMEM;
 	}
@@ -171,6 +174,9 @@ static int hdss_begin(struct heddle_strategy *b)
 			given->alignment = factor;
 	}
 	h->over = 1;
+	for (int k = 0; k < HEDDLE_NKINDS; k++)
+		h->start[k] = -1;
+	h->kept = b->parameters[HDSS_MEMORY];
 	b->state = h;
 	return 0;
 }
@@ -382,6 +388,7 @@ static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
 	} else {
 		size = adaptive_size(b, worker);
 	}
+	size = hdss_iterations(b, size);
 	return size < 1 ? 1 : size < b->remaining ? (size_t)size : b->remaining;
 }
 
@@ -391,6 +398,9 @@ static void hdss_gave(struct heddle_strategy *b, unsigned worker, size_t n)
 	struct hdss_worker *w = &h->worker[worker];
 
 	w->asked++;
+	w->has +=
+	    h->kept ? costs_run_gave(&h->run_blocks, h->known ? &h->costs : NULL, worker, n) : n;
+	h->known &= !h->run_blocks.lost;
 	if (b->workers[worker].blocks_under_way > 1) {
 		w->pipelined = true;
 		return;
@@ -420,12 +430,17 @@ static bool line_known(const struct heddle_strategy *b, const struct hdss_worker
 	return w->time.start_known && b->parameters[HDSS_FOLLOW];
 }
 
-static void hdss_completed(struct heddle_strategy *b, unsigned worker, size_t n, double us)
+static void hdss_completed(struct heddle_strategy *b, unsigned worker, size_t iterations, double us)
 {
 	struct hdss *h = b->state;
 	struct hdss_worker *w = &h->worker[worker];
 	bool first = !w->time.count, learned = w->learned, known;
+	double n = h->kept ? costs_run_done(&h->run_blocks, worker, iterations, us) : iterations;
 
+	if (h->known)
+		blocks_hdss_compare(b, worker, n, us);
+	w->has -= n;
+	w->answered++;
 	h->done += n;
 	if (n > w->largest.n)
 		w->largest = (struct heddle_block_point){n, us};
@@ -455,6 +470,25 @@ static void hdss_completed(struct heddle_strategy *b, unsigned worker, size_t n,
 	w->rate = n / us;
 }
 
+static void hdss_returned(struct heddle_strategy *b, unsigned worker, size_t n)
+{
+	struct hdss *h = b->state;
+
+	h->worker[worker].has -= h->kept ? costs_run_returned(&h->run_blocks, worker, n) : n;
+}
+
+/* Of a stream no iteration comes again. */
+static void hdss_extended(struct heddle_strategy *b, size_t n)
+{
+	struct hdss *h = b->state;
+
+	(void)n;
+	if (!h->kept)
+		return;
+	h->kept = h->known = false;
+	costs_run_fini(&h->run_blocks);
+}
+
 static enum heddle_phase hdss_phase(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
@@ -478,10 +512,16 @@ static bool hdss_overlaps(const double *values)
 	return values[HDSS_OVERLAP];
 }
 
+static bool hdss_kept(const struct heddle_strategy *b)
+{
+	return ((const struct hdss *)b->state)->kept;
+}
+
 static void hdss_end(struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
 
+	costs_run_fini(&h->run_blocks);
 	free(h->estimates);
 	free(h);
 }
@@ -499,7 +539,12 @@ const struct blocks_strategy blocks_hdss = {
     .next = hdss_next,
     .gave = hdss_gave,
     .completed = hdss_completed,
+    .returned = hdss_returned,
+    .extended = hdss_extended,
     .phase = hdss_phase,
     .rate = hdss_rate,
     .end = hdss_end,
+    .kept = hdss_kept,
+    .remember = blocks_hdss_remember,
+    .learn = blocks_hdss_learn,
 };

@@ -31,6 +31,7 @@ enum {
 	HDSS_OVERLAP,
 	HDSS_FAIR,
 	HDSS_RAMP,
+	HDSS_MEMORY,
 	HDSS_NPARAMETERS
 };
 
@@ -50,6 +51,10 @@ struct hdss_worker {
 	bool pipelined;                    /**< asks before its block before is done */
 	bool cold;                         /**< began its block with nothing under way */
 	unsigned asked;                    /**< blocks it was given */
+	unsigned answered;                 /**< blocks of this run that it has done */
+	double has;                        /**< work under way */
+	double pace;                       /**< in earlier runs; 0: unknown */
+	double shift;                      /**< logarithm of its pace now to that */
 	double clock;                      /**< when its block under way began, microseconds
 	                                        since the beginning */
 };
@@ -67,7 +72,7 @@ struct hdss_estimate {
 
 struct hdss {
 	bool completion; /**< for all workers */
-	size_t done;     /**< iterations of all workers */
+	double done;     /**< work of all workers */
 	double over;     /**< how many times as long as expected blocks under way take; 1: as
 	                      expected */
 	/** First blocks of all workers of a kind, as if one had done them. */
@@ -86,6 +91,18 @@ struct hdss {
 	unsigned long refreshed;         /**< event of the last estimate of all */
 	double end;                      /**< when all is expected to be done; 0: not known yet */
 	struct hdss_estimate *estimates; /**< nworkers */
+	/** Blocks by their places, for the next run. Not of streams. */
+	bool kept;
+	struct costs_run run_blocks;
+	/** What iterations cost, from earlier runs. Without it each is taken for a unit of work. */
+	bool known;
+	bool confirmed; /**< the latest run was as those before */
+	struct costs costs;
+	double start[HEDDLE_NKINDS], sure[HEDDLE_NKINDS];
+	double noise;         /**< of blocks, in earlier runs */
+	double level;         /**< logarithm of what iterations cost now to what they should */
+	double off, compared; /**< by how much blocks differ from what was expected, of how much;
+	                           microseconds */
 	struct hdss_worker worker[];
 };
 
@@ -93,6 +110,42 @@ static inline bool hdss_is_core(const struct heddle_strategy *b, unsigned worker
 {
 	return b->workers[worker].given.kind == HEDDLE_KIND_CPU;
 }
+
+/** Work that nobody has. */
+static inline double hdss_left(const struct heddle_strategy *b)
+{
+	const struct hdss *h = b->state;
+
+	if (!h->known)
+		return b->remaining;
+	return costs_work(&h->costs, h->run_blocks.next, b->total - h->run_blocks.next) +
+	       h->run_blocks.returned;
+}
+
+/** Work that a worker has. */
+static inline double hdss_has(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+
+	return h->known ? h->worker[worker].has : b->workers[worker].under_way;
+}
+
+/** The next iterations that are so much work. */
+static inline double hdss_iterations(const struct heddle_strategy *b, double work)
+{
+	const struct hdss *h = b->state;
+
+	return h->known && !h->run_blocks.returned ? costs_size(&h->costs, h->run_blocks.next, work)
+	                                           : work;
+}
+
+/** See memory.h. */
+void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory *memory);
+int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *memory);
+/** A worker's pace, given that which its latest blocks tell. */
+double blocks_hdss_known_pace(const struct heddle_strategy *b, unsigned worker, double pace);
+/** A block is done: was it as known? */
+void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work, double us);
 
 /** Brings the estimates and the estimated end up to date. With many workers, those of
  * others than the one that asks are left for a few events. */

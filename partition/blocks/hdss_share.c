@@ -19,6 +19,10 @@
  * pipeline while it comes, nor with the last while it goes. */
 #define LONGEST_SLICE 0.25
 #define LONGEST_PIPELINED 0.0625
+/* What earlier runs told and the latest confirmed may be believed for longer, less where blocks
+ * are noisy. */
+#define LONGEST_CONFIRMED 0.9
+#define NOISE_MARGIN 5
 /* Nor are the last ones made shorter than this part of the run, or than so many
  * times their cost beside the iterations. */
 #define SHORTEST_SLICE 0.005
@@ -41,6 +45,8 @@
  * below so many times its start. */
 #define RAMP 2
 #define RAMP_STARTS 32
+/* With costs of an earlier run that no other run has confirmed. */
+#define KNOWN_STARTS 8
 /* Blocks under way that take so many times as long as expected, on average, tell that
  * iterations cost more now. */
 #define OVERRUN 1.5
@@ -79,6 +85,10 @@ static void kinds_estimate(const struct heddle_strategy *b)
 		}
 		h->kind[k].start /= starts[k] + !starts[k];
 		h->kind[k].pace /= paces[k] + !paces[k];
+		if (h->known && h->start[k] >= 0) {
+			h->kind[k].start = h->start[k];
+			h->kind[k].sized = true;
+		}
 	}
 }
 
@@ -105,6 +115,8 @@ bool blocks_hdss_estimate(const struct heddle_strategy *b, unsigned worker,
 		if (!b->parameters[HDSS_KINDS])
 			estimate->start = own->time.start_us;
 		estimate->pace = heddle_block_time_pace(&own->time, estimate->start);
+		if (h->known)
+			estimate->pace = blocks_hdss_known_pace(b, worker, estimate->pace);
 	} else if (estimate->pace <= 0 && b->parameters[HDSS_WARM] && given->rate > 0) {
 		estimate->pace = 1 / given->rate;
 		estimate->prior = true;
@@ -124,7 +136,7 @@ static double ready_at(const struct heddle_strategy *b, unsigned worker)
 	if (!w->under_way)
 		return h->now;
 	ready = h->worker[worker].clock + w->blocks_under_way * estimate->start +
-	        w->under_way * estimate->pace;
+	        hdss_has(b, worker) * estimate->pace;
 	return ready > h->now ? ready : h->now + (h->now - ready) / 2;
 }
 
@@ -140,6 +152,8 @@ static double slice_us(const struct heddle_strategy *b, unsigned worker, double 
 
 	if (b->stream)
 		return longest; /* it comes cut already */
+	if (h->confirmed && !h->worker[worker].pipelined)
+		longest = fmax(longest, h->run * (LONGEST_CONFIRMED - NOISE_MARGIN * h->noise));
 	if (us < flat)
 		us = flat;
 	return us < longest ? us : longest;
@@ -154,7 +168,7 @@ static void guess(struct heddle_strategy *b, unsigned worker, double fastest)
 	double pace = fastest;
 
 	if (b->workers[worker].under_way) {
-		double least = (h->now - h->worker[worker].clock) / b->workers[worker].under_way;
+		double least = (h->now - h->worker[worker].clock) / hdss_has(b, worker);
 
 		if (least > pace)
 			pace = least;
@@ -209,7 +223,7 @@ static double all_capacity(const struct heddle_strategy *b, double end, double *
 static double pour(const struct heddle_strategy *b)
 {
 	const struct hdss *h = b->state;
-	double low = HUGE_VAL, high = HUGE_VAL, end;
+	double low = HUGE_VAL, high = HUGE_VAL, left = hdss_left(b), end;
 
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		const struct hdss_estimate *estimate = &h->estimates[w];
@@ -218,7 +232,7 @@ static double pour(const struct heddle_strategy *b)
 		if (b->workers[w].retired)
 			continue;
 		/* Twice: slices have starts too. */
-		alone = estimate->ready + 2 * (estimate->start + b->remaining * estimate->pace) +
+		alone = estimate->ready + 2 * (estimate->start + left * estimate->pace) +
 		        estimate->slice;
 		low = estimate->ready < low ? estimate->ready : low;
 		high = alone < high ? alone : high;
@@ -227,13 +241,13 @@ static double pour(const struct heddle_strategy *b)
 	for (int i = 0; i < 40; i++) {
 		double rate, sum = all_capacity(b, end, &rate), next;
 
-		if (fabs(sum - b->remaining) < 0.01 || high - low < 1e-9 * high)
+		if (fabs(sum - left) < 0.01 || high - low < 1e-9 * high)
 			break;
-		if (sum < b->remaining)
+		if (sum < left)
 			low = end;
 		else
 			high = end;
-		next = rate > 0 ? end + (b->remaining - sum) / rate : low;
+		next = rate > 0 ? end + (left - sum) / rate : low;
 		end = next > low && next < high ? next : (low + high) / 2;
 	}
 	return end;
@@ -265,7 +279,7 @@ static void overrun_count(const struct heddle_strategy *b)
 
 		if (books->retired || e->guessed || !books->under_way)
 			continue;
-		sum += fmax(1, took / (books->under_way * e->pace));
+		sum += fmax(1, took / (hdss_has(b, w) * e->pace));
 		n++;
 	}
 	h->over = n > 0 && sum > OVERRUN * n ? sum / n : 1;
@@ -360,7 +374,7 @@ double blocks_hdss_slice(const struct heddle_strategy *b, unsigned worker)
 	if (h->end <= 0)
 		return 0;
 	if (!b->parameters[HDSS_SLICE])
-		return b->remaining;
+		return hdss_left(b);
 	return (estimate->slice - estimate->start) / estimate->pace;
 }
 
@@ -369,7 +383,7 @@ static double share_by_weight(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 
-	return b->remaining * h->estimates[worker].rate / h->rates;
+	return hdss_left(b) * h->estimates[worker].rate / h->rates;
 }
 
 /* Time the worker's next block should take, of the `us` that are its own. Far
@@ -383,6 +397,8 @@ static double piece(const struct heddle_strategy *b, unsigned worker, double us)
 
 	if (!b->parameters[HDSS_SLICE])
 		return us;
+	if (h->confirmed && !h->worker[worker].pipelined)
+		half = us * fmax(0.5, 1 - NOISE_MARGIN * h->noise);
 	if (shortest < SHORTEST_STARTS * estimate->start)
 		shortest = SHORTEST_STARTS * estimate->start;
 	if (shortest > estimate->slice)
@@ -429,7 +445,7 @@ static bool takes_all(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_estimate *estimate = &h->estimates[worker];
-	double us = estimate->start + b->remaining * estimate->pace;
+	double us = estimate->start + hdss_left(b) * estimate->pace;
 
 	if (estimate->ready + us > h->end + CRUMB * h->run)
 		return false;
@@ -459,6 +475,12 @@ double blocks_hdss_jump(const struct heddle_strategy *b, unsigned worker)
 	       (hdss_is_core(b, worker) ? HDSS_BLIND_JUMP : BLIND_JUMP_ACCELERATOR);
 }
 
+/* Of known costs a dear iteration is many units. */
+static double least_work(const struct heddle_strategy *b)
+{
+	return ((const struct hdss *)b->state)->known ? 1e-9 : 1;
+}
+
 /* Iterations for the worker's next block, of the `us` that are its own. */
 static double share_size(const struct heddle_strategy *b, unsigned worker, double us)
 {
@@ -473,7 +495,7 @@ static double share_size(const struct heddle_strategy *b, unsigned worker, doubl
 		n = fmin((us - estimate->start) / estimate->pace,
 		         fmax(n, blocks_hdss_jump(b, worker)));
 	}
-	return fmax(1, fmin(n, limit));
+	return fmax(least_work(b), fmin(n, limit));
 }
 
 /* Smallest block worth a worker's while: half of its time goes to iterations. */
@@ -502,13 +524,12 @@ static double done_at(const struct heddle_strategy *b, unsigned worker, double n
 static double others_done_at(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
-	double soonest = HUGE_VAL;
+	double soonest = HUGE_VAL, left = hdss_left(b);
 
 	for (unsigned w = 0; w < b->nworkers; w++)
 		if (w != worker && !b->workers[w].retired && b->workers[w].under_way &&
 		    !h->estimates[w].guessed)
-			soonest =
-			    fmin(soonest, done_at(b, w, fmin(worthwhile_size(b, w), b->remaining)));
+			soonest = fmin(soonest, done_at(b, w, fmin(worthwhile_size(b, w), left)));
 	return soonest;
 }
 
@@ -519,13 +540,13 @@ static double others_done_at(const struct heddle_strategy *b, unsigned worker)
 static double crumb(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss_estimate *estimate = &((const struct hdss *)b->state)->estimates[worker];
-	double least = fmin(worthwhile_size(b, worker), b->remaining);
+	double left = hdss_left(b), least = fmin(worthwhile_size(b, worker), left);
 	double until = others_done_at(b, worker);
 
 	if (until < done_at(b, worker, least))
 		return 0;
-	return fmax(
-	    1, fmin(b->remaining, (until - estimate->ready - estimate->start) / estimate->pace));
+	return fmax(least_work(b),
+	            fmin(left, (until - estimate->ready - estimate->start) / estimate->pace));
 }
 
 /* A worker's part of n iterations, or what is done in some time. */
@@ -533,7 +554,7 @@ static double part(const struct heddle_strategy *b, unsigned worker, double n, d
 {
 	const struct hdss_estimate *estimate = &((const struct hdss *)b->state)->estimates[worker];
 
-	return fmax(n * share_by_weight(b, worker) / b->remaining, us / estimate->pace);
+	return fmax(n * share_by_weight(b, worker) / hdss_left(b), us / estimate->pace);
 }
 
 static double share_wish(struct heddle_strategy *b, unsigned worker)
@@ -546,7 +567,7 @@ static double share_wish(struct heddle_strategy *b, unsigned worker)
 		return share_size(b, worker,
 		                  estimate->start + share_by_weight(b, worker) * estimate->pace);
 	if (takes_all(b, worker))
-		return b->remaining;
+		return hdss_left(b);
 	us = h->end - estimate->ready;
 	if (estimate->start + worthwhile_size(b, worker) * estimate->pace > us)
 		return crumb(b, worker);
@@ -559,7 +580,7 @@ static double share_wish(struct heddle_strategy *b, unsigned worker)
 double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
-	double n = share_wish(b, worker), start = h->estimates[worker].start, rest = b->remaining;
+	double n = share_wish(b, worker), start = h->estimates[worker].start, rest = hdss_left(b);
 
 	if (n <= 0 || b->stream || !b->parameters[HDSS_JUMP])
 		return n;
@@ -570,9 +591,9 @@ double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
 		n = fmin(n, part(b, worker, h->over > 1 ? rest / 2 : rest,
 		                 fmax(WORTH_STARTS * start, WORTH_RUN * h->run)));
 	}
-	if (b->parameters[HDSS_RAMP])
-		n = fmin(n, fmax(blocks_hdss_jump(b, worker),
-		                 part(b, worker, RAMP * (b->total - b->remaining),
-		                      RAMP_STARTS * start)));
-	return fmax(n, 1);
+	if (b->parameters[HDSS_RAMP] && !h->confirmed)
+		n = fmin(n, fmax(h->known ? 0 : blocks_hdss_jump(b, worker),
+		                 part(b, worker, RAMP * (b->total - hdss_left(b)),
+		                      (h->known ? KNOWN_STARTS : RAMP_STARTS) * start)));
+	return fmax(n, least_work(b));
 }

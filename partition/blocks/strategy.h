@@ -14,6 +14,7 @@
 
 #include <heddle/strategy.h>
 
+#include "partition/blocks/memory.h"
 #include "support/message.h"
 
 #define BLOCKS_MAXPARAMETERS 24
@@ -67,6 +68,10 @@ struct blocks_strategy {
 	/** Without it the mean rate of all that the worker completed. */
 	double (*rate)(const struct heddle_strategy *b, unsigned worker);
 	void (*end)(struct heddle_strategy *b);
+	/** See memory.h. All or none of them. */
+	bool (*kept)(const struct heddle_strategy *b);
+	void (*remember)(struct heddle_strategy *b, const struct blocks_memory *memory);
+	int (*learn)(const struct heddle_strategy *b, struct blocks_memory *memory);
 };
 
 /** Every strategy there is, in the order of the table. */

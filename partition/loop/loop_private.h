@@ -176,6 +176,13 @@ void loop_rates_recall(const struct heddle_loop_request *loop,
 /* Keeps the rates of a loop that is done. */
 void loop_rates_keep(const struct heddle_loop_request *loop);
 
+/* ---- memory_starpu.c ---- */
+
+/* The strategy begins with what earlier runs of the loop have told. */
+void loop_memory_use(struct heddle_loop_request *loop);
+/* Keeps a run that is over. The loop may have no strategy any more afterwards. */
+void loop_memory_keep(struct heddle_loop_request *loop);
+
 /* ---- block_starpu.c ---- */
 
 /* Mutex held: a spare block or a new one; NULL: no memory. */

@@ -146,6 +146,8 @@ static int strategy_init(struct heddle_loop_request *loop)
 	problem.workers = workers;
 	status = heddle_strategy_create(spec, &problem, &loop->blocks);
 	free(workers);
+	if (!status)
+		loop_memory_use(loop);
 	return status;
 }
 

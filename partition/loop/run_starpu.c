@@ -384,6 +384,8 @@ static void loop_end(struct heddle_loop_request *loop)
 	loop_log_write(loop);
 	if (loop->warm && !loop->status)
 		loop_rates_keep(loop);
+	if (loop->blocks && !loop->status)
+		loop_memory_keep(loop);
 	control_end(&loop->control);
 }
 

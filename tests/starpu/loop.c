@@ -327,6 +327,7 @@ static void test_learning_is_told(void **state)
 		struct heddle_loop loop = twice_loop(in, out, N, cases[c].strategy);
 		struct heddle_loop_stats stats;
 
+		loop.name = "learns"; /* no earlier loop is known by this name */
 		fill();
 		assert_int_equal(heddle_loop_run(&loop, &stats), 0);
 		starpu_data_unregister(in);
@@ -334,6 +335,48 @@ static void test_learning_is_told(void **state)
 		assert_int_equal(stats.learning_us > 0, cases[c].learns);
 		assert_true(stats.learning_us <= stats.us);
 	}
+}
+
+/* How long a loop of one worker learns. */
+static double learning(const char *name, const char *strategy, size_t n)
+{
+	starpu_data_handle_t in = vector(x, N), out = vector(y, N);
+	struct heddle_loop loop = twice_loop(in, out, n, strategy);
+	struct heddle_loop_stats stats;
+	int worker;
+
+	assert_true(starpu_worker_get_ids_by_type(STARPU_CPU_WORKER, &worker, 1) != 0);
+	loop.name = name;
+	loop.workers = &worker;
+	loop.nworkers = 1;
+	fill();
+	assert_int_equal(heddle_loop_run(&loop, &stats), 0);
+	starpu_data_unregister(in);
+	starpu_data_unregister(out);
+	for (size_t i = 0; i < n; i++)
+		assert_same(y[i], 2 * x[i]);
+	return stats.learning_us;
+}
+
+/* What a loop has learned it need not learn again. Another loop must. */
+static void test_runs_again(void **state)
+{
+	char name[32];
+
+	assert_true(learning("again", "hdss", N) > 0);
+	for (int i = 0; i < 3; i++)
+		assert_true(learning("again", "hdss", N) == 0);
+	assert_true(learning("another", "hdss", N) > 0);
+	assert_true(learning("again", "hdss", N - 1) > 0);
+	assert_true(learning("again", "hdss:memory=0", N) > 0);
+	assert_true(learning("again", "hdss:memory=0", N) > 0);
+	/* Many others make it forgotten. */
+	for (int i = 0; i < 64; i++) {
+		snprintf(name, sizeof(name), "other %d", i);
+		learning(name, "hdss", N);
+	}
+	assert_true(learning("again", "hdss", N) > 0);
+	assert_true(learning("other 63", "hdss", N) == 0);
 }
 
 /* The specification is the loop's own as soon as it is submitted. */
@@ -1399,6 +1442,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_slices),
 	    cmocka_unit_test(test_learning_is_told),
+	    cmocka_unit_test(test_runs_again),
 	    cmocka_unit_test(test_strategy_is_copied),
 	    cmocka_unit_test(test_huge_loops),
 	    cmocka_unit_test(test_parts_are_equal),

@@ -146,6 +146,10 @@ check "rows of --irregular" "$(grep -c ' 0\.[0-9]* *[01]\.[0-9]*$' "$work/table"
 "$bench" --irregular --quick --size 20000 --reps 5 --contenders "hdss css:chunk=10" |
 	cmp -s - "$work/table"
 check "the same again" $? 0
+"$bench" --irregular --quick --size 20000 --reps 5 --contenders "hdss hdss@1 hdss@2" >"$work/table"
+check "first repetitions are as single runs" \
+	"$(awk '/^(mean|least)/ && $2 == $3' "$work/table" | wc -l)" 2
+check "second repetitions are not" "$(awk '/^mean/ && $3 == $4' "$work/table" | wc -l)" 0
 "$bench" --irregular --quick --contenders nobody >"$work/table" 2>&1
 check "exit status of --irregular with a strategy that is none" $? 2
 # Nobody waits for a comparison that cannot be written.

@@ -17,6 +17,7 @@
 
 #include <heddle/strategy.h>
 
+#include "partition/blocks/memory.h"
 #include "tests/unit/test.h"
 
 #define MAXWORKERS 9
@@ -45,12 +46,11 @@ static size_t power_draw(unsigned bits)
 	return ((size_t)random() & (((size_t)1 << draw(bits + 1)) - 1));
 }
 
-static void caller_begin(struct caller *c, const char *spec)
+static void caller_begin(struct caller *c, const char *spec, unsigned nworkers, size_t total)
 {
 	struct heddle_strategy_problem problem;
 
-	*c = (struct caller){.nworkers = 1 + draw(MAXWORKERS)};
-	c->total = power_draw(24);
+	*c = (struct caller){.nworkers = nworkers, .total = total};
 	for (unsigned w = 0; w < c->nworkers; w++) {
 		struct heddle_strategy_worker *worker = &c->workers[w];
 
@@ -156,12 +156,16 @@ static bool caller_moves(struct caller *c)
 	return moved;
 }
 
-static void strategy_run(const char *spec)
+/* memory: what earlier runs told; this one adds to it. */
+static void strategy_run(const char *spec, unsigned nworkers, size_t total,
+                         struct blocks_memory **memory)
 {
 	struct caller c;
 	unsigned steps = 0, idle = 0;
 
-	caller_begin(&c, spec);
+	caller_begin(&c, spec, nworkers, total);
+	if (*memory)
+		blocks_memory_use(c.blocks, *memory);
 	while (c.done < c.total) {
 		unsigned w = draw(c.nworkers);
 
@@ -182,7 +186,19 @@ static void strategy_run(const char *spec)
 	assert_int_equal(c.done, c.total);
 	assert_int_equal(heddle_strategy_remaining(c.blocks), 0);
 	assert_int_equal(heddle_strategy_next(c.blocks, 0), 0);
+	(void)blocks_memory_learn(c.blocks, memory);
 	heddle_strategy_destroy(c.blocks);
+}
+
+static void strategy_run_again(const char *spec, unsigned runs)
+{
+	struct blocks_memory *memory = NULL;
+	unsigned nworkers = 1 + draw(MAXWORKERS);
+	size_t total = power_draw(24);
+
+	for (unsigned r = 0; r < runs; r++)
+		strategy_run(spec, nworkers, total, &memory);
+	free(memory);
 }
 
 /* Tasks that become ready fifty at a time: nobody takes them all from a worker
@@ -221,9 +237,9 @@ static void test_random_callers(void **state)
 	srandom(start);
 	for (const struct heddle_strategy_info *const *s = heddle_strategies(); *s; s++)
 		for (int i = 0; i < 300; i++)
-			strategy_run((*s)->name);
+			strategy_run_again((*s)->name, 1 + i % 3);
 	for (int i = 0; i < 300; i++)
-		strategy_run("hdss:published=1");
+		strategy_run_again("hdss:published=1", 1);
 }
 
 static void test_specifications(void **state)

@@ -151,15 +151,44 @@ static void row_fill(struct replay_machine *machine, double *work, const struct 
 	machine->work = work;
 }
 
-static double efficiency(const char *spec, const struct replay_machine *machine)
+/* The same loop with its iterations in the opposite order. */
+static void work_mirror(double *mirrored, const double *work, size_t n)
 {
-	struct replay_result result;
-	double value;
+	for (size_t i = 0; i <= n; i++)
+		mirrored[i] = work[n] - work[n - i];
+}
 
-	if (replay_run(spec, machine, &result))
-		return -1;
-	value = result.ideal_us / result.makespan_us;
-	replay_free(&result);
+/* Efficiency of a repetition. "SPEC@3" is the third of three; the strategy keeps what it has
+ * learned. "SPEC@-3" is the third after two of the loop with its iterations in the opposite
+ * order: what was learned is wrong. Noise differs from one repetition to the next. */
+static double efficiency(const char *contender, const struct replay_machine *given)
+{
+	struct replay_machine machine = *given;
+	struct blocks_memory *memory = NULL;
+	const char *at = strchr(contender, '@');
+	int reps = at ? atoi(at + 1) : 1, error = 0;
+	char *spec = bench_format("%.*s", at ? (int)(at - contender) : 200, contender);
+	double value = -1, *mirrored = NULL;
+
+	if (reps < 0) {
+		mirrored = bench_grow(NULL, machine.n + 1, sizeof(*mirrored));
+		work_mirror(mirrored, machine.work, machine.n);
+	}
+	if (at)
+		machine.memory = &memory;
+	for (int r = 1; r <= abs(reps) && !error; r++) {
+		struct replay_result result;
+
+		machine.work = mirrored && r < -reps ? mirrored : given->work;
+		machine.seed = given->seed + (abs(reps) - r) * 1000003UL;
+		error = replay_run(spec, &machine, &result);
+		value = error ? -1 : result.ideal_us / result.makespan_us;
+		if (!error)
+			replay_free(&result);
+	}
+	free(memory);
+	free(mirrored);
+	free(spec);
 	return value;
 }
 

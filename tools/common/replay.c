@@ -403,6 +403,8 @@ static int replay_begin(struct replay *r, const char *spec)
 	problem.workers = given;
 	error = heddle_strategy_create(spec, &problem, &r->strategy);
 	r->overlaps = !error && heddle_strategy_overlaps(spec);
+	if (!error && m->memory && *m->memory)
+		blocks_memory_use(r->strategy, *m->memory);
 	free(given);
 	if (!error && m->n)
 		error = range_add(r, 0, m->n);
@@ -423,6 +425,10 @@ int replay_run(const char *spec, const struct replay_machine *machine, struct re
 		made.ideal_us = machine_ideal(machine);
 		made.finish_spread = finish_spread(&r);
 		made.left = heddle_strategy_remaining(r.strategy);
+		if (machine->memory)
+			error = blocks_memory_learn(r.strategy, machine->memory) == -ENOMEM
+			            ? -ENOMEM
+			            : 0;
 	}
 	heddle_strategy_destroy(r.strategy);
 	free(r.runners);

@@ -12,6 +12,8 @@
 
 #include <heddle/strategy.h>
 
+#include "partition/blocks/memory.h"
+
 /* A worker takes overhead_us + n / rate(n) for a block of n iterations. rate(n) is `rate`, or
  * min(rate, a ln n + b) where a or b is given. With a depth of 2 or more it is a pipeline of two
  * stages: the overhead and the part `transfer` of the rest come first, and overlap with the
@@ -41,6 +43,9 @@ struct replay_machine {
 	unsigned nworkers;
 	struct replay_worker *workers;
 	unsigned long seed; /**< of the noise */
+	/** What the strategy knows of earlier runs; the run adds to it. NULL: nothing, and nothing
+	 * is kept. To be freed with free(). */
+	struct blocks_memory **memory;
 };
 
 struct replay_block {

@@ -1,0 +1,201 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * HDSS from run to run. What a run has told of costs and workers is where the next one begins:
+ * nothing is learned again, and sizes are counted in work instead of iterations.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "partition/blocks/hdss.h"
+
+/* How much a block says of its worker, and the most that it may differ for that. */
+#define SHIFT_GAIN 0.3
+#define SHIFT_MOST 0.7
+/* The same for its place. */
+#define LEVEL_GAIN 0.125
+#define LEVEL_MOST 1.5
+#define USUAL_NOISE 0.1
+/* A run whose times differed by more than this part tells of other costs than those before. */
+#define CHANGED 0.15
+
+/* Blocks of the worker are taken to take so long until it has done some in this run. */
+static void time_set(struct hdss_worker *worker, double start, double pace)
+{
+	worker->time = (struct heddle_block_time){0};
+	for (double part = 0.5; part <= 1; part += 0.5) {
+		double n = worker->largest.n * part;
+
+		heddle_block_time_add(&worker->time, n, start + n * pace, true, true);
+	}
+}
+
+static void worker_remember(struct hdss_worker *worker, const struct blocks_memory_worker *memory)
+{
+	worker->pace = memory->time.pace;
+	worker->largest = memory->largest;
+	worker->last = memory->largest.n;
+	worker->learned = true;
+	time_set(worker, memory->time.start, memory->time.pace);
+}
+
+void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory *memory)
+{
+	struct hdss *h = b->state;
+
+	for (unsigned w = 0; w < b->nworkers; w++)
+		if (memory->workers[w].time.kind != (int)b->workers[w].given.kind)
+			return;
+	h->known = true;
+	h->costs = memory->costs;
+	h->noise = memory->noise;
+	h->confirmed = memory->error < CHANGED + memory->noise / 2;
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		const struct blocks_memory_worker *worker = &memory->workers[w];
+
+		h->start[worker->time.kind] = worker->time.start;
+		h->sure[worker->time.kind] = worker->time.sure;
+		if (worker->time.pace > 0 && worker->largest.n > 0)
+			worker_remember(&h->worker[w], worker);
+	}
+}
+
+double blocks_hdss_known_pace(const struct heddle_strategy *b, unsigned worker, double pace)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_worker *w = &h->worker[worker];
+
+	if (w->pace <= 0)
+		return pace;
+	/* Iterations that cost more than expected may go on. Those that cost less may not. */
+	return w->pace * exp(w->shift + fmax(0, h->level));
+}
+
+/* A block took longer or shorter than expected. What other workers saw, too, is a matter of the
+ * place, the rest one of the worker. */
+static void shift(struct heddle_strategy *b, struct hdss_worker *w, double off)
+{
+	struct hdss *h = b->state;
+	double calm = fmin(1, USUAL_NOISE / h->noise), own = fmax(-SHIFT_MOST, off) - h->level;
+
+	w->shift += calm * SHIFT_GAIN * fmax(-SHIFT_MOST, fmin(SHIFT_MOST, own));
+	h->level += calm * fmax(LEVEL_GAIN, 2.0 / (b->nworkers + 2)) *
+	            fmax(-LEVEL_MOST, fmin(LEVEL_MOST, own));
+	h->level = fmax(-SHIFT_MOST, h->level);
+}
+
+void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work, double us)
+{
+	struct hdss *h = b->state;
+	struct hdss_worker *w = &h->worker[worker];
+	double told;
+
+	if (w->pace <= 0)
+		return;
+	told = h->start[b->workers[worker].given.kind] + work * w->pace * exp(w->shift);
+	h->off += fmax(0, us - told);
+	h->compared += us;
+	shift(b, w, log(us / told));
+}
+
+/* Workers that did nothing keep what they had. */
+static void largest_learn(const struct hdss *h, struct blocks_memory *memory)
+{
+	const struct costs_run *run = &h->run_blocks;
+
+	for (unsigned i = 0; i < run->count; i++) {
+		const struct costs_block *block = &run->blocks[i];
+		double work = costs_work(&memory->costs, block->start, block->n);
+		struct heddle_block_point *largest;
+
+		if (block->worker >= memory->nworkers || block->us <= 0)
+			continue;
+		largest = &memory->workers[block->worker].largest;
+		if (work > largest->n)
+			*largest = (struct heddle_block_point){work, block->us};
+	}
+}
+
+/* No more than the shortest block took leaves for it. */
+static double first_start(const struct hdss *h, const struct heddle_strategy *b, int kind)
+{
+	const struct costs_run *run = &h->run_blocks;
+	double start = h->agree[kind] ? h->first[kind].start_us : h->kind[kind].start;
+
+	for (unsigned i = 0; i < run->count; i++)
+		if (run->blocks[i].us > 0 && run->blocks[i].worker < b->nworkers &&
+		    (int)b->workers[run->blocks[i].worker].given.kind == kind)
+			start = fmin(start, run->blocks[i].us / 2);
+	return start;
+}
+
+/* What part of the time of blocks could not be expected if all iterations cost the same: a loop
+ * of equal ones is confirmed by its first run. */
+static double unequal(const struct hdss *h, const struct blocks_memory *memory)
+{
+	const struct costs_run *run = &h->run_blocks;
+	double off = 0, sum = 0;
+
+	for (unsigned i = 0; i < run->count; i++) {
+		const struct costs_block *block = &run->blocks[i];
+		const struct costs_worker *worker;
+
+		if (block->worker >= memory->nworkers || block->us <= 0)
+			continue;
+		worker = &memory->workers[block->worker].time;
+		off += fmax(0, block->us - worker->start - block->n * worker->pace);
+		sum += block->us;
+	}
+	return sum > 0 ? off / sum : 1;
+}
+
+/* What the run believed of starts when it was over. */
+static void starts_learn(const struct heddle_strategy *b, struct costs_worker *workers)
+{
+	const struct hdss *h = b->state;
+	double start[HEDDLE_NKINDS];
+
+	for (int k = 0; k < HEDDLE_NKINDS; k++)
+		start[k] = h->start[k] >= 0 ? h->start[k] : first_start(h, b, k);
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		int kind = b->workers[w].given.kind;
+
+		workers[w].kind = kind;
+		workers[w].start = start[kind];
+		workers[w].sure = h->sure[kind];
+	}
+}
+
+int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *memory)
+{
+	const struct hdss *h = b->state;
+	struct costs_worker *workers;
+	int error;
+
+	workers = calloc(b->nworkers, sizeof(*workers));
+	if (!workers)
+		return -ENOMEM;
+	starts_learn(b, workers);
+	memory->error = h->compared > 0 ? h->off / h->compared : 0;
+	if (memory->error > CHANGED + h->noise / 2) {
+		memory->runs = 0;
+		costs_init(&memory->costs, b->total);
+	}
+	error = costs_learn(&memory->costs, memory->runs, &h->run_blocks, workers, b->nworkers,
+	                    &memory->noise);
+	for (unsigned w = 0; !error && w < b->nworkers; w++) {
+		if (workers[w].pace <= 0)
+			workers[w].pace = memory->workers[w].time.pace;
+		memory->workers[w].time = workers[w];
+	}
+	if (!error)
+		largest_learn(h, memory);
+	if (!error && !memory->runs)
+		memory->error = unequal(h, memory);
+	memory->runs++;
+	free(workers);
+	return error;
+}

@@ -1,0 +1,41 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What a strategy knows of a loop from its earlier runs: costs of its iterations, and what the
+ * blocks of each worker took. Strategies that keep nothing ignore it.
+ */
+#ifndef HEDDLE_BLOCKS_MEMORY_H
+#define HEDDLE_BLOCKS_MEMORY_H
+
+#include <heddle/strategy.h>
+
+#include "estimator/block_time.h"
+#include "partition/blocks/costs.h"
+
+struct blocks_memory_worker {
+	struct costs_worker time;          /**< pace 0: nothing is known */
+	struct heddle_block_point largest; /**< block; its size is work */
+};
+
+struct blocks_memory {
+	unsigned runs; /**< that it comes from, without those before the costs changed */
+	double noise;  /**< how much blocks side by side differ, as part of their time */
+	double error;  /**< of the latest run: part of blocks' time that was not expected */
+	unsigned nworkers;
+	struct costs costs;
+	struct blocks_memory_worker workers[];
+};
+
+/** Whether a run tells something for the next one. */
+bool blocks_memory_kept(const struct heddle_strategy *b);
+
+/** Begins with what is known. Before the first block. Memory of another number of iterations or of
+ * other workers is ignored. */
+void blocks_memory_use(struct heddle_strategy *b, const struct blocks_memory *memory);
+
+/** Adds what a run has told that is over.
+ * @param[in,out] memory NULL, or from heap; to be freed with free()
+ * @return 0; -ENOMEM; -ENOENT where it told nothing; memory is as before then */
+int blocks_memory_learn(const struct heddle_strategy *b, struct blocks_memory **memory);
+
+#endif

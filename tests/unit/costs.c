@@ -1,0 +1,376 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Costs of iterations by their place, learned in one run for the next: the map from iterations
+ * to work, the blocks of a run, what is learned from blocks whose times are known exactly, and
+ * what that is worth on simulated machines.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "partition/blocks/costs.h"
+#include "partition/blocks/memory.h"
+#include "tests/unit/test.h"
+#include "tools/common/replay.h"
+
+#define N 100000
+#define MAXWORKERS 24
+
+static double draw(void)
+{
+	return random() / (RAND_MAX + 1.0);
+}
+
+static void seed_set(void)
+{
+	const char *seed = getenv("HEDDLE_TEST_SEED");
+	unsigned start = seed ? (unsigned)atoi(seed) : (unsigned)time(NULL);
+
+	print_message("HEDDLE_TEST_SEED=%u\n", start);
+	srandom(start);
+}
+
+static void costs_draw(struct costs *costs, size_t n)
+{
+	double sum = 0;
+
+	costs_init(costs, n);
+	for (int p = 0; p < COSTS_PARTS; p++)
+		costs->before[p + 1] = sum += exp(8 * draw() - 4);
+	for (int p = 0; p <= COSTS_PARTS; p++)
+		costs->before[p] *= n / sum;
+}
+
+/* Any costs: work adds up, and the size for some work has it. */
+static void test_map(void **state)
+{
+	static const size_t sizes[] = {1, 2, 7, 1000, 1024, 123457, (size_t)1 << 40, (size_t)-1};
+	struct costs costs;
+
+	seed_set();
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		for (int round = 0; round < 200; round++) {
+			size_t n = sizes[i], start = draw() * n, size = draw() * (n - start);
+			double work;
+
+			costs_draw(&costs, n);
+			work = costs_work(&costs, start, size);
+			assert_true(work >= 0 && work <= n * (1 + 1e-9));
+			assert_true(fabs(costs_size(&costs, start, work) - size) <= 1e-6 * n);
+			assert_true(costs_size(&costs, start, 2.0 * n) == n - start);
+			assert_true(costs_size(&costs, start, 0) <= 1e-6 * n);
+			assert_true(fabs(costs_work(&costs, 0, start) + work +
+			                 costs_work(&costs, start + size, n - start - size) - n) <
+			            1e-6 * n);
+		}
+}
+
+static void test_equal_costs(void **state)
+{
+	struct costs costs;
+
+	costs_init(&costs, 1000);
+	assert_true(fabs(costs_work(&costs, 0, 1000) - 1000) < 1e-9);
+	assert_true(fabs(costs_work(&costs, 123, 77) - 77) < 1e-9);
+	assert_true(costs_work(&costs, 5, 0) == 0);
+	costs_init(&costs, 0);
+	assert_true(costs_work(&costs, 0, 0) == 0);
+}
+
+/* Blocks are done in the order of their worker, and given back from its end. */
+static void test_blocks(void **state)
+{
+	struct costs_run run;
+
+	assert_int_equal(costs_run_init(&run, 2), 0);
+	assert_true(costs_run_gave(&run, NULL, 0, 10) == 10);
+	assert_true(costs_run_gave(&run, NULL, 1, 20) == 20);
+	assert_true(costs_run_gave(&run, NULL, 0, 30) == 30);
+	assert_int_equal(run.next, 60);
+	/* The end of all: as if it had not been given. */
+	assert_true(costs_run_returned(&run, 0, 5) == 5);
+	assert_int_equal(run.next, 55);
+	assert_int_equal(run.returned, 0);
+	/* From the midst: another one gets it again, and nothing is told by that. */
+	assert_true(costs_run_returned(&run, 1, 20) == 20);
+	assert_int_equal(run.next, 55);
+	assert_int_equal(run.returned, 20);
+	assert_true(costs_run_done(&run, 0, 10, 7) == 10);
+	assert_true(costs_run_gave(&run, NULL, 1, 20) == 20);
+	assert_int_equal(run.next, 55);
+	assert_int_equal(run.returned, 0);
+	assert_true(costs_run_done(&run, 0, 25, 8) == 25);
+	assert_true(costs_run_done(&run, 1, 20, 9) == 20);
+	assert_true(run.blocks[0].us == 7 && run.blocks[2].us == 8 && run.blocks[2].n == 25);
+	/* More than it has. */
+	assert_true(costs_run_done(&run, 1, 4, 9) == 4);
+	assert_true(costs_run_returned(&run, 1, 4) == 4);
+	costs_run_fini(&run);
+}
+
+static double step_cost(size_t i)
+{
+	return i >= N * 2 / 5 && i < N * 3 / 5 ? 20 : 1;
+}
+
+/* A run whose blocks take start + pace x cost exactly, one size for each kind. */
+static void run_make(struct costs_run *run, const struct costs_worker *truth, unsigned nworkers)
+{
+	size_t next = 0;
+
+	assert_int_equal(costs_run_init(run, nworkers), 0);
+	for (unsigned w = 0; next < N; w = (unsigned)random() % nworkers) {
+		size_t n = (truth[w].kind ? 1000 : 60) * (0.5 + draw());
+		double work = 0;
+
+		n = n < N - next ? n : N - next;
+		for (size_t i = next; i < next + n; i++)
+			work += step_cost(i);
+		costs_run_gave(run, NULL, w, n);
+		costs_run_done(run, w, n, truth[w].start + truth[w].pace * work);
+		next += n;
+	}
+}
+
+/* Unequal workers of two kinds and a dear middle: paces to each other and costs come out, though
+ * nothing but times of blocks is known, and starts about. */
+static void test_learned(void **state)
+{
+	struct costs_worker truth[6], found[6] = {{0}};
+	struct costs_run run;
+	struct costs costs;
+	double noise, work = 0;
+
+	seed_set();
+	for (unsigned w = 0; w < 6; w++) {
+		truth[w] = (struct costs_worker){.kind = w < 2,
+		                                 .start = w < 2 ? 50 : 3,
+		                                 .pace = w < 2 ? 0.1 + 0.2 * w : 2 + 0.5 * w};
+		found[w].kind = truth[w].kind;
+		found[w].start = truth[w].start * 0.9;
+	}
+	run_make(&run, truth, 6);
+	costs_init(&costs, N);
+	assert_int_equal(costs_learn(&costs, 0, &run, found, 6, &noise), 0);
+	for (size_t i = 0; i < N; i++)
+		work += step_cost(i);
+	for (unsigned w = 0; w < 6; w++) {
+		double ratio = found[w].pace / found[0].pace * truth[0].pace / truth[w].pace;
+
+		if (fabs(log(ratio)) > 0.15)
+			fail_msg("worker %u: pace off by %g", w, ratio);
+	}
+	assert_true(fabs(costs_work(&costs, 0, N / 4) / N - N / 4 / work) < 0.01);
+	assert_true(fabs(costs_work(&costs, N * 9 / 20, N / 10) / N - 20.0 * N / 10 / work) < 0.03);
+	assert_true(noise < 0.1);
+	costs_run_fini(&run);
+}
+
+static void test_nothing_to_learn(void **state)
+{
+	struct costs_worker workers[1] = {{0}};
+	struct costs_run run;
+	struct costs costs, before;
+	double noise;
+
+	assert_int_equal(costs_run_init(&run, 1), 0);
+	costs_init(&costs, N);
+	before = costs;
+	assert_int_equal(costs_learn(&costs, 0, &run, workers, 1, &noise), -ENOENT);
+	costs_run_gave(&run, NULL, 0, N);
+	costs_run_done(&run, 0, N, 1e-3);
+	assert_int_equal(costs_learn(&costs, 0, &run, workers, 1, &noise), -ENOENT);
+	assert_memory_equal(&costs, &before, sizeof(costs));
+	costs_run_fini(&run);
+}
+
+/* ---- simulated machines ---- */
+
+static double work[N + 1];
+
+static void work_fill(double from, double to, double factor)
+{
+	work[0] = 0;
+	for (size_t i = 0; i < N; i++)
+		work[i + 1] = work[i] + (i >= from * N && i < to * N ? factor : 1);
+}
+
+static struct replay_machine machine_make(struct replay_worker *workers, unsigned cores,
+                                          double device)
+{
+	struct replay_machine machine = {.n = N, .workers = workers, .work = work, .seed = 1};
+	double us = 20e3, rate = work[N] / us / (cores + device);
+
+	memset(workers, 0, MAXWORKERS * sizeof(*workers));
+	for (unsigned w = 0; w < cores + (device > 0); w++) {
+		bool core = w < cores;
+
+		workers[w].given.kind = core ? HEDDLE_KIND_CPU : HEDDLE_KIND_CUDA;
+		workers[w].rate = core ? rate : rate * device;
+		workers[w].overhead_us = core ? 3 : 50;
+		workers[w].noise = 0.05;
+	}
+	machine.nworkers = cores + (device > 0);
+	return machine;
+}
+
+/* Efficiency of the last of some repetitions. */
+static double repeat(struct replay_machine *machine, unsigned reps, struct blocks_memory **memory)
+{
+	double efficiency = 0;
+
+	machine->memory = memory;
+	for (unsigned r = 0; r < reps; r++) {
+		struct replay_result result;
+
+		machine->seed++;
+		assert_int_equal(replay_run("hdss", machine, &result), 0);
+		assert_int_equal(result.left, 0);
+		efficiency = result.ideal_us / result.makespan_us;
+		replay_free(&result);
+	}
+	return efficiency;
+}
+
+/* Dear parts, wherever they are: the third run knows them. */
+static void test_repetitions(void **state)
+{
+	static const struct {
+		double from, to, factor;
+	} zones[] = {{0, 1, 1}, {0.99, 1, 50}, {0, 0.01, 50}, {0.4, 0.6, 20}, {0.5, 1, 4}};
+	struct replay_worker workers[MAXWORKERS];
+
+	for (size_t z = 0; z < sizeof(zones) / sizeof(*zones); z++)
+		for (int device = 0; device <= 36; device += 36) {
+			struct blocks_memory *memory = NULL;
+			struct replay_machine machine;
+			double efficiency;
+
+			work_fill(zones[z].from, zones[z].to, zones[z].factor);
+			machine = machine_make(workers, 15, device);
+			efficiency = repeat(&machine, 3, &memory);
+			if (efficiency < 0.93)
+				fail_msg("zone %zu, device %d: efficiency %g", z, device,
+				         efficiency);
+			assert_int_equal(memory->runs > 0, 1);
+			free(memory);
+		}
+}
+
+/* Costs that change from one run to the next are not believed for long. */
+static void test_changed(void **state)
+{
+	struct replay_worker workers[MAXWORKERS];
+	struct blocks_memory *memory = NULL;
+	struct replay_machine machine;
+	double first, changed;
+
+	work_fill(0, 0.2, 20);
+	machine = machine_make(workers, 15, 36);
+	first = repeat(&machine, 1, &memory);
+	free(memory);
+	memory = NULL;
+	work_fill(0.8, 1, 20);
+	repeat(&machine, 2, &memory);
+	work_fill(0, 0.2, 20);
+	changed = repeat(&machine, 1, &memory);
+	if (changed < first - 0.1)
+		fail_msg("efficiency %g without, %g with what is wrong", first, changed);
+	assert_true(repeat(&machine, 2, &memory) > 0.93);
+	free(memory);
+}
+
+/* A device that becomes slower in a run that is known: its pace, not the costs. */
+static void test_slower(void **state)
+{
+	struct replay_worker workers[MAXWORKERS];
+	struct blocks_memory *memory = NULL;
+	struct replay_machine machine;
+	double first, known;
+
+	work_fill(0.4, 0.6, 5);
+	machine = machine_make(workers, 15, 36);
+	workers[15].change_us = 8e3;
+	workers[15].change_factor = 0.25;
+	first = repeat(&machine, 1, &memory);
+	free(memory);
+	memory = NULL;
+	workers[15].change_us = 0;
+	repeat(&machine, 2, &memory);
+	workers[15].change_us = 8e3;
+	known = repeat(&machine, 1, &memory);
+	if (known < first - 0.05)
+		fail_msg("efficiency %g without, %g with what was known", first, known);
+	free(memory);
+}
+
+/* Nothing is kept where nothing may be. */
+static void test_not_kept(void **state)
+{
+	static const char *const specs[] = {"hdss:memory=0", "hdss:published=1", "gss"};
+
+	for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
+		struct heddle_strategy_problem problem = {.n = 1000, .nworkers = 1};
+		struct blocks_memory *memory = NULL;
+		struct heddle_strategy *strategy;
+		size_t n;
+
+		assert_int_equal(heddle_strategy_create(specs[i], &problem, &strategy), 0);
+		while ((n = heddle_strategy_next(strategy, 0)))
+			heddle_strategy_completed(strategy, 0, n, n);
+		assert_false(blocks_memory_kept(strategy));
+		assert_int_equal(blocks_memory_learn(strategy, &memory), -ENOENT);
+		assert_null(memory);
+		heddle_strategy_destroy(strategy);
+	}
+}
+
+/* Memory of another loop is ignored. */
+static void test_other_loop(void **state)
+{
+	struct heddle_strategy_problem problem = {.n = 1000, .nworkers = 2};
+	struct blocks_memory *memory = NULL;
+	struct heddle_strategy *strategy;
+	size_t n;
+
+	assert_int_equal(heddle_strategy_create("hdss", &problem, &strategy), 0);
+	while ((n = heddle_strategy_next(strategy, 0)))
+		heddle_strategy_completed(strategy, 0, n, 5.0 * n);
+	assert_int_equal(blocks_memory_learn(strategy, &memory), 0);
+	heddle_strategy_destroy(strategy);
+	for (problem.n = 999; problem.n <= 1001; problem.n++)
+		for (problem.nworkers = 1; problem.nworkers <= 3; problem.nworkers++) {
+			bool same = problem.n == 1000 && problem.nworkers == 2;
+
+			assert_int_equal(heddle_strategy_create("hdss", &problem, &strategy), 0);
+			blocks_memory_use(strategy, memory);
+			assert_int_equal(
+			    heddle_strategy_phase(strategy, 0) == HEDDLE_PHASE_COMPLETION, same);
+			heddle_strategy_destroy(strategy);
+		}
+	free(memory);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_map),
+	    cmocka_unit_test(test_equal_costs),
+	    cmocka_unit_test(test_blocks),
+	    cmocka_unit_test(test_learned),
+	    cmocka_unit_test(test_nothing_to_learn),
+	    cmocka_unit_test(test_repetitions),
+	    cmocka_unit_test(test_changed),
+	    cmocka_unit_test(test_slower),
+	    cmocka_unit_test(test_not_kept),
+	    cmocka_unit_test(test_other_loop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
