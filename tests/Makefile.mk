@@ -38,6 +38,7 @@ unit_tests = \
 	tests/unit/kernel_references \
 	tests/unit/kernel_windows \
 	tests/unit/knn \
+	tests/unit/kinds \
 	tests/unit/log \
 	tests/unit/nbia \
 	tests/unit/numbers \

@@ -13,6 +13,7 @@
 #include "partition/common/task_starpu.h"
 #include "partition/common/workers_starpu.h"
 #include "support/message.h"
+#include "support/starpu_compat.h"
 
 #ifdef HEDDLE_USE_SIMGRID
 /* Simulated tasks need a duration above 0. */
@@ -108,6 +109,8 @@ static void codelet_complete(struct control *control, const char *name, unsigned
 	if (!starpu_cpu_worker_get_count() || work_policy_is(sched_ctx, "heteroprio")) {
 		codelet->cuda_funcs[0] = control_function;
 		codelet->opencl_funcs[0] = control_function;
+		if (heddle_compat_hip_funcs(codelet))
+			heddle_compat_hip_funcs(codelet)[0] = control_function;
 	}
 #ifdef HEDDLE_USE_SIMGRID
 	codelet->model = &instant_model;
