@@ -338,7 +338,7 @@ else
 series_tests = $(starpu_tests) tests/tools/info.sh tests/tools/run.sh
 if USE_OPENCL
 series_tests += tests/starpu/control_opencl.sh tests/starpu/estimate_opencl.sh \
-	tests/starpu/kernel.sh tests/starpu/kernel_transfers.sh \
+	tests/starpu/kernel_transfers.sh \
 	tests/starpu/loop_indexed_opencl.sh tests/starpu/loop_opencl.sh \
 	tests/starpu/taken_back.sh tests/starpu/wavefront_opencl.sh
 endif
