@@ -152,7 +152,7 @@ if USE_SIMGRID
 starpu_programs += $(sim_tests) $(sim_programs)
 TESTS += $(sim_tests)
 else
-starpu_programs += $(starpu_tests)
+starpu_programs += $(starpu_tests) tests/starpu/slaves
 TESTS += $(starpu_tests)
 endif
 if USE_OPENCL
@@ -188,6 +188,7 @@ tool_scripts = \
 	tests/tools/trace.sh
 native_scripts = \
 	tests/starpu/loop_warm.sh \
+	tests/starpu/slaves.sh \
 	tests/tools/apps.sh \
 	tests/tools/bench_program.sh \
 	tests/tools/estimate_example.sh \
@@ -335,7 +336,7 @@ series_tests = $(sim_tests) tests/sim/bench.sh tests/sim/factor.sh tests/sim/gra
 	tests/sim/nbia.sh tests/sim/overlap.sh tests/sim/program.sh tests/sim/taken_back.sh \
 	tests/sim/tiles.sh tests/sim/usage.sh tests/sim/wave_apps.sh
 else
-series_tests = $(starpu_tests) tests/tools/info.sh tests/tools/run.sh
+series_tests = $(starpu_tests) tests/starpu/slaves.sh tests/tools/info.sh tests/tools/run.sh
 if USE_OPENCL
 series_tests += tests/starpu/control_opencl.sh tests/starpu/estimate_opencl.sh \
 	tests/starpu/kernel_transfers.sh \
