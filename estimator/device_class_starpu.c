@@ -99,6 +99,11 @@ static bool accelerator_name(int worker, char *name, size_t size)
 		break;
 	}
 #endif
+#ifdef HEDDLE_USE_HIP
+	case STARPU_HIP_WORKER: /* empty before StarPU has started it */
+		snprintf(full, sizeof(full), "%s", starpu_hip_get_device_properties(worker)->name);
+		break;
+#endif
 #ifdef HEDDLE_USE_OPENCL
 	case STARPU_OPENCL_WORKER: {
 		cl_device_id id;

@@ -13,6 +13,7 @@
 #endif
 #include <heddle/loop.h>
 
+#include "support/kind.h"
 #include "support/message.h"
 #include "estimator/platform_starpu.h"
 #include "support/variables.h"
@@ -116,16 +117,13 @@ static bool is_accelerator(int device)
 enum heddle_kind heddle_worker_kind(int worker)
 {
 	const struct heddle_platform *platform = heddle_platform_current();
+	enum heddle_kind kind =
+	    kind_of_starpu(starpu_worker_get_type_as_string(starpu_worker_get_type(worker)));
 	int device = starpu_worker_get_devid(worker);
 
-	switch (starpu_worker_get_type(worker)) {
-	case STARPU_CUDA_WORKER:
-		if (platform && device < (int)platform->naccelerators)
-			return platform->accelerators[device].kind;
-		return HEDDLE_KIND_CUDA;
-	case STARPU_OPENCL_WORKER:
-		return is_accelerator(device) ? HEDDLE_KIND_FPGA : HEDDLE_KIND_OPENCL;
-	default:
-		return HEDDLE_KIND_CPU;
-	}
+	if (kind == HEDDLE_KIND_CUDA && platform && device < (int)platform->naccelerators)
+		return platform->accelerators[device].kind;
+	if (kind == HEDDLE_KIND_OPENCL && is_accelerator(device))
+		return HEDDLE_KIND_FPGA;
+	return kind;
 }

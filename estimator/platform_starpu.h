@@ -23,8 +23,8 @@ extern struct starpu_perfmodel heddle_platform_model;
  * message has said so), or a calibrated machine, which StarPU's own models describe. */
 const struct heddle_platform *heddle_platform_current(void);
 
-/** Kind of a worker as outputs name it: StarPU's type of worker, or "fpga" for
- * an accelerator that the simulated platform calls so. */
+/** Kind of a worker as outputs name it: StarPU's type of worker, or "fpga" for an OpenCL
+ * accelerator and for one that the simulated platform calls so. */
 enum heddle_kind heddle_worker_kind(int worker);
 
 #endif

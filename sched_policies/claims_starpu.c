@@ -8,8 +8,11 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <starpu.h>
+#include <starpu_expert.h>
 
 #include "sched_policies/claims_starpu.h"
+#include "support/starpu_compat.h"
 
 /* ---- lists ---- */
 
@@ -261,6 +264,32 @@ void claims_left_behind(struct starpu_task *task, unsigned from, unsigned to)
 			starpu_data_fetch_on_node(STARPU_TASK_GET_HANDLE(task, i), node, 1);
 }
 
+#if defined(HEDDLE_USE_SIMGRID) && HEDDLE_STARPU_14
+static void note(void *arg)
+{
+	*(bool *)arg = true;
+}
+
+/* When StarPU 1.4 simulates, a worker that finds no room for data sleeps, although it has just
+ * begun to make room. */
+static int acquire_on(starpu_data_handle_t handle, unsigned node)
+{
+	bool acquired = false;
+	int status = starpu_data_acquire_on_node_cb(handle, node, STARPU_R, note, &acquired);
+
+	while (!status && !acquired) {
+		starpu_sleep(1e-6);
+		starpu_wake_all_blocked_workers();
+	}
+	return status;
+}
+#else
+static int acquire_on(starpu_data_handle_t handle, unsigned node)
+{
+	return starpu_data_acquire_on_node(handle, node, STARPU_R);
+}
+#endif
+
 /* An idle fetch frees no memory on a full device, others do: it gets its place beforehand. */
 static void await_transfers_to(unsigned node)
 {
@@ -268,7 +297,7 @@ static void await_transfers_to(unsigned node)
 	char byte = 0;
 
 	starpu_variable_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)&byte, sizeof(byte));
-	if (!starpu_data_acquire_on_node(handle, node, STARPU_R)) {
+	if (!acquire_on(handle, node)) {
 		starpu_data_release_on_node(handle, node);
 		if (!starpu_data_acquire(handle, STARPU_RW))
 			starpu_data_release(handle);

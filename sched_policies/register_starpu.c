@@ -1,10 +1,11 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How StarPU finds the policies. StarPU 1.3 has no registration: its table is a static array,
- * and rows of policies that hardly anybody uses are replaced by ours. Whatever looks a policy up
- * by name then finds it: STARPU_SCHED, starpu_conf::sched_policy_name, contexts and
- * STARPU_SCHED=help. StarPU 1.4 asks a library (STARPU_SCHED_LIB) for its policies by name.
+ * How StarPU finds the policies, by whatever looks one up by name: STARPU_SCHED,
+ * starpu_conf::sched_policy_name, contexts and STARPU_SCHED=help. StarPU 1.4 asks a library
+ * (STARPU_SCHED_LIB), which is us unless the user says otherwise. StarPU 1.3, to which a program
+ * without shared libraries is equal, has no registration: its table is a static array, and rows
+ * of policies that hardly anybody uses are replaced by ours.
  */
 #include "config.h"
 
@@ -74,7 +75,51 @@ struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name)
 	return *policy;
 }
 
-/* ---- rows of StarPU's own table ---- */
+/* ---- where StarPU looks ---- */
+
+static bool named(const char *policy, const char *name)
+{
+	return name && !strcmp(policy, name);
+}
+
+#if HEDDLE_STARPU_14 && defined(PIC)
+
+/* Whether a policy of ours is asked for by name. */
+static bool asked_for(const struct starpu_conf *conf)
+{
+	struct starpu_sched_policy **ours = policies_table();
+	const char *chosen = getenv("STARPU_SCHED");
+
+	/* Of another StarPU's configuration even the layout is unknown. */
+	if (ours && !chosen && conf)
+		chosen = conf->sched_policy_name;
+	while (ours && *ours && !named((*ours)->policy_name, chosen))
+		ours++;
+	return ours && *ours;
+}
+
+/* By a variable that a program that is linked with us need not set. The processes that it starts
+ * inherit it, and those with another StarPU are told of no policy. */
+void heddle_policies_register(const struct starpu_conf *conf)
+{
+	const char *library = getenv("STARPU_SCHED_LIB"), *name;
+	static bool said;
+	Dl_info self;
+
+	if (!library) {
+		if (dladdr((void *)heddle_policies_register, &self))
+			setenv("STARPU_SCHED_LIB", self.dli_fname, 0);
+		return;
+	}
+	name = strrchr(library, '/');
+	name = name ? name + 1 : library;
+	if (said || !strncmp(name, "libheddle.so", strlen("libheddle.so")) || !asked_for(conf))
+		return;
+	said = true;
+	heddle_warn("STARPU_SCHED_LIB=%s hides Heddle's policies from StarPU", library);
+}
+
+#else
 
 /* In the order in which they are replaced: first what StarPU ships as a test or as a building
  * block's example, then variants of variants. The simple policies and those of the dmda family
@@ -108,11 +153,6 @@ struct row {
 
 static struct row rows[NREPLACEABLE];
 
-static bool named(const char *policy, const char *name)
-{
-	return name && !strcmp(policy, name);
-}
-
 static struct starpu_sched_policy **row_find(const char *name)
 {
 	struct starpu_sched_policy **row = starpu_sched_get_predefined_policies();
@@ -122,19 +162,9 @@ static struct starpu_sched_policy **row_find(const char *name)
 	return *row ? row : NULL;
 }
 
-/* Whether StarPU asks this library anyway, so that no row need be replaced. */
-static bool asked_as_library(void)
-{
-	const char *library = HEDDLE_STARPU_14 ? getenv("STARPU_SCHED_LIB") : NULL;
-	const char *name = library ? strrchr(library, '/') : NULL;
-
-	name = name ? name + 1 : library;
-	return name && !strncmp(name, "libheddle.so", strlen("libheddle.so"));
-}
-
 void heddle_policies_register(const struct starpu_conf *conf)
 {
-	struct starpu_sched_policy **ours = asked_as_library() ? NULL : policies_table();
+	struct starpu_sched_policy **ours = policies_table();
 	const char *chosen = getenv("STARPU_SCHED");
 	/* Of another StarPU's configuration even the layout is unknown. */
 	const char *configured = ours && conf ? conf->sched_policy_name : NULL;
@@ -156,6 +186,8 @@ void heddle_policies_register(const struct starpu_conf *conf)
 	for (; ours && *ours; ours++)
 		heddle_warn("no room for the policy %s in StarPU's table", (*ours)->policy_name);
 }
+
+#endif
 
 __attribute__((constructor)) static void register_at_start(void)
 {

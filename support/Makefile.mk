@@ -5,6 +5,7 @@ libheddle_pure_la_SOURCES += \
 	support/cgroup.h \
 	support/helgrind.h \
 	support/kind.c \
+	support/kind.h \
 	support/log.c \
 	support/log.h \
 	support/message.c \

@@ -7,6 +7,7 @@
 #ifndef HEDDLE_SUPPORT_STARPU_COMPAT_H
 #define HEDDLE_SUPPORT_STARPU_COMPAT_H
 
+#include <stdbool.h>
 #include <starpu.h>
 #include <starpu_scheduler.h>
 
@@ -47,6 +48,26 @@ static inline void heddle_compat_fetch_ahead(struct starpu_task *task, unsigned 
 	starpu_idle_prefetch_task_input_for(task, worker);
 #else
 	starpu_prefetch_task_input_for(task, worker);
+#endif
+}
+
+/** Whether a type of worker is a HIP device, which 1.3 does not have. */
+static inline bool heddle_compat_is_hip(enum starpu_worker_archtype type)
+{
+#if HEDDLE_STARPU_14
+	return type == STARPU_HIP_WORKER;
+#else
+	return false;
+#endif
+}
+
+/** What a codelet has for HIP devices: as many functions as cpu_funcs. NULL on 1.3. */
+static inline starpu_cpu_func_t *heddle_compat_hip_funcs(const struct starpu_codelet *codelet)
+{
+#if HEDDLE_STARPU_14
+	return ((struct starpu_codelet *)codelet)->hip_funcs;
+#else
+	return NULL;
 #endif
 }
 

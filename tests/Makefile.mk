@@ -40,6 +40,7 @@ unit_tests = \
 	tests/unit/kernel_spans \
 	tests/unit/kernel_windows \
 	tests/unit/knn \
+	tests/unit/kinds \
 	tests/unit/log \
 	tests/unit/nbia \
 	tests/unit/numbers \
@@ -154,7 +155,7 @@ if USE_SIMGRID
 starpu_programs += $(sim_tests) $(sim_programs)
 TESTS += $(sim_tests)
 else
-starpu_programs += $(starpu_tests)
+starpu_programs += $(starpu_tests) tests/starpu/slaves
 TESTS += $(starpu_tests)
 endif
 if USE_OPENCL
@@ -190,6 +191,7 @@ tool_scripts = \
 	tests/tools/trace.sh
 native_scripts = \
 	tests/starpu/loop_warm.sh \
+	tests/starpu/slaves.sh \
 	tests/tools/apps.sh \
 	tests/tools/bench_program.sh \
 	tests/tools/estimate_example.sh \
@@ -331,6 +333,24 @@ check-unit: $(BUILT_SOURCES)
 check-starpu: all
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(filter-out $(unit_tests),$(TESTS))' \
 		check_PROGRAMS='$(filter-out $(unit_tests),$(check_PROGRAMS))'
+# What tells whether another series of StarPU does what the one that all tests run on does. Tools
+# are the same there, and what is not called through StarPU.
+if USE_SIMGRID
+series_tests = $(sim_tests) tests/sim/bench.sh tests/sim/factor.sh tests/sim/graph.sh \
+	tests/sim/nbia.sh tests/sim/overlap.sh tests/sim/program.sh tests/sim/taken_back.sh \
+	tests/sim/tiles.sh tests/sim/usage.sh tests/sim/wave_apps.sh
+else
+series_tests = $(starpu_tests) tests/starpu/slaves.sh tests/tools/info.sh tests/tools/run.sh
+if USE_OPENCL
+series_tests += tests/starpu/control_opencl.sh tests/starpu/estimate_opencl.sh \
+	tests/starpu/kernel_transfers.sh \
+	tests/starpu/loop_indexed_opencl.sh tests/starpu/loop_opencl.sh \
+	tests/starpu/taken_back.sh tests/starpu/wavefront_opencl.sh
+endif
+endif
+check-series: all
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(series_tests)' check_DATA= \
+		check_PROGRAMS='$(starpu_programs) tests/tools/which_policy tests/tools/graph_program'
 # What traces record, and no more than that needs.
 traced_programs = doc/examples/axpy tests/starpu/loop tests/starpu/nbia tests/starpu/policies \
 	tests/starpu/wavefront
@@ -341,7 +361,7 @@ check-traced: $(BUILT_SOURCES)
 		libheddle-preload.la
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS='$(traced_programs)' check_DATA= \
 		TESTS='$(traced_tests)'
-.PHONY: check-starpu check-traced check-unit
+.PHONY: check-series check-starpu check-traced check-unit
 LOG_COMPILER = $(top_srcdir)/tests/run
 SH_LOG_COMPILER = $(top_srcdir)/tests/run
 TEST_EXTENSIONS = .sh

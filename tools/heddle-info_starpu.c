@@ -86,8 +86,17 @@ static json_t *starpu_features(void)
 #ifdef STARPU_USE_OPENCL
 	json_array_append_new(features, json_string("OpenCL"));
 #endif
+#ifdef STARPU_USE_HIP
+	json_array_append_new(features, json_string("HIP"));
+#endif
 #ifdef STARPU_USE_MPI
 	json_array_append_new(features, json_string("MPI"));
+#endif
+#ifdef STARPU_USE_MPI_MASTER_SLAVE
+	json_array_append_new(features, json_string("slaves over MPI"));
+#endif
+#ifdef STARPU_USE_TCPIP_MASTER_SLAVE
+	json_array_append_new(features, json_string("slaves over TCP/IP"));
 #endif
 #ifdef STARPU_USE_FXT
 	json_array_append_new(features, json_string("FxT"));

@@ -41,7 +41,8 @@ static const struct argp_option common_options[] = {
     {"sched", OPTION_SCHED, "NAME", 0, "Scheduling policy (default: STARPU_SCHED's)", 3},
     {"strategy", OPTION_STRATEGY, "SPEC", 0, "Block strategy (default: the policy's)", 3},
     {"parts", OPTION_PARTS, "N", 0, "Equal tasks under a policy of StarPU's own", 3},
-    {"workers", OPTION_WORKERS, "KINDS", 0, "Only workers of these kinds: cpu,cuda,opencl,fpga", 3},
+    {"workers", OPTION_WORKERS, "KINDS", 0, "Only workers of these kinds: cpu,cuda,opencl,fpga,hip",
+     3},
     {NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0},
     {0},
 };

@@ -17,12 +17,15 @@ static const struct heddle_strategy_parameter parameters[] = {
     {"cuda", 0, 0, 1e18, "iterations", "size of a CUDA device's blocks; 0: chunk"},
     {"opencl", 0, 0, 1e18, "iterations", "size of an OpenCL device's blocks; 0: chunk"},
     {"fpga", 0, 0, 1e18, "iterations", "size of an FPGA's blocks; 0: chunk"},
+    {"hip", 0, 0, 1e18, "iterations", "size of a HIP device's blocks; 0: chunk"},
     {0},
 };
 
 static size_t css_next(struct heddle_strategy *b, unsigned worker)
 {
-	size_t chunk = b->parameters[OF_KIND + b->workers[worker].given.kind];
+	enum heddle_kind kind = b->workers[worker].given.kind;
+	/* Loops do not run on kinds without a parameter. */
+	size_t chunk = kind <= HEDDLE_KIND_HIP ? b->parameters[OF_KIND + kind] : 0;
 
 	if (!chunk)
 		chunk = b->parameters[CHUNK];

@@ -144,11 +144,21 @@ static const struct heddle_strategy_parameter axel_parameters[] = {
     [HEDDLE_KIND_FPGA] =
         {"fpga", 8, 1e-6, 1e6, "relative speed",
          "of an FPGA: one result a cycle at an eighth of a core's clock over 64 cycles a result"},
-    [HEDDLE_NKINDS] = {0},
+    [HEDDLE_KIND_HIP] = {"hip", 56, 1e-6, 1e6, "relative speed",
+                         "of a HIP device, taken to be such a GPU"},
+    {0},
 };
 
 /* Theoretical speeds: the caller's, else the parameter of the kind, scaled to
  * those of the caller where it gave some. */
+/* Loops do not run on kinds without a parameter. */
+static double axel_speed(const struct heddle_strategy *b, unsigned worker)
+{
+	enum heddle_kind kind = b->workers[worker].given.kind;
+
+	return kind <= HEDDLE_KIND_HIP ? b->parameters[kind] : 1;
+}
+
 static int axel_begin(struct heddle_strategy *b)
 {
 	double rates = 0, speeds = 0;
@@ -161,14 +171,13 @@ static int axel_begin(struct heddle_strategy *b)
 	for (unsigned w = 0; w < b->nworkers; w++)
 		if (b->workers[w].given.rate > 0) {
 			rates += b->workers[w].given.rate;
-			speeds += b->parameters[b->workers[w].given.kind];
+			speeds += axel_speed(b, w);
 		}
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		const struct heddle_strategy_worker *given = &b->workers[w].given;
 		double scale = speeds > 0 ? rates / speeds : 1;
 
-		s->worker[w].weight =
-		    given->rate > 0 ? given->rate : b->parameters[given->kind] * scale;
+		s->worker[w].weight = given->rate > 0 ? given->rate : axel_speed(b, w) * scale;
 	}
 	return 0;
 }

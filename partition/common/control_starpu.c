@@ -13,6 +13,7 @@
 #include "partition/common/task_starpu.h"
 #include "partition/common/workers_starpu.h"
 #include "support/message.h"
+#include "support/starpu_compat.h"
 
 #ifdef HEDDLE_USE_SIMGRID
 /* Simulated tasks need a duration above 0. */
@@ -108,6 +109,8 @@ static void codelet_complete(struct control *control, const char *name, unsigned
 	if (!starpu_cpu_worker_get_count() || work_policy_is(sched_ctx, "heteroprio")) {
 		codelet->cuda_funcs[0] = control_function;
 		codelet->opencl_funcs[0] = control_function;
+		if (heddle_compat_hip_funcs(codelet))
+			heddle_compat_hip_funcs(codelet)[0] = control_function;
 	}
 #ifdef HEDDLE_USE_SIMGRID
 	codelet->model = &instant_model;
@@ -251,8 +254,20 @@ int control_submit(struct control *control, const char *what, const char *name, 
 	              : 0;
 }
 
+/* Heteroprio of StarPU 1.4 measures from what the worker did last, and ends the program when no
+ * time has passed since then. In a simulation none has. */
+static void let_time_pass(const struct control *control)
+{
+#ifdef HEDDLE_USE_SIMGRID
+	if (HEDDLE_STARPU_14 && control->task &&
+	    work_policy_is(control->task->sched_ctx, "heteroprio"))
+		starpu_sleep(1e-6);
+#endif
+}
+
 void control_end(struct control *control)
 {
+	let_time_pass(control);
 	if (control->task)
 		starpu_task_end_dep_release(control->task);
 	else

@@ -23,7 +23,8 @@ starpu_cpu_func_t work_codelet_function(const struct starpu_codelet *codelet,
 	case STARPU_OPENCL_WORKER:
 		return codelet->opencl_funcs[implementation];
 	default:
-		return NULL;
+		return heddle_compat_is_hip(type) ? heddle_compat_hip_funcs(codelet)[implementation]
+		                                  : NULL;
 	}
 }
 

@@ -19,6 +19,7 @@
 #include "support/clock_starpu.h"
 #include "support/helgrind.h"
 #include "support/message.h"
+#include "support/starpu_compat.h"
 #include "support/variables.h"
 
 /* ---- which workers ---- */
@@ -169,6 +170,7 @@ static int loop_can_execute(unsigned worker, struct starpu_task *task, unsigned 
 static void codelets_init(struct heddle_loop_request *loop)
 {
 	struct starpu_codelet *device = &loop->device_codelet, *host = &loop->host_codelet;
+	starpu_cpu_func_t *hip = heddle_compat_hip_funcs(device);
 
 	*device = *loop->loop.codelet;
 	device->nbuffers = loop->loop.naccesses;
@@ -183,6 +185,8 @@ static void codelets_init(struct heddle_loop_request *loop)
 			device->cuda_funcs[i] = loop_device_function;
 		if (device->opencl_funcs[i])
 			device->opencl_funcs[i] = loop_device_function;
+		if (hip && hip[i])
+			hip[i] = loop_device_function;
 	}
 #ifndef HEDDLE_USE_SIMGRID
 	/* Blocks of many sizes would fill StarPU's model of the codelet, which is not asked where
@@ -354,7 +358,7 @@ int heddle_loop_submit(const struct heddle_loop *given, struct heddle_loop_reque
 	status = loop_init(loop, given);
 	if (!status) {
 		arrays = loop_arrays(loop);
-		if (loop_has(loop, HEDDLE_KIND_CUDA))
+		if (loop_has(loop, HEDDLE_KIND_CUDA) || loop_has(loop, HEDDLE_KIND_HIP))
 			work_arrays_pin(&arrays);
 		status =
 		    control_submit(&loop->control, "loop", loop->name, given->sched_ctx, !request);

@@ -349,6 +349,20 @@ static int copy_cuda(const struct rectangle *from, const struct rectangle *to, s
 }
 #endif
 
+#ifdef HEDDLE_USE_HIP
+/* Through StarPU, so that we need not be linked with HIP. */
+static int copy_hip(const struct rectangle *from, const struct rectangle *to, size_t bytes,
+                    size_t rows)
+{
+	unsigned node = starpu_worker_get_local_memory_node();
+	int status = starpu_hip_copy2d_async_sync(
+	    (void *)from->pointer, node, (void *)to->pointer, node, bytes, rows, from->pitch,
+	    to->pitch, starpu_hip_get_local_stream(), hipMemcpyDeviceToDevice);
+
+	return status == -EAGAIN ? 0 : status; /* under way */
+}
+#endif
+
 #ifdef HEDDLE_USE_OPENCL
 static int copy_opencl(const struct rectangle *from, const struct rectangle *to, size_t bytes,
                        size_t rows)
@@ -381,6 +395,10 @@ int wave_array_copy(const struct wave_array *array, const struct wave_patch *pat
 #ifdef HEDDLE_USE_CUDA
 	case STARPU_CUDA_WORKER:
 		return copy_cuda(from, to, bytes, patch->rows);
+#endif
+#ifdef HEDDLE_USE_HIP
+	case STARPU_HIP_WORKER:
+		return copy_hip(from, to, bytes, patch->rows);
 #endif
 #ifdef HEDDLE_USE_OPENCL
 	case STARPU_OPENCL_WORKER:

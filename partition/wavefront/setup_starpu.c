@@ -176,6 +176,11 @@ static void tile_codelet_init(struct heddle_wavefront_request *wave)
 	/* Boundaries are copied in the worker's stream or queue after the kernel. */
 	codelet->cuda_flags[0] = STARPU_CUDA_ASYNC;
 	codelet->opencl_flags[0] = STARPU_OPENCL_ASYNC;
+#ifdef HEDDLE_USE_HIP
+	if (wave->given.codelet->hip_funcs[0])
+		codelet->hip_funcs[0] = wave_tile_function;
+	codelet->hip_flags[0] = STARPU_HIP_ASYNC;
+#endif
 #ifdef HEDDLE_USE_SIMGRID
 	codelet->model = &tile_model;
 #endif

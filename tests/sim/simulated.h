@@ -21,9 +21,9 @@ static char simulated_directory[] = "/tmp/heddle-simulated-XXXXXX";
 static void simulated_begin(const char *spec)
 {
 	/* No cost of StarPU's own: what is left can be computed by hand. */
-	static const char *const knobs[] = {"TRANSFER_COST",       "CUDA_MALLOC_COST",
-	                                    "CUDA_QUEUE_COST",     "TASK_SUBMIT_COST",
-	                                    "FETCHING_INPUT_COST", "SCHED_COST"};
+	static const char *const knobs[] = {
+	    "TRANSFER_COST",  "CUDA_MALLOC_COST",    "CUDA_QUEUE_COST", "TASK_SUBMIT_COST",
+	    "TASK_PUSH_COST", "FETCHING_INPUT_COST", "SCHED_COST"};
 	static const char *const unset[] = {"STARPU_NCPU", "STARPU_NCUDA", "STARPU_NOPENCL"};
 	struct heddle_platform platform;
 	char name[64];
@@ -45,6 +45,7 @@ static void simulated_begin(const char *spec)
 static void simulated_end(void)
 {
 	static const char *const files[] = {"bus/simulated.bandwidth",
+	                                    "bus/simulated.config",
 	                                    "bus/simulated.latency",
 	                                    "bus/simulated.platform.v4.xml",
 	                                    "bus",

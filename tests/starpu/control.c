@@ -18,6 +18,7 @@
 #include "partition/common/control_starpu.h"
 #include "partition/common/task_starpu.h"
 #include "partition/common/workers_starpu.h"
+#include "support/starpu_compat.h"
 #include "tests/unit/test.h"
 
 enum { N = 1000 };
@@ -588,6 +589,13 @@ static void test_what_a_codelet_has_for_a_worker(void **state)
 	assert_ptr_equal(work_codelet_function(&codelet, STARPU_CPU_WORKER, 1), note_second);
 	assert_null(work_codelet_function(&codelet, STARPU_CPU_WORKER, 2));
 	assert_null(work_codelet_function(&codelet, STARPU_CUDA_WORKER, 0));
+	for (int type = 0; type < STARPU_NARCH; type++)
+		if (heddle_compat_is_hip(type)) {
+			assert_null(work_codelet_function(&codelet, type, 0));
+			heddle_compat_hip_funcs(&codelet)[1] = note_first;
+			assert_ptr_equal(work_codelet_function(&codelet, type, 1), note_first);
+			heddle_compat_hip_funcs(&codelet)[1] = NULL;
+		}
 	assert_int_equal(work_codelet_serves(&codelet, worker, &task), 0);
 	codelet.where = STARPU_OPENCL;
 	assert_int_equal(work_codelet_serves(&codelet, worker, &task), -1);

@@ -8,7 +8,7 @@
 build() {
 	mkdir -p "$work/build-$1"
 	touch "$work/build-$1/config.status"
-	printf 'check check-starpu check-traced check-unit: ; %s\nbin/%%: ;\n' "$2" >"$work/build-$1/Makefile"
+	printf 'check check-series check-starpu check-traced check-unit: ; %s\nbin/%%: ;\n' "$2" >"$work/build-$1/Makefile"
 }
 
 # check ARGUMENT...: the tree's tools/check, with nothing of this test's own make.
@@ -34,9 +34,21 @@ cat "$work/printed"
 [ "$(tail -n 1 "$work/printed")" = '6 passed, 2 failed, 1 skipped' ] || fail "counts"
 grep -q 'failed: broken' "$work/printed" || fail "the name of the test that failed"
 grep -q 'skipped: b' "$work/printed" || fail "the name of the test that was skipped"
+grep -q 'no other series of StarPU is set up' "$work/printed" || fail "what does not run"
+# Of another series the flavours that were set up, and of these not all.
 build trace 'echo ":test-result: PASS" >broken.trs'
+for flavour in sim gpu; do
+	mkdir -p "$work/.starpu/1.4/$flavour"
+	touch "$work/.starpu/1.4/$flavour/.ok"
+done
+build 1.4-sim 'echo ":test-result: PASS" >a.trs; echo ":test-result: PASS" >b.trs'
 build asan 'echo ":test-result: PASS" >a.trs'
 (check --quick) >"$work/printed" 2>&1 || fail "exit status of a check that succeeds"
+grep -q '^tests: 1.4-sim  *2 passed  *0 failed' "$work/printed" || fail "tests of another series"
+grep -q 'gpu\|no other series' "$work/printed" && fail "more than was asked for"
+grep -qx -e '--starpu 1.4 --configure sim' "$work/check-out/setup--other-series.log" ||
+	fail "set-up of another series"
+rm -r "$work/.starpu"
 
 # ended WHAT: a check that has got so far that $work/pids holds two numbers is told to
 # end; its children must be gone when it is, and that before their time limits.

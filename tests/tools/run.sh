@@ -52,6 +52,25 @@ for name in $names; do
 	[ "$(grep -c "^$name  *	*-> " list.$$)" = 1 ] || fail "STARPU_SCHED=help lacks $name"
 done
 
+# StarPU 1.4 asks the library alone: nothing is preloaded, and no policy of its own gives way, in
+# programs that are linked with Heddle either.
+series=$(sed -n 's/^starpu_series = //p' "$top_builddir/Makefile")
+if [ "$series" != 1.3 ]; then
+	library=$top_builddir/.libs/libheddle.so
+	for name in $names; do
+		expect 0 "$name" env STARPU_SCHED="$name" STARPU_SCHED_LIB="$library" "$program"
+		expect 0 "$name" env STARPU_SCHED_LIB="$library" "$program" "$name"
+	done
+	STARPU_SCHED=help "$top_builddir/bin/heddle-info" >/dev/null 2>list.$$
+	for name in $names graph_test modular-gemm modular-ws; do
+		[ "$(grep -c "^$name  *	*-> " list.$$)" = 1 ] || fail "a linked program lacks $name"
+	done
+	STARPU_SCHED=hdss STARPU_SCHED_LIB=/no/such/library.so "$top_builddir/bin/heddle-info" \
+		>/dev/null 2>"$work/stderr"
+	says "STARPU_SCHED_LIB=/no/such/library.so hides Heddle's policies"
+	[ "$(grep -c hides "$work/stderr")" = 1 ] || fail "said twice"
+fi
+
 # Exit status, options of the command, children without StarPU.
 expect 7 '' "$run" -s gss -- sh -c 'exit 7'
 expect 0 '--sched x' "$run" -s gss echo --sched x

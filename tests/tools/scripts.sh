@@ -10,6 +10,10 @@ done
 outcome -F 2 /no/such/file "$top_srcdir/tools/demo" --file /no/such/file
 outcome -F 2 'wants a file' "$top_srcdir/tools/demo" --image
 outcome -F 2 'tools/setup nonsense' env HEDDLE_FLAVOUR=nonsense "$top_srcdir/tools/heddle" info
+outcome -F 2 "--starpu '1.5': known are 1.3 and 1.4" "$top_srcdir/tools/setup" --starpu 1.5
+outcome -F 2 "--starpu ''" "$top_srcdir/tools/setup" --starpu
+outcome -F 2 "'sim2'" "$top_srcdir/tools/setup" --starpu=1.4 sim2
+outcome -G 2 'tools/setup --starpu 1.4 gpu$' env HEDDLE_FLAVOUR=1.4-gpu "$top_srcdir/tools/heddle" info
 # What is traced is of the flavour that traces.
 mkdir -p "$work/tools" "$work/.starpu"
 cp "$top_srcdir/tools/heddle" "$work/tools"
@@ -29,6 +33,13 @@ outcome -F 0 'build-system/bin/heddle bench --platform x --help' "$work/tools/he
 rm -r "$work/build-trace"
 outcome -F 0 'build-system/bin/heddle help trace' "$work/tools/heddle" help trace
 outcome -F 2 "flavour 'trace' is not built" "$work/tools/heddle" trace -o x -- y --help
+
+# The series of the default is that of the others.
+echo 1.4-system >"$work/.starpu/default"
+outcome -G 2 "'1.4-trace' is not built.*tools/setup --starpu 1.4 trace$" \
+	"$work/tools/heddle" trace -- y
+outcome -F 2 "'1.4-sim' is not built" "$work/tools/heddle" bench --platform x
+outcome -F 2 "'1.4-system' is not built" "$work/tools/heddle" info
 
 # StarPU's examples are those of the StarPU that Heddle was built against; a crash, also of one
 # that fails by itself, is none that is left out.

@@ -46,6 +46,8 @@ grep -q "^$blocks decisions about blocks, 0 of them while learning" "$work/out/s
 	fail "summary"
 [ "$(awk '/^CPU/ { n += $3 } END { print n + 0 }' "$work/out/summary.txt")" = "$blocks" ] ||
 	fail "blocks of the workers in the summary"
+awk '/^CPU/ && $2 > 0 && $4 + 0 == 0 { exit 1 }' "$work/out/summary.txt" ||
+	fail "no time in tasks: $(cat "$work/out/summary.txt")"
 cmp -s "$work/printed" "$work/out/summary.txt" || grep -q decisions "$work/printed" ||
 	fail "the summary is not printed"
 # The picture: every worker's row, the loop's colour, a tick for each decision.

@@ -301,6 +301,8 @@ static void test_files(void **state)
 	assert_non_null(strstr(text, "\n3.000000e+03\t2.000000e+03\t0.000000e+00\tnan\n"));
 	read_text(directory, "m.latency", text, sizeof(text));
 	assert_non_null(strstr(text, "\n2.000000e+01\t0.000000e+00\t2.500000e+01\tnan\n"));
+	read_text(directory, "m.config", text, sizeof(text));
+	assert_string_equal(text, "2 # CPUs\n2 # CUDA devices\n");
 	read_text(directory, "m.platform.v4.xml", text, sizeof(text));
 	/* Two cores of their own, and one for each accelerator. */
 	assert_non_null(strstr(text, "\"CPU3\""));

@@ -702,8 +702,11 @@ static void rounds(struct bench_case *bench, unsigned *order, uint64_t *random, 
 /* Loops and streams have no models. */
 static int probe_check(const struct bench_case *bench)
 {
-	if (!bench->n || !(bench->workers[HEDDLE_KIND_CPU] + bench->workers[HEDDLE_KIND_CUDA] +
-	                   bench->workers[HEDDLE_KIND_OPENCL] + bench->workers[HEDDLE_KIND_FPGA]))
+	unsigned workers = 0;
+
+	for (int kind = 0; kind < HEDDLE_NKINDS; kind++)
+		workers += bench->workers[kind];
+	if (!bench->n || !workers)
 		return heddle_refuse(-EIO, "%s: its report names no worker or no iterations",
 		                     bench->app);
 	if (*bench->platform.host && !bench->tasks)

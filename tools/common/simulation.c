@@ -177,7 +177,8 @@ static double link_latency_us(const struct heddle_platform *platform, unsigned f
 }
 
 /* A matrix over the memory nodes; a row is a source. StarPU ignores the last value of a row that
- * is shorter than its limit, so each row ends with a "nan". */
+ * is shorter than its limit, and StarPU 1.4 the last row, so each row ends with a "nan", and the
+ * matrix with a row of them. */
 static int write_matrix(const struct heddle_platform *platform, const char *directory,
                         const char *name, const char *suffix,
                         double (*value)(const struct heddle_platform *, unsigned, unsigned))
@@ -193,6 +194,7 @@ static int write_matrix(const struct heddle_platform *platform, const char *dire
 			fprintf(stream, "%e\t", value(platform, from, to));
 		fprintf(stream, "nan\n");
 	}
+	fprintf(stream, "nan\tnan\n");
 	return bus_close(stream, directory, name);
 }
 
@@ -260,6 +262,19 @@ static int write_platform(const struct heddle_platform *platform, const char *di
 	return bus_close(stream, directory, name);
 }
 
+/* By this file StarPU 1.4 finds the folder. It does not read it when it simulates. */
+static int write_config(const struct heddle_platform *platform, const char *directory,
+                        const char *name)
+{
+	FILE *stream;
+	int status = bus_open(directory, name, "config", &stream);
+
+	if (status)
+		return status;
+	fprintf(stream, "%u # CPUs\n%u # CUDA devices\n", platform->ncpus, platform->naccelerators);
+	return bus_close(stream, directory, name);
+}
+
 static int make_directory(const char *directory, const char *below)
 {
 	char *path;
@@ -286,6 +301,8 @@ int simulation_platform_write(const struct heddle_platform *platform, const char
 		status = write_matrix(platform, directory, name, "latency", link_latency_us);
 	if (!status)
 		status = write_platform(platform, directory, name);
+	if (!status)
+		status = write_config(platform, directory, name);
 	return status;
 }
 

@@ -59,6 +59,9 @@ function clipped(time) {
 	return sprintf("%.9f", time < 0 ? 0 : time > length_ms ? length_ms : time)
 }
 
+# StarPU 1.4 quotes a task's name.
+$1 == 20 { $5 = unquoted($5) }
+
 # ---- first: when the tasks begin and end; whose decisions come before their tasks ----
 
 NR == FNR {
