@@ -145,8 +145,9 @@ struct ready_context {
 	/** Under a plan: the longest time of a class for each byte of a task, of the types that it
 	 * has run; 0: none. */
 	double us_per_byte[HEDDLE_POOL_CLASSES];
-	unsigned ntrials; /**< workers that run one */
-	bool special;     /**< there were tasks that not all of a class can run */
+	double least_us_per_byte; /**< the shortest, of all classes */
+	unsigned ntrials;         /**< workers that run one */
+	bool special;             /**< there were tasks that not all of a class can run */
 	struct starpu_task
 	    *late; /**< those that found no memory in the pool, the first one first */
 	/** What the pool was given last. */

@@ -157,14 +157,29 @@ static double finish_us(const struct ready_requester *requester, const struct he
 }
 
 /* How long a trial may take: TRIAL_FACTOR times as long as on the fastest class. In a plan, for
- * each byte as long as any type that the class has run. */
+ * each byte that much longer than any type has taken on any class: an accelerator that is slow with
+ * this type says nothing of cores. And no longer than any other type that the class has run. */
 static double trial_longest_us(const struct ready_context *c, const struct ready_type *type,
                                unsigned class, double other_us)
 {
-	double us = TRIAL_FACTOR * fmax(other_us, 1),
-	       by_bytes_us = c->us_per_byte[class] * type->bytes;
+	double us = TRIAL_FACTOR * fmax(other_us, 1);
 
-	return by_bytes_us > 0 ? fmin(us, by_bytes_us) : us;
+	if (c->us_per_byte[class] > 0 && type->bytes)
+		return c->us_per_byte[class] * type->bytes;
+	if (c->least_us_per_byte > 0 && type->bytes)
+		us = fmin(us, TRIAL_FACTOR * c->least_us_per_byte * type->bytes);
+	return us;
+}
+
+/* A class has run a task of a type. */
+static void bytes_measured(struct ready_context *c, const struct ready_type *type, unsigned class,
+                           double us)
+{
+	double per_byte = type->bytes ? us / type->bytes : 0;
+
+	c->us_per_byte[class] = fmax(c->us_per_byte[class], per_byte);
+	if (per_byte > 0 && (c->least_us_per_byte <= 0 || per_byte < c->least_us_per_byte))
+		c->least_us_per_byte = per_byte;
 }
 
 /* Whether everybody else has work for as long as a trial might take. */
@@ -638,8 +653,7 @@ void ready_type_measured(struct ready_context *c, unsigned id, unsigned long typ
 	type->trying &= ~(1u << worker->class);
 	type->trial_us[worker->class] = runs_left(c, type, worker->class) ? 0 : us;
 	type->runs[worker->class]++;
-	if (type->bytes && us > type->bytes * c->us_per_byte[worker->class])
-		c->us_per_byte[worker->class] = us / type->bytes;
+	bytes_measured(c, type, worker->class, us);
 	if (type_learn(c, type, estimates) || tried)
 		type_publish(c, type);
 }
