@@ -132,8 +132,12 @@ static inline size_t heddle_tile_end(const struct heddle_tile *tile, size_t r)
  * sweeps, all at the start):
  * - "hdss": bands are as high as their worker's measured speed requires, and follow it during
  *   the run.
- * - Another block strategy cuts the rows as it cuts the iterations of a loop.
+ * - Another block strategy cuts the rows of one sweep as it cuts the iterations of a loop.
  * - One of StarPU's own policies: bands are equal, and the policy places the first tile of each.
+ *
+ * Parameters of "hdss", and over several sweeps other block strategies, are of no use to a
+ * wavefront: in the field `strategy` they are refused. Where HEDDLE_STRATEGY or the policy has
+ * them, the wavefront runs under "hdss", and the process prints one warning.
  *
  * A wavefront is one node of StarPU's task graph: tasks submitted before it that write its data
  * run first, and tasks submitted later see its results. */
@@ -196,8 +200,9 @@ struct heddle_wavefront_request;
  * - -EINVAL: no codelet, or one of another number of buffers; too many arrays or vectors; a vector
  * that is not lexicographically positive or has a component beyond 2^20; an array that is missing,
  * listed twice, partitioned, of the wrong shape or mode, or not at home in main memory; arrays that
- * overlap in memory, one of them written; an unknown context or worker; an invalid strategy; a
- * variable with a malformed value; only some workers under StarPU's heteroprio
+ * overlap in memory, one of them written; an unknown context or worker; an invalid strategy, or one
+ * that a wavefront would not use; a variable with a malformed value; only some workers under
+ * StarPU's heteroprio
  * - -ERANGE: the loop reaches beyond an array
  * - -ENODEV: no worker has an implementation and enough memory; the call came before
  *   starpu_init(); StarPU refuses the task

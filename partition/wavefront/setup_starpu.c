@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,36 @@ static int workers_init(struct heddle_wavefront_request *wave)
 
 /* ---- which strategy ---- */
 
+static bool goes_by_speed(const char *strategy)
+{
+	return strcspn(strategy, ":") == 4 && !strncmp(strategy, "hdss", 4);
+}
+
+/* Refuses what a wavefront has no use for. It takes from hdss that bands follow measured speeds,
+ * not its block sizes. Over several sweeps, whose bands are dealt out at the start, no other
+ * strategy has a say. What is set for the whole program, which may have loops, becomes hdss alone.
+ * @param[in,out] spec of a strategy that there is
+ * @return 0; -EINVAL after a message */
+static int strategy_reduce(const struct heddle_wavefront_request *wave, const char **spec)
+{
+	static atomic_flag warned = ATOMIC_FLAG_INIT;
+	bool hdss = goes_by_speed(*spec);
+	const char *unused = hdss ? *spec + strlen("hdss") : *spec,
+	           *where = hdss ? "strategy hdss: " : "over several sweeps ";
+
+	if (hdss ? !*unused : wave->sweeps == 1)
+		return 0;
+	unused += hdss; /* the ':' */
+	if (wave->given.strategy)
+		return heddle_refuse(-EINVAL, "wavefront %s: %sa wavefront has no use for %s",
+		                     wave->name, where, unused);
+	if (!atomic_flag_test_and_set(&warned))
+		heddle_warn("wavefront %s: %sa wavefront has no use for %s; it takes hdss alone",
+		            wave->name, where, unused);
+	*spec = "hdss";
+	return 0;
+}
+
 static int strategy_init(struct heddle_wavefront_request *wave)
 {
 	const struct heddle_wavefront *given = &wave->given;
@@ -110,22 +141,23 @@ static int strategy_init(struct heddle_wavefront_request *wave)
 	struct heddle_strategy *blocks;
 	int status;
 
-	/* The caller may free its text before the wavefront begins. */
-	if (spec && !(wave->strategy = strdup(spec)))
-		return -ENOMEM;
-	if (!wave->strategy) {
+	if (!spec) {
 		wave->placement =
 		    work_policy_ours(given->sched_ctx) ? PLACE_BY_SPEED : PLACE_BY_STOCK;
 		return 0;
 	}
 	/* A wrong specification is refused now, not when the wavefront begins. */
-	status = heddle_strategy_create(wave->strategy, &none, &blocks);
+	status = heddle_strategy_create(spec, &none, &blocks);
 	if (status)
 		return status;
 	heddle_strategy_destroy(blocks);
-	wave->placement = strcspn(wave->strategy, ":") == 4 && !strncmp(wave->strategy, "hdss", 4)
-	                      ? PLACE_BY_SPEED
-	                      : PLACE_BY_STRATEGY;
+	if ((status = strategy_reduce(wave, &spec)))
+		return status;
+	/* The caller may free its text before the wavefront begins. */
+	wave->strategy = strdup(spec);
+	if (!wave->strategy)
+		return -ENOMEM;
+	wave->placement = goes_by_speed(spec) ? PLACE_BY_SPEED : PLACE_BY_STRATEGY;
 	return 0;
 }
 

@@ -525,6 +525,9 @@ static void test_refusals(void **state)
 	REFUSED(-EINVAL, wave.sched_ctx = 1);
 	REFUSED(-EINVAL, wave.sched_ctx = UINT_MAX, wave.strategy = "gss");
 	REFUSED(-EINVAL, wave.strategy = "nonsense");
+	/* What a wavefront would not use. */
+	REFUSED(-EINVAL, wave.strategy = "hdss:jump=0");
+	REFUSED(-EINVAL, wave.strategy = "gss", wave.sweeps = 2);
 	setenv("HEDDLE_WAVE_TILE_COLUMNS", "x", 1);
 	REFUSED(-EINVAL, wave.tile_columns = 0);
 	setenv("HEDDLE_WAVE_TILE_COLUMNS", "-1", 1);
@@ -696,6 +699,49 @@ static void test_strategy_is_copied(void **state)
 	fini();
 }
 
+/* What is set for the whole program is meant for loops, too: a wavefront that has no use for it
+ * goes by measured speeds. */
+static void test_strategy_of_program(void **state)
+{
+	static uint32_t field[10 * 20], vector[20];
+	static const struct {
+		const char *policy, *spec, *used;
+		size_t sweeps;
+	} cases[] = {
+	    {"hdss", "hdss:jump=0", "hdss", 1},
+	    {"hdss", "hdss:jump=0", "hdss", 2},
+	    {"hdss", "gss:least=2", "hdss", 2},
+	    {"hdss", "gss:least=2", "gss:least=2", 1},
+	    {"eager", "gss", "hdss", 2},
+	    {"gss", NULL, "hdss", 2},
+	    {"gss", NULL, "gss", 1},
+	};
+	struct mixing mixing = {1, {1}, {0}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct heddle_wavefront_stats stats;
+		struct heddle_wavefront wave;
+		starpu_data_handle_t f, v;
+
+		if (cases[i].spec)
+			setenv("HEDDLE_STRATEGY", cases[i].spec, 1);
+		init(cases[i].policy);
+		starpu_matrix_data_register(&f, STARPU_MAIN_RAM, (uintptr_t)field, 20, 20, 10,
+		                            sizeof(*field));
+		starpu_vector_data_register(&v, STARPU_MAIN_RAM, (uintptr_t)vector, 20,
+		                            sizeof(*vector));
+		wave = sample(f, v);
+		wave.arg = &mixing;
+		wave.sweeps = cases[i].sweeps;
+		assert_int_equal(heddle_wavefront_run(&wave, &stats), 0);
+		assert_string_equal(stats.strategy, cases[i].used);
+		starpu_data_unregister(f);
+		starpu_data_unregister(v);
+		fini();
+		unsetenv("HEDDLE_STRATEGY");
+	}
+}
+
 /* ---- profiles ---- */
 
 enum { PATIENCE_S = 30 };
@@ -835,6 +881,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_strategy_is_copied),
+	    cmocka_unit_test(test_strategy_of_program),
 	    cmocka_unit_test(test_refusals),
 	    cmocka_unit_test(test_failure),
 	    cmocka_unit_test(test_shapes),

@@ -57,6 +57,22 @@ for app in floyd heat2d strmatch; do
 	expect_app 0 '"predicted_us"' $app --size 100 --reps 1 --json -
 done
 
+# What wavefronts do not use of a strategy is refused, or said once where the program has it.
+expect_app 2 "strategy hdss: a wavefront has no use for jump=0" floyd --size 90 --strategy hdss:jump=0
+expect_app 2 "over several sweeps a wavefront has no use for gss" heat2d --size 50 --sweeps 2 \
+	--strategy gss
+expect_app 0 "verified" heat2d --size 50 --sweeps 1 --strategy gss:least=2 --reps 1 --verify
+for spec in hdss:jump=0 gss; do
+	export "HEDDLE_STRATEGY=$spec"
+	expect_app 0 "" heat2d --size 50 --sweeps 4 --reps 3 --sched eager
+	grep -q "policy eager, strategy hdss$" "$work/out" || fail "HEDDLE_STRATEGY=$spec: not by speeds"
+	[ "$(grep -c "has no use for" "$work/out")" = 1 ] || fail "HEDDLE_STRATEGY=$spec: not said once"
+done
+unset HEDDLE_STRATEGY
+expect_app 0 "over several sweeps a wavefront has no use for gss" heat2d --size 50 --sweeps 4 --sched gss
+expect_app 0 "policy ddwrr, strategy hdss" heat2d --size 50 --sweeps 4 --sched ddwrr
+grep -q "has no use for" "$work/out" && fail "ddwrr: a message on its strategy"
+
 # The same image whatever cuts it.
 image=$work/image.png
 expect_app 0 "" boxfilter --size 90 --channels 3 --reps 1 --save-input "$image"
