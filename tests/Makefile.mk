@@ -176,6 +176,7 @@ tests_tools_graph_program_LDADD = $(STARPU_LIBS)
 tool_scripts = \
 	tests/tools/bench.sh \
 	tests/tools/check.sh \
+	tests/tools/debian.sh \
 	tests/tools/estimate.sh \
 	tests/tools/headers.sh \
 	tests/tools/heddle.sh \
