@@ -260,6 +260,28 @@ static void counts_that_overflow(void **state)
 	}
 }
 
+/* A loop of one round, at 5, and eight bits of who knows what: not all bytes from 5 to 260 are
+ * written. */
+static void one_round_fills_nothing(void **state)
+{
+	static const char text[] = "heddle-index 6\nargument buffer\nnode constant 0 5\n"
+	                           "node constant 0 9\nnode trips 32 0 1 0 6 1\n"
+	                           "node loop 32 0 1 2\nnode item 0 0\nnode constant 0 100\n"
+	                           "node mul 8 4 5\nnode extend 8 6\nnode add 32 3 7\n"
+	                           "access 0 8 1 write every 1\n";
+	struct ndrange range = {1, {1, 1, 1}, {4, 1, 1}, {0, 0, 0}};
+	size_t bytes[1] = {1000};
+	struct index_launch launch = {&range, NULL, bytes};
+	struct index_kernel kernel;
+	struct index_use use;
+
+	assert_int_equal(index_parse(text, &kernel), 0);
+	assert_int_equal(index_uses(&kernel, &launch, 0, 1, &use), 0);
+	assert_true(use.write.known);
+	assert_false(use.write.dense);
+	index_free(&kernel);
+}
+
 static void nonsense_is_refused(void **state)
 {
 	static const char *const bad[] = {
@@ -579,19 +601,13 @@ static void exits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(boxes_cover),
-	    cmocka_unit_test(ndranges),
-	    cmocka_unit_test(arithmetic_is_sound),
-	    cmocka_unit_test(large_numbers_are_given_up),
-	    cmocka_unit_test(description_read),
-	    cmocka_unit_test(large_bases),
-	    cmocka_unit_test(counts_that_overflow),
-	    cmocka_unit_test(nonsense_is_refused),
-	    cmocka_unit_test(differences_merge),
-	    cmocka_unit_test(windows_are_exact),
-	    cmocka_unit_test(guards_are_sound),
-	    cmocka_unit_test(rows_merge),
-	    cmocka_unit_test(exits),
+	    cmocka_unit_test(boxes_cover),          cmocka_unit_test(ndranges),
+	    cmocka_unit_test(arithmetic_is_sound),  cmocka_unit_test(large_numbers_are_given_up),
+	    cmocka_unit_test(description_read),     cmocka_unit_test(large_bases),
+	    cmocka_unit_test(counts_that_overflow), cmocka_unit_test(one_round_fills_nothing),
+	    cmocka_unit_test(nonsense_is_refused),  cmocka_unit_test(differences_merge),
+	    cmocka_unit_test(windows_are_exact),    cmocka_unit_test(guards_are_sound),
+	    cmocka_unit_test(rows_merge),           cmocka_unit_test(exits),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	long seed = given ? atol(given) : time(NULL);

@@ -91,8 +91,11 @@ struct affine affine_add(struct affine a, struct affine b, int sign)
 		fits = in_limits(k);
 		sum.k[i] = k;
 	}
-	if (plain(&a) || plain(&b))
-		sum.solid = a.solid + b.solid; /* a plain value has none */
+	/* A loop of one round counts a value that is plain and solid. */
+	if (plain(&b))
+		sum.solid = a.solid;
+	else if (plain(&a))
+		sum.solid = b.solid;
 	return fits ? sum : affine_unknown();
 }
 
