@@ -133,6 +133,7 @@ doc/man/heddle.7: bin/man_page
 # The reference of the public headers, doc/reference/html.
 if HAVE_DOXYGEN
 reference: doc/Doxyfile
+	rm -rf doc/reference
 	$(DOXYGEN) doc/Doxyfile
 else
 reference:
