@@ -8,11 +8,10 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <starpu.h>
+
 #include <starpu_expert.h>
 
 #include "sched_policies/claims_starpu.h"
-#include "support/starpu_compat.h"
 
 /* ---- lists ---- */
 

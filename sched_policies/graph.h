@@ -46,7 +46,7 @@ void heddle_graph_destroy(struct heddle_graph *graph);
 double heddle_graph_after_us(struct heddle_graph *graph, void *task, uint64_t size);
 
 /** Times have changed: it looks at tasks again, a few with each question.
- * @param all at all of them with the next question */
+ * @param all as many with a question as it concerns */
 void heddle_graph_changed(struct heddle_graph *graph, bool all);
 
 /** A task was started: it does not count any more, and its address may become another task's. Where

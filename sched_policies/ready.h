@@ -148,8 +148,8 @@ struct ready_context {
 	double least_us_per_byte; /**< the shortest, of all classes */
 	unsigned ntrials;         /**< workers that run one */
 	bool special;             /**< there were tasks that not all of a class can run */
-	struct starpu_task
-	    *late; /**< those that found no memory in the pool, the first one first */
+	/** Tasks for which the pool had no memory, the first one first. */
+	struct starpu_task *late;
 	/** What the pool was given last. */
 	struct {
 		bool plain; /**< of no worker in particular */

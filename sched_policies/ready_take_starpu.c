@@ -349,6 +349,7 @@ static bool nothing_new(struct ready_context *c, struct ready_worker *worker, un
                         bool *full)
 {
 	double look_at_us, now_us;
+	bool full_is_due, looks;
 
 	*full = false;
 	if (!waiters_stay(&c->waiters, id, &c->unstarted))
@@ -357,13 +358,13 @@ static bool nothing_new(struct ready_context *c, struct ready_worker *worker, un
 	if (look_at_us <= 0 && !c->plan)
 		return true;
 	now_us = starpu_timing_now();
-	*full = c->plan && ready_plan_full_is_due(c, now_us);
-	if (!*full && (look_at_us <= 0 || now_us < look_at_us))
+	full_is_due = c->plan && ready_plan_full_is_due(c, now_us);
+	looks = look_at_us > 0 && now_us >= look_at_us;
+	/* The count of tasks comes last: it changes with each task. */
+	if ((!full_is_due && !looks) || !atomic_load(&c->unstarted))
 		return true;
-	if (!atomic_load(&c->unstarted))
-		return true;
-	*full = *full && ready_plan_full_begin(c, now_us);
-	return !*full && (look_at_us <= 0 || now_us < look_at_us);
+	*full = full_is_due && ready_plan_full_begin(c, now_us);
+	return !*full && !looks;
 }
 
 /* Takes a task for a worker, or has it wait; the mutex is held. Who hands a task in

@@ -156,9 +156,10 @@ static double finish_us(const struct ready_requester *requester, const struct he
 	return heddle_gain_finish(helpers, n);
 }
 
-/* How long a trial may take: TRIAL_FACTOR times as long as on the fastest class. In a plan, for
- * each byte that much longer than any type has taken on any class: an accelerator that is slow with
- * this type says nothing of cores. And no longer than any other type that the class has run. */
+/* How long a trial may take: TRIAL_FACTOR times as long as on the fastest class. In a plan, where
+ * the class has run other types, for each byte as long as the slowest of them. Where it has not,
+ * for each byte at most TRIAL_FACTOR times as long as the fastest type on any class: that an
+ * accelerator is slow with this type says little of cores. */
 static double trial_longest_us(const struct ready_context *c, const struct ready_type *type,
                                unsigned class, double other_us)
 {

@@ -497,6 +497,7 @@ void kernel_kept_free(void)
 		data_free(all);
 		all = next;
 	}
+	__atomic_store_n(&any, false, __ATOMIC_RELEASE);
 }
 
 #endif
