@@ -1,11 +1,11 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How StarPU finds the policies, by whatever looks one up by name: STARPU_SCHED,
- * starpu_conf::sched_policy_name, contexts and STARPU_SCHED=help. StarPU 1.4 asks a library
- * (STARPU_SCHED_LIB), which is us unless the user says otherwise. StarPU 1.3, to which a program
- * without shared libraries is equal, has no registration: its table is a static array, and rows
- * of policies that hardly anybody uses are replaced by ours.
+ * How StarPU finds the policies by name: in STARPU_SCHED, starpu_conf::sched_policy_name, contexts
+ * and STARPU_SCHED=help. StarPU 1.4 asks a library (STARPU_SCHED_LIB), which is libheddle unless
+ * the user names another one. StarPU 1.3 has no registration, and a static program has no library
+ * to name: there, rows of StarPU's table for policies that hardly anybody uses are replaced by
+ * ours.
  */
 #include "config.h"
 
