@@ -7,6 +7,8 @@ libheddle_pure_la_SOURCES += \
 	sched_policies/dqaa.h \
 	sched_policies/gain.c \
 	sched_policies/gain.h \
+	sched_policies/gpu_workers.c \
+	sched_policies/gpu_workers.h \
 	sched_policies/graph.c \
 	sched_policies/graph.h \
 	sched_policies/plan.c \
@@ -23,6 +25,7 @@ libheddle_la_SOURCES += \
 	sched_policies/claims_starpu.h \
 	sched_policies/common_starpu.c \
 	sched_policies/common_starpu.h \
+	sched_policies/gpu_workers_starpu.c \
 	sched_policies/policies.h \
 	sched_policies/ready.h \
 	sched_policies/ready_done_starpu.c \

@@ -19,10 +19,13 @@ extern const struct starpu_sched_policy ddfcfs_policy, ddwrr_policy, odds_policy
  * policy's name and place their parts themselves. */
 #define skmd_policy ddwrr_policy
 
-/** Puts the policies into StarPU 1.3's table, or anew for a configuration that names a
- * policy: the rows that were replaced come back first, so that only the right ones are
- * missing. The library that `heddle run` preloads calls it by name.
+/** StarPU is about to start: puts the policies where it looks for them, and tells it how many
+ * workers the policy wants for each GPU (gpu_workers.h). The library that `heddle run` preloads
+ * calls this and the next one by name.
  * @param conf may be NULL; of another StarPU than ours it is not looked at */
-void heddle_policies_register(const struct starpu_conf *conf);
+void heddle_init_begin(const struct starpu_conf *conf);
+
+/** StarPU has started, or could not. */
+void heddle_init_end(void);
 
 #endif

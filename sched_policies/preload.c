@@ -146,13 +146,20 @@ static void *library_get(void *caller, char **argv)
 }
 
 /* The configuration may name a policy that must not be replaced. */
-static void policies_register(const void *conf, void *caller)
+static void init_begin(void *library, const void *conf)
 {
-	void *library = library_get(caller, NULL);
-	void (*reg)(const void *) = library ? dlsym(library, "heddle_policies_register") : NULL;
+	void (*begin)(const void *) = library ? dlsym(library, "heddle_init_begin") : NULL;
 
-	if (reg)
-		reg(conf);
+	if (begin)
+		begin(conf);
+}
+
+static void init_end(void *library)
+{
+	void (*end)(void) = library ? dlsym(library, "heddle_init_end") : NULL;
+
+	if (end)
+		end();
 }
 
 __attribute__((constructor)) static void preload_start(int argc, char **argv)
@@ -165,16 +172,24 @@ int starpu_init(void *conf)
 {
 	void *caller = __builtin_return_address(0);
 	int (*init)(void *) = starpu_function("starpu_init", caller);
+	void *library = library_get(caller, NULL);
+	int result;
 
-	policies_register(conf, caller);
-	return init ? init(conf) : -ENODEV;
+	init_begin(library, conf);
+	result = init ? init(conf) : -ENODEV;
+	init_end(library);
+	return result;
 }
 
 int starpu_initialize(void *conf, int *argc, char ***argv)
 {
 	void *caller = __builtin_return_address(0);
 	int (*initialize)(void *, int *, char ***) = starpu_function("starpu_initialize", caller);
+	void *library = library_get(caller, NULL);
+	int result;
 
-	policies_register(conf, caller);
-	return initialize ? initialize(conf, argc, argv) : -ENODEV;
+	init_begin(library, conf);
+	result = initialize ? initialize(conf, argc, argv) : -ENODEV;
+	init_end(library);
+	return result;
 }

@@ -20,6 +20,7 @@
 #include "support/message.h"
 #include "support/starpu_compat.h"
 #include "support/sysfs.h"
+#include "sched_policies/gpu_workers.h"
 #include "sched_policies/policies.h"
 #include "sched_policies/registry.h"
 
@@ -98,16 +99,17 @@ static bool asked_for(const struct starpu_conf *conf)
 	return ours && *ours;
 }
 
-/* By a variable that a program that is linked with us need not set. The processes that it starts
- * inherit it, and those with another StarPU are told of no policy. */
-void heddle_policies_register(const struct starpu_conf *conf)
+/* Puts the policies where StarPU looks for them: by a variable that a program that is linked with
+ * us need not set. The processes that it starts inherit it, and those with another StarPU are told
+ * of no policy. */
+static void policies_register(const struct starpu_conf *conf)
 {
 	const char *library = getenv("STARPU_SCHED_LIB"), *name;
 	static bool said;
 	Dl_info self;
 
 	if (!library) {
-		if (dladdr((void *)heddle_policies_register, &self))
+		if (dladdr((void *)policies_register, &self))
 			setenv("STARPU_SCHED_LIB", self.dli_fname, 0);
 		return;
 	}
@@ -162,7 +164,9 @@ static struct starpu_sched_policy **row_find(const char *name)
 	return *row ? row : NULL;
 }
 
-void heddle_policies_register(const struct starpu_conf *conf)
+/* Puts the policies into StarPU's table, or anew for a configuration that names a policy: the rows
+ * that were replaced come back first, so that only the right ones are missing. */
+static void policies_register(const struct starpu_conf *conf)
 {
 	struct starpu_sched_policy **ours = policies_table();
 	const char *chosen = getenv("STARPU_SCHED");
@@ -191,10 +195,9 @@ void heddle_policies_register(const struct starpu_conf *conf)
 
 __attribute__((constructor)) static void register_at_start(void)
 {
-	heddle_policies_register(NULL);
+	policies_register(NULL);
 }
 
-#ifdef PIC
 /* Said before StarPU asks OpenCL for devices: PoCL ends the program where hwloc finds no
  * memory. Where workers are simulated neither is asked. */
 static void cores_look_for(void)
@@ -217,23 +220,40 @@ static void cores_look_for(void)
 #endif
 }
 
+void heddle_init_begin(const struct starpu_conf *conf)
+{
+	cores_look_for();
+	policies_register(conf);
+	gpu_workers_begin(conf);
+}
+
+void heddle_init_end(void)
+{
+	gpu_workers_end();
+}
+
+#ifdef PIC
 /* A configuration that names one of the replaced policies is seen here, wherever this library
  * comes before StarPU's in the order of look-up. */
 int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
 {
 	int (*next)(struct starpu_conf *, int *, char ***) = dlsym(RTLD_NEXT, "starpu_initialize");
+	int result;
 
-	cores_look_for();
-	heddle_policies_register(conf);
-	return next(conf, argc, argv);
+	heddle_init_begin(conf);
+	result = next(conf, argc, argv);
+	heddle_init_end();
+	return result;
 }
 
 int starpu_init(struct starpu_conf *conf)
 {
 	int (*next)(struct starpu_conf *) = dlsym(RTLD_NEXT, "starpu_init");
+	int result;
 
-	cores_look_for();
-	heddle_policies_register(conf);
-	return next(conf);
+	heddle_init_begin(conf);
+	result = next(conf);
+	heddle_init_end();
+	return result;
 }
 #endif

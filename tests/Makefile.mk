@@ -26,6 +26,7 @@ unit_tests = \
 	tests/unit/files \
 	tests/unit/floyd \
 	tests/unit/golden_blocks \
+	tests/unit/gpu_workers \
 	tests/unit/hdss \
 	tests/unit/heat2d \
 	tests/unit/hostile \
