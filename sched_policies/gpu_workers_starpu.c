@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/starpu_compat.h"
 #include "sched_policies/gpu_workers.h"
 
 /* A StarPU with blocking drivers has one worker for each GPU. Simulated GPUs do not have their
@@ -20,7 +21,6 @@
 #include <heddle/heddle.h>
 
 #include "support/message.h"
-#include "support/starpu_compat.h"
 #include "support/variables.h"
 
 static const char *const variables[] = {"STARPU_NWORKER_PER_CUDA", "STARPU_CUDA_THREAD_PER_WORKER",
