@@ -3,8 +3,9 @@
  *
  * The policy heddle, where there is something to choose: several classes of devices, or several
  * memories. Each time a worker asks, a plan (plan.h) places ready tasks, the most urgent first.
- * Workers claim those that they can begin at once, accelerators those of a moment ahead, too. All
- * else is forgotten: the next plan knows more.
+ * Workers claim those that they can begin at once, and those of a moment ahead: accelerators while
+ * kernels run, cores until the next plan that looks at everything. All else is forgotten: the next
+ * plan knows more.
  */
 #include "config.h"
 
@@ -16,7 +17,8 @@
 
 /* An accelerator has claims for so long, us: about what StarPU needs to start some tasks. */
 #define AHEAD 200
-#define MOST_AHEAD 8 /* claims */
+#define MOST_AHEAD 8      /* claims */
+#define MOST_OF_A_CORE 16 /* likewise */
 /* A task takes at least so long, us: StarPU has to start it. */
 #define START 10
 /* With so many claims an accelerator need not wait for a plan. */
@@ -35,17 +37,18 @@
 /* Ranks of tasks are told apart to so many bits. */
 #define RANK_BITS 6
 /* Tasks that one plan gives away. */
-#define GRANTS 64
+#define GRANTS 256
 
 struct ready_plan {
 	struct heddle_plan plan;
 	struct heddle_graph *graph;
 	atomic_ulong submitted;
-	size_t moves;    /* tasks that came or went since the bound was computed */
-	double bound_us; /* the area bound then */
-	bool current;    /* no task has come since the last plan */
-	double due_us;   /* when to make the next plan */
-	double link_us;  /* when the transfers that claims need will have ended */
+	size_t moves;     /* tasks that came or went since the bound was computed */
+	double bound_us;  /* the area bound then */
+	bool current;     /* no task has come since the last plan */
+	double due_us;    /* when to make the next plan */
+	double period_us; /* from one that looks at everything to the next */
+	double link_us;   /* when the transfers that claims need will have ended */
 	unsigned nnodes;
 	double *fetch_us;         /* of the task in question, to each memory */
 	unsigned *ids;            /* of the plan's workers */
@@ -330,32 +333,39 @@ static bool accept(size_t worker, void *arg)
 	return policy_accepts(p->task, &p->ids[worker]);
 }
 
+/* Until when a worker claims tasks ahead. */
+static double ahead_until_us(const struct planning *planning, unsigned id, size_t claims)
+{
+	const struct ready_context *c = planning->c;
+
+	if (c->workers[id].accelerator)
+		return claims < MOST_AHEAD ? planning->now_us + AHEAD : 0;
+	return planning->full && claims < MOST_OF_A_CORE ? planning->now_us + c->plan->period_us
+	                                                 : 0;
+}
+
 /* Whether a worker should be given more. */
 static bool is_open(const struct planning *planning, size_t w, unsigned given)
 {
 	struct ready_context *c = planning->c;
 	unsigned id = c->plan->ids[w];
-	const struct heddle_plan_worker *worker = &c->plan->plan.workers[w];
 	size_t claims = claims_count(&c->claims, id) + given;
 
 	if (!claims && (id == planning->asking || (planning->full && waiters_has(&c->waiters, id))))
 		return true;
-	return c->workers[id].accelerator && claims < MOST_AHEAD &&
-	       worker->free_us < planning->now_us + AHEAD;
+	return c->plan->plan.workers[w].free_us < ahead_until_us(planning, id, claims);
 }
 
 /* Whether a worker begins a task that was placed on it soon enough to claim it now. */
 static bool is_soon(const struct planning *planning, size_t w, unsigned given)
 {
 	const struct ready_context *c = planning->c;
-	const struct heddle_plan_worker *worker = &c->plan->plan.workers[w];
 	unsigned id = c->plan->ids[w];
 	size_t claims = claims_count(&c->claims, id) + given;
 
 	if (!claims && (id == planning->asking || waiters_has(&c->waiters, id)))
 		return true;
-	return c->workers[id].accelerator && claims < MOST_AHEAD &&
-	       worker->begin_us <= planning->now_us + AHEAD;
+	return c->plan->plan.workers[w].begin_us < ahead_until_us(planning, id, claims);
 }
 
 /* Gives a task to a worker. */
@@ -568,10 +578,10 @@ static void plan(struct planning *planning)
 	p->current = true;
 	end_us = starpu_timing_now();
 	p->due_us = end_us + OFTEN * (end_us - planning->now_us);
-	if (planning->full)
-		atomic_store_explicit(&c->full_due_us,
-		                      end_us + RARELY * (end_us - planning->now_us),
-		                      memory_order_relaxed);
+	if (planning->full) {
+		p->period_us = RARELY * (end_us - planning->now_us);
+		atomic_store_explicit(&c->full_due_us, end_us + p->period_us, memory_order_relaxed);
+	}
 }
 
 bool ready_plan_make(struct ready_requester *requester)
