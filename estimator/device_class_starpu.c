@@ -138,15 +138,31 @@ static void device_name(int worker, enum starpu_worker_archtype type, char *name
 #endif
 }
 
+/* Workers that share a GPU (STARPU_NWORKER_PER_CUDA): each is slower than one alone. */
+static unsigned workers_of_device(int worker, enum starpu_worker_archtype type)
+{
+	unsigned n = 0;
+
+	if (type != STARPU_CUDA_WORKER)
+		return 1;
+	for (unsigned id = 0; id < starpu_worker_get_count(); id++)
+		n += starpu_worker_get_type(id) == type &&
+		     starpu_worker_get_devid(id) == starpu_worker_get_devid(worker);
+	return n;
+}
+
 static unsigned class_find(int worker, enum starpu_worker_archtype type)
 {
-	char device[NAME - 16], name[NAME];
+	char device[NAME - 40], name[NAME];
 	enum heddle_kind kind = heddle_worker_kind(worker);
-	unsigned n, class = 0;
+	unsigned n, class = 0, sharing = workers_of_device(worker, type);
+	char shared[32] = "";
 
 	device_name(worker, type, device, sizeof(device));
+	if (sharing > 1)
+		snprintf(shared, sizeof(shared), " by %u workers", sharing);
 	/* Estimates for a simulated board by one clock are wrong by the other. */
-	snprintf(name, sizeof(name), "%s %s%s", heddle_kind_name(kind), device,
+	snprintf(name, sizeof(name), "%s %s%s%s", heddle_kind_name(kind), device, shared,
 	         kind == HEDDLE_KIND_FPGA && heddle_clock() == HEDDLE_CLOCK_MODELLED ? " modelled"
 	                                                                             : "");
 	name_clean(name);

@@ -111,6 +111,9 @@ starpu_tests = \
 	tests/starpu/policies \
 	tests/starpu/stress \
 	tests/starpu/wavefront
+if USE_CUDA
+starpu_tests += tests/starpu/gpu_workers
+endif
 opencl_programs = \
 	tests/starpu/kernel \
 	tests/starpu/kernel_cache \
@@ -131,6 +134,7 @@ tests_starpu_control_SOURCES = \
 	support/pin_starpu.c
 tests_starpu_control_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_starpu_control_LDADD = $(starpu_ldadd) $(CUDA_LIBS)
+tests_starpu_gpu_workers_LDADD = $(starpu_ldadd) $(CUDA_LIBS)
 tests_starpu_nbia_SOURCES = tests/starpu/nbia.c $(nbia_pipeline)
 
 # sim/: workers that SimGrid simulates. The second list wants a machine from its script.

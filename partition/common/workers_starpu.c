@@ -86,6 +86,18 @@ bool work_worker_wanted(int worker, const int *workers, unsigned nworkers, unsig
 	return !workers;
 }
 
+bool work_worker_leads(int worker, const int *workers, unsigned sched_ctx)
+{
+	enum starpu_worker_archtype type = starpu_worker_get_type(worker);
+
+	for (int other = 0; !workers && type == STARPU_CUDA_WORKER && other < worker; other++)
+		if (starpu_worker_get_type(other) == type &&
+		    starpu_worker_get_devid(other) == starpu_worker_get_devid(worker) &&
+		    starpu_sched_ctx_contains_worker(other, sched_ctx))
+			return false;
+	return true;
+}
+
 struct heddle_worker_stats work_worker_stats(int worker)
 {
 	struct heddle_worker_stats stats = {.id = worker, .kind = heddle_worker_kind(worker)};

@@ -41,6 +41,11 @@ int work_codelet_check(const struct starpu_codelet *codelet, unsigned narrays, c
  * @param workers NULL: all of the context were */
 bool work_worker_wanted(int worker, const int *workers, unsigned nworkers, unsigned sched_ctx);
 
+/** Whether a worker is the first of a context on its device. A strategy's blocks are as long as a
+ * device needs, so one of several workers that share it (STARPU_NWORKER_PER_CUDA) serves it best.
+ * @param workers NULL, or who was asked for: then all of them are meant */
+bool work_worker_leads(int worker, const int *workers, unsigned sched_ctx);
+
 /** Whether a scheduling context exists. The functions below take that for granted.
  * @param what,name of the work, for a message
  * @return 0; -EINVAL after a message */

@@ -77,7 +77,8 @@ static int workers_init(struct heddle_loop_request *loop)
 		int implementation;
 
 		loop->worker_of_id[id] = -1;
-		if (!work_worker_wanted(id, given->workers, given->nworkers, given->sched_ctx))
+		if (!work_worker_wanted(id, given->workers, given->nworkers, given->sched_ctx) ||
+		    (loop->strategy && !work_worker_leads(id, given->workers, given->sched_ctx)))
 			continue;
 		implementation = work_codelet_serves(given->codelet, id, &example);
 		if (implementation >= 0 && !worker_add(loop, id, implementation))

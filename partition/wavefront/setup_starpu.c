@@ -85,6 +85,7 @@ static int workers_init(struct heddle_wavefront_request *wave)
 	for (unsigned id = 0; id < nworkers; id++) {
 		wave->worker_of_id[id] = -1;
 		if (work_worker_wanted(id, given->workers, given->nworkers, given->sched_ctx) &&
+		    (!wave->strategy || work_worker_leads(id, given->workers, given->sched_ctx)) &&
 		    work_codelet_serves(given->codelet, id, NULL) >= 0 && worker_holds(wave, id))
 			worker_init(wave, &wave->workers[wave->nworkers], id);
 	}
