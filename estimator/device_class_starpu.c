@@ -24,7 +24,7 @@
 #include "support/message.h"
 #include "estimator/platform_starpu.h"
 
-#define NAME 96
+#define NAME 128
 
 static struct {
 	pthread_mutex_t mutex;
@@ -153,7 +153,7 @@ static unsigned workers_of_device(int worker, enum starpu_worker_archtype type)
 
 static unsigned class_find(int worker, enum starpu_worker_archtype type)
 {
-	char device[NAME - 40], name[NAME];
+	char device[NAME - 48], name[NAME];
 	enum heddle_kind kind = heddle_worker_kind(worker);
 	unsigned n, class = 0, sharing = workers_of_device(worker, type);
 	char shared[32] = "";
