@@ -70,7 +70,12 @@ libheddle_record_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden -fno-sanitize=all
 libheddle_record_la_LDFLAGS = -module -avoid-version
 
 pkglibexec_PROGRAMS += bin/heddle-estimate
-bin_heddle_estimate_SOURCES = tools/heddle-estimate.c
+bin_heddle_estimate_SOURCES = \
+	tools/estimate/cv.c \
+	tools/estimate/estimate.h \
+	tools/estimate/predict.c \
+	tools/estimate/table.c \
+	tools/heddle-estimate.c
 bin_heddle_estimate_LDADD = libtools.la
 
 pkglibexec_PROGRAMS += bin/heddle-info

@@ -34,6 +34,7 @@
 
 /* One job: a task's data and parameters. */
 struct job {
+	const struct sampled *what;
 	struct starpu_codelet *codelet;
 	unsigned nbuffers, nparams;
 	starpu_data_handle_t handles[MAXBUFFERS];
@@ -54,9 +55,10 @@ struct job {
 };
 
 struct arguments {
-	const struct sampled *what;
+	const struct sampled *what; /* NULL: all */
+	bool all;
 	unsigned jobs, reps;
-	uint64_t least, most, seed;
+	uint64_t least, most, seed; /* least, most: 0: the codelet's */
 };
 
 /* ---- jobs ---- */
@@ -195,11 +197,12 @@ static const struct sampled {
 	const char *name;
 	int (*make)(struct job *job, size_t size, uint64_t seed);
 	const char *unit;
+	size_t least, most; /* sizes, unless the user says otherwise */
 } sampled[] = {
-    {"blackscholes", blackscholes_make, "options"},
-    {"boxfilter", boxfilter_make, "pixels"},
-    {"histogram", histogram_make, "bytes"},
-    {"nbia", nbia_make, "pixels"},
+    {"blackscholes", blackscholes_make, "options", 1 << 10, 1 << 22},
+    {"boxfilter", boxfilter_make, "pixels", 1 << 10, 1 << 22},
+    {"histogram", histogram_make, "bytes", 1 << 10, 1 << 22},
+    {"nbia", nbia_make, "pixels", 1 << 10, 1 << 22},
 };
 
 #define NSAMPLED (sizeof(sampled) / sizeof(sampled[0]))
@@ -215,12 +218,30 @@ static void job_free(struct job *job)
 
 /* ---- running jobs ---- */
 
-static int task_run(struct job *job, int worker, bool counts)
+/* What a run counts for. */
+enum purpose { NOTHING, FIRST, AGAIN };
+
+/* The same codelet by another name, whose profile gets the other sampling. */
+static struct starpu_codelet *codelet_again(const struct job *job)
+{
+	static struct starpu_codelet again[NSAMPLED];
+	static char names[NSAMPLED][64];
+	size_t s = job->what - sampled;
+
+	if (!again[s].name) {
+		snprintf(names[s], sizeof(names[s]), "%s-again", job->codelet->name);
+		again[s] = *job->codelet;
+		again[s].name = names[s];
+	}
+	return &again[s];
+}
+
+static int task_run(struct job *job, int worker, enum purpose purpose)
 {
 	struct starpu_task *task = starpu_task_create();
 	int error = 0;
 
-	task->cl = job->codelet;
+	task->cl = purpose == AGAIN ? codelet_again(job) : job->codelet;
 	task->cl_arg = job->arg;
 	task->cl_arg_size = job->arg_bytes;
 	for (unsigned b = 0; b < job->nbuffers; b++)
@@ -229,7 +250,7 @@ static int task_run(struct job *job, int worker, bool counts)
 	task->workerid = worker;
 	task->synchronous = 1;
 	/* Tasks without parameters are not measured. */
-	if (counts)
+	if (purpose != NOTHING)
 		error = heddle_task_params(task, job->params, job->nparams);
 	if (!error)
 		error = starpu_task_submit(task);
@@ -242,24 +263,43 @@ static int task_run(struct job *job, int worker, bool counts)
 	return *job->status;
 }
 
-/* Runs a job on one worker of each class that can run the codelet. The first run allocates memory
- * on the device; the second run counts. */
-static int job_run(struct job *job)
+/* Runs a job on a worker. The first run allocates memory on the device. Of the pair that follows
+ * either may come first. */
+static int pair_run(struct job *job, int worker, bool turned)
 {
-	unsigned done = 0; /* bit c: class c */
-	int error = 0;
+	int error = task_run(job, worker, NOTHING);
 
-	for (unsigned w = 0; w < starpu_worker_get_count() && !error; w++) {
+	if (!error)
+		error = task_run(job, worker, turned ? AGAIN : FIRST);
+	return error ? error : task_run(job, worker, turned ? FIRST : AGAIN);
+}
+
+/* One worker of each class that can run the codelet. */
+static unsigned workers_choose(const struct job *job, int workers[STARPU_NMAXWORKERS])
+{
+	unsigned n = 0, done = 0; /* bit c: class c */
+
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++) {
 		unsigned class = heddle_device_class(w);
 		struct starpu_task probe = {.cl = job->codelet, .where = -1};
 
 		if (done >> class & 1 || !starpu_worker_can_execute_task(w, &probe, 0))
 			continue;
 		done |= 1u << class;
-		error = task_run(job, w, false);
-		if (!error)
-			error = task_run(job, w, true);
+		workers[n++] = w;
 	}
+	return n;
+}
+
+/* The devices follow each other closely, in one order and the other in turn: when a core's clock
+ * or its neighbours change, both samplings and all devices see it. */
+static int job_run(struct job *job, unsigned rep)
+{
+	int workers[STARPU_NMAXWORKERS], error = 0;
+	unsigned n = workers_choose(job, workers);
+
+	for (unsigned i = 0; i < n && !error; i++)
+		error = pair_run(job, workers[rep & 1 ? n - 1 - i : i], rep >> 1 & 1);
 	return error;
 }
 
@@ -267,32 +307,36 @@ static int job_run(struct job *job)
 static size_t size_of(const struct arguments *arguments, unsigned job)
 {
 	double at = (app_random(arguments->seed, job) >> 11) * 0x1p-53;
+	double least = arguments->least ? arguments->least : arguments->what->least;
+	double most = arguments->most ? arguments->most : arguments->what->most;
 
-	return arguments->least * pow((double)arguments->most / arguments->least, at);
+	return least * pow(fmax(most / least, 1), at);
 }
 
-/* Runs all jobs in turn, repeatedly: other load of the machine affects few repetitions of each. */
+/* Runs all jobs in turn, repeatedly, forwards and backwards: what changes while they run affects
+ * few repetitions of each, and all jobs alike. */
 static int jobs_run(const struct arguments *arguments)
 {
 	int error = 0;
 
 	for (unsigned i = 0; i < arguments->reps * arguments->jobs && !error; i++) {
-		unsigned j = i % arguments->jobs;
-		struct job job = {.nbuffers = 0};
+		unsigned rep = i / arguments->jobs, j = i % arguments->jobs;
+		struct job job = {.what = arguments->what};
 
+		j = rep & 1 ? arguments->jobs - 1 - j : j;
 		heddle_progress("heddle sample: job %u of %u, run %u of %u", j + 1, arguments->jobs,
-		                i / arguments->jobs + 1, arguments->reps);
+		                rep + 1, arguments->reps);
 		error = arguments->what->make(&job, size_of(arguments, j),
 		                              app_random(arguments->seed, ~j));
 		if (!error)
-			error = job_run(&job);
+			error = job_run(&job, rep);
 		job_free(&job);
 	}
 	heddle_progress_end();
 	return error;
 }
 
-static int sample(const struct arguments *arguments)
+static int one_sample(const struct arguments *arguments)
 {
 	char path[PATH_MAX];
 	int error = codelets_load(arguments->what->name);
@@ -310,6 +354,19 @@ static int sample(const struct arguments *arguments)
 		printf("%s %s", c ? "," : "", heddle_device_class_name(c));
 	printf("\n%s\n", path);
 	return fflush(stdout) ? APP_WRONG : APP_RIGHT;
+}
+
+static int sample(struct arguments *arguments)
+{
+	int status = APP_RIGHT;
+
+	if (!arguments->all)
+		return one_sample(arguments);
+	for (size_t i = 0; i < NSAMPLED && status == APP_RIGHT; i++) {
+		arguments->what = &sampled[i];
+		status = one_sample(arguments);
+	}
+	return status;
 }
 
 /* ---- the command ---- */
@@ -335,18 +392,19 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 		arguments->most = app_option_number(value, 1, 1 << 30, "most", state);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (arguments->what)
-			argp_error(state, "one codelet at a time, please");
+		if (arguments->what || arguments->all)
+			argp_error(state, "one codelet at a time, please, or all");
+		arguments->all = !strcmp(value, "all");
 		for (size_t i = 0; i < NSAMPLED; i++)
 			if (!strcmp(sampled[i].name, value))
 				arguments->what = &sampled[i];
-		if (!arguments->what)
+		if (!arguments->what && !arguments->all)
 			argp_error(state, "there is no codelet \"%s\" to sample", value);
 		return 0;
 	case ARGP_KEY_END:
-		if (!arguments->what)
+		if (!arguments->what && !arguments->all)
 			argp_error(state, "which codelet?");
-		if (arguments->least > arguments->most)
+		if (arguments->most && arguments->least > arguments->most)
 			argp_error(state, "--least exceeds --most");
 		return 0;
 	}
@@ -355,9 +413,13 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 
 static void codelets_print(FILE *out)
 {
-	fputs("Codelets, and the units of their sizes:\n", out);
+	fputs(
+	    "Codelets, their smallest and largest sizes unless you say otherwise, and the units of "
+	    "sizes:\n",
+	    out);
 	for (size_t i = 0; i < NSAMPLED; i++)
-		fprintf(out, "  %-14s %s\n", sampled[i].name, sampled[i].unit);
+		fprintf(out, "  %-14s %8zu %8zu %s\n", sampled[i].name, sampled[i].least,
+		        sampled[i].most, sampled[i].unit);
 }
 
 static char *help_filter(int key, const char *text, void *input)
@@ -367,9 +429,10 @@ static char *help_filter(int key, const char *text, void *input)
 
 static const struct argp_option options[] = {
     {"jobs", 'j', "N", 0, "number of different jobs (default: 30)", 0},
-    {"reps", 'r', "N", 0, "runs of each job on each device; the median counts (default: 7)", 0},
-    {"least", 'l', "N", 0, "smallest size (default: 1K)", 0},
-    {"most", 'm', "N", 0, "largest size (default: 4M)", 0},
+    {"reps", 'r', "N", 0,
+     "pairs of runs of each job on each device; the medians count (default: 7)", 0},
+    {"least", 'l', "N", 0, "smallest size", 0},
+    {"most", 'm', "N", 0, "largest size", 0},
     {"seed", 's', "N", 0, "seed of sizes and data (default: 1)", 0},
     {0},
 };
@@ -378,17 +441,16 @@ static const struct argp argp = {
     .options = options,
     .parser = argument_parse,
     .children = help_short,
-    .args_doc = "CODELET",
-    .doc = "Runs jobs of different sizes of one of Heddle's codelets on every kind of device of "
-           "this machine. Adds their times to the codelet's profile, for `heddle estimate cv "
-           "CODELET`.\v",
+    .args_doc = "CODELET|all",
+    .doc = "Runs jobs of different sizes of one or all of Heddle's codelets on every kind of "
+           "device of this machine, in pairs. Adds the times to the codelet's profile and those "
+           "of the second ones to the profile CODELET-again, for `heddle estimate cv`.\v",
     .help_filter = help_filter,
 };
 
 int main(int argc, char **argv)
 {
-	struct arguments arguments = {
-	    .jobs = 30, .reps = 7, .least = 1 << 10, .most = 1 << 22, .seed = 1};
+	struct arguments arguments = {.jobs = 30, .reps = 7, .seed = 1};
 	struct starpu_conf conf;
 	int status;
 

@@ -14,13 +14,18 @@ for codelet in blackscholes boxfilter histogram nbia; do
 	expect 0 "^$HEDDLE_PROFILE_DIR/$codelet.profile" \
 		"$heddle" sample --jobs 4 --reps 3 --least 1K --most 64K $codelet
 	expect 0 ' 1  *3  *cpu ' "$heddle" estimate show $codelet
+	# Each run is a pair: the second sample is of another sampling of the same jobs.
+	expect 0 ' 1  *3  *cpu ' "$heddle" estimate show $codelet-again
 	# Another run adds to it.
 	expect 0 '4 jobs on each of' \
 		"$heddle" sample --jobs 4 --reps 2 --least 1K --most 64K $codelet
 	expect 0 ' 2  *5  *cpu ' "$heddle" estimate show $codelet
 done
+expect 0 "^$HEDDLE_PROFILE_DIR/nbia.profile" "$heddle" sample --jobs 2 --reps 1 --most 64K all
 # Where there is an OpenCL worker there are two devices to compare.
 if grep -q 'device="opencl' "$HEDDLE_PROFILE_DIR/blackscholes.profile"; then
 	expect 0 '^ *4 .*opencl' "$heddle" estimate cv --folds 2 blackscholes
+	expect 0 '^ *4 .*opencl.*, sampled again' "$heddle" estimate cv --folds 2 blackscholes
+	expect 0 '^nbia .*opencl' "$heddle" estimate cv
 fi
 [ "$failures" = 0 ]
