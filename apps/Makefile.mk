@@ -8,6 +8,7 @@ apps_PROGRAMS = \
 	apps/heat2d/heat2d \
 	apps/histogram/histogram \
 	apps/kernels/kernels \
+	apps/knn/knn \
 	apps/mandelbrot/mandelbrot \
 	apps/nbia/nbia \
 	apps/spmv/spmv \
@@ -63,6 +64,12 @@ apps_heat2d_heat2d_SOURCES = apps/heat2d/main.c
 apps_heat2d_heat2d_LDADD = $(apps_ldadd)
 apps_histogram_histogram_SOURCES = apps/histogram/main.c
 apps_histogram_histogram_LDADD = $(apps_ldadd)
+apps_knn_knn_SOURCES = \
+	apps/knn/labelled.c \
+	apps/knn/labelled.h \
+	apps/knn/main.c
+apps_knn_knn_LDADD = $(apps_ldadd)
+dist_pkgdata_DATA += apps/knn/iris.csv
 apps_mandelbrot_mandelbrot_SOURCES = apps/mandelbrot/main.c
 apps_mandelbrot_mandelbrot_LDADD = $(apps_ldadd)
 apps_spmv_spmv_SOURCES = apps/spmv/main.c

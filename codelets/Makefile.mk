@@ -37,6 +37,10 @@ libcodelets_a_SOURCES = \
 	codelets/histogram/reference.c \
 	codelets/isa.c \
 	codelets/isa.h \
+	codelets/knn/codelet.c \
+	codelets/knn/cpu.c \
+	codelets/knn/knn.h \
+	codelets/knn/reference.c \
 	codelets/mandelbrot/codelet.c \
 	codelets/mandelbrot/cpu.c \
 	codelets/mandelbrot/mandelbrot.h \
@@ -63,6 +67,7 @@ libcodelets_a_SOURCES = \
 	codelets/vecinc/cpu.c \
 	codelets/vecinc/vecinc.h
 # Bits that do not depend on the processor: no fused multiplication and addition.
+codelets/knn/libcodelets_a-cpu.$(OBJEXT) codelets/knn/libcodelets_a-reference.$(OBJEXT) \
 codelets/mandelbrot/libcodelets_a-cpu.$(OBJEXT) codelets/mandelbrot/libcodelets_a-reference.$(OBJEXT): \
 	libcodelets_a_CFLAGS += -ffp-contract=off
 opencl_codelets = \
@@ -71,6 +76,7 @@ opencl_codelets = \
 	codelets/floyd/opencl.cl \
 	codelets/heat2d/opencl.cl \
 	codelets/histogram/opencl.cl \
+	codelets/knn/opencl.cl \
 	codelets/mandelbrot/opencl.cl \
 	codelets/nbia/opencl.cl \
 	codelets/nbia/pixel.cl \
@@ -84,6 +90,7 @@ cuda_codelets = \
 	codelets/floyd/cuda.cu \
 	codelets/heat2d/cuda.cu \
 	codelets/histogram/cuda.cu \
+	codelets/knn/cuda.cu \
 	codelets/mandelbrot/cuda.cu \
 	codelets/nbia/cuda.cu \
 	codelets/spmv/cuda.cu \

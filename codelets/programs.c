@@ -20,6 +20,7 @@
 #include "codelets/floyd/floyd.h"
 #include "codelets/heat2d/heat2d.h"
 #include "codelets/histogram/histogram.h"
+#include "codelets/knn/knn.h"
 #include "codelets/mandelbrot/mandelbrot.h"
 #include "codelets/nbia/nbia.h"
 #include "codelets/programs.h"
@@ -29,7 +30,7 @@
 
 /* All codelets. */
 #define CODELETS(each)                                                                             \
-	each(blackscholes) each(boxfilter) each(floyd) each(heat2d) each(histogram)                \
+	each(blackscholes) each(boxfilter) each(floyd) each(heat2d) each(histogram) each(knn)      \
 	    each(mandelbrot) each(nbia) each(spmv) each(strmatch) each(vecinc)
 
 #ifdef HEDDLE_USE_OPENCL

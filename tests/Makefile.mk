@@ -312,7 +312,7 @@ EXTRA_DIST += \
 	tests/tools/skmd-table \
 	tests/unit/kernel_ranges.cl \
 	tests/unit/random_kernel.h \
-	tests/unit/sparse.h \
+	tests/unit/nearest.h tests/unit/sparse.h \
 	tests/unit/test.h
 
 # Designs that are broken on purpose stand where the histogram's would.

@@ -22,6 +22,7 @@
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/programs.h"
 #include "codelets/histogram/histogram.h"
+#include "codelets/knn/knn.h"
 #include "codelets/nbia/nbia.h"
 #include "estimator/estimate_starpu.h"
 #include "support/message.h"
@@ -48,6 +49,7 @@ struct job {
 	union {
 		struct blackscholes_market market;
 		struct boxfilter_window window;
+		struct knn_problem knn;
 	};
 	void *arg; /* for the kernel */
 	size_t arg_bytes;
@@ -121,6 +123,17 @@ static void param_add(struct job *job, const char *name, double number)
 	job->params[job->nparams++] = (struct heddle_param){name, number, NULL};
 }
 
+static void word_add(struct job *job, const char *name, const char *word)
+{
+	job->params[job->nparams++] = (struct heddle_param){name, 0, word};
+}
+
+/* From 1 to `most`, evenly on a logarithmic scale. */
+static unsigned draw(uint64_t seed, unsigned index, unsigned most)
+{
+	return pow(most + 1., (app_random(seed, index) >> 11) * 0x1p-53);
+}
+
 /* The job is one block, the whole loop. */
 static void block_job(struct job *job, struct starpu_codelet *codelet, size_t n, const void *arg)
 {
@@ -171,6 +184,30 @@ static int boxfilter_make(struct job *job, size_t size, uint64_t seed)
 	return error ? error : matrix_add(job, width, height, seed);
 }
 
+/* Any number of points, coordinates and neighbours. */
+static int knn_make(struct job *job, size_t size, uint64_t seed)
+{
+	struct knn_problem *problem = &job->knn;
+	int error;
+
+	*problem = (struct knn_problem){.points = 128 * draw(seed, 1, 64),
+	                                .dimensions = draw(seed, 2, 16),
+	                                .k = draw(seed, 3, 16),
+	                                .metric = app_random(seed, 4) % 2};
+	block_job(job, &knn_codelet, size, problem);
+	param_add(job, "queries", size);
+	param_add(job, "points", problem->points);
+	param_add(job, "dimensions", problem->dimensions);
+	param_add(job, "k", problem->k);
+	word_add(job, "metric", problem->metric == KNN_MANHATTAN ? "manhattan" : "euclidean");
+	error = vector_add(job, problem->points * problem->dimensions, sizeof(float), seed + 1);
+	if (!error)
+		error = vector_add(job, problem->points, sizeof(int32_t), seed + 2);
+	if (!error)
+		error = vector_add(job, size * problem->dimensions, sizeof(float), seed + 3);
+	return error ? error : vector_add(job, size, sizeof(int32_t), seed + 4);
+}
+
 /* Square tiles of noise: every level and every pattern occurs. */
 static int nbia_make(struct job *job, size_t size, uint64_t seed)
 {
@@ -202,6 +239,7 @@ static const struct sampled {
     {"blackscholes", blackscholes_make, "options", 1 << 10, 1 << 22},
     {"boxfilter", boxfilter_make, "pixels", 1 << 10, 1 << 22},
     {"histogram", histogram_make, "bytes", 1 << 10, 1 << 22},
+    {"knn", knn_make, "queries", 1 << 4, 1 << 14},
     {"nbia", nbia_make, "pixels", 1 << 10, 1 << 22},
 };
 

@@ -25,7 +25,7 @@ grep -q "cores in $work/sys/devices/system/cpu.* mounted" "$work/out" ||
 # Before it takes memory, and time.
 expect_app 2 "neither input nor output" vecinc --output "$work/x" --size 2305843009213693951
 
-for app in blackscholes boxfilter histogram mandelbrot spmv; do
+for app in blackscholes boxfilter histogram knn mandelbrot spmv; do
 	size=10007
 	[ $app = boxfilter ] || [ $app = mandelbrot ] && size=101
 	expect_app 0 "verified" $app --size $size --reps 2 --verify --sched hdss
@@ -155,6 +155,47 @@ expect_app 2 "not two numbers" mandelbrot --centre 1
 expect_app 2 "not a number from" mandelbrot --zoom 0
 expect_app 2 "not a whole number" mandelbrot --limit 0
 expect_app 2 "no input files" mandelbrot --size 10 --reps 1 --save-input "$work/x"
+
+iris=$top_srcdir/apps/knn/iris.csv
+expect_app 0 "30 queries have the class" knn --input "$iris" --k 5 --reps 2 --verify \
+	--output "$work/classes.csv"
+grep -q '^29 of 30 queries' "$work/out" || fail "knn: other classes of the irises"
+[ "$(grep -c virginica "$work/classes.csv")" = 9 ] || fail "knn: not all classes were written"
+expect_app 0 '"right": 29' knn --input "$iris" --k 5 --reps 1 --json -
+expect_app 0 "" knn --size 501 --points 77 --dimensions 3 --reps 1 --save-input "$work/points.csv" \
+	--save-queries "$work/queries.csv" --output "$work/a.csv"
+for metric in euclidean manhattan; do
+	expect_app 0 "verified" knn --input "$work/points.csv" --queries "$work/queries.csv" \
+		--reps 1 --verify --metric $metric --output "$work/b.csv"
+	[ $metric = manhattan ] || cmp "$work/a.csv" "$work/b.csv" ||
+		fail "knn: the same points have other classes"
+done
+# Queries need no class.
+printf 'x,y\n1,0\n\n 0 , 1\n' >"$work/queries.csv"
+printf '1,0.1,right\n-1,0,left\r\n0,1,up\n' >"$work/points.csv"
+expect_app 0 "verified" knn --input "$work/points.csv" --queries "$work/queries.csv" --k 1 \
+	--verify --reps 1 --output "$work/a.csv"
+printf 'x1,x2,class\n1,0,right\n0,1,up\n' | cmp - "$work/a.csv" || fail "knn: wrong classes"
+expect_app 2 "--k 8: there are 3 known points" knn --input "$work/points.csv" \
+	--queries "$work/queries.csv"
+expect_app 2 "--queries needs --input" knn --queries "$work/queries.csv"
+expect_app 2 "--save-queries: the queries have no classes" knn --input "$work/points.csv" --k 1 \
+	--queries "$work/queries.csv" --reps 1 --save-queries "$work/x"
+expect_app 2 "neither euclidean nor manhattan" knn --metric cosine
+# bad_points LINES TEXT
+bad_points() {
+	printf "$1" >"$work/points.csv"
+	expect_app 2 "$2" knn --input "$work/points.csv"
+}
+bad_points '1,2,a\n1,b\n' "points.csv:2: 'b' is not a finite number"
+bad_points '1,2,a\n1,2\n' "points.csv:2: the class is missing"
+bad_points '1,2,a\n1,2,b,c\n' "points.csv:2: 'b' is not the last of the line"
+bad_points '1,2,a\n1\n' "points.csv:2: 1 coordinates, not 2"
+bad_points '1,inf,a\n' "points.csv:1: 'inf' is not a finite number"
+bad_points '1,2,a\n1,2, \n' "points.csv:2: '' is no class"
+bad_points 'x,y,class\n' "points.csv:2: a point has 1 to 64 coordinates, then a class"
+bad_points 'x,y,class\na,b,c\n' "points.csv:2: a point has 1 to 64 coordinates"
+bad_points '1,2,a\0\n' "points.csv: a zero byte"
 
 printf 'aab\377' >"$work/bytes"
 expect_app 0 "4 bytes" histogram --input "$work/bytes" --reps 2 --verify --output "$work/counts"

@@ -15,9 +15,11 @@
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/histogram/histogram.h"
+#include "codelets/knn/knn.h"
 #include "codelets/mandelbrot/mandelbrot.h"
 #include "codelets/spmv/spmv.h"
 #include "codelets/vecinc/vecinc.h"
+#include "tests/unit/nearest.h"
 #include "tests/unit/sparse.h"
 #include "tests/unit/test.h"
 
@@ -474,6 +476,38 @@ static void test_mandelbrot_reference(void **state)
 	assert_int_equal(mandelbrot_reference(&view, 4, 0), 1);  /* 2 + 2i */
 }
 
+static void test_knn(void **state)
+{
+	for (int isa = 0; isa < CODELET_NISAS; isa++)
+		for (int round = 0; round < 60 && codelet_isa_supported(isa); round++) {
+			struct nearest nearest = nearest_make(round);
+
+			knn_cpu_isa(isa, &nearest.problem, nearest.queries, nearest.points,
+			            nearest.labels, nearest.coordinates, nearest.classes);
+			assert_int_equal(nearest_errors(&nearest), 0);
+			nearest.classes[0] ^= 1;
+			assert_int_equal(nearest_errors(&nearest), 1);
+			nearest_free(&nearest);
+		}
+}
+
+/* Of equal distances the first point, of equal votes the nearest class. */
+static void test_knn_ties(void **state)
+{
+	static const float points[] = {1, 3, 1, 3, 9}, query[] = {2};
+	static const int32_t labels[] = {7, 5, 5, 7, 4};
+	static const int32_t wanted[] = {7, 7, 5, 7, 7};
+
+	for (unsigned k = 1; k <= 5; k++) {
+		const struct knn_problem problem = {.points = 5, .dimensions = 1, .k = k};
+		int32_t class;
+
+		knn_cpu(&problem, 1, points, labels, query, &class);
+		assert_int_equal(class, wanted[k - 1]);
+		assert_int_equal(knn_errors(&problem, 1, points, labels, query, &class), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -488,6 +522,8 @@ int main(void)
 	    cmocka_unit_test(test_boxfilter_reference),
 	    cmocka_unit_test(test_spmv),
 	    cmocka_unit_test(test_spmv_error_sees_wrong_sums),
+	    cmocka_unit_test(test_knn),
+	    cmocka_unit_test(test_knn_ties),
 	    cmocka_unit_test(test_mandelbrot),
 	    cmocka_unit_test(test_mandelbrot_reference),
 	    cmocka_unit_test(test_blackscholes_streamed),

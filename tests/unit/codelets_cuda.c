@@ -16,9 +16,11 @@
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/histogram/histogram.h"
+#include "codelets/knn/knn.h"
 #include "codelets/mandelbrot/mandelbrot.h"
 #include "codelets/nbia/nbia.h"
 #include "codelets/vecinc/vecinc.h"
+#include "tests/unit/nearest.h"
 #include "tests/unit/sparse.h"
 #include "tests/unit/test.h"
 
@@ -347,6 +349,31 @@ static void test_mandelbrot(void **state)
 		}
 }
 
+static void test_knn(void **state)
+{
+	for (int round = 0; round < 60; round++) {
+		struct nearest nearest = nearest_make(round);
+		const struct knn_problem *problem = &nearest.problem;
+		size_t points = problem->points * problem->dimensions * 4;
+		size_t coordinates = nearest.queries * problem->dimensions * 4;
+		char *p = to_device(nearest.points, points, 4);
+		char *l = to_device(nearest.labels, problem->points * 4, 4);
+		char *q = to_device(nearest.coordinates, coordinates, 4);
+		char *c = to_device(nearest.classes, nearest.queries * 4, 4);
+
+		assert_int_equal(knn_cuda(stream, problem, nearest.queries, (float *)p,
+		                          (int32_t *)l, (float *)q, (int32_t *)c),
+		                 0);
+		assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+		from_device(nearest.points, points, p, 4);
+		from_device(nearest.labels, problem->points * 4, l, 4);
+		from_device(nearest.coordinates, coordinates, q, 4);
+		from_device(nearest.classes, nearest.queries * 4, c, 4);
+		assert_int_equal(nearest_errors(&nearest), 0);
+		nearest_free(&nearest);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +382,7 @@ int main(void)
 	    cmocka_unit_test(test_histogram),
 	    cmocka_unit_test(test_boxfilter),
 	    cmocka_unit_test(test_boxfilter_large_windows),
+	    cmocka_unit_test(test_knn),
 	    cmocka_unit_test(test_mandelbrot),
 	    cmocka_unit_test(test_spmv),
 	    cmocka_unit_test(test_nbia),
