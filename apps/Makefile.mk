@@ -11,6 +11,7 @@ apps_PROGRAMS = \
 	apps/knn/knn \
 	apps/mandelbrot/mandelbrot \
 	apps/nbia/nbia \
+	apps/nbody/nbody \
 	apps/spmv/spmv \
 	apps/strmatch/strmatch \
 	apps/vecinc/vecinc
@@ -31,6 +32,8 @@ libapps_files_a_SOURCES = \
 	apps/common/fasta.h \
 	apps/common/file.c \
 	apps/common/file.h \
+	apps/common/labelled.c \
+	apps/common/labelled.h \
 	apps/common/matrix_market.c \
 	apps/common/matrix_market.h \
 	apps/common/png_file.c \
@@ -64,10 +67,7 @@ apps_heat2d_heat2d_SOURCES = apps/heat2d/main.c
 apps_heat2d_heat2d_LDADD = $(apps_ldadd)
 apps_histogram_histogram_SOURCES = apps/histogram/main.c
 apps_histogram_histogram_LDADD = $(apps_ldadd)
-apps_knn_knn_SOURCES = \
-	apps/knn/labelled.c \
-	apps/knn/labelled.h \
-	apps/knn/main.c
+apps_knn_knn_SOURCES = apps/knn/main.c
 apps_knn_knn_LDADD = $(apps_ldadd)
 dist_pkgdata_DATA += apps/knn/iris.csv
 apps_mandelbrot_mandelbrot_SOURCES = apps/mandelbrot/main.c
@@ -81,6 +81,14 @@ apps_strmatch_strmatch_SOURCES = \
 apps_strmatch_strmatch_LDADD = $(apps_ldadd)
 apps_vecinc_vecinc_SOURCES = apps/vecinc/main.c
 apps_vecinc_vecinc_LDADD = $(apps_ldadd)
+
+# Also linked by `heddle sample`.
+noinst_LIBRARIES += libbodies.a
+libbodies_a_SOURCES = \
+	apps/nbody/bodies.c \
+	apps/nbody/bodies.h
+apps_nbody_nbody_SOURCES = apps/nbody/main.c
+apps_nbody_nbody_LDADD = libbodies.a $(apps_ldadd) -lm
 
 # The ten kernels with which SKMD was measured; parts of their references are pure, with tests.
 noinst_LIBRARIES += libkernels.a

@@ -50,6 +50,10 @@ libcodelets_a_SOURCES = \
 	codelets/nbia/features.c \
 	codelets/nbia/nbia.h \
 	codelets/nbia/reference.c \
+	codelets/nbody/codelet.c \
+	codelets/nbody/cpu.c \
+	codelets/nbody/nbody.h \
+	codelets/nbody/reference.c \
 	codelets/programs.c \
 	codelets/programs.h \
 	codelets/spmv/codelet.c \
@@ -80,6 +84,7 @@ opencl_codelets = \
 	codelets/mandelbrot/opencl.cl \
 	codelets/nbia/opencl.cl \
 	codelets/nbia/pixel.cl \
+	codelets/nbody/opencl.cl \
 	codelets/spmv/opencl.cl \
 	codelets/strmatch/opencl.cl \
 	codelets/vecinc/opencl.cl
@@ -93,6 +98,7 @@ cuda_codelets = \
 	codelets/knn/cuda.cu \
 	codelets/mandelbrot/cuda.cu \
 	codelets/nbia/cuda.cu \
+	codelets/nbody/cuda.cu \
 	codelets/spmv/cuda.cu \
 	codelets/strmatch/cuda.cu \
 	codelets/vecinc/cuda.cu

@@ -23,6 +23,7 @@
 #include "codelets/knn/knn.h"
 #include "codelets/mandelbrot/mandelbrot.h"
 #include "codelets/nbia/nbia.h"
+#include "codelets/nbody/nbody.h"
 #include "codelets/programs.h"
 #include "codelets/spmv/spmv.h"
 #include "codelets/strmatch/strmatch.h"
@@ -31,7 +32,7 @@
 /* All codelets. */
 #define CODELETS(each)                                                                             \
 	each(blackscholes) each(boxfilter) each(floyd) each(heat2d) each(histogram) each(knn)      \
-	    each(mandelbrot) each(nbia) each(spmv) each(strmatch) each(vecinc)
+	    each(mandelbrot) each(nbia) each(nbody) each(spmv) each(strmatch) each(vecinc)
 
 #ifdef HEDDLE_USE_OPENCL
 

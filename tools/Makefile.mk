@@ -97,7 +97,7 @@ bin_heddle_run_LDADD = libtools.la $(STARPU_LIBS)
 
 pkglibexec_PROGRAMS += bin/heddle-sample
 bin_heddle_sample_SOURCES = tools/heddle-sample_starpu.c
-bin_heddle_sample_LDADD = libtools.la $(apps_ldadd)
+bin_heddle_sample_LDADD = libtools.la libbodies.a $(apps_ldadd)
 
 pkglibexec_PROGRAMS += bin/heddle-simulate
 bin_heddle_simulate_SOURCES = tools/heddle-simulate.c

@@ -18,12 +18,14 @@
 #include <heddle/heddle.h>
 
 #include "apps/common/app.h"
+#include "apps/nbody/bodies.h"
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/programs.h"
 #include "codelets/histogram/histogram.h"
 #include "codelets/knn/knn.h"
 #include "codelets/nbia/nbia.h"
+#include "codelets/nbody/nbody.h"
 #include "estimator/estimate_starpu.h"
 #include "support/message.h"
 #include "support/progress.h"
@@ -50,6 +52,7 @@ struct job {
 		struct blackscholes_market market;
 		struct boxfilter_window window;
 		struct knn_problem knn;
+		struct nbody_problem nbody;
 	};
 	void *arg; /* for the kernel */
 	size_t arg_bytes;
@@ -230,6 +233,50 @@ static int nbia_make(struct job *job, size_t size, uint64_t seed)
 	return error ? error : variable_add(job, sizeof(struct nbia_summary), 0);
 }
 
+static int bodies_fill(struct job *job, const struct bodies_shape *shape)
+{
+	size_t n = shape->n;
+	float *bodies = job->memory[0], *scratch = malloc(n * sizeof(*scratch));
+	uint32_t *places = malloc(n * sizeof(*places));
+
+	if (scratch && places) {
+		for (size_t i = 0; i < n; i++) {
+			float body[4];
+
+			bodies_random(shape, i, body);
+			for (int c = 0; c < 4; c++)
+				bodies[c * n + i] = body[c];
+		}
+		bodies_grid(shape, bodies, &job->nbody);
+		bodies_sort(&job->nbody, places, bodies, NULL, 0, scratch, job->memory[1]);
+	}
+	free(places);
+	free(scratch);
+	return scratch && places ? 0 : -ENOMEM;
+}
+
+/* Clusters, whose bodies have many or few neighbours. */
+static int nbody_make(struct job *job, size_t size, uint64_t seed)
+{
+	const struct bodies_shape shape = {.n = size,
+	                                   .cutoff = 0.01 * draw(seed, 1, 15),
+	                                   .softening = 0.005,
+	                                   .clusters = draw(seed, 2, 16),
+	                                   .seed = seed};
+	int error;
+
+	block_job(job, &nbody_codelet, size, &job->nbody);
+	param_add(job, "bodies", size);
+	param_add(job, "cutoff", shape.cutoff);
+	param_add(job, "clusters", shape.clusters);
+	error = vector_add(job, 4 * size, sizeof(float), 0);
+	if (!error)
+		error = vector_add(job, bodies_cells(size) + 1, sizeof(uint32_t), 0);
+	if (!error)
+		error = vector_add(job, 3 * size, sizeof(float), 0);
+	return error ? error : bodies_fill(job, &shape);
+}
+
 static const struct sampled {
 	const char *name;
 	int (*make)(struct job *job, size_t size, uint64_t seed);
@@ -241,6 +288,7 @@ static const struct sampled {
     {"histogram", histogram_make, "bytes", 1 << 10, 1 << 22},
     {"knn", knn_make, "queries", 1 << 4, 1 << 14},
     {"nbia", nbia_make, "pixels", 1 << 10, 1 << 22},
+    {"nbody", nbody_make, "bodies", 1 << 8, 1 << 14},
 };
 
 #define NSAMPLED (sizeof(sampled) / sizeof(sampled[0]))

@@ -13,7 +13,7 @@
 #include "support/message.h"
 #include "codelets/knn/knn.h"
 #include "apps/common/app.h"
-#include "apps/knn/labelled.h"
+#include "apps/common/labelled.h"
 
 /* Without a file of queries, each so many-th point of the input is one. */
 #define EVERY 5

@@ -25,7 +25,7 @@ grep -q "cores in $work/sys/devices/system/cpu.* mounted" "$work/out" ||
 # Before it takes memory, and time.
 expect_app 2 "neither input nor output" vecinc --output "$work/x" --size 2305843009213693951
 
-for app in blackscholes boxfilter histogram knn mandelbrot spmv; do
+for app in blackscholes boxfilter histogram knn mandelbrot nbody spmv; do
 	size=10007
 	[ $app = boxfilter ] || [ $app = mandelbrot ] && size=101
 	expect_app 0 "verified" $app --size $size --reps 2 --verify --sched hdss
@@ -196,6 +196,27 @@ bad_points '1,2,a\n1,2, \n' "points.csv:2: '' is no class"
 bad_points 'x,y,class\n' "points.csv:2: a point has 1 to 64 coordinates, then a class"
 bad_points 'x,y,class\na,b,c\n' "points.csv:2: a point has 1 to 64 coordinates"
 bad_points '1,2,a\0\n' "points.csv: a zero byte"
+
+# A run from where another one ended gives what one long run does, but for the order of sums.
+expect_app 0 "verified" nbody --size 400 --clusters 3 --reps 4 --verify --workers cpu \
+	--save-input "$work/bodies.csv" --output "$work/a.csv"
+expect_app 0 "verified" nbody --input "$work/bodies.csv" --reps 1 --verify --workers cpu \
+	--output "$work/b.csv"
+expect_app 0 "verified" nbody --input "$work/b.csv" --reps 3 --verify --workers cpu \
+	--output "$work/c.csv"
+paste -d, "$work/a.csv" "$work/c.csv" | awk -F, 'NR > 1 { for (i = 1; i < 8; i++) {
+	by = $i - $(i + 7); if (by * by > 1e-8) bad = 1 } } END { exit bad || NR != 401 }' ||
+	fail "nbody: four steps are not one and three"
+# Two bodies far from each other, and two that fall together.
+printf 'x,y,z,mass\n0,0,0,1\n1,0,0,1\n0,0.04,0,1\n' >"$work/bodies.csv"
+expect_app 0 "verified" nbody --input "$work/bodies.csv" --reps 2 --verify --output "$work/a.csv"
+sed -n 3p "$work/a.csv" | grep -qx '1,0,0,1,0,0,0' || fail "nbody: a body moved by itself"
+sed -n 2p "$work/a.csv" | grep -q '^0,0.0002[0-9]*,0,1,0,0.16[0-9]*,0$' || fail "nbody: no body fell"
+printf '1,2,3\n' >"$work/three.csv"
+expect_app 2 "a body has 4 numbers (x, y, z, mass) or 7 (and its velocity), not 3" nbody \
+	--input "$work/three.csv"
+expect_app 2 "--cutoff -1: not a number from 0" nbody --cutoff -1
+expect_app 2 "--softening 0: not a number from" nbody --softening 0
 
 printf 'aab\377' >"$work/bytes"
 expect_app 0 "4 bytes" histogram --input "$work/bytes" --reps 2 --verify --output "$work/counts"

@@ -36,6 +36,9 @@ right knn --size 3000 --metric manhattan --k 32 --dimensions 3 --strategy css:ch
 right knn --size 999 --k 1 --points 1 --sched eager
 right mandelbrot --size 150 --limit 400 --sched hdss
 right mandelbrot --size 151 --zoom 0.1 --sched eager
+right nbody --size 3001 --sched hdss
+right nbody --size 3000 --cutoff 0.01 --strategy css:chunk=100
+right nbody --size 500 --cutoff 0 --sched eager
 right spmv --size 100003 --sched hdss
 right spmv --size 20000 --alpha 1.2 --double --strategy css:chunk=700
 right spmv --size 3000 --mean 1 --sched eager

@@ -10,7 +10,7 @@ expect 2 '--most x: not a whole number' "$heddle" sample --most x histogram
 expect 2 'exceeds' "$heddle" sample --least 2K --most 1K histogram
 expect 1 'tiles have 16 to 4194304 pixels' "$heddle" sample --jobs 1 --least 4 --most 4 nbia
 expect 2 'no times are kept' env HEDDLE_PROFILE=0 "$heddle" sample histogram
-for codelet in blackscholes boxfilter histogram knn nbia; do
+for codelet in blackscholes boxfilter histogram knn nbia nbody; do
 	expect 0 "^$HEDDLE_PROFILE_DIR/$codelet.profile" \
 		"$heddle" sample --jobs 4 --reps 3 --least 1K --most 64K $codelet
 	expect 0 ' 1  *3  *cpu ' "$heddle" estimate show $codelet

@@ -17,8 +17,10 @@
 #include "codelets/histogram/histogram.h"
 #include "codelets/knn/knn.h"
 #include "codelets/mandelbrot/mandelbrot.h"
+#include "codelets/nbody/nbody.h"
 #include "codelets/spmv/spmv.h"
 #include "codelets/vecinc/vecinc.h"
+#include "tests/unit/bodies.h"
 #include "tests/unit/nearest.h"
 #include "tests/unit/sparse.h"
 #include "tests/unit/test.h"
@@ -508,6 +510,48 @@ static void test_knn_ties(void **state)
 	}
 }
 
+static void test_nbody(void **state)
+{
+	double worst = 0;
+
+	for (int isa = 0; isa < CODELET_NISAS; isa++)
+		for (int round = 0; round < 40 && codelet_isa_supported(isa); round++) {
+			struct bodies bodies = bodies_make(round);
+			size_t half = bodies.problem.n / 2;
+
+			nbody_cpu_isa(isa, &bodies.problem, 0, half, bodies.bodies, bodies.starts,
+			              bodies.accelerations);
+			nbody_cpu_isa(isa, &bodies.problem, half, bodies.problem.n - half,
+			              bodies.bodies, bodies.starts,
+			              bodies.accelerations + 3 * half);
+			worst = fmax(worst, bodies_error(&bodies));
+			bodies_free(&bodies);
+		}
+	print_message("nbody: error %.2g\n", worst);
+	assert_true(worst <= NBODY_TOLERANCE);
+}
+
+/* Two bodies, by hand: s = 1 - 1/4, so that 3 * s^2 / (1 + 3)^(3/2) = 0.2109375. */
+static void test_nbody_reference(void **state)
+{
+	const struct nbody_problem problem = {.n = 2,
+	                                      .cells_per_length = 1,
+	                                      .cells = {1, 1, 1},
+	                                      .softening2 = 3,
+	                                      .inverse_cutoff2 = 0.25};
+	static const float bodies[] = {0, 0, 5, 6, 0, 0, 2, 3};
+	static const uint32_t starts[] = {0, 2};
+	float wrong[] = {0, 0.211, 0}, got[6];
+
+	nbody_cpu(&problem, 0, 2, bodies, starts, got);
+	assert_true(got[0] == 0 && fabs(got[1] - 0.2109375) < 1e-6 && got[2] == 0);
+	assert_true(fabs(got[4] + 0.140625) < 1e-6);
+	assert_true(nbody_error(&problem, 0, bodies, got) <= NBODY_TOLERANCE);
+	assert_true(nbody_error(&problem, 0, bodies, wrong) > NBODY_TOLERANCE);
+	wrong[2] = NAN;
+	assert_true(isinf(nbody_error(&problem, 0, bodies, wrong)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -525,6 +569,8 @@ int main(void)
 	    cmocka_unit_test(test_knn),
 	    cmocka_unit_test(test_knn_ties),
 	    cmocka_unit_test(test_mandelbrot),
+	    cmocka_unit_test(test_nbody),
+	    cmocka_unit_test(test_nbody_reference),
 	    cmocka_unit_test(test_mandelbrot_reference),
 	    cmocka_unit_test(test_blackscholes_streamed),
 	};

@@ -19,7 +19,9 @@
 #include "codelets/knn/knn.h"
 #include "codelets/mandelbrot/mandelbrot.h"
 #include "codelets/nbia/nbia.h"
+#include "codelets/nbody/nbody.h"
 #include "codelets/vecinc/vecinc.h"
+#include "tests/unit/bodies.h"
 #include "tests/unit/nearest.h"
 #include "tests/unit/sparse.h"
 #include "tests/unit/test.h"
@@ -374,6 +376,31 @@ static void test_knn(void **state)
 	}
 }
 
+static void test_nbody(void **state)
+{
+	for (int round = 0; round < 40; round++) {
+		struct bodies bodies = bodies_make(round);
+		const struct nbody_problem *problem = &bodies.problem;
+		size_t n = problem->n, half = n / 2;
+		size_t cells = (size_t)problem->cells[0] * problem->cells[1] * problem->cells[2];
+		char *b = to_device(bodies.bodies, 16 * n, 4);
+		char *s = to_device(bodies.starts, 4 * (cells + 1), 4);
+		char *a = to_device(bodies.accelerations, 12 * n, 4);
+
+		assert_int_equal(
+		    nbody_cuda(stream, problem, 0, half, (float *)b, (uint32_t *)s, (float *)a), 0);
+		assert_int_equal(nbody_cuda(stream, problem, half, n - half, (float *)b,
+		                            (uint32_t *)s, (float *)a + 3 * half),
+		                 0);
+		assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+		from_device(bodies.bodies, 16 * n, b, 4);
+		from_device(bodies.starts, 4 * (cells + 1), s, 4);
+		from_device(bodies.accelerations, 12 * n, a, 4);
+		assert_true(bodies_error(&bodies) <= NBODY_TOLERANCE);
+		bodies_free(&bodies);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +411,7 @@ int main(void)
 	    cmocka_unit_test(test_boxfilter_large_windows),
 	    cmocka_unit_test(test_knn),
 	    cmocka_unit_test(test_mandelbrot),
+	    cmocka_unit_test(test_nbody),
 	    cmocka_unit_test(test_spmv),
 	    cmocka_unit_test(test_nbia),
 	    cmocka_unit_test(test_nbia_times),

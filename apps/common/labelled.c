@@ -11,7 +11,7 @@
 #include "support/message.h"
 #include "support/number.h"
 #include "apps/common/file.h"
-#include "apps/knn/labelled.h"
+#include "apps/common/labelled.h"
 
 /* ---- classes ---- */
 

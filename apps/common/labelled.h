@@ -4,8 +4,8 @@
  * Points with a class, as comma-separated values: the coordinates of a point in a line, then its
  * class, a word. A first line without numbers has the names of the columns. No StarPU.
  */
-#ifndef APPS_KNN_LABELLED_H
-#define APPS_KNN_LABELLED_H
+#ifndef APPS_COMMON_LABELLED_H
+#define APPS_COMMON_LABELLED_H
 
 #include <stdbool.h>
 #include <stddef.h>
