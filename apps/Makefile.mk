@@ -5,6 +5,7 @@ apps_PROGRAMS = \
 	apps/blackscholes/blackscholes \
 	apps/boxfilter/boxfilter \
 	apps/floyd/floyd \
+	apps/heart/heart \
 	apps/heat2d/heat2d \
 	apps/histogram/histogram \
 	apps/kernels/kernels \
@@ -63,6 +64,8 @@ apps_boxfilter_boxfilter_SOURCES = apps/boxfilter/main.c
 apps_boxfilter_boxfilter_LDADD = $(apps_ldadd)
 apps_floyd_floyd_SOURCES = apps/floyd/main.c
 apps_floyd_floyd_LDADD = $(apps_ldadd)
+apps_heart_heart_SOURCES = apps/heart/main.c
+apps_heart_heart_LDADD = $(apps_ldadd) -lm
 apps_heat2d_heat2d_SOURCES = apps/heat2d/main.c
 apps_heat2d_heat2d_LDADD = $(apps_ldadd)
 apps_histogram_histogram_SOURCES = apps/histogram/main.c

@@ -27,6 +27,10 @@ libcodelets_a_SOURCES = \
 	codelets/floyd/floyd.h \
 	codelets/floyd/reference.c \
 	codelets/floyd/strips.h \
+	codelets/heart/codelet.c \
+	codelets/heart/cpu.c \
+	codelets/heart/heart.h \
+	codelets/heart/reference.c \
 	codelets/heat2d/codelet.c \
 	codelets/heat2d/cpu.c \
 	codelets/heat2d/heat2d.h \
@@ -78,6 +82,7 @@ opencl_codelets = \
 	codelets/blackscholes/opencl.cl \
 	codelets/boxfilter/opencl.cl \
 	codelets/floyd/opencl.cl \
+	codelets/heart/opencl.cl \
 	codelets/heat2d/opencl.cl \
 	codelets/histogram/opencl.cl \
 	codelets/knn/opencl.cl \
@@ -93,6 +98,7 @@ cuda_codelets = \
 	codelets/boxfilter/cuda.cu \
 	codelets/cuda_pool.cu \
 	codelets/floyd/cuda.cu \
+	codelets/heart/cuda.cu \
 	codelets/heat2d/cuda.cu \
 	codelets/histogram/cuda.cu \
 	codelets/knn/cuda.cu \

@@ -313,6 +313,7 @@ EXTRA_DIST += \
 	tests/unit/kernel_ranges.cl \
 	tests/unit/random_kernel.h \
 	tests/unit/bodies.h \
+	tests/unit/cells.h \
 	tests/unit/nearest.h \
 	tests/unit/sparse.h \
 	tests/unit/test.h

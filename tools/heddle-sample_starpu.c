@@ -21,6 +21,7 @@
 #include "apps/nbody/bodies.h"
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
+#include "codelets/heart/heart.h"
 #include "codelets/programs.h"
 #include "codelets/histogram/histogram.h"
 #include "codelets/knn/knn.h"
@@ -51,6 +52,7 @@ struct job {
 	union {
 		struct blackscholes_market market;
 		struct boxfilter_window window;
+		struct heart_problem heart;
 		struct knn_problem knn;
 		struct nbody_problem nbody;
 	};
@@ -99,14 +101,15 @@ static int vector_add(struct job *job, size_t n, size_t element, uint64_t seed)
 	return error;
 }
 
-static int matrix_add(struct job *job, size_t width, size_t height, uint64_t seed)
+static int matrix_add(struct job *job, size_t width, size_t height, size_t element, uint64_t seed)
 {
 	unsigned b = job->nbuffers;
-	int error = buffer_add(job, width * height, seed);
+	int error = buffer_add(job, width * height * element, seed);
 
 	if (!error)
 		starpu_matrix_data_register(&job->handles[b], STARPU_MAIN_RAM,
-		                            (uintptr_t)job->memory[b], width, width, height, 1);
+		                            (uintptr_t)job->memory[b], width, width, height,
+		                            element);
 	return error;
 }
 
@@ -183,8 +186,35 @@ static int boxfilter_make(struct job *job, size_t size, uint64_t seed)
 	param_add(job, "width", width);
 	param_add(job, "height", height);
 	param_add(job, "radius", job->window.radius);
-	error = matrix_add(job, width, height, seed);
-	return error ? error : matrix_add(job, width, height, seed);
+	error = matrix_add(job, width, height, 1, seed);
+	return error ? error : matrix_add(job, width, height, 1, seed);
+}
+
+/* Excited tissue: all numbers are from 0 to 1. */
+static int heart_make(struct job *job, size_t size, uint64_t seed)
+{
+	size_t width = ceil(sqrt(size) * draw(seed, 1, 4) / 2), height = ceil(size / (double)width);
+	int error = 0;
+
+	job->heart = (struct heart_problem){.model = app_random(seed, 2) % 2,
+	                                    .steps = draw(seed, 3, 15),
+	                                    .substeps = draw(seed, 4, 3),
+	                                    .dt = 0.05f,
+	                                    .coupling = 0.05f};
+	block_job(job, &heart_codelet, height, &job->heart);
+	param_add(job, "columns", width);
+	param_add(job, "rows", height);
+	param_add(job, "steps", job->heart.steps);
+	param_add(job, "substeps", job->heart.substeps);
+	word_add(job, "model",
+	         job->heart.model == HEART_ALIEV_PANFILOV ? "aliev-panfilov"
+	                                                  : "mitchell-schaeffer");
+	for (int b = 0; b < 5 && !error; b++)
+		error = matrix_add(job, width, height, sizeof(float), seed + b);
+	for (int b = 0; b < 5 && !error; b++)
+		for (size_t i = 0; i < width * height; i++)
+			((float *)job->memory[b])[i] -= 1;
+	return error;
 }
 
 /* Any number of points, coordinates and neighbours. */
@@ -225,7 +255,7 @@ static int nbia_make(struct job *job, size_t size, uint64_t seed)
 	job->arg_bytes = sizeof(job->call);
 	job->status = &job->call.status;
 	param_add(job, "resolution", side);
-	error = matrix_add(job, 3 * side, side, seed);
+	error = matrix_add(job, 3 * side, side, 1, seed);
 	if (!error)
 		error = vector_add(job, NBIA_TABLE_ENTRIES, sizeof(nbia_u32), 0);
 	if (!error)
@@ -285,6 +315,7 @@ static const struct sampled {
 } sampled[] = {
     {"blackscholes", blackscholes_make, "options", 1 << 10, 1 << 22},
     {"boxfilter", boxfilter_make, "pixels", 1 << 10, 1 << 22},
+    {"heart", heart_make, "cells", 1 << 10, 1 << 18},
     {"histogram", histogram_make, "bytes", 1 << 10, 1 << 22},
     {"knn", knn_make, "queries", 1 << 4, 1 << 14},
     {"nbia", nbia_make, "pixels", 1 << 10, 1 << 22},

@@ -25,9 +25,9 @@ grep -q "cores in $work/sys/devices/system/cpu.* mounted" "$work/out" ||
 # Before it takes memory, and time.
 expect_app 2 "neither input nor output" vecinc --output "$work/x" --size 2305843009213693951
 
-for app in blackscholes boxfilter histogram knn mandelbrot nbody spmv; do
+for app in blackscholes boxfilter heart histogram knn mandelbrot nbody spmv; do
 	size=10007
-	[ $app = boxfilter ] || [ $app = mandelbrot ] && size=101
+	case $app in boxfilter | heart | mandelbrot) size=101 ;; esac
 	expect_app 0 "verified" $app --size $size --reps 2 --verify --sched hdss
 	expect_app 0 "verified" $app --size $size --reps 1 --verify --sched eager --parts 7
 	expect_app 0 "verified" $app --size $size --reps 1 --verify --strategy gss --workers cpu
@@ -155,6 +155,27 @@ expect_app 2 "not two numbers" mandelbrot --centre 1
 expect_app 2 "not a number from" mandelbrot --zoom 0
 expect_app 2 "not a whole number" mandelbrot --limit 0
 expect_app 2 "no input files" mandelbrot --size 10 --reps 1 --save-input "$work/x"
+
+# What one loop computes does not depend on blocks, nor on steps that are taken together.
+for together in 1 7 100; do
+	expect_app 0 "verified" heart --size 77 --steps 30 --together $together --reps 2 --verify \
+		--workers cpu --strategy css:chunk=9 --save-input "$work/tissue.png" \
+		--output "$work/$together.png"
+	cmp "$work/1.png" "$work/$together.png" || fail "heart: --together $together: another state"
+done
+expect_app 0 "verified" heart --input "$work/tissue.png" --steps 60 --reps 1 --verify --workers cpu \
+	--output "$work/again.png" --frames "$work/frame" --every 25
+cmp "$work/1.png" "$work/again.png" || fail "heart: the same tissue does something else"
+[ "$(echo "$work"/frame-*)" = "$work/frame-000025.png $work/frame-000050.png" ] ||
+	fail "heart: other frames than wanted"
+# Only scars: nothing spreads.
+expect_app 0 "verified" heart --size 40 --fibrosis 100 --model mitchell-schaeffer --steps 300 \
+	--reps 2 --verify
+expect_app 2 "--model fitzhugh: neither aliev-panfilov nor mitchell-schaeffer" heart --model fitzhugh
+expect_app 2 "--dt 0.3, --diffusion 1: not stable; their product must be less than 0.25" heart \
+	--dt 0.3 --reps 1
+expect_app 2 "--every without --frames" heart --every 3
+expect_app 2 "--fibrosis 101: not a number from 0 to 100" heart --fibrosis 101
 
 iris=$top_srcdir/apps/knn/iris.csv
 expect_app 0 "30 queries have the class" knn --input "$iris" --k 5 --reps 2 --verify \

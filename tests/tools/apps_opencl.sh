@@ -31,6 +31,9 @@ right histogram --size 3000001 --sched eager
 right boxfilter --size 300 --radius 7 --sched hdss
 right boxfilter --size 301 --radius 1000 --channels 3 --strategy css:chunk=50
 right boxfilter --size 65 --radius 0 --channels 3 --sched eager
+right heart --size 64 --steps 13 --sched hdss
+right heart --size 65 --steps 3 --together 1 --model mitchell-schaeffer --strategy css:chunk=10
+right heart --size 33 --steps 9 --together 64 --substeps 3 --sched eager
 right knn --size 3001 --sched hdss
 right knn --size 3000 --metric manhattan --k 32 --dimensions 3 --strategy css:chunk=700
 right knn --size 999 --k 1 --points 1 --sched eager

@@ -14,6 +14,7 @@
 
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
+#include "codelets/heart/heart.h"
 #include "codelets/histogram/histogram.h"
 #include "codelets/knn/knn.h"
 #include "codelets/mandelbrot/mandelbrot.h"
@@ -21,6 +22,7 @@
 #include "codelets/spmv/spmv.h"
 #include "codelets/vecinc/vecinc.h"
 #include "tests/unit/bodies.h"
+#include "tests/unit/cells.h"
 #include "tests/unit/nearest.h"
 #include "tests/unit/sparse.h"
 #include "tests/unit/test.h"
@@ -552,6 +554,53 @@ static void test_nbody_reference(void **state)
 	assert_true(isinf(nbody_error(&problem, 0, bodies, wrong)));
 }
 
+/* Several blocks, as a loop makes them, are the whole. */
+static void test_heart(void **state)
+{
+	double worst = 0;
+
+	for (int isa = 0; isa < CODELET_NISAS; isa++)
+		for (int round = 0; round < 60 && codelet_isa_supported(isa); round++) {
+			struct cells cells = cells_make(round);
+
+			for (size_t first = 0, n; first < cells.height; first += n) {
+				struct heart_state part;
+				struct heart_band band;
+
+				n = 1 + rand() % (cells.height - first);
+				band = cells_band(&cells, first, n, &part);
+				assert_int_equal(heart_cpu_isa(isa, &band, &part), 0);
+			}
+			worst = fmax(worst, cells_error(&cells));
+			cells_free(&cells);
+		}
+	print_message("heart: error %.2g\n", worst);
+	assert_true(worst <= HEART_TOLERANCE / 10);
+}
+
+/* One step of each model, by hand: a cell with u = 0.5 beside one with 0.1 and half the
+ * conductivity. */
+static void test_heart_reference(void **state)
+{
+	struct heart_problem problem = {.steps = 1, .substeps = 1, .dt = 0.1f, .coupling = 0.2f};
+	static const float conductivity[] = {1, 0.5f};
+	static const double u[] = {0.5, 0.1}, w[] = {0.2, 0.6};
+	double u_out[2], w_out[2];
+
+	problem.model = HEART_MITCHELL_SCHAEFFER;
+	heart_reference(&problem, 2, 1, conductivity, u, w, u_out, w_out);
+	/* 0.46 + 0.1 (0.2 * 0.46^2 * 0.54 / 0.3 - 0.46 / 6) */
+	assert_true(fabs(u_out[0] - 0.4599510) < 1e-6);
+	assert_true(fabs(w_out[0] - (0.2 - 0.1 * 0.2 / 150)) < 1e-6);
+	assert_true(fabs(w_out[1] - (0.6 - 0.1 * 0.6 / 150)) < 1e-6); /* 0.14 is above the gate */
+	problem.model = HEART_ALIEV_PANFILOV;
+	heart_reference(&problem, 2, 1, conductivity, u, w, u_out, w_out);
+	/* 0.46 + 0.1 (8 * 0.46 * 0.31 * 0.54 - 0.46 * 0.2) */
+	assert_true(fabs(u_out[0] - 0.5124032) < 1e-6);
+	/* 0.2 + 0.1 (0.002 + 0.2 * 0.2 / 0.76) (-0.2 + 8 * 0.46 * 0.69) */
+	assert_true(fabs(w_out[0] - 0.2127795) < 1e-6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -566,6 +615,8 @@ int main(void)
 	    cmocka_unit_test(test_boxfilter_reference),
 	    cmocka_unit_test(test_spmv),
 	    cmocka_unit_test(test_spmv_error_sees_wrong_sums),
+	    cmocka_unit_test(test_heart),
+	    cmocka_unit_test(test_heart_reference),
 	    cmocka_unit_test(test_knn),
 	    cmocka_unit_test(test_knn_ties),
 	    cmocka_unit_test(test_mandelbrot),

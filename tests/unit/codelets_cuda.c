@@ -15,6 +15,7 @@
 
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
+#include "codelets/heart/heart.h"
 #include "codelets/histogram/histogram.h"
 #include "codelets/knn/knn.h"
 #include "codelets/mandelbrot/mandelbrot.h"
@@ -22,6 +23,7 @@
 #include "codelets/nbody/nbody.h"
 #include "codelets/vecinc/vecinc.h"
 #include "tests/unit/bodies.h"
+#include "tests/unit/cells.h"
 #include "tests/unit/nearest.h"
 #include "tests/unit/sparse.h"
 #include "tests/unit/test.h"
@@ -401,6 +403,43 @@ static void test_nbody(void **state)
 	}
 }
 
+static void excite_and_compare(struct cells *cells, size_t first, size_t n)
+{
+	struct heart_state host, device;
+	struct heart_band band = cells_band(cells, first, n, &host);
+	size_t in = 4 * band.input_rows * band.width, out = 4 * n * band.width;
+	char *u = to_device(host.u, in, 4), *w = to_device(host.w, in, 4);
+	char *c = to_device(host.conductivity, in, 4);
+	char *u_out = to_device(host.u_out, out, 4), *w_out = to_device(host.w_out, out, 4);
+
+	device = (struct heart_state){.u = (float *)u,
+	                              .w = (float *)w,
+	                              .conductivity = (float *)c,
+	                              .u_out = (float *)u_out,
+	                              .w_out = (float *)w_out};
+	assert_int_equal(heart_cuda(stream, &band, &device), 0);
+	assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+	from_device((void *)host.u, in, u, 4);
+	from_device((void *)host.w, in, w, 4);
+	from_device((void *)host.conductivity, in, c, 4);
+	from_device(host.u_out, out, u_out, 4);
+	from_device(host.w_out, out, w_out, 4);
+}
+
+static void test_heart(void **state)
+{
+	for (int round = 0; round < 60; round++) {
+		struct cells cells = cells_make(round);
+
+		for (size_t first = 0, n; first < cells.height; first += n) {
+			n = 1 + rand() % (cells.height - first);
+			excite_and_compare(&cells, first, n);
+		}
+		assert_true(cells_error(&cells) <= HEART_TOLERANCE / 10);
+		cells_free(&cells);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,6 +448,7 @@ int main(void)
 	    cmocka_unit_test(test_histogram),
 	    cmocka_unit_test(test_boxfilter),
 	    cmocka_unit_test(test_boxfilter_large_windows),
+	    cmocka_unit_test(test_heart),
 	    cmocka_unit_test(test_knn),
 	    cmocka_unit_test(test_mandelbrot),
 	    cmocka_unit_test(test_nbody),
