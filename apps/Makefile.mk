@@ -5,11 +5,14 @@ apps_PROGRAMS = \
 	apps/blackscholes/blackscholes \
 	apps/boxfilter/boxfilter \
 	apps/floyd/floyd \
+	apps/heart/heart \
 	apps/heat2d/heat2d \
 	apps/histogram/histogram \
 	apps/kernels/kernels \
+	apps/knn/knn \
 	apps/mandelbrot/mandelbrot \
 	apps/nbia/nbia \
+	apps/nbody/nbody \
 	apps/spmv/spmv \
 	apps/strmatch/strmatch \
 	apps/vecinc/vecinc
@@ -30,6 +33,8 @@ libapps_files_a_SOURCES = \
 	apps/common/fasta.h \
 	apps/common/file.c \
 	apps/common/file.h \
+	apps/common/labelled.c \
+	apps/common/labelled.h \
 	apps/common/matrix_market.c \
 	apps/common/matrix_market.h \
 	apps/common/png_file.c \
@@ -59,10 +64,15 @@ apps_boxfilter_boxfilter_SOURCES = apps/boxfilter/main.c
 apps_boxfilter_boxfilter_LDADD = $(apps_ldadd)
 apps_floyd_floyd_SOURCES = apps/floyd/main.c
 apps_floyd_floyd_LDADD = $(apps_ldadd)
+apps_heart_heart_SOURCES = apps/heart/main.c
+apps_heart_heart_LDADD = $(apps_ldadd) -lm
 apps_heat2d_heat2d_SOURCES = apps/heat2d/main.c
 apps_heat2d_heat2d_LDADD = $(apps_ldadd)
 apps_histogram_histogram_SOURCES = apps/histogram/main.c
 apps_histogram_histogram_LDADD = $(apps_ldadd)
+apps_knn_knn_SOURCES = apps/knn/main.c
+apps_knn_knn_LDADD = $(apps_ldadd)
+dist_pkgdata_DATA += apps/knn/iris.csv
 apps_mandelbrot_mandelbrot_SOURCES = apps/mandelbrot/main.c
 apps_mandelbrot_mandelbrot_LDADD = $(apps_ldadd)
 apps_spmv_spmv_SOURCES = apps/spmv/main.c
@@ -74,6 +84,14 @@ apps_strmatch_strmatch_SOURCES = \
 apps_strmatch_strmatch_LDADD = $(apps_ldadd)
 apps_vecinc_vecinc_SOURCES = apps/vecinc/main.c
 apps_vecinc_vecinc_LDADD = $(apps_ldadd)
+
+# Also linked by `heddle sample`.
+noinst_LIBRARIES += libbodies.a
+libbodies_a_SOURCES = \
+	apps/nbody/bodies.c \
+	apps/nbody/bodies.h
+apps_nbody_nbody_SOURCES = apps/nbody/main.c
+apps_nbody_nbody_LDADD = libbodies.a $(apps_ldadd) -lm
 
 # The ten kernels with which SKMD was measured; parts of their references are pure, with tests.
 noinst_LIBRARIES += libkernels.a

@@ -27,6 +27,10 @@ libcodelets_a_SOURCES = \
 	codelets/floyd/floyd.h \
 	codelets/floyd/reference.c \
 	codelets/floyd/strips.h \
+	codelets/heart/codelet.c \
+	codelets/heart/cpu.c \
+	codelets/heart/heart.h \
+	codelets/heart/reference.c \
 	codelets/heat2d/codelet.c \
 	codelets/heat2d/cpu.c \
 	codelets/heat2d/heat2d.h \
@@ -37,6 +41,10 @@ libcodelets_a_SOURCES = \
 	codelets/histogram/reference.c \
 	codelets/isa.c \
 	codelets/isa.h \
+	codelets/knn/codelet.c \
+	codelets/knn/cpu.c \
+	codelets/knn/knn.h \
+	codelets/knn/reference.c \
 	codelets/mandelbrot/codelet.c \
 	codelets/mandelbrot/cpu.c \
 	codelets/mandelbrot/mandelbrot.h \
@@ -46,6 +54,10 @@ libcodelets_a_SOURCES = \
 	codelets/nbia/features.c \
 	codelets/nbia/nbia.h \
 	codelets/nbia/reference.c \
+	codelets/nbody/codelet.c \
+	codelets/nbody/cpu.c \
+	codelets/nbody/nbody.h \
+	codelets/nbody/reference.c \
 	codelets/programs.c \
 	codelets/programs.h \
 	codelets/spmv/codelet.c \
@@ -63,17 +75,21 @@ libcodelets_a_SOURCES = \
 	codelets/vecinc/cpu.c \
 	codelets/vecinc/vecinc.h
 # Bits that do not depend on the processor: no fused multiplication and addition.
+codelets/knn/libcodelets_a-cpu.$(OBJEXT) codelets/knn/libcodelets_a-reference.$(OBJEXT) \
 codelets/mandelbrot/libcodelets_a-cpu.$(OBJEXT) codelets/mandelbrot/libcodelets_a-reference.$(OBJEXT): \
 	libcodelets_a_CFLAGS += -ffp-contract=off
 opencl_codelets = \
 	codelets/blackscholes/opencl.cl \
 	codelets/boxfilter/opencl.cl \
 	codelets/floyd/opencl.cl \
+	codelets/heart/opencl.cl \
 	codelets/heat2d/opencl.cl \
 	codelets/histogram/opencl.cl \
+	codelets/knn/opencl.cl \
 	codelets/mandelbrot/opencl.cl \
 	codelets/nbia/opencl.cl \
 	codelets/nbia/pixel.cl \
+	codelets/nbody/opencl.cl \
 	codelets/spmv/opencl.cl \
 	codelets/strmatch/opencl.cl \
 	codelets/vecinc/opencl.cl
@@ -82,10 +98,13 @@ cuda_codelets = \
 	codelets/boxfilter/cuda.cu \
 	codelets/cuda_pool.cu \
 	codelets/floyd/cuda.cu \
+	codelets/heart/cuda.cu \
 	codelets/heat2d/cuda.cu \
 	codelets/histogram/cuda.cu \
+	codelets/knn/cuda.cu \
 	codelets/mandelbrot/cuda.cu \
 	codelets/nbia/cuda.cu \
+	codelets/nbody/cuda.cu \
 	codelets/spmv/cuda.cu \
 	codelets/strmatch/cuda.cu \
 	codelets/vecinc/cuda.cu

@@ -18,10 +18,13 @@
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/codelet.h"
 #include "codelets/floyd/floyd.h"
+#include "codelets/heart/heart.h"
 #include "codelets/heat2d/heat2d.h"
 #include "codelets/histogram/histogram.h"
+#include "codelets/knn/knn.h"
 #include "codelets/mandelbrot/mandelbrot.h"
 #include "codelets/nbia/nbia.h"
+#include "codelets/nbody/nbody.h"
 #include "codelets/programs.h"
 #include "codelets/spmv/spmv.h"
 #include "codelets/strmatch/strmatch.h"
@@ -29,8 +32,9 @@
 
 /* All codelets. */
 #define CODELETS(each)                                                                             \
-	each(blackscholes) each(boxfilter) each(floyd) each(heat2d) each(histogram)                \
-	    each(mandelbrot) each(nbia) each(spmv) each(strmatch) each(vecinc)
+	each(blackscholes) each(boxfilter) each(floyd) each(heart) each(heat2d) each(histogram)    \
+	    each(knn) each(mandelbrot) each(nbia) each(nbody) each(spmv) each(strmatch)            \
+	        each(vecinc)
 
 #ifdef HEDDLE_USE_OPENCL
 

@@ -19,6 +19,8 @@ libheddle_pure_la_SOURCES += \
 	estimator/profile_file.h \
 	estimator/profile_store.c \
 	estimator/profile_store.h \
+	estimator/range.c \
+	estimator/range.h \
 	estimator/rate_fit.c \
 	estimator/rate_fit.h \
 	estimator/robust.c \

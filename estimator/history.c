@@ -267,25 +267,23 @@ struct question {
 	size_t leave_out;
 };
 
-/* How far a point is from the task in a dimension: the logarithm of the ratio where both are
+/* How far one value is from another in a dimension: the logarithm of the ratio where both are
  * numbers above 0. What has none counts as published; so do words, and what another word costs
  * becomes a slope. */
-static double step(const struct question *q, unsigned d, const struct heddle_history_point *point)
+static double step(const struct heddle_knn_dimension *dimension, double from, double to)
 {
-	const struct heddle_knn_dimension *dimension = &q->history->dimensions[d];
-	double a = q->values[d], b = point->values[d];
-
-	if (!dimension->categorical && a > 0 && b > 0)
-		return log(b / a);
-	return heddle_knn_distance(dimension, 1, &a, &b);
+	if (!dimension->categorical && from > 0 && to > 0)
+		return log(to / from);
+	return heddle_knn_distance(dimension, 1, &from, &to);
 }
 
-static double fit_distance(const struct question *q, const struct heddle_history_point *point)
+double heddle_history_distance(const struct heddle_history *history, const double *a,
+                               const double *b)
 {
 	double sum = 0;
 
-	for (unsigned d = 0; d < q->history->ndimensions; d++) {
-		double by = step(q, d, point);
+	for (unsigned d = 0; d < history->ndimensions; d++) {
+		double by = step(&history->dimensions[d], a[d], b[d]);
 
 		sum += by * by;
 	}
@@ -315,7 +313,8 @@ static void nearest_to(const struct question *q, unsigned classes, struct heddle
 		const struct heddle_history_point *point = &q->history->points[p];
 
 		if (p != q->leave_out && point_has(point, classes))
-			heddle_knn_consider(knn, p, fit_distance(q, point));
+			heddle_knn_consider(
+			    knn, p, heddle_history_distance(q->history, q->values, point->values));
 	}
 }
 
@@ -335,7 +334,10 @@ static bool points_place(const struct question *q, const struct heddle_knn *knn,
 
 		points[i].weight = exp(-far * far / 2);
 		for (unsigned d = 0; d < SIZES; d++)
-			points[i].x[d] = d < q->history->ndimensions ? step(q, d, point) : 0;
+			points[i].x[d] =
+			    d < q->history->ndimensions
+			        ? step(&q->history->dimensions[d], q->values[d], point->values[d])
+			        : 0;
 		points[i].x[SIZES] = sized ? growth(q->sizes, point->sizes) : 0;
 	}
 	return sized;
@@ -424,6 +426,19 @@ void heddle_history_predict(const struct heddle_history *history, const double *
 
 /* ---- profiles ---- */
 
+static struct heddle_history_range samples_range(const struct heddle_profile_field *us)
+{
+	struct heddle_history_range range = {.low = us->numbers[0], .high = us->numbers[0]};
+
+	if (us->n < HEDDLE_HISTORY_SAMPLES)
+		return (struct heddle_history_range){0};
+	for (unsigned i = 1; i < us->n; i++) {
+		range.low = fmin(range.low, us->numbers[i]);
+		range.high = fmax(range.high, us->numbers[i]);
+	}
+	return range;
+}
+
 static int value_load(struct heddle_history *history, const struct heddle_profile_field *field,
                       double *values)
 {
@@ -456,7 +471,8 @@ static int record_load(struct heddle_history *history, const struct heddle_profi
                        heddle_history_class class, void *arg)
 {
 	const struct heddle_profile_field *device = heddle_profile_record_field(record, "device");
-	double time = heddle_profile_field_median(heddle_profile_record_field(record, "us"));
+	const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
+	double time = heddle_profile_field_median(us);
 	double values[HEDDLE_HISTORY_DIMENSIONS];
 	size_t point;
 	int c, error;
@@ -472,9 +488,11 @@ static int record_load(struct heddle_history *history, const struct heddle_profi
 	point = heddle_history_find(history, values);
 	if (point == history->npoints)
 		error = heddle_history_add(history, values, &point);
-	if (!error)
-		heddle_history_set(history, point, c, time);
-	return error;
+	if (error)
+		return error;
+	heddle_history_set(history, point, c, time);
+	history->points[point].samples[c] = samples_range(us);
+	return 0;
 }
 
 int heddle_history_load(struct heddle_history *history, const struct heddle_profile *profile,

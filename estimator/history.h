@@ -22,9 +22,20 @@
 #define HEDDLE_HISTORY_WORD 64 /**< of a category, with its end */
 #define HEDDLE_HISTORY_SIZES 4 /**< of a task's data that are kept */
 
+/** Between which times one is expected, µs; 0 to 0: not known. */
+struct heddle_history_range {
+	double low, high;
+};
+
+/** Samples of which the least and the largest are a range. */
+#define HEDDLE_HISTORY_SAMPLES 4
+
 struct heddle_history_point {
 	double values[HEDDLE_HISTORY_DIMENSIONS]; /**< NaN: missing */
 	double us[HEDDLE_HISTORY_CLASSES];        /**< 0: not known */
+	/** The least and the largest of the times that a profile has, of HEDDLE_HISTORY_SAMPLES at
+	 * least. */
+	struct heddle_history_range samples[HEDDLE_HISTORY_CLASSES];
 	double sizes[HEDDLE_HISTORY_SIZES]; /**< of its data, bytes; 0: no more, or not known */
 };
 
@@ -66,6 +77,11 @@ size_t heddle_history_find(const struct heddle_history *history, const double *v
 
 /** Sets the time of a point on a class, µs. */
 void heddle_history_set(struct heddle_history *history, size_t point, unsigned class, double us);
+
+/** How far apart two sets of parameters are: of numbers above 0 the logarithm of their ratio, of
+ * others as heddle_knn_distance(). */
+double heddle_history_distance(const struct heddle_history *history, const double *a,
+                               const double *b);
 
 /** The class of a device; below 0: not wanted. */
 typedef int (*heddle_history_class)(const char *device, void *arg);

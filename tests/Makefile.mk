@@ -2,7 +2,7 @@
 
 # What tests are linked with, unless they say otherwise: those of tests/unit/ with all that
 # knows no StarPU, others with all there is. Of archives the linker takes what is needed.
-unit_archives = libnbia.a libapps-files.a libkernels.a libcodelets.a libfpga.a libtools.la
+unit_archives = libbodies.a libnbia.a libapps-files.a libkernels.a libcodelets.a libfpga.a libtools.la
 unit_ldadd = $(unit_archives) $(JANSSON_LIBS) $(PNG_LIBS) $(OPENSLIDE_LIBS) $(PARASAIL_LIBS) \
 	$(CMOCKA_LIBS) -lm
 starpu_archives = libtools.la libnbia.a libapps.a libapps-files.a libcodelets.a libheddle.la libheddle-pure.la
@@ -317,6 +317,9 @@ EXTRA_DIST += \
 	tests/tools/skmd-table \
 	tests/unit/kernel_ranges.cl \
 	tests/unit/random_kernel.h \
+	tests/unit/bodies.h \
+	tests/unit/cells.h \
+	tests/unit/nearest.h \
 	tests/unit/sparse.h \
 	tests/unit/test.h
 

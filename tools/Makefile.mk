@@ -70,7 +70,12 @@ libheddle_record_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden -fno-sanitize=all
 libheddle_record_la_LDFLAGS = -module -avoid-version
 
 pkglibexec_PROGRAMS += bin/heddle-estimate
-bin_heddle_estimate_SOURCES = tools/heddle-estimate.c
+bin_heddle_estimate_SOURCES = \
+	tools/estimate/cv.c \
+	tools/estimate/estimate.h \
+	tools/estimate/predict.c \
+	tools/estimate/table.c \
+	tools/heddle-estimate.c
 bin_heddle_estimate_LDADD = libtools.la
 
 pkglibexec_PROGRAMS += bin/heddle-info
@@ -92,7 +97,7 @@ bin_heddle_run_LDADD = libtools.la $(STARPU_LIBS)
 
 pkglibexec_PROGRAMS += bin/heddle-sample
 bin_heddle_sample_SOURCES = tools/heddle-sample_starpu.c
-bin_heddle_sample_LDADD = libtools.la $(apps_ldadd)
+bin_heddle_sample_LDADD = libtools.la libbodies.a $(apps_ldadd)
 
 pkglibexec_PROGRAMS += bin/heddle-simulate
 bin_heddle_simulate_SOURCES = tools/heddle-simulate.c

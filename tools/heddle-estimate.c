@@ -20,30 +20,9 @@
 
 #include "tools/common/cross_validation.h"
 #include "tools/common/help.h"
-#include "estimator/history.h"
+#include "tools/estimate/estimate.h"
 #include "estimator/profile_file.h"
 #include "support/variables.h"
-
-#define USAGE 2
-
-struct arguments {
-	const char *profile;
-	const char *reference; /* device; NULL: the first CPU */
-	char **params;         /* NAME=VALUE */
-	int nparams;
-	unsigned folds, seed;
-	struct heddle_history_rule rule;
-	bool json;
-};
-
-/* A profile that has been read. */
-struct estimates {
-	struct heddle_profile profile;
-	struct heddle_history history;
-	unsigned nclasses;
-	const char *classes[HEDDLE_HISTORY_CLASSES];
-	unsigned reference;
-};
 
 /* ---- reading ---- */
 
@@ -79,8 +58,9 @@ static int reference_find(struct estimates *e, const char *name)
 	return -EINVAL;
 }
 
-static void estimates_free(struct estimates *e)
+void estimates_free(struct estimates *e)
 {
+	heddle_history_free(&e->again);
 	heddle_history_free(&e->history);
 	heddle_profile_free(&e->profile);
 }
@@ -121,8 +101,55 @@ static bool any_times(const struct heddle_profile *profile)
 	return false;
 }
 
-/* @param anything tasks' times are not needed */
-static int estimates_read(const struct arguments *arguments, bool anything, struct estimates *e)
+/* A class that the profile has. */
+static int class_find(const char *device, void *arg)
+{
+	const struct estimates *e = arg;
+
+	for (unsigned c = 0; c < e->nclasses; c++)
+		if (!strcmp(e->classes[c], device))
+			return c;
+	return -1;
+}
+
+/* Dimensions and words have the same numbers in both. */
+static int same_words(const struct heddle_history *history, struct heddle_history *again)
+{
+	double value;
+	unsigned d;
+	int error = 0;
+
+	for (unsigned i = 0; i < history->ndimensions && !error; i++)
+		error = heddle_history_dimension(again, history->names[i],
+		                                 history->dimensions[i].categorical, &d);
+	for (size_t w = 0; w < history->nwords && !error; w++)
+		error = heddle_history_word(again, history->words[w], &value);
+	return error;
+}
+
+/* What `heddle sample` measured of the same jobs again lies beside the profile, if anywhere. */
+static int again_read(const char *path, struct estimates *e)
+{
+	static const char end[] = ".profile";
+	size_t length = strlen(path), stem = length - strlen(end);
+	struct heddle_profile profile = {0};
+	char beside[PATH_MAX];
+	int error;
+
+	if (length < strlen(end) || strcmp(path + stem, end) ||
+	    (size_t)snprintf(beside, sizeof(beside), "%.*s%s%s", (int)stem, path, ESTIMATE_AGAIN,
+	                     end) >= sizeof(beside))
+		return 0;
+	error = heddle_profile_read(beside, &profile);
+	if (!error)
+		error = same_words(&e->history, &e->again);
+	if (!error)
+		error = heddle_history_load(&e->again, &profile, class_find, e);
+	heddle_profile_free(&profile);
+	return error;
+}
+
+int estimates_read(const struct arguments *arguments, bool anything, struct estimates *e)
 {
 	char path[PATH_MAX] = "";
 	int error;
@@ -139,12 +166,14 @@ static int estimates_read(const struct arguments *arguments, bool anything, stru
 	}
 	if (!error && e->nclasses)
 		error = reference_find(e, arguments->reference);
+	if (!error)
+		error = again_read(path, e);
 	if (error)
 		estimates_free(e);
 	return error;
 }
 
-static int json_out(json_t *json)
+int estimate_json(json_t *json)
 {
 	int error = !json || json_dumpf(json, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(10));
 
@@ -251,129 +280,9 @@ static int show(const struct arguments *arguments, struct estimates *e)
 			       us->n, number_of(record, "samples"), width, device_of(record), what);
 	}
 	if (arguments->json)
-		return json_out(list);
+		return estimate_json(list);
 	json_decref(list);
 	return 0;
-}
-
-/* ---- predict ---- */
-
-static int param_read(struct heddle_history *history, const char *text, double *values)
-{
-	const char *equals = strchr(text, '=');
-	char name[HEDDLE_HISTORY_NAME], *end;
-	unsigned d = 0;
-
-	if (!equals || equals - text >= (long)sizeof(name))
-		return -EINVAL;
-	snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
-	while (d < history->ndimensions && strcmp(history->names[d], name))
-		d++;
-	if (d == history->ndimensions)
-		return -EINVAL;
-	if (history->dimensions[d].categorical)
-		return heddle_history_word(history, equals + 1, &values[d]);
-	values[d] = strtod(equals + 1, &end);
-	return *end || end == equals + 1 || !isfinite(values[d]) ? -EINVAL : 0;
-}
-
-static int params_read(const struct arguments *arguments, struct heddle_history *history,
-                       double *values)
-{
-	for (unsigned d = 0; d < HEDDLE_HISTORY_DIMENSIONS; d++)
-		values[d] = NAN;
-	for (int i = 0; i < arguments->nparams; i++) {
-		if (!param_read(history, arguments->params[i], values))
-			continue;
-		fprintf(stderr, "heddle: \"%s\" is no parameter here; there are",
-		        arguments->params[i]);
-		for (unsigned d = 0; d < history->ndimensions; d++)
-			fprintf(stderr, " %s=%s", history->names[d],
-			        history->dimensions[d].categorical ? "WORD" : "NUMBER");
-		fputc('\n', stderr);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int predict(const struct arguments *arguments, struct estimates *e)
-{
-	struct heddle_history *h = &e->history;
-	double values[HEDDLE_HISTORY_DIMENSIONS], us[HEDDLE_HISTORY_CLASSES] = {0};
-	double known[HEDDLE_HISTORY_CLASSES];
-	json_t *list = json_array();
-	size_t point;
-
-	if (params_read(arguments, h, values))
-		return USAGE;
-	point = heddle_history_find(h, values);
-	if (point < h->npoints)
-		memcpy(us, h->points[point].us, sizeof(us));
-	memcpy(known, us, sizeof(known));
-	heddle_history_predict(h, values, arguments->rule, point, us);
-	if (!arguments->json)
-		printf("%14s %10s  %-11s %s\n", "us", "speed-up", "from", "device");
-	for (unsigned c = 0; c < e->nclasses; c++) {
-		const char *from = known[c] > 0 ? "profile" : us[c] > 0 ? "neighbours" : "nothing";
-		double speedup = us[c] > 0 ? us[e->reference] / us[c] : 0;
-
-		json_array_append_new(list,
-		                      json_pack("{s:s, s:f, s:f, s:s}", "device", e->classes[c],
-		                                "us", us[c], "speedup", speedup, "from", from));
-		if (!arguments->json)
-			printf("%14.1f %10.3f  %-11s %s\n", us[c], speedup, from, e->classes[c]);
-	}
-	if (arguments->json)
-		return json_out(list);
-	json_decref(list);
-	return 0;
-}
-
-/* ---- cv ---- */
-
-static void cv_print(const struct arguments *arguments, const struct estimates *e, unsigned class,
-                     const struct heddle_cross_validation *cv, json_t *list)
-{
-	json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:f, s:f, s:f}", "device",
-	                                      e->classes[class], "reference",
-	                                      e->classes[e->reference], "jobs", (int)cv->jobs,
-	                                      "speedup_error", cv->speedup, "time_error", cv->time,
-	                                      "reference_time_error", cv->reference));
-	if (!arguments->json)
-		printf("%6zu %14.2f%% %14.2f%% %18.2f%%  %s\n", cv->jobs, 100 * cv->speedup,
-		       100 * cv->time, 100 * cv->reference, e->classes[class]);
-}
-
-static int cv(const struct arguments *arguments, struct estimates *e)
-{
-	json_t *list = json_array();
-	unsigned done = 0;
-	int error = 0;
-
-	if (!arguments->json)
-		printf("%u folds, %s%.0u; reference: %s\n\n%6s %15s %15s %19s  device\n",
-		       arguments->folds, arguments->rule.fit ? "fit" : "mean of ",
-		       arguments->rule.fit ? 0 : arguments->rule.k, e->classes[e->reference],
-		       "jobs", "speed-up error", "time error", "reference's time");
-	for (unsigned c = 0; c < e->nclasses && !error; c++) {
-		struct heddle_cross_validation result;
-
-		if (c == e->reference)
-			continue;
-		error = heddle_cross_validation_run(&e->history, c, e->reference, arguments->folds,
-		                                    arguments->rule, arguments->seed, &result);
-		if (!error)
-			cv_print(arguments, e, c, &result, list);
-		done += !error;
-		error = error == -ENODATA ? 0 : error;
-	}
-	if (!done)
-		fprintf(stderr, "heddle: no two devices have times of the same two tasks\n");
-	if (arguments->json)
-		error = json_out(list) || error;
-	else
-		json_decref(list);
-	return error || !done;
 }
 
 /* ---- the command ---- */
@@ -416,7 +325,8 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 		arguments->nparams = state->argc - state->next - 1;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which profile?");
+		if (!arguments->without)
+			argp_error(state, "which profile?");
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -459,12 +369,14 @@ static const struct verb {
 	const char *args, *doc;
 	const struct argp_option *options;
 } verbs[] = {
-    {"cv", cv, "PROFILE",
+    {"cv", estimate_cv, "[PROFILE]",
      "Measures how well a profile predicts itself, by cross-validation. Prints mean errors of "
-     "times and of speed-ups over the reference device, as Table 1 of Teodoro et al., HPDC "
-     "2010." PROFILES,
+     "times and of speed-ups over the reference device, and how many times lie in the intervals "
+     "that heddle estimate predict prints. Where heddle sample measured, another sampling of the "
+     "same jobs is compared, too. Without PROFILE: Table 1 of Teodoro et al., HPDC 2010, for all "
+     "codelets of heddle sample." PROFILES,
      cv_options},
-    {"predict", predict, "PROFILE [NAME=VALUE...]",
+    {"predict", estimate_predict, "PROFILE [NAME=VALUE...]",
      "Predicts the times of a task with these parameters on each device." PROFILES,
      predict_options},
     {"show", show, "PROFILE", "Lists the times in a profile." PROFILES, show_options},
@@ -505,13 +417,16 @@ static int verb_run(const struct verb *verb, int argc, char **argv)
 
 	snprintf(name, sizeof(name), "heddle estimate %s", verb->name);
 	argv[0] = name;
+	arguments.without = verb->run == estimate_cv;
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-	if (arguments.nparams && verb->run != predict) {
+	if (!arguments.profile)
+		return estimate_table(&arguments);
+	if (arguments.nparams && verb->run != estimate_predict) {
 		fprintf(stderr, "heddle: one profile at a time, please\n");
-		return USAGE;
+		return ESTIMATE_USAGE;
 	}
 	if (estimates_read(&arguments, verb->run == show, &estimates))
-		return USAGE;
+		return ESTIMATE_USAGE;
 	status = verb->run(&arguments, &estimates);
 	estimates_free(&estimates);
 	return status ? status : fflush(stdout) || ferror(stdout);
@@ -519,10 +434,10 @@ static int verb_run(const struct verb *verb, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	argp_err_exit_status = USAGE;
+	argp_err_exit_status = ESTIMATE_USAGE;
 	if (argc < 2) {
 		usage_print(stderr);
-		return USAGE;
+		return ESTIMATE_USAGE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		usage_print(stdout);
@@ -533,5 +448,5 @@ int main(int argc, char **argv)
 			return verb_run(&verbs[v], argc - 1, argv + 1);
 	fprintf(stderr, "heddle estimate: \"%s\" is nothing to do\n\n", argv[1]);
 	usage_print(stderr);
-	return USAGE;
+	return ESTIMATE_USAGE;
 }

@@ -18,11 +18,15 @@
 #include <heddle/heddle.h>
 
 #include "apps/common/app.h"
+#include "apps/nbody/bodies.h"
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
+#include "codelets/heart/heart.h"
 #include "codelets/programs.h"
 #include "codelets/histogram/histogram.h"
+#include "codelets/knn/knn.h"
 #include "codelets/nbia/nbia.h"
+#include "codelets/nbody/nbody.h"
 #include "estimator/estimate_starpu.h"
 #include "support/message.h"
 #include "support/progress.h"
@@ -34,6 +38,7 @@
 
 /* One job: a task's data and parameters. */
 struct job {
+	const struct sampled *what;
 	struct starpu_codelet *codelet;
 	unsigned nbuffers, nparams;
 	starpu_data_handle_t handles[MAXBUFFERS];
@@ -47,6 +52,9 @@ struct job {
 	union {
 		struct blackscholes_market market;
 		struct boxfilter_window window;
+		struct heart_problem heart;
+		struct knn_problem knn;
+		struct nbody_problem nbody;
 	};
 	void *arg; /* for the kernel */
 	size_t arg_bytes;
@@ -54,9 +62,10 @@ struct job {
 };
 
 struct arguments {
-	const struct sampled *what;
+	const struct sampled *what; /* NULL: all */
+	bool all;
 	unsigned jobs, reps;
-	uint64_t least, most, seed;
+	uint64_t least, most, seed; /* least, most: 0: the codelet's */
 };
 
 /* ---- jobs ---- */
@@ -92,14 +101,15 @@ static int vector_add(struct job *job, size_t n, size_t element, uint64_t seed)
 	return error;
 }
 
-static int matrix_add(struct job *job, size_t width, size_t height, uint64_t seed)
+static int matrix_add(struct job *job, size_t width, size_t height, size_t element, uint64_t seed)
 {
 	unsigned b = job->nbuffers;
-	int error = buffer_add(job, width * height, seed);
+	int error = buffer_add(job, width * height * element, seed);
 
 	if (!error)
 		starpu_matrix_data_register(&job->handles[b], STARPU_MAIN_RAM,
-		                            (uintptr_t)job->memory[b], width, width, height, 1);
+		                            (uintptr_t)job->memory[b], width, width, height,
+		                            element);
 	return error;
 }
 
@@ -117,6 +127,17 @@ static int variable_add(struct job *job, size_t bytes, uint64_t seed)
 static void param_add(struct job *job, const char *name, double number)
 {
 	job->params[job->nparams++] = (struct heddle_param){name, number, NULL};
+}
+
+static void word_add(struct job *job, const char *name, const char *word)
+{
+	job->params[job->nparams++] = (struct heddle_param){name, 0, word};
+}
+
+/* From 1 to `most`, evenly on a logarithmic scale. */
+static unsigned draw(uint64_t seed, unsigned index, unsigned most)
+{
+	return pow(most + 1., (app_random(seed, index) >> 11) * 0x1p-53);
 }
 
 /* The job is one block, the whole loop. */
@@ -165,8 +186,59 @@ static int boxfilter_make(struct job *job, size_t size, uint64_t seed)
 	param_add(job, "width", width);
 	param_add(job, "height", height);
 	param_add(job, "radius", job->window.radius);
-	error = matrix_add(job, width, height, seed);
-	return error ? error : matrix_add(job, width, height, seed);
+	error = matrix_add(job, width, height, 1, seed);
+	return error ? error : matrix_add(job, width, height, 1, seed);
+}
+
+/* Excited tissue: all numbers are from 0 to 1. */
+static int heart_make(struct job *job, size_t size, uint64_t seed)
+{
+	size_t width = ceil(sqrt(size) * draw(seed, 1, 4) / 2), height = ceil(size / (double)width);
+	int error = 0;
+
+	job->heart = (struct heart_problem){.model = app_random(seed, 2) % 2,
+	                                    .steps = draw(seed, 3, 15),
+	                                    .substeps = draw(seed, 4, 3),
+	                                    .dt = 0.05f,
+	                                    .coupling = 0.05f};
+	block_job(job, &heart_codelet, height, &job->heart);
+	param_add(job, "columns", width);
+	param_add(job, "rows", height);
+	param_add(job, "steps", job->heart.steps);
+	param_add(job, "substeps", job->heart.substeps);
+	word_add(job, "model",
+	         job->heart.model == HEART_ALIEV_PANFILOV ? "aliev-panfilov"
+	                                                  : "mitchell-schaeffer");
+	for (int b = 0; b < 5 && !error; b++)
+		error = matrix_add(job, width, height, sizeof(float), seed + b);
+	for (int b = 0; b < 5 && !error; b++)
+		for (size_t i = 0; i < width * height; i++)
+			((float *)job->memory[b])[i] -= 1;
+	return error;
+}
+
+/* Any number of points, coordinates and neighbours. */
+static int knn_make(struct job *job, size_t size, uint64_t seed)
+{
+	struct knn_problem *problem = &job->knn;
+	int error;
+
+	*problem = (struct knn_problem){.points = 128 * draw(seed, 1, 64),
+	                                .dimensions = draw(seed, 2, 16),
+	                                .k = draw(seed, 3, 16),
+	                                .metric = app_random(seed, 4) % 2};
+	block_job(job, &knn_codelet, size, problem);
+	param_add(job, "queries", size);
+	param_add(job, "points", problem->points);
+	param_add(job, "dimensions", problem->dimensions);
+	param_add(job, "k", problem->k);
+	word_add(job, "metric", problem->metric == KNN_MANHATTAN ? "manhattan" : "euclidean");
+	error = vector_add(job, problem->points * problem->dimensions, sizeof(float), seed + 1);
+	if (!error)
+		error = vector_add(job, problem->points, sizeof(int32_t), seed + 2);
+	if (!error)
+		error = vector_add(job, size * problem->dimensions, sizeof(float), seed + 3);
+	return error ? error : vector_add(job, size, sizeof(int32_t), seed + 4);
 }
 
 /* Square tiles of noise: every level and every pattern occurs. */
@@ -183,7 +255,7 @@ static int nbia_make(struct job *job, size_t size, uint64_t seed)
 	job->arg_bytes = sizeof(job->call);
 	job->status = &job->call.status;
 	param_add(job, "resolution", side);
-	error = matrix_add(job, 3 * side, side, seed);
+	error = matrix_add(job, 3 * side, side, 1, seed);
 	if (!error)
 		error = vector_add(job, NBIA_TABLE_ENTRIES, sizeof(nbia_u32), 0);
 	if (!error)
@@ -191,15 +263,63 @@ static int nbia_make(struct job *job, size_t size, uint64_t seed)
 	return error ? error : variable_add(job, sizeof(struct nbia_summary), 0);
 }
 
+static int bodies_fill(struct job *job, const struct bodies_shape *shape)
+{
+	size_t n = shape->n;
+	float *bodies = job->memory[0], *scratch = malloc(n * sizeof(*scratch));
+	uint32_t *places = malloc(n * sizeof(*places));
+
+	if (scratch && places) {
+		for (size_t i = 0; i < n; i++) {
+			float body[4];
+
+			bodies_random(shape, i, body);
+			for (int c = 0; c < 4; c++)
+				bodies[c * n + i] = body[c];
+		}
+		bodies_grid(shape, bodies, &job->nbody);
+		bodies_sort(&job->nbody, places, bodies, NULL, 0, scratch, job->memory[1]);
+	}
+	free(places);
+	free(scratch);
+	return scratch && places ? 0 : -ENOMEM;
+}
+
+/* Clusters, whose bodies have many or few neighbours. */
+static int nbody_make(struct job *job, size_t size, uint64_t seed)
+{
+	const struct bodies_shape shape = {.n = size,
+	                                   .cutoff = 0.01 * draw(seed, 1, 15),
+	                                   .softening = 0.005,
+	                                   .clusters = draw(seed, 2, 16),
+	                                   .seed = seed};
+	int error;
+
+	block_job(job, &nbody_codelet, size, &job->nbody);
+	param_add(job, "bodies", size);
+	param_add(job, "cutoff", shape.cutoff);
+	param_add(job, "clusters", shape.clusters);
+	error = vector_add(job, 4 * size, sizeof(float), 0);
+	if (!error)
+		error = vector_add(job, bodies_cells(size) + 1, sizeof(uint32_t), 0);
+	if (!error)
+		error = vector_add(job, 3 * size, sizeof(float), 0);
+	return error ? error : bodies_fill(job, &shape);
+}
+
 static const struct sampled {
 	const char *name;
 	int (*make)(struct job *job, size_t size, uint64_t seed);
 	const char *unit;
+	size_t least, most; /* sizes, unless the user says otherwise */
 } sampled[] = {
-    {"blackscholes", blackscholes_make, "options"},
-    {"boxfilter", boxfilter_make, "pixels"},
-    {"histogram", histogram_make, "bytes"},
-    {"nbia", nbia_make, "pixels"},
+    {"blackscholes", blackscholes_make, "options", 1 << 10, 1 << 22},
+    {"boxfilter", boxfilter_make, "pixels", 1 << 10, 1 << 22},
+    {"heart", heart_make, "cells", 1 << 10, 1 << 18},
+    {"histogram", histogram_make, "bytes", 1 << 10, 1 << 22},
+    {"knn", knn_make, "queries", 1 << 4, 1 << 14},
+    {"nbia", nbia_make, "pixels", 1 << 10, 1 << 22},
+    {"nbody", nbody_make, "bodies", 1 << 8, 1 << 14},
 };
 
 #define NSAMPLED (sizeof(sampled) / sizeof(sampled[0]))
@@ -215,12 +335,30 @@ static void job_free(struct job *job)
 
 /* ---- running jobs ---- */
 
-static int task_run(struct job *job, int worker, bool counts)
+/* What a run counts for. */
+enum purpose { NOTHING, FIRST, AGAIN };
+
+/* The same codelet by another name, whose profile gets the other sampling. */
+static struct starpu_codelet *codelet_again(const struct job *job)
+{
+	static struct starpu_codelet again[NSAMPLED];
+	static char names[NSAMPLED][64];
+	size_t s = job->what - sampled;
+
+	if (!again[s].name) {
+		snprintf(names[s], sizeof(names[s]), "%s-again", job->codelet->name);
+		again[s] = *job->codelet;
+		again[s].name = names[s];
+	}
+	return &again[s];
+}
+
+static int task_run(struct job *job, int worker, enum purpose purpose)
 {
 	struct starpu_task *task = starpu_task_create();
 	int error = 0;
 
-	task->cl = job->codelet;
+	task->cl = purpose == AGAIN ? codelet_again(job) : job->codelet;
 	task->cl_arg = job->arg;
 	task->cl_arg_size = job->arg_bytes;
 	for (unsigned b = 0; b < job->nbuffers; b++)
@@ -229,7 +367,7 @@ static int task_run(struct job *job, int worker, bool counts)
 	task->workerid = worker;
 	task->synchronous = 1;
 	/* Tasks without parameters are not measured. */
-	if (counts)
+	if (purpose != NOTHING)
 		error = heddle_task_params(task, job->params, job->nparams);
 	if (!error)
 		error = starpu_task_submit(task);
@@ -242,24 +380,43 @@ static int task_run(struct job *job, int worker, bool counts)
 	return *job->status;
 }
 
-/* Runs a job on one worker of each class that can run the codelet. The first run allocates memory
- * on the device; the second run counts. */
-static int job_run(struct job *job)
+/* Runs a job on a worker. The first run allocates memory on the device. Of the pair that follows
+ * either may come first. */
+static int pair_run(struct job *job, int worker, bool turned)
 {
-	unsigned done = 0; /* bit c: class c */
-	int error = 0;
+	int error = task_run(job, worker, NOTHING);
 
-	for (unsigned w = 0; w < starpu_worker_get_count() && !error; w++) {
+	if (!error)
+		error = task_run(job, worker, turned ? AGAIN : FIRST);
+	return error ? error : task_run(job, worker, turned ? FIRST : AGAIN);
+}
+
+/* One worker of each class that can run the codelet. */
+static unsigned workers_choose(const struct job *job, int workers[STARPU_NMAXWORKERS])
+{
+	unsigned n = 0, done = 0; /* bit c: class c */
+
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++) {
 		unsigned class = heddle_device_class(w);
 		struct starpu_task probe = {.cl = job->codelet, .where = -1};
 
 		if (done >> class & 1 || !starpu_worker_can_execute_task(w, &probe, 0))
 			continue;
 		done |= 1u << class;
-		error = task_run(job, w, false);
-		if (!error)
-			error = task_run(job, w, true);
+		workers[n++] = w;
 	}
+	return n;
+}
+
+/* The devices follow each other closely, in one order and the other in turn: when a core's clock
+ * or its neighbours change, both samplings and all devices see it. */
+static int job_run(struct job *job, unsigned rep)
+{
+	int workers[STARPU_NMAXWORKERS], error = 0;
+	unsigned n = workers_choose(job, workers);
+
+	for (unsigned i = 0; i < n && !error; i++)
+		error = pair_run(job, workers[rep & 1 ? n - 1 - i : i], rep >> 1 & 1);
 	return error;
 }
 
@@ -267,32 +424,36 @@ static int job_run(struct job *job)
 static size_t size_of(const struct arguments *arguments, unsigned job)
 {
 	double at = (app_random(arguments->seed, job) >> 11) * 0x1p-53;
+	double least = arguments->least ? arguments->least : arguments->what->least;
+	double most = arguments->most ? arguments->most : arguments->what->most;
 
-	return arguments->least * pow((double)arguments->most / arguments->least, at);
+	return least * pow(fmax(most / least, 1), at);
 }
 
-/* Runs all jobs in turn, repeatedly: other load of the machine affects few repetitions of each. */
+/* Runs all jobs in turn, repeatedly, forwards and backwards: what changes while they run affects
+ * few repetitions of each, and all jobs alike. */
 static int jobs_run(const struct arguments *arguments)
 {
 	int error = 0;
 
 	for (unsigned i = 0; i < arguments->reps * arguments->jobs && !error; i++) {
-		unsigned j = i % arguments->jobs;
-		struct job job = {.nbuffers = 0};
+		unsigned rep = i / arguments->jobs, j = i % arguments->jobs;
+		struct job job = {.what = arguments->what};
 
+		j = rep & 1 ? arguments->jobs - 1 - j : j;
 		heddle_progress("heddle sample: job %u of %u, run %u of %u", j + 1, arguments->jobs,
-		                i / arguments->jobs + 1, arguments->reps);
+		                rep + 1, arguments->reps);
 		error = arguments->what->make(&job, size_of(arguments, j),
 		                              app_random(arguments->seed, ~j));
 		if (!error)
-			error = job_run(&job);
+			error = job_run(&job, rep);
 		job_free(&job);
 	}
 	heddle_progress_end();
 	return error;
 }
 
-static int sample(const struct arguments *arguments)
+static int one_sample(const struct arguments *arguments)
 {
 	char path[PATH_MAX];
 	int error = codelets_load(arguments->what->name);
@@ -310,6 +471,19 @@ static int sample(const struct arguments *arguments)
 		printf("%s %s", c ? "," : "", heddle_device_class_name(c));
 	printf("\n%s\n", path);
 	return fflush(stdout) ? APP_WRONG : APP_RIGHT;
+}
+
+static int sample(struct arguments *arguments)
+{
+	int status = APP_RIGHT;
+
+	if (!arguments->all)
+		return one_sample(arguments);
+	for (size_t i = 0; i < NSAMPLED && status == APP_RIGHT; i++) {
+		arguments->what = &sampled[i];
+		status = one_sample(arguments);
+	}
+	return status;
 }
 
 /* ---- the command ---- */
@@ -335,18 +509,19 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 		arguments->most = app_option_number(value, 1, 1 << 30, "most", state);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (arguments->what)
-			argp_error(state, "one codelet at a time, please");
+		if (arguments->what || arguments->all)
+			argp_error(state, "one codelet at a time, please, or all");
+		arguments->all = !strcmp(value, "all");
 		for (size_t i = 0; i < NSAMPLED; i++)
 			if (!strcmp(sampled[i].name, value))
 				arguments->what = &sampled[i];
-		if (!arguments->what)
+		if (!arguments->what && !arguments->all)
 			argp_error(state, "there is no codelet \"%s\" to sample", value);
 		return 0;
 	case ARGP_KEY_END:
-		if (!arguments->what)
+		if (!arguments->what && !arguments->all)
 			argp_error(state, "which codelet?");
-		if (arguments->least > arguments->most)
+		if (arguments->most && arguments->least > arguments->most)
 			argp_error(state, "--least exceeds --most");
 		return 0;
 	}
@@ -355,9 +530,13 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 
 static void codelets_print(FILE *out)
 {
-	fputs("Codelets, and the units of their sizes:\n", out);
+	fputs(
+	    "Codelets, their smallest and largest sizes unless you say otherwise, and the units of "
+	    "sizes:\n",
+	    out);
 	for (size_t i = 0; i < NSAMPLED; i++)
-		fprintf(out, "  %-14s %s\n", sampled[i].name, sampled[i].unit);
+		fprintf(out, "  %-14s %8zu %8zu %s\n", sampled[i].name, sampled[i].least,
+		        sampled[i].most, sampled[i].unit);
 }
 
 static char *help_filter(int key, const char *text, void *input)
@@ -367,9 +546,10 @@ static char *help_filter(int key, const char *text, void *input)
 
 static const struct argp_option options[] = {
     {"jobs", 'j', "N", 0, "number of different jobs (default: 30)", 0},
-    {"reps", 'r', "N", 0, "runs of each job on each device; the median counts (default: 7)", 0},
-    {"least", 'l', "N", 0, "smallest size (default: 1K)", 0},
-    {"most", 'm', "N", 0, "largest size (default: 4M)", 0},
+    {"reps", 'r', "N", 0,
+     "pairs of runs of each job on each device; the medians count (default: 7)", 0},
+    {"least", 'l', "N", 0, "smallest size", 0},
+    {"most", 'm', "N", 0, "largest size", 0},
     {"seed", 's', "N", 0, "seed of sizes and data (default: 1)", 0},
     {0},
 };
@@ -378,17 +558,16 @@ static const struct argp argp = {
     .options = options,
     .parser = argument_parse,
     .children = help_short,
-    .args_doc = "CODELET",
-    .doc = "Runs jobs of different sizes of one of Heddle's codelets on every kind of device of "
-           "this machine. Adds their times to the codelet's profile, for `heddle estimate cv "
-           "CODELET`.\v",
+    .args_doc = "CODELET|all",
+    .doc = "Runs jobs of different sizes of one or all of Heddle's codelets on every kind of "
+           "device of this machine, in pairs. Adds the times to the codelet's profile and those "
+           "of the second ones to the profile CODELET-again, for `heddle estimate cv`.\v",
     .help_filter = help_filter,
 };
 
 int main(int argc, char **argv)
 {
-	struct arguments arguments = {
-	    .jobs = 30, .reps = 7, .least = 1 << 10, .most = 1 << 22, .seed = 1};
+	struct arguments arguments = {.jobs = 30, .reps = 7, .seed = 1};
 	struct starpu_conf conf;
 	int status;
 

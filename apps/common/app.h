@@ -148,6 +148,10 @@ struct app_report {
 	double max_error;
 };
 
+/** Adds the statistics of a loop or wavefront to those of the ones before it, all zero: of none.
+ * What happened between them does not count. */
+void app_stats_add(struct heddle_loop_stats *sum, const struct heddle_loop_stats *one);
+
 /** Prints a table to standard output (unless the JSON report goes there) and
  * writes the JSON report. @return 0; -errno after a message. */
 int app_report_write(const struct app_report *report);

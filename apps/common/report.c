@@ -202,3 +202,22 @@ int app_report_write(const struct app_report *report)
 		error = app_wave_write(report->app->wave);
 	return error;
 }
+
+void app_stats_add(struct heddle_loop_stats *sum, const struct heddle_loop_stats *one)
+{
+	struct heddle_loop_stats before = *sum;
+
+	*sum = *one;
+	sum->us += before.us;
+	sum->overhead_us += before.overhead_us;
+	sum->blocks += before.blocks;
+	for (unsigned w = 0; w < before.nworkers && w < sum->nworkers; w++) {
+		struct heddle_worker_stats *worker = &sum->workers[w];
+
+		worker->finish_us = worker->iterations ? before.us + worker->finish_us
+		                                       : before.workers[w].finish_us;
+		worker->iterations += before.workers[w].iterations;
+		worker->blocks += before.workers[w].blocks;
+		worker->busy_us += before.workers[w].busy_us;
+	}
+}

@@ -224,27 +224,6 @@ static int heat2d_prepare(void *data, const struct app_options *common, struct h
 	return app_wave_prepare(&self->wave, common, loop);
 }
 
-/* Adds the statistics of a wavefront to those of the wavefronts before it. The time of snapshots
- * does not count. */
-static void stats_add(struct heddle_loop_stats *sum, const struct heddle_loop_stats *one)
-{
-	struct heddle_loop_stats before = *sum;
-
-	*sum = *one;
-	sum->us += before.us;
-	sum->overhead_us += before.overhead_us;
-	sum->blocks += before.blocks;
-	for (unsigned w = 0; w < before.nworkers && w < sum->nworkers; w++) {
-		struct heddle_worker_stats *worker = &sum->workers[w];
-
-		worker->finish_us = worker->iterations ? before.us + worker->finish_us
-		                                       : before.workers[w].finish_us;
-		worker->iterations += before.workers[w].iterations;
-		worker->blocks += before.workers[w].blocks;
-		worker->busy_us += before.workers[w].busy_us;
-	}
-}
-
 /* Runs a wavefront up to each snapshot, and one for the rest. */
 static int heat2d_run(void *data, struct heddle_loop_stats *stats)
 {
@@ -261,7 +240,7 @@ static int heat2d_run(void *data, struct heddle_loop_stats *stats)
 		done += self->wave.wave.sweeps;
 		error = app_wave_run(&self->wave, &one);
 		if (!error)
-			stats_add(stats, &one);
+			app_stats_add(stats, &one);
 		if (!error && self->snapshots)
 			error = take_snapshot(self, done);
 	}

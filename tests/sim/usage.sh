@@ -20,7 +20,8 @@ expect() {
 	expect_simulated '3cpu+gpu8@6000:10' "$status" "$text" "$top_builddir/apps/$app/$app" "$@"
 }
 
-for app in blackscholes boxfilter floyd heat2d histogram mandelbrot nbia spmv strmatch vecinc; do
+for app in blackscholes boxfilter floyd heart heat2d histogram knn mandelbrot nbia nbody \
+	spmv strmatch vecinc; do
 	expect 2 "--size x: not a whole number" $app --size x
 	expect 2 "takes no arguments" $app extra
 	expect 2 "unrecognized option '--nonsense'" $app --nonsense

@@ -25,9 +25,9 @@ grep -q "cores in $work/sys/devices/system/cpu.* mounted" "$work/out" ||
 # Before it takes memory, and time.
 expect_app 2 "neither input nor output" vecinc --output "$work/x" --size 2305843009213693951
 
-for app in blackscholes boxfilter histogram mandelbrot spmv; do
+for app in blackscholes boxfilter heart histogram knn mandelbrot nbody spmv; do
 	size=10007
-	[ $app = boxfilter ] || [ $app = mandelbrot ] && size=101
+	case $app in boxfilter | heart | mandelbrot) size=101 ;; esac
 	expect_app 0 "verified" $app --size $size --reps 2 --verify --sched hdss
 	expect_app 0 "verified" $app --size $size --reps 1 --verify --sched eager --parts 7
 	expect_app 0 "verified" $app --size $size --reps 1 --verify --strategy gss --workers cpu
@@ -155,6 +155,89 @@ expect_app 2 "not two numbers" mandelbrot --centre 1
 expect_app 2 "not a number from" mandelbrot --zoom 0
 expect_app 2 "not a whole number" mandelbrot --limit 0
 expect_app 2 "no input files" mandelbrot --size 10 --reps 1 --save-input "$work/x"
+
+# What one loop computes does not depend on blocks, nor on steps that are taken together.
+for together in 1 7 100; do
+	expect_app 0 "verified" heart --size 77 --steps 30 --together $together --reps 2 --verify \
+		--workers cpu --strategy css:chunk=9 --save-input "$work/tissue.png" \
+		--output "$work/$together.png"
+	cmp "$work/1.png" "$work/$together.png" || fail "heart: --together $together: another state"
+done
+expect_app 0 "verified" heart --input "$work/tissue.png" --steps 60 --reps 1 --verify --workers cpu \
+	--output "$work/again.png" --frames "$work/frame" --every 25
+cmp "$work/1.png" "$work/again.png" || fail "heart: the same tissue does something else"
+[ "$(echo "$work"/frame-*)" = "$work/frame-000025.png $work/frame-000050.png" ] ||
+	fail "heart: other frames than wanted"
+# Only scars: nothing spreads.
+expect_app 0 "verified" heart --size 40 --fibrosis 100 --model mitchell-schaeffer --steps 300 \
+	--reps 2 --verify
+expect_app 2 "--model fitzhugh: neither aliev-panfilov nor mitchell-schaeffer" heart --model fitzhugh
+expect_app 2 "--dt 0.3, --diffusion 1: not stable; their product must be less than 0.25" heart \
+	--dt 0.3 --reps 1
+expect_app 2 "--every without --frames" heart --every 3
+expect_app 2 "--fibrosis 101: not a number from 0 to 100" heart --fibrosis 101
+
+iris=$top_srcdir/apps/knn/iris.csv
+expect_app 0 "30 queries have the class" knn --input "$iris" --k 5 --reps 2 --verify \
+	--output "$work/classes.csv"
+grep -q '^29 of 30 queries' "$work/out" || fail "knn: other classes of the irises"
+[ "$(grep -c virginica "$work/classes.csv")" = 9 ] || fail "knn: not all classes were written"
+expect_app 0 '"right": 29' knn --input "$iris" --k 5 --reps 1 --json -
+expect_app 0 "" knn --size 501 --points 77 --dimensions 3 --reps 1 --save-input "$work/points.csv" \
+	--save-queries "$work/queries.csv" --output "$work/a.csv"
+for metric in euclidean manhattan; do
+	expect_app 0 "verified" knn --input "$work/points.csv" --queries "$work/queries.csv" \
+		--reps 1 --verify --metric $metric --output "$work/b.csv"
+	[ $metric = manhattan ] || cmp "$work/a.csv" "$work/b.csv" ||
+		fail "knn: the same points have other classes"
+done
+# Queries need no class.
+printf 'x,y\n1,0\n\n 0 , 1\n' >"$work/queries.csv"
+printf '1,0.1,right\n-1,0,left\r\n0,1,up\n' >"$work/points.csv"
+expect_app 0 "verified" knn --input "$work/points.csv" --queries "$work/queries.csv" --k 1 \
+	--verify --reps 1 --output "$work/a.csv"
+printf 'x1,x2,class\n1,0,right\n0,1,up\n' | cmp - "$work/a.csv" || fail "knn: wrong classes"
+expect_app 2 "--k 8: there are 3 known points" knn --input "$work/points.csv" \
+	--queries "$work/queries.csv"
+expect_app 2 "--queries needs --input" knn --queries "$work/queries.csv"
+expect_app 2 "--save-queries: the queries have no classes" knn --input "$work/points.csv" --k 1 \
+	--queries "$work/queries.csv" --reps 1 --save-queries "$work/x"
+expect_app 2 "neither euclidean nor manhattan" knn --metric cosine
+# bad_points LINES TEXT
+bad_points() {
+	printf "$1" >"$work/points.csv"
+	expect_app 2 "$2" knn --input "$work/points.csv"
+}
+bad_points '1,2,a\n1,b\n' "points.csv:2: 'b' is not a finite number"
+bad_points '1,2,a\n1,2\n' "points.csv:2: the class is missing"
+bad_points '1,2,a\n1,2,b,c\n' "points.csv:2: 'b' is not the last of the line"
+bad_points '1,2,a\n1\n' "points.csv:2: 1 coordinates, not 2"
+bad_points '1,inf,a\n' "points.csv:1: 'inf' is not a finite number"
+bad_points '1,2,a\n1,2, \n' "points.csv:2: '' is no class"
+bad_points 'x,y,class\n' "points.csv:2: a point has 1 to 64 coordinates, then a class"
+bad_points 'x,y,class\na,b,c\n' "points.csv:2: a point has 1 to 64 coordinates"
+bad_points '1,2,a\0\n' "points.csv: a zero byte"
+
+# A run from where another one ended gives what one long run does, but for the order of sums.
+expect_app 0 "verified" nbody --size 400 --clusters 3 --reps 4 --verify --workers cpu \
+	--save-input "$work/bodies.csv" --output "$work/a.csv"
+expect_app 0 "verified" nbody --input "$work/bodies.csv" --reps 1 --verify --workers cpu \
+	--output "$work/b.csv"
+expect_app 0 "verified" nbody --input "$work/b.csv" --reps 3 --verify --workers cpu \
+	--output "$work/c.csv"
+paste -d, "$work/a.csv" "$work/c.csv" | awk -F, 'NR > 1 { for (i = 1; i < 8; i++) {
+	by = $i - $(i + 7); if (by * by > 1e-8) bad = 1 } } END { exit bad || NR != 401 }' ||
+	fail "nbody: four steps are not one and three"
+# Two bodies far from each other, and two that fall together.
+printf 'x,y,z,mass\n0,0,0,1\n1,0,0,1\n0,0.04,0,1\n' >"$work/bodies.csv"
+expect_app 0 "verified" nbody --input "$work/bodies.csv" --reps 2 --verify --output "$work/a.csv"
+sed -n 3p "$work/a.csv" | grep -qx '1,0,0,1,0,0,0' || fail "nbody: a body moved by itself"
+sed -n 2p "$work/a.csv" | grep -q '^0,0.0002[0-9]*,0,1,0,0.16[0-9]*,0$' || fail "nbody: no body fell"
+printf '1,2,3\n' >"$work/three.csv"
+expect_app 2 "a body has 4 numbers (x, y, z, mass) or 7 (and its velocity), not 3" nbody \
+	--input "$work/three.csv"
+expect_app 2 "--cutoff -1: not a number from 0" nbody --cutoff -1
+expect_app 2 "--softening 0: not a number from" nbody --softening 0
 
 printf 'aab\377' >"$work/bytes"
 expect_app 0 "4 bytes" histogram --input "$work/bytes" --reps 2 --verify --output "$work/counts"

@@ -31,8 +31,17 @@ right histogram --size 3000001 --sched eager
 right boxfilter --size 300 --radius 7 --sched hdss
 right boxfilter --size 301 --radius 1000 --channels 3 --strategy css:chunk=50
 right boxfilter --size 65 --radius 0 --channels 3 --sched eager
+right heart --size 64 --steps 13 --sched hdss
+right heart --size 65 --steps 3 --together 1 --model mitchell-schaeffer --strategy css:chunk=10
+right heart --size 33 --steps 9 --together 64 --substeps 3 --sched eager
+right knn --size 3001 --sched hdss
+right knn --size 3000 --metric manhattan --k 32 --dimensions 3 --strategy css:chunk=700
+right knn --size 999 --k 1 --points 1 --sched eager
 right mandelbrot --size 150 --limit 400 --sched hdss
 right mandelbrot --size 151 --zoom 0.1 --sched eager
+right nbody --size 3001 --sched hdss
+right nbody --size 3000 --cutoff 0.01 --strategy css:chunk=100
+right nbody --size 500 --cutoff 0 --sched eager
 right spmv --size 100003 --sched hdss
 right spmv --size 20000 --alpha 1.2 --double --strategy css:chunk=700
 right spmv --size 3000 --mean 1 --sched eager

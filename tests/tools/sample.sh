@@ -10,17 +10,26 @@ expect 2 '--most x: not a whole number' "$heddle" sample --most x histogram
 expect 2 'exceeds' "$heddle" sample --least 2K --most 1K histogram
 expect 1 'tiles have 16 to 4194304 pixels' "$heddle" sample --jobs 1 --least 4 --most 4 nbia
 expect 2 'no times are kept' env HEDDLE_PROFILE=0 "$heddle" sample histogram
-for codelet in blackscholes boxfilter histogram nbia; do
+for codelet in blackscholes boxfilter heart histogram knn nbia nbody; do
+	sizes='--least 256 --most 1K'
+	[ $codelet != histogram ] || sizes='--least 4K --most 64K'
+	# shellcheck disable=SC2086 # options
 	expect 0 "^$HEDDLE_PROFILE_DIR/$codelet.profile" \
-		"$heddle" sample --jobs 4 --reps 3 --least 1K --most 64K $codelet
+		"$heddle" sample --jobs 4 --reps 3 $sizes $codelet
 	expect 0 ' 1  *3  *cpu ' "$heddle" estimate show $codelet
+	# Each run is a pair: the second sample is of another sampling of the same jobs.
+	expect 0 ' 1  *3  *cpu ' "$heddle" estimate show $codelet-again
 	# Another run adds to it.
+	# shellcheck disable=SC2086 # options
 	expect 0 '4 jobs on each of' \
-		"$heddle" sample --jobs 4 --reps 2 --least 1K --most 64K $codelet
+		"$heddle" sample --jobs 4 --reps 2 $sizes $codelet
 	expect 0 ' 2  *5  *cpu ' "$heddle" estimate show $codelet
 done
+expect 0 "^$HEDDLE_PROFILE_DIR/nbia.profile" "$heddle" sample --jobs 2 --reps 1 --least 256 --most 1K all
 # Where there is an OpenCL worker there are two devices to compare.
 if grep -q 'device="opencl' "$HEDDLE_PROFILE_DIR/blackscholes.profile"; then
 	expect 0 '^ *4 .*opencl' "$heddle" estimate cv --folds 2 blackscholes
+	expect 0 '^ *4 .*opencl.*, sampled again' "$heddle" estimate cv --folds 2 blackscholes
+	expect 0 '^nbia .*opencl' "$heddle" estimate cv
 fi
 [ "$failures" = 0 ]

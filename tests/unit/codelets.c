@@ -14,10 +14,16 @@
 
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
+#include "codelets/heart/heart.h"
 #include "codelets/histogram/histogram.h"
+#include "codelets/knn/knn.h"
 #include "codelets/mandelbrot/mandelbrot.h"
+#include "codelets/nbody/nbody.h"
 #include "codelets/spmv/spmv.h"
 #include "codelets/vecinc/vecinc.h"
+#include "tests/unit/bodies.h"
+#include "tests/unit/cells.h"
+#include "tests/unit/nearest.h"
 #include "tests/unit/sparse.h"
 #include "tests/unit/test.h"
 
@@ -474,6 +480,127 @@ static void test_mandelbrot_reference(void **state)
 	assert_int_equal(mandelbrot_reference(&view, 4, 0), 1);  /* 2 + 2i */
 }
 
+static void test_knn(void **state)
+{
+	for (int isa = 0; isa < CODELET_NISAS; isa++)
+		for (int round = 0; round < 60 && codelet_isa_supported(isa); round++) {
+			struct nearest nearest = nearest_make(round);
+
+			knn_cpu_isa(isa, &nearest.problem, nearest.queries, nearest.points,
+			            nearest.labels, nearest.coordinates, nearest.classes);
+			assert_int_equal(nearest_errors(&nearest), 0);
+			nearest.classes[0] ^= 1;
+			assert_int_equal(nearest_errors(&nearest), 1);
+			nearest_free(&nearest);
+		}
+}
+
+/* Of equal distances the first point, of equal votes the nearest class. */
+static void test_knn_ties(void **state)
+{
+	static const float points[] = {1, 3, 1, 3, 9}, query[] = {2};
+	static const int32_t labels[] = {7, 5, 5, 7, 4};
+	static const int32_t wanted[] = {7, 7, 5, 7, 7};
+
+	for (unsigned k = 1; k <= 5; k++) {
+		const struct knn_problem problem = {.points = 5, .dimensions = 1, .k = k};
+		int32_t class;
+
+		knn_cpu(&problem, 1, points, labels, query, &class);
+		assert_int_equal(class, wanted[k - 1]);
+		assert_int_equal(knn_errors(&problem, 1, points, labels, query, &class), 0);
+	}
+}
+
+static void test_nbody(void **state)
+{
+	double worst = 0;
+
+	for (int isa = 0; isa < CODELET_NISAS; isa++)
+		for (int round = 0; round < 40 && codelet_isa_supported(isa); round++) {
+			struct bodies bodies = bodies_make(round);
+			size_t half = bodies.problem.n / 2;
+
+			nbody_cpu_isa(isa, &bodies.problem, 0, half, bodies.bodies, bodies.starts,
+			              bodies.accelerations);
+			nbody_cpu_isa(isa, &bodies.problem, half, bodies.problem.n - half,
+			              bodies.bodies, bodies.starts,
+			              bodies.accelerations + 3 * half);
+			worst = fmax(worst, bodies_error(&bodies));
+			bodies_free(&bodies);
+		}
+	print_message("nbody: error %.2g\n", worst);
+	assert_true(worst <= NBODY_TOLERANCE);
+}
+
+/* Two bodies, by hand: s = 1 - 1/4, so that 3 * s^2 / (1 + 3)^(3/2) = 0.2109375. */
+static void test_nbody_reference(void **state)
+{
+	const struct nbody_problem problem = {.n = 2,
+	                                      .cells_per_length = 1,
+	                                      .cells = {1, 1, 1},
+	                                      .softening2 = 3,
+	                                      .inverse_cutoff2 = 0.25};
+	static const float bodies[] = {0, 0, 5, 6, 0, 0, 2, 3};
+	static const uint32_t starts[] = {0, 2};
+	float wrong[] = {0, 0.211, 0}, got[6];
+
+	nbody_cpu(&problem, 0, 2, bodies, starts, got);
+	assert_true(got[0] == 0 && fabs(got[1] - 0.2109375) < 1e-6 && got[2] == 0);
+	assert_true(fabs(got[4] + 0.140625) < 1e-6);
+	assert_true(nbody_error(&problem, 0, bodies, got) <= NBODY_TOLERANCE);
+	assert_true(nbody_error(&problem, 0, bodies, wrong) > NBODY_TOLERANCE);
+	wrong[2] = NAN;
+	assert_true(isinf(nbody_error(&problem, 0, bodies, wrong)));
+}
+
+/* Several blocks, as a loop makes them, are the whole. */
+static void test_heart(void **state)
+{
+	double worst = 0;
+
+	for (int isa = 0; isa < CODELET_NISAS; isa++)
+		for (int round = 0; round < 60 && codelet_isa_supported(isa); round++) {
+			struct cells cells = cells_make(round);
+
+			for (size_t first = 0, n; first < cells.height; first += n) {
+				struct heart_state part;
+				struct heart_band band;
+
+				n = 1 + rand() % (cells.height - first);
+				band = cells_band(&cells, first, n, &part);
+				assert_int_equal(heart_cpu_isa(isa, &band, &part), 0);
+			}
+			worst = fmax(worst, cells_error(&cells));
+			cells_free(&cells);
+		}
+	print_message("heart: error %.2g\n", worst);
+	assert_true(worst <= HEART_TOLERANCE / 10);
+}
+
+/* One step of each model, by hand: a cell with u = 0.5 beside one with 0.1 and half the
+ * conductivity. */
+static void test_heart_reference(void **state)
+{
+	struct heart_problem problem = {.steps = 1, .substeps = 1, .dt = 0.1f, .coupling = 0.2f};
+	static const float conductivity[] = {1, 0.5f};
+	static const double u[] = {0.5, 0.1}, w[] = {0.2, 0.6};
+	double u_out[2], w_out[2];
+
+	problem.model = HEART_MITCHELL_SCHAEFFER;
+	heart_reference(&problem, 2, 1, conductivity, u, w, u_out, w_out);
+	/* 0.46 + 0.1 (0.2 * 0.46^2 * 0.54 / 0.3 - 0.46 / 6) */
+	assert_true(fabs(u_out[0] - 0.4599510) < 1e-6);
+	assert_true(fabs(w_out[0] - (0.2 - 0.1 * 0.2 / 150)) < 1e-6);
+	assert_true(fabs(w_out[1] - (0.6 - 0.1 * 0.6 / 150)) < 1e-6); /* 0.14 is above the gate */
+	problem.model = HEART_ALIEV_PANFILOV;
+	heart_reference(&problem, 2, 1, conductivity, u, w, u_out, w_out);
+	/* 0.46 + 0.1 (8 * 0.46 * 0.31 * 0.54 - 0.46 * 0.2) */
+	assert_true(fabs(u_out[0] - 0.5124032) < 1e-6);
+	/* 0.2 + 0.1 (0.002 + 0.2 * 0.2 / 0.76) (-0.2 + 8 * 0.46 * 0.69) */
+	assert_true(fabs(w_out[0] - 0.2127795) < 1e-6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -488,7 +615,13 @@ int main(void)
 	    cmocka_unit_test(test_boxfilter_reference),
 	    cmocka_unit_test(test_spmv),
 	    cmocka_unit_test(test_spmv_error_sees_wrong_sums),
+	    cmocka_unit_test(test_heart),
+	    cmocka_unit_test(test_heart_reference),
+	    cmocka_unit_test(test_knn),
+	    cmocka_unit_test(test_knn_ties),
 	    cmocka_unit_test(test_mandelbrot),
+	    cmocka_unit_test(test_nbody),
+	    cmocka_unit_test(test_nbody_reference),
 	    cmocka_unit_test(test_mandelbrot_reference),
 	    cmocka_unit_test(test_blackscholes_streamed),
 	};

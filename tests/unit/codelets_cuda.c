@@ -15,10 +15,16 @@
 
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
+#include "codelets/heart/heart.h"
 #include "codelets/histogram/histogram.h"
+#include "codelets/knn/knn.h"
 #include "codelets/mandelbrot/mandelbrot.h"
 #include "codelets/nbia/nbia.h"
+#include "codelets/nbody/nbody.h"
 #include "codelets/vecinc/vecinc.h"
+#include "tests/unit/bodies.h"
+#include "tests/unit/cells.h"
+#include "tests/unit/nearest.h"
 #include "tests/unit/sparse.h"
 #include "tests/unit/test.h"
 
@@ -347,6 +353,93 @@ static void test_mandelbrot(void **state)
 		}
 }
 
+static void test_knn(void **state)
+{
+	for (int round = 0; round < 60; round++) {
+		struct nearest nearest = nearest_make(round);
+		const struct knn_problem *problem = &nearest.problem;
+		size_t points = problem->points * problem->dimensions * 4;
+		size_t coordinates = nearest.queries * problem->dimensions * 4;
+		char *p = to_device(nearest.points, points, 4);
+		char *l = to_device(nearest.labels, problem->points * 4, 4);
+		char *q = to_device(nearest.coordinates, coordinates, 4);
+		char *c = to_device(nearest.classes, nearest.queries * 4, 4);
+
+		assert_int_equal(knn_cuda(stream, problem, nearest.queries, (float *)p,
+		                          (int32_t *)l, (float *)q, (int32_t *)c),
+		                 0);
+		assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+		from_device(nearest.points, points, p, 4);
+		from_device(nearest.labels, problem->points * 4, l, 4);
+		from_device(nearest.coordinates, coordinates, q, 4);
+		from_device(nearest.classes, nearest.queries * 4, c, 4);
+		assert_int_equal(nearest_errors(&nearest), 0);
+		nearest_free(&nearest);
+	}
+}
+
+static void test_nbody(void **state)
+{
+	for (int round = 0; round < 40; round++) {
+		struct bodies bodies = bodies_make(round);
+		const struct nbody_problem *problem = &bodies.problem;
+		size_t n = problem->n, half = n / 2;
+		size_t cells = (size_t)problem->cells[0] * problem->cells[1] * problem->cells[2];
+		char *b = to_device(bodies.bodies, 16 * n, 4);
+		char *s = to_device(bodies.starts, 4 * (cells + 1), 4);
+		char *a = to_device(bodies.accelerations, 12 * n, 4);
+
+		assert_int_equal(
+		    nbody_cuda(stream, problem, 0, half, (float *)b, (uint32_t *)s, (float *)a), 0);
+		assert_int_equal(nbody_cuda(stream, problem, half, n - half, (float *)b,
+		                            (uint32_t *)s, (float *)a + 3 * half),
+		                 0);
+		assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+		from_device(bodies.bodies, 16 * n, b, 4);
+		from_device(bodies.starts, 4 * (cells + 1), s, 4);
+		from_device(bodies.accelerations, 12 * n, a, 4);
+		assert_true(bodies_error(&bodies) <= NBODY_TOLERANCE);
+		bodies_free(&bodies);
+	}
+}
+
+static void excite_and_compare(struct cells *cells, size_t first, size_t n)
+{
+	struct heart_state host, device;
+	struct heart_band band = cells_band(cells, first, n, &host);
+	size_t in = 4 * band.input_rows * band.width, out = 4 * n * band.width;
+	char *u = to_device(host.u, in, 4), *w = to_device(host.w, in, 4);
+	char *c = to_device(host.conductivity, in, 4);
+	char *u_out = to_device(host.u_out, out, 4), *w_out = to_device(host.w_out, out, 4);
+
+	device = (struct heart_state){.u = (float *)u,
+	                              .w = (float *)w,
+	                              .conductivity = (float *)c,
+	                              .u_out = (float *)u_out,
+	                              .w_out = (float *)w_out};
+	assert_int_equal(heart_cuda(stream, &band, &device), 0);
+	assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+	from_device((void *)host.u, in, u, 4);
+	from_device((void *)host.w, in, w, 4);
+	from_device((void *)host.conductivity, in, c, 4);
+	from_device(host.u_out, out, u_out, 4);
+	from_device(host.w_out, out, w_out, 4);
+}
+
+static void test_heart(void **state)
+{
+	for (int round = 0; round < 60; round++) {
+		struct cells cells = cells_make(round);
+
+		for (size_t first = 0, n; first < cells.height; first += n) {
+			n = 1 + rand() % (cells.height - first);
+			excite_and_compare(&cells, first, n);
+		}
+		assert_true(cells_error(&cells) <= HEART_TOLERANCE / 10);
+		cells_free(&cells);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,7 +448,10 @@ int main(void)
 	    cmocka_unit_test(test_histogram),
 	    cmocka_unit_test(test_boxfilter),
 	    cmocka_unit_test(test_boxfilter_large_windows),
+	    cmocka_unit_test(test_heart),
+	    cmocka_unit_test(test_knn),
 	    cmocka_unit_test(test_mandelbrot),
+	    cmocka_unit_test(test_nbody),
 	    cmocka_unit_test(test_spmv),
 	    cmocka_unit_test(test_nbia),
 	    cmocka_unit_test(test_nbia_times),

@@ -15,6 +15,7 @@
 
 #include "estimator/history.h"
 #include "estimator/local_fit.h"
+#include "estimator/range.h"
 #include "estimator/robust.h"
 #include "tests/unit/test.h"
 
@@ -408,6 +409,81 @@ static void test_any(void **state)
 	}
 }
 
+/* A power law with noise of known size: of new times about four fifths are in the intervals. */
+static void test_ranges(void **state)
+{
+	unsigned seed = 40, inside = 0, rounds = 400;
+
+	print_message("seed %u\n", seed);
+	srand(seed);
+	for (unsigned round = 0; round < rounds; round++) {
+		struct heddle_history h = {0};
+		struct heddle_history_range ranges[HEDDLE_HISTORY_CLASSES];
+		double us[HEDDLE_HISTORY_CLASSES] = {0}, values[HEDDLE_HISTORY_DIMENSIONS], n, time;
+
+		for (int i = 0; i < 30; i++) {
+			n = exp2(10 * (rand() / (double)RAND_MAX));
+			point(&h, n, n * exp(0.2 * (rand() / (double)RAND_MAX - 0.5)), 0);
+		}
+		for (unsigned d = 0; d < HEDDLE_HISTORY_DIMENSIONS; d++)
+			values[d] = d ? NAN : exp2(2 + 6 * (rand() / (double)RAND_MAX));
+		heddle_history_ranges(&h, values, HEDDLE_HISTORY_FIT, SIZE_MAX, us, ranges);
+		heddle_history_predict(&h, values, HEDDLE_HISTORY_FIT, SIZE_MAX, us);
+		assert_true(ranges[0].low < us[0] && us[0] < ranges[0].high);
+		assert_true(ranges[1].low == 0 && ranges[1].high == 0);
+		time = values[0] * exp(0.2 * (rand() / (double)RAND_MAX - 0.5));
+		inside += ranges[0].low <= time && time <= ranges[0].high;
+		heddle_history_free(&h);
+	}
+	print_message("%u of %u\n", inside, rounds);
+	assert_true(inside > 0.7 * rounds && inside < 0.9 * rounds);
+}
+
+/* Few points say nothing of how wrong they are. */
+static void test_no_range(void **state)
+{
+	struct heddle_history h = {0};
+	struct heddle_history_range ranges[HEDDLE_HISTORY_CLASSES];
+	double us[HEDDLE_HISTORY_CLASSES] = {0}, values[HEDDLE_HISTORY_DIMENSIONS];
+
+	for (unsigned d = 0; d < HEDDLE_HISTORY_DIMENSIONS; d++)
+		values[d] = d ? NAN : 5;
+	for (int n = 0; n < 6; n++) {
+		heddle_history_ranges(&h, values, HEDDLE_HISTORY_FIT, SIZE_MAX, us, ranges);
+		assert_true((ranges[0].high > 0) == (n >= HEDDLE_HISTORY_RANGE_LEAST));
+		point(&h, 1 << n, 10 << n, 0);
+	}
+	heddle_history_free(&h);
+}
+
+static void test_extrapolates(void **state)
+{
+	struct heddle_history h = {0};
+	double values[HEDDLE_HISTORY_DIMENSIONS];
+
+	for (unsigned d = 0; d < HEDDLE_HISTORY_DIMENSIONS; d++)
+		values[d] = NAN;
+	values[0] = 10;
+	assert_true(heddle_history_extrapolates(&h, values, 0));
+	point(&h, 4, 40, 4);
+	point(&h, 8, 80, 0);
+	point(&h, 16, 160, 0);
+	assert_false(heddle_history_extrapolates(&h, values, 0));
+	assert_true(heddle_history_extrapolates(&h, values, 1));
+	values[0] = 16.5;
+	assert_true(heddle_history_extrapolates(&h, values, 0));
+	values[0] = 16;
+	assert_false(heddle_history_extrapolates(&h, values, 0));
+	values[0] = 3.9;
+	assert_true(heddle_history_extrapolates(&h, values, 0));
+	/* In a gap: no point is that far from the next one, as these are from the middle. */
+	values[0] = 1000;
+	point(&h, 1 << 16, 160, 0);
+	point(&h, 1 << 17, 160, 0);
+	assert_true(heddle_history_extrapolates(&h, values, 0));
+	heddle_history_free(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -426,6 +502,9 @@ int main(void)
 	    cmocka_unit_test(test_surprise),
 	    cmocka_unit_test(test_shapes),
 	    cmocka_unit_test(test_any),
+	    cmocka_unit_test(test_ranges),
+	    cmocka_unit_test(test_no_range),
+	    cmocka_unit_test(test_extrapolates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

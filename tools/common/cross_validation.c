@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "estimator/range.h"
 #include "tools/common/cross_validation.h"
 
 struct run {
@@ -74,20 +75,53 @@ static double error_of(double predicted, double measured)
 	return fabs(predicted - measured) / measured;
 }
 
-static int fold_run(const struct run *run, unsigned fold, struct heddle_cross_validation *sum)
+/* Sums over jobs, of which some have intervals. */
+struct sums {
+	struct heddle_cross_validation errors; /* `inside` is a number of jobs */
+	size_t ranged;
+};
+
+static void errors_add(struct heddle_cross_validation *sum, const struct run *run,
+                       const double *predicted, const double *measured)
 {
+	sum->jobs++;
+	sum->time += error_of(predicted[run->class], measured[run->class]);
+	sum->reference += error_of(predicted[run->reference], measured[run->reference]);
+	sum->speedup += error_of(predicted[run->reference] / predicted[run->class],
+	                         measured[run->reference] / measured[run->class]);
+}
+
+static void sums_average(const struct sums *sums, struct heddle_cross_validation *result)
+{
+	const struct heddle_cross_validation *sum = &sums->errors;
+
+	*result = (struct heddle_cross_validation){
+	    .jobs = sum->jobs,
+	    .speedup = sum->speedup / sum->jobs,
+	    .time = sum->time / sum->jobs,
+	    .reference = sum->reference / sum->jobs,
+	    .inside = sums->ranged ? sum->inside / sums->ranged : NAN,
+	};
+}
+
+static int fold_run(const struct run *run, unsigned fold, struct sums *sums)
+{
+	static const double unknown[HEDDLE_HISTORY_CLASSES];
 	struct heddle_history train;
 	int error = others(run, fold, &train);
 
 	for (size_t i = fold; i < run->njobs && !error; i += run->folds) {
 		const struct heddle_history_point *point = &run->history->points[run->jobs[i]];
-		double time = point->us[run->class], reference = point->us[run->reference];
+		struct heddle_history_range ranges[HEDDLE_HISTORY_CLASSES];
+		const struct heddle_history_range *range = &ranges[run->class];
 		double us[HEDDLE_HISTORY_CLASSES] = {0};
 
 		heddle_history_predict(&train, point->values, run->rule, SIZE_MAX, us);
-		sum->time += error_of(us[run->class], time);
-		sum->reference += error_of(us[run->reference], reference);
-		sum->speedup += error_of(us[run->reference] / us[run->class], reference / time);
+		errors_add(&sums->errors, run, us, point->us);
+		heddle_history_ranges(&train, point->values, run->rule, SIZE_MAX, unknown, ranges);
+		sums->ranged += range->high > 0;
+		sums->errors.inside +=
+		    range->low <= point->us[run->class] && point->us[run->class] <= range->high;
 	}
 	heddle_history_free(&train);
 	return error;
@@ -98,7 +132,7 @@ int heddle_cross_validation_run(const struct heddle_history *history, unsigned c
                                 unsigned seed, struct heddle_cross_validation *result)
 {
 	struct run run = {.history = history, .class = class, .reference = reference, .rule = rule};
-	struct heddle_cross_validation sum = {0};
+	struct sums sums = {0};
 	int error = jobs_find(&run);
 
 	if (!error) {
@@ -106,14 +140,31 @@ int heddle_cross_validation_run(const struct heddle_history *history, unsigned c
 		run.folds = folds < run.njobs ? folds : run.njobs;
 	}
 	for (unsigned fold = 0; fold < run.folds && !error; fold++)
-		error = fold_run(&run, fold, &sum);
+		error = fold_run(&run, fold, &sums);
 	if (!error)
-		*result = (struct heddle_cross_validation){
-		    .jobs = run.njobs,
-		    .speedup = sum.speedup / run.njobs,
-		    .time = sum.time / run.njobs,
-		    .reference = sum.reference / run.njobs,
-		};
+		sums_average(&sums, result);
 	free(run.jobs);
 	return error;
+}
+
+int heddle_cross_validation_again(const struct heddle_history *history,
+                                  const struct heddle_history *again, unsigned class,
+                                  unsigned reference, struct heddle_cross_validation *result)
+{
+	const struct run run = {.class = class, .reference = reference};
+	struct sums sums = {0};
+
+	for (size_t p = 0; p < history->npoints; p++) {
+		const struct heddle_history_point *point = &history->points[p];
+		size_t same = heddle_history_find(again, point->values);
+		const double *us = same < again->npoints ? again->points[same].us : NULL;
+
+		if (us && us[class] > 0 && us[reference] > 0 && point->us[class] > 0 &&
+		    point->us[reference] > 0)
+			errors_add(&sums.errors, &run, us, point->us);
+	}
+	if (!sums.errors.jobs)
+		return -ENODATA;
+	sums_average(&sums, result);
+	return 0;
 }

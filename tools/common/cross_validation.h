@@ -19,6 +19,8 @@ struct heddle_cross_validation {
 	double speedup;   /**< of the class over the reference */
 	double time;      /**< on the class */
 	double reference; /**< time on the reference */
+	double inside;    /**< the part of all times on the class that are in their intervals; not
+	                       a number where none has one */
 };
 
 /** @param folds 2 or more; with fewer jobs than that each job is a fold
@@ -28,5 +30,13 @@ struct heddle_cross_validation {
 int heddle_cross_validation_run(const struct heddle_history *history, unsigned class,
                                 unsigned reference, unsigned folds, struct heddle_history_rule rule,
                                 unsigned seed, struct heddle_cross_validation *result);
+
+/** The same averages where another sampling of the same jobs predicts: no rule can do better.
+ * @param again with the dimensions and words of the history, and times of the same jobs; its jobs
+ * that the history has not got are left out
+ * @return 0; -ENODATA where no job is in both; `inside` is no number */
+int heddle_cross_validation_again(const struct heddle_history *history,
+                                  const struct heddle_history *again, unsigned class,
+                                  unsigned reference, struct heddle_cross_validation *result);
 
 #endif
