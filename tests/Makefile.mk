@@ -42,6 +42,7 @@ unit_tests = \
 	tests/unit/knn \
 	tests/unit/kinds \
 	tests/unit/log \
+	tests/unit/mpi \
 	tests/unit/nbia \
 	tests/unit/numbers \
 	tests/unit/pins \
@@ -90,6 +91,7 @@ tests_unit_kernel_buses_LDADD = $(unit_ldadd) $(HWLOC_LIBS)
 tests_unit_kernel_offsets_LDADD = $(unit_ldadd) $(OPENCL_LIBS)
 tests_unit_kernel_random_SOURCES = tests/unit/kernel_random.c tests/unit/random_kernel.c
 tests_unit_kernel_ranges_LDADD = $(unit_ldadd) $(OPENCL_LIBS)
+tests_unit_mpi_LDADD = libheddle-mpi-pure.la libheddle-pure.la $(CMOCKA_LIBS) -lm
 tests_unit_strmatch_CPPFLAGS = $(AM_CPPFLAGS) $(PARASAIL_CFLAGS)
 tests_unit_sweep_LDADD = libapps.a $(unit_ldadd)
 tests_unit_wavefront_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
@@ -146,6 +148,13 @@ sim_programs = \
 	tests/sim/stuck \
 	tests/sim/taken_back \
 	tests/sim/tiles
+
+# mpi/: several ranks on this machine.
+mpi_programs = tests/mpi/loops
+tests_mpi_loops_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_LIBS)
+if HAVE_MPI
+check_PROGRAMS += $(mpi_programs)
+endif
 
 starpu_programs =
 if HAVE_CMOCKA
@@ -207,6 +216,7 @@ native_scripts = \
 	tests/tools/run.sh \
 	tests/tools/sample.sh \
 	tests/tools/wave_apps.sh
+mpi_scripts = tests/mpi/loops.sh
 helgrind_scripts = \
 	tests/starpu/control_helgrind.sh \
 	tests/starpu/estimate_helgrind.sh \
@@ -254,7 +264,7 @@ TESTS += $(tool_scripts)
 if USE_SIMGRID
 TESTS += $(sim_scripts)
 else
-TESTS += $(native_scripts)
+TESTS += $(native_scripts) $(mpi_scripts)
 if !SANITIZED
 TESTS += $(helgrind_scripts)
 endif
@@ -290,6 +300,8 @@ EXTRA_DIST += \
 	$(golden_files) \
 	$(tool_scripts) \
 	$(native_scripts) \
+	$(mpi_scripts) \
+	tests/mpi/common.sh \
 	$(helgrind_scripts) \
 	$(opencl_scripts) \
 	$(sim_scripts) \
