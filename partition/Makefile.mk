@@ -72,6 +72,8 @@ libheddle_mpi_la_SOURCES = \
 	partition/mpi/node_private.h \
 	partition/mpi/range_starpu.c \
 	partition/mpi/share_mpi.c \
+	partition/mpi/world.h \
+	partition/mpi/world_mpi.c \
 	support/message.c \
 	support/name.c \
 	support/number.c \

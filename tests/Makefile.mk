@@ -150,11 +150,12 @@ sim_programs = \
 	tests/sim/tiles
 
 # mpi/: several ranks on this machine.
-mpi_programs = tests/mpi/loops
-tests_mpi_loops_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_LIBS)
+mpi_programs =
 if HAVE_MPI
-check_PROGRAMS += $(mpi_programs)
+mpi_programs += tests/mpi/loops doc/examples/ranks
 endif
+check_PROGRAMS += $(mpi_programs)
+tests_mpi_loops_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_LIBS)
 
 starpu_programs =
 if HAVE_CMOCKA
@@ -216,7 +217,7 @@ native_scripts = \
 	tests/tools/run.sh \
 	tests/tools/sample.sh \
 	tests/tools/wave_apps.sh
-mpi_scripts = tests/mpi/loops.sh
+mpi_scripts = tests/mpi/apps.sh tests/mpi/loops.sh
 helgrind_scripts = \
 	tests/starpu/control_helgrind.sh \
 	tests/starpu/estimate_helgrind.sh \
@@ -353,7 +354,7 @@ series_tests = $(sim_tests) tests/sim/bench.sh tests/sim/factor.sh tests/sim/gra
 	tests/sim/nbia.sh tests/sim/overlap.sh tests/sim/program.sh tests/sim/taken_back.sh \
 	tests/sim/tiles.sh tests/sim/usage.sh tests/sim/wave_apps.sh
 else
-series_tests = $(starpu_tests) tests/starpu/slaves.sh tests/tools/info.sh tests/tools/run.sh
+series_tests = $(starpu_tests) tests/mpi/loops.sh tests/starpu/slaves.sh tests/tools/info.sh tests/tools/run.sh
 if USE_OPENCL
 series_tests += tests/starpu/control_opencl.sh tests/starpu/estimate_opencl.sh \
 	tests/starpu/kernel_transfers.sh \
@@ -363,7 +364,7 @@ endif
 endif
 check-series: all
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(series_tests)' check_DATA= \
-		check_PROGRAMS='$(starpu_programs) tests/tools/which_policy tests/tools/graph_program'
+		check_PROGRAMS='$(starpu_programs) $(mpi_programs) tests/tools/which_policy tests/tools/graph_program'
 # What traces record, and no more than that needs.
 traced_programs = doc/examples/axpy tests/starpu/loop tests/starpu/nbia tests/starpu/policies \
 	tests/starpu/wavefront
