@@ -153,7 +153,7 @@ static int run_once(struct run *run, struct heddle_loop_stats *stats, double *us
 	}
 	begin = starpu_timing_now();
 	if (ranks_used())
-		error = ranks_loop_run(&run->loop, stats);
+		error = ranks_loop_run(&run->loop, run->app->arg_bytes, stats);
 	else if (run->app->run)
 		error = run->app->run(run->self, stats);
 	else

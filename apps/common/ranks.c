@@ -94,12 +94,15 @@ void ranks_prepare(struct heddle_loop *loop)
 		world->tell(&loop->n, sizeof(loop->n));
 }
 
-int ranks_loop_run(const struct heddle_loop *loop, struct heddle_loop_stats *stats)
+int ranks_loop_run(const struct heddle_loop *loop, size_t arg_bytes,
+                   struct heddle_loop_stats *stats)
 {
 	struct heddle_mpi_place places[HEDDLE_LOOP_MAXHANDLES];
 
 	for (unsigned a = 0; a < HEDDLE_LOOP_MAXHANDLES; a++)
 		places[a] = (struct heddle_mpi_place){HEDDLE_MPI_ON_RANK, 0};
+	if (arg_bytes)
+		world->tell((void *)loop->arg, arg_bytes);
 	return world->loop_run(loop, places, latest, stats);
 }
 
@@ -160,7 +163,8 @@ void ranks_prepare(struct heddle_loop *loop)
 {
 }
 
-int ranks_loop_run(const struct heddle_loop *loop, struct heddle_loop_stats *stats)
+int ranks_loop_run(const struct heddle_loop *loop, size_t arg_bytes,
+                   struct heddle_loop_stats *stats)
 {
 	return -ENODEV;
 }

@@ -28,8 +28,11 @@ int ranks_all(int status);
 /** Makes the loop that rank 0 has ready on the others: they have no data. */
 void ranks_prepare(struct heddle_loop *loop);
 
-/** Runs it. @return as heddle_mpi_loop_run() */
-int ranks_loop_run(const struct heddle_loop *loop, struct heddle_loop_stats *stats);
+/** Runs it.
+ * @param arg_bytes bytes of the loop's arg that rank 0 sends to the others before
+ * @return as heddle_mpi_loop_run() */
+int ranks_loop_run(const struct heddle_loop *loop, size_t arg_bytes,
+                   struct heddle_loop_stats *stats);
 
 /** What the ranks did in the latest loop; NULL without --mpi. */
 void ranks_print(void);

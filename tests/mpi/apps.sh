@@ -9,6 +9,8 @@ apps=$top_builddir/apps
 expect 0 'verified' ranks 4 "$apps/blackscholes/blackscholes" --mpi --verify --sched hdss --size 300001
 expect 0 'verified' ranks 2 "$apps/blackscholes/blackscholes" --mpi --verify --size 0
 expect 0 'verified' ranks 3 "$apps/histogram/histogram" --mpi --verify --sched gss --size 5000001
+expect 0 'verified' ranks 3 "$apps/boxfilter/boxfilter" --mpi --verify --size 300
+expect 0 'verified' ranks 4 "$apps/mandelbrot/mandelbrot" --mpi --verify --size 300
 # Rank 0 alone reads and writes.
 printf 'spot,strike,years\n100,110,1\n50,40,2\n60,60,3\n' >"$work/in.csv"
 expect 0 '' "$apps/blackscholes/blackscholes" --input "$work/in.csv" --output "$work/one.csv"
