@@ -51,6 +51,8 @@ libapps_a_SOURCES = \
 	apps/common/image.h \
 	apps/common/parallel.c \
 	apps/common/random.h \
+	apps/common/ranks.c \
+	apps/common/ranks.h \
 	apps/common/report.c \
 	apps/common/sweep.c \
 	apps/common/sweep.h \

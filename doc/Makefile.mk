@@ -13,6 +13,7 @@ dist_manual_DATA = \
 	doc/locking.md \
 	doc/loops.md \
 	doc/measuring.md \
+	doc/mpi.md \
 	doc/policies.md \
 	doc/stability.md \
 	doc/strategies.md \
@@ -39,6 +40,7 @@ dist_examples_DATA = \
 	doc/examples/csr.c \
 	doc/examples/estimate.c \
 	doc/examples/lcs.c \
+	doc/examples/ranks.c \
 	doc/examples/sweeps.c
 
 resultsdir = $(docdir)/results
@@ -147,6 +149,7 @@ doc_examples_axpy_LDADD = libheddle.la $(STARPU_LIBS)
 doc_examples_csr_LDADD = libheddle.la $(STARPU_LIBS)
 doc_examples_estimate_LDADD = libheddle.la $(STARPU_LIBS)
 doc_examples_lcs_LDADD = libheddle.la $(STARPU_LIBS)
+doc_examples_ranks_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_LIBS)
 doc_examples_sweeps_LDADD = libheddle.la $(STARPU_LIBS)
 if !USE_SIMGRID
 TESTS += doc/examples/csr doc/examples/lcs doc/examples/sweeps

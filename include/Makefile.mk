@@ -13,3 +13,8 @@ heddleinclude_HEADERS = \
 	include/heddle/policy.h \
 	include/heddle/strategy.h \
 	include/heddle/wavefront.h
+if HAVE_MPI
+heddleinclude_HEADERS += include/heddle/mpi.h
+else
+EXTRA_DIST += include/heddle/mpi.h
+endif

@@ -47,6 +47,48 @@ libheddle_la_SOURCES += \
 	partition/loop/run_starpu.c \
 	partition/loop/view_starpu.c
 
+# mpi/: loops over the ranks of an MPI program. The pure parts are built everywhere.
+noinst_LTLIBRARIES += libheddle-mpi-pure.la
+libheddle_mpi_pure_la_CPPFLAGS = $(PURE_CPPFLAGS)
+libheddle_mpi_pure_la_SOURCES = \
+	partition/mpi/agreement.c \
+	partition/mpi/agreement.h \
+	partition/mpi/claims.c \
+	partition/mpi/claims.h \
+	partition/mpi/layout.c \
+	partition/mpi/layout.h \
+	partition/mpi/watch.c \
+	partition/mpi/watch.h
+if HAVE_MPI
+lib_LTLIBRARIES += libheddle-mpi.la
+endif
+libheddle_mpi_la_CPPFLAGS = $(AM_CPPFLAGS)
+libheddle_mpi_la_SOURCES = \
+	partition/mpi/agree_starpu.c \
+	partition/mpi/array_starpu.c \
+	partition/mpi/link_mpi.c \
+	partition/mpi/link_mpi.h \
+	partition/mpi/loop_starpu.c \
+	partition/mpi/node_private.h \
+	partition/mpi/range_starpu.c \
+	partition/mpi/share_mpi.c \
+	partition/mpi/world.h \
+	partition/mpi/world_mpi.c \
+	support/message.c \
+	support/name.c \
+	support/number.c \
+	support/variables.c \
+	support/variables_check.c
+# Not libheddle.la: libtool would link anew, and only for one folder, when it is installed.
+libheddle_mpi_la_LIBADD = libheddle-mpi-pure.la $(STARPU_LIBS) $(MPI_LIBS)
+libheddle_mpi_la_LDFLAGS = $(AM_LDFLAGS) -version-info $(HEDDLE_VERSION_INFO) \
+	-Wl,$(abs_top_builddir)/.libs/libheddle.so -Wl,-rpath,'$$ORIGIN' \
+	-Wl,--version-script=$(srcdir)/libheddle-mpi.map
+if !SANITIZED
+libheddle_mpi_la_LDFLAGS += -no-undefined -Wl,-z,defs
+endif
+libheddle_mpi_la_DEPENDENCIES = libheddle-mpi-pure.la libheddle.la libheddle-mpi.map
+
 # kernel/: OpenCL kernels: what a range of their groups touches (access/), who computes how
 # much (split/), and how that is launched (launch/)
 libheddle_pure_la_SOURCES += \

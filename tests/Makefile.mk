@@ -43,6 +43,7 @@ unit_tests = \
 	tests/unit/knn \
 	tests/unit/kinds \
 	tests/unit/log \
+	tests/unit/mpi \
 	tests/unit/nbia \
 	tests/unit/numbers \
 	tests/unit/pins \
@@ -91,6 +92,7 @@ tests_unit_kernel_buses_LDADD = $(unit_ldadd) $(HWLOC_LIBS)
 tests_unit_kernel_offsets_LDADD = $(unit_ldadd) $(OPENCL_LIBS)
 tests_unit_kernel_random_SOURCES = tests/unit/kernel_random.c tests/unit/random_kernel.c
 tests_unit_kernel_ranges_LDADD = $(unit_ldadd) $(OPENCL_LIBS)
+tests_unit_mpi_LDADD = libheddle-mpi-pure.la libheddle-pure.la $(CMOCKA_LIBS) -lm
 tests_unit_strmatch_CPPFLAGS = $(AM_CPPFLAGS) $(PARASAIL_CFLAGS)
 tests_unit_sweep_LDADD = libapps.a $(unit_ldadd)
 tests_unit_wavefront_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
@@ -152,6 +154,14 @@ sim_programs = \
 	tests/sim/taken_back \
 	tests/sim/tiles
 
+# mpi/: several ranks on this machine.
+mpi_programs =
+if HAVE_MPI
+mpi_programs += tests/mpi/loops doc/examples/ranks
+endif
+check_PROGRAMS += $(mpi_programs)
+tests_mpi_loops_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_LIBS)
+
 starpu_programs =
 if HAVE_CMOCKA
 check_PROGRAMS += $(unit_tests)
@@ -212,6 +222,7 @@ native_scripts = \
 	tests/tools/run.sh \
 	tests/tools/sample.sh \
 	tests/tools/wave_apps.sh
+mpi_scripts = tests/mpi/apps.sh tests/mpi/loops.sh
 helgrind_scripts = \
 	tests/starpu/control_helgrind.sh \
 	tests/starpu/estimate_helgrind.sh \
@@ -259,7 +270,7 @@ TESTS += $(tool_scripts)
 if USE_SIMGRID
 TESTS += $(sim_scripts)
 else
-TESTS += $(native_scripts)
+TESTS += $(native_scripts) $(mpi_scripts)
 if !SANITIZED
 TESTS += $(helgrind_scripts)
 endif
@@ -295,6 +306,8 @@ EXTRA_DIST += \
 	$(golden_files) \
 	$(tool_scripts) \
 	$(native_scripts) \
+	$(mpi_scripts) \
+	tests/mpi/common.sh \
 	$(helgrind_scripts) \
 	$(opencl_scripts) \
 	$(sim_scripts) \
@@ -349,7 +362,7 @@ series_tests = $(sim_tests) tests/sim/bench.sh tests/sim/factor.sh tests/sim/gra
 	tests/sim/nbia.sh tests/sim/overlap.sh tests/sim/program.sh tests/sim/taken_back.sh \
 	tests/sim/tiles.sh tests/sim/usage.sh tests/sim/wave_apps.sh
 else
-series_tests = $(starpu_tests) tests/starpu/slaves.sh tests/tools/info.sh tests/tools/run.sh
+series_tests = $(starpu_tests) tests/mpi/loops.sh tests/starpu/slaves.sh tests/tools/info.sh tests/tools/run.sh
 if USE_OPENCL
 series_tests += tests/starpu/control_opencl.sh tests/starpu/estimate_opencl.sh \
 	tests/starpu/kernel_transfers.sh \
@@ -359,7 +372,7 @@ endif
 endif
 check-series: all
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(series_tests)' check_DATA= \
-		check_PROGRAMS='$(starpu_programs) tests/tools/which_policy tests/tools/graph_program'
+		check_PROGRAMS='$(starpu_programs) $(mpi_programs) tests/tools/which_policy tests/tools/graph_program'
 # What traces record, and no more than that needs.
 traced_programs = doc/examples/axpy tests/starpu/loop tests/starpu/nbia tests/starpu/policies \
 	tests/starpu/wavefront

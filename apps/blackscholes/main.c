@@ -217,6 +217,7 @@ int main(int argc, char **argv)
 	    .size = 1 << 22,
 	    .max_size = UINT32_MAX,
 	    .own = &own,
+	    .ranks = true,
 	    .tolerance = BLACKSCHOLES_TOLERANCE,
 	    .open = blackscholes_open,
 	    .prepare = blackscholes_prepare,

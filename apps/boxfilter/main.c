@@ -182,6 +182,7 @@ static void boxfilter_release(void *data)
 
 int main(int argc, char **argv)
 {
+	static struct boxfilter self = {.window = {.radius = 8, .channels = 1}};
 	static const struct app app = {
 	    .name = "boxfilter",
 	    .symbol = "heddle_boxfilter",
@@ -197,6 +198,8 @@ int main(int argc, char **argv)
 	    .own = &own,
 	    .tolerance = 0,
 	    .open = boxfilter_open,
+	    .ranks = true,
+	    .arg_bytes = sizeof(self.window),
 	    .prepare = boxfilter_prepare,
 	    .poison = boxfilter_poison,
 	    .error = boxfilter_verify,
@@ -205,7 +208,6 @@ int main(int argc, char **argv)
 	    .elements = boxfilter_elements,
 	    .release = boxfilter_release,
 	};
-	static struct boxfilter self = {.window = {.radius = 8, .channels = 1}};
 
 	return app_main(&app, &self, argc, argv);
 }

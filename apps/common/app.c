@@ -21,6 +21,7 @@
 #include "estimator/platform_starpu.h"
 #include "codelets/programs.h"
 #include "apps/common/app.h"
+#include "apps/common/ranks.h"
 #include "apps/common/wave.h"
 
 struct run {
@@ -102,7 +103,7 @@ static int acquire(struct run *run, bool for_writing)
 		struct heddle_access *access = &run->loop.accesses[a];
 		int error;
 
-		if (for_writing && !writes(access))
+		if (!access->handle || (for_writing && !writes(access)))
 			continue;
 		error = starpu_data_acquire(access->handle, for_writing ? STARPU_W : STARPU_R);
 		if (error)
@@ -114,7 +115,8 @@ static int acquire(struct run *run, bool for_writing)
 static void release(struct run *run, bool for_writing)
 {
 	for (unsigned a = 0; a < run->loop.naccesses; a++)
-		if (!for_writing || writes(&run->loop.accesses[a]))
+		if (run->loop.accesses[a].handle &&
+		    (!for_writing || writes(&run->loop.accesses[a])))
 			starpu_data_release(run->loop.accesses[a].handle);
 }
 
@@ -123,7 +125,7 @@ static int verify(struct run *run)
 	struct app_report *report = &run->report;
 	int error;
 
-	if (!report->verified)
+	if (!report->verified || !ranks_first())
 		return 0;
 	heddle_progress("%s: verifying repetition %u of %u", run->app->name, report->reps + 1,
 	                run->options.reps);
@@ -150,8 +152,12 @@ static int run_once(struct run *run, struct heddle_loop_stats *stats, double *us
 		release(run, true);
 	}
 	begin = starpu_timing_now();
-	error =
-	    run->app->run ? run->app->run(run->self, stats) : heddle_loop_run(&run->loop, stats);
+	if (ranks_used())
+		error = ranks_loop_run(&run->loop, run->app->arg_bytes, stats);
+	else if (run->app->run)
+		error = run->app->run(run->self, stats);
+	else
+		error = heddle_loop_run(&run->loop, stats);
 	*us = stats->clock == HEDDLE_CLOCK_MODELLED ? stats->us : starpu_timing_now() - begin;
 	return error ? error : verify(run);
 }
@@ -255,8 +261,11 @@ static int prepare(struct run *run)
 	heddle_progress("%s: %s the input", run->app->name,
 	                run->options.input ? "reading" : "making");
 	error = run->app->prepare(run->self, &run->options, loop);
+	error = ranks_all(error);
 	if (!error)
 		give_model(run);
+	if (!error)
+		ranks_prepare(loop);
 	return error;
 }
 
@@ -277,11 +286,12 @@ static enum app_exit run_all(struct run *run)
 	if (!error && run->app->finish && !app_simulated())
 		error = run->app->finish(run->self);
 	for (unsigned a = 0; a < run->loop.naccesses; a++)
-		starpu_data_unregister(run->loop.accesses[a].handle);
-	if (!error)
+		if (run->loop.accesses[a].handle)
+			starpu_data_unregister(run->loop.accesses[a].handle);
+	if (!error && ranks_first())
 		error = save(run);
 	heddle_progress_end();
-	if (!error)
+	if (!error && ranks_first())
 		error = app_report_write(&run->report);
 	run->app->release(run->self);
 	if (run->app->wave)
@@ -327,8 +337,9 @@ static enum app_exit app_run(struct run *run)
 	if (!error && run->options.input)
 		error = app->open(run->self, &run->options);
 	heddle_progress("%s: starting StarPU", app->name);
-	if (!error && starpu_init(NULL))
-		error = heddle_refuse(-ENODEV, "StarPU does not start here");
+	error = ranks_all(error);
+	if (!error)
+		error = ranks_all(ranks_starpu_init());
 	if (error) {
 		heddle_progress_end();
 		app->release(run->self);
@@ -339,11 +350,24 @@ static enum app_exit app_run(struct run *run)
 	return code;
 }
 
+/* Over ranks: rank 0 alone has data, and files. */
+static int ranks_join(struct app_options *options, int *argc, char ***argv)
+{
+	int error = options->mpi ? ranks_begin(argc, argv) : 0;
+
+	if (error || ranks_first())
+		return error;
+	options->input = options->output = options->save_input = options->json = NULL;
+	options->size = 0;
+	return 0;
+}
+
 int app_main(const struct app *app, void *self, int argc, char **argv)
 {
 	static bool over;
 	struct run *run = calloc(1, sizeof(*run));
 	enum app_exit code;
+	int error;
 
 	if (!run)
 		return APP_CANNOT;
@@ -352,7 +376,9 @@ int app_main(const struct app *app, void *self, int argc, char **argv)
 	app_parse(app, self, argc, argv, &run->options);
 	if (app_simulated())
 		on_exit(check_end, &over);
-	code = app_run(run);
+	error = ranks_join(&run->options, &argc, &argv);
+	code = error ? app_exit_code(error) : app_run(run);
+	ranks_end();
 	over = true;
 	free(run);
 	return code;

@@ -34,6 +34,7 @@ struct app_options {
 	unsigned reps;
 	uint64_t seed;
 	bool verify;
+	bool mpi;                   /**< over all ranks */
 	const char *json;           /**< file, "-" for standard output, NULL: none */
 	const char *sched;          /**< NULL: STARPU_SCHED's or StarPU's default */
 	const char *strategy;       /**< NULL: the policy's */
@@ -57,6 +58,11 @@ struct app {
 	size_t max_size;        /**< largest --size */
 	const struct argp *own; /**< further options, with self as their input; or NULL */
 	double tolerance;       /**< largest error that counts as right */
+	/** Runs over ranks. Those without data prepare an input of size 0. Before each repetition
+	 * they get the first `arg_bytes` bytes of what the loop's arg points to: all that depends
+	 * on the input. */
+	bool ranks;
+	size_t arg_bytes;
 	/** Looks at the input file before StarPU starts; only called with --input.
 	 * @return 0; -errno: exit 2. */
 	int (*open)(void *self, const struct app_options *options);

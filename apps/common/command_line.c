@@ -24,6 +24,7 @@ enum {
 	OPTION_PARTS,
 	OPTION_WORKERS,
 	OPTION_INPUT,
+	OPTION_MPI,
 	OPTION_OUTPUT,
 	OPTION_SAVE_INPUT,
 	OPTION_SIZE
@@ -42,6 +43,9 @@ static const struct argp_option common_options[] = {
     {"strategy", OPTION_STRATEGY, "SPEC", 0, "Block strategy (default: the policy's)", 3},
     {"parts", OPTION_PARTS, "N", 0, "Equal tasks under a policy of StarPU's own", 3},
     {"workers", OPTION_WORKERS, "KINDS", 0, "Only workers of these kinds: cpu,cuda,opencl,fpga,hip",
+     3},
+    {"mpi", OPTION_MPI, NULL, 0,
+     "Share the loop with all ranks (mpirun -n N heddle app NAME --mpi); rank 0 reads and writes",
      3},
     {NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0},
     {0},
@@ -124,6 +128,8 @@ static error_t check_together(const struct command_line *line, struct argp_state
 
 	if (options->input && options->size_given)
 		argp_error(state, "--size and --input exclude each other");
+	if (options->mpi && !line->app->ranks)
+		argp_error(state, "this app does not run over ranks: no --mpi");
 	if (app_simulated() && (options->input || options->output || options->save_input))
 		argp_error(state, "simulated workers compute nothing: no --input, --output or "
 		                  "--save-input");
@@ -176,6 +182,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		return 0;
 	case OPTION_WORKERS:
 		parse_kinds(text, options, state);
+		return 0;
+	case OPTION_MPI:
+		options->mpi = true;
 		return 0;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);

@@ -15,6 +15,7 @@
 #include "support/message.h"
 #include "apps/common/app.h"
 #include "apps/common/file.h"
+#include "apps/common/ranks.h"
 #include "apps/common/wave.h"
 
 const char *app_policy_name(void)
@@ -121,6 +122,8 @@ static json_t *report_json(const struct app_report *report)
 	              real(stats->overhead_us));
 	if (json && report->app->wave)
 		json_object_set_new(json, "wavefront", wave_json(report->app->wave));
+	if (json && ranks_used())
+		json_object_set_new(json, "ranks", ranks_json());
 	return json;
 }
 
@@ -176,6 +179,7 @@ static void print_table(const struct app_report *report)
 		       worker->busy_us, worker->finish_us, worker->name);
 	}
 	printf("  learning %.1f us, overhead %.1f us\n", stats->learning_us, stats->overhead_us);
+	ranks_print();
 	if (report->app->wave)
 		app_wave_print(report->app->wave);
 	if (report->verified)

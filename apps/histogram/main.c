@@ -197,6 +197,7 @@ int main(int argc, char **argv)
 	    .max_size = (size_t)UINT32_MAX * HISTOGRAM_PIECE,
 	    .tolerance = 0,
 	    .open = histogram_open,
+	    .ranks = true,
 	    .prepare = histogram_prepare,
 	    .poison = histogram_poison,
 	    .error = histogram_error,

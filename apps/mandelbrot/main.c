@@ -157,6 +157,8 @@ static error_t parse_own(int key, char *text, struct argp_state *state)
 int main(int argc, char **argv)
 {
 	static const struct argp own = {.options = own_options, .parser = parse_own};
+	static struct mandelbrot self = {
+	    .x = -0.743643887, .y = 0.131825904, .width = 3, .zoom = 0.5, .view = {.limit = 1000}};
 	static const struct app app = {
 	    .name = "mandelbrot",
 	    .symbol = "heddle_mandelbrot",
@@ -171,6 +173,8 @@ int main(int argc, char **argv)
 	    .own = &own,
 	    .tolerance = 0,
 	    .open = no_input,
+	    .ranks = true,
+	    .arg_bytes = sizeof(self.view),
 	    .prepare = mandelbrot_prepare,
 	    .poison = mandelbrot_poison,
 	    .error = mandelbrot_verify,
@@ -179,8 +183,6 @@ int main(int argc, char **argv)
 	    .elements = mandelbrot_elements,
 	    .release = mandelbrot_release,
 	};
-	static struct mandelbrot self = {
-	    .x = -0.743643887, .y = 0.131825904, .width = 3, .zoom = 0.5, .view = {.limit = 1000}};
 
 	return app_main(&app, &self, argc, argv);
 }

@@ -3,7 +3,7 @@
  *
  * Heddle: loops and scheduling policies for all processors of a machine.
  *
- * This header includes every public header:
+ * This header includes every public header but heddle/mpi.h (loops over the ranks of MPI programs):
  * - heddle/loop.h: loops of independent iterations
  * - heddle/wavefront.h: loops whose iterations depend on each other
  * - heddle/kernel.h: one OpenCL kernel on several devices

@@ -80,9 +80,9 @@ struct heddle_access {
  * halo; of HEDDLE_WHOLE and HEDDLE_REDUCE: the whole length). Those of HEDDLE_INDEXED may be
  * empty. */
 struct heddle_block {
-	size_t start;    /**< first iteration */
+	size_t start;    /**< first iteration; of a part: its number in the larger loop */
 	size_t n;        /**< number of iterations, at least 1 */
-	size_t total;    /**< iterations of the whole loop */
+	size_t total;    /**< iterations of the whole loop; of a part: of the larger loop */
 	const void *arg; /**< the loop's arg */
 	/** 0. A kernel that fails stores a negative errno value.
 	 * - After -ENOMEM on an accelerator, the worker gets blocks of half the size, until they
@@ -137,6 +137,13 @@ struct heddle_loop {
 	const int *workers; /**< StarPU's ids of the workers to use; NULL: all that can */
 	unsigned nworkers;  /**< entries of workers; 0 if workers is NULL */
 	unsigned sched_ctx; /**< StarPU's scheduling context; 0: the initial one */
+	/** If these iterations are a part of a larger loop: number of the first of them there.
+	 * Kernels and logs see the larger loop's numbers. The handles have what this part uses:
+	 * element or row 0 of a HEDDLE_SLICE is the first iteration's own, and that of a
+	 * HEDDLE_HALO the first of its halo, which at the start of the larger loop is shorter
+	 * (heddle_block_before()). Index entry 0 is of the first iteration, too. */
+	size_t first;
+	size_t total; /**< iterations of the larger loop, at least first + n; 0: first + n */
 };
 
 /** What one worker did in a loop, or in a wavefront (its blocks are tiles then). */
@@ -185,7 +192,8 @@ struct heddle_loop_request;
  *   that overlap in memory, one of them written; an unknown context or worker; an invalid
  *   strategy; an alignment above the iterations that fit into a device's memory; a variable with
  *   a malformed value; only some workers under StarPU's heteroprio
- * - -ERANGE: n reaches beyond a handle; an index has fewer than n + 1 entries
+ * - -ERANGE: n reaches beyond a handle, or first + n beyond total; an index has fewer than n + 1
+ *   entries
  * - -ENODEV: no worker has an implementation that can_execute accepts; the call came before
  *   starpu_init(); StarPU refuses the task
  * - -ENOMEM: no memory; a single iteration does not fit into the memory of any worker that has

@@ -247,7 +247,7 @@ struct loop_block *loop_modelled_next(struct heddle_loop_request *loop)
 
 struct loop_window loop_block_window(const struct loop_block *block, unsigned i)
 {
-	return loop_view_window(&block->loop->views[i], block->given.start, block->given.n);
+	return loop_view_window(&block->loop->views[i], block->range.start, block->range.n);
 }
 
 void loop_block_clear_partial(struct loop_block *block)
@@ -353,9 +353,9 @@ int loop_block_submit(struct loop_block *block, bool on_host, void (*done)(void 
 void loop_block_prepare(struct loop_block *block, struct loop_range range, double now)
 {
 	block->given = (struct heddle_block){
-	    .start = range.start,
+	    .start = block->loop->loop.first + range.start,
 	    .n = range.n,
-	    .total = block->loop->loop.n,
+	    .total = block->loop->loop.total,
 	    .arg = block->loop->loop.arg,
 	};
 	block->range = range;

@@ -135,8 +135,8 @@ struct heddle_loop_request {
 
 /* ---- view_starpu.c ---- */
 
-int loop_view_init(struct loop_view *view, const struct heddle_access *access, unsigned number,
-                   size_t n, const char *loop);
+int loop_view_init(struct loop_view *view, const struct heddle_loop *given, unsigned number,
+                   const char *loop);
 void loop_view_fini(struct loop_view *view);
 /* Whether the loop leaves the indices of its arrays alone.
  * @return 0; -EINVAL after a message */

@@ -51,7 +51,8 @@ static void example_init(const struct heddle_loop_request *loop, struct heddle_b
 {
 	const struct heddle_loop *given = &loop->loop;
 
-	*block = (struct heddle_block){.n = given->n, .total = given->n, .arg = given->arg};
+	*block = (struct heddle_block){
+	    .start = given->first, .n = given->n, .total = given->total, .arg = given->arg};
 	starpu_task_init(task);
 	task->cl = given->codelet;
 	task->cl_arg = block;
@@ -293,6 +294,8 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	int status;
 
 	loop->loop = *given;
+	if (!given->total)
+		loop->loop.total = given->first + given->n;
 	loop->references = 1;
 	loop->warm = heddle_variable_number(HEDDLE_VARIABLE_WARM);
 	loop->logged = *heddle_variable_text(HEDDLE_VARIABLE_BLOCK_LOG);
@@ -314,8 +317,7 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	for (unsigned i = 0; i < given->naccesses; i++) {
 		loop->reduces |= given->accesses[i].share == HEDDLE_REDUCE;
 		loop->indexed |= given->accesses[i].share == HEDDLE_INDEXED;
-		status =
-		    loop_view_init(&loop->views[i], &given->accesses[i], i, given->n, loop->name);
+		status = loop_view_init(&loop->views[i], given, i, loop->name);
 		if (status)
 			return status;
 	}
@@ -330,6 +332,7 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 
 static int loop_check(const struct heddle_loop *given)
 {
+	size_t part_of = given && given->total ? given->total : SIZE_MAX;
 	int status = heddle_starpu_check();
 
 	if (status)
@@ -339,6 +342,10 @@ static int loop_check(const struct heddle_loop *given)
 	if (given->naccesses > HEDDLE_LOOP_MAXHANDLES)
 		return heddle_refuse(-EINVAL, "a loop of %u handles; StarPU was built for %d",
 		                     given->naccesses, HEDDLE_LOOP_MAXHANDLES);
+	if (given->n > part_of || given->first > part_of - given->n)
+		return heddle_refuse(-ERANGE,
+		                     "a loop of %zu iterations from %zu on, as part of %zu",
+		                     given->n, given->first, given->total);
 	if (!starpu_is_initialized())
 		return heddle_refuse(-ENODEV, "a loop before starpu_init()");
 	status = heddle_clock_check();

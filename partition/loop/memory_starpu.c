@@ -3,7 +3,8 @@
  *
  * Loops that run again: what a strategy has learned of a loop is where it begins with the next
  * loop of the same name, length, workers and strategy. A run that is over stays as it is until
- * then, so that loops that run once cost nothing.
+ * then, so that loops that run once cost nothing. Parts of larger loops are not known: each has
+ * other iterations.
  */
 #include "config.h"
 
@@ -115,11 +116,18 @@ static struct blocks_memory *known_put(const struct heddle_loop_request *loop,
 	return NULL;
 }
 
+static bool is_part(const struct heddle_loop_request *loop)
+{
+	return loop->loop.n < loop->loop.total;
+}
+
 void loop_memory_use(struct heddle_loop_request *loop)
 {
 	struct heddle_strategy *over = NULL;
 	struct blocks_memory *memory = NULL;
 
+	if (is_part(loop))
+		return;
 	pthread_mutex_lock(&mutex);
 	known_take(loop, &over, &memory);
 	pthread_mutex_unlock(&mutex);
@@ -146,7 +154,7 @@ void loop_memory_keep(struct heddle_loop_request *loop)
 	for (unsigned l = 0; l < loop->nworkers; l++)
 		if (loop->workers[l].retired)
 			return;
-	if (!blocks_memory_kept(loop->blocks))
+	if (is_part(loop) || !blocks_memory_kept(loop->blocks))
 		return;
 	pthread_mutex_lock(&mutex);
 	known = known_make(loop);

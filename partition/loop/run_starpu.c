@@ -238,7 +238,7 @@ static void block_refused(struct loop_block *block, int error)
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	heddle_warn("loop %s: StarPU refuses a task on %s (%s); iterations %zu to %zu %s",
 	            loop->name, worker ? worker->stats.name : "any worker", strerror(-error),
-	            range.start, range.start + range.n - 1,
+	            loop->loop.first + range.start, loop->loop.first + range.start + range.n - 1,
 	            again ? "go to another worker" : "are lost");
 	if (again)
 		workers_wake(loop);
@@ -250,7 +250,7 @@ static bool block_valid(struct loop_block *block)
 {
 	struct heddle_loop_request *loop = block->loop;
 
-	if (loop_views_check(loop, block->given.start, block->given.n))
+	if (loop_views_check(loop, block->range.start, block->range.n))
 		return true;
 	starpu_pthread_mutex_lock(&loop->mutex);
 	if (!loop->status)
@@ -508,8 +508,8 @@ static void block_fail(struct loop_block *block)
 		loop->status = block->given.status;
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	heddle_warn("loop %s: the kernel failed on %s (%s); iterations %zu to %zu %s", loop->name,
-	            worker->stats.name, strerror(-block->given.status), range.start,
-	            range.start + range.n - 1,
+	            worker->stats.name, strerror(-block->given.status), block->given.start,
+	            block->given.start + range.n - 1,
 	            !again ? "are lost"
 	            : cut  ? "are cut smaller"
 	                   : "go to another worker");

@@ -55,14 +55,19 @@ static const char *view_unit(const struct loop_view *view)
 }
 
 /* Every block has `per_iteration` units an iteration. */
-static int view_cut_evenly(struct loop_view *view, unsigned number, size_t n, const char *loop)
+static int view_cut_evenly(struct loop_view *view, unsigned number, const struct heddle_loop *given,
+                           const char *loop)
 {
 	const struct heddle_access *access = &view->access;
-	size_t units = view->array.units;
+	size_t units = view->array.units, n = given->n;
+	const struct heddle_block part = {.start = given->first};
 
 	view->cut.per_iteration = access->per_iteration ? access->per_iteration : 1;
-	if (access->share == HEDDLE_HALO)
+	if (access->share == HEDDLE_HALO) {
 		view->cut.halo = access->halo < units ? access->halo : units;
+		view->cut.before = heddle_block_before(&part, access->per_iteration, access->halo);
+	}
+	units = units > view->cut.before ? units - view->cut.before : 0;
 	if (n > units / view->cut.per_iteration)
 		return heddle_refuse(-ERANGE,
 		                     "loop %s: %zu iterations of %zu reach beyond array %u, which "
@@ -126,9 +131,10 @@ static int view_cut_by_index(struct loop_view *view, unsigned number, size_t n, 
 	return view->nothing ? 0 : -ENOMEM;
 }
 
-int loop_view_init(struct loop_view *view, const struct heddle_access *access, unsigned number,
-                   size_t n, const char *loop)
+int loop_view_init(struct loop_view *view, const struct heddle_loop *given, unsigned number,
+                   const char *loop)
 {
+	const struct heddle_access *access = &given->accesses[number];
 	int status;
 
 	*view = (struct loop_view){.access = *access};
@@ -140,9 +146,9 @@ int loop_view_init(struct loop_view *view, const struct heddle_access *access, u
 	/* A reduction has its own array for each block. */
 	view->array.stays = access->share == HEDDLE_REDUCE;
 	if (access->share == HEDDLE_INDEXED)
-		return view_cut_by_index(view, number, n, loop);
+		return view_cut_by_index(view, number, given->n, loop);
 	if (access->share == HEDDLE_SLICE || access->share == HEDDLE_HALO)
-		return view_cut_evenly(view, number, n, loop);
+		return view_cut_evenly(view, number, given, loop);
 	return 0;
 }
 

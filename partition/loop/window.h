@@ -3,7 +3,7 @@
  *
  * Which units (elements of a vector, rows of a matrix) of an array a block
  * touches. Iteration i owns the units from cut(i) to cut(i + 1) - 1, where cut(i) is
- * i * per_iteration, or entry i of an index.
+ * before + i * per_iteration, or entry i of an index.
  */
 #ifndef HEDDLE_LOOP_WINDOW_H
 #define HEDDLE_LOOP_WINDOW_H
@@ -21,6 +21,7 @@ struct loop_cut {
 	size_t units;         /* of the array */
 	size_t per_iteration; /* units; with an index: their mean, rounded up */
 	size_t halo;          /* more units on either side */
+	size_t before;        /* units of the halo of the first iteration of a part */
 	const void *index;    /* entries in main memory; NULL: none */
 	size_t index_bytes;   /* of an entry: 4 or 8 */
 };
@@ -33,7 +34,7 @@ static inline size_t loop_index_at(const struct loop_cut *cut, size_t i)
 
 static inline size_t loop_cut_at(const struct loop_cut *cut, size_t i)
 {
-	return cut->index ? loop_index_at(cut, i) : i * cut->per_iteration;
+	return cut->index ? loop_index_at(cut, i) : cut->before + i * cut->per_iteration;
 }
 
 /** Units of iterations start … start+n-1 with the halo, clipped to the array. The iterations lie

@@ -516,6 +516,44 @@ static void test_halo(void **state)
 	}
 }
 
+/* Parts of a loop, each with handles of its own: blocks have the numbers of the whole. */
+static void test_parts_of_a_loop(void **state)
+{
+	static const size_t cuts[] = {0, 2, 3, 50000, N - 1, N};
+	size_t ncuts = sizeof(cuts) / sizeof(*cuts);
+
+	fill();
+	for (size_t c = 0; c + 1 < ncuts; c++) {
+		size_t first = cuts[c], n = cuts[c + 1] - first;
+		size_t begin = first > HALO ? first - HALO : 0;
+		size_t end = first + n + HALO < N ? first + n + HALO : N;
+		starpu_data_handle_t in = vector(x + begin, end - begin),
+		                     out = vector(y + first, n);
+		struct heddle_loop loop = {
+		    .codelet = &blur,
+		    .n = n,
+		    .first = first,
+		    .total = N,
+		    .naccesses = 2,
+		    .accesses =
+		        {{.handle = in, .mode = STARPU_R, .share = HEDDLE_HALO, .halo = HALO},
+		         {.handle = out, .mode = STARPU_W}},
+		    .strategy = "hdss",
+		};
+
+		assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+		starpu_data_unregister(in);
+		starpu_data_unregister(out);
+	}
+	for (int i = 0; i < N; i++) {
+		int sum = 0;
+
+		for (int j = i - HALO; j <= i + HALO; j++)
+			sum += j >= 0 && j < N ? x[j] : 0;
+		assert_same(y[i], sum);
+	}
+}
+
 /* A halo of all there is: clipped, not overflown. */
 static void test_endless_halo(void **state)
 {
@@ -843,6 +881,10 @@ static void test_bad_use(void **state)
 	bad = good, bad.n = N + 1;
 	assert_int_equal(heddle_loop_run(&bad, NULL), -ERANGE);
 	bad = good, bad.n = SIZE_MAX;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -ERANGE);
+	bad = good, bad.first = 1, bad.total = N;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -ERANGE);
+	bad = good, bad.first = SIZE_MAX;
 	assert_int_equal(heddle_loop_run(&bad, NULL), -ERANGE);
 	bad = good, bad.accesses[0].per_iteration = 2;
 	assert_int_equal(heddle_loop_run(&bad, NULL), -ERANGE);
@@ -1448,6 +1490,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(test_parts_are_equal),
 	    cmocka_unit_test(test_per_iteration),
 	    cmocka_unit_test(test_halo),
+	    cmocka_unit_test(test_parts_of_a_loop),
 	    cmocka_unit_test(test_endless_halo),
 	    cmocka_unit_test(test_halo_per_iteration),
 	    cmocka_unit_test(test_matrix_rows),

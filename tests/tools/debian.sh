@@ -18,4 +18,7 @@ for node in $(sed -n 's/^\([A-Z0-9_.]*\) {$/\1/p' "$top_srcdir/libheddle.map"); 
 	grep -qE "^ \(symver.*\)$node [0-9]" "$debian/$package.symbols" ||
 		fail "$package.symbols: no $node, which libheddle.map has"
 done
+mpi=libheddle-mpi${package#libheddle}
+grep -qx "Package: $mpi" "$debian/control" || fail "debian/control: no $mpi"
+grep -q "^libheddle-mpi${soname#libheddle} $mpi " "$debian/$mpi.symbols" || fail "$mpi.symbols"
 [ "$failures" = 0 ]

@@ -9,6 +9,8 @@ cc=$(sed -n 's/^CC = //p' "$top_builddir/Makefile")
 # SimGrid's headers, which StarPU's of that flavour bring along, want a later C++.
 cxx=c++11
 grep -q '^#define HEDDLE_USE_SIMGRID' "$top_builddir/config.h" && cxx=c++17
+mpi=$(sed -n 's/^MPI_CFLAGS = //p' "$top_builddir/Makefile")
+[ -z "$mpi" ] || flags="$flags $mpi"
 failures=0
 # compiles HEADER COMPILER...
 compiles() {
@@ -23,6 +25,7 @@ compiles() {
 }
 for header in "$top_srcdir"/include/heddle/*.h; do
 	header=${header##*/}
+	[ "$header" != mpi.h ] || [ -n "$mpi" ] || continue
 	for standard in c99 c11; do
 		# shellcheck disable=SC2086
 		compiles "$header" $cc -x c -std=$standard -D_POSIX_C_SOURCE=200809L
@@ -38,6 +41,7 @@ for header in support/*.h estimator/*.h partition/*/*.h partition/*/*/*.h sched_
 	codelets/*.h codelets/*/*.h apps/*/*.h fpga/*.h fpga/*/*.h tools/*.h tools/*/*.h; do
 	[ -e "$header" ] && grep -q '^#ifndef HEDDLE_.*_H$\|^#ifndef [A-Z_]*_H$' "$header" || continue
 	case $header in
+	partition/mpi/link_mpi.h | partition/mpi/node_private.h | partition/mpi/world.h) [ -n "$mpi" ] || continue ;;
 	codelets/cuda_*) grep -q '^CUDA_CPPFLAGS = .' "$top_builddir/Makefile" || continue ;;
 	tools/analyse/*) grep -q '^#define HAVE_LLVM\|^LLVM_CFLAGS = .' "$top_builddir/Makefile" || continue ;;
 	esac

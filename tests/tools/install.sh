@@ -23,6 +23,16 @@ for flag in "-I$prefix/include" "-L$prefix/lib" -lheddle; do
 	esac
 done
 grep -E '@|/usr/local' "$prefix/lib/pkgconfig/heddle.pc" && fail "heddle.pc"
+if [ -e "$top_builddir/libheddle-mpi.la" ]; then
+	flags=$(pkg-config --cflags --libs heddle-mpi) || fail "pkg-config heddle-mpi"
+	for flag in "-I$prefix/include" -lheddle-mpi -lheddle -lmpi; do
+		case " $flags " in
+		*" $flag "*) ;;
+		*) fail "pkg-config without $flag: $flags" ;;
+		esac
+	done
+	grep -E '@|/usr/local' "$prefix/lib/pkgconfig/heddle-mpi.pc" && fail "heddle-mpi.pc"
+fi
 
 command -v cmake >/dev/null || { echo "no CMake: not tried"; [ "$failures" = 0 ]; exit; }
 mkdir "$work/project"

@@ -1,0 +1,45 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * An app over the ranks of an MPI program (--mpi): rank 0 has the data, the others help. Programs
+ * without that option do not load MPI.
+ */
+#ifndef APPS_COMMON_RANKS_H
+#define APPS_COMMON_RANKS_H
+
+#include <stdbool.h>
+#include <jansson.h>
+#include <heddle/loop.h>
+
+/** Starts MPI. @return 0; -errno after a message */
+int ranks_begin(int *argc, char ***argv);
+/** Ends it, if it was started. */
+void ranks_end(void);
+
+/** Whether this process has the data: rank 0, and without --mpi the only one. */
+bool ranks_first(void);
+/** Whether there is MPI. */
+bool ranks_used(void);
+
+/** Starts StarPU: where it has not measured a machine yet, the first rank there does, and the
+ * others read what it wrote. @return 0; -ENODEV after a message */
+int ranks_starpu_init(void);
+
+/** Whether all ranks are well; without --mpi, whether this one is.
+ * @return 0; -errno, the same on all */
+int ranks_all(int status);
+
+/** Makes the loop that rank 0 has ready on the others: they have no data. */
+void ranks_prepare(struct heddle_loop *loop);
+
+/** Runs it.
+ * @param arg_bytes bytes of the loop's arg that rank 0 sends to the others before
+ * @return as heddle_mpi_loop_run() */
+int ranks_loop_run(const struct heddle_loop *loop, size_t arg_bytes,
+                   struct heddle_loop_stats *stats);
+
+/** What the ranks did in the latest loop; NULL without --mpi. */
+void ranks_print(void);
+json_t *ranks_json(void);
+
+#endif

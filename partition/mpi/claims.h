@@ -1,0 +1,51 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Which iterations a rank gets next. A block strategy (heddle/strategy.h), to which a rank is a
+ * worker, says how many; this hands out which: first those whose data the rank has, then from the
+ * end of what the rank with the most of its own left would come to last.
+ */
+#ifndef HEDDLE_MPI_CLAIMS_H
+#define HEDDLE_MPI_CLAIMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct mpi_claims;
+
+/** Iterations start to start + n - 1. */
+struct mpi_range {
+	size_t start, n;
+};
+
+/** What is to be shared. */
+struct mpi_claims_problem {
+	const char *strategy; /**< specification */
+	size_t n;             /**< iterations */
+	unsigned nranks;      /**< 1 or more */
+	size_t alignment;     /**< ranges are multiples of this where they can be; 0: 1 */
+	/** Rank r has the data of iterations homes[r] to homes[r + 1] - 1: nranks + 1 entries from
+	 * 0 to n. NULL: where iterations run makes no difference. */
+	const size_t *homes;
+};
+
+/** @return 0; -ENOMEM; -EINVAL after a message about the strategy */
+int mpi_claims_create(const struct mpi_claims_problem *problem, struct mpi_claims **claims);
+void mpi_claims_destroy(struct mpi_claims *claims);
+
+/** Gives a rank its next range. A rank has a second one beside the one that it computes, so that
+ * data arrives meanwhile, once its rate is known and where the strategy allows it.
+ * @return false: none now. It may get one after a later call of mpi_claims_completed() */
+bool mpi_claims_next(struct mpi_claims *claims, unsigned rank, struct mpi_range *range);
+
+/** A rank has computed a range.
+ * @param us microseconds for it; where ranges overlap, since the one before */
+void mpi_claims_completed(struct mpi_claims *claims, unsigned rank, size_t n, double us);
+
+/** Whether all iterations are computed. */
+bool mpi_claims_over(const struct mpi_claims *claims);
+
+/** Iterations a microsecond; 0: not known. */
+double mpi_claims_rate(const struct mpi_claims *claims, unsigned rank);
+
+#endif

@@ -1,0 +1,513 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "partition/mpi/link_mpi.h"
+#include "partition/mpi/watch.h"
+#include "support/message.h"
+
+/* MPI cannot tell a thread that sleeps that a message has come. So the thread looks, soon after
+ * the latest message and less and less often: at once the first time, as messages come in groups.
+ */
+#define LOOK_LEAST_NS 20000L
+#define LOOK_MOST_NS 500000L
+
+/* A transfer has no more bytes than this: MPI counts with int. */
+#define TRANSFER_MOST ((size_t)1 << 30)
+
+struct pending {
+	void (*done)(void *arg);
+	void *arg;
+	void *copy; /* of a short message, freed at the end */
+};
+
+struct mpi_link {
+	MPI_Comm comm; /* of our own: the program's messages are not in the way */
+	unsigned rank, nranks;
+	struct mpi_watch watch;
+	const char *name;
+	void (*handle)(void *arg, unsigned from, const struct mpi_message *message);
+	void *arg;
+	MPI_Request next, alive; /* for the next messages of these channels */
+	struct mpi_message incoming;
+	MPI_Request *requests;
+	struct pending *pending; /* as many */
+	unsigned n, capacity;
+	long look_ns; /* until the next look */
+
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	bool woken;
+};
+
+static double now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1e6 + now.tv_nsec * 1e-3;
+}
+
+void mpi_link_abort(struct mpi_link *link, const char *format, ...)
+{
+	va_list arguments;
+	char text[512];
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	heddle_warn("loop %s over ranks: rank %u: %s; the run ends on all ranks", link->name,
+	            link->rank, text);
+	fflush(NULL);
+	MPI_Abort(MPI_COMM_WORLD, 1);
+	abort();
+}
+
+static void check(struct mpi_link *link, int error)
+{
+	char text[MPI_MAX_ERROR_STRING];
+	int length;
+
+	if (error == MPI_SUCCESS)
+		return;
+	MPI_Error_string(error, text, &length);
+	mpi_link_abort(link, "MPI: %s", text);
+}
+
+/* ---- silence ---- */
+
+static void alive_expect(struct mpi_link *link)
+{
+	check(link, MPI_Irecv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, MPI_CHANNEL_ALIVE, link->comm,
+	                      &link->alive));
+}
+
+static void alive_tell(struct mpi_link *link)
+{
+	unsigned first, end;
+
+	mpi_watch_others(&link->watch, &first, &end);
+	for (unsigned r = first; r < end; r++) {
+		MPI_Request request;
+
+		/* Nobody waits for these to arrive. */
+		check(link,
+		      MPI_Isend(NULL, 0, MPI_BYTE, r, MPI_CHANNEL_ALIVE, link->comm, &request));
+		check(link, MPI_Request_free(&request));
+	}
+}
+
+static void watch(struct mpi_link *link)
+{
+	double now = now_us();
+	MPI_Status status;
+	int silent, flag;
+
+	for (;;) {
+		check(link, MPI_Test(&link->alive, &flag, &status));
+		if (!flag)
+			break;
+		mpi_watch_heard(&link->watch, status.MPI_SOURCE, now);
+		alive_expect(link);
+	}
+	if (mpi_watch_due(&link->watch, now))
+		alive_tell(link);
+	silent = mpi_watch_silent(&link->watch, now);
+	if (silent >= 0)
+		mpi_link_abort(link,
+		               "rank %d has not been heard of for %g s (HEDDLE_NODE_TIMEOUT): it "
+		               "hangs, has ended, or has not begun this loop",
+		               silent, link->watch.limit_us * 1e-6);
+}
+
+/* ---- the link of a communicator ---- */
+
+static int link_keyval = MPI_KEYVAL_INVALID;
+
+static void link_free(struct mpi_link *link)
+{
+	mpi_watch_fini(&link->watch);
+	pthread_mutex_destroy(&link->mutex);
+	pthread_cond_destroy(&link->cond);
+	free(link->requests);
+	free(link->pending);
+	free(link);
+}
+
+/* The program frees its communicator, or ends MPI. */
+static int link_forget(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+	struct mpi_link *link = value;
+
+	MPI_Comm_free(&link->comm);
+	link_free(link);
+	return MPI_SUCCESS;
+}
+
+/* Which ranks have not come, as far as rank 0 can tell: those that have, and are tired of waiting,
+ * tell it. Nothing else is lost then: the program ends. */
+static void absent_name(struct mpi_link *link, MPI_Comm comm, char *text, size_t size)
+{
+	double end = now_us() + link->watch.limit_us / 4 + 1e6;
+	struct timespec nap = {0, LOOK_MOST_NS};
+	size_t length = 0;
+	int flag;
+
+	for (unsigned r = 0; r < link->nranks && !link->rank; r++)
+		link->watch.heard[r] = 0;
+	while (!link->rank && now_us() < end) {
+		MPI_Status status;
+
+		MPI_Iprobe(MPI_ANY_SOURCE, MPI_CHANNEL_ALIVE, comm, &flag, &status);
+		if (!flag) {
+			nanosleep(&nap, NULL);
+			continue;
+		}
+		MPI_Recv(NULL, 0, MPI_BYTE, status.MPI_SOURCE, MPI_CHANNEL_ALIVE, comm,
+		         MPI_STATUS_IGNORE);
+		link->watch.heard[status.MPI_SOURCE] = 1;
+	}
+	text[0] = '\0';
+	for (unsigned r = 1; r < link->nranks && !link->rank && length < size; r++)
+		if (!link->watch.heard[r])
+			length += snprintf(text + length, size - length, " %u", r);
+}
+
+/* Not all ranks have come in time. Rank 0 names them; where it is missing itself, another does. */
+static void absent_abort(struct mpi_link *link, MPI_Comm comm)
+{
+	double limit = link->watch.limit_us;
+	struct timespec patience = {2 + limit / 4e6 * 2, 0};
+	char text[256];
+
+	if (link->rank) {
+		MPI_Request request;
+
+		MPI_Isend(NULL, 0, MPI_BYTE, 0, MPI_CHANNEL_ALIVE, comm, &request);
+		nanosleep(&patience, NULL);
+		mpi_link_abort(link,
+		               "rank 0, or a rank that it waits for, has not begun this loop "
+		               "within %g s (HEDDLE_NODE_TIMEOUT)",
+		               (limit + patience.tv_sec * 1e6) * 1e-6);
+	}
+	absent_name(link, comm, text, sizeof(text));
+	mpi_link_abort(link,
+	               "after %g s (HEDDLE_NODE_TIMEOUT) these ranks have not begun this "
+	               "loop:%s",
+	               limit * 1e-6, text);
+}
+
+/* A communicator of our own takes all ranks to be there. */
+static void comm_make(struct mpi_link *link, MPI_Comm comm)
+{
+	double begin = now_us();
+	MPI_Request request;
+	int flag = 0;
+
+	check(link, MPI_Comm_idup(comm, &link->comm, &request));
+	for (;;) {
+		check(link, MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+		if (flag)
+			break;
+		if (link->watch.limit_us > 0 && now_us() - begin > link->watch.limit_us)
+			absent_abort(link, comm);
+		mpi_link_wait(link);
+	}
+	check(link, MPI_Comm_set_errhandler(link->comm, MPI_ERRORS_RETURN));
+}
+
+static void next_expect(struct mpi_link *link)
+{
+	check(link, MPI_Irecv(&link->incoming, sizeof(link->incoming), MPI_BYTE, MPI_ANY_SOURCE,
+	                      MPI_CHANNEL_MESSAGE, link->comm, &link->next));
+}
+
+static int link_make(MPI_Comm comm, double limit_us, const char *name, struct mpi_link **into)
+{
+	struct mpi_link *link = calloc(1, sizeof(*link));
+	pthread_condattr_t attributes;
+	int rank, nranks;
+
+	if (!link)
+		return -ENOMEM;
+	MPI_Comm_rank(comm, &rank);
+	MPI_Comm_size(comm, &nranks);
+	link->rank = rank;
+	link->nranks = nranks;
+	link->name = name;
+	link->look_ns = LOOK_LEAST_NS;
+	pthread_mutex_init(&link->mutex, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&link->cond, &attributes);
+	pthread_condattr_destroy(&attributes);
+	if (mpi_watch_init(&link->watch, rank, nranks, limit_us)) {
+		link_free(link);
+		return -ENOMEM;
+	}
+	comm_make(link, comm);
+	*into = link;
+	return 0;
+}
+
+int mpi_link_open(MPI_Comm comm, double timeout_s, const char *name, struct mpi_link **into)
+{
+	struct mpi_link *link;
+	int known = 0, status;
+
+	if (link_keyval == MPI_KEYVAL_INVALID)
+		MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, link_forget, &link_keyval, NULL);
+	MPI_Comm_get_attr(comm, link_keyval, &link, &known);
+	if (!known) {
+		status = link_make(comm, timeout_s * 1e6, name, &link);
+		if (status)
+			return status;
+		MPI_Comm_set_attr(comm, link_keyval, link);
+	}
+	link->name = name;
+	link->watch.limit_us = timeout_s * 1e6;
+	mpi_watch_begin(&link->watch, now_us());
+	next_expect(link);
+	alive_expect(link);
+	*into = link;
+	return 0;
+}
+
+static void expect_no_more(struct mpi_link *link, MPI_Request *request)
+{
+	check(link, MPI_Cancel(request));
+	check(link, MPI_Wait(request, MPI_STATUS_IGNORE));
+}
+
+void mpi_link_close(struct mpi_link *link)
+{
+	expect_no_more(link, &link->next);
+	expect_no_more(link, &link->alive);
+	link->handle = NULL;
+	link->name = NULL;
+}
+
+unsigned mpi_link_rank(const struct mpi_link *link)
+{
+	return link->rank;
+}
+
+unsigned mpi_link_ranks(const struct mpi_link *link)
+{
+	return link->nranks;
+}
+
+MPI_Comm mpi_link_comm(const struct mpi_link *link)
+{
+	return link->comm;
+}
+
+/* ---- transfers ---- */
+
+static MPI_Request *pending_add(struct mpi_link *link, void (*done)(void *arg), void *arg,
+                                void *copy)
+{
+	if (link->n == link->capacity) {
+		unsigned capacity = link->capacity ? 2 * link->capacity : 64;
+		MPI_Request *requests = realloc(link->requests, capacity * sizeof(*requests));
+		struct pending *pending;
+
+		if (requests)
+			link->requests = requests;
+		pending = requests ? realloc(link->pending, capacity * sizeof(*pending)) : NULL;
+		if (!pending)
+			mpi_link_abort(link, "no memory for %u transfers", capacity);
+		link->pending = pending;
+		link->capacity = capacity;
+	}
+	link->pending[link->n] = (struct pending){done, arg, copy};
+	return &link->requests[link->n++];
+}
+
+void mpi_link_serve(struct mpi_link *link,
+                    void (*handle)(void *arg, unsigned from, const struct mpi_message *message),
+                    void *arg)
+{
+	link->handle = handle;
+	link->arg = arg;
+}
+
+static struct mpi_message *message_copy(struct mpi_link *link, const struct mpi_message *message)
+{
+	struct mpi_message *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		mpi_link_abort(link, "no memory for a message");
+	*copy = *message;
+	return copy;
+}
+
+void mpi_link_tell(struct mpi_link *link, unsigned to, const struct mpi_message *message)
+{
+	void *copy = message_copy(link, message);
+
+	check(link, MPI_Isend(copy, sizeof(*message), MPI_BYTE, to, MPI_CHANNEL_MESSAGE, link->comm,
+	                      pending_add(link, NULL, NULL, copy)));
+}
+
+void mpi_link_tell_surely(struct mpi_link *link, unsigned to, const struct mpi_message *message,
+                          void (*done)(void *arg), void *arg)
+{
+	void *copy = message_copy(link, message);
+
+	check(link, MPI_Issend(copy, sizeof(*message), MPI_BYTE, to, MPI_CHANNEL_MESSAGE,
+	                       link->comm, pending_add(link, done, arg, copy)));
+}
+
+size_t mpi_rows_most(size_t row)
+{
+	return row < TRANSFER_MOST ? TRANSFER_MOST / row : 1;
+}
+
+/* Rows that lie close are one piece of memory. */
+static MPI_Datatype rows_type(struct mpi_link *link, const struct mpi_rows *rows)
+{
+	MPI_Datatype type;
+
+	if (rows->row > INT_MAX)
+		mpi_link_abort(link, "rows of more than %d bytes cannot be sent", INT_MAX);
+	if (rows->row == rows->pitch)
+		check(link, MPI_Type_contiguous(rows->n * rows->row, MPI_BYTE, &type));
+	else
+		check(link,
+		      MPI_Type_create_hvector(rows->n, rows->row, rows->pitch, MPI_BYTE, &type));
+	check(link, MPI_Type_commit(&type));
+	return type;
+}
+
+void mpi_link_send(struct mpi_link *link, unsigned to, enum mpi_channel channel,
+                   const struct mpi_rows *rows, void (*done)(void *arg), void *arg)
+{
+	MPI_Datatype type = rows_type(link, rows);
+
+	check(link, MPI_Issend(rows->at, 1, type, to, channel, link->comm,
+	                       pending_add(link, done, arg, NULL)));
+	check(link, MPI_Type_free(&type));
+}
+
+void mpi_link_receive(struct mpi_link *link, unsigned from, enum mpi_channel channel,
+                      const struct mpi_rows *rows, void (*done)(void *arg), void *arg)
+{
+	MPI_Datatype type = rows_type(link, rows);
+
+	check(link, MPI_Irecv(rows->at, 1, type, from, channel, link->comm,
+	                      pending_add(link, done, arg, NULL)));
+	check(link, MPI_Type_free(&type));
+}
+
+void mpi_link_broadcast(struct mpi_link *link, unsigned root, const struct mpi_rows *rows,
+                        void (*done)(void *arg), void *arg)
+{
+	MPI_Datatype type = rows_type(link, rows);
+
+	check(link,
+	      MPI_Ibcast(rows->at, 1, type, root, link->comm, pending_add(link, done, arg, NULL)));
+	check(link, MPI_Type_free(&type));
+}
+
+void mpi_link_gather(struct mpi_link *link, const void *own, void *all, size_t bytes,
+                     void (*done)(void *arg), void *arg)
+{
+	check(link, MPI_Iallgather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, link->comm,
+	                           pending_add(link, done, arg, NULL)));
+}
+
+unsigned mpi_link_under_way(const struct mpi_link *link)
+{
+	return link->n;
+}
+
+/* ---- progress ---- */
+
+/* Ends one transfer that is over, if there is one. */
+static bool transfer_end(struct mpi_link *link)
+{
+	struct pending ended;
+	int index, flag;
+
+	if (!link->n)
+		return false;
+	check(link, MPI_Testany(link->n, link->requests, &index, &flag, MPI_STATUS_IGNORE));
+	if (!flag || index == MPI_UNDEFINED)
+		return false;
+	ended = link->pending[index];
+	link->n--;
+	link->pending[index] = link->pending[link->n];
+	link->requests[index] = link->requests[link->n];
+	free(ended.copy);
+	if (ended.done)
+		ended.done(ended.arg);
+	return true;
+}
+
+/* Handles one short message, if there is one. */
+static bool message_take(struct mpi_link *link)
+{
+	struct mpi_message message;
+	MPI_Status status;
+	int flag;
+
+	if (!link->handle)
+		return false;
+	check(link, MPI_Test(&link->next, &flag, &status));
+	if (!flag)
+		return false;
+	message = link->incoming;
+	next_expect(link);
+	mpi_watch_heard(&link->watch, status.MPI_SOURCE, now_us());
+	link->handle(link->arg, status.MPI_SOURCE, &message);
+	return true;
+}
+
+void mpi_link_progress(struct mpi_link *link)
+{
+	while (transfer_end(link) || message_take(link))
+		link->look_ns = LOOK_LEAST_NS;
+	watch(link);
+}
+
+void mpi_link_wait(struct mpi_link *link)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += link->look_ns;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	link->look_ns = 2 * link->look_ns < LOOK_MOST_NS ? 2 * link->look_ns : LOOK_MOST_NS;
+	pthread_mutex_lock(&link->mutex);
+	while (!link->woken &&
+	       pthread_cond_timedwait(&link->cond, &link->mutex, &until) != ETIMEDOUT)
+		;
+	link->woken = false;
+	pthread_mutex_unlock(&link->mutex);
+}
+
+void mpi_link_wake(struct mpi_link *link)
+{
+	pthread_mutex_lock(&link->mutex);
+	link->woken = true;
+	pthread_cond_signal(&link->cond);
+	pthread_mutex_unlock(&link->mutex);
+}
+
+void mpi_link_until(struct mpi_link *link, const bool *condition)
+{
+	for (mpi_link_progress(link); !*condition; mpi_link_progress(link))
+		mpi_link_wait(link);
+}

@@ -1,0 +1,107 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What ranks tell and send each other. Only the thread that runs the loop calls MPI: whoever waits
+ * makes progress, and serves the requests of others meanwhile.
+ *
+ * A rank that fails here ends the program on all ranks: the others could wait for it forever.
+ */
+#ifndef HEDDLE_MPI_LINK_H
+#define HEDDLE_MPI_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <mpi.h>
+
+/** A short message. What the numbers mean depends on the type. */
+struct mpi_message {
+	uint32_t type;
+	int32_t status;
+	uint32_t array;
+	int32_t rank;
+	uint64_t first, n;
+	double us;
+};
+
+/** Channels: messages of one channel from one rank arrive in order. */
+enum mpi_channel {
+	MPI_CHANNEL_MESSAGE,
+	MPI_CHANNEL_ALIVE,
+	MPI_CHANNEL_AGREE,
+	MPI_CHANNEL_IN,
+	MPI_CHANNEL_OUT,
+	MPI_CHANNEL_SUM
+};
+
+struct mpi_link;
+
+/** The link of a communicator's ranks. It is made once for each communicator and freed with it.
+ * @param timeout_s seconds of silence that end the program; 0: none does
+ * @param name of the loop, for messages
+ * @return 0; -ENOMEM */
+int mpi_link_open(MPI_Comm comm, double timeout_s, const char *name, struct mpi_link **link);
+
+/** Ends what the loop used of it. */
+void mpi_link_close(struct mpi_link *link);
+
+unsigned mpi_link_rank(const struct mpi_link *link);
+unsigned mpi_link_ranks(const struct mpi_link *link);
+MPI_Comm mpi_link_comm(const struct mpi_link *link);
+
+/** From now on short messages are handed over, in mpi_link_progress(). Before, they wait. */
+void mpi_link_serve(struct mpi_link *link,
+                    void (*handle)(void *arg, unsigned from, const struct mpi_message *message),
+                    void *arg);
+
+/** Sends a short message. */
+void mpi_link_tell(struct mpi_link *link, unsigned to, const struct mpi_message *message);
+
+/** As mpi_link_tell(), and done() is called once the other rank has it. */
+void mpi_link_tell_surely(struct mpi_link *link, unsigned to, const struct mpi_message *message,
+                          void (*done)(void *arg), void *arg);
+
+/** Part of an array in main memory, for a transfer: rows of `row` bytes, `pitch` bytes apart. */
+struct mpi_rows {
+	void *at;
+	size_t n, row, pitch;
+};
+
+/** Sends or receives rows; done(arg) is called when that is over. What is sent counts as sent once
+ * the other rank has begun to receive it. */
+void mpi_link_send(struct mpi_link *link, unsigned to, enum mpi_channel channel,
+                   const struct mpi_rows *rows, void (*done)(void *arg), void *arg);
+void mpi_link_receive(struct mpi_link *link, unsigned from, enum mpi_channel channel,
+                      const struct mpi_rows *rows, void (*done)(void *arg), void *arg);
+
+/** Sends rows of one rank to all. All ranks call it in the same order. */
+void mpi_link_broadcast(struct mpi_link *link, unsigned root, const struct mpi_rows *rows,
+                        void (*done)(void *arg), void *arg);
+
+/** All ranks send `bytes` bytes to all. */
+void mpi_link_gather(struct mpi_link *link, const void *own, void *all, size_t bytes,
+                     void (*done)(void *arg), void *arg);
+
+/** Most rows of these that one transfer can have. */
+size_t mpi_rows_most(size_t row);
+
+/** Makes progress with all that was begun. */
+void mpi_link_progress(struct mpi_link *link);
+
+/** Transfers under way, sent messages included. */
+unsigned mpi_link_under_way(const struct mpi_link *link);
+
+/** Waits until mpi_link_wake(), or until it is time to look for messages again. */
+void mpi_link_wait(struct mpi_link *link);
+
+/** Any thread may call it. */
+void mpi_link_wake(struct mpi_link *link);
+
+/** Makes progress until *condition. */
+void mpi_link_until(struct mpi_link *link, const bool *condition);
+
+/** Ends the program on all ranks, after a message. */
+void mpi_link_abort(struct mpi_link *link, const char *format, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,188 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A loop over ranks from its beginning to its end.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "partition/mpi/node_private.h"
+#include "support/message.h"
+#include "support/variables.h"
+
+static void node_told(void *arg, unsigned from, const struct mpi_message *message)
+{
+	struct node *node = arg;
+
+	switch (message->type) {
+	case NODE_ASK:
+		node_share_ask(node, from);
+		return;
+	case NODE_GRANT:
+		node_granted(node, message);
+		return;
+	case NODE_COMPLETED:
+		node_share_completed(node, from, message);
+		return;
+	case NODE_FETCH:
+		node_fetch(node, from, message);
+		return;
+	case NODE_RESULT:
+		node_result(node, from, message);
+		return;
+	case NODE_END:
+		node_ended(node);
+		return;
+	case NODE_BYE:
+		node_share_bye(node);
+		return;
+	default:
+		node->done = true;
+		node->status = message->status;
+		node->failed = message->rank;
+	}
+}
+
+/* From the first claim until all results have arrived. */
+static int node_run(struct node *node)
+{
+	node->begin_us = node->ran_us = starpu_timing_now();
+	mpi_link_serve(node->link, node_told, node);
+	while (!node->done) {
+		mpi_link_progress(node->link);
+		if (!node_step(node) && !node->done)
+			mpi_link_wait(node->link);
+	}
+	if (node->status)
+		return heddle_refuse(node->status, "loop %s over ranks: it failed on rank %d: %s",
+		                     node->name, node->failed, strerror(-node->status));
+	node_arrays_collect(node);
+	return 0;
+}
+
+static void stats_tell(struct node *node, struct heddle_mpi_rank_stats *ranks)
+{
+	bool all = ranks;
+
+	/* All take part, whether they want it or not. */
+	if (!all)
+		ranks = calloc(node->nranks, sizeof(*ranks));
+	if (!ranks)
+		mpi_link_abort(node->link, "no memory for %u ranks", node->nranks);
+	node->stats.us = starpu_timing_now() - node->begin_us;
+	node->sums->us = node->stats.us;
+	mpi_link_gather(node->link, &node->stats, ranks, sizeof(node->stats), NULL, NULL);
+	while (mpi_link_under_way(node->link)) {
+		mpi_link_progress(node->link);
+		if (mpi_link_under_way(node->link))
+			mpi_link_wait(node->link);
+	}
+	if (!all)
+		free(ranks);
+}
+
+static int node_go(struct node *node, const struct heddle_mpi_place *places,
+                   struct heddle_mpi_rank_stats *ranks)
+{
+	int status = node_agree(node, places), own;
+
+	if (status)
+		return status;
+	own = node_arrays_prepare(node);
+	if (!own)
+		own = node_share_begin(node);
+	status = node_all(node, own);
+	if (status)
+		return status;
+	node_arrays_spread(node);
+	status = node_run(node);
+	if (!status)
+		stats_tell(node, ranks);
+	return status;
+}
+
+static void node_free(struct node *node)
+{
+	mpi_link_close(node->link);
+	node_ranges_finish(node);
+	node_arrays_finish(node);
+	node_share_end(node);
+	for (unsigned i = 0; i < MPI_MAXARRAYS; i++)
+		node_array_release(&node->arrays[i]);
+	free(node->sums);
+	free(node);
+}
+
+static struct node *node_new(const struct heddle_loop *loop)
+{
+	struct node *node = calloc(1, sizeof(*node));
+
+	if (!node)
+		return NULL;
+	node->sums = calloc(2, sizeof(*node->sums));
+	node->loop = loop;
+	node->name = loop->name                             ? loop->name
+	             : loop->codelet && loop->codelet->name ? loop->codelet->name
+	                                                    : "loop";
+	gethostname(node->stats.host, sizeof(node->stats.host) - 1);
+	for (unsigned r = 0; r < NODE_RANGES; r++)
+		node->ranges[r].node = node;
+	if (!node->sums) {
+		free(node);
+		return NULL;
+	}
+	return node;
+}
+
+/* What cannot be told to other ranks. */
+static int mpi_check(const struct heddle_loop *loop, MPI_Comm comm)
+{
+	int ready = 0, over = 0, level, main_thread = 0, inter = 0;
+
+	if (!loop)
+		return heddle_refuse(-EINVAL, "a loop over ranks without a loop");
+	MPI_Initialized(&ready);
+	MPI_Finalized(&over);
+	if (!ready || over)
+		return heddle_refuse(-EINVAL, "a loop over ranks %s",
+		                     over ? "after MPI_Finalize()" : "before MPI_Init()");
+	MPI_Query_thread(&level);
+	MPI_Is_thread_main(&main_thread);
+	if (level < MPI_THREAD_SERIALIZED && !main_thread)
+		return heddle_refuse(-EINVAL, "a loop over ranks on a thread that must not call "
+		                              "MPI (MPI_Init_thread())");
+	if (comm != MPI_COMM_NULL)
+		MPI_Comm_test_inter(comm, &inter);
+	if (comm == MPI_COMM_NULL || inter)
+		return heddle_refuse(-EINVAL, "a loop over ranks of %s",
+		                     inter ? "an inter-communicator" : "MPI_COMM_NULL");
+	return 0;
+}
+
+int heddle_mpi_loop_run(const struct heddle_loop *loop, MPI_Comm comm,
+                        const struct heddle_mpi_place *places, struct heddle_mpi_rank_stats *ranks,
+                        struct heddle_loop_stats *stats)
+{
+	double timeout = heddle_variable_number(HEDDLE_VARIABLE_NODE_TIMEOUT);
+	int status = mpi_check(loop, comm);
+	struct node *node;
+
+	if (status)
+		return status;
+	node = node_new(loop);
+	if (!node || mpi_link_open(comm, timeout, node->name, &node->link)) {
+		heddle_warn("a loop over ranks: no memory; the run ends on all ranks");
+		MPI_Abort(comm, 1);
+	}
+	node->rank = mpi_link_rank(node->link);
+	node->nranks = mpi_link_ranks(node->link);
+	status = node_go(node, places, ranks);
+	if (!status && stats)
+		*stats = *node->sums;
+	node_free(node);
+	return status;
+}

@@ -1,0 +1,175 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the files of a loop over ranks share. A node is a rank's side of the loop: its arrays, the
+ * ranges that it has, and on rank 0 the claims of all. One thread does it all, the one that called
+ * heddle_mpi_loop_run(); StarPU's threads only say that a range is computed.
+ */
+#ifndef HEDDLE_MPI_NODE_PRIVATE_H
+#define HEDDLE_MPI_NODE_PRIVATE_H
+
+#include <stdbool.h>
+
+#include <heddle/mpi.h>
+
+#include "partition/mpi/agreement.h"
+#include "partition/mpi/claims.h"
+#include "partition/mpi/layout.h"
+#include "partition/mpi/link_mpi.h"
+
+/* An array, of which this rank may have a part. */
+struct node_array {
+	struct heddle_access access;
+	struct heddle_mpi_place place;
+	struct mpi_array_agreed agreed;
+	struct mpi_layout layout; /* who has what; of an array that is everywhere rank 0 has all */
+	struct mpi_units own;     /* what this rank has */
+	char *at;                 /* where that lies */
+	size_t pitch;             /* bytes from a unit to the next */
+	bool held;                /* the program's handle is acquired */
+	/* HEDDLE_WHOLE and HEDDLE_REDUCE: what the rank's loops use. */
+	starpu_data_handle_t handle;
+	char *copy; /* where the rank has no array of its own; packed */
+};
+
+/* Part of an array for a range. */
+struct range_part {
+	struct mpi_units units;
+	starpu_data_handle_t handle;
+	char *at;
+	size_t pitch;
+	bool in_place; /* in the rank's own array */
+	char *copy;    /* else here, packed; kept for later ranges */
+	size_t room;   /* bytes of it */
+};
+
+enum range_state {
+	RANGE_FREE,
+	RANGE_ASKED,    /* rank 0 shall say which iterations */
+	RANGE_ARRIVING, /* its inputs are under way */
+	RANGE_READY,
+	RANGE_RUNNING,
+	RANGE_LEAVING /* its results are under way */
+};
+
+/* A range that the rank has, or room for one. */
+struct node_range {
+	struct node *node;
+	enum range_state state;
+	struct mpi_range range;
+	struct range_part parts[MPI_MAXARRAYS];
+	unsigned under_way; /* transfers */
+	double asked_us;
+	struct heddle_loop_request *request;
+	starpu_data_handle_t watched; /* acquired when the loop has ended */
+	bool ended;                   /* the loop has; atomic */
+};
+
+/* One is computed, the next arrives, and the results of the one before leave. */
+#define NODE_RANGES 3
+
+/* Rank 0: who gets what. */
+struct node_share {
+	struct mpi_claims *claims;
+	bool *asking; /* ranks that wait for a range */
+	bool ended;   /* all have been told that no more comes */
+	unsigned byes;
+	int status; /* of the first range that failed */
+	int failed; /* the rank where it did */
+};
+
+struct node {
+	const struct heddle_loop *loop;
+	const char *name;
+	struct mpi_link *link;
+	unsigned rank, nranks;
+	unsigned narrays;
+	struct node_array arrays[MPI_MAXARRAYS];
+	struct node_range ranges[NODE_RANGES];
+	struct node_share share;
+	bool ending; /* no more ranges come */
+	bool bye;    /* rank 0 knows that this one has nothing under way */
+	bool done;   /* nothing of any rank is under way */
+	int status;  /* of the loop, once done; before, of this rank's part */
+	int failed;  /* the rank that failed */
+
+	unsigned summing; /* the rank whose sums are added */
+
+	double begin_us, ran_us; /* its begin; when the latest range ended */
+	struct heddle_mpi_rank_stats stats;
+	struct heddle_loop_stats *sums; /* of this rank's workers; behind it, of one range */
+};
+
+/* What the messages say. */
+enum node_message {
+	NODE_ASK,       /* to rank 0: a range, please */
+	NODE_GRANT,     /* from rank 0: iterations first to first + n - 1 */
+	NODE_COMPLETED, /* to rank 0: n iterations took us, or failed */
+	NODE_FETCH,     /* send n units of the array, from first on */
+	NODE_RESULT,    /* these units of the array follow */
+	NODE_END,       /* from rank 0: no more ranges */
+	NODE_BYE,       /* to rank 0: nothing is under way here */
+	NODE_DONE       /* from rank 0: nothing is under way anywhere */
+};
+
+/* ---- agree_starpu.c ---- */
+
+/* Whether this rank can do its part, and all want the same. Sets the arrays.
+ * @return 0; a negative errno value, the same on all ranks, after a message */
+int node_agree(struct node *node, const struct heddle_mpi_place *places);
+/* Whether all ranks have got so far.
+ * @param status of this rank
+ * @return 0, or the status of the first rank that has one, after a message */
+int node_all(struct node *node, int status);
+
+/* ---- array_starpu.c ---- */
+
+/* Takes what the program's handle says of the rank's part, and holds it in main memory.
+ * @return 0; -errno after a message */
+int node_array_hold(struct node *node, unsigned i, struct mpi_array_description *says);
+void node_array_release(struct node_array *array);
+static inline size_t node_array_unit(const struct node_array *array)
+{
+	return array->agreed.nx * array->agreed.elemsize;
+}
+static inline bool node_array_shared(const struct node_array *array)
+{
+	return array->access.share == HEDDLE_WHOLE || array->access.share == HEDDLE_REDUCE;
+}
+/* Where the rank has units that are its own. */
+char *node_array_at(const struct node_array *array, size_t first);
+/* Registers units that lie in main memory. */
+void node_array_register(const struct node_array *array, char *at, size_t pitch, size_t units,
+                         starpu_data_handle_t *handle);
+/* Makes what loops share of arrays that are read whole, or added to.
+ * @return 0; -ENOMEM */
+int node_arrays_prepare(struct node *node);
+/* Sends what is read whole to all ranks. */
+void node_arrays_spread(struct node *node);
+/* Adds up sums, and sends results to all ranks where all want them. */
+void node_arrays_collect(struct node *node);
+void node_arrays_finish(struct node *node);
+
+/* ---- share_mpi.c ---- */
+
+/* @return 0; -errno after a message */
+int node_share_begin(struct node *node);
+void node_share_end(struct node *node);
+/* Rank 0: what others tell it. */
+void node_share_ask(struct node *node, unsigned rank);
+void node_share_completed(struct node *node, unsigned rank, const struct mpi_message *message);
+void node_share_bye(struct node *node);
+
+/* ---- range_starpu.c ---- */
+
+/* What this rank is told. */
+void node_granted(struct node *node, const struct mpi_message *message);
+void node_fetch(struct node *node, unsigned from, const struct mpi_message *message);
+void node_result(struct node *node, unsigned from, const struct mpi_message *message);
+void node_ended(struct node *node);
+/* Does what can be done now.
+ * @return whether it did something */
+bool node_step(struct node *node);
+void node_ranges_finish(struct node *node);
+
+#endif

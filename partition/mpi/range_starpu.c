@@ -1,0 +1,441 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The ranges of a rank: asked for, fetched, computed as loops, and sent home.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <heddle/memory.h>
+
+#include "partition/loop/window.h"
+#include "partition/mpi/node_private.h"
+#include "support/message.h"
+
+static unsigned count(const struct node *node, enum range_state state)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < NODE_RANGES; i++)
+		n += node->ranges[i].state == state;
+	return n;
+}
+
+static struct node_range *find(struct node *node, enum range_state state)
+{
+	for (unsigned i = 0; i < NODE_RANGES; i++)
+		if (node->ranges[i].state == state)
+			return &node->ranges[i];
+	return NULL;
+}
+
+static void tell_completed(struct node *node, size_t n, double us, int status)
+{
+	mpi_link_tell(
+	    node->link, 0,
+	    &(struct mpi_message){.type = NODE_COMPLETED, .n = n, .us = us, .status = status});
+}
+
+/* ---- parts of arrays ---- */
+
+static struct mpi_units window(const struct node_array *array, struct mpi_range range)
+{
+	const struct heddle_access *access = &array->access;
+	struct loop_cut cut = {.units = array->agreed.units,
+	                       .per_iteration = access->per_iteration ? access->per_iteration : 1,
+	                       .halo = access->share == HEDDLE_HALO ? access->halo : 0};
+	struct loop_window found = loop_window(&cut, range.start, range.n);
+
+	return (struct mpi_units){found.first, found.count};
+}
+
+/* Where the part lies: in the rank's own array, or in a copy. */
+static int part_place(const struct node_array *array, struct range_part *part)
+{
+	size_t unit = node_array_unit(array), bytes = part->units.count * unit;
+
+	part->in_place = array->at && mpi_units_within(part->units, array->own);
+	if (part->in_place) {
+		part->at = node_array_at(array, part->units.first);
+		part->pitch = array->pitch;
+		return 0;
+	}
+	if (bytes > part->room) {
+		if (part->copy)
+			heddle_free(part->copy, part->room);
+		part->copy = NULL;
+		part->room = 0;
+		if (heddle_malloc((void **)&part->copy, bytes))
+			return -ENOMEM;
+		part->room = bytes;
+	}
+	part->at = part->copy;
+	part->pitch = unit;
+	return 0;
+}
+
+static char *part_at(const struct range_part *part, size_t first)
+{
+	return part->at + (first - part->units.first) * part->pitch;
+}
+
+static void rows_copy(char *to, size_t to_pitch, const char *from, size_t from_pitch, size_t row,
+                      size_t n)
+{
+	for (size_t i = 0; i < n && (to_pitch != row || from_pitch != row); i++)
+		memcpy(to + i * to_pitch, from + i * from_pitch, row);
+	if (to_pitch == row && from_pitch == row)
+		memcpy(to, from, n * row);
+}
+
+static void transfer_ended(void *arg)
+{
+	struct node_range *range = arg;
+
+	range->under_way--;
+}
+
+/* Fetches what the loop reads of a part, from whomever has it. */
+static void part_fetch(struct node_range *range, unsigned i)
+{
+	struct node *node = range->node;
+	struct node_array *array = &node->arrays[i];
+	struct range_part *part = &range->parts[i];
+	size_t unit = node_array_unit(array), most = mpi_rows_most(unit);
+	struct mpi_units left = part->units, piece;
+	unsigned from;
+
+	while ((piece = mpi_layout_cut(&array->layout, &left, most, &from)).count) {
+		char *at = part_at(part, piece.first);
+
+		if (from == node->rank) {
+			rows_copy(at, part->pitch, node_array_at(array, piece.first), array->pitch,
+			          unit, piece.count);
+			continue;
+		}
+		mpi_link_receive(node->link, from, MPI_CHANNEL_IN,
+		                 &(struct mpi_rows){at, piece.count, unit, part->pitch},
+		                 transfer_ended, range);
+		mpi_link_tell(
+		    node->link, from,
+		    &(struct mpi_message){
+		        .type = NODE_FETCH, .array = i, .first = piece.first, .n = piece.count});
+		range->under_way++;
+		node->stats.bytes_received += piece.count * unit;
+	}
+}
+
+/* Sends results to whomever wants them. */
+static void part_send(struct node_range *range, unsigned i)
+{
+	struct node *node = range->node;
+	struct node_array *array = &node->arrays[i];
+	struct range_part *part = &range->parts[i];
+	size_t unit = node_array_unit(array), most = mpi_rows_most(unit);
+	struct mpi_units left = part->units, piece;
+	unsigned to;
+
+	while ((piece = mpi_layout_cut(&array->layout, &left, most, &to)).count) {
+		char *at = part_at(part, piece.first);
+
+		if (to == node->rank) {
+			if (!part->in_place)
+				rows_copy(node_array_at(array, piece.first), array->pitch, at,
+				          part->pitch, unit, piece.count);
+			continue;
+		}
+		mpi_link_tell_surely(
+		    node->link, to,
+		    &(struct mpi_message){
+		        .type = NODE_RESULT, .array = i, .first = piece.first, .n = piece.count},
+		    transfer_ended, range);
+		mpi_link_send(node->link, to, MPI_CHANNEL_OUT,
+		              &(struct mpi_rows){at, piece.count, unit, part->pitch},
+		              transfer_ended, range);
+		range->under_way += 2;
+		node->stats.bytes_sent += piece.count * unit;
+	}
+}
+
+/* ---- what others want ---- */
+
+static struct mpi_rows own_rows(struct node *node, const struct mpi_message *message)
+{
+	struct node_array *array = &node->arrays[message->array];
+
+	if (message->array >= node->narrays || !array->at ||
+	    !mpi_units_within((struct mpi_units){message->first, message->n}, array->own))
+		mpi_link_abort(node->link, "another rank wants what this one does not have");
+	return (struct mpi_rows){node_array_at(array, message->first), message->n,
+	                         node_array_unit(array), array->pitch};
+}
+
+void node_fetch(struct node *node, unsigned from, const struct mpi_message *message)
+{
+	struct mpi_rows rows = own_rows(node, message);
+
+	mpi_link_send(node->link, from, MPI_CHANNEL_IN, &rows, NULL, NULL);
+	node->stats.bytes_sent += rows.n * rows.row;
+}
+
+void node_result(struct node *node, unsigned from, const struct mpi_message *message)
+{
+	struct mpi_rows rows = own_rows(node, message);
+
+	mpi_link_receive(node->link, from, MPI_CHANNEL_OUT, &rows, NULL, NULL);
+	node->stats.bytes_received += rows.n * rows.row;
+}
+
+/* ---- the life of a range ---- */
+
+/* This rank cannot compute it. */
+static void range_fail(struct node_range *range, int status)
+{
+	tell_completed(range->node, range->range.n, 0, status);
+	range->state = RANGE_FREE;
+	/* Rank 0 says when no more comes. */
+	range->node->status = status;
+}
+
+void node_granted(struct node *node, const struct mpi_message *message)
+{
+	struct node_range *range = find(node, RANGE_ASKED);
+	int status = 0;
+
+	range->range = (struct mpi_range){message->first, message->n};
+	range->state = RANGE_ARRIVING;
+	for (unsigned i = 0; !status && i < node->narrays; i++) {
+		if (node_array_shared(&node->arrays[i]))
+			continue;
+		range->parts[i].units = window(&node->arrays[i], range->range);
+		status = part_place(&node->arrays[i], &range->parts[i]);
+	}
+	if (status) {
+		range_fail(range, status);
+		return;
+	}
+	for (unsigned i = 0; i < node->narrays; i++)
+		if (!node_array_shared(&node->arrays[i]) && !range->parts[i].in_place &&
+		    node->arrays[i].access.mode & STARPU_R)
+			part_fetch(range, i);
+}
+
+/* The loop has ended. On one of StarPU's threads. */
+static void loop_ended(void *arg)
+{
+	struct node_range *range = arg;
+
+	starpu_data_release_on_node(range->watched, STARPU_MAIN_RAM);
+	__atomic_store_n(&range->ended, true, __ATOMIC_RELEASE);
+	mpi_link_wake(range->node->link);
+}
+
+static void handles_unregister(struct node_range *range)
+{
+	for (unsigned i = 0; i < range->node->narrays; i++)
+		if (range->parts[i].handle) {
+			starpu_data_unregister(range->parts[i].handle);
+			range->parts[i].handle = NULL;
+		}
+}
+
+/* The loop that computes the range. Its end is seen by who wants an array that it uses. */
+static int range_submit(struct node_range *range)
+{
+	struct node *node = range->node;
+	struct heddle_loop loop = *node->loop;
+	int status;
+
+	loop.first = range->range.start;
+	loop.n = range->range.n;
+	loop.total = node->loop->n;
+	range->watched = NULL;
+	for (unsigned i = 0; i < node->narrays; i++) {
+		struct node_array *array = &node->arrays[i];
+		struct range_part *part = &range->parts[i];
+
+		if (!node_array_shared(array))
+			node_array_register(array, part->at, part->pitch, part->units.count,
+			                    &part->handle);
+		loop.accesses[i].handle = array->handle ? array->handle : part->handle;
+		if (!range->watched || array->access.mode & STARPU_W)
+			range->watched = loop.accesses[i].handle;
+	}
+	range->ended = false;
+	status = heddle_loop_submit(&loop, &range->request);
+	if (status)
+		handles_unregister(range);
+	return status;
+}
+
+static void range_start(struct node_range *range)
+{
+	int status = range_submit(range);
+
+	if (status) {
+		range_fail(range, status);
+		return;
+	}
+	range->state = RANGE_RUNNING;
+	starpu_data_acquire_on_node_cb(range->watched, STARPU_MAIN_RAM, STARPU_RW, loop_ended,
+	                               range);
+}
+
+/* What the workers did in all ranges. */
+static void stats_add(struct heddle_loop_stats *sums, const struct heddle_loop_stats *stats,
+                      double since_us)
+{
+	unsigned s;
+
+	memcpy(sums->strategy, stats->strategy, sizeof(sums->strategy));
+	sums->clock = stats->clock;
+	sums->learning_us += stats->learning_us;
+	sums->overhead_us += stats->overhead_us;
+	sums->blocks += stats->blocks;
+	sums->retried += stats->retried;
+	for (unsigned w = 0; w < stats->nworkers; w++) {
+		const struct heddle_worker_stats *worker = &stats->workers[w];
+
+		for (s = 0; s < sums->nworkers && sums->workers[s].id != worker->id; s++)
+			;
+		if (s == sums->nworkers) {
+			sums->workers[sums->nworkers++] = *worker;
+		} else {
+			sums->workers[s].iterations += worker->iterations;
+			sums->workers[s].blocks += worker->blocks;
+			sums->workers[s].busy_us += worker->busy_us;
+			sums->workers[s].rate = worker->rate;
+		}
+		if (worker->finish_us > 0)
+			sums->workers[s].finish_us = since_us + worker->finish_us;
+	}
+}
+
+static void range_account(struct node_range *range, const struct heddle_loop_stats *stats)
+{
+	struct node *node = range->node;
+	double now = starpu_timing_now();
+	double since = range->asked_us > node->ran_us ? range->asked_us : node->ran_us;
+
+	stats_add(node->sums, stats, now - stats->us - node->begin_us);
+	node->stats.iterations += range->range.n;
+	node->stats.ranges++;
+	node->stats.busy_us += stats->us;
+	node->stats.finish_us = now - node->begin_us;
+	node->stats.rate = range->range.n / (now - since);
+	node->ran_us = now;
+	tell_completed(node, range->range.n, now - since, 0);
+}
+
+static void range_finish(struct node_range *range)
+{
+	struct heddle_loop_stats *stats = &range->node->sums[1];
+	int status = heddle_loop_wait(range->request, stats);
+
+	handles_unregister(range);
+	if (status) {
+		range_fail(range, status);
+		return;
+	}
+	range_account(range, stats);
+	range->state = RANGE_LEAVING;
+	for (unsigned i = 0; i < range->node->narrays; i++)
+		if (!node_array_shared(&range->node->arrays[i]) &&
+		    range->node->arrays[i].access.mode & STARPU_W)
+			part_send(range, i);
+}
+
+/* ---- one step ---- */
+
+/* What a range can do of itself. */
+static bool range_step(struct node_range *range)
+{
+	struct node *node = range->node;
+
+	switch (range->state) {
+	case RANGE_ARRIVING:
+		if (range->under_way)
+			return false;
+		/* After a failure elsewhere it would be computed for nothing. */
+		range->state = node->ending ? RANGE_FREE : RANGE_READY;
+		return true;
+	case RANGE_READY:
+		if (node->ending) {
+			range->state = RANGE_FREE;
+			return true;
+		}
+		if (count(node, RANGE_RUNNING))
+			return false;
+		range_start(range);
+		return true;
+	case RANGE_RUNNING:
+		if (!__atomic_load_n(&range->ended, __ATOMIC_ACQUIRE))
+			return false;
+		range_finish(range);
+		return true;
+	case RANGE_LEAVING:
+		if (range->under_way)
+			return false;
+		range->state = RANGE_FREE;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The next range is asked for when the one before begins, so that its data arrives meanwhile. */
+static bool ask(struct node *node)
+{
+	struct node_range *range = find(node, RANGE_FREE);
+
+	if (node->ending || node->status || !range || count(node, RANGE_ASKED) ||
+	    count(node, RANGE_ARRIVING) || count(node, RANGE_READY))
+		return false;
+	range->state = RANGE_ASKED;
+	range->asked_us = starpu_timing_now();
+	mpi_link_tell(node->link, 0, &(struct mpi_message){.type = NODE_ASK});
+	return true;
+}
+
+static bool say_bye(struct node *node)
+{
+	if (!node->ending || node->bye || count(node, RANGE_FREE) < NODE_RANGES ||
+	    mpi_link_under_way(node->link))
+		return false;
+	node->bye = true;
+	mpi_link_tell(node->link, 0, &(struct mpi_message){.type = NODE_BYE});
+	return true;
+}
+
+void node_ended(struct node *node)
+{
+	struct node_range *range = find(node, RANGE_ASKED);
+
+	if (range)
+		range->state = RANGE_FREE;
+	node->ending = true;
+}
+
+bool node_step(struct node *node)
+{
+	bool acted = false;
+
+	for (unsigned i = 0; i < NODE_RANGES; i++)
+		acted |= range_step(&node->ranges[i]);
+	acted |= ask(node);
+	return say_bye(node) || acted;
+}
+
+void node_ranges_finish(struct node *node)
+{
+	for (unsigned r = 0; r < NODE_RANGES; r++)
+		for (unsigned i = 0; i < MPI_MAXARRAYS; i++) {
+			struct range_part *part = &node->ranges[r].parts[i];
+
+			if (part->copy)
+				heddle_free(part->copy, part->room);
+		}
+}

@@ -1,0 +1,126 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Rank 0: who gets which iterations, and when all is over.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "partition/mpi/node_private.h"
+#include "support/variables.h"
+
+/* The longest array that is distributed says where iterations are at home.
+ * @param[out] homes nranks + 1 entries
+ * @return whether there is one */
+static bool homes_find(const struct node *node, size_t *homes)
+{
+	const struct node_array *longest = NULL;
+	size_t per;
+
+	for (unsigned i = 0; i < node->narrays; i++) {
+		const struct node_array *array = &node->arrays[i];
+
+		if (array->place.layout == HEDDLE_MPI_BLOCKS &&
+		    (!longest || array->agreed.units * node_array_unit(array) >
+		                     longest->agreed.units * node_array_unit(longest)))
+			longest = array;
+	}
+	if (!longest)
+		return false;
+	per = longest->access.per_iteration ? longest->access.per_iteration : 1;
+	for (unsigned r = 0; r <= node->nranks; r++) {
+		homes[r] = longest->layout.first[r] / per;
+		if (homes[r] > node->loop->n || r == node->nranks)
+			homes[r] = node->loop->n;
+	}
+	return true;
+}
+
+int node_share_begin(struct node *node)
+{
+	struct mpi_claims_problem problem = {
+	    .strategy = heddle_variable_text(HEDDLE_VARIABLE_NODE_STRATEGY),
+	    .n = node->loop->n,
+	    .nranks = node->nranks,
+	    .alignment = node->loop->alignment,
+	};
+	size_t *homes;
+	int status;
+
+	if (node->rank)
+		return 0;
+	homes = calloc(node->nranks + 1, sizeof(*homes));
+	node->share.asking = calloc(node->nranks, sizeof(*node->share.asking));
+	if (!homes || !node->share.asking) {
+		free(homes);
+		return -ENOMEM;
+	}
+	if (homes_find(node, homes))
+		problem.homes = homes;
+	status = mpi_claims_create(&problem, &node->share.claims);
+	free(homes);
+	return status;
+}
+
+void node_share_end(struct node *node)
+{
+	mpi_claims_destroy(node->share.claims);
+	free(node->share.asking);
+}
+
+static void tell_all(struct node *node, const struct mpi_message *message)
+{
+	for (unsigned r = 0; r < node->nranks; r++)
+		mpi_link_tell(node->link, r, message);
+}
+
+/* Gives ranges to those that wait for one, or the end. */
+static void share_serve(struct node *node)
+{
+	struct node_share *share = &node->share;
+	struct mpi_range range;
+
+	if (share->ended)
+		return;
+	if (share->status || mpi_claims_over(share->claims)) {
+		share->ended = true;
+		tell_all(node, &(struct mpi_message){.type = NODE_END,
+		                                     .status = share->status,
+		                                     .rank = share->failed});
+		return;
+	}
+	for (unsigned r = 0; r < node->nranks; r++) {
+		if (!share->asking[r] || !mpi_claims_next(share->claims, r, &range))
+			continue;
+		share->asking[r] = false;
+		mpi_link_tell(
+		    node->link, r,
+		    &(struct mpi_message){.type = NODE_GRANT, .first = range.start, .n = range.n});
+	}
+}
+
+void node_share_ask(struct node *node, unsigned rank)
+{
+	node->share.asking[rank] = true;
+	share_serve(node);
+}
+
+void node_share_completed(struct node *node, unsigned rank, const struct mpi_message *message)
+{
+	if (message->status && !node->share.status) {
+		node->share.status = message->status;
+		node->share.failed = rank;
+	}
+	mpi_claims_completed(node->share.claims, rank, message->n, message->us);
+	share_serve(node);
+}
+
+void node_share_bye(struct node *node)
+{
+	if (++node->share.byes == node->nranks)
+		tell_all(node, &(struct mpi_message){.type = NODE_DONE,
+		                                     .status = node->share.status,
+		                                     .rank = node->share.failed});
+}

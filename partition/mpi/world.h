@@ -1,0 +1,36 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What programs of Heddle's own that are not linked with MPI do over all ranks. They open
+ * libheddle-mpi where they are asked to.
+ */
+#ifndef HEDDLE_MPI_WORLD_H
+#define HEDDLE_MPI_WORLD_H
+
+#include <stddef.h>
+
+#include <heddle/mpi.h>
+
+struct mpi_world {
+	/** Starts MPI. @return 0; -errno after a message */
+	int (*begin)(int *argc, char ***argv, int *rank, int *nranks);
+	/** Ends it. All ranks wait for each other. */
+	void (*end)(void);
+	/** The first rank of each machine goes on, the others wait until it calls the second one:
+	 * what is written once for a machine is not written by several at once. */
+	void (*turn_begin)(void);
+	void (*turn_end)(void);
+	/** Gives all ranks what rank 0 has. */
+	void (*tell)(void *data, size_t bytes);
+	/** Whether all ranks are well.
+	 * @param status 0, or a negative errno value
+	 * @return 0; the lowest status of all */
+	int (*all)(int status);
+	/** heddle_mpi_loop_run() on all ranks */
+	int (*loop_run)(const struct heddle_loop *loop, const struct heddle_mpi_place *places,
+	                struct heddle_mpi_rank_stats *ranks, struct heddle_loop_stats *stats);
+};
+
+extern const struct mpi_world heddle_mpi_world;
+
+#endif

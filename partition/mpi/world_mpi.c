@@ -1,0 +1,72 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+
+#include "partition/mpi/world.h"
+#include "support/message.h"
+
+static int on_machine; /* number of this rank on its machine */
+
+static int world_begin(int *argc, char ***argv, int *rank, int *nranks)
+{
+	MPI_Comm machine;
+	int level;
+
+	if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
+		return heddle_refuse(-ENODEV, "MPI does not start here");
+	MPI_Comm_rank(MPI_COMM_WORLD, rank);
+	MPI_Comm_size(MPI_COMM_WORLD, nranks);
+	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, *rank, MPI_INFO_NULL, &machine);
+	MPI_Comm_rank(machine, &on_machine);
+	MPI_Comm_free(&machine);
+	return 0;
+}
+
+static void world_turn_begin(void)
+{
+	if (on_machine)
+		MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void world_turn_end(void)
+{
+	if (!on_machine)
+		MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void world_end(void)
+{
+	MPI_Finalize();
+}
+
+static void world_tell(void *data, size_t bytes)
+{
+	MPI_Bcast(data, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static int world_all(int status)
+{
+	int lowest;
+
+	MPI_Allreduce(&status, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+	return lowest;
+}
+
+static int world_loop_run(const struct heddle_loop *loop, const struct heddle_mpi_place *places,
+                          struct heddle_mpi_rank_stats *ranks, struct heddle_loop_stats *stats)
+{
+	return heddle_mpi_loop_run(loop, MPI_COMM_WORLD, places, ranks, stats);
+}
+
+const struct mpi_world heddle_mpi_world = {
+    .begin = world_begin,
+    .end = world_end,
+    .turn_begin = world_turn_begin,
+    .turn_end = world_turn_end,
+    .tell = world_tell,
+    .all = world_all,
+    .loop_run = world_loop_run,
+};

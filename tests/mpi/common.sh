@@ -1,0 +1,28 @@
+# Sourced by the tests with several ranks: how they are started on this machine, whatever it has.
+# Skips where there is no MPI.
+#
+# Copyright (C) 2026 the Heddle developers
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=sh
+. "$top_srcdir/tests/tools/common.sh"
+loops=$top_builddir/tests/mpi/loops
+mpirun=$(sed -n 's/^MPIRUN = //p' "$top_builddir/Makefile")
+[ -x "$loops" ] || { echo "skipped: built without MPI"; exit 77; }
+[ "$mpirun" != no ] || { echo "skipped: there is no mpirun"; exit 77; }
+
+# Open MPI: more ranks than cores; as root only where it must be; containers may forbid ranks to
+# read each other's memory.
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+[ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# One worker a rank.
+export STARPU_NCPU=1 STARPU_NOPENCL=0 STARPU_NCUDA=0
+
+# ranks N COMMAND...
+ranks() {
+	n=$1
+	shift
+	timeout -k 5 120 "$mpirun" -n "$n" "$@"
+}
+
+# StarPU's first start on a machine writes files, which several ranks must not do at once.
+"$top_builddir/apps/vecinc/vecinc" --size 1 --reps 1 >/dev/null

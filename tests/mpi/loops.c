@@ -1,0 +1,461 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Random loops over ranks, compared number by number with a plain computation, and loops that must
+ * fail. mpirun starts it: loops.sh.
+ *
+ * Usage: loops random SEED COUNT [delays]
+ *        loops CASE
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <heddle/mpi.h>
+
+static int rank, nranks, failures;
+
+static void wrong(const char *what, unsigned long at)
+{
+	if (failures++ < 10)
+		printf("FAIL: rank %d: %s at %lu\n", rank, what, at);
+}
+
+/* ---- arrays of which every rank has its part ---- */
+
+enum { INPUT, OUTPUT, TABLE, SUMS, NARRAYS };
+
+struct array {
+	size_t units, per; /* units of the whole array, of an iteration */
+	size_t nx, ld;     /* elements of a unit, and from one to the next in memory */
+	bool matrix;
+	struct heddle_mpi_place place;
+	size_t *first;         /* of its part, for each rank and one more */
+	uint32_t *part, *want; /* this rank's part; the whole array after the loop */
+	starpu_data_handle_t handle;
+};
+
+struct program {
+	size_t n, halo, delay_us;
+	bool reads_output, sums;
+	int slow; /* rank; -1: none */
+	struct array arrays[NARRAYS];
+	struct heddle_loop loop;
+	struct heddle_mpi_place places[NARRAYS];
+};
+
+static uint32_t mix(uint32_t x)
+{
+	x = (x ^ x >> 16) * 0x45d9f3b;
+	x = (x ^ x >> 16) * 0x45d9f3b;
+	return x ^ x >> 16;
+}
+
+static uint32_t initial(int array, size_t element)
+{
+	return array == SUMS ? 7 : mix(element * 4 + array);
+}
+
+static size_t part_begin(const struct array *array, int of)
+{
+	return array->first[of];
+}
+
+static size_t part_units(const struct array *array)
+{
+	return array->first[rank + 1] - array->first[rank];
+}
+
+/* Random lengths of parts, some of them empty. */
+static void blocks_cut(struct array *array, unsigned *seed)
+{
+	array->first[0] = 0;
+	for (int r = 1; r < nranks; r++) {
+		size_t least = array->first[r - 1], left = array->units - least;
+
+		array->first[r] =
+		    rand_r(seed) % 4 ? least + (left ? rand_r(seed) % (left + 1) : 0) : least;
+	}
+	array->first[nranks] = array->units;
+}
+
+static void layout_choose(struct array *array, bool whole, unsigned *seed)
+{
+	array->first = calloc(nranks + 1, sizeof(*array->first));
+	array->place.layout = rand_r(seed) % (whole ? 2 : 3);
+	array->place.rank = array->place.layout == HEDDLE_MPI_ON_RANK ? rand_r(seed) % nranks : 0;
+	if (array->place.layout == HEDDLE_MPI_BLOCKS) {
+		blocks_cut(array, seed);
+		return;
+	}
+	for (int r = 0; r < nranks; r++)
+		array->first[r + 1] = array->first[r] + (r == array->place.rank ? array->units : 0);
+	if (array->place.layout == HEDDLE_MPI_EVERYWHERE && rank) {
+		array->first[rank] = 0;
+		array->first[rank + 1] = array->units;
+	}
+}
+
+static void array_make(struct array *array, int number)
+{
+	size_t units = part_units(array), begin = part_begin(array, rank);
+
+	array->part = calloc(units * array->ld + 1, sizeof(uint32_t));
+	array->want = calloc(array->units * array->nx + 1, sizeof(uint32_t));
+	for (size_t e = 0; e < array->units * array->nx; e++)
+		array->want[e] = initial(number, e);
+	for (size_t u = 0; u < units; u++)
+		memcpy(array->part + u * array->ld, array->want + (begin + u) * array->nx,
+		       array->nx * sizeof(uint32_t));
+	if (!units && array->place.layout != HEDDLE_MPI_EVERYWHERE &&
+	    (array->place.layout == HEDDLE_MPI_BLOCKS || array->place.rank != rank))
+		return;
+	if (array->matrix)
+		starpu_matrix_data_register(&array->handle, STARPU_MAIN_RAM, (uintptr_t)array->part,
+		                            array->ld, array->nx, units, sizeof(uint32_t));
+	else
+		starpu_vector_data_register(&array->handle, STARPU_MAIN_RAM, (uintptr_t)array->part,
+		                            units, sizeof(uint32_t));
+}
+
+static void array_check(const struct array *array, const char *name)
+{
+	size_t units = part_units(array), begin = part_begin(array, rank);
+
+	for (size_t u = 0; u < units; u++)
+		for (size_t x = 0; x < array->nx; x++)
+			if (array->part[u * array->ld + x] !=
+			    array->want[(begin + u) * array->nx + x])
+				wrong(name, begin + u);
+}
+
+/* ---- what an iteration computes ---- */
+
+/* Windows of arrays: element 0 of `input` is that of unit `input_first`. */
+struct view {
+	const uint32_t *input, *table;
+	uint32_t *output, *sums;
+	size_t input_first, input_ld, output_first, output_ld;
+};
+
+static void iterate(const struct program *program, const struct view *view, size_t i)
+{
+	const struct array *input = &program->arrays[INPUT], *output = &program->arrays[OUTPUT];
+	size_t length = program->arrays[TABLE].units, begin = i * input->per;
+	size_t end = begin + input->per + program->halo;
+	uint32_t sum = mix(i);
+
+	begin = begin > program->halo ? begin - program->halo : 0;
+	end = end < input->units ? end : input->units;
+	for (size_t u = begin; u < end; u++)
+		for (size_t x = 0; x < input->nx; x++)
+			sum = sum * 31 + view->input[(u - view->input_first) * view->input_ld + x];
+	sum += view->table[i % length];
+	for (size_t u = i * output->per; u < (i + 1) * output->per; u++)
+		for (size_t x = 0; x < output->nx; x++) {
+			uint32_t *at =
+			    &view->output[(u - view->output_first) * view->output_ld + x];
+
+			*at = (program->reads_output ? *at : 0) + mix(sum + u + x);
+		}
+	if (program->sums)
+		view->sums[i % program->arrays[SUMS].units] += sum;
+}
+
+static const uint32_t *pointer(void *buffer, bool matrix, size_t *ld)
+{
+	*ld = matrix ? STARPU_MATRIX_GET_LD(buffer) : 1;
+	return (const uint32_t *)(matrix ? STARPU_MATRIX_GET_PTR(buffer)
+	                                 : STARPU_VECTOR_GET_PTR(buffer));
+}
+
+static void nap(const struct program *program, size_t iterations)
+{
+	size_t us = program->delay_us * iterations;
+
+	if (program->slow == rank)
+		us *= 20;
+	if (us)
+		usleep(us);
+}
+
+static void compute(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+	const struct program *program = block->arg;
+	const struct array *input = &program->arrays[INPUT];
+	struct view view;
+	size_t one;
+
+	view.input = pointer(buffers[INPUT], input->matrix, &view.input_ld);
+	view.output =
+	    (uint32_t *)pointer(buffers[OUTPUT], program->arrays[OUTPUT].matrix, &view.output_ld);
+	view.table = pointer(buffers[TABLE], false, &one);
+	view.sums = program->sums ? (uint32_t *)pointer(buffers[SUMS], false, &one) : NULL;
+	view.input_first =
+	    block->start * input->per - heddle_block_before(block, input->per, program->halo);
+	view.output_first = block->start * program->arrays[OUTPUT].per;
+	if (block->total != program->n)
+		wrong("the total of a block", block->start);
+	nap(program, block->n);
+	for (size_t i = block->start; i < block->start + block->n; i++)
+		iterate(program, &view, i);
+}
+
+static struct starpu_codelet codelet = {.cpu_funcs = {compute}, .name = "random"};
+
+static void add(void *into, const void *from, size_t bytes, void *arg)
+{
+	for (size_t e = 0; e < bytes / sizeof(uint32_t); e++)
+		((uint32_t *)into)[e] += ((const uint32_t *)from)[e];
+}
+
+/* ---- programs ---- */
+
+static void shape_choose(struct array *array, size_t n, unsigned *seed)
+{
+	array->per = 1 + rand_r(seed) % 3;
+	array->matrix = rand_r(seed) % 2;
+	array->nx = array->matrix ? 1 + rand_r(seed) % 5 : 1;
+	array->ld = array->nx + (array->matrix ? rand_r(seed) % 3 : 0);
+	array->units = n * array->per + rand_r(seed) % 5;
+}
+
+static void program_choose(struct program *program, unsigned *seed, bool delays)
+{
+	struct array *arrays = program->arrays;
+
+	program->n = rand_r(seed) % 10 ? rand_r(seed) % 5000 : rand_r(seed) % 3;
+	program->reads_output = rand_r(seed) % 2;
+	program->sums = rand_r(seed) % 2;
+	program->halo = rand_r(seed) % 3 ? rand_r(seed) % 20 : 0;
+	program->slow = delays && rand_r(seed) % 2 ? rand_r(seed) % nranks : -1;
+	program->delay_us = delays && rand_r(seed) % 2 ? rand_r(seed) % 10 : 0;
+	shape_choose(&arrays[INPUT], program->n, seed);
+	shape_choose(&arrays[OUTPUT], program->n, seed);
+	arrays[TABLE] = (struct array){.units = 1 + rand_r(seed) % 100, .nx = 1, .ld = 1};
+	arrays[SUMS] = (struct array){.units = 1 + rand_r(seed) % 100, .nx = 1, .ld = 1};
+	for (int a = 0; a < NARRAYS; a++)
+		layout_choose(&arrays[a], a >= TABLE, seed);
+}
+
+static void program_make(struct program *program)
+{
+	struct heddle_loop *loop = &program->loop;
+	struct array *arrays = program->arrays;
+
+	for (int a = 0; a < NARRAYS; a++) {
+		array_make(&arrays[a], a);
+		program->places[a] = arrays[a].place;
+		loop->accesses[a].handle = arrays[a].handle;
+		loop->accesses[a].per_iteration = arrays[a].per;
+		loop->accesses[a].mode = STARPU_R;
+	}
+	loop->codelet = &codelet;
+	loop->n = program->n;
+	loop->arg = program;
+	loop->naccesses = program->sums ? NARRAYS : NARRAYS - 1;
+	if (program->halo) {
+		loop->accesses[INPUT].share = HEDDLE_HALO;
+		loop->accesses[INPUT].halo = program->halo;
+	}
+	loop->accesses[OUTPUT].mode = program->reads_output ? STARPU_RW : STARPU_W;
+	loop->accesses[TABLE].share = HEDDLE_WHOLE;
+	loop->accesses[SUMS].share = HEDDLE_REDUCE;
+	loop->accesses[SUMS].mode = STARPU_RW;
+	loop->accesses[SUMS].combine = add;
+}
+
+/* What all arrays are to be afterwards. */
+static void program_expect(struct program *program)
+{
+	struct array *arrays = program->arrays;
+	struct view view = {.input = arrays[INPUT].want,
+	                    .table = arrays[TABLE].want,
+	                    .output = arrays[OUTPUT].want,
+	                    .sums = arrays[SUMS].want,
+	                    .input_ld = arrays[INPUT].nx,
+	                    .output_ld = arrays[OUTPUT].nx};
+
+	for (size_t i = 0; i < program->n; i++)
+		iterate(program, &view, i);
+}
+
+static void program_free(struct program *program)
+{
+	for (int a = 0; a < NARRAYS; a++) {
+		if (program->arrays[a].handle)
+			starpu_data_unregister(program->arrays[a].handle);
+		free(program->arrays[a].part);
+		free(program->arrays[a].want);
+		free(program->arrays[a].first);
+	}
+}
+
+static void ranks_check(const struct program *program, const struct heddle_mpi_rank_stats *ranks,
+                        const struct heddle_loop_stats *stats)
+{
+	size_t all = 0, own = 0;
+
+	for (int r = 0; r < nranks; r++)
+		all += ranks[r].iterations;
+	for (unsigned w = 0; w < stats->nworkers; w++)
+		own += stats->workers[w].iterations;
+	if (all != program->n)
+		wrong("iterations of all ranks", all);
+	if (own != ranks[rank].iterations)
+		wrong("iterations of this rank's workers", own);
+}
+
+static void program_run(unsigned *seed, bool delays, MPI_Comm comm)
+{
+	struct heddle_mpi_rank_stats *ranks = calloc(nranks, sizeof(*ranks));
+	struct heddle_loop_stats *stats = calloc(1, sizeof(*stats));
+	struct program *program = calloc(1, sizeof(*program));
+	int status;
+
+	program_choose(program, seed, delays);
+	program_make(program);
+	if (delays)
+		usleep(mix(*seed + rank) % 20000);
+	status = heddle_mpi_loop_run(&program->loop, comm, program->places, ranks, stats);
+	if (status)
+		wrong("the loop failed", -status);
+	program_expect(program);
+	if (!status)
+		ranks_check(program, ranks, stats);
+	for (int a = 0; a < NARRAYS; a++)
+		if (program->arrays[a].handle &&
+		    starpu_data_acquire(program->arrays[a].handle, STARPU_R))
+			wrong("an array cannot be read", a);
+	array_check(&program->arrays[INPUT], "the input");
+	array_check(&program->arrays[OUTPUT], "the output");
+	if (program->sums)
+		array_check(&program->arrays[SUMS], "the sums");
+	for (int a = 0; a < NARRAYS; a++)
+		if (program->arrays[a].handle)
+			starpu_data_release(program->arrays[a].handle);
+	program_free(program);
+	free(program);
+	free(ranks);
+	free(stats);
+}
+
+static int run_random(unsigned seed, int count, bool delays)
+{
+	static const char *const strategies[] = {
+	    "hdss", "gss",         "css:chunk=64",   "tss",
+	    "fss",  "linear",      "static",         "qilin",
+	    "axel", "exponential", "hdss:overlap=0", "css:chunk=1000"};
+	const int nstrategies = sizeof(strategies) / sizeof(strategies[0]);
+	MPI_Comm turned;
+
+	/* Now and then ranks have other numbers. */
+	MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &turned);
+	for (int i = 0; i < count && !failures; i++) {
+		unsigned program_seed = mix(seed + i);
+		const char *strategy = strategies[mix(program_seed) % nstrategies];
+		MPI_Comm comm = i % 4 == 3 ? turned : MPI_COMM_WORLD;
+
+		setenv("HEDDLE_NODE_STRATEGY", strategy, 1);
+		MPI_Comm_rank(comm, &rank);
+		program_run(&program_seed, delays, comm);
+		if (failures)
+			printf("program %d of seed %u, strategy %s\n", i, seed, strategy);
+	}
+	MPI_Comm_free(&turned);
+	printf("rank %d: %d loops, %d failures\n", rank, count, failures);
+	return failures;
+}
+
+/* ---- loops that must fail, or end the program ---- */
+
+enum { N = 1000 };
+
+static void compute_not(void *buffers[], void *arg)
+{
+	struct heddle_block *block = arg;
+	const char *what = block->arg;
+
+	usleep(100 * block->n);
+	if (!rank && !strcmp(what, "hang first"))
+		raise(SIGSTOP);
+	if (rank != 1)
+		return;
+	if (!strcmp(what, "fail"))
+		block->status = -EDOM;
+	else if (!strcmp(what, "die"))
+		raise(SIGKILL);
+	else if (!strcmp(what, "exit"))
+		_exit(3);
+	else if (!strcmp(what, "hang"))
+		raise(SIGSTOP);
+}
+
+static struct starpu_codelet fails = {.cpu_funcs = {compute_not}, .name = "fails"};
+static struct starpu_codelet other = {.cpu_funcs = {compute_not}, .name = "other"};
+
+/* The same loop on all ranks but for rank 1, which wants what the case says. */
+static int run_case(const char *what)
+{
+	static uint32_t data[2 * N];
+	starpu_data_handle_t handle;
+	struct heddle_mpi_place place = {HEDDLE_MPI_EVERYWHERE, 0};
+	struct heddle_loop loop = {.codelet = &fails, .n = N, .arg = what, .naccesses = 1};
+	bool me = rank == 1;
+	int status;
+
+	if (me && !strcmp(what, "absent"))
+		pause();
+	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)data,
+	                            me && !strcmp(what, "length") ? N + 1 : N, sizeof(*data));
+	loop.accesses[0] = (struct heddle_access){.handle = handle, .mode = STARPU_RW};
+	if (me && !strcmp(what, "n"))
+		loop.n--;
+	if (me && !strcmp(what, "codelet"))
+		loop.codelet = &other;
+	if (me && !strcmp(what, "mode"))
+		loop.accesses[0].mode = STARPU_R;
+	if (me && !strcmp(what, "layout"))
+		place.layout = HEDDLE_MPI_BLOCKS;
+	if (me && !strcmp(what, "arrays"))
+		loop.naccesses = 0;
+	if (!strcmp(what, "beyond"))
+		loop.n = N + 1;
+	if (!strcmp(what, "rank"))
+		place = (struct heddle_mpi_place){HEDDLE_MPI_ON_RANK, nranks};
+	status = heddle_mpi_loop_run(&loop, MPI_COMM_WORLD, &place, NULL, NULL);
+	if (!strcmp(what, "absent later") && !status) {
+		if (me)
+			pause();
+		status = heddle_mpi_loop_run(&loop, MPI_COMM_WORLD, &place, NULL, NULL);
+	}
+	starpu_data_unregister(handle);
+	printf("rank %d: %s: %d (%s)\n", rank, what, status, strerror(-status));
+	return status ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	int level, status = 2;
+
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &nranks);
+	if (starpu_init(NULL))
+		return 77;
+	if (argc >= 4 && !strcmp(argv[1], "random"))
+		status = run_random(strtoul(argv[2], NULL, 0), atoi(argv[3]), argc > 4);
+	else if (argc == 2)
+		status = run_case(argv[1]);
+	starpu_shutdown();
+	MPI_Finalize();
+	return status ? 1 : 0;
+}

@@ -1,0 +1,46 @@
+#!/bin/sh
+# Loops over two and four ranks on this machine: random ones give exactly what a plain computation
+# gives, wrong use is refused on all ranks, and a rank that ends or hangs ends the run.
+#
+# Copyright (C) 2026 the Heddle developers
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Time limit: 300 s
+. "$top_srcdir/tests/mpi/common.sh"
+seed=${HEDDLE_TEST_SEED:-$(date +%s)}
+echo "seed $seed"
+
+# Every layout, share and strategy; then ranks that are late, slow, or 20 times slower.
+expect 0 ', 0 failures' ranks 2 "$loops" random "$seed" 120
+expect 0 ', 0 failures' ranks 4 "$loops" random "$((seed + 1))" 40
+expect 0 ', 0 failures' ranks 4 "$loops" random "$((seed + 2))" 40 delays
+expect 0 ', 0 failures' ranks 1 "$loops" random "$((seed + 3))" 20
+[ "$failures" = 0 ] || exit 1
+
+# refused CASE TEXT: all ranks say the same, and none runs anything.
+refused() {
+	expect 0 "$2" ranks 4 "$loops" "$1"
+	[ "$(grep -c "$2" "$work/out")" = 4 ] || fail "$1: not on 4 ranks: $(cat "$work/out")"
+	[ "$(grep -c "^rank [0-3]: $1: -" "$work/out")" = 4 ] || fail "$1: $(cat "$work/out")"
+}
+refused n 'n is 1000 on rank 0 and 999 on rank 1'
+refused codelet 'the codelet is "fails" on rank 0 and "other" on rank 1'
+refused mode 'the mode of array 1 is RW on rank 0 and R on rank 1'
+refused layout 'the layout of array 1 is EVERYWHERE on rank 0 and BLOCKS on rank 1'
+refused length 'the length of array 1 is 1000 on rank 0 and 1001 on rank 1'
+refused arrays 'rank 1 on .* refuses its loop: Invalid argument'
+refused beyond '1001 iterations of 1 reach beyond array 1'
+refused rank 'rank 0 on .* refuses its loop: Invalid argument'
+refused fail 'it failed on rank 1: Numerical argument out of domain'
+
+# ended CASE STATUS TEXT: the run ends on all ranks, soon.
+ended() {
+	expect "$2" "$3" ranks 4 "$loops" "$1"
+}
+export HEDDLE_NODE_TIMEOUT=3
+ended die 137 'rank 1 .*signal 9'
+ended exit 3 'Exit code: *3'
+ended hang 1 'rank 1 has not been heard of for 3 s'
+ended 'hang first' 1 'rank 0 has not been heard of for 3 s'
+ended 'absent later' 1 'rank 1 has not been heard of for 3 s'
+ended absent 1 'after 3 s .*these ranks have not begun this loop: 1'
+[ "$failures" = 0 ]

@@ -1,0 +1,446 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What loops over ranks decide, without MPI: who has which part, who gets which iterations, who has
+ * been silent for too long, whether all want the same. Simulated ranks know no noise and no clock,
+ * so that every number is exact.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "partition/mpi/agreement.h"
+#include "partition/mpi/claims.h"
+#include "partition/mpi/layout.h"
+#include "partition/mpi/watch.h"
+#include "tests/unit/test.h"
+
+static unsigned test_seed(void)
+{
+	const char *given = getenv("HEDDLE_TEST_SEED");
+	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned long)time(NULL);
+
+	print_message("seed %u\n", seed);
+	return seed;
+}
+
+/* ---- layouts ---- */
+
+static void assert_cut(const struct mpi_layout *layout, struct mpi_units *units, size_t most,
+                       unsigned rank, size_t first, size_t count)
+{
+	unsigned found = 99;
+	struct mpi_units part = mpi_layout_cut(layout, units, most, &found);
+
+	assert_int_equal(found, rank);
+	assert_int_equal(part.first, first);
+	assert_int_equal(part.count, count);
+}
+
+static void test_cut(void **state)
+{
+	static const size_t first[] = {0, 0, 10, 10, 25};
+	const struct mpi_layout layout = {4, first};
+	struct mpi_units units = {3, 20};
+	unsigned rank;
+
+	assert_int_equal(mpi_layout_total(&layout), 25);
+	assert_cut(&layout, &units, 100, 1, 3, 7);
+	assert_cut(&layout, &units, 6, 3, 10, 6);
+	assert_cut(&layout, &units, 6, 3, 16, 6);
+	assert_cut(&layout, &units, 6, 3, 22, 1);
+	assert_int_equal(mpi_layout_cut(&layout, &units, 6, &rank).count, 0);
+	assert_true(mpi_units_within((struct mpi_units){3, 2}, (struct mpi_units){3, 2}));
+	assert_true(mpi_units_within((struct mpi_units){9, 0}, (struct mpi_units){3, 2}));
+	assert_false(mpi_units_within((struct mpi_units){2, 2}, (struct mpi_units){3, 2}));
+	assert_false(mpi_units_within((struct mpi_units){4, 2}, (struct mpi_units){3, 2}));
+}
+
+/* ---- claims on simulated ranks ---- */
+
+enum { MAXRANKS = 256 };
+
+/* A rank that takes overhead_us and n / rate for a range, and begins late. */
+struct machine {
+	unsigned nranks;
+	double rate[MAXRANKS], late_us[MAXRANKS], overhead_us;
+};
+
+struct outcome {
+	double us, ideal_us;
+	size_t ranges, abroad; /* ranges; iterations away from home */
+	unsigned char *times;  /* how often each iteration was given */
+};
+
+/* What a rank has: one range under way, and perhaps one that waits. */
+struct busy {
+	struct mpi_range now, next;
+	double end_us, last_us;
+};
+
+static void range_given(const struct mpi_claims_problem *problem, unsigned rank,
+                        struct mpi_range range, struct outcome *outcome)
+{
+	assert_true(range.n > 0 && range.start + range.n <= problem->n);
+	outcome->ranges++;
+	for (size_t i = range.start; i < range.start + range.n; i++) {
+		outcome->times[i]++;
+		outcome->abroad +=
+		    problem->homes && (i < problem->homes[rank] || i >= problem->homes[rank + 1]);
+	}
+}
+
+static void rank_begin(const struct machine *machine, struct busy *busy, unsigned rank,
+                       struct mpi_range range, double now)
+{
+	busy->now = range;
+	busy->end_us = now + machine->overhead_us + range.n / machine->rate[rank];
+}
+
+/* Gives ranks what they may have. */
+static void ranks_serve(struct mpi_claims *claims, const struct mpi_claims_problem *problem,
+                        const struct machine *machine, struct busy *busy, double now,
+                        struct outcome *outcome)
+{
+	struct mpi_range range;
+
+	for (unsigned r = 0; r < machine->nranks; r++)
+		while (now >= machine->late_us[r] && !busy[r].next.n &&
+		       mpi_claims_next(claims, r, &range)) {
+			range_given(problem, r, range, outcome);
+			if (busy[r].now.n)
+				busy[r].next = range;
+			else
+				rank_begin(machine, &busy[r], r, range, now);
+		}
+}
+
+/* The time of the next event: a range ends, or a late rank comes. */
+static double next_event(const struct machine *machine, const struct busy *busy, double now)
+{
+	double next = INFINITY;
+
+	for (unsigned r = 0; r < machine->nranks; r++) {
+		if (busy[r].now.n && busy[r].end_us < next)
+			next = busy[r].end_us;
+		if (machine->late_us[r] > now && machine->late_us[r] < next)
+			next = machine->late_us[r];
+	}
+	return next;
+}
+
+static void range_end(struct mpi_claims *claims, const struct machine *machine, struct busy *busy,
+                      unsigned rank, double now)
+{
+	struct busy *own = &busy[rank];
+
+	mpi_claims_completed(claims, rank, own->now.n, now - own->last_us);
+	own->last_us = now;
+	own->now.n = 0;
+	if (own->next.n)
+		rank_begin(machine, own, rank, own->next, now);
+	own->next.n = 0;
+}
+
+/* Ranks share a loop until all is computed. */
+static struct outcome simulate(const struct mpi_claims_problem *problem,
+                               const struct machine *machine)
+{
+	struct outcome outcome = {.times = calloc(problem->n + 1, 1)};
+	struct busy busy[MAXRANKS] = {0};
+	struct mpi_claims *claims;
+	double now = 0, rates = 0;
+
+	assert_int_equal(mpi_claims_create(problem, &claims), 0);
+	for (unsigned r = 0; r < machine->nranks; r++) {
+		rates += machine->rate[r];
+		busy[r].last_us = machine->late_us[r];
+	}
+	while (!mpi_claims_over(claims)) {
+		ranks_serve(claims, problem, machine, busy, now, &outcome);
+		now = next_event(machine, busy, now);
+		assert_true(isfinite(now));
+		for (unsigned r = 0; r < machine->nranks; r++)
+			if (busy[r].now.n && busy[r].end_us <= now)
+				range_end(claims, machine, busy, r, now);
+	}
+	for (size_t i = 0; i < problem->n; i++)
+		assert_int_equal(outcome.times[i], 1);
+	outcome.us = now;
+	outcome.ideal_us = problem->n / rates;
+	mpi_claims_destroy(claims);
+	free(outcome.times);
+	outcome.times = NULL;
+	return outcome;
+}
+
+static const char *const strategies[] = {
+    "hdss",        "gss",   "css:chunk=100",  "tss",   "fss", "linear", "axel",
+    "exponential", "qilin", "hdss:overlap=0", "static"};
+#define NSTRATEGIES (sizeof(strategies) / sizeof(strategies[0]))
+
+static void machine_choose(struct machine *machine, unsigned *seed)
+{
+	machine->nranks = 1 + rand_r(seed) % 9;
+	machine->overhead_us = rand_r(seed) % 100;
+	for (unsigned r = 0; r < machine->nranks; r++) {
+		machine->rate[r] = 1 + rand_r(seed) % 20;
+		machine->late_us[r] = rand_r(seed) % 4 ? 0 : rand_r(seed) % 1000;
+	}
+}
+
+/* Every iteration is given once, wherever data lies, late or early, under every strategy. */
+static void test_each_once(void **state)
+{
+	unsigned seed = test_seed();
+	size_t homes[MAXRANKS + 1];
+	struct machine machine;
+
+	for (int round = 0; round < 1000; round++) {
+		struct mpi_claims_problem problem = {.strategy = strategies[round % NSTRATEGIES],
+		                                     .n = rand_r(&seed) % 20000,
+		                                     .alignment = rand_r(&seed) % 3 * 8};
+
+		machine_choose(&machine, &seed);
+		problem.nranks = machine.nranks;
+		homes[0] = 0;
+		for (unsigned r = 0; r < machine.nranks; r++)
+			homes[r + 1] = homes[r] + rand_r(&seed) % (problem.n - homes[r] + 1);
+		homes[machine.nranks] = problem.n;
+		if (rand_r(&seed) % 2)
+			problem.homes = homes;
+		simulate(&problem, &machine);
+	}
+}
+
+/* Half of the ranks have an accelerator: 37 times as fast as the others. */
+static void test_unequal_ranks(void **state)
+{
+	static const unsigned sizes[] = {2, 4, 8, 16, 64};
+	struct machine machine = {.overhead_us = 200};
+
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		struct mpi_claims_problem problem = {
+		    .strategy = "hdss", .nranks = sizes[s], .n = (size_t)sizes[s] << 20};
+		struct outcome outcome;
+
+		machine.nranks = sizes[s];
+		for (unsigned r = 0; r < sizes[s]; r++)
+			machine.rate[r] = r % 2 ? 0.0185 * 37 : 0.0185;
+		outcome = simulate(&problem, &machine);
+		print_message("%u ranks: %.4f of the sum of the rates, %zu ranges\n", sizes[s],
+		              outcome.ideal_us / outcome.us, outcome.ranges);
+		assert_true(outcome.ideal_us / outcome.us >= 0.97);
+	}
+}
+
+/* Ranks that are alike compute their own parts, but for the last of it. */
+static void test_at_home(void **state)
+{
+	size_t homes[9];
+	struct mpi_claims_problem problem = {
+	    .strategy = "hdss", .nranks = 8, .n = 8 << 20, .homes = homes};
+	struct machine machine = {.nranks = 8, .overhead_us = 200};
+	struct outcome outcome;
+
+	for (unsigned r = 0; r < 8; r++) {
+		machine.rate[r] = 1;
+		homes[r + 1] = (size_t)(r + 1) << 20;
+	}
+	homes[0] = 0;
+	outcome = simulate(&problem, &machine);
+	print_message("%zu of %zu iterations away from home\n", outcome.abroad, problem.n);
+	assert_true(outcome.abroad < problem.n / 20);
+	assert_true(outcome.ideal_us / outcome.us >= 0.97);
+	/* All lies on one rank's side: the others help. */
+	for (unsigned r = 1; r < 8; r++)
+		homes[r] = problem.n;
+	outcome = simulate(&problem, &machine);
+	assert_true(outcome.ideal_us / outcome.us >= 0.97);
+}
+
+/* Who helps takes what the owner comes to last. */
+static void test_help_from_the_end(void **state)
+{
+	static const size_t homes[] = {0, 1000, 1100};
+	const struct mpi_claims_problem problem = {
+	    .strategy = "css:chunk=100", .nranks = 2, .n = 1100, .homes = homes};
+	struct mpi_claims *claims;
+	struct mpi_range range;
+
+	assert_int_equal(mpi_claims_create(&problem, &claims), 0);
+	assert_true(mpi_claims_next(claims, 0, &range));
+	assert_int_equal(range.start, 0);
+	assert_true(mpi_claims_next(claims, 1, &range));
+	assert_int_equal(range.start, 1000);
+	mpi_claims_completed(claims, 1, 100, 10);
+	assert_true(mpi_claims_next(claims, 1, &range));
+	assert_int_equal(range.start, 900);
+	assert_int_equal(range.n, 100);
+	assert_false(mpi_claims_over(claims));
+	mpi_claims_destroy(claims);
+}
+
+static void test_bad_strategy(void **state)
+{
+	const struct mpi_claims_problem problem = {.strategy = "best", .nranks = 2, .n = 10};
+	struct mpi_claims *claims;
+
+	assert_int_equal(mpi_claims_create(&problem, &claims), -EINVAL);
+}
+
+/* ---- silence ---- */
+
+static void test_silence(void **state)
+{
+	struct mpi_watch watch;
+	unsigned first, end;
+
+	assert_int_equal(mpi_watch_init(&watch, 0, 3, 1000), 0);
+	mpi_watch_begin(&watch, 500);
+	mpi_watch_others(&watch, &first, &end);
+	assert_int_equal(first, 1);
+	assert_int_equal(end, 3);
+	assert_false(mpi_watch_due(&watch, 700));
+	assert_true(mpi_watch_due(&watch, 750));
+	assert_false(mpi_watch_due(&watch, 760));
+	assert_int_equal(mpi_watch_silent(&watch, 1500), -1);
+	mpi_watch_heard(&watch, 1, 1200);
+	assert_int_equal(mpi_watch_silent(&watch, 1501), 2);
+	mpi_watch_heard(&watch, 2, 1501);
+	assert_int_equal(mpi_watch_silent(&watch, 2201), 1);
+	watch.limit_us = 0;
+	assert_int_equal(mpi_watch_silent(&watch, 1e9), -1);
+	assert_false(mpi_watch_due(&watch, 1e9));
+	mpi_watch_fini(&watch);
+	/* Others look at rank 0 only. */
+	assert_int_equal(mpi_watch_init(&watch, 2, 3, 1000), 0);
+	mpi_watch_begin(&watch, 0);
+	mpi_watch_heard(&watch, 0, 900);
+	assert_int_equal(mpi_watch_silent(&watch, 1800), -1);
+	assert_int_equal(mpi_watch_silent(&watch, 1901), 0);
+	mpi_watch_fini(&watch);
+}
+
+/* ---- agreement ---- */
+
+enum { RANKS = 3 };
+
+/* Three ranks that agree: an array by blocks, one on rank 1, one everywhere. */
+static void describe(struct mpi_description *all)
+{
+	static const uint64_t blocks[] = {30, 0, 90};
+
+	memset(all, 0, RANKS * sizeof(*all));
+	for (unsigned r = 0; r < RANKS; r++) {
+		struct mpi_description *rank = &all[r];
+		const struct mpi_array_description shape = {
+		    .mode = 1, .per_iteration = 1, .shape = 2, .elemsize = 4, .nx = 1};
+
+		strcpy(rank->version, "0.1.0");
+		strcpy(rank->codelet, "axpy");
+		sprintf(rank->host, "node%u", r);
+		rank->nranks = RANKS;
+		rank->n = 100;
+		rank->naccesses = 3;
+		for (unsigned i = 0; i < 3; i++)
+			rank->arrays[i] = shape;
+		rank->arrays[0].place = MPI_PLACE_BLOCKS;
+		rank->arrays[0].units = blocks[r];
+		rank->arrays[1].place = MPI_PLACE_ON_RANK;
+		rank->arrays[1].owner = 1;
+		rank->arrays[1].units = r == 1 ? 100 : 0;
+		rank->arrays[2].place = MPI_PLACE_EVERYWHERE;
+		rank->arrays[2].units = 200;
+		rank->own = (r != 1 ? 1 : 0) | (r == 1 ? 2 : 0) | 4;
+	}
+}
+
+static void assert_difference(const struct mpi_description *all, int status, const char *text)
+{
+	char found[256] = "";
+
+	assert_int_equal(mpi_agreement_check(all, RANKS, found, sizeof(found)), status);
+	assert_string_equal(found, text);
+}
+
+static void test_agreement(void **state)
+{
+	struct mpi_description all[RANKS];
+	struct mpi_array_agreed agreed;
+	size_t first[RANKS + 1];
+
+	describe(all);
+	assert_difference(all, 0, "");
+	mpi_agreement_array(all, RANKS, 0, &agreed, first);
+	assert_int_equal(agreed.units, 120);
+	assert_int_equal(agreed.elemsize, 4);
+	assert_memory_equal(first, ((size_t[]){0, 30, 30, 120}), sizeof(first));
+	mpi_agreement_array(all, RANKS, 1, &agreed, first);
+	assert_int_equal(agreed.units, 100);
+	assert_memory_equal(first, ((size_t[]){0, 0, 100, 100}), sizeof(first));
+	mpi_agreement_array(all, RANKS, 2, &agreed, first);
+	assert_int_equal(agreed.units, 200);
+	assert_memory_equal(first, ((size_t[]){0, 200, 200, 200}), sizeof(first));
+}
+
+static void test_differences(void **state)
+{
+	struct mpi_description all[RANKS];
+
+	describe(all);
+	all[2].n = 99;
+	assert_difference(all, -EINVAL, "n is 100 on rank 0 and 99 on rank 2");
+	strcpy(all[1].version, "0.2.0");
+	all[1].status = -ENOMEM;
+	assert_difference(all, -EINVAL,
+	                  "the version of Heddle is \"0.1.0\" on rank 0 and \"0.2.0\" on rank 1");
+	describe(all);
+	all[1].status = -ENODEV;
+	assert_difference(all, -ENODEV, "rank 1 on node1 refuses its loop: No such device");
+	describe(all);
+	strcpy(all[2].codelet, "xpay");
+	assert_difference(all, -EINVAL, "the codelet is \"axpy\" on rank 0 and \"xpay\" on rank 2");
+	describe(all);
+	all[1].arrays[2].mode = 3;
+	assert_difference(all, -EINVAL, "the mode of array 3 is R on rank 0 and RW on rank 1");
+	describe(all);
+	all[2].arrays[1].place = MPI_PLACE_EVERYWHERE;
+	assert_difference(all, -EINVAL,
+	                  "the layout of array 2 is ON_RANK on rank 0 and EVERYWHERE on rank 2");
+	/* What rank 1 has not got does not matter. */
+	describe(all);
+	all[1].arrays[0].elemsize = 8;
+	assert_difference(all, 0, "");
+	all[2].arrays[0].elemsize = 8;
+	assert_difference(all, -EINVAL,
+	                  "the size of an element of array 1 is 4 on rank 0 and 8 on rank 2");
+	describe(all);
+	for (unsigned r = 0; r < RANKS; r++)
+		all[r].n = 101;
+	assert_difference(all, -EINVAL,
+	                  "101 iterations of 1 reach beyond array 2, which has 100 elements or "
+	                  "rows on all ranks");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_cut),
+	    cmocka_unit_test(test_each_once),
+	    cmocka_unit_test(test_unequal_ranks),
+	    cmocka_unit_test(test_at_home),
+	    cmocka_unit_test(test_help_from_the_end),
+	    cmocka_unit_test(test_bad_strategy),
+	    cmocka_unit_test(test_silence),
+	    cmocka_unit_test(test_agreement),
+	    cmocka_unit_test(test_differences),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
