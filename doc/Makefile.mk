@@ -14,6 +14,7 @@ dist_manual_DATA = \
 	doc/loops.md \
 	doc/measuring.md \
 	doc/mpi.md \
+	doc/opencl.md \
 	doc/policies.md \
 	doc/stability.md \
 	doc/strategies.md \
@@ -52,6 +53,7 @@ dist_results_DATA = \
 	results/irregular.md \
 	results/kernels.md \
 	results/loops.md \
+	results/opencl.md \
 	results/overhead.md \
 	results/simulated-loops.md \
 	results/simulated-graphs.md \
@@ -108,7 +110,7 @@ update-doc: bin/heddle-info
 .PHONY: update-doc
 
 # Man pages, made of what the programs say of themselves. An archive has them ready.
-subcommands = app bench estimate info overhead plan plot run sample simulate trace
+subcommands = app bench estimate info opencl overhead plan plot run sample simulate trace
 subcommand_pages = $(subcommands:%=doc/man/heddle-%.1)
 man_pages = doc/man/heddle.1 doc/man/heddle.7 $(subcommand_pages)
 EXTRA_DIST += $(man_pages)

@@ -178,3 +178,29 @@ libheddle_la_SOURCES += \
 	partition/wavefront/tile_starpu.c \
 	partition/wavefront/wavefront_private.h \
 	partition/wavefront/wavefront_starpu.c
+
+# opencl/: a layer for the ICD loader, under which programs that know nothing of Heddle compute on
+# all devices
+if USE_OPENCL
+pkglib_LTLIBRARIES += libheddle-opencl.la
+endif
+libheddle_opencl_la_SOURCES = \
+	partition/opencl/binary.c \
+	partition/opencl/context.c \
+	partition/opencl/dispatch.c \
+	partition/opencl/engine.c \
+	partition/opencl/enqueue.c \
+	partition/opencl/event.c \
+	partition/opencl/kernel.c \
+	partition/opencl/launch.c \
+	partition/opencl/layer.h \
+	partition/opencl/memory.c \
+	partition/opencl/platform.c \
+	partition/opencl/program.c \
+	partition/opencl/record.c \
+	partition/opencl/refused.c \
+	partition/opencl/split_starpu.c
+libheddle_opencl_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+libheddle_opencl_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -Wl,-z,nodelete \
+	-export-symbols-regex '^cl(GetLayerInfo|InitLayer)$$'
+libheddle_opencl_la_LIBADD = libheddle.la libheddle-pure.la $(STARPU_LIBS)

@@ -186,6 +186,12 @@ tests_tools_which_policy_LDADD = $(STARPU_LIBS)
 check_PROGRAMS += tests/tools/graph_program
 tests_tools_graph_program_LDADD = $(STARPU_LIBS)
 
+if USE_OPENCL
+# A program of OpenCL that knows nothing of Heddle.
+check_PROGRAMS += tests/tools/opencl_program
+endif
+tests_tools_opencl_program_LDADD = $(OPENCL_LIBS) -lpthread
+
 # ---- scripts ----
 
 tool_scripts = \
@@ -248,6 +254,7 @@ opencl_scripts = \
 	tests/tools/apps_opencl.sh \
 	tests/tools/factor_opencl.sh \
 	tests/tools/nbia_opencl.sh \
+	tests/tools/opencl.sh \
 	tests/tools/sample_opencl.sh \
 	tests/tools/wave_apps_opencl.sh \
 	tests/fpga/apps.sh \

@@ -86,6 +86,10 @@ noinst_PROGRAMS = bin/man_page
 bin_man_page_SOURCES = tools/man_page.c tools/info.c tools/info.h
 bin_man_page_LDADD = libtools.la
 
+pkglibexec_PROGRAMS += bin/heddle-opencl
+bin_heddle_opencl_SOURCES = tools/heddle-opencl.c
+bin_heddle_opencl_LDADD = libtools.la
+
 pkglibexec_PROGRAMS += bin/heddle-overhead
 bin_heddle_overhead_SOURCES = tools/bench/bench.h tools/bench/memory.c tools/heddle-overhead_starpu.c
 bin_heddle_overhead_LDADD = libheddle.la libheddle-pure.la $(STARPU_LIBS) $(JANSSON_LIBS)

@@ -27,6 +27,7 @@ static const struct subcommand {
     {"bench", NULL, "compares policies, strategies and processors on this or a simulated machine"},
     {"estimate", NULL, "prints measured times of tasks, and predictions from them"},
     {"info", NULL, "prints StarPU, workers, policies, strategies and variables"},
+    {"opencl", NULL, "runs an OpenCL program, unchanged, on all devices"},
     {"overhead", NULL, "measures what each policy costs per task"},
     {"plan", plan_main, "prints what the algorithms decide, without running anything"},
     {"plot", NULL, "draws logs and comparisons"},

@@ -1,0 +1,465 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Commands and events. Commands of all queues wait in one list. Whichever thread has time runs the
+ * first one that may run: a thread that waits for an event, or the engine's own. One command runs
+ * at a time, so what commands touch needs no lock. A third thread calls the program's functions,
+ * lest they hold up commands, or are called by a thread that the program has let wait with locks of
+ * its own.
+ */
+#include "config.h"
+
+#include "partition/opencl/layer.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A function that the program wants called. */
+struct callback {
+	struct callback *next;
+	struct event *event; /* with a reference, once it is due */
+	cl_int state, status;
+	void(CL_CALLBACK *function)(cl_event, cl_int, void *);
+	void *data;
+};
+
+static struct {
+	pthread_mutex_t mutex;
+	pthread_cond_t changed; /* a command was enqueued or has ended */
+	pthread_cond_t called;  /* a function is to be called */
+	struct event *first, **end;
+	bool busy, stopped;
+	pid_t worker, caller; /* whose process has the thread; 0: nobody's */
+	struct callback *due, **due_end;
+} engine = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+            .changed = PTHREAD_COND_INITIALIZER,
+            .called = PTHREAD_COND_INITIALIZER,
+            .end = &engine.first,
+            .due_end = &engine.due};
+
+cl_ulong clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+/* ---- threads ---- */
+
+/* Starts a thread that gets no signals. The mutex is held. */
+static void thread_start(pid_t *process, void *(*function)(void *))
+{
+	sigset_t all, before;
+	pthread_t thread;
+
+	if (*process == getpid())
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (!pthread_create(&thread, NULL, function, NULL)) {
+		pthread_detach(thread);
+		*process = getpid();
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* ---- the program's functions ---- */
+
+static void *callbacks_serve(void *unused)
+{
+	pthread_mutex_lock(&engine.mutex);
+	for (;;) {
+		struct callback *callback = engine.due;
+
+		if (!callback) {
+			pthread_cond_wait(&engine.called, &engine.mutex);
+			continue;
+		}
+		engine.due = callback->next;
+		if (!engine.due)
+			engine.due_end = &engine.due;
+		pthread_mutex_unlock(&engine.mutex);
+		callback->function((cl_event)callback->event, callback->status, callback->data);
+		event_release(callback->event);
+		free(callback);
+		pthread_mutex_lock(&engine.mutex);
+	}
+	return NULL;
+}
+
+/* Has the functions called that wait for a state that an event has reached. The mutex is held. */
+static void callbacks_send(struct event *event)
+{
+	struct callback **at = &event->callbacks, *callback;
+
+	while ((callback = *at)) {
+		if (callback->state < event->status) {
+			at = &callback->next;
+			continue;
+		}
+		*at = callback->next;
+		callback->next = NULL;
+		callback->status = event->status < 0 ? event->status : callback->state;
+		object_retain(event);
+		*engine.due_end = callback;
+		engine.due_end = &callback->next;
+		thread_start(&engine.caller, callbacks_serve);
+		pthread_cond_signal(&engine.called);
+	}
+}
+
+cl_int event_call(struct event *event, cl_int state,
+                  void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data)
+{
+	struct callback *callback = calloc(1, sizeof(*callback)), **end;
+
+	if (!callback)
+		return CL_OUT_OF_HOST_MEMORY;
+	callback->event = event;
+	callback->state = state;
+	callback->function = function;
+	callback->data = data;
+	pthread_mutex_lock(&engine.mutex);
+	for (end = &event->callbacks; *end; end = &(*end)->next)
+		;
+	*end = callback;
+	callbacks_send(event);
+	pthread_mutex_unlock(&engine.mutex);
+	return CL_SUCCESS;
+}
+
+/* ---- events ---- */
+
+struct event *event_make(struct context *context, struct queue *queue, cl_command_type type)
+{
+	struct event *event = object_make(EVENT, sizeof(*event));
+
+	if (!event)
+		return NULL;
+	object_retain(context);
+	if (queue)
+		object_retain(queue);
+	event->context = context;
+	event->queue = queue;
+	event->type = type;
+	event->status = queue ? CL_QUEUED : CL_SUBMITTED;
+	return event;
+}
+
+/* Forgets what an event waited for. */
+static void waits_drop(struct event *event)
+{
+	for (unsigned w = 0; w < event->nwaits; w++)
+		event_release(event->waits[w]);
+	free(event->waits);
+	event->waits = NULL;
+	event->nwaits = 0;
+}
+
+/* Releases what a command worked on. */
+static void command_drop(struct event *event)
+{
+	for (unsigned m = 0; m < 2; m++)
+		if (event->memory[m])
+			memory_release(event->memory[m]);
+	event->memory[0] = event->memory[1] = NULL;
+	if (event->launch)
+		launch_free(event->launch);
+	event->launch = NULL;
+	waits_drop(event);
+}
+
+void event_release(struct event *event)
+{
+	if (!object_release(event))
+		return;
+	while (event->callbacks) {
+		struct callback *callback = event->callbacks;
+
+		event->callbacks = callback->next;
+		free(callback);
+	}
+	command_drop(event);
+	if (event->queue)
+		queue_release(event->queue);
+	context_release(event->context);
+	free(event);
+}
+
+cl_int waits_check(const struct context *context, cl_uint n, const cl_event *list)
+{
+	if (!n != !list)
+		return CL_INVALID_EVENT_WAIT_LIST;
+	for (cl_uint e = 0; e < n; e++) {
+		struct event *event = layer_object(list[e], EVENT);
+
+		if (!event)
+			return CL_INVALID_EVENT_WAIT_LIST;
+		if (event->context != context)
+			return CL_INVALID_CONTEXT;
+	}
+	return CL_SUCCESS;
+}
+
+/* ---- running. The mutex is held unless a comment says otherwise. ---- */
+
+static void status_set(struct event *event, cl_int status)
+{
+	event->status = status;
+	callbacks_send(event);
+}
+
+/* Whether all have ended that a command waits for. */
+static bool event_ready(struct event *event)
+{
+	for (unsigned w = 0; w < event->nwaits; w++)
+		if (event->waits[w]->status > CL_COMPLETE)
+			return false;
+	return true;
+}
+
+static bool event_hopeless(struct event *event)
+{
+	for (unsigned w = 0; w < event->ngiven; w++)
+		if (event->waits[w]->status < 0)
+			return true;
+	return false;
+}
+
+/* Takes the first command out of the list that may run. */
+static struct event *ready_take(void)
+{
+	struct event **at = &engine.first, *event;
+
+	while ((event = *at) && !event_ready(event))
+		at = &event->next;
+	if (!event)
+		return NULL;
+	*at = event->next;
+	if (engine.end == &event->next)
+		engine.end = at;
+	event->next = NULL;
+	return event;
+}
+
+/* A command has left its queue. */
+static void queue_leave(struct queue *queue, struct event *event)
+{
+	struct event **at = &queue->first;
+
+	while (*at != event)
+		at = &(*at)->beside;
+	*at = event->beside;
+	if (queue->last == event)
+		queue->last = NULL;
+	if (queue->barrier == event)
+		queue->barrier = NULL;
+}
+
+/* A command has ended. The list's reference is the caller's. */
+static void command_end(struct event *event, cl_int error)
+{
+	event->ns[STEP_ENDED] = clock_ns();
+	/* Home knows better how long it was, but not when that was on our clock. */
+	if (event->home_ns && event->home_ns < event->ns[STEP_ENDED] - event->ns[STEP_STARTED])
+		event->ns[STEP_STARTED] = event->ns[STEP_ENDED] - event->home_ns;
+	queue_leave(event->queue, event);
+	status_set(event, error < 0 ? error : CL_COMPLETE);
+	pthread_cond_broadcast(&engine.changed);
+}
+
+/* Runs a command, if nobody runs one and one may run. The mutex is not held meanwhile.
+ * @return whether it did */
+static bool engine_step(void)
+{
+	struct event *event;
+	cl_int error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+
+	if (engine.busy || engine.stopped || !(event = ready_take()))
+		return false;
+	engine.busy = true;
+	event->ns[STEP_SUBMITTED] = clock_ns();
+	status_set(event, CL_SUBMITTED);
+	event->ns[STEP_STARTED] = clock_ns();
+	if (!event_hopeless(event)) {
+		status_set(event, CL_RUNNING);
+		pthread_mutex_unlock(&engine.mutex);
+		error = event->run ? event->run(event) : CL_SUCCESS;
+		pthread_mutex_lock(&engine.mutex);
+	}
+	engine.busy = false;
+	command_end(event, error);
+	pthread_mutex_unlock(&engine.mutex);
+	command_drop(event);
+	event_release(event);
+	pthread_mutex_lock(&engine.mutex);
+	return true;
+}
+
+static void *engine_serve(void *unused)
+{
+	pthread_mutex_lock(&engine.mutex);
+	for (;;)
+		if (!engine_step())
+			pthread_cond_wait(&engine.changed, &engine.mutex);
+	return NULL;
+}
+
+static void wait_for(struct event *event)
+{
+	while (event->status > CL_COMPLETE)
+		if (!engine_step())
+			pthread_cond_wait(&engine.changed, &engine.mutex);
+}
+
+bool engine_stop(void)
+{
+	struct timespec limit;
+	bool idle;
+
+	clock_gettime(CLOCK_REALTIME, &limit);
+	limit.tv_sec += 10;
+	pthread_mutex_lock(&engine.mutex);
+	engine.stopped = true;
+	while (engine.busy && !pthread_cond_timedwait(&engine.changed, &engine.mutex, &limit))
+		;
+	idle = !engine.busy;
+	pthread_mutex_unlock(&engine.mutex);
+	return idle;
+}
+
+/* ---- enqueuing ---- */
+
+static void waits_add(struct event *event, struct event *before)
+{
+	object_retain(before);
+	event->waits[event->nwaits++] = before;
+}
+
+static bool holds_all(const struct event *event)
+{
+	return event->type == CL_COMMAND_MARKER || event->type == CL_COMMAND_BARRIER;
+}
+
+/* What a command waits for beside the program's list: in a queue in order, for the one before it;
+ * else for a barrier; markers and barriers that have no list, for all. */
+static void queue_waits_add(struct event *event)
+{
+	struct queue *queue = event->queue;
+
+	if (!(queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)) {
+		if (queue->last)
+			waits_add(event, queue->last);
+		return;
+	}
+	if (queue->barrier)
+		waits_add(event, queue->barrier);
+	if (!holds_all(event) || event->ngiven)
+		return;
+	for (struct event *other = queue->first; other; other = other->beside)
+		if (other != queue->barrier)
+			waits_add(event, other);
+}
+
+static cl_int waits_make(struct event *event, cl_uint nwaits, const cl_event *waits)
+{
+	size_t most = nwaits + 1;
+
+	for (struct event *other = event->queue->first; other; other = other->beside)
+		most++;
+	event->waits = malloc(most * sizeof(struct event *));
+	if (!event->waits)
+		return CL_OUT_OF_HOST_MEMORY;
+	for (cl_uint w = 0; w < nwaits; w++)
+		waits_add(event, (struct event *)waits[w]);
+	event->ngiven = nwaits;
+	queue_waits_add(event);
+	return CL_SUCCESS;
+}
+
+static void queue_enter(struct event *event)
+{
+	struct queue *queue = event->queue;
+
+	event->beside = queue->first;
+	queue->first = queue->last = event;
+	if (event->type == CL_COMMAND_BARRIER)
+		queue->barrier = event;
+	*engine.end = event;
+	engine.end = &event->next;
+}
+
+cl_int event_enqueue(struct event *event, cl_uint nwaits, const cl_event *waits, bool blocking,
+                     cl_event *given)
+{
+	cl_int error;
+
+	pthread_mutex_lock(&engine.mutex);
+	error = waits_make(event, nwaits, waits);
+	if (error) {
+		pthread_mutex_unlock(&engine.mutex);
+		event_release(event);
+		return error;
+	}
+	event->ns[STEP_QUEUED] = clock_ns();
+	queue_enter(event);
+	if (given || blocking)
+		object_retain(event);
+	if (blocking) {
+		if (given)
+			object_retain(event);
+		wait_for(event);
+		error = event->status < 0 ? event->status : CL_SUCCESS;
+	} else {
+		thread_start(&engine.worker, engine_serve);
+		pthread_cond_broadcast(&engine.changed);
+	}
+	pthread_mutex_unlock(&engine.mutex);
+	if (given)
+		*given = (cl_event)event;
+	if (blocking)
+		event_release(event);
+	return error;
+}
+
+void event_end(struct event *event, cl_int status)
+{
+	pthread_mutex_lock(&engine.mutex);
+	status_set(event, status);
+	/* Who waits for it may not be waiting for anything himself. */
+	if (engine.first)
+		thread_start(&engine.worker, engine_serve);
+	pthread_cond_broadcast(&engine.changed);
+	pthread_mutex_unlock(&engine.mutex);
+}
+
+cl_int event_wait(struct event *event)
+{
+	cl_int status;
+
+	pthread_mutex_lock(&engine.mutex);
+	wait_for(event);
+	status = event->status;
+	pthread_mutex_unlock(&engine.mutex);
+	return status;
+}
+
+cl_int event_status(struct event *event)
+{
+	cl_int status;
+
+	pthread_mutex_lock(&engine.mutex);
+	status = event->status;
+	pthread_mutex_unlock(&engine.mutex);
+	return status;
+}
+
+cl_int queue_finish(struct queue *queue)
+{
+	struct event *event = event_make(queue->context, queue, CL_COMMAND_MARKER);
+
+	return event ? event_enqueue(event, 0, NULL, true, NULL) : CL_OUT_OF_HOST_MEMORY;
+}

@@ -1,0 +1,252 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * NDRanges: enqueued with the arguments of that moment, and computed by all devices or at home.
+ */
+#include "config.h"
+
+#include "partition/opencl/layer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- checks ---- */
+
+static cl_int arguments_check(const struct kernel *kernel)
+{
+	for (cl_uint a = 0; a < kernel->narguments; a++)
+		if (!kernel->arguments[a].set)
+			return CL_INVALID_KERNEL_ARGS;
+	return CL_SUCCESS;
+}
+
+/* Whether the program may have groups of several sizes. */
+static bool uneven_allowed(const struct program *program)
+{
+	const char *standard = program->options ? strstr(program->options, "-cl-std=CL") : NULL;
+
+	return standard && standard[10] >= '2' &&
+	       !strstr(program->options, "-cl-uniform-work-group-size");
+}
+
+/* The size that the kernel's source demands; zeros: it does not. */
+static void required_local(const struct kernel *kernel, size_t *required)
+{
+	memset(required, 0, 3 * sizeof(*required));
+	real->clGetKernelWorkGroupInfo(kernel->home, layer_devices()->ids[0],
+	                               CL_KERNEL_COMPILE_WORK_GROUP_SIZE, 3 * sizeof(*required),
+	                               required, NULL);
+}
+
+static cl_int groups_check(struct launch *launch)
+{
+	size_t items = 1, most = 0;
+
+	launch->even = true;
+	for (unsigned d = 0; d < launch->dimensions; d++) {
+		if (!launch->local[d] || launch->local[d] > launch->global[d])
+			return CL_INVALID_WORK_GROUP_SIZE;
+		if (launch->local[d] > layer_item_limit(d))
+			return CL_INVALID_WORK_ITEM_SIZE;
+		if (launch->global[d] % launch->local[d])
+			launch->even = false;
+		items *= launch->local[d];
+	}
+	layer_objects.clGetKernelWorkGroupInfo((cl_kernel)launch->kernel, layer_device(),
+	                                       CL_KERNEL_WORK_GROUP_SIZE, sizeof(most), &most,
+	                                       NULL);
+	if (items > most || (!launch->even && !uneven_allowed(launch->kernel->program)))
+		return CL_INVALID_WORK_GROUP_SIZE;
+	return CL_SUCCESS;
+}
+
+static cl_int range_take(struct launch *launch, cl_uint dimensions, const size_t *offset,
+                         const size_t *global, const size_t *local)
+{
+	size_t required[3];
+
+	if (!dimensions || dimensions > 3)
+		return CL_INVALID_WORK_DIMENSION;
+	launch->dimensions = dimensions;
+	required_local(launch->kernel, required);
+	launch->chosen = local || required[0];
+	launch->even = true;
+	for (unsigned d = 0; d < 3; d++) {
+		bool used = d < dimensions;
+
+		launch->global[d] = used && global ? global[d] : !used;
+		launch->offset[d] = used && offset ? offset[d] : 0;
+		launch->local[d] = !used ? 1 : local ? local[d] : required[d];
+		if (!launch->global[d])
+			return CL_INVALID_GLOBAL_WORK_SIZE;
+		if (local && required[0] && launch->local[d] != required[d])
+			return CL_INVALID_WORK_GROUP_SIZE;
+	}
+	return launch->chosen ? groups_check(launch) : CL_SUCCESS;
+}
+
+/* ---- computing at home ---- */
+
+static cl_int home_arguments(const struct launch *launch)
+{
+	cl_int error = CL_SUCCESS;
+
+	for (cl_uint a = 0; a < launch->kernel->narguments && !error; a++) {
+		const struct argument *argument = &launch->arguments[a];
+		struct memory *memory = argument->memory;
+
+		if (memory)
+			error = memory_to_home(memory);
+		if (!error)
+			error = real->clSetKernelArg(launch->kernel->launch, a, argument->bytes,
+			                             memory ? &memory->home : argument->value);
+	}
+	return error;
+}
+
+/* How long home says that a command took; 0: it does not. */
+static cl_ulong home_time(cl_event event)
+{
+	cl_ulong begin, end;
+
+	if (real->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof(begin), &begin,
+	                                  NULL) ||
+	    real->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(end), &end, NULL))
+		return 0;
+	return end > begin ? end - begin : 0;
+}
+
+static cl_int home_run(struct event *event)
+{
+	struct launch *launch = event->launch;
+	cl_event done;
+	cl_int error = home_arguments(launch);
+
+	if (!error)
+		error = real->clEnqueueNDRangeKernel(
+		    event->queue->home, launch->kernel->launch, launch->dimensions, launch->offset,
+		    launch->global, launch->chosen ? launch->local : NULL, 0, NULL, &done);
+	if (error)
+		return error;
+	/* Also what a kernel prints is to be there. */
+	error = real->clFinish(event->queue->home);
+	event->home_ns = home_time(done);
+	real->clReleaseEvent(done);
+	return error;
+}
+
+/* ---- launches ---- */
+
+void launch_free(struct launch *launch)
+{
+	if (launch->kernel) {
+		arguments_free(launch->arguments, launch->kernel->narguments);
+		kernel_release(launch->kernel);
+	}
+	free(launch);
+}
+
+cl_int launch_run(struct event *event)
+{
+	struct launch *launch = event->launch;
+	struct record *record = launch->kernel->record;
+	size_t items = launch->global[0] * launch->global[1] * launch->global[2];
+	cl_ulong begin = clock_ns();
+	const char *reason;
+	cl_int error = split_launch(launch, &reason);
+
+	if (!reason) {
+		record_split(record, items, clock_ns() - begin);
+		return error;
+	}
+	begin = clock_ns();
+	error = home_run(event);
+	record_whole(record, reason, items, clock_ns() - begin);
+	return error;
+}
+
+static cl_int launch_make(struct queue *queue, cl_kernel id, struct launch **made)
+{
+	struct kernel *kernel = layer_object(id, KERNEL);
+	struct launch *launch;
+	cl_int error;
+
+	if (!kernel)
+		return CL_INVALID_KERNEL;
+	if (kernel->program->context != queue->context)
+		return CL_INVALID_CONTEXT;
+	error = arguments_check(kernel);
+	if (error)
+		return error;
+	launch = calloc(1, sizeof(*launch));
+	if (!launch)
+		return CL_OUT_OF_HOST_MEMORY;
+	object_retain(kernel);
+	launch->kernel = kernel;
+	launch->arguments = arguments_copy(kernel->arguments, kernel->narguments);
+	if (launch->arguments) {
+		*made = launch;
+		return CL_SUCCESS;
+	}
+	launch_free(launch);
+	return CL_OUT_OF_HOST_MEMORY;
+}
+
+static cl_int launch_enqueue(struct queue *queue, cl_command_type type, cl_kernel kernel,
+                             cl_uint dimensions, const size_t *offset, const size_t *global,
+                             const size_t *local, cl_uint nwaits, const cl_event *waits,
+                             cl_event *given)
+{
+	struct launch *launch;
+	struct event *event = NULL;
+	cl_int error = launch_make(queue, kernel, &launch);
+
+	if (error)
+		return error;
+	error = range_take(launch, dimensions, offset, global, local);
+	if (!error)
+		error = waits_check(queue->context, nwaits, waits);
+	if (!error) {
+		event = event_make(queue->context, queue, type);
+		error = event ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+	}
+	if (error) {
+		launch_free(launch);
+		return error;
+	}
+	event->launch = launch;
+	event->run = launch_run;
+	return event_enqueue(event, nwaits, waits, false, given);
+}
+
+static cl_int CL_API_CALL enqueue_range(cl_command_queue id, cl_kernel kernel, cl_uint dimensions,
+                                        const size_t *offset, const size_t *global,
+                                        const size_t *local, cl_uint nwaits, const cl_event *waits,
+                                        cl_event *event)
+{
+	struct queue *queue = layer_object(id, QUEUE);
+
+	if (!queue)
+		return real->clEnqueueNDRangeKernel(id, kernel, dimensions, offset, global, local,
+		                                    nwaits, waits, event);
+	return launch_enqueue(queue, CL_COMMAND_NDRANGE_KERNEL, kernel, dimensions, offset, global,
+	                      local, nwaits, waits, event);
+}
+
+static cl_int CL_API_CALL enqueue_task(cl_command_queue id, cl_kernel kernel, cl_uint nwaits,
+                                       const cl_event *waits, cl_event *event)
+{
+	struct queue *queue = layer_object(id, QUEUE);
+	const size_t one = 1;
+
+	if (!queue)
+		return real->clEnqueueTask(id, kernel, nwaits, waits, event);
+	return launch_enqueue(queue, CL_COMMAND_TASK, kernel, 1, NULL, &one, &one, nwaits, waits,
+	                      event);
+}
+
+void launch_functions(cl_icd_dispatch *table)
+{
+	table->clEnqueueNDRangeKernel = enqueue_range;
+	table->clEnqueueTask = enqueue_task;
+}

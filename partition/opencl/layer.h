@@ -1,0 +1,336 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A layer for the OpenCL ICD loader that shows a device "Heddle (all devices)".
+ *
+ * Every object of that device's contexts stands for a real object of one real device, its home. A
+ * command is either computed at home, by the real objects, or is an NDRange that Heddle splits over
+ * all devices (split_starpu.c). Commands wait for each other in the layer (engine.c), which hands
+ * one after the other to home or to Heddle.
+ *
+ * The loader hands all of the process's calls to the layer, also those of StarPU and of Heddle.
+ * Objects tell whose a call is: the layer's point to `layer_objects`, as the loader demands that
+ * objects point to the table of who made them. Calls about other objects go on to the real OpenCL.
+ * So StarPU, which works on real objects, gets the real OpenCL. Only calls that begin with no
+ * object could go astray: those that list platforms. StarPU makes them while it starts, in the
+ * thread that starts it, which says so by `layer_inside`.
+ */
+#ifndef HEDDLE_OPENCL_LAYER_H
+#define HEDDLE_OPENCL_LAYER_H
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
+#include <CL/cl.h>
+#include <CL/cl_icd.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* ---- dispatch.c ---- */
+
+/** The OpenCL below the layer. */
+extern const cl_icd_dispatch *real;
+/** What the layer's objects point to. */
+extern cl_icd_dispatch layer_objects;
+/** This thread's calls are StarPU's or Heddle's: they see real platforms alone. */
+extern __thread bool layer_inside;
+
+/* ---- objects ---- */
+
+enum kind { PLATFORM = 1, DEVICE, CONTEXT, QUEUE, MEMORY, PROGRAM, KERNEL, EVENT };
+
+/** How every object begins; the loader demands the first field. */
+struct object {
+	const cl_icd_dispatch *dispatch;
+	enum kind kind;
+	unsigned references;
+};
+
+/** Whether a handle is one of the layer's. NULL is not. */
+static inline bool layer_owns(const void *handle)
+{
+	return handle && *(const cl_icd_dispatch *const *)handle == &layer_objects;
+}
+
+/** A handle as an object of a kind. @return NULL: it is none */
+static inline void *layer_object(void *handle, enum kind kind)
+{
+	return layer_owns(handle) && ((struct object *)handle)->kind == kind ? handle : NULL;
+}
+
+/** Memory for an object with one reference; NULL: none. */
+void *object_make(enum kind kind, size_t bytes);
+void object_retain(void *object);
+/** @return whether that was the last reference */
+bool object_release(void *object);
+
+/** Answers a query as OpenCL does. @return CL_INVALID_VALUE: there is too little room */
+cl_int info_give(const void *value, size_t bytes, size_t room, void *to, size_t *needed);
+#define info_give_value(value, room, to, needed)                                                   \
+	info_give(&(value), sizeof(value), room, to, needed)
+/** Stores an error where somebody wants it. @return NULL */
+void *error_give(cl_int error, cl_int *to);
+
+struct context {
+	struct object object;
+	cl_context home;
+	cl_command_queue queue; /**< of home: for the layer's own transfers */
+	cl_context_properties *properties;
+	size_t nproperties;
+};
+
+struct queue {
+	struct object object;
+	struct context *context;
+	cl_command_queue home; /**< in order: it has one command at a time */
+	cl_command_queue_properties properties;
+	/* The engine's mutex guards the rest. */
+	struct event *last;    /**< enqueued latest and not ended yet; NULL: none */
+	struct event *barrier; /**< that later commands wait for; NULL: none */
+	struct event *first;   /**< of those not ended, by `beside` */
+};
+
+/** A buffer, or a part of one. What is said of places is said of the whole buffer alone. */
+struct memory {
+	struct object object;
+	struct context *context;
+	struct memory *whole; /**< itself, unless it is a part */
+	size_t offset;        /**< of a part */
+	size_t bytes;
+	cl_mem_flags flags; /**< as the program gave them */
+	void *given;        /**< host memory that the program gave to be used */
+	cl_mem home;
+	unsigned char *host; /**< NULL: none yet */
+	bool own;            /**< the layer has allocated it */
+	bool shared;         /**< home works on it, too */
+	bool at_host;        /**< the data is there; else it is at home */
+	bool changed;        /**< and differs from what is at home */
+	struct map *maps;    /**< by the program; of a part: its own */
+	unsigned nmaps;
+	struct destructor *destructors;
+};
+
+struct program {
+	struct object object;
+	struct context *context;
+	cl_program home;
+	char *source;        /**< NULL: not made of source */
+	bool odd;            /**< the source is no text */
+	char *text;          /**< with included files, as it was built; NULL: not built */
+	char *options;       /**< of the latest build */
+	const char *refusal; /**< why no kernel of it is split; NULL: none known */
+};
+
+struct kernel {
+	struct object object;
+	struct program *program;
+	cl_kernel home;   /**< that the program's calls are about */
+	cl_kernel launch; /**< that gets the arguments of a launch; the engine uses it */
+	struct record *record;
+	cl_uint narguments;
+	struct argument {
+		bool set;
+		size_t bytes;
+		struct memory *memory; /**< NULL: a value, or local memory */
+		void *value;           /**< NULL: local memory */
+	} * arguments;
+};
+
+/** An NDRange, with the arguments of when it was enqueued. */
+struct launch {
+	struct kernel *kernel;
+	struct argument *arguments;
+	cl_uint dimensions;
+	size_t offset[3], global[3], local[3];
+	bool chosen; /**< local; else it is for the devices to choose */
+	bool even;   /**< groups have the same size */
+};
+
+enum { STEP_QUEUED, STEP_SUBMITTED, STEP_STARTED, STEP_ENDED, NSTEPS };
+
+/** A command, and the event that tells of it. A user's event is one without `run`. The engine's
+ * mutex guards what changes. */
+struct event {
+	struct object object;
+	struct context *context;
+	struct queue *queue; /**< NULL: a user's event */
+	cl_command_type type;
+	cl_int status;           /**< as OpenCL counts: CL_QUEUED to CL_COMPLETE, or an error */
+	cl_ulong ns[NSTEPS];     /**< when a command got there */
+	cl_ulong home_ns;        /**< what home says computing took; 0: it does not */
+	struct event *next;      /**< of all that wait */
+	struct event *beside;    /**< of those of the queue that have not ended */
+	struct event **waits;    /**< for the end of these */
+	unsigned nwaits, ngiven; /**< of them: in the program's list, which have to end well */
+	struct callback *callbacks;
+
+	/** Does it. @return an error, or CL_SUCCESS */
+	cl_int (*run)(struct event *event);
+	struct memory *memory[2]; /**< read and written; NULL: none */
+	struct launch *launch;
+	unsigned char *pointer;
+	size_t bytes;
+	size_t origin[2][3], region[3], row[2], slice[2];
+	unsigned char pattern[128];
+	cl_map_flags flags;
+};
+
+/* ---- platform.c ---- */
+
+enum { MAXDEVICES = 16 };
+
+/** The real devices that stand behind the layer's, the home first. */
+struct devices {
+	cl_platform_id platforms[MAXDEVICES]; /**< theirs */
+	cl_device_id ids[MAXDEVICES];
+	unsigned n;   /**< 0: the layer shows nothing */
+	bool on_host; /**< home computes in the host's memory */
+};
+
+const struct devices *layer_devices(void);
+cl_platform_id layer_platform(void);
+cl_device_id layer_device(void);
+/** Largest group on every device, and in each dimension. */
+size_t layer_group_limit(void);
+size_t layer_item_limit(unsigned dimension);
+
+/* ---- memory.c ---- */
+
+/** A handle as memory of the layer; NULL: it is none. Any bits may be given. */
+struct memory *memory_find(const void *handle);
+/** Puts a buffer's data where host or home can work on it. The engine calls this.
+ * @return an error, or CL_SUCCESS */
+cl_int memory_to_host(struct memory *memory);
+cl_int memory_to_home(struct memory *memory);
+/** What is at the host has changed there, at an offset in the memory. */
+void memory_changed(struct memory *memory, size_t from, size_t bytes);
+/** Makes sure that there is memory of the host's. @return CL_SUCCESS, or an error */
+cl_int memory_host_make(struct memory *memory);
+/** Where the host's data of a memory is. */
+static inline unsigned char *memory_host(const struct memory *memory)
+{
+	return memory->whole->host + memory->offset;
+}
+void memory_release(struct memory *memory);
+
+/** A part that the program has mapped. */
+struct map {
+	struct map *next;
+	unsigned char *pointer;
+	size_t offset, bytes; /**< in the memory */
+	cl_map_flags flags;
+};
+
+/** Makes a mapping known; its memory is of the host's. @return NULL: no memory */
+struct map *map_add(struct memory *memory, size_t offset, size_t bytes, cl_map_flags flags);
+/** Takes one out, for the caller to free. @return NULL: none begins there */
+struct map *map_take(struct memory *memory, const void *pointer);
+
+/* ---- binary.c, program.c, kernel.c ---- */
+
+/** Writes what stands before home's binary of a program.
+ * @param to NULL: only the length is wanted
+ * @return its bytes; 0: nothing does */
+size_t binary_prefix(const struct program *program, unsigned char *to);
+/** Takes the texts in that a binary begins with. @return their bytes; 0: there are none */
+size_t binary_take(struct program *program, const unsigned char *binary, size_t bytes);
+
+void program_release(struct program *program);
+void kernel_release(struct kernel *kernel);
+void arguments_free(struct argument *arguments, cl_uint n);
+/** @return NULL: no memory */
+struct argument *arguments_copy(const struct argument *arguments, cl_uint n);
+
+/* ---- engine.c ---- */
+
+cl_ulong clock_ns(void);
+/** A new event, in no queue yet. @return NULL: no memory */
+struct event *event_make(struct context *context, struct queue *queue, cl_command_type type);
+void event_release(struct event *event);
+/** Whether a list of events is as the specification demands. @return CL_SUCCESS, or the error */
+cl_int waits_check(const struct context *context, cl_uint n, const cl_event *list);
+/** Enqueues a command, which takes over the caller's reference.
+ * @param blocking return when it has ended
+ * @param[out] given the event, for the program; NULL: not wanted
+ * @return the error of a blocking command, or CL_SUCCESS */
+cl_int event_enqueue(struct event *event, cl_uint nwaits, const cl_event *waits, bool blocking,
+                     cl_event *given);
+/** A user's event, or one that ends at once. */
+void event_end(struct event *event, cl_int status);
+/** @return its status */
+cl_int event_wait(struct event *event);
+cl_int event_status(struct event *event);
+/** Calls a function when a state is reached. @return CL_OUT_OF_HOST_MEMORY */
+cl_int event_call(struct event *event, cl_int state,
+                  void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data);
+/** Waits for all that is in a queue. */
+cl_int queue_finish(struct queue *queue);
+void queue_release(struct queue *queue);
+void context_release(struct context *context);
+/** Lets the command under way end, and begins no other one.
+ * @return whether nothing is under way */
+bool engine_stop(void);
+
+/* ---- launch.c, split_starpu.c, report.c ---- */
+
+/** Runs an NDRange. */
+cl_int launch_run(struct event *event);
+void launch_free(struct launch *launch);
+
+/** Launches that are split before their speed counts. */
+enum { SPLIT_TRIALS = 3 };
+
+/** What is known of a kernel, whichever program object it came from. */
+struct record {
+	struct record *next;
+	char *name, *text, *options;
+	const char *refusal; /**< why it is not split; NULL: no reason known */
+	bool asked;          /**< the analysis was asked */
+	unsigned long split, whole;
+	double home_ns;               /**< at home, in all */
+	double home_rate, split_rate; /**< ns of a work-item; 0: not known */
+	struct reason {
+		const char *text;
+		unsigned long launches;
+	} reasons[8]; /**< why launches were not split */
+};
+
+/** The record of a kernel. @return NULL: no memory */
+struct record *record_find(const char *name, const char *text, const char *options);
+/** A launch was computed at home. */
+void record_whole(struct record *record, const char *reason, size_t items, cl_ulong ns);
+/** A launch was split. */
+void record_split(struct record *record, size_t items, cl_ulong ns);
+/** Says at the end of the process what was done. */
+void report_print(void);
+
+/** Runs a launch on all devices, if it can be split.
+ * @param[out] reason why it was not split; NULL: it was
+ * @return an error of a launch that was split, or CL_SUCCESS */
+cl_int split_launch(struct launch *launch, const char **reason);
+/** Data at the host has changed, or is freed. */
+void split_changed(const void *memory, size_t bytes);
+/** The process ends. */
+void split_end(void);
+
+/* ---- the functions that stand for OpenCL's ---- */
+
+/** Fills in the functions of each file. */
+void platform_functions(cl_icd_dispatch *table);
+void context_functions(cl_icd_dispatch *table);
+void memory_functions(cl_icd_dispatch *table);
+void program_functions(cl_icd_dispatch *table);
+void kernel_functions(cl_icd_dispatch *table);
+void event_functions(cl_icd_dispatch *table);
+void enqueue_functions(cl_icd_dispatch *table);
+void launch_functions(cl_icd_dispatch *table);
+/** Those that refuse the layer's objects. */
+void refused_functions(cl_icd_dispatch *table);
+
+#endif

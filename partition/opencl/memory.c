@@ -1,0 +1,440 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Buffers. The data of each is at home, or in memory of the host's, where launches that are split
+ * work on it. It stays where it was used last. Where home computes in the host's memory, both are
+ * one memory, and only OpenCL has to be told, by mapping.
+ */
+#include "config.h"
+
+#include "partition/opencl/layer.h"
+
+#include <search.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE = 4096 };
+
+#define HOST_ACCESS (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)
+#define DEVICE_ACCESS (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY)
+#define HOST_POINTER (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)
+
+struct destructor {
+	struct destructor *next;
+	void(CL_CALLBACK *function)(cl_mem, void *);
+	void *data;
+};
+
+/* ---- all that exist ---- */
+
+static pthread_mutex_t known_mutex = PTHREAD_MUTEX_INITIALIZER;
+static void *known;
+
+static int pointers_compare(const void *a, const void *b)
+{
+	return (a > b) - (a < b);
+}
+
+struct memory *memory_find(const void *handle)
+{
+	bool found;
+
+	pthread_mutex_lock(&known_mutex);
+	found = tfind(handle, &known, pointers_compare);
+	pthread_mutex_unlock(&known_mutex);
+	return found ? (struct memory *)handle : NULL;
+}
+
+static bool known_add(struct memory *memory)
+{
+	bool added;
+
+	pthread_mutex_lock(&known_mutex);
+	added = tsearch(memory, &known, pointers_compare);
+	pthread_mutex_unlock(&known_mutex);
+	return added;
+}
+
+static void known_remove(struct memory *memory)
+{
+	pthread_mutex_lock(&known_mutex);
+	tdelete(memory, &known, pointers_compare);
+	pthread_mutex_unlock(&known_mutex);
+}
+
+/* ---- places ---- */
+
+cl_int memory_host_make(struct memory *memory)
+{
+	struct memory *whole = memory->whole;
+	bool there;
+
+	pthread_mutex_lock(&known_mutex);
+	if (!whole->host) {
+		whole->host = aligned_alloc(PAGE, (whole->bytes + PAGE - 1) / PAGE * PAGE);
+		whole->own = whole->host;
+	}
+	there = whole->host;
+	pthread_mutex_unlock(&known_mutex);
+	return there ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+}
+
+/* Home and the host have one memory, which the host gets to use. */
+static cl_int shared_take(struct memory *whole)
+{
+	cl_int error;
+	void *pointer = real->clEnqueueMapBuffer(whole->context->queue, whole->home, CL_TRUE,
+	                                         CL_MAP_READ | CL_MAP_WRITE, 0, whole->bytes, 0,
+	                                         NULL, NULL, &error);
+
+	return error ? error : pointer == whole->host ? CL_SUCCESS : CL_MAP_FAILURE;
+}
+
+cl_int memory_to_host(struct memory *memory)
+{
+	struct memory *whole = memory->whole;
+	cl_int error = memory_host_make(whole);
+
+	if (error || whole->at_host)
+		return error;
+	error = whole->shared
+	            ? shared_take(whole)
+	            : real->clEnqueueReadBuffer(whole->context->queue, whole->home, CL_TRUE, 0,
+	                                        whole->bytes, whole->host, 0, NULL, NULL);
+	if (error)
+		return error;
+	whole->at_host = true;
+	whole->changed = false;
+	split_changed(whole->host, whole->bytes);
+	return CL_SUCCESS;
+}
+
+cl_int memory_to_home(struct memory *memory)
+{
+	struct memory *whole = memory->whole;
+	cl_command_queue queue = whole->context->queue;
+	cl_int error = CL_SUCCESS;
+
+	if (!whole->at_host)
+		return CL_SUCCESS;
+	if (whole->shared) {
+		error =
+		    real->clEnqueueUnmapMemObject(queue, whole->home, whole->host, 0, NULL, NULL);
+		if (!error)
+			error = real->clFinish(queue);
+	} else if (whole->changed) {
+		error = real->clEnqueueWriteBuffer(queue, whole->home, CL_TRUE, 0, whole->bytes,
+		                                   whole->host, 0, NULL, NULL);
+	}
+	whole->at_host = !!error;
+	return error;
+}
+
+void memory_changed(struct memory *memory, size_t from, size_t bytes)
+{
+	memory->whole->changed = true;
+	split_changed(memory_host(memory) + from, bytes);
+}
+
+/* ---- creation ---- */
+
+static unsigned bits(cl_mem_flags flags)
+{
+	return __builtin_popcountll(flags);
+}
+
+static cl_int flags_check(cl_mem_flags flags, const void *host)
+{
+	bool wanted = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR);
+
+	if (flags & ~(cl_mem_flags)(HOST_ACCESS | DEVICE_ACCESS | HOST_POINTER) ||
+	    bits(flags & HOST_ACCESS) > 1 || bits(flags & DEVICE_ACCESS) > 1 ||
+	    (flags & CL_MEM_USE_HOST_PTR && flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)))
+		return CL_INVALID_VALUE;
+	return wanted == !!host ? CL_SUCCESS : CL_INVALID_HOST_PTR;
+}
+
+/* Makes the real buffer. Home is not told which accesses of the host's the program rules out:
+ * the layer has others. */
+static cl_int home_make(struct memory *memory, void *host)
+{
+	cl_mem_flags flags = memory->flags & DEVICE_ACCESS;
+	cl_int error;
+
+	if (memory->flags & CL_MEM_USE_HOST_PTR)
+		memory->given = memory->host = host;
+	memory->shared = layer_devices()->on_host;
+	if (memory->shared) {
+		error = memory_host_make(memory);
+		if (error)
+			return error;
+		if (memory->flags & CL_MEM_COPY_HOST_PTR)
+			memcpy(memory->host, host, memory->bytes);
+		host = memory->host;
+		flags |= CL_MEM_USE_HOST_PTR;
+	} else if (host) {
+		flags |= CL_MEM_COPY_HOST_PTR;
+	}
+	memory->home =
+	    real->clCreateBuffer(memory->context->home, flags, memory->bytes, host, &error);
+	return error;
+}
+
+static void memory_free(struct memory *memory)
+{
+	while (memory->maps) {
+		struct map *map = memory->maps;
+
+		memory->maps = map->next;
+		free(map);
+	}
+	if (memory->home)
+		real->clReleaseMemObject(memory->home);
+	if (memory->whole != memory)
+		memory_release(memory->whole);
+	else if (memory->host)
+		split_changed(memory->host, memory->bytes);
+	while (memory->destructors) {
+		struct destructor *destructor = memory->destructors;
+
+		memory->destructors = destructor->next;
+		destructor->function((cl_mem)memory, destructor->data);
+		free(destructor);
+	}
+	if (memory->own)
+		free(memory->host);
+	context_release(memory->context);
+	free(memory);
+}
+
+void memory_release(struct memory *memory)
+{
+	if (!object_release(memory))
+		return;
+	known_remove(memory);
+	memory_free(memory);
+}
+
+static struct memory *memory_make(struct context *context, cl_mem_flags flags, size_t bytes)
+{
+	struct memory *memory = object_make(MEMORY, sizeof(*memory));
+
+	if (!memory)
+		return NULL;
+	object_retain(context);
+	memory->context = context;
+	memory->whole = memory;
+	memory->bytes = bytes;
+	memory->flags = flags & DEVICE_ACCESS ? flags : flags | CL_MEM_READ_WRITE;
+	return memory;
+}
+
+static cl_mem memory_finish(struct memory *memory, cl_int error, cl_int *to)
+{
+	if (!error && !known_add(memory))
+		error = CL_OUT_OF_HOST_MEMORY;
+	error_give(error, to);
+	if (!error)
+		return (cl_mem)memory;
+	memory_free(memory);
+	return NULL;
+}
+
+static cl_mem CL_API_CALL buffer_create(cl_context id, cl_mem_flags flags, size_t bytes, void *host,
+                                        cl_int *to)
+{
+	struct context *context = layer_object(id, CONTEXT);
+	struct memory *memory;
+	cl_ulong most = 0;
+	cl_int error;
+
+	if (!context)
+		return real->clCreateBuffer(id, flags, bytes, host, to);
+	error = flags_check(flags, host);
+	real->clGetDeviceInfo(layer_devices()->ids[0], CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(most),
+	                      &most, NULL);
+	if (!error && (!bytes || bytes > most))
+		error = CL_INVALID_BUFFER_SIZE;
+	if (error)
+		return error_give(error, to);
+	memory = memory_make(context, flags, bytes);
+	if (!memory)
+		return error_give(CL_OUT_OF_HOST_MEMORY, to);
+	return memory_finish(memory, home_make(memory, host), to);
+}
+
+/* The flags of a part are those of the whole, unless the program says otherwise. */
+static cl_int part_flags(const struct memory *whole, cl_mem_flags *flags)
+{
+	cl_mem_flags device = *flags & DEVICE_ACCESS, host = *flags & HOST_ACCESS;
+
+	if (*flags & ~(cl_mem_flags)(HOST_ACCESS | DEVICE_ACCESS) || bits(device) > 1 ||
+	    bits(host) > 1)
+		return CL_INVALID_VALUE;
+	if ((whole->flags & CL_MEM_WRITE_ONLY && device & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY)) ||
+	    (whole->flags & CL_MEM_READ_ONLY && device & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY)) ||
+	    (whole->flags & CL_MEM_HOST_WRITE_ONLY && host & CL_MEM_HOST_READ_ONLY) ||
+	    (whole->flags & CL_MEM_HOST_READ_ONLY && host & CL_MEM_HOST_WRITE_ONLY) ||
+	    (whole->flags & CL_MEM_HOST_NO_ACCESS &&
+	     host & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY)))
+		return CL_INVALID_VALUE;
+	*flags = (device ? device : whole->flags & DEVICE_ACCESS) |
+	         (host ? host : whole->flags & HOST_ACCESS) | (whole->flags & HOST_POINTER);
+	return CL_SUCCESS;
+}
+
+static cl_mem CL_API_CALL part_create(cl_mem id, cl_mem_flags flags, cl_buffer_create_type type,
+                                      const void *description, cl_int *to)
+{
+	struct memory *whole = layer_object(id, MEMORY), *part;
+	const cl_buffer_region *region = description;
+	cl_int error;
+
+	if (!whole)
+		return real->clCreateSubBuffer(id, flags, type, description, to);
+	if (whole->whole != whole)
+		return error_give(CL_INVALID_MEM_OBJECT, to);
+	error = part_flags(whole, &flags);
+	if (error || type != CL_BUFFER_CREATE_TYPE_REGION || !region)
+		return error_give(CL_INVALID_VALUE, to);
+	part = memory_make(whole->context, flags, region->size);
+	if (!part)
+		return error_give(CL_OUT_OF_HOST_MEMORY, to);
+	part->offset = region->origin;
+	part->home =
+	    real->clCreateSubBuffer(whole->home, flags & DEVICE_ACCESS, type, region, &error);
+	if (!error) {
+		object_retain(whole);
+		part->whole = whole;
+	}
+	return memory_finish(part, error, to);
+}
+
+/* ---- mapping ---- */
+
+static pthread_mutex_t maps_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+struct map *map_add(struct memory *memory, size_t offset, size_t bytes, cl_map_flags flags)
+{
+	struct map *map = calloc(1, sizeof(*map));
+
+	if (!map)
+		return NULL;
+	map->pointer = memory_host(memory) + offset;
+	map->offset = offset;
+	map->bytes = bytes;
+	map->flags = flags;
+	pthread_mutex_lock(&maps_mutex);
+	map->next = memory->maps;
+	memory->maps = map;
+	memory->nmaps++;
+	pthread_mutex_unlock(&maps_mutex);
+	return map;
+}
+
+struct map *map_take(struct memory *memory, const void *pointer)
+{
+	struct map **at = &memory->maps, *map;
+
+	pthread_mutex_lock(&maps_mutex);
+	while ((map = *at) && map->pointer != pointer)
+		at = &map->next;
+	if (map) {
+		*at = map->next;
+		memory->nmaps--;
+	}
+	pthread_mutex_unlock(&maps_mutex);
+	return map;
+}
+
+/* ---- the rest ---- */
+
+static cl_int CL_API_CALL memory_retain(cl_mem id)
+{
+	struct memory *memory = layer_object(id, MEMORY);
+
+	if (!memory)
+		return real->clRetainMemObject(id);
+	object_retain(memory);
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL memory_release_call(cl_mem id)
+{
+	struct memory *memory = layer_object(id, MEMORY);
+
+	if (!memory)
+		return real->clReleaseMemObject(id);
+	memory_release(memory);
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL memory_info(cl_mem id, cl_mem_info name, size_t room, void *value,
+                                      size_t *needed)
+{
+	struct memory *memory = layer_object(id, MEMORY);
+	const cl_mem_object_type type = CL_MEM_OBJECT_BUFFER;
+	struct memory *parent;
+	unsigned char *given;
+	cl_uint maps;
+
+	if (!memory)
+		return real->clGetMemObjectInfo(id, name, room, value, needed);
+	switch (name) {
+	case CL_MEM_TYPE:
+		return info_give_value(type, room, value, needed);
+	case CL_MEM_FLAGS:
+		return info_give_value(memory->flags, room, value, needed);
+	case CL_MEM_SIZE:
+		return info_give_value(memory->bytes, room, value, needed);
+	case CL_MEM_HOST_PTR:
+		given = memory->whole->given;
+		given = given ? given + memory->offset : NULL;
+		return info_give_value(given, room, value, needed);
+	case CL_MEM_MAP_COUNT:
+		maps = memory->nmaps;
+		return info_give_value(maps, room, value, needed);
+	case CL_MEM_REFERENCE_COUNT:
+		return info_give_value(memory->object.references, room, value, needed);
+	case CL_MEM_CONTEXT:
+		return info_give_value(memory->context, room, value, needed);
+	case CL_MEM_ASSOCIATED_MEMOBJECT:
+		parent = memory->whole == memory ? NULL : memory->whole;
+		return info_give_value(parent, room, value, needed);
+	case CL_MEM_OFFSET:
+		return info_give_value(memory->offset, room, value, needed);
+	default:
+		return CL_INVALID_VALUE;
+	}
+}
+
+static cl_int CL_API_CALL destructor_add(cl_mem id, void(CL_CALLBACK *function)(cl_mem, void *),
+                                         void *data)
+{
+	struct memory *memory = layer_object(id, MEMORY);
+	struct destructor *destructor;
+
+	if (!memory)
+		return real->clSetMemObjectDestructorCallback(id, function, data);
+	if (!function)
+		return CL_INVALID_VALUE;
+	destructor = malloc(sizeof(*destructor));
+	if (!destructor)
+		return CL_OUT_OF_HOST_MEMORY;
+	pthread_mutex_lock(&known_mutex);
+	*destructor = (struct destructor){memory->destructors, function, data};
+	memory->destructors = destructor;
+	pthread_mutex_unlock(&known_mutex);
+	return CL_SUCCESS;
+}
+
+void memory_functions(cl_icd_dispatch *table)
+{
+	table->clCreateBuffer = buffer_create;
+	table->clCreateSubBuffer = part_create;
+	table->clRetainMemObject = memory_retain;
+	table->clReleaseMemObject = memory_release_call;
+	table->clGetMemObjectInfo = memory_info;
+	table->clSetMemObjectDestructorCallback = destructor_add;
+}

@@ -1,0 +1,132 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What became of each kernel's launches, which tells where to compute the next one, and is said at
+ * the end of the process.
+ */
+#include "config.h"
+
+#include "partition/opencl/layer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/variables.h"
+
+enum { LINES = 50 }; /* of the report */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct record *records, **records_end = &records;
+
+static void record_free(struct record *record)
+{
+	free(record->name);
+	free(record->text);
+	free(record->options);
+	free(record);
+}
+
+static struct record *record_make(const char *name, const char *text, const char *options)
+{
+	struct record *record = calloc(1, sizeof(*record));
+
+	if (!record)
+		return NULL;
+	record->name = strdup(name);
+	record->text = strdup(text);
+	record->options = strdup(options);
+	if (record->name && record->text && record->options)
+		return record;
+	record_free(record);
+	return NULL;
+}
+
+struct record *record_find(const char *name, const char *text, const char *options)
+{
+	struct record *record;
+
+	pthread_mutex_lock(&mutex);
+	for (record = records; record; record = record->next)
+		if (!strcmp(record->name, name) && !strcmp(record->options, options) &&
+		    !strcmp(record->text, text))
+			break;
+	if (!record && (record = record_make(name, text, options))) {
+		*records_end = record;
+		records_end = &record->next;
+	}
+	pthread_mutex_unlock(&mutex);
+	return record;
+}
+
+/* The latest launches count more. */
+static void rate_add(double *rate, size_t items, cl_ulong ns)
+{
+	double latest = (double)ns / items;
+
+	*rate = *rate > 0 ? 0.75 * *rate + 0.25 * latest : latest;
+}
+
+void record_split(struct record *record, size_t items, cl_ulong ns)
+{
+	/* The first launches compile and try. */
+	if (record->split++ >= SPLIT_TRIALS)
+		rate_add(&record->split_rate, items, ns);
+}
+
+void record_whole(struct record *record, const char *reason, size_t items, cl_ulong ns)
+{
+	const unsigned last = sizeof(record->reasons) / sizeof(*record->reasons) - 1;
+	unsigned r = 0;
+
+	record->home_ns += ns;
+	if (record->whole++)
+		rate_add(&record->home_rate, items, ns);
+	while (r < last && record->reasons[r].text && record->reasons[r].text != reason)
+		r++;
+	record->reasons[r].text = r < last ? reason : "other reasons";
+	record->reasons[r].launches++;
+}
+
+/* ---- the report ---- */
+
+static void record_print(const struct record *record)
+{
+	const struct reason *reason = record->reasons;
+	const struct reason *end = reason + sizeof(record->reasons) / sizeof(*record->reasons);
+
+	fprintf(stderr, "heddle: kernel %s: ", record->name);
+	if (record->split)
+		fprintf(stderr, "%lu split", record->split);
+	for (; reason < end && reason->text; reason++)
+		fprintf(stderr, "%s%lu on one device (%s)",
+		        record->split || reason > record->reasons ? ", " : "", reason->launches,
+		        reason->text);
+	fputc('\n', stderr);
+}
+
+void report_print(void)
+{
+	unsigned long split = 0, whole = 0, n = 0, lines = 0;
+
+	if (heddle_variable_number(HEDDLE_VARIABLE_VERBOSE) < 1)
+		return;
+	pthread_mutex_lock(&mutex);
+	for (struct record *record = records; record; record = record->next) {
+		n += record->split || record->whole;
+		split += record->split;
+		whole += record->whole;
+	}
+	if (n)
+		fprintf(stderr,
+		        "heddle: OpenCL: %lu kernels, %lu launches: %lu split, %lu on one device\n",
+		        n, split + whole, split, whole);
+	for (struct record *record = records; record && lines < LINES; record = record->next)
+		if (record->split || record->whole) {
+			record_print(record);
+			lines++;
+		}
+	if (n > lines)
+		fprintf(stderr, "heddle: and %lu other kernels\n", n - lines);
+	pthread_mutex_unlock(&mutex);
+}

@@ -1,0 +1,51 @@
+#!/bin/sh
+# heddle opencl, with a program that knows nothing of Heddle, on two OpenCL devices, which PoCL
+# makes of the cores: right results, what is split and what is not, processes that fork, one
+# device, and bad input.
+# Time limit: 600 s
+#
+# Copyright (C) 2026 the Heddle developers
+# SPDX-License-Identifier: LGPL-2.1-or-later
+. "$top_srcdir/tests/tools/common.sh"
+HEDDLE_PROFILE_DIR=$work/profiles HEDDLE_ANALYSE=$top_builddir/bin/heddle-analyse
+POCL_DEVICES='pthread basic' POCL_MAX_PTHREAD_COUNT=2
+export HEDDLE_PROFILE_DIR HEDDLE_ANALYSE POCL_DEVICES POCL_MAX_PTHREAD_COUNT
+unset STARPU_NCPU STARPU_NCUDA STARPU_NOPENCL
+opencl=$top_builddir/bin/heddle-opencl
+program=$top_builddir/tests/tools/opencl_program
+
+# says TEXT: the last output.
+says() {
+	grep -q -F -e "$1" "$work/out" || fail "no '$1' in: $(cat "$work/out")"
+}
+
+POCL_DEVICES=pthread "$program" >"$work/out" 2>&1
+[ $? = 77 ] && exit 77
+says 'all right'
+
+expect 0 'all right' "$opencl" --always -- "$program"
+if [ -x "$HEDDLE_ANALYSE" ]; then
+	says 'kernel stencil: '
+	says '2 on one device (it has atomic operations on global memory)'
+	says '1 on one device (it prints)'
+	says 'on one device (an argument is a part of a buffer)'
+	grep -q 'launches: [1-9][0-9]* split' "$work/out" || fail "nothing is split"
+fi
+[ "$(grep -c 'kernel says 42' "$work/out")" = 1 ] || fail "a kernel that prints ran twice"
+expect 0 'all right' "$opencl" --always -- "$program" fork
+expect 0 'all right' "$opencl" --beside --always -- "$program" chain
+# By default short kernels stay where they are.
+expect 0 'it has not run for long yet' "$opencl" -- "$program" chain
+says 'all right'
+# One device, and none for StarPU.
+POCL_DEVICES=pthread expect 0 'there is one device' "$opencl" --always -- "$program"
+says 'all right'
+STARPU_NOPENCL=0 expect 0 'StarPU does not start' "$opencl" --always -- "$program" chain
+HEDDLE_VERBOSE=0 expect 0 'all right' "$opencl" --always -- "$program" chain
+grep -q '^heddle:' "$work/out" && fail "HEDDLE_VERBOSE=0 prints"
+
+expect 2 'which command' "$opencl"
+expect 2 'unrecognized option' "$opencl" --nothing
+expect 127 'No such file' "$opencl" -- "$work/nothing"
+expect 0 'Usage: heddle opencl' "$opencl" --help
+[ "$failures" = 0 ]

@@ -1,0 +1,718 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * An OpenCL program that knows nothing of Heddle, for tests/tools/opencl.sh: it uses all that a
+ * program may, and checks what it gets. With an argument it does the test of that name alone.
+ */
+#define CL_TARGET_OPENCL_VERSION 120
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#include <CL/cl.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { N = 1 << 16, GROUP = 64, THREADS = 4, ROUNDS = 20 };
+
+static cl_device_id device;
+static cl_context context;
+static cl_command_queue queue;
+static cl_program program;
+static int failures;
+
+static const char source[] =
+    "#pragma OPENCL EXTENSION cl_khr_global_int32_base_atomics : enable\n"
+    "kernel void add(global const int *a, global const int *b, global int *c, int n)\n"
+    "{ int i = get_global_id(0); if (i < n) c[i] = a[i] + b[i]; }\n"
+    "kernel void scale(global int *a, int by) { a[get_global_id(0)] *= by; }\n"
+    "kernel void stencil(global const int *a, global int *b, int n)\n"
+    "{ int i = get_global_id(0);\n"
+    "  b[i] = a[i] + (i > 0 ? a[i - 1] : 0) + (i < n - 1 ? a[i + 1] : 0); }\n"
+    "kernel void count(global const int *a, global int *sum)\n"
+    "{ atomic_add(sum, a[get_global_id(0)]); }\n"
+    "kernel void scatter(global const int *to, global int *b)\n"
+    "{ b[to[get_global_id(0)]] = get_global_id(0); }\n"
+    "kernel void sums(global const int *a, global int *out, local int *room)\n"
+    "{ int l = get_local_id(0); room[l] = a[get_global_id(0)];\n"
+    "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "  for (int k = get_local_size(0) / 2; k; k /= 2) {\n"
+    "    if (l < k) room[l] += room[l + k];\n"
+    "    barrier(CLK_LOCAL_MEM_FENCE); }\n"
+    "  if (!l) out[get_group_id(0)] = room[0]; }\n"
+    "kernel void transpose(global const int *a, global int *b, int w)\n"
+    "{ int x = get_global_id(0), y = get_global_id(1);\n"
+    "  b[x * get_global_size(1) + y] = a[y * w + x]; }\n"
+    "kernel void say(global int *a) { if (!get_global_id(0)) printf(\"kernel says %d\\n\", a[0]); "
+    "}\n"
+    "kernel __attribute__((reqd_work_group_size(32, 1, 1))) void strict(global int *a)\n"
+    "{ a[get_global_id(0)] = get_local_size(0); }\n";
+
+#define CHECK(what)                                                                                \
+	do {                                                                                       \
+		if (!(what)) {                                                                     \
+			printf("FAIL: line %d: %s\n", __LINE__, #what);                            \
+			__atomic_add_fetch(&failures, 1, __ATOMIC_RELAXED);                        \
+		}                                                                                  \
+	} while (0)
+#define OK(call) CHECK((call) == CL_SUCCESS)
+
+static cl_mem buffer(cl_mem_flags flags, size_t n, void *from)
+{
+	cl_int error;
+	cl_mem memory = clCreateBuffer(context, flags, n * sizeof(int), from, &error);
+
+	CHECK(!error);
+	return memory;
+}
+
+static cl_kernel kernel(const char *name)
+{
+	cl_int error;
+	cl_kernel made = clCreateKernel(program, name, &error);
+
+	CHECK(!error);
+	return made;
+}
+
+static void fill(int *a, int seed)
+{
+	for (int i = 0; i < N; i++)
+		a[i] = (unsigned)(i * 7919 + seed) % 1000;
+}
+
+static void launch(cl_command_queue to, cl_kernel k, size_t n, size_t local)
+{
+	OK(clEnqueueNDRangeKernel(to, k, 1, NULL, &n, local ? &local : NULL, 0, NULL, NULL));
+}
+
+static void read_back(cl_mem memory, size_t n, int *to)
+{
+	OK(clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, n * sizeof(int), to, 0, NULL, NULL));
+}
+
+static void set(cl_kernel k, cl_uint a, size_t bytes, const void *value)
+{
+	OK(clSetKernelArg(k, a, bytes, value));
+}
+
+static void test_queries(void)
+{
+	char text[256];
+	cl_uint n;
+	size_t bytes;
+	cl_context found;
+	cl_device_id other;
+
+	OK(clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(text), text, &bytes));
+	CHECK(strlen(text) + 1 == bytes);
+	CHECK(clGetDeviceInfo(device, CL_DEVICE_NAME, 1, text, NULL) == CL_INVALID_VALUE);
+	CHECK(clGetDeviceInfo(device, 0x1, sizeof(text), text, NULL) == CL_INVALID_VALUE);
+	OK(clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof(n), &n, NULL));
+	CHECK(n == 1);
+	OK(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(other), &other, NULL));
+	CHECK(other == device);
+	OK(clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(found), &found, NULL));
+	CHECK(found == context);
+	OK(clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof(found), &found, NULL));
+	CHECK(found == context);
+	OK(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes));
+	CHECK(clRetainMemObject(NULL) == CL_INVALID_MEM_OBJECT);
+	CHECK(clFinish(NULL) == CL_INVALID_COMMAND_QUEUE);
+	CHECK(clReleaseEvent(NULL) == CL_INVALID_EVENT);
+}
+
+static void test_errors(void)
+{
+	cl_kernel k = kernel("scale"), strict = kernel("strict");
+	cl_mem a = buffer(CL_MEM_READ_WRITE, N, NULL);
+	size_t n = N, local = 48;
+	cl_int error, by = 2;
+	cl_program wrong;
+	const char *text = "kernel void k(global int *a) { a[0] = nothing; }";
+
+	CHECK(clEnqueueNDRangeKernel(queue, k, 1, NULL, &n, NULL, 0, NULL, NULL) ==
+	      CL_INVALID_KERNEL_ARGS);
+	set(k, 0, sizeof(a), &a);
+	set(k, 1, sizeof(by), &by);
+	CHECK(clSetKernelArg(k, 2, sizeof(by), &by) == CL_INVALID_ARG_INDEX);
+	CHECK(clEnqueueNDRangeKernel(queue, k, 4, NULL, &n, NULL, 0, NULL, NULL) ==
+	      CL_INVALID_WORK_DIMENSION);
+	CHECK(clEnqueueNDRangeKernel(queue, k, 1, NULL, &n, &local, 0, NULL, NULL) ==
+	      CL_INVALID_WORK_GROUP_SIZE);
+	set(strict, 0, sizeof(a), &a);
+	local = 64;
+	CHECK(clEnqueueNDRangeKernel(queue, strict, 1, NULL, &n, &local, 0, NULL, NULL) ==
+	      CL_INVALID_WORK_GROUP_SIZE);
+	CHECK(clEnqueueReadBuffer(queue, a, CL_TRUE, 0, N * sizeof(int) + 1, &n, 0, NULL, NULL) ==
+	      CL_INVALID_VALUE);
+	CHECK(!clCreateBuffer(context, 0, 0, NULL, &error) && error == CL_INVALID_BUFFER_SIZE);
+	CHECK(!clCreateKernel(program, "nobody", &error) && error == CL_INVALID_KERNEL_NAME);
+	wrong = clCreateProgramWithSource(context, 1, &text, NULL, &error);
+	CHECK(!error);
+	CHECK(clBuildProgram(wrong, 1, &device, NULL, NULL, NULL) == CL_BUILD_PROGRAM_FAILURE);
+	clReleaseProgram(wrong);
+	clReleaseKernel(k);
+	clReleaseKernel(strict);
+	clReleaseMemObject(a);
+}
+
+/* Kernels after each other, with events and their times. */
+static void test_chain(void)
+{
+	static int a[N], b[N], c[N];
+	cl_kernel add = kernel("add"), scale = kernel("scale"), stencil = kernel("stencil");
+	cl_mem ma, mb = buffer(CL_MEM_READ_WRITE, N, NULL), mc = buffer(CL_MEM_READ_WRITE, N, NULL);
+	cl_int n = N, by = 3;
+	size_t global = N, local = GROUP;
+	cl_ulong times[4];
+	cl_event events[2];
+	cl_command_type type;
+
+	fill(a, 1);
+	fill(b, 2);
+	ma = buffer(CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, N, a);
+	OK(clEnqueueWriteBuffer(queue, mb, CL_FALSE, 0, sizeof(b), b, 0, NULL, &events[0]));
+	set(add, 0, sizeof(ma), &ma);
+	set(add, 1, sizeof(mb), &mb);
+	set(add, 2, sizeof(mc), &mc);
+	set(add, 3, sizeof(n), &n);
+	set(scale, 0, sizeof(mc), &mc);
+	set(scale, 1, sizeof(by), &by);
+	set(stencil, 0, sizeof(mc), &mc);
+	set(stencil, 1, sizeof(mb), &mb);
+	set(stencil, 2, sizeof(n), &n);
+	OK(clEnqueueNDRangeKernel(queue, add, 1, NULL, &global, &local, 1, events, &events[1]));
+	by = 5; /* what was enqueued keeps 3 */
+	launch(queue, scale, N, 0);
+	set(scale, 1, sizeof(by), &by);
+	launch(queue, stencil, N, GROUP);
+	launch(queue, scale, N, GROUP);
+	OK(clFlush(queue));
+	read_back(mb, N, c);
+	for (int i = 0; i < N; i++) {
+		int want = 0;
+
+		for (int k = i - 1; k <= i + 1; k++)
+			want += k < 0 || k >= N ? 0 : 3 * (a[k] + b[k]);
+		if (c[i] != want) {
+			printf("FAIL: stencil at %d: %d, not %d\n", i, c[i], want);
+			failures++;
+			break;
+		}
+	}
+	read_back(mc, N, c);
+	for (int i = 0; i < N; i++)
+		if (c[i] != 15 * (a[i] + b[i])) {
+			printf("FAIL: scale at %d\n", i);
+			failures++;
+			break;
+		}
+	for (int t = 0; t < 4; t++)
+		OK(clGetEventProfilingInfo(events[1], CL_PROFILING_COMMAND_QUEUED + t,
+		                           sizeof(times[t]), &times[t], NULL));
+	CHECK(times[0] <= times[1] && times[1] <= times[2] && times[2] <= times[3]);
+	OK(clGetEventInfo(events[1], CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL));
+	CHECK(type == CL_COMMAND_NDRANGE_KERNEL);
+	for (int e = 0; e < 2; e++)
+		clReleaseEvent(events[e]);
+	clReleaseKernel(add);
+	clReleaseKernel(scale);
+	clReleaseKernel(stencil);
+	clReleaseMemObject(ma);
+	clReleaseMemObject(mb);
+	clReleaseMemObject(mc);
+}
+
+/* Kernels that are not split between ones that are, on the same buffers. */
+static void test_mixed(void)
+{
+	static int a[N], b[N];
+	cl_kernel scale = kernel("scale"), count = kernel("count"), scatter = kernel("scatter");
+	cl_mem ma, mb = buffer(0, N, NULL), sum = buffer(0, 1, NULL);
+	int total = 0, got = 0, zero = 0;
+	cl_int by = 2;
+
+	for (int i = 0; i < N; i++)
+		a[i] = i ^ 1;
+	ma = buffer(CL_MEM_COPY_HOST_PTR, N, a);
+	set(scale, 0, sizeof(ma), &ma);
+	set(scale, 1, sizeof(by), &by);
+	set(count, 0, sizeof(ma), &ma);
+	set(count, 1, sizeof(sum), &sum);
+	OK(clEnqueueFillBuffer(queue, sum, &zero, sizeof(zero), 0, sizeof(zero), 0, NULL, NULL));
+	launch(queue, count, N, GROUP);
+	launch(queue, scale, N, GROUP);
+	launch(queue, count, N, GROUP);
+	by = 1;
+	set(scale, 1, sizeof(by), &by);
+	launch(queue, scale, N, GROUP);
+	read_back(sum, 1, &got);
+	for (int i = 0; i < N; i++)
+		total += 3 * a[i];
+	CHECK(got == total);
+	OK(clEnqueueWriteBuffer(queue, ma, CL_FALSE, 0, sizeof(a), a, 0, NULL, NULL));
+	set(scatter, 0, sizeof(ma), &ma);
+	set(scatter, 1, sizeof(mb), &mb);
+	launch(queue, scatter, N, GROUP);
+	by = 7;
+	set(scale, 0, sizeof(mb), &mb);
+	set(scale, 1, sizeof(by), &by);
+	launch(queue, scale, N, GROUP);
+	read_back(mb, N, b);
+	for (int i = 0; i < N; i++)
+		if (b[i] != 7 * (i ^ 1)) {
+			printf("FAIL: scatter at %d\n", i);
+			failures++;
+			break;
+		}
+	clReleaseKernel(scale);
+	clReleaseKernel(count);
+	clReleaseKernel(scatter);
+	clReleaseMemObject(ma);
+	clReleaseMemObject(mb);
+	clReleaseMemObject(sum);
+}
+
+static void test_groups(void)
+{
+	static int a[N], b[N];
+	cl_kernel sums = kernel("sums"), transpose = kernel("transpose"), strict = kernel("strict");
+	cl_mem ma, mb = buffer(0, N, NULL);
+	size_t global[2] = {512, 128}, local[2] = {16, 8}, offset[1] = {GROUP};
+	cl_int w = 512, by = 10;
+	cl_kernel scale = kernel("scale");
+	size_t less = N - GROUP, group = GROUP;
+
+	fill(a, 5);
+	ma = buffer(CL_MEM_COPY_HOST_PTR, N, a);
+	set(sums, 0, sizeof(ma), &ma);
+	set(sums, 1, sizeof(mb), &mb);
+	set(sums, 2, GROUP * sizeof(int), NULL);
+	launch(queue, sums, N, GROUP);
+	read_back(mb, N / GROUP, b);
+	for (int g = 0; g < N / GROUP; g++) {
+		int want = 0;
+
+		for (int i = 0; i < GROUP; i++)
+			want += a[g * GROUP + i];
+		if (b[g] != want) {
+			printf("FAIL: sums at %d\n", g);
+			failures++;
+			break;
+		}
+	}
+	set(transpose, 0, sizeof(ma), &ma);
+	set(transpose, 1, sizeof(mb), &mb);
+	set(transpose, 2, sizeof(w), &w);
+	OK(clEnqueueNDRangeKernel(queue, transpose, 2, NULL, global, local, 0, NULL, NULL));
+	read_back(mb, N, b);
+	for (int i = 0; i < N; i++)
+		if (b[i % 512 * 128 + i / 512] != a[i]) {
+			printf("FAIL: transpose at %d\n", i);
+			failures++;
+			break;
+		}
+	set(scale, 0, sizeof(ma), &ma);
+	set(scale, 1, sizeof(by), &by);
+	OK(clEnqueueNDRangeKernel(queue, scale, 1, offset, &less, &group, 0, NULL, NULL));
+	read_back(ma, N, b);
+	for (int i = 0; i < N; i++)
+		if (b[i] != (i < GROUP ? 1 : 10) * a[i]) {
+			printf("FAIL: offset at %d\n", i);
+			failures++;
+			break;
+		}
+	set(strict, 0, sizeof(mb), &mb);
+	launch(queue, strict, N, 32);
+	read_back(mb, N, b);
+	CHECK(b[0] == 32 && b[N - 1] == 32);
+	clReleaseKernel(sums);
+	clReleaseKernel(transpose);
+	clReleaseKernel(strict);
+	clReleaseKernel(scale);
+	clReleaseMemObject(ma);
+	clReleaseMemObject(mb);
+}
+
+/* Host memory that is used, mapped, copied, filled and cut into parts. */
+static void test_memory(void)
+{
+	static int a[N], b[N];
+	int *own = aligned_alloc(4096, N * sizeof(int)), *at, seven = 7;
+	cl_kernel scale = kernel("scale");
+	cl_buffer_region region = {N / 2 * sizeof(int), N / 2 * sizeof(int)};
+	cl_mem used, copy = buffer(0, N, NULL), part;
+	cl_int error, by = 2;
+	cl_uint maps;
+	size_t from[3] = {16, 2, 0}, to[3] = {0, 0, 0}, size[3] = {32, 8, 1};
+
+	fill(own, 3);
+	memcpy(a, own, sizeof(a));
+	used = buffer(CL_MEM_USE_HOST_PTR, N, own);
+	set(scale, 0, sizeof(used), &used);
+	set(scale, 1, sizeof(by), &by);
+	launch(queue, scale, N, GROUP);
+	at = clEnqueueMapBuffer(queue, used, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+	                        N * sizeof(int), 0, NULL, NULL, &error);
+	CHECK(!error && at == own);
+	OK(clGetMemObjectInfo(used, CL_MEM_MAP_COUNT, sizeof(maps), &maps, NULL));
+	CHECK(maps == 1);
+	for (int i = 0; i < N; i++)
+		if (at[i] != 2 * a[i]) {
+			printf("FAIL: map at %d\n", i);
+			failures++;
+			break;
+		}
+	at[5] = 1000;
+	OK(clEnqueueUnmapMemObject(queue, used, at, 0, NULL, NULL));
+	CHECK(clEnqueueUnmapMemObject(queue, used, at, 0, NULL, NULL) == CL_INVALID_VALUE);
+	launch(queue, scale, N, GROUP);
+	OK(clEnqueueCopyBuffer(queue, used, copy, 0, 0, N * sizeof(int), 0, NULL, NULL));
+	OK(clEnqueueFillBuffer(queue, copy, &seven, sizeof(seven), 0, 16 * sizeof(int), 0, NULL,
+	                       NULL));
+	read_back(copy, N, b);
+	CHECK(b[0] == 7 && b[15] == 7 && b[16] == 4 * a[16] && b[N - 1] == 4 * a[N - 1]);
+	read_back(used, N, b);
+	CHECK(b[5] == 2000);
+	part = clCreateSubBuffer(copy, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &error);
+	CHECK(!error);
+	set(scale, 0, sizeof(part), &part);
+	launch(queue, scale, N / 2, GROUP);
+	read_back(copy, N, b);
+	CHECK(b[N / 2 - 1] == 4 * a[N / 2 - 1] && b[N / 2] == 8 * a[N / 2]);
+	set(scale, 0, sizeof(copy), &copy);
+	launch(queue, scale, N, GROUP);
+	read_back(part, N / 2, b);
+	CHECK(b[0] == 16 * a[N / 2] && b[N / 2 - 1] == 16 * a[N - 1]);
+	OK(clEnqueueReadBufferRect(queue, copy, CL_TRUE, from, to, size, 256, 0, 32, 0, b, 0, NULL,
+	                           NULL));
+	CHECK(b[0] == 8 * a[2 * 64 + 4] && b[8] == 8 * a[3 * 64 + 4]);
+	at = clEnqueueMapBuffer(queue, part, CL_FALSE, CL_MAP_WRITE_INVALIDATE_REGION, 64, 64, 0,
+	                        NULL, NULL, &error);
+	CHECK(!error);
+	OK(clFinish(queue));
+	for (int i = 0; i < 16; i++)
+		at[i] = i;
+	OK(clEnqueueUnmapMemObject(queue, part, at, 0, NULL, NULL));
+	launch(queue, scale, N, GROUP);
+	read_back(copy, N, b);
+	CHECK(b[N / 2 + 16 + 9] == 18 && b[N / 2 + 32] == 32 * a[N / 2 + 32]);
+	clReleaseMemObject(part);
+	clReleaseMemObject(copy);
+	clReleaseMemObject(used);
+	clReleaseKernel(scale);
+	free(own);
+}
+
+static pthread_mutex_t called_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t called = PTHREAD_COND_INITIALIZER;
+static int calls;
+
+static void CL_CALLBACK call(cl_event event, cl_int status, void *data)
+{
+	pthread_mutex_lock(&called_mutex);
+	calls += status == *(cl_int *)data;
+	pthread_cond_signal(&called);
+	pthread_mutex_unlock(&called_mutex);
+}
+
+/* User's events hold commands back; callbacks come; what fails passes it on. */
+static void test_events(void)
+{
+	cl_kernel scale = kernel("scale");
+	int one = 1, got = 0;
+	cl_mem a = buffer(CL_MEM_COPY_HOST_PTR, 1, &one);
+	cl_int error, by = 2, complete = CL_COMPLETE, bad = -5, status;
+	cl_event go = clCreateUserEvent(context, &error), done, read;
+	size_t n = 1;
+
+	CHECK(!error);
+	set(scale, 0, sizeof(a), &a);
+	set(scale, 1, sizeof(by), &by);
+	OK(clEnqueueNDRangeKernel(queue, scale, 1, NULL, &n, NULL, 1, &go, &done));
+	OK(clEnqueueReadBuffer(queue, a, CL_FALSE, 0, sizeof(got), &got, 0, NULL, &read));
+	OK(clSetEventCallback(done, CL_COMPLETE, call, &complete));
+	usleep(20000);
+	OK(clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL));
+	CHECK(status > CL_COMPLETE && !got);
+	OK(clSetUserEventStatus(go, CL_COMPLETE));
+	CHECK(clSetUserEventStatus(go, CL_COMPLETE) == CL_INVALID_OPERATION);
+	OK(clWaitForEvents(1, &read));
+	CHECK(got == 2);
+	pthread_mutex_lock(&called_mutex);
+	while (calls < 1)
+		pthread_cond_wait(&called, &called_mutex);
+	pthread_mutex_unlock(&called_mutex);
+	clReleaseEvent(go);
+	clReleaseEvent(done);
+	clReleaseEvent(read);
+
+	go = clCreateUserEvent(context, &error);
+	OK(clEnqueueNDRangeKernel(queue, scale, 1, NULL, &n, NULL, 1, &go, &done));
+	OK(clSetEventCallback(done, CL_COMPLETE, call, &bad));
+	OK(clSetUserEventStatus(go, bad));
+	CHECK(clWaitForEvents(1, &done) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+	OK(clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL));
+	CHECK(status < 0);
+	read_back(a, 1, &got);
+	CHECK(got == 2);
+	clReleaseEvent(go);
+	clReleaseEvent(done);
+	clReleaseKernel(scale);
+	clReleaseMemObject(a);
+}
+
+/* A queue out of order does what events and barriers say. */
+static void test_out_of_order(void)
+{
+	cl_int error, by[2] = {2, 3};
+	cl_command_queue free_queue =
+	    clCreateCommandQueue(context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &error);
+	static int a[N], b[N];
+	cl_kernel scale = kernel("scale"), add = kernel("add");
+	cl_mem m[3];
+	cl_event go, scaled[2], marker;
+	cl_int n = N;
+	size_t global = N;
+
+	CHECK(!error);
+	go = clCreateUserEvent(context, &error);
+	fill(a, 9);
+	for (int i = 0; i < 3; i++)
+		m[i] = buffer(CL_MEM_COPY_HOST_PTR, N, a);
+	for (int i = 0; i < 2; i++) {
+		set(scale, 0, sizeof(m[i]), &m[i]);
+		set(scale, 1, sizeof(by[i]), &by[i]);
+		OK(clEnqueueNDRangeKernel(free_queue, scale, 1, NULL, &global, NULL, !i,
+		                          i ? NULL : &go, &scaled[i]));
+	}
+	OK(clWaitForEvents(1, &scaled[1])); /* the first one waits still */
+	for (int i = 0; i < 3; i++)
+		set(add, i, sizeof(m[i]), &m[i]);
+	set(add, 3, sizeof(n), &n);
+	OK(clEnqueueBarrierWithWaitList(free_queue, 0, NULL, NULL));
+	OK(clEnqueueNDRangeKernel(free_queue, add, 1, NULL, &global, NULL, 0, NULL, NULL));
+	OK(clEnqueueMarkerWithWaitList(free_queue, 0, NULL, &marker));
+	OK(clSetUserEventStatus(go, CL_COMPLETE));
+	OK(clWaitForEvents(1, &marker));
+	OK(clEnqueueReadBuffer(free_queue, m[2], CL_TRUE, 0, sizeof(b), b, 0, NULL, NULL));
+	for (int i = 0; i < N; i++)
+		if (b[i] != 5 * a[i]) {
+			printf("FAIL: out of order at %d\n", i);
+			failures++;
+			break;
+		}
+	OK(clFinish(free_queue));
+	clReleaseEvent(go);
+	clReleaseEvent(marker);
+	for (int i = 0; i < 2; i++)
+		clReleaseEvent(scaled[i]);
+	for (int i = 0; i < 3; i++)
+		clReleaseMemObject(m[i]);
+	clReleaseKernel(scale);
+	clReleaseKernel(add);
+	clReleaseCommandQueue(free_queue);
+}
+
+static void *thread_run(void *number)
+{
+	cl_int error, by = 3;
+	cl_command_queue mine = clCreateCommandQueue(context, device, 0, &error);
+	cl_kernel scale = kernel("scale"), stencil = kernel("stencil");
+	int *a = malloc(N * sizeof(int)), *b = malloc(N * sizeof(int));
+	cl_int n = N;
+
+	CHECK(!error);
+	for (int round = 0; round < ROUNDS; round++) {
+		cl_mem ma, mb = buffer(0, N, NULL);
+
+		fill(a, round + *(int *)number);
+		ma = buffer(CL_MEM_COPY_HOST_PTR, N, a);
+		set(scale, 0, sizeof(ma), &ma);
+		set(scale, 1, sizeof(by), &by);
+		set(stencil, 0, sizeof(ma), &ma);
+		set(stencil, 1, sizeof(mb), &mb);
+		set(stencil, 2, sizeof(n), &n);
+		launch(mine, scale, N, GROUP);
+		launch(mine, stencil, N, GROUP);
+		OK(clEnqueueReadBuffer(mine, mb, CL_TRUE, 0, N * sizeof(int), b, 0, NULL, NULL));
+		for (int i = 1; i < N - 1; i++)
+			if (b[i] != 3 * (a[i - 1] + a[i] + a[i + 1])) {
+				printf("FAIL: thread %d at %d\n", *(int *)number, i);
+				__atomic_add_fetch(&failures, 1, __ATOMIC_RELAXED);
+				break;
+			}
+		clReleaseMemObject(ma);
+		clReleaseMemObject(mb);
+	}
+	free(a);
+	free(b);
+	clReleaseKernel(scale);
+	clReleaseKernel(stencil);
+	clReleaseCommandQueue(mine);
+	return NULL;
+}
+
+static void test_threads(void)
+{
+	pthread_t threads[THREADS];
+	int numbers[THREADS];
+
+	for (int t = 0; t < THREADS; t++) {
+		numbers[t] = 100 * t;
+		pthread_create(&threads[t], NULL, thread_run, &numbers[t]);
+	}
+	for (int t = 0; t < THREADS; t++)
+		pthread_join(threads[t], NULL);
+}
+
+static void test_printf(void)
+{
+	cl_kernel say = kernel("say");
+	int value = 42;
+	cl_mem a = buffer(CL_MEM_COPY_HOST_PTR, 1, &value);
+
+	set(say, 0, sizeof(a), &a);
+	launch(queue, say, GROUP, GROUP);
+	OK(clFinish(queue));
+	clReleaseKernel(say);
+	clReleaseMemObject(a);
+}
+
+/* A program from a binary gives the same. */
+static void test_binary(void)
+{
+	size_t bytes;
+	unsigned char *binary;
+	cl_int error, state, by = 6;
+	cl_program again, built = program;
+	cl_kernel scale;
+	static int a[N], b[N];
+	cl_mem ma;
+
+	OK(clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(bytes), &bytes, NULL));
+	binary = malloc(bytes);
+	OK(clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL));
+	again = clCreateProgramWithBinary(context, 1, &device, &bytes,
+	                                  (const unsigned char **)&binary, &state, &error);
+	CHECK(!error && !state);
+	OK(clBuildProgram(again, 1, &device, NULL, NULL, NULL));
+	program = again;
+	scale = kernel("scale");
+	program = built;
+	fill(a, 8);
+	ma = buffer(CL_MEM_COPY_HOST_PTR, N, a);
+	set(scale, 0, sizeof(ma), &ma);
+	set(scale, 1, sizeof(by), &by);
+	launch(queue, scale, N, GROUP);
+	read_back(ma, N, b);
+	CHECK(b[0] == 6 * a[0] && b[N - 1] == 6 * a[N - 1]);
+	clReleaseKernel(scale);
+	clReleaseProgram(again);
+	clReleaseMemObject(ma);
+	free(binary);
+}
+
+static void CL_CALLBACK gone(cl_mem memory, void *data)
+{
+	++*(int *)data;
+}
+
+/* What is released while commands use it stays until they have ended. */
+static void test_release(void)
+{
+	static int a[N], b[N];
+	cl_int error, by = 4;
+	cl_event go = clCreateUserEvent(context, &error), done;
+	cl_kernel scale = kernel("scale");
+	int destroyed = 0;
+	cl_mem ma;
+	cl_command_queue mine = clCreateCommandQueue(context, device, 0, &error);
+	size_t global = N;
+
+	fill(a, 4);
+	ma = buffer(CL_MEM_COPY_HOST_PTR, N, a);
+	OK(clSetMemObjectDestructorCallback(ma, gone, &destroyed));
+	set(scale, 0, sizeof(ma), &ma);
+	set(scale, 1, sizeof(by), &by);
+	OK(clEnqueueNDRangeKernel(mine, scale, 1, NULL, &global, NULL, 1, &go, NULL));
+	OK(clEnqueueReadBuffer(mine, ma, CL_FALSE, 0, sizeof(b), b, 0, NULL, &done));
+	clReleaseKernel(scale);
+	clReleaseMemObject(ma);
+	clReleaseCommandQueue(mine);
+	OK(clSetUserEventStatus(go, CL_COMPLETE));
+	OK(clWaitForEvents(1, &done));
+	CHECK(b[0] == 4 * a[0] && b[N - 1] == 4 * a[N - 1]);
+	clReleaseEvent(go);
+	clReleaseEvent(done);
+	for (int i = 0; i < 1000 && !__atomic_load_n(&destroyed, __ATOMIC_ACQUIRE); i++)
+		usleep(1000);
+	CHECK(destroyed == 1);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} tests[] = {
+    {"queries", test_queries}, {"errors", test_errors},
+    {"chain", test_chain},     {"mixed", test_mixed},
+    {"groups", test_groups},   {"memory", test_memory},
+    {"events", test_events},   {"out-of-order", test_out_of_order},
+    {"threads", test_threads}, {"printf", test_printf},
+    {"binary", test_binary},   {"release", test_release},
+};
+
+static bool begin(void)
+{
+	cl_platform_id platform;
+	const char *text = source;
+	cl_int error;
+
+	if (clGetPlatformIDs(1, &platform, NULL) ||
+	    clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+		return false;
+	context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
+	CHECK(!error);
+	queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &error);
+	CHECK(!error);
+	program = clCreateProgramWithSource(context, 1, &text, NULL, &error);
+	CHECK(!error);
+	OK(clBuildProgram(program, 1, &device, "-w", NULL, NULL));
+	return !failures;
+}
+
+/* The child uses OpenCL, the parent only waits. */
+static void fork_first(void)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child)
+		return;
+	waitpid(child, &status, 0);
+	exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "fork")) {
+		fork_first();
+		argc = 1;
+	}
+	if (!begin()) {
+		fputs("no OpenCL device\n", stderr);
+		return 77;
+	}
+	for (size_t t = 0; t < sizeof(tests) / sizeof(*tests); t++)
+		if (argc < 2 || !strcmp(argv[1], tests[t].name))
+			tests[t].run();
+	clReleaseProgram(program);
+	clReleaseCommandQueue(queue);
+	clReleaseContext(context);
+	puts(failures ? "wrong" : "all right");
+	return failures ? 1 : 0;
+}
