@@ -93,7 +93,7 @@ void gpu_workers_begin(const struct starpu_conf *conf)
 	char text[16];
 	long ncpus;
 
-	if (!is_for_us(conf) || heddle_starpu_check())
+	if (wanted == 1 || !is_for_us(conf) || heddle_starpu_check())
 		return;
 	machine.gpus = gpus_count(number_asked(conf, "STARPU_NCUDA", conf ? conf->ncuda : -1));
 	if (!machine.gpus)

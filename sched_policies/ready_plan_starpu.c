@@ -39,6 +39,13 @@
 /* Tasks that one plan gives away. */
 #define GRANTS 256
 
+/* A task that a plan gives away. */
+struct grant {
+	unsigned id;
+	struct heddle_pool_place place;
+	struct claim claim;
+};
+
 struct ready_plan {
 	struct heddle_plan plan;
 	struct heddle_graph *graph;
@@ -53,6 +60,7 @@ struct ready_plan {
 	double *fetch_us;         /* of the task in question, to each memory */
 	unsigned *ids;            /* of the plan's workers */
 	struct starpu_task *task; /* in question */
+	struct grant grants[GRANTS];
 };
 
 /* ---- the graph ---- */
@@ -241,11 +249,6 @@ struct planning {
 	double
 	    wait_us; /* how long the asking worker may leave tasks to others; 0: there are none */
 	size_t n;    /* tasks given away */
-	struct grant {
-		unsigned id;
-		struct heddle_pool_place place;
-		struct claim claim;
-	} grants[GRANTS];
 };
 
 /* When a worker will have done what it has started, and comes for more. Of one that is late nobody
@@ -384,7 +387,7 @@ static void give(struct planning *planning, unsigned id, const struct heddle_poo
 		ready_trial_begin(&requester, key);
 	if (us > 0)
 		arrival_us = c->plan->link_us = fmax(c->plan->link_us, planning->now_us) + us;
-	planning->grants[planning->n++] = (struct grant){
+	c->plan->grants[planning->n++] = (struct grant){
 	    .id = id,
 	    .place = *place,
 	    .claim = {.trial = trial,
@@ -400,10 +403,10 @@ static void claim_all(struct planning *planning)
 
 	/* From the end: places in front stay what they are. */
 	for (size_t i = planning->n; i-- > 0;)
-		heddle_pool_take(c->pool, &planning->grants[i].place,
-		                 &planning->grants[i].claim.entry);
+		heddle_pool_take(c->pool, &c->plan->grants[i].place,
+		                 &c->plan->grants[i].claim.entry);
 	for (size_t i = 0; i < planning->n; i++) {
-		const struct grant *grant = &planning->grants[i];
+		const struct grant *grant = &c->plan->grants[i];
 		const struct heddle_pool_entry *entry = &grant->claim.entry;
 
 		if (!claims_reserve(&c->claims, grant->id))
