@@ -16,6 +16,8 @@ libheddle_pure_la_SOURCES += \
 	support/number.h \
 	support/output.c \
 	support/output.h \
+	support/place.c \
+	support/place.h \
 	support/progress.c \
 	support/progress.h \
 	support/pins.c \
@@ -34,6 +36,7 @@ libheddle_la_SOURCES += \
 	support/layout_starpu.h \
 	support/clock_starpu.c \
 	support/clock_starpu.h \
+	support/library_starpu.c \
 	support/memory_starpu.c \
 	support/pin_starpu.c \
 	support/pin_starpu.h

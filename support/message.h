@@ -7,8 +7,20 @@
 #define HEDDLE_SUPPORT_MESSAGE_H
 
 /** A refusal: the text, then `error` comes back, so that a caller can say
- * `return heddle_refuse(-EINVAL, "…")`. Silent with HEDDLE_VERBOSE=0. */
+ * `return heddle_refuse(-EINVAL, "…")`. Silent with HEDDLE_VERBOSE=0; heddle_message_take() has
+ * the text in any case. */
 int heddle_refuse(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** This thread's last refusal, once; NULL: none since the last call. heddle_message_take() of the
+ * library, of whose refusals this is. */
+const char *heddle_refusal_take(void);
+
+/** The same for another thread, and not once.
+ * @return to be freed; NULL: there is none, or no memory */
+char *heddle_refusal_copy(void);
+
+/** Makes a refusal of another thread this thread's last one, without printing it again. */
+void heddle_refusal_set(const char *text);
 
 /** Something the user should know although work goes on. Silent with
  * HEDDLE_VERBOSE=0. */

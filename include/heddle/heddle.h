@@ -6,6 +6,7 @@
  * This header includes every public header but heddle/mpi.h (loops over the ranks of MPI programs):
  * - heddle/loop.h: loops of independent iterations
  * - heddle/wavefront.h: loops whose iterations depend on each other
+ * - heddle/stream.h: filters and streams, for work that appears while other work is done
  * - heddle/kernel.h: one OpenCL kernel on several devices
  * - heddle/strategy.h: block strategies, which set the sizes of blocks
  * - heddle/estimate.h: estimates of task times
@@ -19,6 +20,7 @@
 #define HEDDLE_HEDDLE_H
 
 #include <heddle/strategy.h>
+#include <heddle/stream.h>
 #include <heddle/clock.h>
 #include <heddle/dependence.h>
 #include <heddle/estimate.h>
@@ -39,7 +41,7 @@ extern "C" {
  *   otherwise. Output arguments come last. A function sets them only on success.
  * - Times are in microseconds. Sizes are in iterations or bytes, as their description says.
  * - A message on standard error explains every refusal. HEDDLE_VERBOSE=0 turns messages off.
- *   -ENOMEM may come without a message.
+ *   heddle_message_take() has the text in any case. -ENOMEM may come without a message.
  * - Any number of threads may call functions at the same time, but not with the same object (a
  *   request, a strategy at work), unless a description says otherwise.
  * - No thread may change the environment during a call: functions read the variables of
@@ -65,6 +67,36 @@ const char *heddle_version(void);
  * @return 0; -ENOEXEC if it is another build, after a message that names both (in a process,
  * only the first call prints it) */
 int heddle_starpu_check(void);
+
+/** Returns the message of this thread's last refusal, once, as dlerror() does. Call it after a
+ * function has failed, and before the function if earlier refusals do not count. What fails on a
+ * worker while a loop, a wavefront or a kernel runs is a refusal of the thread that waits for it.
+ * Any thread may call it at any time.
+ * @return one line or more, without "heddle: " and the end of the line, valid until the thread's
+ * next call of a function of Heddle; NULL: nothing was refused since the last call */
+const char *heddle_message_take(void);
+
+/** What programs must know of the library that were not compiled with its headers: a foreign
+ * function interface declares structures by itself, and their sizes depend on the StarPU that the
+ * library was built with. */
+struct heddle_abi {
+	size_t abi_bytes; /**< size of this structure; later versions may have more fields */
+	unsigned soname;  /**< the number in the library's SONAME, libheddle.so.SONAME */
+	unsigned
+	    maxhandles; /**< HEDDLE_LOOP_MAXHANDLES: entries of accesses in struct heddle_loop */
+	unsigned maxworkers;          /**< STARPU_NMAXWORKERS: entries of workers in statistics */
+	size_t block_bytes;           /**< size of struct heddle_block */
+	size_t access_bytes;          /**< size of struct heddle_access */
+	size_t loop_bytes;            /**< size of struct heddle_loop */
+	size_t loop_stats_bytes;      /**< size of struct heddle_loop_stats */
+	size_t kernel_argument_bytes; /**< size of struct heddle_kernel_argument */
+	size_t kernel_bytes;          /**< size of struct heddle_kernel */
+	size_t kernel_stats_bytes;    /**< size of struct heddle_kernel_stats */
+};
+
+/** Returns limits of the library and sizes of its structures. Any thread may call it at any time.
+ * @return a constant */
+const struct heddle_abi *heddle_abi_get(void);
 
 #ifdef __cplusplus
 }

@@ -118,12 +118,12 @@ static inline size_t heddle_block_before(const struct heddle_block *block, size_
  * StarPU's own policies is active), the loop becomes equal tasks, which that policy places. */
 struct heddle_loop {
 	const char *name; /**< name in logs and traces; NULL: the codelet's, otherwise "loop" */
-	/** Computes one block. Its modes are ignored; its nbuffers is naccesses, or 0. If it has
-	 * can_execute, Heddle
-	 * calls this for every worker during the submission, with a task whose cl_arg points to a
-	 * struct heddle_block of all n iterations, and again before each block (with handles on
-	 * accelerators only). A worker uses the first implementation that can_execute accepts. A
-	 * worker that it refuses later gets no further block; others compute its blocks. */
+	/** Computes one block; NULL: `function` does. Its modes are ignored; its nbuffers is
+	 * naccesses, or 0. If it has can_execute, Heddle calls this for every worker during the
+	 * submission, with a task whose cl_arg points to a struct heddle_block of all n
+	 * iterations, and again before each block (with handles on accelerators only). A worker
+	 * uses the first implementation that can_execute accepts. A worker that it refuses later
+	 * gets no further block; others compute its blocks. */
 	struct starpu_codelet *codelet;
 	size_t n;           /**< iterations; 0: the loop does nothing */
 	unsigned naccesses; /**< entries of accesses, 0 to HEDDLE_LOOP_MAXHANDLES */
@@ -144,6 +144,16 @@ struct heddle_loop {
 	 * (heddle_block_before()). Index entry 0 is of the first iteration, too. */
 	size_t first;
 	size_t total; /**< iterations of the larger loop, at least first + n; 0: first + n */
+	/** Computes a block on a CPU worker, from plain pointers. It takes the place of the
+	 * codelet's cpu_funcs; without a codelet, only CPU workers take part.
+	 * @param start,n the block's iterations, as in struct heddle_block
+	 * @param arrays of each access: where element or row 0 of the block's own part is (that of
+	 * a HEDDLE_HALO has its halo before and after it); of HEDDLE_WHOLE: of the handle; of
+	 * HEDDLE_REDUCE: of the block's own vector of zeros. Rows of a matrix are as far from each
+	 * other as in the handle
+	 * @param arg the loop's
+	 * @return 0; a negative errno value, as the field status of struct heddle_block */
+	int (*function)(size_t start, size_t n, void *const arrays[], const void *arg);
 };
 
 /** What one worker did in a loop, or in a wavefront (its blocks are tiles then). */
@@ -185,10 +195,10 @@ struct heddle_loop_request;
  * starpu_task_wait_for_all() or a later task on the data waits for the loop, and only a message
  * reports a failure
  * @return 0; a negative errno value after a message:
- * - -EINVAL: no codelet, or one of another number of buffers; too many accesses; a handle that
- *   is missing, listed twice, partitioned, not a vector or matrix, or not at home in main
- *   memory; a mode or combine that does not suit the share; an index that is missing, given
- *   twice, not a vector, of entries that have not 4 or 8 bytes, or written by the loop; arrays
+ * - -EINVAL: neither codelet nor function, or a codelet of another number of buffers; too many
+ * accesses; a handle that is missing, listed twice, partitioned, not a vector or matrix, or not at
+ * home in main memory; a mode or combine that does not suit the share; an index that is missing,
+ * given twice, not a vector, of entries that have not 4 or 8 bytes, or written by the loop; arrays
  *   that overlap in memory, one of them written; an unknown context or worker; an invalid
  *   strategy; an alignment above the iterations that fit into a device's memory; a variable with
  *   a malformed value; only some workers under StarPU's heteroprio

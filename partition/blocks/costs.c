@@ -114,6 +114,7 @@ double costs_run_gave(struct costs_run *run, const struct costs *costs, unsigned
 	                              .n = n,
 	                              .work = costs && !again ? costs_work(costs, start, n) : n,
 	                              .worker = again ? NONE : worker,
+	                              .follows = run->head[worker] != NONE,
 	                              .next = NONE};
 	if (run->head[worker] == NONE)
 		run->head[worker] = run->count - 1;
@@ -180,15 +181,23 @@ double costs_run_returned(struct costs_run *run, unsigned worker, size_t n)
 
 /* A block counts where at least this part of its time goes to iterations. */
 #define LEAST_PART 0.3
+/* In a short block at least this part of its time is taken to go to them. */
+#define SHORTEST_PART 0.05
 /* Blocks side by side are believed to cost alike up to about this difference of logarithms; more
  * is likely to be an edge between cheap and dear iterations. First it is wide, as paces are
  * not known yet. */
 static const double believed[] = {10, 10, 10, 10, 10, 10, 3, 1, 0.5, 0.3, 0.2, 0.15, 0.15, 0.15};
 #define ROUNDS (sizeof(believed) / sizeof(believed[0]))
-/* What a kind says of a worker's pace, in pairs of blocks. */
+/* The last ones, where paces are known that were true a few blocks before. */
+#define ROUNDS_MORE 3
+/* What a kind says of a worker's pace, or what was believed of it, in pairs of blocks. */
 #define KIND_PAIRS 0.5
+/* Workers of a kind whose paces differ by less, as logarithms, are alike. */
+#define ALIKE 0.3
 /* Blocks on either side that noise is smoothed over. */
 #define SMOOTH 8
+/* Blocks that cost the same seldom differ by more than so many times the noise. */
+#define NOISES 3
 /* Costs that differ by more than this, as a logarithm, and more than by noise have an edge
  * between them. */
 #define EDGE 0.3
@@ -202,6 +211,12 @@ static const double believed[] = {10, 10, 10, 10, 10, 10, 3, 1, 0.5, 0.3, 0.2, 0
 #define LINES 3
 /* Blocks that differ by more than about this part of their time say little of starts. */
 #define UNLIKE 0.3
+/* What was found of a pace counts so much, in blocks, where starts are looked for. */
+#define PACE_SURE 0.01
+/* A block hides the start of the next one if it takes so many times as long. */
+#define HIDING 2
+/* What was believed of starts counts at least so much as this part of the new blocks. */
+#define LEAST_SURE 0.001
 
 /* A block that counts. */
 struct sample {
@@ -219,28 +234,45 @@ struct fit {
 	struct costs_worker *workers;
 	double *pace; /* logarithms, by worker */
 	double *sum, *weight;
-	double *room; /* for a number of each block */
+	double *work, *bound; /* of the largest block, and what it says of the pace */
+	double *room;         /* for a number of each block */
 	unsigned nworkers;
-	double us; /* of a block, on average */
+	bool believed; /* the workers' paces are */
+	double us;     /* of a block, on average */
 	double noise;
 };
 
-static unsigned samples_take(struct fit *fit, const struct costs *costs,
-                             const struct costs_run *run)
+/* Behind a block under way a short one takes as long as its start, which tells nothing more. */
+static bool tells(const struct costs_worker *worker, const struct costs_block *block)
 {
+	return !block->follows || block->us >= HIDING * worker->start.us;
+}
+
+static double start_of(const struct costs_worker *worker, const struct costs_block *block)
+{
+	return block->follows ? worker->follow.us : worker->start.us;
+}
+
+/* Without costs each iteration is taken for a unit of work, and short blocks count, too. */
+static unsigned samples_take(struct fit *fit, const struct costs *costs,
+                             const struct costs_run *run, unsigned first)
+{
+	double least = costs ? LEAST_PART : 0;
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < run->count; i++) {
+	for (unsigned i = first; i < run->count; i++) {
 		const struct costs_block *block = &run->blocks[i];
 		struct sample *s = &fit->samples[count];
 		double us, work;
 
 		if (block->worker == NONE || !block->n || block->us <= 0)
 			continue;
-		us = block->us - fit->workers[block->worker].start;
-		work = costs_work(costs, block->start, block->n);
-		if (us < LEAST_PART * block->us || work <= 0)
+		us = block->us - start_of(&fit->workers[block->worker], block);
+		work = costs ? costs_work(costs, block->start, block->n) : block->n;
+		if (work <= 0 || us < least * block->us ||
+		    !tells(&fit->workers[block->worker], block))
 			continue;
+		us = fmax(us, SHORTEST_PART * block->us);
 		*s = (struct sample){
 		    block->start, block->n, block->worker, us / block->us, log(us / work), us, 1};
 		count++;
@@ -252,7 +284,7 @@ static unsigned samples_take(struct fit *fit, const struct costs *costs,
 	return count;
 }
 
-/* First guess: mean times. */
+/* First guess: what is believed, else mean times. */
 static void paces_begin(struct fit *fit)
 {
 	for (unsigned w = 0; w < fit->nworkers; w++)
@@ -262,26 +294,50 @@ static void paces_begin(struct fit *fit)
 		fit->weight[fit->samples[i].worker]++;
 	}
 	for (unsigned w = 0; w < fit->nworkers; w++)
-		fit->pace[w] = fit->weight[w] > 0 ? fit->sum[w] / fit->weight[w] : NAN;
+		if (fit->believed && fit->workers[w].pace > 0)
+			fit->pace[w] = log(fit->workers[w].pace);
+		else
+			fit->pace[w] = fit->weight[w] > 0 ? fit->sum[w] / fit->weight[w] : NAN;
 }
 
-/* Means over the workers of each kind; of those without blocks they are the pace. */
+/* Means over the workers of each kind; of those without blocks they are the pace. They count the
+ * less the more workers of the kind differ. */
 static void kinds_add(struct fit *fit, double pairs)
 {
-	double sum[MAXKINDS] = {0}, n[MAXKINDS] = {0};
+	double sum[MAXKINDS] = {0}, squares[MAXKINDS] = {0}, n[MAXKINDS] = {0};
 
 	for (unsigned w = 0; w < fit->nworkers; w++)
 		if (!isnan(fit->pace[w])) {
 			sum[fit->workers[w].kind] += fit->pace[w];
+			squares[fit->workers[w].kind] += fit->pace[w] * fit->pace[w];
 			n[fit->workers[w].kind]++;
 		}
 	for (unsigned w = 0; w < fit->nworkers; w++) {
 		int kind = fit->workers[w].kind;
+		double mean, spread, weight;
 
 		if (!n[kind])
 			continue;
-		fit->sum[w] += pairs * sum[kind] / n[kind];
-		fit->weight[w] += pairs;
+		mean = sum[kind] / n[kind];
+		spread = fmax(0, squares[kind] / n[kind] - mean * mean) / (ALIKE * ALIKE);
+		weight = pairs / (1 + spread);
+		fit->sum[w] += weight * mean;
+		fit->weight[w] += weight;
+	}
+}
+
+/* What was believed of a worker counts unless blocks beside its own tell something else. */
+static void beliefs_add(struct fit *fit, double width)
+{
+	for (unsigned w = 0; w < fit->nworkers; w++) {
+		double off, weight;
+
+		if (fit->workers[w].pace <= 0)
+			continue;
+		off = (log(fit->workers[w].pace) - fit->pace[w]) / width;
+		weight = KIND_PAIRS / (1 + off * off);
+		fit->sum[w] += weight * log(fit->workers[w].pace);
+		fit->weight[w] += weight;
 	}
 }
 
@@ -304,7 +360,10 @@ static void paces_improve(struct fit *fit, double width)
 		fit->weight[a->worker] += weight;
 		fit->weight[b->worker] += weight;
 	}
-	kinds_add(fit, KIND_PAIRS);
+	if (fit->believed)
+		beliefs_add(fit, width);
+	else
+		kinds_add(fit, KIND_PAIRS);
 	/* Half the way: two groups that only touch each other would swing. */
 	for (unsigned w = 0; w < fit->nworkers; w++) {
 		if (fit->weight[w] <= 0)
@@ -315,11 +374,30 @@ static void paces_improve(struct fit *fit, double width)
 	}
 }
 
-static int order(const void *a, const void *b)
+/* The value than which so many are smaller (Hoare's and Wirth's selection). */
+static double nth_smallest(double *values, long count, long nth)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	long low = 0, high = count - 1;
 
-	return (x > y) - (x < y);
+	while (low < high) {
+		double pivot = values[nth], swap;
+		long i = low, j = high;
+
+		while (i <= j) {
+			while (values[i] < pivot)
+				i++;
+			while (pivot < values[j])
+				j--;
+			if (i > j)
+				break;
+			swap = values[i];
+			values[i++] = values[j];
+			values[j--] = swap;
+		}
+		low = j < nth ? i : low;
+		high = nth < i ? j : high;
+	}
+	return values[nth];
 }
 
 /* The middle difference of blocks side by side, as the deviation of one. */
@@ -333,29 +411,32 @@ static double noise_find(const struct fit *fit, double *room)
 		room[pairs++] =
 		    fabs(a->cost - fit->pace[a->worker] - b->cost + fit->pace[b->worker]);
 	}
-	qsort(room, pairs, sizeof(*room), order);
-	return pairs ? room[pairs / 2] / 0.95 : 0; /* the middle of |N(0, 2)| */
+	return pairs ? nth_smallest(room, pairs, pairs / 2) / 0.95
+	             : 0; /* the middle of |N(0, 2)| */
 }
 
-/* Means over blocks near by that differ by no more than noise does. Edges stay. */
-static void ratios_smooth(struct fit *fit, const double *off)
+/* Mean over blocks near one that differ from a value by no more than noise does. */
+static double level_near(const struct fit *fit, unsigned i, double value)
 {
-	double width = fmax(3 * fit->noise, 0.02);
+	unsigned from = i < SMOOTH ? 0 : i - SMOOTH;
+	unsigned to = i + SMOOTH < fit->count ? i + SMOOTH : fit->count - 1;
+	double width = fmax(NOISES * fit->noise, 0.02), sum = 0, weight = 0;
 
-	for (unsigned i = 0; i < fit->count; i++) {
-		unsigned from = i < SMOOTH ? 0 : i - SMOOTH;
-		unsigned to = i + SMOOTH < fit->count ? i + SMOOTH : fit->count - 1;
-		double sum = 0, weight = 0;
+	for (unsigned j = from; j <= to; j++) {
+		double d = (fit->room[j] - value) / width, w;
 
-		for (unsigned j = from; j <= to; j++) {
-			double d = (off[j] - off[i]) / width, w;
-
-			w = fit->samples[j].part / (1 + d * d * d * d);
-			sum += w * off[j];
-			weight += w;
-		}
-		fit->samples[i].ratio = exp(sum / weight);
+		w = fit->samples[j].part / (1 + d * d * d * d);
+		sum += w * fit->room[j];
+		weight += w;
 	}
+	return sum / weight;
+}
+
+/* Edges stay. */
+static void ratios_smooth(struct fit *fit)
+{
+	for (unsigned i = 0; i < fit->count; i++)
+		fit->samples[i].ratio = exp(level_near(fit, i, fit->room[i]));
 }
 
 /* Iterations whose costs are the old ones times a ratio, to the parts they cover. */
@@ -385,7 +466,7 @@ static double unsure_add(double first, bool dear_last)
 static void samples_add(const struct fit *fit, const struct costs *costs, double *sum,
                         double *weights)
 {
-	double least = exp(EDGE + 3 * fit->noise);
+	double least = exp(EDGE + NOISES * fit->noise);
 
 	for (unsigned i = 0; i < fit->count; i++) {
 		const struct sample *s = &fit->samples[i];
@@ -449,7 +530,7 @@ static int fit_init(struct fit *fit, const struct costs_run *run, struct costs_w
                     unsigned nworkers)
 {
 	*fit = (struct fit){.samples = malloc((run->count + 1) * sizeof(*fit->samples)),
-	                    .pace = malloc(3 * nworkers * sizeof(*fit->pace)),
+	                    .pace = malloc(5 * nworkers * sizeof(*fit->pace)),
 	                    .room = malloc((run->count + 1) * sizeof(*fit->room)),
 	                    .workers = workers,
 	                    .nworkers = nworkers};
@@ -457,6 +538,8 @@ static int fit_init(struct fit *fit, const struct costs_run *run, struct costs_w
 		return -ENOMEM;
 	fit->sum = fit->pace + nworkers;
 	fit->weight = fit->sum + nworkers;
+	fit->work = fit->weight + nworkers;
+	fit->bound = fit->work + nworkers;
 	return 0;
 }
 
@@ -472,55 +555,182 @@ static bool counts(const struct costs_block *block)
 	return block->worker != NONE && block->n && block->us > 0;
 }
 
-/* The paces that fit the new costs. */
+/* The paces that fit the new costs. Of a worker whose largest block tells nothing it is known that
+ * it is not slower than that. */
 static void paces_end(struct fit *fit, const struct costs *costs, const struct costs_run *run)
 {
 	for (unsigned w = 0; w < fit->nworkers; w++)
-		fit->sum[w] = fit->weight[w] = 0;
+		fit->sum[w] = fit->weight[w] = fit->work[w] = fit->bound[w] = 0;
 	for (unsigned i = 0; i < run->count; i++) {
 		const struct costs_block *block = &run->blocks[i];
+		unsigned w = block->worker;
+		double us, work;
+		bool counted;
 
-		if (!counts(block) ||
-		    block->us * (1 - LEAST_PART) < fit->workers[block->worker].start)
+		if (!counts(block))
 			continue;
-		fit->sum[block->worker] += block->us - fit->workers[block->worker].start;
-		fit->weight[block->worker] += costs_work(costs, block->start, block->n);
+		us = block->us - start_of(&fit->workers[w], block);
+		work = costs_work(costs, block->start, block->n);
+		counted = us >= LEAST_PART * block->us && tells(&fit->workers[w], block);
+		if (work > fit->work[w]) {
+			fit->work[w] = work;
+			fit->bound[w] = counted ? HUGE_VAL : block->us / work;
+		}
+		if (counted) {
+			fit->sum[w] += us;
+			fit->weight[w] += work;
+		}
 	}
-	for (unsigned w = 0; w < fit->nworkers; w++)
-		fit->workers[w].pace = fit->weight[w] > 0 ? fit->sum[w] / fit->weight[w] : 0;
+	for (unsigned w = 0; w < fit->nworkers; w++) {
+		double pace = fit->weight[w] > 0 ? fit->sum[w] / fit->weight[w] : HUGE_VAL;
+
+		fit->workers[w].pace = fit->work[w] > 0 ? fmin(pace, fit->bound[w]) : 0;
+	}
 }
 
-/* Starts are what blocks take beside their iterations. Short blocks tell most of them. What
- * earlier runs told counts less each time. */
-static void starts_end(struct fit *fit, const struct costs *costs, const struct costs_run *run,
-                       bool last)
-{
-	double off[MAXKINDS] = {0}, sure[MAXKINDS] = {0};
+/* Sums over blocks, each with its weight: of a worker, or of a kind. Starts are told apart as in
+ * struct costs_worker. */
+struct line_sums {
+	double xx, xy;       /* work by work, work by time */
+	double x[2];         /* work, by start */
+	double one[2], y[2]; /* blocks and time, by start */
+};
 
+static void line_add(struct line_sums *sums, bool follows, double work, double us, double weight)
+{
+	sums->xx += weight * work * work;
+	sums->xy += weight * work * us;
+	sums->x[follows] += weight * work;
+	sums->one[follows] += weight;
+	sums->y[follows] += weight * us;
+}
+
+/* Blocks whose times lie far from what is believed count little. */
+static void lines_sum(const struct fit *fit, const struct costs *costs, const struct costs_run *run,
+                      struct line_sums *sums)
+{
+	for (unsigned w = 0; w < fit->nworkers; w++) {
+		double pace = fit->workers[w].pace;
+
+		sums[w] = (struct line_sums){0};
+		if (pace > 0) {
+			sums[w].xx = PACE_SURE / (pace * pace);
+			sums[w].xy = PACE_SURE / pace;
+		}
+	}
 	for (unsigned i = 0; i < run->count; i++) {
 		const struct costs_block *block = &run->blocks[i];
 		const struct costs_worker *worker;
-		double told, unlike, weight;
+		double told, unlike, work;
 
-		if (!counts(block) || fit->workers[block->worker].pace <= 0)
+		if (!counts(block))
 			continue;
 		worker = &fit->workers[block->worker];
-		told = worker->start + worker->pace * costs_work(costs, block->start, block->n);
+		work = costs_work(costs, block->start, block->n);
+		told = start_of(worker, block) + worker->pace * work;
+		if (worker->pace <= 0 || told <= 0 || !tells(worker, block))
+			continue;
 		unlike = (block->us - told) / told / UNLIKE;
-		weight = 1 / (told * told * (1 + unlike * unlike));
-		off[worker->kind] += weight * (block->us - told);
-		sure[worker->kind] += weight;
+		line_add(&sums[block->worker], block->follows, work, block->us,
+		         1 / (told * told * (1 + unlike * unlike)));
 	}
-	for (unsigned w = 0; w < fit->nworkers; w++) {
-		struct costs_worker *worker = &fit->workers[w];
-		double found = sure[worker->kind];
+}
 
-		if (found > 0)
-			worker->start += off[worker->kind] / (found + FORGET * worker->sure);
-		worker->start = fmax(0, worker->start);
-		if (last)
-			worker->sure = FORGET * worker->sure + found;
+/* The two starts of a kind: least squares, in which each worker has the pace that suits them. What
+ * earlier runs told counts less each time. */
+static void kind_starts(const struct fit *fit, const struct line_sums *sums,
+                        const struct costs_worker *before, struct costs_start *starts)
+{
+	double a[2][2] = {{0}}, y[2] = {0}, det;
+
+	for (unsigned w = 0; w < fit->nworkers; w++) {
+		const struct line_sums *s = &sums[w];
+
+		if (fit->workers[w].kind != before->kind || s->xx <= 0)
+			continue;
+		for (int i = 0; i < 2; i++) {
+			starts[i].sure += s->one[i];
+			y[i] += s->y[i] - s->x[i] * s->xy / s->xx;
+			for (int j = 0; j < 2; j++)
+				a[i][j] += (i == j) * s->one[i] - s->x[i] * s->x[j] / s->xx;
+		}
 	}
+	for (int i = 0; i < 2; i++) {
+		const struct costs_start *old = i ? &before->follow : &before->start;
+		double sure = FORGET * old->sure + LEAST_SURE * (starts[i].sure + 1e-12);
+
+		a[i][i] += sure;
+		y[i] += sure * old->us;
+		starts[i].sure += FORGET * old->sure;
+	}
+	det = a[0][0] * a[1][1] - a[0][1] * a[1][0];
+	starts[0].us = (y[0] * a[1][1] - y[1] * a[0][1]) / det;
+	starts[1].us = (y[1] * a[0][0] - y[0] * a[1][0]) / det;
+}
+
+/* No block took less than its start. */
+static void kind_bound(const struct costs_run *run, const struct costs_worker *workers, int kind,
+                       struct costs_start *starts)
+{
+	for (unsigned i = 0; i < run->count; i++) {
+		const struct costs_block *block = &run->blocks[i];
+
+		if (counts(block) && workers[block->worker].kind == kind &&
+		    tells(&workers[block->worker], block))
+			starts[block->follows].us = fmin(starts[block->follows].us, block->us);
+	}
+	starts[0].us = fmax(0, starts[0].us);
+	starts[1].us = fmax(0, fmin(starts[1].us, starts[0].us));
+}
+
+static int starts_end(struct fit *fit, const struct costs *costs, const struct costs_run *run,
+                      bool last)
+{
+	struct line_sums *sums = malloc(fit->nworkers * sizeof(*sums));
+	bool found[MAXKINDS] = {0};
+	struct costs_start starts[MAXKINDS][2] = {{{0}}};
+
+	if (!sums)
+		return -ENOMEM;
+	lines_sum(fit, costs, run, sums);
+	for (unsigned w = 0; w < fit->nworkers; w++) {
+		int kind = fit->workers[w].kind;
+
+		if (!found[kind]) {
+			kind_starts(fit, sums, &fit->workers[w], starts[kind]);
+			kind_bound(run, fit->workers, kind, starts[kind]);
+			found[kind] = true;
+		}
+		fit->workers[w].start.us = starts[kind][0].us;
+		fit->workers[w].follow.us = starts[kind][1].us;
+		if (last) {
+			fit->workers[w].start.sure = starts[kind][0].sure;
+			fit->workers[w].follow.sure = starts[kind][1].sure;
+		}
+	}
+	free(sums);
+	return 0;
+}
+
+/* Starts and paces, in turn. */
+static int lines_find(struct fit *fit, const struct costs *costs, const struct costs_run *run)
+{
+	int error = 0;
+
+	for (int i = 0; i < LINES && !error; i++) {
+		paces_end(fit, costs, run);
+		error = starts_end(fit, costs, run, i + 1 == LINES);
+	}
+	paces_end(fit, costs, run);
+	return error;
+}
+
+/* The logarithms of what blocks cost, without their workers' paces. */
+static void levels_find(struct fit *fit)
+{
+	fit->noise = noise_find(fit, fit->room);
+	for (unsigned i = 0; i < fit->count; i++)
+		fit->room[i] = fit->samples[i].cost - fit->pace[fit->samples[i].worker];
 }
 
 /* Costs that follow from the paces. */
@@ -528,10 +738,8 @@ static void costs_find(struct fit *fit, struct costs *costs, unsigned known)
 {
 	double ratio[COSTS_PARTS] = {0}, weight[COSTS_PARTS] = {0};
 
-	fit->noise = noise_find(fit, fit->room);
-	for (unsigned i = 0; i < fit->count; i++)
-		fit->room[i] = fit->samples[i].cost - fit->pace[fit->samples[i].worker];
-	ratios_smooth(fit, fit->room);
+	levels_find(fit);
+	ratios_smooth(fit);
 	samples_add(fit, costs, ratio, weight);
 	gaps_fill(ratio, weight);
 	costs_update(costs, ratio, 1.0 / (1 + (known < MOST_RUNS ? known : MOST_RUNS)));
@@ -546,17 +754,57 @@ int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run
 	if (run->lost)
 		return -ENOENT;
 	error = fit_init(&fit, run, workers, nworkers);
-	if (!error && samples_take(&fit, costs, run) < 2)
+	if (!error && samples_take(&fit, costs, run, 0) < 2)
 		error = -ENOENT;
 	if (!error) {
 		paces_begin(&fit);
 		for (size_t i = 0; i < ROUNDS; i++)
 			paces_improve(&fit, believed[i]);
 		costs_find(&fit, costs, known);
-		for (int i = 0; i < LINES; i++) {
-			paces_end(&fit, costs, run);
-			starts_end(&fit, costs, run, i + 1 == LINES);
-		}
+		error = lines_find(&fit, costs, run);
+		*noise = fit.noise;
+	}
+	fit_fini(&fit);
+	return error;
+}
+
+static double middle(double a, double b, double c)
+{
+	return fmax(fmin(a, b), fmin(fmax(a, b), c));
+}
+
+/* One of the latest blocks may lie on an edge. */
+static double front_level(const struct fit *fit)
+{
+	unsigned last = fit->count - 1;
+	const double *level = fit->room;
+
+	if (last < 2)
+		return level[last];
+	return level_near(fit, last, middle(level[last], level[last - 1], level[last - 2]));
+}
+
+int costs_front(const struct costs_run *run, unsigned blocks, struct costs_worker *workers,
+                unsigned nworkers, double *noise)
+{
+	unsigned first = run->count > blocks ? run->count - blocks : 0;
+	struct fit fit;
+	int error = fit_init(&fit, run, workers, nworkers);
+
+	fit.believed = true;
+	if (!error && samples_take(&fit, NULL, run, first) < 2)
+		error = -ENOENT;
+	if (!error) {
+		double level;
+
+		paces_begin(&fit);
+		for (size_t i = *noise > 0 ? ROUNDS - ROUNDS_MORE : 0; i < ROUNDS; i++)
+			paces_improve(&fit, fmax(believed[i], NOISES * *noise));
+		levels_find(&fit);
+		level = front_level(&fit);
+		for (unsigned w = 0; w < nworkers; w++)
+			if (!isnan(fit.pace[w]))
+				workers[w].pace = exp(fit.pace[w] + level);
 		*noise = fit.noise;
 	}
 	fit_fini(&fit);

@@ -40,6 +40,7 @@ struct costs_block {
 	double work; /**< as it was believed when the block was given */
 	unsigned worker;
 	unsigned next; /**< the worker's next block under way */
+	bool follows;  /**< was given while the worker had another one */
 };
 
 /** The blocks of a run, in the order in which they were given. All zero: none. */
@@ -69,12 +70,18 @@ double costs_run_done(struct costs_run *run, unsigned worker, size_t n, double u
  * @return their work */
 double costs_run_returned(struct costs_run *run, unsigned worker, size_t n);
 
+/** What a block costs beside its iterations. */
+struct costs_start {
+	double us;
+	double sure; /**< sum over the blocks it comes from of 1 / time^2 */
+};
+
 /** What a worker's blocks take: start + pace x work. */
 struct costs_worker {
-	int kind;     /**< workers of a kind have one start, and are likely to have one pace */
-	double start; /**< microseconds */
-	double sure;  /**< of the start: sum over the blocks it comes from of 1 / time^2 */
-	double pace;  /**< microseconds for a unit of work; 0: unknown */
+	int kind; /**< workers of a kind have the same starts, and are likely to have one pace */
+	struct costs_start start;  /**< of a block that finds the worker without work */
+	struct costs_start follow; /**< of one that was given before: part of it is hidden */
+	double pace;               /**< microseconds for a unit of work; 0: unknown */
 };
 
 /** Learns costs and paces from a run.
@@ -85,5 +92,14 @@ struct costs_worker {
  * @return 0; -ENOMEM; -ENOENT where the run tells too little, nothing changes then */
 int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run,
                 struct costs_worker *workers, unsigned nworkers, double *noise);
+
+/** Learns paces while a run goes on: what an iteration takes each worker where the latest blocks
+ * lie. Without costs: nobody knows them yet.
+ * @param blocks so many of the latest are looked at
+ * @param workers what is believed of starts and paces; paces come out
+ * @param[in,out] noise as of the call before; 0: this is the first
+ * @return as costs_learn() */
+int costs_front(const struct costs_run *run, unsigned blocks, struct costs_worker *workers,
+                unsigned nworkers, double *noise);
 
 #endif

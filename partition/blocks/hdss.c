@@ -162,8 +162,10 @@ static int hdss_begin(struct heddle_strategy *b)
 	if (!h)
 		return -ENOMEM;
 	h->estimates = calloc(b->nworkers, sizeof(*h->estimates));
-	if (!h->estimates || costs_run_init(&h->run_blocks, b->nworkers)) {
+	h->front = calloc(b->nworkers, sizeof(*h->front));
+	if (!h->estimates || !h->front || costs_run_init(&h->run_blocks, b->nworkers)) {
 		free(h->estimates);
+		free(h->front);
 		free(h);
 		return -ENOMEM;
 	}
@@ -174,9 +176,7 @@ static int hdss_begin(struct heddle_strategy *b)
 			given->alignment = factor;
 	}
 	h->over = 1;
-	for (int k = 0; k < HEDDLE_NKINDS; k++)
-		h->start[k] = -1;
-	h->kept = b->parameters[HDSS_MEMORY];
+	h->kept = b->parameters[HDSS_MEMORY] || b->parameters[HDSS_FOLLOW];
 	b->state = h;
 	return 0;
 }
@@ -401,6 +401,7 @@ static void hdss_gave(struct heddle_strategy *b, unsigned worker, size_t n)
 	w->has +=
 	    h->kept ? costs_run_gave(&h->run_blocks, h->known ? &h->costs : NULL, worker, n) : n;
 	h->known &= !h->run_blocks.lost;
+	h->uneven &= !h->run_blocks.lost;
 	if (b->workers[worker].blocks_under_way > 1) {
 		w->pipelined = true;
 		return;
@@ -417,7 +418,7 @@ static void time_add(struct heddle_strategy *b, struct hdss_worker *w, double n,
 	bool cold = w->cold && w->pipelined;
 
 	w->cold = false;
-	if (cold && w->time.count > 1)
+	if (n <= 0 || (cold && w->time.count > 1))
 		return;
 	heddle_block_time_add(&w->time, n, us, b->parameters[HDSS_ROBUST],
 	                      b->parameters[HDSS_JUMP]);
@@ -439,8 +440,11 @@ static void hdss_completed(struct heddle_strategy *b, unsigned worker, size_t it
 
 	if (h->known)
 		blocks_hdss_compare(b, worker, n, us);
+	else
+		blocks_hdss_uneven_note(b, worker, n, us);
 	w->has -= n;
 	w->answered++;
+	w->latest = (struct heddle_block_point){n, us};
 	h->done += n;
 	if (n > w->largest.n)
 		w->largest = (struct heddle_block_point){n, us};
@@ -453,7 +457,7 @@ static void hdss_completed(struct heddle_strategy *b, unsigned worker, size_t it
 	        as_estimated(b, worker, n, us);
 	if (first && !known)
 		w->distrusted = true;
-	time_add(b, w, n, us);
+	time_add(b, w, blocks_hdss_uneven_size(b, worker, n), us);
 	if (first && learns_together(b, b->workers[worker].given.kind))
 		learn_together(b, worker, n, us);
 	if (learned)
@@ -485,7 +489,7 @@ static void hdss_extended(struct heddle_strategy *b, size_t n)
 	(void)n;
 	if (!h->kept)
 		return;
-	h->kept = h->known = false;
+	h->kept = h->known = h->uneven = false;
 	costs_run_fini(&h->run_blocks);
 }
 
@@ -514,7 +518,7 @@ static bool hdss_overlaps(const double *values)
 
 static bool hdss_kept(const struct heddle_strategy *b)
 {
-	return ((const struct hdss *)b->state)->kept;
+	return ((const struct hdss *)b->state)->kept && b->parameters[HDSS_MEMORY];
 }
 
 static void hdss_end(struct heddle_strategy *b)
@@ -523,6 +527,7 @@ static void hdss_end(struct heddle_strategy *b)
 
 	costs_run_fini(&h->run_blocks);
 	free(h->estimates);
+	free(h->front);
 	free(h);
 }
 

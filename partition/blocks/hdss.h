@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * What the parts of HDSS share: hdss.c learns (adaptive phase), hdss_share.c
- * hands out the rest (completion phase).
+ * hands out the rest (completion phase), hdss_uneven.c tells dear iterations from slow
+ * workers, hdss_memory.c goes from run to run.
  */
 #ifndef HEDDLE_STRATEGY_HDSS_H
 #define HEDDLE_STRATEGY_HDSS_H
@@ -39,6 +40,9 @@ enum {
  * tell the start from the pace. */
 #define HDSS_BLIND_JUMP 3
 
+/** A start that is so much of the run is long: blocks must be few then. */
+#define HDSS_LONG_START 0.04
+
 struct hdss_worker {
 	struct heddle_line curve;          /**< as published: rate over ln(size) */
 	struct heddle_block_time time;     /**< what its blocks take */
@@ -53,6 +57,7 @@ struct hdss_worker {
 	unsigned asked;                    /**< blocks it was given */
 	unsigned answered;                 /**< blocks of this run that it has done */
 	double has;                        /**< work under way */
+	struct heddle_block_point latest;  /**< its latest block */
 	double pace;                       /**< in earlier runs; 0: unknown */
 	double shift;                      /**< logarithm of its pace now to that */
 	double clock;                      /**< when its block under way began, microseconds
@@ -89,16 +94,31 @@ struct hdss {
 	double rates;                    /**< of all workers together */
 	double fastest;                  /**< pace of a worker */
 	unsigned long refreshed;         /**< event of the last estimate of all */
+	unsigned soonest;                /**< a worker that would soon be done with more */
 	double end;                      /**< when all is expected to be done; 0: not known yet */
 	struct hdss_estimate *estimates; /**< nworkers */
-	/** Blocks by their places, for the next run. Not of streams. */
+	/** Blocks by their places, for paces and for the next run. Not of streams. */
 	bool kept;
 	struct costs_run run_blocks;
+	/** See hdss_uneven.c. */
+	bool uneven; /**< what a block takes tells of its place more than of its worker */
+	struct {
+		unsigned count, worker; /**< blocks in turn, worker of the last one */
+		unsigned seen;          /**< blocks whose time was known before */
+		double usual;           /**< by how much they differed, as a logarithm */
+		bool dear;
+	} odd;                      /**< blocks that were not as expected, all in one way */
+	unsigned unread;            /**< blocks done since paces were found */
+	double scatter;             /**< noise of those */
+	struct costs_worker *front; /**< nworkers: paces where the latest blocks lie */
 	/** What iterations cost, from earlier runs. Without it each is taken for a unit of work. */
 	bool known;
 	bool confirmed; /**< the latest run was as those before */
 	struct costs costs;
-	double start[HEDDLE_NKINDS], sure[HEDDLE_NKINDS];
+	struct {
+		bool known;
+		struct costs_start start, follow;
+	} starts[HEDDLE_NKINDS];
 	double noise;         /**< of blocks, in earlier runs */
 	double level;         /**< logarithm of what iterations cost now to what they should */
 	double off, compared; /**< by how much blocks differ from what was expected, of how much;
@@ -142,10 +162,20 @@ static inline double hdss_iterations(const struct heddle_strategy *b, double wor
 /** See memory.h. */
 void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory *memory);
 int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *memory);
+/** What a block costs beside its iterations. */
+double blocks_hdss_known_start(const struct heddle_strategy *b, unsigned worker, bool follows);
 /** A worker's pace, given that which its latest blocks tell. */
 double blocks_hdss_known_pace(const struct heddle_strategy *b, unsigned worker, double pace);
 /** A block is done: was it as known? */
 void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work, double us);
+
+/** A block is done: does it tell that iterations are uneven? Before it counts. */
+void blocks_hdss_uneven_note(struct heddle_strategy *b, unsigned worker, double n, double us);
+/** Where they are uneven: finds paces anew, now and then. */
+void blocks_hdss_uneven_refresh(struct heddle_strategy *b);
+/** As how many iterations a block counts for its worker's start, at the pace that was measured; 0:
+ * it tells nothing of that. */
+double blocks_hdss_uneven_size(const struct heddle_strategy *b, unsigned worker, double n);
 
 /** Brings the estimates and the estimated end up to date. With many workers, those of
  * others than the one that asks are left for a few events. */

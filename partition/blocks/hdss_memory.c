@@ -39,7 +39,7 @@ static void worker_remember(struct hdss_worker *worker, const struct blocks_memo
 	worker->largest = memory->largest;
 	worker->last = memory->largest.n;
 	worker->learned = true;
-	time_set(worker, memory->time.start, memory->time.pace);
+	time_set(worker, memory->time.start.us, memory->time.pace);
 }
 
 void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory *memory)
@@ -56,11 +56,20 @@ void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory 
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		const struct blocks_memory_worker *worker = &memory->workers[w];
 
-		h->start[worker->time.kind] = worker->time.start;
-		h->sure[worker->time.kind] = worker->time.sure;
+		h->starts[worker->time.kind].known = true;
+		h->starts[worker->time.kind].start = worker->time.start;
+		h->starts[worker->time.kind].follow = worker->time.follow;
 		if (worker->time.pace > 0 && worker->largest.n > 0)
 			worker_remember(&h->worker[w], worker);
 	}
+}
+
+double blocks_hdss_known_start(const struct heddle_strategy *b, unsigned worker, bool follows)
+{
+	const struct hdss *h = b->state;
+	enum heddle_kind kind = b->workers[worker].given.kind;
+
+	return follows ? h->starts[kind].follow.us : h->starts[kind].start.us;
 }
 
 double blocks_hdss_known_pace(const struct heddle_strategy *b, unsigned worker, double pace)
@@ -95,7 +104,8 @@ void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work
 
 	if (w->pace <= 0)
 		return;
-	told = h->start[b->workers[worker].given.kind] + work * w->pace * exp(w->shift);
+	told = blocks_hdss_known_start(b, worker, !w->cold) + work * w->pace * exp(w->shift);
+	told = fmax(told, blocks_hdss_known_start(b, worker, false));
 	h->off += fmax(0, us - told);
 	h->compared += us;
 	shift(b, w, log(us / told));
@@ -119,19 +129,6 @@ static void largest_learn(const struct hdss *h, struct blocks_memory *memory)
 	}
 }
 
-/* No more than the shortest block took leaves for it. */
-static double first_start(const struct hdss *h, const struct heddle_strategy *b, int kind)
-{
-	const struct costs_run *run = &h->run_blocks;
-	double start = h->agree[kind] ? h->first[kind].start_us : h->kind[kind].start;
-
-	for (unsigned i = 0; i < run->count; i++)
-		if (run->blocks[i].us > 0 && run->blocks[i].worker < b->nworkers &&
-		    (int)b->workers[run->blocks[i].worker].given.kind == kind)
-			start = fmin(start, run->blocks[i].us / 2);
-	return start;
-}
-
 /* What part of the time of blocks could not be expected if all iterations cost the same: a loop
  * of equal ones is confirmed by its first run. */
 static double unequal(const struct hdss *h, const struct blocks_memory *memory)
@@ -146,26 +143,45 @@ static double unequal(const struct hdss *h, const struct blocks_memory *memory)
 		if (block->worker >= memory->nworkers || block->us <= 0)
 			continue;
 		worker = &memory->workers[block->worker].time;
-		off += fmax(0, block->us - worker->start - block->n * worker->pace);
+		off += fmax(0, block->us - block->n * worker->pace -
+		                   (block->follows ? worker->follow.us : worker->start.us));
 		sum += block->us;
 	}
 	return sum > 0 ? off / sum : 1;
+}
+
+/* No more than the shortest block took leaves for it. Where it is no long part of the run, uneven
+ * iterations may look like it. */
+static double first_start(const struct hdss *h, const struct heddle_strategy *b, int kind)
+{
+	const struct costs_run *run = &h->run_blocks;
+	double start = h->agree[kind] ? h->first[kind].start_us : h->kind[kind].start;
+	double part = start >= HDSS_LONG_START * h->run ? 1 : 0.5;
+
+	for (unsigned i = 0; i < run->count; i++)
+		if (run->blocks[i].us > 0 && run->blocks[i].worker < b->nworkers &&
+		    (int)b->workers[run->blocks[i].worker].given.kind == kind)
+			start = fmin(start, run->blocks[i].us * part);
+	return start;
 }
 
 /* What the run believed of starts when it was over. */
 static void starts_learn(const struct heddle_strategy *b, struct costs_worker *workers)
 {
 	const struct hdss *h = b->state;
-	double start[HEDDLE_NKINDS];
+	struct costs_start start[HEDDLE_NKINDS], follow[HEDDLE_NKINDS];
 
-	for (int k = 0; k < HEDDLE_NKINDS; k++)
-		start[k] = h->start[k] >= 0 ? h->start[k] : first_start(h, b, k);
+	for (int k = 0; k < HEDDLE_NKINDS; k++) {
+		start[k] = h->starts[k].known ? h->starts[k].start
+		                              : (struct costs_start){first_start(h, b, k), 0};
+		follow[k] = h->starts[k].follow;
+	}
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		int kind = b->workers[w].given.kind;
 
 		workers[w].kind = kind;
 		workers[w].start = start[kind];
-		workers[w].sure = h->sure[kind];
+		workers[w].follow = follow[kind];
 	}
 }
 

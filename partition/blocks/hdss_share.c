@@ -27,6 +27,19 @@
  * times their cost beside the iterations. */
 #define SHORTEST_SLICE 0.005
 #define SHORTEST_STARTS 10
+/* Where starts are long: a slice of a pipeline is at most this part of the run. */
+#define LONGEST_LONG_START 0.125
+/* A block is worth its start if its iterations take so much of it. */
+#define WORTH_PART 0.25
+/* Of a block before, at least this part of the estimated start was start ... */
+#define SURE_START 0.75
+/* ... and at that pace the next one takes this part of the time to the end, less in a pipeline. */
+#define SAFE_PART 0.5
+#define SAFE_PIPELINED 0.4
+/* A second block takes this part of it. */
+#define BLIND_PART 0.5
+/* Blocks of a pipeline take so many starts: the next one's is hidden. */
+#define HIDING 2
 /* A block larger than any its worker has done is not trusted to fit its slice:
  * would its size alone make its time, it stays below this part of the run. */
 #define LONGEST_UNSEEN 0.125
@@ -50,6 +63,8 @@
 /* Blocks under way that take so many times as long as expected, on average, tell that
  * iterations cost more now. */
 #define OVERRUN 1.5
+/* Where iterations are uneven a block may take so many times as long as estimated. */
+#define TRUSTED_OVERRUN 2
 /* All estimates are made anew after so many events for each worker. */
 #define REFRESH (1 / 16.0)
 
@@ -85,8 +100,8 @@ static void kinds_estimate(const struct heddle_strategy *b)
 		}
 		h->kind[k].start /= starts[k] + !starts[k];
 		h->kind[k].pace /= paces[k] + !paces[k];
-		if (h->known && h->start[k] >= 0) {
-			h->kind[k].start = h->start[k];
+		if (h->known && h->starts[k].known) {
+			h->kind[k].start = h->starts[k].start.us;
 			h->kind[k].sized = true;
 		}
 	}
@@ -109,6 +124,9 @@ bool blocks_hdss_estimate(const struct heddle_strategy *b, unsigned worker,
 	}
 	if (b->parameters[HDSS_WARM] && given->rate > 0 && !own->distrusted && !estimate->sized)
 		estimate->start = given->start_us;
+	if (h->known && h->starts[given->kind].known)
+		estimate->start = blocks_hdss_known_start(
+		    b, worker, own->pipelined && b->workers[worker].under_way);
 	if (own->time.pace > 0) {
 		/* What a block costs beside its iterations is a matter of the kind,
 		 * and hard to tell from the few blocks of one worker. */
@@ -121,6 +139,8 @@ bool blocks_hdss_estimate(const struct heddle_strategy *b, unsigned worker,
 		estimate->pace = 1 / given->rate;
 		estimate->prior = true;
 	}
+	if (h->uneven && h->front[worker].pace > 0)
+		estimate->pace = h->front[worker].pace;
 	return estimate->pace > 0;
 }
 
@@ -137,7 +157,31 @@ static double ready_at(const struct heddle_strategy *b, unsigned worker)
 		return h->now;
 	ready = h->worker[worker].clock + w->blocks_under_way * estimate->start +
 	        hdss_has(b, worker) * estimate->pace;
+	if (h->known && h->worker[worker].cold && h->worker[worker].pipelined)
+		ready += blocks_hdss_known_start(b, worker, false) - estimate->start;
 	return ready > h->now ? ready : h->now + (h->now - ready) / 2;
+}
+
+/* Whether what a block costs beside its iterations is so much of the run that blocks must be few.
+ * Of one block it is not known how much of its time that was. */
+static bool starts_long(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_estimate *estimate = &h->estimates[worker];
+	const struct heddle_block_time *time = &h->worker[worker].time;
+	double start = estimate->sized || !time->count ? estimate->start : time->shortest;
+
+	return start >= HDSS_LONG_START * h->run;
+}
+
+/* Blocks in a pipeline are at least so long, to hide what the next one costs to start. */
+static double hidden_us(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+
+	return h->known && h->worker[worker].pipelined
+	           ? HIDING * blocks_hdss_known_start(b, worker, false)
+	           : 0;
 }
 
 /* Longest duration of a worker's slices: so long that making them twice as long
@@ -152,10 +196,16 @@ static double slice_us(const struct heddle_strategy *b, unsigned worker, double 
 
 	if (b->stream)
 		return longest; /* it comes cut already */
+	if (starts_long(b, worker))
+		longest = fmax(
+		    longest, fmin(SHORTEST_STARTS * start,
+		                  h->run * (h->worker[worker].pipelined ? LONGEST_LONG_START : 1)));
+	longest = fmax(longest, hidden_us(b, worker));
 	if (h->confirmed && !h->worker[worker].pipelined)
 		longest = fmax(longest, h->run * (LONGEST_CONFIRMED - NOISE_MARGIN * h->noise));
 	if (us < flat)
 		us = flat;
+	us = fmax(us, hidden_us(b, worker));
 	return us < longest ? us : longest;
 }
 
@@ -293,6 +343,7 @@ static void all_refresh(struct heddle_strategy *b)
 	double fastest = HUGE_VAL, prior = HUGE_VAL;
 
 	kinds_estimate(b);
+	blocks_hdss_uneven_refresh(b);
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		struct hdss_estimate *estimate = &h->estimates[w];
 
@@ -401,6 +452,7 @@ static double piece(const struct heddle_strategy *b, unsigned worker, double us)
 		half = us * fmax(0.5, 1 - NOISE_MARGIN * h->noise);
 	if (shortest < SHORTEST_STARTS * estimate->start)
 		shortest = SHORTEST_STARTS * estimate->start;
+	shortest = fmax(shortest, hidden_us(b, worker));
 	if (shortest > estimate->slice)
 		shortest = estimate->slice;
 	if (half < shortest)
@@ -423,6 +475,21 @@ static bool ahead_of_others(const struct heddle_strategy *b, unsigned worker)
 	return false;
 }
 
+/* Largest block that is done when the others are, however little of the time of the largest one
+ * so far was its start. */
+static double safe_size(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_worker *w = &h->worker[worker];
+	const struct hdss_estimate *estimate = &h->estimates[worker];
+	double part = starts_long(b, worker) ? w->pipelined ? SAFE_PIPELINED : SAFE_PART : 0;
+	double start =
+	    part && estimate->sized ? SURE_START * fmin(estimate->start, w->time.shortest) : 0;
+	double us = fmax(LONGEST_UNSEEN * h->run, part * (h->end - estimate->ready));
+
+	return (us - start) * w->largest.n / (w->largest.us - start);
+}
+
 static double unseen_limit(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
@@ -436,7 +503,7 @@ static double unseen_limit(const struct heddle_strategy *b, unsigned worker)
 		return h->agree[kind] ? TRUSTED_GROWTH * h->first[kind].points[0].n : HUGE_VAL;
 	if (ahead_of_others(b, worker))
 		return TRUSTED_GROWTH * w->largest.n;
-	return fmax(TRUSTED_GROWTH, LONGEST_UNSEEN * h->run / w->largest.us) * w->largest.n;
+	return fmax(TRUSTED_GROWTH * w->largest.n, safe_size(b, worker));
 }
 
 /* Whether a worker may take all that remains as one more slice: the others stop
@@ -491,9 +558,13 @@ static double share_size(const struct heddle_strategy *b, unsigned worker, doubl
 
 	if (!estimate->sized) {
 		/* Up to the size that tells more, all that can be done in time. */
+		double most = (us - estimate->start) / estimate->pace;
+
 		limit = fmax(limit, blocks_hdss_jump(b, worker));
-		n = fmin((us - estimate->start) / estimate->pace,
-		         fmax(n, blocks_hdss_jump(b, worker)));
+		n = fmax(n, blocks_hdss_jump(b, worker));
+		if (starts_long(b, worker))
+			n = fmax(n, BLIND_PART * most);
+		n = fmin(most, n);
 	}
 	return fmax(least_work(b), fmin(n, limit));
 }
@@ -505,7 +576,7 @@ static double worthwhile_size(const struct heddle_strategy *b, unsigned worker)
 	const struct hdss_estimate *estimate = &h->estimates[worker];
 
 	return fmax(fmax(b->workers[worker].given.minimum, known_size(b, worker)),
-	            estimate->start / estimate->pace);
+	            (starts_long(b, worker) ? WORTH_PART : 1) * estimate->start / estimate->pace);
 }
 
 /* When a worker would be done with n iterations, which take no less than the
@@ -518,18 +589,36 @@ static double done_at(const struct heddle_strategy *b, unsigned worker, double n
 	return estimate->ready + estimate->start + fmax(n, known_size(b, worker)) * estimate->pace;
 }
 
-/* When the soonest of the others could be done with a block worth its while, of
- * those that will ask again because they have work under way. Nobody waits for a
- * worker of which nothing is known. */
-static double others_done_at(const struct heddle_strategy *b, unsigned worker)
+/* When a worker could be done with a block worth its while. It will ask if it has work under way,
+ * or has not asked yet. Nobody waits for one of which nothing is known. */
+static double next_done_at(const struct heddle_strategy *b, unsigned worker, double left)
 {
 	const struct hdss *h = b->state;
-	double soonest = HUGE_VAL, left = hdss_left(b);
 
-	for (unsigned w = 0; w < b->nworkers; w++)
-		if (w != worker && !b->workers[w].retired && b->workers[w].under_way &&
-		    !h->estimates[w].guessed)
-			soonest = fmin(soonest, done_at(b, w, fmin(worthwhile_size(b, w), left)));
+	if (b->workers[worker].retired || h->estimates[worker].guessed ||
+	    (!b->workers[worker].under_way && h->worker[worker].asked))
+		return HUGE_VAL;
+	return done_at(b, worker, fmin(worthwhile_size(b, worker), left));
+}
+
+/* When the soonest of the others could be done with a block worth its while. Only whether that
+ * is before `least` matters then: the one that was the soonest before tells it mostly. */
+static double others_done_at(const struct heddle_strategy *b, unsigned worker, double least)
+{
+	struct hdss *h = b->state;
+	double left = hdss_left(b), soonest = HUGE_VAL;
+
+	if (h->soonest != worker)
+		soonest = next_done_at(b, h->soonest, left);
+	if (soonest < least)
+		return soonest;
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		double at = w == worker ? HUGE_VAL : next_done_at(b, w, left);
+
+		if (at < soonest)
+			h->soonest = w;
+		soonest = fmin(soonest, at);
+	}
 	return soonest;
 }
 
@@ -541,9 +630,9 @@ static double crumb(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss_estimate *estimate = &((const struct hdss *)b->state)->estimates[worker];
 	double left = hdss_left(b), least = fmin(worthwhile_size(b, worker), left);
-	double until = others_done_at(b, worker);
+	double done = done_at(b, worker, least), until = others_done_at(b, worker, done);
 
-	if (until < done_at(b, worker, least))
+	if (until < done)
 		return 0;
 	return fmax(least_work(b),
 	            fmin(left, (until - estimate->ready - estimate->start) / estimate->pace));
@@ -574,6 +663,16 @@ static double share_wish(struct heddle_strategy *b, unsigned worker)
 	return share_size(b, worker, us);
 }
 
+/* What blocks of others tell of a worker's pace is not trusted far beyond what its own latest
+ * one took. */
+static double latest_limit(const struct heddle_strategy *b, unsigned worker, double us)
+{
+	const struct heddle_block_point *latest =
+	    &((const struct hdss *)b->state)->worker[worker].latest;
+
+	return latest->n > 0 ? TRUSTED_OVERRUN * us * latest->n / latest->us : HUGE_VAL;
+}
+
 /* Nobody knows what iterations cost that were not reached yet. So no block is larger than its
  * worker's part, by weight, of what remains, and of twice what was given so far: the last ones
  * may cost far more than predicted, and the first ones may have. */
@@ -595,5 +694,7 @@ double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
 		n = fmin(n, fmax(h->known ? 0 : blocks_hdss_jump(b, worker),
 		                 part(b, worker, RAMP * (b->total - hdss_left(b)),
 		                      (h->known ? KNOWN_STARTS : RAMP_STARTS) * start)));
+	if (h->uneven)
+		n = fmin(n, latest_limit(b, worker, start + n * h->estimates[worker].pace));
 	return fmax(n, least_work(b));
 }

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -68,6 +69,7 @@ void control_fini(struct control *control)
 {
 	starpu_pthread_mutex_destroy(&control->mutex);
 	starpu_pthread_cond_destroy(&control->ended);
+	free(control->message);
 }
 
 void control_data(struct control *control, starpu_data_handle_t handle,
@@ -277,6 +279,23 @@ void control_end(struct control *control)
 bool control_is_over(struct control *control)
 {
 	return __atomic_load_n(&control->done, __ATOMIC_ACQUIRE);
+}
+
+void control_say(struct control *control)
+{
+	char *message = heddle_refusal_copy(), *none = NULL;
+
+	/* No mutex: that of the work may be held. */
+	if (!__atomic_compare_exchange_n(&control->message, &none, message, false, __ATOMIC_ACQ_REL,
+	                                 __ATOMIC_RELAXED))
+		free(message);
+}
+
+int control_failed(const struct control *control, int status)
+{
+	if (status && control->message)
+		heddle_refusal_set(control->message);
+	return status;
 }
 
 void control_wait(struct control *control)

@@ -30,6 +30,7 @@ struct control {
 	starpu_pthread_mutex_t mutex;
 	starpu_pthread_cond_t ended;
 	bool done, detached;
+	char *message; /* of control_say() */
 	unsigned ndata;
 	/* Only as far as there is data, and where there is a node: */
 	starpu_data_handle_t handles[STARPU_NMAXBUFS];
@@ -75,6 +76,14 @@ bool control_at_home(const struct control *control);
  * @return 0; what StarPU says, after a message: there is no node then, and nothing freed */
 int control_submit(struct control *control, const char *what, const char *name, unsigned sched_ctx,
                    bool detached);
+
+/** The work may fail for what this thread refused last. The first call counts. */
+void control_say(struct control *control);
+
+/** After control_wait(): where the work has failed, what was said becomes the last refusal of this
+ * thread.
+ * @return status */
+int control_failed(const struct control *control, int status);
 
 /** All is done: ends the node. The work may be freed before this returns. */
 void control_end(struct control *control);

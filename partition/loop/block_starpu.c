@@ -279,6 +279,30 @@ void loop_block_compute(struct loop_block *block)
 	modelled_kernel_end(block);
 }
 
+void loop_plain_function(void *buffers[], void *arg)
+{
+	struct loop_block *block = arg;
+	const struct heddle_loop *given = &block->loop->loop;
+	void *arrays[HEDDLE_LOOP_MAXHANDLES];
+
+	for (unsigned i = 0; i < given->naccesses; i++) {
+		const struct heddle_access *access = &given->accesses[i];
+		const struct work_array *array = &block->loop->views[i].array;
+		const union work_array_interface *interface = buffers[i];
+		size_t before =
+		    access->share == HEDDLE_HALO
+		        ? heddle_block_before(&block->given, access->per_iteration, access->halo)
+		        : 0;
+
+		arrays[i] =
+		    (char *)(array->shape == STARPU_VECTOR_INTERFACE_ID ? interface->vector.ptr
+		                                                        : interface->matrix.ptr) +
+		    before * array->ld * array->elemsize;
+	}
+	block->given.status =
+	    given->function(block->given.start, block->given.n, arrays, given->arg);
+}
+
 void loop_device_function(void *buffers[], void *arg)
 {
 	struct loop_block *block = arg;

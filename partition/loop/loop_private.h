@@ -98,6 +98,7 @@ struct heddle_loop_request {
 	struct loop_worker *workers;
 	short worker_of_id[STARPU_NMAXWORKERS];
 	struct work_ids ids;                  /* StarPU's, of the workers */
+	struct starpu_codelet own_codelet;    /* that of a loop with a plain function */
 	struct starpu_codelet device_codelet; /* blocks whose data StarPU moves */
 	struct starpu_codelet host_codelet;   /* blocks on CPU workers: data in place */
 	struct control control;
@@ -217,6 +218,8 @@ void loop_modelled_finished(struct loop_block *block);
 /* Mutex held: takes the block that no other one can come before, at whose end the loop's time
  * is now; NULL: none. */
 struct loop_block *loop_modelled_next(struct heddle_loop_request *loop);
+/* Of the codelet of a loop with a plain function: calls that one. */
+void loop_plain_function(void *buffers[], void *arg);
 /* Of the codelet of blocks whose data StarPU moves. */
 void loop_device_function(void *buffers[], void *arg);
 

@@ -206,6 +206,22 @@ static void codelets_init(struct heddle_loop_request *loop)
 	};
 }
 
+/* A loop with a plain function has a codelet of its own, which has that as its CPU version. */
+static void function_take(struct heddle_loop_request *loop)
+{
+	struct starpu_codelet *own = &loop->own_codelet;
+
+	if (!loop->loop.function)
+		return;
+	if (loop->loop.codelet)
+		*own = *loop->loop.codelet;
+	memset(own->cpu_funcs, 0, sizeof(own->cpu_funcs));
+	own->cpu_funcs[0] = loop_plain_function;
+	if (own->where)
+		own->where |= STARPU_CPU;
+	loop->loop.codelet = own;
+}
+
 static bool control_has(const struct control *control, starpu_data_handle_t handle)
 {
 	for (unsigned i = 0; i < control->ndata; i++)
@@ -294,6 +310,8 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	int status;
 
 	loop->loop = *given;
+	function_take(loop);
+	given = &loop->loop;
 	if (!given->total)
 		loop->loop.total = given->first + given->n;
 	loop->references = 1;
@@ -337,8 +355,8 @@ static int loop_check(const struct heddle_loop *given)
 
 	if (status)
 		return status;
-	if (!given || !given->codelet)
-		return heddle_refuse(-EINVAL, "a loop without a codelet");
+	if (!given || (!given->codelet && !given->function))
+		return heddle_refuse(-EINVAL, "a loop without a codelet or a function");
 	if (given->naccesses > HEDDLE_LOOP_MAXHANDLES)
 		return heddle_refuse(-EINVAL, "a loop of %u handles; StarPU was built for %d",
 		                     given->naccesses, HEDDLE_LOOP_MAXHANDLES);
@@ -403,7 +421,7 @@ int heddle_loop_wait(struct heddle_loop_request *loop, struct heddle_loop_stats 
 	int status;
 
 	control_wait(&loop->control);
-	status = loop->status;
+	status = control_failed(&loop->control, loop->status);
 	if (stats)
 		loop_stats(loop, stats);
 	loop_free(loop);

@@ -129,9 +129,11 @@ static size_t worker_room(struct heddle_loop_request *loop, struct loop_worker *
 		workers_want(loop);
 	else
 		loop->status = -ENOMEM;
-	heddle_warn("loop %s: iteration %zu does not fit into the memory of %s, which gets no "
-	            "further block",
-	            loop->name, start, worker->stats.name);
+	heddle_refuse(-ENOMEM,
+	              "loop %s: iteration %zu does not fit into the memory of %s, which gets no "
+	              "further block",
+	              loop->name, start, worker->stats.name);
+	control_say(&loop->control);
 	return 0;
 }
 
@@ -236,12 +238,14 @@ static void block_refused(struct loop_block *block, int error)
 	starpu_pthread_mutex_lock(&loop->mutex);
 	again = block_return(block, error);
 	starpu_pthread_mutex_unlock(&loop->mutex);
-	heddle_warn("loop %s: StarPU refuses a task on %s (%s); iterations %zu to %zu %s",
-	            loop->name, worker ? worker->stats.name : "any worker", strerror(-error),
-	            loop->loop.first + range.start, loop->loop.first + range.start + range.n - 1,
-	            again ? "go to another worker" : "are lost");
+	heddle_refuse(error, "loop %s: StarPU refuses a task on %s (%s); iterations %zu to %zu %s",
+	              loop->name, worker ? worker->stats.name : "any worker", strerror(-error),
+	              loop->loop.first + range.start, loop->loop.first + range.start + range.n - 1,
+	              again ? "go to another worker" : "are lost");
 	if (again)
 		workers_wake(loop);
+	else
+		control_say(&loop->control);
 	loop_release(loop);
 }
 
@@ -252,6 +256,7 @@ static bool block_valid(struct loop_block *block)
 
 	if (loop_views_check(loop, block->range.start, block->range.n))
 		return true;
+	control_say(&loop->control);
 	starpu_pthread_mutex_lock(&loop->mutex);
 	if (!loop->status)
 		loop->status = -EINVAL;
@@ -507,12 +512,15 @@ static void block_fail(struct loop_block *block)
 	if (!again && !loop->status)
 		loop->status = block->given.status;
 	starpu_pthread_mutex_unlock(&loop->mutex);
-	heddle_warn("loop %s: the kernel failed on %s (%s); iterations %zu to %zu %s", loop->name,
-	            worker->stats.name, strerror(-block->given.status), block->given.start,
-	            block->given.start + range.n - 1,
-	            !again ? "are lost"
-	            : cut  ? "are cut smaller"
-	                   : "go to another worker");
+	heddle_refuse(block->given.status,
+	              "loop %s: the kernel failed on %s (%s); iterations %zu to %zu %s", loop->name,
+	              worker->stats.name, strerror(-block->given.status), block->given.start,
+	              block->given.start + range.n - 1,
+	              !again ? "are lost"
+	              : cut  ? "are cut smaller"
+	                     : "go to another worker");
+	if (!again)
+		control_say(&loop->control);
 }
 
 /* Adds a block's sums to the loop's. Has a mutex of its own, because the caller's function may
@@ -667,9 +675,12 @@ static bool block_allowed(struct loop_block *block)
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	if (!valid)
 		return false;
-	heddle_warn("loop %s: can_execute refuses a block on %s; iterations %zu to %zu %s",
-	            loop->name, block->worker->stats.name, given.start, given.start + given.n - 1,
-	            again ? "go to another worker" : "are lost");
+	heddle_refuse(-ENODEV,
+	              "loop %s: can_execute refuses a block on %s; iterations %zu to %zu %s",
+	              loop->name, block->worker->stats.name, given.start, given.start + given.n - 1,
+	              again ? "go to another worker" : "are lost");
+	if (!again)
+		control_say(&loop->control);
 	return false;
 }
 
@@ -825,15 +836,18 @@ static void device_block_done(void *arg)
 /* ---- the loop begins ---- */
 
 /* How many of n iterations any worker could do as one block. */
-static size_t workers_room(const struct heddle_loop_request *loop, size_t start, size_t n)
+static size_t workers_room(struct heddle_loop_request *loop, size_t start, size_t n)
 {
 	for (unsigned l = 0; n && l < loop->nworkers; l++) {
 		const struct loop_worker *worker = &loop->workers[l];
 
 		n = loop_worker_room(loop, worker, start, n);
-		if (!n)
-			heddle_warn("loop %s: iteration %zu does not fit into the memory of %s",
-			            loop->name, start, worker->stats.name);
+		if (!n) {
+			heddle_refuse(-ENOMEM,
+			              "loop %s: iteration %zu does not fit into the memory of %s",
+			              loop->name, start, worker->stats.name);
+			control_say(&loop->control);
+		}
 	}
 	return n;
 }

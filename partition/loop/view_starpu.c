@@ -182,14 +182,17 @@ static void index_explain(const struct heddle_loop_request *loop, unsigned numbe
 	size_t value = loop_index_at(&view->cut, entry);
 
 	if (value > view->cut.units)
-		heddle_warn("loop %s: entry %zu of the index of array %u is %zu, beyond the "
-		            "array's %zu %s",
-		            loop->name, entry, number + 1, value, view->cut.units, view_unit(view));
+		heddle_refuse(-EINVAL,
+		              "loop %s: entry %zu of the index of array %u is %zu, beyond the "
+		              "array's %zu %s",
+		              loop->name, entry, number + 1, value, view->cut.units,
+		              view_unit(view));
 	else
-		heddle_warn("loop %s: entry %zu of the index of array %u is %zu, less than the "
-		            "entry before it, %zu",
-		            loop->name, entry, number + 1, value,
-		            loop_index_at(&view->cut, entry ? entry - 1 : 0));
+		heddle_refuse(-EINVAL,
+		              "loop %s: entry %zu of the index of array %u is %zu, less than the "
+		              "entry before it, %zu",
+		              loop->name, entry, number + 1, value,
+		              loop_index_at(&view->cut, entry ? entry - 1 : 0));
 }
 
 bool loop_views_check(const struct heddle_loop_request *loop, size_t start, size_t n)

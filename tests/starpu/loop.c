@@ -1230,6 +1230,122 @@ static void test_kernel_always_fails(void **state)
 		assert_same(y[i], 2 * x[i]);
 }
 
+/* ---- plain functions ---- */
+
+static int blur_plain(size_t start, size_t n, void *const arrays[], const void *arg)
+{
+	const int *in = arrays[0];
+	int *out = arrays[1], *table = arrays[2], *counts = arrays[3];
+	const size_t *total = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		out[i] = 0;
+		for (long j = -HALO; j <= HALO; j++)
+			if ((long)(start + i) + j >= 0 && start + i + j < *total)
+				out[i] += in[(long)i + j];
+		for (int c = 0; c < 3; c++)
+			table[i * 5 + c]++;
+		counts[in[i] & (BINS - 1)]++;
+	}
+	return 0;
+}
+
+static int failing_plain(size_t start, size_t n, void *const arrays[], const void *arg)
+{
+	return -EIO;
+}
+
+static void replaced_cpu(void *buffers[], void *arg)
+{
+	fail();
+}
+
+/* Every way to share an array; in a loop of its own, and as the CPU version of a codelet. */
+static void test_plain_function(void **state)
+{
+	enum { ROWS = 2000 };
+	static int table[ROWS * 5], counts[BINS], expected[BINS];
+	static const size_t total = ROWS;
+	static struct starpu_codelet replaced = {
+	    .cpu_funcs = {replaced_cpu, replaced_cpu}, .where = STARPU_OPENCL, .name = "replaced"};
+
+	for (size_t t = first_strategy; t < sizeof(strategies) / sizeof(*strategies); t++) {
+		starpu_data_handle_t in = vector(x, ROWS), out = vector(y, ROWS), matrix, bins;
+		struct heddle_loop loop = {.name = "plain",
+		                           .function = blur_plain,
+		                           .codelet = t % 2 ? &replaced : NULL,
+		                           .n = ROWS,
+		                           .arg = &total,
+		                           .naccesses = 4,
+		                           .strategy = strategies[t]};
+
+		fill();
+		memset(table, 0, sizeof(table));
+		memset(counts, 0, sizeof(counts));
+		memset(expected, 0, sizeof(expected));
+		starpu_matrix_data_register(&matrix, STARPU_MAIN_RAM, (uintptr_t)table, 5, 3, ROWS,
+		                            sizeof(*table));
+		bins = vector(counts, BINS);
+		loop.accesses[0] = (struct heddle_access){
+		    .handle = in, .mode = STARPU_R, .share = HEDDLE_HALO, .halo = HALO};
+		loop.accesses[1] = (struct heddle_access){.handle = out, .mode = STARPU_W};
+		loop.accesses[2] = (struct heddle_access){.handle = matrix, .mode = STARPU_RW};
+		loop.accesses[3] = (struct heddle_access){
+		    .handle = bins, .mode = STARPU_RW, .share = HEDDLE_REDUCE, .combine = add_bins};
+		assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+		starpu_data_unregister(in);
+		starpu_data_unregister(out);
+		starpu_data_unregister(matrix);
+		starpu_data_unregister(bins);
+		for (int i = 0; i < ROWS; i++) {
+			int sum = 0;
+
+			for (int j = i - HALO; j <= i + HALO; j++)
+				sum += j >= 0 && j < ROWS ? x[j] : 0;
+			assert_same(y[i], sum);
+			for (int c = 0; c < 5; c++)
+				assert_same(table[i * 5 + c], c < 3);
+			expected[x[i] & (BINS - 1)]++;
+		}
+		assert_memory_equal(counts, expected, sizeof(counts));
+	}
+}
+
+/* What fails on a worker is told to the thread that waits, once. */
+static void test_message(void **state)
+{
+	starpu_data_handle_t out = vector(y, N);
+	struct heddle_loop loop = {.name = "hopeless",
+	                           .function = failing_plain,
+	                           .n = N,
+	                           .naccesses = 1,
+	                           .accesses = {{.handle = out, .mode = STARPU_W}},
+	                           .strategy = "css:chunk=2000"};
+
+	heddle_message_take();
+	assert_int_equal(heddle_loop_run(&loop, NULL), -EIO);
+	assert_non_null(strstr(heddle_message_take(), "loop hopeless: the kernel failed on CPU"));
+	assert_null(heddle_message_take());
+	loop.accesses[0].mode = 77;
+	assert_int_equal(heddle_loop_run(&loop, NULL), -EINVAL);
+	assert_non_null(strstr(heddle_message_take(), "loop hopeless"));
+	loop.function = NULL;
+	assert_int_equal(heddle_loop_run(&loop, NULL), -EINVAL);
+	assert_string_equal(heddle_message_take(), "a loop without a codelet or a function");
+	starpu_data_unregister(out);
+}
+
+static void test_abi(void **state)
+{
+	const struct heddle_abi *abi = heddle_abi_get();
+
+	assert_int_equal(abi->abi_bytes, sizeof(*abi));
+	assert_int_equal(abi->maxhandles, STARPU_NMAXBUFS);
+	assert_int_equal(abi->maxworkers, STARPU_NMAXWORKERS);
+	assert_int_equal(abi->loop_bytes, sizeof(struct heddle_loop));
+	assert_int_equal(abi->kernel_stats_bytes, sizeof(struct heddle_kernel_stats));
+}
+
 static void test_no_room_on_device(void **state)
 {
 	/* In this program's environment the device holds 1 MiB: main() sets it. */
@@ -1509,6 +1625,9 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(test_kernel_fails_once),
 	    cmocka_unit_test(test_kernel_fails_in_place),
 	    cmocka_unit_test(test_kernel_always_fails),
+	    cmocka_unit_test(test_plain_function),
+	    cmocka_unit_test(test_message),
+	    cmocka_unit_test(test_abi),
 	    cmocka_unit_test(test_no_room_on_device),
 	    cmocka_unit_test(test_iteration_too_large),
 	    cmocka_unit_test(test_whole_counted_once),

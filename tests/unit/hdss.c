@@ -374,6 +374,44 @@ static void test_faster_than_the_others(void **state)
 			}
 }
 
+static void zone_fill(double *work, size_t n, double from, double to, double factor)
+{
+	double scale = 1 / (1 + (to - from) * (factor - 1));
+
+	for (size_t i = 0; i < n; i++)
+		work[i + 1] = work[i] + scale * (i >= from * n && i < to * n ? factor : 1);
+}
+
+/* Dear iterations make all workers slow, and none slower than another: also in a first run
+ * weights stay what they are. */
+static void test_dear_zones(void **state)
+{
+	static const struct {
+		double from, to, factor, efficiency;
+	} zones[] = {{0, 0.01, 50, 0.88}, {0.4, 0.6, 20, 0.88}, {0.5, 1, 4, 0.96}};
+	static double work[400001];
+
+	for (size_t z = 0; z < sizeof(zones) / sizeof(zones[0]); z++)
+		for (size_t c = 3; c < NCORES; c += 2) {
+			struct replay_machine machine = table_machine(0, c);
+			struct outcome o;
+			double sum = 0;
+
+			machine.n = 400000;
+			machine.work = work;
+			zone_fill(work, machine.n, zones[z].from, zones[z].to, zones[z].factor);
+			overheads_add(&machine, 50e3, 1);
+			for (unsigned w = 0; w < machine.nworkers; w++)
+				workers[w].noise = 0.05;
+			for (machine.seed = 1; machine.seed <= 6; machine.seed++) {
+				o = replay("hdss", &machine);
+				sum += o.efficiency / 6;
+			}
+			o.efficiency = sum;
+			expect(&o, zones[z].efficiency, 1, "dear zone", 36, cores[c]);
+		}
+}
+
 /* What iterations cost is not known before they are done: the first or the last hundredth of
  * them costs fifty times as much. The bounds on shares are what keeps workers together. */
 static void test_unequal_iterations(void **state)
@@ -671,6 +709,7 @@ int main(void)
 	    cmocka_unit_test(test_overheads),
 	    cmocka_unit_test(test_device_slows_down),
 	    cmocka_unit_test(test_faster_than_the_others),
+	    cmocka_unit_test(test_dear_zones),
 	    cmocka_unit_test(test_unequal_iterations),
 	    cmocka_unit_test(test_spike),
 	    cmocka_unit_test(test_prior_rates),
