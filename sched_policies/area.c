@@ -19,6 +19,8 @@ struct programme {
 	const struct heddle_area_type *types;
 	size_t n;
 	const unsigned *workers;
+	const double *gap_us; /* of each class, between two tasks; NULL: none */
+	int hoped; /* class that is hoped to be fast with what is not known of it; -1: none */
 };
 
 /* Has the prices sum up to 1 over all processors. */
@@ -32,9 +34,21 @@ static void scale(const struct programme *lp, double *price)
 		price[k] = lp->workers[k] ? price[k] / sum : 0;
 }
 
-static bool runs(const struct programme *lp, const struct heddle_area_type *type, unsigned class)
+/* The time of a type on a class that takes part; 0: none. */
+static double time_us(const struct programme *lp, const struct heddle_area_type *type,
+                      unsigned class)
 {
-	return lp->workers[class] && type->us[class] > 0;
+	double us = type->us[class], least = INFINITY;
+
+	if (!lp->workers[class])
+		return 0;
+	if (us < 0 && lp->hoped == (int)class) {
+		for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
+			if (type->us[k] > 0)
+				least = fmin(least, type->us[k]);
+		us = isinf(least) ? 0 : least;
+	}
+	return us > 0 ? us + (lp->gap_us ? lp->gap_us[class] : 0) : 0;
 }
 
 /* The dual's value at some prices; and how long each class computes if each type runs where it is
@@ -49,15 +63,18 @@ static double value(const struct programme *lp, const double *price, double *bus
 		double least = INFINITY;
 		unsigned best = 0;
 
-		for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
-			if (runs(lp, type, k) && price[k] * type->us[k] < least) {
-				least = price[k] * type->us[k];
+		for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++) {
+			double us = time_us(lp, type, k);
+
+			if (us > 0 && price[k] * us < least) {
+				least = price[k] * us;
 				best = k;
 			}
+		}
 		if (isinf(least))
 			continue;
 		sum += type->count * least;
-		busy_us[best] += type->count * type->us[best] / lp->workers[best];
+		busy_us[best] += type->count * time_us(lp, type, best) / lp->workers[best];
 	}
 	return sum;
 }
@@ -101,10 +118,10 @@ static double pair(const struct programme *lp, unsigned a, unsigned b, double *p
 	for (size_t i = 0; i <= lp->n + 1; i++) {
 		double at[HEDDLE_POOL_CLASSES] = {0}, bound;
 
-		if (i < lp->n && !(runs(lp, &lp->types[i], a) && runs(lp, &lp->types[i], b)))
+		at[a] = i == lp->n ? 0 : i > lp->n ? 1 : time_us(lp, &lp->types[i], b);
+		at[b] = i == lp->n ? 1 : i > lp->n ? 0 : time_us(lp, &lp->types[i], a);
+		if (i < lp->n && !(at[a] > 0 && at[b] > 0))
 			continue;
-		at[a] = i == lp->n ? 0 : i > lp->n ? 1 : lp->types[i].us[b];
-		at[b] = i == lp->n ? 1 : i > lp->n ? 0 : lp->types[i].us[a];
 		scale(lp, at);
 		bound = value(lp, at, busy_us);
 		if (bound > best) {
@@ -115,25 +132,55 @@ static double pair(const struct programme *lp, unsigned a, unsigned b, double *p
 	return best;
 }
 
-double heddle_area_prices(const struct heddle_area_type *types, size_t n,
-                          const unsigned workers[HEDDLE_POOL_CLASSES],
-                          double price[HEDDLE_POOL_CLASSES])
+static double prices(const struct programme *lp, double *price)
 {
-	struct programme lp = {types, n, workers};
 	unsigned classes[HEDDLE_POOL_CLASSES], nclasses = 0;
 	bool any = false;
 
 	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
-		if (workers[k]) {
+		if (lp->workers[k]) {
 			classes[nclasses++] = k;
 			any |= price[k] > 0;
 		}
 	if (!nclasses)
 		return 0;
 	if (nclasses == 2)
-		return pair(&lp, classes[0], classes[1], price);
+		return pair(lp, classes[0], classes[1], price);
 	for (unsigned i = 0; i < nclasses; i++)
 		price[classes[i]] = any ? price[classes[i]] : 1;
-	scale(&lp, price);
-	return climb(&lp, price);
+	scale(lp, price);
+	return climb(lp, price);
+}
+
+double heddle_area_prices(const struct heddle_area_type *types, size_t n,
+                          const unsigned workers[HEDDLE_POOL_CLASSES],
+                          double price[HEDDLE_POOL_CLASSES])
+{
+	return prices(&(struct programme){types, n, workers, NULL, -1}, price);
+}
+
+double heddle_area_help_us(const struct heddle_area_type *types, size_t n,
+                           const unsigned workers[HEDDLE_POOL_CLASSES],
+                           const double gap_us[HEDDLE_POOL_CLASSES], unsigned class)
+{
+	double price[HEDDLE_POOL_CLASSES] = {0}, count = 0, without_us;
+	struct programme lp = {types, n, workers, gap_us, class};
+	unsigned others[HEDDLE_POOL_CLASSES];
+
+	memcpy(others, workers, sizeof(others));
+	others[class] = 0;
+	lp.workers = others;
+	/* What the others cannot do does not count. */
+	for (size_t i = 0; i < n; i++)
+		for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
+			if (time_us(&lp, &types[i], k) > 0) {
+				count += types[i].count;
+				break;
+			}
+	if (count <= 0)
+		return 0;
+	without_us = prices(&lp, price);
+	lp.workers = workers;
+	memset(price, 0, sizeof(price));
+	return fmax(0, without_us - prices(&lp, price)) / count;
 }

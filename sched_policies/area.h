@@ -17,7 +17,8 @@
 /** Tasks that take equal times. */
 struct heddle_area_type {
 	double count;
-	double us[HEDDLE_POOL_CLASSES]; /**< on each class; 0: cannot run there, or not known */
+	/** On each class; 0: cannot run there; below 0: not known. */
+	double us[HEDDLE_POOL_CLASSES];
 };
 
 /** Computes the bound and the prices. Of two classes that share tasks the result is exact, of more
@@ -29,5 +30,13 @@ struct heddle_area_type {
 double heddle_area_prices(const struct heddle_area_type *types, size_t n,
                           const unsigned workers[HEDDLE_POOL_CLASSES],
                           double price[HEDDLE_POOL_CLASSES]);
+
+/** By how much a class shortens the bound. What is not known of the class is hoped to take as long
+ * as on the fastest class.
+ * @param gap_us of a processor of each class, between two tasks
+ * @return us for each task that other classes can run; 0 where there is none */
+double heddle_area_help_us(const struct heddle_area_type *types, size_t n,
+                           const unsigned workers[HEDDLE_POOL_CLASSES],
+                           const double gap_us[HEDDLE_POOL_CLASSES], unsigned class);
 
 #endif

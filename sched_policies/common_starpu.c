@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <math.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "sched_policies/common_starpu.h"
 
@@ -132,10 +133,15 @@ void policy_lock(starpu_pthread_mutex_t *mutex)
 	starpu_worker_relax_off();
 }
 
-void policy_let_others(void)
+/* A core that has no part sleeps so long, us. */
+#define NAP 200
+
+void policy_let_others(bool rests)
 {
 #ifndef HEDDLE_USE_SIMGRID
 	starpu_worker_relax_on();
+	if (rests)
+		usleep(NAP);
 	sched_yield();
 	starpu_worker_relax_off();
 #endif

@@ -68,8 +68,9 @@ void policy_lock(starpu_pthread_mutex_t *mutex);
  * as many workers as cores, and they poll, those of accelerators too: the program's own
  * thread, when it is woken because what it waited for is done, would have to wait for the
  * end of a worker's time slice, some milliseconds. Meanwhile StarPU can give the worker
- * tasks and change its contexts. */
-void policy_let_others(void);
+ * tasks and change its contexts.
+ * @param rests it is not likely to get any soon: it sleeps for a moment */
+void policy_let_others(bool rests);
 
 /** Lets programs use any priority in a context unless they set bounds. */
 void policy_any_priority(unsigned ctx);

@@ -7,41 +7,58 @@
 
 #include "sched_policies/gain.h"
 
-/* Shortest time on classes other than one, 0 when none is known; counts the classes. */
-static double best_other(const struct heddle_pool_key *key, const double *us, unsigned except,
-                         unsigned *classes)
+/* Steps of a gain in e-foldings of a speed-up. */
+#define STEPS (8 / M_LN2)
+
+/* The class other than one with the shortest time, that one itself when none is known; counts the
+ * classes. */
+static unsigned best_other(const struct heddle_pool_key *key, const double *us, unsigned except,
+                           unsigned *classes)
 {
-	double best = 0;
+	unsigned best = except;
 
 	*classes = 0;
 	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++) {
 		if (k == except || !heddle_pool_key_runs(key, k))
 			continue;
 		++*classes;
-		if (us[k] > 0 && (best <= 0 || us[k] < best))
-			best = us[k];
+		if (us[k] > 0 && (best == except || us[k] < us[best]))
+			best = k;
 	}
 	return best;
 }
 
+/* Rounds a gain to a power of two that is at least the interval it lies in. */
+static int round_off(int gain, double spread)
+{
+	double interval = 2 * STEPS * spread, step = 1;
+
+	while (step < interval && step < HEDDLE_POOL_ALONE)
+		step *= 2;
+	return step * rint(gain / step);
+}
+
 void heddle_gain_set(struct heddle_pool_key *key, const double us[HEDDLE_POOL_CLASSES],
-                     unsigned reference)
+                     const double spread[HEDDLE_POOL_CLASSES], unsigned reference)
 {
 	bool base = heddle_pool_key_runs(key, reference);
 
 	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++) {
-		unsigned others;
-		double best, than;
+		unsigned others, than;
 
 		if (!heddle_pool_key_runs(key, k))
 			continue;
-		best = best_other(key, us, k, &others);
-		than = k == reference ? best : us[reference];
+		than = best_other(key, us, k, &others);
+		if (k != reference)
+			than = reference;
 		key->cost[k] = heddle_pool_cost(us[k]);
 		if (!others || !base)
 			key->gain[k] = HEDDLE_POOL_ALONE;
 		else
-			key->gain[k] = us[k] > 0 && than > 0 ? heddle_pool_gain(than / us[k]) : 0;
+			key->gain[k] =
+			    us[k] > 0 && us[than] > 0 ? heddle_pool_gain(us[than] / us[k]) : 0;
+		if (spread && key->gain[k] < HEDDLE_POOL_ALONE)
+			key->gain[k] = round_off(key->gain[k], hypot(spread[k], spread[than]));
 	}
 }
 

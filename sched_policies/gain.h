@@ -14,12 +14,14 @@
 #include "sched_policies/pool.h"
 
 /** Sets gains and costs of a key for the classes that can run it (gain not
- * HEDDLE_POOL_CANNOT).
+ * HEDDLE_POOL_CANNOT). A gain is rounded to what its times tell for sure: one inside the noise is
+ * none, and tasks whose gains differ by less than that mostly have the same.
  * @param us time on each class, µs; 0: not known, which counts as neither gain nor loss
+ * @param spread how far each time may be off, as a logarithm; NULL: not at all
  * @param reference a class. Where it cannot run the task, the others' gains have no
  * bound; nor has that of a class that alone can run it. */
 void heddle_gain_set(struct heddle_pool_key *key, const double us[HEDDLE_POOL_CLASSES],
-                     unsigned reference);
+                     const double spread[HEDDLE_POOL_CLASSES], unsigned reference);
 
 /** Some alike processors. */
 struct heddle_gain_helper {

@@ -146,6 +146,11 @@ size_t heddle_graph_types(const struct heddle_graph *graph, const struct heddle_
 	return graph->ntypes;
 }
 
+const unsigned long *heddle_graph_type_numbers(const struct heddle_graph *graph)
+{
+	return graph->ids;
+}
+
 /* ---- visits ---- */
 
 /* Looks at a task: its type and its own time. */
@@ -158,7 +163,8 @@ static void node_learn(struct heddle_graph *graph, struct node *node, void *task
 	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
 		if (us[k] > 0)
 			least = fmin(least, us[k]);
-	node->us = isinf(least) ? 0 : least;
+	/* Where nothing is known, ranks count tasks. */
+	node->us = isinf(least) ? 1 : least;
 	if (type >= 0)
 		memcpy(graph->types[type].us, us, sizeof(us));
 	if (type == node->type)

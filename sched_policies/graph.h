@@ -58,4 +58,7 @@ void heddle_graph_started(struct heddle_graph *graph, const void *task);
  * @return how many */
 size_t heddle_graph_types(const struct heddle_graph *graph, const struct heddle_area_type **types);
 
+/** Their numbers. */
+const unsigned long *heddle_graph_type_numbers(const struct heddle_graph *graph);
+
 #endif

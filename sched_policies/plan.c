@@ -14,6 +14,50 @@
 #define LINK 0.1
 #define EARLY 0.01
 
+/* A piece of data is noted at most so many places behind the one where it belongs. */
+#define NEAR 8
+
+void heddle_plan_end(struct heddle_plan *plan)
+{
+	plan->number++;
+}
+
+static bool is_noted(const struct heddle_plan *plan, size_t i)
+{
+	return plan->sent[i].data && plan->sent[i].plan == plan->number;
+}
+
+/* Where a piece of data is noted, or can be; HEDDLE_PLAN_SENT: nowhere. */
+static size_t sent_find(const struct heddle_plan *plan, const void *data)
+{
+	size_t i = ((uintptr_t)data >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+
+	for (unsigned n = 0; n < NEAR; n++, i++)
+		if (!is_noted(plan, i % HEDDLE_PLAN_SENT) ||
+		    plan->sent[i % HEDDLE_PLAN_SENT].data == data)
+			return i % HEDDLE_PLAN_SENT;
+	return HEDDLE_PLAN_SENT;
+}
+
+bool heddle_plan_sends(const struct heddle_plan *plan, const void *data, unsigned node)
+{
+	size_t i = sent_find(plan, data);
+
+	return i < HEDDLE_PLAN_SENT && is_noted(plan, i) && node < 64 &&
+	       plan->sent[i].nodes >> node & 1;
+}
+
+void heddle_plan_send(struct heddle_plan *plan, const void *data, unsigned node)
+{
+	size_t i = sent_find(plan, data);
+
+	if (i == HEDDLE_PLAN_SENT || node >= 64)
+		return;
+	if (!is_noted(plan, i))
+		plan->sent[i] = (struct heddle_plan_sent){.data = data, .plan = plan->number};
+	plan->sent[i].nodes |= UINT64_C(1) << node;
+}
+
 double heddle_plan_least_us(const struct heddle_plan_task *task)
 {
 	double least = 0;

@@ -9,13 +9,15 @@
  *  - transfers hold up other transfers.
  * So while there is time, tasks go where they are cheap, even if they end later there. On the
  * critical path they go where they end first. All transfers of a machine share one link here, as
- * they share main memory. Pure.
+ * they share main memory. A piece of data that several tasks need in one memory is sent there once.
+ * Pure.
  */
 #ifndef HEDDLE_SCHED_POLICIES_PLAN_H
 #define HEDDLE_SCHED_POLICIES_PLAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sched_policies/pool.h"
 
@@ -26,7 +28,19 @@ struct heddle_plan_worker {
 	double begin_us;      /**< out: when it can begin the task that was placed there last */
 };
 
+/** Where a plan sends a piece of data. */
+struct heddle_plan_sent {
+	const void *data;
+	unsigned long plan; /**< number of the plan */
+	uint64_t nodes;     /**< bit i: to memory i */
+};
+
+/** Pieces of data that a plan remembers to have sent; what is beyond counts again. */
+#define HEDDLE_PLAN_SENT 2048
+
 struct heddle_plan {
+	unsigned long number; /**< of this plan */
+	struct heddle_plan_sent sent[HEDDLE_PLAN_SENT];
 	double now_us;
 	double end_us;  /**< when everything could be done at the earliest */
 	double link_us; /**< when transfers that were asked for will have ended */
@@ -44,6 +58,15 @@ struct heddle_plan_task {
 	bool (*accept)(size_t worker, void *arg);
 	void *arg;
 };
+
+/** Ends a plan: the next one has sent nothing yet. */
+void heddle_plan_end(struct heddle_plan *plan);
+
+/** Whether the plan sends a piece of data to a memory, for a task placed before. */
+bool heddle_plan_sends(const struct heddle_plan *plan, const void *data, unsigned node);
+
+/** Notes that a task has been placed where it needs a piece of data. */
+void heddle_plan_send(struct heddle_plan *plan, const void *data, unsigned node);
 
 /** The shortest time of a task; 0: nobody can run it. */
 double heddle_plan_least_us(const struct heddle_plan_task *task);

@@ -43,7 +43,8 @@ struct ready_traits {
 struct ready_type {
 	unsigned long id;                   /**< heddle_estimate_key(); 0: free */
 	double us[HEDDLE_POOL_CLASSES];     /**< estimated time; 0: none */
-	int cost[HEDDLE_POOL_CLASSES];      /**< the same, as the pool knows it */
+	double spread[HEDDLE_POOL_CLASSES]; /**< how far it may be off, as a logarithm */
+	int cost[HEDDLE_POOL_CLASSES];      /**< the time as the pool knows it */
 	int ranked;                         /**< the least of them that ranks count with */
 	size_t bytes;                       /**< of a task's data, under a plan */
 	unsigned measured;                  /**< bit k: class k has run one */
@@ -73,6 +74,7 @@ struct ready_worker {
 	unsigned class; /**< of devices */
 	/* The worker's own. */
 	bool accelerator;
+	bool rested; /**< has found nothing to do since it ended a task */
 	unsigned node;
 	unsigned started, done;             /**< tasks of the policy */
 	double start_us[READY_PIPELINE];    /**< of tasks under way, by their number */
@@ -129,6 +131,12 @@ struct ready_context {
 	_Alignas(64) struct waiters waiters;
 	/** When the next plan that looks at everything is due. */
 	_Atomic double full_due_us;
+	/** From the end of one task of an accelerator to that of the next, beside the time of the
+	 * task: starting it, and waiting for its input. */
+	_Atomic double gap_us[HEDDLE_POOL_CLASSES];
+	atomic_uint rests; /**< bit k: the workers of class k have no part, under a plan */
+	/** Nothing depends on the tasks of late: workers choose as without a plan. */
+	atomic_bool stream;
 
 	_Alignas(64) atomic_size_t unstarted; /**< tasks on their way, in the pool and claimed */
 	/** Tasks that have become ready and are not in the pool yet, the last one first. */
@@ -197,6 +205,19 @@ static inline void ready_lock(struct ready_context *c, unsigned id)
 		atomic_fetch_sub_explicit(&c->urgent, 1, memory_order_relaxed);
 }
 
+/** Whether the workers of a class have no part: they would save less time than it takes to choose.
+ * They still do what nobody else can. */
+static inline bool ready_rests(const struct ready_context *c, unsigned class)
+{
+	return atomic_load_explicit(&c->rests, memory_order_relaxed) >> class & 1;
+}
+
+/** Whether plans say who takes what. */
+static inline bool ready_is_planned(const struct ready_context *c)
+{
+	return c->plan && !atomic_load_explicit(&c->stream, memory_order_relaxed);
+}
+
 /** Whether an accelerator waits for the mutex. */
 static inline bool ready_is_urgent(const struct ready_context *c)
 {
@@ -252,7 +273,7 @@ bool ready_plan_full_is_due(const struct ready_context *c, double now_us);
 bool ready_plan_full_begin(struct ready_context *c, double now_us);
 
 /** Whether a worker may choose a task between two plans: an accelerator may, and who alone can do
- * it, or did such a task last. */
+ * it, or did such a task last; and anybody if nothing depends on the task. */
 bool ready_plan_leaves(const struct ready_context *c, const struct heddle_pool_key *key,
                        unsigned id);
 

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "support/clock_starpu.h"
@@ -18,6 +19,8 @@
 /* A worker reports an estimate that has changed by less than a factor of two at most so often, us:
  * times of short tasks go up and down. */
 #define REPORT_EVERY 10000
+/* Gaps between tasks that their mean remembers. */
+#define GAPS 16
 
 /* The hooks around execution also see tasks that never came through the policy:
  * pinned ones, above all. */
@@ -138,6 +141,23 @@ static void task_measured(struct ready_context *c, struct starpu_task *task, uns
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
 }
 
+/* An accelerator has ended a task, that took it so long. What else has passed since the end of the
+ * one before is a gap, unless it found nothing to do meanwhile. */
+static void gap_note(struct ready_context *c, struct ready_worker *worker, double before_us,
+                     double us)
+{
+	_Atomic double *gap_us = &c->gap_us[worker->class];
+	double mean_us = atomic_load_explicit(gap_us, memory_order_relaxed);
+
+	if (!c->plan || !worker->accelerator)
+		return;
+	if (!worker->rested && before_us > 0)
+		atomic_store_explicit(
+		    gap_us, mean_us + (fmax(0, worker->done_us - before_us - us) - mean_us) / GAPS,
+		    memory_order_relaxed);
+	worker->rested = false;
+}
+
 void ready_post_exec(struct starpu_task *task, unsigned ctx)
 {
 	struct ready_context *c = ready_context(ctx);
@@ -147,8 +167,10 @@ void ready_post_exec(struct starpu_task *task, unsigned ctx)
 	if (is_foreign(task) || !ends_here(worker, task))
 		return;
 	if (is_sample(c, worker)) {
+		double before_us = worker->done_us;
 		double us = heddle_clock_kernel_us(task, task_us(worker));
 
+		gap_note(c, worker, before_us, us);
 		task_measured(c, task, id, us);
 		ready_queue_done(c, worker, us);
 	}

@@ -34,6 +34,14 @@
 #define BOUND_EVERY 50
 /* Who begins a plan that looks at everything makes it within this time, us. */
 #define BEGUN 1000
+/* What it costs to choose for a task where the workers of a class take part, us: estimates, ranks,
+ * plans, and cores that poll. */
+#define CHOICE 4
+/* After so many tasks on which nothing depends, it is a stream: there is no path to plan for. With
+ * several memories it still matters where tasks go. */
+#define STREAM 32
+/* What a worker that rests takes a task to need of which it knows nothing, us. */
+#define UNKNOWN 20000
 /* Ranks of tasks are told apart to so many bits. */
 #define RANK_BITS 6
 /* Tasks that one plan gives away. */
@@ -50,12 +58,21 @@ struct ready_plan {
 	struct heddle_plan plan;
 	struct heddle_graph *graph;
 	atomic_ulong submitted;
-	size_t moves;     /* tasks that came or went since the bound was computed */
-	double bound_us;  /* the area bound then */
-	bool current;     /* no task has come since the last plan */
-	double due_us;    /* when to make the next plan */
-	double period_us; /* from one that looks at everything to the next */
-	double link_us;   /* when the transfers that claims need will have ended */
+	size_t moves;    /* tasks that came or went since the bound was computed */
+	double bound_us; /* the area bound then */
+	/* All workers that take part are alike: they need no plan. So many tasks get no rank. */
+	bool alike;
+	size_t unranked;
+	bool ranked;       /* a task has come … */
+	int priority;      /* … with this priority, the last one */
+	bool prioritised;  /* tasks have had different priorities */
+	unsigned flat;     /* tasks that came last and that nothing depends on */
+	bool one_memory;   /* all accelerators have one */
+	double started_us; /* when a task was started, the last time */
+	bool current;      /* no task has come since the last plan */
+	double due_us;     /* when to make the next plan */
+	double period_us;  /* from one that looks at everything to the next */
+	double link_us;    /* when the transfers that claims need will have ended */
 	unsigned nnodes;
 	double *fetch_us;         /* of the task in question, to each memory */
 	unsigned *ids;            /* of the plan's workers */
@@ -70,6 +87,14 @@ static size_t successors(void *task, size_t room, void **found)
 	return starpu_task_get_task_succs(task, room, (struct starpu_task **)found);
 }
 
+static void times_renew(const struct ready_context *c, const struct heddle_estimate *estimates,
+                        double *us)
+{
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if (us[k] != 0)
+			us[k] = estimates[k].us > 0 ? estimates[k].us : -1;
+}
+
 static unsigned long times(void *item, double us[HEDDLE_POOL_CLASSES], void *arg)
 {
 	struct ready_context *c = arg;
@@ -82,9 +107,23 @@ static unsigned long times(void *item, double us[HEDDLE_POOL_CLASSES], void *arg
 		return 0;
 	type = heddle_estimate_all(task, c->nclasses, estimates);
 	for (unsigned k = 0; k < c->nclasses; k++)
-		if ((uint32_t)task->where & c->where[k])
-			us[k] = estimates[k].us;
+		us[k] = (uint32_t)task->where & c->where[k] ? -1 : 0;
+	times_renew(c, estimates, us);
 	return type;
+}
+
+static bool has_one_memory(const struct ready_context *c)
+{
+	unsigned node = STARPU_MAIN_RAM;
+
+	for (unsigned w = 0; w < c->nworkers; w++) {
+		if (!c->workers[w].accelerator)
+			continue;
+		if (node != STARPU_MAIN_RAM && c->workers[w].node != node)
+			return false;
+		node = c->workers[w].node;
+	}
+	return true;
 }
 
 int ready_plan_create(struct ready_context *c)
@@ -95,6 +134,7 @@ int ready_plan_create(struct ready_context *c)
 	if (!p)
 		return -ENOMEM;
 	c->plan = p;
+	p->one_memory = has_one_memory(c);
 	p->nnodes = starpu_memory_nodes_get_count();
 	p->plan.workers = calloc(c->nworkers, sizeof(*p->plan.workers));
 	p->fetch_us = calloc(p->nnodes, sizeof(*p->fetch_us));
@@ -129,6 +169,8 @@ void ready_plan_learned(struct ready_context *c, bool ranks, bool first)
 	if (ranks)
 		heddle_graph_changed(c->plan->graph, first);
 	c->plan->moves = 1 << 30;
+	/* The next plan decides who rests. */
+	c->plan->alike = c->plan->current = false;
 }
 
 /* Tasks of about the same rank share a queue of the pool. */
@@ -145,10 +187,27 @@ int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 {
 	struct ready_plan *p = c->plan;
 	uint64_t size = atomic_load_explicit(&p->submitted, memory_order_relaxed);
-	double us = heddle_graph_after_us(p->graph, task, size);
+	bool stream;
+	double us;
 
 	p->current = false;
 	p->moves++;
+	p->prioritised |= p->ranked && task->priority != p->priority;
+	p->ranked = true;
+	p->priority = task->priority;
+	if (p->alike && p->prioritised && p->unranked) {
+		p->unranked--;
+		return 0;
+	}
+	us = heddle_graph_after_us(p->graph, task, size);
+	p->flat = us > 0 ? 0 : p->flat + 1;
+	stream = p->flat >= STREAM && p->one_memory;
+	if (stream != atomic_load_explicit(&c->stream, memory_order_relaxed)) {
+		atomic_store_explicit(&c->stream, stream, memory_order_relaxed);
+		/* Without plans nobody would end a rest. */
+		atomic_store_explicit(&c->rests, 0, memory_order_relaxed);
+		p->alike = false;
+	}
 	return rank_round(us);
 }
 
@@ -156,6 +215,8 @@ bool ready_plan_is_due(const struct ready_requester *requester)
 {
 	const struct ready_context *c = requester->c;
 
+	if (c->plan->alike && !c->ntrials && !requester->full)
+		return false;
 	return requester->full || (requester->now_us >= c->plan->due_us &&
 	                           claims_count(&c->claims, requester->id) < ENOUGH);
 }
@@ -175,7 +236,7 @@ bool ready_plan_full_begin(struct ready_context *c, double now_us)
 
 bool ready_plan_is_current(const struct ready_context *c)
 {
-	return c->plan->current;
+	return c->plan->current && !c->plan->alike;
 }
 
 double ready_plan_started(struct ready_context *c, unsigned id, const struct starpu_task *task,
@@ -183,6 +244,7 @@ double ready_plan_started(struct ready_context *c, unsigned id, const struct sta
 {
 	heddle_graph_started(c->plan->graph, task);
 	c->plan->moves++;
+	c->plan->started_us = now_us;
 	return fmax(0, arrival_us - fmax(now_us, c->workers[id].busy_until_us));
 }
 
@@ -195,8 +257,9 @@ static double transfer_us(unsigned from, unsigned to, size_t bytes)
 	return bandwidth > 0 ? starpu_transfer_latency(from, to) + bytes / bandwidth : INFINITY;
 }
 
-/* Time to transfer a piece of data. StarPU's own estimate is for a machine whose devices all
- * transfer at once; in a plan transfers wait for each other. */
+/* Time to transfer a piece of data; 0: it is there, on its way, or planned to be. StarPU's own
+ * estimate is for a machine whose devices all transfer at once; in a plan transfers wait for each
+ * other. */
 static double data_us(const struct ready_plan *p, starpu_data_handle_t handle, unsigned node)
 {
 	size_t bytes = starpu_data_get_size(handle);
@@ -204,7 +267,7 @@ static double data_us(const struct ready_plan *p, starpu_data_handle_t handle, u
 	int valid, requested;
 
 	starpu_data_query_status(handle, node, NULL, &valid, &requested);
-	if (valid || requested)
+	if (valid || requested || heddle_plan_sends(&p->plan, handle, node))
 		return 0;
 	for (unsigned from = 0; from < p->nnodes; from++) {
 		starpu_data_query_status(handle, from, NULL, &valid, NULL);
@@ -228,7 +291,41 @@ static double fetch_us(const struct ready_plan *p, struct starpu_task *task, uns
 	return us;
 }
 
+/* A task has been placed: its data will be there. */
+static void fetch_note(struct ready_plan *p, struct starpu_task *task, unsigned node)
+{
+	if (p->fetch_us[node] <= 0)
+		return;
+	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++)
+		if (STARPU_TASK_GET_MODE(task, i) & STARPU_R)
+			heddle_plan_send(&p->plan, STARPU_TASK_GET_HANDLE(task, i), node);
+}
+
 /* ---- plans ---- */
+
+/* Whether no other class could do a task. */
+static bool is_alone(const struct ready_context *c, const struct heddle_pool_key *key,
+                     unsigned class)
+{
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if (k != class && c->count[k] && heddle_pool_key_runs(key, k))
+			return false;
+	return true;
+}
+
+/* Whether a class leaves a task to the others: it has no part, and they can do the task. Of what
+ * they refuse the key has no type, and no cost on them. */
+static bool is_left(const struct ready_context *c, const struct heddle_pool_key *key,
+                    unsigned class)
+{
+	if (!ready_rests(c, class))
+		return false;
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if (k != class && c->count[k] && heddle_pool_key_runs(key, k) &&
+		    !ready_rests(c, k) && (key->type || key->cost[k] != HEDDLE_POOL_NO_COST))
+			return true;
+	return false;
+}
 
 /* What a task takes on a class; 0: it should not have one. */
 static double class_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class,
@@ -236,6 +333,8 @@ static double class_us(struct ready_context *c, const struct heddle_pool_key *ke
 {
 	double us = ready_planned_us(c, key, class, trial);
 
+	if (is_left(c, key, class))
+		return *trial = 0;
 	return us > 0 ? fmax(us, START) : 0;
 }
 
@@ -268,6 +367,52 @@ static double busy_until_us(const struct ready_context *c, unsigned id, bool ask
 	return asks || us <= 0 || waiters_has(&c->waiters, id) ? now_us : now_us + (now_us - us);
 }
 
+/* Cores rest if choosing takes more time than they save. Who rests comes back only if it saves
+ * twice that. */
+static void crew_choose(struct ready_context *c, const struct heddle_area_type *seen, size_t n)
+{
+	const unsigned long *numbers = heddle_graph_type_numbers(c->plan->graph);
+	struct heddle_area_type types[HEDDLE_GRAPH_TYPES];
+	unsigned rests = atomic_load_explicit(&c->rests, memory_order_relaxed), now = 0;
+	double gap_us[HEDDLE_POOL_CLASSES];
+
+	/* Tasks were seen when they became ready. Since then more is known. */
+	for (size_t i = 0; i < n; i++) {
+		struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
+
+		types[i] = seen[i];
+		heddle_estimate_known(numbers[i], c->nclasses, estimates);
+		times_renew(c, estimates, types[i].us);
+	}
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
+		gap_us[k] = atomic_load_explicit(&c->gap_us[k], memory_order_relaxed);
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if (c->count[k] && !(c->accelerators >> k & 1) &&
+		    heddle_area_help_us(types, n, c->count, gap_us, k) <
+		        (rests >> k & 1 ? 2 * CHOICE : CHOICE))
+			now |= 1u << k;
+	if (now != rests)
+		atomic_store_explicit(&c->rests, now, memory_order_relaxed);
+}
+
+/* Whether those that take part are of one class and one memory. */
+static bool crew_is_alike(const struct ready_context *c)
+{
+	unsigned rests = atomic_load_explicit(&c->rests, memory_order_relaxed);
+	const struct ready_worker *first = NULL;
+
+	for (unsigned w = 0; w < c->nworkers; w++) {
+		const struct ready_worker *worker = &c->workers[w];
+
+		if (rests >> worker->class & 1 || !starpu_sched_ctx_contains_worker(w, c->id))
+			continue;
+		if (first && (worker->class != first->class || worker->node != first->node))
+			return false;
+		first = worker;
+	}
+	return rests && first;
+}
+
 static void bound_renew(struct ready_context *c)
 {
 	struct ready_plan *p = c->plan;
@@ -281,6 +426,13 @@ static void bound_renew(struct ready_context *c)
 		return;
 	p->bound_us = heddle_area_prices(types, n, c->count, p->plan.price);
 	p->moves = 0;
+	/* Where nothing is known of what waits, nobody rests. */
+	if (count <= 0)
+		atomic_store_explicit(&c->rests, 0, memory_order_relaxed);
+	else if (c->patient)
+		crew_choose(c, types, n);
+	p->alike = crew_is_alike(c);
+	p->unranked = count;
 }
 
 static void plan_begin(const struct planning *planning)
@@ -475,19 +627,10 @@ static void plan_make(struct planning *planning)
 			     trials >> plan->workers[w].class & 1, !given[w]);
 			given[w]++;
 		}
+		fetch_note(c->plan, heddle_pool_at(&place), plan->workers[w].node);
 		nopen -= open[w];
 		nopen += open[w] = is_open(planning, w, given[w]);
 	}
-}
-
-/* Whether no other class could do a task. */
-static bool is_alone(const struct ready_context *c, const struct heddle_pool_key *key,
-                     unsigned class)
-{
-	for (unsigned k = 0; k < c->nclasses; k++)
-		if (k != class && c->count[k] && heddle_pool_key_runs(key, k))
-			return false;
-	return true;
 }
 
 /* Whether the asking worker should try a task of which its class knows nothing: it ends in time
@@ -501,21 +644,15 @@ static bool may_try(const struct planning *planning, const struct heddle_pool_ke
 	return trial && us > 0 && planning->now_us + us + key->rank <= c->plan->plan.end_us;
 }
 
-static bool admits(const struct heddle_pool_key *key, double since_us, void *arg)
-{
-	const struct planning *planning = arg;
-
-	(void)since_us;
-	return is_alone(planning->c, key, planning->c->workers[planning->asking].class) ||
-	       may_try(planning, key);
-}
-
 bool ready_plan_leaves(const struct ready_context *c, const struct heddle_pool_key *key,
                        unsigned id)
 {
 	const struct ready_worker *worker = &c->workers[id];
 
-	return worker->accelerator || is_alone(c, key, worker->class) ||
+	if (is_left(c, key, worker->class))
+		return false;
+	return worker->accelerator || is_alone(c, key, worker->class) || !key->rank ||
+	       ready_rests(c, worker->class) ||
 	       atomic_load_explicit(&c->taker[ready_type_place(key->type, READY_TAKERS)],
 	                            memory_order_relaxed) == worker->class + 1;
 }
@@ -539,6 +676,27 @@ static bool nobody_works(const struct planning *planning)
 		    (!waiters_has(&c->waiters, ids[i]) || claims_count(&c->claims, ids[i])))
 			return false;
 	return true;
+}
+
+/* Whether a worker that rests should do something: since the last start of a task it could have
+ * done this one. Tasks may wait for each other in a way that nobody sees. */
+static bool nothing_starts(const struct planning *planning, const struct heddle_pool_key *key)
+{
+	const struct ready_context *c = planning->c;
+	unsigned class = c->workers[planning->asking].class;
+	double us = heddle_pool_us(key->cost[class]);
+
+	return ready_rests(c, class) &&
+	       planning->now_us - c->plan->started_us > (us > 0 ? us : UNKNOWN);
+}
+
+static bool admits(const struct heddle_pool_key *key, double since_us, void *arg)
+{
+	const struct planning *planning = arg;
+
+	(void)since_us;
+	return is_alone(planning->c, key, planning->c->workers[planning->asking].class) ||
+	       may_try(planning, key) || nothing_starts(planning, key);
 }
 
 /* The plan has nothing for the asking worker. Behind the horizon there may be tasks for its class
@@ -570,7 +728,8 @@ static void plan(struct planning *planning)
 
 	planning->full |= ready_plan_full_is_due(c, planning->now_us);
 	plan_begin(planning);
-	plan_make(planning);
+	if (!p->alike)
+		plan_make(planning);
 	claim_all(planning);
 	if (!planning->given_way && planning->asking < c->nworkers &&
 	    !claims_count(&c->claims, planning->asking)) {
@@ -578,6 +737,7 @@ static void plan(struct planning *planning)
 		look_further(planning);
 		claim_all(planning);
 	}
+	heddle_plan_end(&p->plan);
 	p->current = true;
 	end_us = starpu_timing_now();
 	p->due_us = end_us + OFTEN * (end_us - planning->now_us);

@@ -137,7 +137,7 @@ static bool eligible_has(const struct ready_context *c, const struct eligible *e
  * sees by itself when that is due. */
 static bool others_look(const struct ready_context *c, const struct eligible *eligible, bool works)
 {
-	return !c->plan || !works || !(eligible->classes >> eligible->class & 1) ||
+	return !ready_is_planned(c) || !works || !(eligible->classes >> eligible->class & 1) ||
 	       (!POLICY_WORKERS_POLL && ready_plan_full_is_due(c, starpu_timing_now()));
 }
 

@@ -124,6 +124,7 @@ void ready_queue_idle(struct ready_worker *worker)
 {
 	worker->round_us = 0;
 	worker->weight = 0;
+	worker->rested = true;
 }
 
 /* ---- inputs ---- */

@@ -66,8 +66,8 @@ static void choose_claimed(struct ready_requester *requester, int least, struct 
 	unsigned owner;
 	size_t index;
 
-	if (requester->c->plan ? ready_plan_late(requester, least, &owner, &index)
-	                       : claims_find(claims, &query, &owner, &index))
+	if (ready_is_planned(requester->c) ? ready_plan_late(requester, least, &owner, &index)
+	                                   : claims_find(claims, &query, &owner, &index))
 		*choice = (struct choice){.from = BACK,
 		                          .key = &claims_at(claims, owner, index)->entry.key,
 		                          .owner = owner,
@@ -97,7 +97,7 @@ static struct choice choose(struct ready_requester *requester)
 		best = choice.key->priority;
 	}
 	/* Under a plan, who got nothing waits for the next one. */
-	if (choice.from == NOWHERE ? c->claims.total && !c->plan : c->claims.top > best)
+	if (choice.from == NOWHERE ? c->claims.total && !ready_is_planned(c) : c->claims.top > best)
 		choose_claimed(requester, choice.from == NOWHERE ? INT_MIN : best + 1, &choice);
 	return choice;
 }
@@ -243,7 +243,7 @@ static bool take(struct ready_requester *requester, struct heddle_pool_entry *en
 	bool trial, planned;
 
 	ready_trials_age(c, requester->now_us);
-	planned = c->plan && ready_plan_is_due(requester);
+	planned = ready_is_planned(c) && ready_plan_is_due(requester);
 	choice = planned ? choose_planned(requester, &trial) : choose_weighed(requester, &trial);
 	switch (choice.from) {
 	case OWN:
@@ -299,7 +299,8 @@ static bool has_work(struct ready_context *c, unsigned id, struct survey *survey
 	bool asked = survey->asked >> worker->class & 1;
 
 	/* Cores that poll see when the next plan is due. */
-	if (c->plan && (ready_plan_is_current(c) || (POLICY_WORKERS_POLL && !worker->accelerator)))
+	if (ready_is_planned(c) &&
+	    (ready_plan_is_current(c) || (POLICY_WORKERS_POLL && !worker->accelerator)))
 		return claims_count(&c->claims, id);
 	if (!asked || c->special || (look_at_us > 0 && look_at_us <= survey->now_us)) {
 		struct ready_requester requester = {
@@ -325,7 +326,7 @@ static void wake_list_make(struct ready_context *c, struct wake_list *list)
 	ready_inbox_empty(c);
 	if (!atomic_load(&c->unstarted) || !waiters_any(&c->waiters))
 		return;
-	if (c->plan && !POLICY_WORKERS_POLL)
+	if (ready_is_planned(c) && !POLICY_WORKERS_POLL)
 		ready_plan_renew(c);
 	survey.now_us = c->choosing ? starpu_timing_now() : 0;
 	n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
@@ -355,10 +356,10 @@ static bool nothing_new(struct ready_context *c, struct ready_worker *worker, un
 	if (!waiters_stay(&c->waiters, id, &c->unstarted))
 		return false;
 	look_at_us = atomic_load_explicit(&worker->look_at_us, memory_order_relaxed);
-	if (look_at_us <= 0 && !c->plan)
+	if (look_at_us <= 0 && !ready_is_planned(c))
 		return true;
 	now_us = starpu_timing_now();
-	full_is_due = c->plan && ready_plan_full_is_due(c, now_us);
+	full_is_due = ready_is_planned(c) && ready_plan_full_is_due(c, now_us);
 	looks = look_at_us > 0 && now_us >= look_at_us;
 	/* The count of tasks comes last: it changes with each task. */
 	if ((!full_is_due && !looks) || !atomic_load(&c->unstarted))
@@ -394,7 +395,7 @@ struct starpu_task *ready_pop(unsigned ctx)
 	struct wake_list wake;
 
 	if (nothing_new(c, worker, id, &requester.full)) {
-		policy_let_others();
+		policy_let_others(ready_rests(c, worker->class));
 		return NULL;
 	}
 	if (c->choosing || worker->accelerator)

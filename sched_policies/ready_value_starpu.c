@@ -34,6 +34,8 @@
 /* Steps of cost by which an estimate may change before plans take notice, and by which the least
  * one may before ranks do. */
 #define SAME 1
+/* A spread changes when it does by more than that factor. */
+#define SPREAD 1.5
 #define SAME_RANK 4
 /* Runs that are counted on a class of accelerators, beside a first one on each of them. */
 #define MORE_RUNS 2
@@ -130,7 +132,8 @@ static double finish_all_us(struct ready_context *c, const struct heddle_pool_ke
 	unsigned n = 0;
 
 	for (unsigned k = 0; k < c->nclasses; k++)
-		if (k != except && c->count[k] && heddle_pool_key_runs(key, k))
+		if (k != except && c->count[k] && !ready_rests(c, k) &&
+		    heddle_pool_key_runs(key, k))
 			helpers[n++] = helper_of(c, k, heddle_pool_load(c->pool, k), 0);
 	return heddle_gain_finish(helpers, n);
 }
@@ -147,7 +150,7 @@ static double finish_us(const struct ready_requester *requester, const struct he
 	for (unsigned k = 0; k < c->nclasses; k++) {
 		bool known = key->cost[k] != HEDDLE_POOL_NO_COST;
 
-		if (k == c->workers[requester->id].class || !c->count[k] ||
+		if (k == c->workers[requester->id].class || !c->count[k] || ready_rests(c, k) ||
 		    !heddle_pool_key_runs(key, k) ||
 		    !(known ? key->cost[k] < cost : will_try(c, key, k, requester->trying)))
 			continue;
@@ -208,7 +211,7 @@ static void type_value(struct heddle_pool_key *key, void *arg)
 	unsigned unknown = ~(type->measured | type->trying | type->deferred);
 	unsigned classes = 0;
 
-	heddle_gain_set(key, type->us, valuation->c->reference);
+	heddle_gain_set(key, type->us, type->spread, valuation->c->reference);
 	for (unsigned k = 0; k < valuation->c->nclasses; k++)
 		classes += valuation->c->count[k] && heddle_pool_key_runs(key, k);
 	for (unsigned k = 0; classes > 1 && k < valuation->c->nclasses; k++)
@@ -303,6 +306,24 @@ static void plan_learns(struct ready_context *c, struct ready_type *type)
 	ready_plan_learned(c, ranks, first);
 }
 
+/* How sure estimates are: small changes are not worth moving what waits. @return whether it
+ * changed */
+static bool type_learn_spreads(const struct ready_context *c, struct ready_type *type)
+{
+	double spreads[HEDDLE_POOL_CLASSES];
+	bool changed = false;
+
+	heddle_estimate_spreads(type->id, c->nclasses, spreads);
+	for (unsigned k = 0; k < c->nclasses; k++) {
+		if (spreads[k] <= SPREAD * type->spread[k] &&
+		    type->spread[k] <= SPREAD * spreads[k])
+			continue;
+		type->spread[k] = spreads[k];
+		changed = true;
+	}
+	return changed;
+}
+
 /* Takes over estimates. @return whether anything changed */
 static bool type_learn(struct ready_context *c, struct ready_type *type,
                        const struct heddle_estimate *estimates)
@@ -332,7 +353,7 @@ static bool type_learn(struct ready_context *c, struct ready_type *type,
 		plan_learns(c, type);
 	type->measured = measured;
 	type->trying &= ~measured;
-	return changed;
+	return type_learn_spreads(c, type) || changed;
 }
 
 /* A type, with the estimates of now; NULL: there is none. */
@@ -368,7 +389,7 @@ static void key_of_stranger(struct ready_context *c, unsigned long id, struct he
 	heddle_estimate_known(id, c->nclasses, estimates);
 	for (unsigned k = 0; k < c->nclasses; k++)
 		us[k] = estimates[k].us;
-	heddle_gain_set(key, us, c->reference);
+	heddle_gain_set(key, us, NULL, c->reference);
 }
 
 /* Whether a class of devices has a worker that a task may run on. */
@@ -545,7 +566,7 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 	double us = c->patient ? longest_us(c, key, worker->class) : 0, own_us, until_us;
 	int cost = key->cost[worker->class];
 
-	if (c->patient && c->plan && !ready_plan_leaves(c, key, requester->id))
+	if (c->patient && ready_is_planned(c) && !ready_plan_leaves(c, key, requester->id))
 		return false;
 	if (us <= 0)
 		return true;

@@ -6,10 +6,19 @@
  * few tasks ready at a time and one chain that everything waits for. The first run of a
  * codelet on the accelerator may take longer, as where kernels are loaded.
  *
+ * And many chains, of which cores could do some tasks. Under heddle they do, unless tasks are so
+ * short that they would save less time than it takes to choose.
+ *
+ * And random graphs of tasks whose lengths change from graph to graph: under heddle cores rest and
+ * come back, and all tasks end.
+ *
  *	graph [SCHED [FIRST_US]]
+ *	graph chains SHORTER
+ *	graph random SEED
  */
 #include "config.h"
 
+#include <math.h>
 #include <starpu.h>
 
 #include "tests/sim/simulated.h"
@@ -25,25 +34,29 @@ SIMULATED("4cpu+gpu1@12000:10")
 #define LEARNED 2
 #define LEFT (NTASKS / 10)
 
+/* As many chains as tiles, of so many tasks. Cores save 2 us for each that is 100 times shorter. */
+#define CHAIN 10
+#define NCHAINS (TILES * (TILES + 1) / 2)
+
 enum kernel { POTRF, TRSM, SYRK, GEMM, NKERNELS };
 
 static const double cpu_us[] = {40000, 60000, 60000, 90000}, gpu_us[] = {1500, 200, 150, 150};
-static double first_us;
+static double first_us, shorter = 1;
+static size_t bytes = BYTES;
+static bool noisy;
 static bool loaded[NKERNELS];
 static unsigned on_cores[NKERNELS];
-
-static void never(void *buffers[], void *arg)
-{
-	abort(); /* kernels do not run under SimGrid */
-}
 
 static double cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
 {
 	enum kernel kernel = (uintptr_t)task->callback_arg;
 
+	double part = noisy ? 0.2 + drand48() : 1;
+
 	if (arch->devices[0].type == STARPU_CPU_WORKER)
-		return cpu_us[kernel];
-	return gpu_us[kernel] + (loaded[kernel] ? 0 : first_us);
+		return (noisy && kernel == POTRF ? gpu_us[kernel] / 2 : cpu_us[kernel]) * part /
+		       shorter;
+	return gpu_us[kernel] * part / shorter + (loaded[kernel] ? 0 : first_us);
 }
 
 static struct starpu_perfmodel model = {
@@ -109,8 +122,35 @@ static void submit_graph(void)
 	}
 }
 
+static void submit_chains(void)
+{
+	for (int n = CHAIN; n-- > 0;)
+		for (int i = 0; i < TILES; i++)
+			for (int j = 0; j <= i; j++)
+				submit(POTRF, n, tiles[i][j], NULL, NULL);
+}
+
+/* Each task waits for the last ones of one to three tiles. */
+static void submit_random(void)
+{
+	/* From lengths at which cores take part to lengths at which they rest. */
+	shorter = pow(10, 3 * drand48());
+	for (int n = 0; n < NTASKS; n++) {
+		starpu_data_handle_t of[3];
+		int priority = lrand48() % 2 ? lrand48() % 20 : 0;
+
+		for (int t = 0; t < 3;) {
+			int i = lrand48() % TILES, j = lrand48() % (i + 1);
+
+			of[t] = tiles[i][j];
+			t += !t || (of[t] != of[t - 1] && (t < 2 || of[2] != of[0]));
+		}
+		submit(lrand48() % NKERNELS, priority, of[0], of[1], of[2]);
+	}
+}
+
 /* @return tasks that cores did */
-static unsigned repetition(void)
+static unsigned repetition(void (*submit_all)(void))
 {
 	double begin_us;
 	unsigned sum = 0;
@@ -119,9 +159,9 @@ static unsigned repetition(void)
 	for (int i = 0; i < TILES; i++)
 		for (int j = 0; j <= i; j++)
 			starpu_vector_data_register(&tiles[i][j], STARPU_MAIN_RAM,
-			                            (uintptr_t)matrix, BYTES, 1);
+			                            (uintptr_t)matrix, bytes, 1);
 	begin_us = starpu_timing_now();
-	submit_graph();
+	submit_all();
 	starpu_task_wait_for_all();
 	print_message("%8.1f ms, on cores:", (starpu_timing_now() - begin_us) / 1000);
 	for (int i = 0; i < TILES; i++)
@@ -135,24 +175,51 @@ static unsigned repetition(void)
 	return sum;
 }
 
-static void test_graph(void **state)
+static void repetitions(const char *policy, void (*submit_all)(void), unsigned left[REPETITIONS])
 {
 	struct starpu_conf conf;
-	unsigned left[REPETITIONS];
 
 	/* Not what the model knows. */
 	setenv("HEDDLE_ESTIMATE", "online,neighbours", 1);
 	starpu_conf_init(&conf);
-	conf.sched_policy_name = *state;
+	conf.sched_policy_name = policy;
 	assert_int_equal(starpu_init(&conf), 0);
 	for (unsigned r = 0; r < REPETITIONS; r++)
-		left[r] = repetition();
+		left[r] = repetition(submit_all);
 	starpu_shutdown();
+}
+
+static void test_graph(void **state)
+{
+	unsigned left[REPETITIONS];
+
+	repetitions(*state, submit_graph, left);
 	for (unsigned r = LEARNED; r < REPETITIONS; r++)
 		assert_in_range(left[r], 0, LEFT);
 	/* Where the accelerator is not held up, cores try each kernel once at the most. */
 	if (!strcmp(*state, "heddle") && first_us <= 0)
 		assert_in_range(left[0], 0, NKERNELS);
+}
+
+static void test_chains(void **state)
+{
+	unsigned left[REPETITIONS];
+
+	(void)state;
+	repetitions("heddle", submit_chains, left);
+	for (unsigned r = LEARNED; r < REPETITIONS; r++)
+		if (shorter > 1)
+			assert_in_range(left[r], 0, NCHAINS * CHAIN / 50);
+		else
+			assert_in_range(left[r], NCHAINS * CHAIN / 20, NCHAINS * CHAIN);
+}
+
+static void test_random(void **state)
+{
+	unsigned left[REPETITIONS];
+
+	(void)state;
+	repetitions("heddle", submit_random, left);
 }
 
 /* One policy a process: the estimator does not forget. */
@@ -161,6 +228,19 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_prestate(test_graph, argc > 1 ? argv[1] : "odds")};
 
+	const struct CMUnitTest of_chains[] = {cmocka_unit_test(test_chains)};
+	const struct CMUnitTest of_random[] = {cmocka_unit_test(test_random)};
+
+	if (argc > 2 && !strcmp(argv[1], "chains")) {
+		shorter = atof(argv[2]);
+		bytes = 4;
+		return simulated_over(cmocka_run_group_tests(of_chains, NULL, NULL));
+	}
+	if (argc > 2 && !strcmp(argv[1], "random")) {
+		srand48(atol(argv[2]));
+		noisy = true;
+		return simulated_over(cmocka_run_group_tests(of_random, NULL, NULL));
+	}
 	first_us = argc > 2 ? atof(argv[2]) : 0;
 	return simulated_over(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -3,13 +3,23 @@
 set -u
 : "${top_builddir:?}"
 failures=0
+# run ARG…
+run() {
+	echo "$*"
+	told=$(timeout 120 "$top_builddir/tests/sim/graph" "$@" 2>&1)
+	status=$?
+	echo "$told" | grep -v xbt_cfg
+	[ "$status" = 0 ] || failures=$((failures + 1))
+}
 for sched in ddwrr odds heddle; do
 	for first_us in 0 300000; do
-		echo "$sched, first runs $first_us us longer"
-		told=$(timeout 120 "$top_builddir/tests/sim/graph" "$sched" "$first_us" 2>&1)
-		status=$?
-		echo "$told" | grep -v xbt_cfg
-		[ "$status" = 0 ] || failures=$((failures + 1))
+		run "$sched" "$first_us"
 	done
+done
+run chains 1
+run chains 100
+seed=${HEDDLE_TEST_SEED:-$(date +%s)}
+for n in 1 2 3 4 5 6 7 8; do
+	run random "$((seed + n))"
 done
 [ "$failures" = 0 ]

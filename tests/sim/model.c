@@ -16,11 +16,6 @@
 
 SIMULATED("3cpu=2+gpu10+fpga5%0.5/0.5")
 
-static void never(void *buffers[], void *arg)
-{
-	abort(); /* kernels do not run under SimGrid */
-}
-
 static struct starpu_codelet codelet = {
     .cpu_funcs = {never},
     .cuda_funcs = {never},

@@ -19,11 +19,6 @@ SIMULATED("4cpu+gpu8")
 #define CPU_US 1000.
 #define GPU_US 125.
 
-static void never(void *buffers[], void *arg)
-{
-	abort(); /* kernels do not run under SimGrid */
-}
-
 static double cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
 {
 	return arch->devices[0].type == STARPU_CPU_WORKER ? CPU_US : GPU_US;

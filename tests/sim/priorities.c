@@ -36,11 +36,6 @@ static const struct task *ended[NTASKS]; /* on the core, in this order */
 static unsigned nended;
 static unsigned cpu, gpu; /* workers */
 
-static void never(void *buffers[], void *arg)
-{
-	abort(); /* kernels do not run under SimGrid */
-}
-
 static double cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
 {
 	const struct task *mine = task->cl_arg;

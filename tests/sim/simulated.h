@@ -16,6 +16,14 @@
 #include "estimator/platform.h"
 #include "tools/common/simulation.h"
 
+/* A kernel: none runs under SimGrid. */
+static inline void never(void *buffers[], void *arg)
+{
+	(void)buffers;
+	(void)arg;
+	abort();
+}
+
 static char simulated_directory[] = "/tmp/heddle-simulated-XXXXXX";
 
 static void simulated_begin(const char *spec)

@@ -28,11 +28,6 @@ static unsigned nended, nended_on_cpu;
 static bool small; /* the accelerator's memory is */
 static starpu_data_handle_t handles[NTASKS];
 
-static void never(void *buffers[], void *arg)
-{
-	abort(); /* kernels do not run under SimGrid */
-}
-
 static double cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
 {
 	return TASK_US;

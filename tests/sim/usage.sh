@@ -20,7 +20,7 @@ expect() {
 	expect_simulated '3cpu+gpu8@6000:10' "$status" "$text" "$top_builddir/apps/$app/$app" "$@"
 }
 
-for app in blackscholes boxfilter floyd heart heat2d histogram knn mandelbrot nbia nbody \
+for app in blackscholes boxfilter eclat floyd heart heat2d histogram knn mandelbrot nbia nbody \
 	spmv strmatch vecinc; do
 	expect 2 "--size x: not a whole number" $app --size x
 	expect 2 "takes no arguments" $app extra

@@ -17,11 +17,6 @@
 
 #include "tests/sim/simulated.h"
 
-static void never(void *buffers[], void *arg)
-{
-	abort(); /* kernels do not run under SimGrid */
-}
-
 static struct starpu_codelet codelet = {
     .name = "simulated",
     .cpu_funcs = {never},

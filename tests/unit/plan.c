@@ -239,6 +239,31 @@ static void test_area_of_three_classes(void **state)
 	}
 }
 
+static void test_area_help(void **state)
+{
+	const struct heddle_area_type types[] = {{100, {1000, 10}}, {10, {0, 30}}, {7, {50, 0}}};
+	const struct heddle_area_type unknown[] = {{100, {1000, 10}}, {100, {-1, 10}}};
+	const struct heddle_area_type alone[] = {{7, {50, 0}}};
+	const unsigned workers[HEDDLE_POOL_CLASSES] = {[CPU] = 10, [GPU] = 1};
+	const double none[HEDDLE_POOL_CLASSES] = {0}, gap[HEDDLE_POOL_CLASSES] = {[GPU] = 90};
+	double us = heddle_area_help_us(types, 2, workers, none, CPU);
+
+	/* Without cores 1300 us. With them the GPU does x of the first type: 300 + 10 x, and cores
+	 * (100 - x) 100. */
+	assert_near(us, (1300 - (300 + 10 * 9700. / 110)) / 110);
+	/* What cores alone can do keeps them for 35 us. */
+	assert_near(heddle_area_help_us(types, 3, workers, none, CPU),
+	            (1300 - (300 + 10 * 9735. / 110)) / 110);
+	/* With a gap the GPU is no faster than ten cores: 10000 against half of it. */
+	assert_near(heddle_area_help_us(types, 1, workers, gap, CPU), (10000 - 5000) / 100.);
+	/* Ten cores as fast as the GPU do the second type, and nine parts in ten of what is left.
+	 */
+	us = heddle_area_help_us(unknown, 2, workers, none, CPU);
+	assert_true(us > 5 && us < 9);
+	assert_near(heddle_area_help_us(alone, 1, workers, none, CPU), 0);
+	assert_near(heddle_area_help_us(types, 0, workers, none, CPU), 0);
+}
+
 /* ---- graph ---- */
 
 struct task {
@@ -720,6 +745,33 @@ static void test_plan_data_near_by(void **state)
 	assert_int_equal(heddle_plan_place(&plan, &task), 2);
 }
 
+/* What one plan sends, the next one knows nothing of. Notes are never wrong, only absent. */
+static void test_plan_sends_once(void **state)
+{
+	static char data[4 * HEDDLE_PLAN_SENT];
+	size_t noted = 0;
+
+	for (unsigned i = 0; i < 3; i++) {
+		assert_false(heddle_plan_sends(&plan, &data[0], 1));
+		heddle_plan_send(&plan, &data[0], 1);
+		heddle_plan_send(&plan, &data[0], 63);
+		heddle_plan_send(&plan, &data[0], 64);
+		assert_true(heddle_plan_sends(&plan, &data[0], 1));
+		assert_true(heddle_plan_sends(&plan, &data[0], 63));
+		assert_false(heddle_plan_sends(&plan, &data[0], 0));
+		assert_false(heddle_plan_sends(&plan, &data[0], 64));
+		assert_false(heddle_plan_sends(&plan, &data[1], 1));
+		heddle_plan_end(&plan);
+	}
+	for (size_t i = 0; i < sizeof(data); i++)
+		heddle_plan_send(&plan, &data[i], i % 2);
+	for (size_t i = 0; i < sizeof(data); i++) {
+		noted += heddle_plan_sends(&plan, &data[i], i % 2);
+		assert_false(heddle_plan_sends(&plan, &data[i], !(i % 2)));
+	}
+	assert_in_range(noted, HEDDLE_PLAN_SENT / 2, HEDDLE_PLAN_SENT);
+}
+
 /* Against the definition: where a task is put it runs, and no two at once. */
 static void test_plan_random(void **state)
 {
@@ -763,6 +815,7 @@ int main(void)
 	    AREA(of_two_classes),
 	    AREA(against_the_primal),
 	    AREA(of_three_classes),
+	    AREA(help),
 	    GRAPH(chain),
 	    GRAPH(diamond),
 	    GRAPH(fan),
@@ -779,6 +832,7 @@ int main(void)
 	    PLAN(who_can_run_it),
 	    PLAN(transfers),
 	    PLAN(data_near_by),
+	    PLAN(sends_once),
 	    PLAN(random),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");

@@ -1,0 +1,49 @@
+#!/bin/sh
+# A stream of jobs whose parameters never come twice, half of which an accelerator does twenty times
+# as fast as a core, and half half as fast: Heddle's policies learn from parameters which is which.
+#
+# Copyright (C) 2026 the Heddle developers
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Time limit: 300 s
+. "$top_srcdir/tests/tools/common.sh"
+
+awk 'BEGIN {
+	for (i = 1; i <= 600; i++) {
+		size = 10000 + 7 * i
+		if (i % 2) print "wide", size, size / 20, "size=" size
+		else print "narrow", size, 2 * size, "size=" size
+	}
+}' >"$work/jobs"
+
+# simulate POLICY SOURCES: sets part, of the bound.
+simulate() {
+	STARPU_SCHED=$1 HEDDLE_ESTIMATE=$2 "$top_builddir/bin/heddle-simulate" --platform 4cpu+gpu20 -- \
+		"$top_builddir/tests/sim/jobs" "$work/jobs" 1 64 >"$work/out" 2>"$work/messages" ||
+		fail "$*: $(cat "$work/out" "$work/messages")"
+	part=$(awk '{ print $2 / $1 }' "$work/out")
+	echo "$1, $2: $part of the bound"
+}
+
+for policy in ddwrr odds; do
+	simulate $policy online,neighbours
+	awk "BEGIN { exit !($part >= 0.72 && $part <= 1) }" || fail "$policy: $part of the bound"
+	first=$part
+	simulate $policy online
+	awk "BEGIN { exit !($part < $first) }" || fail "$policy: $part without neighbours"
+done
+
+# Jobs of four kinds and very unequal lengths, on which nothing depends: heddle needs no plan.
+awk 'BEGIN {
+	for (i = 1; i <= 600; i++) {
+		size = int(exp(5 + 5 * (i * 0.618034 % 1)))
+		kind = i % 4
+		us = kind == 0 ? size / 3 : kind == 1 ? size / 12 : kind == 2 ? size / 30 : 1.5 * size
+		print "kind" kind, size, 20 + us, "size=" size
+	}
+}' >"$work/jobs"
+simulate ddwrr online,neighbours
+first=$part
+simulate heddle online,neighbours
+awk "BEGIN { exit !($part >= 0.95 * $first && $part <= 1) }" || fail "heddle: $part of the bound"
+
+[ "$failures" = 0 ]
