@@ -80,6 +80,9 @@ static int compile(const char *source, char *const *options, int noptions, FILE 
 	    "-finline-functions",
 	    "-mllvm",
 	    "-inline-threshold=1000000",
+	    /* No copies of loops behind comparisons of addresses. */
+	    "-mllvm",
+	    "-runtime-check-per-loop-load-elim=0",
 	    "-fno-vectorize",
 	    "-fno-slp-vectorize",
 	    "-emit-llvm",
@@ -142,15 +145,35 @@ static LLVMModuleRef module_read(FILE *file)
 	return module;
 }
 
+static bool is_kernel(LLVMValueRef function)
+{
+	return !LLVMIsDeclaration(function) &&
+	       LLVMGetFunctionCallConv(function) == 76 /* of kernels of SPIR */;
+}
+
+static int kernels_list(LLVMModuleRef module)
+{
+	for (LLVMValueRef function = LLVMGetFirstFunction(module); function;
+	     function = LLVMGetNextFunction(function)) {
+		size_t length;
+
+		if (is_kernel(function))
+			puts(LLVMGetValueName2(function, &length));
+	}
+	LLVMDisposeModule(module);
+	return fflush(stdout) || ferror(stdout);
+}
+
 static int analyse(FILE *bitcode, const char *kernel)
 {
 	LLVMModuleRef module = module_read(bitcode);
 
 	if (!module)
 		return 1;
+	if (!strcmp(kernel, "-"))
+		return kernels_list(module);
 	analyse_kernel = LLVMGetNamedFunction(module, kernel);
-	if (!analyse_kernel || LLVMIsDeclaration(analyse_kernel) ||
-	    LLVMGetFunctionCallConv(analyse_kernel) != 76 /* of kernels of SPIR */) {
+	if (!analyse_kernel || !is_kernel(analyse_kernel)) {
 		fprintf(stderr, "heddle-analyse: there is no kernel \"%s\"\n", kernel);
 		return 1;
 	}
@@ -190,11 +213,11 @@ int main(int argc, char **argv)
 {
 	FILE *bitcode;
 
-	if (argc < 3 || argv[1][0] == '-') {
+	if (argc < 3 || (argv[1][0] == '-' && argv[1][1])) {
 		fputs("Usage: heddle-analyse KERNEL SOURCE.cl [COMPILER OPTION...]\n\n"
 		      "Prints which bytes of its buffers the work-groups of an OpenCL kernel "
 		      "access,\n"
-		      "in the format that Heddle reads.\n",
+		      "in the format that Heddle reads. KERNEL -: lists the kernels.\n",
 		      argc > 1 && !strcmp(argv[1], "--help") ? stdout : stderr);
 		return argc > 1 && !strcmp(argv[1], "--help") ? 0 : 2;
 	}

@@ -15,6 +15,8 @@ static const struct {
 } plans[] = {
     {"blocks", plan_blocks, "the blocks that a strategy gives to a described machine"},
     {"interval", plan_interval, "how often the bands of a wavefront should synchronise"},
+    {"kernels", plan_kernels,
+     "which kernels of OpenCL sources can be split, and why others cannot"},
     {"split", plan_split, "the share of a kernel that each device computes"},
 };
 

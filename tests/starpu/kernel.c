@@ -333,6 +333,53 @@ static void double_cpu(void *buffers[], void *arg)
 		x[i] *= 2;
 }
 
+/* What changes in a structure changes the windows. */
+static void structures(void **state)
+{
+	struct {
+		int n;
+		short first, scale;
+	} part = {N, 0, 3};
+	int turn[2] = {0, 1};
+	struct heddle_kernel kernel = {
+	    .source = "struct part { int n; short first, scale; };\n"
+	              "kernel void k(struct part part, global float *x, int2 turn) {\n"
+	              "	int i = get_global_id(0);\n"
+	              "	if (i >= part.first && i < part.n) x[i * turn.y + turn.x] = part.scale * "
+	              "i;\n"
+	              "}\n",
+	    .name = "k",
+	    .dimensions = 1,
+	    .global = {N},
+	    .local = {64},
+	    .narguments = 3,
+	    .arguments = {{.type = HEDDLE_KERNEL_VALUE, .pointer = &part, .bytes = sizeof(part)},
+	                  host(c, sizeof(c)),
+	                  {.type = HEDDLE_KERNEL_VALUE, .pointer = turn, .bytes = sizeof(turn)}},
+	    .split = HEDDLE_KERNEL_ALWAYS,
+	};
+	struct heddle_kernel_access accesses[3];
+	const char *refusal;
+
+	for (int round = 0; round < 4; round++) {
+		part.first = round * 100;
+		part.n = N - round * 1000;
+		turn[0] = round % 2 ? N - 1 : 0;
+		turn[1] = round % 2 ? -1 : 1;
+		inputs_fill();
+		assert_int_equal(heddle_kernel_run(&kernel, NULL), 0);
+		for (int i = 0; i < N; i++)
+			assert_true(c[i * turn[1] + turn[0]] ==
+			            (i >= part.first && i < part.n ? 3 * i : -1));
+		assert_int_equal(heddle_kernel_classes(&kernel, accesses, &refusal), 0);
+		assert_true(!analysed() || !refusal);
+		assert_string_equal(accesses[1].write, analysed() ? "CONTIGUOUS" : "WHOLE");
+	}
+	kernel.arguments[0].bytes = sizeof(part.n);
+	if (analysed())
+		assert_int_equal(heddle_kernel_run(&kernel, NULL), -EINVAL);
+}
+
 /* Tasks before and after, none waited for. */
 static void nodes_of_the_graph(void **state)
 {
@@ -725,14 +772,23 @@ static void source_read(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(arrays_add),         cmocka_unit_test(with_includes),
-	    cmocka_unit_test(many_launches),      cmocka_unit_test(workers_and_methods),
-	    cmocka_unit_test(classes_of_buffers), cmocka_unit_test(matrices),
-	    cmocka_unit_test(nodes_of_the_graph), cmocka_unit_test(unsplit),
-	    cmocka_unit_test(early_exit),         cmocka_unit_test(offsets),
-	    cmocka_unit_test(copies_unsplit),     cmocka_unit_test(nonsense_is_refused),
-	    cmocka_unit_test(by_policy),          cmocka_unit_test(devices_fail),
-	    cmocka_unit_test(not_split),          cmocka_unit_test(answered),
+	    cmocka_unit_test(arrays_add),
+	    cmocka_unit_test(with_includes),
+	    cmocka_unit_test(many_launches),
+	    cmocka_unit_test(workers_and_methods),
+	    cmocka_unit_test(classes_of_buffers),
+	    cmocka_unit_test(matrices),
+	    cmocka_unit_test(structures),
+	    cmocka_unit_test(nodes_of_the_graph),
+	    cmocka_unit_test(unsplit),
+	    cmocka_unit_test(early_exit),
+	    cmocka_unit_test(offsets),
+	    cmocka_unit_test(copies_unsplit),
+	    cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(by_policy),
+	    cmocka_unit_test(devices_fail),
+	    cmocka_unit_test(not_split),
+	    cmocka_unit_test(answered),
 	};
 	int failed;
 

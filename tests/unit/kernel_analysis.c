@@ -20,6 +20,7 @@
 #define TEXT_OF(number) TEXT(number)
 #define INDEX_VERSION_TEXT TEXT_OF(INDEX_VERSION)
 
+static char why[KERNEL_WHY];
 static char folder[] = "/tmp/heddle-analysis-XXXXXX", script[64];
 
 static int script_make(const char *commands)
@@ -70,14 +71,14 @@ static void all_options(void **state)
 
 		snprintf(options + length, sizeof(options) - length, "-DA%d=%d \t", i, i);
 	}
-	assert_int_equal(kernel_analyse("x", "f", options, NULL, &kernel), 0);
+	assert_int_equal(kernel_analyse("x", "f", options, NULL, &kernel, why), 0);
 	assert_int_equal(kernel.narguments, 1);
 	index_free(&kernel);
 	strcat(options, "-DLAST");
-	assert_int_equal(kernel_analyse("x", "f", options, NULL, &kernel), 0);
+	assert_int_equal(kernel_analyse("x", "f", options, NULL, &kernel, why), 0);
 	assert_int_equal(kernel.narguments, 2);
 	index_free(&kernel);
-	assert_int_equal(kernel_analyse("y", "f", NULL, NULL, &kernel), 0);
+	assert_int_equal(kernel_analyse("y", "f", NULL, NULL, &kernel, why), 0);
 	assert_int_equal(kernel.narguments, 1);
 	index_free(&kernel);
 }
@@ -89,11 +90,12 @@ static void includes(void **state)
 	char options[64], path[64];
 	FILE *file;
 
-	assert_int_equal(kernel_analyse("int x;\n #include \"x.h\"\n", "f", "", NULL, &kernel),
+	assert_int_equal(kernel_analyse("int x;\n #include \"x.h\"\n", "f", "", NULL, &kernel, why),
 	                 -ENOTSUP);
-	assert_int_equal(kernel_analyse("int x;\n", "f", "-DA -include x.h", NULL, &kernel),
+	assert_int_equal(kernel_analyse("int x;\n", "f", "-DA -include x.h", NULL, &kernel, why),
 	                 -ENOTSUP);
-	assert_int_equal(kernel_analyse("int include;\n", "f", "-I include", NULL, &kernel), 0);
+	assert_int_equal(kernel_analyse("int include;\n", "f", "-I include", NULL, &kernel, why),
+	                 0);
 	index_free(&kernel);
 	snprintf(options, sizeof(options), "-I %s", folder);
 	snprintf(path, sizeof(path), "%s/x.h", folder);
@@ -103,8 +105,8 @@ static void includes(void **state)
 		assert_non_null(file);
 		fputs("argument buffer\n", file);
 		assert_int_equal(fclose(file), 0);
-		assert_int_equal(kernel_analyse("#include \"x.h\"\n", "f", options, NULL, &kernel),
-		                 0);
+		assert_int_equal(
+		    kernel_analyse("#include \"x.h\"\n", "f", options, NULL, &kernel, why), 0);
 		assert_int_equal(kernel.narguments, i);
 		index_free(&kernel);
 	}
@@ -117,16 +119,16 @@ static void answers(void **state)
 	struct index_kernel kernel;
 	char *asked;
 
-	assert_int_equal(kernel_analyse_asks(source, "f", NULL, &asked), 0);
+	assert_int_equal(kernel_analyse_asks(source, NULL, &asked, why), 0);
 	assert_string_equal(asked, "__X\n");
 	free(asked);
-	assert_int_equal(kernel_analyse(source, "f", NULL, NULL, &kernel), -ENOTSUP);
+	assert_int_equal(kernel_analyse(source, "f", NULL, NULL, &kernel, why), -ENOTSUP);
 	script_make("echo heddle-index " INDEX_VERSION_TEXT "\n"
 	            "! grep -q '^#define __X 1$' \"$2\" || echo argument buffer");
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(kernel_analyse(source, "f", NULL,
 		                                i ? "#undef __X\n#define __X 1\n" : "#undef __X\n",
-		                                &kernel),
+		                                &kernel, why),
 		                 0);
 		assert_int_equal(kernel.narguments, i);
 		index_free(&kernel);
@@ -142,7 +144,7 @@ static void limits(void **state)
 	setenv("HEDDLE_ANALYSE_LIMIT", "1", 1);
 	setenv("HEDDLE_VERBOSE", "0", 1);
 	script_make("sleep 1000 & echo $! >\"${0%/*}/started\"; wait");
-	assert_int_equal(kernel_analyse("sleeps", "f", NULL, NULL, &kernel), -ETIMEDOUT);
+	assert_int_equal(kernel_analyse("sleeps", "f", NULL, NULL, &kernel, why), -ETIMEDOUT);
 	snprintf(command, sizeof(command),
 	         "for i in $(seq 100); do "
 	         "grep -qs '^State:.[^ZX]' /proc/$(cat '%s/started')/status || exit 0; "
@@ -151,9 +153,9 @@ static void limits(void **state)
 	assert_int_equal(system(command), 0);
 	setenv("HEDDLE_ANALYSE_LIMIT", "60", 1);
 	script_make("yes 'argument buffer'");
-	assert_int_equal(kernel_analyse("talks", "f", NULL, NULL, &kernel), -EFBIG);
+	assert_int_equal(kernel_analyse("talks", "f", NULL, NULL, &kernel, why), -EFBIG);
 	script_make("echo heddle-index; exit 3");
-	assert_int_equal(kernel_analyse("fails", "f", NULL, NULL, &kernel), -EINVAL);
+	assert_int_equal(kernel_analyse("fails", "f", NULL, NULL, &kernel, why), -EINVAL);
 	unsetenv("HEDDLE_ANALYSE_LIMIT");
 	unsetenv("HEDDLE_VERBOSE");
 }
@@ -165,7 +167,7 @@ static void expect_options(const char *options, const char *expected)
 	char path[128], line[128], got[256] = "";
 	FILE *file;
 
-	assert_int_equal(kernel_analyse("z", "f", options, NULL, &kernel), 0);
+	assert_int_equal(kernel_analyse("z", "f", options, NULL, &kernel, why), 0);
 	index_free(&kernel);
 	snprintf(path, sizeof(path), "%s/options", folder);
 	file = fopen(path, "r");
@@ -187,9 +189,9 @@ static void quotes(void **state)
 	expect_options("-I \"a b\" -DA", "-I|a b|-DA|");
 	expect_options("-I\"a b\"/c\" d\" -I \"e\"", "-Ia b/c d|-I|e|");
 	expect_options("-DA -I \"a -DB", "-DA|-I|a -DB|");
-	assert_int_equal(kernel_analyse("z", "f", "-DA=\"1 + 1\"", NULL, &kernel), -ENOTSUP);
-	assert_int_equal(kernel_analyse("z", "f", "-I a \"-DA\"", NULL, &kernel), -ENOTSUP);
-	assert_int_equal(kernel_analyse("z", "f", "-I \"a b\" -DA=\\\"b\\\"", NULL, &kernel),
+	assert_int_equal(kernel_analyse("z", "f", "-DA=\"1 + 1\"", NULL, &kernel, why), -ENOTSUP);
+	assert_int_equal(kernel_analyse("z", "f", "-I a \"-DA\"", NULL, &kernel, why), -ENOTSUP);
+	assert_int_equal(kernel_analyse("z", "f", "-I \"a b\" -DA=\\\"b\\\"", NULL, &kernel, why),
 	                 -ENOTSUP);
 }
 

@@ -156,7 +156,7 @@ static void large_numbers_are_given_up(void **state)
 /* ---- descriptions ---- */
 
 /* out[i] = in[i - 1], elements of 4 bytes, for i = get_global_id(0). */
-static const char shifted[] = "heddle-index 6\nargument buffer\nargument buffer\n"
+static const char shifted[] = "heddle-index 7\nargument buffer\nargument buffer\n"
                               "node group 0 0\nnode items 0 0\nnode item 0 0\n"
                               "node mul 64 0 1\nnode add 64 3 2\nnode constant 0 4\n"
                               "node mul 64 4 5\nnode sub 64 6 5\n"
@@ -191,7 +191,7 @@ static void description_read(void **state)
 /* A base of 2^31 as an unsigned number, at the byte p[base + i] of a buffer that is larger. */
 static void large_bases(void **state)
 {
-	static const char text[] = "heddle-index 6\nargument buffer\nargument integer 32\n"
+	static const char text[] = "heddle-index 7\nargument buffer\nargument integer 32\n"
 	                           "node argument 0 1\nnode group 0 0\nnode items 0 0\n"
 	                           "node mul 64 1 2\nnode item 0 0\nnode add 64 3 4\n"
 	                           "node fit 32 5\nnode add 32 0 6\nnode inbounds 32 7\n"
@@ -247,7 +247,7 @@ static void counts_that_overflow(void **state)
 		char text[400];
 
 		snprintf(text, sizeof(text),
-		         "heddle-index 6\nargument buffer\nnode constant 0 %d\nnode constant 0 %d\n"
+		         "heddle-index 7\nargument buffer\nnode constant 0 %d\nnode constant 0 %d\n"
 		         "node constant 0 %d\nnode trips %u 0 1 2 %d %d\nnode loop %u 0 1 3\n"
 		         "access 0 4 1 write every 1\n",
 		         loops[i].initial, loops[i].step, loops[i].bound, loops[i].bits,
@@ -264,7 +264,7 @@ static void counts_that_overflow(void **state)
  * written. */
 static void one_round_fills_nothing(void **state)
 {
-	static const char text[] = "heddle-index 6\nargument buffer\nnode constant 0 5\n"
+	static const char text[] = "heddle-index 7\nargument buffer\nnode constant 0 5\n"
 	                           "node constant 0 9\nnode trips 32 0 1 0 6 1\n"
 	                           "node loop 32 0 1 2\nnode item 0 0\nnode constant 0 100\n"
 	                           "node mul 8 4 5\nnode extend 8 6\nnode add 32 3 7\n"
@@ -282,27 +282,158 @@ static void one_round_fills_nothing(void **state)
 	index_free(&kernel);
 }
 
+/* The window that two groups of four items write, of bytes. */
+static struct index_window written(const char *nodes)
+{
+	struct ndrange range = {1, {8, 1, 1}, {4, 1, 1}, {0, 0, 0}};
+	size_t bytes[1] = {10000};
+	struct index_launch launch = {&range, NULL, bytes};
+	struct index_kernel kernel;
+	struct index_use use;
+	char text[2000];
+
+	snprintf(text, sizeof(text),
+	         "heddle-index 7\nargument buffer\n"
+	         "node group 0 0\nnode items 0 0\nnode mul 64 0 1\nnode item 0 0\n"
+	         "node add 64 2 3\nnode constant 0 0\nnode constant 0 1\nnode constant 0 3\n"
+	         "node constant 0 4\nnode constant 0 12\n%s",
+	         nodes);
+	assert_int_equal(index_parse(text, &kernel), 0);
+	assert_int_equal(index_uses(&kernel, &launch, 2, 2, &use), 0);
+	index_free(&kernel);
+	assert_true(use.write.known);
+	return use.write;
+}
+
+static void expect_written(const char *nodes, size_t first, size_t end, size_t pitch, size_t width,
+                           bool dense)
+{
+	struct index_window window = written(nodes);
+
+	if (window.first != first || window.end != end || window.pitch != pitch ||
+	    (pitch && window.width != width) || window.dense != dense)
+		fail_msg("%s: %zu to %zu, rows of %zu every %zu, %s", nodes, window.first,
+		         window.end, window.width, window.pitch,
+		         window.dense ? "dense" : "not dense");
+}
+
+/* Nodes 4 to 9: the global id, 0, 1, 3, 4, 12. */
+static void loops_fill(void **state)
+{
+	/* b[id * 12 + i * 3 + j], i < 4, j < 3 */
+	expect_written("node trips 32 5 6 7 1 1\nnode loop 32 5 6 10\n"
+	               "node trips 32 5 6 8 1 1\nnode loop 32 5 6 12\nnode mul 32 13 7\n"
+	               "node add 32 14 11\nnode mul 64 4 9\nnode add 64 16 15\n"
+	               "access 0 17 1 write every 1\n",
+	               96, 192, 0, 0, true);
+	/* The same, but some rounds do not get there. */
+	expect_written("node trips 32 5 6 7 1 1\nnode loop 32 5 6 10\n"
+	               "node trips 32 5 6 8 1 1\nnode loop 32 5 6 12\nnode mul 32 13 7\n"
+	               "node add 32 14 11\nnode mul 64 4 9\nnode add 64 16 15\n"
+	               "access 0 17 1 write always 1\n",
+	               96, 192, 0, 0, false);
+	/* Both count in one loop: b[id * 12 + i * 4], i < 3 */
+	expect_written("node trips 32 5 6 7 1 1\nnode loop 32 5 6 10\nnode loop 32 5 6 10\n"
+	               "node mul 32 12 7\nnode add 32 13 11\nnode mul 64 4 9\n"
+	               "node add 64 15 14\naccess 0 16 1 write every 1\n",
+	               96, 189, 4, 1, true);
+	/* One loop inside that takes a counter back: b[id * 3 + i - i] */
+	expect_written("node trips 32 5 6 7 1 1\nnode loop 32 5 6 10\nnode sub 32 11 11\n"
+	               "node mul 64 4 7\nnode add 64 13 12\naccess 0 14 1 write every 1\n",
+	               22, 48, 0, 0, false);
+	/* It goes on while the counter is 0: b[id + i * 100] of two rounds */
+	expect_written("node trips 32 5 6 5 9 0\nnode loop 32 5 6 10\nnode constant 0 100\n"
+	               "node mul 32 11 12\nnode add 64 4 13\naccess 0 14 1 write every 1\n",
+	               8, 116, 100, 8, true);
+}
+
+/* b[id * stride + first], of fields of an argument. */
+static void fields_are_read(void **state)
+{
+	static const char text[] = "heddle-index 7\nargument other\nargument buffer\n"
+	                           "field 0 4 2\nfield 0 8 8\n"
+	                           "node group 0 0\nnode items 0 0\nnode mul 64 0 1\n"
+	                           "node item 0 0\nnode add 64 2 3\nnode field 0 0\n"
+	                           "node field 0 1\nnode mul 64 4 5\nnode add 64 7 6\n"
+	                           "access 1 8 4 write every 4\n";
+	static const char *const wrong[] = {
+	    "heddle-index 7\nargument buffer\nfield 0 0 4\n",
+	    "heddle-index 7\nargument other\nfield 1 0 4\n",
+	    "heddle-index 7\nargument other\nfield 0 0 3\n",
+	    "heddle-index 7\nargument other\nfield 0 0 4\nnode field 0 1\n",
+	};
+	const struct {
+		int unused;
+		short stride;
+		long first;
+	} given = {77, -4, 1000};
+	struct ndrange range = {1, {8, 1, 1}, {4, 1, 1}, {0, 0, 0}};
+	int64_t integers[4] = {0};
+	size_t bytes[2] = {0, 10000};
+	struct index_launch launch = {&range, integers, bytes};
+	struct index_use uses[2];
+	struct index_kernel kernel;
+
+	assert_int_equal(index_parse(text, &kernel), 0);
+	assert_int_equal(kernel.nfields, 2);
+	for (unsigned f = 0; f < kernel.nfields; f++)
+		integers[2 + f] = index_field_value(&kernel.fields[f], &given);
+	assert_int_equal(integers[2], -4);
+	assert_int_equal(integers[3], 1000);
+	assert_int_equal(index_uses(&kernel, &launch, 1, 2, uses), 0);
+	assert_int_equal(uses[1].write.first, 1000 - 4 * 11);
+	assert_int_equal(uses[1].write.end, 1000 - 4 * 4 + 4);
+	assert_true(uses[1].write.dense);
+	index_free(&kernel);
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(index_parse(wrong[i], &kernel), -EINVAL);
+	unsetenv("HEDDLE_VERBOSE");
+}
+
+static void pieces_meet(void **state)
+{
+	/* In any order: rows at 0, 100 and 200. */
+	expect_written("node constant 0 100\nnode constant 0 200\nnode add 64 4 10\n"
+	               "node add 64 4 11\naccess 0 12 1 write every 1\n"
+	               "access 0 4 1 write every 1\naccess 0 13 1 write every 1\n",
+	               8, 216, 100, 8, true);
+	/* At 0, 100 and 150: no rows. */
+	expect_written("node constant 0 100\nnode constant 0 150\nnode add 64 4 10\n"
+	               "node add 64 4 11\naccess 0 12 1 write every 1\n"
+	               "access 0 4 1 write every 1\naccess 0 13 1 write every 1\n",
+	               8, 166, 0, 0, false);
+	/* One item in another place than those that are not the first one of all groups: group 2
+	 * begins at 8. */
+	expect_written("node constant 0 8\nguard 9 4 10\nguard 0 4 10\n"
+	               "access 0 4 1 write every 1 0\naccess 0 4 1 write every 1 1\n",
+	               8, 16, 0, 0, true);
+	expect_written("node constant 0 10\nguard 9 4 10\nguard 0 4 10\n"
+	               "access 0 4 1 write every 1 1\n",
+	               8, 16, 0, 0, false);
+}
+
 static void nonsense_is_refused(void **state)
 {
 	static const char *const bad[] = {
 	    "",
 	    "heddle-index 4\n",
-	    "heddle-index 6\nargument thing\n",
-	    "heddle-index 6\nnode add 64 0 0\n",
-	    "heddle-index 6\nnode constant 0 1\nnode add 64 0 1\n",
-	    "heddle-index 6\nnode constant 0\n",
-	    "heddle-index 6\nnode group 0 3\n",
-	    "heddle-index 6\nnode sing 0\n",
-	    "heddle-index 6\nnode constant 0 1\nnode extend 0 0\n",
-	    "heddle-index 6\nnode argument 0 0\n",
-	    "heddle-index 6\naccess 0 -1 4 read maybe 4\n",
-	    "heddle-index 6\nargument buffer\naccess 0 0 4 read maybe 4\n",
-	    "heddle-index 6\nargument buffer\naccess 0 -1 4 eat maybe 4\n",
-	    "heddle-index 6\nargument buffer\naccess 0 -1 4 read maybe\n",
-	    "heddle-index 6\nargument buffer\naccess 0 -1 4 read maybe 4 0\n",
-	    "heddle-index 6\nargument buffer\naccess 0 -1 4 read maybe 4 x\n",
-	    "heddle-index 6\nnode constant 0 1\nguard 1 0 1\n",
-	    "heddle-index 6\nnode constant 0 1\nguard 99 0 0\n",
+	    "heddle-index 7\nargument thing\n",
+	    "heddle-index 7\nnode add 64 0 0\n",
+	    "heddle-index 7\nnode constant 0 1\nnode add 64 0 1\n",
+	    "heddle-index 7\nnode constant 0\n",
+	    "heddle-index 7\nnode group 0 3\n",
+	    "heddle-index 7\nnode sing 0\n",
+	    "heddle-index 7\nnode constant 0 1\nnode extend 0 0\n",
+	    "heddle-index 7\nnode argument 0 0\n",
+	    "heddle-index 7\naccess 0 -1 4 read maybe 4\n",
+	    "heddle-index 7\nargument buffer\naccess 0 0 4 read maybe 4\n",
+	    "heddle-index 7\nargument buffer\naccess 0 -1 4 eat maybe 4\n",
+	    "heddle-index 7\nargument buffer\naccess 0 -1 4 read maybe\n",
+	    "heddle-index 7\nargument buffer\naccess 0 -1 4 read maybe 4 0\n",
+	    "heddle-index 7\nargument buffer\naccess 0 -1 4 read maybe 4 x\n",
+	    "heddle-index 7\nnode constant 0 1\nguard 1 0 1\n",
+	    "heddle-index 7\nnode constant 0 1\nguard 99 0 0\n",
 	};
 	struct index_kernel kernel;
 
@@ -601,13 +732,23 @@ static void exits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(boxes_cover),          cmocka_unit_test(ndranges),
-	    cmocka_unit_test(arithmetic_is_sound),  cmocka_unit_test(large_numbers_are_given_up),
-	    cmocka_unit_test(description_read),     cmocka_unit_test(large_bases),
-	    cmocka_unit_test(counts_that_overflow), cmocka_unit_test(one_round_fills_nothing),
-	    cmocka_unit_test(nonsense_is_refused),  cmocka_unit_test(differences_merge),
-	    cmocka_unit_test(windows_are_exact),    cmocka_unit_test(guards_are_sound),
-	    cmocka_unit_test(rows_merge),           cmocka_unit_test(exits),
+	    cmocka_unit_test(boxes_cover),
+	    cmocka_unit_test(ndranges),
+	    cmocka_unit_test(arithmetic_is_sound),
+	    cmocka_unit_test(large_numbers_are_given_up),
+	    cmocka_unit_test(description_read),
+	    cmocka_unit_test(large_bases),
+	    cmocka_unit_test(counts_that_overflow),
+	    cmocka_unit_test(one_round_fills_nothing),
+	    cmocka_unit_test(loops_fill),
+	    cmocka_unit_test(pieces_meet),
+	    cmocka_unit_test(fields_are_read),
+	    cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(differences_merge),
+	    cmocka_unit_test(windows_are_exact),
+	    cmocka_unit_test(guards_are_sound),
+	    cmocka_unit_test(rows_merge),
+	    cmocka_unit_test(exits),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	long seed = given ? atol(given) : time(NULL);

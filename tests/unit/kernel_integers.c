@@ -174,7 +174,7 @@ static void loop_add(struct program *p)
 	unsigned bits = bits_random();
 	struct value loop = {.op = INDEX_LOOP,
 	                     .bits = bits,
-	                     .predicate = lrand48() % INDEX_EQ,
+	                     .predicate = lrand48() % INDEX_NPREDICATES,
 	                     .after = lrand48() % 2};
 	char text[96];
 	int trips;
@@ -219,7 +219,8 @@ static void address_print(struct program *p)
 static bool compares(enum index_predicate predicate, int64_t a, int64_t b, unsigned bits)
 {
 	uint64_t ua = positive(a, bits), ub = positive(b, bits);
-	bool results[] = {a != b, a<b, a <= b, a> b, a >= b, ua<ub, ua <= ub, ua> ub, ua >= ub};
+	bool results[] = {a != b, a<b, a <= b, a> b, a >= b, ua<ub, ua <= ub, ua> ub, ua >= ub,
+	                  a == b};
 
 	return results[predicate];
 }

@@ -19,6 +19,8 @@
 #include "tests/unit/random_kernel.h"
 #include "tests/unit/test.h"
 
+static char why[KERNEL_WHY];
+
 enum { LAUNCHES = 6, RANGES = 8 };
 
 static struct {
@@ -60,6 +62,23 @@ static void integers_make(int64_t integers[RANDOM_INTEGERS])
 			value = lrand48() * (INT64_C(1) + lrand48() % 8);
 		integers[i] = i == 1 ? (int64_t)(uint32_t)value : value;
 	}
+}
+
+/* What a launch has for the integers: those of arguments, or of fields of a structure. */
+static void given_make(const struct index_kernel *index, const int64_t n[RANDOM_INTEGERS],
+                       int64_t given[RANDOM_ARGUMENTS + INDEX_MAXFIELDS])
+{
+	struct {
+		int32_t n0;
+		uint32_t n1;
+		int64_t n2;
+		uint64_t n3;
+	} structure = {n[0], n[1], n[2], n[3]};
+
+	memcpy(given + RANDOM_BUFFERS, n, RANDOM_INTEGERS * sizeof(*n));
+	given[RANDOM_BUFFERS + 1] = (int32_t)n[1];
+	for (unsigned f = 0; f < index->nfields; f++)
+		given[index->narguments + f] = index_field_value(&index->fields[f], &structure);
 }
 
 /* Buffers as large as they have to be, or larger. */
@@ -193,16 +212,17 @@ static void window_check(const struct check *check, int buffer, bool write, size
 static void launch_check(const struct random_kernel *kernel, const struct index_kernel *index)
 {
 	struct index_use uses[RANDOM_ARGUMENTS];
-	int64_t integers[RANDOM_ARGUMENTS] = {0};
+	int64_t integers[RANDOM_INTEGERS], given[RANDOM_ARGUMENTS + INDEX_MAXFIELDS] = {0};
 	size_t bytes[RANDOM_ARGUMENTS];
 	struct random_touches touches;
 	struct ndrange range;
-	struct index_launch launch = {&range, integers, bytes};
+	struct index_launch launch = {&range, given, bytes};
 	struct check check = {kernel, &launch, &touches};
 
 	range_make(&range);
-	integers_make(integers + RANDOM_BUFFERS);
-	if (random_kernel_run(kernel, &range, integers + RANDOM_BUFFERS, &touches)) {
+	integers_make(integers);
+	given_make(index, integers, given);
+	if (random_kernel_run(kernel, &range, integers, &touches)) {
 		counts.launches++;
 		bytes_choose(&touches, bytes);
 		for (int i = 0; i < RANGES; i++) {
@@ -232,7 +252,7 @@ static void windows_hold(void **state)
 		struct index_kernel index;
 
 		if (kernel_analyse(text, "k", random_kernel_options(kernel), "#undef ASKED\n",
-		                   &index)) {
+		                   &index, why)) {
 			fputs(text, stderr);
 			fail_msg("it is not analysed");
 		}

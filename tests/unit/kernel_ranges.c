@@ -23,6 +23,8 @@
 #include "partition/kernel/access/windows.h"
 #include "test.h"
 
+static char why[KERNEL_WHY];
+
 enum { MAXARGUMENTS = 6, POISON = 0x9d, ROUNDS = 3 };
 
 /* B: buffer of floats, U: of small unsigned integers, c: of bytes; `n` elements.
@@ -382,10 +384,10 @@ static void description_make(const struct example *example, struct index_kernel 
 	unsigned n = 0;
 
 	if (known) {
-		assert_int_equal(kernel_analyse(source, example->kernel, "", NULL, kernel), 0);
+		assert_int_equal(kernel_analyse(source, example->kernel, "", NULL, kernel, why), 0);
 		return;
 	}
-	assert_int_equal(kernel_analyse(source, example->kernel, "", NULL, kernel), -ENOENT);
+	assert_int_equal(kernel_analyse(source, example->kernel, "", NULL, kernel, why), -ENOENT);
 	for (; n < MAXARGUMENTS && example->arguments[n].kind; n++)
 		kinds[n] = is_buffer(&example->arguments[n])   ? INDEX_BUFFER
 		           : example->arguments[n].kind == 'i' ? INDEX_INTEGER
@@ -623,12 +625,13 @@ static void windows_hold(void **state)
 	clReleaseProgram(plain);
 }
 
-static void refused_expect(const char *of, const char *name, const char *options, const char *why)
+static void refused_expect(const char *of, const char *name, const char *options,
+                           const char *expected)
 {
 	struct index_kernel kernel;
 
-	assert_int_equal(kernel_analyse(of, name, options, NULL, &kernel), 0);
-	if (!kernel.refusal || !strstr(kernel.refusal, why))
+	assert_int_equal(kernel_analyse(of, name, options, NULL, &kernel, why), 0);
+	if (!kernel.refusal || !strstr(kernel.refusal, expected))
 		fail_msg("%s: %s", of, kernel.refusal ? kernel.refusal : "not refused");
 	index_free(&kernel);
 }
@@ -670,6 +673,47 @@ static void unknown_calls(void **state)
 	}
 }
 
+/* Whether a program compiles for a version of OpenCL C. */
+static bool is_built(const char *prologue, const char *text, const char *options)
+{
+	cl_int error;
+	cl_program program =
+	    clCreateProgramWithSource(context, 2, (const char *[]){prologue, text}, NULL, &error);
+
+	assert_int_equal(error, CL_SUCCESS);
+	error = clBuildProgram(program, 1, &device, options, NULL, NULL);
+	clReleaseProgram(program);
+	return error == CL_SUCCESS;
+}
+
+/* A source compiles with each prologue for each version for which it compiles without one. */
+static void versions(void **state)
+{
+	static const char text[] = "__kernel void k(__global int *x)\n"
+	                           "{ x[get_global_id(0)] = get_global_size(1); }\n";
+	static const char *const options[] = {"",
+	                                      "-Werror -cl-std=CL1.0",
+	                                      "-Werror -cl-std=CL1.1",
+	                                      "-Werror -cl-std=CL1.2",
+	                                      "-Werror -cl-std=CL2.0",
+	                                      "-Werror -cl-std=CL3.0"};
+	const struct ndrange range = {2, {8, 8, 1}, {4, 4, 1}, {0, 0, 0}};
+	char *exits = ndrange_exit_source(text, "k");
+
+	for (size_t o = 0; o < sizeof(options) / sizeof(options[0]); o++) {
+		if (!is_built("", text, options[o]))
+			continue;
+		for (int way = NDRANGE_FLAT; way < NDRANGE_WHOLE; way++) {
+			char *prologue = ndrange_prologue(&range, way);
+
+			if (!is_built(prologue, way == NDRANGE_EXIT ? exits : text, options[o]))
+				fail_msg("way %d, options %s", way, options[o]);
+			free(prologue);
+		}
+	}
+	free(exits);
+}
+
 /* Of values that lead to each other in two ways each there are few, of ways many. */
 static void long_chains(void **state)
 {
@@ -689,7 +733,7 @@ static void long_chains(void **state)
 	strcat(text, "*q = 1; }");
 	setenv("HEDDLE_ANALYSE_LIMIT", "120", 1);
 	if (known) {
-		assert_int_equal(kernel_analyse(text, "k", NULL, NULL, &kernel), 0);
+		assert_int_equal(kernel_analyse(text, "k", NULL, NULL, &kernel, why), 0);
 		assert_null(kernel.refusal);
 		index_free(&kernel);
 	}
@@ -732,9 +776,8 @@ static bool device_find(void)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(windows_hold),
-	    cmocka_unit_test(refusals),
-	    cmocka_unit_test(unknown_calls),
+	    cmocka_unit_test(windows_hold),  cmocka_unit_test(refusals),
+	    cmocka_unit_test(unknown_calls), cmocka_unit_test(versions),
 	    cmocka_unit_test(long_chains),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");

@@ -82,7 +82,7 @@ struct statement {
 	struct statement *body, *other, *next;
 };
 
-enum { MAXVARIABLES = 12, MAXSTEPS = 40000, MAXTOUCHES = 60000, NHELPERS = 2 };
+enum { MAXVARIABLES = 20, MAXSTEPS = 40000, MAXTOUCHES = 60000, NHELPERS = 2 };
 
 struct random_kernel {
 	int elements[RANDOM_BUFFERS];
@@ -90,7 +90,8 @@ struct random_kernel {
 	enum type variables[MAXVARIABLES];
 	struct expression *helpers[NHELPERS]; /* of variables 0 and 1, as parameters */
 	struct statement *body;
-	int tile; /* a macro that an option defines */
+	bool structured; /* its integers are in a structure */
+	int tile;        /* a macro that an option defines */
 	char options[32];
 };
 
@@ -422,6 +423,133 @@ static struct statement *shared_loop(struct maker *m)
 	return s;
 }
 
+/* A loop that counts a new variable, up or down, so often. */
+static struct statement *count_loop(struct maker *m, int which, struct expression *rounds)
+{
+	struct statement *s = statement(FOR, which);
+
+	s->form = chance(70) ? 4 : chance(50) ? 3 : 7;
+	s->of[0] = cast(I32, literal(chance(80) ? 0 : pick(3)));
+	s->of[1] = rounds;
+	s->of[2] = literal(1);
+	if (chance(15)) {
+		s->form = 2;
+		s->compare = chance(70) ? 3 : 2;
+		s->of[0] = cast(I32, rounds);
+		s->of[1] = literal(0);
+	} else if (chance(15)) {
+		s->form = 0;
+		s->of[2] = literal(1 + pick(3));
+	} else if (chance(10)) {
+		s->compare = 4 + pick(2);
+	}
+	m->visible[m->nvisible++] = which;
+	return s;
+}
+
+/* Loops in each other in which an item fills a tile, or so it seems. Sometimes another variable
+ * counts as well. */
+static struct statement *tile_loops(struct maker *m)
+{
+	struct statement *first = NULL, **to = &first, *store = statement(STORE, pick(2)), *s;
+	int n = 1 + pick(3), visible = m->nvisible, other = chance(20) ? variable_add(m, I32) : -1;
+	struct expression *index = NULL, *stride = literal(1), *rounds;
+	bool looped;
+
+	if (other >= 0) {
+		s = statement(SET, other);
+		s->of[0] = cast(I32, literal(pick(4)));
+		*to = s;
+		to = &s->next;
+		m->visible[m->nvisible++] = other;
+	}
+	for (int l = 0; l < n; l++) {
+		int which = variable_add(m, I32);
+
+		if (which < 0)
+			break;
+		rounds = chance(70)         ? literal(1 + pick(4))
+		         : chance(70) || !l ? expression(INTEGER, I32, 0)
+		                            : expression(VARIABLE, I32, which - 1);
+		s = count_loop(m, which, rounds);
+		*to = s;
+		to = &s->body;
+		s = NULL;
+		stride = chance(85) ? stride : literal(1 + pick(9));
+		index = binary(
+		    '+', index ? binary('*', index, chance(85) ? rounds : leaf(m)) : literal(0),
+		    binary('*', expression(VARIABLE, I32, which), stride));
+	}
+	looped = index != NULL;
+	if (index && chance(50))
+		index = binary('+', index,
+		               binary('*', query(chance(70) ? GLOBAL_ID : 1 + pick(2), pick(2)),
+		                      literal(1 + pick(70))));
+	else
+		index = binary('+', index ? binary('*', index, literal(1 + pick(70))) : literal(0),
+		               query(GLOBAL_ID, 0));
+	if (other >= 0)
+		index = binary('+', index, expression(VARIABLE, I32, other));
+	store->of[0] = index;
+	if (chance(25)) {
+		s = statement(IF, 0);
+		s->of[0] = condition(m, 1);
+		s->body = chance(60) ? store : statement(looped ? BREAK + pick(2) : LEAVE, 0);
+		s->next = s->body == store ? NULL : store;
+		*to = s;
+	} else {
+		*to = store;
+	}
+	if (other >= 0) {
+		s = statement(ADD_TO, other);
+		s->of[0] =
+		    cast(I32, binary('+', expression(VARIABLE, I32, other), literal(1 + pick(4))));
+		store->next = s;
+	}
+	m->nvisible = visible;
+	return first;
+}
+
+/* Stores at equal distances, or so it seems, in any order. */
+static struct statement *strided_stores(struct maker *m)
+{
+	struct expression *id = query(GLOBAL_ID, 0),
+	                  *pitch = chance(60) ? literal(1 + pick(60)) : leaf(m);
+	struct statement *first = NULL, **to = &first;
+	int n = 2 + pick(4), buffer = pick(2), begin = pick(n);
+
+	for (int i = 0; i < n; i++) {
+		struct statement *s = statement(STORE, buffer);
+
+		s->of[0] = binary('+', id, binary('*', pitch, literal((begin + i) % n)));
+		if (chance(10))
+			s->of[0] = binary('+', s->of[0], literal(1 + pick(3)));
+		*to = s;
+		to = &s->next;
+	}
+	return first;
+}
+
+/* What is done differently at the border. */
+static struct statement *border(struct maker *m)
+{
+	struct statement *s = statement(IF, 0);
+	int d = pick(2), visible = m->nvisible;
+	struct expression *id = query(chance(70) ? GLOBAL_ID : 1 + pick(2), d);
+
+	s->of[0] =
+	    compare(id, chance(50) ? literal(0) : binary('-', query(GLOBAL_SIZE, d), literal(1)));
+	s->of[0]->which = 4 + pick(2);
+	m->depth++;
+	s->body = access_make(m);
+	s->other = chance(70) ? access_make(m) : NULL;
+	m->depth--;
+	if (s->other && chance(50))
+		s->other->of[0] = s->body->of[0];
+	m->nvisible = visible;
+	return s;
+}
+
 static struct statement *statement_make(struct maker *m)
 {
 	int what = pick(100), visible = m->nvisible;
@@ -429,6 +557,12 @@ static struct statement *statement_make(struct maker *m)
 
 	if (chance(8))
 		return shared_loop(m);
+	if (chance(10))
+		return tile_loops(m);
+	if (chance(4))
+		return strided_stores(m);
+	if (chance(4))
+		return border(m);
 
 	if (m->depth > 2 || what < 42)
 		return access_make(m);
@@ -478,7 +612,8 @@ static struct statement *block(struct maker *m)
 
 	for (int n = 1 + pick(m->depth ? 2 : 4); n; n--) {
 		*to = statement_make(m);
-		to = &(*to)->next;
+		while (*to)
+			to = &(*to)->next;
 	}
 	return first;
 }
@@ -489,7 +624,7 @@ struct random_kernel *random_kernel_make(void)
 	struct maker m = {.kernel = kernel};
 
 	nexpressions = nstatements = 0;
-	made = (struct random_kernel){.tile = 2 + pick(15)};
+	made = (struct random_kernel){.tile = 2 + pick(15), .structured = chance(25)};
 	snprintf(kernel->options, sizeof(kernel->options), "-DTILE=%d", kernel->tile);
 	for (int b = 0; b < RANDOM_BUFFERS; b++)
 		kernel->elements[b] = chance(50) ? 3 : pick(NELEMENTS);
@@ -525,7 +660,7 @@ static void expression_print(FILE *out, const struct random_kernel *kernel,
 			fprintf(out, e->value < 0 ? "(%lld)" : "%lld", (long long)e->value);
 		return;
 	case INTEGER:
-		fprintf(out, "n%d", e->which);
+		fprintf(out, kernel->structured ? "n.n%d" : "n%d", e->which);
 		return;
 	case VARIABLE:
 		fprintf(out, "v%d", e->which);
@@ -731,6 +866,7 @@ char *random_kernel_text(const struct random_kernel *kernel)
 	if (!out)
 		abort();
 	fputs("struct pair { int x, y, z; };\n"
+	      "struct integers { int n0; uint n1; long n2; ulong n3; };\n"
 	      "struct pair one(void) { struct pair p = {1, 2, 3}; return p; }\n"
 	      "#if TILE > 64 || defined(ASKED) // a comment\n#define TIMES(a, b) 0\n#else\n"
 	      "#define TIMES(a, b) ((a) * (b))\n#endif\n",
@@ -750,8 +886,8 @@ char *random_kernel_text(const struct random_kernel *kernel)
 	fputs("__kernel void k(", out);
 	for (int b = 0; b < RANDOM_DATA; b++)
 		fprintf(out, "__global %s *b%d, ", elements[kernel->elements[b]].name, b);
-	fputs("__global int *data, int n0, uint n1, long n2, ulong n3)\n{\nvolatile float sink;\n",
-	      out);
+	fprintf(out, "__global int *data, %s)\n{\nvolatile float sink;\n",
+	        kernel->structured ? "struct integers n" : "int n0, uint n1, long n2, ulong n3");
 	block_print(out, kernel, kernel->body);
 	fputs("}\n", out);
 	fclose(out);

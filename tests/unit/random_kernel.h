@@ -19,7 +19,7 @@ enum { RANDOM_BUFFERS = 4, RANDOM_DATA = 3, RANDOM_INTEGERS = 4, RANDOM_ARGUMENT
 struct random_kernel;
 
 /** Makes a kernel, "k", by lrand48(), which stays until the next one is made. Its arguments are
- * buffers, then int, uint, long, ulong. */
+ * buffers, then int, uint, long, ulong, or one structure of these. */
 struct random_kernel *random_kernel_make(void);
 
 /** Its source; to be freed. */

@@ -15,7 +15,7 @@ static unsigned nnodes;
 void node_too_large(void)
 {
 	fputs("heddle-analyse: the kernel is too large\n", stderr);
-	exit(1);
+	exit(INDEX_TOO_LARGE);
 }
 
 int node_print(enum index_op op, unsigned bits, const char *numbers)

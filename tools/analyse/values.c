@@ -289,7 +289,7 @@ static int counter_trips(LLVMValueRef counter, LLVMValueRef compare, bool negate
 		return -1;
 	bound = swapped ? a : b;
 	predicate = value_predicate(LLVMGetICmpPredicate(compare), swapped, negated);
-	if (predicate == INDEX_NPREDICATES || predicate == INDEX_EQ || depends(bound))
+	if (predicate == INDEX_NPREDICATES || depends(bound))
 		return -1;
 	int initial = value_node(growth.initial), step = step_node(&growth, counter);
 	int limit = value_node(bound);
@@ -299,8 +299,7 @@ static int counter_trips(LLVMValueRef counter, LLVMValueRef compare, bool negate
 	return node_print(INDEX_TRIPS, LLVMGetIntTypeWidth(LLVMTypeOf(counter)), text);
 }
 
-/* How often a loop goes back, from the test at its end. */
-static int trips_node(LLVMBasicBlockRef header, LLVMBasicBlockRef latch)
+static int trips_make(LLVMBasicBlockRef header, LLVMBasicBlockRef latch)
 {
 	LLVMValueRef branch = LLVMGetBasicBlockTerminator(latch), compare, value;
 
@@ -319,6 +318,22 @@ static int trips_node(LLVMBasicBlockRef header, LLVMBasicBlockRef latch)
 			return node;
 	}
 	return node_unknown();
+}
+
+/* How often a loop goes back, from the test at its end. A loop has one such node: by it Heddle
+ * knows which counters go together. */
+static int trips_node(LLVMBasicBlockRef header, LLVMBasicBlockRef latch)
+{
+	struct memo *memo = value_memo(LLVMBasicBlockAsValue(header));
+
+	if (memo->node_state != MEMO_MADE) {
+		int node = trips_make(header, latch);
+
+		memo = value_memo(LLVMBasicBlockAsValue(header));
+		memo->node = node;
+		memo->node_state = MEMO_MADE;
+	}
+	return memo->node;
 }
 
 int value_loop_node(LLVMValueRef phi, const struct growth *growth, int initial, unsigned bits)
@@ -407,6 +422,103 @@ static int call_node(LLVMValueRef call, unsigned bits)
 	return query_node(call, name);
 }
 
+/* ---- fields of arguments ---- */
+
+/* The node of an integer in an argument. */
+static int field_node(LLVMValueRef argument, unsigned long long offset, unsigned bits)
+{
+	static struct index_field fields[INDEX_MAXFIELDS];
+	static unsigned nfields;
+	struct index_field field = {0, offset, bits / 8};
+	unsigned f = 0;
+
+	if (offset > 65536 || (bits != 8 && bits != 16 && bits != 32 && bits != 64))
+		return node_unknown();
+	while (LLVMGetParam(analyse_kernel, field.argument) != argument)
+		field.argument++;
+	while (f < nfields && memcmp(&fields[f], &field, sizeof(field)))
+		f++;
+	if (f == INDEX_MAXFIELDS)
+		return node_unknown();
+	if (f == nfields) {
+		fields[nfields++] = field;
+		printf("field %u %u %u\n", field.argument, field.offset, field.bytes);
+	}
+	return node_value(INDEX_FIELD, 0, f);
+}
+
+/* Follows parts of a structure or an array whose numbers are constant.
+ * @param[in,out] offset what is added to it */
+static LLVMValueRef whole_find(LLVMValueRef pointer, unsigned long long *offset)
+{
+	LLVMTypeRef type;
+
+	if (LLVMIsABitCastInst(pointer))
+		return whole_find(LLVMGetOperand(pointer, 0), offset);
+	if (!LLVMIsAGetElementPtrInst(pointer))
+		return pointer;
+	type = LLVMGetGEPSourceElementType(pointer);
+	for (int i = 1; i < LLVMGetNumOperands(pointer); i++) {
+		LLVMValueRef index = LLVMGetOperand(pointer, i);
+		unsigned long long number;
+
+		if (!LLVMIsAConstantInt(index))
+			return pointer;
+		number = LLVMConstIntGetZExtValue(index);
+		if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+			*offset += LLVMOffsetOfElement(analyse_layout, type, number);
+			type = LLVMStructGetTypeAtIndex(type, number);
+			continue;
+		}
+		if (i > 1)
+			type = LLVMGetElementType(type);
+		*offset += number * LLVMABISizeOfType(analyse_layout, type);
+	}
+	return whole_find(LLVMGetOperand(pointer, 0), offset);
+}
+
+/* Whether nobody writes through a pointer, or takes it elsewhere. */
+static bool only_read(LLVMValueRef pointer)
+{
+	for (LLVMUseRef use = LLVMGetFirstUse(pointer); use; use = LLVMGetNextUse(use)) {
+		LLVMValueRef user = LLVMGetUser(use);
+
+		if (LLVMIsALoadInst(user) && !LLVMGetVolatile(user))
+			continue;
+		if ((LLVMIsABitCastInst(user) || LLVMIsAGetElementPtrInst(user)) && only_read(user))
+			continue;
+		if (LLVMIsACallInst(user) && text_starts(value_called_name(user), "llvm.memcpy.") &&
+		    LLVMGetOperand(user, 0) != pointer)
+			continue;
+		return false;
+	}
+	return true;
+}
+
+/* A kernel has its structures in memory of its own, where it could write. */
+static int load_node(LLVMValueRef load, unsigned bits)
+{
+	unsigned long long offset = 0;
+	LLVMValueRef whole = whole_find(LLVMGetOperand(load, 0), &offset);
+
+	if (!LLVMIsAArgument(whole) ||
+	    LLVMGetPointerAddressSpace(LLVMTypeOf(whole)) != SPACE_PRIVATE || !only_read(whole))
+		return node_unknown();
+	return field_node(whole, offset, bits);
+}
+
+static int element_node(LLVMValueRef element, unsigned bits)
+{
+	LLVMValueRef vector = LLVMGetOperand(element, 0), index = LLVMGetOperand(element, 1);
+
+	if (!LLVMIsAArgument(vector) || !LLVMIsAConstantInt(index) ||
+	    LLVMConstIntGetZExtValue(index) >= LLVMGetVectorSize(LLVMTypeOf(vector)))
+		return node_unknown();
+	return field_node(vector, LLVMConstIntGetZExtValue(index) * (bits / 8), bits);
+}
+
+/* ---- instructions ---- */
+
 static int cast_node(LLVMValueRef value, LLVMOpcode op, unsigned bits)
 {
 	LLVMValueRef from = LLVMGetOperand(value, 0);
@@ -452,6 +564,10 @@ static int instruction_node(LLVMValueRef value, unsigned bits)
 	case LLVMZExt:
 	case LLVMTrunc:
 		return cast_node(value, op, bits);
+	case LLVMLoad:
+		return load_node(value, bits);
+	case LLVMExtractElement:
+		return element_node(value, bits);
 	case LLVMFreeze:
 		return value_node(LLVMGetOperand(value, 0));
 	case LLVMSelect: {

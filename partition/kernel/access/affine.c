@@ -12,14 +12,14 @@
 
 struct affine affine_unknown(void)
 {
-	return (struct affine){false, 0, {0}, 0, 0, 0};
+	return (struct affine){.known = false};
 }
 
 struct affine affine_range(wide lo, wide hi)
 {
 	if (lo < -LIMIT || hi > LIMIT)
 		return affine_unknown();
-	return (struct affine){true, 0, {0}, lo, hi, 0};
+	return (struct affine){.known = true, .lo = lo, .hi = hi};
 }
 
 struct affine affine_constant(int64_t value)
@@ -74,15 +74,86 @@ static bool in_limits(wide number)
 /* The same for all items of a group. */
 static bool plain(const struct affine *a)
 {
-	return a->lo == a->hi && !a->k[3] && !a->k[4] && !a->k[5];
+	return a->lo == a->hi && !a->nsteps && !a->k[3] && !a->k[4] && !a->k[5];
 }
+
+/* ---- steps ---- */
+
+int64_t affine_start(const struct affine *a)
+{
+	wide start = a->lo;
+
+	for (unsigned s = 0; s < a->nsteps; s++)
+		if (a->steps[s].by < 0)
+			start -= (wide)a->steps[s].by * a->steps[s].most;
+	return start;
+}
+
+/* Whether its steps say all of it. */
+static bool stepped(const struct affine *a)
+{
+	return a->nsteps ? !a->together : a->lo == a->hi;
+}
+
+/* Adds a step. Those of one loop are made together. @return whether there is room */
+static bool step_add(struct affine *to, struct affine_step step)
+{
+	for (unsigned s = 0; s < to->nsteps; s++) {
+		struct affine_step *other = &to->steps[s];
+
+		if (other->loop != step.loop)
+			continue;
+		if (other->most != step.most || (other->by < 0) != (step.by < 0) ||
+		    !in_limits((wide)other->by + step.by))
+			return false;
+		other->by += step.by;
+		return true;
+	}
+	if (to->nsteps == AFFINE_MAXSTEPS)
+		return false;
+	to->steps[to->nsteps++] = step;
+	return true;
+}
+
+static void steps_copy(struct affine *to, const struct affine *from, int64_t factor)
+{
+	to->nsteps = from->nsteps;
+	to->together = from->together;
+	for (unsigned s = 0; s < from->nsteps; s++) {
+		to->steps[s] = from->steps[s];
+		to->steps[s].by *= factor;
+	}
+}
+
+/* The steps of a sum. */
+static void steps_sum(struct affine *sum, const struct affine *a, const struct affine *b, int sign)
+{
+	bool all = true;
+
+	if (plain(b)) {
+		steps_copy(sum, a, 1);
+	} else if (plain(a)) {
+		steps_copy(sum, b, sign);
+	} else if (stepped(a) && stepped(b)) {
+		steps_copy(sum, a, 1);
+		for (unsigned s = 0; s < b->nsteps && all; s++) {
+			struct affine_step step = b->steps[s];
+
+			step.by *= sign;
+			all = step_add(sum, step);
+		}
+		sum->nsteps = all ? sum->nsteps : 0;
+	}
+}
+
+/* ---- arithmetic ---- */
 
 struct affine affine_add(struct affine a, struct affine b, int sign)
 {
 	wide c = (wide)a.c + (wide)sign * b.c;
 	wide lo = (wide)a.lo + (sign > 0 ? b.lo : -(wide)b.hi);
 	wide hi = (wide)a.hi + (sign > 0 ? b.hi : -(wide)b.lo);
-	struct affine sum = {true, c, {0}, lo, hi, 0};
+	struct affine sum = {.known = true, .c = c, .lo = lo, .hi = hi};
 	bool fits = a.known && b.known && in_limits(c) && in_limits(lo) && in_limits(hi);
 
 	for (int i = 0; i < 6 && fits; i++) {
@@ -91,18 +162,16 @@ struct affine affine_add(struct affine a, struct affine b, int sign)
 		fits = in_limits(k);
 		sum.k[i] = k;
 	}
-	/* A loop of one round counts a value that is plain and solid. */
-	if (plain(&b))
-		sum.solid = a.solid;
-	else if (plain(&a))
-		sum.solid = b.solid;
+	if (fits)
+		steps_sum(&sum, &a, &b, sign);
 	return fits ? sum : affine_unknown();
 }
 
 struct affine affine_scale(struct affine a, int64_t factor)
 {
 	wide c = (wide)a.c * factor, lo = (wide)a.lo * factor, hi = (wide)a.hi * factor;
-	struct affine product = {true, c, {0}, lo < hi ? lo : hi, lo < hi ? hi : lo, 0};
+	struct affine product = {
+	    .known = true, .c = c, .lo = lo < hi ? lo : hi, .hi = lo < hi ? hi : lo};
 	bool fits = a.known && in_limits(c) && in_limits(lo) && in_limits(hi);
 
 	for (int i = 0; i < 6 && fits; i++) {
@@ -111,8 +180,10 @@ struct affine affine_scale(struct affine a, int64_t factor)
 		fits = in_limits(k);
 		product.k[i] = k;
 	}
-	if (fits && in_limits((wide)a.solid * factor))
-		product.solid = llabs(a.solid * factor);
+	for (unsigned s = 0; s < a.nsteps; s++)
+		fits = fits && in_limits((wide)a.steps[s].by * factor);
+	if (fits && factor)
+		steps_copy(&product, &a, factor);
 	return fits ? product : affine_unknown();
 }
 

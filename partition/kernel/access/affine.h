@@ -12,13 +12,24 @@
 
 #include "partition/kernel/access/ndrange.h"
 
+/** What the rounds of a loop add: a multiple of `by`, from none to `most` times. */
+struct affine_step {
+	int64_t by, most;
+	int loop; /**< loops of the same number make their rounds together */
+};
+
+#define AFFINE_MAXSTEPS 3
+
 /** k[0..2] count for group numbers, k[3..5] for item numbers. */
 struct affine {
 	bool known;
 	int64_t c, k[6], lo, hi;
-	/** Not 0: a group's items, in all rounds of a loop, take each value from lo to hi with
-	 * this step, and k[3..5] are 0. */
-	int64_t solid;
+	/** Not 0: such steps make up all that is between lo and hi, and each of their sums is
+	 * taken: in the rounds of each item's loops, or, where `together`, in those of all items of
+	 * a group. The latter has one step, and k[3..5] are 0. */
+	unsigned nsteps;
+	bool together;
+	struct affine_step steps[AFFINE_MAXSTEPS];
 };
 
 /** From where to where each of the six numbers runs. */
@@ -35,6 +46,8 @@ struct affine affine_range(wide lo, wide hi);
 
 /** Least and greatest value; false where it is unknown. */
 bool affine_bounds(const struct affine_space *space, const struct affine *a, wide *lo, wide *hi);
+/** The value without what its steps add to c and the numbers. */
+int64_t affine_start(const struct affine *a);
 /** Whether it has just one value, whatever the numbers. */
 bool affine_single(const struct affine *a);
 

@@ -26,6 +26,7 @@
 #include "partition/kernel/access/index.h"
 #include "partition/kernel/access/options.h"
 #include "support/message.h"
+#include "support/place.h"
 #include "estimator/profile_file.h"
 #include "support/variables.h"
 
@@ -138,26 +139,32 @@ static void keep(char *path, const char *text)
 
 /* ---- running heddle-analyse ---- */
 
-static char found[PATH_MAX] = HEDDLE_PKGLIBEXECDIR "/heddle-analyse";
+#define PROGRAM "/heddle-analyse"
 
-/* A library in a build tree (in .libs) uses the program of that tree: an installed program may
- * have another version. */
+static char found[PATH_MAX] = HEDDLE_PKGLIBEXECDIR PROGRAM;
+
+/* Takes a program, if it is there. */
+static void found_set(char *path)
+{
+	if (path && strlen(path) < sizeof(found) && !access(path, X_OK))
+		strcpy(found, path);
+	free(path);
+}
+
+/* Where the library is, the program is: an installed program may have another version than a
+ * library in a build tree (in .libs), and `make install prefix=DIR` may have put both elsewhere
+ * than configure said. */
 static void program_find(void)
 {
-	static const char libs[] = "/.libs/", program[] = "/bin/heddle-analyse";
-	char path[PATH_MAX + sizeof(program)];
-	size_t length = sizeof(libs) - 1;
+	char path[PATH_MAX];
 	Dl_info self;
-	char *name;
 
 	if (!dladdr(found, &self) || !realpath(self.dli_fname, path))
 		return;
-	name = strrchr(path, '/') + 1;
-	if (name < path + length || strncmp(name - length, libs, length))
-		return;
-	strcpy(name - length, program);
-	if (strlen(path) < sizeof(found) && !access(path, X_OK))
-		strcpy(found, path);
+	*strrchr(path, '/') = '\0';
+	found_set(heddle_place_moved(path, "", "/.libs", "/bin" PROGRAM));
+	found_set(
+	    heddle_place_moved(path, HEDDLE_PREFIX, HEDDLE_LIBDIR, HEDDLE_PKGLIBEXECDIR PROGRAM));
 }
 
 static const char *program(void)
@@ -218,7 +225,9 @@ static int wait_for(pid_t pid)
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return -errno;
-	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EINVAL;
+	if (!WIFEXITED(status))
+		return -EINVAL;
+	return !WEXITSTATUS(status) ? 0 : WEXITSTATUS(status) == INDEX_TOO_LARGE ? -E2BIG : -EINVAL;
 }
 
 /* Milliseconds until a time on the monotonic clock; 0: it has passed. */
@@ -318,91 +327,145 @@ static int describe(const char *source, const char *name, const char *options, c
 	return error;
 }
 
-static int make(const char *source, const char *name, const char *options,
-                struct index_kernel *kernel)
+/* Says why the program gave nothing. */
+static int failed(int error, const char *name, char why[KERNEL_WHY])
 {
-	char path[PATH_MAX], *text = NULL;
+	int limit = heddle_variable_number(HEDDLE_VARIABLE_ANALYSE_LIMIT);
+
+	switch (error) {
+	case -ENOENT:
+		snprintf(why, KERNEL_WHY, "there is no %.200s", program());
+		break;
+	case -E2BIG:
+		snprintf(why, KERNEL_WHY, "it is too large");
+		break;
+	case -EINVAL:
+		snprintf(why, KERNEL_WHY, "it does not compile for heddle-analyse");
+		break;
+	case -ETIMEDOUT:
+		snprintf(why, KERNEL_WHY, "that takes longer than %d s (HEDDLE_ANALYSE_LIMIT)",
+		         limit);
+		heddle_warn("kernel %s is not analysed, so that it runs on one device: %s takes "
+		            "longer than %d s (HEDDLE_ANALYSE_LIMIT)",
+		            name, program(), limit);
+		break;
+	default:
+		snprintf(why, KERNEL_WHY, "%s", strerror(-error));
+	}
+	return error;
+}
+
+/* Runs the program on a source, without any file kept. *text is to be freed in all cases. */
+static int run_on(const char *source, const char *name, const char *options, char **text)
+{
+	*text = NULL;
+	return access(program(), X_OK) ? -ENOENT : describe(source, name, options, text);
+}
+
+static int make(const char *source, const char *name, const char *options,
+                struct index_kernel *kernel, char why[KERNEL_WHY])
+{
+	char path[PATH_MAX], *text;
 	bool kept = !path_make(source, name, options, path, sizeof(path));
 	int error;
 
 	if (kept && !kept_read(path, kernel))
 		return 0;
-	if (access(program(), X_OK)) {
-		heddle_explain("kernel %s is not analysed: no %s", name, program());
-		return -ENOENT;
-	}
-	error = describe(source, name, options, &text);
+	error = run_on(source, name, options, &text);
 	if (!error)
 		error = index_parse(text, kernel);
 	if (!error && kept)
 		keep(path, text);
 	free(text);
-	if (error == -ETIMEDOUT)
-		heddle_warn("kernel %s is not analysed, so that it runs on one device: %s takes "
-		            "longer than %d s (HEDDLE_ANALYSE_LIMIT)",
-		            name, program(),
-		            (int)heddle_variable_number(HEDDLE_VARIABLE_ANALYSE_LIMIT));
-	else if (error)
-		heddle_explain("kernel %s is not analysed: %s", name, strerror(-error));
-	return error;
+	return error ? failed(error, name, why) : 0;
 }
 
 /* ---- what is analysed ---- */
 
 /* The source with its included files, and the names that it asks compilers for. Both are to be
  * freed on success. */
-static int prepare(const char *source, const char *name, const char *options, char **expanded,
-                   char **asked)
+static int prepare(const char *source, const char *options, char **expanded, char **asked,
+                   char why[KERNEL_WHY])
 {
-	char why[256];
-	int error = kernel_options_check(options, why, sizeof(why));
+	int error = kernel_options_check(options, why, KERNEL_WHY);
 
 	if (!error)
-		error = kernel_includes_expand(source, options, expanded, why, sizeof(why));
+		error = kernel_includes_expand(source, options, expanded, why, KERNEL_WHY);
 	if (!error) {
-		error = kernel_conditions_ask(*expanded, options, asked, why, sizeof(why));
+		error = kernel_conditions_ask(*expanded, options, asked, why, KERNEL_WHY);
 		if (error)
 			free(*expanded);
 	}
-	if (error)
-		heddle_explain("kernel %s is not analysed: %s", name,
-		               error == -ENOTSUP ? why : strerror(-error));
+	if (error && error != -ENOTSUP)
+		snprintf(why, KERNEL_WHY, "%s", strerror(-error));
 	return error;
 }
 
-int kernel_analyse_asks(const char *source, const char *name, const char *options, char **asked)
+int kernel_analyse_asks(const char *source, const char *options, char **asked, char why[KERNEL_WHY])
 {
 	char *expanded;
-	int error = prepare(source, name, options ? options : "", &expanded, asked);
+	int error = prepare(source, options ? options : "", &expanded, asked, why);
 
 	if (!error)
 		free(expanded);
 	return error;
 }
 
-int kernel_analyse(const char *source, const char *name, const char *options, const char *answers,
-                   struct index_kernel *kernel)
+/* The source behind the answers to what it asks. */
+static int answered(const char *source, const char *options, const char *answers, char **text,
+                    char why[KERNEL_WHY])
 {
-	char *expanded, *asked, *text = NULL;
-	int error;
+	char *expanded, *asked;
+	int error = prepare(source, options, &expanded, &asked, why);
 
-	options = options ? options : "";
-	error = prepare(source, name, options, &expanded, &asked);
 	if (error)
 		return error;
 	if (*asked && !answers) {
-		heddle_explain("kernel %s is not analysed: devices may compile different code, "
-		               "since its source asks whether %.*s is defined",
-		               name, (int)strcspn(asked, "\n"), asked);
+		snprintf(why, KERNEL_WHY,
+		         "devices may compile different code, since its source asks whether %.*s "
+		         "is defined",
+		         (int)strcspn(asked, "\n"), asked);
 		error = -ENOTSUP;
-	} else if (asprintf(&text, "%s%s%s", *asked ? answers : "", *asked ? "#line 1\n" : "",
+	} else if (asprintf(text, "%s%s%s", *asked ? answers : "", *asked ? "#line 1\n" : "",
 	                    expanded) < 0) {
+		snprintf(why, KERNEL_WHY, "%s", strerror(ENOMEM));
 		error = -ENOMEM;
-	} else {
-		error = make(text, name, options, kernel);
-		free(text);
 	}
 	free(expanded);
 	free(asked);
+	return error;
+}
+
+int kernel_analyse_list(const char *source, const char *options, const char *answers, char **names,
+                        char why[KERNEL_WHY])
+{
+	char *text;
+	int error;
+
+	options = options ? options : "";
+	error = answered(source, options, answers, &text, why);
+	if (error)
+		return error;
+	error = run_on(text, "-", options, names);
+	free(text);
+	if (error) {
+		free(*names);
+		return failed(error, "-", why);
+	}
+	return 0;
+}
+
+int kernel_analyse(const char *source, const char *name, const char *options, const char *answers,
+                   struct index_kernel *kernel, char why[KERNEL_WHY])
+{
+	char *text;
+	int error;
+
+	options = options ? options : "";
+	error = answered(source, options, answers, &text, why);
+	if (error)
+		return error;
+	error = make(text, name, options, kernel, why);
+	free(text);
 	return error;
 }

@@ -8,11 +8,24 @@
 
 #include "partition/kernel/access/index.h"
 
-/** Lists the names that a kernel's source asks of compilers (partition/kernel/access/conditions.h).
+/** Room for why a kernel is not analysed. */
+enum { KERNEL_WHY = 256 };
+
+/** Lists the names that a source asks of compilers (partition/kernel/access/conditions.h).
  * @param options as for clBuildProgram(); NULL: none
  * @param[out] asked each with a line's end behind it; to be freed
+ * @param[out] why set on errors: what follows "it is not analysed: "
  * @return 0; errors of kernel_analyse() */
-int kernel_analyse_asks(const char *source, const char *name, const char *options, char **asked);
+int kernel_analyse_asks(const char *source, const char *options, char **asked,
+                        char why[KERNEL_WHY]);
+
+/** Lists the kernels of a source.
+ * @param answers as for kernel_analyse()
+ * @param[out] names each with a line's end behind it; to be freed
+ * @param[out] why set on errors
+ * @return 0; errors of kernel_analyse() */
+int kernel_analyse_list(const char *source, const char *options, const char *answers, char **names,
+                        char why[KERNEL_WHY]);
 
 /** Describes a kernel of an OpenCL source. The description is stored beside the profiles
  * (heddle_profile_path()), by what the source and its included files, the name, the options and
@@ -20,14 +33,14 @@ int kernel_analyse_asks(const char *source, const char *name, const char *option
  * @param options as for clBuildProgram(); NULL: none
  * @param answers directives (#define, #undef) that say what a device's compiler defines the names
  * as that the source asks for, each on a line; NULL: nobody was asked
+ * @param[out] why set on errors: what follows "it is not analysed: "
  * @return 0; -ENOENT where heddle-analyse is not installed; -ENOTSUP where devices may compile
  * different code (partition/kernel/access/conditions.h, includes.h), or an option is not known
- * (kernel_options_check()); -EINVAL where it fails, after the compiler's messages; -ETIMEDOUT
- * where it takes longer than HEDDLE_ANALYSE_LIMIT, after a message; -EFBIG; -ENOMEM and errors of
- * reading and writing. A kernel without a description must not be split. HEDDLE_VERBOSE=2 prints
- * what was done. */
+ * (kernel_options_check()); -EINVAL where it fails, after the compiler's messages; -E2BIG where it
+ * is too large; -ETIMEDOUT where it takes longer than HEDDLE_ANALYSE_LIMIT; -EFBIG; -ENOMEM and
+ * errors of reading and writing. A kernel without a description must not be split. */
 int kernel_analyse(const char *source, const char *name, const char *options, const char *answers,
-                   struct index_kernel *kernel);
+                   struct index_kernel *kernel, char why[KERNEL_WHY]);
 
 /** Hashes texts to 128 bits, as 32 digits.
  * @param seed differs between purposes */

@@ -82,12 +82,18 @@ static bool not_negative(const struct affine_space *space, const struct affine *
 	return affine_bounds(space, a, &lo, &hi) && lo >= 0;
 }
 
-/* Whether two values that are not equal always were different. */
-static bool always_differ(const struct affine_space *space, const struct affine *difference)
+/* Of two values that are not equal. At an end of what their difference can be, that is a limit.
+ * @param less, more the difference and its negative */
+static bool unequal_apply(struct guards_space *behind, const struct affine_space *box,
+                          const struct affine *less, const struct affine *more)
 {
 	wide lo, hi;
 
-	return affine_bounds(space, difference, &lo, &hi) && (lo > 0 || hi < 0);
+	if (!affine_bounds(box, less, &lo, &hi))
+		return false;
+	if (lo > 0 || hi < 0)
+		return true;
+	return lo == 0 ? limit_add(behind, more, -1) : hi == 0 && limit_add(behind, less, -1);
 }
 
 /* An unsigned comparison is a signed one where neither side is negative. Of one below a
@@ -136,7 +142,7 @@ static bool guard_apply(const struct index_guard *guard, const struct affine *va
 		exact = limit_add(behind, &less, 0);
 		return limit_add(behind, &more, 0) && exact;
 	default:
-		return always_differ(box, &less);
+		return unequal_apply(behind, box, &less, &more);
 	}
 }
 
@@ -320,11 +326,13 @@ bool guards_terms(const struct affine *address, const struct affine_space *space
 	for (unsigned l = 0; behind && l < behind->nlimits; l++)
 		if (!limit_replace(behind, l, space, left, used, done, terms))
 			exact = false;
-	/* Items that do not pass leave gaps. */
-	if (address->solid && every && exact && !(behind && behind->nlimits)) {
-		terms->terms[terms->n++] = (struct guards_term){
-		    address->solid, 0, (address->hi - address->lo) / address->solid};
-		terms->hi = terms->lo;
+	/* Items that do not pass leave gaps in what all do together. */
+	if (address->nsteps && every && exact &&
+	    !(address->together && behind && behind->nlimits)) {
+		for (unsigned s = 0; s < address->nsteps; s++)
+			terms->terms[terms->n++] =
+			    (struct guards_term){address->steps[s].by, 0, address->steps[s].most};
+		terms->lo = terms->hi = affine_start(address);
 	}
 	for (int i = 0; i < 6; i++)
 		if (left[i])
@@ -361,7 +369,7 @@ static int term_least(const struct guards_terms *terms, const bool *done)
 
 bool guards_rows(const struct guards_terms *terms, wide *width, wide *pitch, wide *rows)
 {
-	bool done[7] = {false};
+	bool done[6 + AFFINE_MAXSTEPS] = {false};
 	int next;
 
 	*pitch = 0;

@@ -39,12 +39,12 @@ struct guards_terms {
 	unsigned n;
 	struct guards_term {
 		int64_t step, least, most;
-	} terms[7];
+	} terms[6 + AFFINE_MAXSTEPS];
 };
 
 /** Takes an address that is known apart.
  * @param behind guards; NULL: none
- * @param every whether all rounds of loops are made, so that solid values count as steps
+ * @param every whether all rounds of loops are made, so that their steps count
  * @return whether all sums of steps are addresses of work-items that pass the guards; if
  * not, they are more */
 bool guards_terms(const struct affine *address, const struct affine_space *space,

@@ -95,6 +95,25 @@ static bool rows_append(struct index_window *to, const struct index_window *wind
 	return true;
 }
 
+/* Makes rows of two pieces of the same size with a gap between. @return whether they are such */
+static bool rows_begin(struct index_window *to, const struct index_window *window)
+{
+	const struct index_window *low = to->first <= window->first ? to : window;
+	const struct index_window *high = low == to ? window : to;
+	size_t width = low->end - low->first;
+
+	if (to->pitch || window->pitch || high->end - high->first != width ||
+	    high->first <= low->end)
+		return false;
+	*to = (struct index_window){.first = low->first,
+	                            .end = high->end,
+	                            .pitch = high->first - low->first,
+	                            .width = width,
+	                            .known = to->known && window->known,
+	                            .dense = to->dense && window->dense};
+	return true;
+}
+
 /* Widens rows by what lies in the same rows. @return whether it does */
 static bool rows_widen(struct index_window *to, const struct index_window *window)
 {
@@ -133,7 +152,8 @@ static void window_add(struct index_window *to, struct index_window window)
 	if ((to->pitch && window.pitch && to->pitch == window.pitch && rows_widen(to, &window)) ||
 	    ((to->pitch || window.pitch) &&
 	     (!to->pitch || !window.pitch || to->pitch == window.pitch) &&
-	     rows_append(to, &window)))
+	     rows_append(to, &window)) ||
+	    rows_begin(to, &window))
 		return;
 	both.first = to->first < window.first ? to->first : window.first;
 	both.end = to->end > window.end ? to->end : window.end;
@@ -172,29 +192,53 @@ static bool same_guards(const struct index_access *a, const struct index_access 
 	       !memcmp(a->guards, b->guards, a->nguards * sizeof(a->guards[0]));
 }
 
+/* The window of an access in a box. */
+struct piece {
+	const struct index_access *access;
+	struct index_window window;
+};
+
+/* By arguments, then along the buffer: so pieces that touch are neighbours, and rows in order. */
+static int pieces_compare(const void *a, const void *b)
+{
+	const struct piece *one = a, *other = b;
+
+	if (one->access->argument != other->access->argument)
+		return one->access->argument - other->access->argument;
+	return (one->window.first > other->window.first) -
+	       (one->window.first < other->window.first);
+}
+
 /* The window of an access behind its guards; values are those behind them. */
-static void access_add(const struct evaluation *e, const struct index_access *access,
-                       const struct guards_space *behind, struct index_use *use)
+static void piece_make(const struct evaluation *e, const struct index_access *access,
+                       const struct guards_space *behind, struct piece *piece)
 {
 	struct guards_terms terms = {.n = 0};
-	struct index_window window;
 	bool exact = access->always;
 
 	if (access->node >= 0 && e->values[access->node].known)
 		exact = guards_terms(&e->values[access->node], &e->space, behind, access->every,
 		                     &terms) &&
 		        exact;
-	window = access_window(e, access, &terms, exact);
-	if (access->read)
-		window_add(&use->read, window);
-	if (access->write)
-		window_add(&use->write, window);
+	*piece = (struct piece){access, access_window(e, access, &terms, exact)};
 }
 
-/* Adds the uses of one box. The accesses of a box come together first, since stores to
- * neighbouring elements may be dense only together. */
-static void box_uses(struct evaluation *e, struct index_use *uses)
+static void piece_add(const struct piece *piece, struct index_use *uses)
 {
+	struct index_use *use = &uses[piece->access->argument];
+
+	if (piece->access->read)
+		window_add(&use->read, piece->window);
+	if (piece->access->write)
+		window_add(&use->write, piece->window);
+}
+
+/* The uses of one box. The accesses of a box come together first, since stores to
+ * neighbouring elements may be dense only together.
+ * @param pieces room for all accesses */
+static void box_uses(struct evaluation *e, struct piece *pieces, struct index_use *uses)
+{
+	unsigned npieces = 0;
 	const struct index_access *last = NULL;
 	struct affine_space box = e->space;
 	struct guards_space behind;
@@ -212,9 +256,17 @@ static void box_uses(struct evaluation *e, struct index_use *uses)
 				space_use(e, &behind.space);
 			last = access;
 		}
-		if (passed)
-			access_add(e, access, &behind, &uses[access->argument]);
+		if (!passed)
+			continue;
+		piece_make(e, access, &behind, &pieces[npieces]);
+		if (pieces[npieces].window.known)
+			npieces++;
+		else
+			piece_add(&pieces[npieces], uses); /* all of it, in any order */
 	}
+	qsort(pieces, npieces, sizeof(*pieces), pieces_compare);
+	for (unsigned p = 0; p < npieces; p++)
+		piece_add(&pieces[p], uses);
 }
 
 int index_uses(const struct index_kernel *kernel, const struct index_launch *launch, size_t from,
@@ -225,21 +277,25 @@ int index_uses(const struct index_kernel *kernel, const struct index_launch *lau
 	struct evaluation e = {.kernel = kernel, .launch = launch};
 	size_t size = (kernel->narguments + 1) * sizeof(*uses);
 	struct index_use *box = malloc(size);
+	struct piece *pieces = malloc((kernel->naccesses + 1) * sizeof(*pieces));
+	bool memory;
 
 	e.values = calloc(kernel->nnodes + 1, sizeof(*e.values));
+	memory = box && pieces && e.values;
 	memset(uses, 0, kernel->narguments * sizeof(*uses));
-	for (unsigned b = 0; box && e.values && b < nboxes; b++) {
+	for (unsigned b = 0; memory && b < nboxes; b++) {
 		memset(box, 0, size);
 		space_of_box(launch->range, &boxes[b], &e.space);
-		box_uses(&e, box);
+		box_uses(&e, pieces, box);
 		for (unsigned a = 0; a < kernel->narguments; a++) {
 			window_add(&uses[a].read, box[a].read);
 			window_add(&uses[a].write, box[a].write);
 		}
 	}
 	free(e.values);
+	free(pieces);
 	free(box);
-	return e.values && box ? 0 : -ENOMEM;
+	return memory ? 0 : -ENOMEM;
 }
 
 size_t index_alignment(const struct index_kernel *kernel, unsigned argument)

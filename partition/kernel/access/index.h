@@ -25,9 +25,10 @@
 
 /* What heddle-analyse writes and index_parse() reads. A description is lines of
  *
- *   heddle-index 6
+ *   heddle-index 7
  *   refuse REASON
  *   argument buffer | integer BITS | local | other      in order
+ *   field ARGUMENT OFFSET BYTES                         of an argument that is `other`
  *   node OPERATION BITS NUMBER...                       see below
  *   guard PREDICATE NODE NODE                           see enum index_predicate
  *   access ARGUMENT NODE BYTES read|write|update every|always|maybe ALIGNMENT GUARD...
@@ -40,13 +41,17 @@
  * every work-item for which all guards hold gets to the access, with the values that it compared.
  * `every`: it does so in each round of the loops whose counters are in the address, and these end
  * by their own tests alone. */
-#define INDEX_VERSION 6
+#define INDEX_VERSION 7
+
+/** The exit status of heddle-analyse where a kernel is too large to describe. */
+#define INDEX_TOO_LARGE 5
 
 /* OPERATION(identifier, text, numbers) */
 #define INDEX_OPERATIONS(OPERATION)                                                                \
 	OPERATION(UNKNOWN, "unknown", "")                                                          \
 	OPERATION(CONSTANT, "constant", "v")                                                       \
 	OPERATION(ARGUMENT, "argument", "v")                                                       \
+	OPERATION(FIELD, "field", "v")   /* from 0 on */                                           \
 	OPERATION(GROUP, "group", "v")   /* dimension */                                           \
 	OPERATION(ITEM, "item", "v")     /* dimension */                                           \
 	OPERATION(GROUPS, "groups", "v") /* dimension */                                           \
@@ -72,7 +77,7 @@
 	OPERATION(EXTEND, "extend", "n")      /* of so many bits, as unsigned */                   \
 	OPERATION(IN_BOUNDS, "inbounds", "n") /* of 32, perhaps 2^32 more, in an address */        \
 	OPERATION(TRIPS, "trips", "nnnpa")    /* start, step, bound */                             \
-	OPERATION(LOOP, "loop", "nnn")        /* start, step, trips */
+	OPERATION(LOOP, "loop", "nnn")        /* start, step, trips: one node for each loop */
 
 enum index_op {
 #define OPERATION(id, text, numbers) INDEX_##id,
@@ -93,7 +98,7 @@ enum index_predicate {
 	INDEX_ULE,
 	INDEX_UGT,
 	INDEX_UGE,
-	INDEX_EQ, /* of guards */
+	INDEX_EQ,
 	INDEX_NPREDICATES
 };
 
@@ -111,6 +116,18 @@ struct index_argument {
 	enum index_kind kind;
 	unsigned bits; /**< of an integer */
 };
+
+/** An integer in an argument: in a structure or a vector that is given by value. */
+struct index_field {
+	unsigned argument, offset, bytes;
+};
+
+/** Fields of all arguments of a kernel. */
+#define INDEX_MAXFIELDS 24
+
+/** What a field is, sign extended.
+ * @param value the argument's bytes */
+int64_t index_field_value(const struct index_field *field, const void *value);
 
 /** One operation; operands are numbers of earlier ones. */
 struct index_node {
@@ -149,8 +166,9 @@ size_t index_alignment(const struct index_kernel *kernel, unsigned argument);
 /** A kernel's description. */
 struct index_kernel {
 	char *refusal; /**< why it must run on one device, or NULL */
-	unsigned narguments, nnodes, naccesses, nguards;
+	unsigned narguments, nfields, nnodes, naccesses, nguards;
 	struct index_argument *arguments;
+	struct index_field *fields;
 	struct index_node *nodes;
 	struct index_access *accesses;
 	struct index_guard *guards;
@@ -172,7 +190,7 @@ bool index_same(const struct index_kernel *a, const struct index_kernel *b);
 /** A launch: one entry for each argument of the kernel. */
 struct index_launch {
 	const struct ndrange *range;
-	const int64_t *integers; /**< values, sign extended; of integer arguments */
+	const int64_t *integers; /**< values, sign extended, of integer arguments; then of fields */
 	const size_t *bytes;     /**< sizes; of buffers */
 };
 

@@ -63,12 +63,50 @@ static int argument_read(struct index_kernel *kernel, const char *text)
 	return 0;
 }
 
+static int field_read(struct index_kernel *kernel, const char *text)
+{
+	struct index_field *field = ENTRY_ADD(kernel->fields, kernel->nfields);
+
+	if (!field)
+		return -ENOMEM;
+	if (sscanf(text, "%u %u %u", &field->argument, &field->offset, &field->bytes) != 3 ||
+	    kernel->nfields > INDEX_MAXFIELDS || field->argument >= kernel->narguments ||
+	    kernel->arguments[field->argument].kind != INDEX_OTHER || field->offset > 65536 ||
+	    (field->bytes != 1 && field->bytes != 2 && field->bytes != 4 && field->bytes != 8))
+		return -EINVAL;
+	return 0;
+}
+
+int64_t index_field_value(const struct index_field *field, const void *value)
+{
+	const char *at = (const char *)value + field->offset;
+	int64_t whole;
+	int32_t word;
+	int16_t half;
+
+	switch (field->bytes) {
+	case 8:
+		memcpy(&whole, at, sizeof(whole));
+		return whole;
+	case 4:
+		memcpy(&word, at, sizeof(word));
+		return word;
+	case 2:
+		memcpy(&half, at, sizeof(half));
+		return half;
+	default:
+		return *(const signed char *)at;
+	}
+}
+
 static bool value_valid(const struct index_kernel *kernel, const struct index_node *node)
 {
 	switch (node->op) {
 	case INDEX_ARGUMENT:
 		return node->value >= 0 && node->value < kernel->narguments &&
 		       kernel->arguments[node->value].kind == INDEX_INTEGER;
+	case INDEX_FIELD:
+		return node->value >= 0 && node->value < kernel->nfields;
 	case INDEX_GROUP:
 	case INDEX_ITEM:
 	case INDEX_GROUPS:
@@ -207,6 +245,8 @@ static int line_read(struct index_kernel *kernel, char *line, unsigned number)
 	}
 	if (!strcmp(line, "argument"))
 		return argument_read(kernel, rest);
+	if (!strcmp(line, "field"))
+		return field_read(kernel, rest);
 	if (!strcmp(line, "node"))
 		return node_read(kernel, rest);
 	if (!strcmp(line, "guard"))
@@ -267,6 +307,7 @@ void index_free(struct index_kernel *kernel)
 {
 	free(kernel->refusal);
 	free(kernel->arguments);
+	free(kernel->fields);
 	free(kernel->nodes);
 	free(kernel->accesses);
 	free(kernel->guards);
@@ -287,6 +328,6 @@ bool index_same(const struct index_kernel *a, const struct index_kernel *b)
 	const char *why = a->refusal ? a->refusal : "", *other = b->refusal ? b->refusal : "";
 
 	return !strcmp(why, other) && SAME_ENTRIES(a, b, arguments, narguments) &&
-	       SAME_ENTRIES(a, b, nodes, nnodes) && SAME_ENTRIES(a, b, accesses, naccesses) &&
-	       SAME_ENTRIES(a, b, guards, nguards);
+	       SAME_ENTRIES(a, b, fields, nfields) && SAME_ENTRIES(a, b, nodes, nnodes) &&
+	       SAME_ENTRIES(a, b, accesses, naccesses) && SAME_ENTRIES(a, b, guards, nguards);
 }

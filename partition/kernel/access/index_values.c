@@ -72,8 +72,22 @@ static bool ends(const struct evaluation *e, const struct index_node *node, int 
 	                : lo - beyond >= least && from - first >= least;
 }
 
-/* How often at most a loop goes back, from 0, as a range. It counts from `initial` by
- * `step` and goes on while the count, before or after its step, compares to `bound`. */
+/* Rounds, from none to a number, as a step where each item makes as many of them. */
+static struct affine rounds_make(const struct evaluation *e, const struct index_node *node,
+                                 wide most, bool all)
+{
+	struct affine rounds = affine_range(0, most);
+
+	if (rounds.known && all && most) {
+		rounds.nsteps = 1;
+		rounds.steps[0] = (struct affine_step){1, most, (int)(node - e->kernel->nodes)};
+	}
+	return rounds;
+}
+
+/* How often at most a loop goes back, from 0, as a range, and as a step where it is the same for
+ * all. It counts from `initial` by `step` and goes on while the count, before or after its step,
+ * compares to `bound`. */
 static struct affine trips(const struct evaluation *e, const struct index_node *node)
 {
 	struct affine initial = value_of(e, node, 0), step = value_of(e, node, 1);
@@ -90,6 +104,12 @@ static struct affine trips(const struct evaluation *e, const struct index_node *
 	distance = affine_scale(affine_add(bound, initial, -1), sign);
 	if (!affine_bounds(&e->space, &distance, &lo, &hi))
 		return affine_unknown();
+	if (node->predicate == INDEX_EQ) {
+		/* It goes on once at most, since a step leaves the bound. */
+		wide now = node->after ? by : 0;
+
+		return rounds_make(e, node, lo <= now && hi >= now, lo == hi);
+	}
 	if (node->predicate == INDEX_NE) {
 		/* Counting that steps over its bound has no end that is known. */
 		if (lo < (node->after ? 1 : 0) || (by != 1 && (lo != hi || hi % by)))
@@ -108,7 +128,7 @@ static struct affine trips(const struct evaluation *e, const struct index_node *
 	/* Largest j with j * by < distance, or <=; that many times it goes back. */
 	most = equal ? hi : hi - 1;
 	count = most < 0 ? 0 : most / by + (node->after ? 0 : 1);
-	return affine_range(0, count);
+	return rounds_make(e, node, count, lo == hi);
 }
 
 /* A value with what its items add made part of its interval. */
@@ -172,7 +192,11 @@ static struct affine counter(const struct evaluation *e, const struct index_node
 	    hi > (wide)folded.c + folded.hi || (!all && hi == (wide)folded.c + folded.hi))
 		return value;
 	memcpy(between.k, initial.k, sizeof(between.k));
-	between.solid = all;
+	if (all && hi > lo) {
+		between.nsteps = 1;
+		between.together = true;
+		between.steps[0] = (struct affine_step){1, hi - lo, -1};
+	}
 	return between;
 }
 
@@ -185,7 +209,7 @@ static struct affine loop(const struct evaluation *e, const struct index_node *n
 	if (!affine_single(&step))
 		return affine_unknown();
 	value = affine_add(initial, affine_scale(count, step.c), 1);
-	if (value.known && trips->op == INDEX_TRIPS && step.c > 0 &&
+	if (value.known && !count.nsteps && trips->op == INDEX_TRIPS && step.c > 0 &&
 	    trips->operands[0] == node->operands[0] && trips->operands[1] == node->operands[1])
 		value = counter(e, trips, value);
 	return affine_fit(&e->space, value, node->bits, false);
@@ -308,6 +332,8 @@ static struct affine leaf(const struct evaluation *e, const struct index_node *n
 		return affine_constant(node->value);
 	case INDEX_ARGUMENT:
 		return affine_constant(e->launch->integers[node->value]);
+	case INDEX_FIELD:
+		return affine_constant(e->launch->integers[e->kernel->narguments + node->value]);
 	case INDEX_GROUP:
 		return number(node->value);
 	case INDEX_ITEM:

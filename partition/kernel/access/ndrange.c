@@ -142,35 +142,42 @@ bool ndrange_offset_small(const struct ndrange *range)
 	return true;
 }
 
+/* OpenCL C 1.0 and 1.1 have no `static`. Nor may they define __OPENCL_C_VERSION__. */
+static const char static_prologue[] = "#if __OPENCL_C_VERSION__ >= 120\n"
+                                      "#define HEDDLE_STATIC static inline\n"
+                                      "#else\n"
+                                      "#define HEDDLE_STATIC\n"
+                                      "#endif\n";
+
 /* The prologue reads the offsets from ids. PoCL is wrong about get_global_offset(): it compiles
  * variants of a kernel that assume it to be small. */
-static const char flat_prologue[] = "static inline size_t heddle_flat(void)\n"
+static const char flat_prologue[] = "HEDDLE_STATIC size_t heddle_flat(void)\n"
                                     "{\n"
                                     "	return get_global_id(0) - get_local_id(0) -\n"
                                     "	       get_group_id(0) * (get_local_size(0) - 1);\n"
                                     "}\n";
 
-static const char row_prologue[] = "static inline size_t heddle_num_groups(uint d)\n"
+static const char row_prologue[] = "HEDDLE_STATIC size_t heddle_num_groups(uint d)\n"
                                    "{\n"
                                    "	return d == 0 ? get_global_id(1) - get_local_id(1) : 1;\n"
                                    "}\n"
-                                   "static inline size_t heddle_group_id(uint d)\n"
+                                   "HEDDLE_STATIC size_t heddle_group_id(uint d)\n"
                                    "{\n"
                                    "	return d == 0 ? heddle_flat() : 0;\n"
                                    "}\n"
-                                   "static inline size_t heddle_global_offset(uint d)\n"
+                                   "HEDDLE_STATIC size_t heddle_global_offset(uint d)\n"
                                    "{\n"
                                    "	return d == 0 ? get_global_id(2) - get_local_id(2) : 0;\n"
                                    "}\n";
 
 static const char rows_prologue[] =
-    "static inline size_t heddle_num_groups(uint d)\n"
+    "HEDDLE_STATIC size_t heddle_num_groups(uint d)\n"
     "{\n"
     "	size_t packed = get_global_id(2) - get_local_id(2);\n"
     "	return d == 0 ? get_global_id(1) - get_local_id(1)\n"
     "	     : d == 1 ? packed & 32767 : d == 2 ? packed >> 15 : 1;\n"
     "}\n"
-    "static inline size_t heddle_group_id(uint d)\n"
+    "HEDDLE_STATIC size_t heddle_group_id(uint d)\n"
     "{\n"
     "	size_t row = heddle_flat() / heddle_num_groups(0);\n"
     "	return d == 0 ? heddle_flat() % heddle_num_groups(0)\n"
@@ -179,25 +186,25 @@ static const char rows_prologue[] =
     "}\n";
 
 static const char boxes_prologue[] =
-    "static inline size_t heddle_num_groups(uint d)\n"
+    "HEDDLE_STATIC size_t heddle_num_groups(uint d)\n"
     "{\n"
     "	return d == 0 ? (size_t)HEDDLE_GROUPS_0 : d == 1 ? (size_t)HEDDLE_GROUPS_1\n"
     "	     : d == 2 ? (size_t)HEDDLE_GROUPS_2 : 1;\n"
     "}\n"
-    "static inline size_t heddle_group_id(uint d)\n"
+    "HEDDLE_STATIC size_t heddle_group_id(uint d)\n"
     "{\n"
     "	return get_global_id(d) / get_local_size(d);\n"
     "}\n";
 
 static const char offset_prologue[] =
-    "static inline size_t heddle_global_offset(uint d)\n"
+    "HEDDLE_STATIC size_t heddle_global_offset(uint d)\n"
     "{\n"
     "	return d == 0 ? (size_t)HEDDLE_OFFSET_0 : d == 1 ? (size_t)HEDDLE_OFFSET_1\n"
     "	     : d == 2 ? (size_t)HEDDLE_OFFSET_2 : 0;\n"
     "}\n";
 
 static const char exit_prologue[] =
-    "static inline int heddle_skips(ulong first, ulong last)\n"
+    "HEDDLE_STATIC int heddle_skips(ulong first, ulong last)\n"
     "{\n"
     "	size_t row = get_group_id(2) * get_num_groups(1) + get_group_id(1);\n"
     "	size_t flat = row * get_num_groups(0) + get_group_id(0);\n"
@@ -206,12 +213,12 @@ static const char exit_prologue[] =
     "#line 1\n";
 
 static const char common_prologue[] =
-    "static inline size_t heddle_global_id(uint d)\n"
+    "HEDDLE_STATIC size_t heddle_global_id(uint d)\n"
     "{\n"
     "	return heddle_group_id(d) * get_local_size(d) + get_local_id(d) +\n"
     "	       heddle_global_offset(d);\n"
     "}\n"
-    "static inline size_t heddle_global_size(uint d)\n"
+    "HEDDLE_STATIC size_t heddle_global_size(uint d)\n"
     "{\n"
     "	return heddle_num_groups(d) * get_local_size(d);\n"
     "}\n" NDRANGE_ANSWERS "#line 1\n";
@@ -251,6 +258,8 @@ char *ndrange_prologue(const struct ndrange *range, enum ndrange_way way)
 
 	if (!out)
 		return NULL;
+	if (way != NDRANGE_WHOLE)
+		fputs(static_prologue, out);
 	if (way == NDRANGE_EXIT)
 		fputs(exit_prologue, out);
 	else if (way != NDRANGE_WHOLE)

@@ -148,7 +148,29 @@ int kernel_arguments_take(struct heddle_kernel_request *request, const struct he
 	return status ? status : aliases_find(request);
 }
 
-int kernel_arguments_compare(const struct heddle_kernel_request *request)
+/* Takes the integers in structures and vectors, for which there is room behind all arguments. */
+static int fields_take(struct heddle_kernel_request *request)
+{
+	const struct index_kernel *index = &request->kernel->index;
+
+	for (unsigned f = 0; f < index->nfields; f++) {
+		const struct index_field *field = &index->fields[f];
+		const struct heddle_kernel_argument *argument =
+		    &request->given.arguments[field->argument];
+
+		if (argument->bytes < field->offset + field->bytes)
+			return heddle_refuse(-EINVAL,
+			                     "kernel %s: argument %u has %zu bytes, and the kernel "
+			                     "reads %u at %u",
+			                     request->given.name, field->argument + 1,
+			                     argument->bytes, field->bytes, field->offset);
+		request->integers[index->narguments + f] =
+		    index_field_value(field, argument->pointer);
+	}
+	return 0;
+}
+
+int kernel_arguments_compare(struct heddle_kernel_request *request)
 {
 	const struct index_kernel *index = &request->kernel->index;
 	unsigned n = request->given.narguments;
@@ -172,7 +194,7 @@ int kernel_arguments_compare(const struct heddle_kernel_request *request)
 			                     "the kernel takes",
 			                     request->given.name, a + 1);
 	}
-	return 0;
+	return fields_take(request);
 }
 
 #endif

@@ -235,9 +235,9 @@ static int refusal_set(struct kernel *kernel, const char *reason)
 	return kernel->index.refusal ? 0 : -ENOMEM;
 }
 
-/* Asks a device's compiler for names. @return 0; errors after a message */
+/* Asks a device's compiler for names. */
 static int device_answers(const struct kernel *kernel, unsigned d, const char *names,
-                          char **answers)
+                          char **answers, char why[KERNEL_WHY])
 {
 	cl_device_id id;
 	int error;
@@ -245,34 +245,37 @@ static int device_answers(const struct kernel *kernel, unsigned d, const char *n
 	starpu_opencl_get_device(starpu_worker_get_devid(kernel->devices[d].worker), &id);
 	error = kernel_answers_ask(id, kernel->options, names, answers);
 	if (error)
-		heddle_explain("kernel %s is not analysed: %s does not tell how its compiler "
-		               "defines the names that the source asks for: %s",
-		               kernel->name, kernel->devices[d].title, strerror(-error));
+		snprintf(why, KERNEL_WHY,
+		         "%s does not tell how its compiler defines the names that the source asks "
+		         "for: %s",
+		         kernel->devices[d].title, strerror(-error));
 	return error;
 }
 
 /* Analyses a kernel by a device's answers, and compares with what those before it compile.
  * @param[in,out] answers those of the device before; NULL: it is the first */
-static int analyse_for(struct kernel *kernel, unsigned d, const char *names, char **answers)
+static int analyse_for(struct kernel *kernel, unsigned d, const char *names, char **answers,
+                       char why[KERNEL_WHY])
 {
 	struct index_kernel index = {0};
 	char *own;
-	int error = device_answers(kernel, d, names, &own);
+	int error = device_answers(kernel, d, names, &own, why);
 
 	if (error)
 		return error;
 	if (*answers && strcmp(*answers, own)) {
-		error = kernel_analyse(kernel->source, kernel->name, kernel->options, own, &index);
+		error =
+		    kernel_analyse(kernel->source, kernel->name, kernel->options, own, &index, why);
 		if (!error && !index_same(&index, &kernel->index)) {
 			error = -ENOTSUP;
-			heddle_explain("kernel %s is not analysed: %s compiles code with other "
-			               "accesses to its buffers",
-			               kernel->name, kernel->devices[d].title);
+			snprintf(why, KERNEL_WHY,
+			         "%s compiles code with other accesses to its buffers",
+			         kernel->devices[d].title);
 		}
 		index_free(&index);
 	} else if (!*answers) {
 		error = kernel_analyse(kernel->source, kernel->name, kernel->options, own,
-		                       &kernel->index);
+		                       &kernel->index, why);
 	}
 	free(*answers);
 	*answers = own;
@@ -281,18 +284,18 @@ static int analyse_for(struct kernel *kernel, unsigned d, const char *names, cha
 
 /* Describes a kernel. Where its source asks for what compilers define, it is analysed for each
  * set of answers that the devices have. */
-static int analyse(struct kernel *kernel)
+static int analyse(struct kernel *kernel, char why[KERNEL_WHY])
 {
 	char *names, *answers = NULL;
-	int error = kernel_analyse_asks(kernel->source, kernel->name, kernel->options, &names);
+	int error = kernel_analyse_asks(kernel->source, kernel->options, &names, why);
 
 	if (error)
 		return error;
 	if (!*names)
 		error = kernel_analyse(kernel->source, kernel->name, kernel->options, NULL,
-		                       &kernel->index);
+		                       &kernel->index, why);
 	for (unsigned d = 0; *names && d < kernel->ndevices && !error; d++)
-		error = analyse_for(kernel, d, names, &answers);
+		error = analyse_for(kernel, d, names, &answers, why);
 	free(answers);
 	free(names);
 	if (error)
@@ -302,18 +305,21 @@ static int analyse(struct kernel *kernel)
 
 static int description_make(const struct heddle_kernel *given, struct kernel *kernel)
 {
+	static const char begin[] = "it is not analysed: ";
 	enum index_kind kinds[HEDDLE_KERNEL_MAXARGUMENTS];
-	int error = analyse(kernel);
+	char why[sizeof(begin) + KERNEL_WHY];
+	int error = analyse(kernel, strcpy(why, begin) + strlen(begin));
 
 	if (!error)
 		return 0;
+	heddle_explain("kernel %s is not analysed: %s", kernel->name, why + strlen(begin));
 	for (unsigned a = 0; a < given->narguments; a++)
 		kinds[a] = given->arguments[a].type == HEDDLE_KERNEL_LOCAL   ? INDEX_LOCAL
 		           : given->arguments[a].type == HEDDLE_KERNEL_VALUE ? INDEX_OTHER
 		                                                             : INDEX_BUFFER;
 	error = index_unknown(given->narguments, kinds, &kernel->index);
 	/* Nothing is known of atomic operations either. */
-	return error ? error : refusal_set(kernel, "it is not analysed");
+	return error ? error : refusal_set(kernel, why);
 }
 
 /* A size_t of other bits overflows elsewhere. */

@@ -26,6 +26,9 @@
 
 struct device_memory;
 
+/** Integers of a launch: of its arguments, and of fields of these. */
+#define KERNEL_MAXINTEGERS (HEDDLE_KERNEL_MAXARGUMENTS + INDEX_MAXFIELDS)
+
 /** A worker, as one kernel knows it. Who has claimed the device alone touches `memory`: the
  * worker's thread, or one that launches directly. The kernel's mutex guards the rest. */
 struct kernel_device {
@@ -60,7 +63,7 @@ struct shape {
 	/* What the groups touch, if the integers and the offset are these. */
 	bool known;
 	size_t offset[3];
-	int64_t integers[HEDDLE_KERNEL_MAXARGUMENTS];
+	int64_t integers[KERNEL_MAXINTEGERS];
 	struct split_bytes in, out, merge;
 	struct index_use whole[HEDDLE_KERNEL_MAXARGUMENTS], half[HEDDLE_KERNEL_MAXARGUMENTS];
 	struct bandit arms;   /* who computes */

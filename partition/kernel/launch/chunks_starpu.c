@@ -25,7 +25,7 @@ struct chunks_plan {
 	unsigned n, explained;
 	struct ndrange range;
 	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS];
-	int64_t integers[HEDDLE_KERNEL_MAXARGUMENTS];
+	int64_t integers[KERNEL_MAXINTEGERS];
 	enum starpu_data_access_mode modes[HEDDLE_KERNEL_MAXARGUMENTS];
 	size_t cuts[KERNEL_CHUNKS_MOST + 1];
 	struct kernel_span send[KERNEL_CHUNKS_MOST][HEDDLE_KERNEL_MAXARGUMENTS];
@@ -48,7 +48,8 @@ static bool plan_serves(const struct chunks_plan *plan, const struct part *part)
 	       !memcmp(plan->range.local, request->range.local, sizeof(plan->range.local)) &&
 	       !memcmp(plan->range.offset, request->range.offset, sizeof(plan->range.offset)) &&
 	       !memcmp(plan->bytes, request->bytes, n * sizeof(*plan->bytes)) &&
-	       !memcmp(plan->integers, request->integers, n * sizeof(*plan->integers));
+	       !memcmp(plan->integers, request->integers,
+	               kernel_integers(request) * sizeof(*plan->integers));
 }
 
 static bool chunk_fits(const struct heddle_kernel_request *request, const struct index_use *uses,
@@ -75,7 +76,7 @@ static void plan_make(struct chunks_plan *plan, const struct part *part)
 	plan->range = request->range;
 	memcpy(plan->bytes, request->bytes, request->given.narguments * sizeof(*plan->bytes));
 	memcpy(plan->integers, request->integers,
-	       request->given.narguments * sizeof(*plan->integers));
+	       kernel_integers(request) * sizeof(*plan->integers));
 	for (unsigned a = 0; a < request->given.narguments; a++)
 		plan->modes[a] = request->given.arguments[a].mode;
 	for (unsigned i = 0; i < plan->n; i++)

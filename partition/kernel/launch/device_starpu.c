@@ -55,6 +55,10 @@ static void thread_free(void)
 enum { PROFILED, DIRECT, DIRECT_SECOND, DIRECT_PROFILED, NQUEUES };
 static cl_command_queue queues[STARPU_MAXOPENCLDEVS][NQUEUES];
 static starpu_pthread_mutex_t queues_mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
+/* Where commands run in the thread that enqueues them (PoCL's device "basic", 3.1), two threads
+ * that enqueue to one device at once may wait for each other for ever. */
+static starpu_pthread_mutex_t enqueue_mutex[STARPU_MAXOPENCLDEVS] = {
+    [0 ... STARPU_MAXOPENCLDEVS - 1] = STARPU_PTHREAD_MUTEX_INITIALIZER};
 
 static int queue_get(struct part *part, int which, cl_command_queue *queue)
 {
@@ -273,6 +277,17 @@ static int steps_enqueue(struct part *part)
 	return status;
 }
 
+/* While no other thread enqueues to the device. */
+static int steps_enqueue_alone(struct part *part)
+{
+	int device = starpu_worker_get_devid(part->device->worker), status;
+
+	starpu_pthread_mutex_lock(&enqueue_mutex[device]);
+	status = steps_enqueue(part);
+	starpu_pthread_mutex_unlock(&enqueue_mutex[device]);
+	return status;
+}
+
 int kernel_device_begin(struct part *part, cl_command_queue *queue)
 {
 	struct device_memory *memory = part->device->memory;
@@ -297,7 +312,7 @@ int kernel_device_begin(struct part *part, cl_command_queue *queue)
 	}
 	if (status)
 		return status;
-	return part->chunks > 1 ? kernel_chunks_begin(part) : steps_enqueue(part);
+	return part->chunks > 1 ? kernel_chunks_begin(part) : steps_enqueue_alone(part);
 }
 
 /* A part that failed is waited for as well: transfers under way use the copies. */

@@ -494,7 +494,7 @@ int heddle_kernel_wait(struct heddle_kernel_request *request, struct heddle_kern
 			                   request->kernel->poll_us);
 	}
 	control_wait(&request->control);
-	status = request->status;
+	status = control_failed(&request->control, request->status);
 	if (stats)
 		memcpy(stats, &request->stats,
 		       offsetof(struct heddle_kernel_stats, workers) +

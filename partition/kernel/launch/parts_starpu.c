@@ -195,6 +195,8 @@ static void part_run(struct part *part)
 		part->status = profile_run(part);
 	else
 		part->status = part_compute(part);
+	if (part->status)
+		control_say(&part->request->control);
 	if (!part->status && !part->dry && !part->unprofiled)
 		part_learn(part);
 }
@@ -301,10 +303,12 @@ static void part_over(struct part *part, int status, bool waited)
 
 	status = kernel_device_end(part, status, waited);
 	kernel_device_leave(kernel, part->device);
-	if (status)
+	if (status) {
+		control_say(&part->request->control);
 		part_retry(part, status);
-	else
+	} else {
 		part_end(part);
+	}
 }
 
 /* Both the thread that waits and OpenCL call this. The first one ends the part. */

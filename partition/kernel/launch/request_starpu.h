@@ -73,8 +73,8 @@ struct heddle_kernel_request {
 	union {
 		int64_t integer;
 		cl_int4 vector;
-	} values[HEDDLE_KERNEL_MAXARGUMENTS]; /* those that fit, aligned for any type */
-	int64_t integers[HEDDLE_KERNEL_MAXARGUMENTS];
+	} values[HEDDLE_KERNEL_MAXARGUMENTS];     /* those that fit, aligned for any type */
+	int64_t integers[KERNEL_MAXINTEGERS];     /* of arguments, then of their fields */
 	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS]; /* of buffers; 0 */
 	int same[HEDDLE_KERNEL_MAXARGUMENTS];     /* first argument with the same buffer */
 	/* Data that stays on devices, and writes of it by others when this was submitted. */
@@ -92,6 +92,11 @@ struct heddle_kernel_request {
 static inline bool kernel_in_blocks(const struct heddle_kernel_request *request)
 {
 	return request->strategy && !request->aliased && !request->kernel->index.refusal;
+}
+
+static inline unsigned kernel_integers(const struct heddle_kernel_request *request)
+{
+	return request->given.narguments + request->kernel->index.nfields;
 }
 
 static inline bool kernel_is_buffer(const struct heddle_kernel_argument *argument)
@@ -117,7 +122,7 @@ int kernel_arguments_take(struct heddle_kernel_request *request, const struct he
 /** Frees what was copied, also of a request where that failed. */
 void kernel_arguments_free(struct heddle_kernel_request *request);
 /** Compares what is given with what the kernel takes. @return 0; -EINVAL after a message */
-int kernel_arguments_compare(const struct heddle_kernel_request *request);
+int kernel_arguments_compare(struct heddle_kernel_request *request);
 
 /* ---- shapes_starpu.c ---- */
 

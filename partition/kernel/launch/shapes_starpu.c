@@ -252,7 +252,9 @@ static bool integers_same(const struct heddle_kernel_request *request)
 		if (index->arguments[a].kind == INDEX_INTEGER &&
 		    request->shape->integers[a] != request->integers[a])
 			return false;
-	return true;
+	return !memcmp(request->shape->integers + index->narguments,
+	               request->integers + index->narguments,
+	               index->nfields * sizeof(*request->integers));
 }
 
 int kernel_shape_prepare(struct heddle_kernel_request *request)
@@ -269,7 +271,7 @@ int kernel_shape_prepare(struct heddle_kernel_request *request)
 	    kernel_uses(request, 0, half, shape->half))
 		return -ENOMEM;
 	memcpy(shape->integers, request->integers,
-	       request->given.narguments * sizeof(*shape->integers));
+	       kernel_integers(request) * sizeof(*shape->integers));
 	memcpy(shape->offset, request->range.offset, sizeof(shape->offset));
 	all = crossing_of(request, shape->whole);
 	part = crossing_of(request, shape->half);

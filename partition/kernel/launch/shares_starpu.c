@@ -379,6 +379,17 @@ static struct kernel_device *device_settled(struct heddle_kernel_request *reques
 	return &request->kernel->devices[arm];
 }
 
+/* No device is left. Those that failed in this launch have said why. */
+static int no_device(struct heddle_kernel_request *request)
+{
+	if (request->error)
+		return request->error;
+	heddle_refuse(-EIO, "kernel %s: every device has failed at it before",
+	              request->kernel->name);
+	control_say(&request->control);
+	return -EIO;
+}
+
 /* The kernel's mutex is held. */
 static int sharing_decide(struct heddle_kernel_request *request, struct sharing *sharing)
 {
@@ -387,7 +398,7 @@ static int sharing_decide(struct heddle_kernel_request *request, struct sharing 
 
 	sharing_make(request, sharing);
 	if (!sharing->problem.ndevices)
-		return request->error ? request->error : -EIO;
+		return no_device(request);
 	if (single || request->method == SPLIT_HEDDLE)
 		arm_choose(request, sharing, !single);
 	else

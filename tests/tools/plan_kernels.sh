@@ -1,0 +1,52 @@
+#!/bin/sh
+# heddle plan kernels: what it says of kernels, and to bad input.
+. "$top_srcdir/tests/tools/common.sh"
+heddle=$top_builddir/bin/heddle
+[ -x "$top_builddir/bin/heddle-analyse" ] || exit 77
+HEDDLE_PROFILE_DIR=$work
+export HEDDLE_PROFILE_DIR
+
+# expect_kernels STATUS PATTERN ARGUMENT...: of `heddle plan kernels`.
+expect_kernels() {
+	status=$1 pattern=$2
+	shift 2
+	expect "$status" "$pattern" "$heddle" plan kernels "$@"
+}
+
+cat >"$work/a.cl" <<'EOF'
+#include "real.h"
+#if __OPENCL_VERSION__ >= 110 && defined(cl_khr_fp64) && !defined(cl_nv_compiler_options)
+kernel void all(global real *x) { x[get_global_id(0)] = 1; }
+#endif
+kernel void some(global real *x) { if (x[get_global_id(0)] > 0) x[get_global_id(0)] = 1; }
+kernel void gaps(global real *x) { x[get_global_id(0) % 100 * 3] = 1; }
+kernel void anywhere(global real *x, global int *y) { x[y[get_global_id(0)]] = 1; }
+kernel void counts(global int *x) { atomic_inc(x); }
+kernel void tile(global real *x, int n)
+{
+	for (int i = 0; i < 4; i++)
+		x[(get_global_id(1) * 4 + i) * n + get_global_id(0)] = SIZE;
+}
+EOF
+mkdir "$work/headers"
+echo 'typedef float real;' >"$work/headers/real.h"
+set -- -I "$work/headers" -D SIZE=4 "$work/a.cl"
+expect_kernels 0 'a.cl: all: complete$' "$@"
+expect_kernels 0 'a.cl: some: known: a condition on data' "$@"
+expect_kernels 0 'a.cl: gaps: known: .* gaps' "$@"
+expect_kernels 0 'a.cl: anywhere: unknown: ' "$@"
+expect_kernels 0 'a.cl: counts: one device: it has atomic' "$@"
+expect_kernels 0 'a.cl: tile: complete$' "$@"
+expect_kernels 0 '^6 kernels: 5 can be split; writes known of 4, complete of 2$' "$@"
+expect_kernels 0 '^ *1  it has atomic' "$@"
+expect_kernels 0 'a.cl: tile: complete' -g 512,64 -l 64 -i 512 -o '-cl-mad-enable' "$@"
+
+expect_kernels 2 'which sources' -D SIZE=4
+expect_kernels 2 'no size' --global 0 "$@"
+expect_kernels 2 'no size' --local 1,2,3,4 "$@"
+expect_kernels 2 'no number' --integer x "$@"
+expect_kernels 2 'No such file' "$work/none.cl"
+expect_kernels 2 'not analysed: it does not compile' -I "$work/headers" "$work/a.cl"
+expect_kernels 2 'not analysed: it includes a file' "$work/a.cl"
+expect_kernels 2 'NDRange: 100 work-items' -g 100 "$@"
+[ "$failures" = 0 ]
