@@ -257,6 +257,7 @@ static cl_int CL_API_CALL queue_release_call(cl_command_queue id)
 
 	if (!queue)
 		return real->clReleaseCommandQueue(id);
+	real->clFlush(queue->home);
 	queue_release(queue);
 	return CL_SUCCESS;
 }
@@ -293,7 +294,9 @@ static cl_int CL_API_CALL queue_change(cl_command_queue id, cl_command_queue_pro
 
 static cl_int CL_API_CALL queue_flush(cl_command_queue id)
 {
-	return layer_object(id, QUEUE) ? CL_SUCCESS : real->clFlush(id);
+	struct queue *queue = layer_object(id, QUEUE);
+
+	return real->clFlush(queue ? queue->home : id);
 }
 
 static cl_int CL_API_CALL queue_finish_call(cl_command_queue id)

@@ -88,6 +88,7 @@ static void functions_add(cl_icd_dispatch *table)
 	program_functions(table);
 	kernel_functions(table);
 	event_functions(table);
+	image_functions(table);
 	enqueue_functions(table);
 	launch_functions(table);
 }

@@ -2,10 +2,11 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Commands and events. Commands of all queues wait in one list. Whichever thread has time runs the
- * first one that may run: a thread that waits for an event, or the engine's own. One command runs
- * at a time, so what commands touch needs no lock. A third thread calls the program's functions,
- * lest they hold up commands, or are called by a thread that the program has let wait with locks of
- * its own.
+ * first one that may run: a thread that waits for an event, one that enqueues a command which home
+ * does without further ado, or the engine's own. One command runs at a time, so what commands touch
+ * needs no lock. What home does has run when home has got it. Other commands begin when home has
+ * nothing to do. A third thread calls the program's functions, lest they hold up commands, or are
+ * called by a thread that the program has let wait with locks of its own.
  */
 #include "config.h"
 
@@ -15,6 +16,8 @@
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { LOOK = 16 }; /* commands of a queue between two looks at what has ended */
 
 /* A function that the program wants called. */
 struct callback {
@@ -30,6 +33,7 @@ static struct {
 	pthread_cond_t changed; /* a command was enqueued or has ended */
 	pthread_cond_t called;  /* a function is to be called */
 	struct event *first, **end;
+	struct event *ended; /* by `next`: to be released by who unlocks */
 	bool busy, stopped;
 	pid_t worker, caller; /* whose process has the thread; 0: nobody's */
 	struct callback *due, **due_end;
@@ -65,6 +69,8 @@ static void thread_start(pid_t *process, void *(*function)(void *))
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
+
+static void *engine_serve(void *unused);
 
 /* ---- the program's functions ---- */
 
@@ -127,6 +133,10 @@ cl_int event_call(struct event *event, cl_int state,
 		;
 	*end = callback;
 	callbacks_send(event);
+	if (event_passed(event)) {
+		thread_start(&engine.worker, engine_serve);
+		pthread_cond_broadcast(&engine.changed);
+	}
 	pthread_mutex_unlock(&engine.mutex);
 	return CL_SUCCESS;
 }
@@ -154,7 +164,8 @@ static void waits_drop(struct event *event)
 {
 	for (unsigned w = 0; w < event->nwaits; w++)
 		event_release(event->waits[w]);
-	free(event->waits);
+	if (event->waits != &event->wait)
+		free(event->waits);
 	event->waits = NULL;
 	event->nwaits = 0;
 }
@@ -169,6 +180,8 @@ static void command_drop(struct event *event)
 	if (event->launch)
 		launch_free(event->launch);
 	event->launch = NULL;
+	free(event->own);
+	event->own = NULL;
 	waits_drop(event);
 }
 
@@ -183,6 +196,9 @@ void event_release(struct event *event)
 		free(callback);
 	}
 	command_drop(event);
+	if (event->home)
+		real->clReleaseEvent(event->home);
+	free(event->after);
 	if (event->queue)
 		queue_release(event->queue);
 	context_release(event->context);
@@ -204,6 +220,22 @@ cl_int waits_check(const struct context *context, cl_uint n, const cl_event *lis
 	return CL_SUCCESS;
 }
 
+/* Lets go of the mutex, and of commands that have ended. */
+static void engine_unlock(void)
+{
+	struct event *event = engine.ended;
+
+	engine.ended = NULL;
+	pthread_mutex_unlock(&engine.mutex);
+	while (event) {
+		struct event *next = event->next;
+
+		command_drop(event);
+		event_release(event);
+		event = next;
+	}
+}
+
 /* ---- running. The mutex is held unless a comment says otherwise. ---- */
 
 static void status_set(struct event *event, cl_int status)
@@ -212,16 +244,16 @@ static void status_set(struct event *event, cl_int status)
 	callbacks_send(event);
 }
 
-/* Whether all have ended that a command waits for. */
-static bool event_ready(struct event *event)
+/* Whether all that a command waits for have ended, or are home's. */
+static bool event_ready(const struct event *event)
 {
 	for (unsigned w = 0; w < event->nwaits; w++)
-		if (event->waits[w]->status > CL_COMPLETE)
+		if (event->waits[w]->status > CL_COMPLETE && !event_passed(event->waits[w]))
 			return false;
 	return true;
 }
 
-static bool event_hopeless(struct event *event)
+static bool event_hopeless(const struct event *event)
 {
 	for (unsigned w = 0; w < event->ngiven; w++)
 		if (event->waits[w]->status < 0)
@@ -229,15 +261,20 @@ static bool event_hopeless(struct event *event)
 	return false;
 }
 
-/* Takes the first command out of the list that may run. */
-static struct event *ready_take(void)
+/* Where the first command is in the list that may run; NULL: none may. */
+static struct event **ready_find(void)
 {
-	struct event **at = &engine.first, *event;
+	struct event **at = &engine.first;
 
-	while ((event = *at) && !event_ready(event))
-		at = &event->next;
-	if (!event)
-		return NULL;
+	while (*at && !event_ready(*at))
+		at = &(*at)->next;
+	return *at ? at : NULL;
+}
+
+static struct event *ready_take(struct event **at)
+{
+	struct event *event = *at;
+
 	*at = event->next;
 	if (engine.end == &event->next)
 		engine.end = at;
@@ -248,76 +285,143 @@ static struct event *ready_take(void)
 /* A command has left its queue. */
 static void queue_leave(struct queue *queue, struct event *event)
 {
-	struct event **at = &queue->first;
-
-	while (*at != event)
-		at = &(*at)->beside;
-	*at = event->beside;
+	if (event->later)
+		event->later->beside = event->beside;
+	else
+		queue->first = event->beside;
+	if (event->beside)
+		event->beside->later = event->later;
 	if (queue->last == event)
 		queue->last = NULL;
 	if (queue->barrier == event)
 		queue->barrier = NULL;
 }
 
-/* A command has ended. The list's reference is the caller's. */
-static void command_end(struct event *event, cl_int error)
+/* A command has ended. The list's reference goes with the mutex. */
+static void command_end(struct event *event, cl_int status)
 {
-	event->ns[STEP_ENDED] = clock_ns();
-	/* Home knows better how long it was, but not when that was on our clock. */
-	if (event->home_ns && event->home_ns < event->ns[STEP_ENDED] - event->ns[STEP_STARTED])
-		event->ns[STEP_STARTED] = event->ns[STEP_ENDED] - event->home_ns;
 	queue_leave(event->queue, event);
-	status_set(event, error < 0 ? error : CL_COMPLETE);
+	status_set(event, status < 0 ? status : CL_COMPLETE);
+	event->next = engine.ended;
+	engine.ended = event;
 	pthread_cond_broadcast(&engine.changed);
 }
 
-/* Runs a command, if nobody runs one and one may run. The mutex is not held meanwhile.
- * @return whether it did */
-static bool engine_step(void)
+/* A command of home's has ended, and so have those before it in its queue. */
+static void passed_reap(struct event *until)
 {
-	struct event *event;
-	cl_int error = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+	while (event_passed(until)) {
+		struct event *event = passed_end(until->queue);
 
-	if (engine.busy || engine.stopped || !(event = ready_take()))
-		return false;
-	engine.busy = true;
-	event->ns[STEP_SUBMITTED] = clock_ns();
-	status_set(event, CL_SUBMITTED);
-	event->ns[STEP_STARTED] = clock_ns();
-	if (!event_hopeless(event)) {
-		status_set(event, CL_RUNNING);
-		pthread_mutex_unlock(&engine.mutex);
-		error = event->run ? event->run(event) : CL_SUCCESS;
-		pthread_mutex_lock(&engine.mutex);
+		command_end(event, passed_status(event));
 	}
-	engine.busy = false;
-	command_end(event, error);
+}
+
+/* Waits for home. The mutex is not held meanwhile. */
+static void passed_wait(struct event *event)
+{
+	object_retain(event);
+	engine_unlock();
+	real->clWaitForEvents(1, &event->home);
+	pthread_mutex_lock(&engine.mutex);
+	passed_reap(event);
 	pthread_mutex_unlock(&engine.mutex);
-	command_drop(event);
 	event_release(event);
 	pthread_mutex_lock(&engine.mutex);
+}
+
+/* Reaps, now and then, what has ended though nobody waits for it. */
+static void passed_look(struct queue *queue)
+{
+	if (queue->npassed++ % LOOK == 0)
+		while (queue->passed && passed_status(queue->passed) <= CL_COMPLETE)
+			passed_reap(queue->passed);
+}
+
+/* Runs a command, or hands it to home. The mutex is not held meanwhile. */
+static cl_int command_run(struct event *event, bool quick)
+{
+	cl_int error = quick ? passed_waits(event) : CL_SUCCESS;
+
+	while (!quick && passed_first())
+		passed_wait(passed_first());
+	event->ns[STEP_SUBMITTED] = event->ns[STEP_STARTED] = clock_ns();
+	status_set(event, CL_SUBMITTED);
+	if (error || event_hopeless(event))
+		return error ? error : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+	if (!quick)
+		status_set(event, CL_RUNNING);
+	engine_unlock();
+	error = event->run ? event->run(event) : CL_SUCCESS;
+	pthread_mutex_lock(&engine.mutex);
+	return error;
+}
+
+/* Runs a command, if nobody runs one and one may run. The mutex is not held meanwhile.
+ * @param any else only one that home does
+ * @return whether it did */
+static bool engine_step(bool any)
+{
+	struct event **at, *event;
+	cl_int error;
+	bool quick;
+
+	if (engine.busy || engine.stopped || !(at = ready_find()))
+		return false;
+	quick = (*at)->quick && (*at)->quick(*at);
+	if (!quick && !any)
+		return false;
+	event = ready_take(at);
+	engine.busy = true;
+	error = command_run(event, quick);
+	engine.busy = false;
+	if (!error && event->home) {
+		passed_add(event);
+		passed_look(event->queue);
+		pthread_cond_broadcast(&engine.changed);
+	} else {
+		event->ns[STEP_ENDED] = clock_ns();
+		command_end(event, error);
+	}
 	return true;
 }
 
 static void *engine_serve(void *unused)
 {
+	struct event *event;
+
 	pthread_mutex_lock(&engine.mutex);
-	for (;;)
-		if (!engine_step())
-			pthread_cond_wait(&engine.changed, &engine.mutex);
+	for (;;) {
+		if (engine_step(true))
+			continue;
+		event = passed_watched();
+		if (event) {
+			passed_wait(event);
+			continue;
+		}
+		if (engine.ended) {
+			engine_unlock();
+			pthread_mutex_lock(&engine.mutex);
+			continue;
+		}
+		pthread_cond_wait(&engine.changed, &engine.mutex);
+	}
 	return NULL;
 }
 
 static void wait_for(struct event *event)
 {
 	while (event->status > CL_COMPLETE)
-		if (!engine_step())
+		if (event_passed(event))
+			passed_wait(event);
+		else if (!engine_step(true))
 			pthread_cond_wait(&engine.changed, &engine.mutex);
 }
 
 bool engine_stop(void)
 {
 	struct timespec limit;
+	struct event *event;
 	bool idle;
 
 	clock_gettime(CLOCK_REALTIME, &limit);
@@ -327,6 +431,9 @@ bool engine_stop(void)
 	while (engine.busy && !pthread_cond_timedwait(&engine.changed, &engine.mutex, &limit))
 		;
 	idle = !engine.busy;
+	/* Nobody waits for what has not ended. */
+	while (idle && (event = passed_first()) && passed_status(event) <= CL_COMPLETE)
+		passed_reap(event);
 	pthread_mutex_unlock(&engine.mutex);
 	return idle;
 }
@@ -368,9 +475,10 @@ static cl_int waits_make(struct event *event, cl_uint nwaits, const cl_event *wa
 {
 	size_t most = nwaits + 1;
 
-	for (struct event *other = event->queue->first; other; other = other->beside)
+	for (struct event *other = event->queue->first; holds_all(event) && other;
+	     other = other->beside)
 		most++;
-	event->waits = malloc(most * sizeof(struct event *));
+	event->waits = most > 1 ? malloc(most * sizeof(struct event *)) : &event->wait;
 	if (!event->waits)
 		return CL_OUT_OF_HOST_MEMORY;
 	for (cl_uint w = 0; w < nwaits; w++)
@@ -385,11 +493,24 @@ static void queue_enter(struct event *event)
 	struct queue *queue = event->queue;
 
 	event->beside = queue->first;
+	if (queue->first)
+		queue->first->later = event;
 	queue->first = queue->last = event;
 	if (event->type == CL_COMMAND_BARRIER)
 		queue->barrier = event;
 	*engine.end = event;
 	engine.end = &event->next;
+}
+
+/* Runs what home does, and leaves the rest to the engine's thread. */
+static void engine_go(void)
+{
+	while (engine_step(false))
+		;
+	if (!engine.first)
+		return;
+	thread_start(&engine.worker, engine_serve);
+	pthread_cond_broadcast(&engine.changed);
 }
 
 cl_int event_enqueue(struct event *event, cl_uint nwaits, const cl_event *waits, bool blocking,
@@ -406,18 +527,16 @@ cl_int event_enqueue(struct event *event, cl_uint nwaits, const cl_event *waits,
 	}
 	event->ns[STEP_QUEUED] = clock_ns();
 	queue_enter(event);
-	if (given || blocking)
+	if (given)
 		object_retain(event);
 	if (blocking) {
-		if (given)
-			object_retain(event);
+		object_retain(event);
 		wait_for(event);
 		error = event->status < 0 ? event->status : CL_SUCCESS;
 	} else {
-		thread_start(&engine.worker, engine_serve);
-		pthread_cond_broadcast(&engine.changed);
+		engine_go();
 	}
-	pthread_mutex_unlock(&engine.mutex);
+	engine_unlock();
 	if (given)
 		*given = (cl_event)event;
 	if (blocking)
@@ -429,11 +548,10 @@ void event_end(struct event *event, cl_int status)
 {
 	pthread_mutex_lock(&engine.mutex);
 	status_set(event, status);
-	/* Who waits for it may not be waiting for anything himself. */
-	if (engine.first)
-		thread_start(&engine.worker, engine_serve);
 	pthread_cond_broadcast(&engine.changed);
-	pthread_mutex_unlock(&engine.mutex);
+	/* Who waits for it may not be waiting for anything himself. */
+	engine_go();
+	engine_unlock();
 }
 
 cl_int event_wait(struct event *event)
@@ -443,7 +561,7 @@ cl_int event_wait(struct event *event)
 	pthread_mutex_lock(&engine.mutex);
 	wait_for(event);
 	status = event->status;
-	pthread_mutex_unlock(&engine.mutex);
+	engine_unlock();
 	return status;
 }
 
@@ -452,14 +570,31 @@ cl_int event_status(struct event *event)
 	cl_int status;
 
 	pthread_mutex_lock(&engine.mutex);
-	status = event->status;
-	pthread_mutex_unlock(&engine.mutex);
+	status = event_passed(event) ? passed_status(event) : event->status;
+	if (status <= CL_COMPLETE)
+		passed_reap(event);
+	engine_unlock();
 	return status;
 }
 
 cl_int queue_finish(struct queue *queue)
 {
-	struct event *event = event_make(queue->context, queue, CL_COMMAND_MARKER);
+	struct event *event;
 
-	return event ? event_enqueue(event, 0, NULL, true, NULL) : CL_OUT_OF_HOST_MEMORY;
+	if (queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) {
+		event = event_make(queue->context, queue, CL_COMMAND_MARKER);
+		return event ? event_enqueue(event, 0, NULL, true, NULL) : CL_OUT_OF_HOST_MEMORY;
+	}
+	pthread_mutex_lock(&engine.mutex);
+	/* In order, the latest ends last. */
+	event = queue->first;
+	if (event) {
+		object_retain(event);
+		wait_for(event);
+	}
+	engine_unlock();
+	if (event)
+		event_release(event);
+	/* Also what kernels print is to be there. */
+	return real->clFinish(queue->home);
 }

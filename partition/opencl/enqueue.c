@@ -13,10 +13,8 @@
 
 /* ---- what all have in common ---- */
 
-/* Checks what every command names, and begins it.
- * @return CL_SUCCESS, or the error */
-static cl_int command_begin(struct queue *queue, cl_command_type type, cl_uint nwaits,
-                            const cl_event *waits, struct event **event)
+cl_int command_begin(struct queue *queue, cl_command_type type, cl_uint nwaits,
+                     const cl_event *waits, struct event **event)
 {
 	cl_int error = waits_check(queue->context, nwaits, waits);
 
@@ -26,14 +24,13 @@ static cl_int command_begin(struct queue *queue, cl_command_type type, cl_uint n
 	return *event ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 }
 
-static void command_memory(struct event *event, unsigned m, struct memory *memory)
+void command_memory(struct event *event, unsigned m, struct memory *memory)
 {
 	object_retain(memory);
 	event->memory[m] = memory;
 }
 
-/* A buffer of a queue's context. @return NULL, and the error */
-static struct memory *buffer_of(const struct queue *queue, cl_mem id, cl_int *error)
+static struct memory *memory_of(const struct queue *queue, cl_mem id, cl_int *error)
 {
 	struct memory *memory = layer_object(id, MEMORY);
 
@@ -41,6 +38,16 @@ static struct memory *buffer_of(const struct queue *queue, cl_mem id, cl_int *er
 	         : memory->context != queue->context ? CL_INVALID_CONTEXT
 	                                             : CL_SUCCESS;
 	return *error ? NULL : memory;
+}
+
+struct memory *buffer_of(const struct queue *queue, cl_mem id, cl_int *error)
+{
+	struct memory *memory = memory_of(queue, id, error);
+
+	if (!memory || !memory->image)
+		return memory;
+	*error = CL_INVALID_MEM_OBJECT;
+	return NULL;
 }
 
 static bool range_inside(const struct memory *memory, size_t offset, size_t bytes)
@@ -63,6 +70,14 @@ static bool at_host(const struct memory *memory)
 	return memory->whole->at_host;
 }
 
+bool command_quick(struct event *event)
+{
+	for (unsigned m = 0; m < 2; m++)
+		if (event->memory[m] && at_host(event->memory[m]))
+			return false;
+	return true;
+}
+
 /* ---- reading and writing ---- */
 
 static cl_int read_run(struct event *event)
@@ -70,9 +85,9 @@ static cl_int read_run(struct event *event)
 	struct memory *memory = event->memory[0];
 
 	if (!at_host(memory))
-		return real->clEnqueueReadBuffer(event->queue->home, memory->home, CL_TRUE,
+		return real->clEnqueueReadBuffer(event->queue->home, memory->home, CL_FALSE,
 		                                 event->origin[0][0], event->bytes, event->pointer,
-		                                 0, NULL, NULL);
+		                                 HOME_EVENTS(event));
 	memmove(event->pointer, memory_host(memory) + event->origin[0][0], event->bytes);
 	return CL_SUCCESS;
 }
@@ -82,9 +97,9 @@ static cl_int write_run(struct event *event)
 	struct memory *memory = event->memory[0];
 
 	if (!at_host(memory))
-		return real->clEnqueueWriteBuffer(event->queue->home, memory->home, CL_TRUE,
+		return real->clEnqueueWriteBuffer(event->queue->home, memory->home, CL_FALSE,
 		                                  event->origin[0][0], event->bytes, event->pointer,
-		                                  0, NULL, NULL);
+		                                  HOME_EVENTS(event));
 	memmove(memory_host(memory) + event->origin[0][0], event->pointer, event->bytes);
 	memory_changed(memory, event->origin[0][0], event->bytes);
 	return CL_SUCCESS;
@@ -110,6 +125,7 @@ static cl_int transfer(struct queue *queue, cl_mem id, bool writes, cl_bool bloc
 		return error;
 	command_memory(event, 0, memory);
 	event->run = writes ? write_run : read_run;
+	event->quick = command_quick;
 	event->origin[0][0] = offset;
 	event->bytes = bytes;
 	event->pointer = pointer;
@@ -187,9 +203,9 @@ static cl_int read_box_run(struct event *event)
 
 	if (!at_host(memory))
 		return real->clEnqueueReadBufferRect(
-		    event->queue->home, memory->home, CL_TRUE, event->origin[0], event->origin[1],
+		    event->queue->home, memory->home, CL_FALSE, event->origin[0], event->origin[1],
 		    event->region, event->row[0], event->slice[0], event->row[1], event->slice[1],
-		    event->pointer, 0, NULL, NULL);
+		    event->pointer, HOME_EVENTS(event));
 	box_copy(event->pointer + side_begin(event, 1), event->row[1], event->slice[1],
 	         memory_host(memory) + side_begin(event, 0), event->row[0], event->slice[0],
 	         event->region);
@@ -203,9 +219,9 @@ static cl_int write_box_run(struct event *event)
 
 	if (!at_host(memory))
 		return real->clEnqueueWriteBufferRect(
-		    event->queue->home, memory->home, CL_TRUE, event->origin[0], event->origin[1],
+		    event->queue->home, memory->home, CL_FALSE, event->origin[0], event->origin[1],
 		    event->region, event->row[0], event->slice[0], event->row[1], event->slice[1],
-		    event->pointer, 0, NULL, NULL);
+		    event->pointer, HOME_EVENTS(event));
 	box_copy(memory_host(memory) + begin, event->row[0], event->slice[0],
 	         event->pointer + side_begin(event, 1), event->row[1], event->slice[1],
 	         event->region);
@@ -261,6 +277,7 @@ static cl_int box_transfer(struct queue *queue, cl_mem id, bool writes, cl_bool 
 		return error;
 	command_memory(event, 0, memory);
 	event->run = writes ? write_box_run : read_box_run;
+	event->quick = command_quick;
 	box_take(event, 0, origin, row, slice);
 	box_take(event, 1, host_origin, host_row, host_slice);
 	memcpy(event->region, region, sizeof(event->region));
@@ -302,12 +319,6 @@ static cl_int CL_API_CALL enqueue_write_box(cl_command_queue id, cl_mem memory, 
 
 /* ---- copying ---- */
 
-/* Waits for what home was given. */
-static cl_int home_finish(struct event *event, cl_int error)
-{
-	return error ? error : real->clFinish(event->queue->home);
-}
-
 static cl_int both_to_home(struct event *event)
 {
 	cl_int error = memory_to_home(event->memory[0]);
@@ -328,9 +339,8 @@ static cl_int copy_run(struct event *event)
 	}
 	error = both_to_home(event);
 	return error ? error
-	             : home_finish(event, real->clEnqueueCopyBuffer(event->queue->home, from->home,
-	                                                            to->home, from_at, to_at,
-	                                                            event->bytes, 0, NULL, NULL));
+	             : real->clEnqueueCopyBuffer(event->queue->home, from->home, to->home, from_at,
+	                                         to_at, event->bytes, HOME_EVENTS(event));
 }
 
 /* Whether two ranges are parts of one buffer and overlap. */
@@ -369,6 +379,7 @@ static cl_int CL_API_CALL enqueue_copy(cl_command_queue id, cl_mem from_id, cl_m
 	command_memory(event, 0, from);
 	command_memory(event, 1, to);
 	event->run = copy_run;
+	event->quick = command_quick;
 	event->origin[0][0] = from_at;
 	event->origin[1][0] = to_at;
 	event->bytes = bytes;
@@ -390,11 +401,10 @@ static cl_int copy_box_run(struct event *event)
 	}
 	error = both_to_home(event);
 	return error ? error
-	             : home_finish(event, real->clEnqueueCopyBufferRect(
-	                                      event->queue->home, from->home, to->home,
-	                                      event->origin[0], event->origin[1], event->region,
-	                                      event->row[0], event->slice[0], event->row[1],
-	                                      event->slice[1], 0, NULL, NULL));
+	             : real->clEnqueueCopyBufferRect(
+	                   event->queue->home, from->home, to->home, event->origin[0],
+	                   event->origin[1], event->region, event->row[0], event->slice[0],
+	                   event->row[1], event->slice[1], HOME_EVENTS(event));
 }
 
 /* Whether boxes of one buffer overlap: of boxes that have the same rows and slices, by their
@@ -450,6 +460,7 @@ static cl_int CL_API_CALL enqueue_copy_box(cl_command_queue id, cl_mem from_id, 
 	command_memory(event, 0, from);
 	command_memory(event, 1, to);
 	event->run = copy_box_run;
+	event->quick = command_quick;
 	return event_enqueue(event, nwaits, waits, false, given);
 }
 
@@ -461,9 +472,8 @@ static cl_int fill_run(struct event *event)
 	size_t from = event->origin[0][0], piece = event->region[0];
 
 	if (!at_host(memory))
-		return home_finish(event, real->clEnqueueFillBuffer(
-		                              event->queue->home, memory->home, event->pattern,
-		                              piece, from, event->bytes, 0, NULL, NULL));
+		return real->clEnqueueFillBuffer(event->queue->home, memory->home, event->pattern,
+		                                 piece, from, event->bytes, HOME_EVENTS(event));
 	for (size_t at = 0; at < event->bytes; at += piece)
 		memcpy(memory_host(memory) + from + at, event->pattern, piece);
 	memory_changed(memory, from, event->bytes);
@@ -493,6 +503,7 @@ static cl_int CL_API_CALL enqueue_fill(cl_command_queue id, cl_mem memory_id, co
 		return error;
 	command_memory(event, 0, memory);
 	event->run = fill_run;
+	event->quick = command_quick;
 	memcpy(event->pattern, pattern, piece);
 	event->region[0] = piece;
 	event->origin[0][0] = offset;
@@ -612,7 +623,7 @@ static cl_int CL_API_CALL enqueue_unmap(cl_command_queue id, cl_mem memory_id, v
 
 	if (!queue)
 		return real->clEnqueueUnmapMemObject(id, memory_id, pointer, nwaits, waits, given);
-	memory = buffer_of(queue, memory_id, &error);
+	memory = memory_of(queue, memory_id, &error);
 	if (!error)
 		error = command_begin(queue, CL_COMMAND_UNMAP_MEM_OBJECT, nwaits, waits, &event);
 	if (error)
@@ -627,11 +638,18 @@ static cl_int CL_API_CALL enqueue_unmap(cl_command_queue id, cl_mem memory_id, v
 	event->origin[0][0] = map->offset;
 	event->bytes = map->bytes;
 	event->flags = map->flags;
+	if (memory->image)
+		image_unmap(event, map);
 	free(map);
 	return event_enqueue(event, nwaits, waits, false, given);
 }
 
 /* ---- markers ---- */
+
+static cl_int mark_run(struct event *event)
+{
+	return real->clEnqueueMarkerWithWaitList(event->queue->home, HOME_EVENTS(event));
+}
 
 /* A command that does nothing. */
 static cl_int mark(struct queue *queue, cl_command_type type, cl_uint nwaits, const cl_event *waits,
@@ -640,7 +658,11 @@ static cl_int mark(struct queue *queue, cl_command_type type, cl_uint nwaits, co
 	struct event *event;
 	cl_int error = command_begin(queue, type, nwaits, waits, &event);
 
-	return error ? error : event_enqueue(event, nwaits, waits, false, given);
+	if (error)
+		return error;
+	event->run = mark_run;
+	event->quick = command_quick;
+	return event_enqueue(event, nwaits, waits, false, given);
 }
 
 static cl_int CL_API_CALL enqueue_migrate(cl_command_queue id, cl_uint n, const cl_mem *memories,
@@ -657,7 +679,7 @@ static cl_int CL_API_CALL enqueue_migrate(cl_command_queue id, cl_uint n, const 
 	    flags & ~(CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED))
 		return CL_INVALID_VALUE;
 	for (cl_uint m = 0; m < n && !error; m++)
-		buffer_of(queue, memories[m], &error);
+		memory_of(queue, memories[m], &error);
 	/* Data goes where it is used. */
 	return error ? error : mark(queue, CL_COMMAND_MIGRATE_MEM_OBJECTS, nwaits, waits, given);
 }

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ALIGNMENT = sizeof(struct argument) }; /* of values that lie behind arguments */
+
 /* ---- arguments ---- */
 
 static void argument_clear(struct argument *argument)
@@ -28,24 +30,41 @@ void arguments_free(struct argument *arguments, cl_uint n)
 	free(arguments);
 }
 
+static size_t room_for(const struct argument *argument)
+{
+	return argument->value ? (argument->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : 0;
+}
+
 struct argument *arguments_copy(const struct argument *arguments, cl_uint n)
 {
-	struct argument *copy = calloc(n + 1, sizeof(*copy));
+	size_t bytes = 0;
+	struct argument *copy;
+	unsigned char *at;
 
-	for (cl_uint a = 0; copy && a < n; a++) {
+	for (cl_uint a = 0; a < n; a++)
+		bytes += room_for(&arguments[a]);
+	copy = malloc((n + 1) * sizeof(*copy) + bytes);
+	if (!copy)
+		return NULL;
+	at = (unsigned char *)(copy + n);
+	for (cl_uint a = 0; a < n; a++) {
 		copy[a] = arguments[a];
 		if (copy[a].memory)
 			object_retain(copy[a].memory);
 		if (!arguments[a].value)
 			continue;
-		copy[a].value = malloc(copy[a].bytes);
-		if (!copy[a].value) {
-			arguments_free(copy, a + 1);
-			return NULL;
-		}
-		memcpy(copy[a].value, arguments[a].value, copy[a].bytes);
+		copy[a].value = memcpy(at, arguments[a].value, arguments[a].bytes);
+		at += room_for(&arguments[a]);
 	}
 	return copy;
+}
+
+void arguments_drop(struct argument *copy, cl_uint n)
+{
+	for (cl_uint a = 0; copy && a < n; a++)
+		if (copy[a].memory)
+			memory_release(copy[a].memory);
+	free(copy);
 }
 
 /* The memory that a value is the handle of; NULL: none. */
@@ -109,6 +128,18 @@ void kernel_release(struct kernel *kernel)
 		kernel_free(kernel);
 }
 
+static void limits_take(struct kernel *kernel)
+{
+	cl_device_id home = layer_devices()->ids[0];
+
+	real->clGetKernelWorkGroupInfo(kernel->home, home, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+	                               sizeof(kernel->required), kernel->required, NULL);
+	real->clGetKernelWorkGroupInfo(kernel->home, home, CL_KERNEL_WORK_GROUP_SIZE,
+	                               sizeof(kernel->most), &kernel->most, NULL);
+	if (kernel->most > layer_group_limit())
+		kernel->most = layer_group_limit();
+}
+
 static cl_int kernel_open(struct kernel *kernel, const char *name)
 {
 	struct program *program = kernel->program;
@@ -122,6 +153,7 @@ static cl_int kernel_open(struct kernel *kernel, const char *name)
 	if (error)
 		return error;
 	kernel->arguments = calloc(kernel->narguments + 1, sizeof(*kernel->arguments));
+	limits_take(kernel);
 	kernel->record = record_find(name, program->text ? program->text : "",
 	                             program->options ? program->options : "");
 	if (!kernel->arguments || !kernel->record)
@@ -260,24 +292,15 @@ static cl_int CL_API_CALL group_info(cl_kernel id, cl_device_id device,
                                      size_t *needed)
 {
 	struct kernel *kernel = layer_object(id, KERNEL);
-	size_t most;
-	cl_int error;
 
 	if (!kernel)
 		return real->clGetKernelWorkGroupInfo(id, device, name, room, value, needed);
 	if (device && !layer_object(device, DEVICE))
 		return CL_INVALID_DEVICE;
-	device = layer_devices()->ids[0];
-	if (name != CL_KERNEL_WORK_GROUP_SIZE)
-		return real->clGetKernelWorkGroupInfo(kernel->home, device, name, room, value,
-		                                      needed);
-	error =
-	    real->clGetKernelWorkGroupInfo(kernel->home, device, name, sizeof(most), &most, NULL);
-	if (error)
-		return error;
-	if (most > layer_group_limit())
-		most = layer_group_limit();
-	return info_give_value(most, room, value, needed);
+	if (name == CL_KERNEL_WORK_GROUP_SIZE)
+		return info_give_value(kernel->most, room, value, needed);
+	return real->clGetKernelWorkGroupInfo(kernel->home, layer_devices()->ids[0], name, room,
+	                                      value, needed);
 }
 
 void kernel_functions(cl_icd_dispatch *table)

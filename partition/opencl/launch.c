@@ -29,18 +29,9 @@ static bool uneven_allowed(const struct program *program)
 	       !strstr(program->options, "-cl-uniform-work-group-size");
 }
 
-/* The size that the kernel's source demands; zeros: it does not. */
-static void required_local(const struct kernel *kernel, size_t *required)
-{
-	memset(required, 0, 3 * sizeof(*required));
-	real->clGetKernelWorkGroupInfo(kernel->home, layer_devices()->ids[0],
-	                               CL_KERNEL_COMPILE_WORK_GROUP_SIZE, 3 * sizeof(*required),
-	                               required, NULL);
-}
-
 static cl_int groups_check(struct launch *launch)
 {
-	size_t items = 1, most = 0;
+	size_t items = 1;
 
 	launch->even = true;
 	for (unsigned d = 0; d < launch->dimensions; d++) {
@@ -52,10 +43,8 @@ static cl_int groups_check(struct launch *launch)
 			launch->even = false;
 		items *= launch->local[d];
 	}
-	layer_objects.clGetKernelWorkGroupInfo((cl_kernel)launch->kernel, layer_device(),
-	                                       CL_KERNEL_WORK_GROUP_SIZE, sizeof(most), &most,
-	                                       NULL);
-	if (items > most || (!launch->even && !uneven_allowed(launch->kernel->program)))
+	if (items > launch->kernel->most ||
+	    (!launch->even && !uneven_allowed(launch->kernel->program)))
 		return CL_INVALID_WORK_GROUP_SIZE;
 	return CL_SUCCESS;
 }
@@ -63,12 +52,11 @@ static cl_int groups_check(struct launch *launch)
 static cl_int range_take(struct launch *launch, cl_uint dimensions, const size_t *offset,
                          const size_t *global, const size_t *local)
 {
-	size_t required[3];
+	const size_t *required = launch->kernel->required;
 
 	if (!dimensions || dimensions > 3)
 		return CL_INVALID_WORK_DIMENSION;
 	launch->dimensions = dimensions;
-	required_local(launch->kernel, required);
 	launch->chosen = local || required[0];
 	launch->even = true;
 	for (unsigned d = 0; d < 3; d++) {
@@ -95,8 +83,12 @@ static cl_int home_arguments(const struct launch *launch)
 		const struct argument *argument = &launch->arguments[a];
 		struct memory *memory = argument->memory;
 
-		if (memory)
+		if (memory && memory->whole->at_host) {
+			cl_ulong begin = clock_ns();
+
 			error = memory_to_home(memory);
+			record_loss(launch->kernel->record, clock_ns() - begin);
+		}
 		if (!error)
 			error = real->clSetKernelArg(launch->kernel->launch, a, argument->bytes,
 			                             memory ? &memory->home : argument->value);
@@ -104,35 +96,16 @@ static cl_int home_arguments(const struct launch *launch)
 	return error;
 }
 
-/* How long home says that a command took; 0: it does not. */
-static cl_ulong home_time(cl_event event)
-{
-	cl_ulong begin, end;
-
-	if (real->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof(begin), &begin,
-	                                  NULL) ||
-	    real->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof(end), &end, NULL))
-		return 0;
-	return end > begin ? end - begin : 0;
-}
-
 static cl_int home_run(struct event *event)
 {
 	struct launch *launch = event->launch;
-	cl_event done;
 	cl_int error = home_arguments(launch);
 
-	if (!error)
-		error = real->clEnqueueNDRangeKernel(
-		    event->queue->home, launch->kernel->launch, launch->dimensions, launch->offset,
-		    launch->global, launch->chosen ? launch->local : NULL, 0, NULL, &done);
-	if (error)
-		return error;
-	/* Also what a kernel prints is to be there. */
-	error = real->clFinish(event->queue->home);
-	event->home_ns = home_time(done);
-	real->clReleaseEvent(done);
-	return error;
+	return error ? error
+	             : real->clEnqueueNDRangeKernel(
+	                   event->queue->home, launch->kernel->launch, launch->dimensions,
+	                   launch->offset, launch->global, launch->chosen ? launch->local : NULL,
+	                   HOME_EVENTS(event));
 }
 
 /* ---- launches ---- */
@@ -140,29 +113,52 @@ static cl_int home_run(struct event *event)
 void launch_free(struct launch *launch)
 {
 	if (launch->kernel) {
-		arguments_free(launch->arguments, launch->kernel->narguments);
+		arguments_drop(launch->arguments, launch->kernel->narguments);
 		kernel_release(launch->kernel);
 	}
 	free(launch);
 }
 
-cl_int launch_run(struct event *event)
+size_t launch_items(const struct launch *launch)
+{
+	return launch->global[0] * launch->global[1] * launch->global[2];
+}
+
+/* Home computes it if there is no reason to split it, and if it has all data. */
+static bool launch_quick(struct event *event)
 {
 	struct launch *launch = event->launch;
-	struct record *record = launch->kernel->record;
-	size_t items = launch->global[0] * launch->global[1] * launch->global[2];
-	cl_ulong begin = clock_ns();
-	const char *reason;
-	cl_int error = split_launch(launch, &reason);
 
-	if (!reason) {
-		record_split(record, items, clock_ns() - begin);
-		return error;
+	launch->reason = split_refuse(launch);
+	for (cl_uint a = 0; launch->reason && a < launch->kernel->narguments; a++)
+		if (launch->arguments[a].memory && launch->arguments[a].memory->whole->at_host)
+			return false;
+	return launch->reason;
+}
+
+static cl_int launch_run(struct event *event)
+{
+	struct launch *launch = event->launch;
+	cl_ulong begin = clock_ns();
+	cl_int error = CL_SUCCESS;
+
+	if (!launch->reason) {
+		error = split_launch(launch, &launch->reason);
+		if (!launch->reason) {
+			record_split(launch->kernel->record, launch_items(launch),
+			             clock_ns() - begin);
+			return error;
+		}
 	}
-	begin = clock_ns();
-	error = home_run(event);
-	record_whole(record, reason, items, clock_ns() - begin);
-	return error;
+	split_rest();
+	return home_run(event);
+}
+
+void launch_ended(const struct event *event)
+{
+	const struct launch *launch = event->launch;
+
+	record_whole(launch->kernel->record, launch->reason, launch_items(launch), event->home_ns);
 }
 
 static cl_int launch_make(struct queue *queue, cl_kernel id, struct launch **made)
@@ -216,6 +212,7 @@ static cl_int launch_enqueue(struct queue *queue, cl_command_type type, cl_kerne
 	}
 	event->launch = launch;
 	event->run = launch_run;
+	event->quick = launch_quick;
 	return event_enqueue(event, nwaits, waits, false, given);
 }
 

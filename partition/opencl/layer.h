@@ -6,7 +6,8 @@
  * Every object of that device's contexts stands for a real object of one real device, its home. A
  * command is either computed at home, by the real objects, or is an NDRange that Heddle splits over
  * all devices (split_starpu.c). Commands wait for each other in the layer (engine.c), which hands
- * one after the other to home or to Heddle.
+ * one after the other to home or to Heddle. Home gets the next ones before the first have ended
+ * (passed.c); Heddle and copies within the host wait until all have.
  *
  * The loader hands all of the process's calls to the layer, also those of StarPU and of Heddle.
  * Objects tell whose a call is: the layer's point to `layer_objects`, as the loader demands that
@@ -41,6 +42,7 @@
 #include <CL/cl_icd.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -100,23 +102,30 @@ struct context {
 struct queue {
 	struct object object;
 	struct context *context;
-	cl_command_queue home; /**< in order: it has one command at a time */
+	cl_command_queue home; /**< in order */
 	cl_command_queue_properties properties;
 	/* The engine's mutex guards the rest. */
 	struct event *last;    /**< enqueued latest and not ended yet; NULL: none */
 	struct event *barrier; /**< that later commands wait for; NULL: none */
-	struct event *first;   /**< of those not ended, by `beside` */
+	struct event *first;   /**< of those not ended, by `beside`, the latest first */
+	struct event *passed, **passed_end; /**< those that home has, by `next`, in its order */
+	struct queue *next;                 /**< of those where home has some */
+	unsigned npassed;                   /**< so far */
+	cl_ulong ended_ns;                  /**< when the last of them ended */
 };
 
-/** A buffer, or a part of one. What is said of places is said of the whole buffer alone. */
+/** A buffer, a part of one, or an image. What is said of places is said of the whole buffer alone.
+ */
 struct memory {
 	struct object object;
 	struct context *context;
 	struct memory *whole; /**< itself, unless it is a part */
 	size_t offset;        /**< of a part */
 	size_t bytes;
-	cl_mem_flags flags; /**< as the program gave them */
-	void *given;        /**< host memory that the program gave to be used */
+	cl_mem_flags flags;         /**< as the program gave them */
+	cl_mem_object_type image;   /**< 0: a buffer */
+	size_t element, row, slice; /**< of an image, and of what the program gave for it */
+	void *given;                /**< host memory that the program gave to be used */
 	cl_mem home;
 	unsigned char *host; /**< NULL: none yet */
 	bool own;            /**< the layer has allocated it */
@@ -145,6 +154,8 @@ struct kernel {
 	cl_kernel home;   /**< that the program's calls are about */
 	cl_kernel launch; /**< that gets the arguments of a launch; the engine uses it */
 	struct record *record;
+	size_t required[3]; /**< size of groups that the source demands; zeros: it does not */
+	size_t most;        /**< work-items of a group, for home */
 	cl_uint narguments;
 	struct argument {
 		bool set;
@@ -160,8 +171,9 @@ struct launch {
 	struct argument *arguments;
 	cl_uint dimensions;
 	size_t offset[3], global[3], local[3];
-	bool chosen; /**< local; else it is for the devices to choose */
-	bool even;   /**< groups have the same size */
+	const char *reason; /**< why home computes it; NULL: not decided */
+	bool chosen;        /**< local; else it is for the devices to choose */
+	bool even;          /**< groups have the same size */
 };
 
 enum { STEP_QUEUED, STEP_SUBMITTED, STEP_STARTED, STEP_ENDED, NSTEPS };
@@ -173,23 +185,31 @@ struct event {
 	struct context *context;
 	struct queue *queue; /**< NULL: a user's event */
 	cl_command_type type;
-	cl_int status;           /**< as OpenCL counts: CL_QUEUED to CL_COMPLETE, or an error */
-	cl_ulong ns[NSTEPS];     /**< when a command got there */
-	cl_ulong home_ns;        /**< what home says computing took; 0: it does not */
-	struct event *next;      /**< of all that wait */
-	struct event *beside;    /**< of those of the queue that have not ended */
-	struct event **waits;    /**< for the end of these */
-	unsigned nwaits, ngiven; /**< of them: in the program's list, which have to end well */
+	cl_int status;       /**< as OpenCL counts: CL_QUEUED to CL_COMPLETE, or an error */
+	cl_ulong ns[NSTEPS]; /**< when a command got there */
+	cl_ulong home_ns;    /**< what home says computing took; 0: it does not */
+	struct event *next;  /**< of all that wait, or of the queue's that home has */
+	struct event *beside, *later; /**< of the queue's that have not ended: before and after */
+	struct event **waits;         /**< for the end of these */
+	struct event *wait;           /**< room for one */
+	unsigned nwaits, ngiven;      /**< of them: in the program's list, which have to end well */
 	struct callback *callbacks;
 
-	/** Does it. @return an error, or CL_SUCCESS */
+	/** Does it, or gives it to home, which fills in `home`. @return an error, or CL_SUCCESS */
 	cl_int (*run)(struct event *event);
+	/** Whether home is to do it without further ado; NULL: never. */
+	bool (*quick)(struct event *event);
+	cl_event home;   /**< home's event, filled in without the mutex; NULL: it is not home's */
+	bool passed;     /**< home has it, and `home` can be used */
+	cl_event *after; /**< home's events that home has to wait for */
+	cl_uint nafter;
 	struct memory *memory[2]; /**< read and written; NULL: none */
 	struct launch *launch;
 	unsigned char *pointer;
 	size_t bytes;
 	size_t origin[2][3], region[3], row[2], slice[2];
 	unsigned char pattern[128];
+	void *own; /**< memory that goes with the command */
 	cl_map_flags flags;
 };
 
@@ -230,6 +250,10 @@ static inline unsigned char *memory_host(const struct memory *memory)
 	return memory->whole->host + memory->offset;
 }
 void memory_release(struct memory *memory);
+/** New memory without a real one. @return NULL: no memory of the host's */
+struct memory *memory_make(struct context *context, cl_mem_flags flags, size_t bytes);
+/** Hands new memory out, or frees it because of an error. */
+cl_mem memory_finish(struct memory *memory, cl_int error, cl_int *to);
 
 /** A part that the program has mapped. */
 struct map {
@@ -237,10 +261,13 @@ struct map {
 	unsigned char *pointer;
 	size_t offset, bytes; /**< in the memory */
 	cl_map_flags flags;
+	size_t origin[3], region[3], row, slice; /**< in an image */
+	void *own;                               /**< memory for it */
 };
 
 /** Makes a mapping known; its memory is of the host's. @return NULL: no memory */
 struct map *map_add(struct memory *memory, size_t offset, size_t bytes, cl_map_flags flags);
+void map_link(struct memory *memory, struct map *map);
 /** Takes one out, for the caller to free. @return NULL: none begins there */
 struct map *map_take(struct memory *memory, const void *pointer);
 
@@ -256,8 +283,9 @@ size_t binary_take(struct program *program, const unsigned char *binary, size_t 
 void program_release(struct program *program);
 void kernel_release(struct kernel *kernel);
 void arguments_free(struct argument *arguments, cl_uint n);
-/** @return NULL: no memory */
+/** A copy in one piece of memory. @return NULL: no memory */
 struct argument *arguments_copy(const struct argument *arguments, cl_uint n);
+void arguments_drop(struct argument *copy, cl_uint n);
 
 /* ---- engine.c ---- */
 
@@ -289,11 +317,36 @@ void context_release(struct context *context);
  * @return whether nothing is under way */
 bool engine_stop(void);
 
+/* ---- passed.c ---- */
+
+/** Whether home has it. */
+static inline bool event_passed(const struct event *event)
+{
+	return event->passed && event->status > CL_COMPLETE;
+}
+
+/** What home takes, and gives, with every command. */
+#define HOME_EVENTS(event) (event)->nafter, (event)->nafter ? (event)->after : NULL, &(event)->home
+
+/** One of the commands that home has; NULL: it has none. */
+struct event *passed_first(void);
+/** One of them whose end the program wants to be told; NULL: there is none. */
+struct event *passed_watched(void);
+/** Fills in what home has to wait for before a command. @return CL_OUT_OF_HOST_MEMORY */
+cl_int passed_waits(struct event *event);
+/** Home was given a command. */
+void passed_add(struct event *event);
+/** What home says, as OpenCL counts. */
+cl_int passed_status(const struct event *event);
+/** Takes out the first command of a queue, which has ended. */
+struct event *passed_end(struct queue *queue);
+
 /* ---- launch.c, split_starpu.c, report.c ---- */
 
-/** Runs an NDRange. */
-cl_int launch_run(struct event *event);
 void launch_free(struct launch *launch);
+size_t launch_items(const struct launch *launch);
+/** Home has computed one. */
+void launch_ended(const struct event *event);
 
 /** Launches that are split before their speed counts. */
 enum { SPLIT_TRIALS = 3 };
@@ -307,6 +360,10 @@ struct record {
 	unsigned long split, whole;
 	double home_ns;               /**< at home, in all */
 	double home_rate, split_rate; /**< ns of a work-item; 0: not known */
+	double lost_ns;               /**< by splits that were slower; gains are set off */
+	double loss_ns;               /**< by the latest split */
+	bool prepared;                /**< what the first split needs is done */
+	atomic_bool preparing;        /**< it is under way, and the record is that thread's */
 	struct reason {
 		const char *text;
 		unsigned long launches;
@@ -317,19 +374,46 @@ struct record {
 struct record *record_find(const char *name, const char *text, const char *options);
 /** A launch was computed at home. */
 void record_whole(struct record *record, const char *reason, size_t items, cl_ulong ns);
+/** Something about a launch took longer than home alone would have. */
+void record_loss(struct record *record, double ns);
+/** A preparation has ended. */
+void record_prepared(struct record *record, cl_ulong ns);
+/** What home has computed, of all kernels. */
+double record_home_ns(void);
+/** What preparations have taken from home, and another one may take.
+ * @param shared home is a CPU */
+double record_prepare_ns(bool shared);
 /** A launch was split. */
 void record_split(struct record *record, size_t items, cl_ulong ns);
 /** Says at the end of the process what was done. */
 void report_print(void);
 
+/** Why a launch is not to be split, as far as is known without asking; NULL: no reason. */
+const char *split_refuse(const struct launch *launch);
 /** Runs a launch on all devices, if it can be split.
  * @param[out] reason why it was not split; NULL: it was
  * @return an error of a launch that was split, or CL_SUCCESS */
 cl_int split_launch(struct launch *launch, const char **reason);
+/** A launch is computed at home. */
+void split_rest(void);
 /** Data at the host has changed, or is freed. */
 void split_changed(const void *memory, size_t bytes);
 /** The process ends. */
 void split_end(void);
+
+/* ---- enqueue.c, image.c ---- */
+
+/** Checks what every command names, and begins it. @return CL_SUCCESS, or the error */
+cl_int command_begin(struct queue *queue, cl_command_type type, cl_uint nwaits,
+                     const cl_event *waits, struct event **event);
+/** A command works on memory. */
+void command_memory(struct event *event, unsigned m, struct memory *memory);
+/** Home moves the data if all of it is there. A marker has none. */
+bool command_quick(struct event *event);
+/** A buffer of a queue's context. @return NULL, and the error */
+struct memory *buffer_of(const struct queue *queue, cl_mem id, cl_int *error);
+/** Fills in the end of an image's mapping. */
+void image_unmap(struct event *event, struct map *map);
 
 /* ---- the functions that stand for OpenCL's ---- */
 
@@ -339,6 +423,7 @@ void context_functions(cl_icd_dispatch *table);
 void memory_functions(cl_icd_dispatch *table);
 void program_functions(cl_icd_dispatch *table);
 void kernel_functions(cl_icd_dispatch *table);
+void image_functions(cl_icd_dispatch *table);
 void event_functions(cl_icd_dispatch *table);
 void enqueue_functions(cl_icd_dispatch *table);
 void launch_functions(cl_icd_dispatch *table);

@@ -187,6 +187,7 @@ static void memory_free(struct memory *memory)
 		struct map *map = memory->maps;
 
 		memory->maps = map->next;
+		free(map->own);
 		free(map);
 	}
 	if (memory->home)
@@ -216,7 +217,7 @@ void memory_release(struct memory *memory)
 	memory_free(memory);
 }
 
-static struct memory *memory_make(struct context *context, cl_mem_flags flags, size_t bytes)
+struct memory *memory_make(struct context *context, cl_mem_flags flags, size_t bytes)
 {
 	struct memory *memory = object_make(MEMORY, sizeof(*memory));
 
@@ -230,7 +231,7 @@ static struct memory *memory_make(struct context *context, cl_mem_flags flags, s
 	return memory;
 }
 
-static cl_mem memory_finish(struct memory *memory, cl_int error, cl_int *to)
+cl_mem memory_finish(struct memory *memory, cl_int error, cl_int *to)
 {
 	if (!error && !known_add(memory))
 		error = CL_OUT_OF_HOST_MEMORY;
@@ -293,7 +294,7 @@ static cl_mem CL_API_CALL part_create(cl_mem id, cl_mem_flags flags, cl_buffer_c
 
 	if (!whole)
 		return real->clCreateSubBuffer(id, flags, type, description, to);
-	if (whole->whole != whole)
+	if (whole->whole != whole || whole->image)
 		return error_give(CL_INVALID_MEM_OBJECT, to);
 	error = part_flags(whole, &flags);
 	if (error || type != CL_BUFFER_CREATE_TYPE_REGION || !region)
@@ -315,6 +316,15 @@ static cl_mem CL_API_CALL part_create(cl_mem id, cl_mem_flags flags, cl_buffer_c
 
 static pthread_mutex_t maps_mutex = PTHREAD_MUTEX_INITIALIZER;
 
+void map_link(struct memory *memory, struct map *map)
+{
+	pthread_mutex_lock(&maps_mutex);
+	map->next = memory->maps;
+	memory->maps = map;
+	memory->nmaps++;
+	pthread_mutex_unlock(&maps_mutex);
+}
+
 struct map *map_add(struct memory *memory, size_t offset, size_t bytes, cl_map_flags flags)
 {
 	struct map *map = calloc(1, sizeof(*map));
@@ -325,11 +335,7 @@ struct map *map_add(struct memory *memory, size_t offset, size_t bytes, cl_map_f
 	map->offset = offset;
 	map->bytes = bytes;
 	map->flags = flags;
-	pthread_mutex_lock(&maps_mutex);
-	map->next = memory->maps;
-	memory->maps = map;
-	memory->nmaps++;
-	pthread_mutex_unlock(&maps_mutex);
+	map_link(memory, map);
 	return map;
 }
 
@@ -374,7 +380,7 @@ static cl_int CL_API_CALL memory_info(cl_mem id, cl_mem_info name, size_t room, 
                                       size_t *needed)
 {
 	struct memory *memory = layer_object(id, MEMORY);
-	const cl_mem_object_type type = CL_MEM_OBJECT_BUFFER;
+	cl_mem_object_type type;
 	struct memory *parent;
 	unsigned char *given;
 	cl_uint maps;
@@ -383,6 +389,7 @@ static cl_int CL_API_CALL memory_info(cl_mem id, cl_mem_info name, size_t room, 
 		return real->clGetMemObjectInfo(id, name, room, value, needed);
 	switch (name) {
 	case CL_MEM_TYPE:
+		type = memory->image ? memory->image : CL_MEM_OBJECT_BUFFER;
 		return info_give_value(type, room, value, needed);
 	case CL_MEM_FLAGS:
 		return info_give_value(memory->flags, room, value, needed);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/variables.h"
 
@@ -18,6 +19,8 @@
 
 static struct object platform = {&layer_objects, PLATFORM, 1}, device = {&layer_objects, DEVICE, 1};
 static struct devices devices;
+static size_t group_limit, item_limits[3]; /* of all of them */
+static pid_t owner;                        /* the process that found them */
 static bool beside;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -98,8 +101,13 @@ static void home_choose(void)
 	devices.on_host = device_type(id) & CL_DEVICE_TYPE_CPU;
 }
 
+static void limits_find(void);
+
 static void process_end(void)
 {
+	/* What a forked process has inherited may be locked for ever. */
+	if (owner != getpid())
+		return;
 	if (engine_stop())
 		split_end();
 	report_print();
@@ -118,6 +126,8 @@ static void devices_find(void)
 	if (!devices.n)
 		return;
 	home_choose();
+	limits_find();
+	owner = getpid();
 	/* After the real OpenCL's own, so that it is called before them. */
 	atexit(process_end);
 }
@@ -274,22 +284,26 @@ static uint64_t device_join(cl_device_info what, enum join how)
 
 size_t layer_group_limit(void)
 {
-	return device_join(CL_DEVICE_MAX_WORK_GROUP_SIZE, LEAST);
+	return group_limit;
 }
 
 size_t layer_item_limit(unsigned dimension)
 {
-	size_t least = SIZE_MAX;
+	return item_limits[dimension];
+}
 
+static void limits_find(void)
+{
+	group_limit = device_join(CL_DEVICE_MAX_WORK_GROUP_SIZE, LEAST);
 	for (unsigned d = 0; d < devices.n; d++) {
 		size_t sizes[16] = {0};
 
 		real->clGetDeviceInfo(devices.ids[d], CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof(sizes),
 		                      sizes, NULL);
-		if (sizes[dimension] < least)
-			least = sizes[dimension];
+		for (unsigned i = 0; i < 3; i++)
+			if (!d || sizes[i] < item_limits[i])
+				item_limits[i] = sizes[i];
 	}
-	return least;
 }
 
 static bool device_has(cl_device_id id, const char *extension)
@@ -395,7 +409,6 @@ static cl_int identity_give(cl_device_info name, size_t room, void *value, size_
 /* What the layer can do. @return 1: something else is asked for */
 static cl_int abilities_give(cl_device_info name, size_t room, void *value, size_t *needed)
 {
-	const cl_bool no = CL_FALSE;
 	const cl_uint none = 0;
 	const cl_device_id nobody = NULL;
 	const size_t timer_ns = 1;
@@ -406,8 +419,6 @@ static cl_int abilities_give(cl_device_info name, size_t room, void *value, size
 	    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE;
 
 	switch (name) {
-	case CL_DEVICE_IMAGE_SUPPORT:
-		return info_give_value(no, room, value, needed);
 	case CL_DEVICE_QUEUE_PROPERTIES:
 		return info_give_value(queues, room, value, needed);
 	case CL_DEVICE_EXECUTION_CAPABILITIES:

@@ -16,6 +16,13 @@
 
 enum { LINES = 50 }; /* of the report */
 
+/* How long a preparation takes, before one was done, and what part of that it takes from home:
+ * much where that is a CPU, for which compilers compete. */
+static const double PREPARE_NS = 500e6, PREPARE_SHARED = 0.5, PREPARE_APART = 0.05;
+
+static double home_ns;    /* of all kernels */
+static double prepare_ns; /* of all preparations */
+static unsigned nprepared;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct record *records, **records_end = &records;
 
@@ -72,6 +79,15 @@ void record_split(struct record *record, size_t items, cl_ulong ns)
 	/* The first launches compile and try. */
 	if (record->split++ >= SPLIT_TRIALS)
 		rate_add(&record->split_rate, items, ns);
+	record->loss_ns = ns - record->home_rate * items;
+	record_loss(record, record->loss_ns);
+}
+
+void record_loss(struct record *record, double ns)
+{
+	record->lost_ns += ns;
+	if (record->lost_ns < 0)
+		record->lost_ns = 0;
 }
 
 void record_whole(struct record *record, const char *reason, size_t items, cl_ulong ns)
@@ -80,12 +96,38 @@ void record_whole(struct record *record, const char *reason, size_t items, cl_ul
 	unsigned r = 0;
 
 	record->home_ns += ns;
+	home_ns += ns;
 	if (record->whole++)
 		rate_add(&record->home_rate, items, ns);
 	while (r < last && record->reasons[r].text && record->reasons[r].text != reason)
 		r++;
 	record->reasons[r].text = r < last ? reason : "other reasons";
 	record->reasons[r].launches++;
+}
+
+void record_prepared(struct record *record, cl_ulong ns)
+{
+	pthread_mutex_lock(&mutex);
+	prepare_ns += ns;
+	nprepared++;
+	pthread_mutex_unlock(&mutex);
+	record->prepared = true;
+	atomic_store(&record->preparing, false);
+}
+
+double record_home_ns(void)
+{
+	return home_ns;
+}
+
+double record_prepare_ns(bool shared)
+{
+	double all;
+
+	pthread_mutex_lock(&mutex);
+	all = prepare_ns + (nprepared ? prepare_ns / nprepared : PREPARE_NS);
+	pthread_mutex_unlock(&mutex);
+	return all * (shared ? PREPARE_SHARED : PREPARE_APART);
 }
 
 /* ---- the report ---- */

@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Functions that the layer does not have: images and samplers, sharing with graphics, parts of
- * devices, and what came after OpenCL 1.2. They are called with the layer's objects alone.
+ * Functions that the layer does not have: sharing with graphics, parts of devices, and what came
+ * after OpenCL 1.2. They are called with the layer's objects alone.
  */
 #include "config.h"
 
@@ -24,55 +24,6 @@
 	}
 
 #define WAITS cl_uint nwaits, const cl_event *waits, cl_event *event
-#define SIZES const size_t *origin, const size_t *region
-
-/* ---- images and samplers ---- */
-
-REFUSE_OBJECT(cl_mem, clCreateImage,
-              (cl_context context, cl_mem_flags flags, const cl_image_format *format,
-               const cl_image_desc *description, void *host, cl_int *error))
-REFUSE_OBJECT(cl_mem, clCreateImage2D,
-              (cl_context context, cl_mem_flags flags, const cl_image_format *format, size_t width,
-               size_t height, size_t row, void *host, cl_int *error))
-REFUSE_OBJECT(cl_mem, clCreateImage3D,
-              (cl_context context, cl_mem_flags flags, const cl_image_format *format, size_t width,
-               size_t height, size_t depth, size_t row, size_t slice, void *host, cl_int *error))
-REFUSE_OBJECT(cl_sampler, clCreateSampler,
-              (cl_context context, cl_bool normalized, cl_addressing_mode addressing,
-               cl_filter_mode filter, cl_int *error))
-REFUSE(clGetImageInfo,
-       (cl_mem memory, cl_image_info name, size_t room, void *value, size_t *needed))
-REFUSE(clEnqueueReadImage, (cl_command_queue queue, cl_mem image, cl_bool blocking, SIZES,
-                            size_t row, size_t slice, void *to, WAITS))
-REFUSE(clEnqueueWriteImage, (cl_command_queue queue, cl_mem image, cl_bool blocking, SIZES,
-                             size_t row, size_t slice, const void *from, WAITS))
-REFUSE(clEnqueueFillImage, (cl_command_queue queue, cl_mem image, const void *colour, SIZES, WAITS))
-REFUSE(clEnqueueCopyImage,
-       (cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_at, SIZES, WAITS))
-REFUSE(clEnqueueCopyImageToBuffer,
-       (cl_command_queue queue, cl_mem from, cl_mem to, SIZES, size_t offset, WAITS))
-REFUSE(clEnqueueCopyBufferToImage,
-       (cl_command_queue queue, cl_mem from, cl_mem to, size_t offset, SIZES, WAITS))
-static void *CL_API_CALL refuse_clEnqueueMapImage(cl_command_queue queue, cl_mem image,
-                                                  cl_bool blocking, cl_map_flags flags, SIZES,
-                                                  size_t *row, size_t *slice, WAITS, cl_int *error)
-{
-	return error_give(CL_INVALID_OPERATION, error);
-}
-
-REFUSE(clRetainSampler, (cl_sampler sampler))
-#define refuse_clReleaseSampler refuse_clRetainSampler
-REFUSE(clGetSamplerInfo,
-       (cl_sampler sampler, cl_sampler_info name, size_t room, void *value, size_t *needed))
-
-static cl_int CL_API_CALL formats_get(cl_context context, cl_mem_flags flags,
-                                      cl_mem_object_type type, cl_uint room,
-                                      cl_image_format *formats, cl_uint *n)
-{
-	if (n)
-		*n = 0;
-	return CL_SUCCESS;
-}
 
 /* ---- sharing ---- */
 
@@ -179,26 +130,6 @@ REFUSE(clSetContextDestructorCallback,
 
 #define FILL(name) table->name = refuse_##name
 
-static void images_refuse(cl_icd_dispatch *table)
-{
-	FILL(clCreateImage);
-	FILL(clCreateImage2D);
-	FILL(clCreateImage3D);
-	FILL(clCreateSampler);
-	FILL(clRetainSampler);
-	FILL(clReleaseSampler);
-	FILL(clGetSamplerInfo);
-	FILL(clGetImageInfo);
-	FILL(clEnqueueReadImage);
-	FILL(clEnqueueWriteImage);
-	FILL(clEnqueueFillImage);
-	FILL(clEnqueueCopyImage);
-	FILL(clEnqueueCopyImageToBuffer);
-	FILL(clEnqueueCopyBufferToImage);
-	FILL(clEnqueueMapImage);
-	table->clGetSupportedImageFormats = formats_get;
-}
-
 static void sharing_refuse(cl_icd_dispatch *table)
 {
 	FILL(clCreateFromGLBuffer);
@@ -242,7 +173,6 @@ static void newer_refuse(cl_icd_dispatch *table)
 
 void refused_functions(cl_icd_dispatch *table)
 {
-	images_refuse(table);
 	sharing_refuse(table);
 	newer_refuse(table);
 	FILL(clEnqueueNativeKernel);

@@ -7,22 +7,28 @@
 #include "config.h"
 
 /* It says which OpenCL the headers are for. */
-#include "partition/opencl/layer.h"
+#include "partition/opencl/split.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <heddle/kernel.h>
-
 #include "support/message.h"
 #include "support/variables.h"
 
-enum { RETRY = 64 }; /* launches at home between two that are split though that was slower */
+/* Of what trials may cost: what splits of a kernel may, by the time that home computed it, and
+ * preparations of all kernels, by the time that home computed. */
+static const double SPLITS_SHARE = 1 / 3.0, PREPARE_SHARE = 2 / 3.0;
+/* Launches that are shorter at home are not split: the split itself takes that long. */
+static const double SHORT_NS = 200e3;
+/* Launches at home before StarPU's workers sleep. They look for work all the time. */
+enum { RESTS = 8 };
 
 static pid_t process; /* that has started StarPU */
 static atomic_bool started;
+static bool paused;
+static unsigned rests;       /* launches at home since the last split */
 static const char *no_start; /* why StarPU does not run; NULL: it does, or was not asked */
 
 /* ---- StarPU ---- */
@@ -46,19 +52,28 @@ static const char *starpu_begin(void)
 	return NULL;
 }
 
-/* @return why there is no StarPU; NULL: it runs */
-static const char *starpu_need(void)
+const char *split_start(void)
 {
+	rests = 0;
 	if (started && process != getpid())
 		return "the process was forked from one that computes";
+	if (paused)
+		starpu_resume();
+	paused = false;
 	if (started || no_start)
 		return no_start;
-	layer_inside = true;
 	no_start = starpu_begin();
-	layer_inside = false;
 	process = getpid();
 	started = !no_start;
 	return no_start;
+}
+
+void split_rest(void)
+{
+	if (prepare_running() || !started || paused || process != getpid() || ++rests < RESTS)
+		return;
+	starpu_pause();
+	paused = true;
 }
 
 void split_changed(const void *memory, size_t bytes)
@@ -69,9 +84,11 @@ void split_changed(const void *memory, size_t bytes)
 
 void split_end(void)
 {
-	if (!started || process != getpid())
+	/* A forked process has neither the thread nor StarPU. */
+	if (!prepare_ours() || (prepare_end(), !started) || process != getpid())
 		return;
 	layer_inside = true;
+	split_start();
 	heddle_kernels_unload();
 	starpu_shutdown();
 	started = false;
@@ -88,6 +105,8 @@ static const char *arguments_refuse(const struct launch *launch)
 	for (cl_uint a = 0; a < n; a++) {
 		const struct memory *memory = launch->arguments[a].memory;
 
+		if (memory && memory->image)
+			return "an argument is an image";
 		if (memory && memory->whole != memory)
 			return "an argument is a part of a buffer";
 		for (cl_uint b = 0; memory && b < a; b++)
@@ -113,19 +132,44 @@ static const char *launch_refuse(const struct launch *launch)
 	return arguments_refuse(launch);
 }
 
-/* Whether it pays. HEDDLE_OPENCL_AFTER=0 does not ask. */
-static const char *speed_refuse(const struct record *record)
-{
-	double after_ns = heddle_variable_number(HEDDLE_VARIABLE_OPENCL_AFTER) * 1e6;
+/* What the environment says. Every launch asks. */
+static double after_ns, trials;
+static pthread_once_t asked = PTHREAD_ONCE_INIT;
 
+static void variables_ask(void)
+{
+	after_ns = heddle_variable_number(HEDDLE_VARIABLE_OPENCL_AFTER) * 1e6;
+	trials = heddle_variable_number(HEDDLE_VARIABLE_OPENCL_TRIALS) / 100;
+}
+
+/* Whether it pays, by what trials have cost and may cost. HEDDLE_OPENCL_AFTER=0 does not ask. */
+static const char *speed_refuse(const struct launch *launch)
+{
+	static const char early[] = "it has not run for long yet";
+	const struct record *record = launch->kernel->record;
+	double home_ns;
+
+	pthread_once(&asked, variables_ask);
 	if (after_ns <= 0)
 		return NULL;
-	if (record->home_ns < after_ns)
-		return "it has not run for long yet";
-	if (record->split_rate > 0 && record->home_rate > 0 &&
-	    record->split_rate > record->home_rate && (record->split + record->whole) % RETRY)
-		return "one device was faster";
-	return NULL;
+	if (record->home_ns < after_ns || record->home_rate <= 0)
+		return early;
+	home_ns = record->home_rate * launch_items(launch);
+	if (home_ns < SHORT_NS)
+		return "its launches are short";
+	if (record->preparing)
+		return "it is being compiled for all devices";
+	if (!record->prepared)
+		return record_prepare_ns(layer_devices()->on_host) <=
+		               PREPARE_SHARE * trials * record_home_ns()
+		           ? NULL
+		           : early;
+	if (record->split_rate > 0 && record->split_rate < record->home_rate)
+		return NULL;
+	if (record->lost_ns + (record->split ? record->loss_ns : home_ns) <=
+	    SPLITS_SHARE * trials * record->home_ns)
+		return NULL;
+	return record->split_rate > 0 ? "one device was faster" : early;
 }
 
 /* ---- launching ---- */
@@ -146,10 +190,9 @@ static void argument_fill(const struct argument *from, struct heddle_kernel_argu
 	to->keep = true;
 }
 
-static cl_int kernel_fill(const struct launch *launch, struct heddle_kernel *kernel)
+void split_fill(const struct launch *launch, struct heddle_kernel *kernel)
 {
 	const struct record *record = launch->kernel->record;
-	cl_int error = CL_SUCCESS;
 
 	memset(kernel, 0, sizeof(*kernel));
 	kernel->source = record->text;
@@ -163,17 +206,11 @@ static cl_int kernel_fill(const struct launch *launch, struct heddle_kernel *ker
 	}
 	kernel->split = HEDDLE_KERNEL_ALWAYS;
 	kernel->narguments = launch->kernel->narguments;
-	for (unsigned a = 0; a < kernel->narguments && !error; a++) {
-		if (launch->arguments[a].memory)
-			error = memory_host_make(launch->arguments[a].memory);
+	for (unsigned a = 0; a < kernel->narguments; a++)
 		argument_fill(&launch->arguments[a], &kernel->arguments[a]);
-	}
-	return error;
 }
 
-/* Asks the analysis, the first time.
- * @return why the kernel is not split; NULL: it is */
-static const char *analysis_refuse(struct record *record, const struct heddle_kernel *kernel)
+const char *split_analyse(struct record *record, const struct heddle_kernel *kernel)
 {
 	struct heddle_kernel_access accesses[HEDDLE_KERNEL_MAXARGUMENTS];
 	const char *refusal = NULL;
@@ -234,26 +271,52 @@ static cl_int run(const struct launch *launch, const struct heddle_kernel *kerne
 	                         : CL_SUCCESS;
 }
 
+const char *split_refuse(const struct launch *launch)
+{
+	const struct record *record = launch->kernel->record;
+	const char *reason = launch_refuse(launch);
+
+	if (!reason && !record->preparing)
+		reason = record->refusal;
+	return reason ? reason : speed_refuse(launch);
+}
+
+static bool to_be_prepared(const struct record *record)
+{
+	return !record->prepared && after_ns > 0;
+}
+
+/* Makes host memory for all buffers. */
+static const char *hosts_make(const struct launch *launch)
+{
+	for (cl_uint a = 0; a < launch->kernel->narguments; a++)
+		if (launch->arguments[a].memory && memory_host_make(launch->arguments[a].memory))
+			return "the host has no memory for it";
+	return NULL;
+}
+
 cl_int split_launch(struct launch *launch, const char **reason)
 {
 	struct record *record = launch->kernel->record;
 	struct heddle_kernel kernel;
-	cl_int error;
+	cl_int error = CL_SUCCESS;
 
-	*reason = record->refusal ? record->refusal : launch_refuse(launch);
-	if (!*reason)
-		*reason = speed_refuse(record);
-	if (!*reason)
-		*reason = starpu_need();
-	if (*reason)
-		return CL_SUCCESS;
-	error = kernel_fill(launch, &kernel);
-	if (error) {
-		*reason = "the host has no memory for it";
+	if (prepare_running()) {
+		*reason = "another kernel is being compiled for all devices";
 		return CL_SUCCESS;
 	}
+	if (to_be_prepared(record)) {
+		*reason = prepare_begin(launch);
+		return CL_SUCCESS;
+	}
+	*reason = hosts_make(launch);
+	if (*reason)
+		return CL_SUCCESS;
+	split_fill(launch, &kernel);
 	layer_inside = true;
-	*reason = analysis_refuse(record, &kernel);
+	*reason = split_start();
+	if (!*reason)
+		*reason = split_analyse(record, &kernel);
 	if (!*reason)
 		error = run(launch, &kernel, reason);
 	layer_inside = false;

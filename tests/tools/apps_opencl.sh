@@ -31,6 +31,8 @@ right histogram --size 3000001 --sched eager
 right boxfilter --size 300 --radius 7 --sched hdss
 right boxfilter --size 301 --radius 1000 --channels 3 --strategy css:chunk=50
 right boxfilter --size 65 --radius 0 --channels 3 --sched eager
+right eclat --size 3001 --support 2% --sched eager
+right eclat --size 70000 --support 5% --pairs 100 --sched ddwrr
 right heart --size 64 --steps 13 --sched hdss
 right heart --size 65 --steps 3 --together 1 --model mitchell-schaeffer --strategy css:chunk=10
 right heart --size 33 --steps 9 --together 64 --substeps 3 --sched eager

@@ -28,15 +28,22 @@ if [ -x "$HEDDLE_ANALYSE" ]; then
 	says 'kernel stencil: '
 	says '2 on one device (it has atomic operations on global memory)'
 	says '1 on one device (it prints)'
+	says '3 on one device (an argument is an image)'
 	says 'on one device (an argument is a part of a buffer)'
 	grep -q 'launches: [1-9][0-9]* split' "$work/out" || fail "nothing is split"
 fi
 [ "$(grep -c 'kernel says 42' "$work/out")" = 1 ] || fail "a kernel that prints ran twice"
 expect 0 'all right' "$opencl" --always -- "$program" fork
+expect 0 '100 on one device' "$opencl" -- "$program" child
+[ "$(grep -c 'kernel scale:' "$work/out")" = 1 ] || fail "a child reports, too"
 expect 0 'all right' "$opencl" --beside --always -- "$program" chain
 # By default short kernels stay where they are.
 expect 0 'it has not run for long yet' "$opencl" -- "$program" chain
 says 'all right'
+# Longer ones are prepared for a split beside the computation.
+HEDDLE_OPENCL_AFTER=1 HEDDLE_OPENCL_TRIALS=1e9 expect 0 'all right' "$opencl" -- "$program" long
+[ ! -x "$HEDDLE_ANALYSE" ] || grep -q 'kernel slow: .*being compiled' "$work/out" ||
+	fail "no slow kernel is prepared: $(cat "$work/out")"
 # One device, and none for StarPU.
 POCL_DEVICES=pthread expect 0 'there is one device' "$opencl" --always -- "$program"
 says 'all right'

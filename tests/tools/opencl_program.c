@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { N = 1 << 16, GROUP = 64, THREADS = 4, ROUNDS = 20 };
@@ -48,6 +49,10 @@ static const char source[] =
     "  b[x * get_global_size(1) + y] = a[y * w + x]; }\n"
     "kernel void say(global int *a) { if (!get_global_id(0)) printf(\"kernel says %d\\n\", a[0]); "
     "}\n"
+    "kernel void slow(global int *a, int n)\n"
+    "{ int i = get_global_id(0), v = a[i];\n"
+    "  for (int k = 0; k < n; k++) v = v * 5 + k;\n"
+    "  a[i] = v; }\n"
     "kernel __attribute__((reqd_work_group_size(32, 1, 1))) void strict(global int *a)\n"
     "{ a[get_global_id(0)] = get_local_size(0); }\n";
 
@@ -617,6 +622,201 @@ static void test_binary(void)
 	free(binary);
 }
 
+/* Launches until the kernel was split: a second, at least. */
+static void test_long(void)
+{
+	enum { TURNS = 3000, LAUNCHES = 1000 };
+	static int a[N], b[N];
+	cl_kernel slow = kernel("slow");
+	cl_int n = TURNS;
+	time_t begin = time(NULL);
+	int launches = 0;
+	cl_mem ma;
+
+	fill(a, 6);
+	ma = buffer(CL_MEM_COPY_HOST_PTR, N, a);
+	set(slow, 0, sizeof(ma), &ma);
+	set(slow, 1, sizeof(n), &n);
+	for (; launches < LAUNCHES && time(NULL) - begin < 4; launches++) {
+		launch(queue, slow, N, GROUP);
+		OK(clFinish(queue));
+	}
+	read_back(ma, N, b);
+	for (int i = 0; i < N; i += 1000) {
+		unsigned v = a[i];
+
+		for (int l = 0; l < launches; l++)
+			for (int k = 0; k < n; k++)
+				v = v * 5 + k;
+		if (b[i] != (int)v) {
+			printf("FAIL: slow at %d\n", i);
+			failures++;
+			break;
+		}
+	}
+	clReleaseKernel(slow);
+	clReleaseMemObject(ma);
+}
+
+/* Commands that home has are waited for by another queue, by callbacks and by looking. */
+static void test_passed(void)
+{
+	enum { LAUNCHES = 500 };
+	static int a[N], b[N];
+	cl_kernel scale = kernel("scale");
+	cl_int error, by = 3, status = CL_QUEUED;
+	cl_command_queue other = clCreateCommandQueue(context, device, 0, &error);
+	cl_event first, last, copied;
+	cl_ulong ended, started;
+	unsigned power = 1;
+	int before = calls, complete = CL_COMPLETE;
+	size_t global = N;
+	cl_mem ma, mb = buffer(CL_MEM_READ_WRITE, N, NULL);
+
+	CHECK(!error);
+	fill(a, 11);
+	ma = buffer(CL_MEM_COPY_HOST_PTR, N, a);
+	set(scale, 0, sizeof(ma), &ma);
+	set(scale, 1, sizeof(by), &by);
+	OK(clEnqueueNDRangeKernel(queue, scale, 1, NULL, &global, NULL, 0, NULL, &first));
+	for (int l = 1; l < LAUNCHES - 1; l++)
+		launch(queue, scale, N, GROUP);
+	OK(clEnqueueNDRangeKernel(queue, scale, 1, NULL, &global, NULL, 0, NULL, &last));
+	OK(clSetEventCallback(last, CL_COMPLETE, call, &complete));
+	OK(clEnqueueCopyBuffer(other, ma, mb, 0, 0, sizeof(a), 1, &last, &copied));
+	OK(clFlush(other));
+	while (!clGetEventInfo(copied, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status,
+	                       NULL) &&
+	       status > CL_COMPLETE)
+		usleep(1000);
+	CHECK(status == CL_COMPLETE);
+	OK(clEnqueueReadBuffer(other, mb, CL_TRUE, 0, sizeof(b), b, 0, NULL, NULL));
+	for (int l = 0; l < LAUNCHES; l++)
+		power *= by;
+	for (int i = 0; i < N; i++)
+		if (b[i] != (int)(power * a[i])) {
+			printf("FAIL: passed at %d\n", i);
+			failures++;
+			break;
+		}
+	pthread_mutex_lock(&called_mutex);
+	while (calls == before)
+		pthread_cond_wait(&called, &called_mutex);
+	pthread_mutex_unlock(&called_mutex);
+	OK(clGetEventProfilingInfo(first, CL_PROFILING_COMMAND_END, sizeof(ended), &ended, NULL));
+	OK(clGetEventProfilingInfo(last, CL_PROFILING_COMMAND_START, sizeof(started), &started,
+	                           NULL));
+	CHECK(ended <= started);
+	clReleaseEvent(first);
+	clReleaseEvent(last);
+	clReleaseEvent(copied);
+	clReleaseMemObject(ma);
+	clReleaseMemObject(mb);
+	clReleaseKernel(scale);
+	clReleaseCommandQueue(other);
+}
+
+static const char image_source[] =
+    "kernel void turn(read_only image2d_t from, sampler_t how, global uint4 *to)\n"
+    "{ int x = get_global_id(0), y = get_global_id(1);\n"
+    "  to[x * get_global_size(1) + y] = read_imageui(from, how, (int2)(x, y)); }\n";
+
+enum { WIDTH = 48, HEIGHT = 32 };
+
+/* Of an image's pixel, what test_images() puts there. */
+static cl_uint pixel(int x, int y, int channel)
+{
+	return x < 8 && y < 8 ? 200u + channel : (x + 3 * y + 50 * channel) % 256u;
+}
+
+static void image_check(cl_mem image, cl_kernel turn)
+{
+	static cl_uint out[WIDTH * HEIGHT * 4];
+	const size_t global[2] = {WIDTH, HEIGHT}, local[2] = {8, 8};
+	cl_mem to = buffer(CL_MEM_READ_WRITE, WIDTH * HEIGHT * 4, NULL);
+	cl_int error;
+	cl_sampler how =
+	    clCreateSampler(context, CL_FALSE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &error);
+
+	CHECK(!error);
+	set(turn, 0, sizeof(image), &image);
+	set(turn, 1, sizeof(how), &how);
+	set(turn, 2, sizeof(to), &to);
+	OK(clEnqueueNDRangeKernel(queue, turn, 2, NULL, global, local, 0, NULL, NULL));
+	OK(clEnqueueReadBuffer(queue, to, CL_TRUE, 0, sizeof(out), out, 0, NULL, NULL));
+	for (int i = 0; i < WIDTH * HEIGHT * 4; i++)
+		if (out[i] != pixel(i / 4 / HEIGHT, i / 4 % HEIGHT, i % 4)) {
+			printf("FAIL: pixel %d of the image\n", i);
+			failures++;
+			break;
+		}
+	clReleaseSampler(how);
+	clReleaseMemObject(to);
+}
+
+/* An image is written, filled, used by a kernel, copied and mapped. */
+static void test_images(void)
+{
+	static unsigned char in[HEIGHT][WIDTH][4], out[HEIGHT][WIDTH][4];
+	const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+	const cl_image_desc shape = {
+	    .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = WIDTH, .image_height = HEIGHT};
+	const size_t zero[3] = {0}, all[3] = {WIDTH, HEIGHT, 1}, corner[3] = {8, 8, 1};
+	const cl_uint colour[4] = {200, 201, 202, 203};
+	const char *text = image_source;
+	cl_bool has = CL_FALSE;
+	cl_mem_object_type type;
+	cl_mem image, copy, bytes = buffer(CL_MEM_READ_WRITE, WIDTH * HEIGHT, NULL);
+	cl_program built;
+	cl_kernel turn;
+	cl_int error;
+	size_t pitch, width;
+	unsigned char *mapped;
+
+	OK(clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof(has), &has, NULL));
+	if (!has)
+		return;
+	for (int y = 0; y < HEIGHT; y++)
+		for (int x = 0; x < WIDTH; x++)
+			for (int c = 0; c < 4; c++)
+				in[y][x][c] = x < 8 && y < 8 ? 0 : pixel(x, y, c);
+	built = clCreateProgramWithSource(context, 1, &text, NULL, &error);
+	OK(clBuildProgram(built, 1, &device, "", NULL, NULL));
+	turn = clCreateKernel(built, "turn", &error);
+	CHECK(!error);
+	image = clCreateImage(context, CL_MEM_READ_ONLY, &format, &shape, NULL, &error);
+	CHECK(!error);
+	OK(clGetMemObjectInfo(image, CL_MEM_TYPE, sizeof(type), &type, NULL));
+	CHECK(type == CL_MEM_OBJECT_IMAGE2D);
+	OK(clGetImageInfo(image, CL_IMAGE_WIDTH, sizeof(width), &width, NULL));
+	CHECK(width == WIDTH);
+	OK(clEnqueueWriteImage(queue, image, CL_FALSE, zero, all, 0, 0, in, 0, NULL, NULL));
+	OK(clEnqueueFillImage(queue, image, colour, zero, corner, 0, NULL, NULL));
+	image_check(image, turn);
+	/* Through a buffer into another image. */
+	copy = clCreateImage(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, &format, &shape, in,
+	                     &error);
+	CHECK(!error);
+	OK(clEnqueueCopyImageToBuffer(queue, image, bytes, zero, all, 0, 0, NULL, NULL));
+	OK(clEnqueueCopyBufferToImage(queue, bytes, copy, 0, zero, all, 0, NULL, NULL));
+	image_check(copy, turn);
+	mapped = clEnqueueMapImage(queue, copy, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, zero, all,
+	                           &pitch, NULL, 0, NULL, NULL, &error);
+	CHECK(!error && pitch >= WIDTH * 4);
+	CHECK(mapped[pitch * 20 + 4 * 30 + 1] == pixel(30, 20, 1));
+	memset(mapped + pitch * 20 + 4 * 30, 7, 4);
+	OK(clEnqueueUnmapMemObject(queue, copy, mapped, 0, NULL, NULL));
+	OK(clEnqueueReadImage(queue, copy, CL_TRUE, zero, all, 0, 0, out, 0, NULL, NULL));
+	CHECK(out[20][30][0] == 7 && out[20][30][3] == 7 && out[20][31][2] == pixel(31, 20, 2));
+	OK(clEnqueueCopyImage(queue, copy, image, zero, zero, corner, 0, NULL, NULL));
+	image_check(image, turn);
+	clReleaseMemObject(bytes);
+	clReleaseMemObject(image);
+	clReleaseMemObject(copy);
+	clReleaseKernel(turn);
+	clReleaseProgram(built);
+}
+
 static void CL_CALLBACK gone(cl_mem memory, void *data)
 {
 	++*(int *)data;
@@ -664,6 +864,8 @@ static const struct {
     {"events", test_events},   {"out-of-order", test_out_of_order},
     {"threads", test_threads}, {"printf", test_printf},
     {"binary", test_binary},   {"release", test_release},
+    {"passed", test_passed},   {"long", test_long},
+    {"images", test_images},
 };
 
 static bool begin(void)
@@ -685,6 +887,30 @@ static bool begin(void)
 	return !failures;
 }
 
+/* A process forked while home computes ends as any other. */
+static void test_child(void)
+{
+	cl_kernel scale = kernel("scale");
+	cl_mem a = buffer(CL_MEM_READ_WRITE, N, NULL);
+	cl_int by = 1;
+	int status = -1;
+	pid_t child;
+
+	set(scale, 0, sizeof(a), &a);
+	set(scale, 1, sizeof(by), &by);
+	for (int l = 0; l < 100; l++)
+		launch(queue, scale, N, GROUP);
+	fflush(stdout);
+	child = fork();
+	if (!child)
+		exit(0);
+	waitpid(child, &status, 0);
+	CHECK(!status);
+	OK(clFinish(queue));
+	clReleaseKernel(scale);
+	clReleaseMemObject(a);
+}
+
 /* The child uses OpenCL, the parent only waits. */
 static void fork_first(void)
 {
@@ -702,6 +928,12 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "fork")) {
 		fork_first();
 		argc = 1;
+	}
+	if (argc > 1 && !strcmp(argv[1], "child")) {
+		if (!begin())
+			return 77;
+		test_child();
+		return failures != 0;
 	}
 	if (!begin()) {
 		fputs("no OpenCL device\n", stderr);

@@ -1,0 +1,130 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Commands that home has been given and that have not ended yet. Nobody waits for them before the
+ * next ones are given to home. The engine's mutex is held in all functions.
+ *
+ * A real queue computes in order, so when one of its commands has ended, those before it have, too.
+ */
+#include "config.h"
+
+#include "partition/opencl/layer.h"
+
+#include <stdlib.h>
+
+/* Queues that have such commands. */
+static struct queue *queues;
+
+struct event *passed_first(void)
+{
+	return queues ? queues->passed : NULL;
+}
+
+struct event *passed_watched(void)
+{
+	for (struct queue *queue = queues; queue; queue = queue->next)
+		for (struct event *event = queue->passed; event; event = event->next)
+			if (event->callbacks)
+				return event;
+	return NULL;
+}
+
+cl_int passed_waits(struct event *event)
+{
+	/* Most commands wait for the one before them in their queue alone, as home does anyway. */
+	for (unsigned w = 0; !event->after && w < event->nwaits; w++) {
+		if (event->waits[w]->queue == event->queue && !event->ngiven)
+			continue;
+		event->after = malloc(event->nwaits * sizeof(*event->after));
+		if (!event->after)
+			return CL_OUT_OF_HOST_MEMORY;
+	}
+	for (unsigned w = 0; w < event->nwaits; w++) {
+		const struct event *before = event->waits[w];
+
+		if (!event_passed(before) || (before->queue == event->queue && w >= event->ngiven))
+			continue;
+		/* A queue that nobody flushes need not begin. */
+		if (before->queue != event->queue)
+			real->clFlush(before->queue->home);
+		event->after[event->nafter++] = before->home;
+	}
+	return CL_SUCCESS;
+}
+
+void passed_add(struct event *event)
+{
+	struct queue *queue = event->queue;
+
+	if (!queue->passed) {
+		queue->passed_end = &queue->passed;
+		queue->next = queues;
+		queues = queue;
+	}
+	event->passed = true;
+	event->next = NULL;
+	*queue->passed_end = event;
+	queue->passed_end = &event->next;
+}
+
+static struct event *passed_take(struct queue *queue)
+{
+	struct event *event = queue->passed;
+	struct queue **at = &queues;
+
+	queue->passed = event->next;
+	event->next = NULL;
+	if (queue->passed)
+		return event;
+	while (*at != queue)
+		at = &(*at)->next;
+	*at = queue->next;
+	return event;
+}
+
+/* Home's clock is another one. It began to count when the engine did, and its commands do not
+ * overlap. */
+static void times_take(struct event *event)
+{
+	cl_ulong times[NSTEPS], begin = event->ns[STEP_SUBMITTED];
+	bool all = event->queue->properties & CL_QUEUE_PROFILING_ENABLE;
+
+	times[STEP_QUEUED] = 0;
+	for (int t = all ? STEP_QUEUED : STEP_STARTED; t < NSTEPS; t++)
+		if (real->clGetEventProfilingInfo(event->home, CL_PROFILING_COMMAND_QUEUED + t,
+		                                  sizeof(times[t]), &times[t], NULL))
+			return;
+	if (times[STEP_STARTED] < times[STEP_QUEUED] || times[STEP_ENDED] < times[STEP_STARTED])
+		return;
+	event->home_ns = times[STEP_ENDED] - times[STEP_STARTED];
+	if (!all)
+		return;
+	begin += times[STEP_STARTED] - times[STEP_QUEUED];
+	if (begin < event->queue->ended_ns)
+		begin = event->queue->ended_ns;
+	event->ns[STEP_STARTED] = begin;
+	event->ns[STEP_ENDED] = event->queue->ended_ns = begin + event->home_ns;
+}
+
+cl_int passed_status(const struct event *event)
+{
+	cl_int status = CL_QUEUED;
+
+	if (real->clGetEventInfo(event->home, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status),
+	                         &status, NULL))
+		return CL_OUT_OF_RESOURCES;
+	return status < event->status ? status : event->status;
+}
+
+struct event *passed_end(struct queue *queue)
+{
+	struct event *event = passed_take(queue);
+
+	event->ns[STEP_STARTED] = event->ns[STEP_SUBMITTED];
+	event->ns[STEP_ENDED] = clock_ns();
+	if (event->launch || queue->properties & CL_QUEUE_PROFILING_ENABLE)
+		times_take(event);
+	if (event->launch)
+		launch_ended(event);
+	return event;
+}
