@@ -128,10 +128,10 @@ static inline size_t heddle_tile_end(const struct heddle_tile *tile, size_t r)
  * copies the structure, name, strategy and ids of workers. The data, the codelet and arg must
  * exist until the wavefront's end.
  *
- * The strategy is selected as in struct heddle_loop. It assigns rows to workers (over several
- * sweeps, all at the start):
+ * The strategy is selected as in struct heddle_loop. It assigns rows to workers:
  * - "hdss": bands are as high as their worker's measured speed requires, and follow it during
- *   the run.
+ *   the run. Over several sweeps all bands are assigned at the start, and again when a worker
+ *   has become slower or faster.
  * - Another block strategy cuts the rows of one sweep as it cuts the iterations of a loop.
  * - One of StarPU's own policies: bands are equal, and the policy places the first tile of each.
  *
@@ -171,18 +171,22 @@ struct heddle_wavefront {
 /** What a wavefront did. Times are wall times in microseconds. The workers' blocks are tiles. */
 struct heddle_wavefront_stats {
 	/** Its specification, cut to 95 characters; "stock": one of StarPU's own policies. */
-	/** Its specification, cut to 95 characters; "stock": one of StarPU's own policies. */
 	char strategy[96];
 	size_t tile_columns;       /**< columns of a tile, at the end of the run */
 	unsigned bands_per_worker; /**< bands per worker */
 	size_t bands;              /**< number of bands */
 	size_t tiles;              /**< number of tiles, of all sweeps */
 	double us; /**< from the submission of the first tile to the last output in main memory */
-	double predicted_us; /**< predicted us; 0: the costs of tiles were not known */
+	double predicted_us; /**< predicted us: what the model says, corrected by what earlier
+	                          wavefronts of the codelet took; 0: the costs of tiles were not
+	                          known */
+	double model_us;     /**< predicted us by the model alone; 0: as before */
 	double measuring_us; /**< calibration before the run; 0: none was needed or wanted */
 	double overhead_us;  /**< time for submitting tiles, of all threads */
 	size_t messages;     /**< boundaries that were copied between memories */
 	unsigned excluded;   /**< workers left out because the run is faster without them */
+	unsigned reassigned; /**< over several sweeps: how often bands were assigned again, since a
+	                          worker had become slower or faster */
 	unsigned nworkers;   /**< entries of workers */
 	struct heddle_worker_stats workers[STARPU_NMAXWORKERS]; /**< one for each worker */
 };

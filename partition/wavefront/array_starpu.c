@@ -127,7 +127,14 @@ bool wave_array_crosses(const struct wave_array *array)
 
 static uintptr_t element(const struct wave_array *array, size_t row, size_t index)
 {
-	return array->main.base + (row * array->main.ld + index) * array->main.elemsize;
+	return array->main.base +
+	       ((row - array->first) * array->main.ld + index) * array->main.elemsize;
+}
+
+char *wave_array_place(const struct wave_array *array, size_t row, size_t column)
+{
+	return (char *)element(array, is_field(array) ? row : array->first,
+	                       column * array->given.per_iteration);
 }
 
 void wave_array_interface(const struct wave_array *array, const struct wave_band *band,
@@ -138,10 +145,10 @@ void wave_array_interface(const struct wave_array *array, const struct wave_band
 	size_t units = array->main.units;
 
 	if (is_field(array)) {
-		base = work_array_at(&array->main, band->first);
+		base = work_array_at(&array->main, band->first - array->first);
 		units = band->rows;
 	} else if (array->given.extent == HEDDLE_ROWS) {
-		base = work_array_at(&array->main, band->first * per);
+		base = work_array_at(&array->main, (band->first - array->first) * per);
 		units = band->rows * per;
 	}
 	work_array_interface(&array->main, base, units, interface);
@@ -235,14 +242,15 @@ starpu_data_handle_t wave_array_register_band(const struct wave_array *array,
 
 	pthread_once(&once, band_ops_init);
 	if (is_field(array)) {
-		work_array_interface(&array->main, work_array_at(&array->main, band->first - above),
-		                     above + band->rows + below, &whole);
+		work_array_interface(
+		    &array->main, work_array_at(&array->main, band->first - array->first - above),
+		    above + band->rows + below, &whole);
 		interface.matrix = whole.matrix;
 		starpu_data_register(&handle, STARPU_MAIN_RAM, &interface, &band_ops);
 	} else if (array->given.extent == HEDDLE_ROWS) {
 		starpu_vector_data_register(&handle, STARPU_MAIN_RAM,
-		                            array->main.base +
-		                                band->first * per * array->main.elemsize,
+		                            array->main.base + (band->first - array->first) * per *
+		                                                   array->main.elemsize,
 		                            band->rows * per, array->main.elemsize);
 	} else {
 		/* The device's own copy of a state whose elements belong to several bands. */

@@ -14,9 +14,6 @@
 #include "calibration.h"
 #include "wavefront_private.h"
 
-/* Iterations of a loop that takes no longer than its calibration would. */
-#define WORTH_MEASURING (1 << 16)
-
 struct wave_measurement {
 	struct heddle_wavefront_request *wave;
 	struct wave_worker *worker;
@@ -37,6 +34,15 @@ static struct wave_worker *worker_unknown(struct heddle_wavefront_request *wave)
 	return NULL;
 }
 
+static void begin(struct heddle_wavefront_request *wave)
+{
+	if (wave->measures)
+		wave->rows_given = wave->end;
+	else
+		wave_begin(wave);
+	wave_release(wave);
+}
+
 static void measurement_end(struct wave_measurement *measurement)
 {
 	struct heddle_wavefront_request *wave = measurement->wave;
@@ -44,8 +50,7 @@ static void measurement_end(struct wave_measurement *measurement)
 	wave->measuring_us = starpu_timing_now() - measurement->begin_us;
 	wave->measurement = NULL;
 	free(measurement);
-	wave_begin(wave);
-	wave_release(wave);
+	begin(wave);
 }
 
 /* Keeps the costs that explain the samples. On a core tiles are timed without hand-over. */
@@ -90,7 +95,7 @@ static void sample_start(struct wave_measurement *measurement, size_t rows, size
 
 static void worker_begin(struct wave_measurement *measurement)
 {
-	const struct wave_space *space = &measurement->wave->space;
+	const struct heddle_wavefront_request *wave = measurement->wave;
 	size_t rows, h;
 
 	measurement->worker = worker_unknown(measurement->wave);
@@ -98,8 +103,8 @@ static void worker_begin(struct wave_measurement *measurement)
 		measurement_end(measurement);
 		return;
 	}
-	wave_calibration_init(&measurement->calibration, space->rows, space->columns, space->skew,
-	                      measurement->worker->host);
+	wave_calibration_init(&measurement->calibration, wave->end - wave->first,
+	                      wave->space.columns, wave->space.skew, measurement->worker->host);
 	if (wave_calibration_next(&measurement->calibration, &rows, &h))
 		sample_start(measurement, rows, h);
 }
@@ -114,8 +119,10 @@ static void sample_measured(struct heddle_wavefront_request *sample)
 
 	if (sample->status || (!(us > 0) && !measurement->calibration.n)) {
 		/* The loop's own tiles will show what they cost. */
+		starpu_pthread_mutex_lock(&wave->mutex);
 		if (sample->status && !wave->status)
 			wave->status = sample->status;
+		starpu_pthread_mutex_unlock(&wave->mutex);
 		measurement_end(measurement);
 		return;
 	}
@@ -140,9 +147,9 @@ static bool is_wanted(const struct heddle_wavefront_request *wave)
 {
 	double iterations = (double)wave->space.rows * wave->space.columns * wave->sweeps;
 
-	if (WAVE_SIMULATED || iterations < WORTH_MEASURING)
+	if (WAVE_SIMULATED || iterations < WAVE_WORTH_MEASURING)
 		return false;
-	if (!wave->tile_columns || !wave->bands_per_worker)
+	if (wave->measures || !wave->tile_columns || !wave->bands_per_worker)
 		return true;
 	for (unsigned l = 1; l < wave->nworkers; l++)
 		if (heddle_device_class(wave->workers[l].stats.id) !=
@@ -157,8 +164,7 @@ void wave_calibrate(struct heddle_wavefront_request *wave)
 	    is_wanted(wave) && worker_unknown(wave) ? calloc(1, sizeof(*measurement)) : NULL;
 
 	if (!measurement) {
-		wave_begin(wave);
-		wave_release(wave);
+		begin(wave);
 		return;
 	}
 	wave->measurement = measurement;

@@ -105,6 +105,33 @@ static int run_of(const struct search *search, const struct plan *plan)
 	return -1;
 }
 
+/* How far a plan is from another one: factors count alike both ways. */
+static double distance(const struct wave_run *run, size_t h, unsigned k)
+{
+	return fabs(log((double)run->h / h)) + fabs(log((double)run->k / k));
+}
+
+double wave_choice_predict(const struct wave_model *team, size_t h, unsigned k, double us,
+                           const struct wave_run *runs, unsigned nruns)
+{
+	const struct wave_run *nearest = NULL;
+
+	for (unsigned t = 0; t < nruns; t++) {
+		bool same;
+
+		is_within(&runs[t], team, &same);
+		if (same && runs[t].latest_us > 0 &&
+		    (!nearest || distance(&runs[t], h, k) < distance(nearest, h, k)))
+			nearest = &runs[t];
+	}
+	if (!nearest)
+		return us;
+	if (wave_choice_is_about(nearest->h, nearest->k, h, k))
+		return nearest->latest_us;
+	return model_time(team, h, k) * nearest->latest_us /
+	       model_time(team, nearest->h, nearest->k);
+}
+
 /* By which factor a team is estimated to exceed the prediction.
  * @param[out] tried whether it ran */
 static double slower(const struct search *search, const struct wave_model *team, bool *tried)

@@ -19,6 +19,7 @@ struct wave_run {
 	unsigned k;                     /**< at least 1 */
 	unsigned n;                     /**< how often, at least 1 */
 	double us;                      /**< about the time it took */
+	double latest_us;               /**< the time it took last; 0: not known */
 	/** On cores: the time its tiles took in relation to what they should; 0: not known. */
 	double pace;
 };
@@ -46,6 +47,14 @@ struct wave_run {
 
 /** Whether two pairs of h and k are about the same: 10 %. */
 bool wave_choice_is_about(size_t h, unsigned k, size_t other_h, unsigned other_k);
+
+/** What a team, an h and a k are predicted to take: what they took last, or what the model says,
+ * by as much longer or shorter as the run with the nearest h and k took. One run corrects it: a
+ * prediction that was wrong is not repeated.
+ * @param team the model with the counts of the team
+ * @param us what the model says, or what takes its place without a run of this team */
+double wave_choice_predict(const struct wave_model *team, size_t h, unsigned k, double us,
+                           const struct wave_run *runs, unsigned nruns);
 
 /** Takes out workers so that the loop's estimated time is the least. Of all subsets of up to
  * four kinds (of more kinds: all, each alone and all but each) the best one is taken. From that

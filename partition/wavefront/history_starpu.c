@@ -44,6 +44,8 @@ struct known_run {
 	double rows, columns, sweeps;
 	size_t h;
 	unsigned k;
+	bool asked; /* h or k were not the model's choice: they say nothing of others */
+	double latest_us;
 	struct heddle_robust us, pace;
 	char team[HEDDLE_PROFILE_TEXT]; /* "15 cpu NAME + 1 cuda NAME" */
 	char codelet[];
@@ -90,7 +92,7 @@ static const char *word(const struct heddle_profile_record *record, const char *
 
 /* Records from before c_r was measured say too little. */
 static bool cost_read(const struct heddle_profile_record *record, const char *device,
-                      struct wave_tile_cost *cost)
+                      struct wave_tile_cost *cost, double *doubtful)
 {
 	if (strcmp(record->kind, "wavefront") || strcmp(word(record, "device"), device))
 		return false;
@@ -98,12 +100,16 @@ static bool cost_read(const struct heddle_profile_record *record, const char *de
 	                                .row = last_number(record, "cr"),
 	                                .column = last_number(record, "column"),
 	                                .iteration = last_number(record, "cp")};
+	*doubtful = last_number(record, "doubt");
+	if (!(*doubtful > 0))
+		*doubtful = 1;
 	return cost->iteration > 0 && cost->us >= 0 && cost->row >= 0 && cost->column >= 0;
 }
 
 struct wanted_cost {
 	const char *device;
 	struct wave_tile_cost cost;
+	double doubtful;
 	bool found;
 };
 
@@ -113,7 +119,8 @@ static void cost_look(const struct heddle_profile *profile, const char *path, vo
 
 	(void)path;
 	for (size_t r = 0; r < profile->n && !wanted->found; r++)
-		wanted->found = cost_read(profile->records[r], wanted->device, &wanted->cost);
+		wanted->found = cost_read(profile->records[r], wanted->device, &wanted->cost,
+		                          &wanted->doubtful);
 }
 
 static void record_keep(const char *codelet, struct heddle_profile_record *record)
@@ -125,7 +132,8 @@ static void record_keep(const char *codelet, struct heddle_profile_record *recor
 	profile_store_add(codelet, record);
 }
 
-static void cost_keep(const char *codelet, unsigned class, const struct wave_tile_cost *cost)
+static void cost_keep(const char *codelet, unsigned class, const struct wave_tile_cost *cost,
+                      double doubtful)
 {
 	struct heddle_profile_record record;
 
@@ -136,6 +144,7 @@ static void cost_keep(const char *codelet, unsigned class, const struct wave_til
 	heddle_profile_record_number(&record, "cr", cost->row);
 	heddle_profile_record_number(&record, "column", cost->column);
 	heddle_profile_record_number(&record, "overhead", cost->us);
+	heddle_profile_record_number(&record, "doubt", doubtful);
 	record_keep(codelet, &record);
 }
 
@@ -192,6 +201,7 @@ bool wave_cost_find(const struct heddle_wavefront_request *wave, const struct wa
 	unsigned class = heddle_device_class(worker->stats.id);
 	struct wanted_cost stored = {.device = heddle_device_class_name(class)};
 	const struct known_cost *known_cost;
+	struct known_cost *added;
 
 	if (WAVE_SIMULATED)
 		return simulated_cost(wave, worker, cost);
@@ -209,8 +219,11 @@ bool wave_cost_find(const struct heddle_wavefront_request *wave, const struct wa
 	/* Another thread may have found or measured one meanwhile. */
 	starpu_pthread_mutex_lock(&known.mutex);
 	known_cost = cost_of(codelet, class);
-	if (!known_cost)
-		known_cost = cost_add(codelet, class, &stored.cost);
+	if (!known_cost) {
+		known_cost = added = cost_add(codelet, class, &stored.cost);
+		if (added)
+			added->doubtful = stored.doubtful;
+	}
 	if (known_cost)
 		*cost = known_cost->cost;
 	starpu_pthread_mutex_unlock(&known.mutex);
@@ -223,6 +236,7 @@ void wave_cost_set(const struct heddle_wavefront_request *wave, const struct wav
 	const char *codelet = codelet_name(wave);
 	unsigned class = heddle_device_class(worker->stats.id);
 	struct known_cost *known_cost;
+	double doubtful = 1;
 
 	if (cost.us < LEAST_OVERHEAD)
 		cost.us = LEAST_OVERHEAD;
@@ -230,11 +244,27 @@ void wave_cost_set(const struct heddle_wavefront_request *wave, const struct wav
 	known_cost = cost_of(codelet, class);
 	if (!known_cost)
 		known_cost = cost_add(codelet, class, &cost);
-	if (known_cost)
+	if (known_cost) {
 		known_cost->cost = cost;
+		doubtful = known_cost->doubtful;
+	}
 	starpu_pthread_mutex_unlock(&known.mutex);
 	if (known_cost)
-		cost_keep(codelet, class, &cost);
+		cost_keep(codelet, class, &cost, doubtful);
+}
+
+double wave_cost_doubt(const struct heddle_wavefront_request *wave,
+                       const struct wave_worker *worker)
+{
+	const struct known_cost *known_cost;
+	double doubtful = 1;
+
+	starpu_pthread_mutex_lock(&known.mutex);
+	known_cost = cost_of(codelet_name(wave), heddle_device_class(worker->stats.id));
+	if (known_cost)
+		doubtful = known_cost->doubtful;
+	starpu_pthread_mutex_unlock(&known.mutex);
+	return doubtful;
 }
 
 /* ---- what a whole wavefront teaches ---- */
@@ -288,10 +318,30 @@ static void confirm(const struct heddle_wavefront_request *wave, const struct wa
 	starpu_pthread_mutex_unlock(&known.mutex);
 }
 
+/* By the latest tiles of workers that have done many, else by all tiles of the kind: large ones are
+ * few. */
+static double kind_pace(const struct heddle_wavefront_request *wave, unsigned kind)
+{
+	double took = 0, expected = 0;
+
+	for (unsigned l = 0; l < wave->nworkers; l++) {
+		const struct wave_worker *worker = &wave->workers[l];
+
+		if (worker->kind != kind)
+			continue;
+		if (worker->pace.count >= HEDDLE_ROBUST_RECENT)
+			return wave_kind_pace(wave, kind, HEDDLE_ROBUST_RECENT);
+		took += worker->took_us;
+		expected += worker->expected_us;
+	}
+	return took > 0 && expected > 0 ? took / expected : 1;
+}
+
 static void kind_learn(const struct heddle_wavefront_request *wave,
                        const struct wave_worker *worker)
 {
-	double pace = wave_kind_pace(wave, worker->kind, HEDDLE_ROBUST_RECENT), factor = 1;
+	double pace = kind_pace(wave, worker->kind), factor = 1;
+	double before = wave_cost_doubt(wave, worker);
 	double handover = least_handover(wave, worker->kind);
 	struct wave_tile_cost cost;
 
@@ -306,7 +356,8 @@ static void kind_learn(const struct heddle_wavefront_request *wave,
 	else if (handover > 0 && handover * HANDOVER_DRIFT < cost.us)
 		factor = 1.0 / HANDOVER_DRIFT;
 	confirm(wave, worker, &pace, &factor);
-	if (pace == 1 && factor == 1)
+	/* What is in doubt is kept, too. */
+	if (pace == 1 && factor == 1 && wave_cost_doubt(wave, worker) == before)
 		return;
 	cost.row *= pace;
 	cost.column *= pace;
@@ -399,8 +450,9 @@ static struct known_run *run_get(const char *codelet, const struct known_run *wa
 {
 	struct known_run *run = known.runs;
 
-	while (run && (run->rows != wanted->rows || run->columns != wanted->columns ||
-	               run->sweeps != wanted->sweeps || strcmp(run->team, wanted->team) ||
+	while (run && (run->asked != wanted->asked || run->rows != wanted->rows ||
+	               run->columns != wanted->columns || run->sweeps != wanted->sweeps ||
+	               strcmp(run->team, wanted->team) ||
 	               !wave_choice_is_about(run->h, run->k, wanted->h, wanted->k) ||
 	               strcmp(run->codelet, codelet)))
 		run = run->next;
@@ -422,6 +474,7 @@ static void run_read(const char *codelet, const struct heddle_profile_record *re
 	                           .columns = last_number(record, "columns"),
 	                           .sweeps = last_number(record, "sweeps")};
 	double h = last_number(record, "h"), k = last_number(record, "k");
+	double latest = last_number(record, "us");
 	struct known_run *run;
 
 	if (!us || !*word(record, "crew") || !(h >= 1 && h <= wanted.columns) ||
@@ -429,10 +482,13 @@ static void run_read(const char *codelet, const struct heddle_profile_record *re
 		return;
 	wanted.h = h;
 	wanted.k = k;
+	wanted.asked = last_number(record, "asked") > 0;
 	snprintf(wanted.team, sizeof(wanted.team), "%s", word(record, "crew"));
 	run = run_get(codelet, &wanted);
 	for (unsigned i = 0; run && i < us->n; i++)
 		heddle_robust_add(&run->us, us->numbers[i]);
+	if (run)
+		run->latest_us = latest;
 	for (unsigned i = 0; run && pace && i < pace->n; i++)
 		heddle_robust_add(&run->pace, pace->numbers[i]);
 }
@@ -492,7 +548,8 @@ static bool is_about(double a, double b)
 	return a <= b * ABOUT && b <= a * ABOUT;
 }
 
-unsigned wave_runs_find(struct heddle_wavefront_request *wave, struct wave_run *runs, unsigned room)
+unsigned wave_runs_find(struct heddle_wavefront_request *wave, bool asked, struct wave_run *runs,
+                        unsigned room)
 {
 	const struct wave_space *space = &wave->space;
 	const char *codelet = codelet_name(wave);
@@ -503,18 +560,19 @@ unsigned wave_runs_find(struct heddle_wavefront_request *wave, struct wave_run *
 	runs_read(codelet);
 	starpu_pthread_mutex_lock(&known.mutex);
 	for (const struct known_run *run = known.runs; run && n < room; run = run->next) {
-		double iterations = run->rows * run->columns * run->sweeps;
+		double part = space->rows * space->columns * (double)wave->sweeps /
+		              (run->rows * run->columns * run->sweeps);
 
-		if (strcmp(run->codelet, codelet) || !is_about(run->rows, space->rows) ||
-		    !is_about(run->columns, space->columns) ||
+		if (run->asked != asked || strcmp(run->codelet, codelet) ||
+		    !is_about(run->rows, space->rows) || !is_about(run->columns, space->columns) ||
 		    !is_about(run->sweeps, wave->sweeps) || !run->us.count)
 			continue;
 		runs[n] = (struct wave_run){.h = run->h,
 		                            .k = run->k,
 		                            .n = run->us.count,
 		                            .pace = heddle_robust_us(&run->pace),
-		                            .us = heddle_robust_us(&run->us) * space->rows *
-		                                  space->columns * wave->sweeps / iterations};
+		                            .us = heddle_robust_us(&run->us) * part,
+		                            .latest_us = run->latest_us * part};
 		n += team_parse(wave, run->team, runs[n].counts);
 	}
 	starpu_pthread_mutex_unlock(&known.mutex);
@@ -545,6 +603,8 @@ static void run_record(const char *codelet, const struct known_run *run, double 
 	heddle_profile_record_number(&record, "sweeps", run->sweeps);
 	heddle_profile_record_number(&record, "h", run->h);
 	heddle_profile_record_number(&record, "k", run->k);
+	if (run->asked)
+		heddle_profile_record_number(&record, "asked", 1);
 	heddle_profile_record_results(&record);
 	heddle_profile_record_number(&record, "us", us);
 	heddle_profile_record_number(&record, "pace", pace);
@@ -574,7 +634,8 @@ void wave_run_keep(struct heddle_wavefront_request *wave)
 	                           .columns = wave->space.columns,
 	                           .sweeps = wave->sweeps,
 	                           .h = wave->chosen_columns,
-	                           .k = wave->bands_per_worker},
+	                           .k = wave->bands_per_worker,
+	                           .asked = !wave->free},
 	                 *run;
 	double us = wave->end_us - wave->start_us, pace = cores_pace(wave);
 	const char *codelet = codelet_name(wave);
@@ -586,10 +647,11 @@ void wave_run_keep(struct heddle_wavefront_request *wave)
 		return;
 	starpu_pthread_mutex_lock(&known.mutex);
 	run = run_get(codelet, &wanted);
-	if (run)
+	if (run) {
+		run->latest_us = us;
 		heddle_robust_add(&run->us, us);
-	if (run)
 		heddle_robust_add(&run->pace, pace);
+	}
 	reading = reading_of(codelet);
 	if (reading)
 		reading->fresh = true;

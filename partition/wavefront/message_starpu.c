@@ -18,7 +18,9 @@ struct wave_strip *wave_strip_beside(const struct wave_strip *strip, enum wave_s
 	const struct heddle_wavefront_request *wave = strip->wave;
 	size_t index = side == ABOVE ? strip->index - 1 : strip->index + 1;
 
-	return index < wave->nstrips ? wave->strips[index] : NULL;
+	if (index < wave->nstrips)
+		return wave->strips[index];
+	return wave_part_beyond(strip, side);
 }
 
 static bool is_last(const struct wave_strip *strip)
@@ -29,7 +31,8 @@ static bool is_last(const struct wave_strip *strip)
 /* Whether messages pass between them. */
 static bool is_apart(const struct wave_strip *strip, const struct wave_strip *other)
 {
-	return strip->on_device || other->on_device || other->sent[ABOVE] || other->sent[BELOW];
+	return strip->on_device || other->on_device || other->beyond || other->sent[ABOVE] ||
+	       other->sent[BELOW];
 }
 
 size_t wave_tile_waits(const struct wave_strip *strip, size_t number, enum wave_side side)
@@ -47,25 +50,31 @@ size_t wave_tile_waits(const struct wave_strip *strip, size_t number, enum wave_
 
 /* ---- what a message holds ---- */
 
-/* The part of an array that a tile of a strip sends to the strip on a side. */
-static bool patch_of(const struct wave_strip *strip, const struct wave_array *array, size_t tile,
-                     enum wave_side to, struct wave_patch *patch)
+bool wave_message_patch(const struct heddle_wavefront_request *wave, const struct wave_band *band,
+                        const struct wave_array *array, size_t tile, enum wave_side to,
+                        struct wave_patch *patch)
 {
-	const struct heddle_wavefront_request *wave = strip->wave;
 	size_t reach = to == BELOW ? wave->reach.above : wave->reach.below;
-	size_t row = wave_message_row(&strip->band, wave->reach.below, to == BELOW);
+	size_t row = wave_message_row(band, wave->reach.below, to == BELOW);
 
 	if (!wave_array_crosses(array))
 		return false;
-	*patch = (struct wave_patch){
-	    .rows = 1, .columns = wave_tile_columns(&wave->space, &strip->band, tile, row)};
+	*patch = (struct wave_patch){.rows = 1,
+	                             .columns = wave_tile_columns(&wave->space, band, tile, row)};
 	if (patch->columns.begin == patch->columns.end)
 		return false;
 	if (array->given.extent == HEDDLE_COLUMNS)
 		return to == BELOW;
-	patch->rows = reach < strip->band.rows ? reach : strip->band.rows;
-	patch->row = strip->band.first + (to == BELOW ? strip->band.rows - patch->rows : 0);
+	patch->rows = reach < band->rows ? reach : band->rows;
+	patch->row = band->first + (to == BELOW ? band->rows - patch->rows : 0);
 	return patch->rows > 0;
+}
+
+/* The part of an array that a tile of a strip sends to the strip on a side. */
+static bool patch_of(const struct wave_strip *strip, const struct wave_array *array, size_t tile,
+                     enum wave_side to, struct wave_patch *patch)
+{
+	return wave_message_patch(strip->wave, &strip->band, array, tile, to, patch);
 }
 
 static int exchange_add(struct wave_tile *tile, unsigned array, const struct wave_patch *patch,
@@ -209,11 +218,12 @@ int wave_tile_exchanges(struct wave_tile *tile)
 		status = receive_all(tile, side);
 	if (!strip->on_device || status)
 		return status;
-	if (!strip->index)
+	if (!wave_strip_beside(strip, ABOVE))
 		status = receive_initial(tile);
 	if (!status)
 		status = send(tile, BELOW);
-	if (!status && strip->index && strip_sweep(strip, tile->number) + 1 < wave->sweeps)
+	if (!status && wave_strip_beside(strip, ABOVE) &&
+	    strip_sweep(strip, tile->number) + 1 < wave->sweeps)
 		status = send(tile, ABOVE);
 	return status;
 }

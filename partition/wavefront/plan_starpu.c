@@ -138,7 +138,7 @@ static void choose_team(struct heddle_wavefront_request *wave, double minimum)
 {
 	unsigned kept[WAVE_MAXKINDS] = {0};
 	struct wave_run runs[WAVE_CHOICE_MOST_RUNS];
-	unsigned nruns = wave->free ? wave_runs_find(wave, runs, WAVE_CHOICE_MOST_RUNS) : 0;
+	unsigned nruns = wave->free ? wave_runs_find(wave, false, runs, WAVE_CHOICE_MOST_RUNS) : 0;
 
 	wave->nexcluded =
 	    wave_choose(&wave->model, MOST_BANDS, minimum, runs, nruns,
@@ -188,6 +188,50 @@ static void workers_price(struct heddle_wavefront_request *wave)
 	}
 }
 
+static double model_us(const struct heddle_wavefront_request *wave, const struct wave_model *model)
+{
+	return wave->placement == PLACE_BY_SPEED
+	           ? wave_simulation_predict(model, &wave->space, wave->tile_columns)
+	           : wave_model_pipelined_time(model, wave->tile_columns);
+}
+
+/* What the model says with costs as the last wavefront has seen them. */
+static double doubted_us(const struct heddle_wavefront_request *wave)
+{
+	struct wave_model model = wave->model;
+	bool seen[WAVE_MAXKINDS] = {false};
+
+	for (unsigned l = 0; l < wave->nworkers; l++) {
+		const struct wave_worker *worker = &wave->workers[l];
+		struct wave_kind *kind = &model.kinds[worker->kind];
+		double factor = wave_cost_doubt(wave, worker);
+
+		if (seen[worker->kind])
+			continue;
+		seen[worker->kind] = true;
+		kind->cp *= factor;
+		kind->cr *= factor;
+		kind->more_cc *= factor;
+	}
+	return model_us(wave, &model);
+}
+
+/* The model's prediction, corrected by what was measured. */
+static double predict(struct heddle_wavefront_request *wave)
+{
+	struct wave_run runs[2 * WAVE_CHOICE_MOST_RUNS];
+	unsigned n = 0;
+
+	if (WAVE_SIMULATED)
+		return wave->model_us;
+	if (wave->placement == PLACE_BY_SPEED) {
+		n = wave_runs_find(wave, true, runs, WAVE_CHOICE_MOST_RUNS);
+		n += wave_runs_find(wave, false, runs + n, WAVE_CHOICE_MOST_RUNS);
+	}
+	return wave_choice_predict(&wave->model, wave->tile_columns, wave->bands_per_worker,
+	                           doubted_us(wave), runs, n);
+}
+
 static void choose(struct heddle_wavefront_request *wave)
 {
 	double minimum =
@@ -211,18 +255,18 @@ static void choose(struct heddle_wavefront_request *wave)
 		wave->tile_columns = h;
 	wave->chosen_columns = wave->tile_columns;
 	wave->model_columns = wave_model_choose(model, 1, 1, &k);
-	wave->predicted_us = wave->placement == PLACE_BY_SPEED
-	                         ? wave_simulation_predict(model, &wave->space, wave->tile_columns)
-	                         : wave_model_pipelined_time(model, wave->tile_columns);
+	wave->model_us = model_us(wave, model);
+	wave->predicted_us = predict(wave);
 	workers_price(wave);
-	heddle_explain("wavefront %s: h %zu, k %u, %.0f us predicted; by the paper h %.0f",
+	heddle_explain("wavefront %s: h %zu, k %u, %.0f us predicted (%.0f by the model alone); by "
+	               "the paper h %.0f",
 	               wave->name, wave->tile_columns, wave->bands_per_worker, wave->predicted_us,
-	               wave_model_best(model));
+	               wave->model_us, wave_model_best(model));
 }
 
 static int strategy_begin(struct heddle_wavefront_request *wave)
 {
-	struct heddle_strategy_problem problem = {.n = wave->space.rows,
+	struct heddle_strategy_problem problem = {.n = wave->end - wave->first,
 	                                          .nworkers = wave->nworkers};
 	struct heddle_strategy_worker *workers = calloc(wave->nworkers, sizeof(*workers));
 	int status;
@@ -249,9 +293,7 @@ static int strategy_begin(struct heddle_wavefront_request *wave)
 int wave_plan(struct heddle_wavefront_request *wave)
 {
 	kinds_init(wave);
-	if (wave->status)
-		return wave->status;
-	wave->model.rows = wave->space.rows;
+	wave->model.rows = wave->end - wave->first;
 	wave->model.columns = wave->space.columns;
 	wave->model.skew = wave->space.skew;
 	wave->model.sweeps = wave->sweeps;
@@ -349,12 +391,12 @@ static size_t width_by_speed(struct heddle_wavefront_request *wave, struct wave_
 		known += 1 / other->cp;
 	}
 	if (worker->cp <= 0 || !nknown)
-		return wave->space.rows / (wave->bands_per_worker * n) + 1;
+		return (wave->end - wave->first) / (wave->bands_per_worker * n) + 1;
 	/* A worker of unknown cost is taken to be as the others on average. */
 	power = known + known / nknown * (n - nknown);
 	rows = wave_model_rows(
-	    wave->space.rows / (double)wave->bands_per_worker / worker->cp / power, stay,
-	    stay ? &wave->owed : &worker->owed, wave->space.rows - wave->rows_given,
+	    (wave->end - wave->first) / (double)wave->bands_per_worker / worker->cp / power, stay,
+	    stay ? &wave->owed : &worker->owed, wave->end - wave->rows_given,
 	    wave_vectors_minimum_rows(wave->space.vectors, wave->space.nvectors));
 	return worker->maximum && rows > worker->maximum ? worker->maximum : rows;
 }

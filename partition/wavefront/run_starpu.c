@@ -17,7 +17,6 @@
 #include "wavefront_private.h"
 
 static void tile_done(void *tile);
-static void strip_advance(struct wave_strip *strip);
 
 /* ---- log ---- */
 
@@ -86,8 +85,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Its part of every array, where it is not in main memory. */
-static void strip_register(struct wave_strip *strip)
+void wave_strip_register(struct wave_strip *strip)
 {
 	struct heddle_wavefront_request *wave = strip->wave;
 	const struct wave_band *band = &strip->band;
@@ -135,28 +133,39 @@ static struct wave_strip **strips_room(struct heddle_wavefront_request *wave)
 	return grown;
 }
 
+struct wave_strip *wave_strip_make(struct heddle_wavefront_request *wave,
+                                   struct wave_worker *worker, const struct wave_band *band)
+{
+	struct wave_strip *strip = calloc(1, sizeof(*strip));
+
+	if (!strip)
+		return NULL;
+	strip->wave = wave;
+	strip->band = *band;
+	strip->owner = worker;
+	strip->tiles = wave_band_tiles(&wave->space, band);
+	strip->total = strip->tiles * wave->sweeps;
+	for (enum wave_side side = ABOVE; side < NSIDES; side++)
+		strip->sent_end[side] = &strip->sent[side];
+	return strip;
+}
+
 /* Mutex held: the next `rows` rows. */
 static struct wave_strip *strip_new(struct heddle_wavefront_request *wave,
                                     struct wave_worker *worker, size_t rows)
 {
-	struct wave_strip *strip = strips_room(wave) ? calloc(1, sizeof(*strip)) : NULL;
+	struct wave_band band = {wave->rows_given, rows, wave->tile_columns};
+	struct wave_strip *strip = strips_room(wave) ? wave_strip_make(wave, worker, &band) : NULL;
 
 	if (!strip) {
 		wave->status = -ENOMEM;
 		return NULL;
 	}
-	strip->wave = wave;
-	strip->band = (struct wave_band){wave->rows_given, rows, wave->tile_columns};
-	strip->index = wave->nstrips;
-	strip->owner = worker;
-	strip->tiles = wave_band_tiles(&wave->space, &strip->band);
-	strip->total = strip->tiles * wave->sweeps;
-	for (enum wave_side side = ABOVE; side < NSIDES; side++)
-		strip->sent_end[side] = &strip->sent[side];
+	strip->index = strip->part = wave->nstrips;
 	wave->strips[wave->nstrips++] = strip;
 	wave->rows_given += rows;
 	if (worker ? !worker->host : any_device(wave))
-		strip_register(strip);
+		wave_strip_register(strip);
 	return strip;
 }
 
@@ -166,7 +175,7 @@ static struct wave_strip *strip_new(struct heddle_wavefront_request *wave,
 static size_t rows_of(const struct heddle_wavefront_request *wave, size_t rows)
 {
 	size_t minimum = wave_vectors_minimum_rows(wave->space.vectors, wave->space.nvectors);
-	size_t left = wave->space.rows - wave->rows_given;
+	size_t left = wave->end - wave->rows_given;
 
 	if (rows < minimum)
 		rows = minimum;
@@ -176,11 +185,12 @@ static size_t rows_of(const struct heddle_wavefront_request *wave, size_t rows)
 /* Mutex held: equal bands that StarPU's policy places. */
 static void deal_to_stock(struct heddle_wavefront_request *wave)
 {
-	size_t bands = (size_t)wave->bands_per_worker * wave->nworkers, rows = wave->space.rows;
+	size_t bands = (size_t)wave->bands_per_worker * wave->nworkers,
+	       rows = wave->end - wave->first;
 
-	for (size_t b = 0; b < bands && wave->rows_given < rows && !wave->status; b++)
+	for (size_t b = 0; b < bands && wave->rows_given < wave->end && !wave->status; b++)
 		strip_new(wave, NULL,
-		          b + 1 == bands ? rows - wave->rows_given
+		          b + 1 == bands ? wave->end - wave->rows_given
 		                         : rows_of(wave, rows / bands + (b < rows % bands)));
 }
 
@@ -193,12 +203,12 @@ static void deal_at_once(struct heddle_wavefront_request *wave)
 
 	while (wave_team_pop(&wave->team, &order[n]))
 		n++;
-	for (unsigned l = 0; n && !wave->status && wave->rows_given < wave->space.rows; l++) {
+	for (unsigned l = 0; n && !wave->status && wave->rows_given < wave->end; l++) {
 		struct wave_worker *worker = &wave->workers[order[l % n]];
 		size_t rows = wave_worker_width(wave, worker, &asked);
 
 		if (l + 1 >= n * wave->bands_per_worker)
-			rows = wave->space.rows - wave->rows_given;
+			rows = wave->end - wave->rows_given;
 		strip_new(wave, worker, rows_of(wave, rows));
 	}
 }
@@ -208,8 +218,7 @@ static void deal_in_turn(struct heddle_wavefront_request *wave)
 {
 	unsigned refused[STARPU_NMAXWORKERS], nrefused = 0, l;
 
-	while (wave->rows_given < wave->space.rows && !wave->status &&
-	       wave_team_pop(&wave->team, &l)) {
+	while (wave->rows_given < wave->end && !wave->status && wave_team_pop(&wave->team, &l)) {
 		struct wave_worker *worker = &wave->workers[l];
 		struct wave_strip *strip;
 		bool asked;
@@ -247,9 +256,9 @@ static void strips_deal(struct heddle_wavefront_request *wave)
 		struct wave_strip *strip;
 
 		starpu_pthread_mutex_lock(&wave->mutex);
-		strip = wave->strips[s];
+		strip = s < wave->nstrips ? wave->strips[s] : NULL;
 		starpu_pthread_mutex_unlock(&wave->mutex);
-		strip_advance(strip);
+		wave_strip_advance(strip);
 	}
 }
 
@@ -263,7 +272,7 @@ static bool is_ready(const struct wave_strip *strip)
 	unsigned depth = strip->owner ? strip->owner->depth : 1;
 
 	if (strip->submitting || wave->status || strip->submitted == strip->total ||
-	    strip->submitted - strip->done >= depth)
+	    strip->submitted - strip->done >= depth || wave_balance_holds(strip))
 		return false;
 	for (enum wave_side side = ABOVE; side < NSIDES; side++) {
 		size_t waits = wave_tile_waits(strip, strip->submitted, side);
@@ -271,7 +280,7 @@ static bool is_ready(const struct wave_strip *strip)
 		if (waits && wave_strip_beside(strip, side)->done < waits)
 			return false;
 	}
-	return true;
+	return !wave_part_holds(strip);
 }
 
 /* Mutex held: a worker that has submitted all tiles of a strip waits for another one.
@@ -282,7 +291,7 @@ static bool worker_offer(struct wave_strip *strip)
 	struct wave_worker *worker = strip->owner;
 
 	if (wave->placement == PLACE_BY_STOCK || wave->sweeps > 1 || worker->waiting ||
-	    wave->rows_given == wave->space.rows)
+	    wave->rows_given == wave->end)
 		return false;
 	worker->waiting = true;
 	wave_team_push(&wave->team, worker->index, worker->cp > 0 ? 1 / worker->cp : 0);
@@ -312,25 +321,32 @@ static struct wave_tile *strip_next(struct wave_strip *strip, double now)
 	return tile;
 }
 
+/* What this thread refused is for who waits for the wavefront that a sample is of. */
+static void wave_say(struct heddle_wavefront_request *wave)
+{
+	control_say(&(wave->whole ? wave->whole : wave)->control);
+}
+
 static void submission_failed(struct wave_strip *strip, int status)
 {
 	struct heddle_wavefront_request *wave = strip->wave;
 
 	starpu_pthread_mutex_lock(&wave->mutex);
-	if (!wave->status)
+	if (!wave->status) {
 		wave->status = heddle_refuse(status, "wavefront %s: StarPU refuses a task: %s",
 		                             wave->name, strerror(-status));
+		wave_say(wave);
+	}
 	starpu_pthread_mutex_unlock(&wave->mutex);
 	wave_release(wave);
 }
 
-/* Submits the tiles of a strip that are ready. One thread at a time does, to keep their
- * order. */
-static void strip_advance(struct wave_strip *strip)
+/* One thread at a time submits tiles of a strip, to keep their order. */
+void wave_strip_advance(struct wave_strip *strip)
 {
 	struct heddle_wavefront_request *wave;
 	struct wave_worker *worker;
-	bool offered = false;
+	bool offered = false, due;
 	int status;
 
 	if (!strip)
@@ -356,6 +372,7 @@ static void strip_advance(struct wave_strip *strip)
 		starpu_pthread_mutex_lock(&wave->mutex);
 		strip->submitting = false;
 		wave->overhead_us += starpu_timing_now() - before;
+		due = wave_balance_is_due(wave);
 		starpu_pthread_mutex_unlock(&wave->mutex);
 		if (status)
 			submission_failed(strip, status);
@@ -363,6 +380,8 @@ static void strip_advance(struct wave_strip *strip)
 			offered = false;
 			strips_deal(wave);
 		}
+		if (due)
+			wave_balance_deal(wave);
 		wave_release(wave);
 	}
 }
@@ -440,7 +459,7 @@ static bool may_flush(struct wave_strip *strip)
 {
 	if (!strip || strip->flushed || strip->done < strip->total)
 		return false;
-	if (strip->band.first + strip->band.rows < strip->wave->space.rows &&
+	if (strip->band.first + strip->band.rows < strip->wave->end &&
 	    !wave_strip_beside(strip, BELOW))
 		return false;
 	for (enum wave_side side = ABOVE; side < NSIDES; side++) {
@@ -453,12 +472,11 @@ static bool may_flush(struct wave_strip *strip)
 	return true;
 }
 
-/* A strip is done: writes back what is no longer needed, and deals out more. */
-static void strip_finished(struct wave_strip *strip)
+/* Writes back what is no longer needed of a strip and those beside it. */
+void wave_strip_flush_around(struct wave_strip *strip)
 {
 	struct heddle_wavefront_request *wave = strip->wave;
 	struct wave_strip *flush[3];
-	bool deal;
 
 	starpu_pthread_mutex_lock(&wave->mutex);
 	flush[0] = wave_strip_beside(strip, ABOVE);
@@ -467,14 +485,25 @@ static void strip_finished(struct wave_strip *strip)
 	for (int i = 0; i < 3; i++)
 		if (!may_flush(flush[i]))
 			flush[i] = NULL;
-	if (strip->asked)
-		heddle_strategy_completed(wave->blocks, strip->owner->index, strip->asked,
-		                          strip->us);
-	deal = wave->blocks && wave->team.n && wave->rows_given < wave->space.rows;
 	starpu_pthread_mutex_unlock(&wave->mutex);
 	for (int i = 0; i < 3; i++)
 		if (flush[i])
 			strip_flush(flush[i]);
+}
+
+/* A strip is done: writes back what is no longer needed, and deals out more. */
+static void strip_finished(struct wave_strip *strip)
+{
+	struct heddle_wavefront_request *wave = strip->wave;
+	bool deal;
+
+	wave_strip_flush_around(strip);
+	starpu_pthread_mutex_lock(&wave->mutex);
+	if (strip->asked)
+		heddle_strategy_completed(wave->blocks, strip->owner->index, strip->asked,
+		                          strip->us);
+	deal = wave->blocks && wave->team.n && wave->rows_given < wave->end;
+	starpu_pthread_mutex_unlock(&wave->mutex);
 	if (deal)
 		strips_deal(wave);
 }
@@ -518,7 +547,7 @@ static bool is_telling(const struct wave_tile *tile, const struct wave_worker *w
 /* Mutex held: what a tile took shows how fast its worker is. */
 static void speed_add(const struct wave_tile *tile, struct wave_worker *worker, double us)
 {
-	double rows = tile->given.rows, expected;
+	double rows = tile->given.rows, expected, handover;
 
 	heddle_robust_add(&worker->us, us / tile->iterations);
 	worker->fresh++;
@@ -526,8 +555,9 @@ static void speed_add(const struct wave_tile *tile, struct wave_worker *worker, 
 		return;
 	expected = wave_cost_us(&worker->cost, rows, tile->iterations / rows);
 	/* On a CPU worker hand-overs are measured separately. */
-	if (worker->host)
-		expected -= worker->cost.us;
+	handover = worker->host ? worker->cost.us : 0;
+	wave_balance_add(worker, (us + handover) / expected);
+	expected -= handover;
 	heddle_robust_add(&worker->pace, us / expected);
 	worker->took_us += us;
 	worker->expected_us += expected;
@@ -565,7 +595,7 @@ static void tile_done(void *arg)
 	struct heddle_wavefront_request *wave = strip->wave;
 	struct wave_worker *worker = strip->owner;
 	struct wave_strip *beside[NSIDES];
-	bool finished;
+	bool finished, due, leaves;
 
 	if (!worker) {
 		worker = &wave->workers[wave->worker_of_id[starpu_worker_get_id_check()]];
@@ -573,23 +603,34 @@ static void tile_done(void *arg)
 	}
 	starpu_pthread_mutex_lock(&wave->mutex);
 	tile_account(tile, worker, starpu_timing_now());
-	if (tile->given.status && !wave->status)
+	if (tile->given.status && !wave->status) {
 		wave->status =
 		    heddle_refuse(tile->given.status, "wavefront %s: the kernel failed on %s: %s",
 		                  wave->name, worker->stats.name, strerror(-tile->given.status));
+		wave_say(wave);
+	}
 	strip->done++;
 	finished = strip->done == strip->total;
+	leaves = wave_part_computed(tile);
+	strip = wave_balance_join(strip);
+	wave_balance_look(wave, worker);
+	wave_balance_tidy(wave, strip);
+	due = wave_balance_is_due(wave);
 	for (enum wave_side side = ABOVE; side < NSIDES; side++)
 		beside[side] = wave_strip_beside(strip, side);
 	tile->next = wave->spare;
 	wave->spare = tile;
 	starpu_pthread_mutex_unlock(&wave->mutex);
+	if (leaves)
+		wave_part_leave(wave);
 	/* The strip below comes first: it waits for this one. */
-	strip_advance(beside[BELOW]);
-	strip_advance(strip);
-	strip_advance(beside[ABOVE]);
+	wave_strip_advance(beside[BELOW]);
+	wave_strip_advance(strip);
+	wave_strip_advance(beside[ABOVE]);
 	if (finished)
 		strip_finished(strip);
+	if (due)
+		wave_balance_deal(wave);
 	wave_release(wave);
 }
 
@@ -601,7 +642,7 @@ static bool is_complete(const struct heddle_wavefront_request *wave)
 	for (size_t s = 0; s < wave->nstrips; s++)
 		if (wave->strips[s]->done < wave->strips[s]->total)
 			return false;
-	return wave->rows_given == wave->space.rows;
+	return wave->rows_given == wave->end;
 }
 
 static void wave_end(struct heddle_wavefront_request *wave)
@@ -623,10 +664,17 @@ void wave_release(struct heddle_wavefront_request *wave)
 	bool last;
 
 	starpu_pthread_mutex_lock(&wave->mutex);
+	/* After a failure strips do not get as far as bands would have been dealt. */
+	if (wave->held && wave->status && !wave->cutting) {
+		wave->held = false;
+		wave->references--;
+	}
 	last = !--wave->references;
-	if (last && !wave->status && !is_complete(wave))
+	if (last && !wave->status && !is_complete(wave)) {
 		wave->status =
 		    heddle_refuse(-EDEADLK, "wavefront %s: no tile is ready", wave->name);
+		wave_say(wave);
+	}
 	starpu_pthread_mutex_unlock(&wave->mutex);
 	if (last)
 		wave_end(wave);
@@ -640,13 +688,17 @@ void wave_begin(struct heddle_wavefront_request *wave)
 	if (!wave->whole) {
 		int status = wave_plan(wave);
 
+		/* Another thread may look at a part. */
+		starpu_pthread_mutex_lock(&wave->mutex);
 		if (!wave->status)
 			wave->status = status;
+		starpu_pthread_mutex_unlock(&wave->mutex);
 	}
 	for (unsigned l = 0; l < wave->nworkers; l++) {
 		struct wave_worker *worker = &wave->workers[l];
 
 		worker->last_done_us = wave->start_us;
+		worker->speed = (struct wave_speed){.us = worker->cp};
 		if (worker->excluded)
 			continue;
 		worker->waiting = true;

@@ -55,7 +55,7 @@ static bool worker_holds(const struct heddle_wavefront_request *wave, int id)
 
 	if (starpu_worker_get_type(id) == STARPU_CPU_WORKER || total < 0 ||
 	    (wave->sweeps == 1 && wave->placement != PLACE_BY_STOCK) ||
-	    (double)row_bytes(wave) * wave->space.rows <= total / 2)
+	    (double)row_bytes(wave) * (wave->end - wave->first) <= total / 2)
 		return true;
 	heddle_warn("wavefront %s: worker %d is left out: half its memory is less than the arrays",
 	            wave->name, id);
@@ -110,7 +110,7 @@ static bool goes_by_speed(const char *strategy)
 }
 
 /* Refuses what a wavefront has no use for. It takes from hdss that bands follow measured speeds,
- * not its block sizes. Over several sweeps, whose bands are dealt out at the start, no other
+ * not its block sizes. Over several sweeps, whose bands are all dealt out before, no other
  * strategy has a say. What is set for the whole program, which may have loops, becomes hdss alone.
  * @param[in,out] spec of a strategy that there is
  * @return 0; -EINVAL after a message */
@@ -165,6 +165,19 @@ static int strategy_init(struct heddle_wavefront_request *wave)
 /* ---- codelets ---- */
 
 #ifdef HEDDLE_USE_SIMGRID
+/* What the codelet says of its kernel, whose argument the tile is. Models that ask for the kind of
+ * worker are those of loops' blocks. */
+static bool own_cost(struct starpu_task *task, unsigned implementation, double *us)
+{
+	const struct wave_tile *tile = task->cl_arg;
+	const struct starpu_perfmodel *model = tile->strip->wave->given.codelet->model;
+
+	if (!model || model->type != STARPU_COMMON || !model->cost_function)
+		return false;
+	*us = model->cost_function(task, implementation);
+	return true;
+}
+
 /* A tile takes as long as a block of as many iterations. */
 static double tile_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
                         unsigned implementation)
@@ -176,10 +189,13 @@ static double tile_cost(struct starpu_task *task, struct starpu_perfmodel_arch *
 	int device = core ? HEDDLE_PLATFORM_CORE : arch->devices[0].devid;
 	double us;
 
+	if (own_cost(task, implementation, &us))
+		return us;
 	if (!platform || device >= (int)platform->naccelerators)
 		return tile->iterations * (core ? 1e-3 : 1e-4) + 1e-3;
 	us = heddle_platform_block_us(platform, device, tile->iterations,
-	                              space->rows * space->columns, starpu_timing_now());
+	                              space->rows * space->columns * tile->strip->wave->sweeps,
+	                              starpu_timing_now());
 	return us > 0 ? us : 1e-3;
 }
 
@@ -221,15 +237,26 @@ static void tile_codelet_init(struct heddle_wavefront_request *wave)
 
 /* ---- making one ---- */
 
-static bool writes(const struct heddle_wavefront_request *wave, enum heddle_extent extent)
+static bool writes(const struct heddle_wavefront *given, enum heddle_extent extent)
 {
-	for (unsigned i = 0; i < wave->given.narrays; i++)
-		if (wave->given.arrays[i].extent == extent && wave->given.arrays[i].mode & STARPU_W)
+	for (unsigned i = 0; i < given->narrays; i++)
+		if (given->arrays[i].extent == extent && given->arrays[i].mode & STARPU_W)
 			return true;
 	return false;
 }
 
-/* The vectors, and those that written rows and columns imply. */
+unsigned wave_vectors_all(const struct heddle_wavefront *given, struct heddle_dependence *vectors)
+{
+	unsigned n = given->nvectors;
+
+	memcpy(vectors, given->vectors, n * sizeof(*vectors));
+	if (writes(given, HEDDLE_COLUMNS))
+		vectors[n++] = (struct heddle_dependence){.row = 1};
+	if (writes(given, HEDDLE_ROWS))
+		vectors[n++] = (struct heddle_dependence){.column = 1};
+	return n;
+}
+
 static int space_init(struct heddle_wavefront_request *wave)
 {
 	const struct heddle_wavefront *given = &wave->given;
@@ -238,11 +265,7 @@ static int space_init(struct heddle_wavefront_request *wave)
 
 	if (status)
 		return status;
-	memcpy(wave->vectors, given->vectors, n * sizeof(*wave->vectors));
-	if (writes(wave, HEDDLE_COLUMNS))
-		wave->vectors[n++] = (struct heddle_dependence){.row = 1};
-	if (writes(wave, HEDDLE_ROWS))
-		wave->vectors[n++] = (struct heddle_dependence){.column = 1};
+	n = wave_vectors_all(given, wave->vectors);
 	wave->sweeps = given->sweeps ? given->sweeps : 1;
 	wave->space = (struct wave_space){
 	    .rows = given->rows,
@@ -252,16 +275,22 @@ static int space_init(struct heddle_wavefront_request *wave)
 	    .skew = wave_vectors_skew(wave->vectors, n),
 	};
 	wave->reach = wave_vectors_reach(wave->vectors, n);
+	wave->first = wave->rows_given = wave->part ? wave->part->first : 0;
+	wave->end = wave->part ? wave->first + wave->part->rows : given->rows;
 	return 0;
 }
 
 static int arrays_init(struct heddle_wavefront_request *wave)
 {
 	const struct work_arrays arrays = wave_arrays(wave);
+	struct heddle_wavefront here = wave->given;
 	int status = 0;
 
-	for (unsigned i = 0; i < wave->given.narrays && !status; i++)
-		status = wave_array_init(&wave->arrays[i], &wave->given, i, wave->name);
+	here.rows = wave->end - wave->first;
+	for (unsigned i = 0; i < wave->given.narrays && !status; i++) {
+		status = wave_array_init(&wave->arrays[i], &here, i, wave->name);
+		wave->arrays[i].first = wave->part ? wave->part->row[i] : 0;
+	}
 	return status ? status : work_arrays_check_overlap(&arrays);
 }
 
@@ -277,7 +306,14 @@ void wave_free(void *work)
 	}
 	for (size_t s = 0; s < wave->nstrips; s++)
 		free(wave->strips[s]);
+	while (wave->gone) {
+		struct wave_strip *strip = wave->gone;
+
+		wave->gone = strip->next;
+		free(strip);
+	}
 	free(wave->strips);
+	wave_part_fini(wave);
 	heddle_strategy_destroy(wave->blocks);
 	wave_team_fini(&wave->team);
 	starpu_pthread_mutex_destroy(&wave->mutex);
@@ -315,12 +351,14 @@ static int variable_read(enum heddle_variable variable, const char *name, size_t
 	return 0;
 }
 
-static int wave_init(struct heddle_wavefront_request *wave, const struct heddle_wavefront *given)
+static int wave_init(struct heddle_wavefront_request *wave, const struct heddle_wavefront *given,
+                     const struct wave_part *part)
 {
 	size_t k = given->bands_per_worker;
 	int status = 0;
 
 	wave->given = *given;
+	wave->part = part;
 	wave->logged = *heddle_variable_text(HEDDLE_VARIABLE_TILE_LOG);
 	wave->name = strdup(given->name            ? given->name
 	                    : given->codelet->name ? given->codelet->name
@@ -345,14 +383,15 @@ static int wave_init(struct heddle_wavefront_request *wave, const struct heddle_
 	wave->bands_per_worker = k;
 	wave->given.tile_columns = wave->tile_columns;
 	if ((status = space_init(wave)) || (status = arrays_init(wave)) ||
-	    (status = strategy_init(wave)) || (status = workers_init(wave)))
+	    (status = strategy_init(wave)) || (status = workers_init(wave)) ||
+	    (status = wave_part_init(wave)))
 		return status;
 	tile_codelet_init(wave);
 	return 0;
 }
 
-int wave_make(const struct heddle_wavefront *given, void (*start)(void *wave),
-              void (*ended)(struct heddle_wavefront_request *wave),
+int wave_make(const struct heddle_wavefront *given, const struct wave_part *part,
+              void (*start)(void *wave), void (*ended)(struct heddle_wavefront_request *wave),
               struct heddle_wavefront_request **made)
 {
 	struct heddle_wavefront_request *wave = wave_alloc(start, ended);
@@ -360,7 +399,7 @@ int wave_make(const struct heddle_wavefront *given, void (*start)(void *wave),
 
 	if (!wave)
 		return -ENOMEM;
-	status = wave_init(wave, given);
+	status = wave_init(wave, given, part);
 	if (status) {
 		wave_free(wave);
 		return status;
@@ -380,6 +419,7 @@ static int array_sample(struct wave_array *sample, const struct wave_array *arra
 
 	*sample = *array;
 	sample->whole = NULL;
+	sample->first = 0;
 	switch (array->given.extent) {
 	case HEDDLE_ALL:
 		return 0;
@@ -433,7 +473,7 @@ wave_make_sample(struct heddle_wavefront_request *whole, const struct wave_worke
 	memcpy(sample->vectors, whole->vectors, sizeof(sample->vectors));
 	sample->space = whole->space;
 	sample->space.vectors = sample->vectors;
-	sample->space.rows = rows;
+	sample->space.rows = sample->end = rows;
 	sample->space.columns = columns;
 	sample->reach = whole->reach;
 	sample->sweeps = 1;

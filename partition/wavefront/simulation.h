@@ -54,7 +54,8 @@ struct wave_simulation_result {
 	double bound_us;
 };
 
-/** Runs it. Over several sweeps bands are dealt out at the start, k = 1 band a worker.
+/** Runs it. Over several sweeps bands are dealt out at the start, and not again, k = 1 band a
+ * worker.
  * @param most tiles to be simulated
  * @return 0; -E2BIG: there are more tiles; -ENOTSUP: several sweeps and k above 1; -ENOMEM;
  * -EINVAL without workers */

@@ -125,6 +125,35 @@ size_t wave_band_tiles(const struct wave_space *space, const struct wave_band *b
 	return wave_tile_of(band, space->skew, band->rows - 1, space->columns - 1) + 1;
 }
 
+struct wave_point wave_band_point(const struct wave_space *space, const struct wave_band *band,
+                                  size_t done)
+{
+	size_t tiles = wave_band_tiles(space, band);
+
+	return (struct wave_point){done / tiles,
+	                           space->skew * band->first / band->tile_columns + done % tiles};
+}
+
+size_t wave_band_done(const struct wave_space *space, const struct wave_band *band,
+                      struct wave_point point)
+{
+	size_t tiles = wave_band_tiles(space, band),
+	       first = space->skew * band->first / band->tile_columns;
+	size_t done = point.tile > first ? point.tile - first : 0;
+
+	return point.sweep * tiles + (done < tiles ? done : tiles);
+}
+
+size_t wave_band_covers(const struct wave_space *space, const struct wave_band *band, size_t done,
+                        const struct wave_band *part)
+{
+	struct wave_point at = wave_band_point(space, band, done);
+
+	/* In the skewed space all before this column is done. */
+	at.tile = at.tile * band->tile_columns / part->tile_columns;
+	return wave_band_done(space, part, at);
+}
+
 struct wave_columns wave_tile_columns(const struct wave_space *space, const struct wave_band *band,
                                       size_t tile, size_t r)
 {

@@ -77,11 +77,32 @@ size_t wave_tile_of(const struct wave_band *band, size_t skew, size_t r, size_t 
 size_t wave_tile_needs(const struct wave_space *space, const struct wave_band *band, size_t sweep,
                        size_t tile, const struct wave_band *other);
 
+/** A point in a band's tiles: a tile of a sweep that is the next one. Tiles are counted from the
+ * beginning of the skewed space, alike in all bands with tiles as wide. */
+struct wave_point {
+	size_t sweep, tile;
+};
+
+/** Where a band is that has done so many tiles, all sweeps counted. */
+struct wave_point wave_band_point(const struct wave_space *space, const struct wave_band *band,
+                                  size_t done);
+
+/** Tiles that a band has done, all sweeps counted, when it is as far as a point. What lies in its
+ * rows before the point is what any band with these rows has done there: so a band can be cut at
+ * any row, and two bands that are equally far can be joined. */
+size_t wave_band_done(const struct wave_space *space, const struct wave_band *band,
+                      struct wave_point point);
+
 /** One more than the number of the tile of the band above that lies over a tile. That is what
  * the tile needs of that band in the first sweep, if vectors lead there; at the ends of bands it
  * may need less. 0: none lies there. */
 size_t wave_tile_above(const struct wave_space *space, const struct wave_band *band, size_t tile,
                        const struct wave_band *above);
+
+/** How many tiles of the band `part` are done, all sweeps counted, when a band that has all rows of
+ * it has done so many. */
+size_t wave_band_covers(const struct wave_space *space, const struct wave_band *band, size_t done,
+                        const struct wave_band *part);
 
 /** wave_tile_needs() where the rows that are read come as messages. A message holds all rows of
  * `other` that vectors reach from outside. Its columns are those that a tile has finished in the

@@ -24,6 +24,8 @@
 #include "partition/common/array_starpu.h"
 #include "partition/common/control_starpu.h"
 #include "partition/common/task_starpu.h"
+#include "part.h"
+#include "balance.h"
 #include "choice.h"
 #include "cost.h"
 #include "team.h"
@@ -45,6 +47,7 @@
 struct wave_array {
 	struct heddle_wave_array given; /* per_iteration at least 1 */
 	struct work_array main;
+	size_t first;               /* row of the loop that it begins with */
 	starpu_data_handle_t whole; /* shared by all devices; NULL until needed */
 };
 
@@ -76,6 +79,7 @@ struct wave_worker {
 	struct heddle_robust pace;   /* these tiles' time in relation to their cost */
 	double took_us, expected_us; /* of all of them */
 	unsigned fresh;              /* tiles since a width was decided by them */
+	struct wave_speed speed;     /* several sweeps: since bands were dealt */
 	/* On a CPU worker: µs from when a tile could have begun to its beginning. */
 	struct heddle_robust handover;
 };
@@ -88,8 +92,6 @@ struct wave_message {
 	starpu_data_handle_t handles[WAVE_MAXARRAYS];
 };
 
-enum wave_side { ABOVE, BELOW, NSIDES };
-
 struct wave_strip {
 	struct heddle_wavefront_request *wave;
 	struct wave_band band;
@@ -101,6 +103,7 @@ struct wave_strip {
 	bool submitting;       /* a thread is about to */
 	bool on_device;        /* has handles */
 	bool flushed;          /* written back or dropped */
+	bool beyond;           /* another process computes it */
 	size_t ghosts[NSIDES]; /* rows beside it that its fields with halo have */
 	starpu_data_handle_t handles[WAVE_MAXARRAYS];
 	bool written[WAVE_MAXARRAYS]; /* scratch of HEDDLE_COLUMNS: holds something */
@@ -110,6 +113,10 @@ struct wave_strip {
 	size_t initial;          /* first strip: columns of the initial state that have */
 	double us;               /* of all its tiles */
 	size_t asked;            /* rows that the strategy gave for it */
+	/* Several sweeps: strips beside each other of one part become one when equally far. */
+	size_t part;
+	bool gone;               /* cut, or joined to another one */
+	struct wave_strip *next; /* of those that are gone */
 };
 
 /* A patch that a tile's task reads or writes. */
@@ -143,6 +150,9 @@ struct heddle_wavefront_request {
 	char *name; /* a sample's is that of the whole */
 	struct heddle_dependence vectors[WAVE_MAXVECTORS];
 	struct wave_space space;
+	size_t first, end;                       /* rows that are computed here */
+	const struct wave_part *part;            /* NULL: all are */
+	struct wave_frontier *frontiers[NSIDES]; /* to rows that are computed elsewhere */
 	struct wave_reach reach;
 	size_t sweeps;
 	struct wave_array arrays[WAVE_MAXARRAYS];
@@ -169,9 +179,17 @@ struct heddle_wavefront_request {
 	size_t rows_given;
 	double owed;       /* several sweeps: rows that rounding has kept from bands so far */
 	size_t references; /* tiles and outputs under way, and one while it starts */
+	/* Several sweeps: bands are about to be dealt again. Until strips are cut that is one of
+	 * the references. */
+	bool dealing, cutting, held;
+	bool again;       /* bands get other heights; else their strips on devices are joined */
+	size_t returning; /* arrays of strips on their way to main memory, and one to begin with */
+	unsigned ndealt, npauses;     /* how often they were, and strips were stopped */
+	double stopped_us, paused_us; /* when strips were stopped, and how long in all */
+	struct wave_strip *gone;
 	struct wave_tile *spare;
 	int status;
-	double start_us, end_us, measuring_us, overhead_us, predicted_us;
+	double start_us, end_us, measuring_us, overhead_us, predicted_us, model_us;
 	size_t ntiles, nmessages;
 	bool logged; /* a log of tiles is wanted */
 	struct wave_record *records;
@@ -181,6 +199,8 @@ struct heddle_wavefront_request {
 	void (*ended)(struct heddle_wavefront_request *wave);
 	struct heddle_wavefront_request *whole; /* a sample: the wavefront it is of; else NULL */
 	struct wave_measurement *measurement;   /* of this one's costs, while it goes on */
+	bool measures;                          /* and does nothing else */
+	bool over;                              /* a part: it has ended */
 };
 
 /* ---- array_starpu.c ---- */
@@ -196,6 +216,8 @@ bool wave_array_crosses(const struct wave_array *array);
 /* The array for the kernel, as a band sees it in main memory. */
 void wave_array_interface(const struct wave_array *array, const struct wave_band *band,
                           union work_array_interface *interface);
+/* Where a row of it, or the elements of HEDDLE_COLUMNS, begin at a column in main memory. */
+char *wave_array_place(const struct wave_array *array, size_t row, size_t column);
 /* Registers a band's part: ghost rows above and below it are copied to a device, and are not
  * written back. */
 starpu_data_handle_t wave_array_register_band(const struct wave_array *array,
@@ -216,13 +238,18 @@ int wave_array_copy(const struct wave_array *array, const struct wave_patch *pat
 
 /* ---- setup_starpu.c ---- */
 
-/* @param start what the control task runs
+/* @param part NULL: all rows
+ * @param start what the control task runs
  * @param ended called when all is written back, or after a failure
  * @return 0; -ENOMEM, or another error after a message */
-int wave_make(const struct heddle_wavefront *given, void (*start)(void *wave),
-              void (*ended)(struct heddle_wavefront_request *wave),
+int wave_make(const struct heddle_wavefront *given, const struct wave_part *part,
+              void (*start)(void *wave), void (*ended)(struct heddle_wavefront_request *wave),
               struct heddle_wavefront_request **made);
 void wave_free(void *wave);
+/* The vectors, and those that written rows and columns imply.
+ * @param[out] vectors WAVE_MAXVECTORS of them
+ * @return how many */
+unsigned wave_vectors_all(const struct heddle_wavefront *given, struct heddle_dependence *vectors);
 /* A wavefront of one worker, on copies of the first rows and columns of another one's arrays.
  * It has no control task.
  * @return NULL: no memory */
@@ -260,9 +287,14 @@ void wave_costs_learn(struct heddle_wavefront_request *wave);
 /* What tiles of a kind take in relation to their cost, by those of its workers that have done
  * `enough` of them; 1: none has. */
 double wave_kind_pace(const struct heddle_wavefront_request *wave, unsigned kind, unsigned enough);
+/* A factor by which these costs seemed to be wrong in the last wavefront, and which the one before
+ * has not confirmed; 1: none. */
+double wave_cost_doubt(const struct heddle_wavefront_request *wave,
+                       const struct wave_worker *worker);
 /* What wavefronts about as large as this one took teams of its kinds.
+ * @param asked those whose h or k was given; else those whose h and k were chosen
  * @return how many there are, `room` at the most */
-unsigned wave_runs_find(struct heddle_wavefront_request *wave, struct wave_run *runs,
+unsigned wave_runs_find(struct heddle_wavefront_request *wave, bool asked, struct wave_run *runs,
                         unsigned room);
 /* Whether this process has added to them. A process that runs the loop only once is to run
  * the best known plan. */
@@ -276,6 +308,62 @@ void wave_run_keep(struct heddle_wavefront_request *wave);
 void wave_begin(struct heddle_wavefront_request *wave);
 /* Drops a reference: the last one ends the wavefront. */
 void wave_release(struct heddle_wavefront_request *wave);
+/* Mutex held. It is not among the wavefront's strips. NULL: no memory. */
+struct wave_strip *wave_strip_make(struct heddle_wavefront_request *wave,
+                                   struct wave_worker *worker, const struct wave_band *band);
+/* Makes handles of its part of every array. */
+void wave_strip_register(struct wave_strip *strip);
+/* Writes back what is no longer needed of a strip and those beside it. */
+void wave_strip_flush_around(struct wave_strip *strip);
+/* Submits the tiles of a strip that are ready. NULL: nothing. */
+void wave_strip_advance(struct wave_strip *strip);
+
+/* ---- wavefront_starpu.c ---- */
+
+/* As heddle_wavefront_submit(), of some rows. */
+int wave_submit(const struct heddle_wavefront *given, const struct wave_part *part,
+                struct heddle_wavefront_request **request);
+
+/* Only calibrates. */
+int wave_measure(const struct heddle_wavefront *given, const struct wave_part *part,
+                 struct heddle_wavefront_request **request);
+
+/* ---- part_starpu.c ---- */
+
+/* Mutex held: the strip beyond the rows that are computed here, if this one is the last on that
+ * side; NULL: none. */
+struct wave_strip *wave_part_beyond(const struct wave_strip *strip, enum wave_side side);
+/* Mutex held: whether a strip's next tile would overwrite what was not sent yet. */
+bool wave_part_holds(const struct wave_strip *strip);
+/* Mutex held: a tile is done.
+ * @return whether wave_part_leave() is to be called */
+bool wave_part_computed(const struct wave_tile *tile);
+/* Brings boundaries of tiles that are done to main memory. */
+void wave_part_leave(struct heddle_wavefront_request *wave);
+int wave_part_init(struct heddle_wavefront_request *wave);
+void wave_part_fini(struct heddle_wavefront_request *wave);
+/* All is written back. */
+void wave_part_ended(struct heddle_wavefront_request *wave);
+
+/* ---- balance_starpu.c ---- */
+
+/* Mutex held: what a tile took in relation to its cost. */
+void wave_balance_add(struct wave_worker *worker, double pace);
+/* Mutex held: joins a strip to those beside it that belong to it and are as far.
+ * @return the strip that has its rows */
+struct wave_strip *wave_balance_join(struct wave_strip *strip);
+/* Mutex held: a worker's tile is done. If it has become slower or faster, bands are to be dealt
+ * again. */
+void wave_balance_look(struct heddle_wavefront_request *wave, struct wave_worker *worker);
+/* Mutex held: a strip's tile is done. If strips on devices that have been cut can be joined, they
+ * are to be. */
+void wave_balance_tidy(struct heddle_wavefront_request *wave, const struct wave_strip *strip);
+/* Mutex held: whether a strip must not go on: bands are about to be dealt again, or a strip that
+ * it is to be joined with is behind. */
+bool wave_balance_holds(const struct wave_strip *strip);
+/* Mutex held: whether all strips have stopped. The caller then deals, without the mutex. */
+bool wave_balance_is_due(struct heddle_wavefront_request *wave);
+void wave_balance_deal(struct heddle_wavefront_request *wave);
 
 /* ---- message_starpu.c ---- */
 
@@ -283,6 +371,10 @@ void wave_release(struct heddle_wavefront_request *wave);
 int wave_tile_exchanges(struct wave_tile *tile);
 /* Drops what was not received. */
 void wave_messages_free(struct wave_strip *strip);
+/* The part of an array that a tile of a band sends to a side. @return false: nothing */
+bool wave_message_patch(const struct heddle_wavefront_request *wave, const struct wave_band *band,
+                        const struct wave_array *array, size_t tile, enum wave_side to,
+                        struct wave_patch *patch);
 /* Mutex held: how far the strip on a side must be before a tile may start. */
 size_t wave_tile_waits(const struct wave_strip *strip, size_t number, enum wave_side side);
 /* Mutex held. NULL: none. */

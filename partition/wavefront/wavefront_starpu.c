@@ -27,13 +27,24 @@ static void wave_start(void *work)
 {
 	struct heddle_wavefront_request *wave = work;
 
-	if (wave->space.rows && wave->space.columns) {
+	if (wave->end > wave->first && wave->space.columns) {
 		wave_calibrate(wave);
 		return;
 	}
 	wave->start_us = starpu_timing_now();
-	wave->rows_given = wave->space.rows;
+	wave->rows_given = wave->end;
 	wave_release(wave);
+}
+
+/* Says how wrong a prediction was, which is corrected by that. */
+static void prediction_check(const struct heddle_wavefront_request *wave)
+{
+	double us = wave->end_us - wave->start_us;
+
+	if (!WAVE_SIMULATED && wave_model_drifted(wave->predicted_us, us))
+		heddle_explain("wavefront %s: it took %.0f us, %.3g times what was predicted; the "
+		               "next prediction goes by that",
+		               wave->name, us, us / wave->predicted_us);
 }
 
 /* All tiles are done and written back, or the wavefront has failed. */
@@ -49,12 +60,16 @@ static void wave_ended(struct heddle_wavefront_request *wave)
 		if (worker->cp > 0)
 			worker->stats.rate = 1 / worker->cp;
 	}
+	if (!wave->status && !wave->part)
+		prediction_check(wave);
 	/* Tiles of a size that was asked for may be extreme: they say nothing of others. */
-	if (!wave->status && wave->free)
+	if (!wave->status && (wave->part ? wave->part->learn && !wave->measures : wave->free))
 		wave_costs_learn(wave);
-	if (!wave->status && wave->free && wave->placement == PLACE_BY_SPEED)
+	if (!wave->status && wave->placement == PLACE_BY_SPEED && !wave->part)
 		wave_run_keep(wave);
 	work_arrays_unpin(&arrays);
+	if (wave->part)
+		wave_part_ended(wave);
 	control_end(&wave->control);
 }
 
@@ -91,8 +106,8 @@ static int wave_check(const struct heddle_wavefront *given)
 	return heddle_variables_check(environ);
 }
 
-int heddle_wavefront_submit(const struct heddle_wavefront *given,
-                            struct heddle_wavefront_request **request)
+static int submit(const struct heddle_wavefront *given, const struct wave_part *part, bool measures,
+                  struct heddle_wavefront_request **request)
 {
 	struct heddle_wavefront_request *wave;
 	struct work_arrays arrays;
@@ -100,9 +115,12 @@ int heddle_wavefront_submit(const struct heddle_wavefront *given,
 
 	if (status)
 		return status;
-	status = wave_make(given, wave_start, wave_ended, &wave);
+	status = wave_make(given, part, wave_start, wave_ended, &wave);
 	if (status)
 		return status;
+	wave->measures = measures;
+	/* Until all messages have come and gone. */
+	wave->references += part && !measures;
 	arrays = wave_arrays(wave);
 	if (heddle_pin_useful())
 		work_arrays_pin(&arrays);
@@ -119,6 +137,24 @@ int heddle_wavefront_submit(const struct heddle_wavefront *given,
 	return 0;
 }
 
+int wave_submit(const struct heddle_wavefront *given, const struct wave_part *part,
+                struct heddle_wavefront_request **request)
+{
+	return submit(given, part, false, request);
+}
+
+int wave_measure(const struct heddle_wavefront *given, const struct wave_part *part,
+                 struct heddle_wavefront_request **request)
+{
+	return submit(given, part, true, request);
+}
+
+int heddle_wavefront_submit(const struct heddle_wavefront *given,
+                            struct heddle_wavefront_request **request)
+{
+	return submit(given, NULL, false, request);
+}
+
 static void wave_stats(const struct heddle_wavefront_request *wave,
                        struct heddle_wavefront_stats *stats)
 {
@@ -133,10 +169,12 @@ static void wave_stats(const struct heddle_wavefront_request *wave,
 	stats->tiles = wave->ntiles;
 	stats->us = wave->end_us - wave->start_us;
 	stats->predicted_us = wave->predicted_us;
+	stats->model_us = wave->model_us;
 	stats->measuring_us = wave->measuring_us;
 	stats->overhead_us = wave->overhead_us;
 	stats->messages = wave->nmessages;
 	stats->excluded = wave->nexcluded;
+	stats->reassigned = wave->ndealt;
 	stats->nworkers = wave->nworkers;
 	for (unsigned l = 0; l < wave->nworkers; l++)
 		stats->workers[l] = wave->workers[l].stats;
@@ -148,7 +186,7 @@ int heddle_wavefront_wait(struct heddle_wavefront_request *wave,
 	int status;
 
 	control_wait(&wave->control);
-	status = wave->status;
+	status = control_failed(&wave->control, wave->status);
 	if (stats)
 		wave_stats(wave, stats);
 	wave_free(wave);

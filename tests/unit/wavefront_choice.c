@@ -334,6 +334,32 @@ static void test_one_alone_tries_nothing(void **state)
 	assert_int_equal(k, 1);
 }
 
+/* A run corrects the prediction: its own, and that of other h and k by as much. */
+static void test_prediction(void **state)
+{
+	struct wave_model team = alignment();
+	struct wave_run runs[2] = {{.counts = {0, 15}, .h = 400, .k = 2, .n = 9, .us = 1},
+	                           {.counts = {1, 0}, .h = 400, .k = 2, .n = 1, .us = 1}};
+	double other;
+
+	team.kinds[0].count = 0;
+	/* Nothing is known of this team, or not the latest time. */
+	assert_float_equal(wave_choice_predict(&team, 400, 2, 7, runs, 0), 7, 0);
+	runs[1].latest_us = 5e6;
+	assert_float_equal(wave_choice_predict(&team, 400, 2, 7, runs, 2), 7, 0);
+	runs[0].latest_us = 1e6;
+	assert_float_equal(wave_choice_predict(&team, 400, 2, 7, runs, 2), 1e6, 0);
+	assert_float_equal(wave_choice_predict(&team, 410, 2, 7, runs, 2), 1e6, 0);
+	other = wave_choice_predict(&team, 1000, 4, 7, runs, 2);
+	team.k = 2;
+	other /= 1e6 / wave_model_pipelined_time(&team, 400);
+	team.k = 4;
+	assert_float_equal(other, wave_model_pipelined_time(&team, 1000), 1e-6 * other);
+	/* The nearest one counts. */
+	runs[1] = (struct wave_run){.counts = {0, 15}, .h = 1000, .k = 4, .latest_us = 3e6};
+	assert_float_equal(wave_choice_predict(&team, 1000, 4, 7, runs, 2), 3e6, 0);
+}
+
 static void test_cores_alone(void **state)
 {
 	struct wave_model model = alignment();
@@ -581,6 +607,7 @@ int main(void)
 	    cmocka_unit_test(test_samples_of_a_core),
 	    cmocka_unit_test(test_accelerator_alone),
 	    cmocka_unit_test(test_one_alone_tries_nothing),
+	    cmocka_unit_test(test_prediction),
 	    cmocka_unit_test(test_cores_alone),
 	    cmocka_unit_test(test_all),
 	    cmocka_unit_test(test_runs),

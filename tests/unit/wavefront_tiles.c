@@ -298,6 +298,36 @@ static void check_above(const struct trial *trial)
 	}
 }
 
+/* Some rows of a band, in tiles of another length: those that are covered have all iterations in
+ * tiles of the band that are done, and in the end all are covered. */
+static void check_covers(const struct trial *trial, unsigned *seed)
+{
+	const struct wave_space *space = &trial->space;
+	const struct wave_band *band = &trial->bands[rand_r(seed) % trial->nbands];
+	size_t skip = rand_r(seed) % band->rows, tiles = wave_band_tiles(space, band), last = 0;
+	struct wave_band part = {band->first + skip, 1 + rand_r(seed) % (band->rows - skip),
+	                         1 + rand_r(seed) % MAXSIDE};
+	size_t parts = wave_band_tiles(space, &part);
+
+	for (size_t done = 0; done <= tiles * trial->sweeps; done++) {
+		size_t covered = wave_band_covers(space, band, done, &part);
+
+		assert_true(covered >= last);
+		for (; last < covered; last++)
+			for (size_t r = 0; r < part.rows; r++) {
+				struct wave_columns columns =
+				    wave_tile_columns(space, &part, last % parts, r);
+
+				if (columns.begin < columns.end)
+					assert_true(wave_tile_of(band, space->skew, skip + r,
+					                         columns.end - 1) +
+					                last / parts * tiles <
+					            done);
+			}
+	}
+	assert_int_equal(last, parts * trial->sweeps);
+}
+
 /* Runs ready tiles in a random order until none is left. */
 static void check_order(const struct trial *trial, unsigned *seed)
 {
@@ -333,6 +363,7 @@ static void test_random_spaces(void **state)
 		trial_make(&trial, &seed);
 		check_needs(&trial);
 		check_above(&trial);
+		check_covers(&trial, &seed);
 		check_order(&trial, &seed);
 	}
 }

@@ -1,0 +1,264 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Parts of a wavefront in one process: each has memory of its own, and the test carries the
+ * messages between them, as ranks do.
+ */
+#include "config.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <starpu.h>
+
+#include <heddle/heddle.h>
+
+#include "partition/wavefront/part.h"
+#include "tests/unit/test.h"
+
+enum { MOST = 3, ROUNDS = 30 };
+
+static bool brief; /* HEDDLE_TEST_SHORT: fewer rounds */
+
+static uint32_t mix(uint32_t a, uint32_t b)
+{
+	return (a ^ b) * 2654435761u + (b >> 7) + 1;
+}
+
+/* A field whose elements depend on those above and below and on the left and right, and a state
+ * that passes from row to row, in one sweep. */
+static void iterate(uint32_t *element, size_t ld, uint32_t *state, size_t i, size_t j, size_t rows,
+                    size_t columns, bool writes)
+{
+	uint32_t v = mix(*element, *state + i * 31 + j);
+
+	v = mix(v, i ? element[-(ptrdiff_t)ld] : 1);
+	v = mix(v, j ? element[-1] : 2);
+	v = mix(v, i && j + 1 < columns ? element[1 - (ptrdiff_t)ld] : 3);
+	v = mix(v, i + 1 < rows ? element[ld] : 4);
+	*element = v;
+	if (writes)
+		*state = v;
+}
+
+static void compute(void *buffers[], void *arg)
+{
+	const struct heddle_tile *tile = arg;
+	uint32_t *field = (uint32_t *)STARPU_MATRIX_GET_PTR(buffers[0]);
+	uint32_t *state = (uint32_t *)STARPU_VECTOR_GET_PTR(buffers[1]);
+	size_t ld = STARPU_MATRIX_GET_LD(buffers[0]);
+
+	for (size_t r = 0; r < tile->rows; r++)
+		for (size_t c = heddle_tile_begin(tile, r); c < heddle_tile_end(tile, r); c++)
+			iterate(&field[r * ld + c], ld, &state[c], tile->row + r, c,
+			        tile->total_rows, tile->total_columns, *(const bool *)tile->arg);
+}
+
+static struct starpu_codelet codelet = {.cpu_funcs = {compute}, .name = "parts"};
+
+struct piece {
+	struct wave_part part;
+	struct heddle_wavefront_request *request;
+	uint32_t *field, *state;
+	starpu_data_handle_t handles[2];
+	size_t first, rows;  /* that `field` has */
+	size_t sent[NSIDES]; /* messages */
+	struct wave_traffic traffic[NSIDES];
+	bool released;
+};
+
+static void changed(void *arg)
+{
+	(void)arg;
+}
+
+static void piece_begin(struct piece *piece, const struct heddle_wavefront *whole,
+                        const uint32_t *field, const uint32_t *state, size_t first, size_t rows)
+{
+	struct heddle_wavefront wave = *whole;
+	size_t columns = wave.columns, end = first + rows + 1;
+
+	*piece = (struct piece){.first = first ? first - 1 : 0};
+	piece->rows = (end < wave.rows ? end : wave.rows) - piece->first;
+	piece->field = malloc(piece->rows * columns * sizeof(*field));
+	piece->state = malloc(columns * sizeof(*state));
+	memcpy(piece->field, field + piece->first * columns,
+	       piece->rows * columns * sizeof(*field));
+	memcpy(piece->state, state, columns * sizeof(*state));
+	starpu_matrix_data_register(&piece->handles[0], STARPU_MAIN_RAM, (uintptr_t)piece->field,
+	                            columns, columns, piece->rows, sizeof(*field));
+	starpu_vector_data_register(&piece->handles[1], STARPU_MAIN_RAM, (uintptr_t)piece->state,
+	                            columns, sizeof(*state));
+	for (int a = 0; a < 2; a++)
+		wave.arrays[a].handle = piece->handles[a];
+	piece->part = (struct wave_part){.first = first,
+	                                 .rows = rows,
+	                                 .row = {piece->first, 0},
+	                                 .beyond = {first > 0, first + rows < wave.rows},
+	                                 .changed = changed};
+	assert_int_equal(wave_part_submit(&wave, &piece->part, &piece->request), 0);
+	for (enum wave_side side = ABOVE; side < NSIDES; side++)
+		wave_part_traffic(piece->request, side, &piece->traffic[side]);
+}
+
+/* @return whether all messages have come and gone */
+static bool carry(struct piece *pieces, int n)
+{
+	bool over = true;
+
+	for (int p = 0; p + 1 < n; p++) {
+		struct piece *ends[NSIDES] = {&pieces[p + 1], &pieces[p]}; /* BELOW: of the upper */
+
+		for (enum wave_side side = ABOVE; side < NSIDES; side++) {
+			struct piece *from = ends[side], *to = ends[!side];
+			char *buffer = malloc(from->traffic[side].bytes + 1);
+
+			assert_int_equal(from->traffic[side].going, to->traffic[!side].coming);
+			assert_int_equal(from->traffic[side].bytes, to->traffic[!side].bytes);
+			while (from->sent[side] < wave_part_ready(from->request, side)) {
+				wave_part_take(from->request, side, buffer);
+				wave_part_put(to->request, !side, buffer);
+				from->sent[side]++;
+			}
+			over = over && from->sent[side] == from->traffic[side].going;
+			free(buffer);
+		}
+	}
+	return over;
+}
+
+static void piece_end(struct piece *piece, uint32_t *field, uint32_t *state, size_t columns)
+{
+	size_t ghosts = piece->part.first - piece->first;
+
+	assert_int_equal(heddle_wavefront_wait(piece->request, NULL), 0);
+	for (int a = 0; a < 2; a++)
+		starpu_data_unregister(piece->handles[a]);
+	memcpy(field + piece->part.first * columns, piece->field + ghosts * columns,
+	       piece->part.rows * columns * sizeof(*field));
+	memcpy(state, piece->state, columns * sizeof(*state));
+	free(piece->field);
+	free(piece->state);
+}
+
+/* The whole wavefront by so many parts; fills the field and the state with the results. */
+static void run_parts(const struct heddle_wavefront *wave, int n, uint32_t *field, uint32_t *state,
+                      unsigned *seed)
+{
+	struct piece pieces[MOST];
+	size_t first = 0;
+
+	for (int p = 0; p < n; p++) {
+		size_t left = wave->rows - first, rows = left;
+
+		/* Two for each part at least. */
+		if (p + 1 < n)
+			rows = 2 + rand_r(seed) % (left - 2 * (n - p) + 1);
+		piece_begin(&pieces[p], wave, field, state, first, rows);
+		first += rows;
+	}
+	while (!carry(pieces, n))
+		usleep(50);
+	for (int p = 0; p < n; p++)
+		wave_part_release(pieces[p].request);
+	for (int p = 0; p < n; p++)
+		piece_end(&pieces[p], field, state, wave->columns);
+}
+
+static void test_parts(void **unused)
+{
+	unsigned seed = time(NULL);
+	int rounds = brief ? 6 : ROUNDS;
+
+	print_message("seed %u\n", seed);
+	for (int round = 0; round < rounds; round++) {
+		int n = 1 + rand_r(&seed) % MOST;
+		size_t rows = 2 * n + rand_r(&seed) % 60, columns = 1 + rand_r(&seed) % 90;
+		size_t sweeps = rand_r(&seed) % 2 ? 1 : 1 + rand_r(&seed) % 5;
+		bool writes = sweeps == 1;
+		uint32_t *field = malloc(2 * rows * columns * sizeof(*field));
+		uint32_t *state = malloc(2 * columns * sizeof(*state));
+		uint32_t *want = field + rows * columns, *end = state + columns;
+		struct heddle_wavefront wave = {
+		    .codelet = &codelet,
+		    .rows = rows,
+		    .columns = columns,
+		    .sweeps = sweeps,
+		    .nvectors = 6,
+		    .vectors = {{.row = 1},
+		                {.column = 1},
+		                {.row = 1, .column = -1},
+		                {.sweep = 1, .row = -1},
+		                {.sweep = 1, .column = -1},
+		                {.sweep = 1, .row = -1, .column = 1}},
+		    .narrays = 2,
+		    .arrays = {{.mode = STARPU_RW, .extent = HEDDLE_FIELD_HALO},
+		               {.mode = writes ? STARPU_RW : STARPU_R, .extent = HEDDLE_COLUMNS}},
+		    .arg = &writes,
+		    .tile_columns = 1 + rand_r(&seed) % (columns < 20 ? columns : 20),
+		    .bands_per_worker = 1 + rand_r(&seed) % 3};
+
+		for (size_t e = 0; e < rows * columns; e++)
+			want[e] = field[e] = rand_r(&seed);
+		for (size_t e = 0; e < columns; e++)
+			end[e] = state[e] = rand_r(&seed);
+		for (size_t s = 0; s < sweeps; s++)
+			for (size_t i = 0; i < rows; i++)
+				for (size_t j = 0; j < columns; j++)
+					iterate(&want[i * columns + j], columns, &end[j], i, j,
+					        rows, columns, writes);
+		run_parts(&wave, n, field, state, &seed);
+		assert_memory_equal(field, want, rows * columns * sizeof(*field));
+		assert_memory_equal(state, end, columns * sizeof(*state));
+		free(field);
+		free(state);
+	}
+}
+
+/* A part that is stopped ends, whatever has come. */
+static void test_stopped(void **unused)
+{
+	static uint32_t field[40 * 40], state[40];
+	static bool writes;
+	struct heddle_wavefront wave = {
+	    .codelet = &codelet,
+	    .rows = 40,
+	    .columns = 40,
+	    .nvectors = 3,
+	    .vectors = {{.row = 1}, {.column = 1}, {.row = 1, .column = -1}},
+	    .narrays = 2,
+	    .arrays = {{.mode = STARPU_RW, .extent = HEDDLE_FIELD_HALO},
+	               {.mode = STARPU_R, .extent = HEDDLE_COLUMNS}},
+	    .arg = &writes,
+	    .tile_columns = 5};
+	struct piece piece;
+
+	piece_begin(&piece, &wave, field, state, 10, 20);
+	wave_part_stop(piece.request, -ECANCELED);
+	assert_int_equal(wave_part_status(piece.request), -ECANCELED);
+	wave_part_release(piece.request);
+	assert_int_equal(heddle_wavefront_wait(piece.request, NULL), -ECANCELED);
+	for (int a = 0; a < 2; a++)
+		starpu_data_unregister(piece.handles[a]);
+	free(piece.field);
+	free(piece.state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts),
+	                                   cmocka_unit_test(test_stopped)};
+	int failed;
+
+	brief = getenv("HEDDLE_TEST_SHORT");
+	unsetenv("HEDDLE_TEST_SHORT"); /* no variable of Heddle's */
+	setenv("STARPU_NCPU", "2", 0);
+	setenv("HEDDLE_PROFILE", "0", 1);
+	if (starpu_init(NULL))
+		return 77;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	starpu_shutdown();
+	return failed;
+}
