@@ -166,6 +166,7 @@ static int nbia_prepare(void *data, const struct app_options *common, struct hed
 		heddle_warn("--strategy and --parts are for loops; here every tile is a task");
 	self->options.seed = common->seed;
 	self->options.kinds = common->kinds;
+	self->options.ranks = common->mpi;
 	loop->codelet = &nbia_codelet;
 	error = pipeline_make(&self->slide, &self->options, &self->pipeline);
 	if (!error)
@@ -426,6 +427,7 @@ int main(int argc, char **argv)
 	    .max_size = 1 << 24,
 	    .own = &own,
 	    .tolerance = 0,
+	    .ranks = true,
 	    .open = nbia_open,
 	    .prepare = nbia_prepare,
 	    .run = nbia_run,

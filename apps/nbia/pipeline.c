@@ -17,6 +17,7 @@
 #include "estimator/platform_starpu.h"
 #include "apps/common/app.h"
 #include "apps/common/heteroprio.h"
+#include "apps/common/ranks.h"
 #include "apps/nbia/pipeline_private.h"
 #include "apps/nbia/progress.h"
 #include "apps/nbia/training.h"
@@ -42,291 +43,203 @@ static bool decide(const struct pipeline *pipeline, const struct nbia_summary *s
 	return !(verdict.confidence >= pipeline->options.confidence);
 }
 
-/* ---- its tasks ---- */
+/* ---- filters ---- */
 
-/* Remembers the first error; the mutex is held, or nothing runs. */
-static void note_error(struct pipeline *pipeline, int error)
+static int read_tile(struct heddle_event *event)
 {
-	if (error && !pipeline->error)
-		pipeline->error = error;
+	const struct pipeline *pipeline = event->arg;
+
+	return pipeline_read_tile(pipeline, pipeline_label_tile(pipeline, event->label),
+	                          pipeline_label_level(pipeline, event->label), event->out[0]);
 }
 
-static void submit_slot(struct slot *slot);
-
-/* The tile's way through a slot is over. Locks the mutex. */
-static void leave_slot(struct slot *slot, int error)
+static void describe_task(struct starpu_task *task, const struct heddle_event *event)
 {
-	struct pipeline *pipeline = slot->pipeline;
-	struct level *level = &pipeline->levels[slot->level];
-	struct slot *next = NULL;
-
-	STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
-	note_error(pipeline, error);
-	pipeline->under_way--;
-	if (!pipeline->loaded)
-		level->free[level->nfree++] = slot - level->slots;
-	if (pipeline->error) {
-		/* What is under way ends, nothing is begun. */
-	} else if (!slot->goes_on) {
-		pipeline->done++;
-	} else if (pipeline->loaded) {
-		next = &level[1].slots[level[1].slot_of_tile[slot->tile]];
-		pipeline->under_way++;
-	} else {
-		level[1].waiting[level[1].nwaiting++] = slot->tile;
-	}
-	if (!pipeline->under_way)
-		STARPU_PTHREAD_COND_SIGNAL(&pipeline->end);
-	if (!pipeline->loaded)
-		STARPU_PTHREAD_COND_BROADCAST(&pipeline->work);
-	STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
-	if (next)
-		submit_slot(next);
-}
-
-/* The task's end and its result's arrival come in any order. */
-static void step(struct slot *slot)
-{
-	if (atomic_fetch_sub(&slot->pending, 1) == 1)
-		leave_slot(slot, slot->call.status);
-}
-
-static void task_is_over(void *arg)
-{
-	struct slot *slot = arg;
-	struct starpu_profiling_task_info *info = slot->task->profiling_info;
-
-	if (info && info->workerid >= 0) {
-		struct worker *worker = &slot->pipeline->workers[info->workerid];
-		double begin = starpu_timing_timespec_to_us(&info->start_time);
-		double end = starpu_timing_timespec_to_us(&info->end_time);
-		double before = worker->finish_us + slot->pipeline->begin_us;
-
-		/* On a device a task may be launched while the one before it runs. */
-		worker->busy_us += fmax(0, end - fmax(begin, before));
-		worker->finish_us = fmax(worker->finish_us, end - slot->pipeline->begin_us);
-		worker->tasks[slot->level]++;
-	}
-	step(slot);
-}
-
-static void result_arrived(void *arg)
-{
-	struct slot *slot = arg;
-	struct pipeline *pipeline = slot->pipeline;
-
-	if (!slot->call.status)
-		slot->goes_on = decide(pipeline, slot->summary, slot->tile, slot->level,
-		                       &pipeline->results[slot->tile]);
-	starpu_data_release_on_node(slot->summary_handle, STARPU_MAIN_RAM);
-	step(slot);
-}
-
-static struct starpu_task *make_task(struct slot *slot)
-{
-	struct level *level = &slot->pipeline->levels[slot->level];
+	struct pipeline *pipeline = event->arg;
+	unsigned l = pipeline_label_level(pipeline, event->label);
+	const struct level *level = &pipeline->levels[l];
 	const struct heddle_param resolution = {.name = "resolution", .number = level->resolution};
-	struct starpu_task *task = starpu_task_create();
 
-	task->cl = &nbia_codelet;
 	task->name = level->name;
-	task->cl_arg = &slot->call;
-	task->cl_arg_size = sizeof(slot->call);
-	task->handles[0] = slot->pixels_handle;
-	task->handles[1] = slot->pipeline->table_handle;
-	task->handles[2] = slot->summary_handle;
-	task->callback_func = task_is_over;
-	task->callback_arg = slot;
-	if (slot->pipeline->by_level)
-		task->priority = 1 + slot->level;
-	if (slot->pipeline->where)
-		task->where = slot->pipeline->where;
+	if (pipeline->by_level)
+		task->priority = 1 + l;
+	if (pipeline->where)
+		task->where = pipeline->where;
 	heddle_task_params(task, &resolution, 1);
-	return task;
 }
 
-/* Submits the task of the tile that is in a slot. The pixels are there. */
-static void submit_slot(struct slot *slot)
+/* The tile is accepted, or wanted at the next level. */
+static int decide_on_tile(struct heddle_event *event)
 {
-	int error;
+	struct pipeline *pipeline = event->arg;
+	unsigned level = pipeline_label_level(pipeline, event->label);
+	size_t tile = pipeline_label_tile(pipeline, event->label);
 
-	slot->call.status = 0;
-	slot->goes_on = false;
-	atomic_store(&slot->pending, 2);
-	slot->task = make_task(slot);
-	error = starpu_task_submit(slot->task);
-	if (error) {
-		slot->task->destroy = 0;
-		starpu_task_destroy(slot->task);
-		leave_slot(slot, heddle_refuse(error, "no worker can run a tile's task"));
-		return;
-	}
-	starpu_data_acquire_on_node_cb(slot->summary_handle, STARPU_MAIN_RAM, STARPU_R,
-	                               result_arrived, slot);
+	if (event->worker >= 0)
+		atomic_fetch_add(&pipeline->tasks[level][event->worker], 1);
+	else
+		atomic_fetch_add(&pipeline->others[level], 1);
+	if (decide(pipeline, event->in[0], tile, level, &pipeline->results[tile]))
+		return heddle_event_send(event,
+		                         pipeline->loaded ? &pipeline->tiles
+		                                          : &pipeline->levels[level + 1].wanted,
+		                         pipeline_label(pipeline, tile, level + 1));
+	atomic_fetch_add(&pipeline->done, 1);
+	return 0;
 }
 
-/* ---- a run ---- */
+/* ---- streams ---- */
 
-/* Whether nothing is under way and nothing will be; the mutex is held. */
-static bool is_over(const struct pipeline *pipeline)
+static size_t slot_of(const struct pipeline *pipeline, uint64_t label, const struct level **level)
 {
-	return !pipeline->under_way && (pipeline->error || pipeline->done == pipeline->ntiles);
+	*level = &pipeline->levels[pipeline_label_level(pipeline, label)];
+	return (*level)->slot_of_tile[pipeline_label_tile(pipeline, label)];
 }
 
-/* Tasks of the first level for all tiles; those that callbacks submit come between. */
-static void submit_all(struct pipeline *pipeline)
+static int pixels_of(uint64_t label, starpu_data_handle_t *handles, void *arg)
 {
-	for (size_t tile = 0; tile < pipeline->ntiles; tile++) {
-		bool stop;
+	const struct level *level;
+	size_t slot = slot_of(arg, label, &level);
 
-		STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
-		stop = pipeline->error;
-		pipeline->under_way += !stop;
-		STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
-		if (stop)
-			return;
-		submit_slot(&pipeline->levels[0].slots[tile]);
-	}
+	handles[0] = level->pixels_handles[slot];
+	return 1;
 }
 
-/* Returns when it is over. */
-static void wait_for_end(struct pipeline *pipeline)
+static int summary_of(uint64_t label, starpu_data_handle_t *handles, void *arg)
 {
-	struct progress progress;
-	bool shown = progress_begin(pipeline->ntiles, &progress);
+	const struct level *level;
+	size_t slot = slot_of(arg, label, &level);
 
-	STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
-	while (!is_over(pipeline)) {
-		if (shown)
-			progress_wait(&progress, &pipeline->end, &pipeline->mutex, &pipeline->done);
-		else
-			STARPU_PTHREAD_COND_WAIT(&pipeline->end, &pipeline->mutex);
-	}
-	STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
-	if (shown)
-		progress_end(&progress);
+	handles[0] = level->summary_handles[slot];
+	return 1;
 }
 
-/* ---- reading while tasks run, where not all tiles fit into memory ---- */
-
-static struct slot *take_slot(struct pipeline *pipeline, struct level *level, size_t tile)
+/* All in memory: tiles, then summaries, both in their slots. */
+static void connect_loaded(struct pipeline *pipeline, struct heddle_filter *count)
 {
-	struct slot *slot = &level->slots[level->free[--level->nfree]];
-
-	slot->tile = tile;
-	pipeline->under_way++;
-	return slot;
+	pipeline->tiles =
+	    (struct heddle_stream){.name = "tiles", .data = pixels_of, .n = pipeline->ntiles};
+	pipeline->summaries = (struct heddle_stream){.name = "summaries", .data = summary_of};
+	count->ports[0] = (struct heddle_port){&pipeline->tiles, &pipeline->summaries};
 }
 
-/* What can be begun now, what has come furthest first; NULL: nothing. */
-static struct slot *take_work(struct pipeline *pipeline)
+/* Else readers come first. What has come furthest is read first. */
+static void connect_read(struct pipeline *pipeline, struct heddle_filter *read,
+                         struct heddle_filter *count)
 {
-	if (pipeline->error)
-		return NULL;
-	for (unsigned l = pipeline_last_level(pipeline); l; l--) {
+	unsigned last = pipeline_last_level(pipeline);
+
+	pipeline->summaries =
+	    (struct heddle_stream){.name = "summaries", .parts = {{sizeof(struct nbia_summary)}}};
+	for (unsigned l = 0; l <= last; l++) {
 		struct level *level = &pipeline->levels[l];
 
-		if (level->nwaiting && level->nfree)
-			return take_slot(pipeline, level, level->waiting[--level->nwaiting]);
+		level->wanted = (struct heddle_stream){.name = "wanted tiles"};
+		level->tiles =
+		    (struct heddle_stream){.name = level->name,
+		                           .parts = {{1, 3 * level->resolution, level->resolution}},
+		                           .buffers = level->nslots ? level->nslots : 1};
+		pipeline->summaries.buffers += level->tiles.buffers;
+		read->ports[last - l] = (struct heddle_port){&level->wanted, &level->tiles};
+		count->ports[l] = (struct heddle_port){&level->tiles, &pipeline->summaries};
 	}
-	if (pipeline->next < pipeline->ntiles && pipeline->levels[0].nfree)
-		return take_slot(pipeline, &pipeline->levels[0], pipeline->next++);
-	return NULL;
+	pipeline->levels[0].wanted.n = pipeline->ntiles;
 }
 
-static void read_and_submit(struct slot *slot)
+static int make_flow(struct pipeline *pipeline)
 {
-	int error = starpu_data_acquire(slot->pixels_handle, STARPU_W);
+	struct heddle_filter filters[] = {
+	    {.name = "decide", .function = decide_on_tile, .ports = {{&pipeline->summaries}}},
+	    {.codelet = &nbia_codelet,
+	     .constants = {pipeline->table_handle},
+	     .task = describe_task},
+	    {.name = "read", .function = read_tile, .threads = pipeline->options.readers}};
 
-	if (!error) {
-		error = pipeline_read_tile(slot->pipeline, slot->tile, slot->level, slot->pixels);
-		starpu_data_release(slot->pixels_handle);
-	}
-	if (error)
-		leave_slot(slot, error);
+	if (pipeline->loaded)
+		connect_loaded(pipeline, &filters[1]);
 	else
-		submit_slot(slot);
-}
-
-static void *reader_run(void *arg)
-{
-	struct pipeline *pipeline = arg;
-	struct slot *slot;
-
-	STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
-	while (!is_over(pipeline)) {
-		slot = take_work(pipeline);
-		if (!slot) {
-			STARPU_PTHREAD_COND_WAIT(&pipeline->work, &pipeline->mutex);
-			continue;
-		}
-		STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
-		read_and_submit(slot);
-		STARPU_PTHREAD_MUTEX_LOCK(&pipeline->mutex);
-	}
-	STARPU_PTHREAD_MUTEX_UNLOCK(&pipeline->mutex);
-	return NULL;
-}
-
-/* Threads read tiles into slots and submit them. */
-static int run_readers(struct pipeline *pipeline)
-{
-	unsigned wanted = pipeline->options.readers, started = 0;
-	pthread_t *threads = calloc(wanted, sizeof(*threads));
-
-	while (threads && started < wanted &&
-	       !pthread_create(&threads[started], NULL, reader_run, pipeline))
-		started++;
-	if (started)
-		wait_for_end(pipeline);
-	for (unsigned t = 0; t < started; t++)
-		pthread_join(threads[t], NULL);
-	free(threads);
-	return started ? 0 : heddle_refuse(-EAGAIN, "no thread to read tiles");
+		connect_read(pipeline, &filters[2], &filters[1]);
+	return heddle_flow_create(filters, pipeline->loaded ? 2 : 3, pipeline, &pipeline->flow);
 }
 
 /* ---- a whole run ---- */
 
-static void fill_stats(struct pipeline *pipeline, struct heddle_loop_stats *stats)
+static void fill_stats(const struct heddle_flow_stats *flow, bool loaded,
+                       struct heddle_loop_stats *stats)
 {
+	*stats = (struct heddle_loop_stats){.us = flow->us,
+	                                    .overhead_us = loaded ? flow->submit_us : 0,
+	                                    .blocks = flow->tasks,
+	                                    .nworkers = flow->nworkers};
 	snprintf(stats->strategy, sizeof(stats->strategy), "tasks");
-	for (unsigned w = 0; w < starpu_worker_get_count(); w++) {
-		const struct worker *worker = &pipeline->workers[w];
-		struct heddle_worker_stats *to = &stats->workers[stats->nworkers++];
+	memcpy(stats->workers, flow->workers, sizeof(stats->workers));
+}
 
-		to->id = w;
-		to->kind = heddle_worker_kind(w);
-		starpu_worker_get_name(w, to->name, sizeof(to->name));
-		for (unsigned l = 0; l <= pipeline_last_level(pipeline); l++)
-			to->iterations += worker->tasks[l];
-		to->blocks = to->iterations;
-		to->busy_us = worker->busy_us;
-		to->finish_us = worker->finish_us;
-		stats->blocks += to->blocks;
+/* On all ranks. Of a tile's decisions, which may be those of several ranks, the last one holds. */
+static int results_gather(struct pipeline *pipeline)
+{
+	uint64_t *packed = malloc(pipeline->ntiles * sizeof(*packed));
+
+	if (!packed)
+		return heddle_refuse(-ENOMEM, "no memory for the results of other ranks");
+	for (size_t tile = 0; tile < pipeline->ntiles; tile++) {
+		const struct pipeline_result *result = &pipeline->results[tile];
+		uint32_t confidence;
+
+		memcpy(&confidence, &result->confidence, sizeof(confidence));
+		packed[tile] = result->label == PIPELINE_NO_LABEL
+		                   ? 0
+		                   : (uint64_t)(result->level + 1) << 40 |
+		                         (uint64_t)result->label << 32 | confidence;
 	}
+	ranks_largest(packed, pipeline->ntiles);
+	for (size_t tile = 0; tile < pipeline->ntiles; tile++) {
+		struct pipeline_result *result = &pipeline->results[tile];
+		uint32_t confidence = packed[tile];
+
+		if (!packed[tile])
+			continue;
+		result->level = (packed[tile] >> 40) - 1;
+		result->label = packed[tile] >> 32;
+		memcpy(&result->confidence, &confidence, sizeof(confidence));
+	}
+	free(packed);
+	return 0;
+}
+
+static void tasks_count(struct pipeline *pipeline)
+{
+	memset(pipeline->counts, 0, sizeof(pipeline->counts));
+	for (unsigned l = 0; l < pipeline->options.levels; l++) {
+		for (unsigned w = 0; w < starpu_worker_get_count(); w++)
+			pipeline->counts[l][heddle_worker_kind(w)] +=
+			    atomic_load(&pipeline->tasks[l][w]);
+		pipeline->counts[l][HEDDLE_KIND_OTHER] += atomic_load(&pipeline->others[l]);
+	}
+	ranks_sum(pipeline->counts[0], PIPELINE_LEVELS * HEDDLE_NKINDS);
 }
 
 int pipeline_run(struct pipeline *pipeline, struct heddle_loop_stats *stats)
 {
-	memset(pipeline->workers, 0, sizeof(pipeline->workers));
-	*stats = (struct heddle_loop_stats){0};
-	pipeline->next = pipeline->done = 0;
-	pipeline->error = 0;
+	static struct heddle_flow_stats flow;
+	struct progress progress;
+	int error;
+
+	memset(pipeline->tasks, 0, sizeof(pipeline->tasks));
+	memset(pipeline->others, 0, sizeof(pipeline->others));
+	atomic_store(&pipeline->done, 0);
 	starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
-	pipeline->begin_us = starpu_timing_now();
-	if (pipeline->loaded) {
-		submit_all(pipeline);
-		stats->overhead_us = starpu_timing_now() - pipeline->begin_us;
-		wait_for_end(pipeline);
-	} else {
-		note_error(pipeline, run_readers(pipeline));
-	}
-	stats->us = starpu_timing_now() - pipeline->begin_us;
+	progress_begin(pipeline->ntiles, &pipeline->done, &progress);
+	error = ranks_flow_run(pipeline->flow, &flow);
+	progress_end(&progress);
 	/* All callbacks have run; StarPU may still be tidying up after them. */
 	starpu_task_wait_for_all();
 	starpu_profiling_status_set(STARPU_PROFILING_DISABLE);
-	fill_stats(pipeline, stats);
-	return pipeline->error;
+	fill_stats(&flow, pipeline->loaded, stats);
+	tasks_count(pipeline);
+	if (!error && pipeline->options.ranks)
+		error = ranks_all(results_gather(pipeline));
+	return error;
 }
 
 void pipeline_forget(struct pipeline *pipeline)
@@ -334,7 +247,7 @@ void pipeline_forget(struct pipeline *pipeline)
 	memset(pipeline->results, 0xff, pipeline->ntiles * sizeof(*pipeline->results));
 	for (unsigned l = 0; l <= pipeline_last_level(pipeline) && pipeline->loaded; l++)
 		for (size_t s = 0; s < pipeline->levels[l].nslots; s++) {
-			starpu_data_handle_t handle = pipeline->levels[l].slots[s].pixels_handle;
+			starpu_data_handle_t handle = pipeline->levels[l].pixels_handles[s];
 
 			if (!starpu_data_acquire(handle, STARPU_RW))
 				starpu_data_release(handle);
@@ -387,9 +300,9 @@ static int prepare(struct pipeline *pipeline)
 		return heddle_refuse(-ENOMEM, "no memory for %zu results", pipeline->ntiles);
 	pipeline_slots_count(pipeline);
 	error = train(pipeline);
-	if (!error)
+	if (!error && pipeline->loaded)
 		error = pipeline_slots_make(pipeline);
-	return error;
+	return error ? error : make_flow(pipeline);
 }
 
 int pipeline_make(const struct slide *slide, const struct pipeline_options *options,
@@ -409,9 +322,6 @@ int pipeline_make(const struct slide *slide, const struct pipeline_options *opti
 	made->rows = (slide->height + made->side - 1) / made->side;
 	made->ntiles = made->columns * made->rows;
 	describe_levels(made);
-	STARPU_PTHREAD_MUTEX_INIT(&made->mutex, NULL);
-	STARPU_PTHREAD_COND_INIT(&made->work, NULL);
-	STARPU_PTHREAD_COND_INIT(&made->end, NULL);
 	error = prepare(made);
 	if (error) {
 		pipeline_free(made);
@@ -426,14 +336,12 @@ void pipeline_free(struct pipeline *pipeline)
 {
 	if (!pipeline)
 		return;
+	heddle_flow_destroy(pipeline->flow);
 	pipeline_slots_free(pipeline);
 	if (pipeline->table_handle)
 		starpu_data_unregister(pipeline->table_handle);
 	heddle_free(pipeline->table, NBIA_TABLE_ENTRIES * sizeof(nbia_u32));
 	free(pipeline->results);
-	STARPU_PTHREAD_COND_DESTROY(&pipeline->end);
-	STARPU_PTHREAD_COND_DESTROY(&pipeline->work);
-	STARPU_PTHREAD_MUTEX_DESTROY(&pipeline->mutex);
 	free(pipeline);
 }
 
@@ -461,12 +369,7 @@ bool pipeline_is_loaded(const struct pipeline *pipeline)
 
 size_t pipeline_tasks(const struct pipeline *pipeline, unsigned level, enum heddle_kind kind)
 {
-	size_t tasks = 0;
-
-	for (unsigned w = 0; w < starpu_worker_get_count(); w++)
-		if (heddle_worker_kind(w) == kind)
-			tasks += pipeline->workers[w].tasks[level];
-	return tasks;
+	return pipeline->counts[level][kind];
 }
 
 double pipeline_differences(const struct pipeline *pipeline, size_t from, size_t to)

@@ -1,16 +1,12 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Tiles on their way: read, summarised by a StarPU task, classified, accepted or
- * sent on to the next resolution.
+ * Tiles on their way, as a flow (heddle/stream.h): read, summarised by a StarPU task, classified,
+ * accepted or sent back for the next resolution.
  *
- * Everything after a task happens in StarPU's callbacks, which must not wait. Where all
- * tiles that can be wanted fit into memory they are there before the work begins, and a
- * callback submits the next task itself. Where they do not, a tile needs a *slot*, of which
- * each resolution has a fixed number; threads of the pipeline's own wait for slots, read
- * tiles into them and submit, those of the highest resolution first; a callback only
- * leaves word that a tile goes on. So memory is bounded and nobody waits who must not: a
- * slot becomes free when its task is over, whatever happens to others.
+ * Where all tiles that can be wanted fit into memory, they are there before the work begins. Where
+ * they do not, each resolution is a stream with a fixed number of buffers, and threads read tiles
+ * into those that are free, of the highest resolution first.
  */
 #ifndef APPS_NBIA_PIPELINE_H
 #define APPS_NBIA_PIPELINE_H
@@ -35,6 +31,7 @@ struct pipeline_options {
 	size_t memory;     /**< bytes of pixels held at once */
 	unsigned readers;  /**< threads that read, 1 at least */
 	uint64_t seed;     /**< of chance */
+	bool ranks;        /**< over all ranks of an MPI program: each reads the slide */
 	const bool *kinds; /**< of workers that take part; none set: all */
 };
 

@@ -1,51 +1,31 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the parts of the pipeline share: runs (pipeline.c), and tiles with the places for their
- * pixels (pipeline_slots.c).
+ * What the parts of the pipeline share: the flow and its filters (pipeline.c), and tiles that are
+ * in memory from the start (pipeline_slots.c).
  */
 #ifndef APPS_NBIA_PIPELINE_PRIVATE_H
 #define APPS_NBIA_PIPELINE_PRIVATE_H
 
 #include <stdatomic.h>
 #include <starpu.h>
+#include <heddle/stream.h>
 
 #include "codelets/nbia/nbia.h"
 #include "apps/nbia/pipeline.h"
 
-/* A place for one tile's pixels at one level, and for the task that works on them. */
-struct slot {
-	struct pipeline *pipeline;
-	unsigned level;
-	size_t tile;
-	unsigned char *pixels;
-	struct nbia_summary *summary;
-	starpu_data_handle_t pixels_handle, summary_handle;
-	struct nbia_call call;
-	struct starpu_task *task;
-	atomic_uint pending; /* of: task is over, result is in main memory */
-	bool goes_on;
-};
-
 struct level {
 	size_t resolution, bytes; /* of a tile */
 	char name[32];            /* of its tasks */
-	struct slot *slots;
-	struct nbia_summary *summaries;
-	unsigned char *pixels;
-	size_t nslots;
-	uint32_t *slot_of_tile; /* all in memory: which slot it is in, or NO_SLOT */
-	uint32_t *free;         /* else: a stack of those that are free … */
-	size_t nfree;
-	uint32_t *waiting; /* … and of the tiles that wait for one */
-	size_t nwaiting;
+	size_t nslots;            /* places for tiles */
 	struct classifier classifier;
-};
-
-/* What a worker did in a run; only written by the thread that drives it. */
-struct worker {
-	size_t tasks[PIPELINE_LEVELS];
-	double busy_us, finish_us;
+	/* All in memory: a place for each tile that can be asked for. */
+	uint32_t *slot_of_tile;
+	unsigned char *pixels;
+	struct nbia_summary *summaries;
+	starpu_data_handle_t *pixels_handles, *summary_handles;
+	/* Else: streams of tiles that are wanted, by their labels, and of tiles. */
+	struct heddle_stream wanted, tiles;
 };
 
 struct pipeline {
@@ -57,21 +37,37 @@ struct pipeline {
 	nbia_u32 *table;
 	starpu_data_handle_t table_handle;
 	int32_t where;
-	bool by_level; /* the policy wants priorities: those of the levels */
+	bool by_level;              /* the policy wants priorities: those of the levels */
+	struct heddle_stream tiles; /* all in memory */
+	struct heddle_stream summaries;
+	struct heddle_flow *flow;
 	struct pipeline_result *results;
-	struct worker workers[STARPU_NMAXWORKERS];
-	double begin_us;
-
-	starpu_pthread_mutex_t mutex; /* for what follows, and the levels' stacks */
-	starpu_pthread_cond_t work;   /* a slot or a waiting tile for the readers */
-	starpu_pthread_cond_t end;    /* nothing is under way any more */
-	size_t next, done, under_way; /* tiles: not begun yet; accepted; in slots */
-	int error;                    /* the first one */
+	atomic_size_t tasks[PIPELINE_LEVELS][STARPU_NMAXWORKERS];
+	atomic_size_t others[PIPELINE_LEVELS]; /* tasks whose summaries came from other ranks */
+	/* Of the last run, on all ranks. */
+	uint64_t counts[PIPELINE_LEVELS][HEDDLE_NKINDS];
+	atomic_size_t done; /* tiles that are accepted */
 };
 
 static inline unsigned pipeline_last_level(const struct pipeline *pipeline)
 {
 	return pipeline->options.levels - 1;
+}
+
+/* The label of a tile at a level. */
+static inline uint64_t pipeline_label(const struct pipeline *pipeline, size_t tile, unsigned level)
+{
+	return (uint64_t)level * pipeline->ntiles + tile;
+}
+
+static inline unsigned pipeline_label_level(const struct pipeline *pipeline, uint64_t label)
+{
+	return label / pipeline->ntiles;
+}
+
+static inline size_t pipeline_label_tile(const struct pipeline *pipeline, uint64_t label)
+{
+	return label % pipeline->ntiles;
 }
 
 /* ---- pipeline_slots.c ---- */
@@ -83,11 +79,11 @@ bool pipeline_goes_on_by_chance(const struct pipeline *pipeline, size_t tile, un
 int pipeline_read_tile(const struct pipeline *pipeline, size_t tile, unsigned level,
                        unsigned char *pixels);
 
-/** Decides how many slots each level has, and whether all tiles that can be wanted are
+/** Decides how many places for tiles each level has, and whether all tiles that can be wanted are
  * in memory from the start. */
 void pipeline_slots_count(struct pipeline *pipeline);
 
-/** Makes as many, and reads the tiles where all are in memory.
+/** All in memory: makes the places, and reads the tiles.
  * @return 0; -ENOMEM, -EINVAL after a message; pipeline_slots_free() is due in any case */
 int pipeline_slots_make(struct pipeline *pipeline);
 void pipeline_slots_free(struct pipeline *pipeline);

@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Tiles: which go on by chance, how they are read, and places for their pixels and tasks, a number
- * for each resolution.
+ * Tiles: which go on by chance, how they are read, and how many have a place in memory. Where all
+ * have, the places themselves.
  */
 #include "config.h"
 
@@ -58,7 +58,9 @@ void pipeline_slots_count(struct pipeline *pipeline)
 			pipeline->levels[l].nslots++;
 			bytes += pipeline->levels[l].bytes;
 		}
-	pipeline->loaded = bytes <= pipeline->options.memory || app_simulated();
+	/* Ranks send each other tiles: they are read where they are wanted first. */
+	pipeline->loaded =
+	    !pipeline->options.ranks && (bytes <= pipeline->options.memory || app_simulated());
 	for (unsigned l = 0; l <= pipeline_last_level(pipeline) && !pipeline->loaded; l++) {
 		struct level *level = &pipeline->levels[l];
 		size_t most = share / level->bytes < MOST_SLOTS ? share / level->bytes : MOST_SLOTS;
@@ -72,15 +74,10 @@ static int make_level(struct pipeline *pipeline, struct level *level)
 	size_t n = level->nslots, held = app_simulated() ? n > 0 : n;
 	int error;
 
-	level->slots = calloc(n + 1, sizeof(*level->slots));
-	if (pipeline->loaded)
-		level->slot_of_tile = malloc(pipeline->ntiles * sizeof(uint32_t));
-	else {
-		level->free = malloc((n + 1) * sizeof(uint32_t));
-		level->waiting = malloc(pipeline->ntiles * sizeof(uint32_t));
-	}
-	if (!level->slots ||
-	    (pipeline->loaded ? !level->slot_of_tile : !level->free || !level->waiting))
+	level->slot_of_tile = malloc(pipeline->ntiles * sizeof(uint32_t));
+	level->pixels_handles = calloc(n + 1, sizeof(*level->pixels_handles));
+	level->summary_handles = calloc(n + 1, sizeof(*level->summary_handles));
+	if (!level->slot_of_tile || !level->pixels_handles || !level->summary_handles)
 		return -ENOMEM;
 	error = heddle_malloc((void **)&level->summaries, n * sizeof(*level->summaries));
 	if (!error)
@@ -88,25 +85,24 @@ static int make_level(struct pipeline *pipeline, struct level *level)
 	return error;
 }
 
-static void register_slot(struct pipeline *pipeline, struct level *level, size_t s)
+static unsigned char *slot_pixels(const struct level *level, size_t s)
 {
-	struct slot *slot = &level->slots[s];
-	size_t row = 3 * level->resolution;
-
-	slot->pipeline = pipeline;
-	slot->level = level - pipeline->levels;
 	/* Nobody touches the pixels of a simulation: one tile stands for all. */
-	slot->pixels = level->pixels + (app_simulated() ? 0 : s * level->bytes);
-	slot->summary = &level->summaries[s];
-	starpu_matrix_data_register(&slot->pixels_handle, STARPU_MAIN_RAM, (uintptr_t)slot->pixels,
-	                            row, row, level->resolution, 1);
-	starpu_variable_data_register(&slot->summary_handle, STARPU_MAIN_RAM,
-	                              (uintptr_t)slot->summary, sizeof(*slot->summary));
-	if (!pipeline->loaded)
-		level->free[level->nfree++] = s;
+	return level->pixels + (app_simulated() ? 0 : s * level->bytes);
 }
 
-/* All in memory: a slot for each tile that a level can be asked for. */
+static void register_slot(struct level *level, size_t s)
+{
+	size_t row = 3 * level->resolution;
+
+	starpu_matrix_data_register(&level->pixels_handles[s], STARPU_MAIN_RAM,
+	                            (uintptr_t)slot_pixels(level, s), row, row, level->resolution,
+	                            1);
+	starpu_variable_data_register(&level->summary_handles[s], STARPU_MAIN_RAM,
+	                              (uintptr_t)&level->summaries[s], sizeof(*level->summaries));
+}
+
+/* A slot for each tile that a level can be asked for, in the order of tiles. */
 static void assign_tiles(struct pipeline *pipeline)
 {
 	size_t used[PIPELINE_LEVELS] = {0};
@@ -114,29 +110,26 @@ static void assign_tiles(struct pipeline *pipeline)
 	for (size_t tile = 0; tile < pipeline->ntiles; tile++) {
 		unsigned last = furthest(pipeline, tile);
 
-		for (unsigned l = 0; l <= pipeline_last_level(pipeline); l++) {
-			struct level *level = &pipeline->levels[l];
-
-			level->slot_of_tile[tile] = l <= last ? used[l] : NO_SLOT;
-			if (l <= last)
-				level->slots[used[l]++].tile = tile;
-		}
+		for (unsigned l = 0; l <= pipeline_last_level(pipeline); l++)
+			pipeline->levels[l].slot_of_tile[tile] = l <= last ? used[l]++ : NO_SLOT;
 	}
 }
 
 struct load {
 	const struct pipeline *pipeline;
-	const struct level *level;
+	unsigned level;
 };
 
-static double load_slots(void *arg, size_t begin, size_t end)
+static double load_tiles(void *arg, size_t begin, size_t end)
 {
 	const struct load *load = arg;
+	const struct level *level = &load->pipeline->levels[load->level];
 
-	for (size_t s = begin; s < end; s++) {
-		const struct slot *slot = &load->level->slots[s];
+	for (size_t tile = begin; tile < end; tile++) {
+		size_t slot = level->slot_of_tile[tile];
 
-		if (pipeline_read_tile(load->pipeline, slot->tile, slot->level, slot->pixels))
+		if (slot != NO_SLOT &&
+		    pipeline_read_tile(load->pipeline, tile, load->level, slot_pixels(level, slot)))
 			return HUGE_VAL;
 	}
 	return 0;
@@ -151,17 +144,15 @@ int pipeline_slots_make(struct pipeline *pipeline)
 
 		error = make_level(pipeline, level);
 		for (size_t s = 0; s < level->nslots && !error; s++)
-			register_slot(pipeline, level, s);
+			register_slot(level, s);
 	}
 	if (error)
 		return heddle_refuse(error, "no memory for the tiles");
-	if (!pipeline->loaded)
-		return 0;
 	assign_tiles(pipeline);
 	for (unsigned l = 0; l <= pipeline_last_level(pipeline) && !app_simulated(); l++) {
-		struct load load = {pipeline, &pipeline->levels[l]};
+		struct load load = {pipeline, l};
 
-		if (app_parallel_by(load.level->nslots, 1, load_slots, &load))
+		if (app_parallel_by(pipeline->ntiles, 1, load_tiles, &load))
 			return -EINVAL;
 	}
 	return 0;
@@ -171,22 +162,21 @@ static void level_free(struct level *level)
 {
 	size_t held = app_simulated() ? level->nslots > 0 : level->nslots;
 
-	for (size_t s = 0; level->slots && s < level->nslots; s++) {
-		if (level->slots[s].pixels_handle)
-			starpu_data_unregister(level->slots[s].pixels_handle);
-		if (level->slots[s].summary_handle)
-			starpu_data_unregister(level->slots[s].summary_handle);
+	for (size_t s = 0; level->summary_handles && s < level->nslots; s++) {
+		if (level->pixels_handles[s])
+			starpu_data_unregister(level->pixels_handles[s]);
+		if (level->summary_handles[s])
+			starpu_data_unregister(level->summary_handles[s]);
 	}
 	heddle_free(level->pixels, held * level->bytes);
 	heddle_free(level->summaries, level->nslots * sizeof(*level->summaries));
-	free(level->slots);
+	free(level->pixels_handles);
+	free(level->summary_handles);
 	free(level->slot_of_tile);
-	free(level->free);
-	free(level->waiting);
 }
 
 void pipeline_slots_free(struct pipeline *pipeline)
 {
-	for (unsigned l = 0; l <= pipeline_last_level(pipeline); l++)
+	for (unsigned l = 0; l <= pipeline_last_level(pipeline) && pipeline->loaded; l++)
 		level_free(&pipeline->levels[l]);
 }

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <starpu.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,28 +16,9 @@
 
 #define REFRESH_NS 250000000
 
-static void set_next(struct progress *progress)
+static void show(const struct progress *progress)
 {
-	clock_gettime(CLOCK_REALTIME, &progress->next);
-	progress->next.tv_nsec += REFRESH_NS;
-	if (progress->next.tv_nsec >= 1000000000) {
-		progress->next.tv_nsec -= 1000000000;
-		progress->next.tv_sec++;
-	}
-}
-
-bool progress_begin(size_t total, struct progress *progress)
-{
-	const char *terminal = getenv("TERM");
-
-	*progress = (struct progress){total, starpu_timing_now(), {0}};
-	set_next(progress);
-	/* Simulated time passes as it likes. */
-	return !app_simulated() && isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb");
-}
-
-static void show(const struct progress *progress, size_t done)
-{
+	size_t done = atomic_load(progress->done);
 	double seconds = (starpu_timing_now() - progress->begin_us) * 1e-6;
 	double rate = seconds > 0 ? done / seconds : 0;
 
@@ -47,23 +29,49 @@ static void show(const struct progress *progress, size_t done)
 	fflush(stderr);
 }
 
-void progress_wait(struct progress *progress, starpu_pthread_cond_t *condition,
-                   starpu_pthread_mutex_t *mutex, const size_t *done)
+static void *show_until_end(void *arg)
 {
-	size_t now;
+	struct progress *progress = arg;
+	struct timespec next;
 
-	if (starpu_pthread_cond_timedwait(condition, mutex, &progress->next) != ETIMEDOUT)
-		return;
-	/* A terminal that is stopped must not stop the others. */
-	now = *done;
-	STARPU_PTHREAD_MUTEX_UNLOCK(mutex);
-	show(progress, now);
-	set_next(progress);
-	STARPU_PTHREAD_MUTEX_LOCK(mutex);
+	pthread_mutex_lock(&progress->mutex);
+	while (!progress->over) {
+		clock_gettime(CLOCK_REALTIME, &next);
+		next.tv_nsec += REFRESH_NS;
+		if (next.tv_nsec >= 1000000000) {
+			next.tv_nsec -= 1000000000;
+			next.tv_sec++;
+		}
+		if (pthread_cond_timedwait(&progress->end, &progress->mutex, &next) == ETIMEDOUT)
+			show(progress);
+	}
+	pthread_mutex_unlock(&progress->mutex);
+	return NULL;
 }
 
-void progress_end(const struct progress *progress)
+void progress_begin(size_t total, const atomic_size_t *done, struct progress *progress)
 {
+	const char *terminal = getenv("TERM");
+
+	*progress =
+	    (struct progress){.total = total, .done = done, .begin_us = starpu_timing_now()};
+	/* Simulated time passes as it likes. */
+	if (app_simulated() || !isatty(STDERR_FILENO) || !terminal || !strcmp(terminal, "dumb"))
+		return;
+	pthread_mutex_init(&progress->mutex, NULL);
+	pthread_cond_init(&progress->end, NULL);
+	progress->shown = !pthread_create(&progress->thread, NULL, show_until_end, progress);
+}
+
+void progress_end(struct progress *progress)
+{
+	if (!progress->shown)
+		return;
+	pthread_mutex_lock(&progress->mutex);
+	progress->over = true;
+	pthread_cond_signal(&progress->end);
+	pthread_mutex_unlock(&progress->mutex);
+	pthread_join(progress->thread, NULL);
 	fprintf(stderr, "\r\033[K");
 	fflush(stderr);
 }

@@ -1,33 +1,32 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A line that says how far the work is, on a terminal alone.
+ * A line that says how far the work is, on a terminal alone. A thread of its own writes it: a
+ * terminal that is stopped must not stop others.
  */
 #ifndef APPS_NBIA_PROGRESS_H
 #define APPS_NBIA_PROGRESS_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <starpu.h>
-#include <time.h>
 
 struct progress {
 	size_t total;
+	const atomic_size_t *done;
 	double begin_us;
-	struct timespec next; /**< when to show it again, of CLOCK_REALTIME */
+	bool shown, over;
+	pthread_t thread;
+	pthread_mutex_t mutex;
+	pthread_cond_t end;
 };
 
-/** @return whether there is a terminal to show it on */
-bool progress_begin(size_t total, struct progress *progress);
-
-/** Waits for the condition; not for long: when it is time again, however often the condition
- * was signalled in between, it shows the line.
- * @param mutex held
- * @param done read under the mutex */
-void progress_wait(struct progress *progress, starpu_pthread_cond_t *condition,
-                   starpu_pthread_mutex_t *mutex, const size_t *done);
+/** Shows the line from time to time, where there is a terminal to show it on.
+ * @param done of `total`; read until progress_end() */
+void progress_begin(size_t total, const atomic_size_t *done, struct progress *progress);
 
 /** Removes the line. */
-void progress_end(const struct progress *progress);
+void progress_end(struct progress *progress);
 
 #endif

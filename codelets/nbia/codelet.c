@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <starpu.h>
+#include <heddle/stream.h>
 
 #include "codelets/codelet.h"
 #include "codelets/nbia/nbia.h"
@@ -24,9 +25,9 @@ static void run_cpu(void *buffers[], void *arg)
 #ifdef HEDDLE_USE_CUDA
 static void run_cuda(void *buffers[], void *arg)
 {
-	struct nbia_call *call = arg;
+	struct heddle_event *event = arg;
 
-	call->status =
+	event->status =
 	    nbia_cuda(starpu_cuda_get_local_stream(),
 	              (const nbia_u32 *)STARPU_VECTOR_GET_PTR(buffers[TABLES]),
 	              STARPU_MATRIX_GET_NY(buffers[TILE]), STARPU_MATRIX_GET_LD(buffers[TILE]),
@@ -97,9 +98,9 @@ static int launch_kernels(void *buffers[])
 
 static void run_opencl(void *buffers[], void *arg)
 {
-	struct nbia_call *call = arg;
+	struct heddle_event *event = arg;
 
-	call->status = launch_kernels(buffers);
+	event->status = launch_kernels(buffers);
 }
 #endif
 

@@ -106,13 +106,9 @@ int nbia_cuda(void *stream, const nbia_u32 *table, size_t size, size_t stride,
 /** Loads the CUDA version to the current device before the first task. @return 0; -EIO. */
 int nbia_cuda_load(void);
 
-/** A task's cl_arg points to this. */
-struct nbia_call {
-	int status; /**< 0; a version that fails stores a negative errno value */
-};
-
 /** The codelet: the tile (matrix of bytes, three times as wide as high, read), the tables
- * (vector, read), the summary (variable, written). */
+ * (vector, read), the summary (variable, written). A task's cl_arg points to a struct
+ * heddle_event (heddle/stream.h), in which a version that fails stores a negative errno value. */
 extern struct starpu_codelet nbia_codelet;
 /** Its OpenCL program, where this build has OpenCL. */
 extern struct codelet_program nbia_program;
