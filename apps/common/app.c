@@ -152,10 +152,10 @@ static int run_once(struct run *run, struct heddle_loop_stats *stats, double *us
 		release(run, true);
 	}
 	begin = starpu_timing_now();
-	if (ranks_used())
-		error = ranks_loop_run(&run->loop, run->app->arg_bytes, stats);
-	else if (run->app->run)
+	if (run->app->run)
 		error = run->app->run(run->self, stats);
+	else if (ranks_used())
+		error = ranks_loop_run(&run->loop, run->app->arg_bytes, stats);
 	else
 		error = heddle_loop_run(&run->loop, stats);
 	*us = stats->clock == HEDDLE_CLOCK_MODELLED ? stats->us : starpu_timing_now() - begin;
@@ -237,17 +237,19 @@ static int save(struct run *run)
 }
 
 /* StarPU's own policies that place tasks by expected times get a model of the
- * codelet to learn them with, as its handbook wants. Ours need none. */
+ * codelet to learn them with, as its handbook wants, or our estimates. Ours need none. */
 static void give_model(struct run *run)
 {
 	static struct starpu_perfmodel history = {.type = STARPU_HISTORY_BASED};
+	static struct starpu_perfmodel estimates = HEDDLE_ESTIMATE_MODEL(NULL);
 	const struct starpu_sched_policy *policy = starpu_sched_ctx_get_sched_policy(0);
 
 	if (app_simulated() || !run->loop.codelet || run->options.strategy || !policy ||
 	    !policy->policy_name || heddle_policy_find(policy->policy_name))
 		return;
 	history.symbol = run->app->symbol;
-	run->loop.codelet->model = &history;
+	estimates.symbol = run->loop.codelet->name;
+	run->loop.codelet->model = run->options.estimates ? &estimates : &history;
 }
 
 static int prepare(struct run *run)
@@ -264,6 +266,10 @@ static int prepare(struct run *run)
 	error = ranks_all(error);
 	if (!error)
 		give_model(run);
+	if (!error && run->app->wave) {
+		run->app->wave->arg_bytes = run->app->arg_bytes;
+		ranks_wave_prepare(&run->app->wave->wave);
+	}
 	if (!error)
 		ranks_prepare(loop);
 	return error;
@@ -350,15 +356,19 @@ static enum app_exit app_run(struct run *run)
 	return code;
 }
 
-/* Over ranks: rank 0 alone has data, and files. */
-static int ranks_join(struct app_options *options, int *argc, char ***argv)
+/* Over ranks: rank 0 alone has data, and files. All have the input of apps that run themselves, but
+ * for wavefronts. */
+static int ranks_join(const struct app *app, struct app_options *options, int *argc, char ***argv)
 {
 	int error = options->mpi ? ranks_begin(argc, argv) : 0;
 
 	if (error || ranks_first())
 		return error;
-	options->input = options->output = options->save_input = options->json = NULL;
-	options->size = 0;
+	options->output = options->save_input = options->json = NULL;
+	if (!app->run || app->wave) {
+		options->input = NULL;
+		options->size = 0;
+	}
 	return 0;
 }
 
@@ -376,7 +386,7 @@ int app_main(const struct app *app, void *self, int argc, char **argv)
 	app_parse(app, self, argc, argv, &run->options);
 	if (app_simulated())
 		on_exit(check_end, &over);
-	error = ranks_join(&run->options, &argc, &argv);
+	error = ranks_join(app, &run->options, &argc, &argv);
 	code = error ? app_exit_code(error) : app_run(run);
 	ranks_end();
 	over = true;

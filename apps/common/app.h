@@ -39,6 +39,7 @@ struct app_options {
 	const char *sched;          /**< NULL: STARPU_SCHED's or StarPU's default */
 	const char *strategy;       /**< NULL: the policy's */
 	unsigned parts;             /**< 0: HEDDLE_PARTS */
+	bool estimates;             /**< StarPU's policies get Heddle's estimates */
 	bool kinds[HEDDLE_NKINDS];  /**< of --workers; none set: all workers */
 	const char *input, *output; /**< NULL: random input, results thrown away */
 	const char *save_input;     /**< NULL: not wanted */
@@ -58,9 +59,9 @@ struct app {
 	size_t max_size;        /**< largest --size */
 	const struct argp *own; /**< further options, with self as their input; or NULL */
 	double tolerance;       /**< largest error that counts as right */
-	/** Runs over ranks. Those without data prepare an input of size 0. Before each repetition
-	 * they get the first `arg_bytes` bytes of what the loop's arg points to: all that depends
-	 * on the input. */
+	/** Runs over ranks. With run(), all ranks prepare the same input. Otherwise those without
+	 * data prepare an input of size 0. Before each repetition they get the first `arg_bytes`
+	 * bytes of what the loop's arg points to: all that depends on the input. */
 	bool ranks;
 	size_t arg_bytes;
 	/** Looks at the input file before StarPU starts; only called with --input.

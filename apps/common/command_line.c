@@ -22,6 +22,7 @@ enum {
 	OPTION_SCHED,
 	OPTION_STRATEGY,
 	OPTION_PARTS,
+	OPTION_PERF_MODEL,
 	OPTION_WORKERS,
 	OPTION_INPUT,
 	OPTION_MPI,
@@ -42,11 +43,14 @@ static const struct argp_option common_options[] = {
     {"sched", OPTION_SCHED, "NAME", 0, "Scheduling policy (default: STARPU_SCHED's)", 3},
     {"strategy", OPTION_STRATEGY, "SPEC", 0, "Block strategy (default: the policy's)", 3},
     {"parts", OPTION_PARTS, "N", 0, "Equal tasks under a policy of StarPU's own", 3},
+    {"perf-model", OPTION_PERF_MODEL, "NAME", 0,
+     "What StarPU's own policies know of times: history (default; its own model) or estimates "
+     "(Heddle's)",
+     3},
     {"workers", OPTION_WORKERS, "KINDS", 0, "Only workers of these kinds: cpu,cuda,opencl,fpga,hip",
      3},
     {"mpi", OPTION_MPI, NULL, 0,
-     "Share the loop with all ranks (mpirun -n N heddle app NAME --mpi); rank 0 reads and writes",
-     3},
+     "Share the work with all ranks (mpirun -n N heddle app NAME --mpi); rank 0 writes", 3},
     {NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0},
     {0},
 };
@@ -179,6 +183,11 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		return 0;
 	case OPTION_PARTS:
 		options->parts = app_option_number(text, 1, 1 << 30, "parts", state);
+		return 0;
+	case OPTION_PERF_MODEL:
+		options->estimates = !strcmp(text, "estimates");
+		if (!options->estimates && strcmp(text, "history"))
+			argp_error(state, "--perf-model %s: neither history nor estimates", text);
 		return 0;
 	case OPTION_WORKERS:
 		parse_kinds(text, options, state);

@@ -25,6 +25,9 @@
 static const struct mpi_world *world; /* NULL: not used */
 static int rank, nranks = 1;
 static struct heddle_mpi_rank_stats *latest;
+static struct heddle_mpi_wave_rank *latest_wave; /* of a wavefront, instead */
+static bool waves;
+static struct heddle_mpi_flow_rank *latest_flow; /* NULL: it was none */
 
 /* The library of this build lies beside libheddle. */
 static void *library_open(void)
@@ -56,7 +59,8 @@ int ranks_begin(int *argc, char ***argv)
 	if (status)
 		return status;
 	latest = calloc(nranks, sizeof(*latest));
-	if (!latest)
+	latest_wave = calloc(nranks, sizeof(*latest_wave));
+	if (!latest || !latest_wave)
 		return -ENOMEM;
 	world = found;
 	return 0;
@@ -65,6 +69,8 @@ int ranks_begin(int *argc, char ***argv)
 void ranks_end(void)
 {
 	free(latest);
+	free(latest_wave);
+	free(latest_flow);
 	if (world)
 		world->end();
 }
@@ -96,6 +102,12 @@ int ranks_all(int status)
 	return world ? world->all(status) : status;
 }
 
+void ranks_tell(void *data, size_t bytes)
+{
+	if (world)
+		world->tell(data, bytes);
+}
+
 void ranks_prepare(struct heddle_loop *loop)
 {
 	for (unsigned a = 0; rank && a < loop->naccesses; a++) {
@@ -118,9 +130,119 @@ int ranks_loop_run(const struct heddle_loop *loop, size_t arg_bytes,
 	return world->loop_run(loop, places, latest, stats);
 }
 
-void ranks_print(void)
+void ranks_wave_prepare(struct heddle_wavefront *wave)
+{
+	struct heddle_wavefront given = *wave;
+
+	if (!world)
+		return;
+	waves = true;
+	world->tell(&given, sizeof(given));
+	wave->rows = given.rows;
+	wave->columns = given.columns;
+	wave->sweeps = given.sweeps;
+	for (unsigned a = 0; rank && a < wave->narrays; a++) {
+		wave->arrays[a].handle = NULL;
+		wave->arrays[a].per_iteration = given.arrays[a].per_iteration;
+	}
+}
+
+int ranks_wave_run(const struct heddle_wavefront *wave, size_t arg_bytes,
+                   struct heddle_wavefront_stats *stats)
+{
+	struct heddle_mpi_place places[HEDDLE_WAVEFRONT_MAXARRAYS];
+
+	for (unsigned a = 0; a < HEDDLE_WAVEFRONT_MAXARRAYS; a++)
+		places[a] = (struct heddle_mpi_place){HEDDLE_MPI_ON_RANK, 0};
+	if (arg_bytes)
+		world->tell((void *)wave->arg, arg_bytes);
+	return world->wavefront_run(wave, places, stats ? latest_wave : NULL, stats);
+}
+
+static void waves_print(void)
+{
+	printf("  %-4s %9s %9s %9s %12s %9s %9s %12s %12s  %s\n", "rank", "first row", "rows",
+	       "tiles", "busy us", "from", "to", "received", "sent", "host");
+	for (int r = 0; r < nranks; r++) {
+		const struct heddle_mpi_wave_rank *one = &latest_wave[r];
+
+		printf("  %-4d %9zu %9zu %9zu %12.1f %9zu %9zu %12zu %12zu  %s\n", r, one->first,
+		       one->rows, one->tiles, one->busy_us, one->messages_received,
+		       one->messages_sent, one->bytes_received, one->bytes_sent, one->host);
+	}
+}
+
+static json_t *wave_json(int r)
+{
+	const struct heddle_mpi_wave_rank *one = &latest_wave[r];
+
+	return json_pack("{si ss sI sI sI sI sI sI sI sI sf sf}", "rank", r, "host", one->host,
+	                 "first", (json_int_t)one->first, "rows", (json_int_t)one->rows, "bands",
+	                 (json_int_t)one->bands, "tiles", (json_int_t)one->tiles,
+	                 "messages_received", (json_int_t)one->messages_received, "messages_sent",
+	                 (json_int_t)one->messages_sent, "bytes_received",
+	                 (json_int_t)one->bytes_received, "bytes_sent", (json_int_t)one->bytes_sent,
+	                 "busy_us", one->busy_us, "power", one->power);
+}
+
+int ranks_flow_run(struct heddle_flow *flow, struct heddle_flow_stats *stats)
 {
 	if (!world)
+		return heddle_flow_run(flow, stats);
+	if (!latest_flow)
+		latest_flow = calloc(nranks, sizeof(*latest_flow));
+	return world->flow_run(flow, latest_flow, stats);
+}
+
+void ranks_sum(uint64_t *values, size_t n)
+{
+	if (world)
+		world->sum(values, n);
+}
+
+void ranks_largest(uint64_t *values, size_t n)
+{
+	if (world)
+		world->largest(values, n);
+}
+
+static void flow_print(void)
+{
+	printf("  %-4s %12s %12s %12s %12s %14s %14s  %s\n", "rank", "tasks", "calls", "received",
+	       "sent", "bytes received", "bytes sent", "host");
+	for (int r = 0; r < nranks; r++) {
+		const struct heddle_mpi_flow_rank *of = &latest_flow[r];
+
+		printf("  %-4d %12zu %12zu %12zu %12zu %14zu %14zu  %s\n", r, of->tasks, of->calls,
+		       of->received, of->sent, of->bytes_received, of->bytes_sent, of->host);
+	}
+}
+
+static json_t *flow_json(void)
+{
+	json_t *list = json_array();
+
+	for (int r = 0; r < nranks; r++) {
+		const struct heddle_mpi_flow_rank *of = &latest_flow[r];
+
+		json_array_append_new(
+		    list,
+		    json_pack("{si ss sI sI sI sI sI sI}", "rank", r, "host", of->host, "tasks",
+		              (json_int_t)of->tasks, "calls", (json_int_t)of->calls, "received",
+		              (json_int_t)of->received, "sent", (json_int_t)of->sent,
+		              "bytes_received", (json_int_t)of->bytes_received, "bytes_sent",
+		              (json_int_t)of->bytes_sent));
+	}
+	return list;
+}
+
+void ranks_print(void)
+{
+	if (latest_flow)
+		flow_print();
+	else if (world && waves)
+		waves_print();
+	if (!world || latest_flow || waves)
 		return;
 	printf("  %-4s %12s %7s %12s %12s %12s %12s  %s\n", "rank", "iterations", "ranges",
 	       "busy us", "finish us", "received", "sent", "host");
@@ -132,9 +254,14 @@ void ranks_print(void)
 
 json_t *ranks_json(void)
 {
-	json_t *list = world ? json_array() : NULL;
+	json_t *list;
 
-	for (int r = 0; world && r < nranks; r++)
+	if (!world || latest_flow)
+		return world ? flow_json() : NULL;
+	list = json_array();
+	for (int r = 0; waves && r < nranks; r++)
+		json_array_append_new(list, wave_json(r));
+	for (int r = 0; !waves && r < nranks; r++)
 		json_array_append_new(
 		    list, json_pack("{si ss sI sI sI sI sf sf sf}", "rank", r, "host",
 		                    latest[r].host, "iterations", (json_int_t)latest[r].iterations,
@@ -176,6 +303,10 @@ int ranks_all(int status)
 	return status;
 }
 
+void ranks_tell(void *data, size_t bytes)
+{
+}
+
 void ranks_prepare(struct heddle_loop *loop)
 {
 }
@@ -184,6 +315,29 @@ int ranks_loop_run(const struct heddle_loop *loop, size_t arg_bytes,
                    struct heddle_loop_stats *stats)
 {
 	return -ENODEV;
+}
+
+void ranks_wave_prepare(struct heddle_wavefront *wave)
+{
+}
+
+int ranks_wave_run(const struct heddle_wavefront *wave, size_t arg_bytes,
+                   struct heddle_wavefront_stats *stats)
+{
+	return -ENODEV;
+}
+
+int ranks_flow_run(struct heddle_flow *flow, struct heddle_flow_stats *stats)
+{
+	return heddle_flow_run(flow, stats);
+}
+
+void ranks_sum(uint64_t *values, size_t n)
+{
+}
+
+void ranks_largest(uint64_t *values, size_t n)
+{
 }
 
 void ranks_print(void)

@@ -8,8 +8,11 @@
 #define APPS_COMMON_RANKS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <jansson.h>
 #include <heddle/loop.h>
+#include <heddle/stream.h>
+#include <heddle/wavefront.h>
 
 /** Starts MPI. @return 0; -errno after a message */
 int ranks_begin(int *argc, char ***argv);
@@ -29,6 +32,9 @@ int ranks_starpu_init(void);
  * @return 0; -errno, the same on all */
 int ranks_all(int status);
 
+/** Gives all ranks what rank 0 has. */
+void ranks_tell(void *data, size_t bytes);
+
 /** Makes the loop that rank 0 has ready on the others: they have no data. */
 void ranks_prepare(struct heddle_loop *loop);
 
@@ -38,7 +44,20 @@ void ranks_prepare(struct heddle_loop *loop);
 int ranks_loop_run(const struct heddle_loop *loop, size_t arg_bytes,
                    struct heddle_loop_stats *stats);
 
-/** What the ranks did in the latest loop; NULL without --mpi. */
+/** The same of a wavefront. It comes before ranks_prepare() of the loop that stands for it.
+ * @param stats NULL: not wanted, and ranks_print() says nothing of it */
+void ranks_wave_prepare(struct heddle_wavefront *wave);
+int ranks_wave_run(const struct heddle_wavefront *wave, size_t arg_bytes,
+                   struct heddle_wavefront_stats *stats);
+
+/** heddle_mpi_flow_run(); without --mpi heddle_flow_run(). */
+int ranks_flow_run(struct heddle_flow *flow, struct heddle_flow_stats *stats);
+
+/** Gives all ranks the sums, or the largest, of what each has; without --mpi, nothing. */
+void ranks_sum(uint64_t *values, size_t n);
+void ranks_largest(uint64_t *values, size_t n);
+
+/** What the ranks did in the latest loop, wavefront or flow; NULL without --mpi. */
 void ranks_print(void);
 json_t *ranks_json(void);
 

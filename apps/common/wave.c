@@ -12,6 +12,7 @@
 #include "support/message.h"
 #include "support/output.h"
 #include "apps/common/file.h"
+#include "apps/common/ranks.h"
 #include "apps/common/sweep.h"
 #include "apps/common/wave.h"
 
@@ -90,7 +91,8 @@ int app_wave_run(struct app_wave *wave, struct heddle_loop_stats *stats)
 
 	if (!own)
 		return heddle_refuse(-ENOMEM, "no memory for statistics");
-	status = heddle_wavefront_run(&wave->wave, own);
+	status = ranks_used() ? ranks_wave_run(&wave->wave, wave->arg_bytes, own)
+	                      : heddle_wavefront_run(&wave->wave, own);
 	*stats = (struct heddle_loop_stats){.us = own->us,
 	                                    .overhead_us = own->overhead_us,
 	                                    .blocks = own->tiles,
@@ -99,7 +101,7 @@ int app_wave_run(struct app_wave *wave, struct heddle_loop_stats *stats)
 	memcpy(stats->workers, own->workers, own->nworkers * sizeof(*own->workers));
 	if (!wave->variant)
 		wave->stats = *own;
-	wave->variants[wave->variant].predicted_us = own->predicted_us;
+	wave->variants[wave->variant].predicted_us = own->model_us;
 	wave->variants[wave->variant].bands_per_worker = own->bands_per_worker;
 	free(own);
 	return status;
@@ -256,8 +258,11 @@ void app_wave_print(const struct app_wave *wave)
 	       stats->tile_columns, stats->bands_per_worker, stats->tiles, stats->bands,
 	       stats->messages);
 	if (stats->predicted_us > 0)
-		printf("  predicted %.1f us, measuring took %.1f us\n", stats->predicted_us,
-		       stats->measuring_us);
+		printf("  predicted %.1f us (%.1f by the model alone), measuring took %.1f us\n",
+		       stats->predicted_us, stats->model_us, stats->measuring_us);
+	if (stats->reassigned)
+		printf("  bands assigned again %u times: workers became slower or faster\n",
+		       stats->reassigned);
 	if (stats->excluded)
 		printf("  %u workers left out: they do not pay\n", stats->excluded);
 	if (wave->sweep)

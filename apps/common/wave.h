@@ -31,6 +31,7 @@ struct app_wave {
 	unsigned bands_per_worker;           /**< of --k; 0: not given */
 	const char *csv;                     /**< of --sweep-csv; NULL: not wanted */
 	const char *name;                    /**< the app's */
+	size_t arg_bytes;                    /**< as of struct app */
 	struct heddle_wavefront_stats stats; /**< of the last run with variant 0 */
 	int *team;                           /**< of a sweep: the workers of the first run */
 	unsigned reps, nvariants, variant;

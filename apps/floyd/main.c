@@ -288,6 +288,8 @@ int main(int argc, char **argv)
 	    .save_output = floyd_save_output,
 	    .elements = floyd_elements,
 	    .release = floyd_release,
+	    .ranks = true,
+	    .arg_bytes = sizeof(self.image),
 	    .wave = &self.wave,
 	};
 

@@ -16,6 +16,7 @@
 #include "codelets/heat2d/heat2d.h"
 #include "apps/common/app.h"
 #include "apps/common/png_file.h"
+#include "apps/common/ranks.h"
 #include "apps/common/wave.h"
 
 #define DEFAULT_EVERY 10
@@ -241,7 +242,7 @@ static int heat2d_run(void *data, struct heddle_loop_stats *stats)
 		error = app_wave_run(&self->wave, &one);
 		if (!error)
 			app_stats_add(stats, &one);
-		if (!error && self->snapshots)
+		if (!error && self->snapshots && ranks_first())
 			error = take_snapshot(self, done);
 	}
 	return error;
@@ -342,6 +343,7 @@ int main(int argc, char **argv)
 	    .save_output = heat2d_save_output,
 	    .elements = heat2d_elements,
 	    .release = heat2d_release,
+	    .ranks = true,
 	    .wave = &self.wave,
 	};
 

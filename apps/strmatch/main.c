@@ -14,6 +14,7 @@
 
 #include "support/message.h"
 #include "apps/common/file.h"
+#include "apps/common/ranks.h"
 #include "apps/strmatch/strmatch.h"
 
 /* ---- own options ---- */
@@ -232,7 +233,7 @@ static int strmatch_prepare(void *data, const struct app_options *common, struct
 	self->seed = common->seed;
 	if (self->query_path && common->size_given)
 		return heddle_refuse(-EINVAL, "--size and --query exclude each other");
-	if (self->query_path)
+	if (self->query_path && ranks_first())
 		error = read_sequences(self, NULL);
 	else if (!common->input)
 		error = make_sequences(self, common->size);
@@ -300,9 +301,7 @@ static double strmatch_verify(void *data)
 
 static int strmatch_finish(void *data)
 {
-	struct strmatch *self = data;
-
-	return self->matching.n && self->matching.m ? matching_complete(self) : 0;
+	return matching_complete(data);
 }
 
 static void strmatch_print(void *data)
@@ -403,6 +402,7 @@ int main(int argc, char **argv)
 	    .describe = strmatch_describe,
 	    .print = strmatch_print,
 	    .release = strmatch_release,
+	    .ranks = true,
 	    .wave = &self.wave,
 	};
 

@@ -11,6 +11,7 @@
 #include <starpu.h>
 
 #include "support/message.h"
+#include "apps/common/ranks.h"
 #include "apps/strmatch/strmatch.h"
 
 #define LINE 60 /* pairs in a line of a printed alignment */
@@ -86,10 +87,20 @@ static void reverse(size_t n, const uint8_t *letters, uint8_t *reversed)
 		reversed[i] = letters[n - 1 - i];
 }
 
+/* Over ranks, rank 0 has the data. */
+static int run_anywhere(struct heddle_wavefront *wave)
+{
+	if (!ranks_used())
+		return heddle_wavefront_run(wave, NULL);
+	ranks_wave_prepare(wave);
+	return ranks_wave_run(wave, 0, NULL);
+}
+
 static int run_backwards(struct strmatch *self, struct matching *back)
 {
 	struct strmatch_job job = self->job;
 	struct app_wave *wave = &self->wave;
+	starpu_data_handle_t handles[HEDDLE_WAVEFRONT_MAXARRAYS];
 	int error;
 
 	job.floor = STRMATCH_NONE;
@@ -102,20 +113,25 @@ static int run_backwards(struct strmatch *self, struct matching *back)
 	back->wave.strategy = wave->wave.strategy;
 	back->wave.tile_columns = wave->tile_columns;
 	back->wave.bands_per_worker = wave->bands_per_worker;
-	error = heddle_wavefront_run(&back->wave, NULL);
 	for (unsigned i = 0; i < back->wave.narrays; i++)
-		starpu_data_unregister(back->wave.arrays[i].handle);
+		handles[i] = back->wave.arrays[i].handle;
+	error = run_anywhere(&back->wave);
+	for (unsigned i = 0; i < back->wave.narrays; i++)
+		starpu_data_unregister(handles[i]);
 	return error;
 }
 
 static int find_start(struct strmatch *self)
 {
+	bool first = ranks_first();
 	struct matching back;
-	int error = matching_init(&back, self->end.row + 1, self->end.column + 1);
+	int error =
+	    matching_init(&back, first ? self->end.row + 1 : 0, first ? self->end.column + 1 : 0);
 
+	error = ranks_all(error);
 	if (!error)
 		error = run_backwards(self, &back);
-	if (!error) {
+	if (!error && first) {
 		struct strmatch_best start = strmatch_best(back.n, back.rows);
 
 		self->start = (struct strmatch_best){.score = start.score,
@@ -146,19 +162,33 @@ static int find_alignment(struct strmatch *self)
 	return 0;
 }
 
-int matching_complete(struct strmatch *self)
+static int find_end(struct strmatch *self)
 {
 	struct matching *matching = &self->matching;
-	int error = starpu_data_acquire(matching->wave.arrays[2].handle, STARPU_R);
+	int error;
 
+	if (!matching->n || !matching->m)
+		return 0;
+	error = starpu_data_acquire(matching->wave.arrays[2].handle, STARPU_R);
 	if (error)
 		return error;
 	self->end = strmatch_best(matching->n, matching->rows);
 	starpu_data_release(matching->wave.arrays[2].handle);
+	return 0;
+}
+
+int matching_complete(struct strmatch *self)
+{
+	int error = ranks_first() ? find_end(self) : 0;
+
+	error = ranks_all(error);
+	if (error)
+		return error;
+	ranks_tell(&self->end, sizeof(self->end));
 	if (self->end.score <= 0)
 		return 0;
 	error = find_start(self);
-	if (!error && self->align)
+	if (!error && self->align && ranks_first())
 		error = find_alignment(self);
 	return error;
 }

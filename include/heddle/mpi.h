@@ -1,7 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Loops over the ranks of an MPI program: several machines, or several processes of one.
+ * Loops, flows and wavefronts over the ranks of an MPI program: several machines, or several
+ * processes of one.
  *
  * Every rank describes the same loop (heddle/loop.h) and says where each array lies. Ranks claim
  * ranges of iterations and compute them as loops of their own, on all their workers. A block
@@ -10,13 +11,21 @@
  *
  * Programs that include this header link with libheddle-mpi (pkg-config: heddle-mpi).
  *
- * Start with heddle_mpi_loop_run().
+ * A flow (heddle/stream.h) over ranks has its filters on all of them, or on some. Ranks ask each
+ * other for buffers.
+ *
+ * The rows of a wavefront (heddle/wavefront.h) over ranks are dealt to them by what their workers
+ * do. Ranks send each other the boundaries between their rows.
+ *
+ * Start with heddle_mpi_loop_run(), heddle_mpi_flow_run() or heddle_mpi_wavefront_run().
  */
 #ifndef HEDDLE_MPI_H
 #define HEDDLE_MPI_H
 
 #include <mpi.h>
 #include <heddle/loop.h>
+#include <heddle/stream.h>
+#include <heddle/wavefront.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -93,6 +102,104 @@ struct heddle_mpi_rank_stats {
 int heddle_mpi_loop_run(const struct heddle_loop *loop, MPI_Comm comm,
                         const struct heddle_mpi_place *places, struct heddle_mpi_rank_stats *ranks,
                         struct heddle_loop_stats *stats);
+
+/** What a rank did in a flow. */
+struct heddle_mpi_flow_rank {
+	char host[64];         /**< where it runs */
+	size_t tasks;          /**< tasks of its filters */
+	size_t calls;          /**< calls of functions */
+	size_t received;       /**< buffers that came from other ranks */
+	size_t sent;           /**< buffers that went to other ranks */
+	size_t bytes_received; /**< of parts */
+	size_t bytes_sent;     /**< of parts */
+	double us;             /**< from the start to the end, microseconds */
+};
+
+/** Runs a flow on all ranks of a communicator until all buffers are processed on all of them. Each
+ * rank makes the flow with the same filters and streams (heddle_flow_create()). A filter runs on
+ * all ranks but those where its field `elsewhere` is set. `arg`, codelets, `threads` and `buffers`
+ * may differ: they are the rank's own.
+ *
+ * What a filter sends waits on its rank until a filter that reads the stream asks for it, here or
+ * on another rank. Who asks, asks for as many buffers as it processes while a request is answered
+ * (DQAA). Under the policies odds and heddle it gets those that the device that asks gains most
+ * from (DBSA), under others the oldest ones. A filter's `task` is then also called for buffers that
+ * wait, with tasks that are not submitted. Labels of the start are dealt in equal shares to the
+ * ranks that read the stream. A buffer that has come to a rank stays there.
+ *
+ * Each rank has `buffers` of each stream with parts and no more, for what it sends and what comes.
+ * Streams with `data` are refused. All else is as heddle_mpi_loop_run() says: MPI and its threads,
+ * HEDDLE_NODE_TIMEOUT, and wrong use that is refused on one rank alone.
+ *
+ * @param flow from heddle_flow_create(); NULL: this rank could not make one, which all ranks then
+ * refuse
+ * @param comm the communicator, not an inter-communicator
+ * @param[out] ranks one entry for each rank, filled on all, also after a failure; NULL: not wanted
+ * @param[out] stats what this rank did, set also after a failure; NULL: not wanted
+ * @return 0 on all ranks; or the same negative errno value on all of them, after a message:
+ * - -EINVAL: ranks differ in their flows (the message says in what); a filter runs on no rank; a
+ *   stream with `data`, or a part of more than 1 GiB; no flow
+ * - -EDEADLK: see heddle_flow_run()
+ * - -EBUSY: the flow runs already
+ * - otherwise what a filter failed with on the rank that the message names */
+int heddle_mpi_flow_run(struct heddle_flow *flow, MPI_Comm comm, struct heddle_mpi_flow_rank *ranks,
+                        struct heddle_flow_stats *stats);
+
+/** What a rank did in a wavefront. Times are in microseconds. */
+struct heddle_mpi_wave_rank {
+	char host[64];            /**< where it runs */
+	size_t first;             /**< the first row that it computed */
+	size_t rows;              /**< rows that it computed; 0: none */
+	size_t bands;             /**< bands of these rows */
+	size_t tiles;             /**< tiles of these bands, of all sweeps */
+	size_t messages_received; /**< boundaries from other ranks */
+	size_t messages_sent;     /**< boundaries to other ranks */
+	size_t bytes_received;    /**< of parts of arrays, without boundaries */
+	size_t bytes_sent;        /**< of parts of arrays, without boundaries */
+	double busy_us;           /**< of all its workers */
+	double us;                /**< from the rank's call until the wavefront's end */
+	double power;             /**< iterations a microsecond of its workers; 0: not known */
+};
+
+/** Runs a wavefront on all ranks of a communicator. All of them call it, as often and in the same
+ * order as other operations on the communicator. They give the same codelet (by name), rows,
+ * columns, sweeps, tile_columns, vectors and arrays; handles may differ as the places say. `arg`,
+ * strategy, bands_per_worker and workers may differ: they are the rank's own.
+ *
+ * Each rank computes some rows, in the order of ranks: as many as its workers are fast, by what
+ * their tiles cost in earlier runs, or by samples that are timed before. Inside a rank the rows are
+ * cut into bands as on one machine; over several sweeps they are not assigned again. Where rows of
+ * two ranks meet, their boundary is sent after every `tile_columns` columns, which are those of all
+ * tiles. 0: the model of Andronikos et al. (Performance Evaluation 67, 2010), equations (8) and
+ * (9), says how many. What a message costs is measured by a ping-pong, once for each pair of kinds
+ * of nodes, and kept in the profile.
+ *
+ * Fields and HEDDLE_ROWS may lie in any layout; with HEDDLE_MPI_BLOCKS the parts are rows.
+ * HEDDLE_COLUMNS and HEDDLE_ALL lie on one rank or everywhere. A rank needs memory for its own
+ * arrays, HEDDLE_COLUMNS and HEDDLE_ALL, its rows with those around them that vectors reach, and 16
+ * boundaries.
+ *
+ * All else is as heddle_mpi_loop_run() says: MPI and its threads, HEDDLE_NODE_TIMEOUT, and wrong
+ * use that is refused on one rank alone.
+ *
+ * @param wavefront the wavefront. A handle is NULL where the rank has nothing of the array
+ * @param comm the communicator, not an inter-communicator
+ * @param places one for each array
+ * @param[out] ranks one entry for each rank, filled on all; NULL: not wanted
+ * @param[out] stats what this rank's workers did, as of one wavefront; `us`, `predicted_us` and
+ * `model_us` are of the whole wavefront. NULL: not wanted
+ * @return 0 on all ranks, when all results are where they belong; or the same negative errno value
+ * on all of them, after a message. Then the contents of outputs are undefined.
+ * - -EINVAL: ranks differ in what they ask for (the message says in what); a place that does not
+ *   suit the array; a refusal of heddle_wavefront_submit()
+ * - -ERANGE: the loop reaches beyond an array
+ * - -ENODEV: a rank has no worker for the codelet
+ * - -ENOMEM: no memory
+ * - otherwise what a kernel failed with on the rank that the message names */
+int heddle_mpi_wavefront_run(const struct heddle_wavefront *wavefront, MPI_Comm comm,
+                             const struct heddle_mpi_place *places,
+                             struct heddle_mpi_wave_rank *ranks,
+                             struct heddle_wavefront_stats *stats);
 
 #ifdef __cplusplus
 }

@@ -157,7 +157,8 @@ static void check_length(struct finding *finding, const struct mpi_description *
 		      (uintmax_t)units);
 }
 
-int mpi_agreement_check(const struct mpi_description *all, unsigned nranks, char *text, size_t size)
+int mpi_agreement_check(const struct mpi_description *all, unsigned nranks, const char *what,
+                        char *text, size_t size)
 {
 	struct finding finding = {.text = text, .size = size};
 
@@ -168,7 +169,7 @@ int mpi_agreement_check(const struct mpi_description *all, unsigned nranks, char
 	/* What another version says of itself is not known. */
 	for (unsigned r = 0; !finding.differs && r < nranks; r++)
 		if (all[r].status) {
-			found(&finding, "rank %u on %s refuses its loop: %s", r, all[r].host,
+			found(&finding, "rank %u on %s refuses its %s: %s", r, all[r].host, what,
 			      strerror(-all[r].status));
 			return all[r].status;
 		}

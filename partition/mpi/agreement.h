@@ -45,9 +45,10 @@ struct mpi_description {
 
 /** The first difference between two ranks' loops, as text: "n is 10 on rank 0 and 11 on rank 3".
  * @param all descriptions in the order of ranks
+ * @param what "loop", or what else they describe with the first fields
  * @return 0: there is none; -EINVAL: there is; the status of a rank that refuses its loop */
-int mpi_agreement_check(const struct mpi_description *all, unsigned nranks, char *text,
-                        size_t size);
+int mpi_agreement_check(const struct mpi_description *all, unsigned nranks, const char *what,
+                        char *text, size_t size);
 
 /** What all know of an array in the end. */
 struct mpi_array_agreed {

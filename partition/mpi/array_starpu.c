@@ -16,13 +16,12 @@
 
 /* ---- the rank's part ---- */
 
-int node_array_hold(struct node *node, unsigned i, struct mpi_array_description *says)
+int node_array_hold(struct node_array *array, const struct work_array_name *name,
+                    struct mpi_array_description *says)
 {
-	struct node_array *array = &node->arrays[i];
 	starpu_data_handle_t handle = array->access.handle;
-	struct work_array_name name = {"loop", node->name, i};
 	struct work_array found;
-	int status = work_array_init(&found, handle, array->access.mode, &name);
+	int status = work_array_init(&found, handle, array->access.mode, name);
 
 	if (!status)
 		status = starpu_data_acquire(handle, found.mode == STARPU_R ? STARPU_R : STARPU_RW);

@@ -35,7 +35,7 @@ struct mpi_link {
 	MPI_Comm comm; /* of our own: the program's messages are not in the way */
 	unsigned rank, nranks;
 	struct mpi_watch watch;
-	const char *name;
+	const char *what, *name;
 	void (*handle)(void *arg, unsigned from, const struct mpi_message *message);
 	void *arg;
 	MPI_Request next, alive; /* for the next messages of these channels */
@@ -66,8 +66,8 @@ void mpi_link_abort(struct mpi_link *link, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	heddle_warn("loop %s over ranks: rank %u: %s; the run ends on all ranks", link->name,
-	            link->rank, text);
+	heddle_warn("%s %s over ranks: rank %u: %s; the run ends on all ranks", link->what,
+	            link->name, link->rank, text);
 	fflush(NULL);
 	MPI_Abort(MPI_COMM_WORLD, 1);
 	abort();
@@ -126,11 +126,35 @@ static void watch(struct mpi_link *link)
 	if (silent >= 0)
 		mpi_link_abort(link,
 		               "rank %d has not been heard of for %g s (HEDDLE_NODE_TIMEOUT): it "
-		               "hangs, has ended, or has not begun this loop",
-		               silent, link->watch.limit_us * 1e-6);
+		               "hangs, has ended, or has not begun this %s",
+		               silent, link->watch.limit_us * 1e-6, link->what);
 }
 
 /* ---- the link of a communicator ---- */
+
+int mpi_link_check(MPI_Comm comm, const char *what)
+{
+	int ready = 0, over = 0, level, main_thread = 0, inter = 0;
+
+	MPI_Initialized(&ready);
+	MPI_Finalized(&over);
+	if (!ready || over)
+		return heddle_refuse(-EINVAL, "a %s over ranks %s", what,
+		                     over ? "after MPI_Finalize()" : "before MPI_Init()");
+	MPI_Query_thread(&level);
+	MPI_Is_thread_main(&main_thread);
+	if (level < MPI_THREAD_SERIALIZED && !main_thread)
+		return heddle_refuse(-EINVAL,
+		                     "a %s over ranks on a thread that must not call MPI "
+		                     "(MPI_Init_thread())",
+		                     what);
+	if (comm != MPI_COMM_NULL)
+		MPI_Comm_test_inter(comm, &inter);
+	if (comm == MPI_COMM_NULL || inter)
+		return heddle_refuse(-EINVAL, "a %s over ranks of %s", what,
+		                     inter ? "an inter-communicator" : "MPI_COMM_NULL");
+	return 0;
+}
 
 static int link_keyval = MPI_KEYVAL_INVALID;
 
@@ -196,15 +220,15 @@ static void absent_abort(struct mpi_link *link, MPI_Comm comm)
 		MPI_Isend(NULL, 0, MPI_BYTE, 0, MPI_CHANNEL_ALIVE, comm, &request);
 		nanosleep(&patience, NULL);
 		mpi_link_abort(link,
-		               "rank 0, or a rank that it waits for, has not begun this loop "
+		               "rank 0, or a rank that it waits for, has not begun this %s "
 		               "within %g s (HEDDLE_NODE_TIMEOUT)",
-		               (limit + patience.tv_sec * 1e6) * 1e-6);
+		               link->what, (limit + patience.tv_sec * 1e6) * 1e-6);
 	}
 	absent_name(link, comm, text, sizeof(text));
 	mpi_link_abort(link,
 	               "after %g s (HEDDLE_NODE_TIMEOUT) these ranks have not begun this "
-	               "loop:%s",
-	               limit * 1e-6, text);
+	               "%s:%s",
+	               limit * 1e-6, link->what, text);
 }
 
 /* A communicator of our own takes all ranks to be there. */
@@ -232,7 +256,8 @@ static void next_expect(struct mpi_link *link)
 	                      MPI_CHANNEL_MESSAGE, link->comm, &link->next));
 }
 
-static int link_make(MPI_Comm comm, double limit_us, const char *name, struct mpi_link **into)
+static int link_make(MPI_Comm comm, double limit_us, const char *what, const char *name,
+                     struct mpi_link **into)
 {
 	struct mpi_link *link = calloc(1, sizeof(*link));
 	pthread_condattr_t attributes;
@@ -244,6 +269,7 @@ static int link_make(MPI_Comm comm, double limit_us, const char *name, struct mp
 	MPI_Comm_size(comm, &nranks);
 	link->rank = rank;
 	link->nranks = nranks;
+	link->what = what;
 	link->name = name;
 	link->look_ns = LOOK_LEAST_NS;
 	pthread_mutex_init(&link->mutex, NULL);
@@ -260,7 +286,8 @@ static int link_make(MPI_Comm comm, double limit_us, const char *name, struct mp
 	return 0;
 }
 
-int mpi_link_open(MPI_Comm comm, double timeout_s, const char *name, struct mpi_link **into)
+int mpi_link_open(MPI_Comm comm, double timeout_s, const char *what, const char *name,
+                  struct mpi_link **into)
 {
 	struct mpi_link *link;
 	int known = 0, status;
@@ -269,11 +296,12 @@ int mpi_link_open(MPI_Comm comm, double timeout_s, const char *name, struct mpi_
 		MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, link_forget, &link_keyval, NULL);
 	MPI_Comm_get_attr(comm, link_keyval, &link, &known);
 	if (!known) {
-		status = link_make(comm, timeout_s * 1e6, name, &link);
+		status = link_make(comm, timeout_s * 1e6, what, name, &link);
 		if (status)
 			return status;
 		MPI_Comm_set_attr(comm, link_keyval, link);
 	}
+	link->what = what;
 	link->name = name;
 	link->watch.limit_us = timeout_s * 1e6;
 	mpi_watch_begin(&link->watch, now_us());
@@ -479,6 +507,11 @@ void mpi_link_progress(struct mpi_link *link)
 	while (transfer_end(link) || message_take(link))
 		link->look_ns = LOOK_LEAST_NS;
 	watch(link);
+}
+
+void mpi_link_busy(struct mpi_link *link)
+{
+	link->look_ns = LOOK_LEAST_NS;
 }
 
 void mpi_link_wait(struct mpi_link *link)

@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What ranks tell and send each other. Only the thread that runs the loop calls MPI: whoever waits
- * makes progress, and serves the requests of others meanwhile.
+ * What ranks tell and send each other. Only the thread that runs the loop or flow calls MPI:
+ * whoever waits makes progress, and serves the requests of others meanwhile.
  *
  * A rank that fails here ends the program on all ranks: the others could wait for it forever.
  */
@@ -14,15 +14,7 @@
 #include <stdint.h>
 #include <mpi.h>
 
-/** A short message. What the numbers mean depends on the type. */
-struct mpi_message {
-	uint32_t type;
-	int32_t status;
-	uint32_t array;
-	int32_t rank;
-	uint64_t first, n;
-	double us;
-};
+#include "partition/mpi/message.h"
 
 /** Channels: messages of one channel from one rank arrive in order. */
 enum mpi_channel {
@@ -31,16 +23,22 @@ enum mpi_channel {
 	MPI_CHANNEL_AGREE,
 	MPI_CHANNEL_IN,
 	MPI_CHANNEL_OUT,
-	MPI_CHANNEL_SUM
+	MPI_CHANNEL_SUM,
+	MPI_CHANNEL_HALO
 };
 
 struct mpi_link;
 
 /** The link of a communicator's ranks. It is made once for each communicator and freed with it.
  * @param timeout_s seconds of silence that end the program; 0: none does
- * @param name of the loop, for messages
+ * @param what "loop" or "flow", for messages
+ * @param name of it
  * @return 0; -ENOMEM */
-int mpi_link_open(MPI_Comm comm, double timeout_s, const char *name, struct mpi_link **link);
+int mpi_link_open(MPI_Comm comm, double timeout_s, const char *what, const char *name,
+                  struct mpi_link **link);
+
+/** Wrong use that cannot be told to other ranks. @return 0; -EINVAL after a message */
+int mpi_link_check(MPI_Comm comm, const char *what);
 
 /** Ends what the loop used of it. */
 void mpi_link_close(struct mpi_link *link);
@@ -93,6 +91,9 @@ unsigned mpi_link_under_way(const struct mpi_link *link);
 
 /** Waits until mpi_link_wake(), or until it is time to look for messages again. */
 void mpi_link_wait(struct mpi_link *link);
+
+/** Something has come that the link does not see: it looks for messages soon again. */
+void mpi_link_busy(struct mpi_link *link);
 
 /** Any thread may call it. */
 void mpi_link_wake(struct mpi_link *link);

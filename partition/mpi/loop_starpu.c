@@ -138,43 +138,20 @@ static struct node *node_new(const struct heddle_loop *loop)
 	return node;
 }
 
-/* What cannot be told to other ranks. */
-static int mpi_check(const struct heddle_loop *loop, MPI_Comm comm)
-{
-	int ready = 0, over = 0, level, main_thread = 0, inter = 0;
-
-	if (!loop)
-		return heddle_refuse(-EINVAL, "a loop over ranks without a loop");
-	MPI_Initialized(&ready);
-	MPI_Finalized(&over);
-	if (!ready || over)
-		return heddle_refuse(-EINVAL, "a loop over ranks %s",
-		                     over ? "after MPI_Finalize()" : "before MPI_Init()");
-	MPI_Query_thread(&level);
-	MPI_Is_thread_main(&main_thread);
-	if (level < MPI_THREAD_SERIALIZED && !main_thread)
-		return heddle_refuse(-EINVAL, "a loop over ranks on a thread that must not call "
-		                              "MPI (MPI_Init_thread())");
-	if (comm != MPI_COMM_NULL)
-		MPI_Comm_test_inter(comm, &inter);
-	if (comm == MPI_COMM_NULL || inter)
-		return heddle_refuse(-EINVAL, "a loop over ranks of %s",
-		                     inter ? "an inter-communicator" : "MPI_COMM_NULL");
-	return 0;
-}
-
 int heddle_mpi_loop_run(const struct heddle_loop *loop, MPI_Comm comm,
                         const struct heddle_mpi_place *places, struct heddle_mpi_rank_stats *ranks,
                         struct heddle_loop_stats *stats)
 {
 	double timeout = heddle_variable_number(HEDDLE_VARIABLE_NODE_TIMEOUT);
-	int status = mpi_check(loop, comm);
+	int status = mpi_link_check(comm, "loop");
 	struct node *node;
 
+	if (!loop)
+		status = heddle_refuse(-EINVAL, "a loop over ranks without a loop");
 	if (status)
 		return status;
 	node = node_new(loop);
-	if (!node || mpi_link_open(comm, timeout, node->name, &node->link)) {
+	if (!node || mpi_link_open(comm, timeout, "loop", node->name, &node->link)) {
 		heddle_warn("a loop over ranks: no memory; the run ends on all ranks");
 		MPI_Abort(comm, 1);
 	}

@@ -12,6 +12,7 @@
 
 #include <heddle/mpi.h>
 
+#include "partition/common/array_starpu.h"
 #include "partition/mpi/agreement.h"
 #include "partition/mpi/claims.h"
 #include "partition/mpi/layout.h"
@@ -117,6 +118,11 @@ enum node_message {
 /* Whether this rank can do its part, and all want the same. Sets the arrays.
  * @return 0; a negative errno value, the same on all ranks, after a message */
 int node_agree(struct node *node, const struct heddle_mpi_place *places);
+/* What is wrong with an array's place on a rank; NULL: nothing. */
+const char *node_place_wrong(const struct node_array *array, unsigned rank, unsigned nranks);
+/* Sets who has what of an array, by the descriptions on rank 0. All ranks call it. */
+void node_array_agree(struct node_array *array, unsigned i, struct mpi_link *link,
+                      const struct mpi_description *all);
 /* Whether all ranks have got so far.
  * @param status of this rank
  * @return 0, or the status of the first rank that has one, after a message */
@@ -126,7 +132,8 @@ int node_all(struct node *node, int status);
 
 /* Takes what the program's handle says of the rank's part, and holds it in main memory.
  * @return 0; -errno after a message */
-int node_array_hold(struct node *node, unsigned i, struct mpi_array_description *says);
+int node_array_hold(struct node_array *array, const struct work_array_name *name,
+                    struct mpi_array_description *says);
 void node_array_release(struct node_array *array);
 static inline size_t node_array_unit(const struct node_array *array)
 {

@@ -8,6 +8,7 @@
 #define HEDDLE_MPI_WORLD_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <heddle/mpi.h>
 
@@ -29,6 +30,17 @@ struct mpi_world {
 	/** heddle_mpi_loop_run() on all ranks */
 	int (*loop_run)(const struct heddle_loop *loop, const struct heddle_mpi_place *places,
 	                struct heddle_mpi_rank_stats *ranks, struct heddle_loop_stats *stats);
+	/** heddle_mpi_wavefront_run() on all ranks */
+	int (*wavefront_run)(const struct heddle_wavefront *wavefront,
+	                     const struct heddle_mpi_place *places,
+	                     struct heddle_mpi_wave_rank *ranks,
+	                     struct heddle_wavefront_stats *stats);
+	/** heddle_mpi_flow_run() on all ranks */
+	int (*flow_run)(struct heddle_flow *flow, struct heddle_mpi_flow_rank *ranks,
+	                struct heddle_flow_stats *stats);
+	/** Gives all ranks the sums, or the largest, of what each has. */
+	void (*sum)(uint64_t *values, size_t n);
+	void (*largest)(uint64_t *values, size_t n);
 };
 
 extern const struct mpi_world heddle_mpi_world;

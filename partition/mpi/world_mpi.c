@@ -61,6 +61,40 @@ static int world_loop_run(const struct heddle_loop *loop, const struct heddle_mp
 	return heddle_mpi_loop_run(loop, MPI_COMM_WORLD, places, ranks, stats);
 }
 
+static int world_wavefront_run(const struct heddle_wavefront *wavefront,
+                               const struct heddle_mpi_place *places,
+                               struct heddle_mpi_wave_rank *ranks,
+                               struct heddle_wavefront_stats *stats)
+{
+	return heddle_mpi_wavefront_run(wavefront, MPI_COMM_WORLD, places, ranks, stats);
+}
+
+static int world_flow_run(struct heddle_flow *flow, struct heddle_mpi_flow_rank *ranks,
+                          struct heddle_flow_stats *stats)
+{
+	return heddle_mpi_flow_run(flow, MPI_COMM_WORLD, ranks, stats);
+}
+
+/* MPI counts with int. */
+static void reduce(uint64_t *values, size_t n, MPI_Op op)
+{
+	const size_t most = (size_t)1 << 24;
+
+	for (size_t done = 0; done < n; done += most)
+		MPI_Allreduce(MPI_IN_PLACE, values + done, n - done < most ? n - done : most,
+		              MPI_UINT64_T, op, MPI_COMM_WORLD);
+}
+
+static void world_sum(uint64_t *values, size_t n)
+{
+	reduce(values, n, MPI_SUM);
+}
+
+static void world_largest(uint64_t *values, size_t n)
+{
+	reduce(values, n, MPI_MAX);
+}
+
 const struct mpi_world heddle_mpi_world = {
     .begin = world_begin,
     .end = world_end,
@@ -69,4 +103,8 @@ const struct mpi_world heddle_mpi_world = {
     .tell = world_tell,
     .all = world_all,
     .loop_run = world_loop_run,
+    .wavefront_run = world_wavefront_run,
+    .flow_run = world_flow_run,
+    .sum = world_sum,
+    .largest = world_largest,
 };

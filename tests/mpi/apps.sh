@@ -3,7 +3,7 @@
 #
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Time limit: 200 s
+# Time limit: 600 s
 . "$top_srcdir/tests/mpi/common.sh"
 apps=$top_builddir/apps
 # StarPU has not measured this machine yet.
@@ -13,6 +13,30 @@ expect 0 'verified' ranks 2 "$apps/blackscholes/blackscholes" --mpi --verify --s
 expect 0 'verified' ranks 3 "$apps/histogram/histogram" --mpi --verify --sched gss --size 5000001
 expect 0 'verified' ranks 3 "$apps/boxfilter/boxfilter" --mpi --verify --size 300
 expect 0 'verified' ranks 4 "$apps/mandelbrot/mandelbrot" --mpi --verify --size 300
+# Wavefronts; with one rank, and with more ranks than rows.
+expect 0 'verified' ranks 4 "$apps/strmatch/strmatch" --mpi --verify --size 2000
+expect 0 'verified' ranks 3 "$apps/floyd/floyd" --mpi --verify --size 400 --channels 3 --h 50
+expect 0 'verified' ranks 2 "$apps/heat2d/heat2d" --mpi --verify --size 200 --sweeps 10
+expect 0 'verified' ranks 4 "$apps/heat2d/heat2d" --mpi --verify --size 3 --sweeps 4
+# Boundaries of a device, under a policy that follows speeds, and one of StarPU's that places bands.
+for policy in hdss dmda; do
+	STARPU_NOPENCL=1 STARPU_OPENCL_ON_CPUS=1 expect 0 'verified' ranks 2 "$apps/heat2d/heat2d" \
+		--mpi --verify --sched "$policy" --size 100 --sweeps 4 --h 20 --k 2 --reps 1
+	STARPU_NOPENCL=1 STARPU_OPENCL_ON_CPUS=1 expect 0 'verified' ranks 2 "$apps/floyd/floyd" \
+		--mpi --verify --sched "$policy" --size 200 --h 20 --reps 1
+done
+expect 0 'verified' ranks 1 "$apps/strmatch/strmatch" --mpi --verify --size 500
+expect 0 'verified' ranks 2 "$apps/floyd/floyd" --mpi --verify --size 0
+# What a message costs is measured once.
+HEDDLE_PROFILE_DIR=$work/profile
+export HEDDLE_PROFILE_DIR
+expect 0 '' ranks 2 "$apps/strmatch/strmatch" --mpi --size 1000 --reps 1
+grep -q '^message nodes="cpu .* to cpu .* inside".* cd=' "$work"/profile/heddle_mpi* ||
+	fail "profile: $(ls "$work/profile")"
+cp "$work"/profile/heddle_mpi* "$work/before"
+expect 0 '' ranks 2 "$apps/strmatch/strmatch" --mpi --size 1000 --reps 1
+cmp "$work"/profile/heddle_mpi* "$work/before" || fail "it was measured again"
+unset HEDDLE_PROFILE_DIR
 # Rank 0 alone reads and writes.
 printf 'spot,strike,years\n100,110,1\n50,40,2\n60,60,3\n' >"$work/in.csv"
 expect 0 '' "$apps/blackscholes/blackscholes" --input "$work/in.csv" --output "$work/one.csv"
@@ -20,8 +44,28 @@ expect 0 'rank ' ranks 3 "$apps/blackscholes/blackscholes" --mpi --input "$work/
 	--output "$work/three.csv" --json "$work/json"
 cmp "$work/one.csv" "$work/three.csv" || fail "other results: $(cat "$work/three.csv")"
 [ "$(grep -c '"ranges"' "$work/json")" = 3 ] || fail "JSON: $(cat "$work/json")"
+# All ranks read the slide. Tiles go to whoever asks, and rank 0 has all results.
+expect 0 '' "$apps/nbia/nbia" --size 2100 --reps 1 --save-input "$work/slide.png"
+expect 0 '' "$apps/nbia/nbia" --input "$work/slide.png" --reps 1 --output "$work/one.png"
+for sched in odds ddfcfs; do
+	expect 0 'verified' ranks 3 "$apps/nbia/nbia" --mpi --verify --sched "$sched" --size 2100 \
+		--reps 2 --confidence 1 --json "$work/json"
+	[ "$(grep -c '"bytes_sent"' "$work/json")" = 3 ] || fail "JSON: $(cat "$work/json")"
+	expect 0 'rank ' ranks 2 "$apps/nbia/nbia" --mpi --sched "$sched" --reps 1 \
+		--input "$work/slide.png" --output "$work/two.png"
+	cmp "$work/one.png" "$work/two.png" || fail "other labels under $sched"
+done
+expect 2 'no such file\|No such file' ranks 2 "$apps/nbia/nbia" --mpi --input "$work/none.png"
 expect 2 'no such file\|No such file' ranks 2 "$apps/blackscholes/blackscholes" --mpi --input "$work/none.csv"
 expect 2 'does not run over ranks' "$apps/spmv/spmv" --mpi
+expect 0 '' "$apps/floyd/floyd" --size 300 --save-input "$work/in.png" --output "$work/one.png"
+expect 0 'rank ' ranks 3 "$apps/floyd/floyd" --mpi --input "$work/in.png" --output "$work/three.png" \
+	--json "$work/json"
+cmp "$work/one.png" "$work/three.png" || fail "other images"
+[ "$(grep -c '"messages_sent"' "$work/json")" = 3 ] || fail "JSON: $(cat "$work/json")"
+expect 0 '' ranks 2 "$apps/heat2d/heat2d" --mpi --size 60 --sweeps 20 --every 10 --reps 1 \
+	--snapshots "$work/heat"
+[ -f "$work/heat-000020.png" ] || fail "no snapshot: $(ls "$work")"
 for strategy in static css:chunk=1000 gss; do
 	HEDDLE_NODE_STRATEGY=$strategy
 	export HEDDLE_NODE_STRATEGY

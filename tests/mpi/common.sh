@@ -10,9 +10,10 @@ mpirun=$(sed -n 's/^MPIRUN = //p' "$top_builddir/Makefile")
 [ -x "$loops" ] || { echo "skipped: built without MPI"; exit 77; }
 [ "$mpirun" != no ] || { echo "skipped: there is no mpirun"; exit 77; }
 
-# Open MPI: more ranks than cores; as root only where it must be; containers may forbid ranks to
-# read each other's memory.
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+# Open MPI: more ranks than cores (to version 4, and from 5 on); as root only where it must be;
+# containers may forbid ranks to read each other's memory.
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
 [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # One worker a rank.
 export STARPU_NCPU=1 STARPU_NOPENCL=0 STARPU_NCUDA=0
@@ -21,7 +22,7 @@ export STARPU_NCPU=1 STARPU_NOPENCL=0 STARPU_NCUDA=0
 ranks() {
 	n=$1
 	shift
-	timeout -k 5 120 "$mpirun" -n "$n" "$@"
+	timeout -k 5 300 "$mpirun" -n "$n" "$@"
 }
 
 # StarPU's first start on a machine writes files, which several ranks must not do at once.

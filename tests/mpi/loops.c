@@ -20,27 +20,11 @@
 
 #include <heddle/mpi.h>
 
-static int rank, nranks, failures;
-
-static void wrong(const char *what, unsigned long at)
-{
-	if (failures++ < 10)
-		printf("FAIL: rank %d: %s at %lu\n", rank, what, at);
-}
+#include "tests/mpi/arrays.h"
 
 /* ---- arrays of which every rank has its part ---- */
 
 enum { INPUT, OUTPUT, TABLE, SUMS, NARRAYS };
-
-struct array {
-	size_t units, per; /* units of the whole array, of an iteration */
-	size_t nx, ld;     /* elements of a unit, and from one to the next in memory */
-	bool matrix;
-	struct heddle_mpi_place place;
-	size_t *first;         /* of its part, for each rank and one more */
-	uint32_t *part, *want; /* this rank's part; the whole array after the loop */
-	starpu_data_handle_t handle;
-};
 
 struct program {
 	size_t n, halo, delay_us;
@@ -61,79 +45,6 @@ static uint32_t mix(uint32_t x)
 static uint32_t initial(int array, size_t element)
 {
 	return array == SUMS ? 7 : mix(element * 4 + array);
-}
-
-static size_t part_begin(const struct array *array, int of)
-{
-	return array->first[of];
-}
-
-static size_t part_units(const struct array *array)
-{
-	return array->first[rank + 1] - array->first[rank];
-}
-
-/* Random lengths of parts, some of them empty. */
-static void blocks_cut(struct array *array, unsigned *seed)
-{
-	array->first[0] = 0;
-	for (int r = 1; r < nranks; r++) {
-		size_t least = array->first[r - 1], left = array->units - least;
-
-		array->first[r] =
-		    rand_r(seed) % 4 ? least + (left ? rand_r(seed) % (left + 1) : 0) : least;
-	}
-	array->first[nranks] = array->units;
-}
-
-static void layout_choose(struct array *array, bool whole, unsigned *seed)
-{
-	array->first = calloc(nranks + 1, sizeof(*array->first));
-	array->place.layout = rand_r(seed) % (whole ? 2 : 3);
-	array->place.rank = array->place.layout == HEDDLE_MPI_ON_RANK ? rand_r(seed) % nranks : 0;
-	if (array->place.layout == HEDDLE_MPI_BLOCKS) {
-		blocks_cut(array, seed);
-		return;
-	}
-	for (int r = 0; r < nranks; r++)
-		array->first[r + 1] = array->first[r] + (r == array->place.rank ? array->units : 0);
-	if (array->place.layout == HEDDLE_MPI_EVERYWHERE && rank) {
-		array->first[rank] = 0;
-		array->first[rank + 1] = array->units;
-	}
-}
-
-static void array_make(struct array *array, int number)
-{
-	size_t units = part_units(array), begin = part_begin(array, rank);
-
-	array->part = calloc(units * array->ld + 1, sizeof(uint32_t));
-	array->want = calloc(array->units * array->nx + 1, sizeof(uint32_t));
-	for (size_t e = 0; e < array->units * array->nx; e++)
-		array->want[e] = initial(number, e);
-	for (size_t u = 0; u < units; u++)
-		memcpy(array->part + u * array->ld, array->want + (begin + u) * array->nx,
-		       array->nx * sizeof(uint32_t));
-	if (!units && array->place.layout != HEDDLE_MPI_EVERYWHERE &&
-	    (array->place.layout == HEDDLE_MPI_BLOCKS || array->place.rank != rank))
-		return;
-	if (array->matrix)
-		starpu_matrix_data_register(&array->handle, STARPU_MAIN_RAM, (uintptr_t)array->part,
-		                            array->ld, array->nx, units, sizeof(uint32_t));
-	else
-		starpu_vector_data_register(&array->handle, STARPU_MAIN_RAM, (uintptr_t)array->part,
-		                            units, sizeof(uint32_t));
-}
-
-static void array_check(const struct array *array, const char *name)
-{
-	size_t units = part_units(array), begin = part_begin(array, rank);
-
-	for (size_t u = 0; u < units; u++)
-		for (size_t x = 0; x < array->nx; x++)
-			if (array->part[u * array->ld + x] !=
-			    array->want[(begin + u) * array->nx + x])
-				wrong(name, begin + u);
 }
 
 /* ---- what an iteration computes ---- */
@@ -252,7 +163,7 @@ static void program_make(struct program *program)
 	struct array *arrays = program->arrays;
 
 	for (int a = 0; a < NARRAYS; a++) {
-		array_make(&arrays[a], a);
+		array_make(&arrays[a], a, initial);
 		program->places[a] = arrays[a].place;
 		loop->accesses[a].handle = arrays[a].handle;
 		loop->accesses[a].per_iteration = arrays[a].per;
@@ -440,22 +351,4 @@ static int run_case(const char *what)
 	starpu_data_unregister(handle);
 	printf("rank %d: %s: %d (%s)\n", rank, what, status, strerror(-status));
 	return status ? 0 : 1;
-}
-
-int main(int argc, char **argv)
-{
-	int level, status = 2;
-
-	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &nranks);
-	if (starpu_init(NULL))
-		return 77;
-	if (argc >= 4 && !strcmp(argv[1], "random"))
-		status = run_random(strtoul(argv[2], NULL, 0), atoi(argv[3]), argc > 4);
-	else if (argc == 2)
-		status = run_case(argv[1]);
-	starpu_shutdown();
-	MPI_Finalize();
-	return status ? 1 : 0;
 }

@@ -45,7 +45,7 @@ static void key_make(struct heddle_pool_key *key, double cpu, double gpu, double
 			key->gain[k] = 0;
 	for (int k = 0; k < CLASSES; k++)
 		us[k] = us[k] > 0 ? us[k] : 0;
-	heddle_gain_set(key, us, CPU);
+	heddle_gain_set(key, us, NULL, CPU);
 }
 
 static void test_speedup_over_the_reference(void **state)
@@ -106,6 +106,37 @@ static void test_orders_are_opposite(void **state)
 		if (cpu[0] / gpu[0] > 1.2 * cpu[1] / gpu[1])
 			assert_true(a.gain[GPU] > b.gain[GPU]);
 	}
+}
+
+/* A gain that times do not tell for sure is none; a sure one stays. Both order alike. */
+static void test_noise(void **state)
+{
+	struct heddle_pool_key key;
+	double us[HEDDLE_POOL_CLASSES] = {100, 90}, spread[HEDDLE_POOL_CLASSES] = {0.1, 0.1};
+
+	key_make(&key, 100, 90, -1);
+	assert_int_equal(key.gain[GPU], 1);
+	heddle_gain_set(&key, us, spread, CPU);
+	assert_int_equal(key.gain[GPU], 0);
+	assert_int_equal(key.gain[CPU], 0);
+	assert_int_equal(key.gain[GPU2], HEDDLE_POOL_CANNOT);
+	/* The interval of the gain is 3.3 steps wide. */
+	us[GPU] = 100 / exp2(11 / 8.);
+	heddle_gain_set(&key, us, spread, CPU);
+	assert_int_equal(key.gain[GPU], 12);
+	assert_int_equal(key.gain[CPU], -12);
+	assert_int_equal(key.cost[GPU], heddle_pool_cost(us[GPU]));
+	spread[CPU] = spread[GPU] = 0;
+	heddle_gain_set(&key, us, spread, CPU);
+	assert_int_equal(key.gain[GPU], 11);
+	/* However wrong times may be, what cannot run elsewhere is alone. */
+	key_make(&key, -1, 10, -1);
+	spread[GPU] = 1e9;
+	heddle_gain_set(&key, us, spread, CPU);
+	assert_int_equal(key.gain[GPU], HEDDLE_POOL_ALONE);
+	key_make(&key, 10, 10, -1);
+	heddle_gain_set(&key, us, spread, CPU);
+	assert_int_equal(key.gain[GPU], 0);
 }
 
 static void test_finish(void **state)
@@ -366,6 +397,7 @@ int main(void)
 	    cmocka_unit_test(test_what_is_not_known),
 	    cmocka_unit_test(test_who_alone_can),
 	    cmocka_unit_test(test_orders_are_opposite),
+	    cmocka_unit_test(test_noise),
 	    cmocka_unit_test(test_finish),
 	    cmocka_unit_test(test_queue_follows_the_ratio),
 	    cmocka_unit_test(test_queue_of_a_whole_ratio),

@@ -365,7 +365,7 @@ static void assert_difference(const struct mpi_description *all, int status, con
 {
 	char found[256] = "";
 
-	assert_int_equal(mpi_agreement_check(all, RANKS, found, sizeof(found)), status);
+	assert_int_equal(mpi_agreement_check(all, RANKS, "loop", found, sizeof(found)), status);
 	assert_string_equal(found, text);
 }
 

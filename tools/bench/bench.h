@@ -34,6 +34,7 @@ struct bench_settings {
 	enum simulation_profile profile;
 	bool quick, verify, verbose;
 	bool irregular; /* strategies on simulated loops that are not smooth */
+	bool clusters;  /* flows on simulated clusters */
 };
 
 /* The results of a contender's processes. */
@@ -145,6 +146,12 @@ char *bench_record_preload(bool ours, const char *before);
 /** Compares strategies on loops that are not smooth and prints a table.
  * @return 0; 1 after a message */
 int bench_irregular(const struct bench_settings *settings);
+
+/* ---- figures.c ---- */
+
+/** Prints the figures of simulated clusters.
+ * @return 0; another number after a message */
+int bench_clusters(const struct bench_settings *settings);
 
 /* ---- process.c ---- */
 

@@ -1,0 +1,103 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/mpi/agree_mpi.h"
+#include "support/message.h"
+
+/* What rank 0 says. All versions of Heddle understand it. */
+struct verdict {
+	int32_t status;
+	char text[508];
+};
+
+static void wait_for_all(struct mpi_link *link)
+{
+	for (mpi_link_progress(link); mpi_link_under_way(link); mpi_link_progress(link))
+		mpi_link_wait(link);
+}
+
+/* Rank 0 gets what all say; `all` is of nranks descriptions' room. */
+static void descriptions_collect(struct mpi_link *link, const void *own, char *all)
+{
+	struct mpi_rows rows = {(void *)own, 1, MPI_DESCRIPTION_ROOM, MPI_DESCRIPTION_ROOM};
+
+	mpi_link_send(link, 0, MPI_CHANNEL_AGREE, &rows, NULL, NULL);
+	for (unsigned r = 0; !mpi_link_rank(link) && r < mpi_link_ranks(link); r++) {
+		rows.at = all + r * MPI_DESCRIPTION_ROOM;
+		mpi_link_receive(link, r, MPI_CHANNEL_AGREE, &rows, NULL, NULL);
+	}
+	wait_for_all(link);
+}
+
+void mpi_agree_broadcast(struct mpi_link *link, void *at, size_t bytes)
+{
+	struct mpi_rows rows = {at, 1, bytes, bytes};
+
+	mpi_link_broadcast(link, 0, &rows, NULL, NULL);
+	wait_for_all(link);
+}
+
+/* The descriptions one after the other, without the room between them. */
+static void descriptions_pack(char *all, unsigned nranks)
+{
+	for (unsigned r = 1; r < nranks; r++)
+		memmove(all + r * sizeof(struct mpi_description), all + r * MPI_DESCRIPTION_ROOM,
+		        sizeof(struct mpi_description));
+}
+
+int mpi_agree(struct mpi_link *link, const char *what, const char *name,
+              const struct mpi_description *says, struct mpi_description **of_all)
+{
+	union {
+		struct mpi_description says;
+		char room[MPI_DESCRIPTION_ROOM];
+	} own = {.room = {0}};
+	unsigned nranks = mpi_link_ranks(link);
+	struct verdict verdict = {0};
+	char *all = NULL;
+
+	_Static_assert(sizeof(own) == MPI_DESCRIPTION_ROOM, "a description fits");
+	own.says = *says;
+	if (!mpi_link_rank(link) && !(all = malloc((size_t)nranks * MPI_DESCRIPTION_ROOM)))
+		mpi_link_abort(link, "no memory for %u ranks", nranks);
+	descriptions_collect(link, &own, all);
+	*of_all = (struct mpi_description *)all;
+	if (all) {
+		descriptions_pack(all, nranks);
+		verdict.status =
+		    mpi_agreement_check(*of_all, nranks, what, verdict.text, sizeof(verdict.text));
+	}
+	mpi_agree_broadcast(link, &verdict, sizeof(verdict));
+	return verdict.status
+	           ? heddle_refuse(verdict.status, "%s %s over ranks: %s", what, name, verdict.text)
+	           : 0;
+}
+
+int mpi_all(struct mpi_link *link, const char *what, const char *name, int status)
+{
+	unsigned nranks = mpi_link_ranks(link);
+	int *all = calloc(nranks, sizeof(*all)), first = 0;
+
+	if (!all)
+		mpi_link_abort(link, "no memory for %u ranks", nranks);
+	mpi_link_gather(link, &status, all, sizeof(status), NULL, NULL);
+	wait_for_all(link);
+	for (unsigned r = 0; !first && r < nranks; r++)
+		if ((first = all[r]))
+			heddle_warn("%s %s over ranks: rank %u cannot begin: %s", what, name, r,
+			            strerror(-first));
+	free(all);
+	return first;
+}
+
+void mpi_agree_gather(struct mpi_link *link, const void *own, void *all, size_t bytes)
+{
+	mpi_link_gather(link, own, all, bytes, NULL, NULL);
+	wait_for_all(link);
+}

@@ -1,0 +1,120 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "partition/mpi/halo_mpi.h"
+
+struct mpi_halo {
+	struct mpi_link *link;
+	bool sends;
+	size_t bytes, total;
+	size_t next; /* number of the next message; it has slot next % MPI_HALO_SLOTS */
+	bool active[MPI_HALO_SLOTS];
+	MPI_Request requests[MPI_HALO_SLOTS];
+	char *buffers;
+};
+
+static void check(struct mpi_halo *halo, int error)
+{
+	if (error != MPI_SUCCESS)
+		mpi_link_abort(halo->link, "MPI: a boundary cannot be sent or received");
+}
+
+static void slot_start(struct mpi_halo *halo, size_t slot)
+{
+	check(halo, MPI_Start(&halo->requests[slot]));
+	halo->active[slot] = true;
+}
+
+/* Whether nothing is under way in a slot. */
+static bool slot_test(struct mpi_halo *halo, size_t slot)
+{
+	int flag = 1;
+
+	if (halo->active[slot])
+		check(halo, MPI_Test(&halo->requests[slot], &flag, MPI_STATUS_IGNORE));
+	if (flag)
+		halo->active[slot] = false;
+	return flag;
+}
+
+struct mpi_halo *mpi_halo_open(struct mpi_link *link, unsigned peer, bool sends, size_t bytes,
+                               size_t total)
+{
+	struct mpi_halo *halo = calloc(1, sizeof(*halo));
+	MPI_Comm comm = mpi_link_comm(link);
+
+	if (bytes > INT_MAX)
+		mpi_link_abort(link, "a boundary of %zu bytes cannot be sent", bytes);
+	if (!halo || !(halo->buffers = calloc(MPI_HALO_SLOTS, bytes ? bytes : 1))) {
+		free(halo);
+		return NULL;
+	}
+	halo->link = link;
+	halo->sends = sends;
+	halo->bytes = bytes;
+	halo->total = total;
+	for (size_t slot = 0; slot < MPI_HALO_SLOTS; slot++) {
+		char *at = halo->buffers + slot * bytes;
+		MPI_Request *request = &halo->requests[slot];
+
+		check(halo, sends ? MPI_Ssend_init(at, bytes, MPI_BYTE, peer, MPI_CHANNEL_HALO,
+		                                   comm, request)
+		                  : MPI_Recv_init(at, bytes, MPI_BYTE, peer, MPI_CHANNEL_HALO, comm,
+		                                  request));
+		if (!sends && slot < total)
+			slot_start(halo, slot);
+	}
+	return halo;
+}
+
+void *mpi_halo_buffer(struct mpi_halo *halo)
+{
+	size_t slot = halo->next % MPI_HALO_SLOTS;
+
+	if (halo->next == halo->total || !slot_test(halo, slot))
+		return NULL;
+	return halo->buffers + slot * halo->bytes;
+}
+
+/* Requests are started in the order of the messages, which is that in which MPI matches them. */
+void mpi_halo_next(struct mpi_halo *halo)
+{
+	size_t number = halo->next++;
+
+	if (halo->sends || number + MPI_HALO_SLOTS < halo->total)
+		slot_start(halo, number % MPI_HALO_SLOTS);
+}
+
+size_t mpi_halo_count(const struct mpi_halo *halo)
+{
+	return halo->next;
+}
+
+bool mpi_halo_is_idle(struct mpi_halo *halo)
+{
+	bool idle = true;
+
+	for (size_t slot = 0; halo->sends && slot < MPI_HALO_SLOTS; slot++)
+		idle = slot_test(halo, slot) && idle;
+	return idle;
+}
+
+void mpi_halo_close(struct mpi_halo *halo)
+{
+	if (!halo)
+		return;
+	for (size_t slot = 0; slot < MPI_HALO_SLOTS; slot++) {
+		if (halo->active[slot]) {
+			check(halo, MPI_Cancel(&halo->requests[slot]));
+			check(halo, MPI_Wait(&halo->requests[slot], MPI_STATUS_IGNORE));
+		}
+		check(halo, MPI_Request_free(&halo->requests[slot]));
+	}
+	free(halo->buffers);
+	free(halo);
+}

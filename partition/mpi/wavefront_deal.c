@@ -1,0 +1,216 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wavefront_deal.h"
+
+/* Speeds of one name that differ by less count as one kind of the model. */
+#define ALIKE 1.02
+
+/* ---- what ranks have ---- */
+
+static bool is_same(const struct wave_tile_cost *a, const struct wave_tile_cost *b)
+{
+	return a->us == b->us && a->row == b->row && a->column == b->column &&
+	       a->iteration == b->iteration;
+}
+
+void mpi_wave_power_add(struct mpi_wave_power *power, const char *name,
+                        const struct wave_tile_cost *cost)
+{
+	struct mpi_wave_workers *kind = power->kinds, *end = kind + power->nkinds;
+
+	while (kind < end &&
+	       (strncmp(kind->name, name, sizeof(kind->name) - 1) || !is_same(&kind->cost, cost)))
+		kind++;
+	if (kind == power->kinds + MPI_WAVE_KINDS)
+		kind--;
+	if (kind == end) {
+		snprintf(kind->name, sizeof(kind->name), "%s", name);
+		kind->cost = *cost;
+		kind->count = 0;
+		power->nkinds++;
+	}
+	kind->count++;
+}
+
+int mpi_wave_known(const struct mpi_wave_power *powers, unsigned nranks)
+{
+	for (unsigned r = 0; r < nranks; r++)
+		for (unsigned k = 0; k < powers[r].nkinds; k++)
+			if (!(powers[r].kinds[k].cost.iteration > 0))
+				return false;
+	return true;
+}
+
+/* ---- the model ---- */
+
+static double ratio(double a, double b)
+{
+	return a > b ? a / b : b / a;
+}
+
+/* The model's kind that is most like one of a rank. Another one is added where none is alike and
+ * there is room.
+ * @return its index */
+static unsigned kind_of(struct wave_model *model, const struct mpi_wave_workers *workers, bool add)
+{
+	double least = INFINITY;
+	unsigned best = 0;
+
+	for (unsigned j = 0; j < model->nkinds; j++) {
+		const struct wave_kind *kind = &model->kinds[j];
+		double away = ratio(kind->cp, workers->cost.iteration);
+
+		if (strncmp(kind->name, workers->name, sizeof(workers->name) - 1))
+			away += 1;
+		if (away < least) {
+			least = away;
+			best = j;
+		}
+	}
+	if (!add || least < ALIKE || model->nkinds == WAVE_MAXKINDS)
+		return best;
+	best = model->nkinds++;
+	model->kinds[best] = (struct wave_kind){.cp = workers->cost.iteration,
+	                                        .cr = workers->cost.row,
+	                                        .more_cd = workers->cost.us / 2,
+	                                        .more_cc = workers->cost.column / 2};
+	snprintf(model->kinds[best].name, sizeof(model->kinds[best].name), "%s", workers->name);
+	return best;
+}
+
+void mpi_wave_model(const struct mpi_wave_problem *problem, struct wave_model *model)
+{
+	unsigned workers;
+
+	*model = (struct wave_model){.rows = problem->rows,
+	                             .columns = problem->columns,
+	                             .k = 1,
+	                             .skew = problem->skew,
+	                             .sweeps = problem->sweeps};
+	for (unsigned r = 0; r < problem->nranks; r++)
+		for (unsigned k = 0; k < problem->powers[r].nkinds; k++) {
+			const struct mpi_wave_workers *kind = &problem->powers[r].kinds[k];
+
+			model->kinds[kind_of(model, kind, true)].count += kind->count;
+		}
+	workers = wave_model_workers(model);
+	if (workers < 2)
+		return;
+	model->cd = problem->cd * (problem->nranks - 1) / (workers - 1);
+	model->cc = problem->cc * (problem->nranks - 1) / (workers - 1);
+}
+
+/* ---- dealing ---- */
+
+/* Shares of all rows, of those ranks that have one. */
+static void shares_fill(const struct mpi_wave_problem *problem, const struct wave_model *model,
+                        double h, double *shares)
+{
+	double widths[WAVE_MAXKINDS];
+
+	if (model)
+		wave_model_balanced_widths(model, h, widths);
+	for (unsigned r = 0; r < problem->nranks; r++) {
+		const struct mpi_wave_power *power = &problem->powers[r];
+
+		shares[r] = 0;
+		for (unsigned k = 0; k < power->nkinds; k++) {
+			const struct mpi_wave_workers *kind = &power->kinds[k];
+			double width = 1;
+
+			if (model)
+				width = widths[kind_of((struct wave_model *)model, kind, false)];
+			shares[r] += kind->count * width;
+		}
+	}
+}
+
+/* The ranks with rows, as many as can have the minimum: those with the least shares get none. */
+static void shares_reduce(const struct mpi_wave_problem *problem, double *shares)
+{
+	for (;;) {
+		double sum = 0;
+		unsigned least = 0, n = 0;
+
+		for (unsigned r = 0; r < problem->nranks; r++) {
+			sum += shares[r];
+			n += shares[r] > 0;
+			if (shares[r] > 0 && (!(shares[least] > 0) || shares[r] < shares[least]))
+				least = r;
+		}
+		/* A row for what rounding may take. */
+		if (n < 2 || shares[least] / sum * problem->rows >= problem->minimum + 1)
+			return;
+		shares[least] = 0;
+	}
+}
+
+static void rows_cut(const struct mpi_wave_problem *problem, const double *shares, size_t *first)
+{
+	double sum = 0, before = 0;
+
+	for (unsigned r = 0; r < problem->nranks; r++)
+		sum += shares[r];
+	first[0] = 0;
+	for (unsigned r = 0; r < problem->nranks; r++) {
+		before += shares[r];
+		first[r + 1] =
+		    shares[r] > 0 ? (size_t)(problem->rows * (before / sum) + 0.5) : first[r];
+	}
+}
+
+/* Without known costs: as on one machine, 1/500 of the columns. */
+static size_t h_blind(const struct mpi_wave_problem *problem)
+{
+	return problem->columns / 500 + 1;
+}
+
+static void h_choose(const struct mpi_wave_problem *problem, const struct wave_model *model,
+                     struct mpi_wave_plan *plan)
+{
+	unsigned k;
+
+	if (!plan->h)
+		plan->h = problem->sweeps > 1 ? wave_model_choose(model, 1, 1, &k)
+		                              : (size_t)(wave_model_best(model) + 0.5);
+	plan->predicted_us = problem->sweeps > 1 ? wave_model_pipelined_time(model, plan->h)
+	                                         : wave_model_time(model, plan->h);
+}
+
+int mpi_wave_deal(const struct mpi_wave_problem *problem, struct mpi_wave_plan *plan, size_t *first)
+{
+	bool known = mpi_wave_known(problem->powers, problem->nranks);
+	double *shares = calloc(problem->nranks, sizeof(*shares));
+	struct wave_model *model = calloc(1, sizeof(*model));
+
+	if (!shares || !model) {
+		free(shares);
+		free(model);
+		return -ENOMEM;
+	}
+	*plan = (struct mpi_wave_plan){.h = problem->h};
+	if (known) {
+		mpi_wave_model(problem, model);
+		h_choose(problem, model, plan);
+	} else if (!plan->h) {
+		plan->h = h_blind(problem);
+	}
+	if (plan->h > problem->columns)
+		plan->h = problem->columns;
+	shares_fill(problem, known ? model : NULL, plan->h, shares);
+	shares_reduce(problem, shares);
+	rows_cut(problem, shares, first);
+	free(shares);
+	free(model);
+	return 0;
+}

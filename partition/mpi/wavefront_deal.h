@@ -1,0 +1,65 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Which rank computes which rows of a wavefront, and after how many columns ranks send what the
+ * next one needs. Pure.
+ */
+#ifndef HEDDLE_MPI_WAVEFRONT_DEAL_H
+#define HEDDLE_MPI_WAVEFRONT_DEAL_H
+
+/* The model is that of Andronikos et al. (Performance Evaluation 67, 2010) in its published form:
+ * every worker of every rank is a worker of (8), with one chunk, and (9) gives h. Only where the
+ * rows of one rank meet those of another does a message take c_d + h c_c, so with several workers a
+ * rank its mean over all neighbours counts, and what a hand-over costs a worker is added. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "partition/wavefront/cost.h"
+#include "partition/wavefront/model.h"
+
+/** Kinds of workers of a rank that are told apart. */
+#define MPI_WAVE_KINDS 8
+
+/** The workers of a rank. What goes between ranks: no pointers. */
+struct mpi_wave_power {
+	uint32_t nkinds;
+	struct mpi_wave_workers {
+		char name[56];
+		uint32_t count;             /**< at least 1 */
+		struct wave_tile_cost cost; /**< iteration 0: not known */
+	} kinds[MPI_WAVE_KINDS];
+};
+
+/** Adds a worker to a rank's. Beyond MPI_WAVE_KINDS it counts as one of the last kind. */
+void mpi_wave_power_add(struct mpi_wave_power *power, const char *name,
+                        const struct wave_tile_cost *cost);
+
+struct mpi_wave_problem {
+	size_t rows, columns, sweeps, skew; /**< rows and columns at least 1 */
+	size_t minimum;                     /**< fewest rows of a rank that has any, at least 1 */
+	size_t h;                           /**< 0: to be chosen */
+	double cd, cc; /**< of a message between ranks, and of a column of it */
+	unsigned nranks;
+	const struct mpi_wave_power *powers; /**< of each rank, at least one worker */
+};
+
+struct mpi_wave_plan {
+	size_t h;            /**< columns between messages */
+	double predicted_us; /**< by the model; 0: costs are not known */
+};
+
+/** Whether the costs of all workers are known. */
+int mpi_wave_known(const struct mpi_wave_power *powers, unsigned nranks);
+
+/** The model of a problem whose costs are known. */
+void mpi_wave_model(const struct mpi_wave_problem *problem, struct wave_model *model);
+
+/** Deals rows to ranks in proportion to their power, and chooses h.
+ * @param[out] first nranks + 1 entries: rank r computes rows first[r] to first[r + 1] - 1, which
+ * are none, or no fewer than the minimum, unless there are fewer rows at all
+ * @return 0; -ENOMEM */
+int mpi_wave_deal(const struct mpi_wave_problem *problem, struct mpi_wave_plan *plan,
+                  size_t *first);
+
+#endif

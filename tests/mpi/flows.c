@@ -1,0 +1,319 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Random flows over ranks, of which every buffer is looked at, and flows that must fail. mpirun
+ * starts it: flows.sh.
+ *
+ * Usage: flows random SEED COUNT [delays]
+ *        flows CASE
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <heddle/mpi.h>
+
+#include "tests/mpi/ranks.h"
+
+enum { LABELS = 160, ROW = 7 };
+
+static unsigned lives; /* label l comes back l % lives times */
+static unsigned delay_us;
+static atomic_uint seen[LABELS], wrong;
+
+static unsigned mix(unsigned x)
+{
+	x = (x ^ x >> 16) * 0x45d9f3b;
+	x = (x ^ x >> 16) * 0x45d9f3b;
+	return x ^ x >> 16;
+}
+
+static void nap(void)
+{
+	if (delay_us)
+		usleep(mix(delay_us + rank) % delay_us);
+}
+
+/* ---- filters: read, compute, judge, and back ---- */
+
+static struct heddle_stream labels = {.name = "labels", .n = LABELS};
+static const struct heddle_stream again = {.name = "again"};
+static struct heddle_stream rows = {.name = "rows", .parts = {{sizeof(int), ROW}}};
+static struct heddle_stream sums = {.name = "sums", .parts = {{sizeof(long)}, {sizeof(int), 2, 3}}};
+
+static int read_row(struct heddle_event *event)
+{
+	int *row = event->out[0];
+
+	nap();
+	for (int i = 0; i < ROW; i++)
+		row[i] = event->label * ROW + i;
+	return 0;
+}
+
+static void add_cpu(void *buffers[], void *arg)
+{
+	const int *row = (const int *)STARPU_VECTOR_GET_PTR(buffers[0]);
+	long *sum = (long *)STARPU_VARIABLE_GET_PTR(buffers[1]);
+	int *ends = (int *)STARPU_MATRIX_GET_PTR(buffers[2]);
+
+	nap();
+	*sum = 0;
+	for (int i = 0; i < ROW; i++)
+		*sum += row[i];
+	for (int i = 0; i < 6; i++)
+		ends[i] = row[ROW - 1] + i;
+}
+
+static struct starpu_codelet add = {
+    .cpu_funcs = {add_cpu}, .nbuffers = 3, .modes = {STARPU_R, STARPU_W, STARPU_W}, .name = "add"};
+
+static int judge(struct heddle_event *event)
+{
+	const long *sum = event->in[0];
+	const int *ends = event->in[1];
+	uint64_t at = event->label, round = at / LABELS, label = at % LABELS;
+
+	atomic_fetch_add(&seen[label], 1);
+	atomic_fetch_add(&wrong, *sum != (long)(at * ROW * ROW + ROW * (ROW - 1) / 2));
+	for (int i = 0; i < 6; i++)
+		atomic_fetch_add(&wrong, ends[i] != (int)(at * ROW + ROW - 1 + i));
+	return round < label % lives ? heddle_event_send(event, &again, at + LABELS) : 0;
+}
+
+/* ---- random flows ---- */
+
+/* Whether a rank has the filter: at least one has. */
+static bool here(unsigned seed, int filter)
+{
+	unsigned sure = mix(seed + filter) % nranks;
+
+	return (int)sure == rank || mix(seed * 31 + filter * 7 + rank) % 3;
+}
+
+static void seen_check(unsigned rounds(unsigned label))
+{
+	unsigned own[LABELS], all[LABELS];
+
+	for (int l = 0; l < LABELS; l++)
+		own[l] = atomic_load(&seen[l]);
+	MPI_Allreduce(own, all, LABELS, MPI_UNSIGNED, MPI_SUM, MPI_COMM_WORLD);
+	for (unsigned l = 0; l < LABELS; l++)
+		if (all[l] != rounds(l) && failures++ < 10)
+			printf("FAIL: rank %d: label %u was seen %u times, not %u\n", rank, l,
+			       all[l], rounds(l));
+	if (atomic_load(&wrong)) {
+		printf("FAIL: rank %d: %u wrong numbers\n", rank, atomic_load(&wrong));
+		failures++;
+	}
+}
+
+static unsigned rounds_of(unsigned label)
+{
+	return 1 + label % lives;
+}
+
+static void ranks_check(const struct heddle_mpi_flow_rank *ranks,
+                        const struct heddle_flow_stats *stats)
+{
+	size_t sent = 0, received = 0, bytes = 0, tasks = 0, all = 0;
+
+	for (int r = 0; r < nranks; r++) {
+		sent += ranks[r].sent;
+		received += ranks[r].received;
+		bytes += ranks[r].bytes_sent - ranks[r].bytes_received;
+		tasks += ranks[r].tasks;
+	}
+	for (unsigned l = 0; l < LABELS; l++)
+		all += rounds_of(l);
+	if (sent != received || bytes || tasks != all || ranks[rank].tasks != stats->tasks) {
+		printf("FAIL: rank %d: %zu sent, %zu received, %zu bytes, %zu tasks of %zu\n", rank,
+		       sent, received, bytes, tasks, all);
+		failures++;
+	}
+}
+
+static void program_run(unsigned seed, bool delays)
+{
+	static struct heddle_mpi_flow_rank ranks[64];
+	static struct heddle_flow_stats stats;
+	struct heddle_filter filters[] = {
+	    {.name = "read",
+	     .function = read_row,
+	     .threads = mix(seed + 10 + rank) % 3,
+	     .ports = {{&again, &rows}, {&labels, &rows}},
+	     .elsewhere = !here(seed, 0)},
+	    {.codelet = &add, .ports = {{&rows, &sums}}, .elsewhere = !here(seed, 1)},
+	    {.name = "judge",
+	     .function = judge,
+	     .threads = mix(seed + 20) % 2,
+	     .ports = {{&sums}},
+	     .elsewhere = !here(seed, 2)}};
+	struct heddle_flow *flow = NULL;
+	int status;
+
+	lives = 1 + mix(seed + 1) % 5;
+	rows.buffers = mix(seed + 2 + rank) % 5;
+	sums.buffers = mix(seed + 3 + rank) % 5;
+	delay_us = delays ? mix(seed + 4) % 200 : 0;
+	memset(seen, 0, sizeof(seen));
+	atomic_store(&wrong, 0);
+	heddle_flow_create(filters, 3, NULL, &flow);
+	if (delays)
+		usleep(mix(seed + rank) % 20000);
+	for (int run = 0; run < 2; run++) {
+		status = heddle_mpi_flow_run(flow, MPI_COMM_WORLD, ranks, &stats);
+		if (status && failures++ < 10)
+			printf("FAIL: rank %d: %s\n", rank, strerror(-status));
+		if (!status)
+			seen_check(rounds_of);
+		if (!status)
+			ranks_check(ranks, &stats);
+		memset(seen, 0, sizeof(seen));
+	}
+	heddle_flow_destroy(flow);
+}
+
+/* Labels without data, which every rank's function sends on. */
+static int count_down(struct heddle_event *event)
+{
+	nap();
+	atomic_fetch_add(&seen[event->label], 1);
+	return event->label % 20 ? heddle_event_send(event, event->stream, event->label - 1) : 0;
+}
+
+static unsigned rounds_of_countdown(unsigned label)
+{
+	return 20 - label % 20;
+}
+
+static void countdown_run(unsigned seed)
+{
+	struct heddle_filter filter = {.name = "count",
+	                               .function = count_down,
+	                               .threads = mix(seed) % 3,
+	                               .ports = {{&labels}},
+	                               .elsewhere = !here(seed, 0)};
+	struct heddle_flow *flow = NULL;
+	int status;
+
+	memset(seen, 0, sizeof(seen));
+	heddle_flow_create(&filter, 1, NULL, &flow);
+	status = heddle_mpi_flow_run(flow, MPI_COMM_WORLD, NULL, NULL);
+	if (status && failures++ < 10)
+		printf("FAIL: rank %d: %s\n", rank, strerror(-status));
+	seen_check(rounds_of_countdown);
+	heddle_flow_destroy(flow);
+}
+
+static int run_random(unsigned seed, int count, bool delays)
+{
+	for (int i = 0; i < count && !failures; i++) {
+		if (i % 4 == 3)
+			countdown_run(mix(seed + i));
+		else
+			program_run(mix(seed + i), delays);
+		if (failures)
+			printf("program %d of seed %u\n", i, seed);
+	}
+	printf("rank %d: %d flows, %d failures\n", rank, count, failures);
+	return failures;
+}
+
+/* ---- flows that must fail, or end the program ---- */
+
+static const char *wanted;
+
+/* One rank stops at its second event. The others are slow, so that they leave it some. */
+static int read_not(struct heddle_event *event)
+{
+	static int count;
+	int victim = strcmp(wanted, "hang first") ? 1 : 0;
+
+	if (rank != victim)
+		usleep(!strcmp(wanted, "nothing") ? 100 : 50000);
+	else if (++count == 2) {
+		if (!strcmp(wanted, "fail"))
+			return -EDOM;
+		if (!strcmp(wanted, "die"))
+			raise(SIGKILL);
+		if (!strncmp(wanted, "hang", 4))
+			raise(SIGSTOP);
+	}
+	return read_row(event);
+}
+
+static void add_not(void *buffers[], void *arg)
+{
+	struct heddle_event *event = arg;
+
+	add_cpu(buffers, arg);
+	if (rank == nranks - 1 && !strcmp(wanted, "kernel"))
+		event->status = -ENXIO;
+}
+
+/* It holds the only buffer, and waits for another one. */
+static int go_round(struct heddle_event *event)
+{
+	memcpy(event->out[0], event->in[0], sizeof(int[ROW]));
+	return 0;
+}
+
+static int run_case(const char *what)
+{
+	static struct heddle_stream few = {
+	    .name = "rows", .buffers = 1, .parts = {{sizeof(int), ROW}}};
+	bool me = rank == 1;
+	struct heddle_filter filters[] = {
+	    {.name = "read", .function = read_not, .threads = 1, .ports = {{&labels, &rows}}},
+	    {.codelet = &add, .ports = {{&rows, &sums}}},
+	    {.name = "judge", .function = judge, .ports = {{&sums}}}};
+	const struct heddle_filter stuck[] = {
+	    {.name = "read", .function = read_row, .ports = {{&labels, &few}}},
+	    {.name = "round", .function = go_round, .ports = {{&few, &few}}}};
+	struct heddle_flow *flow = NULL;
+	int status;
+
+	wanted = what;
+	lives = 1;
+	add.cpu_funcs[0] = add_not;
+	if (me && !strcmp(what, "absent"))
+		pause();
+	if (me && !strcmp(what, "name"))
+		filters[0].name = "other";
+	if (me && !strcmp(what, "labels"))
+		labels.n = LABELS - 1;
+	if (me && !strcmp(what, "parts"))
+		sums.parts[1].nx = 5;
+	filters[1].elsewhere = !strcmp(what, "nowhere");
+	if (!me || strcmp(what, "none"))
+		heddle_flow_create(!strcmp(what, "stuck") ? stuck : filters,
+		                   !strcmp(what, "stuck")           ? 2
+		                   : me && !strcmp(what, "filters") ? 1
+		                                                    : 3,
+		                   NULL, &flow);
+	if (me && !strcmp(what, "filters") && !flow) {
+		filters[0].ports[0].out = NULL;
+		heddle_flow_create(filters, 1, NULL, &flow);
+	}
+	status = heddle_mpi_flow_run(flow, MPI_COMM_WORLD, NULL, NULL);
+	printf("rank %d: %s: %d\n", rank, what, status);
+	if (!strcmp(what, "nowhere") && heddle_flow_run(flow, NULL) != -EINVAL)
+		failures++;
+	/* Ranks still understand each other. */
+	if (status && !strcmp(what, "fail")) {
+		wanted = "nothing";
+		memset(seen, 0, sizeof(seen));
+		printf("rank %d: again: %d\n", rank,
+		       heddle_mpi_flow_run(flow, MPI_COMM_WORLD, NULL, NULL));
+		seen_check(rounds_of);
+	}
+	heddle_flow_destroy(flow);
+	return failures;
+}

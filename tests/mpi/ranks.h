@@ -1,0 +1,40 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What the tests over ranks share.
+ */
+#ifndef TESTS_MPI_RANKS_H
+#define TESTS_MPI_RANKS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <mpi.h>
+#include <starpu.h>
+
+static int rank, nranks, failures;
+
+/* The test defines them. */
+static int run_random(unsigned seed, int count, bool delays);
+static int run_case(const char *what);
+
+int main(int argc, char **argv)
+{
+	int level, status = 2;
+
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &nranks);
+	if (starpu_init(NULL))
+		return 77;
+	if (argc >= 4 && !strcmp(argv[1], "random"))
+		status = run_random(strtoul(argv[2], NULL, 0), atoi(argv[3]), argc > 4);
+	else if (argc == 2)
+		status = run_case(argv[1]);
+	starpu_shutdown();
+	MPI_Finalize();
+	return status ? 1 : 0;
+}
+
+#endif

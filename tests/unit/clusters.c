@@ -1,0 +1,91 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Tiles shared by the nodes of simulated clusters: each is computed once, and under ODDS they share
+ * them nearly as well as they could. Simulated nodes know no noise, so that every number is exact.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "tests/unit/test.h"
+#include "tools/bench/clusters.h"
+
+/* Times of Teodoro et al. (HPDC 2010). */
+static struct cluster cluster_of(unsigned nodes, unsigned accelerated, unsigned long tiles,
+                                 unsigned rate)
+{
+	return (struct cluster){.nodes = nodes,
+	                        .accelerated = accelerated,
+	                        .cores = true,
+	                        .tiles = tiles,
+	                        .large = tiles * rate / 100,
+	                        .core_us = {1122, 297000},
+	                        .gpu_us = {1122, 9000},
+	                        .bytes = {3072, 786432},
+	                        .network_us = 100,
+	                        .network_mbps = 125,
+	                        .bus_us = 10,
+	                        .bus_mbps = 276,
+	                        .policy = CLUSTER_ODDS};
+}
+
+static double run(const struct cluster *cluster)
+{
+	struct cluster_result result;
+
+	assert_int_equal(cluster_run(cluster, &result), 0);
+	assert_int_equal(result.done[CLUSTER_SMALL][0] + result.done[CLUSTER_SMALL][1],
+	                 cluster->tiles);
+	assert_int_equal(result.done[CLUSTER_LARGE][0] + result.done[CLUSTER_LARGE][1],
+	                 cluster->large);
+	return cluster_bound_us(cluster) / result.us;
+}
+
+static void test_shares(void **state)
+{
+	for (unsigned nodes = 1; nodes <= 14; nodes += nodes < 2 ? 1 : 4)
+		for (unsigned rate = 0; rate <= 16; rate += 8)
+			for (unsigned half = 0; half < 2; half++) {
+				struct cluster cluster = cluster_of(
+				    nodes, half ? (nodes + 1) / 2 : nodes, 19000 * nodes, rate);
+				double part = run(&cluster);
+
+				print_message("%u nodes, %u with GPUs, %u %%: %.4f of the bound\n",
+				              nodes, cluster.accelerated, rate, part);
+				assert_true(part >= 0.97);
+			}
+}
+
+/* Where nobody chooses, each tile is still computed once. */
+static void test_policies(void **state)
+{
+	for (unsigned policy = CLUSTER_DDFCFS; policy <= CLUSTER_DDWRR; policy++)
+		for (unsigned requests = 1; requests <= 9; requests += 4) {
+			struct cluster cluster = cluster_of(5, 3, 3000, 8), odds = cluster;
+
+			cluster.policy = policy;
+			cluster.requests = requests;
+			assert_true(run(&cluster) < run(&odds));
+		}
+}
+
+/* No GPU at all, and few tiles. */
+static void test_odd_clusters(void **state)
+{
+	struct cluster cores = cluster_of(3, 0, 600, 4), few = cluster_of(6, 3, 2, 50);
+
+	assert_true(run(&cores) > 0.8);
+	assert_true(run(&few) > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_shares),
+	    cmocka_unit_test(test_policies),
+	    cmocka_unit_test(test_odd_clusters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
