@@ -5,6 +5,8 @@ libheddle_pure_la_SOURCES += \
 	estimator/bandit.h \
 	estimator/block_time.c \
 	estimator/block_time.h \
+	estimator/cold.c \
+	estimator/cold.h \
 	estimator/history.c \
 	estimator/history.h \
 	estimator/knn.c \

@@ -220,6 +220,24 @@ int estimate_class_worker(unsigned class)
 	return worker;
 }
 
+bool estimate_class_is_cores(unsigned class)
+{
+	int worker = estimate_class_worker(class);
+	bool is = false;
+
+	if (worker < 0 || starpu_worker_get_type(worker) != STARPU_OPENCL_WORKER)
+		return false;
+#if defined(HEDDLE_USE_OPENCL) && !defined(HEDDLE_USE_SIMGRID)
+	cl_device_type type = 0;
+	cl_device_id id;
+
+	starpu_opencl_get_device(starpu_worker_get_devid(worker), &id);
+	is = !clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof(type), &type, NULL) &&
+	     type & CL_DEVICE_TYPE_CPU;
+#endif
+	return is;
+}
+
 int estimate_class_find(const char *name)
 {
 	unsigned n = heddle_device_classes();

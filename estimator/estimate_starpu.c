@@ -12,7 +12,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "estimator/cold.h"
 #include "estimator/table_starpu.h"
 #include "support/clock_starpu.h"
 #include "support/message.h"
@@ -22,6 +24,12 @@
 #define CHANGED 0.1
 /* A first sample so many times above what neighbours say wants another one. */
 #define SURPRISE 8
+/* As long as nothing is known, an accelerator counts as so many cores, an OpenCL device of the
+ * machine's own cores as one, whose first run compiles the kernel for so long, us. */
+#define ACCELERATOR 13
+#define LOAD 200000
+/* Of so many questions one has policies of StarPU's try a core. */
+#define TRY_EVERY 32
 /* What earlier runs measured counts as so many samples of this one. */
 #define PRIOR_SAMPLES 2
 
@@ -51,6 +59,23 @@ static double cell_median(const struct estimate_cell *cell)
 	for (unsigned i = 0; i < PRIOR_SAMPLES; i++)
 		values[n++] = cell->prior_us;
 	return heddle_robust_median(values, n);
+}
+
+/* How far a median may be off: twice its standard error, about. */
+static double cell_spread(const struct estimate_cell *cell)
+{
+	const double *us = cell->measured.recent;
+	unsigned n = cell->measured.count;
+	double low = us[0], high = us[0];
+
+	n = n < HEDDLE_ROBUST_RECENT ? n : HEDDLE_ROBUST_RECENT;
+	if (n < HEDDLE_HISTORY_SAMPLES)
+		return 0;
+	for (unsigned i = 1; i < n; i++) {
+		low = fmin(low, us[i]);
+		high = fmax(high, us[i]);
+	}
+	return log(high / low) / sqrt(n);
 }
 
 /* ---- what follows from other parameters and devices ---- */
@@ -204,6 +229,13 @@ unsigned long heddle_estimate_key(struct starpu_task *task)
 	return (uintptr_t)estimate_slot_of(task);
 }
 
+uint64_t heddle_estimate_name(unsigned long key)
+{
+	struct estimate_slot *slot = (struct estimate_slot *)key; /* NOLINT: it was one */
+
+	return slot ? estimate_slot_name(slot) : 0;
+}
+
 /* @return how many classes have more than a prediction */
 static unsigned estimates_read(struct estimate_slot *slot, unsigned n,
                                struct heddle_estimate *estimates)
@@ -248,6 +280,17 @@ void heddle_estimate_known(unsigned long key, unsigned n, struct heddle_estimate
 	estimates_read(slot, n, estimates);
 }
 
+void heddle_estimate_spreads(unsigned long key, unsigned n, double *spreads)
+{
+	struct estimate_slot *slot = (struct estimate_slot *)(uintptr_t)key;
+
+	for (unsigned c = 0; c < n; c++)
+		spreads[c] =
+		    slot && c < HEDDLE_DEVICE_CLASSES
+		        ? atomic_load_explicit(&slot->cells[c].spread, memory_order_relaxed)
+		        : 0;
+}
+
 void heddle_estimate(struct starpu_task *task, unsigned class, struct heddle_estimate *estimate)
 {
 	struct estimate_slot *slot = estimate_slot_of(task);
@@ -277,6 +320,7 @@ static struct {
 		double start_us;      /* of the task under way; 0: none that is looked at */
 		atomic_bool reported; /* its policy reported it */
 	} __attribute__((aligned(64))) workers[STARPU_NMAXWORKERS];
+	bool thread_time;
 } observed = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 /* Whether this is the codelet's first sample on a class: it often carries the
@@ -346,6 +390,7 @@ static void sample_add(struct estimate_slot *slot, unsigned class, int worker, d
 	    doubtful(slot, class, us))
 		return;
 	us = cell_median(cell);
+	atomic_store_explicit(&cell->spread, cell_spread(cell), memory_order_relaxed);
 	cell_publish(cell, us, HEDDLE_ESTIMATE_ONLINE);
 	if (!first)
 		history_add(slot, class, us);
@@ -382,6 +427,21 @@ static bool looked_at(const struct starpu_task *task)
 	return estimate_is_slot(task->sched_data) || is_ours(task->cl->model);
 }
 
+void heddle_estimate_thread_time(void)
+{
+	observed.thread_time = true;
+}
+
+static double kernel_clock_us(int worker)
+{
+	struct timespec time;
+
+	if (!observed.thread_time || starpu_worker_get_type(worker) != STARPU_CPU_WORKER ||
+	    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time))
+		return starpu_timing_now();
+	return starpu_timing_timespec_to_us(&time);
+}
+
 static void observe_pre(struct starpu_task *task, unsigned ctx)
 {
 	int worker = starpu_worker_get_id();
@@ -390,7 +450,7 @@ static void observe_pre(struct starpu_task *task, unsigned ctx)
 		observed.before[ctx].pre(task, ctx);
 	/* Its data are sure to be there now. */
 	if (worker >= 0 && looked_at(task) && estimate_slot_of(task))
-		observed.workers[worker].start_us = starpu_timing_now();
+		observed.workers[worker].start_us = kernel_clock_us(worker);
 }
 
 static void observe_post(struct starpu_task *task, unsigned ctx)
@@ -399,7 +459,7 @@ static void observe_post(struct starpu_task *task, unsigned ctx)
 	double us = 0;
 
 	if (worker >= 0 && observed.workers[worker].start_us && looked_at(task)) {
-		us = starpu_timing_now() - observed.workers[worker].start_us;
+		us = kernel_clock_us(worker) - observed.workers[worker].start_us;
 		observed.workers[worker].start_us = 0;
 		atomic_store_explicit(&observed.workers[worker].reported, false,
 		                      memory_order_relaxed);
@@ -465,18 +525,64 @@ static int arch_worker(const struct starpu_perfmodel_arch *arch)
 	return starpu_worker_get_by_devid(arch->devices[0].type, arch->devices[0].devid);
 }
 
+static void cold_classes(struct starpu_task *task, struct cold_class *classes, unsigned n)
+{
+	struct heddle_estimate estimates[HEDDLE_DEVICE_CLASSES];
+
+	heddle_estimate_all(task, n, estimates);
+	for (unsigned c = 0; c < n; c++) {
+		bool is_core = !strncmp(heddle_device_class_name(c), "cpu", 3);
+		bool is_cores = !is_core && estimate_class_is_cores(c);
+
+		classes[c] = (struct cold_class){
+		    .us = estimates[c].us,
+		    .first = estimates[c].first,
+		    .speed = is_core || is_cores ? 1 : ACCELERATOR,
+		    .load = is_cores ? LOAD : 0,
+		};
+	}
+}
+
+/* Whether StarPU's policy is to try a core with this task. It would do so with all tasks that come
+ * before the first one has run. */
+static bool is_to_try(struct starpu_task *task, const struct cold_class *classes, unsigned n,
+                      unsigned class)
+{
+	struct estimate_slot *slot = estimate_slot_of(task);
+
+	return slot && cold_try(classes, n, class) &&
+	       !(atomic_fetch_add(&slot->codelet->asked, 1) % TRY_EVERY);
+}
+
+/* Of tasks that it has no expected time of StarPU's dmda gives an OpenCL device 12 times as many as
+ * a core, whatever it is, and decides on all that are ready before one has run. */
+static double expected_us(struct starpu_task *task, unsigned class)
+{
+	struct cold_class classes[HEDDLE_DEVICE_CLASSES];
+	unsigned n = heddle_device_classes();
+	double bytes = 0;
+
+	cold_classes(task, classes, n);
+	if (is_to_try(task, classes, n, class))
+		return NAN;
+	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++)
+		bytes += starpu_data_get_size(STARPU_TASK_GET_HANDLE(task, i));
+	return cold_expect(classes, n, class, bytes);
+}
+
 double heddle_estimate_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
                             unsigned implementation)
 {
 	struct heddle_estimate estimate;
 	int worker = arch_worker(arch);
+	unsigned class;
 
 	observe(task->sched_ctx);
 	if (worker < 0)
 		return NAN;
-	heddle_estimate(task, heddle_device_class(worker), &estimate);
-	/* StarPU's policies try what they know nothing of. */
-	return estimate.us > 0 ? estimate.us : NAN;
+	class = heddle_device_class(worker);
+	heddle_estimate(task, class, &estimate);
+	return estimate.us > 0 && !estimate.first ? estimate.us : expected_us(task, class);
 }
 
 int heddle_estimate_task(struct starpu_task *task, int worker, struct heddle_estimate *estimate)

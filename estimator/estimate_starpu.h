@@ -10,6 +10,7 @@
 #ifndef HEDDLE_ESTIMATOR_ESTIMATE_STARPU_H
 #define HEDDLE_ESTIMATOR_ESTIMATE_STARPU_H
 
+#include <stdint.h>
 #include <starpu.h>
 #include <heddle/estimate.h>
 
@@ -37,6 +38,11 @@ void heddle_estimate(struct starpu_task *task, unsigned class, struct heddle_est
  * @return 0 where nothing is kept about the task */
 unsigned long heddle_estimate_key(struct starpu_task *task);
 
+/** The same for a type in all processes of the same program.
+ * @param key heddle_estimate_key()
+ * @return 0 where nothing is kept about the task */
+uint64_t heddle_estimate_name(unsigned long key);
+
 /** heddle_estimate() for all classes at once.
  * @param[out] estimates room for `classes` of them
  * @return heddle_estimate_key() */
@@ -49,10 +55,19 @@ unsigned long heddle_estimate_all(struct starpu_task *task, unsigned classes,
  * @param key heddle_estimate_key(); of 0 nothing is known */
 void heddle_estimate_known(unsigned long key, unsigned classes, struct heddle_estimate *estimates);
 
+/** How far the times of heddle_estimate_known() may be off, as logarithms; 0: not known, or what
+ * this run measured does not vary. */
+void heddle_estimate_spreads(unsigned long key, unsigned classes, double *spreads);
+
 /** A task took so long on a worker, µs, from the start of its kernel to the end,
  * without transfers. For hooks after execution. Of a task that has data and states
  * no parameters heddle_estimate() must have been asked before: afterwards the data
  * may be gone. */
 void heddle_estimate_executed(struct starpu_task *task, int worker, double us);
+
+/** From now on times of tasks on cores, under policies that do not measure by themselves, are those
+ * of the workers' threads: what other programs compute on the core meanwhile does not count. For
+ * kernels that use no further threads; before the first task. */
+void heddle_estimate_thread_time(void);
 
 #endif

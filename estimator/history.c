@@ -15,17 +15,25 @@
 _Static_assert(HEDDLE_PROFILE_KEY == HEDDLE_HISTORY_NAME, "names of parameters are keys");
 _Static_assert(HEDDLE_PROFILE_TEXT >= HEDDLE_HISTORY_WORD, "categories are words");
 
+_Static_assert(HEDDLE_LOCAL_FIT_POINTS <= HEDDLE_KNN_MAXK, "a surface takes the nearest points");
 _Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_LOCAL_FIT_DIMENSIONS,
                "a coordinate for each dimension, and one for the sizes of data");
 
-/* Coordinate of the sizes. */
-#define SIZES HEDDLE_HISTORY_DIMENSIONS
-/* Points of a plane: so many, and so many more for each dimension. */
-#define POINTS 3
-#define POINTS_MORE 2
-/* Two points this far apart, e to the power of it, decide about the slope as much as what is
- * expected of it. */
-#define STIFFNESS (0.1 * 0.1 / 2)
+/* What is expected of times as logarithms. Measured ones are off by NOISE, exponents by SLOPE. What
+ * differs from a power law does so by BEND, alike for parameters that are not farther apart than
+ * REACH. Chosen with random jobs of eight codelets; half or twice as much makes little difference.
+ */
+#define NOISE 0.03
+#define SLOPE 0.5
+#define BEND 0.6
+#define REACH 8
+/* The noise of points grows with their distance, in parts of that of the nearest ones: so many, and
+ * so many more for each dimension. */
+#define NEAREST 3
+#define NEAREST_MORE 2
+#define FAR 1.5
+/* No weight is less, as a logarithm. */
+#define LEAST_WEIGHT -40.
 /* Expected exponents of times over sizes of data. */
 #define GROWTH 1
 #define GROWTH_WIDE 0.5
@@ -306,9 +314,7 @@ static double growth(const double *from, const double *to)
 
 static void nearest_to(const struct question *q, unsigned classes, struct heddle_knn *knn)
 {
-	unsigned k = POINTS + POINTS_MORE * q->history->ndimensions;
-
-	*knn = (struct heddle_knn){.k = k < HEDDLE_KNN_MAXK ? k : HEDDLE_KNN_MAXK};
+	*knn = (struct heddle_knn){.k = HEDDLE_LOCAL_FIT_POINTS};
 	for (size_t p = 0; p < q->history->npoints; p++) {
 		const struct heddle_history_point *point = &q->history->points[p];
 
@@ -318,12 +324,23 @@ static void nearest_to(const struct question *q, unsigned classes, struct heddle
 	}
 }
 
-/* The points of a plane, but for their heights. @return whether the sizes of all are known */
+/* How far away points count much. */
+static double reach_of(const struct question *q, const struct heddle_knn *knn)
+{
+	unsigned nearest = NEAREST + NEAREST_MORE * q->history->ndimensions;
+
+	if (nearest > knn->found)
+		nearest = knn->found;
+	return fmax(FAR * knn->nearest[nearest - 1].distance, NEAR);
+}
+
+/* The points of a surface, but for their heights. @return whether the sizes of all are known */
 static bool points_place(const struct question *q, const struct heddle_knn *knn,
                          struct heddle_local_fit_point *points)
 {
-	double reach = fmax(knn->nearest[knn->found - 1].distance / 2, NEAR);
+	double reach = reach_of(q, knn);
 	bool sized = q->sizes && q->sizes[0] > 0;
+	unsigned sizes = q->history->ndimensions; /* their coordinate */
 
 	for (unsigned i = 0; i < knn->found; i++)
 		sized = sized && q->history->points[knn->nearest[i].point].sizes[0] > 0;
@@ -332,13 +349,11 @@ static bool points_place(const struct question *q, const struct heddle_knn *knn,
 		    &q->history->points[knn->nearest[i].point];
 		double far = knn->nearest[i].distance / reach;
 
-		points[i].weight = exp(-far * far / 2);
-		for (unsigned d = 0; d < SIZES; d++)
+		points[i].weight = exp(fmax(-far * far, LEAST_WEIGHT));
+		for (unsigned d = 0; d < sizes; d++)
 			points[i].x[d] =
-			    d < q->history->ndimensions
-			        ? step(&q->history->dimensions[d], q->values[d], point->values[d])
-			        : 0;
-		points[i].x[SIZES] = sized ? growth(q->sizes, point->sizes) : 0;
+			    step(&q->history->dimensions[d], q->values[d], point->values[d]);
+		points[i].x[sizes] = sized ? growth(q->sizes, point->sizes) : 0;
 	}
 	return sized;
 }
@@ -349,18 +364,24 @@ static bool points_place(const struct question *q, const struct heddle_knn *knn,
 static double fit(const struct question *q, unsigned classes, unsigned class, double *slopes,
                   double *away)
 {
-	struct heddle_local_fit_point points[HEDDLE_KNN_MAXK];
+	static const struct heddle_local_fit_surface surface = {
+	    .stiffness = NOISE * NOISE / (SLOPE * SLOPE),
+	    .bend = BEND * BEND / (NOISE * NOISE),
+	    .reach = REACH,
+	};
+	struct heddle_local_fit_point points[HEDDLE_LOCAL_FIT_POINTS];
+	unsigned sizes = q->history->ndimensions;
 	struct heddle_knn knn;
 
 	nearest_to(q, classes, &knn);
 	*away = knn.nearest[0].distance;
 	if (points_place(q, &knn, points)) {
 		memset(slopes, 0, HEDDLE_LOCAL_FIT_DIMENSIONS * sizeof(*slopes));
-		slopes[SIZES] = q->history->wide >> class & 1 ? GROWTH_WIDE : GROWTH;
+		slopes[sizes] = q->history->wide >> class & 1 ? GROWTH_WIDE : GROWTH;
 	}
 	for (unsigned i = 0; i < knn.found; i++)
 		points[i].y = log(q->history->points[knn.nearest[i].point].us[class]);
-	return heddle_local_fit(points, knn.found, HEDDLE_LOCAL_FIT_DIMENSIONS, STIFFNESS, slopes);
+	return heddle_local_fit(points, knn.found, sizes + 1, &surface, slopes);
 }
 
 static bool have(const struct question *q, unsigned classes)

@@ -15,7 +15,7 @@
 /** The paper's k: near the best for all its applications. */
 #define HEDDLE_KNN_K 2
 /** Largest k. */
-#define HEDDLE_KNN_MAXK 16
+#define HEDDLE_KNN_MAXK 32
 
 /** One dimension of the space of parameters. */
 struct heddle_knn_dimension {

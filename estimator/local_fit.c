@@ -7,72 +7,160 @@
 
 #include "estimator/local_fit.h"
 
+#define POINTS HEDDLE_LOCAL_FIT_POINTS
 #define MOST HEDDLE_LOCAL_FIT_DIMENSIONS
 
-/* Weighted means of all coordinates and of y, which comes last. */
-static void means(const struct heddle_local_fit_point *points, unsigned n, unsigned dimensions,
-                  double mean[MOST + 1])
-{
-	double total = 0;
+/* ---- linear algebra; Cholesky's method: factors are lower triangles ---- */
 
-	for (unsigned d = 0; d <= MOST; d++)
-		mean[d] = 0;
-	for (unsigned i = 0; i < n; i++) {
-		total += points[i].weight;
-		for (unsigned d = 0; d < dimensions; d++)
-			mean[d] += points[i].weight * points[i].x[d];
-		mean[MOST] += points[i].weight * points[i].y;
-	}
-	for (unsigned d = 0; d <= MOST; d++)
-		mean[d] /= total;
-}
-
-/* Solves m b = b for a symmetric positive definite matrix, by Cholesky's method. */
-static void solve(double m[MOST][MOST], unsigned n, double *b)
+/* Of a symmetric positive definite matrix, in place. */
+static void factorise(double *m, unsigned room, unsigned n)
 {
 	for (unsigned j = 0; j < n; j++) {
+		double *row = m + j * room;
+
 		for (unsigned k = 0; k < j; k++)
-			m[j][j] -= m[j][k] * m[j][k];
-		m[j][j] = sqrt(m[j][j]);
+			row[j] -= row[k] * row[k];
+		row[j] = sqrt(row[j]);
 		for (unsigned i = j + 1; i < n; i++) {
+			double *other = m + i * room;
+
 			for (unsigned k = 0; k < j; k++)
-				m[i][j] -= m[i][k] * m[j][k];
-			m[i][j] /= m[j][j];
+				other[j] -= other[k] * row[k];
+			other[j] /= row[j];
 		}
 	}
+}
+
+/* Solves factor b = b. */
+static void solve_lower(const double *factor, unsigned room, unsigned n, double *b)
+{
 	for (unsigned i = 0; i < n; i++) {
 		for (unsigned k = 0; k < i; k++)
-			b[i] -= m[i][k] * b[k];
-		b[i] /= m[i][i];
+			b[i] -= factor[i * room + k] * b[k];
+		b[i] /= factor[i * room + i];
 	}
+}
+
+/* Solves transposed factor b = b. */
+static void solve_upper(const double *factor, unsigned room, unsigned n, double *b)
+{
 	for (unsigned i = n; i-- > 0;) {
 		for (unsigned k = i + 1; k < n; k++)
-			b[i] -= m[k][i] * b[k];
-		b[i] /= m[i][i];
+			b[i] -= factor[k * room + i] * b[k];
+		b[i] /= factor[i * room + i];
 	}
+}
+
+static double product(const double *a, const double *b, unsigned n)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		sum += a[i] * b[i];
+	return sum;
+}
+
+/* ---- the surface ---- */
+
+/* How much of what they differ from the plane by two points have in common: Matern's covariance of
+ * smoothness 5/2. */
+static double common(const struct heddle_local_fit_surface *surface, const double *a,
+                     const double *b, unsigned dimensions)
+{
+	double squared = 0, by;
+
+	if (!(surface->bend > 0))
+		return 0;
+	for (unsigned d = 0; d < dimensions; d++)
+		squared += (a[d] - b[d]) * (a[d] - b[d]);
+	by = sqrt(5 * squared) / surface->reach;
+	return surface->bend * (1 + by + by * by / 3) * exp(-by);
+}
+
+/* Points, of which linear combinations are made that differ independently, with variance 1. */
+struct independent {
+	unsigned n;
+	double factor[POINTS * POINTS]; /* of the points' covariance */
+	double ones[POINTS], y[POINTS], x[MOST][POINTS];
+};
+
+/* Takes off what a shift of all points explains. */
+static void centre(const struct independent *all, double *column)
+{
+	double by = product(all->ones, column, all->n) / product(all->ones, all->ones, all->n);
+
+	for (unsigned i = 0; i < all->n; i++)
+		column[i] -= by * all->ones[i];
+}
+
+static void separate(const struct heddle_local_fit_point *points, unsigned n, unsigned dimensions,
+                     const struct heddle_local_fit_surface *surface, struct independent *all)
+{
+	all->n = n;
+	for (unsigned i = 0; i < n; i++) {
+		for (unsigned j = 0; j < i; j++)
+			all->factor[i * POINTS + j] =
+			    common(surface, points[i].x, points[j].x, dimensions);
+		all->factor[i * POINTS + i] = surface->bend + 1 / points[i].weight;
+		all->ones[i] = 1;
+		all->y[i] = points[i].y;
+		for (unsigned d = 0; d < dimensions; d++)
+			all->x[d][i] = points[i].x[d];
+	}
+	factorise(all->factor, POINTS, n);
+	solve_lower(all->factor, POINTS, n, all->ones);
+	solve_lower(all->factor, POINTS, n, all->y);
+	for (unsigned d = 0; d < dimensions; d++)
+		solve_lower(all->factor, POINTS, n, all->x[d]);
+}
+
+/* The slopes of the plane. The points' columns are centred. */
+static void slopes_find(const struct independent *all, unsigned dimensions, double stiffness,
+                        double slopes[MOST])
+{
+	double m[MOST * MOST];
+
+	for (unsigned d = 0; d < dimensions; d++) {
+		for (unsigned e = 0; e <= d; e++)
+			m[d * MOST + e] =
+			    (d == e ? stiffness : 0) + product(all->x[d], all->x[e], all->n);
+		slopes[d] = slopes[d] * stiffness + product(all->x[d], all->y, all->n);
+	}
+	factorise(m, MOST, dimensions);
+	solve_lower(m, MOST, dimensions, slopes);
+	solve_upper(m, MOST, dimensions, slopes);
+}
+
+/* The height of the plane at x = 0, and what the surface differs from it by. */
+static double height(const struct heddle_local_fit_point *points, unsigned dimensions,
+                     const struct heddle_local_fit_surface *surface, const struct independent *all,
+                     const double slopes[MOST])
+{
+	static const double here[MOST];
+	double rest[POINTS], plane, value;
+
+	for (unsigned i = 0; i < all->n; i++)
+		rest[i] = points[i].y - product(slopes, points[i].x, dimensions);
+	solve_lower(all->factor, POINTS, all->n, rest);
+	value = plane = product(all->ones, rest, all->n) / product(all->ones, all->ones, all->n);
+	for (unsigned i = 0; i < all->n; i++)
+		rest[i] -= plane * all->ones[i];
+	solve_upper(all->factor, POINTS, all->n, rest);
+	for (unsigned i = 0; i < all->n; i++)
+		value += common(surface, here, points[i].x, dimensions) * rest[i];
+	return value;
 }
 
 double heddle_local_fit(const struct heddle_local_fit_point *points, unsigned n,
-                        unsigned dimensions, double stiffness, double slopes[MOST])
+                        unsigned dimensions, const struct heddle_local_fit_surface *surface,
+                        double slopes[MOST])
 {
-	double mean[MOST + 1], m[MOST][MOST], value;
+	struct independent all;
 
-	means(points, n, dimensions, mean);
-	for (unsigned d = 0; d < dimensions; d++) {
-		for (unsigned e = 0; e <= d; e++) {
-			m[d][e] = d == e ? stiffness : 0;
-			for (unsigned i = 0; i < n; i++)
-				m[d][e] += points[i].weight * (points[i].x[d] - mean[d]) *
-				           (points[i].x[e] - mean[e]);
-		}
-		slopes[d] *= stiffness;
-		for (unsigned i = 0; i < n; i++)
-			slopes[d] += points[i].weight * (points[i].x[d] - mean[d]) *
-			             (points[i].y - mean[MOST]);
-	}
-	solve(m, dimensions, slopes);
-	value = mean[MOST];
+	separate(points, n, dimensions, surface, &all);
 	for (unsigned d = 0; d < dimensions; d++)
-		value -= slopes[d] * mean[d];
-	return value;
+		centre(&all, all.x[d]);
+	centre(&all, all.y);
+	slopes_find(&all, dimensions, surface->stiffness, slopes);
+	return height(points, dimensions, surface, &all, slopes);
 }

@@ -1,32 +1,44 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A plane through what is known near a place: locally weighted linear regression, held
- * near slopes that are expected. In logarithms such a plane is a power law, which the times
- * of most kernels follow over an octave or two of their sizes. Pure.
+ * A smooth surface through what is known near a place: a plane by weighted linear regression, held
+ * near slopes that are expected, and on it what the points differ from the plane by, as far as
+ * points near each other differ alike (universal kriging, G. Matheron, 1969). In logarithms the
+ * plane is a power law, which the times of most kernels follow over an octave or two of their
+ * sizes. The rest is starts, caches and sums of several laws. Pure.
  */
 #ifndef HEDDLE_ESTIMATOR_LOCAL_FIT_H
 #define HEDDLE_ESTIMATOR_LOCAL_FIT_H
 
 /** Most coordinates. */
 #define HEDDLE_LOCAL_FIT_DIMENSIONS 9
+/** Most points. */
+#define HEDDLE_LOCAL_FIT_POINTS 32
 
 /** Something known. */
 struct heddle_local_fit_point {
 	double x[HEDDLE_LOCAL_FIT_DIMENSIONS]; /**< where, from the place that is asked about */
 	double y;
-	double weight; /**< above 0 */
+	double weight; /**< above 0: 1 / the variance of y */
 };
 
-/** The value at x = 0 of the plane y = a + b x that has the least
- * sum of weight (a + b x - y)^2 + stiffness * sum of (b_d - slopes_d)^2.
+/** What is expected of a surface before any point is known. Variances are in units of that of a
+ * point of weight 1. */
+struct heddle_local_fit_surface {
+	/** Above 0: a slope is as sure as by points of so much squared spread. */
+	double stiffness;
+	double bend;  /**< variance of what the surface differs from the plane by; 0: nothing */
+	double reach; /**< above 0: about so far from each other, points differ alike */
+};
+
+/** The value at x = 0 of the surface. Its plane y = a + b x has the least sum of
+ * weight (a + b x - y)^2 + stiffness * sum of (b_d - slopes_d)^2, where points do not differ alike.
  * Nothing but one point: the expected slopes from there.
- * @param n points, at least 1
+ * @param n points, 1 to HEDDLE_LOCAL_FIT_POINTS
  * @param dimensions 0 to HEDDLE_LOCAL_FIT_DIMENSIONS
- * @param stiffness above 0, as much as so much squared spread of the points
  * @param[in,out] slopes expected; those of the plane */
 double heddle_local_fit(const struct heddle_local_fit_point *points, unsigned n,
-                        unsigned dimensions, double stiffness,
+                        unsigned dimensions, const struct heddle_local_fit_surface *surface,
                         double slopes[HEDDLE_LOCAL_FIT_DIMENSIONS]);
 
 #endif

@@ -324,6 +324,38 @@ static uint64_t slot_hash(const struct estimate_slot *slot)
 	return hash;
 }
 
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+	while (*text)
+		hash = mix(hash, (unsigned char)*text++);
+	return hash;
+}
+
+/* Words have other numbers in other processes, and parameters another order. */
+static uint64_t value_name(const struct heddle_history *history, const struct estimate_slot *slot,
+                           unsigned d)
+{
+	uint64_t name = mix_text(1, slot->stated ? history->names[d] : ""), bits;
+
+	if (slot->stated && slot->categorical >> d & 1)
+		return mix_text(name, history->words[(size_t)slot->values[d]]);
+	memcpy(&bits, &slot->values[d], sizeof(bits));
+	return mix(slot->stated ? name : d + 1, bits);
+}
+
+uint64_t estimate_slot_name(struct estimate_slot *slot)
+{
+	struct estimate_codelet *codelet = slot->codelet;
+	uint64_t name = mix_text(2 + slot->stated, codelet->name ? codelet->name : "");
+
+	pthread_mutex_lock(&codelet->mutex);
+	for (unsigned d = 0; d < slot->n; d++)
+		if (!isnan(slot->values[d]))
+			name += value_name(&codelet->history, slot, d);
+	pthread_mutex_unlock(&codelet->mutex);
+	return name ? name : 1;
+}
+
 static double rounded(double value)
 {
 	double magnitude = fabs(value);

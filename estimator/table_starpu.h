@@ -29,6 +29,7 @@ struct estimate_cell {
 	unsigned saved;    /* samples that are in the profile */
 	/* Published. */
 	_Atomic double us;
+	_Atomic double spread; /* how far it may be off, as a logarithm */
 	atomic_uint source;
 	atomic_uint samples;
 	atomic_bool first; /* all of them are a worker's first of the codelet */
@@ -76,6 +77,7 @@ struct estimate_codelet {
 	atomic_uint news;                                 /* how much was learned */
 	atomic_uint sampled;                              /* bit c: on class c */
 	atomic_ulong ran[(STARPU_NMAXWORKERS + 63) / 64]; /* bit w: on worker w */
+	atomic_uint asked;     /* how often about times on cores of which nothing is known */
 	atomic_uint surprised; /* bit c: its last sample there was set aside */
 	struct estimate_slot *_Atomic first;
 	/* Where the parameters go that its model states, once they are found. */
@@ -95,6 +97,9 @@ struct estimate_slot *estimate_slot_of(struct starpu_task *task);
 /** The same after a task was executed, when its data may be gone; NULL for a task
  * with data of which estimate_slot_of() was not asked before. */
 struct estimate_slot *estimate_slot_of_executed(struct starpu_task *task);
+
+/** heddle_estimate_name() of a slot. */
+uint64_t estimate_slot_name(struct estimate_slot *slot);
 
 /** heddle_task_params(), but for the samples. */
 int estimate_slot_state(struct starpu_task *task, const struct heddle_param *params, unsigned n);
@@ -124,6 +129,9 @@ double estimate_model_us(struct starpu_task *task, unsigned class);
 
 /** A worker of a class. */
 int estimate_class_worker(unsigned class);
+
+/** Whether a class is an OpenCL device that is the machine's own cores (PoCL). */
+bool estimate_class_is_cores(unsigned class);
 
 /** The class of that name, -1 when no worker is of it. */
 int estimate_class_find(const char *name);

@@ -24,6 +24,9 @@
 #include "estimator/profile_file.h"
 #include "support/variables.h"
 
+/* Neighbours of a mean, at the most. */
+#define MEAN_MOST 16
+
 /* ---- reading ---- */
 
 /* The devices are the classes, in the order of the profile. */
@@ -308,7 +311,7 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 		return 0;
 	case 'k':
 		arguments->rule.fit = false;
-		arguments->rule.k = count_parse(value, 1, HEDDLE_KNN_MAXK, state);
+		arguments->rule.k = count_parse(value, 1, MEAN_MOST, state);
 		return 0;
 	case 's':
 		arguments->seed = count_parse(value, 0, UINT_MAX, state);
@@ -318,6 +321,9 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 		return 0;
 	case 'j':
 		arguments->json = true;
+		return 0;
+	case 'c':
+		arguments->csv = value;
 		return 0;
 	case ARGP_KEY_ARGS:
 		arguments->profile = state->argv[state->next];
@@ -354,7 +360,14 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 		"json", 'j', NULL, 0, "JSON instead of a table", 0                                 \
 	}
 
-static const struct argp_option cv_options[] = {FOLDS_OPTIONS, KNN_OPTIONS, JSON_OPTION, {0}};
+#define CSV_OPTION                                                                                 \
+	{                                                                                          \
+		"csv", 'c', "FILE", 0,                                                             \
+		    "Write Table 1 to a file, for heddle plot (-: only it, to standard output)", 0 \
+	}
+
+static const struct argp_option cv_options[] = {
+    FOLDS_OPTIONS, KNN_OPTIONS, JSON_OPTION, CSV_OPTION, {0}};
 static const struct argp_option predict_options[] = {KNN_OPTIONS, JSON_OPTION, {0}};
 static const struct argp_option show_options[] = {JSON_OPTION, {0}};
 
@@ -421,6 +434,10 @@ static int verb_run(const struct verb *verb, int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	if (!arguments.profile)
 		return estimate_table(&arguments);
+	if (arguments.csv) {
+		fprintf(stderr, "heddle: --csv is for all codelets, without a profile\n");
+		return ESTIMATE_USAGE;
+	}
 	if (arguments.nparams && verb->run != estimate_predict) {
 		fprintf(stderr, "heddle: one profile at a time, please\n");
 		return ESTIMATE_USAGE;

@@ -21,6 +21,7 @@
 #include "apps/nbody/bodies.h"
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
+#include "codelets/eclat/eclat.h"
 #include "codelets/heart/heart.h"
 #include "codelets/programs.h"
 #include "codelets/histogram/histogram.h"
@@ -47,11 +48,12 @@ struct job {
 	struct heddle_param params[HEDDLE_PARAMS_MAX];
 	union {
 		struct heddle_block block;
-		struct nbia_call call;
+		struct heddle_event event;
 	};
 	union {
 		struct blackscholes_market market;
 		struct boxfilter_window window;
+		struct eclat_class eclat;
 		struct heart_problem heart;
 		struct knn_problem knn;
 		struct nbody_problem nbody;
@@ -190,6 +192,34 @@ static int boxfilter_make(struct job *job, size_t size, uint64_t seed)
 	return error ? error : matrix_add(job, width, height, 1, seed);
 }
 
+/* Classes of sets of 2 to 9 items, in tasks as the app makes them. */
+static int eclat_make(struct job *job, size_t size, uint64_t seed)
+{
+	struct eclat_class *of = &job->eclat;
+	size_t nitems, ncounts;
+	int error;
+
+	*of = (struct eclat_class){.words = size / 64 + 1,
+	                           .prefix = draw(seed, 1, 8) - 1,
+	                           .members = 1 + draw(seed, 2, 256)};
+	of->rows = eclat_rows(of->members, 1024);
+	nitems = of->prefix + of->members;
+	ncounts = (size_t)of->rows * of->members;
+	block_job(job, &eclat_codelet, eclat_pairs(of), of);
+	param_add(job, "pairs", eclat_pairs(of));
+	param_add(job, "rows", of->rows);
+	param_add(job, "length", of->prefix + 2);
+	param_add(job, "words", of->words);
+	error = vector_add(job, nitems * of->words, sizeof(uint64_t), seed);
+	if (!error)
+		error = vector_add(job, nitems, sizeof(int32_t), 0);
+	if (!error)
+		error = vector_add(job, ncounts, sizeof(uint32_t), 0);
+	for (size_t i = 0; i < nitems && !error; i++)
+		((int32_t *)job->memory[1])[i] = i;
+	return error;
+}
+
 /* Excited tissue: all numbers are from 0 to 1. */
 static int heart_make(struct job *job, size_t size, uint64_t seed)
 {
@@ -251,9 +281,9 @@ static int nbia_make(struct job *job, size_t size, uint64_t seed)
 		return heddle_refuse(-EINVAL, "nbia: tiles have %d to %d pixels",
 		                     NBIA_SMALLEST * NBIA_SMALLEST, NBIA_LARGEST * NBIA_LARGEST);
 	job->codelet = &nbia_codelet;
-	job->arg = &job->call;
-	job->arg_bytes = sizeof(job->call);
-	job->status = &job->call.status;
+	job->arg = &job->event;
+	job->arg_bytes = sizeof(job->event);
+	job->status = &job->event.status;
 	param_add(job, "resolution", side);
 	error = matrix_add(job, 3 * side, side, 1, seed);
 	if (!error)
@@ -296,15 +326,18 @@ static int nbody_make(struct job *job, size_t size, uint64_t seed)
 	int error;
 
 	block_job(job, &nbody_codelet, size, &job->nbody);
-	param_add(job, "bodies", size);
-	param_add(job, "cutoff", shape.cutoff);
-	param_add(job, "clusters", shape.clusters);
 	error = vector_add(job, 4 * size, sizeof(float), 0);
 	if (!error)
 		error = vector_add(job, bodies_cells(size) + 1, sizeof(uint32_t), 0);
 	if (!error)
 		error = vector_add(job, 3 * size, sizeof(float), 0);
-	return error ? error : bodies_fill(job, &shape);
+	if (!error)
+		error = bodies_fill(job, &shape);
+	if (error)
+		return error;
+	param_add(job, "bodies", size);
+	param_add(job, "near", bodies_near(&job->nbody, job->memory[1]));
+	return 0;
 }
 
 static const struct sampled {
@@ -315,6 +348,7 @@ static const struct sampled {
 } sampled[] = {
     {"blackscholes", blackscholes_make, "options", 1 << 10, 1 << 22},
     {"boxfilter", boxfilter_make, "pixels", 1 << 10, 1 << 22},
+    {"eclat", eclat_make, "transactions", 1 << 14, 1 << 20},
     {"heart", heart_make, "cells", 1 << 10, 1 << 18},
     {"histogram", histogram_make, "bytes", 1 << 10, 1 << 22},
     {"knn", knn_make, "queries", 1 << 4, 1 << 14},
@@ -586,6 +620,7 @@ int main(int argc, char **argv)
 	conf.sched_policy_name = "eager";
 	if (heddle_starpu_check() || starpu_init(&conf))
 		return APP_CANNOT;
+	heddle_estimate_thread_time();
 	status = sample(&arguments);
 	starpu_shutdown();
 	return status;

@@ -90,8 +90,9 @@ int heddle_estimate_task(struct starpu_task *task, int worker, struct heddle_est
  *	static struct starpu_codelet codelet = {.model = &model, …};
  *
  * Heddle measures the tasks of such a codelet under every policy, as it does tasks with
- * parameters. If the model has no estimate for a device, StarPU's policies try the device. The
- * model does not work if StarPU simulates with SimGrid, because a model then defines the times.
+ * parameters. If the model has no estimate for a device, it compares the device with those where
+ *the time is known, or by the size of the data. The model does not work if StarPU simulates with
+ *SimGrid, because a model then defines the times.
  * @param name name of the codelet, a string: for its profile and StarPU's traces */
 #define HEDDLE_ESTIMATE_MODEL(name)                                                                \
 	{                                                                                          \
@@ -103,7 +104,8 @@ int heddle_estimate_task(struct starpu_task *task, int worker, struct heddle_est
  * @param task the task
  * @param arch StarPU's architecture, which stands for one CPU core or one accelerator
  * @param implementation ignored: all implementations for an architecture count as one
- * @return microseconds; NaN if there is no estimate, or arch stands for several devices */
+ * @return microseconds; NaN if arch stands for several devices, or StarPU's policy had better try
+ * the device now */
 double heddle_estimate_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
                             unsigned implementation);
 

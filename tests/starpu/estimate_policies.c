@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <heddle/policy.h>
 
@@ -50,6 +51,14 @@ static struct starpu_codelet cold = {
 static struct starpu_codelet loading = {.cpu_funcs = {count}, .opencl_funcs = {count}};
 static struct starpu_codelet stating = {
     .cpu_funcs = {spend}, .opencl_funcs = {spend}, .name = "stating"};
+
+/* The core is left to others. */
+static void wait_long(void *buffers[], void *arg)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+}
+
+static struct starpu_codelet waiting = {.cpu_funcs = {wait_long}, .name = "waiting"};
 
 static void begin(const char *policy)
 {
@@ -245,6 +254,35 @@ static void test_once(void **state)
 	}
 }
 
+/* With the time of the thread what others do on the core does not count; it stays so in this
+ * process. */
+static void test_thread_time(void **state)
+{
+	const struct heddle_param param = {"n", 1, NULL};
+	struct heddle_estimate estimate;
+
+	for (int own = 0; own < 2; own++) {
+		struct starpu_task *task;
+
+		waiting.name = own ? "waiting_own" : "waiting";
+		if (own)
+			heddle_estimate_thread_time();
+		begin("eager");
+		task = task_make(&waiting, NULL);
+		assert_int_equal(heddle_task_params(task, &param, 1), 0);
+		task->destroy = 0;
+		task->synchronous = 1;
+		assert_int_equal(starpu_task_submit(task), 0);
+		heddle_estimate(
+		    task, heddle_device_class(starpu_worker_get_by_type(STARPU_CPU_WORKER, 0)),
+		    &estimate);
+		assert_int_equal(estimate.samples, 1);
+		assert_true(own ? estimate.us < 200000 : estimate.us >= 200000);
+		starpu_task_destroy(task);
+		starpu_shutdown();
+	}
+}
+
 static int make_folder(void **state)
 {
 	setenv("HEDDLE_VERBOSE", "0", 0);
@@ -266,7 +304,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_placement), cmocka_unit_test(test_first_run),
 	    cmocka_unit_test(test_cold),      cmocka_unit_test(test_stating),
-	    cmocka_unit_test(test_once),
+	    cmocka_unit_test(test_once),      cmocka_unit_test(test_thread_time),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -10,7 +10,7 @@ expect 2 '--most x: not a whole number' "$heddle" sample --most x histogram
 expect 2 'exceeds' "$heddle" sample --least 2K --most 1K histogram
 expect 1 'tiles have 16 to 4194304 pixels' "$heddle" sample --jobs 1 --least 4 --most 4 nbia
 expect 2 'no times are kept' env HEDDLE_PROFILE=0 "$heddle" sample histogram
-for codelet in blackscholes boxfilter heart histogram knn nbia nbody; do
+for codelet in blackscholes boxfilter eclat heart histogram knn nbia nbody; do
 	sizes='--least 256 --most 1K'
 	[ $codelet != histogram ] || sizes='--least 4K --most 64K'
 	# shellcheck disable=SC2086 # options
@@ -30,6 +30,14 @@ expect 0 "^$HEDDLE_PROFILE_DIR/nbia.profile" "$heddle" sample --jobs 2 --reps 1 
 if grep -q 'device="opencl' "$HEDDLE_PROFILE_DIR/blackscholes.profile"; then
 	expect 0 '^ *4 .*opencl' "$heddle" estimate cv --folds 2 blackscholes
 	expect 0 '^ *4 .*opencl.*, sampled again' "$heddle" estimate cv --folds 2 blackscholes
-	expect 0 '^nbia .*opencl' "$heddle" estimate cv
+	# The table has a row for each of them.
+	for codelet in blackscholes boxfilter eclat heart histogram knn nbia nbody; do
+		expect 0 "^$codelet .*opencl" "$heddle" estimate cv
+	done
+	expect 0 '^histogram,opencl[^,]*,[0-9]*,,[0-9.e+]*,[0-9.e+]*,[0-9.e+]*,,[0-9.]' "$heddle" estimate cv --csv -
+	expect 2 'without a profile' "$heddle" estimate cv --csv - knn
+	expect 1 'No such file' "$heddle" estimate cv --csv "$work/none/x"
+	"$heddle" estimate cv --csv "$work/cv.csv" >"$work/out" || fail "table with a file"
+	[ "$(wc -l <"$work/cv.csv")" = 9 ] && grep -q '^knn .*opencl' "$work/out" || fail "cv.csv"
 fi
 [ "$failures" = 0 ]

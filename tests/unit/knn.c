@@ -272,17 +272,43 @@ static void test_local_fit(void **state)
 {
 	struct heddle_local_fit_point points[] = {{.x = {1}, .y = 5, .weight = 1},
 	                                          {.x = {3}, .y = 9, .weight = 1}};
+	struct heddle_local_fit_surface plane = {.stiffness = 1e-12, .reach = 1};
 	double slopes[HEDDLE_LOCAL_FIT_DIMENSIONS] = {0};
 
-	about(heddle_local_fit(points, 2, 1, 1e-12, slopes), 3, 1e-9);
+	about(heddle_local_fit(points, 2, 1, &plane, slopes), 3, 1e-9);
 	about(slopes[0], 2, 1e-9);
 	slopes[0] = 1;
 	/* The squared spread of the points is 2. */
-	about(heddle_local_fit(points, 2, 1, 2, slopes), 7 - 2 * 1.5, 1e-9);
+	plane.stiffness = 2;
+	about(heddle_local_fit(points, 2, 1, &plane, slopes), 7 - 2 * 1.5, 1e-9);
 	about(slopes[0], 1.5, 1e-9);
 	slopes[0] = 3;
-	about(heddle_local_fit(points, 1, 1, 0.1, slopes), 2, 1e-9);
-	about(heddle_local_fit(points, 2, 0, 0.1, slopes), 7, 1e-9);
+	plane.stiffness = 0.1;
+	about(heddle_local_fit(points, 1, 1, &plane, slopes), 2, 1e-9);
+	about(heddle_local_fit(points, 2, 0, &plane, slopes), 7, 1e-9);
+}
+
+/* What points near each other differ from the plane by, the surface differs by between them. */
+static void test_bent_fit(void **state)
+{
+	struct heddle_local_fit_point points[] = {{.x = {-3}, .y = 0, .weight = 1e9},
+	                                          {.x = {-1}, .y = 1, .weight = 1e9},
+	                                          {.x = {1}, .y = 1, .weight = 1e9},
+	                                          {.x = {3}, .y = 0, .weight = 1e9}};
+	struct heddle_local_fit_surface surface = {.stiffness = 1e9, .bend = 1, .reach = 4};
+	double slopes[HEDDLE_LOCAL_FIT_DIMENSIONS] = {0}, value;
+
+	/* Between the points it goes on rising, and it follows each of them. */
+	value = heddle_local_fit(points, 4, 1, &surface, slopes);
+	assert_true(value > 1 && value < 1.3);
+	points[1].x[0] = 0;
+	about(heddle_local_fit(points, 4, 1, &surface, slopes), 1, 1e-6);
+	/* A constant and a slope that is expected bend nothing. */
+	for (int i = 0; i < 4; i++)
+		points[i].y = 7 + 2 * points[i].x[0];
+	slopes[0] = 2;
+	about(heddle_local_fit(points, 4, 1, &surface, slopes), 7, 1e-9);
+	about(slopes[0], 2, 1e-9);
 }
 
 /* Times that are powers of sizes are found, within the points and beyond them. */
@@ -379,6 +405,64 @@ static void test_shapes(void **state)
 	print_message("error %.3f\n", sum);
 	assert_true(sum < 0.15);
 	heddle_history_free(&h);
+}
+
+/* Few jobs with several parameters: times are sums of one to three power laws and off by 2 %, and
+ * some jumps at half of all jobs, as where data leave a cache. */
+static double random_law_error(unsigned seed, bool jumps)
+{
+	unsigned n = 40, left = 10, dimensions, laws, d;
+	double exponents[3][5], factors[3], sum = 0;
+	struct heddle_history h = {0};
+
+	srand(seed);
+	dimensions = 1 + rand() % 5;
+	laws = 1 + rand() % 3;
+	for (unsigned l = 0; l < laws; l++) {
+		factors[l] = exp(rand() % 600 / 100.);
+		for (d = 0; d < dimensions; d++)
+			exponents[l][d] = (double[]){0, 0.5, 1, 1, 2}[rand() % 5];
+	}
+	for (unsigned p = 0; p < dimensions; p++)
+		assert_int_equal(heddle_history_dimension(&h, (char[]){'a' + p, 0}, false, &d), 0);
+	for (unsigned i = 0; i < n; i++) {
+		double values[HEDDLE_HISTORY_DIMENSIONS], us[HEDDLE_HISTORY_CLASSES] = {0};
+		double want = 0, all = 0;
+		size_t p;
+
+		for (d = 0; d < dimensions; d++)
+			all += log2(values[d] = exp2(rand() % 1000 / 100.)) / dimensions;
+		for (unsigned l = 0; l < laws; l++) {
+			double law = factors[l];
+
+			for (d = 0; d < dimensions; d++)
+				law *= pow(values[d], exponents[l][d]);
+			want += law;
+		}
+		want *= (jumps && all > 5 ? 2 : 1) * (0.98 + rand() % 400 / 10000.);
+		if (i >= n - left) {
+			heddle_history_predict(&h, values, HEDDLE_HISTORY_FIT, SIZE_MAX, us);
+			sum += fabs(us[0] - want) / want / left;
+			continue;
+		}
+		assert_int_equal(heddle_history_add(&h, values, &p), 0);
+		heddle_history_set(&h, p, 0, want);
+	}
+	heddle_history_free(&h);
+	return sum;
+}
+
+static void test_few_jobs(void **state)
+{
+	double smooth = 0, jumps = 0;
+
+	for (unsigned seed = 1; seed <= 100; seed++) {
+		smooth += random_law_error(seed, false) / 100;
+		jumps += random_law_error(seed, true) / 100;
+	}
+	print_message("errors %.3f, with jumps %.3f\n", smooth, jumps);
+	assert_true(smooth < 0.09);
+	assert_true(jumps < 0.19);
 }
 
 /* Whatever is stated and measured, what comes out is a time. */
@@ -497,10 +581,12 @@ int main(void)
 	    cmocka_unit_test(test_predict),
 	    cmocka_unit_test(test_third_class),
 	    cmocka_unit_test(test_local_fit),
+	    cmocka_unit_test(test_bent_fit),
 	    cmocka_unit_test(test_power),
 	    cmocka_unit_test(test_growth),
 	    cmocka_unit_test(test_surprise),
 	    cmocka_unit_test(test_shapes),
+	    cmocka_unit_test(test_few_jobs),
 	    cmocka_unit_test(test_any),
 	    cmocka_unit_test(test_ranges),
 	    cmocka_unit_test(test_no_range),

@@ -27,7 +27,8 @@ struct arguments {
 	unsigned folds, seed;
 	struct heddle_history_rule rule;
 	bool json;
-	bool without; /**< no profile is needed */
+	const char *csv; /**< file for the table; NULL: none */
+	bool without;    /**< no profile is needed */
 };
 
 /** A profile that has been read. */

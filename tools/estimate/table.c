@@ -5,8 +5,10 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "estimator/profile_file.h"
@@ -18,8 +20,14 @@ static const struct row {
 	const char *name;
 	double speedup, time;
 } rows[] = {
-    {"blackscholes", 2.53196, 70.5005}, {"nbody", 7.34924, 11.5763}, {"knn", 8.76774, 21.1858},
-    {"nbia", 7.3812, 30.3574},          {"boxfilter", NAN, NAN},     {"histogram", NAN, NAN},
+    {"blackscholes", 2.53196, 70.5005},
+    {"nbody", 7.34924, 11.5763},
+    {"heart", 13.7902, 41.9759},
+    {"knn", 8.76774, 21.1858},
+    {"eclat", 11.3244, 102.6155},
+    {"nbia", 7.3812, 30.3574},
+    {"boxfilter", NAN, NAN},
+    {"histogram", NAN, NAN},
 };
 
 #define NROWS (sizeof(rows) / sizeof(rows[0]))
@@ -77,6 +85,13 @@ static void errors_print(double paper, const double *errors)
 	printf("  ");
 }
 
+static void errors_csv(double paper, const double *errors, FILE *csv)
+{
+	fprintf(csv, isnan(paper) ? "," : ",%g", paper);
+	for (int i = 0; i < NCOLUMNS; i++)
+		fprintf(csv, isnan(errors[i]) ? "," : ",%.4g", 100 * errors[i]);
+}
+
 static json_t *number_json(double number)
 {
 	return isnan(number) ? json_null() : json_real(number);
@@ -104,14 +119,20 @@ static void head_print(void)
 }
 
 static void row_print(const struct arguments *arguments, const struct row *row, const char *device,
-                      const struct errors *errors, json_t *list)
+                      const struct errors *errors, json_t *list, FILE *csv)
 {
 	json_array_append_new(
 	    list, json_pack("{s:s, s:s, s:i, s:o, s:o}", "codelet", row->name, "device", device,
 	                    "jobs", (int)errors->jobs, "speedup_error",
 	                    errors_json(row->speedup, errors->speedup), "reference_time_error",
 	                    errors_json(row->time, errors->time)));
-	if (arguments->json)
+	if (csv) {
+		fprintf(csv, "%s,%s,%zu", row->name, device, errors->jobs);
+		errors_csv(row->speedup, errors->speedup, csv);
+		errors_csv(row->time, errors->time, csv);
+		fputc('\n', csv);
+	}
+	if (arguments->json || csv == stdout)
 		return;
 	if (json_array_size(list) == 1)
 		head_print();
@@ -131,7 +152,8 @@ static bool has_profile(const char *name)
 }
 
 /* @return how many devices it has errors of */
-static unsigned row_make(const struct arguments *all, const struct row *row, json_t *list)
+static unsigned row_make(const struct arguments *all, const struct row *row, json_t *list,
+                         FILE *csv)
 {
 	struct arguments arguments = *all;
 	struct estimates e;
@@ -145,26 +167,57 @@ static unsigned row_make(const struct arguments *all, const struct row *row, jso
 
 		if (c == e.reference || errors_find(&arguments, &e, c, &errors))
 			continue;
-		row_print(&arguments, row, e.classes[c], &errors, list);
+		row_print(&arguments, row, e.classes[c], &errors, list, csv);
 		done++;
 	}
 	estimates_free(&e);
 	return done;
 }
 
+/* @return NULL after a message */
+static FILE *csv_open(const char *path)
+{
+	FILE *csv = strcmp(path, "-") ? fopen(path, "w") : stdout;
+
+	if (csv)
+		fputs(
+		    "codelet,device,jobs,speedup_paper,speedup_published,speedup_fit,speedup_again,"
+		    "core_paper,core_published,core_fit,core_again\n",
+		    csv);
+	else
+		fprintf(stderr, "heddle: %s: %s\n", path, strerror(errno));
+	return csv;
+}
+
+static int csv_close(const char *path, FILE *csv)
+{
+	bool failed = ferror(csv);
+
+	if ((csv == stdout ? fflush(csv) : fclose(csv)) || failed) {
+		fprintf(stderr, "heddle: %s: not all could be written\n", path);
+		return 1;
+	}
+	return 0;
+}
+
 int estimate_table(const struct arguments *arguments)
 {
+	FILE *csv = NULL;
 	json_t *list = json_array();
 	unsigned done = 0;
 	int error = 0;
 
-	for (size_t r = 0; r < NROWS; r++)
-		done += row_make(arguments, &rows[r], list);
-	if (!done)
+	if (arguments->csv && !(csv = csv_open(arguments->csv)))
+		error = 1;
+	for (size_t r = 0; r < NROWS && !error; r++)
+		done += row_make(arguments, &rows[r], list, csv);
+	if (csv)
+		error = csv_close(arguments->csv, csv);
+	if (!done && !error)
 		fprintf(stderr, "heddle: no codelet has times of two tasks on two devices; `heddle "
 		                "sample all` measures them\n");
 	if (arguments->json)
-		error = estimate_json(list);
+		error |= estimate_json(list);
 	else
 		json_decref(list);
 	return error || !done;

@@ -1,0 +1,307 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Finds the sets of items that many transactions have in common: a task for each equivalence class,
+ * which earlier tasks find.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <jansson.h>
+#include <starpu.h>
+
+#include "support/message.h"
+#include "codelets/eclat/eclat.h"
+#include "apps/common/app.h"
+#include "apps/eclat/mine.h"
+
+/* Lengths of sets that are counted one by one. */
+#define LENGTHS 32
+
+struct eclat {
+	struct baskets_shape shape;
+	struct miner_options options;
+	double part; /* support as a part of all transactions; 0: it is a number */
+	struct baskets baskets;
+	struct frequent frequent;
+	uint64_t *bits;
+	size_t bytes; /* of bits */
+	struct miner *miner;
+};
+
+static int eclat_open(void *data, const struct app_options *common)
+{
+	struct eclat *self = data;
+
+	return baskets_read(common->input, &self->baskets);
+}
+
+static int bits_make(struct eclat *self)
+{
+	int error;
+
+	self->bytes = (self->frequent.n * baskets_words(&self->baskets) + 1) * sizeof(uint64_t);
+	/* Simulated, the host counts with them: then StarPU must not fold the memory. */
+	error = app_simulated() ? 0 : heddle_malloc((void **)&self->bits, self->bytes);
+	if (app_simulated())
+		self->bits = malloc(self->bytes);
+	if (error || !self->bits)
+		return heddle_refuse(-ENOMEM, "no memory for the bits of %u items",
+		                     self->frequent.n);
+	baskets_bits(&self->baskets, &self->frequent, self->bits);
+	return 0;
+}
+
+static int eclat_prepare(void *data, const struct app_options *common, struct heddle_loop *loop)
+{
+	struct eclat *self = data;
+	int error = 0;
+
+	if (common->strategy || common->parts)
+		heddle_warn("--strategy and --parts are for loops; here every class is a task");
+	if (!common->input) {
+		self->shape.n = common->size;
+		self->shape.seed = common->seed;
+		error = baskets_random(&self->shape, &self->baskets);
+	}
+	if (self->part > 0)
+		self->options.support = fmax(1, ceil(self->part * self->baskets.n));
+	if (!error)
+		error = frequent_find(&self->baskets, self->options.support, &self->frequent);
+	if (!error)
+		error = bits_make(self);
+	self->options.workers = loop->workers;
+	self->options.nworkers = loop->nworkers;
+	loop->codelet = &eclat_codelet;
+	loop->n = self->baskets.n;
+	return error ? error
+	             : miner_make(&self->options, &self->frequent, self->bits,
+	                          baskets_words(&self->baskets), &self->miner);
+}
+
+static int eclat_run(void *data, struct heddle_loop_stats *stats)
+{
+	return miner_run(((struct eclat *)data)->miner, stats);
+}
+
+static void eclat_poison(void *data)
+{
+	miner_forget(((struct eclat *)data)->miner);
+}
+
+static double errors_of(void *data, size_t begin, size_t end)
+{
+	struct eclat *self = data;
+	long errors = sets_errors(miner_sets(self->miner), &self->baskets, &self->frequent,
+	                          self->options.support, self->options.longest, begin, end);
+
+	return errors < 0 ? INFINITY : errors;
+}
+
+static double eclat_error(void *data)
+{
+	struct eclat *self = data;
+
+	return app_parallel_by(self->frequent.n, 1, errors_of, self);
+}
+
+/* ---- the report ---- */
+
+/* Sets of each length, the last one of those of that length and more. @return the longest */
+static unsigned lengths_count(const struct eclat *self, size_t counts[LENGTHS + 1])
+{
+	const struct sets *sets = miner_sets(self->miner);
+	unsigned longest = 0;
+
+	memset(counts, 0, (LENGTHS + 1) * sizeof(*counts));
+	for (size_t s = 0; s < sets->n; s++) {
+		unsigned length = sets_length(sets, s);
+
+		longest = length > longest ? length : longest;
+		counts[length < LENGTHS ? length : LENGTHS]++;
+	}
+	return longest;
+}
+
+static void eclat_describe(void *data, json_t *report)
+{
+	struct eclat *self = data;
+	size_t counts[LENGTHS + 1];
+	unsigned longest = lengths_count(self, counts);
+	json_t *lengths = json_array();
+
+	for (unsigned l = 1; l <= longest && l <= LENGTHS; l++)
+		json_array_append_new(lengths, json_integer(counts[l]));
+	json_object_set_new(report, "transactions", json_integer(self->baskets.n));
+	json_object_set_new(report, "support", json_integer(self->options.support));
+	json_object_set_new(report, "items", json_integer(self->frequent.n));
+	json_object_set_new(report, "sets", json_integer(miner_sets(self->miner)->n));
+	json_object_set_new(report, "lengths", lengths);
+}
+
+static void eclat_print(void *data)
+{
+	struct eclat *self = data;
+	size_t counts[LENGTHS + 1];
+	unsigned longest = lengths_count(self, counts);
+
+	printf("\n%zu sets are in at least %u of %zu transactions\n", miner_sets(self->miner)->n,
+	       self->options.support, self->baskets.n);
+	for (unsigned l = 1; l <= longest && l <= LENGTHS; l++)
+		printf("  %u item%s%s: %zu\n", l, l == 1 ? "" : "s",
+		       l == LENGTHS ? " and more" : "", counts[l]);
+}
+
+static int eclat_save_input(void *data, const struct app_options *common)
+{
+	return baskets_write(common->save_input, &((struct eclat *)data)->baskets);
+}
+
+static int eclat_save_output(void *data, const struct app_options *common)
+{
+	struct eclat *self = data;
+
+	return sets_write(common->output, miner_sets(self->miner), &self->frequent);
+}
+
+static double eclat_elements(void *data)
+{
+	return ((struct eclat *)data)->baskets.n;
+}
+
+static void eclat_release(void *data)
+{
+	struct eclat *self = data;
+
+	miner_free(self->miner);
+	if (app_simulated())
+		free(self->bits);
+	else
+		heddle_free(self->bits, self->bytes);
+	frequent_free(&self->frequent);
+	baskets_free(&self->baskets);
+}
+
+/* ---- the command line ---- */
+
+enum {
+	OPTION_SUPPORT = 0x200,
+	OPTION_LONGEST,
+	OPTION_PAIRS,
+	OPTION_ITEMS,
+	OPTION_LENGTH,
+	OPTION_PATTERNS,
+	OPTION_PATTERN_LENGTH
+};
+
+static const struct argp_option own_options[] = {
+    {"support", OPTION_SUPPORT, "N", 0,
+     "Transactions that a frequent set is in at least; with % a part of all (default 1%)", 0},
+    {"longest", OPTION_LONGEST, "N", 0, "Most items of a set (default 0: any number)", 0},
+    {"pairs", OPTION_PAIRS, "N", 0, "About so many pairs of items at most in a task (default 1K)",
+     0},
+    {"items", OPTION_ITEMS, "N", 0, "Different items of random transactions (default 500)", 0},
+    {"length", OPTION_LENGTH, "N", 0, "Their mean number of items (default 10)", 0},
+    {"patterns", OPTION_PATTERNS, "N", 0, "Sets that are often bought together (default 200)", 0},
+    {"pattern-length", OPTION_PATTERN_LENGTH, "N", 0, "Their mean number of items (default 4)", 0},
+    {0},
+};
+
+static double real(const char *option, const char *text, double min, double max,
+                   struct argp_state *state)
+{
+	double number = min;
+
+	if (app_real(text, min, max, &number))
+		argp_error(state, "--%s %s: not a number from %g to %g", option, text, min, max);
+	return number;
+}
+
+static void parse_support(struct eclat *self, const char *text, struct argp_state *state)
+{
+	size_t length = strlen(text);
+	char percent[40];
+
+	if (!length || text[length - 1] != '%' || length > sizeof(percent)) {
+		self->part = 0;
+		self->options.support = app_option_number(text, 1, UINT32_MAX, "support", state);
+		return;
+	}
+	snprintf(percent, sizeof(percent), "%.*s", (int)length - 1, text);
+	if (app_real(percent, 0, 100, &self->part) || !(self->part > 0))
+		argp_error(state, "--support %s: not more than 0%% and at most 100%%", text);
+	self->part /= 100;
+}
+
+static error_t parse_own(int key, char *text, struct argp_state *state)
+{
+	struct eclat *self = state->input;
+
+	switch (key) {
+	case OPTION_SUPPORT:
+		parse_support(self, text, state);
+		return 0;
+	case OPTION_LONGEST:
+		self->options.longest = app_option_number(text, 0, INT32_MAX, "longest", state);
+		return 0;
+	case OPTION_PAIRS:
+		self->options.pairs = app_option_number(text, 1, 1 << 30, "pairs", state);
+		return 0;
+	case OPTION_ITEMS:
+		self->shape.items = app_option_number(text, 1, 1 << 20, "items", state);
+		return 0;
+	case OPTION_LENGTH:
+		self->shape.length = real("length", text, 1, 10000, state);
+		return 0;
+	case OPTION_PATTERNS:
+		self->shape.patterns = app_option_number(text, 1, 1 << 20, "patterns", state);
+		return 0;
+	case OPTION_PATTERN_LENGTH:
+		self->shape.pattern_length = real("pattern-length", text, 1, 1000, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp own = {.options = own_options, .parser = parse_own};
+	static const struct app app = {
+	    .name = "eclat",
+	    .symbol = "heddle_eclat",
+	    .doc =
+	        "Finds the sets of items that many transactions have in common."
+	        "\v--size (transactions), --items and --seed make random transactions; --input is "
+	        "a "
+	        "file: the items of a transaction in each line, whole numbers with blanks between. "
+	        "--output writes a line for each frequent set, with its support in parentheses. A "
+	        "class of sets is a task. Exit status: 0 right, 1 wrong result, 2 usage or bad "
+	        "input, 77 cannot run here.",
+	    .unit = "transaction",
+	    .size = 1 << 16,
+	    .max_size = UINT32_MAX,
+	    .own = &own,
+	    .tolerance = 0,
+	    .open = eclat_open,
+	    .prepare = eclat_prepare,
+	    .run = eclat_run,
+	    .describe = eclat_describe,
+	    .print = eclat_print,
+	    .poison = eclat_poison,
+	    .error = eclat_error,
+	    .save_input = eclat_save_input,
+	    .save_output = eclat_save_output,
+	    .elements = eclat_elements,
+	    .release = eclat_release,
+	};
+	static struct eclat self = {
+	    .shape = {.items = 500, .length = 10, .patterns = 200, .pattern_length = 4},
+	    .options = {.pairs = 1024},
+	    .part = 0.01};
+
+	return app_main(&app, &self, argc, argv);
+}

@@ -1,0 +1,51 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "config.h"
+
+#include <math.h>
+
+#include "estimator/cold.h"
+
+/* A core reads so many bytes in a microsecond, and no task is shorter than that, us. */
+#define BYTES_A_US 1000.
+#define SHORTEST 10.
+/* A core may be so many times slower than a device, and a trial may take so long, us. */
+#define SLOWER 64
+#define BEARABLE 20000.
+
+/* The class other than one where the task's time is known and shortest; that one itself: none. */
+static unsigned fastest_other(const struct cold_class *classes, unsigned n, unsigned class)
+{
+	unsigned best = class;
+
+	for (unsigned c = 0; c < n; c++)
+		if (c != class && classes[c].us > 0 &&
+		    (best == class || classes[c].us < classes[best].us))
+			best = c;
+	return best;
+}
+
+double cold_expect(const struct cold_class *classes, unsigned n, unsigned class, double bytes)
+{
+	const struct cold_class *own = &classes[class];
+	unsigned other = fastest_other(classes, n, class);
+	double us;
+
+	if (own->us > 0 && (!own->first || other == class))
+		return own->us;
+	if (other != class)
+		us = classes[other].us * classes[other].speed / own->speed;
+	else
+		us = fmax(bytes / BYTES_A_US, SHORTEST) / own->speed;
+	return own->us > 0 ? fmin(us, own->us) : us + own->load;
+}
+
+bool cold_try(const struct cold_class *classes, unsigned n, unsigned class)
+{
+	unsigned other = fastest_other(classes, n, class);
+
+	return !(classes[class].us > 0) && other != class &&
+	       classes[class].speed < classes[other].speed && !classes[other].first &&
+	       SLOWER * classes[other].us <= BEARABLE;
+}
