@@ -21,4 +21,6 @@ done
 mpi=libheddle-mpi${package#libheddle}
 grep -qx "Package: $mpi" "$debian/control" || fail "debian/control: no $mpi"
 grep -q "^libheddle-mpi${soname#libheddle} $mpi " "$debian/$mpi.symbols" || fail "$mpi.symbols"
+# Input files of apps are in the folder that heddle-tools has.
+grep -qx 'usr/share/heddle' "$debian/heddle-tools.install" || fail "heddle-tools.install: no usr/share/heddle"
 [ "$failures" = 0 ]

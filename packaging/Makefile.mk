@@ -1,0 +1,7 @@
+# Recipes for packagers; doc/packages.md says how to use them.
+EXTRA_DIST += \
+	packaging/docker/Dockerfile \
+	packaging/docker/Dockerfile.dockerignore \
+	packaging/guix/heddle.scm \
+	packaging/spack/packages/heddle/package.py \
+	packaging/spack/repo.yaml

@@ -1,0 +1,97 @@
+# Copyright (C) 2026 the Heddle developers
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""How a loop or a kernel uses its arrays."""
+
+from dataclasses import dataclass
+from typing import Any, Optional
+
+import numpy
+from numpy.typing import NDArray
+
+from . import _library as c
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array and its use; In, Out, InOut and Sum are what programs write."""
+
+    array: NDArray[Any]
+    mode: int
+    halo: int = 0
+    whole: bool = False
+    keep: bool = False
+    sum: bool = False
+    index: Optional[NDArray[Any]] = None
+
+
+def In(
+    array: NDArray[Any],
+    *,
+    halo: int = 0,
+    whole: bool = False,
+    index: Optional[NDArray[Any]] = None,
+    keep: bool = False,
+) -> Array:
+    """An array that is read only.
+
+    halo: of a loop: an iteration also reads as many elements (or rows) on either side.
+    whole: of a loop: every iteration may read all of it.
+    index: of a loop: iteration i has elements (or rows) index[i] to index[i + 1] - 1.
+    keep: of a kernel: it may stay on the devices between launches; see changed().
+    """
+    if halo < 0:
+        raise ValueError(f"halo is {halo}, and must not be negative")
+    if bool(halo) + whole + (index is not None) > 1:
+        raise ValueError("halo, whole and index exclude each other")
+    return Array(array, c.STARPU_R, halo=halo, whole=whole, keep=keep, index=index)
+
+
+def Out(
+    array: NDArray[Any], *, index: Optional[NDArray[Any]] = None, keep: bool = False
+) -> Array:
+    """An array that is written only, completely; index and keep as of In."""
+    return Array(array, c.STARPU_W, keep=keep, index=index)
+
+
+def InOut(
+    array: NDArray[Any], *, index: Optional[NDArray[Any]] = None, keep: bool = False
+) -> Array:
+    """An array that is read and written; index and keep as of In. It is what an array without a
+    word is."""
+    return Array(array, c.STARPU_RW, keep=keep, index=index)
+
+
+def Sum(array: NDArray[Any]) -> Array:
+    """An array that all iterations of a loop add to. Each block has one of zeros, which is added
+    to the array at the end."""
+    return Array(array, c.STARPU_RW, sum=True)
+
+
+@dataclass(frozen=True)
+class Local:
+    """Local memory of a kernel's work-group."""
+
+    bytes: int
+
+
+def as_array(value: Any, name: str) -> Array:
+    """Checks an array, with a message that names the argument."""
+    use = value if isinstance(value, Array) else InOut(value)
+    array = use.array
+    if not isinstance(array, numpy.ndarray):
+        raise TypeError(f"{name} is a {type(array).__name__}, not a NumPy array")
+    if array.dtype.hasobject:
+        raise TypeError(f"{name} has Python objects as elements")
+    if array.ndim == 0 or array.size == 0:
+        raise ValueError(f"{name} has no elements")
+    if not array.flags.c_contiguous:
+        raise ValueError(f"{name} is not contiguous; give a copy (numpy.ascontiguousarray)")
+    if use.mode != c.STARPU_R and not array.flags.writeable:
+        raise ValueError(
+            f"{name} is written and its array is read-only; say heddle.In if it is not"
+        )
+    return use
+
+
+def is_array(value: Any) -> bool:
+    return isinstance(value, (Array, numpy.ndarray)) and getattr(value, "ndim", 1) != 0

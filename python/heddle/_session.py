@@ -1,0 +1,85 @@
+# Copyright (C) 2026 the Heddle developers
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""StarPU's start and end in this process."""
+
+import atexit
+import ctypes
+import os
+import threading
+from dataclasses import dataclass
+from typing import Callable, List, Optional, Union
+
+from ._library import call, library
+
+_lock = threading.RLock()
+_running = False
+_at_end: List[Callable[[], None]] = []
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A worker: a CPU core or a device."""
+
+    id: int
+    name: str
+
+
+def version() -> str:
+    """The version of the C library."""
+    return str(library().heddle_version().decode())
+
+
+def init(policy: Optional[str] = None, **variables: Union[str, int]) -> None:
+    """Starts StarPU. The first loop or kernel calls it, without arguments.
+
+    policy: a scheduling policy, as STARPU_SCHED; without one, that of the environment, else
+    "hdss". variables: variables of StarPU, Heddle and PoCL, for example STARPU_NCPU=4; they are
+    put into the environment.
+    """
+    global _running
+    with _lock:
+        if _running:
+            if policy is not None or variables:
+                raise RuntimeError("StarPU runs already; call heddle.shutdown() first")
+            return
+        for name in variables:
+            if not name.startswith(("STARPU_", "HEDDLE_", "POCL_", "OCL_")):
+                raise TypeError(f"{name} is no variable of StarPU, Heddle or OpenCL")
+        call("heddle_starpu_check")
+        for name, value in variables.items():
+            os.environ[name] = str(value)
+        if policy is not None:
+            os.environ["STARPU_SCHED"] = policy
+        os.environ.setdefault("STARPU_SCHED", "hdss")
+        call("starpu_init", None)
+        _running = True
+
+
+def at_end(function: Callable[[], None]) -> None:
+    """Calls a function before StarPU ends."""
+    _at_end.append(function)
+
+
+@atexit.register
+def shutdown() -> None:
+    """Ends StarPU. The end of the program calls it, too."""
+    global _running
+    with _lock:
+        if not _running:
+            return
+        for function in _at_end:
+            function()
+        library().heddle_kernels_unload()
+        library().starpu_shutdown()
+        _running = False
+
+
+def workers() -> List[Worker]:
+    """The workers, by id."""
+    init()
+    found = []
+    for worker in range(library().starpu_worker_get_count()):
+        name = ctypes.create_string_buffer(128)
+        library().starpu_worker_get_name(worker, name, len(name))
+        found.append(Worker(worker, name.value.decode(errors="replace")))
+    return found

@@ -1,0 +1,163 @@
+# Copyright (C) 2026 the Heddle developers
+# SPDX-License-Identifier: LGPL-2.1-or-later
+import numpy
+import pytest
+
+import heddle
+
+ADD = """
+__kernel void add(__global const float *x, __global float *y, float a)
+{
+    size_t i = get_global_id(0);
+    y[i] += a * x[i];
+}
+"""
+SUMS = """
+__kernel void sums(__global const int *x, __global int *y, __local int *part)
+{
+    int item = get_local_id(0);
+    part[item] = x[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item == 0) {
+        int sum = 0;
+        for (int k = 0; k < 64; k++)
+            sum += part[k];
+        y[get_group_id(0)] = sum;
+    }
+}
+"""
+TRANSPOSE = """
+__kernel void transpose(__global const float *x, __global float *y)
+{
+    size_t i = get_global_id(0), j = get_global_id(1);
+    y[i * get_global_size(1) + j] = x[j * get_global_size(0) + i];
+}
+"""
+N = 1 << 18
+
+
+def test_submitted(opencl, random):
+    """Each launch needs what the one before writes; the last request is all that is kept."""
+    x, y, z = (random.random(N, dtype=numpy.float32) for _ in range(3))
+    expected = z + numpy.float32(3) * (y + numpy.float32(2) * x)
+    add = heddle.kernel(ADD, "add")
+    add.submit(N, 64, heddle.In(x), y, numpy.float32(2))
+    request = add.submit(N, 64, heddle.In(y), z, numpy.float32(3))
+    stats = request.wait()
+    numpy.testing.assert_allclose(z, expected, rtol=1e-5)
+    assert stats.groups == N // 64 and request.wait() is stats
+    with pytest.raises(heddle.Error, match="no groups of 63"):
+        add.submit(64, 63, heddle.In(x), y, numpy.float32(2))
+
+
+@pytest.mark.parametrize("submitted", [False, True])
+def test_failed(submitted, opencl):
+    """The compiler's message is the exception's, whatever thread it came to. Devices that have
+    failed are not asked again, and that is said, too."""
+    name = f"wrong{submitted:d}"
+    wrong = heddle.kernel(f"__kernel void {name}(__global float *x) {{ x[0] = nonsense; }}", name)
+    x = numpy.zeros(1024, numpy.float32)
+    for text in (f"kernel {name} does not compile:.*", f"kernel {name}: every device has failed"):
+        with pytest.raises(heddle.Error, match=text):
+            if submitted:
+                wrong.submit(1024, 64, x).wait()
+            else:
+                wrong(1024, 64, x)
+
+
+@pytest.mark.parametrize("split", ["always", "policy", "never"])
+def test_add(split, opencl, random):
+    x, y = random.random(N, dtype=numpy.float32), random.random(N, dtype=numpy.float32)
+    expected = y + numpy.float32(2) * x
+    stats = heddle.kernel(ADD, "add")(N, 64, heddle.In(x), y, numpy.float32(2), split=split)
+    numpy.testing.assert_allclose(y, expected, rtol=1e-6)
+    assert isinstance(stats, heddle.KernelStats)
+    assert stats.groups == N // 64 and stats.us > 0
+    assert sum(worker.groups for worker in stats.workers) == stats.groups
+    assert "work-groups" in str(stats)
+
+
+@pytest.mark.parametrize("method", ["heddle", "paper", "linear", "single"])
+def test_methods(method, opencl, random):
+    """Who computes what follows from measured times."""
+    x, y = random.random(N, dtype=numpy.float32), numpy.zeros(N, numpy.float32)
+    stats = heddle.kernel(ADD, "add")(N, 64, heddle.In(x), y, numpy.float32(2), method=method)
+    assert (y == 2 * x).all()
+    assert 1 <= len(stats.workers) <= len(opencl)
+
+
+def test_workers(opencl, random):
+    for worker in opencl:
+        x, y = random.random(N, dtype=numpy.float32), numpy.zeros(N, numpy.float32)
+        stats = heddle.kernel(ADD, "add")(
+            N, 64, heddle.In(x), y, numpy.float32(2), workers=[worker]
+        )
+        assert (y == 2 * x).all()
+        assert [used.id for used in stats.workers] == [worker]
+
+
+def test_local_memory(opencl, random):
+    x = random.integers(0, 100, N, dtype=numpy.int32)
+    y = numpy.zeros(N // 64, numpy.int32)
+    heddle.kernel(SUMS, "sums")(N, 64, heddle.In(x), heddle.Out(y), heddle.Local(4 * 64))
+    assert (y == x.reshape(-1, 64).sum(1)).all()
+
+
+def test_two_dimensions(opencl, random):
+    x = random.random((96, 128), dtype=numpy.float32)
+    y = numpy.zeros((128, 96), numpy.float32)
+    heddle.kernel(TRANSPOSE, "transpose")((128, 96), None, heddle.In(x), heddle.Out(y))
+    assert (y == x.T).all()
+
+
+def test_keep(opencl, random):
+    x = random.random(N, dtype=numpy.float32)
+    add = heddle.kernel(ADD, "add")
+    for factor in (1, 2):
+        y = numpy.zeros(N, numpy.float32)
+        x *= factor
+        heddle.changed(x)
+        add(N, 64, heddle.In(x, keep=True), y, numpy.float32(1))
+        assert (y == x).all()
+    heddle.changed(x)
+
+
+X = numpy.zeros(64, numpy.float32)
+
+
+@pytest.mark.parametrize(
+    "sizes, arguments, options, error, text",
+    [
+        ((64, 64), (X, X, 2.0), {}, TypeError, "argument 3 of add is a float; OpenCL needs"),
+        (
+            (64, 64),
+            (X, X[::2], numpy.float32(1)),
+            {},
+            ValueError,
+            "argument 2 of add is not contig",
+        ),
+        ((64, 64), (heddle.Sum(X), X, numpy.float32(1)), {}, ValueError, "are for loops"),
+        (
+            (64, (8, 8)),
+            (X, X, numpy.float32(1)),
+            {},
+            ValueError,
+            "local has 2 dimensions, global 1",
+        ),
+        (((1, 1, 1, 1), None), (X, X, numpy.float32(1)), {}, ValueError, "4 dimensions"),
+        ((-64, None), (X, X, numpy.float32(1)), {}, ValueError, "negative"),
+        ((64, 64), (X, X, numpy.float32(1)), {"split": "some"}, ValueError, "split is 'some'"),
+        ((64, 64), (X,) * 25, {}, TypeError, "25 arguments"),
+        ((64, 63), (X, X.copy(), numpy.float32(1)), {}, heddle.Error, "kernel add: .*no groups of 63"),
+        ((64, 64), (X,), {}, heddle.Error, "kernel add takes 3 arguments, not 1"),
+        ((64, 64), (X, X.copy(), numpy.float32(1)), {"workers": [99]}, heddle.Error, "99 is no"),
+    ],
+)
+def test_refused(sizes, arguments, options, error, text, opencl):
+    with pytest.raises(error, match=text):
+        heddle.kernel(ADD, "add")(*sizes, *arguments, **options)
+
+
+def test_no_such_kernel(opencl):
+    with pytest.raises(heddle.Error, match="kernel nothing"):
+        heddle.kernel(ADD, "nothing")(64, 64, X, X.copy(), numpy.float32(1))
