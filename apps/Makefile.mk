@@ -4,6 +4,7 @@ appsdir = $(pkglibexecdir)/apps
 apps_PROGRAMS = \
 	apps/blackscholes/blackscholes \
 	apps/boxfilter/boxfilter \
+	apps/eclat/eclat \
 	apps/floyd/floyd \
 	apps/heart/heart \
 	apps/heat2d/heat2d \
@@ -94,6 +95,20 @@ libbodies_a_SOURCES = \
 	apps/nbody/bodies.h
 apps_nbody_nbody_SOURCES = apps/nbody/main.c
 apps_nbody_nbody_LDADD = libbodies.a $(apps_ldadd) -lm
+
+# Transactions and sets of items are also linked by their tests.
+noinst_LIBRARIES += libeclat.a
+libeclat_a_SOURCES = \
+	apps/eclat/baskets.c \
+	apps/eclat/baskets.h \
+	apps/eclat/sets.c \
+	apps/eclat/sets.h
+apps_eclat_eclat_SOURCES = \
+	apps/eclat/main.c \
+	apps/eclat/mine.c \
+	apps/eclat/mine.h
+apps_eclat_eclat_LDADD = libeclat.a $(apps_ldadd) -lm
+dist_pkgdata_DATA += apps/eclat/baskets.dat
 
 # The ten kernels with which SKMD was measured; parts of their references are pure, with tests.
 noinst_LIBRARIES += libkernels.a

@@ -22,6 +22,10 @@ libcodelets_a_SOURCES = \
 	codelets/codelet.c \
 	codelets/codelet.h \
 	codelets/cuda_pool.h \
+	codelets/eclat/codelet.c \
+	codelets/eclat/cpu.c \
+	codelets/eclat/eclat.h \
+	codelets/eclat/reference.c \
 	codelets/floyd/codelet.c \
 	codelets/floyd/cpu.c \
 	codelets/floyd/floyd.h \
@@ -81,6 +85,7 @@ codelets/mandelbrot/libcodelets_a-cpu.$(OBJEXT) codelets/mandelbrot/libcodelets_
 opencl_codelets = \
 	codelets/blackscholes/opencl.cl \
 	codelets/boxfilter/opencl.cl \
+	codelets/eclat/opencl.cl \
 	codelets/floyd/opencl.cl \
 	codelets/heart/opencl.cl \
 	codelets/heat2d/opencl.cl \
@@ -97,6 +102,7 @@ cuda_codelets = \
 	codelets/blackscholes/cuda.cu \
 	codelets/boxfilter/cuda.cu \
 	codelets/cuda_pool.cu \
+	codelets/eclat/cuda.cu \
 	codelets/floyd/cuda.cu \
 	codelets/heart/cuda.cu \
 	codelets/heat2d/cuda.cu \

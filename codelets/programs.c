@@ -17,6 +17,7 @@
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
 #include "codelets/codelet.h"
+#include "codelets/eclat/eclat.h"
 #include "codelets/floyd/floyd.h"
 #include "codelets/heart/heart.h"
 #include "codelets/heat2d/heat2d.h"
@@ -32,9 +33,9 @@
 
 /* All codelets. */
 #define CODELETS(each)                                                                             \
-	each(blackscholes) each(boxfilter) each(floyd) each(heart) each(heat2d) each(histogram)    \
-	    each(knn) each(mandelbrot) each(nbia) each(nbody) each(spmv) each(strmatch)            \
-	        each(vecinc)
+	each(blackscholes) each(boxfilter) each(eclat) each(floyd) each(heart) each(heat2d)        \
+	    each(histogram) each(knn) each(mandelbrot) each(nbia) each(nbody) each(spmv)           \
+	        each(strmatch) each(vecinc)
 
 #ifdef HEDDLE_USE_OPENCL
 

@@ -6,6 +6,7 @@ dist_manual_DATA = \
 	doc/architecture.md \
 	doc/architecture.svg \
 	doc/codelets.md \
+	doc/cplusplus.md \
 	doc/estimator.md \
 	doc/fpga.md \
 	doc/glossary.md \
@@ -15,9 +16,12 @@ dist_manual_DATA = \
 	doc/measuring.md \
 	doc/mpi.md \
 	doc/opencl.md \
+	doc/packages.md \
 	doc/policies.md \
+	doc/python.md \
 	doc/stability.md \
 	doc/strategies.md \
+	doc/streams.md \
 	doc/variables.md \
 	doc/wavefronts.md
 
@@ -36,11 +40,15 @@ dist_internals_DATA = \
 examplesdir = $(docdir)/doc/examples
 dist_examples_DATA = \
 	doc/examples/axpy.c \
+	doc/examples/axpy.cpp \
 	doc/examples/axpy_cuda.cu \
 	doc/examples/axpy_opencl.c \
 	doc/examples/csr.c \
 	doc/examples/estimate.c \
+	doc/examples/function.c \
+	doc/examples/integral.c \
 	doc/examples/lcs.c \
+	doc/examples/pieces.c \
 	doc/examples/ranks.c \
 	doc/examples/sweeps.c
 
@@ -57,6 +65,7 @@ dist_results_DATA = \
 	results/overhead.md \
 	results/simulated-loops.md \
 	results/simulated-graphs.md \
+	results/simulated-clusters.md \
 	results/simulated-tasks.md \
 	results/tasks.md \
 	results/transfers.md \
@@ -64,7 +73,9 @@ dist_results_DATA = \
 
 resultsdatadir = $(docdir)/results/data
 dist_resultsdata_DATA = \
+	results/data/dmda-cold.csv \
 	results/data/estimates-pocl.csv \
+	results/data/estimates-six.csv \
 	results/data/first-blocks.csv \
 	results/data/fpga-errors.csv \
 	results/data/idle-workers.csv \
@@ -76,9 +87,11 @@ dist_resultsdata_DATA = \
 	results/data/loops.csv \
 	results/data/nbia.csv \
 	results/data/simulated-altix.csv \
-	results/data/simulated-loops.csv \
+	results/data/simulated-clusters.csv \
 	results/data/simulated-graphs.csv \
+	results/data/simulated-loops.csv \
 	results/data/simulated-tasks.csv \
+	results/data/streams-jobs.csv \
 	results/data/transfers-noise.csv \
 	results/data/wavefront-clusters.csv
 
@@ -86,6 +99,7 @@ figuresdir = $(docdir)/results/figures
 dist_figures_DATA = \
 	results/figures/altix-blackscholes.svg \
 	results/figures/altix-histogram.svg \
+	results/figures/estimates.svg \
 	results/figures/h200-blocks.svg \
 	results/figures/interval-floyd.svg \
 	results/figures/interval-strmatch.svg \
@@ -145,16 +159,19 @@ reference:
 endif
 .PHONY: reference
 
-check_PROGRAMS += doc/examples/axpy doc/examples/csr doc/examples/estimate doc/examples/lcs \
-	doc/examples/sweeps
+check_PROGRAMS += doc/examples/axpy doc/examples/csr doc/examples/estimate doc/examples/function \
+	doc/examples/integral doc/examples/lcs doc/examples/sweeps
 doc_examples_axpy_LDADD = libheddle.la $(STARPU_LIBS)
 doc_examples_csr_LDADD = libheddle.la $(STARPU_LIBS)
 doc_examples_estimate_LDADD = libheddle.la $(STARPU_LIBS)
+doc_examples_function_LDADD = libheddle.la $(STARPU_LIBS)
+doc_examples_integral_LDADD = libheddle.la $(STARPU_LIBS) -lm
 doc_examples_lcs_LDADD = libheddle.la $(STARPU_LIBS)
+doc_examples_pieces_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_LIBS) -lm
 doc_examples_ranks_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_LIBS)
 doc_examples_sweeps_LDADD = libheddle.la $(STARPU_LIBS)
 if !USE_SIMGRID
-TESTS += doc/examples/csr doc/examples/lcs doc/examples/sweeps
+TESTS += doc/examples/csr doc/examples/function doc/examples/integral doc/examples/lcs doc/examples/sweeps
 endif
 
 # What is installed serves a program that knows only pkg-config.

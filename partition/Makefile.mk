@@ -12,6 +12,7 @@ libheddle_pure_la_SOURCES += \
 	partition/blocks/hdss.h \
 	partition/blocks/hdss_share.c \
 	partition/blocks/hdss_memory.c \
+	partition/blocks/hdss_uneven.c \
 	partition/blocks/incremental.c \
 	partition/blocks/memory.h \
 	partition/blocks/shares.c \
@@ -47,7 +48,17 @@ libheddle_la_SOURCES += \
 	partition/loop/run_starpu.c \
 	partition/loop/view_starpu.c
 
-# mpi/: loops over the ranks of an MPI program. The pure parts are built everywhere.
+# stream/: filters and streams
+libheddle_pure_la_SOURCES += \
+	partition/stream/queues.c \
+	partition/stream/queues.h
+libheddle_la_SOURCES += \
+	partition/stream/event_starpu.c \
+	partition/stream/flow_private.h \
+	partition/stream/flow_starpu.c \
+	partition/stream/run_starpu.c
+
+# mpi/: loops and flows over the ranks of an MPI program. The pure parts are built everywhere.
 noinst_LTLIBRARIES += libheddle-mpi-pure.la
 libheddle_mpi_pure_la_CPPFLAGS = $(PURE_CPPFLAGS)
 libheddle_mpi_pure_la_SOURCES = \
@@ -55,23 +66,53 @@ libheddle_mpi_pure_la_SOURCES = \
 	partition/mpi/agreement.h \
 	partition/mpi/claims.c \
 	partition/mpi/claims.h \
+	partition/mpi/demand.c \
+	partition/mpi/demand.h \
+	partition/mpi/flow_agreement.c \
+	partition/mpi/flow_agreement.h \
+	partition/mpi/gains.c \
+	partition/mpi/gains.h \
 	partition/mpi/layout.c \
 	partition/mpi/layout.h \
+	partition/mpi/message.h \
 	partition/mpi/watch.c \
-	partition/mpi/watch.h
+	partition/mpi/watch.h \
+	partition/mpi/wavefront_agreement.c \
+	partition/mpi/wavefront_agreement.h \
+	partition/mpi/wavefront_deal.c \
+	partition/mpi/wavefront_deal.h \
+	partition/stream/queues.c \
+	partition/stream/queues.h \
+	partition/wavefront/model.c \
+	partition/wavefront/model.h \
+	sched_policies/dqaa.c \
+	sched_policies/dqaa.h \
+	sched_policies/pool.c \
+	sched_policies/pool.h
 if HAVE_MPI
 lib_LTLIBRARIES += libheddle-mpi.la
 endif
 libheddle_mpi_la_CPPFLAGS = $(AM_CPPFLAGS)
 libheddle_mpi_la_SOURCES = \
+	partition/mpi/agree_mpi.c \
+	partition/mpi/agree_mpi.h \
 	partition/mpi/agree_starpu.c \
 	partition/mpi/array_starpu.c \
+	partition/mpi/flow_starpu.c \
+	partition/mpi/halo_mpi.c \
+	partition/mpi/halo_mpi.h \
+	partition/mpi/flow_types_starpu.c \
+	partition/mpi/flow_types_starpu.h \
 	partition/mpi/link_mpi.c \
 	partition/mpi/link_mpi.h \
 	partition/mpi/loop_starpu.c \
 	partition/mpi/node_private.h \
 	partition/mpi/range_starpu.c \
 	partition/mpi/share_mpi.c \
+	partition/mpi/wavefront_array_starpu.c \
+	partition/mpi/wavefront_cost_starpu.c \
+	partition/mpi/wavefront_node.h \
+	partition/mpi/wavefront_starpu.c \
 	partition/mpi/world.h \
 	partition/mpi/world_mpi.c \
 	support/message.c \
@@ -153,6 +194,8 @@ libheddle_la_SOURCES += \
 
 # wavefront/: loops with dependences
 libheddle_pure_la_SOURCES += \
+	partition/wavefront/balance.c \
+	partition/wavefront/balance.h \
 	partition/wavefront/calibration.c \
 	partition/wavefront/calibration.h \
 	partition/wavefront/choice.c \
@@ -169,9 +212,12 @@ libheddle_pure_la_SOURCES += \
 	partition/wavefront/tiles.h
 libheddle_la_SOURCES += \
 	partition/wavefront/array_starpu.c \
+	partition/wavefront/balance_starpu.c \
 	partition/wavefront/calibration_starpu.c \
 	partition/wavefront/history_starpu.c \
 	partition/wavefront/message_starpu.c \
+	partition/wavefront/part.h \
+	partition/wavefront/part_starpu.c \
 	partition/wavefront/plan_starpu.c \
 	partition/wavefront/run_starpu.c \
 	partition/wavefront/setup_starpu.c \
@@ -191,16 +237,23 @@ libheddle_opencl_la_SOURCES = \
 	partition/opencl/engine.c \
 	partition/opencl/enqueue.c \
 	partition/opencl/event.c \
+	partition/opencl/image.c \
 	partition/opencl/kernel.c \
 	partition/opencl/launch.c \
 	partition/opencl/layer.h \
 	partition/opencl/memory.c \
+	partition/opencl/passed.c \
 	partition/opencl/platform.c \
+	partition/opencl/prepare_starpu.c \
 	partition/opencl/program.c \
 	partition/opencl/record.c \
 	partition/opencl/refused.c \
+	partition/opencl/split.h \
 	partition/opencl/split_starpu.c
 libheddle_opencl_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+# Not libheddle.la, as above. It lies beside this one here, and a folder above once installed.
 libheddle_opencl_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -Wl,-z,nodelete \
+	-Wl,$(abs_top_builddir)/.libs/libheddle.so -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' \
 	-export-symbols-regex '^cl(GetLayerInfo|InitLayer)$$'
-libheddle_opencl_la_LIBADD = libheddle.la libheddle-pure.la $(STARPU_LIBS)
+libheddle_opencl_la_LIBADD = libheddle-pure.la $(STARPU_LIBS)
+libheddle_opencl_la_DEPENDENCIES = libheddle-pure.la libheddle.la

@@ -2,7 +2,7 @@
 
 # What tests are linked with, unless they say otherwise: those of tests/unit/ with all that
 # knows no StarPU, others with all there is. Of archives the linker takes what is needed.
-unit_archives = libbodies.a libnbia.a libapps-files.a libkernels.a libcodelets.a libfpga.a libtools.la
+unit_archives = libbodies.a libeclat.a libnbia.a libapps-files.a libkernels.a libcodelets.a libfpga.a libtools.la
 unit_ldadd = $(unit_archives) $(JANSSON_LIBS) $(PNG_LIBS) $(OPENSLIDE_LIBS) $(PARASAIL_LIBS) \
 	$(CMOCKA_LIBS) -lm
 starpu_archives = libtools.la libnbia.a libapps.a libapps-files.a libcodelets.a libheddle.la libheddle-pure.la
@@ -20,9 +20,13 @@ unit_tests = \
 	tests/unit/blocks \
 	tests/unit/bound \
 	tests/unit/cgroup \
+	tests/unit/channels \
+	tests/unit/clusters \
 	tests/unit/codelets \
+	tests/unit/cold \
 	tests/unit/costs \
 	tests/unit/demand \
+	tests/unit/eclat \
 	tests/unit/files \
 	tests/unit/floyd \
 	tests/unit/golden_blocks \
@@ -43,14 +47,17 @@ unit_tests = \
 	tests/unit/knn \
 	tests/unit/kinds \
 	tests/unit/log \
+	tests/unit/messages \
 	tests/unit/mpi \
 	tests/unit/nbia \
 	tests/unit/numbers \
 	tests/unit/pins \
+	tests/unit/places \
 	tests/unit/plan \
 	tests/unit/platform \
 	tests/unit/pool \
 	tests/unit/profile \
+	tests/unit/queues \
 	tests/unit/ranges \
 	tests/unit/rates \
 	tests/unit/split \
@@ -58,8 +65,10 @@ unit_tests = \
 	tests/unit/sweep \
 	tests/unit/tissue \
 	tests/unit/variables \
+	tests/unit/wavefront_balance \
 	tests/unit/wavefront_choice \
 	tests/unit/wavefront_interval \
+	tests/unit/wavefront_ranks \
 	tests/unit/wavefront_simulation \
 	tests/unit/wavefront_tiles
 if USE_OPENCL
@@ -92,7 +101,11 @@ tests_unit_kernel_buses_LDADD = $(unit_ldadd) $(HWLOC_LIBS)
 tests_unit_kernel_offsets_LDADD = $(unit_ldadd) $(OPENCL_LIBS)
 tests_unit_kernel_random_SOURCES = tests/unit/kernel_random.c tests/unit/random_kernel.c
 tests_unit_kernel_ranges_LDADD = $(unit_ldadd) $(OPENCL_LIBS)
+tests_unit_channels_LDADD = libheddle-mpi-pure.la libheddle-pure.la $(CMOCKA_LIBS) -lm
+tests_unit_clusters_SOURCES = tests/unit/clusters.c tools/bench/clusters.c
+tests_unit_clusters_LDADD = libheddle-mpi-pure.la libheddle-pure.la $(CMOCKA_LIBS) -lm
 tests_unit_mpi_LDADD = libheddle-mpi-pure.la libheddle-pure.la $(CMOCKA_LIBS) -lm
+tests_unit_wavefront_ranks_LDADD = libheddle-mpi-pure.la libheddle-pure.la $(CMOCKA_LIBS) -lm
 tests_unit_strmatch_CPPFLAGS = $(AM_CPPFLAGS) $(PARASAIL_CFLAGS)
 tests_unit_sweep_LDADD = libapps.a $(unit_ldadd)
 tests_unit_wavefront_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
@@ -107,12 +120,14 @@ starpu_tests = \
 	tests/starpu/control \
 	tests/starpu/estimate \
 	tests/starpu/estimate_policies \
+	tests/starpu/flow \
 	tests/starpu/loop \
 	tests/starpu/loop_indexed \
 	tests/starpu/nbia \
 	tests/starpu/policies \
 	tests/starpu/stress \
-	tests/starpu/wavefront
+	tests/starpu/wavefront \
+	tests/starpu/wavefront_parts
 if USE_CUDA
 starpu_tests += tests/starpu/gpu_workers
 endif
@@ -142,13 +157,18 @@ tests_starpu_nbia_SOURCES = tests/starpu/nbia.c $(nbia_pipeline)
 # sim/: workers that SimGrid simulates. The second list wants a machine from its script.
 sim_tests = \
 	tests/sim/model \
+	tests/sim/noise \
 	tests/sim/policies \
 	tests/sim/priorities \
+	tests/sim/product \
 	tests/sim/wavefront \
 	tests/sim/wavefront_simulation \
-	tests/sim/wavefront_slowdown
+	tests/sim/wavefront_slowdown \
+	tests/sim/wavefront_sweeps
 sim_programs = \
+	tests/sim/flow \
 	tests/sim/graph \
+	tests/sim/jobs \
 	tests/sim/loop \
 	tests/sim/stuck \
 	tests/sim/taken_back \
@@ -157,10 +177,13 @@ sim_programs = \
 # mpi/: several ranks on this machine.
 mpi_programs =
 if HAVE_MPI
-mpi_programs += tests/mpi/loops doc/examples/ranks
+mpi_programs += tests/mpi/flows tests/mpi/loops tests/mpi/waves doc/examples/pieces \
+	doc/examples/ranks
 endif
 check_PROGRAMS += $(mpi_programs)
+tests_mpi_flows_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_LIBS)
 tests_mpi_loops_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_LIBS)
+tests_mpi_waves_LDADD = libheddle-mpi.la libheddle.la $(STARPU_LIBS) $(MPI_LIBS)
 
 starpu_programs =
 if HAVE_CMOCKA
@@ -197,6 +220,7 @@ tests_tools_opencl_program_LDADD = $(OPENCL_LIBS) -lpthread
 tool_scripts = \
 	tests/tools/bench.sh \
 	tests/tools/check.sh \
+	tests/tools/cplusplus.sh \
 	tests/tools/debian.sh \
 	tests/tools/estimate.sh \
 	tests/tools/headers.sh \
@@ -204,10 +228,12 @@ tool_scripts = \
 	tests/tools/info.sh \
 	tests/tools/install.sh \
 	tests/tools/other_build.sh \
+	tests/tools/packaging.sh \
 	tests/tools/plot.sh \
 	tests/tools/readme.sh \
 	tests/tools/scripts.sh \
 	tests/tools/skmd.sh \
+	tests/tools/plan_kernels.sh \
 	tests/tools/split.sh \
 	tests/tools/symbols.sh \
 	tests/tools/trace.sh
@@ -216,6 +242,7 @@ native_scripts = \
 	tests/starpu/slaves.sh \
 	tests/tools/apps.sh \
 	tests/tools/bench_program.sh \
+	tests/tools/eclat.sh \
 	tests/tools/estimate_example.sh \
 	tests/tools/example_codelets.sh \
 	tests/tools/examples.sh \
@@ -224,14 +251,16 @@ native_scripts = \
 	tests/tools/nbia.sh \
 	tests/tools/overhead.sh \
 	tests/tools/progress.sh \
+	tests/tools/python.sh \
 	tests/tools/reference.sh \
 	tests/tools/run.sh \
 	tests/tools/sample.sh \
 	tests/tools/wave_apps.sh
-mpi_scripts = tests/mpi/apps.sh tests/mpi/loops.sh
+mpi_scripts = tests/mpi/apps.sh tests/mpi/flows.sh tests/mpi/loops.sh tests/mpi/waves.sh
 helgrind_scripts = \
 	tests/starpu/control_helgrind.sh \
 	tests/starpu/estimate_helgrind.sh \
+	tests/starpu/flow_helgrind.sh \
 	tests/starpu/loop_helgrind.sh \
 	tests/starpu/wavefront_helgrind.sh
 opencl_scripts = \
@@ -263,7 +292,9 @@ opencl_scripts = \
 sim_scripts = \
 	tests/sim/bench.sh \
 	tests/sim/factor.sh \
+	tests/sim/flow.sh \
 	tests/sim/graph.sh \
+	tests/sim/jobs.sh \
 	tests/sim/nbia.sh \
 	tests/sim/overlap.sh \
 	tests/sim/program.sh \
@@ -314,7 +345,9 @@ EXTRA_DIST += \
 	$(tool_scripts) \
 	$(native_scripts) \
 	$(mpi_scripts) \
+	tests/mpi/arrays.h \
 	tests/mpi/common.sh \
+	tests/mpi/ranks.h \
 	$(helgrind_scripts) \
 	$(opencl_scripts) \
 	$(sim_scripts) \
@@ -326,12 +359,14 @@ EXTRA_DIST += \
 	tests/lsan.supp \
 	tests/run \
 	tests/sim/simulated.h \
+	tests/sim/jobs-table \
 	tests/sim/tiles-table \
 	tests/sim/wavefront.h \
 	tests/starpu/helgrind.supp \
 	tests/starpu/policies.h \
 	tests/starpu/switch.xml \
 	tests/tools/common.sh \
+	tests/tools/cplusplus.cpp \
 	tests/tools/examples-all \
 	tests/tools/fake-app \
 	tests/tools/skmd-table \
@@ -339,6 +374,7 @@ EXTRA_DIST += \
 	tests/unit/random_kernel.h \
 	tests/unit/bodies.h \
 	tests/unit/cells.h \
+	tests/unit/classes.h \
 	tests/unit/nearest.h \
 	tests/unit/sparse.h \
 	tests/unit/test.h
@@ -365,11 +401,11 @@ check-starpu: all
 # What tells whether another series of StarPU does what the one that all tests run on does. Tools
 # are the same there, and what is not called through StarPU.
 if USE_SIMGRID
-series_tests = $(sim_tests) tests/sim/bench.sh tests/sim/factor.sh tests/sim/graph.sh \
-	tests/sim/nbia.sh tests/sim/overlap.sh tests/sim/program.sh tests/sim/taken_back.sh \
+series_tests = $(sim_tests) tests/sim/bench.sh tests/sim/factor.sh tests/sim/flow.sh tests/sim/graph.sh \
+	tests/sim/jobs.sh tests/sim/nbia.sh tests/sim/overlap.sh tests/sim/program.sh tests/sim/taken_back.sh \
 	tests/sim/tiles.sh tests/sim/usage.sh tests/sim/wave_apps.sh
 else
-series_tests = $(starpu_tests) tests/mpi/loops.sh tests/starpu/slaves.sh tests/tools/info.sh tests/tools/run.sh
+series_tests = $(starpu_tests) tests/mpi/flows.sh tests/mpi/loops.sh tests/mpi/waves.sh tests/starpu/slaves.sh tests/tools/info.sh tests/tools/run.sh
 if USE_OPENCL
 series_tests += tests/starpu/control_opencl.sh tests/starpu/estimate_opencl.sh \
 	tests/starpu/kernel_transfers.sh \

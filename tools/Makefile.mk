@@ -11,7 +11,8 @@ CLEANFILES += bin/platforms
 noinst_LTLIBRARIES += libtools.la
 libtools_la_CPPFLAGS = $(PURE_CPPFLAGS) $(JANSSON_CFLAGS) \
 	-DHEDDLE_PKGLIBEXECDIR='"$(pkglibexecdir)"' -DHEDDLE_PKGDATADIR='"$(pkgdatadir)"' \
-	-DHEDDLE_PKGLIBDIR='"$(pkglibdir)"' -DHEDDLE_LIBDIR='"$(libdir)"'
+	-DHEDDLE_PKGLIBDIR='"$(pkglibdir)"' -DHEDDLE_LIBDIR='"$(libdir)"' \
+	-DHEDDLE_BINDIR='"$(bindir)"' -DHEDDLE_PREFIX='"$(prefix)"'
 libtools_la_SOURCES = \
 	tools/common/cross_validation.c \
 	tools/common/cross_validation.h \
@@ -38,6 +39,7 @@ bin_heddle_SOURCES = \
 	tools/plan.h \
 	tools/plan_blocks.c \
 	tools/plan_interval.c \
+	tools/plan_kernels.c \
 	tools/plan_split.c
 bin_heddle_CPPFLAGS = $(libtools_la_CPPFLAGS)
 bin_heddle_LDADD = libtools.la
@@ -47,7 +49,10 @@ bin_heddle_bench_SOURCES = \
 	tools/bench/bench.h \
 	tools/bench/bound.c \
 	tools/bench/bound.h \
+	tools/bench/clusters.c \
+	tools/bench/clusters.h \
 	tools/bench/contenders.c \
+	tools/bench/figures.c \
 	tools/bench/irregular.c \
 	tools/bench/measure.c \
 	tools/bench/memory.c \
@@ -57,7 +62,7 @@ bin_heddle_bench_SOURCES = \
 	tools/bench/report.c \
 	tools/heddle-bench.c
 bin_heddle_bench_CPPFLAGS = $(AM_CPPFLAGS) -DHEDDLE_STARPU_SERIES='"$(starpu_series)"'
-bin_heddle_bench_LDADD = libtools.la $(GLPK_LIBS)
+bin_heddle_bench_LDADD = libtools.la libheddle-mpi-pure.la $(GLPK_LIBS)
 
 # What it preloads into programs that know nothing of Heddle.
 pkglib_LTLIBRARIES += libheddle-record.la
@@ -120,13 +125,19 @@ bin_heddle_analyse_SOURCES = \
 bin_heddle_analyse_CPPFLAGS = $(PURE_CPPFLAGS) $(LLVM_CFLAGS) -DCLANG='"$(CLANG)"'
 bin_heddle_analyse_LDADD = libheddle-pure.la $(LLVM_LIBS)
 
-# Scripts that know where StarPU's tools are.
+# Scripts that know where StarPU's tools are, and other files. They are filled in anew when they
+# are installed: the folder may be another one.
+fill_script = $(SED) -e 's|[@]STARPU_BINDIR@|$(starpu_libdir)/../bin|' \
+	-e 's|[@]PKGLIBDIR@|$(pkglibdir)|; s|[@]PKGDATADIR@|$(pkgdatadir)|'
 bin/heddle-trace: tools/heddle-trace.in Makefile
-	$(AM_V_GEN)$(MKDIR_P) bin && $(SED) -e 's|@STARPU_BINDIR@|$(starpu_libdir)/../bin|' \
-		-e 's|@PKGLIBDIR@|$(pkglibdir)|; s|@PKGDATADIR@|$(pkgdatadir)|' $(srcdir)/tools/heddle-trace.in >$@.tmp && chmod +x $@.tmp && mv $@.tmp $@
+	$(AM_V_GEN)$(MKDIR_P) bin && $(fill_script) $(srcdir)/tools/heddle-trace.in >$@.tmp && chmod +x $@.tmp && mv $@.tmp $@
 bin/heddle-plot: tools/heddle-plot.in Makefile
-	$(AM_V_GEN)$(MKDIR_P) bin && $(SED) 's|@PKGDATADIR@|$(pkgdatadir)|' \
-		$(srcdir)/tools/heddle-plot.in >$@.tmp && chmod +x $@.tmp && mv $@.tmp $@
+	$(AM_V_GEN)$(MKDIR_P) bin && $(fill_script) $(srcdir)/tools/heddle-plot.in >$@.tmp && chmod +x $@.tmp && mv $@.tmp $@
+install-exec-hook:
+	for script in plot trace; do \
+		$(fill_script) $(srcdir)/tools/heddle-$$script.in \
+			>'$(DESTDIR)$(pkglibexecdir)'/heddle-$$script || exit 1; \
+	done
 pkglibexec_SCRIPTS += bin/heddle-plot bin/heddle-trace
 CLEANFILES += bin/heddle-plot bin/heddle-trace
 EXTRA_DIST += tools/heddle-plot.in tools/heddle-trace.in
@@ -134,6 +145,7 @@ EXTRA_DIST += tools/heddle-plot.in tools/heddle-trace.in
 plotdir = $(pkgdatadir)/plot
 dist_plot_DATA = \
 	tools/plot/blocks.gp \
+	tools/plot/errors.gp \
 	tools/plot/finish.gp \
 	tools/plot/gains.gp \
 	tools/plot/groups.gp \

@@ -60,6 +60,7 @@ static const char documentation[] =
 enum option_key {
 	OPTION_JSON = 256,
 	OPTION_IRREGULAR,
+	OPTION_CLUSTERS,
 	OPTION_QUICK,
 	OPTION_ROUNDS,
 	OPTION_BUDGET,
@@ -81,6 +82,8 @@ static const struct argp_option options[] = {
      "a program of StarPU with its arguments, in quotes; may be given several times", 0},
     {"irregular", OPTION_IRREGULAR, NULL, 0,
      "compare strategies on simulated loops whose iterations cost differently", 0},
+    {"clusters", OPTION_CLUSTERS, NULL, 0,
+     "compare policies on simulated clusters whose nodes share an image's tiles; CSV", 0},
     {"contenders", OPTION_CONTENDERS, "LIST", 0, "contenders to run (default: all)", 0},
     {"sched", OPTION_CONTENDERS, "LIST", OPTION_ALIAS, NULL, 0},
     {"platform", OPTION_PLATFORM, "LIST", 0, "simulated machines, descriptions or names", 0},
@@ -181,6 +184,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case OPTION_IRREGULAR:
 		settings->irregular = true;
+		break;
+	case OPTION_CLUSTERS:
+		settings->clusters = true;
 		break;
 	case OPTION_QUICK:
 		settings->quick = true;
@@ -400,6 +406,8 @@ int main(int argc, char **argv)
 		return bench_rows_print(settings.rows) ? 2 : 0;
 	if (settings.irregular)
 		return bench_irregular(&settings) ? 2 : 0;
+	if (settings.clusters)
+		return bench_clusters(&settings) ? 2 : 0;
 	if (bench_contenders_check(settings.contenders) || heddle_output_check(settings.json))
 		return 2;
 	/* First repetitions are cold: they do not use earlier measurements. */

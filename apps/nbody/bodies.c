@@ -135,3 +135,33 @@ void bodies_sort(const struct nbody_problem *problem, uint32_t *places, float *b
 		array_sort(problem->n, places, (char *)more + a * problem->n * BODIES_BYTES,
 		           scratch);
 }
+
+/* Of a body in a cell. */
+static size_t cell_near(const struct nbody_problem *problem, const uint32_t *starts, uint32_t x,
+                        uint32_t y, uint32_t z)
+{
+	size_t sum = 0;
+
+	for (uint32_t k = z ? z - 1 : 0; k <= z + 1 && k < problem->cells[2]; k++)
+		for (uint32_t j = y ? y - 1 : 0; j <= y + 1 && j < problem->cells[1]; j++) {
+			uint32_t begin, end;
+
+			nbody_run(problem, starts, x, j, k, &begin, &end);
+			sum += end - begin;
+		}
+	return sum;
+}
+
+double bodies_near(const struct nbody_problem *problem, const uint32_t *starts)
+{
+	const uint32_t *start = starts;
+	double sum = 0;
+
+	for (uint32_t z = 0; z < problem->cells[2]; z++)
+		for (uint32_t y = 0; y < problem->cells[1]; y++)
+			for (uint32_t x = 0; x < problem->cells[0]; x++, start++)
+				if (start[1] > start[0])
+					sum += (double)(start[1] - start[0]) *
+					       cell_near(problem, starts, x, y, z);
+	return problem->n ? sum / problem->n : 0;
+}

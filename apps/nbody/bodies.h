@@ -51,4 +51,8 @@ size_t bodies_cells(size_t n);
 void bodies_sort(const struct nbody_problem *problem, uint32_t *places, float *bodies, void *more,
                  unsigned nmore, void *scratch, uint32_t *starts);
 
+/** How many bodies a body is compared with, on the average: what its time depends on.
+ * @param starts as of nbody_cpu() */
+double bodies_near(const struct nbody_problem *problem, const uint32_t *starts);
+
 #endif

@@ -150,6 +150,9 @@ check "the same again" $? 0
 check "first repetitions are as single runs" \
 	"$(awk '/^(mean|least)/ && $2 == $3' "$work/table" | wc -l)" 2
 check "second repetitions are not" "$(awk '/^mean/ && $3 == $4' "$work/table" | wc -l)" 0
+"$bench" --clusters --quick --size 400 >"$work/table"
+check "exit status of --clusters" $? 0
+check "rows of --clusters" "$(grep -c '^[0-9]*,[a-z]*,[0-9]*,400,.*,odds,0,' "$work/table")" 27
 "$bench" --irregular --quick --contenders nobody >"$work/table" 2>&1
 check "exit status of --irregular with a strategy that is none" $? 2
 # Nobody waits for a comparison that cannot be written.

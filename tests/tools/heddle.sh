@@ -25,7 +25,7 @@ expect 0 '^Usage: heddle app' "$heddle" app --help
 expect 0 'strategy' "$heddle" plan blocks --help
 
 # -h helps everywhere, as --help does.
-for words in bench estimate 'estimate show' plan 'plan blocks' 'plan interval' 'plan split' plot run \
+for words in bench estimate 'estimate show' plan 'plan blocks' 'plan interval' 'plan kernels' 'plan split' plot run \
 	simulate trace app info overhead sample 'app vecinc' 'app heat2d' 'app kernels'; do
 	# From here on they start with StarPU, which wants a machine to simulate.
 	[ "$words" != info ] || ! grep -q 'define HEDDLE_USE_SIMGRID' "$top_builddir/config.h" || break

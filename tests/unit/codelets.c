@@ -14,6 +14,7 @@
 
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
+#include "codelets/eclat/eclat.h"
 #include "codelets/heart/heart.h"
 #include "codelets/histogram/histogram.h"
 #include "codelets/knn/knn.h"
@@ -23,6 +24,7 @@
 #include "codelets/vecinc/vecinc.h"
 #include "tests/unit/bodies.h"
 #include "tests/unit/cells.h"
+#include "tests/unit/classes.h"
 #include "tests/unit/nearest.h"
 #include "tests/unit/sparse.h"
 #include "tests/unit/test.h"
@@ -554,7 +556,53 @@ static void test_nbody_reference(void **state)
 	assert_true(isinf(nbody_error(&problem, 0, bodies, wrong)));
 }
 
+/* Two bodies in the first cell of a row and one in the last: none is near the others' cell. */
+static void test_nbody_near(void **state)
+{
+	const struct nbody_problem row = {.n = 3, .cells_per_length = 1, .cells = {3, 1, 1}};
+	const struct nbody_problem none = {.cells_per_length = 1, .cells = {1, 1, 1}};
+	static const uint32_t starts[] = {0, 2, 2, 3}, empty[] = {0, 0};
+
+	assert_true(fabs(bodies_near(&row, starts) - 5 / 3.) < 1e-9);
+	assert_true(bodies_near(&none, empty) == 0);
+}
+
 /* Several blocks, as a loop makes them, are the whole. */
+static void test_eclat(void **state)
+{
+	for (int isa = 0; isa < CODELET_NISAS; isa++)
+		for (int round = 0; round < 60 && codelet_isa_supported(isa); round++) {
+			struct classes classes = classes_make(round);
+
+			eclat_cpu_isa(isa, &classes.of, classes.bits, classes.items,
+			              classes.counts);
+			assert_int_equal(classes_errors(&classes), 0);
+			classes.counts[classes.ncounts - 1]++;
+			assert_int_equal(classes_errors(&classes), 1);
+			classes_free(&classes);
+		}
+}
+
+/* By hand: transactions 0 to 3 have the items 0, 01, 012 and 12. */
+static void test_eclat_pairs(void **state)
+{
+	static const uint64_t bits[] = {7, 14, 12};
+	static const int32_t items[] = {0, 1, 2};
+	const struct eclat_class pairs = {.words = 1, .members = 3, .rows = 2};
+	const struct eclat_class with = {.words = 1, .prefix = 1, .members = 2, .rows = 1};
+	static const uint32_t wanted[] = {0, 2, 1, 0, 0, 2};
+	uint32_t counts[6];
+
+	assert_int_equal(eclat_pairs(&pairs), 3);
+	eclat_cpu(&pairs, bits, items, counts);
+	assert_memory_equal(counts, wanted, sizeof(wanted));
+	assert_int_equal(eclat_errors(&pairs, bits, items, wanted), 0);
+	assert_int_equal(eclat_pairs(&with), 1);
+	eclat_cpu(&with, bits, items, counts);
+	assert_int_equal(counts[0], 0);
+	assert_int_equal(counts[1], 1);
+}
+
 static void test_heart(void **state)
 {
 	double worst = 0;
@@ -615,6 +663,8 @@ int main(void)
 	    cmocka_unit_test(test_boxfilter_reference),
 	    cmocka_unit_test(test_spmv),
 	    cmocka_unit_test(test_spmv_error_sees_wrong_sums),
+	    cmocka_unit_test(test_eclat),
+	    cmocka_unit_test(test_eclat_pairs),
 	    cmocka_unit_test(test_heart),
 	    cmocka_unit_test(test_heart_reference),
 	    cmocka_unit_test(test_knn),
@@ -622,6 +672,7 @@ int main(void)
 	    cmocka_unit_test(test_mandelbrot),
 	    cmocka_unit_test(test_nbody),
 	    cmocka_unit_test(test_nbody_reference),
+	    cmocka_unit_test(test_nbody_near),
 	    cmocka_unit_test(test_mandelbrot_reference),
 	    cmocka_unit_test(test_blackscholes_streamed),
 	};

@@ -15,6 +15,7 @@
 
 #include "codelets/blackscholes/blackscholes.h"
 #include "codelets/boxfilter/boxfilter.h"
+#include "codelets/eclat/eclat.h"
 #include "codelets/heart/heart.h"
 #include "codelets/histogram/histogram.h"
 #include "codelets/knn/knn.h"
@@ -24,6 +25,7 @@
 #include "codelets/vecinc/vecinc.h"
 #include "tests/unit/bodies.h"
 #include "tests/unit/cells.h"
+#include "tests/unit/classes.h"
 #include "tests/unit/nearest.h"
 #include "tests/unit/sparse.h"
 #include "tests/unit/test.h"
@@ -426,6 +428,28 @@ static void excite_and_compare(struct cells *cells, size_t first, size_t n)
 	from_device(host.w_out, out, w_out, 4);
 }
 
+static void test_eclat(void **state)
+{
+	for (int round = 0; round < 60; round++) {
+		struct classes classes = classes_make(round);
+		char *b = to_device(classes.bits, classes.nbits * 8, 8);
+		char *i = to_device(classes.items, classes.nitems * 4, 4);
+		char *c = to_device(classes.counts, classes.ncounts * 4, 4);
+
+		assert_int_equal(
+		    eclat_cuda(stream, &classes.of, (uint64_t *)b, (int32_t *)i, (uint32_t *)c), 0);
+		assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+		from_device(classes.bits, classes.nbits * 8, b, 8);
+		from_device(classes.items, classes.nitems * 4, i, 4);
+		from_device(classes.counts, classes.ncounts * 4, c, 4);
+		for (unsigned r = 0; r < classes.of.rows; r++)
+			for (unsigned m = 0; m <= r; m++)
+				assert_int_equal(classes.counts[r * classes.of.members + m], 0);
+		assert_int_equal(classes_errors(&classes), 0);
+		classes_free(&classes);
+	}
+}
+
 static void test_heart(void **state)
 {
 	for (int round = 0; round < 60; round++) {
@@ -448,6 +472,7 @@ int main(void)
 	    cmocka_unit_test(test_histogram),
 	    cmocka_unit_test(test_boxfilter),
 	    cmocka_unit_test(test_boxfilter_large_windows),
+	    cmocka_unit_test(test_eclat),
 	    cmocka_unit_test(test_heart),
 	    cmocka_unit_test(test_knn),
 	    cmocka_unit_test(test_mandelbrot),

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/place.h"
 #include "tools/common/place.h"
 
 /* Folder of the running program; to be freed; NULL when it is unknown. */
@@ -42,6 +43,27 @@ static char *existing(const char *format, const char *folder, const char *name, 
 	return access(path, mode) ? NULL : strdup(path);
 }
 
+/* A folder of the installation, told by where the running program is installed. To be freed; NULL
+ * when the program is not in an installation. */
+static char *moved(const char *folder)
+{
+	char *here = program_folder(), *path = NULL;
+
+	if (here && !(path = heddle_place_moved(here, HEDDLE_PREFIX, HEDDLE_BINDIR, folder)))
+		path = heddle_place_moved(here, HEDDLE_PREFIX, HEDDLE_PKGLIBEXECDIR, folder);
+	free(here);
+	return path;
+}
+
+/* The path of an installed file: beside what runs, else where configure said. */
+static char *installed(const char *format, const char *folder, const char *name, int mode)
+{
+	char *here = moved(folder), *path = existing(format, here, name, mode);
+
+	free(here);
+	return path ? path : existing(format, folder, name, mode);
+}
+
 /* The path of a file beside the running program, else where it is installed. */
 static char *find(const char *format, const char *installed_format, const char *installed_folder,
                   const char *name, int mode)
@@ -49,7 +71,7 @@ static char *find(const char *format, const char *installed_format, const char *
 	char *folder = program_folder(), *path = existing(format, folder, name, mode);
 
 	free(folder);
-	return path ? path : existing(installed_format, installed_folder, name, mode);
+	return path ? path : installed(installed_format, installed_folder, name, mode);
 }
 
 char *place_app(const char *name)
@@ -149,8 +171,12 @@ void place_apps_print(FILE *out)
 
 	snprintf(apps, sizeof(apps), "%s/../apps", folder ? folder : ".");
 	free(folder);
-	if (!apps_print(apps, out))
+	if (apps_print(apps, out))
+		return;
+	folder = moved(HEDDLE_PKGLIBEXECDIR "/apps");
+	if (!folder || !apps_print(folder, out))
 		apps_print(HEDDLE_PKGLIBEXECDIR "/apps", out);
+	free(folder);
 }
 
 char *place_library_path(void)
@@ -176,9 +202,9 @@ char *place_library(const char *name)
 	char *path = existing("%s/../.libs/%s", folder, name, R_OK);
 
 	if (!path)
-		path = existing("%s/%s", HEDDLE_PKGLIBDIR, name, R_OK);
+		path = installed("%s/%s", HEDDLE_PKGLIBDIR, name, R_OK);
 	if (!path)
-		path = existing("%s/%s", HEDDLE_LIBDIR, name, R_OK);
+		path = installed("%s/%s", HEDDLE_LIBDIR, name, R_OK);
 	if (!path)
 		fprintf(stderr, "heddle: cannot find %s around %s, in %s or in %s\n", name,
 		        folder ? folder : "?", HEDDLE_PKGLIBDIR, HEDDLE_LIBDIR);
