@@ -35,8 +35,9 @@ for words in bench estimate 'estimate show' plan 'plan blocks' 'plan interval' '
 	expect 0 '^Usage: ' "$heddle" $words --help
 done
 
-# What there is to run.
+# What there is to run, each with what it is.
 expect 0 '^  histogram  .*a loop with a reduction' "$heddle" app --help
+! grep -E '^  [a-z0-9]+ *$' "$work/out" || fail "apps that app --help does not tell of"
 expect 0 '^Contenders: cpu-only' "$heddle" bench --help
 expect 0 '^  cholesky  *a factorisation' "$heddle" bench --help
 
