@@ -209,7 +209,7 @@ static const double believed[] = {10, 10, 10, 10, 10, 10, 3, 1, 0.5, 0.3, 0.2, 0
 #define FORGET 0.7
 /* Paces and starts are found in turn. */
 #define LINES 3
-/* Blocks that differ by more than about this part of their time say little of starts. */
+/* Blocks that differ by more than about this part of their time say little of starts and paces. */
 #define UNLIKE 0.3
 /* What was found of a pace counts so much, in blocks, where starts are looked for. */
 #define PACE_SURE 0.01
@@ -555,6 +555,19 @@ static bool counts(const struct costs_block *block)
 	return block->worker != NONE && block->n && block->us > 0;
 }
 
+/* How much a block counts for its worker's pace: little where its time lies far from what the pace
+ * so far tells. Beside an edge its work is known only as well as parts of the loop are short, and
+ * there a dear block may take more time than all others together. */
+static double pace_weight(const struct fit *fit, unsigned worker, double us, double work)
+{
+	double pace = fit->workers[worker].pace, width = fmax(UNLIKE, NOISES * fit->noise), unlike;
+
+	if (pace <= 0)
+		return 1;
+	unlike = log(us / (pace * work)) / width;
+	return fmin(1, fit->us / us) / (1 + unlike * unlike);
+}
+
 /* The paces that fit the new costs. Of a worker whose largest block tells nothing it is known that
  * it is not slower than that. */
 static void paces_end(struct fit *fit, const struct costs *costs, const struct costs_run *run)
@@ -577,8 +590,10 @@ static void paces_end(struct fit *fit, const struct costs *costs, const struct c
 			fit->bound[w] = counted ? HUGE_VAL : block->us / work;
 		}
 		if (counted) {
-			fit->sum[w] += us;
-			fit->weight[w] += work;
+			double weight = pace_weight(fit, w, us, work);
+
+			fit->sum[w] += weight * us;
+			fit->weight[w] += weight * work;
 		}
 	}
 	for (unsigned w = 0; w < fit->nworkers; w++) {
@@ -717,6 +732,8 @@ static int lines_find(struct fit *fit, const struct costs *costs, const struct c
 {
 	int error = 0;
 
+	for (unsigned w = 0; w < fit->nworkers; w++)
+		fit->workers[w].pace = 0;
 	for (int i = 0; i < LINES && !error; i++) {
 		paces_end(fit, costs, run);
 		error = starts_end(fit, costs, run, i + 1 == LINES);
