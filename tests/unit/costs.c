@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "partition/blocks/costs.h"
 #include "partition/blocks/memory.h"
@@ -25,15 +24,6 @@
 static double draw(void)
 {
 	return random() / (RAND_MAX + 1.0);
-}
-
-static void seed_set(void)
-{
-	const char *seed = getenv("HEDDLE_TEST_SEED");
-	unsigned start = seed ? (unsigned)atoi(seed) : (unsigned)time(NULL);
-
-	print_message("HEDDLE_TEST_SEED=%u\n", start);
-	srandom(start);
 }
 
 static void costs_draw(struct costs *costs, size_t n)
@@ -53,7 +43,7 @@ static void test_map(void **state)
 	static const size_t sizes[] = {1, 2, 7, 1000, 1024, 123457, (size_t)1 << 40, (size_t)-1};
 	struct costs costs;
 
-	seed_set();
+	srandom(test_seed());
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
 		for (int round = 0; round < 200; round++) {
 			size_t n = sizes[i], start = draw() * n, size = draw() * (n - start);
@@ -180,7 +170,7 @@ static void learned_check(unsigned draw)
  * nothing but times of blocks is known, and starts about. */
 static void test_learned(void **state)
 {
-	seed_set();
+	srandom(test_seed());
 	for (unsigned draw = 0; draw < 100; draw++)
 		learned_check(draw);
 }
@@ -220,7 +210,7 @@ static void test_front(void **state)
 {
 	struct costs_worker truth[6], found[6];
 
-	seed_set();
+	srandom(test_seed());
 	workers_make(truth, found);
 	for (int dear = 1; dear >= 0; dear--)
 		for (int wrong = 0; wrong < 2; wrong++) {
