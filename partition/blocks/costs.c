@@ -209,8 +209,10 @@ static const double believed[] = {10, 10, 10, 10, 10, 10, 3, 1, 0.5, 0.3, 0.2, 0
 #define FORGET 0.7
 /* Paces and starts are found in turn. */
 #define LINES 3
-/* Blocks that differ by more than about this part of their time say little of starts and paces. */
+/* Blocks that differ by more than about this part of their time say little of starts. */
 #define UNLIKE 0.3
+/* Those that differ by more than this, and more than by noise, say little of paces. */
+#define LIKE 0.1
 /* What was found of a pace counts so much, in blocks, where starts are looked for. */
 #define PACE_SURE 0.01
 /* A block hides the start of the next one if it takes so many times as long. */
@@ -560,12 +562,26 @@ static bool counts(const struct costs_block *block)
  * there a dear block may take more time than all others together. */
 static double pace_weight(const struct fit *fit, unsigned worker, double us, double work)
 {
-	double pace = fit->workers[worker].pace, width = fmax(UNLIKE, NOISES * fit->noise), unlike;
+	double told = fit->workers[worker].pace * work, width = fmax(LIKE, NOISES * fit->noise);
+	double unlike = log(us / told) / width;
 
-	if (pace <= 0)
-		return 1;
-	unlike = log(us / (pace * work)) / width;
-	return fmin(1, fit->us / us) / (1 + unlike * unlike);
+	return told > 0 ? 1 / (1 + unlike * unlike) : 1;
+}
+
+/* What blocks side by side told of the paces, in units of the new costs. */
+static void paces_guess(struct fit *fit, const struct costs *costs)
+{
+	double level;
+
+	for (unsigned i = 0; i < fit->count; i++) {
+		const struct sample *s = &fit->samples[i];
+
+		fit->room[i] =
+		    log(s->us / costs_work(costs, s->start, s->n)) - fit->pace[s->worker];
+	}
+	level = nth_smallest(fit->room, fit->count, fit->count / 2);
+	for (unsigned w = 0; w < fit->nworkers; w++)
+		fit->workers[w].pace = isnan(fit->pace[w]) ? 0 : exp(fit->pace[w] + level);
 }
 
 /* The paces that fit the new costs. Of a worker whose largest block tells nothing it is known that
@@ -732,8 +748,7 @@ static int lines_find(struct fit *fit, const struct costs *costs, const struct c
 {
 	int error = 0;
 
-	for (unsigned w = 0; w < fit->nworkers; w++)
-		fit->workers[w].pace = 0;
+	paces_guess(fit, costs);
 	for (int i = 0; i < LINES && !error; i++) {
 		paces_end(fit, costs, run);
 		error = starts_end(fit, costs, run, i + 1 == LINES);
