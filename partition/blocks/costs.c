@@ -228,6 +228,9 @@ struct sample {
 	double cost;  /* logarithm of its time for a unit of the work assumed so far */
 	double us;    /* that its iterations took */
 	double ratio; /* of its cost to the one assumed so far */
+	/* Against the sample before. */
+	double between; /* difference of their costs */
+	double pair;    /* how much that tells of their workers; 0: there is one worker */
 };
 
 struct fit {
@@ -255,6 +258,18 @@ static double start_of(const struct costs_worker *worker, const struct costs_blo
 	return block->follows ? worker->follow.us : worker->start.us;
 }
 
+static void pairs_weigh(struct fit *fit)
+{
+	for (unsigned i = 1; i < fit->count; i++) {
+		const struct sample *a = &fit->samples[i - 1];
+		struct sample *b = &fit->samples[i];
+
+		b->between = a->cost - b->cost;
+		if (a->worker != b->worker)
+			b->pair = a->part * b->part * fmin(1, fmin(a->us, b->us) / fit->us);
+	}
+}
+
 /* Without costs each iteration is taken for a unit of work, and short blocks count, too. */
 static unsigned samples_take(struct fit *fit, const struct costs *costs,
                              const struct costs_run *run, unsigned first)
@@ -275,14 +290,22 @@ static unsigned samples_take(struct fit *fit, const struct costs *costs,
 		    !tells(&fit->workers[block->worker], block))
 			continue;
 		us = fmax(us, SHORTEST_PART * block->us);
-		*s = (struct sample){
-		    block->start, block->n, block->worker, us / block->us, log(us / work), us, 1};
+		*s = (struct sample){block->start,
+		                     block->n,
+		                     block->worker,
+		                     us / block->us,
+		                     log(us / work),
+		                     us,
+		                     1,
+		                     0,
+		                     0};
 		count++;
 	}
 	fit->count = count;
 	fit->us = 0;
 	for (unsigned i = 0; i < count; i++)
 		fit->us += fit->samples[i].us / count;
+	pairs_weigh(fit);
 	return count;
 }
 
@@ -350,15 +373,14 @@ static void paces_improve(struct fit *fit, double width)
 		fit->sum[w] = fit->weight[w] = 0;
 	for (unsigned i = 1; i < fit->count; i++) {
 		const struct sample *a = &fit->samples[i - 1], *b = &fit->samples[i];
-		double between = a->cost - b->cost, off, weight;
+		double off, weight;
 
-		if (a->worker == b->worker)
+		if (b->pair <= 0)
 			continue;
-		off = (between - fit->pace[a->worker] + fit->pace[b->worker]) / width;
-		weight =
-		    a->part * b->part * fmin(1, fmin(a->us, b->us) / fit->us) / (1 + off * off);
-		fit->sum[a->worker] += weight * (fit->pace[b->worker] + between);
-		fit->sum[b->worker] += weight * (fit->pace[a->worker] - between);
+		off = (b->between - fit->pace[a->worker] + fit->pace[b->worker]) / width;
+		weight = b->pair / (1 + off * off);
+		fit->sum[a->worker] += weight * (fit->pace[b->worker] + b->between);
+		fit->sum[b->worker] += weight * (fit->pace[a->worker] - b->between);
 		fit->weight[a->worker] += weight;
 		fit->weight[b->worker] += weight;
 	}
