@@ -211,6 +211,8 @@ static const double believed[] = {10, 10, 10, 10, 10, 10, 3, 1, 0.5, 0.3, 0.2, 0
 #define LINES 3
 /* Blocks that differ by more than about this part of their time say little of starts. */
 #define UNLIKE 0.3
+/* Those that differ by more than this, and more than by noise, say little of paces. */
+#define LIKE 0.1
 /* What was found of a pace counts so much, in blocks, where starts are looked for. */
 #define PACE_SURE 0.01
 /* A block hides the start of the next one if it takes so many times as long. */
@@ -226,6 +228,9 @@ struct sample {
 	double cost;  /* logarithm of its time for a unit of the work assumed so far */
 	double us;    /* that its iterations took */
 	double ratio; /* of its cost to the one assumed so far */
+	/* Against the sample before. */
+	double between; /* difference of their costs */
+	double pair;    /* how much that tells of their workers; 0: there is one worker */
 };
 
 struct fit {
@@ -253,6 +258,18 @@ static double start_of(const struct costs_worker *worker, const struct costs_blo
 	return block->follows ? worker->follow.us : worker->start.us;
 }
 
+static void pairs_weigh(struct fit *fit)
+{
+	for (unsigned i = 1; i < fit->count; i++) {
+		const struct sample *a = &fit->samples[i - 1];
+		struct sample *b = &fit->samples[i];
+
+		b->between = a->cost - b->cost;
+		if (a->worker != b->worker)
+			b->pair = a->part * b->part * fmin(1, fmin(a->us, b->us) / fit->us);
+	}
+}
+
 /* Without costs each iteration is taken for a unit of work, and short blocks count, too. */
 static unsigned samples_take(struct fit *fit, const struct costs *costs,
                              const struct costs_run *run, unsigned first)
@@ -273,14 +290,22 @@ static unsigned samples_take(struct fit *fit, const struct costs *costs,
 		    !tells(&fit->workers[block->worker], block))
 			continue;
 		us = fmax(us, SHORTEST_PART * block->us);
-		*s = (struct sample){
-		    block->start, block->n, block->worker, us / block->us, log(us / work), us, 1};
+		*s = (struct sample){block->start,
+		                     block->n,
+		                     block->worker,
+		                     us / block->us,
+		                     log(us / work),
+		                     us,
+		                     1,
+		                     0,
+		                     0};
 		count++;
 	}
 	fit->count = count;
 	fit->us = 0;
 	for (unsigned i = 0; i < count; i++)
 		fit->us += fit->samples[i].us / count;
+	pairs_weigh(fit);
 	return count;
 }
 
@@ -348,15 +373,14 @@ static void paces_improve(struct fit *fit, double width)
 		fit->sum[w] = fit->weight[w] = 0;
 	for (unsigned i = 1; i < fit->count; i++) {
 		const struct sample *a = &fit->samples[i - 1], *b = &fit->samples[i];
-		double between = a->cost - b->cost, off, weight;
+		double off, weight;
 
-		if (a->worker == b->worker)
+		if (b->pair <= 0)
 			continue;
-		off = (between - fit->pace[a->worker] + fit->pace[b->worker]) / width;
-		weight =
-		    a->part * b->part * fmin(1, fmin(a->us, b->us) / fit->us) / (1 + off * off);
-		fit->sum[a->worker] += weight * (fit->pace[b->worker] + between);
-		fit->sum[b->worker] += weight * (fit->pace[a->worker] - between);
+		off = (b->between - fit->pace[a->worker] + fit->pace[b->worker]) / width;
+		weight = b->pair / (1 + off * off);
+		fit->sum[a->worker] += weight * (fit->pace[b->worker] + b->between);
+		fit->sum[b->worker] += weight * (fit->pace[a->worker] - b->between);
 		fit->weight[a->worker] += weight;
 		fit->weight[b->worker] += weight;
 	}
@@ -555,6 +579,33 @@ static bool counts(const struct costs_block *block)
 	return block->worker != NONE && block->n && block->us > 0;
 }
 
+/* How much a block counts for its worker's pace: little where its time lies far from what the pace
+ * so far tells. Beside an edge its work is known only as well as parts of the loop are short, and
+ * there a dear block may take more time than all others together. */
+static double pace_weight(const struct fit *fit, unsigned worker, double us, double work)
+{
+	double told = fit->workers[worker].pace * work, width = fmax(LIKE, NOISES * fit->noise);
+	double unlike = log(us / told) / width;
+
+	return told > 0 ? 1 / (1 + unlike * unlike) : 1;
+}
+
+/* What blocks side by side told of the paces, in units of the new costs. */
+static void paces_guess(struct fit *fit, const struct costs *costs)
+{
+	double level;
+
+	for (unsigned i = 0; i < fit->count; i++) {
+		const struct sample *s = &fit->samples[i];
+
+		fit->room[i] =
+		    log(s->us / costs_work(costs, s->start, s->n)) - fit->pace[s->worker];
+	}
+	level = nth_smallest(fit->room, fit->count, fit->count / 2);
+	for (unsigned w = 0; w < fit->nworkers; w++)
+		fit->workers[w].pace = isnan(fit->pace[w]) ? 0 : exp(fit->pace[w] + level);
+}
+
 /* The paces that fit the new costs. Of a worker whose largest block tells nothing it is known that
  * it is not slower than that. */
 static void paces_end(struct fit *fit, const struct costs *costs, const struct costs_run *run)
@@ -577,8 +628,10 @@ static void paces_end(struct fit *fit, const struct costs *costs, const struct c
 			fit->bound[w] = counted ? HUGE_VAL : block->us / work;
 		}
 		if (counted) {
-			fit->sum[w] += us;
-			fit->weight[w] += work;
+			double weight = pace_weight(fit, w, us, work);
+
+			fit->sum[w] += weight * us;
+			fit->weight[w] += weight * work;
 		}
 	}
 	for (unsigned w = 0; w < fit->nworkers; w++) {
@@ -717,6 +770,7 @@ static int lines_find(struct fit *fit, const struct costs *costs, const struct c
 {
 	int error = 0;
 
+	paces_guess(fit, costs);
 	for (int i = 0; i < LINES && !error; i++) {
 		paces_end(fit, costs, run);
 		error = starts_end(fit, costs, run, i + 1 == LINES);

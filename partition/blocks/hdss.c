@@ -101,6 +101,9 @@ static const double published[HDSS_NPARAMETERS] = {
  * learning are off by some per cent, and the bound is to hold. */
 #define FORESEEN_PART 0.9
 
+/* A block that took so many starts tells a pace. */
+#define SURE_STARTS 2
+
 /* Iterations of a worker's first block. Small enough that the slowest of very
  * unequal workers is soon done, large enough that there are few of them. */
 static double initial_size(const struct heddle_strategy *b)
@@ -366,12 +369,24 @@ static double adaptive_size(const struct heddle_strategy *b, unsigned worker)
 	return b->parameters[HDSS_JUMP] && left < size ? left : size;
 }
 
+/* Whether a worker asks before its block before is done, and its pace is known from blocks that
+ * were more than a start. Then it will ask again in time, and need not have all of its rest now. */
+static bool asks_ahead(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+
+	return h->known && b->workers[worker].blocks_under_way &&
+	       h->worker[worker].largest.us >=
+	           SURE_STARTS * blocks_hdss_known_start(b, worker, false);
+}
+
 static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
 {
 	struct hdss *h = b->state;
 	struct hdss_worker *w = &h->worker[worker];
 	double size;
 
+	w->pipelined |= asks_ahead(b, worker);
 	blocks_hdss_estimate_all(b, worker);
 	if (blocks_hdss_comes_late(b, worker))
 		return 0;

@@ -69,6 +69,8 @@ double blocks_hdss_known_start(const struct heddle_strategy *b, unsigned worker,
 	const struct hdss *h = b->state;
 	enum heddle_kind kind = b->workers[worker].given.kind;
 
+	/* Without a block that followed another one nothing is known of what is hidden. */
+	follows &= h->starts[kind].follow.sure > 0;
 	return follows ? h->starts[kind].follow.us : h->starts[kind].start.us;
 }
 

@@ -52,13 +52,12 @@ static void test_edges(void **state)
 static void test_random(void **state)
 {
 	enum { BYTES = 40, STEPS = 20000 };
-	unsigned seed = time(NULL), npinned = 0;
+	unsigned seed = test_seed(), npinned = 0;
 	struct pins pins = {0};
 	struct pin held[STEPS];
 	unsigned memory[BYTES] = {0}; /* in which each lies; 0: not pinned */
 	size_t nheld = 0;
 
-	print_message("seed %u\n", seed);
 	for (int step = 0; step < STEPS; step++) {
 		size_t base = rand_r(&seed) % BYTES, bytes = 1 + rand_r(&seed) % (BYTES - base);
 		struct pin whole = {0};

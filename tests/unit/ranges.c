@@ -54,11 +54,10 @@ static void test_returned_first(void **state)
 
 static void test_each_once(void **state)
 {
-	unsigned seed = time(NULL);
+	unsigned seed = test_seed();
 	enum { N = 5000 };
 	unsigned char count[N];
 
-	print_message("seed %u\n", seed);
 	for (int round = 0; round < 200; round++) {
 		struct loop_ranges ranges;
 		struct loop_range range;

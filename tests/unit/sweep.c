@@ -48,9 +48,8 @@ static double least_median(const struct machine *machine)
 static void test_alike(void **state)
 {
 	double regret = 0, naive = 0;
-	unsigned seed = time(NULL);
+	unsigned seed = test_seed();
 
-	print_message("seed %u\n", seed);
 	for (int round = 0; round < ROUNDS; round++) {
 		struct machine machine;
 
@@ -67,9 +66,8 @@ static void test_alike(void **state)
 static void test_better(void **state)
 {
 	double regret = 0, worst = 0, ratio = 0;
-	unsigned seed = time(NULL);
+	unsigned seed = test_seed();
 
-	print_message("seed %u\n", seed);
 	for (int round = 0; round < ROUNDS; round++) {
 		struct machine machine;
 
@@ -88,9 +86,8 @@ static void test_better(void **state)
 static void test_against_others(void **state)
 {
 	static const double factors[] = {0.5, 1, 2};
-	unsigned seed = time(NULL);
+	unsigned seed = test_seed();
 
-	print_message("seed %u\n", seed);
 	for (int f = 0; f < 3; f++) {
 		double regret = 0;
 

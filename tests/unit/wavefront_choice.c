@@ -33,9 +33,8 @@ enum { NSHAPES = sizeof(shapes) / sizeof(*shapes) };
  * to within a factor. */
 static void test_fit_finds_costs(void **state)
 {
-	unsigned seed = time(NULL);
+	unsigned seed = test_seed();
 
-	print_message("seed %u\n", seed);
 	for (int round = 0; round < 2000; round++) {
 		struct wave_tile_sample samples[NSHAPES];
 		struct wave_tile_cost cost = {.iteration = random_between(&seed, 2e-3, 2e-2)}, fit;
@@ -147,9 +146,8 @@ static double calibrate(const struct device *device, size_t side, double noise, 
  * within a quarter, with as much noise as there was. */
 static void test_samples_extrapolate(void **state)
 {
-	unsigned seed = time(NULL);
+	unsigned seed = test_seed();
 
-	print_message("seed %u\n", seed);
 	for (unsigned d = 0; d < sizeof(devices) / sizeof(*devices); d++) {
 		double least = INFINITY, most = 0, spent = 0;
 		unsigned off = 0;
@@ -206,9 +204,8 @@ static void test_samples_of_iterations(void **state)
 static void test_samples_of_a_core(void **state)
 {
 	const struct wave_tile_cost truth = {.us = 1, .row = 0.07, .iteration = 0.0018};
-	unsigned seed = time(NULL);
+	unsigned seed = test_seed();
 
-	print_message("seed %u\n", seed);
 	for (int round = 0; round < 1000; round++) {
 		struct wave_tile_cost cost;
 		struct wave_calibration calibration;
@@ -532,10 +529,9 @@ static int ascending(const void *a, const void *b)
 static void test_repetitions(void **state)
 {
 	enum { ROUNDS = 200, REPS = 9 };
-	unsigned seed = time(NULL), worse = 0;
+	unsigned seed = test_seed(), worse = 0;
 	double worst = 0, first_worst = 0;
 
-	print_message("seed %u\n", seed);
 	for (int round = 0; round < ROUNDS; round++) {
 		struct wave_model model = machine(&seed), truth = model;
 		struct wave_run runs[WAVE_CHOICE_MOST_RUNS];
@@ -565,9 +561,8 @@ static void test_repetitions(void **state)
 /* No team that wave_choose() looks at by its own rules is better than what it chooses. */
 static void test_choice_is_best(void **state)
 {
-	unsigned seed = time(NULL);
+	unsigned seed = test_seed();
 
-	print_message("seed %u\n", seed);
 	for (int round = 0; round < 100; round++) {
 		struct wave_model model = {.rows = 100 + rand_r(&seed) % 20000,
 		                           .columns = 100 + rand_r(&seed) % 20000,

@@ -183,9 +183,8 @@ static size_t whole_tiles(const struct wave_model *model, size_t h)
 /* What the formulas call best is the least time there is, of tiles that are alike. */
 static void test_best_is_best(void **state)
 {
-	unsigned seed = time(NULL), k;
+	unsigned seed = test_seed(), k;
 
-	print_message("seed %u\n", seed);
 	for (int round = 0; round < 2000; round++) {
 		struct wave_model model = random_model(&seed);
 		double h = wave_model_best(&model), us = wave_model_time(&model, h);
@@ -364,10 +363,9 @@ static void test_drift(void **state)
 
 static void test_team(void **state)
 {
-	unsigned seed = time(NULL), worker;
+	unsigned seed = test_seed(), worker;
 	struct wave_team team;
 
-	print_message("seed %u\n", seed);
 	for (int round = 0; round < 500; round++) {
 		double rates[32], before = INFINITY;
 		unsigned n = rand_r(&seed) % 33, previous = 0;

@@ -153,11 +153,10 @@ static struct mpi_wave_problem random_problem(struct mpi_wave_power *powers, uns
 
 static void test_random(void **state)
 {
-	unsigned seed = time(NULL);
+	unsigned seed = test_seed();
 	struct mpi_wave_power powers[MOST];
 	size_t first[MOST + 1];
 
-	print_message("seed %u\n", seed);
 	for (int round = 0; round < 2000; round++) {
 		struct mpi_wave_problem problem = random_problem(powers, &seed);
 		struct mpi_wave_plan plan;
@@ -179,11 +178,10 @@ static void test_random(void **state)
 /* With messages that cost nothing, and iterations alone, rows are as speeds are. */
 static void test_proportion(void **state)
 {
-	unsigned seed = time(NULL);
+	unsigned seed = test_seed();
 	struct mpi_wave_power powers[MOST];
 	size_t first[MOST + 1];
 
-	print_message("seed %u\n", seed);
 	for (int round = 0; round < 300; round++) {
 		struct mpi_wave_problem problem = random_problem(powers, &seed);
 		struct mpi_wave_plan plan;

@@ -252,9 +252,8 @@ static double event_by_event(const struct problem *problem)
 
 static void test_events(void **state)
 {
-	unsigned seed = time(NULL);
+	unsigned seed = test_seed();
 
-	print_message("seed %u\n", seed);
 	for (unsigned round = 0; round < 1000; round++) {
 		struct wave_simulation_result result;
 		struct problem problem;
@@ -270,9 +269,8 @@ static void test_events(void **state)
 /* What a long run takes follows from the first sweeps. */
 static void test_many_sweeps(void **state)
 {
-	unsigned seed = time(NULL);
+	unsigned seed = test_seed();
 
-	print_message("seed %u\n", seed);
 	for (int round = 0; round < 200; round++) {
 		struct wave_simulation_result result;
 		struct problem problem;
@@ -372,9 +370,8 @@ static void test_choice(void **state)
 /* Whatever the machine: never worse than the formulas' own, never more than the budget. */
 static void test_never_worse(void **state)
 {
-	unsigned seed = time(NULL), better = 0;
+	unsigned seed = test_seed(), better = 0;
 
-	print_message("seed %u\n", seed);
 	for (int round = 0; round < 500; round++) {
 		struct problem problem;
 		struct wave_model first, second;

@@ -354,9 +354,8 @@ static void check_order(const struct trial *trial, unsigned *seed)
 
 static void test_random_spaces(void **state)
 {
-	unsigned seed = time(NULL);
+	unsigned seed = test_seed();
 
-	print_message("seed %u\n", seed);
 	for (int round = 0; round < ROUNDS; round++) {
 		struct trial trial;
 
