@@ -236,6 +236,7 @@ static void counts_that_overflow(void **state)
 	    {8, 9, -3, 2, INDEX_UGE, 1, false},      {8, 9, -3, 3, INDEX_UGE, 1, true},
 	    {8, 100, 50, 2, INDEX_SLT, 1, false},    {8, 100, 50, 2, INDEX_SLT, 0, true},
 	    {8, -126, -11, -3, INDEX_SGT, 1, false}, {32, 0, 1, INT32_MAX, INDEX_SLE, 1, false},
+	    {8, 125, 118, -13, INDEX_EQ, 1, false},  {8, 5, 8, 13, INDEX_EQ, 1, true},
 	};
 	struct ndrange range = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}};
 	size_t bytes[1] = {1000};

@@ -72,6 +72,14 @@ static bool ends(const struct evaluation *e, const struct index_node *node, int 
 	                : lo - beyond >= least && from - first >= least;
 }
 
+/* Whether the count still is one that its bits hold after its first step. */
+static bool first_step_fits(const struct evaluation *e, const struct index_node *node)
+{
+	struct affine first = affine_add(value_of(e, node, 0), value_of(e, node, 1), 1);
+
+	return affine_fit(&e->space, first, node->bits, false).known;
+}
+
 /* Rounds, from none to a number, as a step where each item makes as many of them. */
 static struct affine rounds_make(const struct evaluation *e, const struct index_node *node,
                                  wide most, bool all)
@@ -108,6 +116,8 @@ static struct affine trips(const struct evaluation *e, const struct index_node *
 		/* It goes on once at most, since a step leaves the bound. */
 		wide now = node->after ? by : 0;
 
+		if (node->after && !first_step_fits(e, node))
+			return affine_unknown();
 		return rounds_make(e, node, lo <= now && hi >= now, lo == hi);
 	}
 	if (node->predicate == INDEX_NE) {
