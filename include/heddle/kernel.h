@@ -205,8 +205,9 @@ void heddle_kernels_changed(const void *memory, size_t bytes);
 
 /** Frees what Heddle keeps from launch to launch: compiled programs, device memory and
  * measurements. It writes all profiles first, as heddle_estimate_save() does. Call it before
- * starpu_shutdown(), while no launch is under way and no other thread calls a function of this
- * header. */
+ * starpu_shutdown(), while no other thread calls a function of this header, and after
+ * heddle_kernel_wait() for all launches with a request. It waits for those without one. In a task
+ * or callback it does nothing, after a message. */
 void heddle_kernels_unload(void);
 
 #ifdef __cplusplus

@@ -14,23 +14,36 @@
 
 /* ---- contexts ---- */
 
+/* The platform that a list of properties names. @return NULL: none */
+static cl_platform_id platform_of(const cl_context_properties *properties)
+{
+	for (size_t p = 0; properties && properties[p]; p += 2)
+		if (properties[p] == CL_CONTEXT_PLATFORM)
+			return (cl_platform_id)properties[p + 1];
+	return NULL;
+}
+
 /* Looks through a list of properties.
  * @param[out] n entries, with the last 0
- * @param[out] of the platform that it names; NULL: none
  * @return CL_SUCCESS, or the error */
-static cl_int properties_read(const cl_context_properties *properties, size_t *n,
-                              cl_platform_id *of)
+static cl_int properties_read(const cl_context_properties *properties, size_t *n)
 {
+	bool platform = false, sync = false;
+
 	*n = 0;
-	*of = NULL;
 	for (; properties && properties[*n]; *n += 2) {
-		if (properties[*n] == CL_CONTEXT_PLATFORM)
-			*of = (cl_platform_id)properties[*n + 1];
-		else if (properties[*n] != CL_CONTEXT_INTEROP_USER_SYNC)
+		cl_context_properties value = properties[*n + 1];
+		bool *seen = properties[*n] == CL_CONTEXT_PLATFORM            ? &platform
+		             : properties[*n] == CL_CONTEXT_INTEROP_USER_SYNC ? &sync
+		                                                              : NULL;
+
+		if (!seen || *seen || (seen == &sync && value != CL_FALSE && value != CL_TRUE))
 			return CL_INVALID_PROPERTY;
+		*seen = true;
 	}
 	*n += properties ? 1 : 0;
-	return CL_SUCCESS;
+	return platform && platform_of(properties) != layer_platform() ? CL_INVALID_PLATFORM
+	                                                               : CL_SUCCESS;
 }
 
 static void context_free(struct context *context)
@@ -78,12 +91,11 @@ static cl_context context_make(const cl_context_properties *properties,
                                void *data, cl_int *to)
 {
 	struct context *context;
-	cl_platform_id of;
 	size_t n;
-	cl_int error = properties_read(properties, &n, &of);
+	cl_int error = properties_read(properties, &n);
 
-	if (error || (of && of != layer_platform()))
-		return error_give(error ? error : CL_INVALID_PLATFORM, to);
+	if (error)
+		return error_give(error, to);
 	if (!notify && data)
 		return error_give(CL_INVALID_VALUE, to);
 	context = object_make(CONTEXT, sizeof(*context));
@@ -103,7 +115,7 @@ static cl_context CL_API_CALL context_create(
     const cl_context_properties *properties, cl_uint n, const cl_device_id *ids,
     void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *to)
 {
-	bool ours = false, others = false;
+	bool ours = platform_of(properties) == layer_platform(), others = false;
 
 	for (cl_uint d = 0; ids && d < n; d++) {
 		ours = ours || layer_owns(ids[d]);
@@ -111,8 +123,8 @@ static cl_context CL_API_CALL context_create(
 	}
 	if (!ours)
 		return real->clCreateContext(properties, n, ids, notify, data, to);
-	if (others)
-		return error_give(CL_INVALID_DEVICE, to);
+	if (!ids || !n || others)
+		return error_give(others ? CL_INVALID_DEVICE : CL_INVALID_VALUE, to);
 	return context_make(properties, notify, data, to);
 }
 
@@ -120,13 +132,10 @@ static cl_context CL_API_CALL context_of_type(
     const cl_context_properties *properties, cl_device_type type,
     void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *to)
 {
-	cl_platform_id of = NULL;
+	cl_platform_id of = platform_of(properties);
 	cl_uint n;
 	cl_int error;
 
-	for (size_t p = 0; properties && properties[p]; p += 2)
-		if (properties[p] == CL_CONTEXT_PLATFORM)
-			of = (cl_platform_id)properties[p + 1];
 	if (of ? !layer_object(of, PLATFORM) : layer_inside || !layer_devices()->n)
 		return real->clCreateContextFromType(properties, type, notify, data, to);
 	error = layer_objects.clGetDeviceIDs(layer_platform(), type, 0, NULL, &n);

@@ -23,6 +23,34 @@ static struct memory *image_of(const struct queue *queue, cl_mem id, cl_int *err
 	return *error ? NULL : memory;
 }
 
+/* What home may not refuse. An image of a buffer could be made, but its data may be elsewhere than
+ * at home. */
+static cl_int description_check(const cl_image_desc *description)
+{
+	cl_mem_object_type type = description ? description->image_type : 0;
+
+	if (!description || type < CL_MEM_OBJECT_IMAGE2D || type > CL_MEM_OBJECT_IMAGE1D_BUFFER ||
+	    description->num_mip_levels || description->num_samples ||
+	    !description->buffer != (type != CL_MEM_OBJECT_IMAGE1D_BUFFER))
+		return CL_INVALID_IMAGE_DESCRIPTOR;
+	return description->buffer ? CL_IMAGE_FORMAT_NOT_SUPPORTED : CL_SUCCESS;
+}
+
+static void extent_describe(struct memory *memory, const cl_image_desc *description)
+{
+	bool lines = memory->image == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+	bool line = lines || memory->image == CL_MEM_OBJECT_IMAGE1D;
+
+	memory->extent[0] = description->image_width;
+	memory->extent[1] = lines  ? description->image_array_size
+	                    : line ? 1
+	                           : description->image_height;
+	memory->extent[2] = memory->image == CL_MEM_OBJECT_IMAGE3D ? description->image_depth
+	                    : memory->image == CL_MEM_OBJECT_IMAGE2D_ARRAY
+	                        ? description->image_array_size
+	                        : 1;
+}
+
 /* Asks home about what it has made. */
 static void image_describe(struct memory *memory, const cl_image_desc *description, void *host)
 {
@@ -31,6 +59,7 @@ static void image_describe(struct memory *memory, const cl_image_desc *descripti
 	real->clGetImageInfo(memory->home, CL_IMAGE_ELEMENT_SIZE, sizeof(memory->element),
 	                     &memory->element, NULL);
 	memory->image = description->image_type;
+	extent_describe(memory, description);
 	if (!(memory->flags & CL_MEM_USE_HOST_PTR))
 		return;
 	memory->given = host;
@@ -54,11 +83,9 @@ static cl_mem CL_API_CALL image_create(cl_context id, cl_mem_flags flags,
 
 	if (!context)
 		return real->clCreateImage(id, flags, format, description, host, to);
-	if (!description)
-		return error_give(CL_INVALID_IMAGE_DESCRIPTOR, to);
-	/* The data of a buffer may be elsewhere than at home. */
-	if (description->buffer)
-		return error_give(CL_IMAGE_FORMAT_NOT_SUPPORTED, to);
+	error = description_check(description);
+	if (error)
+		return error_give(error, to);
 	memory = memory_make(context, flags, 0);
 	if (!memory)
 		return error_give(CL_OUT_OF_HOST_MEMORY, to);
@@ -145,6 +172,18 @@ static cl_int write_run(struct event *event)
 	                                 event->slice[0], event->pointer, HOME_EVENTS(event));
 }
 
+/* Commands are checked here: home sees them later, when the program has gone on. */
+static cl_int region_check(const struct memory *memory, const size_t *origin, const size_t *region)
+{
+	if (!origin || !region)
+		return CL_INVALID_VALUE;
+	for (unsigned d = 0; d < 3; d++)
+		if (!region[d] || origin[d] >= memory->extent[d] ||
+		    region[d] > memory->extent[d] - origin[d])
+			return CL_INVALID_VALUE;
+	return CL_SUCCESS;
+}
+
 /* Begins a command about a part of an image. */
 static cl_int image_begin(struct queue *queue, cl_command_type type, cl_mem id,
                           const size_t *origin, const size_t *region, cl_uint nwaits,
@@ -153,8 +192,8 @@ static cl_int image_begin(struct queue *queue, cl_command_type type, cl_mem id,
 	cl_int error;
 	struct memory *memory = image_of(queue, id, &error);
 
-	if (!error && (!origin || !region))
-		error = CL_INVALID_VALUE;
+	if (!error)
+		error = region_check(memory, origin, region);
 	if (!error)
 		error = command_begin(queue, type, nwaits, waits, event);
 	if (error)
@@ -249,24 +288,55 @@ static cl_int copy_run(struct event *event)
 	                                event->region, HOME_EVENTS(event));
 }
 
-static cl_int CL_API_CALL enqueue_copy(cl_command_queue id, cl_mem from, cl_mem to_id,
+static bool same_format(const struct memory *a, const struct memory *b)
+{
+	cl_image_format formats[2];
+
+	return !real->clGetImageInfo(a->home, CL_IMAGE_FORMAT, sizeof(formats[0]), &formats[0],
+	                             NULL) &&
+	       !real->clGetImageInfo(b->home, CL_IMAGE_FORMAT, sizeof(formats[1]), &formats[1],
+	                             NULL) &&
+	       !memcmp(&formats[0], &formats[1], sizeof(formats[0]));
+}
+
+static cl_int copy_check(const struct memory *from, const struct memory *to, const size_t *from_at,
+                         const size_t *to_at, const size_t *region)
+{
+	bool overlap = from == to;
+	cl_int error = region_check(from, from_at, region);
+
+	if (!error)
+		error = region_check(to, to_at, region);
+	if (error)
+		return error;
+	for (unsigned d = 0; d < 3; d++)
+		overlap = overlap && from_at[d] < to_at[d] + region[d] &&
+		          to_at[d] < from_at[d] + region[d];
+	return overlap                 ? CL_MEM_COPY_OVERLAP
+	       : same_format(from, to) ? CL_SUCCESS
+	                               : CL_IMAGE_FORMAT_MISMATCH;
+}
+
+static cl_int CL_API_CALL enqueue_copy(cl_command_queue id, cl_mem from_id, cl_mem to_id,
                                        const size_t *from_at, const size_t *to_at,
                                        const size_t *region, cl_uint nwaits, const cl_event *waits,
                                        cl_event *given)
 {
 	struct queue *queue = layer_object(id, QUEUE);
-	struct memory *to;
+	struct memory *from, *to = NULL;
 	struct event *event;
 	cl_int error;
 
 	if (!queue)
-		return real->clEnqueueCopyImage(id, from, to_id, from_at, to_at, region, nwaits,
+		return real->clEnqueueCopyImage(id, from_id, to_id, from_at, to_at, region, nwaits,
 		                                waits, given);
-	to = image_of(queue, to_id, &error);
-	if (!error && !to_at)
-		error = CL_INVALID_VALUE;
+	from = image_of(queue, from_id, &error);
 	if (!error)
-		error = image_begin(queue, CL_COMMAND_COPY_IMAGE, from, from_at, region, nwaits,
+		to = image_of(queue, to_id, &error);
+	if (!error)
+		error = copy_check(from, to, from_at, to_at, region);
+	if (!error)
+		error = image_begin(queue, CL_COMMAND_COPY_IMAGE, from_id, from_at, region, nwaits,
 		                    waits, &event);
 	if (error)
 		return error;
@@ -312,6 +382,12 @@ static cl_int buffer_copy(struct queue *queue, bool to_buffer, cl_mem image, cl_
 		                    image, origin, region, nwaits, waits, &event);
 	if (error)
 		return error;
+	if (offset > buffer->bytes ||
+	    region[0] * region[1] * region[2] * event->memory[0]->element >
+	        buffer->bytes - offset) {
+		event_release(event);
+		return CL_INVALID_VALUE;
+	}
 	command_memory(event, 1, buffer);
 	event->bytes = offset;
 	event->run = to_buffer ? to_buffer_run : from_buffer_run;

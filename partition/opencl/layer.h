@@ -125,6 +125,7 @@ struct memory {
 	cl_mem_flags flags;         /**< as the program gave them */
 	cl_mem_object_type image;   /**< 0: a buffer */
 	size_t element, row, slice; /**< of an image, and of what the program gave for it */
+	size_t extent[3];           /**< of an image, as regions are given */
 	void *given;                /**< host memory that the program gave to be used */
 	cl_mem home;
 	unsigned char *host; /**< NULL: none yet */

@@ -10,6 +10,7 @@
 #include <CL/cl.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -469,6 +470,71 @@ static void random_chains(void **state)
 	}
 }
 
+/* ---- freeing all ---- */
+
+/* How a launch that is about to end and the thread that frees all know of each other. */
+static struct {
+	sem_t data_free, freed;
+	bool too_early;
+} unload;
+
+/* StarPU calls this when the launch's data is free, and only then says that the launch has ended.
+ * Nothing may be freed before. */
+static void launch_ends(void *ignored)
+{
+	struct timespec until;
+
+	/* It would wait for itself. */
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	heddle_kernels_unload();
+	unsetenv("HEDDLE_VERBOSE");
+	assert_int_equal(sem_post(&unload.data_free), 0);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	unload.too_early = !sem_timedwait(&unload.freed, &until);
+	starpu_data_release(handles[1]);
+}
+
+static sem_t writer_may;
+
+static void wait_and_write(void *buffers[], void *arg)
+{
+	assert_int_equal(sem_wait(&writer_may), 0);
+	increase(buffers, arg);
+}
+
+static struct starpu_codelet waiting_writer = {
+    .cpu_funcs = {wait_and_write}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "wait_and_write"};
+
+static void unloaded_at_an_end(void **state)
+{
+	struct heddle_kernel kernel;
+
+	arrays_register();
+	sem_init(&unload.data_free, 0, 0);
+	sem_init(&unload.freed, 0, 0);
+	sem_init(&writer_may, 0, 0);
+	kernel = kernel_of(ADD, 1, 0);
+	run(&kernel, NULL);
+	model_run(ADD, model[1], model[0]);
+	assert_int_equal(starpu_task_insert(&waiting_writer, STARPU_RW, handles[1], 0), 0);
+	model_increase(1);
+	assert_int_equal(heddle_kernel_submit(&kernel, NULL), 0);
+	model_run(ADD, model[1], model[0]);
+	assert_int_equal(starpu_data_acquire_cb(handles[1], STARPU_R, launch_ends, NULL), 0);
+	sem_post(&writer_may);
+	sem_wait(&unload.data_free);
+	heddle_kernels_unload();
+	sem_post(&unload.freed);
+	starpu_task_wait_for_all();
+	assert_false(unload.too_early);
+	array_check(1);
+	arrays_unregister();
+	sem_destroy(&writer_may);
+	sem_destroy(&unload.freed);
+	sem_destroy(&unload.data_free);
+}
+
 static void *gather_often(void *ignored)
 {
 	struct heddle_kernel kernel = kernel_of(GATHER, 1, 0);
@@ -530,6 +596,7 @@ int main(void)
 	    cmocka_unit_test(host_memory),
 	    cmocka_unit_test(pipelined),
 	    cmocka_unit_test(random_chains),
+	    cmocka_unit_test(unloaded_at_an_end),
 	    cmocka_unit_test(read_at_once),
 	    cmocka_unit_test(failures),
 	};

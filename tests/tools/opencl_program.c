@@ -130,6 +130,45 @@ static void test_queries(void)
 	CHECK(clReleaseEvent(NULL) == CL_INVALID_EVENT);
 }
 
+/* A context that must not be made. */
+static void context_refused(const cl_context_properties *properties, cl_uint n,
+                            const cl_device_id *ids, cl_int expected)
+{
+	cl_int error = CL_SUCCESS;
+
+	CHECK(!clCreateContext(properties, n, ids, NULL, NULL, &error) && error == expected);
+}
+
+static void test_contexts(void)
+{
+	cl_platform_id of;
+	cl_device_id nobody = NULL;
+	cl_int error;
+
+	OK(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(of), &of, NULL));
+	const cl_context_properties named = (cl_context_properties)of;
+	const cl_context_properties right[] = {CL_CONTEXT_PLATFORM, named, 0};
+	const cl_context_properties none[] = {CL_CONTEXT_PLATFORM, 0, 0};
+	const cl_context_properties twice[] = {CL_CONTEXT_PLATFORM, named, CL_CONTEXT_PLATFORM,
+	                                       named, 0};
+	const cl_context_properties synced_twice[] = {CL_CONTEXT_PLATFORM,
+	                                              named,
+	                                              CL_CONTEXT_INTEROP_USER_SYNC,
+	                                              0,
+	                                              CL_CONTEXT_INTEROP_USER_SYNC,
+	                                              0,
+	                                              0};
+
+	context_refused(none, 1, &device, CL_INVALID_PLATFORM);
+	context_refused(twice, 1, &device, CL_INVALID_PROPERTY);
+	context_refused(synced_twice, 1, &device, CL_INVALID_PROPERTY);
+	context_refused(right, 0, &device, CL_INVALID_VALUE);
+	context_refused(right, 1, NULL, CL_INVALID_VALUE);
+	context_refused(right, 1, &nobody, CL_INVALID_DEVICE);
+	CHECK(!clCreateContextFromType(twice, CL_DEVICE_TYPE_ALL, NULL, NULL, &error) &&
+	      error == CL_INVALID_PROPERTY);
+}
+
 static void test_errors(void)
 {
 	cl_kernel k = kernel("scale"), strict = kernel("strict");
@@ -754,6 +793,39 @@ static void image_check(cl_mem image, cl_kernel turn)
 	clReleaseMemObject(to);
 }
 
+/* Images that must not be made, and commands that must not begin. PoCL ends a program that asks for
+ * mip levels, so alone it is not asked. */
+static void images_refused(const cl_image_format *format, const cl_image_desc *shape, cl_mem image)
+{
+	const size_t zero[3] = {0}, all[3] = {WIDTH, HEIGHT, 1}, wide[3] = {WIDTH + 1, HEIGHT, 1};
+	const size_t aside[3] = {4, 4, 0}, corner[3] = {8, 8, 1};
+	const cl_uint colour[4] = {0};
+	cl_mem bytes = buffer(CL_MEM_READ_WRITE, WIDTH * HEIGHT, NULL);
+	cl_image_desc wrong[2] = {*shape, *shape};
+	char name[64];
+	cl_int error;
+
+	wrong[0].num_mip_levels = 1;
+	wrong[1].buffer = bytes;
+	OK(clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL));
+	for (int i = 0; i < 2 && !strncmp(name, "Heddle", 6); i++)
+		CHECK(!clCreateImage(context, 0, format, &wrong[i], NULL, &error) &&
+		      error == CL_INVALID_IMAGE_DESCRIPTOR);
+	CHECK(!clCreateImage(context, 0, format, NULL, NULL, &error) &&
+	      error == CL_INVALID_IMAGE_DESCRIPTOR);
+	CHECK(clEnqueueFillImage(queue, image, colour, zero, wide, 0, NULL, NULL) ==
+	      CL_INVALID_VALUE);
+	CHECK(clEnqueueCopyImage(queue, image, image, zero, aside, corner, 0, NULL, NULL) ==
+	      CL_MEM_COPY_OVERLAP);
+	CHECK(clEnqueueCopyImage(queue, image, image, zero, aside, all, 0, NULL, NULL) ==
+	      CL_INVALID_VALUE);
+	CHECK(clEnqueueCopyImageToBuffer(queue, image, bytes, zero, all, 1, 0, NULL, NULL) ==
+	      CL_INVALID_VALUE);
+	CHECK(clEnqueueCopyBufferToImage(queue, bytes, image, 1, zero, all, 0, NULL, NULL) ==
+	      CL_INVALID_VALUE);
+	clReleaseMemObject(bytes);
+}
+
 /* An image is written, filled, used by a kernel, copied and mapped. */
 static void test_images(void)
 {
@@ -793,6 +865,7 @@ static void test_images(void)
 	OK(clEnqueueWriteImage(queue, image, CL_FALSE, zero, all, 0, 0, in, 0, NULL, NULL));
 	OK(clEnqueueFillImage(queue, image, colour, zero, corner, 0, NULL, NULL));
 	image_check(image, turn);
+	images_refused(&format, &shape, image);
 	/* Through a buffer into another image. */
 	copy = clCreateImage(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, &format, &shape, in,
 	                     &error);
@@ -858,13 +931,11 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } tests[] = {
-    {"queries", test_queries}, {"errors", test_errors},
-    {"chain", test_chain},     {"mixed", test_mixed},
-    {"groups", test_groups},   {"memory", test_memory},
-    {"events", test_events},   {"out-of-order", test_out_of_order},
-    {"threads", test_threads}, {"printf", test_printf},
-    {"binary", test_binary},   {"release", test_release},
-    {"passed", test_passed},   {"long", test_long},
+    {"queries", test_queries}, {"contexts", test_contexts}, {"errors", test_errors},
+    {"chain", test_chain},     {"mixed", test_mixed},       {"groups", test_groups},
+    {"memory", test_memory},   {"events", test_events},     {"out-of-order", test_out_of_order},
+    {"threads", test_threads}, {"printf", test_printf},     {"binary", test_binary},
+    {"release", test_release}, {"passed", test_passed},     {"long", test_long},
     {"images", test_images},
 };
 

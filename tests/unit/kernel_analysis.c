@@ -83,6 +83,22 @@ static void all_options(void **state)
 	index_free(&kernel);
 }
 
+/* The analysis does not get pragmas that ask for loops to be unrolled. Others stay. */
+static void unrolling(void **state)
+{
+	static const char source[] = "#pragma unroll\n # \tpragma  unroll 4\n"
+	                             "#pragma clang loop unroll(full)\n"
+	                             "#pragma clang fp contract(off)\n#pragma unrolled\n";
+	struct index_kernel kernel;
+
+	script_make("echo heddle-index " INDEX_VERSION_TEXT
+	            "\ngrep -E '#[ \t]*pragma +(unroll|clang)' \"$2\" |"
+	            "sed 's/.*/argument buffer/'");
+	assert_int_equal(kernel_analyse(source, "f", "", NULL, &kernel, why), 0);
+	assert_int_equal(kernel.narguments, 2);
+	index_free(&kernel);
+}
+
 /* A file that is included may change. */
 static void includes(void **state)
 {
@@ -199,7 +215,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(all_options), cmocka_unit_test(quotes), cmocka_unit_test(includes),
-	    cmocka_unit_test(answers),     cmocka_unit_test(limits),
+	    cmocka_unit_test(answers),     cmocka_unit_test(limits), cmocka_unit_test(unrolling),
 	};
 
 	return cmocka_run_group_tests(tests, script_write, folder_remove);

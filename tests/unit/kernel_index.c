@@ -156,7 +156,7 @@ static void large_numbers_are_given_up(void **state)
 /* ---- descriptions ---- */
 
 /* out[i] = in[i - 1], elements of 4 bytes, for i = get_global_id(0). */
-static const char shifted[] = "heddle-index 7\nargument buffer\nargument buffer\n"
+static const char shifted[] = "heddle-index 8\nargument buffer\nargument buffer\n"
                               "node group 0 0\nnode items 0 0\nnode item 0 0\n"
                               "node mul 64 0 1\nnode add 64 3 2\nnode constant 0 4\n"
                               "node mul 64 4 5\nnode sub 64 6 5\n"
@@ -188,10 +188,45 @@ static void description_read(void **state)
 	index_free(&kernel);
 }
 
+/* group == groups - 1 ? n : 16 * group: each of the two counts for the groups that have it. */
+static void choices(void **state)
+{
+	static const char text[] = "heddle-index 8\nargument buffer\nargument integer 32\n"
+	                           "node group 0 0\nnode groups 0 0\nnode constant 0 1\n"
+	                           "node sub 64 1 2\nguard 9 0 3\nnode constant 0 16\n"
+	                           "node mul 64 0 4\nnode argument 0 1\nnode choose 64 0 6 5\n"
+	                           "access 0 7 4 write always 4\n";
+	struct ndrange range = {1, {8, 1, 1}, {16, 1, 1}, {0, 0, 0}};
+	int64_t integers[2] = {0, 1000};
+	size_t bytes[2] = {1 << 20};
+	struct index_launch launch = {&range, integers, bytes};
+	struct index_use uses[2];
+	struct index_kernel kernel;
+
+	assert_int_equal(index_parse(text, &kernel), 0);
+	assert_int_equal(index_uses(&kernel, &launch, 0, 7, uses), 0);
+	assert_int_equal(uses[0].write.first, 0);
+	assert_int_equal(uses[0].write.end, 6 * 16 + 4);
+	assert_int_equal(index_uses(&kernel, &launch, 7, 1, uses), 0);
+	assert_int_equal(uses[0].write.first, 1000);
+	assert_int_equal(uses[0].write.end, 1004);
+	assert_true(uses[0].write.dense);
+	assert_int_equal(index_uses(&kernel, &launch, 0, 8, uses), 0);
+	assert_int_equal(uses[0].write.first, 0);
+	assert_int_equal(uses[0].write.end, 1004);
+	assert_false(uses[0].write.dense);
+	integers[1] = 7 * 16; /* as the others */
+	assert_int_equal(index_uses(&kernel, &launch, 0, 8, uses), 0);
+	assert_int_equal(uses[0].write.end, 7 * 16 + 4);
+	assert_int_equal(uses[0].write.pitch, 16);
+	assert_true(uses[0].write.dense);
+	index_free(&kernel);
+}
+
 /* A base of 2^31 as an unsigned number, at the byte p[base + i] of a buffer that is larger. */
 static void large_bases(void **state)
 {
-	static const char text[] = "heddle-index 7\nargument buffer\nargument integer 32\n"
+	static const char text[] = "heddle-index 8\nargument buffer\nargument integer 32\n"
 	                           "node argument 0 1\nnode group 0 0\nnode items 0 0\n"
 	                           "node mul 64 1 2\nnode item 0 0\nnode add 64 3 4\n"
 	                           "node fit 32 5\nnode add 32 0 6\nnode inbounds 32 7\n"
@@ -236,6 +271,7 @@ static void counts_that_overflow(void **state)
 	    {8, 9, -3, 2, INDEX_UGE, 1, false},      {8, 9, -3, 3, INDEX_UGE, 1, true},
 	    {8, 100, 50, 2, INDEX_SLT, 1, false},    {8, 100, 50, 2, INDEX_SLT, 0, true},
 	    {8, -126, -11, -3, INDEX_SGT, 1, false}, {32, 0, 1, INT32_MAX, INDEX_SLE, 1, false},
+	    {8, 125, 118, -13, INDEX_EQ, 1, false},  {8, 5, 8, 13, INDEX_EQ, 1, true},
 	};
 	struct ndrange range = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}};
 	size_t bytes[1] = {1000};
@@ -247,7 +283,7 @@ static void counts_that_overflow(void **state)
 		char text[400];
 
 		snprintf(text, sizeof(text),
-		         "heddle-index 7\nargument buffer\nnode constant 0 %d\nnode constant 0 %d\n"
+		         "heddle-index 8\nargument buffer\nnode constant 0 %d\nnode constant 0 %d\n"
 		         "node constant 0 %d\nnode trips %u 0 1 2 %d %d\nnode loop %u 0 1 3\n"
 		         "access 0 4 1 write every 1\n",
 		         loops[i].initial, loops[i].step, loops[i].bound, loops[i].bits,
@@ -264,7 +300,7 @@ static void counts_that_overflow(void **state)
  * written. */
 static void one_round_fills_nothing(void **state)
 {
-	static const char text[] = "heddle-index 7\nargument buffer\nnode constant 0 5\n"
+	static const char text[] = "heddle-index 8\nargument buffer\nnode constant 0 5\n"
 	                           "node constant 0 9\nnode trips 32 0 1 0 6 1\n"
 	                           "node loop 32 0 1 2\nnode item 0 0\nnode constant 0 100\n"
 	                           "node mul 8 4 5\nnode extend 8 6\nnode add 32 3 7\n"
@@ -293,7 +329,7 @@ static struct index_window written(const char *nodes)
 	char text[2000];
 
 	snprintf(text, sizeof(text),
-	         "heddle-index 7\nargument buffer\n"
+	         "heddle-index 8\nargument buffer\n"
 	         "node group 0 0\nnode items 0 0\nnode mul 64 0 1\nnode item 0 0\n"
 	         "node add 64 2 3\nnode constant 0 0\nnode constant 0 1\nnode constant 0 3\n"
 	         "node constant 0 4\nnode constant 0 12\n%s",
@@ -350,17 +386,17 @@ static void loops_fill(void **state)
 /* b[id * stride + first], of fields of an argument. */
 static void fields_are_read(void **state)
 {
-	static const char text[] = "heddle-index 7\nargument other\nargument buffer\n"
+	static const char text[] = "heddle-index 8\nargument other\nargument buffer\n"
 	                           "field 0 4 2\nfield 0 8 8\n"
 	                           "node group 0 0\nnode items 0 0\nnode mul 64 0 1\n"
 	                           "node item 0 0\nnode add 64 2 3\nnode field 0 0\n"
 	                           "node field 0 1\nnode mul 64 4 5\nnode add 64 7 6\n"
 	                           "access 1 8 4 write every 4\n";
 	static const char *const wrong[] = {
-	    "heddle-index 7\nargument buffer\nfield 0 0 4\n",
-	    "heddle-index 7\nargument other\nfield 1 0 4\n",
-	    "heddle-index 7\nargument other\nfield 0 0 3\n",
-	    "heddle-index 7\nargument other\nfield 0 0 4\nnode field 0 1\n",
+	    "heddle-index 8\nargument buffer\nfield 0 0 4\n",
+	    "heddle-index 8\nargument other\nfield 1 0 4\n",
+	    "heddle-index 8\nargument other\nfield 0 0 3\n",
+	    "heddle-index 8\nargument other\nfield 0 0 4\nnode field 0 1\n",
 	};
 	const struct {
 		int unused;
@@ -418,22 +454,24 @@ static void nonsense_is_refused(void **state)
 	static const char *const bad[] = {
 	    "",
 	    "heddle-index 4\n",
-	    "heddle-index 7\nargument thing\n",
-	    "heddle-index 7\nnode add 64 0 0\n",
-	    "heddle-index 7\nnode constant 0 1\nnode add 64 0 1\n",
-	    "heddle-index 7\nnode constant 0\n",
-	    "heddle-index 7\nnode group 0 3\n",
-	    "heddle-index 7\nnode sing 0\n",
-	    "heddle-index 7\nnode constant 0 1\nnode extend 0 0\n",
-	    "heddle-index 7\nnode argument 0 0\n",
-	    "heddle-index 7\naccess 0 -1 4 read maybe 4\n",
-	    "heddle-index 7\nargument buffer\naccess 0 0 4 read maybe 4\n",
-	    "heddle-index 7\nargument buffer\naccess 0 -1 4 eat maybe 4\n",
-	    "heddle-index 7\nargument buffer\naccess 0 -1 4 read maybe\n",
-	    "heddle-index 7\nargument buffer\naccess 0 -1 4 read maybe 4 0\n",
-	    "heddle-index 7\nargument buffer\naccess 0 -1 4 read maybe 4 x\n",
-	    "heddle-index 7\nnode constant 0 1\nguard 1 0 1\n",
-	    "heddle-index 7\nnode constant 0 1\nguard 99 0 0\n",
+	    "heddle-index 8\nargument thing\n",
+	    "heddle-index 8\nnode add 64 0 0\n",
+	    "heddle-index 8\nnode constant 0 1\nnode add 64 0 1\n",
+	    "heddle-index 8\nnode constant 0\n",
+	    "heddle-index 8\nnode group 0 3\n",
+	    "heddle-index 8\nnode sing 0\n",
+	    "heddle-index 8\nnode constant 0 1\nnode extend 0 0\n",
+	    "heddle-index 8\nnode constant 0 1\nnode choose 64 0 0 0\n",
+	    "heddle-index 8\nnode constant 0 1\nguard 9 0 0\nnode choose 0 0 0 0\n",
+	    "heddle-index 8\nnode argument 0 0\n",
+	    "heddle-index 8\naccess 0 -1 4 read maybe 4\n",
+	    "heddle-index 8\nargument buffer\naccess 0 0 4 read maybe 4\n",
+	    "heddle-index 8\nargument buffer\naccess 0 -1 4 eat maybe 4\n",
+	    "heddle-index 8\nargument buffer\naccess 0 -1 4 read maybe\n",
+	    "heddle-index 8\nargument buffer\naccess 0 -1 4 read maybe 4 0\n",
+	    "heddle-index 8\nargument buffer\naccess 0 -1 4 read maybe 4 x\n",
+	    "heddle-index 8\nnode constant 0 1\nguard 1 0 1\n",
+	    "heddle-index 8\nnode constant 0 1\nguard 99 0 0\n",
 	};
 	struct index_kernel kernel;
 
@@ -737,6 +775,7 @@ int main(void)
 	    cmocka_unit_test(arithmetic_is_sound),
 	    cmocka_unit_test(large_numbers_are_given_up),
 	    cmocka_unit_test(description_read),
+	    cmocka_unit_test(choices),
 	    cmocka_unit_test(large_bases),
 	    cmocka_unit_test(counts_that_overflow),
 	    cmocka_unit_test(one_round_fills_nothing),

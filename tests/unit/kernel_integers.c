@@ -15,7 +15,7 @@
 #include "partition/kernel/access/index.h"
 #include "test.h"
 
-enum { STEPS = 12, MAXVALUES = 64, ROUNDS = 300 };
+enum { STEPS = 12, MAXVALUES = 128, ROUNDS = 300 };
 
 /* One value of a description, and how a machine computes it. Numbers are kept as signed ones of
  * the value's width. */
@@ -23,8 +23,9 @@ struct value {
 	enum index_op op;
 	bool is_unsigned;
 	unsigned bits;
-	int node;       /* of the description */
-	int a, b, step; /* values; a loop's step is a value, too */
+	int node;        /* of the description */
+	int a, b, step;  /* values; a loop's step is a value, too */
+	int left, right; /* that a choice compares */
 	int64_t number;
 	enum index_predicate predicate;
 	bool after;
@@ -33,8 +34,9 @@ struct value {
 struct program {
 	struct value values[MAXVALUES];
 	int nvalues, nnodes, loop; /* the value that counts; -1: none */
-	bool is_unsigned;          /* how the index is read */
-	unsigned size;             /* bytes of an element */
+	int nguards;
+	bool is_unsigned; /* how the index is read */
+	unsigned size;    /* bytes of an element */
 	int64_t argument;
 	FILE *out;
 };
@@ -169,6 +171,28 @@ static void operation_add(struct program *p)
 	value_add(p, value);
 }
 
+/* One of two values, by a comparison of two others. */
+static void choice_add(struct program *p)
+{
+	unsigned bits = bits_random(), compared = bits_random();
+	struct value value = {
+	    .op = INDEX_CHOOSE, .bits = bits, .predicate = lrand48() % INDEX_NPREDICATES};
+	char text[64];
+
+	value.a = cast_add(p, any_value(p), bits, lrand48() % 2);
+	value.b = second_add(p, INDEX_CHOOSE, bits);
+	value.left = cast_add(p, any_value(p), compared, lrand48() % 2);
+	value.right = lrand48() % 2
+	                  ? leaf_add(p, INDEX_CONSTANT, compared, wrap(lrand48() % 6, compared))
+	                  : second_add(p, INDEX_CHOOSE, compared);
+	fprintf(p->out, "guard %d %d %d\n", (int)value.predicate, p->values[value.left].node,
+	        p->values[value.right].node);
+	snprintf(text, sizeof(text), " %d %d %d", p->nguards++, p->values[value.a].node,
+	         p->values[value.b].node);
+	value.node = node_add(p, "choose", bits, text);
+	value_add(p, value);
+}
+
 static void loop_add(struct program *p)
 {
 	unsigned bits = bits_random();
@@ -280,6 +304,12 @@ static void item_compute(const struct program *p, int64_t group, int64_t item, i
 			results[i] = positive(results[value->a], p->values[value->a].bits);
 		else if (value->op == INDEX_FIT)
 			results[i] = wrap(results[value->a], value->bits);
+		else if (value->op == INDEX_CHOOSE)
+			results[i] =
+			    results[compares(value->predicate, results[value->left],
+			                     results[value->right], p->values[value->left].bits)
+			                ? value->a
+			                : value->b];
 		else
 			results[i] = wrap(operated(value, results[value->a], results[value->b]),
 			                  value->bits);
@@ -352,7 +382,10 @@ static char *program_make(struct program *p)
 	if (lrand48() % 3 == 0)
 		loop_add(p);
 	for (int steps = 1 + lrand48() % STEPS; steps; steps--)
-		operation_add(p);
+		if (lrand48() % 5)
+			operation_add(p);
+		else
+			choice_add(p);
 	address_print(p);
 	fclose(p->out);
 	return text;

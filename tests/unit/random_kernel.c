@@ -302,6 +302,24 @@ static struct expression *variable(struct maker *m)
 	return expression(VARIABLE, m->kernel->variables[which], which);
 }
 
+/* `c ? a : b`, where a comparison of ids and sizes mostly is the condition: the last group does
+ * something else. */
+static struct expression *choice(struct maker *m, struct expression *a, struct expression *b)
+{
+	struct expression *e = expression(CHOICE, common(a->type, b->type), 0), *last;
+	enum query id = chance(60) ? GROUP_ID : chance(50) ? LOCAL_ID : GLOBAL_ID;
+	enum query number = id == GROUP_ID ? NUM_GROUPS : id == LOCAL_ID ? LOCAL_SIZE : GLOBAL_SIZE;
+	int dimension = chance(80) ? 0 : pick(3);
+
+	last = chance(50)   ? binary('-', query(number, dimension), literal(1))
+	       : chance(60) ? literal(pick(6))
+	                    : leaf(m);
+	e->of[0] = chance(85) ? compare(query(id, dimension), last) : condition(m, 1);
+	e->of[1] = a;
+	e->of[2] = b;
+	return e;
+}
+
 /* What indices of real kernels look like, and sometimes anything. */
 static struct expression *index_make(struct maker *m)
 {
@@ -327,6 +345,8 @@ static struct expression *index_make(struct maker *m)
 		e = binary("+-*"[pick(3)], e, leaf(m));
 	if (chance(15))
 		e = binary('+', e, literal(pick(9)));
+	if (chance(10))
+		e = choice(m, e, chance(70) ? binary("+-"[pick(2)], e, leaf(m)) : leaf(m));
 	return chance(15) ? cast(pick(NTYPES), e) : e;
 }
 
@@ -383,6 +403,9 @@ static struct statement *loop(struct maker *m)
 		s->of[0] = cast(type, chance(50) ? literal(pick(12)) : any(m, 1));
 		s->compare = chance(50) ? 2 : chance(50) ? 3 : 5;
 	}
+	if (chance(15))
+		s->of[pick(2)] =
+		    cast(type, choice(m, s->of[1], chance(50) ? literal(pick(12)) : leaf(m)));
 	s->of[2] = chance(50) ? literal(1 + pick(5)) : chance(60) ? query(LOCAL_SIZE, 0) : leaf(m);
 	m->visible[m->nvisible++] = which;
 	m->depth++;

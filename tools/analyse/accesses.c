@@ -125,13 +125,15 @@ static struct pointer element_pointer(LLVMValueRef value)
 	return pointer;
 }
 
-static struct pointer either(struct pointer a, struct pointer b)
+/* @param condition says which; NULL: none does */
+static struct pointer either(LLVMValueRef condition, struct pointer a, struct pointer b)
 {
 	if (a.base != b.base)
 		return nowhere;
 	if (a.base < 0 || a.node < 0 || b.node < 0)
 		return (struct pointer){a.base, -1};
-	return (struct pointer){a.base, node_two(INDEX_SELECT, 64, a.node, b.node)};
+	return (struct pointer){a.base, condition ? value_choice(condition, 64, a.node, b.node)
+	                                          : node_two(INDEX_SELECT, 64, a.node, b.node)};
 }
 
 static struct pointer phi_pointer(LLVMValueRef phi)
@@ -147,7 +149,7 @@ static struct pointer phi_pointer(LLVMValueRef phi)
 	}
 	pointer = pointer_of(LLVMGetIncomingValue(phi, 0));
 	for (unsigned k = 1; k < LLVMCountIncoming(phi); k++)
-		pointer = either(pointer, pointer_of(LLVMGetIncomingValue(phi, k)));
+		pointer = either(NULL, pointer, pointer_of(LLVMGetIncomingValue(phi, k)));
 	return pointer;
 }
 
@@ -182,7 +184,7 @@ static struct pointer pointer_make(LLVMValueRef value)
 	case LLVMPHI:
 		return phi_pointer(value);
 	case LLVMSelect:
-		return either(pointer_of(LLVMGetOperand(value, 1)),
+		return either(LLVMGetOperand(value, 0), pointer_of(LLVMGetOperand(value, 1)),
 		              pointer_of(LLVMGetOperand(value, 2)));
 	default:
 		return nowhere;

@@ -86,6 +86,15 @@ bool value_growth(LLVMValueRef phi, struct growth *growth);
 /** The node of a phi that grows, from the node of its first value. */
 int value_loop_node(LLVMValueRef phi, const struct growth *growth, int initial, unsigned bits);
 
+/** Whether a value is a comparison of integers, as guards are. */
+bool value_is_compare(LLVMValueRef value);
+
+/** Prints a guard, once. @return its number; -1: there are too many */
+int value_guard(LLVMValueRef compare, bool negated);
+
+/** The node of one of two values, of which a condition says which. */
+int value_choice(LLVMValueRef condition, unsigned bits, int a, int b);
+
 /** The predicate of a comparison in the description; INDEX_NPREDICATES: there is none.
  * @param swapped the operands are exchanged
  * @param negated the comparison does not hold */

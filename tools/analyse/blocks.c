@@ -195,39 +195,6 @@ bool block_counts_every(LLVMValueRef value, LLVMBasicBlockRef block)
 
 /* ---- conditions ---- */
 
-static struct {
-	LLVMValueRef compare;
-	bool negated;
-	int guard;
-} guards[MAXNODES];
-static unsigned nguards;
-
-static bool is_compare(LLVMValueRef value)
-{
-	return LLVMIsAICmpInst(value) &&
-	       LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(value, 0))) == LLVMIntegerTypeKind &&
-	       LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(value, 0))) <= 64;
-}
-
-/* The guard's number. */
-static int guard_print(LLVMValueRef compare, bool negated)
-{
-	enum index_predicate predicate =
-	    value_predicate(LLVMGetICmpPredicate(compare), false, negated);
-	int a, b;
-
-	for (unsigned g = 0; g < nguards; g++)
-		if (guards[g].compare == compare && guards[g].negated == negated)
-			return guards[g].guard;
-	a = value_node(LLVMGetOperand(compare, 0));
-	b = value_node(LLVMGetOperand(compare, 1));
-	printf("guard %d %d %d\n", (int)predicate, a, b);
-	guards[nguards].compare = compare;
-	guards[nguards].negated = negated;
-	guards[nguards].guard = nguards;
-	return nguards++;
-}
-
 static bool is_constant(LLVMValueRef value, unsigned long long number)
 {
 	return LLVMIsAConstantInt(value) && LLVMConstIntGetZExtValue(value) == number;
@@ -261,11 +228,12 @@ static bool condition_add(LLVMValueRef condition, bool negated, struct place *pl
 
 	if (depth > 8)
 		return false;
-	if (is_compare(condition)) {
-		if (place->nguards == INDEX_MAXGUARDS || nguards == MAXNODES)
-			return false;
-		place->guards[place->nguards++] = guard_print(condition, negated);
-		return true;
+	if (value_is_compare(condition)) {
+		int guard = place->nguards < INDEX_MAXGUARDS ? value_guard(condition, negated) : -1;
+
+		if (guard >= 0)
+			place->guards[place->nguards++] = guard;
+		return guard >= 0;
 	}
 	if (sides_find(condition, negated, &a, &b)) {
 		all = condition_add(a, negated, place, depth + 1);

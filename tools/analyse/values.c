@@ -346,6 +346,52 @@ int value_loop_node(LLVMValueRef phi, const struct growth *growth, int initial, 
 	return node_print(INDEX_LOOP, bits, text);
 }
 
+/* ---- guards and choices ---- */
+
+static struct {
+	LLVMValueRef compare;
+	bool negated;
+} guards[MAXNODES];
+static unsigned nguards;
+
+bool value_is_compare(LLVMValueRef value)
+{
+	return LLVMIsAICmpInst(value) &&
+	       LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(value, 0))) == LLVMIntegerTypeKind &&
+	       LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(value, 0))) <= 64;
+}
+
+int value_guard(LLVMValueRef compare, bool negated)
+{
+	enum index_predicate predicate =
+	    value_predicate(LLVMGetICmpPredicate(compare), false, negated);
+	int a, b;
+
+	for (unsigned g = 0; g < nguards; g++)
+		if (guards[g].compare == compare && guards[g].negated == negated)
+			return g;
+	/* These may have guards. */
+	a = value_node(LLVMGetOperand(compare, 0));
+	b = value_node(LLVMGetOperand(compare, 1));
+	if (nguards == MAXNODES)
+		return -1;
+	printf("guard %d %d %d\n", (int)predicate, a, b);
+	guards[nguards].compare = compare;
+	guards[nguards].negated = negated;
+	return nguards++;
+}
+
+int value_choice(LLVMValueRef condition, unsigned bits, int a, int b)
+{
+	int guard = value_is_compare(condition) ? value_guard(condition, false) : -1;
+	char text[64];
+
+	if (guard < 0)
+		return node_two(INDEX_SELECT, bits, a, b);
+	snprintf(text, sizeof(text), " %d %d %d", guard, a, b);
+	return node_print(INDEX_CHOOSE, bits, text);
+}
+
 /* ---- integers ---- */
 
 static int phi_node(LLVMValueRef phi, unsigned bits)
@@ -526,6 +572,10 @@ static int cast_node(LLVMValueRef value, LLVMOpcode op, unsigned bits)
 
 	if (LLVMGetTypeKind(LLVMTypeOf(from)) != LLVMIntegerTypeKind)
 		return node_unknown();
+	if (value_is_compare(from)) {
+		node = node_constant(op == LLVMSExt ? -1 : 1);
+		return value_choice(from, bits, node, node_constant(0));
+	}
 	node = value_node(from);
 	if (op == LLVMSExt)
 		return node;
@@ -573,7 +623,8 @@ static int instruction_node(LLVMValueRef value, unsigned bits)
 	case LLVMSelect: {
 		int a = value_node(LLVMGetOperand(value, 1));
 
-		return node_two(INDEX_SELECT, bits, a, value_node(LLVMGetOperand(value, 2)));
+		return value_choice(LLVMGetOperand(value, 0), bits, a,
+		                    value_node(LLVMGetOperand(value, 2)));
 	}
 	default:
 		return node_unknown();

@@ -25,6 +25,7 @@
 #include "partition/kernel/access/includes.h"
 #include "partition/kernel/access/index.h"
 #include "partition/kernel/access/options.h"
+#include "partition/kernel/access/source_text.h"
 #include "support/message.h"
 #include "support/place.h"
 #include "estimator/profile_file.h"
@@ -430,6 +431,9 @@ static int answered(const char *source, const char *options, const char *answers
 	                    expanded) < 0) {
 		snprintf(why, KERNEL_WHY, "%s", strerror(ENOMEM));
 		error = -ENOMEM;
+	} else {
+		/* Loops are easier to understand than many copies of what is in them. */
+		source_unrolling_blank(*text);
 	}
 	free(expanded);
 	free(asked);

@@ -197,6 +197,29 @@ static bool holds_for_all(const struct index_guard *guard, const struct affine *
 	return hi <= 0;
 }
 
+/* Narrows a space to what can keep all limits. Each may narrow the numbers for the next one.
+ * @return false when nothing is left */
+static bool limits_apply(struct guards_space *behind)
+{
+	for (int round = 0; round < 3; round++)
+		for (unsigned l = 0; l < behind->nlimits; l++)
+			if (!limit_apply(&behind->limits[l], &behind->space))
+				return false;
+	return true;
+}
+
+bool guards_narrow(const struct index_guard *guard, const struct affine *values,
+                   struct affine_space *space)
+{
+	struct guards_space behind = {.space = *space};
+
+	guard_apply(guard, values, space, &behind);
+	if (!limits_apply(&behind))
+		return false;
+	*space = behind.space;
+	return true;
+}
+
 bool guards_apply(const struct index_kernel *kernel, const struct index_access *access,
                   const struct affine *values, const struct affine_space *box,
                   struct guards_space *behind)
@@ -210,11 +233,8 @@ bool guards_apply(const struct index_kernel *kernel, const struct index_access *
 		if (!holds_for_all(guard, values, box))
 			behind->exact = guard_apply(guard, values, box, behind) && behind->exact;
 	}
-	/* Each limit may narrow the numbers for the next one. */
-	for (int round = 0; round < 3; round++)
-		for (unsigned l = 0; l < behind->nlimits; l++)
-			if (!limit_apply(&behind->limits[l], &behind->space))
-				return false;
+	if (!limits_apply(behind))
+		return false;
 	limits_settle(behind);
 	return true;
 }

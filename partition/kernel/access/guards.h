@@ -31,6 +31,12 @@ bool guards_apply(const struct index_kernel *kernel, const struct index_access *
                   const struct affine *values, const struct affine_space *box,
                   struct guards_space *behind);
 
+/** Narrows a space to those who may pass a guard.
+ * @param values of the kernel's nodes, evaluated for the space
+ * @return false when nobody passes it */
+bool guards_narrow(const struct index_guard *guard, const struct affine *values,
+                   struct affine_space *space);
+
 /** An address as a sum of independent terms, each taking all of its steps:
  * base + sum of step * (least to most). */
 struct guards_terms {

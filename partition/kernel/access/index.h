@@ -25,7 +25,7 @@
 
 /* What heddle-analyse writes and index_parse() reads. A description is lines of
  *
- *   heddle-index 7
+ *   heddle-index 8
  *   refuse REASON
  *   argument buffer | integer BITS | local | other      in order
  *   field ARGUMENT OFFSET BYTES                         of an argument that is `other`
@@ -35,13 +35,13 @@
  *
  * NODE -1 is an address that is not understood. BITS other than 0: a result that does not fit them
  * as a signed number is unknown; of TRIPS, the width of the counter. A NUMBER is an earlier node
- * (`n`, from 0 on) or a value (`v`).
+ * (`n`, from 0 on), an earlier guard (`g`) or a value (`v`).
  *
  * Guards, numbered from 0 on, are comparisons that hold wherever the access is reached. `always`:
  * every work-item for which all guards hold gets to the access, with the values that it compared.
  * `every`: it does so in each round of the loops whose counters are in the address, and these end
  * by their own tests alone. */
-#define INDEX_VERSION 7
+#define INDEX_VERSION 8
 
 /** The exit status of heddle-analyse where a kernel is too large to describe. */
 #define INDEX_TOO_LARGE 5
@@ -72,6 +72,7 @@
 	OPERATION(MIN, "min", "nn")                                                                \
 	OPERATION(MAX, "max", "nn")                                                                \
 	OPERATION(SELECT, "select", "nn")     /* one of them */                                    \
+	OPERATION(CHOOSE, "choose", "gnn")    /* the first where the guard holds, or the second */ \
 	OPERATION(EITHER, "either", "nn")     /* the smaller one of those known */                 \
 	OPERATION(FIT, "fit", "n")            /* truncation */                                     \
 	OPERATION(EXTEND, "extend", "n")      /* of so many bits, as unsigned */                   \

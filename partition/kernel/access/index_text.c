@@ -115,6 +115,7 @@ static bool value_valid(const struct index_kernel *kernel, const struct index_no
 		return node->value >= 0 && node->value < 3;
 	case INDEX_RANGE:
 		return node->value <= node->most;
+	case INDEX_CHOOSE:
 	case INDEX_EXTEND:
 	case INDEX_IN_BOUNDS:
 	case INDEX_TRIPS:
@@ -138,9 +139,11 @@ static int numbers_read(const struct index_kernel *kernel, struct index_node *no
 		text = end;
 		if (*kind == 'n' && (number < 0 || number >= kernel->nnodes - 1))
 			return -EINVAL;
+		if (*kind == 'g' && (number < 0 || number >= kernel->nguards))
+			return -EINVAL;
 		if (*kind == 'n')
 			node->operands[noperands++] = number;
-		else if (*kind == 'v')
+		else if (*kind == 'v' || *kind == 'g')
 			node->value = number;
 		else if (*kind == 'm')
 			node->most = number;

@@ -72,6 +72,14 @@ static bool ends(const struct evaluation *e, const struct index_node *node, int 
 	                : lo - beyond >= least && from - first >= least;
 }
 
+/* Whether the count still is one that its bits hold after its first step. */
+static bool first_step_fits(const struct evaluation *e, const struct index_node *node)
+{
+	struct affine first = affine_add(value_of(e, node, 0), value_of(e, node, 1), 1);
+
+	return affine_fit(&e->space, first, node->bits, false).known;
+}
+
 /* Rounds, from none to a number, as a step where each item makes as many of them. */
 static struct affine rounds_make(const struct evaluation *e, const struct index_node *node,
                                  wide most, bool all)
@@ -108,6 +116,8 @@ static struct affine trips(const struct evaluation *e, const struct index_node *
 		/* It goes on once at most, since a step leaves the bound. */
 		wide now = node->after ? by : 0;
 
+		if (node->after && !first_step_fits(e, node))
+			return affine_unknown();
 		return rounds_make(e, node, lo <= now && hi >= now, lo == hi);
 	}
 	if (node->predicate == INDEX_NE) {
@@ -313,6 +323,59 @@ static struct affine extended(const struct evaluation *e, const struct index_nod
 	return a;
 }
 
+/* ---- choices ---- */
+
+static struct index_guard guard_not(const struct index_guard *guard)
+{
+	static const unsigned char opposite[INDEX_NPREDICATES] = {
+	    [INDEX_NE] = INDEX_EQ,   [INDEX_EQ] = INDEX_NE,   [INDEX_SLT] = INDEX_SGE,
+	    [INDEX_SGE] = INDEX_SLT, [INDEX_SLE] = INDEX_SGT, [INDEX_SGT] = INDEX_SLE,
+	    [INDEX_ULT] = INDEX_UGE, [INDEX_UGE] = INDEX_ULT, [INDEX_ULE] = INDEX_UGT,
+	    [INDEX_UGT] = INDEX_ULE};
+	struct index_guard negated = *guard;
+
+	negated.predicate = opposite[guard->predicate];
+	return negated;
+}
+
+/* One value, and what another one is more where that counts. */
+static struct affine with_other(const struct evaluation *e, unsigned bits, struct affine one,
+                                struct affine other, const struct affine_space *counts)
+{
+	struct affine more = affine_add(other, one, -1);
+	wide lo, hi;
+
+	if (!affine_bounds(counts, &more, &lo, &hi))
+		return affine_unknown();
+	more = affine_range(lo < 0 ? lo : 0, hi > 0 ? hi : 0);
+	return affine_fit(&e->space, affine_add(one, more, 1), bits, false);
+}
+
+/* The narrower interval of two values. */
+static struct affine narrower(struct affine a, struct affine b)
+{
+	if (!a.known || !b.known)
+		return a.known ? a : b;
+	return (wide)b.hi - b.lo < (wide)a.hi - a.lo ? b : a;
+}
+
+/* One of two values, as a guard says: each counts for those alone who may get it. */
+static struct affine choice(const struct evaluation *e, const struct index_node *node)
+{
+	const struct index_guard *guard = &e->kernel->guards[node->value];
+	struct index_guard otherwise = guard_not(guard);
+	struct affine a = value_of(e, node, 0), b = value_of(e, node, 1), best;
+	struct affine_space first = e->space, second = e->space;
+
+	if (!guards_narrow(guard, e->values, &first))
+		return b;
+	if (!guards_narrow(&otherwise, e->values, &second))
+		return a;
+	best = narrower(with_other(e, node->bits, b, a, &first),
+	                with_other(e, node->bits, a, b, &second));
+	return narrower(best, affine_join(&e->space, a, b));
+}
+
 /* ---- nodes ---- */
 
 static struct affine number(unsigned which)
@@ -380,6 +443,8 @@ static struct affine operation(const struct evaluation *e, const struct index_no
 		return affine_least(&e->space, a, b, node->op == INDEX_MIN ? 1 : -1);
 	case INDEX_SELECT:
 		return affine_join(&e->space, a, b);
+	case INDEX_CHOOSE:
+		return choice(e, node);
 	case INDEX_EITHER:
 		return !a.known ? b : !b.known ? a : affine_least(&e->space, a, b, 1);
 	case INDEX_FIT:

@@ -119,3 +119,20 @@ const char *source_directive(const char *line, size_t *length)
 	*length = source_name_length(line);
 	return line;
 }
+
+void source_unrolling_blank(char *text)
+{
+	static const char *const words[] = {"unroll", "clang", NULL};
+	size_t length;
+
+	for (const char *line = text, *at; *line; line = source_next_line(line)) {
+		at = source_directive(line, &length);
+		if (!at || !source_is_word(at, length, "pragma"))
+			continue;
+		at = source_skip_blanks(at + length);
+		length = source_name_length(at);
+		if (source_is_any(at, length, words) &&
+		    (*at == 'u' || !strncmp(source_skip_blanks(at + length), "loop", 4)))
+			memset(text + (at - text), ' ', length);
+	}
+}

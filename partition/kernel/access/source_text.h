@@ -41,4 +41,7 @@ const char *source_skip_blanks(const char *text);
 /** The word of a directive on a line without comments, and its length; NULL: the line has none. */
 const char *source_directive(const char *line, size_t *length);
 
+/** Makes pragmas that ask for loops to be unrolled unknown ones. */
+void source_unrolling_blank(char *text);
+
 #endif

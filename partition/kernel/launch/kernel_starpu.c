@@ -182,9 +182,33 @@ static void request_start(void *work)
 /* A freed request for the next launch: requests are large. */
 static struct heddle_kernel_request *spare;
 
+/* Launches that nobody waits for and that are not freed. StarPU gives their data to others a
+ * little before it says that they have ended. */
+static unsigned unwaited;
+static starpu_pthread_mutex_t unwaited_mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
+static starpu_pthread_cond_t none_unwaited = STARPU_PTHREAD_COND_INITIALIZER;
+
+static void unwaited_add(int n)
+{
+	starpu_pthread_mutex_lock(&unwaited_mutex);
+	unwaited += n;
+	if (!unwaited)
+		starpu_pthread_cond_broadcast(&none_unwaited);
+	starpu_pthread_mutex_unlock(&unwaited_mutex);
+}
+
+static void unwaited_wait(void)
+{
+	starpu_pthread_mutex_lock(&unwaited_mutex);
+	while (unwaited)
+		starpu_pthread_cond_wait(&none_unwaited, &unwaited_mutex);
+	starpu_pthread_mutex_unlock(&unwaited_mutex);
+}
+
 static void request_free(void *work)
 {
 	struct heddle_kernel_request *request = work;
+	bool waited = !request->control.detached;
 
 	kernel_kept_leave(request);
 	kernel_arguments_free(request);
@@ -193,6 +217,8 @@ static void request_free(void *work)
 	control_fini(&request->control);
 	heddle_strategy_destroy(request->blocks);
 	free(__atomic_exchange_n(&spare, request, __ATOMIC_ACQ_REL));
+	if (!waited)
+		unwaited_add(-1);
 }
 
 void heddle_kernels_changed(const void *memory, size_t bytes)
@@ -202,6 +228,13 @@ void heddle_kernels_changed(const void *memory, size_t bytes)
 
 void heddle_kernels_unload(void)
 {
+	/* This thread may be the one that ends a launch. */
+	if (starpu_is_initialized() && (starpu_task_get_current() || starpu_worker_get_id() >= 0)) {
+		heddle_warn("heddle_kernels_unload() was called in a task or callback: "
+		            "nothing is freed");
+		return;
+	}
+	unwaited_wait();
 	kernel_cache_free();
 	kernel_kept_free();
 	kernel_queues_free();
@@ -428,6 +461,8 @@ static int request_submit(const struct heddle_kernel *given, bool waits,
 		control_may_here(&request->control, waits);
 	if (!control_is_here(&request->control))
 		place_take(request);
+	if (!made)
+		unwaited_add(1);
 	kernel_kept_submit_begin(request, &outer);
 	status = control_submit(&request->control, "kernel", request->kernel->name, 0, !made);
 	kernel_kept_submit_end(&outer);
