@@ -39,7 +39,7 @@
 #define CHOICE 4
 /* After so many tasks on which nothing depends, it is a stream: there is no path to plan for. With
  * several memories it still matters where tasks go. */
-#define STREAM 32
+#define STREAM 16
 /* What a worker that rests takes a task to need of which it knows nothing, us. */
 #define UNKNOWN 20000
 /* Ranks of tasks are told apart to so many bits. */
