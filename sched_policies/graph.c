@@ -123,20 +123,26 @@ static void node_remove(struct heddle_graph *graph, size_t hole)
 
 /* ---- types ---- */
 
-/* @return the type's place; -1: no room */
+/* Of a type of which all tasks have started, the place goes to another one.
+ * @return the type's place; -1: no room */
 static int type_find(struct heddle_graph *graph, unsigned long id)
 {
-	size_t i = 0;
+	size_t i = 0, left = graph->ntypes;
 
-	while (i < graph->ntypes && graph->ids[i] != id)
+	while (i < graph->ntypes && graph->ids[i] != id) {
+		if (graph->types[i].count <= 0)
+			left = i;
 		i++;
+	}
+	if (i < graph->ntypes)
+		return i;
+	if (i == HEDDLE_GRAPH_TYPES)
+		i = left;
 	if (i == HEDDLE_GRAPH_TYPES)
 		return -1;
-	if (i == graph->ntypes) {
-		graph->ids[i] = id;
-		graph->types[i] = (struct heddle_area_type){0};
-		graph->ntypes++;
-	}
+	graph->ids[i] = id;
+	graph->types[i] = (struct heddle_area_type){0};
+	graph->ntypes += i == graph->ntypes;
 	return i;
 }
 

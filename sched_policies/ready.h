@@ -27,7 +27,7 @@ _Static_assert(HEDDLE_DEVICE_CLASSES <= HEDDLE_POOL_CLASSES, "a class has no pla
 
 /** Task types whose waiting tasks move when estimates change. Tasks of further ones keep the
  * estimates of when they became ready. */
-#define READY_TYPES 256
+#define READY_TYPES 1024
 /** Task types whose last taker is remembered; of several in one place the last. */
 #define READY_TAKERS 256
 
@@ -48,9 +48,12 @@ struct ready_type {
 	int ranked;                         /**< the least of them that ranks count with */
 	size_t bytes;                       /**< of a task's data, under a plan */
 	unsigned measured;                  /**< bit k: class k has run one */
-	unsigned trying;                    /**< bit k: the trial of class k is under way */
-	unsigned deferred;                  /**< bit k: not tried on class k for the time being */
+	unsigned told;     /**< bit k: it has, or what class k ran of the codelet tells its time */
+	unsigned trying;   /**< bit k: the trial of class k is under way */
+	unsigned deferred; /**< bit k: not tried on class k for the time being */
 	unsigned runs[HEDDLE_POOL_CLASSES]; /**< on each class, those that were counted */
+	unsigned long looked;               /**< number of the plan that looked at it last */
+	bool moves;                         /**< that has found out something new */
 	/** Time of a trial so far, or a time that the estimator wants confirmed first. */
 	double trial_us[HEDDLE_POOL_CLASSES];
 };
@@ -155,6 +158,11 @@ struct ready_context {
 	double us_per_byte[HEDDLE_POOL_CLASSES];
 	double least_us_per_byte; /**< the shortest, of all classes */
 	unsigned ntrials;         /**< workers that run one */
+	unsigned long looks;      /**< plans that have looked at types */
+	bool moves;               /**< the one under way has found out something new */
+	double busy_since_us;     /**< since then tasks have been waiting all the time */
+	size_t most;              /**< of them at a time, since then */
+	bool flat;                /**< under a plan: nothing depends on the tasks of late */
 	bool special;             /**< there were tasks that not all of a class can run */
 	/** Tasks for which the pool had no memory, the first one first. */
 	struct starpu_task *late;
@@ -316,6 +324,10 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task, struct he
 double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class,
                         bool *trial);
 
+/** Whether a worker has waited so long beside tasks that wait: what has gone on for that long is
+ * expected to go on for as long again, and then a trial delays nothing. */
+bool ready_may_bet(const struct ready_context *c, unsigned id, double us, double now_us);
+
 /** Whether a worker should take tasks of a queue of the pool, the first of which became ready
  * then: doc/internals/policies.md, "Leaving tasks to faster devices".
  * @param requester struct ready_requester */
@@ -326,6 +338,16 @@ static inline bool ready_is_trial(const struct heddle_pool_key *key, unsigned cl
 {
 	return key->gain[class] == HEDDLE_POOL_UNKNOWN;
 }
+
+/** Looks at what tasks with other parameters have told since then of a queue's type.
+ * @return whether that has moved the queue */
+bool ready_type_renew(struct ready_context *c, const struct heddle_pool_key *key);
+
+/** The same in a plan, during which the pool does not change. */
+void ready_type_look(struct ready_context *c, const struct heddle_pool_key *key);
+
+/** Ends a plan: moves the queues of which it has found out something new. */
+void ready_types_move(struct ready_context *c);
 
 /** A worker is about to take such a task, the first of its type on the worker's class. */
 void ready_trial_begin(struct ready_requester *requester, const struct heddle_pool_key *key);

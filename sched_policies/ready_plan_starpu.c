@@ -39,7 +39,7 @@
 #define CHOICE 4
 /* After so many tasks on which nothing depends, it is a stream: there is no path to plan for. With
  * several memories it still matters where tasks go. */
-#define STREAM 32
+#define STREAM 16
 /* What a worker that rests takes a task to need of which it knows nothing, us. */
 #define UNKNOWN 20000
 /* Ranks of tasks are told apart to so many bits. */
@@ -201,7 +201,8 @@ int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 	}
 	us = heddle_graph_after_us(p->graph, task, size);
 	p->flat = us > 0 ? 0 : p->flat + 1;
-	stream = p->flat >= STREAM && p->one_memory;
+	c->flat = p->flat >= STREAM;
+	stream = c->flat && p->one_memory;
 	if (stream != atomic_load_explicit(&c->stream, memory_order_relaxed)) {
 		atomic_store_explicit(&c->stream, stream, memory_order_relaxed);
 		/* Without plans nobody would end a rest. */
@@ -468,6 +469,7 @@ static unsigned task_describe(struct ready_context *c, const struct heddle_pool_
 	struct ready_plan *p = c->plan;
 	unsigned trials = 0;
 
+	ready_type_look(c, key);
 	*described = (struct heddle_plan_task){.fetch_us = p->fetch_us, .after_us = key->rank};
 	for (unsigned k = 0; k < c->nclasses; k++) {
 		bool trial = false;
@@ -641,7 +643,10 @@ static bool may_try(const struct planning *planning, const struct heddle_pool_ke
 	bool trial = false;
 	double us = ready_planned_us(c, key, c->workers[planning->asking].class, &trial);
 
-	return trial && us > 0 && planning->now_us + us + key->rank <= c->plan->plan.end_us;
+	if (!trial || us <= 0)
+		return false;
+	return planning->now_us + us + key->rank <= c->plan->plan.end_us ||
+	       (!key->rank && ready_may_bet(c, planning->asking, us, planning->now_us));
 }
 
 bool ready_plan_leaves(const struct ready_context *c, const struct heddle_pool_key *key,
@@ -738,6 +743,7 @@ static void plan(struct planning *planning)
 		claim_all(planning);
 	}
 	heddle_plan_end(&p->plan);
+	ready_types_move(c);
 	p->current = true;
 	end_us = starpu_timing_now();
 	p->due_us = end_us + OFTEN * (end_us - planning->now_us);

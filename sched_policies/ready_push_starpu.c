@@ -79,6 +79,10 @@ void ready_inbox_empty(struct ready_context *c)
 		end = &(*end)->next;
 	*end = inbox_take(c);
 	now_us = c->choosing ? starpu_timing_now() : 0;
+	if (!heddle_pool_count(c->pool) && !c->claims.total) {
+		c->busy_since_us = now_us;
+		c->most = 0;
+	}
 	while (c->late) {
 		struct starpu_task *task = c->late, *next = task->next;
 
@@ -89,6 +93,8 @@ void ready_inbox_empty(struct ready_context *c)
 		}
 		c->late = next;
 	}
+	if (c->most < heddle_pool_count(c->pool) + c->claims.total)
+		c->most = heddle_pool_count(c->pool) + c->claims.total;
 }
 
 /* ---- who is woken for a task ---- */

@@ -14,6 +14,10 @@
 
 #include "sched_policies/ready.h"
 
+/* So many task types a worker looks at anew before it takes a task: what others have told may make
+ * another one the best. */
+#define LOOKS 64
+
 /* ---- choosing ---- */
 
 /* Where a worker's next task comes from. */
@@ -108,12 +112,15 @@ static struct choice choose_weighed(struct ready_requester *requester, bool *tri
 {
 	unsigned class = requester->c->workers[requester->id].class;
 	struct choice choice;
+	unsigned looks = 0;
+	bool other;
 
 	do {
 		choice = choose(requester);
-		*trial = (choice.from == POOL || choice.from == BACK) &&
-		         ready_is_trial(choice.key, class);
-	} while (*trial && !ready_trial_weigh(requester, choice.key));
+		other = choice.from == POOL || choice.from == BACK;
+		*trial = other && ready_is_trial(choice.key, class);
+	} while ((other && looks++ < LOOKS && ready_type_renew(requester->c, choice.key)) ||
+	         (*trial && !ready_trial_weigh(requester, choice.key)));
 	return choice;
 }
 
@@ -163,7 +170,7 @@ static void claim_ahead(struct ready_requester *requester)
 {
 	struct ready_context *c = requester->c;
 	struct ready_worker *worker = &c->workers[requester->id];
-	unsigned target = ready_queue_target(c, worker);
+	unsigned target = ready_queue_target(c, worker), looks = 0;
 
 	while (claims_count(&c->claims, requester->id) < target &&
 	       !claims_reserve(&c->claims, requester->id)) {
@@ -174,6 +181,8 @@ static void claim_ahead(struct ready_requester *requester)
 
 		if (!key)
 			return;
+		if (looks++ < LOOKS && ready_type_renew(c, key))
+			continue;
 		claim.bytes = ready_task_bytes(heddle_pool_at(&place));
 		if (!ready_queue_fits(worker, claim.bytes))
 			return;

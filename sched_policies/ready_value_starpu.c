@@ -88,7 +88,7 @@ static bool is_promising(struct ready_context *c, const struct heddle_pool_key *
 	const struct ready_type *type = type_known(c, key->type);
 	double other_us;
 
-	if (type->measured >> class & 1 || !runs_left(c, type, class))
+	if (type->told >> class & 1 || !runs_left(c, type, class))
 		return false;
 	other_us = best_other_us(c, key, class);
 	return type->us[class] <= 0 || other_us <= 0 || type->us[class] < other_us;
@@ -186,6 +186,23 @@ static void bytes_measured(struct ready_context *c, const struct ready_type *typ
 		c->least_us_per_byte = per_byte;
 }
 
+/* Whether a worker of a class runs a first task. */
+static bool class_tries(const struct ready_context *c, unsigned class)
+{
+	for (unsigned w = 0; c->ntrials && w < c->nworkers; w++)
+		if (c->workers[w].class == class && c->workers[w].trial)
+			return true;
+	return false;
+}
+
+/* Whether a class may try a task just so. Nothing depends on the tasks, so a trial can delay the
+ * end alone; and that is far: of so many tasks as have waited at once, half still do. */
+static bool trial_is_far_from_end(const struct ready_context *c, unsigned class)
+{
+	return c->flat && 2 * (heddle_pool_count(c->pool) + c->claims.total) >= c->most &&
+	       !class_tries(c, class);
+}
+
 /* Whether everybody else has work for as long as a trial might take. */
 static bool trial_is_bearable(struct ready_context *c, const struct heddle_pool_key *key,
                               const struct ready_type *type, unsigned class)
@@ -194,6 +211,8 @@ static bool trial_is_bearable(struct ready_context *c, const struct heddle_pool_
 
 	if (us <= 0 || is_promising(c, key, class))
 		return true; /* somebody must be the first */
+	if (trial_is_far_from_end(c, class))
+		return true;
 	us = fmax(us, 2 * type->trial_us[class]);
 	return finish_all_us(c, key, class) >= trial_longest_us(c, type, class, us);
 }
@@ -208,7 +227,7 @@ static void type_value(struct heddle_pool_key *key, void *arg)
 {
 	const struct valuation *valuation = arg;
 	const struct ready_type *type = valuation->type;
-	unsigned unknown = ~(type->measured | type->trying | type->deferred);
+	unsigned unknown = ~(type->told | type->trying | type->deferred);
 	unsigned classes = 0;
 
 	heddle_gain_set(key, type->us, type->spread, valuation->c->reference);
@@ -328,7 +347,7 @@ static bool type_learn_spreads(const struct ready_context *c, struct ready_type 
 static bool type_learn(struct ready_context *c, struct ready_type *type,
                        const struct heddle_estimate *estimates)
 {
-	unsigned measured = 0;
+	unsigned measured = 0, told = 0;
 	bool changed = false;
 
 	for (unsigned k = 0; k < c->nclasses; k++) {
@@ -341,6 +360,8 @@ static bool type_learn(struct ready_context *c, struct ready_type *type,
 			measured |= 1u << k;
 		else
 			us = fmax(us, type->trial_us[k]);
+		if (estimates[k].source == HEDDLE_ESTIMATE_NEIGHBOURS && us > 0)
+			told |= 1u << k;
 		cost = heddle_pool_cost(us);
 		if (c->plan && cost_stays(type->cost[k], cost, SAME))
 			continue;
@@ -348,12 +369,61 @@ static bool type_learn(struct ready_context *c, struct ready_type *type,
 		type->cost[k] = cost;
 		type->us[k] = us;
 	}
-	changed |= measured != type->measured;
+	told |= measured;
+	changed |= told != type->told;
 	if (changed && c->plan)
 		plan_learns(c, type);
 	type->measured = measured;
+	type->told = told;
 	type->trying &= ~measured;
 	return type_learn_spreads(c, type) || changed;
+}
+
+/* Takes over what tasks of other types have told. @return whether anything changed */
+static bool type_look(struct ready_context *c, struct ready_type *type)
+{
+	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
+
+	if (!(~type->measured & ((1u << c->nclasses) - 1)))
+		return false;
+	heddle_estimate_known(type->id, c->nclasses, estimates);
+	return type_learn(c, type, estimates);
+}
+
+static bool type_renew(struct ready_context *c, struct ready_type *type)
+{
+	bool changed = type_look(c, type);
+
+	if (changed)
+		type_publish(c, type);
+	return changed;
+}
+
+void ready_type_look(struct ready_context *c, const struct heddle_pool_key *key)
+{
+	struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
+
+	if (!type || type->looked == c->looks)
+		return;
+	type->looked = c->looks;
+	type->moves = type_look(c, type);
+	c->moves |= type->moves;
+}
+
+void ready_types_move(struct ready_context *c)
+{
+	for (size_t i = 0; c->moves && i < READY_TYPES; i++)
+		if (c->types[i].moves) {
+			c->types[i].moves = false;
+			type_publish(c, &c->types[i]);
+		}
+	c->moves = false;
+	c->looks++;
+}
+
+bool ready_type_renew(struct ready_context *c, const struct heddle_pool_key *key)
+{
+	return key->type && type_renew(c, type_known(c, key->type));
 }
 
 /* A type, with the estimates of now; NULL: there is none. */
@@ -362,16 +432,14 @@ static struct ready_type *type_of(struct ready_context *c, unsigned long id)
 	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
 	struct ready_type *type = id ? type_find(c, id) : NULL;
 
-	if (!type || (type->id && !(~type->measured & ((1u << c->nclasses) - 1))))
-		return type;
-	/* Tasks of other types may have changed them. */
-	heddle_estimate_known(id, c->nclasses, estimates);
+	if (!type)
+		return NULL;
 	if (type->id) {
-		if (type_learn(c, type, estimates))
-			type_publish(c, type);
+		type_renew(c, type);
 		return type;
 	}
-	*type = (struct ready_type){.id = id, .ranked = HEDDLE_POOL_NO_COST};
+	heddle_estimate_known(id, c->nclasses, estimates);
+	*type = (struct ready_type){.id = id, .ranked = HEDDLE_POOL_NO_COST, .looked = c->looks};
 	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
 		type->cost[k] = HEDDLE_POOL_NO_COST;
 	type_learn(c, type, estimates);
@@ -488,18 +556,9 @@ static double longest_us(struct ready_context *c, const struct heddle_pool_key *
 	double us = heddle_pool_us(key->cost[class]);
 
 	if (!key->type || ready_is_trial(key, class) ||
-	    type_known(c, key->type)->measured >> class & 1 || is_promising(c, key, class))
+	    type_known(c, key->type)->told >> class & 1 || is_promising(c, key, class))
 		return us;
 	return fmax(us, TRIAL_FACTOR * best_other_us(c, key, class));
-}
-
-/* Whether a worker of a class runs a first task. */
-static bool class_tries(const struct ready_context *c, unsigned class)
-{
-	for (unsigned w = 0; c->ntrials && w < c->nworkers; w++)
-		if (c->workers[w].class == class && c->workers[w].trial)
-			return true;
-	return false;
 }
 
 /* Whether a class will have a worker free before long. */
@@ -535,7 +594,7 @@ double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *k
 	const struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
 	double us = type ? type->us[class] : heddle_pool_us(key->cost[class]), other_us;
 
-	if (!type || type->measured >> class & 1)
+	if (!type || type->told >> class & 1)
 		return us > 0 ? us : 1;
 	other_us = best_other_us(c, key, class);
 	if (type->deferred >> class & 1)
@@ -543,9 +602,20 @@ double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *k
 	*trial = !(type->trying >> class & 1);
 	if (is_promising(c, key, class))
 		return us > 0 ? us : fmax(other_us / PROMISE, 1);
-	if (!*trial || class_tries(c, class) || other_promises(c, key, class))
+	if (!*trial || class_tries(c, class))
+		return 0;
+	if (trial_is_far_from_end(c, class))
+		return fmax(us, fmax(other_us, 1));
+	if (other_promises(c, key, class))
 		return 0;
 	return fmax(us, trial_longest_us(c, type, class, other_us));
+}
+
+bool ready_may_bet(const struct ready_context *c, unsigned id, double us, double now_us)
+{
+	double since_us = c->workers[id].waits_since_us;
+
+	return since_us > 0 && now_us - fmax(since_us, c->busy_since_us) >= us;
 }
 
 static void look_again(struct ready_requester *requester, double at_us)
@@ -582,6 +652,8 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 		own_us += worker->busy_until_us - requester->now_us;
 	if (own_us <= finish_us(requester, key, cost, requester->now_us))
 		return true;
+	if (key->type && !(type_known(c, key->type)->told >> worker->class & 1))
+		since_us = c->busy_since_us;
 	if (worker->waits_since_us > since_us)
 		since_us = worker->waits_since_us;
 	until_us = us + (worker->waits_since_us > 0 ? since_us : requester->now_us);
@@ -658,6 +730,16 @@ void ready_trial_cancel(struct ready_context *c, const struct heddle_pool_key *k
 
 /* ---- a task has run; claims ---- */
 
+/* A class has ended a trial: it may begin another one. */
+static void deferred_weigh_anew(struct ready_context *c, unsigned class)
+{
+	for (size_t i = 0; c->flat && i < READY_TYPES; i++)
+		if (c->types[i].deferred >> class & 1) {
+			c->types[i].deferred &= ~(1u << class);
+			type_publish(c, &c->types[i]);
+		}
+}
+
 void ready_type_measured(struct ready_context *c, unsigned id, unsigned long type_id, double us,
                          const struct heddle_estimate *estimates)
 {
@@ -671,6 +753,7 @@ void ready_type_measured(struct ready_context *c, unsigned id, unsigned long typ
 	if (worker->trial == type->id) {
 		worker->trial = 0;
 		c->ntrials--;
+		deferred_weigh_anew(c, worker->class);
 	}
 	type->trying &= ~(1u << worker->class);
 	type->trial_us[worker->class] = runs_left(c, type, worker->class) ? 0 : us;

@@ -363,6 +363,7 @@ EXTRA_DIST += \
 	tests/sim/tiles-table \
 	tests/sim/wavefront.h \
 	tests/starpu/helgrind.supp \
+	tests/starpu/tsan.supp \
 	tests/starpu/policies.h \
 	tests/starpu/switch.xml \
 	tests/tools/common.sh \

@@ -9,6 +9,7 @@
 #ifndef HEDDLE_LOOP_PRIVATE_H
 #define HEDDLE_LOOP_PRIVATE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include <heddle/loop.h>
@@ -111,11 +112,11 @@ struct heddle_loop_request {
 	unsigned depth;                 /* blocks under way on one accelerator, if they fit; 0: 1 */
 	struct heddle_strategy *blocks; /* NULL: stock policy */
 	struct loop_ranges ranges;
-	size_t under_way;   /* blocks whose outputs are not written back */
-	size_t references;  /* blocks whose callbacks are not through, and one while blocks are
-	                       first given out: the loop ends with the last */
-	unsigned nwaiting;  /* workers that wait */
-	unsigned nlearning; /* workers that are learning */
+	size_t under_way;     /* blocks whose outputs are not written back */
+	size_t references;    /* blocks whose callbacks are not through, and one while blocks are
+	                         first given out: the loop ends with the last */
+	atomic_uint nwaiting; /* workers that wait; written with the mutex held */
+	unsigned nlearning;   /* workers that are learning */
 	struct loop_block *spare;
 	int status; /* of the loop; once not 0 no block is given out */
 

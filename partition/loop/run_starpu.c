@@ -358,7 +358,7 @@ static void workers_wake(struct heddle_loop_request *loop)
 	double now;
 
 	/* A worker that begins to wait after this has seen all that happened before. */
-	if (!__atomic_load_n(&loop->nwaiting, __ATOMIC_RELAXED))
+	if (!atomic_load_explicit(&loop->nwaiting, memory_order_relaxed))
 		return;
 	now = starpu_timing_now();
 	starpu_pthread_mutex_lock(&loop->mutex);

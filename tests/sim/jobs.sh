@@ -15,9 +15,10 @@ awk 'BEGIN {
 	}
 }' >"$work/jobs"
 
+platform=4cpu+gpu20
 # simulate POLICY SOURCES: sets part, of the bound.
 simulate() {
-	STARPU_SCHED=$1 HEDDLE_ESTIMATE=$2 "$top_builddir/bin/heddle-simulate" --platform 4cpu+gpu20 -- \
+	STARPU_SCHED=$1 HEDDLE_ESTIMATE=$2 "$top_builddir/bin/heddle-simulate" --platform "$platform" -- \
 		"$top_builddir/tests/sim/jobs" "$work/jobs" 1 64 >"$work/out" 2>"$work/messages" ||
 		fail "$*: $(cat "$work/out" "$work/messages")"
 	part=$(awk '{ print $2 / $1 }' "$work/out")
@@ -45,5 +46,16 @@ simulate ddwrr online,neighbours
 first=$part
 simulate heddle online,neighbours
 awk "BEGIN { exit !($part >= 0.95 * $first && $part <= 1) }" || fail "heddle: $part of the bound"
+
+# So few of them that most became ready when nothing was known, and several memories.
+platform=8cpu+2gpu10
+simulate heddle online,neighbours
+awk "BEGIN { exit !($part >= 0.65 && $part <= 1) }" || fail "heddle: $part of the bound"
+platform=4cpu+gpu20
+head -n 120 "$work/jobs" >"$work/few" && mv "$work/few" "$work/jobs"
+for policy in ddwrr heddle; do
+	simulate $policy online,neighbours
+	awk "BEGIN { exit !($part >= 0.65 && $part <= 1) }" || fail "$policy: $part of the bound"
+done
 
 [ "$failures" = 0 ]

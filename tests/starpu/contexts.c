@@ -258,7 +258,7 @@ static int run(const char *title)
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"hdss", "gss", "static", "odds", NULL};
+	static const char *const names[] = {"hdss", "gss", "static", "odds", "heddle", NULL};
 
 	return settings_main(argc, argv, names, run);
 }

@@ -174,7 +174,7 @@ static int run(const char *title)
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"hdss", "tss", "odds", NULL};
+	static const char *const names[] = {"hdss", "tss", "odds", "heddle", NULL};
 
 	return settings_main(argc, argv, names, run);
 }

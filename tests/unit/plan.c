@@ -451,6 +451,23 @@ static void test_graph_types(void **state)
 	tasks_free(tasks, MANY);
 }
 
+/* The place of a type of which no task is left goes to another one. */
+static void test_graph_types_come_and_go(void **state)
+{
+	enum { MANY = 3 * HEDDLE_GRAPH_TYPES };
+	struct task *tasks = tasks_new(MANY, 1);
+
+	for (int i = 0; i < MANY; i++) {
+		tasks[i].type = 1 + i;
+		heddle_graph_after_us(graph, &tasks[i], MANY);
+		if (i < 2)
+			continue;
+		assert_near(counted(1), 3);
+		heddle_graph_started(graph, &tasks[i - 2]);
+	}
+	tasks_free(tasks, MANY);
+}
+
 /* What is new is seen when the graph has grown by a quarter, and not sooner. */
 static void test_graph_grows(void **state)
 {
@@ -821,6 +838,7 @@ int main(void)
 	    GRAPH(fan),
 	    GRAPH(started_tasks_do_not_count),
 	    GRAPH(types),
+	    GRAPH(types_come_and_go),
 	    GRAPH(grows),
 	    GRAPH(changed),
 	    GRAPH(random),
