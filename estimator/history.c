@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
@@ -24,7 +25,7 @@ _Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_LOCAL_FIT_DIMENSIONS,
  * REACH. Chosen with random jobs of eight codelets; half or twice as much makes little difference.
  */
 #define NOISE 0.03
-#define SLOPE 0.5
+#define SLOPE .35
 #define BEND 0.6
 #define REACH 8
 /* The noise of points grows with their distance, in parts of that of the nearest ones: so many, and
@@ -34,9 +35,12 @@ _Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_LOCAL_FIT_DIMENSIONS,
 #define FAR 1.5
 /* No weight is less, as a logarithm. */
 #define LEAST_WEIGHT -40.
-/* Expected exponents of times over sizes of data. */
+/* Expected exponents of times over sizes of data, which tell how a single number counts. */
 #define GROWTH 1
 #define GROWTH_WIDE 0.5
+/* In parts of that, over each of several numbers: times grow about as their product, but some
+ * numbers matter little. */
+#define EACH 0.75
 /* Times are between these, as logarithms, wherever planes lead: a nanosecond, decades. */
 #define SHORTEST -7.
 #define LONGEST 35.
@@ -324,6 +328,45 @@ static void nearest_to(const struct question *q, unsigned classes, struct heddle
 	}
 }
 
+/* Whether a dimension is a number that tasks state: the sizes of their data, which stand in for
+ * parameters, are bytes0 and so on. */
+static bool stated(const struct heddle_history *history, unsigned d)
+{
+	const char *name = history->names[d];
+	bool size = !strncmp(name, "bytes", 5) && isdigit((unsigned char)name[5]) && !name[6];
+
+	return !history->dimensions[d].categorical && !size;
+}
+
+static unsigned stated_count(const struct heddle_history *history)
+{
+	unsigned n = 0;
+
+	for (unsigned d = 0; d < history->ndimensions; d++)
+		n += stated(history, d);
+	return n;
+}
+
+static double growth_of(const struct heddle_history *history, unsigned class)
+{
+	return history->wide >> class & 1 ? GROWTH_WIDE : GROWTH;
+}
+
+/* Expected exponents of times on a class by the dimensions alone: of one number nothing is
+ * expected. Where none is stated, each size has an equal part. */
+static void slopes_expect(const struct heddle_history *history, unsigned class, double *slopes)
+{
+	unsigned numbers = stated_count(history), sizes = 0;
+
+	for (unsigned d = 0; d < history->ndimensions; d++)
+		sizes += !history->dimensions[d].categorical && !stated(history, d);
+	for (unsigned d = 0; d < history->ndimensions; d++)
+		if (numbers > 1 && stated(history, d))
+			slopes[d] = EACH * growth_of(history, class);
+		else if (!numbers && !history->dimensions[d].categorical)
+			slopes[d] = growth_of(history, class) / sizes;
+}
+
 /* How far away points count much. */
 static double reach_of(const struct question *q, const struct heddle_knn *knn)
 {
@@ -334,12 +377,13 @@ static double reach_of(const struct question *q, const struct heddle_knn *knn)
 	return fmax(FAR * knn->nearest[nearest - 1].distance, NEAR);
 }
 
-/* The points of a surface, but for their heights. @return whether the sizes of all are known */
+/* The points of a surface, but for their heights. @return whether the sizes of all are known, and
+ * matter */
 static bool points_place(const struct question *q, const struct heddle_knn *knn,
                          struct heddle_local_fit_point *points)
 {
 	double reach = reach_of(q, knn);
-	bool sized = q->sizes && q->sizes[0] > 0;
+	bool sized = q->sizes && q->sizes[0] > 0 && stated_count(q->history) < 2;
 	unsigned sizes = q->history->ndimensions; /* their coordinate */
 
 	for (unsigned i = 0; i < knn->found; i++)
@@ -377,7 +421,7 @@ static double fit(const struct question *q, unsigned classes, unsigned class, do
 	*away = knn.nearest[0].distance;
 	if (points_place(q, &knn, points)) {
 		memset(slopes, 0, HEDDLE_LOCAL_FIT_DIMENSIONS * sizeof(*slopes));
-		slopes[sizes] = q->history->wide >> class & 1 ? GROWTH_WIDE : GROWTH;
+		slopes[sizes] = growth_of(q->history, class);
 	}
 	for (unsigned i = 0; i < knn.found; i++)
 		points[i].y = log(q->history->points[knn.nearest[i].point].us[class]);
@@ -422,6 +466,7 @@ static void predict_fit(const struct heddle_history *history, const double *valu
 	unsigned base = best_known(history);
 
 	memcpy(known, us, sizeof(known));
+	slopes_expect(history, base, slopes);
 	if (have(&q, 1u << base))
 		fit(&q, 1u << base, base, slopes, &away);
 	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++) {
@@ -429,7 +474,8 @@ static void predict_fit(const struct heddle_history *history, const double *valu
 
 		if (us[c] > 0 || !have(&q, 1u << c))
 			continue;
-		memcpy(its, slopes, sizeof(its));
+		for (unsigned d = 0; d < HEDDLE_LOCAL_FIT_DIMENSIONS; d++)
+			its[d] = slopes[d] * growth_of(history, c) / growth_of(history, base);
 		y = fit(&q, 1u << c, c, its, &away) + surprise(&q, known, slopes, c);
 		us[c] = exp(fmax(SHORTEST, fmin(y, LONGEST)));
 	}
