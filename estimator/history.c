@@ -44,6 +44,8 @@ _Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_LOCAL_FIT_DIMENSIONS,
 /* Times are between these, as logarithms, wherever planes lead: a nanosecond, decades. */
 #define SHORTEST -7.
 #define LONGEST 35.
+/* Of a measured time, us. */
+#define LONGEST_US 1e15
 /* No weight distinguishes points that are nearer than that. */
 #define NEAR 0.1
 
@@ -534,6 +536,47 @@ static int values_load(struct heddle_history *history, const struct heddle_profi
 	return error;
 }
 
+/* Of what was measured. */
+static const char *parameter_wrong(const struct heddle_profile_field *field)
+{
+	if (field->n > 1)
+		return "a parameter with several numbers";
+	if (!strcmp(field->key, "us") || !strcmp(field->key, "samples") ||
+	    !strcmp(field->key, "at"))
+		return "a result before the colon";
+	if (field->n || !strcmp(field->key, "device"))
+		return NULL;
+	if (!*field->text)
+		return "an empty word";
+	return strlen(field->text) < HEDDLE_HISTORY_WORD ? NULL : "a word that is too long";
+}
+
+static const char *time_wrong(const struct heddle_profile_field *us)
+{
+	if (!us || !us->n)
+		return "no us=NUMBER after the colon";
+	for (unsigned i = 0; i < us->n; i++)
+		if (!(us->numbers[i] > 0 && us->numbers[i] <= LONGEST_US))
+			return "a time that is not above 0 and at most 1e15 us";
+	return NULL;
+}
+
+const char *heddle_history_wrong(const struct heddle_profile_record *record)
+{
+	const struct heddle_profile_field *device = heddle_profile_record_field(record, "device");
+	const char *wrong = NULL;
+
+	if (strcmp(record->kind, "task"))
+		return NULL;
+	if (!device || device->n || device >= record->fields + record->nwhat)
+		return "no device=\"...\" before the colon";
+	if (record->nwhat > HEDDLE_HISTORY_DIMENSIONS + 1)
+		return "too many parameters";
+	for (unsigned f = 0; f < record->nwhat && !wrong; f++)
+		wrong = parameter_wrong(&record->fields[f]);
+	return wrong ? wrong : time_wrong(heddle_profile_record_field(record, "us"));
+}
+
 static int record_load(struct heddle_history *history, const struct heddle_profile_record *record,
                        heddle_history_class class, void *arg)
 {
@@ -544,9 +587,9 @@ static int record_load(struct heddle_history *history, const struct heddle_profi
 	size_t point;
 	int c, error;
 
-	if (strcmp(record->kind, "task") || !device || device->n)
+	if (strcmp(record->kind, "task") || heddle_history_wrong(record))
 		return 0;
-	c = time > 0 ? class(device->text, arg) : -1;
+	c = class(device->text, arg);
 	if (c < 0)
 		return 0;
 	error = values_load(history, record, values);

@@ -86,6 +86,10 @@ double heddle_history_distance(const struct heddle_history *history, const doubl
 /** The class of a device; below 0: not wanted. */
 typedef int (*heddle_history_class)(const char *device, void *arg);
 
+/** What is wrong with a profile's record of a task, which nothing can be learned from.
+ * @return NULL: nothing, or it is no record of a task */
+const char *heddle_history_wrong(const struct heddle_profile_record *record);
+
 /** Adds what a profile's records of tasks say of devices that have a class. A
  * record that makes no sense here is left out.
  * @return 0; -ENOMEM. */
