@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
@@ -24,7 +25,7 @@ _Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_LOCAL_FIT_DIMENSIONS,
  * REACH. Chosen with random jobs of eight codelets; half or twice as much makes little difference.
  */
 #define NOISE 0.03
-#define SLOPE 0.5
+#define SLOPE .35
 #define BEND 0.6
 #define REACH 8
 /* The noise of points grows with their distance, in parts of that of the nearest ones: so many, and
@@ -34,12 +35,17 @@ _Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_LOCAL_FIT_DIMENSIONS,
 #define FAR 1.5
 /* No weight is less, as a logarithm. */
 #define LEAST_WEIGHT -40.
-/* Expected exponents of times over sizes of data. */
+/* Expected exponents of times over sizes of data, which tell how a single number counts. */
 #define GROWTH 1
 #define GROWTH_WIDE 0.5
+/* In parts of that, over each of several numbers: times grow about as their product, but some
+ * numbers matter little. */
+#define EACH 0.75
 /* Times are between these, as logarithms, wherever planes lead: a nanosecond, decades. */
 #define SHORTEST -7.
 #define LONGEST 35.
+/* Of a measured time, us. */
+#define LONGEST_US 1e15
 /* No weight distinguishes points that are nearer than that. */
 #define NEAR 0.1
 
@@ -324,6 +330,45 @@ static void nearest_to(const struct question *q, unsigned classes, struct heddle
 	}
 }
 
+/* Whether a dimension is a number that tasks state: the sizes of their data, which stand in for
+ * parameters, are bytes0 and so on. */
+static bool stated(const struct heddle_history *history, unsigned d)
+{
+	const char *name = history->names[d];
+	bool size = !strncmp(name, "bytes", 5) && isdigit((unsigned char)name[5]) && !name[6];
+
+	return !history->dimensions[d].categorical && !size;
+}
+
+static unsigned stated_count(const struct heddle_history *history)
+{
+	unsigned n = 0;
+
+	for (unsigned d = 0; d < history->ndimensions; d++)
+		n += stated(history, d);
+	return n;
+}
+
+static double growth_of(const struct heddle_history *history, unsigned class)
+{
+	return history->wide >> class & 1 ? GROWTH_WIDE : GROWTH;
+}
+
+/* Expected exponents of times on a class by the dimensions alone: of one number nothing is
+ * expected. Where none is stated, each size has an equal part. */
+static void slopes_expect(const struct heddle_history *history, unsigned class, double *slopes)
+{
+	unsigned numbers = stated_count(history), sizes = 0;
+
+	for (unsigned d = 0; d < history->ndimensions; d++)
+		sizes += !history->dimensions[d].categorical && !stated(history, d);
+	for (unsigned d = 0; d < history->ndimensions; d++)
+		if (numbers > 1 && stated(history, d))
+			slopes[d] = EACH * growth_of(history, class);
+		else if (!numbers && !history->dimensions[d].categorical)
+			slopes[d] = growth_of(history, class) / sizes;
+}
+
 /* How far away points count much. */
 static double reach_of(const struct question *q, const struct heddle_knn *knn)
 {
@@ -334,12 +379,13 @@ static double reach_of(const struct question *q, const struct heddle_knn *knn)
 	return fmax(FAR * knn->nearest[nearest - 1].distance, NEAR);
 }
 
-/* The points of a surface, but for their heights. @return whether the sizes of all are known */
+/* The points of a surface, but for their heights. @return whether the sizes of all are known, and
+ * matter */
 static bool points_place(const struct question *q, const struct heddle_knn *knn,
                          struct heddle_local_fit_point *points)
 {
 	double reach = reach_of(q, knn);
-	bool sized = q->sizes && q->sizes[0] > 0;
+	bool sized = q->sizes && q->sizes[0] > 0 && stated_count(q->history) < 2;
 	unsigned sizes = q->history->ndimensions; /* their coordinate */
 
 	for (unsigned i = 0; i < knn->found; i++)
@@ -377,7 +423,7 @@ static double fit(const struct question *q, unsigned classes, unsigned class, do
 	*away = knn.nearest[0].distance;
 	if (points_place(q, &knn, points)) {
 		memset(slopes, 0, HEDDLE_LOCAL_FIT_DIMENSIONS * sizeof(*slopes));
-		slopes[sizes] = q->history->wide >> class & 1 ? GROWTH_WIDE : GROWTH;
+		slopes[sizes] = growth_of(q->history, class);
 	}
 	for (unsigned i = 0; i < knn.found; i++)
 		points[i].y = log(q->history->points[knn.nearest[i].point].us[class]);
@@ -422,6 +468,7 @@ static void predict_fit(const struct heddle_history *history, const double *valu
 	unsigned base = best_known(history);
 
 	memcpy(known, us, sizeof(known));
+	slopes_expect(history, base, slopes);
 	if (have(&q, 1u << base))
 		fit(&q, 1u << base, base, slopes, &away);
 	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++) {
@@ -429,7 +476,8 @@ static void predict_fit(const struct heddle_history *history, const double *valu
 
 		if (us[c] > 0 || !have(&q, 1u << c))
 			continue;
-		memcpy(its, slopes, sizeof(its));
+		for (unsigned d = 0; d < HEDDLE_LOCAL_FIT_DIMENSIONS; d++)
+			its[d] = slopes[d] * growth_of(history, c) / growth_of(history, base);
 		y = fit(&q, 1u << c, c, its, &away) + surprise(&q, known, slopes, c);
 		us[c] = exp(fmax(SHORTEST, fmin(y, LONGEST)));
 	}
@@ -488,6 +536,47 @@ static int values_load(struct heddle_history *history, const struct heddle_profi
 	return error;
 }
 
+/* Of what was measured. */
+static const char *parameter_wrong(const struct heddle_profile_field *field)
+{
+	if (field->n > 1)
+		return "a parameter with several numbers";
+	if (!strcmp(field->key, "us") || !strcmp(field->key, "samples") ||
+	    !strcmp(field->key, "at"))
+		return "a result before the colon";
+	if (field->n || !strcmp(field->key, "device"))
+		return NULL;
+	if (!*field->text)
+		return "an empty word";
+	return strlen(field->text) < HEDDLE_HISTORY_WORD ? NULL : "a word that is too long";
+}
+
+static const char *time_wrong(const struct heddle_profile_field *us)
+{
+	if (!us || !us->n)
+		return "no us=NUMBER after the colon";
+	for (unsigned i = 0; i < us->n; i++)
+		if (!(us->numbers[i] > 0 && us->numbers[i] <= LONGEST_US))
+			return "a time that is not above 0 and at most 1e15 us";
+	return NULL;
+}
+
+const char *heddle_history_wrong(const struct heddle_profile_record *record)
+{
+	const struct heddle_profile_field *device = heddle_profile_record_field(record, "device");
+	const char *wrong = NULL;
+
+	if (strcmp(record->kind, "task"))
+		return NULL;
+	if (!device || device->n || device >= record->fields + record->nwhat)
+		return "no device=\"...\" before the colon";
+	if (record->nwhat > HEDDLE_HISTORY_DIMENSIONS + 1)
+		return "too many parameters";
+	for (unsigned f = 0; f < record->nwhat && !wrong; f++)
+		wrong = parameter_wrong(&record->fields[f]);
+	return wrong ? wrong : time_wrong(heddle_profile_record_field(record, "us"));
+}
+
 static int record_load(struct heddle_history *history, const struct heddle_profile_record *record,
                        heddle_history_class class, void *arg)
 {
@@ -498,9 +587,9 @@ static int record_load(struct heddle_history *history, const struct heddle_profi
 	size_t point;
 	int c, error;
 
-	if (strcmp(record->kind, "task") || !device || device->n)
+	if (strcmp(record->kind, "task") || heddle_history_wrong(record))
 		return 0;
-	c = time > 0 ? class(device->text, arg) : -1;
+	c = class(device->text, arg);
 	if (c < 0)
 		return 0;
 	error = values_load(history, record, values);

@@ -86,6 +86,10 @@ double heddle_history_distance(const struct heddle_history *history, const doubl
 /** The class of a device; below 0: not wanted. */
 typedef int (*heddle_history_class)(const char *device, void *arg);
 
+/** What is wrong with a profile's record of a task, which nothing can be learned from.
+ * @return NULL: nothing, or it is no record of a task */
+const char *heddle_history_wrong(const struct heddle_profile_record *record);
+
 /** Adds what a profile's records of tasks say of devices that have a class. A
  * record that makes no sense here is left out.
  * @return 0; -ENOMEM. */
@@ -114,11 +118,12 @@ struct heddle_history_rule {
  * of its own nearest.
  *
  * With a fit, numbers above 0 and times count by their logarithms, and each class has
- * its own plane through its nearest points (local_fit.h), whose slopes are expected to be
- * such that time grows as the piece of data that grows most, on wide devices as its square
- * root, where the sizes of data are known, else those of the class of which most is known. What a
- * time that is known of the task lies above or below its own class's plane counts for the others
- * the more, the nearer the points are.
+ * its own plane through its nearest points (local_fit.h). Its slopes are expected to be those of
+ * the class of which most is known. That one's are expected to be 3/4 for each of several numbers.
+ * With fewer numbers, times on all classes are expected to grow as the piece of data that grows
+ * most, where the sizes of data are known. On wide devices all growth is half as steep. What a time
+ * that is known of the task lies above or below its own class's plane counts for the others the
+ * more, the nearer the points are.
  *
  * @param values of the task
  * @param leave_out the task's own point, which is not looked at but for its sizes

@@ -525,6 +525,9 @@ int heddle_profile_parse(struct heddle_profile *profile, const char *text, size_
 	unsigned bad = 0;
 	int error = 0;
 
+	/* Some editors put a byte-order mark before what they save. */
+	if (length >= 3 && !memcmp(text, "\357\273\277", 3))
+		text += 3;
 	for (unsigned number = 1; text < end && !error; number++) {
 		const char *stop = memchr(text, '\n', end - text);
 

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <argp.h>
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -75,6 +76,11 @@ static int path_find(const char *name, char *path, size_t size)
 	bool file = strchr(name, '/');
 	int error = file ? 0 : heddle_profile_path(name, path, size);
 
+	if (!*name) {
+		fprintf(stderr, "heddle: an empty name of a profile\n");
+		return -EINVAL;
+	}
+
 	if (!file && (error || access(path, F_OK)))
 		file = !access(name, F_OK);
 	if (file)
@@ -83,8 +89,8 @@ static int path_find(const char *name, char *path, size_t size)
 		error = -errno;
 	if (error)
 		fprintf(stderr, "heddle: no profile %s%s%s: %s\n", name,
-		        error == -ENOENT ? ", nor of a codelet of that name: " : "",
-		        error == -ENOENT ? path : "", strerror(-error));
+		        !file && *path ? ", nor of a codelet of that name: " : "",
+		        !file ? path : "", strerror(-error));
 	return error;
 }
 
@@ -93,7 +99,8 @@ static bool has_times(const struct heddle_profile_record *record)
 {
 	const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
 
-	return us && us->n && (!strcmp(record->kind, "task") || !strcmp(record->kind, "kernel"));
+	return us && us->n && !heddle_history_wrong(record) &&
+	       (!strcmp(record->kind, "task") || !strcmp(record->kind, "kernel"));
 }
 
 static bool any_times(const struct heddle_profile *profile)
@@ -102,6 +109,37 @@ static bool any_times(const struct heddle_profile *profile)
 		if (has_times(profile->records[r]))
 			return true;
 	return false;
+}
+
+/* A record, with medians. */
+static void record_print(const struct heddle_profile_record *record, FILE *out)
+{
+	fprintf(out, "%s", record->kind);
+	for (unsigned f = 0; f < record->nfields; f++) {
+		const struct heddle_profile_field *field = &record->fields[f];
+
+		fprintf(out, "%s %s=", f == record->nwhat ? " :" : "", field->key);
+		if (field->n)
+			fprintf(out, "%.10g",
+			        strcmp(field->key, "at") ? heddle_profile_field_median(field)
+			                                 : field->numbers[0]);
+		else
+			fprintf(out, "\"%s\"", field->text);
+	}
+	fputc('\n', out);
+}
+
+/* Records of tasks that say nothing. */
+static void wrong_print(const char *path, const struct heddle_profile *profile)
+{
+	for (size_t r = 0; r < profile->n; r++) {
+		const char *wrong = heddle_history_wrong(profile->records[r]);
+
+		if (!wrong)
+			continue;
+		fprintf(stderr, "heddle: %s: left out: %s: ", path, wrong);
+		record_print(profile->records[r], stderr);
+	}
 }
 
 /* A class that the profile has. */
@@ -161,6 +199,8 @@ int estimates_read(const struct arguments *arguments, bool anything, struct esti
 	error = path_find(arguments->profile, path, sizeof(path));
 	if (!error)
 		error = heddle_profile_read(path, &e->profile);
+	if (!error)
+		wrong_print(path, &e->profile);
 	if (!error)
 		error = heddle_history_load(&e->history, &e->profile, class_make, e);
 	if (!error && !e->nclasses && !(anything && e->profile.n)) {
@@ -237,24 +277,6 @@ static json_t *record_json(const struct heddle_profile_record *record)
 	                 number_of(record, "samples"), "at", number_of(record, "at"));
 }
 
-/* Other records: the rates of loops, the costs of wavefronts. */
-static void other_print(const struct heddle_profile_record *record)
-{
-	printf("%s", record->kind);
-	for (unsigned f = 0; f < record->nfields; f++) {
-		const struct heddle_profile_field *field = &record->fields[f];
-
-		printf("%s %s=", f == record->nwhat ? " :" : "", field->key);
-		if (field->n)
-			printf("%.10g", strcmp(field->key, "at")
-			                    ? heddle_profile_field_median(field)
-			                    : field->numbers[0]);
-		else
-			printf("\"%s\"", field->text);
-	}
-	putchar('\n');
-}
-
 static int show(const struct arguments *arguments, struct estimates *e)
 {
 	json_t *list = json_array();
@@ -273,7 +295,7 @@ static int show(const struct arguments *arguments, struct estimates *e)
 
 		if (!has_times(record)) {
 			if (!arguments->json)
-				other_print(record);
+				record_print(record, stdout);
 			continue;
 		}
 		json_array_append_new(list, record_json(record));
@@ -290,14 +312,15 @@ static int show(const struct arguments *arguments, struct estimates *e)
 
 /* ---- the command ---- */
 
-static unsigned count_parse(const char *text, unsigned least, unsigned most,
+static unsigned count_parse(const char *option, const char *text, unsigned least, unsigned most,
                             struct argp_state *state)
 {
 	char *end;
 	unsigned long count = strtoul(text, &end, 10);
 
-	if (end == text || *end || *text == '-' || count < least || count > most)
-		argp_error(state, "%s: not a whole number from %u to %u", text, least, most);
+	if (!isdigit((unsigned char)*text) || *end || count < least || count > most)
+		argp_error(state, "--%s %s: not a whole number from %u to %u", option, text, least,
+		           most);
 	return count;
 }
 
@@ -307,14 +330,14 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 
 	switch (key) {
 	case 'f':
-		arguments->folds = count_parse(value, 2, 1000000, state);
+		arguments->folds = count_parse("folds", value, 2, 1000000, state);
 		return 0;
 	case 'k':
 		arguments->rule.fit = false;
-		arguments->rule.k = count_parse(value, 1, MEAN_MOST, state);
+		arguments->rule.k = count_parse("neighbours", value, 1, MEAN_MOST, state);
 		return 0;
 	case 's':
-		arguments->seed = count_parse(value, 0, UINT_MAX, state);
+		arguments->seed = count_parse("seed", value, 0, UINT_MAX, state);
 		return 0;
 	case 'r':
 		arguments->reference = value;

@@ -522,6 +522,17 @@ static int sample(struct arguments *arguments)
 
 /* ---- the command ---- */
 
+static void sizes_check(const struct arguments *arguments, const struct sampled *what,
+                        struct argp_state *state)
+{
+	size_t least = arguments->least ? arguments->least : what->least;
+	size_t most = arguments->most ? arguments->most : what->most;
+
+	if (least > most)
+		argp_error(state, "%s: the smallest size, %zu, exceeds the largest, %zu",
+		           what->name, least, most);
+}
+
 static error_t argument_parse(int key, char *value, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
@@ -555,8 +566,9 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!arguments->what && !arguments->all)
 			argp_error(state, "which codelet?");
-		if (arguments->most && arguments->least > arguments->most)
-			argp_error(state, "--least exceeds --most");
+		for (size_t i = 0; i < NSAMPLED; i++)
+			if (arguments->all || arguments->what == &sampled[i])
+				sizes_check(arguments, &sampled[i], state);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -618,8 +630,12 @@ int main(int argc, char **argv)
 	}
 	starpu_conf_init(&conf);
 	conf.sched_policy_name = "eager";
-	if (heddle_starpu_check() || starpu_init(&conf))
+	if (heddle_starpu_check())
 		return APP_CANNOT;
+	if (starpu_init(&conf)) {
+		heddle_refuse(0, "StarPU does not start here: it has no worker");
+		return APP_CANNOT;
+	}
 	heddle_estimate_thread_time();
 	status = sample(&arguments);
 	starpu_shutdown();

@@ -134,8 +134,49 @@ expect_estimate 1 'no two devices have times' cv "$work/one.profile"
 sed 's/cpu X/cuda Y/' "$work/rough.profile" >>"$work/rough.profile.2"
 cat "$work/rough.profile" >>"$work/rough.profile.2"
 expect_estimate 0 ' [5-9][0-9]%  *cuda Y' cv "$work/rough.profile.2"
-HEDDLE_PROFILE_DIR=$work
+# Records of tasks that say nothing: each is named, and the others count.
+# left_out REASON RECORD [PATTERN]: PATTERN of the record, as it is shown.
+left_out() {
+	printf 'task device="cpu X" size=1 : us=10\n%s\n' "$2" >"$work/bad.profile"
+	expect_estimate 0 "bad.profile: left out: .*$1.*: ${3:-$2}" show "$work/bad.profile"
+	expect_estimate 0 ' 10.0 .*profile  *cpu X' predict "$work/bad.profile" size=1
+	echo "$2" >"$work/bad.profile"
+	expect_estimate 2 'bad.profile: no times of tasks' predict "$work/bad.profile" size=1
+}
+left_out 'a time that is not above 0' 'task device="cpu X" size=2 : us=-10'
+left_out 'a time that is not above 0' 'task device="cpu X" size=2 : us=0'
+left_out 'a time that is not above 0' 'task device="cpu X" size=2 : us=5,-3,7' 'task .* us=5'
+left_out 'a time that is not above 0 and at most 1e15 us' 'task device="cpu X" size=2 : us=1e300' 'task .* us=1e+300'
+left_out 'no us=NUMBER' 'task device="cpu X" size=2 : ms=10'
+left_out 'no us=NUMBER' 'task device="cpu X" size=2 : us="10"'
+left_out 'no device=' 'task size=2 : us=10'
+left_out 'no device=' 'task device=3 size=2 : us=10' 'task device=3 size=2'
+left_out 'no device=' 'task size=2 : device="cpu X" us=10'
+left_out 'several numbers' 'task device="cpu X" size=2,3 : us=10' 'task device="cpu X" size='
+left_out 'a result before the colon' 'task device="cpu X" samples=1 : us=10'
+left_out 'an empty word' 'task device="cpu X" kind="" : us=10'
+left_out 'too many parameters' 'task a=1 b=1 c=1 d=1 device="cpu X" e=1 f=1 g=1 h=1 i=1 : us=10'
+left_out 'a word that is too long' "task device=\"cpu X\" kind=\"$(printf '%064d' 0)\" : us=10"
+# Lines that are none, named with their numbers.
+for line in 'task device="cpu X" siz' 'task device="cpu X" size=2 : us' 'task size=nan : us=1' \
+	'task size=2 : us=1e999' 'task size=2 : us=10ms' 'task device="cpu' "$(printf '\001\002')"; do
+	printf '# times\n%s' "$line" >"$work/bad.profile"
+	expect_estimate 2 'bad.profile:2: skipped: ' show "$work/bad.profile"
+done
+# A byte-order mark before them is no part of them.
+printf '\357\273\277task device="cpu X" size=1 : us=10\n' >"$work/bad.profile"
+expect_estimate 0 ' 10.0 .*cpu X' show "$work/bad.profile"
+expect_estimate 2 'an empty name of a profile' show ''
+HEDDLE_PROFILE_DIR=$job
 export HEDDLE_PROFILE_DIR
+expect_estimate 2 "job.profile/knn.profile: Not a directory" show knn
+for bad in '' ' 5' +5 -5 5x 1e9 99999999999999999999; do
+	expect_estimate 2 "folds $bad: not a whole number from 2" cv --folds "$bad" "$job"
+done
+expect_estimate 2 'neighbours 0: not a whole number from 1 to 16' cv -k 0 "$job"
+expect_estimate 2 'seed x: not a whole number' cv --seed x "$job"
+expect_estimate 1 'csv "": No such file' cv --csv ''
+HEDDLE_PROFILE_DIR=$work
 expect_estimate 0 'cuda Y' cv job
 # Without a profile: the paper's table, of what was sampled.
 expect_estimate 1 'no codelet has times of two tasks on two devices' cv

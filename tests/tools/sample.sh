@@ -8,6 +8,10 @@ expect 2 'no codelet "axpy"' "$heddle" sample axpy
 expect 2  '--jobs 0: not a whole number from 1 to 100000' "$heddle" sample --jobs 0 histogram
 expect 2 '--most x: not a whole number' "$heddle" sample --most x histogram
 expect 2 'exceeds' "$heddle" sample --least 2K --most 1K histogram
+expect 2 'knn: the smallest size, 104857600, exceeds the largest, 16384' "$heddle" sample --least 100M knn
+expect 2 'knn: the smallest size, 16, exceeds the largest, 8' "$heddle" sample --most 8 knn
+expect 2 'blackscholes: the smallest size, 1024, exceeds the largest, 8' "$heddle" sample --most 8 all
+expect 77 'StarPU does not start here' env STARPU_NCPU=0 STARPU_NCUDA=0 STARPU_NOPENCL=0 "$heddle" sample knn
 expect 1 'tiles have 16 to 4194304 pixels' "$heddle" sample --jobs 1 --least 4 --most 4 nbia
 expect 2 'no times are kept' env HEDDLE_PROFILE=0 "$heddle" sample histogram
 for codelet in blackscholes boxfilter eclat heart histogram knn nbia nbody; do

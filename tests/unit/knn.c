@@ -407,11 +407,48 @@ static void test_shapes(void **state)
 	heddle_history_free(&h);
 }
 
-/* Few jobs with several parameters: times are sums of one to three power laws and off by 2 %, and
- * some jumps at half of all jobs, as where data leave a cache. */
-static double random_law_error(unsigned seed, bool jumps)
+/* The time of a task with two numbers and a word, by one of {100, 7, 0} that took 10 us. It has
+ * `more` times as much data; 0: nobody knows. */
+static double by_one(const char *first, const char *second, double x, double y, double more)
 {
-	unsigned n = 40, left = 10, dimensions, laws, d;
+	double values[HEDDLE_HISTORY_DIMENSIONS] = {100, 7}, us[HEDDLE_HISTORY_CLASSES] = {0};
+	struct heddle_history h = {0};
+	unsigned d;
+	size_t p;
+
+	assert_int_equal(heddle_history_dimension(&h, first, false, &d), 0);
+	assert_int_equal(heddle_history_dimension(&h, second, false, &d), 0);
+	assert_int_equal(heddle_history_dimension(&h, "model", true, &d), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(heddle_history_add(&h, values, &p), 0);
+		h.points[p].sizes[0] = i ? more : more > 0;
+		heddle_history_set(&h, p, 0, i ? 0 : 10);
+		memcpy(values, (double[]){x, y, 1}, 3 * sizeof(double));
+	}
+	heddle_history_predict(&h, h.points[p].values, HEDDLE_HISTORY_FIT, p, us);
+	heddle_history_free(&h);
+	return us[0];
+}
+
+/* Of one other task: time is about as the product of numbers that are stated, whatever the sizes of
+ * data. Sizes in place of numbers have equal parts, where not all are known. */
+static void test_product(void **state)
+{
+	about(by_one("rows", "steps", 600, 7, 2), 10 * pow(6, 0.75), 1e-9);
+	about(by_one("rows", "steps", 600, 14, 0), 10 * pow(12, 0.75), 1e-9);
+	about(by_one("bytes0", "steps", 600, 14, 5), 10 * 5, 1e-9);
+	about(by_one("bytes0", "bytesize", 600, 14, 5), 10 * 5, 1e-9);
+	about(by_one("bytes0", "bytes1", 600, 28, 5), 10 * 5, 1e-9);
+	about(by_one("bytes0", "bytes1", 400, 63, 0), 10 * 6, 1e-9);
+}
+
+/* Jobs with several parameters: times are sums of one to three power laws and off by 2 %, and
+ * some jumps at half of all jobs, as where data leave a cache.
+ * @param[out] factor by which ten others are predicted wrongly, as a logarithm
+ * @return their mean error */
+static double random_law_error(unsigned seed, unsigned known, bool jumps, double *factor)
+{
+	unsigned left = 10, n = known + left, dimensions, laws, d;
 	double exponents[3][5], factors[3], sum = 0;
 	struct heddle_history h = {0};
 
@@ -443,6 +480,7 @@ static double random_law_error(unsigned seed, bool jumps)
 		if (i >= n - left) {
 			heddle_history_predict(&h, values, HEDDLE_HISTORY_FIT, SIZE_MAX, us);
 			sum += fabs(us[0] - want) / want / left;
+			*factor += fabs(log(us[0] / want)) / left;
 			continue;
 		}
 		assert_int_equal(heddle_history_add(&h, values, &p), 0);
@@ -454,15 +492,35 @@ static double random_law_error(unsigned seed, bool jumps)
 
 static void test_few_jobs(void **state)
 {
-	double smooth = 0, jumps = 0;
+	double smooth = 0, jumps = 0, factor = 0;
 
 	for (unsigned seed = 1; seed <= 100; seed++) {
-		smooth += random_law_error(seed, false) / 100;
-		jumps += random_law_error(seed, true) / 100;
+		smooth += random_law_error(seed, 30, false, &factor) / 100;
+		jumps += random_law_error(seed, 30, true, &factor) / 100;
 	}
 	print_message("errors %.3f, with jumps %.3f\n", smooth, jumps);
 	assert_true(smooth < 0.09);
 	assert_true(jumps < 0.19);
+}
+
+/* By what mean factor predictions from one to five jobs are wrong. */
+static void test_very_few_jobs(void **state)
+{
+	static const unsigned known[] = {1, 2, 3, 5};
+	static const double most[] = {15, 6, 3.2, 1.7};
+	double factors[4] = {0};
+
+	for (unsigned c = 0; c < 4; c++) {
+		for (unsigned seed = 1; seed <= 200; seed++) {
+			double factor = 0;
+
+			random_law_error(seed, known[c], false, &factor);
+			factors[c] += factor / 200;
+		}
+		print_message("%u jobs: factor %.2f\n", known[c], exp(factors[c]));
+	}
+	for (unsigned c = 0; c < 4; c++)
+		assert_true(exp(factors[c]) < most[c]);
 }
 
 /* Whatever is stated and measured, what comes out is a time. */
@@ -586,7 +644,9 @@ int main(void)
 	    cmocka_unit_test(test_growth),
 	    cmocka_unit_test(test_surprise),
 	    cmocka_unit_test(test_shapes),
+	    cmocka_unit_test(test_product),
 	    cmocka_unit_test(test_few_jobs),
+	    cmocka_unit_test(test_very_few_jobs),
 	    cmocka_unit_test(test_any),
 	    cmocka_unit_test(test_ranges),
 	    cmocka_unit_test(test_no_range),

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "estimator/range.h"
 #include "tools/common/cross_validation.h"
@@ -53,6 +54,7 @@ static int others(const struct run *run, unsigned fold, struct heddle_history *t
 	int error = 0;
 
 	*train = (struct heddle_history){.ndimensions = all->ndimensions};
+	memcpy(train->names, all->names, sizeof(train->names));
 	for (unsigned d = 0; d < all->ndimensions; d++)
 		train->dimensions[d].categorical = all->dimensions[d].categorical;
 	for (size_t i = 0; i < run->njobs && !error; i++) {

@@ -185,7 +185,7 @@ static FILE *csv_open(const char *path)
 		    "core_paper,core_published,core_fit,core_again\n",
 		    csv);
 	else
-		fprintf(stderr, "heddle: %s: %s\n", path, strerror(errno));
+		fprintf(stderr, "heddle: --csv \"%s\": %s\n", path, strerror(errno));
 	return csv;
 }
 
