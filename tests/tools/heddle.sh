@@ -37,6 +37,10 @@ done
 
 # What there is to run.
 expect 0 '^  histogram  .*a loop with a reduction' "$heddle" app --help
+grep -q '^  [a-z0-9]* *$' "$work/out" && fail "an application without a word about it"
+# What they say to type is what was typed.
+expect 2 "^Try .heddle app vecinc --help'" "$heddle" app vecinc --frob
+expect 2 "^Try .heddle app kernels --help'" "$heddle" app kernels nosuch
 expect 0 '^Contenders: cpu-only' "$heddle" bench --help
 expect 0 '^  cholesky  *a factorisation' "$heddle" bench --help
 
