@@ -84,7 +84,7 @@ expect 2 '' "$run" --sched nonsense -- "$program"
 says "'nonsense' is not a policy"
 says "^Heddle's policies: hdss gss "
 says "^StarPU's own: "
-says " lws "
+says ' lws\b'
 [ "$(wc -l <"$work/stderr")" -lt 20 ] || fail "the message is out of sight: $(cat "$work/stderr")"
 [ "$(wc -L <"$work/stderr")" -le 80 ] || fail "long lines: $(cat "$work/stderr")"
 expect 2 '' "$run" -- "$program"
