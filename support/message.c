@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/message.h"
 #include "support/variables.h"
@@ -90,6 +91,15 @@ void heddle_warn(const char *format, ...)
 
 	va_start(arguments, format);
 	message_print(1, format, arguments);
+	va_end(arguments);
+}
+
+void heddle_wait_explain(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	message_print(isatty(STDERR_FILENO) ? 1 : 2, format, arguments);
 	va_end(arguments);
 }
 

@@ -26,6 +26,10 @@ void heddle_refusal_set(const char *text);
  * HEDDLE_VERBOSE=0. */
 void heddle_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** What takes long before anything is to be seen of it: at a terminal, elsewhere with
+ * HEDDLE_VERBOSE=2. */
+void heddle_wait_explain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /** What only HEDDLE_VERBOSE=2 prints. */
 void heddle_explain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

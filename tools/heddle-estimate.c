@@ -69,8 +69,8 @@ void estimates_free(struct estimates *e)
 	heddle_profile_free(&e->profile);
 }
 
-/* The profile of a codelet, or a file. The codelet comes first: the program in the current folder
- * often has the same name. */
+/* The profile of a codelet, or a file. The codelet comes first, and a program is no profile: the
+ * one in the current folder often has the same name. */
 static int path_find(const char *name, char *path, size_t size)
 {
 	bool file = strchr(name, '/');
@@ -82,7 +82,7 @@ static int path_find(const char *name, char *path, size_t size)
 	}
 
 	if (!file && (error || access(path, F_OK)))
-		file = !access(name, F_OK);
+		file = !access(name, F_OK) && access(name, X_OK);
 	if (file)
 		error = (size_t)snprintf(path, size, "%s", name) < size ? 0 : -ENAMETOOLONG;
 	if (!error && access(path, R_OK))

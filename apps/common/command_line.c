@@ -223,6 +223,7 @@ void app_parse(const struct app *app, void *self, int argc, char **argv,
                struct app_options *options)
 {
 	static bool parsing;
+	static char name[64];
 	struct command_line line = {app, self, options};
 	struct argp_child children[] = {{app->own, 0, "Of this app:", 10}, {0}};
 	struct argp argp = {
@@ -237,7 +238,8 @@ void app_parse(const struct app *app, void *self, int argc, char **argv,
 	if (app_simulated())
 		on_exit(leave, &parsing);
 	parsing = true;
-	argv[0] = (char *)app->name; /* in messages; not the path of a build */
+	snprintf(name, sizeof(name), "heddle app %s", app->name);
+	argv[0] = name; /* in messages; not the path of a build */
 	argp_parse(&argp, argc, argv, 0, NULL, &line);
 	parsing = false;
 }

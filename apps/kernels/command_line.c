@@ -252,6 +252,6 @@ void options_parse(int argc, char **argv, struct options *options)
 
 	*options = (struct options){.scale = 1, .reps = 3, .seed = 1};
 	argp_err_exit_status = APP_USAGE;
-	argv[0] = "kernels";
+	argv[0] = "heddle app kernels"; /* in messages */
 	argp_parse(&argp, argc, argv, 0, NULL, options);
 }

@@ -14,6 +14,7 @@
 
 #include "support/message.h"
 #include "support/output.h"
+#include "support/progress.h"
 #include "apps/kernels/kernels.h"
 
 enum { MAXRESULTS = 16 };
@@ -53,6 +54,8 @@ static int kernel_do(struct session *session, const struct benchmark *benchmark)
 		return -ENOMEM;
 	if (benchmark && !size)
 		size = benchmark_size(benchmark, options->scale);
+	heddle_progress("kernels: %s: making the input",
+	                benchmark ? benchmark->name : options->name);
 	if (benchmark)
 		status = job_make(benchmark, size, options->seed, &result->job);
 	else
@@ -114,6 +117,7 @@ static enum app_exit session_run(struct session *session)
 		status = heddle_refuse(-ENODEV, "StarPU has no OpenCL worker here");
 	if (!status)
 		status = kernels_do(session);
+	heddle_progress_end();
 	if (!status && options->compare && out)
 		report_comparison(session->results, session->nresults, out);
 	if (!status)
@@ -164,7 +168,9 @@ int main(int argc, char **argv)
 		status = workers_choose(&session.options);
 	if (status)
 		return app_exit_code(status);
+	heddle_progress("kernels: starting StarPU");
 	if (app_simulated() || starpu_init(NULL)) {
+		heddle_progress_end();
 		heddle_refuse(-ENODEV, app_simulated() ? "simulated workers run no kernels"
 		                                       : "StarPU does not start here");
 		return APP_CANNOT;

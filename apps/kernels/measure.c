@@ -12,11 +12,17 @@
 #include <starpu.h>
 
 #include "support/message.h"
+#include "support/progress.h"
 #include "apps/common/sweep.h"
 #include "apps/kernels/kernels.h"
 
 /* For a user's own kernel: floating-point results of two devices differ a little. */
 #define OWN_TOLERANCE 1e-4
+
+static const char *title(const struct job *job)
+{
+	return job->benchmark ? job->benchmark->name : job->kernel.name;
+}
 
 /* ---- contenders ---- */
 
@@ -197,26 +203,34 @@ static int repetition(struct result *result, unsigned rep)
 	if (rep == HOPELESS_REPS)
 		hopeless_find(result);
 	for (unsigned c = 0; c < n && !status; c++)
-		if (!result->contenders[order[c]].rests)
+		if (!result->contenders[order[c]].rests) {
+			heddle_progress("kernels: %s: repetition %u of %u, %s", title(&result->job),
+			                rep + 1, result->reps, result->contenders[order[c]].name);
 			status = launch_once(result, &result->contenders[order[c]], rep);
+		}
 	return status;
 }
 
 int measure_run(const struct options *options, struct result *result)
 {
 	struct job *job = &result->job;
-	int status = analyse(result);
+	int status;
 
+	heddle_progress("kernels: %s: analysing its source", title(job));
+	status = analyse(result);
 	result->reps = options->reps;
 	result->right = true;
 	result->verified = options->verify;
 	result->tolerance = job->benchmark ? job->benchmark->tolerance : OWN_TOLERANCE;
+	if (!status && options->verify)
+		heddle_progress("kernels: %s: computing the reference", title(job));
 	if (!status && options->verify)
 		status = job->benchmark ? job_expect(job) : expect_plain(job);
 	if (!status)
 		status = contenders_make(options, result);
 	for (unsigned rep = 0; rep < result->reps && !status; rep++)
 		status = repetition(result, rep);
+	heddle_progress_end();
 	return status;
 }
 

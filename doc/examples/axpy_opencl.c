@@ -1,5 +1,9 @@
-/* The loop of axpy.c on CPU cores and OpenCL devices. Where OpenCL has CPUs only,
- * STARPU_OPENCL_ON_CPUS=1 STARPU_NOPENCL=1 brings one in, and STARPU_NCPU leaves it cores. */
+/* The loop of axpy.c on CPU cores and OpenCL devices:
+ *
+ *   cc axpy_opencl.c -o axpy_opencl $(pkg-config --cflags --libs heddle) -lOpenCL
+ *
+ * Where OpenCL has CPUs only, STARPU_OPENCL_ON_CPUS=1 STARPU_NOPENCL=1 brings one in, and
+ * STARPU_NCPU leaves it cores. */
 #include <stdio.h>
 #include <heddle/heddle.h>
 #include <starpu_opencl.h>

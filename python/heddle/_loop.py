@@ -20,7 +20,7 @@ from . import _library as c
 from ._arguments import Array, as_array, is_array
 from ._devices import CUDA, OpenCL, Part
 from ._requests import Request, begin
-from ._session import at_end, init
+from ._session import at_end, init, wait_explain
 from ._sources import cuda as cuda_source
 from ._sources import opencl as opencl_source
 from ._stats import LoopStats, loop_stats
@@ -203,6 +203,7 @@ def _compile(kind: Any, source: str, call: _Call) -> Any:
     key = (kind.__name__, source)
     if key in _compiled:
         return _compiled[key]
+    wait_explain(f"compiling a loop's {kind.__name__} C for its devices")
     kernel = kind(source)
     problems: List[BaseException] = []
 

@@ -5,6 +5,7 @@
 import atexit
 import ctypes
 import os
+import sys
 import threading
 from dataclasses import dataclass
 from typing import Callable, List, Optional, Union
@@ -53,6 +54,14 @@ def init(policy: Optional[str] = None, **variables: Union[str, int]) -> None:
         os.environ.setdefault("STARPU_SCHED", "hdss")
         call("starpu_init", None)
         _running = True
+
+
+def wait_explain(text: str) -> None:
+    """Says what takes long before anything is to be seen of it, as the C library does: at a
+    terminal, elsewhere with HEDDLE_VERBOSE=2."""
+    verbose = os.environ.get("HEDDLE_VERBOSE", "")
+    if verbose == "2" or (verbose != "0" and sys.stderr and sys.stderr.isatty()):
+        print(f"heddle: {text}", file=sys.stderr, flush=True)
 
 
 def at_end(function: Callable[[], None]) -> None:

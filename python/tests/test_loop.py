@@ -43,6 +43,19 @@ def test_opencl(opencl, random):
     assert stats.blocks == 101
 
 
+def test_compiling_is_said(opencl, monkeypatch, capsys):
+    """What takes seconds, where somebody wants to know."""
+    y = numpy.zeros(N, numpy.int64)
+    heddle.loop(N, "y[i] = 41;", {"y": heddle.Out(y)})
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv("HEDDLE_VERBOSE", "2")
+    for _ in range(2):
+        heddle.loop(N, "y[i] = 42;", {"y": heddle.Out(y)})
+    assert (y == 42).all()
+    said = [line for line in capsys.readouterr().err.splitlines() if "compiling" in line]
+    assert said == ["heddle: compiling a loop's OpenCL C for its devices"]
+
+
 def test_both(opencl, functions, random):
     x, y = floats(random), floats(random)
     expected = y + numpy.float32(3) * x

@@ -64,7 +64,9 @@ HEDDLE_FPGA_DEVICES=1 STARPU_NOPENCL=2
 # Less memory than the loop's arrays.
 HEDDLE_FPGA_MEMORY=2
 export HEDDLE_FPGA_MEMORY
-right "$fpga" histogram --size 4000001 --sched hdss --workers cpu,fpga
+right "$fpga" histogram --size 4000001 --sched css --workers cpu,fpga
+# Once the speeds are known, there may be nothing in it for the FPGA.
+right ' fpga ' histogram --size 4000001 --sched hdss --workers cpu,fpga
 right "$fpga" blackscholes --size 150003 --sched gss --workers cpu,fpga
 unset HEDDLE_FPGA_MEMORY
 

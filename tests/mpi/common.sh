@@ -15,14 +15,27 @@ mpirun=$(sed -n 's/^MPIRUN = //p' "$top_builddir/Makefile")
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
 [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# All ranks are on this machine, which may have no network.
+case $("$mpirun" --version 2>/dev/null) in
+*'Open MPI) '[1-4].*) export OMPI_MCA_btl=self,vader ;;
+*'Open MPI) '*) export OMPI_MCA_btl=self,sm ;;
+esac
 # One worker a rank.
 export STARPU_NCPU=1 STARPU_NOPENCL=0 STARPU_NCUDA=0
 
-# ranks N COMMAND...
+# ranks N COMMAND...: what each rank says, in one piece each: mpirun mixes them, within a line, too.
+# Then what mpirun says, in one line: Open MPI 5 breaks its own somewhere.
 ranks() {
 	n=$1
 	shift
-	timeout -k 5 300 "$mpirun" -n "$n" "$@"
+	said=$(mktemp -d "$work/said.XXXXXX") || return
+	# shellcheck disable=SC2016 # the rank's shell expands it
+	timeout -k 5 300 "$mpirun" -n "$n" sh -c 'exec "$@" >"$(mktemp "$0/rank.XXXXXX")" 2>&1' \
+		"$said" "$@" >"$said/mpirun" 2>&1
+	ranks_status=$?
+	cat "$said"/rank.*
+	tr '\n' ' ' <"$said/mpirun"
+	return "$ranks_status"
 }
 
 # StarPU's first start on a machine writes files, which several ranks must not do at once.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # The apps' command line: exit codes, messages, the JSON report, files in and out.
+# Time limit: 300 s
 #
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The apps' OpenCL versions, verified, on an OpenCL worker on the CPU: alone, and
 # beside a CPU worker.
+# Time limit: 300 s
 #
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later

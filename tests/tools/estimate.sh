@@ -36,6 +36,8 @@ printf 'ELF\000\001' >"$work/here/axpy"
 	expect_estimate 0 'cuda Y' show axpy
 	expect_estimate 0 'cpu Z' show mine
 	expect_estimate 2 'skipped' show ./axpy
+	printf '#!/bin/sh' >prog && chmod +x prog
+	expect_estimate 2 'no profile prog, nor of a codelet of that name: .*/prog.profile' show prog
 	[ "$failures" = 0 ]
 ) || failures=$((failures + 1))
 expect_estimate 0 '^Usage: heddle estimate' --help

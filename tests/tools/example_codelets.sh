@@ -9,6 +9,7 @@
 value() { sed -n "s/^$1 = //p" "$top_builddir/Makefile"; }
 has() { grep -q "define HEDDLE_USE_$1 " "$top_builddir/config.h"; }
 examples=$top_srcdir/doc/examples
+build=$(cd "$top_builddir" && pwd)
 flags=$(PKG_CONFIG_PATH=$top_builddir pkg-config --cflags --libs heddle) || fail pkg-config
 tried=
 # all_done: every iteration was computed once, rightly.
@@ -18,9 +19,12 @@ all_done() {
 }
 if has OPENCL && ! has SIMGRID; then
 	tried=1
-	# shellcheck disable=SC2046,SC2086 # words
-	$(value CC) -Wall -Wextra -Werror -Wno-unused-parameter "$examples/axpy_opencl.c" -o "$work/opencl" \
-		$flags $(value OPENCL_CFLAGS) $(value OPENCL_LIBS) $(value HEDDLE_LDFLAGS) || fail "axpy_opencl.c"
+	# As the file says.
+	command=$(sed -n 's/^ \*  *cc //p' "$examples/axpy_opencl.c")
+	cp "$examples/axpy_opencl.c" "$work"
+	(cd "$work" && PKG_CONFIG_PATH=$build && export PKG_CONFIG_PATH && eval "$(value CC) -Wall -Wextra -Werror \
+		-Wno-unused-parameter $command $(value HEDDLE_LDFLAGS)") || fail "axpy_opencl.c: cc $command"
+	mv "$work/axpy_opencl" "$work/opencl"
 	STARPU_NCPU=1 STARPU_NOPENCL=0 "$work/opencl" >"$work/told" 2>"$work/out" || fail "without OpenCL"
 	all_done "without OpenCL"
 	STARPU_SCHED=hdss STARPU_NCPU=1 STARPU_NOPENCL=1 STARPU_OPENCL_ON_CPUS=1 STARPU_WORKERS_NOBIND=1 \

@@ -38,6 +38,9 @@ done
 # What there is to run, each with what it is.
 expect 0 '^  histogram  .*a loop with a reduction' "$heddle" app --help
 ! grep -E '^  [a-z0-9]+ *$' "$work/out" || fail "apps that app --help does not tell of"
+# What they say to type is what was typed.
+expect 2 "^Try .heddle app vecinc --help'" "$heddle" app vecinc --frob
+expect 2 "^Try .heddle app kernels --help'" "$heddle" app kernels nosuch
 expect 0 '^Contenders: cpu-only' "$heddle" bench --help
 expect 0 '^  cholesky  *a factorisation' "$heddle" bench --help
 

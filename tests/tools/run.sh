@@ -82,7 +82,11 @@ says 'no-such-program'
 # Wrong use.
 expect 2 '' "$run" --sched nonsense -- "$program"
 says "'nonsense' is not a policy"
-says '^  hdss '
+says "^Heddle's policies: hdss gss "
+says "^StarPU's own: "
+says ' lws\b'
+[ "$(wc -l <"$work/stderr")" -lt 20 ] || fail "the message is out of sight: $(cat "$work/stderr")"
+[ "$(wc -L <"$work/stderr")" -le 80 ] || fail "long lines: $(cat "$work/stderr")"
 expect 2 '' "$run" -- "$program"
 expect 2 '' "$run" --sched hdss
 expect 2 '' "$run" --nonsense

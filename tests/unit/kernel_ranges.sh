@@ -1,6 +1,7 @@
 #!/bin/sh
 # kernel_ranges with an OpenCL device and heddle-analyse at hand. Without the latter all
 # windows are whole buffers, which has to be right too.
+# Time limit: 300 s
 set -u
 : "${top_srcdir:?}" "${top_builddir:?}"
 POCL_DEVICES=${POCL_DEVICES:-basic}

@@ -152,6 +152,9 @@ int kernel_form_use(struct part *part)
 	whole = memory->form == &memory->whole;
 	if (form_serves(memory->form, &part->request->range))
 		return 0;
+	if (!memory->ranges.kernel && !memory->whole.kernel)
+		heddle_wait_explain("compiling the kernel %s for %s", part->request->kernel->name,
+		                    part->device->title);
 	form_free(memory->form);
 	part->compiled = true;
 	return form_make(part, memory->form, whole ? NDRANGE_WHOLE : part->request->kernel->way);
