@@ -492,6 +492,22 @@ static struct wish wish_find(struct mpi_demand *demand, unsigned filter, unsigne
 	return wish;
 }
 
+/* The least gain of what a kind takes from others: more than from all that it leaves to
+ * accelerators. Who hopes for one type may get another, as hints grow old. */
+static int others_least(struct mpi_demand *demand, unsigned filter, unsigned kind, unsigned stream)
+{
+	int least = INT_MIN;
+
+	for (unsigned t = 0; demand->given.select && t < mpi_gains_types(demand->given.gains);
+	     t++) {
+		int gain = queues_gain(demand->given.queues, kind, t);
+
+		if (gain >= least && leaves(demand, filter, kind, stream, t))
+			least = gain + 1;
+	}
+	return least;
+}
+
 /* Buffers of this rank that a filter may begin for a kind, and that are about as good. */
 static uint64_t own_count(const struct mpi_demand *demand, unsigned filter, unsigned kind,
                           int least)
@@ -575,6 +591,7 @@ static bool kind_ask(struct mpi_demand *demand, unsigned filter, unsigned kind, 
 	uint64_t most, has = queues_busy(queues, filter, kind);
 	double before, us;
 	struct wish wish = wish_find(demand, filter, kind);
+	int refused;
 	int least = wish.any && wish.gain > INT_MIN + BETTER ? wish.gain - BETTER : INT_MIN;
 	int own = own_least(demand, filter, kind, least);
 
@@ -590,8 +607,11 @@ static bool kind_ask(struct mpi_demand *demand, unsigned filter, unsigned kind, 
 	has += own_count(demand, filter, kind, least > own ? least : own);
 	if (has >= most)
 		return false;
+	refused = others_least(demand, filter, kind, wish.stream);
+	if (!own_count(demand, filter, kind, INT_MIN) || least < refused)
+		least = refused;
 	return ask(demand, &(struct queues_order){wish.stream, filter, kind, wish.type, now_us},
-	           most - has, own_count(demand, filter, kind, INT_MIN) ? least : INT_MIN);
+	           most - has, least);
 }
 
 static bool filter_ask(struct mpi_demand *demand, unsigned filter, double now_us)

@@ -30,7 +30,7 @@ static const enum heddle_kind kinds[CLASSES] = {HEDDLE_KIND_CPU, HEDDLE_KIND_CUD
 struct tile {
 	struct queues_event event;
 	unsigned size;
-	double since_us; /* when it came into the pool */
+	double since_us;   /* when it came into the pool */
 	struct tile *next; /* in the list of spare ones */
 };
 
