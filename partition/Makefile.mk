@@ -105,6 +105,8 @@ libheddle_mpi_la_SOURCES = \
 	partition/mpi/flow_types_starpu.h \
 	partition/mpi/link_mpi.c \
 	partition/mpi/link_mpi.h \
+	partition/mpi/loans_starpu.c \
+	partition/mpi/loans_starpu.h \
 	partition/mpi/loop_starpu.c \
 	partition/mpi/node_private.h \
 	partition/mpi/range_starpu.c \

@@ -110,8 +110,8 @@ struct heddle_mpi_flow_rank {
 	size_t calls;          /**< calls of functions */
 	size_t received;       /**< buffers that came from other ranks */
 	size_t sent;           /**< buffers that went to other ranks */
-	size_t bytes_received; /**< of parts */
-	size_t bytes_sent;     /**< of parts */
+	size_t bytes_received; /**< of parts and data */
+	size_t bytes_sent;     /**< of parts and data */
 	double us;             /**< from the start to the end, microseconds */
 };
 
@@ -128,8 +128,15 @@ struct heddle_mpi_flow_rank {
  * ranks that read the stream. A buffer that has come to a rank stays there.
  *
  * Each rank has `buffers` of each stream with parts and no more, for what it sends and what comes.
- * Streams with `data` are refused. All else is as heddle_mpi_loop_run() says: MPI and its threads,
- * HEDDLE_NODE_TIMEOUT, and wrong use that is refused on one rank alone.
+ *
+ * A stream with `data` says with `home` on which rank the data of a label lies. A filter of another
+ * rank gets a copy of what it reads, and what it writes (STARPU_RW of `in`, and `out`) is at home
+ * before its buffer has ended. StarPU knows of this on the home: other tasks may use the data, and
+ * wait as for a task. Filters do not write, of two labels at once, the same data. Handles are of
+ * variables, vectors and matrices, of at most 1 GiB.
+ *
+ * All ranks have the same policy (STARPU_SCHED). All else is as heddle_mpi_loop_run() says: MPI and
+ * its threads, HEDDLE_NODE_TIMEOUT, and wrong use that is refused on one rank alone.
  *
  * @param flow from heddle_flow_create(); NULL: this rank could not make one, which all ranks then
  * refuse
@@ -137,8 +144,9 @@ struct heddle_mpi_flow_rank {
  * @param[out] ranks one entry for each rank, filled on all, also after a failure; NULL: not wanted
  * @param[out] stats what this rank did, set also after a failure; NULL: not wanted
  * @return 0 on all ranks; or the same negative errno value on all of them, after a message:
- * - -EINVAL: ranks differ in their flows (the message says in what); a filter runs on no rank; a
- *   stream with `data`, or a part of more than 1 GiB; no flow
+ * - -EINVAL: ranks differ in their flows or policies (the message says in what); a filter runs on
+ * no rank; a stream with `data` without `home`, or a part of more than 1 GiB; no flow; data that
+ *   cannot be sent, or lies on no rank
  * - -EDEADLK: see heddle_flow_run()
  * - -EBUSY: the flow runs already
  * - otherwise what a filter failed with on the rank that the message names */

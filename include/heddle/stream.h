@@ -37,6 +37,9 @@ extern "C" {
 /** Largest number of filters, and of streams, of a flow. */
 #define HEDDLE_FLOW_MAX 64
 
+/** Every rank has the data of a label: what a stream's `home` returns. */
+#define HEDDLE_STREAM_EVERYWHERE (-1)
+
 /** The shape of a part of a buffer. All 0: there is no such part. */
 struct heddle_part {
 	size_t elemsize; /**< bytes of an element */
@@ -66,6 +69,11 @@ struct heddle_stream {
 	 * after all that is under way. */
 	uint64_t first;
 	uint64_t n; /**< number of these labels */
+	/** Of `data`, for heddle_mpi_flow_run(), which calls `data` for a label on this rank only:
+	 * the rank where the label's data lies, from 0 on; or HEDDLE_STREAM_EVERYWHERE: each rank
+	 * has data of its own for it, which stays there. All ranks give the same answer. Any thread
+	 * may call it. */
+	int (*home)(uint64_t label, void *arg);
 };
 
 struct heddle_flow;
@@ -143,8 +151,8 @@ struct heddle_flow_stats {
  * @return 0; a negative errno value after a message:
  * - -EINVAL: a filter without a port, with both or neither of codelet and function, or with a field
  *   of the other kind; a codelet that has another number of buffers, or another mode; a stream that
- *   nobody reads, or writes, or that has both parts and data; parts without elements; too many
- *   filters, streams or buffers
+ *   nobody reads, or writes, or that has both parts and data, or `home` without data; parts without
+ *   elements; too many filters, streams or buffers
  * - -ENODEV: no worker can run a codelet; the call came before starpu_init()
  * - -ENOMEM: no memory
  * - -ENOEXEC: see heddle_starpu_check() */

@@ -106,7 +106,7 @@ struct heddle_worker_stats work_worker_stats(int worker)
 	return stats;
 }
 
-static const char *policy_name(unsigned sched_ctx)
+const char *work_policy_name(unsigned sched_ctx)
 {
 	struct starpu_sched_policy *active = starpu_sched_ctx_get_sched_policy(sched_ctx);
 
@@ -115,7 +115,7 @@ static const char *policy_name(unsigned sched_ctx)
 
 bool work_policy_is(unsigned sched_ctx, const char *name)
 {
-	return !strcmp(policy_name(sched_ctx), name);
+	return !strcmp(work_policy_name(sched_ctx), name);
 }
 
 int work_policy_places_on(unsigned sched_ctx, unsigned n, const char *what, const char *name)
@@ -132,7 +132,7 @@ int work_policy_places_on(unsigned sched_ctx, unsigned n, const char *what, cons
 
 const struct heddle_policy *work_policy_ours(unsigned sched_ctx)
 {
-	return heddle_policy_find(policy_name(sched_ctx));
+	return heddle_policy_find(work_policy_name(sched_ctx));
 }
 
 const char *work_strategy(const char *given, unsigned sched_ctx)

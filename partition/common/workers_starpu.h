@@ -54,6 +54,9 @@ int work_context_check(unsigned sched_ctx, const char *what, const char *name);
 /** Statistics of a worker that has done nothing yet. */
 struct heddle_worker_stats work_worker_stats(int worker);
 
+/** The name of a context's policy; "": it has none. */
+const char *work_policy_name(unsigned sched_ctx);
+
 /** Whether the policy of a context has this name. */
 bool work_policy_is(unsigned sched_ctx, const char *name);
 

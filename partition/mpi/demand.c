@@ -62,6 +62,7 @@ struct reader {
 	double left_us;     /* since when it has left all to others; 0: it does not … */
 	double patience_us; /* … and for how long it would … */
 	bool left;          /* … which is over */
+	bool borrows;       /* events wait for data of other ranks */
 };
 
 /* Rank 0: the round of counting. */
@@ -81,7 +82,7 @@ struct mpi_demand {
 	uint64_t random;                         /* of which rank is asked next */
 	uint64_t told, heard;                    /* messages but for those that count */
 	uint64_t came, went;
-	size_t coming; /* buffers whose data is under way */
+	size_t coming; /* buffers whose data is under way, and loans to other ranks */
 	bool failed, stopped, over;
 	bool counted;   /* rank 0: the first round has begun */
 	uint32_t probe; /* the round that waits for an answer; 0: none */
@@ -221,6 +222,17 @@ void mpi_demand_item(struct mpi_demand *demand, unsigned to, unsigned stream, ui
 	tell_counted(
 	    demand, to,
 	    (struct mpi_message){.type = DEMAND_ITEM, .array = stream, .first = label, .n = 1});
+}
+
+void mpi_demand_borrow(struct mpi_demand *demand, unsigned from, struct mpi_message message)
+{
+	message.type = DEMAND_BORROW;
+	tell_counted(demand, from, message);
+}
+
+void mpi_demand_lent(struct mpi_demand *demand)
+{
+	demand->coming--;
 }
 
 void mpi_demand_fail(struct mpi_demand *demand, int status)
@@ -480,6 +492,22 @@ static struct wish wish_find(struct mpi_demand *demand, unsigned filter, unsigne
 	return wish;
 }
 
+/* The least gain of what a kind takes from others: more than from all that it leaves to
+ * accelerators. Who hopes for one type may get another, as hints grow old. */
+static int others_least(struct mpi_demand *demand, unsigned filter, unsigned kind, unsigned stream)
+{
+	int least = INT_MIN;
+
+	for (unsigned t = 0; demand->given.select && t < mpi_gains_types(demand->given.gains);
+	     t++) {
+		int gain = queues_gain(demand->given.queues, kind, t);
+
+		if (gain >= least && leaves(demand, filter, kind, stream, t))
+			least = gain + 1;
+	}
+	return least;
+}
+
 /* Buffers of this rank that a filter may begin for a kind, and that are about as good. */
 static uint64_t own_count(const struct mpi_demand *demand, unsigned filter, unsigned kind,
                           int least)
@@ -563,6 +591,7 @@ static bool kind_ask(struct mpi_demand *demand, unsigned filter, unsigned kind, 
 	uint64_t most, has = queues_busy(queues, filter, kind);
 	double before, us;
 	struct wish wish = wish_find(demand, filter, kind);
+	int refused;
 	int least = wish.any && wish.gain > INT_MIN + BETTER ? wish.gain - BETTER : INT_MIN;
 	int own = own_least(demand, filter, kind, least);
 
@@ -578,8 +607,11 @@ static bool kind_ask(struct mpi_demand *demand, unsigned filter, unsigned kind, 
 	has += own_count(demand, filter, kind, least > own ? least : own);
 	if (has >= most)
 		return false;
+	refused = others_least(demand, filter, kind, wish.stream);
+	if (!own_count(demand, filter, kind, INT_MIN) || least < refused)
+		least = refused;
 	return ask(demand, &(struct queues_order){wish.stream, filter, kind, wish.type, now_us},
-	           most - has, own_count(demand, filter, kind, INT_MIN) ? least : INT_MIN);
+	           most - has, least);
 }
 
 static bool filter_ask(struct mpi_demand *demand, unsigned filter, double now_us)
@@ -606,6 +638,9 @@ static bool kind_adapt(struct mpi_demand *demand, unsigned filter, unsigned kind
 		heddle_dqaa_processed(&reader->dqaa, (now_us - reader->us) / ended);
 	reader->ended += ended;
 	reader->us = now_us;
+	/* What it begins itself has to come from other ranks, too. */
+	if (reader->borrows)
+		queues_limit(demand->given.queues, filter, kind, window(demand, filter, kind));
 	return reader->dqaa.target != target;
 }
 
@@ -825,6 +860,14 @@ static void latency_note(struct reader *reader, unsigned type, double us)
 	heddle_dqaa_received(&reader->dqaa, fmin(us, CONGESTED * reader->longest_us));
 }
 
+void mpi_demand_borrowed(struct mpi_demand *demand, unsigned filter, unsigned kind, double us)
+{
+	struct reader *reader = &demand->readers[filter][kind];
+
+	reader->borrows = true;
+	heddle_dqaa_received(&reader->dqaa, us);
+}
+
 int mpi_demand_came(struct mpi_demand *demand, const struct queues_order *order, uint64_t label,
                     uint32_t buffer, double now_us)
 {
@@ -855,6 +898,10 @@ void mpi_demand_hear(struct mpi_demand *demand, unsigned from, const struct mpi_
 		return;
 	case DEMAND_TIME:
 		hear_time(demand, from, message);
+		return;
+	case DEMAND_BORROW:
+		demand->coming++;
+		demand->given.lend(demand->given.arg, from, message);
 		return;
 	case DEMAND_FAIL:
 		count_failure(demand, from, message->status);

@@ -41,8 +41,9 @@ enum mpi_demand_message {
 	DEMAND_NONE, /* n of those that were asked for are not here; what there is, is hinted anew
 	              */
 	DEMAND_TIME, /* each of n devices of the kind `rank` needs `us` here for the type `first` */
-	DEMAND_FAIL, /* to rank 0: the flow failed here */
-	DEMAND_STOP, /* from rank 0: begin nothing more */
+	DEMAND_BORROW, /* the data of the label `first`, please; the rest is for whom lends it */
+	DEMAND_FAIL,   /* to rank 0: the flow failed here */
+	DEMAND_STOP,   /* from rank 0: begin nothing more */
 	DEMAND_PROBE,  /* from rank 0: tell when nothing is under way; `array` is the round */
 	DEMAND_COUNTS, /* to rank 0: told `first` messages and heard n; status: something waits */
 	DEMAND_END     /* from rank 0: the flow is over */
@@ -70,6 +71,9 @@ struct mpi_demand_problem {
 	/** A buffer comes, into one that is free: the data, then mpi_demand_came(). */
 	void (*come)(void *arg, unsigned from, const struct queues_order *order, uint64_t label,
 	             uint32_t buffer);
+	/** A rank wants the data of a label that lies here: mpi_demand_lent() once it has gone, and
+	 * come back if the rank writes it. */
+	void (*lend)(void *arg, unsigned to, const struct mpi_message *message);
 	/** Nothing more begins. */
 	void (*stop)(void *arg, int status);
 	void *arg;
@@ -91,6 +95,14 @@ void mpi_demand_item(struct mpi_demand *demand, unsigned to, unsigned stream, ui
 /** The data of a buffer has come. @return 0; -ENOMEM */
 int mpi_demand_came(struct mpi_demand *demand, const struct queues_order *order, uint64_t label,
                     uint32_t buffer, double now_us);
+
+/** Asks for the data of a label, which lies on another rank. An event that is under way here needs
+ * it. */
+void mpi_demand_borrow(struct mpi_demand *demand, unsigned from, struct mpi_message message);
+void mpi_demand_lent(struct mpi_demand *demand);
+
+/** An event of a filter has got what it borrowed, `us` after it had begun. */
+void mpi_demand_borrowed(struct mpi_demand *demand, unsigned filter, unsigned kind, double us);
 
 /** The flow failed on this rank. */
 void mpi_demand_fail(struct mpi_demand *demand, int status);

@@ -29,6 +29,10 @@ static const char *stream_differs(const struct mpi_flow_stream *a, const struct 
 		if (a->elemsize[p] != b->elemsize[p] || a->nx[p] != b->nx[p] ||
 		    a->ny[p] != b->ny[p])
 			return "the shapes of its parts differ";
+	if (a->data != b->data)
+		return "whether it has data differs";
+	if (a->home != b->home)
+		return "whether it says where its data lies differs";
 	return a->first != b->first || a->n != b->n ? "its labels of the start differ" : NULL;
 }
 
@@ -38,6 +42,11 @@ static bool differ(const struct mpi_flow_description *all, unsigned r, char *tex
 	const struct mpi_flow_description *a = &all[0], *b = &all[r];
 	const char *what;
 
+	if (strcmp(a->policy, b->policy)) {
+		snprintf(text, size, "the policy (STARPU_SCHED) is %s on rank 0 and %s on rank %u",
+		         a->policy, b->policy, r);
+		return true;
+	}
 	if (a->nfilters != b->nfilters || a->nstreams != b->nstreams) {
 		snprintf(text, size,
 		         "it has %u filters and %u streams on rank 0, and %u and %u on rank %u",

@@ -24,10 +24,12 @@ struct mpi_flow_stream {
 	char name[32];
 	uint64_t elemsize[MPI_FLOW_PARTS], nx[MPI_FLOW_PARTS], ny[MPI_FLOW_PARTS];
 	uint64_t first, n;
+	uint32_t data, home; /* whether it has these */
 };
 
 /** What a rank says of its flow. */
 struct mpi_flow_description {
+	char policy[32]; /* its name, cut */
 	uint32_t nfilters, nstreams;
 	struct mpi_flow_filter filters[MPI_FLOW_MAX];
 	struct mpi_flow_stream streams[MPI_FLOW_MAX];

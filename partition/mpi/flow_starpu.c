@@ -19,6 +19,8 @@
 #include "partition/mpi/demand.h"
 #include "partition/mpi/flow_agreement.h"
 #include "partition/mpi/flow_types_starpu.h"
+#include "partition/mpi/loans_starpu.h"
+#include "partition/common/workers_starpu.h"
 #include "partition/stream/flow_private.h"
 #include "support/message.h"
 #include "support/variables.h"
@@ -63,6 +65,7 @@ struct net {
 	struct queues_stream streams[HEDDLE_FLOW_MAX];
 	unsigned capacities[HEDDLE_FLOW_MAX][HEDDLE_NKINDS];
 	struct flow_types types;
+	struct loans *loans;
 	bool accelerators; /* some rank has them */
 	struct parcels going, coming;
 	struct heddle_mpi_flow_rank stats;
@@ -107,6 +110,13 @@ static void net_come(void *arg, unsigned from, const struct queues_order *order,
 	parcel_add(
 	    net, &net->coming,
 	    &(struct parcel){.peer = from, .order = *order, .label = label, .buffer = buffer});
+}
+
+static void net_lend(void *arg, unsigned to, const struct mpi_message *message)
+{
+	struct net *net = arg;
+
+	loans_lend(net->loans, to, message);
 }
 
 static void net_stop(void *arg, int status)
@@ -269,7 +279,8 @@ static void net_begin(void *arg)
 		net->problem.gains = mpi_gains_create(net->problem.nranks, net->accelerators);
 	net->demand =
 	    net->problem.select && !net->problem.gains ? NULL : mpi_demand_create(&net->problem);
-	if (!net->demand)
+	net->loans = net->demand ? loans_create(net->flow, net->link, net->demand) : NULL;
+	if (!net->loans)
 		mpi_link_abort(net->link, "no memory for its streams");
 	net->types = (struct flow_types){.flow = net->flow, .demand = net->demand};
 	if (net->problem.select)
@@ -283,12 +294,27 @@ static void net_changed(void *arg)
 	mpi_link_wake(net->link);
 }
 
+static void net_borrow(void *arg, struct flow_event *event)
+{
+	struct net *net = arg;
+
+	loans_borrow(net->loans, event);
+}
+
+static void net_give_back(void *arg, struct flow_event *event)
+{
+	struct net *net = arg;
+
+	loans_give_back(net->loans, event);
+}
+
 /* @return whether there may be more to do at once */
 static bool net_step(struct net *net, bool *over)
 {
 	bool more = parcels_step(&net->coming, false);
 
 	more |= parcels_step(&net->going, true);
+	more |= loans_step(net->loans);
 	more |= flow_go(net->flow);
 	starpu_pthread_mutex_lock(&net->flow->mutex);
 	if (net->flow->status)
@@ -318,12 +344,12 @@ static void net_run(void *arg)
 
 static int stream_check(const struct flow_stream *stream)
 {
-	const char *name = stream->given->name ? stream->given->name : "without a name";
+	const char *name = flow_stream_name(stream);
 
-	if (stream->given->data)
+	if (stream->given->data && !stream->given->home)
 		return heddle_refuse(-EINVAL,
-		                     "stream %s has data of the program's, which a flow over "
-		                     "ranks cannot send",
+		                     "stream %s has data of the program's, and does not say on "
+		                     "which rank it lies (home)",
 		                     name);
 	for (unsigned p = 0; p < stream->nparts; p++)
 		if (stream->stride[p] > PART_MOST)
@@ -381,7 +407,9 @@ static void streams_describe(const struct heddle_flow *flow, struct mpi_flow_des
 		struct mpi_flow_stream *stream = &says->streams[s];
 
 		snprintf(stream->name, sizeof(stream->name), "%s",
-		         given->name ? given->name : "without a name");
+		         flow_stream_name(&flow->streams[s]));
+		stream->data = given->data != NULL;
+		stream->home = given->home != NULL;
 		stream->first = given->first;
 		stream->n = given->n;
 		for (unsigned p = 0; p < HEDDLE_STREAM_PARTS; p++) {
@@ -411,6 +439,7 @@ static int flows_agree(struct net *net, const char *name, uint64_t *reads)
 	char text[256];
 	int status;
 
+	snprintf(own->policy, sizeof(own->policy), "%s", work_policy_name(0));
 	own->nfilters = flow->nfilters;
 	own->nstreams = flow->nstreams;
 	filters_describe(flow, own);
@@ -478,6 +507,7 @@ static void net_describe(struct net *net, const uint64_t *reads)
 	                                           .tell = net_tell,
 	                                           .give = net_give,
 	                                           .come = net_come,
+	                                           .lend = net_lend,
 	                                           .stop = net_stop,
 	                                           .arg = net};
 }
@@ -489,7 +519,11 @@ static void stats_tell(struct net *net, const struct heddle_flow_stats *stats,
 	struct heddle_mpi_flow_rank *all =
 	    ranks ? ranks : allocate(net, net->problem.nranks, sizeof(*all));
 	uint64_t came, went;
+	size_t received, sent;
 
+	loans_bytes(net->loans, &received, &sent);
+	net->stats.bytes_received += received;
+	net->stats.bytes_sent += sent;
 	mpi_demand_sums(net->demand, &came, &went);
 	net->stats.received = came;
 	net->stats.sent = went;
@@ -552,12 +586,20 @@ int heddle_mpi_flow_run(struct heddle_flow *flow, MPI_Comm comm, struct heddle_m
 	}
 	net->flow = flow;
 	net->problem.nranks = mpi_link_ranks(net->link);
-	net->hooks = (struct flow_net){net_begin, net_run, net_changed, net};
+	net->hooks = (struct flow_net){.begin = net_begin,
+	                               .run = net_run,
+	                               .changed = net_changed,
+	                               .borrow = net_borrow,
+	                               .give_back = net_give_back,
+	                               .arg = net,
+	                               .rank = mpi_link_rank(net->link),
+	                               .nranks = net->problem.nranks};
 	net->going.end = &net->going.first;
 	net->coming.end = &net->coming.first;
 	gethostname(net->stats.host, sizeof(net->stats.host) - 1);
 	status = net_go(net, name, ranks, stats);
 	mpi_link_close(net->link);
+	loans_destroy(net->loans);
 	mpi_demand_destroy(net->demand);
 	mpi_gains_destroy(net->problem.gains);
 	free(net);

@@ -418,7 +418,7 @@ static MPI_Datatype rows_type(struct mpi_link *link, const struct mpi_rows *rows
 	return type;
 }
 
-void mpi_link_send(struct mpi_link *link, unsigned to, enum mpi_channel channel,
+void mpi_link_send(struct mpi_link *link, unsigned to, unsigned channel,
                    const struct mpi_rows *rows, void (*done)(void *arg), void *arg)
 {
 	MPI_Datatype type = rows_type(link, rows);
@@ -428,7 +428,7 @@ void mpi_link_send(struct mpi_link *link, unsigned to, enum mpi_channel channel,
 	check(link, MPI_Type_free(&type));
 }
 
-void mpi_link_receive(struct mpi_link *link, unsigned from, enum mpi_channel channel,
+void mpi_link_receive(struct mpi_link *link, unsigned from, unsigned channel,
                       const struct mpi_rows *rows, void (*done)(void *arg), void *arg)
 {
 	MPI_Datatype type = rows_type(link, rows);

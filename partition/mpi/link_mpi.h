@@ -16,7 +16,7 @@
 
 #include "partition/mpi/message.h"
 
-/** Channels: messages of one channel from one rank arrive in order. */
+/** Channels, which are MPI's tags: messages of one channel from one rank arrive in order. */
 enum mpi_channel {
 	MPI_CHANNEL_MESSAGE,
 	MPI_CHANNEL_ALIVE,
@@ -24,7 +24,8 @@ enum mpi_channel {
 	MPI_CHANNEL_IN,
 	MPI_CHANNEL_OUT,
 	MPI_CHANNEL_SUM,
-	MPI_CHANNEL_HALO
+	MPI_CHANNEL_HALO,
+	MPI_CHANNEL_LOAN /* and all that follow */
 };
 
 struct mpi_link;
@@ -67,9 +68,9 @@ struct mpi_rows {
 
 /** Sends or receives rows; done(arg) is called when that is over. What is sent counts as sent once
  * the other rank has begun to receive it. */
-void mpi_link_send(struct mpi_link *link, unsigned to, enum mpi_channel channel,
+void mpi_link_send(struct mpi_link *link, unsigned to, unsigned channel,
                    const struct mpi_rows *rows, void (*done)(void *arg), void *arg);
-void mpi_link_receive(struct mpi_link *link, unsigned from, enum mpi_channel channel,
+void mpi_link_receive(struct mpi_link *link, unsigned from, unsigned channel,
                       const struct mpi_rows *rows, void (*done)(void *arg), void *arg);
 
 /** Sends rows of one rank to all. All ranks call it in the same order. */

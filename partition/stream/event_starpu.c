@@ -92,6 +92,7 @@ static struct flow_event *event_take(struct heddle_flow *flow, unsigned group, b
 	                                     .worker = taken.worker,
 	                                     .flow = flow};
 	event->nin = event->nhandles = 0;
+	event->lent = event->come = false;
 	return event;
 }
 
@@ -154,14 +155,13 @@ static void event_explain(const struct flow_event *event)
 		              strerror_r(-event->event.status, text, sizeof(text)));
 }
 
-/* The event is over. Who ends it while begin() begins it leaves to that what may begin now:
- * events without tasks would otherwise call each other in a circle. */
-static void event_end(struct flow_event *event, bool begun, bool sent, int worker)
+/* The event is over, and what it borrowed has gone back. Who ends it while begin() begins it leaves
+ * to that what may begin now: events without tasks would otherwise call each other in a circle. */
+static void event_over(struct flow_event *event, bool begun, bool sent, int worker)
 {
 	struct heddle_flow *flow = flow_of(event);
 	int status = event->event.status;
 
-	event_explain(event);
 	starpu_pthread_mutex_lock(&flow->mutex);
 	note_error(flow, status);
 	flow->calls += event->port->filter->given.function != NULL;
@@ -179,6 +179,27 @@ static void event_end(struct flow_event *event, bool begun, bool sent, int worke
 	starpu_pthread_mutex_unlock(&flow->mutex);
 }
 
+static void event_end(struct flow_event *event, bool begun, bool sent, int worker)
+{
+	struct heddle_flow *flow = flow_of(event);
+
+	event_explain(event);
+	if (!event->lent) {
+		event_over(event, begun, sent, worker);
+		return;
+	}
+	event->sent = sent;
+	event->worker = worker;
+	starpu_pthread_mutex_lock(&flow->mutex);
+	flow->net->give_back(flow->net->arg, event);
+	starpu_pthread_mutex_unlock(&flow->mutex);
+}
+
+void flow_event_over(struct flow_event *event)
+{
+	event_over(event, true, event->sent, event->worker);
+}
+
 /* It cannot begin. */
 static void event_fail(struct flow_event *event, int status)
 {
@@ -192,18 +213,51 @@ static int handles_refuse(const struct flow_event *event, const struct flow_stre
                           const char *what)
 {
 	return heddle_refuse(-EINVAL, "stream %s, label %" PRIu64 ": its data has %s",
-	                     stream->given->name ? stream->given->name : "without a name",
-	                     event->taken.label, what);
+	                     flow_stream_name(stream), event->taken.label, what);
+}
+
+/* @param[out] home the rank where the data of a buffer lies; -1: it is here
+ * @return 0; -EINVAL after a message */
+static int home_find(const struct flow_event *event, const struct flow_stream *stream, int *home)
+{
+	const struct flow_net *net = flow_of(event)->net;
+	int rank;
+
+	*home = -1;
+	if (!net || !stream || !stream->given->data)
+		return 0;
+	rank = stream->given->home(event->taken.label, event->event.arg);
+	if (rank < HEDDLE_STREAM_EVERYWHERE || rank >= net->nranks)
+		return heddle_refuse(
+		    -EINVAL, "stream %s, label %" PRIu64 ": its data lies on rank %d, of %d ranks",
+		    flow_stream_name(stream), event->taken.label, rank, net->nranks);
+	*home = rank == net->rank ? -1 : rank;
+	return 0;
+}
+
+static int homes_find(struct flow_event *event)
+{
+	int status = home_find(event, event->port->in, &event->loans[0].home);
+
+	return status ? status : home_find(event, event->port->out, &event->loans[1].home);
+}
+
+static bool has_loans(const struct flow_event *event)
+{
+	return event->loans[0].home >= 0 || event->loans[1].home >= 0;
 }
 
 /* Adds those of one buffer. @return 0; a negative errno value */
-static int handles_add(struct flow_event *event, const struct flow_stream *stream, uint32_t buffer)
+static int handles_add(struct flow_event *event, const struct flow_stream *stream, uint32_t buffer,
+                       const struct flow_loan *loan)
 {
 	starpu_data_handle_t *to = &event->handles[event->nhandles];
 	int n = stream->nparts;
 
 	if (stream->nparts)
 		memcpy(to, &stream->handles[buffer * (size_t)n], n * sizeof(*to));
+	else if (loan->home >= 0)
+		memcpy(to, loan->handles, (n = loan->n) * sizeof(*to));
 	else if (stream->given->data)
 		n = stream->given->data(event->taken.label, to, event->event.arg);
 	if (n > HEDDLE_STREAM_PARTS)
@@ -221,10 +275,12 @@ static int handles_add(struct flow_event *event, const struct flow_stream *strea
 static int handles_find(struct flow_event *event)
 {
 	const struct flow_port *port = event->port;
-	int status = handles_add(event, port->in, event->taken.in);
+	int status = handles_add(event, port->in, event->taken.in, &event->loans[0]);
 
 	event->nin = event->nhandles;
-	return status || !port->out ? status : handles_add(event, port->out, event->taken.out);
+	return status || !port->out
+	           ? status
+	           : handles_add(event, port->out, event->taken.out, &event->loans[1]);
 }
 
 /* ---- codelets ---- */
@@ -295,7 +351,7 @@ unsigned long flow_task_key(struct heddle_flow *flow, unsigned stream, uint64_t 
 	                                    .worker = -1,
 	                                    .flow = flow};
 	/* All buffers of a stream are of one size: that of the result may be any. */
-	if (!handles_find(&event)) {
+	if (!homes_find(&event) && !has_loans(&event) && !handles_find(&event)) {
 		struct starpu_task *task = task_make(&event);
 
 		key = heddle_estimate_key(task);
@@ -382,11 +438,52 @@ static void function_begin(struct flow_event *event)
 		function_run(event, false);
 }
 
+/* ---- data of other ranks ---- */
+
+unsigned flow_event_writes(const struct flow_event *event, unsigned side)
+{
+	const struct starpu_codelet *codelet = event->port->filter->given.codelet;
+	unsigned writes = 0;
+
+	if (side)
+		return (1u << HEDDLE_STREAM_PARTS) - 1;
+	/* Of `in` alone a codelet may have STARPU_RW. */
+	for (int b = 0; codelet && b < codelet->nbuffers && b < HEDDLE_STREAM_PARTS; b++)
+		writes |= (unsigned)(codelet->modes[b] == STARPU_RW) << b;
+	return writes;
+}
+
+/* The mutex is held. */
+static void loans_ask(struct flow_event *event)
+{
+	const struct flow_net *net = flow_of(event)->net;
+
+	event->lent = true;
+	net->borrow(net->arg, event);
+}
+
+/* On a thread that may wait. */
+static int loans_wait(struct flow_event *event)
+{
+	struct heddle_flow *flow = flow_of(event);
+
+	starpu_pthread_mutex_lock(&flow->mutex);
+	loans_ask(event);
+	while (!event->come)
+		starpu_pthread_cond_wait(&flow->come, &flow->mutex);
+	starpu_pthread_mutex_unlock(&flow->mutex);
+	return event->event.status;
+}
+
 /* The same on a thread that may wait. */
 static void function_wait_and_run(struct flow_event *event)
 {
-	int status = handles_find(event);
+	int status = homes_find(event);
 
+	if (!status && has_loans(event))
+		status = loans_wait(event);
+	if (!status)
+		status = handles_find(event);
 	atomic_store(&event->held, 0);
 	for (unsigned h = 0; h < event->nhandles && !status; h++) {
 		status = starpu_data_acquire_on_node(event->handles[h], STARPU_MAIN_RAM,
@@ -421,7 +518,8 @@ void *flow_thread(void *arg)
 	return NULL;
 }
 
-static void event_begin(struct flow_event *event)
+/* The data is here. */
+static void event_go(struct flow_event *event)
 {
 	int status = handles_find(event);
 
@@ -431,6 +529,39 @@ static void event_begin(struct flow_event *event)
 		task_begin(event);
 	else
 		function_begin(event);
+}
+
+static void event_begin(struct flow_event *event)
+{
+	struct heddle_flow *flow = flow_of(event);
+	int status = homes_find(event);
+
+	if (status) {
+		event_fail(event, status);
+	} else if (!has_loans(event)) {
+		event_go(event);
+	} else {
+		starpu_pthread_mutex_lock(&flow->mutex);
+		loans_ask(event);
+		starpu_pthread_mutex_unlock(&flow->mutex);
+	}
+}
+
+void flow_event_go(struct flow_event *event)
+{
+	struct heddle_flow *flow = flow_of(event);
+	int status = event->event.status;
+
+	if (event->port->filter->group) {
+		starpu_pthread_mutex_lock(&flow->mutex);
+		event->come = true;
+		starpu_pthread_cond_broadcast(&flow->come);
+		starpu_pthread_mutex_unlock(&flow->mutex);
+	} else if (status) {
+		event_fail(event, status);
+	} else {
+		event_go(event);
+	}
 }
 
 /* ---- what functions call ---- */

@@ -44,6 +44,14 @@ struct flow_filter {
 	struct heddle_flow *flow;
 };
 
+/* The data of a label that lies on another rank, as an event has it here. */
+struct flow_loan {
+	int home; /* the rank; -1: the data is here */
+	unsigned n;
+	starpu_data_handle_t handles[HEDDLE_STREAM_PARTS]; /* of the rank's own memory */
+	void *loan;                                        /* flow_net's */
+};
+
 /* A buffer at a filter, and the one of its result. */
 struct flow_event {
 	struct heddle_event event; /* what users see; cl_arg of the task points to it */
@@ -52,9 +60,15 @@ struct flow_event {
 	struct starpu_task *task;
 	unsigned nin, nhandles; /* handles: those of `in`, then those of `out` */
 	starpu_data_handle_t handles[2 * HEDDLE_STREAM_PARTS];
-	atomic_uint held;        /* bits: which handles a function has in main memory */
-	atomic_uint pending;     /* handles that are on their way there, and who asks for them */
-	struct flow_event *next; /* in the list of spare ones */
+	atomic_uint held;          /* bits: which handles a function has in main memory */
+	atomic_uint pending;       /* handles that are on their way there, and who asks for them */
+	struct flow_loan loans[2]; /* of the data of `in` and `out` */
+	bool lent;                 /* there are some, and flow_net has been asked for them … */
+	bool come;                 /* … and they have come; for filters with threads */
+	bool sent;                 /* whether the buffer of the result will be … */
+	int worker;                /* … and who computed it, while loans go back */
+	double asked_us;           /* when it asked for loans */
+	struct flow_event *next;   /* in the list of spare ones, or of flow_net */
 };
 
 /* What a worker does; only its own thread writes it. */
@@ -71,7 +85,12 @@ struct flow_net {
 	void (*run)(void *arg);
 	/* An event has ended. The mutex is held. */
 	void (*changed)(void *arg);
+	/* An event needs loans: flow_event_go() follows. The mutex is held. */
+	void (*borrow)(void *arg, struct flow_event *event);
+	/* It needs them no longer: flow_event_over() follows. The mutex is held. */
+	void (*give_back)(void *arg, struct flow_event *event);
 	void *arg;
+	int rank, nranks;
 };
 
 struct heddle_flow {
@@ -87,6 +106,7 @@ struct heddle_flow {
 
 	starpu_pthread_mutex_t mutex; /* for what follows */
 	starpu_pthread_cond_t end;    /* the run may be over */
+	starpu_pthread_cond_t come;   /* loans have come for threads of filters */
 	struct queues *queues;
 	struct flow_event *spare;
 	bool starting;   /* labels of the start are for the thread that runs the flow */
@@ -104,6 +124,9 @@ int flow_run_net(struct heddle_flow *flow, const struct flow_net *net,
 
 /* ---- flow_starpu.c ---- */
 
+/** For messages. */
+const char *flow_stream_name(const struct flow_stream *stream);
+
 /** Whether a codelet takes so many handles of `in` and `out`. @return 0; -EINVAL after a message */
 int flow_port_check(const struct flow_port *port, unsigned nin, unsigned nout);
 
@@ -119,8 +142,19 @@ bool flow_go(struct heddle_flow *flow);
 /** Locks. Instead of flow_start(): the run ends when what is under way has ended. */
 void flow_stop(struct heddle_flow *flow, int status);
 
+/** The loans of an event have come, or its status is why they cannot. */
+void flow_event_go(struct flow_event *event);
+
+/** The loans of an event have gone back. */
+void flow_event_over(struct flow_event *event);
+
+/** Which handles of a loan the event writes.
+ * @param side 0: of `in`; 1: of `out`
+ * @return bits */
+unsigned flow_event_writes(const struct flow_event *event, unsigned side);
+
 /** heddle_estimate_key() of the task that a buffer would be for the first filter with a codelet
- * that reads the stream; 0: there is none.
+ * that reads the stream; 0: there is none, or the data lies on another rank.
  * @param buffer QUEUES_NONE: it has none */
 unsigned long flow_task_key(struct heddle_flow *flow, unsigned stream, uint64_t label,
                             uint32_t buffer);

@@ -27,6 +27,11 @@ static const char *stream_name(const struct heddle_stream *stream)
 	return stream->name ? stream->name : "without a name";
 }
 
+const char *flow_stream_name(const struct flow_stream *stream)
+{
+	return stream_name(stream->given);
+}
+
 /* ---- the graph ---- */
 
 static unsigned parts_count(const struct heddle_stream *stream)
@@ -65,6 +70,8 @@ static int stream_check(const struct heddle_stream *stream, unsigned nparts)
 		return status;
 	if (nparts && stream->data)
 		return heddle_refuse(-EINVAL, "stream %s has both parts and data", name);
+	if (stream->home && !stream->data)
+		return heddle_refuse(-EINVAL, "stream %s has a home, but no data", name);
 	if (nparts && stream->n)
 		return heddle_refuse(
 		    -EINVAL, "stream %s: labels of the start have no data for its parts", name);
@@ -370,6 +377,7 @@ int heddle_flow_create(const struct heddle_filter *filters, unsigned n, void *ar
 	made->arg = arg;
 	starpu_pthread_mutex_init(&made->mutex, NULL);
 	starpu_pthread_cond_init(&made->end, NULL);
+	starpu_pthread_cond_init(&made->come, NULL);
 	status = graph_make(made, filters, n);
 	if (!status)
 		status = buffers_make(made);
@@ -397,6 +405,7 @@ void heddle_flow_destroy(struct heddle_flow *flow)
 	for (unsigned f = 0; f < flow->nfilters; f++)
 		starpu_pthread_cond_destroy(&flow->filters[f].work);
 	starpu_pthread_cond_destroy(&flow->end);
+	starpu_pthread_cond_destroy(&flow->come);
 	starpu_pthread_mutex_destroy(&flow->mutex);
 	free(flow);
 }

@@ -62,8 +62,7 @@ static int stuck(const struct heddle_flow *flow)
 	return heddle_refuse(-EDEADLK,
 	                     "stream %s: all its %u buffers are in use in a cycle, and each filter "
 	                     "waits for another one; give it more buffers, or send labels back",
-	                     stream->given->name ? stream->given->name : "without a name",
-	                     stream->buffers);
+	                     flow_stream_name(stream), stream->buffers);
 }
 
 static void run_begin(struct heddle_flow *flow)

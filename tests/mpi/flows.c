@@ -212,11 +212,190 @@ static void countdown_run(unsigned seed)
 	heddle_flow_destroy(flow);
 }
 
+/* ---- data of the program's: pieces of a larger array, which are changed in place ---- */
+
+enum { PIECES = 48, PIECE_ROWS = 3, PIECE_NX = 5, WIDE = 8 };
+
+static int image[PIECES][PIECE_ROWS][WIDE];
+static long totals[PIECES];
+static starpu_data_handle_t pieces_of[PIECES], totals_of[PIECES], own_of[PIECES];
+static unsigned homes; /* how data is dealt to ranks */
+
+static int piece_home(uint64_t label, void *arg)
+{
+	unsigned piece = label % PIECES;
+
+	return homes % 3 == 0   ? (int)(homes / 3) % nranks
+	       : homes % 3 == 1 ? (int)(piece * nranks / PIECES)
+	                        : (int)(mix(piece + homes) % nranks);
+}
+
+static int total_home(uint64_t label, void *arg)
+{
+	return homes / 7 % 2 ? piece_home(label, arg) : (int)(label % PIECES + homes) % nranks;
+}
+
+static int everywhere(uint64_t label, void *arg)
+{
+	return HEDDLE_STREAM_EVERYWHERE;
+}
+
+/* Other ranks do not have it. */
+static int piece_data(uint64_t label, starpu_data_handle_t *handles, void *arg)
+{
+	atomic_fetch_add(&wrong, piece_home(label, arg) != rank);
+	handles[0] = pieces_of[label % PIECES];
+	return 1;
+}
+
+static int total_data(uint64_t label, starpu_data_handle_t *handles, void *arg)
+{
+	atomic_fetch_add(&wrong, total_home(label, arg) != rank);
+	handles[0] = totals_of[label % PIECES];
+	return 1;
+}
+
+static int own_data(uint64_t label, starpu_data_handle_t *handles, void *arg)
+{
+	handles[0] = own_of[label % PIECES];
+	return 1;
+}
+
+static struct heddle_stream pieces = {
+    .name = "pieces", .n = PIECES, .data = piece_data, .home = piece_home};
+static struct heddle_stream more = {.name = "more", .data = piece_data, .home = piece_home};
+static struct heddle_stream sums_of = {.name = "totals", .data = total_data, .home = total_home};
+static struct heddle_stream own = {.name = "own", .data = own_data, .home = everywhere};
+
+static void grow_cpu(void *buffers[], void *arg)
+{
+	int *piece = (int *)STARPU_MATRIX_GET_PTR(buffers[0]);
+	unsigned ld = STARPU_MATRIX_GET_LD(buffers[0]);
+	long *sum = (long *)STARPU_VARIABLE_GET_PTR(buffers[1]);
+
+	nap();
+	*sum = 0;
+	for (unsigned y = 0; y < PIECE_ROWS; y++)
+		for (unsigned x = 0; x < PIECE_NX; x++)
+			*sum += ++piece[y * ld + x];
+}
+
+static struct starpu_codelet grow = {
+    .cpu_funcs = {grow_cpu}, .nbuffers = 2, .modes = {STARPU_RW, STARPU_W}, .name = "grow"};
+
+static long total_of(unsigned label, unsigned round)
+{
+	return (long)PIECE_ROWS * PIECE_NX * (label + round + 1);
+}
+
+static int weigh(struct heddle_event *event)
+{
+	uint64_t at = event->label, round = at / PIECES, label = at % PIECES;
+
+	atomic_fetch_add(&wrong, *(const long *)event->in[0] != total_of(label, round));
+	if (round < label % lives)
+		return heddle_event_send(event, &more, at + PIECES);
+	return heddle_event_send(event, &own, label);
+}
+
+static int note(struct heddle_event *event)
+{
+	atomic_fetch_add(&seen[event->label], 1);
+	atomic_fetch_add(&wrong, *(const int *)event->in[0] != (int)event->label + rank);
+	return 0;
+}
+
+static void data_register(int *values)
+{
+	for (unsigned l = 0; l < PIECES; l++) {
+		for (unsigned i = 0; i < PIECE_ROWS * WIDE; i++)
+			image[l][i / WIDE][i % WIDE] = i % WIDE < PIECE_NX ? (int)l : -1;
+		values[l] = l + rank;
+		starpu_variable_data_register(&own_of[l], STARPU_MAIN_RAM, (uintptr_t)&values[l],
+		                              sizeof(int));
+		if (piece_home(l, NULL) == rank)
+			starpu_matrix_data_register(&pieces_of[l], STARPU_MAIN_RAM,
+			                            (uintptr_t)image[l], WIDE, PIECE_NX, PIECE_ROWS,
+			                            sizeof(int));
+		if (total_home(l, NULL) == rank)
+			starpu_variable_data_register(&totals_of[l], STARPU_MAIN_RAM,
+			                              (uintptr_t)&totals[l], sizeof(long));
+	}
+}
+
+static unsigned once(unsigned label)
+{
+	return label < PIECES;
+}
+
+/* All results lie where they belong, and nothing else has changed. */
+static void data_check(void)
+{
+	unsigned bad = 0;
+
+	for (unsigned l = 0; l < PIECES; l++) {
+		starpu_data_unregister(own_of[l]);
+		if (piece_home(l, NULL) == rank)
+			starpu_data_unregister(pieces_of[l]);
+		if (total_home(l, NULL) == rank)
+			starpu_data_unregister(totals_of[l]);
+		for (unsigned i = 0; i < PIECE_ROWS * WIDE; i++)
+			bad += image[l][i / WIDE][i % WIDE] != (i % WIDE >= PIECE_NX ? -1
+			                                        : piece_home(l, NULL) == rank
+			                                            ? (int)(l + rounds_of(l))
+			                                            : (int)l);
+		bad += total_home(l, NULL) == rank && totals[l] != total_of(l, l % lives);
+	}
+	if (bad && failures++ < 10)
+		printf("FAIL: rank %d: %u numbers are wrong at home\n", rank, bad);
+	seen_check(once);
+}
+
+static void data_run(unsigned seed, bool delays)
+{
+	static struct heddle_mpi_flow_rank ranks[64];
+	static int values[PIECES];
+	struct heddle_filter filters[] = {
+	    {.codelet = &grow,
+	     .ports = {{&more, &sums_of}, {&pieces, &sums_of}},
+	     .elsewhere = !here(seed, 0)},
+	    {.name = "weigh",
+	     .function = weigh,
+	     .threads = mix(seed + 10 + rank) % 3,
+	     .ports = {{&sums_of}},
+	     .elsewhere = !here(seed, 1)},
+	    {.name = "note", .function = note, .ports = {{&own}}, .elsewhere = !here(seed, 2)}};
+	struct heddle_flow *flow = NULL;
+	size_t sent = 0, received = 0;
+	int status;
+
+	lives = 1 + mix(seed + 1) % 4;
+	homes = mix(seed + 2) % 1000;
+	delay_us = delays ? mix(seed + 4) % 200 : 0;
+	memset(seen, 0, sizeof(seen));
+	atomic_store(&wrong, 0);
+	data_register(values);
+	heddle_flow_create(filters, 3, NULL, &flow);
+	status = heddle_mpi_flow_run(flow, MPI_COMM_WORLD, ranks, NULL);
+	if (status && failures++ < 10)
+		printf("FAIL: rank %d: %s\n", rank, strerror(-status));
+	heddle_flow_destroy(flow);
+	data_check();
+	for (int r = 0; r < nranks; r++) {
+		sent += ranks[r].bytes_sent;
+		received += ranks[r].bytes_received;
+	}
+	if (sent != received && failures++ < 10)
+		printf("FAIL: rank %d: %zu bytes sent, %zu received\n", rank, sent, received);
+}
+
 static int run_random(unsigned seed, int count, bool delays)
 {
 	for (int i = 0; i < count && !failures; i++) {
 		if (i % 4 == 3)
 			countdown_run(mix(seed + i));
+		else if (i % 4 == 1)
+			data_run(mix(seed + i), delays);
 		else
 			program_run(mix(seed + i), delays);
 		if (failures)
@@ -265,6 +444,59 @@ static int go_round(struct heddle_event *event)
 	return 0;
 }
 
+static int far_home(uint64_t label, void *arg)
+{
+	return label == 5 ? nranks : rank;
+}
+
+static int no_data(uint64_t label, starpu_data_handle_t *handles, void *arg)
+{
+	handles[0] = label == 7 ? NULL : pieces_of[0];
+	return 1;
+}
+
+/* One handle for both streams. */
+static int same_data(uint64_t label, starpu_data_handle_t *handles, void *arg)
+{
+	handles[0] = pieces_of[0];
+	return 1;
+}
+
+static int first_home(uint64_t label, void *arg)
+{
+	return 0;
+}
+
+/* A flow with data of the program's that cannot work. */
+static int run_data_case(const char *what)
+{
+	bool twice = !strcmp(what, "data twice");
+	struct heddle_filter filter = {.name = "note", .function = note, .ports = {{&pieces}}};
+	struct heddle_stream out = {.name = "out", .data = same_data, .home = first_home};
+	struct heddle_flow *flow = NULL;
+
+	starpu_matrix_data_register(&pieces_of[0], STARPU_MAIN_RAM, (uintptr_t)image[0], WIDE,
+	                            PIECE_NX, PIECE_ROWS, sizeof(int));
+	pieces.n = 20;
+	pieces.data = twice ? same_data : no_data;
+	pieces.home = !strcmp(what, "data far") ? far_home : first_home;
+	if (!strcmp(what, "data home"))
+		pieces.home = NULL;
+	if (!strcmp(what, "data one home") && rank == 1)
+		pieces.home = NULL;
+	if (!strcmp(what, "data one") && rank == 1)
+		pieces.data = NULL, pieces.home = NULL;
+	filter.elsewhere = (twice || !strcmp(what, "data none")) && !rank;
+	if (twice)
+		filter.ports[0].out = &out;
+	heddle_flow_create(&filter, 1, NULL, &flow);
+	printf("rank %d: %s: %d\n", rank, what,
+	       heddle_mpi_flow_run(flow, MPI_COMM_WORLD, NULL, NULL));
+	heddle_flow_destroy(flow);
+	starpu_data_unregister(pieces_of[0]);
+	return failures;
+}
+
 static int run_case(const char *what)
 {
 	static struct heddle_stream few = {
@@ -280,6 +512,8 @@ static int run_case(const char *what)
 	struct heddle_flow *flow = NULL;
 	int status;
 
+	if (!strncmp(what, "data ", 5))
+		return run_data_case(what);
 	wanted = what;
 	lives = 1;
 	add.cpu_funcs[0] = add_not;

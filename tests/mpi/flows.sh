@@ -35,6 +35,14 @@ refused name 'filter read: its name differs between ranks 0 and 1'
 refused labels 'stream labels: its labels of the start differ between ranks 0 and 1'
 refused parts 'stream sums: the shapes of its parts differ between ranks 0 and 1'
 refused filters 'it has 3 filters and 3 streams on rank 0, and 1 and 1 on rank 1'
+refused 'data home' 'stream pieces has data of the program.s, and does not say on which rank'
+refused 'data one' 'stream pieces: whether it has data differs between ranks 0 and 1'
+refused 'data far' 'it failed on rank [0-3]: Invalid argument'
+grep -q 'stream pieces, label 5: its data lies on rank 4, of 4 ranks' "$work/out" || fail "no cause: $(cat "$work/out")"
+refused 'data none' 'it failed on rank [1-3]: Invalid argument'
+grep -q 'stream pieces, label 7: its data has no handle' "$work/out" || fail "no cause: $(cat "$work/out")"
+refused 'data twice' 'it failed on rank [1-3]: Invalid argument'
+grep -q ': its data has a handle twice' "$work/out" || fail "no cause: $(cat "$work/out")"
 refused nowhere 'filter add runs on no rank'
 refused none 'rank 1 on .* refuses its flow: Invalid argument'
 refused stuck 'all buffers of a cycle are in use'
@@ -42,6 +50,17 @@ refused kernel 'it failed on rank 3: No such device or address'
 refused fail 'it failed on rank 1: Numerical argument out of domain'
 [ "$(grep -c '^rank [0-3]: again: 0' "$work/out")" = 4 ] ||
 	fail "a flow that failed does not run again: $(cat "$work/out")"
+
+# Each rank by its number has another policy.
+# shellcheck disable=SC2016 # for the rank's shell
+expect 0 'the policy (STARPU_SCHED) is odds on rank 0 and ddwrr on rank 1' ranks 4 sh -c '
+	policies="odds ddwrr odds odds"
+	set -- "$1" "$OMPI_COMM_WORLD_RANK" $policies
+	flows=$1 rank=$2
+	shift 2
+	shift "$rank"
+	STARPU_SCHED=$1 exec "$flows" policies' sh "$flows"
+[ "$(grep -c 'the policy (STARPU_SCHED) is' "$work/out")" = 4 ] || fail "policies: $(cat "$work/out")"
 
 # ended CASE STATUS TEXT: the run ends on all ranks, soon.
 ended() {

@@ -563,6 +563,7 @@ static void refused(void (*change)(struct mpi_flow_description *flow), const cha
 
 	memset(all, 0, sizeof(all));
 	for (int r = 0; r < 3; r++) {
+		strcpy(all[r].policy, "dm");
 		all[r].nfilters = all[r].nstreams = 2;
 		all[r].filters[0].here = r == 1;
 		all[r].filters[1].here = r != 1;
@@ -602,6 +603,21 @@ static void change_start(struct mpi_flow_description *flow)
 	flow->streams[0].n = 9;
 }
 
+static void change_data(struct mpi_flow_description *flow)
+{
+	flow->streams[0].data = 1;
+}
+
+static void change_home(struct mpi_flow_description *flow)
+{
+	flow->streams[1].home = 1;
+}
+
+static void change_policy(struct mpi_flow_description *flow)
+{
+	strcpy(flow->policy, "odds");
+}
+
 static void change_place(struct mpi_flow_description *flow)
 {
 	flow->filters[0].here = 0;
@@ -614,6 +630,10 @@ static void test_agreement(void **state)
 	refused(change_stream, "stream rows: the shapes of its parts differ between ranks 0 and 1");
 	refused(change_start,
 	        "stream labels: its labels of the start differ between ranks 0 and 1");
+	refused(change_data, "stream labels: whether it has data differs between ranks 0 and 1");
+	refused(change_home,
+	        "stream rows: whether it says where its data lies differs between ranks 0 and 1");
+	refused(change_policy, "the policy (STARPU_SCHED) is dm on rank 0 and odds on rank 1");
 	refused(change_place, "filter read runs on no rank");
 }
 

@@ -57,6 +57,19 @@ static void test_shares(void **state)
 			}
 }
 
+/* Few tiles for each node: a core that asks for small ones must not get large ones instead, which
+ * its node's GPU would have done sooner than others' at the end. */
+static void test_many_nodes(void **state)
+{
+	for (unsigned nodes = 64; nodes <= 256; nodes *= 4) {
+		struct cluster cluster = cluster_of(nodes, nodes / 2, 267420, 8);
+		double part = run(&cluster);
+
+		print_message("%u nodes: %.4f of the bound\n", nodes, part);
+		assert_true(part >= 0.95);
+	}
+}
+
 /* Where nobody chooses, each tile is still computed once. */
 static void test_policies(void **state)
 {
@@ -83,6 +96,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_shares),
+	    cmocka_unit_test(test_many_nodes),
 	    cmocka_unit_test(test_policies),
 	    cmocka_unit_test(test_odd_clusters),
 	};

@@ -30,6 +30,7 @@ static const enum heddle_kind kinds[CLASSES] = {HEDDLE_KIND_CPU, HEDDLE_KIND_CUD
 struct tile {
 	struct queues_event event;
 	unsigned size;
+	double since_us;   /* when it came into the pool */
 	struct tile *next; /* in the list of spare ones */
 };
 
@@ -260,7 +261,7 @@ static double left_us(const struct worker *worker, double now_us)
 }
 
 /* Whether a core wants a tile: unless the GPU has done it, and all before it, sooner. It leaves it
- * no longer than it would have needed. */
+ * no longer than it would have needed. As ready_wants() of the policies. */
 static bool wants(void *item, void *arg)
 {
 	struct requester *requester = arg;
@@ -282,7 +283,8 @@ static bool wants(void *item, void *arg)
 	for (unsigned a = 0; a < gpu->nahead; a++)
 		helper.busy_us += node->us[gpu->ahead[a]->size][GPU];
 	if (us <= heddle_gain_finish(&helper, 1) ||
-	    (requester->worker->idle_us > 0 && now_us >= requester->worker->idle_us + us))
+	    (requester->worker->idle_us > 0 &&
+	     now_us >= fmax(requester->worker->idle_us, tile->since_us) + us))
 		return true;
 	requester->left = true;
 	return false;
@@ -403,6 +405,7 @@ static bool tile_take(struct node *node)
 		return false;
 	}
 	tile->size = size_of(node->world, tile->event.label);
+	tile->since_us = node->world->now_us;
 	key = key_of(node, tile->size);
 	if (heddle_pool_push(node->pool, tile, &key))
 		node->world->failed = true;
