@@ -47,6 +47,7 @@ struct ready_type {
 	int cost[HEDDLE_POOL_CLASSES];      /**< the time as the pool knows it */
 	int ranked;                         /**< the least of them that ranks count with */
 	size_t bytes;                       /**< of a task's data, under a plan */
+	double flops;                       /**< operations that its tasks state; or 0 */
 	unsigned measured;                  /**< bit k: class k has run one */
 	unsigned told;     /**< bit k: it has, or what class k ran of the codelet tells its time */
 	unsigned trying;   /**< bit k: the trial of class k is under way */
@@ -157,13 +158,15 @@ struct ready_context {
 	 * has run; 0: none. */
 	double us_per_byte[HEDDLE_POOL_CLASSES];
 	double least_us_per_byte; /**< the shortest, of all classes */
-	unsigned ntrials;         /**< workers that run one */
-	unsigned long looks;      /**< plans that have looked at types */
-	bool moves;               /**< the one under way has found out something new */
-	double busy_since_us;     /**< since then tasks have been waiting all the time */
-	size_t most;              /**< of them at a time, since then */
-	bool flat;                /**< under a plan: nothing depends on the tasks of late */
-	bool special;             /**< there were tasks that not all of a class can run */
+	/** The least speed of each class with tasks that state operations; 0: none so far. */
+	double flops_per_us[HEDDLE_POOL_CLASSES];
+	unsigned ntrials;     /**< workers that run one */
+	unsigned long looks;  /**< plans that have looked at types */
+	bool moves;           /**< the one under way has found out something new */
+	double busy_since_us; /**< since then tasks have been waiting all the time */
+	size_t most;          /**< of them at a time, since then */
+	bool flat;            /**< under a plan: nothing depends on the tasks of late */
+	bool special;         /**< there were tasks that not all of a class can run */
 	/** Tasks for which the pool had no memory, the first one first. */
 	struct starpu_task *late;
 	/** What the pool was given last. */

@@ -31,6 +31,8 @@
 /* Cores leave first tasks to a promising accelerator that is free within that time, us. A first run
  * that takes longer loads something. */
 #define SOON 20000
+/* What a core is taken to do in 1 us of the operations that tasks state, until one has run. */
+#define CORE_FLOPS 20e3
 /* Steps of cost by which an estimate may change before plans take notice, and by which the least
  * one may before ranks do. */
 #define SAME 1
@@ -159,15 +161,18 @@ static double finish_us(const struct ready_requester *requester, const struct he
 	return heddle_gain_finish(helpers, n);
 }
 
-/* How long a trial may take: TRIAL_FACTOR times as long as on the fastest class. In a plan, where
- * the class has run other types, for each byte as long as the slowest of them. Where it has not,
- * for each byte at most TRIAL_FACTOR times as long as the fastest type on any class: that an
+/* How long a trial may take: TRIAL_FACTOR times as long as on the fastest class. On a core, the
+ * operations that the task states by the least speed of cores so far. Without them, in a plan,
+ * where the class has run other types, for each byte as long as the slowest of them. Where it has
+ * not, for each byte at most TRIAL_FACTOR times as long as the fastest type on any class: that an
  * accelerator is slow with this type says little of cores. */
 static double trial_longest_us(const struct ready_context *c, const struct ready_type *type,
                                unsigned class, double other_us)
 {
-	double us = TRIAL_FACTOR * fmax(other_us, 1);
+	double us = TRIAL_FACTOR * fmax(other_us, 1), rate = c->flops_per_us[class];
 
+	if (type->flops > 0 && !(c->accelerators >> class & 1))
+		return type->flops / (rate > 0 ? rate : CORE_FLOPS);
 	if (c->us_per_byte[class] > 0 && type->bytes)
 		return c->us_per_byte[class] * type->bytes;
 	if (c->least_us_per_byte > 0 && type->bytes)
@@ -176,14 +181,17 @@ static double trial_longest_us(const struct ready_context *c, const struct ready
 }
 
 /* A class has run a task of a type. */
-static void bytes_measured(struct ready_context *c, const struct ready_type *type, unsigned class,
+static void speed_measured(struct ready_context *c, const struct ready_type *type, unsigned class,
                            double us)
 {
+	double rate = us > 0 ? type->flops / us : 0;
 	double per_byte = type->bytes ? us / type->bytes : 0;
 
 	c->us_per_byte[class] = fmax(c->us_per_byte[class], per_byte);
 	if (per_byte > 0 && (c->least_us_per_byte <= 0 || per_byte < c->least_us_per_byte))
 		c->least_us_per_byte = per_byte;
+	if (rate > 0 && (c->flops_per_us[class] <= 0 || rate < c->flops_per_us[class]))
+		c->flops_per_us[class] = rate;
 }
 
 /* Whether a worker of a class runs a first task. */
@@ -539,6 +547,8 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task, struct he
 	key->type = type->id;
 	if (c->plan && !type->bytes)
 		type->bytes = ready_task_bytes(task);
+	if (type->flops <= 0)
+		type->flops = task->flops;
 	key_renew(c, key);
 	for (unsigned k = 0; type->deferred && k < c->nclasses; k++)
 		if (type->deferred >> k & 1 && trial_is_bearable(c, key, type, k)) {
@@ -758,7 +768,7 @@ void ready_type_measured(struct ready_context *c, unsigned id, unsigned long typ
 	type->trying &= ~(1u << worker->class);
 	type->trial_us[worker->class] = runs_left(c, type, worker->class) ? 0 : us;
 	type->runs[worker->class]++;
-	bytes_measured(c, type, worker->class, us);
+	speed_measured(c, type, worker->class, us);
 	if (type_learn(c, type, estimates) || tried)
 		type_publish(c, type);
 }

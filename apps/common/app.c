@@ -70,6 +70,21 @@ int32_t app_where(const bool *kinds)
 	       (kinds[HEDDLE_KIND_OPENCL] ? STARPU_OPENCL : 0);
 }
 
+/* Whether Heddle's policies leave a worker out of loops: it shares its GPU with one before it. */
+static bool is_left_out(unsigned worker)
+{
+	const struct starpu_sched_policy *policy = starpu_sched_ctx_get_sched_policy(0);
+
+	if (starpu_worker_get_type(worker) != STARPU_CUDA_WORKER || !policy ||
+	    !policy->policy_name || !heddle_policy_find(policy->policy_name))
+		return false;
+	for (unsigned w = 0; w < worker; w++)
+		if (starpu_worker_get_type(w) == STARPU_CUDA_WORKER &&
+		    starpu_worker_get_devid(w) == starpu_worker_get_devid(worker))
+			return true;
+	return false;
+}
+
 /* The ids of the workers that --workers asks for. */
 static int choose_workers(struct run *run)
 {
@@ -79,7 +94,7 @@ static int choose_workers(struct run *run)
 		enum heddle_kind kind = heddle_worker_kind(w);
 
 		there[kind] = true;
-		if (run->options.kinds[kind])
+		if (run->options.kinds[kind] && !is_left_out(w))
 			run->workers[run->loop.nworkers++] = w;
 	}
 	for (int kind = 0; kind < HEDDLE_NKINDS; kind++) {

@@ -12,7 +12,11 @@
  * And random graphs of tasks whose lengths change from graph to graph: under heddle cores rest and
  * come back, and all tasks end.
  *
+ * Where tasks state their operations, cores try at most one of this graph: others would take longer
+ * than all that is left.
+ *
  *	graph [SCHED [FIRST_US]]
+ *	graph flops
  *	graph chains SHORTER
  *	graph random SEED
  */
@@ -38,12 +42,15 @@ SIMULATED("4cpu+gpu1@12000:10")
 #define CHAIN 10
 #define NCHAINS (TILES * (TILES + 1) / 2)
 
+/* Of a core, operations in 1 us. */
+#define CPU_FLOPS 25e3
+
 enum kernel { POTRF, TRSM, SYRK, GEMM, NKERNELS };
 
 static const double cpu_us[] = {40000, 60000, 60000, 90000}, gpu_us[] = {1500, 200, 150, 150};
 static double first_us, shorter = 1;
 static size_t bytes = BYTES;
-static bool noisy;
+static bool noisy, states_flops;
 static bool loaded[NKERNELS];
 static unsigned on_cores[NKERNELS];
 
@@ -100,6 +107,7 @@ static void submit(enum kernel kernel, int priority, starpu_data_handle_t a, sta
 	task->priority = priority;
 	task->callback_func = has_ended;
 	task->callback_arg = (void *)(uintptr_t)kernel;
+	task->flops = states_flops ? cpu_us[kernel] * CPU_FLOPS : 0;
 	memcpy(task->handles, handles, task->cl->nbuffers * sizeof(*handles));
 	assert_int_equal(starpu_task_submit(task), 0);
 }
@@ -201,6 +209,17 @@ static void test_graph(void **state)
 		assert_in_range(left[0], 0, NKERNELS);
 }
 
+static void test_flops(void **state)
+{
+	unsigned left[REPETITIONS];
+
+	(void)state;
+	repetitions("heddle", submit_graph, left);
+	assert_in_range(left[0], 0, 1);
+	for (unsigned r = 1; r < REPETITIONS; r++)
+		assert_int_equal(left[r], 0);
+}
+
 static void test_chains(void **state)
 {
 	unsigned left[REPETITIONS];
@@ -228,9 +247,14 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_prestate(test_graph, argc > 1 ? argv[1] : "odds")};
 
+	const struct CMUnitTest of_flops[] = {cmocka_unit_test(test_flops)};
 	const struct CMUnitTest of_chains[] = {cmocka_unit_test(test_chains)};
 	const struct CMUnitTest of_random[] = {cmocka_unit_test(test_random)};
 
+	if (argc > 1 && !strcmp(argv[1], "flops")) {
+		states_flops = true;
+		return simulated_over(cmocka_run_group_tests(of_flops, NULL, NULL));
+	}
 	if (argc > 2 && !strcmp(argv[1], "chains")) {
 		shorter = atof(argv[2]);
 		bytes = 4;

@@ -16,6 +16,7 @@ for sched in ddwrr odds heddle; do
 		run "$sched" "$first_us"
 	done
 done
+run flops
 run chains 1
 run chains 100
 seed=${HEDDLE_TEST_SEED:-$(date +%s)}

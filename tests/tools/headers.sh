@@ -42,7 +42,7 @@ for header in support/*.h estimator/*.h partition/*/*.h partition/*/*/*.h sched_
 	[ -e "$header" ] && grep -q '^#ifndef HEDDLE_.*_H$\|^#ifndef [A-Z_]*_H$' "$header" || continue
 	case $header in
 	partition/mpi/agree_mpi.h | partition/mpi/halo_mpi.h | partition/mpi/link_mpi.h | \
-		partition/mpi/node_private.h | partition/mpi/wavefront_node.h | \
+		partition/mpi/loans_starpu.h | partition/mpi/node_private.h | partition/mpi/wavefront_node.h | \
 		partition/mpi/world.h) [ -n "$mpi" ] || continue ;;
 	codelets/cuda_*) grep -q '^CUDA_CPPFLAGS = .' "$top_builddir/Makefile" || continue ;;
 	tools/analyse/*) grep -q '^#define HAVE_LLVM\|^LLVM_CFLAGS = .' "$top_builddir/Makefile" || continue ;;

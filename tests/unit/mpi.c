@@ -20,15 +20,6 @@
 #include "partition/mpi/watch.h"
 #include "tests/unit/test.h"
 
-static unsigned test_seed(void)
-{
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	unsigned seed = given ? strtoul(given, NULL, 0) : (unsigned long)time(NULL);
-
-	print_message("seed %u\n", seed);
-	return seed;
-}
-
 /* ---- layouts ---- */
 
 static void assert_cut(const struct mpi_layout *layout, struct mpi_units *units, size_t most,
