@@ -281,7 +281,7 @@ static void held(void **state)
 static void near_the_optimum(void **state)
 {
 	double worst = 1, worst_paper = 1, sum = 0, sum_paper = 0;
-	unsigned beyond = 0, far = 0, beyond_paper = 0;
+	unsigned beyond = 0, beyond_paper = 0;
 
 	for (int i = 0; i < NPROBLEMS; i++) {
 		unsigned ndevices = 2 + i % 5;
@@ -300,7 +300,6 @@ static void near_the_optimum(void **state)
 		worst = fmax(worst, us / best);
 		worst_paper = fmax(worst_paper, paper / best);
 		beyond += us > 1.03 * best;
-		far += us > 1.15 * best;
 		beyond_paper += paper > 1.03 * best;
 		sum += us / best;
 		sum_paper += paper / best;
@@ -311,7 +310,7 @@ static void near_the_optimum(void **state)
 	       beyond_paper);
 	/* No bound is proven: the rare problem on which the search stops early is let
 	 * pass, a search that got worse is not. */
-	assert_true(beyond <= NPROBLEMS / 200 && far <= 1 && worst < 2);
+	assert_true(beyond <= NPROBLEMS / 200 && worst < 1.15);
 	assert_true(sum / NPROBLEMS < 1.002);
 }
 

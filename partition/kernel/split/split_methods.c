@@ -375,9 +375,6 @@ static double split_best(const struct split_problem *problem, size_t *share)
 	for (unsigned subset = all, n = 0; subset && n < FILL_SUBSETS; subset--, n++)
 		if (subset & (subset - 1))
 			subset_try(&fill, subset, starts);
-	/* Refining is what takes time, the more the more devices. */
-	if (problem->ndevices > 4)
-		starts[problem->ndevices > 5 ? FILL_KEPT / 4 : FILL_KEPT / 2].us = INFINITY;
 	for (unsigned i = 0; i < FILL_KEPT && starts[i].us < INFINITY; i++) {
 		double other = split_refine(problem, coarse * 2, starts[i].share);
 
