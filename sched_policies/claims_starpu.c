@@ -157,8 +157,7 @@ void claims_give_back(struct claims *claims, unsigned worker, struct heddle_pool
 			i++;
 			continue;
 		}
-		if (heddle_pool_push_since(pool, claim.entry.item, &claim.entry.key,
-		                           claim.entry.since_us))
+		if (heddle_pool_push_entry(pool, &claim.entry))
 			return;
 		claims_remove(claims, worker, i, &claim);
 		removed(worker, &claim, arg);

@@ -5,8 +5,9 @@
 
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "sched_policies/common_starpu.h"
 
@@ -51,9 +52,25 @@ bool waiters_stay(struct waiters *waiters, unsigned worker, const atomic_size_t 
 	return !atomic_load(unstarted);
 }
 
+#ifndef HEDDLE_USE_SIMGRID
+/* Workers that sleep, and the end of it. */
+static struct {
+	pthread_mutex_t mutex;
+	pthread_cond_t end;
+	atomic_bool sleeps[STARPU_NMAXWORKERS];
+} naps = {.mutex = PTHREAD_MUTEX_INITIALIZER, .end = PTHREAD_COND_INITIALIZER};
+#endif
+
 /* Whether a waiting worker is now certain to look for work. */
 static bool worker_wake(unsigned worker)
 {
+#ifndef HEDDLE_USE_SIMGRID
+	if (atomic_load(&naps.sleeps[worker])) {
+		pthread_mutex_lock(&naps.mutex);
+		pthread_cond_broadcast(&naps.end);
+		pthread_mutex_unlock(&naps.mutex);
+	}
+#endif
 #if defined(STARPU_SIMGRID)
 	/* starpu_wake_worker_relax_light() trusts a worker that is just looking for work to see
 	 * it, but a simulated one does not look twice. Nobody else runs: no lock is needed. */
@@ -133,17 +150,40 @@ void policy_lock(starpu_pthread_mutex_t *mutex)
 	starpu_worker_relax_off();
 }
 
-/* A core that has no part sleeps so long, us. */
-#define NAP 200
+#ifndef HEDDLE_USE_SIMGRID
+/* Sleeps until somebody wakes the worker, or the time is over. */
+static void nap(unsigned worker, const struct waiters *waiters, unsigned us)
+{
+	struct timespec until;
+	int error = 0;
 
-void policy_let_others(bool rests)
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += us * 1000L;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	pthread_mutex_lock(&naps.mutex);
+	atomic_store(&naps.sleeps[worker], true);
+	while (!error && waiters_has(waiters, worker))
+		error = pthread_cond_timedwait(&naps.end, &naps.mutex, &until);
+	atomic_store(&naps.sleeps[worker], false);
+	pthread_mutex_unlock(&naps.mutex);
+}
+#endif
+
+void policy_let_others(unsigned worker, const struct waiters *waiters, unsigned nap_us)
 {
 #ifndef HEDDLE_USE_SIMGRID
 	starpu_worker_relax_on();
-	if (rests)
-		usleep(NAP);
+	if (nap_us)
+		nap(worker, waiters, nap_us);
 	sched_yield();
 	starpu_worker_relax_off();
+#else
+	(void)worker;
+	(void)waiters;
+	(void)nap_us;
 #endif
 }
 

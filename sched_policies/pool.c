@@ -24,6 +24,7 @@
 struct item {
 	void *item;
 	double since_us;
+	unsigned home;
 };
 
 struct queue {
@@ -377,38 +378,37 @@ static void queue_move(struct heddle_pool *pool, struct queue *queue,
 	}
 }
 
-static int queue_push(struct heddle_pool *pool, struct queue *queue, void *item, double since_us)
+static int queue_push(struct heddle_pool *pool, struct queue *queue, const struct item *item)
 {
-	struct item pushed = {item, since_us};
-
 	if (ring_reserve(&queue->items) || (!ring_count(&queue->items) && queue_fill(pool, queue)))
 		return -ENOMEM;
-	ring_push(&queue->items, &pushed);
+	ring_push(&queue->items, item);
 	load_add(pool, queue, 1);
 	pool->count++;
 	return 0;
 }
 
-int heddle_pool_push_since(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key,
-                           double since_us)
+int heddle_pool_push_entry(struct heddle_pool *pool, const struct heddle_pool_entry *entry)
 {
+	const struct heddle_pool_key *key = &entry->key;
 	struct queue *queue = queue_get(pool, key);
 
 	if (!queue)
 		return -ENOMEM;
 	if (key->type && !key_same_value(&queue->key, key))
 		queue_move(pool, queue, key);
-	return queue_push(pool, queue, item, since_us);
+	return queue_push(pool, queue, &(struct item){entry->item, entry->since_us, entry->home});
 }
 
 int heddle_pool_push_like_last(struct heddle_pool *pool, void *item, double since_us)
 {
-	return pool->last ? queue_push(pool, pool->last, item, since_us) : -ENOENT;
+	return pool->last ? queue_push(pool, pool->last, &(struct item){item, since_us, 0})
+	                  : -ENOENT;
 }
 
 int heddle_pool_push(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key)
 {
-	return heddle_pool_push_since(pool, item, key, 0);
+	return heddle_pool_push_entry(pool, &(struct heddle_pool_entry){.item = item, .key = *key});
 }
 
 /* Takes the queues that move out of an order. Mostly they keep their order among themselves. */
@@ -484,18 +484,46 @@ static struct item *queue_item(const struct queue *queue, size_t i)
 	return ring_at(&queue->items, i);
 }
 
-/* Place of the first item of a queue that is accepted, or its length. */
-static size_t queue_search(const struct queue *queue, heddle_pool_accept accept, void *arg)
+/* Place of the first item of a queue from one on that is accepted, or the queue's length. */
+static size_t queue_search(const struct queue *queue, size_t from, heddle_pool_accept accept,
+                           void *arg)
 {
 	size_t n = ring_count(&queue->items);
 
-	for (size_t i = 0; accept && i < n; i++) {
+	for (size_t i = from; accept && i < n; i++) {
 		if (accept(queue_item(queue, i)->item, arg))
 			return i;
 		if (queue->key.tag != HEDDLE_POOL_INDIVIDUAL)
 			return n;
 	}
-	return accept ? n : 0;
+	return accept ? n : from;
+}
+
+/* What has been found so far. */
+struct finding {
+	const struct heddle_pool_query *query;
+	struct heddle_pool_place *place;
+	const struct heddle_pool_key *key;
+	unsigned passed; /* items with another home */
+};
+
+/* Looks into a queue. @return whether the search has ended */
+static bool queue_find(struct queue *queue, struct finding *finding)
+{
+	const struct heddle_pool_query *query = finding->query;
+	size_t n = ring_count(&queue->items);
+
+	for (size_t i = 0; (i = queue_search(queue, i, query->accept, query->arg)) < n; i++) {
+		bool far = heddle_pool_is_far(queue_item(queue, i)->home, query->home);
+
+		if (!finding->key || !far) {
+			*finding->place = (struct heddle_pool_place){queue, i};
+			finding->key = &queue->key;
+		}
+		if (!far || ++finding->passed == HEDDLE_POOL_WINDOW)
+			return true;
+	}
+	return false;
 }
 
 const struct heddle_pool_key *heddle_pool_find(const struct heddle_pool *pool,
@@ -503,23 +531,20 @@ const struct heddle_pool_key *heddle_pool_find(const struct heddle_pool *pool,
                                                struct heddle_pool_place *place)
 {
 	const struct order *order = &pool->orders[query->class];
+	struct finding finding = {.query = query, .place = place};
 
 	for (size_t c = 0; c < order->n && order->queues[c]->key.priority >= query->least; c++) {
 		struct queue *queue = order->queues[c];
-		size_t index;
 
 		if (!ring_count(&queue->items))
 			continue;
 		if (query->admit &&
 		    !query->admit(&queue->key, queue_item(queue, 0)->since_us, query->arg))
 			continue;
-		index = queue_search(queue, query->accept, query->arg);
-		if (index == ring_count(&queue->items))
-			continue;
-		*place = (struct heddle_pool_place){queue, index};
-		return &queue->key;
+		if (queue_find(queue, &finding))
+			break;
 	}
-	return NULL;
+	return finding.key;
 }
 
 const struct heddle_pool_key *heddle_pool_next(const struct heddle_pool *pool,
@@ -544,12 +569,18 @@ void *heddle_pool_at(const struct heddle_pool_place *place)
 	return queue_item(place->queue, place->index)->item;
 }
 
+unsigned heddle_pool_home(const struct heddle_pool_place *place)
+{
+	return queue_item(place->queue, place->index)->home;
+}
+
 void heddle_pool_take(struct heddle_pool *pool, const struct heddle_pool_place *place,
                       struct heddle_pool_entry *entry)
 {
 	struct queue *queue = place->queue;
 
 	entry->item = heddle_pool_at(place);
+	entry->home = heddle_pool_home(place);
 	entry->since_us = queue_item(queue, place->index)->since_us;
 	entry->key = queue->key;
 	ring_remove(&queue->items, place->index);

@@ -56,6 +56,7 @@ struct heddle_pool_entry {
 	void *item;
 	struct heddle_pool_key key;
 	double since_us; /**< when it was pushed, by the caller's clock; 0 if nobody said */
+	unsigned home;   /**< memory that has the most of its data; 0: none in particular */
 };
 
 /** Whether a worker may take an item of its class. */
@@ -94,9 +95,8 @@ void heddle_pool_destroy(struct heddle_pool *pool);
  * @return 0; -ENOMEM, the pool is as before. */
 int heddle_pool_push(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key);
 
-/** The same, keeping the time for who asks. */
-int heddle_pool_push_since(struct heddle_pool *pool, void *item, const struct heddle_pool_key *key,
-                           double since_us);
+/** The same, keeping time and home for who asks. */
+int heddle_pool_push_entry(struct heddle_pool *pool, const struct heddle_pool_entry *entry);
 
 /** Adds an item whose key is that of the one pushed last.
  * @return 0, -ENOMEM; -ENOENT where that queue is not known any more */
@@ -116,10 +116,17 @@ bool heddle_pool_pop(struct heddle_pool *pool, unsigned class, int least, heddle
 bool heddle_pool_priority(const struct heddle_pool *pool, unsigned class, heddle_pool_accept accept,
                           void *arg, int *priority);
 
+/** So many items with another home are passed over. */
+#define HEDDLE_POOL_WINDOW 16
+
 /** What a worker asks for. */
 struct heddle_pool_query {
 	unsigned class;
 	int least; /**< nothing of a lower priority */
+	/** The worker's memory: the best item is the first one whose home is there or nowhere;
+	 * where the first HEDDLE_POOL_WINDOW are elsewhere, the first of all. 0: homes do not
+	 * count. */
+	unsigned home;
 	/** Whether the worker wants anything of a queue, whose oldest item was pushed
 	 * then; NULL: of every queue. */
 	bool (*admit)(const struct heddle_pool_key *key, double since_us, void *arg);
@@ -155,6 +162,15 @@ const struct heddle_pool_key *heddle_pool_next(const struct heddle_pool *pool,
 
 /** The item at a place. */
 void *heddle_pool_at(const struct heddle_pool_place *place);
+
+/** The home of the item at a place. */
+unsigned heddle_pool_home(const struct heddle_pool_place *place);
+
+/** Whether a worker of a memory leaves an item to those of its home, if it can. */
+static inline bool heddle_pool_is_far(unsigned home, unsigned memory)
+{
+	return home && memory && home != memory;
+}
 
 /** Takes the item at a place out. */
 void heddle_pool_take(struct heddle_pool *pool, const struct heddle_pool_place *place,

@@ -123,9 +123,11 @@ struct ready_context {
 	unsigned nworkers; /**< of the machine */
 	unsigned nclasses; /**< of devices, of the machine */
 	unsigned reference;
-	unsigned accelerators;               /**< bit k: the workers of class k are no cores */
-	bool choosing;                       /**< sorted, and there are several classes */
-	bool patient;                        /**< workers may leave tasks to others */
+	unsigned accelerators; /**< bit k: the workers of class k are no cores */
+	bool choosing;         /**< sorted, and there are several classes */
+	bool patient;          /**< workers may leave tasks to others */
+	/** Under a plan, those of accelerators, if there are several. */
+	unsigned memories[STARPU_MAXNODES], nmemories;
 	struct ready_plan *plan;             /**< NULL: workers choose for themselves */
 	uint32_t where[HEDDLE_POOL_CLASSES]; /**< masks of StarPU for each class */
 	bool mixed[HEDDLE_POOL_CLASSES];     /**< workers of several types share a class */
@@ -202,6 +204,7 @@ struct ready_requester {
 	int trying;        /**< class that has claimed the task in question for a trial; -1: none */
 	int left;  /**< out: who had asked for the input of the task that it takes; -1: nobody */
 	bool full; /**< its plan looks at everything */
+	bool near; /**< it has something: only what has its home in the worker's memory is better */
 };
 
 /** Takes the mutex for a worker; under a plan others make way for an accelerator. */
@@ -326,6 +329,17 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task, struct he
  * @param[out] trial whether the class would be tried with it */
 double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class,
                         bool *trial);
+
+/** What a class takes at the most for a task of which it has run none, us; 0: no idea. */
+double ready_longest_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class);
+
+/** Whether a class need not try a task: it rests although it was hoped to be fast, by the
+ * operations that the task states. */
+bool ready_is_ruled_out(struct ready_context *c, const struct heddle_pool_key *key, unsigned class);
+
+/** What a fast core would take for a task of a type, by the operations that the type's tasks state,
+ * us; -1: they state none. */
+double ready_hoped_us(struct ready_context *c, unsigned long type);
 
 /** Whether a worker has waited so long beside tasks that wait: what has gone on for that long is
  * expected to go on for as long again, and then a trial delays nothing. */

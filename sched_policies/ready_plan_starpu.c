@@ -37,6 +37,8 @@
 /* What it costs to choose for a task where the workers of a class take part, us: estimates, ranks,
  * plans, and cores that poll. */
 #define CHOICE 4
+/* It counts where tasks take less than so many times as long, on the whole machine. */
+#define WORTH 10
 /* After so many tasks on which nothing depends, it is a stream: there is no path to plan for. With
  * several memories it still matters where tasks go. */
 #define STREAM 16
@@ -63,11 +65,11 @@ struct ready_plan {
 	/* All workers that take part are alike: they need no plan. So many tasks get no rank. */
 	bool alike;
 	size_t unranked;
+	bool brief;        /* tasks are so short that it counts what a plan costs */
 	bool ranked;       /* a task has come … */
 	int priority;      /* … with this priority, the last one */
 	bool prioritised;  /* tasks have had different priorities */
 	unsigned flat;     /* tasks that came last and that nothing depends on */
-	bool one_memory;   /* all accelerators have one */
 	double started_us; /* when a task was started, the last time */
 	bool current;      /* no task has come since the last plan */
 	double due_us;     /* when to make the next plan */
@@ -112,18 +114,20 @@ static unsigned long times(void *item, double us[HEDDLE_POOL_CLASSES], void *arg
 	return type;
 }
 
-static bool has_one_memory(const struct ready_context *c)
+static void memories_find(struct ready_context *c)
 {
-	unsigned node = STARPU_MAIN_RAM;
-
 	for (unsigned w = 0; w < c->nworkers; w++) {
+		unsigned i = 0;
+
 		if (!c->workers[w].accelerator)
 			continue;
-		if (node != STARPU_MAIN_RAM && c->workers[w].node != node)
-			return false;
-		node = c->workers[w].node;
+		while (i < c->nmemories && c->memories[i] != c->workers[w].node)
+			i++;
+		c->memories[i] = c->workers[w].node;
+		c->nmemories += i == c->nmemories;
 	}
-	return true;
+	if (c->nmemories == 1)
+		c->nmemories = 0;
 }
 
 int ready_plan_create(struct ready_context *c)
@@ -134,7 +138,7 @@ int ready_plan_create(struct ready_context *c)
 	if (!p)
 		return -ENOMEM;
 	c->plan = p;
-	p->one_memory = has_one_memory(c);
+	memories_find(c);
 	p->nnodes = starpu_memory_nodes_get_count();
 	p->plan.workers = calloc(c->nworkers, sizeof(*p->plan.workers));
 	p->fetch_us = calloc(p->nnodes, sizeof(*p->fetch_us));
@@ -202,7 +206,7 @@ int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 	us = heddle_graph_after_us(p->graph, task, size);
 	p->flat = us > 0 ? 0 : p->flat + 1;
 	c->flat = p->flat >= STREAM;
-	stream = c->flat && p->one_memory;
+	stream = c->flat && !c->nmemories;
 	if (stream != atomic_load_explicit(&c->stream, memory_order_relaxed)) {
 		atomic_store_explicit(&c->stream, stream, memory_order_relaxed);
 		/* Without plans nobody would end a rest. */
@@ -368,6 +372,24 @@ static double busy_until_us(const struct ready_context *c, unsigned id, bool ask
 	return asks || us <= 0 || waiters_has(&c->waiters, id) ? now_us : now_us + (now_us - us);
 }
 
+/* Whether tasks are so short that it counts what a plan costs. All of their times are known. */
+static bool tasks_are_short(const struct ready_context *c, const struct heddle_area_type *types,
+                            size_t n)
+{
+	double count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool known = types[i].count <= 0;
+
+		for (unsigned k = 0; k < c->nclasses; k++)
+			known |= types[i].us[k] > 0;
+		if (!known)
+			return false;
+		count += types[i].count;
+	}
+	return c->plan->bound_us < WORTH * CHOICE * count;
+}
+
 /* Cores rest if choosing takes more time than they save. Who rests comes back only if it saves
  * twice that. */
 static void crew_choose(struct ready_context *c, const struct heddle_area_type *seen, size_t n)
@@ -384,6 +406,9 @@ static void crew_choose(struct ready_context *c, const struct heddle_area_type *
 		types[i] = seen[i];
 		heddle_estimate_known(numbers[i], c->nclasses, estimates);
 		times_renew(c, estimates, types[i].us);
+		for (unsigned k = 0; c->plan->brief && k < c->nclasses; k++)
+			if (types[i].us[k] < 0 && !(c->accelerators >> k & 1))
+				types[i].us[k] = ready_hoped_us(c, numbers[i]);
 	}
 	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
 		gap_us[k] = atomic_load_explicit(&c->gap_us[k], memory_order_relaxed);
@@ -396,22 +421,15 @@ static void crew_choose(struct ready_context *c, const struct heddle_area_type *
 		atomic_store_explicit(&c->rests, now, memory_order_relaxed);
 }
 
-/* Whether those that take part are of one class and one memory. */
+/* Whether those that take part need no plan: they are of one class, and of one memory, or tasks are
+ * short. Then homes say where a task goes. */
 static bool crew_is_alike(const struct ready_context *c)
 {
-	unsigned rests = atomic_load_explicit(&c->rests, memory_order_relaxed);
-	const struct ready_worker *first = NULL;
+	unsigned rests = atomic_load_explicit(&c->rests, memory_order_relaxed), nclasses = 0;
 
-	for (unsigned w = 0; w < c->nworkers; w++) {
-		const struct ready_worker *worker = &c->workers[w];
-
-		if (rests >> worker->class & 1 || !starpu_sched_ctx_contains_worker(w, c->id))
-			continue;
-		if (first && (worker->class != first->class || worker->node != first->node))
-			return false;
-		first = worker;
-	}
-	return rests && first;
+	for (unsigned k = 0; k < c->nclasses; k++)
+		nclasses += c->count[k] && !(rests >> k & 1);
+	return nclasses == 1 && (!c->nmemories || c->plan->brief);
 }
 
 static void bound_renew(struct ready_context *c)
@@ -427,12 +445,12 @@ static void bound_renew(struct ready_context *c)
 		return;
 	p->bound_us = heddle_area_prices(types, n, c->count, p->plan.price);
 	p->moves = 0;
-	/* Where nothing is known of what waits, nobody rests. */
-	if (count <= 0)
-		atomic_store_explicit(&c->rests, 0, memory_order_relaxed);
-	else if (c->patient)
+	if (count > 0)
+		p->brief = tasks_are_short(c, types, n);
+	/* Who rests goes on while nothing is known of what waits. */
+	if (count > 0 && c->patient)
 		crew_choose(c, types, n);
-	p->alike = crew_is_alike(c);
+	p->alike = count > 0 && crew_is_alike(c);
 	p->unranked = count;
 }
 
@@ -566,7 +584,7 @@ static void claim_all(struct planning *planning)
 		if (!claims_reserve(&c->claims, grant->id))
 			ready_claim_add(c, grant->id, &grant->claim);
 		else /* without memory; where it was there still is room */
-			heddle_pool_push_since(c->pool, entry->item, &entry->key, entry->since_us);
+			heddle_pool_push_entry(c->pool, entry);
 	}
 }
 
@@ -640,10 +658,11 @@ static void plan_make(struct planning *planning)
 static bool may_try(const struct planning *planning, const struct heddle_pool_key *key)
 {
 	struct ready_context *c = planning->c;
+	unsigned class = c->workers[planning->asking].class;
 	bool trial = false;
-	double us = ready_planned_us(c, key, c->workers[planning->asking].class, &trial);
+	double us = ready_planned_us(c, key, class, &trial);
 
-	if (!trial || us <= 0)
+	if (!trial || us <= 0 || (c->plan->brief && ready_is_ruled_out(c, key, class)))
 		return false;
 	return planning->now_us + us + key->rank <= c->plan->plan.end_us ||
 	       (!key->rank && ready_may_bet(c, planning->asking, us, planning->now_us));
@@ -687,12 +706,13 @@ static bool nobody_works(const struct planning *planning)
  * done this one. Tasks may wait for each other in a way that nobody sees. */
 static bool nothing_starts(const struct planning *planning, const struct heddle_pool_key *key)
 {
-	const struct ready_context *c = planning->c;
+	struct ready_context *c = planning->c;
 	unsigned class = c->workers[planning->asking].class;
 	double us = heddle_pool_us(key->cost[class]);
 
-	return ready_rests(c, class) &&
-	       planning->now_us - c->plan->started_us > (us > 0 ? us : UNKNOWN);
+	if (us <= 0)
+		us = fmax(UNKNOWN, ready_longest_us(c, key, class));
+	return ready_rests(c, class) && planning->now_us - c->plan->started_us > us;
 }
 
 static bool admits(const struct heddle_pool_key *key, double since_us, void *arg)

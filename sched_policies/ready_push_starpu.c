@@ -52,20 +52,53 @@ static bool like_last(const struct ready_context *c, const struct starpu_task *t
 	       policy_task_tag(task) == HEDDLE_POOL_UNIFORM;
 }
 
+/* The memory of accelerators that has the most of a task's data; 0: none, or another one has as
+ * much. What a task writes moves; what it reads can be in several memories. */
+static unsigned home_of(const struct ready_context *c, struct starpu_task *task)
+{
+	size_t most[2] = {0};
+	unsigned home = 0;
+
+	for (unsigned m = 0; m < c->nmemories; m++) {
+		unsigned node = c->memories[m];
+		size_t bytes[2] = {0};
+
+		for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++) {
+			starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(task, i);
+			enum starpu_data_access_mode mode = STARPU_TASK_GET_MODE(task, i);
+			int valid = 0;
+
+			if (mode & STARPU_R)
+				starpu_data_query_status(handle, node, NULL, &valid, NULL);
+			if (valid)
+				bytes[mode & STARPU_W ? 0 : 1] += starpu_data_get_size(handle);
+		}
+		if (bytes[0] == most[0] && bytes[1] == most[1]) {
+			home = 0;
+		} else if (bytes[0] > most[0] || (bytes[0] == most[0] && bytes[1] > most[1])) {
+			home = node;
+			memcpy(most, bytes, sizeof(most));
+		}
+	}
+	return home;
+}
+
 static int pool_add(struct ready_context *c, struct starpu_task *task, double now_us)
 {
-	struct heddle_pool_key key;
+	struct heddle_pool_entry entry = {.item = task, .since_us = now_us};
+	struct heddle_pool_key *key = &entry.key;
 
 	if (like_last(c, task) && !heddle_pool_push_like_last(c->pool, task, now_us))
 		return 0;
-	ready_task_key(c, task, &key);
+	ready_task_key(c, task, key);
 	if (c->plan)
-		key.rank = ready_plan_rank(c, task);
-	c->special |= key.tag != HEDDLE_POOL_UNIFORM;
-	c->last.plain = key.tag == HEDDLE_POOL_UNIFORM;
+		key->rank = ready_plan_rank(c, task);
+	entry.home = home_of(c, task);
+	c->special |= key->tag != HEDDLE_POOL_UNIFORM;
+	c->last.plain = key->tag == HEDDLE_POOL_UNIFORM;
 	c->last.priority = task->priority;
 	c->last.where = task->where;
-	return heddle_pool_push_since(c->pool, task, &key, now_us);
+	return heddle_pool_push_entry(c->pool, &entry);
 }
 
 void ready_inbox_empty(struct ready_context *c)

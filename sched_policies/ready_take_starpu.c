@@ -17,6 +17,10 @@
 /* So many task types a worker looks at anew before it takes a task: what others have told may make
  * another one the best. */
 #define LOOKS 64
+/* A worker that has no part sleeps so long, us, while others have tasks; else it may be needed for
+ * what is not a task of the policy. */
+#define NAP 1000
+#define SHORT_NAP 200
 
 /* ---- choosing ---- */
 
@@ -34,12 +38,21 @@ static bool accepts(void *task, void *requester)
 	return policy_accepts(task, &((struct ready_requester *)requester)->id);
 }
 
+/* The memory whose tasks a worker prefers; 0: none. */
+static unsigned home_of(const struct ready_requester *requester)
+{
+	const struct ready_worker *worker = &requester->c->workers[requester->id];
+
+	return requester->c->nmemories && worker->accelerator ? worker->node : 0;
+}
+
 /* For whatever in the pool a worker takes. */
 static struct heddle_pool_query query_of(struct ready_requester *requester)
 {
 	return (struct heddle_pool_query){
 	    .class = requester->c->workers[requester->id].class,
 	    .least = INT_MIN,
+	    .home = home_of(requester),
 	    .admit = requester->c->choosing ? ready_wants : NULL,
 	    .accept = accepts,
 	    .arg = requester,
@@ -54,6 +67,7 @@ static bool claim_is_for(const struct claim *claim, unsigned owner, void *arg)
 	bool wanted;
 
 	if (!heddle_pool_key_runs(key, c->workers[requester->id].class) ||
+	    (requester->near && heddle_pool_is_far(claim->entry.home, home_of(requester))) ||
 	    !accepts(claim->entry.item, requester))
 		return false;
 	requester->trying = claim->trial ? (int)c->workers[owner].class : -1;
@@ -85,6 +99,8 @@ static struct choice choose(struct ready_requester *requester)
 	struct ready_context *c = requester->c;
 	struct heddle_pool_query query = query_of(requester);
 	struct choice choice = {.from = NOWHERE};
+	struct heddle_pool_place place;
+	const struct heddle_pool_key *key;
 	int best = INT_MIN;
 
 	if (claims_count(&c->claims, requester->id)) {
@@ -95,11 +111,13 @@ static struct choice choose(struct ready_requester *requester)
 			return choice;
 		query.least = best + 1;
 	}
-	choice.key = heddle_pool_find(c->pool, &query, &choice.place);
-	if (choice.key) {
-		choice.from = POOL;
-		best = choice.key->priority;
+	key = heddle_pool_find(c->pool, &query, &place);
+	if (key &&
+	    !(choice.from == OWN && heddle_pool_is_far(heddle_pool_home(&place), query.home))) {
+		choice = (struct choice){.from = POOL, .key = key, .place = place};
+		best = key->priority;
 	}
+	requester->near = choice.from != NOWHERE;
 	/* Under a plan, who got nothing waits for the next one. */
 	if (choice.from == NOWHERE ? c->claims.total && !ready_is_planned(c) : c->claims.top > best)
 		choose_claimed(requester, choice.from == NOWHERE ? INT_MIN : best + 1, &choice);
@@ -393,6 +411,15 @@ static void take_or_wait(struct ready_requester *requester, struct heddle_pool_e
 	} while (ready_inbox_waits(c));
 }
 
+/* How long a worker sleeps that found nothing, us: not at all where it takes part, and not for long
+ * where a loop may begin on it at any time. */
+static unsigned nap_us(const struct ready_context *c, unsigned class)
+{
+	if (!ready_rests(c, class))
+		return 0;
+	return atomic_load_explicit(&c->unstarted, memory_order_relaxed) ? NAP : SHORT_NAP;
+}
+
 struct starpu_task *ready_pop(unsigned ctx)
 {
 	struct ready_context *c = ready_context(ctx);
@@ -404,7 +431,7 @@ struct starpu_task *ready_pop(unsigned ctx)
 	struct wake_list wake;
 
 	if (nothing_new(c, worker, id, &requester.full)) {
-		policy_let_others(ready_rests(c, worker->class));
+		policy_let_others(id, &c->waiters, nap_us(c, worker->class));
 		return NULL;
 	}
 	if (c->choosing || worker->accelerator)

@@ -33,6 +33,8 @@
 #define SOON 20000
 /* What a core is taken to do in 1 us of the operations that tasks state, until one has run. */
 #define CORE_FLOPS 20e3
+/* What it is hoped to do, as long as the question is whether cores help at all. */
+#define CORE_HOPE 100e3
 /* Steps of cost by which an estimate may change before plans take notice, and by which the least
  * one may before ranks do. */
 #define SAME 1
@@ -619,6 +621,26 @@ double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *k
 	if (other_promises(c, key, class))
 		return 0;
 	return fmax(us, trial_longest_us(c, type, class, other_us));
+}
+
+double ready_longest_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
+{
+	if (!key->type)
+		return 0;
+	return trial_longest_us(c, type_known(c, key->type), class, best_other_us(c, key, class));
+}
+
+bool ready_is_ruled_out(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
+{
+	return ready_rests(c, class) && key->type && ready_hoped_us(c, key->type) > 0 &&
+	       best_other_us(c, key, class) > 0;
+}
+
+double ready_hoped_us(struct ready_context *c, unsigned long id)
+{
+	const struct ready_type *type = type_find(c, id);
+
+	return type && type->id && type->flops > 0 ? type->flops / CORE_HOPE : -1;
 }
 
 bool ready_may_bet(const struct ready_context *c, unsigned id, double us, double now_us)

@@ -445,7 +445,7 @@ static struct starpu_task *self_pop(unsigned ctx)
 	int left = -1;
 
 	if (nothing_new(c, worker, id)) {
-		policy_let_others(false);
+		policy_let_others(id, NULL, 0);
 		return NULL;
 	}
 	requests.n = 0;

@@ -336,6 +336,50 @@ static void test_queues_not_wanted_are_passed_over(void **state)
 	assert_int_equal(heddle_pool_count(pool), 2);
 }
 
+static void home_push(uintptr_t item, int priority, unsigned home)
+{
+	struct heddle_pool_entry entry = {.item = (void *)item, .home = home};
+
+	heddle_pool_key_init(&entry.key);
+	entry.key.priority = priority;
+	entry.key.gain[GPU] = 0;
+	assert_int_equal(heddle_pool_push_entry(pool, &entry), 0);
+}
+
+static uintptr_t home_take(unsigned home)
+{
+	struct heddle_pool_query query = {.class = GPU, .least = INT_MIN, .home = home};
+	struct heddle_pool_place place;
+	struct heddle_pool_entry entry;
+
+	assert_non_null(heddle_pool_find(pool, &query, &place));
+	entry.home = heddle_pool_home(&place);
+	heddle_pool_take(pool, &place, &entry);
+	return (uintptr_t)entry.item;
+}
+
+/* Who has a memory takes what has its home there or nowhere, also of a lower priority; if there is
+ * none among the first ones, the first of all. */
+static void test_homes(void **state)
+{
+	home_push(1, 3, 7);
+	home_push(2, 2, 7);
+	home_push(3, 2, 5);
+	home_push(4, 1, 0);
+	assert_int_equal(home_take(5), 3);
+	assert_int_equal(home_take(5), 4);
+	assert_int_equal(home_take(5), 1);
+	home_push(5, 3, 5);
+	assert_int_equal(home_take(0), 5);
+	assert_int_equal(home_take(7), 2);
+	assert_int_equal(heddle_pool_count(pool), 0);
+	for (uintptr_t i = 1; i <= HEDDLE_POOL_WINDOW; i++)
+		home_push(i, 0, 7);
+	home_push(100, 0, 5);
+	assert_int_equal(home_take(5), 1);
+	assert_int_equal(home_take(5), 100);
+}
+
 static void rank_push(uintptr_t item, int priority, int rank, int cpu, int gpu)
 {
 	struct heddle_pool_key key;
@@ -415,7 +459,10 @@ static void test_time_of_the_push_is_kept(void **state)
 	heddle_pool_key_init(&key);
 	key.gain[CPU] = 0;
 	for (uintptr_t i = 1; i <= 20; i++)
-		assert_int_equal(heddle_pool_push_since(pool, (void *)i, &key, 100. * i), 0);
+		assert_int_equal(
+		    heddle_pool_push_entry(
+		        pool, &(struct heddle_pool_entry){(void *)i, key, 100. * i, 0}),
+		    0);
 	for (uintptr_t i = 1; i <= 20; i++) {
 		assert_non_null(heddle_pool_find(pool, &query, &place));
 		assert_true(seen_us == 100. * i);
@@ -664,6 +711,7 @@ int main(void)
 	    TEST(time_of_the_push_is_kept),
 	    TEST(load),
 	    TEST(queues_not_wanted_are_passed_over),
+	    TEST(homes),
 	    TEST(walk),
 	    TEST(gain_before_rank),
 	    TEST(random_against_the_definition),
