@@ -154,6 +154,8 @@ libheddle_pure_la_SOURCES += \
 	partition/kernel/access/ndrange.h \
 	partition/kernel/access/options.c \
 	partition/kernel/access/options.h \
+	partition/kernel/access/published.c \
+	partition/kernel/access/published.h \
 	partition/kernel/access/source_text.c \
 	partition/kernel/access/source_text.h \
 	partition/kernel/access/spans.c \

@@ -50,8 +50,8 @@ static const struct argp_option known[] = {
     {"classes", OPTION_CLASSES, NULL, 0, "Print which parts of each buffer the kernel accesses", 2},
     {"sched", OPTION_SCHED, "NAME", 0, "Scheduling policy (default: STARPU_SCHED's, else skmd)", 3},
     {"compare", OPTION_COMPARE, NULL, 0,
-     "Launch each kernel in turn: split by skmd, by Algorithm 1 of the paper and by speed; on "
-     "each device alone, by Heddle and by OpenCL",
+     "Launch each kernel in turn: split by skmd, by SKMD as published, by its Algorithm 1 with "
+     "Heddle's transfers and by speed; on each device alone, by Heddle and by OpenCL",
      3},
     {"file", OPTION_FILE, "K.cl", 0, "The kernel NAME of this OpenCL C source", 4},
     {"build", OPTION_BUILD, "OPTIONS", 0, "Options for the OpenCL compiler", 4},

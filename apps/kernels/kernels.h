@@ -64,6 +64,7 @@ struct benchmark {
 	bool square;        /**< the data grows with the square of the size */
 	bool inverse;       /**< AES: deciphers */
 	size_t groups;      /**< in Table II */
+	bool contiguous;    /**< in Table II */
 	double tolerance;   /**< largest error, relative to results above 1 */
 	const char *source; /**< OpenCL C */
 	const char *kernel; /**< its name in it */
@@ -228,7 +229,7 @@ struct contender {
 enum { HOPELESS_REPS = 40 };
 
 /** The first NSHARED contenders of a comparison split the kernel. */
-#define NSHARED 3
+#define NSHARED 4
 #define MAXCONTENDERS (NSHARED + 2 * 16)
 
 /** Everything about one kernel. */

@@ -87,8 +87,13 @@ struct heddle_kernel {
 	unsigned narguments; /**< entries of arguments, 0 to HEDDLE_KERNEL_MAXARGUMENTS */
 	struct heddle_kernel_argument arguments[HEDDLE_KERNEL_MAXARGUMENTS]; /**< as the kernel's */
 	enum heddle_kernel_split split; /**< how it is executed */
-	/** How a split is computed: "heddle" (also NULL), "paper", "linear" or "single", as in
-	 * `heddle plan split`. With "heddle" the split may be one device alone. */
+	/** How a split is computed: "heddle" (also NULL), "paper", "published", "linear" or
+	 * "single", as in `heddle plan split`. With "heddle" the split may be one device alone.
+	 *
+	 * "published" is SKMD to compare with: Algorithm 1, and if the kernel is not contiguous by
+	 * the paper's rule (section III-B), all inputs cross to each device, all outputs cross
+	 * back, and what each device computed is taken from them. "published:contiguous=1" and
+	 * "published:contiguous=0" state the class instead; results are right in any case. */
 	const char *method;
 	/** StarPU's ids of the OpenCL workers to use; NULL: all. A kernel that is one task runs on
 	 * the first. */

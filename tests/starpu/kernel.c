@@ -212,23 +212,26 @@ static void many_launches(void **state)
 /* Only the devices that are allowed, by each method of sharing out. */
 static void workers_and_methods(void **state)
 {
-	static const char *const methods[] = {"heddle", "paper", "linear", "single", NULL};
+	static const char *const methods[] = {
+	    "heddle", "paper",  "published", "published:contiguous=1", "published:contiguous=0",
+	    "linear", "single", NULL};
+	enum { METHODS = sizeof(methods) / sizeof(methods[0]) };
 	int ids[STARPU_NMAXWORKERS], n = N;
 	int count = starpu_worker_get_ids_by_type(STARPU_OPENCL_WORKER, ids, STARPU_NMAXWORKERS);
 	struct heddle_kernel_stats stats;
 
-	for (int m = 0; m < 5; m++)
+	for (int m = 0; m < METHODS; m++)
 		for (int w = -1; w < count; w++) {
 			struct heddle_kernel kernel = vector_add(&n);
 
 			kernel.method = methods[m];
 			kernel.workers = w < 0 ? NULL : &ids[w];
 			kernel.nworkers = w >= 0;
-			kernel.split = m < 4 ? HEDDLE_KERNEL_ALWAYS : HEDDLE_KERNEL_NEVER;
+			kernel.split = methods[m] ? HEDDLE_KERNEL_ALWAYS : HEDDLE_KERNEL_NEVER;
 			inputs_fill();
 			assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
 			sums_check(n);
-			if (w >= 0 || m >= 3)
+			if (w >= 0 || m >= METHODS - 2)
 				assert_int_equal(stats.nworkers, 1);
 			if (w >= 0)
 				assert_int_equal(stats.workers[0].id, ids[w]);
@@ -239,6 +242,8 @@ static void workers_and_methods(void **state)
 	struct heddle_kernel kernel = vector_add(&n);
 
 	kernel.method = "best";
+	assert_int_equal(heddle_kernel_run(&kernel, &stats), -EINVAL);
+	kernel.method = "published:contiguous=2";
 	assert_int_equal(heddle_kernel_run(&kernel, &stats), -EINVAL);
 	kernel.method = NULL;
 	kernel.workers = &n; /* no worker's id */
@@ -282,6 +287,69 @@ static void classes_of_buffers(void **state)
 }
 
 /* Two dimensions, barriers, local memory, scattered results. */
+/* Each output depends on far inputs, and the items take long, so that the devices share. A third of
+ * the elements stays as it was, in the windows of both devices. */
+static void blend(const char *method, struct heddle_kernel_stats *stats)
+{
+	static const char text[] =
+	    "__kernel void blend(__global const float *x, __global float *y)\n"
+	    "{\n"
+	    "	int n = get_global_size(0) * get_global_size(1);\n"
+	    "	int i = get_global_id(1) * get_global_size(0) + get_global_id(0);\n"
+	    "	float s = x[n - 1 - i];\n"
+	    "	for (int k = 0; k < 4000; k++)\n"
+	    "		s = s * 0.5f + 1;\n"
+	    "	if (x[i] > 0)\n"
+	    "		y[i] = s;\n"
+	    "}\n";
+	static float x[SIDE * SIDE], y[SIDE * SIDE];
+	struct heddle_kernel kernel = {
+	    .source = text,
+	    .name = "blend",
+	    .dimensions = 2,
+	    .global = {SIDE, SIDE},
+	    .local = {8, 8},
+	    .narguments = 2,
+	    .arguments = {host(x, sizeof(x)), host(y, sizeof(y))},
+	    .split = HEDDLE_KERNEL_ALWAYS,
+	    .method = method,
+	};
+
+	kernel.arguments[0].mode = STARPU_R;
+	for (int i = 0; i < SIDE * SIDE; i++) {
+		x[i] = i % 3;
+		y[i] = -i;
+	}
+	assert_int_equal(heddle_kernel_run(&kernel, stats), 0);
+	for (int i = 0; i < SIDE * SIDE; i++)
+		assert_true(y[i] == (i % 3 ? 2 : -i));
+}
+
+/* SKMD as published: where devices share a kernel that is not contiguous, the inputs cross to each,
+ * and all of the outputs back. The time of launches decides when they share. */
+static void published(void **state)
+{
+	static const size_t bytes = SIDE * SIDE * sizeof(float);
+	struct heddle_kernel_stats stats = {0};
+	unsigned two = analysed() && starpu_opencl_worker_get_count() > 1;
+
+	for (int i = 0; i < 100 && stats.nworkers < 1 + two; i++)
+		blend("published", &stats);
+	assert_int_equal(stats.nworkers, 1 + two);
+	stats_print("blend", &stats);
+	for (unsigned w = 0; w < stats.nworkers && two; w++)
+		/* nothing crosses to a device that works in the host's memory */
+		if (stats.workers[w].out_bytes) {
+			assert_int_equal(stats.workers[w].in_bytes, 2 * bytes);
+			assert_int_equal(stats.workers[w].out_bytes, bytes);
+		}
+	for (int i = 0; i < 3; i++) {
+		blend("published:contiguous=1", &stats);
+		for (unsigned w = 0; w < stats.nworkers && stats.nworkers > 1; w++)
+			assert_true(stats.workers[w].out_bytes < bytes);
+	}
+}
+
 static void matrices(void **state)
 {
 	static float in[2][SIDE * SIDE], out[SIDE * SIDE];
@@ -769,26 +837,19 @@ static void source_read(void)
 	fclose(file);
 }
 
-int main(void)
+/* @param argv a pattern of the tests to run; none: all */
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(arrays_add),
-	    cmocka_unit_test(with_includes),
-	    cmocka_unit_test(many_launches),
-	    cmocka_unit_test(workers_and_methods),
-	    cmocka_unit_test(classes_of_buffers),
-	    cmocka_unit_test(matrices),
-	    cmocka_unit_test(structures),
-	    cmocka_unit_test(nodes_of_the_graph),
-	    cmocka_unit_test(unsplit),
-	    cmocka_unit_test(early_exit),
-	    cmocka_unit_test(offsets),
-	    cmocka_unit_test(copies_unsplit),
-	    cmocka_unit_test(nonsense_is_refused),
-	    cmocka_unit_test(by_policy),
-	    cmocka_unit_test(devices_fail),
-	    cmocka_unit_test(not_split),
-	    cmocka_unit_test(answered),
+	    cmocka_unit_test(arrays_add),         cmocka_unit_test(with_includes),
+	    cmocka_unit_test(many_launches),      cmocka_unit_test(workers_and_methods),
+	    cmocka_unit_test(classes_of_buffers), cmocka_unit_test(published),
+	    cmocka_unit_test(matrices),           cmocka_unit_test(structures),
+	    cmocka_unit_test(nodes_of_the_graph), cmocka_unit_test(unsplit),
+	    cmocka_unit_test(early_exit),         cmocka_unit_test(offsets),
+	    cmocka_unit_test(copies_unsplit),     cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(by_policy),          cmocka_unit_test(devices_fail),
+	    cmocka_unit_test(not_split),          cmocka_unit_test(answered),
 	};
 	int failed;
 
@@ -799,6 +860,7 @@ int main(void)
 		return 77;
 	}
 	source_read();
+	cmocka_set_test_filter(argv[1]);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	heddle_kernels_unload();
 	starpu_shutdown();

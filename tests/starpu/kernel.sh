@@ -12,7 +12,10 @@ HEDDLE_PROFILE=0 # every run begins with a dry run
 export HEDDLE_PROFILE_DIR STARPU_OPENCL_ON_CPUS STARPU_NCPU STARPU_NOPENCL POCL_DEVICES
 export POCL_MAX_PTHREAD_COUNT HEDDLE_ANALYSE HEDDLE_PROFILE
 test=$top_builddir/tests/starpu/kernel
-[ -x "$HEDDLE_ANALYSE" ] && { STARPU_SCHED=skmd "$test" || exit; }
+if [ -x "$HEDDLE_ANALYSE" ]; then
+	STARPU_SCHED=skmd "$test" || exit
+	HEDDLE_KERNEL_IN_PLACE=0 STARPU_SCHED=skmd "$test" published || exit
+fi
 HEDDLE_PROFILE_DIR=$HEDDLE_PROFILE_DIR/none HEDDLE_ANALYSE=/nonexistent STARPU_SCHED=eager "$test" || exit
 STARPU_SCHED=hdss "$test" || exit
 STARPU_SCHED=gss "$test" || exit

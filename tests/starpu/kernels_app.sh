@@ -85,7 +85,7 @@ fi
 expect 0 'mean gain over the best device' Reduction --size 256K --verify --compare --reps 3 \
 	--json "$work/json" --csv "$work/csv"
 grep -q '  verified$' "$work/out" || fail "comparison is not verified"
-for name in skmd paper linear 'alone OpenCL 0' 'plain OpenCL 1'; do
+for name in skmd published paper linear 'alone OpenCL 0' 'plain OpenCL 1'; do
 	grep -q "\"name\": \"$name" "$work/json" || fail "JSON has no $name"
 	grep -q "^Reduction,$name" "$work/csv" || fail "CSV has no $name"
 done

@@ -14,6 +14,7 @@
 
 #include "partition/kernel/access/affine.h"
 #include "partition/kernel/access/index.h"
+#include "partition/kernel/access/published.h"
 #include "partition/kernel/access/windows.h"
 #include "test.h"
 
@@ -692,6 +693,63 @@ static void guards_are_sound(void **state)
 	assert_true(dense > 1000 && smaller > 100);
 }
 
+/* Accesses to elements of 4 bytes, whose numbers are those of nodes: 7: i; 9: 2 i; 11: 2 i + 1;
+ * 12: i + 1; 13: the group's number; 14: i of the second dimension; 15: in a loop, from i on;
+ * 16: not known; 17: i without the offset. */
+static const char indices[] = "node group 0 0\nnode items 0 0\nnode item 0 0\n"
+                              "node mul 64 0 1\nnode add 64 3 2\nnode offset 0 0\n"
+                              "node constant 0 1\nnode add 64 4 5\nnode constant 0 2\n"
+                              "node mul 64 7 8\nnode constant 0 1\nnode add 64 9 10\n"
+                              "node add 64 7 6\nnode group 0 0\nnode item 0 1\n"
+                              "node range 0 0 3\nnode unknown 0\nnode add 64 3 2\n";
+
+/* Whether a kernel that accesses these elements of a buffer, and i of another, is contiguous. */
+static bool contiguous(const char *elements, const struct ndrange *range)
+{
+	char text[2048], *at = text;
+	size_t bytes[2] = {1 << 20, 1 << 20};
+	struct index_launch launch = {range, NULL, bytes};
+	struct index_kernel kernel;
+	bool found = false;
+	int node, used, nodes = 18;
+
+	at += sprintf(at, "heddle-index 8\nargument buffer\nargument buffer\n%s", indices);
+	at += sprintf(at, "node constant 0 4\nnode mul 64 7 18\n");
+	for (const char *e = elements; sscanf(e, "%d%n", &node, &used) == 1; e += used)
+		at += sprintf(at, "node mul 64 %d 18\n", node);
+	at += sprintf(at, "access 1 19 4 write always 4\n");
+	nodes = 20;
+	for (const char *e = elements; sscanf(e, "%d%n", &node, &used) == 1; e += used)
+		at += sprintf(at, "access 0 %d 4 read always 4\n", nodes++);
+	assert_int_equal(index_parse(text, &kernel), 0);
+	assert_int_equal(published_contiguous(&kernel, &launch, &found), 0);
+	index_free(&kernel);
+	return found;
+}
+
+/* SKMD's two classes. */
+static void two_classes(void **state)
+{
+	struct ndrange flat = {1, {8, 1, 1}, {16, 1, 1}, {0, 0, 0}};
+	struct ndrange shifted_range = {1, {8, 1, 1}, {16, 1, 1}, {100, 0, 0}};
+	struct ndrange square = {2, {8, 8, 1}, {16, 16, 1}, {0, 0, 0}};
+	struct ndrange ones = {1, {8, 1, 1}, {1, 1, 1}, {0, 0, 0}};
+
+	assert_true(contiguous("7", &flat));
+	assert_true(contiguous("9 11", &flat)); /* each item two elements of its own */
+	assert_false(contiguous("7 9", &flat)); /* other items' */
+	assert_false(contiguous("12", &flat));  /* the next item's */
+	assert_false(contiguous("13", &flat));  /* one for each group */
+	assert_true(contiguous("13", &ones));   /* which has one item */
+	assert_false(contiguous("6", &flat));   /* one for all */
+	assert_false(contiguous("15", &flat));  /* some for all */
+	assert_false(contiguous("16", &flat));  /* unknown */
+	assert_true(contiguous("7", &shifted_range));
+	assert_false(contiguous("17", &shifted_range));
+	assert_false(contiguous("14", &square));
+	assert_true(contiguous("7", &square)); /* as the rule says */
+}
+
 static void rows_merge(void **state)
 {
 	for (int i = 0; i < 2000; i++) {
@@ -786,6 +844,7 @@ int main(void)
 	    cmocka_unit_test(differences_merge),
 	    cmocka_unit_test(windows_are_exact),
 	    cmocka_unit_test(guards_are_sound),
+	    cmocka_unit_test(two_classes),
 	    cmocka_unit_test(rows_merge),
 	    cmocka_unit_test(exits),
 	};

@@ -26,6 +26,10 @@
 
 struct device_memory;
 
+/** Which of SKMD's two classes a launch by the method "published" has: the one that the analysis
+ * finds, or the one that is given. */
+enum kernel_class { KERNEL_CLASS_FOUND, KERNEL_CLASS_CONTIGUOUS, KERNEL_CLASS_SCATTERED };
+
 /** Integers of a launch: of its arguments, and of fields of these. */
 #define KERNEL_MAXINTEGERS (HEDDLE_KERNEL_MAXARGUMENTS + INDEX_MAXFIELDS)
 
@@ -57,6 +61,7 @@ struct shape {
 	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS];
 	unsigned devices; /* that may take part, a bit each */
 	enum split_method method;
+	enum kernel_class declared;
 	bool aliased;
 	uint32_t keeps; /* arguments whose data may stay, a bit each: they cost less */
 	unsigned users; /* launches under way */
@@ -64,6 +69,7 @@ struct shape {
 	bool known;
 	size_t offset[3];
 	int64_t integers[KERNEL_MAXINTEGERS];
+	bool scattered; /* all of the buffers cross, as in SKMD */
 	struct split_bytes in, out, merge;
 	struct index_use whole[HEDDLE_KERNEL_MAXARGUMENTS], half[HEDDLE_KERNEL_MAXARGUMENTS];
 	struct bandit arms;   /* who computes */

@@ -110,7 +110,7 @@ static bool chunks_wanted(struct part *part)
 	for (unsigned a = 0; a < request->given.narguments; a++)
 		bytes += request->bytes[a];
 	if (!request->waits || !part->unprofiled || part->n != request->stats.groups ||
-	    device->in_host_memory || request->aliased ||
+	    device->in_host_memory || request->aliased || request->method == SPLIT_PUBLISHED ||
 	    device->memory->ranges.way == NDRANGE_EXIT || kernel->index.refusal)
 		return false;
 	starpu_pthread_mutex_lock(&kernel->mutex);

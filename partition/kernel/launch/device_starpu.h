@@ -15,7 +15,9 @@ enum device_event { EVENT_FIRST, EVENT_SENT, EVENT_COMPUTED, EVENT_FETCHED, NEVE
 
 /** What a part writes of a buffer: what was there before, and what is there now. */
 struct window_copy {
-	struct kernel_layout layout;
+	struct kernel_layout layout; /* of the copies, and of what crosses */
+	struct kernel_layout taken;  /* of what is taken of them, which begins at: */
+	size_t at;
 	unsigned char *before, *after;
 	bool complete; /* all of it is written and nothing read: it is fetched where it belongs */
 };

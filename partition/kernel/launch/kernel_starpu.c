@@ -317,14 +317,28 @@ static int workers_take(struct heddle_kernel_request *request)
 	return 0;
 }
 
+/* The texts of methods. That of SKMD as published may say the class of the kernel. */
 static int method_take(struct heddle_kernel_request *request)
 {
+	static const struct {
+		const char *text;
+		enum split_method method;
+		enum kernel_class declared;
+	} known[] = {
+	    {"heddle", SPLIT_HEDDLE, KERNEL_CLASS_FOUND},
+	    {"paper", SPLIT_PAPER, KERNEL_CLASS_FOUND},
+	    {"published", SPLIT_PUBLISHED, KERNEL_CLASS_FOUND},
+	    {"published:contiguous=1", SPLIT_PUBLISHED, KERNEL_CLASS_CONTIGUOUS},
+	    {"published:contiguous=0", SPLIT_PUBLISHED, KERNEL_CLASS_SCATTERED},
+	    {"linear", SPLIT_LINEAR, KERNEL_CLASS_FOUND},
+	    {"single", SPLIT_SINGLE, KERNEL_CLASS_FOUND},
+	};
 	const char *method = request->given.method;
-	enum split_method known[] = {SPLIT_HEDDLE, SPLIT_PAPER, SPLIT_LINEAR, SPLIT_SINGLE};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		request->method = known[i];
-		if (!method || !strcmp(method, split_method_name(known[i])))
+		request->method = known[i].method;
+		request->declared = known[i].declared;
+		if (!method || !strcmp(method, known[i].text))
 			return 0;
 	}
 	return heddle_refuse(-EINVAL, "kernel %s: no method of sharing out is called %s",

@@ -41,6 +41,8 @@ struct heddle_kernel_request {
 	bool aliased, split;
 	unsigned barred; /* devices that are not to take part, a bit each */
 	enum split_method method;
+	enum kernel_class declared;
+	bool scattered;              /* shares: all of the buffers cross, as the shape says */
 	struct kernel_device *first; /* of the devices that may take part; NULL: all may */
 	struct shape *shape;         /* NULL: neither shares nor a device alone */
 	unsigned arm;                /* of the shape's; KERNEL_ARMS: none */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "partition/kernel/launch/request_starpu.h"
+#include "partition/kernel/access/published.h"
 #include "partition/kernel/access/windows.h"
 
 /* A kernel with more shapes forgets those that were not used for longest. */
@@ -56,8 +57,9 @@ static uint32_t keeps_of(const struct heddle_kernel_request *request)
 
 static bool is_shape(const struct shape *shape, const struct heddle_kernel_request *request)
 {
-	return shape->method == request->method && shape->aliased == request->aliased &&
-	       shape->keeps == keeps_of(request) && shape->devices == kernel_devices(request) &&
+	return shape->method == request->method && shape->declared == request->declared &&
+	       shape->aliased == request->aliased && shape->keeps == keeps_of(request) &&
+	       shape->devices == kernel_devices(request) &&
 	       shape->range.dimensions == request->range.dimensions &&
 	       !memcmp(shape->range.groups, request->range.groups, sizeof(shape->range.groups)) &&
 	       !memcmp(shape->range.local, request->range.local, sizeof(shape->range.local)) &&
@@ -75,6 +77,7 @@ static struct shape *shape_make(const struct heddle_kernel_request *request)
 	memcpy(shape->bytes, request->bytes, request->given.narguments * sizeof(*shape->bytes));
 	shape->devices = kernel_devices(request);
 	shape->method = request->method;
+	shape->declared = request->declared;
 	shape->aliased = request->aliased;
 	shape->keeps = keeps_of(request);
 	shape->main = -1;
@@ -173,6 +176,15 @@ static int windows_own(const struct heddle_kernel_request *request,
 	return status;
 }
 
+/* SKMD sends all of what a kernel reads that is not contiguous. */
+static void reads_widen(const struct heddle_kernel_request *request, struct index_use *uses)
+{
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		if (!index_window_empty(&uses[a].read))
+			uses[a].read =
+			    (struct index_window){.end = request->bytes[a], .known = true};
+}
+
 int kernel_uses(const struct heddle_kernel_request *request, size_t from, size_t n,
                 struct index_use *uses)
 {
@@ -187,7 +199,11 @@ int kernel_uses(const struct heddle_kernel_request *request, size_t from, size_t
 			uses[a].read = (struct index_window){0};
 			asked = asked || !uses[a].write.dense;
 		}
-	return asked && !status ? windows_own(request, &launch, from, n, uses) : status;
+	if (asked && !status)
+		status = windows_own(request, &launch, from, n, uses);
+	if (request->scattered && !status)
+		reads_widen(request, uses);
+	return status;
 }
 
 bool kernel_in_place(const struct heddle_kernel_request *request,
@@ -220,9 +236,13 @@ static struct crossing crossing_of(const struct heddle_kernel_request *request,
 		double read = kernel_layout(&uses[a].read).bytes;
 		double written = kernel_layout(&uses[a].write).bytes;
 
+		if (request->scattered && written > 0)
+			written = request->bytes[a];
 		sum.in += uses[a].write.dense ? read : read > written ? read : written;
 		sum.out += written;
-		sum.merge += uses[a].write.dense && !uses[a].write.pitch ? 0 : written;
+		sum.merge += uses[a].write.dense && !uses[a].write.pitch && !request->scattered
+		                 ? 0
+		                 : written;
 	}
 	return sum;
 }
@@ -257,6 +277,20 @@ static bool integers_same(const struct heddle_kernel_request *request)
 	               index->nfields * sizeof(*request->integers));
 }
 
+/* Finds the class that counts for the method "published". */
+static int class_find(struct heddle_kernel_request *request)
+{
+	struct index_launch launch = {&request->range, request->integers, request->bytes};
+	bool contiguous = request->declared == KERNEL_CLASS_CONTIGUOUS;
+	int status = 0;
+
+	if (request->method == SPLIT_PUBLISHED && request->declared == KERNEL_CLASS_FOUND)
+		status = published_contiguous(&request->kernel->index, &launch, &contiguous);
+	request->scattered = request->method == SPLIT_PUBLISHED && !contiguous;
+	request->shape->scattered = request->scattered;
+	return status;
+}
+
 int kernel_shape_prepare(struct heddle_kernel_request *request)
 {
 	struct shape *shape = request->shape;
@@ -264,10 +298,12 @@ int kernel_shape_prepare(struct heddle_kernel_request *request)
 	       half = kernel_cut_round(&request->range, (total + 1) / 2);
 	struct crossing all, part;
 
-	if (shape->known && integers_same(request))
+	if (shape->known && integers_same(request)) {
+		request->scattered = shape->scattered;
 		return 0;
+	}
 	shape->known = shape->cut = shape->whole_only = false;
-	if (kernel_uses(request, 0, total, shape->whole) ||
+	if (class_find(request) || kernel_uses(request, 0, total, shape->whole) ||
 	    kernel_uses(request, 0, half, shape->half))
 		return -ENOMEM;
 	memcpy(shape->integers, request->integers,

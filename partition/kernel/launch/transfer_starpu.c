@@ -231,6 +231,26 @@ static int read_send(struct part *part, unsigned a, const struct kernel_layout *
 	return status;
 }
 
+/* Whether all of each buffer crosses, as SKMD does it for kernels that are not contiguous. */
+static bool all_crosses(const struct part *part)
+{
+	return part->request->scattered && part->n < part->request->stats.groups;
+}
+
+static void layouts_make(const struct part *part, unsigned a, const struct index_use *use,
+                         struct window_copy *copy)
+{
+	struct index_window all = {.end = part->request->bytes[a], .known = true};
+
+	copy->layout = copy->taken = kernel_layout(&use->write);
+	copy->at = 0;
+	if (!all_crosses(part) || index_window_empty(&use->write))
+		return;
+	copy->layout = kernel_layout(&all);
+	copy->taken.stride = copy->taken.pitch;
+	copy->at = copy->taken.first;
+}
+
 /* Sends one buffer. Where the device may leave bytes of the window as they were, it gets them
  * from a copy, with which its results are compared. The array may change meanwhile: other devices
  * write their results to it. */
@@ -242,10 +262,10 @@ static int buffer_send(struct part *part, unsigned a, const struct index_use *us
 	bool whole = use->write.dense;
 	int status = 0;
 
-	copy->layout = kernel_layout(&use->write);
+	layouts_make(part, a, use, copy);
 	/* The gaps between rows must not be written back. */
 	copy->complete = !index_window_empty(&use->write) && use->write.dense &&
-	                 index_window_empty(&use->read) && !part->dry &&
+	                 !all_crosses(part) && index_window_empty(&use->read) && !part->dry &&
 	                 (!use->write.pitch || copy->layout.by_rows);
 	if (!index_window_empty(&use->write) && !copy->complete && !part->dry) {
 		copy->after = malloc(copy->layout.bytes);
@@ -348,8 +368,9 @@ void kernel_transfer_merge(struct part *part, struct window_copy *copies)
 
 	for (unsigned a = 0; a < part->request->given.narguments; a++)
 		if (copies[a].after)
-			kernel_merge_rows(kernel_host_of(part->request, a), copies[a].before,
-			                  copies[a].after, &copies[a].layout);
+			kernel_merge_rows(kernel_host_of(part->request, a),
+			                  copies[a].before ? copies[a].before + copies[a].at : NULL,
+			                  copies[a].after + copies[a].at, &copies[a].taken);
 	part->merge_us = starpu_timing_now() - start_us;
 	part->out_us += part->merge_us;
 }

@@ -24,6 +24,14 @@ void split_bus_join(struct split_problem *problem, unsigned at, unsigned bus, do
 	problem->devices[at].bus = bus;
 }
 
+/* ---- kernels that are not contiguous ---- */
+
+void split_scatter(struct split_problem *problem, double in, double out)
+{
+	problem->in = (struct split_bytes){0, in};
+	problem->out = problem->merge = (struct split_bytes){0, out};
+}
+
 /* ---- prediction ---- */
 
 static double bytes_of(const struct split_bytes *bytes, double groups)

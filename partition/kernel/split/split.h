@@ -83,6 +83,11 @@ struct split_times {
 void split_bus_join(struct split_problem *problem, unsigned at, unsigned bus, double in,
                     double out);
 
+/** Makes a problem what it is for SKMD if the kernel is not contiguous (section III-B): all of the
+ * inputs cross to each device with a bus, all of the outputs cross back and are merged.
+ * @param in, out bytes of all inputs and outputs */
+void split_scatter(struct split_problem *problem, double in, double out);
+
 /** Predicts a split. Inputs are sent to the devices of a bus in the order of what
  * remains to be done after the transfer, most first; results come back in the order
  * in which they are ready.
@@ -104,6 +109,9 @@ enum split_method {
 	 * time. Where the printed algorithm and the text differ, the text counts: the
 	 * slowest device decides a split's time, the time to beat is the parent's. */
 	SPLIT_PAPER,
+	/** SKMD as published: Algorithm 1, for a problem with the costs that SKMD has
+	 * (split_scatter()). */
+	SPLIT_PUBLISHED,
 	/** In proportion to each device's speed with all groups, whatever the transfers
 	 * cost: the paper's baseline. */
 	SPLIT_LINEAR,

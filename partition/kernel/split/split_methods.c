@@ -445,8 +445,11 @@ static const struct {
 	const char *name;
 	double (*decide)(const struct split_problem *problem, size_t *share);
 } methods[SPLIT_NMETHODS] = {
-    [SPLIT_HEDDLE] = {"heddle", split_best},      [SPLIT_PAPER] = {"paper", split_paper_fine},
-    [SPLIT_LINEAR] = {"linear", split_linear},    [SPLIT_SINGLE] = {"single", split_single},
+    [SPLIT_HEDDLE] = {"heddle", split_best},
+    [SPLIT_PAPER] = {"paper", split_paper_fine},
+    [SPLIT_PUBLISHED] = {"published", split_paper_fine},
+    [SPLIT_LINEAR] = {"linear", split_linear},
+    [SPLIT_SINGLE] = {"single", split_single},
     [SPLIT_OPTIMUM] = {"optimum", split_optimum},
 };
 
