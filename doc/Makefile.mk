@@ -104,6 +104,13 @@ dist_figures_DATA = \
 	results/figures/interval-floyd.svg \
 	results/figures/interval-strmatch.svg \
 	results/figures/interval.svg \
+	results/figures/skmd-10-timeline-Histogram.svg \
+	results/figures/skmd-10-timeline-MatrixMultiplication.svg \
+	results/figures/skmd-10-timeline-VectorAdd.svg \
+	results/figures/skmd-7-tables.svg \
+	results/figures/skmd-8-timeline-Example.svg \
+	results/figures/skmd-9-gains.svg \
+	results/figures/skmd-9-groups.svg \
 	results/figures/skmd-gains.svg \
 	results/figures/skmd-groups.svg \
 	results/figures/skmd-timeline-scan.svg \

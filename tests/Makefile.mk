@@ -370,7 +370,6 @@ EXTRA_DIST += \
 	tests/tools/cplusplus.cpp \
 	tests/tools/examples-all \
 	tests/tools/fake-app \
-	tests/tools/skmd-table \
 	tests/unit/kernel_ranges.cl \
 	tests/unit/random_kernel.h \
 	tests/unit/bodies.h \

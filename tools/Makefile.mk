@@ -40,6 +40,7 @@ bin_heddle_SOURCES = \
 	tools/plan_blocks.c \
 	tools/plan_interval.c \
 	tools/plan_kernels.c \
+	tools/plan_skmd.c \
 	tools/plan_split.c
 bin_heddle_CPPFLAGS = $(libtools_la_CPPFLAGS)
 bin_heddle_LDADD = libtools.la
@@ -156,6 +157,7 @@ dist_plot_DATA = \
 	tools/plot/shares.gp \
 	tools/plot/speedup.gp \
 	tools/plot/style.gp \
+	tools/plot/tables.gp \
 	tools/plot/tiles.gp \
 	tools/plot/timeline.gp \
 	tools/plot/times.gp \

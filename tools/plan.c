@@ -17,6 +17,7 @@ static const struct {
     {"interval", plan_interval, "how often the bands of a wavefront should synchronise"},
     {"kernels", plan_kernels,
      "which kernels of OpenCL sources can be split, and why others cannot"},
+    {"skmd", plan_skmd, "the kernels and the machine of the SKMD paper, its figures"},
     {"split", plan_split, "the share of a kernel that each device computes"},
 };
 

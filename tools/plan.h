@@ -13,6 +13,7 @@ int plan_main(int argc, char **argv);
 int plan_blocks(int argc, char **argv);
 int plan_interval(int argc, char **argv);
 int plan_kernels(int argc, char **argv);
+int plan_skmd(int argc, char **argv);
 int plan_split(int argc, char **argv);
 
 #endif

@@ -40,8 +40,8 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 		method = method_parse(value);
 		if (method < 0)
 			argp_error(state,
-			           "--method: \"%s\" is not heddle, paper, linear, single "
-			           "or optimum",
+			           "--method: \"%s\" is not heddle, paper, published, linear, "
+			           "single or optimum",
 			           value);
 		arguments->method = method;
 		return 0;
@@ -65,8 +65,10 @@ static void keys_print(FILE *out)
 	fputs("TABLE.json (-: standard input) is an object with these keys:\n", out);
 	split_table_keys(out);
 	fputs(
-	    "\nMethods: heddle; paper: Algorithm 1 of SKMD (PACT 2013); linear: by each device's\n"
-	    "speed with all groups; single: the best device; optimum: the best of a grid.\n",
+	    "\nMethods: heddle; paper: Algorithm 1 of SKMD (PACT 2013); published: the same with\n"
+	    "published_contiguous; linear: by each device's speed with all groups; single: the "
+	    "best\n"
+	    "device; optimum: the best of a grid.\n",
 	    out);
 }
 
@@ -134,15 +136,16 @@ static int json_print(const struct split_problem *problem, enum split_method met
 	return 0;
 }
 
-static void table_print(const struct split_problem *problem)
+static void table_print(const struct split_problem *given, const struct split_problem *published)
 {
 	double best = 0;
 
 	printf("%-10s %14s %10s", "method", "us", "of single");
-	for (unsigned d = 0; d < problem->ndevices; d++)
-		printf(" %16.16s", problem->devices[d].name);
+	for (unsigned d = 0; d < given->ndevices; d++)
+		printf(" %16.16s", given->devices[d].name);
 	putchar('\n');
 	for (int m = 0; m < SPLIT_NMETHODS; m++) {
+		const struct split_problem *problem = m == SPLIT_PUBLISHED ? published : given;
 		size_t share[SPLIT_MAXDEVICES], single[SPLIT_MAXDEVICES];
 		double us = split_decide(problem, m, share);
 
@@ -157,17 +160,18 @@ static void table_print(const struct split_problem *problem)
 int plan_split(int argc, char **argv)
 {
 	struct arguments arguments = {.method = SPLIT_HEDDLE};
-	struct split_problem problem;
+	struct split_problem problem, published;
 	int error = 0;
 
 	argp_err_exit_status = PLAN_USAGE;
 	argv[0] = "heddle plan split";
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-	if (split_table_read(arguments.path, &problem))
+	if (split_table_read(arguments.path, &problem, &published))
 		return PLAN_USAGE;
 	if (arguments.table)
-		table_print(&problem);
+		table_print(&problem, &published);
 	else
-		error = json_print(&problem, arguments.method);
+		error = json_print(arguments.method == SPLIT_PUBLISHED ? &published : &problem,
+		                   arguments.method);
 	return error || fflush(stdout) || ferror(stdout);
 }

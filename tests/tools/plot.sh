@@ -100,6 +100,25 @@ drawn kernels-gains kernels-groups kernels-timeline-VectorAdd
 drawn kernels-timeline-Other
 "$plot" --kernel Missing "$work/kernels.csv" 2>"$work/messages" && fail "a kernel that is not there"
 grep -q 'no kernel Missing' "$work/messages" || fail "message: $(cat "$work/messages")"
+"$plot" -o "$work/some" --timeline linear --kernel Other "$work/kernels.csv" || fail "timeline of linear"
+drawn some-timeline-Other
+grep -q 'linear: a GPU' "$work/some-timeline-Other.svg" || fail "not the timeline of linear"
+grep -q 'alone: ' "$work/some-timeline-Other.svg" && fail "a contender that nobody wanted"
+# Figures of the SKMD paper.
+for figure in 7 8 9 10; do
+	"$plot" -o "$work/skmd$figure" --skmd $figure >"$work/messages" || fail "figure $figure"
+	grep -q '^\(table\|kernel\),' "$work/messages" || fail "figure $figure: no data"
+done
+drawn skmd7-tables skmd8-timeline-Example skmd9-gains skmd9-groups skmd10-timeline-VectorAdd \
+	skmd10-timeline-MatrixMultiplication skmd10-timeline-Histogram
+[ -e "$work/skmd9-timeline-VectorAdd.svg" ] && fail "a timeline in figure 9"
+[ -e "$work/skmd10-gains.svg" ] && fail "gains in figure 10"
+"$plot" --skmd 6 -o "$work/none" 2>"$work/messages" && fail "figure 6"
+grep -q 'it is 7, 8, 9 or 10' "$work/messages" || fail "figure 6: $(cat "$work/messages")"
+"$plot" --skmd 7 "$work/kernels.csv" 2>"$work/messages" && fail "a file with --skmd"
+printf 'table,device,groups,us,relative\nVectorAdd,cpu,x,1,1\n' >"$work/short.csv"
+"$plot" "$work/short.csv" 2>"$work/messages" && fail "times without groups"
+grep -q 'short.csv:2: not numbers' "$work/messages" || fail "times: $(cat "$work/messages")"
 printf 'kernel,contender,x\n1,2,3\n' >"$work/short.csv"
 "$plot" "$work/short.csv" 2>"$work/messages" && fail "a short line was taken"
 
@@ -250,6 +269,8 @@ while IFS= read -r form; do
 	harmless "--title $form" --title "$form" "$work/log.csv"
 	harmless "--contender $form" --contender "$form" "$work/two.json"
 	harmless "--kernel $form" --kernel "$form" "$work/kernels.csv"
+	harmless "--timeline $form" --timeline "$form" "$work/kernels.csv"
+	harmless "--skmd $form" --skmd "$form"
 	harmless "-o $form" -o "$form" "$work/log.csv"
 done <"$work/forms"
 # Text is drawn as it stands, whatever it would mean to gnuplot.

@@ -41,6 +41,19 @@ done
 expect_split 0 '"us": 10085.0,' -m linear "$work/bus.json"
 expect_split 0 '^linear  *10085.0  *33.617  *250  *750$' --table "$work/bus.json"
 expect_split 0 'merge_bandwidth' --help
+# What SKMD calls not contiguous costs it all transfers; others only their parts'.
+cat >"$work/published.json" <<'EOF'
+{"groups": 1000, "published_contiguous": false, "in_bytes": 500, "out_bytes": 500,
+ "merge_bandwidth": 10000, "buses": [{"name": "pcie", "bandwidth": 10000}],
+ "devices": [{"name": "cpu", "times": [[1000, 300]]},
+	{"name": "gpu", "bus": "pcie", "times": [[1000, 200]]}]}
+EOF
+expect_split 0 '^paper  *150.0  *0.500  *500  *500$' --table "$work/published.json"
+expect_split 0 '^published  *230.0  *0.767  *600  *400$' --table "$work/published.json"
+expect_split 0 '"merge_us": 50.0,' -m published "$work/published.json"
+expect_split 0 '"merge_us": 0.0,' -m paper "$work/published.json"
+sed 's/"merge_bandwidth": 10000, *//' "$work/published.json" >"$work/bad.json"
+expect_split 2 'merge_bandwidth: is missing' "$work/bad.json"
 expect_split 2 'which table' 
 expect_split 2 'is not heddle' -m best "$work/two.json"
 expect_split 2 'No such file' "$work/none.json"

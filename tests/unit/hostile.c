@@ -374,15 +374,20 @@ static void machine_use(const struct text *text)
 
 static void split_table_use(const struct text *text)
 {
-	struct split_problem problem;
+	struct split_problem problem, published;
 	size_t share[SPLIT_MAXDEVICES], sum = 0;
 	static const enum split_method methods[] = {SPLIT_HEDDLE, SPLIT_PAPER, SPLIT_LINEAR,
 	                                            SPLIT_SINGLE};
+	unsigned method;
 
 	put(text);
-	if (split_table_read(path, &problem))
+	if (split_table_read(path, &problem, &published))
 		return;
-	assert_true(split_decide(&problem, methods[draw(4)], share) >= 0);
+	method = draw(5);
+	if (method < 4)
+		assert_true(split_decide(&problem, methods[method], share) >= 0);
+	else
+		assert_true(split_decide(&published, SPLIT_PUBLISHED, share) >= 0);
 	for (unsigned d = 0; d < problem.ndevices; d++)
 		sum += share[d];
 	assert_int_equal(sum, problem.groups);

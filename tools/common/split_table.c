@@ -13,28 +13,30 @@
 
 void split_table_keys(FILE *out)
 {
-	fputs("  groups           work-groups of the launch; required\n"
-	      "  contiguous       false: every device needs all of the input, and its results lie\n"
-	      "                   scattered over all of the output; default: true\n"
-	      "  in_bytes         input of a work-group; default: 0\n"
-	      "  out_bytes        output of a work-group; default: 0\n"
-	      "  in_fixed_bytes   input that every device needs with any share; default: 0\n"
-	      "  merge_bandwidth  MB/s of merging scattered output; required if contiguous is\n"
-	      "                   false\n"
-	      "  buses            [{...}, ...], for each:\n"
-	      "    name           name that devices refer to; required\n"
-	      "    bandwidth      MB/s; required\n"
-	      "    out_bandwidth  MB/s of results; default: bandwidth\n"
-	      "    latency_us     microseconds per transfer; default: 0\n"
-	      "    duplex         true: results and inputs transfer at the same time; default: "
-	      "false\n"
-	      "  devices          [{...}, ...], for each:\n"
-	      "    name           required\n"
-	      "    bus            bus of its data; default: none, it uses the host's memory\n"
-	      "    times          [[groups, microseconds], ...], 1 to 16, ascending; required\n"
-	      "    part_us        delay of its begin if others have a share too; default: 0\n"
-	      "    slowdown       factor on its time then; default: 1\n",
-	      out);
+	fputs(
+	    "  groups           work-groups of the launch; required\n"
+	    "  contiguous       false: every device needs all of the input, and its results lie\n"
+	    "                   scattered over all of the output; default: true\n"
+	    "  published_contiguous  the same for the method published alone; default: contiguous\n"
+	    "  in_bytes         input of a work-group; default: 0\n"
+	    "  out_bytes        output of a work-group; default: 0\n"
+	    "  in_fixed_bytes   input that every device needs with any share; default: 0\n"
+	    "  merge_bandwidth  MB/s of merging scattered output; required if one of them is\n"
+	    "                   false\n"
+	    "  buses            [{...}, ...], for each:\n"
+	    "    name           name that devices refer to; required\n"
+	    "    bandwidth      MB/s; required\n"
+	    "    out_bandwidth  MB/s of results; default: bandwidth\n"
+	    "    latency_us     microseconds per transfer; default: 0\n"
+	    "    duplex         true: results and inputs transfer at the same time; default: "
+	    "false\n"
+	    "  devices          [{...}, ...], for each:\n"
+	    "    name           required\n"
+	    "    bus            bus of its data; default: none, it uses the host's memory\n"
+	    "    times          [[groups, microseconds], ...], 1 to 16, ascending; required\n"
+	    "    part_us        delay of its begin if others have a share too; default: 0\n"
+	    "    slowdown       factor on its time then; default: 1\n",
+	    out);
 }
 
 /* An object that is read. Unknown keys are refused. */
@@ -234,18 +236,24 @@ static int array_read(struct reader *root, const char *name, unsigned most,
 /* A kernel that is not contiguous transfers all bytes to and from every device. */
 static void scatter(struct split_problem *problem)
 {
-	problem->in.fixed += problem->in.per_group * problem->groups;
-	problem->out.fixed = problem->out.per_group * problem->groups;
-	problem->in.per_group = problem->out.per_group = 0;
-	problem->merge = problem->out;
+	split_scatter(problem, problem->in.fixed + problem->in.per_group * problem->groups,
+	              problem->out.per_group * problem->groups);
 }
 
-static int root_read(struct reader *reader, struct split_problem *problem)
+static int root_read(struct reader *reader, struct split_problem *problem,
+                     struct split_problem *published)
 {
-	static const char *const keys[] = {"groups",    "contiguous",     "in_bytes",
-	                                   "out_bytes", "in_fixed_bytes", "merge_bandwidth",
-	                                   "buses",     "devices",        NULL};
-	bool contiguous = true;
+	static const char *const keys[] = {"groups",
+	                                   "contiguous",
+	                                   "published_contiguous",
+	                                   "in_bytes",
+	                                   "out_bytes",
+	                                   "in_fixed_bytes",
+	                                   "merge_bandwidth",
+	                                   "buses",
+	                                   "devices",
+	                                   NULL};
+	bool contiguous = true, theirs;
 	double groups = 0;
 	int error = number_read(reader, "groups", true, &groups);
 
@@ -254,6 +262,9 @@ static int root_read(struct reader *reader, struct split_problem *problem)
 	problem->groups = error ? 0 : groups;
 	if (!error)
 		error = flag_read(reader, "contiguous", &contiguous);
+	theirs = contiguous;
+	if (!error)
+		error = flag_read(reader, "published_contiguous", &theirs);
 	if (!error)
 		error = number_read(reader, "in_bytes", false, &problem->in.per_group);
 	if (!error)
@@ -261,9 +272,9 @@ static int root_read(struct reader *reader, struct split_problem *problem)
 	if (!error)
 		error = number_read(reader, "in_fixed_bytes", false, &problem->in.fixed);
 	if (!error)
-		error =
-		    number_read(reader, "merge_bandwidth", !contiguous, &problem->merge_bandwidth);
-	if (!error && !contiguous && problem->merge_bandwidth <= 0)
+		error = number_read(reader, "merge_bandwidth", !contiguous || !theirs,
+		                    &problem->merge_bandwidth);
+	if (!error && (!contiguous || !theirs) && problem->merge_bandwidth <= 0)
 		error = refuse(reader, "merge_bandwidth", "not above 0");
 	if (!error)
 		error = array_read(reader, "buses", SPLIT_MAXBUSES, problem);
@@ -271,15 +282,19 @@ static int root_read(struct reader *reader, struct split_problem *problem)
 		error = array_read(reader, "devices", SPLIT_MAXDEVICES, problem);
 	if (!error)
 		error = all_used(reader, keys);
+	*published = *problem;
 	if (!contiguous)
 		scatter(problem);
+	if (!theirs)
+		scatter(published);
 	return error;
 }
 
-int split_table_read(const char *path, struct split_problem *problem)
+int split_table_read(const char *path, struct split_problem *problem,
+                     struct split_problem *published)
 {
 	struct reader reader = {.path = path};
-	struct split_problem read = {0};
+	struct split_problem read = {0}, theirs = {0};
 	json_error_t where;
 	json_t *root = strcmp(path, "-") ? json_load_file(path, JSON_REJECT_DUPLICATES, &where)
 	                                 : json_loadf(stdin, JSON_REJECT_DUPLICATES, &where);
@@ -291,12 +306,14 @@ int split_table_read(const char *path, struct split_problem *problem)
 		return heddle_refuse(-EINVAL, "%s: line %d, column %d: %s", path, where.line,
 		                     where.column, where.text);
 	reader.object = root;
-	error = json_is_object(root) ? root_read(&reader, &read)
+	error = json_is_object(root) ? root_read(&reader, &read, &theirs)
 	                             : heddle_refuse(-EINVAL, "%s: not an object", path);
 	json_decref(root);
 	if (!error)
 		error = split_check(&read);
-	if (!error)
-		*problem = read;
-	return error;
+	if (error)
+		return error;
+	*problem = read;
+	*published = theirs;
+	return 0;
 }

@@ -19,9 +19,12 @@
 
 /** Reads a description.
  * @param path "-": standard input
+ * @param[out] problem
+ * @param[out] published the same as SKMD sees it (`published_contiguous`)
  * @return 0; -EINVAL after a message that names file and key, also when the file
  * cannot be read. */
-int split_table_read(const char *path, struct split_problem *problem);
+int split_table_read(const char *path, struct split_problem *problem,
+                     struct split_problem *published);
 
 /** Prints the keys, each in a line. */
 void split_table_keys(FILE *out);
