@@ -177,6 +177,7 @@ libheddle_la_SOURCES += \
 	partition/kernel/split/buses.h \
 	partition/kernel/split/buses_starpu.c \
 	partition/kernel/split/buses_starpu.h \
+	partition/kernel/launch/ahead.h \
 	partition/kernel/launch/answers.c \
 	partition/kernel/launch/answers.h \
 	partition/kernel/launch/arguments_starpu.c \

@@ -34,6 +34,7 @@ unit_tests = \
 	tests/unit/hdss \
 	tests/unit/heat2d \
 	tests/unit/hostile \
+	tests/unit/kernel_ahead \
 	tests/unit/kernel_analysis \
 	tests/unit/kernel_buses \
 	tests/unit/kernel_conditions \
@@ -136,6 +137,7 @@ opencl_programs = \
 	tests/starpu/kernel_cache \
 	tests/starpu/kernel_stored \
 	tests/starpu/kernel_transfers \
+	tests/starpu/kernel_ahead \
 	tests/starpu/kernel_direct \
 	tests/starpu/kernel_kept \
 	tests/starpu/kernel_buses \
@@ -271,6 +273,7 @@ opencl_scripts = \
 	tests/starpu/kernel.sh \
 	tests/starpu/kernel_buses.sh \
 	tests/starpu/kernel_cache.sh \
+	tests/starpu/kernel_ahead.sh \
 	tests/starpu/kernel_direct.sh \
 	tests/starpu/kernel_kept.sh \
 	tests/starpu/kernel_stored.sh \

@@ -146,7 +146,9 @@ struct heddle_kernel_request;
  * @param kernel the kernel
  * @param[out] request to be given to heddle_kernel_wait(). NULL: the caller does not want it;
  * then starpu_task_wait_for_all() or a later task on the data waits for the launch, and only a
- * message reports a failure
+ * message reports a failure. If HEDDLE_KERNEL_AHEAD such launches (1024) are under way, the call
+ * waits first until half of them have ended; not in a task or callback, and not if nothing runs,
+ * because they wait for data that the program has acquired
  * @return 0; a negative errno value after a message:
  * - -EINVAL: no source or name; an NDRange that is empty, not a multiple of local or too large
  *   (2^63 work-items or more); too many arguments or handles (STARPU_NMAXBUFS); arguments that

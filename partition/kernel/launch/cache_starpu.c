@@ -362,6 +362,7 @@ static int kernel_make(struct kernel *kernel, const struct heddle_kernel *given,
 	int error;
 
 	kernel->chunks = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_CHUNKS);
+	kernel->ahead = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_AHEAD);
 	kernel->keep = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_KEEP);
 	kernel->poll_us = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN);
 	kernel->direct = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_DIRECT);

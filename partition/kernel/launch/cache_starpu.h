@@ -98,6 +98,7 @@ struct kernel {
 	bool direct;          /* threads that submit it may launch it themselves */
 	unsigned chunks;      /* into so many, where launches can be cut; 0: as is fastest */
 	unsigned keep;        /* HEDDLE_KERNEL_KEEP */
+	unsigned ahead;       /* HEDDLE_KERNEL_AHEAD */
 	double poll_us;       /* before its end is polled for */
 	struct ndrange range; /* of the first launch; others have the same prologue */
 	struct index_kernel index;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <heddle/heddle.h>
 #include <heddle/kernel.h>
@@ -21,8 +22,12 @@
 #include <unistd.h>
 
 #include "partition/common/workers_starpu.h"
+#include "partition/kernel/launch/ahead.h"
 #include "partition/kernel/launch/device_starpu.h"
 #include "partition/kernel/launch/kept_starpu.h"
+
+/* Launches that have begun and not ended. */
+static unsigned begun;
 
 /* ---- the steps of a launch ---- */
 
@@ -38,6 +43,7 @@ static void request_end(struct heddle_kernel_request *request)
 	request->stats.us = starpu_timing_now() - request->start_us;
 	if (!request->status)
 		kernel_shape_learn(request);
+	__atomic_sub_fetch(&begun, 1, __ATOMIC_RELAXED);
 	control_end(&request->control);
 }
 
@@ -149,6 +155,7 @@ static void request_start(void *work)
 	bool idle;
 	int status;
 
+	__atomic_add_fetch(&begun, 1, __ATOMIC_RELAXED);
 	kernel_kept_begin(request);
 	request->start_us = starpu_timing_now();
 	request->stats.queue_us = request->start_us - request->submit_us;
@@ -184,24 +191,68 @@ static struct heddle_kernel_request *spare;
 
 /* Launches that nobody waits for and that are not freed. StarPU gives their data to others a
  * little before it says that they have ended. */
-static unsigned unwaited;
+static struct ahead unwaited;
 static starpu_pthread_mutex_t unwaited_mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
-static starpu_pthread_cond_t none_unwaited = STARPU_PTHREAD_COND_INITIALIZER;
+static starpu_pthread_cond_t few_unwaited = STARPU_PTHREAD_COND_INITIALIZER;
 
-static void unwaited_add(int n)
+/* Whether this thread is one of StarPU's, or runs a callback there: others may wait for it. */
+static bool in_task(void)
+{
+	return starpu_task_get_current() || starpu_worker_get_id() >= 0;
+}
+
+static void unwaited_ended(void)
 {
 	starpu_pthread_mutex_lock(&unwaited_mutex);
-	unwaited += n;
-	if (!unwaited)
-		starpu_pthread_cond_broadcast(&none_unwaited);
+	if (ahead_ended(&unwaited))
+		starpu_pthread_cond_broadcast(&few_unwaited);
 	starpu_pthread_mutex_unlock(&unwaited_mutex);
 }
 
 static void unwaited_wait(void)
 {
 	starpu_pthread_mutex_lock(&unwaited_mutex);
-	while (unwaited)
-		starpu_pthread_cond_wait(&none_unwaited, &unwaited_mutex);
+	while (unwaited.n)
+		starpu_pthread_cond_wait(&few_unwaited, &unwaited_mutex);
+	starpu_pthread_mutex_unlock(&unwaited_mutex);
+}
+
+/* A submission looks so often whether it waits in vain: for launches that wait for this thread.
+ * Nothing runs then, or StarPU is paused, which it does not tell. */
+#define LOOK_NS 100000000
+#define PAUSED_US 10e6
+
+/* Waits for a while for launches to end. The mutex is held. */
+static void unwaited_look(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += LOOK_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	starpu_pthread_cond_timedwait(&few_unwaited, &unwaited_mutex, &until);
+}
+
+/* Counts a launch that nobody waits for. Waits first where too many are under way. */
+static void unwaited_begin(unsigned usual)
+{
+	double ended_us = starpu_timing_now();
+	unsigned n;
+
+	starpu_pthread_mutex_lock(&unwaited_mutex);
+	if (ahead_full(&unwaited, usual) && !in_task())
+		while (!ahead_few(&unwaited)) {
+			n = unwaited.n;
+			unwaited_look();
+			if (unwaited.n < n)
+				ended_us = starpu_timing_now();
+			else if ((!__atomic_load_n(&begun, __ATOMIC_RELAXED) &&
+			          starpu_task_nready() <= 0) ||
+			         starpu_timing_now() > ended_us + PAUSED_US)
+				ahead_give_up(&unwaited);
+		}
+	unwaited.n++;
 	starpu_pthread_mutex_unlock(&unwaited_mutex);
 }
 
@@ -218,7 +269,7 @@ static void request_free(void *work)
 	heddle_strategy_destroy(request->blocks);
 	free(__atomic_exchange_n(&spare, request, __ATOMIC_ACQ_REL));
 	if (!waited)
-		unwaited_add(-1);
+		unwaited_ended();
 }
 
 void heddle_kernels_changed(const void *memory, size_t bytes)
@@ -229,7 +280,7 @@ void heddle_kernels_changed(const void *memory, size_t bytes)
 void heddle_kernels_unload(void)
 {
 	/* This thread may be the one that ends a launch. */
-	if (starpu_is_initialized() && (starpu_task_get_current() || starpu_worker_get_id() >= 0)) {
+	if (starpu_is_initialized() && in_task()) {
 		heddle_warn("heddle_kernels_unload() was called in a task or callback: "
 		            "nothing is freed");
 		return;
@@ -467,6 +518,8 @@ static int request_submit(const struct heddle_kernel *given, bool waits,
 
 	if (status)
 		return status;
+	if (!made)
+		unwaited_begin(request->kernel->ahead);
 	kernel_kept_note(request);
 	request->submit_us = starpu_timing_now();
 	request->waits = waits;
@@ -475,8 +528,6 @@ static int request_submit(const struct heddle_kernel *given, bool waits,
 		control_may_here(&request->control, waits);
 	if (!control_is_here(&request->control))
 		place_take(request);
-	if (!made)
-		unwaited_add(1);
 	kernel_kept_submit_begin(request, &outer);
 	status = control_submit(&request->control, "kernel", request->kernel->name, 0, !made);
 	kernel_kept_submit_end(&outer);
