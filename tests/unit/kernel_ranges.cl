@@ -408,6 +408,62 @@ __kernel void rounds2d(__global float *out, int width, int height)
 			out[(g * height + y) * width + x] = x + y;
 }
 
+/* One item of a group stores in each round; or each in a round of its own, or in some rounds, or in
+ * its own rounds alone; or until it stops. */
+__kernel void one_item(__global const float *in, __global float *out, __global float *own,
+                       __global float *some, __global float *few, int rounds)
+{
+	int l = get_local_id(0), n = get_local_size(0), g = get_group_id(0), groups = get_num_groups(0);
+	__local float sum;
+
+	for (int k = 0; k < rounds; k++) {
+		barrier(CLK_LOCAL_MEM_FENCE);
+		if (l == n - 1)
+			sum = in[g * n + l] + k;
+		barrier(CLK_LOCAL_MEM_FENCE);
+		if (l == 0)
+			out[k * groups + g] = sum;
+		if (l == k + 1)
+			own[k * groups + g] = sum;
+		if (l == 2 && k != 3)
+			some[k * groups + g] = sum;
+	}
+	for (int i = l; i < rounds; i += n)
+		if (l == 1)
+			few[g * rounds + i] = i;
+}
+
+__kernel void one_stops(__global const float *in, __global float *stops, __global float *skips,
+                        int rounds)
+{
+	int l = get_local_id(0), n = get_local_size(0), g = get_group_id(0), groups = get_num_groups(0);
+
+	for (int k = 0; k < rounds; k++) {
+		if (l != 4 || in[g * n + k] > 0.9f)
+			break;
+		stops[k * groups + g] = k;
+	}
+	for (int k = 0; k < rounds; k++) {
+		if (l != 4)
+			continue;
+		if (in[g * n + k] > 0.5f)
+			continue;
+		skips[k * groups + g] = k;
+	}
+}
+
+/* Two columns of a matrix, of which the items of half a group store in all rounds. */
+__kernel void half_items(__global float *out, int rounds)
+{
+	int l = get_local_id(0), n = get_local_size(0), g = get_group_id(0), k;
+
+	for (k = 0; k < rounds; k++)
+		if (l < n / 2)
+			out[(k * get_num_groups(0) + g) * n + l] = k;
+		else if (l >= n / 2 + 1)
+			out[(k * get_num_groups(0) + g) * n + l] = -k;
+}
+
 /* The condition of one iteration says nothing of the next. */
 __kernel void last_of_loop(__global const float *in, __global float *out, int n)
 {

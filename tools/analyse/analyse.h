@@ -129,7 +129,8 @@ bool block_find_all(void);
 /** Prints the guards in front of a block. */
 struct place block_place(LLVMBasicBlockRef block);
 
-/** Whether a block is part of every iteration of each loop whose counter is in an address. */
+/** Whether a block is part of every iteration of each loop whose counter is in an address, for
+ * those for whom its guards hold. After block_place() of that block. */
 bool block_counts_every(LLVMValueRef value, LLVMBasicBlockRef block);
 
 /* ---- accesses.c ---- */

@@ -130,7 +130,13 @@ static void body_find(unsigned header, unsigned latch, bool *body)
 	}
 }
 
-/* Whether a loop can only end at its latch, and a block is part of every iteration. */
+/* For each block the edges that nobody takes for whom its guards hold: the number of the successor
+ * of each block, -1 where there is none. */
+static signed char guarded[MAXBLOCKS][MAXBLOCKS];
+
+/* Whether a loop can only end at its latch, and a block is part of every iteration for those for
+ * whom its guards hold. A guard may be in the loop: if its values are others in each iteration,
+ * index_uses() does not take it for one that holds. */
 static bool every_iteration(unsigned header, unsigned block)
 {
 	static bool body[MAXBLOCKS], skipped[MAXBLOCKS];
@@ -155,6 +161,8 @@ static bool every_iteration(unsigned header, unsigned block)
 			for (unsigned e = first_successor[b]; e < first_successor[b + 1]; e++) {
 				unsigned to = successors[e];
 
+				if (guarded[block][b] == (int)(e - first_successor[b]))
+					continue;
 				if (skipped[b] && body[to] && to != block && !skipped[to])
 					skipped[to] = more = true;
 			}
@@ -304,7 +312,7 @@ static bool inevitable(LLVMBasicBlockRef block, const signed char *barred)
 
 struct place block_place(LLVMBasicBlockRef block)
 {
-	static signed char barred[MAXBLOCKS];
+	signed char *barred = guarded[block_index(block)];
 	struct place place = {0};
 
 	memset(barred, -1, nblocks);
