@@ -312,7 +312,7 @@ size_t kernel_kept_bytes(const struct heddle_kernel_request *request, unsigned d
 	for (unsigned a = 0; a < request->given.narguments; a++) {
 		struct kernel_layout layout;
 
-		if (!request->kept[a] ||
+		if (!request->kept[a] || request->method == SPLIT_PUBLISHED ||
 		    (!index_window_empty(&uses[a].write) && !uses[a].write.dense))
 			continue;
 		layout = kernel_layout(&uses[a].read);
@@ -376,7 +376,7 @@ struct kept_copy *kernel_kept_take(struct part *part, unsigned a)
 	const struct heddle_kernel_request *request = part->request;
 	struct kept_copy *copy = NULL;
 
-	if (part->dry || !request->kept[a])
+	if (part->dry || !request->kept[a] || request->method == SPLIT_PUBLISHED)
 		return NULL;
 	starpu_pthread_mutex_lock(&mutex);
 	if (is_current(request, a) && !request->kept[a]->copies[number_of(part)].busy) {
