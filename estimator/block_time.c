@@ -15,8 +15,6 @@
 #define MEMORY 4
 /* What a block counts when one more has come. */
 #define DECAY 0.7
-/* What is left for the iterations of a block at the least. */
-#define LEAST_PART 0.02
 /* Sizes must differ by this factor to tell the start from the pace. */
 #define SPREAD 2
 
@@ -50,19 +48,9 @@ static int start_fit(const struct heddle_block_time *t, double *start)
 	if (*start < 0)
 		*start = 0;
 	/* No block ever took less than the start, however noisy the latest are. */
-	if (*start > (1 - LEAST_PART) * t->shortest)
-		*start = (1 - LEAST_PART) * t->shortest;
+	if (*start > (1 - BLOCK_TIME_LEAST_PART) * t->shortest)
+		*start = (1 - BLOCK_TIME_LEAST_PART) * t->shortest;
 	return 0;
-}
-
-double heddle_block_time_pace(const struct heddle_block_time *t, double start_us)
-{
-	double rest = t->us - t->blocks * start_us;
-
-	if (t->blocks <= 0)
-		return t->pace;
-	/* Faster than the start allows: the estimated start is too long. */
-	return (rest > LEAST_PART * t->us ? rest : LEAST_PART * t->us) / t->n;
 }
 
 void heddle_block_time_restart(struct heddle_block_time *t)

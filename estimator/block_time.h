@@ -28,10 +28,10 @@ struct heddle_block_time {
 	bool start_known; /**< two sizes were measured */
 	unsigned count;   /**< blocks that count */
 
-	/* Inside: the latest points, decayed sums, a point set aside. */
-	struct heddle_block_point points[BLOCK_TIME_POINTS];
+	/* Inside: decayed sums, the latest points, a point set aside. */
 	double blocks, n, us;
 	double shortest; /**< shortest time of a block ever */
+	struct heddle_block_point points[BLOCK_TIME_POINTS];
 	struct heddle_block_point aside;
 	unsigned since_aside; /**< blocks that count since */
 };
@@ -53,8 +53,19 @@ static inline double heddle_block_time_us(const struct heddle_block_time *t, dou
 	return t->start_us + n * t->pace;
 }
 
+/** What is left for the iterations of a block at the least, as part of its time. */
+#define BLOCK_TIME_LEAST_PART 0.02
+
 /** The pace that the latest blocks have if their start is so long. */
-double heddle_block_time_pace(const struct heddle_block_time *t, double start_us);
+static inline double heddle_block_time_pace(const struct heddle_block_time *t, double start_us)
+{
+	double rest = t->us - t->blocks * start_us, least = BLOCK_TIME_LEAST_PART * t->us;
+
+	if (t->blocks <= 0)
+		return t->pace;
+	/* Faster than the start allows: the estimated start is too long. */
+	return (rest > least ? rest : least) / t->n;
+}
 
 /** Iterations that fit in a time; 0 where not even the start does. */
 static inline double heddle_block_time_fit(const struct heddle_block_time *t, double us)

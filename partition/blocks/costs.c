@@ -228,22 +228,28 @@ struct sample {
 	double cost;  /* logarithm of its time for a unit of the work assumed so far */
 	double us;    /* that its iterations took */
 	double ratio; /* of its cost to the one assumed so far */
-	/* Against the sample before. */
+};
+
+/* Two samples side by side, of different workers. */
+struct pair {
+	unsigned a, b;  /* their workers */
 	double between; /* difference of their costs */
-	double pair;    /* how much that tells of their workers; 0: there is one worker */
+	double weight;  /* how much that tells of the workers */
 };
 
 struct fit {
 	struct sample *samples;
 	unsigned count;
+	struct pair *pairs;
+	unsigned npairs;
 	struct costs_worker *workers;
-	double *pace; /* logarithms, by worker */
+	double *pace;     /* logarithms, by worker */
+	double *believed; /* the same as believed before; NULL: nothing was */
 	double *sum, *weight;
 	double *work, *bound; /* of the largest block, and what it says of the pace */
 	double *room;         /* for a number of each block */
 	unsigned nworkers;
-	bool believed; /* the workers' paces are */
-	double us;     /* of a block, on average */
+	double us; /* of a block, on average */
 	double noise;
 };
 
@@ -260,13 +266,14 @@ static double start_of(const struct costs_worker *worker, const struct costs_blo
 
 static void pairs_weigh(struct fit *fit)
 {
+	fit->npairs = 0;
 	for (unsigned i = 1; i < fit->count; i++) {
-		const struct sample *a = &fit->samples[i - 1];
-		struct sample *b = &fit->samples[i];
+		const struct sample *a = &fit->samples[i - 1], *b = &fit->samples[i];
 
-		b->between = a->cost - b->cost;
 		if (a->worker != b->worker)
-			b->pair = a->part * b->part * fmin(1, fmin(a->us, b->us) / fit->us);
+			fit->pairs[fit->npairs++] = (struct pair){
+			    a->worker, b->worker, a->cost - b->cost,
+			    a->part * b->part * fmin(1, fmin(a->us, b->us) / fit->us)};
 	}
 }
 
@@ -290,15 +297,8 @@ static unsigned samples_take(struct fit *fit, const struct costs *costs,
 		    !tells(&fit->workers[block->worker], block))
 			continue;
 		us = fmax(us, SHORTEST_PART * block->us);
-		*s = (struct sample){block->start,
-		                     block->n,
-		                     block->worker,
-		                     us / block->us,
-		                     log(us / work),
-		                     us,
-		                     1,
-		                     0,
-		                     0};
+		*s = (struct sample){
+		    block->start, block->n, block->worker, us / block->us, log(us / work), us, 1};
 		count++;
 	}
 	fit->count = count;
@@ -320,7 +320,7 @@ static void paces_begin(struct fit *fit)
 	}
 	for (unsigned w = 0; w < fit->nworkers; w++)
 		if (fit->believed && fit->workers[w].pace > 0)
-			fit->pace[w] = log(fit->workers[w].pace);
+			fit->pace[w] = fit->believed[w] = log(fit->workers[w].pace);
 		else
 			fit->pace[w] = fit->weight[w] > 0 ? fit->sum[w] / fit->weight[w] : NAN;
 }
@@ -359,9 +359,9 @@ static void beliefs_add(struct fit *fit, double width)
 
 		if (fit->workers[w].pace <= 0)
 			continue;
-		off = (log(fit->workers[w].pace) - fit->pace[w]) / width;
+		off = (fit->believed[w] - fit->pace[w]) / width;
 		weight = KIND_PAIRS / (1 + off * off);
-		fit->sum[w] += weight * log(fit->workers[w].pace);
+		fit->sum[w] += weight * fit->believed[w];
 		fit->weight[w] += weight;
 	}
 }
@@ -371,18 +371,16 @@ static void paces_improve(struct fit *fit, double width)
 {
 	for (unsigned w = 0; w < fit->nworkers; w++)
 		fit->sum[w] = fit->weight[w] = 0;
-	for (unsigned i = 1; i < fit->count; i++) {
-		const struct sample *a = &fit->samples[i - 1], *b = &fit->samples[i];
-		double off, weight;
+	for (unsigned i = 0; i < fit->npairs; i++) {
+		const struct pair *p = &fit->pairs[i];
+		double pace_a = fit->pace[p->a], pace_b = fit->pace[p->b];
+		double off = (p->between - pace_a + pace_b) / width;
+		double weight = p->weight / (1 + off * off);
 
-		if (b->pair <= 0)
-			continue;
-		off = (b->between - fit->pace[a->worker] + fit->pace[b->worker]) / width;
-		weight = b->pair / (1 + off * off);
-		fit->sum[a->worker] += weight * (fit->pace[b->worker] + b->between);
-		fit->sum[b->worker] += weight * (fit->pace[a->worker] - b->between);
-		fit->weight[a->worker] += weight;
-		fit->weight[b->worker] += weight;
+		fit->sum[p->a] += weight * (pace_b + p->between);
+		fit->sum[p->b] += weight * (pace_a - p->between);
+		fit->weight[p->a] += weight;
+		fit->weight[p->b] += weight;
 	}
 	if (fit->believed)
 		beliefs_add(fit, width);
@@ -398,30 +396,43 @@ static void paces_improve(struct fit *fit, double width)
 	}
 }
 
-/* The value than which so many are smaller (Hoare's and Wirth's selection). */
+/* Brings the smaller values before the others. Nothing branches on values, which are random.
+ * @return how many are smaller, or equal with `equal` */
+static long smaller_first(double *values, long count, double pivot, bool equal)
+{
+	long end = 0;
+
+	for (long i = 0; i < count; i++) {
+		double value = values[i];
+
+		values[i] = values[end];
+		values[end] = value;
+		end += (value < pivot) | ((value == pivot) & equal);
+	}
+	return end;
+}
+
+/* The value than which so many are smaller. */
 static double nth_smallest(double *values, long count, long nth)
 {
-	long low = 0, high = count - 1;
+	for (;;) {
+		double pivot = values[nth];
+		long n = smaller_first(values, count, pivot, false);
 
-	while (low < high) {
-		double pivot = values[nth], swap;
-		long i = low, j = high;
-
-		while (i <= j) {
-			while (values[i] < pivot)
-				i++;
-			while (pivot < values[j])
-				j--;
-			if (i > j)
-				break;
-			swap = values[i];
-			values[i++] = values[j];
-			values[j--] = swap;
+		if (nth >= n) {
+			values += n;
+			nth -= n;
+			count -= n;
+			n = smaller_first(values, count, pivot, true);
+			if (nth < n)
+				return pivot;
+			values += n;
+			nth -= n;
+			count -= n;
+		} else {
+			count = n;
 		}
-		low = j < nth ? i : low;
-		high = nth < i ? j : high;
 	}
-	return values[nth];
 }
 
 /* The middle difference of blocks side by side, as the deviation of one. */
@@ -550,15 +561,17 @@ static void costs_update(struct costs *costs, const double *ratio, double part)
 		costs->before[p] *= scale;
 }
 
-static int fit_init(struct fit *fit, const struct costs_run *run, struct costs_worker *workers,
+/* For so many blocks. */
+static int fit_init(struct fit *fit, unsigned blocks, struct costs_worker *workers,
                     unsigned nworkers)
 {
-	*fit = (struct fit){.samples = malloc((run->count + 1) * sizeof(*fit->samples)),
-	                    .pace = malloc(5 * nworkers * sizeof(*fit->pace)),
-	                    .room = malloc((run->count + 1) * sizeof(*fit->room)),
+	*fit = (struct fit){.samples = malloc((blocks + 1) * sizeof(*fit->samples)),
+	                    .pairs = malloc((blocks + 1) * sizeof(*fit->pairs)),
+	                    .pace = malloc(6 * nworkers * sizeof(*fit->pace)),
+	                    .room = malloc((blocks + 1) * sizeof(*fit->room)),
 	                    .workers = workers,
 	                    .nworkers = nworkers};
-	if (!fit->samples || !fit->pace || !fit->room)
+	if (!fit->samples || !fit->pairs || !fit->pace || !fit->room)
 		return -ENOMEM;
 	fit->sum = fit->pace + nworkers;
 	fit->weight = fit->sum + nworkers;
@@ -570,6 +583,7 @@ static int fit_init(struct fit *fit, const struct costs_run *run, struct costs_w
 static void fit_fini(struct fit *fit)
 {
 	free(fit->samples);
+	free(fit->pairs);
 	free(fit->pace);
 	free(fit->room);
 }
@@ -807,7 +821,7 @@ int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run
 
 	if (run->lost)
 		return -ENOENT;
-	error = fit_init(&fit, run, workers, nworkers);
+	error = fit_init(&fit, run->count, workers, nworkers);
 	if (!error && samples_take(&fit, costs, run, 0) < 2)
 		error = -ENOENT;
 	if (!error) {
@@ -843,9 +857,10 @@ int costs_front(const struct costs_run *run, unsigned blocks, struct costs_worke
 {
 	unsigned first = run->count > blocks ? run->count - blocks : 0;
 	struct fit fit;
-	int error = fit_init(&fit, run, workers, nworkers);
+	int error = fit_init(&fit, run->count - first, workers, nworkers);
 
-	fit.believed = true;
+	if (!error)
+		fit.believed = fit.bound + nworkers;
 	if (!error && samples_take(&fit, NULL, run, first) < 2)
 		error = -ENOENT;
 	if (!error) {

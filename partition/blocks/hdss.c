@@ -143,7 +143,7 @@ static double first_size(const struct heddle_strategy *b, unsigned worker)
 		larger = learns_together(b, HEDDLE_KIND_CPU) && worker % 2 ? size * HDSS_BLIND_JUMP
 		                                                           : size;
 	/* Of a few long iterations a slow worker would do these until the end. */
-	return fmax(size, fmin(larger, few));
+	return hdss_larger(size, hdss_smaller(larger, few));
 }
 
 static size_t factor_size(const struct heddle_strategy *b)
@@ -347,7 +347,7 @@ static double prior_limit(const struct heddle_strategy *b, unsigned worker)
 
 	if (!b->parameters[HDSS_WARM] || given->rate <= 0 || h->end <= 0)
 		return HUGE_VAL;
-	return fmax(1, fmax(us, given->start_us) * given->rate);
+	return hdss_larger(1, hdss_larger(us, given->start_us) * given->rate);
 }
 
 /* Size of a block of the adaptive phase. Without an answer yet, sizes differ, so
@@ -359,7 +359,7 @@ static double adaptive_size(const struct heddle_strategy *b, unsigned worker)
 	double limit = time_limit(b, worker);
 
 	if (!w->time.count)
-		size = fmin(size, prior_limit(b, worker));
+		size = hdss_smaller(size, prior_limit(b, worker));
 	if (!w->time.count && b->parameters[HDSS_JUMP])
 		for (unsigned i = 0; i < w->asked && i < 3; i++)
 			size *= QUEUED_JUMP;

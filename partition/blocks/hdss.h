@@ -43,25 +43,27 @@ enum {
 /** A start that is so much of the run is long: blocks must be few then. */
 #define HDSS_LONG_START 0.04
 
+/* What all estimates of all workers read comes first: with many workers a decision takes as long
+ * as that comes from memory. */
 struct hdss_worker {
-	struct heddle_line curve;          /**< as published: rate over ln(size) */
-	struct heddle_block_time time;     /**< what its blocks take */
-	double rate;                       /**< of its last block, iterations per microsecond */
+	double has;                    /**< work under way */
+	double clock;                  /**< when its block under way began, microseconds since the
+	                                    beginning */
+	double pace;                   /**< in earlier runs; 0: unknown */
+	double shift;                  /**< logarithm of its pace now to that */
+	unsigned asked;                /**< blocks it was given */
+	bool learned;                  /**< its weight is known */
+	bool distrusted;               /**< its prior rate was wrong */
+	bool pipelined;                /**< asks before its block before is done */
+	bool cold;                     /**< began its block with nothing under way */
+	struct heddle_block_time time; /**< what its blocks take */
+	unsigned answered;             /**< blocks of this run that it has done */
+	struct heddle_line curve;      /**< as published: rate over ln(size) */
+	double rate;                   /**< of its last block, iterations per microsecond */
 	struct heddle_block_point largest; /**< largest block it has done */
-	double last;                       /**< its iterations */
-	double size;                       /**< of its next block in the adaptive phase */
-	bool learned;                      /**< its weight is known */
-	bool distrusted;                   /**< its prior rate was wrong */
-	bool pipelined;                    /**< asks before its block before is done */
-	bool cold;                         /**< began its block with nothing under way */
-	unsigned asked;                    /**< blocks it was given */
-	unsigned answered;                 /**< blocks of this run that it has done */
-	double has;                        /**< work under way */
 	struct heddle_block_point latest;  /**< its latest block */
-	double pace;                       /**< in earlier runs; 0: unknown */
-	double shift;                      /**< logarithm of its pace now to that */
-	double clock;                      /**< when its block under way began, microseconds
-	                                        since the beginning */
+	double last;                       /**< iterations of its last block */
+	double size;                       /**< of its next block in the adaptive phase */
 };
 
 /** The estimate for a worker at one moment, for hdss_share.c. */
@@ -70,6 +72,7 @@ struct hdss_estimate {
 	bool guessed;       /**< nothing is known of it */
 	bool sized;         /**< blocks of different sizes were measured */
 	bool prior;         /**< not measured yet: from an earlier run */
+	bool retired;       /**< as the books say */
 	double slice;       /**< duration of its blocks far from the end, microseconds */
 	double rate;        /**< in such blocks */
 	double ready;       /**< when it will have done what it has */
@@ -125,6 +128,18 @@ struct hdss {
 	                           microseconds */
 	struct hdss_worker worker[];
 };
+
+/* The functions of the C library take care of what is no number, which costs more than all else
+ * in an estimate. */
+static inline double hdss_larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static inline double hdss_smaller(double a, double b)
+{
+	return a < b ? a : b;
+}
 
 static inline bool hdss_is_core(const struct heddle_strategy *b, unsigned worker)
 {

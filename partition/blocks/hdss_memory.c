@@ -82,7 +82,7 @@ double blocks_hdss_known_pace(const struct heddle_strategy *b, unsigned worker, 
 	if (w->pace <= 0)
 		return pace;
 	/* Iterations that cost more than expected may go on. Those that cost less may not. */
-	return w->pace * exp(w->shift + fmax(0, h->level));
+	return w->pace * exp(w->shift + hdss_larger(0, h->level));
 }
 
 /* A block took longer or shorter than expected. What other workers saw, too, is a matter of the
@@ -90,12 +90,13 @@ double blocks_hdss_known_pace(const struct heddle_strategy *b, unsigned worker, 
 static void shift(struct heddle_strategy *b, struct hdss_worker *w, double off)
 {
 	struct hdss *h = b->state;
-	double calm = fmin(1, USUAL_NOISE / h->noise), own = fmax(-SHIFT_MOST, off) - h->level;
+	double calm = hdss_smaller(1, USUAL_NOISE / h->noise),
+	       own = hdss_larger(-SHIFT_MOST, off) - h->level;
 
-	w->shift += calm * SHIFT_GAIN * fmax(-SHIFT_MOST, fmin(SHIFT_MOST, own));
-	h->level += calm * fmax(LEVEL_GAIN, 2.0 / (b->nworkers + 2)) *
-	            fmax(-LEVEL_MOST, fmin(LEVEL_MOST, own));
-	h->level = fmax(-SHIFT_MOST, h->level);
+	w->shift += calm * SHIFT_GAIN * hdss_larger(-SHIFT_MOST, hdss_smaller(SHIFT_MOST, own));
+	h->level += calm * hdss_larger(LEVEL_GAIN, 2.0 / (b->nworkers + 2)) *
+	            hdss_larger(-LEVEL_MOST, hdss_smaller(LEVEL_MOST, own));
+	h->level = hdss_larger(-SHIFT_MOST, h->level);
 }
 
 void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work, double us)
@@ -107,8 +108,8 @@ void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work
 	if (w->pace <= 0)
 		return;
 	told = blocks_hdss_known_start(b, worker, !w->cold) + work * w->pace * exp(w->shift);
-	told = fmax(told, blocks_hdss_known_start(b, worker, false));
-	h->off += fmax(0, us - told);
+	told = hdss_larger(told, blocks_hdss_known_start(b, worker, false));
+	h->off += hdss_larger(0, us - told);
 	h->compared += us;
 	shift(b, w, log(us / told));
 }
@@ -145,8 +146,8 @@ static double unequal(const struct hdss *h, const struct blocks_memory *memory)
 		if (block->worker >= memory->nworkers || block->us <= 0)
 			continue;
 		worker = &memory->workers[block->worker].time;
-		off += fmax(0, block->us - block->n * worker->pace -
-		                   (block->follows ? worker->follow.us : worker->start.us));
+		off += hdss_larger(0, block->us - block->n * worker->pace -
+		                          (block->follows ? worker->follow.us : worker->start.us));
 		sum += block->us;
 	}
 	return sum > 0 ? off / sum : 1;
@@ -163,7 +164,7 @@ static double first_start(const struct hdss *h, const struct heddle_strategy *b,
 	for (unsigned i = 0; i < run->count; i++)
 		if (run->blocks[i].us > 0 && run->blocks[i].worker < b->nworkers &&
 		    (int)b->workers[run->blocks[i].worker].given.kind == kind)
-			start = fmin(start, run->blocks[i].us * part);
+			start = hdss_smaller(start, run->blocks[i].us * part);
 	return start;
 }
 

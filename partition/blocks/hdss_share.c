@@ -76,30 +76,28 @@
 static void kinds_estimate(const struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
-	unsigned starts[HEDDLE_NKINDS] = {0}, paces[HEDDLE_NKINDS] = {0};
+	struct {
+		double start, pace;
+		unsigned starts, paces;
+	} sums[HEDDLE_NKINDS] = {0};
 
-	memset(h->kind, 0, sizeof(h->kind));
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		const struct heddle_block_time *t = &h->worker[w].time;
 		enum heddle_kind kind = b->workers[w].given.kind;
 
-		if (t->pace > 0) {
-			h->kind[kind].pace += t->pace;
-			paces[kind]++;
-		}
-		if (t->start_known) {
-			h->kind[kind].start += t->start_us;
-			h->kind[kind].sized = true;
-			starts[kind]++;
-		}
+		sums[kind].pace += t->pace;
+		sums[kind].paces += t->pace > 0;
+		sums[kind].start += t->start_us; /* 0 where it is not known */
+		sums[kind].starts += t->start_known;
 	}
 	for (int k = 0; k < HEDDLE_NKINDS; k++) {
-		if (!starts[k] && h->agree[k]) {
+		h->kind[k].start = sums[k].start / (sums[k].starts + !sums[k].starts);
+		h->kind[k].pace = sums[k].pace / (sums[k].paces + !sums[k].paces);
+		h->kind[k].sized = sums[k].starts > 0;
+		if (!sums[k].starts && h->agree[k]) {
 			h->kind[k].start = h->first[k].start_us;
 			h->kind[k].sized = true;
 		}
-		h->kind[k].start /= starts[k] + !starts[k];
-		h->kind[k].pace /= paces[k] + !paces[k];
 		if (h->known && h->starts[k].known) {
 			h->kind[k].start = h->starts[k].start.us;
 			h->kind[k].sized = true;
@@ -107,14 +105,16 @@ static void kinds_estimate(const struct heddle_strategy *b)
 	}
 }
 
-bool blocks_hdss_estimate(const struct heddle_strategy *b, unsigned worker,
-                          struct hdss_estimate *estimate)
+/* Once for each worker in a refresh: no call for each. */
+static inline __attribute__((always_inline)) bool
+estimate_find(const struct heddle_strategy *b, unsigned worker, struct hdss_estimate *estimate)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_worker *own = &h->worker[worker];
 	const struct heddle_strategy_worker *given = &b->workers[worker].given;
 
 	estimate->start = estimate->pace = 0;
+	estimate->retired = b->workers[worker].retired;
 	estimate->sized = own->time.start_known;
 	estimate->prior = false;
 	if (b->parameters[HDSS_KINDS]) {
@@ -122,7 +122,7 @@ bool blocks_hdss_estimate(const struct heddle_strategy *b, unsigned worker,
 		estimate->pace = h->kind[given->kind].pace;
 		estimate->sized = h->kind[given->kind].sized;
 	}
-	if (b->parameters[HDSS_WARM] && given->rate > 0 && !own->distrusted && !estimate->sized)
+	if (!estimate->sized && !own->distrusted && given->rate > 0 && b->parameters[HDSS_WARM])
 		estimate->start = given->start_us;
 	if (h->known && h->starts[given->kind].known)
 		estimate->start = blocks_hdss_known_start(
@@ -144,9 +144,15 @@ bool blocks_hdss_estimate(const struct heddle_strategy *b, unsigned worker,
 	return estimate->pace > 0;
 }
 
+bool blocks_hdss_estimate(const struct heddle_strategy *b, unsigned worker,
+                          struct hdss_estimate *estimate)
+{
+	return estimate_find(b, worker, estimate);
+}
+
 /* When a worker will have done what it has. One that is late is expected to stay
  * so for half as long again. */
-static double ready_at(const struct heddle_strategy *b, unsigned worker)
+static inline double ready_at(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
 	const struct blocks_worker *w = &b->workers[worker];
@@ -186,27 +192,28 @@ static double hidden_us(const struct heddle_strategy *b, unsigned worker)
 
 /* Longest duration of a worker's slices: so long that making them twice as long
  * would gain less than MIN_CHANGE_RATE, at least one of `slice` parts of the run. */
-static double slice_us(const struct heddle_strategy *b, unsigned worker, double start)
+static double slice_us(const struct heddle_strategy *b, unsigned worker, double start,
+                       bool long_start)
 {
 	const struct hdss *h = b->state;
-	double longest = h->run * (h->worker[worker].pipelined ? LONGEST_PIPELINED : LONGEST_SLICE);
-	double us = h->run / b->parameters[HDSS_SLICE];
+	bool pipelined = h->worker[worker].pipelined;
+	double longest = h->run * (pipelined ? LONGEST_PIPELINED : LONGEST_SLICE);
+	double us = h->run / b->parameters[HDSS_SLICE], hidden = hidden_us(b, worker);
 	/* rate(2n) / rate(n) - 1 = (start / 2) / (start / 2 + n pace) */
 	double flat = start * (0.5 / b->parameters[HDSS_CHANGE] + 0.5);
 
 	if (b->stream)
 		return longest; /* it comes cut already */
-	if (starts_long(b, worker))
-		longest = fmax(
-		    longest, fmin(SHORTEST_STARTS * start,
-		                  h->run * (h->worker[worker].pipelined ? LONGEST_LONG_START : 1)));
-	longest = fmax(longest, hidden_us(b, worker));
-	if (h->confirmed && !h->worker[worker].pipelined)
-		longest = fmax(longest, h->run * (LONGEST_CONFIRMED - NOISE_MARGIN * h->noise));
-	if (us < flat)
-		us = flat;
-	us = fmax(us, hidden_us(b, worker));
-	return us < longest ? us : longest;
+	if (long_start)
+		longest = hdss_larger(longest,
+		                      hdss_smaller(SHORTEST_STARTS * start,
+		                                   h->run * (pipelined ? LONGEST_LONG_START : 1)));
+	longest = hdss_larger(longest, hidden);
+	if (h->confirmed && !pipelined)
+		longest =
+		    hdss_larger(longest, h->run * (LONGEST_CONFIRMED - NOISE_MARGIN * h->noise));
+	us = hdss_larger(hdss_larger(us, flat), hidden);
+	return hdss_smaller(us, longest);
 }
 
 /* A worker of which nothing is known is taken for the fastest one known, or
@@ -237,57 +244,37 @@ bool blocks_hdss_comes_late(const struct heddle_strategy *b, unsigned worker)
 	       estimate->ready + FIRST_ANSWER_US > h->end;
 }
 
-/* Iterations a worker can do until `end`, and how fast that grows with it. */
-static double capacity(const struct hdss_estimate *estimate, double end, double *rate)
-{
-	double us = end - estimate->ready;
-
-	*rate = 0;
-	if (us <= estimate->start)
-		return 0;
-	if (us >= estimate->slice && estimate->slice > estimate->start) {
-		*rate = estimate->rate;
-		return us * estimate->rate;
-	}
-	*rate = 1 / estimate->pace;
-	return (us - estimate->start) / estimate->pace;
-}
-
+/* Iterations that all workers can do until `end`, and how fast that grows with it. */
 static double all_capacity(const struct heddle_strategy *b, double end, double *rate)
 {
 	const struct hdss *h = b->state;
-	double sum = 0, one;
+	double sum = 0, rates = 0;
 
-	*rate = 0;
 	for (unsigned w = 0; w < b->nworkers; w++) {
-		if (b->workers[w].retired)
+		const struct hdss_estimate *estimate = &h->estimates[w];
+		double us = end - estimate->ready;
+
+		if (estimate->retired || us <= estimate->start)
 			continue;
-		sum += capacity(&h->estimates[w], end, &one);
-		*rate += one;
+		if (us >= estimate->slice && estimate->slice > estimate->start) {
+			sum += us * estimate->rate;
+			rates += estimate->rate;
+		} else {
+			sum += (us - estimate->start) / estimate->pace;
+			rates += 1 / estimate->pace;
+		}
 	}
+	*rate = rates;
 	return sum;
 }
 
 /* The time by which all that remains can be done: Newton's method between
  * bounds, on a function that never falls. */
-static double pour(const struct heddle_strategy *b)
+static double pour(const struct heddle_strategy *b, double left, double low, double high)
 {
 	const struct hdss *h = b->state;
-	double low = HUGE_VAL, high = HUGE_VAL, left = hdss_left(b), end;
+	double end = h->end > low && h->end < high ? h->end : (low + high) / 2;
 
-	for (unsigned w = 0; w < b->nworkers; w++) {
-		const struct hdss_estimate *estimate = &h->estimates[w];
-		double alone;
-
-		if (b->workers[w].retired)
-			continue;
-		/* Twice: slices have starts too. */
-		alone = estimate->ready + 2 * (estimate->start + left * estimate->pace) +
-		        estimate->slice;
-		low = estimate->ready < low ? estimate->ready : low;
-		high = alone < high ? alone : high;
-	}
-	end = h->end > low && h->end < high ? h->end : (low + high) / 2;
 	for (int i = 0; i < 40; i++) {
 		double rate, sum = all_capacity(b, end, &rate), next;
 
@@ -303,16 +290,40 @@ static double pour(const struct heddle_strategy *b)
 	return end;
 }
 
-static void slice_set(const struct heddle_strategy *b, unsigned worker)
-{
-	struct hdss_estimate *estimate = &((const struct hdss *)b->state)->estimates[worker];
+/* The slices of the worker before: most workers of a kind have the same. */
+struct slice {
+	enum heddle_kind kind;
+	bool pipelined, long_start;
+	double start; /* negative: there was none */
+	double us;
+	double part; /* of its time that goes to iterations */
+};
 
-	estimate->slice = b->parameters[HDSS_SLICE] ? slice_us(b, worker, estimate->start) : 0;
-	if (estimate->slice < 2 * estimate->start)
-		estimate->slice = 2 * estimate->start;
-	estimate->rate = 1 / estimate->pace;
-	if (estimate->slice > 0)
-		estimate->rate *= (estimate->slice - estimate->start) / estimate->slice;
+static void slice_find(const struct heddle_strategy *b, unsigned worker, bool long_start,
+                       struct slice *slice)
+{
+	const struct hdss *h = b->state;
+	double start = h->estimates[worker].start, us = 0;
+
+	if (b->parameters[HDSS_SLICE])
+		us = slice_us(b, worker, start, long_start);
+	us = hdss_larger(us, 2 * start);
+	*slice = (struct slice){
+	    b->workers[worker].given.kind, h->worker[worker].pipelined, long_start, start, us,
+	    us > 0 ? (us - start) / us : 1};
+}
+
+static inline void slice_set(const struct heddle_strategy *b, unsigned worker, struct slice *slice)
+{
+	const struct hdss *h = b->state;
+	struct hdss_estimate *estimate = &h->estimates[worker];
+	bool long_start = starts_long(b, worker);
+
+	if (estimate->start != slice->start || b->workers[worker].given.kind != slice->kind ||
+	    h->worker[worker].pipelined != slice->pipelined || long_start != slice->long_start)
+		slice_find(b, worker, long_start, slice);
+	estimate->slice = slice->us;
+	estimate->rate = 1 / estimate->pace * slice->part;
 }
 
 /* Blocks of many workers that take longer than expected tell of iterations that cost
@@ -325,11 +336,13 @@ static void overrun_count(const struct heddle_strategy *b)
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		const struct blocks_worker *books = &b->workers[w];
 		const struct hdss_estimate *e = &h->estimates[w];
-		double took = h->now - h->worker[w].clock - books->blocks_under_way * e->start;
+		double took, told;
 
-		if (books->retired || e->guessed || !books->under_way)
+		if (e->retired || e->guessed || !books->under_way)
 			continue;
-		sum += fmax(1, took / (hdss_has(b, w) * e->pace));
+		took = h->now - h->worker[w].clock - books->blocks_under_way * e->start;
+		told = hdss_has(b, w) * e->pace;
+		sum += took > told ? took / told : 1;
 		n++;
 	}
 	h->over = n > 0 && sum > OVERRUN * n ? sum / n : 1;
@@ -337,25 +350,55 @@ static void overrun_count(const struct heddle_strategy *b)
 		h->estimates[w].pace *= h->over;
 }
 
+/* Estimates the time by which all is done, for slices of a run of the length known so far.
+ * @param ready whether it is still to be found when workers will be so */
+static void end_find(struct heddle_strategy *b, bool ready)
+{
+	struct hdss *h = b->state;
+	struct slice slice = {.start = -1};
+	double low = HUGE_VAL, high = HUGE_VAL, left = hdss_left(b), rates = 0;
+
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		struct hdss_estimate *estimate = &h->estimates[w];
+		double alone;
+
+		if (ready)
+			estimate->ready = ready_at(b, w);
+		slice_set(b, w, &slice);
+		if (estimate->retired)
+			continue;
+		rates += estimate->rate;
+		/* Twice: slices have starts too. */
+		alone = estimate->ready + 2 * (estimate->start + left * estimate->pace) +
+		        estimate->slice;
+		low = hdss_smaller(estimate->ready, low);
+		high = hdss_smaller(alone, high);
+	}
+	h->rates = rates;
+	h->end = pour(b, left, low, high);
+	h->run = b->stream ? h->end - h->now : h->end;
+}
+
 static void all_refresh(struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
-	double fastest = HUGE_VAL, prior = HUGE_VAL;
+	double fastest = HUGE_VAL, prior = HUGE_VAL, before;
 
 	kinds_estimate(b);
 	blocks_hdss_uneven_refresh(b);
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		struct hdss_estimate *estimate = &h->estimates[w];
 
-		if (!blocks_hdss_estimate(b, w, estimate))
+		if (!estimate_find(b, w, estimate))
 			continue;
 		if (estimate->prior)
-			prior = fmin(prior, estimate->pace);
+			prior = hdss_smaller(prior, estimate->pace);
 		else
-			fastest = fmin(fastest, estimate->pace);
+			fastest = hdss_smaller(fastest, estimate->pace);
 	}
 	if (isinf(fastest) && isinf(prior))
 		return; /* nothing is known of anybody */
+	h->fastest = hdss_smaller(fastest, prior);
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		struct hdss_estimate *estimate = &h->estimates[w];
 
@@ -363,21 +406,14 @@ static void all_refresh(struct heddle_strategy *b)
 		 * blocks too large. */
 		estimate->guessed = estimate->pace == 0;
 		if (estimate->guessed || (estimate->prior && estimate->pace > fastest))
-			guess(b, w, fmin(fastest, prior));
+			guess(b, w, h->fastest);
 	}
 	if (b->parameters[HDSS_FAIR])
 		overrun_count(b);
-	for (unsigned w = 0; w < b->nworkers; w++)
-		h->estimates[w].ready = ready_at(b, w);
-	h->fastest = fmin(fastest, prior);
 	/* Slices are parts of the run, whose length depends on them a little. */
 	for (int i = 0; i < 4; i++) {
-		double before = h->run;
-
-		for (unsigned w = 0; w < b->nworkers; w++)
-			slice_set(b, w);
-		h->end = pour(b);
-		h->run = b->stream ? h->end - h->now : h->end;
+		before = h->run;
+		end_find(b, !i);
 		if (fabs(h->run - before) < 0.02 * before)
 			break;
 	}
@@ -396,7 +432,7 @@ static void one_refresh(struct heddle_strategy *b, unsigned worker)
 		guess(b, worker, h->fastest);
 	estimate->pace *= h->over;
 	estimate->ready = ready_at(b, worker);
-	slice_set(b, worker);
+	slice_set(b, worker, &(struct slice){.start = -1});
 	h->rates += estimate->rate - before;
 }
 
@@ -411,10 +447,6 @@ void blocks_hdss_estimate_all(struct heddle_strategy *b, unsigned worker)
 	}
 	all_refresh(b);
 	h->refreshed = b->events;
-	h->rates = 0;
-	for (unsigned w = 0; w < b->nworkers; w++)
-		if (!b->workers[w].retired)
-			h->rates += h->estimates[w].rate;
 }
 
 double blocks_hdss_slice(const struct heddle_strategy *b, unsigned worker)
@@ -449,10 +481,10 @@ static double piece(const struct heddle_strategy *b, unsigned worker, double us)
 	if (!b->parameters[HDSS_SLICE])
 		return us;
 	if (h->confirmed && !h->worker[worker].pipelined)
-		half = us * fmax(0.5, 1 - NOISE_MARGIN * h->noise);
+		half = us * hdss_larger(0.5, 1 - NOISE_MARGIN * h->noise);
 	if (shortest < SHORTEST_STARTS * estimate->start)
 		shortest = SHORTEST_STARTS * estimate->start;
-	shortest = fmax(shortest, hidden_us(b, worker));
+	shortest = hdss_larger(shortest, hidden_us(b, worker));
 	if (shortest > estimate->slice)
 		shortest = estimate->slice;
 	if (half < shortest)
@@ -483,9 +515,10 @@ static double safe_size(const struct heddle_strategy *b, unsigned worker)
 	const struct hdss_worker *w = &h->worker[worker];
 	const struct hdss_estimate *estimate = &h->estimates[worker];
 	double part = starts_long(b, worker) ? w->pipelined ? SAFE_PIPELINED : SAFE_PART : 0;
-	double start =
-	    part && estimate->sized ? SURE_START * fmin(estimate->start, w->time.shortest) : 0;
-	double us = fmax(LONGEST_UNSEEN * h->run, part * (h->end - estimate->ready));
+	double start = part && estimate->sized
+	                   ? SURE_START * hdss_smaller(estimate->start, w->time.shortest)
+	                   : 0;
+	double us = hdss_larger(LONGEST_UNSEEN * h->run, part * (h->end - estimate->ready));
 
 	return (us - start) * w->largest.n / (w->largest.us - start);
 }
@@ -503,7 +536,7 @@ static double unseen_limit(const struct heddle_strategy *b, unsigned worker)
 		return h->agree[kind] ? TRUSTED_GROWTH * h->first[kind].points[0].n : HUGE_VAL;
 	if (ahead_of_others(b, worker))
 		return TRUSTED_GROWTH * w->largest.n;
-	return fmax(TRUSTED_GROWTH * w->largest.n, safe_size(b, worker));
+	return hdss_larger(TRUSTED_GROWTH * w->largest.n, safe_size(b, worker));
 }
 
 /* Whether a worker may take all that remains as one more slice: the others stop
@@ -560,13 +593,13 @@ static double share_size(const struct heddle_strategy *b, unsigned worker, doubl
 		/* Up to the size that tells more, all that can be done in time. */
 		double most = (us - estimate->start) / estimate->pace;
 
-		limit = fmax(limit, blocks_hdss_jump(b, worker));
-		n = fmax(n, blocks_hdss_jump(b, worker));
+		limit = hdss_larger(limit, blocks_hdss_jump(b, worker));
+		n = hdss_larger(n, blocks_hdss_jump(b, worker));
 		if (starts_long(b, worker))
-			n = fmax(n, BLIND_PART * most);
-		n = fmin(most, n);
+			n = hdss_larger(n, BLIND_PART * most);
+		n = hdss_smaller(most, n);
 	}
-	return fmax(least_work(b), fmin(n, limit));
+	return hdss_larger(least_work(b), hdss_smaller(n, limit));
 }
 
 /* Smallest block worth a worker's while: half of its time goes to iterations. */
@@ -575,8 +608,9 @@ static double worthwhile_size(const struct heddle_strategy *b, unsigned worker)
 	const struct hdss *h = b->state;
 	const struct hdss_estimate *estimate = &h->estimates[worker];
 
-	return fmax(fmax(b->workers[worker].given.minimum, known_size(b, worker)),
-	            (starts_long(b, worker) ? WORTH_PART : 1) * estimate->start / estimate->pace);
+	return hdss_larger(hdss_larger(b->workers[worker].given.minimum, known_size(b, worker)),
+	                   (starts_long(b, worker) ? WORTH_PART : 1) * estimate->start /
+	                       estimate->pace);
 }
 
 /* When a worker would be done with n iterations, which take no less than the
@@ -586,7 +620,8 @@ static double done_at(const struct heddle_strategy *b, unsigned worker, double n
 	const struct hdss *h = b->state;
 	const struct hdss_estimate *estimate = &h->estimates[worker];
 
-	return estimate->ready + estimate->start + fmax(n, known_size(b, worker)) * estimate->pace;
+	return estimate->ready + estimate->start +
+	       hdss_larger(n, known_size(b, worker)) * estimate->pace;
 }
 
 /* When a worker could be done with a block worth its while. It will ask if it has work under way,
@@ -598,7 +633,7 @@ static double next_done_at(const struct heddle_strategy *b, unsigned worker, dou
 	if (b->workers[worker].retired || h->estimates[worker].guessed ||
 	    (!b->workers[worker].under_way && h->worker[worker].asked))
 		return HUGE_VAL;
-	return done_at(b, worker, fmin(worthwhile_size(b, worker), left));
+	return done_at(b, worker, hdss_smaller(worthwhile_size(b, worker), left));
 }
 
 /* When the soonest of the others could be done with a block worth its while. Only whether that
@@ -617,7 +652,7 @@ static double others_done_at(const struct heddle_strategy *b, unsigned worker, d
 
 		if (at < soonest)
 			h->soonest = w;
-		soonest = fmin(soonest, at);
+		soonest = hdss_smaller(soonest, at);
 	}
 	return soonest;
 }
@@ -629,13 +664,14 @@ static double others_done_at(const struct heddle_strategy *b, unsigned worker, d
 static double crumb(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss_estimate *estimate = &((const struct hdss *)b->state)->estimates[worker];
-	double left = hdss_left(b), least = fmin(worthwhile_size(b, worker), left);
+	double left = hdss_left(b), least = hdss_smaller(worthwhile_size(b, worker), left);
 	double done = done_at(b, worker, least), until = others_done_at(b, worker, done);
 
 	if (until < done)
 		return 0;
-	return fmax(least_work(b),
-	            fmin(left, (until - estimate->ready - estimate->start) / estimate->pace));
+	return hdss_larger(
+	    least_work(b),
+	    hdss_smaller(left, (until - estimate->ready - estimate->start) / estimate->pace));
 }
 
 /* A worker's part of n iterations, or what is done in some time. */
@@ -643,7 +679,7 @@ static double part(const struct heddle_strategy *b, unsigned worker, double n, d
 {
 	const struct hdss_estimate *estimate = &((const struct hdss *)b->state)->estimates[worker];
 
-	return fmax(n * share_by_weight(b, worker) / hdss_left(b), us / estimate->pace);
+	return hdss_larger(n * share_by_weight(b, worker) / hdss_left(b), us / estimate->pace);
 }
 
 static double share_wish(struct heddle_strategy *b, unsigned worker)
@@ -687,14 +723,15 @@ double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
 		/* Others may be busy to the end with what they have. */
 		if (h->over <= 1)
 			rest = b->total - h->done;
-		n = fmin(n, part(b, worker, h->over > 1 ? rest / 2 : rest,
-		                 fmax(WORTH_STARTS * start, WORTH_RUN * h->run)));
+		n = hdss_smaller(n, part(b, worker, h->over > 1 ? rest / 2 : rest,
+		                         hdss_larger(WORTH_STARTS * start, WORTH_RUN * h->run)));
 	}
 	if (b->parameters[HDSS_RAMP] && !h->confirmed)
-		n = fmin(n, fmax(h->known ? 0 : blocks_hdss_jump(b, worker),
-		                 part(b, worker, RAMP * (b->total - hdss_left(b)),
-		                      (h->known ? KNOWN_STARTS : RAMP_STARTS) * start)));
+		n = hdss_smaller(
+		    n, hdss_larger(h->known ? 0 : blocks_hdss_jump(b, worker),
+		                   part(b, worker, RAMP * (b->total - hdss_left(b)),
+		                        (h->known ? KNOWN_STARTS : RAMP_STARTS) * start)));
 	if (h->uneven)
-		n = fmin(n, latest_limit(b, worker, start + n * h->estimates[worker].pace));
-	return fmax(n, least_work(b));
+		n = hdss_smaller(n, latest_limit(b, worker, start + n * h->estimates[worker].pace));
+	return hdss_larger(n, least_work(b));
 }

@@ -44,7 +44,7 @@ void blocks_hdss_uneven_note(struct heddle_strategy *b, unsigned worker, double 
 		return;
 	off = log(us / (e.start + n * e.pace));
 	least = ODD + USUAL * h->odd.usual;
-	h->odd.usual += (fmin(fabs(off), 1) - h->odd.usual) / ++h->odd.seen;
+	h->odd.usual += (hdss_smaller(fabs(off), 1) - h->odd.usual) / ++h->odd.seen;
 	if (fabs(off) < least || (off > 0) != h->odd.dear)
 		h->odd.count = 0;
 	if (fabs(off) < least || (h->odd.count && worker == h->odd.worker))
@@ -87,5 +87,5 @@ double blocks_hdss_uneven_size(const struct heddle_strategy *b, unsigned worker,
 		return 0;
 	/* Each such block changes the pace that was measured: without bounds the quotient could run
 	 * away. */
-	return n * fmax(1 / MOST_RATIO, fmin(is / was, MOST_RATIO));
+	return n * hdss_larger(1 / MOST_RATIO, hdss_smaller(is / was, MOST_RATIO));
 }

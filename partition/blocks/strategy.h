@@ -21,13 +21,13 @@
 
 /** The books of one worker. Strategies read them. */
 struct blocks_worker {
-	struct heddle_strategy_worker given; /**< minimum and alignment at least 1 after begin */
 	bool retired;
-	size_t under_way; /**< iterations it was given and has not answered for */
 	unsigned blocks_under_way;
-	size_t done;           /**< iterations completed */
-	double busy_us;        /**< time of those */
+	size_t under_way;      /**< iterations it was given and has not answered for */
 	unsigned long refused; /**< number of the last event when it last got nothing */
+	struct heddle_strategy_worker given; /**< minimum and alignment at least 1 after begin */
+	size_t done;                         /**< iterations completed */
+	double busy_us;                      /**< time of those */
 };
 
 struct heddle_strategy {

@@ -235,6 +235,30 @@ static void test_front(void **state)
 		}
 }
 
+/* Many blocks that all take the same: their middle is found, and there is no noise. */
+static void test_same_blocks(void **state)
+{
+	struct costs_worker workers[2] = {{.pace = 2}, {.pace = 2}};
+	unsigned blocks = 100000;
+	struct costs_run run;
+	struct costs costs;
+	double noise = 0;
+
+	assert_int_equal(costs_run_init(&run, 2), 0);
+	for (unsigned i = 0; i < blocks; i++) {
+		costs_run_gave(&run, NULL, i % 2, 8);
+		costs_run_done(&run, i % 2, 8, 16);
+	}
+	assert_int_equal(costs_front(&run, blocks, workers, 2, &noise), 0);
+	assert_true(noise == 0);
+	assert_true(fabs(workers[0].pace - 2) < 1e-9 && fabs(workers[1].pace - 2) < 1e-9);
+	costs_init(&costs, 8UL * blocks);
+	assert_int_equal(costs_learn(&costs, 0, &run, workers, 2, &noise), 0);
+	assert_true(noise < 1e-9);
+	assert_true(fabs(costs_work(&costs, 0, 4UL * blocks) - 4.0 * blocks) < 1e-3);
+	costs_run_fini(&run);
+}
+
 static void test_nothing_to_learn(void **state)
 {
 	struct costs_worker workers[1] = {{0}};
@@ -501,19 +525,13 @@ static void test_other_loop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_map),
-	    cmocka_unit_test(test_equal_costs),
-	    cmocka_unit_test(test_blocks),
-	    cmocka_unit_test(test_learned),
-	    cmocka_unit_test(test_beside_edge),
-	    cmocka_unit_test(test_front),
-	    cmocka_unit_test(test_nothing_to_learn),
-	    cmocka_unit_test(test_repetitions),
-	    cmocka_unit_test(test_changed),
-	    cmocka_unit_test(test_long_starts),
-	    cmocka_unit_test(test_pipelines),
-	    cmocka_unit_test(test_slower),
-	    cmocka_unit_test(test_not_kept),
+	    cmocka_unit_test(test_map),         cmocka_unit_test(test_equal_costs),
+	    cmocka_unit_test(test_blocks),      cmocka_unit_test(test_learned),
+	    cmocka_unit_test(test_beside_edge), cmocka_unit_test(test_front),
+	    cmocka_unit_test(test_same_blocks), cmocka_unit_test(test_nothing_to_learn),
+	    cmocka_unit_test(test_repetitions), cmocka_unit_test(test_changed),
+	    cmocka_unit_test(test_long_starts), cmocka_unit_test(test_pipelines),
+	    cmocka_unit_test(test_slower),      cmocka_unit_test(test_not_kept),
 	    cmocka_unit_test(test_other_loop),
 	};
 
