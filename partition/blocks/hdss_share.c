@@ -27,6 +27,14 @@
  * times their cost beside the iterations. */
 #define SHORTEST_SLICE 0.005
 #define SHORTEST_STARTS 10
+/* While nobody knows what the last iterations cost, the last blocks may take this part of so many
+ * starts, but all of them where a start is so much of the run, ... */
+#define LEAST_OF_STARTS 0.5
+#define DEAR_START 0.01
+/* ... a worker is more than this part of all, ... */
+#define MOST_SHARE 0.9
+/* ... or so few iterations are left for each worker. */
+#define FEW_ITERATIONS 4
 /* Where starts are long: a slice of a pipeline is at most this part of the run. */
 #define LONGEST_LONG_START 0.125
 /* A block is worth its start if its iterations take so much of it. */
@@ -469,6 +477,21 @@ static double share_by_weight(const struct heddle_strategy *b, unsigned worker)
 	return hdss_left(b) * h->estimates[worker].rate / h->rates;
 }
 
+/* How long the last blocks are at the least. Short ones leave dear iterations to others, as far
+ * as these are a part of the machine and there are iterations enough for all. */
+static double shortest_us(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_estimate *estimate = &h->estimates[worker];
+	double part = estimate->start / (DEAR_START * h->run);
+
+	if (h->known || estimate->rate > MOST_SHARE * h->rates ||
+	    b->remaining < FEW_ITERATIONS * b->nworkers)
+		part = 1;
+	part = hdss_larger(LEAST_OF_STARTS, hdss_smaller(part, 1));
+	return hdss_larger(SHORTEST_SLICE * h->run, part * SHORTEST_STARTS * estimate->start);
+}
+
 /* Time the worker's next block should take, of the `us` that are its own. Far
  * from the end a slice, then half of what it has, as factoring does, until
  * smaller pieces would cost more than they even out. */
@@ -476,14 +499,12 @@ static double piece(const struct heddle_strategy *b, unsigned worker, double us)
 {
 	const struct hdss *h = b->state;
 	const struct hdss_estimate *estimate = &h->estimates[worker];
-	double shortest = h->run * SHORTEST_SLICE, half = us / 2;
+	double shortest = shortest_us(b, worker), half = us / 2;
 
 	if (!b->parameters[HDSS_SLICE])
 		return us;
 	if (h->confirmed && !h->worker[worker].pipelined)
 		half = us * hdss_larger(0.5, 1 - NOISE_MARGIN * h->noise);
-	if (shortest < SHORTEST_STARTS * estimate->start)
-		shortest = SHORTEST_STARTS * estimate->start;
 	shortest = hdss_larger(shortest, hidden_us(b, worker));
 	if (shortest > estimate->slice)
 		shortest = estimate->slice;

@@ -388,7 +388,8 @@ static void test_dear_zones(void **state)
 {
 	static const struct {
 		double from, to, factor, efficiency;
-	} zones[] = {{0, 0.01, 50, 0.88}, {0.4, 0.6, 20, 0.88}, {0.5, 1, 4, 0.96}};
+	} zones[] = {
+	    {0, 0.01, 50, 0.88}, {0.4, 0.6, 20, 0.88}, {0.5, 1, 4, 0.96}, {0.99, 1, 50, 0.93}};
 	static double work[400001];
 
 	for (size_t z = 0; z < sizeof(zones) / sizeof(zones[0]); z++)
