@@ -129,8 +129,7 @@ struct hdss {
 	struct hdss_worker worker[];
 };
 
-/* The functions of the C library take care of what is no number, which costs more than all else
- * in an estimate. */
+/* fmax() and fmin() are calls, because they care for what is no number. Here all are numbers. */
 static inline double hdss_larger(double a, double b)
 {
 	return a > b ? a : b;
