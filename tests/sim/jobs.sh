@@ -59,3 +59,15 @@ for policy in ddwrr heddle; do
 done
 
 [ "$failures" = 0 ]
+
+# The table of sampled jobs: a row for a codelet and one for all, in two orders.
+mkdir "$work/profiles"
+for size in 10 20 30 40 50 60; do
+	echo "task size=$size device=\"cpu X\" near=1 : at=1 samples=1 us=$((size * 10))"
+done >"$work/profiles/few.profile"
+table="$top_srcdir/tests/sim/jobs-table --builddir $top_builddir"
+HEDDLE_PROFILE_DIR=$work/profiles $table --orders 2 few=10 >"$work/out" || fail "jobs-table"
+[ "$(grep -c '^few,0\.\|^few,1\.0\|^all,0\.\|^all,1\.0' "$work/out")" = 2 ] ||
+	fail "jobs-table: $(cat "$work/out")"
+$table --orders 0 few=10 2>/dev/null && fail "jobs-table: no orders"
+exit 0
