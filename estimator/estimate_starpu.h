@@ -65,6 +65,10 @@ void heddle_estimate_spreads(unsigned long key, unsigned classes, double *spread
  * may be gone. */
 void heddle_estimate_executed(struct starpu_task *task, int worker, double us);
 
+/** Nothing is measured of a task, nor known of it: its time is not that of its codelet. Before it
+ * is submitted. */
+void heddle_estimate_never(struct starpu_task *task);
+
 /** From now on times of tasks on cores, under policies that do not measure by themselves, are those
  * of the workers' threads: what other programs compute on the core meanwhile does not count. For
  * kernels that use no further threads; before the first task. */

@@ -457,13 +457,21 @@ static struct estimate_slot *default_slot(struct starpu_task *task)
 	return slot_find(&wanted);
 }
 
+/* What a task carries whose times tell nothing. */
+static const char timeless;
+
+void heddle_estimate_never(struct starpu_task *task)
+{
+	task->sched_data = (void *)&timeless;
+}
+
 /* Threads that ask about a task at once come to the same answer. */
 struct estimate_slot *estimate_slot_of(struct starpu_task *task)
 {
 	void *data = __atomic_load_n(&task->sched_data, __ATOMIC_RELAXED);
 	struct estimate_slot *slot;
 
-	if (!task->cl)
+	if (!task->cl || data == &timeless)
 		return NULL;
 	if (estimate_is_slot(data))
 		return data;
@@ -475,7 +483,7 @@ struct estimate_slot *estimate_slot_of(struct starpu_task *task)
 
 struct estimate_slot *estimate_slot_of_executed(struct starpu_task *task)
 {
-	if (!task->cl)
+	if (!task->cl || task->sched_data == &timeless)
 		return NULL;
 	if (estimate_is_slot(task->sched_data))
 		return task->sched_data;

@@ -43,8 +43,11 @@ void ready_pre_exec(struct starpu_task *task, unsigned ctx)
 	struct ready_worker *worker = &c->workers[id];
 
 	if (!is_foreign(task)) {
-		if (is_sample(c, worker))
+		if (is_sample(c, worker)) {
+			/* Its data may be gone when it has ended. */
+			heddle_estimate_key(task);
 			worker->start_us[worker->begun % READY_PIPELINE] = starpu_timing_now();
+		}
 		worker->running[worker->begun++ % READY_PIPELINE] = task;
 		/* The oldest ended elsewhere. */
 		if (worker->begun - worker->done > READY_PIPELINE)

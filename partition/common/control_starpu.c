@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "estimator/estimate_starpu.h"
 #include "partition/common/control_starpu.h"
 #include "partition/common/task_starpu.h"
 #include "partition/common/workers_starpu.h"
@@ -132,6 +133,8 @@ static struct starpu_task *task_make(struct control *control, struct starpu_code
 	if (control->worker >= 0 && codelet == &control->codelet)
 		work_task_pin(task, control->worker, 0);
 	memcpy(task->handles, control->handles, control->ndata * sizeof(*control->handles));
+	/* It has the name of the work, and lasts as long. */
+	heddle_estimate_never(task);
 	return task;
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <heddle/loop.h>
 #include <heddle/policy.h>
 
 #include "estimator/estimate_starpu.h"
@@ -51,6 +52,9 @@ static struct starpu_codelet cold = {
 static struct starpu_codelet loading = {.cpu_funcs = {count}, .opencl_funcs = {count}};
 static struct starpu_codelet stating = {
     .cpu_funcs = {spend}, .opencl_funcs = {spend}, .name = "stating"};
+
+static struct starpu_codelet looped = {
+    .cpu_funcs = {count}, .opencl_funcs = {count}, .modes = {STARPU_RW}, .name = "looped"};
 
 /* The core is left to others. */
 static void wait_long(void *buffers[], void *arg)
@@ -254,6 +258,65 @@ static void test_once(void **state)
 	}
 }
 
+static unsigned samples_of(struct starpu_task *task)
+{
+	struct heddle_estimate estimate = {0};
+	unsigned samples = 0;
+
+	for (unsigned c = 0; c < heddle_device_classes(); c++) {
+		heddle_estimate(task, c, &estimate);
+		samples += estimate.samples;
+	}
+	task->destroy = 0;
+	starpu_task_destroy(task);
+	return samples;
+}
+
+/* Policies that measure all tasks measure those that have data and state nothing. The node of a
+ * loop is no task of its codelet: it lasts as long as all blocks. */
+static void test_data(void **state)
+{
+	static const char *const policies[] = {"ddwrr", "odds", "heddle"};
+	static char names[3][16];
+	static float x[64];
+
+	for (size_t p = 0; p < sizeof(policies) / sizeof(*policies); p++) {
+		struct starpu_codelet codelet = {.cpu_funcs = {spend},
+		                                 .opencl_funcs = {spend},
+		                                 .nbuffers = 1,
+		                                 .modes = {STARPU_RW},
+		                                 .name = names[p]};
+		struct heddle_loop loop = {
+		    .codelet = &looped, .n = 64, .naccesses = 1, .accesses = {{.mode = STARPU_RW}}};
+		double us = 10;
+		starpu_data_handle_t handle;
+		struct starpu_task *task;
+
+		snprintf(names[p], sizeof(names[p]), "data_%s", policies[p]);
+		begin(policies[p]);
+		starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)x, 64, sizeof(*x));
+		for (int i = 0; i <= NTASKS; i++) {
+			task = task_make(&codelet, &us);
+			task->handles[0] = handle;
+			if (i < NTASKS)
+				assert_int_equal(starpu_task_submit(task), 0);
+		}
+		starpu_task_wait_for_all();
+		assert_in_range(samples_of(task), 1, NTASKS);
+
+		loop.accesses[0].handle = handle;
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+		looped.nbuffers = 1;
+		task = task_make(&looped, &us);
+		task->handles[0] = handle;
+		assert_int_equal(samples_of(task), 0);
+		looped.nbuffers = 0;
+		starpu_data_unregister(handle);
+		starpu_shutdown();
+	}
+}
+
 /* With the time of the thread what others do on the core does not count; it stays so in this
  * process. */
 static void test_thread_time(void **state)
@@ -305,6 +368,7 @@ int main(void)
 	    cmocka_unit_test(test_placement), cmocka_unit_test(test_first_run),
 	    cmocka_unit_test(test_cold),      cmocka_unit_test(test_stating),
 	    cmocka_unit_test(test_once),      cmocka_unit_test(test_thread_time),
+	    cmocka_unit_test(test_data),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
