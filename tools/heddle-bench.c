@@ -424,8 +424,8 @@ int main(int argc, char **argv)
 	}
 #else
 	if (settings.platforms) {
-		heddle_warn("--platform wants a build on SimGrid: tools/setup sim, then "
-		            "HEDDLE_FLAVOUR=sim");
+		heddle_warn("--platform wants a build on SimGrid: in Heddle's source tree "
+		            "tools/setup sim, then HEDDLE_FLAVOUR=sim");
 		return 2;
 	}
 	if (!settings.apps && !settings.nprograms)

@@ -248,7 +248,8 @@ def _kernels(body: Body, call: _Call, value_names: Sequence[str]) -> None:
         given = [kind for kind in ("opencl", "cuda") if getattr(body, kind) is not None]
         raise RuntimeError(
             f"no worker can run this loop: its body is for {' and '.join(given) or 'nothing'} "
-            "(heddle.workers() lists the workers)"
+            "(heddle.workers() lists the workers"
+            + ("; STARPU_OPENCL_ON_CPUS=1 makes cores one of OpenCL's)" if body.opencl else ")")
         )
 
 

@@ -8,9 +8,10 @@ import os
 import sys
 import threading
 from dataclasses import dataclass
+from errno import ENODEV
 from typing import Callable, List, Optional, Union
 
-from ._library import call, library
+from ._library import Error, call, library
 
 _lock = threading.RLock()
 _running = False
@@ -52,7 +53,12 @@ def init(policy: Optional[str] = None, **variables: Union[str, int]) -> None:
         if policy is not None:
             os.environ["STARPU_SCHED"] = policy
         os.environ.setdefault("STARPU_SCHED", "hdss")
-        call("starpu_init", None)
+        try:
+            call("starpu_init", None)
+        except Error as error:
+            if error.errno != ENODEV:
+                raise
+            raise Error(ENODEV, "starpu_init: no worker is left (STARPU_NCPU and the like)") from None
         _running = True
 
 

@@ -119,7 +119,7 @@ def plot(stats: Union[LoopStats, KernelStats], ax: Any = None) -> Any:
         import matplotlib.pyplot
     except ImportError:
         raise ImportError(
-            "heddle.plot needs matplotlib (pip install heddle-starpu[plot])"
+            "heddle.plot needs matplotlib (python3-matplotlib, or pip install matplotlib)"
         ) from None
     if ax is None:
         ax = matplotlib.pyplot.subplots(figsize=(7, 1.2 + 0.4 * len(stats.workers)))[1]

@@ -99,7 +99,7 @@ grep -q 'stopped by the budget' "$work/table"
 check "budget" $? 0
 
 # What matters most comes first: Heddle's contenders, then the kinds alone.
-FAKE_SLEEP=0.2 "$bench" --app "$app" --quick --budget 3 --contenders stock,alone,hdss,axel \
+FAKE_SLEEP=0.4 "$bench" --app "$app" --quick --budget 3 --contenders stock,alone,hdss,axel \
 	--timeout 2 >"$work/table" 2>"$work/messages"
 check "exit status within a budget" $? 0
 grep -q "^hdss  *140" "$work/table" && grep -q "^axel  *190" "$work/table"

@@ -29,6 +29,11 @@ if "$python" -c 'import matplotlib' 2>/dev/null; then
 	MPLBACKEND=svg expect 0 '^0 points' "$python" "$top_srcdir/python/examples/mandelbrot.py" --plot "$work/m"
 	[ -s "$work/m-loop.svg" ] && [ -s "$work/m-kernel.svg" ] || fail "no pictures"
 fi
+# Where no worker is left, or none for the body.
+STARPU_NOPENCL=0 expect 1 'Error: .*no worker is left (STARPU_NCPU' \
+	"$python" -c 'import heddle; heddle.init()'
+STARPU_NCPU=1 STARPU_NOPENCL=0 expect 1 'its body is for opencl.*STARPU_OPENCL_ON_CPUS=1' \
+	"$python" "$top_srcdir/python/examples/mandelbrot.py"
 # Without the library the message says what to do.
 LD_LIBRARY_PATH='' expect 1 'libheddle.so.0 cannot be loaded.*LD_LIBRARY_PATH' \
 	"$python" -c 'import heddle; heddle.init()'

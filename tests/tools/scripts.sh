@@ -14,6 +14,17 @@ outcome -F 2 "--starpu '1.5': known are 1.3 and 1.4" "$top_srcdir/tools/setup" -
 outcome -F 2 "--starpu ''" "$top_srcdir/tools/setup" --starpu
 outcome -F 2 "'sim2'" "$top_srcdir/tools/setup" --starpu=1.4 sim2
 outcome -G 2 'tools/setup --starpu 1.4 gpu$' env HEDDLE_FLAVOUR=1.4-gpu "$top_srcdir/tools/heddle" info
+# Flags of StarPU 1.4 have quotes.
+printf '#!/bin/sh\n[ "$1" = --cflags-only-I ] || echo \047-DDIR=\\"/x\\"\047\necho -I%s\n' "$work" >"$work/pkg-config"
+chmod +x "$work/pkg-config"
+echo '#define STARPU_MAXCPUS 7' >"$work/starpu_config.h"
+{
+	echo series=
+	sed -n '/^system_max_cpus()/,/^}/p' "$top_srcdir/tools/setup"
+	echo system_max_cpus
+} >"$work/max_cpus"
+told=$(PATH=$work:$PATH bash "$work/max_cpus" 2>&1)
+[ "$told" = 7 ] || fail "cores of the system's StarPU: $told"
 # What is traced is of the flavour that traces.
 mkdir -p "$work/tools" "$work/.starpu"
 cp "$top_srcdir/tools/heddle" "$work/tools"

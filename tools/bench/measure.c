@@ -256,6 +256,8 @@ static char *failure_text(int status, double limit, const char *log)
 
 	if (status == -ETIME)
 		return bench_format("no end within %.0f s", limit);
+	if (status == -EINTR)
+		return bench_format("interrupted");
 	if (status < 0)
 		return bench_format("%s", strerror(-status));
 	words = last_words(log);
