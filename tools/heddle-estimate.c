@@ -91,6 +91,9 @@ static int path_find(const char *name, char *path, size_t size)
 		fprintf(stderr, "heddle: no profile %s%s%s: %s\n", name,
 		        !file && *path ? ", nor of a codelet of that name: " : "",
 		        !file ? path : "", strerror(-error));
+	if (error == -ENOENT && !file)
+		fprintf(stderr, "Tasks are measured under ddwrr, odds and heddle, or if they "
+		                "state parameters, loops with HEDDLE_WARM=1.\n");
 	return error;
 }
 

@@ -38,6 +38,7 @@ printf 'ELF\000\001' >"$work/here/axpy"
 	expect_estimate 2 'skipped' show ./axpy
 	printf '#!/bin/sh' >prog && chmod +x prog
 	expect_estimate 2 'no profile prog, nor of a codelet of that name: .*/prog.profile' show prog
+	grep -q '^Tasks are measured under .*HEDDLE_WARM=1' "$work/out" || fail "show: what is measured"
 	[ "$failures" = 0 ]
 ) || failures=$((failures + 1))
 expect_estimate 0 '^Usage: heddle estimate' --help
