@@ -149,6 +149,7 @@ X = numpy.zeros(64, numpy.float32)
         ((64, 64), (X, X, numpy.float32(1)), {"split": "some"}, ValueError, "split is 'some'"),
         ((64, 64), (X,) * 25, {}, TypeError, "25 arguments"),
         ((64, 63), (X, X.copy(), numpy.float32(1)), {}, heddle.Error, "kernel add: .*no groups of 63"),
+        ((64, 64), (X, X.copy(), numpy.float64(1)), {}, heddle.Error, "argument 3 .8 bytes.: Inv"),
         ((64, 64), (X,), {}, heddle.Error, "kernel add takes 3 arguments, not 1"),
         ((64, 64), (X, X.copy(), numpy.float32(1)), {"workers": [99]}, heddle.Error, "99 is no"),
     ],

@@ -9,6 +9,7 @@
 #ifdef HEDDLE_USE_OPENCL
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,13 +169,18 @@ static int argument_set(struct part *part, unsigned a)
 	const struct heddle_kernel_argument *argument = &request->given.arguments[a];
 	struct device_memory *memory = part->device->memory;
 	cl_mem buffer = kernel_buffer(memory, request->same[a]);
+	char what[64];
 	cl_int error;
 
 	if (kernel_is_buffer(argument))
 		error = clSetKernelArg(memory->form->kernel, a, sizeof(cl_mem), &buffer);
 	else
 		error = clSetKernelArg(memory->form->kernel, a, argument->bytes, argument->pointer);
-	return error ? kernel_refuse(part, "an argument", error) : 0;
+	if (!error)
+		return 0;
+	snprintf(what, sizeof(what), "argument %u (%zu bytes)", a + 1,
+	         kernel_is_buffer(argument) ? sizeof(cl_mem) : argument->bytes);
+	return kernel_refuse(part, what, error);
 }
 
 /* The range, for the early exit. */
