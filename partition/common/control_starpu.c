@@ -32,11 +32,27 @@ static struct starpu_perfmodel instant_model = {
 };
 #endif
 
+/* The node ends where its last part does. StarPU's dm, dmda and so on count the tasks of a worker
+ * from their beginning there to their end: it ends for them now, and not again later. */
+static void policy_done(struct starpu_task *task)
+{
+	struct starpu_sched_policy *policy = starpu_sched_ctx_get_sched_policy(task->sched_ctx);
+
+	if (strncmp(work_policy_name(task->sched_ctx), "dm", 2) || !policy->post_exec_hook)
+		return;
+	policy->post_exec_hook(task, task->sched_ctx);
+	task->where = STARPU_NOWHERE;
+}
+
 static void control_function(void *buffers[], void *arg)
 {
 	struct control *control = arg;
+	struct starpu_task *task = starpu_task_get_current();
+	bool node = task == control->task;
 
 	control->start(control->work);
+	if (node) /* else the work, and control, may be over */
+		policy_done(task);
 }
 
 /* The control task's callback, after which StarPU knows nothing of the work. */

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <starpu.h>
@@ -25,6 +26,15 @@ enum { N = 1000 };
 
 static int x[N];
 static starpu_pthread_mutex_t mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
+
+static int start(const char *policy)
+{
+	struct starpu_conf conf;
+
+	starpu_conf_init(&conf);
+	conf.sched_policy_name = policy;
+	return starpu_init(&conf);
+}
 
 static starpu_data_handle_t vector(void)
 {
@@ -274,6 +284,79 @@ static void test_detached_work_is_freed(void **state)
 		assert_true(freed);
 	}
 	starpu_data_unregister(handle);
+}
+
+static struct {
+	void (*pre)(struct starpu_task *task, unsigned ctx);
+	void (*post)(struct starpu_task *task, unsigned ctx);
+	atomic_int begun[STARPU_NMAXWORKERS]; /* tasks that have not ended */
+} hooks;
+
+static void count_pre(struct starpu_task *task, unsigned ctx)
+{
+	atomic_fetch_add(&hooks.begun[starpu_worker_get_id_check()], 1);
+	hooks.pre(task, ctx);
+}
+
+static void count_post(struct starpu_task *task, unsigned ctx)
+{
+	atomic_fetch_sub(&hooks.begun[starpu_worker_get_id_check()], 1);
+	hooks.post(task, ctx);
+}
+
+static void elsewhere_ended(void *arg)
+{
+	control_end(arg);
+}
+
+/* Ends the work on another worker. */
+static void elsewhere_start(void *arg)
+{
+	struct work *work = arg;
+	struct starpu_task *task = starpu_task_create();
+	int first = starpu_worker_get_by_type(STARPU_CPU_WORKER, 0);
+
+	task->cl = &piece;
+	task->callback_func = elsewhere_ended;
+	task->callback_arg = &work->control;
+	work_task_pin(
+	    task, starpu_worker_get_by_type(STARPU_CPU_WORKER, starpu_worker_get_id() == first), 0);
+	assert_int_equal(submit_named(task, "elsewhere"), 0);
+}
+
+/* dmda and its like count tasks by worker: what begins on one must not end on another. */
+static void test_policies_that_count(void **state)
+{
+	starpu_data_handle_t handle;
+	struct starpu_sched_policy *policy;
+
+	if (starpu_cpu_worker_get_count() < 2)
+		skip();
+	starpu_shutdown();
+	assert_int_equal(start("dmda"), 0);
+	policy = starpu_sched_ctx_get_sched_policy(0);
+	hooks.pre = policy->pre_exec_hook;
+	hooks.post = policy->post_exec_hook;
+	policy->pre_exec_hook = count_pre;
+	policy->post_exec_hook = count_post;
+	handle = vector();
+	for (int i = 0; i < 10; i++) {
+		struct work *work = calloc(1, sizeof(*work));
+
+		control_init(&work->control, elsewhere_start, work_free, work);
+		control_data(&work->control, handle, STARPU_RW);
+		assert_int_equal(control_submit(&work->control, "work", "of a test", 0, false), 0);
+		control_wait(&work->control);
+		work_free(work);
+	}
+	starpu_data_unregister(handle);
+	starpu_task_wait_for_all();
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++)
+		assert_int_equal(hooks.begun[w], 0);
+	policy->pre_exec_hook = hooks.pre;
+	policy->post_exec_hook = hooks.post;
+	starpu_shutdown();
+	assert_int_equal(start("gss"), 0);
 }
 
 static void test_work_that_is_not_submitted(void **state)
@@ -642,6 +725,7 @@ int main(void)
 	    cmocka_unit_test(test_work_starts_here),
 	    cmocka_unit_test(test_work_that_is_no_node),
 	    cmocka_unit_test(test_detached_work_is_freed),
+	    cmocka_unit_test(test_policies_that_count),
 	    cmocka_unit_test(test_work_that_is_not_submitted),
 	    cmocka_unit_test(test_pinned_tasks_run_there),
 	    cmocka_unit_test(test_tasks_run_where_they_may),
@@ -655,14 +739,11 @@ int main(void)
 	    cmocka_unit_test(test_workers_asked_for),
 	    cmocka_unit_test(test_strategy),
 	};
-	struct starpu_conf conf;
 	int failed;
 
 	unsetenv("STARPU_SCHED"); /* it would win over the configuration */
 	unsetenv("HEDDLE_STRATEGY");
-	starpu_conf_init(&conf);
-	conf.sched_policy_name = "gss";
-	if (starpu_init(&conf))
+	if (start("gss"))
 		return 77;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	starpu_shutdown();
