@@ -44,6 +44,10 @@ outcome -F 0 'build-system/bin/heddle bench --platform x --help' "$work/tools/he
 rm -r "$work/build-trace"
 outcome -F 0 'build-system/bin/heddle help trace' "$work/tools/heddle" help trace
 outcome -F 2 "flavour 'trace' is not built" "$work/tools/heddle" trace -o x -- y --help
+# Where none was built, the default may trace.
+echo '#define HEDDLE_USE_FXT 1' >"$work/build-system/config.h"
+outcome -F 0 'build-system/bin/heddle app nbia' "$work/tools/heddle" trace "$work/tools/heddle" app nbia
+rm "$work/build-system/config.h"
 
 # The series of the default is that of the others.
 echo 1.4-system >"$work/.starpu/default"
