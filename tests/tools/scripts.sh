@@ -25,6 +25,14 @@ echo '#define STARPU_MAXCPUS 7' >"$work/starpu_config.h"
 } >"$work/max_cpus"
 told=$(PATH=$work:$PATH bash "$work/max_cpus" 2>&1)
 [ "$told" = 7 ] || fail "cores of the system's StarPU: $told"
+# A clone that git cannot read is a folder.
+mkdir "$work/clone"
+echo nothing >"$work/clone/.git"
+echo : >"$work/clone/a.sh"
+sed -n '/^is_clone()/p; /^files()/,/^}/p' "$top_srcdir/tools/style" >"$work/files"
+echo 'files "*.sh"' >>"$work/files"
+told=$(cd "$work/clone" && bash "$work/files" 2>&1)
+[ "$told" = a.sh ] || fail "files of a clone without git: $told"
 # What is traced is of the flavour that traces.
 mkdir -p "$work/tools" "$work/.starpu"
 cp "$top_srcdir/tools/heddle" "$work/tools"
