@@ -424,7 +424,7 @@ static double nth_smallest(double *values, long count, long nth)
 			nth -= n;
 			count -= n;
 			n = smaller_first(values, count, pivot, true);
-			if (nth < n)
+			if (nth < n || !n) /* what is no number equals nothing */
 				return pivot;
 			values += n;
 			nth -= n;
