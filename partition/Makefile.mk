@@ -110,6 +110,8 @@ libheddle_mpi_la_SOURCES = \
 	partition/mpi/loop_starpu.c \
 	partition/mpi/node_private.h \
 	partition/mpi/range_starpu.c \
+	partition/mpi/run_starpu.c \
+	partition/mpi/run_starpu.h \
 	partition/mpi/share_mpi.c \
 	partition/mpi/wavefront_array_starpu.c \
 	partition/mpi/wavefront_cost_starpu.c \
@@ -124,6 +126,9 @@ libheddle_mpi_la_SOURCES = \
 	support/variables_check.c
 # Not libheddle.la: libtool would link anew, and only for one folder, when it is installed.
 libheddle_mpi_la_LIBADD = libheddle-mpi-pure.la $(STARPU_LIBS) $(MPI_LIBS)
+if HAVE_FUT
+libheddle_mpi_la_LIBADD += $(FXT_LIBS)
+endif
 libheddle_mpi_la_LDFLAGS = $(AM_LDFLAGS) -version-info $(HEDDLE_VERSION_INFO) \
 	-Wl,$(abs_top_builddir)/.libs/libheddle.so -Wl,-rpath,'$$ORIGIN' \
 	-Wl,--version-script=$(srcdir)/libheddle-mpi.map

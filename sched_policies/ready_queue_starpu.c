@@ -180,7 +180,7 @@ void ready_queue_log(struct ready_context *c, unsigned id, double now_us)
 		log->room = room;
 	}
 	log->records[log->n++] = (struct ready_record){
-	    .time_us = now_us - log->begin_us,
+	    .time_us = now_us,
 	    .worker = id,
 	    .target = ready_queue_target(c, worker),
 	    .queued = claims_count(&c->claims, id),
@@ -191,14 +191,17 @@ void ready_queue_log(struct ready_context *c, unsigned id, double now_us)
 void ready_queue_log_write(struct ready_context *c)
 {
 	const struct ready_log *log = &c->log;
+	double zero_us = heddle_log_first_zero(log->begin_us);
 	struct heddle_log lines;
 
 	if (log->n && !heddle_log_open(&lines, HEDDLE_VARIABLE_QUEUE_LOG,
 	                               "time_us,worker,kind,target,queued")) {
-		for (size_t r = 0; r < log->n; r++)
-			fprintf(lines.file, "%.3f,%u,%s,%u,%u\n", log->records[r].time_us,
+		for (size_t r = 0; r < log->n; r++) {
+			fprintf(lines.file, "%.3f,%u,%s,%u,%u", log->records[r].time_us - zero_us,
 			        log->records[r].worker, heddle_kind_name(log->records[r].kind),
 			        log->records[r].target, log->records[r].queued);
+			heddle_log_line_end(&lines);
+		}
 		heddle_log_close(&lines);
 	}
 	free(log->records);

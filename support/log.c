@@ -4,18 +4,67 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/file.h>
 
 #include "support/log.h"
 #include "support/message.h"
 
+/* Of an MPI program. Only the thread that runs loops over ranks writes them. */
+static struct {
+	atomic_uint runs; /* 0: the program is not one of several ranks */
+	atomic_int rank;
+	_Atomic double zero_us, first_us;
+} ranks;
+
+void heddle_log_run_begin(int rank, double now_us)
+{
+	ranks.rank = rank;
+	ranks.zero_us = now_us;
+	if (!ranks.runs)
+		ranks.first_us = now_us;
+	ranks.runs++;
+}
+
+double heddle_log_zero(double begin_us)
+{
+	return ranks.runs ? ranks.zero_us : begin_us;
+}
+
+double heddle_log_first_zero(double begin_us)
+{
+	return ranks.runs ? ranks.first_us : begin_us;
+}
+
+/* The file's name, a rank's number before its suffix. */
+static int path_make(struct heddle_log *log, const char *given)
+{
+	const char *name = strrchr(given, '/'), *suffix;
+	int length;
+
+	name = name ? name + 1 : given;
+	suffix = strrchr(name, '.');
+	if (!suffix || suffix == name || log->rank < 0)
+		suffix = given + strlen(given);
+	length = snprintf(log->path, sizeof(log->path), "%.*s", (int)(suffix - given), given);
+	if (log->rank >= 0 && length < (int)sizeof(log->path))
+		length += snprintf(log->path + length, sizeof(log->path) - length, "-rank%d%s",
+		                   log->rank, suffix);
+	return length < (int)sizeof(log->path) ? 0 : -ENAMETOOLONG;
+}
+
 int heddle_log_open(struct heddle_log *log, enum heddle_variable variable, const char *header)
 {
-	*log = (struct heddle_log){
-	    .variable = heddle_variable_table[variable].name,
-	    .path = heddle_variable_text(variable),
-	};
+	const char *given = heddle_variable_text(variable);
+	unsigned runs = ranks.runs;
+
+	*log = (struct heddle_log){.variable = heddle_variable_table[variable].name,
+	                           .rank = runs ? ranks.rank : -1,
+	                           .run = runs};
+	if (path_make(log, given))
+		return heddle_refuse(-ENAMETOOLONG, "%s: %s: %s", log->variable, given,
+		                     strerror(ENAMETOOLONG));
 	log->file = fopen(log->path, "ae");
 	if (!log->file)
 		return heddle_refuse(-errno, "%s: %s: %s", log->variable, log->path,
@@ -25,8 +74,15 @@ int heddle_log_open(struct heddle_log *log, enum heddle_variable variable, const
 	fseek(log->file, 0, SEEK_END);
 	heddle_numbers_begin(&log->numbers);
 	if (!ftell(log->file))
-		fprintf(log->file, "%s\n", header);
+		fprintf(log->file, "%s%s\n", header, log->rank < 0 ? "" : ",rank,run");
 	return 0;
+}
+
+void heddle_log_line_end(struct heddle_log *log)
+{
+	if (log->rank >= 0)
+		fprintf(log->file, ",%d,%u", log->rank, log->run);
+	fputc('\n', log->file);
 }
 
 int heddle_log_close(struct heddle_log *log)

@@ -76,6 +76,8 @@ struct loop_record {
  * that the log does not change what it reports. */
 void loop_log_block(struct heddle_loop_request *loop, const struct loop_block *block)
 {
+	double zero_us;
+
 	if (!loop->logged)
 		return;
 	if (loop->nrecords == loop->capacity) {
@@ -89,13 +91,14 @@ void loop_log_block(struct heddle_loop_request *loop, const struct loop_block *b
 		loop->records = grown;
 		loop->capacity = capacity;
 	}
+	zero_us = heddle_log_zero(loop->start_us);
 	loop->records[loop->nrecords++] = (struct loop_record){
 	    .worker = block->worker->index,
 	    .phase = block->phase,
 	    .start = block->given.start,
 	    .n = block->given.n,
-	    .submit_us = block->submit_us - loop->start_us,
-	    .done_us = block->done_us - loop->start_us,
+	    .submit_us = block->submit_us - zero_us,
+	    .done_us = block->done_us - zero_us,
 	};
 }
 
@@ -124,7 +127,8 @@ void loop_log_write(struct heddle_loop_request *loop)
 		return;
 	for (size_t r = 0; r < loop->nrecords; r++) {
 		record_print(loop, &loop->records[r], log.file);
-		fprintf(log.file, "%s%s\n", modelled ? "," : "", modelled ? clock : "");
+		fprintf(log.file, "%s%s", modelled ? "," : "", modelled ? clock : "");
+		heddle_log_line_end(&log);
 	}
 	heddle_log_close(&log);
 	if (loop->nunlogged)

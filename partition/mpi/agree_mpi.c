@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "partition/mpi/agree_mpi.h"
+#include "partition/mpi/run_starpu.h"
 #include "support/message.h"
 
 /* What rank 0 says. All versions of Heddle understand it. */
@@ -74,9 +75,11 @@ int mpi_agree(struct mpi_link *link, const char *what, const char *name,
 		    mpi_agreement_check(*of_all, nranks, what, verdict.text, sizeof(verdict.text));
 	}
 	mpi_agree_broadcast(link, &verdict, sizeof(verdict));
-	return verdict.status
-	           ? heddle_refuse(verdict.status, "%s %s over ranks: %s", what, name, verdict.text)
-	           : 0;
+	if (verdict.status)
+		return heddle_refuse(verdict.status, "%s %s over ranks: %s", what, name,
+		                     verdict.text);
+	mpi_run_begin(link);
+	return 0;
 }
 
 int mpi_all(struct mpi_link *link, const char *what, const char *name, int status)

@@ -52,12 +52,12 @@ static void record_print(const struct heddle_wavefront_request *wave,
                          const struct wave_record *record, FILE *file)
 {
 	const struct heddle_worker_stats *worker = &wave->workers[record->worker].stats;
+	double zero_us = heddle_log_zero(wave->start_us);
 
-	fprintf(file, "%s,%d,%s,%zu,%zu,%td,%zu,%zu,%zu,%.3f,%.3f,%zu\n", wave->name, worker->id,
+	fprintf(file, "%s,%d,%s,%zu,%zu,%td,%zu,%zu,%zu,%.3f,%.3f,%zu", wave->name, worker->id,
 	        heddle_kind_name(worker->kind), record->tile.row, record->tile.rows,
 	        record->tile.column, record->tile.columns, record->tile.skew, record->tile.sweep,
-	        record->begin_us - wave->start_us, record->end_us - wave->start_us,
-	        wave->space.columns);
+	        record->begin_us - zero_us, record->end_us - zero_us, wave->space.columns);
 }
 
 /* A CSV line a tile (HEDDLE_TILE_LOG). */
@@ -70,8 +70,10 @@ static void log_write(struct heddle_wavefront_request *wave)
 	                    "wavefront,worker,kind,row,rows,column,columns,skew,sweep,begin_us,"
 	                    "end_us,total_columns"))
 		return;
-	for (size_t r = 0; r < wave->nrecords; r++)
+	for (size_t r = 0; r < wave->nrecords; r++) {
 		record_print(wave, &wave->records[r], log.file);
+		heddle_log_line_end(&log);
+	}
 	heddle_log_close(&log);
 	if (wave->nunlogged)
 		heddle_warn("%s: %s: no memory for %zu tiles of wavefront %s", log.variable,

@@ -37,6 +37,20 @@ cp "$work"/profile/heddle_mpi* "$work/before"
 expect 0 '' ranks 2 "$apps/strmatch/strmatch" --mpi --size 1000 --reps 1
 cmp "$work"/profile/heddle_mpi* "$work/before" || fail "it was measured again"
 unset HEDDLE_PROFILE_DIR
+# Each rank logs by itself, in the loop's own numbers, and from the same time on.
+HEDDLE_BLOCK_LOG=$work/blocks.csv expect 0 '' ranks 3 "$apps/mandelbrot/mandelbrot" --mpi --size 300 --reps 2
+head -qn 1 "$work"/blocks-rank?.csv | sort | uniq -c | grep -q ' 3 loop,.*,rank,run$' ||
+	fail "logs of blocks: $(ls "$work")"
+# Of each repetition all blocks together are the loop.
+tail -qn +2 "$work"/blocks-rank?.csv | sort -t, -k10,10n -k5,5n | awk -F, '
+	$10 != run { if (run && next_one != rows) exit 1; run = $10; next_one = 0 }
+	$5 != next_one { exit 1 }
+	{ next_one = $5 + $6; if (run == 1) rows = next_one }
+	END { if (run != 2 || next_one != rows || !rows) exit 1 }' ||
+	fail "blocks of ranks: $(sort -t, -k10,10n -k5,5n "$work"/blocks-rank?.csv)"
+HEDDLE_TILE_LOG=$work/tiles.csv expect 0 '' ranks 2 "$apps/strmatch/strmatch" --mpi --size 1000 --reps 1
+[ "$(cat "$work"/tiles-rank?.csv | awk -F, '$14 == 1 { n += $5 * $7; rows[$13] += $5 } END { print n, rows[0] * rows[1] > 0 }')" = \
+	"1000000 1" ] || fail "tiles of ranks: $(cat "$work"/tiles-rank?.csv)"
 # Rank 0 alone reads and writes.
 printf 'spot,strike,years\n100,110,1\n50,40,2\n60,60,3\n' >"$work/in.csv"
 expect 0 '' "$apps/blackscholes/blackscholes" --input "$work/in.csv" --output "$work/one.csv"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # heddle plot on a small block log and a small comparison.
-# Time limit: 300 s
+# Time limit: 450 s
 . "$top_srcdir/tests/tools/common.sh"
 plot=$(readlink -f "$top_builddir/bin/heddle-plot")
 command -v gnuplot >/dev/null || exit 77
@@ -38,6 +38,38 @@ grep -q 'holds 2 loops' "$work/messages" || fail "number of loops: $(cat "$work/
 "$plot" --loop 1 -o "$work/first" "$work/log.csv" || fail "first loop"
 drawn first-blocks
 cmp -s "$work/first-blocks.svg" "$work/log-blocks.svg" && fail "both loops look alike"
+# Two ranks, run after run: what they do in a run is one picture, and one of them may do nothing.
+cat >"$work/ranks-rank0.csv" <<'END'
+loop,worker,kind,phase,start,size,submit_us,done_us,rank,run
+a,0,cpu,completion,0,128,0,90,0,1
+a,0,cpu,completion,0,16,0,40,0,2
+a,1,cuda,completion,16,100,0,70,0,2
+a,0,cpu,completion,300,16,50,60,0,2
+b,0,cpu,completion,0,16,0,10,0,3
+END
+cat >"$work/ranks-rank1.csv" <<'END'
+loop,worker,kind,phase,start,size,submit_us,done_us,rank,run
+a,0,cpu,adaptive,116,40,20,50,1,2
+a,0,cpu,completion,156,144,50,80,1,2
+END
+"$plot" --loop 2 "$work/ranks-rank0.csv" "$work/ranks-rank1.csv" || fail "logs of two ranks"
+drawn ranks-blocks ranks-finish
+for text in 'cpu0 rank 0<' 'cuda1 rank 0<' 'cpu0 rank 1<' 'cpu0 rank 1 learning'; do
+	grep -q ">$text" "$work/ranks-blocks.svg" || fail "ranks: no $text"
+done
+"$plot" --loop 2 -o "$work/pattern" "$work/ranks-rank*.csv" || fail "a pattern"
+cmp -s "$work/pattern-blocks.svg" "$work/ranks-blocks.svg" || fail "a pattern is another picture"
+"$plot" -o "$work/third" "$work/ranks-rank0.csv" "$work/ranks-rank1.csv" || fail "the last run"
+grep -q 'rank 1' "$work/third-blocks.svg" && fail "rank 1 did nothing in run 3"
+"$plot" --loop 4 "$work/ranks-rank"?.csv 2>"$work/messages" && fail "a fourth run was found"
+grep -q 'holds 3 loops' "$work/messages" || fail "number of runs: $(cat "$work/messages")"
+"$plot" "$work/log.csv" "$work/log.csv" 2>"$work/messages" && fail "two logs of one process"
+grep -q 'with rank and run' "$work/messages" || fail "two logs: $(cat "$work/messages")"
+"$plot" "$work/ranks-rank0.csv" "$work/log.csv" 2>"$work/messages" && fail "two kinds of log"
+grep -q 'log.csv: its first line' "$work/messages" || fail "two kinds: $(cat "$work/messages")"
+sed '3s/,1,2$/,1,x/' "$work/ranks-rank1.csv" >"$work/torn-rank1.csv"
+"$plot" "$work/ranks-rank0.csv" "$work/torn-rank1.csv" 2>"$work/messages" && fail "a torn rank"
+grep -q 'torn-rank1.csv:3: no rank and run' "$work/messages" || fail "torn: $(cat "$work/messages")"
 # The equal blocks of a stock policy: an axis with one number.
 cat >"$work/equal.csv" <<'END'
 loop,worker,kind,phase,start,size,submit_us,done_us
@@ -144,6 +176,12 @@ sed '3s/,20$//' "$work/tiles.csv" >"$work/short.csv"
 "$plot" "$work/short.csv" 2>"$work/messages" && fail "a line that is too short was drawn"
 grep -q 'short.csv:3: not a line' "$work/messages" || fail "line: $(cat "$work/messages")"
 
+awk -F, 'NR == 1 || $1 == "a"' "$work/tiles.csv" | sed '1s/$/,rank,run/; 2,$s/$/,0,1/' >"$work/front-rank0.csv"
+sed 's/,0,1$/,1,1/; 2,$s/,cuda,8,/,cuda,12,/; 2,$s/,cpu,0,8/,cpu,16,8/' "$work/front-rank0.csv" >"$work/front-rank1.csv"
+"$plot" --loop 1 "$work"/front-rank?.csv || fail "tiles of two ranks"
+drawn front-wave
+grep -q 'cuda1 rank 1' "$work/front-wave.svg" || fail "no worker of rank 1"
+
 # The paper's first cluster, as it is planned.
 for k in 1 4; do
 	"$top_builddir/bin/heddle" plan interval --cd 99 --cc 0.69 --us 2000 --uc 1000 --k $k \
@@ -203,6 +241,15 @@ END
 "$plot" "$work/queues.csv" || fail "queue log"
 drawn queues-queue
 grep -q 'cuda1 target' "$work/queues-queue.svg" || fail "the second accelerator is missing"
+for rank in 0 1; do
+	sed "1s/\$/,rank,run/; 2,\$s/\$/,$rank,1/" "$work/queues.csv" >"$work/claims-rank$rank.csv"
+done
+"$plot" "$work"/claims-rank?.csv || fail "queues of two ranks"
+drawn claims-queue
+grep -q 'cuda1 rank 0 target' "$work/claims-queue.svg" && grep -q 'cuda1 rank 1 target' "$work/claims-queue.svg" ||
+	fail "accelerators of two ranks"
+"$plot" "$work/kernels.csv" "$work/kernels.csv" 2>"$work/messages" && fail "two comparisons of kernels"
+grep -q 'only logs' "$work/messages" || fail "two comparisons: $(cat "$work/messages")"
 echo "nonsense" >>"$work/queues.csv"
 "$plot" "$work/queues.csv" 2>"$work/messages" && fail "a torn queue log was drawn"
 grep -q 'queues.csv:5: not a line' "$work/messages" || fail "torn queue log: $(cat "$work/messages")"

@@ -109,6 +109,51 @@ static void test_writers_do_not_mix(void **state)
 	fclose(file);
 }
 
+/* What a log has, and what it is called. */
+static void log_one_line(const char *name, const char *expected)
+{
+	char text[128] = "";
+	struct heddle_log log;
+	FILE *file;
+
+	assert_int_equal(heddle_log_open(&log, HEDDLE_VARIABLE_TILE_LOG, "a,b"), 0);
+	fprintf(log.file, "1,2");
+	heddle_log_line_end(&log);
+	assert_int_equal(heddle_log_close(&log), 0);
+	assert_string_equal(log.path, name);
+	file = fopen(name, "r");
+	assert_non_null(file);
+	assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
+	fclose(file);
+	assert_string_equal(text, expected);
+	unlink(name);
+}
+
+/* Ranks have files of their own, and count from where their runs begin. After this the process is a
+ * rank. */
+static void test_ranks(void **state)
+{
+	char folder[] = "/tmp/heddle.log-XXXXXX", given[64], wanted[64];
+	static const char *const names[][2] = {
+	    {"log.csv", "log-rank3.csv"}, {"log", "log-rank3"}, {".log", ".log-rank3"}};
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(given, sizeof(given), "%s/one.csv", folder);
+	setenv("HEDDLE_TILE_LOG", given, 1);
+	log_one_line(given, "a,b\n1,2\n");
+	assert_true(heddle_log_zero(5) == 5 && heddle_log_first_zero(6) == 6);
+	heddle_log_run_begin(3, 100);
+	heddle_log_run_begin(3, 200);
+	assert_true(heddle_log_zero(5) == 200 && heddle_log_first_zero(6) == 100);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(given, sizeof(given), "%s/%s", folder, names[i][0]);
+		snprintf(wanted, sizeof(wanted), "%s/%s", folder, names[i][1]);
+		setenv("HEDDLE_TILE_LOG", given, 1);
+		log_one_line(wanted, "a,b,rank,run\n1,2,3,2\n");
+	}
+	rmdir(folder);
+}
+
 static void test_what_cannot_be_written(void **state)
 {
 	struct heddle_log log;
@@ -130,6 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_writers_do_not_mix),
 	    cmocka_unit_test(test_what_cannot_be_written),
+	    cmocka_unit_test(test_ranks),
 	};
 	int fd = mkstemp(path), failed;
 

@@ -23,7 +23,7 @@ if (STATS_min == STATS_max) set yrange [STATS_min / 2:STATS_max * 2]
 set format y "2^{%L}"
 set ytics 16
 set format x ""
-set key at screen 0.975, screen 0.985 right top horizontal samplen 1.5 spacing 1 width -1
+set key at screen 0.975, screen 0.958 right top horizontal samplen 1.5 spacing 1 width -1
 if (learned_ms > 0) \
 	set arrow 1 from learned_ms, graph 0 to learned_ms, graph 1 nohead dashtype 2 linecolor rgb "#444444"; \
 	set label 1 "learnt" at learned_ms, graph 0.06 offset 0.5,0 textcolor rgb "#444444"
