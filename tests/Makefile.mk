@@ -258,7 +258,8 @@ native_scripts = \
 	tests/tools/run.sh \
 	tests/tools/sample.sh \
 	tests/tools/wave_apps.sh
-mpi_scripts = tests/mpi/apps.sh tests/mpi/flows.sh tests/mpi/loops.sh tests/mpi/waves.sh
+mpi_scripts = tests/mpi/apps.sh tests/mpi/flows.sh tests/mpi/loops.sh tests/mpi/trace.sh \
+	tests/mpi/waves.sh
 helgrind_scripts = \
 	tests/starpu/control_helgrind.sh \
 	tests/starpu/estimate_helgrind.sh \

@@ -6,6 +6,8 @@
 #include <starpu.h>
 
 #ifdef HEDDLE_HAVE_FUT
+/* Else its events are empty. */
+#define CONFIG_FUT
 #include <fxt/fxt.h>
 #include <fxt/fut.h>
 #endif

@@ -73,8 +73,11 @@ NR == FNR {
 	if (f[1] == 6 && f[3] == "WS") colour_of[unquoted(f[2])] = ""
 	if ($1 == 6 && $3 == "WS") colour_of[unquoted($2)] = rgb(unquoted($5))
 }
-$1 == 7 && $3 ~ /^w[0-9]+$/ {
+# Of several ranks, names begin with "RANK_".
+$1 == 7 && $3 ~ /^([0-9]+_)?w[0-9]+$/ {
 	name[$3] = $6
+	if (match($6, /^[0-9]+_/))
+		name[$3] = substr($6, RLENGTH + 1) " rank " substr($6, 1, RLENGTH - 1)
 	order[++workers] = $3
 	index_of[$3] = workers
 	since[$3] = x($2)
@@ -89,7 +92,9 @@ $1 == 9 && ($3 == "prog_event" || $3 == "user_event" || $3 == "thread_event") {
 	w = "program"
 	if (match(text, / worker [0-9]+ /)) {
 		split(substr(text, RSTART + 8), word, " ")
-		if ("w" word[1] in name) w = "w" word[1]
+		by = $4
+		sub(/p$/, "w" word[1], by)
+		if (by in name) w = by
 	}
 	if (w == "program") others++
 	event[++events] = w

@@ -7,7 +7,7 @@
 # A decision about a block of a loop is an event "heddle LOOP worker W PHASE [START,+SIZE]". Under
 # Heddle's policies it comes before the block's task, or in a CPU worker's task, whose next block
 # it is. Under StarPU's own it comes when the task has begun. The loop's control task has its name,
-# too, and comes before all decisions.
+# too, and comes before all decisions. Of several ranks, the names of containers begin with "RANK_".
 BEGIN {
 	FS = OFS = "\t"
 	# Red, magenta and brown are StarPU's, for what is no work.
@@ -26,7 +26,8 @@ function decision_read(text) {
 		return 0
 	loop = substr(text, 8, RSTART - 8)
 	split(substr(text, RSTART + 8), word, " ")
-	by = "w" word[1]
+	by = $4
+	sub(/p$/, "w" word[1], by)
 	phase = word[2]
 	return text ~ /^heddle /
 }
@@ -59,6 +60,10 @@ function clipped(time) {
 	return sprintf("%.9f", time < 0 ? 0 : time > length_ms ? length_ms : time)
 }
 
+# Of tasks that are pushed and popped StarPU writes blanks between the words.
+/^9 +[0-9.]+ +p[uo] / { gsub(/ +/, OFS) }
+# With this event the clocks of ranks are set.
+$1 == 9 && $3 == "prog_event" && $5 ~ /^[0-9]+$/ { $5 = "\"rank " $5 " begins its first run over ranks\"" }
 # StarPU 1.4 quotes a task's name.
 $1 == 20 { $5 = unquoted($5) }
 
@@ -116,7 +121,7 @@ decision_read(unquoted($5)) {
 		waiting[at, count[at]++] = phase
 	}
 }
-$1 == 7 && $3 ~ /^w[0-9]+$/ && $6 ~ /^CPU/ { cpu[$3] = 1 }
+$1 == 7 && $3 ~ /^([0-9]+_)?w[0-9]+$/ && $6 ~ /^([0-9]+_)?CPU/ { cpu[$3] = 1 }
 # One of StarPU's lines has blanks between the words; its time is 0.
 $2 ~ /^[0-9.]+$/ { $2 = clipped($2) }
 { print }
