@@ -59,6 +59,7 @@ bin_heddle_bench_SOURCES = \
 	tools/bench/memory.c \
 	tools/bench/process.c \
 	tools/bench/program.c \
+	tools/bench/ranks.c \
 	tools/bench/record.h \
 	tools/bench/report.c \
 	tools/heddle-bench.c

@@ -21,6 +21,7 @@
 #include "tools/common/simulation.h"
 
 #define DEFAULT_APPS "blackscholes,histogram,boxfilter"
+#define DEFAULT_RANK_APPS "blackscholes,nbia,strmatch"
 #define DEFAULT_SIMULATED_APPS "blackscholes"
 #define DEFAULT_REPS 7
 #define DEFAULT_ROUNDS 3
@@ -32,6 +33,9 @@ static const char documentation[] =
     "Runs apps under every strategy of Heddle, under StarPU's own policies and with blocks "
     "tuned by hand, and compares the times. Every contender runs in new processes, without "
     "earlier measurements. The order in each round is random.\n"
+    "\n"
+    "--ranks 2,4 starts apps that take --mpi by mpirun, two and four ranks that share cores and "
+    "devices evenly, beside one process that has all of them. --contenders names policies.\n"
     "\n"
     "A program knows nothing of Heddle. It runs under the policies for task graphs. Its time is "
     "that from its first task to the end of its last one. The first process of a contender is "
@@ -61,6 +65,7 @@ enum option_key {
 	OPTION_JSON = 256,
 	OPTION_IRREGULAR,
 	OPTION_CLUSTERS,
+	OPTION_RANKS,
 	OPTION_QUICK,
 	OPTION_ROUNDS,
 	OPTION_BUDGET,
@@ -84,6 +89,8 @@ static const struct argp_option options[] = {
      "compare strategies on simulated loops whose iterations cost differently", 0},
     {"clusters", OPTION_CLUSTERS, NULL, 0,
      "compare policies on simulated clusters whose nodes share an image's tiles; CSV", 0},
+    {"ranks", OPTION_RANKS, "LIST", 0,
+     "compare one process with so many MPI ranks on this machine, which share its workers", 0},
     {"contenders", OPTION_CONTENDERS, "LIST", 0, "contenders to run (default: all)", 0},
     {"sched", OPTION_CONTENDERS, "LIST", OPTION_ALIAS, NULL, 0},
     {"platform", OPTION_PLATFORM, "LIST", 0, "simulated machines, descriptions or names", 0},
@@ -187,6 +194,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case OPTION_CLUSTERS:
 		settings->clusters = true;
+		break;
+	case OPTION_RANKS:
+		settings->ranks = text;
 		break;
 	case OPTION_QUICK:
 		settings->quick = true;
@@ -404,6 +414,8 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &settings);
 	if (settings.rows)
 		return bench_rows_print(settings.rows) ? 2 : 0;
+	if (settings.ranks && bench_ranks_check(&settings))
+		return 2;
 	if (settings.irregular)
 		return bench_irregular(&settings) ? 2 : 0;
 	if (settings.clusters)
@@ -429,7 +441,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (!settings.apps && !settings.nprograms)
-		settings.apps = DEFAULT_APPS;
+		settings.apps = settings.ranks ? DEFAULT_RANK_APPS : DEFAULT_APPS;
 #endif
 	reports = json_array();
 	bench_catch_interrupts();

@@ -98,6 +98,47 @@ check "modelled: clocks of rows" \
 grep -q 'stopped by the budget' "$work/table"
 check "budget" $? 0
 
+# Ranks: mpirun starts them with a share of the workers each. This one runs the first.
+mkdir "$work/bin" && cat >"$work/bin/mpirun" <<'END' || exit 99
+#!/bin/sh
+echo "$*" >>"$RANKS_SAID"
+[ "$1 $2" = "-n 1" ] || exit 9
+shift 2
+for word; do
+	shift
+	[ "$word" != : ] || rest=yes
+	[ -n "${rest-}" ] || set -- "$@" "$word"
+done
+exec "$@"
+END
+chmod +x "$work/bin/mpirun"
+RANKS_SAID=$work/said PATH=$work/bin:$PATH "$bench" --app "$app" --ranks 1,2 --reps 3 --rounds 2 \
+	--json "$work/report.json" >"$work/table" 2>&1
+check "exit status of --ranks" $? 0
+check "ranks: one process" "$(cell hdss 2) $(cell hdss 6)" "140.0 1.000"
+check "ranks: one rank" "$(cell hdss-1-rank 2)" 175.0
+check "ranks: two ranks" "$(cell hdss-2-ranks 2) $(cell hdss-2-ranks 6)" "175.0 0.800"
+check "ranks: all right" "$(grep -c ' right$' "$work/table")" 3
+check "ranks: starts" "$(grep -c ' : ' "$work/said") $(wc -l <"$work/said")" "2 4"
+# One core and one device with a core of its own.
+grep ' : ' "$work/said" | tr -s ' ' | grep -q 'STARPU_NCUDA=0 .*STARPU_WORKERS_CPUID=0 STARPU_NCPU=1 .* : .*STARPU_NCUDA=1 STARPU_WORKERS_CUDAID=0 .*STARPU_WORKERS_CPUID=1 STARPU_NCPU=0 .*--mpi$'
+check "ranks: shares" $? 0
+grep -q '"vs_one_process": 0.8' "$work/report.json"
+check "ranks: JSON" $? 0
+FAKE_STRATEGY=tasks RANKS_SAID=$work/said PATH=$work/bin:$PATH "$bench" --app "$app" --ranks 3 --reps 2 \
+	--rounds 1 --contenders eager,odds >"$work/table" 2>&1
+check "ranks: rows of policies" "$(awk '/rank|^eager|^odds/ { printf "%s ", $1 }' "$work/table")" \
+	"eager eager-3-ranks odds odds-3-ranks "
+for arguments in '--ranks=0' '--ranks=2,x' '--ranks=' '--ranks=2 --irregular' '--ranks=2 --program=x'; do
+	# shellcheck disable=SC2086
+	PATH=$work/bin:$PATH "$bench" $arguments >"$work/table" 2>&1
+	check "exit status of $arguments" $? 2
+	check "message of $arguments" "$(grep -c '^heddle: --ranks' "$work/table")" 1
+done
+mkdir "$work/empty"
+PATH=$work/empty "$bench" --ranks 2 >"$work/table" 2>&1
+check "exit status without mpirun" $? 2
+
 # What matters most comes first: Heddle's contenders, then the kinds alone.
 FAKE_SLEEP=0.4 "$bench" --app "$app" --quick --budget 3 --contenders stock,alone,hdss,axel \
 	--timeout 2 >"$work/table" 2>"$work/messages"

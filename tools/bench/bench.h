@@ -33,8 +33,9 @@ struct bench_settings {
 	double limit_s;  /* for one process */
 	enum simulation_profile profile;
 	bool quick, verify, verbose;
-	bool irregular; /* strategies on simulated loops that are not smooth */
-	bool clusters;  /* flows on simulated clusters */
+	bool irregular;    /* strategies on simulated loops that are not smooth */
+	bool clusters;     /* flows on simulated clusters */
+	const char *ranks; /* numbers of ranks, separated by commas; NULL: no ranks */
 };
 
 /* The results of a contender's processes. */
@@ -59,6 +60,7 @@ struct bench_variant {
 	char workers[32];  /* kinds, "": all */
 	size_t parts;      /* equal tasks under a policy of StarPU; 0: its default */
 	bool calibrated;   /* the calibration run took place */
+	unsigned ranks;    /* of mpirun, with a share of the workers each; 0: one process */
 	bool models;       /* each process starts with the models of a calibration of the case */
 	struct bench_runs sweep, runs;
 };
@@ -140,6 +142,17 @@ void bench_record_bound(struct bench_case *bench, const json_t *report);
  * @param before of a simulated process; NULL: none
  * @return to be freed; NULL after a message */
 char *bench_record_preload(bool ours, const char *before);
+
+/* ---- ranks.c ---- */
+
+/** Whether --ranks can be followed. @return 0; -EINVAL or -ENOENT after a message */
+int bench_ranks_check(const struct bench_settings *settings);
+/** The next number of a list, which becomes the rest; 0: it is none. */
+unsigned bench_ranks_next(const char **list);
+/** The words of mpirun with so many ranks of a program, given its words, which are freed. */
+char **bench_ranks_arguments(const struct bench_case *bench, unsigned ranks, char **words);
+/** Adds what mpirun gets. */
+void bench_ranks_environment(char ***list, unsigned *count);
 
 /* ---- irregular.c ---- */
 

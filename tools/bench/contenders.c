@@ -39,20 +39,24 @@ static bool wanted(const struct bench_case *bench, const char *name, enum bench_
 	       heddle_name_listed(list, group_names[group]);
 }
 
-/* NULL: not wanted. */
-static struct bench_contender *contender_add(struct bench_case *bench, const char *name,
-                                             enum bench_group group)
+static struct bench_contender *contender_always(struct bench_case *bench, const char *name,
+                                                enum bench_group group)
 {
 	struct bench_contender *contender;
 
-	if (!wanted(bench, name, group))
-		return NULL;
 	bench->contenders =
 	    bench_grow(bench->contenders, bench->ncontenders + 1, sizeof(*bench->contenders));
 	contender = &bench->contenders[bench->ncontenders++];
 	*contender = (struct bench_contender){.group = group};
 	snprintf(contender->name, sizeof(contender->name), "%s", name);
 	return contender;
+}
+
+/* NULL: not wanted. */
+static struct bench_contender *contender_add(struct bench_case *bench, const char *name,
+                                             enum bench_group group)
+{
+	return wanted(bench, name, group) ? contender_always(bench, name, group) : NULL;
 }
 
 static void variant_add(struct bench_contender *contender, const char *sched, const char *strategy,
@@ -258,6 +262,34 @@ static void plain_add(struct bench_case *bench, const char *sched)
 		models_want(bench, &bench->contenders[before]);
 }
 
+/* Policies, one of Heddle's by default: in one process, and over each number of ranks. */
+static void ranks_add(struct bench_case *bench)
+{
+	const char *list = bench->settings->contenders;
+	char *scheds = bench_format("%s", list ? list : bench->tasks ? "odds" : "hdss");
+	char *rest = scheds, *sched;
+
+	while ((sched = strsep(&rest, ","))) {
+		const char *ranks = bench->settings->ranks;
+		struct bench_contender *contender = contender_add(bench, sched, BENCH_OURS);
+		char label[64];
+
+		if (!contender)
+			continue;
+		variant_add(contender, sched, "", "", 0);
+		while (*ranks) {
+			unsigned n = bench_ranks_next(&ranks);
+
+			snprintf(label, sizeof(label), "%.40s-%u-rank%s", sched, n,
+			         n > 1 ? "s" : "");
+			contender = contender_always(bench, label, BENCH_OURS);
+			variant_add(contender, sched, "", "", 0);
+			contender->variants[0].ranks = n;
+		}
+	}
+	free(scheds);
+}
+
 /* StarPU's policies with models: as they are, and calibrated. */
 static void modelled_add(struct bench_case *bench, const char *sched)
 {
@@ -283,6 +315,10 @@ static bool suits(const struct bench_case *bench, const char *sched)
 
 void bench_contenders_make(struct bench_case *bench)
 {
+	if (bench->settings->ranks) {
+		ranks_add(bench);
+		return;
+	}
 	for (int kind = 0; kind < HEDDLE_NKINDS; kind++)
 		if (bench->workers[kind])
 			(bench->graph   ? alone_graph_add

@@ -81,7 +81,7 @@ static char **request_arguments(const struct bench_case *bench, const struct req
 		bench_list_add(&list, &count, bench_format("--verify"));
 	for (char **argument = bench->settings->app_arguments; argument && *argument; argument++)
 		bench_list_add(&list, &count, bench_format("%s", *argument));
-	return list;
+	return variant->ranks ? bench_ranks_arguments(bench, variant->ranks, list) : list;
 }
 
 /* An app gets these as arguments. */
@@ -164,6 +164,8 @@ static int request_environment(const struct bench_case *bench, const struct requ
 			bench_list_add(&list, &count, bench_format("%s", *entry));
 		simulation_environment_free(simulated);
 	}
+	if (request->variant->ranks)
+		bench_ranks_environment(&list, &count);
 	if (bench->command)
 		environment_command(request->variant, &list, &count);
 	if (bench->graph)

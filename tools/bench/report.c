@@ -74,6 +74,8 @@ static json_t *variant_json(const struct bench_variant *variant)
 	json_t *object = json_object();
 
 	json_object_set_new(object, "sched", json_string(variant->sched));
+	if (variant->ranks)
+		json_object_set_new(object, "ranks", json_integer(variant->ranks));
 	if (*variant->strategy)
 		json_object_set_new(object, "strategy", json_string(variant->strategy));
 	if (*variant->workers)
@@ -99,8 +101,22 @@ static json_t *sweep_json(const struct bench_contender *contender)
 	return array;
 }
 
-static void row_times(const struct bench_case *bench, const struct bench_runs *runs, json_t *row)
+/* The time of a policy in one process; 0: unknown. */
+static double one_process(const struct bench_case *bench, const struct bench_contender *of)
 {
+	for (unsigned c = 0; c < bench->ncontenders; c++) {
+		const struct bench_variant *variant = &bench->contenders[c].variants[0];
+
+		if (!variant->ranks && !strcmp(variant->sched, of->variants[0].sched))
+			return bench_runs_median(bench_contender_runs(&bench->contenders[c]));
+	}
+	return 0;
+}
+
+static void row_times(const struct bench_case *bench, const struct bench_contender *contender,
+                      json_t *row)
+{
+	const struct bench_runs *runs = bench_contender_runs(contender);
 	double us = bench_runs_median(runs);
 	bool modelled = runs->modelled, ideal = modelled == bench->ideal_modelled;
 
@@ -115,6 +131,9 @@ static void row_times(const struct bench_case *bench, const struct bench_runs *r
 	json_object_set_new(row, "iterations_per_us",
 	                    us > 0 ? json_real(bench->n / us) : json_null());
 	json_object_set_new(row, "efficiency", ratio(ideal ? bench->ideal_us : 0, us));
+	if (bench->settings->ranks)
+		json_object_set_new(row, "vs_one_process",
+		                    ratio(one_process(bench, contender), us));
 	json_object_set_new(row, "vs_tuned", ratio(group_best(bench, BENCH_TUNED, modelled), us));
 	json_object_set_new(row, "vs_best_single",
 	                    ratio(group_best(bench, BENCH_ALONE, modelled), us));
@@ -131,7 +150,7 @@ static json_t *row_json(const struct bench_case *bench, const struct bench_conte
 	json_object_set_new(row, "group", json_string(bench_group_name(contender->group)));
 	json_object_set_new(row, "chosen", variant_json(&contender->variants[contender->chosen]));
 	json_object_set_new(row, "processes", json_integer(runs->nprocesses));
-	row_times(bench, runs, row);
+	row_times(bench, contender, row);
 	json_object_set_new(row, "finish_spread",
 	                    runs->nprocesses
 	                        ? json_real(bench_median(runs->spread, runs->nprocesses))
@@ -232,6 +251,12 @@ static bool is_graph(const json_t *report)
 	return json_object_get(report, "flops");
 }
 
+static bool is_ranks(const json_t *report)
+{
+	return json_object_get(json_array_get(json_object_get(report, "rows"), 0),
+	                       "vs_one_process");
+}
+
 /* A number in a column, or "-" where there is none. */
 static void print_number(const json_t *row, const char *key, int width, int digits)
 {
@@ -302,9 +327,17 @@ static void print_remarks(const json_t *row)
 	printf("\n");
 }
 
-static void print_row(const json_t *row)
+static void print_result(const json_t *row)
 {
 	json_t *verified = json_object_get(row, "verified");
+
+	printf("  %-5s", json_is_true(verified)    ? "right"
+	                 : json_is_false(verified) ? "WRONG"
+	                                           : "-");
+}
+
+static void print_row(const json_t *row)
+{
 	const char *failure = json_string_value(json_object_get(row, "failure"));
 
 	printf("%-18s", json_string_value(json_object_get(row, "name")));
@@ -322,9 +355,7 @@ static void print_row(const json_t *row)
 	print_number(row, "vs_best_stock", 6, 3);
 	print_percent(row, "finish_spread", 7);
 	print_number(row, "learning_us", 10, 1);
-	printf("  %-5s", json_is_true(verified)    ? "right"
-	                 : json_is_false(verified) ? "WRONG"
-	                                           : "-");
+	print_result(row);
 	print_chosen(row);
 	if (is_modelled(row))
 		printf("  modelled time");
@@ -346,6 +377,31 @@ static void print_graph_row(const json_t *row)
 	if (json_object_get(chosen, "workers"))
 		printf("  %s", json_string_value(json_object_get(chosen, "sched")));
 	print_remarks(row);
+}
+
+static void print_ranks(const json_t *report)
+{
+	json_t *row;
+	size_t r;
+
+	printf("%-18s %11s %11s %11s %9s %12s  %s\n", "", "median us", "min us", "first us",
+	       "iter/us", "/one process", "result");
+	json_array_foreach(json_object_get(report, "rows"), r, row)
+	{
+		if (json_is_null(json_object_get(row, "median_us"))) {
+			print_row(row);
+			continue;
+		}
+		printf("%-18s", json_string_value(json_object_get(row, "name")));
+		print_number(row, "median_us", 11, 1);
+		print_number(row, "min_us", 11, 1);
+		print_number(row, "first_us", 11, 1);
+		print_number(row, "iterations_per_us", 9, 2);
+		print_number(row, "vs_one_process", 12, 3);
+		print_result(row);
+		print_remarks(row);
+	}
+	printf("\n");
 }
 
 static void print_graph(const json_t *report)
@@ -411,6 +467,10 @@ void bench_print(const json_t *report)
 	print_heading(report);
 	if (is_graph(report)) {
 		print_graph(report);
+		return;
+	}
+	if (is_ranks(report)) {
+		print_ranks(report);
 		return;
 	}
 	printf("%-18s %11s %11s %11s %9s %6s %6s %6s %6s %7s %10s  %s\n", "", "median us", "min us",
