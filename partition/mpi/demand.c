@@ -461,6 +461,32 @@ static int own_least(struct mpi_demand *demand, unsigned filter, unsigned kind, 
 	return least;
 }
 
+/* Lets a kind begin what it gains so much from, and of what it would leave to accelerators if it
+ * had more not too much at once. */
+static void own_hold(struct mpi_demand *demand, unsigned filter, unsigned kind, int least)
+{
+	struct queues *queues = demand->given.queues;
+	double most = UINT_MAX, us;
+	int then = INT_MIN;
+
+	for (unsigned p = 0; p < demand->given.nports; p++) {
+		const struct queues_port *port = &demand->given.ports[p];
+		uint64_t types = port->filter == filter ? queues_surplus(queues, port->in) : 0;
+
+		for (; types && !demand->readers[filter][kind].left; types &= types - 1) {
+			unsigned type = __builtin_ctzll(types);
+			int gain = queues_gain(queues, kind, type);
+			double before = most_before(demand, filter, kind, port->in, type, &us);
+
+			if (gain < least || before >= UINT_MAX)
+				continue;
+			most = fmin(most, before);
+			then = gain >= then ? gain + 1 : then;
+		}
+	}
+	queues_hold(queues, filter, kind, least, most, then);
+}
+
 /* The best that a kind could have of others. */
 struct wish {
 	unsigned stream, type;
@@ -506,6 +532,24 @@ static int others_least(struct mpi_demand *demand, unsigned filter, unsigned kin
 			least = gain + 1;
 	}
 	return least;
+}
+
+/* The least gain of what is about as good as a wish. */
+static int wish_least(const struct wish *wish)
+{
+	return wish->any && wish->gain > INT_MIN + BETTER ? wish->gain - BETTER : INT_MIN;
+}
+
+/* Other gains are known: what was held may not be, and would begin before anything is asked. */
+static void holds_renew(struct mpi_demand *demand)
+{
+	for (unsigned f = 0; f < demand->given.nfilters; f++)
+		for (unsigned k = 0; k < HEDDLE_NKINDS; k++)
+			if (demand->given.capacities[f][k]) {
+				struct wish wish = wish_find(demand, f, k);
+
+				own_hold(demand, f, k, own_least(demand, f, k, wish_least(&wish)));
+			}
 }
 
 /* Buffers of this rank that a filter may begin for a kind, and that are about as good. */
@@ -592,10 +636,10 @@ static bool kind_ask(struct mpi_demand *demand, unsigned filter, unsigned kind, 
 	double before, us;
 	struct wish wish = wish_find(demand, filter, kind);
 	int refused;
-	int least = wish.any && wish.gain > INT_MIN + BETTER ? wish.gain - BETTER : INT_MIN;
+	int least = wish_least(&wish);
 	int own = own_least(demand, filter, kind, least);
 
-	queues_hold(queues, filter, kind, own);
+	own_hold(demand, filter, kind, own);
 	patience_note(demand, filter, kind, now_us);
 	if (wish.any)
 		ahead_limit(demand, filter, kind, wish.type);
@@ -664,6 +708,7 @@ void mpi_demand_measured(struct mpi_demand *demand, unsigned type, enum heddle_k
 	if (!mpi_gains_set(demand->given.gains, type, own, kind, us, devices))
 		return;
 	gains_learn(demand, type);
+	holds_renew(demand);
 	for (unsigned r = 0; r < demand->given.nranks; r++)
 		if (r != own)
 			tell_counted(
@@ -842,8 +887,10 @@ static void hear_time(struct mpi_demand *demand, unsigned from, const struct mpi
 
 	if (!demand->given.select || message->rank < 0 || message->rank >= HEDDLE_NKINDS)
 		return;
-	if (mpi_gains_set(demand->given.gains, type, from, message->rank, message->us, message->n))
-		gains_learn(demand, type);
+	if (!mpi_gains_set(demand->given.gains, type, from, message->rank, message->us, message->n))
+		return;
+	gains_learn(demand, type);
+	holds_renew(demand);
 }
 
 /* Requests that wait for each other take long. From that DQAA would conclude that there must be

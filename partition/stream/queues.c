@@ -42,7 +42,9 @@ struct stream {
 /* What a filter does for a kind of device. */
 struct share {
 	unsigned limit, busy; /* events at once */
-	int least;            /* gain of what it begins */
+	int least;            /* gain of what it begins … */
+	unsigned most;        /* … until it has so many, … */
+	int then;             /* … and then */
 	size_t ended;
 };
 
@@ -153,7 +155,7 @@ void queues_begin(struct queues *queues)
 		*filter = (struct filter){.kinds = 1};
 		filter->shares[0].limit = UINT_MAX;
 		for (unsigned k = 0; k < HEDDLE_NKINDS; k++)
-			filter->shares[k].least = INT_MIN;
+			filter->shares[k].least = filter->shares[k].then = INT_MIN;
 	}
 }
 
@@ -383,10 +385,11 @@ static void port_choose(const struct queues *queues, const struct queues_port *p
 		unsigned kind = __builtin_ctz(left);
 		const struct share *share = &filter->shares[kind];
 		struct next next = {.port = port, .kind = kind};
+		int least = share->busy < share->most || share->then < share->least ? share->least
+		                                                                    : share->then;
 
 		if (share->busy < share->limit &&
-		    stream_choose(queues, in, queues->gains[kind], share->least, start,
-		                  &next.choice) &&
+		    stream_choose(queues, in, queues->gains[kind], least, start, &next.choice) &&
 		    next_better(queues, &next, best))
 			*best = next;
 	}
@@ -544,9 +547,14 @@ void queues_limit(struct queues *queues, unsigned filter, unsigned kind, unsigne
 	of->kinds |= (limit > 0) << kind;
 }
 
-void queues_hold(struct queues *queues, unsigned filter, unsigned kind, int least)
+void queues_hold(struct queues *queues, unsigned filter, unsigned kind, int least, unsigned most,
+                 int then)
 {
-	queues->filters[filter].shares[kind].least = least;
+	struct share *share = &queues->filters[filter].shares[kind];
+
+	share->least = least;
+	share->most = most;
+	share->then = then;
 }
 
 unsigned queues_busy(const struct queues *queues, unsigned filter, unsigned kind)

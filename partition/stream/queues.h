@@ -106,8 +106,10 @@ int queues_gain(const struct queues *queues, unsigned kind, unsigned type);
  * has no limit, and others have 0. */
 void queues_limit(struct queues *queues, unsigned filter, unsigned kind, unsigned limit);
 
-/** A filter begins for a kind only what the kind gains so much from. At first INT_MIN. */
-void queues_hold(struct queues *queues, unsigned filter, unsigned kind, int least);
+/** A filter begins for a kind only what the kind gains so much from. At first INT_MIN.
+ * @param most once it has so many events, it begins only … @param then … what it gains this from */
+void queues_hold(struct queues *queues, unsigned filter, unsigned kind, int least, unsigned most,
+                 int then);
 
 /** Events that a filter has for a kind or keeps, and those that have ended. */
 unsigned queues_busy(const struct queues *queues, unsigned filter, unsigned kind);

@@ -547,9 +547,13 @@ static void test_selection(void **state)
 	assert_true(queues_take(queues, 0, true, &event));
 	assert_int_equal(event.label, 1004);
 	assert_int_equal(event.kind, 1);
-	queues_hold(queues, 0, 0, 1);
+	queues_hold(queues, 0, 0, 1, UINT_MAX, INT_MIN);
 	assert_false(queues_take(queues, 0, true, &event));
 	assert_int_equal(queues_state(queues), QUEUES_GO_ON);
+	/* Or only until it has so many. */
+	queues_hold(queues, 0, 0, INT_MIN, queues_busy(queues, 0, 0) + 1, 1);
+	assert_true(queues_take(queues, 0, true, &event));
+	assert_false(queues_take(queues, 0, true, &event));
 	queues_destroy(queues);
 	mpi_gains_destroy(gains);
 }
