@@ -65,6 +65,7 @@ dist_results_DATA = \
 	results/overhead.md \
 	results/simulated-loops.md \
 	results/simulated-graphs.md \
+	results/ranks.md \
 	results/simulated-clusters.md \
 	results/simulated-tasks.md \
 	results/tasks.md \
