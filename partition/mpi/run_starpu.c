@@ -12,6 +12,7 @@
 #include <fxt/fut.h>
 #endif
 
+#include "partition/mpi/link_mpi.h"
 #include "partition/mpi/run_starpu.h"
 #include "support/log.h"
 

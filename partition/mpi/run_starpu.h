@@ -7,7 +7,7 @@
 #ifndef HEDDLE_MPI_RUN_STARPU_H
 #define HEDDLE_MPI_RUN_STARPU_H
 
-#include "partition/mpi/link_mpi.h"
+struct mpi_link;
 
 /** A run over ranks begins now, on all of them. One of a single rank is as one without MPI. */
 void mpi_run_begin(const struct mpi_link *link);
