@@ -184,3 +184,19 @@ double heddle_area_help_us(const struct heddle_area_type *types, size_t n,
 	memset(price, 0, sizeof(price));
 	return fmax(0, without_us - prices(&lp, price)) / count;
 }
+
+double heddle_area_interval_us(const struct heddle_area_type *types, size_t n, double bound_us)
+{
+	double count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool known = types[i].count <= 0;
+
+		for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
+			known |= types[i].us[k] > 0;
+		if (!known)
+			return INFINITY;
+		count += types[i].count;
+	}
+	return count > 0 ? bound_us / count : INFINITY;
+}

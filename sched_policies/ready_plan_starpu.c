@@ -372,24 +372,6 @@ static double busy_until_us(const struct ready_context *c, unsigned id, bool ask
 	return asks || us <= 0 || waiters_has(&c->waiters, id) ? now_us : now_us + (now_us - us);
 }
 
-/* Whether tasks are so short that it counts what a plan costs. All of their times are known. */
-static bool tasks_are_short(const struct ready_context *c, const struct heddle_area_type *types,
-                            size_t n)
-{
-	double count = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		bool known = types[i].count <= 0;
-
-		for (unsigned k = 0; k < c->nclasses; k++)
-			known |= types[i].us[k] > 0;
-		if (!known)
-			return false;
-		count += types[i].count;
-	}
-	return c->plan->bound_us < WORTH * CHOICE * count;
-}
-
 /* Cores rest if choosing takes more time than they save. Who rests comes back only if it saves
  * twice that. */
 static void crew_choose(struct ready_context *c, const struct heddle_area_type *seen, size_t n)
@@ -446,7 +428,7 @@ static void bound_renew(struct ready_context *c)
 	p->bound_us = heddle_area_prices(types, n, c->count, p->plan.price);
 	p->moves = 0;
 	if (count > 0)
-		p->brief = tasks_are_short(c, types, n);
+		p->brief = heddle_area_interval_us(types, n, p->bound_us) < WORTH * CHOICE;
 	/* Who rests goes on while nothing is known of what waits. */
 	if (count > 0 && c->patient)
 		crew_choose(c, types, n);

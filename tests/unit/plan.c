@@ -239,6 +239,17 @@ static void test_area_of_three_classes(void **state)
 	}
 }
 
+static void test_area_interval(void **state)
+{
+	const struct heddle_area_type types[] = {
+	    {100, {1000, 10}}, {50, {-1, 30}}, {0, {-1, -1}}, {1, {-1, -1}}};
+
+	assert_near(heddle_area_interval_us(types, 3, 3000), 20);
+	assert_true(isinf(heddle_area_interval_us(types, 4, 3000)));
+	assert_true(isinf(heddle_area_interval_us(types, 0, 0)));
+	assert_true(isinf(heddle_area_interval_us(types + 2, 1, 0)));
+}
+
 static void test_area_help(void **state)
 {
 	const struct heddle_area_type types[] = {{100, {1000, 10}}, {10, {0, 30}}, {7, {50, 0}}};
@@ -833,6 +844,7 @@ int main(void)
 	    AREA(against_the_primal),
 	    AREA(of_three_classes),
 	    AREA(help),
+	    AREA(interval),
 	    GRAPH(chain),
 	    GRAPH(diamond),
 	    GRAPH(fan),
