@@ -39,8 +39,8 @@ double heddle_area_help_us(const struct heddle_area_type *types, size_t n,
                            const unsigned workers[HEDDLE_POOL_CLASSES],
                            const double gap_us[HEDDLE_POOL_CLASSES], unsigned class);
 
-/** Time from one task to the next, if no processor ever waits: whether it counts what a choice
- * costs.
+/** Time from the end of one task to the end of the next on the whole machine, if no processor ever
+ * waits. Where it is short, the time that choosing takes counts.
  * @param bound_us of these tasks
  * @return us; infinite where there is no task, or where no class has a known time for some of them
  */

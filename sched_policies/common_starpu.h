@@ -69,8 +69,9 @@ void policy_lock(starpu_pthread_mutex_t *mutex);
  * thread, when it is woken because what it waited for is done, would have to wait for the
  * end of a worker's time slice, some milliseconds. Meanwhile StarPU can give the worker
  * tasks and change its contexts.
- * @param nap_us where it is not likely to get any soon: it sleeps for so long (below a second), or
- * until a task is there for it; 0: it does not */
+ * @param waiters those of its context; only read if it sleeps
+ * @param nap_us it sleeps for so long (below a second), or until somebody takes it off the waiting
+ * workers; 0: it does not sleep */
 void policy_let_others(unsigned worker, const struct waiters *waiters, unsigned nap_us);
 
 /** Lets programs use any priority in a context unless they set bounds. */

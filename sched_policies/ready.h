@@ -126,7 +126,7 @@ struct ready_context {
 	unsigned accelerators; /**< bit k: the workers of class k are no cores */
 	bool choosing;         /**< sorted, and there are several classes */
 	bool patient;          /**< workers may leave tasks to others */
-	/** Under a plan, those of accelerators, if there are several. */
+	/** Under the policy heddle: the memories of accelerators; none where they share one. */
 	unsigned memories[STARPU_MAXNODES], nmemories;
 	struct ready_plan *plan;             /**< NULL: workers choose for themselves */
 	uint32_t where[HEDDLE_POOL_CLASSES]; /**< masks of StarPU for each class */

@@ -42,7 +42,7 @@
 /* After so many tasks on which nothing depends, it is a stream: there is no path to plan for. With
  * several memories it still matters where tasks go. */
 #define STREAM 16
-/* What a worker that rests takes a task to need of which it knows nothing, us. */
+/* A worker that rests takes a task of which it knows nothing to need at least so long, us. */
 #define UNKNOWN 20000
 /* Ranks of tasks are told apart to so many bits. */
 #define RANK_BITS 6
@@ -692,9 +692,11 @@ static bool nothing_starts(const struct planning *planning, const struct heddle_
 	unsigned class = c->workers[planning->asking].class;
 	double us = heddle_pool_us(key->cost[class]);
 
+	if (!ready_rests(c, class))
+		return false;
 	if (us <= 0)
 		us = fmax(UNKNOWN, ready_longest_us(c, key, class));
-	return ready_rests(c, class) && planning->now_us - c->plan->started_us > us;
+	return planning->now_us - c->plan->started_us > us;
 }
 
 static bool admits(const struct heddle_pool_key *key, double since_us, void *arg)

@@ -39,7 +39,7 @@ static bool accepts(void *task, void *requester)
 }
 
 /* The memory whose tasks a worker prefers; 0: none. */
-static unsigned home_of(const struct ready_requester *requester)
+static unsigned memory_of(const struct ready_requester *requester)
 {
 	const struct ready_worker *worker = &requester->c->workers[requester->id];
 
@@ -52,7 +52,7 @@ static struct heddle_pool_query query_of(struct ready_requester *requester)
 	return (struct heddle_pool_query){
 	    .class = requester->c->workers[requester->id].class,
 	    .least = INT_MIN,
-	    .home = home_of(requester),
+	    .home = memory_of(requester),
 	    .admit = requester->c->choosing ? ready_wants : NULL,
 	    .accept = accepts,
 	    .arg = requester,
@@ -67,7 +67,7 @@ static bool claim_is_for(const struct claim *claim, unsigned owner, void *arg)
 	bool wanted;
 
 	if (!heddle_pool_key_runs(key, c->workers[requester->id].class) ||
-	    (requester->near && heddle_pool_is_far(claim->entry.home, home_of(requester))) ||
+	    (requester->near && heddle_pool_is_far(claim->entry.home, memory_of(requester))) ||
 	    !accepts(claim->entry.item, requester))
 		return false;
 	requester->trying = claim->trial ? (int)c->workers[owner].class : -1;
