@@ -80,10 +80,13 @@ static void class_keep(const struct heddle_loop_request *loop, unsigned class)
 	for (unsigned l = 0; l < loop->nworkers; l++)
 		if (heddle_device_class(loop->workers[l].stats.id) == class)
 			times[n++] = loop->workers[l].time;
-	if (!loop_rates_mean(times, n, &rate, &blocks) &&
-	    !loop_rates_record(heddle_device_class_name(class), iteration_bytes(loop), &rate,
-	                       blocks, time(NULL), &record))
-		profile_store_add(profile_name(loop), &record);
+	if (loop_rates_mean(times, n, &rate, &blocks) ||
+	    loop_rates_record(heddle_device_class_name(class), iteration_bytes(loop), &rate, blocks,
+	                      time(NULL), &record))
+		return;
+	profile_store_add(profile_name(loop), &record);
+	heddle_explain("loop %s: \"%s\" does %g iterations/us, and %g us a block: kept", loop->name,
+	               heddle_device_class_name(class), 1 / rate.pace, rate.start_us);
 }
 
 void loop_rates_keep(const struct heddle_loop_request *loop)
