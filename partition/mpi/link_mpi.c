@@ -143,6 +143,9 @@ int mpi_link_check(MPI_Comm comm, const char *what)
 		                     over ? "after MPI_Finalize()" : "before MPI_Init()");
 	MPI_Query_thread(&level);
 	MPI_Is_thread_main(&main_thread);
+#ifdef HEDDLE_USE_SIMGRID
+	main_thread = 1; /* SMPI says no; of all its threads one runs at a time */
+#endif
 	if (level < MPI_THREAD_SERIALIZED && !main_thread)
 		return heddle_refuse(-EINVAL,
 		                     "a %s over ranks on a thread that must not call MPI "
@@ -234,6 +237,11 @@ static void absent_abort(struct mpi_link *link, MPI_Comm comm)
 /* A communicator of our own takes all ranks to be there. */
 static void comm_make(struct mpi_link *link, MPI_Comm comm)
 {
+#ifdef HEDDLE_USE_SIMGRID
+	/* SMPI has no MPI_Comm_idup(). It says itself who is absent, when nothing moves any more.
+	 */
+	check(link, MPI_Comm_dup(comm, &link->comm));
+#else
 	double begin = now_us();
 	MPI_Request request;
 	int flag = 0;
@@ -247,6 +255,7 @@ static void comm_make(struct mpi_link *link, MPI_Comm comm)
 			absent_abort(link, comm);
 		mpi_link_wait(link);
 	}
+#endif
 	check(link, MPI_Comm_set_errhandler(link->comm, MPI_ERRORS_RETURN));
 }
 
@@ -462,16 +471,28 @@ unsigned mpi_link_under_way(const struct mpi_link *link)
 
 /* ---- progress ---- */
 
+/* Finds a transfer that is over, if there is one. */
+static bool transfer_find(struct mpi_link *link, int *index)
+{
+	int flag = 0;
+
+#ifdef HEDDLE_USE_SIMGRID
+	/* SMPI's MPI_Testany() ends no collective operation. */
+	for (*index = 0; *index < (int)link->n && !flag; *index += !flag)
+		check(link, MPI_Test(&link->requests[*index], &flag, MPI_STATUS_IGNORE));
+#else
+	check(link, MPI_Testany(link->n, link->requests, index, &flag, MPI_STATUS_IGNORE));
+#endif
+	return flag && *index != MPI_UNDEFINED;
+}
+
 /* Ends one transfer that is over, if there is one. */
 static bool transfer_end(struct mpi_link *link)
 {
 	struct pending ended;
-	int index, flag;
+	int index;
 
-	if (!link->n)
-		return false;
-	check(link, MPI_Testany(link->n, link->requests, &index, &flag, MPI_STATUS_IGNORE));
-	if (!flag || index == MPI_UNDEFINED)
+	if (!link->n || !transfer_find(link, &index))
 		return false;
 	ended = link->pending[index];
 	link->n--;
@@ -514,6 +535,19 @@ void mpi_link_busy(struct mpi_link *link)
 	link->look_ns = LOOK_LEAST_NS;
 }
 
+#ifdef HEDDLE_USE_SIMGRID
+/* Threads of one process take turns, and SimGrid 3.32 loses a mutex of which a wait with a limit is
+ * over. nanosleep() is SMPI's. */
+void mpi_link_wait(struct mpi_link *link)
+{
+	const struct timespec step = {0, LOOK_LEAST_NS};
+
+	for (long ns = 0; ns < link->look_ns && !link->woken; ns += LOOK_LEAST_NS)
+		nanosleep(&step, NULL);
+	link->look_ns = 2 * link->look_ns < LOOK_MOST_NS ? 2 * link->look_ns : LOOK_MOST_NS;
+	link->woken = false;
+}
+#else
 void mpi_link_wait(struct mpi_link *link)
 {
 	struct timespec until;
@@ -530,6 +564,7 @@ void mpi_link_wait(struct mpi_link *link)
 	link->woken = false;
 	pthread_mutex_unlock(&link->mutex);
 }
+#endif
 
 void mpi_link_wake(struct mpi_link *link)
 {

@@ -95,6 +95,19 @@ static void world_largest(uint64_t *values, size_t n)
 	reduce(values, n, MPI_MAX);
 }
 
+#ifdef HEDDLE_USE_SIMGRID
+/* StarPU asks on which simulated node it is: the first time in starpu_init(), later also on threads
+ * that MPI does not know. StarPU-MPI has such a function, too. */
+int __attribute__((weak)) starpu_mpi_world_rank(void)
+{
+	static int rank = -1;
+
+	if (rank < 0)
+		MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	return rank;
+}
+#endif
+
 const struct mpi_world heddle_mpi_world = {
     .begin = world_begin,
     .end = world_end,
