@@ -162,13 +162,22 @@ static bool is_known(const struct heddle_wavefront_request *wave)
 	return true;
 }
 
+/* Whether more bands per worker gain nothing: over several sweeps, and where another process waits
+ * for the last row or computes the first. It would wait for all bands but one. */
+static bool one_band(const struct heddle_wavefront_request *wave)
+{
+	const struct wave_part *part = wave->part;
+
+	return wave->sweeps > 1 || (part && (part->beyond[ABOVE] || part->beyond[BELOW]));
+}
+
 /* Without known costs: tiles of 1/500 of the columns, as on the clusters of the paper. */
 static void choose_blindly(struct heddle_wavefront_request *wave)
 {
 	if (!wave->tile_columns)
 		wave->tile_columns = wave->space.columns / 500 + 1;
 	if (!wave->bands_per_worker)
-		wave->bands_per_worker = 4;
+		wave->bands_per_worker = one_band(wave) ? 1 : 4;
 }
 
 /* What an iteration costs a worker of each kind, messages included, with the widths that let
@@ -242,8 +251,7 @@ static void choose(struct heddle_wavefront_request *wave)
 
 	wave->free = !h && !k;
 	model->k = k;
-	/* Over several sweeps more bands per worker gain nothing. */
-	if (!k && wave->sweeps > 1)
+	if (!k && one_band(wave))
 		model->k = 1;
 	if (wave->placement == PLACE_BY_SPEED && !(h && k))
 		choose_team(wave, minimum);
