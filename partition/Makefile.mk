@@ -93,7 +93,13 @@ if HAVE_MPI
 lib_LTLIBRARIES += libheddle-mpi.la
 endif
 libheddle_mpi_la_CPPFLAGS = $(AM_CPPFLAGS)
-libheddle_mpi_la_SOURCES = \
+libheddle_mpi_la_SOURCES = $(mpi_glue) \
+	support/message.c \
+	support/name.c \
+	support/number.c \
+	support/variables.c \
+	support/variables_check.c
+mpi_glue = \
 	partition/mpi/agree_mpi.c \
 	partition/mpi/agree_mpi.h \
 	partition/mpi/agree_starpu.c \
@@ -118,12 +124,14 @@ libheddle_mpi_la_SOURCES = \
 	partition/mpi/wavefront_node.h \
 	partition/mpi/wavefront_starpu.c \
 	partition/mpi/world.h \
-	partition/mpi/world_mpi.c \
-	support/message.c \
-	support/name.c \
-	support/number.c \
-	support/variables.c \
-	support/variables_check.c
+	partition/mpi/world_mpi.c
+# The same for simulated machines, linked into programs.
+if HAVE_SMPI
+noinst_LTLIBRARIES += libheddle-smpi.la
+endif
+libheddle_smpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(SMPI_CPPFLAGS)
+libheddle_smpi_la_SOURCES = $(mpi_glue)
+SMPI_CPPFLAGS = -isystem $(smpi_includedir)/smpi -include $(smpi_includedir)/smpi/smpi_helpers.h
 # Not libheddle.la: libtool would link anew, and only for one folder, when it is installed.
 libheddle_mpi_la_LIBADD = libheddle-mpi-pure.la $(STARPU_LIBS) $(MPI_LIBS)
 if HAVE_FUT

@@ -24,6 +24,8 @@ const char *argp_program_version = "heddle simulate " PACKAGE_VERSION;
 struct arguments {
 	const char *platform;
 	enum simulation_profile profile;
+	unsigned ranks; /* 0: no cluster */
+	struct simulation_network network;
 	char **command;
 };
 
@@ -31,8 +33,24 @@ static const struct argp_option options[] = {
     {"platform", 'p', "SPEC", 0, "description or name of the machine", 0},
     {"profile", 'P', "NAME", 0,
      "StarPU's own costs: theory (none; default on a described machine) or realistic", 0},
+    {"ranks", 'n', "N", 0,
+     "so many machines, a rank of an MPI program on each; the program is linked for SMPI", 0},
+    {"network", 'N', "MBPS:US", 0, "links between them (default 125:50, Gigabit Ethernet)", 0},
     {0},
 };
+
+/* Each is a copy of the program in memory. */
+#define MOST_RANKS 4096
+
+static unsigned ranks_parse(const char *text, struct argp_state *state)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	if (end == text || *end || n < 2 || n > MOST_RANKS)
+		argp_error(state, "--ranks %s: not a number from 2 to %d", text, MOST_RANKS);
+	return n;
+}
 
 static error_t parse(int key, char *text, struct argp_state *state)
 {
@@ -44,6 +62,13 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		break;
 	case 'P':
 		if (simulation_profile_parse(text, &arguments->profile))
+			argp_usage(state);
+		break;
+	case 'n':
+		arguments->ranks = ranks_parse(text, state);
+		break;
+	case 'N':
+		if (simulation_network_parse(text, &arguments->network))
 			argp_usage(state);
 		break;
 	case ARGP_KEY_ARGS:
@@ -87,6 +112,44 @@ static int command_run(char **command, char **environment)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* Makes the cluster, and what runs the command on it.
+ * @return 0; -errno after a message */
+static int cluster_prepare(const struct heddle_platform *platform, const char *directory,
+                           struct arguments *arguments)
+{
+	/* A look for messages takes no time, and kernels are simulated by StarPU. */
+	static const char *const settings[] = {"--cfg=smpi/privatization:yes",
+	                                       "--cfg=smpi/simulate-computation:no",
+	                                       "--cfg=smpi/test:0",
+	                                       "--cfg=smpi/iprobe:0",
+	                                       "--cfg=contexts/stack-size:16384",
+	                                       SIMULATION_QUIET};
+	static char platform_file[4200], host_file[4200], ranks[16];
+	size_t n = 0, nsettings = sizeof(settings) / sizeof(*settings);
+	char **command;
+	int status =
+	    simulation_cluster_write(platform, directory, arguments->ranks, &arguments->network);
+
+	if (status)
+		return status;
+	while (arguments->command[n])
+		n++;
+	command = calloc(8 + n + nsettings, sizeof(*command));
+	if (!command)
+		return heddle_refuse(-ENOMEM, "no memory");
+	snprintf(platform_file, sizeof(platform_file), "%s/cluster.xml", directory);
+	snprintf(host_file, sizeof(host_file), "%s/hosts", directory);
+	snprintf(ranks, sizeof(ranks), "%u", arguments->ranks);
+	memcpy(
+	    command,
+	    (char *[]){"smpirun", "-platform", platform_file, "-hostfile", host_file, "-np", ranks},
+	    7 * sizeof(*command));
+	memcpy(command + 7, arguments->command, n * sizeof(*command));
+	memcpy(command + 7 + n, settings, sizeof(settings));
+	arguments->command = command;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -96,11 +159,12 @@ int main(int argc, char **argv)
 	    "Runs a program on a described machine, in simulated time. The program must be built "
 	    "with StarPU's SimGrid flavour; others are refused. `heddle bench --help' explains "
 	    "the description. On a calibrated machine (mirage, starpu:HOST) only codelets that "
-	    "StarPU has models of can run.",
+	    "StarPU has models of can run. With --ranks the machine is one of a cluster's, and "
+	    "SMPI runs the program (tools/setup sim-mpi).",
 	    help_short,
 	    NULL,
 	    NULL};
-	struct arguments arguments = {0};
+	struct arguments arguments = {.network = {125, 50}};
 	struct heddle_platform platform;
 	const char *temporary = getenv("TMPDIR");
 	char directory[4096], **environment;
@@ -117,7 +181,10 @@ int main(int argc, char **argv)
 		return heddle_refuse(1, "%s: %s", directory, strerror(errno));
 	status = simulation_prepare(&platform, directory, arguments.profile, &environment);
 	if (!status) {
-		status = command_run(arguments.command, environment);
+		if (arguments.ranks)
+			status = cluster_prepare(&platform, directory, &arguments);
+		if (!status)
+			status = command_run(arguments.command, environment);
 		simulation_environment_free(environment);
 	}
 	nftw(directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);

@@ -18,14 +18,13 @@
 #include "support/starpu_compat.h"
 
 #ifdef HEDDLE_USE_SIMGRID
-/* Simulated tasks need a duration above 0. */
 static double instant_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
                            unsigned implementation)
 {
 	return 1e-3;
 }
 
-static struct starpu_perfmodel instant_model = {
+struct starpu_perfmodel control_instant_model = {
     .type = STARPU_PER_ARCH,
     .arch_cost_function = instant_cost,
     .symbol = "heddle_control",
@@ -132,7 +131,7 @@ static void codelet_complete(struct control *control, const char *name, unsigned
 			heddle_compat_hip_funcs(codelet)[0] = control_function;
 	}
 #ifdef HEDDLE_USE_SIMGRID
-	codelet->model = &instant_model;
+	codelet->model = &control_instant_model;
 	codelet->flags = STARPU_CODELET_SIMGRID_EXECUTE;
 #endif
 }

@@ -102,4 +102,9 @@ void control_wait(struct control *control);
  * at all */
 void control_wait_until(struct control *control, double end_us, double look_us);
 
+#ifdef HEDDLE_USE_SIMGRID
+/** Of tasks that take no time: simulated ones need a duration above 0. */
+extern struct starpu_perfmodel control_instant_model;
+#endif
+
 #endif

@@ -391,6 +391,9 @@ static struct starpu_codelet end_codelet = {
 #ifdef HEDDLE_USE_HIP
     .hip_funcs = {nothing},
 #endif
+#ifdef HEDDLE_USE_SIMGRID
+    .model = &control_instant_model,
+#endif
 };
 
 static void release(void *wave)

@@ -15,6 +15,7 @@
 #endif
 
 #include "support/message.h"
+#include "support/number.h"
 #include "tools/common/models.h"
 #include "tools/common/place.h"
 #include "tools/common/simulation.h"
@@ -127,12 +128,11 @@ int simulation_find(const char *name, struct heddle_platform *platform)
 /* StarPU gives SimGrid durations, so that any speed will do. */
 #define HOST_SPEED "2000000000f"
 
-/* A file in the "bus" folder of StarPU's performance models. */
-static int bus_open(const char *directory, const char *name, const char *suffix, FILE **stream)
+static int file_begin(const char *directory, const char *name, FILE **stream)
 {
 	char *path;
 
-	if (asprintf(&path, "%s/bus/%s.%s", directory, name, suffix) < 0)
+	if (asprintf(&path, "%s/%s", directory, name) < 0)
 		return -ENOMEM;
 	*stream = fopen(path, "w");
 	if (!*stream) {
@@ -143,6 +143,19 @@ static int bus_open(const char *directory, const char *name, const char *suffix,
 	}
 	free(path);
 	return 0;
+}
+
+/* A file in the "bus" folder of StarPU's performance models. */
+static int bus_open(const char *directory, const char *name, const char *suffix, FILE **stream)
+{
+	char *file;
+	int status;
+
+	if (asprintf(&file, "bus/%s.%s", name, suffix) < 0)
+		return -ENOMEM;
+	status = file_begin(directory, file, stream);
+	free(file);
+	return status;
 }
 
 static int bus_close(FILE *stream, const char *directory, const char *name)
@@ -198,44 +211,62 @@ static int write_matrix(const struct heddle_platform *platform, const char *dire
 	return bus_close(stream, directory, name);
 }
 
-static void write_hosts(FILE *stream, const struct heddle_platform *platform)
+/* @param node what names begin with: nothing, or that of a cluster's machine */
+static void write_hosts(FILE *stream, const struct heddle_platform *platform, const char *node)
 {
-	fprintf(stream, "  <host id=\"MAIN\" speed=\"1f\"/>\n"
-	                "  <host id=\"RAM\" speed=\"1f\"/>\n");
+	fprintf(stream,
+	        "  <host id=\"%sMAIN\" speed=\"1f\"/>\n"
+	        "  <host id=\"%sRAM\" speed=\"1f\"/>\n",
+	        node, node);
 	/* One core drives each accelerator. */
 	for (unsigned c = 0; c < platform->ncpus + platform->naccelerators; c++)
-		fprintf(stream, "  <host id=\"CPU%u\" speed=\"" HOST_SPEED "\"/>\n", c);
+		fprintf(stream, "  <host id=\"%sCPU%u\" speed=\"" HOST_SPEED "\"/>\n", node, c);
 	for (unsigned a = 0; a < platform->naccelerators; a++)
 		fprintf(stream,
-		        "  <host id=\"CUDA%u\" speed=\"" HOST_SPEED "\">"
+		        "  <host id=\"%sCUDA%u\" speed=\"" HOST_SPEED "\">"
 		        "<prop id=\"memsize\" value=\"%.0f\"/></host>\n",
-		        a, platform->accelerators[a].memory_mb * 1e6);
+		        node, a, platform->accelerators[a].memory_mb * 1e6);
 }
 
-static void write_links(FILE *stream, const struct heddle_platform *platform)
+static void write_links(FILE *stream, const struct heddle_platform *platform, const char *node)
 {
 	double host_mbps = 1;
 
 	/* Main memory is fast enough for all links at once. */
 	for (unsigned a = 0; a < platform->naccelerators; a++)
 		host_mbps += 2 * platform->accelerators[a].mbps;
-	fprintf(stream, "  <link id=\"Host\" bandwidth=\"%fMBps\" latency=\"0s\"/>\n", host_mbps);
+	fprintf(stream, "  <link id=\"%sHost\" bandwidth=\"%fMBps\" latency=\"0s\"/>\n", node,
+	        host_mbps);
 	for (unsigned i = 0; i < platform->naccelerators; i++) {
 		const struct heddle_platform_accelerator *a = &platform->accelerators[i];
 
 		fprintf(stream,
-		        "  <link id=\"RAM-CUDA%u\" bandwidth=\"%fMBps\" latency=\"%fus\"/>\n"
-		        "  <link id=\"CUDA%u-RAM\" bandwidth=\"%fMBps\" latency=\"%fus\"/>\n",
-		        i, a->mbps, a->latency_us, i, a->mbps, a->latency_us);
+		        "  <link id=\"%sRAM-CUDA%u\" bandwidth=\"%fMBps\" latency=\"%fus\"/>\n"
+		        "  <link id=\"%sCUDA%u-RAM\" bandwidth=\"%fMBps\" latency=\"%fus\"/>\n",
+		        node, i, a->mbps, a->latency_us, node, i, a->mbps, a->latency_us);
 	}
 	for (unsigned i = 0; i < platform->naccelerators; i++)
 		fprintf(stream,
-		        "  <route src=\"RAM\" dst=\"CUDA%u\" symmetrical=\"NO\">"
-		        "<link_ctn id=\"RAM-CUDA%u\"/><link_ctn id=\"Host\"/></route>\n"
-		        "  <route src=\"CUDA%u\" dst=\"RAM\" symmetrical=\"NO\">"
-		        "<link_ctn id=\"CUDA%u-RAM\"/><link_ctn id=\"Host\"/></route>\n",
-		        i, i, i, i);
+		        "  <route src=\"%1$sRAM\" dst=\"%1$sCUDA%2$u\" symmetrical=\"NO\">"
+		        "<link_ctn id=\"%1$sRAM-CUDA%2$u\"/><link_ctn id=\"%1$sHost\"/></route>\n"
+		        "  <route src=\"%1$sCUDA%2$u\" dst=\"%1$sRAM\" symmetrical=\"NO\">"
+		        "<link_ctn id=\"%1$sCUDA%2$u-RAM\"/><link_ctn id=\"%1$sHost\"/></route>\n",
+		        node, i);
 }
+
+#define XML_BEGIN                                                                                  \
+	"<?xml version='1.0'?>\n"                                                                  \
+	"<!DOCTYPE platform SYSTEM 'https://simgrid.org/simgrid.dtd'>\n"                           \
+	"<platform version=\"4.1\">\n"
+/* Links take the time that is written down. */
+#define CONFIGURATION                                                                              \
+	"<config>\n"                                                                               \
+	"  <prop id=\"network/TCP-gamma\" value=\"-1\"/>\n"                                        \
+	"  <prop id=\"network/latency-factor\" value=\"1\"/>\n"                                    \
+	"  <prop id=\"network/bandwidth-factor\" value=\"1\"/>\n"                                  \
+	"  <prop id=\"network/crosstraffic\" value=\"0\"/>\n"                                      \
+	"  <prop id=\"network/weight-S\" value=\"0.0\"/>\n"                                        \
+	"</config>\n"
 
 static int write_platform(const struct heddle_platform *platform, const char *directory,
                           const char *name)
@@ -245,19 +276,9 @@ static int write_platform(const struct heddle_platform *platform, const char *di
 
 	if (status)
 		return status;
-	fprintf(stream, "<?xml version='1.0'?>\n"
-	                "<!DOCTYPE platform SYSTEM 'https://simgrid.org/simgrid.dtd'>\n"
-	                "<platform version=\"4.1\">\n"
-	                "<config>\n"
-	                "  <prop id=\"network/TCP-gamma\" value=\"-1\"/>\n"
-	                "  <prop id=\"network/latency-factor\" value=\"1\"/>\n"
-	                "  <prop id=\"network/bandwidth-factor\" value=\"1\"/>\n"
-	                "  <prop id=\"network/crosstraffic\" value=\"0\"/>\n"
-	                "  <prop id=\"network/weight-S\" value=\"0.0\"/>\n"
-	                "</config>\n"
-	                "<AS id=\"AS0\" routing=\"Full\">\n");
-	write_hosts(stream, platform);
-	write_links(stream, platform);
+	fputs(XML_BEGIN CONFIGURATION "<AS id=\"AS0\" routing=\"Full\">\n", stream);
+	write_hosts(stream, platform, "");
+	write_links(stream, platform, "");
 	fprintf(stream, "</AS>\n</platform>\n");
 	return bus_close(stream, directory, name);
 }
@@ -304,6 +325,79 @@ int simulation_platform_write(const struct heddle_platform *platform, const char
 	if (!status)
 		status = write_config(platform, directory, name);
 	return status;
+}
+
+/* ---- clusters ---- */
+
+int simulation_network_parse(const char *text, struct simulation_network *network)
+{
+	struct simulation_network read = {0};
+	char *end;
+
+	read.mbps = heddle_number_parse(text, &end);
+	if (*end == ':')
+		read.latency_us = heddle_number_parse(end + 1, &end);
+	else
+		end = "?";
+	if (*end || !(read.mbps > 0 && read.mbps < 1e9) ||
+	    !(read.latency_us >= 0 && read.latency_us < 1e9))
+		return heddle_refuse(
+		    -EINVAL, "\"%s\" is not a network: MB/s and microseconds, as 125:50", text);
+	*network = read;
+	return 0;
+}
+
+static int file_end(FILE *stream, const char *directory, const char *name)
+{
+	bool failed = ferror(stream);
+
+	if (fclose(stream) || failed)
+		return heddle_refuse(-EIO, "%s/%s: could not be written", directory, name);
+	return 0;
+}
+
+/* Rank i runs on host node<i>; StarPU looks for its workers in the zone StarPU-MPI<i>. */
+static void write_nodes(FILE *stream, const struct heddle_platform *platform, unsigned nodes)
+{
+	for (unsigned n = 0; n < nodes; n++) {
+		char node[32];
+
+		snprintf(node, sizeof(node), "StarPU-MPI%u-", n);
+		fprintf(stream, "<AS id=\"StarPU-MPI%u\" routing=\"Full\">\n", n);
+		write_hosts(stream, platform, node);
+		write_links(stream, platform, node);
+		fprintf(stream, "</AS>\n");
+	}
+}
+
+int simulation_cluster_write(const struct heddle_platform *platform, const char *directory,
+                             unsigned nodes, const struct simulation_network *network)
+{
+	FILE *stream;
+	int status;
+
+	if (*platform->host)
+		return heddle_refuse(-EINVAL, "clusters are of described machines, not of %s",
+		                     platform->host);
+	status = file_begin(directory, "cluster.xml", &stream);
+	if (status)
+		return status;
+	fprintf(stream,
+	        XML_BEGIN "<AS id=\"cluster\" routing=\"None\">\n"
+	                  "<cluster id=\"network\" prefix=\"node\" suffix=\"\" radical=\"0-%u\" "
+	                  "speed=\"1Gf\" bw=\"%fMBps\" lat=\"%fus\"/>\n",
+	        nodes - 1, network->mbps, network->latency_us);
+	write_nodes(stream, platform, nodes);
+	fprintf(stream, "</AS>\n</platform>\n");
+	status = file_end(stream, directory, "cluster.xml");
+	if (status)
+		return status;
+	status = file_begin(directory, "hosts", &stream);
+	if (status)
+		return status;
+	for (unsigned n = 0; n < nodes; n++)
+		fprintf(stream, "node%u\n", n);
+	return file_end(stream, directory, "hosts");
 }
 
 /* ---- the environment ---- */
@@ -384,14 +478,19 @@ static int environment_add(char **environment, const char *name, const char *val
 	return -ENOMEM;
 }
 
-/* The preloaded library refuses programs whose StarPU does not simulate. */
+/* The preloaded library refuses programs whose StarPU does not simulate. A build for SMPI has no
+ * shared libraries. */
 static int environment_add_preload(char **environment)
 {
+#ifdef HEDDLE_HAVE_SMPI
+	return 0;
+#else
 	char *value = place_preload();
 	int status = value ? environment_add(environment, "LD_PRELOAD=", value) : -ENOENT;
 
 	free(value);
 	return status;
+#endif
 }
 
 /* An entry without a value unsets the variable. @return 0; -ENOMEM */

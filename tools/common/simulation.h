@@ -53,6 +53,21 @@ int simulation_platform_find(const char *name, const char *file, struct heddle_p
 int simulation_platform_write(const struct heddle_platform *platform, const char *directory,
                               const char *name);
 
+/** Links between simulated machines, through a switch. */
+struct simulation_network {
+	double mbps, latency_us;
+};
+
+/** Reads "MBPS:US". @return 0; -EINVAL after a message */
+int simulation_network_parse(const char *text, struct simulation_network *network);
+
+/** Writes the files of a cluster of so many machines, all as the described one, of which
+ * simulation_prepare() has made the files: DIRECTORY/cluster.xml for SMPI, and DIRECTORY/hosts, the
+ * hosts of its ranks.
+ * @return 0; -errno after a message */
+int simulation_cluster_write(const struct heddle_platform *platform, const char *directory,
+                             unsigned nodes, const struct simulation_network *network);
+
 /** An argument for the program: SimGrid does not print its configuration. */
 #define SIMULATION_QUIET "--log=root.thres:warning"
 

@@ -1,0 +1,218 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A loop, a flow and a wavefront over the ranks of a simulated cluster. ranks.sh starts it by
+ * `heddle simulate --ranks` and says what is right.
+ *
+ *   ranks loop N          nodes with an odd number take twice as long
+ *   ranks flow LABELS     every eighth label comes back as larger work
+ *   ranks wavefront ROWS  as many columns
+ *
+ * Rank 0 prints the time in simulated microseconds, and what each rank did.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <heddle/heddle.h>
+#include <heddle/mpi.h>
+
+/* SMPI calls it in each rank, which has variables of its own. */
+#undef main
+
+/* Work of a flow: SMALL_US on all devices, LARGE_US on an accelerator and ten times that on a core.
+ */
+enum { BACK = 8, SMALL_US = 1000, LARGE_US = 4000 };
+
+static int rank, nranks;
+static uint64_t labels;
+static unsigned long ended, large_ended;
+
+static void never(void *buffers[], void *arg)
+{
+	abort(); /* kernels do not run under SimGrid */
+}
+
+static int print(int status, double us, size_t of(const void *ranks, int r), const void *ranks)
+{
+	if (status || rank)
+		return status;
+	printf("%.6f", us);
+	for (int r = 0; r < nranks; r++)
+		printf(" %zu", of(ranks, r));
+	printf("\n");
+	return 0;
+}
+
+/* Each rank has its part of both arrays. Nobody ever touches them. */
+static starpu_data_handle_t part_make(size_t n)
+{
+	size_t part = n / nranks + ((size_t)rank < n % nranks);
+	starpu_data_handle_t handle;
+
+	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)malloc(part + 1), part, 1);
+	return handle;
+}
+
+/* ---- a loop ---- */
+
+static double loop_us(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
+{
+	const struct heddle_block *block = task->cl_arg;
+	double us = block->n * (1.0 + rank % 2);
+
+	return arch->devices[0].type == STARPU_CPU_WORKER ? us : us / 10;
+}
+
+static size_t loop_iterations(const void *ranks, int r)
+{
+	return ((const struct heddle_mpi_rank_stats *)ranks)[r].iterations;
+}
+
+static int run_loop(size_t n)
+{
+	static struct starpu_perfmodel model = {.type = STARPU_PER_ARCH,
+	                                        .symbol = "heddle_test_ranks_loop",
+	                                        .arch_cost_function = loop_us};
+	static struct starpu_codelet codelet = {
+	    .name = "simulated", .cpu_funcs = {never}, .cuda_funcs = {never}, .model = &model};
+	const struct heddle_mpi_place places[2] = {{.layout = HEDDLE_MPI_BLOCKS},
+	                                           {.layout = HEDDLE_MPI_BLOCKS}};
+	struct heddle_loop loop = {.codelet = &codelet, .n = n, .naccesses = 2};
+	struct heddle_mpi_rank_stats *ranks = calloc(nranks, sizeof(*ranks));
+	struct heddle_loop_stats stats;
+	int status;
+
+	loop.accesses[0] = (struct heddle_access){.handle = part_make(n), .mode = STARPU_R};
+	loop.accesses[1] = (struct heddle_access){.handle = part_make(n), .mode = STARPU_W};
+	status = heddle_mpi_loop_run(&loop, MPI_COMM_WORLD, places, ranks, &stats);
+	for (int a = 0; a < 2; a++)
+		starpu_data_unregister(loop.accesses[a].handle);
+	return print(status, stats.us, loop_iterations, ranks);
+}
+
+/* ---- a flow ---- */
+
+static double flow_us(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
+{
+	const struct heddle_event *event = task->cl_arg;
+
+	if (event->label < labels)
+		return SMALL_US;
+	return arch->devices[0].type == STARPU_CPU_WORKER ? 10 * LARGE_US : LARGE_US;
+}
+
+static const struct heddle_stream large = {.name = "large"};
+
+static void describe(struct starpu_task *task, const struct heddle_event *event)
+{
+	const struct heddle_param size = {.name = "size", .number = 1 + event->label / labels};
+
+	heddle_task_params(task, &size, 1);
+}
+
+static int judge(struct heddle_event *event)
+{
+	ended++;
+	large_ended += event->label >= labels;
+	return event->label >= labels || event->label % BACK
+	           ? 0
+	           : heddle_event_send(event, &large, event->label + labels);
+}
+
+static size_t flow_tasks(const void *ranks, int r)
+{
+	return ((const struct heddle_mpi_flow_rank *)ranks)[r].tasks;
+}
+
+static int run_flow(size_t n)
+{
+	static struct starpu_perfmodel model = {.type = STARPU_PER_ARCH,
+	                                        .symbol = "heddle_test_ranks_flow",
+	                                        .arch_cost_function = flow_us};
+	static struct starpu_codelet compute = {.cpu_funcs = {never},
+	                                        .cuda_funcs = {never},
+	                                        .model = &model,
+	                                        .nbuffers = 1,
+	                                        .modes = {STARPU_W},
+	                                        .name = "compute"};
+	const struct heddle_stream small = {.name = "small", .n = n};
+	const struct heddle_stream results = {
+	    .name = "results", .buffers = 64, .parts = {{sizeof(int)}}};
+	const struct heddle_filter filters[] = {
+	    {.name = "judge", .function = judge, .ports = {{&results}}},
+	    {.codelet = &compute,
+	     .task = describe,
+	     .ports = {{&large, &results}, {&small, &results}}}};
+	struct heddle_mpi_flow_rank *ranks = calloc(nranks, sizeof(*ranks));
+	unsigned long own[2], all[2];
+	static struct heddle_flow_stats stats;
+	struct heddle_flow *flow = NULL;
+	int status;
+
+	labels = n;
+	heddle_flow_create(filters, 2, NULL, &flow);
+	status = heddle_mpi_flow_run(flow, MPI_COMM_WORLD, ranks, &stats);
+	heddle_flow_destroy(flow);
+	own[0] = ended;
+	own[1] = large_ended;
+	MPI_Allreduce(own, all, 2, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
+	if (!status && (all[0] != n + (n + BACK - 1) / BACK || all[1] != (n + BACK - 1) / BACK))
+		status = 1;
+	return print(status, stats.us, flow_tasks, ranks);
+}
+
+/* ---- a wavefront ---- */
+
+static size_t wave_rows(const void *ranks, int r)
+{
+	return ((const struct heddle_mpi_wave_rank *)ranks)[r].rows;
+}
+
+static int run_wavefront(size_t n)
+{
+	static struct starpu_codelet codelet = {
+	    .name = "simulated", .cpu_funcs = {never}, .cuda_funcs = {never}};
+	const struct heddle_mpi_place places[1] = {{.layout = HEDDLE_MPI_EVERYWHERE}};
+	struct heddle_wavefront wave = {.codelet = &codelet,
+	                                .rows = n,
+	                                .columns = n,
+	                                .nvectors = 2,
+	                                .vectors = {{.row = 1}, {.column = 1}},
+	                                .narrays = 1};
+	struct heddle_mpi_wave_rank *ranks = calloc(nranks, sizeof(*ranks));
+	struct heddle_wavefront_stats stats;
+	int status;
+
+	wave.arrays[0] = (struct heddle_wave_array){.mode = STARPU_RW, .extent = HEDDLE_COLUMNS};
+	starpu_vector_data_register(&wave.arrays[0].handle, STARPU_MAIN_RAM,
+	                            (uintptr_t)calloc(n, 4), n, 4);
+	status = heddle_mpi_wavefront_run(&wave, MPI_COMM_WORLD, places, ranks, &stats);
+	starpu_data_unregister(wave.arrays[0].handle);
+	if (!status && !rank)
+		fprintf(stderr, "h %zu predicted %.6f\n", stats.tile_columns, stats.predicted_us);
+	return print(status, stats.us, wave_rows, ranks);
+}
+
+int main(int argc, char **argv)
+{
+	int level, status = 2;
+	size_t n = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &nranks);
+	if (starpu_init(NULL))
+		MPI_Abort(MPI_COMM_WORLD, 77);
+	if (n && !strcmp(argv[1], "loop"))
+		status = run_loop(n);
+	else if (n && !strcmp(argv[1], "flow"))
+		status = run_flow(n);
+	else if (n && !strcmp(argv[1], "wavefront"))
+		status = run_wavefront(n);
+	fflush(stdout);
+	starpu_shutdown();
+	MPI_Finalize();
+	return status ? 1 : 0;
+}

@@ -1,0 +1,67 @@
+#!/bin/sh
+# A loop, a flow and a wavefront over the ranks of simulated clusters: exact, and near to what
+# all nodes together can do.
+#
+# Copyright (C) 2026 the Heddle developers
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Time limit: 300 s
+. "$top_srcdir/tests/tools/common.sh"
+simulate=$top_builddir/bin/heddle-simulate
+
+# Wrong use.
+expect 2 'ranks 1: not a number from 2 to 4096' "$simulate" --platform 2cpu --ranks 1 -- true
+expect 2 'ranks x: not a number' "$simulate" --platform 2cpu --ranks x -- true
+expect 2 '"125" is not a network' "$simulate" --platform 2cpu --ranks 2 --network 125 -- true
+expect 2 '"0:5" is not a network' "$simulate" --platform 2cpu --ranks 2 --network 0:5 -- true
+[ "$failures" = 0 ] || exit 1
+
+# tools/setup sim-mpi makes it.
+program=$top_builddir/tests/sim/ranks
+[ -x "$program" ] || { echo "skipped: StarPU was not built for SMPI"; exit 77; }
+export STARPU_FXT_TRACE=0
+
+# on PLATFORM RANKS CASE N: sets us and shares, what each rank did; twice the same.
+on() {
+	for run in 1 2; do
+		timeout 100 "$simulate" --platform "$1" --ranks "$2" --network 12500:2 -- "$program" \
+			"$3" "$4" >"$work/out$run" 2>"$work/messages" || {
+			fail "$*: $(tail -n 20 "$work/messages")"
+			exit 1
+		}
+	done
+	cmp "$work/out1" "$work/out2" || fail "$*: other numbers: $(cat "$work/out1" "$work/out2")"
+	us='' shares=''
+	read -r us shares <"$work/out1"
+	echo "$*: $us us, $shares"
+}
+
+# within LEAST MOST: the time.
+within() {
+	awk -v us="$us" -v least="$1" -v most="$2" 'BEGIN { exit !(us >= least && us <= most) }' || fail "$us us, not $1 to $2"
+}
+
+# all N: ranks did so many together.
+all() {
+	echo "$shares" | awk -v all="$1" '{ for (i = 1; i <= NF; i++) sum += $i } END { exit sum != all }' ||
+		fail "$shares are not $1"
+}
+
+# Two cores do 2 iterations in a microsecond, or 1 on nodes with an odd number: 6 on four nodes.
+STARPU_SCHED=heddle
+export STARPU_SCHED
+on 2cpu 4 loop 4000000
+within 666666 676000
+all 4000000
+# A core and an accelerator need 600000 us for 800 small and 100 large pieces.
+for STARPU_SCHED in odds ddwrr; do
+	on 1cpu+gpu10 2 flow 1600
+	within 600000 612000
+	all 1800
+done
+# Nodes wait for the last row of the one before, not for all its bands: 2000000 us of work for
+# each of eight cores, and less than 5 % to begin and to end.
+STARPU_SCHED=heddle
+on 2cpu 4 wavefront 4000
+within 2000000 2100000
+all 4000
+[ "$failures" = 0 ]
