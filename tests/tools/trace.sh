@@ -121,7 +121,11 @@ blocks=$(($(wc -l <"$work/stock.csv") - 1))
 # What the program says is what comes back.
 "$trace" -o "$work/none" -- false 2>"$work/messages"
 [ $? = 1 ] || fail "exit status of a program that fails"
-grep -q 'left no trace (exit status 1): it did not end' "$work/messages" || fail "message about no trace"
+grep -q 'ended with exit status 1 and left no trace$' "$work/messages" ||
+	fail "message of a program that fails: $(cat "$work/messages")"
+"$trace" -o "$work/none" -- true 2>"$work/messages"
+[ $? = 1 ] || fail "exit status without a trace"
+grep -q 'left no trace: it runs no StarPU' "$work/messages" || fail "message about no trace"
 "$trace" -o "$work/none" -- sh -c "'$loop'; exit 5" >"$work/printed" 2>&1
 [ $? = 5 ] || fail "exit status of a program that leaves a trace"
 "$trace" "$loop" 2>"$work/messages"
