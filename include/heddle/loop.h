@@ -134,8 +134,9 @@ struct heddle_loop {
 	 * Heddle makes more of them if they would not fit into the smallest memory. */
 	unsigned parts;
 	size_t alignment; /**< blocks are multiples of this, iterations; 0: the strategy's value */
-	const int *workers; /**< StarPU's ids of the workers to use; NULL: all that can */
-	unsigned nworkers;  /**< entries of workers; 0 if workers is NULL */
+	const int
+	    *workers;      /**< StarPU's ids of the workers to use, each once; NULL: all that can */
+	unsigned nworkers; /**< entries of workers; 0 if workers is NULL */
 	unsigned sched_ctx; /**< StarPU's scheduling context; 0: the initial one */
 	/** If these iterations are a part of a larger loop: number of the first of them there.
 	 * Kernels and logs see the larger loop's numbers. The handles have what this part uses:

@@ -163,9 +163,10 @@ struct heddle_wavefront {
 	 * the model's value. */
 	unsigned bands_per_worker;
 	const char *strategy; /**< specification of the strategy; NULL: see above */
-	const int *workers;   /**< StarPU's ids of the workers to use; NULL: all that can */
-	unsigned nworkers;    /**< entries of workers; 0 if workers is NULL */
-	unsigned sched_ctx;   /**< StarPU's scheduling context; 0: the initial one */
+	const int
+	    *workers;      /**< StarPU's ids of the workers to use, each once; NULL: all that can */
+	unsigned nworkers; /**< entries of workers; 0 if workers is NULL */
+	unsigned sched_ctx; /**< StarPU's scheduling context; 0: the initial one */
 };
 
 /** What a wavefront did. Times are wall times in microseconds. The workers' blocks are tiles. */

@@ -57,12 +57,19 @@ int work_workers_check(const int *workers, unsigned nworkers, const char *what, 
 	if (!workers != !nworkers)
 		return heddle_refuse(-EINVAL, "%s %s: nworkers is %u, but workers is %s", what,
 		                     name, nworkers, workers ? "not NULL" : "NULL");
-	for (unsigned w = 0; w < nworkers; w++)
+	for (unsigned w = 0; w < nworkers; w++) {
 		if (workers[w] < 0 || workers[w] >= n)
 			return heddle_refuse(-EINVAL,
 			                     "%s %s: workers[%u] is %d; StarPU has the workers 0 "
 			                     "to %d",
 			                     what, name, w, workers[w], n - 1);
+		for (unsigned before = 0; before < w; before++)
+			if (workers[before] == workers[w])
+				return heddle_refuse(-EINVAL,
+				                     "%s %s: workers[%u] and workers[%u] are "
+				                     "both %d",
+				                     what, name, before, w, workers[w]);
+	}
 	return 0;
 }
 

@@ -914,6 +914,8 @@ static void test_bad_use(void **state)
 	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
 	bad = good, bad.workers = (int[]){0, -1}, bad.nworkers = 2;
 	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	bad = good, bad.workers = (int[]){0, 0}, bad.nworkers = 2;
+	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
 	bad = good, bad.workers = (int[]){0};
 	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
 	three = *good.codelet, three.nbuffers = 3; /* of two accesses */

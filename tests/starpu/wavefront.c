@@ -559,6 +559,7 @@ static void test_refusals(void **state)
 	REFUSED(-ERANGE, wave.arrays[1].per_iteration = 3);
 	REFUSED(-EINVAL, wave.nworkers = 3);
 	REFUSED(-EINVAL, wave.workers = (int[]){99}, wave.nworkers = 1);
+	REFUSED(-EINVAL, wave.workers = (int[]){0, 0}, wave.nworkers = 2);
 	three = *wave.codelet, three.nbuffers = 3; /* of two arrays */
 	REFUSED(-EINVAL, wave.codelet = &three);
 	REFUSED(-EINVAL, wave.sched_ctx = 50);
