@@ -176,11 +176,12 @@ struct heddle_mpi_wave_rank {
  *
  * Each rank computes some rows, in the order of ranks: as many as its workers are fast, by what
  * their tiles cost in earlier runs, or by samples that are timed before. Inside a rank the rows are
- * cut into bands as on one machine; over several sweeps they are not assigned again. Where rows of
- * two ranks meet, their boundary is sent after every `tile_columns` columns, which are those of all
- * tiles. 0: the model of Andronikos et al. (Performance Evaluation 67, 2010), equations (8) and
- * (9), says how many. What a message costs is measured by a ping-pong, once for each pair of kinds
- * of nodes, and kept in the profile.
+ * cut into bands as on one machine, but one band a worker unless bands_per_worker says otherwise,
+ * for the next rank waits for the last row; over several sweeps they are not assigned again. Where
+ * rows of two ranks meet, their boundary is sent after every `tile_columns` columns, which are
+ * those of all tiles. 0: the model of Andronikos et al. (Performance Evaluation 67, 2010),
+ * equations (8) and (9), says how many. What a message costs is measured by a ping-pong, once for
+ * each pair of kinds of nodes, and kept in the profile.
  *
  * Fields and HEDDLE_ROWS may lie in any layout; with HEDDLE_MPI_BLOCKS the parts are rows.
  * HEDDLE_COLUMNS and HEDDLE_ALL lie on one rank or everywhere. A rank needs memory for its own
