@@ -24,8 +24,8 @@ const char *argp_program_version = "heddle simulate " PACKAGE_VERSION;
 struct arguments {
 	const char *platform;
 	enum simulation_profile profile;
-	unsigned ranks; /* 0: no cluster */
-	struct simulation_network network;
+	unsigned ranks;                    /* 0: no cluster */
+	struct simulation_network network; /* 0 MB/s: not given */
 	char **command;
 };
 
@@ -77,6 +77,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!arguments->platform || !arguments->command)
 			argp_usage(state);
+		if (arguments->network.mbps > 0 && !arguments->ranks)
+			argp_error(state, "--network is between ranks: say --ranks, too");
+#ifndef HEDDLE_HAVE_SMPI
+		if (arguments->ranks)
+			argp_error(state,
+			           "--ranks: this build is not for SMPI (tools/setup sim-mpi in "
+			           "Heddle's source tree makes one)");
+#endif
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -127,9 +135,15 @@ static int cluster_prepare(const struct heddle_platform *platform, const char *d
 	static char platform_file[4200], host_file[4200], ranks[16];
 	size_t n = 0, nsettings = sizeof(settings) / sizeof(*settings);
 	char **command;
-	int status =
-	    simulation_cluster_write(platform, directory, arguments->ranks, &arguments->network);
+	const struct simulation_network gigabit = {125, 50};
+	int status;
 
+	/* smpirun looks in no PATH, and says at length that it has crashed. */
+	if (access(*arguments->command, X_OK))
+		return heddle_refuse(-errno, "%s: %s", *arguments->command, strerror(errno));
+	status =
+	    simulation_cluster_write(platform, directory, arguments->ranks,
+	                             arguments->network.mbps > 0 ? &arguments->network : &gigabit);
 	if (status)
 		return status;
 	while (arguments->command[n])
@@ -164,7 +178,7 @@ int main(int argc, char **argv)
 	    help_short,
 	    NULL,
 	    NULL};
-	struct arguments arguments = {.network = {125, 50}};
+	struct arguments arguments = {0};
 	struct heddle_platform platform;
 	const char *temporary = getenv("TMPDIR");
 	char directory[4096], **environment;

@@ -13,11 +13,15 @@ expect 2 'ranks 1: not a number from 2 to 4096' "$simulate" --platform 2cpu --ra
 expect 2 'ranks x: not a number' "$simulate" --platform 2cpu --ranks x -- true
 expect 2 '"125" is not a network' "$simulate" --platform 2cpu --ranks 2 --network 125 -- true
 expect 2 '"0:5" is not a network' "$simulate" --platform 2cpu --ranks 2 --network 0:5 -- true
-[ "$failures" = 0 ] || exit 1
+expect 2 '--network is between ranks' "$simulate" --platform 2cpu --network 125:50 -- true
 
 # tools/setup sim-mpi makes it.
 program=$top_builddir/tests/sim/ranks
+[ -x "$program" ] ||
+	expect 2 'this build is not for SMPI' "$simulate" --platform 2cpu --ranks 2 -- true
+[ "$failures" = 0 ] || exit 1
 [ -x "$program" ] || { echo "skipped: StarPU was not built for SMPI"; exit 77; }
+expect 1 'none: No such file' "$simulate" --platform 2cpu --ranks 2 -- "$work/none"
 export STARPU_FXT_TRACE=0
 
 # on PLATFORM RANKS CASE N: sets us and shares, what each rank did; twice the same.

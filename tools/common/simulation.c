@@ -145,6 +145,16 @@ static int file_begin(const char *directory, const char *name, FILE **stream)
 	return 0;
 }
 
+/* @param below "" or "bus/" */
+static int file_end(FILE *stream, const char *directory, const char *below, const char *name)
+{
+	bool failed = ferror(stream);
+
+	if (fclose(stream) || failed)
+		return heddle_refuse(-EIO, "%s/%s%s: could not be written", directory, below, name);
+	return 0;
+}
+
 /* A file in the "bus" folder of StarPU's performance models. */
 static int bus_open(const char *directory, const char *name, const char *suffix, FILE **stream)
 {
@@ -156,15 +166,6 @@ static int bus_open(const char *directory, const char *name, const char *suffix,
 	status = file_begin(directory, file, stream);
 	free(file);
 	return status;
-}
-
-static int bus_close(FILE *stream, const char *directory, const char *name)
-{
-	bool failed = ferror(stream);
-
-	if (fclose(stream) || failed)
-		return heddle_refuse(-EIO, "%s/bus/%s.*: could not be written", directory, name);
-	return 0;
 }
 
 /* Node 0 is main memory, node 1 + i is accelerator i. Between two accelerators
@@ -208,7 +209,7 @@ static int write_matrix(const struct heddle_platform *platform, const char *dire
 		fprintf(stream, "nan\n");
 	}
 	fprintf(stream, "nan\tnan\n");
-	return bus_close(stream, directory, name);
+	return file_end(stream, directory, "bus/", name);
 }
 
 /* @param node what names begin with: nothing, or that of a cluster's machine */
@@ -280,7 +281,7 @@ static int write_platform(const struct heddle_platform *platform, const char *di
 	write_hosts(stream, platform, "");
 	write_links(stream, platform, "");
 	fprintf(stream, "</AS>\n</platform>\n");
-	return bus_close(stream, directory, name);
+	return file_end(stream, directory, "bus/", name);
 }
 
 /* By this file StarPU 1.4 finds the folder. It does not read it when it simulates. */
@@ -293,7 +294,7 @@ static int write_config(const struct heddle_platform *platform, const char *dire
 	if (status)
 		return status;
 	fprintf(stream, "%u # CPUs\n%u # CUDA devices\n", platform->ncpus, platform->naccelerators);
-	return bus_close(stream, directory, name);
+	return file_end(stream, directory, "bus/", name);
 }
 
 static int make_directory(const char *directory, const char *below)
@@ -347,15 +348,6 @@ int simulation_network_parse(const char *text, struct simulation_network *networ
 	return 0;
 }
 
-static int file_end(FILE *stream, const char *directory, const char *name)
-{
-	bool failed = ferror(stream);
-
-	if (fclose(stream) || failed)
-		return heddle_refuse(-EIO, "%s/%s: could not be written", directory, name);
-	return 0;
-}
-
 /* Rank i runs on host node<i>; StarPU looks for its workers in the zone StarPU-MPI<i>. */
 static void write_nodes(FILE *stream, const struct heddle_platform *platform, unsigned nodes)
 {
@@ -389,7 +381,7 @@ int simulation_cluster_write(const struct heddle_platform *platform, const char 
 	        nodes - 1, network->mbps, network->latency_us);
 	write_nodes(stream, platform, nodes);
 	fprintf(stream, "</AS>\n</platform>\n");
-	status = file_end(stream, directory, "cluster.xml");
+	status = file_end(stream, directory, "", "cluster.xml");
 	if (status)
 		return status;
 	status = file_begin(directory, "hosts", &stream);
@@ -397,7 +389,7 @@ int simulation_cluster_write(const struct heddle_platform *platform, const char 
 		return status;
 	for (unsigned n = 0; n < nodes; n++)
 		fprintf(stream, "node%u\n", n);
-	return file_end(stream, directory, "hosts");
+	return file_end(stream, directory, "", "hosts");
 }
 
 /* ---- the environment ---- */
