@@ -11,6 +11,8 @@ libheddle_pure_la_SOURCES += \
 	sched_policies/gpu_workers.h \
 	sched_policies/graph.c \
 	sched_policies/graph.h \
+	sched_policies/heap.c \
+	sched_policies/heap.h \
 	sched_policies/plan.c \
 	sched_policies/plan.h \
 	sched_policies/pool.c \
@@ -29,6 +31,7 @@ libheddle_la_SOURCES += \
 	sched_policies/policies.h \
 	sched_policies/ready.h \
 	sched_policies/ready_done_starpu.c \
+	sched_policies/ready_local_starpu.c \
 	sched_policies/ready_plan_starpu.c \
 	sched_policies/ready_push_starpu.c \
 	sched_policies/ready_queue_starpu.c \

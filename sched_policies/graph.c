@@ -68,6 +68,13 @@ void heddle_graph_destroy(struct heddle_graph *graph)
 	free(graph);
 }
 
+void heddle_graph_forget(struct heddle_graph *graph)
+{
+	for (size_t i = 0; i < graph->room; i++)
+		graph->nodes[i].seen = 0;
+	graph->n = graph->ntypes = graph->credit = 0;
+}
+
 /* ---- the table of nodes ---- */
 
 static size_t place_of(const struct heddle_graph *graph, const void *task)

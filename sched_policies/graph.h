@@ -40,6 +40,9 @@ int heddle_graph_create(const struct heddle_graph_source *source, struct heddle_
 /** NULL is allowed. */
 void heddle_graph_destroy(struct heddle_graph *graph);
 
+/** Forgets all tasks: from now on nobody says which of them start. */
+void heddle_graph_forget(struct heddle_graph *graph);
+
 /** The longest path from a task's end to the end of all, us. None of the tasks that depend on it
  * may end meanwhile. 0 where there is no memory to find out.
  * @param size of the graph: tasks that were ever submitted */

@@ -5,7 +5,7 @@
  * ready in ready_push_starpu.c, a worker takes it in ready_take_starpu.c, it ends in
  * ready_done_starpu.c. ready_plan_starpu.c decides under the policy heddle. ready_value_starpu.c
  * says what a task is worth to which class of devices, ready_queue_starpu.c how many tasks an
- * accelerator claims ahead.
+ * accelerator claims ahead. ready_local_starpu.c has queues for short tasks that need no choice.
  */
 #ifndef HEDDLE_SCHED_POLICIES_READY_H
 #define HEDDLE_SCHED_POLICIES_READY_H
@@ -78,7 +78,8 @@ struct ready_worker {
 	unsigned class; /**< of devices */
 	/* The worker's own. */
 	bool accelerator;
-	bool rested; /**< has found nothing to do since it ended a task */
+	bool rested;        /**< has found nothing to do since it ended a task */
+	double choosing_us; /**< time that it took to choose tasks since then */
 	unsigned node;
 	unsigned started, done;             /**< tasks of the policy */
 	double start_us[READY_PIPELINE];    /**< of tasks under way, by their number */
@@ -104,6 +105,7 @@ struct ready_worker {
 } __attribute__((aligned(64)));
 
 struct ready_plan;
+struct ready_local;
 struct ready_record;
 
 /** Lengths of queues over time (HEDDLE_QUEUE_LOG). */
@@ -129,6 +131,7 @@ struct ready_context {
 	/** Under the policy heddle: the memories of accelerators; none where they share one. */
 	unsigned memories[STARPU_MAXNODES], nmemories;
 	struct ready_plan *plan;             /**< NULL: workers choose for themselves */
+	struct ready_local *local;           /**< NULL without a plan */
 	uint32_t where[HEDDLE_POOL_CLASSES]; /**< masks of StarPU for each class */
 	bool mixed[HEDDLE_POOL_CLASSES];     /**< workers of several types share a class */
 	int prefetch;                        /**< claims of an accelerator; below 0: automatic */
@@ -138,13 +141,14 @@ struct ready_context {
 	/** When the next plan that looks at everything is due. */
 	_Atomic double full_due_us;
 	/** From the end of one task of an accelerator to that of the next, beside the time of the
-	 * task: starting it, and waiting for its input. */
+	 * task and that of choosing it: starting it, and waiting for its input. */
 	_Atomic double gap_us[HEDDLE_POOL_CLASSES];
 	atomic_uint rests; /**< bit k: the workers of class k have no part, under a plan */
 	/** Nothing depends on the tasks of late: workers choose as without a plan. */
 	atomic_bool stream;
 
-	_Alignas(64) atomic_size_t unstarted; /**< tasks on their way, in the pool and claimed */
+	/** Tasks on their way, in the pool and claimed; not those of local queues. */
+	_Alignas(64) atomic_size_t unstarted;
 	/** Tasks that have become ready and are not in the pool yet, the last one first. */
 	struct starpu_task *_Atomic inbox;
 
@@ -246,6 +250,10 @@ int ready_push(struct starpu_task *task);
 /** Whether tasks have been handed in that are not in the pool. */
 bool ready_inbox_waits(struct ready_context *c);
 
+/** The memory of accelerators that has the most of a task's data; 0: none, or another one has as
+ * much. The mutex need not be held. */
+unsigned ready_home(const struct ready_context *c, struct starpu_task *task);
+
 /** Puts what was handed in into the pool, in order; the mutex is held. */
 void ready_inbox_empty(struct ready_context *c);
 
@@ -311,6 +319,61 @@ double ready_plan_started(struct ready_context *c, unsigned id, const struct sta
  * @param first there was none for the type */
 void ready_plan_learned(struct ready_context *c, bool ranks, bool first);
 
+/* ---- ready_local_starpu.c ---- */
+
+/** @return 0; -ENOMEM */
+int ready_local_create(struct ready_context *c);
+void ready_local_destroy(struct ready_context *c);
+
+/** Whether tasks go into local queues. */
+bool ready_local_is_open(const struct ready_context *c);
+
+/** Whether workers have joined or left the context since then: somebody is to look under the mutex.
+ */
+bool ready_local_is_stale(const struct ready_context *c);
+
+/** They do so now. */
+void ready_local_members_change(struct ready_context *c);
+
+/** Whether there are tasks in them. */
+bool ready_local_any(const struct ready_context *c);
+
+/** Whether a task that becomes ready belongs into a local queue. The mutex is not held.
+ * @param estimates of all classes
+ * @param classes bit k: class k can run it */
+bool ready_local_wants(const struct ready_context *c, const struct starpu_task *task,
+                       const struct heddle_estimate *estimates, unsigned classes);
+
+/** Puts such a task there. The mutex need not be held.
+ * @param home the memory that has the most of its data; 0: none
+ * @return false: it was closed meanwhile, or there is no memory */
+bool ready_local_put(struct ready_context *c, struct starpu_task *task, unsigned home,
+                     unsigned long type, unsigned classes);
+
+/** Wakes a worker for that. The mutex is not held, and the task may be gone. */
+void ready_local_wake(struct ready_context *c, unsigned home);
+
+/** Takes a worker's next task from there. The mutex is not held.
+ * @return NULL: there is nothing for it */
+struct starpu_task *ready_local_take(struct ready_context *c, unsigned id);
+
+/** From now on tasks of which the times on a class are known go there; so do those of the pool. The
+ * mutex is held, in what follows, too. Not while lengths of queues are logged. */
+void ready_local_open(struct ready_context *c, unsigned class);
+
+/** No longer: they go into the pool. */
+void ready_local_close(struct ready_context *c);
+
+/** The types of tasks that came since the last time, if there were enough of them.
+ * @param least so many
+ * @param[out] types, numbers HEDDLE_GRAPH_TYPES of them; times are not known (-1), or 0
+ * @return how many; 0: too few tasks have come */
+size_t ready_local_types(struct ready_context *c, double least, struct heddle_area_type *types,
+                         unsigned long *numbers);
+
+/** Whether nobody has taken any of the tasks for so long. */
+bool ready_local_is_stuck(struct ready_context *c, double now_us, double us);
+
 /* ---- ready_done_starpu.c ---- */
 
 /** Hooks around the execution. */
@@ -349,6 +412,9 @@ bool ready_may_bet(const struct ready_context *c, unsigned id, double us, double
  * then: doc/internals/policies.md, "Leaving tasks to faster devices".
  * @param requester struct ready_requester */
 bool ready_wants(const struct heddle_pool_key *key, double since_us, void *requester);
+
+/** Whether a class has run tasks of a queue's type. */
+bool ready_is_measured(struct ready_context *c, const struct heddle_pool_key *key, unsigned class);
 
 /** Whether a class wants a task because it knows nothing of it. */
 static inline bool ready_is_trial(const struct heddle_pool_key *key, unsigned class)

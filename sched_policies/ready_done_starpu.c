@@ -145,20 +145,22 @@ static void task_measured(struct ready_context *c, struct starpu_task *task, uns
 }
 
 /* An accelerator has ended a task, that took it so long. What else has passed since the end of the
- * one before is a gap, unless it found nothing to do meanwhile. */
+ * one before is a gap, unless it found nothing to do meanwhile. What it took to choose the task
+ * does not count: where cores rest, that is next to nothing. */
 static void gap_note(struct ready_context *c, struct ready_worker *worker, double before_us,
                      double us)
 {
 	_Atomic double *gap_us = &c->gap_us[worker->class];
 	double mean_us = atomic_load_explicit(gap_us, memory_order_relaxed);
+	double this_us = fmax(0, worker->done_us - before_us - us - worker->choosing_us);
 
 	if (!c->plan || !worker->accelerator)
 		return;
 	if (!worker->rested && before_us > 0)
-		atomic_store_explicit(
-		    gap_us, mean_us + (fmax(0, worker->done_us - before_us - us) - mean_us) / GAPS,
-		    memory_order_relaxed);
+		atomic_store_explicit(gap_us, mean_us + (this_us - mean_us) / GAPS,
+		                      memory_order_relaxed);
 	worker->rested = false;
+	worker->choosing_us = 0;
 }
 
 void ready_post_exec(struct starpu_task *task, unsigned ctx)

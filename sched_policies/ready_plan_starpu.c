@@ -42,8 +42,14 @@
 /* After so many tasks on which nothing depends, it is a stream: there is no path to plan for. With
  * several memories it still matters where tasks go. */
 #define STREAM 16
+/* Who rests comes back only if that saves so much in all, us: they sleep, and notice late. */
+#define WORTH_WAKING 2000
 /* A worker that rests takes a task of which it knows nothing to need at least so long, us. */
 #define UNKNOWN 20000
+/* So many tasks of local queues tell what comes. */
+#define ENOUGH_SEEN 64
+/* What came into them is looked at so often, us, at most. */
+#define LOOK_EVERY 5000
 /* Ranks of tasks are told apart to so many bits. */
 #define RANK_BITS 6
 /* Tasks that one plan gives away. */
@@ -143,7 +149,8 @@ int ready_plan_create(struct ready_context *c)
 	p->plan.workers = calloc(c->nworkers, sizeof(*p->plan.workers));
 	p->fetch_us = calloc(p->nnodes, sizeof(*p->fetch_us));
 	p->ids = calloc(c->nworkers, sizeof(*p->ids));
-	if (p->plan.workers && p->fetch_us && p->ids && !heddle_graph_create(&source, &p->graph))
+	if (p->plan.workers && p->fetch_us && p->ids && !ready_local_create(c) &&
+	    !heddle_graph_create(&source, &p->graph))
 		return 0;
 	ready_plan_destroy(c);
 	return -ENOMEM;
@@ -155,6 +162,7 @@ void ready_plan_destroy(struct ready_context *c)
 
 	if (!p)
 		return;
+	ready_local_destroy(c);
 	heddle_graph_destroy(p->graph);
 	free(p->plan.workers);
 	free(p->fetch_us);
@@ -199,6 +207,8 @@ int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 	p->prioritised |= p->ranked && task->priority != p->priority;
 	p->ranked = true;
 	p->priority = task->priority;
+	if (ready_local_is_open(c))
+		return 0;
 	if (p->alike && p->prioritised && p->unranked) {
 		p->unranked--;
 		return 0;
@@ -372,20 +382,28 @@ static double busy_until_us(const struct ready_context *c, unsigned id, bool ask
 	return asks || us <= 0 || waiters_has(&c->waiters, id) ? now_us : now_us + (now_us - us);
 }
 
-/* Cores rest if choosing takes more time than they save. Who rests comes back only if it saves
- * twice that. */
-static void crew_choose(struct ready_context *c, const struct heddle_area_type *seen, size_t n)
+/* Whether the workers of a class save so much that they should take part. Who rests comes back only
+ * if it saves twice as much, and enough in all. */
+static bool helps(const struct ready_context *c, double help_us, double count, unsigned class)
 {
-	const unsigned long *numbers = heddle_graph_type_numbers(c->plan->graph);
+	return ready_rests(c, class) ? help_us >= 2 * CHOICE && help_us * count >= WORTH_WAKING
+	                             : help_us >= CHOICE;
+}
+
+/* Cores rest if choosing takes more time than they save. */
+static void crew_choose(struct ready_context *c, const struct heddle_area_type *seen,
+                        const unsigned long *numbers, size_t n)
+{
 	struct heddle_area_type types[HEDDLE_GRAPH_TYPES];
 	unsigned rests = atomic_load_explicit(&c->rests, memory_order_relaxed), now = 0;
-	double gap_us[HEDDLE_POOL_CLASSES];
+	double gap_us[HEDDLE_POOL_CLASSES], count = 0;
 
 	/* Tasks were seen when they became ready. Since then more is known. */
 	for (size_t i = 0; i < n; i++) {
 		struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
 
 		types[i] = seen[i];
+		count += seen[i].count;
 		heddle_estimate_known(numbers[i], c->nclasses, estimates);
 		times_renew(c, estimates, types[i].us);
 		for (unsigned k = 0; c->plan->brief && k < c->nclasses; k++)
@@ -396,8 +414,7 @@ static void crew_choose(struct ready_context *c, const struct heddle_area_type *
 		gap_us[k] = atomic_load_explicit(&c->gap_us[k], memory_order_relaxed);
 	for (unsigned k = 0; k < c->nclasses; k++)
 		if (c->count[k] && !(c->accelerators >> k & 1) &&
-		    heddle_area_help_us(types, n, c->count, gap_us, k) <
-		        (rests >> k & 1 ? 2 * CHOICE : CHOICE))
+		    !helps(c, heddle_area_help_us(types, n, c->count, gap_us, k), count, k))
 			now |= 1u << k;
 	if (now != rests)
 		atomic_store_explicit(&c->rests, now, memory_order_relaxed);
@@ -414,26 +431,86 @@ static bool crew_is_alike(const struct ready_context *c)
 	return nclasses == 1 && (!c->nmemories || c->plan->brief);
 }
 
-static void bound_renew(struct ready_context *c)
+/* Whether tasks need no plan, and no rank beside the priorities that the program gives them. */
+static bool is_plain(const struct ready_context *c)
+{
+	return c->plan->alike && (c->plan->prioritised || c->flat);
+}
+
+/* Has tasks wait in local queues where that serves, of the one class that takes part. */
+static void local_choose(struct ready_context *c)
+{
+	unsigned rests = atomic_load_explicit(&c->rests, memory_order_relaxed);
+	unsigned k = 0;
+
+	while (k < c->nclasses && (!c->count[k] || rests >> k & 1))
+		k++;
+	if (!is_plain(c) || k == c->nclasses || !(c->accelerators >> k & 1)) {
+		ready_local_close(c);
+	} else if (!ready_local_is_open(c)) {
+		heddle_graph_forget(c->plan->graph);
+		ready_local_open(c, k);
+	}
+}
+
+/* Decides by the types of tasks that are ahead, or came of late, who takes part and how. */
+static void mix_weigh(struct ready_context *c, const struct heddle_area_type *types,
+                      const unsigned long *numbers, size_t n)
 {
 	struct ready_plan *p = c->plan;
-	const struct heddle_area_type *types;
-	size_t n = heddle_graph_types(p->graph, &types);
 	double count = 0;
 
 	for (size_t i = 0; i < n; i++)
 		count += types[i].count;
-	if (p->moves * BOUND_EVERY < count)
-		return;
 	p->bound_us = heddle_area_prices(types, n, c->count, p->plan.price);
 	p->moves = 0;
 	if (count > 0)
 		p->brief = heddle_area_interval_us(types, n, p->bound_us) < WORTH * CHOICE;
 	/* Who rests goes on while nothing is known of what waits. */
 	if (count > 0 && c->patient)
-		crew_choose(c, types, n);
+		crew_choose(c, types, numbers, n);
 	p->alike = count > 0 && crew_is_alike(c);
 	p->unranked = count;
+	local_choose(c);
+}
+
+/* The same where tasks wait in local queues: nobody looks ahead. */
+static void local_weigh(struct ready_context *c, double now_us)
+{
+	struct heddle_area_type types[HEDDLE_GRAPH_TYPES];
+	unsigned long numbers[HEDDLE_GRAPH_TYPES];
+	size_t n = ready_local_types(c, ENOUGH_SEEN, types, numbers);
+
+	if (ready_local_is_stuck(c, now_us, UNKNOWN)) {
+		ready_local_close(c);
+		return;
+	}
+	c->plan->alike = true;
+	for (size_t i = 0; i < n; i++) {
+		struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
+
+		heddle_estimate_known(numbers[i], c->nclasses, estimates);
+		times_renew(c, estimates, types[i].us);
+	}
+	if (n)
+		mix_weigh(c, types, numbers, n);
+}
+
+static void bound_renew(struct ready_context *c, double now_us)
+{
+	const struct heddle_area_type *types;
+	size_t n;
+	double count = 0;
+
+	if (ready_local_is_open(c)) {
+		local_weigh(c, now_us);
+		return;
+	}
+	n = heddle_graph_types(c->plan->graph, &types);
+	for (size_t i = 0; i < n; i++)
+		count += types[i].count;
+	if (c->plan->moves * BOUND_EVERY >= count)
+		mix_weigh(c, types, heddle_graph_type_numbers(c->plan->graph), n);
 }
 
 static void plan_begin(const struct planning *planning)
@@ -443,7 +520,7 @@ static void plan_begin(const struct planning *planning)
 	int *ids;
 	unsigned n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
 
-	bound_renew(c);
+	bound_renew(c, planning->now_us);
 	plan->now_us = planning->now_us;
 	plan->end_us = plan->now_us + c->plan->bound_us;
 	plan->link_us = c->plan->link_us;
@@ -670,6 +747,14 @@ static bool accepts(void *task, void *arg)
 	return policy_accepts(task, &planning->asking);
 }
 
+/* Whether a worker has something. Who found nothing in the pool may run a task of a local queue. */
+static bool works(const struct ready_context *c, unsigned id)
+{
+	return !waiters_has(&c->waiters, id) || claims_count(&c->claims, id) ||
+	       (ready_local_is_open(c) &&
+	        atomic_load_explicit(&c->workers[id].rests_since_us, memory_order_relaxed) <= 0);
+}
+
 /* Whether all others wait and have nothing. */
 static bool nobody_works(const struct planning *planning)
 {
@@ -679,7 +764,7 @@ static bool nobody_works(const struct planning *planning)
 
 	for (unsigned i = 0; i < n; i++)
 		if ((unsigned)ids[i] < c->nworkers && (unsigned)ids[i] != planning->asking &&
-		    (!waiters_has(&c->waiters, ids[i]) || claims_count(&c->claims, ids[i])))
+		    works(c, ids[i]))
 			return false;
 	return true;
 }
@@ -753,6 +838,8 @@ static void plan(struct planning *planning)
 	p->due_us = end_us + OFTEN * (end_us - planning->now_us);
 	if (planning->full) {
 		p->period_us = RARELY * (end_us - planning->now_us);
+		if (ready_local_is_open(c))
+			p->period_us = fmax(p->period_us, LOOK_EVERY);
 		atomic_store_explicit(&c->full_due_us, end_us + p->period_us, memory_order_relaxed);
 	}
 }

@@ -52,9 +52,8 @@ static bool like_last(const struct ready_context *c, const struct starpu_task *t
 	       policy_task_tag(task) == HEDDLE_POOL_UNIFORM;
 }
 
-/* The memory of accelerators that has the most of a task's data; 0: none, or another one has as
- * much. What a task writes moves; what it reads can be in several memories. */
-static unsigned home_of(const struct ready_context *c, struct starpu_task *task)
+/* What a task writes moves; what it reads can be in several memories. */
+unsigned ready_home(const struct ready_context *c, struct starpu_task *task)
 {
 	size_t most[2] = {0};
 	unsigned home = 0;
@@ -93,7 +92,7 @@ static int pool_add(struct ready_context *c, struct starpu_task *task, double no
 	ready_task_key(c, task, key);
 	if (c->plan)
 		key->rank = ready_plan_rank(c, task);
-	entry.home = home_of(c, task);
+	entry.home = ready_home(c, task);
 	c->special |= key->tag != HEDDLE_POOL_UNIFORM;
 	c->last.plain = key->tag == HEDDLE_POOL_UNIFORM;
 	c->last.priority = task->priority;
@@ -216,23 +215,41 @@ static void eligible_wake(struct ready_context *c, const struct eligible *eligib
 /* Asks the estimator, once for each task and without the mutex: it may ask StarPU. The task carries
  * the answer: from its key the pool reads the estimates.
  * @return the task's type; 0 where nothing is to be chosen */
-static unsigned long type_ask(const struct ready_context *c, struct starpu_task *task)
+static unsigned long type_ask(const struct ready_context *c, struct starpu_task *task,
+                              struct heddle_estimate *estimates)
 {
-	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
-
 	return c->choosing ? heddle_estimate_all(task, c->nclasses, estimates) : 0;
+}
+
+/* Hands a task in to the local queues. From now on it may be run and freed.
+ * @return false: they are closed */
+static bool local_put(struct ready_context *c, struct starpu_task *task, unsigned long type,
+                      unsigned classes)
+{
+	unsigned home = ready_home(c, task);
+
+	if (!ready_local_put(c, task, home, type, classes))
+		return false;
+	ready_local_wake(c, home);
+	return true;
 }
 
 int ready_push(struct starpu_task *task)
 {
 	struct ready_context *c = ready_context(task->sched_ctx);
+	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
 	struct eligible eligible;
 	struct wake_list wake;
+	unsigned long type = type_ask(c, task, estimates);
+	bool local;
 
-	eligible_find(c, task, type_ask(c, task), &eligible);
-	atomic_fetch_add(&c->unstarted, 1);
+	eligible_find(c, task, type, &eligible);
+	local = ready_local_wants(c, task, estimates, eligible.classes);
 	/* Handed in, the task may be done and freed at once. */
 	starpu_push_task_end(task);
+	if (local && local_put(c, task, type, eligible.classes))
+		return 0;
+	atomic_fetch_add(&c->unstarted, 1);
 	inbox_put(c, task);
 	eligible_wake(c, &eligible, &wake);
 	wake_list_wake(&wake, &c->waiters);

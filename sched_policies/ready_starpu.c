@@ -163,6 +163,7 @@ static void ready_add_workers(unsigned ctx, int *ids, unsigned n)
 
 	STARPU_PTHREAD_MUTEX_LOCK(&c->mutex);
 	c->members = 0;
+	ready_local_members_change(c);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
 	waiters_joined(&c->waiters, ids, n);
 }
@@ -173,6 +174,7 @@ static void ready_remove_workers(unsigned ctx, int *ids, unsigned n)
 
 	STARPU_PTHREAD_MUTEX_LOCK(&c->mutex);
 	c->members = 0;
+	ready_local_members_change(c);
 	for (unsigned i = 0; i < n; i++) {
 		waiters_remove(&c->waiters, ids[i]);
 		ready_claims_give_back(c, ids[i]);

@@ -175,6 +175,7 @@ static void members_count(struct ready_context *c)
 
 	if (n == c->members)
 		return;
+	ready_local_close(c);
 	c->members = n;
 	n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
 	memset(c->count, 0, sizeof(c->count));
@@ -370,6 +371,12 @@ static void wake_list_make(struct ready_context *c, struct wake_list *list)
 
 /* ---- hooks ---- */
 
+/* Whether there are tasks that nobody has started. */
+static bool something_waits(const struct ready_context *c)
+{
+	return atomic_load(&c->unstarted) || ready_local_any(c);
+}
+
 /* Whether a worker need not look: its last look found nothing and nobody has woken it since, or
  * there is nothing at all.
  * @param[out] full it looks because a plan of everything is due */
@@ -380,6 +387,8 @@ static bool nothing_new(struct ready_context *c, struct ready_worker *worker, un
 	bool full_is_due, looks;
 
 	*full = false;
+	if (ready_local_is_stale(c))
+		return false;
 	if (!waiters_stay(&c->waiters, id, &c->unstarted))
 		return false;
 	look_at_us = atomic_load_explicit(&worker->look_at_us, memory_order_relaxed);
@@ -389,7 +398,7 @@ static bool nothing_new(struct ready_context *c, struct ready_worker *worker, un
 	full_is_due = ready_is_planned(c) && ready_plan_full_is_due(c, now_us);
 	looks = look_at_us > 0 && now_us >= look_at_us;
 	/* The count of tasks comes last: it changes with each task. */
-	if ((!full_is_due && !looks) || !atomic_load(&c->unstarted))
+	if ((!full_is_due && !looks) || !something_waits(c))
 		return true;
 	*full = full_is_due && ready_plan_full_begin(c, now_us);
 	return !*full && !looks;
@@ -417,7 +426,59 @@ static unsigned nap_us(const struct ready_context *c, unsigned class)
 {
 	if (!ready_rests(c, class))
 		return 0;
-	return atomic_load_explicit(&c->unstarted, memory_order_relaxed) ? NAP : SHORT_NAP;
+	return something_waits(c) ? NAP : SHORT_NAP;
+}
+
+/* What a worker gets for which the pool has nothing new. */
+static struct starpu_task *local_pop(struct ready_context *c, unsigned id)
+{
+	struct ready_worker *worker = &c->workers[id];
+	struct starpu_task *task = ready_local_take(c, id);
+
+	if (task) {
+		policy_choose_implementation(task, id, c->id);
+		return task;
+	}
+	if (worker->accelerator)
+		ready_queue_idle(worker);
+	policy_let_others(id, &c->waiters, nap_us(c, worker->class));
+	return NULL;
+}
+
+/* Looks into the pool, under the mutex.
+ * @param[out] entry its item is NULL where there is nothing for the worker
+ * @param[out] requests inputs to be asked for
+ * @return whether the worker still belongs to the context: StarPU does not report that it has left
+ */
+static bool pool_pop(struct ready_requester *requester, struct heddle_pool_entry *entry,
+                     struct claims_requests *requests)
+{
+	struct ready_context *c = requester->c;
+	unsigned id = requester->id;
+	struct wake_list wake;
+	bool member;
+
+	entry->item = NULL;
+	requests->n = 0;
+	ready_lock(c, id);
+	member = starpu_sched_ctx_contains_worker(id, c->id);
+	if (member) {
+		members_count(c);
+		busy_note(c, &c->workers[id], requester->now_us);
+		take_or_wait(requester, entry);
+	} else {
+		waiters_remove(&c->waiters, id);
+		ready_local_close(c);
+		ready_claims_give_back(c, id);
+	}
+	if (entry->item && c->workers[id].accelerator) {
+		claims_requests_collect(&c->claims, id, SIZE_MAX, true, requests);
+		ready_queue_log(c, id, requester->now_us);
+	}
+	wake_list_make(c, &wake);
+	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
+	wake_list_wake(&wake, &c->waiters);
+	return member;
 }
 
 struct starpu_task *ready_pop(unsigned ctx)
@@ -428,33 +489,13 @@ struct starpu_task *ready_pop(unsigned ctx)
 	struct heddle_pool_entry entry;
 	struct ready_requester requester = {.c = c, .id = id, .trying = -1, .left = -1};
 	struct claims_requests requests;
-	struct wake_list wake;
 
-	if (nothing_new(c, worker, id, &requester.full)) {
-		policy_let_others(id, &c->waiters, nap_us(c, worker->class));
-		return NULL;
-	}
+	if (nothing_new(c, worker, id, &requester.full))
+		return local_pop(c, id);
 	if (c->choosing || worker->accelerator)
 		requester.now_us = starpu_timing_now();
-	entry.item = NULL;
-	requests.n = 0;
-	ready_lock(c, id);
-	if (!starpu_sched_ctx_contains_worker(id, ctx)) {
-		/* StarPU does not report that a worker has left. */
-		waiters_remove(&c->waiters, id);
-		ready_claims_give_back(c, id);
-	} else {
-		members_count(c);
-		busy_note(c, worker, requester.now_us);
-		take_or_wait(&requester, &entry);
-		if (entry.item && worker->accelerator) {
-			claims_requests_collect(&c->claims, id, SIZE_MAX, true, &requests);
-			ready_queue_log(c, id, requester.now_us);
-		}
-	}
-	wake_list_make(c, &wake);
-	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
-	wake_list_wake(&wake, &c->waiters);
+	if (pool_pop(&requester, &entry, &requests) && !entry.item)
+		entry.item = ready_local_take(c, id);
 	if (!entry.item) {
 		ready_queue_idle(worker);
 		return NULL;
@@ -463,6 +504,8 @@ struct starpu_task *ready_pop(unsigned ctx)
 		claims_left_behind(entry.item, requester.left, id);
 	policy_choose_implementation(entry.item, id, ctx);
 	ready_queue_fetch(c, id, &requests);
+	if (c->plan && worker->accelerator)
+		worker->choosing_us += starpu_timing_now() - requester.now_us;
 	return entry.item;
 }
 
@@ -470,8 +513,10 @@ void ready_pass_on(struct ready_context *c, unsigned id)
 {
 	struct wake_list wake;
 
-	/* It may have been woken for a task of the pool: another must do that. */
+	/* It may have been woken for a task: another must do that. */
 	waiters_remove(&c->waiters, id);
+	if (ready_local_any(c))
+		ready_local_wake(c, c->workers[id].node);
 	if (!c->plan && (!atomic_load(&c->unstarted) || !waiters_any(&c->waiters)))
 		return;
 	policy_lock(&c->mutex);

@@ -589,6 +589,11 @@ static bool is_free_soon(const struct ready_context *c, unsigned class)
 	return false;
 }
 
+bool ready_is_measured(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
+{
+	return key->type && type_known(c, key->type)->measured >> class & 1;
+}
+
 /* Whether another class is about to find out how fast it is, and likely the fastest. */
 static bool other_promises(struct ready_context *c, const struct heddle_pool_key *key,
                            unsigned class)

@@ -56,6 +56,7 @@ unit_tests = \
 	tests/unit/places \
 	tests/unit/plan \
 	tests/unit/platform \
+	tests/unit/heap \
 	tests/unit/pool \
 	tests/unit/profile \
 	tests/unit/queues \
@@ -141,6 +142,7 @@ opencl_programs = \
 	tests/starpu/kernel_direct \
 	tests/starpu/kernel_kept \
 	tests/starpu/kernel_buses \
+	tests/starpu/local \
 	tests/starpu/taken_back \
 	tests/fpga/driver \
 	tests/fpga/policies
@@ -158,6 +160,7 @@ tests_starpu_nbia_SOURCES = tests/starpu/nbia.c $(nbia_pipeline)
 
 # sim/: workers that SimGrid simulates. The second list wants a machine from its script.
 sim_tests = \
+	tests/sim/local \
 	tests/sim/model \
 	tests/sim/noise \
 	tests/sim/policies \
@@ -296,6 +299,7 @@ opencl_scripts = \
 	tests/starpu/kernel_stored.sh \
 	tests/starpu/kernel_transfers.sh \
 	tests/starpu/kernels_app.sh \
+	tests/starpu/local.sh \
 	tests/starpu/loop_indexed_opencl.sh \
 	tests/starpu/loop_opencl.sh \
 	tests/starpu/taken_back.sh \
@@ -430,7 +434,7 @@ else
 series_tests = $(starpu_tests) tests/mpi/flows.sh tests/mpi/loops.sh tests/mpi/waves.sh tests/starpu/slaves.sh tests/tools/info.sh tests/tools/run.sh
 if USE_OPENCL
 series_tests += tests/starpu/control_opencl.sh tests/starpu/estimate_opencl.sh \
-	tests/starpu/kernel_transfers.sh \
+	tests/starpu/kernel_transfers.sh tests/starpu/local.sh \
 	tests/starpu/loop_indexed_opencl.sh tests/starpu/loop_opencl.sh \
 	tests/starpu/taken_back.sh tests/starpu/wavefront_opencl.sh
 endif

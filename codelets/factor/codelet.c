@@ -196,8 +196,8 @@ static void model_fill(bool wide, enum factor_op op, struct starpu_codelet *code
 	model->type = STARPU_HISTORY_BASED;
 	model->symbol = name;
 #ifdef HEDDLE_USE_SIMGRID
-	codelet->can_execute = can_execute;
 	if (factor_times_measured()) {
+		codelet->can_execute = can_execute;
 		if (operations[op].shipped[wide])
 			model->symbol = operations[op].shipped[wide];
 		return;
