@@ -55,20 +55,21 @@ bool waiters_stay(struct waiters *waiters, unsigned worker, const atomic_size_t 
 #ifndef HEDDLE_USE_SIMGRID
 /* Workers that sleep, and the end of it. */
 static struct {
-	pthread_mutex_t mutex;
+	_Alignas(64) pthread_mutex_t mutex;
 	pthread_cond_t end;
-	atomic_bool sleeps[STARPU_NMAXWORKERS];
-} naps = {.mutex = PTHREAD_MUTEX_INITIALIZER, .end = PTHREAD_COND_INITIALIZER};
+	atomic_bool sleeps;
+} naps[STARPU_NMAXWORKERS] = {
+    [0 ... STARPU_NMAXWORKERS - 1] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false}};
 #endif
 
 /* Whether a waiting worker is now certain to look for work. */
 static bool worker_wake(unsigned worker)
 {
 #ifndef HEDDLE_USE_SIMGRID
-	if (atomic_load(&naps.sleeps[worker])) {
-		pthread_mutex_lock(&naps.mutex);
-		pthread_cond_broadcast(&naps.end);
-		pthread_mutex_unlock(&naps.mutex);
+	if (atomic_load(&naps[worker].sleeps)) {
+		pthread_mutex_lock(&naps[worker].mutex);
+		pthread_cond_signal(&naps[worker].end);
+		pthread_mutex_unlock(&naps[worker].mutex);
 	}
 #endif
 #if defined(STARPU_SIMGRID)
@@ -163,12 +164,12 @@ static void nap(unsigned worker, const struct waiters *waiters, unsigned us)
 		until.tv_nsec -= 1000000000;
 		until.tv_sec++;
 	}
-	pthread_mutex_lock(&naps.mutex);
-	atomic_store(&naps.sleeps[worker], true);
+	pthread_mutex_lock(&naps[worker].mutex);
+	atomic_store(&naps[worker].sleeps, true);
 	while (!error && waiters_has(waiters, worker))
-		error = pthread_cond_timedwait(&naps.end, &naps.mutex, &until);
-	atomic_store(&naps.sleeps[worker], false);
-	pthread_mutex_unlock(&naps.mutex);
+		error = pthread_cond_timedwait(&naps[worker].end, &naps[worker].mutex, &until);
+	atomic_store(&naps[worker].sleeps, false);
+	pthread_mutex_unlock(&naps[worker].mutex);
 }
 #endif
 

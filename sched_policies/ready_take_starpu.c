@@ -21,6 +21,11 @@
  * what is not a task of the policy. */
 #define NAP 1000
 #define SHORT_NAP 200
+/* A core that takes part and has found nothing among tasks that wait, for so long, sleeps for so
+ * long, us: those that poll hold up the threads of accelerators. Who has something for it wakes it.
+ */
+#define PATIENCE 50
+#define DOZE 100
 
 /* ---- choosing ---- */
 
@@ -420,13 +425,16 @@ static void take_or_wait(struct ready_requester *requester, struct heddle_pool_e
 	} while (ready_inbox_waits(c));
 }
 
-/* How long a worker sleeps that found nothing, us: not at all where it takes part, and not for long
- * where a loop may begin on it at any time. */
-static unsigned nap_us(const struct ready_context *c, unsigned class)
+/* How long a worker sleeps that found nothing, us. One that rests sleeps not for long where a loop
+ * may begin on it at any time. */
+static unsigned nap_us(const struct ready_context *c, const struct ready_worker *worker)
 {
-	if (!ready_rests(c, class))
+	if (ready_rests(c, worker->class))
+		return something_waits(c) ? NAP : SHORT_NAP;
+	if (!POLICY_WORKERS_POLL || worker->accelerator || !ready_is_planned(c) ||
+	    worker->waits_since_us <= 0 || !atomic_load(&c->unstarted))
 		return 0;
-	return something_waits(c) ? NAP : SHORT_NAP;
+	return starpu_timing_now() > worker->waits_since_us + PATIENCE ? DOZE : 0;
 }
 
 /* What a worker gets for which the pool has nothing new. */
@@ -441,7 +449,7 @@ static struct starpu_task *local_pop(struct ready_context *c, unsigned id)
 	}
 	if (worker->accelerator)
 		ready_queue_idle(worker);
-	policy_let_others(id, &c->waiters, nap_us(c, worker->class));
+	policy_let_others(id, &c->waiters, nap_us(c, worker));
 	return NULL;
 }
 
