@@ -151,6 +151,12 @@ void policy_lock(starpu_pthread_mutex_t *mutex)
 	starpu_worker_relax_off();
 }
 
+void policy_lock_briefly(starpu_pthread_mutex_t *mutex)
+{
+	if (!policy_trylock(mutex))
+		STARPU_PTHREAD_MUTEX_LOCK(mutex);
+}
+
 #ifndef HEDDLE_USE_SIMGRID
 /* Sleeps until somebody wakes the worker, or the time is over. */
 static void nap(unsigned worker, const struct waiters *waiters, unsigned us)

@@ -64,6 +64,10 @@ void waiters_joined(struct waiters *waiters, const int *workers, unsigned n);
  * so who asks about membership asks afterwards. */
 void policy_lock(starpu_pthread_mutex_t *mutex);
 
+/** Takes a lock that is never held for longer than some hundred nanoseconds. Contexts do not change
+ * meanwhile; other locks may be held. */
+void policy_lock_briefly(starpu_pthread_mutex_t *mutex);
+
 /** For a worker that looks for work in vain: it lets other threads have its core. There are
  * as many workers as cores, and they poll, those of accelerators too: the program's own
  * thread, when it is woken because what it waited for is done, would have to wait for the

@@ -78,6 +78,7 @@ struct ready_worker {
 	unsigned class; /**< of devices */
 	/* The worker's own. */
 	bool accelerator;
+	bool pool_last;     /**< its last task was of the pool */
 	bool rested;        /**< has found nothing to do since it ended a task */
 	double choosing_us; /**< time that it took to choose tasks since then */
 	unsigned node;
@@ -328,37 +329,42 @@ void ready_local_destroy(struct ready_context *c);
 /** Whether tasks go into local queues. */
 bool ready_local_is_open(const struct ready_context *c);
 
-/** Whether workers have joined or left the context since then: somebody is to look under the mutex.
- */
+/** Whether workers have joined or left the context since the queues were opened: they are to be
+ * closed. */
 bool ready_local_is_stale(const struct ready_context *c);
 
-/** They do so now. */
+/** Workers join or leave now. */
 void ready_local_members_change(struct ready_context *c);
 
-/** Whether there are tasks in them. */
+/** Whether there are tasks in local queues. */
 bool ready_local_any(const struct ready_context *c);
 
-/** Whether a task that becomes ready belongs into a local queue. The mutex is not held.
+/** The class whose workers find a task that becomes ready in a local queue; -1: it does not belong
+ * there. The mutex is not held.
  * @param estimates of all classes
  * @param classes bit k: class k can run it */
-bool ready_local_wants(const struct ready_context *c, const struct starpu_task *task,
-                       const struct heddle_estimate *estimates, unsigned classes);
+int ready_local_class(const struct ready_context *c, const struct starpu_task *task,
+                      const struct heddle_estimate *estimates, unsigned classes);
 
 /** Puts such a task there. The mutex need not be held.
  * @param home the memory that has the most of its data; 0: none
- * @return false: it was closed meanwhile, or there is no memory */
-bool ready_local_put(struct ready_context *c, struct starpu_task *task, unsigned home,
-                     unsigned long type, unsigned classes);
+ * @return false: the queues are not those of that class any more, or there is no memory */
+bool ready_local_put(struct ready_context *c, struct starpu_task *task, unsigned class,
+                     unsigned home, unsigned long type, unsigned classes);
 
-/** Wakes a worker for that. The mutex is not held, and the task may be gone. */
+/** Wakes a worker for what is there, first those with a memory. The mutex is not held. */
 void ready_local_wake(struct ready_context *c, unsigned home);
 
 /** Takes a worker's next task from there. The mutex is not held.
  * @return NULL: there is nothing for it */
 struct starpu_task *ready_local_take(struct ready_context *c, unsigned id);
 
+/** A worker begins something else, nobody knows for how long: others may take the tasks of its
+ * memory. The mutex is not held. */
+void ready_local_hold(struct ready_context *c, unsigned id);
+
 /** From now on tasks of which the times on a class are known go there; so do those of the pool. The
- * mutex is held, in what follows, too. Not while lengths of queues are logged. */
+ * mutex is held, in what follows, too. */
 void ready_local_open(struct ready_context *c, unsigned class);
 
 /** No longer: they go into the pool. */
@@ -366,13 +372,14 @@ void ready_local_close(struct ready_context *c);
 
 /** The types of tasks that came since the last time, if there were enough of them.
  * @param least so many
+ * @param us how many come in that time, at that pace
  * @param[out] types, numbers HEDDLE_GRAPH_TYPES of them; times are not known (-1), or 0
  * @return how many; 0: too few tasks have come */
-size_t ready_local_types(struct ready_context *c, double least, struct heddle_area_type *types,
-                         unsigned long *numbers);
+size_t ready_local_types(struct ready_context *c, double least, double us,
+                         struct heddle_area_type *types, unsigned long *numbers);
 
-/** Whether nobody has taken any of the tasks for so long. */
-bool ready_local_is_stuck(struct ready_context *c, double now_us, double us);
+/** How long, at the longest, a task has been waiting in a queue from which nobody took any, us. */
+double ready_local_still_us(const struct ready_context *c, double now_us);
 
 /* ---- ready_done_starpu.c ---- */
 

@@ -13,6 +13,7 @@
 #include "config.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,8 @@
 
 /* Task types that a queue counts; of further ones the tasks are not counted. */
 #define TYPES 64
+/* Where nobody has taken a task for so long, us, anybody may. */
+#define STILL 20000
 
 /* Tasks of a type that came into a queue. */
 struct counted {
@@ -31,13 +34,14 @@ struct counted {
 };
 
 struct queue {
-	/* Read without the mutex, as hints; written under it. */
+	/* Read without the mutex, as hints; written under it, but for `held`. */
 	_Alignas(64) atomic_size_t count;
-	atomic_int top;      /* the highest priority */
-	atomic_uint workers; /* of the class, with that memory */
+	atomic_int top;           /* the highest priority */
+	atomic_uint workers;      /* of the class, with that memory */
+	_Atomic double moving_us; /* a task was taken then, or came to an empty queue */
+	atomic_bool held;         /* a worker of that memory runs something else */
 	_Alignas(64) starpu_pthread_mutex_t mutex;
-	bool open;
-	size_t taken;
+	unsigned open; /* class whose workers take the tasks, and 1; 0: closed */
 	struct heddle_heap heap;
 	struct counted counted[TYPES];
 };
@@ -49,8 +53,7 @@ struct ready_local {
 	bool opened;                   /* ever */
 	unsigned n;                    /* queues: of no memory, then of each of the context's */
 	struct counted counted[TYPES]; /* not told yet */
-	size_t taken;                  /* tasks, when somebody looked last */
-	double taken_us;               /* when there were fewer */
+	double counted_us;             /* since then */
 	struct queue queues[];
 };
 
@@ -106,12 +109,12 @@ bool ready_local_any(const struct ready_context *c)
 }
 
 /* The queue of a memory. */
-static unsigned queue_of(const struct ready_context *c, unsigned node)
+static struct queue *queue_of(const struct ready_context *c, unsigned node)
 {
 	for (unsigned m = 0; m < c->nmemories; m++)
 		if (c->memories[m] == node)
-			return m + 1;
-	return 0;
+			return &c->local->queues[m + 1];
+	return &c->local->queues[0];
 }
 
 /* ---- a task becomes ready ---- */
@@ -136,54 +139,55 @@ static void hints_set(struct queue *queue)
 	atomic_store(&queue->count, queue->heap.n);
 }
 
-static bool queue_put(struct queue *queue, struct starpu_task *task, int priority,
-                      unsigned long type, unsigned classes)
+static void moves_now(struct queue *queue)
 {
+	atomic_store_explicit(&queue->moving_us, starpu_timing_now(), memory_order_relaxed);
+}
+
+int ready_local_class(const struct ready_context *c, const struct starpu_task *task,
+                      const struct heddle_estimate *estimates, unsigned classes)
+{
+	unsigned class;
+
+	if (!ready_local_is_open(c) || ready_local_is_stale(c))
+		return -1;
+	class = atomic_load(&c->local->class);
+	return classes >> class & 1 && !c->mixed[class] &&
+	               estimates[class].source > HEDDLE_ESTIMATE_NEIGHBOURS &&
+	               policy_task_tag(task) == HEDDLE_POOL_UNIFORM
+	           ? (int)class
+	           : -1;
+}
+
+bool ready_local_put(struct ready_context *c, struct starpu_task *task, unsigned class,
+                     unsigned home, unsigned long type, unsigned classes)
+{
+	struct queue *queue = queue_of(c, home);
 	bool put;
 
-	policy_lock(&queue->mutex);
-	put = queue->open && !heddle_heap_push(&queue->heap, priority, task);
+	policy_lock_briefly(&queue->mutex);
+	put = queue->open == class + 1 && !heddle_heap_push(&queue->heap, task->priority, task);
 	if (put) {
 		type_count(queue->counted, type, classes, 1);
+		if (queue->heap.n == 1)
+			moves_now(queue);
 		hints_set(queue);
 	}
 	STARPU_PTHREAD_MUTEX_UNLOCK(&queue->mutex);
 	return put;
 }
 
-/* Whether a task of a type belongs here. */
-static bool belongs(const struct ready_context *c, const struct starpu_task *task,
-                    const struct heddle_estimate *estimates, unsigned classes)
-{
-	unsigned class = atomic_load(&c->local->class);
-
-	return classes >> class & 1 && !c->mixed[class] &&
-	       estimates[class].source > HEDDLE_ESTIMATE_NEIGHBOURS &&
-	       policy_task_tag(task) == HEDDLE_POOL_UNIFORM;
-}
-
-bool ready_local_wants(const struct ready_context *c, const struct starpu_task *task,
-                       const struct heddle_estimate *estimates, unsigned classes)
-{
-	return ready_local_is_open(c) && belongs(c, task, estimates, classes);
-}
-
-bool ready_local_put(struct ready_context *c, struct starpu_task *task, unsigned home,
-                     unsigned long type, unsigned classes)
-{
-	return queue_put(&c->local->queues[queue_of(c, home)], task, task->priority, type, classes);
-}
-
 /* First who has the task's data, then who might take it from them. */
 void ready_local_wake(struct ready_context *c, unsigned home)
 {
-	unsigned class = atomic_load(&c->local->class), n;
 	struct wake_list list = {.n = 0};
+	unsigned class, n;
 	int *ids;
 
 	/* Who polls looks at the queues. */
-	if (POLICY_WORKERS_POLL || !waiters_any(&c->waiters))
+	if (POLICY_WORKERS_POLL || !ready_local_any(c) || !waiters_any(&c->waiters))
 		return;
+	class = atomic_load(&c->local->class);
 	n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
 	for (unsigned i = 0; i < 2 * n; i++) {
 		unsigned id = ids[i % n];
@@ -205,42 +209,57 @@ static bool is_better(const struct queue *queue, const struct queue *best)
 	                     atomic_load_explicit(&best->top, memory_order_relaxed));
 }
 
-/* The queue that has the most beyond what its workers can begin; NULL: none has. */
+/* How long nobody has taken a task of a queue, us; 0: there is none. */
+static double still_us(const struct queue *queue, double now_us)
+{
+	if (!atomic_load(&queue->count))
+		return 0;
+	return now_us - atomic_load_explicit(&queue->moving_us, memory_order_relaxed);
+}
+
+/* The longest of the queues that have more than their workers will begin soon; NULL: none has. */
 static struct queue *queue_longest(struct ready_local *local)
 {
 	struct queue *longest = NULL;
 	size_t most = 0;
 
 	for (unsigned q = 1; q < local->n; q++) {
-		size_t count = atomic_load(&local->queues[q].count);
+		struct queue *queue = &local->queues[q];
+		size_t count = atomic_load(&queue->count);
 
-		if (count <= atomic_load(&local->queues[q].workers) || count <= most)
+		if (count <= most || (count <= atomic_load(&queue->workers) &&
+		                      !atomic_load_explicit(&queue->held, memory_order_relaxed) &&
+		                      still_us(queue, starpu_timing_now()) <= STILL))
 			continue;
 		most = count;
-		longest = &local->queues[q];
+		longest = queue;
 	}
 	return longest;
 }
 
 /* The queue from which a worker takes next: its own, or that of no memory if the task there has a
  * higher priority. NULL: there is nothing for it. */
-static struct queue *queue_choose(struct ready_local *local, unsigned own)
+static struct queue *queue_choose(struct ready_local *local, struct queue *own)
 {
-	struct queue *best = is_better(&local->queues[own], NULL) ? &local->queues[own] : NULL;
+	struct queue *best = is_better(own, NULL) ? own : NULL;
 
 	if (is_better(&local->queues[0], best))
 		best = &local->queues[0];
 	return best ? best : queue_longest(local);
 }
 
-static struct starpu_task *queue_take(struct queue *queue)
+/* @return NULL: it is empty, or of another class by now */
+static struct starpu_task *queue_take(struct queue *queue, unsigned class)
 {
-	struct starpu_task *task;
+	struct starpu_task *task = NULL;
 
-	policy_lock(&queue->mutex);
-	task = heddle_heap_pop(&queue->heap);
-	queue->taken += task != NULL;
-	hints_set(queue);
+	policy_lock_briefly(&queue->mutex);
+	if (queue->open == class + 1)
+		task = heddle_heap_pop(&queue->heap);
+	if (task) {
+		moves_now(queue);
+		hints_set(queue);
+	}
 	STARPU_PTHREAD_MUTEX_UNLOCK(&queue->mutex);
 	return task;
 }
@@ -249,23 +268,35 @@ struct starpu_task *ready_local_take(struct ready_context *c, unsigned id)
 {
 	struct ready_worker *worker = &c->workers[id];
 	struct starpu_task *task = NULL;
-	struct queue *queue;
-	unsigned own;
+	struct queue *queue, *own;
 
-	if (!ready_local_is_open(c) || worker->class != atomic_load(&c->local->class) ||
-	    ready_local_is_stale(c))
+	if (!ready_local_is_open(c))
 		return NULL;
 	own = queue_of(c, worker->node);
-	while (!task && (queue = queue_choose(c->local, own)))
-		task = queue_take(queue); /* it may be gone */
+	/* What was chosen may be gone. */
+	while (!task && worker->class == atomic_load(&c->local->class) &&
+	       !ready_local_is_stale(c) && (queue = queue_choose(c->local, own)))
+		task = queue_take(queue, worker->class);
 	if (!task)
 		return NULL;
+	if (atomic_load_explicit(&own->held, memory_order_relaxed))
+		atomic_store(&own->held, false);
 	/* How long it takes matters to plans alone. */
 	worker->expected_us[worker->started++ % READY_PIPELINE] = 0;
 	worker->round_us = 0;
 	worker->weight = 0;
 	atomic_store_explicit(&worker->rests_since_us, 0, memory_order_relaxed);
+	waiters_remove(&c->waiters, id);
+	ready_local_wake(c, worker->node);
 	return task;
+}
+
+void ready_local_hold(struct ready_context *c, unsigned id)
+{
+	if (!ready_local_is_open(c))
+		return;
+	atomic_store(&queue_of(c, c->workers[id].node)->held, true);
+	ready_local_wake(c, c->workers[id].node);
 }
 
 /* ---- opening and closing; the context's mutex is held ---- */
@@ -303,7 +334,7 @@ static void pool_move(struct ready_context *c)
 		struct heddle_pool_entry entry;
 
 		heddle_pool_take(c->pool, &place, &entry);
-		if (!ready_local_put(c, entry.item, entry.home, entry.key.type,
+		if (!ready_local_put(c, entry.item, query.class, entry.home, entry.key.type,
 		                     classes_of(c, &entry.key))) {
 			heddle_pool_push_entry(c->pool, &entry); /* there was room for it */
 			return;
@@ -312,34 +343,41 @@ static void pool_move(struct ready_context *c)
 	}
 }
 
-static void queues_set_open(struct ready_local *local, bool open)
+/* @param open class and 1; 0: closed */
+static void queues_set_open(struct ready_local *local, unsigned open)
 {
 	for (unsigned q = 0; q < local->n; q++) {
-		policy_lock(&local->queues[q].mutex);
-		local->queues[q].open = open;
-		STARPU_PTHREAD_MUTEX_UNLOCK(&local->queues[q].mutex);
+		struct queue *queue = &local->queues[q];
+
+		policy_lock_briefly(&queue->mutex);
+		queue->open = open;
+		memset(queue->counted, 0, sizeof(queue->counted));
+		STARPU_PTHREAD_MUTEX_UNLOCK(&queue->mutex);
 	}
-	atomic_store(&local->open, open);
+	atomic_store(&local->open, open != 0);
 }
 
 void ready_local_open(struct ready_context *c, unsigned class)
 {
 	struct ready_local *local = c->local;
 
-	if (ready_local_is_open(c) || c->log.on)
+	if (ready_local_is_open(c))
 		return;
 	atomic_store(&local->class, class);
 	atomic_store(&local->members, starpu_sched_ctx_get_nworkers(c->id));
-	for (unsigned q = 0; q < local->n; q++)
+	for (unsigned q = 0; q < local->n; q++) {
 		atomic_store(&local->queues[q].workers, 0);
+		atomic_store(&local->queues[q].held, false);
+	}
 	for (unsigned w = 0; w < c->nworkers; w++)
 		if (c->workers[w].class == class && starpu_sched_ctx_contains_worker(w, c->id))
-			atomic_fetch_add(&local->queues[queue_of(c, c->workers[w].node)].workers,
-			                 1);
+			atomic_fetch_add(&queue_of(c, c->workers[w].node)->workers, 1);
+	memset(local->counted, 0, sizeof(local->counted));
+	local->counted_us = starpu_timing_now();
 	if (!local->opened)
 		heddle_explain("short tasks wait in local queues, without plans");
 	local->opened = true;
-	queues_set_open(local, true);
+	queues_set_open(local, class + 1);
 	pool_move(c);
 }
 
@@ -350,7 +388,7 @@ static void queue_empty(struct ready_context *c, struct queue *queue)
 
 	while (*end)
 		end = &(*end)->next;
-	policy_lock(&queue->mutex);
+	policy_lock_briefly(&queue->mutex);
 	while ((task = heddle_heap_pop(&queue->heap))) {
 		task->next = NULL;
 		*end = task;
@@ -361,13 +399,21 @@ static void queue_empty(struct ready_context *c, struct queue *queue)
 	STARPU_PTHREAD_MUTEX_UNLOCK(&queue->mutex);
 }
 
+/* Of their workers nobody knows what they have done meanwhile, and until when. */
 void ready_local_close(struct ready_context *c)
 {
+	double now_us = starpu_timing_now();
+
 	if (!ready_local_is_open(c))
 		return;
-	queues_set_open(c->local, false);
+	queues_set_open(c->local, 0);
 	for (unsigned q = 0; q < c->local->n; q++)
 		queue_empty(c, &c->local->queues[q]);
+	for (unsigned w = 0; w < c->nworkers; w++)
+		if (c->workers[w].class == atomic_load(&c->local->class)) {
+			c->workers[w].waits_since_us = 0;
+			c->workers[w].busy_until_us = now_us;
+		}
 	ready_inbox_empty(c);
 }
 
@@ -378,7 +424,7 @@ static void counts_add(struct queue *queue, struct counted *sums)
 {
 	struct counted counted[TYPES];
 
-	policy_lock(&queue->mutex);
+	policy_lock_briefly(&queue->mutex);
 	memcpy(counted, queue->counted, sizeof(counted));
 	memset(queue->counted, 0, sizeof(queue->counted));
 	STARPU_PTHREAD_MUTEX_UNLOCK(&queue->mutex);
@@ -387,11 +433,11 @@ static void counts_add(struct queue *queue, struct counted *sums)
 			type_count(sums, counted[i].type, counted[i].classes, counted[i].count);
 }
 
-size_t ready_local_types(struct ready_context *c, double least, struct heddle_area_type *types,
-                         unsigned long *numbers)
+size_t ready_local_types(struct ready_context *c, double least, double us,
+                         struct heddle_area_type *types, unsigned long *numbers)
 {
 	struct ready_local *local = c->local;
-	double count = 0;
+	double count = 0, now_us = starpu_timing_now(), part;
 	size_t n = 0;
 
 	for (unsigned q = 0; q < local->n; q++)
@@ -400,34 +446,28 @@ size_t ready_local_types(struct ready_context *c, double least, struct heddle_ar
 		count += local->counted[i].count;
 	if (count < least)
 		return 0;
+	part = us / fmax(now_us - local->counted_us, 1);
 	for (size_t i = 0; i < TYPES; i++) {
 		const struct counted *counted = &local->counted[i];
 
 		if (!counted->type || n == HEDDLE_GRAPH_TYPES)
 			continue;
 		numbers[n] = counted->type;
-		types[n] = (struct heddle_area_type){.count = counted->count};
+		types[n] = (struct heddle_area_type){.count = counted->count * part};
 		for (unsigned k = 0; k < c->nclasses; k++)
 			types[n].us[k] = counted->classes >> k & 1 ? -1 : 0;
 		n++;
 	}
 	memset(local->counted, 0, sizeof(local->counted));
+	local->counted_us = now_us;
 	return n;
 }
 
-bool ready_local_is_stuck(struct ready_context *c, double now_us, double us)
+double ready_local_still_us(const struct ready_context *c, double now_us)
 {
-	struct ready_local *local = c->local;
-	size_t taken = 0;
+	double longest = 0;
 
-	for (unsigned q = 0; q < local->n; q++) {
-		policy_lock(&local->queues[q].mutex);
-		taken += local->queues[q].taken;
-		STARPU_PTHREAD_MUTEX_UNLOCK(&local->queues[q].mutex);
-	}
-	if (taken != local->taken || !ready_local_any(c)) {
-		local->taken = taken;
-		local->taken_us = now_us;
-	}
-	return now_us - local->taken_us > us;
+	for (unsigned q = 0; q < c->local->n; q++)
+		longest = fmax(longest, still_us(&c->local->queues[q], now_us));
+	return longest;
 }

@@ -431,10 +431,11 @@ static bool crew_is_alike(const struct ready_context *c)
 	return nclasses == 1 && (!c->nmemories || c->plan->brief);
 }
 
-/* Whether tasks need no plan, and no rank beside the priorities that the program gives them. */
+/* Whether tasks need no plan, and no rank beside the priorities that the program gives them. The
+ * log of queues is about claims. */
 static bool is_plain(const struct ready_context *c)
 {
-	return c->plan->alike && (c->plan->prioritised || c->flat);
+	return c->plan->alike && c->plan->prioritised && !c->log.on;
 }
 
 /* Has tasks wait in local queues where that serves, of the one class that takes part. */
@@ -479,13 +480,16 @@ static void local_weigh(struct ready_context *c, double now_us)
 {
 	struct heddle_area_type types[HEDDLE_GRAPH_TYPES];
 	unsigned long numbers[HEDDLE_GRAPH_TYPES];
-	size_t n = ready_local_types(c, ENOUGH_SEEN, types, numbers);
+	size_t n = ready_local_types(c, ENOUGH_SEEN, UNKNOWN, types, numbers);
+	double still_us = ready_local_still_us(c, now_us);
 
-	if (ready_local_is_stuck(c, now_us, UNKNOWN)) {
+	c->plan->alike = still_us <= 2 * UNKNOWN;
+	if (!c->plan->alike) {
+		c->plan->unranked = 0;
 		ready_local_close(c);
 		return;
 	}
-	c->plan->alike = true;
+	c->plan->started_us = fmax(c->plan->started_us, now_us - still_us);
 	for (size_t i = 0; i < n; i++) {
 		struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
 
@@ -518,9 +522,10 @@ static void plan_begin(const struct planning *planning)
 	struct ready_context *c = planning->c;
 	struct heddle_plan *plan = &c->plan->plan;
 	int *ids;
-	unsigned n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
+	unsigned n;
 
 	bound_renew(c, planning->now_us);
+	n = starpu_sched_ctx_get_workers_list_raw(c->id, &ids);
 	plan->now_us = planning->now_us;
 	plan->end_us = plan->now_us + c->plan->bound_us;
 	plan->link_us = c->plan->link_us;
@@ -747,14 +752,6 @@ static bool accepts(void *task, void *arg)
 	return policy_accepts(task, &planning->asking);
 }
 
-/* Whether a worker has something. Who found nothing in the pool may run a task of a local queue. */
-static bool works(const struct ready_context *c, unsigned id)
-{
-	return !waiters_has(&c->waiters, id) || claims_count(&c->claims, id) ||
-	       (ready_local_is_open(c) &&
-	        atomic_load_explicit(&c->workers[id].rests_since_us, memory_order_relaxed) <= 0);
-}
-
 /* Whether all others wait and have nothing. */
 static bool nobody_works(const struct planning *planning)
 {
@@ -764,7 +761,7 @@ static bool nobody_works(const struct planning *planning)
 
 	for (unsigned i = 0; i < n; i++)
 		if ((unsigned)ids[i] < c->nworkers && (unsigned)ids[i] != planning->asking &&
-		    works(c, ids[i]))
+		    (!waiters_has(&c->waiters, ids[i]) || claims_count(&c->claims, ids[i])))
 			return false;
 	return true;
 }

@@ -222,13 +222,13 @@ static unsigned long type_ask(const struct ready_context *c, struct starpu_task 
 }
 
 /* Hands a task in to the local queues. From now on it may be run and freed.
- * @return false: they are closed */
-static bool local_put(struct ready_context *c, struct starpu_task *task, unsigned long type,
-                      unsigned classes)
+ * @return false: they do not take it any more */
+static bool local_put(struct ready_context *c, struct starpu_task *task, unsigned class,
+                      unsigned long type, unsigned classes)
 {
 	unsigned home = ready_home(c, task);
 
-	if (!ready_local_put(c, task, home, type, classes))
+	if (!ready_local_put(c, task, class, home, type, classes))
 		return false;
 	ready_local_wake(c, home);
 	return true;
@@ -241,13 +241,13 @@ int ready_push(struct starpu_task *task)
 	struct eligible eligible;
 	struct wake_list wake;
 	unsigned long type = type_ask(c, task, estimates);
-	bool local;
+	int local;
 
 	eligible_find(c, task, type, &eligible);
-	local = ready_local_wants(c, task, estimates, eligible.classes);
+	local = ready_local_class(c, task, estimates, eligible.classes);
 	/* Handed in, the task may be done and freed at once. */
 	starpu_push_task_end(task);
-	if (local && local_put(c, task, type, eligible.classes))
+	if (local >= 0 && local_put(c, task, local, type, eligible.classes))
 		return 0;
 	atomic_fetch_add(&c->unstarted, 1);
 	inbox_put(c, task);

@@ -437,16 +437,35 @@ static unsigned nap_us(const struct ready_context *c, const struct ready_worker 
 	return starpu_timing_now() > worker->waits_since_us + PATIENCE ? DOZE : 0;
 }
 
-/* What a worker gets for which the pool has nothing new. */
-static struct starpu_task *local_pop(struct ready_context *c, unsigned id)
+/* Takes a worker's next task from the local queues. */
+static struct starpu_task *local_take(struct ready_context *c, unsigned id)
 {
-	struct ready_worker *worker = &c->workers[id];
 	struct starpu_task *task = ready_local_take(c, id);
 
-	if (task) {
+	c->workers[id].pool_last = false;
+	if (task)
 		policy_choose_implementation(task, id, c->id);
+	return task;
+}
+
+/* What a worker gets before it looks into the pool: nothing is there, or it is the turn of the
+ * local queues. */
+static struct starpu_task *local_first(struct ready_context *c, unsigned id)
+{
+	if (!ready_local_any(c) || (atomic_load(&c->unstarted) && !c->workers[id].pool_last) ||
+	    ready_plan_full_is_due(c, starpu_timing_now()))
+		return NULL;
+	return local_take(c, id);
+}
+
+/* What a worker gets for which the pool has nothing new. */
+static struct starpu_task *local_or_wait(struct ready_context *c, unsigned id)
+{
+	struct ready_worker *worker = &c->workers[id];
+	struct starpu_task *task = local_take(c, id);
+
+	if (task)
 		return task;
-	}
 	if (worker->accelerator)
 		ready_queue_idle(worker);
 	policy_let_others(id, &c->waiters, nap_us(c, worker));
@@ -486,6 +505,8 @@ static bool pool_pop(struct ready_requester *requester, struct heddle_pool_entry
 	wake_list_make(c, &wake);
 	STARPU_PTHREAD_MUTEX_UNLOCK(&c->mutex);
 	wake_list_wake(&wake, &c->waiters);
+	/* This may have moved tasks there. */
+	ready_local_wake(c, c->workers[id].node);
 	return member;
 }
 
@@ -498,16 +519,23 @@ struct starpu_task *ready_pop(unsigned ctx)
 	struct ready_requester requester = {.c = c, .id = id, .trying = -1, .left = -1};
 	struct claims_requests requests;
 
+	entry.item = local_first(c, id);
+	if (entry.item)
+		return entry.item;
 	if (nothing_new(c, worker, id, &requester.full))
-		return local_pop(c, id);
+		return local_or_wait(c, id);
 	if (c->choosing || worker->accelerator)
 		requester.now_us = starpu_timing_now();
-	if (pool_pop(&requester, &entry, &requests) && !entry.item)
-		entry.item = ready_local_take(c, id);
+	if (pool_pop(&requester, &entry, &requests) && !entry.item) {
+		entry.item = local_take(c, id);
+		if (entry.item)
+			return entry.item;
+	}
 	if (!entry.item) {
 		ready_queue_idle(worker);
 		return NULL;
 	}
+	worker->pool_last = true;
 	if (requester.left >= 0)
 		claims_left_behind(entry.item, requester.left, id);
 	policy_choose_implementation(entry.item, id, ctx);
@@ -523,8 +551,7 @@ void ready_pass_on(struct ready_context *c, unsigned id)
 
 	/* It may have been woken for a task: another must do that. */
 	waiters_remove(&c->waiters, id);
-	if (ready_local_any(c))
-		ready_local_wake(c, c->workers[id].node);
+	ready_local_hold(c, id);
 	if (!c->plan && (!atomic_load(&c->unstarted) || !waiters_any(&c->waiters)))
 		return;
 	policy_lock(&c->mutex);
