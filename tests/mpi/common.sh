@@ -30,7 +30,8 @@ ranks() {
 	shift
 	said=$(mktemp -d "$work/said.XXXXXX") || return
 	# shellcheck disable=SC2016 # the rank's shell expands it
-	timeout -k 5 300 "$mpirun" -n "$n" sh -c 'exec "$@" >"$(mktemp "$0/rank.XXXXXX")" 2>&1' \
+	timeout -k 5 300 "$mpirun" -n "$n" sh -c ': >"$0/pid.$$"
+		exec "$@" >"$(mktemp "$0/rank.XXXXXX")" 2>&1' \
 		"$said" "$@" >"$said/mpirun" 2>&1
 	ranks_status=$?
 	cat "$said"/rank.*
@@ -40,3 +41,30 @@ ranks() {
 
 # StarPU's first start on a machine writes files, which several ranks must not do at once.
 "$top_builddir/apps/vecinc/vecinc" --size 1 --reps 1 >/dev/null
+
+# refused_version PROGRAM: rank 1 has another version; all four say so, and none runs anything.
+refused_version() {
+	own=$(sed -n 's/^PACKAGE_VERSION = //p' "$top_builddir/Makefile")
+	said_all="the version of Heddle is \"$own\" on rank 0 and \"0.0.9\" on rank 1"
+	expect 0 "$said_all" ranks 4 "$1" version
+	[ "$(grep -c "$said_all" "$work/out")" = 4 ] || fail "version: not on 4 ranks: $(cat "$work/out")"
+	[ "$(grep -c '^rank [0-3]: version: -' "$work/out")" = 4 ] || fail "version: $(cat "$work/out")"
+}
+
+# ended PROGRAM CASE STATUS TEXT: a message names the rank, and the run ends on all ranks within the
+# time that doc/mpi.md states. A busy machine has half a minute more to start them, and to end them.
+export HEDDLE_NODE_TIMEOUT=3
+ended() {
+	bound=$((HEDDLE_NODE_TIMEOUT * 3 / 2 + 2 + 30))
+	rm -rf "$work"/said.*
+	begin=$(date +%s)
+	expect "$3" "$4" ranks 4 "$1" "$2"
+	took=$(($(date +%s) - begin))
+	[ "$took" -le "$bound" ] || fail "$2: ended after $took s, not $bound"
+	for pid in "$work"/said.*/pid.*; do
+		# What nobody has waited for has ended, too.
+		! grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/${pid##*.}/status" ||
+			fail "$2: process ${pid##*.} of the run is left"
+	done
+	[ "$(ls "$work"/said.*/pid.* | wc -l)" = 4 ] || fail "$2: there were not 4 ranks"
+}

@@ -55,20 +55,17 @@ refused fail 'it failed on rank 1: Numerical argument out of domain'
 # shellcheck disable=SC2016 # for the rank's shell
 expect 0 'the policy (STARPU_SCHED) is odds on rank 0 and ddwrr on rank 1' ranks 4 sh -c '
 	policies="odds ddwrr odds odds"
-	set -- "$1" "$OMPI_COMM_WORLD_RANK" $policies
+	set -- "$1" "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" $policies
 	flows=$1 rank=$2
 	shift 2
 	shift "$rank"
 	STARPU_SCHED=$1 exec "$flows" policies' sh "$flows"
 [ "$(grep -c 'the policy (STARPU_SCHED) is' "$work/out")" = 4 ] || fail "policies: $(cat "$work/out")"
 
-# ended CASE STATUS TEXT: the run ends on all ranks, soon.
-ended() {
-	expect "$2" "$3" ranks 4 "$flows" "$1"
-}
-export HEDDLE_NODE_TIMEOUT=3
-ended die 137 'rank 1 .*signal 9'
-ended hang 1 'rank 1 has not been heard of for 3 s'
-ended 'hang first' 1 'rank 0 has not been heard of for 3 s'
-ended absent 1 'after 3 s .*these ranks have not begun this flow: 1'
+refused_version "$flows"
+
+ended "$flows" die 137 'rank 1 .*signal 9'
+ended "$flows" hang 1 'rank 1 has not been heard of for 3 s'
+ended "$flows" 'hang first' 1 'rank 0 has not been heard of for 3 s'
+ended "$flows" absent 1 'after 3 s .*these ranks have not begun this flow: 1'
 [ "$failures" = 0 ]

@@ -32,15 +32,12 @@ refused beyond '1001 iterations of 1 reach beyond array 1'
 refused rank 'rank 0 on .* refuses its loop: Invalid argument'
 refused fail 'it failed on rank 1: Numerical argument out of domain'
 
-# ended CASE STATUS TEXT: the run ends on all ranks, soon.
-ended() {
-	expect "$2" "$3" ranks 4 "$loops" "$1"
-}
-export HEDDLE_NODE_TIMEOUT=3
-ended die 137 'rank 1 .*signal 9'
-ended exit 3 'Exit code: *3'
-ended hang 1 'rank 1 has not been heard of for 3 s'
-ended 'hang first' 1 'rank 0 has not been heard of for 3 s'
-ended 'absent later' 1 'rank 1 has not been heard of for 3 s'
-ended absent 1 'after 3 s .*these ranks have not begun this loop: 1'
+refused_version "$loops"
+
+ended "$loops" die 137 'rank 1 .*signal 9'
+ended "$loops" exit 3 'Exit code: *3'
+ended "$loops" hang 1 'rank 1 has not been heard of for 3 s'
+ended "$loops" 'hang first' 1 'rank 0 has not been heard of for 3 s'
+ended "$loops" 'absent later' 1 'rank 1 has not been heard of for 3 s'
+ended "$loops" absent 1 'after 3 s .*these ranks have not begun this loop: 1'
 [ "$failures" = 0 ]

@@ -12,12 +12,21 @@
 #include <string.h>
 #include <mpi.h>
 #include <starpu.h>
+#include <heddle/heddle.h>
 
 static int rank, nranks, failures;
 
 /* The test defines them. */
 static int run_random(unsigned seed, int count, bool delays);
 static int run_case(const char *what);
+
+/* Libraries ask this function, which comes first, and not their own. */
+static const char *version = PACKAGE_VERSION;
+
+const char *heddle_version(void)
+{
+	return version;
+}
 
 int main(int argc, char **argv)
 {
@@ -30,8 +39,11 @@ int main(int argc, char **argv)
 		return 77;
 	if (argc >= 4 && !strcmp(argv[1], "random"))
 		status = run_random(strtoul(argv[2], NULL, 0), atoi(argv[3]), argc > 4);
-	else if (argc == 2)
+	if (argc == 2) {
+		if (rank == 1 && !strcmp(argv[1], "version"))
+			version = "0.0.9";
 		status = run_case(argv[1]);
+	}
 	starpu_shutdown();
 	MPI_Finalize();
 	return status ? 1 : 0;

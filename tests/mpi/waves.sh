@@ -44,14 +44,11 @@ refused fail 'it failed on rank 1: Numerical argument out of domain'
 [ "$(grep -c '^rank [0-3]: again: 0' "$work/out")" = 4 ] ||
 	fail "a wavefront that failed does not run again: $(cat "$work/out")"
 
-# ended CASE STATUS TEXT: the run ends on all ranks, soon.
-ended() {
-	expect "$2" "$3" ranks 4 "$waves" "$1"
-}
-export HEDDLE_NODE_TIMEOUT=3
-ended die 137 'rank 1 .*signal 9'
-ended exit 3 'Exit code: *3'
-ended hang 1 'rank 1 has not been heard of for 3 s'
-ended 'hang first' 1 'rank 0 has not been heard of for 3 s'
-ended absent 1 'after 3 s .*these ranks have not begun this wavefront: 1'
+refused_version "$waves"
+
+ended "$waves" die 137 'rank 1 .*signal 9'
+ended "$waves" exit 3 'Exit code: *3'
+ended "$waves" hang 1 'rank 1 has not been heard of for 3 s'
+ended "$waves" 'hang first' 1 'rank 0 has not been heard of for 3 s'
+ended "$waves" absent 1 'after 3 s .*these ranks have not begun this wavefront: 1'
 [ "$failures" = 0 ]
