@@ -183,3 +183,29 @@ apps_cholesky_cholesky_SOURCES = apps/cholesky/main.c $(factor_app)
 apps_cholesky_cholesky_LDADD = $(factor_app_ldadd)
 apps_lu_lu_SOURCES = apps/lu/main.c $(factor_app)
 apps_lu_lu_LDADD = $(factor_app_ldadd)
+
+# The same programs over the ranks of simulated clusters, with --mpi: heddle simulate --ranks.
+smpi_apps =
+if HAVE_SMPI
+smpi_apps += \
+	apps/smpi/blackscholes \
+	apps/smpi/boxfilter \
+	apps/smpi/floyd \
+	apps/smpi/heat2d \
+	apps/smpi/histogram \
+	apps/smpi/mandelbrot \
+	apps/smpi/nbia \
+	apps/smpi/strmatch
+noinst_LIBRARIES += libapps-smpi.a
+endif
+libapps_smpi_a_CPPFLAGS = $(AM_CPPFLAGS) $(SMPI_CPPFLAGS) -DAPPS_SMPI
+libapps_smpi_a_SOURCES = \
+	apps/common/ranks.c \
+	apps/common/ranks.h
+$(smpi_apps): $(apps_PROGRAMS) libapps-smpi.a $(smpi_libraries)
+	@$(MKDIR_P) apps/smpi
+	$(AM_V_CCLD)$(SMPICC) $(CFLAGS) -o $@ $(apps_$(@F)_$(@F)_OBJECTS) \
+		$(libapps_smpi_a_OBJECTS) libnbia.a libapps.a libapps-files.a libcodelets.a \
+		$(smpi_ldadd) $(OPENCL_LIBS) $(PNG_LIBS) $(OPENSLIDE_LIBS)
+noinst_DATA += $(smpi_apps)
+CLEANFILES += $(smpi_apps)

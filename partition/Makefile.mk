@@ -132,6 +132,12 @@ endif
 libheddle_smpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(SMPI_CPPFLAGS)
 libheddle_smpi_la_SOURCES = $(mpi_glue)
 SMPI_CPPFLAGS = -isystem $(smpi_includedir)/smpi -include $(smpi_includedir)/smpi/smpi_helpers.h
+# What programs for SMPI are linked with. They do not call themselves what -u brings: policies, and
+# what StarPU asks.
+smpi_libraries = libheddle-smpi.la libheddle-mpi-pure.la libheddle.la
+smpi_ldadd = -Wl,-u,heddle_init_begin -Wl,-u,starpu_mpi_world_rank -Wl,--start-group \
+	.libs/libheddle-smpi.a .libs/libheddle-mpi-pure.a .libs/libheddle.a -Wl,--end-group \
+	$(SMPI_LIBS) $(HWLOC_LIBS) $(JANSSON_LIBS) -ldl
 # Not libheddle.la: libtool would link anew, and only for one folder, when it is installed.
 libheddle_mpi_la_LIBADD = libheddle-mpi-pure.la $(STARPU_LIBS) $(MPI_LIBS)
 if HAVE_FUT

@@ -179,19 +179,15 @@ sim_programs = \
 	tests/sim/taken_back \
 	tests/sim/tiles
 
-# A program over the ranks of a simulated cluster. It does not call itself what -u brings: policies,
-# and what StarPU asks.
+# A program over the ranks of a simulated cluster.
 smpi_programs =
 if HAVE_SMPI
 smpi_programs += tests/sim/ranks
 endif
-smpi_archives = .libs/libheddle-smpi.a .libs/libheddle-mpi-pure.a .libs/libheddle.a
-tests/sim/ranks: $(srcdir)/tests/sim/ranks.c libheddle-smpi.la libheddle-mpi-pure.la libheddle.la
+tests/sim/ranks: $(srcdir)/tests/sim/ranks.c $(smpi_libraries)
 	@$(MKDIR_P) tests/sim
 	$(AM_V_CCLD)$(SMPICC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) \
-		$(CFLAGS) -o $@ $(srcdir)/tests/sim/ranks.c -Wl,-u,heddle_init_begin -Wl,-u,starpu_mpi_world_rank \
-		-Wl,--start-group $(smpi_archives) -Wl,--end-group $(SMPI_LIBS) $(HWLOC_LIBS) \
-		$(JANSSON_LIBS) -ldl
+		$(CFLAGS) -o $@ $(srcdir)/tests/sim/ranks.c $(smpi_ldadd)
 check_DATA += $(smpi_programs)
 CLEANFILES += $(smpi_programs)
 
@@ -322,6 +318,7 @@ sim_scripts = \
 	tests/sim/nbia.sh \
 	tests/sim/overlap.sh \
 	tests/sim/program.sh \
+	tests/sim/rank_apps.sh \
 	tests/sim/ranks.sh \
 	tests/sim/reruns.sh \
 	tests/sim/taken_back.sh \

@@ -17,10 +17,8 @@
 #include "support/message.h"
 #include "apps/common/ranks.h"
 
-#ifdef HEDDLE_HAVE_MPI
+#if defined(HEDDLE_HAVE_MPI) || defined(APPS_SMPI)
 #include "partition/mpi/world.h"
-
-#define LIBRARY "libheddle-mpi.so.0"
 
 static const struct mpi_world *world; /* NULL: not used */
 static int rank, nranks = 1;
@@ -28,6 +26,24 @@ static struct heddle_mpi_rank_stats *latest;
 static struct heddle_mpi_wave_rank *latest_wave; /* of a wavefront, instead */
 static bool waves;
 static struct heddle_mpi_flow_rank *latest_flow; /* NULL: it was none */
+
+#ifdef APPS_SMPI
+/* SMPI loads no libraries of programs once for each rank, so they are linked with it. */
+static const struct mpi_world *world_find(void)
+{
+	return &heddle_mpi_world;
+}
+
+/* StarPU's main() begins a simulation, and SMPI has begun one already. */
+#undef main
+int starpu_main(int argc, char **argv);
+
+int main(int argc, char **argv)
+{
+	return starpu_main(argc, argv);
+}
+#else
+#define LIBRARY "libheddle-mpi.so.0"
 
 /* The library of this build lies beside libheddle. */
 static void *library_open(void)
@@ -47,14 +63,24 @@ static void *library_open(void)
 	return library ? library : dlopen(LIBRARY, RTLD_NOW | RTLD_GLOBAL);
 }
 
-int ranks_begin(int *argc, char ***argv)
+static const struct mpi_world *world_find(void)
 {
 	void *library = library_open();
 	const struct mpi_world *found = library ? dlsym(library, "heddle_mpi_world") : NULL;
+
+	if (!found)
+		heddle_warn("--mpi: %s", dlerror());
+	return found;
+}
+#endif
+
+int ranks_begin(int *argc, char ***argv)
+{
+	const struct mpi_world *found = world_find();
 	int status;
 
 	if (!found)
-		return heddle_refuse(-ENODEV, "--mpi: %s", dlerror());
+		return -ENODEV;
 	status = found->begin(argc, argv, &rank, &nranks);
 	if (status)
 		return status;
