@@ -180,9 +180,9 @@ struct heddle_mpi_wave_rank {
  * cut into bands as on one machine, but one band a worker unless bands_per_worker says otherwise,
  * for the next rank waits for the last row; over several sweeps they are not assigned again. Where
  * rows of two ranks meet, their boundary is sent after every `tile_columns` columns, which are
- * those of all tiles. 0: the model of Andronikos et al. (Performance Evaluation 67, 2010),
- * equations (8) and (9), says how many. What a message costs is measured by a ping-pong, once for
- * each pair of kinds of nodes, and kept in the profile.
+ * those of all tiles. 0: the model of Andronikos et al. (Performance Evaluation 67, 2010) says how
+ * many, with messages that travel while workers compute. What a message costs is measured by a
+ * ping-pong, once for each pair of kinds of nodes, and kept in the profile.
  *
  * Fields and HEDDLE_ROWS may lie in any layout; with HEDDLE_MPI_BLOCKS the parts are rows.
  * HEDDLE_COLUMNS and HEDDLE_ALL lie on one rank or everywhere. A rank needs memory for its own

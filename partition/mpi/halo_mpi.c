@@ -12,9 +12,9 @@ struct mpi_halo {
 	struct mpi_link *link;
 	bool sends;
 	size_t bytes, total;
-	size_t next; /* number of the next message; it has slot next % MPI_HALO_SLOTS */
-	bool active[MPI_HALO_SLOTS];
-	MPI_Request requests[MPI_HALO_SLOTS];
+	size_t next; /* number of the next message; it has slot next % MPI_WAVE_UNDER_WAY */
+	bool active[MPI_WAVE_UNDER_WAY];
+	MPI_Request requests[MPI_WAVE_UNDER_WAY];
 	char *buffers;
 };
 
@@ -50,7 +50,7 @@ struct mpi_halo *mpi_halo_open(struct mpi_link *link, unsigned peer, bool sends,
 
 	if (bytes > INT_MAX)
 		mpi_link_abort(link, "a boundary of %zu bytes cannot be sent", bytes);
-	if (!halo || !(halo->buffers = calloc(MPI_HALO_SLOTS, bytes ? bytes : 1))) {
+	if (!halo || !(halo->buffers = calloc(MPI_WAVE_UNDER_WAY, bytes ? bytes : 1))) {
 		free(halo);
 		return NULL;
 	}
@@ -58,7 +58,7 @@ struct mpi_halo *mpi_halo_open(struct mpi_link *link, unsigned peer, bool sends,
 	halo->sends = sends;
 	halo->bytes = bytes;
 	halo->total = total;
-	for (size_t slot = 0; slot < MPI_HALO_SLOTS; slot++) {
+	for (size_t slot = 0; slot < MPI_WAVE_UNDER_WAY; slot++) {
 		char *at = halo->buffers + slot * bytes;
 		MPI_Request *request = &halo->requests[slot];
 
@@ -74,7 +74,7 @@ struct mpi_halo *mpi_halo_open(struct mpi_link *link, unsigned peer, bool sends,
 
 void *mpi_halo_buffer(struct mpi_halo *halo)
 {
-	size_t slot = halo->next % MPI_HALO_SLOTS;
+	size_t slot = halo->next % MPI_WAVE_UNDER_WAY;
 
 	if (halo->next == halo->total || !slot_test(halo, slot))
 		return NULL;
@@ -86,8 +86,8 @@ void mpi_halo_next(struct mpi_halo *halo)
 {
 	size_t number = halo->next++;
 
-	if (halo->sends || number + MPI_HALO_SLOTS < halo->total)
-		slot_start(halo, number % MPI_HALO_SLOTS);
+	if (halo->sends || number + MPI_WAVE_UNDER_WAY < halo->total)
+		slot_start(halo, number % MPI_WAVE_UNDER_WAY);
 }
 
 size_t mpi_halo_count(const struct mpi_halo *halo)
@@ -99,7 +99,7 @@ bool mpi_halo_is_idle(struct mpi_halo *halo)
 {
 	bool idle = true;
 
-	for (size_t slot = 0; halo->sends && slot < MPI_HALO_SLOTS; slot++)
+	for (size_t slot = 0; halo->sends && slot < MPI_WAVE_UNDER_WAY; slot++)
 		idle = slot_test(halo, slot) && idle;
 	return idle;
 }
@@ -108,7 +108,7 @@ void mpi_halo_close(struct mpi_halo *halo)
 {
 	if (!halo)
 		return;
-	for (size_t slot = 0; slot < MPI_HALO_SLOTS; slot++) {
+	for (size_t slot = 0; slot < MPI_WAVE_UNDER_WAY; slot++) {
 		if (halo->active[slot]) {
 			check(halo, MPI_Cancel(&halo->requests[slot]));
 			check(halo, MPI_Wait(&halo->requests[slot], MPI_STATUS_IGNORE));

@@ -12,9 +12,7 @@
 #include <stddef.h>
 
 #include "partition/mpi/link_mpi.h"
-
-/** Messages that may be under way at either end. */
-#define MPI_HALO_SLOTS 4
+#include "partition/mpi/wavefront_deal.h"
 
 struct mpi_halo;
 

@@ -175,6 +175,40 @@ static size_t h_blind(const struct mpi_wave_problem *problem)
 	return problem->columns / 500 + 1;
 }
 
+/* One sweep: each rank waits for its first message. Later ones travel while workers compute,
+ * several at once, and cost time only where they come less often than tiles end. */
+static double overlapped_us(const struct mpi_wave_problem *problem, const struct wave_model *given,
+                            double h)
+{
+	struct wave_model model = *given;
+	double message = problem->cd + problem->cc * h;
+
+	model.cd = model.cc = 0;
+	return fmax(wave_model_pipelined_time(&model, h),
+	            problem->columns / h * message / MPI_WAVE_UNDER_WAY) +
+	       (problem->nranks - 1) * message;
+}
+
+/* The time hardly differs between intervals that are so near. */
+static size_t overlapped_best(const struct mpi_wave_problem *problem,
+                              const struct wave_model *model)
+{
+	double least = INFINITY;
+	size_t best = problem->columns;
+
+	/* Alone nothing is gained by synchronising. */
+	for (size_t h = 1; h <= problem->columns && wave_model_workers(model) > 1;
+	     h += 1 + h / 32) {
+		double us = overlapped_us(problem, model, h);
+
+		if (us < least) {
+			least = us;
+			best = h;
+		}
+	}
+	return best;
+}
+
 static void h_choose(const struct mpi_wave_problem *problem, const struct wave_model *model,
                      struct mpi_wave_plan *plan)
 {
@@ -182,9 +216,9 @@ static void h_choose(const struct mpi_wave_problem *problem, const struct wave_m
 
 	if (!plan->h)
 		plan->h = problem->sweeps > 1 ? wave_model_choose(model, 1, 1, &k)
-		                              : (size_t)(wave_model_best(model) + 0.5);
+		                              : overlapped_best(problem, model);
 	plan->predicted_us = problem->sweeps > 1 ? wave_model_pipelined_time(model, plan->h)
-	                                         : wave_model_time(model, plan->h);
+	                                         : overlapped_us(problem, model, plan->h);
 }
 
 int mpi_wave_deal(const struct mpi_wave_problem *problem, struct mpi_wave_plan *plan, size_t *first)

@@ -7,16 +7,23 @@
 #ifndef HEDDLE_MPI_WAVEFRONT_DEAL_H
 #define HEDDLE_MPI_WAVEFRONT_DEAL_H
 
-/* The model is that of Andronikos et al. (Performance Evaluation 67, 2010) in its published form:
- * every worker of every rank is a worker of (8), with one chunk, and (9) gives h. Only where the
- * rows of one rank meet those of another does a message take c_d + h c_c, so with several workers a
- * rank its mean over all neighbours counts, and what a hand-over costs a worker is added. */
+/* Every worker of every rank is a worker of the model of Andronikos et al. (Performance Evaluation
+ * 67, 2010), with one chunk. Only where the rows of one rank meet those of another does a message
+ * take c_d + h c_c.
+ *
+ * (8) counts two messages for each subchunk of the last worker, as workers of the paper compute or
+ * send. Here they compute meanwhile. So of one sweep only the messages count for which ranks wait
+ * at the beginning, unless messages come less often than tiles end. Several sweeps wait for each
+ * other, and count messages as the paper does, their mean over all neighbours. */
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "partition/wavefront/cost.h"
 #include "partition/wavefront/model.h"
+
+/** Messages that are under way at either end at once. */
+#define MPI_WAVE_UNDER_WAY 4
 
 /** Kinds of workers of a rank that are told apart. */
 #define MPI_WAVE_KINDS 8
