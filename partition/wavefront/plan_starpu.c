@@ -384,7 +384,8 @@ static size_t width_by_speed(struct heddle_wavefront_request *wave, struct wave_
 {
 	double power = 0, known = 0;
 	unsigned nknown = 0, n = 0;
-	bool stay = wave->sweeps > 1;
+	/* The next rank waits for a part's last row, which no band of left-over rows must delay. */
+	bool stay = wave->sweeps > 1 || wave->part;
 	size_t rows;
 
 	for (unsigned l = 0; l < wave->nworkers; l++) {
