@@ -7,6 +7,8 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 #include <starpu.h>
 #if defined(HEDDLE_USE_OPENCL) && !defined(HEDDLE_USE_SIMGRID)
 #include <starpu_opencl.h>
@@ -30,10 +32,27 @@ static struct {
 	double free_us[HEDDLE_PLATFORM_MAXACCELERATORS];
 } current = {.once = PTHREAD_ONCE_INIT, .start_us = -1};
 
+/* The number of this rank in programs for SMPI, which alone have the function. */
+int __attribute__((weak)) starpu_mpi_world_rank(void);
+
+/* Several machines have commas between them. Ranks have them in turn. */
+static void spec_copy(const char *specs, char *spec)
+{
+	unsigned n = 1, mine;
+
+	for (const char *comma = specs; (comma = strchr(comma, ',')); comma++)
+		n++;
+	mine = n > 1 && starpu_mpi_world_rank ? starpu_mpi_world_rank() % n : 0;
+	while (mine--)
+		specs = strchr(specs, ',') + 1;
+	snprintf(spec, HEDDLE_PLATFORM_MAXSPEC, "%.*s", (int)strcspn(specs, ","), specs);
+}
+
 static void current_read(void)
 {
-	const char *spec = heddle_variable_text(HEDDLE_VARIABLE_PLATFORM);
+	char spec[HEDDLE_PLATFORM_MAXSPEC];
 
+	spec_copy(heddle_variable_text(HEDDLE_VARIABLE_PLATFORM), spec);
 	current.given =
 	    *spec && !heddle_platform_parse(spec, &current.platform) && !*current.platform.host;
 	if (!current.given)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <ftw.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,10 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
-    {"platform", 'p', "SPEC", 0, "description or name of the machine", 0},
+    {"platform", 'p', "SPEC", 0,
+     "description or name of the machine; with --ranks several, with commas between them, which "
+     "ranks have in turn",
+     0},
     {"profile", 'P', "NAME", 0,
      "StarPU's own costs: theory (none; default on a described machine) or realistic", 0},
     {"ranks", 'n', "N", 0,
@@ -164,6 +168,52 @@ static int cluster_prepare(const struct heddle_platform *platform, const char *d
 	return 0;
 }
 
+static bool is_alike(const struct heddle_platform *a, const struct heddle_platform *b)
+{
+	for (unsigned i = 0; i < a->naccelerators && a->naccelerators == b->naccelerators; i++)
+		if (a->accelerators[i].mbps != b->accelerators[i].mbps ||
+		    a->accelerators[i].latency_us != b->accelerators[i].latency_us ||
+		    a->accelerators[i].memory_mb != b->accelerators[i].memory_mb)
+			return false;
+	return a->ncpus == b->ncpus && a->naccelerators == b->naccelerators;
+}
+
+/* Several machines, which ranks have in turn: their speeds may differ, but not what SimGrid sees.
+ */
+static int machines_find(const struct arguments *arguments, struct heddle_platform *platform)
+{
+	char names[HEDDLE_PLATFORM_MAXSPEC], specs[HEDDLE_PLATFORM_MAXSPEC], *rest = names, *name;
+	struct heddle_platform one;
+	size_t length = 0;
+
+	if (!arguments->ranks || !strchr(arguments->platform, ','))
+		return simulation_find(arguments->platform, platform);
+	if (strlen(arguments->platform) >= sizeof(names))
+		return heddle_refuse(-EINVAL, "--platform: more than %zu characters",
+		                     sizeof(names) - 1);
+	strcpy(names, arguments->platform);
+	while ((name = strsep(&rest, ","))) {
+		int status = simulation_find(name, &one);
+
+		if (status)
+			return status;
+		if (!length)
+			*platform = one;
+		if (*one.host || !is_alike(platform, &one))
+			return heddle_refuse(-EINVAL,
+			                     "--platform %s: machines of a cluster are described, "
+			                     "and differ in nothing but speed",
+			                     arguments->platform);
+		length += snprintf(specs + length, sizeof(specs) - length, "%s%s",
+		                   length ? "," : "", one.spec);
+		if (length >= sizeof(specs))
+			return heddle_refuse(-EINVAL, "--platform %s: too long",
+			                     arguments->platform);
+	}
+	strcpy(platform->spec, specs);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -187,7 +237,7 @@ int main(int argc, char **argv)
 	argv[0] = "heddle simulate";
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
-	if (simulation_find(arguments.platform, &platform))
+	if (machines_find(&arguments, &platform))
 		return 2;
 	snprintf(directory, sizeof(directory), "%s/heddle-simulate-XXXXXX",
 	         temporary ? temporary : "/tmp");

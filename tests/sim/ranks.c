@@ -7,8 +7,12 @@
  *   ranks loop N          nodes with an odd number take twice as long
  *   ranks flow LABELS     every eighth label comes back as larger work
  *   ranks wavefront ROWS  as many columns
+ *   ranks interval ROWS [H ...]  twice as many columns, as in the experiments of Andronikos et al.
+ *                                (Performance Evaluation 67, 2010)
  *
- * Rank 0 prints the time in simulated microseconds, and what each rank did.
+ * Rank 0 prints the time in simulated microseconds, and what each rank did. Of `interval` it prints
+ * the interval, and the times predicted and simulated, of the model's and of
+ * those that are given.
  */
 #include "config.h"
 
@@ -170,29 +174,56 @@ static size_t wave_rows(const void *ranks, int r)
 	return ((const struct heddle_mpi_wave_rank *)ranks)[r].rows;
 }
 
+static struct starpu_codelet wave_codelet = {
+    .name = "simulated", .cpu_funcs = {never}, .cuda_funcs = {never}};
+
+static void wave_make(struct heddle_wavefront *wave, size_t rows, size_t columns)
+{
+	*wave = (struct heddle_wavefront){.codelet = &wave_codelet,
+	                                  .rows = rows,
+	                                  .columns = columns,
+	                                  .nvectors = 2,
+	                                  .vectors = {{.row = 1}, {.column = 1}},
+	                                  .narrays = 1};
+	wave->arrays[0] = (struct heddle_wave_array){.mode = STARPU_RW, .extent = HEDDLE_COLUMNS};
+	starpu_vector_data_register(&wave->arrays[0].handle, STARPU_MAIN_RAM,
+	                            (uintptr_t)calloc(columns, 4), columns, 4);
+}
+
+static const struct heddle_mpi_place everywhere[1] = {{.layout = HEDDLE_MPI_EVERYWHERE}};
+
 static int run_wavefront(size_t n)
 {
-	static struct starpu_codelet codelet = {
-	    .name = "simulated", .cpu_funcs = {never}, .cuda_funcs = {never}};
-	const struct heddle_mpi_place places[1] = {{.layout = HEDDLE_MPI_EVERYWHERE}};
-	struct heddle_wavefront wave = {.codelet = &codelet,
-	                                .rows = n,
-	                                .columns = n,
-	                                .nvectors = 2,
-	                                .vectors = {{.row = 1}, {.column = 1}},
-	                                .narrays = 1};
 	struct heddle_mpi_wave_rank *ranks = calloc(nranks, sizeof(*ranks));
 	struct heddle_wavefront_stats stats;
+	struct heddle_wavefront wave;
 	int status;
 
-	wave.arrays[0] = (struct heddle_wave_array){.mode = STARPU_RW, .extent = HEDDLE_COLUMNS};
-	starpu_vector_data_register(&wave.arrays[0].handle, STARPU_MAIN_RAM,
-	                            (uintptr_t)calloc(n, 4), n, 4);
-	status = heddle_mpi_wavefront_run(&wave, MPI_COMM_WORLD, places, ranks, &stats);
+	wave_make(&wave, n, n);
+	status = heddle_mpi_wavefront_run(&wave, MPI_COMM_WORLD, everywhere, ranks, &stats);
 	starpu_data_unregister(wave.arrays[0].handle);
 	if (!status && !rank)
 		fprintf(stderr, "h %zu predicted %.6f\n", stats.tile_columns, stats.predicted_us);
 	return print(status, stats.us, wave_rows, ranks);
+}
+
+/* The first run times messages. The second one has the model's interval, then others follow. */
+static int run_interval(size_t n, char **others)
+{
+	struct heddle_wavefront_stats stats;
+	struct heddle_wavefront wave;
+	int status = 0;
+
+	wave_make(&wave, n, 2 * n);
+	for (unsigned i = 0; !status && (i < 2 || *others); i++) {
+		wave.tile_columns = i < 2 ? 0 : strtoull(*others++, NULL, 10);
+		status = heddle_mpi_wavefront_run(&wave, MPI_COMM_WORLD, everywhere, NULL, &stats);
+		if (i && !rank && !status)
+			printf("%zu %.6f %.6f\n", stats.tile_columns, stats.predicted_us, stats.us);
+		fflush(stdout);
+	}
+	starpu_data_unregister(wave.arrays[0].handle);
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -211,6 +242,8 @@ int main(int argc, char **argv)
 		status = run_flow(n);
 	else if (n && !strcmp(argv[1], "wavefront"))
 		status = run_wavefront(n);
+	else if (n && !strcmp(argv[1], "interval"))
+		status = run_interval(n, argv + 3);
 	fflush(stdout);
 	starpu_shutdown();
 	MPI_Finalize();
