@@ -278,6 +278,6 @@ libheddle_opencl_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 # Not libheddle.la, as above. It lies beside this one here, and a folder above once installed.
 libheddle_opencl_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -Wl,-z,nodelete \
 	-Wl,$(abs_top_builddir)/.libs/libheddle.so -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' \
-	-export-symbols-regex '^cl(GetLayerInfo|InitLayer)$$'
+	-export-symbols-regex '^cl(GetLayerInfo|InitLayer|InitLayerWithProperties|DeinitLayer)$$'
 libheddle_opencl_la_LIBADD = libheddle-pure.la $(STARPU_LIBS)
 libheddle_opencl_la_DEPENDENCIES = libheddle-pure.la libheddle.la

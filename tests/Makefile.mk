@@ -228,9 +228,10 @@ tests_tools_graph_program_LDADD = $(STARPU_LIBS)
 
 if USE_OPENCL
 # A program of OpenCL that knows nothing of Heddle.
-check_PROGRAMS += tests/tools/opencl_program
+check_PROGRAMS += tests/tools/opencl_program tests/tools/opencl_loader
 endif
 tests_tools_opencl_program_LDADD = $(OPENCL_LIBS) -lpthread
+tests_tools_opencl_loader_LDADD = $(OPENCL_LIBS) -ldl
 
 # ---- scripts ----
 

@@ -93,8 +93,8 @@ static void functions_add(cl_icd_dispatch *table)
 	launch_functions(table);
 }
 
-EXPORT cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint *provided,
-                                      const cl_icd_dispatch **dispatch)
+static cl_int layer_begin(cl_uint n, const cl_icd_dispatch *target, cl_uint *provided,
+                          const cl_icd_dispatch **dispatch)
 {
 	size_t known = sizeof(below) / sizeof(below.clGetPlatformIDs);
 
@@ -115,5 +115,36 @@ EXPORT cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *target, 
 	functions_add(&shown);
 	*provided = n;
 	*dispatch = &shown;
+	return CL_SUCCESS;
+}
+
+EXPORT cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint *provided,
+                                      const cl_icd_dispatch **dispatch)
+{
+	return layer_begin(n, target, provided, dispatch);
+}
+
+/* Newer loaders call these two instead. Older headers do not declare them. */
+cl_int CL_API_CALL clInitLayerWithProperties(cl_uint n, const cl_icd_dispatch *target,
+                                             cl_uint *provided, const cl_icd_dispatch **dispatch,
+                                             const cl_properties *properties);
+cl_int CL_API_CALL clDeinitLayer(void);
+
+EXPORT cl_int CL_API_CALL clInitLayerWithProperties(cl_uint n, const cl_icd_dispatch *target,
+                                                    cl_uint *provided,
+                                                    const cl_icd_dispatch **dispatch,
+                                                    const cl_properties *properties)
+{
+	/* No property is known. */
+	if (properties && *properties)
+		return CL_INVALID_PROPERTY;
+	return layer_begin(n, target, provided, dispatch);
+}
+
+EXPORT cl_int CL_API_CALL clDeinitLayer(void)
+{
+	if (!real)
+		return CL_INVALID_OPERATION;
+	layer_end();
 	return CL_SUCCESS;
 }

@@ -227,6 +227,8 @@ struct devices {
 };
 
 const struct devices *layer_devices(void);
+/** Ends all and prints the report, once. What a forked process has inherited it leaves alone. */
+void layer_end(void);
 cl_platform_id layer_platform(void);
 cl_device_id layer_device(void);
 /** Largest group on every device, and in each dimension. */

@@ -103,7 +103,7 @@ static void home_choose(void)
 
 static void limits_find(void);
 
-static void process_end(void)
+void layer_end(void)
 {
 	/* What a forked process has inherited may be locked for ever. */
 	if (owner != getpid())
@@ -111,6 +111,7 @@ static void process_end(void)
 	if (engine_stop())
 		split_end();
 	report_print();
+	owner = 0;
 }
 
 static void devices_find(void)
@@ -129,7 +130,7 @@ static void devices_find(void)
 	limits_find();
 	owner = getpid();
 	/* After the real OpenCL's own, so that it is called before them. */
-	atexit(process_end);
+	atexit(layer_end);
 }
 
 const struct devices *layer_devices(void)

@@ -51,6 +51,10 @@ STARPU_NOPENCL=0 expect 0 'StarPU does not start' "$opencl" --always -- "$progra
 HEDDLE_VERBOSE=0 expect 0 'all right' "$opencl" --always -- "$program" chain
 grep -q '^heddle:' "$work/out" && fail "HEDDLE_VERBOSE=0 prints"
 
+# A newer loader has other entry points.
+expect 0 'all right' "$top_builddir/tests/tools/opencl_loader" \
+	"$top_builddir/.libs/libheddle-opencl.so"
+
 expect 2 'which command' "$opencl"
 expect 2 'unrecognized option' "$opencl" --nothing
 expect 127 'No such file' "$opencl" -- "$work/nothing"

@@ -130,6 +130,37 @@ static void test_queries(void)
 	CHECK(clReleaseEvent(NULL) == CL_INVALID_EVENT);
 }
 
+/* Whoever asks for a GPU, a CPU, any device or the usual one gets the one device. */
+static void test_types(void)
+{
+	static const cl_device_type types[] = {CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_CPU,
+	                                       CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_DEFAULT,
+	                                       CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR};
+	cl_platform_id platform;
+	char name[256];
+	cl_int error;
+
+	OK(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL));
+	OK(clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL));
+	if (!strstr(name, "Heddle"))
+		return;
+	for (size_t t = 0; t < sizeof(types) / sizeof(*types); t++) {
+		cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+		                                      (cl_context_properties)platform, 0};
+		cl_device_id found = NULL;
+		cl_uint n = 0;
+		cl_context made;
+
+		OK(clGetDeviceIDs(platform, types[t], 1, &found, &n));
+		CHECK(n == 1 && found == device);
+		made = clCreateContextFromType(properties, types[t], NULL, NULL, &error);
+		CHECK(made && !error);
+		if (made)
+			OK(clReleaseContext(made));
+	}
+	CHECK(clGetDeviceIDs(platform, 0, 1, &device, NULL) == CL_INVALID_DEVICE_TYPE);
+}
+
 /* A context that must not be made. */
 static void context_refused(const cl_context_properties *properties, cl_uint n,
                             const cl_device_id *ids, cl_int expected)
@@ -931,11 +962,14 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } tests[] = {
-    {"queries", test_queries}, {"contexts", test_contexts}, {"errors", test_errors},
-    {"chain", test_chain},     {"mixed", test_mixed},       {"groups", test_groups},
-    {"memory", test_memory},   {"events", test_events},     {"out-of-order", test_out_of_order},
-    {"threads", test_threads}, {"printf", test_printf},     {"binary", test_binary},
-    {"release", test_release}, {"passed", test_passed},     {"long", test_long},
+    {"types", test_types},       {"queries", test_queries},
+    {"contexts", test_contexts}, {"errors", test_errors},
+    {"chain", test_chain},       {"mixed", test_mixed},
+    {"groups", test_groups},     {"memory", test_memory},
+    {"events", test_events},     {"out-of-order", test_out_of_order},
+    {"threads", test_threads},   {"printf", test_printf},
+    {"binary", test_binary},     {"release", test_release},
+    {"passed", test_passed},     {"long", test_long},
     {"images", test_images},
 };
 
