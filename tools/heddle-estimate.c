@@ -458,6 +458,10 @@ static int verb_run(const struct verb *verb, int argc, char **argv)
 	argv[0] = name;
 	arguments.without = verb->run == estimate_cv;
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	if (arguments.json && arguments.csv && !strcmp(arguments.csv, "-")) {
+		fprintf(stderr, "heddle: --json and --csv - both want standard output\n");
+		return ESTIMATE_USAGE;
+	}
 	if (!arguments.profile)
 		return estimate_table(&arguments);
 	if (arguments.csv) {

@@ -92,9 +92,13 @@ expect_estimate 0 '^ *20.0  *19.5  *7000.0  *1.000  *profile  *cpu X' predict "$
 expect_estimate 0 '^ *2.0  *-  *-  *10.000  *profile  *cuda Y' predict "$job" size=2
 expect_estimate 0 '^ *15.0 .* 1.000  *neighbours  *cpu X' predict -k 2 "$job" size=1.4
 expect_estimate 0 '"from": "neighbours"' predict --json "$job" size=3
-for bad in size size= size=x size=inf color=red =1; do
+for bad in size color=red =1; do
 	expect_estimate 2 'is no parameter here; there are size=NUMBER' predict "$job" "$bad"
 done
+for bad in size= size=x size=inf size=nan size=1e999 size=3,5; do
+	expect_estimate 2 "\"$bad\": size is a finite number" predict "$job" "$bad"
+done
+expect_estimate 2 'both want standard output' cv --json --csv -
 # Parameters that make no sense: of those that were measured none is like them.
 expect_estimate 2 '"size=-5": all values of size that were measured are above 0' predict "$job" size=-5
 expect_estimate 2 '"size=0": all values of size that were measured are above 0' predict "$job" size=0

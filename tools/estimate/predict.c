@@ -74,8 +74,10 @@ static int number_read(const struct heddle_history *history, unsigned d, const c
 	char *end;
 	double read = heddle_number_parse(number, &end);
 
-	if (*end || end == number || !isfinite(read))
-		return param_refuse(history, text);
+	if (*end || end == number || !isfinite(read)) {
+		fprintf(stderr, "heddle: \"%s\": %s is a finite number\n", text, history->names[d]);
+		return -EINVAL;
+	}
 	if (read <= 0 && all_above_zero(history, d)) {
 		fprintf(stderr, "heddle: \"%s\": all values of %s that were measured are above 0\n",
 		        text, history->names[d]);
