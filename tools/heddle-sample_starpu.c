@@ -566,6 +566,8 @@ static error_t argument_parse(int key, char *value, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!arguments->what && !arguments->all)
 			argp_error(state, "which codelet?");
+		if (arguments->jobs > UINT_MAX / arguments->reps)
+			argp_error(state, "--jobs times --reps exceeds %u", UINT_MAX);
 		for (size_t i = 0; i < NSAMPLED; i++)
 			if (arguments->all || arguments->what == &sampled[i])
 				sizes_check(arguments, &sampled[i], state);

@@ -11,6 +11,8 @@ expect 2 'exceeds' "$heddle" sample --least 2K --most 1K histogram
 expect 2 'knn: the smallest size, 104857600, exceeds the largest, 16384' "$heddle" sample --least 100M knn
 expect 2 'knn: the smallest size, 16, exceeds the largest, 8' "$heddle" sample --most 8 knn
 expect 2 'blackscholes: the smallest size, 1024, exceeds the largest, 8' "$heddle" sample --most 8 all
+# So many runs were none: their number was cut to 32 bits.
+expect 2 'times --reps exceeds 4294967295' "$heddle" sample --jobs 65536 --reps 65536 knn
 expect 77 'StarPU does not start here' env STARPU_NCPU=0 STARPU_NCUDA=0 STARPU_NOPENCL=0 "$heddle" sample knn
 expect 1 'tiles have 16 to 4194304 pixels' "$heddle" sample --jobs 1 --least 4 --most 4 nbia
 expect 2 'no times are kept' env HEDDLE_PROFILE=0 "$heddle" sample histogram
