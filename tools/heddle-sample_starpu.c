@@ -489,16 +489,21 @@ static int jobs_run(const struct arguments *arguments)
 
 static int one_sample(const struct arguments *arguments)
 {
+	const struct heddle_profile none = {0};
 	char path[PATH_MAX];
-	int error = codelets_load(arguments->what->name);
+	int error;
 
-	if (error)
+	/* Before minutes of runs whose times could not be kept. */
+	if (heddle_profile_path(arguments->what->name, path, sizeof(path)) ||
+	    heddle_profile_update(path, &none))
+		return APP_WRONG;
+	if (codelets_load(arguments->what->name))
 		return APP_CANNOT;
 	error = jobs_run(arguments);
 	codelets_unload();
 	if (!error)
 		error = heddle_estimate_save();
-	if (error || heddle_profile_path(arguments->what->name, path, sizeof(path)))
+	if (error)
 		return APP_WRONG;
 	printf("%u jobs on each of", arguments->jobs);
 	for (unsigned c = 0; c < heddle_device_classes(); c++)

@@ -16,6 +16,10 @@ expect 2 'times --reps exceeds 4294967295' "$heddle" sample --jobs 65536 --reps 
 expect 77 'StarPU does not start here' env STARPU_NCPU=0 STARPU_NCUDA=0 STARPU_NOPENCL=0 "$heddle" sample knn
 expect 1 'tiles have 16 to 4194304 pixels' "$heddle" sample --jobs 1 --least 4 --most 4 nbia
 expect 2 'no times are kept' env HEDDLE_PROFILE=0 "$heddle" sample histogram
+# Where times cannot be kept nothing runs, and it is said once.
+expect 1 '^heddle: /dev/null/.*: Not a directory' \
+	env HEDDLE_PROFILE_DIR=/dev/null "$heddle" sample --jobs 1 --reps 1 histogram
+[ "$(grep -c 'Not a directory' "$work/out")" = 1 ] || fail "a folder that is none: said more than once"
 for codelet in blackscholes boxfilter eclat heart histogram knn nbia nbody; do
 	sizes='--least 256 --most 1K'
 	[ $codelet != histogram ] || sizes='--least 4K --most 64K'
