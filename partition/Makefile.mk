@@ -2,6 +2,8 @@
 
 # blocks/: block strategies
 libheddle_pure_la_SOURCES += \
+	partition/blocks/af.c \
+	partition/blocks/awf.c \
 	partition/blocks/blocks.c \
 	partition/blocks/costs.c \
 	partition/blocks/costs.h \

@@ -27,6 +27,7 @@ unit_tests = \
 	tests/unit/costs \
 	tests/unit/demand \
 	tests/unit/eclat \
+	tests/unit/factoring \
 	tests/unit/files \
 	tests/unit/floyd \
 	tests/unit/golden_blocks \

@@ -3,8 +3,11 @@
  *
  * Chunk self-scheduling: every block has the same size, or every block of
  * a kind of worker: then it is the reference tuned by hand that learning is compared with.
+ * Modified fixed-size chunking: a size with which there are as many blocks as under factoring.
  */
 #include "config.h"
+
+#include <math.h>
 
 #include "partition/blocks/strategy.h"
 
@@ -39,4 +42,28 @@ const struct blocks_strategy blocks_css = {
               .doc = "chunk self-scheduling: blocks of one size",
               .parameters = parameters},
     .next = css_next,
+};
+
+/* With n / P iterations a worker, halving makes log2(n / P) batches of P blocks. */
+size_t blocks_mfsc_size(const struct heddle_strategy *b)
+{
+	double share = blocks_extent(b) / (double)b->nworkers;
+
+	return blocks_wish(b, ceil(share / fmax(1, log2(share))));
+}
+
+static size_t mfsc_next(struct heddle_strategy *b, unsigned worker)
+{
+	return blocks_mfsc_size(b);
+}
+
+static const struct heddle_strategy_parameter no_parameters[] = {{0}};
+
+const struct blocks_strategy blocks_mfsc = {
+    .table = {.name = "mfsc",
+              .source = "mFSC of DLS4LB, the library of Carino and Banicescu, after Kruskal and "
+                        "Weiss, IEEE TSE 11(10), 1985",
+              .doc = "modified fixed-size chunking: blocks of one size, as many as under fss",
+              .parameters = no_parameters},
+    .next = mfsc_next,
 };

@@ -78,7 +78,11 @@ struct blocks_strategy {
 #define BLOCKS_STRATEGIES(ROW)                                                                     \
 	ROW(hdss)                                                                                  \
 	ROW(gss)                                                                                   \
-	ROW(css) ROW(tss) ROW(fss) ROW(linear) ROW(exponential) ROW(static) ROW(qilin) ROW(axel)
+	ROW(css)                                                                                   \
+	ROW(tss)                                                                                   \
+	ROW(fss)                                                                                   \
+	ROW(linear)                                                                                \
+	ROW(exponential) ROW(static) ROW(qilin) ROW(axel) ROW(mfsc) ROW(awfd) ROW(awfe) ROW(af)
 
 #define ROW(name) extern const struct blocks_strategy blocks_##name;
 BLOCKS_STRATEGIES(ROW)
@@ -121,10 +125,32 @@ static inline size_t blocks_extent(const struct heddle_strategy *b)
 	return extent;
 }
 
+/** A wish as a size: what remains if it is more than that. */
+static inline size_t blocks_wish(const struct heddle_strategy *b, double size)
+{
+	return size < b->remaining ? (size_t)size : b->remaining;
+}
+
 /** n/d rounded up. */
 static inline size_t blocks_ceil(size_t n, size_t d)
 {
 	return n / d + (n % d != 0);
+}
+
+/** Size of the blocks of mfsc. */
+size_t blocks_mfsc_size(const struct heddle_strategy *b);
+
+/** Size of blocks that only measure; given: a parameter, 0: half of a block of mfsc. */
+static inline size_t blocks_first(const struct heddle_strategy *b, double given)
+{
+	return given ? blocks_wish(b, given) : blocks_ceil(blocks_mfsc_size(b), 2);
+}
+
+/** Smallest of the blocks that follow. Where a block is mostly launch, its iterations look dear:
+ * without a bound, millions of blocks of one iteration could follow. */
+static inline double blocks_least(const struct heddle_strategy *b, double first, double given)
+{
+	return given ? given : blocks_ceil(blocks_first(b, first), 32);
 }
 
 #endif

@@ -443,6 +443,9 @@ static void test_spec(void **state)
 	    "static",
 	    "qilin",
 	    "axel",
+	    "mfsc",
+	    "awfd:first=16,least=4",
+	    "af",
 	};
 
 	HURT(good, spec_use);
