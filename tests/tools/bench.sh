@@ -19,7 +19,7 @@ check() {
 	fi
 }
 
-contenders=alone,tuned,hdss,hdss-published,gss,tss,fss,linear,eager,dmda,dmda-calibrated
+contenders=alone,tuned,hdss,hdss-published,gss,tss,fss,linear,awfe,eager,dmda,dmda-calibrated
 TMPDIR=$work "$bench" --app "$app" --quick --reps 3 --timeout 2 --seed 5 --contenders "$contenders" \
 	--json "$work/report.json" >"$work/table" 2>"$work/messages"
 check "exit status" $? 0
@@ -42,6 +42,7 @@ check "spread" "$(cell hdss 10)" 0.7%
 check "learning" "$(cell hdss 11)" 7.0
 check "result" "$(cell hdss 12)" right
 check "other parameters" "$(cell hdss-published 2)" 160.0
+check "a strategy without a policy" "$(cell awfe 2)" 180.0
 check "wrong result" "$(cell linear 12)" WRONG
 check "best number of tasks" "$(cell eager 2)" 250.0
 check "first run without model" "$(cell dmda 2)" 300.0

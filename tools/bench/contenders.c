@@ -149,8 +149,10 @@ static void ours_add(struct bench_case *bench)
 	for (const struct heddle_strategy_info *const *s = heddle_strategies(); *s; s++) {
 		struct bench_contender *contender = contender_add(bench, (*s)->name, BENCH_OURS);
 
-		if (contender)
+		if (contender && heddle_policy_find((*s)->name))
 			variant_add(contender, (*s)->name, "", "", 0);
+		else if (contender) /* for loops only */
+			variant_add(contender, "hdss", (*s)->name, "", 0);
 		if (strcmp((*s)->name, "hdss"))
 			continue;
 		contender = contender_add(bench, "hdss-published", BENCH_OURS);
