@@ -4,8 +4,12 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <heddle/heddle.h>
 
 #include "partition/mpi/agree_mpi.h"
 #include "partition/mpi/run_starpu.h"
@@ -52,6 +56,16 @@ static void descriptions_pack(char *all, unsigned nranks)
 		        sizeof(struct mpi_description));
 }
 
+/* Ranks understand each other if they have the same version of this library. The other one may come
+ * from elsewhere. */
+static void version_say(char *text, size_t size)
+{
+	bool other = strcmp(heddle_version(), PACKAGE_VERSION);
+
+	snprintf(text, size, "%s%s%s", PACKAGE_VERSION, other ? ", libheddle " : "",
+	         other ? heddle_version() : "");
+}
+
 int mpi_agree(struct mpi_link *link, const char *what, const char *name,
               const struct mpi_description *says, struct mpi_description **of_all)
 {
@@ -65,6 +79,7 @@ int mpi_agree(struct mpi_link *link, const char *what, const char *name,
 
 	_Static_assert(sizeof(own) == MPI_DESCRIPTION_ROOM, "a description fits");
 	own.says = *says;
+	version_say(own.says.version, sizeof(own.says.version));
 	if (!mpi_link_rank(link) && !(all = malloc((size_t)nranks * MPI_DESCRIPTION_ROOM)))
 		mpi_link_abort(link, "no memory for %u ranks", nranks);
 	descriptions_collect(link, &own, all);

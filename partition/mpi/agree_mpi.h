@@ -13,6 +13,7 @@
 /** Whether all ranks want the same.
  * @param what "loop" or "flow"
  * @param name of it
+ * @param says what this rank wants, without the version
  * @param[out] all on rank 0 what all say, to be freed; NULL on others
  * @return 0; a negative errno value, the same on all ranks, after a message */
 int mpi_agree(struct mpi_link *link, const char *what, const char *name,

@@ -127,7 +127,6 @@ static void describe(struct node *node, const struct heddle_mpi_place *places,
 {
 	const struct heddle_loop *loop = node->loop;
 
-	snprintf(says->version, sizeof(says->version), "%s", heddle_version());
 	snprintf(says->host, sizeof(says->host), "%s", node->stats.host);
 	says->status = loop_check(node, places);
 	if (!says->status)

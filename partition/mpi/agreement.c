@@ -96,7 +96,6 @@ static void compare_arrays(struct finding *finding, const struct mpi_description
 static void compare(struct finding *finding, const struct mpi_description *a,
                     const struct mpi_description *b)
 {
-	same_text(finding, "the version of Heddle", a->version, b->version);
 	same_number(finding, "the number of ranks", a->nranks, b->nranks);
 	same_text(finding, "the codelet", a->codelet, b->codelet);
 	same_number(finding, "n", a->n, b->n);
@@ -104,6 +103,49 @@ static void compare(struct finding *finding, const struct mpi_description *a,
 	same_number(finding, "the number of arrays", a->naccesses, b->naccesses);
 	for (unsigned i = 0; !finding->differs && i < a->naccesses; i++)
 		compare_arrays(finding, a, b, i);
+}
+
+/* Which ranks have a version: "rank 1", "ranks 0, 2-3". */
+static void ranks_list(const struct mpi_description *all, unsigned nranks, const char *version,
+                       char *text, size_t size)
+{
+	const size_t room = sizeof(", 4294967295-4294967295, ...");
+	unsigned n = 0, end;
+	size_t length;
+
+	for (unsigned r = 0; r < nranks; r++)
+		n += !strcmp(all[r].version, version);
+	length = snprintf(text, size, "%s", n > 1 ? "ranks " : "rank ");
+	for (unsigned r = 0, begun = 0; r < nranks; r = end + 1) {
+		for (end = r; end < nranks && !strcmp(all[end].version, version);)
+			end++;
+		if (end == r)
+			continue;
+		if (length + room > size) {
+			snprintf(text + length, size - length, ", ...");
+			return;
+		}
+		length += snprintf(text + length, size - length, "%s%u", begun++ ? ", " : "", r);
+		if (end - r > 1)
+			length += snprintf(text + length, size - length, "-%u", end - 1);
+	}
+}
+
+/* The version of rank 0 and the first other one. */
+static void compare_versions(struct finding *finding, const struct mpi_description *all,
+                             unsigned nranks)
+{
+	char ranks[2][160];
+	unsigned r = 1;
+
+	while (r < nranks && !strcmp(all[r].version, all[0].version))
+		r++;
+	if (r >= nranks)
+		return;
+	ranks_list(all, nranks, all[0].version, ranks[0], sizeof(ranks[0]));
+	ranks_list(all, nranks, all[r].version, ranks[1], sizeof(ranks[1]));
+	found(finding, "the version of Heddle is \"%s\" on %s and \"%s\" on %s", all[0].version,
+	      ranks[0], all[r].version, ranks[1]);
 }
 
 /* The first rank that has a part of an array; nranks: none has. */
@@ -162,11 +204,8 @@ int mpi_agreement_check(const struct mpi_description *all, unsigned nranks, cons
 {
 	struct finding finding = {.text = text, .size = size};
 
-	for (unsigned r = 1; !finding.differs && r < nranks; r++) {
-		finding.other = r;
-		same_text(&finding, "the version of Heddle", all[0].version, all[r].version);
-	}
 	/* What another version says of itself is not known. */
+	compare_versions(&finding, all, nranks);
 	for (unsigned r = 0; !finding.differs && r < nranks; r++)
 		if (all[r].status) {
 			found(&finding, "rank %u on %s refuses its %s: %s", r, all[r].host, what,

@@ -43,7 +43,8 @@ struct mpi_description {
 /** Room for what a rank or rank 0 says; other versions may say more. */
 #define MPI_DESCRIPTION_ROOM 4096
 
-/** The first difference between two ranks' loops, as text: "n is 10 on rank 0 and 11 on rank 3".
+/** The first difference between two ranks' loops, as text: "n is 10 on rank 0 and 11 on rank 3". Of
+ * versions it names all ranks, as many as there is room for.
  * @param all descriptions in the order of ranks
  * @param what "loop", or what else they describe with the first fields
  * @return 0: there is none; -EINVAL: there is; the status of a rank that refuses its loop */

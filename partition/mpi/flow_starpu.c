@@ -459,7 +459,6 @@ static int net_agree(struct net *net, const char *name, uint64_t *reads)
 	struct mpi_description *all;
 	int status;
 
-	snprintf(says.version, sizeof(says.version), "%s", heddle_version());
 	snprintf(says.host, sizeof(says.host), "%s", net->stats.host);
 	says.nranks = net->problem.nranks;
 	status = mpi_agree(net->link, "flow", name, &says, &all);

@@ -144,7 +144,6 @@ static int front_check(struct front *front, const struct heddle_mpi_place *place
 static void describe(struct front *front, const struct heddle_mpi_place *places,
                      struct mpi_description *says)
 {
-	snprintf(says->version, sizeof(says->version), "%s", heddle_version());
 	snprintf(says->host, sizeof(says->host), "%s", front->stats.host);
 	says->status = front_check(front, places);
 	for (unsigned i = 0; !says->status && i < front->wave.narrays; i++)

@@ -42,10 +42,10 @@ ranks() {
 # StarPU's first start on a machine writes files, which several ranks must not do at once.
 "$top_builddir/apps/vecinc/vecinc" --size 1 --reps 1 >/dev/null
 
-# refused_version PROGRAM: rank 1 has another version; all four say so, and none runs anything.
+# refused_version PROGRAM: rank 1 has another libheddle; all four say so, and none runs anything.
 refused_version() {
 	own=$(sed -n 's/^PACKAGE_VERSION = //p' "$top_builddir/Makefile")
-	said_all="the version of Heddle is \"$own\" on rank 0 and \"0.0.9\" on rank 1"
+	said_all="the version of Heddle is \"$own\" on ranks 0, 2-3 and \"$own, libheddle 0.0.9\" on rank 1"
 	expect 0 "$said_all" ranks 4 "$1" version
 	[ "$(grep -c "$said_all" "$work/out")" = 4 ] || fail "version: not on 4 ranks: $(cat "$work/out")"
 	[ "$(grep -c '^rank [0-3]: version: -' "$work/out")" = 4 ] || fail "version: $(cat "$work/out")"
