@@ -517,7 +517,7 @@ static int run_case(const char *what)
 	wanted = what;
 	lives = 1;
 	add.cpu_funcs[0] = add_not;
-	if (me && !strcmp(what, "absent"))
+	if ((me && !strcmp(what, "absent")) || (!rank && !strcmp(what, "absent first")))
 		pause();
 	if (me && !strcmp(what, "name"))
 		filters[0].name = "other";

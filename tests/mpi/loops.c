@@ -323,7 +323,7 @@ static int run_case(const char *what)
 	bool me = rank == 1;
 	int status;
 
-	if (me && !strcmp(what, "absent"))
+	if ((me && !strcmp(what, "absent")) || (!rank && !strcmp(what, "absent first")))
 		pause();
 	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)data,
 	                            me && !strcmp(what, "length") ? N + 1 : N, sizeof(*data));

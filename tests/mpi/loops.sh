@@ -40,4 +40,5 @@ ended "$loops" hang 1 'rank 1 has not been heard of for 3 s'
 ended "$loops" 'hang first' 1 'rank 0 has not been heard of for 3 s'
 ended "$loops" 'absent later' 1 'rank 1 has not been heard of for 3 s'
 ended "$loops" absent 1 'after 3 s .*these ranks have not begun this loop: 1'
+ended "$loops" 'absent first' 1 'rank 0, or a rank that it waits for, has not begun this loop within 6 s'
 [ "$failures" = 0 ]
