@@ -390,20 +390,20 @@ static bool helps(const struct ready_context *c, double help_us, double count, u
 	                             : help_us >= CHOICE;
 }
 
-/* Cores rest if choosing takes more time than they save. */
+/* Cores rest if choosing takes more time than they save.
+ * @param count tasks of all types together */
 static void crew_choose(struct ready_context *c, const struct heddle_area_type *seen,
-                        const unsigned long *numbers, size_t n)
+                        const unsigned long *numbers, size_t n, double count)
 {
 	struct heddle_area_type types[HEDDLE_GRAPH_TYPES];
 	unsigned rests = atomic_load_explicit(&c->rests, memory_order_relaxed), now = 0;
-	double gap_us[HEDDLE_POOL_CLASSES], count = 0;
+	double gap_us[HEDDLE_POOL_CLASSES];
 
 	/* Tasks were seen when they became ready. Since then more is known. */
 	for (size_t i = 0; i < n; i++) {
 		struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
 
 		types[i] = seen[i];
-		count += seen[i].count;
 		heddle_estimate_known(numbers[i], c->nclasses, estimates);
 		times_renew(c, estimates, types[i].us);
 		for (unsigned k = 0; c->plan->brief && k < c->nclasses; k++)
@@ -469,7 +469,7 @@ static void mix_weigh(struct ready_context *c, const struct heddle_area_type *ty
 		p->brief = heddle_area_interval_us(types, n, p->bound_us) < WORTH * CHOICE;
 	/* Who rests goes on while nothing is known of what waits. */
 	if (count > 0 && c->patient)
-		crew_choose(c, types, numbers, n);
+		crew_choose(c, types, numbers, n, count);
 	p->alike = count > 0 && crew_is_alike(c);
 	p->unranked = count;
 	local_choose(c);
