@@ -50,6 +50,7 @@ struct ready_type {
 	double flops;                       /**< operations that its tasks state; or 0 */
 	unsigned measured;                  /**< bit k: class k has run one */
 	unsigned told;     /**< bit k: it has, or what class k ran of the codelet tells its time */
+	unsigned first;    /**< bit k: class k has only had first runs, which may load things */
 	unsigned trying;   /**< bit k: the trial of class k is under way */
 	unsigned deferred; /**< bit k: not tried on class k for the time being */
 	unsigned runs[HEDDLE_POOL_CLASSES]; /**< on each class, those that were counted */

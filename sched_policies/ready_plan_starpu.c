@@ -214,7 +214,7 @@ int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 		return 0;
 	}
 	us = heddle_graph_after_us(p->graph, task, size);
-	p->flat = us > 0 ? 0 : p->flat + 1;
+	p->flat = us > START ? 0 : p->flat + 1;
 	c->flat = p->flat >= STREAM;
 	stream = c->flat && !c->nmemories;
 	if (stream != atomic_load_explicit(&c->stream, memory_order_relaxed)) {
@@ -766,8 +766,8 @@ static bool nobody_works(const struct planning *planning)
 	return true;
 }
 
-/* Whether a worker that rests should do something: since the last start of a task it could have
- * done this one. Tasks may wait for each other in a way that nobody sees. */
+/* Whether a worker that rests should do something: since the last start of a task, or since tasks
+ * wait, it could have done this one. Tasks may wait for each other in a way that nobody sees. */
 static bool nothing_starts(const struct planning *planning, const struct heddle_pool_key *key)
 {
 	struct ready_context *c = planning->c;
@@ -778,26 +778,31 @@ static bool nothing_starts(const struct planning *planning, const struct heddle_
 		return false;
 	if (us <= 0)
 		us = fmax(UNKNOWN, ready_longest_us(c, key, class));
-	return planning->now_us - c->plan->started_us > us;
+	return planning->now_us - fmax(c->plan->started_us, c->busy_since_us) > us;
 }
 
 static bool admits(const struct heddle_pool_key *key, double since_us, void *arg)
 {
 	const struct planning *planning = arg;
+	struct ready_context *c = planning->c;
+	unsigned class = c->workers[planning->asking].class;
 
 	(void)since_us;
-	return is_alone(planning->c, key, planning->c->workers[planning->asking].class) ||
+	return is_alone(c, key, class) || (ready_rests(c, class) && !is_left(c, key, class)) ||
 	       may_try(planning, key) || nothing_starts(planning, key);
 }
 
 /* The plan has nothing for the asking worker. Behind the horizon there may be tasks for its class
- * alone. And where nobody works, it takes anything: a plan can be wrong. */
+ * alone. And where nobody works, it takes anything: a plan can be wrong. A worker that rests does
+ * not: who is to do the task may just be waking. */
 static void look_further(struct planning *planning)
 {
 	struct ready_context *c = planning->c;
-	struct heddle_pool_query query = {.class = c->workers[planning->asking].class,
+	unsigned class = c->workers[planning->asking].class;
+	bool anything = !ready_rests(c, class) && nobody_works(planning);
+	struct heddle_pool_query query = {.class = class,
 	                                  .least = INT_MIN,
-	                                  .admit = nobody_works(planning) ? NULL : admits,
+	                                  .admit = anything ? NULL : admits,
 	                                  .accept = accepts,
 	                                  .arg = planning};
 	struct heddle_pool_place place;

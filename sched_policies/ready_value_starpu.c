@@ -206,11 +206,29 @@ static bool class_tries(const struct ready_context *c, unsigned class)
 }
 
 /* Whether a class may try a task just so. Nothing depends on the tasks, so a trial can delay the
- * end alone; and that is far: of so many tasks as have waited at once, half still do. */
-static bool trial_is_far_from_end(const struct ready_context *c, unsigned class)
+ * end alone; and that is far: of so many tasks as have waited at once, half still do. Where the
+ * tasks state their operations, more is known of how long a trial may take. */
+static bool trial_is_far_from_end(const struct ready_context *c, const struct ready_type *type,
+                                  unsigned class)
 {
-	return c->flat && 2 * (heddle_pool_count(c->pool) + c->claims.total) >= c->most &&
+	return c->flat && type->flops <= 0 &&
+	       2 * (heddle_pool_count(c->pool) + c->claims.total) >= c->most &&
 	       !class_tries(c, class);
+}
+
+/* Whether a trial waits for the second run of an accelerator: its first one may load something. All
+ * that waits would seem to take as long, and so any trial to be bearable. One that takes less than
+ * that first run does no harm. */
+static bool trial_waits(const struct ready_context *c, const struct heddle_pool_key *key,
+                        const struct ready_type *type, unsigned class)
+{
+	unsigned first = type->first | (type->flops > 0 ? type->trying : 0);
+	double other_us = best_other_us(c, key, class);
+
+	for (unsigned k = 0; other_us > 0 && k < c->nclasses; k++)
+		if (k != class && first >> k & 1 && c->count[k] && runs_left(c, type, k))
+			return trial_longest_us(c, type, class, other_us) > other_us;
+	return false;
 }
 
 /* Whether everybody else has work for as long as a trial might take. */
@@ -221,7 +239,9 @@ static bool trial_is_bearable(struct ready_context *c, const struct heddle_pool_
 
 	if (us <= 0 || is_promising(c, key, class))
 		return true; /* somebody must be the first */
-	if (trial_is_far_from_end(c, class))
+	if (trial_waits(c, key, type, class))
+		return false;
+	if (trial_is_far_from_end(c, type, class))
 		return true;
 	us = fmax(us, 2 * type->trial_us[class]);
 	return finish_all_us(c, key, class) >= trial_longest_us(c, type, class, us);
@@ -303,8 +323,7 @@ static bool is_first_run(const struct ready_context *c, const struct ready_type 
 {
 	const struct heddle_estimate *estimate = &estimates[class];
 
-	if (!estimate->first || estimate->source != HEDDLE_ESTIMATE_ONLINE ||
-	    !runs_left(c, type, class))
+	if (!(type->first >> class & 1) || !runs_left(c, type, class))
 		return false;
 	for (unsigned k = 0; k < c->nclasses; k++)
 		if (estimates[k].us > 0 && estimates[k].us < estimate->us)
@@ -360,10 +379,13 @@ static bool type_learn(struct ready_context *c, struct ready_type *type,
 	unsigned measured = 0, told = 0;
 	bool changed = false;
 
+	type->first = 0;
 	for (unsigned k = 0; k < c->nclasses; k++) {
 		double us = estimates[k].us;
 		int cost;
 
+		if (estimates[k].first && estimates[k].source == HEDDLE_ESTIMATE_ONLINE)
+			type->first |= 1u << k;
 		if (is_first_run(c, type, estimates, k))
 			us = type->trial_us[k];
 		else if (estimates[k].source > HEDDLE_ESTIMATE_NEIGHBOURS)
@@ -619,9 +641,9 @@ double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *k
 	*trial = !(type->trying >> class & 1);
 	if (is_promising(c, key, class))
 		return us > 0 ? us : fmax(other_us / PROMISE, 1);
-	if (!*trial || class_tries(c, class))
+	if (!*trial || class_tries(c, class) || trial_waits(c, key, type, class))
 		return 0;
-	if (trial_is_far_from_end(c, class))
+	if (trial_is_far_from_end(c, type, class))
 		return fmax(us, fmax(other_us, 1));
 	if (other_promises(c, key, class))
 		return 0;

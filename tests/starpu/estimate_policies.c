@@ -317,6 +317,50 @@ static void test_data(void **state)
 	}
 }
 
+/* What takes long at first on an accelerator, and what takes a core a second. */
+static void load_first(void *buffers[], void *arg)
+{
+	static atomic_bool loaded;
+
+	nanosleep(&(struct timespec){.tv_nsec = loaded ? 500000 : 100000000}, NULL);
+	loaded = true;
+	count(buffers, arg);
+}
+
+static void take_a_second(void *buffers[], void *arg)
+{
+	nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+	count(buffers, arg);
+}
+
+/* While an accelerator may only have loaded something, no core tries what would take it ten times
+ * as long, by the operations that tasks state: cores look as long as that run takes, and after it.
+ * Nor does a core take a task because nobody works while the accelerator wakes. */
+static void test_loading(void **state)
+{
+	struct starpu_codelet codelet = {
+	    .cpu_funcs = {take_a_second}, .opencl_funcs = {load_first}, .name = "loading"};
+	unsigned on_cores = 0;
+
+	begin("heddle");
+	if (!starpu_opencl_worker_get_count() || !starpu_cpu_worker_get_count()) {
+		starpu_shutdown();
+		skip();
+	}
+	for (int i = 0; i < NTASKS; i++) {
+		struct starpu_task *task = task_make(&codelet, NULL);
+
+		task->flops = 20e9;
+		assert_int_equal(starpu_task_submit(task), 0);
+	}
+	starpu_task_wait_for_all();
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++)
+		on_cores += starpu_worker_get_type(w) == STARPU_CPU_WORKER ? executed[w] : 0;
+	starpu_shutdown();
+	print_message("loading: %u of %u tasks on cores\n", on_cores, NTASKS);
+	assert_int_equal(on_cores, 0);
+}
+
 /* With the time of the thread what others do on the core does not count; it stays so in this
  * process. */
 static void test_thread_time(void **state)
@@ -368,7 +412,7 @@ int main(void)
 	    cmocka_unit_test(test_placement), cmocka_unit_test(test_first_run),
 	    cmocka_unit_test(test_cold),      cmocka_unit_test(test_stating),
 	    cmocka_unit_test(test_once),      cmocka_unit_test(test_thread_time),
-	    cmocka_unit_test(test_data),
+	    cmocka_unit_test(test_data),      cmocka_unit_test(test_loading),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
