@@ -54,8 +54,10 @@ struct ready_type {
 	unsigned trying;   /**< bit k: the trial of class k is under way */
 	unsigned deferred; /**< bit k: not tried on class k for the time being */
 	unsigned runs[HEDDLE_POOL_CLASSES]; /**< on each class, those that were counted */
-	unsigned long looked;               /**< number of the plan that looked at it last */
-	bool moves;                         /**< that has found out something new */
+	/** The worker of each class that has run the first one, and 1; 0: none. */
+	unsigned short loaded[HEDDLE_POOL_CLASSES];
+	unsigned long looked; /**< number of the plan that looked at it last */
+	bool moves;           /**< that has found out something new */
 	/** Time of a trial so far, or a time that the estimator wants confirmed first. */
 	double trial_us[HEDDLE_POOL_CLASSES];
 };
@@ -400,6 +402,10 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task, struct he
  * @param[out] trial whether the class would be tried with it */
 double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class,
                         bool *trial);
+
+/** Whether a worker may run a task of a type again that accelerators of its class have run once,
+ * each of them at most: only who has loaded what it needs tells how long it takes. */
+bool ready_may_repeat(struct ready_context *c, const struct heddle_pool_key *key, unsigned id);
 
 /** What a class takes at the most for a task of which it has run none, us; 0: no idea. */
 double ready_longest_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class);

@@ -82,9 +82,8 @@ struct ready_plan {
 	double period_us;  /* from one that looks at everything to the next */
 	double link_us;    /* when the transfers that claims need will have ended */
 	unsigned nnodes;
-	double *fetch_us;         /* of the task in question, to each memory */
-	unsigned *ids;            /* of the plan's workers */
-	struct starpu_task *task; /* in question */
+	double *fetch_us; /* of the task in question, to each memory */
+	unsigned *ids;    /* of the plan's workers */
 	struct grant grants[GRANTS];
 };
 
@@ -363,6 +362,9 @@ struct planning {
 	double
 	    wait_us; /* how long the asking worker may leave tasks to others; 0: there are none */
 	size_t n;    /* tasks given away */
+	/* In question. */
+	struct starpu_task *task;
+	const struct heddle_pool_key *key;
 };
 
 /* When a worker will have done what it has started, and comes for more. Of one that is late nobody
@@ -565,11 +567,14 @@ static unsigned task_describe(struct ready_context *c, const struct heddle_pool_
 	return trials;
 }
 
+/* Whether a worker may get the task in question. */
 static bool accept(size_t worker, void *arg)
 {
-	struct ready_plan *p = arg;
+	const struct planning *planning = arg;
+	struct ready_context *c = planning->c;
+	unsigned id = c->plan->ids[worker];
 
-	return policy_accepts(p->task, &p->ids[worker]);
+	return ready_may_repeat(c, planning->key, id) && policy_accepts(planning->task, &id);
 }
 
 /* Until when a worker claims tasks ahead. */
@@ -696,10 +701,11 @@ static void plan_make(struct planning *planning)
 
 		if (planning->asking < c->nworkers)
 			wait_for(planning, task.us[c->workers[planning->asking].class]);
-		if (key->tag != HEDDLE_POOL_UNIFORM) {
-			c->plan->task = heddle_pool_at(&place);
+		if (key->tag != HEDDLE_POOL_UNIFORM || trials) {
+			planning->task = heddle_pool_at(&place);
+			planning->key = key;
 			task.accept = accept;
-			task.arg = c->plan;
+			task.arg = planning;
 		}
 		plan->end_us =
 		    fmax(plan->end_us, plan->now_us + heddle_plan_least_us(&task) + task.after_us);
@@ -726,7 +732,8 @@ static bool may_try(const struct planning *planning, const struct heddle_pool_ke
 	bool trial = false;
 	double us = ready_planned_us(c, key, class, &trial);
 
-	if (!trial || us <= 0 || (c->plan->brief && ready_is_ruled_out(c, key, class)))
+	if (!trial || us <= 0 || !ready_may_repeat(c, key, planning->asking) ||
+	    (c->plan->brief && ready_is_ruled_out(c, key, class)))
 		return false;
 	return planning->now_us + us + key->rank <= c->plan->plan.end_us ||
 	       (!key->rank && ready_may_bet(c, planning->asking, us, planning->now_us));

@@ -56,6 +56,7 @@ static void worker_init(struct ready_context *c, unsigned id)
 		c->accelerators |= 1u << worker->class;
 	c->mixed[worker->class] |= c->where[worker->class] && c->where[worker->class] != where;
 	c->where[worker->class] |= where;
+	worker->rests_since_us = 1; /* it has not started anything */
 	ready_queue_init(c, id);
 }
 

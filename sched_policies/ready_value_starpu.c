@@ -216,18 +216,25 @@ static bool trial_is_far_from_end(const struct ready_context *c, const struct re
 	       !class_tries(c, class);
 }
 
+/* Whether a trial takes no longer than the task would on the best other class. */
+static bool trial_is_short(const struct ready_context *c, const struct heddle_pool_key *key,
+                           const struct ready_type *type, unsigned class)
+{
+	double other_us = best_other_us(c, key, class);
+
+	return other_us > 0 && trial_longest_us(c, type, class, other_us) <= other_us;
+}
+
 /* Whether a trial waits for the second run of an accelerator: its first one may load something. All
- * that waits would seem to take as long, and so any trial to be bearable. One that takes less than
- * that first run does no harm. */
+ * that waits would seem to take as long, and so any trial to be bearable. */
 static bool trial_waits(const struct ready_context *c, const struct heddle_pool_key *key,
                         const struct ready_type *type, unsigned class)
 {
 	unsigned first = type->first | (type->flops > 0 ? type->trying : 0);
-	double other_us = best_other_us(c, key, class);
 
-	for (unsigned k = 0; other_us > 0 && k < c->nclasses; k++)
+	for (unsigned k = 0; k < c->nclasses; k++)
 		if (k != class && first >> k & 1 && c->count[k] && runs_left(c, type, k))
-			return trial_longest_us(c, type, class, other_us) > other_us;
+			return best_other_us(c, key, class) > 0;
 	return false;
 }
 
@@ -239,6 +246,8 @@ static bool trial_is_bearable(struct ready_context *c, const struct heddle_pool_
 
 	if (us <= 0 || is_promising(c, key, class))
 		return true; /* somebody must be the first */
+	if (trial_is_short(c, key, type, class))
+		return true;
 	if (trial_waits(c, key, type, class))
 		return false;
 	if (trial_is_far_from_end(c, type, class))
@@ -641,13 +650,23 @@ double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *k
 	*trial = !(type->trying >> class & 1);
 	if (is_promising(c, key, class))
 		return us > 0 ? us : fmax(other_us / PROMISE, 1);
-	if (!*trial || class_tries(c, class) || trial_waits(c, key, type, class))
+	if (!*trial || (!trial_is_short(c, key, type, class) &&
+	                (class_tries(c, class) || trial_waits(c, key, type, class))))
 		return 0;
 	if (trial_is_far_from_end(c, type, class))
 		return fmax(us, fmax(other_us, 1));
 	if (other_promises(c, key, class))
 		return 0;
 	return fmax(us, trial_longest_us(c, type, class, other_us));
+}
+
+bool ready_may_repeat(struct ready_context *c, const struct heddle_pool_key *key, unsigned id)
+{
+	const struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
+	unsigned class = c->workers[id].class;
+
+	return !type || !(type->first >> class & 1) || type->told >> class & 1 ||
+	       type->loaded[class] == id + 1;
 }
 
 double ready_longest_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
@@ -816,7 +835,8 @@ void ready_type_measured(struct ready_context *c, unsigned id, unsigned long typ
 	}
 	type->trying &= ~(1u << worker->class);
 	type->trial_us[worker->class] = runs_left(c, type, worker->class) ? 0 : us;
-	type->runs[worker->class]++;
+	if (!type->runs[worker->class]++)
+		type->loaded[worker->class] = id + 1;
 	speed_measured(c, type, worker->class, us);
 	if (type_learn(c, type, estimates) || tried)
 		type_publish(c, type);

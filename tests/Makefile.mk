@@ -167,6 +167,7 @@ sim_tests = \
 	tests/sim/policies \
 	tests/sim/priorities \
 	tests/sim/product \
+	tests/sim/repeat \
 	tests/sim/wavefront \
 	tests/sim/wavefront_simulation \
 	tests/sim/wavefront_slowdown \

@@ -1,0 +1,85 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A chain of tasks that four accelerators of one class run more slowly than a core, under heddle,
+ * without a model: an accelerator is given one of them a second time, since it may have loaded
+ * something at first. But no other one is, which would have to load as well.
+ */
+#include "config.h"
+
+#include <starpu.h>
+
+#include "tests/sim/simulated.h"
+#include "tests/unit/test.h"
+
+SIMULATED("4cpu+gpu1+gpu1+gpu1+gpu1@10000:10")
+
+#define NTASKS 10
+#define CPU_US 20000
+#define GPU_US 60000
+#define FLOPS 3e8 /* of a task; a core is expected to do this in 15 ms */
+
+static unsigned runs[STARPU_NMAXWORKERS];
+
+static double cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
+{
+	return arch->devices[0].type == STARPU_CPU_WORKER ? CPU_US : GPU_US;
+}
+
+static struct starpu_perfmodel model = {
+    .type = STARPU_PER_ARCH,
+    .symbol = "heddle_test_repeat",
+    .arch_cost_function = cost,
+};
+
+static struct starpu_codelet codelet = {
+    .cpu_funcs = {never},
+    .cuda_funcs = {never},
+    .model = &model,
+    .nbuffers = 1,
+    .modes = {STARPU_RW},
+    .name = "repeat",
+};
+
+static void has_ended(void *arg)
+{
+	runs[starpu_worker_get_id()]++;
+}
+
+static void test_repeat(void **state)
+{
+	static unsigned char data[4096]; /* nobody reads it */
+	starpu_data_handle_t handle;
+	unsigned on_cores = 0, accelerators = 0;
+	struct starpu_conf conf;
+
+	/* Not what the model knows. */
+	setenv("HEDDLE_ESTIMATE", "online,neighbours", 1);
+	starpu_conf_init(&conf);
+	conf.sched_policy_name = "heddle";
+	assert_int_equal(starpu_init(&conf), 0);
+	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)data, sizeof(data), 1);
+	for (int i = 0; i < NTASKS; i++)
+		assert_int_equal(starpu_task_insert(&codelet, STARPU_RW, handle, STARPU_FLOPS,
+		                                    FLOPS, STARPU_PRIORITY, NTASKS - i,
+		                                    STARPU_CALLBACK, has_ended, 0),
+		                 0);
+	starpu_task_wait_for_all();
+	starpu_data_unregister(handle);
+	for (unsigned w = 0; w < starpu_worker_get_count(); w++)
+		if (starpu_worker_get_type(w) == STARPU_CPU_WORKER)
+			on_cores += runs[w];
+		else
+			accelerators += runs[w] > 0;
+	starpu_shutdown();
+	print_message("%u of %d tasks on cores, %u accelerators\n", on_cores, NTASKS, accelerators);
+	assert_int_equal(on_cores, NTASKS - 2);
+	assert_int_equal(accelerators, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_repeat)};
+
+	return simulated_over(cmocka_run_group_tests(tests, NULL, NULL));
+}
