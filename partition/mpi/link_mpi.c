@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "partition/mpi/link_mpi.h"
 #include "partition/mpi/watch.h"
@@ -24,6 +26,9 @@
 
 /* A transfer has no more bytes than this: MPI counts with int. */
 #define TRANSFER_MOST ((size_t)1 << 30)
+
+/* doc/mpi.md states it. */
+#define ABORT_MOST_S 5
 
 struct pending {
 	void (*done)(void *arg);
@@ -58,6 +63,21 @@ static double now_us(void)
 	return now.tv_sec * 1e6 + now.tv_nsec * 1e-3;
 }
 
+/* MPI_Abort() may wait for a launcher that does not answer, or in what it runs at exit. Then the
+ * kernel ends this process, and the launcher sees that. */
+static void end_in_time(void)
+{
+#ifndef HEDDLE_USE_SIMGRID
+	sigset_t alarms;
+
+	signal(SIGALRM, SIG_DFL);
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+	alarm(ABORT_MOST_S);
+#endif
+}
+
 void mpi_link_abort(struct mpi_link *link, const char *format, ...)
 {
 	va_list arguments;
@@ -68,6 +88,7 @@ void mpi_link_abort(struct mpi_link *link, const char *format, ...)
 	va_end(arguments);
 	heddle_warn("%s %s over ranks: rank %u: %s; the run ends on all ranks", link->what,
 	            link->name, link->rank, text);
+	end_in_time();
 	fflush(NULL);
 	MPI_Abort(MPI_COMM_WORLD, 1);
 	abort();
