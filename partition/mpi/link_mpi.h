@@ -44,6 +44,10 @@ int mpi_link_check(MPI_Comm comm, const char *what);
 /** Ends what the loop used of it. */
 void mpi_link_close(struct mpi_link *link);
 
+/** What loops of a name and length have told, for their next run: freed with the communicator.
+ * @return where a pointer from heap is kept, first NULL; NULL: no memory */
+void **mpi_link_keeps(struct mpi_link *link, const char *name, size_t n);
+
 unsigned mpi_link_rank(const struct mpi_link *link);
 unsigned mpi_link_ranks(const struct mpi_link *link);
 MPI_Comm mpi_link_comm(const struct mpi_link *link);
