@@ -34,7 +34,7 @@ takes 2542.4 boxfilter --size 2048
 takes 1782.1 histogram --size 4M
 takes 2382.5 mandelbrot --size 1024
 takes 242023.7 floyd --size 1000
-takes 261147.7 heat2d --size 1000 --sweeps 2
+takes 257511.8 heat2d --size 1000 --sweeps 2
 takes 131306.8 strmatch --size 1000
 takes 282687.1 nbia --size 4096 --recalc 16
 [ "$failures" = 0 ]
