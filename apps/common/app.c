@@ -179,6 +179,9 @@ static int run_once(struct run *run, struct heddle_loop_stats *stats, double *us
 		run->app->poison(run->self);
 		release(run, true);
 	}
+	/* Each rank has destroyed its part. */
+	if (ranks_distributed())
+		ranks_all(0);
 	begin = starpu_timing_now();
 	if (run->app->run)
 		error = run->app->run(run->self, stats);

@@ -26,6 +26,8 @@
  */
 #define LOOK_LEAST_NS 20000L
 #define LOOK_MOST_NS 500000L
+/* Where no worker wants the core. */
+#define LOOK_IDLE_NS 100000L
 /* Linux wakes a thread up to 50 us late unless it asks for better. */
 #define LOOK_SLACK_NS 1000L
 
@@ -672,8 +674,15 @@ void mpi_link_wake(struct mpi_link *link)
 	pthread_mutex_unlock(&link->mutex);
 }
 
-void mpi_link_until(struct mpi_link *link, const bool *condition)
+void mpi_link_wait_idle(struct mpi_link *link)
 {
-	for (mpi_link_progress(link); !*condition; mpi_link_progress(link))
-		mpi_link_wait(link);
+	if (link->look_ns > LOOK_IDLE_NS)
+		link->look_ns = LOOK_IDLE_NS;
+	mpi_link_wait(link);
+}
+
+void mpi_link_finish(struct mpi_link *link)
+{
+	for (mpi_link_progress(link); mpi_link_under_way(link); mpi_link_progress(link))
+		mpi_link_wait_idle(link);
 }

@@ -103,8 +103,11 @@ void mpi_link_busy(struct mpi_link *link);
 /** Any thread may call it. */
 void mpi_link_wake(struct mpi_link *link);
 
-/** Makes progress until *condition. */
-void mpi_link_until(struct mpi_link *link, const bool *condition);
+/** The same where this rank's workers have nothing to do: it looks more often. */
+void mpi_link_wait_idle(struct mpi_link *link);
+
+/** Makes progress until all that was begun is over, while nothing is computed. */
+void mpi_link_finish(struct mpi_link *link);
 
 /** Ends the program on all ranks, after a message. */
 void mpi_link_abort(struct mpi_link *link, const char *format, ...)
