@@ -13,6 +13,7 @@
 #include "codelets/blackscholes/blackscholes.h"
 #include "apps/common/app.h"
 #include "apps/common/csv.h"
+#include "apps/common/ranks.h"
 
 enum { SPOT, STRIKE, YEARS, CALL, PUT, NARRAYS };
 #define NINPUTS CALL
@@ -21,8 +22,8 @@ static const char *const names[NARRAYS] = {"spot", "strike", "years", "call", "p
 
 struct blackscholes {
 	struct blackscholes_market market;
-	struct csv table; /* from --input, copied to the arrays */
-	size_t n;
+	struct csv table;     /* from --input, copied to the arrays */
+	size_t all, first, n; /* options; those of this rank */
 	uint64_t seed;
 	float *arrays[NARRAYS];
 	starpu_data_handle_t handles[NARRAYS];
@@ -74,7 +75,7 @@ static double fill_random(void *arg, size_t begin, size_t end)
 	struct blackscholes *self = arg;
 
 	for (size_t i = begin; i < end; i++) {
-		uint64_t bits = app_random(self->seed, i);
+		uint64_t bits = app_random(self->seed, self->first + i);
 
 		self->arrays[SPOT][i] = scale(bits, 5, 200);
 		self->arrays[STRIKE][i] = scale(bits >> 21, 5, 200);
@@ -88,7 +89,7 @@ static double fill_from_table(void *arg, size_t begin, size_t end)
 	struct blackscholes *self = arg;
 
 	for (int a = 0; a < NINPUTS; a++)
-		memcpy(self->arrays[a] + begin, self->table.columns[a] + begin,
+		memcpy(self->arrays[a] + begin, self->table.columns[a] + self->first + begin,
 		       (end - begin) * sizeof(float));
 	return 0;
 }
@@ -129,7 +130,8 @@ static int blackscholes_prepare(void *data, const struct app_options *common,
 {
 	struct blackscholes *self = data;
 
-	self->n = common->input ? self->table.rows : common->size;
+	self->all = common->input ? self->table.rows : common->size;
+	ranks_part(self->all, &self->first, &self->n);
 	self->seed = common->seed;
 	for (int a = 0; a < NARRAYS; a++) {
 		int error = heddle_malloc((void **)&self->arrays[a], self->n * sizeof(float));
@@ -152,7 +154,7 @@ static int blackscholes_prepare(void *data, const struct app_options *common,
 		};
 	}
 	loop->codelet = &blackscholes_codelet;
-	loop->n = self->n;
+	loop->n = self->all;
 	loop->arg = &self->market;
 	return 0;
 }
@@ -191,7 +193,7 @@ static double blackscholes_elements(void *data)
 {
 	struct blackscholes *self = data;
 
-	return self->n;
+	return self->all;
 }
 
 static void blackscholes_release(void *data)
@@ -218,6 +220,7 @@ int main(int argc, char **argv)
 	    .max_size = UINT32_MAX,
 	    .own = &own,
 	    .ranks = true,
+	    .parts = true,
 	    .tolerance = BLACKSCHOLES_TOLERANCE,
 	    .open = blackscholes_open,
 	    .prepare = blackscholes_prepare,

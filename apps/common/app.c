@@ -135,12 +135,23 @@ static void release(struct run *run, bool for_writing)
 			starpu_data_release(run->loop.accesses[a].handle);
 }
 
+/* Numbers that are not negative are in the order of their bits. */
+static double largest_of_ranks(double error)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &error, sizeof(bits));
+	ranks_largest(&bits, 1);
+	memcpy(&error, &bits, sizeof(error));
+	return error;
+}
+
 static int verify(struct run *run)
 {
 	struct app_report *report = &run->report;
 	int error;
 
-	if (!report->verified || !ranks_first())
+	if (!report->verified || !(ranks_first() || ranks_distributed()))
 		return 0;
 	heddle_progress("%s: verifying repetition %u of %u", run->app->name, report->reps + 1,
 	                run->options.reps);
@@ -149,6 +160,8 @@ static int verify(struct run *run)
 		return error;
 	report->max_error = fmax(report->max_error, run->app->error(run->self));
 	release(run, false);
+	if (ranks_distributed())
+		report->max_error = largest_of_ranks(report->max_error);
 	report->right = report->max_error <= run->app->tolerance;
 	return 0;
 }
@@ -166,6 +179,9 @@ static int run_once(struct run *run, struct heddle_loop_stats *stats, double *us
 		run->app->poison(run->self);
 		release(run, true);
 	}
+	/* Each rank has destroyed its part. */
+	if (ranks_distributed())
+		ranks_all(0);
 	begin = starpu_timing_now();
 	if (run->app->run)
 		error = run->app->run(run->self, stats);
@@ -371,16 +387,20 @@ static enum app_exit app_run(struct run *run)
 	return code;
 }
 
-/* Over ranks: rank 0 alone has data, and files. All have the input of apps that run themselves, but
- * for wavefronts. */
+/* Over ranks: rank 0 alone writes files, and has the data if it is to write it. All have the input
+ * of apps that run themselves, but for wavefronts. */
 static int ranks_join(const struct app *app, struct app_options *options, int *argc, char ***argv)
 {
 	int error = options->mpi ? ranks_begin(argc, argv) : 0;
 
-	if (error || ranks_first())
+	if (error)
 		return error;
+	if (app->parts && !options->output && !options->save_input)
+		ranks_distribute();
+	if (ranks_first())
+		return 0;
 	options->output = options->save_input = options->json = NULL;
-	if (!app->run || app->wave) {
+	if ((!app->run || app->wave) && !ranks_distributed()) {
 		options->input = NULL;
 		options->size = 0;
 	}

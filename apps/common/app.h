@@ -64,6 +64,10 @@ struct app {
 	 * bytes of what the loop's arg points to: all that depends on the input. */
 	bool ranks;
 	size_t arg_bytes;
+	/** Over ranks, unless files are written, each rank prepares its part of the input:
+	 * ranks_part() says which. n of the loop, elements() and arg are those of the whole, and
+	 * error() looks at the part. Arrays that are sliced lie in these parts. */
+	bool parts;
 	/** Looks at the input file before StarPU starts; only called with --input.
 	 * @return 0; -errno: exit 2. */
 	int (*open)(void *self, const struct app_options *options);

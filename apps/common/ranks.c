@@ -24,7 +24,7 @@ static const struct mpi_world *world; /* NULL: not used */
 static int rank, nranks = 1;
 static struct heddle_mpi_rank_stats *latest;
 static struct heddle_mpi_wave_rank *latest_wave; /* of a wavefront, instead */
-static bool waves;
+static bool waves, distributed;
 static struct heddle_mpi_flow_rank *latest_flow; /* NULL: it was none */
 
 #ifdef APPS_SMPI
@@ -134,9 +134,47 @@ void ranks_tell(void *data, size_t bytes)
 		world->tell(data, bytes);
 }
 
+void ranks_distribute(void)
+{
+	distributed = world;
+}
+
+bool ranks_distributed(void)
+{
+	return distributed;
+}
+
+void ranks_part(size_t n, size_t *first, size_t *count)
+{
+	size_t each = n / nranks, more = n % nranks;
+
+	*first = 0;
+	*count = n;
+	if (!distributed)
+		return;
+	*first = rank * each + ((size_t)rank < more ? (size_t)rank : more);
+	*count = each + ((size_t)rank < more);
+}
+
+int ranks_owner(size_t n, size_t unit)
+{
+	size_t each = n / nranks, more = n % nranks, larger = more * (each + 1);
+
+	if (!distributed)
+		return 0;
+	return unit < larger ? unit / (each + 1) : more + (unit - larger) / each;
+}
+
+static bool in_parts(const struct heddle_access *access)
+{
+	return distributed && access->share == HEDDLE_SLICE;
+}
+
 void ranks_prepare(struct heddle_loop *loop)
 {
 	for (unsigned a = 0; rank && a < loop->naccesses; a++) {
+		if (in_parts(&loop->accesses[a]))
+			continue;
 		starpu_data_unregister(loop->accesses[a].handle);
 		loop->accesses[a].handle = NULL;
 	}
@@ -147,10 +185,11 @@ void ranks_prepare(struct heddle_loop *loop)
 int ranks_loop_run(const struct heddle_loop *loop, size_t arg_bytes,
                    struct heddle_loop_stats *stats)
 {
-	struct heddle_mpi_place places[HEDDLE_LOOP_MAXHANDLES];
+	struct heddle_mpi_place places[HEDDLE_LOOP_MAXHANDLES] = {0};
 
 	for (unsigned a = 0; a < HEDDLE_LOOP_MAXHANDLES; a++)
-		places[a] = (struct heddle_mpi_place){HEDDLE_MPI_ON_RANK, 0};
+		places[a].layout =
+		    in_parts(&loop->accesses[a]) ? HEDDLE_MPI_BLOCKS : HEDDLE_MPI_ON_RANK;
 	if (arg_bytes)
 		world->tell((void *)loop->arg, arg_bytes);
 	return world->loop_run(loop, places, latest, stats);
@@ -331,6 +370,26 @@ int ranks_all(int status)
 
 void ranks_tell(void *data, size_t bytes)
 {
+}
+
+void ranks_distribute(void)
+{
+}
+
+bool ranks_distributed(void)
+{
+	return false;
+}
+
+void ranks_part(size_t n, size_t *first, size_t *count)
+{
+	*first = 0;
+	*count = n;
+}
+
+int ranks_owner(size_t n, size_t unit)
+{
+	return 0;
 }
 
 void ranks_prepare(struct heddle_loop *loop)

@@ -1,8 +1,8 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * An app over the ranks of an MPI program (--mpi): rank 0 has the data, the others help. Programs
- * without that option do not load MPI.
+ * An app over the ranks of an MPI program (--mpi): each rank has a part of the data, or rank 0 has
+ * it and the others help. Programs without that option do not load MPI.
  */
 #ifndef APPS_COMMON_RANKS_H
 #define APPS_COMMON_RANKS_H
@@ -35,7 +35,18 @@ int ranks_all(int status);
 /** Gives all ranks what rank 0 has. */
 void ranks_tell(void *data, size_t bytes);
 
-/** Makes the loop that rank 0 has ready on the others: they have no data. */
+/** From now on the ranks have parts of the data, not rank 0 all of it. No effect without --mpi. */
+void ranks_distribute(void);
+/** Whether they have. */
+bool ranks_distributed(void);
+
+/** The part of n units that this rank has: all ranks have about as many. Where data is not
+ * distributed, and without --mpi: all of them. */
+void ranks_part(size_t n, size_t *first, size_t *count);
+/** The rank that has one of n units in its part. */
+int ranks_owner(size_t n, size_t unit);
+
+/** Makes the loop that rank 0 has ready on the others: they have no data but their parts. */
 void ranks_prepare(struct heddle_loop *loop);
 
 /** Runs it.

@@ -16,6 +16,7 @@
 
 #include "support/message.h"
 #include "apps/common/app.h"
+#include "apps/common/ranks.h"
 #include "apps/nbia/pipeline.h"
 
 /* Pixels a side that a tile has in the label map. */
@@ -26,6 +27,7 @@ struct nbia {
 	struct pipeline_options options;
 	struct pipeline *pipeline;
 	size_t height; /* --height; 0: a square */
+	size_t first;  /* tile that this rank verifies */
 };
 
 /* ---- own options ---- */
@@ -167,6 +169,7 @@ static int nbia_prepare(void *data, const struct app_options *common, struct hed
 	self->options.seed = common->seed;
 	self->options.kinds = common->kinds;
 	self->options.ranks = common->mpi;
+	ranks_distribute();
 	loop->codelet = &nbia_codelet;
 	error = pipeline_make(&self->slide, &self->options, &self->pipeline);
 	if (!error)
@@ -199,12 +202,17 @@ static double differences(void *data, size_t begin, size_t end)
 {
 	struct nbia *self = data;
 
-	return pipeline_differences(self->pipeline, begin, end);
+	return pipeline_differences(self->pipeline, self->first + begin, self->first + end);
 }
 
+/* All ranks have all results, and each looks at its part. */
 static double nbia_verify(void *data)
 {
-	return app_parallel_by(nbia_elements(data), 1, differences, data);
+	struct nbia *self = data;
+	size_t n;
+
+	ranks_part(nbia_elements(self), &self->first, &n);
+	return app_parallel_by(n, 1, differences, self);
 }
 
 static void paint(struct image *map, size_t column, size_t row, const unsigned char *colour)

@@ -114,12 +114,27 @@ static int summary_of(uint64_t label, starpu_data_handle_t *handles, void *arg)
 	return 1;
 }
 
-/* All in memory: tiles, then summaries, both in their slots. */
+static int home_of(uint64_t label, void *arg)
+{
+	const struct pipeline *pipeline = arg;
+
+	return ranks_owner(pipeline->ntiles, pipeline_label_tile(pipeline, label));
+}
+
+/* All in memory: tiles, then summaries, both in their slots. Over ranks a summary is judged where
+ * it was computed. */
 static void connect_loaded(struct pipeline *pipeline, struct heddle_filter *count)
 {
-	pipeline->tiles =
-	    (struct heddle_stream){.name = "tiles", .data = pixels_of, .n = pipeline->ntiles};
-	pipeline->summaries = (struct heddle_stream){.name = "summaries", .data = summary_of};
+	pipeline->tiles = (struct heddle_stream){
+	    .name = "tiles", .data = pixels_of, .home = home_of, .n = pipeline->ntiles};
+	pipeline->summaries = (struct heddle_stream){.name = "summaries"};
+	if (ranks_used()) {
+		pipeline->summaries.parts[0].elemsize = sizeof(struct nbia_summary);
+		pipeline->summaries.buffers =
+		    pipeline->own < MOST_SLOTS ? pipeline->own + 1 : MOST_SLOTS;
+	} else {
+		pipeline->summaries.data = summary_of;
+	}
 	count->ports[0] = (struct heddle_port){&pipeline->tiles, &pipeline->summaries};
 }
 
@@ -321,6 +336,7 @@ int pipeline_make(const struct slide *slide, const struct pipeline_options *opti
 	made->columns = (slide->width + made->side - 1) / made->side;
 	made->rows = (slide->height + made->side - 1) / made->side;
 	made->ntiles = made->columns * made->rows;
+	ranks_part(made->ntiles, &made->first, &made->own);
 	describe_levels(made);
 	error = prepare(made);
 	if (error) {

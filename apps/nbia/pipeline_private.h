@@ -14,6 +14,9 @@
 #include "codelets/nbia/nbia.h"
 #include "apps/nbia/pipeline.h"
 
+/* Places for tiles of a level that are read during a run: more would help no policy to choose. */
+#define MOST_SLOTS 8192
+
 struct level {
 	size_t resolution, bytes; /* of a tile */
 	char name[32];            /* of its tasks */
@@ -32,6 +35,7 @@ struct pipeline {
 	const struct slide *slide;
 	struct pipeline_options options;
 	size_t side, columns, rows, ntiles;
+	size_t first, own; /* tiles of this rank */
 	struct level levels[PIPELINE_LEVELS];
 	bool loaded;
 	nbia_u32 *table;
@@ -79,8 +83,8 @@ bool pipeline_goes_on_by_chance(const struct pipeline *pipeline, size_t tile, un
 int pipeline_read_tile(const struct pipeline *pipeline, size_t tile, unsigned level,
                        unsigned char *pixels);
 
-/** Decides how many places for tiles each level has, and whether all tiles that can be wanted are
- * in memory from the start. */
+/** Decides how many places for tiles each level has, and whether all tiles of this rank that can be
+ * wanted are in memory from the start: on all ranks, or on none. */
 void pipeline_slots_count(struct pipeline *pipeline);
 
 /** All in memory: makes the places, and reads the tiles.

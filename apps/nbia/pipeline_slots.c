@@ -13,10 +13,9 @@
 
 #include "support/message.h"
 #include "apps/common/app.h"
+#include "apps/common/ranks.h"
 #include "apps/nbia/pipeline_private.h"
 
-/* More would help no policy to choose. */
-#define MOST_SLOTS 8192
 #define NO_SLOT UINT32_MAX
 
 /* ---- tiles ---- */
@@ -48,19 +47,30 @@ static unsigned furthest(const struct pipeline *pipeline, size_t tile)
 	return level;
 }
 
-/* How many tiles each level can be asked for, and whether there is room for them all. */
-void pipeline_slots_count(struct pipeline *pipeline)
+/* How many of these tiles each level can be asked for. Returns bytes of their pixels. */
+static size_t count_slots(struct pipeline *pipeline, size_t first, size_t n)
 {
-	size_t bytes = 0, share = pipeline->options.memory / pipeline->options.levels;
+	size_t bytes = 0;
 
-	for (size_t tile = 0; tile < pipeline->ntiles; tile++)
+	for (unsigned l = 0; l <= pipeline_last_level(pipeline); l++)
+		pipeline->levels[l].nslots = 0;
+	for (size_t tile = first; tile < first + n; tile++)
 		for (unsigned l = 0; l <= furthest(pipeline, tile); l++) {
 			pipeline->levels[l].nslots++;
 			bytes += pipeline->levels[l].bytes;
 		}
-	/* Ranks send each other tiles: they are read where they are wanted first. */
-	pipeline->loaded =
-	    !pipeline->options.ranks && (bytes <= pipeline->options.memory || app_simulated());
+	return bytes;
+}
+
+void pipeline_slots_count(struct pipeline *pipeline)
+{
+	size_t share = pipeline->options.memory / pipeline->options.levels;
+	bool fit =
+	    count_slots(pipeline, pipeline->first, pipeline->own) <= pipeline->options.memory;
+
+	pipeline->loaded = !ranks_all(fit || app_simulated() ? 0 : -ENOMEM);
+	if (!pipeline->loaded)
+		count_slots(pipeline, 0, pipeline->ntiles);
 	for (unsigned l = 0; l <= pipeline_last_level(pipeline) && !pipeline->loaded; l++) {
 		struct level *level = &pipeline->levels[l];
 		size_t most = share / level->bytes < MOST_SLOTS ? share / level->bytes : MOST_SLOTS;
@@ -107,7 +117,7 @@ static void assign_tiles(struct pipeline *pipeline)
 {
 	size_t used[PIPELINE_LEVELS] = {0};
 
-	for (size_t tile = 0; tile < pipeline->ntiles; tile++) {
+	for (size_t tile = pipeline->first; tile < pipeline->first + pipeline->own; tile++) {
 		unsigned last = furthest(pipeline, tile);
 
 		for (unsigned l = 0; l <= pipeline_last_level(pipeline); l++)
@@ -125,8 +135,8 @@ static double load_tiles(void *arg, size_t begin, size_t end)
 	const struct load *load = arg;
 	const struct level *level = &load->pipeline->levels[load->level];
 
-	for (size_t tile = begin; tile < end; tile++) {
-		size_t slot = level->slot_of_tile[tile];
+	for (size_t i = begin; i < end; i++) {
+		size_t tile = load->pipeline->first + i, slot = level->slot_of_tile[tile];
 
 		if (slot != NO_SLOT &&
 		    pipeline_read_tile(load->pipeline, tile, load->level, slot_pixels(level, slot)))
@@ -152,7 +162,7 @@ int pipeline_slots_make(struct pipeline *pipeline)
 	for (unsigned l = 0; l <= pipeline_last_level(pipeline) && !app_simulated(); l++) {
 		struct load load = {pipeline, l};
 
-		if (app_parallel_by(pipeline->ntiles, 1, load_tiles, &load))
+		if (app_parallel_by(pipeline->own, 1, load_tiles, &load))
 			return -EINVAL;
 	}
 	return 0;

@@ -21,12 +21,6 @@ struct verdict {
 	char text[508];
 };
 
-static void wait_for_all(struct mpi_link *link)
-{
-	for (mpi_link_progress(link); mpi_link_under_way(link); mpi_link_progress(link))
-		mpi_link_wait(link);
-}
-
 /* Rank 0 gets what all say; `all` is of nranks descriptions' room. */
 static void descriptions_collect(struct mpi_link *link, const void *own, char *all)
 {
@@ -37,7 +31,7 @@ static void descriptions_collect(struct mpi_link *link, const void *own, char *a
 		rows.at = all + r * MPI_DESCRIPTION_ROOM;
 		mpi_link_receive(link, r, MPI_CHANNEL_AGREE, &rows, NULL, NULL);
 	}
-	wait_for_all(link);
+	mpi_link_finish(link);
 }
 
 void mpi_agree_broadcast(struct mpi_link *link, void *at, size_t bytes)
@@ -45,7 +39,7 @@ void mpi_agree_broadcast(struct mpi_link *link, void *at, size_t bytes)
 	struct mpi_rows rows = {at, 1, bytes, bytes};
 
 	mpi_link_broadcast(link, 0, &rows, NULL, NULL);
-	wait_for_all(link);
+	mpi_link_finish(link);
 }
 
 /* The descriptions one after the other, without the room between them. */
@@ -105,7 +99,7 @@ int mpi_all(struct mpi_link *link, const char *what, const char *name, int statu
 	if (!all)
 		mpi_link_abort(link, "no memory for %u ranks", nranks);
 	mpi_link_gather(link, &status, all, sizeof(status), NULL, NULL);
-	wait_for_all(link);
+	mpi_link_finish(link);
 	for (unsigned r = 0; !first && r < nranks; r++)
 		if ((first = all[r]))
 			heddle_warn("%s %s over ranks: rank %u cannot begin: %s", what, name, r,
@@ -117,5 +111,5 @@ int mpi_all(struct mpi_link *link, const char *what, const char *name, int statu
 void mpi_agree_gather(struct mpi_link *link, const void *own, void *all, size_t bytes)
 {
 	mpi_link_gather(link, own, all, bytes, NULL, NULL);
-	wait_for_all(link);
+	mpi_link_finish(link);
 }

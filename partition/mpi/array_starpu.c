@@ -137,13 +137,6 @@ static void spread(struct node *node, struct node_array *array, const struct mpi
 		node->stats.bytes_received += rows->n * rows->row;
 }
 
-static void nothing_under_way(struct node *node)
-{
-	for (mpi_link_progress(node->link); mpi_link_under_way(node->link);
-	     mpi_link_progress(node->link))
-		mpi_link_wait(node->link);
-}
-
 void node_arrays_spread(struct node *node)
 {
 	for (unsigned i = 0; i < node->narrays; i++) {
@@ -157,7 +150,7 @@ void node_arrays_spread(struct node *node)
 		else
 			in_pieces(node, array, array->at, array->pitch, spread);
 	}
-	nothing_under_way(node);
+	mpi_link_finish(node->link);
 }
 
 /* ---- results ---- */
@@ -186,7 +179,7 @@ static void sums_add(struct node *node, struct node_array *array)
 		if (node->summing == node->rank)
 			continue;
 		in_pieces(node, array, from, node_array_unit(array), sum_receive);
-		nothing_under_way(node);
+		mpi_link_finish(node->link);
 		array->access.combine(array->at, from, bytes, (void *)node->loop->arg);
 	}
 	free(from);
@@ -213,12 +206,12 @@ void node_arrays_collect(struct node *node)
 		if (array->access.share == HEDDLE_REDUCE)
 			sums_collect(node, array);
 	}
-	nothing_under_way(node);
+	mpi_link_finish(node->link);
 	for (unsigned i = 0; i < node->narrays; i++) {
 		struct node_array *array = &node->arrays[i];
 
 		if (array->access.mode & STARPU_W && array->place.layout == HEDDLE_MPI_EVERYWHERE)
 			in_pieces(node, array, array->at, array->pitch, spread);
 	}
-	nothing_under_way(node);
+	mpi_link_finish(node->link);
 }

@@ -9,6 +9,7 @@
 #include <heddle/strategy.h>
 
 #include "claims.h"
+#include "partition/blocks/memory.h"
 
 /* Iterations of one home that nobody has: begin to end - 1. */
 struct home {
@@ -40,6 +41,8 @@ static int strategy_make(const struct mpi_claims_problem *given, struct mpi_clai
 		status = heddle_strategy_create(given->strategy, &problem, &claims->strategy);
 	}
 	free(workers);
+	if (status >= 0 && given->memory)
+		blocks_memory_use(claims->strategy, given->memory);
 	return status;
 }
 
@@ -143,6 +146,11 @@ void mpi_claims_completed(struct mpi_claims *claims, unsigned rank, size_t n, do
 bool mpi_claims_over(const struct mpi_claims *claims)
 {
 	return !claims->left;
+}
+
+int mpi_claims_learn(const struct mpi_claims *claims, struct blocks_memory **memory)
+{
+	return blocks_memory_learn(claims->strategy, memory);
 }
 
 double mpi_claims_rate(const struct mpi_claims *claims, unsigned rank)

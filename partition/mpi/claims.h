@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct blocks_memory;
 struct mpi_claims;
 
 /** Iterations start to start + n - 1. */
@@ -27,6 +28,7 @@ struct mpi_claims_problem {
 	/** Rank r has the data of iterations homes[r] to homes[r + 1] - 1: nranks + 1 entries from
 	 * 0 to n. NULL: where iterations run makes no difference. */
 	const size_t *homes;
+	const struct blocks_memory *memory; /**< of earlier runs; NULL: there is none */
 };
 
 /** @return 0; -ENOMEM; -EINVAL after a message about the strategy */
@@ -44,6 +46,9 @@ void mpi_claims_completed(struct mpi_claims *claims, unsigned rank, size_t n, do
 
 /** Whether all iterations are computed. */
 bool mpi_claims_over(const struct mpi_claims *claims);
+
+/** Adds what a run has told of the ranks that is over; see blocks_memory_learn(). */
+int mpi_claims_learn(const struct mpi_claims *claims, struct blocks_memory **memory);
 
 /** Iterations a microsecond; 0: not known. */
 double mpi_claims_rate(const struct mpi_claims *claims, unsigned rank);

@@ -6,11 +6,16 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "partition/mpi/link_mpi.h"
 #include "partition/mpi/watch.h"
@@ -21,15 +26,31 @@
  */
 #define LOOK_LEAST_NS 20000L
 #define LOOK_MOST_NS 500000L
+/* Where no worker wants the core. */
+#define LOOK_IDLE_NS 100000L
+/* Linux wakes a thread up to 50 us late unless it asks for better. */
+#define LOOK_SLACK_NS 1000L
 
 /* A transfer has no more bytes than this: MPI counts with int. */
 #define TRANSFER_MOST ((size_t)1 << 30)
+
+/* doc/mpi.md states it. */
+#define ABORT_MOST_S 5
 
 struct pending {
 	void (*done)(void *arg);
 	void *arg;
 	void *copy; /* of a short message, freed at the end */
 };
+
+/* What loops have told. The latest used comes first. */
+struct kept {
+	struct kept *next;
+	size_t n;
+	void *what;
+	char name[];
+};
+#define KEPT_MOST 64
 
 struct mpi_link {
 	MPI_Comm comm; /* of our own: the program's messages are not in the way */
@@ -43,7 +64,9 @@ struct mpi_link {
 	MPI_Request *requests;
 	struct pending *pending; /* as many */
 	unsigned n, capacity;
-	long look_ns; /* until the next look */
+	struct kept *kept;
+	long look_ns;  /* until the next look */
+	long slack_ns; /* of the thread before it ran this; 0: not known */
 
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
@@ -58,6 +81,21 @@ static double now_us(void)
 	return now.tv_sec * 1e6 + now.tv_nsec * 1e-3;
 }
 
+/* MPI_Abort() may wait for a launcher that does not answer, or in what it runs at exit. Then the
+ * kernel ends this process, and the launcher sees that. */
+static void end_in_time(void)
+{
+#ifndef HEDDLE_USE_SIMGRID
+	sigset_t alarms;
+
+	signal(SIGALRM, SIG_DFL);
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+	alarm(ABORT_MOST_S);
+#endif
+}
+
 void mpi_link_abort(struct mpi_link *link, const char *format, ...)
 {
 	va_list arguments;
@@ -68,6 +106,7 @@ void mpi_link_abort(struct mpi_link *link, const char *format, ...)
 	va_end(arguments);
 	heddle_warn("%s %s over ranks: rank %u: %s; the run ends on all ranks", link->what,
 	            link->name, link->rank, text);
+	end_in_time();
 	fflush(NULL);
 	MPI_Abort(MPI_COMM_WORLD, 1);
 	abort();
@@ -161,8 +200,20 @@ int mpi_link_check(MPI_Comm comm, const char *what)
 
 static int link_keyval = MPI_KEYVAL_INVALID;
 
+static void kept_free(struct kept *kept)
+{
+	while (kept) {
+		struct kept *next = kept->next;
+
+		free(kept->what);
+		free(kept);
+		kept = next;
+	}
+}
+
 static void link_free(struct mpi_link *link)
 {
+	kept_free(link->kept);
 	mpi_watch_fini(&link->watch);
 	pthread_mutex_destroy(&link->mutex);
 	pthread_cond_destroy(&link->cond);
@@ -295,6 +346,18 @@ static int link_make(MPI_Comm comm, double limit_us, const char *what, const cha
 	return 0;
 }
 
+/* How late the kernel may wake this thread. Returns what it was; 0: it does not say. */
+static long slack_set(long ns)
+{
+	long before = 0;
+
+#ifdef __linux__
+	before = prctl(PR_GET_TIMERSLACK);
+	prctl(PR_SET_TIMERSLACK, ns);
+#endif
+	return before;
+}
+
 int mpi_link_open(MPI_Comm comm, double timeout_s, const char *what, const char *name,
                   struct mpi_link **into)
 {
@@ -314,6 +377,7 @@ int mpi_link_open(MPI_Comm comm, double timeout_s, const char *what, const char 
 	link->name = name;
 	link->watch.limit_us = timeout_s * 1e6;
 	mpi_watch_begin(&link->watch, now_us());
+	link->slack_ns = slack_set(LOOK_SLACK_NS);
 	next_expect(link);
 	alive_expect(link);
 	*into = link;
@@ -330,8 +394,44 @@ void mpi_link_close(struct mpi_link *link)
 {
 	expect_no_more(link, &link->next);
 	expect_no_more(link, &link->alive);
+	if (link->slack_ns > 0)
+		slack_set(link->slack_ns);
 	link->handle = NULL;
 	link->name = NULL;
+}
+
+/* Takes it out of the list, if it is there, and forgets all beyond the most. */
+static struct kept *kept_take(struct mpi_link *link, const char *name, size_t n)
+{
+	struct kept **at = &link->kept, *found = NULL;
+
+	for (unsigned i = 0; *at && i < KEPT_MOST; i++) {
+		if (found || (*at)->n != n || strcmp((*at)->name, name)) {
+			at = &(*at)->next;
+			continue;
+		}
+		found = *at;
+		*at = found->next;
+	}
+	kept_free(*at);
+	*at = NULL;
+	return found;
+}
+
+void **mpi_link_keeps(struct mpi_link *link, const char *name, size_t n)
+{
+	struct kept *kept = kept_take(link, name, n);
+
+	if (!kept) {
+		kept = calloc(1, sizeof(*kept) + strlen(name) + 1);
+		if (!kept)
+			return NULL;
+		kept->n = n;
+		strcpy(kept->name, name);
+	}
+	kept->next = link->kept;
+	link->kept = kept;
+	return &kept->what;
 }
 
 unsigned mpi_link_rank(const struct mpi_link *link)
@@ -574,8 +674,15 @@ void mpi_link_wake(struct mpi_link *link)
 	pthread_mutex_unlock(&link->mutex);
 }
 
-void mpi_link_until(struct mpi_link *link, const bool *condition)
+void mpi_link_wait_idle(struct mpi_link *link)
 {
-	for (mpi_link_progress(link); !*condition; mpi_link_progress(link))
-		mpi_link_wait(link);
+	if (link->look_ns > LOOK_IDLE_NS)
+		link->look_ns = LOOK_IDLE_NS;
+	mpi_link_wait(link);
+}
+
+void mpi_link_finish(struct mpi_link *link)
+{
+	for (mpi_link_progress(link); mpi_link_under_way(link); mpi_link_progress(link))
+		mpi_link_wait_idle(link);
 }

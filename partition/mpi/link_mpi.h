@@ -44,6 +44,10 @@ int mpi_link_check(MPI_Comm comm, const char *what);
 /** Ends what the loop used of it. */
 void mpi_link_close(struct mpi_link *link);
 
+/** What loops of a name and length have told, for their next run: freed with the communicator.
+ * @return where a pointer from heap is kept, first NULL; NULL: no memory */
+void **mpi_link_keeps(struct mpi_link *link, const char *name, size_t n);
+
 unsigned mpi_link_rank(const struct mpi_link *link);
 unsigned mpi_link_ranks(const struct mpi_link *link);
 MPI_Comm mpi_link_comm(const struct mpi_link *link);
@@ -99,8 +103,11 @@ void mpi_link_busy(struct mpi_link *link);
 /** Any thread may call it. */
 void mpi_link_wake(struct mpi_link *link);
 
-/** Makes progress until *condition. */
-void mpi_link_until(struct mpi_link *link, const bool *condition);
+/** The same where this rank's workers have nothing to do: it looks more often. */
+void mpi_link_wait_idle(struct mpi_link *link);
+
+/** Makes progress until all that was begun is over, while nothing is computed. */
+void mpi_link_finish(struct mpi_link *link);
 
 /** Ends the program on all ranks, after a message. */
 void mpi_link_abort(struct mpi_link *link, const char *format, ...)

@@ -54,8 +54,12 @@ static int node_run(struct node *node)
 	mpi_link_serve(node->link, node_told, node);
 	while (!node->done) {
 		mpi_link_progress(node->link);
-		if (!node_step(node) && !node->done)
+		if (node_step(node) || node->done)
+			continue;
+		if (node_computes(node))
 			mpi_link_wait(node->link);
+		else
+			mpi_link_wait_idle(node->link);
 	}
 	if (node->status)
 		return heddle_refuse(node->status, "loop %s over ranks: it failed on rank %d: %s",
@@ -76,11 +80,7 @@ static void stats_tell(struct node *node, struct heddle_mpi_rank_stats *ranks)
 	node->stats.us = starpu_timing_now() - node->begin_us;
 	node->sums->us = node->stats.us;
 	mpi_link_gather(node->link, &node->stats, ranks, sizeof(node->stats), NULL, NULL);
-	while (mpi_link_under_way(node->link)) {
-		mpi_link_progress(node->link);
-		if (mpi_link_under_way(node->link))
-			mpi_link_wait(node->link);
-	}
+	mpi_link_finish(node->link);
 	if (!all)
 		free(ranks);
 }

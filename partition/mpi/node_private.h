@@ -177,6 +177,8 @@ void node_ended(struct node *node);
 /* Does what can be done now.
  * @return whether it did something */
 bool node_step(struct node *node);
+/* Whether the workers have a range. */
+bool node_computes(const struct node *node);
 void node_ranges_finish(struct node *node);
 
 #endif

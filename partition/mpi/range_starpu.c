@@ -429,6 +429,11 @@ bool node_step(struct node *node)
 	return say_bye(node) || acted;
 }
 
+bool node_computes(const struct node *node)
+{
+	return count(node, RANGE_RUNNING);
+}
+
 void node_ranges_finish(struct node *node)
 {
 	for (unsigned r = 0; r < NODE_RANGES; r++)

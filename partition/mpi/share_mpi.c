@@ -38,8 +38,15 @@ static bool homes_find(const struct node *node, size_t *homes)
 	return true;
 }
 
+/* What earlier runs of the loop on this communicator have told of the ranks. */
+static struct blocks_memory **memory_of(struct node *node)
+{
+	return (struct blocks_memory **)mpi_link_keeps(node->link, node->name, node->loop->n);
+}
+
 int node_share_begin(struct node *node)
 {
+	struct blocks_memory **memory;
 	struct mpi_claims_problem problem = {
 	    .strategy = heddle_variable_text(HEDDLE_VARIABLE_NODE_STRATEGY),
 	    .n = node->loop->n,
@@ -59,6 +66,9 @@ int node_share_begin(struct node *node)
 	}
 	if (homes_find(node, homes))
 		problem.homes = homes;
+	memory = memory_of(node);
+	if (memory)
+		problem.memory = *memory;
 	status = mpi_claims_create(&problem, &node->share.claims);
 	free(homes);
 	return status;
@@ -66,6 +76,13 @@ int node_share_begin(struct node *node)
 
 void node_share_end(struct node *node)
 {
+	bool over =
+	    node->share.claims && mpi_claims_over(node->share.claims) && !node->share.status;
+	struct blocks_memory **memory = over ? memory_of(node) : NULL;
+
+	/* A run that told nothing leaves what was known. */
+	if (memory)
+		(void)mpi_claims_learn(node->share.claims, memory);
 	mpi_claims_destroy(node->share.claims);
 	free(node->share.asking);
 }

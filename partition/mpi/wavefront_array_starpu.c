@@ -63,13 +63,6 @@ static size_t units_whole(const struct front *front, const struct front_array *a
 
 /* ---- transfers ---- */
 
-void front_wait(struct front *front)
-{
-	for (mpi_link_progress(front->link); mpi_link_under_way(front->link);
-	     mpi_link_progress(front->link))
-		mpi_link_wait(front->link);
-}
-
 /* Units of an array that this rank has in place, or computes with. */
 static struct mpi_rows rows_at(const struct front *front, const struct front_array *array,
                                struct mpi_units units, bool own)
@@ -185,7 +178,7 @@ void front_arrays_share(struct front *front)
 		if (place->layout == HEDDLE_MPI_ON_RANK)
 			units_spread(front, array, place->rank, array->units);
 	}
-	front_wait(front);
+	mpi_link_finish(front->link);
 }
 
 /* ---- what belongs to rows ---- */
@@ -205,7 +198,7 @@ int front_arrays_fetch(struct front *front)
 			    array->node.access.mode & STARPU_R && !is_in_place(front, array, r))
 				units_move(front, array, r, false);
 	}
-	front_wait(front);
+	mpi_link_finish(front->link);
 	return 0;
 }
 
@@ -279,7 +272,7 @@ void front_arrays_return(struct front *front)
 			array_make(front, array, array->node.own, true);
 		rows_return(front, array);
 	}
-	front_wait(front);
+	mpi_link_finish(front->link);
 }
 
 void front_arrays_finish(struct front *front)

@@ -177,12 +177,12 @@ static double ping_pong(struct front *front, unsigned peer, bool first, char *bu
 			mpi_link_send(front->link, peer, MPI_CHANNEL_HALO, &rows, NULL, NULL);
 		else
 			mpi_link_receive(front->link, peer, MPI_CHANNEL_HALO, &rows, NULL, NULL);
-		front_wait(front);
+		mpi_link_finish(front->link);
 		if (first)
 			mpi_link_receive(front->link, peer, MPI_CHANNEL_HALO, &rows, NULL, NULL);
 		else
 			mpi_link_send(front->link, peer, MPI_CHANNEL_HALO, &rows, NULL, NULL);
-		front_wait(front);
+		mpi_link_finish(front->link);
 		one = (starpu_timing_now() - begin) / 2;
 		/* Into its place. */
 		for (; n > 0 && us[n - 1] > one; n--)

@@ -175,17 +175,18 @@ static size_t h_blind(const struct mpi_wave_problem *problem)
 	return problem->columns / 500 + 1;
 }
 
-/* One sweep: each rank waits for its first message. Later ones travel while workers compute,
- * several at once, and cost time only where they come less often than tiles end. */
+/* Each rank waits for its first message. Later ones, those of later sweeps too, travel while
+ * workers compute, several at once, and cost time only where they come less often than tiles end.
+ */
 static double overlapped_us(const struct mpi_wave_problem *problem, const struct wave_model *given,
                             double h)
 {
 	struct wave_model model = *given;
 	double message = problem->cd + problem->cc * h;
+	double messages = problem->columns / h * (problem->sweeps ? problem->sweeps : 1);
 
 	model.cd = model.cc = 0;
-	return fmax(wave_model_pipelined_time(&model, h),
-	            problem->columns / h * message / MPI_WAVE_UNDER_WAY) +
+	return fmax(wave_model_pipelined_time(&model, h), messages * message / MPI_WAVE_UNDER_WAY) +
 	       (problem->nranks - 1) * message;
 }
 
@@ -212,13 +213,9 @@ static size_t overlapped_best(const struct mpi_wave_problem *problem,
 static void h_choose(const struct mpi_wave_problem *problem, const struct wave_model *model,
                      struct mpi_wave_plan *plan)
 {
-	unsigned k;
-
 	if (!plan->h)
-		plan->h = problem->sweeps > 1 ? wave_model_choose(model, 1, 1, &k)
-		                              : overlapped_best(problem, model);
-	plan->predicted_us = problem->sweeps > 1 ? wave_model_pipelined_time(model, plan->h)
-	                                         : overlapped_us(problem, model, plan->h);
+		plan->h = overlapped_best(problem, model);
+	plan->predicted_us = overlapped_us(problem, model, plan->h);
 }
 
 int mpi_wave_deal(const struct mpi_wave_problem *problem, struct mpi_wave_plan *plan, size_t *first)

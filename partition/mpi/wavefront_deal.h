@@ -12,9 +12,8 @@
  * take c_d + h c_c.
  *
  * (8) counts two messages for each subchunk of the last worker, as workers of the paper compute or
- * send. Here they compute meanwhile. So of one sweep only the messages count for which ranks wait
- * at the beginning, unless messages come less often than tiles end. Several sweeps wait for each
- * other, and count messages as the paper does, their mean over all neighbours. */
+ * send. Here they compute meanwhile. So only the messages count for which ranks wait at the
+ * beginning, unless messages come less often than tiles end. */
 
 #include <stddef.h>
 #include <stdint.h>

@@ -77,6 +77,4 @@ void front_part_init(struct front *front);
  * @return 0; -errno, the same on all ranks, after a message */
 int front_plan(struct front *front);
 
-void front_wait(struct front *front);
-
 #endif

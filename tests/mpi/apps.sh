@@ -54,14 +54,28 @@ HEDDLE_TILE_LOG=$work/tiles.csv expect 0 '' ranks 2 "$apps/strmatch/strmatch" --
 	$14 == 1 { n += $5 * ($6 + $7 > $12 ? $12 - $6 : $7); rows[$13] += $5 }
 	END { print n, (rows[0] * rows[1] > 0) }')" = \
 	"1000000 1" ] || fail "tiles of ranks: $(cat "$work"/tiles-rank?.csv)"
-# Rank 0 alone reads and writes.
+# Each rank makes its part of the options, or reads it, and keeps its results: where ranks compute
+# their own parts alone, nothing is sent.
+HEDDLE_NODE_STRATEGY=static expect 0 'verified' ranks 3 "$apps/blackscholes/blackscholes" --mpi --verify \
+	--size 100001 --reps 1 --json "$work/json"
+[ "$(grep -c '"bytes_received": 0,\|"bytes_sent": 0,' "$work/json")" = 6 ] ||
+	fail "options were sent: $(cat "$work/json")"
 printf 'spot,strike,years\n100,110,1\n50,40,2\n60,60,3\n' >"$work/in.csv"
 expect 0 '' "$apps/blackscholes/blackscholes" --input "$work/in.csv" --output "$work/one.csv"
 expect 0 'rank ' ranks 3 "$apps/blackscholes/blackscholes" --mpi --input "$work/in.csv" \
 	--output "$work/three.csv" --json "$work/json"
+expect 0 'verified' ranks 2 "$apps/blackscholes/blackscholes" --mpi --input "$work/in.csv" --verify
+# What rank 0 is to write is all there.
 cmp "$work/one.csv" "$work/three.csv" || fail "other results: $(cat "$work/three.csv")"
 [ "$(grep -c '"ranges"' "$work/json")" = 3 ] || fail "JSON: $(cat "$work/json")"
-# All ranks read the slide. Tiles go to whoever asks, and rank 0 has all results.
+# All ranks read the slide: each its tiles before the run, or all during it. Tiles go to whoever asks,
+# and rank 0 has all results.
+for memory in 5M 1G; do
+	expect 0 'verified' ranks 3 "$apps/nbia/nbia" --mpi --verify --size 4096 --reps 1 --memory "$memory"
+	grep 'tiles, ' "$work/out" >>"$work/tiles"
+done
+grep -q 'read on the way' "$work/tiles" && grep -q 'in memory' "$work/tiles" ||
+	fail "tiles: $(cat "$work/tiles")"
 expect 0 '' "$apps/nbia/nbia" --size 2100 --reps 1 --save-input "$work/slide.png"
 expect 0 '' "$apps/nbia/nbia" --input "$work/slide.png" --reps 1 --output "$work/one.png"
 for sched in odds ddfcfs; do

@@ -29,12 +29,12 @@ takes() {
 		END { exit seen != 4 || idle }' "$work/out" ||
 		fail "$app: not all ranks did something: $(cat "$work/out")"
 }
-takes 134466.0 blackscholes --size 1M
-takes 2542.4 boxfilter --size 2048
-takes 1782.1 histogram --size 4M
-takes 2382.5 mandelbrot --size 1024
-takes 242023.7 floyd --size 1000
-takes 261147.7 heat2d --size 1000 --sweeps 2
-takes 131306.8 strmatch --size 1000
-takes 287755.4 nbia --size 4096 --recalc 16
+takes 133394.2 blackscholes --size 1M
+takes 2482.7 boxfilter --size 2048
+takes 1861.7 histogram --size 4M
+takes 2322.3 mandelbrot --size 1024
+takes 241443.7 floyd --size 1000
+takes 257811.8 heat2d --size 1000 --sweeps 2
+takes 131406.8 strmatch --size 1000
+takes 282647.1 nbia --size 4096 --recalc 16
 [ "$failures" = 0 ]

@@ -10,8 +10,10 @@
  *   ranks interval ROWS [H ...]  twice as many columns, as in the experiments of Andronikos et al.
  *                                (Performance Evaluation 67, 2010)
  *
- * Rank 0 prints the time in simulated microseconds, and what each rank did. Of `interval` it prints
- * the interval, and the times predicted and simulated, of the model's and of
+ *   ranks sweeps ROWS SWEEPS [H ...]  as many columns, relaxed in place (Gauss and Seidel)
+ *
+ * Rank 0 prints the time in simulated microseconds, and what each rank did. Of `interval` and
+ * `sweeps` it prints the interval, and the times predicted and simulated, of the model's and of
  * those that are given.
  */
 #include "config.h"
@@ -208,22 +210,53 @@ static int run_wavefront(size_t n)
 }
 
 /* The first run times messages. The second one has the model's interval, then others follow. */
-static int run_interval(size_t n, char **others)
+static int run_intervals(struct heddle_wavefront *wave, const struct heddle_mpi_place *places,
+                         char **others)
 {
 	struct heddle_wavefront_stats stats;
-	struct heddle_wavefront wave;
 	int status = 0;
 
-	wave_make(&wave, n, 2 * n);
 	for (unsigned i = 0; !status && (i < 2 || *others); i++) {
-		wave.tile_columns = i < 2 ? 0 : strtoull(*others++, NULL, 10);
-		status = heddle_mpi_wavefront_run(&wave, MPI_COMM_WORLD, everywhere, NULL, &stats);
+		wave->tile_columns = i < 2 ? 0 : strtoull(*others++, NULL, 10);
+		status = heddle_mpi_wavefront_run(wave, MPI_COMM_WORLD, places, NULL, &stats);
 		if (i && !rank && !status)
 			printf("%zu %.6f %.6f\n", stats.tile_columns, stats.predicted_us, stats.us);
 		fflush(stdout);
 	}
-	starpu_data_unregister(wave.arrays[0].handle);
+	starpu_data_unregister(wave->arrays[0].handle);
 	return status;
+}
+
+static int run_interval(size_t n, char **others)
+{
+	struct heddle_wavefront wave;
+
+	wave_make(&wave, n, 2 * n);
+	return run_intervals(&wave, everywhere, others);
+}
+
+/* Ranks have equal parts of the field. */
+static int run_sweeps(size_t n, char **sweeps)
+{
+	const struct heddle_mpi_place blocks[1] = {{.layout = HEDDLE_MPI_BLOCKS}};
+	size_t part = n / nranks + ((size_t)rank < n % nranks);
+	struct heddle_wavefront wave = {
+	    .codelet = &wave_codelet,
+	    .rows = n,
+	    .columns = n,
+	    .sweeps = *sweeps ? strtoull(*sweeps, NULL, 10) : 2,
+	    .nvectors = 4,
+	    .vectors = {{.row = 1},
+	                {.column = 1},
+	                {.sweep = 1, .row = -1},
+	                {.sweep = 1, .column = -1}},
+	    .narrays = 1,
+	    .arrays = {{.mode = STARPU_RW, .extent = HEDDLE_FIELD_HALO}}};
+
+	starpu_matrix_data_register(&wave.arrays[0].handle, STARPU_MAIN_RAM,
+	                            (uintptr_t)calloc(part * n + 1, sizeof(float)), n, n, part,
+	                            sizeof(float));
+	return run_intervals(&wave, blocks, sweeps + !!*sweeps);
 }
 
 int main(int argc, char **argv)
@@ -244,6 +277,8 @@ int main(int argc, char **argv)
 		status = run_wavefront(n);
 	else if (n && !strcmp(argv[1], "interval"))
 		status = run_interval(n, argv + 3);
+	else if (n && !strcmp(argv[1], "sweeps"))
+		status = run_sweeps(n, argv + 3);
 	fflush(stdout);
 	starpu_shutdown();
 	MPI_Finalize();

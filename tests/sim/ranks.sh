@@ -75,10 +75,12 @@ all 4000
 # time is within 3 % of the simulated one, and its interval within 2 % of the best of some.
 STARPU_SCHED=heddle
 kid=1cpu=1.901 twin=1cpu=3.135
+# experiment NUMBER PLATFORM RANKS CASE...: with three more intervals.
 experiment() {
-	number=$1
-	timeout 200 "$simulate" --platform "$2" --ranks "$3" --network 12.5:60 -- "$program" \
-		interval 4000 3 9 20 >"$work/out" 2>"$work/messages" ||
+	number=$1 platform=$2 ranks=$3
+	shift 3
+	timeout 200 "$simulate" --platform "$platform" --ranks "$ranks" --network 12.5:60 -- \
+		"$program" "$@" >"$work/out" 2>"$work/messages" ||
 		fail "experiment $number: $(tail -n 20 "$work/messages")"
 	awk -v number="$number" 'NR == 1 { h = $1; predicted = $2; model = best = $3 }
 		$3 < best { best = $3 }
@@ -88,7 +90,9 @@ experiment() {
 		exit !(NR == 4 && away < .03 && away > -.03 && model < 1.02 * best) }' "$work/out" ||
 		fail "experiment $number: $(cat "$work/out")"
 }
-experiment 1 "$kid" 10
-experiment 2 "$twin" 6
-experiment 3 "$twin,$kid" 10
+experiment 1 "$kid" 10 interval 4000 3 9 20
+experiment 2 "$twin" 6 interval 4000 3 9 20
+experiment 3 "$twin,$kid" 10 interval 4000 3 9 20
+# Several sweeps: messages travel while workers compute there, too.
+experiment sweeps "$kid" 10 sweeps 1000 6 2 3 20
 [ "$failures" = 0 ]

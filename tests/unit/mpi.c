@@ -138,9 +138,10 @@ static void range_end(struct mpi_claims *claims, const struct machine *machine, 
 	own->next.n = 0;
 }
 
-/* Ranks share a loop until all is computed. */
-static struct outcome simulate(const struct mpi_claims_problem *problem,
-                               const struct machine *machine)
+/* Ranks share a loop until all is computed.
+ * @param memory of its runs; NULL: not kept */
+static struct outcome simulate_again(const struct mpi_claims_problem *problem,
+                                     const struct machine *machine, struct blocks_memory **memory)
 {
 	struct outcome outcome = {.times = calloc(problem->n + 1, 1)};
 	struct busy busy[MAXRANKS] = {0};
@@ -164,10 +165,18 @@ static struct outcome simulate(const struct mpi_claims_problem *problem,
 		assert_int_equal(outcome.times[i], 1);
 	outcome.us = now;
 	outcome.ideal_us = problem->n / rates;
+	if (memory)
+		assert_int_equal(mpi_claims_learn(claims, memory), 0);
 	mpi_claims_destroy(claims);
 	free(outcome.times);
 	outcome.times = NULL;
 	return outcome;
+}
+
+static struct outcome simulate(const struct mpi_claims_problem *problem,
+                               const struct machine *machine)
+{
+	return simulate_again(problem, machine, NULL);
 }
 
 static const char *const strategies[] = {
@@ -254,6 +263,36 @@ static void test_at_home(void **state)
 		homes[r] = problem.n;
 	outcome = simulate(&problem, &machine);
 	assert_true(outcome.ideal_us / outcome.us >= 0.97);
+}
+
+/* The rates of ranks are known when a loop runs again: it has fewer ranges, and is faster. */
+static void test_again(void **state)
+{
+	static const size_t homes[] = {0, 2 << 20, 4 << 20, 8 << 20};
+	struct mpi_claims_problem problem = {
+	    .strategy = "hdss", .nranks = 3, .n = 8 << 20, .homes = homes};
+	struct machine machine = {
+	    .nranks = 3, .rate = {300, 300, 600}, .late_us = {100}, .overhead_us = 150};
+	struct blocks_memory *memory = NULL;
+	struct outcome first = simulate_again(&problem, &machine, &memory), again;
+
+	problem.memory = memory;
+	for (int run = 0; run < 3; run++) {
+		again = simulate_again(&problem, &machine, &memory);
+		problem.memory = memory;
+		print_message("%.0f us in %zu ranges, then %.0f us in %zu\n", first.us,
+		              first.ranges, again.us, again.ranges);
+		assert_true(again.us < first.us);
+		assert_true(again.ranges < first.ranges);
+	}
+	assert_true(3 * again.ranges < 2 * first.ranges);
+	/* Other ranks: it is as if nothing were known. */
+	problem.nranks = machine.nranks = 2;
+	problem.homes = NULL;
+	again = simulate(&problem, &machine);
+	problem.memory = NULL;
+	assert_true(again.us == simulate(&problem, &machine).us);
+	free(memory);
 }
 
 /* Who helps takes what the owner comes to last. */
@@ -446,15 +485,11 @@ static void test_differences(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_cut),
-	    cmocka_unit_test(test_each_once),
-	    cmocka_unit_test(test_unequal_ranks),
-	    cmocka_unit_test(test_at_home),
-	    cmocka_unit_test(test_help_from_the_end),
-	    cmocka_unit_test(test_bad_strategy),
-	    cmocka_unit_test(test_silence),
-	    cmocka_unit_test(test_agreement),
-	    cmocka_unit_test(test_versions),
+	    cmocka_unit_test(test_cut),           cmocka_unit_test(test_each_once),
+	    cmocka_unit_test(test_unequal_ranks), cmocka_unit_test(test_at_home),
+	    cmocka_unit_test(test_again),         cmocka_unit_test(test_help_from_the_end),
+	    cmocka_unit_test(test_bad_strategy),  cmocka_unit_test(test_silence),
+	    cmocka_unit_test(test_agreement),     cmocka_unit_test(test_versions),
 	    cmocka_unit_test(test_differences),
 	};
 

@@ -135,6 +135,13 @@ static void test_overlap(void **state)
 	problem.cd = 4000;
 	assert_int_equal(mpi_wave_deal(&problem, &plan, first), 0);
 	assert_true(fabs(plan.predicted_us - 9 * 4010 - 200 * 4010 / 4.) < 1e-6);
+	/* Later sweeps follow: their messages travel meanwhile, too. */
+	problem.sweeps = 3;
+	assert_int_equal(mpi_wave_deal(&problem, &plan, first), 0);
+	assert_true(fabs(plan.predicted_us - 9 * 4010 - 3 * 200 * 4010 / 4.) < 1e-6);
+	problem.cd = 400;
+	assert_int_equal(mpi_wave_deal(&problem, &plan, first), 0);
+	assert_true(fabs(plan.predicted_us - 9 * (502 + 410) - 3 * 200 * 502) < 1e-6);
 	/* No other interval is better. */
 	for (problem.cd = 1; problem.cd < 1e6; problem.cd *= 10) {
 		problem.h = 0;
