@@ -457,6 +457,14 @@ void blocks_hdss_estimate_all(struct heddle_strategy *b, unsigned worker)
 	h->refreshed = b->events;
 }
 
+void blocks_hdss_estimate_given(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+
+	if (h->end > 0)
+		h->estimates[worker].ready = ready_at(b, worker);
+}
+
 double blocks_hdss_slice(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
@@ -678,10 +686,29 @@ static double others_done_at(const struct heddle_strategy *b, unsigned worker, d
 	return soonest;
 }
 
+/* Whether the others can have done all that is left by then. Where few iterations are left, each
+ * worker does whole ones. */
+static bool others_do_all(const struct heddle_strategy *b, unsigned worker, double until)
+{
+	const struct hdss *h = b->state;
+	double left = hdss_left(b), one = left / b->remaining, n = 0;
+
+	if (b->remaining > (size_t)FEW_ITERATIONS * b->nworkers)
+		return true;
+	for (unsigned w = 0; w < b->nworkers && n < b->remaining; w++) {
+		const struct hdss_estimate *estimate = &h->estimates[w];
+
+		if (w != worker && next_done_at(b, w, one) <= until)
+			n += floor((until - estimate->ready - estimate->start) /
+			           (estimate->pace * one));
+	}
+	return n >= b->remaining;
+}
+
 /* The worker's part of the rest is a crumb. It gets what it can do until the
- * soonest of the others would be done with a block worth its while, or nothing if
- * its own would be done later. The soonest of all never gets nothing, so the rest
- * ends in few blocks. */
+ * soonest of the others would be done with a block worth its while. If its own would be done
+ * later, it gets nothing, or a block worth its while if the others have not done all by then. The
+ * soonest of all never gets nothing, so the rest ends in few blocks. */
 static double crumb(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss_estimate *estimate = &((const struct hdss *)b->state)->estimates[worker];
@@ -689,7 +716,7 @@ static double crumb(const struct heddle_strategy *b, unsigned worker)
 	double done = done_at(b, worker, least), until = others_done_at(b, worker, done);
 
 	if (until < done)
-		return 0;
+		return others_do_all(b, worker, done) ? 0 : hdss_larger(least_work(b), least);
 	return hdss_larger(
 	    least_work(b),
 	    hdss_smaller(left, (until - estimate->ready - estimate->start) / estimate->pace));

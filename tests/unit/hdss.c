@@ -530,6 +530,32 @@ static void test_few_on_slow_device(void **state)
 	assert_true(warm.efficiency > 0.95);
 }
 
+/* Few long iterations beside a fast device: a core gets one although the device would be done with
+ * the next one sooner, since there are more than the device would do until then. */
+static void test_few_whole_iterations(void **state)
+{
+	static const unsigned cores[] = {2, 8, 16, 64};
+
+	for (size_t c = 0; c < sizeof(cores) / sizeof(*cores); c++)
+		for (unsigned device = 0; device <= 4; device += 4)
+			for (unsigned each = 1; each <= 4; each++) {
+				double speed = device;
+				struct replay_machine machine =
+				    machine_make(device > 0, &speed, HEDDLE_KIND_CUDA, cores[c]);
+				struct outcome o;
+
+				machine.n = (size_t)each * (cores[c] + device);
+				machine.seed = 1;
+				for (unsigned w = 0; w < machine.nworkers; w++) {
+					workers[w].rate *= 1e-4;
+					workers[w].overhead_us = 3;
+					workers[w].noise = 0.03;
+				}
+				o = replay("hdss", &machine);
+				expect(&o, 0.85, 1, "few iterations", device, cores[c]);
+			}
+}
+
 /* One block of a worker whose rate is a ln(n) + b. */
 static size_t block_do(struct heddle_strategy *blocks, unsigned worker, double a, double b)
 {
@@ -716,6 +742,7 @@ int main(void)
 	    cmocka_unit_test(test_prior_rates),
 	    cmocka_unit_test(test_hostile_prior_rates),
 	    cmocka_unit_test(test_few_on_slow_device),
+	    cmocka_unit_test(test_few_whole_iterations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
