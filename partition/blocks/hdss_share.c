@@ -35,6 +35,9 @@
 #define MOST_SHARE 0.9
 /* ... or so few iterations are left for each worker. */
 #define FEW_ITERATIONS 4
+/* A worker above this part of all is not left out of the rest before it is known that the others
+ * can do it in time. */
+#define LARGE_PART (1 / 16.0)
 /* Where starts are long: a slice of a pipeline is at most this part of the run. */
 #define LONGEST_LONG_START 0.125
 /* A block is worth its start if its iterations take so much of it. */
@@ -687,22 +690,26 @@ static double others_done_at(const struct heddle_strategy *b, unsigned worker, d
 }
 
 /* Whether the others can have done all that is left by then. Where few iterations are left, each
- * worker does whole ones. */
+ * worker does whole ones. Otherwise it matters only to a large part of the machine: many small
+ * workers refuse nothing that others could not do soon. */
 static bool others_do_all(const struct heddle_strategy *b, unsigned worker, double until)
 {
 	const struct hdss *h = b->state;
-	double left = hdss_left(b), one = left / b->remaining, n = 0;
+	bool few = b->remaining <= (size_t)FEW_ITERATIONS * b->nworkers;
+	double left = hdss_left(b), one = left / b->remaining, n = few ? one / 2 : 0;
 
-	if (b->remaining > (size_t)FEW_ITERATIONS * b->nworkers)
+	if (!few && h->estimates[worker].rate < LARGE_PART * h->rates)
 		return true;
-	for (unsigned w = 0; w < b->nworkers && n < b->remaining; w++) {
+	for (unsigned w = 0; w < b->nworkers && n < left; w++) {
 		const struct hdss_estimate *estimate = &h->estimates[w];
+		double most;
 
-		if (w != worker && next_done_at(b, w, one) <= until)
-			n += floor((until - estimate->ready - estimate->start) /
-			           (estimate->pace * one));
+		if (w == worker || next_done_at(b, w, few ? one : left) > until)
+			continue;
+		most = (until - estimate->ready - estimate->start) / estimate->pace;
+		n += few ? floor(most / one) * one : most;
 	}
-	return n >= b->remaining;
+	return n >= left;
 }
 
 /* The worker's part of the rest is a crumb. It gets what it can do until the

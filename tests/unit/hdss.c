@@ -534,17 +534,17 @@ static void test_few_on_slow_device(void **state)
  * the next one sooner, since there are more than the device would do until then. */
 static void test_few_whole_iterations(void **state)
 {
-	static const unsigned cores[] = {2, 8, 16, 64};
+	static const unsigned counts[] = {2, 8, 16, 64};
 
-	for (size_t c = 0; c < sizeof(cores) / sizeof(*cores); c++)
+	for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++)
 		for (unsigned device = 0; device <= 4; device += 4)
 			for (unsigned each = 1; each <= 4; each++) {
 				double speed = device;
 				struct replay_machine machine =
-				    machine_make(device > 0, &speed, HEDDLE_KIND_CUDA, cores[c]);
+				    machine_make(device > 0, &speed, HEDDLE_KIND_CUDA, counts[c]);
 				struct outcome o;
 
-				machine.n = (size_t)each * (cores[c] + device);
+				machine.n = (size_t)each * (counts[c] + device);
 				machine.seed = 1;
 				for (unsigned w = 0; w < machine.nworkers; w++) {
 					workers[w].rate *= 1e-4;
@@ -552,8 +552,31 @@ static void test_few_whole_iterations(void **state)
 					workers[w].noise = 0.03;
 				}
 				o = replay("hdss", &machine);
-				expect(&o, 0.85, 1, "few iterations", device, cores[c]);
+				expect(&o, 0.85, 1, "few iterations", device, counts[c]);
 			}
+}
+
+/* Two devices whose start is half of the time to the end: each thinks that the other one and the
+ * core end sooner. The core alone would need longer than all of the run. */
+static void test_no_device_waits_for_the_other(void **state)
+{
+	for (double start = 300; start <= 400; start += 50)
+		for (unsigned seed = 1; seed <= 20; seed++) {
+			struct replay_machine machine =
+			    machine_make(2, (double[]){12, 12}, HEDDLE_KIND_CUDA, 1);
+			struct outcome o;
+
+			machine.n = 400000;
+			machine.seed = seed;
+			for (unsigned w = 0; w < machine.nworkers; w++) {
+				workers[w].rate *= machine.n / 25.0 / 7.7e3;
+				workers[w].overhead_us = w < 2 ? start : 11;
+				workers[w].depth = w < 2 ? 2 : 1;
+				workers[w].noise = 0.01;
+			}
+			o = replay("hdss", &machine);
+			expect(&o, 0.7, 1, "two devices with long starts", start, seed);
+		}
 }
 
 /* One block of a worker whose rate is a ln(n) + b. */
@@ -743,6 +766,7 @@ int main(void)
 	    cmocka_unit_test(test_hostile_prior_rates),
 	    cmocka_unit_test(test_few_on_slow_device),
 	    cmocka_unit_test(test_few_whole_iterations),
+	    cmocka_unit_test(test_no_device_waits_for_the_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
