@@ -82,6 +82,30 @@
 /* An accelerator's growth: its first block is mostly start. */
 #define BLIND_JUMP_ACCELERATOR 4
 
+/* A line through two blocks, one of them dear, may have any start. The smaller ones of a kind's
+ * workers are likely: the mean of those below the mean, twice. */
+static double start_likely(const struct heddle_strategy *b, int kind, double mean)
+{
+	const struct hdss *h = b->state;
+
+	for (int round = 0; round < 1; round++) {
+		double sum = 0, n = 0;
+
+		for (unsigned w = 0; w < b->nworkers; w++) {
+			const struct heddle_block_time *t = &h->worker[w].time;
+
+			if ((int)b->workers[w].given.kind != kind || !t->start_known ||
+			    t->start_us > mean)
+				continue;
+			sum += t->start_us;
+			n++;
+		}
+		if (n > 0)
+			mean = sum / n;
+	}
+	return mean;
+}
+
 /* Means over the workers of each kind. Before one of them has done blocks of two
  * sizes, their first blocks together may tell what a block costs. */
 static void kinds_estimate(const struct heddle_strategy *b)
@@ -105,6 +129,8 @@ static void kinds_estimate(const struct heddle_strategy *b)
 		h->kind[k].start = sums[k].start / (sums[k].starts + !sums[k].starts);
 		h->kind[k].pace = sums[k].pace / (sums[k].paces + !sums[k].paces);
 		h->kind[k].sized = sums[k].starts > 0;
+		if (sums[k].starts >= 3 && (h->uneven || h->odd.count))
+			h->kind[k].start = start_likely(b, k, h->kind[k].start);
 		if (!sums[k].starts && h->agree[k]) {
 			h->kind[k].start = h->first[k].start_us;
 			h->kind[k].sized = true;
