@@ -419,11 +419,11 @@ static void hdss_gave(struct heddle_strategy *b, unsigned worker, size_t n)
 	h->uneven &= !h->run_blocks.lost;
 	if (b->workers[worker].blocks_under_way > 1) {
 		w->pipelined = true;
-		return;
+	} else {
+		w->cold = true;
+		w->clock = hdss_larger(w->clock, h->now);
 	}
-	w->cold = true;
-	if (w->clock < h->now)
-		w->clock = h->now;
+	blocks_hdss_estimate_given(b, worker);
 }
 
 /* A block that began with nothing under way took its worker longer than those

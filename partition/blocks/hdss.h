@@ -195,6 +195,9 @@ double blocks_hdss_uneven_size(const struct heddle_strategy *b, unsigned worker,
  * others than the one that asks are left for a few events. */
 void blocks_hdss_estimate_all(struct heddle_strategy *b, unsigned worker);
 
+/** A worker was given a block: it will be ready later than estimated before. */
+void blocks_hdss_estimate_given(const struct heddle_strategy *b, unsigned worker);
+
 /** Iterations a worker's blocks have far from the end; 0: not known yet. Wants
  * blocks_hdss_estimate_all() before. */
 double blocks_hdss_slice(const struct heddle_strategy *b, unsigned worker);

@@ -35,6 +35,9 @@
 #define MOST_SHARE 0.9
 /* ... or so few iterations are left for each worker. */
 #define FEW_ITERATIONS 4
+/* A worker above this part of all is not left out of the rest before it is known that the others
+ * can do it in time. */
+#define LARGE_PART (1 / 16.0)
 /* Where starts are long: a slice of a pipeline is at most this part of the run. */
 #define LONGEST_LONG_START 0.125
 /* A block is worth its start if its iterations take so much of it. */
@@ -79,6 +82,30 @@
 /* An accelerator's growth: its first block is mostly start. */
 #define BLIND_JUMP_ACCELERATOR 4
 
+/* A line through two blocks, one of them dear, may have any start. The smaller ones of a kind's
+ * workers are likely: the mean of those below the mean, twice. */
+static double start_likely(const struct heddle_strategy *b, int kind, double mean)
+{
+	const struct hdss *h = b->state;
+
+	for (int round = 0; round < 1; round++) {
+		double sum = 0, n = 0;
+
+		for (unsigned w = 0; w < b->nworkers; w++) {
+			const struct heddle_block_time *t = &h->worker[w].time;
+
+			if ((int)b->workers[w].given.kind != kind || !t->start_known ||
+			    t->start_us > mean)
+				continue;
+			sum += t->start_us;
+			n++;
+		}
+		if (n > 0)
+			mean = sum / n;
+	}
+	return mean;
+}
+
 /* Means over the workers of each kind. Before one of them has done blocks of two
  * sizes, their first blocks together may tell what a block costs. */
 static void kinds_estimate(const struct heddle_strategy *b)
@@ -102,6 +129,8 @@ static void kinds_estimate(const struct heddle_strategy *b)
 		h->kind[k].start = sums[k].start / (sums[k].starts + !sums[k].starts);
 		h->kind[k].pace = sums[k].pace / (sums[k].paces + !sums[k].paces);
 		h->kind[k].sized = sums[k].starts > 0;
+		if (sums[k].starts >= 3 && (h->uneven || h->odd.count))
+			h->kind[k].start = start_likely(b, k, h->kind[k].start);
 		if (!sums[k].starts && h->agree[k]) {
 			h->kind[k].start = h->first[k].start_us;
 			h->kind[k].sized = true;
@@ -457,6 +486,14 @@ void blocks_hdss_estimate_all(struct heddle_strategy *b, unsigned worker)
 	h->refreshed = b->events;
 }
 
+void blocks_hdss_estimate_given(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+
+	if (h->end > 0)
+		h->estimates[worker].ready = ready_at(b, worker);
+}
+
 double blocks_hdss_slice(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
@@ -678,10 +715,33 @@ static double others_done_at(const struct heddle_strategy *b, unsigned worker, d
 	return soonest;
 }
 
+/* Whether the others can have done all that is left by then. Where few iterations are left, each
+ * worker does whole ones. Otherwise it matters only to a large part of the machine: many small
+ * workers refuse nothing that others could not do soon. */
+static bool others_do_all(const struct heddle_strategy *b, unsigned worker, double until)
+{
+	const struct hdss *h = b->state;
+	bool few = b->remaining <= (size_t)FEW_ITERATIONS * b->nworkers;
+	double left = hdss_left(b), one = left / b->remaining, n = few ? one / 2 : 0;
+
+	if (!few && h->estimates[worker].rate < LARGE_PART * h->rates)
+		return true;
+	for (unsigned w = 0; w < b->nworkers && n < left; w++) {
+		const struct hdss_estimate *estimate = &h->estimates[w];
+		double most;
+
+		if (w == worker || next_done_at(b, w, few ? one : left) > until)
+			continue;
+		most = (until - estimate->ready - estimate->start) / estimate->pace;
+		n += few ? floor(most / one) * one : most;
+	}
+	return n >= left;
+}
+
 /* The worker's part of the rest is a crumb. It gets what it can do until the
- * soonest of the others would be done with a block worth its while, or nothing if
- * its own would be done later. The soonest of all never gets nothing, so the rest
- * ends in few blocks. */
+ * soonest of the others would be done with a block worth its while. If its own would be done
+ * later, it gets nothing, or a block worth its while if the others have not done all by then. The
+ * soonest of all never gets nothing, so the rest ends in few blocks. */
 static double crumb(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss_estimate *estimate = &((const struct hdss *)b->state)->estimates[worker];
@@ -689,7 +749,7 @@ static double crumb(const struct heddle_strategy *b, unsigned worker)
 	double done = done_at(b, worker, least), until = others_done_at(b, worker, done);
 
 	if (until < done)
-		return 0;
+		return others_do_all(b, worker, done) ? 0 : hdss_larger(least_work(b), least);
 	return hdss_larger(
 	    least_work(b),
 	    hdss_smaller(left, (until - estimate->ready - estimate->start) / estimate->pace));

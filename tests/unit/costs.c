@@ -475,6 +475,33 @@ static void test_pipelines(void **state)
 		fail_msg("%g of what can be had", efficiency);
 }
 
+/* As many iterations as cores, or few times as many: no core does one more than the others, also
+ * where what was learned says that some are a little faster. */
+static void test_one_each(void **state)
+{
+	static const unsigned cores[] = {2, 8, 15, 16, 23};
+	struct replay_worker workers[MAXWORKERS];
+
+	for (size_t c = 0; c < sizeof(cores) / sizeof(*cores); c++)
+		for (unsigned each = 1; each <= 3; each++) {
+			struct blocks_memory *memory = NULL;
+			struct replay_machine machine;
+			double efficiency;
+
+			work_fill(0, 0, 1);
+			machine = machine_make(workers, cores[c], 0);
+			machine.n = each * cores[c];
+			machine.work = NULL;
+			for (unsigned w = 0; w < cores[c]; w++)
+				workers[w].rate = 1 / 20e3;
+			efficiency = repeat(&machine, 2, &memory);
+			if (efficiency < (each + 0.5) / (each + 1))
+				fail_msg("%u cores, %u iterations each: efficiency %g", cores[c],
+				         each, efficiency);
+			free(memory);
+		}
+}
+
 /* Nothing is kept where nothing may be. */
 static void test_not_kept(void **state)
 {
@@ -532,7 +559,7 @@ int main(void)
 	    cmocka_unit_test(test_repetitions), cmocka_unit_test(test_changed),
 	    cmocka_unit_test(test_long_starts), cmocka_unit_test(test_pipelines),
 	    cmocka_unit_test(test_slower),      cmocka_unit_test(test_not_kept),
-	    cmocka_unit_test(test_other_loop),
+	    cmocka_unit_test(test_other_loop),  cmocka_unit_test(test_one_each),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -422,8 +422,8 @@ static void test_unequal_iterations(void **state)
 	for (int last = 0; last < 2; last++)
 		for (size_t c = 3; c < NCORES; c += 2) {
 			struct replay_machine machine = table_machine(0, c);
-			struct outcome o, without;
-			double scale = 1 / 1.49;
+			struct outcome o;
+			double scale = 1 / 1.49, with = 0, without = 0;
 
 			machine.n = 400000;
 			for (size_t i = 0; i < machine.n; i++) {
@@ -434,8 +434,15 @@ static void test_unequal_iterations(void **state)
 			machine.work = work;
 			overheads_add(&machine, 100e3, 1);
 			o = replay("hdss", &machine);
-			without = replay(last ? "hdss:fair=0" : "hdss:ramp=0", &machine);
-			assert_true(o.efficiency > without.efficiency);
+			for (unsigned w = 0; w < machine.nworkers; w++)
+				workers[w].noise = 0.05;
+			for (machine.seed = 1; machine.seed <= 12; machine.seed++) {
+				with += replay("hdss", &machine).efficiency / 12;
+				without += replay(last ? "hdss:fair=0" : "hdss:ramp=0", &machine)
+				               .efficiency /
+				           12;
+			}
+			assert_true(with > without);
 			expect(&o, 0.85, 1, last ? "dear last" : "dear first", 36, cores[c]);
 		}
 }
@@ -528,6 +535,84 @@ static void test_few_on_slow_device(void **state)
 	warm = replay("hdss", &machine);
 	assert_true(cold.efficiency > 0.95);
 	assert_true(warm.efficiency > 0.95);
+}
+
+/* Few long iterations beside a fast device: a core gets one although the device would be done with
+ * the next one sooner, since there are more than the device would do until then. */
+static void test_few_whole_iterations(void **state)
+{
+	static const unsigned counts[] = {2, 8, 16, 64};
+
+	for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++)
+		for (unsigned device = 0; device <= 4; device += 4)
+			for (unsigned each = 1; each <= 4; each++) {
+				double speed = device;
+				struct replay_machine machine =
+				    machine_make(device > 0, &speed, HEDDLE_KIND_CUDA, counts[c]);
+				struct outcome o;
+
+				machine.n = (size_t)each * (counts[c] + device);
+				machine.seed = 1;
+				for (unsigned w = 0; w < machine.nworkers; w++) {
+					workers[w].rate *= 1e-4;
+					workers[w].overhead_us = 3;
+					workers[w].noise = 0.03;
+				}
+				o = replay("hdss", &machine);
+				expect(&o, 0.85, 1, "few iterations", device, counts[c]);
+			}
+}
+
+/* Mean efficiency of seeds on equal cores, loops of 20 ms, the iterations of a zone dearer. */
+static double cores_mean(unsigned ncores, size_t n, double from, double to, double factor)
+{
+	static double work[400001];
+	struct replay_machine machine = machine_make(0, NULL, HEDDLE_KIND_CPU, ncores);
+	double sum = 0;
+
+	machine.n = n;
+	machine.work = work;
+	zone_fill(work, n, from, to, factor);
+	for (unsigned w = 0; w < ncores; w++) {
+		workers[w].rate *= work[n] / ncores / 20e3;
+		workers[w].overhead_us = 3;
+		workers[w].noise = 0.05;
+	}
+	for (machine.seed = 1; machine.seed <= 12; machine.seed++)
+		sum += replay("hdss", &machine).efficiency;
+	return sum / 12;
+}
+
+/* The first blocks of cores are dear, the others cheap: no start is made of the difference. */
+static void test_no_start_of_costs(void **state)
+{
+	double efficiency = cores_mean(16, 400000, 0, 0.01, 50);
+
+	if (efficiency < 0.993)
+		fail_msg("dear first hundredth: efficiency %g", efficiency);
+}
+
+/* Two devices whose start is half of the time to the end: each thinks that the other one and the
+ * core end sooner. The core alone would need longer than all of the run. */
+static void test_no_device_waits_for_the_other(void **state)
+{
+	for (double start = 300; start <= 400; start += 50)
+		for (unsigned seed = 1; seed <= 20; seed++) {
+			struct replay_machine machine =
+			    machine_make(2, (double[]){12, 12}, HEDDLE_KIND_CUDA, 1);
+			struct outcome o;
+
+			machine.n = 400000;
+			machine.seed = seed;
+			for (unsigned w = 0; w < machine.nworkers; w++) {
+				workers[w].rate *= machine.n / 25.0 / 7.7e3;
+				workers[w].overhead_us = w < 2 ? start : 11;
+				workers[w].depth = w < 2 ? 2 : 1;
+				workers[w].noise = 0.01;
+			}
+			o = replay("hdss", &machine);
+			expect(&o, 0.7, 1, "two devices with long starts", start, seed);
+		}
 }
 
 /* One block of a worker whose rate is a ln(n) + b. */
@@ -716,6 +801,9 @@ int main(void)
 	    cmocka_unit_test(test_prior_rates),
 	    cmocka_unit_test(test_hostile_prior_rates),
 	    cmocka_unit_test(test_few_on_slow_device),
+	    cmocka_unit_test(test_few_whole_iterations),
+	    cmocka_unit_test(test_no_start_of_costs),
+	    cmocka_unit_test(test_no_device_waits_for_the_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
