@@ -105,18 +105,23 @@ struct walk {
 	size_t size;
 };
 
-static bool source_defines(const char *code, const char *name, size_t length)
+/* Whether a line is `#define NAME` or `#undef NAME`, as `directive` says. */
+static bool is_about(const char *line, const char *directive, const char *name, size_t length)
 {
-	for (const char *line = code; *line; line = source_next_line(line)) {
-		size_t n = 0;
-		const char *word = source_directive(line, &n);
+	size_t n = 0;
+	const char *word = source_directive(line, &n);
 
-		if (!word || !source_is_word(word, n, "define"))
-			continue;
-		word = source_skip_blanks(word + n);
-		if (source_name_length(word) == length && !strncmp(word, name, length))
+	if (!word || !source_is_word(word, n, directive))
+		return false;
+	word = source_skip_blanks(word + n);
+	return source_name_length(word) == length && !strncmp(word, name, length);
+}
+
+static bool source_has(const char *code, const char *directive, const char *name, size_t length)
+{
+	for (; *code; code = source_next_line(code))
+		if (is_about(code, directive, name, length))
 			return true;
-	}
 	return false;
 }
 
@@ -156,7 +161,7 @@ static int condition_ask(const struct walk *walk, const char *line)
 		if (is_unclear(line, n))
 			return refuse(walk, "source asks for", line, n);
 		if (is_foreign(line, n) ||
-		    (!source_defines(walk->code, line, n) && !options_define(walk, line, n)))
+		    (!source_has(walk->code, "define", line, n) && !options_define(walk, line, n)))
 			fprintf(walk->asked, "%.*s\n", (int)n, line);
 	}
 	return 0;
@@ -234,22 +239,34 @@ static const char *idle_group_end(const char *line)
 	return NULL;
 }
 
-/* Whether an option defines a name and nothing undefines it. */
-static bool stays_defined(const struct walk *walk, const char *name, size_t length)
+/* Whether a line in front of a place, in no group, defines a name. */
+static bool defined_before(const struct walk *walk, const char *place, const char *name,
+                           size_t length)
 {
-	if (is_foreign(name, length) || !options_define(walk, name, length))
-		return false;
-	for (const char *line = walk->code; *line; line = source_next_line(line)) {
+	unsigned depth = 0;
+
+	for (const char *line = walk->code; line < place; line = source_next_line(line)) {
 		size_t n = 0;
 		const char *word = source_directive(line, &n);
 
-		if (!word || !source_is_word(word, n, "undef"))
-			continue;
-		word = source_skip_blanks(word + n);
-		if (source_name_length(word) == length && !strncmp(word, name, length))
-			return false;
+		if (!depth && is_about(line, "define", name, length))
+			return true;
+		depth += word && begins_group(word, n);
+		depth -= word && depth && source_is_word(word, n, "endif");
 	}
-	return true;
+	return false;
+}
+
+/* Whether an option or a line in front of a place defines a name, and nothing undefines it. */
+static bool stays_defined(const struct walk *walk, const char *place, const char *name,
+                          size_t length)
+{
+	bool given = !is_foreign(name, length) && options_define(walk, name, length);
+
+	if (!given && (strstr(walk->code, "pop_macro") ||
+	               !defined_before(walk, place, name, length)))
+		return false;
+	return !source_has(walk->code, "undef", name, length);
 }
 
 /* Whether nothing but a bracket follows on a line. */
@@ -260,7 +277,7 @@ static bool line_ends(const char *at)
 	return !*at || *at == '\n';
 }
 
-/* Of `#if 0` and questions whether an option is given.
+/* Of `#if 0` and questions whether an option or the source defines a name.
  * @return 1: all compilers take the branch; 0: none does; -1: that is not clear */
 static int decide(const struct walk *walk, const char *word, size_t n)
 {
@@ -281,7 +298,7 @@ static int decide(const struct walk *walk, const char *word, size_t n)
 		at = source_skip_blanks(at + (*at == '('));
 	}
 	length = source_name_length(at);
-	if (!length || !line_ends(at + length) || !stays_defined(walk, at, length))
+	if (!length || !line_ends(at + length) || !stays_defined(walk, word, at, length))
 		return -1;
 	return !negative;
 }
