@@ -47,6 +47,8 @@ static void same_code(void **state)
 	    "#define OWN\n#ifndef OWN\n#include <x.h>\n#endif\nint x;\n",
 	    "#if 0\n#endif\n#define OWN 0\n#if B\n#if !defined(OWN)\n__X\n#elif 1\n#endif\n"
 	    "#endif\n",
+	    "#if defined(OTHER) && !defined A && defined(OTHER2)\n__X\n#endif\n",
+	    "#define OWN\n#if defined OWN && defined(A)\n#else\n__X\n#endif\n",
 	    /* of no matter */
 	    "#define WHERE(x) f(x, __LINE__, __X)\nint y;\n",
 	    "#ifdef cl_khr_fp64\n  #pragma OPENCL EXTENSION cl_khr_fp64 : enable // wide\n\n"
@@ -92,6 +94,10 @@ static void other_code(void **state)
 	    {"\"\n#ifdef MN\nx\n#endif", "MN\n"},
 	    {"#ifdef A\n#undef A\n#endif\n#ifdef A\n#elif OP\nx\n#endif", "OP\n"},
 	    {"#ifdef A(\n#elif QR\nx\n#endif", "QR\n"},
+	    {"#if defined(A) && !defined(OWN)\n__X\n#endif\n#define OWN", "__X\n"},
+	    {"#if !defined(A) && RS || defined(B)\n__X\n#endif", "RS\n__X\n"},
+	    {"#if !defined(A) && defined(RS) || 1\n__X\n#endif", "RS\n__X\n"},
+	    {"#if defined(A) && defined(RS)\n#else\n__X\n#endif", "RS\n__X\n"},
 	    {"#if defined(A) || ST\n#elif UV\nx\n#endif", "ST\nUV\n"},
 	    {"#ifdef Q\n#pragma OPENCL EXTENSION all : enable\nint x;\n#endif", "Q\n"},
 	    {"#ifdef Q\n#pragma pack(1)\n#endif", "Q\n"},

@@ -269,38 +269,73 @@ static bool stays_defined(const struct walk *walk, const char *place, const char
 	return !source_has(walk->code, "undef", name, length);
 }
 
-/* Whether nothing but a bracket follows on a line. */
+/* Whether nothing follows on a line. */
 static bool line_ends(const char *at)
 {
 	at = source_skip_blanks(at);
-	at = source_skip_blanks(at + (*at == ')'));
 	return !*at || *at == '\n';
 }
 
-/* Of `#if 0` and questions whether an option or the source defines a name.
- * @return 1: all compilers take the branch; 0: none does; -1: that is not clear */
-static int decide(const struct walk *walk, const char *word, size_t n)
+/* Of a question whether an option or the source defines a name, which begins at `*at` with the
+ * name. @return 1: all compilers say yes; 0: all say no; -1: that is not clear */
+static int name_decide(const struct walk *walk, const char *place, bool negative, const char **at)
 {
-	const char *at = source_skip_blanks(word + n);
-	bool positive = source_is_word(word, n, "ifdef") || source_is_word(word, n, "elifdef");
-	bool negative = source_is_word(word, n, "ifndef") || source_is_word(word, n, "elifndef");
-	size_t length;
+	size_t length = source_name_length(*at);
+	const char *name = *at;
 
-	if (!positive && !negative) {
-		if ((*at == '0' || *at == '1') && line_ends(at + 1) && at[1] != ')')
-			return *at == '1';
-		negative = *at == '!';
+	*at += length;
+	return length && stays_defined(walk, place, name, length) ? !negative : -1;
+}
+
+/* Of "defined" and "!defined", with "&&" between: one that says no is enough.
+ * @return as decide() */
+static int terms_decide(const struct walk *walk, const char *place, const char *at)
+{
+	int decision = 1;
+
+	for (;;) {
+		bool negative = *at == '!', bracket;
+		size_t length;
+		int term;
+
 		at = source_skip_blanks(at + negative);
 		length = source_name_length(at);
 		if (!source_is_word(at, length, "defined"))
 			return -1;
 		at = source_skip_blanks(at + length);
-		at = source_skip_blanks(at + (*at == '('));
+		bracket = *at == '(';
+		at = source_skip_blanks(at + bracket);
+		term = name_decide(walk, place, negative, &at);
+		at = source_skip_blanks(at);
+		if (bracket && *at != ')')
+			return -1;
+		at = source_skip_blanks(at + bracket);
+		decision = !term || !decision ? 0 : term < 0 ? -1 : decision;
+		if (!*at || *at == '\n')
+			return decision;
+		if (at[0] != '&' || at[1] != '&')
+			return -1;
+		at = source_skip_blanks(at + 2);
 	}
-	length = source_name_length(at);
-	if (!length || !line_ends(at + length) || !stays_defined(walk, word, at, length))
-		return -1;
-	return !negative;
+}
+
+/* Of `#if 0` and questions whether an option or the source defines names.
+ * @return 1: all compilers take the branch; 0: none does; -1: that is not clear */
+static int decide(const struct walk *walk, const char *word, size_t n)
+{
+	static const char *const positive[] = {"ifdef", "elifdef", NULL};
+	static const char *const negative[] = {"ifndef", "elifndef", NULL};
+	const char *at = source_skip_blanks(word + n);
+	bool is_negative = source_is_any(word, n, negative);
+	int decision;
+
+	if (is_negative || source_is_any(word, n, positive)) {
+		decision = name_decide(walk, word, is_negative, &at);
+		return line_ends(at) ? decision : -1;
+	}
+	if ((*at == '0' || *at == '1') && line_ends(at + 1))
+		return *at == '1';
+	return terms_decide(walk, word, at);
 }
 
 static int branch_begin(const struct walk *walk, struct group *group, const char *word, size_t n)
