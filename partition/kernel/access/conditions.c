@@ -263,8 +263,8 @@ static bool stays_defined(const struct walk *walk, const char *place, const char
 {
 	bool given = !is_foreign(name, length) && options_define(walk, name, length);
 
-	if (!given && (strstr(walk->code, "pop_macro") ||
-	               !defined_before(walk, place, name, length)))
+	if (!given &&
+	    (strstr(walk->code, "pop_macro") || !defined_before(walk, place, name, length)))
 		return false;
 	return !source_has(walk->code, "undef", name, length);
 }

@@ -101,12 +101,12 @@ struct kernel {
 	char *source, *name, *options, *prologue;
 	char hash[KERNEL_HASH_TEXT]; /* of source, options and prologue */
 	enum ndrange_way way;
-	bool direct;          /* threads that submit it may launch it themselves */
-	unsigned chunks;      /* into so many, where launches can be cut; 0: as is fastest */
-	unsigned keep;        /* HEDDLE_KERNEL_KEEP */
-	unsigned ahead;       /* HEDDLE_KERNEL_AHEAD */
-	double poll_us;       /* before its end is polled for */
-	double wait_us;       /* HEDDLE_KERNEL_WAIT */
+	bool direct;     /* threads that submit it may launch it themselves */
+	unsigned chunks; /* into so many, where launches can be cut; 0: as is fastest */
+	unsigned keep;   /* HEDDLE_KERNEL_KEEP */
+	unsigned ahead;  /* HEDDLE_KERNEL_AHEAD */
+	double poll_us;  /* before its end is polled for */
+	double wait_us;  /* HEDDLE_KERNEL_WAIT */
 	struct kernel_waits waits;
 	struct ndrange range; /* of the first launch; others have the same prologue */
 	struct index_kernel index;
