@@ -267,6 +267,7 @@ static const struct example examples[] = {
      {8, 2},
      {{'B', 4800}, {'B', 4800}, {'i', 8}},
      "CONTIGUOUS/- -/CONTIGUOUS"},
+    {"far_elements", 1, {256}, {16}, {{'B', 768}}, "-/RECT+"},
     {"widths", 1, {1024}, {8}, {{'B', 65536}, {'B', 1024}, {'i', 200}, {'i', -56}}, NULL},
     {"wraps", 1, {240}, {8}, {{'B', 256}, {'B', 65536}, {'i', 200}}, NULL},
 };

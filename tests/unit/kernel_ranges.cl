@@ -618,3 +618,13 @@ __kernel void long_bounds(__global const float *in, __global float *out, int n)
 		for (uint x = get_local_id(0); x < columns; x += get_local_size(0))
 			out[y * n * 3 + x] = in[y * n * 3 + x];
 }
+
+/* Each item writes at equal distances, by an int that is cut from a size_t. */
+__kernel void far_elements(__global float *out)
+{
+	for (int w = 0; w < 3; w++) {
+		const int i = w * get_global_size(0) + get_global_id(0);
+
+		out[i] = w;
+	}
+}

@@ -636,6 +636,24 @@ static int cast_node(LLVMValueRef value, LLVMOpcode op, unsigned bits)
 	return node_one(INDEX_EXTEND, LLVMGetIntTypeWidth(LLVMTypeOf(from)), node);
 }
 
+/* What is shifted to the left and back: compilers cut numbers of 64 bits to 32 so. NULL: another
+ * value. */
+static LLVMValueRef cut_find(LLVMValueRef value, unsigned bits, unsigned *left)
+{
+	LLVMValueRef shifted, by;
+
+	if (LLVMGetInstructionOpcode(value) != LLVMAShr)
+		return NULL;
+	shifted = LLVMGetOperand(value, 0);
+	by = LLVMGetOperand(value, 1);
+	if (!LLVMIsAInstruction(shifted) || LLVMGetInstructionOpcode(shifted) != LLVMShl ||
+	    LLVMGetOperand(shifted, 1) != by || !LLVMIsAConstantInt(by) ||
+	    LLVMConstIntGetZExtValue(by) >= bits)
+		return NULL;
+	*left = bits - LLVMConstIntGetZExtValue(by);
+	return LLVMGetOperand(shifted, 0);
+}
+
 static int instruction_node(LLVMValueRef value, unsigned bits)
 {
 	static const struct {
@@ -649,7 +667,11 @@ static int instruction_node(LLVMValueRef value, unsigned bits)
 	    {LLVMXor, INDEX_XOR},
 	};
 	LLVMOpcode op = LLVMGetInstructionOpcode(value);
+	unsigned left = 0;
+	LLVMValueRef cut = cut_find(value, bits, &left);
 
+	if (cut)
+		return node_one(INDEX_FIT, left, value_node(cut));
 	for (size_t i = 0; i < sizeof(binary) / sizeof(binary[0]); i++)
 		if (binary[i].llvm == op) {
 			int a = value_node(LLVMGetOperand(value, 0));
