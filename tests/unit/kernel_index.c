@@ -283,12 +283,13 @@ static void counts_that_overflow(void **state)
 		struct index_use use;
 		char text[400];
 
-		snprintf(text, sizeof(text),
-		         "heddle-index 10\nargument buffer\nnode constant 0 %d\nnode constant 0 %d\n"
-		         "node constant 0 %d\nnode trips %u 0 1 2 %d %d\nnode loop %u 0 1 3\n"
-		         "access 0 4 1 write every 1\n",
-		         loops[i].initial, loops[i].step, loops[i].bound, loops[i].bits,
-		         (int)loops[i].predicate, loops[i].after, loops[i].bits);
+		snprintf(
+		    text, sizeof(text),
+		    "heddle-index 10\nargument buffer\nnode constant 0 %d\nnode constant 0 %d\n"
+		    "node constant 0 %d\nnode trips %u 0 1 2 %d %d\nnode loop %u 0 1 3\n"
+		    "access 0 4 1 write every 1\n",
+		    loops[i].initial, loops[i].step, loops[i].bound, loops[i].bits,
+		    (int)loops[i].predicate, loops[i].after, loops[i].bits);
 		assert_int_equal(index_parse(text, &kernel), 0);
 		assert_int_equal(index_uses(&kernel, &launch, 0, 1, &use), 0);
 		if (use.write.known != loops[i].known)
