@@ -66,13 +66,13 @@ static bool layer_set(void)
 }
 
 /* StarPU in a process that knows nothing of it: every OpenCL device, no other worker, cores for
- * OpenCL's own threads, no output, no signals caught. */
+ * OpenCL's own threads, no output, no signals caught. First launches are trials of the layer's. */
 static bool starpu_set(void)
 {
 	return set("STARPU_NCPU", "0", false) && set("STARPU_NCUDA", "0", false) &&
 	       set("STARPU_OPENCL_ON_CPUS", "1", false) &&
 	       set("STARPU_WORKERS_NOBIND", "1", false) && set("STARPU_SILENT", "1", false) &&
-	       set("STARPU_CATCH_SIGNALS", "0", false);
+	       set("STARPU_CATCH_SIGNALS", "0", false) && set("HEDDLE_KERNEL_WAIT", "0", false);
 }
 
 int main(int argc, char **argv)

@@ -271,7 +271,7 @@ static cl_program CL_API_CALL program_link(cl_context id, cl_uint n, const cl_de
 		free(home);
 		return error_give(CL_OUT_OF_HOST_MEMORY, to);
 	}
-	program->refusal = "its program was linked of several";
+	program->refusal = "its program was compiled and linked apart";
 	program->home = real->clLinkProgram(context->home, 1, layer_devices()->ids, options,
 	                                    nprograms, home, NULL, NULL, &error);
 	free(home);

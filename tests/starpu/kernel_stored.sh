@@ -56,4 +56,19 @@ for us in 1e-9 1e9; do
 	cp "$directory/bad" "$profile"
 	expect "us=$us" 'no dry run, predicted' 2
 done
+
+# What the first launch waited for is said once, if it took long.
+# waited NUMBER: so many lines say it.
+waited() {
+	rm -rf "$HEDDLE_PROFILE_DIR"
+	expect waited 'dry run, predicted' 2
+	[ "$(grep -c '^heddle: kernel times: its first launch waited [0-9.]* s: [0-9.]* s for its' \
+		"$directory/err")" = "$1" ] || fail "waited: not $1: $(cat "$directory/err")"
+}
+HEDDLE_KERNEL_WAIT=1e-6
+export HEDDLE_KERNEL_WAIT
+waited 1
+HEDDLE_VERBOSE=0 waited 0
+HEDDLE_KERNEL_WAIT=1e6 waited 0
+HEDDLE_KERNEL_WAIT=0 waited 0
 [ "$failures" = 0 ]

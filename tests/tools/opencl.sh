@@ -51,6 +51,15 @@ STARPU_NOPENCL=0 expect 0 'StarPU does not start' "$opencl" --always -- "$progra
 HEDDLE_VERBOSE=0 expect 0 'all right' "$opencl" --always -- "$program" chain
 grep -q '^heddle:' "$work/out" && fail "HEDDLE_VERBOSE=0 prints"
 
+# The manual's program.
+sed -n '/^## A whole program/,/^## What/s/^    //p' "$top_srcdir/doc/opencl.md" >"$work/manual"
+command=$(sed -n 's/^cc //p' "$work/manual")
+sed '/^cc /,$d' "$work/manual" >"$work/axpy.c"
+command="$(sed -n 's/^CC = //p' "$top_builddir/Makefile") -Wall -Wextra -Werror $command"
+(cd "$work" && eval "$command") || fail "the manual's program"
+expect 0 199 "$opencl" --always -- "$work/axpy"
+[ ! -x "$HEDDLE_ANALYSE" ] || says 'kernel axpy: 1 split'
+
 # A newer loader has other entry points.
 expect 0 'all right' "$top_builddir/tests/tools/opencl_loader" \
 	"$top_builddir/.libs/libheddle-opencl.so"

@@ -43,6 +43,12 @@ static void same_code(void **state)
 	    "#ifndef A\n#ifdef OTHER\n__X\n#else\n__Y\n#endif\n#else\nint x;\n#endif\n",
 	    "#if !defined(A) // no\n__X\n#elif defined B\nint x;\n#elif OTHER\n#endif\n",
 	    "#if 0\n__X\n#elif 1\n#else\n__Y\n#endif\n",
+	    /* or the source itself */
+	    "#define OWN\n#ifndef OWN\n#include <x.h>\n#endif\nint x;\n",
+	    "#if 0\n#endif\n#define OWN 0\n#if B\n#if !defined(OWN)\n__X\n#elif 1\n#endif\n"
+	    "#endif\n",
+	    "#if defined(OTHER) && !defined A && defined(OTHER2)\n__X\n#endif\n",
+	    "#define OWN\n#if defined OWN && defined(A)\n#else\n__X\n#endif\n",
 	    /* of no matter */
 	    "#define WHERE(x) f(x, __LINE__, __X)\nint y;\n",
 	    "#ifdef cl_khr_fp64\n  #pragma OPENCL EXTENSION cl_khr_fp64 : enable // wide\n\n"
@@ -72,6 +78,13 @@ static void other_code(void **state)
 	    {"#ifndef B2\nx\n#endif\n", "B2\n"},
 	    {"#if __OPENCL_VERSION__ >= 120\nx\n#endif", "__OPENCL_VERSION__\n"},
 	    {"#define XY 1\n#ifdef X\nx\n#endif", "X\n"},
+	    {"#ifdef Q\n#define OWN\n#endif\n#ifndef OWN\n__X\n#endif", "Q\n__X\n"},
+	    {"#ifndef OWN\n__X\n#endif\n#define OWN\n", "__X\n"},
+	    {"#define OWN\n#undef OWN\n#ifndef OWN\n__X\n#endif\n", "__X\n"},
+	    {"#define OWN2\n#ifndef OWN\n__X\n#endif\n", "OWN\n__X\n"},
+	    {"#pragma push_macro(\"OWN\")\n#define OWN\n#pragma pop_macro(\"OWN\")\n"
+	     "#ifndef OWN\n__X\n#endif\n",
+	     "__X\n"},
 	    {"#ifndef A\n#elifdef CD\nx\n#elifdef A\n#elif ZZ\nx\n#endif", "CD\n"},
 	    {"#ifndef A\n#elifndef EF\nx\n#endif", "EF\n"},
 	    {"#ifdef ABC\nx\n#endif", "ABC\n"}, /* a folder of that name */
@@ -81,6 +94,10 @@ static void other_code(void **state)
 	    {"\"\n#ifdef MN\nx\n#endif", "MN\n"},
 	    {"#ifdef A\n#undef A\n#endif\n#ifdef A\n#elif OP\nx\n#endif", "OP\n"},
 	    {"#ifdef A(\n#elif QR\nx\n#endif", "QR\n"},
+	    {"#if defined(A) && !defined(OWN)\n__X\n#endif\n#define OWN", "__X\n"},
+	    {"#if !defined(A) && RS || defined(B)\n__X\n#endif", "RS\n__X\n"},
+	    {"#if !defined(A) && defined(RS) || 1\n__X\n#endif", "RS\n__X\n"},
+	    {"#if defined(A) && defined(RS)\n#else\n__X\n#endif", "RS\n__X\n"},
 	    {"#if defined(A) || ST\n#elif UV\nx\n#endif", "ST\nUV\n"},
 	    {"#ifdef Q\n#pragma OPENCL EXTENSION all : enable\nint x;\n#endif", "Q\n"},
 	    {"#ifdef Q\n#pragma pack(1)\n#endif", "Q\n"},

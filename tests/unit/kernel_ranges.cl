@@ -596,3 +596,35 @@ __kernel void from_the_end(__global const float *in, __global float *out, int n)
 	out[(n - 1 - i) * 2] = in[i];
 	out[(n - 1 - i) * 2 + 1] = in[n - 1 - i];
 }
+
+/* An image by rows. */
+__kernel void products_of_24(__global const float *in, __global float *out, int width, int height)
+{
+	const int x = get_global_id(0), y = get_global_id(1);
+	const int i = mad24(y, width, x);
+
+	if (x >= width || y >= height)
+		return;
+	out[i] = in[i];
+}
+
+/* Counters of 32 bits that end by numbers of 64. */
+__kernel void long_bounds(__global const float *in, __global float *out, int n)
+{
+	const long rows = (long)n * 5, columns = (long)n * 3;
+	const int step = get_global_size(1);
+
+	for (int y = get_global_id(1); y < rows; y += step)
+		for (uint x = get_local_id(0); x < columns; x += get_local_size(0))
+			out[y * n * 3 + x] = in[y * n * 3 + x];
+}
+
+/* Each item writes at equal distances, by an int that is cut from a size_t. */
+__kernel void far_elements(__global float *out)
+{
+	for (int w = 0; w < 3; w++) {
+		const int i = w * get_global_size(0) + get_global_id(0);
+
+		out[i] = w;
+	}
+}

@@ -320,6 +320,19 @@ static struct expression *choice(struct maker *m, struct expression *a, struct e
 	return e;
 }
 
+/* mad24(row, width, column), as kernels for images have it. */
+static struct expression *row_of_24(struct maker *m, struct expression *width,
+                                    struct expression *column)
+{
+	enum type type = pick(2);
+	struct expression *e = expression(CALL, type, MAD24);
+
+	e->of[0] = cast(type, chance(80) ? query(GLOBAL_ID, 1 + pick(2)) : leaf(m));
+	e->of[1] = cast(type, width);
+	e->of[2] = cast(type, column);
+	return e;
+}
+
 /* What indices of real kernels look like, and sometimes anything. */
 static struct expression *index_make(struct maker *m)
 {
@@ -332,7 +345,9 @@ static struct expression *index_make(struct maker *m)
 	if (what < 12)
 		return any(m, 3);
 	e = query(chance(75) ? GLOBAL_ID : 1 + pick(2), chance(80) ? 0 : pick(3));
-	if (what < 45)
+	if (what < 18)
+		e = row_of_24(m, width, e);
+	else if (what < 45)
 		e = binary('+', binary('*', query(GLOBAL_ID, 1 + pick(2)), width), e);
 	else if (what < 60)
 		e = binary('+', binary('*', query(GROUP_ID, pick(2)), query(LOCAL_SIZE, pick(2))),
@@ -406,6 +421,9 @@ static struct statement *loop(struct maker *m)
 	if (chance(15))
 		s->of[pick(2)] =
 		    cast(type, choice(m, s->of[1], chance(50) ? literal(pick(12)) : leaf(m)));
+	/* A counter that is extended in front of the test. */
+	if (chance(25))
+		s->of[1] = cast(pick(NTYPES), s->of[1]);
 	s->of[2] = chance(50) ? literal(1 + pick(5)) : chance(60) ? query(LOCAL_SIZE, 0) : leaf(m);
 	m->visible[m->nvisible++] = which;
 	m->depth++;

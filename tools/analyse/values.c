@@ -272,36 +272,76 @@ static int step_node(const struct growth *growth, LLVMValueRef phi)
 	return step;
 }
 
-/* How often a loop goes back, computed from one of its counters; -1: unknown. */
-static int counter_trips(LLVMValueRef counter, LLVMValueRef compare, bool negated,
-                         LLVMBasicBlockRef header, LLVMBasicBlockRef latch)
+/* What the test of a loop compares with a bound. */
+struct tested {
+	LLVMValueRef value, bound;
+	enum index_predicate predicate; /* of the value to the bound */
+	unsigned bits;                  /* of the counts for which it tells */
+};
+
+/* Takes one side of a test as the counter. A counter that is extended in front of the test has no
+ * other values than before. Two of them are the same in different ways: what is negative, and a
+ * large unsigned number. So the predicate tells of what is not negative. */
+static bool tested_read(LLVMValueRef compare, bool negated, bool swapped, struct tested *tested)
 {
-	LLVMValueRef a = LLVMGetOperand(compare, 0), b = LLVMGetOperand(compare, 1), bound;
+	bool zero, sign, equality, is_unsigned;
+
+	tested->value = LLVMGetOperand(compare, swapped);
+	tested->bound = LLVMGetOperand(compare, !swapped);
+	tested->predicate = value_predicate(LLVMGetICmpPredicate(compare), swapped, negated);
+	zero = LLVMIsAZExtInst(tested->value);
+	sign = LLVMIsASExtInst(tested->value);
+	if (zero || sign)
+		tested->value = LLVMGetOperand(tested->value, 0);
+	tested->bits = LLVMGetIntTypeWidth(LLVMTypeOf(tested->value));
+	equality = tested->predicate == INDEX_EQ || tested->predicate == INDEX_NE;
+	is_unsigned = tested->predicate >= INDEX_ULT && tested->predicate <= INDEX_UGE;
+	if (zero && !equality && !is_unsigned)
+		tested->predicate += INDEX_ULT - INDEX_SLT;
+	if (sign && is_unsigned)
+		tested->bits--;
+	return tested->predicate != INDEX_NPREDICATES && !(zero && equality);
+}
+
+/* How often a loop goes back, computed from one of its counters; -1: unknown. */
+static int counter_trips(LLVMValueRef counter, const struct tested *tested, LLVMBasicBlockRef latch)
+{
 	struct growth growth;
-	enum index_predicate predicate;
-	bool swapped;
 	char text[96];
+	int initial, step, limit;
 
 	if (!value_growth(counter, &growth) || growth.latch != latch || growth.is_pointer)
 		return -1;
-	swapped = b == counter || b == growth.next;
-	if (!swapped && a != counter && a != growth.next)
+	if ((tested->value != counter && tested->value != growth.next) || depends(tested->bound))
 		return -1;
-	bound = swapped ? a : b;
-	predicate = value_predicate(LLVMGetICmpPredicate(compare), swapped, negated);
-	if (predicate == INDEX_NPREDICATES || depends(bound))
-		return -1;
-	int initial = value_node(growth.initial), step = step_node(&growth, counter);
-	int limit = value_node(bound);
+	initial = value_node(growth.initial);
+	step = step_node(&growth, counter);
+	limit = value_node(tested->bound);
+	snprintf(text, sizeof(text), " %d %d %d %d %d", initial, step, limit,
+	         (int)tested->predicate, tested->value == growth.next);
+	return node_print(INDEX_TRIPS, tested->bits, text);
+}
 
-	snprintf(text, sizeof(text), " %d %d %d %d %d", initial, step, limit, (int)predicate,
-	         (swapped ? b : a) == growth.next);
-	return node_print(INDEX_TRIPS, LLVMGetIntTypeWidth(LLVMTypeOf(counter)), text);
+/* How often a loop goes back, by the side of its test that counts; -1: unknown. */
+static int side_trips(LLVMValueRef compare, bool negated, bool swapped, LLVMBasicBlockRef header,
+                      LLVMBasicBlockRef latch)
+{
+	struct tested tested;
+	int node = -1;
+
+	if (!tested_read(compare, negated, swapped, &tested))
+		return -1;
+	for (LLVMValueRef value = LLVMGetFirstInstruction(header);
+	     node < 0 && value && LLVMIsAPHINode(value); value = LLVMGetNextInstruction(value))
+		node = counter_trips(value, &tested, latch);
+	return node;
 }
 
 static int trips_make(LLVMBasicBlockRef header, LLVMBasicBlockRef latch)
 {
-	LLVMValueRef branch = LLVMGetBasicBlockTerminator(latch), compare, value;
+	LLVMValueRef branch = LLVMGetBasicBlockTerminator(latch), compare;
+	bool negated;
+	int node;
 
 	if (!LLVMIsABranchInst(branch) || !LLVMIsConditional(branch))
 		return node_unknown();
@@ -309,15 +349,11 @@ static int trips_make(LLVMBasicBlockRef header, LLVMBasicBlockRef latch)
 	if (!LLVMIsAICmpInst(compare) ||
 	    LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(compare, 0))) != LLVMIntegerTypeKind)
 		return node_unknown();
-	for (value = LLVMGetFirstInstruction(header); value && LLVMIsAPHINode(value);
-	     value = LLVMGetNextInstruction(value)) {
-		int node = counter_trips(value, compare, LLVMGetSuccessor(branch, 0) != header,
-		                         header, latch);
-
-		if (node >= 0)
-			return node;
-	}
-	return node_unknown();
+	negated = LLVMGetSuccessor(branch, 0) != header;
+	node = side_trips(compare, negated, false, header, latch);
+	if (node < 0)
+		node = side_trips(compare, negated, true, header, latch);
+	return node < 0 ? node_unknown() : node;
 }
 
 /* How often a loop goes back, from the test at its end. A loop has one such node: by it Heddle
@@ -430,6 +466,20 @@ static int query_node(LLVMValueRef call, const char *name)
 	                node_value(INDEX_OFFSET, 0, d));
 }
 
+/* A product of numbers of 24 bits. What a device does with larger ones is not known. */
+static int product_24_node(LLVMValueRef call, bool is_unsigned)
+{
+	int factors[2];
+
+	for (int i = 0; i < 2; i++) {
+		factors[i] = value_node(LLVMGetOperand(call, i));
+		if (is_unsigned)
+			factors[i] = node_one(INDEX_EXTEND, 32, factors[i]);
+		factors[i] = node_one(INDEX_FIT, is_unsigned ? 25 : 24, factors[i]);
+	}
+	return node_two(INDEX_MUL, 32, factors[0], factors[1]);
+}
+
 static int call_node(LLVMValueRef call, unsigned bits)
 {
 	const char *name = value_called_name(call);
@@ -460,10 +510,12 @@ static int call_node(LLVMValueRef call, unsigned bits)
 		a = node_two(INDEX_MAX, bits, a, b);
 		return node_two(INDEX_MIN, bits, a, value_node(LLVMGetOperand(call, 2)));
 	}
-	if (text_starts(name, "_Z5mul24")) {
-		int a = value_node(LLVMGetOperand(call, 0));
+	if (text_starts(name, "_Z5mul24ii") || text_starts(name, "_Z5mul24jj"))
+		return product_24_node(call, name[strlen(name) - 1] == 'j');
+	if (text_starts(name, "_Z5mad24iii") || text_starts(name, "_Z5mad24jjj")) {
+		int product = product_24_node(call, name[strlen(name) - 1] == 'j');
 
-		return node_two(INDEX_MUL, 32, a, value_node(LLVMGetOperand(call, 1)));
+		return node_two(INDEX_ADD, 32, product, value_node(LLVMGetOperand(call, 2)));
 	}
 	return query_node(call, name);
 }
@@ -584,6 +636,24 @@ static int cast_node(LLVMValueRef value, LLVMOpcode op, unsigned bits)
 	return node_one(INDEX_EXTEND, LLVMGetIntTypeWidth(LLVMTypeOf(from)), node);
 }
 
+/* What is shifted to the left and back: compilers cut numbers of 64 bits to 32 so. NULL: another
+ * value. */
+static LLVMValueRef cut_find(LLVMValueRef value, unsigned bits, unsigned *left)
+{
+	LLVMValueRef shifted, by;
+
+	if (LLVMGetInstructionOpcode(value) != LLVMAShr)
+		return NULL;
+	shifted = LLVMGetOperand(value, 0);
+	by = LLVMGetOperand(value, 1);
+	if (!LLVMIsAInstruction(shifted) || LLVMGetInstructionOpcode(shifted) != LLVMShl ||
+	    LLVMGetOperand(shifted, 1) != by || !LLVMIsAConstantInt(by) ||
+	    LLVMConstIntGetZExtValue(by) >= bits)
+		return NULL;
+	*left = bits - LLVMConstIntGetZExtValue(by);
+	return LLVMGetOperand(shifted, 0);
+}
+
 static int instruction_node(LLVMValueRef value, unsigned bits)
 {
 	static const struct {
@@ -597,7 +667,11 @@ static int instruction_node(LLVMValueRef value, unsigned bits)
 	    {LLVMXor, INDEX_XOR},
 	};
 	LLVMOpcode op = LLVMGetInstructionOpcode(value);
+	unsigned left = 0;
+	LLVMValueRef cut = cut_find(value, bits, &left);
 
+	if (cut)
+		return node_one(INDEX_FIT, left, value_node(cut));
 	for (size_t i = 0; i < sizeof(binary) / sizeof(binary[0]); i++)
 		if (binary[i].llvm == op) {
 			int a = value_node(LLVMGetOperand(value, 0));

@@ -105,18 +105,23 @@ struct walk {
 	size_t size;
 };
 
-static bool source_defines(const char *code, const char *name, size_t length)
+/* Whether a line is `#define NAME` or `#undef NAME`, as `directive` says. */
+static bool is_about(const char *line, const char *directive, const char *name, size_t length)
 {
-	for (const char *line = code; *line; line = source_next_line(line)) {
-		size_t n = 0;
-		const char *word = source_directive(line, &n);
+	size_t n = 0;
+	const char *word = source_directive(line, &n);
 
-		if (!word || !source_is_word(word, n, "define"))
-			continue;
-		word = source_skip_blanks(word + n);
-		if (source_name_length(word) == length && !strncmp(word, name, length))
+	if (!word || !source_is_word(word, n, directive))
+		return false;
+	word = source_skip_blanks(word + n);
+	return source_name_length(word) == length && !strncmp(word, name, length);
+}
+
+static bool source_has(const char *code, const char *directive, const char *name, size_t length)
+{
+	for (; *code; code = source_next_line(code))
+		if (is_about(code, directive, name, length))
 			return true;
-	}
 	return false;
 }
 
@@ -156,7 +161,7 @@ static int condition_ask(const struct walk *walk, const char *line)
 		if (is_unclear(line, n))
 			return refuse(walk, "source asks for", line, n);
 		if (is_foreign(line, n) ||
-		    (!source_defines(walk->code, line, n) && !options_define(walk, line, n)))
+		    (!source_has(walk->code, "define", line, n) && !options_define(walk, line, n)))
 			fprintf(walk->asked, "%.*s\n", (int)n, line);
 	}
 	return 0;
@@ -234,56 +239,103 @@ static const char *idle_group_end(const char *line)
 	return NULL;
 }
 
-/* Whether an option defines a name and nothing undefines it. */
-static bool stays_defined(const struct walk *walk, const char *name, size_t length)
+/* Whether a line in front of a place, in no group, defines a name. */
+static bool defined_before(const struct walk *walk, const char *place, const char *name,
+                           size_t length)
 {
-	if (is_foreign(name, length) || !options_define(walk, name, length))
-		return false;
-	for (const char *line = walk->code; *line; line = source_next_line(line)) {
+	unsigned depth = 0;
+
+	for (const char *line = walk->code; line < place; line = source_next_line(line)) {
 		size_t n = 0;
 		const char *word = source_directive(line, &n);
 
-		if (!word || !source_is_word(word, n, "undef"))
-			continue;
-		word = source_skip_blanks(word + n);
-		if (source_name_length(word) == length && !strncmp(word, name, length))
-			return false;
+		if (!depth && is_about(line, "define", name, length))
+			return true;
+		depth += word && begins_group(word, n);
+		depth -= word && depth && source_is_word(word, n, "endif");
 	}
-	return true;
+	return false;
 }
 
-/* Whether nothing but a bracket follows on a line. */
+/* Whether an option or a line in front of a place defines a name, and nothing undefines it. */
+static bool stays_defined(const struct walk *walk, const char *place, const char *name,
+                          size_t length)
+{
+	bool given = !is_foreign(name, length) && options_define(walk, name, length);
+
+	if (!given &&
+	    (strstr(walk->code, "pop_macro") || !defined_before(walk, place, name, length)))
+		return false;
+	return !source_has(walk->code, "undef", name, length);
+}
+
+/* Whether nothing follows on a line. */
 static bool line_ends(const char *at)
 {
 	at = source_skip_blanks(at);
-	at = source_skip_blanks(at + (*at == ')'));
 	return !*at || *at == '\n';
 }
 
-/* Of `#if 0` and questions whether an option is given.
- * @return 1: all compilers take the branch; 0: none does; -1: that is not clear */
-static int decide(const struct walk *walk, const char *word, size_t n)
+/* Of a question whether an option or the source defines a name, which begins at `*at` with the
+ * name. @return 1: all compilers say yes; 0: all say no; -1: that is not clear */
+static int name_decide(const struct walk *walk, const char *place, bool negative, const char **at)
 {
-	const char *at = source_skip_blanks(word + n);
-	bool positive = source_is_word(word, n, "ifdef") || source_is_word(word, n, "elifdef");
-	bool negative = source_is_word(word, n, "ifndef") || source_is_word(word, n, "elifndef");
-	size_t length;
+	size_t length = source_name_length(*at);
+	const char *name = *at;
 
-	if (!positive && !negative) {
-		if ((*at == '0' || *at == '1') && line_ends(at + 1) && at[1] != ')')
-			return *at == '1';
-		negative = *at == '!';
+	*at += length;
+	return length && stays_defined(walk, place, name, length) ? !negative : -1;
+}
+
+/* Of "defined" and "!defined", with "&&" between: one that says no is enough.
+ * @return as decide() */
+static int terms_decide(const struct walk *walk, const char *place, const char *at)
+{
+	int decision = 1;
+
+	for (;;) {
+		bool negative = *at == '!', bracket;
+		size_t length;
+		int term;
+
 		at = source_skip_blanks(at + negative);
 		length = source_name_length(at);
 		if (!source_is_word(at, length, "defined"))
 			return -1;
 		at = source_skip_blanks(at + length);
-		at = source_skip_blanks(at + (*at == '('));
+		bracket = *at == '(';
+		at = source_skip_blanks(at + bracket);
+		term = name_decide(walk, place, negative, &at);
+		at = source_skip_blanks(at);
+		if (bracket && *at != ')')
+			return -1;
+		at = source_skip_blanks(at + bracket);
+		decision = !term || !decision ? 0 : term < 0 ? -1 : decision;
+		if (!*at || *at == '\n')
+			return decision;
+		if (at[0] != '&' || at[1] != '&')
+			return -1;
+		at = source_skip_blanks(at + 2);
 	}
-	length = source_name_length(at);
-	if (!length || !line_ends(at + length) || !stays_defined(walk, at, length))
-		return -1;
-	return !negative;
+}
+
+/* Of `#if 0` and questions whether an option or the source defines names.
+ * @return 1: all compilers take the branch; 0: none does; -1: that is not clear */
+static int decide(const struct walk *walk, const char *word, size_t n)
+{
+	static const char *const positive[] = {"ifdef", "elifdef", NULL};
+	static const char *const negative[] = {"ifndef", "elifndef", NULL};
+	const char *at = source_skip_blanks(word + n);
+	bool is_negative = source_is_any(word, n, negative);
+	int decision;
+
+	if (is_negative || source_is_any(word, n, positive)) {
+		decision = name_decide(walk, word, is_negative, &at);
+		return line_ends(at) ? decision : -1;
+	}
+	if ((*at == '0' || *at == '1') && line_ends(at + 1))
+		return *at == '1';
+	return terms_decide(walk, word, at);
 }
 
 static int branch_begin(const struct walk *walk, struct group *group, const char *word, size_t n)

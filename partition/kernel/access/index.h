@@ -25,7 +25,7 @@
 
 /* What heddle-analyse writes and index_parse() reads. A description is lines of
  *
- *   heddle-index 9
+ *   heddle-index 10
  *   refuse REASON
  *   argument buffer | integer BITS | local | other      in order
  *   field ARGUMENT OFFSET BYTES                         of an argument that is `other`
@@ -41,7 +41,7 @@
  * every work-item for which all guards hold gets to the access, with the values that it compared.
  * `every`: it does so in each round of the loops whose counters are in the address, and these end
  * by their own tests alone. */
-#define INDEX_VERSION 9
+#define INDEX_VERSION 10
 
 /** The exit status of heddle-analyse where a kernel is too large to describe. */
 #define INDEX_TOO_LARGE 5

@@ -332,6 +332,16 @@ static int devices_check(struct kernel *kernel)
 	return 0;
 }
 
+void kernel_waited(struct kernel *kernel, double *longest_us, double since_us)
+{
+	double us = starpu_timing_now() - since_us;
+
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	if (*longest_us < us)
+		*longest_us = us;
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+}
+
 /* What tells a kernel apart from others. @return NULL: no memory */
 static struct kernel *kernel_begin(const struct heddle_kernel *given, const struct ndrange *range)
 {
@@ -359,6 +369,7 @@ static struct kernel *kernel_begin(const struct heddle_kernel *given, const stru
 static int kernel_make(struct kernel *kernel, const struct heddle_kernel *given,
                        enum ndrange_way *way)
 {
+	double start_us;
 	int error;
 
 	kernel->chunks = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_CHUNKS);
@@ -366,8 +377,11 @@ static int kernel_make(struct kernel *kernel, const struct heddle_kernel *given,
 	kernel->keep = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_KEEP);
 	kernel->poll_us = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_SPIN);
 	kernel->direct = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_DIRECT);
+	kernel->wait_us = heddle_variable_number(HEDDLE_VARIABLE_KERNEL_WAIT) * 1e6;
 	devices_find(kernel);
+	start_us = starpu_timing_now();
 	error = description_make(given, kernel);
+	kernel->waits.analysis_us = starpu_timing_now() - start_us;
 	if (!error)
 		error = devices_check(kernel);
 	/* A refused kernel asks OpenCL itself for ids. Its dry run launches ranges nevertheless. */

@@ -53,6 +53,12 @@ struct kernel_device {
 	struct device_memory *memory;
 };
 
+/** What a kernel's first launch waits for beside its work. Devices compile at the same time. */
+struct kernel_waits {
+	double analysis_us, compilers_us, trials_us;
+	bool told; /* or there is nothing to tell */
+};
+
 /** Launches of a kernel that are alike, as far as sizes tell, and how they went. The kernel's
  * mutex guards all of it but the lines up to `aliased`, which do not change. */
 struct shape {
@@ -95,11 +101,13 @@ struct kernel {
 	char *source, *name, *options, *prologue;
 	char hash[KERNEL_HASH_TEXT]; /* of source, options and prologue */
 	enum ndrange_way way;
-	bool direct;          /* threads that submit it may launch it themselves */
-	unsigned chunks;      /* into so many, where launches can be cut; 0: as is fastest */
-	unsigned keep;        /* HEDDLE_KERNEL_KEEP */
-	unsigned ahead;       /* HEDDLE_KERNEL_AHEAD */
-	double poll_us;       /* before its end is polled for */
+	bool direct;     /* threads that submit it may launch it themselves */
+	unsigned chunks; /* into so many, where launches can be cut; 0: as is fastest */
+	unsigned keep;   /* HEDDLE_KERNEL_KEEP */
+	unsigned ahead;  /* HEDDLE_KERNEL_AHEAD */
+	double poll_us;  /* before its end is polled for */
+	double wait_us;  /* HEDDLE_KERNEL_WAIT */
+	struct kernel_waits waits;
 	struct ndrange range; /* of the first launch; others have the same prologue */
 	struct index_kernel index;
 	starpu_pthread_mutex_t mutex;
@@ -115,6 +123,9 @@ struct kernel {
  * of the same kernel wait for that. @return 0 or -errno after a message */
 int kernel_cache_find(const struct heddle_kernel *given, const struct ndrange *range,
                       struct kernel **found);
+
+/** Notes how long one device has taken since a time. The longest counts. */
+void kernel_waited(struct kernel *kernel, double *longest_us, double since_us);
 
 /** Frees the data that stays on a worker's device, and the buffers that all other kernels keep
  * there, where nobody uses them. @return whether there were any */

@@ -146,6 +146,8 @@ bool kernel_form_ready(const struct heddle_kernel_request *request, struct devic
 int kernel_form_use(struct part *part)
 {
 	struct device_memory *memory = part->device->memory;
+	double start_us;
+	int status;
 	bool whole;
 
 	memory->form = part->dry || part->chunks > 1 ? &memory->ranges
@@ -157,8 +159,11 @@ int kernel_form_use(struct part *part)
 		heddle_wait_explain("compiling the kernel %s for %s", part->request->kernel->name,
 		                    part->device->title);
 	form_free(memory->form);
+	start_us = starpu_timing_now();
 	part->compiled = true;
-	return form_make(part, memory->form, whole ? NDRANGE_WHOLE : part->request->kernel->way);
+	status = form_make(part, memory->form, whole ? NDRANGE_WHOLE : part->request->kernel->way);
+	kernel_waited(part->request->kernel, &part->request->kernel->waits.compilers_us, start_us);
+	return status;
 }
 
 /* ---- launches ---- */

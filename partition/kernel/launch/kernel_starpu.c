@@ -38,9 +38,29 @@ static int groups_distribute(struct heddle_kernel_request *request)
 	                                 : kernel_shares_submit(request);
 }
 
+/* Says what the first launch waited for, if that took long. */
+static void waits_tell(struct kernel *kernel)
+{
+	struct kernel_waits waits;
+	double all_us;
+
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	waits = kernel->waits;
+	kernel->waits.told = true;
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	all_us = waits.analysis_us + waits.compilers_us + waits.trials_us;
+	if (waits.told || !kernel->wait_us || all_us < kernel->wait_us)
+		return;
+	heddle_warn("kernel %s: its first launch waited %.1f s: %.1f s for its analysis, %.1f s "
+	            "for compilers, %.1f s for trials on each device",
+	            kernel->name, all_us / 1e6, waits.analysis_us / 1e6, waits.compilers_us / 1e6,
+	            waits.trials_us / 1e6);
+}
+
 static void request_end(struct heddle_kernel_request *request)
 {
 	request->stats.us = starpu_timing_now() - request->start_us;
+	waits_tell(request->kernel);
 	if (!request->status)
 		kernel_shape_learn(request);
 	__atomic_sub_fetch(&begun, 1, __ATOMIC_RELAXED);

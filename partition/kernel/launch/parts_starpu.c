@@ -158,12 +158,13 @@ static int profile_run(struct part *whole)
 	struct kernel *kernel = whole->request->kernel;
 	size_t groups = whole->n, last = 0;
 	struct part part = *whole;
-	double begin_us;
+	double begin_us = starpu_timing_now();
 	int status;
 
 	part.n = 1;
 	status = part_compute(&part);
 	part = *whole;
+	kernel_waited(kernel, &kernel->waits.compilers_us, begin_us);
 	starpu_pthread_mutex_lock(&kernel->mutex);
 	part.device->trust = KERNEL_TRUSTED;
 	starpu_pthread_mutex_unlock(&kernel->mutex);
@@ -180,6 +181,7 @@ static int profile_run(struct part *whole)
 		part.n = last = n;
 		status = profile_size(&part);
 	}
+	kernel_waited(kernel, &kernel->waits.trials_us, begin_us);
 	return status;
 }
 
