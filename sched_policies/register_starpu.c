@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include <heddle/heddle.h>
 #include <heddle/policy.h>
 
+#include "support/home.h"
 #include "support/message.h"
 #include "support/starpu_compat.h"
 #include "support/sysfs.h"
@@ -220,9 +222,26 @@ static void cores_look_for(void)
 #endif
 }
 
+/* StarPU says which folder it cannot make, but not what to do. */
+static void home_look_at(void)
+{
+	static bool said;
+	char path[PATH_MAX];
+	const char *variable;
+	int error = said ? 0 : heddle_home_check(path, sizeof(path), &variable);
+
+	if (!error)
+		return;
+	said = true;
+	heddle_warn("StarPU keeps its measurements in %s, cannot make that folder (%s) and ends "
+	            "the program for it: name a folder that can be written in %s",
+	            path, strerror(-error), strcmp(variable, "HOME") ? variable : "STARPU_HOME");
+}
+
 void heddle_init_begin(const struct starpu_conf *conf)
 {
 	cores_look_for();
+	home_look_at();
 	policies_register(conf);
 	gpu_workers_begin(conf);
 }
