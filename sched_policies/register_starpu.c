@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -252,6 +253,20 @@ void heddle_init_end(void)
 }
 
 #ifdef PIC
+/* StarPU says nothing. */
+static int result_explain(int result)
+{
+	static bool said;
+
+	if (result == -ENODEV && !said) {
+		said = true;
+		heddle_warn("StarPU does not start: no worker is left (STARPU_NCPU, STARPU_NCUDA "
+		            "and STARPU_NOPENCL allow none, or there is no such device; "
+		            "STARPU_OPENCL_ON_CPUS=1 makes cores one of OpenCL's)");
+	}
+	return result;
+}
+
 /* A configuration that names one of the replaced policies is seen here, wherever this library
  * comes before StarPU's in the order of look-up. */
 int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
@@ -262,7 +277,7 @@ int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
 	heddle_init_begin(conf);
 	result = next(conf, argc, argv);
 	heddle_init_end();
-	return result;
+	return result_explain(result);
 }
 
 int starpu_init(struct starpu_conf *conf)
@@ -273,6 +288,6 @@ int starpu_init(struct starpu_conf *conf)
 	heddle_init_begin(conf);
 	result = next(conf);
 	heddle_init_end();
-	return result;
+	return result_explain(result);
 }
 #endif
