@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/home.h"
 #include "support/message.h"
 #include "estimator/profile_file.h"
 #include "support/variables.h"
@@ -27,21 +28,16 @@ static const char header[] = "# Heddle: times of tasks that were measured, in mi
 /* The folder of all profiles. */
 static int folder_find(char *path, size_t size)
 {
-	static const char *const homes[] = {"XDG_CACHE_HOME", "STARPU_HOME", "HOME"};
 	const char *place = heddle_variable_text(HEDDLE_VARIABLE_PROFILE_DIR);
-	const char *below = "";
+	char models[PATH_MAX];
+	int error;
 
-	if (!*place) {
-		place = getenv("STARPU_PERF_MODEL_DIR");
-		below = "/heddle";
-	}
-	for (size_t h = 0; !place && h < sizeof(homes) / sizeof(*homes); h++) {
-		place = getenv(homes[h]);
-		below = "/.starpu/sampling/heddle";
-	}
-	if (!place || !*place)
-		return -ENOENT;
-	return (size_t)snprintf(path, size, "%s%s", place, below) < size ? 0 : -ENAMETOOLONG;
+	if (*place)
+		return (size_t)snprintf(path, size, "%s", place) < size ? 0 : -ENAMETOOLONG;
+	error = heddle_home_find(models, sizeof(models), NULL);
+	if (error)
+		return error;
+	return (size_t)snprintf(path, size, "%s/heddle", models) < size ? 0 : -ENAMETOOLONG;
 }
 
 static bool harmless(unsigned char c, bool first)

@@ -10,6 +10,8 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 #include <heddle/heddle.h>
 #include <heddle/policy.h>
 
+#include "support/home.h"
 #include "support/message.h"
 #include "support/starpu_compat.h"
 #include "support/sysfs.h"
@@ -220,9 +223,26 @@ static void cores_look_for(void)
 #endif
 }
 
+/* StarPU says which folder it cannot make, but not what to do. */
+static void home_look_at(void)
+{
+	static bool said;
+	char path[PATH_MAX];
+	const char *variable;
+	int error = said ? 0 : heddle_home_check(path, sizeof(path), &variable);
+
+	if (!error)
+		return;
+	said = true;
+	heddle_warn("StarPU keeps its measurements in %s, cannot make that folder (%s) and ends "
+	            "the program for it: name a folder that can be written in %s",
+	            path, strerror(-error), strcmp(variable, "HOME") ? variable : "STARPU_HOME");
+}
+
 void heddle_init_begin(const struct starpu_conf *conf)
 {
 	cores_look_for();
+	home_look_at();
 	policies_register(conf);
 	gpu_workers_begin(conf);
 }
@@ -233,6 +253,20 @@ void heddle_init_end(void)
 }
 
 #ifdef PIC
+/* StarPU says nothing. */
+static int result_explain(int result)
+{
+	static bool said;
+
+	if (result == -ENODEV && !said) {
+		said = true;
+		heddle_warn("StarPU does not start: no worker is left (STARPU_NCPU, STARPU_NCUDA "
+		            "and STARPU_NOPENCL allow none, or there is no such device; "
+		            "STARPU_OPENCL_ON_CPUS=1 makes cores one of OpenCL's)");
+	}
+	return result;
+}
+
 /* A configuration that names one of the replaced policies is seen here, wherever this library
  * comes before StarPU's in the order of look-up. */
 int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
@@ -243,7 +277,7 @@ int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
 	heddle_init_begin(conf);
 	result = next(conf, argc, argv);
 	heddle_init_end();
-	return result;
+	return result_explain(result);
 }
 
 int starpu_init(struct starpu_conf *conf)
@@ -254,6 +288,6 @@ int starpu_init(struct starpu_conf *conf)
 	heddle_init_begin(conf);
 	result = next(conf);
 	heddle_init_end();
-	return result;
+	return result_explain(result);
 }
 #endif

@@ -4,6 +4,8 @@ libheddle_pure_la_SOURCES += \
 	support/cgroup.c \
 	support/cgroup.h \
 	support/helgrind.h \
+	support/home.c \
+	support/home.h \
 	support/kind.c \
 	support/kind.h \
 	support/log.c \

@@ -436,8 +436,8 @@ int main(int argc, char **argv)
 	}
 #else
 	if (settings.platforms) {
-		heddle_warn("--platform wants a build on SimGrid: in Heddle's source tree "
-		            "tools/setup sim, then HEDDLE_FLAVOUR=sim");
+		heddle_warn("--platform wants a build on SimGrid: in Heddle's source tree run "
+		            "tools/setup sim, then tools/heddle bench");
 		return 2;
 	}
 	if (!settings.apps && !settings.nprograms)

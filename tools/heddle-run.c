@@ -124,6 +124,19 @@ static int policy_check(const char *policy)
 	return -EINVAL;
 }
 
+/* Says why a command was not executed. @return the exit status, as of a shell */
+static int command_fail(const char *command)
+{
+	int error = errno;
+
+	if (error == ENOENT && !strchr(command, '/') && !access(command, X_OK))
+		fprintf(stderr, "heddle: %s: not in PATH; the one in this folder is ./%s\n",
+		        command, command);
+	else
+		fprintf(stderr, "heddle: %s: %s\n", command, strerror(error));
+	return error == ENOENT ? 127 : 126;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -157,6 +170,5 @@ int main(int argc, char **argv)
 	if (environment_set(policy))
 		return USAGE;
 	execvp(argv[optind], argv + optind);
-	fprintf(stderr, "heddle: %s: %s\n", argv[optind], strerror(errno));
-	return errno == ENOENT ? 127 : 126;
+	return command_fail(argv[optind]);
 }

@@ -443,6 +443,7 @@ int plan_kernels(int argc, char **argv)
 	fclose(arguments.options);
 	if (program)
 		setenv("HEDDLE_ANALYSE", program, 0);
+	kernel_analyse_show_errors();
 	for (int f = 0; f < arguments.nfiles; f++)
 		failed = file_do(&arguments, arguments.files[f]) || failed;
 	summary_print(&arguments);

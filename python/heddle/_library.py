@@ -217,6 +217,7 @@ _FUNCTIONS: List[Tuple[str, Any, List[Any]]] = [
     ("heddle_kernels_unload", None, []),
     ("heddle_loop_submit", c_int, [c_void_p, c_void_p]),
     ("heddle_loop_wait", c_int, [c_void_p, c_void_p]),
+    ("work_policy_name", c_char_p, [c_uint]),
     ("starpu_init", c_int, [c_void_p]),
     ("starpu_shutdown", None, []),
     ("starpu_worker_get_count", c_uint, []),

@@ -48,6 +48,7 @@ def init(policy: Optional[str] = None, **variables: Union[str, int]) -> None:
             if not name.startswith(("STARPU_", "HEDDLE_", "POCL_", "OCL_")):
                 raise TypeError(f"{name} is no variable of StarPU, Heddle or OpenCL")
         call("heddle_starpu_check")
+        before = os.environ.get("STARPU_SCHED")
         for name, value in variables.items():
             os.environ[name] = str(value)
         if policy is not None:
@@ -59,7 +60,20 @@ def init(policy: Optional[str] = None, **variables: Union[str, int]) -> None:
             if error.errno != ENODEV:
                 raise
             raise Error(ENODEV, "starpu_init: no worker is left (STARPU_NCPU and the like)") from None
+        _policy_check(policy, before)
         _running = True
+
+
+def _policy_check(policy: Optional[str], before: Optional[str]) -> None:
+    """StarPU takes its default in place of a policy that it does not know."""
+    if policy is None or library().work_policy_name(0).decode() == policy:
+        return
+    library().starpu_shutdown()
+    if before is None:
+        del os.environ["STARPU_SCHED"]
+    else:
+        os.environ["STARPU_SCHED"] = before
+    raise ValueError(f"there is no policy {policy!r} ('heddle run --help' lists all)")
 
 
 def wait_explain(text: str) -> None:

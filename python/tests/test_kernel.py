@@ -51,9 +51,9 @@ def test_submitted(opencl, random):
 
 
 @pytest.mark.parametrize("submitted", [False, True])
-def test_failed(submitted, opencl):
+def test_failed(submitted, opencl, capfd):
     """The compiler's message is the exception's, whatever thread it came to. Devices that have
-    failed are not asked again, and that is said, too."""
+    failed are not asked again, and that is said, too. heddle-analyse does not say it once more."""
     name = f"wrong{submitted:d}"
     wrong = heddle.kernel(f"__kernel void {name}(__global float *x) {{ x[0] = nonsense; }}", name)
     x = numpy.zeros(1024, numpy.float32)
@@ -63,6 +63,7 @@ def test_failed(submitted, opencl):
                 wrong.submit(1024, 64, x).wait()
             else:
                 wrong(1024, 64, x)
+    assert "/heddle-kernel." not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("split", ["always", "policy", "never"])

@@ -383,7 +383,7 @@ def test_init_again():
 
 
 AGAIN = """
-import numpy, heddle
+import os, numpy, heddle
 for policy in ("hdss", "gss"):
     heddle.init(policy, STARPU_NCPU=1)
     x = numpy.zeros(1000, numpy.int64)
@@ -395,6 +395,12 @@ try:
     heddle.init(SOMETHING=1)
 except TypeError as error:
     print(error)
+try:
+    heddle.init("hds")
+except ValueError as error:
+    print(error)
+heddle.init(STARPU_NCPU=1)
+assert os.environ["STARPU_SCHED"] == "gss"
 """
 
 
@@ -404,3 +410,4 @@ def test_start_again():
         [sys.executable, "-c", AGAIN], check=True, capture_output=True, text=True, timeout=100
     )
     assert "SOMETHING is no variable" in done.stdout
+    assert "there is no policy 'hds'" in done.stdout

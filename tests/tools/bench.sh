@@ -202,4 +202,24 @@ message=$("$bench" --app "$app" --json "$work/none/report.json" 2>&1)
 check "exit status of a report without a folder" $? 2
 check "message of a report without a folder" "$message" \
 	"heddle: $work/none/report.json: No such file or directory"
+# The user's own models are neither used nor touched, wherever StarPU finds them. What PoCL has
+# compiled stays in use.
+mkdir "$work/own"
+for name in XDG_CACHE_HOME STARPU_PERF_MODEL_DIR; do
+	env "$name=$work/own" TMPDIR="$work" "$bench" --app "$app" --quick --reps 2 \
+		--contenders dmda,dmda-calibrated --json "$work/report.json" >"$work/table" 2>&1
+	check "$name: first run without model" "$(cell dmda 2)" 300.0
+	check "$name: with a model" "$(cell dmda-calibrated 2)" 210.0
+	check "$name: left behind" "$(ls "$work/own")" ""
+done
+cat >"$work/caches" <<'END'
+#!/bin/sh
+echo "$POCL_CACHE_DIR" >>"$CACHES"
+exit 77
+END
+chmod +x "$work/caches"
+env -u POCL_CACHE_DIR XDG_CACHE_HOME="$work/own" CACHES="$work/kernels" TMPDIR="$work" \
+	"$bench" --app "$work/caches" --quick --contenders hdss >"$work/table" 2>&1
+check "PoCL's folder" "$(sort -u "$work/kernels")" "$work/own/pocl/kcache"
+
 [ "$failures" = 0 ]

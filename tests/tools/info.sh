@@ -28,4 +28,13 @@ fi
 unset STARPU_OPENCL_ON_CPUS STARPU_NOPENCL HEDDLE_KERNEL_IN_PLACE HEDDLE_KERNEL_BUSES
 "$info" --json | grep -q '"matches": true' || fail "JSON"
 "$info" nonsense 2>/dev/null && fail "nonsense is accepted"
+# A home that cannot be made, before StarPU ends the program.
+homeless() {
+	# shellcheck disable=SC3045 # dash and bash have it
+	(ulimit -c 0 && exec env -u XDG_CACHE_HOME -u STARPU_HOME "$1" "$info") >"$work/told" 2>&1
+	[ "$(grep -c "^heddle: StarPU keeps .* in $2, .*written in $3$" "$work/told")" = 1 ] ||
+		fail "a home that cannot be made: $(cat "$work/told")"
+}
+homeless HOME=/dev/null/none /dev/null/none/.starpu/sampling STARPU_HOME
+homeless XDG_CACHE_HOME=/dev/null /dev/null/.starpu/sampling XDG_CACHE_HOME
 [ "$failures" = 0 ]

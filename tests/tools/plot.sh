@@ -352,4 +352,6 @@ for odd in '`touch hit`' '<touch hit' '|touch hit' "';system('touch hit');'" 'x=
 	TMPDIR="$odd" harmless "TMPDIR=$odd" -o "tmp$odd" "$work/log.csv"
 	drawn "evil/tmp$odd-blocks"
 done
+outcome -G 2 '^heddle plot: .*none/x: no folder that can be written$' "$plot" -o "$work/none/x" "$work/log.csv"
+outcome -G 2 '^heddle plot: .*log.csv: the log holds [0-9]* ' "$plot" --loop 99 "$work/log.csv"
 [ "$failures" = 0 ]

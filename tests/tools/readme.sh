@@ -17,6 +17,12 @@ for policy in hdss gss eager; do
 	STARPU_SCHED=$policy "$top_builddir/doc/examples/axpy" || status=1
 done
 
+# No worker: said, once.
+code=0
+told=$(STARPU_NCPU=0 STARPU_NCUDA=0 STARPU_NOPENCL=0 "$top_builddir/doc/examples/axpy" 2>&1) || code=$?
+[ "$code" = 77 ] && [ "$(echo "$told" | grep -c '^heddle: StarPU does not start: no worker is left')" = 1 ] ||
+	{ echo "without a worker: $told"; status=1; }
+
 # value NAME: what configure found out.
 value() { sed -n "s/^$1 = //p" "$top_builddir/Makefile"; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-readme.XXXXXX") || exit 99

@@ -78,6 +78,12 @@ expect 0 'inner' env LD_BIND_NOW=1 "$run" -s gss -- sh -c 'sh -c "echo inner"'
 [ -s "$work/stderr" ] && fail "a process without StarPU was not left alone: $(cat "$work/stderr")"
 expect 127 '' "$run" -s gss -- ./no-such-program
 says 'no-such-program'
+printf '#!/bin/sh\n' >"$work/axpy"
+chmod +x "$work/axpy"
+run=$(cd "$top_builddir/bin" && pwd)/heddle-run
+(cd "$work" && expect 127 '' "$run" -s gss -- axpy && says 'axpy: not in PATH; .* is ./axpy$' &&
+	[ "$failures" = 0 ]) || fail "a program in this folder"
+run=$top_builddir/bin/heddle-run
 
 # Wrong use.
 expect 2 '' "$run" --sched nonsense -- "$program"

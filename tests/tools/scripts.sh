@@ -9,7 +9,9 @@ for script in setup check demo; do
 done
 outcome -F 2 /no/such/file "$top_srcdir/tools/demo" --file /no/such/file
 outcome -F 2 'wants a file' "$top_srcdir/tools/demo" --image
-outcome -F 2 'tools/setup nonsense' env HEDDLE_FLAVOUR=nonsense "$top_srcdir/tools/heddle" info
+outcome -F 2 'HEDDLE_FLAVOUR=nonsense: there is no such flavour' \
+	env HEDDLE_FLAVOUR=nonsense "$top_srcdir/tools/heddle" info
+outcome -F 2 'no such flavour' env HEDDLE_FLAVOUR=1.5-sim "$top_srcdir/tools/heddle" info
 outcome -F 2 "--starpu '1.5': known are 1.3 and 1.4" "$top_srcdir/tools/setup" --starpu 1.5
 outcome -F 2 "--starpu ''" "$top_srcdir/tools/setup" --starpu
 outcome -F 2 "'sim2'" "$top_srcdir/tools/setup" --starpu=1.4 sim2

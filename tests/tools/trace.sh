@@ -131,4 +131,12 @@ grep -q 'left no trace: it runs no StarPU' "$work/messages" || fail "message abo
 "$trace" "$loop" 2>"$work/messages"
 [ $? = 2 ] || fail "exit status without -o"
 grep -q -- '-o DIR' "$work/messages" || fail "message without -o"
+# Files that are not of an earlier trace stay.
+mkdir -p "$work/own/raw"
+echo mine | tee "$work/own/raw/data" >"$work/own/notes"
+"$trace" -o "$work/own" -- "$loop" >/dev/null 2>&1 || fail "a folder with files"
+"$trace" -o "$work/own" -- "$loop" >/dev/null 2>&1 || fail "again"
+[ "$(cat "$work/own/raw/data" "$work/own/notes")" = "mine
+mine" ] || fail "a user's files are gone"
+[ "$(find "$work/own/raw" -name 'prof_file*' | wc -l)" = 1 ] || fail "an earlier trace is left"
 [ "$failures" = 0 ]

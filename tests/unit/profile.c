@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 #include "estimator/history.h"
 #include "estimator/profile_file.h"
 #include "estimator/profile_store.h"
+#include "support/home.h"
 #include "tests/unit/test.h"
 
 static char folder[] = "/tmp/heddle-profile-XXXXXX";
@@ -244,6 +246,46 @@ static void test_path(void **state)
 	memset(longname, 'x', sizeof(longname) - 1);
 	longname[sizeof(longname) - 1] = 0;
 	assert_int_equal(heddle_profile_path(longname, path, sizeof(path)), -ENAMETOOLONG);
+}
+
+/* heddle_home_check() of a place; what it says must be of STARPU_HOME. */
+static int check_home(const char *place)
+{
+	char path[PATH_MAX];
+	const char *variable = NULL;
+	int error;
+
+	setenv("STARPU_HOME", place, 1);
+	error = heddle_home_check(path, sizeof(path), &variable);
+	assert_string_equal(variable, "STARPU_HOME");
+	assert_memory_equal(path, place, strlen(place));
+	return error;
+}
+
+static void test_home(void **state)
+{
+	char path[PATH_MAX], file[PATH_MAX];
+
+	unsetenv("STARPU_PERF_MODEL_DIR");
+	unsetenv("XDG_CACHE_HOME");
+	assert_int_equal(check_home(folder), 0);
+	snprintf(path, sizeof(path), "%s/a/b", folder);
+	assert_int_equal(check_home(path), 0);
+	assert_int_equal(check_home("no/such/folder"), 0);
+	assert_int_equal(check_home("/proc/none"), getuid() ? -EACCES : 0);
+	snprintf(file, sizeof(file), "%s/file", folder);
+	fclose(fopen(file, "w"));
+	assert_int_equal(check_home(file), -ENOTDIR);
+	unlink(file);
+	/* StarPU takes a temporary one. */
+	unsetenv("STARPU_HOME");
+	unsetenv("HOME");
+	assert_int_equal(heddle_home_check(path, sizeof(path), NULL), 0);
+	assert_int_equal(heddle_home_find(path, sizeof(path), NULL), -ENOENT);
+	setenv("HOME", "/home/x", 1);
+	assert_int_equal(heddle_home_find(path, sizeof(path), NULL), 0);
+	assert_string_equal(path, "/home/x/.starpu/sampling");
+	assert_int_equal(heddle_home_find(path, 5, NULL), -ENAMETOOLONG);
 }
 
 static void add(struct heddle_profile *profile, double x, double us)
@@ -622,23 +664,15 @@ static void test_large_sums(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_large_sums),
-	    cmocka_unit_test(test_lines),
-	    cmocka_unit_test(test_bad_lines),
-	    cmocka_unit_test(test_merge),
-	    cmocka_unit_test(test_damaged),
-	    cmocka_unit_test(test_many),
-	    cmocka_unit_test(test_record),
-	    cmocka_unit_test(test_path),
-	    cmocka_unit_test(test_writers),
-	    cmocka_unit_test(test_bad_files),
-	    cmocka_unit_test(test_store),
-	    cmocka_unit_test(test_store_keeps),
-	    cmocka_unit_test(test_store_waits_for_nobody),
-	    cmocka_unit_test(test_load),
-	    cmocka_unit_test(test_cross_validation),
-	    cmocka_unit_test(test_speedup_easier),
-	    cmocka_unit_test(test_fit_better),
+	    cmocka_unit_test(test_large_sums),     cmocka_unit_test(test_lines),
+	    cmocka_unit_test(test_bad_lines),      cmocka_unit_test(test_merge),
+	    cmocka_unit_test(test_damaged),        cmocka_unit_test(test_many),
+	    cmocka_unit_test(test_record),         cmocka_unit_test(test_path),
+	    cmocka_unit_test(test_home),           cmocka_unit_test(test_writers),
+	    cmocka_unit_test(test_bad_files),      cmocka_unit_test(test_store),
+	    cmocka_unit_test(test_store_keeps),    cmocka_unit_test(test_store_waits_for_nobody),
+	    cmocka_unit_test(test_load),           cmocka_unit_test(test_cross_validation),
+	    cmocka_unit_test(test_speedup_easier), cmocka_unit_test(test_fit_better),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

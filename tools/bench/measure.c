@@ -135,6 +135,21 @@ static int environment_record(const struct bench_case *bench, const struct reque
 	return 0;
 }
 
+/* StarPU's models are those of a home that the case knows: other variables would name another one.
+ * PoCL keeps its folder. */
+static void environment_home(const struct request *request, char ***list, unsigned *count)
+{
+	static const char *const others[] = {"XDG_CACHE_HOME", "STARPU_PERF_MODEL_DIR",
+	                                     "HEDDLE_PROFILE_DIR"};
+	const char *caches = getenv("XDG_CACHE_HOME");
+
+	bench_list_add(list, count, bench_format("STARPU_HOME=%s", request->home));
+	if (caches && !getenv("POCL_CACHE_DIR"))
+		bench_list_add(list, count, bench_format("POCL_CACHE_DIR=%s/pocl/kcache", caches));
+	for (size_t o = 0; o < sizeof(others) / sizeof(*others); o++)
+		bench_list_add(list, count, bench_format("%s", others[o]));
+}
+
 static int request_environment(const struct bench_case *bench, const struct request *request,
                                char ***environment)
 {
@@ -144,7 +159,7 @@ static int request_environment(const struct bench_case *bench, const struct requ
 	unsigned count = 0;
 	int status = 0;
 
-	bench_list_add(&list, &count, bench_format("STARPU_HOME=%s", request->home));
+	environment_home(request, &list, &count);
 	if (libraries)
 		bench_list_add(&list, &count, bench_format("LD_LIBRARY_PATH=%s", libraries));
 	free(libraries);

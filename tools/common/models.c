@@ -25,6 +25,7 @@ static bool folder_get(unsigned k, char folder[LONGEST])
 		const char *rest;
 	} folders[] = {
 	    {"STARPU_PERF_MODEL_DIR", ""},
+	    {"XDG_CACHE_HOME", "/.starpu/sampling"},
 	    {"STARPU_HOME", "/.starpu/sampling"},
 	    {"HOME", "/.starpu/sampling"},
 	    {NULL, HEDDLE_STARPU_LIBDIR "/../share/starpu/perfmodels/sampling"},
@@ -55,8 +56,8 @@ static int folder_find(const char *host, char folder[LONGEST])
 	}
 	return heddle_refuse(-ENOENT,
 	                     "no models of a machine \"%s\" (bus/%s.platform.v4.xml) in "
-	                     "STARPU_PERF_MODEL_DIR, .starpu/sampling of STARPU_HOME or HOME, "
-	                     "or among those that come with StarPU",
+	                     "STARPU_PERF_MODEL_DIR, .starpu/sampling of XDG_CACHE_HOME, "
+	                     "STARPU_HOME or HOME, or among those that come with StarPU",
 	                     host, host);
 }
 

@@ -12,7 +12,7 @@ int models_check(const char *host);
 
 /** Copies a machine's models, since StarPU writes where it finds them: to the folder itself and
  * to bus/ and codelets/ below it. They are looked for where StarPU does (STARPU_PERF_MODEL_DIR,
- * STARPU_HOME, the home directory), then among the machines that come with StarPU.
+ * XDG_CACHE_HOME, STARPU_HOME, the home directory), then among the machines that come with StarPU.
  * @param directory made if it is not there; the models in it are replaced
  * @return 0; -ENOENT or another -errno after a message */
 int models_copy(const char *host, const char *directory);

@@ -177,7 +177,15 @@ static const char *program(void)
 	return *given ? given : found;
 }
 
-/* Starts a program in a process group of its own; its standard output goes to `output`. */
+static bool errors_shown;
+
+void kernel_analyse_show_errors(void)
+{
+	errors_shown = true;
+}
+
+/* Starts a program in a process group of its own; its standard output goes to `output`. What its
+ * compiler finds wrong, that of a device says, too. */
 static int spawn(char *const *arguments, int output, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
@@ -193,6 +201,9 @@ static int spawn(char *const *arguments, int output, pid_t *pid)
 	}
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
 	error = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+	if (!error && !errors_shown && heddle_variable_number(HEDDLE_VARIABLE_VERBOSE) < 2)
+		error = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
+		                                         O_WRONLY, 0);
 	if (!error)
 		error = posix_spawn(pid, arguments[0], &actions, &attributes, arguments, environ);
 	posix_spawnattr_destroy(&attributes);

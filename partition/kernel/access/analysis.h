@@ -11,6 +11,10 @@
 /** Room for why a kernel is not analysed. */
 enum { KERNEL_WHY = 256 };
 
+/** From now on the messages of heddle-analyse and its compiler are on standard error; else only
+ * with HEDDLE_VERBOSE=2. */
+void kernel_analyse_show_errors(void);
+
 /** Lists the names that a source asks of compilers (partition/kernel/access/conditions.h).
  * @param options as for clBuildProgram(); NULL: none
  * @param[out] asked each with a line's end behind it; to be freed
