@@ -66,13 +66,21 @@ static bool reserved(const char *name)
 	return false;
 }
 
-int heddle_history_dimension(struct heddle_history *history, const char *name, bool categorical,
-                             unsigned *dimension)
+/* The number of dimensions when there is none of that name. */
+static unsigned dimension_find(const struct heddle_history *history, const char *name)
 {
 	unsigned d = 0;
 
 	while (d < history->ndimensions && strcmp(history->names[d], name))
 		d++;
+	return d;
+}
+
+int heddle_history_dimension(struct heddle_history *history, const char *name, bool categorical,
+                             unsigned *dimension)
+{
+	unsigned d = dimension_find(history, name);
+
 	if (d < history->ndimensions) {
 		if (history->dimensions[d].categorical != categorical)
 			return -EINVAL;
@@ -508,23 +516,43 @@ static struct heddle_history_range samples_range(const struct heddle_profile_fie
 	return range;
 }
 
-static int value_load(struct heddle_history *history, const struct heddle_profile_field *field,
-                      double *values)
+/* Whether a parameter is a word in more of a profile's records than it is a number. */
+static bool is_word(const struct heddle_profile *profile, const char *name)
 {
-	unsigned d;
-	int error =
-	    field->n > 1 ? -EINVAL : heddle_history_dimension(history, field->key, !field->n, &d);
+	long words = 0;
 
+	for (size_t r = 0; r < profile->n; r++) {
+		const struct heddle_profile_record *record = profile->records[r];
+		const struct heddle_profile_field *field =
+		    heddle_profile_record_field(record, name);
+
+		if (field && !strcmp(record->kind, "task") && !heddle_history_wrong(record))
+			words += field->n ? -1 : 1;
+	}
+	return words > 0;
+}
+
+static int value_load(struct heddle_history *history, const struct heddle_profile *profile,
+                      const struct heddle_profile_field *field, double *values)
+{
+	unsigned d = dimension_find(history, field->key);
+	int error = 0;
+
+	if (d == history->ndimensions)
+		error =
+		    heddle_history_dimension(history, field->key, is_word(profile, field->key), &d);
 	if (error)
 		return error;
+	if (history->dimensions[d].categorical != !field->n)
+		return -EINVAL;
 	if (!field->n)
 		return heddle_history_word(history, field->text, &values[d]);
 	values[d] = field->numbers[0];
 	return 0;
 }
 
-static int values_load(struct heddle_history *history, const struct heddle_profile_record *record,
-                       double *values)
+static int values_load(struct heddle_history *history, const struct heddle_profile *profile,
+                       const struct heddle_profile_record *record, double *values)
 {
 	int error = 0;
 
@@ -532,7 +560,7 @@ static int values_load(struct heddle_history *history, const struct heddle_profi
 		values[d] = NAN;
 	for (unsigned f = 0; f < record->nwhat && !error; f++)
 		if (strcmp(record->fields[f].key, "device"))
-			error = value_load(history, &record->fields[f], values);
+			error = value_load(history, profile, &record->fields[f], values);
 	return error;
 }
 
@@ -577,8 +605,35 @@ const char *heddle_history_wrong(const struct heddle_profile_record *record)
 	return wrong ? wrong : time_wrong(heddle_profile_record_field(record, "us"));
 }
 
-static int record_load(struct heddle_history *history, const struct heddle_profile_record *record,
-                       heddle_history_class class, void *arg)
+/* Of a parameter, beside those of other records. */
+static const char *parameter_left_out(const struct heddle_history *history,
+                                      const struct heddle_profile_field *field)
+{
+	unsigned d = dimension_find(history, field->key);
+
+	if (d == history->ndimensions)
+		return "too many parameters in all";
+	if (history->dimensions[d].categorical == !field->n)
+		return NULL;
+	return field->n ? "a number where others have a word" : "a word where others have a number";
+}
+
+const char *heddle_history_left_out(const struct heddle_history *history,
+                                    const struct heddle_profile_record *record)
+{
+	const char *why = heddle_history_wrong(record);
+
+	if (strcmp(record->kind, "task"))
+		return NULL;
+	for (unsigned f = 0; f < record->nwhat && !why; f++)
+		if (strcmp(record->fields[f].key, "device"))
+			why = parameter_left_out(history, &record->fields[f]);
+	return why;
+}
+
+static int record_load(struct heddle_history *history, const struct heddle_profile *profile,
+                       const struct heddle_profile_record *record, heddle_history_class class,
+                       void *arg)
 {
 	const struct heddle_profile_field *device = heddle_profile_record_field(record, "device");
 	const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
@@ -592,7 +647,7 @@ static int record_load(struct heddle_history *history, const struct heddle_profi
 	c = class(device->text, arg);
 	if (c < 0)
 		return 0;
-	error = values_load(history, record, values);
+	error = values_load(history, profile, record, values);
 	if (error)
 		return error == -ENOMEM ? error : 0;
 	point = heddle_history_find(history, values);
@@ -611,6 +666,6 @@ int heddle_history_load(struct heddle_history *history, const struct heddle_prof
 	int error = 0;
 
 	for (size_t r = 0; r < profile->n && !error; r++)
-		error = record_load(history, profile->records[r], class, arg);
+		error = record_load(history, profile, profile->records[r], class, arg);
 	return error;
 }

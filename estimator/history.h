@@ -91,10 +91,16 @@ typedef int (*heddle_history_class)(const char *device, void *arg);
 const char *heddle_history_wrong(const struct heddle_profile_record *record);
 
 /** Adds what a profile's records of tasks say of devices that have a class. A
- * record that makes no sense here is left out.
+ * record that makes no sense here is left out. A parameter that is new to the history is a number
+ * or a word, as in most records.
  * @return 0; -ENOMEM. */
 int heddle_history_load(struct heddle_history *history, const struct heddle_profile *profile,
                         heddle_history_class class, void *arg);
+
+/** Why heddle_history_load() has left a record of that profile out: as heddle_history_wrong(), or
+ * it does not go with the records before it. NULL: it has not, or it is no record of a task. */
+const char *heddle_history_left_out(const struct heddle_history *history,
+                                    const struct heddle_profile_record *record);
 
 /** How neighbours predict. */
 struct heddle_history_rule {
