@@ -35,11 +35,13 @@ _Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_LOCAL_FIT_DIMENSIONS,
 #define FAR 1.5
 /* No weight is less, as a logarithm. */
 #define LEAST_WEIGHT -40.
-/* Expected exponents of times over sizes of data, which tell how a single number counts. */
+/* Expected exponents of times over sizes of data, which tell how a single number counts where they
+ * are known. */
 #define GROWTH 1
 #define GROWTH_WIDE 0.5
-/* In parts of that, over each of several numbers: times grow about as their product, but some
- * numbers matter little. */
+/* In parts of that, over a number that is stated alone, and over each of several: times grow about
+ * as their product, but some numbers matter little. */
+#define ALONE 1
 #define EACH 0.75
 /* Times are between these, as logarithms, wherever planes lead: a nanosecond, decades. */
 #define SHORTEST -7.
@@ -362,8 +364,8 @@ static double growth_of(const struct heddle_history *history, unsigned class)
 	return history->wide >> class & 1 ? GROWTH_WIDE : GROWTH;
 }
 
-/* Expected exponents of times on a class by the dimensions alone: of one number nothing is
- * expected. Where none is stated, each size has an equal part. */
+/* Expected exponents of times on a class by the dimensions alone. Where no number is stated, each
+ * size has an equal part. */
 static void slopes_expect(const struct heddle_history *history, unsigned class, double *slopes)
 {
 	unsigned numbers = stated_count(history), sizes = 0;
@@ -371,8 +373,8 @@ static void slopes_expect(const struct heddle_history *history, unsigned class, 
 	for (unsigned d = 0; d < history->ndimensions; d++)
 		sizes += !history->dimensions[d].categorical && !stated(history, d);
 	for (unsigned d = 0; d < history->ndimensions; d++)
-		if (numbers > 1 && stated(history, d))
-			slopes[d] = EACH * growth_of(history, class);
+		if (stated(history, d))
+			slopes[d] = (numbers > 1 ? EACH : ALONE) * growth_of(history, class);
 		else if (!numbers && !history->dimensions[d].categorical)
 			slopes[d] = growth_of(history, class) / sizes;
 }

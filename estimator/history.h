@@ -127,9 +127,9 @@ struct heddle_history_rule {
  * its own plane through its nearest points (local_fit.h). Its slopes are expected to be those of
  * the class of which most is known. That one's are expected to be 3/4 for each of several numbers.
  * With fewer numbers, times on all classes are expected to grow as the piece of data that grows
- * most, where the sizes of data are known. On wide devices all growth is half as steep. What a time
- * that is known of the task lies above or below its own class's plane counts for the others the
- * more, the nearer the points are.
+ * most, where the sizes of data are known, else as the number. On wide devices all growth is half
+ * as steep. What a time that is known of the task lies above or below its own class's plane counts
+ * for the others the more, the nearer the points are.
  *
  * @param values of the task
  * @param leave_out the task's own point, which is not looked at but for its sizes
