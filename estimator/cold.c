@@ -10,6 +10,9 @@
 /* A core reads so many bytes in a microsecond, and no task is shorter than that, us. */
 #define BYTES_A_US 1000.
 #define SHORTEST 10.
+/* While no time is known, a slower class counts as so much slower: what it begins may be long, and
+ * nobody can tell. */
+#define BLIND 2
 /* A core may be so many times slower than a device, and a trial may take so long, us. */
 #define SLOWER 64
 #define BEARABLE 20000.
@@ -26,6 +29,14 @@ static unsigned fastest_other(const struct cold_class *classes, unsigned n, unsi
 	return best;
 }
 
+static bool any_faster(const struct cold_class *classes, unsigned n, unsigned class)
+{
+	for (unsigned c = 0; c < n; c++)
+		if (classes[c].speed > classes[class].speed)
+			return true;
+	return false;
+}
+
 double cold_expect(const struct cold_class *classes, unsigned n, unsigned class, double bytes)
 {
 	const struct cold_class *own = &classes[class];
@@ -37,7 +48,8 @@ double cold_expect(const struct cold_class *classes, unsigned n, unsigned class,
 	if (other != class)
 		us = classes[other].us * classes[other].speed / own->speed;
 	else
-		us = fmax(bytes / BYTES_A_US, SHORTEST) / own->speed;
+		us = fmax(bytes / BYTES_A_US, SHORTEST) / own->speed *
+		     (any_faster(classes, n, class) ? BLIND : 1);
 	return own->us > 0 ? fmin(us, own->us) : us + own->load;
 }
 

@@ -35,11 +35,13 @@ _Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_LOCAL_FIT_DIMENSIONS,
 #define FAR 1.5
 /* No weight is less, as a logarithm. */
 #define LEAST_WEIGHT -40.
-/* Expected exponents of times over sizes of data, which tell how a single number counts. */
+/* Expected exponents of times over sizes of data, which tell how a single number counts where they
+ * are known. */
 #define GROWTH 1
 #define GROWTH_WIDE 0.5
-/* In parts of that, over each of several numbers: times grow about as their product, but some
- * numbers matter little. */
+/* In parts of that, over a number that is stated alone, and over each of several: times grow about
+ * as their product, but some numbers matter little. */
+#define ALONE 1
 #define EACH 0.75
 /* Times are between these, as logarithms, wherever planes lead: a nanosecond, decades. */
 #define SHORTEST -7.
@@ -66,13 +68,21 @@ static bool reserved(const char *name)
 	return false;
 }
 
-int heddle_history_dimension(struct heddle_history *history, const char *name, bool categorical,
-                             unsigned *dimension)
+/* The number of dimensions when there is none of that name. */
+static unsigned dimension_find(const struct heddle_history *history, const char *name)
 {
 	unsigned d = 0;
 
 	while (d < history->ndimensions && strcmp(history->names[d], name))
 		d++;
+	return d;
+}
+
+int heddle_history_dimension(struct heddle_history *history, const char *name, bool categorical,
+                             unsigned *dimension)
+{
+	unsigned d = dimension_find(history, name);
+
 	if (d < history->ndimensions) {
 		if (history->dimensions[d].categorical != categorical)
 			return -EINVAL;
@@ -354,8 +364,8 @@ static double growth_of(const struct heddle_history *history, unsigned class)
 	return history->wide >> class & 1 ? GROWTH_WIDE : GROWTH;
 }
 
-/* Expected exponents of times on a class by the dimensions alone: of one number nothing is
- * expected. Where none is stated, each size has an equal part. */
+/* Expected exponents of times on a class by the dimensions alone. Where no number is stated, each
+ * size has an equal part. */
 static void slopes_expect(const struct heddle_history *history, unsigned class, double *slopes)
 {
 	unsigned numbers = stated_count(history), sizes = 0;
@@ -363,8 +373,8 @@ static void slopes_expect(const struct heddle_history *history, unsigned class, 
 	for (unsigned d = 0; d < history->ndimensions; d++)
 		sizes += !history->dimensions[d].categorical && !stated(history, d);
 	for (unsigned d = 0; d < history->ndimensions; d++)
-		if (numbers > 1 && stated(history, d))
-			slopes[d] = EACH * growth_of(history, class);
+		if (stated(history, d))
+			slopes[d] = (numbers > 1 ? EACH : ALONE) * growth_of(history, class);
 		else if (!numbers && !history->dimensions[d].categorical)
 			slopes[d] = growth_of(history, class) / sizes;
 }
@@ -508,23 +518,43 @@ static struct heddle_history_range samples_range(const struct heddle_profile_fie
 	return range;
 }
 
-static int value_load(struct heddle_history *history, const struct heddle_profile_field *field,
-                      double *values)
+/* Whether a parameter is a word in more of a profile's records than it is a number. */
+static bool is_word(const struct heddle_profile *profile, const char *name)
 {
-	unsigned d;
-	int error =
-	    field->n > 1 ? -EINVAL : heddle_history_dimension(history, field->key, !field->n, &d);
+	long words = 0;
 
+	for (size_t r = 0; r < profile->n; r++) {
+		const struct heddle_profile_record *record = profile->records[r];
+		const struct heddle_profile_field *field =
+		    heddle_profile_record_field(record, name);
+
+		if (field && !strcmp(record->kind, "task") && !heddle_history_wrong(record))
+			words += field->n ? -1 : 1;
+	}
+	return words > 0;
+}
+
+static int value_load(struct heddle_history *history, const struct heddle_profile *profile,
+                      const struct heddle_profile_field *field, double *values)
+{
+	unsigned d = dimension_find(history, field->key);
+	int error = 0;
+
+	if (d == history->ndimensions)
+		error =
+		    heddle_history_dimension(history, field->key, is_word(profile, field->key), &d);
 	if (error)
 		return error;
+	if (history->dimensions[d].categorical != !field->n)
+		return -EINVAL;
 	if (!field->n)
 		return heddle_history_word(history, field->text, &values[d]);
 	values[d] = field->numbers[0];
 	return 0;
 }
 
-static int values_load(struct heddle_history *history, const struct heddle_profile_record *record,
-                       double *values)
+static int values_load(struct heddle_history *history, const struct heddle_profile *profile,
+                       const struct heddle_profile_record *record, double *values)
 {
 	int error = 0;
 
@@ -532,7 +562,7 @@ static int values_load(struct heddle_history *history, const struct heddle_profi
 		values[d] = NAN;
 	for (unsigned f = 0; f < record->nwhat && !error; f++)
 		if (strcmp(record->fields[f].key, "device"))
-			error = value_load(history, &record->fields[f], values);
+			error = value_load(history, profile, &record->fields[f], values);
 	return error;
 }
 
@@ -577,8 +607,35 @@ const char *heddle_history_wrong(const struct heddle_profile_record *record)
 	return wrong ? wrong : time_wrong(heddle_profile_record_field(record, "us"));
 }
 
-static int record_load(struct heddle_history *history, const struct heddle_profile_record *record,
-                       heddle_history_class class, void *arg)
+/* Of a parameter, beside those of other records. */
+static const char *parameter_left_out(const struct heddle_history *history,
+                                      const struct heddle_profile_field *field)
+{
+	unsigned d = dimension_find(history, field->key);
+
+	if (d == history->ndimensions)
+		return "too many parameters in all";
+	if (history->dimensions[d].categorical == !field->n)
+		return NULL;
+	return field->n ? "a number where others have a word" : "a word where others have a number";
+}
+
+const char *heddle_history_left_out(const struct heddle_history *history,
+                                    const struct heddle_profile_record *record)
+{
+	const char *why = heddle_history_wrong(record);
+
+	if (strcmp(record->kind, "task"))
+		return NULL;
+	for (unsigned f = 0; f < record->nwhat && !why; f++)
+		if (strcmp(record->fields[f].key, "device"))
+			why = parameter_left_out(history, &record->fields[f]);
+	return why;
+}
+
+static int record_load(struct heddle_history *history, const struct heddle_profile *profile,
+                       const struct heddle_profile_record *record, heddle_history_class class,
+                       void *arg)
 {
 	const struct heddle_profile_field *device = heddle_profile_record_field(record, "device");
 	const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
@@ -592,7 +649,7 @@ static int record_load(struct heddle_history *history, const struct heddle_profi
 	c = class(device->text, arg);
 	if (c < 0)
 		return 0;
-	error = values_load(history, record, values);
+	error = values_load(history, profile, record, values);
 	if (error)
 		return error == -ENOMEM ? error : 0;
 	point = heddle_history_find(history, values);
@@ -611,6 +668,6 @@ int heddle_history_load(struct heddle_history *history, const struct heddle_prof
 	int error = 0;
 
 	for (size_t r = 0; r < profile->n && !error; r++)
-		error = record_load(history, profile->records[r], class, arg);
+		error = record_load(history, profile, profile->records[r], class, arg);
 	return error;
 }

@@ -91,10 +91,16 @@ typedef int (*heddle_history_class)(const char *device, void *arg);
 const char *heddle_history_wrong(const struct heddle_profile_record *record);
 
 /** Adds what a profile's records of tasks say of devices that have a class. A
- * record that makes no sense here is left out.
+ * record that makes no sense here is left out. A parameter that is new to the history is a number
+ * or a word, as in most records.
  * @return 0; -ENOMEM. */
 int heddle_history_load(struct heddle_history *history, const struct heddle_profile *profile,
                         heddle_history_class class, void *arg);
+
+/** Why heddle_history_load() has left a record of that profile out: as heddle_history_wrong(), or
+ * it does not go with the records before it. NULL: it has not, or it is no record of a task. */
+const char *heddle_history_left_out(const struct heddle_history *history,
+                                    const struct heddle_profile_record *record);
 
 /** How neighbours predict. */
 struct heddle_history_rule {
@@ -121,9 +127,9 @@ struct heddle_history_rule {
  * its own plane through its nearest points (local_fit.h). Its slopes are expected to be those of
  * the class of which most is known. That one's are expected to be 3/4 for each of several numbers.
  * With fewer numbers, times on all classes are expected to grow as the piece of data that grows
- * most, where the sizes of data are known. On wide devices all growth is half as steep. What a time
- * that is known of the task lies above or below its own class's plane counts for the others the
- * more, the nearer the points are.
+ * most, where the sizes of data are known, else as the number. On wide devices all growth is half
+ * as steep. What a time that is known of the task lies above or below its own class's plane counts
+ * for the others the more, the nearer the points are.
  *
  * @param values of the task
  * @param leave_out the task's own point, which is not looked at but for its sizes

@@ -98,18 +98,18 @@ static int path_find(const char *name, char *path, size_t size)
 }
 
 /* Whether a record has times of tasks or of work-groups. */
-static bool has_times(const struct heddle_profile_record *record)
+static bool has_times(const struct estimates *e, const struct heddle_profile_record *record)
 {
 	const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
 
-	return us && us->n && !heddle_history_wrong(record) &&
+	return us && us->n && !heddle_history_left_out(&e->history, record) &&
 	       (!strcmp(record->kind, "task") || !strcmp(record->kind, "kernel"));
 }
 
-static bool any_times(const struct heddle_profile *profile)
+static bool any_times(const struct estimates *e)
 {
-	for (size_t r = 0; r < profile->n; r++)
-		if (has_times(profile->records[r]))
+	for (size_t r = 0; r < e->profile.n; r++)
+		if (has_times(e, e->profile.records[r]))
 			return true;
 	return false;
 }
@@ -133,15 +133,16 @@ static void record_print(const struct heddle_profile_record *record, FILE *out)
 }
 
 /* Records of tasks that say nothing. */
-static void wrong_print(const char *path, const struct heddle_profile *profile)
+static void left_out_print(const char *path, const struct estimates *e)
 {
-	for (size_t r = 0; r < profile->n; r++) {
-		const char *wrong = heddle_history_wrong(profile->records[r]);
+	for (size_t r = 0; r < e->profile.n; r++) {
+		const struct heddle_profile_record *record = e->profile.records[r];
+		const char *why = heddle_history_left_out(&e->history, record);
 
-		if (!wrong)
+		if (!why)
 			continue;
-		fprintf(stderr, "heddle: %s: left out: %s: ", path, wrong);
-		record_print(profile->records[r], stderr);
+		fprintf(stderr, "heddle: %s: left out: %s: ", path, why);
+		record_print(record, stderr);
 	}
 }
 
@@ -203,9 +204,9 @@ int estimates_read(const struct arguments *arguments, bool anything, struct esti
 	if (!error)
 		error = heddle_profile_read(path, &e->profile);
 	if (!error)
-		wrong_print(path, &e->profile);
-	if (!error)
 		error = heddle_history_load(&e->history, &e->profile, class_make, e);
+	if (!error)
+		left_out_print(path, e);
 	if (!error && !e->nclasses && !(anything && e->profile.n)) {
 		fprintf(stderr, "heddle: %s: no times of tasks\n", path);
 		error = -ENODATA;
@@ -289,14 +290,14 @@ static int show(const struct arguments *arguments, struct estimates *e)
 	for (unsigned c = 0; c < e->nclasses; c++)
 		if ((int)strlen(e->classes[c]) > width)
 			width = strlen(e->classes[c]);
-	if (!arguments->json && any_times(&e->profile))
+	if (!arguments->json && any_times(e))
 		printf("%14s %5s %8s  %-*s %s\n", "us", "runs", "samples", width, "device",
 		       "parameters");
 	for (size_t r = 0; r < e->profile.n; r++) {
 		const struct heddle_profile_record *record = e->profile.records[r];
 		const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
 
-		if (!has_times(record)) {
+		if (!has_times(e, record)) {
 			if (!arguments->json)
 				record_print(record, stdout);
 			continue;
@@ -434,11 +435,16 @@ static void usage_print(FILE *out)
 	      out);
 }
 
-static struct heddle_history_rule rule_default(void)
+static int rule_default(struct heddle_history_rule *rule)
 {
-	return strcmp(heddle_variable_text(HEDDLE_VARIABLE_NEIGHBOURS), "mean")
-	           ? HEDDLE_HISTORY_FIT
-	           : HEDDLE_HISTORY_PUBLISHED;
+	const struct heddle_variable_row *row = &heddle_variable_table[HEDDLE_VARIABLE_NEIGHBOURS];
+	const char *text = heddle_variable_text(HEDDLE_VARIABLE_NEIGHBOURS);
+
+	*rule = strcmp(text, "mean") ? HEDDLE_HISTORY_FIT : HEDDLE_HISTORY_PUBLISHED;
+	if (heddle_variable_valid(row, text))
+		return 0;
+	fprintf(stderr, "heddle: %s=%s: not a value (%s)\n", row->name, text, row->unit);
+	return -EINVAL;
 }
 
 static int verb_run(const struct verb *verb, int argc, char **argv)
@@ -448,8 +454,7 @@ static int verb_run(const struct verb *verb, int argc, char **argv)
 	                          .children = help_short,
 	                          .args_doc = verb->args,
 	                          .doc = verb->doc};
-	struct arguments arguments = {
-	    .folds = HEDDLE_CROSS_VALIDATION_FOLDS, .rule = rule_default(), .seed = 1};
+	struct arguments arguments = {.folds = HEDDLE_CROSS_VALIDATION_FOLDS, .seed = 1};
 	struct estimates estimates;
 	char name[64];
 	int status;
@@ -457,6 +462,8 @@ static int verb_run(const struct verb *verb, int argc, char **argv)
 	snprintf(name, sizeof(name), "heddle estimate %s", verb->name);
 	argv[0] = name;
 	arguments.without = verb->run == estimate_cv;
+	if (rule_default(&arguments.rule))
+		return ESTIMATE_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	if (arguments.json && arguments.csv && !strcmp(arguments.csv, "-")) {
 		fprintf(stderr, "heddle: --json and --csv - both want standard output\n");

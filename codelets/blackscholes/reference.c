@@ -45,7 +45,8 @@ double blackscholes_error(const struct blackscholes_market *market, size_t n, co
 	double worst = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		double scale = spot[i] > strike[i] ? spot[i] : strike[i];
+		double discounted = strike[i] * exp(-(double)market->rate * years[i]);
+		double scale = fmax(fmax(spot[i], strike[i]), discounted);
 		double right_call, right_put;
 
 		blackscholes_reference(market, spot[i], strike[i], years[i], &right_call,

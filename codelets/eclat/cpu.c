@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A tile of transactions at a time, so that what a row has in common with the prefix stays in the
- * cache while all members are compared with it.
+ * cache while all members are compared with it, and the members' bits while all rows are.
  */
 #include "config.h"
 
@@ -41,15 +41,16 @@ ISA_BODY void pairs_body(const struct eclat_class *of, const uint64_t *bits, con
 	uint64_t common[TILE];
 
 	memset(counts, 0, (size_t)of->rows * of->members * sizeof(*counts));
-	for (unsigned row = 0; row < of->rows; row++)
-		for (size_t first = 0; first < of->words; first += TILE) {
-			size_t n = of->words - first < TILE ? of->words - first : TILE;
+	for (size_t first = 0; first < of->words; first += TILE) {
+		size_t n = of->words - first < TILE ? of->words - first : TILE;
 
+		for (unsigned row = 0; row < of->rows; row++) {
 			tile_common(of, bits, items, row, first, n, common);
 			for (unsigned m = row + 1; m < of->members; m++)
 				counts[(size_t)row * of->members + m] +=
 				    tile_count(common, bits + members[m] * of->words + first, n);
 		}
+	}
 }
 
 ISA_VARIANTS(pairs,

@@ -8,9 +8,9 @@
  * WAITING jobs are ready at once; when one ends, the next one comes.
  * Prints the time, and what it is at best, as if jobs could be cut. StarPU's own policies know all
  * times, and heteroprio the octave of each speed-up. Heddle's learn them, from the parameters
- * (HEDDLE_ESTIMATE=online,neighbours).
+ * (HEDDLE_ESTIMATE=online,neighbours). With `estimates` StarPU's own know what the estimator does.
  *
- *   jobs FILE TIMES WAITING
+ *   jobs FILE TIMES WAITING [estimates]
  */
 #include "config.h"
 
@@ -37,17 +37,21 @@ static size_t njobs;
 static struct starpu_codelet codelets[MOST_CODELETS];
 static unsigned ncodelets;
 static atomic_size_t submitted;
-static bool levels; /* the policy wants priorities */
+static bool levels;    /* the policy wants priorities */
+static bool estimates; /* policies do not know times */
 
 static void never(void *buffers[], void *arg)
 {
 	abort(); /* kernels do not run under SimGrid */
 }
 
+/* SimGrid asks for the time of a task that runs, policies for that of one to come. */
 static double cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
 {
 	const struct job *job = task->cl_arg;
 
+	if (estimates && task->status != STARPU_TASK_RUNNING)
+		return heddle_estimate_cost(task, arch, nimpl);
 	return job->us[arch->devices[0].type != STARPU_CPU_WORKER];
 }
 
@@ -209,8 +213,9 @@ int main(int argc, char **argv)
 	double us, bound;
 	unsigned cores;
 
-	if (argc != 4 || !jobs_read(argv[1], atoi(argv[2]))) {
-		fprintf(stderr, "usage: jobs FILE TIMES WAITING\n");
+	estimates = argc == 5 && !strcmp(argv[4], "estimates");
+	if (argc != 4 + estimates || !jobs_read(argv[1], atoi(argv[2]))) {
+		fprintf(stderr, "usage: jobs FILE TIMES WAITING [estimates]\n");
 		return 2;
 	}
 	if (starpu_init(NULL))

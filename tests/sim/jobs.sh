@@ -16,10 +16,10 @@ awk 'BEGIN {
 }' >"$work/jobs"
 
 platform=4cpu+gpu20
-# simulate POLICY SOURCES: sets part, of the bound.
+# simulate POLICY SOURCES [estimates]: sets part, of the bound.
 simulate() {
 	STARPU_SCHED=$1 HEDDLE_ESTIMATE=$2 "$top_builddir/bin/heddle-simulate" --platform "$platform" -- \
-		"$top_builddir/tests/sim/jobs" "$work/jobs" 1 64 >"$work/out" 2>"$work/messages" ||
+		"$top_builddir/tests/sim/jobs" "$work/jobs" 1 64 ${3:+"$3"} >"$work/out" 2>"$work/messages" ||
 		fail "$*: $(cat "$work/out" "$work/messages")"
 	part=$(awk '{ print $2 / $1 }' "$work/out")
 	echo "$1, $2: $part of the bound"
@@ -32,6 +32,14 @@ for policy in ddwrr odds; do
 	simulate $policy online
 	awk "BEGIN { exit !($part < $first) }" || fail "$policy: $part without neighbours"
 done
+
+# dmda places jobs by the estimator, which has seen none before: by parameters it learns, by each job's
+# own times it does not.
+simulate dmda online,neighbours estimates
+first=$part
+simulate dmda online estimates
+awk "BEGIN { exit !($part < 0.9 * $first && $first < 1) }" ||
+	fail "dmda: $part without neighbours, $first with them"
 
 # Jobs of four kinds and very unequal lengths, on which nothing depends: heddle needs no plan.
 awk 'BEGIN {

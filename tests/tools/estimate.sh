@@ -164,6 +164,22 @@ left_out 'a result before the colon' 'task device="cpu X" samples=1 : us=10'
 left_out 'an empty word' 'task device="cpu X" kind="" : us=10'
 left_out 'too many parameters' 'task a=1 b=1 c=1 d=1 device="cpu X" e=1 f=1 g=1 h=1 i=1 : us=10'
 left_out 'a word that is too long' "task device=\"cpu X\" kind=\"$(printf '%064d' 0)\" : us=10"
+# A parameter is a number or a word, as in most records.
+number='task device="cpu X" size=1 : us=10' word='task device="cpu X" size="large" : us=20'
+printf '%s\n' "$word" "$number" 'task device="cpu X" size=2 : us=20' >"$work/bad.profile"
+expect_estimate 0 'left out: a word where others have a number: .*size="large"' show "$work/bad.profile"
+expect_estimate 0 ' 10.0 .*profile  *cpu X' predict "$work/bad.profile" size=1
+printf '%s\n' "$number" "$word" 'task device="cpu X" size="small" : us=5' >"$work/bad.profile"
+expect_estimate 0 'left out: a number where others have a word: .*size=1 ' show "$work/bad.profile"
+expect_estimate 0 ' 20.0 .*profile  *cpu X' predict "$work/bad.profile" size=large
+for p in a b c d e f g h i; do
+	echo "task device=\"cpu X\" $p=1 : us=10"
+done >"$work/bad.profile"
+expect_estimate 0 'left out: too many parameters in all: .* i=1 ' show "$work/bad.profile"
+HEDDLE_NEIGHBOURS=foo
+export HEDDLE_NEIGHBOURS
+expect_estimate 2 'HEDDLE_NEIGHBOURS=foo: not a value (fit or mean)' predict "$job" size=1
+unset HEDDLE_NEIGHBOURS
 # Lines that are none, named with their numbers.
 for line in 'task device="cpu X" siz' 'task device="cpu X" size=2 : us' 'task size=nan : us=1' \
 	'task size=2 : us=1e999' 'task size=2 : us=10ms' 'task device="cpu' "$(printf '\001\002')"; do

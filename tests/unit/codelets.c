@@ -40,13 +40,16 @@ static double uniform(double from, double to)
 	return from + (to - from) * rand() / RAND_MAX;
 }
 
+enum { CENTURY = 100 };
+
 /* Prices n options that begin `shift` floats into their arrays and looks
  * whether the places around the results were left alone. */
 static double price_and_compare(enum codelet_isa isa, size_t n, size_t shift,
                                 double (*draw)(int which))
 {
-	const struct blackscholes_market market = {.rate = uniform(-0.02, 0.1),
-	                                           .volatility = uniform(0.05, 0.8)};
+	const struct blackscholes_market market = {
+	    .rate = uniform(-BLACKSCHOLES_GROWTH / (double)CENTURY, 0.1),
+	    .volatility = exp(uniform(-4.6, 1.1))};
 	size_t room = n + shift + 1;
 	float *data = malloc(5 * room * sizeof(float));
 	float *spot = data + shift, *strike = spot + room, *years = strike + room;
@@ -77,7 +80,7 @@ static double draw_usual(int which)
 /* Any magnitude of price, from minutes to a century. */
 static double draw_wild(int which)
 {
-	return which == 2 ? exp(uniform(-11, 4.6)) : exp(uniform(-20, 20));
+	return which == 2 ? exp(uniform(-11, log(CENTURY))) : exp(uniform(-20, 20));
 }
 
 static void test_blackscholes(void **state)
@@ -111,6 +114,30 @@ static void test_blackscholes_reference(void **state)
 	blackscholes_reference(&market, 42, 40, 0.5, &call, &put);
 	assert_true(fabs(call - 4.76) < 0.005);
 	assert_true(fabs(put - 0.81) < 0.005);
+}
+
+/* A century of interest below 0 makes strikes 54 times as large: prices are as exact, measured by
+ * them. */
+static void test_blackscholes_strike_grows(void **state)
+{
+	const struct blackscholes_market market = {.rate = -0.04f, .volatility = 0.06f};
+	float spot[64], strike[64], years[64], call[64], put[64];
+
+	for (int i = 0; i < 64; i++) {
+		spot[i] = 0.5f + i / 64.f;
+		strike[i] = 1;
+		years[i] = CENTURY - i / 16.f;
+	}
+	for (int isa = 0; isa < CODELET_NISAS; isa++) {
+		if (!codelet_isa_supported(isa))
+			continue;
+		blackscholes_cpu_isa(isa, &market, 64, spot, strike, years, call, put);
+		assert_true(blackscholes_error(&market, 64, spot, strike, years, call, put) <=
+		            BLACKSCHOLES_TOLERANCE);
+	}
+	put[0] += 2e-4f; /* 4e-6 of 54 */
+	assert_true(blackscholes_error(&market, 64, spot, strike, years, call, put) >
+	            BLACKSCHOLES_TOLERANCE);
 }
 
 static void test_blackscholes_error_sees_wrong_prices(void **state)
@@ -655,6 +682,7 @@ int main(void)
 	    cmocka_unit_test(test_vecinc),
 	    cmocka_unit_test(test_blackscholes),
 	    cmocka_unit_test(test_blackscholes_reference),
+	    cmocka_unit_test(test_blackscholes_strike_grows),
 	    cmocka_unit_test(test_blackscholes_error_sees_wrong_prices),
 	    cmocka_unit_test(test_histogram),
 	    cmocka_unit_test(test_histogram_combine),
@@ -676,10 +704,8 @@ int main(void)
 	    cmocka_unit_test(test_mandelbrot_reference),
 	    cmocka_unit_test(test_blackscholes_streamed),
 	};
-	const char *given = getenv("HEDDLE_TEST_SEED");
 
-	seed = given ? strtoul(given, NULL, 0) : (unsigned)time(NULL);
+	seed = test_seed();
 	srand(seed);
-	print_message("HEDDLE_TEST_SEED=%u\n", seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
