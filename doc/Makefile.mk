@@ -76,6 +76,7 @@ resultsdatadir = $(docdir)/results/data
 dist_resultsdata_DATA = \
 	results/data/dmda-cold.csv \
 	results/data/estimates-pocl.csv \
+	results/data/estimates-quiet.csv \
 	results/data/estimates-six.csv \
 	results/data/first-blocks.csv \
 	results/data/fpga-errors.csv \
