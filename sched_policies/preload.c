@@ -38,6 +38,7 @@ static void *library_open(void)
 	char *slash;
 	void *library = NULL;
 
+	dlerror(); /* of what was looked for before */
 	if (!dladdr((void *)library_open, &self) || strlen(self.dli_fname) >= sizeof(path))
 		return NULL;
 	strcpy(path, self.dli_fname);

@@ -39,6 +39,13 @@ for name in lws eager prio ws dmda dmdas heteroprio modular-heft; do
 	expect 0 "$name" "$run" --sched hdss -- env STARPU_SCHED=$name "$program"
 done
 
+# A libheddle that is not beside what is preloaded is named.
+if [ "$(sed -n 's/^starpu_series = //p' "$top_builddir/Makefile")" = 1.3 ]; then
+	cp "$top_builddir/.libs/libheddle-preload.so" "$work/"
+	expect 2 '' env LD_PRELOAD="$work/libheddle-preload.so" STARPU_SCHED=hdss "$program"
+	says 'heddle: libheddle.so[.0-9]* was not found;'
+fi
+
 # One command compares: StarPU's own run, too, without Heddle.
 for name in lws eager dmda graph_test; do
 	expect 0 "$name" "$run" --sched $name -- "$program" prio
