@@ -403,8 +403,9 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task, struct he
 double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class,
                         bool *trial);
 
-/** Whether a worker may run a task of a type again that accelerators of its class have run once,
- * each of them at most: only who has loaded what it needs tells how long it takes. */
+/** Whether a worker may run a task of a type. Where workers of its class have only had first runs,
+ * which may load something, and a core is faster, the first of them alone may: its second run tells
+ * how long a task takes. */
 bool ready_may_repeat(struct ready_context *c, const struct heddle_pool_key *key, unsigned id);
 
 /** What a class takes at the most for a task of which it has run none, us; 0: no idea. */

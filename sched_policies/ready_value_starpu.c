@@ -666,7 +666,8 @@ bool ready_may_repeat(struct ready_context *c, const struct heddle_pool_key *key
 	unsigned class = c->workers[id].class;
 
 	return !type || !(type->first >> class & 1) || type->told >> class & 1 ||
-	       type->loaded[class] == id + 1;
+	       type->loaded[class] == id + 1 ||
+	       !starpu_sched_ctx_contains_worker(type->loaded[class] - 1, c->id);
 }
 
 double ready_longest_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
