@@ -83,27 +83,21 @@
 #define BLIND_JUMP_ACCELERATOR 4
 
 /* A line through two blocks, one of them dear, may have any start. The smaller ones of a kind's
- * workers are likely: the mean of those below the mean, twice. */
+ * workers are likely: the mean of those that are not above the mean. */
 static double start_likely(const struct heddle_strategy *b, int kind, double mean)
 {
 	const struct hdss *h = b->state;
+	double sum = 0, n = 0;
 
-	for (int round = 0; round < 1; round++) {
-		double sum = 0, n = 0;
+	for (unsigned w = 0; w < b->nworkers; w++) {
+		const struct heddle_block_time *t = &h->worker[w].time;
 
-		for (unsigned w = 0; w < b->nworkers; w++) {
-			const struct heddle_block_time *t = &h->worker[w].time;
-
-			if ((int)b->workers[w].given.kind != kind || !t->start_known ||
-			    t->start_us > mean)
-				continue;
-			sum += t->start_us;
-			n++;
-		}
-		if (n > 0)
-			mean = sum / n;
+		if ((int)b->workers[w].given.kind != kind || !t->start_known || t->start_us > mean)
+			continue;
+		sum += t->start_us;
+		n++;
 	}
-	return mean;
+	return n > 0 ? sum / n : mean;
 }
 
 /* Means over the workers of each kind. Before one of them has done blocks of two
