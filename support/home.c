@@ -13,27 +13,31 @@
 
 #include "support/home.h"
 
+static const struct {
+	const char *variable, *below;
+} places[HEDDLE_HOME_PLACES] = {{"STARPU_PERF_MODEL_DIR", ""},
+                                {"XDG_CACHE_HOME", "/.starpu/sampling"},
+                                {"STARPU_HOME", "/.starpu/sampling"},
+                                {"HOME", "/.starpu/sampling"}};
+
+int heddle_home_place(unsigned k, char *path, size_t size)
+{
+	const char *place = getenv(places[k].variable);
+
+	if (!place || !*place)
+		return -ENOENT;
+	return (size_t)snprintf(path, size, "%s%s", place, places[k].below) < size ? 0
+	                                                                           : -ENAMETOOLONG;
+}
+
 int heddle_home_find(char *path, size_t size, const char **variable)
 {
-	static const struct {
-		const char *variable, *below;
-	} places[] = {{"STARPU_PERF_MODEL_DIR", ""},
-	              {"XDG_CACHE_HOME", "/.starpu/sampling"},
-	              {"STARPU_HOME", "/.starpu/sampling"},
-	              {"HOME", "/.starpu/sampling"}};
-
-	for (size_t p = 0; p < sizeof(places) / sizeof(*places); p++) {
-		const char *place = getenv(places[p].variable);
-
-		if (!place)
+	for (unsigned k = 0; k < HEDDLE_HOME_PLACES; k++) {
+		if (!getenv(places[k].variable))
 			continue;
 		if (variable)
-			*variable = places[p].variable;
-		if (!*place)
-			return -ENOENT;
-		return (size_t)snprintf(path, size, "%s%s", place, places[p].below) < size
-		           ? 0
-		           : -ENAMETOOLONG;
+			*variable = places[k].variable;
+		return heddle_home_place(k, path, size);
 	}
 	return -ENOENT;
 }

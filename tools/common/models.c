@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "support/home.h"
 #include "support/message.h"
 #include "tools/common/models.h"
 
@@ -20,26 +21,17 @@
  * @return false: there are no more */
 static bool folder_get(unsigned k, char folder[LONGEST])
 {
-	static const struct {
-		const char *variable; /* with the beginning; NULL: a fixed one */
-		const char *rest;
-	} folders[] = {
-	    {"STARPU_PERF_MODEL_DIR", ""},
-	    {"XDG_CACHE_HOME", "/.starpu/sampling"},
-	    {"STARPU_HOME", "/.starpu/sampling"},
-	    {"HOME", "/.starpu/sampling"},
-	    {NULL, HEDDLE_STARPU_LIBDIR "/../share/starpu/perfmodels/sampling"},
-	    {NULL, "/usr/share/starpu/perfmodels/sampling"},
+	static const char *const installed[] = {
+	    HEDDLE_STARPU_LIBDIR "/../share/starpu/perfmodels/sampling",
+	    "/usr/share/starpu/perfmodels/sampling",
 	};
-	const char *begin = "";
 
-	if (k >= sizeof(folders) / sizeof(*folders))
+	if (k >= HEDDLE_HOME_PLACES + sizeof(installed) / sizeof(*installed))
 		return false;
-	if (folders[k].variable)
-		begin = getenv(folders[k].variable);
-	*folder = 0;
-	if (begin && (*begin || !folders[k].variable))
-		snprintf(folder, LONGEST, "%s%s", begin, folders[k].rest);
+	if (k >= HEDDLE_HOME_PLACES)
+		snprintf(folder, LONGEST, "%s", installed[k - HEDDLE_HOME_PLACES]);
+	else if (heddle_home_place(k, folder, LONGEST))
+		*folder = 0;
 	return true;
 }
 
