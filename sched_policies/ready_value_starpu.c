@@ -238,14 +238,43 @@ static bool trial_waits(const struct ready_context *c, const struct heddle_pool_
 	return false;
 }
 
+/* Whether a class will have a worker free before long. */
+static bool is_free_soon(const struct ready_context *c, unsigned class)
+{
+	double now_us = starpu_timing_now();
+
+	for (unsigned w = 0; w < c->nworkers; w++) {
+		const struct ready_worker *worker = &c->workers[w];
+
+		if (worker->class == class && starpu_sched_ctx_contains_worker(w, c->id) &&
+		    worker->busy_until_us + worker->claims_us <= now_us + SOON &&
+		    !(worker->trial && worker->trial_since_us + SOON < now_us))
+			return true;
+	}
+	return false;
+}
+
+/* Whether another class is about to find out how fast it is, and likely the fastest. */
+static bool other_promises(struct ready_context *c, const struct heddle_pool_key *key,
+                           unsigned class)
+{
+	for (unsigned k = 0; k < c->nclasses; k++)
+		if (k != class && c->count[k] && heddle_pool_key_runs(key, k) &&
+		    is_promising(c, key, k) && is_free_soon(c, k))
+			return true;
+	return false;
+}
+
 /* Whether everybody else has work for as long as a trial might take. */
 static bool trial_is_bearable(struct ready_context *c, const struct heddle_pool_key *key,
                               const struct ready_type *type, unsigned class)
 {
 	double us = best_other_us(c, key, class);
 
-	if (us <= 0 || is_promising(c, key, class))
-		return true; /* somebody must be the first */
+	if (is_promising(c, key, class))
+		return true;
+	if (us <= 0) /* somebody must be the first */
+		return type->flops <= 0 || !other_promises(c, key, class);
 	if (trial_is_short(c, key, type, class))
 		return true;
 	if (trial_waits(c, key, type, class))
@@ -593,47 +622,22 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task, struct he
 /* ---- what a worker wants ---- */
 
 /* The longest that a worker may need for a task: of what its class has not run, as long as a
- * trial may. */
+ * trial may. Nobody has an idea of that where no other class has run any either, and the task does
+ * not state its operations. */
 static double longest_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
 {
-	double us = heddle_pool_us(key->cost[class]);
+	const struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
+	double us = heddle_pool_us(key->cost[class]), other_us = best_other_us(c, key, class);
 
-	if (!key->type || ready_is_trial(key, class) ||
-	    type_known(c, key->type)->told >> class & 1 || is_promising(c, key, class))
+	if (!type || ready_is_trial(key, class) || type->told >> class & 1 ||
+	    is_promising(c, key, class) || (other_us <= 0 && type->flops <= 0))
 		return us;
-	return fmax(us, TRIAL_FACTOR * best_other_us(c, key, class));
-}
-
-/* Whether a class will have a worker free before long. */
-static bool is_free_soon(const struct ready_context *c, unsigned class)
-{
-	double now_us = starpu_timing_now();
-
-	for (unsigned w = 0; w < c->nworkers; w++) {
-		const struct ready_worker *worker = &c->workers[w];
-
-		if (worker->class == class && starpu_sched_ctx_contains_worker(w, c->id) &&
-		    worker->busy_until_us + worker->claims_us <= now_us + SOON &&
-		    !(worker->trial && worker->trial_since_us + SOON < now_us))
-			return true;
-	}
-	return false;
+	return fmax(us, trial_longest_us(c, type, class, other_us));
 }
 
 bool ready_is_measured(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
 {
 	return key->type && type_known(c, key->type)->measured >> class & 1;
-}
-
-/* Whether another class is about to find out how fast it is, and likely the fastest. */
-static bool other_promises(struct ready_context *c, const struct heddle_pool_key *key,
-                           unsigned class)
-{
-	for (unsigned k = 0; k < c->nclasses; k++)
-		if (k != class && c->count[k] && heddle_pool_key_runs(key, k) &&
-		    is_promising(c, key, k) && is_free_soon(c, k))
-			return true;
-	return false;
 }
 
 double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class,

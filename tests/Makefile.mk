@@ -168,6 +168,7 @@ sim_tests = \
 	tests/sim/priorities \
 	tests/sim/product \
 	tests/sim/repeat \
+	tests/sim/stated \
 	tests/sim/wavefront \
 	tests/sim/wavefront_simulation \
 	tests/sim/wavefront_slowdown \
