@@ -54,6 +54,7 @@ struct ready_type {
 	unsigned trying;   /**< bit k: the trial of class k is under way */
 	unsigned deferred; /**< bit k: not tried on class k for the time being */
 	unsigned runs[HEDDLE_POOL_CLASSES]; /**< on each class, those that were counted */
+	double known_us; /**< since then an accelerator has had more than first runs; or 0 */
 	/** The worker of each class that has run the first one, and 1; 0: none. */
 	unsigned short loaded[HEDDLE_POOL_CLASSES];
 	unsigned long looked; /**< number of the plan that looked at it last */
@@ -436,6 +437,9 @@ static inline bool ready_is_trial(const struct heddle_pool_key *key, unsigned cl
 {
 	return key->gain[class] == HEDDLE_POOL_UNKNOWN;
 }
+
+/** Whether a class takes a task for want of anything better, although a trial seemed too long. */
+bool ready_is_bet(struct ready_context *c, const struct heddle_pool_key *key, unsigned class);
 
 /** Looks at what tasks with other parameters have told since then of a queue's type.
  * @return whether that has moved the queue */

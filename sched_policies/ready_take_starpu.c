@@ -144,6 +144,10 @@ static struct choice choose_weighed(struct ready_requester *requester, bool *tri
 		*trial = other && ready_is_trial(choice.key, class);
 	} while ((other && looks++ < LOOKS && ready_type_renew(requester->c, choice.key)) ||
 	         (*trial && !ready_trial_weigh(requester, choice.key)));
+	if (other && !*trial && ready_is_bet(requester->c, choice.key, class)) {
+		ready_trial_begin(requester, choice.key);
+		*trial = true;
+	}
 	return choice;
 }
 

@@ -707,6 +707,16 @@ static void look_again(struct ready_requester *requester, double at_us)
 		requester->look_at_us = at_us;
 }
 
+/* Whether it is too early to say whether a worker should run a task: its class has run none of the
+ * type, and all that is known of an accelerator is a first run. */
+static bool is_early(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
+{
+	const struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
+
+	return type && !(type->told >> class & 1) && !is_promising(c, key, class) &&
+	       trial_waits(c, key, type, class);
+}
+
 /* A worker wants a task unless devices that run it faster would have finished it, and all that they
  * do before, before the worker has finished it alone: then taking it can only delay the end. It
  * leaves a task to them no longer than it would have needed for it: they may be busy with things
@@ -717,7 +727,9 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 	struct ready_context *c = requester->c;
 	const struct ready_worker *worker = &c->workers[requester->id];
 	double us = c->patient ? longest_us(c, key, worker->class) : 0, own_us, until_us;
+	const struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
 	int cost = key->cost[worker->class];
+	bool early;
 
 	if (c->patient && ready_is_planned(c) && !ready_plan_leaves(c, key, requester->id))
 		return false;
@@ -728,15 +740,19 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 	/* Nothing of this depends on the priority: what is left to others of one would be
 	 * left of another. */
 	own_us = us + worker->claims_us;
+	early = is_early(c, key, worker->class);
 	/* What the others have started comes on top; usually it does not matter. */
-	if (own_us <= finish_us(requester, key, cost, 0))
+	if (!early && own_us <= finish_us(requester, key, cost, 0))
 		return true;
 	if (worker->busy_until_us > requester->now_us)
 		own_us += worker->busy_until_us - requester->now_us;
-	if (own_us <= finish_us(requester, key, cost, requester->now_us))
+	if (!early && own_us <= finish_us(requester, key, cost, requester->now_us))
 		return true;
-	if (key->type && !(type_known(c, key->type)->told >> worker->class & 1))
-		since_us = c->busy_since_us;
+	if (type && !(type->told >> worker->class & 1)) {
+		if (type->trying >> worker->class & 1)
+			return false; /* one such bet at a time */
+		since_us = fmax(c->busy_since_us, type->known_us);
+	}
 	if (worker->waits_since_us > since_us)
 		since_us = worker->waits_since_us;
 	until_us = us + (worker->waits_since_us > 0 ? since_us : requester->now_us);
@@ -747,6 +763,13 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 }
 
 /* ---- trials ---- */
+
+bool ready_is_bet(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
+{
+	const struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
+
+	return type && type->deferred & ~(type->told | type->trying) & 1u << class;
+}
 
 void ready_trial_begin(struct ready_requester *requester, const struct heddle_pool_key *key)
 {
@@ -828,10 +851,12 @@ void ready_type_measured(struct ready_context *c, unsigned id, unsigned long typ
 {
 	struct ready_worker *worker = &c->workers[id];
 	struct ready_type *type = type_find(c, type_id);
+	unsigned first;
 	bool tried;
 
 	if (!type || !type->id)
 		return;
+	first = type->first;
 	tried = type->trying >> worker->class & 1;
 	if (worker->trial == type->id) {
 		worker->trial = 0;
@@ -845,6 +870,8 @@ void ready_type_measured(struct ready_context *c, unsigned id, unsigned long typ
 	speed_measured(c, type, worker->class, us);
 	if (type_learn(c, type, estimates) || tried)
 		type_publish(c, type);
+	if (first & ~type->first)
+		type->known_us = worker->done_us;
 }
 
 static void claim_removed(unsigned id, const struct claim *claim, void *context)

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A stream of tasks that state their operations, on an accelerator and cores, under heddle,
- * without a model. By its operations a task takes a core 100 ms, and the accelerator runs all of
- * them in 64. So no core takes any.
+ * without a model. By its operations a task takes a core 100 ms. The accelerator runs all of them
+ * in 64 ms, after the first one, which takes as long because it loads something. So no core takes
+ * any.
  */
 #include "config.h"
 
@@ -17,13 +18,16 @@ SIMULATED("12cpu+gpu1@10000:10")
 #define NTASKS 256
 #define CPU_US 60000
 #define GPU_US 250
+#define LOADING_US 60000
 #define FLOPS 2e9 /* of a task */
 
 static unsigned on_cores;
 
 static double cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
 {
-	return arch->devices[0].type == STARPU_CPU_WORKER ? CPU_US : GPU_US;
+	if (arch->devices[0].type == STARPU_CPU_WORKER)
+		return CPU_US;
+	return task->priority ? LOADING_US : GPU_US;
 }
 
 static struct starpu_perfmodel model = {
@@ -63,7 +67,8 @@ static void test_stated(void **state)
 		starpu_vector_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)data,
 		                            sizeof(data), 1);
 		assert_int_equal(starpu_task_insert(&codelet, STARPU_W, handles[i], STARPU_FLOPS,
-		                                    FLOPS, STARPU_CALLBACK, has_ended, 0),
+		                                    FLOPS, STARPU_PRIORITY, i == 0, STARPU_CALLBACK,
+		                                    has_ended, 0),
 		                 0);
 	}
 	starpu_task_wait_for_all();
