@@ -265,6 +265,15 @@ static bool other_promises(struct ready_context *c, const struct heddle_pool_key
 	return false;
 }
 
+/* Whether the first run of a type on a core is left to an accelerator: the task states its
+ * operations, so that it is known how long the core may take. Nobody has run any. */
+static bool first_is_left(struct ready_context *c, const struct heddle_pool_key *key,
+                          const struct ready_type *type, unsigned class)
+{
+	return type->flops > 0 && best_other_us(c, key, class) <= 0 &&
+	       other_promises(c, key, class);
+}
+
 /* Whether everybody else has work for as long as a trial might take. */
 static bool trial_is_bearable(struct ready_context *c, const struct heddle_pool_key *key,
                               const struct ready_type *type, unsigned class)
@@ -274,7 +283,7 @@ static bool trial_is_bearable(struct ready_context *c, const struct heddle_pool_
 	if (is_promising(c, key, class))
 		return true;
 	if (us <= 0) /* somebody must be the first */
-		return type->flops <= 0 || !other_promises(c, key, class);
+		return !first_is_left(c, key, type, class);
 	if (trial_is_short(c, key, type, class))
 		return true;
 	if (trial_waits(c, key, type, class))
@@ -708,13 +717,13 @@ static void look_again(struct ready_requester *requester, double at_us)
 }
 
 /* Whether it is too early to say whether a worker should run a task: its class has run none of the
- * type, and all that is known of an accelerator is a first run. */
+ * type, and an accelerator none either, or only had a first run. */
 static bool is_early(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
 {
 	const struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
 
 	return type && !(type->told >> class & 1) && !is_promising(c, key, class) &&
-	       trial_waits(c, key, type, class);
+	       (trial_waits(c, key, type, class) || first_is_left(c, key, type, class));
 }
 
 /* A worker wants a task unless devices that run it faster would have finished it, and all that they
