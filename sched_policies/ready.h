@@ -41,8 +41,12 @@ struct ready_traits {
 
 /** A task type: the tasks of one codelet and one set of parameters. */
 struct ready_type {
-	unsigned long id;                   /**< heddle_estimate_key(); 0: free */
-	double us[HEDDLE_POOL_CLASSES];     /**< estimated time; 0: none */
+	unsigned long id;               /**< heddle_estimate_key(); 0: free */
+	double us[HEDDLE_POOL_CLASSES]; /**< estimated time; 0: none */
+	/** What it took when nothing held it up, of late; 0: none. Estimates also have what held it
+	 * up.
+	 */
+	double least_us[HEDDLE_POOL_CLASSES];
 	double spread[HEDDLE_POOL_CLASSES]; /**< how far it may be off, as a logarithm */
 	int cost[HEDDLE_POOL_CLASSES];      /**< the time as the pool knows it */
 	int ranked;                         /**< the least of them that ranks count with */
@@ -415,6 +419,9 @@ double ready_longest_us(struct ready_context *c, const struct heddle_pool_key *k
 /** Whether a class need not try a task: it rests although it was hoped to be fast, by the
  * operations that the task states. */
 bool ready_is_ruled_out(struct ready_context *c, const struct heddle_pool_key *key, unsigned class);
+
+/** What a class takes for a task of a type when nothing holds it up, us; 0: not known. */
+double ready_least_us(struct ready_context *c, unsigned long id, unsigned class);
 
 /** What a fast core would take for a task of a type, by the operations that the type's tasks state,
  * us; -1: they state none. */

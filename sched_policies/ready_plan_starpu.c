@@ -39,6 +39,8 @@
 #define CHOICE 4
 /* It counts where tasks take less than so many times as long, on the whole machine. */
 #define WORTH 10
+/* … and where it counted before, so many times as long. */
+#define STAYS 1.5
 /* After so many tasks on which nothing depends, it is a stream: there is no path to plan for. With
  * several memories it still matters where tasks go. */
 #define STREAM 16
@@ -408,9 +410,14 @@ static void crew_choose(struct ready_context *c, const struct heddle_area_type *
 		types[i] = seen[i];
 		heddle_estimate_known(numbers[i], c->nclasses, estimates);
 		times_renew(c, estimates, types[i].us);
-		for (unsigned k = 0; c->plan->brief && k < c->nclasses; k++)
+		for (unsigned k = 0; c->plan->brief && k < c->nclasses; k++) {
+			double least_us = ready_least_us(c, numbers[i], k);
+
 			if (types[i].us[k] < 0 && !(c->accelerators >> k & 1))
 				types[i].us[k] = ready_hoped_us(c, numbers[i]);
+			else if (types[i].us[k] > 0 && c->accelerators >> k & 1 && least_us > 0)
+				types[i].us[k] = fmin(types[i].us[k], least_us);
+		}
 	}
 	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++)
 		gap_us[k] = atomic_load_explicit(&c->gap_us[k], memory_order_relaxed);
@@ -468,7 +475,8 @@ static void mix_weigh(struct ready_context *c, const struct heddle_area_type *ty
 	p->bound_us = heddle_area_prices(types, n, c->count, p->plan.price);
 	p->moves = 0;
 	if (count > 0)
-		p->brief = heddle_area_interval_us(types, n, p->bound_us) < WORTH * CHOICE;
+		p->brief = heddle_area_interval_us(types, n, p->bound_us) <
+		           (p->brief ? STAYS : 1) * WORTH * CHOICE;
 	/* Who rests goes on while nothing is known of what waits. */
 	if (count > 0 && c->patient)
 		crew_choose(c, types, numbers, n, count);

@@ -41,6 +41,8 @@
 /* A spread changes when it does by more than that factor. */
 #define SPREAD 1.5
 #define SAME_RANK 4
+/* The least time of a type follows longer ones by one part in so many. */
+#define FORGETS 16
 /* Runs that are counted on a class of accelerators, beside a first one on each of them. */
 #define MORE_RUNS 2
 
@@ -419,6 +421,14 @@ static bool type_learn_spreads(const struct ready_context *c, struct ready_type 
 	return changed;
 }
 
+/* A time that was measured anew. */
+static void least_learn(struct ready_type *type, unsigned class, double us)
+{
+	double *least_us = &type->least_us[class];
+
+	*least_us = *least_us > 0 && us > *least_us ? *least_us + (us - *least_us) / FORGETS : us;
+}
+
 /* Takes over estimates. @return whether anything changed */
 static bool type_learn(struct ready_context *c, struct ready_type *type,
                        const struct heddle_estimate *estimates)
@@ -439,6 +449,8 @@ static bool type_learn(struct ready_context *c, struct ready_type *type,
 			measured |= 1u << k;
 		else
 			us = fmax(us, type->trial_us[k]);
+		if (measured >> k & 1)
+			least_learn(type, k, us);
 		if (estimates[k].source == HEDDLE_ESTIMATE_NEIGHBOURS && us > 0)
 			told |= 1u << k;
 		cost = heddle_pool_cost(us);
@@ -696,6 +708,13 @@ bool ready_is_ruled_out(struct ready_context *c, const struct heddle_pool_key *k
 	       best_other_us(c, key, class) > 0;
 }
 
+double ready_least_us(struct ready_context *c, unsigned long id, unsigned class)
+{
+	const struct ready_type *type = type_find(c, id);
+
+	return type && type->id ? type->least_us[class] : 0;
+}
+
 double ready_hoped_us(struct ready_context *c, unsigned long id)
 {
 	const struct ready_type *type = type_find(c, id);
@@ -716,13 +735,14 @@ static void look_again(struct ready_requester *requester, double at_us)
 		requester->look_at_us = at_us;
 }
 
-/* Whether it is too early to say whether a worker should run a task: its class has run none of the
- * type, and an accelerator none either, or only had a first run. */
+/* Whether it is too early to say whether a worker should run a task that states its operations: its
+ * class has run none of the type, and an accelerator none either, or only had a first run. */
 static bool is_early(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
 {
 	const struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
 
-	return type && !(type->told >> class & 1) && !is_promising(c, key, class) &&
+	return type && type->flops > 0 && !(type->told >> class & 1) &&
+	       !is_promising(c, key, class) &&
 	       (trial_waits(c, key, type, class) || first_is_left(c, key, type, class));
 }
 
