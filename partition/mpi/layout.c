@@ -45,3 +45,17 @@ struct mpi_units mpi_layout_cut(const struct mpi_layout *layout, struct mpi_unit
 	units->count -= part.count;
 	return part;
 }
+
+void mpi_layout_move(const struct mpi_layout *layout, unsigned rank, struct mpi_units units,
+                     double bytes, struct mpi_moved *moved)
+{
+	unsigned from;
+	size_t n;
+
+	while ((n = mpi_layout_cut(layout, &units, units.count, &from).count)) {
+		if (from == rank)
+			continue;
+		moved[rank].in += n * bytes;
+		moved[from].out += n * bytes;
+	}
+}

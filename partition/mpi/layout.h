@@ -42,4 +42,15 @@ bool mpi_units_within(struct mpi_units inner, struct mpi_units outer);
 struct mpi_units mpi_layout_cut(const struct mpi_layout *layout, struct mpi_units *units,
                                 size_t most, unsigned *rank);
 
+/** What each rank receives and sends. */
+struct mpi_moved {
+	double in, out;
+};
+
+/** Counts that units go from those who have them to a rank that wants them.
+ * @param bytes of a unit
+ * @param moved nranks entries, added to */
+void mpi_layout_move(const struct mpi_layout *layout, unsigned rank, struct mpi_units units,
+                     double bytes, struct mpi_moved *moved);
+
 #endif

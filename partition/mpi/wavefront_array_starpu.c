@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,6 +130,67 @@ static void units_spread(struct front *front, struct front_array *array, unsigne
 		*(front->rank == root ? &front->stats.bytes_sent : &front->stats.bytes_received) +=
 		    n * rows.row;
 	}
+}
+
+/* ---- what transfers cost ---- */
+
+/* Ranks send and receive all at once. */
+static double moved_us(const struct mpi_moved *moved, unsigned nranks, double cd, double byte)
+{
+	double most = 0;
+
+	for (unsigned r = 0; r < nranks; r++)
+		most = fmax(most, fmax(moved[r].in, moved[r].out));
+	return most > 0 ? cd + most * byte : 0;
+}
+
+static void fetch_count(const struct front *front, struct mpi_moved *moved)
+{
+	for (unsigned i = 0; i < front->narrays; i++) {
+		const struct front_array *array = &front->arrays[i];
+
+		for (unsigned r = 0; r < front->nranks; r++)
+			if (!node_array_shared(&array->node) &&
+			    array->node.access.mode & STARPU_R && !is_in_place(front, array, r))
+				mpi_layout_move(&array->node.layout, r,
+				                units_of(front, array, r, true),
+				                unit_bytes(front, array), moved);
+	}
+}
+
+/* Of what passes from row to row: little. */
+static void return_count(const struct front *front, struct mpi_moved *moved)
+{
+	for (unsigned i = 0; i < front->narrays; i++) {
+		const struct front_array *array = &front->arrays[i];
+		double bytes = unit_bytes(front, array);
+
+		if (!(array->node.access.mode & STARPU_W) || array->extent == HEDDLE_COLUMNS)
+			continue;
+		for (unsigned r = 0; r < front->nranks; r++)
+			if (array->node.place.layout == HEDDLE_MPI_EVERYWHERE)
+				moved[r].in += (array->node.agreed.units -
+				                units_of(front, array, r, false).count) *
+				               bytes;
+			else
+				mpi_layout_move(&array->node.layout, r,
+				                units_of(front, array, r, false), bytes, moved);
+	}
+}
+
+double front_arrays_us(const struct front *front, double cd, double byte)
+{
+	struct mpi_moved *moved = calloc(2 * front->nranks, sizeof(*moved));
+	struct mpi_moved *back = moved + front->nranks;
+	double us;
+
+	if (!moved)
+		mpi_link_abort(front->link, "no memory for %u ranks", front->nranks);
+	fetch_count(front, moved);
+	return_count(front, back);
+	us = moved_us(moved, front->nranks, cd, byte) + moved_us(back, front->nranks, cd, byte);
+	free(moved);
+	return us;
 }
 
 /* ---- what every rank has whole ---- */

@@ -275,9 +275,10 @@ static double column_bytes(const struct front *front)
 	return bytes;
 }
 
-/* The mean of all neighbours. */
+/* The mean of all neighbours.
+ * @param[out] byte of a message */
 static void messages_find(struct front *front, const struct mpi_wave_power *power,
-                          struct mpi_wave_problem *problem)
+                          struct mpi_wave_problem *problem, double *byte)
 {
 	struct node_name own = {{0}, {0}}, *names = calloc(front->nranks, sizeof(*names));
 	struct message_cost *costs = calloc(front->nranks, sizeof(*costs));
@@ -291,8 +292,9 @@ static void messages_find(struct front *front, const struct mpi_wave_power *powe
 	pairs_find(front, names, costs);
 	for (unsigned r = 0; r < n; r++) {
 		problem->cd += costs[r].cd / n;
-		problem->cc += costs[r].byte * column_bytes(front) / n;
+		*byte += costs[r].byte / n;
 	}
+	problem->cc = *byte * column_bytes(front);
 	free(names);
 	free(costs);
 }
@@ -315,7 +317,7 @@ static void rows_set(struct front *front, const size_t *first)
 }
 
 /* Rank 0 decides, so that all have the same to the last bit. */
-static void deal(struct front *front, struct mpi_wave_problem *problem)
+static void deal(struct front *front, struct mpi_wave_problem *problem, double byte)
 {
 	struct {
 		struct mpi_wave_plan plan;
@@ -326,6 +328,9 @@ static void deal(struct front *front, struct mpi_wave_problem *problem)
 	told = calloc(1, bytes);
 	if (!told || (!front->rank && mpi_wave_deal(problem, &told->plan, told->first)))
 		mpi_link_abort(front->link, "no memory for %u ranks", front->nranks);
+	rows_set(front, told->first);
+	if (!front->rank && told->plan.predicted_us > 0)
+		told->plan.predicted_us += front_arrays_us(front, problem->cd, byte);
 	mpi_agree_broadcast(front->link, told, bytes);
 	front->plan = told->plan;
 	rows_set(front, told->first);
@@ -352,6 +357,7 @@ int front_plan(struct front *front)
 	                                   .h = front->wave.tile_columns,
 	                                   .nranks = front->nranks,
 	                                   .powers = powers};
+	double byte = 0;
 	int status;
 
 	if (!powers)
@@ -366,9 +372,9 @@ int front_plan(struct front *front)
 			mpi_agree_gather(front->link, &own, powers, sizeof(own));
 	}
 	if (!status) {
-		if (!problem.h && front->nranks > 1 && mpi_wave_known(powers, front->nranks))
-			messages_find(front, &own, &problem);
-		deal(front, &problem);
+		if (front->nranks > 1 && mpi_wave_known(powers, front->nranks))
+			messages_find(front, &own, &problem, &byte);
+		deal(front, &problem, byte);
 	}
 	free(powers);
 	return status;

@@ -62,6 +62,11 @@ void front_arrays_share(struct front *front);
 int front_arrays_fetch(struct front *front);
 /* Drops that. */
 void front_arrays_drop(struct front *front);
+/* What it costs until ranks have what they compute their rows with, and until results are where
+ * they belong.
+ * @param cd, byte what a message costs, and a byte of it
+ * @return microseconds */
+double front_arrays_us(const struct front *front, double cd, double byte);
 /* Sends results to where they belong. */
 void front_arrays_return(struct front *front);
 void front_arrays_finish(struct front *front);

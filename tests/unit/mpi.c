@@ -52,6 +52,22 @@ static void test_cut(void **state)
 	assert_false(mpi_units_within((struct mpi_units){4, 2}, (struct mpi_units){3, 2}));
 }
 
+/* Rank 1 wants units that it has, and some of ranks 0 and 3; rank 2 has none. */
+static void test_move(void **state)
+{
+	static const size_t first[] = {0, 4, 10, 10, 25};
+	const struct mpi_layout layout = {4, first};
+	struct mpi_moved moved[4] = {{1, 2}};
+
+	mpi_layout_move(&layout, 1, (struct mpi_units){3, 9}, 8, moved);
+	mpi_layout_move(&layout, 2, (struct mpi_units){5, 0}, 8, moved);
+	mpi_layout_move(&layout, 0, (struct mpi_units){0, 4}, 8, moved);
+	assert_true(moved[0].in == 1 && moved[0].out == 2 + 8);
+	assert_true(moved[1].in == 24 && moved[1].out == 0);
+	assert_true(moved[2].in == 0 && moved[2].out == 0);
+	assert_true(moved[3].in == 0 && moved[3].out == 16);
+}
+
 /* ---- claims on simulated ranks ---- */
 
 enum { MAXRANKS = 256 };
@@ -485,11 +501,17 @@ static void test_differences(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_cut),           cmocka_unit_test(test_each_once),
-	    cmocka_unit_test(test_unequal_ranks), cmocka_unit_test(test_at_home),
-	    cmocka_unit_test(test_again),         cmocka_unit_test(test_help_from_the_end),
-	    cmocka_unit_test(test_bad_strategy),  cmocka_unit_test(test_silence),
-	    cmocka_unit_test(test_agreement),     cmocka_unit_test(test_versions),
+	    cmocka_unit_test(test_cut),
+	    cmocka_unit_test(test_move),
+	    cmocka_unit_test(test_each_once),
+	    cmocka_unit_test(test_unequal_ranks),
+	    cmocka_unit_test(test_at_home),
+	    cmocka_unit_test(test_again),
+	    cmocka_unit_test(test_help_from_the_end),
+	    cmocka_unit_test(test_bad_strategy),
+	    cmocka_unit_test(test_silence),
+	    cmocka_unit_test(test_agreement),
+	    cmocka_unit_test(test_versions),
 	    cmocka_unit_test(test_differences),
 	};
 
