@@ -34,8 +34,17 @@
 /* A transfer has no more bytes than this: MPI counts with int. */
 #define TRANSFER_MOST ((size_t)1 << 30)
 
+/* Short messages that may arrive at once. Of those that nobody expects yet some MPIs transfer the
+ * contents only when somebody does: many ranks that ask rank 0 would wait for one another. */
+#define EXPECTED_MOST 64
+
 /* doc/mpi.md states it. */
 #define ABORT_MOST_S 5
+
+struct expected {
+	MPI_Request request;
+	struct mpi_message message;
+};
 
 struct pending {
 	void (*done)(void *arg);
@@ -59,8 +68,10 @@ struct mpi_link {
 	const char *what, *name;
 	void (*handle)(void *arg, unsigned from, const struct mpi_message *message);
 	void *arg;
-	MPI_Request next, alive; /* for the next messages of these channels */
-	struct mpi_message incoming;
+	/* The next short messages, from `oldest` on: a ring, so that they keep their order. */
+	struct expected expected[EXPECTED_MOST];
+	unsigned nexpected, oldest;
+	MPI_Request alive; /* the next one of this channel */
 	MPI_Request *requests;
 	struct pending *pending; /* as many */
 	unsigned n, capacity;
@@ -310,10 +321,10 @@ static void comm_make(struct mpi_link *link, MPI_Comm comm)
 	check(link, MPI_Comm_set_errhandler(link->comm, MPI_ERRORS_RETURN));
 }
 
-static void next_expect(struct mpi_link *link)
+static void message_expect(struct mpi_link *link, struct expected *one)
 {
-	check(link, MPI_Irecv(&link->incoming, sizeof(link->incoming), MPI_BYTE, MPI_ANY_SOURCE,
-	                      MPI_CHANNEL_MESSAGE, link->comm, &link->next));
+	check(link, MPI_Irecv(&one->message, sizeof(one->message), MPI_BYTE, MPI_ANY_SOURCE,
+	                      MPI_CHANNEL_MESSAGE, link->comm, &one->request));
 }
 
 static int link_make(MPI_Comm comm, double limit_us, const char *what, const char *name,
@@ -331,6 +342,8 @@ static int link_make(MPI_Comm comm, double limit_us, const char *what, const cha
 	link->nranks = nranks;
 	link->what = what;
 	link->name = name;
+	/* A rank that has asked may also say what it has computed. */
+	link->nexpected = 2 * link->nranks < EXPECTED_MOST ? 2 * link->nranks : EXPECTED_MOST;
 	link->look_ns = LOOK_LEAST_NS;
 	pthread_mutex_init(&link->mutex, NULL);
 	pthread_condattr_init(&attributes);
@@ -378,7 +391,9 @@ int mpi_link_open(MPI_Comm comm, double timeout_s, const char *what, const char 
 	link->watch.limit_us = timeout_s * 1e6;
 	mpi_watch_begin(&link->watch, now_us());
 	link->slack_ns = slack_set(LOOK_SLACK_NS);
-	next_expect(link);
+	link->oldest = 0;
+	for (unsigned i = 0; i < link->nexpected; i++)
+		message_expect(link, &link->expected[i]);
 	alive_expect(link);
 	*into = link;
 	return 0;
@@ -392,7 +407,8 @@ static void expect_no_more(struct mpi_link *link, MPI_Request *request)
 
 void mpi_link_close(struct mpi_link *link)
 {
-	expect_no_more(link, &link->next);
+	for (unsigned i = 0; i < link->nexpected; i++)
+		expect_no_more(link, &link->expected[i].request);
 	expect_no_more(link, &link->alive);
 	if (link->slack_ns > 0)
 		slack_set(link->slack_ns);
@@ -607,17 +623,19 @@ static bool transfer_end(struct mpi_link *link)
 /* Handles one short message, if there is one. */
 static bool message_take(struct mpi_link *link)
 {
+	struct expected *oldest = &link->expected[link->oldest];
 	struct mpi_message message;
 	MPI_Status status;
 	int flag;
 
 	if (!link->handle)
 		return false;
-	check(link, MPI_Test(&link->next, &flag, &status));
+	check(link, MPI_Test(&oldest->request, &flag, &status));
 	if (!flag)
 		return false;
-	message = link->incoming;
-	next_expect(link);
+	message = oldest->message;
+	message_expect(link, oldest);
+	link->oldest = (link->oldest + 1) % link->nexpected;
 	mpi_watch_heard(&link->watch, status.MPI_SOURCE, now_us());
 	link->handle(link->arg, status.MPI_SOURCE, &message);
 	return true;
