@@ -15,10 +15,15 @@
 #include "codelets/boxfilter/boxfilter.h"
 #include "apps/common/app.h"
 #include "apps/common/image.h"
+#include "apps/common/ranks.h"
 
 struct boxfilter {
 	struct boxfilter_window window;
-	struct image input, output; /* pixels by heddle_malloc() */
+	size_t rows;                /* of the whole image */
+	struct image input, output; /* this rank's rows and those in their windows */
+	size_t above;               /* of these, before this rank's */
+	size_t n;                   /* this rank's */
+	size_t first;               /* where `input` begins in the whole image */
 	struct image loaded;        /* from --input, copied to `input` */
 	uint64_t seed;
 	uint64_t *sums; /* of the reference; NULL: not made yet */
@@ -65,10 +70,10 @@ static double fill_rows(void *arg, size_t begin, size_t end)
 
 	for (size_t y = begin; y < end; y++)
 		for (size_t i = 0; i < n; i++) {
-			size_t x = i / image->channels;
-			unsigned square = ((x / 64 + y / 64) & 1) * 64;
+			size_t x = i / image->channels, row = self->first + y;
+			unsigned square = ((x / 64 + row / 64) & 1) * 64;
 			unsigned shade = x * 64 / image->width;
-			unsigned noise = app_random(self->seed, y * n + i) >> 57;
+			unsigned noise = app_random(self->seed, row * n + i) >> 57;
 
 			image->pixels[y * n + i] = square + shade + noise;
 		}
@@ -80,7 +85,29 @@ static double error_of_rows(void *arg, size_t begin, size_t end)
 	struct boxfilter *self = arg;
 
 	return boxfilter_error(&self->window, self->input.width, self->input.height, self->sums,
-	                       self->output.pixels, begin, end);
+	                       self->output.pixels, self->above + begin, self->above + end);
+}
+
+/* Which rows of the whole image this rank has.
+ * @return how many, with those in the windows of its own */
+static size_t rows_choose(struct boxfilter *self)
+{
+	size_t radius = self->window.radius, first, below;
+
+	ranks_part(self->rows, &first, &self->n);
+	below = self->rows - first - self->n;
+	self->above = !self->n ? 0 : first < radius ? first : radius;
+	self->first = first - self->above;
+	return self->above + self->n + (!self->n ? 0 : below < radius ? below : radius);
+}
+
+static starpu_data_handle_t rows_register(const struct boxfilter *self, const struct image *image)
+{
+	struct image rows = *image;
+
+	rows.pixels += self->above * image_row_bytes(image);
+	rows.height = self->n;
+	return image_register(&rows);
 }
 
 /* ---- the app ---- */
@@ -104,27 +131,31 @@ static int boxfilter_prepare(void *data, const struct app_options *common, struc
 		                       .channels = self->window.channels};
 	self->window.channels = shape.channels;
 	self->seed = common->seed;
+	self->rows = shape.height;
+	shape.height = rows_choose(self);
 	error = image_allocate(&self->input, &shape);
 	if (!error)
 		error = image_allocate(&self->output, &shape);
 	if (error)
 		return error;
 	if (common->input)
-		image_copy(&self->input, &self->loaded);
+		image_copy(&self->input,
+		           &(struct image){.pixels = self->loaded.pixels +
+		                                     self->first * image_row_bytes(&shape)});
 	else if (!app_simulated())
 		app_parallel(shape.height, fill_rows, self);
 	/* poison() inverts this before the first repetition. */
 	if (!app_simulated())
 		image_copy(&self->output, &self->input);
-	loop->accesses[0] = (struct heddle_access){.handle = image_register(&self->input),
+	loop->accesses[0] = (struct heddle_access){.handle = rows_register(self, &self->input),
 	                                           .mode = STARPU_R,
 	                                           .share = HEDDLE_HALO,
 	                                           .halo = self->window.radius};
 	loop->accesses[1] = (struct heddle_access){
-	    .handle = image_register(&self->output), .mode = STARPU_W, .share = HEDDLE_SLICE};
+	    .handle = rows_register(self, &self->output), .mode = STARPU_W, .share = HEDDLE_SLICE};
 	loop->naccesses = 2;
 	loop->codelet = &boxfilter_codelet;
-	loop->n = shape.height;
+	loop->n = self->rows;
 	loop->arg = &self->window;
 	return 0;
 }
@@ -146,7 +177,7 @@ static double boxfilter_verify(void *data)
 		heddle_refuse(-ENOMEM, "no memory for the reference");
 		return HUGE_VAL;
 	}
-	return app_parallel(image->height, error_of_rows, self);
+	return app_parallel(self->n, error_of_rows, self);
 }
 
 static int boxfilter_save_input(void *data, const struct app_options *common)
@@ -167,7 +198,7 @@ static double boxfilter_elements(void *data)
 {
 	struct boxfilter *self = data;
 
-	return (double)self->input.width * self->input.height;
+	return (double)self->input.width * self->rows;
 }
 
 static void boxfilter_release(void *data)
@@ -199,6 +230,7 @@ int main(int argc, char **argv)
 	    .tolerance = 0,
 	    .open = boxfilter_open,
 	    .ranks = true,
+	    .parts = true,
 	    .arg_bytes = sizeof(self.window),
 	    .prepare = boxfilter_prepare,
 	    .poison = boxfilter_poison,

@@ -66,7 +66,8 @@ struct app {
 	size_t arg_bytes;
 	/** Over ranks, unless files are written, each rank prepares its part of the input:
 	 * ranks_part() says which. n of the loop, elements() and arg are those of the whole, and
-	 * error() looks at the part. Arrays that are sliced lie in these parts. */
+	 * error() looks at the part. Arrays that are sliced lie in these parts, with a halo or
+	 * without. Others lie on rank 0. */
 	bool parts;
 	/** Looks at the input file before StarPU starts; only called with --input.
 	 * @return 0; -errno: exit 2. */

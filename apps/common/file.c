@@ -64,12 +64,12 @@ int file_open(const char *path, int *fd, size_t *bytes)
 	return 0;
 }
 
-int file_read(const char *path, int fd, void *data, size_t bytes)
+int file_read(const char *path, int fd, size_t at, void *data, size_t bytes)
 {
 	char *to = data;
 
 	while (bytes) {
-		ssize_t got = read(fd, to, bytes < LARGEST_READ ? bytes : LARGEST_READ);
+		ssize_t got = pread(fd, to, bytes < LARGEST_READ ? bytes : LARGEST_READ, at);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -78,6 +78,7 @@ int file_read(const char *path, int fd, void *data, size_t bytes)
 		if (!got)
 			return heddle_refuse(-EINVAL, "%s: became shorter while it was read", path);
 		to += got;
+		at += got;
 		bytes -= got;
 	}
 	return 0;
@@ -92,7 +93,7 @@ int file_load(const char *path, char **data, size_t *bytes)
 	if (error)
 		return error;
 	memory = malloc(size + 1);
-	error = memory ? file_read(path, fd, memory, size)
+	error = memory ? file_read(path, fd, 0, memory, size)
 	               : heddle_refuse(-ENOMEM, "%s: no memory for %zu bytes", path, size);
 	close(fd);
 	if (error) {

@@ -24,9 +24,9 @@ int file_refuse(const char *path, int error);
  * -errno. */
 int file_open(const char *path, int *fd, size_t *bytes);
 
-/** Reads exactly that much.
+/** Reads exactly that much, from byte `at` on.
  * @return 0; -EINVAL when the file is shorter by now, -errno. */
-int file_read(const char *path, int fd, void *data, size_t bytes);
+int file_read(const char *path, int fd, size_t at, void *data, size_t bytes);
 
 /** file_open() and file_read() into memory that the caller frees; a NUL character
  * that `bytes` does not count follows the data. */

@@ -167,7 +167,7 @@ int ranks_owner(size_t n, size_t unit)
 
 static bool in_parts(const struct heddle_access *access)
 {
-	return distributed && access->share == HEDDLE_SLICE;
+	return distributed && (access->share == HEDDLE_SLICE || access->share == HEDDLE_HALO);
 }
 
 void ranks_prepare(struct heddle_loop *loop)

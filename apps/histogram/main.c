@@ -13,10 +13,13 @@
 #include "codelets/histogram/histogram.h"
 #include "apps/common/app.h"
 #include "apps/common/file.h"
+#include "apps/common/ranks.h"
 
 struct histogram {
-	size_t n;      /* bytes, without the padding of the last piece */
-	size_t pieces; /* of HISTOGRAM_PIECE bytes */
+	size_t all;    /* bytes of the input, without the padding of the last piece */
+	size_t first;  /* of this rank's pieces */
+	size_t pieces; /* this rank's, of HISTOGRAM_PIECE bytes */
+	size_t n;      /* bytes of them, without the padding */
 	int fd;        /* of --input */
 	uint64_t seed;
 	unsigned char *bytes;
@@ -27,12 +30,30 @@ struct histogram {
 
 /* ---- data ---- */
 
+static size_t pieces_of(size_t bytes)
+{
+	return (bytes + HISTOGRAM_PIECE - 1) / HISTOGRAM_PIECE;
+}
+
+/* Which pieces this rank has. */
+static void part_choose(struct histogram *self)
+{
+	size_t begin;
+
+	ranks_part(pieces_of(self->all), &self->first, &self->pieces);
+	begin = self->first * HISTOGRAM_PIECE;
+	self->n = self->pieces * HISTOGRAM_PIECE;
+	if (self->pieces && begin + self->n > self->all)
+		self->n = self->all - begin;
+}
+
 static double fill_random(void *arg, size_t begin, size_t end)
 {
 	struct histogram *self = arg;
 
 	for (size_t i = begin; i < end; i++) {
-		uint64_t word = app_random(self->seed, i);
+		size_t before = self->first * HISTOGRAM_PIECE / sizeof(uint64_t);
+		uint64_t word = app_random(self->seed, before + i);
 		size_t rest = self->n - i * sizeof(word);
 
 		memcpy(self->bytes + i * sizeof(word), &word,
@@ -48,7 +69,8 @@ static int fill(struct histogram *self, const struct app_options *common)
 	/* The loop counts the padding of the last piece as zero bytes. */
 	memset(self->bytes + self->n, 0, self->pieces * HISTOGRAM_PIECE - self->n);
 	if (common->input)
-		return file_read(common->input, self->fd, self->bytes, self->n);
+		return file_read(common->input, self->fd, self->first * HISTOGRAM_PIECE,
+		                 self->bytes, self->n);
 	if (!app_simulated())
 		app_parallel(words, fill_random, self);
 	return 0;
@@ -68,7 +90,7 @@ static double reference_of(void *arg, size_t begin, size_t end)
 /* The number of bytes b without the padding, which the loop counted, too. */
 static uint64_t count_of(const struct histogram *self, int b)
 {
-	return self->counters[b] - (b ? 0 : self->pieces * HISTOGRAM_PIECE - self->n);
+	return self->counters[b] - (b ? 0 : pieces_of(self->all) * HISTOGRAM_PIECE - self->all);
 }
 
 /* ---- the app ---- */
@@ -77,7 +99,7 @@ static int histogram_open(void *data, const struct app_options *common)
 {
 	struct histogram *self = data;
 
-	return file_open(common->input, &self->fd, &self->n);
+	return file_open(common->input, &self->fd, &self->all);
 }
 
 static int histogram_prepare(void *data, const struct app_options *common, struct heddle_loop *loop)
@@ -87,9 +109,9 @@ static int histogram_prepare(void *data, const struct app_options *common, struc
 	int error;
 
 	if (!common->input)
-		self->n = common->size;
+		self->all = common->size;
 	self->seed = common->seed;
-	self->pieces = (self->n + HISTOGRAM_PIECE - 1) / HISTOGRAM_PIECE;
+	part_choose(self);
 	error = heddle_malloc((void **)&self->bytes, self->pieces * HISTOGRAM_PIECE);
 	if (!error)
 		error = heddle_malloc((void **)&self->counters, HISTOGRAM_BINS * sizeof(uint64_t));
@@ -109,7 +131,7 @@ static int histogram_prepare(void *data, const struct app_options *common, struc
 	                                           .combine = histogram_combine};
 	loop->naccesses = 2;
 	loop->codelet = &histogram_codelet;
-	loop->n = self->pieces;
+	loop->n = pieces_of(self->all);
 	return 0;
 }
 
@@ -126,10 +148,14 @@ static double histogram_error(void *data)
 	struct histogram *self = data;
 	double worst = 0;
 
-	if (!self->right_known)
+	if (!self->right_known) {
 		app_parallel(self->n, reference_of, self);
+		if (ranks_distributed())
+			ranks_sum(self->right, HISTOGRAM_BINS);
+	}
 	self->right_known = true;
-	for (int b = 0; b < HISTOGRAM_BINS; b++) {
+	/* Rank 0 has the sums. */
+	for (int b = 0; ranks_first() && b < HISTOGRAM_BINS; b++) {
 		uint64_t count = count_of(self, b), right = self->right[b];
 		double error = count > right ? count - right : right - count;
 
@@ -168,7 +194,7 @@ static double histogram_elements(void *data)
 {
 	struct histogram *self = data;
 
-	return self->n;
+	return self->all;
 }
 
 static void histogram_release(void *data)
@@ -198,6 +224,7 @@ int main(int argc, char **argv)
 	    .tolerance = 0,
 	    .open = histogram_open,
 	    .ranks = true,
+	    .parts = true,
 	    .prepare = histogram_prepare,
 	    .poison = histogram_poison,
 	    .error = histogram_error,

@@ -131,7 +131,7 @@ static int buffer_load(struct job *job, const char *text, enum starpu_data_acces
 		                       (uintmax_t)(count ? count * size : size));
 	} else {
 		memory = job_buffer(job, text, mode, element, bytes / size);
-		status = memory ? file_read(path, fd, memory, bytes) : -ENOMEM;
+		status = memory ? file_read(path, fd, 0, memory, bytes) : -ENOMEM;
 	}
 	close(fd);
 	return status;

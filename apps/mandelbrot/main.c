@@ -14,13 +14,15 @@
 #include "codelets/mandelbrot/mandelbrot.h"
 #include "apps/common/app.h"
 #include "apps/common/image.h"
+#include "apps/common/ranks.h"
 
 struct mandelbrot {
 	double x, y;        /* the centre */
 	double width, zoom; /* of the image in the plane, and its factor from frame to frame */
 	struct mandelbrot_view view;
-	struct image image;
-	unsigned frames; /* done */
+	size_t rows, first; /* of the image; the first one of this rank */
+	struct image image; /* this rank's rows */
+	unsigned frames;    /* done */
 };
 
 /* Pixels are square. */
@@ -31,7 +33,7 @@ static void view_set(struct mandelbrot *self)
 	view->width = self->image.width;
 	view->step = self->width / (view->width ? view->width : 1);
 	view->left = self->x - self->width / 2;
-	view->top = self->y + view->step * self->image.height / 2;
+	view->top = self->y + view->step * self->rows / 2;
 }
 
 static int no_input(void *data, const struct app_options *common)
@@ -43,11 +45,13 @@ static int mandelbrot_prepare(void *data, const struct app_options *common,
                               struct heddle_loop *loop)
 {
 	struct mandelbrot *self = data;
-	const struct image shape = {.width = common->size, .height = common->size, .channels = 3};
+	struct image shape = {.width = common->size, .channels = 3};
 	int error;
 
 	if (common->save_input)
 		return no_input(self, common);
+	self->rows = common->size;
+	ranks_part(self->rows, &self->first, &shape.height);
 	error = image_allocate(&self->image, &shape);
 	if (error)
 		return error;
@@ -56,7 +60,7 @@ static int mandelbrot_prepare(void *data, const struct app_options *common,
 	    (struct heddle_access){.handle = image_register(&self->image), .mode = STARPU_W};
 	loop->naccesses = 1;
 	loop->codelet = &mandelbrot_codelet;
-	loop->n = self->image.height;
+	loop->n = self->rows;
 	loop->arg = &self->view;
 	return 0;
 }
@@ -77,7 +81,7 @@ static double error_of_rows(void *arg, size_t begin, size_t end)
 	struct mandelbrot *self = arg;
 	size_t stride = image_row_bytes(&self->image);
 
-	return mandelbrot_error(&self->view, begin, end - begin,
+	return mandelbrot_error(&self->view, self->first + begin, end - begin,
 	                        self->image.pixels + begin * stride, stride);
 }
 
@@ -99,7 +103,7 @@ static double mandelbrot_elements(void *data)
 {
 	struct mandelbrot *self = data;
 
-	return (double)self->image.width * self->image.height;
+	return (double)self->image.width * self->rows;
 }
 
 static void mandelbrot_release(void *data)
@@ -174,6 +178,7 @@ int main(int argc, char **argv)
 	    .tolerance = 0,
 	    .open = no_input,
 	    .ranks = true,
+	    .parts = true,
 	    .arg_bytes = sizeof(self.view),
 	    .prepare = mandelbrot_prepare,
 	    .poison = mandelbrot_poison,

@@ -193,7 +193,7 @@ static int looks_like_png(const char *path, bool *png)
 	if (error)
 		return error;
 	if (bytes >= sizeof(start))
-		error = file_read(path, fd, start, sizeof(start));
+		error = file_read(path, fd, 0, start, sizeof(start));
 	close(fd);
 	if (!error)
 		*png = !memcmp(start, signature, sizeof(start));

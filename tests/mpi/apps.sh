@@ -60,6 +60,31 @@ HEDDLE_NODE_STRATEGY=static expect 0 'verified' ranks 3 "$apps/blackscholes/blac
 	--size 100001 --reps 1 --json "$work/json"
 [ "$(grep -c '"bytes_received": 0,\|"bytes_sent": 0,' "$work/json")" = 6 ] ||
 	fail "options were sent: $(cat "$work/json")"
+# So do these. Rank 0 gets the sums of the others, and a rank the rows in the windows of its first and
+# last ones.
+# sent BYTES APP ARGUMENT...: what ranks 0 to 2 receive, then what they send.
+sent() {
+	bytes=$1 app=$2
+	shift 2
+	HEDDLE_NODE_STRATEGY=static expect 0 'verified' ranks 3 "$apps/$app/$app" --mpi --verify \
+		--reps 2 "$@" --json "$work/json"
+	got=$(sed -n 's/.*"bytes_received": \([0-9]*\).*/\1/p' "$work/json" | tr '\n' ' '
+		sed -n 's/.*"bytes_sent": \([0-9]*\).*/\1/p' "$work/json" | tr '\n' ' ')
+	[ "$got" = "$bytes " ] || fail "$app $*: ranks received and sent $got bytes, not $bytes"
+}
+sent '4096 0 0 0 2048 2048' histogram --size 5000001
+sent '2400 4800 2400 2400 4800 2400' boxfilter --size 300
+sent '0 0 0 0 0 0' mandelbrot --size 300
+# More ranks than pieces, and windows of more than a rank has.
+expect 0 'verified' ranks 3 "$apps/histogram/histogram" --mpi --verify --size 3
+expect 0 'verified' ranks 3 "$apps/boxfilter/boxfilter" --mpi --verify --size 100 --radius 70 --channels 3
+expect 0 '' "$apps/boxfilter/boxfilter" --size 90 --reps 1 --save-input "$work/box.png"
+for app in histogram boxfilter; do
+	expect 0 'verified' ranks 3 "$apps/$app/$app" --mpi --verify --input "$work/box.png"
+	expect 0 '' "$apps/$app/$app" --input "$work/box.png" --output "$work/one-$app"
+	expect 0 'rank ' ranks 3 "$apps/$app/$app" --mpi --input "$work/box.png" --output "$work/three-$app"
+	cmp "$work/one-$app" "$work/three-$app" || fail "other results of $app"
+done
 printf 'spot,strike,years\n100,110,1\n50,40,2\n60,60,3\n' >"$work/in.csv"
 expect 0 '' "$apps/blackscholes/blackscholes" --input "$work/in.csv" --output "$work/one.csv"
 expect 0 'rank ' ranks 3 "$apps/blackscholes/blackscholes" --mpi --input "$work/in.csv" \

@@ -29,12 +29,12 @@ takes() {
 		END { exit seen != 4 || idle }' "$work/out" ||
 		fail "$app: not all ranks did something: $(cat "$work/out")"
 }
-takes 133394.2 blackscholes --size 1M
-takes 2482.7 boxfilter --size 2048
-takes 1861.7 histogram --size 4M
-takes 2322.3 mandelbrot --size 1024
+takes 133352.8 blackscholes --size 1M
+takes 1362.1 boxfilter --size 2048
+takes 1222.0 histogram --size 4M
+takes 1001.6 mandelbrot --size 1024
 takes 241443.7 floyd --size 1000
 takes 257811.8 heat2d --size 1000 --sweeps 2
 takes 131406.8 strmatch --size 1000
-takes 282647.1 nbia --size 4096 --recalc 16
+takes 282647.0 nbia --size 4096 --recalc 16
 [ "$failures" = 0 ]
