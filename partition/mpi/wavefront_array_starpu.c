@@ -164,17 +164,20 @@ static void return_count(const struct front *front, struct mpi_moved *moved)
 	for (unsigned i = 0; i < front->narrays; i++) {
 		const struct front_array *array = &front->arrays[i];
 		double bytes = unit_bytes(front, array);
+		size_t all = 0;
 
 		if (!(array->node.access.mode & STARPU_W) || array->extent == HEDDLE_COLUMNS)
 			continue;
 		for (unsigned r = 0; r < front->nranks; r++)
+			all += units_of(front, array, r, false).count;
+		for (unsigned r = 0; r < front->nranks; r++) {
+			struct mpi_units own = units_of(front, array, r, false);
+
 			if (array->node.place.layout == HEDDLE_MPI_EVERYWHERE)
-				moved[r].in += (array->node.agreed.units -
-				                units_of(front, array, r, false).count) *
-				               bytes;
+				moved[r].in += (all - own.count) * bytes;
 			else
-				mpi_layout_move(&array->node.layout, r,
-				                units_of(front, array, r, false), bytes, moved);
+				mpi_layout_move(&array->node.layout, r, own, bytes, moved);
+		}
 	}
 }
 

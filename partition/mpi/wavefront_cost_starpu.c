@@ -328,9 +328,11 @@ static void deal(struct front *front, struct mpi_wave_problem *problem, double b
 	told = calloc(1, bytes);
 	if (!told || (!front->rank && mpi_wave_deal(problem, &told->plan, told->first)))
 		mpi_link_abort(front->link, "no memory for %u ranks", front->nranks);
-	rows_set(front, told->first);
-	if (!front->rank && told->plan.predicted_us > 0)
+	/* 0 on all ranks but rank 0. */
+	if (told->plan.predicted_us > 0) {
+		rows_set(front, told->first);
 		told->plan.predicted_us += front_arrays_us(front, problem->cd, byte);
+	}
 	mpi_agree_broadcast(front->link, told, bytes);
 	front->plan = told->plan;
 	rows_set(front, told->first);
