@@ -57,7 +57,8 @@ ISA_BODY void first_add(struct list *list, float distance, int32_t label)
 }
 
 /* Once k are found. Where a point belongs cannot be foretold, so each place looks for itself
- * whether it keeps what it has, takes that of the place before, or the new point. */
+ * whether it keeps what it has, takes that of the place before, or the new point. By masks, since
+ * the compiler turns a choice of labels into jumps where the instruction set has no choice. */
 ISA_BODY void further_add(struct list *list, unsigned k, float distance, int32_t label)
 {
 	/* PLACES at a time; later ones first, for they look at earlier ones. */
@@ -68,11 +69,12 @@ ISA_BODY void further_add(struct list *list, unsigned k, float distance, int32_t
 		int32_t labels[PLACES];
 
 		for (unsigned i = 0; i < PLACES; i++) {
+			int32_t changes = -(own[i] > distance), shifts = -(before[i] > distance);
 			float other = before[i] > distance ? before[i] : distance;
-			int32_t its = before[i] > distance ? label_before[i] : label;
 
 			distances[i] = own[i] > distance ? other : own[i];
-			labels[i] = own[i] > distance ? its : own_label[i];
+			labels[i] = (own_label[i] & ~changes) | (label_before[i] & shifts) |
+			            (label & changes & ~shifts);
 		}
 		memcpy(list->distances + first, distances, sizeof(distances));
 		memcpy(list->labels + first, labels, sizeof(labels));
