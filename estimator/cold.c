@@ -13,9 +13,11 @@
 /* While no time is known, a slower class counts as so much slower: what it begins may be long, and
  * nobody can tell. */
 #define BLIND 2
-/* A core may be so many times slower than a device, and a trial may take so long, us. */
-#define SLOWER 64
+/* A class may be so many times slower than its speed says. Trials may take so long, us, and so
+ * large a part of the time that the codelet has been in use. */
+#define UNSURE 5
 #define BEARABLE 20000.
+#define PART 0.25
 
 /* The class other than one where the task's time is known and shortest; that one itself: none. */
 static unsigned fastest_other(const struct cold_class *classes, unsigned n, unsigned class)
@@ -50,14 +52,23 @@ double cold_expect(const struct cold_class *classes, unsigned n, unsigned class,
 	else
 		us = fmax(bytes / BYTES_A_US, SHORTEST) / own->speed *
 		     (any_faster(classes, n, class) ? BLIND : 1);
-	return own->us > 0 ? fmin(us, own->us) : us + own->load;
+	us += own->load;
+	return own->us > 0 ? fmin(us, own->us) : us;
 }
 
-bool cold_try(const struct cold_class *classes, unsigned n, unsigned class)
+double cold_trial(const struct cold_class *classes, unsigned n, unsigned class)
 {
+	const struct cold_class *own = &classes[class];
 	unsigned other = fastest_other(classes, n, class);
 
-	return !(classes[class].us > 0) && other != class &&
-	       classes[class].speed < classes[other].speed && !classes[other].first &&
-	       SLOWER * classes[other].us <= BEARABLE;
+	if ((own->us > 0 && !own->first) || other == class || classes[other].first ||
+	    own->speed > classes[other].speed)
+		return INFINITY;
+	return UNSURE * classes[other].us * classes[other].speed / own->speed +
+	       (own->us > 0 ? 0 : own->load);
+}
+
+bool cold_try(double us, double tried_us, double ran_us)
+{
+	return tried_us + us <= BEARABLE + PART * ran_us;
 }

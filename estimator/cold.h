@@ -23,8 +23,17 @@ struct cold_class {
  * little. */
 double cold_expect(const struct cold_class *classes, unsigned n, unsigned class, double bytes);
 
-/** Whether a class of cores had better be tried with a task at once, since that cannot take long:
- * small tasks may be faster there than on accelerators. */
-bool cold_try(const struct cold_class *classes, unsigned n, unsigned class);
+/** How long a task may take where a class is tried with it, us; infinite: the class is known, or
+ * nothing is to compare it with, or it is faster and needs no trial. A first run is none: the
+ * second one tells. */
+double cold_trial(const struct cold_class *classes, unsigned n, unsigned class);
+
+/** Whether to try it. What one only believes of a class is never put right otherwise. A program
+ * that has run for long will go on, so trials are worth a part of that time, and short ones are at
+ * once.
+ * @param us cold_trial()
+ * @param tried_us of all trials before
+ * @param ran_us how long the codelet has been in use */
+bool cold_try(double us, double tried_us, double ran_us);
 
 #endif

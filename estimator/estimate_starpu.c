@@ -28,8 +28,6 @@
  * machine's own cores as one, whose first run compiles the kernel for so long, us. */
 #define ACCELERATOR 13
 #define LOAD 200000
-/* Of so many questions one has policies of StarPU's try a core. */
-#define TRY_EVERY 32
 /* What earlier runs measured counts as so many samples of this one. */
 #define PRIOR_SAMPLES 2
 
@@ -543,15 +541,23 @@ static void cold_classes(struct starpu_task *task, struct cold_class *classes, u
 	}
 }
 
-/* Whether StarPU's policy is to try a core with this task. It would do so with all tasks that come
+/* Whether StarPU's policy is to try a class with this task. It would do so with all tasks that come
  * before the first one has run. */
 static bool is_to_try(struct starpu_task *task, const struct cold_class *classes, unsigned n,
                       unsigned class)
 {
 	struct estimate_slot *slot = estimate_slot_of(task);
+	double us = cold_trial(classes, n, class);
+	unsigned long now = 1 + starpu_timing_now(), begun = 0;
 
-	return slot && cold_try(classes, n, class) &&
-	       !(atomic_fetch_add(&slot->codelet->asked, 1) % TRY_EVERY);
+	if (!slot || isinf(us))
+		return false;
+	if (atomic_compare_exchange_strong(&slot->codelet->begun_us, &begun, now))
+		begun = now;
+	if (!cold_try(us, atomic_load(&slot->codelet->tried_us), fmax(0, (double)now - begun)))
+		return false;
+	atomic_fetch_add(&slot->codelet->tried_us, us);
+	return true;
 }
 
 /* Of tasks that it has no expected time of StarPU's dmda gives an OpenCL device 12 times as many as

@@ -77,7 +77,8 @@ struct estimate_codelet {
 	atomic_uint news;                                 /* how much was learned */
 	atomic_uint sampled;                              /* bit c: on class c */
 	atomic_ulong ran[(STARPU_NMAXWORKERS + 63) / 64]; /* bit w: on worker w */
-	atomic_uint asked;     /* how often about times on cores of which nothing is known */
+	atomic_ulong begun_us; /* when a trial was first thought of; 0: never */
+	atomic_ulong tried_us; /* so long trials may have taken */
 	atomic_uint surprised; /* bit c: its last sample there was set aside */
 	struct estimate_slot *_Atomic first;
 	/* Where the parameters go that its model states, once they are found. */

@@ -16,10 +16,10 @@ awk 'BEGIN {
 }' >"$work/jobs"
 
 platform=4cpu+gpu20
-# simulate POLICY SOURCES [estimates]: sets part, of the bound.
+# simulate POLICY SOURCES [estimates [WAITING]]: sets part, of the bound.
 simulate() {
 	STARPU_SCHED=$1 HEDDLE_ESTIMATE=$2 "$top_builddir/bin/heddle-simulate" --platform "$platform" -- \
-		"$top_builddir/tests/sim/jobs" "$work/jobs" 1 64 ${3:+"$3"} >"$work/out" 2>"$work/messages" ||
+		"$top_builddir/tests/sim/jobs" "$work/jobs" 1 "${4:-64}" ${3:+"$3"} >"$work/out" 2>"$work/messages" ||
 		fail "$*: $(cat "$work/out" "$work/messages")"
 	part=$(awk '{ print $2 / $1 }' "$work/out")
 	echo "$1, $2: $part of the bound"
@@ -40,6 +40,12 @@ first=$part
 simulate dmda online estimates
 awk "BEGIN { exit !($part < 0.9 * $first && $first < 1) }" ||
 	fail "dmda: $part without neighbours, $first with them"
+
+# What an accelerator does no faster than a core: dmda believes otherwise, and has never tried a core.
+awk 'BEGIN { for (i = 1; i <= 3000; i++) print "deceiving", 3000 + i, 3000 + i, "size=" 3000 + i }' \
+	>"$work/jobs"
+simulate dmda online,neighbours estimates 4
+awk "BEGIN { exit !($part >= 0.55 && $part <= 1) }" || fail "dmda: $part, a core was never tried"
 
 # Jobs of four kinds and very unequal lengths, on which nothing depends: heddle needs no plan.
 awk 'BEGIN {

@@ -32,8 +32,8 @@ static void test_nothing(void **state)
 	expect(cold, CORE, 0, 20);
 	expect(cores, CORE, 1e6, 1000);
 	expect(cores, POCL, 1e6, 6000);
-	assert_false(cold_try(cold, CLASSES, CORE));
-	assert_false(cold_try(cold, CLASSES, GPU));
+	assert_true(isinf(cold_trial(cold, CLASSES, CORE)));
+	assert_true(isinf(cold_trial(cold, CLASSES, GPU)));
 }
 
 /* What is known of one class goes for the others. */
@@ -50,7 +50,8 @@ static void test_other(void **state)
 	expect(classes, POCL, 1e9, 5030);
 }
 
-/* A first run counts where nothing else is known, or where it is short. */
+/* A first run counts where nothing else is known, or where it is short. Without a second one it is
+ * not known what is to come. */
 static void test_first(void **state)
 {
 	struct cold_class classes[CLASSES] = {cold[CORE], cold[GPU], cold[POCL]};
@@ -59,36 +60,50 @@ static void test_first(void **state)
 	classes[POCL].first = true;
 	expect(classes, POCL, 0, 9000);
 	classes[CORE].us = 70;
-	expect(classes, POCL, 0, 70);
+	expect(classes, POCL, 0, 5070);
 	classes[POCL].us = 20;
 	expect(classes, POCL, 0, 20);
 }
 
-/* Cores are tried with tasks that are short on an accelerator, whose time is sure. */
+/* A class is tried as long as it may be better than believed: with short tasks at once, with long
+ * ones after long work. */
 static void test_try(void **state)
 {
 	struct cold_class classes[CLASSES] = {cold[CORE], cold[GPU], cold[POCL]};
 
 	classes[GPU].us = 100;
-	assert_true(cold_try(classes, CLASSES, CORE));
-	assert_false(cold_try(classes, CLASSES, GPU));
+	assert_true(fabs(cold_trial(classes, CLASSES, CORE) - 5000) < 1e-6);
+	assert_true(fabs(cold_trial(classes, CLASSES, POCL) - 10000) < 1e-6);
+	assert_true(isinf(cold_trial(classes, CLASSES, GPU)));
 	classes[GPU].first = true;
-	assert_false(cold_try(classes, CLASSES, CORE));
+	assert_true(isinf(cold_trial(classes, CLASSES, CORE)));
 	classes[GPU].first = false;
-	classes[GPU].us = 1000;
-	assert_false(cold_try(classes, CLASSES, CORE));
-	classes[GPU].us = 100;
 	classes[CORE].us = 50;
-	assert_false(cold_try(classes, CLASSES, CORE));
+	assert_true(isinf(cold_trial(classes, CLASSES, CORE)));
+	/* A core is the faster one. PoCL is loaded after a first run, but not known. */
+	assert_true(fabs(cold_trial(classes, CLASSES, POCL) - 5250) < 1e-6);
+	classes[POCL] = (struct cold_class){.us = 9000, .first = true, .speed = 1, .load = 5000};
+	assert_true(fabs(cold_trial(classes, CLASSES, POCL) - 250) < 1e-6);
+	classes[POCL].first = false;
+	assert_true(isinf(cold_trial(classes, CLASSES, POCL)));
+}
+
+static void test_budget(void **state)
+{
+	assert_false(cold_try(INFINITY, 0, 1e12));
+	assert_true(cold_try(5000, 0, 0));
+	assert_false(cold_try(5000, 20000, 0));
+	assert_false(cold_try(200000, 0, 700000));
+	assert_true(cold_try(200000, 0, 800000));
+	assert_false(cold_try(200000, 200000, 800000));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_nothing),
-	    cmocka_unit_test(test_other),
-	    cmocka_unit_test(test_first),
-	    cmocka_unit_test(test_try),
+	    cmocka_unit_test(test_nothing), cmocka_unit_test(test_other),
+	    cmocka_unit_test(test_first),   cmocka_unit_test(test_try),
+	    cmocka_unit_test(test_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
