@@ -11,8 +11,8 @@
 #define BYTES_A_US 1000.
 #define SHORTEST 10.
 /* While no time is known, a slower class counts as so much slower: what it begins may be long, and
- * nobody can tell. */
-#define BLIND 2
+ * nobody can tell. So it begins nothing unless very many tasks wait. */
+#define BLIND 8
 /* A class may be so many times slower than its speed says. Trials may take so long, us, and so
  * large a part of the time that the codelet has been in use. */
 #define UNSURE 5

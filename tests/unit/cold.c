@@ -26,10 +26,10 @@ static void test_nothing(void **state)
 {
 	struct cold_class cores[CLASSES] = {cold[CORE], cold[CORE], cold[POCL]};
 
-	expect(cold, CORE, 1e6, 2000);
+	expect(cold, CORE, 1e6, 8000);
 	expect(cold, GPU, 1e6, 100);
-	expect(cold, POCL, 1e6, 7000);
-	expect(cold, CORE, 0, 20);
+	expect(cold, POCL, 1e6, 13000);
+	expect(cold, CORE, 0, 80);
 	expect(cores, CORE, 1e6, 1000);
 	expect(cores, POCL, 1e6, 6000);
 	assert_true(isinf(cold_trial(cold, CLASSES, CORE)));
