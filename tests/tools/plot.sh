@@ -205,14 +205,17 @@ grep -q 'torn.csv:2: us: "nan" is no time' "$work/messages" || fail "time: $(cat
 	echo codelet,device,jobs,speedup_paper,speedup_published,speedup_fit,speedup_again,core_paper,core_published,core_fit,core_again
 	echo knn,cuda X,30,8.8,20.5,7,2,21.2,200,9,1.5
 	echo histogram,cuda X,30,,20.5,7,,,0.05,9,
+	echo knn,cuda X,30,8.8,10,5,2,21.2,100,8,1.5
 } >"$work/cv.csv"
 "$plot" "$work/cv.csv" || fail "errors of estimates"
 drawn cv-errors
 grep -q 'histogram' "$work/cv-errors.svg" && grep -q 'estimates on cuda X' "$work/cv-errors.svg" ||
 	fail "errors of estimates: names"
+# Two samplings of a codelet are one group of bars in each half.
+[ "$(grep -o '>knn<' "$work/cv-errors.svg" | wc -l)" = 2 ] || fail "errors of estimates: samplings"
 echo 'knn,cuda X,30,nan,20.5,7,2,21.2,200,9,1.5' >>"$work/cv.csv"
 "$plot" "$work/cv.csv" 2>"$work/messages" && fail "no error was drawn"
-grep -q 'cv.csv:4: "nan" is no error' "$work/messages" || fail "errors: $(cat "$work/messages")"
+grep -q 'cv.csv:5: "nan" is no error' "$work/messages" || fail "errors: $(cat "$work/messages")"
 
 # torn LINE FIELD TEXT: line 2 of an equal log with another FIELD is refused.
 torn() {
