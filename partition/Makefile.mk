@@ -209,6 +209,7 @@ libheddle_la_SOURCES += \
 	partition/kernel/launch/device_starpu.c \
 	partition/kernel/launch/device_starpu.h \
 	partition/kernel/launch/forms_starpu.c \
+	partition/kernel/launch/images_starpu.c \
 	partition/kernel/launch/kept_starpu.c \
 	partition/kernel/launch/kept_starpu.h \
 	partition/kernel/launch/kernel_starpu.c \

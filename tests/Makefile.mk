@@ -141,6 +141,7 @@ opencl_programs = \
 	tests/starpu/kernel_transfers \
 	tests/starpu/kernel_ahead \
 	tests/starpu/kernel_direct \
+	tests/starpu/kernel_images \
 	tests/starpu/kernel_kept \
 	tests/starpu/kernel_buses \
 	tests/starpu/local \
@@ -295,6 +296,7 @@ opencl_scripts = \
 	tests/starpu/kernel_cache.sh \
 	tests/starpu/kernel_ahead.sh \
 	tests/starpu/kernel_direct.sh \
+	tests/starpu/kernel_images.sh \
 	tests/starpu/kernel_kept.sh \
 	tests/starpu/kernel_stored.sh \
 	tests/starpu/kernel_transfers.sh \

@@ -34,19 +34,43 @@ enum heddle_kernel_argument_type {
 	HEDDLE_KERNEL_HANDLE = 1,
 	HEDDLE_KERNEL_HOST,  /**< a buffer: host memory that nothing else uses until the end */
 	HEDDLE_KERNEL_VALUE, /**< a value; heddle_kernel_submit() copies it */
-	HEDDLE_KERNEL_LOCAL  /**< local memory */
+	HEDDLE_KERNEL_LOCAL, /**< local memory */
+	/** An image that the kernel reads or writes: a struct heddle_kernel_image, which
+	 * heddle_kernel_submit() copies. Nothing else uses its pixels until the end. */
+	HEDDLE_KERNEL_IMAGE,
+	/** A sampler: a struct heddle_kernel_sampler, which heddle_kernel_submit() copies. */
+	HEDDLE_KERNEL_SAMPLER
+};
+
+/** An image in host memory. Numbers of pixels are below 2^31. Each device that takes part has an
+ * image of its own. It gets all that is read, and what it writes returns. */
+struct heddle_kernel_image {
+	unsigned width;  /**< pixels in a row, above 0 */
+	unsigned height; /**< rows; 0: an image of one dimension */
+	unsigned depth;  /**< slices of an image of three dimensions; else 0 */
+	unsigned layers; /**< images of one or two dimensions in an array; 0: it is no array */
+	unsigned order;  /**< OpenCL's cl_channel_order, as CL_RGBA */
+	unsigned type;   /**< OpenCL's cl_channel_type, as CL_FLOAT */
+	void *pixels;    /**< without gaps between rows, slices and layers */
+};
+
+/** A sampler. A kernel that interpolates runs on one device: others would round differently. */
+struct heddle_kernel_sampler {
+	unsigned normalized; /**< whether coordinates are from 0 to 1 */
+	unsigned addressing; /**< OpenCL's cl_addressing_mode, as CL_ADDRESS_CLAMP */
+	unsigned filter;     /**< CL_FILTER_NEAREST or CL_FILTER_LINEAR */
 };
 
 /** An argument of a kernel. */
 struct heddle_kernel_argument {
 	enum heddle_kernel_argument_type type; /**< what it is; 0 is an error */
 	starpu_data_handle_t handle;           /**< of HEDDLE_KERNEL_HANDLE: the handle */
-	/** Of a buffer: STARPU_R, STARPU_W or STARPU_RW; 0: STARPU_RW. Heddle does not copy back a
-	 * buffer in mode STARPU_R. In mode STARPU_W, the elements that the kernel does not write
-	 * are undefined afterwards. */
+	/** Of a buffer or an image: STARPU_R, STARPU_W or STARPU_RW; 0: STARPU_RW. Heddle does not
+	 * copy back what is in mode STARPU_R. In mode STARPU_W, the elements that the kernel does
+	 * not write are undefined afterwards. */
 	enum starpu_data_access_mode mode;
-	void *pointer; /**< the host memory, or the value */
-	size_t bytes;  /**< size of the host memory, the value or the local memory, above 0 */
+	void *pointer; /**< the host memory, the value, or the structure of an image or sampler */
+	size_t bytes;  /**< size of the host memory, value, structure or local memory, above 0 */
 	/** Of a buffer: its data may stay on the devices, which are not sent again what they hold
 	 * from earlier launches. You state that from the first such launch to the last one its
 	 * memory is changed by launches alone, or: of a handle, by tasks and acquisitions with
@@ -73,8 +97,8 @@ enum heddle_kernel_split {
  * run first, and tasks submitted later see its results.
  *
  * These kernels run on one device (HEDDLE_VERBOSE=2 prints the reason): with atomic operations
- * on global memory, with printf, with one array as two arguments, and those that Heddle does
- * not analyse (doc/kernels.md). */
+ * on global memory, with printf, with one array as two arguments, with samplers that interpolate,
+ * and those that Heddle does not analyse (doc/kernels.md). */
 struct heddle_kernel {
 	const char *source;  /**< OpenCL C */
 	const char *name;    /**< name of the kernel in the source */
@@ -153,8 +177,10 @@ struct heddle_kernel_request;
  * - -EINVAL: no source or name; an NDRange that is empty, not a multiple of local or too large
  *   (2^63 work-items or more); too many arguments or handles (STARPU_NMAXBUFS); arguments that
  *   are incomplete or do not suit the kernel; a handle of the wrong shape or not in main memory;
- *   arrays that overlap partly; an unknown method; a worker that is not an OpenCL worker (of the
- *   first 16); a variable with a malformed value
+ *   arrays that overlap partly; an image that overlaps another argument, where one is written; an
+ *   image without pixels, of impossible sizes or of a format that OpenCL 1.2 does not have; an
+ * unknown method; a worker that is not an OpenCL worker (of the first 16); a variable with a
+ * malformed value
  * - -ENODEV: StarPU has no OpenCL worker or no OpenCL driver; the call came before starpu_init();
  *   StarPU refuses the task
  * - -ENOMEM

@@ -24,7 +24,7 @@ static char why[KERNEL_WHY];
 enum { LAUNCHES = 6, RANGES = 8 };
 
 static struct {
-	unsigned long kernels, refused, launches, windows, known, dense, exact;
+	unsigned long kernels, refused, launches, windows, known, dense, exact, images, painted;
 } counts;
 
 /* ---- launches ---- */
@@ -64,10 +64,34 @@ static void integers_make(int64_t integers[RANDOM_INTEGERS])
 	}
 }
 
-/* What a launch has for the integers: those of arguments, or of fields of a structure. */
-static void given_make(const struct index_kernel *index, const int64_t n[RANDOM_INTEGERS],
+/* Sizes of the image: mostly about those of the NDRange. */
+static void sizes_make(const struct random_kernel *kernel, const struct ndrange *range,
+                       int64_t sizes[RANDOM_SIZES])
+{
+	for (unsigned i = 0; i < RANDOM_SIZES; i++) {
+		int64_t items = range->groups[i] * range->local[i];
+
+		sizes[i] = i >= random_kernel_sizes(kernel) ? 1
+		           : lrand48() % 2                  ? items
+		           : lrand48() % 2                  ? items + lrand48() % 9
+		                                            : 1 + lrand48() % 70;
+	}
+}
+
+/* What a launch has for the integers: those of arguments, or of fields of a structure or of the
+ * image. */
+static void given_make(const struct random_kernel *kernel, const struct index_kernel *index,
+                       const int64_t n[RANDOM_INTEGERS], const int64_t sizes[RANDOM_SIZES],
                        int64_t given[RANDOM_ARGUMENTS + INDEX_MAXFIELDS])
 {
+	unsigned last = random_kernel_sizes(kernel) - 1;
+	bool layers = random_kernel_layers(kernel);
+	const struct index_image image = {
+	    .width = sizes[0],
+	    .height = layers && last == 1 ? 0 : sizes[1],
+	    .depth = layers ? 0 : sizes[2],
+	    .layers = layers ? sizes[last] : 0,
+	};
 	struct {
 		int32_t n0;
 		uint32_t n1;
@@ -77,8 +101,13 @@ static void given_make(const struct index_kernel *index, const int64_t n[RANDOM_
 
 	memcpy(given + RANDOM_BUFFERS, n, RANDOM_INTEGERS * sizeof(*n));
 	given[RANDOM_BUFFERS + 1] = (int32_t)n[1];
-	for (unsigned f = 0; f < index->nfields; f++)
-		given[index->narguments + f] = index_field_value(&index->fields[f], &structure);
+	for (unsigned f = 0; f < index->nfields; f++) {
+		const struct index_field *field = &index->fields[f];
+		bool is_image = index->arguments[field->argument].kind == INDEX_IMAGE;
+
+		given[index->narguments + f] = index_field_value(
+		    field, is_image ? (const void *)&image : (const void *)&structure);
+	}
 }
 
 /* Buffers as large as they have to be, or larger. */
@@ -87,7 +116,8 @@ static void bytes_choose(const struct random_touches *touches, size_t bytes[RAND
 	for (int b = 0; b < RANDOM_ARGUMENTS; b++)
 		bytes[b] = 16;
 	for (size_t t = 0; t < touches->n; t++)
-		if (bytes[touches->all[t].buffer] < (size_t)touches->all[t].end)
+		if (touches->all[t].buffer != RANDOM_IMAGE &&
+		    bytes[touches->all[t].buffer] < (size_t)touches->all[t].end)
 			bytes[touches->all[t].buffer] = touches->all[t].end;
 	for (int b = 0; b < RANDOM_BUFFERS; b++)
 		switch (lrand48() % 4) {
@@ -166,16 +196,18 @@ static void failed(const struct check *check, int buffer, size_t from, size_t n,
 	        text, random_kernel_options(check->kernel), range->dimensions, range->groups[0],
 	        range->groups[1], range->groups[2], range->local[0], range->local[1],
 	        range->local[2], range->offset[0], range->offset[1], range->offset[2]);
-	for (int i = RANDOM_BUFFERS; i < RANDOM_ARGUMENTS; i++)
+	for (int i = RANDOM_BUFFERS; i < RANDOM_BUFFERS + RANDOM_INTEGERS; i++)
 		fprintf(stderr, "n%d = %lld, ", i - RANDOM_BUFFERS,
 		        (long long)check->launch->integers[i]);
 	free(text);
 	fail_msg("b%d (%zu bytes), groups %zu + %zu: %s: %lld to %lld, window %zu to %zu, pitch "
 	         "%zu, width %zu",
-	         buffer, check->launch->bytes[buffer], from, n, what, (long long)first,
-	         (long long)end, window->first, window->end, window->pitch, window->width);
+	         buffer, buffer == RANDOM_IMAGE ? 0 : check->launch->bytes[buffer], from, n, what,
+	         (long long)first, (long long)end, window->first, window->end, window->pitch,
+	         window->width);
 }
 
+/* @param buffer a buffer's number, or RANDOM_IMAGE */
 static void window_check(const struct check *check, int buffer, bool write, size_t from, size_t n,
                          const struct index_window *window)
 {
@@ -209,10 +241,21 @@ static void window_check(const struct check *check, int buffer, bool write, size
 	free(mine);
 }
 
+static void image_check(const struct check *check, size_t from, size_t n,
+                        const struct index_use *use)
+{
+	window_check(check, RANDOM_IMAGE, false, from, n, &use->read);
+	window_check(check, RANDOM_IMAGE, true, from, n, &use->write);
+	counts.images++;
+	counts.painted += use->write.dense && !index_window_empty(&use->write);
+}
+
 static void launch_check(const struct random_kernel *kernel, const struct index_kernel *index)
 {
 	struct index_use uses[RANDOM_ARGUMENTS];
-	int64_t integers[RANDOM_INTEGERS], given[RANDOM_ARGUMENTS + INDEX_MAXFIELDS] = {0};
+	int64_t integers[RANDOM_INTEGERS], sizes[RANDOM_SIZES];
+	int64_t given[RANDOM_ARGUMENTS + INDEX_MAXFIELDS] = {0};
+	unsigned image = index->narguments - 1;
 	size_t bytes[RANDOM_ARGUMENTS];
 	struct random_touches touches;
 	struct ndrange range;
@@ -221,10 +264,13 @@ static void launch_check(const struct random_kernel *kernel, const struct index_
 
 	range_make(&range);
 	integers_make(integers);
-	given_make(index, integers, given);
-	if (random_kernel_run(kernel, &range, integers, &touches)) {
+	sizes_make(kernel, &range, sizes);
+	given_make(kernel, index, integers, sizes, given);
+	if (random_kernel_run(kernel, &range, integers, sizes, &touches)) {
 		counts.launches++;
 		bytes_choose(&touches, bytes);
+		if (random_kernel_sizes(kernel))
+			bytes[image] = sizes[0] * sizes[1] * sizes[2];
 		for (int i = 0; i < RANGES; i++) {
 			size_t groups = ndrange_groups(&range), from = lrand48() % groups;
 			size_t n = 1 + lrand48() % (groups - from);
@@ -236,6 +282,8 @@ static void launch_check(const struct random_kernel *kernel, const struct index_
 				window_check(&check, b, false, from, n, &uses[b].read);
 				window_check(&check, b, true, from, n, &uses[b].write);
 			}
+			if (random_kernel_sizes(kernel))
+				image_check(&check, from, n, &uses[image]);
 		}
 	}
 	free(touches.all);
@@ -264,9 +312,9 @@ static void windows_hold(void **state)
 		free(text);
 	}
 	print_message("%lu kernels (%lu refused), %lu right launches, %lu windows: %lu known, %lu "
-	              "exact, %lu written for sure\n",
+	              "exact, %lu written for sure; of images %lu, %lu written for sure\n",
 	              counts.kernels, counts.refused, counts.launches, counts.windows, counts.known,
-	              counts.exact, counts.dense);
+	              counts.exact, counts.dense, counts.images, counts.painted);
 }
 
 int main(void)

@@ -694,7 +694,10 @@ static void refusals(void **state)
 {
 	static const struct {
 		const char *kernel, *why;
-	} refused[] = {{"counter", "atomic"}, {"speaker", "prints"}, {"painter", "image"}};
+	} refused[] = {{"counter", "atomic"},
+	               {"speaker", "prints"},
+	               {"blender", "interpolates"},
+	               {"liner", "opaque argument"}};
 
 	for (size_t i = 0; known && i < sizeof(refused) / sizeof(refused[0]); i++)
 		refused_expect(source, refused[i].kernel, NULL, refused[i].why);

@@ -520,9 +520,16 @@ __kernel void speaker(__global uint *count)
 	printf("%u\n", count[get_global_id(0)]);
 }
 
-__kernel void painter(__write_only image2d_t image)
+__kernel void blender(__read_only image2d_t image, __global float *out)
 {
-	write_imagef(image, (int2)(get_global_id(0), 0), (float4)(1));
+	const sampler_t between = CLK_FILTER_LINEAR;
+
+	out[get_global_id(0)] = read_imagef(image, between, (float2)(get_global_id(0), 1.5f)).x;
+}
+
+__kernel void liner(__read_only image1d_buffer_t image, __global float *out)
+{
+	out[get_global_id(0)] = read_imagef(image, get_global_id(0)).x;
 }
 
 /* Loops of a constant number of rounds keep nobody from the store behind them. */

@@ -50,7 +50,8 @@ enum kind {
 	CHOICE,
 	CALL,
 	HELPER,
-	LOADED
+	LOADED,
+	SIZE
 };
 
 enum call { MIN, MAX, CLAMP, MUL24, MAD24, NCALLS };
@@ -59,6 +60,24 @@ static const struct {
 	const char *name;
 	int n;
 } calls[] = {{"min", 2}, {"max", 2}, {"clamp", 3}, {"mul24", 2}, {"mad24", 3}};
+
+static const struct {
+	const char *name, *where; /* its type, and that of a pixel's place */
+	unsigned n;               /* sizes that count */
+	const char *sizes[RANDOM_SIZES];
+} images[] = {
+    {"image1d_t", "int", 1, {"get_image_width(image)"}},
+    {"image1d_array_t", "int2", 2, {"get_image_width(image)", "(int)get_image_array_size(image)"}},
+    {"image2d_t", "int2", 2, {"get_image_width(image)", "get_image_dim(image).y"}},
+    {"image2d_array_t",
+     "int4",
+     3,
+     {"get_image_dim(image).x", "get_image_height(image)", "(int)get_image_array_size(image)"}},
+    {"image3d_t",
+     "int4",
+     3,
+     {"get_image_width(image)", "get_image_dim(image).y", "get_image_depth(image)"}},
+};
 
 static const char *const smalls[] = {"char", "uchar", "short", "ushort"};
 
@@ -70,7 +89,7 @@ struct expression {
 	struct expression *of[3];
 };
 
-enum act { SET, ADD_TO, STORE, LOAD, IF, FOR, LEAVE, BREAK, CONTINUE };
+enum act { SET, ADD_TO, STORE, LOAD, PAINT, IF, FOR, LEAVE, BREAK, CONTINUE };
 
 struct statement {
 	enum act act;
@@ -91,6 +110,7 @@ struct random_kernel {
 	struct expression *helpers[NHELPERS]; /* of variables 0 and 1, as parameters */
 	struct statement *body;
 	bool structured; /* its integers are in a structure */
+	int image;       /* which kind it writes; -1: none */
 	int tile;        /* a macro that an option defines */
 	char options[32];
 };
@@ -175,6 +195,12 @@ static struct expression *query(enum query which, int dimension)
 
 static struct expression *any(struct maker *m, int depth);
 
+/* A size of the image. */
+static struct expression *size_make(struct maker *m)
+{
+	return expression(SIZE, I32, pick(images[m->kernel->image].n));
+}
+
 static struct expression *leaf(struct maker *m)
 {
 	static const int constants[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 31, 64, 100, -1, -2};
@@ -194,6 +220,8 @@ static struct expression *leaf(struct maker *m)
 
 		return expression(INTEGER, which, which);
 	}
+	if (m->kernel->image >= 0 && !m->in_helper && chance(30))
+		return size_make(m);
 	if (m->nvisible) {
 		int which = m->visible[pick(m->nvisible)];
 
@@ -385,11 +413,38 @@ static int variable_add(struct maker *m, enum type type)
 	return which;
 }
 
+/* A pixel, mostly by ids, and perhaps one outside of the image. */
+static struct statement *paint_make(struct maker *m)
+{
+	struct statement *s = statement(PAINT, 0);
+
+	for (unsigned i = 0; i < images[m->kernel->image].n; i++) {
+		struct expression *e = query(chance(85) ? GLOBAL_ID : 1 + pick(2), i);
+
+		if (chance(8))
+			e = any(m, 2);
+		if (m->nvisible && chance(25))
+			e = chance(50) ? variable(m) : binary('+', e, variable(m));
+		if (chance(10))
+			e = binary("+-*"[pick(3)], e, leaf(m));
+		if (chance(10))
+			e = binary('-', binary('-', size_make(m), literal(1)), e);
+		s->of[i] = cast(I32, e);
+	}
+	s->form = pick(3);
+	s->compare = pick(5) - 1;
+	return s;
+}
+
 static struct statement *access_make(struct maker *m)
 {
 	static const int widths[] = {2, 3, 4, 8, 16};
 	bool store = chance(65);
-	struct statement *s = statement(store ? STORE : LOAD, store ? pick(2) : pick(RANDOM_DATA));
+	struct statement *s;
+
+	if (m->kernel->image >= 0 && chance(50))
+		return paint_make(m);
+	s = statement(store ? STORE : LOAD, store ? pick(2) : pick(RANDOM_DATA));
 
 	s->of[0] = index_make(m);
 	if (elements[m->kernel->elements[s->which]].vectors && chance(15))
@@ -665,7 +720,9 @@ struct random_kernel *random_kernel_make(void)
 	struct maker m = {.kernel = kernel};
 
 	nexpressions = nstatements = 0;
-	made = (struct random_kernel){.tile = 2 + pick(15), .structured = chance(25)};
+	made = (struct random_kernel){.tile = 2 + pick(15), .structured = chance(25), .image = -1};
+	if (chance(40))
+		kernel->image = pick(sizeof(images) / sizeof(images[0]));
 	snprintf(kernel->options, sizeof(kernel->options), "-DTILE=%d", kernel->tile);
 	for (int b = 0; b < RANDOM_BUFFERS; b++)
 		kernel->elements[b] = chance(50) ? 3 : pick(NELEMENTS);
@@ -709,6 +766,9 @@ static void expression_print(FILE *out, const struct random_kernel *kernel,
 	case QUERY:
 		fprintf(out, e->which == WORK_DIM ? "%s()" : "%s(%d)", queries[e->which],
 		        e->dimension);
+		return;
+	case SIZE:
+		fputs(images[kernel->image].sizes[e->which], out);
 		return;
 	case NEGATE:
 		fprintf(out, "(%c", e->which);
@@ -812,6 +872,21 @@ static void access_print(FILE *out, const struct random_kernel *kernel, const st
 	fputs(";\n", out);
 }
 
+static void paint_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
+{
+	unsigned n = images[kernel->image].n;
+
+	fprintf(out, "write_imagef(image, (%s)(", images[kernel->image].where);
+	for (unsigned i = 0; i < n; i++) {
+		fputs(i ? ", " : "", out);
+		expression_print(out, kernel, s->of[i]);
+	}
+	fputs(n == 3 ? ", 5)" : ")", out);
+	if (s->form == 1)
+		fprintf(out, " + (%s)(%d)", images[kernel->image].where, s->compare);
+	fputs(", (float4)(1));\n", out);
+}
+
 static void loop_print(FILE *out, const struct random_kernel *kernel, const struct statement *s)
 {
 	static const char *const steps[] = {
@@ -867,6 +942,9 @@ static void block_print(FILE *out, const struct random_kernel *kernel, const str
 		case LOAD:
 			access_print(out, kernel, s);
 			break;
+		case PAINT:
+			paint_print(out, kernel, s);
+			break;
 		case IF:
 			fputs("if (", out);
 			expression_print(out, kernel, s->of[0]);
@@ -891,6 +969,16 @@ static void block_print(FILE *out, const struct random_kernel *kernel, const str
 			fputs("continue;\n", out);
 			break;
 		}
+}
+
+unsigned random_kernel_sizes(const struct random_kernel *kernel)
+{
+	return kernel->image < 0 ? 0 : images[kernel->image].n;
+}
+
+bool random_kernel_layers(const struct random_kernel *kernel)
+{
+	return kernel->image >= 0 && strstr(images[kernel->image].name, "array");
 }
 
 const char *random_kernel_options(const struct random_kernel *kernel)
@@ -927,8 +1015,11 @@ char *random_kernel_text(const struct random_kernel *kernel)
 	fputs("__kernel void k(", out);
 	for (int b = 0; b < RANDOM_DATA; b++)
 		fprintf(out, "__global %s *b%d, ", elements[kernel->elements[b]].name, b);
-	fprintf(out, "__global int *data, %s)\n{\nvolatile float sink;\n",
+	fprintf(out, "__global int *data, %s",
 	        kernel->structured ? "struct integers n" : "int n0, uint n1, long n2, ulong n3");
+	if (kernel->image >= 0)
+		fprintf(out, ", write_only %s image", images[kernel->image].name);
+	fputs(")\n{\nvolatile float sink;\n", out);
 	block_print(out, kernel, kernel->body);
 	fputs("}\n", out);
 	fclose(out);
@@ -943,7 +1034,7 @@ enum flow { GOES_ON, BREAKS, CONTINUES, LEAVES };
 struct execution {
 	const struct random_kernel *kernel;
 	const struct ndrange *range;
-	const int64_t *integers;
+	const int64_t *integers, *sizes;
 	size_t group[3], item[3], flat;
 	int64_t variables[MAXVARIABLES];
 	unsigned steps;
@@ -1154,6 +1245,8 @@ static int64_t evaluate(struct execution *x, const struct expression *e)
 		return call_value(x, e);
 	case HELPER:
 		return helper_value(x, e);
+	case SIZE:
+		return x->sizes[e->which];
 	case LOADED:
 		a = evaluate(x, e->of[0]);
 		return (int32_t)(((uint64_t)a + 77) * UINT64_C(0x9e3779b97f4a7c15) >> 32) % 50;
@@ -1194,6 +1287,25 @@ static void access_run(struct execution *x, const struct statement *s)
 	if (s->form == 3 && simple && s->width == 1)
 		touch(x, s->which, false, at, bytes);
 	touch(x, s->which, true, at, bytes * s->width);
+}
+
+/* Nothing outside of the image is written. */
+static void paint_run(struct execution *x, const struct statement *s)
+{
+	unsigned n = images[x->kernel->image].n;
+	bool inside = true;
+	__int128 pixel = 0;
+
+	for (unsigned i = n; i-- > 0;) {
+		int64_t at = evaluate(x, s->of[i]);
+
+		if (s->form == 1)
+			at = result(x, I32, (__int128)at + s->compare);
+		inside = inside && at >= 0 && at < x->sizes[i];
+		pixel = pixel * x->sizes[i] + at;
+	}
+	if (inside && !x->wrong)
+		touch(x, RANDOM_IMAGE, true, pixel, 1);
 }
 
 static enum flow block_run(struct execution *x, const struct statement *s);
@@ -1261,6 +1373,9 @@ static enum flow block_run(struct execution *x, const struct statement *s)
 		case LOAD:
 			access_run(x, s);
 			break;
+		case PAINT:
+			paint_run(x, s);
+			break;
 		case IF:
 			flow = block_run(x, evaluate(x, s->of[0]) ? s->body : s->other);
 			break;
@@ -1279,10 +1394,14 @@ static enum flow block_run(struct execution *x, const struct statement *s)
 }
 
 bool random_kernel_run(const struct random_kernel *kernel, const struct ndrange *range,
-                       const int64_t integers[RANDOM_INTEGERS], struct random_touches *touches)
+                       const int64_t integers[RANDOM_INTEGERS], const int64_t sizes[RANDOM_SIZES],
+                       struct random_touches *touches)
 {
-	struct execution x = {
-	    .kernel = kernel, .range = range, .integers = integers, .touches = touches};
+	struct execution x = {.kernel = kernel,
+	                      .range = range,
+	                      .integers = integers,
+	                      .sizes = sizes,
+	                      .touches = touches};
 	size_t items = range->local[0] * range->local[1] * range->local[2];
 
 	*touches = (struct random_touches){.all = malloc(MAXTOUCHES * sizeof(*touches->all))};

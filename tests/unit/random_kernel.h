@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Random kernels, which are printed as OpenCL C, and executed item by item to tell what they
- * touch. Buffers have no memory behind them, so that they may be of any size.
+ * touch. Buffers have no memory behind them, so that they may be of any size. Some kernels write an
+ * image, too.
  */
 #ifndef TESTS_UNIT_RANDOM_KERNEL_H
 #define TESTS_UNIT_RANDOM_KERNEL_H
@@ -14,13 +15,19 @@
 #include "partition/kernel/access/ndrange.h"
 
 /* The last buffer is of int and is read as data. */
-enum { RANDOM_BUFFERS = 4, RANDOM_DATA = 3, RANDOM_INTEGERS = 4, RANDOM_ARGUMENTS = 8 };
+enum { RANDOM_BUFFERS = 4, RANDOM_DATA = 3, RANDOM_INTEGERS = 4, RANDOM_ARGUMENTS = 9 };
+/* An image is the last argument. It is a buffer of pixels, and has three sizes. */
+enum { RANDOM_IMAGE = RANDOM_ARGUMENTS, RANDOM_SIZES = 3 };
 
 struct random_kernel;
 
 /** Makes a kernel, "k", by lrand48(), which stays until the next one is made. Its arguments are
- * buffers, then int, uint, long, ulong, or one structure of these. */
+ * buffers, then int, uint, long, ulong, or one structure of these, then perhaps an image. */
 struct random_kernel *random_kernel_make(void);
+/** How many of its image's sizes count: width, height, depth; 0: it has no image. */
+unsigned random_kernel_sizes(const struct random_kernel *kernel);
+/** Whether the last of these is a number of layers. */
+bool random_kernel_layers(const struct random_kernel *kernel);
 
 /** Its source; to be freed. */
 char *random_kernel_text(const struct random_kernel *kernel);
@@ -42,10 +49,12 @@ struct random_touches {
 
 /** Executes a kernel.
  * @param integers values of its arguments
+ * @param sizes of its image
  * @param[out] touches to be freed
  * @return whether it is right: nothing overflows where C says that it must not, no address is
  * below its buffer, and it ends */
 bool random_kernel_run(const struct random_kernel *kernel, const struct ndrange *range,
-                       const int64_t integers[RANDOM_INTEGERS], struct random_touches *touches);
+                       const int64_t integers[RANDOM_INTEGERS], const int64_t sizes[RANDOM_SIZES],
+                       struct random_touches *touches);
 
 #endif

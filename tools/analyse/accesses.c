@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,22 +16,6 @@
 #include "tools/analyse/analyse.h"
 
 /* ---- arguments ---- */
-
-static bool argument_is_buffer(unsigned argument)
-{
-	LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(analyse_kernel, argument));
-	unsigned space;
-
-	if (LLVMGetTypeKind(type) != LLVMPointerTypeKind)
-		return false;
-	space = LLVMGetPointerAddressSpace(type);
-	return space == SPACE_GLOBAL || space == SPACE_CONSTANT;
-}
-
-static void refuse_print(const char *why)
-{
-	printf("refuse %s\n", why);
-}
 
 /* Images, samplers and such: LLVM 14 has pointers to opaque structures for them, later versions
  * types of their own. */
@@ -48,12 +33,76 @@ static bool is_opaque(LLVMTypeRef type)
 #endif
 }
 
+/* What an opaque type is. Images that a kernel reads and writes, those of several samples, and
+ * those made of buffers are OTHER. */
+enum opaque { OPAQUE_OTHER, OPAQUE_SAMPLER, OPAQUE_READ, OPAQUE_WRITTEN };
+
+static enum opaque opaque_read(const char *text)
+{
+	static const char *const images[] = {"1d", "1d_array", "2d", "2d_array", "3d"};
+	unsigned dimension, depth, arrayed, samples, access;
+	char name[64];
+
+	if (sscanf(text, "target(\"spirv.Image\", void, %u, %u, %u, %u, %*u, %*u, %u)", &dimension,
+	           &depth, &arrayed, &samples, &access) == 5)
+		return dimension > 2 || depth || samples || access > 1 ? OPAQUE_OTHER
+		       : access                                        ? OPAQUE_WRITTEN
+		                                                       : OPAQUE_READ;
+	if (text_starts(text, "target(\"spirv.Sampler\"") || text_starts(text, "%opencl.sampler_t"))
+		return OPAQUE_SAMPLER;
+	for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++)
+		for (int writes = 0; writes < 2; writes++) {
+			snprintf(name, sizeof(name), "%%opencl.image%s_%s_t", images[i],
+			         writes ? "wo" : "ro");
+			if (text_starts(text, name))
+				return writes ? OPAQUE_WRITTEN : OPAQUE_READ;
+		}
+	return OPAQUE_OTHER;
+}
+
+static enum opaque opaque_of(LLVMTypeRef type)
+{
+	char *text = LLVMPrintTypeToString(type);
+	enum opaque opaque = opaque_read(text);
+
+	LLVMDisposeMessage(text);
+	return opaque;
+}
+
+static bool argument_is_buffer(unsigned argument)
+{
+	LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(analyse_kernel, argument));
+	unsigned space;
+
+	if (LLVMGetTypeKind(type) != LLVMPointerTypeKind || is_opaque(type))
+		return false;
+	space = LLVMGetPointerAddressSpace(type);
+	return space == SPACE_GLOBAL || space == SPACE_CONSTANT;
+}
+
+static void refuse_print(const char *why)
+{
+	printf("refuse %s\n", why);
+}
+
+static void opaque_print(enum opaque opaque)
+{
+	puts(opaque == OPAQUE_SAMPLER ? "argument sampler"
+	     : opaque == OPAQUE_OTHER ? "argument other"
+	                              : "argument image");
+	if (opaque == OPAQUE_OTHER)
+		refuse_print("it has an opaque argument that is no image of 1 to 3 dimensions, "
+		             "read or written alone");
+}
+
 static void argument_print(unsigned argument)
 {
 	LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(analyse_kernel, argument));
 	LLVMTypeKind kind = LLVMGetTypeKind(type);
 
-	if (argument_is_buffer(argument))
+	if (is_opaque(type))
+		opaque_print(opaque_of(type));
+	else if (argument_is_buffer(argument))
 		puts("argument buffer");
 	else if (kind == LLVMPointerTypeKind && LLVMGetPointerAddressSpace(type) == SPACE_LOCAL)
 		puts("argument local");
@@ -61,8 +110,6 @@ static void argument_print(unsigned argument)
 		printf("argument integer %u\n", LLVMGetIntTypeWidth(type));
 	else
 		puts("argument other");
-	if (is_opaque(type))
-		refuse_print("it has an image or another opaque argument");
 }
 
 /* Each device has its own copy of a variable in global memory, so it cannot be shared. */
@@ -310,6 +357,100 @@ static bool vector_access(LLVMValueRef call, const char *symbol, const struct pl
 	return true;
 }
 
+/* Says that the kernel may do anything, and why. */
+static void anything_print(const char *why)
+{
+	refuse_print(why);
+	access_print(nowhere, 1, "update", &(struct place){0}, UNKNOWN_ALIGNMENT);
+}
+
+/* ---- images ---- */
+
+/* Each device would interpolate with a precision of its own. */
+static const char INTERPOLATES[] = "it interpolates between an image's pixels";
+
+/* The number of a pixel. Nothing outside of the image is written.
+ * @param sizes fields of the image, of each coordinate
+ * @param[in,out] place guards are added */
+static int pixel_node(unsigned image, LLVMValueRef where, unsigned n, const unsigned *sizes,
+                      struct place *place)
+{
+	int node = -1;
+
+	for (unsigned i = n; i-- > 0;) {
+		int size = value_field_node(image, sizes[i], 32);
+		int at = n == 1 ? value_node(where) : value_element_node(where, i);
+		int guard =
+		    place->nguards < INDEX_MAXGUARDS ? value_guard_print(INDEX_ULT, at, size) : -1;
+
+		if (guard >= 0)
+			place->guards[place->nguards++] = guard;
+		else
+			place->always = false;
+		node = node < 0 ? at : node_sum(node_two(INDEX_MUL, 64, node, size), at);
+	}
+	return node;
+}
+
+/* write_image...(image, where, pixel), by the image's name in the mangled one. Where: x, of arrays
+ * and several dimensions a vector; what follows them is of no meaning.
+ * @return whether it is such a call */
+static bool image_write(LLVMValueRef call, const char *symbol, const struct place *place)
+{
+	static const struct {
+		const char *name;
+		unsigned n, sizes[3]; /* coordinates, and fields for their sizes */
+	} images[] = {
+	    {"14ocl_image1d_wo", 1, {offsetof(struct index_image, width)}},
+	    {"20ocl_image1d_array_wo",
+	     2,
+	     {offsetof(struct index_image, width), offsetof(struct index_image, layers)}},
+	    {"14ocl_image2d_wo",
+	     2,
+	     {offsetof(struct index_image, width), offsetof(struct index_image, height)}},
+	    {"20ocl_image2d_array_wo",
+	     3,
+	     {offsetof(struct index_image, width), offsetof(struct index_image, height),
+	      offsetof(struct index_image, layers)}},
+	    {"14ocl_image3d_wo",
+	     3,
+	     {offsetof(struct index_image, width), offsetof(struct index_image, height),
+	      offsetof(struct index_image, depth)}},
+	};
+	const char *name = strstr(symbol, "ocl_image");
+	struct pointer pixel = {value_argument(LLVMGetOperand(call, 0)), -1};
+	LLVMValueRef where = LLVMGetOperand(call, 1);
+	struct place there = *place;
+
+	if (!strstr(symbol, "write_image") || !name)
+		return false;
+	there.every = place->always && block_counts_every(where, LLVMGetInstructionParent(call));
+	for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++)
+		if (pixel.base >= 0 && LLVMGetNumArgOperands(call) == 3 &&
+		    text_starts(name - 2, images[i].name))
+			pixel.node =
+			    pixel_node(pixel.base, where, images[i].n, images[i].sizes, &there);
+	if (pixel.base >= 0 && pixel.node >= 0)
+		access_line(pixel.base, pixel.node, 1, "write", &there, 1);
+	else
+		anything_print("it writes to an image in a way that is not understood");
+	return true;
+}
+
+/* A sampler in the source. */
+static bool sampler_make(LLVMValueRef call, const char *symbol)
+{
+	enum { FILTER_LINEAR = 0x20 }; /* of clang's opencl-c.h */
+	LLVMValueRef value;
+
+	if (strcmp(symbol, "__translate_sampler_initializer"))
+		return false;
+	value = LLVMGetOperand(call, 0);
+	if (!LLVMIsAConstantInt(value) || LLVMConstIntGetZExtValue(value) & FILTER_LINEAR)
+		refuse_print(INTERPOLATES);
+	return true;
+}
+
 /* ---- copies by work-groups ---- */
 
 /* The size of a type by its first letters in a mangled name; 0: it is not known. Copies take
@@ -384,13 +525,6 @@ static void copy_access(LLVMValueRef call, const struct place *place)
 		             UNKNOWN_ALIGNMENT);
 }
 
-/* Says that the kernel may do anything, and why. */
-static void anything_print(const char *why)
-{
-	refuse_print(why);
-	access_print(nowhere, 1, "update", &(struct place){0}, UNKNOWN_ALIGNMENT);
-}
-
 /* A called function must do the same in a range of groups as in all of them. */
 static void call_check(LLVMValueRef call, const char *name)
 {
@@ -423,7 +557,11 @@ static void call_accesses(LLVMValueRef call, const struct place *place)
 		copy_access(call, place);
 		return;
 	}
+	if (sampler_make(call, name))
+		return;
 	call_check(call, name);
+	if (image_write(call, name, place))
+		return;
 	if (text_starts(name, "llvm.") || vector_access(call, name, place) ||
 	    group_copy(call, name, place))
 		return;
@@ -538,11 +676,23 @@ static void accesses_print(void)
 	}
 }
 
+/* An image that is read may be read anywhere: a sampler chooses the pixels. */
+static void images_read_print(void)
+{
+	for (unsigned i = 0; i < LLVMCountParams(analyse_kernel); i++) {
+		LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(analyse_kernel, i));
+
+		if (is_opaque(type) && opaque_of(type) == OPAQUE_READ)
+			access_line(i, -1, 1, "read", &(struct place){0}, 1);
+	}
+}
+
 void access_describe(LLVMModuleRef module)
 {
 	printf("heddle-index %d\n", INDEX_VERSION);
 	for (unsigned i = 0; i < LLVMCountParams(analyse_kernel); i++)
 		argument_print(i);
+	images_read_print();
 	globals_check(module);
 	accesses_print();
 }

@@ -74,6 +74,17 @@ bool value_walk_first(LLVMValueRef value);
 /** The node of an integer; each value has one. */
 int value_node(LLVMValueRef value);
 
+/** The node of an element of a vector of integers. */
+int value_element_node(LLVMValueRef vector, unsigned element);
+
+/** The node of an integer in an argument.
+ * @param argument its number
+ * @param offset of the integer in the argument, in bytes */
+int value_field_node(unsigned argument, unsigned long long offset, unsigned bits);
+
+/** The number of the argument that a value is; -1: it is none. */
+int value_argument(LLVMValueRef value);
+
 /* What a phi grows by in each iteration: next = phi + step. */
 struct growth {
 	LLVMValueRef initial, next, step;
@@ -89,7 +100,10 @@ int value_loop_node(LLVMValueRef phi, const struct growth *growth, int initial, 
 /** Whether a value is a comparison of integers, as guards are. */
 bool value_is_compare(LLVMValueRef value);
 
-/** Prints a guard, once. @return its number; -1: there are too many */
+/** Prints a guard. @return its number; -1: there are too many */
+int value_guard_print(enum index_predicate predicate, int a, int b);
+
+/** Prints a comparison as a guard, once. @return its number; -1: there are too many */
 int value_guard(LLVMValueRef compare, bool negated);
 
 /** The node of one of two values, of which a condition says which. */

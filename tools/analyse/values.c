@@ -6,10 +6,13 @@
  */
 #include "config.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <llvm/Config/llvm-config.h>
 
 #include "tools/analyse/analyse.h"
 
@@ -110,6 +113,10 @@ static const char *const names[] = {
     "isless", "islessequal", "islessgreater", "isnan", "isnormal", "isnotequal", "isordered",
     "isunordered", "length", "mix", "normalize", "radians", "select", "sign", "signbit",
     "smoothstep", "step",
+    /* images */
+    "get_image_array_size", "get_image_depth", "get_image_dim", "get_image_height",
+    "get_image_width", "read_imagef", "read_imagei", "read_imageui", "write_imagef", "write_imagei",
+    "write_imageui",
     /* vectors, synchronisation of work-groups, copies */
     "async_work_group_copy", "async_work_group_strided_copy", "barrier", "mem_fence", "prefetch",
     "read_mem_fence", "shuffle", "shuffle2", "wait_group_events", "work_group_all",
@@ -397,11 +404,19 @@ bool value_is_compare(LLVMValueRef value)
 	       LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(value, 0))) <= 64;
 }
 
+int value_guard_print(enum index_predicate predicate, int a, int b)
+{
+	if (nguards == MAXNODES)
+		return -1;
+	printf("guard %d %d %d\n", (int)predicate, a, b);
+	return nguards++;
+}
+
 int value_guard(LLVMValueRef compare, bool negated)
 {
 	enum index_predicate predicate =
 	    value_predicate(LLVMGetICmpPredicate(compare), false, negated);
-	int a, b;
+	int a, b, guard;
 
 	for (unsigned g = 0; g < nguards; g++)
 		if (guards[g].compare == compare && guards[g].negated == negated)
@@ -409,12 +424,12 @@ int value_guard(LLVMValueRef compare, bool negated)
 	/* These may have guards. */
 	a = value_node(LLVMGetOperand(compare, 0));
 	b = value_node(LLVMGetOperand(compare, 1));
-	if (nguards == MAXNODES)
+	guard = value_guard_print(predicate, a, b);
+	if (guard < 0)
 		return -1;
-	printf("guard %d %d %d\n", (int)predicate, a, b);
-	guards[nguards].compare = compare;
-	guards[nguards].negated = negated;
-	return nguards++;
+	guards[guard].compare = compare;
+	guards[guard].negated = negated;
+	return guard;
 }
 
 int value_choice(LLVMValueRef condition, unsigned bits, int a, int b)
@@ -441,6 +456,64 @@ static int phi_node(LLVMValueRef phi, unsigned bits)
 	for (unsigned k = 1; k < LLVMCountIncoming(phi); k++)
 		node = node_two(INDEX_SELECT, bits, node, value_node(LLVMGetIncomingValue(phi, k)));
 	return node;
+}
+
+/* ---- fields of arguments ---- */
+
+int value_argument(LLVMValueRef value)
+{
+	for (unsigned i = 0; i < LLVMCountParams(analyse_kernel); i++)
+		if (LLVMGetParam(analyse_kernel, i) == value)
+			return i;
+	return -1;
+}
+
+int value_field_node(unsigned argument, unsigned long long offset, unsigned bits)
+{
+	static struct index_field fields[INDEX_MAXFIELDS];
+	static unsigned nfields;
+	struct index_field field = {argument, offset, bits / 8};
+	unsigned f = 0;
+
+	if (offset > 65536 || (bits != 8 && bits != 16 && bits != 32 && bits != 64))
+		return node_unknown();
+	while (f < nfields && memcmp(&fields[f], &field, sizeof(field)))
+		f++;
+	if (f == INDEX_MAXFIELDS)
+		return node_unknown();
+	if (f == nfields) {
+		fields[nfields++] = field;
+		printf("field %u %u %u\n", field.argument, field.offset, field.bytes);
+	}
+	return node_value(INDEX_FIELD, 0, f);
+}
+
+/* What an image tells of its size.
+ * @param element of a vector; 0: the function returns a number */
+static int image_query_node(LLVMValueRef call, const char *name, unsigned element)
+{
+	static const struct {
+		const char *name;
+		unsigned offsets[3];
+	} sizes[] = {
+	    {"_Z15get_image_width", {offsetof(struct index_image, width)}},
+	    {"_Z16get_image_height", {offsetof(struct index_image, height)}},
+	    {"_Z15get_image_depth", {offsetof(struct index_image, depth)}},
+	    {"_Z20get_image_array_size", {offsetof(struct index_image, layers)}},
+	    {"_Z13get_image_dim",
+	     {offsetof(struct index_image, width), offsetof(struct index_image, height),
+	      offsetof(struct index_image, depth)}},
+	};
+	int argument;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		if (!text_starts(name, sizes[i].name) || element > 2)
+			continue;
+		argument = value_argument(LLVMGetOperand(call, 0));
+		if (argument >= 0)
+			return value_field_node(argument, sizes[i].offsets[element], 32);
+	}
+	return -1;
 }
 
 static int query_node(LLVMValueRef call, const char *name)
@@ -487,6 +560,7 @@ static int call_node(LLVMValueRef call, unsigned bits)
 	             text_starts(name, "_Z3minll");
 	bool most = text_starts(name, "llvm.smax.") || text_starts(name, "_Z3maxii") ||
 	            text_starts(name, "_Z3maxll");
+	int image;
 
 	if (text_starts(name, "llvm.umin.") || text_starts(name, "llvm.umax.") ||
 	    text_starts(name, "_Z3minjj") || text_starts(name, "_Z3maxjj")) {
@@ -517,32 +591,8 @@ static int call_node(LLVMValueRef call, unsigned bits)
 
 		return node_two(INDEX_ADD, 32, product, value_node(LLVMGetOperand(call, 2)));
 	}
-	return query_node(call, name);
-}
-
-/* ---- fields of arguments ---- */
-
-/* The node of an integer in an argument. */
-static int field_node(LLVMValueRef argument, unsigned long long offset, unsigned bits)
-{
-	static struct index_field fields[INDEX_MAXFIELDS];
-	static unsigned nfields;
-	struct index_field field = {0, offset, bits / 8};
-	unsigned f = 0;
-
-	if (offset > 65536 || (bits != 8 && bits != 16 && bits != 32 && bits != 64))
-		return node_unknown();
-	while (LLVMGetParam(analyse_kernel, field.argument) != argument)
-		field.argument++;
-	while (f < nfields && memcmp(&fields[f], &field, sizeof(field)))
-		f++;
-	if (f == INDEX_MAXFIELDS)
-		return node_unknown();
-	if (f == nfields) {
-		fields[nfields++] = field;
-		printf("field %u %u %u\n", field.argument, field.offset, field.bytes);
-	}
-	return node_value(INDEX_FIELD, 0, f);
+	image = image_query_node(call, name, 0);
+	return image < 0 ? query_node(call, name) : image;
 }
 
 /* Follows parts of a structure or an array whose numbers are constant.
@@ -602,17 +652,81 @@ static int load_node(LLVMValueRef load, unsigned bits)
 	if (!LLVMIsAArgument(whole) ||
 	    LLVMGetPointerAddressSpace(LLVMTypeOf(whole)) != SPACE_PRIVATE || !only_read(whole))
 		return node_unknown();
-	return field_node(whole, offset, bits);
+	return value_field_node(value_argument(whole), offset, bits);
 }
 
-static int element_node(LLVMValueRef element, unsigned bits)
+static LLVMValueRef constant_element(LLVMValueRef vector, unsigned element)
 {
-	LLVMValueRef vector = LLVMGetOperand(element, 0), index = LLVMGetOperand(element, 1);
+#if LLVM_VERSION_MAJOR >= 15
+	return LLVMGetAggregateElement(vector, element);
+#else
+	if (LLVMIsAConstantDataVector(vector))
+		return LLVMGetElementAsConstant(vector, element);
+	return LLVMIsAConstantVector(vector) ? LLVMGetOperand(vector, element) : NULL;
+#endif
+}
 
-	if (!LLVMIsAArgument(vector) || !LLVMIsAConstantInt(index) ||
-	    LLVMConstIntGetZExtValue(index) >= LLVMGetVectorSize(LLVMTypeOf(vector)))
+static int shuffled_node(LLVMValueRef shuffle, unsigned element)
+{
+	LLVMValueRef first = LLVMGetOperand(shuffle, 0);
+	int from = LLVMGetMaskValue(shuffle, element);
+	int n = LLVMGetVectorSize(LLVMTypeOf(first));
+
+	if (from < 0)
 		return node_unknown();
-	return field_node(vector, LLVMConstIntGetZExtValue(index) * (bits / 8), bits);
+	return from < n ? value_element_node(first, from)
+	                : value_element_node(LLVMGetOperand(shuffle, 1), from - n);
+}
+
+int value_element_node(LLVMValueRef vector, unsigned element)
+{
+	LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(vector));
+	LLVMValueRef constant, at;
+	unsigned bits;
+
+	if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind ||
+	    element >= LLVMGetVectorSize(LLVMTypeOf(vector)))
+		return node_unknown();
+	bits = LLVMGetIntTypeWidth(type);
+	if (LLVMIsAArgument(vector))
+		return value_field_node(value_argument(vector), element * (bits / 8), bits);
+	if (LLVMIsAConstantAggregateZero(vector))
+		return node_constant(0);
+	if (LLVMIsAConstant(vector)) {
+		constant = constant_element(vector, element);
+		return constant ? value_node(constant) : node_unknown();
+	}
+	if (!LLVMIsAInstruction(vector))
+		return node_unknown();
+	switch (LLVMGetInstructionOpcode(vector)) {
+	case LLVMInsertElement:
+		at = LLVMGetOperand(vector, 2);
+		if (!LLVMIsAConstantInt(at))
+			return node_unknown();
+		return LLVMConstIntGetZExtValue(at) == element
+		           ? value_node(LLVMGetOperand(vector, 1))
+		           : value_element_node(LLVMGetOperand(vector, 0), element);
+	case LLVMShuffleVector:
+		return shuffled_node(vector, element);
+	case LLVMAdd:
+	case LLVMSub:
+	case LLVMMul: {
+		int a = value_element_node(LLVMGetOperand(vector, 0), element);
+		LLVMOpcode op = LLVMGetInstructionOpcode(vector);
+
+		return node_two(op == LLVMAdd   ? INDEX_ADD
+		                : op == LLVMSub ? INDEX_SUB
+		                                : INDEX_MUL,
+		                bits, a, value_element_node(LLVMGetOperand(vector, 1), element));
+	}
+	case LLVMCall: {
+		int node = image_query_node(vector, value_called_name(vector), element);
+
+		return node < 0 ? node_unknown() : node;
+	}
+	default:
+		return node_unknown();
+	}
 }
 
 /* ---- instructions ---- */
@@ -690,8 +804,14 @@ static int instruction_node(LLVMValueRef value, unsigned bits)
 		return cast_node(value, op, bits);
 	case LLVMLoad:
 		return load_node(value, bits);
-	case LLVMExtractElement:
-		return element_node(value, bits);
+	case LLVMExtractElement: {
+		LLVMValueRef index = LLVMGetOperand(value, 1);
+
+		return LLVMIsAConstantInt(index)
+		           ? value_element_node(LLVMGetOperand(value, 0),
+		                                LLVMConstIntGetZExtValue(index))
+		           : node_unknown();
+	}
 	case LLVMFreeze:
 		return value_node(LLVMGetOperand(value, 0));
 	case LLVMSelect: {
@@ -707,10 +827,9 @@ static int instruction_node(LLVMValueRef value, unsigned bits)
 
 static int argument_node(LLVMValueRef value)
 {
-	for (unsigned i = 0; i < LLVMCountParams(analyse_kernel); i++)
-		if (LLVMGetParam(analyse_kernel, i) == value)
-			return node_value(INDEX_ARGUMENT, 0, i);
-	return node_unknown();
+	int argument = value_argument(value);
+
+	return argument < 0 ? node_unknown() : node_value(INDEX_ARGUMENT, 0, argument);
 }
 
 static int value_make(LLVMValueRef value)

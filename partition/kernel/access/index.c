@@ -26,6 +26,14 @@ size_t index_window_rows(const struct index_window *window)
 	return (window->end - window->first - window->width) / window->pitch + 1;
 }
 
+void index_window_scale(struct index_window *window, size_t bytes)
+{
+	window->first *= bytes;
+	window->end *= bytes;
+	window->pitch *= bytes;
+	window->width *= bytes;
+}
+
 static struct index_window whole(size_t bytes)
 {
 	return (struct index_window){0, bytes, 0, 0, false, false};

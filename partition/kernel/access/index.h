@@ -25,13 +25,16 @@
 
 /* What heddle-analyse writes and index_parse() reads. A description is lines of
  *
- *   heddle-index 10
+ *   heddle-index 11
  *   refuse REASON
- *   argument buffer | integer BITS | local | other      in order
- *   field ARGUMENT OFFSET BYTES                         of an argument that is `other`
+ *   argument buffer | integer BITS | local | image | sampler | other      in order
+ *   field ARGUMENT OFFSET BYTES                         of one that is `other` or `image`
  *   node OPERATION BITS NUMBER...                       see below
  *   guard PREDICATE NODE NODE                           see enum index_predicate
  *   access ARGUMENT NODE BYTES read|write|update every|always|maybe ALIGNMENT GUARD...
+ *
+ * Bytes of an image are its pixels: one after the other in a row, row after row, image after image.
+ * Its fields are those of struct index_image.
  *
  * NODE -1 is an address that is not understood. BITS other than 0: a result that does not fit them
  * as a signed number is unknown; of TRIPS, the width of the counter. A NUMBER is an earlier node
@@ -41,7 +44,7 @@
  * every work-item for which all guards hold gets to the access, with the values that it compared.
  * `every`: it does so in each round of the loops whose counters are in the address, and these end
  * by their own tests alone. */
-#define INDEX_VERSION 10
+#define INDEX_VERSION 11
 
 /** The exit status of heddle-analyse where a kernel is too large to describe. */
 #define INDEX_TOO_LARGE 5
@@ -110,7 +113,9 @@ enum index_kind {
 	INDEX_BUFFER,
 	INDEX_INTEGER, /**< up to 64 bits */
 	INDEX_LOCAL,   /**< local memory */
-	INDEX_OTHER    /**< of no meaning for addresses */
+	INDEX_IMAGE,   /**< a buffer of pixels, which are its bytes */
+	INDEX_SAMPLER,
+	INDEX_OTHER /**< of no meaning for addresses */
 };
 
 struct index_argument {
@@ -121,6 +126,11 @@ struct index_argument {
 /** An integer in an argument: in a structure or a vector that is given by value. */
 struct index_field {
 	unsigned argument, offset, bytes;
+};
+
+/** The sizes of an image that a kernel may ask for, as its fields. */
+struct index_image {
+	int32_t width, height, depth, layers;
 };
 
 /** Fields of all arguments of a kernel. */
@@ -210,6 +220,9 @@ static inline bool index_window_empty(const struct index_window *window)
 {
 	return window->first == window->end;
 }
+
+/** Makes bytes of a window's units: of the pixels of an image. */
+void index_window_scale(struct index_window *window, size_t bytes);
 
 /** Rows of a window; 1 of one piece, 0 of none. */
 size_t index_window_rows(const struct index_window *window);

@@ -56,11 +56,25 @@ static int argument_read(struct index_kernel *kernel, const char *text)
 		argument->kind = INDEX_INTEGER;
 	else if (!strcmp(kind, "local"))
 		argument->kind = INDEX_LOCAL;
+	else if (!strcmp(kind, "image"))
+		argument->kind = INDEX_IMAGE;
+	else if (!strcmp(kind, "sampler"))
+		argument->kind = INDEX_SAMPLER;
 	else if (!strcmp(kind, "other"))
 		argument->kind = INDEX_OTHER;
 	else
 		return -EINVAL;
 	return 0;
+}
+
+static bool has_fields(const struct index_argument *argument)
+{
+	return argument->kind == INDEX_OTHER || argument->kind == INDEX_IMAGE;
+}
+
+static bool has_accesses(const struct index_argument *argument)
+{
+	return argument->kind == INDEX_BUFFER || argument->kind == INDEX_IMAGE;
 }
 
 static int field_read(struct index_kernel *kernel, const char *text)
@@ -71,7 +85,7 @@ static int field_read(struct index_kernel *kernel, const char *text)
 		return -ENOMEM;
 	if (sscanf(text, "%u %u %u", &field->argument, &field->offset, &field->bytes) != 3 ||
 	    kernel->nfields > INDEX_MAXFIELDS || field->argument >= kernel->narguments ||
-	    kernel->arguments[field->argument].kind != INDEX_OTHER || field->offset > 65536 ||
+	    !has_fields(&kernel->arguments[field->argument]) || field->offset > 65536 ||
 	    (field->bytes != 1 && field->bytes != 2 && field->bytes != 4 && field->bytes != 8))
 		return -EINVAL;
 	return 0;
@@ -218,7 +232,7 @@ static int access_read(struct index_kernel *kernel, const char *text)
 	if (sscanf(text, "%d %d %u %15s %15s %u%n", &access->argument, &access->node,
 	           &access->bytes, mode, always, &access->alignment, &used) != 6 ||
 	    access->argument < 0 || (unsigned)access->argument >= kernel->narguments ||
-	    kernel->arguments[access->argument].kind != INDEX_BUFFER || access->node < -1 ||
+	    !has_accesses(&kernel->arguments[access->argument]) || access->node < -1 ||
 	    access->node >= (int)kernel->nnodes || access->bytes > 65536)
 		return -EINVAL;
 	access->read = !strcmp(mode, "read") || !strcmp(mode, "update");
@@ -299,7 +313,7 @@ int index_unknown(unsigned narguments, const enum index_kind *kinds, struct inde
 		*argument = (struct index_argument){kinds[a], 64};
 		*access = (struct index_access){
 		    .argument = a, .node = -1, .bytes = 1, .read = true, .write = true};
-		if (kinds[a] != INDEX_BUFFER)
+		if (!has_accesses(argument))
 			made.naccesses--;
 	}
 	*kernel = made;

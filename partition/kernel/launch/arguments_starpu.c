@@ -9,6 +9,7 @@
 #ifdef HEDDLE_USE_OPENCL
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,10 +65,50 @@ void kernel_arguments_free(struct heddle_kernel_request *request)
 	for (unsigned a = 0; a < request->given.narguments; a++) {
 		struct heddle_kernel_argument *argument = &request->given.arguments[a];
 
-		if (argument->type == HEDDLE_KERNEL_VALUE &&
+		if ((argument->type == HEDDLE_KERNEL_VALUE || kernel_image_of(argument)) &&
 		    argument->pointer != &request->values[a])
 			free(argument->pointer);
 	}
+}
+
+static int structure_refuse(const struct heddle_kernel_request *request, unsigned a,
+                            const char *what)
+{
+	return heddle_refuse(-EINVAL, "kernel %s: argument %u is no %s", request->given.name, a + 1,
+	                     what);
+}
+
+/* Its fields are read as those of a structure that the kernel gets. */
+_Static_assert(
+    offsetof(struct heddle_kernel_image, width) == offsetof(struct index_image, width) &&
+        offsetof(struct heddle_kernel_image, height) == offsetof(struct index_image, height) &&
+        offsetof(struct heddle_kernel_image, depth) == offsetof(struct index_image, depth) &&
+        offsetof(struct heddle_kernel_image, layers) == offsetof(struct index_image, layers),
+    "images begin with their sizes");
+
+static int image_take(struct heddle_kernel_request *request, unsigned a)
+{
+	const struct heddle_kernel_argument *argument = &request->given.arguments[a];
+	const struct heddle_kernel_image *image = argument->pointer;
+	size_t pixel;
+
+	if (!image || argument->bytes != sizeof(*image) || !image->pixels ||
+	    kernel_image_size(image, &request->bytes[a], &pixel))
+		return structure_refuse(request, a, "image");
+	request->units[a] = request->bytes[a] / pixel;
+	return value_copy(request, a);
+}
+
+static int sampler_take(struct heddle_kernel_request *request, unsigned a)
+{
+	const struct heddle_kernel_sampler *sampler = request->given.arguments[a].pointer;
+
+	if (!sampler || request->given.arguments[a].bytes != sizeof(*sampler) ||
+	    (sampler->filter != CL_FILTER_NEAREST && sampler->filter != CL_FILTER_LINEAR))
+		return structure_refuse(request, a, "sampler");
+	if (sampler->filter == CL_FILTER_LINEAR)
+		request->interpolates = true;
+	return value_copy(request, a);
 }
 
 static int argument_take(struct heddle_kernel_request *request, unsigned a)
@@ -89,6 +130,10 @@ static int argument_take(struct heddle_kernel_request *request, unsigned a)
 		return 0;
 	case HEDDLE_KERNEL_VALUE:
 		return value_copy(request, a);
+	case HEDDLE_KERNEL_IMAGE:
+		return image_take(request, a);
+	case HEDDLE_KERNEL_SAMPLER:
+		return sampler_take(request, a);
 	case HEDDLE_KERNEL_LOCAL:
 		argument->pointer = NULL;
 		if (argument->bytes)
@@ -100,8 +145,18 @@ static int argument_take(struct heddle_kernel_request *request, unsigned a)
 	}
 }
 
+static bool is_image(const struct heddle_kernel_request *request, unsigned a)
+{
+	return kernel_image_of(&request->given.arguments[a]);
+}
+
+static bool is_read(const struct heddle_kernel_request *request, unsigned a)
+{
+	return request->given.arguments[a].mode == STARPU_R;
+}
+
 /* One array as several arguments is one buffer. Arrays that overlap in part cannot be told apart on
- * a device. */
+ * a device. An image is never the same memory as another argument. */
 static int aliases_find(struct heddle_kernel_request *request)
 {
 	for (unsigned a = 0; a < request->given.narguments; a++)
@@ -112,6 +167,15 @@ static int aliases_find(struct heddle_kernel_request *request)
 			if (!request->bytes[b] || first + request->bytes[a] <= second ||
 			    second + request->bytes[b] <= first)
 				continue;
+			if ((is_image(request, a) || is_image(request, b)) && is_read(request, a) &&
+			    is_read(request, b))
+				continue;
+			if (is_image(request, a) || is_image(request, b))
+				return heddle_refuse(-EINVAL,
+				                     "kernel %s: arguments %u and %u have the same "
+				                     "memory, one is an image "
+				                     "and one is written",
+				                     request->given.name, b + 1, a + 1);
 			if (first != second || request->bytes[a] != request->bytes[b])
 				return heddle_refuse(-EINVAL,
 				                     "kernel %s: the memory of arguments %u and %u "
@@ -141,6 +205,8 @@ int kernel_arguments_take(struct heddle_kernel_request *request, const struct he
 		status = argument_take(request, a);
 		if (!status)
 			request->given.narguments++;
+		if (!is_image(request, a))
+			request->units[a] = request->bytes[a];
 	}
 	if (!status && handles_count(request) > STARPU_NMAXBUFS)
 		status = heddle_refuse(-EINVAL, "kernel %s: more than %d handles", given->name,
@@ -181,8 +247,10 @@ int kernel_arguments_compare(struct heddle_kernel_request *request)
 	for (unsigned a = 0; a < n; a++) {
 		const struct heddle_kernel_argument *argument = &request->given.arguments[a];
 		enum index_kind kind = index->arguments[a].kind;
-		bool right = kind == INDEX_BUFFER  ? request->bytes[a] > 0
-		             : kind == INDEX_LOCAL ? argument->type == HEDDLE_KERNEL_LOCAL
+		bool right = kind == INDEX_BUFFER  ? request->bytes[a] > 0 && !is_image(request, a)
+		             : kind == INDEX_IMAGE ? is_image(request, a)
+		             : kind == INDEX_SAMPLER ? argument->type == HEDDLE_KERNEL_SAMPLER
+		             : kind == INDEX_LOCAL   ? argument->type == HEDDLE_KERNEL_LOCAL
 		             : kind == INDEX_INTEGER
 		                 ? argument->type == HEDDLE_KERNEL_VALUE &&
 		                       argument->bytes * 8 >= index->arguments[a].bits

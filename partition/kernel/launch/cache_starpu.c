@@ -306,6 +306,10 @@ static int analyse(struct kernel *kernel, char why[KERNEL_WHY])
 static int description_make(const struct heddle_kernel *given, struct kernel *kernel)
 {
 	static const char begin[] = "it is not analysed: ";
+	static const enum index_kind kinds_of[] = {
+	    [HEDDLE_KERNEL_HANDLE] = INDEX_BUFFER, [HEDDLE_KERNEL_HOST] = INDEX_BUFFER,
+	    [HEDDLE_KERNEL_VALUE] = INDEX_OTHER,   [HEDDLE_KERNEL_LOCAL] = INDEX_LOCAL,
+	    [HEDDLE_KERNEL_IMAGE] = INDEX_IMAGE,   [HEDDLE_KERNEL_SAMPLER] = INDEX_SAMPLER};
 	enum index_kind kinds[HEDDLE_KERNEL_MAXARGUMENTS];
 	char why[sizeof(begin) + KERNEL_WHY];
 	int error = analyse(kernel, strcpy(why, begin) + strlen(begin));
@@ -314,9 +318,7 @@ static int description_make(const struct heddle_kernel *given, struct kernel *ke
 		return 0;
 	heddle_explain("kernel %s is not analysed: %s", kernel->name, why + strlen(begin));
 	for (unsigned a = 0; a < given->narguments; a++)
-		kinds[a] = given->arguments[a].type == HEDDLE_KERNEL_LOCAL   ? INDEX_LOCAL
-		           : given->arguments[a].type == HEDDLE_KERNEL_VALUE ? INDEX_OTHER
-		                                                             : INDEX_BUFFER;
+		kinds[a] = kinds_of[given->arguments[a].type];
 	error = index_unknown(given->narguments, kinds, &kernel->index);
 	/* Nothing is known of atomic operations either. */
 	return error ? error : refusal_set(kernel, why);

@@ -7,9 +7,13 @@
 #ifndef HEDDLE_KERNEL_CACHE_STARPU_H
 #define HEDDLE_KERNEL_CACHE_STARPU_H
 
-/* Has rectangles. It stands before StarPU's headers, which would choose an older version. */
+/* Has images and rectangles. It stands before StarPU's headers, which would choose an older
+ * version. */
 #ifndef CL_TARGET_OPENCL_VERSION
-#define CL_TARGET_OPENCL_VERSION 110
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#ifndef CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #endif
 
 #include <heddle/strategy.h>

@@ -106,12 +106,15 @@ static bool chunks_wanted(struct part *part)
 	const struct kernel_device *device = part->device;
 	struct kernel *kernel = request->kernel;
 	size_t bytes = 0;
+	bool images = false;
 
-	for (unsigned a = 0; a < request->given.narguments; a++)
+	for (unsigned a = 0; a < request->given.narguments; a++) {
 		bytes += request->bytes[a];
-	if (!request->waits || !part->unprofiled || part->n != request->stats.groups ||
+		images = images || kernel_image_of(&request->given.arguments[a]);
+	}
+	if (images || !request->waits || !part->unprofiled || part->n != request->stats.groups ||
 	    device->in_host_memory || request->aliased || request->method == SPLIT_PUBLISHED ||
-	    device->memory->ranges.way == NDRANGE_EXIT || kernel->index.refusal)
+	    device->memory->ranges.way == NDRANGE_EXIT || kernel_refusal(request))
 		return false;
 	starpu_pthread_mutex_lock(&kernel->mutex);
 	if (kernel->chunks)

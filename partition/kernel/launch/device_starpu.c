@@ -109,6 +109,7 @@ static void memory_free(struct device_memory *memory)
 			clReleaseMemObject(memory->arrays[a].buffer);
 	}
 	kernel_forms_free(memory);
+	kernel_samplers_free(memory);
 	free(memory->plan);
 	free(memory);
 }

@@ -42,6 +42,9 @@ struct device_memory {
 	unsigned node;                              /* StarPU's, which knows of: */
 	cl_mem buffers[HEDDLE_KERNEL_MAXARGUMENTS]; /* of its own */
 	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS];
+	struct heddle_kernel_image images[HEDDLE_KERNEL_MAXARGUMENTS]; /* that they are; zeros */
+	cl_sampler samplers[HEDDLE_KERNEL_MAXARGUMENTS]; /* NULL: none yet; and what they are: */
+	struct heddle_kernel_sampler sampling[HEDDLE_KERNEL_MAXARGUMENTS];
 	/* The host's arrays as buffers, which launches have in common as long as these are the
 	 * same; and those that a part uses. */
 	struct device_array {
@@ -90,6 +93,25 @@ void kernel_queues_free(void);
 /** Threads of workers that compute kernels may run where the calling thread may, from the
  * first call on. */
 void kernel_threads_allow(void);
+
+/* ---- images_starpu.c ---- */
+
+/** Makes a buffer, or an image unless its sizes are 0. */
+cl_mem kernel_memory_create(cl_context context, const struct heddle_kernel_image *image,
+                            size_t bytes, cl_int *error);
+/** Extends a piece of an image to whole rows, or to whole slices where it is in several. */
+struct kernel_span kernel_image_cover(const struct heddle_kernel_image *image,
+                                      struct kernel_span span);
+/** Enqueues the transfer of such a piece. */
+cl_int kernel_image_send(cl_command_queue queue, cl_mem to, const struct heddle_kernel_image *image,
+                         struct kernel_span span, const void *from, cl_bool waits, cl_event *event);
+cl_int kernel_image_fetch(cl_command_queue queue, cl_mem from,
+                          const struct heddle_kernel_image *image, struct kernel_span span,
+                          void *to, cl_bool waits, cl_event *event);
+/** The sampler of an argument on a device. */
+cl_int kernel_sampler_find(struct device_memory *memory, unsigned a,
+                           const struct heddle_kernel_sampler *sampler);
+void kernel_samplers_free(struct device_memory *memory);
 
 /* ---- chunks_starpu.c ---- */
 

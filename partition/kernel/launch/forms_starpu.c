@@ -177,10 +177,16 @@ static int argument_set(struct part *part, unsigned a)
 	char what[64];
 	cl_int error;
 
-	if (kernel_is_buffer(argument))
+	if (kernel_is_buffer(argument)) {
 		error = clSetKernelArg(memory->form->kernel, a, sizeof(cl_mem), &buffer);
-	else
+	} else if (argument->type == HEDDLE_KERNEL_SAMPLER) {
+		error = kernel_sampler_find(memory, a, argument->pointer);
+		if (!error)
+			error = clSetKernelArg(memory->form->kernel, a, sizeof(cl_sampler),
+			                       &memory->samplers[a]);
+	} else {
 		error = clSetKernelArg(memory->form->kernel, a, argument->bytes, argument->pointer);
+	}
 	if (!error)
 		return 0;
 	snprintf(what, sizeof(what), "argument %u (%zu bytes)", a + 1,

@@ -30,6 +30,7 @@ struct kept_data {
 	struct kept_data *next;
 	starpu_data_handle_t handle;
 	const unsigned char *host;
+	struct heddle_kernel_image image; /* zeros: it is none */
 	size_t bytes;
 	uint64_t writes;  /* of others than launches, submitted so far */
 	uint64_t current; /* the copies are as after so many of them */
@@ -176,13 +177,25 @@ static void data_trim(void)
 	data_free(data);
 }
 
-/* Data of an argument, moved to the front. The mutex is held. @return NULL: no memory */
-static struct kept_data *data_find(starpu_data_handle_t handle, const unsigned char *host,
-                                   size_t bytes)
+/* NULL of host memory. */
+static starpu_data_handle_t handle_of(const struct heddle_kernel_argument *argument)
 {
+	return argument->type == HEDDLE_KERNEL_HANDLE ? argument->handle : NULL;
+}
+
+/* Data of an argument, moved to the front. The mutex is held. @return NULL: no memory */
+static struct kept_data *data_find(const struct heddle_kernel_request *request, unsigned a)
+{
+	const struct heddle_kernel_argument *argument = &request->given.arguments[a];
+	const struct heddle_kernel_image *given = kernel_image_of(argument), none = {0};
+	const struct heddle_kernel_image *image = given ? given : &none;
+	const unsigned char *host = kernel_host_of(request, a);
+	starpu_data_handle_t handle = handle_of(argument);
+	size_t bytes = request->bytes[a];
 	struct kept_data **at = &all, *data;
 
-	while (*at && ((*at)->handle != handle || (*at)->host != host || (*at)->bytes != bytes))
+	while (*at && ((*at)->handle != handle || (*at)->host != host || (*at)->bytes != bytes ||
+	               memcmp(&(*at)->image, image, sizeof(*image))))
 		at = &(*at)->next;
 	data = *at;
 	if (data) {
@@ -192,8 +205,11 @@ static struct kept_data *data_find(starpu_data_handle_t handle, const unsigned c
 		data = calloc(1, sizeof(*data));
 		if (!data)
 			return NULL;
-		*data = (struct kept_data){
-		    .handle = handle, .host = host, .bytes = bytes, .current = NEVER};
+		*data = (struct kept_data){.handle = handle,
+		                           .host = host,
+		                           .image = *image,
+		                           .bytes = bytes,
+		                           .current = NEVER};
 		for (unsigned d = 0; d < SPLIT_MAXDEVICES; d++)
 			data->copies[d].data = data;
 	}
@@ -201,12 +217,6 @@ static struct kept_data *data_find(starpu_data_handle_t handle, const unsigned c
 	all = data;
 	__atomic_store_n(&any, true, __ATOMIC_RELEASE);
 	return data;
-}
-
-/* NULL of host memory. */
-static starpu_data_handle_t handle_of(const struct heddle_kernel_argument *argument)
-{
-	return argument->type == HEDDLE_KERNEL_HANDLE ? argument->handle : NULL;
 }
 
 /* Memory is perhaps written by another name: data there is not known any more. */
@@ -252,8 +262,7 @@ void kernel_kept_note(struct heddle_kernel_request *request)
 		if (!kernel_is_buffer(argument))
 			continue;
 		if (kept >> a & 1)
-			data = data_find(handle_of(argument), kernel_host_of(request, a),
-			                 request->bytes[a]);
+			data = data_find(request, a);
 		if (argument->mode != STARPU_R || request->aliased)
 			memory_written(data, kernel_host_of(request, a), request->bytes[a]);
 		if (data)
@@ -359,7 +368,7 @@ static bool buffer_make(struct part *part, struct kept_copy *copy)
 	if (!has_room(part, bytes) &&
 	    (!kernel_kept_drop(number_of(part)) || !has_room(part, bytes)))
 		return false;
-	buffer = clCreateBuffer(memory->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
+	buffer = kernel_memory_create(memory->context, &copy->data->image, bytes, &error);
 	if (error)
 		return false;
 	starpu_memory_allocate(memory->node, bytes, STARPU_MEMORY_OVERFLOW);

@@ -572,10 +572,9 @@ int heddle_kernel_classes(const struct heddle_kernel *given, struct heddle_kerne
 	if (status)
 		return status;
 	if (refusal)
-		*refusal = request->aliased ? "two of its arguments are one array"
-		                            : request->kernel->index.refusal;
+		*refusal = kernel_refusal(request);
 	for (unsigned a = 0; a < given->narguments && !status; a++) {
-		struct index_launch launch = {&request->range, request->integers, request->bytes};
+		struct index_launch launch = {&request->range, request->integers, request->units};
 		enum index_class read = INDEX_UNUSED, write = INDEX_UNUSED;
 
 		status = index_classes(&request->kernel->index, &launch, a, &read, &write);

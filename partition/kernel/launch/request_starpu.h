@@ -38,7 +38,7 @@ struct part {
 struct heddle_kernel_request {
 	struct kernel *kernel;
 	void (*part_ended)(struct part *part); /* counts a part's results and frees it */
-	bool aliased, split;
+	bool aliased, interpolates, split;
 	unsigned barred; /* devices that are not to take part, a bit each */
 	enum split_method method;
 	enum kernel_class declared;
@@ -77,7 +77,8 @@ struct heddle_kernel_request {
 		cl_int4 vector;
 	} values[HEDDLE_KERNEL_MAXARGUMENTS];     /* those that fit, aligned for any type */
 	int64_t integers[KERNEL_MAXINTEGERS];     /* of arguments, then of their fields */
-	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS]; /* of buffers; 0 */
+	size_t bytes[HEDDLE_KERNEL_MAXARGUMENTS]; /* of buffers and images; 0 */
+	size_t units[HEDDLE_KERNEL_MAXARGUMENTS]; /* the same, of images in pixels */
 	int same[HEDDLE_KERNEL_MAXARGUMENTS];     /* first argument with the same buffer */
 	/* Data that stays on devices, and writes of it by others when this was submitted. */
 	struct kept_data *kept[HEDDLE_KERNEL_MAXARGUMENTS];
@@ -90,10 +91,18 @@ struct heddle_kernel_request {
 	struct heddle_kernel_stats stats; /* but for its workers cleared */
 };
 
+/** Why a launch is not split; NULL: it can be. */
+static inline const char *kernel_refusal(const struct heddle_kernel_request *request)
+{
+	return request->aliased        ? "two of its arguments are one array"
+	       : request->interpolates ? "a sampler interpolates between an image's pixels"
+	                               : request->kernel->index.refusal;
+}
+
 /** Whether a launch is cut into blocks instead of shares. */
 static inline bool kernel_in_blocks(const struct heddle_kernel_request *request)
 {
-	return request->strategy && !request->aliased && !request->kernel->index.refusal;
+	return request->strategy && !kernel_refusal(request);
 }
 
 static inline unsigned kernel_integers(const struct heddle_kernel_request *request)
@@ -101,9 +110,18 @@ static inline unsigned kernel_integers(const struct heddle_kernel_request *reque
 	return request->given.narguments + request->kernel->index.nfields;
 }
 
+/** An argument as an image; NULL: it is none. */
+static inline const struct heddle_kernel_image *
+kernel_image_of(const struct heddle_kernel_argument *argument)
+{
+	return argument->type == HEDDLE_KERNEL_IMAGE ? argument->pointer : NULL;
+}
+
+/** Whether an argument is data: a buffer or an image. */
 static inline bool kernel_is_buffer(const struct heddle_kernel_argument *argument)
 {
-	return argument->type == HEDDLE_KERNEL_HANDLE || argument->type == HEDDLE_KERNEL_HOST;
+	return argument->type == HEDDLE_KERNEL_HANDLE || argument->type == HEDDLE_KERNEL_HOST ||
+	       kernel_image_of(argument);
 }
 
 /** An argument in main memory. */
@@ -111,7 +129,8 @@ static inline unsigned char *kernel_host_of(const struct heddle_kernel_request *
 {
 	const struct heddle_kernel_argument *argument = &request->given.arguments[a];
 
-	return argument->type == HEDDLE_KERNEL_HANDLE
+	return kernel_image_of(argument) ? kernel_image_of(argument)->pixels
+	       : argument->type == HEDDLE_KERNEL_HANDLE
 	           ? starpu_data_handle_to_pointer(argument->handle, STARPU_MAIN_RAM)
 	           : argument->pointer;
 }
@@ -125,6 +144,11 @@ int kernel_arguments_take(struct heddle_kernel_request *request, const struct he
 void kernel_arguments_free(struct heddle_kernel_request *request);
 /** Compares what is given with what the kernel takes. @return 0; -EINVAL after a message */
 int kernel_arguments_compare(struct heddle_kernel_request *request);
+
+/* ---- images_starpu.c ---- */
+
+/** Bytes of an image and of each of its pixels. @return 0; -EINVAL: there is no such image */
+int kernel_image_size(const struct heddle_kernel_image *image, size_t *bytes, size_t *pixel);
 
 /* ---- shapes_starpu.c ---- */
 

@@ -152,10 +152,27 @@ size_t kernel_cut_round(const struct ndrange *range, size_t at)
 
 /* ---- what is touched ---- */
 
+/* Windows in bytes, also of images. */
+static int windows_find(const struct heddle_kernel_request *request, size_t from, size_t n,
+                        struct index_use *uses)
+{
+	struct index_launch launch = {&request->range, request->integers, request->units};
+	int status = index_uses(&request->kernel->index, &launch, from, n, uses);
+
+	for (unsigned a = 0; a < request->given.narguments && !status; a++) {
+		size_t pixel = kernel_image_of(&request->given.arguments[a])
+		                   ? request->bytes[a] / request->units[a]
+		                   : 1;
+
+		index_window_scale(&uses[a].read, pixel);
+		index_window_scale(&uses[a].write, pixel);
+	}
+	return status;
+}
+
 /* The contents of a buffer given as STARPU_W need not be kept. So a window into which no other
  * group writes belongs to the range, and counts as written completely. */
-static int windows_own(const struct heddle_kernel_request *request,
-                       const struct index_launch *launch, size_t from, size_t n,
+static int windows_own(const struct heddle_kernel_request *request, size_t from, size_t n,
                        struct index_use *uses)
 {
 	size_t total = ndrange_groups(&request->range);
@@ -166,8 +183,7 @@ static int windows_own(const struct heddle_kernel_request *request,
 	memset(others, 0, sizeof(others));
 	for (int i = 0; i < 2 && !status; i++)
 		if (sizes[i])
-			status = index_uses(&request->kernel->index, launch, starts[i], sizes[i],
-			                    others[i]);
+			status = windows_find(request, starts[i], sizes[i], others[i]);
 	for (unsigned a = 0; a < request->given.narguments && !status; a++)
 		if (request->given.arguments[a].mode == STARPU_W &&
 		    kernel_windows_apart(&uses[a].write, &others[0][a].write) &&
@@ -188,8 +204,7 @@ static void reads_widen(const struct heddle_kernel_request *request, struct inde
 int kernel_uses(const struct heddle_kernel_request *request, size_t from, size_t n,
                 struct index_use *uses)
 {
-	struct index_launch launch = {&request->range, request->integers, request->bytes};
-	int status = index_uses(&request->kernel->index, &launch, from, n, uses);
+	int status = windows_find(request, from, n, uses);
 	bool asked = false;
 
 	for (unsigned a = 0; a < request->given.narguments && !status && !request->aliased; a++)
@@ -200,7 +215,7 @@ int kernel_uses(const struct heddle_kernel_request *request, size_t from, size_t
 			asked = asked || !uses[a].write.dense;
 		}
 	if (asked && !status)
-		status = windows_own(request, &launch, from, n, uses);
+		status = windows_own(request, from, n, uses);
 	if (request->scattered && !status)
 		reads_widen(request, uses);
 	return status;
@@ -213,6 +228,7 @@ bool kernel_in_place(const struct heddle_kernel_request *request,
 	size_t alignment = index_alignment(&request->kernel->index, a);
 
 	if (!device->in_host_memory || request->aliased ||
+	    kernel_image_of(&request->given.arguments[a]) ||
 	    (uintptr_t)kernel_host_of(request, a) % alignment)
 		return false;
 	/* A dry run must not write into the host's array. A failed part is undone from a copy,
@@ -280,7 +296,7 @@ static bool integers_same(const struct heddle_kernel_request *request)
 /* Finds the class that counts for the method "published". */
 static int class_find(struct heddle_kernel_request *request)
 {
-	struct index_launch launch = {&request->range, request->integers, request->bytes};
+	struct index_launch launch = {&request->range, request->integers, request->units};
 	bool contiguous = request->declared == KERNEL_CLASS_CONTIGUOUS;
 	int status = 0;
 

@@ -393,8 +393,7 @@ static int no_device(struct heddle_kernel_request *request)
 /* The kernel's mutex is held. */
 static int sharing_decide(struct heddle_kernel_request *request, struct sharing *sharing)
 {
-	bool single =
-	    request->aliased || request->kernel->index.refusal || request->method == SPLIT_SINGLE;
+	bool single = kernel_refusal(request) || request->method == SPLIT_SINGLE;
 
 	sharing_make(request, sharing);
 	if (!sharing->problem.ndevices)
@@ -410,8 +409,7 @@ static int sharing_decide(struct heddle_kernel_request *request, struct sharing 
 
 int kernel_shares_submit(struct heddle_kernel_request *request)
 {
-	const char *refusal = request->aliased ? "two of its arguments are one array"
-	                                       : request->kernel->index.refusal;
+	const char *refusal = kernel_refusal(request);
 	struct kernel_device *alone = NULL;
 	double start_us = starpu_timing_now();
 	struct sharing sharing;

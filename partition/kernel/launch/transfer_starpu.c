@@ -142,15 +142,22 @@ void kernel_buffer_free(struct device_memory *memory, unsigned a)
 static int buffer_make(struct part *part, unsigned a)
 {
 	struct device_memory *memory = part->device->memory;
+	const struct heddle_kernel_image *given =
+	    kernel_image_of(&part->request->given.arguments[a]);
+	struct heddle_kernel_image image = {0};
 	size_t bytes = part->request->bytes[a];
 	cl_int error;
 
-	if (memory->buffers[a] && memory->bytes[a] == bytes)
+	if (given)
+		image = *given;
+	image.pixels = NULL;
+	if (memory->buffers[a] && memory->bytes[a] == bytes &&
+	    !memcmp(&memory->images[a], &image, sizeof(image)))
 		return 0;
 	kernel_buffer_free(memory, a);
 	memory->bytes[a] = bytes;
-	memory->buffers[a] =
-	    clCreateBuffer(memory->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
+	memory->images[a] = image;
+	memory->buffers[a] = kernel_memory_create(memory->context, &image, bytes, &error);
 	if (error) {
 		memory->buffers[a] = NULL;
 		return kernel_refuse(part, "memory for an argument", error);
@@ -184,9 +191,12 @@ static cl_bool waits(const struct part *part)
 	return !part->direct || part->request->waits;
 }
 
+/* @param layout of an image: of whole rows */
 static int window_send(struct part *part, unsigned a, const struct kernel_layout *layout,
                        const void *from, size_t stride)
 {
+	const struct heddle_kernel_image *image =
+	    kernel_image_of(&part->request->given.arguments[a]);
 	struct device_memory *memory = part->device->memory;
 	cl_event *event;
 	/* A small transfer goes with the commands. */
@@ -197,7 +207,12 @@ static int window_send(struct part *part, unsigned a, const struct kernel_layout
 		return 0;
 	event = kernel_event(part, part->in_bytes ? EVENT_SENT : EVENT_FIRST);
 	part->in_bytes += layout->bytes;
-	if (layout->by_rows)
+	if (image)
+		error = kernel_image_send(
+		    memory->queue, kernel_buffer(memory, a), image,
+		    (struct kernel_span){layout->first, layout->first + layout->bytes}, from,
+		    waited, event);
+	else if (layout->by_rows)
 		error = clEnqueueWriteBufferRect(
 		    memory->queue, kernel_buffer(memory, a), waited,
 		    (size_t[]){layout->first % layout->pitch, layout->first / layout->pitch, 0},
@@ -214,20 +229,24 @@ static int read_send(struct part *part, unsigned a, const struct kernel_layout *
 {
 	const unsigned char *host = kernel_host_of(part->request, a);
 	struct kept_copy *copy = part->device->memory->kept[a];
+	const struct heddle_kernel_image *image =
+	    kernel_image_of(&part->request->given.arguments[a]);
 	struct kernel_span missing[KEPT_PIECES];
-	size_t before = part->in_bytes;
+	size_t before = part->in_bytes, sent;
 	unsigned n = copy ? kernel_kept_missing(copy, layout, missing) : 1;
 	int status = 0;
 
 	if (!copy || (n && layout->by_rows))
 		return window_send(part, a, layout, host + layout->first, layout->pitch);
 	for (unsigned i = 0; i < n && !status; i++) {
-		size_t bytes = missing[i].end - missing[i].first;
-		struct kernel_layout piece = {.first = missing[i].first, .bytes = bytes};
+		struct kernel_span span =
+		    image ? kernel_image_cover(image, missing[i]) : missing[i];
+		struct kernel_layout piece = {.first = span.first, .bytes = span.end - span.first};
 
 		status = window_send(part, a, &piece, host + piece.first, 0);
 	}
-	part->kept_bytes += layout->bytes - (part->in_bytes - before);
+	sent = part->in_bytes - before;
+	part->kept_bytes += layout->bytes > sent ? layout->bytes - sent : 0;
 	return status;
 }
 
@@ -240,15 +259,24 @@ static bool all_crosses(const struct part *part)
 static void layouts_make(const struct part *part, unsigned a, const struct index_use *use,
                          struct window_copy *copy)
 {
+	const struct heddle_kernel_image *image =
+	    kernel_image_of(&part->request->given.arguments[a]);
 	struct index_window all = {.end = part->request->bytes[a], .known = true};
 
 	copy->layout = copy->taken = kernel_layout(&use->write);
 	copy->at = 0;
-	if (!all_crosses(part) || index_window_empty(&use->write))
+	if (index_window_empty(&use->write) || !(image || all_crosses(part)))
 		return;
+	if (image && !all_crosses(part)) {
+		struct kernel_span rows = kernel_image_cover(
+		    image, (struct kernel_span){use->write.first, use->write.end});
+
+		all.first = rows.first;
+		all.end = rows.end;
+	}
 	copy->layout = kernel_layout(&all);
 	copy->taken.stride = copy->taken.pitch;
-	copy->at = copy->taken.first;
+	copy->at = copy->taken.first - copy->layout.first;
 }
 
 /* Sends one buffer. Where the device may leave bytes of the window as they were, it gets them
@@ -266,6 +294,7 @@ static int buffer_send(struct part *part, unsigned a, const struct index_use *us
 	/* The gaps between rows must not be written back. */
 	copy->complete = !index_window_empty(&use->write) && use->write.dense &&
 	                 !all_crosses(part) && index_window_empty(&use->read) && !part->dry &&
+	                 !kernel_image_of(&part->request->given.arguments[a]) &&
 	                 (!use->write.pitch || copy->layout.by_rows);
 	if (!index_window_empty(&use->write) && !copy->complete && !part->dry) {
 		copy->after = malloc(copy->layout.bytes);
@@ -286,6 +315,8 @@ static int buffer_send(struct part *part, unsigned a, const struct index_use *us
 
 static int window_fetch(struct part *part, unsigned a, const struct window_copy *copy)
 {
+	const struct heddle_kernel_image *image =
+	    kernel_image_of(&part->request->given.arguments[a]);
 	struct device_memory *memory = part->device->memory;
 	const struct kernel_layout *layout = &copy->layout;
 	void *to = copy->complete ? kernel_host_of(part->request, a) + layout->first : copy->after;
@@ -294,7 +325,12 @@ static int window_fetch(struct part *part, unsigned a, const struct window_copy 
 	cl_int error;
 
 	part->out_bytes += layout->bytes;
-	if (layout->by_rows)
+	if (image)
+		error = kernel_image_fetch(
+		    memory->queue, kernel_buffer(memory, a), image,
+		    (struct kernel_span){layout->first, layout->first + layout->bytes}, to,
+		    waits(part), event);
+	else if (layout->by_rows)
 		error = clEnqueueReadBufferRect(
 		    memory->queue, kernel_buffer(memory, a), waits(part),
 		    (size_t[]){layout->first % layout->pitch, layout->first / layout->pitch, 0},
