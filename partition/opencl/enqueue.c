@@ -55,16 +55,6 @@ static bool range_inside(const struct memory *memory, size_t offset, size_t byte
 	return bytes && offset <= memory->bytes && bytes <= memory->bytes - offset;
 }
 
-static bool host_reads(const struct memory *memory)
-{
-	return !(memory->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS));
-}
-
-static bool host_writes(const struct memory *memory)
-{
-	return !(memory->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS));
-}
-
 static bool at_host(const struct memory *memory)
 {
 	return memory->whole->at_host;

@@ -1,15 +1,19 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Images and samplers. An image's data is always at home, and so are the kernels that use it.
- * Samplers are home's own: they are constants that kernels get.
+ * Images and samplers. Home does all commands about images. Samplers are home's own: they are
+ * constants that kernels get. What they are is noted, since each device needs its own.
  */
 #include "config.h"
 
 #include "partition/opencl/layer.h"
 
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Home is not told which accesses of the host's the program rules out: the layer has others. */
+#define HOST_ACCESS (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS)
 
 /* ---- creation ---- */
 
@@ -58,6 +62,8 @@ static void image_describe(struct memory *memory, const cl_image_desc *descripti
 	                         NULL);
 	real->clGetImageInfo(memory->home, CL_IMAGE_ELEMENT_SIZE, sizeof(memory->element),
 	                     &memory->element, NULL);
+	real->clGetImageInfo(memory->home, CL_IMAGE_FORMAT, sizeof(memory->format), &memory->format,
+	                     NULL);
 	memory->image = description->image_type;
 	extent_describe(memory, description);
 	if (!(memory->flags & CL_MEM_USE_HOST_PTR))
@@ -83,13 +89,15 @@ static cl_mem CL_API_CALL image_create(cl_context id, cl_mem_flags flags,
 
 	if (!context)
 		return real->clCreateImage(id, flags, format, description, host, to);
-	error = description_check(description);
+	error = __builtin_popcountll(flags & HOST_ACCESS) > 1 ? CL_INVALID_VALUE
+	                                                      : description_check(description);
 	if (error)
 		return error_give(error, to);
 	memory = memory_make(context, flags, 0);
 	if (!memory)
 		return error_give(CL_OUT_OF_HOST_MEMORY, to);
-	memory->home = real->clCreateImage(context->home, flags, format, description, host, &error);
+	memory->home = real->clCreateImage(context->home, flags & ~(cl_mem_flags)HOST_ACCESS,
+	                                   format, description, host, &error);
 	if (!error)
 		image_describe(memory, description, host);
 	return memory_finish(memory, error, to);
@@ -127,14 +135,60 @@ static cl_mem CL_API_CALL image3_create(cl_context id, cl_mem_flags flags,
 	return image_create(id, flags, format, &description, host, to);
 }
 
+/* Samplers that the program has made, by their handles. Those that it has released stay until
+ * another one gets the handle. */
+static pthread_mutex_t samplers_mutex = PTHREAD_MUTEX_INITIALIZER;
+static void *samplers;
+
+static int samplers_compare(const void *a, const void *b)
+{
+	const struct sampler *one = a, *other = b;
+
+	return (one->id > other->id) - (one->id < other->id);
+}
+
+/* Without memory kernels that use it are not split. */
+static void sampler_note(const struct sampler *made)
+{
+	struct sampler *known = malloc(sizeof(*known)), **at;
+
+	if (!known)
+		return;
+	*known = *made;
+	pthread_mutex_lock(&samplers_mutex);
+	at = tsearch(known, &samplers, samplers_compare);
+	if (at && *at != known)
+		**at = *made;
+	if (!at || *at != known)
+		free(known);
+	pthread_mutex_unlock(&samplers_mutex);
+}
+
+void sampler_find(const void *handle, struct sampler *sampler)
+{
+	const struct sampler key = {.id = (cl_sampler)handle};
+	struct sampler **at;
+
+	pthread_mutex_lock(&samplers_mutex);
+	at = tfind(&key, &samplers, samplers_compare);
+	if (at)
+		*sampler = **at;
+	pthread_mutex_unlock(&samplers_mutex);
+}
+
 static cl_sampler CL_API_CALL sampler_create(cl_context id, cl_bool normalized,
                                              cl_addressing_mode addressing, cl_filter_mode filter,
                                              cl_int *to)
 {
 	struct context *context = layer_object(id, CONTEXT);
 
-	return real->clCreateSampler(context ? context->home : id, normalized, addressing, filter,
-	                             to);
+	struct sampler sampler = {NULL, normalized, addressing, filter};
+
+	sampler.id =
+	    real->clCreateSampler(context ? context->home : id, normalized, addressing, filter, to);
+	if (context && sampler.id)
+		sampler_note(&sampler);
+	return sampler.id;
 }
 
 static cl_int CL_API_CALL formats_get(cl_context id, cl_mem_flags flags, cl_mem_object_type type,
@@ -158,18 +212,51 @@ static cl_int CL_API_CALL image_info(cl_mem id, cl_image_info name, size_t room,
 
 /* ---- reading and writing ---- */
 
+static const size_t corner[3];
+
+cl_int image_read(const struct memory *memory, void *to)
+{
+	return real->clEnqueueReadImage(memory->context->queue, memory->home, CL_TRUE, corner,
+	                                memory->extent, 0, 0, to, 0, NULL, NULL);
+}
+
+cl_int image_write(const struct memory *memory, const void *from)
+{
+	return real->clEnqueueWriteImage(memory->context->queue, memory->home, CL_TRUE, corner,
+	                                 memory->extent, 0, 0, from, 0, NULL, NULL);
+}
+
+/* Puts the data of all that a command is about home. */
+static cl_int all_to_home(struct event *event)
+{
+	cl_int error = CL_SUCCESS;
+
+	for (unsigned m = 0; m < 2 && !error; m++)
+		if (event->memory[m])
+			error = memory_to_home(event->memory[m]);
+	return error;
+}
+
 static cl_int read_run(struct event *event)
 {
-	return real->clEnqueueReadImage(event->queue->home, event->memory[0]->home, CL_FALSE,
-	                                event->origin[0], event->region, event->row[0],
-	                                event->slice[0], event->pointer, HOME_EVENTS(event));
+	cl_int error = all_to_home(event);
+
+	return error
+	           ? error
+	           : real->clEnqueueReadImage(event->queue->home, event->memory[0]->home, CL_FALSE,
+	                                      event->origin[0], event->region, event->row[0],
+	                                      event->slice[0], event->pointer, HOME_EVENTS(event));
 }
 
 static cl_int write_run(struct event *event)
 {
-	return real->clEnqueueWriteImage(event->queue->home, event->memory[0]->home, CL_FALSE,
-	                                 event->origin[0], event->region, event->row[0],
-	                                 event->slice[0], event->pointer, HOME_EVENTS(event));
+	cl_int error = all_to_home(event);
+
+	return error
+	           ? error
+	           : real->clEnqueueWriteImage(event->queue->home, event->memory[0]->home, CL_FALSE,
+	                                       event->origin[0], event->region, event->row[0],
+	                                       event->slice[0], event->pointer, HOME_EVENTS(event));
 }
 
 /* Commands are checked here: home sees them later, when the program has gone on. */
@@ -209,9 +296,14 @@ static cl_int transfer(struct queue *queue, cl_mem id, bool writes, cl_bool bloc
                        const size_t *origin, const size_t *region, size_t row, size_t slice,
                        void *pointer, cl_uint nwaits, const cl_event *waits, cl_event *given)
 {
+	struct memory *memory = layer_object(id, MEMORY);
 	struct event *event;
-	cl_int error =
-	    pointer ? image_begin(queue, writes ? CL_COMMAND_WRITE_IMAGE : CL_COMMAND_READ_IMAGE,
+	cl_int error;
+
+	if (memory && !(writes ? host_writes(memory) : host_reads(memory)))
+		return CL_INVALID_OPERATION;
+	error = pointer
+	            ? image_begin(queue, writes ? CL_COMMAND_WRITE_IMAGE : CL_COMMAND_READ_IMAGE,
 	                          id, origin, region, nwaits, waits, &event)
 	            : CL_INVALID_VALUE;
 
@@ -254,8 +346,12 @@ static cl_int CL_API_CALL enqueue_write(cl_command_queue id, cl_mem image, cl_bo
 
 static cl_int fill_run(struct event *event)
 {
-	return real->clEnqueueFillImage(event->queue->home, event->memory[0]->home, event->pattern,
-	                                event->origin[0], event->region, HOME_EVENTS(event));
+	cl_int error = all_to_home(event);
+
+	return error ? error
+	             : real->clEnqueueFillImage(event->queue->home, event->memory[0]->home,
+	                                        event->pattern, event->origin[0], event->region,
+	                                        HOME_EVENTS(event));
 }
 
 static cl_int CL_API_CALL enqueue_fill(cl_command_queue id, cl_mem image, const void *colour,
@@ -283,9 +379,13 @@ static cl_int CL_API_CALL enqueue_fill(cl_command_queue id, cl_mem image, const 
 
 static cl_int copy_run(struct event *event)
 {
-	return real->clEnqueueCopyImage(event->queue->home, event->memory[0]->home,
-	                                event->memory[1]->home, event->origin[0], event->origin[1],
-	                                event->region, HOME_EVENTS(event));
+	cl_int error = all_to_home(event);
+
+	return error
+	           ? error
+	           : real->clEnqueueCopyImage(event->queue->home, event->memory[0]->home,
+	                                      event->memory[1]->home, event->origin[0],
+	                                      event->origin[1], event->region, HOME_EVENTS(event));
 }
 
 static bool same_format(const struct memory *a, const struct memory *b)
@@ -349,7 +449,7 @@ static cl_int CL_API_CALL enqueue_copy(cl_command_queue id, cl_mem from_id, cl_m
 /* Between an image (0) and a buffer (1), at an offset of the latter. */
 static cl_int to_buffer_run(struct event *event)
 {
-	cl_int error = memory_to_home(event->memory[1]);
+	cl_int error = all_to_home(event);
 
 	return error ? error
 	             : real->clEnqueueCopyImageToBuffer(
@@ -359,7 +459,7 @@ static cl_int to_buffer_run(struct event *event)
 
 static cl_int from_buffer_run(struct event *event)
 {
-	cl_int error = memory_to_home(event->memory[1]);
+	cl_int error = all_to_home(event);
 
 	return error ? error
 	             : real->clEnqueueCopyBufferToImage(

@@ -105,7 +105,9 @@ static cl_int CL_API_CALL argument_set(cl_kernel id, cl_uint a, size_t bytes, co
 	if (memory)
 		object_retain(memory);
 	argument_clear(&kernel->arguments[a]);
-	kernel->arguments[a] = (struct argument){true, bytes, memory, copy};
+	kernel->arguments[a] = (struct argument){true, bytes, memory, copy, {0}};
+	if (copy && bytes == sizeof(cl_sampler))
+		sampler_find(*(void **)copy, &kernel->arguments[a].sampler);
 	return CL_SUCCESS;
 }
 

@@ -115,7 +115,7 @@ struct queue {
 };
 
 /** A buffer, a part of one, or an image. What is said of places is said of the whole buffer alone.
- */
+ * At the host an image has no gaps between its rows. */
 struct memory {
 	struct object object;
 	struct context *context;
@@ -126,7 +126,8 @@ struct memory {
 	cl_mem_object_type image;   /**< 0: a buffer */
 	size_t element, row, slice; /**< of an image, and of what the program gave for it */
 	size_t extent[3];           /**< of an image, as regions are given */
-	void *given;                /**< host memory that the program gave to be used */
+	cl_image_format format;
+	void *given; /**< host memory that the program gave to be used */
 	cl_mem home;
 	unsigned char *host; /**< NULL: none yet */
 	bool own;            /**< the layer has allocated it */
@@ -149,6 +150,14 @@ struct program {
 	const char *refusal; /**< why no kernel of it is split; NULL: none known */
 };
 
+/** What a sampler is that the program has made. */
+struct sampler {
+	cl_sampler id; /**< of home; NULL: it is none */
+	cl_bool normalized;
+	cl_addressing_mode addressing;
+	cl_filter_mode filter;
+};
+
 struct kernel {
 	struct object object;
 	struct program *program;
@@ -163,6 +172,7 @@ struct kernel {
 		size_t bytes;
 		struct memory *memory; /**< NULL: a value, or local memory */
 		void *value;           /**< NULL: local memory */
+		struct sampler sampler;
 	} * arguments;
 };
 
@@ -239,7 +249,14 @@ size_t layer_item_limit(unsigned dimension);
 
 /** A handle as memory of the layer; NULL: it is none. Any bits may be given. */
 struct memory *memory_find(const void *handle);
-/** Puts a buffer's data where host or home can work on it. The engine calls this.
+/** Bytes of data. */
+static inline size_t memory_bytes(const struct memory *memory)
+{
+	return memory->image
+	           ? memory->element * memory->extent[0] * memory->extent[1] * memory->extent[2]
+	           : memory->bytes;
+}
+/** Puts a buffer's or an image's data where host or home can work on it. The engine calls this.
  * @return an error, or CL_SUCCESS */
 cl_int memory_to_host(struct memory *memory);
 cl_int memory_to_home(struct memory *memory);
@@ -417,6 +434,20 @@ bool command_quick(struct event *event);
 struct memory *buffer_of(const struct queue *queue, cl_mem id, cl_int *error);
 /** Fills in the end of an image's mapping. */
 void image_unmap(struct event *event, struct map *map);
+/** Moves all of an image's data between home and the host, and waits. */
+cl_int image_read(const struct memory *memory, void *to);
+cl_int image_write(const struct memory *memory, const void *from);
+/** Takes the sampler that a handle is of, if any. */
+void sampler_find(const void *handle, struct sampler *sampler);
+/** Whether the program lets the host read or write memory. */
+static inline bool host_reads(const struct memory *memory)
+{
+	return !(memory->flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS));
+}
+static inline bool host_writes(const struct memory *memory)
+{
+	return !(memory->flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS));
+}
 
 /* ---- the functions that stand for OpenCL's ---- */
 

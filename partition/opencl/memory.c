@@ -1,9 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Buffers. The data of each is at home, or in memory of the host's, where launches that are split
- * work on it. It stays where it was used last. Where home computes in the host's memory, both are
- * one memory, and only OpenCL has to be told, by mapping.
+ * Buffers and images. The data of each is at home, or in memory of the host's, where launches that
+ * are split work on it. It stays where it was used last. Where home computes in the host's memory,
+ * both are one memory, and only OpenCL has to be told, by mapping.
  */
 #include "config.h"
 
@@ -72,7 +72,7 @@ cl_int memory_host_make(struct memory *memory)
 
 	pthread_mutex_lock(&known_mutex);
 	if (!whole->host) {
-		whole->host = aligned_alloc(PAGE, (whole->bytes + PAGE - 1) / PAGE * PAGE);
+		whole->host = aligned_alloc(PAGE, (memory_bytes(whole) + PAGE - 1) / PAGE * PAGE);
 		whole->own = whole->host;
 	}
 	there = whole->host;
@@ -98,7 +98,8 @@ cl_int memory_to_host(struct memory *memory)
 
 	if (error || whole->at_host)
 		return error;
-	error = whole->shared
+	error = whole->image ? image_read(whole, whole->host)
+	        : whole->shared
 	            ? shared_take(whole)
 	            : real->clEnqueueReadBuffer(whole->context->queue, whole->home, CL_TRUE, 0,
 	                                        whole->bytes, whole->host, 0, NULL, NULL);
@@ -106,7 +107,7 @@ cl_int memory_to_host(struct memory *memory)
 		return error;
 	whole->at_host = true;
 	whole->changed = false;
-	split_changed(whole->host, whole->bytes);
+	split_changed(whole->host, memory_bytes(whole));
 	return CL_SUCCESS;
 }
 
@@ -118,7 +119,9 @@ cl_int memory_to_home(struct memory *memory)
 
 	if (!whole->at_host)
 		return CL_SUCCESS;
-	if (whole->shared) {
+	if (whole->image) {
+		error = whole->changed ? image_write(whole, whole->host) : CL_SUCCESS;
+	} else if (whole->shared) {
 		error =
 		    real->clEnqueueUnmapMemObject(queue, whole->home, whole->host, 0, NULL, NULL);
 		if (!error)
@@ -195,7 +198,7 @@ static void memory_free(struct memory *memory)
 	if (memory->whole != memory)
 		memory_release(memory->whole);
 	else if (memory->host)
-		split_changed(memory->host, memory->bytes);
+		split_changed(memory->host, memory_bytes(memory));
 	while (memory->destructors) {
 		struct destructor *destructor = memory->destructors;
 

@@ -21,19 +21,29 @@ static const size_t MOST_BYTES = (size_t)1 << 30; /* of all copies */
 
 static struct {
 	struct record *record;
-	struct heddle_kernel kernel;
+	struct split_kernel split;
 	struct argument *arguments;
 	pthread_t thread;
 	pid_t process;
 	bool begun; /* and not joined */
 } work;
 
+/* Where the copy of an argument's data is; NULL: it is no data. */
+static void **data_of(unsigned a)
+{
+	struct heddle_kernel_argument *argument = &work.split.kernel.arguments[a];
+
+	return argument->type == HEDDLE_KERNEL_HOST    ? &argument->pointer
+	       : argument->type == HEDDLE_KERNEL_IMAGE ? &work.split.of[a].image.pixels
+	                                               : NULL;
+}
+
 static void work_free(void)
 {
-	for (unsigned a = 0; a < work.kernel.narguments; a++)
-		if (work.kernel.arguments[a].type == HEDDLE_KERNEL_HOST)
-			free(work.kernel.arguments[a].pointer);
-	arguments_drop(work.arguments, work.kernel.narguments);
+	for (unsigned a = 0; a < work.split.kernel.narguments; a++)
+		if (data_of(a))
+			free(*data_of(a));
+	arguments_drop(work.arguments, work.split.kernel.narguments);
 	work.arguments = NULL;
 }
 
@@ -48,28 +58,34 @@ static void *work_do(void *unused)
 	layer_inside = true;
 	reason = split_start();
 	if (!reason)
-		reason = split_analyse(record, &work.kernel);
+		reason = split_analyse(record, &work.split.kernel);
 	for (int l = 0; !reason && !status && l < LAUNCHES && clock_ns() - begin < ENOUGH_NS; l++)
-		status = heddle_kernel_run(&work.kernel, &stats);
+		status = heddle_kernel_run(&work.split.kernel, &stats);
 	work_free();
 	record_prepared(record, clock_ns() - begin);
 	return NULL;
 }
 
-/* A copy of a buffer's data. @return NULL: no memory */
+/* A copy of a buffer's or an image's data. @return NULL: no memory */
 static void *copy_of(struct memory *memory)
 {
-	size_t page = 4096;
-	void *copy = aligned_alloc(page, (memory->bytes + page - 1) / page * page);
+	size_t page = 4096, bytes = memory_bytes(memory);
+	void *copy = aligned_alloc(page, (bytes + page - 1) / page * page);
+	cl_int error = CL_SUCCESS;
 
-	if (copy && memory->at_host)
-		memcpy(copy, memory->host, memory->bytes);
-	else if (copy && real->clEnqueueReadBuffer(memory->context->queue, memory->home, CL_TRUE, 0,
-	                                           memory->bytes, copy, 0, NULL, NULL)) {
-		free(copy);
+	if (!copy)
 		return NULL;
-	}
-	return copy;
+	if (memory->at_host)
+		memcpy(copy, memory->host, bytes);
+	else if (memory->image)
+		error = image_read(memory, copy);
+	else
+		error = real->clEnqueueReadBuffer(memory->context->queue, memory->home, CL_TRUE, 0,
+		                                  bytes, copy, 0, NULL, NULL);
+	if (!error)
+		return copy;
+	free(copy);
+	return NULL;
 }
 
 static bool copies_make(const struct launch *launch)
@@ -77,18 +93,18 @@ static bool copies_make(const struct launch *launch)
 	size_t bytes = 0;
 	bool made = true;
 
-	for (unsigned a = 0; a < work.kernel.narguments; a++) {
-		struct heddle_kernel_argument *argument = &work.kernel.arguments[a];
+	for (unsigned a = 0; a < work.split.kernel.narguments; a++) {
+		struct heddle_kernel_argument *argument = &work.split.kernel.arguments[a];
 
 		if (argument->type == HEDDLE_KERNEL_VALUE)
 			argument->pointer = work.arguments[a].value;
-		if (argument->type != HEDDLE_KERNEL_HOST)
+		if (!data_of(a))
 			continue;
 		argument->keep = false;
-		bytes += argument->bytes;
-		argument->pointer =
+		bytes += memory_bytes(launch->arguments[a].memory);
+		*data_of(a) =
 		    made && bytes <= MOST_BYTES ? copy_of(launch->arguments[a].memory) : NULL;
-		made = made && argument->pointer;
+		made = made && *data_of(a);
 	}
 	return made;
 }
@@ -100,8 +116,8 @@ const char *prepare_begin(const struct launch *launch)
 
 	prepare_end();
 	work.record = record;
-	split_fill(launch, &work.kernel);
-	work.arguments = arguments_copy(launch->arguments, work.kernel.narguments);
+	split_fill(launch, &work.split);
+	work.arguments = arguments_copy(launch->arguments, work.split.kernel.narguments);
 	/* Without copies the kernel's arguments are still the program's. */
 	if (!work.arguments)
 		return record->refusal = "there is no memory for trials";

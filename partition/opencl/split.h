@@ -10,10 +10,20 @@
 
 #include <heddle/kernel.h>
 
+/** A launch as Heddle's kernel, and the structures that its arguments point to. */
+struct split_kernel {
+	struct heddle_kernel kernel;
+	union {
+		struct heddle_kernel_image image;
+		struct heddle_kernel_sampler sampler;
+	} of[HEDDLE_KERNEL_MAXARGUMENTS];
+};
+
 /** Starts StarPU, or wakes it. @return why there is none; NULL: it runs */
 const char *split_start(void);
-/** Describes a launch. Buffers have no pointers yet where the host has none of their data. */
-void split_fill(const struct launch *launch, struct heddle_kernel *kernel);
+/** Describes a launch. Buffers and images have no pointers yet where the host has none of their
+ * data. What is described stays where it is. */
+void split_fill(const struct launch *launch, struct split_kernel *split);
 /** Asks the analysis, the first time. @return why the kernel is not split; NULL: it is */
 const char *split_analyse(struct record *record, const struct heddle_kernel *kernel);
 

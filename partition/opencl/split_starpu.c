@@ -96,6 +96,16 @@ void split_end(void)
 
 /* ---- what can be split ---- */
 
+/* Extensions have more formats. */
+static bool format_known(const struct memory *memory)
+{
+	cl_channel_order order = memory->format.image_channel_order;
+
+	return !memory->image || order == CL_R || order == CL_A || order == CL_INTENSITY ||
+	       order == CL_LUMINANCE || order == CL_RG || order == CL_RA || order == CL_RGB ||
+	       order == CL_RGBA || order == CL_BGRA || order == CL_ARGB;
+}
+
 static const char *arguments_refuse(const struct launch *launch)
 {
 	cl_uint n = launch->kernel->narguments;
@@ -105,13 +115,13 @@ static const char *arguments_refuse(const struct launch *launch)
 	for (cl_uint a = 0; a < n; a++) {
 		const struct memory *memory = launch->arguments[a].memory;
 
-		if (memory && memory->image)
-			return "an argument is an image";
+		if (memory && !format_known(memory))
+			return "an image has a format of an extension";
 		if (memory && memory->whole != memory)
 			return "an argument is a part of a buffer";
 		for (cl_uint b = 0; memory && b < a; b++)
 			if (launch->arguments[b].memory == memory)
-				return "one buffer is two arguments";
+				return "one buffer or image is two arguments";
 	}
 	return NULL;
 }
@@ -174,13 +184,40 @@ static const char *speed_refuse(const struct launch *launch)
 
 /* ---- launching ---- */
 
-static void argument_fill(const struct argument *from, struct heddle_kernel_argument *to)
+static void image_fill(const struct memory *memory, struct heddle_kernel_image *image)
 {
+	bool is_1d = memory->image == CL_MEM_OBJECT_IMAGE1D;
+	bool is_lines = memory->image == CL_MEM_OBJECT_IMAGE1D_ARRAY;
+	bool is_3d = memory->image == CL_MEM_OBJECT_IMAGE3D;
+
+	*image = (struct heddle_kernel_image){
+	    .width = memory->extent[0],
+	    .height = is_1d || is_lines ? 0 : memory->extent[1],
+	    .depth = is_3d ? memory->extent[2] : 0,
+	    .layers = is_lines                                       ? memory->extent[1]
+	              : memory->image == CL_MEM_OBJECT_IMAGE2D_ARRAY ? memory->extent[2]
+	                                                             : 0,
+	    .order = memory->format.image_channel_order,
+	    .type = memory->format.image_channel_data_type,
+	    .pixels = memory->host,
+	};
+}
+
+static void argument_fill(const struct argument *from, struct split_kernel *split, unsigned a)
+{
+	struct heddle_kernel_argument *to = &split->kernel.arguments[a];
 	struct memory *memory = from->memory;
 
 	to->bytes = from->bytes;
 	to->pointer = from->value;
 	to->type = from->value ? HEDDLE_KERNEL_VALUE : HEDDLE_KERNEL_LOCAL;
+	if (from->sampler.id) {
+		split->of[a].sampler = (struct heddle_kernel_sampler){
+		    from->sampler.normalized, from->sampler.addressing, from->sampler.filter};
+		to->type = HEDDLE_KERNEL_SAMPLER;
+		to->pointer = &split->of[a].sampler;
+		to->bytes = sizeof(split->of[a].sampler);
+	}
 	if (!memory)
 		return;
 	to->type = HEDDLE_KERNEL_HOST;
@@ -188,13 +225,20 @@ static void argument_fill(const struct argument *from, struct heddle_kernel_argu
 	to->pointer = memory->host;
 	to->bytes = memory->bytes;
 	to->keep = true;
+	if (!memory->image)
+		return;
+	image_fill(memory, &split->of[a].image);
+	to->type = HEDDLE_KERNEL_IMAGE;
+	to->pointer = &split->of[a].image;
+	to->bytes = sizeof(split->of[a].image);
 }
 
-void split_fill(const struct launch *launch, struct heddle_kernel *kernel)
+void split_fill(const struct launch *launch, struct split_kernel *split)
 {
 	const struct record *record = launch->kernel->record;
+	struct heddle_kernel *kernel = &split->kernel;
 
-	memset(kernel, 0, sizeof(*kernel));
+	memset(split, 0, sizeof(*split));
 	kernel->source = record->text;
 	kernel->name = record->name;
 	kernel->options = record->options;
@@ -207,7 +251,7 @@ void split_fill(const struct launch *launch, struct heddle_kernel *kernel)
 	kernel->split = HEDDLE_KERNEL_ALWAYS;
 	kernel->narguments = launch->kernel->narguments;
 	for (unsigned a = 0; a < kernel->narguments; a++)
-		argument_fill(&launch->arguments[a], &kernel->arguments[a]);
+		argument_fill(&launch->arguments[a], split, a);
 }
 
 const char *split_analyse(struct record *record, const struct heddle_kernel *kernel)
@@ -298,7 +342,7 @@ static const char *hosts_make(const struct launch *launch)
 cl_int split_launch(struct launch *launch, const char **reason)
 {
 	struct record *record = launch->kernel->record;
-	struct heddle_kernel kernel;
+	struct split_kernel split;
 	cl_int error = CL_SUCCESS;
 
 	if (prepare_running()) {
@@ -312,13 +356,13 @@ cl_int split_launch(struct launch *launch, const char **reason)
 	*reason = hosts_make(launch);
 	if (*reason)
 		return CL_SUCCESS;
-	split_fill(launch, &kernel);
+	split_fill(launch, &split);
 	layer_inside = true;
 	*reason = split_start();
 	if (!*reason)
-		*reason = split_analyse(record, &kernel);
+		*reason = split_analyse(record, &split.kernel);
 	if (!*reason)
-		error = run(launch, &kernel, reason);
+		error = run(launch, &split.kernel, reason);
 	layer_inside = false;
 	return error;
 }

@@ -921,6 +921,135 @@ static void test_images(void)
 	clReleaseProgram(built);
 }
 
+/* ---- a chain of random commands about images ---- */
+
+static const char chain_source[] =
+    "kernel void move_on(read_only image2d_t from, write_only image2d_t to, sampler_t how, int s)\n"
+    "{ int x = get_global_id(0), y = get_global_id(1);\n"
+    "  if (x < get_image_width(to) && y < get_image_height(to) && (x * s + y) % 3)\n"
+    "    write_imageui(to, (int2)(x, y),\n"
+    "                  (read_imageui(from, how, (int2)(x - 1, y + s)) + 1) & 127); }\n";
+
+typedef unsigned char plane[HEIGHT][WIDTH][4];
+
+static void plain_move_on(plane from, plane to, int s)
+{
+	for (int y = 0; y < HEIGHT; y++)
+		for (int x = 0; x < WIDTH; x++)
+			for (int c = 0; c < 4; c++) {
+				int v = y + s < HEIGHT ? y + s : HEIGHT - 1, u = x ? x - 1 : 0;
+
+				if ((x * s + y) % 3)
+					to[y][x][c] = (from[v][u][c] + 1) & 127;
+			}
+}
+
+/* Commands about a part of the images, and what they do to plain arrays. */
+static void image_command(int command, cl_mem images[2], cl_mem bytes, plane planes[2], int which)
+{
+	static unsigned char given[HEIGHT * WIDTH * 4];
+	const size_t zero[3] = {0};
+	size_t region[3] = {1 + rand() % WIDTH, 1 + rand() % HEIGHT, 1}, pitch;
+	size_t origin[3] = {rand() % (WIDTH - region[0] + 1), rand() % (HEIGHT - region[1] + 1), 0};
+	cl_uint colour[4] = {rand() % 128, rand() % 128, rand() % 128, rand() % 128};
+	unsigned char *mapped = NULL;
+	cl_int error = CL_SUCCESS;
+
+	for (size_t i = 0; i < sizeof(given); i++)
+		given[i] = rand() % 128;
+	if (command == 0) {
+		OK(clEnqueueWriteImage(queue, images[which], CL_TRUE, origin, region, 0, 0, given,
+		                       0, NULL, NULL));
+	} else if (command == 1) {
+		OK(clEnqueueFillImage(queue, images[which], colour, origin, region, 0, NULL, NULL));
+	} else if (command == 2) {
+		OK(clEnqueueWriteBuffer(queue, bytes, CL_TRUE, 0, sizeof(given), given, 0, NULL,
+		                        NULL));
+		OK(clEnqueueCopyBufferToImage(queue, bytes, images[which], 0, origin, region, 0,
+		                              NULL, NULL));
+	} else if (command == 3) {
+		OK(clEnqueueCopyImage(queue, images[!which], images[which], zero, origin, region, 0,
+		                      NULL, NULL));
+	} else {
+		mapped = clEnqueueMapImage(queue, images[which], CL_TRUE, CL_MAP_WRITE, origin,
+		                           region, &pitch, NULL, 0, NULL, NULL, &error);
+		CHECK(!error && mapped);
+	}
+	for (size_t y = 0; y < region[1]; y++)
+		for (size_t x = 0; x < region[0] * 4; x++) {
+			unsigned char *to = planes[which][origin[1] + y][origin[0]] + x;
+
+			*to = command == 1   ? colour[x % 4]
+			      : command == 3 ? planes[!which][y][0][x]
+			                     : given[y * region[0] * 4 + x];
+			if (mapped)
+				mapped[y * pitch + x] = *to;
+		}
+	if (mapped)
+		OK(clEnqueueUnmapMemObject(queue, images[which], mapped, 0, NULL, NULL));
+}
+
+static void test_image_chain(void)
+{
+	static plane planes[2], out;
+	const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+	const cl_image_desc shape = {
+	    .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = WIDTH, .image_height = HEIGHT};
+	const size_t zero[3] = {0}, all[3] = {WIDTH, HEIGHT, 1}, global[2] = {64, 40};
+	const size_t local[2] = {8, 4};
+	const char *text = chain_source;
+	cl_mem images[2], bytes = buffer(CL_MEM_READ_WRITE, WIDTH * HEIGHT, NULL);
+	cl_program built = clCreateProgramWithSource(context, 1, &text, NULL, NULL);
+	cl_bool has = CL_FALSE;
+	cl_kernel move_on;
+	cl_sampler how;
+	cl_int error;
+
+	OK(clGetDeviceInfo(device, CL_DEVICE_IMAGE_SUPPORT, sizeof(has), &has, NULL));
+	if (!has)
+		return;
+	OK(clBuildProgram(built, 1, &device, "", NULL, NULL));
+	move_on = clCreateKernel(built, "move_on", &error);
+	CHECK(!error);
+	how =
+	    clCreateSampler(context, CL_FALSE, CL_ADDRESS_CLAMP_TO_EDGE, CL_FILTER_NEAREST, &error);
+	CHECK(!error);
+	memset(planes, 3, sizeof(planes));
+	for (int i = 0; i < 2; i++) {
+		images[i] = clCreateImage(
+		    context, CL_MEM_READ_WRITE | (i ? CL_MEM_USE_HOST_PTR : CL_MEM_COPY_HOST_PTR),
+		    &format, &shape, i ? memcpy(out, planes[i], sizeof(out)) : planes[i], &error);
+		CHECK(!error);
+	}
+	srand(19);
+	for (int step = 0; step < 120 && !failures; step++) {
+		int which = rand() % 2, command = rand() % 12, s = 1 + rand() % 4;
+		static plane now;
+
+		if (command < 5) {
+			image_command(command, images, bytes, planes, which);
+		} else if (command < 10) {
+			set(move_on, 0, sizeof(cl_mem), &images[!which]);
+			set(move_on, 1, sizeof(cl_mem), &images[which]);
+			set(move_on, 2, sizeof(how), &how);
+			set(move_on, 3, sizeof(s), &s);
+			OK(clEnqueueNDRangeKernel(queue, move_on, 2, NULL, global, local, 0, NULL,
+			                          NULL));
+			plain_move_on(planes[!which], planes[which], s);
+		} else {
+			OK(clEnqueueReadImage(queue, images[which], CL_TRUE, zero, all, 0, 0, now,
+			                      0, NULL, NULL));
+			CHECK(!memcmp(now, planes[which], sizeof(now)));
+		}
+	}
+	clReleaseSampler(how);
+	clReleaseMemObject(bytes);
+	clReleaseMemObject(images[0]);
+	clReleaseMemObject(images[1]);
+	clReleaseKernel(move_on);
+	clReleaseProgram(built);
+}
+
 static void CL_CALLBACK gone(cl_mem memory, void *data)
 {
 	++*(int *)data;
@@ -970,7 +1099,7 @@ static const struct {
     {"threads", test_threads},   {"printf", test_printf},
     {"binary", test_binary},     {"release", test_release},
     {"passed", test_passed},     {"long", test_long},
-    {"images", test_images},
+    {"images", test_images},     {"image_chain", test_image_chain},
 };
 
 static bool begin(void)
