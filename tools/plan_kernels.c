@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "partition/kernel/access/analysis.h"
 #include "partition/kernel/access/index.h"
@@ -217,7 +218,9 @@ static int answers_make(const char *asked, char **answers)
 	for (const char *at = asked; *at; at = strchr(at, '\n') + 1) {
 		size_t length = strcspn(at, "\n");
 
-		fprintf(out, "#undef %.*s\n", (int)length, at);
+		/* Constants of the language have their values. */
+		if (*at == '_' || !strncasecmp(at, "cl_", 3) || !strncmp(at, "cles_", 5))
+			fprintf(out, "#undef %.*s\n", (int)length, at);
 		for (size_t d = 0; d < sizeof(defined) / sizeof(defined[0]); d++)
 			if (strlen(defined[d][0]) == length && !strncmp(defined[d][0], at, length))
 				fprintf(out, "#define %s %s\n", defined[d][0], defined[d][1]);

@@ -41,6 +41,30 @@ expect_kernels 0 '^6 kernels: 5 can be split; writes known of 4, complete of 2$'
 expect_kernels 0 '^ *1  it has atomic' "$@"
 expect_kernels 0 'a.cl: tile: complete' -g 512,64 -l 64 -i 512 -o '-cl-mad-enable' "$@"
 
+# Files that count once, constants of the language, and images.
+cat >"$work/headers/once.h" <<'EOF'
+#pragma once
+constant sampler_t near = CLK_FILTER_NEAREST, between = CLK_FILTER_LINEAR;
+#ifndef M_PI_F
+#define M_PI_F 3.1415
+#endif
+EOF
+cat >"$work/b.cl" <<'EOF'
+#include "once.h"
+#include "once.h"
+#define PLACE (int2)(get_global_id(0), get_global_id(1))
+kernel void turn(read_only image2d_t from, write_only image2d_t to)
+{
+	write_imagef(to, PLACE, fmod(read_imagef(from, near, PLACE.yx), M_PI_F * 2.0f));
+}
+kernel void blend(read_only image2d_t from, write_only image2d_t to)
+{
+	write_imagef(to, PLACE, read_imagef(from, between, (float2)(get_global_id(0), 1.5f)));
+}
+EOF
+expect_kernels 0 'b.cl: turn: complete$' -I "$work/headers" "$work/b.cl"
+expect_kernels 0 'b.cl: blend: one device: it interpolates' -I "$work/headers" "$work/b.cl"
+
 expect_kernels 2 'which sources' -D SIZE=4
 expect_kernels 2 'no size' --global 0 "$@"
 expect_kernels 2 'no size' --local 1,2,3,4 "$@"

@@ -128,6 +128,45 @@ static void includes(void **state)
 	}
 }
 
+/* A file may say that it counts once, where a compiler sees that it does. */
+static void included_once(void **state)
+{
+	static const struct {
+		const char *source;
+		unsigned n;
+	} cases[] = {
+	    {"#include \"once.h\"\n#include \"again.h\"\n#include <once.h>\n", 2},
+	    {"#if 0\n#include \"once.h\"\n#endif\n#include \"once.h\"\n", 1},
+	    {"#define MANY\n#include \"once.h\"\n#include \"once.h\"\n", 2},
+	};
+	static const char *const files[][2] = {
+	    {"once.h",
+	     "#ifndef MANY\n # pragma /* here */ once // and so on\n#endif\nargument local\n"},
+	    {"again.h", "#include \"once.h\"\nargument buffer\n"},
+	};
+	struct index_kernel kernel;
+	char options[64], path[64];
+
+	snprintf(options, sizeof(options), "-I %s", folder);
+	for (int f = 0; f < 2; f++) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "%s/%s", folder, files[f][0]);
+		file = fopen(path, "w");
+		assert_non_null(file);
+		fputs(files[f][1], file);
+		assert_int_equal(fclose(file), 0);
+	}
+	script_make("echo heddle-index " INDEX_VERSION_TEXT
+	            "\ncc -E -P -xc \"$2\" | grep 'argument'");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (kernel_analyse(cases[i].source, "f", options, "#undef MANY\n", &kernel, why))
+			fail_msg("%s: %s", cases[i].source, why);
+		assert_int_equal(kernel.narguments, cases[i].n);
+		index_free(&kernel);
+	}
+}
+
 /* Nobody guesses what a compiler defines; what it does is part of what is analysed. */
 static void answers(void **state)
 {
@@ -214,8 +253,9 @@ static void quotes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(all_options), cmocka_unit_test(quotes), cmocka_unit_test(includes),
-	    cmocka_unit_test(answers),     cmocka_unit_test(limits), cmocka_unit_test(unrolling),
+	    cmocka_unit_test(all_options),   cmocka_unit_test(quotes),  cmocka_unit_test(includes),
+	    cmocka_unit_test(included_once), cmocka_unit_test(answers), cmocka_unit_test(limits),
+	    cmocka_unit_test(unrolling),
 	};
 
 	return cmocka_run_group_tests(tests, script_write, folder_remove);

@@ -135,12 +135,41 @@ static const char *inclusion(const char *line, char name[PATH_MAX], bool *quoted
 	return !*at || *at == '\n' ? at : NULL;
 }
 
-static int text_expand(struct expansion *e, char *text, const char *beside, int depth);
+/* @return behind `#pragma once`, at the end of its line; NULL: the line is another one */
+static const char *pragma_once(const char *line)
+{
+	const char *at = skip_space(line);
+
+	if (*at != '#')
+		return NULL;
+	at = skip_space(at + 1);
+	if (!source_is_word(at, source_name_length(at), "pragma"))
+		return NULL;
+	at = skip_space(at + strlen("pragma"));
+	if (!source_is_word(at, source_name_length(at), "once"))
+		return NULL;
+	return at + strcspn(at, "\n");
+}
+
+/* A name that stands for a file. It is defined where the file says that it counts once, since that
+ * may depend on conditions, as may inclusions. */
+static void once_name(const char *path, char name[64])
+{
+	struct stat about = {0};
+
+	stat(path, &about);
+	snprintf(name, 64, "ONCE_%llx_%llx", (unsigned long long)about.st_dev,
+	         (unsigned long long)about.st_ino);
+}
+
+static int text_expand(struct expansion *e, char *text, const char *beside, const char *once,
+                       int depth);
 
 /* @return 1: the file is in its place; 0: there is none; errors */
 static int file_expand(struct expansion *e, const char *name, const char *beside, int depth)
 {
-	char path[PATH_MAX], *text, *slash;
+	char path[PATH_MAX], once[64], *text, *slash;
+	bool guarded;
 	int status = file_find(e, beside, name, path);
 
 	if (status <= 0)
@@ -154,17 +183,23 @@ static int file_expand(struct expansion *e, const char *name, const char *beside
 	status = file_read(e, path, &text);
 	if (status)
 		return status;
+	once_name(path, once);
 	slash = strrchr(path, '/');
 	strcpy(slash ? slash : path, slash ? "" : ".");
 	source_lines_join(text);
+	guarded = strstr(text, "pragma") && strstr(text, "once");
+	if (guarded)
+		fprintf(e->out, "\n#ifndef %s", once);
 	fputc('\n', e->out);
-	status = text_expand(e, text, path, depth + 1);
-	fputc('\n', e->out);
+	status = text_expand(e, text, path, once, depth + 1);
+	fputs(guarded ? "\n#endif\n" : "\n", e->out);
 	free(text);
 	return status ? status : 1;
 }
 
-static int text_expand(struct expansion *e, char *text, const char *beside, int depth)
+/* @param once of the file; NULL: it is none */
+static int text_expand(struct expansion *e, char *text, const char *beside, const char *once,
+                       int depth)
 {
 	bool line_begins = true, quoted;
 	char name[PATH_MAX];
@@ -178,6 +213,11 @@ static int text_expand(struct expansion *e, char *text, const char *beside, int 
 				return status;
 			if (status)
 				continue;
+		}
+		end = line_begins && once ? pragma_once(at) : NULL;
+		if (end) {
+			fprintf(e->out, "#define %s", once);
+			continue;
 		}
 		end = source_opaque_end(at);
 		/* A comment may stand in front of a directive. */
@@ -203,7 +243,7 @@ int kernel_includes_expand(const char *source, const char *options, char **expan
 	if (!status) {
 		source_lines_join(copy);
 		if (strstr(copy, "include"))
-			status = text_expand(&e, copy, NULL, 0);
+			status = text_expand(&e, copy, NULL, NULL, 0);
 		else
 			fputs(source, e.out);
 	}

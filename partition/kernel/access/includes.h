@@ -9,7 +9,8 @@
 #include <stddef.h>
 
 /** Puts the files that a source includes in their places. A file is looked for in the folders of
- * -I, one in quotes first in the folder of the file that includes it. Where none is found the
+ * -I, one in quotes first in the folder of the file that includes it. What says `#pragma once` gets
+ * a guard. Where none is found the
  * directive stays: it may be in a branch that nobody compiles.
  * @param options as for clBuildProgram()
  * @param[out] expanded to be freed
