@@ -143,6 +143,8 @@ static const struct argp argp = {
            "its work-groups write: complete (also that every byte there is written), known, or "
            "unknown (then all of a buffer is merged). Then how many kernels there are of each "
            "kind, and of each reason.\v"
+           "Exit status: 0; 2 for wrong use, a file that cannot be read or does not compile, or no "
+           "kernel at all. "
            "Names that compilers define are as on a device of OpenCL 1.2 with double precision. "
            "At a launch the devices are asked.",
 };
@@ -378,6 +380,8 @@ static int source_do(struct arguments *arguments, const char *file, const char *
 		        why);
 		return error;
 	}
+	if (!*names)
+		fprintf(stderr, "heddle plan kernels: %s: there is no kernel in it\n", file);
 	for (char *name = names, *end; !error && *name; name = end) {
 		end = strchr(name, '\n');
 		*end++ = '\0';
@@ -420,15 +424,19 @@ static int file_do(struct arguments *arguments, const char *path)
 	return error;
 }
 
-static void summary_print(const struct arguments *arguments)
+/* @return whether there are any kernels */
+static bool summary_print(const struct arguments *arguments)
 {
 	const unsigned *counts = arguments->counts;
 	unsigned split = counts[UNKNOWN] + counts[KNOWN] + counts[COMPLETE];
 
+	if (!split && !counts[NOT_SPLIT])
+		return false;
 	printf("%u kernels: %u can be split; writes known of %u, complete of %u\n",
 	       split + counts[NOT_SPLIT], split, counts[KNOWN] + counts[COMPLETE],
 	       counts[COMPLETE]);
 	reasons_print(arguments);
+	return true;
 }
 
 int plan_kernels(int argc, char **argv)
@@ -449,7 +457,7 @@ int plan_kernels(int argc, char **argv)
 	kernel_analyse_show_errors();
 	for (int f = 0; f < arguments.nfiles; f++)
 		failed = file_do(&arguments, arguments.files[f]) || failed;
-	summary_print(&arguments);
+	failed = !summary_print(&arguments) || failed;
 	reasons_free(&arguments);
 	free(arguments.options_text);
 	free(program);

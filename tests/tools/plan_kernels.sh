@@ -73,5 +73,11 @@ expect_kernels 2 'No such file' "$work/none.cl"
 expect_kernels 2 'not analysed: it does not compile' -I "$work/headers" "$work/a.cl"
 grep -q 'error: ' "$work/out" || fail "what does not compile is not said"
 expect_kernels 2 'not analysed: it includes a file' "$work/a.cl"
+# Nothing to tell of.
+: >"$work/empty.cl"
+expect_kernels 2 'empty.cl: there is no kernel in it$' "$work/empty.cl"
+grep -q '^0 kernels' "$work/out" && fail "none are counted"
+expect_kernels 2 '^heddle plan kernels: .*: Is a directory$' "$work"
+expect_kernels 0 'empty.cl: there is no kernel' "$@" "$work/empty.cl"
 expect_kernels 2 'NDRange: 100 work-items' -g 100 "$@"
 [ "$failures" = 0 ]
