@@ -18,6 +18,8 @@ libtools_la_SOURCES = \
 	tools/common/cross_validation.h \
 	tools/common/help.c \
 	tools/common/help.h \
+	tools/common/json_file.c \
+	tools/common/json_file.h \
 	tools/common/machine.c \
 	tools/common/machine.h \
 	tools/common/models.c \

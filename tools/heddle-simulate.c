@@ -79,8 +79,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->command = state->argv + state->next;
 		break;
 	case ARGP_KEY_END:
-		if (!arguments->platform || !arguments->command)
-			argp_usage(state);
+		if (!arguments->platform)
+			argp_error(state, "which machine? Say --platform SPEC");
+		if (!arguments->command)
+			argp_error(state, "which command? Say it after --");
 		if (arguments->network.mbps > 0 && !arguments->ranks)
 			argp_error(state, "--network is between ranks: say --ranks, too");
 #ifndef HEDDLE_HAVE_SMPI

@@ -20,6 +20,8 @@ expect 0 '^Usage: heddle plan' "$heddle" help plan
 expect 2 '"block" is nothing to plan' "$heddle" plan block
 expect 0 'Usage: heddle.bench' "$heddle" bench --help
 expect 2 'there is no application "nothing"' "$heddle" app nothing
+expect 2 'there is no application ""' "$heddle" app ''
+expect 2 'there is no application "\."' "$heddle" app .
 expect 2 '"--size" is no application' "$heddle" app --size
 expect 0 '^Usage: heddle app' "$heddle" app --help
 expect 0 'strategy' "$heddle" plan blocks --help
@@ -82,7 +84,12 @@ css() {
 expect 2 '^heddle: css:chunk=1: more than 4194304 blocks of 1000000000000 iterations' css
 expect 2 'which machine' "$heddle" plan blocks
 expect 2 'No such file' "$heddle" plan blocks "$work/none.json"
-expect 2 'directory' "$heddle" plan blocks "$work"
+for words in 'plan blocks' 'plan split' 'bench --rows'; do
+	# shellcheck disable=SC2086
+	expect 2 "^heddle: $work: Is a directory" "$heddle" $words "$work"
+	# shellcheck disable=SC2086
+	expect 2 '^heddle: /dev/null: it is empty' "$heddle" $words /dev/null
+done
 for bad in '|line 2, column 0' '[]|not an object' '{"n": 1}|workers: not an array' \
 	'{"workers": [{"rate": 1}]}|n is missing' '{"n": 1, "workers": []}|workers: not an array' \
 	'{"n": -1, "workers": [{"rate": 1}]}|n: -1 is out of range' \
@@ -101,4 +108,6 @@ for bad in '|line 2, column 0' '[]|not an object' '{"n": 1}|workers: not an arra
 done
 machine '{"n": 1000, "workers": [{"rate": 1, "stop_us": 10}]}'
 expect 1 'every worker failed' plan
+expect 2 'which machine? Say --platform' "$heddle" simulate -- true
+expect 2 'which command? Say it after --' "$heddle" simulate -p 3cpu
 [ "$failures" = 0 ]

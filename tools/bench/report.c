@@ -13,6 +13,7 @@
 
 #include "support/message.h"
 #include "tools/bench/bench.h"
+#include "tools/common/json_file.h"
 
 static double runs_minimum(const struct bench_runs *runs)
 {
@@ -554,14 +555,12 @@ static void print_values(const json_t *bench, const json_t *row)
 
 int bench_rows_print(const char *file)
 {
-	json_error_t error;
-	json_t *report = json_load_file(file, 0, &error), *bench, *row;
+	json_t *report, *bench, *row;
 	size_t b, r;
+	int error = json_file_read(file, &report);
 
-	if (!report)
-		return error.line < 1 /* it was not opened; the text contains its name */
-		           ? heddle_refuse(-EINVAL, "%s", error.text)
-		           : heddle_refuse(-EINVAL, "%s:%d: %s", file, error.line, error.text);
+	if (error)
+		return error;
 	if (!json_is_array(json_object_get(report, "benches"))) {
 		json_decref(report);
 		return heddle_refuse(-EINVAL, "%s: not a report of heddle bench", file);

@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "support/message.h"
+#include "tools/common/json_file.h"
 #include "tools/common/machine.h"
 
 #define MAXWORKERS 65536
@@ -251,26 +252,11 @@ int machine_read(const char *path, struct replay_machine *machine)
 {
 	struct reader reader = {.path = path};
 	struct replay_machine read = {0};
-	FILE *file = strcmp(path, "-") ? fopen(path, "r") : stdin;
-	json_error_t where;
 	json_t *root;
-	int error;
+	int error = json_file_read(path, &root);
 
-	if (!file)
-		return heddle_refuse(-errno, "%s: %s", path, strerror(errno));
-	/* A folder, for example, would look like an empty file. */
-	if (ungetc(getc(file), file) == EOF && ferror(file)) {
-		error = heddle_refuse(-errno, "%s: %s", path, strerror(errno));
-		if (file != stdin)
-			fclose(file);
+	if (error)
 		return error;
-	}
-	root = json_loadf(file, JSON_REJECT_DUPLICATES, &where);
-	if (file != stdin)
-		fclose(file);
-	if (!root)
-		return heddle_refuse(-EINVAL, "%s: line %d, column %d: %s", path, where.line,
-		                     where.column, where.text);
 	error = root_read(&reader, root, &read);
 	json_decref(root);
 	if (error)

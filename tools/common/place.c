@@ -74,22 +74,27 @@ static char *find(const char *format, const char *installed_format, const char *
 	return path ? path : installed(installed_format, installed_folder, name, mode);
 }
 
-char *place_app(const char *name)
+/* A path, if it is a file's; else it is freed. */
+static char *regular(char *path)
 {
-	if (strchr(name, '/'))
-		return existing("%s%s", "", name, X_OK);
-	return find("%s/../apps/%s/%s", "%s/apps/%s", HEDDLE_PKGLIBEXECDIR, name, X_OK);
-}
-
-static char *existing_program(const char *folder, const char *name)
-{
-	char *path = existing("%s/%s", folder, name, X_OK);
 	struct stat status;
 
 	if (path && !stat(path, &status) && S_ISREG(status.st_mode))
 		return path;
 	free(path);
 	return NULL;
+}
+
+char *place_app(const char *name)
+{
+	if (strchr(name, '/'))
+		return regular(existing("%s%s", "", name, X_OK));
+	return regular(find("%s/../apps/%s/%s", "%s/apps/%s", HEDDLE_PKGLIBEXECDIR, name, X_OK));
+}
+
+static char *existing_program(const char *folder, const char *name)
+{
+	return regular(existing("%s/%s", folder, name, X_OK));
 }
 
 char *place_program(const char *name)

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "support/message.h"
+#include "tools/common/json_file.h"
 #include "tools/common/split_table.h"
 
 void split_table_keys(FILE *out)
@@ -295,16 +296,11 @@ int split_table_read(const char *path, struct split_problem *problem,
 {
 	struct reader reader = {.path = path};
 	struct split_problem read = {0}, theirs = {0};
-	json_error_t where;
-	json_t *root = strcmp(path, "-") ? json_load_file(path, JSON_REJECT_DUPLICATES, &where)
-	                                 : json_loadf(stdin, JSON_REJECT_DUPLICATES, &where);
-	int error;
+	json_t *root;
+	int error = json_file_read(path, &root);
 
-	if (!root && where.line < 0)
-		return heddle_refuse(-EINVAL, "%s", where.text);
-	if (!root)
-		return heddle_refuse(-EINVAL, "%s: line %d, column %d: %s", path, where.line,
-		                     where.column, where.text);
+	if (error)
+		return error;
 	reader.object = root;
 	error = json_is_object(root) ? root_read(&reader, &read, &theirs)
 	                             : heddle_refuse(-EINVAL, "%s: not an object", path);
