@@ -100,7 +100,12 @@ bin_heddle_opencl_SOURCES = tools/heddle-opencl.c
 bin_heddle_opencl_LDADD = libtools.la
 
 pkglibexec_PROGRAMS += bin/heddle-overhead
-bin_heddle_overhead_SOURCES = tools/bench/bench.h tools/bench/memory.c tools/heddle-overhead_starpu.c
+bin_heddle_overhead_SOURCES = \
+	tools/bench/bench.h \
+	tools/bench/memory.c \
+	tools/heddle-overhead_starpu.c \
+	tools/stock.h \
+	tools/stock_starpu.c
 bin_heddle_overhead_LDADD = libheddle.la libheddle-pure.la $(STARPU_LIBS) $(JANSSON_LIBS)
 
 pkglibexec_PROGRAMS += bin/heddle-run

@@ -26,6 +26,7 @@
 #include "support/output.h"
 #include "support/progress.h"
 #include "tools/bench/bench.h"
+#include "tools/stock.h"
 
 #define USAGE 2
 #define SKIPPED 77
@@ -156,8 +157,12 @@ static int measure_there(const char *policy, enum shape shape, double *us)
 		return -errno;
 	if (read == 1 && WIFEXITED(status) && !WEXITSTATUS(status))
 		return 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == USAGE) {
+		policy_names_print(stderr);
+		return -EINVAL;
+	}
 	fprintf(stderr, "heddle: %s could not be measured\n", policy);
-	return WIFEXITED(status) && WEXITSTATUS(status) == USAGE ? -EINVAL : -EIO;
+	return -EIO;
 }
 
 static int measure_all(void)
@@ -356,6 +361,11 @@ int main(int argc, char **argv)
 	}
 	if (optind < argc) {
 		fprintf(stderr, "heddle overhead: \"%s\" is not expected\n", argv[optind]);
+		return USAGE;
+	}
+	if (!request.tasks[INDEPENDENT] && !request.tasks[CHAIN]) {
+		fputs("heddle overhead: --tasks 0 and --chain 0 leave nothing to measure\n",
+		      stderr);
 		return USAGE;
 	}
 	if (request.npolicies == 1)

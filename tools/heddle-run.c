@@ -32,34 +32,6 @@ static void policies_print(FILE *out)
 		fprintf(out, "  %-12s %s\n", name, doc ? doc : "");
 }
 
-/* Prints a name after those of its line; begins another line where it would be too long. */
-static void name_print(FILE *out, const char *name, unsigned *column)
-{
-	unsigned length = strlen(name) + 1;
-
-	if (*column + length > 80) {
-		fputs("\n ", out);
-		*column = 1;
-	}
-	fprintf(out, " %s", name);
-	*column += length;
-}
-
-/* Short, so that the message above it stays in sight. */
-static void names_print(FILE *out)
-{
-	unsigned column = fprintf(out, "Heddle's policies:"), p = 0;
-	const char *name;
-
-	for (const struct heddle_policy *policy = heddle_policies(); policy->name; policy++)
-		name_print(out, policy->name, &column);
-	fputc('\n', out);
-	column = fprintf(out, "StarPU's own:");
-	while ((name = stock_policy(p++, NULL)))
-		name_print(out, name, &column);
-	fputs("\n'heddle run --help' says what they do.\n", out);
-}
-
 static bool policy_is_stock(const char *policy)
 {
 	const char *name;
@@ -120,7 +92,7 @@ static int policy_check(const char *policy)
 		fprintf(stderr, "heddle: '%s' is not a policy of Heddle or StarPU\n", policy);
 	else
 		fputs("heddle: which policy? Give --sched NAME\n", stderr);
-	names_print(stderr);
+	policy_names_print(stderr);
 	return -EINVAL;
 }
 

@@ -1,15 +1,21 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * StarPU's own policies. The file that asks StarPU is apart from the one with main(), which
- * StarPU's headers would rename in a build for simulations.
+ * Names of policies, StarPU's own first of all. The file that asks StarPU is apart from the one
+ * with main(), which StarPU's headers would rename in a build for simulations.
  */
 #ifndef HEDDLE_TOOLS_STOCK_H
 #define HEDDLE_TOOLS_STOCK_H
+
+#include <stdio.h>
 
 /** The name and description of StarPU's p-th policy, from 0 on.
  * @param[out] doc NULL: not wanted
  * @return NULL: there are no more */
 const char *stock_policy(unsigned p, const char **doc);
+
+/** Prints the names of Heddle's policies and StarPU's: so few lines that the message above them
+ * stays in sight. */
+void policy_names_print(FILE *out);
 
 #endif

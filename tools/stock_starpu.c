@@ -3,8 +3,12 @@
  */
 #include "config.h"
 
+#include <string.h>
+
 #include <starpu.h>
 #include <starpu_scheduler.h>
+
+#include <heddle/policy.h>
 
 #include "tools/stock.h"
 
@@ -19,4 +23,31 @@ const char *stock_policy(unsigned p, const char **doc)
 	if (doc)
 		*doc = policies[p]->policy_description;
 	return policies[p]->policy_name;
+}
+
+/* Prints a name after those of its line; begins another line where it would be too long. */
+static void name_print(FILE *out, const char *name, unsigned *column)
+{
+	unsigned length = strlen(name) + 1;
+
+	if (*column + length > 80) {
+		fputs("\n ", out);
+		*column = 1;
+	}
+	fprintf(out, " %s", name);
+	*column += length;
+}
+
+void policy_names_print(FILE *out)
+{
+	unsigned column = fprintf(out, "Heddle's policies:"), p = 0;
+	const char *name;
+
+	for (const struct heddle_policy *policy = heddle_policies(); policy->name; policy++)
+		name_print(out, policy->name, &column);
+	fputc('\n', out);
+	column = fprintf(out, "StarPU's own:");
+	while ((name = stock_policy(p++, NULL)))
+		name_print(out, name, &column);
+	fputs("\n'heddle run --help' says what they do.\n", out);
 }

@@ -20,8 +20,8 @@ rows=$(echo "$json" | grep -c '"policy"')
 table=$("$overhead" --rounds 1 --tasks 0 --chain 100 --sched gss) || fail "exit status $?"
 echo "$table" | grep -q '^gss  *-  *-  *[0-9]' || fail "table: $table"
 
-"$overhead" --rounds 1 --tasks 10 --chain 0 --sched nonsense 2>/dev/null
-[ $? = 2 ] || fail "nonsense is accepted"
+expect 2 "^Heddle's policies: hdss " "$overhead" --rounds 1 --tasks 10 --chain 0 --sched nonsense
+expect 2 'leave nothing to measure' "$overhead" --tasks 0 --chain 0
 expect 2 "^heddle overhead: --sched ',': no policy" "$overhead" --sched ','
 expect 2 "^heddle overhead: --sched 'gss,,hdss': a name is empty" "$overhead" --sched gss,,hdss
 # Said before anything is measured.
