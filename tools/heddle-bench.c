@@ -82,7 +82,8 @@ enum option_key {
 };
 
 static const struct argp_option options[] = {
-    {"app", 'a', "LIST", 0, "apps, or paths of programs with their options (default: all)", 0},
+    {"app", 'a', "LIST", 0,
+     "apps, or paths of programs that take an app's options (default: " DEFAULT_APPS ")", 0},
     {"program", OPTION_PROGRAM, "COMMAND", 0,
      "a program of StarPU with its arguments, in quotes; may be given several times", 0},
     {"irregular", OPTION_IRREGULAR, NULL, 0,
@@ -214,6 +215,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		settings->verbose = true;
 		break;
 	case ARGP_KEY_ARGS:
+		if (strcmp(state->argv[state->next - 1], "--"))
+			argp_error(state, "\"%s\" is not expected; an app's own options follow --",
+			           state->argv[state->next]);
 		settings->app_arguments = state->argv + state->next;
 		break;
 	default:
@@ -251,15 +255,22 @@ static void case_defaults(struct bench_case *bench)
 	                                               : DEFAULT_ROUNDS;
 }
 
+static int app_refuse(const char *app)
+{
+	if (strchr(app, '/'))
+		return heddle_refuse(-ENOENT, "--app %s: there is no program there", app);
+	heddle_warn("there is no app \"%s\"; there are", app);
+	place_apps_print(stderr);
+	return -ENOENT;
+}
+
 static int app_find(struct bench_case *bench, const char *app)
 {
 	if (!app && bench->platform_name)
 		app = *bench->platform.app ? bench->platform.app : DEFAULT_SIMULATED_APPS;
 	bench->app = bench_format("%s", app);
 	bench->program = place_app(app);
-	if (!bench->program)
-		return heddle_refuse(-ENOENT, "there is no app \"%s\"", app);
-	return 0;
+	return bench->program ? 0 : app_refuse(app);
 }
 
 static int program_find(struct bench_case *bench, const char *command)
@@ -351,6 +362,46 @@ static void split_free(char **words, unsigned count)
 	free(words);
 }
 
+/* A name that is none is said before anything runs. */
+static int apps_check(const char *list)
+{
+	unsigned count;
+	char **apps = split(list, &count);
+	int status = 0;
+
+	for (unsigned a = 0; a < count && !status; a++) {
+		char *program = place_app(apps[a]);
+
+		status = program ? 0 : app_refuse(apps[a]);
+		free(program);
+	}
+	split_free(apps, count);
+	return status;
+}
+
+/* What a comparison of another kind does not know. */
+static int together_check(const struct bench_settings *settings)
+{
+	const char *kind = settings->ranks       ? "ranks"
+	                   : settings->irregular ? "irregular"
+	                   : settings->clusters  ? "clusters"
+	                                         : NULL;
+	const struct {
+		const char *name;
+		bool given;
+	} others[] = {{"irregular", settings->irregular},
+	              {"clusters", settings->clusters},
+	              {"platform", settings->platforms},
+	              {"program", settings->nprograms},
+	              {"app", settings->apps && !settings->ranks},
+	              {"json", settings->json && !settings->ranks}};
+
+	for (size_t o = 0; kind && o < sizeof(others) / sizeof(*others); o++)
+		if (others[o].given && strcmp(others[o].name, kind))
+			return heddle_refuse(-EINVAL, "--%s: not with --%s", kind, others[o].name);
+	return 0;
+}
+
 /* Runs every app and program on every machine, also after a failure. @return the first failure */
 static int cases_run(const struct bench_settings *settings, json_t *reports)
 {
@@ -414,13 +465,14 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &settings);
 	if (settings.rows)
 		return bench_rows_print(settings.rows) ? 2 : 0;
-	if (settings.ranks && bench_ranks_check(&settings))
+	if (together_check(&settings) || (settings.ranks && bench_ranks_check(settings.ranks)))
 		return 2;
 	if (settings.irregular)
 		return bench_irregular(&settings) ? 2 : 0;
 	if (settings.clusters)
 		return bench_clusters(&settings) ? 2 : 0;
-	if (bench_contenders_check(settings.contenders) || heddle_output_check(settings.json))
+	if (apps_check(settings.apps) || bench_contenders_check(settings.contenders) ||
+	    heddle_output_check(settings.json))
 		return 2;
 	/* First repetitions are cold: they do not use earlier measurements. */
 	setenv("HEDDLE_PROFILE", "0", 0);

@@ -157,14 +157,22 @@ grep -q 'the budget ended before each of [0-9]* contenders had run once' "$work/
 check "message at the end of it" $? 0
 
 # Bad use.
-for arguments in '--app=no-such-app' '--app=/dev/null' "--app=$app --contenders=nobody" \
-	'--platform=2cpu'; do
+for arguments in '--app=no-such-app' '--app=/dev/null' "--app=$work/" '--app=' "--app=$app --contenders=nobody" \
+	'--platform=2cpu' '--contenders=,' "--irregular --app=$app" '--clusters --json=-' 'histogram'; do
 	# shellcheck disable=SC2086
 	"$bench" $arguments >"$work/table" 2>&1
 	check "exit status of $arguments" $? 2
 	test -s "$work/table"
 	check "message of $arguments" $? 0
+	! grep -q 'exit status' "$work/table"
+	check "nothing was run for $arguments" $? 0
 done
+# An app that is none: said before anything runs, with the names.
+"$bench" --app "$app,nosuch" >"$work/table" 2>&1
+check "exit status of a second app that is none" $? 2
+check "message of it" "$(head -n 1 "$work/table")" 'heddle: there is no app "nosuch"; there are'
+grep -q '^  cholesky  ' "$work/table"
+check "names of apps" $? 0
 # A name that is none: said once, before anything runs, with the names.
 "$bench" --app "$app,$app" --contenders hdss,dmdaz,nobody >"$work/table" 2>&1
 check "exit status of --contenders with a name that is none" $? 2
@@ -180,7 +188,7 @@ check "exit status of --reps=none" $? 2
 message=$("$bench" --rows "$work/none.json" 2>&1)
 check "exit status of --rows without a file" $? 2
 check "message of --rows without a file" "$message" \
-	"heddle: unable to open $work/none.json: No such file or directory"
+	"heddle: $work/none.json: No such file or directory"
 # Simulated loops that are not smooth: as exact as any simulation.
 "$bench" --irregular --quick --size 20000 --reps 5 --contenders "hdss css:chunk=10" >"$work/table"
 check "exit status of --irregular" $? 0
@@ -195,8 +203,11 @@ check "second repetitions are not" "$(awk '/^mean/ && $3 == $4' "$work/table" | 
 "$bench" --clusters --quick --size 400 >"$work/table"
 check "exit status of --clusters" $? 0
 check "rows of --clusters" "$(grep -c '^[0-9]*,[a-z]*,[0-9]*,400,.*,odds,0,' "$work/table")" 27
-"$bench" --irregular --quick --contenders nobody >"$work/table" 2>&1
-check "exit status of --irregular with a strategy that is none" $? 2
+for name in nobody hdss@x hdss@0 ' '; do
+	"$bench" --irregular --contenders "$name" >"$work/table" 2>&1
+	check "exit status of --irregular with '$name'" $? 2
+	check "messages of it" "$(wc -l <"$work/table")" 1
+done
 # Nobody waits for a comparison that cannot be written.
 message=$("$bench" --app "$app" --json "$work/none/report.json" 2>&1)
 check "exit status of a report without a folder" $? 2

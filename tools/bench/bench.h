@@ -145,8 +145,8 @@ char *bench_record_preload(bool ours, const char *before);
 
 /* ---- ranks.c ---- */
 
-/** Whether --ranks can be followed. @return 0; -EINVAL or -ENOENT after a message */
-int bench_ranks_check(const struct bench_settings *settings);
+/** Whether --ranks LIST can be followed. @return 0; -EINVAL or -ENOENT after a message */
+int bench_ranks_check(const char *list);
 /** The next number of a list, which becomes the rest; 0: it is none. */
 unsigned bench_ranks_next(const char **list);
 /** The words of mpirun with so many ranks of a program, given its words, which are freed. */

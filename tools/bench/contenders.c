@@ -481,6 +481,10 @@ int bench_contenders_check(const char *list)
 
 	if (list)
 		word = unknown(list, names, n, &length);
+	if (list && !list[strspn(list, ",")]) {
+		word = list;
+		length = strlen(list);
+	}
 	if (word)
 		status = refuse(word, length, names, n);
 	free(names);

@@ -6,18 +6,21 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/message.h"
 #include "tools/bench/bench.h"
 #include "tools/common/replay.h"
 
 #define DEFAULT_N 400000
 #define DEFAULT_SEEDS 12
 #define DEFAULT_DRAWN 200
+#define MAXREPS 100 /* of a contender "SPEC@N" */
 #define MAXDEVICES 8
 #define MAXWORKERS 512
 
@@ -407,6 +410,25 @@ static int drawn_run(const struct bench_settings *settings, char **contenders, u
 	return status;
 }
 
+/* A contender that is none is said before anything is printed: a loop of one iteration. */
+static int contender_check(const char *contender)
+{
+	struct replay_worker worker = {.rate = 1, .depth = 1};
+	struct replay_machine machine = {.n = 1, .nworkers = 1, .workers = &worker};
+	const char *at = strchr(contender, '@');
+	char *spec = bench_format("%.*s", at ? (int)(at - contender) : 200, contender), *end = "";
+	struct replay_result result;
+	int error = replay_run(spec, &machine, &result);
+
+	if (!error)
+		replay_free(&result);
+	free(spec);
+	if (!error && at && ((unsigned long)labs(strtol(at + 1, &end, 10)) - 1 >= MAXREPS || *end))
+		error = heddle_refuse(-EINVAL, "%s: not a repetition from 1 to %d, or -1 to -%d",
+		                      contender, MAXREPS, MAXREPS);
+	return error;
+}
+
 int bench_irregular(const struct bench_settings *settings)
 {
 	const char *list = settings->contenders ? settings->contenders
@@ -415,15 +437,19 @@ int bench_irregular(const struct bench_settings *settings)
 	double *work = bench_grow(NULL, machine.n + 1, sizeof(*work));
 	char *copy = bench_format("%s", list), *rest = copy, *word, **contenders = NULL;
 	unsigned count = 0;
-	int status;
+	int status = 0;
 
 	machine.workers = bench_grow(NULL, MAXWORKERS, sizeof(*machine.workers));
 	while ((word = strsep(&rest, " ")))
 		if (*word) {
 			contenders = bench_grow(contenders, count + 1, sizeof(*contenders));
 			contenders[count++] = word;
+			status = status ? status : contender_check(word);
 		}
-	status = settings->quick ? 0 : named_run(settings, contenders, count, &machine, work);
+	if (!count)
+		status = heddle_refuse(-EINVAL, "--contenders \"%s\": no strategy", list);
+	if (!status && !settings->quick)
+		status = named_run(settings, contenders, count, &machine, work);
 	if (!status)
 		status = drawn_run(settings, contenders, count, &machine, work);
 	free(contenders);

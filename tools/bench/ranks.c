@@ -29,23 +29,16 @@ unsigned bench_ranks_next(const char **list)
 	return n;
 }
 
-int bench_ranks_check(const struct bench_settings *settings)
+int bench_ranks_check(const char *list)
 {
-	const char *other = settings->platforms   ? "platform"
-	                    : settings->nprograms ? "program"
-	                    : settings->irregular ? "irregular"
-	                    : settings->clusters  ? "clusters"
-	                                          : NULL;
 	char *mpirun;
 
-	if (other)
-		return heddle_refuse(-EINVAL, "--ranks: not with --%s", other);
-	for (const char *at = settings->ranks; at == settings->ranks || *at;)
+	for (const char *at = list; at == list || *at;)
 		if (!bench_ranks_next(&at))
 			return heddle_refuse(-EINVAL,
 			                     "--ranks: \"%s\" is no list of numbers from 1 to %d, "
 			                     "separated by commas",
-			                     settings->ranks, MOST_RANKS);
+			                     list, MOST_RANKS);
 	mpirun = place_program("mpirun");
 	if (!mpirun)
 		return heddle_refuse(-ENOENT, "--ranks: there is no mpirun in PATH");
