@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "support/name.h"
@@ -33,6 +34,15 @@ size_t heddle_name_distance(const char *text, size_t length, const char *name)
 		}
 	}
 	return row[other];
+}
+
+const char *heddle_name_meant(const char *text, size_t length, const char *name,
+                              char room[HEDDLE_NAME_MEANT])
+{
+	*room = 0;
+	if (2 * heddle_name_distance(text, length, name) <= length)
+		snprintf(room, HEDDLE_NAME_MEANT, "; did you mean %s?", name);
+	return room;
 }
 
 bool heddle_name_listed(const char *list, const char *name)

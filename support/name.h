@@ -13,6 +13,12 @@
  * and a name; 64 where either has 64 characters or more. */
 size_t heddle_name_distance(const char *text, size_t length, const char *name);
 
+/** "; did you mean NAME?" where the distance between both is at most half the length, else "".
+ * @param room for it */
+enum { HEDDLE_NAME_MEANT = 96 };
+const char *heddle_name_meant(const char *text, size_t length, const char *name,
+                              char room[HEDDLE_NAME_MEANT]);
+
 /** Whether a name stands in a list separated by commas. */
 bool heddle_name_listed(const char *list, const char *name);
 

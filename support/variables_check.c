@@ -31,7 +31,7 @@ static const char *nearest_name(const char *entry, size_t length)
 
 static int variable_check(const char *entry, size_t length)
 {
-	char values[128];
+	char values[128], meant[HEDDLE_NAME_MEANT];
 
 	for (size_t v = 0; v < HEDDLE_NVARIABLES; v++) {
 		const struct heddle_variable_row *row = &heddle_variable_table[v];
@@ -44,9 +44,9 @@ static int variable_check(const char *entry, size_t length)
 		return heddle_refuse(-EINVAL, "%s=%s: not a value (%s)", row->name,
 		                     entry + length + 1, values);
 	}
-	heddle_warn("%.*s is not a variable of Heddle; did you mean %s? "
-	            "(heddle info --variables lists them)",
-	            (int)length, entry, nearest_name(entry, length));
+	heddle_warn("%.*s is not a variable of Heddle%s (heddle info --variables lists them)",
+	            (int)length, entry,
+	            heddle_name_meant(entry, length, nearest_name(entry, length), meant));
 	return 0;
 }
 

@@ -59,7 +59,7 @@ int app_choose_policy(const char *name)
 		known++;
 	if (*known || heddle_policy_find(name)) /* those of a library are in no table */
 		return setenv("STARPU_SCHED", name, 1) ? -ENOMEM : 0;
-	return heddle_refuse(-EINVAL, "--sched %s: no such policy; STARPU_SCHED=help lists all",
+	return heddle_refuse(-EINVAL, "--sched %s: no such policy; 'heddle run --help' lists all",
 	                     name);
 }
 

@@ -113,13 +113,18 @@ uint64_t app_option_number(const char *text, uint64_t min, uint64_t max, const c
 
 static void parse_kinds(const char *list, struct app_options *options, struct argp_state *state)
 {
-	char *copy = strdup(list), *rest = copy, *name;
+	char *copy = strdup(list), *rest = copy, *name, kinds[128];
+	size_t used = 0;
+
+	for (int kind = 0; kind < HEDDLE_NKINDS && used < sizeof(kinds); kind++)
+		used += snprintf(kinds + used, sizeof(kinds) - used, " %s", heddle_kind_name(kind));
 
 	while (copy && (name = strsep(&rest, ","))) {
 		enum heddle_kind kind;
 
 		if (heddle_kind_parse(name, &kind))
-			argp_error(state, "--workers %s: '%s' is no kind of worker", list, name);
+			argp_error(state, "--workers %s: '%s' is no kind of worker; there are%s",
+			           list, name, kinds);
 		else
 			options->kinds[kind] = true;
 	}

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,7 @@ static const struct blocks_strategy *strategy_find(const char *name, size_t leng
 {
 	size_t distance = (size_t)-1;
 	const char *nearest = NULL;
+	char meant[HEDDLE_NAME_MEANT];
 
 	for (const struct blocks_strategy *const *s = strategies; *s; s++) {
 		size_t d = heddle_name_distance(name, length, (*s)->table.name);
@@ -43,12 +45,29 @@ static const struct blocks_strategy *strategy_find(const char *name, size_t leng
 		}
 	}
 #define ROW(row) " " #row
-	heddle_refuse(
-	    -EINVAL,
-	    "\"%.*s\" is not a block strategy; did you mean %s? There are" BLOCKS_STRATEGIES(ROW),
-	    (int)length, name, nearest);
+	heddle_refuse(-EINVAL,
+	              "\"%.*s\" is not a block strategy%s There are" BLOCKS_STRATEGIES(ROW),
+	              (int)length, name,
+	              *heddle_name_meant(name, length, nearest, meant) ? meant : ".");
 #undef ROW
 	return NULL;
+}
+
+static int parameter_refuse(const struct blocks_strategy *strategy, const char *key, size_t length,
+                            const char *nearest)
+{
+	const struct heddle_strategy_parameter *p = strategy->table.parameters;
+	char names[512] = "", meant[HEDDLE_NAME_MEANT];
+
+	if (!nearest)
+		return heddle_refuse(-EINVAL,
+		                     "strategy %s has no parameters, yet \"%.*s\" is given",
+		                     strategy->table.name, (int)length, key);
+	for (size_t used = 0; p->name && used < sizeof(names); p++)
+		used += snprintf(names + used, sizeof(names) - used, " %s", p->name);
+	return heddle_refuse(-EINVAL, "strategy %s has no parameter \"%.*s\"%s It has%s",
+	                     strategy->table.name, (int)length, key,
+	                     *heddle_name_meant(key, length, nearest, meant) ? meant : ".", names);
 }
 
 static int parameter_find(const struct blocks_strategy *strategy, const char *key, size_t length)
@@ -67,12 +86,7 @@ static int parameter_find(const struct blocks_strategy *strategy, const char *ke
 			nearest = p[i].name;
 		}
 	}
-	if (!nearest)
-		return heddle_refuse(-EINVAL,
-		                     "strategy %s has no parameters, yet \"%.*s\" is given",
-		                     strategy->table.name, (int)length, key);
-	return heddle_refuse(-EINVAL, "strategy %s has no parameter \"%.*s\"; did you mean %s?",
-	                     strategy->table.name, (int)length, key, nearest);
+	return parameter_refuse(strategy, key, length, nearest);
 }
 
 static int value_parse(const struct blocks_strategy *strategy,

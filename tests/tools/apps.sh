@@ -40,9 +40,9 @@ for app in blackscholes boxfilter heart histogram knn mandelbrot nbody spmv; do
 	expect_app 2 "not a whole number" $app --size 99999999999999999999
 	expect_app 2 "not a whole number" $app --reps 0
 	expect_app 2 "takes no arguments" $app stray
-	expect_app 2 "no such policy" $app --sched nonsense
+	expect_app 2 "no such policy; 'heddle run --help' lists all" $app --sched nonsense
 	expect_app 2 "nonsense" $app --size 10 --strategy nonsense
-	expect_app 2 "is no kind of worker" $app --workers gpu9
+	expect_app 2 "is no kind of worker; there are cpu cuda" $app --workers gpu9
 	expect_app 2 "exclude each other" $app --size 1 --input "$work/x"
 	: >"$work/empty"
 	if [ $app = mandelbrot ]; then

@@ -73,7 +73,10 @@ expect 0 '"worker": "gpu"' plan
 expect 0 '"makespan_us": 100, "ideal_us": 100,' plan --strategy axel:cuda=8
 expect 0 '^gpu  *800  *80.00%  *1  *100.0$' plan --table --strategy axel:cuda=8
 expect 2 'did you mean gss' plan --strategy gs
-expect 2 'no parameter "chunks"; did you mean chunk' plan --strategy css:chunks=2
+expect 2 'no parameter "chunks"; did you mean chunk? It has chunk ' plan --strategy css:chunks=2
+# Only what is near is suggested.
+expect 2 '"nosuch" is not a block strategy. There are hdss ' plan --strategy nosuch
+expect 2 'no parameter "size". It has chunk ' plan --strategy css:size=2
 # More blocks than memory, and anybody, could take.
 machine '{"n": 1000000000000, "workers": [{"rate": 1}, {"rate": 2}]}'
 css() {

@@ -146,6 +146,7 @@ drawn skmd7-tables skmd8-timeline-Example skmd9-gains skmd9-groups skmd10-timeli
 [ -e "$work/skmd9-timeline-VectorAdd.svg" ] && fail "a timeline in figure 9"
 [ -e "$work/skmd10-gains.svg" ] && fail "gains in figure 10"
 "$plot" --skmd 6 -o "$work/none" 2>"$work/messages" && fail "figure 6"
+[ ! -e "$work/none.csv" ] || fail "a figure that is none leaves a file"
 grep -q 'it is 7, 8, 9 or 10' "$work/messages" || fail "figure 6: $(cat "$work/messages")"
 "$plot" --skmd 7 "$work/kernels.csv" 2>"$work/messages" && fail "a file with --skmd"
 printf 'table,device,groups,us,relative\nVectorAdd,cpu,x,1,1\n' >"$work/short.csv"
@@ -355,6 +356,10 @@ for odd in '`touch hit`' '<touch hit' '|touch hit' "';system('touch hit');'" 'x=
 	TMPDIR="$odd" harmless "TMPDIR=$odd" -o "tmp$odd" "$work/log.csv"
 	drawn "evil/tmp$odd-blocks"
 done
+: >"$work/empty.csv"
+outcome -G 2 '^heddle plot: .*none.csv: no such file$' "$plot" "$work/none.csv"
+outcome -G 2 '^heddle plot: .*: not a file that can be drawn$' "$plot" "$work/home"
+outcome -G 2 '^heddle plot: .*empty.csv: it is empty$' "$plot" "$work/empty.csv"
 outcome -G 2 '^heddle plot: .*none/x: no folder that can be written$' "$plot" -o "$work/none/x" "$work/log.csv"
 outcome -G 2 '^heddle plot: .*log.csv: the log holds [0-9]* ' "$plot" --loop 99 "$work/log.csv"
 [ "$failures" = 0 ]
