@@ -35,6 +35,7 @@ cat "$work/printed"
 grep -q 'failed: broken' "$work/printed" || fail "the name of the test that failed"
 grep -q 'skipped: b' "$work/printed" || fail "the name of the test that was skipped"
 grep -q 'no other series of StarPU is set up' "$work/printed" || fail "what does not run"
+grep -qx -e '--configure system sim trace examples' "$work/printed" || fail "what set-up says is not shown"
 # Of another series the flavours that were set up, and of these not all.
 build trace 'echo ":test-result: PASS" >broken.trs'
 for flavour in sim gpu; do
@@ -46,7 +47,7 @@ build asan 'echo ":test-result: PASS" >a.trs'
 (check --quick) >"$work/printed" 2>&1 || fail "exit status of a check that succeeds"
 grep -q '^tests: 1.4-sim  *2 passed  *0 failed' "$work/printed" || fail "tests of another series"
 grep -q 'gpu\|no other series' "$work/printed" && fail "more than was asked for"
-grep -qx -e '--starpu 1.4 --configure sim' "$work/check-out/setup--other-series.log" ||
+grep -qx -e '--configure --starpu 1.4 sim' "$work/check-out/setup--other-series.log" ||
 	fail "set-up of another series"
 rm -r "$work/.starpu"
 
