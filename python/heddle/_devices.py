@@ -39,6 +39,42 @@ def _function(library: ctypes.CDLL, name: str, *arguments: Any) -> Any:
     return function
 
 
+def _opencl_log(lib: ctypes.CDLL, opencl: ctypes.CDLL, source: bytes) -> str:
+    """What a compiler says of a source that some device of StarPU's does not take. StarPU prints it
+    where notebooks do not show it."""
+    build_log = 0x1183
+    create = opencl.clCreateProgramWithSource
+    create.restype = c_void_p
+    create.argtypes = (c_void_p, ctypes.c_uint, c_void_p, c_void_p, c_void_p)
+    build = _function(
+        opencl, "clBuildProgram", c_void_p, ctypes.c_uint, c_void_p, c_char_p, c_void_p, c_void_p
+    )
+    info = _function(
+        opencl,
+        "clGetProgramBuildInfo",
+        c_void_p,
+        c_void_p,
+        ctypes.c_uint,
+        c_size_t,
+        c_void_p,
+        c_void_p,
+    )
+    release = _function(opencl, "clReleaseProgram", c_void_p)
+    for number in range(lib.starpu_opencl_worker_get_count()):
+        context, device, text = c_void_p(), c_void_p(), c_char_p(source)
+        lib.starpu_opencl_get_context(number, byref(context))
+        lib.starpu_opencl_get_device(number, byref(device))
+        program = create(context, 1, byref(text), None, None)
+        log = ctypes.create_string_buffer(65536)
+        if program and build(program, 1, byref(device), None, None, None):
+            info(program, device, build_log, len(log) - 1, log, None)
+        if program:
+            release(program)
+        if log.value:
+            return log.value.decode(errors="replace")
+    return "(no compiler says why)"
+
+
 class OpenCL:
     """A kernel for all OpenCL workers."""
 
@@ -70,7 +106,8 @@ class OpenCL:
             lib, "starpu_opencl_load_opencl_from_string", c_char_p, c_void_p, c_char_p
         )
         if compile_(source.encode(), self._programs, None):
-            raise ValueError(f"the loop's OpenCL C does not compile (see above):\n{source}")
+            why = _opencl_log(lib, opencl, source.encode())
+            raise ValueError(f"the loop's OpenCL C does not compile:\n{why}\n{source}")
         self._finish = _function(opencl, "clFinish", c_void_p)
 
     def prepare(self, narrays: int, values: Sequence[Any]) -> None:

@@ -246,8 +246,10 @@ def _kernels(body: Body, call: _Call, value_names: Sequence[str]) -> None:
             )
     if not (call.cpu or call.direct or call.opencl or call.cuda):
         given = [kind for kind in ("opencl", "cuda") if getattr(body, kind) is not None]
+        if not given:
+            raise ValueError("this loop has no body")
         raise RuntimeError(
-            f"no worker can run this loop: its body is for {' and '.join(given) or 'nothing'} "
+            f"no worker can run this loop: its body is for {' and '.join(given)} "
             "(heddle.workers() lists the workers"
             + ("; STARPU_OPENCL_ON_CPUS=1 makes cores one of OpenCL's)" if body.opencl else ")")
         )
