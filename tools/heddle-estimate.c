@@ -281,6 +281,38 @@ static json_t *record_json(const struct heddle_profile_record *record)
 	                 number_of(record, "samples"), "at", number_of(record, "at"));
 }
 
+/* The rate of a loop's blocks: how long one of them, without iterations, and an iteration take. */
+static bool is_rate(const struct heddle_profile_record *record)
+{
+	const struct heddle_profile_field *pace = heddle_profile_record_field(record, "pace");
+
+	return pace && pace->n && !strcmp(record->kind, "loop");
+}
+
+static void rates_print(const struct estimates *e)
+{
+	char what[240];
+	bool any = false;
+
+	for (size_t r = 0; r < e->profile.n; r++) {
+		const struct heddle_profile_record *record = e->profile.records[r];
+		const struct heddle_profile_field *pace, *start;
+
+		if (!is_rate(record))
+			continue;
+		if (!any)
+			printf("%14s %14s %5s %8s  device, parameters\n", "us/iteration",
+			       "+ us/block", "runs", "samples");
+		any = true;
+		pace = heddle_profile_record_field(record, "pace");
+		start = heddle_profile_record_field(record, "start");
+		what_print(record, what, sizeof(what));
+		printf("%14.6g %14.4g %5u %8.0f  %s %s\n", heddle_profile_field_median(pace),
+		       start && start->n ? heddle_profile_field_median(start) : 0, pace->n,
+		       number_of(record, "samples"), device_of(record), what);
+	}
+}
+
 static int show(const struct arguments *arguments, struct estimates *e)
 {
 	json_t *list = json_array();
@@ -298,7 +330,7 @@ static int show(const struct arguments *arguments, struct estimates *e)
 		const struct heddle_profile_field *us = heddle_profile_record_field(record, "us");
 
 		if (!has_times(e, record)) {
-			if (!arguments->json)
+			if (!arguments->json && !is_rate(record))
 				record_print(record, stdout);
 			continue;
 		}
@@ -310,6 +342,7 @@ static int show(const struct arguments *arguments, struct estimates *e)
 	}
 	if (arguments->json)
 		return estimate_json(list);
+	rates_print(e);
 	json_decref(list);
 	return 0;
 }
@@ -419,7 +452,8 @@ static const struct verb {
     {"predict", estimate_predict, "PROFILE [NAME=VALUE...]",
      "Predicts the times of a task with these parameters on each device." PROFILES,
      predict_options},
-    {"show", show, "PROFILE", "Lists the times in a profile." PROFILES, show_options},
+    {"show", show, "PROFILE",
+     "Lists the times in a profile: of tasks, and of the blocks of loops." PROFILES, show_options},
 };
 
 #define NVERBS (sizeof(verbs) / sizeof(verbs[0]))

@@ -57,7 +57,8 @@ expect_estimate 0 'job.profile:6: skipped: a name without a value' predict "$job
 expect_estimate 0 ' 20.0  *4 .*cpu X .*size=2' show "$job"
 expect_estimate 0 '"samples": 7.0' show --json "$job"
 echo 'loop bytes=8 device="cpu X" : at=5 pace=0.5,0.25,0.75 start=2' >"$work/loop.profile"
-expect_estimate 0 '^loop bytes=8 device="cpu X" : at=5 pace=0.5 start=2$' show "$work/loop.profile"
+expect_estimate 0 '^ *us/iteration  *+ us/block  *runs ' show "$work/loop.profile"
+expect_estimate 0 '^ *0.5  *2  *3  *0  cpu X bytes=8 *$' show "$work/loop.profile"
 expect_estimate 2 'no times of tasks' cv "$work/loop.profile"
 # Left out in turn, the speed-ups 10, 10, 5 are predicted as 6, 50/9 and 10.
 expect_estimate 0 '^ *3  *61.48% .*cuda Y' cv -k 2 "$job"
