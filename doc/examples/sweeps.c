@@ -20,8 +20,9 @@ int main(int argc, char **argv)
 	if (starpu_init(NULL))
 		return 77;
 	if (!starpu_opencl_worker_get_count()) {
-		fputs("There is no OpenCL device. STARPU_OPENCL_ON_CPUS=1 takes the cores as one.\n",
-		      stderr);
+		fputs(
+		    "There is no OpenCL device. STARPU_OPENCL_ON_CPUS=1 takes the cores as one.\n",
+		    stderr);
 		starpu_shutdown();
 		return 77;
 	}

@@ -46,7 +46,7 @@ def test_submitted(opencl, random):
     stats = request.wait()
     numpy.testing.assert_allclose(z, expected, rtol=1e-5)
     assert stats.groups == N // 64 and request.wait() is stats
-    with pytest.raises(heddle.Error, match="no groups of 63"):
+    with pytest.raises(heddle.Error, match="no multiple of the 63"):
         add.submit(64, 63, heddle.In(x), y, numpy.float32(2))
 
 
@@ -149,7 +149,8 @@ X = numpy.zeros(64, numpy.float32)
         ((-64, None), (X, X, numpy.float32(1)), {}, ValueError, "negative"),
         ((64, 64), (X, X, numpy.float32(1)), {"split": "some"}, ValueError, "split is 'some'"),
         ((64, 64), (X,) * 25, {}, TypeError, "25 arguments"),
-        ((64, 63), (X, X.copy(), numpy.float32(1)), {}, heddle.Error, "kernel add: .*no groups of 63"),
+        ((64, 63), (X, X.copy(), numpy.float32(1)), {}, heddle.Error, "add: .*multiple of the 63"),
+        ((0, 64), (X, X.copy(), numpy.float32(1)), {}, heddle.Error, "no work-items in dimen"),
         ((64, 64), (X, X.copy(), numpy.float64(1)), {}, heddle.Error, "argument 3 .8 bytes.: Inv"),
         ((64, 64), (X,), {}, heddle.Error, "kernel add takes 3 arguments, not 1"),
         ((64, 64), (X, X.copy(), numpy.float32(1)), {"workers": [99]}, heddle.Error, "99 is no"),

@@ -79,5 +79,5 @@ expect_kernels 2 'empty.cl: there is no kernel in it$' "$work/empty.cl"
 grep -q '^0 kernels' "$work/out" && fail "none are counted"
 expect_kernels 2 '^heddle plan kernels: .*: Is a directory$' "$work"
 expect_kernels 0 'empty.cl: there is no kernel' "$@" "$work/empty.cl"
-expect_kernels 2 'NDRange: 100 work-items' -g 100 "$@"
+expect_kernels 2 'NDRange: 100 work-items in dimension 0 are no multiple of the 64 of a group' -g 100 "$@"
 [ "$failures" = 0 ]

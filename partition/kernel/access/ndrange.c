@@ -28,10 +28,12 @@ int ndrange_make(unsigned dimensions, const size_t *global, const size_t *local,
 	if (dimensions < 1 || dimensions > 3)
 		return heddle_refuse(-EINVAL, "an NDRange of %u dimensions", dimensions);
 	for (unsigned d = 0; d < dimensions; d++) {
-		if (!global[d] || !local[d] || global[d] % local[d])
+		if (!global[d])
+			return heddle_refuse(-EINVAL, "NDRange: no work-items in dimension %u", d);
+		if (!local[d] || global[d] % local[d])
 			return heddle_refuse(-EINVAL,
 			                     "NDRange: %zu work-items in dimension %u are no "
-			                     "groups of %zu",
+			                     "multiple of the %zu of a group",
 			                     global[d], d, local[d]);
 		if (__builtin_mul_overflow(items, global[d], &items) || items > INT64_MAX)
 			return heddle_refuse(-EINVAL, "NDRange: too many work-items to count");
