@@ -32,6 +32,9 @@ static const char *nearest_name(const char *entry, size_t length)
 static int variable_check(const char *entry, size_t length)
 {
 	char values[128], meant[HEDDLE_NAME_MEANT];
+	size_t prefix = strlen(PREFIX);
+	const char *nearest;
+	bool near;
 
 	for (size_t v = 0; v < HEDDLE_NVARIABLES; v++) {
 		const struct heddle_variable_row *row = &heddle_variable_table[v];
@@ -44,9 +47,11 @@ static int variable_check(const char *entry, size_t length)
 		return heddle_refuse(-EINVAL, "%s=%s: not a value (%s)", row->name,
 		                     entry + length + 1, values);
 	}
-	heddle_warn("%.*s is not a variable of Heddle%s (heddle info --variables lists them)",
-	            (int)length, entry,
-	            heddle_name_meant(entry, length, nearest_name(entry, length), meant));
+	nearest = nearest_name(entry, length);
+	near = *heddle_name_meant(entry + prefix, length - prefix, nearest + prefix, meant);
+	heddle_warn("%.*s is not a variable of Heddle%s%s%s (heddle info --variables lists them)",
+	            (int)length, entry, near ? "; did you mean " : "", near ? nearest : "",
+	            near ? "?" : "");
 	return 0;
 }
 

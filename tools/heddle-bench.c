@@ -8,6 +8,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <ftw.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,8 @@ static const struct argp_option options[] = {
      "StarPU's own costs on simulated machines: theory (none; default on described ones) or "
      "realistic",
      0},
-    {"size", OPTION_SIZE, "N", 0, "iterations (default: the app's)", 0},
+    {"size", OPTION_SIZE, "N", 0,
+     "iterations, or what the app counts by --size; suffixes K, M, G, T (default: the app's)", 0},
     {"reps", OPTION_REPS, "N", 0, "repetitions in a process (default 7, simulated 1)", 0},
     {"rounds", OPTION_ROUNDS, "N", 0, "processes of each contender (default 3, simulated 1)", 0},
     {"seed", OPTION_SEED, "S", 0, "seed of the order and of the apps' input (default 1)", 0},
@@ -128,13 +130,22 @@ static char *help_filter(int key, const char *text, void *input)
 	return help_extra(key, text, ARGP_KEY_HELP_EXTRA, names_print);
 }
 
+#define MOST 1e15
+
 static double number(struct argp_state *state, const char *option, const char *text, double min)
 {
+	static const char suffixes[] = "KMGT";
 	char *end;
 	double value = strtod(text, &end);
 
-	if (end == text || *end || !(value >= min) || value > 1e15)
-		argp_error(state, "--%s: \"%s\" is not a number of at least %g", option, text, min);
+	/* As the apps take it. */
+	if (!strcmp(option, "size") && *end && strchr(suffixes, *end)) {
+		value = ldexp(value, 10 * (strchr(suffixes, *end) - suffixes + 1));
+		end++;
+	}
+	if (end == text || *end || !(value >= min) || value > MOST)
+		argp_error(state, "--%s: \"%s\" is not a number from %g to %g", option, text, min,
+		           MOST);
 	return value;
 }
 

@@ -156,9 +156,17 @@ check "message of a budget for nothing" $? 0
 grep -q 'the budget ended before each of [0-9]* contenders had run once' "$work/messages"
 check "message at the end of it" $? 0
 
+# An app gets its size in the bench's words or its own, and what follows --.
+printf '#!/bin/sh\necho "$*" >>"$SAID"\nexit 77\n' >"$work/says"
+chmod +x "$work/says"
+SAID=$work/said-sizes "$bench" --app "$work/says" --size 32K --quick --contenders hdss -- --mine 1 \
+	>"$work/table" 2>&1
+grep -q -e '--size=32768 .*--mine 1$' "$work/said-sizes"
+check "an app's size and options" $? 0
+
 # Bad use.
 for arguments in '--app=no-such-app' '--app=/dev/null' "--app=$work/" '--app=' "--app=$app --contenders=nobody" \
-	'--platform=2cpu' '--contenders=,' "--irregular --app=$app" '--clusters --json=-' 'histogram'; do
+	'--platform=2cpu' '--contenders=,' '--size=K' '--reps=2K' "--irregular --app=$app" '--clusters --json=-' 'histogram'; do
 	# shellcheck disable=SC2086
 	"$bench" $arguments >"$work/table" 2>&1
 	check "exit status of $arguments" $? 2

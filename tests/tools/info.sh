@@ -14,6 +14,7 @@ for text in 'Heddle ' 'StarPU 1' 'cpu ' 'hdss' 'HEDDLE_DEPTH=2 (default)'; do
 	echo "$all" | grep -qF "$text" || fail "'$text' is missing"
 done
 HEDDLE_DEPTH=5 "$info" --variables | grep -qF 'HEDDLE_DEPTH=5 (environment)' || fail "origin"
+HEDDLE_NOSUCH=5 "$info" --variables 2>&1 | grep -q 'HEDDLE_NOSUCH is not a variable of Heddle (' || fail "a name far from all"
 HEDDLE_DEPHT=5 "$info" --variables 2>&1 | grep -q 'did you mean HEDDLE_DEPTH' || fail "unknown name"
 "$info" --strategies | grep -q 'Polychronopoulos' || fail "source of gss"
 "$info" --strategies | grep -q 'HEDDLE_DEPTH' && fail "more than asked for"
