@@ -57,11 +57,11 @@ static void print_repetitions(const struct result *result, FILE *out)
 		const struct heddle_kernel_stats *stats = &contender->stats[r];
 
 		fprintf(out, "  repetition %u: %.1f us", r + 1, contender->us[r]);
+		if (stats->profile_us > 0)
+			fprintf(out, ", of it dry run %.1f us", stats->profile_us);
 		if (stats->predicted_us > 0)
 			fprintf(out, ", predicted %.1f us, decided in %.1f us", stats->predicted_us,
 			        stats->decision_us);
-		if (stats->profile_us > 0)
-			fprintf(out, ", of it dry run %.1f us", stats->profile_us);
 		fputs(r == measure_median(result, contender) ? " (its workers follow)\n" : "\n",
 		      out);
 	}

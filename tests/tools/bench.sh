@@ -103,6 +103,8 @@ check "budget" $? 0
 mkdir "$work/bin" && cat >"$work/bin/mpirun" <<'END' || exit 99
 #!/bin/sh
 echo "$*" >>"$RANKS_SAID"
+frame=------------------------------
+[ -z "${RANKS_FAIL-}" ] || { printf 'fake: no --mpi\n%s\nA process ended.\n%s\n' $frame $frame; exit 2; }
 [ "$1 $2" = "-n 1" ] || exit 9
 shift 2
 for word; do
@@ -126,6 +128,10 @@ grep ' : ' "$work/said" | tr -s ' ' | grep -q 'STARPU_NCUDA=0 .*STARPU_WORKERS_C
 check "ranks: shares" $? 0
 grep -q '"vs_one_process": 0.8' "$work/report.json"
 check "ranks: JSON" $? 0
+RANKS_FAIL=1 RANKS_SAID=$work/said-fail PATH=$work/bin:$PATH "$bench" --app "$app" --ranks 2 --reps 1 \
+	--rounds 1 >"$work/table" 2>&1
+grep -q '^hdss-2-ranks  *exit status 2: fake: no --mpi$' "$work/table"
+check "ranks: what the app says, not mpirun" $? 0
 FAKE_STRATEGY=tasks RANKS_SAID=$work/said PATH=$work/bin:$PATH "$bench" --app "$app" --ranks 3 --reps 2 \
 	--rounds 1 --contenders eager,odds >"$work/table" 2>&1
 check "ranks: rows of policies" "$(awk '/rank|^eager|^odds/ { printf "%s ", $1 }' "$work/table")" \

@@ -24,4 +24,15 @@ for policy in dmda eager lws ddwrr odds; do
 		status=1
 	}
 done
+# As the manual says.
+command=$(sed -n 's/^heddle \(estimate predict polynomial [^#]*\).*/\1/p' "$top_srcdir/doc/estimator.md")
+# shellcheck disable=SC2086 # words
+"$top_builddir/bin/heddle" $command >"$HEDDLE_PROFILE_DIR/out" 2>&1 && grep -q ' cpu ' "$HEDDLE_PROFILE_DIR/out" || {
+	echo "heddle $command:"
+	cat "$HEDDLE_PROFILE_DIR/out"
+	status=1
+}
+# Of one device nothing can be said, and no table is begun.
+told=$("$top_builddir/bin/heddle" estimate cv polynomial 2>/dev/null)
+[ -z "$told" ] || { echo "of one device: $told"; status=1; }
 exit "$status"

@@ -243,6 +243,14 @@ static char *home_make(const struct bench_case *bench, const char *name)
 
 #define ASSERTION "[assert failure]"
 
+/* Whether a line is a frame, as mpirun has around what it says of a process that failed. */
+static bool is_frame(const char *line)
+{
+	size_t dashes = strspn(line, "-");
+
+	return dashes > 20 && !line[dashes];
+}
+
 /* The last line of a process's output that is a message, StarPU's if one is a failed assertion;
  * to be freed. */
 static char *last_words(const char *log)
@@ -250,14 +258,17 @@ static char *last_words(const char *log)
 	char *line = NULL, *last = bench_format("no message");
 	FILE *stream = fopen(log, "r");
 	size_t room = 0;
+	bool any = false;
 
 	while (stream && getline(&line, &room, stream) > 0) {
 		line[strcspn(line, "\r\n")] = 0;
-		/* After a wrong option, argp's last line names --help. */
-		if (line[strspn(line, " \t")] == 0 || !strncmp(line, "Try `", 5))
-			continue;
-		if (strstr(last, ASSERTION))
+		/* After a wrong option, argp's last lines name --help. */
+		if (strstr(last, ASSERTION) || !strncmp(line, "Try `", 5) ||
+		    (any && is_frame(line)))
 			break;
+		if (line[strspn(line, " \t")] == 0 || is_frame(line))
+			continue;
+		any = true;
 		free(last);
 		last = bench_format("%.200s", line + strspn(line, " \t"));
 	}

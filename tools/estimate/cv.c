@@ -52,17 +52,20 @@ static void device_print(const struct arguments *arguments, const struct estimat
 	}
 }
 
+static void title_print(const struct arguments *arguments, const struct estimates *e)
+{
+	printf("%u folds, %s%.0u; reference: %s\n\n%6s %15s %15s %19s %9s  device\n",
+	       arguments->folds, arguments->rule.fit ? "fit" : "mean of ",
+	       arguments->rule.fit ? 0 : arguments->rule.k, e->classes[e->reference], "jobs",
+	       "speed-up error", "time error", "reference's time", "inside");
+}
+
 int estimate_cv(const struct arguments *arguments, struct estimates *e)
 {
 	json_t *list = json_array();
 	unsigned done = 0;
 	int error = 0;
 
-	if (!arguments->json)
-		printf("%u folds, %s%.0u; reference: %s\n\n%6s %15s %15s %19s %9s  device\n",
-		       arguments->folds, arguments->rule.fit ? "fit" : "mean of ",
-		       arguments->rule.fit ? 0 : arguments->rule.k, e->classes[e->reference],
-		       "jobs", "speed-up error", "time error", "reference's time", "inside");
 	for (unsigned c = 0; c < e->nclasses && !error; c++) {
 		struct heddle_cross_validation result;
 
@@ -70,6 +73,8 @@ int estimate_cv(const struct arguments *arguments, struct estimates *e)
 			continue;
 		error = heddle_cross_validation_run(&e->history, c, e->reference, arguments->folds,
 		                                    arguments->rule, arguments->seed, &result);
+		if (!error && !done && !arguments->json)
+			title_print(arguments, e);
 		if (!error)
 			device_print(arguments, e, c, &result, list);
 		done += !error;
