@@ -122,4 +122,12 @@ seen 'who has much' env -u HEDDLE_TEST_KERNELS HOME="$work" XDG_CACHE_HOME="$wor
 	CCACHE_DIR="$work/ccache" HEDDLE_DEPTH=9 HEDDLE_TEST_SEED=5 STARPU_SCHED=eager STARPU_NCPU=1
 sed -i 's/^\(HEDDLE_TEST_SEED\)=5/\1=/; s/^STARPU_NCPU=1/STARPU_NCPU=2/' "$work/expected"
 seen 'who has nothing' env -i PATH="$PATH" CCACHE_DIR="$work/ccache"
+
+# The time limit, by itself and where the machine has other work.
+printf '# Time limit: 1 s\nsleep 100\n' >"$work/slow.sh"
+for times in 0 2; do
+	HEDDLE_TEST_LOAD=$(($(nproc) * times)) "$work/tests/run" "$work/slow.sh" >"$work/printed" 2>&1
+	[ $? = 124 ] || fail "a test over its limit: exit status"
+	grep -q "no end within $((times ? times : 1)) s" "$work/printed" || fail "limit: $(cat "$work/printed")"
+done
 [ "$failures" -eq 0 ]
