@@ -157,14 +157,26 @@ static int write_json(const struct app_report *report)
 	return app_json_write(report->options->json, json);
 }
 
+/* What the work was cut into: "tasks" and "chunks" are an app's own. */
+static void print_cut(const char *strategy)
+{
+	if (!strcmp(strategy, "stock"))
+		printf(", equal tasks");
+	else
+		printf(", %s%s",
+		       strcmp(strategy, "tasks") && strcmp(strategy, "chunks") ? "strategy " : "",
+		       strategy);
+}
+
 static void print_table(const struct app_report *report)
 {
 	unsigned median = median_repetition(report);
 	const struct heddle_loop_stats *stats = &report->stats[median];
 
-	printf("%s: %.0f %ss in %zu iterations, policy %s, strategy %s%s\n", report->app->name,
-	       report->elements, report->app->unit, report->n, app_policy_name(), stats->strategy,
-	       stats->clock == HEDDLE_CLOCK_MODELLED ? ", modelled time" : "");
+	printf("%s: %.0f %ss in %zu iterations, policy %s", report->app->name, report->elements,
+	       report->app->unit, report->n, app_policy_name());
+	print_cut(stats->strategy);
+	printf("%s\n", stats->clock == HEDDLE_CLOCK_MODELLED ? ", modelled time" : "");
 	for (unsigned r = 0; r < report->reps; r++)
 		printf("  repetition %u: %.1f us, %.4g M%ss/s%s\n", r + 1, report->us[r],
 		       report->elements / report->us[r], report->app->unit,

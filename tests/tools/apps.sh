@@ -31,6 +31,7 @@ for app in blackscholes boxfilter heart histogram knn mandelbrot nbody spmv; do
 	case $app in boxfilter | heart | mandelbrot) size=101 ;; esac
 	expect_app 0 "verified" $app --size $size --reps 2 --verify --sched hdss
 	expect_app 0 "verified" $app --size $size --reps 1 --verify --sched eager --parts 7
+	grep -q ', policy eager, equal tasks$' "$work/out" || fail "$app: what it was cut into"
 	expect_app 0 "verified" $app --size $size --reps 1 --verify --strategy gss --workers cpu
 	expect_app 0 "verified" $app --size 0 --reps 1 --verify
 	expect_app 0 "verified" $app --size 1 --reps 1 --verify
