@@ -554,6 +554,10 @@ static bool is_to_try(struct starpu_task *task, const struct cold_class *classes
 		return false;
 	if (atomic_compare_exchange_strong(&slot->codelet->begun_us, &begun, now))
 		begun = now;
+	if (begun > now) { /* StarPU was started again, and its clock */
+		begun = now;
+		atomic_store(&slot->codelet->begun_us, now);
+	}
 	if (!cold_try(us, atomic_load(&slot->codelet->tried_us), fmax(0, (double)now - begun)))
 		return false;
 	atomic_fetch_add(&slot->codelet->tried_us, us);

@@ -78,11 +78,11 @@ struct ready_plan {
 	/* All workers that take part are alike: they need no plan. So many tasks get no rank. */
 	bool alike;
 	size_t unranked;
-	bool brief;        /* tasks are so short that it counts what a plan costs */
-	bool ranked;       /* a task has come … */
-	int priority;      /* … with this priority, the last one */
-	bool prioritised;  /* tasks have had different priorities */
-	unsigned flat;     /* tasks that came last and that nothing depends on */
+	bool brief;       /* tasks are so short that it counts what a plan costs */
+	bool ranked;      /* a task has come … */
+	int priority;     /* … with this priority, the last one */
+	bool prioritised; /* tasks have had different priorities */
+	unsigned flat;    /* tasks that came last and that nothing depends on */
 	/* What tasks have read on which nothing depends: how much, and how much of it another one
 	 * of the last ones, too. */
 	starpu_data_handle_t reads[READS];
@@ -230,8 +230,7 @@ static void reads_note(struct ready_plan *p, struct starpu_task *task)
  * run. With several memories that is so where each task has data of its own. */
 static bool is_stream(const struct ready_context *c)
 {
-	return c->flat &&
-	       (!c->nmemories || c->plan->shared_bytes * SHARE <= c->plan->read_bytes);
+	return c->flat && (!c->nmemories || c->plan->shared_bytes * SHARE <= c->plan->read_bytes);
 }
 
 int ready_plan_rank(struct ready_context *c, struct starpu_task *task)

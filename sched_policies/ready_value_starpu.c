@@ -433,7 +433,7 @@ static void least_learn(struct ready_type *type, unsigned class, double us)
 static bool type_learn(struct ready_context *c, struct ready_type *type,
                        const struct heddle_estimate *estimates)
 {
-	unsigned measured = 0, told = 0;
+	unsigned measured = 0, told = 0, first = type->first;
 	bool changed = false;
 
 	type->first = 0;
@@ -449,8 +449,6 @@ static bool type_learn(struct ready_context *c, struct ready_type *type,
 			measured |= 1u << k;
 		else
 			us = fmax(us, type->trial_us[k]);
-		if (measured >> k & 1)
-			least_learn(type, k, us);
 		if (estimates[k].source == HEDDLE_ESTIMATE_NEIGHBOURS && us > 0)
 			told |= 1u << k;
 		cost = heddle_pool_cost(us);
@@ -460,6 +458,8 @@ static bool type_learn(struct ready_context *c, struct ready_type *type,
 		type->cost[k] = cost;
 		type->us[k] = us;
 	}
+	if (first & ~type->first)
+		type->known_us = starpu_timing_now();
 	told |= measured;
 	changed |= told != type->told;
 	if (changed && c->plan)
@@ -778,8 +778,9 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 	if (!early && own_us <= finish_us(requester, key, cost, requester->now_us))
 		return true;
 	if (type && !(type->told >> worker->class & 1)) {
-		if (type->trying >> worker->class & 1)
-			return false; /* one such bet at a time */
+		/* One such bet at a time; or it is the one in question. */
+		if (type->trying >> worker->class & 1 && requester->trying != (int)worker->class)
+			return false;
 		since_us = fmax(c->busy_since_us, type->known_us);
 	}
 	if (worker->waits_since_us > since_us)
@@ -880,12 +881,10 @@ void ready_type_measured(struct ready_context *c, unsigned id, unsigned long typ
 {
 	struct ready_worker *worker = &c->workers[id];
 	struct ready_type *type = type_find(c, type_id);
-	unsigned first;
 	bool tried;
 
 	if (!type || !type->id)
 		return;
-	first = type->first;
 	tried = type->trying >> worker->class & 1;
 	if (worker->trial == type->id) {
 		worker->trial = 0;
@@ -899,8 +898,8 @@ void ready_type_measured(struct ready_context *c, unsigned id, unsigned long typ
 	speed_measured(c, type, worker->class, us);
 	if (type_learn(c, type, estimates) || tried)
 		type_publish(c, type);
-	if (first & ~type->first)
-		type->known_us = worker->done_us;
+	if (type->measured >> worker->class & 1)
+		least_learn(type, worker->class, estimates[worker->class].us);
 }
 
 static void claim_removed(unsigned id, const struct claim *claim, void *context)

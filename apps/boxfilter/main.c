@@ -144,6 +144,8 @@ static int boxfilter_prepare(void *data, const struct app_options *common, struc
 		                                     self->first * image_row_bytes(&shape)});
 	else if (!app_simulated())
 		app_parallel(shape.height, fill_rows, self);
+	free(self->loaded.pixels);
+	self->loaded.pixels = NULL;
 	/* poison() inverts this before the first repetition. */
 	if (!app_simulated())
 		image_copy(&self->output, &self->input);

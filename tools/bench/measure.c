@@ -258,17 +258,18 @@ static char *last_words(const char *log)
 	char *line = NULL, *last = bench_format("no message");
 	FILE *stream = fopen(log, "r");
 	size_t room = 0;
-	bool any = false;
+	bool framed = false, any = false;
 
 	while (stream && getline(&line, &room, stream) > 0) {
 		line[strcspn(line, "\r\n")] = 0;
 		/* After a wrong option, argp's last lines name --help. */
-		if (strstr(last, ASSERTION) || !strncmp(line, "Try `", 5) ||
-		    (any && is_frame(line)))
+		if (strstr(last, ASSERTION) || !strncmp(line, "Try `", 5))
 			break;
-		if (line[strspn(line, " \t")] == 0 || is_frame(line))
+		framed ^= is_frame(line);
+		/* What the process itself says tells more than what stands in a frame. */
+		if (line[strspn(line, " \t")] == 0 || is_frame(line) || (any && framed))
 			continue;
-		any = true;
+		any |= !framed;
 		free(last);
 		last = bench_format("%.200s", line + strspn(line, " \t"));
 	}
