@@ -218,13 +218,15 @@ static bool trial_is_far_from_end(const struct ready_context *c, const struct re
 	       !class_tries(c, class);
 }
 
-/* Whether a trial takes no longer than the task would on the best other class. */
+/* Whether a trial takes no longer than the task would on the best other class, by the operations
+ * that the task states. */
 static bool trial_is_short(const struct ready_context *c, const struct heddle_pool_key *key,
                            const struct ready_type *type, unsigned class)
 {
 	double other_us = best_other_us(c, key, class);
 
-	return other_us > 0 && trial_longest_us(c, type, class, other_us) <= other_us;
+	return type->flops > 0 && other_us > 0 &&
+	       trial_longest_us(c, type, class, other_us) <= other_us;
 }
 
 /* Whether a trial waits for the second run of an accelerator: its first one may load something. All
