@@ -364,13 +364,61 @@ static void one_image_twice(void **state)
 	}
 }
 
+/* Images that are written by a function, or by a call that has one of several, reach the host. */
+static void written_nobody_knows_where(void **state)
+{
+	static const char source[] =
+	    "__attribute__((noinline)) void put(write_only image2d_t to, int2 at, uint4 pixel)\n"
+	    "{ write_imageui(to, at, pixel); }\n"
+	    "kernel void call(write_only image2d_t a, write_only image2d_t b, int c)\n"
+	    "{ int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+	    "  put(a, at, (uint4)(at.x, at.y, c, 1)); put(b, at, (uint4)(at.x, at.y, c, 2)); }\n"
+	    "kernel void branch(write_only image2d_t a, write_only image2d_t b, int c)\n"
+	    "{ int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+	    "  uint4 pixel = (uint4)(at.x, at.y, c, c ? 1 : 2);\n"
+	    "  if (c) write_imageui(a, at, pixel); else write_imageui(b, at, pixel); }\n";
+	struct heddle_kernel_image images[2];
+	struct heddle_kernel given = {.source = source,
+	                              .dimensions = 2,
+	                              .global = {32, 32},
+	                              .local = {8, 8},
+	                              .narguments = 3};
+
+	shape_make(&kinds[2]);
+	shape.w = shape.h = shape.image.width = shape.image.height = 32;
+	for (int c = 0; c < 4; c++) {
+		int which = c % 2;
+
+		given.name = c < 2 ? "call" : "branch";
+		inputs_make();
+		for (int i = 0; i < 2; i++) {
+			images[i] = shape.image;
+			images[i].pixels = pixels[i];
+			given.arguments[i] = image_argument(&images[i], STARPU_RW, false);
+		}
+		given.arguments[2] = (struct heddle_kernel_argument){
+		    .type = HEDDLE_KERNEL_VALUE, .pointer = &which, .bytes = sizeof(which)};
+		assert_int_equal(heddle_kernel_run(&given, NULL), 0);
+		for (unsigned p = 0; p < 32 * 32; p++)
+			for (int i = 0; i < 2; i++) {
+				if (c > 1 && i == which)
+					continue;
+				put(expected[i], 4 * p, p % 32);
+				put(expected[i], 4 * p + 1, p / 32);
+				put(expected[i], 4 * p + 2, which);
+				put(expected[i], 4 * p + 3, i + 1);
+			}
+		for (int i = 0; i < 2; i++)
+			assert_memory_equal(pixels[i], expected[i], 4UL * shape.bytes * 32 * 32);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(images_of_all_kinds),
-	    cmocka_unit_test(they_are_split),
-	    cmocka_unit_test(nonsense_is_refused),
-	    cmocka_unit_test(one_image_twice),
+	    cmocka_unit_test(images_of_all_kinds),        cmocka_unit_test(they_are_split),
+	    cmocka_unit_test(nonsense_is_refused),        cmocka_unit_test(one_image_twice),
+	    cmocka_unit_test(written_nobody_knows_where),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	long seed = given ? atol(given) : time(NULL);

@@ -357,11 +357,23 @@ static bool vector_access(LLVMValueRef call, const char *symbol, const struct pl
 	return true;
 }
 
+/* Says that any pixel of the images of a kind may be accessed. */
+static void images_print(enum opaque kind, const char *mode)
+{
+	for (unsigned i = 0; i < LLVMCountParams(analyse_kernel); i++) {
+		LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(analyse_kernel, i));
+
+		if (is_opaque(type) && opaque_of(type) == kind)
+			access_line(i, -1, 1, mode, &(struct place){0}, 1);
+	}
+}
+
 /* Says that the kernel may do anything, and why. */
 static void anything_print(const char *why)
 {
 	refuse_print(why);
 	access_print(nowhere, 1, "update", &(struct place){0}, UNKNOWN_ALIGNMENT);
+	images_print(OPAQUE_WRITTEN, "update");
 }
 
 /* ---- images ---- */
@@ -676,23 +688,13 @@ static void accesses_print(void)
 	}
 }
 
-/* An image that is read may be read anywhere: a sampler chooses the pixels. */
-static void images_read_print(void)
-{
-	for (unsigned i = 0; i < LLVMCountParams(analyse_kernel); i++) {
-		LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(analyse_kernel, i));
-
-		if (is_opaque(type) && opaque_of(type) == OPAQUE_READ)
-			access_line(i, -1, 1, "read", &(struct place){0}, 1);
-	}
-}
-
 void access_describe(LLVMModuleRef module)
 {
 	printf("heddle-index %d\n", INDEX_VERSION);
 	for (unsigned i = 0; i < LLVMCountParams(analyse_kernel); i++)
 		argument_print(i);
-	images_read_print();
+	/* An image that is read may be read anywhere: a sampler chooses the pixels. */
+	images_print(OPAQUE_READ, "read");
 	globals_check(module);
 	accesses_print();
 }

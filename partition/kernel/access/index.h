@@ -25,7 +25,7 @@
 
 /* What heddle-analyse writes and index_parse() reads. A description is lines of
  *
- *   heddle-index 11
+ *   heddle-index 12
  *   refuse REASON
  *   argument buffer | integer BITS | local | image | sampler | other      in order
  *   field ARGUMENT OFFSET BYTES                         of one that is `other` or `image`
@@ -44,7 +44,7 @@
  * every work-item for which all guards hold gets to the access, with the values that it compared.
  * `every`: it does so in each round of the loops whose counters are in the address, and these end
  * by their own tests alone. */
-#define INDEX_VERSION 11
+#define INDEX_VERSION 12
 
 /** The exit status of heddle-analyse where a kernel is too large to describe. */
 #define INDEX_TOO_LARGE 5
