@@ -54,7 +54,8 @@ struct heddle_kernel_image {
 	void *pixels;    /**< without gaps between rows, slices and layers */
 };
 
-/** A sampler. A kernel that interpolates runs on one device: others would round differently. */
+/** A sampler. A kernel that interpolates, or has normalized coordinates, runs on one device: others
+ * would round differently. */
 struct heddle_kernel_sampler {
 	unsigned normalized; /**< whether coordinates are from 0 to 1 */
 	unsigned addressing; /**< OpenCL's cl_addressing_mode, as CL_ADDRESS_CLAMP */
@@ -179,8 +180,8 @@ struct heddle_kernel_request;
  *   are incomplete or do not suit the kernel; a handle of the wrong shape or not in main memory;
  *   arrays that overlap partly; an image that overlaps another argument, where one is written; an
  *   image without pixels, of impossible sizes or of a format that OpenCL 1.2 does not have; an
- * unknown method; a worker that is not an OpenCL worker (of the first 16); a variable with a
- * malformed value
+ *   unknown method; a worker that is not an OpenCL worker (of the first 16); a variable with a
+ *   malformed value
  * - -ENODEV: StarPU has no OpenCL worker or no OpenCL driver; the call came before starpu_init();
  *   StarPU refuses the task
  * - -ENOMEM

@@ -150,16 +150,14 @@ static int samplers_compare(const void *a, const void *b)
 /* Without memory kernels that use it are not split. */
 static void sampler_note(const struct sampler *made)
 {
-	struct sampler *known = malloc(sizeof(*known)), **at;
+	struct sampler **at, *known;
 
-	if (!known)
-		return;
-	*known = *made;
 	pthread_mutex_lock(&samplers_mutex);
-	at = tsearch(known, &samplers, samplers_compare);
-	if (at && *at != known)
-		**at = *made;
-	if (!at || *at != known)
+	at = tfind(made, &samplers, samplers_compare);
+	known = at ? *at : malloc(sizeof(*known));
+	if (known)
+		*known = *made;
+	if (known && !at && !tsearch(known, &samplers, samplers_compare))
 		free(known);
 	pthread_mutex_unlock(&samplers_mutex);
 }
@@ -300,7 +298,7 @@ static cl_int transfer(struct queue *queue, cl_mem id, bool writes, cl_bool bloc
 	struct event *event;
 	cl_int error;
 
-	if (memory && !(writes ? host_writes(memory) : host_reads(memory)))
+	if (memory && memory->image && !(writes ? host_writes(memory) : host_reads(memory)))
 		return CL_INVALID_OPERATION;
 	error = pointer
 	            ? image_begin(queue, writes ? CL_COMMAND_WRITE_IMAGE : CL_COMMAND_READ_IMAGE,
@@ -576,7 +574,9 @@ static void *CL_API_CALL enqueue_map(cl_command_queue id, cl_mem image, cl_bool 
                                      size_t *row, size_t *slice, cl_uint nwaits,
                                      const cl_event *waits, cl_event *given, cl_int *to)
 {
+	const cl_map_flags writes = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
 	struct queue *queue = layer_object(id, QUEUE);
+	struct memory *memory = layer_object(image, MEMORY);
 	struct event *event;
 	struct map *map = NULL;
 	void *pointer;
@@ -585,6 +585,10 @@ static void *CL_API_CALL enqueue_map(cl_command_queue id, cl_mem image, cl_bool 
 	if (!queue)
 		return real->clEnqueueMapImage(id, image, blocking, flags, origin, region, row,
 		                               slice, nwaits, waits, given, to);
+	if (memory && memory->image &&
+	    ((flags & CL_MAP_READ && !host_reads(memory)) ||
+	     (flags & writes && !host_writes(memory))))
+		return error_give(CL_INVALID_OPERATION, to);
 	error = row ? image_begin(queue, CL_COMMAND_MAP_IMAGE, image, origin, region, nwaits, waits,
 	                          &event)
 	            : CL_INVALID_VALUE;

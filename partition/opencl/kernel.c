@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = sizeof(struct argument) }; /* of values that lie behind arguments */
+enum { ALIGNMENT = 16 }; /* of values that lie behind arguments */
 
 /* ---- arguments ---- */
 
@@ -30,9 +30,14 @@ void arguments_free(struct argument *arguments, cl_uint n)
 	free(arguments);
 }
 
+static size_t aligned(size_t bytes)
+{
+	return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
 static size_t room_for(const struct argument *argument)
 {
-	return argument->value ? (argument->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT : 0;
+	return argument->value ? aligned(argument->bytes) : 0;
 }
 
 struct argument *arguments_copy(const struct argument *arguments, cl_uint n)
@@ -43,10 +48,10 @@ struct argument *arguments_copy(const struct argument *arguments, cl_uint n)
 
 	for (cl_uint a = 0; a < n; a++)
 		bytes += room_for(&arguments[a]);
-	copy = malloc((n + 1) * sizeof(*copy) + bytes);
+	copy = malloc(aligned((n + 1) * sizeof(*copy)) + bytes);
 	if (!copy)
 		return NULL;
-	at = (unsigned char *)(copy + n);
+	at = (unsigned char *)copy + aligned(n * sizeof(*copy));
 	for (cl_uint a = 0; a < n; a++) {
 		copy[a] = arguments[a];
 		if (copy[a].memory)

@@ -100,10 +100,12 @@ void split_end(void)
 static bool format_known(const struct memory *memory)
 {
 	cl_channel_order order = memory->format.image_channel_order;
+	cl_channel_type type = memory->format.image_channel_data_type;
+	bool known = order == CL_R || order == CL_A || order == CL_INTENSITY ||
+	             order == CL_LUMINANCE || order == CL_RG || order == CL_RA || order == CL_RGB ||
+	             order == CL_RGBA || order == CL_BGRA || order == CL_ARGB;
 
-	return !memory->image || order == CL_R || order == CL_A || order == CL_INTENSITY ||
-	       order == CL_LUMINANCE || order == CL_RG || order == CL_RA || order == CL_RGB ||
-	       order == CL_RGBA || order == CL_BGRA || order == CL_ARGB;
+	return !memory->image || (known && type >= CL_SNORM_INT8 && type <= CL_FLOAT);
 }
 
 static const char *arguments_refuse(const struct launch *launch)
@@ -114,7 +116,10 @@ static const char *arguments_refuse(const struct launch *launch)
 		return "it has too many arguments";
 	for (cl_uint a = 0; a < n; a++) {
 		const struct memory *memory = launch->arguments[a].memory;
+		const struct sampler *sampler = &launch->arguments[a].sampler;
 
+		if (sampler->id && (sampler->filter == CL_FILTER_LINEAR || sampler->normalized))
+			return "a sampler interpolates, or its coordinates are normalized";
 		if (memory && !format_known(memory))
 			return "an image has a format of an extension";
 		if (memory && memory->whole != memory)

@@ -283,6 +283,7 @@ static void nonsense_is_refused(void **state)
 	char *source = source_make(&kinds[2]);
 	struct heddle_kernel_image images[2], wrong;
 	struct heddle_kernel_sampler linear = {0, CL_ADDRESS_CLAMP, CL_FILTER_LINEAR}, odd = {0};
+	struct heddle_kernel_sampler normalized = {1, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST};
 	struct heddle_kernel_argument buffer = {
 	    .type = HEDDLE_KERNEL_HOST, .pointer = copy, .bytes = sizeof(copy)};
 	struct heddle_kernel_access accesses[7];
@@ -323,10 +324,13 @@ static void nonsense_is_refused(void **state)
 		assert_int_equal(wrong_run(&given, 3, given.arguments[0]), -EINVAL);
 		assert_int_equal(wrong_run(&given, 2, buffer), -EINVAL);
 	}
-	given.arguments[2].pointer = &linear;
-	assert_int_equal(heddle_kernel_classes(&given, accesses, &refusal), 0);
-	assert_non_null(
-	    strstr(refusal, access(getenv("HEDDLE_ANALYSE"), X_OK) ? "" : "interpolates"));
+	for (int i = 0; i < 2; i++) {
+		given.arguments[2].pointer = i ? &normalized : &linear;
+		assert_int_equal(heddle_kernel_classes(&given, accesses, &refusal), 0);
+		assert_non_null(refusal);
+		assert_non_null(
+		    strstr(refusal, access(getenv("HEDDLE_ANALYSE"), X_OK) ? "" : "interpolates"));
+	}
 	free(source);
 }
 

@@ -28,7 +28,7 @@ if [ -x "$HEDDLE_ANALYSE" ]; then
 	says 'kernel stencil: '
 	says '2 on one device (it has atomic operations on global memory)'
 	says '1 on one device (it prints)'
-	says 'kernel turn: 3 split'
+	says 'kernel turn: 3 split, 1 on one device (a sampler interpolates'
 	grep -q 'kernel move_on: [0-9]* split$' "$work/out" || fail "move_on is not split"
 	says 'on one device (an argument is a part of a buffer)'
 	grep -q 'launches: [1-9][0-9]* split' "$work/out" || fail "nothing is split"

@@ -799,14 +799,14 @@ static cl_uint pixel(int x, int y, int channel)
 	return x < 8 && y < 8 ? 200u + channel : (x + 3 * y + 50 * channel) % 256u;
 }
 
-static void image_check(cl_mem image, cl_kernel turn)
+/* With a sampler that interpolates any pixels are right. */
+static void image_launch(cl_mem image, cl_kernel turn, cl_filter_mode filter)
 {
 	static cl_uint out[WIDTH * HEIGHT * 4];
 	const size_t global[2] = {WIDTH, HEIGHT}, local[2] = {8, 8};
 	cl_mem to = buffer(CL_MEM_READ_WRITE, WIDTH * HEIGHT * 4, NULL);
 	cl_int error;
-	cl_sampler how =
-	    clCreateSampler(context, CL_FALSE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &error);
+	cl_sampler how = clCreateSampler(context, CL_FALSE, CL_ADDRESS_CLAMP, filter, &error);
 
 	CHECK(!error);
 	set(turn, 0, sizeof(image), &image);
@@ -814,7 +814,7 @@ static void image_check(cl_mem image, cl_kernel turn)
 	set(turn, 2, sizeof(to), &to);
 	OK(clEnqueueNDRangeKernel(queue, turn, 2, NULL, global, local, 0, NULL, NULL));
 	OK(clEnqueueReadBuffer(queue, to, CL_TRUE, 0, sizeof(out), out, 0, NULL, NULL));
-	for (int i = 0; i < WIDTH * HEIGHT * 4; i++)
+	for (int i = 0; filter == CL_FILTER_NEAREST && i < WIDTH * HEIGHT * 4; i++)
 		if (out[i] != pixel(i / 4 / HEIGHT, i / 4 % HEIGHT, i % 4)) {
 			printf("FAIL: pixel %d of the image\n", i);
 			failures++;
@@ -822,6 +822,11 @@ static void image_check(cl_mem image, cl_kernel turn)
 		}
 	clReleaseSampler(how);
 	clReleaseMemObject(to);
+}
+
+static void image_check(cl_mem image, cl_kernel turn)
+{
+	image_launch(image, turn, CL_FILTER_NEAREST);
 }
 
 /* Images that must not be made, and commands that must not begin. PoCL ends a program that asks for
@@ -855,6 +860,30 @@ static void images_refused(const cl_image_format *format, const cl_image_desc *s
 	CHECK(clEnqueueCopyBufferToImage(queue, bytes, image, 1, zero, all, 0, NULL, NULL) ==
 	      CL_INVALID_VALUE);
 	clReleaseMemObject(bytes);
+}
+
+/* The host may do to an image what its flags say. PoCL does not look at them. */
+static void image_host_flags(const cl_image_format *format, const cl_image_desc *shape)
+{
+	static const cl_mem_flags flags[] = {CL_MEM_HOST_WRITE_ONLY, CL_MEM_HOST_READ_ONLY,
+	                                     CL_MEM_HOST_NO_ACCESS};
+	static const cl_map_flags wrong[] = {CL_MAP_READ, CL_MAP_WRITE_INVALIDATE_REGION,
+	                                     CL_MAP_READ};
+	const size_t zero[3] = {0}, all[3] = {WIDTH, HEIGHT, 1};
+	char name[64];
+	cl_int error;
+	size_t pitch;
+
+	OK(clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL));
+	for (int i = 0; i < 3 && !strncmp(name, "Heddle", 6); i++) {
+		cl_mem image = clCreateImage(context, flags[i], format, shape, NULL, &error);
+
+		CHECK(!error);
+		CHECK(!clEnqueueMapImage(queue, image, CL_TRUE, wrong[i], zero, all, &pitch, NULL,
+		                         0, NULL, NULL, &error) &&
+		      error == CL_INVALID_OPERATION);
+		clReleaseMemObject(image);
+	}
 }
 
 /* An image is written, filled, used by a kernel, copied and mapped. */
@@ -895,8 +924,11 @@ static void test_images(void)
 	CHECK(width == WIDTH);
 	OK(clEnqueueWriteImage(queue, image, CL_FALSE, zero, all, 0, 0, in, 0, NULL, NULL));
 	OK(clEnqueueFillImage(queue, image, colour, zero, corner, 0, NULL, NULL));
+	/* One launch that is not split does not keep others from it. */
+	image_launch(image, turn, CL_FILTER_LINEAR);
 	image_check(image, turn);
 	images_refused(&format, &shape, image);
+	image_host_flags(&format, &shape);
 	/* Through a buffer into another image. */
 	copy = clCreateImage(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, &format, &shape, in,
 	                     &error);

@@ -520,6 +520,14 @@ __kernel void speaker(__global uint *count)
 	printf("%u\n", count[get_global_id(0)]);
 }
 
+__kernel void stretcher(__read_only image2d_t image, __global float *out)
+{
+	const sampler_t whole = CLK_NORMALIZED_COORDS_TRUE | CLK_ADDRESS_CLAMP;
+
+	out[get_global_id(0)] =
+	    read_imagef(image, whole, (float2)(get_global_id(0) / 64.0f, 0.5f)).x;
+}
+
 __kernel void blender(__read_only image2d_t image, __global float *out)
 {
 	const sampler_t between = CLK_FILTER_LINEAR;

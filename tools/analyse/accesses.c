@@ -33,29 +33,29 @@ static bool is_opaque(LLVMTypeRef type)
 #endif
 }
 
-/* What an opaque type is. Images that a kernel reads and writes, those of several samples, and
- * those made of buffers are OTHER. */
-enum opaque { OPAQUE_OTHER, OPAQUE_SAMPLER, OPAQUE_READ, OPAQUE_WRITTEN };
+/* What an opaque type is. Images of several samples, of depths, and those made of buffers are
+ * OTHER. */
+enum opaque { OPAQUE_OTHER, OPAQUE_SAMPLER, OPAQUE_READ, OPAQUE_WRITTEN, OPAQUE_BOTH };
 
 static enum opaque opaque_read(const char *text)
 {
 	static const char *const images[] = {"1d", "1d_array", "2d", "2d_array", "3d"};
+	static const char *const accesses[] = {"ro", "wo", "rw"}; /* as SPIR-V numbers them */
 	unsigned dimension, depth, arrayed, samples, access;
 	char name[64];
 
 	if (sscanf(text, "target(\"spirv.Image\", void, %u, %u, %u, %u, %*u, %*u, %u)", &dimension,
 	           &depth, &arrayed, &samples, &access) == 5)
-		return dimension > 2 || depth || samples || access > 1 ? OPAQUE_OTHER
-		       : access                                        ? OPAQUE_WRITTEN
-		                                                       : OPAQUE_READ;
+		return dimension > 2 || depth || samples || access > 2 ? OPAQUE_OTHER
+		                                                       : OPAQUE_READ + access;
 	if (text_starts(text, "target(\"spirv.Sampler\"") || text_starts(text, "%opencl.sampler_t"))
 		return OPAQUE_SAMPLER;
 	for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++)
-		for (int writes = 0; writes < 2; writes++) {
+		for (access = 0; access < 3; access++) {
 			snprintf(name, sizeof(name), "%%opencl.image%s_%s_t", images[i],
-			         writes ? "wo" : "ro");
+			         accesses[access]);
 			if (text_starts(text, name))
-				return writes ? OPAQUE_WRITTEN : OPAQUE_READ;
+				return OPAQUE_READ + access;
 		}
 	return OPAQUE_OTHER;
 }
@@ -91,8 +91,9 @@ static void opaque_print(enum opaque opaque)
 	     : opaque == OPAQUE_OTHER ? "argument other"
 	                              : "argument image");
 	if (opaque == OPAQUE_OTHER)
-		refuse_print("it has an opaque argument that is no image of 1 to 3 dimensions, "
-		             "read or written alone");
+		refuse_print("it has an opaque argument that is no image of 1 to 3 dimensions");
+	if (opaque == OPAQUE_BOTH)
+		refuse_print("it reads and writes one image");
 }
 
 static void argument_print(unsigned argument)
@@ -378,8 +379,10 @@ static void anything_print(const char *why)
 
 /* ---- images ---- */
 
-/* Each device would interpolate with a precision of its own. */
-static const char INTERPOLATES[] = "it interpolates between an image's pixels";
+/* Each device would interpolate, and compute pixels of normalized coordinates, with a precision of
+ * its own. */
+static const char INTERPOLATES[] =
+    "it interpolates between an image's pixels, or its coordinates are normalized";
 
 /* The number of a pixel. Nothing outside of the image is written.
  * @param sizes fields of the image, of each coordinate
@@ -430,12 +433,18 @@ static bool image_write(LLVMValueRef call, const char *symbol, const struct plac
 	      offsetof(struct index_image, depth)}},
 	};
 	const char *name = strstr(symbol, "ocl_image");
-	struct pointer pixel = {value_argument(LLVMGetOperand(call, 0)), -1};
-	LLVMValueRef where = LLVMGetOperand(call, 1);
+	struct pointer pixel = {.node = -1};
 	struct place there = *place;
+	LLVMValueRef where;
+	char *plain;
 
-	if (!strstr(symbol, "write_image") || !name)
+	if (!text_starts(symbol, "_Z") || !name)
 		return false;
+	strtoul(symbol + 2, &plain, 10);
+	if (!text_starts(plain, "write_image") || LLVMGetNumArgOperands(call) < 2)
+		return false;
+	pixel.base = value_argument(LLVMGetOperand(call, 0));
+	where = LLVMGetOperand(call, 1);
 	there.every = place->always && block_counts_every(where, LLVMGetInstructionParent(call));
 	for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++)
 		if (pixel.base >= 0 && LLVMGetNumArgOperands(call) == 3 &&
@@ -452,13 +461,14 @@ static bool image_write(LLVMValueRef call, const char *symbol, const struct plac
 /* A sampler in the source. */
 static bool sampler_make(LLVMValueRef call, const char *symbol)
 {
-	enum { FILTER_LINEAR = 0x20 }; /* of clang's opencl-c.h */
+	enum { NORMALIZED = 1, FILTER_LINEAR = 0x20 }; /* of clang's opencl-c.h */
 	LLVMValueRef value;
 
 	if (strcmp(symbol, "__translate_sampler_initializer"))
 		return false;
 	value = LLVMGetOperand(call, 0);
-	if (!LLVMIsAConstantInt(value) || LLVMConstIntGetZExtValue(value) & FILTER_LINEAR)
+	if (!LLVMIsAConstantInt(value) ||
+	    LLVMConstIntGetZExtValue(value) & (FILTER_LINEAR | NORMALIZED))
 		refuse_print(INTERPOLATES);
 	return true;
 }
@@ -695,6 +705,7 @@ void access_describe(LLVMModuleRef module)
 		argument_print(i);
 	/* An image that is read may be read anywhere: a sampler chooses the pixels. */
 	images_print(OPAQUE_READ, "read");
+	images_print(OPAQUE_BOTH, "update");
 	globals_check(module);
 	accesses_print();
 }

@@ -106,8 +106,9 @@ static int sampler_take(struct heddle_kernel_request *request, unsigned a)
 	if (!sampler || request->given.arguments[a].bytes != sizeof(*sampler) ||
 	    (sampler->filter != CL_FILTER_NEAREST && sampler->filter != CL_FILTER_LINEAR))
 		return structure_refuse(request, a, "sampler");
-	if (sampler->filter == CL_FILTER_LINEAR)
-		request->interpolates = true;
+	/* OpenCL does not say how exactly a device computes with normalized coordinates. */
+	if (sampler->filter == CL_FILTER_LINEAR || sampler->normalized)
+		request->imprecise = true;
 	return value_copy(request, a);
 }
 

@@ -96,9 +96,10 @@ void kernel_threads_allow(void);
 
 /* ---- images_starpu.c ---- */
 
-/** Makes a buffer, or an image unless its sizes are 0. */
+/** Makes a buffer, or an image unless its sizes are 0.
+ * @param access what kernels do with an image whose format cannot be both read and written */
 cl_mem kernel_memory_create(cl_context context, const struct heddle_kernel_image *image,
-                            size_t bytes, cl_int *error);
+                            size_t bytes, cl_mem_flags access, cl_int *error);
 /** Extends a piece of an image to whole rows, or to whole slices where it is in several. */
 struct kernel_span kernel_image_cover(const struct heddle_kernel_image *image,
                                       struct kernel_span span);

@@ -119,7 +119,7 @@ static cl_mem_object_type object_type(const struct heddle_kernel_image *image)
 }
 
 cl_mem kernel_memory_create(cl_context context, const struct heddle_kernel_image *image,
-                            size_t bytes, cl_int *error)
+                            size_t bytes, cl_mem_flags access, cl_int *error)
 {
 	const cl_image_format format = {image->order, image->type};
 	const cl_image_desc description = {.image_type = object_type(image),
@@ -132,9 +132,10 @@ cl_mem kernel_memory_create(cl_context context, const struct heddle_kernel_image
 	if (!image->width)
 		return clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, error);
 	made = clCreateImage(context, CL_MEM_READ_WRITE, &format, &description, NULL, error);
-	/* Some formats can only be read. */
-	return *error ? clCreateImage(context, CL_MEM_READ_ONLY, &format, &description, NULL, error)
-	              : made;
+	/* Some formats can only be read, or only be written. */
+	return *error == CL_IMAGE_FORMAT_NOT_SUPPORTED && access != CL_MEM_READ_WRITE
+	           ? clCreateImage(context, access, &format, &description, NULL, error)
+	           : made;
 }
 
 struct kernel_span kernel_image_cover(const struct heddle_kernel_image *image,

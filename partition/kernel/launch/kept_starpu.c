@@ -368,7 +368,9 @@ static bool buffer_make(struct part *part, struct kept_copy *copy)
 	if (!has_room(part, bytes) &&
 	    (!kernel_kept_drop(number_of(part)) || !has_room(part, bytes)))
 		return false;
-	buffer = kernel_memory_create(memory->context, &copy->data->image, bytes, &error);
+	/* Another kernel may do something else with it. */
+	buffer = kernel_memory_create(memory->context, &copy->data->image, bytes, CL_MEM_READ_WRITE,
+	                              &error);
 	if (error)
 		return false;
 	starpu_memory_allocate(memory->node, bytes, STARPU_MEMORY_OVERFLOW);

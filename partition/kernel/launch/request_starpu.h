@@ -38,7 +38,7 @@ struct part {
 struct heddle_kernel_request {
 	struct kernel *kernel;
 	void (*part_ended)(struct part *part); /* counts a part's results and frees it */
-	bool aliased, interpolates, split;
+	bool aliased, imprecise, split;
 	unsigned barred; /* devices that are not to take part, a bit each */
 	enum split_method method;
 	enum kernel_class declared;
@@ -94,9 +94,9 @@ struct heddle_kernel_request {
 /** Why a launch is not split; NULL: it can be. */
 static inline const char *kernel_refusal(const struct heddle_kernel_request *request)
 {
-	return request->aliased        ? "two of its arguments are one array"
-	       : request->interpolates ? "a sampler interpolates between an image's pixels"
-	                               : request->kernel->index.refusal;
+	return request->aliased     ? "two of its arguments are one array"
+	       : request->imprecise ? "a sampler interpolates, or its coordinates are normalized"
+	                            : request->kernel->index.refusal;
 }
 
 /** Whether a launch is cut into blocks instead of shares. */

@@ -137,6 +137,21 @@ void kernel_buffer_free(struct device_memory *memory, unsigned a)
 	memory->buffers[a] = NULL;
 }
 
+/* What a kernel does with an image, by the analysis and by the caller. */
+static cl_mem_flags image_access(const struct heddle_kernel_request *request, unsigned a)
+{
+	const struct index_kernel *index = &request->kernel->index;
+	enum starpu_data_access_mode mode = request->given.arguments[a].mode;
+	bool reads = false, writes = false;
+
+	for (unsigned i = 0; i < index->naccesses; i++)
+		if (index->accesses[i].argument == (int)a) {
+			reads |= index->accesses[i].read && mode != STARPU_W;
+			writes |= index->accesses[i].write && mode != STARPU_R;
+		}
+	return reads == writes ? CL_MEM_READ_WRITE : writes ? CL_MEM_WRITE_ONLY : CL_MEM_READ_ONLY;
+}
+
 /* Makes a buffer as large as the array, so that addresses in kernels stay the same. StarPU counts
  * its bytes, and keeps less where memory is short. */
 static int buffer_make(struct part *part, unsigned a)
@@ -157,7 +172,8 @@ static int buffer_make(struct part *part, unsigned a)
 	kernel_buffer_free(memory, a);
 	memory->bytes[a] = bytes;
 	memory->images[a] = image;
-	memory->buffers[a] = kernel_memory_create(memory->context, &image, bytes, &error);
+	memory->buffers[a] = kernel_memory_create(memory->context, &image, bytes,
+	                                          image_access(part->request, a), &error);
 	if (error) {
 		memory->buffers[a] = NULL;
 		return kernel_refuse(part, "memory for an argument", error);
