@@ -41,14 +41,9 @@
 #define WORTH 10
 /* … and where it counted before, so many times as long. */
 #define STAYS 1.5
-/* After so many tasks on which nothing depends, it is a stream: there is no path to plan for. */
+/* After so many tasks on which nothing depends, it is a stream: there is no path to plan for. With
+ * several memories it still matters where tasks go. */
 #define STREAM 16
-/* So many pieces of data that were read last tell whether tasks share what they read. */
-#define READS 64
-/* They do if more than one byte in so many was read by several. */
-#define SHARE 4
-/* Tasks after which it counts half what the ones before have read. */
-#define SHARING 256
 /* Who rests comes back only if that saves so much in all, us: they sleep, and notice late. */
 #define WORTH_WAKING 2000
 /* A worker that rests takes a task of which it knows nothing to need at least so long, us. */
@@ -78,16 +73,11 @@ struct ready_plan {
 	/* All workers that take part are alike: they need no plan. So many tasks get no rank. */
 	bool alike;
 	size_t unranked;
-	bool brief;       /* tasks are so short that it counts what a plan costs */
-	bool ranked;      /* a task has come … */
-	int priority;     /* … with this priority, the last one */
-	bool prioritised; /* tasks have had different priorities */
-	unsigned flat;    /* tasks that came last and that nothing depends on */
-	/* What tasks have read on which nothing depends: how much, and how much of it another one
-	 * of the last ones, too. */
-	starpu_data_handle_t reads[READS];
-	double read_bytes, shared_bytes;
-	unsigned nreads;
+	bool brief;        /* tasks are so short that it counts what a plan costs */
+	bool ranked;       /* a task has come … */
+	int priority;      /* … with this priority, the last one */
+	bool prioritised;  /* tasks have had different priorities */
+	unsigned flat;     /* tasks that came last and that nothing depends on */
 	double started_us; /* when a task was started, the last time */
 	bool current;      /* no task has come since the last plan */
 	double due_us;     /* when to make the next plan */
@@ -206,33 +196,6 @@ static int rank_round(double us)
 	return rank >> bits << bits;
 }
 
-/* A task on which nothing depends has come. */
-static void reads_note(struct ready_plan *p, struct starpu_task *task)
-{
-	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++) {
-		starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(task, i);
-		size_t bytes = starpu_data_get_size(handle);
-		size_t place = ready_type_place((uintptr_t)handle >> 4, READS);
-
-		if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_R))
-			continue;
-		p->read_bytes += bytes;
-		p->shared_bytes += p->reads[place] == handle ? bytes : 0;
-		p->reads[place] = handle;
-	}
-	if (++p->nreads % SHARING == 0) {
-		p->read_bytes /= 2;
-		p->shared_bytes /= 2;
-	}
-}
-
-/* Whether there is nothing to plan: nothing depends on the tasks, and it does not matter where they
- * run. With several memories that is so where each task has data of its own. */
-static bool is_stream(const struct ready_context *c)
-{
-	return c->flat && (!c->nmemories || c->plan->shared_bytes * SHARE <= c->plan->read_bytes);
-}
-
 int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 {
 	struct ready_plan *p = c->plan;
@@ -254,9 +217,7 @@ int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 	us = heddle_graph_after_us(p->graph, task, size);
 	p->flat = us > START ? 0 : p->flat + 1;
 	c->flat = p->flat >= STREAM;
-	if (p->flat && c->nmemories)
-		reads_note(p, task);
-	stream = is_stream(c);
+	stream = c->flat && !c->nmemories;
 	if (stream != atomic_load_explicit(&c->stream, memory_order_relaxed)) {
 		atomic_store_explicit(&c->stream, stream, memory_order_relaxed);
 		/* Without plans nobody would end a rest. */
