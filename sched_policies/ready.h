@@ -43,9 +43,7 @@ struct ready_traits {
 struct ready_type {
 	unsigned long id;               /**< heddle_estimate_key(); 0: free */
 	double us[HEDDLE_POOL_CLASSES]; /**< estimated time; 0: none */
-	/** What it took when nothing held it up, of late; 0: none. Estimates also have what held it
-	 * up.
-	 */
+	/** What it took of late when nothing held it up; 0: none. Estimates are means. */
 	double least_us[HEDDLE_POOL_CLASSES];
 	double spread[HEDDLE_POOL_CLASSES]; /**< how far it may be off, as a logarithm */
 	int cost[HEDDLE_POOL_CLASSES];      /**< the time as the pool knows it */
