@@ -16,7 +16,7 @@
 _Static_assert(HEDDLE_PROFILE_KEY == HEDDLE_HISTORY_NAME, "names of parameters are keys");
 _Static_assert(HEDDLE_PROFILE_TEXT >= HEDDLE_HISTORY_WORD, "categories are words");
 
-_Static_assert(HEDDLE_LOCAL_FIT_POINTS <= HEDDLE_KNN_MAXK, "a surface takes the nearest points");
+_Static_assert(HEDDLE_LOCAL_FIT_POINTS == HEDDLE_KNN_MAXK, "a surface takes the nearest points");
 _Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_LOCAL_FIT_DIMENSIONS,
                "a coordinate for each dimension, and one for the sizes of data");
 
@@ -135,6 +135,16 @@ int heddle_history_word(struct heddle_history *history, const char *word, double
 	return 0;
 }
 
+/* The logarithms of numbers above 0. What is a word or missing has none. */
+static void logs_take(const struct heddle_history *history, const double *values, double *logs)
+{
+	for (unsigned d = 0; d < HEDDLE_HISTORY_DIMENSIONS; d++) {
+		bool number = d < history->ndimensions && !history->dimensions[d].categorical;
+
+		logs[d] = number && values[d] > 0 ? log(values[d]) : NAN;
+	}
+}
+
 int heddle_history_add(struct heddle_history *history, const double *values, size_t *point)
 {
 	struct heddle_history_point *p;
@@ -145,6 +155,7 @@ int heddle_history_add(struct heddle_history *history, const double *values, siz
 	p = &history->points[history->npoints];
 	memset(p, 0, sizeof(*p));
 	memcpy(p->values, values, sizeof(p->values));
+	logs_take(history, values, p->logs);
 	for (unsigned d = 0; d < history->ndimensions; d++)
 		if (fabs(values[d]) > history->dimensions[d].highest)
 			history->dimensions[d].highest = fabs(values[d]);
@@ -287,31 +298,42 @@ static void predict_published(const struct heddle_history *history, const double
 struct question {
 	const struct heddle_history *history;
 	const double *values;
+	double logs[HEDDLE_HISTORY_DIMENSIONS];
 	const double *sizes; /* NULL: not known */
 	size_t leave_out;
+	unsigned k; /* how many points count */
 };
 
-/* How far one value is from another in a dimension: the logarithm of the ratio where both are
- * numbers above 0. What has none counts as published; so do words, and what another word costs
- * becomes a slope. */
-static double step(const struct heddle_knn_dimension *dimension, double from, double to)
+/* How far a point is in a dimension: the logarithm of the ratio where both are numbers above 0. What
+ * has none counts as published; so do words, and what another word costs becomes a slope. */
+static double step(const struct question *q, const struct heddle_history_point *point, unsigned d)
 {
-	if (!dimension->categorical && from > 0 && to > 0)
-		return log(to / from);
-	return heddle_knn_distance(dimension, 1, &from, &to);
+	double by = point->logs[d] - q->logs[d];
+
+	return isnan(by) ? heddle_knn_distance(&q->history->dimensions[d], 1, &q->values[d],
+	                                       &point->values[d])
+	                 : by;
 }
 
-double heddle_history_distance(const struct heddle_history *history, const double *a,
-                               const double *b)
+static double distance(const struct question *q, const struct heddle_history_point *point)
 {
 	double sum = 0;
 
-	for (unsigned d = 0; d < history->ndimensions; d++) {
-		double by = step(&history->dimensions[d], a[d], b[d]);
+	for (unsigned d = 0; d < q->history->ndimensions; d++) {
+		double by = step(q, point, d);
 
 		sum += by * by;
 	}
 	return sqrt(sum);
+}
+
+double heddle_history_distance(const struct heddle_history *history, const double *values,
+                               size_t point)
+{
+	struct question q = {.history = history, .values = values};
+
+	logs_take(history, values, q.logs);
+	return distance(&q, &history->points[point]);
 }
 
 /* How much more data a point has, as a logarithm, by the piece that differs most. */
@@ -328,15 +350,23 @@ static double growth(const double *from, const double *to)
 	return most;
 }
 
-static void nearest_to(const struct question *q, unsigned classes, struct heddle_knn *knn)
+/* The nearest points that have times on all classes of a mask, for each of some masks. */
+static void nearest_find(const struct question *q, const unsigned *masks, unsigned n,
+                         struct heddle_knn *knn)
 {
-	*knn = (struct heddle_knn){.k = HEDDLE_LOCAL_FIT_POINTS};
+	for (unsigned i = 0; i < n; i++)
+		knn[i] = (struct heddle_knn){.k = q->k};
 	for (size_t p = 0; p < q->history->npoints; p++) {
 		const struct heddle_history_point *point = &q->history->points[p];
+		double away = NAN;
 
-		if (p != q->leave_out && point_has(point, classes))
-			heddle_knn_consider(
-			    knn, p, heddle_history_distance(q->history, q->values, point->values));
+		for (unsigned i = 0; i < n; i++) {
+			if (p == q->leave_out || !masks[i] || !point_has(point, masks[i]))
+				continue;
+			if (isnan(away))
+				away = distance(q, point);
+			heddle_knn_consider(&knn[i], p, away);
+		}
 	}
 }
 
@@ -407,18 +437,16 @@ static bool points_place(const struct question *q, const struct heddle_knn *knn,
 
 		points[i].weight = exp(fmax(-far * far, LEAST_WEIGHT));
 		for (unsigned d = 0; d < sizes; d++)
-			points[i].x[d] =
-			    step(&q->history->dimensions[d], q->values[d], point->values[d]);
+			points[i].x[d] = step(q, point, d);
 		points[i].x[sizes] = sized ? growth(q->sizes, point->sizes) : 0;
 	}
 	return sized;
 }
 
-/* The logarithm of the task's time on a class by the nearest points that have times on all
- * those classes, of which there is one at least.
+/* The logarithm of the task's time on a class by points near it, of which there is one at least.
  * @param[in,out] slopes expected where sizes are not known; those of the plane */
-static double fit(const struct question *q, unsigned classes, unsigned class, double *slopes,
-                  double *away)
+static double fit(const struct question *q, const struct heddle_knn *knn, unsigned class,
+                  double *slopes)
 {
 	static const struct heddle_local_fit_surface surface = {
 	    .stiffness = NOISE * NOISE / (SLOPE * SLOPE),
@@ -427,25 +455,14 @@ static double fit(const struct question *q, unsigned classes, unsigned class, do
 	};
 	struct heddle_local_fit_point points[HEDDLE_LOCAL_FIT_POINTS];
 	unsigned sizes = q->history->ndimensions;
-	struct heddle_knn knn;
 
-	nearest_to(q, classes, &knn);
-	*away = knn.nearest[0].distance;
-	if (points_place(q, &knn, points)) {
+	if (points_place(q, knn, points)) {
 		memset(slopes, 0, HEDDLE_LOCAL_FIT_DIMENSIONS * sizeof(*slopes));
 		slopes[sizes] = growth_of(q->history, class);
 	}
-	for (unsigned i = 0; i < knn.found; i++)
-		points[i].y = log(q->history->points[knn.nearest[i].point].us[class]);
-	return heddle_local_fit(points, knn.found, sizes + 1, &surface, slopes);
-}
-
-static bool have(const struct question *q, unsigned classes)
-{
-	for (size_t p = 0; p < q->history->npoints; p++)
-		if (p != q->leave_out && point_has(&q->history->points[p], classes))
-			return true;
-	return false;
+	for (unsigned i = 0; i < knn->found; i++)
+		points[i].y = log(q->history->points[knn->nearest[i].point].us[class]);
+	return heddle_local_fit(points, knn->found, sizes + 1, &surface, slopes);
 }
 
 /* How much longer the task takes than expected, as a logarithm, by a class where its time is
@@ -454,41 +471,53 @@ static double surprise(const struct question *q, const double *us, const double 
                        unsigned class)
 {
 	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++) {
-		double its[HEDDLE_LOCAL_FIT_DIMENSIONS], away, y;
+		double its[HEDDLE_LOCAL_FIT_DIMENSIONS], away;
+		unsigned both = 1u << c | 1u << class;
+		struct heddle_knn knn;
 
-		if (c == class || !(us[c] > 0) || !have(q, 1u << c | 1u << class))
+		if (c == class || !(us[c] > 0))
+			continue;
+		nearest_find(q, &both, 1, &knn);
+		if (!knn.found)
 			continue;
 		memcpy(its, slopes, sizeof(its));
-		y = fit(q, 1u << c | 1u << class, c, its, &away);
-		return exp(-away * away) * (log(us[c]) - y);
+		away = knn.nearest[0].distance;
+		return exp(-away * away) * (log(us[c]) - fit(q, &knn, c, its));
 	}
 	return 0;
 }
 
-static void predict_fit(const struct heddle_history *history, const double *values,
+static void predict_fit(const struct heddle_history *history, const double *values, unsigned k,
                         size_t leave_out, double us[HEDDLE_HISTORY_CLASSES])
 {
-	const struct question q = {
+	struct question q = {
 	    .history = history,
 	    .values = values,
 	    .sizes = leave_out < history->npoints ? history->points[leave_out].sizes : NULL,
 	    .leave_out = leave_out,
+	    .k = k,
 	};
-	double known[HEDDLE_HISTORY_CLASSES], slopes[HEDDLE_LOCAL_FIT_DIMENSIONS] = {0}, away;
-	unsigned base = best_known(history);
+	double known[HEDDLE_HISTORY_CLASSES], slopes[HEDDLE_LOCAL_FIT_DIMENSIONS] = {0}, y_base = 0;
+	unsigned base = best_known(history), masks[HEDDLE_HISTORY_CLASSES];
+	struct heddle_knn knn[HEDDLE_HISTORY_CLASSES];
 
+	logs_take(history, values, q.logs);
 	memcpy(known, us, sizeof(known));
+	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++)
+		masks[c] = history->known[c] && (c == base || !(us[c] > 0)) ? 1u << c : 0;
+	nearest_find(&q, masks, HEDDLE_HISTORY_CLASSES, knn);
 	slopes_expect(history, base, slopes);
-	if (have(&q, 1u << base))
-		fit(&q, 1u << base, base, slopes, &away);
+	if (knn[base].found)
+		y_base = fit(&q, &knn[base], base, slopes);
 	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++) {
 		double its[HEDDLE_LOCAL_FIT_DIMENSIONS], y;
 
-		if (us[c] > 0 || !have(&q, 1u << c))
+		if (us[c] > 0 || !knn[c].found)
 			continue;
 		for (unsigned d = 0; d < HEDDLE_LOCAL_FIT_DIMENSIONS; d++)
 			its[d] = slopes[d] * growth_of(history, c) / growth_of(history, base);
-		y = fit(&q, 1u << c, c, its, &away) + surprise(&q, known, slopes, c);
+		y = c == base ? y_base : fit(&q, &knn[c], c, its);
+		y += surprise(&q, known, slopes, c);
 		us[c] = exp(fmax(SHORTEST, fmin(y, LONGEST)));
 	}
 }
@@ -498,7 +527,7 @@ void heddle_history_predict(const struct heddle_history *history, const double *
                             double us[HEDDLE_HISTORY_CLASSES])
 {
 	if (rule.fit)
-		predict_fit(history, values, leave_out, us);
+		predict_fit(history, values, rule.k, leave_out, us);
 	else
 		predict_published(history, values, rule.k, leave_out, us);
 }

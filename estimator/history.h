@@ -32,6 +32,7 @@ struct heddle_history_range {
 
 struct heddle_history_point {
 	double values[HEDDLE_HISTORY_DIMENSIONS]; /**< NaN: missing */
+	double logs[HEDDLE_HISTORY_DIMENSIONS];   /**< of numbers above 0; NaN: there is none */
 	double us[HEDDLE_HISTORY_CLASSES];        /**< 0: not known */
 	/** The least and the largest of the times that a profile has, of HEDDLE_HISTORY_SAMPLES at
 	 * least. */
@@ -78,10 +79,10 @@ size_t heddle_history_find(const struct heddle_history *history, const double *v
 /** Sets the time of a point on a class, µs. */
 void heddle_history_set(struct heddle_history *history, size_t point, unsigned class, double us);
 
-/** How far apart two sets of parameters are: of numbers above 0 the logarithm of their ratio, of
- * others as heddle_knn_distance(). */
-double heddle_history_distance(const struct heddle_history *history, const double *a,
-                               const double *b);
+/** How far a point is from some values: of numbers above 0 the logarithm of their ratio, of others as
+ * heddle_knn_distance(). */
+double heddle_history_distance(const struct heddle_history *history, const double *values,
+                               size_t point);
 
 /** The class of a device; below 0: not wanted. */
 typedef int (*heddle_history_class)(const char *device, void *arg);
@@ -105,13 +106,16 @@ const char *heddle_history_left_out(const struct heddle_history *history,
 /** How neighbours predict. */
 struct heddle_history_rule {
 	bool fit;   /**< a power law through them, not their average */
-	unsigned k; /**< how many are averaged, 1 to HEDDLE_KNN_MAXK */
+	unsigned k; /**< how many count, 1 to HEDDLE_KNN_MAXK */
 };
 
 /** The rule of the paper. */
 #define HEDDLE_HISTORY_PUBLISHED ((struct heddle_history_rule){.k = HEDDLE_KNN_K})
 /** The one that goes beyond it. */
-#define HEDDLE_HISTORY_FIT ((struct heddle_history_rule){.fit = true, .k = HEDDLE_KNN_K})
+#define HEDDLE_HISTORY_FIT ((struct heddle_history_rule){.fit = true, .k = HEDDLE_KNN_MAXK})
+/** The same for predictions that tasks wait for: errors are a fiftieth larger, and a prediction takes
+ * a fourth of the time. */
+#define HEDDLE_HISTORY_QUICK ((struct heddle_history_rule){.fit = true, .k = 16})
 
 /** Predicts the times of a task on all classes from the nearest points.
  *

@@ -10,43 +10,43 @@
 #define POINTS HEDDLE_LOCAL_FIT_POINTS
 #define MOST HEDDLE_LOCAL_FIT_DIMENSIONS
 
-/* ---- linear algebra; Cholesky's method: factors are lower triangles ---- */
+/* ---- linear algebra; Cholesky's method: factors are upper triangles, by rows ---- */
 
-/* Of a symmetric positive definite matrix, in place. */
+static void take_off(double *restrict from, double by, const double *restrict what, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		from[i] -= by * what[i];
+}
+
+/* Of a symmetric positive definite matrix, in place. What is done to rows has no chain of sums that
+ * wait for each other. */
 static void factorise(double *m, unsigned room, unsigned n)
 {
 	for (unsigned j = 0; j < n; j++) {
-		double *row = m + j * room;
+		double *row = m + j * room, by = 1 / sqrt(row[j]);
 
-		for (unsigned k = 0; k < j; k++)
-			row[j] -= row[k] * row[k];
-		row[j] = sqrt(row[j]);
-		for (unsigned i = j + 1; i < n; i++) {
-			double *other = m + i * room;
-
-			for (unsigned k = 0; k < j; k++)
-				other[j] -= other[k] * row[k];
-			other[j] /= row[j];
-		}
-	}
-}
-
-/* Solves factor b = b. */
-static void solve_lower(const double *factor, unsigned room, unsigned n, double *b)
-{
-	for (unsigned i = 0; i < n; i++) {
-		for (unsigned k = 0; k < i; k++)
-			b[i] -= factor[i * room + k] * b[k];
-		b[i] /= factor[i * room + i];
+		for (unsigned i = j; i < n; i++)
+			row[i] *= by;
+		for (unsigned i = j + 1; i < n; i++)
+			take_off(m + i * room + i, row[i], row + i, n - i);
 	}
 }
 
 /* Solves transposed factor b = b. */
+static void solve_lower(const double *factor, unsigned room, unsigned n, double *b)
+{
+	for (unsigned i = 0; i < n; i++) {
+		b[i] /= factor[i * room + i];
+		take_off(b + i + 1, b[i], factor + i * room + i + 1, n - i - 1);
+	}
+}
+
+/* Solves factor b = b. */
 static void solve_upper(const double *factor, unsigned room, unsigned n, double *b)
 {
 	for (unsigned i = n; i-- > 0;) {
 		for (unsigned k = i + 1; k < n; k++)
-			b[i] -= factor[k * room + i] * b[k];
+			b[i] -= factor[i * room + k] * b[k];
 		b[i] /= factor[i * room + i];
 	}
 }
@@ -98,7 +98,7 @@ static void separate(const struct heddle_local_fit_point *points, unsigned n, un
 {
 	all->n = n;
 	for (unsigned i = 0; i < n; i++) {
-		for (unsigned j = 0; j < i; j++)
+		for (unsigned j = i + 1; j < n; j++)
 			all->factor[i * POINTS + j] =
 			    common(surface, points[i].x, points[j].x, dimensions);
 		all->factor[i * POINTS + i] = surface->bend + 1 / points[i].weight;
@@ -121,7 +121,7 @@ static void slopes_find(const struct independent *all, unsigned dimensions, doub
 	double m[MOST * MOST];
 
 	for (unsigned d = 0; d < dimensions; d++) {
-		for (unsigned e = 0; e <= d; e++)
+		for (unsigned e = d; e < dimensions; e++)
 			m[d * MOST + e] =
 			    (d == e ? stiffness : 0) + product(all->x[d], all->x[e], all->n);
 		slopes[d] = slopes[d] * stiffness + product(all->x[d], all->y, all->n);

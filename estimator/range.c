@@ -41,9 +41,7 @@ static void near_find(const struct heddle_history *history, const double *values
 	near->n = 0;
 	for (size_t p = 0; p < history->npoints; p++)
 		if (p != leave_out && history->points[p].us[class] > 0)
-			near_add(
-			    near, p,
-			    heddle_history_distance(history, values, history->points[p].values));
+			near_add(near, p, heddle_history_distance(history, values, p));
 }
 
 /* By which factor a point's time on a class was predicted wrongly, as a logarithm of 0 or more;
@@ -151,9 +149,7 @@ static double apart(const struct likes *likes, const double *values, size_t but)
 
 	for (size_t p = 0; p < likes->history->npoints; p++)
 		if (p != but && is_like(likes, p))
-			least =
-			    fmin(least, heddle_history_distance(likes->history, values,
-			                                        likes->history->points[p].values));
+			least = fmin(least, heddle_history_distance(likes->history, values, p));
 	return least;
 }
 

@@ -59,7 +59,7 @@ static void rule_read(void)
 {
 	const char *text = heddle_variable_text(HEDDLE_VARIABLE_NEIGHBOURS);
 
-	sources.rule = HEDDLE_HISTORY_FIT;
+	sources.rule = HEDDLE_HISTORY_QUICK;
 	if (!strcmp(text, "mean"))
 		sources.rule = HEDDLE_HISTORY_PUBLISHED;
 	else if (strcmp(text, "fit"))
