@@ -270,10 +270,11 @@ static void note(void *arg)
 
 /* When StarPU 1.4 simulates, a worker that finds no room for data sleeps, although it has just
  * begun to make room. */
-static int acquire_on(starpu_data_handle_t handle, unsigned node)
+static int acquire_on(starpu_data_handle_t handle, unsigned node,
+                      enum starpu_data_access_mode mode)
 {
 	bool acquired = false;
-	int status = starpu_data_acquire_on_node_cb(handle, node, STARPU_R, note, &acquired);
+	int status = starpu_data_acquire_on_node_cb(handle, node, mode, note, &acquired);
 
 	while (!status && !acquired) {
 		starpu_sleep(1e-6);
@@ -282,52 +283,42 @@ static int acquire_on(starpu_data_handle_t handle, unsigned node)
 	return status;
 }
 #else
-static int acquire_on(starpu_data_handle_t handle, unsigned node)
+static int acquire_on(starpu_data_handle_t handle, unsigned node,
+                      enum starpu_data_access_mode mode)
 {
-	return starpu_data_acquire_on_node(handle, node, STARPU_R);
+	return starpu_data_acquire_on_node(handle, node, mode);
 }
 #endif
 
-/* An idle fetch frees no memory on a full device, others do: it gets its place beforehand. */
+/* Waits for transfers that were asked for before, to a memory and to the main one. An idle fetch frees
+ * no memory on a full device, others do: it gets its place beforehand. What comes back has a place in
+ * main memory, too: for a byte of its own StarPU would pin 32 MB there, which takes 20 ms. */
 static void await_transfers_to(unsigned node)
 {
 	starpu_data_handle_t handle;
 	char byte = 0;
 
 	starpu_variable_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)&byte, sizeof(byte));
-	if (!acquire_on(handle, node)) {
+	if (!acquire_on(handle, node, STARPU_R)) {
 		starpu_data_release_on_node(handle, node);
 		if (!starpu_data_acquire(handle, STARPU_RW))
 			starpu_data_release(handle);
 		starpu_data_idle_prefetch_on_node(handle, node, 0);
 	}
-	starpu_data_unregister(handle);
-}
-
-/* What waited for a transfer to end, as the end of its data does. */
-static void await_main_memory(void)
-{
-	starpu_data_handle_t handle;
-
-	starpu_variable_data_register(&handle, -1, 0, 1);
-	if (!starpu_data_acquire(handle, STARPU_W))
-		starpu_data_release(handle);
+	if (!acquire_on(handle, node, STARPU_RW)) {
+		starpu_data_release_on_node(handle, node);
+		if (!starpu_data_acquire(handle, STARPU_R))
+			starpu_data_release(handle);
+	}
 	starpu_data_unregister(handle);
 }
 
 void claims_drain(unsigned ctx)
 {
-	bool any = false;
-
 	/* This may be called at any time; tasks under way may leave more behind. */
 	if (starpu_worker_get_id() >= 0 || starpu_task_nsubmitted())
 		return;
-	for (unsigned node = 0; node < starpu_memory_nodes_get_count(); node++) {
-		if (!atomic_exchange(&left_behind[node], false))
-			continue;
-		await_transfers_to(node);
-		any = true;
-	}
-	if (any)
-		await_main_memory();
+	for (unsigned node = 0; node < starpu_memory_nodes_get_count(); node++)
+		if (atomic_exchange(&left_behind[node], false))
+			await_transfers_to(node);
 }
