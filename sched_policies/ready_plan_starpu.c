@@ -41,9 +41,14 @@
 #define WORTH 10
 /* … and where it counted before, so many times as long. */
 #define STAYS 1.5
-/* After so many tasks on which nothing depends, it is a stream: there is no path to plan for. With
- * several memories it still matters where tasks go. */
+/* After so many tasks on which nothing depends, it is a stream: there is no path to plan for. */
 #define STREAM 16
+/* So many pieces of data that were read last tell whether tasks share what they read. */
+#define READS 64
+/* They do if more than one byte in so many was read by several. */
+#define SHARE 4
+/* Tasks after which it counts half what the ones before have read. */
+#define SHARING 256
 /* Who rests comes back only if that saves so much in all, us: they sleep, and notice late. */
 #define WORTH_WAKING 2000
 /* A worker that rests takes a task of which it knows nothing to need at least so long, us. */
@@ -72,12 +77,18 @@ struct ready_plan {
 	double bound_us; /* the area bound then */
 	/* All workers that take part are alike: they need no plan. So many tasks get no rank. */
 	bool alike;
+	bool alone; /* one class takes part, of tasks of which a time is known */
 	size_t unranked;
 	bool brief;        /* tasks are so short that it counts what a plan costs */
 	bool ranked;       /* a task has come … */
 	int priority;      /* … with this priority, the last one */
 	bool prioritised;  /* tasks have had different priorities */
 	unsigned flat;     /* tasks that came last and that nothing depends on */
+	/* What tasks have read on which nothing depends: how much, and how much of it another one
+	 * of the last ones, too. */
+	starpu_data_handle_t reads[READS];
+	double read_bytes, shared_bytes;
+	unsigned nreads;
 	double started_us; /* when a task was started, the last time */
 	bool current;      /* no task has come since the last plan */
 	double due_us;     /* when to make the next plan */
@@ -196,11 +207,47 @@ static int rank_round(double us)
 	return rank >> bits << bits;
 }
 
+/* A task on which nothing depends has come. */
+static void reads_note(struct ready_plan *p, struct starpu_task *task)
+{
+	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++) {
+		starpu_data_handle_t handle = STARPU_TASK_GET_HANDLE(task, i);
+		size_t bytes = starpu_data_get_size(handle);
+		size_t place = ready_type_place((uintptr_t)handle >> 4, READS);
+
+		if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_R))
+			continue;
+		p->read_bytes += bytes;
+		p->shared_bytes += p->reads[place] == handle ? bytes : 0;
+		p->reads[place] = handle;
+	}
+	if (++p->nreads % SHARING == 0) {
+		p->read_bytes /= 2;
+		p->shared_bytes /= 2;
+	}
+}
+
+/* It is a stream if nothing depends on the tasks, and it does not matter where they run. With several
+ * memories that is so where each task has data of its own, and several classes take part: tasks of
+ * one class alone may wait in local queues. */
+static void stream_choose(struct ready_context *c)
+{
+	struct ready_plan *p = c->plan;
+	bool apart = p->shared_bytes * SHARE <= p->read_bytes;
+	bool stream = c->flat && (!c->nmemories || (apart && !p->alone));
+
+	if (stream == atomic_load_explicit(&c->stream, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&c->stream, stream, memory_order_relaxed);
+	/* Without plans nobody would end a rest. */
+	atomic_store_explicit(&c->rests, 0, memory_order_relaxed);
+	p->alike = false;
+}
+
 int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 {
 	struct ready_plan *p = c->plan;
 	uint64_t size = atomic_load_explicit(&p->submitted, memory_order_relaxed);
-	bool stream;
 	double us;
 
 	p->current = false;
@@ -217,13 +264,9 @@ int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 	us = heddle_graph_after_us(p->graph, task, size);
 	p->flat = us > START ? 0 : p->flat + 1;
 	c->flat = p->flat >= STREAM;
-	stream = c->flat && !c->nmemories;
-	if (stream != atomic_load_explicit(&c->stream, memory_order_relaxed)) {
-		atomic_store_explicit(&c->stream, stream, memory_order_relaxed);
-		/* Without plans nobody would end a rest. */
-		atomic_store_explicit(&c->rests, 0, memory_order_relaxed);
-		p->alike = false;
-	}
+	if (p->flat && c->nmemories)
+		reads_note(p, task);
+	stream_choose(c);
 	return rank_round(us);
 }
 
@@ -429,15 +472,14 @@ static void crew_choose(struct ready_context *c, const struct heddle_area_type *
 		atomic_store_explicit(&c->rests, now, memory_order_relaxed);
 }
 
-/* Whether those that take part need no plan: they are of one class, and of one memory, or tasks are
- * short. Then homes say where a task goes. */
-static bool crew_is_alike(const struct ready_context *c)
+/* How many classes take part. */
+static unsigned crew_classes(const struct ready_context *c)
 {
-	unsigned rests = atomic_load_explicit(&c->rests, memory_order_relaxed), nclasses = 0;
+	unsigned rests = atomic_load_explicit(&c->rests, memory_order_relaxed), n = 0;
 
 	for (unsigned k = 0; k < c->nclasses; k++)
-		nclasses += c->count[k] && !(rests >> k & 1);
-	return nclasses == 1 && (!c->nmemories || c->plan->brief);
+		n += c->count[k] && !(rests >> k & 1);
+	return n;
 }
 
 /* Whether tasks need no plan, and no rank beside the priorities that the program gives them. The
@@ -477,11 +519,17 @@ static void mix_weigh(struct ready_context *c, const struct heddle_area_type *ty
 	if (count > 0)
 		p->brief = heddle_area_interval_us(types, n, p->bound_us) <
 		           (p->brief ? STAYS : 1) * WORTH * CHOICE;
-	/* Who rests goes on while nothing is known of what waits. */
-	if (count > 0 && c->patient)
+	/* Who rests goes on while nothing is known of what waits. In a stream all look for tasks
+	 * then. */
+	if (count > 0 && c->patient && (p->bound_us > 0 || ready_is_planned(c)))
 		crew_choose(c, types, numbers, n, count);
-	p->alike = count > 0 && crew_is_alike(c);
+	/* Those that take part need no plan if they are of one class, and of one memory, or tasks
+	 * are short. Then homes say where a task goes. */
+	p->alike = count > 0 && crew_classes(c) == 1 && (!c->nmemories || p->brief);
+	if (p->bound_us > 0)
+		p->alone = crew_classes(c) == 1;
 	p->unranked = count;
+	stream_choose(c);
 	local_choose(c);
 }
 
@@ -831,6 +879,23 @@ static void look_further(struct planning *planning)
 	}
 }
 
+/* What looks at everything is due again some time after it has ended. */
+static void full_due_set(struct ready_context *c, double begin_us, double end_us)
+{
+	c->plan->period_us = RARELY * (end_us - begin_us);
+	if (ready_local_is_open(c))
+		c->plan->period_us = fmax(c->plan->period_us, LOOK_EVERY);
+	atomic_store_explicit(&c->full_due_us, end_us + c->plan->period_us, memory_order_relaxed);
+}
+
+void ready_plan_weigh(struct ready_context *c, double now_us)
+{
+	if (!c->nmemories || !ready_plan_full_is_due(c, now_us))
+		return;
+	bound_renew(c, now_us);
+	full_due_set(c, now_us, starpu_timing_now());
+}
+
 static void plan(struct planning *planning)
 {
 	struct ready_context *c = planning->c;
@@ -853,12 +918,8 @@ static void plan(struct planning *planning)
 	p->current = true;
 	end_us = starpu_timing_now();
 	p->due_us = end_us + OFTEN * (end_us - planning->now_us);
-	if (planning->full) {
-		p->period_us = RARELY * (end_us - planning->now_us);
-		if (ready_local_is_open(c))
-			p->period_us = fmax(p->period_us, LOOK_EVERY);
-		atomic_store_explicit(&c->full_due_us, end_us + p->period_us, memory_order_relaxed);
-	}
+	if (planning->full)
+		full_due_set(c, planning->now_us, end_us);
 }
 
 bool ready_plan_make(struct ready_requester *requester)
