@@ -14,11 +14,17 @@
 /* For each task that becomes ready, so many are visited anew, on average. Each is visited once in
  * any case. */
 #define AGAIN 1
+/* Tasks that are visited between two looks at how long that takes. */
+#define VISITS 16
+
+/* Not all that depends on a task was visited. */
+#define PARTIAL 1
 
 /* A task that was visited: in a hash table with open addressing. */
 struct node {
 	const void *task;
-	uint64_t seen; /* size of the graph at the last visit, and 1; 0: the place is free */
+	/* Size of the graph at the last visit, and 1; PARTIAL; 0: the place is free. */
+	uint64_t seen;
 	double after_us;
 	double us;        /* its own time */
 	int type;         /* -1: none */
@@ -30,6 +36,7 @@ struct frame {
 	const void *task;
 	size_t first, next, last; /* its successors */
 	double after_us;
+	bool partial; /* not all that depends on it was visited */
 };
 
 struct heddle_graph {
@@ -41,6 +48,7 @@ struct heddle_graph {
 	void **successors;
 	size_t successors_room;
 	size_t credit; /* tasks that may be visited anew */
+	double last_us; /* the last answer that was more than 0 */
 	unsigned changes;
 	size_t ntypes;
 	unsigned long ids[HEDDLE_GRAPH_TYPES];
@@ -192,8 +200,9 @@ static void node_learn(struct heddle_graph *graph, struct node *node, void *task
 /* Whether what was seen of a task still holds, or has to. */
 static bool is_fresh(const struct heddle_graph *graph, const struct node *node, uint64_t size)
 {
-	return node->seen && (!graph->credit || (node->changes == graph->changes &&
-	                                         node->seen - 1 + (node->seen >> 2) + 16 >= size));
+	return node->seen &&
+	       (!graph->credit || (node->seen != PARTIAL && node->changes == graph->changes &&
+	                           node->seen - 1 + (node->seen >> 2) + 16 >= size));
 }
 
 /* Reads a task's successors behind those of the frames before. */
@@ -237,6 +246,7 @@ static int frame_push(struct heddle_graph *graph, size_t depth, void *task, uint
 	frame = &graph->frames[depth];
 	frame->task = task;
 	frame->after_us = 0;
+	frame->partial = false;
 	frame->first = frame->next = depth ? graph->frames[depth - 1].last : 0;
 	if (successors_read(graph, task, frame->first, &frame->last))
 		return -ENOMEM;
@@ -253,9 +263,71 @@ static int frame_push(struct heddle_graph *graph, size_t depth, void *task, uint
 	return 0;
 }
 
+/* What is known of the path from a task on that is not visited now. */
+static double stale_us(const struct heddle_graph *graph, const struct node *node)
+{
+	return node->seen ? node->us + node->after_us : graph->last_us;
+}
+
+/* The visit of a task has ended. What was left out is looked at again. */
+static double frame_pop(struct heddle_graph *graph, size_t depth)
+{
+	const struct frame *frame = &graph->frames[depth];
+	struct node *node = &graph->nodes[node_find(graph, frame->task)];
+
+	node->after_us = frame->after_us;
+	if (frame->partial) {
+		node->seen = PARTIAL;
+		graph->credit++;
+	}
+	if (depth)
+		graph->frames[depth - 1].partial |= frame->partial;
+	return node->after_us;
+}
+
+/* Visits a task and what depends on it. */
+static double visit(struct heddle_graph *graph, void *task, uint64_t size)
+{
+	size_t depth = 0, visits = 0;
+	bool is_long = false;
+
+	if (frame_push(graph, depth, task, size))
+		return 0;
+	for (;;) {
+		struct frame *frame = &graph->frames[depth];
+		const struct node *node;
+
+		if (frame->next == frame->last) {
+			double us = frame_pop(graph, depth);
+
+			if (!depth--)
+				return us;
+			continue;
+		}
+		node = &graph->nodes[node_find(graph, graph->successors[frame->next])];
+		if (is_fresh(graph, node, size)) {
+			frame->after_us = fmax(frame->after_us, node->us + node->after_us);
+			frame->partial |= node->seen == PARTIAL;
+			frame->next++;
+			continue;
+		}
+		if (visits++ % VISITS == 0 && graph->source.is_long)
+			is_long = graph->source.is_long(graph->source.arg);
+		if (is_long) {
+			frame->after_us = fmax(frame->after_us, stale_us(graph, node));
+			frame->partial = true;
+			frame->next++;
+		} else if (frame_push(graph, depth + 1, graph->successors[frame->next], size)) {
+			frame->next++;
+		} else {
+			depth++;
+		}
+	}
+}
+
 double heddle_graph_after_us(struct heddle_graph *graph, void *task, uint64_t size)
 {
-	size_t depth = 0;
+	double us;
 
 	graph->credit += AGAIN;
 	if (graph->room) {
@@ -264,31 +336,9 @@ double heddle_graph_after_us(struct heddle_graph *graph, void *task, uint64_t si
 		if (is_fresh(graph, node, size))
 			return node->after_us;
 	}
-	if (frame_push(graph, depth, task, size))
-		return 0;
-	for (;;) {
-		struct frame *frame = &graph->frames[depth];
-		struct node *node;
-
-		if (frame->next < frame->last) {
-			void *next = graph->successors[frame->next];
-
-			node = &graph->nodes[node_find(graph, next)];
-			if (is_fresh(graph, node, size)) {
-				frame->after_us = fmax(frame->after_us, node->us + node->after_us);
-				frame->next++;
-			} else if (frame_push(graph, depth + 1, next, size)) {
-				frame->next++;
-			} else {
-				depth++;
-			}
-			continue;
-		}
-		node = &graph->nodes[node_find(graph, frame->task)];
-		node->after_us = frame->after_us;
-		if (!depth--)
-			return node->after_us;
-	}
+	us = visit(graph, task, size);
+	graph->last_us = us > 0 ? us : graph->last_us;
+	return us;
 }
 
 void heddle_graph_changed(struct heddle_graph *graph, bool all)

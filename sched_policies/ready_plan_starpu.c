@@ -32,6 +32,8 @@
 #define RARELY 20
 /* The area bound is computed anew when one task in so many has come or gone. */
 #define BOUND_EVERY 50
+/* Visits of what depends on tasks take one part in OFTEN of the time, and at most so long at once, us. */
+#define VISIT 200
 /* Who begins a plan that looks at everything makes it within this time, us. */
 #define BEGUN 1000
 /* What it costs to choose for a task where the workers of a class take part, us: estimates, ranks,
@@ -84,6 +86,8 @@ struct ready_plan {
 	int priority;      /* … with this priority, the last one */
 	bool prioritised;  /* tasks have had different priorities */
 	unsigned flat;     /* tasks that came last and that nothing depends on */
+	double visited_us; /* when the last visit began or ended */
+	double visit_us;   /* how long visits may take from then on */
 	/* What tasks have read on which nothing depends: how much, and how much of it another one
 	 * of the last ones, too. */
 	starpu_data_handle_t reads[READS];
@@ -132,6 +136,30 @@ static unsigned long times(void *item, double us[HEDDLE_POOL_CLASSES], void *arg
 	return type;
 }
 
+static bool visit_is_long(void *arg)
+{
+	const struct ready_plan *p = ((struct ready_context *)arg)->plan;
+
+	return starpu_timing_now() - p->visited_us > p->visit_us;
+}
+
+/* How long the longest path is that depends on a task, us. The mutex is held meanwhile, and others
+ * wait for it. */
+static double after_us(struct ready_context *c, struct starpu_task *task)
+{
+	struct ready_plan *p = c->plan;
+	uint64_t size = atomic_load_explicit(&p->submitted, memory_order_relaxed);
+	double now_us = starpu_timing_now(), us;
+
+	p->visit_us = fmin(VISIT, p->visit_us + (now_us - p->visited_us) / OFTEN);
+	p->visited_us = now_us;
+	us = heddle_graph_after_us(p->graph, task, size);
+	now_us = starpu_timing_now();
+	p->visit_us -= now_us - p->visited_us;
+	p->visited_us = now_us;
+	return us;
+}
+
 static void memories_find(struct ready_context *c)
 {
 	for (unsigned w = 0; w < c->nworkers; w++) {
@@ -150,7 +178,7 @@ static void memories_find(struct ready_context *c)
 
 int ready_plan_create(struct ready_context *c)
 {
-	struct heddle_graph_source source = {successors, times, c};
+	struct heddle_graph_source source = {successors, times, visit_is_long, c};
 	struct ready_plan *p = calloc(1, sizeof(*p));
 
 	if (!p)
@@ -247,7 +275,6 @@ static void stream_choose(struct ready_context *c)
 int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 {
 	struct ready_plan *p = c->plan;
-	uint64_t size = atomic_load_explicit(&p->submitted, memory_order_relaxed);
 	double us;
 
 	p->current = false;
@@ -261,7 +288,7 @@ int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 		p->unranked--;
 		return 0;
 	}
-	us = heddle_graph_after_us(p->graph, task, size);
+	us = after_us(c, task);
 	p->flat = us > START ? 0 : p->flat + 1;
 	c->flat = p->flat >= STREAM;
 	if (p->flat && c->nmemories)

@@ -307,9 +307,17 @@ static unsigned long task_times(void *task, double us[HEDDLE_POOL_CLASSES], void
 	return looked->type;
 }
 
+static bool always_long, long_visits; /* all visits end at once; one look in three ends one */
+
+static bool visit_is_long(void *arg)
+{
+	return always_long || (long_visits && rand() % 3 == 0);
+}
+
 static int graph_begin(void **state)
 {
-	const struct heddle_graph_source source = {task_successors, task_times, NULL};
+	const struct heddle_graph_source source = {task_successors, task_times, visit_is_long,
+	                                           NULL};
 
 	looks = 0;
 	return heddle_graph_create(&source, &graph);
@@ -591,6 +599,49 @@ static void random_check(size_t n)
 	tasks_free(tasks, n);
 }
 
+/* Visits that are cut short: later questions go on, until all is known. */
+static void test_graph_cut(void **state)
+{
+	for (int round = 0; round < 30; round++) {
+		size_t n = 1 + rand() % 700;
+		struct task *tasks = tasks_new(n, 1);
+		unsigned wrong = 1;
+
+		for (size_t i = 0; i < n; i++)
+			task_draw(tasks, i);
+		reference_forget(tasks, n);
+		long_visits = true;
+		for (int times = 0; wrong && times < 100; times++) {
+			wrong = 0;
+			for (size_t i = 0; i < n; i++) {
+				double us = heddle_graph_after_us(graph, &tasks[i], n);
+
+				wrong += fabs(us - reference_us(&tasks[i])) > 1e-9;
+			}
+		}
+		long_visits = false;
+		assert_int_equal(wrong, 0);
+		tasks_free(tasks, n);
+		graph_end(state);
+		assert_int_equal(graph_begin(state), 0);
+	}
+}
+
+/* A visit that takes long from its start on looks at the task alone, and takes what it knows. */
+static void test_graph_long(void **state)
+{
+	struct task *tasks = tasks_new(1000, 3);
+
+	chain_tasks(tasks, 1, 1000);
+	always_long = true;
+	assert_near(heddle_graph_after_us(graph, tasks, 1000), 0);
+	assert_int_equal(looks, 1);
+	always_long = false;
+	assert_near(heddle_graph_after_us(graph, tasks, 1000), 999 * 3);
+	assert_int_equal(looks, 1001);
+	tasks_free(tasks, 1000);
+}
+
 static void test_graph_random(void **state)
 {
 	for (int round = 0; round < 30; round++) {
@@ -855,6 +906,8 @@ int main(void)
 	    GRAPH(changed),
 	    GRAPH(random),
 	    GRAPH(random_grows),
+	    GRAPH(cut),
+	    GRAPH(long),
 	    PLAN(least),
 	    PLAN(slack_goes_to_the_cheap),
 	    PLAN(critical_goes_to_the_fast),
