@@ -125,7 +125,7 @@ static void cpu_pause(void)
 }
 #endif
 
-static bool policy_trylock(starpu_pthread_mutex_t *mutex)
+bool policy_trylock(starpu_pthread_mutex_t *mutex)
 {
 #ifdef STARPU_SIMGRID
 	/* Nobody runs while another one tries. */

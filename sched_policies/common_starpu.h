@@ -64,6 +64,9 @@ void waiters_joined(struct waiters *waiters, const int *workers, unsigned n);
  * so who asks about membership asks afterwards. */
 void policy_lock(starpu_pthread_mutex_t *mutex);
 
+/** Takes a lock if it is free soon. @return whether it has it */
+bool policy_trylock(starpu_pthread_mutex_t *mutex);
+
 /** Takes a lock that is never held for longer than some hundred nanoseconds. Contexts do not change
  * meanwhile; other locks may be held. */
 void policy_lock_briefly(starpu_pthread_mutex_t *mutex);

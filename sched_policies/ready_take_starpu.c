@@ -478,6 +478,24 @@ static struct starpu_task *local_or_wait(struct ready_context *c, unsigned id)
 	return NULL;
 }
 
+/* Takes the mutex. A core that polls does not queue for it, but under a plan: accelerators would wait
+ * for all cores in line.
+ * @return false: somebody has it; the core looks again soon */
+static bool pool_lock(const struct ready_requester *requester)
+{
+	struct ready_context *c = requester->c;
+	bool queues = !POLICY_WORKERS_POLL || ready_is_planned(c) ||
+	              c->workers[requester->id].accelerator;
+
+	if (!queues && !policy_trylock(&c->mutex)) {
+		policy_let_others(requester->id, &c->waiters, 0);
+		return false;
+	}
+	if (queues)
+		ready_lock(c, requester->id);
+	return true;
+}
+
 /* Looks into the pool, under the mutex.
  * @param[out] entry its item is NULL where there is nothing for the worker
  * @param[out] requests inputs to be asked for
@@ -493,7 +511,8 @@ static bool pool_pop(struct ready_requester *requester, struct heddle_pool_entry
 
 	entry->item = NULL;
 	requests->n = 0;
-	ready_lock(c, id);
+	if (!pool_lock(requester))
+		return true;
 	member = starpu_sched_ctx_contains_worker(id, c->id);
 	if (member) {
 		members_count(c);
