@@ -16,7 +16,9 @@ libheddle_pure_la_SOURCES += \
 	partition/blocks/hdss_memory.c \
 	partition/blocks/hdss_uneven.c \
 	partition/blocks/incremental.c \
+	partition/blocks/logfit.c \
 	partition/blocks/memory.h \
+	partition/blocks/plbhec.c \
 	partition/blocks/shares.c \
 	partition/blocks/spec.c \
 	partition/blocks/strategy.h \

@@ -29,6 +29,7 @@ unit_tests = \
 	tests/unit/eclat \
 	tests/unit/factoring \
 	tests/unit/files \
+	tests/unit/fitted \
 	tests/unit/floyd \
 	tests/unit/golden_blocks \
 	tests/unit/gpu_workers \

@@ -82,7 +82,9 @@ struct blocks_strategy {
 	ROW(tss)                                                                                   \
 	ROW(fss)                                                                                   \
 	ROW(linear)                                                                                \
-	ROW(exponential) ROW(static) ROW(qilin) ROW(axel) ROW(mfsc) ROW(awfd) ROW(awfe) ROW(af)
+	ROW(exponential)                                                                           \
+	ROW(static)                                                                                \
+	ROW(qilin) ROW(axel) ROW(mfsc) ROW(awfd) ROW(awfe) ROW(af) ROW(plbhec) ROW(logfit)
 
 #define ROW(name) extern const struct blocks_strategy blocks_##name;
 BLOCKS_STRATEGIES(ROW)

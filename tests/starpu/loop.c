@@ -274,8 +274,8 @@ static int opencl_worker(void)
 }
 
 static const char *const strategies[] = {
-    "css:chunk=29", "gss",  "linear", "exponential", "css:chunk=1000",
-    "static",       "hdss", "awfe",   "af",          NULL};
+    "css:chunk=29", "gss",  "linear", "exponential", "css:chunk=1000", "static",
+    "hdss",         "awfe", "af",     "plbhec",      "logfit",         NULL};
 enum { FIRST_IF_SHORT = 4 };
 
 /* ---- what works ---- */
@@ -412,9 +412,9 @@ static void test_huge_loops(void **state)
 {
 	static struct starpu_codelet cover = {.cpu_funcs = {cover_cpu}, .name = "cover"};
 	static const size_t sizes[] = {5000000000, ((size_t)1 << 40) + 3, (size_t)-1};
-	static const char *const some[] = {"gss",    "hdss",  "fss",  "tss",  "exponential",
-	                                   "static", "qilin", "axel", "mfsc", "awfd",
-	                                   "awfe",   "af",    NULL};
+	static const char *const some[] = {"gss",    "hdss",  "fss",    "tss",    "exponential",
+	                                   "static", "qilin", "axel",   "mfsc",   "awfd",
+	                                   "awfe",   "af",    "plbhec", "logfit", NULL};
 
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++)
 		for (size_t t = 0; t < sizeof(some) / sizeof(*some); t++) {

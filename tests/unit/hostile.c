@@ -446,6 +446,8 @@ static void test_spec(void **state)
 	    "mfsc",
 	    "awfd:first=16,least=4",
 	    "af",
+	    "plbhec:points=2,fit=0",
+	    "logfit:first=8,change=0.1",
 	};
 
 	HURT(good, spec_use);
