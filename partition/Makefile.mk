@@ -3,6 +3,7 @@
 # blocks/: block strategies
 libheddle_pure_la_SOURCES += \
 	partition/blocks/af.c \
+	partition/blocks/auto.c \
 	partition/blocks/awf.c \
 	partition/blocks/blocks.c \
 	partition/blocks/costs.c \
@@ -19,6 +20,8 @@ libheddle_pure_la_SOURCES += \
 	partition/blocks/logfit.c \
 	partition/blocks/memory.h \
 	partition/blocks/plbhec.c \
+	partition/blocks/replay.c \
+	partition/blocks/replay.h \
 	partition/blocks/shares.c \
 	partition/blocks/spec.c \
 	partition/blocks/strategy.h \

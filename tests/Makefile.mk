@@ -15,6 +15,7 @@ $(starpu_programs): $(starpu_archives)
 
 # unit/: no StarPU.
 unit_tests = \
+	tests/unit/auto \
 	tests/unit/bandit \
 	tests/unit/block_time \
 	tests/unit/blocks \

@@ -26,8 +26,6 @@ libtools_la_SOURCES = \
 	tools/common/models.h \
 	tools/common/place.c \
 	tools/common/place.h \
-	tools/common/replay.c \
-	tools/common/replay.h \
 	tools/common/simulation.c \
 	tools/common/simulation.h \
 	tools/common/split_table.c \

@@ -175,7 +175,8 @@ struct heddle_worker_stats {
 struct heddle_loop_stats {
 	/** Clock of all times but overhead_us; HEDDLE_CLOCK_WALL under StarPU's own policies. */
 	enum heddle_clock clock;
-	/** Its specification, cut to 95 characters; "stock": one of StarPU's own policies. */
+	/** Its specification, and after that of auto in parentheses the one that auto took, cut to
+	 * 95 characters; "stock": one of StarPU's own policies. */
 	char strategy[96];
 	double us;          /**< from the start to the last output in main memory */
 	double learning_us; /**< from the start until the last worker left its adaptive phase */

@@ -17,10 +17,30 @@ struct blocks_memory_worker {
 	struct heddle_block_point largest; /**< block; its size is work */
 };
 
+/** Strategies that auto chooses among; the first one is hdss. */
+#define BLOCKS_CANDIDATES 6
+
+/** What auto knows of its candidates. */
+struct blocks_choice {
+	unsigned taken; /**< number of the candidate; 0: hdss */
+	bool over;      /**< no replays are made any more */
+	struct blocks_promise {
+		unsigned replays;
+		double us; /**< mean length of the run in these */
+	} promises[BLOCKS_CANDIDATES];
+	double hdss_us;  /**< what runs of hdss took of late; 0: none with memory was seen */
+	double taken_us; /**< mean of what runs of the one taken took */
+	unsigned runs;   /**< of these */
+	double block_us; /**< what it took to replay a block; 0: not known yet */
+	double saved_us; /**< that replays may take */
+	double wanted;   /**< blocks that the next replay has at least */
+};
+
 struct blocks_memory {
 	unsigned runs; /**< that it comes from, without those before the costs changed */
 	double noise;  /**< how much blocks side by side differ, as part of their time */
 	double error;  /**< of the latest run: part of blocks' time that was not expected */
+	struct blocks_choice choice;
 	unsigned nworkers;
 	struct costs costs;
 	struct blocks_memory_worker workers[];
@@ -37,5 +57,18 @@ void blocks_memory_use(struct heddle_strategy *b, const struct blocks_memory *me
  * @param[in,out] memory NULL, or from heap; to be freed with free()
  * @return 0; -ENOMEM; -ENOENT where it told nothing; memory is as before then */
 int blocks_memory_learn(const struct heddle_strategy *b, struct blocks_memory **memory);
+
+/** What auto has chosen for this run. */
+struct blocks_chosen {
+	const char *spec;
+	double us, hdss_us; /**< how long the run will be with that and with hdss; 0: not known */
+	size_t replayed;    /**< blocks, to know that, since the run before */
+};
+
+/** @return NULL: the strategy is not auto */
+const struct blocks_chosen *blocks_auto_chosen(const struct heddle_strategy *b);
+
+/** The call of blocks_memory_use() took so long. Of other strategies nobody wants to know. */
+void blocks_auto_took(struct heddle_strategy *b, double us);
 
 #endif

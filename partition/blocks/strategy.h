@@ -84,7 +84,8 @@ struct blocks_strategy {
 	ROW(linear)                                                                                \
 	ROW(exponential)                                                                           \
 	ROW(static)                                                                                \
-	ROW(qilin) ROW(axel) ROW(mfsc) ROW(awfd) ROW(awfe) ROW(af) ROW(plbhec) ROW(logfit)
+	ROW(qilin)                                                                                 \
+	ROW(axel) ROW(mfsc) ROW(awfd) ROW(awfe) ROW(af) ROW(plbhec) ROW(logfit) ROW(auto)
 
 #define ROW(name) extern const struct blocks_strategy blocks_##name;
 BLOCKS_STRATEGIES(ROW)

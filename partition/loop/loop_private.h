@@ -109,6 +109,7 @@ struct heddle_loop_request {
 	bool reduces;                   /* an access is HEDDLE_REDUCE */
 	bool indexed;                   /* an access is HEDDLE_INDEXED */
 	char *strategy;                 /* specification; NULL: stock policy */
+	const char *chosen;             /* what auto took; NULL: the strategy is another one */
 	unsigned depth;                 /* blocks under way on one accelerator, if they fit; 0: 1 */
 	struct heddle_strategy *blocks; /* NULL: stock policy */
 	struct loop_ranges ranges;

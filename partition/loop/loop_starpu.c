@@ -15,6 +15,7 @@
 #include <heddle/heddle.h>
 
 #include "loop_private.h"
+#include "partition/blocks/memory.h"
 #include "partition/common/workers_starpu.h"
 #include "support/clock_starpu.h"
 #include "support/helgrind.h"
@@ -131,6 +132,7 @@ static int strategy_init(struct heddle_loop_request *loop)
 	const char *spec = loop->strategy;
 	struct heddle_strategy_worker *workers;
 	struct heddle_strategy_problem problem = {.n = loop->loop.n, .nworkers = loop->nworkers};
+	const struct blocks_chosen *chosen;
 	int status;
 
 	if (!spec)
@@ -149,9 +151,12 @@ static int strategy_init(struct heddle_loop_request *loop)
 	problem.workers = workers;
 	status = heddle_strategy_create(spec, &problem, &loop->blocks);
 	free(workers);
-	if (!status)
-		loop_memory_use(loop);
-	return status;
+	if (status)
+		return status;
+	loop_memory_use(loop);
+	chosen = blocks_auto_chosen(loop->blocks);
+	loop->chosen = chosen ? chosen->spec : NULL;
+	return 0;
 }
 
 /* ---- codelets ---- */
@@ -403,8 +408,8 @@ int heddle_loop_submit(const struct heddle_loop *given, struct heddle_loop_reque
 static void loop_stats(const struct heddle_loop_request *loop, struct heddle_loop_stats *stats)
 {
 	memset(stats, 0, sizeof(*stats));
-	snprintf(stats->strategy, sizeof(stats->strategy), "%s",
-	         loop->strategy ? loop->strategy : "stock");
+	snprintf(stats->strategy, sizeof(stats->strategy), loop->chosen ? "%s (%s)" : "%s",
+	         loop->strategy ? loop->strategy : "stock", loop->chosen);
 	stats->clock = loop->modelled ? HEDDLE_CLOCK_MODELLED : HEDDLE_CLOCK_WALL;
 	stats->us = loop->end_us - loop->start_us;
 	stats->learning_us = loop->learned_us - loop->start_us;

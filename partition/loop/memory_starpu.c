@@ -121,6 +121,27 @@ static bool is_part(const struct heddle_loop_request *loop)
 	return loop->loop.n < loop->loop.total;
 }
 
+/* What choosing takes is measured: it bounds what is done the next time. */
+static void memory_use(struct heddle_loop_request *loop, const struct blocks_memory *memory)
+{
+	const struct blocks_chosen *chosen = blocks_auto_chosen(loop->blocks);
+	double us = starpu_timing_now();
+
+	blocks_memory_use(loop->blocks, memory);
+	if (!chosen)
+		return;
+	us = starpu_timing_now() - us;
+	blocks_auto_took(loop->blocks, us);
+	if (!(chosen->us > 0))
+		heddle_explain("loop %s: auto takes %s: nothing was replayed", loop->name,
+		               chosen->spec);
+	else
+		heddle_explain("loop %s: auto takes %s, for which replays promise %.0f us, %.0f us "
+		               "for hdss; choosing took %.0f us, for %zu blocks",
+		               loop->name, chosen->spec, chosen->us, chosen->hdss_us, us,
+		               chosen->replayed);
+}
+
 void loop_memory_use(struct heddle_loop_request *loop)
 {
 	struct heddle_strategy *over = NULL;
@@ -139,7 +160,7 @@ void loop_memory_use(struct heddle_loop_request *loop)
 		return;
 	heddle_explain("loop %s: begins with the costs of %u earlier runs", loop->name,
 	               memory->runs);
-	blocks_memory_use(loop->blocks, memory);
+	memory_use(loop, memory);
 	pthread_mutex_lock(&mutex);
 	memory = known_put(loop, memory);
 	pthread_mutex_unlock(&mutex);

@@ -29,7 +29,7 @@ same() {
 	echo "$* $(echo "$first" | tail -n 1)"
 }
 for strategy in hdss hdss:published=1 gss css:cpu=1000,cuda=9000 tss fss linear exponential \
-	static qilin axel mfsc awfd awfe af plbhec logfit; do
+	static qilin axel mfsc awfd awfe af plbhec logfit auto; do
 	same '3cpu+gpu8@6000:10' $strategy 200000
 done
 same '12cpu+gpu36+gpu24+gpu12+gpu6' hdss 1000000

@@ -359,6 +359,29 @@ static double learning(const char *name, const char *strategy, size_t n)
 	return stats.learning_us;
 }
 
+/* Two runs are those of hdss. The statistics say what later ones take. */
+static void test_auto_is_told(void **state)
+{
+	for (unsigned rep = 0; rep < 8; rep++) {
+		starpu_data_handle_t in = vector(x, N), out = vector(y, N);
+		struct heddle_loop loop = twice_loop(in, out, N, "auto");
+		struct heddle_loop_stats stats;
+
+		fill();
+		loop.name = "chosen";
+		assert_int_equal(heddle_loop_run(&loop, &stats), 0);
+		starpu_data_unregister(in);
+		starpu_data_unregister(out);
+		for (size_t i = 0; i < N; i++)
+			assert_same(y[i], 2 * x[i]);
+		print_message("%s, %.0f us\n", stats.strategy, stats.us);
+		if (rep < 2)
+			assert_string_equal(stats.strategy, "auto (hdss)");
+		assert_int_equal(strncmp(stats.strategy, "auto (", 6), 0);
+		assert_int_equal(stats.strategy[strlen(stats.strategy) - 1], ')');
+	}
+}
+
 /* What a loop has learned it need not learn again. Another loop must. */
 static void test_runs_again(void **state)
 {
@@ -412,9 +435,9 @@ static void test_huge_loops(void **state)
 {
 	static struct starpu_codelet cover = {.cpu_funcs = {cover_cpu}, .name = "cover"};
 	static const size_t sizes[] = {5000000000, ((size_t)1 << 40) + 3, (size_t)-1};
-	static const char *const some[] = {"gss",    "hdss",  "fss",    "tss",    "exponential",
-	                                   "static", "qilin", "axel",   "mfsc",   "awfd",
-	                                   "awfe",   "af",    "plbhec", "logfit", NULL};
+	static const char *const some[] = {
+	    "gss",  "hdss", "fss",  "tss", "exponential", "static", "qilin", "axel",
+	    "mfsc", "awfd", "awfe", "af",  "plbhec",      "logfit", "auto",  NULL};
 
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++)
 		for (size_t t = 0; t < sizeof(some) / sizeof(*some); t++) {
@@ -1604,6 +1627,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_slices),
 	    cmocka_unit_test(test_learning_is_told),
+	    cmocka_unit_test(test_auto_is_told),
 	    cmocka_unit_test(test_runs_again),
 	    cmocka_unit_test(test_strategy_is_copied),
 	    cmocka_unit_test(test_huge_loops),

@@ -205,8 +205,9 @@ static void strategy_run_again(const char *spec, unsigned runs)
  * that is as fast, however long the stream has been going on. */
 static void test_streams(void **state)
 {
-	static const char *const specs[] = {"hdss", "gss",  "css",  "tss", "fss",    "linear",
-	                                    "mfsc", "awfd", "awfe", "af",  "plbhec", "logfit"};
+	static const char *const specs[] = {"hdss",   "gss",    "css",  "tss",  "fss",
+	                                    "linear", "mfsc",   "awfd", "awfe", "af",
+	                                    "plbhec", "logfit", "auto"};
 	struct heddle_strategy_problem problem = {.nworkers = 2};
 
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
@@ -321,7 +322,7 @@ static void test_table(void **state)
 		for (const struct heddle_strategy_parameter *p = (*s)->parameters; p->name; p++)
 			assert_true(p->unit && p->doc && p->min <= p->value && p->value <= p->max);
 	}
-	assert_int_equal(strategies, 16);
+	assert_int_equal(strategies, 17);
 }
 
 /* Iterations that come when all workers have left stay where they are. */

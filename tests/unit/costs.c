@@ -16,7 +16,7 @@
 #include "partition/blocks/costs.h"
 #include "partition/blocks/memory.h"
 #include "tests/unit/test.h"
-#include "tools/common/replay.h"
+#include "partition/blocks/replay.h"
 
 #define N 100000
 #define MAXWORKERS 24

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/common/replay.h"
+#include "partition/blocks/replay.h"
 #include "tests/unit/test.h"
 
 #define MAXWORKERS 80

@@ -24,7 +24,7 @@
 #include "apps/common/fasta.h"
 #include "apps/common/png_file.h"
 #include "estimator/profile.h"
-#include "tools/common/replay.h"
+#include "partition/blocks/replay.h"
 #include "partition/kernel/access/index.h"
 #include "partition/kernel/access/ndrange.h"
 #include "estimator/platform.h"
@@ -448,6 +448,7 @@ static void test_spec(void **state)
 	    "af",
 	    "plbhec:points=2,fit=0",
 	    "logfit:first=8,change=0.1",
+	    "auto:cost=0.01,gain=0",
 	};
 
 	HURT(good, spec_use);

@@ -198,7 +198,7 @@ static struct outcome simulate(const struct mpi_claims_problem *problem,
 static const char *const strategies[] = {
     "hdss",        "gss",    "css:chunk=100",  "tss",    "fss",  "linear", "axel",
     "exponential", "qilin",  "hdss:overlap=0", "static", "mfsc", "awfd",   "awfe",
-    "af",          "plbhec", "logfit"};
+    "af",          "plbhec", "logfit",         "auto"};
 #define NSTRATEGIES (sizeof(strategies) / sizeof(strategies[0]))
 
 static void machine_choose(struct machine *machine, unsigned *seed)

@@ -15,7 +15,7 @@
 
 #include "support/message.h"
 #include "tools/bench/bench.h"
-#include "tools/common/replay.h"
+#include "partition/blocks/replay.h"
 
 #define DEFAULT_N 400000
 #define DEFAULT_SEEDS 12

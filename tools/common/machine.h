@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-#include "tools/common/replay.h"
+#include "partition/blocks/replay.h"
 
 /** Reads a description.
  * @param path "-": standard input

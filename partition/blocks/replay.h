@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Replays a strategy on a described machine: an event simulation without clock or threads, with the
- * same result in every run. `heddle plan blocks` and tests use it.
+ * same result in every run. The strategy auto, `heddle plan blocks` and tests use it.
  */
-#ifndef HEDDLE_TOOLS_COMMON_REPLAY_H
-#define HEDDLE_TOOLS_COMMON_REPLAY_H
+#ifndef HEDDLE_BLOCKS_REPLAY_H
+#define HEDDLE_BLOCKS_REPLAY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,12 +40,17 @@ struct replay_machine {
 	/** Iterations may cost differently: work[i] is what those before i cost together, in
 	 * iterations at a worker's rate; n + 1 numbers that do not fall. NULL: each costs 1. */
 	const double *work;
+	const struct costs *costs; /**< the same, known by parts of the loop; instead of work */
 	unsigned nworkers;
 	struct replay_worker *workers;
 	unsigned long seed; /**< of the noise */
 	/** What the strategy knows of earlier runs; the run adds to it. NULL: nothing, and nothing
 	 * is kept. To be freed with free(). */
 	struct blocks_memory **memory;
+	const struct blocks_memory *known; /**< the same, and the run adds nothing; or NULL */
+	/** Ends the replay without a message after so many blocks, with -E2BIG. 0: 4194304, with a
+	 * message. */
+	size_t limit;
 };
 
 struct replay_block {
@@ -60,7 +65,7 @@ struct replay_result {
 	struct replay_block *blocks; /**< in the order they were given */
 	size_t nblocks;
 	double makespan_us;
-	double ideal_us;      /**< all workers at their best rates to the end */
+	double ideal_us;      /**< all workers at their best rates to the end; with a limit 0 */
 	double learning_us;   /**< when the last worker left its adaptive phase */
 	double finish_spread; /**< latest minus earliest last end of the workers that
 	                           did not fail, over the makespan */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/replay.h"
+#include "partition/blocks/replay.h"
 #include "support/message.h"
 
 /* About 300 MB. A strategy may make a block of each iteration. */
@@ -161,6 +161,8 @@ static size_t range_take(struct replay *r, unsigned worker, size_t *n)
 
 static double range_work(const struct replay_machine *m, size_t start, size_t n)
 {
+	if (m->costs)
+		return costs_work(m->costs, start, n);
 	return m->work ? m->work[start + n] - m->work[start] : n;
 }
 
@@ -190,6 +192,8 @@ static int runner_give(struct replay *r, unsigned worker, size_t n)
 	size_t capacity = r->capacity, index = r->result->nblocks;
 	struct replay_block *block;
 
+	if (r->machine->limit && index == r->machine->limit)
+		return -E2BIG;
 	if (index == MAXBLOCKS)
 		return heddle_refuse(-E2BIG,
 		                     "%s: more than %zu blocks of %zu iterations: larger blocks "
@@ -405,6 +409,8 @@ static int replay_begin(struct replay *r, const char *spec)
 	r->overlaps = !error && heddle_strategy_overlaps(spec);
 	if (!error && m->memory && *m->memory)
 		blocks_memory_use(r->strategy, *m->memory);
+	if (!error && m->known)
+		blocks_memory_use(r->strategy, m->known);
 	free(given);
 	if (!error && m->n)
 		error = range_add(r, 0, m->n);
@@ -422,7 +428,7 @@ int replay_run(const char *spec, const struct replay_machine *machine, struct re
 	if (!error)
 		error = replay_events(&r);
 	if (!error) {
-		made.ideal_us = machine_ideal(machine);
+		made.ideal_us = machine->limit ? 0 : machine_ideal(machine);
 		made.finish_spread = finish_spread(&r);
 		made.left = heddle_strategy_remaining(r.strategy);
 		if (machine->memory)
