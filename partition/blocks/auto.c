@@ -39,6 +39,8 @@ static const struct {
 
 /* Replays of a candidate, each with other noise. */
 #define REPLAYS 3
+/* Blocks of a replay. */
+#define MOST_BLOCKS 1e6
 /* Of the noise of blocks, as part of a run's time. */
 #define NOISE_PART 0.1
 
@@ -261,8 +263,8 @@ static void choose(struct heddle_strategy *b, double noise)
 		}
 }
 
-/* What replaying a block takes; before that was measured, as seen elsewhere: each event looks at all
- * workers. */
+/* What replaying a block takes; before that was measured, as seen elsewhere: each event looks at
+ * all workers. */
 static double block_us(const struct heddle_strategy *b, const struct blocks_choice *choice)
 {
 	return choice->block_us > 0 ? choice->block_us : 1 + b->nworkers / 64.0;
@@ -277,10 +279,9 @@ static void replays_make(struct heddle_strategy *b, const struct blocks_memory *
 
 	choice->saved_us += b->parameters[COST] * choice->hdss_us;
 	while ((candidate = replay_next(choice)) < BLOCKS_CANDIDATES) {
-		double limit = floor(choice->saved_us / each);
-		long blocks = limit < 1 || limit < choice->wanted
-		                  ? 0
-		                  : replay(b, memory, candidate, limit);
+		double limit = fmin(MOST_BLOCKS, floor(choice->saved_us / each));
+		long blocks =
+		    limit < 1 || limit < choice->wanted ? 0 : replay(b, memory, candidate, limit);
 
 		if (!blocks || (blocks < 0 && blocks != -E2BIG))
 			return; /* before a later run */
@@ -347,7 +348,8 @@ static int auto_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 		error = s->inner->strategy->learn(s->inner, memory);
 	if (error)
 		return error;
-	/* A run that began cold, since another one of the loop was under way, knows of no choice. */
+	/* A run that began cold, since another one of the loop was under way, knows of no choice.
+	 */
 	if (s->warm) {
 		judge(s);
 		memory->choice = s->choice;

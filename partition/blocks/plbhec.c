@@ -11,11 +11,12 @@
  *
  * - Sizes of measuring blocks double on the fastest worker. Others' are to these as their rates.
  * - A curve is start + pace n + extra f(n), with f(n) = ln(1 + n), n ln n, n^2 or none, whichever
- *   leaves least for its number of coefficients. None is below 0, so curves rise.
+ *   leaves least for its number of coefficients; a bend must be plain. No coefficient is below 0,
+ * so curves rise.
  * - The paper solves the equations with an interior-point method. Of curves that rise, each end
  *   has one share of each worker, and their sum rises with the end. So the same solution is the
  *   root of one function of one variable.
- * - A round shares out half of what is left, so that an error of the curves can be mended.
+ * - A round shares out a quarter of what is left, so that an error of the curves can be mended.
  */
 #include "config.h"
 
