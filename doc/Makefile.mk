@@ -147,7 +147,8 @@ CLEANFILES += $(man_pages)
 # help2man takes "heddle NAME" for a name of two words. Without it pages stay as they are.
 page = $(AM_V_GEN)test '$(HELP2MAN)' = no || { $(MKDIR_P) doc/man && $(HELP2MAN) -N \
 	--source='Heddle $(PACKAGE_VERSION)' --version-string='$(PACKAGE_VERSION)'
-doc/man/heddle.1: bin/heddle
+# It lists the subcommands that are there.
+doc/man/heddle.1: bin/heddle $(pkglibexec_PROGRAMS) $(pkglibexec_SCRIPTS)
 	$(page) -n 'loops, kernels and task graphs over all processors' bin/heddle >$@.tmp && \
 		mv $@.tmp $@; }
 $(subcommand_pages): doc/man/heddle-%.1: bin/heddle $(pkglibexec_PROGRAMS) $(pkglibexec_SCRIPTS)

@@ -6,11 +6,14 @@
 pages="heddle.1 heddle.7"
 for name in $("$top_builddir/bin/heddle" --help | sed -n 's/^  \([a-z]*\)  *.*/\1/p'); do
 	pages="$pages heddle-$name.1"
+	grep -q "^$name\$" "$top_builddir/doc/man/heddle.1" || fail "heddle.1: no $name"
 	grep -q "^heddle-$name \\\\- [a-z]" "$top_builddir/doc/man/heddle-$name.1" ||
 		fail "heddle-$name.1: no line that says what it is"
 	sed -n '/^\.SH SYNOPSIS/,/^\.SH DESC/p' "$top_builddir/doc/man/heddle-$name.1" |
 		grep -q "$name" || fail "heddle-$name.1: no synopsis"
 done
+sed -n '/^\.SH SYNOPSIS/,/^\.SH DESC/p' "$top_builddir/doc/man/heddle.1" | grep -q 'app' ||
+	fail "heddle.1: no heddle app in the synopsis"
 [ "$(echo "$pages" | wc -w)" -gt 10 ] || fail "only $pages"
 for variable in $(sed -n 's/^VARIABLE(\([A-Z_]*\),.*/HEDDLE_\1/p' "$top_srcdir/support/variables.def"); do
 	grep -qx "\.B $variable" "$top_builddir/doc/man/heddle.7" || fail "heddle.7: no $variable"
