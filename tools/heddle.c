@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/message.h"
 #include "tools/common/place.h"
 #include "tools/plan.h"
 
@@ -53,8 +54,8 @@ static bool subcommand_here(const struct subcommand *subcommand)
 static void usage_print(FILE *out)
 {
 	fputs("Usage: heddle SUBCOMMAND [ARGUMENT...]\n"
-	      "       heddle app NAME [ARGUMENT...]\n"
-	      "       heddle --version\n\n"
+	      "  or:  heddle app NAME [ARGUMENT...]\n"
+	      "  or:  heddle --version\n\n"
 	      "Schedules loops, kernels and task graphs over all processors of a machine, on top\n"
 	      "of StarPU. The subcommands are\n\n",
 	      out);
@@ -97,10 +98,28 @@ static int app_run(int argc, char **argv)
 	return USAGE;
 }
 
+/* StarPU aborts the program over any other value of these (STARPU_NCPU, STARPU_NWORKER_PER_CUDA). */
+static int worker_numbers_check(void)
+{
+	for (char **entry = environ; *entry; entry++) {
+		const char *value = strchr(*entry, '=');
+		char *end;
+
+		if (!value || strncmp(*entry, "STARPU_N", strlen("STARPU_N")))
+			continue;
+		if (strtol(value + 1, &end, 10) < 0 || *end)
+			return heddle_refuse(-EINVAL, "%.*s=\"%s\": not a whole number, 0 or more",
+			                     (int)(value - *entry), *entry, value + 1);
+	}
+	return 0;
+}
+
 static int subcommand_run(int argc, char **argv)
 {
 	char *path;
 
+	if (worker_numbers_check())
+		return USAGE;
 	if (!strcmp(argv[0], "app"))
 		return app_run(argc, argv);
 	for (size_t s = 0; s < NSUBCOMMANDS; s++)

@@ -26,6 +26,14 @@ expect 2 '"--size" is no application' "$heddle" app --size
 expect 0 '^Usage: heddle app' "$heddle" app --help
 expect 0 'strategy' "$heddle" plan blocks --help
 
+# StarPU aborts the program on these.
+expect 2 '^heddle: STARPU_NCPU="x": not a whole number, 0 or more' env STARPU_NCPU=x "$heddle" info
+expect 2 '^heddle: STARPU_NCUDA="-1": not a whole number' \
+	env STARPU_NCUDA=-1 "$heddle" run --sched lws -- true
+expect 2 '^heddle: STARPU_NOPENCL="2 "' env STARPU_NOPENCL='2 ' "$heddle" app vecinc
+expect 0 '^$' env STARPU_NCPU=1 STARPU_NOPENCL=0 "$heddle" run --sched lws -- echo
+expect 0 '^Usage' env STARPU_NCPU=x "$heddle" --help
+
 # -h helps everywhere, as --help does.
 for words in bench estimate 'estimate show' plan 'plan blocks' 'plan interval' 'plan kernels' 'plan split' plot run \
 	simulate trace app info overhead sample 'app vecinc' 'app heat2d' 'app kernels'; do
