@@ -1,6 +1,9 @@
-/* A flow with a cycle: the integral of sin(1 / x). A piece that is not exact enough comes back as
- * two halves. The label says where a piece is: 1 is the whole, 2 k and 2 k + 1 are the halves of
- * k. */
+/* A flow with a cycle: the integral of sin(1 / x).
+ *
+ *   cc integral.c -o integral $(pkg-config --cflags --libs heddle) -lm
+ *
+ * A piece that is not exact enough comes back as two halves. The label says where a piece is: 1 is
+ * the whole, 2 k and 2 k + 1 are the halves of k. */
 #include <math.h>
 #include <stdio.h>
 #include <heddle/heddle.h>

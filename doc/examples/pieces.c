@@ -1,4 +1,7 @@
-/* A flow over the ranks of an MPI program: mpirun -n 4 ./pieces
+/* A flow over the ranks of an MPI program:
+ *
+ *   cc pieces.c -o pieces $(pkg-config --cflags --libs heddle-mpi) -lm
+ *   mpirun -n 4 ./pieces
  *
  * The integral of sin(1 / x), as integral.c computes it on one rank. All ranks compute pieces, rank
  * 0 judges them. A piece that is not exact enough comes back as two halves. The label says where a

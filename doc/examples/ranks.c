@@ -1,4 +1,7 @@
-/* A loop over the ranks of an MPI program: mpirun -n 4 ./ranks
+/* A loop over the ranks of an MPI program:
+ *
+ *   cc ranks.c -o ranks $(pkg-config --cflags --libs heddle-mpi)
+ *   mpirun -n 4 ./ranks
  *
  * Every rank has a block of x and y. Ranks compute their own blocks first, then help others. */
 #include <stdio.h>

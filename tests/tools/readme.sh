@@ -17,20 +17,35 @@ for policy in hdss gss eager; do
 	STARPU_SCHED=$policy "$top_builddir/doc/examples/axpy" || status=1
 done
 
+# value NAME: what configure found out.
+value() { sed -n "s/^$1 = //p" "$top_builddir/Makefile"; }
+work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-readme.XXXXXX") || exit 99
+trap 'rm -rf "$work"' EXIT HUP INT TERM
+
+# Each example compiles as it says itself, or else as the README says.
+PKG_CONFIG_PATH=$(cd "$top_builddir" && pwd)
+export PKG_CONFIG_PATH
+cp "$top_srcdir"/doc/examples/*.c "$work"
+for file in "$work"/*.c; do
+	name=$(basename "$file" .c)
+	command=$(sed -n 's/^ \*  *cc //p' "$file")
+	[ -n "$command" ] || command="$name.c -o $name \$(pkg-config --cflags --libs heddle)"
+	case $command in
+	*heddle-mpi*) pkg-config --exists heddle-mpi || continue ;;
+	*OpenCL) pkg-config --exists OpenCL || continue ;;
+	esac
+	(cd "$work" && eval "$(value CC) $command $(value HEDDLE_LDFLAGS)") ||
+		{ echo "doc/examples/$name.c: cc $command"; status=1; }
+done
+
 # No worker: said, once.
 code=0
 told=$(STARPU_NCPU=0 STARPU_NCUDA=0 STARPU_NOPENCL=0 "$top_builddir/doc/examples/axpy" 2>&1) || code=$?
 [ "$code" = 77 ] && [ "$(echo "$told" | grep -c '^heddle: StarPU does not start: no worker is left')" = 1 ] ||
 	{ echo "without a worker: $told"; status=1; }
 
-# value NAME: what configure found out.
-value() { sed -n "s/^$1 = //p" "$top_builddir/Makefile"; }
-work=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-readme.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT HUP INT TERM
 cd "$work"
-flags=$(PKG_CONFIG_PATH=$top_builddir pkg-config --cflags --libs heddle)
-# shellcheck disable=SC2046,SC2086 # words
-$(value CC) "$example" -o axpy $flags $(value HEDDLE_LDFLAGS) || status=1
+flags=$(pkg-config --cflags --libs heddle)
 STARPU_SCHED=hdss ./axpy >told || status=1
 awk 'NR == 1 && !/^0 wrong, [0-9]+ us$/ { bad = 1 } / iterations in / { n += $(NF - 4) }
 	END { exit bad || n != 1048576 }' told || { cat told; status=1; }
