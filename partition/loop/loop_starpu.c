@@ -389,7 +389,9 @@ int heddle_loop_submit(const struct heddle_loop *given, struct heddle_loop_reque
 	status = loop_init(loop, given);
 	if (!status) {
 		arrays = loop_arrays(loop);
-		if (loop_has(loop, HEDDLE_KIND_CUDA) || loop_has(loop, HEDDLE_KIND_HIP))
+		/* In a simulation nothing is copied. */
+		if (!LOOP_SIMULATED &&
+		    (loop_has(loop, HEDDLE_KIND_CUDA) || loop_has(loop, HEDDLE_KIND_HIP)))
 			work_arrays_pin(&arrays);
 		status =
 		    control_submit(&loop->control, "loop", loop->name, given->sched_ctx, !request);
