@@ -126,6 +126,16 @@ static void library_refuse(const struct preload_starpu *starpu)
 		exit(2);
 }
 
+/* How StarPU configures SimGrid concerns who asks for reasons. */
+static void simgrid_quiet(const struct preload_starpu *starpu)
+{
+	void (*control)(const char *) = dlsym(starpu->handle, "xbt_log_control_set");
+	const char *verbose = getenv("HEDDLE_VERBOSE");
+
+	if (control && !(verbose && atoi(verbose) > 1))
+		control("xbt_cfg.thres:warning");
+}
+
 /* Loads libheddle, whose constructor registers the policies. Programs that are linked with
  * Heddle have it. */
 static void *library_get(void *caller, char **argv)
@@ -138,6 +148,7 @@ static void *library_get(void *caller, char **argv)
 		return library;
 	asked = true;
 	preload_swap(&starpu, argv);
+	simgrid_quiet(&starpu);
 	if (dlsym(RTLD_DEFAULT, "heddle_policies") || !starpu_matches(&starpu))
 		return NULL;
 	library = library_open();

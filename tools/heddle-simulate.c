@@ -137,7 +137,7 @@ static int cluster_prepare(const struct heddle_platform *platform, const char *d
 	                                       "--cfg=smpi/test:0",
 	                                       "--cfg=smpi/iprobe:0",
 	                                       "--cfg=contexts/stack-size:16384",
-	                                       SIMULATION_QUIET};
+	                                       "--log=root.thres:warning"};
 	static char platform_file[4200], host_file[4200], ranks[16];
 	size_t n = 0, nsettings = sizeof(settings) / sizeof(*settings);
 	char **command;

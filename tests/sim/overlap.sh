@@ -11,7 +11,7 @@ failures=0
 blocks() {
 	HEDDLE_BLOCK_LOG=$work/blocks.csv timeout 60 "$top_builddir/bin/heddle-simulate" \
 		--platform '3cpu+gpu8@6000:10' -- "$top_builddir/tests/sim/loop" \
-		--log=root.thres:warning "$1" 200000 >/dev/null 2>&1 || echo "exit status $?"
+		"$1" 200000 >/dev/null 2>&1 || echo "exit status $?"
 	awk -F, '$3 == "cuda" { blocks++; overlaps += $7 < home; home = $8 }
 		END { print blocks + 0, overlaps + 0 }' "$work/blocks.csv"
 	rm -f "$work/blocks.csv"

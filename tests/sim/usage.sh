@@ -32,6 +32,19 @@ expect 2 "not ascending divisors" nbia --resolutions 32,100
 
 expect_simulated 2cpu 1 'stuck: all threads wait' "$top_builddir/tests/sim/stuck"
 
+# How StarPU configures SimGrid is said to who asks for reasons.
+for verbose in 0 1 2; do
+	HEDDLE_VERBOSE=$verbose "$top_builddir/bin/heddle-simulate" --platform 2cpu -- \
+		"$top_builddir/apps/vecinc/vecinc" --size 8000 --reps 1 >"$work/out" 2>&1
+	lines=$(grep -c 'Configuration change' "$work/out")
+	[ "$((lines > 0))" = "$((verbose > 1))" ] ||
+		fail "HEDDLE_VERBOSE=$verbose: $lines lines of SimGrid's configuration"
+done
+# Nothing is copied there.
+"$top_builddir/bin/heddle-simulate" --platform 2cpu+gpu8 -- \
+	"$top_builddir/apps/blackscholes/blackscholes" --size 8000 --reps 1 >"$work/out" 2>&1
+! grep 'not pinned' "$work/out" || fail "copies are said to be slow"
+
 # only KINDS WORKERS: on a machine of all kinds those have values of 8 chunks that were asked
 # for.
 only() {

@@ -10,7 +10,7 @@ profile=$HEDDLE_PROFILE_DIR/simulated.profile
 failures=0
 run() {
 	timeout 60 "$top_builddir/bin/heddle-simulate" --platform "$1" -- \
-		"$top_builddir/tests/sim/loop" --log=root.thres:warning hdss "$2" 2>/dev/null |
+		"$top_builddir/tests/sim/loop" hdss "$2" 2>/dev/null |
 		tail -n 1
 }
 # Compares two last lines of tests/sim/loop: makespans, and the learning of the first.

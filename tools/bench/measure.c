@@ -63,8 +63,6 @@ static char **request_arguments(const struct bench_case *bench, const struct req
 	bench_list_add(&list, &count, bench_format("%s", bench->program));
 	if (bench->command)
 		return command_arguments(bench, list, count);
-	if (bench->platform_name)
-		bench_list_add(&list, &count, bench_format(SIMULATION_QUIET));
 	bench_list_add(&list, &count, bench_format("--json=%s/report.json", bench->state));
 	bench_list_add(&list, &count, bench_format("--reps=%u", request->reps));
 	bench_list_add(&list, &count, bench_format("--seed=%u", bench->settings->seed));

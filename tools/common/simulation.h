@@ -68,7 +68,4 @@ int simulation_network_parse(const char *text, struct simulation_network *networ
 int simulation_cluster_write(const struct heddle_platform *platform, const char *directory,
                              unsigned nodes, const struct simulation_network *network);
 
-/** An argument for the program: SimGrid does not print its configuration. */
-#define SIMULATION_QUIET "--log=root.thres:warning"
-
 #endif
