@@ -154,6 +154,17 @@ grep -q "^hdss  *140" "$work/table" && grep -q "^axel  *190" "$work/table"
 check "ours within a budget" $? 0
 grep -q "stopped by the budget" "$work/table"
 check "the last contenders" $? 0
+# A signal is no budget.
+"$bench" --app "$app" --quick --rounds 100000 -v >"$work/table" 2>"$work/messages" &
+running=$!
+until grep -q 'hdss.* us$' "$work/messages"; do
+	kill -0 "$running" || break
+	sleep 0.1
+done
+kill "$running"
+wait "$running"
+grep -q "; interrupted$" "$work/table" && ! grep -q 'budget' "$work/table"
+check "interrupted" $? 0
 # A budget too small is said before anything is measured.
 FAKE_SLEEP=3 "$bench" --app "$app" --quick --budget 5 --contenders stock,hdss -v >"$work/table" 2>"$work/messages"
 check "exit status of a budget for nothing" $? 1

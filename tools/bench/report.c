@@ -231,7 +231,9 @@ json_t *bench_report(struct bench_case *bench)
 	json_object_set_new(report, "seed", json_integer(bench->settings->seed));
 	json_object_set_new(report, "reps", json_integer(bench->reps));
 	json_object_set_new(report, "rounds", json_integer(bench->rounds_done));
-	json_object_set_new(report, "out_of_time", json_boolean(bench->out_of_time));
+	json_object_set_new(report, "interrupted", json_boolean(bench_interrupted()));
+	json_object_set_new(report, "out_of_time",
+	                    json_boolean(bench->out_of_time && !bench_interrupted()));
 	json_object_set_new(report, "ideal_us", known(bench->ideal_us));
 	json_object_set_new(report, "ideal_clock",
 	                    json_string(bench->ideal_modelled ? "modelled" : "wall"));
@@ -343,7 +345,7 @@ static void print_row(const json_t *row)
 
 	printf("%-18s", json_string_value(json_object_get(row, "name")));
 	if (json_is_null(json_object_get(row, "median_us"))) {
-		printf(" %s\n", failure ? failure : "not run: out of time");
+		printf(" %s\n", failure ? failure : "not run");
 		return;
 	}
 	print_number(row, "median_us", 11, 1);
@@ -456,8 +458,9 @@ static void print_heading(const json_t *report)
 	       json_integer_value(json_object_get(report, "reps")),
 	       json_integer_value(json_object_get(report, "seed")),
 	       json_string_value(json_object_get(report, "starpu")),
-	       json_is_true(json_object_get(report, "out_of_time")) ? "; stopped by the budget"
-	                                                            : "");
+	       json_is_true(json_object_get(report, "interrupted"))   ? "; interrupted"
+	       : json_is_true(json_object_get(report, "out_of_time")) ? "; stopped by the budget"
+	                                                              : "");
 }
 
 void bench_print(const json_t *report)
