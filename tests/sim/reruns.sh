@@ -4,7 +4,7 @@
 set -u
 : "${top_builddir:?}"
 run() {
-	timeout 60 "$top_builddir/bin/heddle-simulate" --platform "$1" -- \
+	"$top_builddir/bin/heddle-simulate" --platform "$1" -- \
 		"$top_builddir/tests/sim/loop" "$2" "$3" 2>/dev/null
 }
 failures=0
@@ -37,7 +37,7 @@ same '15cpu+gpu36~65536%0.5/0.5' hdss 1000000
 same '4cpu+fpga6@3200:5' hdss 100000
 # Tiles have several handles, which StarPU fetches in the order of their addresses.
 waves() {
-	timeout 60 "$top_builddir/bin/heddle-simulate" --platform '15cpu+gpu36@12000:10' -- \
+	"$top_builddir/bin/heddle-simulate" --platform '15cpu+gpu36@12000:10' -- \
 		"$top_builddir/apps/strmatch/strmatch" --sched gss --size 2000 --reps 1 2>/dev/null
 }
 first=$(waves)
