@@ -28,33 +28,35 @@
 EXPORT int starpu_init(void *conf);
 EXPORT int starpu_initialize(void *conf, int *argc, char ***argv);
 
-/* Path of libheddle: beside this file in a build tree, one folder up where both
- * are installed. */
-static void *library_open(void)
+/* Beside this file in a build tree, one folder up where both are installed. */
+bool preload_library_find(char path[PATH_MAX])
 {
 	static const char *const places[] = {"/" HEDDLE_SONAME, "/../" HEDDLE_SONAME};
-	char path[PATH_MAX];
 	Dl_info self;
 	char *slash;
-	void *library = NULL;
 
-	dlerror(); /* of what was looked for before */
-	if (!dladdr((void *)library_open, &self) || strlen(self.dli_fname) >= sizeof(path))
-		return NULL;
+	if (!dladdr((void *)preload_library_find, &self) || strlen(self.dli_fname) >= PATH_MAX)
+		return false;
 	strcpy(path, self.dli_fname);
 	slash = strrchr(path, '/');
 	if (!slash)
-		return NULL;
-	for (size_t i = 0; !library && i < sizeof(places) / sizeof(places[0]); i++)
-		if ((size_t)(slash - path) + strlen(places[i]) < sizeof(path)) {
+		return false;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if ((size_t)(slash - path) + strlen(places[i]) < PATH_MAX) {
 			strcpy(slash, places[i]);
-			/* The reason that a library there is cannot be loaded is kept. */
-			if (access(path, R_OK))
-				continue;
-			library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-			break;
+			if (!access(path, R_OK))
+				return true;
 		}
-	return library;
+	return false;
+}
+
+/* If it fails, dlerror() says why a library that is there cannot be loaded. */
+static void *library_open(void)
+{
+	char path[PATH_MAX];
+
+	dlerror(); /* of what was looked for before */
+	return preload_library_find(path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
 static bool messages_wanted(void)

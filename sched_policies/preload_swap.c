@@ -74,14 +74,17 @@ static bool layout_matches(const struct preload_starpu *starpu)
 	return conf_init && heddle_layout_matches(conf_init);
 }
 
-/* Our library stays first: it calls StarPU's functions in the place of the program. Comes back only
- * if that fails. */
+/* Our library stays first: it calls StarPU's functions in the place of the program. A libheddle that
+ * was built against the program's StarPU would not wait as a simulation must, nor record what it
+ * decides. Comes back only if that fails. */
 static void start_anew(const char *substitute, char **argv)
 {
 	const char *before = getenv("LD_PRELOAD");
-	char *value;
+	char *value, library[PATH_MAX];
+	bool linked = dlsym(RTLD_DEFAULT, "heddle_policies") && preload_library_find(library);
 
-	if (asprintf(&value, "%s%s%s", before ? before : "", before ? ":" : "", substitute) < 0)
+	if (asprintf(&value, "%s%s%s%s%s", before ? before : "", before ? ":" : "",
+	             linked ? library : "", linked ? ":" : "", substitute) < 0)
 		return;
 	if (!setenv(BEFORE, before ? before : "", 1) && !setenv("LD_PRELOAD", value, 1))
 		execv("/proc/self/exe", argv);

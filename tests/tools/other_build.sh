@@ -87,6 +87,16 @@ expect 6 ' ms$' $command "$work/program"
 has SIMGRID || grep -q '^CPU0 ' "$work/trace/summary.txt" || fail "no summary"
 # A script's programs are found, too, and inherit nothing.
 expect 6 'preload\.so$' $command sh -c "echo \$LD_PRELOAD; exec '$work/program'"
+# A program that is linked with the other build's libheddle gets the one that fits.
+heddle=libheddle.so.0
+printf 'void heddle_policies(void) { }\nconst char *heddle_version(void) { return "other"; }\n' >"$work/heddle.c"
+$cc -w -shared -fPIC -Wl,-soname,$heddle "$work/heddle.c" -o "$work/other/$heddle" || exit 99
+sed 's/^int main/const char *heddle_version(void);\n&/; s/^	if (starpu_init/	printf("libheddle %s\\n", heddle_version());\n&/' \
+	"$work/program.c" >"$work/linked.c"
+# shellcheck disable=SC2086 # words
+$cc -w $cflags "$work/linked.c" -o "$work/linked" "$work/other/$heddle" -L"$ours" \
+	-lstarpu-"$(value starpu_series)" -Wl,-rpath,"$work/other" -Wl,--allow-shlib-undefined || exit 99
+expect 6 "^libheddle $(value PACKAGE_VERSION)\$" $command "$work/linked"
 # The structures of another build.
 other $((bytes - 256))
 expect 2 "StarPU $(echo $version | tr ' ' .) in $work/other/$library, which $lacks; build it with .* in $ours, .*structures" \
