@@ -27,7 +27,8 @@ bool preload_library_find(char path[PATH_MAX]);
 
 /** Sees to it that the process's StarPU simulates or records traces if that is wanted. Otherwise
  * starts the program anew with the StarPU that this Heddle was built against, if that can and has
- * the same structures, and with this libheddle if the program has one. If not, ends the process with a message.
+ * the same structures, and with this libheddle if the program has one. If not, ends the process
+ * with a message.
  * @param argv of the process; NULL: it cannot be started anew */
 void preload_swap(const struct preload_starpu *starpu, char **argv);
 

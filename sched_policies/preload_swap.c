@@ -74,9 +74,9 @@ static bool layout_matches(const struct preload_starpu *starpu)
 	return conf_init && heddle_layout_matches(conf_init);
 }
 
-/* Our library stays first: it calls StarPU's functions in the place of the program. A libheddle that
- * was built against the program's StarPU would not wait as a simulation must, nor record what it
- * decides. Comes back only if that fails. */
+/* Our library stays first: it calls StarPU's functions in the place of the program. A libheddle
+ * that was built against the program's StarPU would not wait as a simulation must, nor record what
+ * it decides. Comes back only if that fails. */
 static void start_anew(const char *substitute, char **argv)
 {
 	const char *before = getenv("LD_PRELOAD");

@@ -98,7 +98,7 @@ static int app_run(int argc, char **argv)
 	return USAGE;
 }
 
-/* StarPU aborts the program over any other value of these (STARPU_NCPU, STARPU_NWORKER_PER_CUDA). */
+/* StarPU aborts over any other value of these (STARPU_NCPU, STARPU_NWORKER_PER_CUDA). */
 static int worker_numbers_check(void)
 {
 	for (char **entry = environ; *entry; entry++) {
