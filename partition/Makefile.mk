@@ -40,6 +40,8 @@ libheddle_la_SOURCES += \
 
 # loop/: loops
 libheddle_pure_la_SOURCES += \
+	partition/loop/late.c \
+	partition/loop/late.h \
 	partition/loop/ranges.c \
 	partition/loop/ranges.h \
 	partition/loop/rates.c \

@@ -50,6 +50,7 @@ unit_tests = \
 	tests/unit/kernel_windows \
 	tests/unit/knn \
 	tests/unit/kinds \
+	tests/unit/late \
 	tests/unit/log \
 	tests/unit/messages \
 	tests/unit/mpi \

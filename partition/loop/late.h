@@ -1,0 +1,34 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * When a worker's block counts as late, and how those that are idle share its iterations to
+ * compute them again. The first result counts, as in rDLB (Mohammed, Cavelan, Ciorba), but nothing
+ * is computed twice before a block is overdue.
+ */
+#ifndef HEDDLE_LOOP_LATE_H
+#define HEDDLE_LOOP_LATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Whether a block is late: it has taken longer than predicted by more than its prediction, by more
+ * than it takes to compute it again, and by more than least_us. So the loop ends at most twice as
+ * late as by the best choice at the time that was predicted.
+ * @param elapsed_us since the block began
+ * @param predicted_us its time; 0: not known
+ * @param again_us what the idle workers need for it */
+bool loop_late_is(double elapsed_us, double predicted_us, double again_us, double least_us);
+
+/** Iterations that an idle worker takes of those that are to be computed again: half of its share
+ * by the rates, so that all end at about the same time.
+ * @param left iterations that nobody has taken
+ * @param rate of the worker; 0: not known, as the mean of those that are known
+ * @param sum of the rates that are known
+ * @param known how many those are
+ * @param workers that may take some, at least 1
+ * @param unit the result is a multiple, or all
+ * @return 1 to left, if left is not 0 */
+size_t loop_late_piece(size_t left, double rate, double sum, unsigned known, unsigned workers,
+                       size_t unit);
+
+#endif
