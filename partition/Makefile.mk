@@ -50,6 +50,7 @@ libheddle_pure_la_SOURCES += \
 	partition/loop/window.h
 libheddle_la_SOURCES += \
 	partition/loop/block_starpu.c \
+	partition/loop/late_starpu.c \
 	partition/loop/loop_private.h \
 	partition/loop/loop_starpu.c \
 	partition/loop/memory_starpu.c \

@@ -147,6 +147,7 @@ opencl_programs = \
 	tests/starpu/kernel_images \
 	tests/starpu/kernel_kept \
 	tests/starpu/kernel_buses \
+	tests/starpu/late \
 	tests/starpu/local \
 	tests/starpu/taken_back \
 	tests/fpga/driver \
@@ -305,6 +306,7 @@ opencl_scripts = \
 	tests/starpu/kernel_stored.sh \
 	tests/starpu/kernel_transfers.sh \
 	tests/starpu/kernels_app.sh \
+	tests/starpu/late.sh \
 	tests/starpu/local.sh \
 	tests/starpu/loop_indexed_opencl.sh \
 	tests/starpu/loop_opencl.sh \
@@ -325,6 +327,7 @@ sim_scripts = \
 	tests/sim/flow.sh \
 	tests/sim/graph.sh \
 	tests/sim/jobs.sh \
+	tests/sim/late.sh \
 	tests/sim/nbia.sh \
 	tests/sim/overlap.sh \
 	tests/sim/program.sh \

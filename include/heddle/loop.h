@@ -155,6 +155,21 @@ struct heddle_loop {
 	 * @param arg the loop's
 	 * @return 0; a negative errno value, as the field status of struct heddle_block */
 	int (*function)(size_t start, size_t n, void *const arrays[], const void *arg);
+	/** 1: the loop need not wait for a late accelerator. At the end of the loop idle workers
+	 * compute its blocks again; the first result counts. This happens while a thread waits in
+	 * heddle_loop_wait(), under block strategies, for implementations that have
+	 * STARPU_CUDA_ASYNC or STARPU_OPENCL_ASYNC. A block is late if it is overdue by its
+	 * predicted time, by the time to compute it again and by HEDDLE_LATE milliseconds.
+	 * - Kernels may be called twice for an iteration. They have no effects but on what the loop
+	 *   writes.
+	 * - A late block may end after heddle_loop_wait() returns. Codelet, arg and the memory of
+	 *   all arrays must exist until starpu_task_wait_for_all() or starpu_shutdown() returns.
+	 *   The arrays' contents may change.
+	 * - Loops that other workers can compute leave the worker of such a block out until it
+	 *   ends.
+	 * CPU workers compute in place. They are waited for.
+	 * 0: the loop waits for all blocks. */
+	unsigned late;
 };
 
 /** What one worker did in a loop, or in a wavefront (its blocks are tiles then). */
@@ -183,6 +198,7 @@ struct heddle_loop_stats {
 	double overhead_us; /**< wall time for registering and submitting blocks, of all threads */
 	size_t blocks;      /**< blocks given to workers */
 	size_t retried;     /**< blocks made smaller or moved, as a device was full or failed */
+	size_t late;        /**< blocks that were computed again, as their worker was late */
 	unsigned nworkers;  /**< entries of workers */
 	struct heddle_worker_stats workers[STARPU_NMAXWORKERS]; /**< one for each worker */
 };

@@ -95,6 +95,10 @@ bool control_is_over(struct control *control);
  * detached work, nor in a task or a callback. */
 void control_wait(struct control *control);
 
+/** The same for so long at the most.
+ * @return whether the node has ended; if so, control_wait() is still to be called */
+bool control_wait_for(struct control *control, double us);
+
 /** The same of short work whose end can be estimated: to be woken takes some 50 us, so the thread
  * gets up by itself before, and looks for the end. The cores are for others first.
  * @param end_us when that may be, as starpu_timing_now()

@@ -262,6 +262,19 @@ void loop_block_clear_partial(struct loop_block *block)
 			       work_array_bytes(&block->loop->views[i].array));
 }
 
+void *loop_block_apart(const struct loop_block *block, unsigned i)
+{
+	const struct loop_again *again = block->piece_of;
+	const struct work_array *array = &block->loop->views[i].array;
+	size_t first;
+
+	if (!again || !again->copies[i])
+		return block->data[i].partial;
+	first = loop_view_window(&block->loop->views[i], again->range.start, again->range.n).first;
+	return (char *)again->copies[i] +
+	       (loop_block_window(block, i).first - first) * array->ld * array->elemsize;
+}
+
 /* On a CPU worker. */
 void loop_block_compute(struct loop_block *block)
 {
@@ -269,13 +282,16 @@ void loop_block_compute(struct loop_block *block)
 	union work_array_interface interfaces[HEDDLE_LOOP_MAXHANDLES];
 	void *pointers[HEDDLE_LOOP_MAXHANDLES];
 
+	if (loop_late_unwanted(block))
+		return;
+	loop_late_piece_begins(block);
 	modelled_kernel_begin(block);
 	if (!block->loop->modelled)
 		block->begin_us = starpu_timing_now();
 	for (unsigned i = 0; i < given->naccesses; i++) {
 		const struct loop_view *view = &block->loop->views[i];
 
-		loop_view_interface(view, loop_block_window(block, i), block->data[i].partial,
+		loop_view_interface(view, loop_block_window(block, i), loop_block_apart(block, i),
 		                    &interfaces[i]);
 		pointers[i] = &interfaces[i];
 	}
@@ -314,11 +330,13 @@ void loop_device_function(void *buffers[], void *arg)
 	unsigned implementation = starpu_task_get_implementation(starpu_task_get_current());
 	enum starpu_worker_archtype type = starpu_worker_get_type(starpu_worker_get_id_check());
 
+	if (loop_late_unwanted(block))
+		return;
 	/* A stock policy chose this worker. */
 	if (!block->worker)
 		loop_log_decision(block->loop, block);
 	for (unsigned i = 0; i < given->naccesses; i++)
-		loop_view_correct(&block->loop->views[i], loop_block_window(block, i), buffers[i]);
+		loop_view_correct(&block->loop->views[i], block->data[i].count, buffers[i]);
 	work_codelet_function(given->codelet, type, implementation)(buffers, &block->given);
 	modelled_kernel_end(block);
 }
@@ -327,16 +345,18 @@ static void block_register(struct loop_block *block, struct starpu_task *task)
 {
 	struct heddle_loop_request *loop = block->loop;
 
+	loop_late_piece_begins(block);
 	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
 		const struct loop_view *view = &loop->views[i];
 		struct loop_window window = loop_block_window(block, i);
 
+		block->data[i].count = window.count;
 		block->data[i].handle =
 		    view->whole
 		        ? view->whole
 		        : loop_view_register(
 		              view, window, loop_view_room(loop, view, block->worker, window.count),
-		              block->data[i].partial);
+		              loop_block_apart(block, i));
 		task->handles[i] = block->data[i].handle;
 	}
 }
@@ -387,6 +407,8 @@ void loop_block_prepare(struct loop_block *block, struct loop_range range, doubl
 	    .arg = block->loop->loop.arg,
 	};
 	block->range = range;
+	block->again = block->piece_of = NULL;
+	block->dropped = false;
 	block->submit_us = block->begin_us = now;
 	block->loop->under_way++;
 	block->loop->references++;

@@ -58,6 +58,10 @@ struct loop_worker {
 	double busy_since_us;
 	double last_done_us;
 	struct heddle_block_time time; /* what its blocks take, where that is kept */
+	/* An accelerator of a loop that does not wait for late ones: its blocks whose kernels have
+	 * not ended, the first one first. */
+	struct loop_block *running_first;
+	unsigned starting; /* blocks of an accelerator whose tasks are not submitted */
 	/* What a CPU worker looks at while another one serves it, in a cache line of its own. */
 	char apart[64];
 	struct loop_block *posted; /* a block that is done and wants to be renewed, or NULL */
@@ -68,7 +72,25 @@ struct loop_worker {
 /* What a block has of one array. */
 struct loop_block_data {
 	starpu_data_handle_t handle; /* on an accelerator */
+	size_t count;                /* units, there: an index may change under a late block */
 	void *partial;               /* HEDDLE_REDUCE: this block's sums */
+};
+
+/* The second computation of a late block, in pieces. Their outputs are here until all of them are
+ * complete, because the first attempt may still be the first to end. */
+struct loop_again {
+	struct loop_block *block; /* the late one, until it is settled */
+	struct loop_range range;  /* its iterations */
+	struct loop_ranges left;  /* those that no worker has, counted from its first one on */
+	size_t missing;           /* iterations that are not computed again */
+	size_t unit;              /* pieces are multiples of this */
+	bool settled;             /* one of the two counts */
+	int status;               /* of the first attempt, if that has failed */
+	bool given_up;            /* no worker can compute a piece */
+	void *copies[HEDDLE_LOOP_MAXHANDLES]; /* of what it writes; NULL: that array is not written
+	                                         in place */
+	struct loop_block *done;              /* pieces that are complete */
+	struct loop_again *next;
 };
 
 struct loop_block {
@@ -86,7 +108,11 @@ struct loop_block {
 	double wall_us;  /* modelled time: when it began on the wall */
 	double saved_us; /* and how much of its time there does not count */
 	double board_us; /* what its simulated board had done before; below 0: it has none */
-	struct loop_block *next; /* in the list of spare or of finished blocks */
+	struct loop_block *next; /* in the list of spare, of finished, or of complete blocks */
+	struct loop_block *running_next; /* in the worker's list */
+	struct loop_again *again;        /* it is late, and computed again */
+	struct loop_again *piece_of;     /* it is a piece of that */
+	bool dropped; /* late, and its outputs are not wanted: the loop does not wait for it */
 };
 
 struct loop_record;
@@ -127,7 +153,14 @@ struct heddle_loop_request {
 	struct loop_block *finished; /* blocks that are done and whose turn has not come */
 
 	double start_us, learned_us, end_us, overhead_us;
-	size_t nblocks, nretried;
+	size_t nblocks, nretried, nlate;
+
+	double late_us;              /* a block that much overdue may be computed again; 0: none */
+	struct loop_again *again;    /* late blocks, the latest one first */
+	size_t ndropped;             /* blocks that were dropped and whose tasks have not ended */
+	struct loop_block *over;     /* those whose tasks have */
+	bool sends;                  /* its arrays remain pinned for them */
+	bool left;                   /* nobody refers to the loop but those */
 	bool warm;                   /* rates are used and kept */
 	double task_us;              /* a CPU worker's task takes further blocks until this age */
 	bool logged;                 /* a block log is wanted */
@@ -156,7 +189,7 @@ void loop_view_interface(const struct loop_view *view, struct loop_window window
 starpu_data_handle_t loop_view_register(const struct loop_view *view, struct loop_window window,
                                         size_t room, void *partial);
 /* Sets the lengths in a description of the view on a device. */
-void loop_view_correct(const struct loop_view *view, struct loop_window window, void *buffer);
+void loop_view_correct(const struct loop_view *view, size_t count, void *buffer);
 /* What a device must hold. */
 struct loop_footprint loop_views_footprint(const struct loop_view *views, unsigned nviews);
 /* How many blocks of how many iterations fit the memory of an accelerator: loop->depth
@@ -199,6 +232,8 @@ void loop_block_prepare(struct loop_block *block, struct loop_range range, doubl
 struct loop_window loop_block_window(const struct loop_block *block, unsigned i);
 /* Clears the block's own arrays for sums. */
 void loop_block_clear_partial(struct loop_block *block);
+/* Its outputs are not where the loop's are: where they begin, of array i. NULL: they are. */
+void *loop_block_apart(const struct loop_block *block, unsigned i);
 /* Runs its kernel on the CPU worker that calls. */
 void loop_block_compute(struct loop_block *block);
 /* Submits its task, to the block's worker or, without one, to StarPU's policy.
@@ -225,7 +260,61 @@ void loop_plain_function(void *buffers[], void *arg);
 /* Of the codelet of blocks whose data StarPU moves. */
 void loop_device_function(void *buffers[], void *arg);
 
+/* ---- late_starpu.c ---- */
+
+/* Whether a worker has a block of a loop that has ended without it. */
+bool loop_worker_is_lost(int id);
+/* Mutex held: a worker was given a block. */
+void loop_late_given(struct loop_block *block);
+/* Mutex held: a block's kernel has ended, or will not run. */
+void loop_late_ended(struct loop_block *block);
+/* A kernel has ended on an accelerator.
+ * @return false: the block was dropped, and may be gone */
+bool loop_late_arrives(struct loop_block *block);
+/* Whether nobody wants a block that is about to be computed. */
+bool loop_late_unwanted(const struct loop_block *block);
+/* By the thread that waits for the loop: finds late blocks and has them computed again, until the
+ * loop ends. Returns at once from a loop that waits for all blocks. */
+void loop_late_watch(struct heddle_loop_request *loop);
+/* Mutex held: a piece of a late block for an idle worker; NULL: there is none. */
+struct loop_block *loop_late_piece_give(struct heddle_loop_request *loop,
+                                        struct loop_worker *worker, double now);
+/* Mutex held: another worker is to compute a piece.
+ * @return false: no worker can, and the first attempt has failed, too */
+bool loop_late_piece_back(struct loop_block *piece);
+/* A piece is done. */
+void loop_late_piece_done(struct loop_block *piece, double now);
+/* What pieces read of what they write. */
+void loop_late_piece_begins(struct loop_block *piece);
+/* Frees the loop, or leaves that to the last block that was dropped. */
+void loop_leave(void *loop);
+void loop_late_fini(struct heddle_loop_request *loop);
+
+/* ---- loop_starpu.c ---- */
+
+void loop_free(struct heddle_loop_request *loop);
+
 /* ---- run_starpu.c ---- */
+
+/* Mutex held: the worker gets no further block. */
+void loop_worker_retire(struct heddle_loop_request *loop, struct loop_worker *worker);
+/* Mutex held: every worker is to ask again. */
+void loop_workers_want(struct heddle_loop_request *loop);
+/* Mutex held: the worker has a block. */
+void loop_worker_begins(struct loop_worker *worker, struct loop_block *block, double now);
+/* Mutex held: the worker has one block less. */
+void loop_worker_ends(struct loop_worker *worker, double now);
+/* Gives every worker that may have one a block. */
+void loop_workers_fill(struct heddle_loop_request *loop);
+/* Adds a block's sums to the loop's. */
+void loop_block_combine(struct loop_block *block);
+/* Mutex held: adds a complete block to its worker's statistics. */
+void loop_block_book(struct loop_block *block);
+/* Gives a worker blocks until it has as many as it may. */
+void loop_worker_fill(struct heddle_loop_request *loop, struct loop_worker *worker);
+/* Drops a reference. With the last one either a worker takes the iterations that remain,
+ * or the loop ends. */
+void loop_release(struct heddle_loop_request *loop);
 
 /* What the control task runs. */
 void loop_start(void *loop);

@@ -64,22 +64,22 @@ static void example_init(const struct heddle_loop_request *loop, struct heddle_b
 	}
 }
 
-static int workers_init(struct heddle_loop_request *loop)
+/* Adds the workers that can compute the loop.
+ * @param lost whether that means those that still have a block of an earlier loop
+ * @return how many have no room for an iteration */
+static unsigned workers_find(struct heddle_loop_request *loop, bool lost)
 {
 	const struct heddle_loop *given = &loop->loop;
-	unsigned nworkers = starpu_worker_get_count(), full = 0;
+	unsigned full = 0;
 	struct heddle_block block;
 	struct starpu_task example;
 
-	loop->workers = calloc(nworkers, sizeof(*loop->workers));
-	if (!loop->workers)
-		return -ENOMEM;
 	example_init(loop, &block, &example);
-	for (unsigned id = 0; id < nworkers; id++) {
+	for (unsigned id = 0; id < starpu_worker_get_count(); id++) {
 		int implementation;
 
-		loop->worker_of_id[id] = -1;
-		if (!work_worker_wanted(id, given->workers, given->nworkers, given->sched_ctx) ||
+		if (loop_worker_is_lost(id) != lost ||
+		    !work_worker_wanted(id, given->workers, given->nworkers, given->sched_ctx) ||
 		    (loop->strategy && !work_worker_leads(id, given->workers, given->sched_ctx)))
 			continue;
 		implementation = work_codelet_serves(given->codelet, id, &example);
@@ -87,6 +87,22 @@ static int workers_init(struct heddle_loop_request *loop)
 			full++;
 	}
 	starpu_task_clean(&example);
+	return full;
+}
+
+static int workers_init(struct heddle_loop_request *loop)
+{
+	const struct heddle_loop *given = &loop->loop;
+	unsigned nworkers = starpu_worker_get_count(), full;
+
+	loop->workers = calloc(nworkers, sizeof(*loop->workers));
+	if (!loop->workers)
+		return -ENOMEM;
+	for (unsigned id = 0; id < nworkers; id++)
+		loop->worker_of_id[id] = -1;
+	full = workers_find(loop, false);
+	if (!loop->nworkers)
+		full += workers_find(loop, true);
 	if (loop->nworkers)
 		return 0;
 	if (full)
@@ -124,6 +140,8 @@ static int strategy_take(struct heddle_loop_request *loop)
 	    overlaps && !loop->modelled ? heddle_variable_number(HEDDLE_VARIABLE_DEPTH) : 1;
 	if (!loop->modelled)
 		loop->task_us = heddle_variable_number(HEDDLE_VARIABLE_TASK);
+	if (spec && !loop->modelled && loop->loop.late)
+		loop->late_us = heddle_variable_number(HEDDLE_VARIABLE_LATE) * 1e3;
 	return 0;
 }
 
@@ -267,10 +285,9 @@ static int control_take(struct heddle_loop_request *loop)
 	return 0;
 }
 
-static void loop_free(void *work)
+void loop_free(struct heddle_loop_request *loop)
 {
-	struct heddle_loop_request *loop = work;
-
+	loop_late_fini(loop);
 	while (loop->spare) {
 		struct loop_block *block = loop->spare;
 
@@ -325,7 +342,7 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	loop_mutex_init(&loop->mutex);
 	loop_mutex_init(&loop->sums);
 	HELGRIND_ATOMIC(loop->nwaiting);
-	control_init(&loop->control, loop_start, loop_free, loop);
+	control_init(&loop->control, loop_start, loop_leave, loop);
 	loop_ranges_init(&loop->ranges, given->n);
 	loop->name = strdup(given->name            ? given->name
 	                    : given->codelet->name ? given->codelet->name
@@ -418,6 +435,7 @@ static void loop_stats(const struct heddle_loop_request *loop, struct heddle_loo
 	stats->overhead_us = loop->overhead_us;
 	stats->blocks = loop->nblocks;
 	stats->retried = loop->nretried;
+	stats->late = loop->nlate;
 	stats->nworkers = loop->nworkers;
 	for (unsigned l = 0; l < loop->nworkers; l++)
 		stats->workers[l] = loop->workers[l].stats;
@@ -427,11 +445,12 @@ int heddle_loop_wait(struct heddle_loop_request *loop, struct heddle_loop_stats 
 {
 	int status;
 
+	loop_late_watch(loop);
 	control_wait(&loop->control);
 	status = control_failed(&loop->control, loop->status);
 	if (stats)
 		loop_stats(loop, stats);
-	loop_free(loop);
+	loop_leave(loop);
 	return status;
 }
 

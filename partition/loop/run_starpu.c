@@ -15,8 +15,6 @@
 #include "support/message.h"
 #include "support/variables.h"
 
-/* A block that is done gives its worker the next one, which may fail at once. */
-static void loop_release(struct heddle_loop_request *loop);
 static void workers_wake(struct heddle_loop_request *loop);
 static void host_block_done(void *block);
 static void device_block_done(void *block);
@@ -83,8 +81,7 @@ static size_t worker_ask(struct heddle_loop_request *loop, struct loop_worker *w
 	return n;
 }
 
-/* Mutex held: the worker gets no further block. */
-static void worker_retire(struct heddle_loop_request *loop, struct loop_worker *worker)
+void loop_worker_retire(struct heddle_loop_request *loop, struct loop_worker *worker)
 {
 	if (!loop->blocks || worker->retired)
 		return;
@@ -100,8 +97,7 @@ static bool workers_left(const struct heddle_loop_request *loop)
 	return false;
 }
 
-/* Mutex held: every worker is to ask again. */
-static void workers_want(struct heddle_loop_request *loop)
+void loop_workers_want(struct heddle_loop_request *loop)
 {
 	loop->nwaiting = 0;
 	for (unsigned l = 0; l < loop->nworkers; l++) {
@@ -124,9 +120,9 @@ static size_t worker_room(struct heddle_loop_request *loop, struct loop_worker *
 	room = loop_worker_room(loop, worker, start, n);
 	if (room || !n)
 		return room;
-	worker_retire(loop, worker);
+	loop_worker_retire(loop, worker);
 	if (workers_left(loop))
-		workers_want(loop);
+		loop_workers_want(loop);
 	else
 		loop->status = -ENOMEM;
 	heddle_refuse(-ENOMEM,
@@ -135,6 +131,21 @@ static size_t worker_room(struct heddle_loop_request *loop, struct loop_worker *
 	              loop->name, start, worker->stats.name);
 	control_say(&loop->control);
 	return 0;
+}
+
+void loop_worker_begins(struct loop_worker *worker, struct loop_block *block, double now)
+{
+	block->worker = worker;
+	worker->in_flight++;
+	worker->starting += !loop_worker_is_host(worker);
+	if (!worker->unfinished++)
+		worker->busy_since_us = now;
+}
+
+void loop_worker_ends(struct loop_worker *worker, double now)
+{
+	if (!--worker->unfinished)
+		worker->stats.busy_us += now - worker->busy_since_us;
 }
 
 /* Mutex held: a block of n iterations, at most, for the worker. */
@@ -156,13 +167,11 @@ static struct loop_block *worker_give(struct heddle_loop_request *loop, struct l
 		return NULL;
 	}
 	loop_block_prepare(block, range, now);
-	block->worker = worker;
 	block->phase = heddle_strategy_phase(loop->blocks, worker->index);
 	worker_learns(loop, worker, block->phase == HEDDLE_PHASE_ADAPTIVE);
 	block->isolated = worker_depth(worker, block->phase) == 1;
-	worker->in_flight++;
-	if (!worker->unfinished++)
-		worker->busy_since_us = now;
+	loop_worker_begins(worker, block, now);
+	loop_late_given(block);
 	loop_modelled_given(block);
 	return block;
 }
@@ -172,12 +181,15 @@ static struct loop_block *worker_next(struct heddle_loop_request *loop, struct l
                                       double now)
 {
 	enum heddle_phase phase = heddle_strategy_phase(loop->blocks, worker->index);
+	struct loop_block *block = NULL;
 	size_t n;
 
 	if (loop->status || worker->retired || worker->in_flight >= worker_depth(worker, phase))
 		return NULL;
 	n = worker_ask(loop, worker);
-	return n ? worker_give(loop, worker, n, now) : NULL;
+	if (n)
+		block = worker_give(loop, worker, n, now);
+	return block || !loop->again ? block : loop_late_piece_give(loop, worker, now);
 }
 
 /* Mutex held: the iterations of a worker's block are given out again.
@@ -189,7 +201,7 @@ static bool range_pass_on(struct heddle_loop_request *loop, struct loop_worker *
 		return false;
 	heddle_strategy_return(loop->blocks, worker->index, range.n);
 	loop->nretried++;
-	workers_want(loop);
+	loop_workers_want(loop);
 	return true;
 }
 
@@ -199,8 +211,10 @@ static void block_put(struct loop_block *block, double now)
 	struct heddle_loop_request *loop = block->loop;
 	struct loop_worker *worker = block->worker;
 
-	if (worker && !--worker->unfinished)
-		worker->stats.busy_us += now - worker->busy_since_us;
+	if (worker) {
+		loop_worker_ends(worker, now);
+		loop_late_ended(block);
+	}
 	loop->under_way--;
 	loop_block_spare(block);
 }
@@ -218,8 +232,9 @@ static bool block_return(struct loop_block *block, int error)
 	if (worker) {
 		worker->in_flight--;
 		worker->running = false;
-		worker_retire(loop, worker);
-		again = range_pass_on(loop, worker, block->range);
+		loop_worker_retire(loop, worker);
+		again = block->piece_of ? loop_late_piece_back(block)
+		                        : range_pass_on(loop, worker, block->range);
 	}
 	if (!again && !loop->status)
 		loop->status = error;
@@ -275,22 +290,21 @@ static void block_start(struct loop_block *block, double before)
 	                                        on_host ? host_block_done : device_block_done);
 	double us = starpu_timing_now() - before;
 
-	if (!valid) {
-		starpu_pthread_mutex_lock(&loop->mutex);
+	starpu_pthread_mutex_lock(&loop->mutex);
+	if (worker)
+		worker->starting -= !on_host;
+	if (!valid)
 		block_return(block, status);
-		starpu_pthread_mutex_unlock(&loop->mutex);
-		loop_release(loop);
-	} else if (!status) {
-		starpu_pthread_mutex_lock(&loop->mutex);
+	else if (!status)
 		loop->overhead_us += us;
-		starpu_pthread_mutex_unlock(&loop->mutex);
-	} else {
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	if (!valid)
+		loop_release(loop);
+	else if (status)
 		block_refused(block, status);
-	}
 }
 
-/* Gives a worker blocks until it has as many as it may. */
-static void worker_fill(struct heddle_loop_request *loop, struct loop_worker *worker)
+void loop_worker_fill(struct heddle_loop_request *loop, struct loop_worker *worker)
 {
 	for (;;) {
 		double before = starpu_timing_now();
@@ -369,9 +383,16 @@ static void workers_wake(struct heddle_loop_request *loop)
 
 		list = block->next;
 		block_start(block, now);
-		worker_fill(loop, worker); /* it may have room for more */
+		loop_worker_fill(loop, worker); /* it may have room for more */
 		now = starpu_timing_now();
 	}
+}
+
+void loop_workers_fill(struct heddle_loop_request *loop)
+{
+	workers_wake(loop);
+	for (unsigned l = 0; l < loop->nworkers; l++)
+		loop_worker_fill(loop, &loop->workers[l]);
 }
 
 static void loop_end(struct heddle_loop_request *loop)
@@ -385,7 +406,12 @@ static void loop_end(struct heddle_loop_request *loop)
 	for (unsigned i = 0; i < loop->loop.naccesses; i++)
 		if (loop->views[i].whole)
 			starpu_data_unregister_submit(loop->views[i].whole);
-	work_arrays_unpin(&arrays);
+	/* Blocks that were dropped may still be sent. */
+	starpu_pthread_mutex_lock(&loop->mutex);
+	loop->sends = loop->ndropped;
+	starpu_pthread_mutex_unlock(&loop->mutex);
+	if (!loop->sends)
+		work_arrays_unpin(&arrays);
 	loop_log_write(loop);
 	if (loop->warm && !loop->status)
 		loop_rates_keep(loop);
@@ -394,9 +420,7 @@ static void loop_end(struct heddle_loop_request *loop)
 	control_end(&loop->control);
 }
 
-/* Drops a reference. With the last one either a worker takes the iterations that remain,
- * or the loop ends. */
-static void loop_release(struct heddle_loop_request *loop)
+void loop_release(struct heddle_loop_request *loop)
 {
 	struct loop_block *block;
 	bool last;
@@ -505,7 +529,7 @@ static void block_fail(struct loop_block *block)
 	cut = block_cut(block);
 	again = cut || block_repeatable(block);
 	if (!cut) {
-		worker_retire(loop, worker);
+		loop_worker_retire(loop, worker);
 		range.attempts++;
 	}
 	again = again && range_pass_on(loop, worker, range);
@@ -523,9 +547,9 @@ static void block_fail(struct loop_block *block)
 		control_say(&loop->control);
 }
 
-/* Adds a block's sums to the loop's. Has a mutex of its own, because the caller's function may
- * take longer than the loop's mutex is ever held. */
-static void block_combine(struct loop_block *block)
+/* Has a mutex of its own, because the caller's function may take longer than the loop's mutex is
+ * ever held. */
+void loop_block_combine(struct loop_block *block)
 {
 	struct heddle_loop_request *loop = block->loop;
 
@@ -543,19 +567,22 @@ static void block_combine(struct loop_block *block)
 	starpu_pthread_mutex_unlock(&loop->sums);
 }
 
+void loop_block_book(struct loop_block *block)
+{
+	struct loop_worker *worker = block->worker;
+
+	worker->stats.iterations += block->given.n;
+	worker->stats.blocks++;
+	worker->stats.finish_us = block->done_us - block->loop->start_us;
+	loop_log_block(block->loop, block);
+}
+
 /* Mutex held: adds a block to its worker's statistics and frees it. */
 static void block_book(struct loop_block *block, double now)
 {
-	struct heddle_loop_request *loop = block->loop;
-	struct loop_worker *worker = block->worker;
-
-	if (!block->given.status) {
-		worker->stats.iterations += block->given.n;
-		worker->stats.blocks++;
-		worker->stats.finish_us = now - loop->start_us;
-		block->done_us = now;
-		loop_log_block(loop, block);
-	}
+	block->done_us = now;
+	if (!block->given.status)
+		loop_block_book(block);
 	block_put(block, now);
 }
 
@@ -565,7 +592,11 @@ static void block_settle(struct loop_block *block, double now)
 	struct heddle_loop_request *loop = block->loop;
 	struct loop_worker *worker = block->worker;
 
-	block_combine(block);
+	if (block->piece_of) {
+		loop_late_piece_done(block, now);
+		return;
+	}
+	loop_block_combine(block);
 	starpu_pthread_mutex_lock(&loop->mutex);
 	if (block->isolated)
 		block_account(block, now);
@@ -576,7 +607,7 @@ static void block_settle(struct loop_block *block, double now)
 	block_book(block, now);
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	if (loop->blocks) {
-		worker_fill(loop, worker);
+		loop_worker_fill(loop, worker);
 		workers_wake(loop);
 	}
 	loop_release(loop);
@@ -750,9 +781,9 @@ static bool block_follow(struct loop_block *block, double began)
 	double now = starpu_timing_now();
 	bool more;
 
-	if (block->given.status || now - began >= loop->task_us)
+	if (block->given.status || block->piece_of || now - began >= loop->task_us)
 		return false;
-	block_combine(block);
+	loop_block_combine(block);
 	more = block_exchange(block, now) && block_allowed(block);
 	if (more) {
 		loop_block_clear_partial(block);
@@ -812,13 +843,15 @@ static void device_block_done(void *arg)
 
 	if (!block->worker)
 		block_find_worker(block);
+	if (loop->late_us && !loop_late_arrives(block))
+		return;
 	if (!block->isolated) {
 		starpu_pthread_mutex_lock(&loop->mutex);
 		block_account(block, starpu_timing_now());
 		starpu_pthread_mutex_unlock(&loop->mutex);
 		/* The device's next block is submitted before the output is written back. */
 		if (!block->given.status)
-			worker_fill(loop, block->worker);
+			loop_worker_fill(loop, block->worker);
 	}
 	block->unwritten = 1;
 	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
@@ -949,7 +982,7 @@ static unsigned hosts_begin(struct heddle_loop_request *loop, unsigned l, unsign
 	for (; count && l < loop->nworkers; l++)
 		if (loop_worker_is_host(&loop->workers[l]) &&
 		    loop->workers[l].stats.id != starpu_worker_get_id()) {
-			worker_fill(loop, &loop->workers[l]);
+			loop_worker_fill(loop, &loop->workers[l]);
 			count--;
 		}
 	return l;
@@ -959,7 +992,7 @@ static void accelerators_begin(struct heddle_loop_request *loop)
 {
 	for (unsigned l = loop->nworkers; l--;)
 		if (!loop_worker_is_host(&loop->workers[l]))
-			worker_fill(loop, &loop->workers[l]);
+			loop_worker_fill(loop, &loop->workers[l]);
 }
 
 /* Accelerators begin early, since they take longest to their first kernel, unless the loop
@@ -976,7 +1009,7 @@ static void workers_begin(struct heddle_loop_request *loop)
 	if (late)
 		accelerators_begin(loop);
 	if (own >= 0)
-		worker_fill(loop, &loop->workers[own]);
+		loop_worker_fill(loop, &loop->workers[own]);
 }
 
 /* The control task runs: the data is in main memory. */

@@ -291,17 +291,17 @@ static void ops_init(void)
 	matrix_ops.footprint = matrix_footprint;
 }
 
-void loop_view_correct(const struct loop_view *view, struct loop_window window, void *buffer)
+void loop_view_correct(const struct loop_view *view, size_t count, void *buffer)
 {
 	union work_array_interface *interface = buffer;
 
 	/* Writes only what is wrong: workers of one memory node share the interface of a handle
 	 * that every block reads whole. */
 	if (view->array.shape == STARPU_VECTOR_INTERFACE_ID) {
-		if (interface->vector.nx != window.count)
-			interface->vector.nx = window.count;
-	} else if (interface->matrix.ny != window.count) {
-		interface->matrix.ny = window.count;
+		if (interface->vector.nx != count)
+			interface->vector.nx = count;
+	} else if (interface->matrix.ny != count) {
+		interface->matrix.ny = count;
 	}
 }
 

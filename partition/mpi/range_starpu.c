@@ -296,6 +296,7 @@ static void stats_add(struct heddle_loop_stats *sums, const struct heddle_loop_s
 	sums->overhead_us += stats->overhead_us;
 	sums->blocks += stats->blocks;
 	sums->retried += stats->retried;
+	sums->late += stats->late;
 	for (unsigned w = 0; w < stats->nworkers; w++) {
 		const struct heddle_worker_stats *worker = &stats->workers[w];
 

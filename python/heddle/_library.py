@@ -170,6 +170,7 @@ def _sized(maxhandles: int, maxworkers: int) -> Sized:
             ("first", c_size_t),
             ("total", c_size_t),
             ("function", PLAIN_FUNCTION),
+            ("late", c_uint),
         ]
 
     class LoopStats(ctypes.Structure):
@@ -181,6 +182,7 @@ def _sized(maxhandles: int, maxworkers: int) -> Sized:
             ("overhead_us", c_double),
             ("blocks", c_size_t),
             ("retried", c_size_t),
+            ("late", c_size_t),
             ("nworkers", c_uint),
             ("workers", LoopWorkerStats * maxworkers),
         ]

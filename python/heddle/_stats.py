@@ -33,6 +33,7 @@ class LoopStats:
     overhead_us: float
     blocks: int
     retried: int
+    late: int
     workers: List[WorkerStats]
 
     def __str__(self) -> str:

@@ -24,6 +24,7 @@ int main(void)
 	MEMBER(heddle_loop, workers);
 	MEMBER(heddle_loop, total);
 	MEMBER(heddle_loop, function);
+	MEMBER(heddle_loop, late);
 	SIZE(heddle_worker_stats);
 	MEMBER(heddle_worker_stats, rate);
 	SIZE(heddle_loop_stats);

@@ -18,6 +18,7 @@ LOOP = heddle.LoopStats(
     1.0,
     3,
     0,
+    0,
     [
         heddle.WorkerStats(0, "cpu", "CPU 0", 75, 2, 90.0, 95.0, 1.0),
         heddle.WorkerStats(1, "opencl", "OpenCL 0", 25, 1, 80.0, 100.0, 1.0),

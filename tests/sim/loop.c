@@ -1,8 +1,9 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A loop on a simulated machine: loop STRATEGY N prints what it did, all times in
- * simulated microseconds. Run by reruns.sh under `heddle simulate`.
+ * A loop on a simulated machine: loop STRATEGY N [late] prints what it did, all times in
+ * simulated microseconds. With `late` it need not wait for an accelerator that is. Run by scripts
+ * under `heddle simulate`.
  */
 #include "config.h"
 
@@ -47,6 +48,8 @@ static void print_stats(const struct heddle_loop *loop, const struct heddle_loop
 	       iterations, stats->blocks, stats->us,
 	       heddle_platform_ideal_us(platform, loop->n, 1, ~0u) / stats->us,
 	       (last - first) / stats->us, stats->learning_us);
+	if (loop->late)
+		printf("late %zu blocks\n", stats->late);
 }
 
 int main(int argc, char **argv)
@@ -56,8 +59,9 @@ int main(int argc, char **argv)
 	starpu_data_handle_t in, out;
 	int status;
 
-	if (argc != 3)
+	if (argc != 3 && argc != 4)
 		return 2;
+	loop.late = argc == 4;
 	loop.strategy = argv[1];
 	loop.n = strtoull(argv[2], NULL, 10);
 	if (starpu_init(NULL))
