@@ -291,6 +291,7 @@ static int prepare(struct run *run)
 	loop->name = run->app->name;
 	loop->strategy = run->options.strategy;
 	loop->parts = run->options.parts;
+	loop->late = run->options.late;
 	heddle_progress("%s: %s the input", run->app->name,
 	                run->options.input ? "reading" : "making");
 	error = run->app->prepare(run->self, &run->options, loop);
@@ -330,6 +331,9 @@ static enum app_exit run_all(struct run *run)
 	heddle_progress_end();
 	if (!error && ranks_first())
 		error = app_report_write(&run->report);
+	/* Blocks that no loop has waited for may still use the arrays. */
+	if (run->options.late)
+		starpu_task_wait_for_all();
 	run->app->release(run->self);
 	if (run->app->wave)
 		app_wave_free(run->app->wave);

@@ -40,6 +40,7 @@ struct app_options {
 	const char *strategy;       /**< NULL: the policy's */
 	unsigned parts;             /**< 0: HEDDLE_PARTS */
 	bool estimates;             /**< StarPU's policies get Heddle's estimates */
+	bool late;                  /**< late accelerators are not waited for */
 	bool kinds[HEDDLE_NKINDS];  /**< of --workers; none set: all workers */
 	const char *input, *output; /**< NULL: random input, results thrown away */
 	const char *save_input;     /**< NULL: not wanted */

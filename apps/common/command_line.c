@@ -24,6 +24,7 @@ enum {
 	OPTION_PARTS,
 	OPTION_PERF_MODEL,
 	OPTION_WORKERS,
+	OPTION_LATE,
 	OPTION_INPUT,
 	OPTION_MPI,
 	OPTION_OUTPUT,
@@ -49,6 +50,8 @@ static const struct argp_option common_options[] = {
      3},
     {"workers", OPTION_WORKERS, "KINDS", 0, "Only workers of these kinds: cpu,cuda,opencl,fpga,hip",
      3},
+    {"late", OPTION_LATE, NULL, 0,
+     "Blocks of an accelerator that is late are computed again by idle workers (HEDDLE_LATE)", 3},
     {"mpi", OPTION_MPI, NULL, 0,
      "Share the work with all ranks (mpirun -n N heddle app NAME --mpi); rank 0 writes", 3},
     {NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0},
@@ -139,6 +142,10 @@ static error_t check_together(const struct command_line *line, struct argp_state
 		argp_error(state, "--size and --input exclude each other");
 	if (options->mpi && !line->app->ranks)
 		argp_error(state, "this app does not run over ranks: no --mpi");
+	if (options->late && line->app->run)
+		argp_error(state, "--late is for apps that are one loop");
+	if (options->late && options->mpi)
+		argp_error(state, "--late and --mpi exclude each other");
 	if (app_simulated() && (options->input || options->output || options->save_input))
 		argp_error(state, "simulated workers compute nothing: no --input, --output or "
 		                  "--save-input");
@@ -196,6 +203,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 		return 0;
 	case OPTION_WORKERS:
 		parse_kinds(text, options, state);
+		return 0;
+	case OPTION_LATE:
+		options->late = true;
 		return 0;
 	case OPTION_MPI:
 		options->mpi = true;

@@ -120,6 +120,8 @@ static json_t *report_json(const struct app_report *report)
 	              report->verified ? real(report->max_error) : json_null(), "workers",
 	              workers_json(stats), "learning_us", real(stats->learning_us), "overhead_us",
 	              real(stats->overhead_us));
+	if (json && report->options->late)
+		json_object_set_new(json, "late", json_integer(stats->late));
 	if (json && report->app->wave)
 		json_object_set_new(json, "wavefront", wave_json(report->app->wave));
 	if (json && ranks_used())
@@ -191,6 +193,9 @@ static void print_table(const struct app_report *report)
 		       worker->busy_us, worker->finish_us, worker->name);
 	}
 	printf("  learning %.1f us, overhead %.1f us\n", stats->learning_us, stats->overhead_us);
+	if (stats->late)
+		printf("  %zu blocks were computed again, as their workers were late\n",
+		       stats->late);
 	ranks_print();
 	if (report->app->wave)
 		app_wave_print(report->app->wave);

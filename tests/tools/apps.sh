@@ -15,6 +15,9 @@ expect_app 0 '"busy_us"' vecinc --size 4000003 --reps 1 --json -
 awk '/"iterations"/ { n = $2 + 0 } /"busy_us"/ { busy = $2 + 0 } /"finish_us"/ { finish = $2 + 0 }
 	/"name"/ { some += n > 0; if (n > 0 && !(busy > 0 && busy <= finish)) bad = 1 }
 	END { exit bad || !some }' "$work/out" || { fail "vecinc: times of workers"; cat "$work/out"; }
+expect_app 2 "for apps that are one loop" vecinc --late
+expect_app 2 "exclude each other" histogram --late --mpi
+expect_app 0 '"late": 0' histogram --late --size 1000 --reps 1 --verify --json -
 expect_app 2 "not a whole number" vecinc --chunk 0
 expect_app 2 "neither auto nor" vecinc --prefetch some
 expect_app 2 "neither input nor output" vecinc --output "$work/x" --size 10 --reps 1
