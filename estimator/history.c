@@ -304,8 +304,8 @@ struct question {
 	unsigned k; /* how many points count */
 };
 
-/* How far a point is in a dimension: the logarithm of the ratio where both are numbers above 0. What
- * has none counts as published; so do words, and what another word costs becomes a slope. */
+/* How far a point is in a dimension: the logarithm of the ratio where both are numbers above 0.
+ * What has none counts as published; so do words, and what another word costs becomes a slope. */
 static double step(const struct question *q, const struct heddle_history_point *point, unsigned d)
 {
 	double by = point->logs[d] - q->logs[d];

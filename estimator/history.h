@@ -79,8 +79,8 @@ size_t heddle_history_find(const struct heddle_history *history, const double *v
 /** Sets the time of a point on a class, µs. */
 void heddle_history_set(struct heddle_history *history, size_t point, unsigned class, double us);
 
-/** How far a point is from some values: of numbers above 0 the logarithm of their ratio, of others as
- * heddle_knn_distance(). */
+/** How far a point is from some values: of numbers above 0 the logarithm of their ratio, of others
+ * as heddle_knn_distance(). */
 double heddle_history_distance(const struct heddle_history *history, const double *values,
                                size_t point);
 
@@ -113,8 +113,8 @@ struct heddle_history_rule {
 #define HEDDLE_HISTORY_PUBLISHED ((struct heddle_history_rule){.k = HEDDLE_KNN_K})
 /** The one that goes beyond it. */
 #define HEDDLE_HISTORY_FIT ((struct heddle_history_rule){.fit = true, .k = HEDDLE_KNN_MAXK})
-/** The same for predictions that tasks wait for: errors are a fiftieth larger, and a prediction takes
- * a fourth of the time. */
+/** The same for predictions that tasks wait for: errors are a fiftieth larger, and a prediction
+ * takes a fourth of the time. */
 #define HEDDLE_HISTORY_QUICK ((struct heddle_history_rule){.fit = true, .k = 16})
 
 /** Predicts the times of a task on all classes from the nearest points.

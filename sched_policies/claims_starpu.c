@@ -270,8 +270,7 @@ static void note(void *arg)
 
 /* When StarPU 1.4 simulates, a worker that finds no room for data sleeps, although it has just
  * begun to make room. */
-static int acquire_on(starpu_data_handle_t handle, unsigned node,
-                      enum starpu_data_access_mode mode)
+static int acquire_on(starpu_data_handle_t handle, unsigned node, enum starpu_data_access_mode mode)
 {
 	bool acquired = false;
 	int status = starpu_data_acquire_on_node_cb(handle, node, mode, note, &acquired);
@@ -283,16 +282,16 @@ static int acquire_on(starpu_data_handle_t handle, unsigned node,
 	return status;
 }
 #else
-static int acquire_on(starpu_data_handle_t handle, unsigned node,
-                      enum starpu_data_access_mode mode)
+static int acquire_on(starpu_data_handle_t handle, unsigned node, enum starpu_data_access_mode mode)
 {
 	return starpu_data_acquire_on_node(handle, node, mode);
 }
 #endif
 
-/* Waits for transfers that were asked for before, to a memory and to the main one. An idle fetch frees
- * no memory on a full device, others do: it gets its place beforehand. What comes back has a place in
- * main memory, too: for a byte of its own StarPU would pin 32 MB there, which takes 20 ms. */
+/* Waits for transfers that were asked for before, to a memory and to the main one. An idle fetch
+ * frees no memory on a full device, others do: it gets its place beforehand. What comes back has a
+ * place in main memory, too: for a byte of its own StarPU would pin 32 MB there, which takes 20 ms.
+ */
 static void await_transfers_to(unsigned node)
 {
 	starpu_data_handle_t handle;

@@ -47,7 +47,7 @@ struct heddle_graph {
 	size_t frames_room;
 	void **successors;
 	size_t successors_room;
-	size_t credit; /* tasks that may be visited anew */
+	size_t credit;  /* tasks that may be visited anew */
 	double last_us; /* the last answer that was more than 0 */
 	unsigned changes;
 	size_t ntypes;

@@ -288,8 +288,8 @@ int ready_plan_rank(struct ready_context *c, struct starpu_task *task);
  * @return whether it is whole: cores give way to accelerators that wait for the mutex */
 bool ready_plan_make(struct ready_requester *requester);
 
-/** In a stream nobody plans: decides now and then who takes part, with several memories, and whether
- * it is a stream still. */
+/** In a stream nobody plans: decides now and then who takes part, with several memories, and
+ * whether it is a stream still. */
 void ready_plan_weigh(struct ready_context *c, double now_us);
 
 /** Makes a plan for those that wait, if tasks have come since the last one. */

@@ -32,7 +32,8 @@
 #define RARELY 20
 /* The area bound is computed anew when one task in so many has come or gone. */
 #define BOUND_EVERY 50
-/* Visits of what depends on tasks take one part in OFTEN of the time, and at most so long at once, us. */
+/* Visits of what depends on tasks take one part in OFTEN of the time, and at most so long at once,
+ * us. */
 #define VISIT 200
 /* Who begins a plan that looks at everything makes it within this time, us. */
 #define BEGUN 1000
@@ -255,9 +256,9 @@ static void reads_note(struct ready_plan *p, struct starpu_task *task)
 	}
 }
 
-/* It is a stream if nothing depends on the tasks, and it does not matter where they run. With several
- * memories that is so where each task has data of its own, and several classes take part: tasks of
- * one class alone may wait in local queues. */
+/* It is a stream if nothing depends on the tasks, and it does not matter where they run. With
+ * several memories that is so where each task has data of its own, and several classes take part:
+ * tasks of one class alone may wait in local queues. */
 static void stream_choose(struct ready_context *c)
 {
 	struct ready_plan *p = c->plan;

@@ -478,14 +478,14 @@ static struct starpu_task *local_or_wait(struct ready_context *c, unsigned id)
 	return NULL;
 }
 
-/* Takes the mutex. A core that polls does not queue for it, but under a plan: accelerators would wait
- * for all cores in line.
+/* Takes the mutex. A core that polls does not queue for it, but under a plan: accelerators would
+ * wait for all cores in line.
  * @return false: somebody has it; the core looks again soon */
 static bool pool_lock(const struct ready_requester *requester)
 {
 	struct ready_context *c = requester->c;
-	bool queues = !POLICY_WORKERS_POLL || ready_is_planned(c) ||
-	              c->workers[requester->id].accelerator;
+	bool queues =
+	    !POLICY_WORKERS_POLL || ready_is_planned(c) || c->workers[requester->id].accelerator;
 
 	if (!queues && !policy_trylock(&c->mutex)) {
 		policy_let_others(requester->id, &c->waiters, 0);

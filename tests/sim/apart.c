@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A stream of tasks on two accelerators and cores, under heddle, without a model. The first task of
- * each accelerator takes as long as a hundred others, because it loads something. Each task has data
- * of its own, so there is nothing to plan: cores do not wait for the accelerators meanwhile.
+ * each accelerator takes as long as a hundred others, because it loads something. Each task has
+ * data of its own, so there is nothing to plan: cores do not wait for the accelerators meanwhile.
  */
 #include "config.h"
 
@@ -69,8 +69,8 @@ static void test_apart(void **state)
 	for (int i = 0; i < NTASKS; i++) {
 		starpu_vector_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)data,
 		                            sizeof(data), 1);
-		assert_int_equal(starpu_task_insert(&codelet, STARPU_RW, handles[i], STARPU_CALLBACK,
-		                                    has_ended, 0),
+		assert_int_equal(starpu_task_insert(&codelet, STARPU_RW, handles[i],
+		                                    STARPU_CALLBACK, has_ended, 0),
 		                 0);
 	}
 	starpu_task_wait_for_all();
