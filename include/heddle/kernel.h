@@ -179,7 +179,8 @@ struct heddle_kernel_request;
  *   (2^63 work-items or more); too many arguments or handles (STARPU_NMAXBUFS); arguments that
  *   are incomplete or do not suit the kernel; a handle of the wrong shape or not in main memory;
  *   arrays that overlap partly; an image that overlaps another argument, where one is written; an
- *   image without pixels, of impossible sizes or of a format that OpenCL 1.2 does not have; an
+ *   image without pixels, of impossible sizes or of a format that OpenCL 1.2 does not have,
+ *   or, if the kernel is analysed, of dimensions or a format that the kernel does not take; an
  *   unknown method; a worker that is not an OpenCL worker (of the first 16); a variable with a
  *   malformed value
  * - -ENODEV: StarPU has no OpenCL worker or no OpenCL driver; the call came before starpu_init();

@@ -334,6 +334,78 @@ static void nonsense_is_refused(void **state)
 	free(source);
 }
 
+/* Images of other dimensions than the kernel's, and of formats that it does not read or write. */
+static void unsuitable_images_are_refused(void **state)
+{
+	if (access(getenv("HEDDLE_ANALYSE"), X_OK))
+		skip();
+	for (int k = 0; k < NKINDS; k++) {
+		char *source = source_make(&kinds[k]);
+
+		for (int other = 0; other < NKINDS; other++)
+			for (int i = 0; i < 6; i++) {
+				struct heddle_kernel_image images[2];
+				int integers[3] = {1, 1, 1};
+				struct heddle_kernel given;
+				bool wrong = other != k || i > 1;
+
+				shape_make(&kinds[other]);
+				images[0] = images[1] = shape.image;
+				shape_make(&kinds[k]);
+				images[!(i % 2)] = shape.image;
+				images[0].pixels = pixels[0];
+				images[1].pixels = pixels[1];
+				if (i > 1)
+					images[i % 2].type = i > 3 ? CL_SIGNED_INT8 : CL_UNORM_INT8;
+				kernel_fill(&given, source, "shift", images, integers, false);
+				assert_int_equal(heddle_kernel_run(&given, NULL),
+				                 wrong ? -EINVAL : 0);
+			}
+		free(source);
+	}
+}
+
+/* One image that groups read and write, which one device computes. */
+static void read_and_written(void **state)
+{
+	static const char source[] = "kernel void twice(read_write image2d_t picture, int w)\n"
+	                             "{ int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+	                             "  uint4 pixel = read_imageui(picture, at);\n"
+	                             "  if (at.x < w) write_imageui(picture, at, (pixel * 2 + "
+	                             "(uint4)(at.x, at.y, 0, w)) & 63); }\n";
+	struct heddle_kernel given = {.source = source,
+	                              .name = "twice",
+	                              .options = "-cl-std=CL2.0",
+	                              .dimensions = 2,
+	                              .global = {32, 32},
+	                              .local = {8, 8},
+	                              .narguments = 2};
+	struct heddle_kernel_image image;
+	int w = 20;
+
+	shape_make(&kinds[2]);
+	shape.w = shape.h = shape.image.width = shape.image.height = 32;
+	image = shape.image;
+	image.pixels = pixels[0];
+	inputs_make();
+	for (int l = 0; l < 4; l++) {
+		given.arguments[0] = image_argument(&image, STARPU_RW, l > 1);
+		given.arguments[1] = (struct heddle_kernel_argument){
+		    .type = HEDDLE_KERNEL_VALUE, .pointer = &w, .bytes = sizeof(w)};
+		if (l == 2)
+			heddle_kernels_changed(pixels[0], sizeof(pixels[0]));
+		assert_int_equal(heddle_kernel_run(&given, NULL), 0);
+		for (unsigned p = 0; p < 32 * 32; p++) {
+			const unsigned add[4] = {p % 32, p / 32, 0, w};
+
+			for (unsigned c = 0; p % 32 < 20 && c < 4; c++)
+				put(expected[0], 4 * p + c,
+				    (2 * get(expected[0], 4 * p + c) + add[c]) & 63);
+		}
+		assert_memory_equal(pixels[0], expected[0], 4UL * shape.bytes * 32 * 32);
+	}
+}
+
 /* Two images may be the same pixels where both are read. */
 static void one_image_twice(void **state)
 {
@@ -420,9 +492,13 @@ static void written_nobody_knows_where(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(images_of_all_kinds),        cmocka_unit_test(they_are_split),
-	    cmocka_unit_test(nonsense_is_refused),        cmocka_unit_test(one_image_twice),
+	    cmocka_unit_test(images_of_all_kinds),
+	    cmocka_unit_test(they_are_split),
+	    cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(one_image_twice),
 	    cmocka_unit_test(written_nobody_knows_where),
+	    cmocka_unit_test(unsuitable_images_are_refused),
+	    cmocka_unit_test(read_and_written),
 	};
 	const char *given = getenv("HEDDLE_TEST_SEED");
 	long seed = given ? atol(given) : time(NULL);

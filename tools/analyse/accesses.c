@@ -37,7 +37,8 @@ static bool is_opaque(LLVMTypeRef type)
  * OTHER. */
 enum opaque { OPAQUE_OTHER, OPAQUE_SAMPLER, OPAQUE_READ, OPAQUE_WRITTEN, OPAQUE_BOTH };
 
-static enum opaque opaque_read(const char *text)
+/* @param[out] shape of an image, as index.h counts shapes */
+static enum opaque opaque_read(const char *text, unsigned *shape)
 {
 	static const char *const images[] = {"1d", "1d_array", "2d", "2d_array", "3d"};
 	static const char *const accesses[] = {"ro", "wo", "rw"}; /* as SPIR-V numbers them */
@@ -45,28 +46,66 @@ static enum opaque opaque_read(const char *text)
 	char name[64];
 
 	if (sscanf(text, "target(\"spirv.Image\", void, %u, %u, %u, %u, %*u, %*u, %u)", &dimension,
-	           &depth, &arrayed, &samples, &access) == 5)
+	           &depth, &arrayed, &samples, &access) == 5) {
+		*shape = dimension + 1 + (arrayed ? INDEX_ARRAYED : 0);
 		return dimension > 2 || depth || samples || access > 2 ? OPAQUE_OTHER
 		                                                       : OPAQUE_READ + access;
+	}
 	if (text_starts(text, "target(\"spirv.Sampler\"") || text_starts(text, "%opencl.sampler_t"))
 		return OPAQUE_SAMPLER;
 	for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++)
 		for (access = 0; access < 3; access++) {
 			snprintf(name, sizeof(name), "%%opencl.image%s_%s_t", images[i],
 			         accesses[access]);
+			*shape = images[i][0] - '0' + (images[i][2] ? INDEX_ARRAYED : 0);
 			if (text_starts(text, name))
 				return OPAQUE_READ + access;
 		}
 	return OPAQUE_OTHER;
 }
 
-static enum opaque opaque_of(LLVMTypeRef type)
+static enum opaque opaque_shape(LLVMTypeRef type, unsigned *shape)
 {
 	char *text = LLVMPrintTypeToString(type);
-	enum opaque opaque = opaque_read(text);
+	enum opaque opaque = opaque_read(text, shape);
 
 	LLVMDisposeMessage(text);
 	return opaque;
+}
+
+static enum opaque opaque_of(LLVMTypeRef type)
+{
+	unsigned shape;
+
+	return opaque_shape(type, &shape);
+}
+
+/* The formats that calls with an image suit: read_imagef() and such. 0: not all calls are known. */
+static unsigned image_formats(LLVMValueRef image)
+{
+	unsigned formats = 0;
+
+	for (LLVMUseRef use = LLVMGetFirstUse(image); use; use = LLVMGetNextUse(use)) {
+		LLVMValueRef user = LLVMGetUser(use);
+		const char *at = LLVMIsACallInst(user) ? value_called_name(user) : "";
+		char *plain;
+
+		if (!text_starts(at, "_Z"))
+			return 0;
+		strtoul(at + 2, &plain, 10);
+		if (text_starts(plain, "read_image"))
+			at = plain + strlen("read_image");
+		else if (text_starts(plain, "write_image"))
+			at = plain + strlen("write_image");
+		else if (text_starts(plain, "get_image"))
+			continue;
+		else
+			return 0;
+		formats |= *at == 'i'   ? INDEX_SIGNED_FORMATS
+		           : *at == 'u' ? INDEX_UNSIGNED_FORMATS
+		                        : INDEX_FLOAT_FORMATS;
+	}
+	return formats;
 }
 
 static bool argument_is_buffer(unsigned argument)
@@ -85,11 +124,15 @@ static void refuse_print(const char *why)
 	printf("refuse %s\n", why);
 }
 
-static void opaque_print(enum opaque opaque)
+static void opaque_print(LLVMValueRef argument)
 {
-	puts(opaque == OPAQUE_SAMPLER ? "argument sampler"
-	     : opaque == OPAQUE_OTHER ? "argument other"
-	                              : "argument image");
+	unsigned shape;
+	enum opaque opaque = opaque_shape(LLVMTypeOf(argument), &shape);
+
+	if (opaque == OPAQUE_SAMPLER || opaque == OPAQUE_OTHER)
+		puts(opaque == OPAQUE_SAMPLER ? "argument sampler" : "argument other");
+	else
+		printf("argument image %u %u\n", shape, image_formats(argument));
 	if (opaque == OPAQUE_OTHER)
 		refuse_print("it has an opaque argument that is no image of 1 to 3 dimensions");
 	if (opaque == OPAQUE_BOTH)
@@ -102,7 +145,7 @@ static void argument_print(unsigned argument)
 	LLVMTypeKind kind = LLVMGetTypeKind(type);
 
 	if (is_opaque(type))
-		opaque_print(opaque_of(type));
+		opaque_print(LLVMGetParam(analyse_kernel, argument));
 	else if (argument_is_buffer(argument))
 		puts("argument buffer");
 	else if (kind == LLVMPointerTypeKind && LLVMGetPointerAddressSpace(type) == SPACE_LOCAL)

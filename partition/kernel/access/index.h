@@ -25,16 +25,16 @@
 
 /* What heddle-analyse writes and index_parse() reads. A description is lines of
  *
- *   heddle-index 12
+ *   heddle-index 13
  *   refuse REASON
- *   argument buffer | integer BITS | local | image | sampler | other      in order
+ *   argument buffer | integer BITS | local | image SHAPE FORMATS | sampler | other   in order
  *   field ARGUMENT OFFSET BYTES                         of one that is `other` or `image`
  *   node OPERATION BITS NUMBER...                       see below
  *   guard PREDICATE NODE NODE                           see enum index_predicate
  *   access ARGUMENT NODE BYTES read|write|update every|always|maybe ALIGNMENT GUARD...
  *
  * Bytes of an image are its pixels: one after the other in a row, row after row, image after image.
- * Its fields are those of struct index_image.
+ * Its fields are those of struct index_image, SHAPE and FORMATS those of struct index_argument.
  *
  * NODE -1 is an address that is not understood. BITS other than 0: a result that does not fit them
  * as a signed number is unknown; of TRIPS, the width of the counter. A NUMBER is an earlier node
@@ -44,7 +44,7 @@
  * every work-item for which all guards hold gets to the access, with the values that it compared.
  * `every`: it does so in each round of the loops whose counters are in the address, and these end
  * by their own tests alone. */
-#define INDEX_VERSION 12
+#define INDEX_VERSION 13
 
 /** The exit status of heddle-analyse where a kernel is too large to describe. */
 #define INDEX_TOO_LARGE 5
@@ -118,9 +118,20 @@ enum index_kind {
 	INDEX_OTHER /**< of no meaning for addresses */
 };
 
+/** Images of one to three dimensions are of the shapes 1, 2, 3; this is added for arrays of them.
+ */
+#define INDEX_ARRAYED 4
+
+/** Formats of images, as read_imagef() and its sisters distinguish them. */
+#define INDEX_FLOAT_FORMATS 1
+#define INDEX_SIGNED_FORMATS 2
+#define INDEX_UNSIGNED_FORMATS 4
+
 struct index_argument {
 	enum index_kind kind;
-	unsigned bits; /**< of an integer */
+	unsigned bits;    /**< of an integer */
+	unsigned shape;   /**< of an image: see INDEX_ARRAYED; 0: it is not known */
+	unsigned formats; /**< of an image: INDEX_..._FORMATS that calls suit; 0: any */
 };
 
 /** An integer in an argument: in a structure or a vector that is given by value. */

@@ -48,7 +48,8 @@ static int argument_read(struct index_kernel *kernel, const char *text)
 
 	if (!argument)
 		return -ENOMEM;
-	if (sscanf(text, "%15s %u", kind, &argument->bits) < 1 || argument->bits > 64)
+	if (sscanf(text, "%15s %u %u", kind, &argument->bits, &argument->formats) < 1 ||
+	    argument->bits > 64)
 		return -EINVAL;
 	if (!strcmp(kind, "buffer"))
 		argument->kind = INDEX_BUFFER;
@@ -57,7 +58,7 @@ static int argument_read(struct index_kernel *kernel, const char *text)
 	else if (!strcmp(kind, "local"))
 		argument->kind = INDEX_LOCAL;
 	else if (!strcmp(kind, "image"))
-		argument->kind = INDEX_IMAGE;
+		argument->kind = INDEX_IMAGE, argument->shape = argument->bits;
 	else if (!strcmp(kind, "sampler"))
 		argument->kind = INDEX_SAMPLER;
 	else if (!strcmp(kind, "other"))
@@ -310,7 +311,7 @@ int index_unknown(unsigned narguments, const enum index_kind *kinds, struct inde
 			index_free(&made);
 			return -ENOMEM;
 		}
-		*argument = (struct index_argument){kinds[a], 64};
+		*argument = (struct index_argument){.kind = kinds[a], .bits = 64};
 		*access = (struct index_access){
 		    .argument = a, .node = -1, .bytes = 1, .read = true, .write = true};
 		if (!has_accesses(argument))

@@ -241,6 +241,7 @@ int kernel_arguments_compare(struct heddle_kernel_request *request)
 {
 	const struct index_kernel *index = &request->kernel->index;
 	unsigned n = request->given.narguments;
+	const char *wrong = NULL;
 
 	if (n != index->narguments)
 		return heddle_refuse(-EINVAL, "kernel %s takes %u arguments, not %u",
@@ -262,6 +263,13 @@ int kernel_arguments_compare(struct heddle_kernel_request *request)
 			                     "kernel %s: argument %u is not of the kind that "
 			                     "the kernel takes",
 			                     request->given.name, a + 1);
+		if (kind == INDEX_IMAGE)
+			wrong = kernel_image_wrong(argument->pointer, &index->arguments[a]);
+		if (wrong)
+			return heddle_refuse(-EINVAL,
+			                     "kernel %s: argument %u is an image of %s that the "
+			                     "kernel does not take",
+			                     request->given.name, a + 1, wrong);
 	}
 	return fields_take(request);
 }

@@ -100,6 +100,37 @@ int kernel_image_size(const struct heddle_kernel_image *image, size_t *bytes, si
 	return 0;
 }
 
+/* As read_imagef() and its sisters distinguish them. */
+static unsigned formats_of(unsigned type)
+{
+	switch (type) {
+	case CL_SIGNED_INT8:
+	case CL_SIGNED_INT16:
+	case CL_SIGNED_INT32:
+		return INDEX_SIGNED_FORMATS;
+	case CL_UNSIGNED_INT8:
+	case CL_UNSIGNED_INT16:
+	case CL_UNSIGNED_INT32:
+		return INDEX_UNSIGNED_FORMATS;
+	default:
+		return INDEX_FLOAT_FORMATS;
+	}
+}
+
+const char *kernel_image_wrong(const struct heddle_kernel_image *image,
+                               const struct index_argument *argument)
+{
+	unsigned shape = (image->depth    ? 3
+	                  : image->height ? 2
+	                                  : 1) +
+	                 (image->layers ? INDEX_ARRAYED : 0);
+
+	if (argument->shape && argument->shape != shape)
+		return "dimensions";
+	return argument->formats && !(argument->formats & formats_of(image->type)) ? "a format"
+	                                                                           : NULL;
+}
+
 static size_t row_bytes(const struct heddle_kernel_image *image)
 {
 	size_t bytes, pixel;

@@ -150,6 +150,11 @@ int kernel_arguments_compare(struct heddle_kernel_request *request);
 /** Bytes of an image and of each of its pixels. @return 0; -EINVAL: there is no such image */
 int kernel_image_size(const struct heddle_kernel_image *image, size_t *bytes, size_t *pixel);
 
+/** Whether an image is of the shape that a kernel takes, and of a format that it reads or writes.
+ * @return NULL; of what it is that does not suit */
+const char *kernel_image_wrong(const struct heddle_kernel_image *image,
+                               const struct index_argument *argument);
+
 /* ---- shapes_starpu.c ---- */
 
 /** The devices that a launch may use, a bit each. */
