@@ -49,13 +49,30 @@ constant sampler_t near = CLK_FILTER_NEAREST, between = CLK_FILTER_LINEAR;
 #define M_PI_F 3.1415
 #endif
 EOF
+# Files that include each other are read where a guard of either kind ends that.
+cat >"$work/headers/other.h" <<'EOF'
+#pragma once
+#include "once.h"
+#include "guarded.h"
+#define TWO_PI (M_PI_F * 2.0f)
+EOF
+cat >"$work/headers/guarded.h" <<'EOF'
+#ifndef GUARDED_H
+#define GUARDED_H
+#include "guarded.h"
+#include "other.h"
+#endif
+EOF
+echo '#include "other.h"' >>"$work/headers/once.h"
+echo '#include "endless.h"' | tee "$work/headers/endless.h" >"$work/c.cl"
 cat >"$work/b.cl" <<'EOF'
 #include "once.h"
 #include "once.h"
+#include "guarded.h"
 #define PLACE (int2)(get_global_id(0), get_global_id(1))
 kernel void turn(read_only image2d_t from, write_only image2d_t to)
 {
-	write_imagef(to, PLACE, fmod(read_imagef(from, near, PLACE.yx), M_PI_F * 2.0f));
+	write_imagef(to, PLACE, fmod(read_imagef(from, near, PLACE.yx), TWO_PI));
 }
 kernel void blend(read_only image2d_t from, write_only image2d_t to)
 {
@@ -64,6 +81,9 @@ kernel void blend(read_only image2d_t from, write_only image2d_t to)
 EOF
 expect_kernels 0 'b.cl: turn: complete$' -I "$work/headers" "$work/b.cl"
 expect_kernels 0 'b.cl: blend: one device: it interpolates' -I "$work/headers" "$work/b.cl"
+
+expect_kernels 2 'not analysed: it does not compile' -I "$work/headers" "$work/c.cl"
+grep -q 'error: endless.h includes itself without an end' "$work/out" || fail "$(cat "$work/out")"
 
 expect_kernels 2 'which sources' -D SIZE=4
 expect_kernels 2 'no size' --global 0 "$@"

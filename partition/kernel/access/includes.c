@@ -162,44 +162,67 @@ static void once_name(const char *path, char name[64])
 	         (unsigned long long)about.st_ino);
 }
 
-static int text_expand(struct expansion *e, char *text, const char *beside, const char *once,
-                       int depth);
+/* A file that is being put in its place. */
+struct file {
+	const struct file *outer; /* that includes it; NULL: the source does */
+	char once[64];
+	bool again; /* it is around itself */
+	int depth;
+};
+
+/* @param in NULL: the source itself */
+static int text_expand(struct expansion *e, char *text, const char *beside, const struct file *in);
+
+static void file_open(const char *path, const struct file *outer, struct file *file)
+{
+	file->outer = outer;
+	file->depth = outer ? outer->depth + 1 : 1;
+	file->again = false;
+	once_name(path, file->once);
+	for (; outer; outer = outer->outer)
+		file->again |= !strcmp(outer->once, file->once);
+}
 
 /* @return 1: the file is in its place; 0: there is none; errors */
-static int file_expand(struct expansion *e, const char *name, const char *beside, int depth)
+static int file_expand(struct expansion *e, const char *name, const char *beside,
+                       const struct file *outer)
 {
-	char path[PATH_MAX], once[64], *text, *slash;
+	char path[PATH_MAX], *text, *slash;
+	struct file file;
 	bool guarded;
 	int status = file_find(e, beside, name, path);
 
 	if (status <= 0)
 		return status;
-	if (is_ambiguous(name, path) || depth == MAXDEPTH) {
+	file_open(path, outer, &file);
+	/* A file within itself is nothing, by its guard. Without one compilers come to this. */
+	if (outer && outer->again) {
+		fprintf(e->out, "\n#error %s includes itself without an end\n", name);
+		return 1;
+	}
+	if (is_ambiguous(name, path) || file.depth > MAXDEPTH) {
 		snprintf(e->why, e->size, "it includes %s, %s", name,
-		         depth == MAXDEPTH ? "which includes others without an end"
-		                           : "which is in the working folder, too");
+		         file.depth > MAXDEPTH ? "by too many other files"
+		                               : "which is in the working folder, too");
 		return -ENOTSUP;
 	}
 	status = file_read(e, path, &text);
 	if (status)
 		return status;
-	once_name(path, once);
 	slash = strrchr(path, '/');
 	strcpy(slash ? slash : path, slash ? "" : ".");
 	source_lines_join(text);
 	guarded = strstr(text, "pragma") && strstr(text, "once");
 	if (guarded)
-		fprintf(e->out, "\n#ifndef %s", once);
+		fprintf(e->out, "\n#ifndef %s", file.once);
 	fputc('\n', e->out);
-	status = text_expand(e, text, path, once, depth + 1);
+	status = text_expand(e, text, path, &file);
 	fputs(guarded ? "\n#endif\n" : "\n", e->out);
 	free(text);
 	return status ? status : 1;
 }
 
-/* @param once of the file; NULL: it is none */
-static int text_expand(struct expansion *e, char *text, const char *beside, const char *once,
-                       int depth)
+static int text_expand(struct expansion *e, char *text, const char *beside, const struct file *in)
 {
 	bool line_begins = true, quoted;
 	char name[PATH_MAX];
@@ -207,16 +230,16 @@ static int text_expand(struct expansion *e, char *text, const char *beside, cons
 	for (const char *at = text, *end; *at; at = end) {
 		end = line_begins ? inclusion(at, name, &quoted) : NULL;
 		if (end) {
-			int status = file_expand(e, name, quoted ? beside : NULL, depth);
+			int status = file_expand(e, name, quoted ? beside : NULL, in);
 
 			if (status < 0)
 				return status;
 			if (status)
 				continue;
 		}
-		end = line_begins && once ? pragma_once(at) : NULL;
+		end = line_begins && in ? pragma_once(at) : NULL;
 		if (end) {
-			fprintf(e->out, "#define %s", once);
+			fprintf(e->out, "#define %s", in->once);
 			continue;
 		}
 		end = source_opaque_end(at);
@@ -243,7 +266,7 @@ int kernel_includes_expand(const char *source, const char *options, char **expan
 	if (!status) {
 		source_lines_join(copy);
 		if (strstr(copy, "include"))
-			status = text_expand(&e, copy, NULL, NULL, 0);
+			status = text_expand(&e, copy, NULL, NULL);
 		else
 			fputs(source, e.out);
 	}

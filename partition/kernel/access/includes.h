@@ -10,13 +10,13 @@
 
 /** Puts the files that a source includes in their places. A file is looked for in the folders of
  * -I, one in quotes first in the folder of the file that includes it. What says `#pragma once` gets
- * a guard. Where none is found the
- * directive stays: it may be in a branch that nobody compiles.
+ * a guard. Where none is found the directive stays: it may be in a branch that nobody compiles.
+ * Files that include each other end in an `#error`, which a compiler meets if they have no guards.
  * @param options as for clBuildProgram()
  * @param[out] expanded to be freed
  * @param[out] why set at -ENOTSUP: what follows "it is not analysed: "
  * @return 0; -ENOTSUP where compilers may find another file: the working folder has one of that
- * name, too; or where files include each other without an end; -ENOMEM; errors of reading */
+ * name, too, or more than 32 files are in each other; -ENOMEM; errors of reading */
 int kernel_includes_expand(const char *source, const char *options, char **expanded, char *why,
                            size_t size);
 
