@@ -115,6 +115,10 @@ static void other_code(void **state)
 	    {"#define V __OPENCL_VERSION__\n#if V\nx\n#endif", "__OPENCL_VERSION__\n"},
 	    {"int w = __OPENCL_\\\nVERSION__;", "__OPENCL_VERSION__\n"},
 	    {"int w = cl_khr_fp64;", "cl_khr_fp64\n"},
+	    /* Where names are made of parts: a guard's name, and names of limits. */
+	    {"#ifndef __own_h\n#define __own_h\n#define P(t) t##_MAX + t ## _MIN\nint w = P(INT);\n"
+	     "#endif",
+	     "__own_h\n"},
 	};
 	char why[128], *asked;
 
@@ -142,6 +146,11 @@ static void unclear_code(void **state)
 	    {"#if __has_builtin(x)\nx\n#endif", "__has_builtin"},
 	    {"#ifdef get_global_id\nx\n#endif", "get_global_id"},
 	    {"#define CAT(a, b) a##b\nint w = CAT(__OPENCL, _VERSION__);", "__OPENCL"},
+	    {"#define P(t) t##_MAX + _MAX\n", "its source has _MAX,"},
+	    {"#define P(t) _MAX##t\n", "its source has _MAX,"},
+	    {"#define P(t) t##_MAX__\n", "its source has _MAX__,"},
+	    {"#define __P(t) t##__X\n", "its source has __X,"},
+	    {"#define __LINE__ t##_MAX\n", "its source has __LINE__,"},
 	    {"#define CAT(a, b) a%:%:b\nint w = CAT(__OPENCL, _VERSION__);", "__OPENCL"},
 	    {"x = __builtin_readcyclecounter();", "__builtin_readcyclecounter"},
 	    {"?\?=ifdef X\n#endif", "trigraphs"},

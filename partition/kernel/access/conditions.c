@@ -167,13 +167,27 @@ static int condition_ask(const struct walk *walk, const char *line)
 	return 0;
 }
 
+/* Whether a name is the end of one that is made of parts, as INT_MAX of `type##_MAX`. No compiler
+ * has such a name but those of limits, which are the same everywhere. */
+static bool ends_limit(const char *line, const char *name, size_t length)
+{
+	static const char *const words[] = {"_MAX",     "_MIN",     "_EPSILON", "_DIG", "_MANT_DIG",
+	                                    "_MAX_EXP", "_MIN_EXP", "_RADIX",   NULL};
+
+	while (name > line && strchr(" \t", name[-1]))
+		name--;
+	return name - line >= 2 && name[-1] == '#' && name[-2] == '#' &&
+	       source_is_any(source_skip_blanks(name), length, words);
+}
+
 /* Names of other code. Where names are made of parts, the parts are not the names. */
 static int code_ask(const struct walk *walk, const char *line, const char *where)
 {
+	const char *begin = line;
 	size_t n;
 
 	for (; (line = name_next(line, &n)); line += n) {
-		if (!is_reserved(line, n) || is_language(line, n))
+		if (!is_reserved(line, n) || is_language(line, n) || ends_limit(begin, line, n))
 			continue;
 		if (walk->pastes || is_unclear(line, n))
 			return refuse(walk, where, line, n);
@@ -389,6 +403,15 @@ static int directive_ask(const struct walk *walk, const char *word, size_t n)
 	}
 	if (source_is_any(word, n, harmless) || defines_unused(walk, word, n))
 		return 0;
+	if (source_is_word(word, n, "define")) {
+		word = source_skip_blanks(word + n);
+		n = source_name_length(word);
+		/* This is no part of a name. */
+		if (is_reserved(word, n) && !is_language(word, n) && !is_unclear(word, n)) {
+			fprintf(walk->asked, "%.*s\n", (int)n, word);
+			word += n;
+		}
+	}
 	return code_ask(walk, word, "source has");
 }
 
