@@ -406,6 +406,8 @@ static void pixels(void **state)
 
 	assert_int_equal(index_parse(text, &kernel), 0);
 	assert_int_equal(kernel.arguments[0].kind, INDEX_IMAGE);
+	assert_int_equal(kernel.arguments[0].shape, 2);
+	assert_int_equal(kernel.arguments[0].formats, INDEX_FLOAT_FORMATS);
 	assert_int_equal(kernel.arguments[1].kind, INDEX_SAMPLER);
 	integers[2] = index_field_value(&kernel.fields[0], &given);
 	assert_int_equal(index_uses(&kernel, &launch, 1, 3, uses), 0);
