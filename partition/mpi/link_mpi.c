@@ -16,6 +16,9 @@
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
+#ifdef HEDDLE_USE_SIMGRID
+#include <simgrid/semaphore.h>
+#endif
 
 #include "partition/mpi/link_mpi.h"
 #include "partition/mpi/watch.h"
@@ -27,7 +30,7 @@
 #define LOOK_LEAST_NS 20000L
 #define LOOK_MOST_NS 500000L
 /* Where no worker wants the core. */
-#define LOOK_IDLE_NS 100000L
+#define LOOK_IDLE_NS LOOK_LEAST_NS
 /* Linux wakes a thread up to 50 us late unless it asks for better. */
 #define LOOK_SLACK_NS 1000L
 
@@ -79,8 +82,12 @@ struct mpi_link {
 	long look_ns;  /* until the next look */
 	long slack_ns; /* of the thread before it ran this; 0: not known */
 
+#ifdef HEDDLE_USE_SIMGRID
+	sg_sem_t wakes;
+#else
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
+#endif
 	bool woken;
 };
 
@@ -209,6 +216,85 @@ int mpi_link_check(MPI_Comm comm, const char *what)
 	return 0;
 }
 
+/* ---- sleeping ---- */
+
+static void look_less(struct mpi_link *link)
+{
+	link->look_ns = 2 * link->look_ns < LOOK_MOST_NS ? 2 * link->look_ns : LOOK_MOST_NS;
+}
+
+#ifdef HEDDLE_USE_SIMGRID
+static void wakes_init(struct mpi_link *link)
+{
+	link->wakes = sg_sem_init(0);
+}
+
+static void wakes_fini(struct mpi_link *link)
+{
+	sg_sem_destroy(link->wakes);
+}
+
+/* Threads of a simulation take turns, and SimGrid 3.32 loses a mutex of which a wait with a limit
+ * is over. */
+void mpi_link_wait(struct mpi_link *link)
+{
+	sg_sem_acquire_timeout(link->wakes, link->look_ns * 1e-9);
+	while (!sg_sem_would_block(link->wakes))
+		sg_sem_acquire(link->wakes);
+	link->woken = false;
+	look_less(link);
+}
+
+void mpi_link_wake(struct mpi_link *link)
+{
+	if (!link->woken)
+		sg_sem_release(link->wakes);
+	link->woken = true;
+}
+#else
+static void wakes_init(struct mpi_link *link)
+{
+	pthread_condattr_t attributes;
+
+	pthread_mutex_init(&link->mutex, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&link->cond, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+static void wakes_fini(struct mpi_link *link)
+{
+	pthread_mutex_destroy(&link->mutex);
+	pthread_cond_destroy(&link->cond);
+}
+
+void mpi_link_wait(struct mpi_link *link)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += link->look_ns;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	look_less(link);
+	pthread_mutex_lock(&link->mutex);
+	while (!link->woken &&
+	       pthread_cond_timedwait(&link->cond, &link->mutex, &until) != ETIMEDOUT)
+		;
+	link->woken = false;
+	pthread_mutex_unlock(&link->mutex);
+}
+
+void mpi_link_wake(struct mpi_link *link)
+{
+	pthread_mutex_lock(&link->mutex);
+	link->woken = true;
+	pthread_cond_signal(&link->cond);
+	pthread_mutex_unlock(&link->mutex);
+}
+#endif
+
 static int link_keyval = MPI_KEYVAL_INVALID;
 
 static void kept_free(struct kept *kept)
@@ -226,8 +312,7 @@ static void link_free(struct mpi_link *link)
 {
 	kept_free(link->kept);
 	mpi_watch_fini(&link->watch);
-	pthread_mutex_destroy(&link->mutex);
-	pthread_cond_destroy(&link->cond);
+	wakes_fini(link);
 	free(link->requests);
 	free(link->pending);
 	free(link);
@@ -331,7 +416,6 @@ static int link_make(MPI_Comm comm, double limit_us, const char *what, const cha
                      struct mpi_link **into)
 {
 	struct mpi_link *link = calloc(1, sizeof(*link));
-	pthread_condattr_t attributes;
 	int rank, nranks;
 
 	if (!link)
@@ -345,11 +429,7 @@ static int link_make(MPI_Comm comm, double limit_us, const char *what, const cha
 	/* A rank that has asked may also say what it has computed. */
 	link->nexpected = 2 * link->nranks < EXPECTED_MOST ? 2 * link->nranks : EXPECTED_MOST;
 	link->look_ns = LOOK_LEAST_NS;
-	pthread_mutex_init(&link->mutex, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&link->cond, &attributes);
-	pthread_condattr_destroy(&attributes);
+	wakes_init(link);
 	if (mpi_watch_init(&link->watch, rank, nranks, limit_us)) {
 		link_free(link);
 		return -ENOMEM;
@@ -651,45 +731,6 @@ void mpi_link_progress(struct mpi_link *link)
 void mpi_link_busy(struct mpi_link *link)
 {
 	link->look_ns = LOOK_LEAST_NS;
-}
-
-#ifdef HEDDLE_USE_SIMGRID
-/* Threads of one process take turns, and SimGrid 3.32 loses a mutex of which a wait with a limit is
- * over. nanosleep() is SMPI's. */
-void mpi_link_wait(struct mpi_link *link)
-{
-	const struct timespec step = {0, LOOK_LEAST_NS};
-
-	for (long ns = 0; ns < link->look_ns && !link->woken; ns += LOOK_LEAST_NS)
-		nanosleep(&step, NULL);
-	link->look_ns = 2 * link->look_ns < LOOK_MOST_NS ? 2 * link->look_ns : LOOK_MOST_NS;
-	link->woken = false;
-}
-#else
-void mpi_link_wait(struct mpi_link *link)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += link->look_ns;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	link->look_ns = 2 * link->look_ns < LOOK_MOST_NS ? 2 * link->look_ns : LOOK_MOST_NS;
-	pthread_mutex_lock(&link->mutex);
-	while (!link->woken &&
-	       pthread_cond_timedwait(&link->cond, &link->mutex, &until) != ETIMEDOUT)
-		;
-	link->woken = false;
-	pthread_mutex_unlock(&link->mutex);
-}
-#endif
-
-void mpi_link_wake(struct mpi_link *link)
-{
-	pthread_mutex_lock(&link->mutex);
-	link->woken = true;
-	pthread_cond_signal(&link->cond);
-	pthread_mutex_unlock(&link->mutex);
 }
 
 void mpi_link_wait_idle(struct mpi_link *link)
