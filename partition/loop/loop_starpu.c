@@ -145,6 +145,14 @@ static int strategy_take(struct heddle_loop_request *loop)
 	return 0;
 }
 
+/* A range of a loop over ranks has been cut for its rank already, and a core alone has nobody to
+ * share it with. */
+static bool is_undivided(const struct heddle_loop_request *loop)
+{
+	return loop->loop.n < loop->loop.total && loop->nworkers == 1 &&
+	       loop_worker_is_host(&loop->workers[0]);
+}
+
 static int strategy_init(struct heddle_loop_request *loop)
 {
 	const char *spec = loop->strategy;
@@ -167,7 +175,8 @@ static int strategy_init(struct heddle_loop_request *loop)
 	if (loop->warm)
 		loop_rates_recall(loop, workers);
 	problem.workers = workers;
-	status = heddle_strategy_create(spec, &problem, &loop->blocks);
+	status =
+	    heddle_strategy_create(is_undivided(loop) ? "static" : spec, &problem, &loop->blocks);
 	free(workers);
 	if (status)
 		return status;
