@@ -4,12 +4,19 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include <heddle/strategy.h>
 
 #include "claims.h"
+#include "estimator/block_time.h"
 #include "partition/blocks/memory.h"
+
+/* Before it is known what it takes to send iterations, a rank helps with so many bytes. */
+#define FIRST_HELP 65536
+/* Help is worth while if it saves the owner this part of what it has left. */
+#define WORTH_WHILE 0.05
 
 /* Iterations of one home that nobody has: begin to end - 1. */
 struct home {
@@ -18,11 +25,17 @@ struct home {
 
 struct mpi_claims {
 	struct heddle_strategy *strategy;
-	bool overlaps;      /* a rank may have two ranges */
-	size_t left;        /* iterations that are not computed */
-	unsigned nhomes;    /* 1: where iterations run makes no difference */
-	struct home *homes; /* home r is rank r's */
-	size_t *under_way;  /* of each rank: iterations that it has */
+	bool overlaps;                   /* a rank may have two ranges */
+	size_t alignment;                /* 1 or more */
+	size_t bytes;                    /* sent for an iteration away from home */
+	size_t left;                     /* iterations that are not computed */
+	unsigned nranks, nhomes;         /* 1: where iterations run makes no difference */
+	struct home *homes;              /* home r is rank r's */
+	size_t *under_way;               /* of each rank: iterations that it has */
+	size_t running;                  /* of all */
+	struct heddle_block_time *times; /* of each rank: of its ranges */
+	/* What data and results of ranges away from home take; the caller's if it keeps that. */
+	struct heddle_block_time *moved, own_moved;
 };
 
 static int strategy_make(const struct mpi_claims_problem *given, struct mpi_claims *claims)
@@ -54,10 +67,15 @@ int mpi_claims_create(const struct mpi_claims_problem *problem, struct mpi_claim
 	if (!claims)
 		return -ENOMEM;
 	claims->left = problem->n;
+	claims->bytes = problem->bytes;
+	claims->moved = problem->moved ? problem->moved : &claims->own_moved;
+	claims->alignment = problem->alignment ? problem->alignment : 1;
+	claims->nranks = problem->nranks;
 	claims->nhomes = problem->homes ? problem->nranks : 1;
 	claims->homes = calloc(claims->nhomes, sizeof(*claims->homes));
 	claims->under_way = calloc(problem->nranks, sizeof(*claims->under_way));
-	if (claims->homes && claims->under_way)
+	claims->times = calloc(problem->nranks, sizeof(*claims->times));
+	if (claims->homes && claims->under_way && claims->times)
 		status = strategy_make(problem, claims);
 	if (status) {
 		mpi_claims_destroy(claims);
@@ -77,6 +95,7 @@ void mpi_claims_destroy(struct mpi_claims *claims)
 	heddle_strategy_destroy(claims->strategy);
 	free(claims->homes);
 	free(claims->under_way);
+	free(claims->times);
 	free(claims);
 }
 
@@ -85,17 +104,68 @@ static size_t home_left(const struct home *home)
 	return home->end - home->begin;
 }
 
-/* A rank's own home while it lasts, then the fullest one. */
+/* Microseconds for an iteration on a rank. One of which nothing is known is as fast as the other.
+ */
+static double pace_of(const struct mpi_claims *claims, unsigned rank, unsigned other)
+{
+	if (claims->times[rank].pace > 0)
+		return claims->times[rank].pace;
+	return claims->times[other].pace > 0 ? claims->times[other].pace : 1;
+}
+
+/* How long the owner of a home will need for what is left there. */
+static double home_us(const struct mpi_claims *claims, unsigned home, unsigned rank)
+{
+	return home_left(&claims->homes[home]) * pace_of(claims, home, rank);
+}
+
+/* A rank's own home while it lasts, then the one that lasts longest. */
 static unsigned home_choose(const struct mpi_claims *claims, unsigned rank)
 {
-	unsigned fullest = 0;
+	unsigned longest = 0;
 
 	if (claims->nhomes > 1 && home_left(&claims->homes[rank]))
 		return rank;
 	for (unsigned h = 1; h < claims->nhomes; h++)
-		if (home_left(&claims->homes[h]) > home_left(&claims->homes[fullest]))
-			fullest = h;
-	return fullest;
+		if (home_us(claims, h, rank) > home_us(claims, longest, rank))
+			longest = h;
+	return longest;
+}
+
+/* With how many iterations of another home a rank may help. Their data comes while the rank
+ * computes what it has, and the owner goes on: all end at one time then. Of what the owner has,
+ * half is done. */
+static double help_most(const struct mpi_claims *claims, unsigned rank, unsigned home)
+{
+	double pace = pace_of(claims, rank, home), owner = pace_of(claims, home, rank);
+	double own_us = claims->under_way[rank] * pace;
+	double end_us = home_us(claims, home, rank) + claims->under_way[home] * owner / 2;
+	double computed, moved;
+
+	if (!claims->running)
+		return home_left(&claims->homes[home]);
+	if (!claims->moved->count && claims->bytes)
+		return FIRST_HELP / claims->bytes + claims->alignment;
+	computed = (end_us - own_us) / (pace + owner);
+	moved = (end_us - claims->moved->start_us) / (claims->moved->pace + pace + owner);
+	return computed < moved ? computed : moved;
+}
+
+/* How many iterations of a home the rank may have, a multiple of the alignment. Where its help
+ * would not be worth while, and what the owner has left becomes less, the others need not count on
+ * it. */
+static size_t home_allows(struct mpi_claims *claims, unsigned rank, unsigned home)
+{
+	size_t left = home_left(&claims->homes[home]), n;
+	double most;
+
+	if (claims->nhomes == 1 || home == rank || !left)
+		return left;
+	most = help_most(claims, rank, home);
+	if (claims->moved->count && most < WORTH_WHILE * left)
+		heddle_strategy_retire(claims->strategy, rank);
+	n = most <= 0 ? 0 : most < left ? most : left;
+	return n == left ? n : n / claims->alignment * claims->alignment;
 }
 
 /* The owner goes from the front to the end; who helps takes what comes last, so that the owner's
@@ -124,23 +194,34 @@ static bool has_room(const struct mpi_claims *claims, unsigned rank)
 
 bool mpi_claims_next(struct mpi_claims *claims, unsigned rank, struct mpi_range *range)
 {
-	unsigned home;
-	size_t n;
+	unsigned home = home_choose(claims, rank);
+	size_t n, most = home_allows(claims, rank, home);
 
-	if (!has_room(claims, rank) || !(n = heddle_strategy_next(claims->strategy, rank)))
+	if (!has_room(claims, rank) || !most || !(n = heddle_strategy_next(claims->strategy, rank)))
 		return false;
-	home = home_choose(claims, rank);
-	*range = home_take(&claims->homes[home], n, claims->nhomes > 1 && home != rank);
+	*range = home_take(&claims->homes[home], n < most ? n : most,
+	                   claims->nhomes > 1 && home != rank);
+	range->home = claims->nhomes > 1 ? home : claims->nranks;
 	heddle_strategy_return(claims->strategy, rank, n - range->n);
 	claims->under_way[rank] += range->n;
+	claims->running += range->n;
 	return true;
 }
 
-void mpi_claims_completed(struct mpi_claims *claims, unsigned rank, size_t n, double us)
+void mpi_claims_completed(struct mpi_claims *claims, unsigned rank, const struct mpi_range *range,
+                          double us)
 {
-	heddle_strategy_completed(claims->strategy, rank, n, us);
-	claims->under_way[rank] -= n;
-	claims->left -= n;
+	heddle_strategy_completed(claims->strategy, rank, range->n, us);
+	if (range->home == rank)
+		heddle_block_time_add(&claims->times[rank], range->n, us, true, true);
+	claims->under_way[rank] -= range->n;
+	claims->running -= range->n;
+	claims->left -= range->n;
+}
+
+void mpi_claims_moved(struct mpi_claims *claims, size_t n, double us)
+{
+	heddle_block_time_add(claims->moved, n, us, true, true);
 }
 
 bool mpi_claims_over(const struct mpi_claims *claims)

@@ -3,7 +3,9 @@
  *
  * Which iterations a rank gets next. A block strategy (heddle/strategy.h), to which a rank is a
  * worker, says how many; this hands out which: first those whose data the rank has, then from the
- * end of what the rank with the most of its own left would come to last.
+ * end of what the rank that is longest busy with its own would come to last. Such a range is no
+ * longer than that data, computation and results take no more time than the owner would need: where
+ * an iteration is dearer to send than to compute, ranks stay at home.
  */
 #ifndef HEDDLE_MPI_CLAIMS_H
 #define HEDDLE_MPI_CLAIMS_H
@@ -12,11 +14,13 @@
 #include <stddef.h>
 
 struct blocks_memory;
+struct heddle_block_time;
 struct mpi_claims;
 
 /** Iterations start to start + n - 1. */
 struct mpi_range {
 	size_t start, n;
+	unsigned home; /**< the rank that has their data; as many as there are ranks: none has */
 };
 
 /** What is to be shared. */
@@ -28,6 +32,9 @@ struct mpi_claims_problem {
 	/** Rank r has the data of iterations homes[r] to homes[r + 1] - 1: nranks + 1 entries from
 	 * 0 to n. NULL: where iterations run makes no difference. */
 	const size_t *homes;
+	size_t bytes; /**< that are sent for an iteration away from home, there and back */
+	/** What it takes to send iterations, of earlier runs; learns more. NULL: it is not kept. */
+	struct heddle_block_time *moved;
 	const struct blocks_memory *memory; /**< of earlier runs; NULL: there is none */
 };
 
@@ -41,8 +48,14 @@ void mpi_claims_destroy(struct mpi_claims *claims);
 bool mpi_claims_next(struct mpi_claims *claims, unsigned rank, struct mpi_range *range);
 
 /** A rank has computed a range.
- * @param us microseconds for it; where ranges overlap, since the one before */
-void mpi_claims_completed(struct mpi_claims *claims, unsigned rank, size_t n, double us);
+ * @param us microseconds for it; where ranges overlap, since the one before. At home without waits
+ * for data: a rank that others keep waiting is not slow */
+void mpi_claims_completed(struct mpi_claims *claims, unsigned rank, const struct mpi_range *range,
+                          double us);
+
+/** The data of n iterations has come from their home, and their results have gone there.
+ * @param us microseconds that both took */
+void mpi_claims_moved(struct mpi_claims *claims, size_t n, double us);
 
 /** Whether all iterations are computed. */
 bool mpi_claims_over(const struct mpi_claims *claims);

@@ -28,6 +28,9 @@ static void node_told(void *arg, unsigned from, const struct mpi_message *messag
 	case NODE_COMPLETED:
 		node_share_completed(node, from, message);
 		return;
+	case NODE_MOVED:
+		node_share_moved(node, message);
+		return;
 	case NODE_FETCH:
 		node_fetch(node, from, message);
 		return;

@@ -48,9 +48,8 @@ enum range_state {
 	RANGE_FREE,
 	RANGE_ASKED,    /* rank 0 shall say which iterations */
 	RANGE_ARRIVING, /* its inputs are under way */
-	RANGE_READY,
-	RANGE_RUNNING,
-	RANGE_LEAVING /* its results are under way */
+	RANGE_RUNNING,  /* its loop runs, or will as soon as that of the range before has ended */
+	RANGE_LEAVING   /* its results are under way */
 };
 
 /* A range that the rank has, or room for one. */
@@ -60,20 +59,24 @@ struct node_range {
 	struct mpi_range range;
 	struct range_part parts[MPI_MAXARRAYS];
 	unsigned under_way; /* transfers */
-	double asked_us;
+	double asked_us;    /* later by what rank 0 had nothing for it */
+	double granted_us;
+	double arrived_us; /* its data */
 	struct heddle_loop_request *request;
 	starpu_data_handle_t watched; /* acquired when the loop has ended */
-	bool ended;                   /* the loop has; atomic */
+	struct node_range *before;    /* whose loop runs first; NULL: none */
+	double ended_us;
+	bool ended; /* the loop has; atomic */
 };
 
-/* One is computed, the next arrives, and the results of the one before leave. */
+/* One is computed, the next arrives or waits, and the results of the one before leave. */
 #define NODE_RANGES 3
 
 /* Rank 0: who gets what. */
 struct node_share {
 	struct mpi_claims *claims;
-	bool *asking; /* ranks that wait for a range */
-	bool ended;   /* all have been told that no more comes */
+	double *asked_us; /* since when a rank waits for a range; 0: it does not */
+	bool ended;       /* all have been told that no more comes */
 	unsigned byes;
 	int status; /* of the first range that failed */
 	int failed; /* the rank where it did */
@@ -97,20 +100,24 @@ struct node {
 	unsigned summing; /* the rank whose sums are added */
 
 	double begin_us, ran_us; /* its begin; when the latest range ended */
+	double gaps_us;          /* of ranges at home: neither computed nor waited for data */
+	unsigned gaps;           /* so many */
 	struct heddle_mpi_rank_stats stats;
 	struct heddle_loop_stats *sums; /* of this rank's workers; behind it, of one range */
 };
 
 /* What the messages say. */
 enum node_message {
-	NODE_ASK,       /* to rank 0: a range, please */
-	NODE_GRANT,     /* from rank 0: iterations first to first + n - 1 */
-	NODE_COMPLETED, /* to rank 0: n iterations took us, or failed */
-	NODE_FETCH,     /* send n units of the array, from first on */
-	NODE_RESULT,    /* these units of the array follow */
-	NODE_END,       /* from rank 0: no more ranges */
-	NODE_BYE,       /* to rank 0: nothing is under way here */
-	NODE_DONE       /* from rank 0: nothing is under way anywhere */
+	NODE_ASK,   /* to rank 0: a range, please */
+	NODE_GRANT, /* from rank 0: iterations first to first + n - 1, which are at home on `rank`;
+	             * asked for us before */
+	NODE_COMPLETED, /* to rank 0: these iterations, at home on `rank`, took us, or failed */
+	NODE_MOVED,  /* to rank 0: data and results of n iterations that are not at home took us */
+	NODE_FETCH,  /* send n units of the array, from first on */
+	NODE_RESULT, /* these units of the array follow */
+	NODE_END,    /* from rank 0: no more ranges */
+	NODE_BYE,    /* to rank 0: nothing is under way here */
+	NODE_DONE    /* from rank 0: nothing is under way anywhere */
 };
 
 /* ---- agree_starpu.c ---- */
@@ -165,6 +172,7 @@ void node_share_end(struct node *node);
 /* Rank 0: what others tell it. */
 void node_share_ask(struct node *node, unsigned rank);
 void node_share_completed(struct node *node, unsigned rank, const struct mpi_message *message);
+void node_share_moved(struct node *node, const struct mpi_message *message);
 void node_share_bye(struct node *node);
 
 /* ---- range_starpu.c ---- */

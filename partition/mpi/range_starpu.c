@@ -32,11 +32,23 @@ static struct node_range *find(struct node *node, enum range_state state)
 	return NULL;
 }
 
-static void tell_completed(struct node *node, size_t n, double us, int status)
+static void tell_completed(const struct node_range *range, double us, int status)
 {
-	mpi_link_tell(
-	    node->link, 0,
-	    &(struct mpi_message){.type = NODE_COMPLETED, .n = n, .us = us, .status = status});
+	mpi_link_tell(range->node->link, 0,
+	              &(struct mpi_message){.type = NODE_COMPLETED,
+	                                    .rank = range->range.home,
+	                                    .first = range->range.start,
+	                                    .n = range->range.n,
+	                                    .us = us,
+	                                    .status = status});
+}
+
+static void tell_moved(const struct node_range *range)
+{
+	double us = range->arrived_us - range->granted_us + starpu_timing_now() - range->ended_us;
+
+	mpi_link_tell(range->node->link, 0,
+	              &(struct mpi_message){.type = NODE_MOVED, .n = range->range.n, .us = us});
 }
 
 /* ---- parts of arrays ---- */
@@ -191,10 +203,16 @@ void node_result(struct node *node, unsigned from, const struct mpi_message *mes
 
 /* ---- the life of a range ---- */
 
+/* Another rank has its data. */
+static bool is_abroad(const struct node_range *range)
+{
+	return range->range.home != range->node->rank && range->range.home < range->node->nranks;
+}
+
 /* This rank cannot compute it. */
 static void range_fail(struct node_range *range, int status)
 {
-	tell_completed(range->node, range->range.n, 0, status);
+	tell_completed(range, 0, status);
 	range->state = RANGE_FREE;
 	/* Rank 0 says when no more comes. */
 	range->node->status = status;
@@ -205,8 +223,10 @@ void node_granted(struct node *node, const struct mpi_message *message)
 	struct node_range *range = find(node, RANGE_ASKED);
 	int status = 0;
 
-	range->range = (struct mpi_range){message->first, message->n};
+	range->range = (struct mpi_range){message->first, message->n, message->rank};
 	range->state = RANGE_ARRIVING;
+	range->granted_us = starpu_timing_now();
+	range->asked_us += message->us;
 	for (unsigned i = 0; !status && i < node->narrays; i++) {
 		if (node_array_shared(&node->arrays[i]))
 			continue;
@@ -228,9 +248,33 @@ static void loop_ended(void *arg)
 {
 	struct node_range *range = arg;
 
+	range->ended_us = starpu_timing_now();
 	starpu_data_release_on_node(range->watched, STARPU_MAIN_RAM);
 	__atomic_store_n(&range->ended, true, __ATOMIC_RELEASE);
 	mpi_link_wake(range->node->link);
+}
+
+/* The range's loop begins as soon as that of the range before has ended. This thread wakes up
+ * later, and workers do not wait for it. To StarPU a task that does nothing comes between both. */
+static int range_chain(struct node_range *range)
+{
+	static struct starpu_codelet between = {.name = "heddle_range",
+	                                        .where = STARPU_NOWHERE,
+	                                        .nbuffers = 2,
+	                                        .modes = {STARPU_RW, STARPU_RW},
+	                                        .specific_nodes = 1,
+	                                        .nodes = {STARPU_MAIN_RAM, STARPU_MAIN_RAM}};
+	struct node_range *before = range->before = find(range->node, RANGE_RUNNING);
+	struct starpu_task *task;
+
+	/* One handle of both keeps their order. */
+	if (!before || before->watched == range->watched)
+		return 0;
+	task = starpu_task_create();
+	task->cl = &between;
+	task->handles[0] = before->watched;
+	task->handles[1] = range->watched;
+	return starpu_task_submit(task);
 }
 
 static void handles_unregister(struct node_range *range)
@@ -265,7 +309,9 @@ static int range_submit(struct node_range *range)
 			range->watched = loop.accesses[i].handle;
 	}
 	range->ended = false;
-	status = heddle_loop_submit(&loop, &range->request);
+	status = range_chain(range);
+	if (!status)
+		status = heddle_loop_submit(&loop, &range->request);
 	if (status)
 		handles_unregister(range);
 	return status;
@@ -315,10 +361,33 @@ static void stats_add(struct heddle_loop_stats *sums, const struct heddle_loop_s
 	}
 }
 
+/* How long its data kept the workers waiting. */
+static double waited_us(const struct node_range *range)
+{
+	double since = range->granted_us;
+
+	if (range->node->ran_us > since)
+		since = range->node->ran_us;
+	return range->arrived_us > since ? range->arrived_us - since : 0;
+}
+
+/* What the strategy is told. At home a rank does not wait for data, unless others keep it waiting,
+ * which does not make it slow. The wait for a range is about the same whatever its size, so its
+ * mean counts: by noise of it small ranges would tell any rate. */
+static double range_us(const struct node_range *range, double us, double computed_us)
+{
+	struct node *node = range->node;
+
+	if (range->range.home != node->rank)
+		return us;
+	node->gaps_us += us - waited_us(range) - computed_us;
+	return computed_us + node->gaps_us / ++node->gaps;
+}
+
 static void range_account(struct node_range *range, const struct heddle_loop_stats *stats)
 {
 	struct node *node = range->node;
-	double now = starpu_timing_now();
+	double now = range->ended_us;
 	double since = range->asked_us > node->ran_us ? range->asked_us : node->ran_us;
 
 	stats_add(node->sums, stats, now - stats->us - node->begin_us);
@@ -327,8 +396,8 @@ static void range_account(struct node_range *range, const struct heddle_loop_sta
 	node->stats.busy_us += stats->us;
 	node->stats.finish_us = now - node->begin_us;
 	node->stats.rate = range->range.n / (now - since);
+	tell_completed(range, range_us(range, now - since, stats->us), 0);
 	node->ran_us = now;
-	tell_completed(node, range->range.n, now - since, 0);
 }
 
 static void range_finish(struct node_range *range)
@@ -360,26 +429,25 @@ static bool range_step(struct node_range *range)
 	case RANGE_ARRIVING:
 		if (range->under_way)
 			return false;
+		range->arrived_us = starpu_timing_now();
 		/* After a failure elsewhere it would be computed for nothing. */
-		range->state = node->ending ? RANGE_FREE : RANGE_READY;
-		return true;
-	case RANGE_READY:
-		if (node->ending) {
+		if (node->ending)
 			range->state = RANGE_FREE;
-			return true;
-		}
-		if (count(node, RANGE_RUNNING))
-			return false;
-		range_start(range);
+		else
+			range_start(range);
 		return true;
 	case RANGE_RUNNING:
-		if (!__atomic_load_n(&range->ended, __ATOMIC_ACQUIRE))
+		if (range->before || !__atomic_load_n(&range->ended, __ATOMIC_ACQUIRE))
 			return false;
 		range_finish(range);
+		for (unsigned i = 0; i < NODE_RANGES; i++)
+			node->ranges[i].before = NULL;
 		return true;
 	case RANGE_LEAVING:
 		if (range->under_way)
 			return false;
+		if (is_abroad(range))
+			tell_moved(range);
 		range->state = RANGE_FREE;
 		return true;
 	default:
@@ -387,13 +455,14 @@ static bool range_step(struct node_range *range)
 	}
 }
 
-/* The next range is asked for when the one before begins, so that its data arrives meanwhile. */
+/* The next range is asked for when the one before begins, so that its data arrives meanwhile and
+ * its loop waits for the end of the one before. */
 static bool ask(struct node *node)
 {
 	struct node_range *range = find(node, RANGE_FREE);
 
 	if (node->ending || node->status || !range || count(node, RANGE_ASKED) ||
-	    count(node, RANGE_ARRIVING) || count(node, RANGE_READY))
+	    count(node, RANGE_ARRIVING) || count(node, RANGE_RUNNING) > 1)
 		return false;
 	range->state = RANGE_ASKED;
 	range->asked_us = starpu_timing_now();

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "estimator/block_time.h"
 #include "partition/mpi/node_private.h"
 #include "support/variables.h"
 
@@ -38,10 +39,38 @@ static bool homes_find(const struct node *node, size_t *homes)
 	return true;
 }
 
+static size_t iteration_bytes(const struct node *node)
+{
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < node->narrays; i++) {
+		const struct node_array *array = &node->arrays[i];
+		size_t per = array->access.per_iteration ? array->access.per_iteration : 1;
+		unsigned ways =
+		    !!(array->access.mode & STARPU_R) + !!(array->access.mode & STARPU_W);
+
+		if (!node_array_shared(array))
+			bytes += ways * per * node_array_unit(array);
+	}
+	return bytes;
+}
+
 /* What earlier runs of the loop on this communicator have told of the ranks. */
 static struct blocks_memory **memory_of(struct node *node)
 {
 	return (struct blocks_memory **)mpi_link_keeps(node->link, node->name, node->loop->n);
+}
+
+/* What it took then to send iterations. It has the name and length of the loop, too. NULL: no
+ * memory. */
+static struct heddle_block_time *moved_of(struct node *node)
+{
+	struct heddle_block_time **moved =
+	    (struct heddle_block_time **)mpi_link_keeps(node->link, node->name, ~node->loop->n);
+
+	if (moved && !*moved)
+		*moved = calloc(1, sizeof(**moved));
+	return moved ? *moved : NULL;
 }
 
 int node_share_begin(struct node *node)
@@ -52,6 +81,7 @@ int node_share_begin(struct node *node)
 	    .n = node->loop->n,
 	    .nranks = node->nranks,
 	    .alignment = node->loop->alignment,
+	    .bytes = iteration_bytes(node),
 	};
 	size_t *homes;
 	int status;
@@ -59,13 +89,15 @@ int node_share_begin(struct node *node)
 	if (node->rank)
 		return 0;
 	homes = calloc(node->nranks + 1, sizeof(*homes));
-	node->share.asking = calloc(node->nranks, sizeof(*node->share.asking));
-	if (!homes || !node->share.asking) {
+	node->share.asked_us = calloc(node->nranks, sizeof(*node->share.asked_us));
+	if (!homes || !node->share.asked_us) {
 		free(homes);
 		return -ENOMEM;
 	}
-	if (homes_find(node, homes))
+	if (homes_find(node, homes)) {
 		problem.homes = homes;
+		problem.moved = moved_of(node);
+	}
 	memory = memory_of(node);
 	if (memory)
 		problem.memory = *memory;
@@ -84,7 +116,7 @@ void node_share_end(struct node *node)
 	if (memory)
 		(void)mpi_claims_learn(node->share.claims, memory);
 	mpi_claims_destroy(node->share.claims);
-	free(node->share.asking);
+	free(node->share.asked_us);
 }
 
 static void tell_all(struct node *node, const struct mpi_message *message)
@@ -109,18 +141,22 @@ static void share_serve(struct node *node)
 		return;
 	}
 	for (unsigned r = 0; r < node->nranks; r++) {
-		if (!share->asking[r] || !mpi_claims_next(share->claims, r, &range))
+		if (!share->asked_us[r] || !mpi_claims_next(share->claims, r, &range))
 			continue;
-		share->asking[r] = false;
 		mpi_link_tell(
 		    node->link, r,
-		    &(struct mpi_message){.type = NODE_GRANT, .first = range.start, .n = range.n});
+		    &(struct mpi_message){.type = NODE_GRANT,
+		                          .rank = range.home,
+		                          .first = range.start,
+		                          .n = range.n,
+		                          .us = starpu_timing_now() - share->asked_us[r]});
+		share->asked_us[r] = 0;
 	}
 }
 
 void node_share_ask(struct node *node, unsigned rank)
 {
-	node->share.asking[rank] = true;
+	node->share.asked_us[rank] = starpu_timing_now();
 	share_serve(node);
 }
 
@@ -130,8 +166,15 @@ void node_share_completed(struct node *node, unsigned rank, const struct mpi_mes
 		node->share.status = message->status;
 		node->share.failed = rank;
 	}
-	mpi_claims_completed(node->share.claims, rank, message->n, message->us);
+	mpi_claims_completed(node->share.claims, rank,
+	                     &(struct mpi_range){message->first, message->n, message->rank},
+	                     message->us);
 	share_serve(node);
+}
+
+void node_share_moved(struct node *node, const struct mpi_message *message)
+{
+	mpi_claims_moved(node->share.claims, message->n, message->us);
 }
 
 void node_share_bye(struct node *node)

@@ -72,10 +72,12 @@ static void test_move(void **state)
 
 enum { MAXRANKS = 256 };
 
-/* A rank that takes overhead_us and n / rate for a range, and begins late. */
+/* A rank that takes overhead_us and n / rate for a range, and begins late. Data that is not at home
+ * comes and goes. */
 struct machine {
 	unsigned nranks;
 	double rate[MAXRANKS], late_us[MAXRANKS], overhead_us;
+	double message_us, send_us; /* either way: of a range, and of an iteration */
 };
 
 struct outcome {
@@ -88,6 +90,7 @@ struct outcome {
 struct busy {
 	struct mpi_range now, next;
 	double end_us, last_us;
+	double come_us; /* when the data of `next` has come */
 };
 
 static void range_given(const struct mpi_claims_problem *problem, unsigned rank,
@@ -102,11 +105,24 @@ static void range_given(const struct mpi_claims_problem *problem, unsigned rank,
 	}
 }
 
+static bool is_abroad(const struct machine *machine, unsigned rank, struct mpi_range range)
+{
+	return range.home != rank && range.home < machine->nranks;
+}
+
+/* What its data takes, or its results. */
+static double sent_us(const struct machine *machine, unsigned rank, struct mpi_range range)
+{
+	return is_abroad(machine, rank, range) ? machine->message_us + range.n * machine->send_us
+	                                       : 0;
+}
+
+/* @param come_us when its data has come */
 static void rank_begin(const struct machine *machine, struct busy *busy, unsigned rank,
-                       struct mpi_range range, double now)
+                       struct mpi_range range, double come_us, double now)
 {
 	busy->now = range;
-	busy->end_us = now + machine->overhead_us + range.n / machine->rate[rank];
+	busy->end_us = fmax(now, come_us) + machine->overhead_us + range.n / machine->rate[rank];
 }
 
 /* Gives ranks what they may have. */
@@ -120,10 +136,11 @@ static void ranks_serve(struct mpi_claims *claims, const struct mpi_claims_probl
 		while (now >= machine->late_us[r] && !busy[r].next.n &&
 		       mpi_claims_next(claims, r, &range)) {
 			range_given(problem, r, range, outcome);
+			busy[r].come_us = now + sent_us(machine, r, range);
 			if (busy[r].now.n)
 				busy[r].next = range;
 			else
-				rank_begin(machine, &busy[r], r, range, now);
+				rank_begin(machine, &busy[r], r, range, busy[r].come_us, now);
 		}
 }
 
@@ -145,12 +162,15 @@ static void range_end(struct mpi_claims *claims, const struct machine *machine, 
                       unsigned rank, double now)
 {
 	struct busy *own = &busy[rank];
+	double sent = sent_us(machine, rank, own->now);
 
-	mpi_claims_completed(claims, rank, own->now.n, now - own->last_us);
+	mpi_claims_completed(claims, rank, &own->now, now - own->last_us);
+	if (sent > 0)
+		mpi_claims_moved(claims, own->now.n, 2 * sent);
 	own->last_us = now;
 	own->now.n = 0;
 	if (own->next.n)
-		rank_begin(machine, own, rank, own->next, now);
+		rank_begin(machine, own, rank, own->next, own->come_us, now);
 	own->next.n = 0;
 }
 
@@ -162,7 +182,7 @@ static struct outcome simulate_again(const struct mpi_claims_problem *problem,
 	struct outcome outcome = {.times = calloc(problem->n + 1, 1)};
 	struct busy busy[MAXRANKS] = {0};
 	struct mpi_claims *claims;
-	double now = 0, rates = 0;
+	double now = 0, rates = 0, home_us = 0;
 
 	assert_int_equal(mpi_claims_create(problem, &claims), 0);
 	for (unsigned r = 0; r < machine->nranks; r++) {
@@ -174,12 +194,14 @@ static struct outcome simulate_again(const struct mpi_claims_problem *problem,
 		now = next_event(machine, busy, now);
 		assert_true(isfinite(now));
 		for (unsigned r = 0; r < machine->nranks; r++)
-			if (busy[r].now.n && busy[r].end_us <= now)
+			if (busy[r].now.n && busy[r].end_us <= now) {
+				home_us = fmax(home_us, now + sent_us(machine, r, busy[r].now));
 				range_end(claims, machine, busy, r, now);
+			}
 	}
 	for (size_t i = 0; i < problem->n; i++)
 		assert_int_equal(outcome.times[i], 1);
-	outcome.us = now;
+	outcome.us = home_us;
 	outcome.ideal_us = problem->n / rates;
 	if (memory)
 		assert_int_equal(mpi_claims_learn(claims, memory), 0);
@@ -281,6 +303,40 @@ static void test_at_home(void **state)
 	assert_true(outcome.ideal_us / outcome.us >= 0.97);
 }
 
+/* Four ranks with equal parts of iterations of a microsecond; rank 0 is `times` as fast. */
+static struct outcome simulate_parts(double times, double send_us, size_t bytes)
+{
+	static const size_t homes[] = {0, 10000, 20000, 30000, 40000};
+	const struct mpi_claims_problem problem = {
+	    .strategy = "hdss", .nranks = 4, .n = 40000, .homes = homes, .bytes = bytes};
+	struct machine machine = {.nranks = 4,
+	                          .rate = {times, 1, 1, 1},
+	                          .overhead_us = 20,
+	                          .message_us = 100,
+	                          .send_us = send_us};
+	struct outcome outcome = simulate(&problem, &machine);
+
+	print_message("rank 0 %g times as fast, %g us to send: %.0f us, %zu away from home\n",
+	              times, send_us, outcome.us, outcome.abroad);
+	return outcome;
+}
+
+/* A rank that has done its own helps where that ends the loop sooner, and not where iterations are
+ * dearer to send than to compute. */
+static void test_dear_to_send(void **state)
+{
+	struct outcome near = simulate_parts(20, 0.01, 32);
+	struct outcome far = simulate_parts(20, 10, 32000);
+	struct outcome slow = simulate_parts(0.05, 2, 6400);
+
+	assert_true(near.us < 1.5 * 40000 / 23);
+	/* It asks once what that takes. */
+	assert_true(far.us < 1.1 * 10000);
+	assert_true(far.abroad < 100);
+	/* Alone it would need 200000 us. */
+	assert_true(slow.us < 0.25 * 200000);
+}
+
 /* The rates of ranks are known when a loop runs again: it has fewer ranges, and is faster. */
 static void test_again(void **state)
 {
@@ -325,7 +381,7 @@ static void test_help_from_the_end(void **state)
 	assert_int_equal(range.start, 0);
 	assert_true(mpi_claims_next(claims, 1, &range));
 	assert_int_equal(range.start, 1000);
-	mpi_claims_completed(claims, 1, 100, 10);
+	mpi_claims_completed(claims, 1, &range, 10);
 	assert_true(mpi_claims_next(claims, 1, &range));
 	assert_int_equal(range.start, 900);
 	assert_int_equal(range.n, 100);
@@ -501,17 +557,12 @@ static void test_differences(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_cut),
-	    cmocka_unit_test(test_move),
-	    cmocka_unit_test(test_each_once),
-	    cmocka_unit_test(test_unequal_ranks),
-	    cmocka_unit_test(test_at_home),
-	    cmocka_unit_test(test_again),
-	    cmocka_unit_test(test_help_from_the_end),
-	    cmocka_unit_test(test_bad_strategy),
-	    cmocka_unit_test(test_silence),
-	    cmocka_unit_test(test_agreement),
-	    cmocka_unit_test(test_versions),
+	    cmocka_unit_test(test_cut),          cmocka_unit_test(test_move),
+	    cmocka_unit_test(test_each_once),    cmocka_unit_test(test_unequal_ranks),
+	    cmocka_unit_test(test_at_home),      cmocka_unit_test(test_dear_to_send),
+	    cmocka_unit_test(test_again),        cmocka_unit_test(test_help_from_the_end),
+	    cmocka_unit_test(test_bad_strategy), cmocka_unit_test(test_silence),
+	    cmocka_unit_test(test_agreement),    cmocka_unit_test(test_versions),
 	    cmocka_unit_test(test_differences),
 	};
 
