@@ -328,6 +328,13 @@ static int link_forget(MPI_Comm comm, int keyval, void *value, void *extra)
 	return MPI_SUCCESS;
 }
 
+#ifdef HEDDLE_USE_SIMGRID
+/* SMPI has no MPI_Comm_idup(). It says itself who is absent, when nothing moves any more. */
+static int comm_dup(struct mpi_link *link, MPI_Comm comm)
+{
+	return MPI_Comm_dup(comm, &link->comm);
+}
+#else
 /* Which ranks have not come, as far as rank 0 can tell: those that have, and are tired of waiting,
  * tell it. Nothing else is lost then: the program ends. */
 static void absent_name(struct mpi_link *link, MPI_Comm comm, char *text, size_t size)
@@ -382,29 +389,23 @@ static void absent_abort(struct mpi_link *link, MPI_Comm comm)
 }
 
 /* A communicator of our own takes all ranks to be there. */
-static void comm_make(struct mpi_link *link, MPI_Comm comm)
+static int comm_dup(struct mpi_link *link, MPI_Comm comm)
 {
-#ifdef HEDDLE_USE_SIMGRID
-	/* SMPI has no MPI_Comm_idup(). It says itself who is absent, when nothing moves any more.
-	 */
-	check(link, MPI_Comm_dup(comm, &link->comm));
-#else
 	double begin = now_us();
 	MPI_Request request;
-	int flag = 0;
+	int flag = 0, error = MPI_Comm_idup(comm, &link->comm, &request);
 
-	check(link, MPI_Comm_idup(comm, &link->comm, &request));
-	for (;;) {
-		check(link, MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+	while (error == MPI_SUCCESS) {
+		error = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
 		if (flag)
 			break;
 		if (link->watch.limit_us > 0 && now_us() - begin > link->watch.limit_us)
 			absent_abort(link, comm);
 		mpi_link_wait(link);
 	}
-#endif
-	check(link, MPI_Comm_set_errhandler(link->comm, MPI_ERRORS_RETURN));
+	return error;
 }
+#endif
 
 static void message_expect(struct mpi_link *link, struct expected *one)
 {
@@ -434,7 +435,8 @@ static int link_make(MPI_Comm comm, double limit_us, const char *what, const cha
 		link_free(link);
 		return -ENOMEM;
 	}
-	comm_make(link, comm);
+	check(link, comm_dup(link, comm));
+	check(link, MPI_Comm_set_errhandler(link->comm, MPI_ERRORS_RETURN));
 	*into = link;
 	return 0;
 }
@@ -656,8 +658,18 @@ void mpi_link_broadcast(struct mpi_link *link, unsigned root, const struct mpi_r
 void mpi_link_gather(struct mpi_link *link, const void *own, void *all, size_t bytes,
                      void (*done)(void *arg), void *arg)
 {
+#ifdef HEDDLE_USE_SIMGRID
+	/* SMPI's MPI_Iallgather() sends a message from each rank to each, and SimGrid looks for the
+	 * end of one among all. */
+	check(link, MPI_Igather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, link->comm,
+	                        pending_add(link, NULL, NULL, NULL)));
+	mpi_link_finish(link);
+	check(link, MPI_Ibcast(all, bytes * link->nranks, MPI_BYTE, 0, link->comm,
+	                       pending_add(link, done, arg, NULL)));
+#else
 	check(link, MPI_Iallgather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, link->comm,
 	                           pending_add(link, done, arg, NULL)));
+#endif
 }
 
 unsigned mpi_link_under_way(const struct mpi_link *link)
