@@ -41,6 +41,9 @@
  * contents only when somebody does: many ranks that ask rank 0 would wait for one another. */
 #define EXPECTED_MOST 64
 
+/* More simulated ranks say to rank 0 alone what all are to know. */
+#define GATHERED_MOST 32
+
 /* doc/mpi.md states it. */
 #define ABORT_MOST_S 5
 
@@ -661,15 +664,17 @@ void mpi_link_gather(struct mpi_link *link, const void *own, void *all, size_t b
 #ifdef HEDDLE_USE_SIMGRID
 	/* SMPI's MPI_Iallgather() sends a message from each rank to each, and SimGrid looks for the
 	 * end of one among all. */
-	check(link, MPI_Igather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, link->comm,
-	                        pending_add(link, NULL, NULL, NULL)));
-	mpi_link_finish(link);
-	check(link, MPI_Ibcast(all, bytes * link->nranks, MPI_BYTE, 0, link->comm,
-	                       pending_add(link, done, arg, NULL)));
-#else
+	if (link->nranks > GATHERED_MOST) {
+		check(link, MPI_Igather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, link->comm,
+		                        pending_add(link, NULL, NULL, NULL)));
+		mpi_link_finish(link);
+		check(link, MPI_Ibcast(all, bytes * link->nranks, MPI_BYTE, 0, link->comm,
+		                       pending_add(link, done, arg, NULL)));
+		return;
+	}
+#endif
 	check(link, MPI_Iallgather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, link->comm,
 	                           pending_add(link, done, arg, NULL)));
-#endif
 }
 
 unsigned mpi_link_under_way(const struct mpi_link *link)
