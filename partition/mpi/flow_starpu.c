@@ -308,8 +308,9 @@ static void net_give_back(void *arg, struct flow_event *event)
 	loans_give_back(net->loans, event);
 }
 
-/* @return whether there may be more to do at once */
-static bool net_step(struct net *net, bool *over)
+/* @param[out] idle whether the workers have nothing to do
+ * @return whether there may be more to do at once */
+static bool net_step(struct net *net, bool *over, bool *idle)
 {
 	bool more = parcels_step(&net->coming, false);
 
@@ -323,6 +324,7 @@ static bool net_step(struct net *net, bool *over)
 		flow_types_tell(&net->types);
 	more |= mpi_demand_step(net->demand, starpu_timing_now());
 	*over = mpi_demand_over(net->demand, &net->status, &net->failed);
+	*idle = !queues_under_way(net->problem.queues);
 	starpu_pthread_mutex_unlock(&net->flow->mutex);
 	return more;
 }
@@ -330,12 +332,16 @@ static bool net_step(struct net *net, bool *over)
 static void net_run(void *arg)
 {
 	struct net *net = arg;
-	bool over = false;
+	bool over = false, idle;
 
 	mpi_link_serve(net->link, net_heard, net);
 	while (!over) {
 		mpi_link_progress(net->link);
-		if (!net_step(net, &over) && !over)
+		if (net_step(net, &over, &idle) || over)
+			continue;
+		if (idle)
+			mpi_link_wait_idle(net->link);
+		else
 			mpi_link_wait(net->link);
 	}
 }
