@@ -9,10 +9,6 @@
 #include "estimator/block_time.h"
 #include "estimator/rate_fit.h"
 
-/* A block this many times slower than estimated is set aside at first. */
-#define OUTLIER 4
-/* For so many blocks an outlier is remembered. */
-#define MEMORY 4
 /* What a block counts when one more has come. */
 #define DECAY 0.7
 /* Sizes must differ by this factor to tell the start from the pace. */
@@ -53,37 +49,8 @@ static int start_fit(const struct heddle_block_time *t, double *start)
 	return 0;
 }
 
-void heddle_block_time_restart(struct heddle_block_time *t)
-{
-	memset(t->points, 0, sizeof(t->points));
-	t->blocks = t->n = t->us = 0;
-	t->aside = (struct heddle_block_point){0};
-}
-
-/* One outlier is an accident, two are not: in a row they are how the worker now
- * is, with others between they are the uneven ends of a pipeline. */
-static void second_outlier(struct heddle_block_time *t)
-{
-	struct heddle_block_point aside = t->aside;
-
-	if (!t->since_aside)
-		heddle_block_time_restart(t);
-	t->aside = (struct heddle_block_point){0};
-	sums_add(t, aside.n, aside.us);
-}
-
 void heddle_block_time_add(struct heddle_block_time *t, double n, double us, bool robust, bool line)
 {
-	if (robust && t->pace > 0 && us > OUTLIER * heddle_block_time_us(t, n)) {
-		if (!t->aside.n) {
-			t->aside = (struct heddle_block_point){n, us};
-			t->since_aside = 0;
-			return;
-		}
-		second_outlier(t);
-	}
-	if (++t->since_aside > MEMORY)
-		t->aside = (struct heddle_block_point){0};
 	if (!robust)
 		t->blocks = t->n = t->us = 0;
 	sums_add(t, n, us);

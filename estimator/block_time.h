@@ -3,8 +3,7 @@
  *
  * An estimate of what a block takes on one worker: time(n) = start + n pace, from the blocks
  * measured so far. A line is enough: between two sizes that were measured it is right for any
- * curve, and it follows the worker as it changes. A block many times slower than the estimate is
- * set aside, and counts when another one soon follows.
+ * curve, and it follows the worker as it changes. Slow blocks count as others do.
  */
 #ifndef HEDDLE_ESTIMATOR_BLOCK_TIME_H
 #define HEDDLE_ESTIMATOR_BLOCK_TIME_H
@@ -28,24 +27,17 @@ struct heddle_block_time {
 	bool start_known; /**< two sizes were measured */
 	unsigned count;   /**< blocks that count */
 
-	/* Inside: decayed sums, the latest points, a point set aside. */
+	/* Inside: decayed sums, the latest points. */
 	double blocks, n, us;
 	double shortest; /**< shortest time of a block ever */
 	struct heddle_block_point points[BLOCK_TIME_POINTS];
-	struct heddle_block_point aside;
-	unsigned since_aside; /**< blocks that count since */
 };
 
 /** Adds a measured block.
- * @param robust sets slow outliers aside; without it the latest block alone
- * makes the pace, as HDSS does
+ * @param robust without it the latest block alone makes the pace, as HDSS does
  * @param line finds the start too; without it the start is 0, as in HDSS */
 void heddle_block_time_add(struct heddle_block_time *t, double n, double us, bool robust,
                            bool line);
-
-/** Forgets the points and keeps the belief: what comes is measured under other
- * conditions. */
-void heddle_block_time_restart(struct heddle_block_time *t);
 
 /** Time of a block of n iterations, microseconds. */
 static inline double heddle_block_time_us(const struct heddle_block_time *t, double n)

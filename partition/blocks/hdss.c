@@ -44,7 +44,7 @@ static const struct heddle_strategy_parameter parameters[] = {
     [HDSS_PUBLISHED] = {"published", 0, 0, 1, "0 or 1",
                         "1: the paper's values for all that is not given"},
     [HDSS_INITIAL] = {"initial", 0, 0, 1e18, "iterations",
-                      "first block; 0: n / 32768, less with more than 32 workers, 16 "
+                      "first block; 0: n / 32768, less with more than 32 workers, 32 "
                       "times as much on accelerators"},
     [HDSS_FACTOR] = {"factor", 0, 0, 1e9, "iterations",
                      "block factor: alignment of workers that state none; 0: up to 128, an "
@@ -64,7 +64,7 @@ static const struct heddle_strategy_parameter parameters[] = {
     [HDSS_KINDS] = {"kinds", 1, 0, 1, "0 or 1",
                     "workers of a kind share estimates until measured themselves"},
     [HDSS_WARM] = {"warm", 1, 0, 1, "0 or 1", "prior rates are used and verified"},
-    [HDSS_ROBUST] = {"robust", 1, 0, 1, "0 or 1", "rates from several blocks, outliers set aside"},
+    [HDSS_ROBUST] = {"robust", 1, 0, 1, "0 or 1", "rates from several blocks, not the last alone"},
     [HDSS_FOLLOW] = {"follow", 1, 0, 1, "0 or 1",
                      "rates follow measurements in the completion phase"},
     [HDSS_AHEAD] = {"ahead", 1, 0, 1, "0 or 1",
@@ -92,7 +92,7 @@ static const double published[HDSS_NPARAMETERS] = {
 /* First blocks of workers of a kind that must agree to count together. */
 #define LEAST_TOGETHER 3
 /* First blocks of accelerators, to those of cores. */
-#define FIRST_ACCELERATOR 16
+#define FIRST_ACCELERATOR 32
 /* Of blocks given before the first came back, one to the next. */
 #define QUEUED_JUMP 2
 /* What two measurements of one rate may differ by. */
@@ -413,6 +413,7 @@ static void hdss_gave(struct heddle_strategy *b, unsigned worker, size_t n)
 	struct hdss_worker *w = &h->worker[worker];
 
 	w->asked++;
+	w->told = h->end > 0 && !h->known ? n * h->estimates[worker].pace : 0;
 	w->has +=
 	    h->kept ? costs_run_gave(&h->run_blocks, h->known ? &h->costs : NULL, worker, n) : n;
 	h->known &= !h->run_blocks.lost;

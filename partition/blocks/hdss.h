@@ -47,6 +47,7 @@ enum {
  * as that comes from memory. */
 struct hdss_worker {
 	double has;                    /**< work under way */
+	double told;                   /**< what its latest block was to take beside its start */
 	double clock;                  /**< when its block under way began, microseconds since the
 	                                    beginning */
 	double pace;                   /**< in earlier runs; 0: unknown */

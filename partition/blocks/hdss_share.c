@@ -17,7 +17,7 @@
 /* A worker's blocks are never longer than this part of the run, however much
  * they cost beside their iterations: nothing overlaps with the first block of a
  * pipeline while it comes, nor with the last while it goes. */
-#define LONGEST_SLICE 0.25
+#define LONGEST_SLICE 0.23
 #define LONGEST_PIPELINED 0.0625
 /* What earlier runs told and the latest confirmed may be believed for longer, less where blocks
  * are noisy. */
@@ -79,11 +79,15 @@
 /* All estimates are made anew after so many events for each worker. */
 #define REFRESH (1 / 16.0)
 
+/* Starts that are so many times the mean are left out of it, in so many rounds. */
+#define FAR_ABOVE 1.5
+#define LIKELY_ROUNDS 3
+
 /* An accelerator's growth: its first block is mostly start. */
 #define BLIND_JUMP_ACCELERATOR 4
 
-/* A line through two blocks, one of them dear, may have any start. The smaller ones of a kind's
- * workers are likely: the mean of those that are not above the mean. */
+/* A line through two blocks, one of them dear or late, may have any start, up to many times the
+ * true one, which is short on a core. The likely one is the mean of those not far above it. */
 static double start_likely(const struct heddle_strategy *b, int kind, double mean)
 {
 	const struct hdss *h = b->state;
@@ -92,7 +96,8 @@ static double start_likely(const struct heddle_strategy *b, int kind, double mea
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		const struct heddle_block_time *t = &h->worker[w].time;
 
-		if ((int)b->workers[w].given.kind != kind || !t->start_known || t->start_us > mean)
+		if ((int)b->workers[w].given.kind != kind || !t->start_known ||
+		    t->start_us > FAR_ABOVE * mean)
 			continue;
 		sum += t->start_us;
 		n++;
@@ -123,7 +128,7 @@ static void kinds_estimate(const struct heddle_strategy *b)
 		h->kind[k].start = sums[k].start / (sums[k].starts + !sums[k].starts);
 		h->kind[k].pace = sums[k].pace / (sums[k].paces + !sums[k].paces);
 		h->kind[k].sized = sums[k].starts > 0;
-		if (sums[k].starts >= 3 && (h->uneven || h->odd.count))
+		for (int i = 0; k == HEDDLE_KIND_CPU && sums[k].starts >= 3 && i < LIKELY_ROUNDS; i++)
 			h->kind[k].start = start_likely(b, k, h->kind[k].start);
 		if (!sums[k].starts && h->agree[k]) {
 			h->kind[k].start = h->first[k].start_us;
@@ -358,7 +363,8 @@ static inline void slice_set(const struct heddle_strategy *b, unsigned worker, s
 }
 
 /* Blocks of many workers that take longer than expected tell of iterations that cost
- * more before one of them is done. */
+ * more before one of them is done. Those that were expected to take so long when they were
+ * given do not: it is other iterations that have become cheap. */
 static void overrun_count(const struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
@@ -372,7 +378,7 @@ static void overrun_count(const struct heddle_strategy *b)
 		if (e->retired || e->guessed || !books->under_way)
 			continue;
 		took = h->now - h->worker[w].clock - books->blocks_under_way * e->start;
-		told = hdss_has(b, w) * e->pace;
+		told = hdss_larger(hdss_has(b, w) * e->pace, h->worker[w].told);
 		sum += took > told ? took / told : 1;
 		n++;
 	}

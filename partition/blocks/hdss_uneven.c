@@ -22,8 +22,6 @@
 #define LATEST_BLOCKS 8
 /* ... and are found again after so many for each worker. */
 #define REFRESH (1 / 4.0)
-/* Blocks that take more than so many starts tell nothing of the start. */
-#define SHORT_STARTS 4
 /* The cost of iterations at one place is at most so many times that at another. */
 #define MOST_RATIO 1000.0
 
@@ -83,7 +81,7 @@ double blocks_hdss_uneven_size(const struct heddle_strategy *b, unsigned worker,
 
 	if (!h->uneven || !h->kind[kind].sized)
 		return n;
-	if (was <= 0 || is <= 0 || n * is >= SHORT_STARTS * h->kind[kind].start)
+	if (was <= 0 || is <= 0)
 		return 0;
 	/* Each such block changes the pace that was measured: without bounds the quotient could run
 	 * away. */

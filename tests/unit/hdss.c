@@ -449,6 +449,34 @@ static void test_unequal_iterations(void **state)
 
 /* A core that is twenty times too slow for one block is not given up, nor is
  * the run's end planned around it. */
+/* Costs that rise fifty times, eight times over, in few iterations: a core whose last block was done
+ * when all was cheap gets no block that lasts longer than the loop. */
+static void test_rising_costs(void **state)
+{
+	static double work[4001];
+	struct replay_machine machine =
+	    machine_make(6, (double[]){30, 30, 30, 30, 30, 30}, HEDDLE_KIND_CUDA, 15);
+	double sum = 0, rates = 0;
+
+	machine.n = 4000;
+	for (size_t i = 0; i < machine.n; i++)
+		work[i + 1] = work[i] + 1 + 49 * fmod((i + 0.5) / machine.n * 8, 1);
+	for (size_t i = 1; i <= machine.n; i++)
+		work[i] *= machine.n / work[machine.n];
+	machine.work = work;
+	for (unsigned w = 0; w < machine.nworkers; w++)
+		rates += workers[w].rate;
+	for (unsigned w = 0; w < machine.nworkers; w++) {
+		workers[w].rate *= machine.n / rates / 20e3;
+		workers[w].overhead_us = w < 6 ? 50 : 10;
+		workers[w].noise = 0.2;
+	}
+	for (machine.seed = 1; machine.seed <= 24; machine.seed++)
+		sum += replay("hdss", &machine).efficiency / 24;
+	if (sum < 0.88)
+		fail_msg("rising costs: efficiency %.4f", sum);
+}
+
 static void test_spike(void **state)
 {
 	struct replay_machine machine = table_machine(0, 3);
@@ -797,6 +825,7 @@ int main(void)
 	    cmocka_unit_test(test_faster_than_the_others),
 	    cmocka_unit_test(test_dear_zones),
 	    cmocka_unit_test(test_unequal_iterations),
+	    cmocka_unit_test(test_rising_costs),
 	    cmocka_unit_test(test_spike),
 	    cmocka_unit_test(test_prior_rates),
 	    cmocka_unit_test(test_hostile_prior_rates),
