@@ -128,7 +128,8 @@ static void kinds_estimate(const struct heddle_strategy *b)
 		h->kind[k].start = sums[k].start / (sums[k].starts + !sums[k].starts);
 		h->kind[k].pace = sums[k].pace / (sums[k].paces + !sums[k].paces);
 		h->kind[k].sized = sums[k].starts > 0;
-		for (int i = 0; k == HEDDLE_KIND_CPU && sums[k].starts >= 3 && i < LIKELY_ROUNDS; i++)
+		for (int i = 0; k == HEDDLE_KIND_CPU && sums[k].starts >= 3 && i < LIKELY_ROUNDS;
+		     i++)
 			h->kind[k].start = start_likely(b, k, h->kind[k].start);
 		if (!sums[k].starts && h->agree[k]) {
 			h->kind[k].start = h->first[k].start_us;

@@ -449,8 +449,8 @@ static void test_unequal_iterations(void **state)
 
 /* A core that is twenty times too slow for one block is not given up, nor is
  * the run's end planned around it. */
-/* Costs that rise fifty times, eight times over, in few iterations: a core whose last block was done
- * when all was cheap gets no block that lasts longer than the loop. */
+/* Costs that rise fifty times, eight times over, in few iterations: a core whose last block was
+ * done when all was cheap gets no block that lasts longer than the loop. */
 static void test_rising_costs(void **state)
 {
 	static double work[4001];
