@@ -48,7 +48,7 @@ struct heddle_graph {
 	void **successors;
 	size_t successors_room;
 	size_t credit;  /* tasks that may be visited anew */
-	double last_us; /* the last answer that was more than 0 */
+	double last_us; /* the last answer that was more than 0, and whole */
 	unsigned changes;
 	size_t ntypes;
 	unsigned long ids[HEDDLE_GRAPH_TYPES];
@@ -81,6 +81,7 @@ void heddle_graph_forget(struct heddle_graph *graph)
 	for (size_t i = 0; i < graph->room; i++)
 		graph->nodes[i].seen = 0;
 	graph->n = graph->ntypes = graph->credit = 0;
+	graph->last_us = 0;
 }
 
 /* ---- the table of nodes ---- */
@@ -285,11 +286,17 @@ static double frame_pop(struct heddle_graph *graph, size_t depth)
 	return node->after_us;
 }
 
-/* Visits a task and what depends on it. */
+static bool asks_is_long(const struct heddle_graph *graph)
+{
+	return graph->source.is_long && graph->source.is_long(graph->source.arg);
+}
+
+/* Visits a task and what depends on it. Who has begun goes on until all that depends on one task
+ * was visited: else a deep graph would be begun again and again. */
 static double visit(struct heddle_graph *graph, void *task, uint64_t size)
 {
-	size_t depth = 0, visits = 0;
-	bool is_long = false;
+	size_t depth = 0, visits = 0, whole = 0;
+	bool is_long = asks_is_long(graph);
 
 	if (frame_push(graph, depth, task, size))
 		return 0;
@@ -300,6 +307,7 @@ static double visit(struct heddle_graph *graph, void *task, uint64_t size)
 		if (frame->next == frame->last) {
 			double us = frame_pop(graph, depth);
 
+			whole += !frame->partial;
 			if (!depth--)
 				return us;
 			continue;
@@ -311,14 +319,14 @@ static double visit(struct heddle_graph *graph, void *task, uint64_t size)
 			frame->next++;
 			continue;
 		}
-		if (visits++ % VISITS == 0 && graph->source.is_long)
-			is_long = graph->source.is_long(graph->source.arg);
+		if (whole && ++visits % VISITS == 0)
+			is_long |= asks_is_long(graph);
 		if (is_long) {
 			frame->after_us = fmax(frame->after_us, stale_us(graph, node));
 			frame->partial = true;
 			frame->next++;
 		} else if (frame_push(graph, depth + 1, graph->successors[frame->next], size)) {
-			frame->next++;
+			graph->frames[depth].next++; /* they may have moved */
 		} else {
 			depth++;
 		}
@@ -337,7 +345,9 @@ double heddle_graph_after_us(struct heddle_graph *graph, void *task, uint64_t si
 			return node->after_us;
 	}
 	us = visit(graph, task, size);
-	graph->last_us = us > 0 ? us : graph->last_us;
+	/* Answers that come from this one would grow with each question. */
+	if (us > 0 && graph->nodes[node_find(graph, task)].seen != PARTIAL)
+		graph->last_us = us;
 	return us;
 }
 

@@ -8,7 +8,8 @@
  * many tasks of each type there are. Asked about a task that is ready, it visits what depends on
  * that task, and remembers. It looks again when the graph has grown by a quarter or times have
  * changed, a few times for each task on average: so all visits together cost a few times the size
- * of the graph. A long visit may be cut into pieces. Pure and not synchronised.
+ * of the graph. A long visit may be cut into pieces, which cost more together. Pure and not
+ * synchronised.
  */
 #ifndef HEDDLE_SCHED_POLICIES_GRAPH_H
 #define HEDDLE_SCHED_POLICIES_GRAPH_H
@@ -31,8 +32,9 @@ struct heddle_graph_source {
 	/** Times on each class, us; 0: none.
 	 * @return the number of its type; 0: none */
 	unsigned long (*times)(void *task, double us[HEDDLE_POOL_CLASSES], void *arg);
-	/** Asked now and then while tasks are visited: whether that has taken long enough. Then
-	 * what is known stands for the rest, which later questions visit. NULL: never. */
+	/** Asked before tasks are visited, and now and then meanwhile: whether that has taken long
+	 * enough. Then what is known stands for the rest, which later questions visit. Who has
+	 * begun visits all that depends on one task at least. NULL: never. */
 	bool (*is_long)(void *arg);
 	void *arg;
 };

@@ -89,6 +89,7 @@ struct ready_plan {
 	unsigned flat;     /* tasks that came last and that nothing depends on */
 	double visited_us; /* when the last visit began or ended */
 	double visit_us;   /* how long visits may take from then on */
+	bool visits;       /* a visit may begin */
 	/* What tasks have read on which nothing depends: how much, and how much of it another one
 	 * of the last ones, too. */
 	starpu_data_handle_t reads[READS];
@@ -141,11 +142,12 @@ static bool visit_is_long(void *arg)
 {
 	const struct ready_plan *p = ((struct ready_context *)arg)->plan;
 
-	return starpu_timing_now() - p->visited_us > p->visit_us;
+	return !p->visits || starpu_timing_now() - p->visited_us > p->visit_us;
 }
 
 /* How long the longest path is that depends on a task, us. The mutex is held meanwhile, and others
- * wait for it. */
+ * wait for it. A visit begins when there is time for half a long one: short ones would never see
+ * the end of a deep graph. */
 static double after_us(struct ready_context *c, struct starpu_task *task)
 {
 	struct ready_plan *p = c->plan;
@@ -154,6 +156,7 @@ static double after_us(struct ready_context *c, struct starpu_task *task)
 
 	p->visit_us = fmin(VISIT, p->visit_us + (now_us - p->visited_us) / OFTEN);
 	p->visited_us = now_us;
+	p->visits = p->visit_us >= VISIT / 2;
 	us = heddle_graph_after_us(p->graph, task, size);
 	now_us = starpu_timing_now();
 	p->visit_us -= now_us - p->visited_us;
@@ -185,6 +188,7 @@ int ready_plan_create(struct ready_context *c)
 	if (!p)
 		return -ENOMEM;
 	c->plan = p;
+	p->visit_us = VISIT;
 	memories_find(c);
 	p->nnodes = starpu_memory_nodes_get_count();
 	p->plan.workers = calloc(c->nworkers, sizeof(*p->plan.workers));
@@ -236,7 +240,8 @@ static int rank_round(double us)
 	return rank >> bits << bits;
 }
 
-/* A task on which nothing depends has come. */
+/* A task on which nothing depends has come. Data that is registered where other data was before
+ * counts as shared. */
 static void reads_note(struct ready_plan *p, struct starpu_task *task)
 {
 	for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++) {
@@ -292,7 +297,9 @@ int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 	us = after_us(c, task);
 	p->flat = us > START ? 0 : p->flat + 1;
 	c->flat = p->flat >= STREAM;
-	if (p->flat && c->nmemories)
+	if (!p->flat)
+		p->read_bytes = p->shared_bytes = 0;
+	else if (c->nmemories)
 		reads_note(p, task);
 	stream_choose(c);
 	return rank_round(us);

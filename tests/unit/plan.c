@@ -599,32 +599,49 @@ static void random_check(size_t n)
 	tasks_free(tasks, n);
 }
 
-/* Visits that are cut short: later questions go on, until all is known. */
+/* Visits that are cut short: later questions about one task go on, until all is known, however deep
+ * the graph is. Until then the answer is too short, not too long. */
 static void test_graph_cut(void **state)
 {
 	for (int round = 0; round < 30; round++) {
-		size_t n = 1 + rand() % 700;
-		struct task *tasks = tasks_new(n, 1);
-		unsigned wrong = 1;
+		size_t n = 1 + rand() % 700, questions = 0;
+		struct task *tasks = tasks_new(n + 1, 1), *root = &tasks[n];
+		double us = 0, last_us = 0;
 
 		for (size_t i = 0; i < n; i++)
 			task_draw(tasks, i);
-		reference_forget(tasks, n);
+		for (size_t i = 0; i < n; i += 1 + rand() % 100)
+			link_tasks(root, &tasks[i]);
+		reference_forget(tasks, n + 1);
 		long_visits = true;
-		for (int times = 0; wrong && times < 100; times++) {
-			wrong = 0;
-			for (size_t i = 0; i < n; i++) {
-				double us = heddle_graph_after_us(graph, &tasks[i], n);
-
-				wrong += fabs(us - reference_us(&tasks[i])) > 1e-9;
-			}
+		while (questions++ < 10 * n + 100 && us < reference_us(root) - 1e-9) {
+			us = heddle_graph_after_us(graph, root, n + 1);
+			assert_true(us <= reference_us(root) + 1e-9);
+			assert_true(us >= last_us - 1e-9);
+			last_us = us;
 		}
 		long_visits = false;
-		assert_int_equal(wrong, 0);
-		tasks_free(tasks, n);
+		assert_near(us, reference_us(root));
+		tasks_free(tasks, n + 1);
 		graph_end(state);
 		assert_int_equal(graph_begin(state), 0);
 	}
+}
+
+/* Answers that are not whole do not make others longer. */
+static void test_graph_cut_answers(void **state)
+{
+	struct task *tasks = tasks_new(2000, 1);
+
+	chain_tasks(tasks, 1, 1000);
+	for (size_t i = 1000; i < 2000; i++)
+		link_tasks(&tasks[rand() % 999], &tasks[i]);
+	assert_near(heddle_graph_after_us(graph, &tasks[900], 2000), 99);
+	always_long = true;
+	for (int i = 0; i < 500; i++)
+		assert_true(heddle_graph_after_us(graph, &tasks[i], 2000) <= 99 + 1 + 1e-9);
+	always_long = false;
+	tasks_free(tasks, 2000);
 }
 
 /* A visit that takes long from its start on looks at the task alone, and takes what it knows. */
@@ -907,6 +924,7 @@ int main(void)
 	    GRAPH(random),
 	    GRAPH(random_grows),
 	    GRAPH(cut),
+	    GRAPH(cut_answers),
 	    GRAPH(long),
 	    PLAN(least),
 	    PLAN(slack_goes_to_the_cheap),
