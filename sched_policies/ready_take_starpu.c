@@ -487,20 +487,21 @@ static bool pool_lock(const struct ready_requester *requester)
 	bool queues =
 	    !POLICY_WORKERS_POLL || ready_is_planned(c) || c->workers[requester->id].accelerator;
 
-	if (!queues && !policy_trylock(&c->mutex)) {
+	if (!queues && policy_trylock(&c->mutex))
+		return true;
+	if (!queues && starpu_sched_ctx_contains_worker(requester->id, c->id)) {
 		policy_let_others(requester->id, &c->waiters, 0);
 		return false;
 	}
-	if (queues)
-		ready_lock(c, requester->id);
+	ready_lock(c, requester->id);
 	return true;
 }
 
 /* Looks into the pool, under the mutex.
  * @param[out] entry its item is NULL where there is nothing for the worker
  * @param[out] requests inputs to be asked for
- * @return whether the worker still belongs to the context: StarPU does not report that it has left
- */
+ * @return whether the worker still belongs to the context, as far as it looked: StarPU does not
+ * report that it has left */
 static bool pool_pop(struct ready_requester *requester, struct heddle_pool_entry *entry,
                      struct claims_requests *requests)
 {
