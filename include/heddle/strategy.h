@@ -97,7 +97,8 @@ size_t heddle_strategy_next(struct heddle_strategy *strategy, unsigned worker);
  * @param n its iterations; more than the worker has under way count as what it has; 0 has no
  * effect
  * @param us its time in microseconds, with transfers. If the worker's blocks overlap: the time
- * since its previous completion. Times below 0.001, and NaN, count as 0.001 */
+ * since its previous completion. Times below 0.001, and NaN, count as 0.001, times above 1e18 as
+ * 1e18 */
 void heddle_strategy_completed(struct heddle_strategy *strategy, unsigned worker, size_t n,
                                double us);
 

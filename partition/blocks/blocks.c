@@ -179,6 +179,7 @@ void heddle_strategy_completed(struct heddle_strategy *b, unsigned worker, size_
 		return;
 	if (!(us >= SMALLEST_US))
 		us = SMALLEST_US;
+	us = fmin(us, MOST);
 	w->done += n;
 	w->busy_us += us;
 	event(b);
