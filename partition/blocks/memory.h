@@ -29,8 +29,8 @@ struct blocks_choice {
 		double us; /**< mean length of the run in these */
 	} promises[BLOCKS_CANDIDATES];
 	double hdss_us;  /**< what runs of hdss took of late; 0: none with memory was seen */
-	double taken_us; /**< mean of what runs of the one taken took */
-	unsigned runs;   /**< of these */
+	double taken_us; /**< mean of what the latest runs of the one taken took */
+	unsigned runs;   /**< that this mean remembers */
 	double block_us; /**< what it took to replay a block; 0: not known yet */
 	double saved_us; /**< that replays may take */
 	double wanted;   /**< blocks that the next replay has at least */

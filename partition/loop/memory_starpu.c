@@ -131,7 +131,8 @@ static void memory_use(struct heddle_loop_request *loop, const struct blocks_mem
 	if (!chosen)
 		return;
 	us = starpu_timing_now() - us;
-	blocks_auto_took(loop->blocks, us);
+	/* The clock of a loop by modelled time stands still meanwhile. */
+	blocks_auto_took(loop->blocks, loop->modelled ? 0 : us);
 	if (!(chosen->us > 0))
 		heddle_explain("loop %s: auto takes %s: nothing was replayed", loop->name,
 		               chosen->spec);
