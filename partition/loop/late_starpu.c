@@ -425,6 +425,30 @@ void loop_late_piece_begins(struct loop_block *piece)
 	}
 }
 
+/* Mutex held: neither attempt has computed the block. */
+static void again_fails(struct heddle_loop_request *loop, const struct loop_again *again)
+{
+	if (loop->status)
+		return;
+	loop->status = again->status;
+	heddle_refuse(loop->status,
+	              "loop %s: iterations %zu to %zu have failed (%s), and no worker can compute "
+	              "them again",
+	              loop->name, loop->loop.first + again->range.start,
+	              loop->loop.first + again->range.start + again->range.n - 1,
+	              strerror(-loop->status));
+	control_say(&loop->control);
+}
+
+void loop_late_ends(struct heddle_loop_request *loop)
+{
+	if (loop->under_way)
+		return;
+	for (const struct loop_again *again = loop->again; again; again = again->next)
+		if (!again->settled && again->status)
+			again_fails(loop, again);
+}
+
 bool loop_late_piece_back(struct loop_block *piece)
 {
 	struct heddle_loop_request *loop = piece->loop;
@@ -437,10 +461,10 @@ bool loop_late_piece_back(struct loop_block *piece)
 		left = left || !loop->workers[l].retired;
 	if (!left || loop_ranges_return(&again->left, range))
 		again->given_up = true;
+	loop_workers_want(loop);
 	if (!again->given_up || !again->status || again->settled)
 		return true;
-	if (!loop->status)
-		loop->status = again->status;
+	again_fails(loop, again);
 	return false;
 }
 
@@ -488,7 +512,8 @@ static bool piece_counts(struct loop_block *piece)
 	}
 	if (piece->given.status) {
 		loop_worker_retire(loop, piece->worker);
-		(void)loop_late_piece_back(piece);
+		loop_block_say_failed(piece, loop_late_piece_back(piece) ? "go to another worker"
+		                                                         : "are lost");
 		loop_block_spare(piece);
 		return false;
 	}
@@ -503,7 +528,7 @@ void loop_late_piece_done(struct loop_block *piece, double now)
 	struct heddle_loop_request *loop = piece->loop;
 	struct loop_worker *worker = piece->worker;
 	struct loop_again *again = piece->piece_of;
-	bool complete, late;
+	bool complete, late, failed = piece->given.status;
 
 	starpu_pthread_mutex_lock(&loop->mutex);
 	worker->last_done_us = piece->done_us = now;
@@ -522,7 +547,10 @@ void loop_late_piece_done(struct loop_block *piece, double now)
 		block_forget(again->block);
 	if (complete)
 		again_take(loop, again);
-	loop_worker_fill(loop, worker);
+	if (failed)
+		loop_workers_fill(loop);
+	else
+		loop_worker_fill(loop, worker);
 	loop_release(loop);
 }
 
@@ -535,6 +563,7 @@ static void first_fails(struct loop_block *block)
 	block->worker->in_flight--;
 	loop_worker_ends(block->worker, starpu_timing_now());
 	loop->under_way--;
+	loop_block_say_failed(block, "are being computed again");
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	block_forget(block);
 	starpu_pthread_mutex_lock(&loop->mutex);

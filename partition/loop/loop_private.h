@@ -279,9 +279,11 @@ void loop_late_watch(struct heddle_loop_request *loop);
 /* Mutex held: a piece of a late block for an idle worker; NULL: there is none. */
 struct loop_block *loop_late_piece_give(struct heddle_loop_request *loop,
                                         struct loop_worker *worker, double now);
-/* Mutex held: another worker is to compute a piece.
+/* Mutex held: other workers are to compute a piece; loop_workers_fill() asks them.
  * @return false: no worker can, and the first attempt has failed, too */
 bool loop_late_piece_back(struct loop_block *piece);
+/* Mutex held, nothing is under way: a loop in which a block is missing fails. */
+void loop_late_ends(struct heddle_loop_request *loop);
 /* A piece is done. */
 void loop_late_piece_done(struct loop_block *piece, double now);
 /* What pieces read of what they write. */
@@ -308,6 +310,8 @@ void loop_worker_ends(struct loop_worker *worker, double now);
 void loop_workers_fill(struct heddle_loop_request *loop);
 /* Adds a block's sums to the loop's. */
 void loop_block_combine(struct loop_block *block);
+/* Says that the block's kernel has failed, and what becomes of its iterations. */
+void loop_block_say_failed(const struct loop_block *block, const char *fate);
 /* Mutex held: adds a complete block to its worker's statistics. */
 void loop_block_book(struct loop_block *block);
 /* Gives a worker blocks until it has as many as it may. */

@@ -430,8 +430,10 @@ void loop_release(struct heddle_loop_request *loop)
 
 		starpu_pthread_mutex_lock(&loop->mutex);
 		block = NULL;
-		if (loop->blocks && loop->references == 1)
+		if (loop->blocks && loop->references == 1) {
 			block = loop_leftover(loop, loop_time(loop, now));
+			loop_late_ends(loop);
+		}
 		/* The reference is kept while the block starts: it may be done before that returns.
 		 */
 		last = !block && !--loop->references;
@@ -516,6 +518,14 @@ static bool block_cut(const struct loop_block *block)
 	return true;
 }
 
+void loop_block_say_failed(const struct loop_block *block, const char *fate)
+{
+	heddle_refuse(block->given.status,
+	              "loop %s: the kernel failed on %s (%s); iterations %zu to %zu %s",
+	              block->loop->name, block->worker->stats.name, strerror(-block->given.status),
+	              block->given.start, block->given.start + block->given.n - 1, fate);
+}
+
 /* A kernel failed. If its device was full, the iterations are given out again in smaller blocks.
  * Otherwise its worker gets no more and another does the block, once. */
 static void block_fail(struct loop_block *block)
@@ -536,13 +546,9 @@ static void block_fail(struct loop_block *block)
 	if (!again && !loop->status)
 		loop->status = block->given.status;
 	starpu_pthread_mutex_unlock(&loop->mutex);
-	heddle_refuse(block->given.status,
-	              "loop %s: the kernel failed on %s (%s); iterations %zu to %zu %s", loop->name,
-	              worker->stats.name, strerror(-block->given.status), block->given.start,
-	              block->given.start + range.n - 1,
-	              !again ? "are lost"
-	              : cut  ? "are cut smaller"
-	                     : "go to another worker");
+	loop_block_say_failed(block, !again ? "are lost"
+	                             : cut  ? "are cut smaller"
+	                                    : "go to another worker");
 	if (!again)
 		control_say(&loop->control);
 }

@@ -48,6 +48,7 @@ static struct {
 	int status;      /* what it returns */
 	unsigned again;  /* blocks within it that cores begin before its event */
 	int fails;       /* cores that fail to compute one */
+	bool last;       /* the core with the last of it fails, long after the device */
 	bool completed;  /* the event is */
 	cl_event event;  /* that a block waits for; NULL: none does */
 } device;
@@ -60,6 +61,13 @@ static void event_complete(void)
 	device.completed = true;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&mutex);
+}
+
+static void pause_ms(long ms)
+{
+	struct timespec pause = {.tv_nsec = ms * 1000000};
+
+	nanosleep(&pause, NULL);
 }
 
 static bool event_completed(void)
@@ -135,18 +143,22 @@ static void work_opencl(void *buffers[], void *arg)
  * may complete the event, or fail. */
 static bool core_begins(const struct heddle_block *block)
 {
-	bool fails = false, complete = false;
+	bool fails = false, complete = false, last = false;
 
 	pthread_mutex_lock(&mutex);
 	while (device.event && !device.held)
 		pthread_cond_wait(&changed, &mutex);
 	if (device.held && block->start >= device.start && block->start < device.start + device.n) {
-		complete = device.again && !--device.again;
-		fails = device.fails && device.fails--;
+		last = device.last && block->start + block->n == device.start + device.n;
+		device.last = device.last && !last;
+		complete = last || (device.again && !--device.again);
+		fails = last || (device.fails && device.fails--);
 	}
 	pthread_mutex_unlock(&mutex);
 	if (complete)
 		event_complete();
+	if (last)
+		pause_ms(60);
 	return !fails;
 }
 
@@ -312,7 +324,7 @@ static void test_who_is_first(void **state)
 		device.again = 1 + rand_r(&seed) % 12;
 		device.status = rand_r(&seed) % 4 ? 0 : -EIO;
 		/* One core at least computes what is left. */
-		device.fails = rand_r(&seed) % (device.status ? 1 : starpu_cpu_worker_get_count());
+		device.fails = rand_r(&seed) % starpu_cpu_worker_get_count();
 		run("css:chunk=400", &stats);
 		lates += stats.late;
 		device_free();
@@ -321,11 +333,24 @@ static void test_who_is_first(void **state)
 	assert_true(lates > 0);
 }
 
+/* The other core has nothing to do when the last piece comes back. */
+static void test_last_fails(void **state)
+{
+	struct heddle_loop_stats stats;
+
+	fill(4);
+	device_set(0);
+	device.status = -EIO;
+	device.last = true;
+	run("css:chunk=400", &stats);
+	assert_false(device.last);
+	device_free();
+	check();
+}
+
 static void *complete_later(void *arg)
 {
-	struct timespec pause = {.tv_nsec = 200000000};
-
-	nanosleep(&pause, NULL);
+	pause_ms(200);
 	event_complete();
 	return NULL;
 }
@@ -379,6 +404,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_late_block),
 	    cmocka_unit_test(test_who_is_first),
+	    cmocka_unit_test(test_last_fails),
 	    cmocka_unit_test(test_waited_for),
 	};
 	int failed;
