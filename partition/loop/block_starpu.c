@@ -285,6 +285,10 @@ void loop_block_compute(struct loop_block *block)
 	if (loop_late_unwanted(block))
 		return;
 	loop_late_piece_begins(block);
+	/* The first attempt may have written meanwhile what was copied. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (loop_late_unwanted(block))
+		return;
 	modelled_kernel_begin(block);
 	if (!block->loop->modelled)
 		block->begin_us = starpu_timing_now();
