@@ -111,13 +111,14 @@ void loop_leave(void *work)
 		loop_free(loop);
 }
 
-/* On the worker that had the last block: StarPU still names its task in a trace. So the loop is
- * freed after the worker's next one. */
+/* On the worker that had the last block: StarPU still names its task in a trace. So the loop
+ * itself is freed after the worker's next one. */
 static void loop_free_later(struct heddle_loop_request *loop, int worker)
 {
 	static struct heddle_loop_request *over[STARPU_NMAXWORKERS];
 	struct heddle_loop_request *before = over[worker];
 
+	loop_late_fini(loop);
 	over[worker] = loop;
 	if (before)
 		loop_free(before);
@@ -185,6 +186,7 @@ void loop_late_fini(struct heddle_loop_request *loop)
 
 	if (loop->sends)
 		work_arrays_unpin(&arrays);
+	loop->sends = false;
 	while (loop->over) {
 		struct loop_block *block = loop->over;
 
