@@ -259,18 +259,22 @@ static struct loop_block *worker_give_up(struct loop_worker *worker, double now,
 	return list;
 }
 
-/* Mutex held: whether a worker's first block is late for workers that have nothing to do. */
+/* Mutex held: whether a worker's first block is late for workers that have nothing to do, and not
+ * all of its blocks are computed again yet. */
 static bool worker_is_late(const struct heddle_loop_request *loop, unsigned l, double idle_rate,
                            double now)
 {
 	const struct loop_worker *worker = &loop->workers[l];
 	const struct loop_block *first = worker->running_first;
 	double rate = heddle_strategy_rate(loop->blocks, l), since, n = 0;
+	bool lent = true;
 
-	if (!first || worker->starting || worker->retired)
-		return false;
-	for (const struct loop_block *block = first; block; block = block->running_next)
+	for (const struct loop_block *block = first; block; block = block->running_next) {
+		lent = lent && block->again;
 		n += block->given.n;
+	}
+	if (lent || worker->starting)
+		return false;
 	since = first->submit_us > worker->last_done_us ? first->submit_us : worker->last_done_us;
 	return loop_late_is(now - since, rate > 0 ? first->given.n / rate : 0,
 	                    idle_rate > 0 ? n / idle_rate : 0, loop->late_us);
