@@ -483,6 +483,8 @@ bool loop_late_unwanted(const struct loop_block *block)
 /* All pieces are complete: their outputs are the loop's. */
 static void again_take(struct heddle_loop_request *loop, struct loop_again *again)
 {
+	double finish_us;
+
 	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
 		const struct loop_view *view = &loop->views[i];
 		struct loop_window window =
@@ -494,12 +496,14 @@ static void again_take(struct heddle_loop_request *loop, struct loop_again *agai
 	}
 	for (struct loop_block *piece = again->done; piece; piece = piece->next)
 		loop_block_combine(piece);
+	finish_us = starpu_timing_now() - loop->start_us;
 	starpu_pthread_mutex_lock(&loop->mutex);
 	while (again->done) {
 		struct loop_block *piece = again->done;
 
 		again->done = piece->next;
 		loop_block_book(piece);
+		piece->worker->stats.finish_us = finish_us;
 		loop_block_spare(piece);
 	}
 	starpu_pthread_mutex_unlock(&loop->mutex);
