@@ -231,6 +231,7 @@ static bool block_return(struct loop_block *block, int error)
 	loop->nblocks--;
 	if (worker) {
 		worker->in_flight--;
+		worker->starting -= !loop_worker_is_host(worker);
 		worker->running = false;
 		loop_worker_retire(loop, worker);
 		again = block->piece_of ? loop_late_piece_back(block)
@@ -291,12 +292,13 @@ static void block_start(struct loop_block *block, double before)
 	double us = starpu_timing_now() - before;
 
 	starpu_pthread_mutex_lock(&loop->mutex);
-	if (worker)
-		worker->starting -= !on_host;
-	if (!valid)
+	if (!valid) {
 		block_return(block, status);
-	else if (!status)
+	} else if (!status) {
+		if (worker)
+			worker->starting -= !on_host;
 		loop->overhead_us += us;
+	}
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	if (!valid)
 		loop_release(loop);
