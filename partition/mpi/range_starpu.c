@@ -296,6 +296,7 @@ static int range_submit(struct node_range *range)
 	loop.first = range->range.start;
 	loop.n = range->range.n;
 	loop.total = node->loop->n;
+	loop.late = 0; /* nobody looks after it */
 	range->watched = NULL;
 	for (unsigned i = 0; i < node->narrays; i++) {
 		struct node_array *array = &node->arrays[i];
