@@ -6,8 +6,8 @@ set -u
 failures=0
 # Iterations, makespan in whole us, efficiency, and late blocks of a loop of STRATEGY on PLATFORM.
 run() {
-	timeout 60 "$top_builddir/bin/heddle-simulate" --platform "$1" -- \
-		"$top_builddir/tests/sim/loop" --log=root.thres:warning "$2" 1000000 late \
+	"$top_builddir/bin/heddle-simulate" --platform "$1" -- \
+		"$top_builddir/tests/sim/loop" "$2" 1000000 late \
 		2>/dev/null | sed -n 's/^iterations \([0-9]*\) .* makespan \([0-9]*\)\..*efficiency \([0-9.]*\) .*/\1 \2 \3/p; s/^late \([0-9]*\) .*/\1/p' |
 		tr '\n' ' '
 }
