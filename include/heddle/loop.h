@@ -167,7 +167,8 @@ struct heddle_loop {
 	 *   The arrays' contents may change.
 	 * - Loops that other workers can compute leave the worker of such a block out until it
 	 *   ends.
-	 * CPU workers compute in place. They are waited for.
+	 * CPU workers compute in place. They are waited for. Computing blocks again needs as much
+	 * of the host's memory as these blocks write.
 	 * 0: the loop waits for all blocks. */
 	unsigned late;
 };
