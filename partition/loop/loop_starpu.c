@@ -70,6 +70,8 @@ static void example_init(const struct heddle_loop_request *loop, struct heddle_b
 static unsigned workers_find(struct heddle_loop_request *loop, bool lost)
 {
 	const struct heddle_loop *given = &loop->loop;
+	/* StarPU's heteroprio gives tasks to all. */
+	bool all = !loop->strategy && work_policy_is(given->sched_ctx, "heteroprio");
 	unsigned full = 0;
 	struct heddle_block block;
 	struct starpu_task example;
@@ -78,7 +80,7 @@ static unsigned workers_find(struct heddle_loop_request *loop, bool lost)
 	for (unsigned id = 0; id < starpu_worker_get_count(); id++) {
 		int implementation;
 
-		if (loop_worker_is_lost(id) != lost ||
+		if ((!all && loop_worker_is_lost(id) != lost) ||
 		    !work_worker_wanted(id, given->workers, given->nworkers, given->sched_ctx) ||
 		    (loop->strategy && !work_worker_leads(id, given->workers, given->sched_ctx)))
 			continue;
