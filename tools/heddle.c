@@ -98,27 +98,38 @@ static int app_run(int argc, char **argv)
 	return USAGE;
 }
 
-/* StarPU aborts over any other value of these (STARPU_NCPU, STARPU_NWORKER_PER_CUDA). */
+/* StarPU aborts over any other value of these. */
 static int worker_numbers_check(void)
 {
-	for (char **entry = environ; *entry; entry++) {
-		const char *value = strchr(*entry, '=');
+	static const char *const names[] = {
+	    "STARPU_NCPU",      "STARPU_NCPUS",           "STARPU_NCUDA", "STARPU_NOPENCL",
+	    "STARPU_NHIP",      "STARPU_NMAX_FPGA",       "STARPU_NMIC",  "STARPU_NMPI_MS",
+	    "STARPU_NTCPIP_MS", "STARPU_NWORKER_PER_CUDA"};
+
+	for (size_t n = 0; n < sizeof(names) / sizeof(*names); n++) {
+		const char *value = getenv(names[n]);
 		char *end;
 
-		if (!value || strncmp(*entry, "STARPU_N", strlen("STARPU_N")))
-			continue;
-		if (strtol(value + 1, &end, 10) < 0 || *end)
-			return heddle_refuse(-EINVAL, "%.*s=\"%s\": not a whole number, 0 or more",
-			                     (int)(value - *entry), *entry, value + 1);
+		if (value && (strtol(value, &end, 10) < 0 || *end))
+			return heddle_refuse(-EINVAL, "%s=\"%s\": not a whole number, 0 or more",
+			                     names[n], value);
 	}
 	return 0;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+	for (int a = 1; a < argc && strcmp(argv[a], "--"); a++)
+		if (!strcmp(argv[a], "--help") || !strcmp(argv[a], "-h"))
+			return true;
+	return false;
 }
 
 static int subcommand_run(int argc, char **argv)
 {
 	char *path;
 
-	if (worker_numbers_check())
+	if (!asks_for_help(argc, argv) && worker_numbers_check())
 		return USAGE;
 	if (!strcmp(argv[0], "app"))
 		return app_run(argc, argv);

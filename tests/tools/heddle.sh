@@ -33,6 +33,8 @@ expect 2 '^heddle: STARPU_NCUDA="-1": not a whole number' \
 expect 2 '^heddle: STARPU_NOPENCL="2 "' env STARPU_NOPENCL='2 ' "$heddle" app vecinc
 expect 0 '^$' env STARPU_NCPU=1 STARPU_NOPENCL=0 "$heddle" run --sched lws -- echo
 expect 0 '^Usage' env STARPU_NCPU=x "$heddle" --help
+expect 0 '^Usage' env STARPU_NCPU=x "$heddle" plan --help
+expect 0 '^$' env STARPU_NCPU=1 STARPU_NAME=x "$heddle" run --sched lws -- echo
 
 # -h helps everywhere, as --help does.
 for words in bench estimate 'estimate show' plan 'plan blocks' 'plan interval' 'plan kernels' 'plan split' plot run \
