@@ -373,6 +373,25 @@ static void test_last_fails(void **state)
 	check();
 }
 
+/* Neither the device nor a core computes a block. */
+static void test_all_fail(void **state)
+{
+	struct heddle_loop_stats stats;
+	struct heddle_loop loop = loop_of("css:chunk=400");
+	const char *message;
+
+	fill(8);
+	device_set(0);
+	device.status = -EIO;
+	device.again = 1;
+	device.fails = starpu_cpu_worker_get_count();
+	assert_int_equal(heddle_loop_run(&loop, &stats), -EIO);
+	message = heddle_message_take();
+	assert_non_null(message);
+	assert_non_null(strstr(message, "iterations"));
+	device_free();
+}
+
 /* The device's first block fails, and the second one is late. */
 static void test_fails_and_is_late(void **state)
 {
@@ -441,9 +460,10 @@ static void arrays_unregister(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_late_block),        cmocka_unit_test(test_stock_policy),
-	    cmocka_unit_test(test_who_is_first),      cmocka_unit_test(test_last_fails),
-	    cmocka_unit_test(test_fails_and_is_late), cmocka_unit_test(test_waited_for),
+	    cmocka_unit_test(test_late_block),   cmocka_unit_test(test_stock_policy),
+	    cmocka_unit_test(test_who_is_first), cmocka_unit_test(test_last_fails),
+	    cmocka_unit_test(test_all_fail),     cmocka_unit_test(test_fails_and_is_late),
+	    cmocka_unit_test(test_waited_for),
 	};
 	int failed;
 
