@@ -489,6 +489,7 @@ static bool pool_lock(const struct ready_requester *requester)
 
 	if (!queues && policy_trylock(&c->mutex))
 		return true;
+	/* Who has left the context does not come again, and has claims to give back. */
 	if (!queues && starpu_sched_ctx_contains_worker(requester->id, c->id)) {
 		policy_let_others(requester->id, &c->waiters, 0);
 		return false;

@@ -346,11 +346,10 @@ static int auto_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	struct auto_state *s = b->state;
 	int error = 0;
 
-	/* Memory that a run without memory begins would tell nothing, and look as if it did. */
-	if (!blocks_memory_kept(s->inner) && !memory->runs)
-		return -ENOENT;
 	if (blocks_memory_kept(s->inner))
 		error = s->inner->strategy->learn(s->inner, memory);
+	else if (!memory->runs) /* it would tell nothing, and look as if it did */
+		error = -ENOENT;
 	if (error)
 		return error;
 	/* A run that began cold, since another one of the loop was under way, knows of no choice.
