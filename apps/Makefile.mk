@@ -58,7 +58,9 @@ libapps_a_SOURCES = \
 	apps/common/sweep.c \
 	apps/common/sweep.h \
 	apps/common/wave.c \
-	apps/common/wave.h
+	apps/common/wave.h \
+	support/options.c \
+	support/options.h
 apps_ldadd = libapps.a libapps-files.a $(codelets_ldadd) $(JANSSON_LIBS) $(PNG_LIBS)
 
 apps_blackscholes_blackscholes_SOURCES = apps/blackscholes/main.c

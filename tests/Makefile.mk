@@ -56,6 +56,7 @@ unit_tests = \
 	tests/unit/mpi \
 	tests/unit/nbia \
 	tests/unit/numbers \
+	tests/unit/options \
 	tests/unit/pins \
 	tests/unit/places \
 	tests/unit/plan \

@@ -16,8 +16,8 @@ libtools_la_CPPFLAGS = $(PURE_CPPFLAGS) $(JANSSON_CFLAGS) \
 libtools_la_SOURCES = \
 	tools/common/cross_validation.c \
 	tools/common/cross_validation.h \
-	tools/common/help.c \
-	tools/common/help.h \
+	support/options.c \
+	support/options.h \
 	tools/common/json_file.c \
 	tools/common/json_file.h \
 	tools/common/machine.c \
@@ -104,7 +104,7 @@ bin_heddle_overhead_SOURCES = \
 	tools/heddle-overhead_starpu.c \
 	tools/stock.h \
 	tools/stock_starpu.c
-bin_heddle_overhead_LDADD = libheddle.la libheddle-pure.la $(STARPU_LIBS) $(JANSSON_LIBS)
+bin_heddle_overhead_LDADD = libtools.la libheddle.la libheddle-pure.la $(STARPU_LIBS) $(JANSSON_LIBS)
 
 pkglibexec_PROGRAMS += bin/heddle-run
 bin_heddle_run_SOURCES = tools/heddle-run.c tools/stock.h tools/stock_starpu.c

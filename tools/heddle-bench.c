@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <ftw.h>
 #include <math.h>
@@ -15,9 +14,9 @@
 #include <unistd.h>
 
 #include "support/message.h"
+#include "support/options.h"
 #include "support/output.h"
 #include "tools/bench/bench.h"
-#include "tools/common/help.h"
 #include "tools/common/place.h"
 #include "tools/common/simulation.h"
 
@@ -27,8 +26,6 @@
 #define DEFAULT_REPS 7
 #define DEFAULT_ROUNDS 3
 #define DEFAULT_PROCESSES 6 /* of a program: a cold one and five others */
-
-const char *argp_program_version = "heddle bench " PACKAGE_VERSION;
 
 static const char documentation[] =
     "Runs apps under every strategy of Heddle, under StarPU's own policies and with blocks "
@@ -63,61 +60,6 @@ static const char documentation[] =
     "was calibrated on, with the codelets that it has models of. The file `platforms' lists the "
     "names.";
 
-enum option_key {
-	OPTION_JSON = 256,
-	OPTION_IRREGULAR,
-	OPTION_CLUSTERS,
-	OPTION_RANKS,
-	OPTION_QUICK,
-	OPTION_ROUNDS,
-	OPTION_BUDGET,
-	OPTION_CONTENDERS,
-	OPTION_PLATFORM,
-	OPTION_PROFILE,
-	OPTION_PROGRAM,
-	OPTION_SIZE,
-	OPTION_REPS,
-	OPTION_SEED,
-	OPTION_LIMIT,
-	OPTION_NO_VERIFY,
-	OPTION_ROWS
-};
-
-static const struct argp_option options[] = {
-    {"app", 'a', "LIST", 0,
-     "apps, or paths of programs that take an app's options (default: " DEFAULT_APPS ")", 0},
-    {"program", OPTION_PROGRAM, "COMMAND", 0,
-     "a program of StarPU with its arguments, in quotes; may be given several times", 0},
-    {"irregular", OPTION_IRREGULAR, NULL, 0,
-     "compare strategies on simulated loops whose iterations cost differently", 0},
-    {"clusters", OPTION_CLUSTERS, NULL, 0,
-     "compare policies on simulated clusters whose nodes share an image's tiles; CSV", 0},
-    {"ranks", OPTION_RANKS, "LIST", 0,
-     "compare one process with so many MPI ranks on this machine, which share its workers", 0},
-    {"contenders", OPTION_CONTENDERS, "LIST", 0, "contenders to run (default: all)", 0},
-    {"sched", OPTION_CONTENDERS, "LIST", OPTION_ALIAS, NULL, 0},
-    {"platform", OPTION_PLATFORM, "LIST", 0, "simulated machines, descriptions or names", 0},
-    {"profile", OPTION_PROFILE, "NAME", 0,
-     "StarPU's own costs on simulated machines: theory (none; default on described ones) or "
-     "realistic",
-     0},
-    {"size", OPTION_SIZE, "N", 0,
-     "iterations, or what the app counts by --size; suffixes K, M, G, T (default: the app's)", 0},
-    {"reps", OPTION_REPS, "N", 0, "repetitions in a process (default 7, simulated 1)", 0},
-    {"rounds", OPTION_ROUNDS, "N", 0, "processes of each contender (default 3, simulated 1)", 0},
-    {"seed", OPTION_SEED, "S", 0, "seed of the order and of the apps' input (default 1)", 0},
-    {"budget", OPTION_BUDGET, "SECONDS", 0,
-     "start no process that would end later; Heddle's contenders come first", 0},
-    {"timeout", OPTION_LIMIT, "SECONDS", 0, "for each process (default 120)", 0},
-    {"quick", OPTION_QUICK, NULL, 0, "coarse sweeps, one round instead of three", 0},
-    {"no-verify", OPTION_NO_VERIFY, NULL, 0, "do not check results", 0},
-    {"json", OPTION_JSON, "FILE", 0, "write all measurements; -: instead of the table", 0},
-    {"rows", OPTION_ROWS, "FILE", 0,
-     "measure nothing, print the rows of a --json FILE as tab-separated values", 0},
-    {"verbose", 'v', NULL, 0, "print what is running", 0},
-    {0},
-};
-
 static void names_print(FILE *out)
 {
 	fputs("Contenders: ", out);
@@ -126,117 +68,76 @@ static void names_print(FILE *out)
 	place_apps_print(out);
 }
 
-static char *help_filter(int key, const char *text, void *input)
-{
-	return help_extra(key, text, ARGP_KEY_HELP_EXTRA, names_print);
-}
-
 #define MOST 1e15
 
-static double number(struct argp_state *state, const char *option, const char *text, double min)
+static void parse_program(void *data, char *text, struct argp_state *state)
 {
-	static const char suffixes[] = "KMGT";
-	char *end;
-	double value = strtod(text, &end);
+	struct bench_settings *settings = data;
 
-	/* As the apps take it. */
-	if (!strcmp(option, "size") && *end && strchr(suffixes, *end)) {
-		value = ldexp(value, 10 * (strchr(suffixes, *end) - suffixes + 1));
-		end++;
-	}
-	if (end == text || *end || !(value >= min) || value > MOST)
-		argp_error(state, "--%s: \"%s\" is not a number from %g to %g", option, text, min,
-		           MOST);
-	return value;
+	settings->programs =
+	    bench_grow(settings->programs, settings->nprograms + 1, sizeof(*settings->programs));
+	settings->programs[settings->nprograms++] = text;
 }
 
-static error_t parse_number(int key, char *text, struct argp_state *state)
+static error_t take_app_arguments(void *data, int key, char *text, struct argp_state *state)
 {
-	struct bench_settings *settings = state->input;
-
-	switch (key) {
-	case OPTION_SIZE:
-		settings->size = number(state, "size", text, 1);
-		break;
-	case OPTION_REPS:
-		settings->reps = number(state, "reps", text, 1);
-		break;
-	case OPTION_ROUNDS:
-		settings->rounds = number(state, "rounds", text, 1);
-		break;
-	case OPTION_SEED:
-		settings->seed = number(state, "seed", text, 0);
-		break;
-	case OPTION_BUDGET:
-		settings->budget_s = number(state, "budget", text, 1);
-		break;
-	case OPTION_LIMIT:
-		settings->limit_s = number(state, "timeout", text, 1);
-		break;
-	default:
+	if (key != ARGP_KEY_ARGS)
 		return ARGP_ERR_UNKNOWN;
-	}
+	if (strcmp(state->argv[state->next - 1], "--"))
+		argp_error(state, "\"%s\" is not expected; an app's own options follow --",
+		           state->argv[state->next]);
+	((struct bench_settings *)data)->app_arguments = state->argv + state->next;
 	return 0;
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-	struct bench_settings *settings = state->input;
-
-	switch (key) {
-	case 'a':
-		settings->apps = text;
-		break;
-	case OPTION_CONTENDERS:
-		settings->contenders = text;
-		break;
-	case OPTION_PLATFORM:
-		settings->platforms = text;
-		break;
-	case OPTION_PROFILE:
-		if (simulation_profile_parse(text, &settings->profile))
-			argp_usage(state);
-		break;
-	case OPTION_PROGRAM:
-		settings->programs = bench_grow(settings->programs, settings->nprograms + 1,
-		                                sizeof(*settings->programs));
-		settings->programs[settings->nprograms++] = text;
-		break;
-	case OPTION_IRREGULAR:
-		settings->irregular = true;
-		break;
-	case OPTION_CLUSTERS:
-		settings->clusters = true;
-		break;
-	case OPTION_RANKS:
-		settings->ranks = text;
-		break;
-	case OPTION_QUICK:
-		settings->quick = true;
-		break;
-	case OPTION_NO_VERIFY:
-		settings->verify = false;
-		break;
-	case OPTION_JSON:
-		settings->json = text;
-		break;
-	case OPTION_ROWS:
-		settings->rows = text;
-		break;
-	case 'v':
-		settings->verbose = true;
-		break;
-	case ARGP_KEY_ARGS:
-		if (strcmp(state->argv[state->next - 1], "--"))
-			argp_error(state, "\"%s\" is not expected; an app's own options follow --",
-			           state->argv[state->next]);
-		settings->app_arguments = state->argv + state->next;
-		break;
-	default:
-		return parse_number(key, text, state);
-	}
-	return 0;
-}
+static const struct option_row options[] = {
+    {"app", "LIST",
+     "apps, or paths of programs that take an app's options (default: " DEFAULT_APPS ")",
+     TEXT(struct bench_settings, apps), .letter = 'a'},
+    {"program", "COMMAND",
+     "a program of StarPU with its arguments, in quotes; may be given several times",
+     PARSED(parse_program)},
+    {"irregular", NULL, "compare strategies on simulated loops whose iterations cost differently",
+     SETS(struct bench_settings, irregular, true)},
+    {"clusters", NULL,
+     "compare policies on simulated clusters whose nodes share an image's tiles; CSV",
+     SETS(struct bench_settings, clusters, true)},
+    {"ranks", "LIST",
+     "compare one process with so many MPI ranks on this machine, which share its workers",
+     TEXT(struct bench_settings, ranks)},
+    {"contenders", "LIST", "contenders to run (default: all)",
+     TEXT(struct bench_settings, contenders)},
+    {"sched", "LIST", NULL, TEXT(struct bench_settings, contenders)},
+    {"platform", "LIST", "simulated machines, descriptions or names",
+     TEXT(struct bench_settings, platforms)},
+    {"profile", "NAME",
+     "StarPU's own costs on simulated machines: theory (none; default on described ones) or "
+     "realistic",
+     NAMED(struct bench_settings, profile, simulation_profiles)},
+    {"size", "N",
+     "iterations, or what the app counts by --size; suffixes K, M, G, T (default: the app's)",
+     NUMBER(struct bench_settings, size, 1, (uint64_t)MOST)},
+    {"reps", "N", "repetitions in a process (default 7, simulated 1)",
+     NUMBER(struct bench_settings, reps, 1, UINT32_MAX)},
+    {"rounds", "N", "processes of each contender (default 3, simulated 1)",
+     NUMBER(struct bench_settings, rounds, 1, UINT32_MAX)},
+    {"seed", "S", "seed of the order and of the apps' input (default 1)",
+     NUMBER(struct bench_settings, seed, 0, UINT32_MAX)},
+    {"budget", "SECONDS", "start no process that would end later; Heddle's contenders come first",
+     REAL(struct bench_settings, budget_s, 1, MOST)},
+    {"timeout", "SECONDS", "for each process (default 120)",
+     REAL(struct bench_settings, limit_s, 1, MOST)},
+    {"quick", NULL, "coarse sweeps, one round instead of three",
+     SETS(struct bench_settings, quick, true)},
+    {"no-verify", NULL, "do not check results", SETS(struct bench_settings, verify, false)},
+    {"json", "FILE", "write all measurements; -: instead of the table",
+     TEXT(struct bench_settings, json)},
+    {"rows", "FILE", "measure nothing, print the rows of a --json FILE as tab-separated values",
+     TEXT(struct bench_settings, rows)},
+    {"verbose", NULL, "print what is running", SETS(struct bench_settings, verbose, true),
+     .letter = 'v'},
+    {0},
+};
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
@@ -464,17 +365,18 @@ static int report_write(const struct bench_settings *settings, json_t *reports)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {options,       parse,      "[-- OPTION-OF-THE-APP...]",
-	                                 documentation, help_short, help_filter,
-	                                 NULL};
+	static const struct option_program program = {
+	    .name = "heddle bench", .arguments = "[-- OPTION-OF-THE-APP...]", .doc = documentation};
 	struct bench_settings settings = {
 	    .seed = 1, .limit_s = 120, .verify = true, .verbose = isatty(2)};
+	struct option_set set = {.rows = options,
+	                         .data = &settings,
+	                         .argument = take_app_arguments,
+	                         .extra = names_print};
 	json_t *reports;
 	int status, written;
 
-	argv[0] = "heddle bench";
-	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, NULL, &settings);
+	options_parse(&program, &set, argc, argv);
 	if (settings.rows)
 		return bench_rows_print(settings.rows) ? 2 : 0;
 	if (together_check(&settings) || (settings.ranks && bench_ranks_check(settings.ranks)))

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <argp.h>
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -19,8 +18,8 @@
 
 #include <jansson.h>
 
+#include "support/options.h"
 #include "tools/common/cross_validation.h"
-#include "tools/common/help.h"
 #include "tools/estimate/estimate.h"
 #include "estimator/profile_file.h"
 #include "support/variables.h"
@@ -349,87 +348,45 @@ static int show(const struct arguments *arguments, struct estimates *e)
 
 /* ---- the command ---- */
 
-static unsigned count_parse(const char *option, const char *text, unsigned least, unsigned most,
-                            struct argp_state *state)
+static void parse_neighbours(void *data, char *text, struct argp_state *state)
 {
-	char *end;
-	unsigned long count = strtoul(text, &end, 10);
+	struct arguments *arguments = data;
 
-	if (!isdigit((unsigned char)*text) || *end || count < least || count > most)
-		argp_error(state, "--%s %s: not a whole number from %u to %u", option, text, least,
-		           most);
-	return count;
+	arguments->rule.fit = false;
+	arguments->rule.k = options_take_number(text, 1, MEAN_MOST, "neighbours", state);
 }
 
-static error_t argument_parse(int key, char *value, struct argp_state *state)
+static error_t take_arguments(void *data, int key, char *value, struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
+	struct arguments *arguments = data;
 
-	switch (key) {
-	case 'f':
-		arguments->folds = count_parse("folds", value, 2, 1000000, state);
-		return 0;
-	case 'k':
-		arguments->rule.fit = false;
-		arguments->rule.k = count_parse("neighbours", value, 1, MEAN_MOST, state);
-		return 0;
-	case 's':
-		arguments->seed = count_parse("seed", value, 0, UINT_MAX, state);
-		return 0;
-	case 'r':
-		arguments->reference = value;
-		return 0;
-	case 'j':
-		arguments->json = true;
-		return 0;
-	case 'c':
-		arguments->csv = value;
-		return 0;
-	case ARGP_KEY_ARGS:
-		arguments->profile = state->argv[state->next];
-		arguments->params = state->argv + state->next + 1;
-		arguments->nparams = state->argc - state->next - 1;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		if (!arguments->without)
-			argp_error(state, "which profile?");
-		return 0;
-	}
-	return ARGP_ERR_UNKNOWN;
+	if (key == ARGP_KEY_NO_ARGS && !arguments->without)
+		argp_error(state, "which profile?");
+	if (key != ARGP_KEY_ARGS)
+		return ARGP_ERR_UNKNOWN;
+	arguments->profile = state->argv[state->next];
+	arguments->params = state->argv + state->next + 1;
+	arguments->nparams = state->argc - state->next - 1;
+	return 0;
 }
 
-#define FOLDS_OPTIONS                                                                              \
-	{"folds", 'f', "N", 0, "folds (default: 10)", 0},                                          \
-	{                                                                                          \
-		"seed", 's', "N", 0, "seed that assigns tasks to folds (default: 1)", 0            \
-	}
-#define KNN_OPTIONS                                                                                \
-	{"neighbours",                                                                             \
-	 'k',                                                                                      \
-	 "N",                                                                                      \
-	 0,                                                                                        \
-	 "predict by the mean of N neighbours; published: 2 (default: by HEDDLE_NEIGHBOURS, a "    \
-	 "power law through more of them)",                                                        \
-	 0},                                                                                       \
-	{                                                                                          \
-		"reference", 'r', "DEVICE", 0, "reference of speed-ups (default: the first CPU)",  \
-		    0                                                                              \
-	}
-#define JSON_OPTION                                                                                \
-	{                                                                                          \
-		"json", 'j', NULL, 0, "JSON instead of a table", 0                                 \
-	}
-
-#define CSV_OPTION                                                                                 \
-	{                                                                                          \
-		"csv", 'c', "FILE", 0,                                                             \
-		    "Write Table 1 to a file, for heddle plot (-: only it, to standard output)", 0 \
-	}
-
-static const struct argp_option cv_options[] = {
-    FOLDS_OPTIONS, KNN_OPTIONS, JSON_OPTION, CSV_OPTION, {0}};
-static const struct argp_option predict_options[] = {KNN_OPTIONS, JSON_OPTION, {0}};
-static const struct argp_option show_options[] = {JSON_OPTION, {0}};
+/* Of cv, predict and show: each has those of the next. */
+static const struct option_row options[] = {
+    {"folds", "N", "folds (default: 10)", NUMBER(struct arguments, folds, 2, 1000000),
+     .letter = 'f'},
+    {"seed", "N", "seed that assigns tasks to folds (default: 1)",
+     NUMBER(struct arguments, seed, 0, UINT_MAX), .letter = 's'},
+    {"csv", "FILE", "Write Table 1 to a file, for heddle plot (-: only it, to standard output)",
+     TEXT(struct arguments, csv), .letter = 'c'},
+    {"neighbours", "N",
+     "predict by the mean of N neighbours; published: 2 (default: by HEDDLE_NEIGHBOURS, a power "
+     "law through more of them)",
+     PARSED(parse_neighbours), .letter = 'k'},
+    {"reference", "DEVICE", "reference of speed-ups (default: the first CPU)",
+     TEXT(struct arguments, reference), .letter = 'r'},
+    {"json", NULL, "JSON instead of a table", SETS(struct arguments, json, true), .letter = 'j'},
+    {0},
+};
 
 /* All subcommands take PROFILE. */
 #define PROFILES                                                                                   \
@@ -440,7 +397,7 @@ static const struct verb {
 	const char *name;
 	int (*run)(const struct arguments *arguments, struct estimates *e);
 	const char *args, *doc;
-	const struct argp_option *options;
+	const struct option_row *options;
 } verbs[] = {
     {"cv", estimate_cv, "[PROFILE]",
      "Measures how well a profile predicts itself, by cross-validation. Prints mean errors of "
@@ -448,12 +405,11 @@ static const struct verb {
      "that heddle estimate predict prints. Where heddle sample measured, another sampling of the "
      "same jobs is compared, too. Without PROFILE: Table 1 of Teodoro et al., HPDC 2010, for all "
      "codelets of heddle sample." PROFILES,
-     cv_options},
+     options},
     {"predict", estimate_predict, "PROFILE [NAME=VALUE...]",
-     "Predicts the times of a task with these parameters on each device." PROFILES,
-     predict_options},
+     "Predicts the times of a task with these parameters on each device." PROFILES, options + 3},
     {"show", show, "PROFILE",
-     "Lists the times in a profile: of tasks, and of the blocks of loops." PROFILES, show_options},
+     "Lists the times in a profile: of tasks, and of the blocks of loops." PROFILES, options + 5},
 };
 
 #define NVERBS (sizeof(verbs) / sizeof(verbs[0]))
@@ -483,22 +439,20 @@ static int rule_default(struct heddle_history_rule *rule)
 
 static int verb_run(const struct verb *verb, int argc, char **argv)
 {
-	const struct argp argp = {.options = verb->options,
-	                          .parser = argument_parse,
-	                          .children = help_short,
-	                          .args_doc = verb->args,
-	                          .doc = verb->doc};
 	struct arguments arguments = {.folds = HEDDLE_CROSS_VALIDATION_FOLDS, .seed = 1};
+	struct option_set set = {
+	    .rows = verb->options, .data = &arguments, .argument = take_arguments};
 	struct estimates estimates;
 	char name[64];
+	const struct option_program program = {
+	    .name = name, .arguments = verb->args, .doc = verb->doc};
 	int status;
 
 	snprintf(name, sizeof(name), "heddle estimate %s", verb->name);
-	argv[0] = name;
 	arguments.without = verb->run == estimate_cv;
 	if (rule_default(&arguments.rule))
 		return ESTIMATE_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	options_parse(&program, &set, argc, argv);
 	if (arguments.json && arguments.csv && !strcmp(arguments.csv, "-")) {
 		fprintf(stderr, "heddle: --json and --csv - both want standard output\n");
 		return ESTIMATE_USAGE;
@@ -522,7 +476,6 @@ static int verb_run(const struct verb *verb, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	argp_err_exit_status = ESTIMATE_USAGE;
 	if (argc < 2) {
 		usage_print(stderr);
 		return ESTIMATE_USAGE;

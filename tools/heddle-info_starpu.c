@@ -6,7 +6,6 @@
  */
 #include "config.h"
 
-#include <argp.h>
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -19,62 +18,26 @@
 #include "partition/kernel/split/buses_starpu.h"
 #include "support/clock_starpu.h"
 #include "support/message.h"
+#include "support/options.h"
 #include "estimator/platform_starpu.h"
 #include "support/variables.h"
 #include "tools/info.h"
-#include "tools/common/help.h"
-
-const char *argp_program_version = "heddle info " PACKAGE_VERSION;
 
 struct arguments {
 	bool tables[INFO_NTABLES], json, manual;
 };
 
-enum option_key {
-	OPTION_POLICIES = 256,
-	OPTION_STRATEGIES,
-	OPTION_VARIABLES,
-	OPTION_JSON,
-	OPTION_MAN
-};
-
-static const struct argp_option options[] = {
-    {"policies", OPTION_POLICIES, NULL, 0, "policies alone", 0},
-    {"strategies", OPTION_STRATEGIES, NULL, 0, "block strategies alone, with parameters", 0},
-    {"variables", OPTION_VARIABLES, NULL, 0, "environment variables alone, with origin", 0},
-    {"json", OPTION_JSON, NULL, 0, "as JSON", 0},
-    {"man", OPTION_MAN, NULL, 0, "the manual page of the variables (Markdown)", 0},
+static const struct option_row options[] = {
+    {"policies", NULL, "policies alone", SETS(struct arguments, tables[INFO_POLICIES], true)},
+    {"strategies", NULL, "block strategies alone, with parameters",
+     SETS(struct arguments, tables[INFO_STRATEGIES], true)},
+    {"variables", NULL, "environment variables alone, with origin",
+     SETS(struct arguments, tables[INFO_VARIABLES], true)},
+    {"json", NULL, "as JSON", SETS(struct arguments, json, true)},
+    {"man", NULL, "the manual page of the variables (Markdown)",
+     SETS(struct arguments, manual, true)},
     {0},
 };
-
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-	struct arguments *arguments = state->input;
-
-	switch (key) {
-	case OPTION_POLICIES:
-		arguments->tables[INFO_POLICIES] = true;
-		break;
-	case OPTION_STRATEGIES:
-		arguments->tables[INFO_STRATEGIES] = true;
-		break;
-	case OPTION_VARIABLES:
-		arguments->tables[INFO_VARIABLES] = true;
-		break;
-	case OPTION_JSON:
-		arguments->json = true;
-		break;
-	case OPTION_MAN:
-		arguments->manual = true;
-		break;
-	case ARGP_KEY_ARG:
-		argp_error(state, "\"%s\" is not expected", text);
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-	return 0;
-}
 
 static json_t *starpu_features(void)
 {
@@ -258,21 +221,15 @@ static void __attribute__((constructor)) machine_wanted(void)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {options,
-	                                 parse,
-	                                 NULL,
-	                                 "Prints the version, the StarPU in use, the workers, the "
-	                                 "policies, the block strategies "
-	                                 "and the variables.",
-	                                 help_short,
-	                                 NULL,
-	                                 NULL};
+	static const struct option_program program = {
+	    .name = "heddle info",
+	    .doc = "Prints the version, the StarPU in use, the workers, the policies, the block "
+	           "strategies and the variables."};
 	struct arguments arguments = {0};
+	struct option_set set = {.rows = options, .data = &arguments};
 	json_t *info;
 
-	argv[0] = "heddle info";
-	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	options_parse(&program, &set, argc, argv);
 	if (arguments.manual) {
 		info_print_manual();
 		return 0;

@@ -8,7 +8,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,6 +22,7 @@
 #include <heddle/heddle.h>
 #include <heddle/policy.h>
 
+#include "support/options.h"
 #include "support/output.h"
 #include "support/progress.h"
 #include "tools/bench/bench.h"
@@ -47,26 +47,6 @@ static struct request {
 } request = {.tasks = {200000, 50000}, .rounds = 9};
 
 static double *measured[NSHAPES][MAXPOLICIES]; /* µs per task, one for each round */
-
-static void usage_print(void)
-{
-	puts("Usage: heddle overhead [OPTION...]\n"
-	     "\n"
-	     "Prints the cost of each scheduling policy per empty task, in microseconds and\n"
-	     "relative to StarPU's eager: for independent tasks submitted at once, and for a\n"
-	     "chain in which each task waits for the one before. In each of several rounds,\n"
-	     "every policy runs once. The medians are printed.\n"
-	     "\n"
-	     "      --sched LIST   policies, separated by commas (default: eager, lws and all of\n"
-	     "                     Heddle's); eager always takes part\n"
-	     "      --tasks N      independent tasks (default 200000)\n"
-	     "      --chain N      tasks of the chain (default 50000); 0 skips tasks or chain\n"
-	     "      --rounds N     default 9\n"
-	     "      --json FILE    writes the results; -: to standard output instead of the table\n"
-	     "  -h, --help         this text\n"
-	     "\n"
-	     "Exit status: 0; 1 when a policy could not be measured; 2 for wrong use.");
-}
 
 /* ---- one measurement ---- */
 
@@ -279,95 +259,63 @@ static void policies_default(void)
 		policy_add(policy->name);
 }
 
-static int number_parse(const char *option, const char *text, unsigned least, unsigned *number)
-{
-	char *end;
-	unsigned long parsed = strtoul(text, &end, 10);
-
-	if (end == text || *end || *text == '-' || parsed < least || parsed > 100000000) {
-		fprintf(stderr,
-		        "heddle overhead: --%s %s: not a whole number from %u to 100000000\n",
-		        option, text, least);
-		return -EINVAL;
-	}
-	*number = parsed;
-	return 0;
-}
-
-static int policies_parse(const char *list)
+/* The names are kept until the end. */
+static void parse_policies(void *data, char *list, struct argp_state *state)
 {
 	char *rest = strdup(list), *name;
 
-	if (!list[strspn(list, ",")]) {
-		fprintf(stderr, "heddle overhead: --sched '%s': no policy\n", list);
-		return -EINVAL;
-	}
-	/* The names are kept until the end. */
+	if (!list[strspn(list, ",")])
+		argp_error(state, "--sched '%s': no policy", list);
 	while (rest && (name = strsep(&rest, ","))) {
-		if (!*name) {
-			fprintf(stderr, "heddle overhead: --sched '%s': a name is empty\n", list);
-			return -EINVAL;
-		}
+		if (!*name)
+			argp_error(state, "--sched '%s': a name is empty", list);
 		policy_add(name);
 	}
-	return 0;
 }
 
-static int option_take(int option, char *value)
+static void check(void *data, struct argp_state *state)
 {
-	switch (option) {
-	case 's':
-		return policies_parse(value);
-	case 't':
-		return number_parse("tasks", value, 0, &request.tasks[INDEPENDENT]);
-	case 'c':
-		return number_parse("chain", value, 0, &request.tasks[CHAIN]);
-	case 'r':
-		return number_parse("rounds", value, 1, &request.rounds);
-	case 'j':
-		request.json = value;
-		return 0;
-	default:
-		return -EINVAL;
-	}
+	if (!request.tasks[INDEPENDENT] && !request.tasks[CHAIN])
+		argp_error(state, "--tasks 0 and --chain 0 leave nothing to measure");
 }
+
+#define MOST 100000000
+
+static const struct option_row options[] = {
+    {"sched", "LIST",
+     "policies, separated by commas (default: eager, lws and all of Heddle's); eager always takes "
+     "part",
+     PARSED(parse_policies)},
+    {"tasks", "N", "independent tasks (default 200000); 0 skips them",
+     NUMBER(struct request, tasks[INDEPENDENT], 0, MOST)},
+    {"chain", "N", "tasks of the chain (default 50000); 0 skips it",
+     NUMBER(struct request, tasks[CHAIN], 0, MOST)},
+    {"rounds", "N", "default 9", NUMBER(struct request, rounds, 1, MOST)},
+    {"json", "FILE", "write the results; -: to standard output instead of the table",
+     TEXT(struct request, json)},
+    {0},
+};
+
+static const struct option_program program = {
+    .name = "heddle overhead",
+    .doc = "Prints the cost of each scheduling policy per empty task, in microseconds and relative "
+           "to StarPU's eager: for independent tasks submitted at once, and for a chain in which "
+           "each task waits for the one before. In each of several rounds, every policy runs once. "
+           "The medians are printed.\v"
+           "Exit status: 0; 1 when a policy could not be measured; 2 for wrong use.",
+};
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-	    {"sched", required_argument, NULL, 's'},
-	    {"tasks", required_argument, NULL, 't'},
-	    {"chain", required_argument, NULL, 'c'},
-	    {"rounds", required_argument, NULL, 'r'},
-	    {"json", required_argument, NULL, 'j'},
-	    {"help", no_argument, NULL, 'h'},
-	    {NULL, 0, NULL, 0},
-	};
-	int option, status;
+	struct option_set set = {.rows = options, .data = &request, .check = check};
+	int status;
 
 	if (argc == 5 && !strcmp(argv[1], "--measure"))
 		return measure_here(argv[2],
 		                    strcmp(argv[3], shape_names[CHAIN]) ? INDEPENDENT : CHAIN,
 		                    atoi(argv[4]));
 	policy_add(REFERENCE);
-	argv[0] = "heddle overhead"; /* in messages */
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (option == 'h') {
-			usage_print();
-			return 0;
-		}
-		if (option_take(option, optarg))
-			return USAGE;
-	}
-	if (optind < argc) {
-		fprintf(stderr, "heddle overhead: \"%s\" is not expected\n", argv[optind]);
-		return USAGE;
-	}
-	if (!request.tasks[INDEPENDENT] && !request.tasks[CHAIN]) {
-		fputs("heddle overhead: --tasks 0 and --chain 0 leave nothing to measure\n",
-		      stderr);
-		return USAGE;
-	}
+	options_parse(&program, &set, argc, argv);
 	if (request.npolicies == 1)
 		policies_default();
 	if (heddle_output_check(request.json))

@@ -7,7 +7,6 @@
  */
 #include "config.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -30,10 +29,10 @@
 #include "codelets/nbody/nbody.h"
 #include "estimator/estimate_starpu.h"
 #include "support/message.h"
+#include "support/options.h"
 #include "support/progress.h"
 #include "estimator/profile_file.h"
 #include "support/variables.h"
-#include "tools/common/help.h"
 
 #define MAXBUFFERS 5
 
@@ -538,47 +537,34 @@ static void sizes_check(const struct arguments *arguments, const struct sampled 
 		           what->name, least, most);
 }
 
-static error_t argument_parse(int key, char *value, struct argp_state *state)
+static error_t take_codelet(void *data, int key, char *value, struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
+	struct arguments *arguments = data;
 
-	switch (key) {
-	case 'j':
-		arguments->jobs = app_option_number(value, 1, 100000, "jobs", state);
-		return 0;
-	case 'r':
-		arguments->reps = app_option_number(value, 1, 100000, "reps", state);
-		return 0;
-	case 's':
-		arguments->seed = app_option_number(value, 0, UINT64_MAX, "seed", state);
-		return 0;
-	case 'l':
-		arguments->least = app_option_number(value, 1, 1 << 30, "least", state);
-		return 0;
-	case 'm':
-		arguments->most = app_option_number(value, 1, 1 << 30, "most", state);
-		return 0;
-	case ARGP_KEY_ARG:
-		if (arguments->what || arguments->all)
-			argp_error(state, "one codelet at a time, please, or all");
-		arguments->all = !strcmp(value, "all");
-		for (size_t i = 0; i < NSAMPLED; i++)
-			if (!strcmp(sampled[i].name, value))
-				arguments->what = &sampled[i];
-		if (!arguments->what && !arguments->all)
-			argp_error(state, "there is no codelet \"%s\" to sample", value);
-		return 0;
-	case ARGP_KEY_END:
-		if (!arguments->what && !arguments->all)
-			argp_error(state, "which codelet?");
-		if (arguments->jobs > UINT_MAX / arguments->reps)
-			argp_error(state, "--jobs times --reps exceeds %u", UINT_MAX);
-		for (size_t i = 0; i < NSAMPLED; i++)
-			if (arguments->all || arguments->what == &sampled[i])
-				sizes_check(arguments, &sampled[i], state);
-		return 0;
-	}
-	return ARGP_ERR_UNKNOWN;
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	if (arguments->what || arguments->all)
+		argp_error(state, "one codelet at a time, please, or all");
+	arguments->all = !strcmp(value, "all");
+	for (size_t i = 0; i < NSAMPLED; i++)
+		if (!strcmp(sampled[i].name, value))
+			arguments->what = &sampled[i];
+	if (!arguments->what && !arguments->all)
+		argp_error(state, "there is no codelet \"%s\" to sample", value);
+	return 0;
+}
+
+static void check(void *data, struct argp_state *state)
+{
+	const struct arguments *arguments = data;
+
+	if (!arguments->what && !arguments->all)
+		argp_error(state, "which codelet?");
+	if (arguments->jobs > UINT_MAX / arguments->reps)
+		argp_error(state, "--jobs times --reps exceeds %u", UINT_MAX);
+	for (size_t i = 0; i < NSAMPLED; i++)
+		if (arguments->all || arguments->what == &sampled[i])
+			sizes_check(arguments, &sampled[i], state);
 }
 
 static void codelets_print(FILE *out)
@@ -592,41 +578,38 @@ static void codelets_print(FILE *out)
 		        sampled[i].most, sampled[i].unit);
 }
 
-static char *help_filter(int key, const char *text, void *input)
-{
-	return help_extra(key, text, ARGP_KEY_HELP_POST_DOC, codelets_print);
-}
-
-static const struct argp_option options[] = {
-    {"jobs", 'j', "N", 0, "number of different jobs (default: 30)", 0},
-    {"reps", 'r', "N", 0,
-     "pairs of runs of each job on each device; the medians count (default: 7)", 0},
-    {"least", 'l', "N", 0, "smallest size", 0},
-    {"most", 'm', "N", 0, "largest size", 0},
-    {"seed", 's', "N", 0, "seed of sizes and data (default: 1)", 0},
+static const struct option_row options[] = {
+    {"jobs", "N", "number of different jobs (default: 30)",
+     NUMBER(struct arguments, jobs, 1, 100000), .letter = 'j'},
+    {"reps", "N", "pairs of runs of each job on each device; the medians count (default: 7)",
+     NUMBER(struct arguments, reps, 1, 100000), .letter = 'r'},
+    {"least", "N", "smallest size", NUMBER(struct arguments, least, 1, 1 << 30), .letter = 'l'},
+    {"most", "N", "largest size", NUMBER(struct arguments, most, 1, 1 << 30), .letter = 'm'},
+    {"seed", "N", "seed of sizes and data (default: 1)",
+     NUMBER(struct arguments, seed, 0, UINT64_MAX), .letter = 's'},
     {0},
 };
 
-static const struct argp argp = {
-    .options = options,
-    .parser = argument_parse,
-    .children = help_short,
-    .args_doc = "CODELET|all",
+static const struct option_program program = {
+    .name = "heddle sample",
+    .arguments = "CODELET|all",
     .doc = "Runs jobs of different sizes of one or all of Heddle's codelets on every kind of "
            "device of this machine, in pairs. Adds the times to the codelet's profile and those "
-           "of the second ones to the profile CODELET-again, for `heddle estimate cv`.\v",
-    .help_filter = help_filter,
+           "of the second ones to the profile CODELET-again, for `heddle estimate cv`.",
 };
 
 int main(int argc, char **argv)
 {
 	struct arguments arguments = {.jobs = 30, .reps = 7, .seed = 1};
+	struct option_set set = {.rows = options,
+	                         .data = &arguments,
+	                         .argument = take_codelet,
+	                         .check = check,
+	                         .extra = codelets_print};
 	struct starpu_conf conf;
 	int status;
 
-	argp_err_exit_status = APP_USAGE;
-	argv[0] = "heddle sample";
-	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	options_parse(&program, &set, argc, argv);
 	if (!heddle_variable_number(HEDDLE_VARIABLE_PROFILE)) {
 		heddle_refuse(0, "with HEDDLE_PROFILE=0 no times are kept");
 		return APP_USAGE;

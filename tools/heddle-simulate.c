@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <ftw.h>
 #include <signal.h>
@@ -17,10 +16,8 @@
 #include <unistd.h>
 
 #include "support/message.h"
-#include "tools/common/help.h"
+#include "support/options.h"
 #include "tools/common/simulation.h"
-
-const char *argp_program_version = "heddle simulate " PACKAGE_VERSION;
 
 struct arguments {
 	const char *platform;
@@ -30,73 +27,55 @@ struct arguments {
 	char **command;
 };
 
-static const struct argp_option options[] = {
-    {"platform", 'p', "SPEC", 0,
-     "description or name of the machine; with --ranks several, with commas between them, which "
-     "ranks have in turn",
-     0},
-    {"profile", 'P', "NAME", 0,
-     "StarPU's own costs: theory (none; default on a described machine) or realistic", 0},
-    {"ranks", 'n', "N", 0,
-     "so many machines, a rank of an MPI program on each; the program is linked for SMPI", 0},
-    {"network", 'N', "MBPS:US", 0, "links between them (default 125:50, Gigabit Ethernet)", 0},
-    {0},
-};
-
-/* Each is a copy of the program in memory. */
-#define MOST_RANKS 4096
-
-static unsigned ranks_parse(const char *text, struct argp_state *state)
+static void parse_network(void *data, char *text, struct argp_state *state)
 {
-	char *end;
-	long n = strtol(text, &end, 10);
-
-	if (end == text || *end || n < 2 || n > MOST_RANKS)
-		argp_error(state, "--ranks %s: not a number from 2 to %d", text, MOST_RANKS);
-	return n;
+	if (simulation_network_parse(text, &((struct arguments *)data)->network))
+		argp_usage(state);
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static error_t take_command(void *data, int key, char *text, struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
-
-	switch (key) {
-	case 'p':
-		arguments->platform = text;
-		break;
-	case 'P':
-		if (simulation_profile_parse(text, &arguments->profile))
-			argp_usage(state);
-		break;
-	case 'n':
-		arguments->ranks = ranks_parse(text, state);
-		break;
-	case 'N':
-		if (simulation_network_parse(text, &arguments->network))
-			argp_usage(state);
-		break;
-	case ARGP_KEY_ARGS:
-		arguments->command = state->argv + state->next;
-		break;
-	case ARGP_KEY_END:
-		if (!arguments->platform)
-			argp_error(state, "which machine? Say --platform SPEC");
-		if (!arguments->command)
-			argp_error(state, "which command? Say it after --");
-		if (arguments->network.mbps > 0 && !arguments->ranks)
-			argp_error(state, "--network is between ranks: say --ranks, too");
-#ifndef HEDDLE_HAVE_SMPI
-		if (arguments->ranks)
-			argp_error(state,
-			           "--ranks: this build is not for SMPI (tools/setup sim-mpi in "
-			           "Heddle's source tree makes one)");
-#endif
-		break;
-	default:
+	if (key != ARGP_KEY_ARGS)
 		return ARGP_ERR_UNKNOWN;
-	}
+	((struct arguments *)data)->command = state->argv + state->next;
 	return 0;
 }
+
+static void check(void *data, struct argp_state *state)
+{
+	const struct arguments *arguments = data;
+
+	if (!arguments->platform)
+		argp_error(state, "which machine? Say --platform SPEC");
+	if (!arguments->command)
+		argp_error(state, "which command? Say it after --");
+	if (arguments->network.mbps > 0 && !arguments->ranks)
+		argp_error(state, "--network is between ranks: say --ranks, too");
+#ifndef HEDDLE_HAVE_SMPI
+	if (arguments->ranks)
+		argp_error(state, "--ranks: this build is not for SMPI (tools/setup sim-mpi in "
+		                  "Heddle's source tree makes one)");
+#endif
+}
+
+/* Each rank is a copy of the program in memory. */
+#define MOST_RANKS 4096
+
+static const struct option_row options[] = {
+    {"platform", "SPEC",
+     "description or name of the machine; with --ranks several, with commas between them, which "
+     "ranks have in turn",
+     TEXT(struct arguments, platform), .letter = 'p'},
+    {"profile", "NAME",
+     "StarPU's own costs: theory (none; default on a described machine) or realistic",
+     NAMED(struct arguments, profile, simulation_profiles), .letter = 'P'},
+    {"ranks", "N",
+     "so many machines, a rank of an MPI program on each; the program is linked for SMPI",
+     NUMBER(struct arguments, ranks, 2, MOST_RANKS), .letter = 'n'},
+    {"network", "MBPS:US", "links between them (default 125:50, Gigabit Ethernet)",
+     PARSED(parse_network), .letter = 'N'},
+    {0},
+};
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
@@ -218,27 +197,24 @@ static int machines_find(const struct arguments *arguments, struct heddle_platfo
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {
-	    options,
-	    parse,
-	    "-- COMMAND [ARGUMENT...]",
-	    "Runs a program on a described machine, in simulated time. The program must be built "
-	    "with StarPU's SimGrid flavour; others are refused. `heddle bench --help' explains "
-	    "the description. On a calibrated machine (mirage, starpu:HOST) only codelets that "
-	    "StarPU has models of can run. With --ranks the machine is one of a cluster's, and "
-	    "SMPI runs the program (tools/setup sim-mpi).",
-	    help_short,
-	    NULL,
-	    NULL};
+	static const struct option_program program = {
+	    .name = "heddle simulate",
+	    .arguments = "-- COMMAND [ARGUMENT...]",
+	    .doc = "Runs a program on a described machine, in simulated time. The program must be "
+	           "built with StarPU's SimGrid flavour; others are refused. `heddle bench --help' "
+	           "explains the description. On a calibrated machine (mirage, starpu:HOST) only "
+	           "codelets that StarPU has models of can run. With --ranks the machine is one of "
+	           "a cluster's, and SMPI runs the program (tools/setup sim-mpi).",
+	    .flags = ARGP_IN_ORDER};
 	struct arguments arguments = {0};
+	struct option_set set = {
+	    .rows = options, .data = &arguments, .argument = take_command, .check = check};
 	struct heddle_platform platform;
 	const char *temporary = getenv("TMPDIR");
 	char directory[4096], **environment;
 	int status;
 
-	argv[0] = "heddle simulate";
-	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
+	options_parse(&program, &set, argc, argv);
 	if (machines_find(&arguments, &platform))
 		return 2;
 	snprintf(directory, sizeof(directory), "%s/heddle-simulate-XXXXXX",

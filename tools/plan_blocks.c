@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #include <jansson.h>
 
 #include "support/message.h"
-#include "tools/common/help.h"
+#include "support/options.h"
 #include "tools/common/machine.h"
 #include "tools/plan.h"
 
@@ -119,27 +118,18 @@ static void table_print(const struct replay_machine *machine, const struct repla
 	       result->learning_us, 100 * result->finish_spread);
 }
 
-static error_t argument_parse(int key, char *value, struct argp_state *state)
+static error_t take_machine(void *data, int key, char *value, struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
+	struct arguments *arguments = data;
 
-	switch (key) {
-	case 's':
-		arguments->strategy = value;
-		return 0;
-	case 't':
-		arguments->table = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (arguments->machine)
-			argp_error(state, "one machine at a time, please");
-		arguments->machine = value;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
+	if (key == ARGP_KEY_NO_ARGS)
 		argp_error(state, "which machine?");
-		return 0;
-	}
-	return ARGP_ERR_UNKNOWN;
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	if (arguments->machine)
+		argp_error(state, "one machine at a time, please");
+	arguments->machine = value;
+	return 0;
 }
 
 static void keys_print(FILE *out)
@@ -155,38 +145,32 @@ static void keys_print(FILE *out)
 		fprintf(out, "  %-12s %s\n", (*s)->name, (*s)->doc);
 }
 
-static char *help_filter(int key, const char *text, void *input)
-{
-	return help_extra(key, text, ARGP_KEY_HELP_EXTRA, keys_print);
-}
-
-static const struct argp_option options[] = {
-    {"strategy", 's', "NAME[:KEY=VALUE,...]", 0, "the strategy (default: hdss)", 0},
-    {"table", 't', NULL, 0, "print a table instead of JSON", 0},
+static const struct option_row options[] = {
+    {"strategy", "NAME[:KEY=VALUE,...]", "the strategy (default: hdss)",
+     TEXT(struct arguments, strategy), .letter = 's'},
+    {"table", NULL, "print a table instead of JSON", SETS(struct arguments, table, true),
+     .letter = 't'},
     {0},
 };
 
-static const struct argp argp = {
-    .options = options,
-    .parser = argument_parse,
-    .children = help_short,
-    .args_doc = "MACHINE.json",
+static const struct option_program program = {
+    .name = "heddle plan blocks",
+    .arguments = "MACHINE.json",
     .doc = "Replays a block strategy on a described machine and prints every block that it "
            "gives, as JSON.",
-    .help_filter = help_filter,
 };
 
 int plan_blocks(int argc, char **argv)
 {
 	struct arguments arguments = {.strategy = "hdss"};
+	struct option_set set = {
+	    .rows = options, .data = &arguments, .argument = take_machine, .extra = keys_print};
 	struct replay_machine machine;
 	struct replay_result result;
 	struct tally *tallies;
 	int error;
 
-	argp_err_exit_status = PLAN_USAGE;
-	argv[0] = "heddle plan blocks";
-	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	options_parse(&program, &set, argc, argv);
 	if (machine_read(arguments.machine, &machine))
 		return PLAN_USAGE;
 	error = replay_run(arguments.strategy, &machine, &result);

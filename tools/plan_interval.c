@@ -6,7 +6,6 @@
  */
 #include "config.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
@@ -17,26 +16,17 @@
 #include <jansson.h>
 
 #include "support/message.h"
+#include "support/options.h"
 #include "partition/wavefront/simulation.h"
 #include "tools/plan.h"
-#include "tools/common/help.h"
-
-enum {
-	KEY_CD = 256,
-	KEY_CC,
-	KEY_US,
-	KEY_UC,
-	KEY_TWA,
-	KEY_VECTOR,
-	KEY_SWEEP,
-	KEY_PIPELINED,
-	KEY_CSV
-};
 
 enum { MAXVECTORS = 16, LONGEST_SIDE = 10000000 };
 
+#define MOST_US 1e9
+
 struct arguments {
 	struct wave_model model;
+	uint64_t columns, rows; /* of the model; 0: not given */
 	unsigned nvectors;
 	struct heddle_dependence vectors[MAXVECTORS];
 	bool pipelined, sweep;
@@ -44,58 +34,23 @@ struct arguments {
 	const char *csv;
 };
 
-static const struct argp_option options[] = {
-    {"cd", KEY_CD, "US", 0, "c_d: starting a message, microseconds", 1},
-    {"cc", KEY_CC, "US", 0, "c_c: sending one column's data, microseconds", 1},
-    {"us", KEY_US, "N", 0, "U_s: columns, the synchronisation dimension", 1},
-    {"uc", KEY_UC, "N", 0, "U_c: rows, the dimension that is cut into bands", 1},
-    {"k", 'k', "N", 0, "bands per worker (default: 1)", 1},
-    {"worker", 'w', "NAME:COUNT:CP", 0,
-     "a kind of worker: name, number of workers, c_p in microseconds an iteration; once for every "
-     "kind",
-     1},
-    {"twa", KEY_TWA, "US", 0, "T_wa: assigning the first band, microseconds (default: 0)", 1},
-    {"vector", KEY_VECTOR, "ROW,COLUMN", 0,
-     "a dependence vector of the simulated loop, once for each (default: 1,0 and 0,1)", 2},
-    {"pipelined", KEY_PIPELINED, NULL, 0,
-     "bands follow each other interval by interval, as in Heddle's wavefronts; otherwise the "
-     "paper's subproblems run one by one",
-     2},
-    {"sweep", KEY_SWEEP, "FIRST-LAST", OPTION_ARG_OPTIONAL,
-     "also simulate the loop with every h of a range (default: a quarter to four times the "
-     "model's)",
-     2},
-    {"csv", KEY_CSV, "FILE", 0,
-     "append the sweep to a file for heddle plot: predicted and simulated time of each h", 2},
-    {0},
-};
-
-static double number_parse(const char *text, double least, double most, const char *what,
-                           struct argp_state *state)
+static double real_parse(const char *text, double least, const char *what, struct argp_state *state)
 {
-	char *end;
-	double number = strtod(text, &end);
+	double number = least;
 
-	if (end == text || *end || !(number >= least && number <= most))
+	if (options_real(text, least, MOST_US, &number))
 		argp_error(state, "%s: \"%s\" is not a number from %g to %g", what, text, least,
-		           most);
+		           MOST_US);
 	return number;
 }
 
-static size_t count_parse(const char *text, double most, const char *what, struct argp_state *state)
+static void worker_parse(void *data, char *text, struct argp_state *state)
 {
-	double number = number_parse(text, 1, most, what, state);
-
-	if (number != floor(number))
-		argp_error(state, "%s: \"%s\" is not a whole number", what, text);
-	return number;
-}
-
-static void worker_parse(struct arguments *arguments, char *text, struct argp_state *state)
-{
+	struct arguments *arguments = data;
 	struct wave_model *model = &arguments->model;
 	struct wave_kind *kind = &model->kinds[model->nkinds];
 	char *count = strchr(text, ':'), *cp = count ? strchr(count + 1, ':') : NULL;
+	uint64_t workers = 0;
 
 	if (model->nkinds == WAVE_MAXKINDS)
 		argp_error(state, "more than %d kinds of worker", WAVE_MAXKINDS);
@@ -108,14 +63,18 @@ static void worker_parse(struct arguments *arguments, char *text, struct argp_st
 	if (strlen(text) >= sizeof(kind->name))
 		argp_error(state, "--worker: the name \"%s\" is longer than %zu", text,
 		           sizeof(kind->name) - 1);
-	*kind = (struct wave_kind){.count = count_parse(count, 10000, "--worker, COUNT", state),
-	                           .cp = number_parse(cp, 1e-9, 1e9, "--worker, CP", state)};
+	if (options_number(count, 1, 10000, &workers))
+		argp_error(state, "--worker, COUNT: \"%s\" is not a whole number from 1 to 10000",
+		           count);
+	*kind =
+	    (struct wave_kind){.count = workers, .cp = real_parse(cp, 1e-9, "--worker, CP", state)};
 	strcpy(kind->name, text);
 	model->nkinds++;
 }
 
-static void vector_parse(struct arguments *arguments, const char *text, struct argp_state *state)
+static void vector_parse(void *data, char *text, struct argp_state *state)
 {
+	struct arguments *arguments = data;
 	struct heddle_dependence *vector = &arguments->vectors[arguments->nvectors];
 	char end;
 
@@ -129,8 +88,9 @@ static void vector_parse(struct arguments *arguments, const char *text, struct a
 	arguments->nvectors++;
 }
 
-static void range_parse(struct arguments *arguments, const char *text, struct argp_state *state)
+static void range_parse(void *data, char *text, struct argp_state *state)
 {
+	struct arguments *arguments = data;
 	char end;
 
 	arguments->sweep = true;
@@ -140,10 +100,13 @@ static void range_parse(struct arguments *arguments, const char *text, struct ar
 		argp_error(state, "--sweep: \"%s\" is not FIRST-LAST", text);
 }
 
-static void check(const struct arguments *arguments, struct argp_state *state)
+static void check(void *data, struct argp_state *state)
 {
-	const struct wave_model *model = &arguments->model;
+	struct arguments *arguments = data;
+	struct wave_model *model = &arguments->model;
 
+	model->columns = arguments->columns;
+	model->rows = arguments->rows;
 	if (model->columns < 1 || model->rows < 1 || model->cd < 0 || model->cc < 0 ||
 	    !model->nkinds)
 		argp_error(state, "--cd, --cc, --us, --uc and --worker are all needed");
@@ -154,56 +117,42 @@ static void check(const struct arguments *arguments, struct argp_state *state)
 		argp_error(state, "--sweep: with --uc up to 1000000");
 }
 
-static error_t argument_parse(int key, char *value, struct argp_state *state)
-{
-	struct arguments *arguments = state->input;
-	struct wave_model *model = &arguments->model;
+static const struct option_row options[] = {
+    {"cd", "US", "c_d: starting a message, microseconds",
+     REAL(struct arguments, model.cd, 0, MOST_US), .group = 1},
+    {"cc", "US", "c_c: sending one column's data, microseconds",
+     REAL(struct arguments, model.cc, 0, MOST_US), .group = 1},
+    {"us", "N", "U_s: columns, the synchronisation dimension",
+     NUMBER(struct arguments, columns, 1, LONGEST_SIDE), .group = 1},
+    {"uc", "N", "U_c: rows, the dimension that is cut into bands",
+     NUMBER(struct arguments, rows, 1, LONGEST_SIDE), .group = 1},
+    {"k", "N", "bands per worker (default: 1)", NUMBER(struct arguments, model.k, 1, 1000000),
+     .letter = 'k', .group = 1},
+    {"worker", "NAME:COUNT:CP",
+     "a kind of worker: name, number of workers, c_p in microseconds an iteration; once for every "
+     "kind",
+     PARSED(worker_parse), .letter = 'w', .group = 1},
+    {"twa", "US", "T_wa: assigning the first band, microseconds (default: 0)",
+     REAL(struct arguments, model.assignment_us, 0, MOST_US), .group = 1},
+    {"vector", "ROW,COLUMN",
+     "a dependence vector of the simulated loop, once for each (default: 1,0 and 0,1)",
+     PARSED(vector_parse), .group = 2},
+    {"pipelined", NULL,
+     "bands follow each other interval by interval, as in Heddle's wavefronts; otherwise the "
+     "paper's subproblems run one by one",
+     SETS(struct arguments, pipelined, true), .group = 2},
+    {"sweep", "FIRST-LAST",
+     "also simulate the loop with every h of a range (default: a quarter to four times the "
+     "model's)",
+     PARSED(range_parse), .flags = OPTION_ARG_OPTIONAL, .group = 2},
+    {"csv", "FILE",
+     "append the sweep to a file for heddle plot: predicted and simulated time of each h",
+     TEXT(struct arguments, csv), .group = 2},
+    {0},
+};
 
-	switch (key) {
-	case KEY_CD:
-		model->cd = number_parse(value, 0, 1e9, "--cd", state);
-		return 0;
-	case KEY_CC:
-		model->cc = number_parse(value, 0, 1e9, "--cc", state);
-		return 0;
-	case KEY_US:
-		model->columns = count_parse(value, LONGEST_SIDE, "--us", state);
-		return 0;
-	case KEY_UC:
-		model->rows = count_parse(value, LONGEST_SIDE, "--uc", state);
-		return 0;
-	case KEY_TWA:
-		model->assignment_us = number_parse(value, 0, 1e9, "--twa", state);
-		return 0;
-	case 'k':
-		model->k = count_parse(value, 1000000, "--k", state);
-		return 0;
-	case 'w':
-		worker_parse(arguments, value, state);
-		return 0;
-	case KEY_VECTOR:
-		vector_parse(arguments, value, state);
-		return 0;
-	case KEY_SWEEP:
-		range_parse(arguments, value, state);
-		return 0;
-	case KEY_CSV:
-		arguments->csv = value;
-		return 0;
-	case KEY_PIPELINED:
-		arguments->pipelined = true;
-		return 0;
-	case ARGP_KEY_END:
-		check(arguments, state);
-		return 0;
-	}
-	return ARGP_ERR_UNKNOWN;
-}
-
-static const struct argp argp = {
-    .options = options,
-    .parser = argument_parse,
-    .children = help_short,
+static const struct option_program program = {
+    .name = "heddle plan interval",
     .doc = "Computes how many columns a band of a wavefront should compute between two messages, "
            "by the model of Andronikos et al. (Performance Evaluation 67, 2010). Prints JSON: h, "
            "the predicted time, and the width of each kind's bands.",
@@ -356,12 +305,11 @@ static void json_print(const json_t *json)
 int plan_interval(int argc, char **argv)
 {
 	struct arguments arguments = {.model = {.k = 1, .cd = -1, .cc = -1}};
+	struct option_set set = {.rows = options, .data = &arguments, .check = check};
 	json_t *json;
 	int status;
 
-	argp_err_exit_status = PLAN_USAGE;
-	argv[0] = "heddle plan interval";
-	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	options_parse(&program, &set, argc, argv);
 	arguments.model.skew = wave_vectors_skew(arguments.vectors, arguments.nvectors);
 	json = plan_json(&arguments, &status);
 	if (!json || status) {

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,9 +13,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "support/options.h"
 #include "partition/kernel/access/analysis.h"
 #include "partition/kernel/access/index.h"
-#include "tools/common/help.h"
 #include "tools/common/place.h"
 #include "tools/plan.h"
 
@@ -66,79 +65,81 @@ static unsigned numbers_parse(const char *text, size_t numbers[3])
 	return 0;
 }
 
-static void number_parse(struct argp_state *state, const char *option, const char *text,
-                         int64_t *number)
+static void parse_define(void *data, char *text, struct argp_state *state)
+{
+	fprintf(((struct arguments *)data)->options, "-D%s ", text);
+}
+
+static void parse_include(void *data, char *text, struct argp_state *state)
+{
+	fprintf(((struct arguments *)data)->options, "-I \"%s\" ", text);
+}
+
+static void parse_options(void *data, char *text, struct argp_state *state)
+{
+	fprintf(((struct arguments *)data)->options, "%s ", text);
+}
+
+static void parse_global(void *data, char *text, struct argp_state *state)
+{
+	struct arguments *arguments = data;
+
+	arguments->dimensions = numbers_parse(text, arguments->global);
+	if (!arguments->dimensions)
+		argp_error(state, "--global: \"%s\" is no size, as 1024,512", text);
+}
+
+static void parse_local(void *data, char *text, struct argp_state *state)
+{
+	struct arguments *arguments = data;
+
+	arguments->local_dimensions = numbers_parse(text, arguments->local);
+	if (!arguments->local_dimensions)
+		argp_error(state, "--local: \"%s\" is no size, as 16,16", text);
+}
+
+static void parse_integer(void *data, char *text, struct argp_state *state)
 {
 	char *end;
 
 	errno = 0;
-	*number = strtoll(text, &end, 10);
+	((struct arguments *)data)->integer = strtoll(text, &end, 10);
 	if (end == text || *end || errno)
-		argp_error(state, "--%s: \"%s\" is no number", option, text);
+		argp_error(state, "--integer: \"%s\" is no number", text);
 }
 
-static error_t argument_parse(int key, char *value, struct argp_state *state)
+static error_t take_files(void *data, int key, char *text, struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
-	int64_t bytes;
+	struct arguments *arguments = data;
 
-	switch (key) {
-	case 'D':
-		fprintf(arguments->options, "-D%s ", value);
-		return 0;
-	case 'I':
-		fprintf(arguments->options, "-I \"%s\" ", value);
-		return 0;
-	case 'o':
-		fprintf(arguments->options, "%s ", value);
-		return 0;
-	case 'g':
-		arguments->dimensions = numbers_parse(value, arguments->global);
-		if (!arguments->dimensions)
-			argp_error(state, "--global: \"%s\" is no size, as 1024,512", value);
-		return 0;
-	case 'l':
-		arguments->local_dimensions = numbers_parse(value, arguments->local);
-		if (!arguments->local_dimensions)
-			argp_error(state, "--local: \"%s\" is no size, as 16,16", value);
-		return 0;
-	case 'i':
-		number_parse(state, "integer", value, &arguments->integer);
-		return 0;
-	case 'b':
-		number_parse(state, "bytes", value, &bytes);
-		if (bytes < 0)
-			argp_error(state, "--bytes: \"%s\" is no size", value);
-		arguments->bytes = bytes;
-		return 0;
-	case ARGP_KEY_ARGS:
-		arguments->files = state->argv + state->next;
-		arguments->nfiles = state->argc - state->next;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
+	if (key == ARGP_KEY_NO_ARGS)
 		argp_error(state, "which sources?");
-		return 0;
-	}
-	return ARGP_ERR_UNKNOWN;
+	if (key != ARGP_KEY_ARGS)
+		return ARGP_ERR_UNKNOWN;
+	arguments->files = state->argv + state->next;
+	arguments->nfiles = state->argc - state->next;
+	return 0;
 }
 
-static const struct argp_option options[] = {
-    {NULL, 'D', "NAME[=VALUE]", 0, "define a name", 0},
-    {NULL, 'I', "FOLDER", 0, "look for included files there", 0},
-    {"options", 'o', "TEXT", 0, "options as for clBuildProgram()", 0},
-    {"global", 'g', "N[,N[,N]]", 0,
-     "work-items (default: 65536, 1024,1024 or 128,128,64, by the ids that a kernel asks for)", 0},
-    {"local", 'l', "N[,N[,N]]", 0, "work-items of a group (default: 64, 16,16 or 8,8,4)", 0},
-    {"integer", 'i', "N", 0, "value of all integer arguments (default: 1024)", 0},
-    {"bytes", 'b', "N", 0, "size of all buffers (default: 268435456)", 0},
+static const struct option_row options[] = {
+    {NULL, "NAME[=VALUE]", "define a name", PARSED(parse_define), .letter = 'D'},
+    {NULL, "FOLDER", "look for included files there", PARSED(parse_include), .letter = 'I'},
+    {"options", "TEXT", "options as for clBuildProgram()", PARSED(parse_options), .letter = 'o'},
+    {"global", "N[,N[,N]]",
+     "work-items (default: 65536, 1024,1024 or 128,128,64, by the ids that a kernel asks for)",
+     PARSED(parse_global), .letter = 'g'},
+    {"local", "N[,N[,N]]", "work-items of a group (default: 64, 16,16 or 8,8,4)",
+     PARSED(parse_local), .letter = 'l'},
+    {"integer", "N", "value of all integer arguments (default: 1024)", PARSED(parse_integer),
+     .letter = 'i'},
+    {"bytes", "N", "size of all buffers (default: 268435456)",
+     NUMBER(struct arguments, bytes, 0, INT64_MAX), .letter = 'b'},
     {0},
 };
 
-static const struct argp argp = {
-    .options = options,
-    .parser = argument_parse,
-    .children = help_short,
-    .args_doc = "FILE.cl...",
+static const struct option_program program = {
+    .name = "heddle plan kernels",
+    .arguments = "FILE.cl...",
     .doc = "Prints for each kernel whether Heddle splits it, and what is known of where half of "
            "its work-groups write: complete (also that every byte there is written), known, or "
            "unknown (then all of a buffer is merged). Then how many kernels there are of each "
@@ -442,24 +443,23 @@ static bool summary_print(const struct arguments *arguments)
 int plan_kernels(int argc, char **argv)
 {
 	struct arguments arguments = {.integer = 1024, .bytes = (size_t)256 << 20};
-	char *program = place_subcommand("analyse");
+	struct option_set set = {.rows = options, .data = &arguments, .argument = take_files};
+	char *analyser = place_subcommand("analyse");
 	bool failed = false;
 
-	argp_err_exit_status = PLAN_USAGE;
-	argv[0] = "heddle plan kernels";
 	arguments.options = open_memstream(&arguments.options_text, &arguments.options_size);
 	if (!arguments.options)
 		return 1;
-	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	options_parse(&program, &set, argc, argv);
 	fclose(arguments.options);
-	if (program)
-		setenv("HEDDLE_ANALYSE", program, 0);
+	if (analyser)
+		setenv("HEDDLE_ANALYSE", analyser, 0);
 	kernel_analyse_show_errors();
 	for (int f = 0; f < arguments.nfiles; f++)
 		failed = file_do(&arguments, arguments.files[f]) || failed;
 	failed = !summary_print(&arguments) || failed;
 	reasons_free(&arguments);
 	free(arguments.options_text);
-	free(program);
+	free(analyser);
 	return failed ? PLAN_USAGE : fflush(stdout) || ferror(stdout);
 }

@@ -6,14 +6,13 @@
  */
 #include "config.h"
 
-#include <argp.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/options.h"
 #include "partition/kernel/split/split.h"
-#include "tools/common/help.h"
 #include "tools/plan.h"
 
 /* ---- the machine ---- */
@@ -314,42 +313,18 @@ struct arguments {
 	double scale;
 };
 
-static error_t argument_parse(int key, char *value, struct argp_state *state)
-{
-	struct arguments *arguments = state->input;
-	char *end;
-
-	switch (key) {
-	case 'f':
-		arguments->figure = strtol(value, &end, 10);
-		if (end == value || *end || arguments->figure < 7 || arguments->figure > 10)
-			argp_error(state, "--figure %s: it is 7, 8, 9 or 10", value);
-		return 0;
-	case 's':
-		arguments->scale = strtol(value, &end, 10);
-		if (end == value || *end || arguments->scale < 1 || arguments->scale > 1e6)
-			argp_error(state, "--scale %s: not a whole number of 1 to 1000000", value);
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "there are no arguments but options");
-		return 0;
-	}
-	return ARGP_ERR_UNKNOWN;
-}
-
-static const struct argp_option options[] = {
-    {"figure", 'f', "N", 0,
+static const struct option_row options[] = {
+    {"figure", "N",
      "data of a figure of the paper, 7 to 10, as CSV: device times over groups; linear and ideal "
      "split of an example; gains and groups of all kernels; what devices do when",
-     0},
-    {"scale", 's', "S", 0, "data S times as large as in the paper (default: 1)", 0},
+     NUMBER(struct arguments, figure, 7, 10), .letter = 'f'},
+    {"scale", "S", "data S times as large as in the paper (default: 1)",
+     NUMBER(struct arguments, scale, 1, 1000000), .letter = 's'},
     {0},
 };
 
-static const struct argp argp = {
-    .options = options,
-    .parser = argument_parse,
-    .children = help_short,
+static const struct option_program program = {
+    .name = "heddle plan skmd",
     .doc = "Predicts the ten kernels with which SKMD was measured (PACT 2013, Table II) on a model "
            "of its machine (Table I). `heddle plot --skmd N` draws a figure.",
 };
@@ -357,10 +332,9 @@ static const struct argp argp = {
 int plan_skmd(int argc, char **argv)
 {
 	struct arguments arguments = {.scale = 1};
+	struct option_set set = {.rows = options, .data = &arguments};
 
-	argp_err_exit_status = PLAN_USAGE;
-	argv[0] = "heddle plan skmd";
-	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	options_parse(&program, &set, argc, argv);
 	if (arguments.figure)
 		figure_csv(arguments.figure, arguments.scale, stdout);
 	else

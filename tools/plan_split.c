@@ -5,15 +5,14 @@
  */
 #include "config.h"
 
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
 
+#include "support/options.h"
 #include "tools/plan.h"
-#include "tools/common/help.h"
 #include "tools/common/split_table.h"
 
 struct arguments {
@@ -22,42 +21,18 @@ struct arguments {
 	bool table;
 };
 
-static int method_parse(const char *text)
+static error_t take_table(void *data, int key, char *value, struct argp_state *state)
 {
-	for (int m = 0; m < SPLIT_NMETHODS; m++)
-		if (!strcmp(text, split_method_name(m)))
-			return m;
-	return -1;
-}
+	struct arguments *arguments = data;
 
-static error_t argument_parse(int key, char *value, struct argp_state *state)
-{
-	struct arguments *arguments = state->input;
-	int method;
-
-	switch (key) {
-	case 'm':
-		method = method_parse(value);
-		if (method < 0)
-			argp_error(state,
-			           "--method: \"%s\" is not heddle, paper, published, linear, "
-			           "single or optimum",
-			           value);
-		arguments->method = method;
-		return 0;
-	case 't':
-		arguments->table = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (arguments->path)
-			argp_error(state, "one table at a time, please");
-		arguments->path = value;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
+	if (key == ARGP_KEY_NO_ARGS)
 		argp_error(state, "which table?");
-		return 0;
-	}
-	return ARGP_ERR_UNKNOWN;
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	if (arguments->path)
+		argp_error(state, "one table at a time, please");
+	arguments->path = value;
+	return 0;
 }
 
 static void keys_print(FILE *out)
@@ -72,25 +47,32 @@ static void keys_print(FILE *out)
 	    out);
 }
 
-static char *help_filter(int key, const char *text, void *input)
+static void parse_method(void *data, char *text, struct argp_state *state)
 {
-	return help_extra(key, text, ARGP_KEY_HELP_EXTRA, keys_print);
+	enum split_method method = 0;
+
+	while (method < SPLIT_NMETHODS && strcmp(text, split_method_name(method)))
+		method++;
+	if (method == SPLIT_NMETHODS)
+		argp_error(state,
+		           "--method: \"%s\" is not heddle, paper, published, linear, single or "
+		           "optimum",
+		           text);
+	((struct arguments *)data)->method = method;
 }
 
-static const struct argp_option options[] = {
-    {"method", 'm', "NAME", 0, "method (default: heddle)", 0},
-    {"table", 't', NULL, 0, "print a table of all methods instead of JSON", 0},
+static const struct option_row options[] = {
+    {"method", "NAME", "method (default: heddle)", PARSED(parse_method), .letter = 'm'},
+    {"table", NULL, "print a table of all methods instead of JSON",
+     SETS(struct arguments, table, true), .letter = 't'},
     {0},
 };
 
-static const struct argp argp = {
-    .options = options,
-    .parser = argument_parse,
-    .children = help_short,
-    .args_doc = "TABLE.json",
+static const struct option_program program = {
+    .name = "heddle plan split",
+    .arguments = "TABLE.json",
     .doc = "Shares the work-groups of a kernel among devices with known times and costs of "
            "transfers. Prints the shares and the predicted times, in microseconds, as JSON.",
-    .help_filter = help_filter,
 };
 
 static json_t *devices_json(const struct split_problem *problem, const size_t *share,
@@ -160,12 +142,12 @@ static void table_print(const struct split_problem *given, const struct split_pr
 int plan_split(int argc, char **argv)
 {
 	struct arguments arguments = {.method = SPLIT_HEDDLE};
+	struct option_set set = {
+	    .rows = options, .data = &arguments, .argument = take_table, .extra = keys_print};
 	struct split_problem problem, published;
 	int error = 0;
 
-	argp_err_exit_status = PLAN_USAGE;
-	argv[0] = "heddle plan split";
-	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	options_parse(&program, &set, argc, argv);
 	if (split_table_read(arguments.path, &problem, &published))
 		return PLAN_USAGE;
 	if (arguments.table)

@@ -31,36 +31,13 @@ struct blackscholes {
 
 /* ---- own options ---- */
 
-enum { OPTION_RATE = 0x200, OPTION_VOLATILITY };
-
-static const struct argp_option options[] = {
-    {"rate", OPTION_RATE, "R", 0, "Riskless interest a year (default 0.05)", 0},
-    {"volatility", OPTION_VOLATILITY, "V", 0, "Volatility of the share a year (default 0.3)", 0},
+static const struct option_row own_options[] = {
+    {"rate", "R", "Riskless interest a year (default 0.05)",
+     REAL(struct blackscholes, market.rate, -1, 1)},
+    {"volatility", "V", "Volatility of the share a year (default 0.3)",
+     REAL(struct blackscholes, market.volatility, 0.001, 10)},
     {0},
 };
-
-static error_t parse_option(int key, char *text, struct argp_state *state)
-{
-	struct blackscholes *self = state->input;
-	double value = 0;
-
-	switch (key) {
-	case OPTION_RATE:
-		if (app_real(text, -1, 1, &value))
-			argp_error(state, "--rate %s: not a number from -1 to 1", text);
-		self->market.rate = value;
-		return 0;
-	case OPTION_VOLATILITY:
-		if (app_real(text, 0.001, 10, &value))
-			argp_error(state, "--volatility %s: not a number from 0.001 to 10", text);
-		self->market.volatility = value;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp own = {.options = options, .parser = parse_option};
 
 /* ---- data ---- */
 
@@ -210,15 +187,15 @@ int main(int argc, char **argv)
 	static const struct app app = {
 	    .name = "blackscholes",
 	    .symbol = "heddle_blackscholes",
-	    .doc = "Prices European call and put options by the formula of Black and Scholes."
-	           "\v--size and --seed make random options; --input reads them from a CSV file "
-	           "with the columns spot, strike and years, and --output writes them back with "
-	           "the columns call and put added. Exit status: 0 right, 1 wrong result, "
-	           "2 usage or bad input, 77 cannot run here.",
+	    .doc =
+	        "Prices European call and put options by the formula of Black and Scholes."
+	        "\v--size and --seed make random options; --input reads them from a CSV file "
+	        "with the columns spot, strike and years, and --output writes them back with the "
+	        "columns call and put added.",
 	    .unit = "option",
 	    .size = 1 << 22,
 	    .max_size = UINT32_MAX,
-	    .own = &own,
+	    .own = own_options,
 	    .ranks = true,
 	    .parts = true,
 	    .tolerance = BLACKSCHOLES_TOLERANCE,

@@ -31,33 +31,13 @@ struct boxfilter {
 
 /* ---- own options ---- */
 
-enum { OPTION_RADIUS = 0x200, OPTION_CHANNELS };
-
-static const struct argp_option options[] = {
-    {"radius", OPTION_RADIUS, "R", 0, "The window is 2 R + 1 pixels a side (default 8)", 0},
-    {"channels", OPTION_CHANNELS, "1|3", 0, "Of random input: grey (default) or RGB", 0},
+static const struct option_row own_options[] = {
+    {"radius", "R", "The window is 2 R + 1 pixels a side (default 8)",
+     NUMBER(struct boxfilter, window.radius, 0, UINT32_MAX)},
+    {"channels", "1|3", "Of random input: grey (default) or RGB",
+     NAMED(struct boxfilter, window.channels, image_channels)},
     {0},
 };
-
-static error_t parse_option(int key, char *text, struct argp_state *state)
-{
-	struct boxfilter *self = state->input;
-
-	switch (key) {
-	case OPTION_RADIUS:
-		self->window.radius = app_option_number(text, 0, UINT32_MAX, "radius", state);
-		return 0;
-	case OPTION_CHANNELS:
-		if (strcmp(text, "1") && strcmp(text, "3"))
-			argp_error(state, "--channels %s: neither 1 nor 3", text);
-		self->window.channels = *text - '0';
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp own = {.options = options, .parser = parse_option};
 
 /* ---- data ---- */
 
@@ -222,13 +202,12 @@ int main(int argc, char **argv)
 	    .doc =
 	        "Smooths an image: every pixel becomes the mean of a square window around it."
 	        "\v--size N and --seed make an image of N rows and columns; --input and --output "
-	        "are PNG files, grey or RGB. An iteration of the loop is a row. At the borders the "
-	        "mean is over the part of the window that lies in the image. Exit status: 0 right, "
-	        "1 wrong result, 2 usage or bad input, 77 cannot run here.",
+	        "are PNG files, grey or RGB. An iteration of the loop is a row. At the borders "
+	        "the mean is over the part of the window that lies in the image.",
 	    .unit = "pixel",
 	    .size = 4096,
 	    .max_size = 1 << 20,
-	    .own = &own,
+	    .own = own_options,
 	    .tolerance = 0,
 	    .open = boxfilter_open,
 	    .ranks = true,

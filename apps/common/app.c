@@ -49,6 +49,14 @@ enum app_exit app_exit_code(int error)
 	}
 }
 
+starpu_data_handle_t app_vector(const void *elements, size_t n, size_t bytes)
+{
+	starpu_data_handle_t handle;
+
+	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)elements, n, bytes);
+	return handle;
+}
+
 int app_choose_policy(const char *name)
 {
 	struct starpu_sched_policy **known = starpu_sched_get_predefined_policies();

@@ -7,7 +7,6 @@
 #ifndef APPS_COMMON_APP_H
 #define APPS_COMMON_APP_H
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +16,7 @@
 #include <heddle/loop.h>
 #include <heddle/memory.h>
 
+#include "support/options.h"
 #include "apps/common/random.h"
 
 /** Exit codes of every app. */
@@ -26,6 +26,8 @@ enum app_exit {
 	APP_USAGE = 2,   /**< usage, or bad input */
 	APP_CANNOT = 77, /**< cannot run on this machine */
 };
+
+#define APP_STATUS "Exit status: 0 right, 1 wrong result, 2 usage or bad input, 77 cannot run here."
 
 /** Command line of every app. */
 struct app_options {
@@ -53,13 +55,14 @@ struct json_t; /* jansson's */
  * why; those that may be NULL say so. */
 struct app {
 	const char *name;
-	const char *symbol;     /**< of the codelet's model under StarPU's own policies */
-	const char *doc;        /**< for --help */
-	const char *unit;       /**< of one element: "option" */
-	size_t size;            /**< default of --size */
-	size_t max_size;        /**< largest --size */
-	const struct argp *own; /**< further options, with self as their input; or NULL */
-	double tolerance;       /**< largest error that counts as right */
+	const char *symbol;           /**< of the codelet's model under StarPU's own policies */
+	const char *doc;              /**< for --help, where APP_STATUS follows */
+	const char *unit;             /**< of one element: "option" */
+	size_t size;                  /**< default of --size */
+	size_t max_size;              /**< largest --size */
+	const struct option_row *own; /**< further options, with self as their data; or NULL */
+	void (*check)(void *self, struct argp_state *state); /**< as of an option_set; or NULL */
+	double tolerance; /**< largest error that counts as right */
 	/** Runs over ranks. With run(), all ranks prepare the same input. Otherwise those without
 	 * data prepare an input of size 0. Before each repetition they get the first `arg_bytes`
 	 * bytes of what the loop's arg points to: all that depends on the input. */
@@ -105,6 +108,9 @@ struct app {
 	struct app_wave *wave;
 };
 
+/** A vector in main memory as StarPU's data. */
+starpu_data_handle_t app_vector(const void *elements, size_t n, size_t bytes);
+
 /** Runs an app. @return exit code for main() */
 int app_main(const struct app *app, void *self, int argc, char **argv);
 
@@ -114,19 +120,6 @@ int app_main(const struct app *app, void *self, int argc, char **argv);
  * after --help. */
 void app_parse(const struct app *app, void *self, int argc, char **argv,
                struct app_options *options);
-
-/** Reads a whole number with an optional suffix K, M, G or T (powers of 1024).
- * @return 0; -EINVAL when it is none, -ERANGE outside min…max. */
-int app_number(const char *text, uint64_t min, uint64_t max, uint64_t *number);
-
-/** The whole number that an option was given, as app_number() reads it; else argp_error()
- * says what is wanted.
- * @param option its long name, without dashes */
-uint64_t app_option_number(const char *text, uint64_t min, uint64_t max, const char *option,
-                           struct argp_state *state);
-
-/** Reads a finite real number. @return 0; -EINVAL, -ERANGE. */
-int app_real(const char *text, double min, double max, double *number);
 
 /** Makes a policy the one that starpu_init() takes; StarPU itself only warns of a name it
  * does not know, and takes another.

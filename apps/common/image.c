@@ -10,6 +10,8 @@
 #include "apps/common/app.h"
 #include "apps/common/image.h"
 
+const char *const image_channels[4] = {[1] = "1", [3] = "3"};
+
 int image_allocate(struct image *image, const struct image *like)
 {
 	*image = *like;

@@ -17,6 +17,9 @@ static inline size_t image_row_bytes(const struct image *image)
 	return image->width * image->channels;
 }
 
+/** The numbers of channels that images have. */
+extern const char *const image_channels[4];
+
 /** Makes an image of the size of another one, pixels not set.
  * @return 0; a negative errno value, and no pixels then. */
 int image_allocate(struct image *image, const struct image *like);

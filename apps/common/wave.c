@@ -18,47 +18,36 @@
 
 /* ---- options ---- */
 
-enum { OPTION_H = 0x300, OPTION_K, OPTION_CSV };
+static void parse_h(void *data, char *text, struct argp_state *state)
+{
+	struct app_wave *wave = data;
+	uint64_t value = 0;
 
-static const struct argp_option options[] = {
-    {"h", OPTION_H, "N|sweep", 0,
-     "Columns of a tile (default: by the model); sweep: also those around it", 0},
-    {"k", OPTION_K, "N", 0, "Bands of rows per worker (default: by the model)", 0},
-    {"sweep-csv", OPTION_CSV, "FILE", 0,
-     "With --h sweep: each h with its predicted and measured time, for heddle plot", 0},
+	wave->sweep = !strcmp(text, "sweep");
+	if (!wave->sweep && options_number(text, 1, UINT32_MAX, &value))
+		argp_error(state, "--h %s: neither \"sweep\" nor a whole number from 1 to %u", text,
+		           UINT32_MAX);
+	wave->tile_columns = value;
+}
+
+const struct option_row app_wave_rows[] = {
+    {"h", "N|sweep", "Columns of a tile (default: by the model); sweep: also those around it",
+     PARSED(parse_h)},
+    {"k", "N", "Bands of rows per worker (default: by the model)",
+     NUMBER(struct app_wave, bands_per_worker, 1, 1 << 20)},
+    {"sweep-csv", "FILE",
+     "With --h sweep: each h with its predicted and measured time, for heddle plot",
+     TEXT(struct app_wave, csv)},
     {0},
 };
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+void app_wave_check(void *data, struct argp_state *state)
 {
-	struct app_wave *wave = state->input;
-	uint64_t value = 0;
+	const struct app_wave *wave = data;
 
-	switch (key) {
-	case OPTION_H:
-		wave->sweep = !strcmp(text, "sweep");
-		if (!wave->sweep && app_number(text, 1, UINT32_MAX, &value))
-			argp_error(state,
-			           "--h %s: neither \"sweep\" nor a whole number from 1 to %u",
-			           text, UINT32_MAX);
-		wave->tile_columns = value;
-		return 0;
-	case OPTION_K:
-		wave->bands_per_worker = app_option_number(text, 1, 1 << 20, "k", state);
-		return 0;
-	case OPTION_CSV:
-		wave->csv = text;
-		return 0;
-	case ARGP_KEY_END:
-		if (wave->csv && !wave->sweep)
-			argp_error(state, "--sweep-csv without --h sweep");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (wave->csv && !wave->sweep)
+		argp_error(state, "--sweep-csv without --h sweep");
 }
-
-const struct argp app_wave_argp = {.options = options, .parser = parse_option};
 
 /* ---- as a loop ---- */
 
@@ -178,7 +167,7 @@ void app_wave_took(struct app_wave *wave, double us)
 		variant->us[variant->n++] = us;
 }
 
-double app_wave_median(const struct app_wave_variant *variant)
+static double median(const struct app_wave_variant *variant)
 {
 	return sweep_median(variant->us, variant->n);
 }
@@ -198,8 +187,7 @@ static void print_line(const struct app_wave *wave, const struct app_wave_varian
 	    sweep_ratio(variant->us + skip, own->us + skip, variant->n - skip);
 
 	printf("  %10zu %14.1f %14.3f %14.3f (%.3f to %.3f)%s\n", variant->tile_columns,
-	       app_wave_median(variant), app_wave_median(variant) / best, ratio.median, ratio.low,
-	       ratio.high,
+	       median(variant), median(variant) / best, ratio.median, ratio.low, ratio.high,
 	       variant != own       ? ""
 	       : wave->tile_columns ? "  given"
 	                            : "  the model's");
@@ -230,7 +218,7 @@ static void print_sweep(const struct app_wave *wave)
 		/* A repetition that failed. */
 		if (!wave->variants[v].n || wave->variants[v].n != wave->variants[0].n)
 			return;
-		best = fmin(best, app_wave_median(&wave->variants[v]));
+		best = fmin(best, median(&wave->variants[v]));
 	}
 	printf("  %10s %14s %14s %14s (quartiles)\n", "h", "median us", "of the best",
 	       wave->tile_columns ? "to the given" : "to the model's");
@@ -284,7 +272,7 @@ int app_wave_write(const struct app_wave *wave)
 		const struct app_wave_variant *variant = &wave->variants[v];
 
 		fprintf(file, "%s,%u,%zu,%.3f,%.3f,%d\n", wave->name, variant->bands_per_worker,
-		        variant->tile_columns, variant->predicted_us, app_wave_median(variant), !v);
+		        variant->tile_columns, variant->predicted_us, median(variant), !v);
 	}
 	return file_finish(wave->csv, file);
 }

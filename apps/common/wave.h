@@ -38,13 +38,9 @@ struct app_wave {
 	struct app_wave_variant variants[APP_WAVE_MAXVARIANTS];
 };
 
-/** The options, to be a child of the app's own argp with the struct app_wave as its
- * input: APP_WAVE_CHILD. */
-extern const struct argp app_wave_argp;
-#define APP_WAVE_CHILD                                                                             \
-	{                                                                                          \
-		&app_wave_argp, 0, NULL, 0                                                         \
-	}
+/** The options, with the app_wave as their data, and what an option_set's check() does. */
+extern const struct option_row app_wave_rows[];
+void app_wave_check(void *wave, struct argp_state *state);
 
 /** Makes a loop of what prepare() has put into the wavefront: codelet, rows, columns, sweeps,
  * arrays and vectors. To be called last in it. @return 0; -ENOMEM. */
@@ -64,8 +60,6 @@ unsigned app_wave_turn(const struct app_wave *wave, unsigned repetition, unsigne
 void app_wave_choose(struct app_wave *wave, unsigned variant);
 /** Stores the time of the run; after the first with variant 0, makes the others. */
 void app_wave_took(struct app_wave *wave, double us);
-/** The median of a variant's times. */
-double app_wave_median(const struct app_wave_variant *variant);
 /** Prints what the wavefront chose, and the sweep. */
 void app_wave_print(const struct app_wave *wave);
 /** Writes the sweep to the file of --sweep-csv. @return 0; -errno, with a message. */

@@ -187,104 +187,56 @@ static void eclat_release(void *data)
 
 /* ---- the command line ---- */
 
-enum {
-	OPTION_SUPPORT = 0x200,
-	OPTION_LONGEST,
-	OPTION_PAIRS,
-	OPTION_ITEMS,
-	OPTION_LENGTH,
-	OPTION_PATTERNS,
-	OPTION_PATTERN_LENGTH
-};
-
-static const struct argp_option own_options[] = {
-    {"support", OPTION_SUPPORT, "N", 0,
-     "Transactions that a frequent set is in at least; with % a part of all (default 1%)", 0},
-    {"longest", OPTION_LONGEST, "N", 0, "Most items of a set (default 0: any number)", 0},
-    {"pairs", OPTION_PAIRS, "N", 0, "About so many pairs of items at most in a task (default 1K)",
-     0},
-    {"items", OPTION_ITEMS, "N", 0, "Different items of random transactions (default 500)", 0},
-    {"length", OPTION_LENGTH, "N", 0, "Their mean number of items (default 10)", 0},
-    {"patterns", OPTION_PATTERNS, "N", 0, "Sets that are often bought together (default 200)", 0},
-    {"pattern-length", OPTION_PATTERN_LENGTH, "N", 0, "Their mean number of items (default 4)", 0},
-    {0},
-};
-
-static double real(const char *option, const char *text, double min, double max,
-                   struct argp_state *state)
+static void parse_support(void *data, char *text, struct argp_state *state)
 {
-	double number = min;
-
-	if (app_real(text, min, max, &number))
-		argp_error(state, "--%s %s: not a number from %g to %g", option, text, min, max);
-	return number;
-}
-
-static void parse_support(struct eclat *self, const char *text, struct argp_state *state)
-{
+	struct eclat *self = data;
 	size_t length = strlen(text);
 	char percent[40];
 
 	if (!length || text[length - 1] != '%' || length > sizeof(percent)) {
 		self->part = 0;
-		self->options.support = app_option_number(text, 1, UINT32_MAX, "support", state);
+		self->options.support = options_take_number(text, 1, UINT32_MAX, "support", state);
 		return;
 	}
 	snprintf(percent, sizeof(percent), "%.*s", (int)length - 1, text);
-	if (app_real(percent, 0, 100, &self->part) || !(self->part > 0))
+	if (options_real(percent, 0, 100, &self->part) || !(self->part > 0))
 		argp_error(state, "--support %s: not more than 0%% and at most 100%%", text);
 	self->part /= 100;
 }
 
-static error_t parse_own(int key, char *text, struct argp_state *state)
-{
-	struct eclat *self = state->input;
-
-	switch (key) {
-	case OPTION_SUPPORT:
-		parse_support(self, text, state);
-		return 0;
-	case OPTION_LONGEST:
-		self->options.longest = app_option_number(text, 0, INT32_MAX, "longest", state);
-		return 0;
-	case OPTION_PAIRS:
-		self->options.pairs = app_option_number(text, 1, 1 << 30, "pairs", state);
-		return 0;
-	case OPTION_ITEMS:
-		self->shape.items = app_option_number(text, 1, 1 << 20, "items", state);
-		return 0;
-	case OPTION_LENGTH:
-		self->shape.length = real("length", text, 1, 10000, state);
-		return 0;
-	case OPTION_PATTERNS:
-		self->shape.patterns = app_option_number(text, 1, 1 << 20, "patterns", state);
-		return 0;
-	case OPTION_PATTERN_LENGTH:
-		self->shape.pattern_length = real("pattern-length", text, 1, 1000, state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+static const struct option_row own_options[] = {
+    {"support", "N",
+     "Transactions that a frequent set is in at least; with % a part of all (default 1%)",
+     PARSED(parse_support)},
+    {"longest", "N", "Most items of a set (default 0: any number)",
+     NUMBER(struct eclat, options.longest, 0, INT32_MAX)},
+    {"pairs", "N", "About so many pairs of items at most in a task (default 1K)",
+     NUMBER(struct eclat, options.pairs, 1, 1 << 30)},
+    {"items", "N", "Different items of random transactions (default 500)",
+     NUMBER(struct eclat, shape.items, 1, 1 << 20)},
+    {"length", "N", "Their mean number of items (default 10)",
+     REAL(struct eclat, shape.length, 1, 10000)},
+    {"patterns", "N", "Sets that are often bought together (default 200)",
+     NUMBER(struct eclat, shape.patterns, 1, 1 << 20)},
+    {"pattern-length", "N", "Their mean number of items (default 4)",
+     REAL(struct eclat, shape.pattern_length, 1, 1000)},
+    {0},
+};
 
 int main(int argc, char **argv)
 {
-	static const struct argp own = {.options = own_options, .parser = parse_own};
 	static const struct app app = {
 	    .name = "eclat",
 	    .symbol = "heddle_eclat",
-	    .doc =
-	        "Finds the sets of items that many transactions have in common."
-	        "\v--size (transactions), --items and --seed make random transactions; --input is "
-	        "a "
-	        "file: the items of a transaction in each line, whole numbers with blanks between. "
-	        "--output writes a line for each frequent set, with its support in parentheses. A "
-	        "class of sets is a task. Exit status: 0 right, 1 wrong result, 2 usage or bad "
-	        "input, 77 cannot run here.",
+	    .doc = "Finds the sets of items that many transactions have in common."
+	           "\v--size (transactions), --items and --seed make random transactions; --input "
+	           "is a file: the items of a transaction in each line, whole numbers with blanks "
+	           "between. --output writes a line for each frequent set, with its support in "
+	           "parentheses. A class of sets is a task.",
 	    .unit = "transaction",
 	    .size = 1 << 16,
 	    .max_size = UINT32_MAX,
-	    .own = &own,
+	    .own = own_options,
 	    .tolerance = 0,
 	    .open = eclat_open,
 	    .prepare = eclat_prepare,

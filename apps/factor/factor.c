@@ -21,38 +21,17 @@
 
 /* ---- own options ---- */
 
-enum { OPTION_TILE = 0x200, OPTION_DOUBLE, OPTION_PRIORITIES };
+static const char *const priorities[] = {"none", "path"};
 
-static const struct argp_option options[] = {
-    {"tile", OPTION_TILE, "B", 0, "Rows and columns of a tile (default 640)", 0},
-    {"double", OPTION_DOUBLE, NULL, 0, "Double precision (default: single)", 0},
-    {"priorities", OPTION_PRIORITIES, "none|path", 0,
-     "Of tasks: how many tasks must follow one after the other (path, default), or none", 0},
+static const struct option_row own_options[] = {
+    {"tile", "B", "Rows and columns of a tile (default 640)",
+     NUMBER(struct factor, tile, 1, 1 << 16)},
+    {"double", NULL, "Double precision (default: single)", SETS(struct factor, wide, true)},
+    {"priorities", "none|path",
+     "Of tasks: how many tasks must follow one after the other (path, default), or none",
+     NAMED(struct factor, by_path, priorities)},
     {0},
 };
-
-static error_t parse_option(int key, char *text, struct argp_state *state)
-{
-	struct factor *self = state->input;
-
-	switch (key) {
-	case OPTION_TILE:
-		self->tile = app_option_number(text, 1, 1 << 16, "tile", state);
-		return 0;
-	case OPTION_DOUBLE:
-		self->wide = true;
-		return 0;
-	case OPTION_PRIORITIES:
-		if (strcmp(text, "none") && strcmp(text, "path"))
-			argp_error(state, "--priorities %s: neither none nor path", text);
-		self->by_path = !strcmp(text, "path");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp own = {.options = options, .parser = parse_option};
 
 /* ---- input ---- */
 
@@ -415,15 +394,14 @@ static void factor_print(void *data)
 #define FILES                                                                                      \
 	"--size N and --seed make a diagonally dominant matrix of order N. --input is a file of "  \
 	"the Matrix Market: array or coordinate, real or integer, general or symmetric; --output " \
-	"and --save-input write arrays. Every operation on a tile is a StarPU task. "
-#define STATUS "Exit status: 0 right, 1 wrong result, 2 usage or bad input, 77 cannot run here."
+	"and --save-input write arrays. Every operation on a tile is a StarPU task."
 
 static const char *const docs[] = {
     [GRAPH_CHOLESKY] = "Factorises a symmetric, positive definite matrix: A = L L^T (Cholesky)."
-                       "\v" FILES STATUS,
+                       "\v" FILES,
     [GRAPH_LU] = "Factorises a square matrix without pivoting: A = L U."
-                 "\v" FILES "Without pivoting only matrices such as diagonally dominant ones "
-                 "have accurate factors: use --verify. " STATUS,
+                 "\v" FILES " Without pivoting only matrices such as diagonally dominant ones "
+                 "have accurate factors: use --verify.",
 };
 
 int factor_main(enum graph_kind kind, int argc, char **argv)
@@ -435,7 +413,7 @@ int factor_main(enum graph_kind kind, int argc, char **argv)
 	    .unit = "flop",
 	    .size = 7680,
 	    .max_size = 1 << 20,
-	    .own = &own,
+	    .own = own_options,
 	    .tolerance = MATRIX_TOLERANCE,
 	    .open = factor_open,
 	    .prepare = factor_prepare,

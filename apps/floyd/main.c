@@ -30,37 +30,13 @@ struct floyd {
 
 /* ---- own options ---- */
 
-enum { OPTION_BITS = 0x200, OPTION_CHANNELS };
-
-static const struct argp_option options[] = {
-    {"bits", OPTION_BITS, "B", 0, "Bits a channel that remain, 1 (default) to 8", 0},
-    {"channels", OPTION_CHANNELS, "1|3", 0, "Of random input: grey (default) or RGB", 0},
+static const struct option_row own_options[] = {
+    {"bits", "B", "Bits a channel that remain, 1 (default) to 8",
+     NUMBER(struct floyd, image.bits, 1, 8)},
+    {"channels", "1|3", "Of random input: grey (default) or RGB",
+     NAMED(struct floyd, image.channels, image_channels)},
     {0},
 };
-
-static error_t parse_option(int key, char *text, struct argp_state *state)
-{
-	struct floyd *self = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &self->wave;
-		return 0;
-	case OPTION_BITS:
-		self->image.bits = app_option_number(text, 1, 8, "bits", state);
-		return 0;
-	case OPTION_CHANNELS:
-		if (strcmp(text, "1") && strcmp(text, "3"))
-			argp_error(state, "--channels %s: neither 1 nor 3", text);
-		self->image.channels = *text - '0';
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_child children[] = {APP_WAVE_CHILD, {0}};
-static const struct argp own = {.options = options, .parser = parse_option, .children = children};
 
 /* ---- data ---- */
 
@@ -268,16 +244,16 @@ int main(int argc, char **argv)
 	static const struct app app = {
 	    .name = "floyd",
 	    .symbol = "heddle_floyd",
-	    .doc = "Dithers an image: reduces it to few bits a channel and diffuses the error "
-	           "(Floyd and Steinberg)."
-	           "\v--size N and --seed make an image of N rows and columns; --input and "
-	           "--output are PNG files, grey or RGB. A pixel needs its neighbours on the left "
-	           "and above, so the loop is a wavefront. Exit status: 0 right, 1 wrong result, 2 "
-	           "usage or bad input, 77 cannot run here.",
+	    .doc =
+	        "Dithers an image: reduces it to few bits a channel and diffuses the error "
+	        "(Floyd and Steinberg)."
+	        "\v--size N and --seed make an image of N rows and columns; --input and --output "
+	        "are PNG files, grey or RGB. A pixel needs its neighbours on the left and above, "
+	        "so the loop is a wavefront.",
 	    .unit = "pixel",
 	    .size = 4096,
 	    .max_size = 1 << 20,
-	    .own = &own,
+	    .own = own_options,
 	    .tolerance = 0,
 	    .open = floyd_open,
 	    .prepare = floyd_prepare,

@@ -29,7 +29,7 @@ struct heart {
 	size_t width, height;
 	unsigned steps, together; /* time steps of a repetition, and of a loop */
 	double dt, diffusion;     /* 0: the model's */
-	double fibrosis;          /* part of the cells of random tissue that are scars */
+	double fibrosis;          /* percentage of cells of random tissue that are scars */
 	const char *frames;       /* prefix of their names */
 	size_t every;             /* time steps between frames; 0: not given */
 	struct image loaded;      /* of --input */
@@ -42,12 +42,16 @@ struct heart {
 	starpu_data_handle_t u_handles[NSTATES], w_handles[NSTATES];
 };
 
+static const char *const model_names[] = {
+    [HEART_ALIEV_PANFILOV] = "aliev-panfilov",
+    [HEART_MITCHELL_SCHAEFFER] = "mitchell-schaeffer",
+};
+
 static const struct {
-	const char *name;
 	double dt, diffusion; /* in the model's time, and in squared cells */
 } models[] = {
-    [HEART_ALIEV_PANFILOV] = {"aliev-panfilov", 0.05, 1},
-    [HEART_MITCHELL_SCHAEFFER] = {"mitchell-schaeffer", 0.1, 1.6},
+    [HEART_ALIEV_PANFILOV] = {0.05, 1},
+    [HEART_MITCHELL_SCHAEFFER] = {0.1, 1.6},
 };
 
 static size_t cells(const struct heart *self)
@@ -78,9 +82,9 @@ static void cell_start(struct heart *self, size_t i)
 	self->u[0][i] = excited;
 	/* At rest, w is 0 in one model and 1 in the other. */
 	self->w[0][i] = aliev ? recovering * 2.f : 1 - recovering;
-	self->conductivity[i] = self->loaded.pixels
-	                            ? of_image(&self->loaded, i)
-	                            : (app_random(self->seed, i) >> 11) * 0x1p-53 >= self->fibrosis;
+	self->conductivity[i] = self->loaded.pixels ? of_image(&self->loaded, i)
+	                                            : (app_random(self->seed, i) >> 11) * 0x1p-53 >=
+	                                                  self->fibrosis / 100;
 }
 
 static double rows_start(void *data, size_t begin, size_t end)
@@ -362,112 +366,53 @@ static void heart_release(void *data)
 
 /* ---- the command line ---- */
 
-enum {
-	OPTION_MODEL = 0x200,
-	OPTION_STEPS,
-	OPTION_TOGETHER,
-	OPTION_SUBSTEPS,
-	OPTION_DT,
-	OPTION_DIFFUSION,
-	OPTION_FIBROSIS,
-	OPTION_FRAMES,
-	OPTION_EVERY
-};
+static void check(void *data, struct argp_state *state)
+{
+	struct heart *self = data;
 
-static const struct argp_option own_options[] = {
-    {"model", OPTION_MODEL, "NAME", 0, "aliev-panfilov (default) or mitchell-schaeffer", 0},
-    {"steps", OPTION_STEPS, "N", 0, "Time steps of a repetition (default 100)", 0},
-    {"together", OPTION_TOGETHER, "N", 0, "Time steps of a loop (default 10)", 0},
-    {"substeps", OPTION_SUBSTEPS, "N", 0, "Steps of the reaction in a time step (default 1)", 0},
-    {"dt", OPTION_DT, "T", 0, "Length of a time step (default: the model's)", 0},
-    {"diffusion", OPTION_DIFFUSION, "D", 0,
-     "Diffusion in squared cells per unit of time (default: the model's)", 0},
-    {"fibrosis", OPTION_FIBROSIS, "P", 0, "Percentage of scars in random tissue (default 5)", 0},
-    {"frames", OPTION_FRAMES, "PREFIX", 0, "Write PNG images PREFIX-STEP.png meanwhile", 0},
-    {"every", OPTION_EVERY, "N", 0, "Time steps between frames (default 10)", 0},
+	if (self->frames && app_simulated())
+		argp_error(state, "simulated workers compute nothing: no --frames");
+	if (self->every && !self->frames)
+		argp_error(state, "--every without --frames");
+	if (!self->every)
+		self->every = DEFAULT_EVERY;
+}
+
+static const struct option_row own_options[] = {
+    {"model", "NAME", "aliev-panfilov (default) or mitchell-schaeffer",
+     NAMED(struct heart, problem.model, model_names)},
+    {"steps", "N", "Time steps of a repetition (default 100)",
+     NUMBER(struct heart, steps, 1, 1 << 30)},
+    {"together", "N", "Time steps of a loop (default 10)",
+     NUMBER(struct heart, together, 1, 1 << 10)},
+    {"substeps", "N", "Steps of the reaction in a time step (default 1)",
+     NUMBER(struct heart, problem.substeps, 1, 1000)},
+    {"dt", "T", "Length of a time step (default: the model's)", REAL(struct heart, dt, 1e-6, 1)},
+    {"diffusion", "D", "Diffusion in squared cells per unit of time (default: the model's)",
+     REAL(struct heart, diffusion, 1e-6, 1e6)},
+    {"fibrosis", "P", "Percentage of scars in random tissue (default 5)",
+     REAL(struct heart, fibrosis, 0, 100)},
+    {"frames", "PREFIX", "Write PNG images PREFIX-STEP.png meanwhile", TEXT(struct heart, frames)},
+    {"every", "N", "Time steps between frames (default 10)",
+     NUMBER(struct heart, every, 1, 1 << 30)},
     {0},
 };
 
-static void real(const char *text, double least, double most, const char *option, double *value,
-                 struct argp_state *state)
-{
-	if (app_real(text, least, most, value))
-		argp_error(state, "--%s %s: not a number from %g to %g", option, text, least, most);
-}
-
-static void model_find(struct heart *self, const char *name, struct argp_state *state)
-{
-	for (size_t m = 0; m < sizeof(models) / sizeof(*models); m++)
-		if (!strcmp(models[m].name, name)) {
-			self->problem.model = m;
-			return;
-		}
-	argp_error(state, "--model %s: neither %s nor %s", name, models[0].name, models[1].name);
-}
-
-static error_t parse_own(int key, char *text, struct argp_state *state)
-{
-	struct heart *self = state->input;
-
-	switch (key) {
-	case OPTION_MODEL:
-		model_find(self, text, state);
-		return 0;
-	case OPTION_STEPS:
-		self->steps = app_option_number(text, 1, 1 << 30, "steps", state);
-		return 0;
-	case OPTION_TOGETHER:
-		self->together = app_option_number(text, 1, 1 << 10, "together", state);
-		return 0;
-	case OPTION_SUBSTEPS:
-		self->problem.substeps = app_option_number(text, 1, 1000, "substeps", state);
-		return 0;
-	case OPTION_DT:
-		real(text, 1e-6, 1, "dt", &self->dt, state);
-		return 0;
-	case OPTION_DIFFUSION:
-		real(text, 1e-6, 1e6, "diffusion", &self->diffusion, state);
-		return 0;
-	case OPTION_FIBROSIS:
-		real(text, 0, 100, "fibrosis", &self->fibrosis, state);
-		self->fibrosis /= 100;
-		return 0;
-	case OPTION_FRAMES:
-		self->frames = text;
-		return 0;
-	case OPTION_EVERY:
-		self->every = app_option_number(text, 1, 1 << 30, "every", state);
-		return 0;
-	case ARGP_KEY_END:
-		if (self->frames && app_simulated())
-			argp_error(state, "simulated workers compute nothing: no --frames");
-		if (self->every && !self->frames)
-			argp_error(state, "--every without --frames");
-		if (!self->every)
-			self->every = DEFAULT_EVERY;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 int main(int argc, char **argv)
 {
-	static const struct argp own = {.options = own_options, .parser = parse_own};
 	static const struct app app = {
 	    .name = "heart",
 	    .symbol = "heddle_heart",
-	    .doc =
-	        "Simulates the electrical excitation of heart tissue."
-	        "\v--size (columns and rows of cells) and --seed make random tissue; --input is a "
-	        "PNG image of it, whose brightness is the conductivity: scars are black. --output "
-	        "writes the potential after the last time step as an image. An iteration of the "
-	        "loop is a row. Exit status: 0 right, 1 wrong result, 2 usage or bad input, 77 "
-	        "cannot run here.",
+	    .doc = "Simulates the electrical excitation of heart tissue."
+	           "\v--size (columns and rows of cells) and --seed make random tissue; --input is "
+	           "a PNG image of it, whose brightness is the conductivity: scars are black. "
+	           "--output writes the potential after the last time step as an image. An "
+	           "iteration of the loop is a row.",
 	    .unit = "cell",
 	    .size = 512,
 	    .max_size = 1 << 16,
-	    .own = &own,
+	    .own = own_options,
+	    .check = check,
 	    .tolerance = HEART_TOLERANCE,
 	    .open = heart_open,
 	    .prepare = heart_prepare,
@@ -480,7 +425,7 @@ int main(int argc, char **argv)
 	    .release = heart_release,
 	};
 	static struct heart self = {
-	    .problem = {.substeps = 1}, .steps = 100, .together = 10, .fibrosis = 0.05};
+	    .problem = {.substeps = 1}, .steps = 100, .together = 10, .fibrosis = 5};
 
 	return app_main(&app, &self, argc, argv);
 }

@@ -37,47 +37,26 @@ struct heat2d {
 
 /* ---- own options ---- */
 
-enum { OPTION_SWEEPS = 0x200, OPTION_SNAPSHOTS, OPTION_EVERY };
-
-static const struct argp_option options[] = {
-    {"sweeps", OPTION_SWEEPS, "N", 0, "Time steps (default 100)", 0},
-    {"snapshots", OPTION_SNAPSHOTS, "PREFIX", 0, "Write PNG images PREFIX-SWEEP.png meanwhile", 0},
-    {"every", OPTION_EVERY, "N", 0, "Time steps between snapshots (default 10)", 0},
+static const struct option_row own_options[] = {
+    {"sweeps", "N", "Time steps (default 100)", NUMBER(struct heat2d, sweeps, 1, UINT32_MAX)},
+    {"snapshots", "PREFIX", "Write PNG images PREFIX-SWEEP.png meanwhile",
+     TEXT(struct heat2d, snapshots)},
+    {"every", "N", "Time steps between snapshots (default 10)",
+     NUMBER(struct heat2d, every, 1, UINT32_MAX)},
     {0},
 };
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
+static void check(void *data, struct argp_state *state)
 {
-	struct heat2d *self = state->input;
+	struct heat2d *self = data;
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &self->wave;
-		return 0;
-	case OPTION_SWEEPS:
-		self->sweeps = app_option_number(text, 1, UINT32_MAX, "sweeps", state);
-		return 0;
-	case OPTION_SNAPSHOTS:
-		self->snapshots = text;
-		return 0;
-	case OPTION_EVERY:
-		self->every = app_option_number(text, 1, UINT32_MAX, "every", state);
-		return 0;
-	case ARGP_KEY_END:
-		if (self->snapshots && app_simulated())
-			argp_error(state, "simulated workers compute nothing: no --snapshots");
-		if (self->every && !self->snapshots)
-			argp_error(state, "--every without --snapshots");
-		if (!self->every)
-			self->every = DEFAULT_EVERY;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (self->snapshots && app_simulated())
+		argp_error(state, "simulated workers compute nothing: no --snapshots");
+	if (self->every && !self->snapshots)
+		argp_error(state, "--every without --snapshots");
+	if (!self->every)
+		self->every = DEFAULT_EVERY;
 }
-
-static const struct argp_child children[] = {APP_WAVE_CHILD, {0}};
-static const struct argp own = {.options = options, .parser = parse_option, .children = children};
 
 /* ---- data ---- */
 
@@ -325,14 +304,14 @@ int main(int argc, char **argv)
 	           "method."
 	           "\v--size N and --seed make a plate of N rows and columns, hot at the top; "
 	           "--input takes the temperatures from a PNG image, and --output writes them to "
-	           "one, 0 to 255. A point needs its neighbours of this time step above and on "
-	           "the left, and of the one before below and on the right: time steps follow "
-	           "each other through the plate. Exit status: 0 right, 1 wrong result, 2 usage "
-	           "or bad input, 77 cannot run here.",
+	           "one, 0 to 255. A point needs its neighbours of this time step above and on the "
+	           "left, and of the one before below and on the right: time steps follow each "
+	           "other through the plate.",
 	    .unit = "point",
 	    .size = 2048,
 	    .max_size = 1 << 18,
-	    .own = &own,
+	    .own = own_options,
+	    .check = check,
 	    .tolerance = 0,
 	    .open = heat2d_open,
 	    .prepare = heat2d_prepare,

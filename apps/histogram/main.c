@@ -216,8 +216,7 @@ int main(int argc, char **argv)
 	        "Counts how often each byte value occurs."
 	        "\v--size (bytes) and --seed make random input; --input takes any file, and "
 	        "--output writes the counts as CSV with the columns byte and count. An iteration "
-	        "of the loop is a piece of 4096 bytes. Exit status: 0 right, 1 wrong result, "
-	        "2 usage or bad input, 77 cannot run here.",
+	        "of the loop is a piece of 4096 bytes.",
 	    .unit = "byte",
 	    .size = 64 << 20,
 	    .max_size = (size_t)UINT32_MAX * HISTOGRAM_PIECE,

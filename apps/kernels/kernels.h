@@ -166,7 +166,7 @@ struct options {
 };
 
 /** Reads the command line; ends the process at a mistake and after --help. */
-void options_parse(int argc, char **argv, struct options *options);
+void command_line_parse(int argc, char **argv, struct options *options);
 
 /* ---- user.c: a user's own kernel ---- */
 

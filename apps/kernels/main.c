@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 	enum app_exit code;
 	int status;
 
-	options_parse(argc, argv, &session.options);
+	command_line_parse(argc, argv, &session.options);
 	if (session.options.list) {
 		report_list(stdout);
 		return APP_RIGHT;

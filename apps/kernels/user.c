@@ -76,7 +76,7 @@ static int value_add(struct job *job, const char *text)
 	if (!strchr(text, '='))
 		return refuse(text, "a value is TYPE=VALUE");
 	if (element == FLOAT || element == DOUBLE) {
-		if (app_real(strchr(text, '=') + 1, -HUGE_VAL, HUGE_VAL, &real))
+		if (options_real(strchr(text, '=') + 1, -HUGE_VAL, HUGE_VAL, &real))
 			return refuse(text, "not a number");
 	} else if (whole_read(strchr(text, '=') + 1, element, &whole)) {
 		return refuse(text, "not a whole number of that type");
@@ -109,7 +109,7 @@ static int count_read(const char *text, const char *colon, const char *equals, u
 	if (length < sizeof(digits)) {
 		memcpy(digits, colon + 1, length);
 		digits[length] = '\0';
-		if (!app_number(digits, 1, 1ull << 38, count))
+		if (!options_number(digits, 1, 1ull << 38, count))
 			return 0;
 	}
 	return refuse(text, "COUNT is no whole number above 0");
@@ -167,7 +167,7 @@ static int local_add(struct job *job, const char *text, const char *rest)
 {
 	uint64_t bytes;
 
-	if (app_number(rest, 1, 1 << 30, &bytes))
+	if (options_number(rest, 1, 1 << 30, &bytes))
 		return refuse(text, "BYTES is no whole number above 0");
 	job_local(job, text, bytes);
 	return 0;

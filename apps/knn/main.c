@@ -357,88 +357,38 @@ static void knn_release(void *data)
 
 /* ---- the command line ---- */
 
-enum {
-	OPTION_QUERIES = 0x200,
-	OPTION_SAVE_QUERIES,
-	OPTION_POINTS,
-	OPTION_DIMENSIONS,
-	OPTION_CLASSES,
-	OPTION_K,
-	OPTION_METRIC
-};
-
-static const struct argp_option own_options[] = {
-    {"queries", OPTION_QUERIES, "FILE", 0,
-     "Points to classify (default: each fifth point of --input)", 0},
-    {"save-queries", OPTION_SAVE_QUERIES, "FILE", 0, "Write the queries with their true classes",
-     0},
-    {"points", OPTION_POINTS, "N", 0, "Random known points (default 4096)", 0},
-    {"dimensions", OPTION_DIMENSIONS, "N", 0, "Coordinates of a random point (default 8)", 0},
-    {"classes", OPTION_CLASSES, "N", 0, "Classes of random points (default 8)", 0},
-    {"k", OPTION_K, "N", 0, "Neighbours that vote, 1 to 32 (default 8)", 0},
-    {"metric", OPTION_METRIC, "NAME", 0, "euclidean (default) or manhattan", 0},
+static const struct option_row own_options[] = {
+    {"queries", "FILE", "Points to classify (default: each fifth point of --input)",
+     TEXT(struct knn, queries_path)},
+    {"save-queries", "FILE", "Write the queries with their true classes",
+     TEXT(struct knn, save_queries)},
+    {"points", "N", "Random known points (default 4096)",
+     NUMBER(struct knn, problem.points, 1, INT32_MAX)},
+    {"dimensions", "N", "Coordinates of a random point (default 8)",
+     NUMBER(struct knn, problem.dimensions, 1, KNN_DIMENSIONS)},
+    {"classes", "N", "Classes of random points (default 8)",
+     NUMBER(struct knn, nclasses, 1, 1 << 20)},
+    {"k", "N", "Neighbours that vote, 1 to 32 (default 8)",
+     NUMBER(struct knn, problem.k, 1, KNN_LARGEST_K)},
+    {"metric", "NAME", "euclidean (default) or manhattan",
+     NAMED(struct knn, problem.metric, metrics)},
     {0},
 };
 
-static int metric_find(const char *name, enum knn_metric *metric)
-{
-	for (size_t m = 0; m < sizeof(metrics) / sizeof(*metrics); m++)
-		if (!strcmp(metrics[m], name)) {
-			*metric = m;
-			return 0;
-		}
-	return -EINVAL;
-}
-
-static error_t parse_own(int key, char *text, struct argp_state *state)
-{
-	struct knn *self = state->input;
-
-	switch (key) {
-	case OPTION_QUERIES:
-		self->queries_path = text;
-		return 0;
-	case OPTION_SAVE_QUERIES:
-		self->save_queries = text;
-		return 0;
-	case OPTION_POINTS:
-		self->problem.points = app_option_number(text, 1, INT32_MAX, "points", state);
-		return 0;
-	case OPTION_DIMENSIONS:
-		self->problem.dimensions =
-		    app_option_number(text, 1, KNN_DIMENSIONS, "dimensions", state);
-		return 0;
-	case OPTION_CLASSES:
-		self->nclasses = app_option_number(text, 1, 1 << 20, "classes", state);
-		return 0;
-	case OPTION_K:
-		self->problem.k = app_option_number(text, 1, KNN_LARGEST_K, "k", state);
-		return 0;
-	case OPTION_METRIC:
-		if (metric_find(text, &self->problem.metric))
-			argp_error(state, "--metric %s: neither euclidean nor manhattan", text);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 int main(int argc, char **argv)
 {
-	static const struct argp own = {.options = own_options, .parser = parse_own};
 	static const struct app app = {
 	    .name = "knn",
 	    .symbol = "heddle_knn",
 	    .doc =
 	        "Classifies points by their nearest known neighbours."
-	        "\v--size (queries), --points and --seed make random points; --input is a file of "
-	        "known points: CSV, coordinates and a class in each line. --output writes the "
-	        "queries with their classes. An iteration of the loop is a query. Exit status: 0 "
-	        "right, 1 wrong result, 2 usage or bad input, 77 cannot run here.",
+	        "\v--size (queries), --points and --seed make random points; --input is a file "
+	        "of known points: CSV, coordinates and a class in each line. --output writes the "
+	        "queries with their classes. An iteration of the loop is a query.",
 	    .unit = "distance",
 	    .size = 1 << 16,
 	    .max_size = INT32_MAX,
-	    .own = &own,
+	    .own = own_options,
 	    .tolerance = 0,
 	    .open = knn_open,
 	    .prepare = knn_prepare,

@@ -111,56 +111,33 @@ static void mandelbrot_release(void *data)
 	image_release(&((struct mandelbrot *)data)->image);
 }
 
-enum { OPTION_CENTRE = 0x200, OPTION_WIDTH, OPTION_ZOOM, OPTION_LIMIT };
-
-static const struct argp_option own_options[] = {
-    {"centre", OPTION_CENTRE, "X,Y", 0,
-     "The point in the middle (default -0.743643887,0.131825904)", 0},
-    {"width", OPTION_WIDTH, "W", 0, "Width of the first image in the plane (default 3)", 0},
-    {"zoom", OPTION_ZOOM, "F", 0, "Factor of the width from one repetition to the next (0.5)", 0},
-    {"limit", OPTION_LIMIT, "N", 0, "Most repetitions of z -> z^2 + c (default 1000)", 0},
-    {0},
-};
-
-static void parse_centre(struct mandelbrot *self, const char *text, struct argp_state *state)
+static void parse_centre(void *data, char *text, struct argp_state *state)
 {
+	struct mandelbrot *self = data;
 	char *comma = strchr(text, ',');
 
 	if (!comma)
 		argp_error(state, "--centre %s: not two numbers X,Y", text);
 	*comma = 0;
-	if (app_real(text, -10, 10, &self->x) || app_real(comma + 1, -10, 10, &self->y))
+	if (options_real(text, -10, 10, &self->x) || options_real(comma + 1, -10, 10, &self->y))
 		argp_error(state, "--centre %s,%s: not two numbers from -10 to 10", text,
 		           comma + 1);
 }
 
-static error_t parse_own(int key, char *text, struct argp_state *state)
-{
-	struct mandelbrot *self = state->input;
-
-	switch (key) {
-	case OPTION_CENTRE:
-		parse_centre(self, text, state);
-		return 0;
-	case OPTION_WIDTH:
-		if (app_real(text, 1e-13, 100, &self->width))
-			argp_error(state, "--width %s: not a number from 1e-13 to 100", text);
-		return 0;
-	case OPTION_ZOOM:
-		if (app_real(text, 0.01, 100, &self->zoom))
-			argp_error(state, "--zoom %s: not a number from 0.01 to 100", text);
-		return 0;
-	case OPTION_LIMIT:
-		self->view.limit = app_option_number(text, 1, 1 << 30, "limit", state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+static const struct option_row own_options[] = {
+    {"centre", "X,Y", "The point in the middle (default -0.743643887,0.131825904)",
+     PARSED(parse_centre)},
+    {"width", "W", "Width of the first image in the plane (default 3)",
+     REAL(struct mandelbrot, width, 1e-13, 100)},
+    {"zoom", "F", "Factor of the width from one repetition to the next (0.5)",
+     REAL(struct mandelbrot, zoom, 0.01, 100)},
+    {"limit", "N", "Most repetitions of z -> z^2 + c (default 1000)",
+     NUMBER(struct mandelbrot, view.limit, 1, 1 << 30)},
+    {0},
+};
 
 int main(int argc, char **argv)
 {
-	static const struct argp own = {.options = own_options, .parser = parse_own};
 	static struct mandelbrot self = {
 	    .x = -0.743643887, .y = 0.131825904, .width = 3, .zoom = 0.5, .view = {.limit = 1000}};
 	static const struct app app = {
@@ -169,12 +146,11 @@ int main(int argc, char **argv)
 	    .doc =
 	        "Draws the Mandelbrot set, a frame of a zoom in every repetition."
 	        "\v--size N makes an image of N rows and columns; --output writes the last frame "
-	        "as PNG. An iteration of the loop is a row. Exit status: 0 right, 1 wrong "
-	        "result, 2 usage or bad input, 77 cannot run here.",
+	        "as PNG. An iteration of the loop is a row.",
 	    .unit = "pixel",
 	    .size = 1024,
 	    .max_size = 1 << 20,
-	    .own = &own,
+	    .own = own_options,
 	    .tolerance = 0,
 	    .open = no_input,
 	    .ranks = true,

@@ -32,33 +32,6 @@ struct nbia {
 
 /* ---- own options ---- */
 
-enum {
-	OPTION_RESOLUTIONS = 0x200,
-	OPTION_RECALC,
-	OPTION_CONFIDENCE,
-	OPTION_MEMORY,
-	OPTION_READERS,
-	OPTION_HEIGHT
-};
-
-static const struct argp_option options[] = {
-    {"resolutions", OPTION_RESOLUTIONS, "LIST", 0,
-     "Sides of tiles in pixels, the last one at the slide's own resolution "
-     "(default 32,128,512)",
-     0},
-    {"recalc", OPTION_RECALC, "PERCENT", 0,
-     "Share of the tiles of each resolution that go on to the next, by chance (default: those "
-     "that are not sure)",
-     0},
-    {"confidence", OPTION_CONFIDENCE, "P", 0, "At which a label is accepted (default 0.99)", 0},
-    {"memory", OPTION_MEMORY, "BYTES", 0,
-     "For tiles; of a slide that needs more they are read as they are wanted (default 2G)", 0},
-    {"readers", OPTION_READERS, "N", 0, "Threads that read then (default: one for 8 processors)",
-     0},
-    {"height", OPTION_HEIGHT, "N", 0, "Rows of a made slide (default: as many as columns)", 0},
-    {0},
-};
-
 static bool fits_before(const struct pipeline_options *chosen)
 {
 	size_t last = chosen->resolutions[chosen->levels - 1];
@@ -70,9 +43,9 @@ static bool fits_before(const struct pipeline_options *chosen)
 	return true;
 }
 
-static void parse_resolutions(const char *list, struct pipeline_options *chosen,
-                              struct argp_state *state)
+static void parse_resolutions(void *data, char *list, struct argp_state *state)
 {
+	struct pipeline_options *chosen = &((struct nbia *)data)->options;
 	char *copy = strdup(list), *rest = copy, *word;
 
 	chosen->levels = 0;
@@ -81,7 +54,7 @@ static void parse_resolutions(const char *list, struct pipeline_options *chosen,
 
 		if (chosen->levels == PIPELINE_LEVELS)
 			argp_error(state, "--resolutions %s: more than %d", list, PIPELINE_LEVELS);
-		if (app_number(word, NBIA_SMALLEST, NBIA_LARGEST, &value))
+		if (options_number(word, NBIA_SMALLEST, NBIA_LARGEST, &value))
 			argp_error(state,
 			           "--resolutions %s: '%s' is not a whole number from %d to %d",
 			           list, word, NBIA_SMALLEST, NBIA_LARGEST);
@@ -92,57 +65,34 @@ static void parse_resolutions(const char *list, struct pipeline_options *chosen,
 		argp_error(state, "--resolutions %s: not ascending divisors of the last one", list);
 }
 
-static uint64_t number(const char *option, const char *text, uint64_t min, uint64_t max,
-                       struct argp_state *state)
+static void parse_recalc(void *data, char *text, struct argp_state *state)
 {
-	uint64_t value = min;
+	double percent = 0;
 
-	if (app_number(text, min, max, &value))
-		argp_error(state, "--%s %s: not a whole number from %ju to %ju", option, text,
-		           (uintmax_t)min, (uintmax_t)max);
-	return value;
+	if (options_real(text, 0, 100, &percent))
+		argp_error(state, "--recalc %s: not a number from 0 to 100", text);
+	((struct nbia *)data)->options.recalc = percent / 100;
 }
 
-static double real(const char *option, const char *text, double min, double max,
-                   struct argp_state *state)
-{
-	double value = min;
-
-	if (app_real(text, min, max, &value))
-		argp_error(state, "--%s %s: not a number from %g to %g", option, text, min, max);
-	return value;
-}
-
-static error_t parse_option(int key, char *text, struct argp_state *state)
-{
-	struct nbia *self = state->input;
-	struct pipeline_options *chosen = &self->options;
-
-	switch (key) {
-	case OPTION_RESOLUTIONS:
-		parse_resolutions(text, chosen, state);
-		return 0;
-	case OPTION_RECALC:
-		chosen->recalc = real("recalc", text, 0, 100, state) / 100;
-		return 0;
-	case OPTION_CONFIDENCE:
-		chosen->confidence = real("confidence", text, 0, 1, state);
-		return 0;
-	case OPTION_MEMORY:
-		chosen->memory = number("memory", text, 1, SIZE_MAX, state);
-		return 0;
-	case OPTION_READERS:
-		chosen->readers = number("readers", text, 1, 1024, state);
-		return 0;
-	case OPTION_HEIGHT:
-		self->height = number("height", text, 1, 1 << 24, state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp own = {.options = options, .parser = parse_option};
+static const struct option_row own_options[] = {
+    {"resolutions", "LIST",
+     "Sides of tiles in pixels, the last one at the slide's own resolution (default 32,128,512)",
+     PARSED(parse_resolutions)},
+    {"recalc", "PERCENT",
+     "Share of the tiles of each resolution that go on to the next, by chance (default: those "
+     "that are not sure)",
+     PARSED(parse_recalc)},
+    {"confidence", "P", "At which a label is accepted (default 0.99)",
+     REAL(struct nbia, options.confidence, 0, 1)},
+    {"memory", "BYTES",
+     "For tiles; of a slide that needs more they are read as they are wanted (default 2G)",
+     NUMBER(struct nbia, options.memory, 1, SIZE_MAX)},
+    {"readers", "N", "Threads that read then (default: one for 8 processors)",
+     NUMBER(struct nbia, options.readers, 1, 1024)},
+    {"height", "N", "Rows of a made slide (default: as many as columns)",
+     NUMBER(struct nbia, height, 1, 1 << 24)},
+    {0},
+};
 
 /* ---- the app ---- */
 
@@ -422,18 +372,16 @@ int main(int argc, char **argv)
 	static const struct app app = {
 	    .name = "nbia",
 	    .symbol = "heddle_nbia",
-	    .doc =
-	        "Classifies the tissue on a slide: tiles at a low resolution first, at higher ones "
-	        "where the answer is not sure."
-	        "\v--size N makes a slide of N columns and rows of pixels that looks like tissue; "
-	        "--input is a PNG image or a slide in any format that OpenSlide knows. --output is "
-	        "a map of the labels as PNG, 8 pixels a side for a tile; --save-input writes the "
-	        "slide as PNG. Every tile is a StarPU task. Exit status: 0 right, 1 wrong result, "
-	        "2 usage or bad input, 77 cannot run here.",
+	    .doc = "Classifies the tissue on a slide: tiles at a low resolution first, at higher "
+	           "ones where the answer is not sure."
+	           "\v--size N makes a slide of N columns and rows of pixels that looks like "
+	           "tissue; --input is a PNG image or a slide in any format that OpenSlide knows. "
+	           "--output is a map of the labels as PNG, 8 pixels a side for a tile; "
+	           "--save-input writes the slide as PNG. Every tile is a StarPU task.",
 	    .unit = "tile",
 	    .size = 4096,
 	    .max_size = 1 << 24,
-	    .own = &own,
+	    .own = own_options,
 	    .tolerance = 0,
 	    .ranks = true,
 	    .open = nbia_open,

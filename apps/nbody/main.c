@@ -134,14 +134,6 @@ static int data_allocate(struct nbody *self)
 	return self->velocities && self->places && self->scratch ? 0 : -ENOMEM;
 }
 
-static starpu_data_handle_t vector(const void *elements, size_t n, size_t bytes)
-{
-	starpu_data_handle_t handle;
-
-	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)elements, n, bytes);
-	return handle;
-}
-
 static int nbody_prepare(void *data, const struct app_options *common, struct heddle_loop *loop)
 {
 	struct nbody *self = data;
@@ -159,14 +151,14 @@ static int nbody_prepare(void *data, const struct app_options *common, struct he
 		app_parallel(n, fill, self);
 		sort(self);
 	}
-	self->bodies_handle = vector(self->bodies, 4 * n, sizeof(float));
-	self->starts_handle = vector(self->starts, bodies_cells(n) + 1, sizeof(uint32_t));
+	self->bodies_handle = app_vector(self->bodies, 4 * n, sizeof(float));
+	self->starts_handle = app_vector(self->starts, bodies_cells(n) + 1, sizeof(uint32_t));
 	loop->accesses[0] = (struct heddle_access){
 	    .handle = self->bodies_handle, .mode = STARPU_R, .share = HEDDLE_WHOLE};
 	loop->accesses[1] = (struct heddle_access){
 	    .handle = self->starts_handle, .mode = STARPU_R, .share = HEDDLE_WHOLE};
 	loop->accesses[2] =
-	    (struct heddle_access){.handle = vector(self->accelerations, 3 * n, sizeof(float)),
+	    (struct heddle_access){.handle = app_vector(self->accelerations, 3 * n, sizeof(float)),
 	                           .mode = STARPU_W,
 	                           .per_iteration = 3};
 	loop->naccesses = 3;
@@ -360,63 +352,32 @@ static void nbody_release(void *data)
 
 /* ---- the command line ---- */
 
-enum { OPTION_CUTOFF = 0x200, OPTION_SOFTENING, OPTION_CLUSTERS, OPTION_DT };
-
-static const struct argp_option own_options[] = {
-    {"cutoff", OPTION_CUTOFF, "R", 0,
-     "Bodies attract up to this distance (default 0.05); 0: all do", 0},
-    {"softening", OPTION_SOFTENING, "E", 0, "Plummer's softening (default 0.005)", 0},
-    {"clusters", OPTION_CLUSTERS, "N", 0, "Clusters of random bodies (default 8)", 0},
-    {"dt", OPTION_DT, "T", 0, "Length of a time step (default 0.001)", 0},
+static const struct option_row own_options[] = {
+    {"cutoff", "R", "Bodies attract up to this distance (default 0.05); 0: all do",
+     REAL(struct nbody, shape.cutoff, 0, 1e9)},
+    {"softening", "E", "Plummer's softening (default 0.005)",
+     REAL(struct nbody, shape.softening, 1e-9, 1e9)},
+    {"clusters", "N", "Clusters of random bodies (default 8)",
+     NUMBER(struct nbody, shape.clusters, 1, 1 << 20)},
+    {"dt", "T", "Length of a time step (default 0.001)", REAL(struct nbody, dt, 0, 1e9)},
     {0},
 };
 
-static void real(const char *text, double least, double most, const char *option, double *value,
-                 struct argp_state *state)
-{
-	if (app_real(text, least, most, value))
-		argp_error(state, "--%s %s: not a number from %g to %g", option, text, least, most);
-}
-
-static error_t parse_own(int key, char *text, struct argp_state *state)
-{
-	struct nbody *self = state->input;
-
-	switch (key) {
-	case OPTION_CUTOFF:
-		real(text, 0, 1e9, "cutoff", &self->shape.cutoff, state);
-		return 0;
-	case OPTION_SOFTENING:
-		real(text, 1e-9, 1e9, "softening", &self->shape.softening, state);
-		return 0;
-	case OPTION_CLUSTERS:
-		self->shape.clusters = app_option_number(text, 1, 1 << 20, "clusters", state);
-		return 0;
-	case OPTION_DT:
-		real(text, 0, 1e9, "dt", &self->dt, state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 int main(int argc, char **argv)
 {
-	static const struct argp own = {.options = own_options, .parser = parse_own};
 	static const struct app app = {
 	    .name = "nbody",
 	    .symbol = "heddle_nbody",
 	    .doc =
 	        "Moves bodies that attract each other."
-	        "\v--size (bodies) and --seed make random clusters; --input is CSV: x, y, z, mass, "
-	        "and the velocity if you like, of a body in each line. Every repetition is a time "
-	        "step; --output writes the bodies after the last one. An iteration of the loop is "
-	        "a body. Exit status: 0 right, 1 wrong result, 2 usage or bad input, 77 cannot "
-	        "run here.",
+	        "\v--size (bodies) and --seed make random clusters; --input is CSV: x, y, z, "
+	        "mass, and the velocity if you like, of a body in each line. Every repetition is "
+	        "a time step; --output writes the bodies after the last one. An iteration of the "
+	        "loop is a body.",
 	    .unit = "pair",
 	    .size = 1 << 16,
 	    .max_size = BODIES_MOST,
-	    .own = &own,
+	    .own = own_options,
 	    .tolerance = NBODY_TOLERANCE,
 	    .open = nbody_open,
 	    .prepare = nbody_prepare,

@@ -155,14 +155,6 @@ static int spmv_open(void *data, const struct app_options *common)
 	return error;
 }
 
-static starpu_data_handle_t vector(const void *numbers, size_t n, size_t bytes)
-{
-	starpu_data_handle_t handle;
-
-	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)numbers, n, bytes);
-	return handle;
-}
-
 static int spmv_prepare(void *data, const struct app_options *common, struct heddle_loop *loop)
 {
 	struct spmv *self = data;
@@ -176,24 +168,24 @@ static int spmv_prepare(void *data, const struct app_options *common, struct hed
 	error = matrix_make(self, common->input);
 	if (error)
 		return error;
-	starts = vector(self->starts, self->shape.rows + 1, sizeof(*self->starts));
-	self->x_handle = vector(self->x, self->shape.columns, number);
+	starts = app_vector(self->starts, self->shape.rows + 1, sizeof(*self->starts));
+	self->x_handle = app_vector(self->x, self->shape.columns, number);
 	loop->accesses[0] = (struct heddle_access){
 	    .handle = starts, .mode = STARPU_R, .share = HEDDLE_HALO, .halo = 1};
 	loop->accesses[1] = (struct heddle_access){
-	    .handle = vector(self->columns, self->entries, sizeof(*self->columns)),
+	    .handle = app_vector(self->columns, self->entries, sizeof(*self->columns)),
 	    .mode = STARPU_R,
 	    .share = HEDDLE_INDEXED,
 	    .index = starts};
 	loop->accesses[2] =
-	    (struct heddle_access){.handle = vector(self->values, self->entries, number),
+	    (struct heddle_access){.handle = app_vector(self->values, self->entries, number),
 	                           .mode = STARPU_R,
 	                           .share = HEDDLE_INDEXED,
 	                           .index = starts};
 	loop->accesses[3] = (struct heddle_access){
 	    .handle = self->x_handle, .mode = STARPU_R, .share = HEDDLE_WHOLE};
 	loop->accesses[4] = (struct heddle_access){
-	    .handle = vector(self->y, self->shape.rows, number), .mode = STARPU_W};
+	    .handle = app_vector(self->y, self->shape.rows, number), .mode = STARPU_W};
 	loop->naccesses = 5;
 	loop->codelet = &spmv_codelet;
 	loop->n = self->shape.rows;
@@ -286,60 +278,32 @@ static void spmv_release(void *data)
 	heddle_free(self->y, self->shape.rows * number);
 }
 
-enum { OPTION_MEAN = 0x200, OPTION_ALPHA, OPTION_SORTED, OPTION_DOUBLE };
-
-static const struct argp_option own_options[] = {
-    {"mean", OPTION_MEAN, "M", 0, "Mean non-zeros of a random row (default 16)", 0},
-    {"alpha", OPTION_ALPHA, "A", 0,
+static const struct option_row own_options[] = {
+    {"mean", "M", "Mean non-zeros of a random row (default 16)",
+     REAL(struct spmv, shape.mean, 1, 1e9)},
+    {"alpha", "A",
      "Lengths of random rows have Pareto's distribution with this exponent, 1.1 to 100 (default "
      "1.5: very unequal)",
-     0},
-    {"sorted", OPTION_SORTED, NULL, 0, "The longest random row comes first", 0},
-    {"double", OPTION_DOUBLE, NULL, 0, "Double precision (default single)", 0},
+     REAL(struct spmv, shape.alpha, 1.1, 100)},
+    {"sorted", NULL, "The longest random row comes first", SETS(struct spmv, shape.sorted, true)},
+    {"double", NULL, "Double precision (default single)", SETS(struct spmv, wide, true)},
     {0},
 };
 
-static error_t parse_own(int key, char *text, struct argp_state *state)
-{
-	struct spmv *self = state->input;
-
-	switch (key) {
-	case OPTION_MEAN:
-		if (app_real(text, 1, 1e9, &self->shape.mean))
-			argp_error(state, "--mean %s: not a number from 1 to 1e9", text);
-		return 0;
-	case OPTION_ALPHA:
-		if (app_real(text, 1.1, 100, &self->shape.alpha))
-			argp_error(state, "--alpha %s: not a number from 1.1 to 100", text);
-		return 0;
-	case OPTION_SORTED:
-		self->shape.sorted = true;
-		return 0;
-	case OPTION_DOUBLE:
-		self->wide = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 int main(int argc, char **argv)
 {
-	static const struct argp own = {.options = own_options, .parser = parse_own};
 	static const struct app app = {
 	    .name = "spmv",
 	    .symbol = "heddle_spmv",
-	    .doc =
-	        "Multiplies a sparse matrix with a vector."
-	        "\v--size N and --seed make a random matrix of N rows and columns; --input and "
-	        "--save-input are files of the Matrix Market, and so is the product, --output. An "
-	        "iteration of the loop is a row. Every repetition has another vector: of a square "
-	        "matrix the last product, scaled. Exit status: 0 right, 1 wrong result, 2 usage or "
-	        "bad input, 77 cannot run here.",
+	    .doc = "Multiplies a sparse matrix with a vector."
+	           "\v--size N and --seed make a random matrix of N rows and columns; --input and "
+	           "--save-input are files of the Matrix Market, and so is the product, --output. "
+	           "An iteration of the loop is a row. Every repetition has another vector: of a "
+	           "square matrix the last product, scaled.",
 	    .unit = "non-zero",
 	    .size = 1 << 20,
 	    .max_size = INT32_MAX,
-	    .own = &own,
+	    .own = own_options,
 	    .tolerance = SPMV_TOLERANCE,
 	    .open = spmv_open,
 	    .prepare = spmv_prepare,

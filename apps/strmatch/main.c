@@ -19,33 +19,6 @@
 
 /* ---- own options ---- */
 
-enum {
-	OPTION_QUERY = 0x200,
-	OPTION_SUBJECT,
-	OPTION_ALPHABET,
-	OPTION_MATCH,
-	OPTION_MISMATCH,
-	OPTION_BLOSUM62,
-	OPTION_OPEN,
-	OPTION_EXTEND,
-	OPTION_GAP,
-	OPTION_ALIGN
-};
-
-static const struct argp_option options[] = {
-    {"query", OPTION_QUERY, "FILE", 0, "FASTA file of the query", 0},
-    {"subject", OPTION_SUBJECT, "FILE", 0, "FASTA file of the subject", 0},
-    {"alphabet", OPTION_ALPHABET, "dna|protein", 0, "Letters (default: dna)", 0},
-    {"match", OPTION_MATCH, "N", 0, "Score of equal letters (default 2)", 0},
-    {"mismatch", OPTION_MISMATCH, "N", 0, "Cost of unequal letters (default 3)", 0},
-    {"blosum62", OPTION_BLOSUM62, NULL, 0, "Scores of amino acids (default for protein)", 0},
-    {"open", OPTION_OPEN, "N", 0, "Cost of a gap's first letter (default 7; BLOSUM62: 12)", 0},
-    {"extend", OPTION_EXTEND, "N", 0, "Cost of its other letters (default 2; BLOSUM62: 1)", 0},
-    {"gap", OPTION_GAP, "N", 0, "Cost of every letter of a gap", 0},
-    {"align", OPTION_ALIGN, NULL, 0, "Print the alignment", 0},
-    {0},
-};
-
 static void check_together(const struct strmatch *self, struct argp_state *state)
 {
 	if (!self->query_path != !self->subject_path)
@@ -59,8 +32,9 @@ static void check_together(const struct strmatch *self, struct argp_state *state
 }
 
 /* Sets the scoring; options that were not given have defaults. */
-static void complete(struct strmatch *self, struct argp_state *state)
+static void complete(void *data, struct argp_state *state)
 {
+	struct strmatch *self = data;
 	struct strmatch_scoring *scoring = &self->job.scoring;
 	bool blosum62 = self->blosum62 ||
 	                (self->alphabet == STRMATCH_PROTEIN && !self->match && self->mismatch < 0);
@@ -80,65 +54,34 @@ static void complete(struct strmatch *self, struct argp_state *state)
 		           scoring->open);
 }
 
-static void parse_alphabet(struct strmatch *self, const char *text, struct argp_state *state)
+static void parse_gap(void *data, char *text, struct argp_state *state)
 {
-	if (!strcmp(text, "dna"))
-		self->alphabet = STRMATCH_DNA;
-	else if (!strcmp(text, "protein"))
-		self->alphabet = STRMATCH_PROTEIN;
-	else
-		argp_error(state, "--alphabet %s: neither dna nor protein", text);
+	struct strmatch *self = data;
+
+	self->open = self->extend = options_take_number(text, 0, STRMATCH_LARGEST, "gap", state);
 }
 
-static error_t parse_option(int key, char *text, struct argp_state *state)
-{
-	struct strmatch *self = state->input;
+static const char *const alphabets[] = {[STRMATCH_DNA] = "dna", [STRMATCH_PROTEIN] = "protein"};
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &self->wave;
-		return 0;
-	case OPTION_QUERY:
-		self->query_path = text;
-		return 0;
-	case OPTION_SUBJECT:
-		self->subject_path = text;
-		return 0;
-	case OPTION_ALPHABET:
-		parse_alphabet(self, text, state);
-		return 0;
-	case OPTION_MATCH:
-		self->match = app_option_number(text, 1, STRMATCH_LARGEST, "match", state);
-		return 0;
-	case OPTION_MISMATCH:
-		self->mismatch = app_option_number(text, 0, STRMATCH_LARGEST, "mismatch", state);
-		return 0;
-	case OPTION_BLOSUM62:
-		self->blosum62 = true;
-		return 0;
-	case OPTION_OPEN:
-		self->open = app_option_number(text, 0, STRMATCH_LARGEST, "open", state);
-		return 0;
-	case OPTION_EXTEND:
-		self->extend = app_option_number(text, 0, STRMATCH_LARGEST, "extend", state);
-		return 0;
-	case OPTION_GAP:
-		self->open = self->extend =
-		    app_option_number(text, 0, STRMATCH_LARGEST, "gap", state);
-		return 0;
-	case OPTION_ALIGN:
-		self->align = true;
-		return 0;
-	case ARGP_KEY_END:
-		complete(self, state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_child children[] = {APP_WAVE_CHILD, {0}};
-static const struct argp own = {.options = options, .parser = parse_option, .children = children};
+static const struct option_row own_options[] = {
+    {"query", "FILE", "FASTA file of the query", TEXT(struct strmatch, query_path)},
+    {"subject", "FILE", "FASTA file of the subject", TEXT(struct strmatch, subject_path)},
+    {"alphabet", "dna|protein", "Letters (default: dna)",
+     NAMED(struct strmatch, alphabet, alphabets)},
+    {"match", "N", "Score of equal letters (default 2)",
+     NUMBER(struct strmatch, match, 1, STRMATCH_LARGEST)},
+    {"mismatch", "N", "Cost of unequal letters (default 3)",
+     NUMBER(struct strmatch, mismatch, 0, STRMATCH_LARGEST)},
+    {"blosum62", NULL, "Scores of amino acids (default for protein)",
+     SETS(struct strmatch, blosum62, true)},
+    {"open", "N", "Cost of a gap's first letter (default 7; BLOSUM62: 12)",
+     NUMBER(struct strmatch, open, 0, STRMATCH_LARGEST)},
+    {"extend", "N", "Cost of its other letters (default 2; BLOSUM62: 1)",
+     NUMBER(struct strmatch, extend, 0, STRMATCH_LARGEST)},
+    {"gap", "N", "Cost of every letter of a gap", PARSED(parse_gap)},
+    {"align", NULL, "Print the alignment", SETS(struct strmatch, align, true)},
+    {0},
+};
 
 /* ---- sequences ---- */
 
@@ -380,15 +323,15 @@ int main(int argc, char **argv)
 	    .doc =
 	        "Aligns two sequences locally (Smith and Waterman, Gotoh): the best score, where "
 	        "it begins and ends, and the alignment."
-	        "\v--query and --subject are FASTA files of one sequence each, --input is one "
-	        "of both; --size and --seed make two related sequences of N letters. Ranges "
-	        "count letters from 1. Memory grows with the sum of the lengths, not with their "
-	        "product. Exit status: 0 right, 1 wrong result, 2 usage or bad input, 77 cannot "
-	        "run here.",
+	        "\v--query and --subject are FASTA files of one sequence each, --input is one of "
+	        "both; --size and --seed make two related sequences of N letters. Ranges count "
+	        "letters from 1. Memory grows with the sum of the lengths, not with their "
+	        "product.",
 	    .unit = "cell",
 	    .size = 16384,
 	    .max_size = STRMATCH_LONGEST,
-	    .own = &own,
+	    .own = own_options,
+	    .check = complete,
 	    .tolerance = 0,
 	    .open = strmatch_open,
 	    .prepare = strmatch_prepare,

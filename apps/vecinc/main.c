@@ -261,57 +261,39 @@ static void vecinc_release(void *data)
 	heddle_free(self->values, self->n * sizeof(*self->values));
 }
 
-enum { OPTION_CHUNK = 0x200, OPTION_PASSES, OPTION_PREFETCH };
+static void parse_prefetch(void *data, char *text, struct argp_state *state)
+{
+	uint64_t number;
 
-static const struct argp_option own_options[] = {
-    {"chunk", OPTION_CHUNK, "N", 0, "Values a task (default 500000)", 0},
-    {"passes", OPTION_PASSES, "N", 0, "Increments of every value (default 6)", 0},
-    {"prefetch", OPTION_PREFETCH, "N", 0,
-     "Chunks to transfer to an accelerator in advance: auto, or 0 to 64 "
-     "(sets HEDDLE_PREFETCH; under ddfcfs, ddwrr and odds)",
-     0},
+	if (strcmp(text, "auto") && options_number(text, 0, MAX_PREFETCH, &number))
+		argp_error(state, "--prefetch %s: neither auto nor a whole number to %d", text,
+		           MAX_PREFETCH);
+	setenv("HEDDLE_PREFETCH", text, 1);
+}
+
+static const struct option_row own_options[] = {
+    {"chunk", "N", "Values a task (default 500000)", NUMBER(struct vecinc, chunk, 1, UINT32_MAX)},
+    {"passes", "N", "Increments of every value (default 6)",
+     NUMBER(struct vecinc, passes, 0, 1000000)},
+    {"prefetch", "N",
+     "Chunks to transfer to an accelerator in advance: auto, or 0 to 64 (sets HEDDLE_PREFETCH; "
+     "under ddfcfs, ddwrr and odds)",
+     PARSED(parse_prefetch)},
     {0},
 };
 
-static error_t parse_own(int key, char *text, struct argp_state *state)
-{
-	struct vecinc *self = state->input;
-	uint64_t number = 0;
-
-	switch (key) {
-	case OPTION_CHUNK:
-		if (app_number(text, 1, UINT32_MAX, &number))
-			argp_error(state, "--chunk %s: not a whole number above 0", text);
-		self->chunk = number;
-		return 0;
-	case OPTION_PASSES:
-		self->passes = app_option_number(text, 0, 1000000, "passes", state);
-		return 0;
-	case OPTION_PREFETCH:
-		if (strcmp(text, "auto") && app_number(text, 0, MAX_PREFETCH, &number))
-			argp_error(state, "--prefetch %s: neither auto nor a whole number to %d",
-			           text, MAX_PREFETCH);
-		setenv("HEDDLE_PREFETCH", text, 1);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 int main(int argc, char **argv)
 {
-	static const struct argp own = {.options = own_options, .parser = parse_own};
 	static const struct app app = {
 	    .name = "vecinc",
 	    .symbol = "heddle_vecinc",
 	    .doc = "Increments the values of a vector, a task for each chunk of it."
 	           "\v--size counts values of 32 bits. Every repetition brings them to the "
-	           "processors and back. Exit status: 0 right, 1 wrong result, 2 usage or bad "
-	           "input, 77 cannot run here.",
+	           "processors and back.",
 	    .unit = "value",
 	    .size = 32 << 20,
 	    .max_size = SIZE_MAX / sizeof(uint32_t) / 2,
-	    .own = &own,
+	    .own = own_options,
 	    .tolerance = 0,
 	    .open = no_files,
 	    .prepare = vecinc_prepare,

@@ -9,8 +9,8 @@
 simulate=$top_builddir/bin/heddle-simulate
 
 # Wrong use.
-expect 2 'ranks 1: not a number from 2 to 4096' "$simulate" --platform 2cpu --ranks 1 -- true
-expect 2 'ranks x: not a number' "$simulate" --platform 2cpu --ranks x -- true
+expect 2 'ranks 1: not a whole number from 2 to 4096' "$simulate" --platform 2cpu --ranks 1 -- true
+expect 2 'ranks x: not a whole number' "$simulate" --platform 2cpu --ranks x -- true
 expect 2 '"125" is not a network' "$simulate" --platform 2cpu --ranks 2 --network 125 -- true
 expect 2 '"0:5" is not a network' "$simulate" --platform 2cpu --ranks 2 --network 0:5 -- true
 expect 2 '--network is between ranks' "$simulate" --platform 2cpu --network 125:50 -- true

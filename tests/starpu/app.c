@@ -186,44 +186,12 @@ static void test_parallel(void **state)
 	}
 }
 
-static void test_number(void **state)
-{
-	uint64_t number = 5;
-
-	assert_int_equal(app_number("3K", 0, UINT64_MAX, &number), 0);
-	assert_true(number == 3072);
-	assert_int_equal(app_number("16777216T", 0, UINT64_MAX, &number), -ERANGE);
-	assert_int_equal(app_number("16777215T", 0, UINT64_MAX, &number), 0);
-	assert_int_equal(app_number("18446744073709551616", 0, UINT64_MAX, &number), -ERANGE);
-	assert_int_equal(app_number("2", 3, 4, &number), -ERANGE);
-	assert_int_equal(app_number("5", 3, 4, &number), -ERANGE);
-	assert_int_equal(app_number("", 0, 9, &number), -EINVAL);
-	assert_int_equal(app_number(" 1", 0, 9, &number), -EINVAL);
-	assert_int_equal(app_number("-1", 0, 9, &number), -EINVAL);
-	assert_int_equal(app_number("1KK", 0, UINT64_MAX, &number), -EINVAL);
-	assert_int_equal(app_number("1.5", 0, 9, &number), -EINVAL);
-}
-
-static void test_real(void **state)
-{
-	double number;
-
-	assert_int_equal(app_real("-0.5", -1, 1, &number), 0);
-	assert_true(number == -0.5);
-	assert_int_equal(app_real("nan", -1, 1, &number), -EINVAL);
-	assert_int_equal(app_real("inf", -1, 1, &number), -EINVAL);
-	assert_int_equal(app_real("1x", -1, 1, &number), -EINVAL);
-	assert_int_equal(app_real("", -1, 1, &number), -EINVAL);
-	assert_int_equal(app_real("1.01", -1, 1, &number), -ERANGE);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_right),     cmocka_unit_test(test_lazy),
 	    cmocka_unit_test(test_one_wrong), cmocka_unit_test(test_failing),
-	    cmocka_unit_test(test_parallel),  cmocka_unit_test(test_number),
-	    cmocka_unit_test(test_real),
+	    cmocka_unit_test(test_parallel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

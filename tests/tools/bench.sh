@@ -183,7 +183,7 @@ check "an app's size and options" $? 0
 
 # Bad use.
 for arguments in '--app=no-such-app' '--app=/dev/null' "--app=$work/" '--app=' "--app=$app --contenders=nobody" \
-	'--platform=2cpu' '--contenders=,' '--size=K' '--reps=2K' "--irregular --app=$app" '--clusters --json=-' 'histogram'; do
+	'--platform=2cpu' '--contenders=,' '--size=K' '--reps=2k' "--irregular --app=$app" '--clusters --json=-' 'histogram'; do
 	# shellcheck disable=SC2086
 	"$bench" $arguments >"$work/table" 2>&1
 	check "exit status of $arguments" $? 2

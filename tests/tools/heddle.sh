@@ -67,7 +67,7 @@ expect 0 '"ratio": 1[.,]' interval --k 8 --worker kid:10:0.526 --sweep=70-90
 expect 0 '"h": 228,' interval --k 8 --worker kid:10:0.526 --pipelined
 expect 0 '"h": 20000,' interval --worker alone:1:1
 expect 2 'are all needed' interval
-expect 2 'COUNT: "0" is not a number' interval --worker a:0:1
+expect 2 'COUNT: "0" is not a whole number' interval --worker a:0:1
 expect 2 'not NAME:COUNT:CP' interval --worker a:1
 expect 2 'is there already' interval --worker a:1:1 --worker a:2:1
 expect 2 'cannot be scheduled' interval --worker a:1:1 --vector -1,0

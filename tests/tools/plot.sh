@@ -147,7 +147,7 @@ drawn skmd7-tables skmd8-timeline-Example skmd9-gains skmd9-groups skmd10-timeli
 [ -e "$work/skmd10-gains.svg" ] && fail "gains in figure 10"
 "$plot" --skmd 6 -o "$work/none" 2>"$work/messages" && fail "figure 6"
 [ ! -e "$work/none.csv" ] || fail "a figure that is none leaves a file"
-grep -q 'it is 7, 8, 9 or 10' "$work/messages" || fail "figure 6: $(cat "$work/messages")"
+grep -q 'not a whole number from 7 to 10' "$work/messages" || fail "figure 6: $(cat "$work/messages")"
 "$plot" --skmd 7 "$work/kernels.csv" 2>"$work/messages" && fail "a file with --skmd"
 printf 'table,device,groups,us,relative\nVectorAdd,cpu,x,1,1\n' >"$work/short.csv"
 "$plot" "$work/short.csv" 2>"$work/messages" && fail "times without groups"

@@ -54,7 +54,7 @@ awk -F, '$6 == "merging" { merged[$2 " " $1]; if ($8 + $10 < $4 - 0.01) exit 1 }
 		("published VectorAdd" in merged) || !("heddle MatrixTranspose" in merged) }' "$work/9" ||
 	fail "merging: $(grep merging "$work/9")"
 
-expect 2 'it is 7, 8, 9 or 10' "$heddle" plan skmd --figure 6
-expect 2 'not a whole number of 1' "$heddle" plan skmd --scale 0
-expect 2 'no arguments but options' "$heddle" plan skmd VectorAdd
+expect 2 'not a whole number from 7 to 10' "$heddle" plan skmd --figure 6
+expect 2 'not a whole number from 1' "$heddle" plan skmd --scale 0
+expect 2 'takes no arguments' "$heddle" plan skmd VectorAdd
 [ "$failures" = 0 ]

@@ -223,8 +223,8 @@ json_t *bench_report(struct bench_case *bench)
 	if (bench->platform_name) {
 		json_object_set_new(report, "platform_spec", json_string(bench->platform.spec));
 		json_object_set_new(report, "profile",
-		                    json_string(simulation_profile_name(simulation_profile(
-		                        &bench->platform, bench->settings->profile))));
+		                    json_string(simulation_profiles[simulation_profile(
+		                        &bench->platform, bench->settings->profile)]));
 	}
 	json_object_set_new(report, "starpu", json_string(bench->starpu));
 	json_object_set_new(report, "workers", workers);

@@ -423,21 +423,8 @@ enum simulation_profile simulation_profile(const struct heddle_platform *platfor
 	return *platform->host ? SIMULATION_REALISTIC : SIMULATION_THEORY;
 }
 
-const char *simulation_profile_name(enum simulation_profile profile)
-{
-	return profile == SIMULATION_REALISTIC ? "realistic" : "theory";
-}
-
-int simulation_profile_parse(const char *name, enum simulation_profile *profile)
-{
-	if (!strcmp(name, "theory"))
-		*profile = SIMULATION_THEORY;
-	else if (!strcmp(name, "realistic"))
-		*profile = SIMULATION_REALISTIC;
-	else
-		return heddle_refuse(-EINVAL, "\"%s\" is not a profile (theory, realistic)", name);
-	return 0;
-}
+const char *const simulation_profiles[] = {
+    [SIMULATION_THEORY] = "theory", [SIMULATION_REALISTIC] = "realistic"};
 
 void simulation_environment_free(char **environment)
 {

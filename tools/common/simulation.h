@@ -22,9 +22,7 @@ enum simulation_profile {
 /** The profile that stands for the usual one. */
 enum simulation_profile simulation_profile(const struct heddle_platform *platform,
                                            enum simulation_profile profile);
-const char *simulation_profile_name(enum simulation_profile profile);
-/** @return 0; -EINVAL after a message. */
-int simulation_profile_parse(const char *name, enum simulation_profile *profile);
+extern const char *const simulation_profiles[SIMULATION_REALISTIC + 1];
 
 /** Writes the machine's files, or copies those of a calibrated one, and makes the environment in
  * which StarPU uses them. Programs that this process starts afterwards get the same addresses in
