@@ -3,7 +3,8 @@
  *
  * CPU kernels for several instruction sets, chosen at run time. A kernel is an inline function
  * that the compiler can vectorise; ISA_VARIANTS() makes a version of it for each set. The linker's
- * mechanism (ifunc) is not used, so that a test can run each version and sanitizers work.
+ * mechanism (ifunc) is not used, so that a test can run each version and sanitizers work: the
+ * functions NAME_cpu() take the set, which must be supported.
  */
 #ifndef CODELETS_ISA_H
 #define CODELETS_ISA_H

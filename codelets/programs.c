@@ -279,6 +279,8 @@ void codelets_unload(void)
 #ifdef HEDDLE_USE_CUDA
 /* CUDA loads a kernel at its first launch, and makes a pool at its first use: do both before the
  * first block. */
+#define CUDA_LOADER(name) int name##_cuda_load(void);
+CODELETS(CUDA_LOADER)
 #define CUDA_LOAD(name) name##_cuda_load() ||
 
 static void load_on_device(void *arg)

@@ -155,7 +155,8 @@ static void part_take(struct part *part)
 
 	/* SimGrid's workers compute nothing. */
 	if (app_simulated())
-		eclat_cpu(&part->class, part->miner->bits, part->items, part->counts);
+		eclat_cpu(codelet_isa_best(), &part->class, part->miner->bits, part->items,
+		          part->counts);
 	for (unsigned row = 0; row < part->class.rows && !error; row++)
 		error = row_take(part, row, items, sets);
 	note_error(part->miner, error);

@@ -34,7 +34,8 @@ static double make_samples(void *arg, size_t begin, size_t end)
 	for (size_t s = begin; s < end; s++) {
 		samples->labels[s] = s % TISSUES;
 		tissue_tile(SEED, samples->labels[s], s, s * 7, samples->side, resolution, rgb);
-		nbia_cpu(samples->table, resolution, 3 * resolution, rgb, &summary);
+		nbia_cpu(codelet_isa_best(), samples->table, resolution, 3 * resolution, rgb,
+		         &summary);
 		nbia_features(&summary, samples->features[s]);
 	}
 	free(rgb);

@@ -45,21 +45,18 @@ struct blackscholes_market {
  * @param strike price agreed upon, above 0, in the same currency
  * @param years until expiry, above 0
  * @param[out] call,put n prices each; they may not overlap the inputs. */
-void blackscholes_cpu(const struct blackscholes_market *market, size_t n, const float *spot,
-                      const float *strike, const float *years, float *call, float *put);
+void blackscholes_cpu(enum codelet_isa isa, const struct blackscholes_market *market, size_t n,
+                      const float *spot, const float *strike, const float *years, float *call,
+                      float *put);
 
 /** blackscholes_cpu() with outputs that bypass the caches. */
-void blackscholes_cpu_stream(const struct blackscholes_market *market, size_t n, const float *spot,
-                             const float *strike, const float *years, float *call, float *put);
+void blackscholes_cpu_stream(enum codelet_isa isa, const struct blackscholes_market *market,
+                             size_t n, const float *spot, const float *strike, const float *years,
+                             float *call, float *put);
 
 /** Whether blackscholes_cpu_stream() is faster: the outputs of n options in all are larger than
  * the last cache. */
 bool blackscholes_stream_pays(size_t n);
-
-/** blackscholes_cpu() for one instruction set, which must be supported. */
-void blackscholes_cpu_isa(enum codelet_isa isa, const struct blackscholes_market *market, size_t n,
-                          const float *spot, const float *strike, const float *years, float *call,
-                          float *put);
 
 /** One option in double precision, straight from the formula. */
 void blackscholes_reference(const struct blackscholes_market *market, double spot, double strike,
@@ -77,8 +74,6 @@ double blackscholes_error(const struct blackscholes_market *market, size_t n, co
 int blackscholes_cuda(void *stream, const struct blackscholes_market *market, size_t n,
                       const float *spot, const float *strike, const float *years, float *call,
                       float *put);
-/** Loads the CUDA version to the current device before the first block. @return 0; -EIO. */
-int blackscholes_cuda_load(void);
 
 /** The codelet: buffers spot, strike, years (read), call, put (written), all
  * vectors of float; one option an iteration. */

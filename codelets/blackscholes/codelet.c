@@ -25,9 +25,9 @@ static void run_cpu(void *buffers[], void *arg)
 	bool stream = blackscholes_stream_pays(block->total);
 
 	(stream ? blackscholes_cpu_stream : blackscholes_cpu)(
-	    block->arg, STARPU_VECTOR_GET_NX(buffers[SPOT]), vector(buffers, SPOT),
-	    vector(buffers, STRIKE), vector(buffers, YEARS), vector(buffers, CALL),
-	    vector(buffers, PUT));
+	    codelet_isa_best(), block->arg, STARPU_VECTOR_GET_NX(buffers[SPOT]),
+	    vector(buffers, SPOT), vector(buffers, STRIKE), vector(buffers, YEARS),
+	    vector(buffers, CALL), vector(buffers, PUT));
 }
 
 #ifdef HEDDLE_USE_CUDA

@@ -141,17 +141,11 @@ ISA_VARIANTS(price,
               float *restrict put),
              (market, n, spot, strike, years, call, put));
 
-void blackscholes_cpu_isa(enum codelet_isa isa, const struct blackscholes_market *market, size_t n,
-                          const float *spot, const float *strike, const float *years, float *call,
-                          float *put)
+void blackscholes_cpu(enum codelet_isa isa, const struct blackscholes_market *market, size_t n,
+                      const float *spot, const float *strike, const float *years, float *call,
+                      float *put)
 {
 	price_variants[isa](market, n, spot, strike, years, call, put);
-}
-
-void blackscholes_cpu(const struct blackscholes_market *market, size_t n, const float *spot,
-                      const float *strike, const float *years, float *call, float *put)
-{
-	blackscholes_cpu_isa(codelet_isa_best(), market, n, spot, strike, years, call, put);
 }
 
 /* ---- outputs larger than the caches ---- */
@@ -202,8 +196,9 @@ static void stream_end(void)
 #endif
 }
 
-void blackscholes_cpu_stream(const struct blackscholes_market *market, size_t n, const float *spot,
-                             const float *strike, const float *years, float *call, float *put)
+void blackscholes_cpu_stream(enum codelet_isa isa, const struct blackscholes_market *market,
+                             size_t n, const float *spot, const float *strike, const float *years,
+                             float *call, float *put)
 {
 	enum { PART = 512 }; /* both outputs take a small part of the first cache */
 	float call_part[PART], put_part[PART];
@@ -211,7 +206,8 @@ void blackscholes_cpu_stream(const struct blackscholes_market *market, size_t n,
 	for (size_t i = 0; i < n; i += PART) {
 		size_t m = n - i < PART ? n - i : PART;
 
-		blackscholes_cpu(market, m, spot + i, strike + i, years + i, call_part, put_part);
+		blackscholes_cpu(isa, market, m, spot + i, strike + i, years + i, call_part,
+		                 put_part);
 		stream(call + i, call_part, m * sizeof(*call));
 		stream(put + i, put_part, m * sizeof(*put));
 	}

@@ -10,6 +10,7 @@
 #include <cuda_runtime.h>
 
 #include "codelets/blackscholes/blackscholes.h"
+#include "codelets/cuda_pool.h"
 
 static const unsigned threads = 256;
 
@@ -95,12 +96,4 @@ extern "C" int blackscholes_cuda(void *stream, const struct blackscholes_market 
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
-extern "C" int blackscholes_cuda_load(void)
-{
-	struct cudaFuncAttributes attributes;
-
-	if (cudaFuncGetAttributes(&attributes, (const void *)price_four) != cudaSuccess ||
-	    cudaFuncGetAttributes(&attributes, (const void *)price_one) != cudaSuccess)
-		return -EIO;
-	return 0;
-}
+CODELET_CUDA_LOAD(blackscholes, (const void *)price_four, (const void *)price_one)

@@ -39,11 +39,8 @@ struct boxfilter_band {
 /** Filters a band. The time per pixel does not depend on the radius, except for the first
  * 2 radius + 1 rows.
  * @return 0; -ENOMEM. */
-int boxfilter_cpu(const struct boxfilter_band *band, const unsigned char *in, unsigned char *out);
-
-/** boxfilter_cpu() for one instruction set, which must be supported. */
-int boxfilter_cpu_isa(enum codelet_isa isa, const struct boxfilter_band *band,
-                      const unsigned char *in, unsigned char *out);
+int boxfilter_cpu(enum codelet_isa isa, const struct boxfilter_band *band, const unsigned char *in,
+                  unsigned char *out);
 
 /** Sums over the rectangles from the image's first pixel on ("summed-area table": F. Crow,
  * SIGGRAPH 1984), for boxfilter_error(): another algorithm for the same means.
@@ -64,8 +61,6 @@ unsigned boxfilter_error(const struct boxfilter_window *window, size_t width, si
  * -EIO when a launch was refused. */
 int boxfilter_cuda(void *stream, const struct boxfilter_band *band, const unsigned char *in,
                    unsigned char *out);
-/** Loads the CUDA version to the current device before the first block. @return 0; -EIO. */
-int boxfilter_cuda_load(void);
 
 /** The codelet: matrices of bytes, `width` times `channels` wide, the input (read, HEDDLE_HALO
  * of `radius`) and the output (written, HEDDLE_SLICE). */

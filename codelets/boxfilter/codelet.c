@@ -34,9 +34,9 @@ static void run_cpu(void *buffers[], void *arg)
 	struct heddle_block *block = arg;
 	struct boxfilter_band band = band_of(buffers, block);
 
-	block->status =
-	    boxfilter_cpu(&band, (const unsigned char *)STARPU_MATRIX_GET_PTR(buffers[INPUT]),
-	                  (unsigned char *)STARPU_MATRIX_GET_PTR(buffers[OUTPUT]));
+	block->status = boxfilter_cpu(codelet_isa_best(), &band,
+	                              (const unsigned char *)STARPU_MATRIX_GET_PTR(buffers[INPUT]),
+	                              (unsigned char *)STARPU_MATRIX_GET_PTR(buffers[OUTPUT]));
 }
 
 #ifdef HEDDLE_USE_CUDA

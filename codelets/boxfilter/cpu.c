@@ -35,17 +35,12 @@
 #define SIGNED int64_t
 #include "codelets/boxfilter/passes.h"
 
-int boxfilter_cpu_isa(enum codelet_isa isa, const struct boxfilter_band *band,
-                      const unsigned char *in, unsigned char *out)
+int boxfilter_cpu(enum codelet_isa isa, const struct boxfilter_band *band, const unsigned char *in,
+                  unsigned char *out)
 {
 	if (boxfilter_largest(band) < 1 << 14)
 		return small_run(isa, band, in, out);
 	if (boxfilter_is_narrow(band))
 		return medium_run(isa, band, in, out);
 	return large_run(isa, band, in, out);
-}
-
-int boxfilter_cpu(const struct boxfilter_band *band, const unsigned char *in, unsigned char *out)
-{
-	return boxfilter_cpu_isa(codelet_isa_best(), band, in, out);
 }

@@ -16,7 +16,8 @@ static void run_cpu(void *buffers[], void *arg)
 {
 	const struct heddle_block *block = arg;
 
-	eclat_cpu(block->arg, (const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[BITS]),
+	eclat_cpu(codelet_isa_best(), block->arg,
+	          (const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[BITS]),
 	          (const int32_t *)STARPU_VECTOR_GET_PTR(buffers[ITEMS]),
 	          (uint32_t *)STARPU_VECTOR_GET_PTR(buffers[COUNTS]));
 }

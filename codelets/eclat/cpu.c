@@ -58,14 +58,8 @@ ISA_VARIANTS(pairs,
               uint32_t *counts),
              (of, bits, items, counts));
 
-void eclat_cpu_isa(enum codelet_isa isa, const struct eclat_class *of, const uint64_t *bits,
-                   const int32_t *items, uint32_t *counts)
+void eclat_cpu(enum codelet_isa isa, const struct eclat_class *of, const uint64_t *bits,
+               const int32_t *items, uint32_t *counts)
 {
 	pairs_variants[isa](of, bits, items, counts);
-}
-
-void eclat_cpu(const struct eclat_class *of, const uint64_t *bits, const int32_t *items,
-               uint32_t *counts)
-{
-	eclat_cpu_isa(codelet_isa_best(), of, bits, items, counts);
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <cuda_runtime.h>
 
+#include "codelets/cuda_pool.h"
 #include "codelets/eclat/eclat.h"
 
 #define THREADS 256
@@ -79,10 +80,4 @@ extern "C" int eclat_cuda(void *stream, const struct eclat_class *of, const uint
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
-extern "C" int eclat_cuda_load(void)
-{
-	struct cudaFuncAttributes attributes;
-
-	return cudaFuncGetAttributes(&attributes, (const void *)count_pairs) == cudaSuccess ? 0
-	                                                                                    : -EIO;
-}
+CODELET_CUDA_LOAD(eclat, (const void *)count_pairs)

@@ -50,11 +50,8 @@ static inline unsigned eclat_rows(unsigned members, size_t pairs)
  * @param items the prefix, then the members
  * @param[out] counts that of members r and m is number r * members + m, where r < rows and r < m;
  * others are 0 */
-void eclat_cpu(const struct eclat_class *of, const uint64_t *bits, const int32_t *items,
-               uint32_t *counts);
-/** The same in a version for a certain instruction set. */
-void eclat_cpu_isa(enum codelet_isa isa, const struct eclat_class *of, const uint64_t *bits,
-                   const int32_t *items, uint32_t *counts);
+void eclat_cpu(enum codelet_isa isa, const struct eclat_class *of, const uint64_t *bits,
+               const int32_t *items, uint32_t *counts);
 /** How many counts are not those of a plain count, transaction by transaction. */
 size_t eclat_errors(const struct eclat_class *of, const uint64_t *bits, const int32_t *items,
                     const uint32_t *counts);
@@ -64,8 +61,6 @@ size_t eclat_errors(const struct eclat_class *of, const uint64_t *bits, const in
  * @return 0; -EIO when the launch was refused. */
 int eclat_cuda(void *stream, const struct eclat_class *of, const uint64_t *bits,
                const int32_t *items, uint32_t *counts);
-/** Loads the CUDA version to the current device before the first task. @return 0; -EIO. */
-int eclat_cuda_load(void);
 
 /** The codelet: vectors of uint64_t (bits), int32_t (items) and uint32_t (counts, written). A
  * task's argument is a struct heddle_block of `n` pairs. */

@@ -33,7 +33,7 @@ static void run_cpu(void *buffers[], void *arg)
 	struct heddle_tile *given = arg;
 	struct floyd_tile tile = tile_of(buffers, given);
 
-	floyd_cpu(&tile, (const uint8_t *)STARPU_MATRIX_GET_PTR(buffers[INPUT]),
+	floyd_cpu(codelet_isa_best(), &tile, (const uint8_t *)STARPU_MATRIX_GET_PTR(buffers[INPUT]),
 	          (uint8_t *)STARPU_MATRIX_GET_PTR(buffers[OUTPUT]),
 	          (struct floyd_row *)STARPU_VECTOR_GET_PTR(buffers[ROWS]),
 	          (int16_t *)STARPU_VECTOR_GET_PTR(buffers[EDGE]));

@@ -224,8 +224,8 @@ static void borders_store(const struct strip *strip, size_t rows, const int16_t 
 	}
 }
 
-void floyd_cpu_isa(enum codelet_isa isa, const struct floyd_tile *tile, const uint8_t *in,
-                   uint8_t *out, struct floyd_row *rows, int16_t *edge)
+void floyd_cpu(enum codelet_isa isa, const struct floyd_tile *tile, const uint8_t *in, uint8_t *out,
+               struct floyd_row *rows, int16_t *edge)
 {
 	const struct floyd_image *image = &tile->image;
 	struct borders borders = {0};
@@ -246,10 +246,4 @@ void floyd_cpu_isa(enum codelet_isa isa, const struct floyd_tile *tile, const ui
 			compute_run(isa, tile, strip, in + c, out + c, rows + c, &borders, &which);
 			borders_store(&strip, tile->rows, borders.errors[which] + 2, edge + c);
 		}
-}
-
-void floyd_cpu(const struct floyd_tile *tile, const uint8_t *in, uint8_t *out,
-               struct floyd_row *rows, int16_t *edge)
-{
-	floyd_cpu_isa(codelet_isa_best(), tile, in, out, rows, edge);
 }

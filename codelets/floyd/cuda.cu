@@ -318,11 +318,4 @@ extern "C" int floyd_cuda(void *stream, const struct floyd_tile *tile, const uin
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
-extern "C" int floyd_cuda_load(void)
-{
-	struct cudaFuncAttributes attributes;
-
-	return cudaFuncGetAttributes(&attributes, (const void *)compute_bands) == cudaSuccess
-	           ? 0
-	           : -EIO;
-}
+CODELET_CUDA_LOAD(floyd, (const void *)compute_bands)

@@ -90,12 +90,8 @@ static inline unsigned floyd_nearest(unsigned bits, int v)
  * @param[in,out] rows a floyd_row for each channel of each row
  * @param[in,out] edge for each channel of each column of the image: in, the error above the
  * band, from the tile's first column on; out, that of the band's last row */
-void floyd_cpu(const struct floyd_tile *tile, const uint8_t *in, uint8_t *out,
+void floyd_cpu(enum codelet_isa isa, const struct floyd_tile *tile, const uint8_t *in, uint8_t *out,
                struct floyd_row *rows, int16_t *edge);
-
-/** floyd_cpu() for one instruction set, which must be supported. */
-void floyd_cpu_isa(enum codelet_isa isa, const struct floyd_tile *tile, const uint8_t *in,
-                   uint8_t *out, struct floyd_row *rows, int16_t *edge);
 
 /** The whole image at once, straight from the formula.
  * @return 0; -ENOMEM. */
@@ -107,8 +103,6 @@ int floyd_reference(const struct floyd_image *image, size_t height, const uint8_
  * @return 0, or -EIO when a launch was refused. */
 int floyd_cuda(void *stream, const struct floyd_tile *tile, const uint8_t *in, uint8_t *out,
                struct floyd_row *rows, int16_t *edge);
-/** Loads the CUDA version to the current device before the first tile. @return 0; -EIO. */
-int floyd_cuda_load(void);
 
 /** The codelet of a wavefront over rows and columns of an image, vectors (0, 1), (1, -1),
  * (1, 0) and (1, 1), with a struct floyd_image as its `arg`. Arrays, all with `channels`

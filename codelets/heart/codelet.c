@@ -49,7 +49,7 @@ static void run_cpu(void *buffers[], void *arg)
 	struct heart_band band = band_of(buffers, block);
 	struct heart_state state = state_of(buffers);
 
-	block->status = heart_cpu(&band, &state);
+	block->status = heart_cpu(codelet_isa_best(), &band, &state);
 }
 
 #ifdef HEDDLE_USE_CUDA

@@ -116,8 +116,7 @@ static struct rows_out between(const struct heart_band *band, float *scratch, un
 	    .u = place, .w = place + size, .u_stride = band->width, .w_stride = band->width};
 }
 
-int heart_cpu_isa(enum codelet_isa isa, const struct heart_band *band,
-                  const struct heart_state *state)
+int heart_cpu(enum codelet_isa isa, const struct heart_band *band, const struct heart_state *state)
 {
 	struct rows from = {
 	    .u = state->u, .w = state->w, .u_stride = band->u_stride, .w_stride = band->w_stride};
@@ -146,9 +145,4 @@ int heart_cpu_isa(enum codelet_isa isa, const struct heart_band *band,
 	}
 	free(scratch);
 	return 0;
-}
-
-int heart_cpu(const struct heart_band *band, const struct heart_state *state)
-{
-	return heart_cpu_isa(codelet_isa_best(), band, state);
 }

@@ -64,11 +64,7 @@ struct heart_state {
 };
 
 /** Computes some rows. @return 0; -ENOMEM. */
-int heart_cpu(const struct heart_band *band, const struct heart_state *state);
-
-/** heart_cpu() for one instruction set, which must be supported. */
-int heart_cpu_isa(enum codelet_isa isa, const struct heart_band *band,
-                  const struct heart_state *state);
+int heart_cpu(enum codelet_isa isa, const struct heart_band *band, const struct heart_state *state);
 
 /** One time step of all cells in double precision, cell by cell.
  * @param conductivity,u,w,u_out,w_out height * width, without gaps */
@@ -80,8 +76,6 @@ void heart_reference(const struct heart_problem *problem, size_t width, size_t h
  * @param stream a cudaStream_t
  * @return 0; -ENOMEM; -EIO when a launch was refused. */
 int heart_cuda(void *stream, const struct heart_band *band, const struct heart_state *state);
-/** Loads the CUDA version to the current device before the first block. @return 0; -EIO. */
-int heart_cuda_load(void);
 
 /** The codelet: matrices of float: u, w, conductivity (HEDDLE_HALO of `steps`), u and w after the
  * steps (written). */

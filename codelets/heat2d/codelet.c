@@ -29,7 +29,7 @@ static void run_cpu(void *buffers[], void *arg)
 {
 	struct heat2d_tile tile = tile_of(buffers, arg);
 
-	heat2d_cpu(&tile, (float *)STARPU_MATRIX_GET_PTR(buffers[0]));
+	heat2d_cpu(codelet_isa_best(), &tile, (float *)STARPU_MATRIX_GET_PTR(buffers[0]));
 }
 
 #ifdef HEDDLE_USE_CUDA

@@ -144,12 +144,7 @@ ISA_BODY void tile_body(const struct heat2d_tile *tile, float *u)
 
 ISA_VARIANTS(tile, (const struct heat2d_tile *tile, float *u), (tile, u));
 
-void heat2d_cpu_isa(enum codelet_isa isa, const struct heat2d_tile *tile, float *u)
+void heat2d_cpu(enum codelet_isa isa, const struct heat2d_tile *tile, float *u)
 {
 	tile_variants[isa](tile, u);
-}
-
-void heat2d_cpu(const struct heat2d_tile *tile, float *u)
-{
-	heat2d_cpu_isa(codelet_isa_best(), tile, u);
 }

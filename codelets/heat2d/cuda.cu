@@ -188,11 +188,4 @@ extern "C" int heat2d_cuda(void *stream, const struct heat2d_tile *tile, float *
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
-extern "C" int heat2d_cuda_load(void)
-{
-	struct cudaFuncAttributes attributes;
-
-	return cudaFuncGetAttributes(&attributes, (const void *)compute_bands) == cudaSuccess
-	           ? 0
-	           : -EIO;
-}
+CODELET_CUDA_LOAD(heat2d, (const void *)compute_bands)

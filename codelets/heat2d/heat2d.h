@@ -32,10 +32,7 @@ struct heat2d_tile {
 /** Sets a tile's points once; those of the border stay.
  * @param u the tile's first row, column 0 of the plate; the rows above and below
  * are there as far as the plate has them */
-void heat2d_cpu(const struct heat2d_tile *tile, float *u);
-
-/** heat2d_cpu() for one instruction set, which must be supported. */
-void heat2d_cpu_isa(enum codelet_isa isa, const struct heat2d_tile *tile, float *u);
+void heat2d_cpu(enum codelet_isa isa, const struct heat2d_tile *tile, float *u);
 
 /** The same, point by point. */
 void heat2d_reference(const struct heat2d_tile *tile, float *u);
@@ -44,8 +41,6 @@ void heat2d_reference(const struct heat2d_tile *tile, float *u);
  * @param stream a cudaStream_t
  * @return 0; -EIO when a launch was refused; -ENOMEM. */
 int heat2d_cuda(void *stream, const struct heat2d_tile *tile, float *u);
-/** Loads the CUDA version to the current device before the first tile. @return 0; -EIO. */
-int heat2d_cuda_load(void);
 
 /** The codelet of a wavefront over the plate's rows and columns, a sweep of it being one of
  * Gauss and Seidel's: vectors (0, 1) and (1, 0), and of the sweep before (-1, 0) and

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cuda_runtime.h>
 
+#include "codelets/cuda_pool.h"
 #include "codelets/histogram/histogram.h"
 
 #define THREADS 256
@@ -88,9 +89,4 @@ extern "C" int histogram_cuda(void *stream, size_t n, const unsigned char *bytes
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
-extern "C" int histogram_cuda_load(void)
-{
-	struct cudaFuncAttributes attributes;
-
-	return cudaFuncGetAttributes(&attributes, (const void *)count) == cudaSuccess ? 0 : -EIO;
-}
+CODELET_CUDA_LOAD(histogram, (const void *)count)

@@ -35,8 +35,6 @@ void histogram_combine(void *into, const void *from, size_t bytes, void *arg);
  * @return 0, or -EIO when the launch was refused. */
 int histogram_cuda(void *stream, size_t n, const unsigned char *bytes,
                    uint64_t counters[HISTOGRAM_BINS]);
-/** Loads the CUDA version to the current device before the first block. @return 0; -EIO. */
-int histogram_cuda_load(void);
 
 /** The codelet: a vector of pieces (read), a vector of HISTOGRAM_BINS uint64_t (added to).
  * It needs no arg. */

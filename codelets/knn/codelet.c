@@ -16,7 +16,8 @@ static void run_cpu(void *buffers[], void *arg)
 {
 	const struct heddle_block *block = arg;
 
-	knn_cpu(block->arg, block->n, (const float *)STARPU_VECTOR_GET_PTR(buffers[POINTS]),
+	knn_cpu(codelet_isa_best(), block->arg, block->n,
+	        (const float *)STARPU_VECTOR_GET_PTR(buffers[POINTS]),
 	        (const int32_t *)STARPU_VECTOR_GET_PTR(buffers[LABELS]),
 	        (const float *)STARPU_VECTOR_GET_PTR(buffers[QUERIES]),
 	        (int32_t *)STARPU_VECTOR_GET_PTR(buffers[CLASSES]));

@@ -156,14 +156,8 @@ ISA_VARIANTS(queries,
               const int32_t *labels, const float *queries, int32_t *classes),
              (problem, n, points, labels, queries, classes));
 
-void knn_cpu_isa(enum codelet_isa isa, const struct knn_problem *problem, size_t n,
-                 const float *points, const int32_t *labels, const float *queries, int32_t *classes)
-{
-	queries_variants[isa](problem, n, points, labels, queries, classes);
-}
-
-void knn_cpu(const struct knn_problem *problem, size_t n, const float *points,
+void knn_cpu(enum codelet_isa isa, const struct knn_problem *problem, size_t n, const float *points,
              const int32_t *labels, const float *queries, int32_t *classes)
 {
-	knn_cpu_isa(codelet_isa_best(), problem, n, points, labels, queries, classes);
+	queries_variants[isa](problem, n, points, labels, queries, classes);
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <cuda_runtime.h>
 
+#include "codelets/cuda_pool.h"
 #include "codelets/knn/knn.h"
 
 #define THREADS 128
@@ -77,9 +78,4 @@ extern "C" int knn_cuda(void *stream, const struct knn_problem *problem, size_t 
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
-extern "C" int knn_cuda_load(void)
-{
-	struct cudaFuncAttributes attributes;
-
-	return cudaFuncGetAttributes(&attributes, (const void *)classify) == cudaSuccess ? 0 : -EIO;
-}
+CODELET_CUDA_LOAD(knn, (const void *)classify)

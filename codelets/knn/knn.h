@@ -40,13 +40,8 @@ struct knn_problem {
  * @param labels the class of each point
  * @param queries coordinate d of query q is number q * dimensions + d
  * @param[out] classes of the queries */
-void knn_cpu(const struct knn_problem *problem, size_t n, const float *points,
+void knn_cpu(enum codelet_isa isa, const struct knn_problem *problem, size_t n, const float *points,
              const int32_t *labels, const float *queries, int32_t *classes);
-
-/** knn_cpu() for one instruction set, which must be supported. */
-void knn_cpu_isa(enum codelet_isa isa, const struct knn_problem *problem, size_t n,
-                 const float *points, const int32_t *labels, const float *queries,
-                 int32_t *classes);
 
 /** How many classes are not those of a plain search. */
 size_t knn_errors(const struct knn_problem *problem, size_t n, const float *points,
@@ -57,8 +52,6 @@ size_t knn_errors(const struct knn_problem *problem, size_t n, const float *poin
  * @return 0, or -EIO when the launch was refused. */
 int knn_cuda(void *stream, const struct knn_problem *problem, size_t n, const float *points,
              const int32_t *labels, const float *queries, int32_t *classes);
-/** Loads the CUDA version to the current device before the first block. @return 0; -EIO. */
-int knn_cuda_load(void);
 
 /** The codelet: vectors of float (points, HEDDLE_WHOLE), int32_t (labels, HEDDLE_WHOLE), float
  * (queries, `dimensions` an iteration) and int32_t (classes, written). */

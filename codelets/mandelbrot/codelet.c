@@ -14,7 +14,7 @@ static void run_cpu(void *buffers[], void *arg)
 {
 	const struct heddle_block *block = arg;
 
-	mandelbrot_cpu(block->arg, block->start, block->n,
+	mandelbrot_cpu(codelet_isa_best(), block->arg, block->start, block->n,
 	               (unsigned char *)STARPU_MATRIX_GET_PTR(buffers[0]),
 	               STARPU_MATRIX_GET_LD(buffers[0]));
 }

@@ -82,14 +82,8 @@ ISA_VARIANTS(rows,
               size_t stride),
              (view, first, n, out, stride));
 
-void mandelbrot_cpu_isa(enum codelet_isa isa, const struct mandelbrot_view *view, size_t first,
-                        size_t n, unsigned char *out, size_t stride)
+void mandelbrot_cpu(enum codelet_isa isa, const struct mandelbrot_view *view, size_t first,
+                    size_t n, unsigned char *out, size_t stride)
 {
 	rows_variants[isa](view, first, n, out, stride);
-}
-
-void mandelbrot_cpu(const struct mandelbrot_view *view, size_t first, size_t n, unsigned char *out,
-                    size_t stride)
-{
-	mandelbrot_cpu_isa(codelet_isa_best(), view, first, n, out, stride);
 }

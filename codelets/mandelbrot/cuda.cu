@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <cuda_runtime.h>
 
+#include "codelets/cuda_pool.h"
 #include "codelets/mandelbrot/mandelbrot.h"
 
 /* A warp's pixels are close to each other in both directions, so that they take alike. */
@@ -51,9 +52,4 @@ extern "C" int mandelbrot_cuda(void *stream, const struct mandelbrot_view *view,
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
-extern "C" int mandelbrot_cuda_load(void)
-{
-	struct cudaFuncAttributes attributes;
-
-	return cudaFuncGetAttributes(&attributes, (const void *)compute) == cudaSuccess ? 0 : -EIO;
-}
+CODELET_CUDA_LOAD(mandelbrot, (const void *)compute)

@@ -29,12 +29,8 @@ struct mandelbrot_view {
 /** Computes rows first … first+n-1.
  * @param[out] out the first of them
  * @param stride bytes from a row to the next */
-void mandelbrot_cpu(const struct mandelbrot_view *view, size_t first, size_t n, unsigned char *out,
-                    size_t stride);
-
-/** mandelbrot_cpu() for one instruction set, which must be supported. */
-void mandelbrot_cpu_isa(enum codelet_isa isa, const struct mandelbrot_view *view, size_t first,
-                        size_t n, unsigned char *out, size_t stride);
+void mandelbrot_cpu(enum codelet_isa isa, const struct mandelbrot_view *view, size_t first,
+                    size_t n, unsigned char *out, size_t stride);
 
 /** The repetitions of one pixel, pixel by pixel. */
 uint32_t mandelbrot_reference(const struct mandelbrot_view *view, size_t x, size_t y);
@@ -48,8 +44,6 @@ unsigned mandelbrot_error(const struct mandelbrot_view *view, size_t first, size
  * @return 0, or -EIO when the launch was refused. */
 int mandelbrot_cuda(void *stream, const struct mandelbrot_view *view, size_t first, size_t n,
                     unsigned char *out, size_t stride);
-/** Loads the CUDA version to the current device before the first block. @return 0; -EIO. */
-int mandelbrot_cuda_load(void);
 
 /** The codelet: a matrix of bytes, 3 `width` wide (written); a row an iteration. */
 extern struct starpu_codelet mandelbrot_codelet;

@@ -16,7 +16,7 @@ enum { TILE, TABLES, SUMMARY, NBUFFERS };
 
 static void run_cpu(void *buffers[], void *arg)
 {
-	nbia_cpu((const nbia_u32 *)STARPU_VECTOR_GET_PTR(buffers[TABLES]),
+	nbia_cpu(codelet_isa_best(), (const nbia_u32 *)STARPU_VECTOR_GET_PTR(buffers[TABLES]),
 	         STARPU_MATRIX_GET_NY(buffers[TILE]), STARPU_MATRIX_GET_LD(buffers[TILE]),
 	         (const unsigned char *)STARPU_MATRIX_GET_PTR(buffers[TILE]),
 	         (struct nbia_summary *)STARPU_VARIABLE_GET_PTR(buffers[SUMMARY]));

@@ -233,8 +233,8 @@ void nbia_summarise(const nbia_u32 counters[NBIA_COUNTERS], struct nbia_summary 
 		summary->patterns[nbia_group(p)] += counters[NBIA_FIRST_PATTERN + p];
 }
 
-void nbia_cpu_isa(enum codelet_isa isa, const nbia_u32 table[NBIA_TABLE_ENTRIES], size_t size,
-                  size_t stride, const unsigned char *rgb, struct nbia_summary *summary)
+void nbia_cpu(enum codelet_isa isa, const nbia_u32 table[NBIA_TABLE_ENTRIES], size_t size,
+              size_t stride, const unsigned char *rgb, struct nbia_summary *summary)
 {
 	nbia_u32 counters[NBIA_COUNTERS] = {0};
 	struct work work;
@@ -250,10 +250,4 @@ void nbia_cpu_isa(enum codelet_isa isa, const nbia_u32 table[NBIA_TABLE_ENTRIES]
 			counters[NBIA_FIRST_PATTERN + p] += work.patterns[d][p];
 	}
 	nbia_summarise(counters, summary);
-}
-
-void nbia_cpu(const nbia_u32 table[NBIA_TABLE_ENTRIES], size_t size, size_t stride,
-              const unsigned char *rgb, struct nbia_summary *summary)
-{
-	nbia_cpu_isa(codelet_isa_best(), table, size, stride, rgb, summary);
 }

@@ -75,12 +75,8 @@ void nbia_tables(nbia_u32 table[NBIA_TABLE_ENTRIES]);
  * @param size pixels a side, NBIA_SMALLEST to NBIA_LARGEST
  * @param stride bytes from a row to the next, at least 3 size
  * @param rgb three bytes a pixel */
-void nbia_cpu(const nbia_u32 table[NBIA_TABLE_ENTRIES], size_t size, size_t stride,
-              const unsigned char *rgb, struct nbia_summary *summary);
-
-/** nbia_cpu() for one instruction set, which must be supported. */
-void nbia_cpu_isa(enum codelet_isa isa, const nbia_u32 table[NBIA_TABLE_ENTRIES], size_t size,
-                  size_t stride, const unsigned char *rgb, struct nbia_summary *summary);
+void nbia_cpu(enum codelet_isa isa, const nbia_u32 table[NBIA_TABLE_ENTRIES], size_t size,
+              size_t stride, const unsigned char *rgb, struct nbia_summary *summary);
 
 /** Computes the summary from the counters. */
 void nbia_summarise(const nbia_u32 counters[NBIA_COUNTERS], struct nbia_summary *summary);
@@ -103,8 +99,6 @@ void nbia_lab_reference(const unsigned char rgb[3], double lab[3]);
  * refused. */
 int nbia_cuda(void *stream, const nbia_u32 *table, size_t size, size_t stride,
               const unsigned char *rgb, struct nbia_summary *summary);
-/** Loads the CUDA version to the current device before the first task. @return 0; -EIO. */
-int nbia_cuda_load(void);
 
 /** The codelet: the tile (matrix of bytes, three times as wide as high, read), the tables
  * (vector, read), the summary (variable, written). A task's cl_arg points to a struct

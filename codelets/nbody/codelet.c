@@ -16,7 +16,7 @@ static void run_cpu(void *buffers[], void *arg)
 {
 	const struct heddle_block *block = arg;
 
-	nbody_cpu(block->arg, block->start, block->n,
+	nbody_cpu(codelet_isa_best(), block->arg, block->start, block->n,
 	          (const float *)STARPU_VECTOR_GET_PTR(buffers[BODIES]),
 	          (const uint32_t *)STARPU_VECTOR_GET_PTR(buffers[STARTS]),
 	          (float *)STARPU_VECTOR_GET_PTR(buffers[ACCELERATIONS]));

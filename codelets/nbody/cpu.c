@@ -81,14 +81,8 @@ ISA_VARIANTS(bodies,
               const uint32_t *starts, float *accelerations),
              (problem, first, n, bodies, starts, accelerations));
 
-void nbody_cpu_isa(enum codelet_isa isa, const struct nbody_problem *problem, size_t first,
-                   size_t n, const float *bodies, const uint32_t *starts, float *accelerations)
+void nbody_cpu(enum codelet_isa isa, const struct nbody_problem *problem, size_t first, size_t n,
+               const float *bodies, const uint32_t *starts, float *accelerations)
 {
 	bodies_variants[isa](problem, first, n, bodies, starts, accelerations);
-}
-
-void nbody_cpu(const struct nbody_problem *problem, size_t first, size_t n, const float *bodies,
-               const uint32_t *starts, float *accelerations)
-{
-	nbody_cpu_isa(codelet_isa_best(), problem, first, n, bodies, starts, accelerations);
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <cuda_runtime.h>
 
+#include "codelets/cuda_pool.h"
 #include "codelets/nbody/nbody.h"
 
 #define THREADS 128
@@ -69,9 +70,4 @@ extern "C" int nbody_cuda(void *stream, const struct nbody_problem *problem, siz
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
-extern "C" int nbody_cuda_load(void)
-{
-	struct cudaFuncAttributes attributes;
-
-	return cudaFuncGetAttributes(&attributes, (const void *)attract) == cudaSuccess ? 0 : -EIO;
-}
+CODELET_CUDA_LOAD(nbody, (const void *)attract)

@@ -39,12 +39,8 @@ struct nbody_problem {
  * @param bodies 4 n numbers: all x, all y, all z, all masses; in the order of cells
  * @param starts the first body of each cell, x fastest; and at the end n
  * @param[out] accelerations x, y, z of the first of them, then of the next */
-void nbody_cpu(const struct nbody_problem *problem, size_t first, size_t n, const float *bodies,
-               const uint32_t *starts, float *accelerations);
-
-/** nbody_cpu() for one instruction set, which must be supported. */
-void nbody_cpu_isa(enum codelet_isa isa, const struct nbody_problem *problem, size_t first,
-                   size_t n, const float *bodies, const uint32_t *starts, float *accelerations);
+void nbody_cpu(enum codelet_isa isa, const struct nbody_problem *problem, size_t first, size_t n,
+               const float *bodies, const uint32_t *starts, float *accelerations);
 
 /** The error of a body's acceleration, in units of what rounding explains (NBODY_TOLERANCE):
  * compares with a sum over all bodies, in double precision and without the grid; infinite where a
@@ -57,8 +53,6 @@ double nbody_error(const struct nbody_problem *problem, size_t body, const float
  * @return 0, or -EIO when the launch was refused. */
 int nbody_cuda(void *stream, const struct nbody_problem *problem, size_t first, size_t n,
                const float *bodies, const uint32_t *starts, float *accelerations);
-/** Loads the CUDA version to the current device before the first block. @return 0; -EIO. */
-int nbody_cuda_load(void);
 
 /** The codelet: vectors of float (bodies, HEDDLE_WHOLE), uint32_t (starts, HEDDLE_WHOLE) and float
  * (accelerations, written, 3 an iteration). */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <cuda_runtime.h>
 
+#include "codelets/cuda_pool.h"
 #include "codelets/spmv/spmv.h"
 
 #define THREADS 256
@@ -110,12 +111,4 @@ extern "C" int spmv_cuda(void *stream, const struct spmv_rows *rows, size_t coun
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
-extern "C" int spmv_cuda_load(void)
-{
-	struct cudaFuncAttributes attributes;
-
-	if (cudaFuncGetAttributes(&attributes, (const void *)multiply<float>) != cudaSuccess ||
-	    cudaFuncGetAttributes(&attributes, (const void *)multiply<double>) != cudaSuccess)
-		return -EIO;
-	return 0;
-}
+CODELET_CUDA_LOAD(spmv, (const void *)multiply<float>, (const void *)multiply<double>)

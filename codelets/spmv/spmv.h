@@ -43,8 +43,6 @@ double spmv_error(const struct spmv_rows *rows);
  * @param count non-zeros of the rows, to choose the number of threads of a row
  * @return 0, or -EIO when the launch was refused. */
 int spmv_cuda(void *stream, const struct spmv_rows *rows, size_t count);
-/** Loads the CUDA version to the current device before the first block. @return 0; -EIO. */
-int spmv_cuda_load(void);
 
 /** The codelet: vectors of uint32_t (starts, HEDDLE_HALO of 1), int32_t (columns) and float or
  * double (values), both HEDDLE_INDEXED by the first one, x (HEDDLE_WHOLE) and y (written). */

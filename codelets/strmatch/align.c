@@ -107,7 +107,8 @@ static void last_row(struct aligner *aligner, const uint8_t *query, size_t n,
 		    .e = STRMATCH_NONE,
 		    .corner = i ? -begin - extend * (int32_t)i : 0,
 		};
-	strmatch_cpu(aligner->scoring, &tile, query, subject, aligner->rows, edge, edge);
+	strmatch_cpu(codelet_isa_best(), aligner->scoring, &tile, query, subject, aligner->rows,
+	             edge, edge);
 }
 
 /* The column after which the best alignment crosses below row `middle`, and whether it is in a

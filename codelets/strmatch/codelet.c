@@ -50,7 +50,7 @@ static int compute_on_cpu(void *stream, const struct strmatch_scoring *scoring,
                           const uint8_t *subject, struct strmatch_row *rows,
                           const struct strmatch_edge *above, struct strmatch_edge *below)
 {
-	strmatch_cpu(scoring, tile, query, subject, rows, above, below);
+	strmatch_cpu(codelet_isa_best(), scoring, tile, query, subject, rows, above, below);
 	return 0;
 }
 

@@ -159,10 +159,10 @@ static void compute_run(enum codelet_isa isa, struct strip *strip, size_t nrows,
 	}
 }
 
-void strmatch_cpu_isa(enum codelet_isa isa, const struct strmatch_scoring *scoring,
-                      const struct strmatch_tile *tile, const uint8_t *query,
-                      const uint8_t *subject, struct strmatch_row *rows,
-                      const struct strmatch_edge *above, struct strmatch_edge *below)
+void strmatch_cpu(enum codelet_isa isa, const struct strmatch_scoring *scoring,
+                  const struct strmatch_tile *tile, const uint8_t *query, const uint8_t *subject,
+                  struct strmatch_row *rows, const struct strmatch_edge *above,
+                  struct strmatch_edge *below)
 {
 	struct borders borders = {0};
 	/* Every run has a cost, so there are few of them, of equal length. */
@@ -182,11 +182,4 @@ void strmatch_cpu_isa(enum codelet_isa isa, const struct strmatch_scoring *scori
 		compute_run(isa, &strip, tile->nrows, query, rows, &borders, &which);
 		borders_store(&borders, which, n, below + j);
 	}
-}
-
-void strmatch_cpu(const struct strmatch_scoring *scoring, const struct strmatch_tile *tile,
-                  const uint8_t *query, const uint8_t *subject, struct strmatch_row *rows,
-                  const struct strmatch_edge *above, struct strmatch_edge *below)
-{
-	strmatch_cpu_isa(codelet_isa_best(), scoring, tile, query, subject, rows, above, below);
 }

@@ -245,13 +245,4 @@ extern "C" int strmatch_cuda(void *stream, const struct strmatch_scoring *scorin
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
-extern "C" int strmatch_cuda_load(void)
-{
-	struct cudaFuncAttributes attributes;
-
-	return cudaFuncGetAttributes(&attributes, (const void *)copy_edge) == cudaSuccess &&
-	               cudaFuncGetAttributes(&attributes, (const void *)compute_bands) ==
-	                   cudaSuccess
-	           ? 0
-	           : -EIO;
-}
+CODELET_CUDA_LOAD(strmatch, (const void *)copy_edge, (const void *)compute_bands)

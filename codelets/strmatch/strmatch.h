@@ -86,15 +86,10 @@ void strmatch_start(size_t nrows, int32_t floor, struct strmatch_row *rows);
  * @param rows in: left of the tile; out: its last column
  * @param above of the row above, one of each column; NULL: no row is above
  * @param[out] below the last row; may be `above` */
-void strmatch_cpu(const struct strmatch_scoring *scoring, const struct strmatch_tile *tile,
-                  const uint8_t *query, const uint8_t *subject, struct strmatch_row *rows,
-                  const struct strmatch_edge *above, struct strmatch_edge *below);
-
-/** strmatch_cpu() for one instruction set, which must be supported. */
-void strmatch_cpu_isa(enum codelet_isa isa, const struct strmatch_scoring *scoring,
-                      const struct strmatch_tile *tile, const uint8_t *query,
-                      const uint8_t *subject, struct strmatch_row *rows,
-                      const struct strmatch_edge *above, struct strmatch_edge *below);
+void strmatch_cpu(enum codelet_isa isa, const struct strmatch_scoring *scoring,
+                  const struct strmatch_tile *tile, const uint8_t *query, const uint8_t *subject,
+                  struct strmatch_row *rows, const struct strmatch_edge *above,
+                  struct strmatch_edge *below);
 
 /** The same straight from the formulas. */
 void strmatch_reference(const struct strmatch_scoring *scoring, const struct strmatch_tile *tile,
@@ -133,8 +128,6 @@ int strmatch_cuda(void *stream, const struct strmatch_scoring *scoring,
                   const struct strmatch_tile *tile, const uint8_t *query, const uint8_t *subject,
                   struct strmatch_row *rows, const struct strmatch_edge *above,
                   struct strmatch_edge *below);
-/** Loads the CUDA version to the current device before the first tile. @return 0; -EIO. */
-int strmatch_cuda_load(void);
 
 /** The `arg` of a wavefront. */
 struct strmatch_job {

@@ -17,7 +17,7 @@ static unsigned passes(const struct heddle_block *block)
 
 static void run_cpu(void *buffers[], void *arg)
 {
-	vecinc_cpu(STARPU_VECTOR_GET_NX(buffers[0]), passes(arg),
+	vecinc_cpu(codelet_isa_best(), STARPU_VECTOR_GET_NX(buffers[0]), passes(arg),
 	           (uint32_t *)STARPU_VECTOR_GET_PTR(buffers[0]));
 }
 

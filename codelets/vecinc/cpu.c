@@ -19,14 +19,9 @@ ISA_BODY void increment_body(size_t n, unsigned passes, uint32_t *values)
 
 ISA_VARIANTS(increment, (size_t n, unsigned passes, uint32_t *values), (n, passes, values));
 
-void vecinc_cpu_isa(enum codelet_isa isa, size_t n, unsigned passes, uint32_t *values)
+void vecinc_cpu(enum codelet_isa isa, size_t n, unsigned passes, uint32_t *values)
 {
 	increment_variants[isa](n, passes, values);
-}
-
-void vecinc_cpu(size_t n, unsigned passes, uint32_t *values)
-{
-	vecinc_cpu_isa(codelet_isa_best(), n, passes, values);
 }
 
 size_t vecinc_errors(size_t n, unsigned passes, uint32_t from, const uint32_t *values)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cuda_runtime.h>
 
+#include "codelets/cuda_pool.h"
 #include "codelets/vecinc/vecinc.h"
 
 #define THREADS 256
@@ -30,10 +31,4 @@ extern "C" int vecinc_cuda(void *stream, size_t n, unsigned passes, uint32_t *va
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
-extern "C" int vecinc_cuda_load(void)
-{
-	struct cudaFuncAttributes attributes;
-
-	return cudaFuncGetAttributes(&attributes, (const void *)increment) == cudaSuccess ? 0
-	                                                                                  : -EIO;
-}
+CODELET_CUDA_LOAD(vecinc, (const void *)increment)

@@ -18,9 +18,7 @@ extern "C" {
 #endif
 
 /** Adds 1 to each of n values, `passes` times; every pass reads and writes them. */
-void vecinc_cpu(size_t n, unsigned passes, uint32_t *values);
-/** The same, compiled for one instruction set, which must be supported. */
-void vecinc_cpu_isa(enum codelet_isa isa, size_t n, unsigned passes, uint32_t *values);
+void vecinc_cpu(enum codelet_isa isa, size_t n, unsigned passes, uint32_t *values);
 
 /** Number of values that are not from + passes. */
 size_t vecinc_errors(size_t n, unsigned passes, uint32_t from, const uint32_t *values);
@@ -29,8 +27,6 @@ size_t vecinc_errors(size_t n, unsigned passes, uint32_t from, const uint32_t *v
  * @param stream a cudaStream_t
  * @return 0, or -EIO when the launch was refused. */
 int vecinc_cuda(void *stream, size_t n, unsigned passes, uint32_t *values);
-/** Loads the CUDA version to the current device before the first task. @return 0; -EIO. */
-int vecinc_cuda_load(void);
 
 /** The codelet: a vector of uint32_t (read and written). Its cl_arg is a struct
  * heddle_block (n: values of the task, total: all) whose arg points to the

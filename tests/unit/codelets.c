@@ -64,7 +64,7 @@ static double price_and_compare(enum codelet_isa isa, size_t n, size_t shift,
 		strike[i] = draw(1);
 		years[i] = draw(2);
 	}
-	blackscholes_cpu_isa(isa, &market, n, spot, strike, years, call, put);
+	blackscholes_cpu(isa, &market, n, spot, strike, years, call, put);
 	error = blackscholes_error(&market, n, spot, strike, years, call, put);
 	assert_true(call[n] == -1);
 	assert_true(put[n] == -1);
@@ -131,7 +131,7 @@ static void test_blackscholes_strike_grows(void **state)
 	for (int isa = 0; isa < CODELET_NISAS; isa++) {
 		if (!codelet_isa_supported(isa))
 			continue;
-		blackscholes_cpu_isa(isa, &market, 64, spot, strike, years, call, put);
+		blackscholes_cpu(isa, &market, 64, spot, strike, years, call, put);
 		assert_true(blackscholes_error(&market, 64, spot, strike, years, call, put) <=
 		            BLACKSCHOLES_TOLERANCE);
 	}
@@ -146,7 +146,7 @@ static void test_blackscholes_error_sees_wrong_prices(void **state)
 	const float spot[] = {100, 50}, strike[] = {90, 60}, years[] = {1, 2};
 	float call[2], put[2];
 
-	blackscholes_cpu(&market, 2, spot, strike, years, call, put);
+	blackscholes_cpu(codelet_isa_best(), &market, 2, spot, strike, years, call, put);
 	assert_true(blackscholes_error(&market, 2, spot, strike, years, call, put) <=
 	            BLACKSCHOLES_TOLERANCE);
 	put[1] += 0.01f;
@@ -235,8 +235,8 @@ static void filter_block(enum codelet_isa isa, const struct picture *picture, si
 	    .out_stride = picture->stride,
 	};
 
-	assert_int_equal(boxfilter_cpu_isa(isa, &band, picture->in + first * picture->stride,
-	                                   picture->out + from * picture->stride),
+	assert_int_equal(boxfilter_cpu(isa, &band, picture->in + first * picture->stride,
+	                               picture->out + from * picture->stride),
 	                 0);
 }
 
@@ -390,9 +390,10 @@ static void test_blackscholes_streamed(void **state)
 
 		memset(out, 0xff, sizeof(out));
 		memset(streamed, 0xff, sizeof(streamed));
-		blackscholes_cpu(&market, n, in[0], in[1], in[2], out[0] + shift, out[1] + shift);
-		blackscholes_cpu_stream(&market, n, in[0], in[1], in[2], streamed[0] + shift,
-		                        streamed[1] + shift);
+		blackscholes_cpu(codelet_isa_best(), &market, n, in[0], in[1], in[2],
+		                 out[0] + shift, out[1] + shift);
+		blackscholes_cpu_stream(codelet_isa_best(), &market, n, in[0], in[1], in[2],
+		                        streamed[0] + shift, streamed[1] + shift);
 		assert_memory_equal(streamed, out, sizeof(out));
 	}
 }
@@ -404,7 +405,7 @@ static void increment_and_compare(enum codelet_isa isa, size_t n, unsigned passe
 	assert_non_null(values);
 	for (size_t i = 0; i < n + shift + 1; i++)
 		values[i] = from;
-	vecinc_cpu_isa(isa, n, passes, values + shift);
+	vecinc_cpu(isa, n, passes, values + shift);
 	assert_int_equal(vecinc_errors(n, passes, from, values + shift), 0);
 	assert_int_equal(values[n + shift], from);
 	for (size_t i = 0; i < shift; i++)
@@ -468,7 +469,7 @@ static void draw_and_compare(enum codelet_isa isa, const struct mandelbrot_view 
 
 	assert_non_null(out);
 	memset(out, 0x55, bytes);
-	mandelbrot_cpu_isa(isa, view, first, n, out, stride);
+	mandelbrot_cpu(isa, view, first, n, out, stride);
 	assert_int_equal(mandelbrot_error(view, first, n, out, stride), 0);
 	for (size_t i = 0; i < bytes; i++)
 		if (i % stride >= 3 * view->width)
@@ -515,8 +516,8 @@ static void test_knn(void **state)
 		for (int round = 0; round < 60 && codelet_isa_supported(isa); round++) {
 			struct nearest nearest = nearest_make(round);
 
-			knn_cpu_isa(isa, &nearest.problem, nearest.queries, nearest.points,
-			            nearest.labels, nearest.coordinates, nearest.classes);
+			knn_cpu(isa, &nearest.problem, nearest.queries, nearest.points,
+			        nearest.labels, nearest.coordinates, nearest.classes);
 			assert_int_equal(nearest_errors(&nearest), 0);
 			nearest.classes[0] ^= 1;
 			assert_int_equal(nearest_errors(&nearest), 1);
@@ -535,7 +536,7 @@ static void test_knn_ties(void **state)
 		const struct knn_problem problem = {.points = 5, .dimensions = 1, .k = k};
 		int32_t class;
 
-		knn_cpu(&problem, 1, points, labels, query, &class);
+		knn_cpu(codelet_isa_best(), &problem, 1, points, labels, query, &class);
 		assert_int_equal(class, wanted[k - 1]);
 		assert_int_equal(knn_errors(&problem, 1, points, labels, query, &class), 0);
 	}
@@ -550,11 +551,10 @@ static void test_nbody(void **state)
 			struct bodies bodies = bodies_make(round);
 			size_t half = bodies.problem.n / 2;
 
-			nbody_cpu_isa(isa, &bodies.problem, 0, half, bodies.bodies, bodies.starts,
-			              bodies.accelerations);
-			nbody_cpu_isa(isa, &bodies.problem, half, bodies.problem.n - half,
-			              bodies.bodies, bodies.starts,
-			              bodies.accelerations + 3 * half);
+			nbody_cpu(isa, &bodies.problem, 0, half, bodies.bodies, bodies.starts,
+			          bodies.accelerations);
+			nbody_cpu(isa, &bodies.problem, half, bodies.problem.n - half,
+			          bodies.bodies, bodies.starts, bodies.accelerations + 3 * half);
 			worst = fmax(worst, bodies_error(&bodies));
 			bodies_free(&bodies);
 		}
@@ -574,7 +574,7 @@ static void test_nbody_reference(void **state)
 	static const uint32_t starts[] = {0, 2};
 	float wrong[] = {0, 0.211, 0}, got[6];
 
-	nbody_cpu(&problem, 0, 2, bodies, starts, got);
+	nbody_cpu(codelet_isa_best(), &problem, 0, 2, bodies, starts, got);
 	assert_true(got[0] == 0 && fabs(got[1] - 0.2109375) < 1e-6 && got[2] == 0);
 	assert_true(fabs(got[4] + 0.140625) < 1e-6);
 	assert_true(nbody_error(&problem, 0, bodies, got) <= NBODY_TOLERANCE);
@@ -601,8 +601,7 @@ static void test_eclat(void **state)
 		for (int round = 0; round < 60 && codelet_isa_supported(isa); round++) {
 			struct classes classes = classes_make(round);
 
-			eclat_cpu_isa(isa, &classes.of, classes.bits, classes.items,
-			              classes.counts);
+			eclat_cpu(isa, &classes.of, classes.bits, classes.items, classes.counts);
 			assert_int_equal(classes_errors(&classes), 0);
 			classes.counts[classes.ncounts - 1]++;
 			assert_int_equal(classes_errors(&classes), 1);
@@ -621,11 +620,11 @@ static void test_eclat_pairs(void **state)
 	uint32_t counts[6];
 
 	assert_int_equal(eclat_pairs(&pairs), 3);
-	eclat_cpu(&pairs, bits, items, counts);
+	eclat_cpu(codelet_isa_best(), &pairs, bits, items, counts);
 	assert_memory_equal(counts, wanted, sizeof(wanted));
 	assert_int_equal(eclat_errors(&pairs, bits, items, wanted), 0);
 	assert_int_equal(eclat_pairs(&with), 1);
-	eclat_cpu(&with, bits, items, counts);
+	eclat_cpu(codelet_isa_best(), &with, bits, items, counts);
 	assert_int_equal(counts[0], 0);
 	assert_int_equal(counts[1], 1);
 }
@@ -644,7 +643,7 @@ static void test_heart(void **state)
 
 				n = 1 + rand() % (cells.height - first);
 				band = cells_band(&cells, first, n, &part);
-				assert_int_equal(heart_cpu_isa(isa, &band, &part), 0);
+				assert_int_equal(heart_cpu(isa, &band, &part), 0);
 			}
 			worst = fmax(worst, cells_error(&cells));
 			cells_free(&cells);

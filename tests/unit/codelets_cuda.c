@@ -163,7 +163,7 @@ static void filter_and_compare(size_t width, size_t height, unsigned channels, s
 	assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
 	from_device(in, in_bytes, device_in, 3);
 	from_device(out, out_bytes, device_out, 1);
-	assert_int_equal(boxfilter_cpu(&band, in, right), 0);
+	assert_int_equal(boxfilter_cpu(codelet_isa_best(), &band, in, right), 0);
 	assert_memory_equal(out, right, out_bytes);
 	free(in);
 	free(out);
@@ -213,7 +213,7 @@ static void summarise_and_compare(size_t size, size_t shift, int spread)
 	from_device(rgb, bytes, device_rgb, shift);
 	from_device(table, sizeof(table), device_table, 0);
 	from_device(&summary, sizeof(summary), device_summary, 0);
-	nbia_cpu(table, size, stride, rgb, &right);
+	nbia_cpu(codelet_isa_best(), table, size, stride, rgb, &right);
 	assert_memory_equal(&summary, &right, sizeof(right));
 	free(rgb);
 }

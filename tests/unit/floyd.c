@@ -74,8 +74,8 @@ static void compute_band(enum codelet_isa isa, const struct picture *p, size_t f
 
 	for (; tile.column < end; tile.column += tile.columns) {
 		tile.columns = between(1, widest);
-		floyd_cpu_isa(isa, &tile, p->in + from * p->stride, p->out + from * p->out_stride,
-		              state + from * p->image.channels, edge);
+		floyd_cpu(isa, &tile, p->in + from * p->stride, p->out + from * p->out_stride,
+		          state + from * p->image.channels, edge);
 	}
 }
 

@@ -44,7 +44,7 @@ static void sweep_tiles(enum codelet_isa isa, float *u, size_t rows, size_t colu
 
 			tile.columns = between(1, widest);
 			tile.columns = tile.columns < left ? tile.columns : left;
-			heat2d_cpu_isa(isa, &tile, u + tile.row * stride);
+			heat2d_cpu(isa, &tile, u + tile.row * stride);
 		}
 	}
 }

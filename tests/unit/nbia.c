@@ -98,7 +98,7 @@ static void compare(size_t size, size_t shift, int spread)
 		if (!codelet_isa_supported(isa))
 			continue;
 		memset(&got, 0x55, sizeof(got));
-		nbia_cpu_isa(isa, table, size, stride, rgb, &got);
+		nbia_cpu(isa, table, size, stride, rgb, &got);
 		assert_memory_equal(&got, &right, sizeof(got));
 	}
 	free(rgb);
@@ -127,7 +127,7 @@ static void test_largest(void **state)
 
 		if (!codelet_isa_supported(isa))
 			continue;
-		nbia_cpu_isa(isa, table, n, 3 * n, rgb, &summary);
+		nbia_cpu(isa, table, n, 3 * n, rgb, &summary);
 		for (int c = 0; c < NBIA_CHANNELS; c++) {
 			assert_int_equal(summary.channels[c].difference[0], pairs);
 			assert_true(summary.channels[c].squares == (nbia_u64)4 * pairs * pairs);
@@ -203,7 +203,7 @@ static void test_stripes(void **state)
 	for (int y = 0; y < SIZE; y++)
 		for (int x = 0; x < SIZE; x++)
 			memset(rgb[y][x], x & 1 ? 255 : 0, 3);
-	nbia_cpu(table, SIZE, sizeof(rgb[0]), rgb[0][0], &summary);
+	nbia_cpu(codelet_isa_best(), table, SIZE, sizeof(rgb[0]), rgb[0][0], &summary);
 	nbia_features(&summary, features);
 	assert_int_equal(summary.channels[0].difference[0], equal);
 	assert_int_equal(summary.channels[0].difference[15], pairs - equal);

@@ -102,9 +102,9 @@ static void compute_tiles(enum codelet_isa isa, const struct problem *problem,
 			columns = columns < problem->m - j ? columns : problem->m - j;
 			tile.nrows = rows;
 			tile.ncolumns = columns;
-			strmatch_cpu_isa(isa, &problem->scoring, &tile, problem->query + i,
-			                 problem->subject + j, matrix->rows + i,
-			                 i ? matrix->edge + j : NULL, matrix->edge + j);
+			strmatch_cpu(isa, &problem->scoring, &tile, problem->query + i,
+			             problem->subject + j, matrix->rows + i,
+			             i ? matrix->edge + j : NULL, matrix->edge + j);
 		}
 	}
 }

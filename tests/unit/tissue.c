@@ -194,7 +194,8 @@ static void test_resolutions(void **state)
 		for (int t = 0; t < TILES; t++) {
 			labels[t] = t % TISSUES;
 			tissue_tile(seed, labels[t], t, 3, SIDE, resolution, rgb);
-			nbia_cpu(table, resolution, 3 * resolution, rgb, &summary);
+			nbia_cpu(codelet_isa_best(), table, resolution, 3 * resolution, rgb,
+			         &summary);
 			nbia_features(&summary, features[t]);
 		}
 		assert_int_equal(classifier_train(TILES, (const double(*)[NBIA_FEATURES])features,
