@@ -26,7 +26,6 @@ struct blackscholes {
 	size_t all, first, n; /* options; those of this rank */
 	uint64_t seed;
 	float *arrays[NARRAYS];
-	starpu_data_handle_t handles[NARRAYS];
 };
 
 /* ---- own options ---- */
@@ -121,15 +120,11 @@ static int blackscholes_prepare(void *data, const struct app_options *common,
 	else if (!app_simulated())
 		app_parallel(self->n, fill_random, self);
 	csv_free(&self->table);
-	for (int a = 0; a < NARRAYS; a++) {
-		starpu_vector_data_register(&self->handles[a], STARPU_MAIN_RAM,
-		                            (uintptr_t)self->arrays[a], self->n, sizeof(float));
+	for (int a = 0; a < NARRAYS; a++)
 		loop->accesses[loop->naccesses++] = (struct heddle_access){
-		    .handle = self->handles[a],
+		    .handle = app_vector(self->arrays[a], self->n, sizeof(float)),
 		    .mode = a < NINPUTS ? STARPU_R : STARPU_W,
-		    .share = HEDDLE_SLICE,
 		};
-	}
 	loop->codelet = &blackscholes_codelet;
 	loop->n = self->all;
 	loop->arg = &self->market;
@@ -166,13 +161,6 @@ static int blackscholes_save_output(void *data, const struct app_options *common
 	                 self->n);
 }
 
-static double blackscholes_elements(void *data)
-{
-	struct blackscholes *self = data;
-
-	return self->all;
-}
-
 static void blackscholes_release(void *data)
 {
 	struct blackscholes *self = data;
@@ -205,7 +193,6 @@ int main(int argc, char **argv)
 	    .error = blackscholes_verify,
 	    .save_input = blackscholes_save_input,
 	    .save_output = blackscholes_save_output,
-	    .elements = blackscholes_elements,
 	    .release = blackscholes_release,
 	};
 	static struct blackscholes self = {.market = {.rate = 0.05f, .volatility = 0.3f}};

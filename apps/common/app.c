@@ -57,6 +57,15 @@ starpu_data_handle_t app_vector(const void *elements, size_t n, size_t bytes)
 	return handle;
 }
 
+starpu_data_handle_t app_matrix(const void *elements, size_t rows, size_t columns, size_t bytes)
+{
+	starpu_data_handle_t handle;
+
+	starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)elements, columns, columns,
+	                            rows, bytes);
+	return handle;
+}
+
 int app_choose_policy(const char *name)
 {
 	struct starpu_sched_policy **known = starpu_sched_get_predefined_policies();
@@ -193,6 +202,8 @@ static int run_once(struct run *run, struct heddle_loop_stats *stats, double *us
 	begin = starpu_timing_now();
 	if (run->app->run)
 		error = run->app->run(run->self, stats);
+	else if (run->app->wave)
+		error = app_wave_run(run->app->wave, stats);
 	else if (ranks_used())
 		error = ranks_loop_run(&run->loop, run->app->arg_bytes, stats);
 	else
@@ -250,7 +261,7 @@ static int repeat(struct run *run)
 	report->self = run->self;
 	report->options = &run->options;
 	report->n = run->loop.n;
-	report->elements = run->app->elements(run->self);
+	report->elements = run->app->elements ? run->app->elements(run->self) : run->loop.n;
 	report->right = true;
 	report->verified = run->options.verify && !app_simulated();
 	if (run->options.verify && app_simulated())

@@ -82,7 +82,8 @@ struct app {
 	 * @return 0; -errno. */
 	int (*prepare)(void *self, const struct app_options *options, struct heddle_loop *loop);
 	/** Runs a repetition, in place of the loop's; n of the loop says how much there is to
-	 * do, its codelet gets the models that it would get in a loop. NULL: the loop is run.
+	 * do, its codelet gets the models that it would get in a loop. NULL: the loop or the
+	 * wavefront is run.
 	 * @param[out] stats as those of a loop @return 0; -errno. */
 	int (*run)(void *self, struct heddle_loop_stats *stats);
 	/** Adds the app's own keys to the report, and prints the app's own lines after
@@ -97,19 +98,22 @@ struct app {
 	 * options->output. @return 0; -errno: exit 2. */
 	int (*save_input)(void *self, const struct app_options *options);
 	int (*save_output)(void *self, const struct app_options *options);
-	/** Elements (of `unit`) that an iteration stands for, to state a rate. */
+	/** Elements (of `unit`) in all, to state a rate; NULL: as many as iterations. */
 	double (*elements)(void *self);
 	/** What remains to be done after the last repetition, while StarPU is up and the data
 	 * registered; not where workers are simulated. NULL: nothing. @return 0; -errno. */
 	int (*finish)(void *self);
 	/** Frees everything; the data is unregistered already. */
 	void (*release)(void *self);
-	/** Of an app whose run() is app_wave_run() (apps/common/wave.h), else NULL. */
+	/** Of an app that is a wavefront (apps/common/wave.h), or whose run() runs one, else NULL.
+	 */
 	struct app_wave *wave;
 };
 
-/** A vector in main memory as StarPU's data. */
+/** A vector, or a matrix without gaps, in main memory as StarPU's data.
+ * @param bytes of an element */
 starpu_data_handle_t app_vector(const void *elements, size_t n, size_t bytes);
+starpu_data_handle_t app_matrix(const void *elements, size_t rows, size_t columns, size_t bytes);
 
 /** Runs an app. @return exit code for main() */
 int app_main(const struct app *app, void *self, int argc, char **argv);

@@ -92,7 +92,7 @@ static void check(void *data, struct argp_state *state)
 		argp_error(state, "--size and --input exclude each other");
 	if (options->mpi && !line->app->ranks)
 		argp_error(state, "this app does not run over ranks: no --mpi");
-	if (options->late && line->app->run)
+	if (options->late && (line->app->run || line->app->wave))
 		argp_error(state, "--late is for apps that are one loop");
 	if (options->late && options->mpi)
 		argp_error(state, "--late and --mpi exclude each other");

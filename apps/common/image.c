@@ -3,10 +3,15 @@
  */
 #include "config.h"
 
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <heddle/memory.h>
 
+#include "support/message.h"
 #include "apps/common/app.h"
 #include "apps/common/image.h"
 
@@ -59,12 +64,49 @@ void image_invert(const struct image *image)
 	app_parallel(image->height, invert_rows, (void *)image);
 }
 
+float image_mean(const struct image *image, size_t i)
+{
+	float sum = 0;
+
+	for (unsigned c = 0; c < image->channels; c++)
+		sum += image->pixels[i * image->channels + c];
+	return sum / image->channels;
+}
+
+int image_write_field(const char *path, size_t width, size_t height, const float *numbers,
+                      float scale)
+{
+	struct image image = {
+	    .width = width, .height = height, .channels = 1, .pixels = malloc(width * height + 1)};
+	int error;
+
+	if (!image.pixels)
+		return heddle_refuse(-ENOMEM, "%s: no memory for its pixels", path);
+	for (size_t i = 0; i < width * height; i++)
+		image.pixels[i] = lrintf(fminf(fmaxf(scale * numbers[i], 0), 255));
+	error = png_file_write(path, &image);
+	free(image.pixels);
+	return error;
+}
+
+int image_write_frame(const char *prefix, size_t step, starpu_data_handle_t handle, size_t width,
+                      size_t height, const float *numbers, float scale)
+{
+	char *path;
+	int error;
+
+	if (asprintf(&path, "%s-%06zu.png", prefix, step) < 0)
+		return heddle_refuse(-ENOMEM, "no memory for the name of a frame");
+	error = starpu_data_acquire(handle, STARPU_R);
+	if (!error) {
+		error = image_write_field(path, width, height, numbers, scale);
+		starpu_data_release(handle);
+	}
+	free(path);
+	return error;
+}
+
 starpu_data_handle_t image_register(const struct image *image)
 {
-	starpu_data_handle_t handle;
-	size_t n = image_row_bytes(image);
-
-	starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)image->pixels, n, n,
-	                            image->height, 1);
-	return handle;
+	return app_matrix(image->pixels, image->height, image_row_bytes(image), 1);
 }

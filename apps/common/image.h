@@ -32,6 +32,18 @@ void image_copy(const struct image *to, const struct image *from);
 /** Inverts all pixels: right results become wrong ones, all of them. */
 void image_invert(const struct image *image);
 
+/** The mean of the channels of pixel i. */
+float image_mean(const struct image *image, size_t i);
+
+/** Writes numbers as a grey PNG image of width times height pixels, each `scale` times as bright
+ * as its number, 255 at most. @return 0; -errno after a message. */
+int image_write_field(const char *path, size_t width, size_t height, const float *numbers,
+                      float scale);
+
+/** The same, to PREFIX-STEP.png, of data with a handle, which this acquires. */
+int image_write_frame(const char *prefix, size_t step, starpu_data_handle_t handle, size_t width,
+                      size_t height, const float *numbers, float scale);
+
 /** The image as a matrix of bytes in main memory. */
 starpu_data_handle_t image_register(const struct image *image);
 

@@ -16,6 +16,7 @@
 #include "apps/common/app.h"
 #include "apps/common/file.h"
 #include "apps/common/ranks.h"
+#include "apps/common/sweep.h"
 #include "apps/common/wave.h"
 
 const char *app_policy_name(void)
@@ -25,20 +26,10 @@ const char *app_policy_name(void)
 	return policy && policy->policy_name ? policy->policy_name : "?";
 }
 
-/* The repetition whose time is the median (of an even number, the lower one):
- * the report's workers are those of this one. */
+/* The report's workers are those of this repetition. */
 static unsigned median_repetition(const struct app_report *report)
 {
-	for (unsigned r = 0; r < report->reps; r++) {
-		unsigned before = 0;
-
-		for (unsigned other = 0; other < report->reps; other++)
-			before += report->us[other] < report->us[r] ||
-			          (report->us[other] == report->us[r] && other < r);
-		if (before == (report->reps - 1) / 2)
-			return r;
-	}
-	return 0;
+	return sweep_median_at(report->us, report->reps);
 }
 
 /* JSON has no infinity: the largest double stands for it. */

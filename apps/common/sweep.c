@@ -33,6 +33,20 @@ static double *sort(const double *values, unsigned n)
 	return sorted;
 }
 
+unsigned sweep_median_at(const double *values, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		unsigned before = 0;
+
+		for (unsigned other = 0; other < n; other++)
+			before +=
+			    values[other] < values[i] || (values[other] == values[i] && other < i);
+		if (before == (n - 1) / 2)
+			return i;
+	}
+	return 0;
+}
+
 double sweep_median(const double *values, unsigned n)
 {
 	double *sorted = sort(values, n), median;

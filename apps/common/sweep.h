@@ -18,6 +18,8 @@ struct sweep {
 
 /** The median of n values (of an even number the lower one); NAN: none, or no memory. */
 double sweep_median(const double *values, unsigned n);
+/** Which one is the median, of an even number the lower one; 0 of none. */
+unsigned sweep_median_at(const double *values, unsigned n);
 
 /** Median and quartiles of one variant's time over that of another, repetition by repetition. */
 struct sweep_ratio {

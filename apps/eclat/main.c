@@ -167,11 +167,6 @@ static int eclat_save_output(void *data, const struct app_options *common)
 	return sets_write(common->output, miner_sets(self->miner), &self->frequent);
 }
 
-static double eclat_elements(void *data)
-{
-	return ((struct eclat *)data)->baskets.n;
-}
-
 static void eclat_release(void *data)
 {
 	struct eclat *self = data;
@@ -247,7 +242,6 @@ int main(int argc, char **argv)
 	    .error = eclat_error,
 	    .save_input = eclat_save_input,
 	    .save_output = eclat_save_output,
-	    .elements = eclat_elements,
 	    .release = eclat_release,
 	};
 	static struct eclat self = {

@@ -260,10 +260,10 @@ static void part_register(struct part *part)
 	size_t pairs = eclat_pairs(class);
 
 	part->block = (struct heddle_block){.n = pairs, .total = pairs, .arg = class};
-	starpu_vector_data_register(&part->items_handle, STARPU_MAIN_RAM, (uintptr_t)part->items,
-	                            class->prefix + class->members, sizeof(*part->items));
-	starpu_vector_data_register(&part->counts_handle, STARPU_MAIN_RAM, (uintptr_t)part->counts,
-	                            (size_t) class->rows * class->members, sizeof(*part->counts));
+	part->items_handle =
+	    app_vector(part->items, class->prefix + class->members, sizeof(*part->items));
+	part->counts_handle =
+	    app_vector(part->counts, (size_t) class->rows * class->members, sizeof(*part->counts));
 }
 
 static void part_submit(struct part *part)
@@ -399,8 +399,7 @@ int miner_make(const struct miner_options *options, const struct frequent *frequ
 		made->allowed[options->workers[i] / 32] |= UINT32_C(1) << options->workers[i] % 32;
 	STARPU_PTHREAD_MUTEX_INIT(&made->mutex, NULL);
 	STARPU_PTHREAD_COND_INIT(&made->end, NULL);
-	starpu_vector_data_register(&made->bits_handle, STARPU_MAIN_RAM, (uintptr_t)bits,
-	                            all ? all : 1, sizeof(*bits));
+	made->bits_handle = app_vector(bits, all ? all : 1, sizeof(*bits));
 	/* Nobody writes it: then StarPU need not put every task into a queue for it. */
 	starpu_data_set_sequential_consistency_flag(made->bits_handle, 0);
 	*miner = made;

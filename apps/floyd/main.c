@@ -88,14 +88,6 @@ static int allocate(struct floyd *self, const struct image *shape)
 	return error;
 }
 
-static starpu_data_handle_t register_vector(const void *array, size_t n, size_t size)
-{
-	starpu_data_handle_t handle;
-
-	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)array, n, size);
-	return handle;
-}
-
 static void fill_wave(struct floyd *self)
 {
 	size_t channels = self->input.channels;
@@ -114,11 +106,9 @@ static void fill_wave(struct floyd *self)
 	        {
 	            {image_register(&self->input), STARPU_R, HEDDLE_FIELD, channels},
 	            {image_register(&self->output), STARPU_W, HEDDLE_FIELD, channels},
-	            {register_vector(self->rows, self->input.height * channels,
-	                             sizeof(*self->rows)),
+	            {app_vector(self->rows, self->input.height * channels, sizeof(*self->rows)),
 	             STARPU_RW, HEDDLE_ROWS, channels},
-	            {register_vector(self->edge, image_row_bytes(&self->input),
-	                             sizeof(*self->edge)),
+	            {app_vector(self->edge, image_row_bytes(&self->input), sizeof(*self->edge)),
 	             STARPU_RW, HEDDLE_COLUMNS, channels},
 	        },
 	    .arg = &self->image,
@@ -158,13 +148,6 @@ static int floyd_prepare(void *data, const struct app_options *common, struct he
 		memset(self->output.pixels, 0, shape.height * image_row_bytes(&shape));
 	fill_wave(self);
 	return app_wave_prepare(&self->wave, common, loop);
-}
-
-static int floyd_run(void *data, struct heddle_loop_stats *stats)
-{
-	struct floyd *self = data;
-
-	return app_wave_run(&self->wave, stats);
 }
 
 static void floyd_poison(void *data)
@@ -218,13 +201,6 @@ static int floyd_save_output(void *data, const struct app_options *common)
 	return png_file_write(common->output, &self->output);
 }
 
-static double floyd_elements(void *data)
-{
-	struct floyd *self = data;
-
-	return (double)self->input.width * self->input.height;
-}
-
 static void floyd_release(void *data)
 {
 	struct floyd *self = data;
@@ -257,12 +233,10 @@ int main(int argc, char **argv)
 	    .tolerance = 0,
 	    .open = floyd_open,
 	    .prepare = floyd_prepare,
-	    .run = floyd_run,
 	    .poison = floyd_poison,
 	    .error = floyd_verify,
 	    .save_input = floyd_save_input,
 	    .save_output = floyd_save_output,
-	    .elements = floyd_elements,
 	    .release = floyd_release,
 	    .ranks = true,
 	    .arg_bytes = sizeof(self.image),

@@ -16,7 +16,7 @@
 #include "support/message.h"
 #include "codelets/heart/heart.h"
 #include "apps/common/app.h"
-#include "apps/common/png_file.h"
+#include "apps/common/image.h"
 
 #define DEFAULT_EVERY 10
 
@@ -59,17 +59,7 @@ static size_t cells(const struct heart *self)
 	return self->width * self->height;
 }
 
-/* ---- tissue ---- */
-
-/* The mean of a pixel's channels: black is a scar. */
-static float of_image(const struct image *image, size_t i)
-{
-	float sum = 0;
-
-	for (unsigned c = 0; c < image->channels; c++)
-		sum += image->pixels[i * image->channels + c];
-	return sum / (255 * image->channels);
-}
+/* ---- tissue: black is a scar ---- */
 
 /* A wave that runs to the right is broken by cells that have not recovered: a spiral begins. */
 static void cell_start(struct heart *self, size_t i)
@@ -82,7 +72,7 @@ static void cell_start(struct heart *self, size_t i)
 	self->u[0][i] = excited;
 	/* At rest, w is 0 in one model and 1 in the other. */
 	self->w[0][i] = aliev ? recovering * 2.f : 1 - recovering;
-	self->conductivity[i] = self->loaded.pixels ? of_image(&self->loaded, i)
+	self->conductivity[i] = self->loaded.pixels ? image_mean(&self->loaded, i) / 255
 	                                            : (app_random(self->seed, i) >> 11) * 0x1p-53 >=
 	                                                  self->fibrosis / 100;
 }
@@ -98,52 +88,26 @@ static double rows_start(void *data, size_t begin, size_t end)
 
 /* ---- files ---- */
 
-static int image_write(const struct heart *self, const float *numbers, const char *path)
-{
-	struct image image = {.width = self->width,
-	                      .height = self->height,
-	                      .channels = 1,
-	                      .pixels = malloc(cells(self) + 1)};
-	int error;
-
-	if (!image.pixels)
-		return heddle_refuse(-ENOMEM, "%s: no memory for its pixels", path);
-	for (size_t i = 0; i < cells(self); i++)
-		image.pixels[i] = lrintf(255 * fminf(fmaxf(numbers[i], 0), 1));
-	error = png_file_write(path, &image);
-	free(image.pixels);
-	return error;
-}
-
 static int frame_write(const struct heart *self)
 {
-	starpu_data_handle_t handle = self->u_handles[self->latest];
-	char *path;
-	int error;
-
-	if (asprintf(&path, "%s-%06zu.png", self->frames, self->done) < 0)
-		return heddle_refuse(-ENOMEM, "no memory for the name of a frame");
-	error = starpu_data_acquire(handle, STARPU_R);
-	if (!error) {
-		error = image_write(self, self->u[self->latest], path);
-		starpu_data_release(handle);
-	}
-	free(path);
-	return error;
+	return image_write_frame(self->frames, self->done, self->u_handles[self->latest],
+	                         self->width, self->height, self->u[self->latest], 255);
 }
 
 static int heart_save_input(void *data, const struct app_options *common)
 {
 	struct heart *self = data;
 
-	return image_write(self, self->conductivity, common->save_input);
+	return image_write_field(common->save_input, self->width, self->height, self->conductivity,
+	                         255);
 }
 
 static int heart_save_output(void *data, const struct app_options *common)
 {
 	struct heart *self = data;
 
-	return image_write(self, self->u[self->latest], common->output);
+	return image_write_field(common->output, self->width, self->height, self->u[self->latest],
+	                         255);
 }
 
 /* ---- the app ---- */
@@ -192,11 +156,7 @@ static int data_allocate(struct heart *self)
 
 static starpu_data_handle_t matrix(const struct heart *self, const float *numbers)
 {
-	starpu_data_handle_t handle;
-
-	starpu_matrix_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)numbers, self->width,
-	                            self->width, self->height, sizeof(*numbers));
-	return handle;
+	return app_matrix(numbers, self->height, self->width, sizeof(*numbers));
 }
 
 static void state_access(const struct heart *self, unsigned from, struct heddle_loop *loop)

@@ -15,7 +15,7 @@
 #include "support/message.h"
 #include "codelets/heat2d/heat2d.h"
 #include "apps/common/app.h"
-#include "apps/common/png_file.h"
+#include "apps/common/image.h"
 #include "apps/common/ranks.h"
 #include "apps/common/wave.h"
 
@@ -70,26 +70,15 @@ static float generated(const struct heat2d *self, size_t i, size_t j)
 	return app_random(self->seed, i * self->columns + j) >> 56;
 }
 
-/* The mean of a pixel's channels. */
-static float of_image(const struct image *image, size_t i, size_t j)
-{
-	const unsigned char *pixel = image->pixels + (i * image->width + j) * image->channels;
-	float sum = 0;
-
-	for (unsigned c = 0; c < image->channels; c++)
-		sum += pixel[c];
-	return sum / image->channels;
-}
-
 static double fill_rows(void *arg, size_t begin, size_t end)
 {
 	struct heat2d *self = arg;
 
 	for (size_t i = begin; i < end; i++)
 		for (size_t j = 0; j < self->columns; j++)
-			self->initial[i * self->columns + j] = self->loaded.pixels
-			                                           ? of_image(&self->loaded, i, j)
-			                                           : generated(self, i, j);
+			self->initial[i * self->columns + j] =
+			    self->loaded.pixels ? image_mean(&self->loaded, i * self->columns + j)
+			                        : generated(self, i, j);
 	return 0;
 }
 
@@ -122,43 +111,6 @@ static double error_of_rows(void *arg, size_t begin, size_t end)
 	return worst > 0 ? worst : 1e-45;
 }
 
-static unsigned char pixel(float temperature)
-{
-	return temperature <= 0 ? 0 : temperature >= 255 ? 255 : lrintf(temperature);
-}
-
-static int write_image(const struct heat2d *self, const float *field, const char *path)
-{
-	size_t n = self->rows * self->columns;
-	struct image image = {
-	    .width = self->columns, .height = self->rows, .channels = 1, .pixels = malloc(n + 1)};
-	int error;
-
-	if (!image.pixels)
-		return heddle_refuse(-ENOMEM, "%s: no memory for its pixels", path);
-	for (size_t i = 0; i < n; i++)
-		image.pixels[i] = pixel(field[i]);
-	error = png_file_write(path, &image);
-	free(image.pixels);
-	return error;
-}
-
-static int take_snapshot(struct heat2d *self, size_t sweep)
-{
-	char *path;
-	int error;
-
-	if (asprintf(&path, "%s-%06zu.png", self->snapshots, sweep) < 0)
-		return heddle_refuse(-ENOMEM, "no memory for the name of a snapshot");
-	error = starpu_data_acquire(self->handle, STARPU_R);
-	if (!error) {
-		error = write_image(self, self->plate, path);
-		starpu_data_release(self->handle);
-	}
-	free(path);
-	return error;
-}
-
 /* ---- the app ---- */
 
 static int heat2d_open(void *data, const struct app_options *common)
@@ -186,8 +138,7 @@ static int heat2d_prepare(void *data, const struct app_options *common, struct h
 		return heddle_refuse(-ENOMEM, "no memory for the initial state");
 	if (!app_simulated())
 		app_parallel(self->rows, fill_rows, self);
-	starpu_matrix_data_register(&self->handle, STARPU_MAIN_RAM, (uintptr_t)self->plate,
-	                            self->columns, self->columns, self->rows, sizeof(*self->plate));
+	self->handle = app_matrix(self->plate, self->rows, self->columns, sizeof(*self->plate));
 	self->wave.wave = (struct heddle_wavefront){
 	    .codelet = &heat2d_codelet,
 	    .rows = self->rows,
@@ -222,7 +173,8 @@ static int heat2d_run(void *data, struct heddle_loop_stats *stats)
 		if (!error)
 			app_stats_add(stats, &one);
 		if (!error && self->snapshots && ranks_first())
-			error = take_snapshot(self, done);
+			error = image_write_frame(self->snapshots, done, self->handle,
+			                          self->columns, self->rows, self->plate, 1);
 	}
 	return error;
 }
@@ -267,21 +219,14 @@ static int heat2d_save_input(void *data, const struct app_options *common)
 {
 	struct heat2d *self = data;
 
-	return write_image(self, self->initial, common->save_input);
+	return image_write_field(common->save_input, self->columns, self->rows, self->initial, 1);
 }
 
 static int heat2d_save_output(void *data, const struct app_options *common)
 {
 	struct heat2d *self = data;
 
-	return write_image(self, self->plate, common->output);
-}
-
-static double heat2d_elements(void *data)
-{
-	struct heat2d *self = data;
-
-	return (double)self->rows * self->columns * self->sweeps;
+	return image_write_field(common->output, self->columns, self->rows, self->plate, 1);
 }
 
 static void heat2d_release(void *data)
@@ -320,7 +265,6 @@ int main(int argc, char **argv)
 	    .error = heat2d_verify,
 	    .save_input = heat2d_save_input,
 	    .save_output = heat2d_save_output,
-	    .elements = heat2d_elements,
 	    .release = heat2d_release,
 	    .ranks = true,
 	    .wave = &self.wave,

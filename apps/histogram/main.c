@@ -105,7 +105,6 @@ static int histogram_open(void *data, const struct app_options *common)
 static int histogram_prepare(void *data, const struct app_options *common, struct heddle_loop *loop)
 {
 	struct histogram *self = data;
-	starpu_data_handle_t pieces, counters;
 	int error;
 
 	if (!common->input)
@@ -119,16 +118,13 @@ static int histogram_prepare(void *data, const struct app_options *common, struc
 		error = fill(self, common);
 	if (error)
 		return error;
-	starpu_vector_data_register(&pieces, STARPU_MAIN_RAM, (uintptr_t)self->bytes, self->pieces,
-	                            HISTOGRAM_PIECE);
-	starpu_vector_data_register(&counters, STARPU_MAIN_RAM, (uintptr_t)self->counters,
-	                            HISTOGRAM_BINS, sizeof(uint64_t));
-	loop->accesses[0] =
-	    (struct heddle_access){.handle = pieces, .mode = STARPU_R, .share = HEDDLE_SLICE};
-	loop->accesses[1] = (struct heddle_access){.handle = counters,
-	                                           .mode = STARPU_RW,
-	                                           .share = HEDDLE_REDUCE,
-	                                           .combine = histogram_combine};
+	loop->accesses[0] = (struct heddle_access){
+	    .handle = app_vector(self->bytes, self->pieces, HISTOGRAM_PIECE), .mode = STARPU_R};
+	loop->accesses[1] = (struct heddle_access){
+	    .handle = app_vector(self->counters, HISTOGRAM_BINS, sizeof(uint64_t)),
+	    .mode = STARPU_RW,
+	    .share = HEDDLE_REDUCE,
+	    .combine = histogram_combine};
 	loop->naccesses = 2;
 	loop->codelet = &histogram_codelet;
 	loop->n = pieces_of(self->all);

@@ -258,18 +258,9 @@ void measure_free(struct result *result)
 
 unsigned measure_median(const struct result *result, const struct contender *contender)
 {
-	unsigned first = result->reps > 1, n = contender->n - first;
+	unsigned first = result->reps > 1;
 
-	for (unsigned r = first; r < contender->n; r++) {
-		unsigned before = 0;
-
-		for (unsigned other = first; other < contender->n; other++)
-			before += contender->us[other] < contender->us[r] ||
-			          (contender->us[other] == contender->us[r] && other < r);
-		if (before == (n - 1) / 2)
-			return r;
-	}
-	return first;
+	return first + sweep_median_at(contender->us + first, contender->n - first);
 }
 
 double measure_median_us(const struct result *result, const struct contender *contender)

@@ -197,32 +197,24 @@ static void data_fill(struct knn *self)
 	       self->queries * self->problem.dimensions * sizeof(float));
 }
 
-static starpu_data_handle_t vector(const void *elements, size_t n, size_t bytes)
-{
-	starpu_data_handle_t handle;
-
-	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)elements, n, bytes);
-	return handle;
-}
-
 static void accesses_set(struct knn *self, struct heddle_loop *loop)
 {
 	unsigned dimensions = self->problem.dimensions;
 
 	loop->accesses[0] = (struct heddle_access){
-	    .handle = vector(self->points, self->problem.points * dimensions, sizeof(float)),
+	    .handle = app_vector(self->points, self->problem.points * dimensions, sizeof(float)),
 	    .mode = STARPU_R,
 	    .share = HEDDLE_WHOLE};
 	loop->accesses[1] = (struct heddle_access){
-	    .handle = vector(self->labels, self->problem.points, sizeof(int32_t)),
+	    .handle = app_vector(self->labels, self->problem.points, sizeof(int32_t)),
 	    .mode = STARPU_R,
 	    .share = HEDDLE_WHOLE};
 	loop->accesses[2] = (struct heddle_access){
-	    .handle = vector(self->coordinates, self->queries * dimensions, sizeof(float)),
+	    .handle = app_vector(self->coordinates, self->queries * dimensions, sizeof(float)),
 	    .mode = STARPU_R,
 	    .per_iteration = dimensions};
 	loop->accesses[3] = (struct heddle_access){
-	    .handle = vector(self->classes, self->queries, sizeof(int32_t)), .mode = STARPU_W};
+	    .handle = app_vector(self->classes, self->queries, sizeof(int32_t)), .mode = STARPU_W};
 	loop->naccesses = 4;
 }
 

@@ -141,13 +141,6 @@ static void nbia_poison(void *data)
 	pipeline_forget(self->pipeline);
 }
 
-static double nbia_elements(void *data)
-{
-	struct nbia *self = data;
-
-	return (double)pipeline_columns(self->pipeline) * pipeline_rows(self->pipeline);
-}
-
 static double differences(void *data, size_t begin, size_t end)
 {
 	struct nbia *self = data;
@@ -159,9 +152,9 @@ static double differences(void *data, size_t begin, size_t end)
 static double nbia_verify(void *data)
 {
 	struct nbia *self = data;
-	size_t n;
+	size_t n = pipeline_columns(self->pipeline) * pipeline_rows(self->pipeline);
 
-	ranks_part(nbia_elements(self), &self->first, &n);
+	ranks_part(n, &self->first, &n);
 	return app_parallel_by(n, 1, differences, self);
 }
 
@@ -393,7 +386,6 @@ int main(int argc, char **argv)
 	    .error = nbia_verify,
 	    .save_input = nbia_save_input,
 	    .save_output = nbia_save_output,
-	    .elements = nbia_elements,
 	    .release = nbia_release,
 	};
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);

@@ -192,13 +192,6 @@ static int strmatch_prepare(void *data, const struct app_options *common, struct
 	return app_wave_prepare(&self->wave, common, loop);
 }
 
-static int strmatch_run(void *data, struct heddle_loop_stats *stats)
-{
-	struct strmatch *self = data;
-
-	return app_wave_run(&self->wave, stats);
-}
-
 static void strmatch_poison(void *data)
 {
 	struct strmatch *self = data;
@@ -296,13 +289,6 @@ static int strmatch_save_output(void *data, const struct app_options *common)
 	return file_finish(common->output, stream);
 }
 
-static double strmatch_elements(void *data)
-{
-	struct strmatch *self = data;
-
-	return (double)self->matching.n * self->matching.m;
-}
-
 static void strmatch_release(void *data)
 {
 	struct strmatch *self = data;
@@ -335,12 +321,10 @@ int main(int argc, char **argv)
 	    .tolerance = 0,
 	    .open = strmatch_open,
 	    .prepare = strmatch_prepare,
-	    .run = strmatch_run,
 	    .poison = strmatch_poison,
 	    .error = strmatch_verify,
 	    .save_input = strmatch_save_input,
 	    .save_output = strmatch_save_output,
-	    .elements = strmatch_elements,
 	    .finish = strmatch_finish,
 	    .describe = strmatch_describe,
 	    .print = strmatch_print,

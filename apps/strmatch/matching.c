@@ -31,14 +31,6 @@ int matching_init(struct matching *matching, size_t n, size_t m)
 	return error;
 }
 
-static starpu_data_handle_t register_vector(const void *array, size_t n, size_t size)
-{
-	starpu_data_handle_t handle;
-
-	starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)array, n, size);
-	return handle;
-}
-
 void matching_register(struct matching *matching, const struct strmatch_job *job)
 {
 	size_t n = matching->n, m = matching->m;
@@ -53,11 +45,11 @@ void matching_register(struct matching *matching, const struct strmatch_job *job
 	    .narrays = 4,
 	    .arrays =
 	        {
-	            {register_vector(matching->query, n, 1), STARPU_R, HEDDLE_ROWS, 1},
-	            {register_vector(matching->subject, m, 1), STARPU_R, HEDDLE_COLUMNS, 1},
-	            {register_vector(matching->rows, n, sizeof(*matching->rows)), STARPU_RW,
-	             HEDDLE_ROWS, 1},
-	            {register_vector(matching->edge, m, sizeof(*matching->edge)), STARPU_RW,
+	            {app_vector(matching->query, n, 1), STARPU_R, HEDDLE_ROWS, 1},
+	            {app_vector(matching->subject, m, 1), STARPU_R, HEDDLE_COLUMNS, 1},
+	            {app_vector(matching->rows, n, sizeof(*matching->rows)), STARPU_RW, HEDDLE_ROWS,
+	             1},
+	            {app_vector(matching->edge, m, sizeof(*matching->edge)), STARPU_RW,
 	             HEDDLE_COLUMNS, 1},
 	        },
 	    .arg = job,

@@ -62,9 +62,8 @@ static int chunks_make(struct vecinc *self)
 		    .total = self->n,
 		    .arg = &self->passes,
 		};
-		starpu_vector_data_register(&chunk->handle, STARPU_MAIN_RAM,
-		                            (uintptr_t)(self->values + start), chunk->block.n,
-		                            sizeof(*self->values));
+		chunk->handle =
+		    app_vector(self->values + start, chunk->block.n, sizeof(*self->values));
 	}
 	return 0;
 }
@@ -245,11 +244,6 @@ static double vecinc_error(void *data)
 	return error;
 }
 
-static double vecinc_elements(void *data)
-{
-	return ((struct vecinc *)data)->n;
-}
-
 static void vecinc_release(void *data)
 {
 	struct vecinc *self = data;
@@ -302,7 +296,6 @@ int main(int argc, char **argv)
 	    .error = vecinc_error,
 	    .save_input = no_files,
 	    .save_output = no_files,
-	    .elements = vecinc_elements,
 	    .release = vecinc_release,
 	};
 	static struct vecinc self = {.chunk = 500000, .passes = 6};
