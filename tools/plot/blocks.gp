@@ -12,7 +12,6 @@ set lmargin at screen left
 set rmargin at screen 0.97
 set xrange [0:end_ms]
 
-set label 99 title at screen 0.02, screen 0.975 left front font ",15" noenhanced
 set tmargin at screen 0.91
 set bmargin at screen 0.56
 set ylabel "block size (iterations)" offset 0.5

@@ -6,7 +6,6 @@
 #
 # data: row speed-up(4) time(4), in percent, below 0: not known; names: of each row; nrows
 set multiplot
-set label 99 title at screen 0.02, screen 0.975 left front font ",15" noenhanced
 set style fill solid 0.9 noborder
 set logscale y
 set ylabel "error, %"

@@ -5,7 +5,6 @@
 #
 # finish: row kind finish_ms share_percent; names: of the workers in every row, from the first
 # on, that is a multiple of every; nrows, nnames; end_ms; spread in percent
-set label 99 title at screen 0.02, screen 0.975 left front font ",15" noenhanced
 set ylabel "last block done (ms)"
 set y2label "share of the iterations (%)"
 set ytics nomirror

@@ -5,7 +5,6 @@
 #
 # data: row, then a gain for each of the contenders; names: the contenders'; kernels: theirs;
 # nrows, ncontenders; most: the largest gain
-set label 99 title at screen 0.02, screen 0.97 left front font ",15" noenhanced
 set ylabel "gain over the best device alone"
 set yrange [0:(most > 1.25 ? most * 1.08 : 1.35)]
 set xrange [-0.7:nrows-0.3]

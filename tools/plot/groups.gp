@@ -5,7 +5,6 @@
 #
 # data: row, then a share in percent for each of the devices; names: theirs; kernels: theirs;
 # nrows, ndevices
-set label 99 title at screen 0.02, screen 0.97 left front font ",15" noenhanced
 set ylabel "work-groups, percent"
 set yrange [0:100]
 set xrange [-0.7:nrows-0.3]

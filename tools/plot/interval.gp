@@ -6,10 +6,7 @@
 #
 # data: for each of ncurves, in this order, lines: h predicted measured chosen, in ms; names:
 # their values of k; simulated: 1 where the times are
-hues = "0x0072B2 0xD55E00 0x009E73 0xCC79A7 0xE69F00 0x56B4E9"
-hue(i) = int(word(hues, (i - 1) % words(hues) + 1))
 measured = simulated ? "simulated" : "measured"
-set label 99 title at screen 0.02, screen 0.965 left front font ",15" noenhanced
 set tmargin 4
 set xlabel "columns between two messages, h"
 set ylabel "time (ms)"

@@ -5,14 +5,13 @@
 #
 # data: for each of ncontenders, in this order, lines: index of the machine, speedup,
 # efficiency; names: theirs; ideal: index speedup; machines: their names; nmachines
-hues = "0x0072B2 0xD55E00 0x009E73 0xCC79A7 0xE69F00 0x56B4E9 0x8C564B 0x7F3FBF 0x17A398 0xB5BD00 0xE7298A 0x4D4D4D"
-hue(i) = int(word(hues, (i - 1) % words(hues) + 1))
+hues12 = "0x0072B2 0xD55E00 0x009E73 0xCC79A7 0xE69F00 0x56B4E9 0x8C564B 0x7F3FBF 0x17A398 0xB5BD00 0xE7298A 0x4D4D4D"
+hue(i) = int(word(hues12, (i - 1) % words(hues12) + 1))
 wide(i) = name("names", i) eq "hdss" ? 3.5 : 1.4
 set multiplot
 set lmargin at screen 0.075
 set rmargin at screen 0.82
 set xrange [-0.3:nmachines-0.7]
-set label 99 title at screen 0.02, screen 0.975 left front font ",15" noenhanced
 set tmargin at screen 0.93
 set bmargin at screen 0.55
 set ylabel "speed-up over one core"

@@ -5,9 +5,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # data: for each of nworkers, in this order, lines: time_ms target queued; names: theirs
-hues = "0xD55E00 0x0072B2 0x009E73 0xCC79A7 0xE69F00 0x56B4E9"
-hue(i) = int(word(hues, (i - 1) % words(hues) + 1))
-set label 99 title at screen 0.02, screen 0.965 left front font ",15" noenhanced
 set tmargin 4
 set xlabel "time (ms)"
 set ylabel "tasks"

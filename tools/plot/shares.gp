@@ -4,7 +4,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # data: row share_percent ideal_percent; names: of the rows; nrows
-set label 99 title at screen 0.02, screen 0.975 left front font ",15" noenhanced
 set ylabel "share of the iterations (%)"
 set yrange [0:100]
 set xrange [-0.7:nrows-0.3]

@@ -5,7 +5,6 @@
 #
 # data: row group speed, the slowest first; speed in ideals; names: of the rows; nrows; most:
 # the largest speed
-set label 99 title at screen 0.02, screen 0.975 left front font ",15" noenhanced
 set xlabel "speed, as a part of the ideal (sum of all kinds' rates alone)"
 set xrange [0:(most > 1.04 ? most * 1.08 : 1.12)]
 set yrange [-0.7:nrows-0.3]

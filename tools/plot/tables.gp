@@ -4,7 +4,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # data: for each of ndevices, in this order, lines: groups relative; names: theirs
-set label 99 title at screen 0.02, screen 0.965 left front font ",15" noenhanced
 set tmargin 4
 set xlabel "work-groups"
 set ylabel "time, that of all groups = 1"
@@ -12,4 +11,4 @@ set xrange [0:*]
 set yrange [0:1.05]
 set key top left noenhanced
 plot for [d=1:ndevices] "data" index (d-1) using 1:2 with linespoints linewidth 2 pointtype 7 \
-		pointsize 0.7 linecolor rgb hues[(d - 1) % few + 1] title name("names", d)
+		pointsize 0.7 linecolor rgb hue(d) title name("names", d)

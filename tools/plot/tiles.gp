@@ -6,9 +6,6 @@
 #
 # data: for each of ncontenders, in this order, lines: rate small large, in percent; names:
 # theirs
-hues = "0xD55E00 0x0072B2 0x009E73 0xCC79A7 0xE69F00 0x56B4E9 0x882255"
-hue(i) = int(word(hues, (i - 1) % words(hues) + 1))
-set label 99 title at screen 0.02, screen 0.965 left front font ",15" noenhanced
 set tmargin 4
 set xlabel "tiles computed again at high resolution (%)"
 set ylabel "tiles on the cores (%)"

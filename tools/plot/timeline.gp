@@ -4,7 +4,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # data: row start in compute out, times in milliseconds; names: of the rows; nrows; end_ms
-set label 99 title at screen 0.02, screen 0.95 left front font ",15" noenhanced
 set xlabel "milliseconds since the launch"
 set xrange [0:end_ms*1.02]
 set yrange [nrows-0.4:-0.6]

@@ -4,7 +4,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # data: row contender(0, 1, ...) speed time_ms; names: APP: CONTENDER of each row; nrows; most
-set label 99 title at screen 0.02, screen 0.975 left front font ",15" noenhanced
 set xlabel "speed, the first of each app = 1 (longer is better)"
 set xrange [0:most * 1.25]
 set yrange [nrows-0.3:-0.7]

@@ -16,7 +16,6 @@ set multiplot
 set lmargin at screen 0.09
 set rmargin at screen 0.97
 split = 0.1 + 0.45 * (nrows * 14 + 60.0) / (nrows * 14 + 400.0)
-set label 99 title at screen 0.02, screen 0.975 left front font ",13" noenhanced
 set tmargin at screen 0.94
 set bmargin at screen split + 0.09
 set xrange [0:columns]
