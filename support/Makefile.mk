@@ -33,7 +33,6 @@ libheddle_pure_la_SOURCES += \
 	support/variables.h \
 	support/version.c
 libheddle_la_SOURCES += \
-	support/check_starpu.c \
 	support/layout_starpu.c \
 	support/layout_starpu.h \
 	support/clock_starpu.c \
