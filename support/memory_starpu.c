@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
-#include <starpu.h>
 
 #include <heddle/memory.h>
 

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

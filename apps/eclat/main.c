@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <jansson.h>
-#include <starpu.h>
 
 #include "support/message.h"
 #include "codelets/eclat/eclat.h"

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <starpu.h>

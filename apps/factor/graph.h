@@ -8,7 +8,6 @@
 #define APPS_FACTOR_GRAPH_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "codelets/factor/factor.h"
 

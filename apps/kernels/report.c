@@ -5,14 +5,12 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <jansson.h>
 #include <starpu.h>
 
-#include "support/message.h"
 #include "apps/common/file.h"
 #include "apps/common/sweep.h"
 #include "apps/kernels/kernels.h"

@@ -6,12 +6,10 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <starpu.h>
 
-#include "support/message.h"
 #include "codelets/spmv/spmv.h"
 #include "apps/common/app.h"
 #include "apps/common/csr.h"

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <jansson.h>
-#include <starpu.h>
 
 #include "support/message.h"
 #include "apps/common/file.h"

@@ -7,7 +7,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <starpu.h>
 
 #include "support/message.h"

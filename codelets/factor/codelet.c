@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <starpu.h>
 
-#include <heddle/memory.h>
-
 #include "support/message.h"
 #include "codelets/codelet.h"
 #include "codelets/factor/factor.h"

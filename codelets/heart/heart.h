@@ -21,7 +21,6 @@
 #ifndef CODELETS_HEART_H
 #define CODELETS_HEART_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "codelets/isa.h"

@@ -7,7 +7,6 @@
 #ifndef HEDDLE_PARTITION_TASK_STARPU_H
 #define HEDDLE_PARTITION_TASK_STARPU_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <starpu.h>
 

@@ -10,7 +10,6 @@
 #define HEDDLE_BENCH_CLUSTERS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 enum cluster_policy { CLUSTER_DDFCFS, CLUSTER_DDWRR, CLUSTER_ODDS };
 

@@ -6,8 +6,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wordexp.h>

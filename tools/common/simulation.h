@@ -7,8 +7,6 @@
 #ifndef HEDDLE_TOOLS_COMMON_SIMULATION_H
 #define HEDDLE_TOOLS_COMMON_SIMULATION_H
 
-#include <stdbool.h>
-
 #include "estimator/platform.h"
 
 /** The simulated costs of StarPU's own work. */
