@@ -21,7 +21,7 @@ enum option_kind {
 	OPTION_PARSED  /**< parse() takes the text, and refuses it by argp_error() */
 };
 
-/** An option. The last row of a table is all zero. */
+/** An option. The last row of a table, which has 32 others at most, is all zero. */
 struct option_row {
 	const char *name;  /**< NULL: none but the letter */
 	const char *value; /**< what --help calls its value; NULL: it takes none */
@@ -40,9 +40,15 @@ struct option_row {
 /* What follows name, value and doc in a row: a field f of struct T, and its range. */
 #define OPTION_FIELD(T, f) offsetof(T, f), sizeof(((T *)0)->f)
 #define SETS(T, f, to) OPTION_FIELD(T, f), OPTION_SET, .least = (to)
-#define TEXT(T, f) OPTION_FIELD(T, f), OPTION_TEXT, .least = 0
+#define TEXT(T, f)                                                                                 \
+	offsetof(T, f), _Generic(((T *)0)->f, const char * : sizeof(char *)), OPTION_TEXT, .least = 0
 #define NUMBER(T, f, from, to) OPTION_FIELD(T, f), OPTION_NUMBER, .least = (from), .most = (to)
-#define REAL(T, f, from, to) OPTION_FIELD(T, f), OPTION_REAL, .low = (from), .high = (to)
+#define REAL(T, f, from, to)                                                                       \
+	offsetof(T, f),                                                                            \
+	    _Generic(((T *)0)->f, float                                                            \
+	             : sizeof(float), double                                                       \
+	             : sizeof(double)),                                                            \
+	    OPTION_REAL, .low = (from), .high = (to)
 #define NAMED(T, f, list)                                                                          \
 	OPTION_FIELD(T, f), OPTION_NAMED, .names = (list), .most = sizeof(list) / sizeof(*(list))
 #define PARSED(function) 0, 0, OPTION_PARSED, .parse = (function)
