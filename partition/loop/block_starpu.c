@@ -371,20 +371,25 @@ void loop_block_unregister(struct loop_block *block, unsigned i)
 		starpu_data_unregister_submit(block->data[i].handle);
 }
 
+void loop_block_unregister_all(struct loop_block *block)
+{
+	for (unsigned i = 0; i < block->loop->loop.naccesses; i++)
+		loop_block_unregister(block, i);
+}
+
 int loop_block_submit(struct loop_block *block, bool on_host, void (*done)(void *block))
 {
 	struct heddle_loop_request *loop = block->loop;
 	struct starpu_task *task = starpu_task_create();
+	bool registered;
 	int status;
 
 	modelled_submit(block);
 	loop_block_clear_partial(block);
-	if (on_host) {
-		task->cl = &loop->host_codelet;
-	} else {
-		task->cl = &loop->device_codelet;
+	task->cl = on_host ? &loop->host_codelet : &loop->device_codelet;
+	registered = task->cl->nbuffers > 0;
+	if (registered)
 		block_register(block, task);
-	}
 	task->cl_arg = &block->given;
 	task->callback_func = done;
 	task->callback_arg = block;
@@ -397,8 +402,8 @@ int loop_block_submit(struct loop_block *block, bool on_host, void (*done)(void 
 		work_task_choose(task, &loop->ids);
 	}
 	status = work_task_submit(task, loop->name);
-	for (unsigned i = 0; status && !on_host && i < loop->loop.naccesses; i++)
-		loop_block_unregister(block, i);
+	if (status && registered)
+		loop_block_unregister_all(block);
 	return status;
 }
 

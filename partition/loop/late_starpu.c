@@ -84,14 +84,6 @@ static void block_drop(struct loop_block *block, double now)
 	loop->ndropped++;
 }
 
-/* Its data is given up before its task ends. So StarPU never copies it to main memory to make room
- * on the device. */
-static void block_forget(struct loop_block *block)
-{
-	for (unsigned i = 0; i < block->loop->loop.naccesses; i++)
-		loop_block_unregister(block, i);
-}
-
 /* Whether the loop is to be freed. Mutex held. */
 static bool loop_is_free(const struct heddle_loop_request *loop)
 {
@@ -327,7 +319,7 @@ static void loop_look(struct heddle_loop_request *loop)
 		return;
 	for (; dropped; dropped = next) {
 		next = dropped->running_next;
-		block_forget(dropped);
+		loop_block_unregister_all(dropped);
 	}
 	if (loop->again)
 		loop_workers_fill(loop);
@@ -554,7 +546,7 @@ void loop_late_piece_done(struct loop_block *piece, double now)
 		block_drop(again->block, now);
 	starpu_pthread_mutex_unlock(&loop->mutex);
 	if (late)
-		block_forget(again->block);
+		loop_block_unregister_all(again->block);
 	if (complete)
 		again_take(loop, again);
 	if (failed)
@@ -575,7 +567,7 @@ static void first_fails(struct loop_block *block)
 	loop->under_way--;
 	loop_block_say_failed(block, "are being computed again");
 	starpu_pthread_mutex_unlock(&loop->mutex);
-	block_forget(block);
+	loop_block_unregister_all(block);
 	starpu_pthread_mutex_lock(&loop->mutex);
 	loop_block_spare(block);
 	starpu_pthread_mutex_unlock(&loop->mutex);

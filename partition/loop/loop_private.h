@@ -127,7 +127,8 @@ struct heddle_loop_request {
 	struct work_ids ids;                  /* StarPU's, of the workers */
 	struct starpu_codelet own_codelet;    /* that of a loop with a plain function */
 	struct starpu_codelet device_codelet; /* blocks whose data StarPU moves */
-	struct starpu_codelet host_codelet;   /* blocks on CPU workers: data in place */
+	/* Blocks on CPU workers: data in place, and registered only for a simulation's model. */
+	struct starpu_codelet host_codelet;
 	struct control control;
 
 	starpu_pthread_mutex_t mutex;
@@ -242,6 +243,9 @@ void loop_block_compute(struct loop_block *block);
 int loop_block_submit(struct loop_block *block, bool on_host, void (*done)(void *block));
 /* On an accelerator: it no longer needs its part of an array. */
 void loop_block_unregister(struct loop_block *block, unsigned i);
+/* It needs none. An attempt that is dropped gives its data up before its task ends, so that StarPU
+ * never copies it to main memory to make room on the device. */
+void loop_block_unregister_all(struct loop_block *block);
 /* Mutex held: keeps a block for the log of blocks (HEDDLE_BLOCK_LOG). */
 void loop_log_block(struct heddle_loop_request *loop, const struct loop_block *block);
 /* Writes that log. */

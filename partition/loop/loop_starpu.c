@@ -15,6 +15,7 @@
 #include <heddle/heddle.h>
 
 #include "loop_private.h"
+#include "estimator/platform_starpu.h"
 #include "partition/blocks/memory.h"
 #include "partition/common/workers_starpu.h"
 #include "support/clock_starpu.h"
@@ -238,6 +239,13 @@ static void codelets_init(struct heddle_loop_request *loop)
 	    .where = STARPU_CPU,
 	    .can_execute = device->can_execute,
 	};
+#ifdef HEDDLE_USE_SIMGRID
+	/* The user's own model may look at a block's data. */
+	if (host->model && host->model != &heddle_platform_model) {
+		host->nbuffers = device->nbuffers;
+		memcpy(host->modes, device->modes, sizeof(host->modes));
+	}
+#endif
 }
 
 /* A loop with a plain function has a codelet of its own, which has that as its CPU version. */

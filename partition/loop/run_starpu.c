@@ -817,6 +817,8 @@ static void host_block_done(void *arg)
 	struct heddle_loop_request *loop = block->loop;
 
 	if (!block->over) {
+		if (loop->host_codelet.nbuffers)
+			loop_block_unregister_all(block);
 		block_finish(block);
 		return;
 	}

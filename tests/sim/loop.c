@@ -1,14 +1,16 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A loop on a simulated machine: loop STRATEGY N [late] prints what it did, all times in
- * simulated microseconds. With `late` it need not wait for an accelerator that is. Run by scripts
- * under `heddle simulate`.
+ * A loop on a simulated machine: loop STRATEGY N [late] [own] prints what it did, all times in
+ * simulated microseconds. With `late` it need not wait for an accelerator that is. With `own` the
+ * codelet's model is a user's: a nanosecond for each number of a block's input, on a GPU an eighth.
+ * Run by scripts under `heddle simulate`.
  */
 #include "config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <starpu.h>
 #include <heddle/heddle.h>
 
@@ -26,6 +28,16 @@ static struct starpu_codelet codelet = {
     .cuda_flags = {STARPU_CUDA_ASYNC},
     .model = &heddle_platform_model,
 };
+
+static double own_us(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned n)
+{
+	size_t numbers = starpu_vector_get_nx(STARPU_TASK_GET_HANDLE(task, 0));
+
+	return numbers / (arch->devices[0].type == STARPU_CPU_WORKER ? 1e3 : 8e3);
+}
+
+static struct starpu_perfmodel own = {
+    .type = STARPU_PER_ARCH, .symbol = "heddle_test_own", .arch_cost_function = own_us};
 
 static void print_stats(const struct heddle_loop *loop, const struct heddle_loop_stats *stats)
 {
@@ -59,9 +71,13 @@ int main(int argc, char **argv)
 	starpu_data_handle_t in, out;
 	int status;
 
-	if (argc != 3 && argc != 4)
+	if (argc < 3)
 		return 2;
-	loop.late = argc == 4;
+	for (int i = 3; i < argc; i++)
+		if (!strcmp(argv[i], "late"))
+			loop.late = true;
+		else
+			codelet.model = &own;
 	loop.strategy = argv[1];
 	loop.n = strtoull(argv[2], NULL, 10);
 	if (starpu_init(NULL))

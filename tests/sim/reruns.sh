@@ -1,11 +1,12 @@
 #!/bin/sh
 # Simulated runs are the same to the last digit, however often they are repeated,
-# for every strategy and for a wavefront; and all iterations are done.
+# for every strategy and for a wavefront; and all iterations are done. A user's model, which
+# looks at a block's data, makes the same run as the machine's.
 set -u
 : "${top_builddir:?}"
 run() {
-	"$top_builddir/bin/heddle-simulate" --platform "$1" -- \
-		"$top_builddir/tests/sim/loop" "$2" "$3" 2>/dev/null
+	timeout 60 "$top_builddir/bin/heddle-simulate" --platform "$1" -- \
+		"$top_builddir/tests/sim/loop" "$2" "$3" ${4-} 2>/dev/null
 }
 failures=0
 same() {
@@ -28,6 +29,14 @@ same() {
 	done
 	echo "$* $(echo "$first" | tail -n 1)"
 }
+# The workers of a loop by a user's model, and by the machine's.
+for strategy in hdss gss; do
+	own=$(run '3cpu=1000+gpu8@6000:10' $strategy 200000 own)
+	if [ -z "$own" ] || [ "$own" != "$(run '3cpu=1000+gpu8@6000:10' $strategy 200000)" ]; then
+		echo "$strategy: another run by a user's model: $own"
+		failures=$((failures + 1))
+	fi
+done
 for strategy in hdss hdss:published=1 gss css:cpu=1000,cuda=9000 tss fss linear exponential \
 	static qilin axel mfsc awfd awfe af plbhec logfit auto; do
 	same '3cpu+gpu8@6000:10' $strategy 200000
