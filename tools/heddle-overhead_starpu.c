@@ -137,10 +137,8 @@ static int measure_there(const char *policy, enum shape shape, double *us)
 		return -errno;
 	if (read == 1 && WIFEXITED(status) && !WEXITSTATUS(status))
 		return 0;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == USAGE) {
-		policy_names_print(stderr);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == USAGE)
 		return -EINVAL;
-	}
 	fprintf(stderr, "heddle: %s could not be measured\n", policy);
 	return -EIO;
 }
@@ -269,6 +267,10 @@ static void parse_policies(void *data, char *list, struct argp_state *state)
 	while (rest && (name = strsep(&rest, ","))) {
 		if (!*name)
 			argp_error(state, "--sched '%s': a name is empty", list);
+		if (!policy_exists(name)) {
+			policy_unknown_print(stderr, name);
+			exit(USAGE);
+		}
 		policy_add(name);
 	}
 }

@@ -32,16 +32,6 @@ static void policies_print(FILE *out)
 		fprintf(out, "  %-12s %s\n", name, doc ? doc : "");
 }
 
-static bool policy_is_stock(const char *policy)
-{
-	const char *name;
-
-	for (unsigned p = 0; (name = stock_policy(p, NULL)); p++)
-		if (!strcmp(name, policy))
-			return true;
-	return false;
-}
-
 static void usage_print(FILE *out)
 {
 	fputs("Usage: heddle run --sched NAME [--] COMMAND [ARGUMENT...]\n"
@@ -84,18 +74,6 @@ static int environment_set(const char *policy)
 	return status;
 }
 
-static int policy_check(const char *policy)
-{
-	if (policy && (heddle_policy_find(policy) || policy_is_stock(policy)))
-		return 0;
-	if (policy)
-		fprintf(stderr, "heddle: '%s' is not a policy of Heddle or StarPU\n", policy);
-	else
-		fputs("heddle: which policy? Give --sched NAME\n", stderr);
-	policy_names_print(stderr);
-	return -EINVAL;
-}
-
 /* Says why a command was not executed. @return the exit status, as of a shell */
 static int command_fail(const char *command)
 {
@@ -133,8 +111,10 @@ int main(int argc, char **argv)
 			fputs("Try 'heddle run --help'.\n", stderr);
 			return USAGE;
 		}
-	if (policy_check(policy))
+	if (!policy || !policy_exists(policy)) {
+		policy_unknown_print(stderr, policy);
 		return USAGE;
+	}
 	if (optind == argc) {
 		fputs("heddle: which command? Try 'heddle run --help'.\n", stderr);
 		return USAGE;

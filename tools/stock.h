@@ -7,6 +7,7 @@
 #ifndef HEDDLE_TOOLS_STOCK_H
 #define HEDDLE_TOOLS_STOCK_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /** The name and description of StarPU's p-th policy, from 0 on.
@@ -14,8 +15,12 @@
  * @return NULL: there are no more */
 const char *stock_policy(unsigned p, const char **doc);
 
-/** Prints the names of Heddle's policies and StarPU's: so few lines that the message above them
- * stays in sight. */
-void policy_names_print(FILE *out);
+/** Whether Heddle or StarPU has a policy of that name. */
+bool policy_exists(const char *name);
+
+/** Says that a policy does not exist, or what the name is otherwise, and prints the names of
+ * Heddle's policies and StarPU's: so few lines that the message above them stays in sight.
+ * @param name NULL: none was given */
+void policy_unknown_print(FILE *out, const char *name);
 
 #endif

@@ -9,6 +9,7 @@
 #include <starpu_scheduler.h>
 
 #include <heddle/policy.h>
+#include <heddle/strategy.h>
 
 #include "tools/stock.h"
 
@@ -25,6 +26,16 @@ const char *stock_policy(unsigned p, const char **doc)
 	return policies[p]->policy_name;
 }
 
+bool policy_exists(const char *policy)
+{
+	const char *name;
+
+	for (unsigned p = 0; (name = stock_policy(p, NULL)); p++)
+		if (!strcmp(name, policy))
+			return true;
+	return heddle_policy_find(policy);
+}
+
 /* Prints a name after those of its line; begins another line where it would be too long. */
 static void name_print(FILE *out, const char *name, unsigned *column)
 {
@@ -38,7 +49,16 @@ static void name_print(FILE *out, const char *name, unsigned *column)
 	*column += length;
 }
 
-void policy_names_print(FILE *out)
+static bool name_is_strategy(const char *name)
+{
+	const struct heddle_strategy_info *const *strategy = heddle_strategies();
+
+	while (*strategy && strcmp((*strategy)->name, name))
+		strategy++;
+	return *strategy;
+}
+
+static void names_print(FILE *out)
 {
 	unsigned column = fprintf(out, "Heddle's policies:"), p = 0;
 	const char *name;
@@ -47,7 +67,23 @@ void policy_names_print(FILE *out)
 		name_print(out, policy->name, &column);
 	fputc('\n', out);
 	column = fprintf(out, "StarPU's own:");
+	/* Where StarPU runs, Heddle's have taken places of its own. */
 	while ((name = stock_policy(p++, NULL)))
-		name_print(out, name, &column);
+		if (!heddle_policy_find(name))
+			name_print(out, name, &column);
 	fputs("\n'heddle run --help' says what they do.\n", out);
+}
+
+void policy_unknown_print(FILE *out, const char *name)
+{
+	if (!name)
+		fputs("heddle: which policy? Give --sched NAME\n", out);
+	else if (name_is_strategy(name))
+		fprintf(out,
+		        "heddle: '%s' is a block strategy, for loops only, and not a policy; "
+		        "HEDDLE_STRATEGY=%s\nselects it, under any policy\n",
+		        name, name);
+	else
+		fprintf(out, "heddle: '%s' is not a policy of Heddle or StarPU\n", name);
+	names_print(out);
 }

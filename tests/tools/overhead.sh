@@ -21,6 +21,9 @@ table=$("$overhead" --rounds 1 --tasks 0 --chain 100 --sched gss) || fail "exit 
 echo "$table" | grep -q '^gss  *-  *-  *[0-9]' || fail "table: $table"
 
 expect 2 "^Heddle's policies: hdss " "$overhead" --rounds 1 --tasks 10 --chain 0 --sched nonsense
+# Said before StarPU starts; Heddle's are none of StarPU's.
+! grep '^\[starpu\]' "$work/out" || fail "StarPU was started"
+! sed -n '/^StarPU/,$p' "$work/out" | grep -w hdss || fail "hdss among StarPU's own"
 expect 2 'leave nothing to measure' "$overhead" --tasks 0 --chain 0
 expect 2 "^heddle overhead: --sched ',': no policy" "$overhead" --sched ','
 expect 2 "^heddle overhead: --sched 'gss,,hdss': a name is empty" "$overhead" --sched gss,,hdss

@@ -100,6 +100,9 @@ says "^StarPU's own: "
 says ' lws\b'
 [ "$(wc -l <"$work/stderr")" -lt 20 ] || fail "the message is out of sight: $(cat "$work/stderr")"
 [ "$(wc -L <"$work/stderr")" -le 80 ] || fail "long lines: $(cat "$work/stderr")"
+# What is for loops only is no policy.
+expect 2 '' "$run" --sched mfsc -- "$program"
+says "^heddle: 'mfsc' is a block strategy, for loops only, .*HEDDLE_STRATEGY=mfsc"
 expect 2 '' "$run" -- "$program"
 expect 2 '' "$run" --sched hdss
 expect 2 '' "$run" --nonsense
