@@ -57,6 +57,19 @@ for app in floyd heat2d strmatch; do
 	expect_app 0 '"predicted_us"' $app --size 100 --reps 1 --json -
 done
 
+# A prediction that is far off is said, and the next one goes by what was measured. Here costs were
+# stored that are a thousandth of the true ones.
+mkdir "$work/profiles"
+heat() {
+	HEDDLE_PROFILE_DIR=$work/profiles HEDDLE_VERBOSE=2 expect_app 0 "$1" heat2d --size 200 --reps 1 \
+		--h 50 --k 1 --sched hdss --strategy hdss
+}
+HEDDLE_PROFILE_DIR=$work/profiles expect_app 0 '' heat2d --size 200 --reps 1 --sched hdss
+sed -i -E '/^wavefront_run/d; s/ (cp|cr|overhead)=[^ ]*/ \1=0.000001/g' "$work/profiles/heat2d.profile"
+heat 'times what was predicted; the next prediction goes by that'
+took=$(sed -n 's/.*it took \([0-9]*\) us, .*/\1/p' "$work/out")
+heat "$took us predicted"
+
 # What wavefronts do not use of a strategy is refused, or said once where the program has it.
 expect_app 2 "strategy hdss: a wavefront has no use for jump=0" floyd --size 90 --strategy hdss:jump=0
 expect_app 2 "over several sweeps a wavefront has no use for gss" heat2d --size 50 --sweeps 2 \
