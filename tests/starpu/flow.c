@@ -293,10 +293,11 @@ static void test_failures(void **state)
 {
 	struct heddle_filter filter = {.codelet = &fail, .ports = {{&labels}}};
 	static const struct heddle_stream few = {
-	    .name = "few", .buffers = 2, .parts = {{sizeof(int), ROW}}};
+	    .name = "few", .buffers = 1, .parts = {{sizeof(int), ROW}}};
 	const struct heddle_filter writer[] = {
 	    {.name = "wrong", .function = send_wrong, .ports = {{&labels, &rows}}},
 	    {.name = "look", .function = look, .ports = {{&rows}}}};
+	/* With the one row that there is the first filter leaves none to the second one. */
 	const struct heddle_filter stuck[] = {
 	    {.codelet = &fill, .ports = {{&labels, &few}}},
 	    {.name = "round", .function = copy_row, .ports = {{&few, &few}}}};
