@@ -186,7 +186,7 @@ struct comparison {
 
 static double real_error(double got, double expected)
 {
-	if (got == expected)
+	if (got == expected || (isnan(got) && isnan(expected)))
 		return 0;
 	return fabs(got - expected) / fmax(1, fabs(expected));
 }

@@ -124,7 +124,8 @@ int job_expect(struct job *job);
 /** Allocates the expected results. @return 0; -ENOMEM after a message. */
 int job_expected_make(struct job *job);
 
-/** The largest error of the results; infinite where a result is no number. */
+/** The largest error of the results; infinite where only one of a result and what is expected is a
+ * number. */
 double job_error(const struct job *job);
 
 /** Bytes that the kernel reads, and that it writes. */

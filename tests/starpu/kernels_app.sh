@@ -133,6 +133,11 @@ grep -q 'from 1 to 10, first 10 10 10 10' "$work/out" || fail "results: $(cat "$
 run 0 'verified' --args in:float:4K --args inout:float:4K --args float=-1e3 --args int=4096 \
 	--args local:256 --verify --sched hdss
 
+# What is no number is right where none is expected.
+tr '\300\077' '\377\177' <"$work/x" >"$work/nan"
+run 0 'verified: largest error 0' --arg "in:float=$work/nan" --arg "inout:float=$work/y" --arg float=3 \
+	--arg int=4096 --arg local:256 --verify
+
 # The first 96 elements stay as they are.
 expect 0 'from 1 to 10, first 1 1 1 1' scale --file "$work/own.cl" --build -DFACTOR=2 \
 	--global 4000 --offset 96 --local 50 --arg "in:float=$work/x" \
