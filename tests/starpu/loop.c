@@ -891,6 +891,15 @@ static void test_log_of_loops_at_once(void **state)
 
 /* ---- bad use ---- */
 
+/* The last refusal's message. */
+static void assert_reason(const char *part)
+{
+	const char *message = heddle_message_take();
+
+	assert_non_null(message);
+	assert_non_null(strstr(message, part));
+}
+
 static void test_bad_use(void **state)
 {
 	starpu_data_handle_t in = vector(x, N), out = vector(y, N), half = vector(x, N / 2);
@@ -913,6 +922,7 @@ static void test_bad_use(void **state)
 	assert_int_equal(heddle_loop_run(&bad, NULL), -ERANGE);
 	bad = good, bad.accesses[0].per_iteration = 2;
 	assert_int_equal(heddle_loop_run(&bad, NULL), -ERANGE);
+	assert_reason(" array 1, "); /* the first one */
 	bad = good, bad.accesses[1].handle = in;
 	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
 	bad = good, bad.accesses[1].handle = half, bad.n = N / 2;
@@ -937,6 +947,7 @@ static void test_bad_use(void **state)
 	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
 	bad = good, bad.workers = (int[]){99}, bad.nworkers = 1; /* that StarPU does not have */
 	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
+	assert_reason("workers[0] is 99; StarPU has the workers 0 to ");
 	bad = good, bad.workers = (int[]){0, -1}, bad.nworkers = 2;
 	assert_int_equal(heddle_loop_run(&bad, NULL), -EINVAL);
 	bad = good, bad.workers = (int[]){0, 0}, bad.nworkers = 2;
