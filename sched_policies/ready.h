@@ -55,6 +55,8 @@ struct ready_type {
 	unsigned first;    /**< bit k: class k has only had first runs, which may load things */
 	unsigned trying;   /**< bit k: the trial of class k is under way */
 	unsigned deferred; /**< bit k: not tried on class k for the time being */
+	bool ended;        /**< a task of it was not tried, since none was known to come after it */
+	bool returns;      /**< and yet more came */
 	unsigned runs[HEDDLE_POOL_CLASSES]; /**< on each class, those that were counted */
 	double known_us; /**< since then an accelerator has had more than first runs; or 0 */
 	/** The worker of each class that has run the first one, and 1; 0: none. */
@@ -283,6 +285,9 @@ void ready_plan_submitted(struct ready_context *c);
 
 /** Where a task stands among those of its priority: the time from its end to the end of all, us. */
 int ready_plan_rank(struct ready_context *c, struct starpu_task *task);
+
+/** How many tasks of a type have not started, as far as the graph is known. */
+double ready_plan_ahead(const struct ready_context *c, unsigned long type);
 
 /** Makes a plan: workers claim what they can begin now.
  * @return whether it is whole: cores give way to accelerators that wait for the mutex */

@@ -305,6 +305,18 @@ int ready_plan_rank(struct ready_context *c, struct starpu_task *task)
 	return rank_round(us);
 }
 
+double ready_plan_ahead(const struct ready_context *c, unsigned long type)
+{
+	const struct heddle_area_type *types;
+	size_t n = heddle_graph_types(c->plan->graph, &types);
+	const unsigned long *numbers = heddle_graph_type_numbers(c->plan->graph);
+
+	for (size_t i = 0; i < n; i++)
+		if (numbers[i] == type)
+			return types[i].count;
+	return 0;
+}
+
 bool ready_plan_is_due(const struct ready_requester *requester)
 {
 	const struct ready_context *c = requester->c;
