@@ -10,6 +10,8 @@
 
 #include "partition/blocks/costs.h"
 
+#include <heddle/kind.h>
+
 #define NONE ((unsigned)-1)
 /* Of longer runs nothing is kept: 12 MB. */
 #define MOST_BLOCKS (1U << 18)
@@ -253,6 +255,11 @@ struct fit {
 	double noise;
 };
 
+static bool counts(const struct costs_block *block)
+{
+	return block->worker != NONE && block->n && block->us > 0;
+}
+
 /* Behind a block under way a short one takes as long as its start, which tells nothing more. */
 static bool tells(const struct costs_worker *worker, const struct costs_block *block)
 {
@@ -277,9 +284,29 @@ static void pairs_weigh(struct fit *fit)
 	}
 }
 
-/* Without costs each iteration is taken for a unit of work, and short blocks count, too. */
+/* The shortest time in which an accelerator of each kind began and did a block: its start is no
+ * longer. */
+static void shortest_find(const struct fit *fit, const struct costs_run *run, double *us)
+{
+	for (int k = 0; k < MAXKINDS; k++)
+		us[k] = 0;
+	for (unsigned i = 0; i < run->count; i++) {
+		const struct costs_block *block = &run->blocks[i];
+		int kind;
+
+		if (!counts(block) || block->follows)
+			continue;
+		kind = fit->workers[block->worker].kind;
+		if (kind != HEDDLE_KIND_CPU && (us[kind] == 0 || block->us < us[kind]))
+			us[kind] = block->us;
+	}
+}
+
+/* Without costs each iteration is taken for a unit of work, and short blocks count, too.
+ * @param shortest NULL, or times by kind: a block tells what its iterations cost if it takes twice
+ * as long, whatever the start is */
 static unsigned samples_take(struct fit *fit, const struct costs *costs,
-                             const struct costs_run *run, unsigned first)
+                             const struct costs_run *run, unsigned first, const double *shortest)
 {
 	double least = costs ? LEAST_PART : 0;
 	unsigned count = 0;
@@ -289,7 +316,8 @@ static unsigned samples_take(struct fit *fit, const struct costs *costs,
 		struct sample *s = &fit->samples[count];
 		double us, work;
 
-		if (block->worker == NONE || !block->n || block->us <= 0)
+		if (!counts(block) ||
+		    (shortest && block->us < 2 * shortest[fit->workers[block->worker].kind]))
 			continue;
 		us = block->us - start_of(&fit->workers[block->worker], block);
 		work = costs ? costs_work(costs, block->start, block->n) : block->n;
@@ -588,11 +616,6 @@ static void fit_fini(struct fit *fit)
 	free(fit->room);
 }
 
-static bool counts(const struct costs_block *block)
-{
-	return block->worker != NONE && block->n && block->us > 0;
-}
-
 /* How much a block counts for its worker's pace: little where its time lies far from what the pace
  * so far tells. Beside an edge its work is known only as well as parts of the loop are short, and
  * there a dear block may take more time than all others together. */
@@ -779,15 +802,17 @@ static int starts_end(struct fit *fit, const struct costs *costs, const struct c
 	return 0;
 }
 
-/* Starts and paces, in turn. */
-static int lines_find(struct fit *fit, const struct costs *costs, const struct costs_run *run)
+/* Starts and paces, in turn.
+ * @param last whether it is then known how sure the starts are */
+static int lines_find(struct fit *fit, const struct costs *costs, const struct costs_run *run,
+                      bool last)
 {
 	int error = 0;
 
 	paces_guess(fit, costs);
 	for (int i = 0; i < LINES && !error; i++) {
 		paces_end(fit, costs, run);
-		error = starts_end(fit, costs, run, i + 1 == LINES);
+		error = starts_end(fit, costs, run, last && i + 1 == LINES);
 	}
 	paces_end(fit, costs, run);
 	return error;
@@ -813,6 +838,32 @@ static void costs_find(struct fit *fit, struct costs *costs, unsigned known)
 	costs_update(costs, ratio, 1.0 / (1 + (known < MOST_RUNS ? known : MOST_RUNS)));
 }
 
+/* What blocks side by side tell of the paces, and these of the costs. */
+static int costs_fit(struct fit *fit, struct costs *costs, unsigned known,
+                     const struct costs_run *run, const double *shortest)
+{
+	if (samples_take(fit, costs, run, 0, shortest) < 2)
+		return -ENOENT;
+	paces_begin(fit);
+	for (size_t i = 0; i < ROUNDS; i++)
+		paces_improve(fit, believed[i]);
+	costs_find(fit, costs, known);
+	return 0;
+}
+
+/* A first block that is mostly start looks like dear iterations while the start is not known, and
+ * nobody else computed these. So starts come first, from what the blocks around it cost. */
+static int starts_first(struct fit *fit, const struct costs *equal, const struct costs_run *run)
+{
+	struct costs costs = *equal;
+	double shortest[MAXKINDS];
+	int error;
+
+	shortest_find(fit, run, shortest);
+	error = costs_fit(fit, &costs, 0, run, shortest);
+	return error ? 0 : lines_find(fit, &costs, run, false);
+}
+
 int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run,
                 struct costs_worker *workers, unsigned nworkers, double *noise)
 {
@@ -822,14 +873,12 @@ int costs_learn(struct costs *costs, unsigned known, const struct costs_run *run
 	if (run->lost)
 		return -ENOENT;
 	error = fit_init(&fit, run->count, workers, nworkers);
-	if (!error && samples_take(&fit, costs, run, 0) < 2)
-		error = -ENOENT;
+	if (!error && !known)
+		error = starts_first(&fit, costs, run);
+	if (!error)
+		error = costs_fit(&fit, costs, known, run, NULL);
 	if (!error) {
-		paces_begin(&fit);
-		for (size_t i = 0; i < ROUNDS; i++)
-			paces_improve(&fit, believed[i]);
-		costs_find(&fit, costs, known);
-		error = lines_find(&fit, costs, run);
+		error = lines_find(&fit, costs, run, true);
 		*noise = fit.noise;
 	}
 	fit_fini(&fit);
@@ -861,7 +910,7 @@ int costs_front(const struct costs_run *run, unsigned blocks, struct costs_worke
 
 	if (!error)
 		fit.believed = fit.bound + nworkers;
-	if (!error && samples_take(&fit, NULL, run, first) < 2)
+	if (!error && samples_take(&fit, NULL, run, first, NULL) < 2)
 		error = -ENOENT;
 	if (!error) {
 		double level;

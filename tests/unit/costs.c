@@ -438,6 +438,44 @@ static void test_long_starts(void **state)
 		}
 }
 
+/* A device's first blocks are launches for the most part, and nobody else computes their
+ * iterations: these are not taken for dear ones, also where they are dear. Otherwise launches would
+ * seem short, and blocks become shorter from run to run. */
+static void test_launches_stay(void **state)
+{
+	enum { CORES = 15, SPEED = 36, ITERATIONS = 400000, RUNS = 7, SEEDS = 4 };
+	static double costs[ITERATIONS + 1];
+
+	for (int dear = 0; dear < 2; dear++) {
+		struct replay_worker workers[CORES + 1] = {{.rate = 0}};
+		struct replay_machine machine = {
+		    .n = ITERATIONS, .work = costs, .workers = workers, .nworkers = CORES + 1};
+
+		for (size_t i = 0; i < ITERATIONS; i++)
+			costs[i + 1] = costs[i] + (dear && i < ITERATIONS / 100 ? 50 : 1);
+		for (unsigned w = 0; w <= CORES; w++) {
+			workers[w].given.kind = w ? HEDDLE_KIND_CPU : HEDDLE_KIND_CUDA;
+			workers[w].rate =
+			    (w ? 1 : SPEED) * costs[ITERATIONS] / (CORES + SPEED) / 20e3;
+			workers[w].overhead_us = w ? 3 : 1000;
+			workers[w].noise = 0.05;
+			workers[w].depth = w ? 1 : 2;
+		}
+		for (unsigned long seed = 1; seed <= SEEDS; seed++) {
+			struct blocks_memory *memory = NULL;
+			double mean = 0;
+
+			machine.seed = seed;
+			repeat(&machine, 1, &memory);
+			for (int r = 1; r < RUNS; r++)
+				mean += repeat(&machine, 1, &memory) / (RUNS - 1);
+			free(memory);
+			if (mean < 0.88)
+				fail_msg("dear %d, seed %lu: mean efficiency %g", dear, seed, mean);
+		}
+	}
+}
+
 /* Eight unequal devices that take a second block before the first is done: a second run does not
  * give them all that remains at once, since paces are known to some parts of a hundred only. */
 static void test_pipelines(void **state)
@@ -557,9 +595,10 @@ int main(void)
 	    cmocka_unit_test(test_beside_edge), cmocka_unit_test(test_front),
 	    cmocka_unit_test(test_same_blocks), cmocka_unit_test(test_nothing_to_learn),
 	    cmocka_unit_test(test_repetitions), cmocka_unit_test(test_changed),
-	    cmocka_unit_test(test_long_starts), cmocka_unit_test(test_pipelines),
-	    cmocka_unit_test(test_slower),      cmocka_unit_test(test_not_kept),
-	    cmocka_unit_test(test_other_loop),  cmocka_unit_test(test_one_each),
+	    cmocka_unit_test(test_long_starts), cmocka_unit_test(test_launches_stay),
+	    cmocka_unit_test(test_pipelines),   cmocka_unit_test(test_slower),
+	    cmocka_unit_test(test_not_kept),    cmocka_unit_test(test_other_loop),
+	    cmocka_unit_test(test_one_each),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
