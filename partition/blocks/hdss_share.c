@@ -74,8 +74,11 @@
 /* Blocks under way that take so many times as long as expected, on average, tell that
  * iterations cost more now. */
 #define OVERRUN 1.5
-/* Where iterations are uneven a block may take so many times as long as estimated. */
+/* Where iterations are uneven a block may take so many times as long as estimated, ... */
 #define TRUSTED_OVERRUN 2
+/* ... and this part of the run should its iterations cost what those before did on average: the
+ * others can do that much in its place. */
+#define ABSORBED_PART 0.1
 /* All estimates are made anew after so many events for each worker. */
 #define REFRESH (1 / 16.0)
 
@@ -781,14 +784,19 @@ static double share_wish(struct heddle_strategy *b, unsigned worker)
 	return share_size(b, worker, us);
 }
 
-/* What blocks of others tell of a worker's pace is not trusted far beyond what its own latest
- * one took. */
-static double latest_limit(const struct heddle_strategy *b, unsigned worker, double us)
+/* Where iterations are uneven, cheap ones may end anywhere. What blocks of others tell of a
+ * worker's pace is not trusted far beyond what its own latest one took. */
+static double uneven_limit(const struct heddle_strategy *b, unsigned worker, double us)
 {
-	const struct heddle_block_point *latest =
-	    &((const struct hdss *)b->state)->worker[worker].latest;
+	const struct hdss *h = b->state;
+	const struct hdss_estimate *estimate = &h->estimates[worker];
+	const struct heddle_block_point *latest = &h->worker[worker].latest;
+	double absorbed = hdss_larger(ABSORBED_PART * h->run * blocks_mean_rate(b, worker),
+	                              WORTH_STARTS * estimate->start / estimate->pace);
 
-	return latest->n > 0 ? TRUSTED_OVERRUN * us * latest->n / latest->us : HUGE_VAL;
+	if (latest->n <= 0)
+		return HUGE_VAL;
+	return hdss_smaller(absorbed, TRUSTED_OVERRUN * us * latest->n / latest->us);
 }
 
 /* Nobody knows what iterations cost that were not reached yet. So no block is larger than its
@@ -814,6 +822,6 @@ double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
 		                   part(b, worker, RAMP * (b->total - hdss_left(b)),
 		                        (h->known ? KNOWN_STARTS : RAMP_STARTS) * start)));
 	if (h->uneven)
-		n = hdss_smaller(n, latest_limit(b, worker, start + n * h->estimates[worker].pace));
+		n = hdss_smaller(n, uneven_limit(b, worker, start + n * h->estimates[worker].pace));
 	return hdss_larger(n, least_work(b));
 }

@@ -447,8 +447,6 @@ static void test_unequal_iterations(void **state)
 		}
 }
 
-/* A core that is twenty times too slow for one block is not given up, nor is
- * the run's end planned around it. */
 /* Costs that rise fifty times, eight times over, in few iterations: a core whose last block was
  * done when all was cheap gets no block that lasts longer than the loop. */
 static void test_rising_costs(void **state)
@@ -477,6 +475,33 @@ static void test_rising_costs(void **state)
 		fail_msg("rising costs: efficiency %.4f", sum);
 }
 
+/* Costs that rise and fall in waves: a core that is done when all is cheap gets no block that
+ * reaches far into the next wave. */
+static void test_waves(void **state)
+{
+	static double work[400001];
+	struct replay_machine machine = machine_make(0, NULL, HEDDLE_KIND_CPU, 15);
+	double sum = 0;
+
+	machine.n = 400000;
+	for (size_t i = 0; i < machine.n; i++)
+		work[i + 1] = work[i] + exp(2 * sin(12 * (i + 0.5) / machine.n));
+	for (size_t i = 1; i <= machine.n; i++)
+		work[i] *= machine.n / work[machine.n];
+	machine.work = work;
+	for (unsigned w = 0; w < machine.nworkers; w++) {
+		workers[w].rate = machine.n / 15.0 / 20e3;
+		workers[w].overhead_us = 10;
+		workers[w].noise = 0.2;
+	}
+	for (machine.seed = 1; machine.seed <= 12; machine.seed++)
+		sum += replay("hdss", &machine).efficiency / 12;
+	if (sum < 0.97)
+		fail_msg("waves: efficiency %.4f", sum);
+}
+
+/* A core that is twenty times too slow for one block is not given up, nor is
+ * the run's end planned around it. */
 static void test_spike(void **state)
 {
 	struct replay_machine machine = table_machine(0, 3);
@@ -826,6 +851,7 @@ int main(void)
 	    cmocka_unit_test(test_dear_zones),
 	    cmocka_unit_test(test_unequal_iterations),
 	    cmocka_unit_test(test_rising_costs),
+	    cmocka_unit_test(test_waves),
 	    cmocka_unit_test(test_spike),
 	    cmocka_unit_test(test_prior_rates),
 	    cmocka_unit_test(test_hostile_prior_rates),
