@@ -380,29 +380,46 @@ static void test_knn(void **state)
 	}
 }
 
+/* In two blocks, of which the first has `first` bodies. */
+static void attract_and_compare(struct bodies *bodies, size_t first, size_t every)
+{
+	const struct nbody_problem *problem = &bodies->problem;
+	size_t n = problem->n;
+	size_t cells = (size_t)problem->cells[0] * problem->cells[1] * problem->cells[2];
+	char *b = to_device(bodies->bodies, 16 * n, 4);
+	char *s = to_device(bodies->starts, 4 * (cells + 1), 4);
+	char *a = to_device(bodies->accelerations, 12 * n, 4);
+
+	assert_int_equal(
+	    nbody_cuda(stream, problem, 0, first, (float *)b, (uint32_t *)s, (float *)a), 0);
+	assert_int_equal(nbody_cuda(stream, problem, first, n - first, (float *)b, (uint32_t *)s,
+	                            (float *)a + 3 * first),
+	                 0);
+	assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
+	from_device(bodies->bodies, 16 * n, b, 4);
+	from_device(bodies->starts, 4 * (cells + 1), s, 4);
+	from_device(bodies->accelerations, 12 * n, a, 4);
+	assert_true(bodies_error(bodies, every) <= NBODY_TOLERANCE);
+	bodies_free(bodies);
+}
+
 static void test_nbody(void **state)
 {
 	for (int round = 0; round < 40; round++) {
 		struct bodies bodies = bodies_make(round);
-		const struct nbody_problem *problem = &bodies.problem;
-		size_t n = problem->n, half = n / 2;
-		size_t cells = (size_t)problem->cells[0] * problem->cells[1] * problem->cells[2];
-		char *b = to_device(bodies.bodies, 16 * n, 4);
-		char *s = to_device(bodies.starts, 4 * (cells + 1), 4);
-		char *a = to_device(bodies.accelerations, 12 * n, 4);
 
-		assert_int_equal(
-		    nbody_cuda(stream, problem, 0, half, (float *)b, (uint32_t *)s, (float *)a), 0);
-		assert_int_equal(nbody_cuda(stream, problem, half, n - half, (float *)b,
-		                            (uint32_t *)s, (float *)a + 3 * half),
-		                 0);
-		assert_int_equal(cudaStreamSynchronize(stream), cudaSuccess);
-		from_device(bodies.bodies, 16 * n, b, 4);
-		from_device(bodies.starts, 4 * (cells + 1), s, 4);
-		from_device(bodies.accelerations, 12 * n, a, 4);
-		assert_true(bodies_error(&bodies) <= NBODY_TOLERANCE);
-		bodies_free(&bodies);
+		attract_and_compare(&bodies, bodies.problem.n / 2, 1);
 	}
+}
+
+/* So many that each has fewer threads. */
+static void test_nbody_many(void **state)
+{
+	const struct bodies_shape shape = {
+	    .n = 140001, .cutoff = 0.05, .softening = 0.01, .clusters = 3, .seed = rand()};
+	struct bodies bodies = bodies_shaped(&shape, true);
+
+	attract_and_compare(&bodies, 67000, 997);
 }
 
 static void excite_and_compare(struct cells *cells, size_t first, size_t n)
@@ -477,6 +494,7 @@ int main(void)
 	    cmocka_unit_test(test_knn),
 	    cmocka_unit_test(test_mandelbrot),
 	    cmocka_unit_test(test_nbody),
+	    cmocka_unit_test(test_nbody_many),
 	    cmocka_unit_test(test_spmv),
 	    cmocka_unit_test(test_nbia),
 	    cmocka_unit_test(test_nbia_times),
