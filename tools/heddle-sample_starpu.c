@@ -524,6 +524,21 @@ static int sample(struct arguments *arguments)
 	return status;
 }
 
+/* One core is measured, and others that look for tasks disturb it. Devices wait for each kernel by
+ * itself: in a pipeline StarPU asks now and then whether one has ended, and what it does in between
+ * counts. */
+static int undisturbed_init(void)
+{
+	struct starpu_conf conf;
+
+	starpu_conf_init(&conf);
+	conf.sched_policy_name = "eager";
+	conf.ncpus = 1;
+	if (setenv("STARPU_CUDA_PIPELINE", "0", 0) || setenv("STARPU_OPENCL_PIPELINE", "0", 0))
+		return -ENOMEM;
+	return starpu_init(&conf);
+}
+
 /* ---- the command ---- */
 
 static void sizes_check(const struct arguments *arguments, const struct sampled *what,
@@ -606,7 +621,6 @@ int main(int argc, char **argv)
 	                         .argument = take_codelet,
 	                         .check = check,
 	                         .extra = codelets_print};
-	struct starpu_conf conf;
 	int status;
 
 	options_parse(&program, &set, argc, argv);
@@ -618,11 +632,9 @@ int main(int argc, char **argv)
 		heddle_refuse(0, "simulated devices have no times of their own to sample");
 		return APP_CANNOT;
 	}
-	starpu_conf_init(&conf);
-	conf.sched_policy_name = "eager";
 	if (heddle_starpu_check())
 		return APP_CANNOT;
-	if (starpu_init(&conf)) {
+	if (undisturbed_init()) {
 		heddle_refuse(0, "StarPU does not start here: it has no worker");
 		return APP_CANNOT;
 	}
