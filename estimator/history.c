@@ -443,16 +443,26 @@ static bool points_place(const struct question *q, const struct heddle_knn *knn,
 	return sized;
 }
 
+static struct heddle_local_fit_surface surface_of(const struct heddle_history *history,
+                                                  const struct heddle_history_law *law)
+{
+	double noise = law->noise > 0 ? law->noise : NOISE;
+	struct heddle_local_fit_surface surface = {.stiffness = noise * noise / (SLOPE * SLOPE),
+	                                           .bend = BEND * BEND / (noise * noise),
+	                                           .reach = REACH,
+	                                           .start = law->start};
+
+	memcpy(surface.relevance, law->relevance, history->ndimensions * sizeof(double));
+	return surface;
+}
+
 /* The logarithm of the task's time on a class by points near it, of which there is one at least.
  * @param[in,out] slopes expected where sizes are not known; those of the plane */
 static double fit(const struct question *q, const struct heddle_knn *knn, unsigned class,
                   double *slopes)
 {
-	static const struct heddle_local_fit_surface surface = {
-	    .stiffness = NOISE * NOISE / (SLOPE * SLOPE),
-	    .bend = BEND * BEND / (NOISE * NOISE),
-	    .reach = REACH,
-	};
+	const struct heddle_local_fit_surface surface =
+	    surface_of(q->history, &q->history->laws[class]);
 	struct heddle_local_fit_point points[HEDDLE_LOCAL_FIT_POINTS];
 	unsigned sizes = q->history->ndimensions;
 
@@ -519,6 +529,135 @@ static void predict_fit(const struct heddle_history *history, const double *valu
 		y = c == base ? y_base : fit(&q, &knn[c], c, its);
 		y += surprise(&q, known, slopes, c);
 		us[c] = exp(fmax(SHORTEST, fmin(y, LONGEST)));
+	}
+}
+
+/* ---- what is learned of a class ---- */
+
+/* Logarithms of noise and relevance are expected to be off by so much. That there is a start
+ * is less likely by UNLIKELY, as a logarithm: noise looks like one, too. */
+#define NOISE_OFF 1
+#define RELEVANCE_OFF 0.5
+#define UNLIKELY 3
+/* Below it times are not measured. */
+#define LEAST_NOISE 0.004
+/* Steps of these logarithms, which are halved until they are fine. */
+#define STEP 0.7
+#define FINE 0.3
+
+/* Points of a class, some if there are many. */
+struct sample {
+	struct heddle_local_fit_point points[HEDDLE_LOCAL_FIT_POINTS];
+	double slopes[HEDDLE_LOCAL_FIT_DIMENSIONS];
+	double least_us;
+	unsigned n;
+};
+
+static void sample_take(const struct heddle_history *history, unsigned class, struct sample *sample)
+{
+	size_t known = history->known[class], seen = 0;
+	struct question q = {.history = history};
+
+	*sample = (struct sample){.least_us = INFINITY};
+	slopes_expect(history, class, sample->slopes);
+	for (size_t p = 0; p < history->npoints; p++) {
+		const struct heddle_history_point *at = &history->points[p];
+		struct heddle_local_fit_point *point = &sample->points[sample->n];
+
+		/* Evenly: the n-th is taken when n / room of all were seen. */
+		if (!(at->us[class] > 0) || seen++ * HEDDLE_LOCAL_FIT_POINTS < sample->n * known)
+			continue;
+		if (!sample->n++) {
+			q.values = at->values;
+			logs_take(history, at->values, q.logs);
+		}
+		*point = (struct heddle_local_fit_point){.y = log(at->us[class]), .weight = 1};
+		for (unsigned d = 0; d < history->ndimensions; d++)
+			point->x[d] = step(&q, at, d);
+		sample->least_us = fmin(sample->least_us, at->us[class]);
+		if (sample->n == HEDDLE_LOCAL_FIT_POINTS)
+			break;
+	}
+}
+
+static double off(double log, double by)
+{
+	return log * log / (2 * by * by);
+}
+
+/* How likely the sample is by a law, and the law itself. */
+static double law_likelihood(const struct heddle_history *history, const struct sample *sample,
+                             const struct heddle_history_law *law)
+{
+	const struct heddle_local_fit_surface surface = surface_of(history, law);
+	double value = heddle_local_fit_likelihood(sample->points, sample->n, history->ndimensions,
+	                                           &surface, sample->slopes, law->noise);
+
+	value -= off(log(law->noise / NOISE), NOISE_OFF);
+	for (unsigned d = 0; d < history->ndimensions; d++)
+		value -= off(law->relevance[d], RELEVANCE_OFF);
+	return value - (law->start > 0 ? UNLIKELY : 0);
+}
+
+/* Takes the law if it is likelier than the best so far. */
+static bool law_try(const struct heddle_history *history, const struct sample *sample,
+                    const struct heddle_history_law *law, struct heddle_history_law *best,
+                    double *likelihood)
+{
+	double value;
+
+	if (law->noise < LEAST_NOISE)
+		return false;
+	value = law_likelihood(history, sample, law);
+	if (!(value > *likelihood))
+		return false;
+	*likelihood = value;
+	*best = *law;
+	return true;
+}
+
+/* Changes one thing after the other. @return whether that was of any use */
+static bool law_improve(const struct heddle_history *history, const struct sample *sample,
+                        double by, struct heddle_history_law *best, double *likelihood)
+{
+	static const double starts[] = {0, 0.4, 0.7}; /* parts of the least time */
+	bool better = false;
+
+	for (unsigned s = 0; s < sizeof(starts) / sizeof(*starts); s++) {
+		struct heddle_history_law law = *best;
+
+		law.start = starts[s] * sample->least_us;
+		better |= law_try(history, sample, &law, best, likelihood);
+	}
+	for (unsigned i = 0; i < 2 * (history->ndimensions + 1); i++) {
+		struct heddle_history_law law = *best;
+		double up = i % 2 ? by : -by;
+		unsigned what = i / 2;
+
+		if (what < history->ndimensions)
+			law.relevance[what] += up;
+		else
+			law.noise *= exp(up);
+		better |= law_try(history, sample, &law, best, likelihood);
+	}
+	return better;
+}
+
+void heddle_history_learn(struct heddle_history *history)
+{
+	for (unsigned c = 0; c < HEDDLE_HISTORY_CLASSES; c++) {
+		struct heddle_history_law law = {.noise = NOISE};
+		double likelihood;
+		struct sample sample;
+
+		if (history->known[c] < HEDDLE_HISTORY_LAW)
+			continue;
+		sample_take(history, c, &sample);
+		likelihood = law_likelihood(history, &sample, &law);
+		for (double by = STEP; by > FINE;)
+			if (!law_improve(history, &sample, by, &law, &likelihood))
+				by /= 2;
+		history->laws[c] = law;
 	}
 }
 

@@ -40,6 +40,14 @@ struct heddle_history_point {
 	double sizes[HEDDLE_HISTORY_SIZES]; /**< of its data, bytes; 0: no more, or not known */
 };
 
+/** How times on a class follow from parameters, as far as that was learned from them. All zero: as
+ * of codelets in general. */
+struct heddle_history_law {
+	double noise;                                /**< above 0: of times, as logarithms */
+	double start;                                /**< of each time, µs; 0: none */
+	double relevance[HEDDLE_HISTORY_DIMENSIONS]; /**< logarithms: how much steps count */
+};
+
 /** All zero: nothing known. */
 struct heddle_history {
 	unsigned ndimensions;
@@ -51,6 +59,7 @@ struct heddle_history {
 	size_t nwords, words_room;
 	char (*words)[HEDDLE_HISTORY_WORD];
 	size_t known[HEDDLE_HISTORY_CLASSES]; /**< points with a time on each class */
+	struct heddle_history_law laws[HEDDLE_HISTORY_CLASSES]; /**< heddle_history_learn() */
 	/** Bit c: class c is a device that small tasks do not fill, such as a GPU. */
 	unsigned wide;
 };
@@ -102,6 +111,14 @@ int heddle_history_load(struct heddle_history *history, const struct heddle_prof
  * it does not go with the records before it. NULL: it has not, or it is no record of a task. */
 const char *heddle_history_left_out(const struct heddle_history *history,
                                     const struct heddle_profile_record *record);
+
+/** Learns for each class with HEDDLE_HISTORY_LAW points or more how noisy its times are, how long
+ * its tasks take to start and which parameters matter: what makes up to 32 of the points likeliest.
+ * Predictions with a fit go by that. It takes as long as a hundred of them. */
+void heddle_history_learn(struct heddle_history *history);
+
+/** Points that it takes. */
+#define HEDDLE_HISTORY_LAW 12
 
 /** How neighbours predict. */
 struct heddle_history_rule {

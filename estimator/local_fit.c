@@ -64,103 +64,109 @@ static double product(const double *a, const double *b, unsigned n)
 
 /* How much of what they differ from the plane by two points have in common: Matern's covariance of
  * smoothness 5/2. */
-static double common(const struct heddle_local_fit_surface *surface, const double *a,
-                     const double *b, unsigned dimensions)
+static double common(const struct heddle_local_fit_surface *surface, const double *scales,
+                     const double *a, const double *b, unsigned dimensions)
 {
 	double squared = 0, by;
 
 	if (!(surface->bend > 0))
 		return 0;
 	for (unsigned d = 0; d < dimensions; d++)
-		squared += (a[d] - b[d]) * (a[d] - b[d]);
+		squared += scales[d] * (a[d] - b[d]) * (a[d] - b[d]);
 	by = sqrt(5 * squared) / surface->reach;
 	return surface->bend * (1 + by + by * by / 3) * exp(-by);
 }
 
-/* Points, of which linear combinations are made that differ independently, with variance 1. */
+/* Points as linear combinations that differ independently, with variance 1. */
 struct independent {
-	unsigned n;
 	double factor[POINTS * POINTS]; /* of the points' covariance */
-	double ones[POINTS], y[POINTS], x[MOST][POINTS];
+	double scales[MOST];            /* of squared distances */
+	double ones[POINTS], rest[POINTS];
+	double plane; /* the height at x = 0; the rest is what is above it */
+	double parts; /* logarithm of the product of what is left of times without their start */
 };
 
-/* Takes off what a shift of all points explains. */
-static void centre(const struct independent *all, double *column)
+static void scales_set(const struct heddle_local_fit_surface *surface, unsigned dimensions,
+                       double *scales)
 {
-	double by = product(all->ones, column, all->n) / product(all->ones, all->ones, all->n);
+	for (unsigned d = 0; d < dimensions; d++)
+		scales[d] = surface->relevance[d] ? exp(2 * surface->relevance[d]) : 1;
+}
 
-	for (unsigned i = 0; i < all->n; i++)
-		column[i] -= by * all->ones[i];
+/* What is left of a time that is no longer than the start. */
+#define LEAST_PART 0.05
+
+/* What a point's time is without the start, as a part of it. Its error is as long as before. */
+static double part_of(const struct heddle_local_fit_surface *surface,
+                      const struct heddle_local_fit_point *point)
+{
+	return surface->start > 0 ? fmax(1 - surface->start * exp(-point->y), LEAST_PART) : 1;
+}
+
+static void covariances_set(const struct heddle_local_fit_point *points, unsigned n,
+                            unsigned dimensions, const struct heddle_local_fit_surface *surface,
+                            struct independent *all)
+{
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned j = i; j < n; j++)
+			all->factor[i * POINTS + j] =
+			    common(surface, all->scales, points[i].x, points[j].x, dimensions) +
+			    product(points[i].x, points[j].x, dimensions) / surface->stiffness;
 }
 
 static void separate(const struct heddle_local_fit_point *points, unsigned n, unsigned dimensions,
-                     const struct heddle_local_fit_surface *surface, struct independent *all)
+                     const struct heddle_local_fit_surface *surface, const double *slopes,
+                     struct independent *all)
 {
-	all->n = n;
+	scales_set(surface, dimensions, all->scales);
+	covariances_set(points, n, dimensions, surface, all);
+	all->parts = 0;
 	for (unsigned i = 0; i < n; i++) {
-		for (unsigned j = i + 1; j < n; j++)
-			all->factor[i * POINTS + j] =
-			    common(surface, points[i].x, points[j].x, dimensions);
-		all->factor[i * POINTS + i] = surface->bend + 1 / points[i].weight;
+		double part = part_of(surface, &points[i]);
+
+		all->factor[i * POINTS + i] += 1 / (points[i].weight * part * part);
+		all->parts += log(part);
 		all->ones[i] = 1;
-		all->y[i] = points[i].y;
-		for (unsigned d = 0; d < dimensions; d++)
-			all->x[d][i] = points[i].x[d];
+		all->rest[i] = points[i].y + log(part) - product(slopes, points[i].x, dimensions);
 	}
 	factorise(all->factor, POINTS, n);
 	solve_lower(all->factor, POINTS, n, all->ones);
-	solve_lower(all->factor, POINTS, n, all->y);
-	for (unsigned d = 0; d < dimensions; d++)
-		solve_lower(all->factor, POINTS, n, all->x[d]);
-}
-
-/* The slopes of the plane. The points' columns are centred. */
-static void slopes_find(const struct independent *all, unsigned dimensions, double stiffness,
-                        double slopes[MOST])
-{
-	double m[MOST * MOST];
-
-	for (unsigned d = 0; d < dimensions; d++) {
-		for (unsigned e = d; e < dimensions; e++)
-			m[d * MOST + e] =
-			    (d == e ? stiffness : 0) + product(all->x[d], all->x[e], all->n);
-		slopes[d] = slopes[d] * stiffness + product(all->x[d], all->y, all->n);
-	}
-	factorise(m, MOST, dimensions);
-	solve_lower(m, MOST, dimensions, slopes);
-	solve_upper(m, MOST, dimensions, slopes);
-}
-
-/* The height of the plane at x = 0, and what the surface differs from it by. */
-static double height(const struct heddle_local_fit_point *points, unsigned dimensions,
-                     const struct heddle_local_fit_surface *surface, const struct independent *all,
-                     const double slopes[MOST])
-{
-	static const double here[MOST];
-	double rest[POINTS], plane, value;
-
-	for (unsigned i = 0; i < all->n; i++)
-		rest[i] = points[i].y - product(slopes, points[i].x, dimensions);
-	solve_lower(all->factor, POINTS, all->n, rest);
-	value = plane = product(all->ones, rest, all->n) / product(all->ones, all->ones, all->n);
-	for (unsigned i = 0; i < all->n; i++)
-		rest[i] -= plane * all->ones[i];
-	solve_upper(all->factor, POINTS, all->n, rest);
-	for (unsigned i = 0; i < all->n; i++)
-		value += common(surface, here, points[i].x, dimensions) * rest[i];
-	return value;
+	solve_lower(all->factor, POINTS, n, all->rest);
+	all->plane = product(all->ones, all->rest, n) / product(all->ones, all->ones, n);
+	take_off(all->rest, all->plane, all->ones, n);
 }
 
 double heddle_local_fit(const struct heddle_local_fit_point *points, unsigned n,
                         unsigned dimensions, const struct heddle_local_fit_surface *surface,
                         double slopes[MOST])
 {
+	static const double here[MOST];
 	struct independent all;
+	double value;
 
-	separate(points, n, dimensions, surface, &all);
-	for (unsigned d = 0; d < dimensions; d++)
-		centre(&all, all.x[d]);
-	centre(&all, all.y);
-	slopes_find(&all, dimensions, surface->stiffness, slopes);
-	return height(points, dimensions, surface, &all, slopes);
+	separate(points, n, dimensions, surface, slopes, &all);
+	solve_upper(all.factor, POINTS, n, all.rest);
+	value = all.plane;
+	for (unsigned i = 0; i < n; i++) {
+		value += common(surface, all.scales, here, points[i].x, dimensions) * all.rest[i];
+		for (unsigned d = 0; d < dimensions; d++)
+			slopes[d] += points[i].x[d] * all.rest[i] / surface->stiffness;
+	}
+	return surface->start > 0 ? log(surface->start + exp(value)) : value;
+}
+
+double heddle_local_fit_likelihood(const struct heddle_local_fit_point *points, unsigned n,
+                                   unsigned dimensions,
+                                   const struct heddle_local_fit_surface *surface,
+                                   const double slopes[MOST], double noise)
+{
+	struct independent all;
+	double value;
+
+	separate(points, n, dimensions, surface, slopes, &all);
+	value = -all.parts - log(product(all.ones, all.ones, n)) / 2 -
+	        product(all.rest, all.rest, n) / (2 * noise * noise) - (n - 1) * log(noise);
+	for (unsigned i = 0; i < n; i++)
+		value -= log(all.factor[i * POINTS + i]);
+	return value;
 }

@@ -29,16 +29,30 @@ struct heddle_local_fit_surface {
 	double stiffness;
 	double bend;  /**< variance of what the surface differs from the plane by; 0: nothing */
 	double reach; /**< above 0: about so far from each other, points differ alike */
+	/** How much farther that is apart in each coordinate, as a logarithm; 0: by nothing. */
+	double relevance[HEDDLE_LOCAL_FIT_DIMENSIONS];
+	/** Of all times, below each: exp(y) is that and a time that follows the surface, such as of
+	 * a launch and of a kernel. 0: none. */
+	double start;
 };
 
-/** The value at x = 0 of the surface. Its plane y = a + b x has the least sum of
- * weight (a + b x - y)^2 + stiffness * sum of (b_d - slopes_d)^2, where points do not differ alike.
- * Nothing but one point: the expected slopes from there.
+/** The value at x = 0 of the surface, and the logarithm of the start where there is one. Its plane
+ * y = a + b x has the least sum of weight (a + b x - y)^2 + stiffness * sum of (b_d - slopes_d)^2,
+ * where points do not differ alike. Nothing but one point: the expected slopes from there.
  * @param n points, 1 to HEDDLE_LOCAL_FIT_POINTS
  * @param dimensions 0 to HEDDLE_LOCAL_FIT_DIMENSIONS
  * @param[in,out] slopes expected; those of the plane */
 double heddle_local_fit(const struct heddle_local_fit_point *points, unsigned n,
                         unsigned dimensions, const struct heddle_local_fit_surface *surface,
                         double slopes[HEDDLE_LOCAL_FIT_DIMENSIONS]);
+
+/** How likely the points are on such a surface: the logarithm of their density, but for what all
+ * surfaces have in common.
+ * @param slopes expected
+ * @param noise standard deviation of a point of weight 1, above 0 */
+double heddle_local_fit_likelihood(const struct heddle_local_fit_point *points, unsigned n,
+                                   unsigned dimensions,
+                                   const struct heddle_local_fit_surface *surface,
+                                   const double slopes[HEDDLE_LOCAL_FIT_DIMENSIONS], double noise);
 
 #endif

@@ -108,8 +108,10 @@ static void history_load(const struct heddle_profile *known, const char *path, v
 	pthread_mutex_lock(&codelet->mutex);
 	/* Another thread may have loaded it meanwhile. */
 	if (codelet->loaded < classes) {
-		if (known)
+		if (known) {
 			heddle_history_load(&codelet->history, known, class_wanted, codelet);
+			heddle_history_learn(&codelet->history);
+		}
 		codelet->loaded = classes;
 		atomic_fetch_add(&codelet->news, 1);
 	}

@@ -201,8 +201,10 @@ int estimates_read(const struct arguments *arguments, bool anything, struct esti
 		error = heddle_profile_read(path, &e->profile);
 	if (!error)
 		error = heddle_history_load(&e->history, &e->profile, class_make, e);
-	if (!error)
+	if (!error) {
+		heddle_history_learn(&e->history);
 		left_out_print(path, e);
+	}
 	if (!error && !e->nclasses && !(anything && e->profile.n)) {
 		fprintf(stderr, "heddle: %s: no times of tasks\n", path);
 		error = -ENODATA;

@@ -407,6 +407,71 @@ static void test_shapes(void **state)
 	heddle_history_free(&h);
 }
 
+/* A random job of test_learned(): 10 us, and what follows one parameter, and another one little. */
+static double job_random(double values[HEDDLE_HISTORY_DIMENSIONS])
+{
+	double matters = exp2(rand() % 1000 / 125.), little = exp2(rand() % 1000 / 100.);
+
+	memcpy(values, (double[HEDDLE_HISTORY_DIMENSIONS]){matters, little},
+	       HEDDLE_HISTORY_DIMENSIONS * sizeof(double));
+	return 10 + pow(matters, 1.2) * pow(little, 0.02);
+}
+
+/* The mean error of 200 jobs by so many that are known, with what is learned of them and without.
+ */
+static void learned_and_not(unsigned known, double errors[2])
+{
+	struct heddle_history h = {0};
+	double values[200][HEDDLE_HISTORY_DIMENSIONS], want[200];
+	unsigned d;
+	size_t p;
+
+	assert_int_equal(heddle_history_dimension(&h, "matters", false, &d), 0);
+	assert_int_equal(heddle_history_dimension(&h, "little", false, &d), 0);
+	for (unsigned i = 0; i < known; i++) {
+		double us = job_random(values[0]);
+
+		assert_int_equal(heddle_history_add(&h, values[0], &p), 0);
+		heddle_history_set(&h, p, 0, us);
+	}
+	for (int i = 0; i < 200; i++)
+		want[i] = job_random(values[i]);
+	for (int learned = 0; learned < 2; learned++) {
+		errors[learned] = 0;
+		for (int i = 0; i < 200; i++) {
+			double us[HEDDLE_HISTORY_CLASSES] = {0};
+
+			heddle_history_predict(&h, values[i], HEDDLE_HISTORY_FIT, SIZE_MAX, us);
+			errors[learned] += fabs(us[0] - want[i]) / want[i] / 200;
+		}
+		heddle_history_learn(&h);
+	}
+	if (known >= HEDDLE_HISTORY_LAW) {
+		print_message("start %.1f us, relevance %.2f %.2f, noise %.3f\n", h.laws[0].start,
+		              h.laws[0].relevance[0], h.laws[0].relevance[1], h.laws[0].noise);
+		assert_true(h.laws[0].start > 0 && h.laws[0].start < 12.5);
+		assert_true(h.laws[0].relevance[1] < h.laws[0].relevance[0]);
+	}
+	assert_true(h.laws[1].noise == 0);
+	heddle_history_free(&h);
+}
+
+static void test_learned(void **state)
+{
+	double errors[2];
+
+	srand(20261126);
+	learned_and_not(HEDDLE_HISTORY_LAW - 1, errors);
+	assert_true(errors[0] == errors[1]);
+	learned_and_not(30, errors);
+	print_message("error %.3f, learned %.3f\n", errors[0], errors[1]);
+	assert_true(errors[1] < 0.5 * errors[0]);
+	/* More than a surface takes. */
+	learned_and_not(300, errors);
+	print_message("error %.3f, learned %.3f\n", errors[0], errors[1]);
+	assert_true(errors[1] < errors[0]);
+}
+
 /* The time of a task with two numbers and a word, by one of {100, 7, 0} that took 10 us. It has
  * `more` times as much data; 0: nobody knows. */
 static double by_one(const char *first, const char *second, double x, double y, double more)
@@ -644,6 +709,7 @@ int main(void)
 	    cmocka_unit_test(test_growth),
 	    cmocka_unit_test(test_surprise),
 	    cmocka_unit_test(test_shapes),
+	    cmocka_unit_test(test_learned),
 	    cmocka_unit_test(test_product),
 	    cmocka_unit_test(test_few_jobs),
 	    cmocka_unit_test(test_very_few_jobs),

@@ -69,6 +69,8 @@ static int others(const struct run *run, unsigned fold, struct heddle_history *t
 		heddle_history_set(train, p, run->class, point->us[run->class]);
 		heddle_history_set(train, p, run->reference, point->us[run->reference]);
 	}
+	if (!error)
+		heddle_history_learn(train);
 	return error;
 }
 
