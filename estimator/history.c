@@ -48,6 +48,8 @@ _Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_LOCAL_FIT_DIMENSIONS,
 #define LONGEST 35.
 /* Of a measured time, us. */
 #define LONGEST_US 1e15
+/* Of the least time, what a start has at most. */
+#define MOST_START 0.7
 /* No weight distinguishes points that are nearer than that. */
 #define NEAR 0.1
 
@@ -461,8 +463,7 @@ static struct heddle_local_fit_surface surface_of(const struct heddle_history *h
 static double fit(const struct question *q, const struct heddle_knn *knn, unsigned class,
                   double *slopes)
 {
-	const struct heddle_local_fit_surface surface =
-	    surface_of(q->history, &q->history->laws[class]);
+	struct heddle_local_fit_surface surface = surface_of(q->history, &q->history->laws[class]);
 	struct heddle_local_fit_point points[HEDDLE_LOCAL_FIT_POINTS];
 	unsigned sizes = q->history->ndimensions;
 
@@ -470,8 +471,13 @@ static double fit(const struct question *q, const struct heddle_knn *knn, unsign
 		memset(slopes, 0, HEDDLE_LOCAL_FIT_DIMENSIONS * sizeof(*slopes));
 		slopes[sizes] = growth_of(q->history, class);
 	}
-	for (unsigned i = 0; i < knn->found; i++)
-		points[i].y = log(q->history->points[knn->nearest[i].point].us[class]);
+	for (unsigned i = 0; i < knn->found; i++) {
+		double us = q->history->points[knn->nearest[i].point].us[class];
+
+		points[i].y = log(us);
+		/* Shorter ones may have come since the law was learned. */
+		surface.start = fmin(surface.start, MOST_START * us);
+	}
 	return heddle_local_fit(points, knn->found, sizes + 1, &surface, slopes);
 }
 
@@ -620,7 +626,7 @@ static bool law_try(const struct heddle_history *history, const struct sample *s
 static bool law_improve(const struct heddle_history *history, const struct sample *sample,
                         double by, struct heddle_history_law *best, double *likelihood)
 {
-	static const double starts[] = {0, 0.4, 0.7}; /* parts of the least time */
+	static const double starts[] = {0, 0.4, MOST_START}; /* parts of the least time */
 	bool better = false;
 
 	for (unsigned s = 0; s < sizeof(starts) / sizeof(*starts); s++) {

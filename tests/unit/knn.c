@@ -472,6 +472,23 @@ static void test_learned(void **state)
 	assert_true(errors[1] < errors[0]);
 }
 
+/* Much shorter tasks than those that something was learned from. */
+static void test_learned_before(void **state)
+{
+	struct heddle_history h = {0};
+	double us[HEDDLE_HISTORY_CLASSES] = {0};
+
+	for (int i = 0; i < 2 * HEDDLE_HISTORY_LAW; i++)
+		point(&h, exp2(10 + i / 3.), 10000 + 1000 * exp2(i * 0.4), 0);
+	heddle_history_learn(&h);
+	assert_true(h.laws[0].start > 1000);
+	for (int size = 10; size < 30; size++)
+		point(&h, size, size, 0);
+	fitted(&h, 20.5, SIZE_MAX, us);
+	about(us[0], 20.5, 0.05);
+	heddle_history_free(&h);
+}
+
 /* The time of a task with two numbers and a word, by one of {100, 7, 0} that took 10 us. It has
  * `more` times as much data; 0: nobody knows. */
 static double by_one(const char *first, const char *second, double x, double y, double more)
@@ -710,6 +727,7 @@ int main(void)
 	    cmocka_unit_test(test_surprise),
 	    cmocka_unit_test(test_shapes),
 	    cmocka_unit_test(test_learned),
+	    cmocka_unit_test(test_learned_before),
 	    cmocka_unit_test(test_product),
 	    cmocka_unit_test(test_few_jobs),
 	    cmocka_unit_test(test_very_few_jobs),
