@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,23 +107,81 @@ int file_load(const char *path, char **data, size_t *bytes)
 	return 0;
 }
 
+/* What is written lies beside its place until it is whole. Pipes, devices and files in folders that
+ * must not change are written directly.
+ * @param[out] place what `path` leads to */
+static bool file_beside(const char *path, char *place, char *beside)
+{
+	struct stat about;
+	int length;
+
+	if (lstat(path, &about))
+		length = errno == ENOENT ? snprintf(place, PATH_MAX, "%s", path) : PATH_MAX;
+	else
+		length = realpath(path, place) && !stat(place, &about) && S_ISREG(about.st_mode) &&
+		                 !access(place, W_OK)
+		             ? (int)strlen(place)
+		             : PATH_MAX;
+	return length < PATH_MAX &&
+	       snprintf(beside, PATH_MAX, "%s.%ld", place, (long)getpid()) < PATH_MAX;
+}
+
 int file_create(const char *path, FILE **stream)
 {
-	FILE *opened = fopen(path, "we");
+	char place[PATH_MAX], beside[PATH_MAX];
+	FILE *opened = NULL;
+	struct stat about;
 
+	if (file_beside(path, place, beside)) {
+		opened = fopen(beside, "we");
+		if (opened && !stat(place, &about) &&
+		    fchmod(fileno(opened), about.st_mode & 0777)) {
+			fclose(opened);
+			unlink(beside);
+			opened = NULL;
+		}
+	}
+	if (!opened)
+		opened = fopen(path, "we");
 	if (!opened)
 		return file_refuse(path, errno);
 	*stream = opened;
 	return 0;
 }
 
+/* Whether the stream is the file beside its place. */
+static bool is_beside(FILE *stream, const char *beside)
+{
+	struct stat there, here;
+
+	return !stat(beside, &there) && !fstat(fileno(stream), &here) &&
+	       there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+}
+
 int file_finish(const char *path, FILE *stream)
 {
-	int failed = ferror(stream);
+	char place[PATH_MAX], beside[PATH_MAX];
+	int error = errno, failed = ferror(stream);
+	bool moves = file_beside(path, place, beside) && is_beside(stream, beside);
 
-	if (!failed)
-		errno = 0;
-	if ((stream == stdout ? fflush(stream) : fclose(stream)) || failed)
-		return file_refuse(path, errno);
+	errno = failed ? error : 0;
+	if ((stream == stdout ? fflush(stream) : fclose(stream)) || failed ||
+	    (moves && rename(beside, place))) {
+		error = file_refuse(path, errno);
+		if (moves)
+			unlink(beside);
+		return error;
+	}
 	return 0;
+}
+
+void file_drop(const char *path, FILE *stream)
+{
+	char place[PATH_MAX], beside[PATH_MAX];
+
+	if (stream == stdout)
+		return;
+	if (file_beside(path, place, beside) && is_beside(stream, beside))
+		unlink(beside);
+	fclose(stream);
 }

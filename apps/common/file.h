@@ -32,11 +32,17 @@ int file_read(const char *path, int fd, size_t at, void *data, size_t bytes);
  * that `bytes` does not count follows the data. */
 int file_load(const char *path, char **data, size_t *bytes);
 
-/** Opens a file for writing. @return 0; -errno. */
+/** Opens a file for writing. What was there stays until file_finish(): a program that ends before
+ * leaves no half file, but one beside it, PATH.PID. Pipes and devices are written directly.
+ * @return 0; -errno. */
 int file_create(const char *path, FILE **stream);
 
-/** Closes it, or, if it is standard output, flushes it.
- * @return 0; -errno when anything could not be written. */
+/** Closes it and puts it in its place, or, if it is standard output, flushes it.
+ * @return 0; -errno when anything could not be written: the file is not there then, or as before.
+ */
 int file_finish(const char *path, FILE *stream);
+
+/** Instead of file_finish(): what is written is of no use. */
+void file_drop(const char *path, FILE *stream);
 
 #endif

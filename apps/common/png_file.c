@@ -181,7 +181,7 @@ static int write_guarded(struct writer *writer)
 int png_file_write(const char *path, const struct image *image)
 {
 	struct writer writer = {.path = path, .image = image};
-	int error = file_create(path, &writer.stream), failed;
+	int error = file_create(path, &writer.stream);
 
 	if (error)
 		return error;
@@ -195,6 +195,8 @@ int png_file_write(const char *path, const struct image *image)
 		error = heddle_refuse(-ENOMEM, "%s: no memory to write it", path);
 	if (writer.png)
 		png_destroy_write_struct(&writer.png, &writer.info);
-	failed = file_finish(path, writer.stream);
-	return error ? error : failed;
+	if (!error)
+		return file_finish(path, writer.stream);
+	file_drop(path, writer.stream);
+	return error;
 }

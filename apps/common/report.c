@@ -132,9 +132,12 @@ int app_json_write(const char *path, json_t *json)
 		bool whole = !json_dumpf(json, stream, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) &&
 		             fputc('\n', stream) != EOF;
 
-		error = file_finish(path, stream);
-		if (!whole && !error)
+		if (whole || ferror(stream)) {
+			error = file_finish(path, stream);
+		} else {
+			file_drop(path, stream);
 			error = file_refuse(path, 0);
+		}
 	}
 	json_decref(json);
 	return error;

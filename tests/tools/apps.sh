@@ -258,5 +258,14 @@ expect_app 2 "/proc/self/mem: Input/output error" blackscholes --size 100 --reps
 expect_app 2 "/proc/self/mem: " boxfilter --size 20 --reps 1 --output /proc/self/mem
 "$apps/blackscholes/blackscholes" --size 100 --reps 1 --json - >/dev/full 2>"$work/out"
 [ $? = 2 ] && grep -q "standard output: No space left" "$work/out" || fail "a full standard output"
+# A process that ends while it writes (here by SIGXFSZ, after 100 KB) leaves what was there.
+echo before >"$work/half.csv"
+for half in half.csv none.csv; do
+	# shellcheck disable=SC3045 # dash and bash have it
+	(ulimit -c 0; ulimit -f 200; exec "$apps/blackscholes/blackscholes" --size 30000 --reps 1 \
+		--output "$work/$half") >/dev/null 2>&1
+	[ $? -gt 128 ] || fail "it could write more than it may"
+done
+[ "$(cat "$work/half.csv")" = before ] && [ ! -e "$work/none.csv" ] || fail "half a file"
 
 [ "$failures" = 0 ]

@@ -6,9 +6,12 @@
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <png.h>
 
@@ -674,6 +677,71 @@ static void test_csr_random(void **state)
 	assert_int_equal(csr_random_starts(&shape, starts), -EINVAL);
 }
 
+static void begins(const char *text)
+{
+	char *data;
+	size_t bytes;
+
+	assert_int_equal(file_load(path, &data, &bytes), 0);
+	assert_string_equal(data, text);
+	free(data);
+}
+
+/* A process that ends while it writes leaves what was there, which may be nothing. */
+static void test_half_written(void **state)
+{
+	char beside[sizeof(path) + 24], link[sizeof(path) + 24];
+	struct stat about;
+	FILE *stream;
+	int ended;
+	pid_t pid;
+
+	put("before", 6);
+	assert_int_equal(chmod(path, 0640), 0);
+	for (int there = 1; there >= 0; there--) {
+		if (!there)
+			assert_int_equal(unlink(path), 0);
+		pid = fork();
+		assert_true(pid >= 0);
+		if (!pid) {
+			if (!file_create(path, &stream) && fputs("after", stream) >= 0 &&
+			    !fflush(stream))
+				raise(SIGKILL);
+			_exit(1);
+		}
+		assert_int_equal(waitpid(pid, &ended, 0), pid);
+		assert_true(WIFSIGNALED(ended));
+		if (there)
+			begins("before");
+		else
+			assert_int_equal(access(path, F_OK), -1);
+		snprintf(beside, sizeof(beside), "%s.%ld", path, (long)pid);
+		assert_int_equal(unlink(beside), 0);
+	}
+	/* What is given up is not there, either, and what is finished has its mode, link and all.
+	 */
+	snprintf(beside, sizeof(beside), "%s.%ld", path, (long)getpid());
+	snprintf(link, sizeof(link), "%s.link", path);
+	put("before", 6);
+	assert_int_equal(chmod(path, 0640), 0);
+	assert_int_equal(symlink(path, link), 0);
+	assert_int_equal(file_create(link, &stream), 0);
+	file_drop(link, stream);
+	begins("before");
+	assert_int_equal(access(beside, F_OK), -1);
+	assert_int_equal(file_create(link, &stream), 0);
+	fputs("after", stream);
+	begins("before");
+	assert_int_equal(file_finish(link, stream), 0);
+	begins("after");
+	assert_int_equal(access(beside, F_OK), -1);
+	assert_int_equal(lstat(link, &about), 0);
+	assert_true(S_ISLNK(about.st_mode));
+	assert_int_equal(stat(path, &about), 0);
+	assert_int_equal(about.st_mode & 0777, 0640);
+	assert_int_equal(unlink(link), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -686,7 +754,7 @@ int main(void)
 	    cmocka_unit_test(test_fasta_round_trip),  cmocka_unit_test(test_matrix_good),
 	    cmocka_unit_test(test_matrix_bad),        cmocka_unit_test(test_matrix_damaged),
 	    cmocka_unit_test(test_matrix_round_trip), cmocka_unit_test(test_csr),
-	    cmocka_unit_test(test_csr_random),
+	    cmocka_unit_test(test_csr_random),        cmocka_unit_test(test_half_written),
 	};
 
 	return cmocka_run_group_tests(tests, make_path, remove_path);
