@@ -4,17 +4,47 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <time.h>
 
 #include "partition/mpi/world.h"
 #include "support/message.h"
 
+/* How long a rank that waits sleeps between two looks. */
+#define NAP_NS 50000L
+
 static int on_machine; /* number of this rank on its machine */
+
+/* Nobody is kept from its core meanwhile. */
+static void await(MPI_Request *request)
+{
+#ifdef HEDDLE_USE_SIMGRID
+	MPI_Wait(request, MPI_STATUS_IGNORE);
+#else
+	const struct timespec nap = {0, NAP_NS};
+	int over = 0;
+
+	while (MPI_Test(request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && !over)
+		nanosleep(&nap, NULL);
+#endif
+}
+
+static void barrier(void)
+{
+	MPI_Request request;
+
+	MPI_Ibarrier(MPI_COMM_WORLD, &request);
+	await(&request);
+}
 
 static int world_begin(int *argc, char ***argv, int *rank, int *nranks)
 {
 	MPI_Comm machine;
 	int level;
 
+	/* Where ranks share cores, Open MPI yields whenever a look finds nothing, each time for a
+	 * time slice of a worker, some milliseconds. Here who waits sleeps. */
+	setenv("OMPI_MCA_mpi_yield_when_idle", "0", 1);
 	if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
 		return heddle_refuse(-ENODEV, "MPI does not start here");
 	MPI_Comm_rank(MPI_COMM_WORLD, rank);
@@ -28,13 +58,13 @@ static int world_begin(int *argc, char ***argv, int *rank, int *nranks)
 static void world_turn_begin(void)
 {
 	if (on_machine)
-		MPI_Barrier(MPI_COMM_WORLD);
+		barrier();
 }
 
 static void world_turn_end(void)
 {
 	if (!on_machine)
-		MPI_Barrier(MPI_COMM_WORLD);
+		barrier();
 }
 
 static void world_end(void)
@@ -44,14 +74,19 @@ static void world_end(void)
 
 static void world_tell(void *data, size_t bytes)
 {
-	MPI_Bcast(data, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+	MPI_Request request;
+
+	MPI_Ibcast(data, bytes, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+	await(&request);
 }
 
 static int world_all(int status)
 {
+	MPI_Request request;
 	int lowest;
 
-	MPI_Allreduce(&status, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+	MPI_Iallreduce(&status, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
+	await(&request);
 	return lowest;
 }
 
@@ -80,9 +115,13 @@ static void reduce(uint64_t *values, size_t n, MPI_Op op)
 {
 	const size_t most = (size_t)1 << 24;
 
-	for (size_t done = 0; done < n; done += most)
-		MPI_Allreduce(MPI_IN_PLACE, values + done, n - done < most ? n - done : most,
-		              MPI_UINT64_T, op, MPI_COMM_WORLD);
+	for (size_t done = 0; done < n; done += most) {
+		MPI_Request request;
+
+		MPI_Iallreduce(MPI_IN_PLACE, values + done, n - done < most ? n - done : most,
+		               MPI_UINT64_T, op, MPI_COMM_WORLD, &request);
+		await(&request);
+	}
 }
 
 static void world_sum(uint64_t *values, size_t n)

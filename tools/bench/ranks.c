@@ -123,14 +123,13 @@ char **bench_ranks_arguments(const struct bench_case *bench, unsigned ranks, cha
 
 void bench_ranks_environment(char ***list, unsigned *count)
 {
-	/* Open MPI: StarPU binds its workers itself. Ranks that wait leave their cores to workers,
-	 * and to ranks beyond the number of cores. To version 4 and from 5 on. */
+	/* Open MPI, to version 4 and from 5 on: StarPU binds its workers itself, and there may be
+	 * more ranks than cores. */
 	static const char *const settings[][2] = {
 	    {"OMPI_MCA_hwloc_base_binding_policy", "none"},
 	    {"PRTE_MCA_hwloc_default_binding_policy", "none"},
 	    {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
 	    {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
-	    {"OMPI_MCA_mpi_yield_when_idle", "1"},
 	};
 	static const char *const as_root[] = {"OMPI_ALLOW_RUN_AS_ROOT",
 	                                      "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"};
