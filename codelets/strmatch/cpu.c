@@ -24,6 +24,7 @@ struct strip {
 	uint32_t first_column;
 	int nrows;
 	size_t ncolumns;
+	int nletters;          /* of the subject: numbers below this */
 	const int8_t *profile; /* of each letter: its score with each row's */
 	const uint8_t *subject;
 	struct strmatch_row *rows;
@@ -128,10 +129,19 @@ static void borders_store(const struct borders *borders, unsigned which, size_t 
 static void profile_make(const struct strip *strip, int lanes, const uint8_t *query,
                          int8_t *profile)
 {
-	for (int letter = 0; letter < STRMATCH_LETTERS; letter++)
+	for (int letter = 0; letter < strip->nletters; letter++)
 		for (int l = 0; l < lanes; l++)
 			profile[letter * lanes + l] =
 			    strip->scoring->scores[query[l < strip->nrows ? l : 0]][letter];
+}
+
+static int letters_count(const uint8_t *subject, size_t n)
+{
+	uint8_t most = 0;
+
+	for (size_t j = 0; j < n; j++)
+		most = subject[j] > most ? subject[j] : most;
+	return most + 1;
 }
 
 /* One run of columns, all rows of the tile. */
@@ -175,6 +185,7 @@ void strmatch_cpu(enum codelet_isa isa, const struct strmatch_scoring *scoring,
 		                      .floor = tile->floor,
 		                      .first_column = tile->first_column + j,
 		                      .ncolumns = n,
+		                      .nletters = letters_count(subject + j, n),
 		                      .subject = subject + j};
 		unsigned which = 0;
 
