@@ -14,6 +14,8 @@ mpirun=$(sed -n 's/^MPIRUN = //p' "$top_builddir/Makefile")
 # containers may forbid ranks to read each other's memory.
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
+# Nor does a rank that looks for messages give its core to workers of others.
+export OMPI_MCA_mpi_yield_when_idle=0
 [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # All ranks are on this machine, which may have no network.
 case $("$mpirun" --version 2>/dev/null) in
