@@ -414,8 +414,14 @@ static enum app_exit app_run(struct run *run)
  * of apps that run themselves, but for wavefronts. */
 static int ranks_join(const struct app *app, struct app_options *options, int *argc, char ***argv)
 {
-	int error = options->mpi ? ranks_begin(argc, argv) : 0;
+	int error = 0;
 
+	/* Open MPI may yield whenever a look finds nothing, each time for a time slice of the
+	 * worker, some milliseconds. Flows look so often that this is better for them. */
+	if (options->mpi && (!app->run || app->wave))
+		setenv("OMPI_MCA_mpi_yield_when_idle", "0", 1);
+	if (options->mpi)
+		error = ranks_begin(argc, argv);
 	if (error)
 		return error;
 	if (app->parts && !options->output && !options->save_input)

@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "partition/mpi/world.h"
@@ -42,9 +41,6 @@ static int world_begin(int *argc, char ***argv, int *rank, int *nranks)
 	MPI_Comm machine;
 	int level;
 
-	/* Where ranks share cores, Open MPI yields whenever a look finds nothing, each time for a
-	 * time slice of a worker, some milliseconds. Here who waits sleeps. */
-	setenv("OMPI_MCA_mpi_yield_when_idle", "0", 1);
 	if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
 		return heddle_refuse(-ENODEV, "MPI does not start here");
 	MPI_Comm_rank(MPI_COMM_WORLD, rank);
