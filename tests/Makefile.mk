@@ -238,9 +238,10 @@ tests_tools_graph_program_LDADD = $(STARPU_LIBS)
 
 if USE_OPENCL
 # A program of OpenCL that knows nothing of Heddle.
-check_PROGRAMS += tests/tools/opencl_program tests/tools/opencl_loader
+check_PROGRAMS += tests/tools/opencl_program tests/tools/opencl_random tests/tools/opencl_loader
 endif
 tests_tools_opencl_program_LDADD = $(OPENCL_LIBS) -lpthread
+tests_tools_opencl_random_LDADD = $(OPENCL_LIBS) -lpthread
 tests_tools_opencl_loader_LDADD = $(OPENCL_LIBS) -ldl
 
 # ---- scripts ----
@@ -377,6 +378,7 @@ golden_files = \
 	tests/unit/golden/thousand.json \
 	tests/unit/golden/thousand.txt
 EXTRA_DIST += \
+	tests/tools/opencl_gpu.c \
 	$(golden_files) \
 	$(tool_scripts) \
 	$(native_scripts) \

@@ -266,7 +266,7 @@ static cl_int CL_API_CALL queue_release_call(cl_command_queue id)
 
 	if (!queue)
 		return real->clReleaseCommandQueue(id);
-	real->clFlush(queue->home);
+	queue_flush(queue);
 	queue_release(queue);
 	return CL_SUCCESS;
 }
@@ -301,11 +301,11 @@ static cl_int CL_API_CALL queue_change(cl_command_queue id, cl_command_queue_pro
 	return CL_INVALID_OPERATION; /* as OpenCL 1.1 and later say */
 }
 
-static cl_int CL_API_CALL queue_flush(cl_command_queue id)
+static cl_int CL_API_CALL queue_flush_call(cl_command_queue id)
 {
 	struct queue *queue = layer_object(id, QUEUE);
 
-	return real->clFlush(queue ? queue->home : id);
+	return queue ? queue_flush(queue) : real->clFlush(id);
 }
 
 static cl_int CL_API_CALL queue_finish_call(cl_command_queue id)
@@ -328,6 +328,6 @@ void context_functions(cl_icd_dispatch *table)
 	table->clReleaseCommandQueue = queue_release_call;
 	table->clGetCommandQueueInfo = queue_info;
 	table->clSetCommandQueueProperty = queue_change;
-	table->clFlush = queue_flush;
+	table->clFlush = queue_flush_call;
 	table->clFinish = queue_finish_call;
 }

@@ -377,6 +377,8 @@ static bool engine_step(bool any)
 	engine.busy = false;
 	if (!error && event->home) {
 		passed_add(event);
+		if (event->flushed)
+			real->clFlush(event->queue->home);
 		passed_look(event->queue);
 		pthread_cond_broadcast(&engine.changed);
 	} else {
@@ -575,6 +577,16 @@ cl_int event_status(struct event *event)
 		passed_reap(event);
 	engine_unlock();
 	return status;
+}
+
+cl_int queue_flush(struct queue *queue)
+{
+	pthread_mutex_lock(&engine.mutex);
+	/* The latest first: an earlier call has told those behind one that was told. */
+	for (struct event *event = queue->first; event && !event->flushed; event = event->beside)
+		event->flushed = true;
+	pthread_mutex_unlock(&engine.mutex);
+	return real->clFlush(queue->home);
 }
 
 cl_int queue_finish(struct queue *queue)

@@ -212,6 +212,7 @@ struct event {
 	bool (*quick)(struct event *event);
 	cl_event home;   /**< home's event, filled in without the mutex; NULL: it is not home's */
 	bool passed;     /**< home has it, and `home` can be used */
+	bool flushed;    /**< the program flushed the queue before home got it */
 	cl_event *after; /**< home's events that home has to wait for */
 	cl_uint nafter;
 	struct memory *memory[2]; /**< read and written; NULL: none */
@@ -331,6 +332,8 @@ cl_int event_call(struct event *event, cl_int state,
                   void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *data);
 /** Waits for all that is in a queue. */
 cl_int queue_finish(struct queue *queue);
+/** All that is in a queue is to begin without a further call. */
+cl_int queue_flush(struct queue *queue);
 void queue_release(struct queue *queue);
 void context_release(struct context *context);
 /** Lets the command under way end, and begins no other one.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # heddle opencl, with a program that knows nothing of Heddle, on two OpenCL devices, which PoCL
 # makes of the cores: right results, what is split and what is not, processes that fork, one
-# device, and bad input.
+# device, devices that are GPUs, random commands, and bad input.
 # Time limit: 600 s
 #
 # Copyright (C) 2026 the Heddle developers
@@ -52,11 +52,33 @@ STARPU_NOPENCL=0 expect 0 'StarPU does not start' "$opencl" --always -- "$progra
 HEDDLE_VERBOSE=0 expect 0 'all right' "$opencl" --always -- "$program" chain
 grep -q '^heddle:' "$work/out" && fail "HEDDLE_VERBOSE=0 prints"
 
+# Random commands, by each device alone and under the layer.
+random=$top_builddir/tests/tools/opencl_random
+export HEDDLE_TEST_ROUNDS=3
+POCL_DEVICES=pthread expect 0 'all right' "$random"
+for always in '' --always; do
+	# shellcheck disable=SC2086 # no option
+	expect 0 'all right' "$opencl" $always -- "$random"
+done
+
+# PoCL's devices as GPUs: buffers are in the memory of home's. Layers that stand first are below.
+compiler=$(sed -n 's/^CC = //p' "$top_builddir/Makefile")
+$compiler -Wall -Wextra -Werror -shared -fPIC "$top_srcdir/tests/tools/opencl_gpu.c" \
+	-o "$work/gpu.so" -lpthread || fail "the layer of GPUs"
+# shellcheck disable=SC2016 # the inner shell expands it
+as_gpu='OPENCL_LAYERS=$0:$OPENCL_LAYERS exec "$@"'
+for always in '' --always; do
+	# shellcheck disable=SC2086
+	expect 0 'all right' "$opencl" $always -- sh -c "$as_gpu" "$work/gpu.so" "$program"
+	# shellcheck disable=SC2086
+	expect 0 'all right' "$opencl" $always -- sh -c "$as_gpu" "$work/gpu.so" "$random"
+done
+
 # The manual's program.
 sed -n '/^## A whole program/,/^## What/s/^    //p' "$top_srcdir/doc/opencl.md" >"$work/manual"
 command=$(sed -n 's/^cc //p' "$work/manual")
 sed '/^cc /,$d' "$work/manual" >"$work/axpy.c"
-command="$(sed -n 's/^CC = //p' "$top_builddir/Makefile") -Wall -Wextra -Werror $command"
+command="$compiler -Wall -Wextra -Werror $command"
 (cd "$work" && eval "$command") || fail "the manual's program"
 expect 0 199 "$opencl" --always -- "$work/axpy"
 [ ! -x "$HEDDLE_ANALYSE" ] || says 'kernel axpy: 1 split'

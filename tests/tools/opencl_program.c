@@ -541,6 +541,33 @@ static void test_events(void)
 	clReleaseMemObject(a);
 }
 
+/* What was flushed begins when it may, though nobody waits for it. */
+static void test_flushed(void)
+{
+	cl_kernel scale = kernel("scale");
+	cl_mem a = buffer(CL_MEM_READ_WRITE, N, NULL);
+	cl_int error, by = 2, status = CL_QUEUED;
+	cl_event go = clCreateUserEvent(context, &error), done;
+	size_t n = N;
+
+	CHECK(!error);
+	set(scale, 0, sizeof(a), &a);
+	set(scale, 1, sizeof(by), &by);
+	OK(clEnqueueNDRangeKernel(queue, scale, 1, NULL, &n, NULL, 1, &go, &done));
+	OK(clFlush(queue));
+	OK(clSetUserEventStatus(go, CL_COMPLETE));
+	for (int i = 0; i < 10000 && status > CL_COMPLETE; i++) {
+		OK(clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status,
+		                  NULL));
+		usleep(1000);
+	}
+	CHECK(status == CL_COMPLETE);
+	clReleaseEvent(go);
+	clReleaseEvent(done);
+	clReleaseKernel(scale);
+	clReleaseMemObject(a);
+}
+
 /* A queue out of order does what events and barriers say. */
 static void test_out_of_order(void)
 {
@@ -695,7 +722,7 @@ static void test_binary(void)
 /* Launches until the kernel was split: a second, at least. */
 static void test_long(void)
 {
-	enum { TURNS = 3000, LAUNCHES = 1000 };
+	enum { TURNS = 3000, FEW = 20, LAUNCHES = 1000 };
 	static int a[N], b[N];
 	cl_kernel slow = kernel("slow");
 	cl_int n = TURNS;
@@ -707,7 +734,7 @@ static void test_long(void)
 	ma = buffer(CL_MEM_COPY_HOST_PTR, N, a);
 	set(slow, 0, sizeof(ma), &ma);
 	set(slow, 1, sizeof(n), &n);
-	for (; launches < LAUNCHES && time(NULL) - begin < 4; launches++) {
+	for (; launches < FEW || (launches < LAUNCHES && time(NULL) - begin < 4); launches++) {
 		launch(queue, slow, N, GROUP);
 		OK(clFinish(queue));
 	}
@@ -1132,6 +1159,7 @@ static const struct {
     {"binary", test_binary},     {"release", test_release},
     {"passed", test_passed},     {"long", test_long},
     {"images", test_images},     {"image_chain", test_image_chain},
+    {"flushed", test_flushed},
 };
 
 static bool begin(void)

@@ -1,0 +1,191 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * An OpenCL layer that makes GPUs of PoCL's devices, for tests/tools/opencl.sh, which puts it below
+ * Heddle's. Where home is a GPU, buffers are in its memory, not in the host's. As drivers may do,
+ * the device "pthread" begins NDRanges only when their queue is flushed or somebody waits.
+ */
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <CL/cl_icd.h>
+#include <CL/cl_layer.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+enum { QUEUES = 256, WAITS = 64 };
+
+static const cl_icd_dispatch *real;
+static cl_icd_dispatch shown;
+
+/* What the NDRanges of a queue wait for. */
+static struct {
+	cl_command_queue queue;
+	cl_event flushed;
+} held[QUEUES];
+static unsigned nheld;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static cl_int give(const void *value, size_t bytes, size_t room, void *to, size_t *needed)
+{
+	if (to && room < bytes)
+		return CL_INVALID_VALUE;
+	if (to)
+		memcpy(to, value, bytes);
+	if (needed)
+		*needed = bytes;
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL device_info(cl_device_id id, cl_device_info name, size_t room, void *to,
+                                      size_t *needed)
+{
+	const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
+
+	if (name == CL_DEVICE_TYPE)
+		return give(&gpu, sizeof(gpu), room, to, needed);
+	return real->clGetDeviceInfo(id, name, room, to, needed);
+}
+
+static cl_int CL_API_CALL devices(cl_platform_id of, cl_device_type type, cl_uint room,
+                                  cl_device_id *ids, cl_uint *n)
+{
+	if (!(type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT)))
+		return CL_DEVICE_NOT_FOUND;
+	return real->clGetDeviceIDs(of, CL_DEVICE_TYPE_ALL, room, ids, n);
+}
+
+/* Whether NDRanges of a queue are held back: those of "basic" would block PoCL 3.1. */
+static bool holds(cl_command_queue queue)
+{
+	cl_device_id device = NULL;
+	char name[256] = "";
+
+	real->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
+	real->clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL);
+	return strstr(name, "pthread");
+}
+
+/* The event that a queue waits for; NULL: none. The mutex is held. */
+static cl_event held_find(cl_command_queue queue)
+{
+	cl_context context;
+
+	for (unsigned h = 0; h < nheld; h++)
+		if (held[h].queue == queue)
+			return held[h].flushed;
+	if (nheld == QUEUES || !holds(queue))
+		return NULL;
+	real->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+	held[nheld].queue = queue;
+	held[nheld].flushed = real->clCreateUserEvent(context, NULL);
+	return held[nheld++].flushed;
+}
+
+static void let_go(cl_command_queue queue)
+{
+	cl_event flushed = NULL;
+
+	pthread_mutex_lock(&mutex);
+	for (unsigned h = 0; h < nheld && !flushed; h++)
+		if (held[h].queue == queue) {
+			flushed = held[h].flushed;
+			held[h] = held[--nheld];
+		}
+	pthread_mutex_unlock(&mutex);
+	if (!flushed)
+		return;
+	real->clSetUserEventStatus(flushed, CL_COMPLETE);
+	real->clReleaseEvent(flushed);
+}
+
+static cl_int CL_API_CALL range(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                const size_t *offset, const size_t *global, const size_t *local,
+                                cl_uint nwaits, const cl_event *waits, cl_event *event)
+{
+	cl_event list[WAITS + 1], flushed;
+	cl_int error;
+
+	if (nwaits > WAITS)
+		return CL_OUT_OF_RESOURCES;
+	pthread_mutex_lock(&mutex);
+	if (nwaits)
+		memcpy(list, waits, nwaits * sizeof(*waits));
+	flushed = held_find(queue);
+	if (flushed)
+		list[nwaits++] = flushed;
+	error = real->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
+	                                     nwaits, nwaits ? list : NULL, event);
+	pthread_mutex_unlock(&mutex);
+	return error;
+}
+
+static cl_int CL_API_CALL flush(cl_command_queue queue)
+{
+	let_go(queue);
+	return real->clFlush(queue);
+}
+
+static cl_int CL_API_CALL finish(cl_command_queue queue)
+{
+	let_go(queue);
+	return real->clFinish(queue);
+}
+
+static cl_int CL_API_CALL release(cl_command_queue queue)
+{
+	let_go(queue);
+	return real->clReleaseCommandQueue(queue);
+}
+
+static cl_int CL_API_CALL wait_for(cl_uint n, const cl_event *events)
+{
+	for (cl_uint e = 0; e < n; e++) {
+		cl_command_queue queue = NULL;
+
+		real->clGetEventInfo(events[e], CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue,
+		                     NULL);
+		let_go(queue);
+	}
+	return real->clWaitForEvents(n, events);
+}
+
+static cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem memory, cl_bool blocking,
+                                      size_t offset, size_t bytes, void *to, cl_uint nwaits,
+                                      const cl_event *waits, cl_event *event)
+{
+	if (blocking)
+		let_go(queue);
+	return real->clEnqueueReadBuffer(queue, memory, blocking, offset, bytes, to, nwaits, waits,
+	                                 event);
+}
+
+cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *value, size_t *needed)
+{
+	static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+
+	return name == CL_LAYER_API_VERSION ? give(&version, sizeof(version), room, value, needed)
+	                                    : give("GPUs", 5, room, value, needed);
+}
+
+cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint *provided,
+                               const cl_icd_dispatch **dispatch)
+{
+	const size_t bytes = n * sizeof(void *);
+
+	real = target;
+	memcpy(&shown, target, bytes < sizeof(shown) ? bytes : sizeof(shown));
+	shown.clGetDeviceInfo = device_info;
+	shown.clGetDeviceIDs = devices;
+	shown.clEnqueueNDRangeKernel = range;
+	shown.clFlush = flush;
+	shown.clFinish = finish;
+	shown.clReleaseCommandQueue = release;
+	shown.clWaitForEvents = wait_for;
+	shown.clEnqueueReadBuffer = read_buffer;
+	*provided = sizeof(shown) / sizeof(void *);
+	*dispatch = &shown;
+	return CL_SUCCESS;
+}
