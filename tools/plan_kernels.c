@@ -309,7 +309,7 @@ static int halves_find(const struct arguments *arguments, const struct index_ker
 	size_t *bytes = calloc(n, sizeof(*bytes)), groups;
 	struct index_use *uses = calloc(n, sizeof(*uses));
 	struct ndrange range;
-	struct index_launch launch = {&range, integers, bytes};
+	struct index_launch launch = {&range, integers, bytes, NULL};
 	int error = integers && bytes && uses ? range_make(arguments, kernel, &range) : -ENOMEM;
 
 	*finding = (struct finding){COMPLETE, ""};

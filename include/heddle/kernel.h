@@ -98,8 +98,9 @@ enum heddle_kernel_split {
  * run first, and tasks submitted later see its results.
  *
  * These kernels run on one device (HEDDLE_VERBOSE=2 prints the reason): with atomic operations
- * on global memory, with printf, with one array as two arguments, with samplers that interpolate,
- * and those that Heddle does not analyse (doc/kernels.md). */
+ * on global memory, with printf, with samplers that interpolate, and those that Heddle does not
+ * analyse (doc/kernels.md); and launches with one array as two arguments, of which a group may read
+ * what another one writes. */
 struct heddle_kernel {
 	const char *source;  /**< OpenCL C */
 	const char *name;    /**< name of the kernel in the source */
@@ -223,7 +224,8 @@ struct heddle_kernel_access {
 /** Returns what the analysis finds out about a kernel. It launches nothing. Any thread may call
  * it between starpu_init() and starpu_shutdown().
  * @param kernel the kernel
- * @param[out] accesses kernel->narguments entries, one for each argument
+ * @param[out] accesses kernel->narguments entries, one for each argument; arguments that are one
+ * array have the same classes
  * @param[out] refusal why the kernel runs on one device, a string that is valid until
  * heddle_kernels_unload(); NULL if it can be split. May be NULL: not wanted
  * @return as heddle_kernel_submit() */

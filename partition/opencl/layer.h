@@ -380,6 +380,9 @@ struct record {
 	char *name, *text, *options;
 	const char *refusal; /**< why it is not split; NULL: no reason known */
 	bool asked;          /**< the analysis was asked */
+	/** The same of launches with a buffer that is two arguments. */
+	const char *twice_refusal;
+	bool twice_asked;
 	unsigned long split, whole;
 	double home_ns;               /**< at home, in all */
 	double home_rate, split_rate; /**< ns of a work-item; 0: not known */

@@ -58,7 +58,7 @@ static void *work_do(void *unused)
 	layer_inside = true;
 	reason = split_start();
 	if (!reason)
-		reason = split_analyse(record, &work.split.kernel);
+		reason = split_analyse(record, &work.split.kernel, false);
 	for (int l = 0; !reason && !status && l < LAUNCHES && clock_ns() - begin < ENOUGH_NS; l++)
 		status = heddle_kernel_run(&work.split.kernel, &stats);
 	work_free();
@@ -75,8 +75,8 @@ static void *copy_of(struct memory *memory)
 
 	if (!copy)
 		return NULL;
-	if (memory->at_host)
-		memcpy(copy, memory->host, bytes);
+	if (memory->whole->at_host)
+		memcpy(copy, memory_host(memory), bytes);
 	else if (memory->image)
 		error = image_read(memory, copy);
 	else

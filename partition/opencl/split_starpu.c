@@ -108,6 +108,29 @@ static bool format_known(const struct memory *memory)
 	return !memory->image || (known && type >= CL_SNORM_INT8 && type <= CL_FLOAT);
 }
 
+/* Whether two arguments have bytes in common. */
+static bool overlap(const struct memory *a, const struct memory *b)
+{
+	return a->whole == b->whole && a->offset < b->offset + b->bytes &&
+	       b->offset < a->offset + a->bytes;
+}
+
+static bool is_same(const struct memory *a, const struct memory *b)
+{
+	return a->offset == b->offset && a->bytes == b->bytes && !a->image;
+}
+
+/* Whether a buffer is two arguments. */
+static bool is_twice(const struct launch *launch)
+{
+	for (cl_uint a = 0; a < launch->kernel->narguments; a++)
+		for (cl_uint b = 0; launch->arguments[a].memory && b < a; b++)
+			if (launch->arguments[b].memory &&
+			    overlap(launch->arguments[a].memory, launch->arguments[b].memory))
+				return true;
+	return false;
+}
+
 static const char *arguments_refuse(const struct launch *launch)
 {
 	cl_uint n = launch->kernel->narguments;
@@ -122,11 +145,13 @@ static const char *arguments_refuse(const struct launch *launch)
 			return "a sampler interpolates, or its coordinates are normalized";
 		if (memory && !format_known(memory))
 			return "an image has a format of an extension";
-		if (memory && memory->whole != memory)
-			return "an argument is a part of a buffer";
-		for (cl_uint b = 0; memory && b < a; b++)
-			if (launch->arguments[b].memory == memory)
-				return "one buffer or image is two arguments";
+		for (cl_uint b = 0; memory && b < a; b++) {
+			const struct memory *other = launch->arguments[b].memory;
+
+			if (other && overlap(memory, other) && !is_same(memory, other))
+				return memory->image ? "one image is two arguments"
+				                     : "parts of a buffer overlap";
+		}
 	}
 	return NULL;
 }
@@ -227,7 +252,7 @@ static void argument_fill(const struct argument *from, struct split_kernel *spli
 		return;
 	to->type = HEDDLE_KERNEL_HOST;
 	to->mode = memory->flags & CL_MEM_READ_ONLY ? STARPU_R : STARPU_RW;
-	to->pointer = memory->host;
+	to->pointer = memory->whole->host ? memory_host(memory) : NULL;
 	to->bytes = memory->bytes;
 	to->keep = true;
 	if (!memory->image)
@@ -259,19 +284,21 @@ void split_fill(const struct launch *launch, struct split_kernel *split)
 		argument_fill(&launch->arguments[a], split, a);
 }
 
-const char *split_analyse(struct record *record, const struct heddle_kernel *kernel)
+const char *split_analyse(struct record *record, const struct heddle_kernel *kernel, bool twice)
 {
 	struct heddle_kernel_access accesses[HEDDLE_KERNEL_MAXARGUMENTS];
+	const char **known = twice ? &record->twice_refusal : &record->refusal;
+	bool *done = twice ? &record->twice_asked : &record->asked;
 	const char *refusal = NULL;
 
-	if (record->asked)
-		return record->refusal;
-	record->asked = true;
+	if (*done)
+		return *known;
+	*done = true;
 	if (heddle_kernel_classes(kernel, accesses, &refusal))
 		refusal = "Heddle refuses its arguments";
 	/* The text goes with StarPU, the report comes later. */
-	record->refusal = refusal ? strdup(refusal) : NULL;
-	return refusal && !record->refusal ? "no memory" : record->refusal;
+	*known = refusal ? strdup(refusal) : NULL;
+	return refusal && !*known ? "no memory" : *known;
 }
 
 static cl_int memories_to_host(const struct launch *launch)
@@ -291,7 +318,7 @@ static void memories_changed(const struct launch *launch)
 		struct memory *memory = launch->arguments[a].memory;
 
 		if (memory && !(memory->flags & CL_MEM_READ_ONLY))
-			memory->changed = true;
+			memory->whole->changed = true;
 	}
 }
 
@@ -327,6 +354,8 @@ const char *split_refuse(const struct launch *launch)
 
 	if (!reason && !record->preparing)
 		reason = record->refusal;
+	if (!reason && record->twice_refusal && is_twice(launch))
+		reason = record->twice_refusal;
 	return reason ? reason : speed_refuse(launch);
 }
 
@@ -365,7 +394,7 @@ cl_int split_launch(struct launch *launch, const char **reason)
 	layer_inside = true;
 	*reason = split_start();
 	if (!*reason)
-		*reason = split_analyse(record, &split.kernel);
+		*reason = split_analyse(record, &split.kernel, is_twice(launch));
 	if (!*reason)
 		error = run(launch, &split.kernel, reason);
 	layer_inside = false;

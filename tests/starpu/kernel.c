@@ -488,12 +488,11 @@ static void nodes_of_the_graph(void **state)
 		assert_true(b[i] == 2 * (i % 77 + 3 * (float)(i % 1000)));
 }
 
-/* Atomic operations count right, on one device; so does an array that is two arguments. */
+/* Atomic operations count right, on one device. */
 static void unsplit(void **state)
 {
 	unsigned count = 5;
 	struct heddle_kernel_stats stats;
-	int n = N;
 	struct heddle_kernel counter = {
 	    .source = source,
 	    .name = "counter",
@@ -504,17 +503,64 @@ static void unsplit(void **state)
 	    .arguments = {host(&count, sizeof(count))},
 	    .split = HEDDLE_KERNEL_ALWAYS,
 	};
-	struct heddle_kernel same = vector_add(&n);
 
 	assert_int_equal(heddle_kernel_run(&counter, &stats), 0);
 	assert_int_equal(stats.nworkers, 1);
 	assert_int_equal(count, 5 + 1024);
-	inputs_fill();
-	same.arguments[2] = host(a, sizeof(a));
-	assert_int_equal(heddle_kernel_run(&same, &stats), 0);
-	assert_int_equal(stats.nworkers, 1);
-	for (int i = 0; i < N; i++)
-		assert_true(a[i] == i % 1000 + i % 77);
+}
+
+/* An array that is two arguments: it is split where no group reads what another writes. */
+static void one_array(void **state)
+{
+	static const struct {
+		const char *body;
+		bool split;
+		float factor; /* of what element i was */
+	} cases[] = {
+	    {"y[i] += x[i];", true, 2},
+	    {"float v = x[i]; y[i] = v; y[i] = x[i] + y[i];", true, 2},
+	    {"if (i < n - 64) y[i] = x[i + 64] + x[i];", false, 0},
+	    {"int j = (i + 64) % n; y[j] = 2 * x[j];", false, 2},
+	};
+	static const char *const methods[] = {"heddle", "linear", "heddle", "linear"};
+	int n = N;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[256];
+		struct heddle_kernel_stats stats;
+		struct heddle_kernel_access accesses[3];
+		const char *refusal;
+		struct heddle_kernel kernel = {
+		    .source = text,
+		    .name = "k",
+		    .dimensions = 1,
+		    .global = {N},
+		    .local = {64},
+		    .narguments = 3,
+		    .arguments = {host(a, sizeof(a)),
+		                  host(a, sizeof(a)),
+		                  {.type = HEDDLE_KERNEL_VALUE, .pointer = &n, .bytes = sizeof(n)}},
+		    .split = HEDDLE_KERNEL_ALWAYS,
+		};
+
+		snprintf(text, sizeof(text),
+		         "kernel void k(global const float *x, global float *y, int n)\n"
+		         "{ int i = get_global_id(0); %s }\n",
+		         cases[i].body);
+		for (int m = 0; m < 4; m++) {
+			kernel.method = methods[m];
+			kernel.arguments[0].mode = m % 2 ? STARPU_R : STARPU_RW;
+			inputs_fill();
+			assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+			for (int e = 0; e < N && cases[i].factor; e++)
+				assert_true(a[e] == cases[i].factor * (e % 1000));
+			assert_true(cases[i].split || stats.nworkers == 1);
+		}
+		assert_int_equal(heddle_kernel_classes(&kernel, accesses, &refusal), 0);
+		if (analysed())
+			assert_int_equal(!refusal, cases[i].split);
+		assert_string_equal(accesses[0].write, accesses[1].write);
+	}
 }
 
 /* Kernels whose ranges would compute something else than all of it, and those of which nothing is
@@ -845,15 +891,25 @@ static void source_read(void)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(arrays_add),         cmocka_unit_test(with_includes),
-	    cmocka_unit_test(many_launches),      cmocka_unit_test(workers_and_methods),
-	    cmocka_unit_test(classes_of_buffers), cmocka_unit_test(published),
-	    cmocka_unit_test(matrices),           cmocka_unit_test(structures),
-	    cmocka_unit_test(nodes_of_the_graph), cmocka_unit_test(unsplit),
-	    cmocka_unit_test(early_exit),         cmocka_unit_test(offsets),
-	    cmocka_unit_test(copies_unsplit),     cmocka_unit_test(nonsense_is_refused),
-	    cmocka_unit_test(by_policy),          cmocka_unit_test(devices_fail),
-	    cmocka_unit_test(not_split),          cmocka_unit_test(answered),
+	    cmocka_unit_test(arrays_add),
+	    cmocka_unit_test(with_includes),
+	    cmocka_unit_test(many_launches),
+	    cmocka_unit_test(workers_and_methods),
+	    cmocka_unit_test(classes_of_buffers),
+	    cmocka_unit_test(published),
+	    cmocka_unit_test(matrices),
+	    cmocka_unit_test(structures),
+	    cmocka_unit_test(nodes_of_the_graph),
+	    cmocka_unit_test(unsplit),
+	    cmocka_unit_test(one_array),
+	    cmocka_unit_test(early_exit),
+	    cmocka_unit_test(offsets),
+	    cmocka_unit_test(copies_unsplit),
+	    cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(by_policy),
+	    cmocka_unit_test(devices_fail),
+	    cmocka_unit_test(not_split),
+	    cmocka_unit_test(answered),
 	};
 	int failed;
 

@@ -30,7 +30,8 @@ if [ -x "$HEDDLE_ANALYSE" ]; then
 	says '1 on one device (it prints)'
 	says 'kernel turn: 3 split, 1 on one device (a sampler interpolates'
 	grep -q 'kernel move_on: [0-9]* split$' "$work/out" || fail "move_on is not split"
-	says 'on one device (an argument is a part of a buffer)'
+	says '1 on one device (parts of a buffer overlap)'
+	says '1 on one device (two of its arguments are one array, of which groups may read'
 	grep -q 'launches: [1-9][0-9]* split' "$work/out" || fail "nothing is split"
 fi
 [ "$(grep -c 'kernel says 42' "$work/out")" = 1 ] || fail "a kernel that prints ran twice"

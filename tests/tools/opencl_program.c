@@ -413,6 +413,63 @@ static void test_groups(void)
 	clReleaseMemObject(mb);
 }
 
+/* Buffers and parts of them as several arguments of one launch. */
+static void test_twice(void)
+{
+	static int a[N], b[N];
+	cl_kernel add = kernel("add"), stencil = kernel("stencil");
+	cl_buffer_region regions[] = {{0, N / 2 * sizeof(int)},
+	                              {N / 2 * sizeof(int), N / 2 * sizeof(int)},
+	                              {N / 4 * sizeof(int), N / 2 * sizeof(int)}};
+	cl_mem whole, parts[3];
+	cl_int error, n = N, half = N / 2;
+
+	fill(a, 12);
+	whole = buffer(CL_MEM_COPY_HOST_PTR, N, a);
+	for (int p = 0; p < 3; p++) {
+		parts[p] =
+		    clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &regions[p], &error);
+		CHECK(!error);
+	}
+	for (int i = 0; i < 3; i++)
+		set(add, i, sizeof(whole), &whole);
+	set(add, 3, sizeof(n), &n);
+	launch(queue, add, N, GROUP); /* whole *= 2 */
+	set(add, 0, sizeof(parts[0]), &parts[0]);
+	set(add, 1, sizeof(parts[1]), &parts[1]);
+	set(add, 2, sizeof(parts[0]), &parts[0]);
+	launch(queue, add, N / 2, GROUP); /* the first half += the second one */
+	read_back(whole, N, b);
+	for (int i = 0; i < N; i++)
+		if (b[i] != 2 * (a[i] + (i < half ? a[i + half] : 0))) {
+			printf("FAIL: twice at %d\n", i);
+			failures++;
+			break;
+		}
+	/* What is read overlaps, and nothing of it is written. */
+	set(add, 0, sizeof(parts[1]), &parts[1]);
+	set(add, 1, sizeof(parts[2]), &parts[2]);
+	launch(queue, add, N / 4, GROUP);
+	read_back(whole, N, a);
+	for (int i = 0; i < N / 4; i++)
+		if (a[i] != b[i + N / 2] + b[i + N / 4]) {
+			printf("FAIL: parts that overlap at %d\n", i);
+			failures++;
+			break;
+		}
+	/* A race, which is not split. */
+	set(stencil, 0, sizeof(whole), &whole);
+	set(stencil, 1, sizeof(whole), &whole);
+	set(stencil, 2, sizeof(n), &n);
+	launch(queue, stencil, N, GROUP);
+	OK(clFinish(queue));
+	for (int p = 0; p < 3; p++)
+		clReleaseMemObject(parts[p]);
+	clReleaseMemObject(whole);
+	clReleaseKernel(add);
+	clReleaseKernel(stencil);
+}
+
 /* Host memory that is used, mapped, copied, filled and cut into parts. */
 static void test_memory(void)
 {
@@ -1159,7 +1216,7 @@ static const struct {
     {"binary", test_binary},     {"release", test_release},
     {"passed", test_passed},     {"long", test_long},
     {"images", test_images},     {"image_chain", test_image_chain},
-    {"flushed", test_flushed},
+    {"flushed", test_flushed},   {"twice", test_twice},
 };
 
 static bool begin(void)

@@ -278,7 +278,7 @@ static void index_use(const struct text *text)
 	                        {draw(99), draw(9), 0}};
 	int64_t integers[16] = {0};
 	size_t bytes[16], groups = ndrange_groups(&range), from = draw(groups);
-	struct index_launch launch = {&range, integers, bytes};
+	struct index_launch launch = {&range, integers, bytes, NULL};
 	char *description = exact(text, true);
 	struct index_kernel kernel;
 	struct index_use uses[16];

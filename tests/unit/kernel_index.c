@@ -168,7 +168,7 @@ static void description_read(void **state)
 	struct ndrange range = {1, {8, 1, 1}, {16, 1, 1}, {0, 0, 0}};
 	int64_t integers[2] = {0};
 	size_t bytes[2] = {512, 512};
-	struct index_launch launch = {&range, integers, bytes};
+	struct index_launch launch = {&range, integers, bytes, NULL};
 	struct index_use uses[2];
 	struct index_kernel kernel;
 	enum index_class read, write;
@@ -200,7 +200,7 @@ static void choices(void **state)
 	struct ndrange range = {1, {8, 1, 1}, {16, 1, 1}, {0, 0, 0}};
 	int64_t integers[2] = {0, 1000};
 	size_t bytes[2] = {1 << 20};
-	struct index_launch launch = {&range, integers, bytes};
+	struct index_launch launch = {&range, integers, bytes, NULL};
 	struct index_use uses[2];
 	struct index_kernel kernel;
 
@@ -235,7 +235,7 @@ static void large_bases(void **state)
 	struct ndrange range = {1, {1 << 20, 1, 1}, {64, 1, 1}, {0, 0, 0}};
 	int64_t integers[2] = {0, INT32_MIN};
 	size_t bytes[2] = {3UL << 30};
-	struct index_launch launch = {&range, integers, bytes};
+	struct index_launch launch = {&range, integers, bytes, NULL};
 	struct index_use uses[2];
 	struct index_kernel kernel;
 	enum index_class read, write;
@@ -276,7 +276,7 @@ static void counts_that_overflow(void **state)
 	};
 	struct ndrange range = {1, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}};
 	size_t bytes[1] = {1000};
-	struct index_launch launch = {&range, NULL, bytes};
+	struct index_launch launch = {&range, NULL, bytes, NULL};
 
 	for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]); i++) {
 		struct index_kernel kernel;
@@ -309,7 +309,7 @@ static void one_round_fills_nothing(void **state)
 	                           "access 0 8 1 write every 1\n";
 	struct ndrange range = {1, {1, 1, 1}, {4, 1, 1}, {0, 0, 0}};
 	size_t bytes[1] = {1000};
-	struct index_launch launch = {&range, NULL, bytes};
+	struct index_launch launch = {&range, NULL, bytes, NULL};
 	struct index_kernel kernel;
 	struct index_use use;
 
@@ -325,7 +325,7 @@ static struct index_window written(const char *nodes)
 {
 	struct ndrange range = {1, {8, 1, 1}, {4, 1, 1}, {0, 0, 0}};
 	size_t bytes[1] = {10000};
-	struct index_launch launch = {&range, NULL, bytes};
+	struct index_launch launch = {&range, NULL, bytes, NULL};
 	struct index_kernel kernel;
 	struct index_use use;
 	char text[2000];
@@ -400,7 +400,7 @@ static void pixels(void **state)
 	struct ndrange range = {1, {4, 1, 1}, {8, 1, 1}, {0, 0, 0}};
 	int64_t integers[3] = {0};
 	size_t bytes[2] = {20, 0};
-	struct index_launch launch = {&range, integers, bytes};
+	struct index_launch launch = {&range, integers, bytes, NULL};
 	struct index_use uses[2];
 	struct index_kernel kernel;
 
@@ -443,7 +443,7 @@ static void fields_are_read(void **state)
 	struct ndrange range = {1, {8, 1, 1}, {4, 1, 1}, {0, 0, 0}};
 	int64_t integers[4] = {0};
 	size_t bytes[2] = {0, 10000};
-	struct index_launch launch = {&range, integers, bytes};
+	struct index_launch launch = {&range, integers, bytes, NULL};
 	struct index_use uses[2];
 	struct index_kernel kernel;
 
@@ -545,7 +545,7 @@ static void windows_are_exact(void **state)
 	for (int i = 0; i < 20000; i++) {
 		struct ndrange range = {3, {4, 3, 2}, {3, 2, 2}, {0, 0, 0}};
 		size_t bytes[1] = {4000}, from = lrand48() % 24, n = 1 + lrand48() % (24 - from);
-		struct index_launch launch = {&range, NULL, bytes};
+		struct index_launch launch = {&range, NULL, bytes, NULL};
 		unsigned char touched[4000] = {0}, window[4000] = {0};
 		long k[6], c = lrand48() % 100, size = 1 + lrand48() % 4;
 		struct index_kernel kernel;
@@ -671,7 +671,7 @@ static void guards_are_sound(void **state)
 	for (int i = 0; i < 30000; i++) {
 		struct ndrange range = {3, {4, 3, 2}, {3, 2, 2}, {0, 0, 0}};
 		size_t bytes[1] = {4000}, from = lrand48() % 24, n = 1 + lrand48() % (24 - from);
-		struct index_launch launch = {&range, NULL, bytes};
+		struct index_launch launch = {&range, NULL, bytes, NULL};
 		unsigned char touched[4000] = {0}, window[4000] = {0};
 		int nguards = lrand48() % 4, predicates[4], nodes = 0, sides[4][2], width = 4;
 		struct sum address = sum_random(true), guards[4][2];
@@ -744,7 +744,7 @@ static bool contiguous(const char *elements, const struct ndrange *range)
 {
 	char text[2048], *at = text;
 	size_t bytes[2] = {1 << 20, 1 << 20};
-	struct index_launch launch = {range, NULL, bytes};
+	struct index_launch launch = {range, NULL, bytes, NULL};
 	struct index_kernel kernel;
 	bool found = false;
 	int node, used, nodes = 18;

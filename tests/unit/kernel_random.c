@@ -25,6 +25,7 @@ enum { LAUNCHES = 6, RANGES = 8 };
 
 static struct {
 	unsigned long kernels, refused, launches, windows, known, dense, exact, images, painted;
+	unsigned long aliased;
 } counts;
 
 /* ---- launches ---- */
@@ -130,6 +131,20 @@ static void bytes_choose(const struct random_touches *touches, size_t bytes[RAND
 		}
 }
 
+/* Some launches have one array as two of the buffers. */
+static bool same_choose(int same[RANDOM_ARGUMENTS], size_t bytes[RANDOM_ARGUMENTS])
+{
+	int b = lrand48() % RANDOM_DATA, of = lrand48() % RANDOM_DATA;
+
+	for (int a = 0; a < RANDOM_ARGUMENTS; a++)
+		same[a] = a;
+	if (of >= b)
+		return false;
+	same[b] = of;
+	bytes[b] = bytes[of] = bytes[b] > bytes[of] ? bytes[b] : bytes[of];
+	return true;
+}
+
 /* ---- checks ---- */
 
 /* Whether bytes from `first` up to before `end` are in a window. */
@@ -218,8 +233,9 @@ static void window_check(const struct check *check, int buffer, bool write, size
 	for (size_t t = 0; t < check->touches->n; t++) {
 		const struct random_touch *touch = &check->touches->all[t];
 
-		if (touch->buffer != buffer || touch->write != write || touch->group < from ||
-		    touch->group >= from + n)
+		if (touch->write != write || touch->group < from || touch->group >= from + n ||
+		    (touch->buffer == RANDOM_IMAGE ? RANDOM_IMAGE
+		                                   : check->launch->same[touch->buffer]) != buffer)
 			continue;
 		if (!window_has(window, touch->first, touch->end))
 			failed(check, buffer, from, n, window, write ? "write" : "read",
@@ -257,9 +273,10 @@ static void launch_check(const struct random_kernel *kernel, const struct index_
 	int64_t given[RANDOM_ARGUMENTS + INDEX_MAXFIELDS] = {0};
 	unsigned image = index->narguments - 1;
 	size_t bytes[RANDOM_ARGUMENTS];
+	int same[RANDOM_ARGUMENTS];
 	struct random_touches touches;
 	struct ndrange range;
-	struct index_launch launch = {&range, given, bytes};
+	struct index_launch launch = {&range, given, bytes, same};
 	struct check check = {kernel, &launch, &touches};
 
 	range_make(&range);
@@ -269,6 +286,7 @@ static void launch_check(const struct random_kernel *kernel, const struct index_
 	if (random_kernel_run(kernel, &range, integers, sizes, &touches)) {
 		counts.launches++;
 		bytes_choose(&touches, bytes);
+		counts.aliased += same_choose(same, bytes);
 		if (random_kernel_sizes(kernel))
 			bytes[image] = sizes[0] * sizes[1] * sizes[2];
 		for (int i = 0; i < RANGES; i++) {
@@ -311,10 +329,12 @@ static void windows_hold(void **state)
 		index_free(&index);
 		free(text);
 	}
-	print_message("%lu kernels (%lu refused), %lu right launches, %lu windows: %lu known, %lu "
-	              "exact, %lu written for sure; of images %lu, %lu written for sure\n",
-	              counts.kernels, counts.refused, counts.launches, counts.windows, counts.known,
-	              counts.exact, counts.dense, counts.images, counts.painted);
+	print_message(
+	    "%lu kernels (%lu refused), %lu right launches, %lu windows: %lu known, %lu "
+	    "exact, %lu written for sure; of images %lu, %lu written for sure; %lu launches with "
+	    "one array as two buffers\n",
+	    counts.kernels, counts.refused, counts.launches, counts.windows, counts.known,
+	    counts.exact, counts.dense, counts.images, counts.painted, counts.aliased);
 }
 
 int main(void)

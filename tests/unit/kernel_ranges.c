@@ -575,7 +575,7 @@ static void example_run(const struct example *example, const size_t *offset, cl_
 	struct index_kernel kernel;
 	struct ndrange_launch all = launch_of_all(example, offset);
 	int64_t integers[MAXARGUMENTS];
-	struct index_launch at = {&range, integers, memory.bytes};
+	struct index_launch at = {&range, integers, memory.bytes, NULL};
 	char *prologue;
 	cl_program boxes, shifted = NULL;
 

@@ -203,6 +203,7 @@ static bool same_guards(const struct index_access *a, const struct index_access 
 /* The window of an access in a box. */
 struct piece {
 	const struct index_access *access;
+	int argument; /* whose it is */
 	struct index_window window;
 };
 
@@ -211,8 +212,8 @@ static int pieces_compare(const void *a, const void *b)
 {
 	const struct piece *one = a, *other = b;
 
-	if (one->access->argument != other->access->argument)
-		return one->access->argument - other->access->argument;
+	if (one->argument != other->argument)
+		return one->argument - other->argument;
 	return (one->window.first > other->window.first) -
 	       (one->window.first < other->window.first);
 }
@@ -221,6 +222,7 @@ static int pieces_compare(const void *a, const void *b)
 static void piece_make(const struct evaluation *e, const struct index_access *access,
                        const struct guards_space *behind, struct piece *piece)
 {
+	const int *same = e->launch->same;
 	struct guards_terms terms = {.n = 0};
 	bool exact = access->always;
 
@@ -228,12 +230,13 @@ static void piece_make(const struct evaluation *e, const struct index_access *ac
 		exact = guards_terms(&e->values[access->node], &e->space, behind, access->every,
 		                     &terms) &&
 		        exact;
-	*piece = (struct piece){access, access_window(e, access, &terms, exact)};
+	*piece = (struct piece){access, same ? same[access->argument] : access->argument,
+	                        access_window(e, access, &terms, exact)};
 }
 
 static void piece_add(const struct piece *piece, struct index_use *uses)
 {
-	struct index_use *use = &uses[piece->access->argument];
+	struct index_use *use = &uses[piece->argument];
 
 	if (piece->access->read)
 		window_add(&use->read, piece->window);

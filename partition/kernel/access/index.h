@@ -214,6 +214,9 @@ struct index_launch {
 	const struct ndrange *range;
 	const int64_t *integers; /**< values, sign extended, of integer arguments; then of fields */
 	const size_t *bytes;     /**< sizes; of buffers */
+	/** By argument the first one that is the same memory, which gets the uses of all; NULL: no
+	 * two are the same. */
+	const int *same;
 };
 
 /** Bytes of a buffer that are read or written: from `first` up to before `end`; none

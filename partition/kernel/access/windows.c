@@ -119,20 +119,6 @@ bool kernel_windows_apart(const struct index_window *a, const struct index_windo
 	       (left + a->width <= right || right + b->width <= left);
 }
 
-void kernel_windows_join(struct index_window *to, const struct index_window *from)
-{
-	if (from->first == from->end)
-		return;
-	if (to->first == to->end) {
-		*to = *from;
-		return;
-	}
-	to->first = to->first < from->first ? to->first : from->first;
-	to->end = to->end > from->end ? to->end : from->end;
-	to->pitch = to->width = 0;
-	to->dense = false;
-}
-
 /* ---- what chunks send and fetch ---- */
 
 bool kernel_chunk_send(const struct index_window *read, struct kernel_span *sent,

@@ -44,9 +44,6 @@ size_t kernel_merge_differences(void *into, const void *original, const void *pa
 /** Whether windows share no byte, as far as one rectangle of each tells. */
 bool kernel_windows_apart(const struct index_window *a, const struct index_window *b);
 
-/** Extends a window to one piece that includes another window. Nothing else is known of it. */
-void kernel_windows_join(struct index_window *to, const struct index_window *from);
-
 /** Bytes of a buffer from `first` up to before `end`; none where both are the same. */
 struct kernel_span {
 	size_t first, end;

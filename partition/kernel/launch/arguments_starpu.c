@@ -156,6 +156,32 @@ static bool is_read(const struct heddle_kernel_request *request, unsigned a)
 	return request->given.arguments[a].mode == STARPU_R;
 }
 
+/* Arguments that are one array are accessed in one way. */
+static void mode_join(struct heddle_kernel_request *request, unsigned a)
+{
+	struct heddle_kernel_argument *first = &request->given.arguments[request->same[a]];
+	struct heddle_kernel_argument *other = &request->given.arguments[a];
+
+	if (first->mode != other->mode)
+		first->mode = STARPU_RW;
+	first->keep = first->keep && other->keep;
+}
+
+/* After all others of an array were looked at. */
+static void modes_join(struct heddle_kernel_request *request)
+{
+	for (unsigned a = 0; a < request->given.narguments; a++)
+		if (request->same[a] != (int)a)
+			mode_join(request, a);
+	for (unsigned a = 0; a < request->given.narguments; a++) {
+		unsigned first = request->same[a];
+
+		request->given.arguments[a].mode = request->given.arguments[first].mode;
+		if (first != a && request->given.arguments[a].mode != STARPU_R)
+			request->rewritten = true;
+	}
+}
+
 /* One array as several arguments is one buffer. Arrays that overlap in part cannot be told apart on
  * a device. An image is never the same memory as another argument. */
 static int aliases_find(struct heddle_kernel_request *request)
@@ -185,6 +211,8 @@ static int aliases_find(struct heddle_kernel_request *request)
 			request->same[a] = request->same[b];
 			request->aliased = true;
 		}
+	if (request->aliased)
+		modes_join(request);
 	return 0;
 }
 

@@ -64,7 +64,7 @@ struct kernel_waits {
 };
 
 /** Launches of a kernel that are alike, as far as sizes tell, and how they went. The kernel's
- * mutex guards all of it but the lines up to `aliased`, which do not change. */
+ * mutex guards all of it but the lines up to `same`, which do not change, and `meets`. */
 struct shape {
 	struct shape *next;
 	struct ndrange range;
@@ -72,9 +72,10 @@ struct shape {
 	unsigned devices; /* that may take part, a bit each */
 	enum split_method method;
 	enum kernel_class declared;
-	bool aliased;
+	int same[HEDDLE_KERNEL_MAXARGUMENTS]; /* arguments that are one array */
 	uint32_t keeps; /* arguments whose data may stay, a bit each: they cost less */
 	unsigned users; /* launches under way */
+	bool meets; /* groups may read what others write of an array that is two arguments */
 	/* What the groups touch, if the integers and the offset are these. */
 	bool known;
 	size_t offset[3];

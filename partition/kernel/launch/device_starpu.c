@@ -184,29 +184,14 @@ static int compute(struct part *part)
 	return error ? kernel_refuse(part, "the launch", error) : 0;
 }
 
-/* Where several arguments are one array, the first argument gets the uses of all. */
-static void uses_join(const struct heddle_kernel_request *request, struct index_use *uses)
-{
-	for (unsigned a = 0; a < request->given.narguments; a++) {
-		if (!kernel_is_buffer(&request->given.arguments[a]) || request->same[a] == (int)a)
-			continue;
-		kernel_windows_join(&uses[request->same[a]].read, &uses[a].read);
-		kernel_windows_join(&uses[request->same[a]].write, &uses[a].write);
-	}
-}
-
 static int part_uses(struct part *part, struct index_use *uses)
 {
 	const struct heddle_kernel_request *request = part->request;
-	int status = 0;
 
-	if (request->whole_known && part->n == request->stats.groups)
-		memcpy(uses, request->whole, request->given.narguments * sizeof(*uses));
-	else
-		status = kernel_uses(request, part->from, part->n, uses);
-	if (!status)
-		uses_join(request, uses);
-	return status;
+	if (!request->whole_known || part->n < request->stats.groups)
+		return kernel_uses(request, part->from, part->n, uses);
+	memcpy(uses, request->whole, request->given.narguments * sizeof(*uses));
+	return 0;
 }
 
 /* ---- claims ---- */

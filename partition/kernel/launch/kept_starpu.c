@@ -237,7 +237,7 @@ static bool is_kept(const struct heddle_kernel_request *request, unsigned a)
 	const struct heddle_kernel_argument *argument = &request->given.arguments[a];
 	bool is_handle = argument->type == HEDDLE_KERNEL_HANDLE;
 
-	if (request->kernel->keep == KEEP_NOTHING || request->aliased ||
+	if (request->kernel->keep == KEEP_NOTHING || request->same[a] != (int)a ||
 	    !kernel_is_buffer(argument))
 		return false;
 	if (!argument->keep && !(is_handle && request->kernel->keep == KEEP_HANDLES))
@@ -259,11 +259,11 @@ void kernel_kept_note(struct heddle_kernel_request *request)
 		const struct heddle_kernel_argument *argument = &request->given.arguments[a];
 		struct kept_data *data = NULL;
 
-		if (!kernel_is_buffer(argument))
+		if (!kernel_is_buffer(argument) || request->same[a] != (int)a)
 			continue;
 		if (kept >> a & 1)
 			data = data_find(request, a);
-		if (argument->mode != STARPU_R || request->aliased)
+		if (argument->mode != STARPU_R)
 			memory_written(data, kernel_host_of(request, a), request->bytes[a]);
 		if (data)
 			data->users++;
@@ -434,7 +434,8 @@ static bool scribbles(const struct heddle_kernel_request *request, unsigned a)
 	if (request->given.arguments[a].mode != STARPU_R)
 		return false;
 	for (unsigned i = 0; i < index->naccesses; i++)
-		if (index->accesses[i].argument == (int)a && index->accesses[i].write)
+		if (request->same[index->accesses[i].argument] == (int)a &&
+		    index->accesses[i].write)
 			return true;
 	return false;
 }

@@ -339,8 +339,7 @@ static void data_take(struct heddle_kernel_request *request)
 		/* What the kernel does not write of an output stays as it was. */
 		if (argument->type == HEDDLE_KERNEL_HANDLE && request->same[a] == (int)a)
 			control_data(&request->control, argument->handle,
-			             argument->mode == STARPU_R && !request->aliased ? STARPU_R
-			                                                             : STARPU_RW);
+			             argument->mode == STARPU_R ? STARPU_R : STARPU_RW);
 	}
 }
 
@@ -571,14 +570,19 @@ int heddle_kernel_classes(const struct heddle_kernel *given, struct heddle_kerne
 
 	if (status)
 		return status;
+	starpu_pthread_mutex_lock(&request->kernel->mutex);
+	status = kernel_shape_prepare(request);
+	starpu_pthread_mutex_unlock(&request->kernel->mutex);
 	if (refusal)
 		*refusal = kernel_refusal(request);
 	for (unsigned a = 0; a < given->narguments && !status; a++) {
-		struct index_launch launch = {&request->range, request->integers, request->units};
+		struct index_launch launch = {&request->range, request->integers, request->units,
+		                              request->same};
 		enum index_class read = INDEX_UNUSED, write = INDEX_UNUSED;
 
-		status = index_classes(&request->kernel->index, &launch, a, &read, &write);
-		if (given->arguments[a].mode == STARPU_R && !request->aliased)
+		status = index_classes(&request->kernel->index, &launch, request->same[a], &read,
+		                       &write);
+		if (request->given.arguments[a].mode == STARPU_R)
 			write = INDEX_UNUSED;
 		accesses[a].read = index_class_name(read);
 		accesses[a].write = index_class_name(write);

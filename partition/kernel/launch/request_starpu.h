@@ -38,7 +38,9 @@ struct part {
 struct heddle_kernel_request {
 	struct kernel *kernel;
 	void (*part_ended)(struct part *part); /* counts a part's results and frees it */
-	bool aliased, imprecise, split;
+	bool aliased;                          /* two arguments are one array */
+	bool rewritten; /* and it is written: groups may read what others write */
+	bool imprecise, split;
 	unsigned barred; /* devices that are not to take part, a bit each */
 	enum split_method method;
 	enum kernel_class declared;
@@ -94,15 +96,19 @@ struct heddle_kernel_request {
 /** Why a launch is not split; NULL: it can be. */
 static inline const char *kernel_refusal(const struct heddle_kernel_request *request)
 {
-	return request->aliased     ? "two of its arguments are one array"
-	       : request->imprecise ? "a sampler interpolates, or its coordinates are normalized"
-	                            : request->kernel->index.refusal;
+	bool meets = request->shape && __atomic_load_n(&request->shape->meets, __ATOMIC_RELAXED);
+
+	if (request->imprecise)
+		return "a sampler interpolates, or its coordinates are normalized";
+	if (request->kernel->index.refusal || !meets)
+		return request->kernel->index.refusal;
+	return "two of its arguments are one array, of which groups may read what others write";
 }
 
-/** Whether a launch is cut into blocks instead of shares. */
+/** Whether a launch is cut into blocks instead of shares, whose cuts can be looked at before. */
 static inline bool kernel_in_blocks(const struct heddle_kernel_request *request)
 {
-	return request->strategy && !kernel_refusal(request);
+	return request->strategy && !request->rewritten && !kernel_refusal(request);
 }
 
 static inline unsigned kernel_integers(const struct heddle_kernel_request *request)
@@ -165,7 +171,7 @@ unsigned kernel_devices_untimed(const struct heddle_kernel_request *request);
 bool kernel_device_usable(const struct heddle_kernel_request *request, unsigned d);
 
 /** What groups `from` to `from + n - 1` of a launch do with every argument, as far as its
- * mode allows. @return 0; -ENOMEM */
+ * mode allows. Of arguments that are one array the first has it all. @return 0; -ENOMEM */
 int kernel_uses(const struct heddle_kernel_request *request, size_t from, size_t n,
                 struct index_use *uses);
 /** Whether a device uses a buffer in the host's memory instead of one of its own. */
@@ -177,6 +183,10 @@ bool kernel_in_place(const struct heddle_kernel_request *request,
 size_t kernel_row(const struct ndrange *range);
 /** Where to cut, so that rows stay whole. */
 size_t kernel_cut_round(const struct ndrange *range, size_t at);
+
+/** Whether groups before and behind a cut may read what the others write of an array that is two
+ * arguments. If so, the shape is not cut any more. */
+bool kernel_cut_meets(const struct heddle_kernel_request *request, size_t at);
 
 /** The shape of a launch, made where it is the first of its kind. @return 0; -ENOMEM */
 int kernel_shape_find(struct heddle_kernel_request *request);

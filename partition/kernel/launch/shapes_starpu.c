@@ -58,13 +58,14 @@ static uint32_t keeps_of(const struct heddle_kernel_request *request)
 static bool is_shape(const struct shape *shape, const struct heddle_kernel_request *request)
 {
 	return shape->method == request->method && shape->declared == request->declared &&
-	       shape->aliased == request->aliased && shape->keeps == keeps_of(request) &&
-	       shape->devices == kernel_devices(request) &&
+	       shape->keeps == keeps_of(request) && shape->devices == kernel_devices(request) &&
 	       shape->range.dimensions == request->range.dimensions &&
 	       !memcmp(shape->range.groups, request->range.groups, sizeof(shape->range.groups)) &&
 	       !memcmp(shape->range.local, request->range.local, sizeof(shape->range.local)) &&
 	       !memcmp(shape->bytes, request->bytes,
-	               request->given.narguments * sizeof(*shape->bytes));
+	               request->given.narguments * sizeof(*shape->bytes)) &&
+	       !memcmp(shape->same, request->same,
+	               request->given.narguments * sizeof(*shape->same));
 }
 
 static struct shape *shape_make(const struct heddle_kernel_request *request)
@@ -78,7 +79,7 @@ static struct shape *shape_make(const struct heddle_kernel_request *request)
 	shape->devices = kernel_devices(request);
 	shape->method = request->method;
 	shape->declared = request->declared;
-	shape->aliased = request->aliased;
+	memcpy(shape->same, request->same, request->given.narguments * sizeof(*shape->same));
 	shape->keeps = keeps_of(request);
 	shape->main = -1;
 	return shape;
@@ -156,7 +157,8 @@ size_t kernel_cut_round(const struct ndrange *range, size_t at)
 static int windows_find(const struct heddle_kernel_request *request, size_t from, size_t n,
                         struct index_use *uses)
 {
-	struct index_launch launch = {&request->range, request->integers, request->units};
+	struct index_launch launch = {&request->range, request->integers, request->units,
+	                              request->same};
 	int status = index_uses(&request->kernel->index, &launch, from, n, uses);
 
 	for (unsigned a = 0; a < request->given.narguments && !status; a++) {
@@ -207,7 +209,7 @@ int kernel_uses(const struct heddle_kernel_request *request, size_t from, size_t
 	int status = windows_find(request, from, n, uses);
 	bool asked = false;
 
-	for (unsigned a = 0; a < request->given.narguments && !status && !request->aliased; a++)
+	for (unsigned a = 0; a < request->given.narguments && !status; a++)
 		if (request->given.arguments[a].mode == STARPU_R) {
 			uses[a].write = (struct index_window){0};
 		} else if (request->given.arguments[a].mode == STARPU_W) {
@@ -221,15 +223,43 @@ int kernel_uses(const struct heddle_kernel_request *request, size_t from, size_t
 	return status;
 }
 
+bool kernel_cut_meets(const struct heddle_kernel_request *request, size_t at)
+{
+	struct index_use before[HEDDLE_KERNEL_MAXARGUMENTS], behind[HEDDLE_KERNEL_MAXARGUMENTS];
+	size_t total = request->stats.groups;
+	bool meets =
+	    kernel_uses(request, 0, at, before) || kernel_uses(request, at, total - at, behind);
+
+	for (unsigned a = 0; a < request->given.narguments && !meets; a++)
+		meets = request->same[a] != (int)a &&
+		        (!kernel_windows_apart(&before[request->same[a]].read,
+		                               &behind[request->same[a]].write) ||
+		         !kernel_windows_apart(&behind[request->same[a]].read,
+		                               &before[request->same[a]].write));
+	if (meets)
+		__atomic_store_n(&request->shape->meets, true, __ATOMIC_RELAXED);
+	return meets;
+}
+
+/* What all arguments that are one array rely on. */
+static size_t alignment_of(const struct heddle_kernel_request *request, unsigned a)
+{
+	size_t alignment = 1, other;
+
+	for (unsigned b = 0; b < request->given.narguments; b++) {
+		other =
+		    request->same[b] == (int)a ? index_alignment(&request->kernel->index, b) : 1;
+		alignment = other > alignment ? other : alignment;
+	}
+	return alignment;
+}
+
 bool kernel_in_place(const struct heddle_kernel_request *request,
                      const struct kernel_device *device, unsigned a, const struct index_use *use,
                      bool dry)
 {
-	size_t alignment = index_alignment(&request->kernel->index, a);
-
-	if (!device->in_host_memory || request->aliased ||
-	    kernel_image_of(&request->given.arguments[a]) ||
-	    (uintptr_t)kernel_host_of(request, a) % alignment)
+	if (!device->in_host_memory || kernel_image_of(&request->given.arguments[a]) ||
+	    (uintptr_t)kernel_host_of(request, a) % alignment_of(request, a))
 		return false;
 	/* A dry run must not write into the host's array. A failed part is undone from a copy,
 	 * which needs a window that no other device writes into. */
@@ -296,7 +326,8 @@ static bool integers_same(const struct heddle_kernel_request *request)
 /* Finds the class that counts for the method "published". */
 static int class_find(struct heddle_kernel_request *request)
 {
-	struct index_launch launch = {&request->range, request->integers, request->units};
+	struct index_launch launch = {&request->range, request->integers, request->units,
+	                              request->same};
 	bool contiguous = request->declared == KERNEL_CLASS_CONTIGUOUS;
 	int status = 0;
 
@@ -319,9 +350,12 @@ int kernel_shape_prepare(struct heddle_kernel_request *request)
 		return 0;
 	}
 	shape->known = shape->cut = shape->whole_only = false;
+	__atomic_store_n(&shape->meets, false, __ATOMIC_RELAXED);
 	if (class_find(request) || kernel_uses(request, 0, total, shape->whole) ||
 	    kernel_uses(request, 0, half, shape->half))
 		return -ENOMEM;
+	if (request->rewritten && half < total)
+		kernel_cut_meets(request, half);
 	memcpy(shape->integers, request->integers,
 	       kernel_integers(request) * sizeof(*shape->integers));
 	memcpy(shape->offset, request->range.offset, sizeof(shape->offset));

@@ -407,9 +407,26 @@ static int sharing_decide(struct heddle_kernel_request *request, struct sharing 
 	return 0;
 }
 
+/* Where groups of one share may read what those of another write, one device computes. */
+static void cuts_check(struct heddle_kernel_request *request, struct sharing *sharing)
+{
+	unsigned most = longest(sharing);
+	size_t at = 0, total = request->stats.groups;
+
+	for (unsigned d = 0; request->rewritten && d < sharing->problem.ndevices; d++) {
+		at += sharing->share[d];
+		if (!at || at == total || !kernel_cut_meets(request, at))
+			continue;
+		memset(sharing->share, 0, sizeof(sharing->share));
+		sharing->share[most] = total;
+		request->arm = KERNEL_ARMS;
+		return;
+	}
+}
+
 int kernel_shares_submit(struct heddle_kernel_request *request)
 {
-	const char *refusal = kernel_refusal(request);
+	const char *refusal;
 	struct kernel_device *alone = NULL;
 	double start_us = starpu_timing_now();
 	struct sharing sharing;
@@ -436,6 +453,8 @@ int kernel_shares_submit(struct heddle_kernel_request *request)
 		                                         .n = request->stats.groups,
 		                                         .unprofiled = true});
 	}
+	cuts_check(request, &sharing);
+	refusal = kernel_refusal(request);
 	if (refusal)
 		heddle_explain("kernel %s runs on one device: %s", request->kernel->name, refusal);
 	shares_explain(request, &sharing);
