@@ -272,7 +272,8 @@ static void classes_of_buffers(void **state)
 	assert_string_equal(accesses[3].read, "UNUSED");
 	kernel.arguments[2].pointer = b;
 	assert_int_equal(heddle_kernel_classes(&kernel, accesses, &refusal), 0);
-	assert_non_null(refusal);
+	assert_true(!refusal == analysed());
+	assert_string_equal(accesses[1].write, known);
 	kernel = vector_add(&n);
 	kernel.source = text = malloc(strlen(source) + sizeof(other));
 	sprintf(text, "%s%s", other, source);

@@ -75,7 +75,7 @@ struct shape {
 	int same[HEDDLE_KERNEL_MAXARGUMENTS]; /* arguments that are one array */
 	uint32_t keeps; /* arguments whose data may stay, a bit each: they cost less */
 	unsigned users; /* launches under way */
-	bool meets; /* groups may read what others write of an array that is two arguments */
+	bool meets;     /* groups may read what others write of an array that is two arguments */
 	/* What the groups touch, if the integers and the offset are these. */
 	bool known;
 	size_t offset[3];
