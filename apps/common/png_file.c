@@ -151,7 +151,9 @@ static void writer_failed(png_structp png, png_const_charp reason)
 {
 	const struct writer *writer = png_get_error_ptr(png);
 
-	heddle_refuse(-EINVAL, "%s: not written: %s", writer->path, reason);
+	/* libpng says no more than that it could not write. */
+	heddle_refuse(-EINVAL, "%s: not written: %s", writer->path,
+	              ferror(writer->stream) ? strerror(errno) : reason);
 	png_longjmp(png, 1);
 }
 
