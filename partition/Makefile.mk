@@ -13,6 +13,7 @@ libheddle_pure_la_SOURCES += \
 	partition/blocks/gss.c \
 	partition/blocks/hdss.c \
 	partition/blocks/hdss.h \
+	partition/blocks/hdss_crew.c \
 	partition/blocks/hdss_share.c \
 	partition/blocks/hdss_memory.c \
 	partition/blocks/hdss_uneven.c \

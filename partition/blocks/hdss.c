@@ -79,6 +79,8 @@ static const struct heddle_strategy_parameter parameters[] = {
                    "no block is larger than the worker's share of twice what was given so far"},
     [HDSS_MEMORY] = {"memory", 1, 0, 1, "0 or 1",
                      "costs and rates are kept for the loop's next run"},
+    [HDSS_CREW] = {"crew", 1, 0, 1, "0 or 1",
+                   "a loop that runs again is left to accelerators where cores slow them"},
     [HDSS_NPARAMETERS] = {0},
 };
 
@@ -386,6 +388,8 @@ static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
 	struct hdss_worker *w = &h->worker[worker];
 	double size;
 
+	if (hdss_is_out(b, worker))
+		return 0;
 	w->pipelined |= asks_ahead(b, worker);
 	blocks_hdss_estimate_all(b, worker);
 	if (blocks_hdss_comes_late(b, worker))
@@ -403,7 +407,7 @@ static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
 	} else {
 		size = adaptive_size(b, worker);
 	}
-	size = hdss_iterations(b, size);
+	size = hdss_iterations(b, blocks_hdss_crew_limit(b, worker, size));
 	return size < 1 ? 1 : size < b->remaining ? (size_t)size : b->remaining;
 }
 
@@ -467,6 +471,7 @@ static void hdss_completed(struct heddle_strategy *b, unsigned worker, size_t it
 	w->clock += us;
 	if (w->clock > h->now)
 		h->now = w->clock;
+	blocks_hdss_crew_completed(b);
 	if (w->learned && w->time.count && !b->parameters[HDSS_FOLLOW])
 		return;
 	known = first && (kind_learned(b, worker) || b->workers[worker].given.rate > 0) &&
@@ -495,6 +500,12 @@ static void hdss_returned(struct heddle_strategy *b, unsigned worker, size_t n)
 	struct hdss *h = b->state;
 
 	h->worker[worker].has -= h->kept ? costs_run_returned(&h->run_blocks, worker, n) : n;
+}
+
+static void hdss_retired(struct heddle_strategy *b, unsigned worker)
+{
+	(void)worker;
+	blocks_hdss_crew_retired(b);
 }
 
 /* Of a stream no iteration comes again. */
@@ -562,6 +573,7 @@ const struct blocks_strategy blocks_hdss = {
     .completed = hdss_completed,
     .returned = hdss_returned,
     .extended = hdss_extended,
+    .retired = hdss_retired,
     .phase = hdss_phase,
     .rate = hdss_rate,
     .end = hdss_end,

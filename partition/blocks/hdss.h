@@ -3,7 +3,7 @@
  *
  * What the parts of HDSS share: hdss.c learns (adaptive phase), hdss_share.c
  * hands out the rest (completion phase), hdss_uneven.c tells dear iterations from slow
- * workers, hdss_memory.c goes from run to run.
+ * workers, hdss_memory.c goes from run to run, hdss_crew.c decides whether cores take part.
  */
 #ifndef HEDDLE_STRATEGY_HDSS_H
 #define HEDDLE_STRATEGY_HDSS_H
@@ -33,6 +33,7 @@ enum {
 	HDSS_FAIR,
 	HDSS_RAMP,
 	HDSS_MEMORY,
+	HDSS_CREW,
 	HDSS_NPARAMETERS
 };
 
@@ -73,7 +74,7 @@ struct hdss_estimate {
 	bool guessed;       /**< nothing is known of it */
 	bool sized;         /**< blocks of different sizes were measured */
 	bool prior;         /**< not measured yet: from an earlier run */
-	bool retired;       /**< as the books say */
+	bool retired;       /**< gets no blocks */
 	double slice;       /**< duration of its blocks far from the end, microseconds */
 	double rate;        /**< in such blocks */
 	double ready;       /**< when it will have done what it has */
@@ -123,6 +124,14 @@ struct hdss {
 		bool known;
 		struct costs_start start, follow;
 	} starts[HEDDLE_NKINDS];
+	/** See hdss_crew.c. */
+	struct {
+		bool trial;       /**< cores are to get none, for a while */
+		bool parked;      /**< cores get no blocks now */
+		bool joined;      /**< they got none before */
+		double done, now; /**< work, and the time, when that began */
+		double all_us;    /**< the least time of a run of all workers */
+	} crew;
 	double noise;         /**< of blocks, in earlier runs */
 	double level;         /**< logarithm of what iterations cost now to what they should */
 	double off, compared; /**< by how much blocks differ from what was expected, of how much;
@@ -144,6 +153,14 @@ static inline double hdss_smaller(double a, double b)
 static inline bool hdss_is_core(const struct heddle_strategy *b, unsigned worker)
 {
 	return b->workers[worker].given.kind == HEDDLE_KIND_CPU;
+}
+
+/** Whether a worker gets no blocks, for good or for now. */
+static inline bool hdss_is_out(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+
+	return b->workers[worker].retired || (h->crew.parked && hdss_is_core(b, worker));
 }
 
 /** Work that nobody has. */
@@ -183,6 +200,17 @@ double blocks_hdss_known_start(const struct heddle_strategy *b, unsigned worker,
 double blocks_hdss_known_pace(const struct heddle_strategy *b, unsigned worker, double pace);
 /** A block is done: was it as known? */
 void blocks_hdss_compare(struct heddle_strategy *b, unsigned worker, double work, double us);
+
+/** A run begins with what is known: do cores take part? */
+void blocks_hdss_crew_begin(struct heddle_strategy *b, const struct blocks_memory *memory);
+/** @return work, or less of it where cores wait for the block */
+double blocks_hdss_crew_limit(const struct heddle_strategy *b, unsigned worker, double work);
+/** A block is done, and counts already. */
+void blocks_hdss_crew_completed(struct heddle_strategy *b);
+void blocks_hdss_crew_retired(struct heddle_strategy *b);
+/** A run is over: who takes part in the next one?
+ * @return whether the run tells anything else for it */
+bool blocks_hdss_crew_learn(const struct heddle_strategy *b, struct blocks_crew *crew);
 
 /** A block is done: does it tell that iterations are uneven? Before it counts. */
 void blocks_hdss_uneven_note(struct heddle_strategy *b, unsigned worker, double n, double us);

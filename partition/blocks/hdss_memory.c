@@ -62,6 +62,7 @@ void blocks_hdss_remember(struct heddle_strategy *b, const struct blocks_memory 
 		if (worker->time.pace > 0 && worker->largest.n > 0)
 			worker_remember(&h->worker[w], worker);
 	}
+	blocks_hdss_crew_begin(b, memory);
 }
 
 double blocks_hdss_known_start(const struct heddle_strategy *b, unsigned worker, bool follows)
@@ -194,6 +195,8 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	struct costs_worker *workers;
 	int error;
 
+	if (!blocks_hdss_crew_learn(b, &memory->crew))
+		return 0;
 	workers = calloc(b->nworkers, sizeof(*workers));
 	if (!workers)
 		return -ENOMEM;
@@ -201,6 +204,7 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	memory->error = h->compared > 0 ? h->off / h->compared : 0;
 	if (memory->error > CHANGED + h->noise / 2) {
 		memory->runs = 0;
+		memory->crew = (struct blocks_crew){0};
 		costs_init(&memory->costs, b->total);
 	}
 	error = costs_learn(&memory->costs, memory->runs, &h->run_blocks, workers, b->nworkers,

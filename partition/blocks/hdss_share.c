@@ -154,7 +154,7 @@ estimate_find(const struct heddle_strategy *b, unsigned worker, struct hdss_esti
 	const struct heddle_strategy_worker *given = &b->workers[worker].given;
 
 	estimate->start = estimate->pace = 0;
-	estimate->retired = b->workers[worker].retired;
+	estimate->retired = hdss_is_out(b, worker);
 	estimate->sized = own->time.start_known;
 	estimate->prior = false;
 	if (b->parameters[HDSS_KINDS]) {
@@ -563,7 +563,7 @@ static bool ahead_of_others(const struct heddle_strategy *b, unsigned worker)
 	if (!b->parameters[HDSS_WARM] || b->workers[worker].given.rate <= 0)
 		return false;
 	for (unsigned w = 0; w < b->nworkers; w++)
-		if (w != worker && !b->workers[w].retired && !h->estimates[w].sized &&
+		if (w != worker && !hdss_is_out(b, w) && !h->estimates[w].sized &&
 		    !h->worker[w].learned)
 			return true;
 	return false;
@@ -614,7 +614,7 @@ static bool takes_all(const struct heddle_strategy *b, unsigned worker)
 	if (b->parameters[HDSS_SLICE] && us > estimate->slice)
 		return false;
 	for (unsigned w = 0; w < b->nworkers; w++)
-		if (w != worker && !b->workers[w].retired &&
+		if (w != worker && !hdss_is_out(b, w) &&
 		    h->estimates[w].ready + h->estimates[w].start < h->end - CRUMB * h->run)
 			return false;
 	return true;
@@ -692,7 +692,7 @@ static double next_done_at(const struct heddle_strategy *b, unsigned worker, dou
 {
 	const struct hdss *h = b->state;
 
-	if (b->workers[worker].retired || h->estimates[worker].guessed ||
+	if (hdss_is_out(b, worker) || h->estimates[worker].guessed ||
 	    (!b->workers[worker].under_way && h->worker[worker].asked))
 		return HUGE_VAL;
 	return done_at(b, worker, hdss_smaller(worthwhile_size(b, worker), left));

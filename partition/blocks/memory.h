@@ -36,11 +36,19 @@ struct blocks_choice {
 	double wanted;   /**< blocks that the next replay has at least */
 };
 
+/** What hdss knows of runs without cores. */
+struct blocks_crew {
+	bool tried;        /**< it is known whether they may be shorter */
+	bool accelerators; /**< the next one is without cores */
+	double all_us;     /**< the least time of a run of all workers; 0: there was none */
+};
+
 struct blocks_memory {
 	unsigned runs; /**< that it comes from, without those before the costs changed */
 	double noise;  /**< how much blocks side by side differ, as part of their time */
 	double error;  /**< of the latest run: part of blocks' time that was not expected */
 	struct blocks_choice choice;
+	struct blocks_crew crew;
 	unsigned nworkers;
 	struct costs costs;
 	struct blocks_memory_worker workers[];

@@ -166,6 +166,20 @@ static double range_work(const struct replay_machine *m, size_t start, size_t n)
 	return m->work ? m->work[start + n] - m->work[start] : n;
 }
 
+/* The part of all cores that have blocks. */
+static double crowd(const struct replay *r)
+{
+	unsigned cores = 0, busy = 0;
+
+	for (unsigned w = 0; w < r->machine->nworkers; w++) {
+		bool core = r->machine->workers[w].given.kind == HEDDLE_KIND_CPU;
+
+		cores += core && !r->runners[w].failed;
+		busy += core && r->runners[w].queued;
+	}
+	return cores ? (double)busy / cores : 0;
+}
+
 /* The times of both stages of a block, which the worker requests now. */
 static void block_time(struct replay *r, struct runner *runner, struct replay_block *block)
 {
@@ -174,6 +188,8 @@ static void block_time(struct replay *r, struct runner *runner, struct replay_bl
 
 	work /= worker_rate(w, block->size);
 	factor = random_factor(r, w->noise);
+	if (w->crowded > 0)
+		factor /= 1 - w->crowded * crowd(r);
 	if (w->spike_block == runner->given)
 		factor *= w->spike_factor;
 	first = (w->overhead_us + w->transfer * work) * factor;

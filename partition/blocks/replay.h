@@ -17,7 +17,8 @@
 /* A worker takes overhead_us + n / rate(n) for a block of n iterations. rate(n) is `rate`, or
  * min(rate, a ln n + b) where a or b is given. With a depth of 2 or more it is a pipeline of two
  * stages: the overhead and the part `transfer` of the rest come first, and overlap with the
- * computation of the block before. If the strategy does not overlap blocks, the depth is 1. */
+ * computation of the block before. If the strategy does not overlap blocks, the depth is 1. The
+ * ideal time knows nothing of what a worker loses while cores have blocks. */
 
 struct replay_worker {
 	char name[48];
@@ -33,6 +34,8 @@ struct replay_worker {
 	double stop_us;       /**< fails at this time (0: never); its blocks are given again */
 	double change_us;     /**< at this time (0: never) ... */
 	double change_factor; /**< ... its speed is multiplied by this */
+	double crowded;       /**< part of its speed that it loses while all cores have blocks, less
+	                           while some have */
 };
 
 struct replay_machine {

@@ -401,6 +401,79 @@ static void test_slower(void **state)
 	free(memory);
 }
 
+/* Blocks of cores in the last of some repetitions, and its length. */
+static size_t repeat_cores(const char *spec, struct replay_machine *machine, unsigned reps,
+                           struct blocks_memory **memory, double *us)
+{
+	size_t count = 0;
+
+	machine->memory = memory;
+	for (unsigned r = 0; r < reps; r++) {
+		struct replay_result result;
+
+		machine->seed++;
+		assert_int_equal(replay_run(spec, machine, &result), 0);
+		assert_int_equal(result.left, 0);
+		count = 0;
+		for (size_t i = 0; i < result.nblocks; i++)
+			count +=
+			    machine->workers[result.blocks[i].worker].given.kind == HEDDLE_KIND_CPU;
+		*us = result.makespan_us;
+		replay_free(&result);
+	}
+	return count;
+}
+
+/* Cores that slow the device by half leave the loop to it, unless it fails. */
+static void test_crowded(void **state)
+{
+	struct replay_worker workers[MAXWORKERS];
+	struct blocks_memory *memory = NULL, *other = NULL;
+	struct replay_machine machine;
+	double us, without;
+
+	work_fill(0, 1, 1);
+	machine = machine_make(workers, 15, 36);
+	workers[15].depth = 2;
+	workers[15].transfer = 0.5;
+	workers[15].crowded = 0.5;
+	for (unsigned w = 0; w < machine.nworkers; w++)
+		workers[w].rate /= 5;
+	assert_true(repeat_cores("hdss", &machine, 1, &memory, &us) > 0);
+	repeat_cores("hdss", &machine, 4, &memory, &us);
+	for (unsigned r = 0; r < 9; r++)
+		assert_int_equal(repeat_cores("hdss", &machine, 1, &memory, &us), 0);
+	assert_true(repeat_cores("hdss:crew=0", &machine, 9, &other, &without) > 0);
+	if (!(us < 0.95 * without))
+		fail_msg("%g us without cores, %g with them", us, without);
+	workers[15].stop_us = us / 2;
+	assert_true(repeat_cores("hdss", &machine, 1, &memory, &us) > 0);
+	free(memory);
+	free(other);
+}
+
+/* Cores that slow the device by less than they bring stay, and a trial costs little. */
+static void test_not_crowded(void **state)
+{
+	struct replay_worker workers[MAXWORKERS];
+	struct blocks_memory *memory = NULL, *other = NULL;
+	struct replay_machine machine;
+	double us, without;
+
+	work_fill(0, 1, 1);
+	machine = machine_make(workers, 15, 36);
+	workers[15].crowded = 0.1;
+	for (unsigned rep = 1; rep < 9; rep++) {
+		assert_true(repeat_cores("hdss", &machine, 1, &memory, &us) > 0);
+		machine.seed--;
+		repeat_cores("hdss:crew=0", &machine, 1, &other, &without);
+		if (us > 1.04 * without)
+			fail_msg("repetition %u: %g us, %g without a trial", rep, us, without);
+	}
+	free(memory);
+	free(other);
+}
+
 /* Launches that are a fifth of the loop: a later run knows them, and gives each device about one
  * block. Devices of a kind are unlike each other. */
 static void test_long_starts(void **state)
@@ -598,7 +671,8 @@ int main(void)
 	    cmocka_unit_test(test_long_starts), cmocka_unit_test(test_launches_stay),
 	    cmocka_unit_test(test_pipelines),   cmocka_unit_test(test_slower),
 	    cmocka_unit_test(test_not_kept),    cmocka_unit_test(test_other_loop),
-	    cmocka_unit_test(test_one_each),
+	    cmocka_unit_test(test_one_each),    cmocka_unit_test(test_crowded),
+	    cmocka_unit_test(test_not_crowded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,8 @@ static const struct key keys[] = {
     KEY("stop_us", stop_us, REAL, 0, 1e300, "the worker fails at this time; 0: never"),
     KEY("change_us", change_us, REAL, 0, 1e300, "at this time (0: never) ..."),
     KEY("change_factor", change_factor, REAL, 1e-9, 1e9, "... its speed is multiplied by this"),
+    KEY("crowded", crowded, REAL, 0, 0.99,
+        "part of its speed that it loses while all cores have blocks"),
     KEY("minimum", given.minimum, SIZE, 0, 1e18, "smallest useful block"),
     KEY("maximum", given.maximum, SIZE, 0, 1e18, "largest block; 0: no bound"),
     KEY("alignment", given.alignment, SIZE, 0, 1e18, "blocks are multiples of this"),
