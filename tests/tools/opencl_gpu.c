@@ -162,6 +162,39 @@ static cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem memory, cl_
 	                                 event);
 }
 
+static cl_int CL_API_CALL read_rectangle(cl_command_queue queue, cl_mem memory, cl_bool blocking,
+                                         const size_t *from, const size_t *to_origin,
+                                         const size_t *region, size_t row, size_t slice,
+                                         size_t to_row, size_t to_slice, void *to, cl_uint nwaits,
+                                         const cl_event *waits, cl_event *event)
+{
+	if (blocking)
+		let_go(queue);
+	return real->clEnqueueReadBufferRect(queue, memory, blocking, from, to_origin, region, row,
+	                                     slice, to_row, to_slice, to, nwaits, waits, event);
+}
+
+static cl_int CL_API_CALL read_image(cl_command_queue queue, cl_mem image, cl_bool blocking,
+                                     const size_t *from, const size_t *region, size_t row,
+                                     size_t slice, void *to, cl_uint nwaits, const cl_event *waits,
+                                     cl_event *event)
+{
+	if (blocking)
+		let_go(queue);
+	return real->clEnqueueReadImage(queue, image, blocking, from, region, row, slice, to,
+	                                nwaits, waits, event);
+}
+
+static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem memory, cl_bool blocking,
+                                    cl_map_flags flags, size_t offset, size_t bytes, cl_uint nwaits,
+                                    const cl_event *waits, cl_event *event, cl_int *error)
+{
+	if (blocking)
+		let_go(queue);
+	return real->clEnqueueMapBuffer(queue, memory, blocking, flags, offset, bytes, nwaits,
+	                                waits, event, error);
+}
+
 cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *value, size_t *needed)
 {
 	static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
@@ -185,6 +218,9 @@ cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint
 	shown.clReleaseCommandQueue = release;
 	shown.clWaitForEvents = wait_for;
 	shown.clEnqueueReadBuffer = read_buffer;
+	shown.clEnqueueReadBufferRect = read_rectangle;
+	shown.clEnqueueReadImage = read_image;
+	shown.clEnqueueMapBuffer = map_buffer;
 	*provided = sizeof(shown) / sizeof(void *);
 	*dispatch = &shown;
 	return CL_SUCCESS;
