@@ -561,6 +561,44 @@ static void one_array(void **state)
 		if (analysed())
 			assert_int_equal(!refusal, cases[i].split);
 		assert_string_equal(accesses[0].write, accesses[1].write);
+		/* What is written of it then is thrown away. */
+		kernel.arguments[0].mode = kernel.arguments[1].mode = STARPU_R;
+		assert_int_equal(heddle_kernel_classes(&kernel, accesses, &refusal), 0);
+		assert_true(!refusal == analysed());
+	}
+}
+
+/* A launch differs from one before in the mode of its output alone, which now has to keep what is
+ * not written. The device has another copy of it still. */
+static void modes_differ(void **state)
+{
+	struct heddle_kernel_stats stats;
+	struct heddle_kernel kernel = {
+	    .source = "kernel void k(global int *x, global const int *y)\n"
+	              "{ int i = get_global_id(0); if (y[i] & 1) x[i] = i; }\n",
+	    .name = "k",
+	    .dimensions = 1,
+	    .global = {N},
+	    .local = {64},
+	    .narguments = 2,
+	    .arguments = {host(c, sizeof(c)), host(b, sizeof(b))},
+	    .split = HEDDLE_KERNEL_ALWAYS,
+	    .method = "single",
+	};
+	int *x = (int *)c, *y = (int *)b;
+
+	kernel.arguments[1].mode = STARPU_R;
+	for (int i = 0; i < 4; i++) {
+		kernel.arguments[0].mode = i % 2 ? STARPU_RW : STARPU_W;
+		for (int e = 0; e < N; e++) {
+			x[e] = -e - i;
+			y[e] = e % 3;
+		}
+		assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
+		assert_int_equal(stats.nworkers, 1);
+		for (int e = 0; e < N; e++)
+			if (e % 3 == 1 || i % 2)
+				assert_int_equal(x[e], e % 3 == 1 ? e : -e - i);
 	}
 }
 
@@ -892,25 +930,16 @@ static void source_read(void)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(arrays_add),
-	    cmocka_unit_test(with_includes),
-	    cmocka_unit_test(many_launches),
-	    cmocka_unit_test(workers_and_methods),
-	    cmocka_unit_test(classes_of_buffers),
-	    cmocka_unit_test(published),
-	    cmocka_unit_test(matrices),
-	    cmocka_unit_test(structures),
-	    cmocka_unit_test(nodes_of_the_graph),
-	    cmocka_unit_test(unsplit),
-	    cmocka_unit_test(one_array),
-	    cmocka_unit_test(early_exit),
-	    cmocka_unit_test(offsets),
-	    cmocka_unit_test(copies_unsplit),
-	    cmocka_unit_test(nonsense_is_refused),
-	    cmocka_unit_test(by_policy),
-	    cmocka_unit_test(devices_fail),
-	    cmocka_unit_test(not_split),
-	    cmocka_unit_test(answered),
+	    cmocka_unit_test(arrays_add),         cmocka_unit_test(with_includes),
+	    cmocka_unit_test(many_launches),      cmocka_unit_test(workers_and_methods),
+	    cmocka_unit_test(classes_of_buffers), cmocka_unit_test(published),
+	    cmocka_unit_test(matrices),           cmocka_unit_test(structures),
+	    cmocka_unit_test(nodes_of_the_graph), cmocka_unit_test(unsplit),
+	    cmocka_unit_test(one_array),          cmocka_unit_test(modes_differ),
+	    cmocka_unit_test(early_exit),         cmocka_unit_test(offsets),
+	    cmocka_unit_test(copies_unsplit),     cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(by_policy),          cmocka_unit_test(devices_fail),
+	    cmocka_unit_test(not_split),          cmocka_unit_test(answered),
 	};
 	int failed;
 

@@ -14,7 +14,9 @@ export POCL_MAX_PTHREAD_COUNT HEDDLE_ANALYSE HEDDLE_PROFILE
 test=$top_builddir/tests/starpu/kernel
 if [ -x "$HEDDLE_ANALYSE" ]; then
 	STARPU_SCHED=skmd "$test" || exit
-	HEDDLE_KERNEL_IN_PLACE=0 STARPU_SCHED=skmd "$test" published || exit
+	for only in published modes_differ; do
+		HEDDLE_KERNEL_IN_PLACE=0 STARPU_SCHED=skmd "$test" $only || exit
+	done
 fi
 HEDDLE_PROFILE_DIR=$HEDDLE_PROFILE_DIR/none HEDDLE_ANALYSE=/nonexistent STARPU_SCHED=eager "$test" || exit
 STARPU_SCHED=hdss "$test" || exit

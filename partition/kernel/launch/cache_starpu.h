@@ -63,8 +63,8 @@ struct kernel_waits {
 	bool told; /* or there is nothing to tell */
 };
 
-/** Launches of a kernel that are alike, as far as sizes tell, and how they went. The kernel's
- * mutex guards all of it but the lines up to `same`, which do not change, and `meets`. */
+/** Launches of a kernel that are alike, as far as sizes and modes tell, and how they went. The
+ * kernel's mutex guards all of it but the lines up to `modes`, which do not change, and `meets`. */
 struct shape {
 	struct shape *next;
 	struct ndrange range;
@@ -74,6 +74,7 @@ struct shape {
 	enum kernel_class declared;
 	int same[HEDDLE_KERNEL_MAXARGUMENTS]; /* arguments that are one array */
 	uint32_t keeps; /* arguments whose data may stay, a bit each: they cost less */
+	uint64_t modes; /* of all arguments, two bits each */
 	unsigned users; /* launches under way */
 	bool meets;     /* groups may read what others write of an array that is two arguments */
 	/* What the groups touch, if the integers and the offset are these. */

@@ -55,10 +55,24 @@ static uint32_t keeps_of(const struct heddle_kernel_request *request)
 	return keeps;
 }
 
+/* What is read and written depends on them. */
+static uint64_t modes_of(const struct heddle_kernel_request *request)
+{
+	uint64_t modes = 0;
+
+	for (unsigned a = 0; a < request->given.narguments; a++) {
+		enum starpu_data_access_mode mode = request->given.arguments[a].mode;
+
+		modes = modes << 2 | (mode == STARPU_R ? 1 : mode == STARPU_W ? 2 : 0);
+	}
+	return modes;
+}
+
 static bool is_shape(const struct shape *shape, const struct heddle_kernel_request *request)
 {
 	return shape->method == request->method && shape->declared == request->declared &&
-	       shape->keeps == keeps_of(request) && shape->devices == kernel_devices(request) &&
+	       shape->keeps == keeps_of(request) && shape->modes == modes_of(request) &&
+	       shape->devices == kernel_devices(request) &&
 	       shape->range.dimensions == request->range.dimensions &&
 	       !memcmp(shape->range.groups, request->range.groups, sizeof(shape->range.groups)) &&
 	       !memcmp(shape->range.local, request->range.local, sizeof(shape->range.local)) &&
@@ -81,6 +95,7 @@ static struct shape *shape_make(const struct heddle_kernel_request *request)
 	shape->declared = request->declared;
 	memcpy(shape->same, request->same, request->given.narguments * sizeof(*shape->same));
 	shape->keeps = keeps_of(request);
+	shape->modes = modes_of(request);
 	shape->main = -1;
 	return shape;
 }
