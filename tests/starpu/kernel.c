@@ -556,6 +556,9 @@ static void one_array(void **state)
 			for (int e = 0; e < N && cases[i].factor; e++)
 				assert_true(a[e] == cases[i].factor * (e % 1000));
 			assert_true(cases[i].split || stats.nworkers == 1);
+			/* By the linear method each device has a share. */
+			if (cases[i].split && analysed() && m % 2)
+				assert_int_equal(stats.nworkers, starpu_opencl_worker_get_count());
 		}
 		assert_int_equal(heddle_kernel_classes(&kernel, accesses, &refusal), 0);
 		if (analysed())
