@@ -45,6 +45,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* ---- dispatch.c ---- */
 
@@ -380,9 +381,11 @@ struct record {
 	char *name, *text, *options;
 	const char *refusal; /**< why it is not split; NULL: no reason known */
 	bool asked;          /**< the analysis was asked */
-	/** The same of launches with a buffer that is two arguments. */
+	/** The same of the latest launch with a buffer that is two arguments, and what tells it
+	 * from others. */
 	const char *twice_refusal;
-	bool twice_asked;
+	bool twice_refused;
+	uint64_t twice_key;
 	unsigned long split, whole;
 	double home_ns;               /**< at home, in all */
 	double home_rate, split_rate; /**< ns of a work-item; 0: not known */

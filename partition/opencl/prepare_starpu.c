@@ -58,7 +58,7 @@ static void *work_do(void *unused)
 	layer_inside = true;
 	reason = split_start();
 	if (!reason)
-		reason = split_analyse(record, &work.split.kernel, false);
+		reason = split_analyse(record, &work.split.kernel);
 	for (int l = 0; !reason && !status && l < LAUNCHES && clock_ns() - begin < ENOUGH_NS; l++)
 		status = heddle_kernel_run(&work.split.kernel, &stats);
 	work_free();

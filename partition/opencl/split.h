@@ -24,10 +24,8 @@ const char *split_start(void);
 /** Describes a launch. Buffers and images have no pointers yet where the host has none of their
  * data. What is described stays where it is. */
 void split_fill(const struct launch *launch, struct split_kernel *split);
-/** Asks the analysis, the first time.
- * @param twice a buffer is two arguments
- * @return why the kernel is not split; NULL: it is */
-const char *split_analyse(struct record *record, const struct heddle_kernel *kernel, bool twice);
+/** Asks the analysis, the first time. @return why the kernel is not split; NULL: it is */
+const char *split_analyse(struct record *record, const struct heddle_kernel *kernel);
 
 /** Has a thread do what the first split of a kernel needs. The engine calls this, when home has
  * nothing to do.

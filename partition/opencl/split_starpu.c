@@ -54,7 +54,6 @@ static const char *starpu_begin(void)
 
 const char *split_start(void)
 {
-	rests = 0;
 	if (started && process != getpid())
 		return "the process was forked from one that computes";
 	if (paused)
@@ -129,6 +128,40 @@ static bool is_twice(const struct launch *launch)
 			    overlap(launch->arguments[a].memory, launch->arguments[b].memory))
 				return true;
 	return false;
+}
+
+static uint64_t mix(uint64_t key, const void *data, size_t bytes)
+{
+	for (const unsigned char *at = data, *end = at + bytes; at < end; at++)
+		key = (key ^ *at) * 0x100000001b3;
+	return key;
+}
+
+/* The same for launches of a kernel that touch the same, wherever their buffers are. */
+static uint64_t launch_key(const struct launch *launch)
+{
+	uint64_t key = mix(0xcbf29ce484222325, &launch->dimensions, sizeof(launch->dimensions));
+
+	key = mix(key, launch->offset, sizeof(launch->offset));
+	key = mix(key, launch->global, sizeof(launch->global));
+	key = mix(key, launch->local, sizeof(launch->local));
+	for (cl_uint a = 0; a < launch->kernel->narguments; a++) {
+		const struct argument *argument = &launch->arguments[a];
+		const struct memory *memory = argument->memory;
+		cl_uint first = 0;
+
+		if (argument->value && !memory)
+			key = mix(key, argument->value, argument->bytes);
+		if (!memory)
+			continue;
+		while (first < a && (!launch->arguments[first].memory ||
+		                     !overlap(memory, launch->arguments[first].memory)))
+			first++;
+		key = mix(key, &first, sizeof(first));
+		key = mix(key, &memory->bytes, sizeof(memory->bytes));
+		key = mix(key, &memory->flags, sizeof(memory->flags));
+	}
+	return key;
 }
 
 static const char *arguments_refuse(const struct launch *launch)
@@ -284,21 +317,48 @@ void split_fill(const struct launch *launch, struct split_kernel *split)
 		argument_fill(&launch->arguments[a], split, a);
 }
 
-const char *split_analyse(struct record *record, const struct heddle_kernel *kernel, bool twice)
+static const char *classes_ask(const struct heddle_kernel *kernel)
 {
 	struct heddle_kernel_access accesses[HEDDLE_KERNEL_MAXARGUMENTS];
-	const char **known = twice ? &record->twice_refusal : &record->refusal;
-	bool *done = twice ? &record->twice_asked : &record->asked;
 	const char *refusal = NULL;
 
-	if (*done)
-		return *known;
-	*done = true;
-	if (heddle_kernel_classes(kernel, accesses, &refusal))
-		refusal = "Heddle refuses its arguments";
+	return heddle_kernel_classes(kernel, accesses, &refusal) ? "Heddle refuses its arguments"
+	                                                         : refusal;
+}
+
+const char *split_analyse(struct record *record, const struct heddle_kernel *kernel)
+{
+	struct heddle_kernel reads = *kernel;
+	const char *refusal;
+
+	if (record->asked)
+		return record->refusal;
+	record->asked = true;
+	/* What is only read does not meet, whichever arguments this launch has. */
+	for (unsigned a = 0; a < reads.narguments; a++)
+		reads.arguments[a].mode = STARPU_R;
+	refusal = classes_ask(&reads);
 	/* The text goes with StarPU, the report comes later. */
-	*known = refusal ? strdup(refusal) : NULL;
-	return refusal && !*known ? "no memory" : *known;
+	record->refusal = refusal ? strdup(refusal) : NULL;
+	return refusal && !record->refusal ? "no memory" : record->refusal;
+}
+
+/* Asks about a launch with a buffer that is two arguments. */
+static const char *twice_analyse(const struct launch *launch, const struct heddle_kernel *kernel)
+{
+	struct record *record = launch->kernel->record;
+	const char *refusal;
+
+	if (!is_twice(launch))
+		return NULL;
+	refusal = classes_ask(kernel);
+	record->twice_key = launch_key(launch);
+	record->twice_refused = refusal;
+	if (refusal && (!record->twice_refusal || strcmp(record->twice_refusal, refusal)))
+		record->twice_refusal = strdup(refusal);
+	if (refusal && !record->twice_refusal)
+		return "no memory";
+	return refusal ? record->twice_refusal : NULL;
 }
 
 static cl_int memories_to_host(const struct launch *launch)
@@ -333,6 +393,7 @@ static cl_int run(const struct launch *launch, const struct heddle_kernel *kerne
 		*reason = "the host has no memory for it";
 		return CL_SUCCESS;
 	}
+	rests = 0;
 	stats.nworkers = 0;
 	status = heddle_kernel_run(kernel, &stats);
 	memories_changed(launch);
@@ -354,7 +415,8 @@ const char *split_refuse(const struct launch *launch)
 
 	if (!reason && !record->preparing)
 		reason = record->refusal;
-	if (!reason && record->twice_refusal && is_twice(launch))
+	if (!reason && record->twice_refused && is_twice(launch) &&
+	    record->twice_key == launch_key(launch))
 		reason = record->twice_refusal;
 	return reason ? reason : speed_refuse(launch);
 }
@@ -394,7 +456,9 @@ cl_int split_launch(struct launch *launch, const char **reason)
 	layer_inside = true;
 	*reason = split_start();
 	if (!*reason)
-		*reason = split_analyse(record, &split.kernel, is_twice(launch));
+		*reason = split_analyse(record, &split.kernel);
+	if (!*reason)
+		*reason = twice_analyse(launch, &split.kernel);
 	if (!*reason)
 		error = run(launch, &split.kernel, reason);
 	layer_inside = false;

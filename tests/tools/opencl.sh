@@ -30,8 +30,10 @@ if [ -x "$HEDDLE_ANALYSE" ]; then
 	says '1 on one device (it prints)'
 	says 'kernel turn: 3 split, 1 on one device (a sampler interpolates'
 	grep -q 'kernel move_on: [0-9]* split$' "$work/out" || fail "move_on is not split"
-	says '1 on one device (parts of a buffer overlap)'
+	grep -q 'kernel add: [0-9]* split, 1 on one device (parts of a buffer overlap)$' \
+		"$work/out" || fail "add is not split: $(grep 'kernel add' "$work/out")"
 	says '1 on one device (two of its arguments are one array, of which groups may read'
+	says 'kernel shift: 2 split, 2 on one device (two of its arguments are one array'
 	grep -q 'launches: [1-9][0-9]* split' "$work/out" || fail "nothing is split"
 fi
 [ "$(grep -c 'kernel says 42' "$work/out")" = 1 ] || fail "a kernel that prints ran twice"

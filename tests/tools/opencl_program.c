@@ -33,6 +33,8 @@ static const char source[] =
     "kernel void stencil(global const int *a, global int *b, int n)\n"
     "{ int i = get_global_id(0);\n"
     "  b[i] = a[i] + (i > 0 ? a[i - 1] : 0) + (i < n - 1 ? a[i + 1] : 0); }\n"
+    "kernel void shift(global const int *a, global int *b, int by, int n)\n"
+    "{ int i = get_global_id(0); if (i + by < n) b[i] = a[i + by] + 1; }\n"
     "kernel void count(global const int *a, global int *sum)\n"
     "{ atomic_add(sum, a[get_global_id(0)]); }\n"
     "kernel void scatter(global const int *to, global int *b)\n"
@@ -417,7 +419,7 @@ static void test_groups(void)
 static void test_twice(void)
 {
 	static int a[N], b[N];
-	cl_kernel add = kernel("add"), stencil = kernel("stencil");
+	cl_kernel add = kernel("add"), stencil = kernel("stencil"), shift = kernel("shift");
 	cl_buffer_region regions[] = {{0, N / 2 * sizeof(int)},
 	                              {N / 2 * sizeof(int), N / 2 * sizeof(int)},
 	                              {N / 4 * sizeof(int), N / 2 * sizeof(int)}};
@@ -463,11 +465,30 @@ static void test_twice(void)
 	set(stencil, 2, sizeof(n), &n);
 	launch(queue, stencil, N, GROUP);
 	OK(clFinish(queue));
+	/* Each launch is asked anew whether it is one. */
+	set(shift, 0, sizeof(whole), &whole);
+	set(shift, 1, sizeof(whole), &whole);
+	set(shift, 3, sizeof(n), &n);
+	for (int i = 0; i < 4; i++) {
+		cl_int by = i % 2 ? 0 : GROUP;
+
+		set(shift, 2, sizeof(by), &by);
+		OK(clEnqueueWriteBuffer(queue, whole, CL_TRUE, 0, sizeof(a), a, 0, NULL, NULL));
+		launch(queue, shift, N, GROUP);
+		read_back(whole, N, b);
+		for (int e = 0; e < N && !by; e++)
+			if (b[e] != a[e] + 1) {
+				printf("FAIL: shift at %d\n", e);
+				failures++;
+				break;
+			}
+	}
 	for (int p = 0; p < 3; p++)
 		clReleaseMemObject(parts[p]);
 	clReleaseMemObject(whole);
 	clReleaseKernel(add);
 	clReleaseKernel(stencil);
+	clReleaseKernel(shift);
 }
 
 /* Host memory that is used, mapped, copied, filled and cut into parts. */
