@@ -443,12 +443,8 @@ static int front_run(struct front *front)
 			front->bye = acted = true;
 			mpi_link_tell(front->link, 0, &(struct mpi_message){.type = FRONT_BYE});
 		}
-		if (acted || front->done)
-			continue;
-		if (front->request && wave_part_computes(front->request))
+		if (!acted && !front->done)
 			mpi_link_wait(front->link);
-		else
-			mpi_link_wait_idle(front->link);
 	}
 	part_end(front);
 	return front->status ? heddle_refuse(front->status,

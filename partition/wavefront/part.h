@@ -61,9 +61,6 @@ void wave_part_stop(struct heddle_wavefront_request *wave, int status);
 /** Whether it has ended: heddle_wavefront_wait() returns at once. */
 bool wave_part_is_over(struct heddle_wavefront_request *wave);
 
-/** Whether its workers have tiles to compute. */
-bool wave_part_computes(struct heddle_wavefront_request *wave);
-
 /** What it has failed with so far; 0: it has not. */
 int wave_part_status(struct heddle_wavefront_request *wave);
 

@@ -443,17 +443,6 @@ bool wave_part_is_over(struct heddle_wavefront_request *wave)
 	return over;
 }
 
-bool wave_part_computes(struct heddle_wavefront_request *wave)
-{
-	bool computes = false;
-
-	starpu_pthread_mutex_lock(&wave->mutex);
-	for (size_t s = 0; s < wave->nstrips && !computes; s++)
-		computes = wave->strips[s]->done < wave->strips[s]->submitted;
-	starpu_pthread_mutex_unlock(&wave->mutex);
-	return computes;
-}
-
 void wave_part_ended(struct heddle_wavefront_request *wave)
 {
 	starpu_pthread_mutex_lock(&wave->mutex);
