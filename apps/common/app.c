@@ -418,8 +418,8 @@ static int ranks_join(const struct app *app, struct app_options *options, int *a
 
 	/* Open MPI may yield whenever a look finds nothing, each time for a time slice of the
 	 * worker, some milliseconds. Flows look so often that this is better for them. */
-	if (options->mpi && (!app->run || app->wave))
-		setenv("OMPI_MCA_mpi_yield_when_idle", "0", 1);
+	if (options->mpi)
+		setenv("OMPI_MCA_mpi_yield_when_idle", app->run && !app->wave ? "1" : "0", 0);
 	if (options->mpi)
 		error = ranks_begin(argc, argv);
 	if (error)

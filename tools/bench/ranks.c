@@ -130,8 +130,6 @@ void bench_ranks_environment(char ***list, unsigned *count)
 	    {"PRTE_MCA_hwloc_default_binding_policy", "none"},
 	    {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
 	    {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
-	    /* Apps that are loops or wavefronts switch it off. */
-	    {"OMPI_MCA_mpi_yield_when_idle", "1"},
 	};
 	static const char *const as_root[] = {"OMPI_ALLOW_RUN_AS_ROOT",
 	                                      "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"};
