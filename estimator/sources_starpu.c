@@ -110,7 +110,9 @@ static void history_load(const struct heddle_profile *known, const char *path, v
 	if (codelet->loaded < classes) {
 		if (known) {
 			heddle_history_load(&codelet->history, known, class_wanted, codelet);
-			heddle_history_learn(&codelet->history);
+			/* From what was measured meanwhile, too. */
+			if (estimate_rule().fit)
+				heddle_history_learn(&codelet->history);
 		}
 		codelet->loaded = classes;
 		atomic_fetch_add(&codelet->news, 1);

@@ -76,7 +76,7 @@ struct heddle_stream {
 	int (*home)(uint64_t label, void *arg);
 };
 
-/** Filters and streams, checked and allocated: of heddle_flow_create(). */
+/** Filters and streams, checked and allocated by heddle_flow_create(). */
 struct heddle_flow;
 
 /** A buffer at a filter. The kernel's argument cl_arg points to one. */

@@ -178,9 +178,10 @@ struct heddle_wavefront_stats {
 	size_t bands;              /**< number of bands */
 	size_t tiles;              /**< number of tiles, of all sweeps */
 	double us; /**< from the submission of the first tile to the last output in main memory */
-	double predicted_us; /**< of us: what the model says, corrected by what earlier wavefronts
-	                          of the codelet took; 0: the costs of tiles were not known */
-	double model_us;     /**< of us: by the model alone; 0: as before */
+	double predicted_us; /**< prediction of `us` by the model, corrected by what earlier
+	                          wavefronts of the codelet took; 0: the costs of tiles were not
+	                          known */
+	double model_us;     /**< prediction of `us` by the model alone; 0: as before */
 	double measuring_us; /**< calibration before the run; 0: none was needed or wanted */
 	double overhead_us;  /**< time for submitting tiles, of all threads */
 	size_t messages;     /**< boundaries that were copied between memories */
