@@ -4,37 +4,75 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "partition/mpi/world.h"
 #include "support/message.h"
 
+static int on_machine; /* number of this rank on its machine */
+
+#ifdef HEDDLE_USE_SIMGRID
+static void barrier(void)
+{
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void broadcast(void *data, size_t bytes)
+{
+	MPI_Bcast(data, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void reduce(void *values, size_t n, MPI_Datatype type, MPI_Op op)
+{
+	MPI_Allreduce(MPI_IN_PLACE, values, n, type, op, MPI_COMM_WORLD);
+}
+#else
 /* How long a rank that waits sleeps between two looks. */
 #define NAP_NS 50000L
 
-static int on_machine; /* number of this rank on its machine */
-
-/* Nobody is kept from its core meanwhile. */
-static void await(MPI_Request *request)
+/* MPI cannot wake a thread that sleeps, and where ranks share cores its own waits keep a worker of
+ * another rank from its core. So the thread looks, and sleeps in between. MPI ends the program
+ * itself at an error unless somebody has told it to return. */
+static void await(int error, MPI_Request *request)
 {
-#ifdef HEDDLE_USE_SIMGRID
-	MPI_Wait(request, MPI_STATUS_IGNORE);
-#else
 	const struct timespec nap = {0, NAP_NS};
-	int over = 0;
+	char text[MPI_MAX_ERROR_STRING];
+	int over = 0, length;
 
-	while (MPI_Test(request, &over, MPI_STATUS_IGNORE) == MPI_SUCCESS && !over)
+	while (error == MPI_SUCCESS &&
+	       (error = MPI_Test(request, &over, MPI_STATUS_IGNORE)) == MPI_SUCCESS && !over)
 		nanosleep(&nap, NULL);
-#endif
+	if (error == MPI_SUCCESS)
+		return;
+	MPI_Error_string(error, text, &length);
+	heddle_warn("MPI: %s; the run ends on all ranks", text);
+	MPI_Abort(MPI_COMM_WORLD, 1);
+	abort();
 }
 
 static void barrier(void)
 {
 	MPI_Request request;
 
-	MPI_Ibarrier(MPI_COMM_WORLD, &request);
-	await(&request);
+	await(MPI_Ibarrier(MPI_COMM_WORLD, &request), &request);
 }
+
+static void broadcast(void *data, size_t bytes)
+{
+	MPI_Request request;
+
+	await(MPI_Ibcast(data, bytes, MPI_BYTE, 0, MPI_COMM_WORLD, &request), &request);
+}
+
+static void reduce(void *values, size_t n, MPI_Datatype type, MPI_Op op)
+{
+	MPI_Request request;
+
+	await(MPI_Iallreduce(MPI_IN_PLACE, values, n, type, op, MPI_COMM_WORLD, &request),
+	      &request);
+}
+#endif
 
 static int world_begin(int *argc, char ***argv, int *rank, int *nranks)
 {
@@ -68,22 +106,10 @@ static void world_end(void)
 	MPI_Finalize();
 }
 
-static void world_tell(void *data, size_t bytes)
-{
-	MPI_Request request;
-
-	MPI_Ibcast(data, bytes, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
-	await(&request);
-}
-
 static int world_all(int status)
 {
-	MPI_Request request;
-	int lowest;
-
-	MPI_Iallreduce(&status, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
-	await(&request);
-	return lowest;
+	reduce(&status, 1, MPI_INT, MPI_MIN);
+	return status;
 }
 
 static int world_loop_run(const struct heddle_loop *loop, const struct heddle_mpi_place *places,
@@ -107,27 +133,22 @@ static int world_flow_run(struct heddle_flow *flow, struct heddle_mpi_flow_rank 
 }
 
 /* MPI counts with int. */
-static void reduce(uint64_t *values, size_t n, MPI_Op op)
+static void reduce_many(uint64_t *values, size_t n, MPI_Op op)
 {
 	const size_t most = (size_t)1 << 24;
 
-	for (size_t done = 0; done < n; done += most) {
-		MPI_Request request;
-
-		MPI_Iallreduce(MPI_IN_PLACE, values + done, n - done < most ? n - done : most,
-		               MPI_UINT64_T, op, MPI_COMM_WORLD, &request);
-		await(&request);
-	}
+	for (size_t done = 0; done < n; done += most)
+		reduce(values + done, n - done < most ? n - done : most, MPI_UINT64_T, op);
 }
 
 static void world_sum(uint64_t *values, size_t n)
 {
-	reduce(values, n, MPI_SUM);
+	reduce_many(values, n, MPI_SUM);
 }
 
 static void world_largest(uint64_t *values, size_t n)
 {
-	reduce(values, n, MPI_MAX);
+	reduce_many(values, n, MPI_MAX);
 }
 
 #ifdef HEDDLE_USE_SIMGRID
@@ -148,7 +169,7 @@ const struct mpi_world heddle_mpi_world = {
     .end = world_end,
     .turn_begin = world_turn_begin,
     .turn_end = world_turn_end,
-    .tell = world_tell,
+    .tell = broadcast,
     .all = world_all,
     .loop_run = world_loop_run,
     .wavefront_run = world_wavefront_run,

@@ -131,4 +131,39 @@ HEDDLE_NODE_STRATEGY=best
 expect 2 '"best" is not a block strategy' ranks 2 "$apps/blackscholes/blackscholes" --mpi
 unset HEDDLE_NODE_STRATEGY
 expect 0 'rank 3: 0 wrong' ranks 4 "$top_builddir/doc/examples/ranks"
+# Between an app and MPI: what Open MPI is told before it starts, and an error of MPI, which MPI itself
+# does not end the program for.
+cat >"$work/between.c" <<'EOF'
+#include <stdio.h>
+#include <stdlib.h>
+#include <mpi.h>
+int MPI_Init_thread(int *argc, char ***argv, int wanted, int *level)
+{
+	printf("yields: %s\n", getenv("OMPI_MCA_mpi_yield_when_idle"));
+	return PMPI_Init_thread(argc, argv, wanted, level);
+}
+int MPI_Test(MPI_Request *request, int *over, MPI_Status *status)
+{
+	return getenv("TEST_FAILS") ? MPI_ERR_OTHER : PMPI_Test(request, over, status);
+}
+EOF
+# shellcheck disable=SC2046 # words
+$(sed -n 's/^CC = //p' "$top_builddir/Makefile") -shared -fPIC -o "$work/between.so" "$work/between.c" \
+	$(sed -n 's/^MPI_CFLAGS = //p' "$top_builddir/Makefile") || fail "no library between"
+between() {
+	ranks 2 env LD_PRELOAD="$work/between.so" "$@" --mpi --reps 1
+}
+for yields in 0 1; do
+	export OMPI_MCA_mpi_yield_when_idle="$yields"
+	for app in blackscholes floyd nbia; do
+		expect 0 "^yields: $yields" between "$apps/$app/$app" --size 256
+	done
+done
+unset OMPI_MCA_mpi_yield_when_idle
+expect 0 '^yields: 0' between "$apps/blackscholes/blackscholes" --size 1000
+expect 0 '^yields: 0' between "$apps/floyd/floyd" --size 256
+expect 0 '^yields: 1' between "$apps/nbia/nbia" --size 256
+export OMPI_MCA_mpi_yield_when_idle=0
+TEST_FAILS=1 between "$apps/blackscholes/blackscholes" --size 1000 >"$work/out" && fail "MPI's error: the app goes on"
+grep -q 'MPI: .*; the run ends on all ranks' "$work/out" || fail "MPI's error: $(cat "$work/out")"
 [ "$failures" = 0 ]
