@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
@@ -68,7 +69,7 @@ uint64_t options_take_number(const char *text, uint64_t min, uint64_t max, const
 	return number;
 }
 
-/* An integer of any size, or an enumeration. */
+/* An integer of a size that OPTION_WHOLE() lets through, or an enumeration. */
 static void store(const struct option_row *row, void *variable, uint64_t value)
 {
 	if (row->size == sizeof(uint64_t))
@@ -194,7 +195,8 @@ static void options_fill(const struct option_row *rows, bool first, struct argp_
 {
 	int n = 0;
 
-	for (; rows[n].kind; n++)
+	for (; rows[n].kind; n++) {
+		assert(n < MOST_ROWS - 2);
 		options[n] =
 		    (struct argp_option){.name = rows[n].name,
 		                         .key = row_key(rows, n),
@@ -202,6 +204,7 @@ static void options_fill(const struct option_row *rows, bool first, struct argp_
 		                         .flags = rows[n].flags | (rows[n].doc ? 0 : OPTION_ALIAS),
 		                         .doc = rows[n].doc,
 		                         .group = rows[n].group};
+	}
 	if (first)
 		options[n++] = (struct argp_option){.key = 'h', .flags = OPTION_HIDDEN};
 	options[n] = (struct argp_option){0};
@@ -232,6 +235,7 @@ void options_parse(const struct option_program *program, struct option_set *set,
 	unsigned n = 0;
 
 	for (struct option_set *s = set; s; s = s->next, n++) {
+		assert(n < MOST_SETS);
 		options_fill(s->rows, !n, options[n]);
 		argps[n] = (struct argp){.options = options[n],
 		                         .parser = parse,

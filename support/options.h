@@ -8,6 +8,7 @@
 #define HEDDLE_SUPPORT_OPTIONS_H
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +22,8 @@ enum option_kind {
 	OPTION_PARSED  /**< parse() takes the text, and refuses it by argp_error() */
 };
 
-/** An option. The last row of a table, which has 32 others at most, is all zero. */
+/** An option. The last row of a table, which has 32 others at most, is all zero. More of them, as
+ * more than three tables, end the program. */
 struct option_row {
 	const char *name;  /**< NULL: none but the letter */
 	const char *value; /**< what --help calls its value; NULL: it takes none */
@@ -37,8 +39,17 @@ struct option_row {
 	int flags, group; /**< as of argp's options */
 };
 
-/* What follows name, value and doc in a row: a field f of struct T, and its range. */
-#define OPTION_FIELD(T, f) offsetof(T, f), sizeof(((T *)0)->f)
+/* What follows name, value and doc in a row: a field f of struct T, and its range. Fields of other
+ * types are errors of the compiler. */
+#define OPTION_WHOLE(v)                                                                            \
+	_Generic((v), bool                                                                         \
+	         : sizeof(v), int                                                                  \
+	         : sizeof(v), unsigned                                                             \
+	         : sizeof(v), long                                                                 \
+	         : sizeof(v), unsigned long                                                        \
+	         : sizeof(v), unsigned long long                                                   \
+	         : sizeof(v))
+#define OPTION_FIELD(T, f) offsetof(T, f), OPTION_WHOLE(((T *)0)->f)
 #define SETS(T, f, to) OPTION_FIELD(T, f), OPTION_SET, .least = (to)
 #define TEXT(T, f)                                                                                 \
 	offsetof(T, f), _Generic(((T *)0)->f, const char * : sizeof(char *)), OPTION_TEXT, .least = 0

@@ -309,7 +309,7 @@ static void table_print(double scale)
 
 struct arguments {
 	int figure; /* 0: the table */
-	double scale;
+	unsigned scale;
 };
 
 static const struct option_row options[] = {
@@ -317,7 +317,7 @@ static const struct option_row options[] = {
      "data of a figure of the paper, 7 to 10, as CSV: device times over groups; linear and ideal "
      "split of an example; gains and groups of all kernels; what devices do when",
      NUMBER(struct arguments, figure, 7, 10), .letter = 'f'},
-    {"scale", "S", "data S times as large as in the paper (default: 1)",
+    {"scale", "N", "data N times as large as in the paper (default: 1)",
      NUMBER(struct arguments, scale, 1, 1000000), .letter = 's'},
     {0},
 };

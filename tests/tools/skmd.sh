@@ -11,6 +11,7 @@ for scale in 1 10; do
 	cat "$work/table"
 	awk '$1 ~ /^[A-Z]/ && NF == 18 {
 			kernels++
+			if (!($2 > 0 && $3 > 0)) { print $1 ": no times"; bad = 1 }
 			if ($5 > 1.03 * $6 || $5 > $2) { print $1 ": worse than it has to be"; bad = 1 }
 			if ($9 > 1.03 * $8 || $9 > $5 + 1) { print $1 ": worse with windows"; bad = 1 }
 			if ($4 > $2 || $4 < $6 - 1 && $4 < 0.99 * $6) { print $1 ": Algorithm 1"; bad = 1 }
@@ -22,8 +23,9 @@ for scale in 1 10; do
 			product += log($12)
 		}
 		END {
-			printf "%d kernels, mean gain %.3f\n", kernels, exp(product / kernels)
-			exit bad || kernels != 11
+			gain = exp(product / kernels)
+			printf "%d kernels, mean gain %.3f\n", kernels, gain
+			exit bad || kernels != 11 || !(gain > 1.4 && gain < 1.6)
 		}' "$work/table" || fail "scale $scale"
 done
 

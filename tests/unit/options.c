@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <setjmp.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +136,36 @@ static void test_refused(void **state)
 	}
 }
 
+/* A table that is too long, or one too many, does not write over what lies behind. */
+static void test_too_many(void **state)
+{
+	static struct option_row rows[34];
+	static struct values values;
+	static const struct option_program program = {.name = "test"};
+	struct option_set sets[4] = {{0}};
+
+	for (int r = 0; r < 33; r++)
+		rows[r] = (struct option_row){"flag", NULL, "a flag",
+		                              SETS(struct values, flag, true), .letter = 33 + r};
+	for (int s = 0; s < 4; s++)
+		sets[s] = (struct option_set){
+		    .rows = first, .data = &values, .next = s < 3 ? &sets[s + 1] : NULL};
+	for (int many = 0; many < 2; many++) {
+		char *argv[] = {"test", NULL};
+		struct option_set set = {.rows = rows, .data = &values};
+		pid_t child = fork();
+		int status;
+
+		if (!child) {
+			fclose(stderr);
+			options_parse(&program, many ? sets : &set, 1, argv);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	}
+}
+
 static void test_number(void **state)
 {
 	uint64_t number = 5;
@@ -169,9 +200,8 @@ static void test_real(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_kinds),
-	    cmocka_unit_test(test_refused),
-	    cmocka_unit_test(test_number),
+	    cmocka_unit_test(test_kinds),    cmocka_unit_test(test_refused),
+	    cmocka_unit_test(test_too_many), cmocka_unit_test(test_number),
 	    cmocka_unit_test(test_real),
 	};
 
