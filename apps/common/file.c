@@ -9,7 +9,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "support/message.h"
@@ -107,81 +109,171 @@ int file_load(const char *path, char **data, size_t *bytes)
 	return 0;
 }
 
-/* What is written lies beside its place until it is whole. Pipes, devices and files in folders that
- * must not change are written directly.
- * @param[out] place what `path` leads to */
-static bool file_beside(const char *path, char *place, char *beside)
-{
-	struct stat about;
-	int length;
+/* ---- files that are written ---- */
 
-	if (lstat(path, &about))
-		length = errno == ENOENT ? snprintf(place, PATH_MAX, "%s", path) : PATH_MAX;
-	else
-		length = realpath(path, place) && !stat(place, &about) && S_ISREG(about.st_mode) &&
-		                 !access(place, W_OK)
-		             ? (int)strlen(place)
-		             : PATH_MAX;
-	return length < PATH_MAX &&
-	       snprintf(beside, PATH_MAX, "%s.%ld", place, (long)getpid()) < PATH_MAX;
+/* What is written lies beside its place until it is whole. */
+static struct output {
+	struct output *next;
+	FILE *stream;
+	char place[PATH_MAX], beside[PATH_MAX];
+} * outputs;
+
+static struct output *output_take(FILE *stream)
+{
+	struct output **at = &outputs, *output;
+
+	while (*at && (*at)->stream != stream)
+		at = &(*at)->next;
+	output = *at;
+	if (output)
+		*at = output->next;
+	return output;
+}
+
+static bool has_acl(const char *path)
+{
+	return getxattr(path, "system.posix_acl_access", NULL, 0) > 0;
+}
+
+/* Finds out what a path leads to. @return Whether another file can take its place: nobody has it
+ * open already, as those in /dev and below, and it has no second name. */
+static bool find_place(const char *path, char *place, struct stat *about, bool *there)
+{
+	*there = !lstat(path, about);
+	if (!*there)
+		return errno == ENOENT && snprintf(place, PATH_MAX, "%s", path) < PATH_MAX;
+	return strncmp(path, "/dev/", 5) && realpath(path, place) && !stat(place, about) &&
+	       S_ISREG(about->st_mode) && about->st_nlink == 1 && !access(place, W_OK);
+}
+
+/* Opens a file beside the place, with the owner, group and mode of what is there.
+ * @return below 0: that cannot be */
+static int open_beside(const char *path, struct output *output)
+{
+	struct stat about, made;
+	bool there;
+	int fd = -1;
+
+	if (!find_place(path, output->place, &about, &there))
+		return -1;
+	for (unsigned n = 0; fd < 0 && n < 100; n++) {
+		if (snprintf(output->beside, PATH_MAX, "%s.%ld-%u", output->place, (long)getpid(),
+		             n) >= PATH_MAX)
+			return -1;
+		fd = open(output->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		          there ? about.st_mode & 0777 : 0666);
+		if (fd < 0 && errno != EEXIST)
+			return -1;
+	}
+	if (fd < 0 || !there)
+		return fd;
+	if (!fstat(fd, &made) &&
+	    ((made.st_uid == about.st_uid && made.st_gid == about.st_gid) ||
+	     !fchown(fd, about.st_uid, about.st_gid)) &&
+	    !fchmod(fd, about.st_mode & 0777) && !has_acl(output->place) &&
+	    !has_acl(output->beside))
+		return fd;
+	close(fd);
+	unlink(output->beside);
+	return -1;
+}
+
+/* With O_CREAT, Linux refuses files of others in folders like /tmp. */
+static int open_in_place(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT)
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	return fd;
 }
 
 int file_create(const char *path, FILE **stream)
 {
-	char place[PATH_MAX], beside[PATH_MAX];
-	FILE *opened = NULL;
-	struct stat about;
+	struct output *output = malloc(sizeof(*output));
+	int fd = output ? open_beside(path, output) : -1;
 
-	if (file_beside(path, place, beside)) {
-		opened = fopen(beside, "we");
-		if (opened && !stat(place, &about) &&
-		    fchmod(fileno(opened), about.st_mode & 0777)) {
-			fclose(opened);
-			unlink(beside);
-			opened = NULL;
-		}
+	if (fd < 0) {
+		free(output);
+		output = NULL;
+		fd = open_in_place(path);
 	}
-	if (!opened)
-		opened = fopen(path, "we");
-	if (!opened)
-		return file_refuse(path, errno);
-	*stream = opened;
+	*stream = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!*stream) {
+		int error = file_refuse(path, errno);
+
+		if (fd >= 0)
+			close(fd);
+		if (output)
+			unlink(output->beside);
+		free(output);
+		return error;
+	}
+	if (output) {
+		output->stream = *stream;
+		output->next = outputs;
+		outputs = output;
+	}
 	return 0;
 }
 
-/* Whether the stream is the file beside its place. */
-static bool is_beside(FILE *stream, const char *beside)
+static int copy(const char *from, const char *to)
 {
-	struct stat there, here;
+	int in = open(from, O_RDONLY | O_CLOEXEC), out = in < 0 ? -1 : open_in_place(to);
+	int error = out < 0 ? errno : 0;
+	ssize_t sent = 1;
 
-	return !stat(beside, &there) && !fstat(fileno(stream), &here) &&
-	       there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+	while (!error && sent) {
+		sent = sendfile(out, in, NULL, LARGEST_READ);
+		error = sent < 0 ? errno : 0;
+	}
+	if (out >= 0 && close(out) && !error)
+		error = errno;
+	if (in >= 0)
+		close(in);
+	return error;
+}
+
+/* A file that is mounted by itself, or one of somebody else in a folder like /tmp, stays where it
+ * is: only what is in it can change. */
+static int put_in_place(const char *path, const struct output *output)
+{
+	int error;
+
+	if (!rename(output->beside, output->place))
+		return 0;
+	error = copy(output->beside, output->place);
+	if (error)
+		return heddle_refuse(-EINVAL, "%s: %s; all of it is in %s", path, strerror(error),
+		                     output->beside);
+	unlink(output->beside);
+	return 0;
 }
 
 int file_finish(const char *path, FILE *stream)
 {
-	char place[PATH_MAX], beside[PATH_MAX];
+	struct output *output = output_take(stream);
 	int error = errno, failed = ferror(stream);
-	bool moves = file_beside(path, place, beside) && is_beside(stream, beside);
 
 	errno = failed ? error : 0;
-	if ((stream == stdout ? fflush(stream) : fclose(stream)) || failed ||
-	    (moves && rename(beside, place))) {
+	if ((stream == stdout ? fflush(stream) : fclose(stream)) || failed) {
 		error = file_refuse(path, errno);
-		if (moves)
-			unlink(beside);
-		return error;
+		if (output)
+			unlink(output->beside);
+	} else {
+		error = output ? put_in_place(path, output) : 0;
 	}
-	return 0;
+	free(output);
+	return error;
 }
 
 void file_drop(const char *path, FILE *stream)
 {
-	char place[PATH_MAX], beside[PATH_MAX];
+	struct output *output = output_take(stream);
 
-	if (stream == stdout)
-		return;
-	if (file_beside(path, place, beside) && is_beside(stream, beside))
-		unlink(beside);
-	fclose(stream);
+	if (stream != stdout)
+		fclose(stream);
+	if (output)
+		unlink(output->beside);
+	free(output);
 }

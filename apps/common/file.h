@@ -33,13 +33,16 @@ int file_read(const char *path, int fd, size_t at, void *data, size_t bytes);
 int file_load(const char *path, char **data, size_t *bytes);
 
 /** Opens a file for writing. What was there stays until file_finish(): a program that ends before
- * leaves no half file, but one beside it, PATH.PID. Pipes and devices are written directly.
+ * leaves no half file, but one beside it, PATH.PID-N. Written directly is what another file cannot
+ * replace: pipes, devices, files with several names or an access-control list, of an owner that
+ * the new one cannot get, or in folders that must not change. Not from several threads at once.
  * @return 0; -errno. */
 int file_create(const char *path, FILE **stream);
 
 /** Closes it and puts it in its place, or, if it is standard output, flushes it.
- * @return 0; -errno when anything could not be written: the file is not there then, or as before.
- */
+ * @return 0; -errno when anything could not be written: then there is what was there, unless the
+ * file is written directly; -EINVAL when the whole file lies beside its place, as the message
+ * says. */
 int file_finish(const char *path, FILE *stream);
 
 /** Instead of file_finish(): what is written is of no use. */

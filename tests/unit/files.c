@@ -6,10 +6,13 @@
 #include "config.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -677,14 +680,152 @@ static void test_csr_random(void **state)
 	assert_int_equal(csr_random_starts(&shape, starts), -EINVAL);
 }
 
-static void begins(const char *text)
+static void begins_at(const char *file, const char *text)
 {
 	char *data;
 	size_t bytes;
 
-	assert_int_equal(file_load(path, &data, &bytes), 0);
+	assert_int_equal(file_load(file, &data, &bytes), 0);
 	assert_string_equal(data, text);
 	free(data);
+}
+
+static void begins(const char *text)
+{
+	begins_at(path, text);
+}
+
+static int write_after(const char *file)
+{
+	FILE *stream;
+	int error = file_create(file, &stream);
+
+	if (error)
+		return error;
+	fputs("after", stream);
+	return file_finish(file, stream);
+}
+
+/* In a process of its own, which may give up its rights. */
+static int write_after_in(bool (*prepare)(void))
+{
+	int ended;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(prepare() ? -write_after(path) : 77);
+	assert_int_equal(waitpid(pid, &ended, 0), pid);
+	assert_true(WIFEXITED(ended));
+	return WEXITSTATUS(ended);
+}
+
+/* Other files beside the place, and links, stay what they are. */
+static void test_neighbours(void **state)
+{
+	char others[3][sizeof(path) + 32], target[sizeof(path) + 8];
+
+	snprintf(target, sizeof(target), "%s.target", path);
+	put("other", 5);
+	assert_int_equal(rename(path, target), 0);
+	for (int n = 0; n < 3; n++) {
+		snprintf(others[n], sizeof(others[n]), "%s.%ld%s", path, (long)getpid(),
+		         ((const char *const[]){"", "-0", "-1"})[n]);
+		assert_int_equal(n == 2 ? symlink(target, others[n])
+		                        : (put("other", 5), rename(path, others[n])),
+		                 0);
+	}
+	for (int there = 0; there < 2; there++) {
+		assert_int_equal(write_after(path), 0);
+		begins("after");
+		put("before", 6);
+	}
+	for (int n = 0; n < 3; n++) {
+		begins_at(others[n], "other");
+		assert_int_equal(unlink(others[n]), 0);
+	}
+	assert_int_equal(unlink(target), 0);
+	/* Whoever knows it by another name sees what is written. */
+	put("before", 6);
+	assert_int_equal(link(path, target), 0);
+	assert_int_equal(write_after(path), 0);
+	begins_at(target, "after");
+	assert_int_equal(unlink(target), 0);
+}
+
+/* What leads to the file may change while it is written. */
+static void test_place_changes(void **state)
+{
+	char link[sizeof(path) + 8], beside[sizeof(path) + 32];
+	FILE *stream;
+
+	put("before", 6);
+	snprintf(link, sizeof(link), "%s.link", path);
+	snprintf(beside, sizeof(beside), "%s.%ld-0", path, (long)getpid());
+	assert_int_equal(symlink(path, link), 0);
+	assert_int_equal(file_create(link, &stream), 0);
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(symlink("/nonexistent", link), 0);
+	fputs("after", stream);
+	assert_int_equal(file_finish(link, stream), 0);
+	assert_int_equal(access(beside, F_OK), -1);
+	begins("after");
+	assert_int_equal(unlink(link), 0);
+	/* Where its place cannot be taken, the whole file is kept. */
+	assert_int_equal(file_create(path, &stream), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	fputs("after", stream);
+	assert_int_equal(file_finish(path, stream), -EINVAL);
+	begins_at(beside, "after");
+	assert_int_equal(unlink(beside), 0);
+	assert_int_equal(rmdir(path), 0);
+	put("before", 6);
+}
+
+static bool be_nobody(void)
+{
+	return !setgid(65534) && !setuid(65534);
+}
+
+static bool be_root(void)
+{
+	return !geteuid();
+}
+
+static bool mount_itself(void)
+{
+	return (!geteuid() ? !unshare(CLONE_NEWNS) : !unshare(CLONE_NEWUSER | CLONE_NEWNS)) &&
+	       !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount(path, path, NULL, MS_BIND, NULL);
+}
+
+/* Owners stay, also in a folder where nobody replaces files of others; what is mounted by itself
+ * is written. Users who cannot ask for that skip it. */
+static void test_owners_and_mounts(void **state)
+{
+	struct stat about;
+	int ended;
+
+	put("before", 6);
+	ended = write_after_in(mount_itself);
+	assert_true(ended == 0 || ended == 77);
+	begins(ended ? "before" : "after");
+	if (geteuid())
+		return;
+	put("before", 6);
+	assert_int_equal(chown(path, 65534, 65534), 0);
+	assert_int_equal(write_after_in(be_root), 0);
+	begins("after");
+	assert_int_equal(stat(path, &about), 0);
+	assert_true(about.st_uid == 65534 && about.st_gid == 65534);
+	put("before", 6);
+	assert_int_equal(chown(path, 0, 0), 0);
+	assert_int_equal(chmod(path, 0666), 0);
+	assert_int_equal(write_after_in(be_nobody), 0);
+	begins("after");
+	assert_int_equal(stat(path, &about), 0);
+	assert_true(!about.st_uid && (about.st_mode & 0777) == 0666);
 }
 
 /* A process that ends while it writes leaves what was there, which may be nothing. */
@@ -715,12 +856,12 @@ static void test_half_written(void **state)
 			begins("before");
 		else
 			assert_int_equal(access(path, F_OK), -1);
-		snprintf(beside, sizeof(beside), "%s.%ld", path, (long)pid);
+		snprintf(beside, sizeof(beside), "%s.%ld-0", path, (long)pid);
 		assert_int_equal(unlink(beside), 0);
 	}
 	/* What is given up is not there, either, and what is finished has its mode, link and all.
 	 */
-	snprintf(beside, sizeof(beside), "%s.%ld", path, (long)getpid());
+	snprintf(beside, sizeof(beside), "%s.%ld-0", path, (long)getpid());
 	snprintf(link, sizeof(link), "%s.link", path);
 	put("before", 6);
 	assert_int_equal(chmod(path, 0640), 0);
@@ -755,6 +896,8 @@ int main(void)
 	    cmocka_unit_test(test_matrix_bad),        cmocka_unit_test(test_matrix_damaged),
 	    cmocka_unit_test(test_matrix_round_trip), cmocka_unit_test(test_csr),
 	    cmocka_unit_test(test_csr_random),        cmocka_unit_test(test_half_written),
+	    cmocka_unit_test(test_neighbours),        cmocka_unit_test(test_place_changes),
+	    cmocka_unit_test(test_owners_and_mounts),
 	};
 
 	return cmocka_run_group_tests(tests, make_path, remove_path);
