@@ -60,7 +60,9 @@ libapps_a_SOURCES = \
 	apps/common/wave.c \
 	apps/common/wave.h \
 	support/options.c \
-	support/options.h
+	support/options.h \
+	support/stock.h \
+	support/stock_starpu.c
 apps_ldadd = libapps.a libapps-files.a $(codelets_ldadd) $(JANSSON_LIBS) $(PNG_LIBS)
 
 apps_blackscholes_blackscholes_SOURCES = apps/blackscholes/main.c

@@ -6,6 +6,8 @@
 #ifndef HEDDLE_SCHED_POLICIES_POLICIES_H
 #define HEDDLE_SCHED_POLICIES_POLICIES_H
 
+#include <stdbool.h>
+
 #include <starpu.h>
 #include <starpu_scheduler.h>
 
@@ -18,6 +20,10 @@ extern const struct starpu_sched_policy ddfcfs_policy, ddwrr_policy, odds_policy
 /** Ordinary tasks are scheduled as under ddwrr; kernels (heddle/kernel.h) look at the
  * policy's name and place their parts themselves. */
 #define skmd_policy ddwrr_policy
+
+/** Whether one of ours stands in StarPU's table instead of that policy, which comes back for who
+ * asks for it. */
+bool heddle_policy_displaced(const char *name);
 
 /** StarPU is about to start: puts the policies where it looks for them, and tells it how many
  * workers the policy wants for each GPU (gpu_workers.h). The library that `heddle run` preloads

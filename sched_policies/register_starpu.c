@@ -124,6 +124,11 @@ static void policies_register(const struct starpu_conf *conf)
 	heddle_warn("STARPU_SCHED_LIB=%s hides Heddle's policies from StarPU", library);
 }
 
+bool heddle_policy_displaced(const char *name)
+{
+	return false;
+}
+
 #else
 
 /* In the order in which they are replaced: first what StarPU ships as a test or as a building
@@ -192,6 +197,14 @@ static void policies_register(const struct starpu_conf *conf)
 	}
 	for (; ours && *ours; ours++)
 		heddle_warn("no room for the policy %s in StarPU's table", (*ours)->policy_name);
+}
+
+bool heddle_policy_displaced(const char *name)
+{
+	for (size_t v = 0; v < NREPLACEABLE; v++)
+		if (rows[v].place && named(rows[v].before->policy_name, name))
+			return true;
+	return false;
 }
 
 #endif

@@ -101,13 +101,13 @@ pkglibexec_PROGRAMS += bin/heddle-overhead
 bin_heddle_overhead_SOURCES = \
 	tools/bench/bench.h \
 	tools/bench/memory.c \
-	tools/heddle-overhead_starpu.c \
-	tools/stock.h \
-	tools/stock_starpu.c
+	support/stock.h \
+	support/stock_starpu.c \
+	tools/heddle-overhead_starpu.c
 bin_heddle_overhead_LDADD = libtools.la libheddle.la libheddle-pure.la $(STARPU_LIBS) $(JANSSON_LIBS)
 
 pkglibexec_PROGRAMS += bin/heddle-run
-bin_heddle_run_SOURCES = tools/heddle-run.c tools/stock.h tools/stock_starpu.c
+bin_heddle_run_SOURCES = support/stock.h support/stock_starpu.c tools/heddle-run.c
 bin_heddle_run_CPPFLAGS = $(AM_CPPFLAGS) -DHEDDLE_STARPU_SERIES='"$(starpu_series)"'
 bin_heddle_run_LDADD = libtools.la $(STARPU_LIBS)
 

@@ -25,8 +25,9 @@
 #include "support/options.h"
 #include "support/output.h"
 #include "support/progress.h"
+#include "support/stock.h"
+#include "sched_policies/policies.h"
 #include "tools/bench/bench.h"
-#include "tools/stock.h"
 
 #define USAGE 2
 #define SKIPPED 77
@@ -267,7 +268,7 @@ static void parse_policies(void *data, char *list, struct argp_state *state)
 	while (rest && (name = strsep(&rest, ","))) {
 		if (!*name)
 			argp_error(state, "--sched '%s': a name is empty", list);
-		if (!policy_exists(name)) {
+		if (!policy_exists(name) && !heddle_policy_displaced(name)) {
 			policy_unknown_print(stderr, name);
 			exit(USAGE);
 		}

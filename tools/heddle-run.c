@@ -15,8 +15,8 @@
 
 #include <heddle/policy.h>
 
+#include "support/stock.h"
 #include "tools/common/place.h"
-#include "tools/stock.h"
 
 #define USAGE 2
 

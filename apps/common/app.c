@@ -18,7 +18,9 @@
 #include "support/message.h"
 #include "support/output.h"
 #include "support/progress.h"
+#include "support/stock.h"
 #include "estimator/platform_starpu.h"
+#include "sched_policies/policies.h"
 #include "codelets/programs.h"
 #include "apps/common/app.h"
 #include "apps/common/ranks.h"
@@ -68,16 +70,12 @@ starpu_data_handle_t app_matrix(const void *elements, size_t rows, size_t column
 
 int app_choose_policy(const char *name)
 {
-	struct starpu_sched_policy **known = starpu_sched_get_predefined_policies();
-
 	if (!name)
 		return 0;
-	while (*known && strcmp((*known)->policy_name, name))
-		known++;
-	if (*known || heddle_policy_find(name)) /* those of a library are in no table */
+	if (policy_exists(name) || heddle_policy_displaced(name))
 		return setenv("STARPU_SCHED", name, 1) ? -ENOMEM : 0;
-	return heddle_refuse(-EINVAL, "--sched %s: no such policy; 'heddle run --help' lists all",
-	                     name);
+	policy_unknown_print(stderr, name);
+	return -EINVAL;
 }
 
 int32_t app_where(const bool *kinds)

@@ -192,6 +192,6 @@ expect 2 'takes multiples of 256' AESEncrypt --size 100
 expect 2 'not a whole number' VectorAdd --size many
 expect 2 'exclude each other' VectorAdd --size 100 --scale 2
 expect 2 'for one kernel' all --size 100
-expect 2 'no such policy' VectorAdd --sched nonsense
+expect 2 'is not a policy of Heddle or StarPU' VectorAdd --sched nonsense
 
 [ "$failures" = 0 ]

@@ -20,6 +20,9 @@ rows=$(echo "$json" | grep -c '"policy"')
 table=$("$overhead" --rounds 1 --tasks 0 --chain 100 --sched gss) || fail "exit status $?"
 echo "$table" | grep -q '^gss  *-  *-  *[0-9]' || fail "table: $table"
 
+# Policies whose place in StarPU's table Heddle's have taken, too.
+expect 0 '^modular-prio ' "$overhead" --rounds 1 --tasks 10 --chain 10 --sched modular-prio,graph_test
+grep -q '^graph_test ' "$work/out" || fail "graph_test was not measured"
 expect 2 "^Heddle's policies: hdss " "$overhead" --rounds 1 --tasks 10 --chain 0 --sched nonsense
 # Said before StarPU starts; Heddle's are none of StarPU's.
 ! grep '^\[starpu\]' "$work/out" || fail "StarPU was started"

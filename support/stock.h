@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Names of policies, StarPU's own first of all. The file that asks StarPU is apart from the one
- * with main(), which StarPU's headers would rename in a build for simulations.
+ * with main(), which StarPU's headers would rename in a build for simulations. Not in the library.
  */
-#ifndef HEDDLE_TOOLS_STOCK_H
-#define HEDDLE_TOOLS_STOCK_H
+#ifndef HEDDLE_SUPPORT_STOCK_H
+#define HEDDLE_SUPPORT_STOCK_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,7 +15,8 @@
  * @return NULL: there are no more */
 const char *stock_policy(unsigned p, const char **doc);
 
-/** Whether Heddle or StarPU has a policy of that name. */
+/** Whether Heddle or StarPU has a policy of that name. With libheddle, heddle_policy_displaced()
+ * knows more of StarPU's. */
 bool policy_exists(const char *name);
 
 /** Says that a policy does not exist, or what the name is otherwise, and prints the names of

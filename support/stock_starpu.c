@@ -11,7 +11,7 @@
 #include <heddle/policy.h>
 #include <heddle/strategy.h>
 
-#include "tools/stock.h"
+#include "support/stock.h"
 
 const char *stock_policy(unsigned p, const char **doc)
 {
