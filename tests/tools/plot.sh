@@ -197,6 +197,10 @@ grep -q 'predicted, k = 4' "$work/sweep-interval.svg" || fail "no second curve"
 printf 'app,contender,us\nx,one core,400.5\nx,lws,200\nx,hdss,150\ny,one core,100\ny,hdss,80\n' >"$work/app.csv"
 "$plot" "$work/app.csv" || fail "times of apps"
 drawn app-times
+# A title is whole in a low picture, too: its line is lower than its letters are high.
+grep -B1 '<text>speed of the apps<' "$work/app-times.svg" |
+	sed -n 's/.*translate([0-9.]*,\([0-9.]*\)).* font-size="\([0-9.]*\)".*/\1 \2/p' |
+	awk '{ found = $1 > $2 } END { exit !found }' || fail "a title that is cut"
 grep -q '2.67' "$work/app-times.svg" && grep -q 'y: hdss' "$work/app-times.svg" || fail "bars of apps"
 printf 'app,contender,us\nx,one core,nan\n' >"$work/torn.csv"
 "$plot" "$work/torn.csv" 2>"$work/messages" && fail "no time was drawn"

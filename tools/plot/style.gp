@@ -25,7 +25,7 @@ set grid back linestyle 100
 set border 3 linecolor rgb grey
 set tics nomirror textcolor rgb "#222222" scale 0.6
 set key noenhanced
-set label 99 title at screen 0.02, screen 0.975 left front font ",15" noenhanced
+set label 99 title at screen 0.02, screen 1 - 18.0 / height left front font ",15" noenhanced
 colour(kind) = kind eq "cpu" ? 0x0072B2 : kind eq "cuda" ? 0xD55E00 : kind eq "opencl" ? 0x009E73 : 0xAA4499
 # Few workers have a colour each, by their rows from 0 on; many have that of their kind.
 array hues[8] = [0x0072B2, 0xE69F00, 0x009E73, 0xAA4499, 0x56B4E9, 0xD55E00, 0x666666, 0xBBAA00]
