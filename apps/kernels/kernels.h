@@ -253,9 +253,9 @@ int measure_run(const struct options *options, struct result *result);
 void measure_free(struct result *result);
 
 /** The repetition whose time is the median; the first of several repetitions does not count. */
-unsigned measure_median(const struct result *result, const struct contender *contender);
+unsigned measure_median(const struct contender *contender);
 
-double measure_median_us(const struct result *result, const struct contender *contender);
+double measure_median_us(const struct contender *contender);
 
 /** How much faster a contender is than the best of those that use one device, found and compared
  * in different repetitions (apps/common/sweep.h); of fewer than five repetitions, the ratio of

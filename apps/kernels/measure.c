@@ -188,8 +188,8 @@ static bool is_hopeless(const struct result *result, unsigned c)
 	double least_us = INFINITY;
 
 	for (unsigned other = 0; other < result->ncontenders; other++)
-		least_us = fmin(least_us, measure_median_us(result, &result->contenders[other]));
-	return c && measure_median_us(result, &result->contenders[c]) > HOPELESS * least_us;
+		least_us = fmin(least_us, measure_median_us(&result->contenders[other]));
+	return c && measure_median_us(&result->contenders[c]) > HOPELESS * least_us;
 }
 
 static void hopeless_find(struct result *result)
@@ -256,16 +256,16 @@ void measure_free(struct result *result)
 
 /* ---- medians and gains ---- */
 
-unsigned measure_median(const struct result *result, const struct contender *contender)
+unsigned measure_median(const struct contender *contender)
 {
-	unsigned first = result->reps > 1;
+	unsigned first = contender->n > 1;
 
 	return first + sweep_median_at(contender->us + first, contender->n - first);
 }
 
-double measure_median_us(const struct result *result, const struct contender *contender)
+double measure_median_us(const struct contender *contender)
 {
-	return contender->us[measure_median(result, contender)];
+	return contender->us[measure_median(contender)];
 }
 
 /* The gain by medians, where there are few repetitions. */
@@ -274,8 +274,8 @@ static double gain_of_few(const struct result *result, unsigned contender)
 	double best = INFINITY;
 
 	for (unsigned c = NSHARED; c < result->ncontenders; c++)
-		best = fmin(best, measure_median_us(result, &result->contenders[c]));
-	return best / measure_median_us(result, &result->contenders[contender]);
+		best = fmin(best, measure_median_us(&result->contenders[c]));
+	return best / measure_median_us(&result->contenders[contender]);
 }
 
 double measure_gain(const struct result *result, unsigned contender)

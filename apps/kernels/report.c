@@ -44,7 +44,7 @@ static const struct heddle_kernel_stats *shown_stats(const struct result *result
 {
 	const struct contender *contender = &result->contenders[0];
 
-	return &contender->stats[measure_median(result, contender)];
+	return &contender->stats[measure_median(contender)];
 }
 
 static void print_repetitions(const struct result *result, FILE *out)
@@ -60,8 +60,7 @@ static void print_repetitions(const struct result *result, FILE *out)
 		if (stats->predicted_us > 0)
 			fprintf(out, ", predicted %.1f us, decided in %.1f us", stats->predicted_us,
 			        stats->decision_us);
-		fputs(r == measure_median(result, contender) ? " (its workers follow)\n" : "\n",
-		      out);
+		fputs(r == measure_median(contender) ? " (its workers follow)\n" : "\n", out);
 	}
 }
 
@@ -138,7 +137,7 @@ static void print_compared(const struct result *result, bool first, FILE *out)
 		print_heading(result, out);
 	fprintf(out, "%-21s %7zu", result->job.name, shown_stats(result)->groups);
 	for (unsigned c = 0; c < result->ncontenders; c++)
-		fprintf(out, " %9.0f", measure_median_us(result, &result->contenders[c]));
+		fprintf(out, " %9.0f", measure_median_us(&result->contenders[c]));
 	for (unsigned c = 0; c < NSHARED; c++)
 		fprintf(out, " %*.3f", c ? 9 : 7, measure_gain(result, c));
 	shares_print(result, out);
@@ -224,7 +223,7 @@ static void print_overhead(struct result *const *results, unsigned n, FILE *out)
 		fprintf(out, "%-21s %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f %10.1f\n",
 		        results[k]->job.name, results[k]->analysis_us, overhead.queue_us,
 		        overhead.decision_us, overhead.start_us, overhead.merge_us,
-		        overhead.rest_us, measure_median_us(results[k], contender));
+		        overhead.rest_us, measure_median_us(contender));
 	}
 }
 
@@ -300,11 +299,10 @@ static json_t *classes_json(const struct result *result)
 
 static json_t *contender_json(const struct result *result, const struct contender *contender)
 {
-	const struct heddle_kernel_stats *stats =
-	    &contender->stats[measure_median(result, contender)];
+	const struct heddle_kernel_stats *stats = &contender->stats[measure_median(contender)];
 
 	return json_pack("{ss so sf sf sf sf sf so}", "name", contender->name, "us",
-	                 times_json(contender), "median_us", measure_median_us(result, contender),
+	                 times_json(contender), "median_us", measure_median_us(contender),
 	                 "predicted_us", stats->predicted_us, "decision_us", stats->decision_us,
 	                 "queue_us", stats->queue_us, "launch_us", stats->us, "workers",
 	                 workers_json(stats));
@@ -368,19 +366,19 @@ static void result_csv(const struct result *result, FILE *file)
 	for (unsigned c = 0; c < result->ncontenders; c++) {
 		const struct contender *contender = &result->contenders[c];
 		const struct heddle_kernel_stats *stats =
-		    &contender->stats[measure_median(result, contender)];
+		    &contender->stats[measure_median(contender)];
 		static const char *const groups[] = {"policy", "shared", "alone", "plain"};
 
 		if (!stats->nworkers)
 			fprintf(file, "%s,%s,%s,%.3f,%d,,0,0,0,0,0\n", result->job.name,
 			        contender->name, groups[contender->mode],
-			        measure_median_us(result, contender), contender->worker);
+			        measure_median_us(contender), contender->worker);
 		for (unsigned w = 0; w < stats->nworkers; w++) {
 			const struct heddle_kernel_worker_stats *worker = &stats->workers[w];
 
 			fprintf(file, "%s,%s,%s,%.3f,%d,%s,%zu,%.3f,%.3f,%.3f,%.3f\n",
 			        result->job.name, contender->name, groups[contender->mode],
-			        measure_median_us(result, contender), worker->id, worker->name,
+			        measure_median_us(contender), worker->id, worker->name,
 			        worker->groups, worker->start_us, worker->in_us, worker->compute_us,
 			        worker->out_us);
 		}
