@@ -524,7 +524,8 @@ static int sample(struct arguments *arguments)
 	return status;
 }
 
-/* One core is measured, and others that look for tasks disturb it. Devices wait for each kernel by
+/* One core is measured, and others that look for tasks disturb it; STARPU_NCPU comes before what is
+ * asked for here, so that a user can have none, or more. Devices wait for each kernel by
  * itself: in a pipeline StarPU asks now and then whether one has ended, and what it does in between
  * counts. */
 static int undisturbed_init(void)

@@ -47,7 +47,8 @@ void app_wave_check(void *wave, struct argp_state *state);
 int app_wave_prepare(struct app_wave *wave, const struct app_options *options,
                      struct heddle_loop *loop);
 
-/** What the app's run() does. */
+/** Runs the wavefront once with what app_wave_choose() took; for the app's run(). @return 0; what
+ * heddle_wavefront_run() does. */
 int app_wave_run(struct app_wave *wave, struct heddle_loop_stats *stats);
 
 /* ---- for app.c and report.c ---- */
