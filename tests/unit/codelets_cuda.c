@@ -380,7 +380,8 @@ static void test_knn(void **state)
 	}
 }
 
-/* In two blocks, of which the first has `first` bodies. */
+/* In two blocks, of which the first has `first` bodies. Compares one of `every` bodies, and the
+ * last 16 of each block, whose threads may share a warp with some that have no body. */
 static void attract_and_compare(struct bodies *bodies, size_t first, size_t every)
 {
 	const struct nbody_problem *problem = &bodies->problem;
@@ -400,6 +401,11 @@ static void attract_and_compare(struct bodies *bodies, size_t first, size_t ever
 	from_device(bodies->starts, 4 * (cells + 1), s, 4);
 	from_device(bodies->accelerations, 12 * n, a, 4);
 	assert_true(bodies_error(bodies, every) <= NBODY_TOLERANCE);
+	for (size_t body = 0; body < n; body++)
+		if (body + 16 >= n || (body < first && body + 16 >= first))
+			assert_true(nbody_error(problem, body, bodies->bodies,
+			                        bodies->accelerations + 3 * body) <=
+			            NBODY_TOLERANCE);
 	bodies_free(bodies);
 }
 
