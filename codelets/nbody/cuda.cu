@@ -11,9 +11,9 @@
 #include "codelets/nbody/nbody.h"
 
 #define THREADS 128
-/* Each body has LANES threads, a warp. A block of more than MANY_BODIES bodies fills the device with
- * fewer: then each has LANES_OF_MANY, so that fewer threads idle where a body has few neighbours.
- * The numbers were chosen by calculation; others were not measured. */
+/* Each body has LANES threads, a warp. A block of more than MANY_BODIES bodies fills the device
+ * with fewer: then each has LANES_OF_MANY, so that fewer threads idle where a body has few
+ * neighbours. The numbers were chosen by calculation; others were not measured. */
 #define MANY_BODIES (1 << 16)
 #define LANES 32
 #define LANES_OF_MANY 8
