@@ -517,7 +517,7 @@ static void hdss_extended(struct heddle_strategy *b, size_t n)
 	if (!h->kept)
 		return;
 	h->kept = h->known = h->uneven = false;
-	h->crew.parked = h->crew.trial = false;
+	h->crew.parked = false;
 	costs_run_fini(&h->run_blocks);
 }
 

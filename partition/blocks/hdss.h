@@ -126,11 +126,9 @@ struct hdss {
 	} starts[HEDDLE_NKINDS];
 	/** See hdss_crew.c. */
 	struct {
-		bool trial;       /**< cores are to get none, for a while */
-		bool parked;      /**< cores get no blocks now */
-		bool joined;      /**< they got none before */
-		double done, now; /**< work, and the time, when that began */
-		double all_us;    /**< the least time of a run of all workers */
+		bool parked;   /**< cores get no blocks now */
+		bool joined;   /**< they got none before */
+		double all_us; /**< the least time of a run of all workers */
 	} crew;
 	double noise;         /**< of blocks, in earlier runs */
 	double level;         /**< logarithm of what iterations cost now to what they should */

@@ -1,13 +1,13 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * HDSS: whether cores take part. Cores and accelerators share main memory. Accelerators that wait
- * for it may do a loop sooner alone than together with the cores, and no rate that is measured
- * while all work tells so.
+ * HDSS: whether cores take part. Cores and accelerators share main memory, and the threads that
+ * serve accelerators run on cores. Accelerators may do a loop sooner alone than together with the
+ * cores, and no rate that is measured while all work tells so.
  *
- * So cores get no more blocks in the midst of one run that is known, and is as expected by then. As
- * soon as less is done than all workers would have done, they join again. If that does not happen,
- * later runs are without cores from the beginning, as long as they are shorter than with them.
+ * So a run begins without cores once in a while. As soon as less is done than all workers would
+ * have done, they join. If that does not happen, later runs are without cores, as long as they are
+ * shorter than those with them.
  */
 #include "config.h"
 
@@ -17,15 +17,16 @@
 #define LEAST_PART (1 / 3.0)
 /* Gains below this part may be noise. */
 #define GAIN 1.03
-/* When this part of a run is done, and no more than that part of blocks' time was not expected. */
-#define TRIAL_FROM 0.25
-#define TRIAL_UNEXPECTED 0.1
-/* A loop that has run so often is likely to run again. */
+/* A loop that has run so often is likely to run again. After a trial in vain it runs so many times
+ * as often before the next one: times may have been disturbed. */
 #define TRIAL_RUNS 3
-/* What is done without cores is looked at after this part of a run. Blocks take a quarter of it:
- * the first ones began beside the cores. Or they take so many times what they cost beside their
+#define TRIAL_AGAIN 4
+/* Without cores all that they would have done is asked of the accelerators after this part of a
+ * run, and less before in proportion: to begin takes some time. */
+#define LOOK_FROM 0.125
+/* Their blocks are at most this part of the run then, or so many times what they cost beside their
  * iterations. The first one of a run takes a part of that: costs may have changed. */
-#define LOOK_FROM 0.08
+#define LOOK_PART 0.02
 #define LOOK_STARTS 4
 #define LOOK_FIRST 0.25
 /* Where these are longer than this part of the run, cores would be missed for too long. */
@@ -39,19 +40,10 @@ static bool accelerators_left(const struct heddle_strategy *b)
 	return false;
 }
 
-static void cores_let_in(struct heddle_strategy *b)
-{
-	struct hdss *h = b->state;
-
-	h->crew.parked = false;
-	h->crew.joined = true;
-	h->refreshed = 0;
-}
-
 /* The time of an accelerator's block while cores wait, beside what it costs to start. */
 static double look_us(const struct heddle_strategy *b, unsigned worker, double run)
 {
-	return hdss_larger(LOOK_FROM / 4 * run,
+	return hdss_larger(LOOK_PART * run,
 	                   LOOK_STARTS * blocks_hdss_known_start(b, worker, false));
 }
 
@@ -83,44 +75,17 @@ static double work_done(const struct heddle_strategy *b)
 	return done;
 }
 
-static bool cores_busy(const struct heddle_strategy *b)
-{
-	for (unsigned w = 0; w < b->nworkers; w++)
-		if (b->workers[w].under_way && hdss_is_core(b, w))
-			return true;
-	return false;
-}
-
-/* What is done from now on counts. */
-static void cores_wait(struct heddle_strategy *b)
-{
-	struct hdss *h = b->state;
-
-	h->crew.parked = true;
-	h->crew.trial = false;
-	h->crew.done = work_done(b);
-	h->crew.now = h->now;
-}
-
-/* Work without cores, to what all workers would have done by now. */
-static double gain(const struct heddle_strategy *b)
-{
-	const struct hdss *h = b->state;
-
-	return (work_done(b) - h->crew.done) * h->crew.all_us / b->total / (h->now - h->crew.now);
-}
-
 void blocks_hdss_crew_begin(struct heddle_strategy *b, const struct blocks_memory *memory)
 {
+	const struct blocks_crew *crew = &memory->crew;
 	struct hdss *h = b->state;
 
-	if (!b->parameters[HDSS_CREW] || !accelerators_left(b))
+	if (!b->parameters[HDSS_CREW] || !accelerators_left(b) || !(crew->all_us > 0))
 		return;
-	h->crew.all_us = memory->crew.all_us;
-	h->crew.trial = !memory->crew.tried && memory->runs >= TRIAL_RUNS && h->confirmed &&
-	                trial_pays(b, h->crew.all_us);
-	if (memory->crew.accelerators)
-		cores_wait(b);
+	h->crew.all_us = crew->all_us;
+	h->crew.parked =
+	    crew->accelerators ||
+	    (crew->runs >= hdss_larger(TRIAL_RUNS, crew->trial) && trial_pays(b, crew->all_us));
 }
 
 double blocks_hdss_crew_limit(const struct heddle_strategy *b, unsigned worker, double work)
@@ -134,15 +99,24 @@ double blocks_hdss_crew_limit(const struct heddle_strategy *b, unsigned worker, 
 	return hdss_smaller(work, us / pace);
 }
 
+static void cores_let_in(struct heddle_strategy *b)
+{
+	struct hdss *h = b->state;
+
+	h->crew.parked = false;
+	h->crew.joined = true;
+	h->refreshed = 0;
+}
+
 void blocks_hdss_crew_completed(struct heddle_strategy *b)
 {
 	const struct hdss *h = b->state;
-	bool begins = h->crew.trial && h->done > TRIAL_FROM * b->total &&
-	              h->off < TRIAL_UNEXPECTED * h->compared;
+	double passed = h->now / h->crew.all_us, asked;
 
-	if (begins || (h->crew.parked && cores_busy(b)))
-		cores_wait(b);
-	else if (h->crew.parked && h->now - h->crew.now > LOOK_FROM * h->crew.all_us && gain(b) < 1)
+	if (!h->crew.parked)
+		return;
+	asked = passed * hdss_smaller(1, passed / LOOK_FROM);
+	if (work_done(b) < asked * b->total)
 		cores_let_in(b);
 }
 
@@ -159,8 +133,10 @@ bool blocks_hdss_crew_learn(const struct heddle_strategy *b, struct blocks_crew 
 	const struct hdss *h = b->state;
 	bool waited = h->crew.parked || h->crew.joined;
 
-	crew->accelerators = h->crew.parked && h->now > h->crew.now && gain(b) > GAIN;
-	crew->tried |= waited;
+	crew->runs++;
+	crew->accelerators = h->crew.parked && h->now * GAIN < crew->all_us;
+	if (waited && !crew->accelerators)
+		crew->trial = TRIAL_AGAIN * crew->runs;
 	/* The least: a run that was disturbed makes no case against cores. */
 	if (!waited && (!(crew->all_us > 0) || h->now < crew->all_us))
 		crew->all_us = h->now;

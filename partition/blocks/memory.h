@@ -38,7 +38,8 @@ struct blocks_choice {
 
 /** What hdss knows of runs without cores. */
 struct blocks_crew {
-	bool tried;        /**< it is known whether they may be shorter */
+	unsigned runs;     /**< of the loop, whatever its iterations cost */
+	unsigned trial;    /**< after so many the next one begins without cores */
 	bool accelerators; /**< the next one is without cores */
 	double all_us;     /**< the least time of a run of all workers; 0: there was none */
 };

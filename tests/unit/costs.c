@@ -373,7 +373,8 @@ static void test_changed(void **state)
 	changed = repeat(&machine, 1, &memory);
 	if (changed < first - 0.1)
 		fail_msg("efficiency %g without, %g with what is wrong", first, changed);
-	assert_true(repeat(&machine, 2, &memory) > 0.93);
+	/* The first of them begins without cores. */
+	assert_true(repeat(&machine, 3, &memory) > 0.93);
 	free(memory);
 }
 
