@@ -52,6 +52,7 @@ libheddle_pure_la_SOURCES += \
 libheddle_la_SOURCES += \
 	partition/loop/block_starpu.c \
 	partition/loop/late_starpu.c \
+	partition/loop/lock_starpu.c \
 	partition/loop/loop_private.h \
 	partition/loop/loop_starpu.c \
 	partition/loop/memory_starpu.c \

@@ -184,9 +184,9 @@ static void modelled_kernel_begin(struct loop_block *block)
 	if (!loop->modelled || !loop_worker_is_host(block->worker))
 		return;
 	/* The time that it waited for its worker is no part of its time. */
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	block->wall_us = block->worker->wall_us = starpu_timing_now();
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 }
 
 static void modelled_kernel_end(struct loop_block *block)
@@ -206,13 +206,13 @@ void loop_modelled_finished(struct loop_block *block)
 	                                : heddle_clock_board_us(worker->stats.id) - block->board_us;
 
 	block->done_us = block->submit_us + (us > 0 ? us : 0);
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	worker->running = false;
 	if (block->saved_us)
 		worker->simulates = true;
 	block->next = loop->finished;
 	loop->finished = block;
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 }
 
 /* Mutex held: whether a worker's block could still end before a time. */

@@ -95,10 +95,10 @@ void loop_leave(void *work)
 	struct heddle_loop_request *loop = work;
 	bool last;
 
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	loop->left = true;
 	last = loop_is_free(loop);
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	if (last)
 		loop_free(loop);
 }
@@ -129,7 +129,7 @@ static void dropped_ends(struct loop_block *block)
 	block->next = loop->over;
 	loop->over = block;
 	last = loop_is_free(loop);
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	if (last)
 		loop_free_later(loop, id);
 }
@@ -307,14 +307,14 @@ static void loop_look(struct heddle_loop_request *loop)
 	struct loop_block *dropped = NULL, *next;
 	bool ended;
 
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	ended = !loop->references;
 	if (!ended) {
 		loop->references++;
 		if (!loop->status)
 			dropped = workers_give_up(loop, starpu_timing_now());
 	}
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	if (ended)
 		return;
 	for (; dropped; dropped = next) {
@@ -489,7 +489,7 @@ static void again_take(struct heddle_loop_request *loop, struct loop_again *agai
 	for (struct loop_block *piece = again->done; piece; piece = piece->next)
 		loop_block_combine(piece);
 	finish_us = starpu_timing_now() - loop->start_us;
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	while (again->done) {
 		struct loop_block *piece = again->done;
 
@@ -498,7 +498,7 @@ static void again_take(struct heddle_loop_request *loop, struct loop_again *agai
 		piece->worker->stats.finish_us = finish_us;
 		loop_block_spare(piece);
 	}
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 }
 
 /* Mutex held: what became of a piece.
@@ -532,7 +532,7 @@ void loop_late_piece_done(struct loop_block *piece, double now)
 	struct loop_again *again = piece->piece_of;
 	bool complete, late, failed = piece->given.status;
 
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	worker->last_done_us = piece->done_us = now;
 	worker->in_flight--;
 	loop_late_ended(piece);
@@ -544,7 +544,7 @@ void loop_late_piece_done(struct loop_block *piece, double now)
 		__atomic_store_n(&again->settled, true, __ATOMIC_RELEASE);
 	if (late)
 		block_drop(again->block, now);
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	if (late)
 		loop_block_unregister_all(again->block);
 	if (complete)
@@ -566,11 +566,11 @@ static void first_fails(struct loop_block *block)
 	loop_worker_ends(block->worker, starpu_timing_now());
 	loop->under_way--;
 	loop_block_say_failed(block, "are being computed again");
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	loop_block_unregister_all(block);
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	loop_block_spare(block);
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	loop_release(loop);
 }
 
@@ -590,7 +590,7 @@ bool loop_late_arrives(struct loop_block *block)
 {
 	struct heddle_loop_request *loop = block->loop;
 
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	if (block->dropped) {
 		dropped_ends(block);
 		return false;
@@ -602,6 +602,6 @@ bool loop_late_arrives(struct loop_block *block)
 	}
 	if (block->again && !block->given.status)
 		first_counts(block->again);
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	return true;
 }

@@ -64,9 +64,9 @@ struct loop_worker {
 	unsigned starting; /* blocks of an accelerator whose tasks are not submitted */
 	/* What a CPU worker looks at while another one serves it, in a cache line of its own. */
 	char apart[64];
-	struct loop_block *posted; /* a block that is done and wants to be renewed, or NULL */
-	double posted_us;          /* when it was done */
-	bool renewed;              /* the answer, once posted is NULL again */
+	bool posted;      /* its block is done and wants to be renewed */
+	double posted_us; /* when it was done */
+	bool renewed;     /* the answer, once that is over */
 };
 
 /* What a block has of one array. */
@@ -108,7 +108,7 @@ struct loop_block {
 	double wall_us;  /* modelled time: when it began on the wall */
 	double saved_us; /* and how much of its time there does not count */
 	double board_us; /* what its simulated board had done before; below 0: it has none */
-	struct loop_block *next; /* in the list of spare, of finished, or of complete blocks */
+	struct loop_block *next; /* in the list of spare, posted, finished, or complete blocks */
 	struct loop_block *running_next; /* in the worker's list */
 	struct loop_again *again;        /* it is late, and computed again */
 	struct loop_again *piece_of;     /* it is a piece of that */
@@ -131,7 +131,9 @@ struct heddle_loop_request {
 	struct starpu_codelet host_codelet;
 	struct control control;
 
-	starpu_pthread_mutex_t mutex;
+	starpu_pthread_mutex_t mutex;   /* loop_lock() */
+	atomic_uint nlocking;           /* threads that wait in loop_lock() */
+	struct loop_block *posted;      /* blocks to be renewed, the latest one first */
 	starpu_pthread_mutex_t sums;    /* for what HEDDLE_REDUCE adds up */
 	bool reduces;                   /* an access is HEDDLE_REDUCE */
 	bool indexed;                   /* an access is HEDDLE_INDEXED */
@@ -144,6 +146,7 @@ struct heddle_loop_request {
 	size_t references;    /* blocks whose callbacks are not through, and one while blocks are
 	                         first given out: the loop ends with the last */
 	atomic_uint nwaiting; /* workers that wait; written with the mutex held */
+	unsigned asked_first; /* of them, modulo all */
 	unsigned nlearning;   /* workers that are learning */
 	struct loop_block *spare;
 	int status; /* of the loop; once not 0 no block is given out */
@@ -153,18 +156,20 @@ struct heddle_loop_request {
 	double now_us;               /* time of the block in turn */
 	struct loop_block *finished; /* blocks that are done and whose turn has not come */
 
-	double start_us, learned_us, end_us, overhead_us;
+	double start_us, learned_us, end_us;
+	atomic_ulong overhead_ns; /* of all threads together */
 	size_t nblocks, nretried, nlate;
 
-	double late_us;              /* a block that much overdue may be computed again; 0: none */
-	struct loop_again *again;    /* late blocks, the latest one first */
-	size_t ndropped;             /* blocks that were dropped and whose tasks have not ended */
-	struct loop_block *over;     /* those whose tasks have */
-	bool sends;                  /* its arrays remain pinned for them */
-	bool left;                   /* nobody refers to the loop but those */
-	bool warm;                   /* rates are used and kept */
-	double task_us;              /* a CPU worker's task takes further blocks until this age */
-	bool logged;                 /* a block log is wanted */
+	double late_us;           /* a block that much overdue may be computed again; 0: none */
+	struct loop_again *again; /* late blocks, the latest one first */
+	size_t ndropped;          /* blocks that were dropped and whose tasks have not ended */
+	struct loop_block *over;  /* those whose tasks have */
+	bool sends;               /* its arrays remain pinned for them */
+	bool left;                /* nobody refers to the loop but those */
+	bool warm;                /* rates are used and kept */
+	double
+	    task_us; /* a CPU worker's task takes further blocks until this age for each worker */
+	bool logged; /* a block log is wanted */
 	struct loop_record *records; /* for it */
 	size_t nrecords, capacity;
 	size_t nunlogged; /* no memory for their records */
@@ -204,6 +209,28 @@ size_t loop_worker_room(const struct heddle_loop_request *loop, const struct loo
  * @param worker NULL: StarPU's policy chooses it */
 size_t loop_view_room(const struct heddle_loop_request *loop, const struct loop_view *view,
                       const struct loop_worker *worker, size_t count);
+
+/* ---- lock_starpu.c ---- */
+
+void loop_lock_init(struct heddle_loop_request *loop);
+void loop_lock_destroy(struct heddle_loop_request *loop);
+void loop_lock(struct heddle_loop_request *loop);
+void loop_unlock(struct heddle_loop_request *loop);
+/* Takes it after those in loop_lock(). */
+void loop_lock_last(struct heddle_loop_request *loop);
+/* Mutex held: lets those in loop_lock() have it meanwhile. */
+void loop_lock_gap(struct heddle_loop_request *loop);
+/* Adds a block that is done to those whose workers want their next one.
+ * @return whether its worker is to serve all that are posted; otherwise another one does */
+bool loop_post(struct loop_block *block);
+/* Mutex held: takes all posted blocks, as a list, the first one first. */
+struct loop_block *loop_posted(struct heddle_loop_request *loop);
+/* Mutex held: tells a worker that its block has been dealt with. */
+void loop_answer(struct loop_worker *worker, bool renewed);
+bool loop_answered(struct loop_worker *worker);
+/* Waits for the answer.
+ * @return false: the caller has the mutex and is to serve all that are posted */
+bool loop_await(struct heddle_loop_request *loop, struct loop_worker *worker);
 
 /* ---- rates_starpu.c ---- */
 

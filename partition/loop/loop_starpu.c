@@ -317,8 +317,7 @@ void loop_free(struct heddle_loop_request *loop)
 	loop_ranges_fini(&loop->ranges);
 	for (unsigned i = 0; i < loop->loop.naccesses; i++)
 		loop_view_fini(&loop->views[i]);
-	starpu_pthread_mutex_destroy(&loop->mutex);
-	starpu_pthread_mutex_destroy(&loop->sums);
+	loop_lock_destroy(loop);
 	control_fini(&loop->control);
 	free(loop->records);
 	free(loop->workers);
@@ -328,22 +327,6 @@ void loop_free(struct heddle_loop_request *loop)
 }
 
 /* ---- submission ---- */
-
-/* Every worker takes the loop's mutex after every block, and holds it for a microsecond. A waiter
- * that sleeps at once is woken long after the mutex is free. */
-static void loop_mutex_init(starpu_pthread_mutex_t *mutex)
-{
-#if defined(PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP) && !defined(HEDDLE_USE_SIMGRID)
-	pthread_mutexattr_t adaptive;
-
-	pthread_mutexattr_init(&adaptive);
-	pthread_mutexattr_settype(&adaptive, PTHREAD_MUTEX_ADAPTIVE_NP);
-	starpu_pthread_mutex_init(mutex, &adaptive);
-	pthread_mutexattr_destroy(&adaptive);
-#else
-	starpu_pthread_mutex_init(mutex, NULL);
-#endif
-}
 
 static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop *given)
 {
@@ -358,8 +341,7 @@ static int loop_init(struct heddle_loop_request *loop, const struct heddle_loop 
 	loop->references = 1;
 	loop->warm = heddle_variable_number(HEDDLE_VARIABLE_WARM);
 	loop->logged = *heddle_variable_text(HEDDLE_VARIABLE_BLOCK_LOG);
-	loop_mutex_init(&loop->mutex);
-	loop_mutex_init(&loop->sums);
+	loop_lock_init(loop);
 	HELGRIND_ATOMIC(loop->nwaiting);
 	control_init(&loop->control, loop_start, loop_leave, loop);
 	loop_ranges_init(&loop->ranges, given->n);
@@ -451,7 +433,7 @@ static void loop_stats(const struct heddle_loop_request *loop, struct heddle_loo
 	stats->clock = loop->modelled ? HEDDLE_CLOCK_MODELLED : HEDDLE_CLOCK_WALL;
 	stats->us = loop->end_us - loop->start_us;
 	stats->learning_us = loop->learned_us - loop->start_us;
-	stats->overhead_us = loop->overhead_us;
+	stats->overhead_us = loop->overhead_ns / 1000.0;
 	stats->blocks = loop->nblocks;
 	stats->retried = loop->nretried;
 	stats->late = loop->nlate;

@@ -251,9 +251,9 @@ static void block_refused(struct loop_block *block, int error)
 	struct loop_range range = block->range;
 	bool again;
 
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	again = block_return(block, error);
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	heddle_refuse(error, "loop %s: StarPU refuses a task on %s (%s); iterations %zu to %zu %s",
 	              loop->name, worker ? worker->stats.name : "any worker", strerror(-error),
 	              loop->loop.first + range.start, loop->loop.first + range.start + range.n - 1,
@@ -273,11 +273,17 @@ static bool block_valid(struct loop_block *block)
 	if (loop_views_check(loop, block->range.start, block->range.n))
 		return true;
 	control_say(&loop->control);
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	if (!loop->status)
 		loop->status = -EINVAL;
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	return false;
+}
+
+static void overhead_add(struct heddle_loop_request *loop, double us)
+{
+	atomic_fetch_add_explicit(&loop->overhead_ns, (unsigned long)(1e3 * us),
+	                          memory_order_relaxed);
 }
 
 /* Submits a block's task, to its worker or to StarPU's policy. */
@@ -291,15 +297,15 @@ static void block_start(struct loop_block *block, double before)
 	                                        on_host ? host_block_done : device_block_done);
 	double us = starpu_timing_now() - before;
 
-	starpu_pthread_mutex_lock(&loop->mutex);
-	if (!valid) {
-		block_return(block, status);
-	} else if (!status) {
-		if (worker)
-			worker->starting -= !on_host;
-		loop->overhead_us += us;
+	overhead_add(loop, us);
+	if (!valid || (worker && !on_host)) {
+		loop_lock(loop);
+		if (!valid)
+			block_return(block, status);
+		else if (!status)
+			worker->starting--;
+		loop_unlock(loop);
 	}
-	starpu_pthread_mutex_unlock(&loop->mutex);
 	if (!valid)
 		loop_release(loop);
 	else if (status)
@@ -308,17 +314,19 @@ static void block_start(struct loop_block *block, double before)
 
 void loop_worker_fill(struct heddle_loop_request *loop, struct loop_worker *worker)
 {
-	for (;;) {
+	bool more;
+
+	do {
 		double before = starpu_timing_now();
 		struct loop_block *block;
 
-		starpu_pthread_mutex_lock(&loop->mutex);
+		loop_lock(loop);
 		block = worker_next(loop, worker, loop_time(loop, before));
-		starpu_pthread_mutex_unlock(&loop->mutex);
-		if (!block)
-			return;
-		block_start(block, before);
-	}
+		more = block && worker->in_flight < worker->depth;
+		loop_unlock(loop);
+		if (block)
+			block_start(block, before);
+	} while (more);
 }
 
 /* Mutex held: if no block runs and iterations remain, no worker would ask again, so the
@@ -344,50 +352,60 @@ static struct loop_block *loop_leftover(struct heddle_loop_request *loop, double
 	return NULL;
 }
 
-/* Mutex held: blocks for the workers that wait, as a list. */
+/* Mutex held: blocks for the workers that wait, as a list. Where a core gets none, the others are
+ * not asked: they would get none either, and asking all of them after every block would take
+ * longer than the blocks. Another one comes first the next time. */
 static struct loop_block *workers_next(struct heddle_loop_request *loop, double now)
 {
+	unsigned begin = loop->asked_first++ % loop->nworkers;
+	bool refused = false;
 	struct loop_block *list = NULL;
 
-	for (unsigned l = 0; loop->nwaiting && l < loop->nworkers; l++) {
-		struct loop_worker *worker = &loop->workers[l];
+	for (unsigned i = 0; loop->nwaiting && i < loop->nworkers; i++) {
+		struct loop_worker *worker = &loop->workers[(begin + i) % loop->nworkers];
 		struct loop_block *block;
 
-		if (!worker->waiting)
+		if (!worker->waiting || (refused && loop_worker_is_host(worker)))
 			continue;
 		worker->waiting = false;
 		loop->nwaiting--;
 		/* If there is nothing for it, it waits again. */
 		block = worker_next(loop, worker, now);
-		if (!block)
+		if (!block) {
+			refused |= worker->waiting && loop_worker_is_host(worker);
 			continue;
+		}
 		block->next = list;
 		list = block;
 	}
 	return list;
 }
 
-/* Asks the strategy again for the workers that wait. */
-static void workers_wake(struct heddle_loop_request *loop)
+static void workers_start(struct heddle_loop_request *loop, struct loop_block *list)
 {
-	struct loop_block *block, *list;
-	double now;
+	struct loop_block *block;
 
-	/* A worker that begins to wait after this has seen all that happened before. */
-	if (!atomic_load_explicit(&loop->nwaiting, memory_order_relaxed))
-		return;
-	now = starpu_timing_now();
-	starpu_pthread_mutex_lock(&loop->mutex);
-	list = workers_next(loop, loop_time(loop, now));
-	starpu_pthread_mutex_unlock(&loop->mutex);
 	while ((block = list)) {
 		struct loop_worker *worker = block->worker;
 
 		list = block->next;
-		block_start(block, now);
+		block_start(block, starpu_timing_now());
 		loop_worker_fill(loop, worker); /* it may have room for more */
-		now = starpu_timing_now();
 	}
+}
+
+/* Asks the strategy again for the workers that wait. */
+static void workers_wake(struct heddle_loop_request *loop)
+{
+	struct loop_block *list;
+
+	/* A worker that begins to wait after this has seen all that happened before. */
+	if (!atomic_load_explicit(&loop->nwaiting, memory_order_relaxed))
+		return;
+	loop_lock(loop);
+	list = workers_next(loop, loop_now(loop));
+	loop_unlock(loop);
+	workers_start(loop, list);
 }
 
 void loop_workers_fill(struct heddle_loop_request *loop)
@@ -409,9 +427,9 @@ static void loop_end(struct heddle_loop_request *loop)
 		if (loop->views[i].whole)
 			starpu_data_unregister_submit(loop->views[i].whole);
 	/* Blocks that were dropped may still be sent. */
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	loop->sends = loop->ndropped;
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	if (!loop->sends)
 		work_arrays_unpin(&arrays);
 	loop_log_write(loop);
@@ -430,7 +448,7 @@ void loop_release(struct heddle_loop_request *loop)
 	do {
 		double now = starpu_timing_now();
 
-		starpu_pthread_mutex_lock(&loop->mutex);
+		loop_lock(loop);
 		block = NULL;
 		if (loop->blocks && loop->references == 1) {
 			block = loop_leftover(loop, loop_time(loop, now));
@@ -439,7 +457,7 @@ void loop_release(struct heddle_loop_request *loop)
 		/* The reference is kept while the block starts: it may be done before that returns.
 		 */
 		last = !block && !--loop->references;
-		starpu_pthread_mutex_unlock(&loop->mutex);
+		loop_unlock(loop);
 		if (block)
 			block_start(block, now);
 	} while (block);
@@ -448,14 +466,6 @@ void loop_release(struct heddle_loop_request *loop)
 }
 
 /* ---- a block is done ---- */
-
-/* In a loop that waits for another core. */
-static inline void cpu_relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#endif
-}
 
 /* When the time of a block begins: when it was submitted, or when the worker's previous one was
  * done, whichever is later. The time of a CPU worker's first block begins with its kernel: before
@@ -537,7 +547,7 @@ static void block_fail(struct loop_block *block)
 	struct loop_range range = block->range;
 	bool cut, again;
 
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	cut = block_cut(block);
 	again = cut || block_repeatable(block);
 	if (!cut) {
@@ -547,7 +557,7 @@ static void block_fail(struct loop_block *block)
 	again = again && range_pass_on(loop, worker, range);
 	if (!again && !loop->status)
 		loop->status = block->given.status;
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	loop_block_say_failed(block, !again ? "are lost"
 	                             : cut  ? "are cut smaller"
 	                                    : "go to another worker");
@@ -605,15 +615,16 @@ static void block_settle(struct loop_block *block, double now)
 		return;
 	}
 	loop_block_combine(block);
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	if (block->isolated)
 		block_account(block, now);
-	starpu_pthread_mutex_unlock(&loop->mutex);
-	if (block->given.status)
+	if (block->given.status) {
+		loop_unlock(loop);
 		block_fail(block);
-	starpu_pthread_mutex_lock(&loop->mutex);
+		loop_lock(loop);
+	}
 	block_book(block, now);
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	if (loop->blocks) {
 		loop_worker_fill(loop, worker);
 		workers_wake(loop);
@@ -627,20 +638,20 @@ static void settle_in_turn(struct heddle_loop_request *loop)
 {
 	struct loop_block *block;
 
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	if (loop->turning) {
-		starpu_pthread_mutex_unlock(&loop->mutex);
+		loop_unlock(loop);
 		return;
 	}
 	loop->turning = true;
 	loop->references++;
 	while ((block = loop_modelled_next(loop))) {
-		starpu_pthread_mutex_unlock(&loop->mutex);
+		loop_unlock(loop);
 		block_settle(block, loop->now_us);
-		starpu_pthread_mutex_lock(&loop->mutex);
+		loop_lock(loop);
 	}
 	loop->turning = false;
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	loop_release(loop);
 }
 
@@ -664,10 +675,10 @@ static void output_written(void *arg, int status)
 	struct heddle_loop_request *loop = block->loop;
 
 	if (status) {
-		starpu_pthread_mutex_lock(&loop->mutex);
+		loop_lock(loop);
 		if (!loop->status)
 			loop->status = status;
-		starpu_pthread_mutex_unlock(&loop->mutex);
+		loop_unlock(loop);
 	}
 	if (!__atomic_sub_fetch(&block->unwritten, 1, __ATOMIC_ACQ_REL))
 		block_finish(block);
@@ -708,10 +719,10 @@ static bool block_allowed(struct loop_block *block)
 	    (!loop->host_codelet.can_execute ||
 	     loop->host_codelet.can_execute(block->worker->stats.id, starpu_task_get_current(), 0)))
 		return true;
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	again = block_return(block, -ENODEV);
 	block_end(block);
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	if (!valid)
 		return false;
 	heddle_refuse(-ENODEV,
@@ -723,73 +734,65 @@ static bool block_allowed(struct loop_block *block)
 	return false;
 }
 
-/* Mutex held: accounts for the blocks that workers have posted, and renews them. */
+/* Mutex held: accounts for the blocks that workers have posted, in the order of posting, and
+ * renews them. */
 static void workers_serve(struct heddle_loop_request *loop)
 {
 	double began = starpu_timing_now();
+	struct loop_block *next = loop_posted(loop), *block;
 
-	for (unsigned l = 0; l < loop->nworkers; l++) {
-		struct loop_worker *worker = &loop->workers[l];
-		struct loop_block *block = __atomic_load_n(&worker->posted, __ATOMIC_ACQUIRE);
+	while ((block = next)) {
+		struct loop_worker *worker = block->worker;
 
-		if (!block)
-			continue;
-		HELGRIND_TAKE_OVER(&worker->posted);
+		next = block->next;
 		block_account(block, worker->posted_us);
 		block_book(block, worker->posted_us);
-		worker->renewed = block_renew(block, worker->posted_us);
-		HELGRIND_HAND_OVER(&worker->renewed);
-		__atomic_store_n(&worker->posted, NULL, __ATOMIC_RELEASE);
+		loop_answer(worker, block_renew(block, worker->posted_us));
+		loop_lock_gap(loop);
 	}
-	loop->overhead_us += starpu_timing_now() - began;
+	overhead_add(loop, starpu_timing_now() - began);
 }
 
-/* How often a worker looks whether another has served it before it sleeps until the mutex
- * is free. To wake up takes much longer than to be served. */
-#define PATIENCE 400
-
-/* Lets a block be accounted for and renewed. When many workers have done short blocks at a
- * time, the one that has the mutex serves all: the strategy's state is in its core's cache.
- * If every worker asked for itself, the state would move from core to core, which takes
+/* Lets a block be accounted for and renewed. When many workers have done short blocks at a time,
+ * the first of them serves all: the strategy's state is in its core's cache, and no other waits
+ * for the mutex. If every worker asked for itself, both would move from core to core, which takes
  * several times as long.
  * @return whether it was renewed */
 static bool block_exchange(struct loop_block *block, double now)
 {
 	struct heddle_loop_request *loop = block->loop;
 	struct loop_worker *worker = block->worker;
-	bool locked = false;
+	bool locked;
 
 	worker->posted_us = now;
-	HELGRIND_HAND_OVER(&worker->posted);
-	__atomic_store_n(&worker->posted, block, __ATOMIC_RELEASE);
-	for (unsigned i = 0; !locked && __atomic_load_n(&worker->posted, __ATOMIC_ACQUIRE); i++) {
-		if (i == PATIENCE) {
-			starpu_pthread_mutex_lock(&loop->mutex);
-			locked = true;
-		} else if (i % 8 == 0) {
-			locked = !starpu_pthread_mutex_trylock(&loop->mutex);
-		} else {
-			cpu_relax();
-		}
-	}
-	if (locked) {
+	locked = loop_post(block);
+	if (locked)
+		loop_lock_last(loop);
+	else
+		locked = !loop_await(loop, worker);
+	while (locked) {
+		struct loop_block *list;
+
 		workers_serve(loop);
-		starpu_pthread_mutex_unlock(&loop->mutex);
+		list = workers_next(loop, now);
+		loop_unlock(loop);
+		workers_start(loop, list);
+		/* Another worker may have taken the block to serve it, and still be at it. */
+		locked = !loop_await(loop, worker);
 	}
-	HELGRIND_TAKE_OVER(&worker->renewed);
 	return worker->renewed;
 }
 
-/* A task costs several microseconds, and more when many workers begin and end tasks at a time. So
- * a short block of a CPU worker is followed by the next one in the same task. Blocks that failed
- * are left to the callback. */
+/* A task costs several microseconds, in which StarPU's locks keep others from beginning or ending
+ * theirs. So a short block of a CPU worker is followed by the next one in the same task: the more
+ * workers there are, the longer. Blocks that failed are left to the callback. */
 static bool block_follow(struct loop_block *block, double began)
 {
 	struct heddle_loop_request *loop = block->loop;
 	double now = starpu_timing_now();
 	bool more;
 
-	if (block->given.status || block->piece_of || now - began >= loop->task_us)
+	if (block->given.status || block->piece_of || now - began >= loop->task_us * loop->nworkers)
 		return false;
 	loop_block_combine(block);
 	more = block_exchange(block, now) && block_allowed(block);
@@ -797,7 +800,6 @@ static bool block_follow(struct loop_block *block, double began)
 		loop_block_clear_partial(block);
 		loop_log_decision(loop, block);
 	}
-	workers_wake(loop);
 	return more;
 }
 
@@ -822,10 +824,10 @@ static void host_block_done(void *arg)
 		block_finish(block);
 		return;
 	}
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	block->over = false;
 	loop_block_spare(block);
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	loop_release(loop);
 }
 
@@ -835,14 +837,14 @@ static void block_find_worker(struct loop_block *block)
 	struct heddle_loop_request *loop = block->loop;
 	struct loop_worker *worker = &loop->workers[loop->worker_of_id[starpu_worker_get_id()]];
 
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	block->worker = worker;
 	worker->in_flight++;
 	if (!worker->unfinished++)
 		worker->busy_since_us = block->submit_us > worker->last_done_us
 		                            ? block->submit_us
 		                            : worker->last_done_us;
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 }
 
 /* Callback of a block on an accelerator, or of any under a stock policy. */
@@ -856,9 +858,9 @@ static void device_block_done(void *arg)
 	if (loop->late_us && !loop_late_arrives(block))
 		return;
 	if (!block->isolated) {
-		starpu_pthread_mutex_lock(&loop->mutex);
+		loop_lock(loop);
 		block_account(block, starpu_timing_now());
-		starpu_pthread_mutex_unlock(&loop->mutex);
+		loop_unlock(loop);
 		/* The device's next block is submitted before the output is written back. */
 		if (!block->given.status)
 			loop_worker_fill(loop, block->worker);
@@ -930,9 +932,9 @@ static void loop_submit_parts(struct heddle_loop_request *loop, unsigned parts)
 		do {
 			double now = starpu_timing_now();
 
-			starpu_pthread_mutex_lock(&loop->mutex);
+			loop_lock(loop);
 			block = loop_part(loop, p, parts, now);
-			starpu_pthread_mutex_unlock(&loop->mutex);
+			loop_unlock(loop);
 			if (block)
 				block_start(block, now);
 		} while (block);
@@ -969,7 +971,7 @@ static bool loop_is_short(struct heddle_loop_request *loop)
 	unsigned known = 0, all = 0;
 	double sum = 0, left;
 
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	left = loop_ranges_remaining(&loop->ranges);
 	for (unsigned l = 0; l < loop->nworkers; l++) {
 		double rate = heddle_strategy_rate(loop->blocks, l);
@@ -980,7 +982,7 @@ static bool loop_is_short(struct heddle_loop_request *loop)
 		known += rate > 0;
 		all++;
 	}
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	return known && left * known < SHORT_US * sum * all;
 }
 
@@ -1045,9 +1047,9 @@ static void loop_begin(struct heddle_loop_request *loop)
 	loop->turning = true;
 	workers_begin(loop);
 	workers_wake(loop);
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_lock(loop);
 	loop->turning = false;
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_unlock(loop);
 	if (loop->modelled)
 		settle_in_turn(loop);
 }
