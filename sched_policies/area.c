@@ -109,27 +109,57 @@ static double climb(const struct programme *lp, double *price)
 	return best;
 }
 
+/* Who computes for longer where each type runs on class a if its ratio of times, b's to a's, is above
+ * x, and on class b if it is below. Types with that ratio may run on either.
+ * @return above 0: a, even without those; below 0: b, even without those; 0: it depends on them */
+static int busier(const struct programme *lp, unsigned a, unsigned b, double x)
+{
+	double busy_us[2] = {0}, either_us[2] = {0};
+
+	for (size_t i = 0; i < lp->n; i++) {
+		const struct heddle_area_type *type = &lp->types[i];
+		double a_us = time_us(lp, type, a), b_us = time_us(lp, type, b);
+		double *us = a_us > 0 && b_us > 0 && b_us / a_us == x ? either_us : busy_us;
+
+		if (us == either_us || b_us <= 0 || (a_us > 0 && b_us / a_us > x))
+			us[0] += type->count * a_us / lp->workers[a];
+		if (us == either_us || a_us <= 0 || (b_us > 0 && b_us / a_us < x))
+			us[1] += type->count * b_us / lp->workers[b];
+	}
+	if (busy_us[0] > busy_us[1] + either_us[1])
+		return 1;
+	return busy_us[1] > busy_us[0] + either_us[0] ? -1 : 0;
+}
+
 /* Of two classes that share tasks: the ratio of their prices at the best is one of the ratios of a
- * type's times, or one of the classes costs nothing. Between these the dual is linear. */
+ * type's times, or one of the classes costs nothing. Between these the dual is linear. It is
+ * concave: each look at a ratio says on which side the best one is. */
 static double pair(const struct programme *lp, unsigned a, unsigned b, double *price)
 {
-	double busy_us[HEDDLE_POOL_CLASSES], best = -1;
+	double busy_us[HEDDLE_POOL_CLASSES], above = 0, below = INFINITY;
+	int side = busier(lp, a, b, 1);
 
-	for (size_t i = 0; i <= lp->n + 1; i++) {
-		double at[HEDDLE_POOL_CLASSES] = {0}, bound;
+	memset(price, 0, HEDDLE_POOL_CLASSES * sizeof(*price));
+	for (size_t i = 0; i < lp->n; i++) {
+		double a_us = time_us(lp, &lp->types[i], a), b_us = time_us(lp, &lp->types[i], b);
+		double x = b_us / a_us;
 
-		at[a] = i == lp->n ? 0 : i > lp->n ? 1 : time_us(lp, &lp->types[i], b);
-		at[b] = i == lp->n ? 1 : i > lp->n ? 0 : time_us(lp, &lp->types[i], a);
-		if (i < lp->n && !(at[a] > 0 && at[b] > 0))
+		if (!(a_us > 0 && b_us > 0 && x > above && x < below))
 			continue;
-		scale(lp, at);
-		bound = value(lp, at, busy_us);
-		if (bound > best) {
-			best = bound;
-			memcpy(price, at, sizeof(at));
-		}
+		side = busier(lp, a, b, x);
+		price[a] = b_us;
+		price[b] = a_us;
+		if (!side)
+			break;
+		*(side > 0 ? &above : &below) = x;
 	}
-	return best;
+	/* Between two ratios, by rounding: either is the best. */
+	if (price[a] <= 0 || (side && (side > 0 ? isinf(below) : above <= 0))) {
+		price[a] = side > 0;
+		price[b] = side <= 0;
+	}
+	scale(lp, price);
+	return value(lp, price, busy_us);
 }
 
 static double prices(const struct programme *lp, double *price)
@@ -144,6 +174,14 @@ static double prices(const struct programme *lp, double *price)
 		}
 	if (!nclasses)
 		return 0;
+	if (nclasses == 1) {
+		double busy_us[HEDDLE_POOL_CLASSES];
+
+		memset(price, 0, HEDDLE_POOL_CLASSES * sizeof(*price));
+		price[classes[0]] = 1;
+		scale(lp, price);
+		return value(lp, price, busy_us);
+	}
 	if (nclasses == 2)
 		return pair(lp, classes[0], classes[1], price);
 	for (unsigned i = 0; i < nclasses; i++)

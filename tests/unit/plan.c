@@ -33,7 +33,7 @@ static double drawn(void)
 
 /* ---- area ---- */
 
-#define NTYPES 12
+#define NTYPES 64
 
 static double prices(const struct heddle_area_type *types, size_t n, unsigned cpus, unsigned gpus,
                      unsigned fpgas, double *price)
@@ -128,6 +128,9 @@ static void types_draw(struct heddle_area_type *types, size_t n, unsigned nclass
 		types[i] = (struct heddle_area_type){.count = rand() % 100};
 		for (unsigned k = 0; k < nclasses; k++)
 			types[i].us[k] = rand() % 6 ? exp(drawn() * 7) : 0;
+		/* Some are as much faster on one class as others. */
+		for (unsigned k = 0; i && rand() % 4 == 0 && k < nclasses; k++)
+			types[i].us[k] = types[i - 1].us[k] * 3;
 		if (types[i].us[CPU] <= 0 && types[i].us[GPU] <= 0)
 			types[i].us[CPU] = 1;
 	}
