@@ -62,8 +62,8 @@ static struct {
     [0 ... STARPU_NMAXWORKERS - 1] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false}};
 #endif
 
-/* Whether a waiting worker is now certain to look for work. */
-static bool worker_wake(unsigned worker)
+/* A worker that was taken off the waiting ones does not sleep any more. */
+static void nap_end(unsigned worker)
 {
 #ifndef HEDDLE_USE_SIMGRID
 	if (atomic_load(&naps[worker].sleeps)) {
@@ -71,7 +71,15 @@ static bool worker_wake(unsigned worker)
 		pthread_cond_signal(&naps[worker].end);
 		pthread_mutex_unlock(&naps[worker].mutex);
 	}
+#else
+	(void)worker;
 #endif
+}
+
+/* Whether a waiting worker is now certain to look for work. */
+static bool worker_wake(unsigned worker)
+{
+	nap_end(worker);
 #if defined(STARPU_SIMGRID)
 	/* starpu_wake_worker_relax_light() trusts a worker that is just looking for work to see
 	 * it, but a simulated one does not look twice. Nobody else runs: no lock is needed. */
@@ -96,6 +104,17 @@ void wake_list_wake(const struct wake_list *list, struct waiters *waiters)
 		if (worker_wake(worker) && !starpu_sched_ctx_overlapping_ctxs_on_worker(worker))
 			return;
 	}
+}
+
+void waiters_rouse(struct waiters *waiters, unsigned worker)
+{
+#ifndef HEDDLE_USE_SIMGRID
+	if (waiters_remove(waiters, worker))
+		nap_end(worker);
+#else
+	(void)waiters;
+	(void)worker;
+#endif
 }
 
 void waiters_joined(struct waiters *waiters, const int *workers, unsigned n)

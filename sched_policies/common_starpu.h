@@ -45,6 +45,10 @@ struct wake_list {
  * really been woken. The policy's lock must not be held. */
 void wake_list_wake(const struct wake_list *list, struct waiters *waiters);
 
+/** Ends the sleep of policy_let_others(), if a worker sleeps. StarPU is not told: the worker would
+ * look by itself sooner or later. A policy's lock may be held. */
+void waiters_rouse(struct waiters *waiters, unsigned worker);
+
 /** Whether waiting workers poll: what they can see without the lock, nobody need wake them for. */
 #if defined(STARPU_NON_BLOCKING_DRIVERS) && !defined(STARPU_SIMGRID)
 #define POLICY_WORKERS_POLL true

@@ -83,6 +83,7 @@ struct ready_worker {
 	double waits_since_us; /**< has found nothing that it wants since then; 0: has a task */
 	/** Will look again then for what it left to others; 0: when it is woken. */
 	_Atomic double look_at_us;
+	_Atomic double roused_us; /**< StarPU gave it a task past the policy, the last time */
 	unsigned class; /**< of devices */
 	/* The worker's own. */
 	bool accelerator;

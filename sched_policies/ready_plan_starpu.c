@@ -261,6 +261,18 @@ static void reads_note(struct ready_plan *p, struct starpu_task *task)
 	}
 }
 
+/* Decides who rests. Those that take part again are woken: nobody else does before they are given
+ * something. */
+static void rests_set(struct ready_context *c, unsigned rests)
+{
+	unsigned back = atomic_load_explicit(&c->rests, memory_order_relaxed) & ~rests;
+
+	atomic_store_explicit(&c->rests, rests, memory_order_relaxed);
+	for (unsigned w = 0; back && POLICY_WORKERS_POLL && w < c->nworkers; w++)
+		if (back >> c->workers[w].class & 1)
+			waiters_rouse(&c->waiters, w);
+}
+
 /* It is a stream if nothing depends on the tasks, and it does not matter where they run. With
  * several memories that is so where each task has data of its own, and several classes take part:
  * tasks of one class alone may wait in local queues. */
@@ -274,7 +286,7 @@ static void stream_choose(struct ready_context *c)
 		return;
 	atomic_store_explicit(&c->stream, stream, memory_order_relaxed);
 	/* Without plans nobody would end a rest. */
-	atomic_store_explicit(&c->rests, 0, memory_order_relaxed);
+	rests_set(c, 0);
 	p->alike = false;
 }
 
@@ -516,7 +528,7 @@ static void crew_choose(struct ready_context *c, const struct heddle_area_type *
 		    !helps(c, heddle_area_help_us(types, n, c->count, gap_us, k), count, k))
 			now |= 1u << k;
 	if (now != rests)
-		atomic_store_explicit(&c->rests, now, memory_order_relaxed);
+		rests_set(c, now);
 }
 
 /* How many classes take part. */

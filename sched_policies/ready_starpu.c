@@ -146,6 +146,20 @@ static void ready_submitted(struct starpu_task *task)
 		ready_plan_submitted(c);
 }
 
+/* StarPU gives a worker a task past the policy, as blocks of loops are. It does so after this: the
+ * worker may look too early, and is not to sleep at once. */
+static void ready_given(struct starpu_task *task, int id, int perf_id, unsigned ctx)
+{
+	struct ready_context *c = ready_context(ctx);
+
+	(void)task;
+	(void)perf_id;
+	if (!c->plan || (unsigned)id >= c->nworkers)
+		return;
+	atomic_store(&c->workers[id].roused_us, starpu_timing_now());
+	waiters_rouse(&c->waiters, id);
+}
+
 static void ready_deinit(unsigned ctx)
 {
 	struct ready_context *c = ready_context(ctx);
@@ -188,6 +202,7 @@ static void ready_remove_workers(unsigned ctx, int *ids, unsigned n)
 		.init_sched = init, .deinit_sched = ready_deinit,                                  \
 		.add_workers = ready_add_workers, .remove_workers = ready_remove_workers,          \
 		.submit_hook = ready_submitted, .push_task = ready_push, .pop_task = ready_pop,    \
+		.push_task_notify = ready_given,                                                   \
 		.pre_exec_hook = ready_pre_exec, .post_exec_hook = ready_post_exec,                \
 		.do_schedule = claims_drain,                                                       \
 		HEDDLE_POLICY_PREFETCHES.worker_type = STARPU_WORKER_LIST,                         \

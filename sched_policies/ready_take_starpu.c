@@ -17,9 +17,9 @@
 /* So many task types a worker looks at anew before it takes a task: what others have told may make
  * another one the best. */
 #define LOOKS 64
-/* A worker that has no part sleeps so long, us, while others have tasks; else it may be needed for
- * what is not a task of the policy. */
-#define NAP 1000
+/* A worker that has no part sleeps so long, us. Who has something for it wakes it; but a context
+ * that it shares does not. */
+#define NAP 10000
 #define SHORT_NAP 200
 /* A core that takes part and has found nothing among tasks that wait, for so long, sleeps for so
  * long, us: those that poll hold up the threads of accelerators. Who has something for it wakes it.
@@ -431,12 +431,16 @@ static void take_or_wait(struct ready_requester *requester, struct heddle_pool_e
 	} while (ready_inbox_waits(c));
 }
 
-/* How long a worker sleeps that found nothing, us. One that rests sleeps not for long where a loop
- * may begin on it at any time. */
-static unsigned nap_us(const struct ready_context *c, const struct ready_worker *worker)
+/* How long a worker sleeps that found nothing, us. */
+static unsigned nap_us(const struct ready_context *c, unsigned id)
 {
+	const struct ready_worker *worker = &c->workers[id];
+	double roused_us = atomic_load(&worker->roused_us);
+
+	if (roused_us > 0 && starpu_timing_now() < roused_us + PATIENCE)
+		return 0;
 	if (ready_rests(c, worker->class))
-		return something_waits(c) ? NAP : SHORT_NAP;
+		return starpu_sched_ctx_overlapping_ctxs_on_worker(id) ? SHORT_NAP : NAP;
 	if (!POLICY_WORKERS_POLL || worker->accelerator || !ready_is_planned(c) ||
 	    worker->waits_since_us <= 0 || !atomic_load(&c->unstarted))
 		return 0;
@@ -474,7 +478,7 @@ static struct starpu_task *local_or_wait(struct ready_context *c, unsigned id)
 		return task;
 	if (worker->accelerator)
 		ready_queue_idle(worker);
-	policy_let_others(id, &c->waiters, nap_us(c, worker));
+	policy_let_others(id, &c->waiters, nap_us(c, id));
 	return NULL;
 }
 
