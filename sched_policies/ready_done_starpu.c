@@ -112,13 +112,13 @@ static void published_note(struct ready_worker *worker, unsigned long type,
 	worker->published[place].at_us = worker->done_us;
 }
 
-/* Takes the mutex, to report; an accelerator does not wait for it, but for the end of a trial.
+/* Takes the mutex, to report; under heddle nobody waits for it, but for the end of a trial.
  * @return whether it was to be had */
 static bool report_begin(struct ready_context *c, unsigned id)
 {
 	const struct ready_worker *worker = &c->workers[id];
 
-	if (c->plan && worker->accelerator && !worker->trial)
+	if (c->plan && !worker->trial)
 		return !STARPU_PTHREAD_MUTEX_TRYLOCK(&c->mutex);
 	ready_lock(c, id);
 	return true;
