@@ -10,12 +10,15 @@
 enum {
 	CORE_ROWS = 32, /* the first sample's, on a core */
 	CORE_COLUMNS = 64,
-	SIDE = 128,   /* and both on an accelerator */
-	GROWTH = 4,   /* in a direction; 2 where that would take too long */
-	CORE_PART = 8 /* of the largest sample's rows, and then columns, in the last two */
+	SIDE = 128,    /* and both on an accelerator */
+	GROWTH = 4,    /* in a direction; 2 where that would take too long */
+	CORE_PART = 8, /* of the largest sample's rows, and then columns, in the last two */
+	AGAIN = 2      /* so often a sample is timed again that took long */
 };
 /* On a core samples of fewer iterations than this part of the largest's are forgotten. */
 #define SMALL 32
+/* How much longer a sample may take than the others say, on a core, and is not timed again. */
+#define DOUBT_CORE 1.1
 /* Once so much time is spent on an accelerator and four shapes are known, that is enough, µs. */
 #define ENOUGH 8000
 /* How far a fit may be wrong in what the next sample takes. */
@@ -89,6 +92,25 @@ static double fitted_us(const struct wave_calibration *calibration, size_t rows,
 
 /* ---- on a core ---- */
 
+/* Whether the latest sample took so much longer than the others say that something may have
+ * disturbed it. */
+static bool core_doubts(const struct wave_calibration *calibration)
+{
+	const struct wave_tile_sample *last = &calibration->last;
+	struct wave_tile_sample others[WAVE_CALIBRATION_MOST];
+	struct wave_tile_cost cost;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < calibration->n; i++)
+		if (calibration->samples[i].rows != last->rows ||
+		    calibration->samples[i].columns != last->columns)
+			others[n++] = calibration->samples[i];
+	if (!n || calibration->repeated == AGAIN)
+		return false;
+	wave_cost_fit(others, n, true, &cost);
+	return last->us > DOUBT_CORE * wave_cost_us(&cost, last->rows, last->columns);
+}
+
 static bool core_wants(struct wave_calibration *calibration, size_t rows, size_t h)
 {
 	return !sample_of(calibration, rows, h) &&
@@ -108,6 +130,13 @@ static bool core_next(struct wave_calibration *calibration, size_t *rows, size_t
 		clip(calibration, rows, h);
 		return calibration->stage == GROWING;
 	}
+	if (core_doubts(calibration)) {
+		calibration->repeated++;
+		*rows = calibration->last.rows;
+		*h = calibration->last.columns;
+		return true;
+	}
+	calibration->repeated = 0;
 	for (size_t growth = GROWTH; calibration->stage == GROWING; growth /= 2) {
 		*rows = largest->rows * growth;
 		*h = largest->columns * growth;
@@ -256,8 +285,9 @@ void wave_calibration_add(struct wave_calibration *calibration, size_t rows, siz
 		return;
 	}
 	calibration->spent_us += sample_us(calibration, rows, h, us);
+	calibration->last = sample;
 	if (known) {
-		known->us = fmin(known->us, us);
+		known->us = calibration->last.us = fmin(known->us, us);
 		if (known->rows == calibration->corner.rows &&
 		    known->columns == calibration->corner.columns)
 			calibration->corner.us = known->us;

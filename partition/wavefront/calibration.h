@@ -35,8 +35,9 @@ struct wave_calibration {
 	/* Private: */
 	unsigned stage;
 	struct wave_tile_sample corner; /* core: the largest sample; else where this round began */
+	struct wave_tile_sample last;   /* the latest */
 	size_t grown_rows, grown_columns;
-	unsigned repeated;
+	unsigned repeated; /* core: how often, of the latest; else how many */
 	double spent_us;
 };
 

@@ -223,6 +223,35 @@ static void test_samples_of_a_core(void **state)
 	}
 }
 
+/* Other programs use the core now and then: what took much longer than the rest says is timed
+ * again. */
+static void test_samples_disturbed(void **state)
+{
+	const struct wave_tile_cost truth = {
+	    .us = 2, .row = 0.009, .column = 0.008, .iteration = 0.0004};
+	unsigned seed = test_seed();
+
+	for (int round = 0; round < 1000; round++) {
+		struct wave_calibration calibration;
+		struct wave_tile_cost cost;
+		size_t rows, h;
+		double part;
+
+		wave_calibration_init(&calibration, 12000, 24000, 0, true);
+		for (int t = 0; wave_calibration_next(&calibration, &rows, &h); t++) {
+			double us = wave_cost_us(&truth, rows, h) * random_between(&seed, 1, 1.1);
+
+			assert_true(t < 3 * WAVE_CALIBRATION_MOST);
+			if (t % 4 == round % 4)
+				us *= random_between(&seed, 2, 20);
+			wave_calibration_add(&calibration, rows, h, us);
+		}
+		wave_calibration_cost(&calibration, &cost);
+		part = wave_cost_us(&cost, 12000, 1024) / wave_cost_us(&truth, 12000, 1024);
+		assert_true(part > 0.8 && part < 1.25);
+	}
+}
+
 /* One sample that the machine disturbed is told from the others, whichever it is. */
 static void test_fit_leaves_out(void **state)
 {
@@ -595,6 +624,7 @@ int main(void)
 	    cmocka_unit_test(test_fit_finds_costs),
 	    cmocka_unit_test(test_fit_extrapolates),
 	    cmocka_unit_test(test_fit_of_noise),
+	    cmocka_unit_test(test_samples_disturbed),
 	    cmocka_unit_test(test_fit_leaves_out),
 	    cmocka_unit_test(test_fit_of_little),
 	    cmocka_unit_test(test_samples_extrapolate),
