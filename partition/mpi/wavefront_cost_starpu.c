@@ -36,6 +36,7 @@ static int power_find(struct front *front, bool measure, struct mpi_wave_power *
 		return -ENOMEM;
 	status = wave_part_costs(&front->wave, measure ? &front->part : NULL, workers, &n);
 	*power = (struct mpi_wave_power){0};
+	snprintf(power->machine, sizeof(power->machine), "%s", front->stats.host);
 	for (unsigned l = 0; l < n; l++)
 		mpi_wave_power_add(power, workers[l].name, &workers[l].cost);
 	free(workers);
@@ -374,6 +375,7 @@ int front_plan(struct front *front)
 			mpi_agree_gather(front->link, &own, powers, sizeof(own));
 	}
 	if (!status) {
+		mpi_wave_powers_pool(powers, front->nranks);
 		if (front->nranks > 1 && mpi_wave_known(powers, front->nranks))
 			messages_find(front, &own, &problem, &byte);
 		deal(front, &problem, byte);

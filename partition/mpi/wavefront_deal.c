@@ -42,6 +42,33 @@ void mpi_wave_power_add(struct mpi_wave_power *power, const char *name,
 	kind->count++;
 }
 
+static struct wave_tile_cost least_cost(const struct mpi_wave_power *powers, unsigned nranks,
+                                        const struct mpi_wave_power *power,
+                                        const struct mpi_wave_workers *own)
+{
+	struct wave_tile_cost least = own->cost;
+
+	for (unsigned r = 0; r < nranks; r++)
+		for (unsigned k = 0; k < powers[r].nkinds; k++) {
+			const struct mpi_wave_workers *other = &powers[r].kinds[k];
+
+			if (!strcmp(powers[r].machine, power->machine) &&
+			    !strcmp(other->name, own->name) && other->cost.iteration > 0 &&
+			    other->cost.iteration < least.iteration &&
+			    !wave_model_drifted(other->cost.iteration, own->cost.iteration))
+				least = other->cost;
+		}
+	return least;
+}
+
+void mpi_wave_powers_pool(struct mpi_wave_power *powers, unsigned nranks)
+{
+	for (unsigned r = 0; r < nranks; r++)
+		for (unsigned k = 0; k < powers[r].nkinds; k++)
+			powers[r].kinds[k].cost =
+			    least_cost(powers, nranks, &powers[r], &powers[r].kinds[k]);
+}
+
 int mpi_wave_known(const struct mpi_wave_power *powers, unsigned nranks)
 {
 	for (unsigned r = 0; r < nranks; r++)

@@ -35,6 +35,7 @@ struct mpi_wave_power {
 		uint32_t count;             /**< at least 1 */
 		struct wave_tile_cost cost; /**< iteration 0: not known */
 	} kinds[MPI_WAVE_KINDS];
+	char machine[64];
 };
 
 /** Adds a worker to a rank's. Beyond MPI_WAVE_KINDS it counts as one of the last kind. */
@@ -54,6 +55,11 @@ struct mpi_wave_plan {
 	size_t h;            /**< columns between messages */
 	double predicted_us; /**< by the model; 0: costs are not known */
 };
+
+/** Workers of one machine and name are as fast as the fastest of them that others differ from by
+ * less than WAVE_DRIFT: what differs in samples of a few milliseconds is mostly what else the
+ * machine does. */
+void mpi_wave_powers_pool(struct mpi_wave_power *powers, unsigned nranks);
 
 /** Whether the costs of all workers are known. */
 int mpi_wave_known(const struct mpi_wave_power *powers, unsigned nranks);

@@ -153,6 +153,44 @@ static void test_overlap(void **state)
 	}
 }
 
+/* What was measured of workers of one name on one machine differs by what disturbed it. */
+static void test_pool(void **state)
+{
+	static const struct {
+		const char *name, *machine;
+		double iteration;
+		bool alike;
+	} seconds[] = {{"core", "a", 1.2, true},
+	               {"core", "a", 0.85, true},
+	               {"core", "a", 1.5, false},
+	               {"core", "b", 1.2, false},
+	               {"twin", "a", 1.2, false}};
+	static const struct wave_tile_cost cost = {.us = 2, .iteration = 1};
+
+	for (size_t i = 0; i < sizeof(seconds) / sizeof(*seconds); i++) {
+		struct wave_tile_cost other = {.us = 2, .iteration = seconds[i].iteration};
+		struct mpi_wave_power powers[2] = {{.machine = "a"}};
+		struct mpi_wave_problem problem = {.rows = 1000,
+		                                   .columns = 1000,
+		                                   .sweeps = 1,
+		                                   .minimum = 1,
+		                                   .cd = 100,
+		                                   .nranks = 2,
+		                                   .powers = powers};
+		struct mpi_wave_plan plan;
+		size_t first[3];
+
+		strcpy(powers[1].machine, seconds[i].machine);
+		mpi_wave_power_add(&powers[0], "core", &cost);
+		mpi_wave_power_add(&powers[1], seconds[i].name, &other);
+		mpi_wave_powers_pool(powers, 2);
+		assert_int_equal(mpi_wave_deal(&problem, &plan, first), 0);
+		assert_int_equal(first[1] == 500, seconds[i].alike);
+		assert_true(!seconds[i].alike ||
+		            powers[1].kinds[0].cost.iteration == fmin(1, other.iteration));
+	}
+}
+
 /* Without costs all workers count alike. */
 static void test_unknown(void **state)
 {
@@ -287,10 +325,10 @@ static void test_agreement(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_paper),    cmocka_unit_test(test_several_workers),
-	    cmocka_unit_test(test_overlap),  cmocka_unit_test(test_unknown),
-	    cmocka_unit_test(test_random),   cmocka_unit_test(test_proportion),
-	    cmocka_unit_test(test_agreement)};
+	    cmocka_unit_test(test_paper),   cmocka_unit_test(test_several_workers),
+	    cmocka_unit_test(test_overlap), cmocka_unit_test(test_unknown),
+	    cmocka_unit_test(test_random),  cmocka_unit_test(test_proportion),
+	    cmocka_unit_test(test_pool),    cmocka_unit_test(test_agreement)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
