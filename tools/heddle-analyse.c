@@ -151,37 +151,72 @@ static bool is_kernel(LLVMValueRef function)
 	       LLVMGetFunctionCallConv(function) == 76 /* of kernels of SPIR */;
 }
 
-static int kernels_list(LLVMModuleRef module)
+static void describe(LLVMModuleRef module, LLVMValueRef kernel)
 {
-	for (LLVMValueRef function = LLVMGetFirstFunction(module); function;
-	     function = LLVMGetNextFunction(function)) {
-		size_t length;
+	analyse_kernel = kernel;
+	analyse_layout = LLVMCreateTargetData(LLVMGetDataLayoutStr(module));
+	access_describe(module);
+	LLVMDisposeTargetData(analyse_layout);
+}
 
-		if (is_kernel(function))
-			puts(LLVMGetValueName2(function, &length));
+/* Describes a kernel in a process of its own, since a process describes one. */
+static int describe_apart(LLVMModuleRef module, LLVMValueRef kernel)
+{
+	int status = -1;
+	size_t length;
+	pid_t pid;
+
+	printf(INDEX_KERNEL "%s\n", LLVMGetValueName2(kernel, &length));
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		describe(module, kernel);
+		_exit(fflush(stdout) || ferror(stdout));
 	}
-	LLVMDisposeModule(module);
-	return fflush(stdout) || ferror(stdout);
+	if (pid < 0) {
+		perror("heddle-analyse");
+		return 1;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (status)
+		printf("\n" INDEX_FAILED "%d\n", WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+	return 0;
+}
+
+static int analyse_all(LLVMModuleRef module)
+{
+	int failed = 0;
+
+	for (LLVMValueRef function = LLVMGetFirstFunction(module); function && !failed;
+	     function = LLVMGetNextFunction(function))
+		if (is_kernel(function))
+			failed = describe_apart(module, function);
+	return failed;
+}
+
+static int analyse_one(LLVMModuleRef module, const char *name)
+{
+	LLVMValueRef kernel = LLVMGetNamedFunction(module, name);
+
+	if (!kernel || !is_kernel(kernel)) {
+		fprintf(stderr, "heddle-analyse: there is no kernel \"%s\"\n", name);
+		return 1;
+	}
+	describe(module, kernel);
+	return 0;
 }
 
 static int analyse(FILE *bitcode, const char *kernel)
 {
 	LLVMModuleRef module = module_read(bitcode);
+	int failed;
 
 	if (!module)
 		return 1;
-	if (!strcmp(kernel, "-"))
-		return kernels_list(module);
-	analyse_kernel = LLVMGetNamedFunction(module, kernel);
-	if (!analyse_kernel || !is_kernel(analyse_kernel)) {
-		fprintf(stderr, "heddle-analyse: there is no kernel \"%s\"\n", kernel);
-		return 1;
-	}
-	analyse_layout = LLVMCreateTargetData(LLVMGetDataLayoutStr(module));
-	access_describe(module);
-	LLVMDisposeTargetData(analyse_layout);
+	failed = strcmp(kernel, "-") ? analyse_one(module, kernel) : analyse_all(module);
 	LLVMDisposeModule(module);
-	return fflush(stdout) || ferror(stdout);
+	return failed || fflush(stdout) || ferror(stdout);
 }
 
 /* Limits this program and the compiler: some sources would keep either busy forever. The time is
@@ -217,7 +252,7 @@ int main(int argc, char **argv)
 		fputs("Usage: heddle-analyse KERNEL SOURCE.cl [COMPILER OPTION...]\n\n"
 		      "Prints which bytes of its buffers the work-groups of an OpenCL kernel "
 		      "access,\n"
-		      "in the format that Heddle reads. KERNEL -: lists the kernels.\n",
+		      "in the format that Heddle reads. KERNEL -: of all kernels.\n",
 		      argc > 1 && !strcmp(argv[1], "--help") ? stdout : stderr);
 		return argc > 1 && !strcmp(argv[1], "--help") ? 0 : 2;
 	}

@@ -340,31 +340,43 @@ static void result_print(struct arguments *arguments, const char *file, const ch
 		reason_add(arguments, why);
 }
 
-static int kernel_do(struct arguments *arguments, const char *file, const char *source,
-                     const char *name, const char *answers)
+static int kernel_do(struct arguments *arguments, const char *file, const char *name,
+                     const struct index_kernel *kernel)
 {
-	struct index_kernel kernel;
-	char why[KERNEL_WHY + 32], *reason = why + strlen("it is not analysed: ");
 	struct finding finding;
-	int error;
+	int error = kernel->refusal ? 0 : halves_find(arguments, kernel, &finding);
 
-	strcpy(why, "it is not analysed: ");
-	if (kernel_analyse(source, name, arguments->options_text, answers, &kernel, reason)) {
-		result_print(arguments, file, name, NOT_SPLIT, why);
-		return 0;
-	}
-	error = kernel.refusal ? 0 : halves_find(arguments, &kernel, &finding);
-	if (kernel.refusal)
-		result_print(arguments, file, name, NOT_SPLIT, kernel.refusal);
+	if (kernel->refusal)
+		result_print(arguments, file, name, NOT_SPLIT, kernel->refusal);
 	else if (!error)
 		result_print(arguments, file, name, finding.known, finding.why);
-	index_free(&kernel);
+	return error;
+}
+
+/* All kernels of a source, as they were described. */
+static int kernels_do(struct arguments *arguments, const char *file, char *all)
+{
+	char why[KERNEL_WHY + 32], *reason = why + strlen("it is not analysed: "), *name;
+	struct index_kernel kernel;
+	int error = 0, refused;
+
+	strcpy(why, "it is not analysed: ");
+	if (!*all)
+		fprintf(stderr, "heddle plan kernels: %s: there is no kernel in it\n", file);
+	while (!error && (name = kernel_analysed_take(&all, &kernel, &refused, reason))) {
+		if (refused) {
+			result_print(arguments, file, name, NOT_SPLIT, why);
+			continue;
+		}
+		error = kernel_do(arguments, file, name, &kernel);
+		index_free(&kernel);
+	}
 	return error;
 }
 
 static int source_do(struct arguments *arguments, const char *file, const char *source)
 {
-	char *asked, *answers, *names, why[KERNEL_WHY];
+	char *asked, *answers, *all, why[KERNEL_WHY];
 	int error = kernel_analyse_asks(source, arguments->options_text, &asked, why);
 
 	if (!error) {
@@ -372,24 +384,16 @@ static int source_do(struct arguments *arguments, const char *file, const char *
 		free(asked);
 		if (error)
 			return error;
-		error = kernel_analyse_list(source, arguments->options_text, answers, &names, why);
-		if (error)
-			free(answers);
+		error = kernel_analyse_all(source, arguments->options_text, answers, &all, why);
+		free(answers);
 	}
 	if (error) {
 		fprintf(stderr, "heddle plan kernels: %s: its kernels are not analysed: %s\n", file,
 		        why);
 		return error;
 	}
-	if (!*names)
-		fprintf(stderr, "heddle plan kernels: %s: there is no kernel in it\n", file);
-	for (char *name = names, *end; !error && *name; name = end) {
-		end = strchr(name, '\n');
-		*end++ = '\0';
-		error = kernel_do(arguments, file, source, name, answers);
-	}
-	free(answers);
-	free(names);
+	error = kernels_do(arguments, file, all);
+	free(all);
 	return error;
 }
 

@@ -215,6 +215,46 @@ static void limits(void **state)
 	unsetenv("HEDDLE_VERBOSE");
 }
 
+/* One run describes all kernels. One that is not whole leaves the others alone. */
+static void all_kernels(void **state)
+{
+	static const struct {
+		const char *name;
+		int error;
+		unsigned narguments;
+	} expected[] = {
+	    {"a", 0, 1}, {"b", -E2BIG, 0}, {"c", 0, 2}, {"d", -EINVAL, 0}, {"e", -EINVAL, 0}};
+	const char *const first = "heddle-index " INDEX_VERSION_TEXT "\\nargument buffer";
+	struct index_kernel kernel;
+	char *all, *rest, commands[512];
+	int error;
+
+	snprintf(commands, sizeof(commands),
+	         "[ \"$1\" = - ] || exit 1\n"
+	         "printf 'kernel a\\n%s\\nkernel b\\n%s\\nnode\\nfailed %d\\n"
+	         "kernel c\\n%s\\nargument buffer\\nkernel d\\n\\nfailed 1\\n"
+	         "kernel e\\n%s\\nargument nothing\\n'",
+	         first, first, INDEX_TOO_LARGE, first, first);
+	script_make(commands);
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	assert_int_equal(kernel_analyse_all("all", NULL, NULL, &all, why), 0);
+	rest = all;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		assert_string_equal(kernel_analysed_take(&rest, &kernel, &error, why),
+		                    expected[i].name);
+		assert_int_equal(error, expected[i].error);
+		if (error)
+			continue;
+		assert_int_equal(kernel.narguments, expected[i].narguments);
+		index_free(&kernel);
+	}
+	assert_null(kernel_analysed_take(&rest, &kernel, &error, why));
+	free(all);
+	script_make("exit 1");
+	assert_int_equal(kernel_analyse_all("all", NULL, NULL, &all, why), -EINVAL);
+	unsetenv("HEDDLE_VERBOSE");
+}
+
 /* The options that the script got are these, each followed by "|". */
 static void expect_options(const char *options, const char *expected)
 {
@@ -253,9 +293,10 @@ static void quotes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(all_options),   cmocka_unit_test(quotes),  cmocka_unit_test(includes),
-	    cmocka_unit_test(included_once), cmocka_unit_test(answers), cmocka_unit_test(limits),
-	    cmocka_unit_test(unrolling),
+	    cmocka_unit_test(all_options), cmocka_unit_test(quotes),
+	    cmocka_unit_test(includes),    cmocka_unit_test(included_once),
+	    cmocka_unit_test(answers),     cmocka_unit_test(limits),
+	    cmocka_unit_test(unrolling),   cmocka_unit_test(all_kernels),
 	};
 
 	return cmocka_run_group_tests(tests, script_write, folder_remove);

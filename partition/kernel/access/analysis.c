@@ -230,6 +230,11 @@ static int start(const char *path, const char *name, char *options, int output, 
 	return error;
 }
 
+static int exit_error(int status)
+{
+	return !status ? 0 : status == INDEX_TOO_LARGE ? -E2BIG : -EINVAL;
+}
+
 static int wait_for(pid_t pid)
 {
 	int status = -1;
@@ -237,9 +242,7 @@ static int wait_for(pid_t pid)
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return -errno;
-	if (!WIFEXITED(status))
-		return -EINVAL;
-	return !WEXITSTATUS(status) ? 0 : WEXITSTATUS(status) == INDEX_TOO_LARGE ? -E2BIG : -EINVAL;
+	return WIFEXITED(status) ? exit_error(WEXITSTATUS(status)) : -EINVAL;
 }
 
 /* Milliseconds until a time on the monotonic clock; 0: it has passed. */
@@ -451,8 +454,8 @@ static int answered(const char *source, const char *options, const char *answers
 	return error;
 }
 
-int kernel_analyse_list(const char *source, const char *options, const char *answers, char **names,
-                        char why[KERNEL_WHY])
+int kernel_analyse_all(const char *source, const char *options, const char *answers, char **all,
+                       char why[KERNEL_WHY])
 {
 	char *text;
 	int error;
@@ -461,13 +464,35 @@ int kernel_analyse_list(const char *source, const char *options, const char *ans
 	error = answered(source, options, answers, &text, why);
 	if (error)
 		return error;
-	error = run_on(text, "-", options, names);
+	error = run_on(text, "-", options, all);
 	free(text);
 	if (error) {
-		free(*names);
+		free(*all);
 		return failed(error, "-", why);
 	}
 	return 0;
+}
+
+char *kernel_analysed_take(char **all, struct index_kernel *kernel, int *error,
+                           char why[KERNEL_WHY])
+{
+	char *name, *text = *all, *end;
+
+	if (!text || strncmp(text, INDEX_KERNEL, strlen(INDEX_KERNEL)))
+		return NULL;
+	*all = strstr(text, "\n" INDEX_KERNEL);
+	if (*all)
+		*(*all)++ = '\0';
+	name = text + strlen(INDEX_KERNEL);
+	text = strchr(name, '\n');
+	if (!text)
+		return NULL;
+	*text++ = '\0';
+	end = strstr(text, "\n" INDEX_FAILED);
+	*error = end ? exit_error(atoi(end + 1 + strlen(INDEX_FAILED))) : index_parse(text, kernel);
+	if (*error)
+		failed(*error, name, why);
+	return name;
 }
 
 int kernel_analyse(const char *source, const char *name, const char *options, const char *answers,

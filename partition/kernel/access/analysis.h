@@ -23,13 +23,22 @@ void kernel_analyse_show_errors(void);
 int kernel_analyse_asks(const char *source, const char *options, char **asked,
                         char why[KERNEL_WHY]);
 
-/** Lists the kernels of a source.
+/** Describes all kernels of a source. Nothing is stored.
  * @param answers as for kernel_analyse()
- * @param[out] names each with a line's end behind it; to be freed
+ * @param[out] all for kernel_analysed_take(); to be freed
  * @param[out] why set on errors
  * @return 0; errors of kernel_analyse() */
-int kernel_analyse_list(const char *source, const char *options, const char *answers, char **names,
-                        char why[KERNEL_WHY]);
+int kernel_analyse_all(const char *source, const char *options, const char *answers, char **all,
+                       char why[KERNEL_WHY]);
+
+/** Takes the next kernel out of what kernel_analyse_all() gave.
+ * @param[in,out] all where it stands; changed
+ * @param[out] kernel set where *error is 0
+ * @param[out] error of this kernel, as of kernel_analyse()
+ * @param[out] why set on errors
+ * @return its name, which lies in the text; NULL: there is none */
+char *kernel_analysed_take(char **all, struct index_kernel *kernel, int *error,
+                           char why[KERNEL_WHY]);
 
 /** Describes a kernel of an OpenCL source. The description is stored beside the profiles
  * (heddle_profile_path()), by what the source and its included files, the name, the options and

@@ -46,6 +46,11 @@
  * by their own tests alone. */
 #define INDEX_VERSION 13
 
+/** Of all kernels of a source: what stands before the name of each, whose description follows, and
+ * before an exit status behind one that is not whole. */
+#define INDEX_KERNEL "kernel "
+#define INDEX_FAILED "failed "
+
 /** The exit status of heddle-analyse where a kernel is too large to describe. */
 #define INDEX_TOO_LARGE 5
 
