@@ -101,9 +101,10 @@ struct statement {
 	struct statement *body, *other, *next;
 };
 
-enum { MAXVARIABLES = 20, MAXSTEPS = 40000, MAXTOUCHES = 60000, NHELPERS = 2 };
+enum { MAXVARIABLES = 20, MAXSTEPS = 40000, MAXTOUCHES = 60000, MAXWIDTH = 16, NHELPERS = 2 };
 
 struct random_kernel {
+	int number; /* in the source, a part of its name and of those of its functions */
 	int elements[RANDOM_BUFFERS];
 	int nvariables;
 	enum type variables[MAXVARIABLES];
@@ -112,13 +113,14 @@ struct random_kernel {
 	bool structured; /* its integers are in a structure */
 	int image;       /* which kind it writes; -1: none */
 	int tile;        /* a macro that an option defines */
-	char options[32];
 };
 
-/* Of the latest kernel. */
-static struct expression expressions[20000];
-static struct statement statements[4000];
-static unsigned nexpressions, nstatements;
+/* Of the latest kernels, whose options are the same. */
+static struct random_kernel kernels[RANDOM_KERNELS];
+static struct expression expressions[RANDOM_KERNELS * 2000];
+static struct statement statements[RANDOM_KERNELS * 400];
+static unsigned nkernels, nexpressions, nstatements;
+static char options[32];
 
 /* ---- making ---- */
 
@@ -438,7 +440,7 @@ static struct statement *paint_make(struct maker *m)
 
 static struct statement *access_make(struct maker *m)
 {
-	static const int widths[] = {2, 3, 4, 8, 16};
+	static const int widths[] = {2, 3, 4, 8, MAXWIDTH};
 	bool store = chance(65);
 	struct statement *s;
 
@@ -714,16 +716,14 @@ static struct statement *block(struct maker *m)
 	return first;
 }
 
-struct random_kernel *random_kernel_make(void)
+static void kernel_make(struct random_kernel *kernel, int number, int tile)
 {
-	static struct random_kernel made, *kernel = &made;
 	struct maker m = {.kernel = kernel};
 
-	nexpressions = nstatements = 0;
-	made = (struct random_kernel){.tile = 2 + pick(15), .structured = chance(25), .image = -1};
+	*kernel = (struct random_kernel){
+	    .number = number, .tile = tile, .structured = chance(25), .image = -1};
 	if (chance(40))
 		kernel->image = pick(sizeof(images) / sizeof(images[0]));
-	snprintf(kernel->options, sizeof(kernel->options), "-DTILE=%d", kernel->tile);
 	for (int b = 0; b < RANDOM_BUFFERS; b++)
 		kernel->elements[b] = chance(50) ? 3 : pick(NELEMENTS);
 	kernel->elements[RANDOM_DATA] = 2;
@@ -740,7 +740,24 @@ struct random_kernel *random_kernel_make(void)
 	m.in_helper = false;
 	m.nvisible = 0;
 	kernel->body = block(&m);
-	return kernel;
+}
+
+void random_kernels_make(unsigned n)
+{
+	int tile = 2 + pick(15);
+
+	nexpressions = nstatements = 0;
+	nkernels = n < RANDOM_KERNELS ? n : RANDOM_KERNELS;
+	snprintf(options, sizeof(options), "-DTILE=%d", tile);
+	for (unsigned k = 0; k < nkernels; k++)
+		kernel_make(&kernels[k], k, tile);
+}
+
+const struct random_kernel *random_kernel_named(const char *name)
+{
+	unsigned k;
+
+	return sscanf(name, "k%u", &k) == 1 && k < nkernels ? &kernels[k] : NULL;
 }
 
 /* ---- printing ---- */
@@ -799,7 +816,7 @@ static void expression_print(FILE *out, const struct random_kernel *kernel,
 		fprintf(out, "%s(", calls[e->which].name);
 		break;
 	case HELPER:
-		fprintf(out, "help%d(", e->which);
+		fprintf(out, "help%d_%d(", e->which, kernel->number);
 		break;
 	case BINARY:
 		fputs(e->which == '*' ? "TIMES(" : "(", out);
@@ -850,7 +867,7 @@ static void access_print(FILE *out, const struct random_kernel *kernel, const st
 		return;
 	}
 	if (s->act == STORE && s->form == 2) {
-		fprintf(out, "put%d(b%d + ", s->which, s->which);
+		fprintf(out, "put%d_%d(b%d + ", s->which, kernel->number, s->which);
 		expression_print(out, kernel, s->of[0]);
 		fputs(");\n", out);
 		return;
@@ -981,12 +998,39 @@ bool random_kernel_layers(const struct random_kernel *kernel)
 	return kernel->image >= 0 && strstr(images[kernel->image].name, "array");
 }
 
-const char *random_kernel_options(const struct random_kernel *kernel)
+const char *random_kernels_options(void)
 {
-	return kernel->options;
+	return options;
 }
 
-char *random_kernel_text(const struct random_kernel *kernel)
+static void kernel_print(FILE *out, const struct random_kernel *kernel)
+{
+	for (int h = 0; h < NHELPERS; h++) {
+		fprintf(out, "%s help%d_%d(int v0, uint v1) { return ", h ? "uint" : "int", h,
+		        kernel->number);
+		expression_print(out, kernel, kernel->helpers[h]);
+		fputs("; }\n", out);
+	}
+	for (int b = 0; b < 2; b++) {
+		const char *type = elements[kernel->elements[b]].name;
+
+		fprintf(out, "void put%d_%d(__global %s *p) { *p = ", b, kernel->number, type);
+		element_value(out, type);
+		fputs("; }\n", out);
+	}
+	fprintf(out, "__kernel void k%d(", kernel->number);
+	for (int b = 0; b < RANDOM_DATA; b++)
+		fprintf(out, "__global %s *b%d, ", elements[kernel->elements[b]].name, b);
+	fprintf(out, "__global int *data, %s",
+	        kernel->structured ? "struct integers n" : "int n0, uint n1, long n2, ulong n3");
+	if (kernel->image >= 0)
+		fprintf(out, ", write_only %s image", images[kernel->image].name);
+	fputs(")\n{\nvolatile float sink;\n", out);
+	block_print(out, kernel, kernel->body);
+	fputs("}\n", out);
+}
+
+char *random_kernels_text(const struct random_kernel *only)
 {
 	char *text = NULL;
 	size_t size;
@@ -1000,28 +1044,9 @@ char *random_kernel_text(const struct random_kernel *kernel)
 	      "#if TILE > 64 || defined(ASKED) // a comment\n#define TIMES(a, b) 0\n#else\n"
 	      "#define TIMES(a, b) ((a) * (b))\n#endif\n",
 	      out);
-	for (int h = 0; h < NHELPERS; h++) {
-		fprintf(out, "%s help%d(int v0, uint v1) { return ", h ? "uint" : "int", h);
-		expression_print(out, kernel, kernel->helpers[h]);
-		fputs("; }\n", out);
-	}
-	for (int b = 0; b < 2; b++) {
-		const char *type = elements[kernel->elements[b]].name;
-
-		fprintf(out, "void put%d(__global %s *p) { *p = ", b, type);
-		element_value(out, type);
-		fputs("; }\n", out);
-	}
-	fputs("__kernel void k(", out);
-	for (int b = 0; b < RANDOM_DATA; b++)
-		fprintf(out, "__global %s *b%d, ", elements[kernel->elements[b]].name, b);
-	fprintf(out, "__global int *data, %s",
-	        kernel->structured ? "struct integers n" : "int n0, uint n1, long n2, ulong n3");
-	if (kernel->image >= 0)
-		fprintf(out, ", write_only %s image", images[kernel->image].name);
-	fputs(")\n{\nvolatile float sink;\n", out);
-	block_print(out, kernel, kernel->body);
-	fputs("}\n", out);
+	for (unsigned k = 0; k < nkernels; k++)
+		if (!only || only == &kernels[k])
+			kernel_print(out, &kernels[k]);
 	fclose(out);
 	return text;
 }
@@ -1040,7 +1065,6 @@ struct execution {
 	unsigned steps;
 	bool wrong;
 	struct random_touches *touches;
-	size_t first_touch; /* of the item */
 };
 
 static int64_t fit(enum type type, int64_t value)
@@ -1256,6 +1280,25 @@ static int64_t evaluate(struct execution *x, const struct expression *e)
 
 /* ---- statements ---- */
 
+/* Elements of buffers that the item has written, in a hash table. */
+static struct written {
+	uint64_t item;
+	int64_t element;
+	int buffer;
+} written[MAXTOUCHES * MAXWIDTH + 1];
+static uint64_t written_item;
+
+static struct written *written_find(int buffer, int64_t element)
+{
+	const size_t n = sizeof(written) / sizeof(*written);
+	size_t at = (element * RANDOM_BUFFERS + buffer) * UINT64_C(0x9e3779b97f4a7c15) % n;
+
+	while (written[at].item == written_item &&
+	       (written[at].element != element || written[at].buffer != buffer))
+		at = (at + 1) % n;
+	return &written[at];
+}
+
 static void touch(struct execution *x, int buffer, bool write, __int128 first, int64_t bytes)
 {
 	struct random_touches *t = x->touches;
@@ -1264,29 +1307,39 @@ static void touch(struct execution *x, int buffer, bool write, __int128 first, i
 		x->wrong = true;
 		return;
 	}
-	/* What an item has written before it reads as it was, wherever it runs. */
-	for (size_t i = x->first_touch; !write && i < t->n; i++)
-		if (t->all[i].write && t->all[i].buffer == buffer && t->all[i].first <= first &&
-		    first + bytes <= t->all[i].end)
-			return;
 	t->all[t->n++] =
 	    (struct random_touch){x->flat, buffer, write, (int64_t)first, (int64_t)first + bytes};
+}
+
+/* What an item has written before it reads as it was, wherever it runs.
+ * @param size of an element
+ * @param bytes of it that are read */
+static void read_run(struct execution *x, int buffer, __int128 element, int64_t size, int64_t bytes)
+{
+	if (element < 0 || element != (int64_t)element ||
+	    written_find(buffer, element)->item != written_item)
+		touch(x, buffer, false, element * size, bytes);
+}
+
+static void write_run(struct execution *x, int buffer, __int128 element, int64_t size, int width)
+{
+	touch(x, buffer, true, element * size, size * width);
+	for (int i = 0; i < width && !x->wrong; i++)
+		*written_find(buffer, element + i) =
+		    (struct written){written_item, element + i, buffer};
 }
 
 static void access_run(struct execution *x, const struct statement *s)
 {
 	int which = x->kernel->elements[s->which];
-	int64_t bytes = elements[which].bytes, index = evaluate(x, s->of[0]);
-	__int128 at = (__int128)index * bytes * s->width;
+	int64_t size = elements[which].bytes;
+	__int128 element = (__int128)evaluate(x, s->of[0]) * s->width;
 	bool simple = elements[which].vectors;
 
-	if (s->act == LOAD) {
-		touch(x, s->which, false, at, simple ? bytes : 4);
-		return;
-	}
-	if (s->form == 3 && simple && s->width == 1)
-		touch(x, s->which, false, at, bytes);
-	touch(x, s->which, true, at, bytes * s->width);
+	if (s->act == LOAD || (s->form == 3 && simple && s->width == 1))
+		read_run(x, s->which, element, size, simple ? size : 4);
+	if (s->act == STORE)
+		write_run(x, s->which, element, size, s->width);
 }
 
 /* Nothing outside of the image is written. */
@@ -1413,7 +1466,7 @@ bool random_kernel_run(const struct random_kernel *kernel, const struct ndrange 
 			x.item[0] = i % range->local[0];
 			x.item[1] = i / range->local[0] % range->local[1];
 			x.item[2] = i / range->local[0] / range->local[1];
-			x.first_touch = touches->n;
+			written_item++;
 			block_run(&x, kernel->body);
 		}
 	}

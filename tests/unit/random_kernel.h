@@ -16,23 +16,28 @@
 
 /* The last buffer is of int and is read as data. */
 enum { RANDOM_BUFFERS = 4, RANDOM_DATA = 3, RANDOM_INTEGERS = 4, RANDOM_ARGUMENTS = 9 };
+/* Of a source, at most. */
+enum { RANDOM_KERNELS = 50 };
 /* An image is the last argument. It is a buffer of pixels, and has three sizes. */
 enum { RANDOM_IMAGE = RANDOM_ARGUMENTS, RANDOM_SIZES = 3 };
 
 struct random_kernel;
 
-/** Makes a kernel, "k", by lrand48(), which stays until the next one is made. Its arguments are
- * buffers, then int, uint, long, ulong, or one structure of these, then perhaps an image. */
-struct random_kernel *random_kernel_make(void);
+/** Makes the kernels of a source, by lrand48(), which stay until the next ones are made. Arguments
+ * are buffers, then int, uint, long, ulong, or one structure of these, then perhaps an image. */
+void random_kernels_make(unsigned n);
+/** The kernel of a name; NULL: there is none. */
+const struct random_kernel *random_kernel_named(const char *name);
+/** Their source; to be freed.
+ * @param only this kernel; NULL: all */
+char *random_kernels_text(const struct random_kernel *only);
+/** The options that it needs. */
+const char *random_kernels_options(void);
+
 /** How many of its image's sizes count: width, height, depth; 0: it has no image. */
 unsigned random_kernel_sizes(const struct random_kernel *kernel);
 /** Whether the last of these is a number of layers. */
 bool random_kernel_layers(const struct random_kernel *kernel);
-
-/** Its source; to be freed. */
-char *random_kernel_text(const struct random_kernel *kernel);
-/** The options that it needs. */
-const char *random_kernel_options(const struct random_kernel *kernel);
 
 /** Bytes of a buffer, from `first` up to before `end`, that a group reads or writes. */
 struct random_touch {
