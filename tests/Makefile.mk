@@ -79,7 +79,7 @@ unit_tests = \
 	tests/unit/wavefront_simulation \
 	tests/unit/wavefront_tiles
 if USE_OPENCL
-unit_tests += tests/unit/kernel_answers tests/unit/kernel_offsets
+unit_tests += tests/unit/kernel_answers tests/unit/kernel_offsets tests/unit/opencl_record
 check_PROGRAMS += tests/unit/kernel_random tests/unit/kernel_ranges
 endif
 if HAVE_NVCC
@@ -108,6 +108,7 @@ tests_unit_kernel_buses_LDADD = $(unit_ldadd) $(HWLOC_LIBS)
 tests_unit_kernel_offsets_LDADD = $(unit_ldadd) $(OPENCL_LIBS)
 tests_unit_kernel_random_SOURCES = tests/unit/kernel_random.c tests/unit/random_kernel.c
 tests_unit_kernel_ranges_LDADD = $(unit_ldadd) $(OPENCL_LIBS)
+tests_unit_opencl_record_SOURCES = tests/unit/opencl_record.c partition/opencl/record.c
 tests_unit_channels_LDADD = libheddle-mpi-pure.la libheddle-pure.la $(CMOCKA_LIBS) -lm
 tests_unit_clusters_SOURCES = tests/unit/clusters.c tools/bench/clusters.c
 tests_unit_clusters_LDADD = libheddle-mpi-pure.la libheddle-pure.la $(CMOCKA_LIBS) -lm

@@ -146,7 +146,7 @@ static cl_int launch_run(struct event *event)
 		error = split_launch(launch, &launch->reason);
 		if (!launch->reason) {
 			record_split(launch->kernel->record, launch_items(launch),
-			             clock_ns() - begin);
+			             clock_ns() - begin, launch->crossing_ns);
 			return error;
 		}
 	}

@@ -183,9 +183,10 @@ struct launch {
 	struct argument *arguments;
 	cl_uint dimensions;
 	size_t offset[3], global[3], local[3];
-	const char *reason; /**< why home computes it; NULL: not decided */
-	bool chosen;        /**< local; else it is for the devices to choose */
-	bool even;          /**< groups have the same size */
+	const char *reason;   /**< why home computes it; NULL: not decided */
+	cl_ulong crossing_ns; /**< until its data was at the host */
+	bool chosen;          /**< local; else it is for the devices to choose */
+	bool even;            /**< groups have the same size */
 };
 
 enum { STEP_QUEUED, STEP_SUBMITTED, STEP_STARTED, STEP_ENDED, NSTEPS };
@@ -390,7 +391,7 @@ struct record {
 	double home_ns;               /**< at home, in all */
 	double home_rate, split_rate; /**< ns of a work-item; 0: not known */
 	double lost_ns;               /**< by splits that were slower; gains are set off */
-	double loss_ns;               /**< by the latest split */
+	double loss_ns;               /**< by the latest split, after its data had crossed */
 	bool prepared;                /**< what the first split needs is done */
 	atomic_bool preparing;        /**< it is under way, and the record is that thread's */
 	struct reason {
@@ -412,8 +413,17 @@ double record_home_ns(void);
 /** What preparations have taken from home, and another one may take.
  * @param shared home is a CPU */
 double record_prepare_ns(bool shared);
-/** A launch was split. */
-void record_split(struct record *record, size_t items, cl_ulong ns);
+/** A launch was split.
+ * @param crossing_ns of the time, until its data was at the host */
+void record_split(struct record *record, size_t items, cl_ulong ns, cl_ulong crossing_ns);
+/** Whether it pays to split a launch, by what splits have cost and may cost.
+ * @param crossing_ns until its data is at the host
+ * @param share of the kernel's time at home that splits may cost */
+bool record_split_pays(const struct record *record, size_t items, double crossing_ns, double share);
+/** Data has crossed from home to the host. The engine calls this. */
+void record_crossed(size_t bytes, cl_ulong ns);
+/** How long so much data takes. */
+double record_crossing_ns(size_t bytes);
 /** Says at the end of the process what was done. */
 void report_print(void);
 

@@ -95,6 +95,7 @@ cl_int memory_to_host(struct memory *memory)
 {
 	struct memory *whole = memory->whole;
 	cl_int error = memory_host_make(whole);
+	cl_ulong begin = clock_ns();
 
 	if (error || whole->at_host)
 		return error;
@@ -105,6 +106,8 @@ cl_int memory_to_host(struct memory *memory)
 	                                        whole->bytes, whole->host, 0, NULL, NULL);
 	if (error)
 		return error;
+	if (!whole->shared)
+		record_crossed(memory_bytes(whole), clock_ns() - begin);
 	whole->at_host = true;
 	whole->changed = false;
 	split_changed(whole->host, memory_bytes(whole));

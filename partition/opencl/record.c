@@ -20,9 +20,13 @@ enum { LINES = 50 }; /* of the report */
  * much where that is a CPU, for which compilers compete. */
 static const double PREPARE_NS = 500e6, PREPARE_SHARED = 0.5, PREPARE_APART = 0.05;
 
+/* Bytes that cross in a nanosecond, before any have. */
+static const double USUAL_RATE = 8;
+
 static double home_ns;    /* of all kernels */
 static double prepare_ns; /* of all preparations */
 static unsigned nprepared;
+static double crossed_bytes, crossed_ns; /* from home to the host */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct record *records, **records_end = &records;
 
@@ -74,13 +78,36 @@ static void rate_add(double *rate, size_t items, cl_ulong ns)
 	*rate = *rate > 0 ? 0.75 * *rate + 0.25 * latest : latest;
 }
 
-void record_split(struct record *record, size_t items, cl_ulong ns)
+void record_split(struct record *record, size_t items, cl_ulong ns, cl_ulong crossing_ns)
 {
+	double home = record->home_rate * items;
+
 	/* The first launches compile and try. */
 	if (record->split++ >= SPLIT_TRIALS)
-		rate_add(&record->split_rate, items, ns);
-	record->loss_ns = ns - record->home_rate * items;
-	record_loss(record, record->loss_ns);
+		rate_add(&record->split_rate, items, ns - crossing_ns);
+	record->loss_ns = (double)(ns - crossing_ns) - home;
+	record_loss(record, ns - home);
+}
+
+bool record_split_pays(const struct record *record, size_t items, double crossing_ns, double share)
+{
+	double home = record->home_rate * items;
+	double loss = record->split ? record->loss_ns : home;
+
+	if (record->split_rate > 0 && record->split_rate * items + crossing_ns < home)
+		return true;
+	return record->lost_ns + loss + crossing_ns <= share * record->home_ns;
+}
+
+void record_crossed(size_t bytes, cl_ulong ns)
+{
+	crossed_bytes += bytes;
+	crossed_ns += ns;
+}
+
+double record_crossing_ns(size_t bytes)
+{
+	return bytes / (crossed_ns > 0 ? crossed_bytes / crossed_ns : USUAL_RATE);
 }
 
 void record_loss(struct record *record, double ns)

@@ -215,20 +215,35 @@ static void variables_ask(void)
 	trials = heddle_variable_number(HEDDLE_VARIABLE_OPENCL_TRIALS) / 100;
 }
 
+/* Bytes that have to cross before a split: a buffer crosses as a whole, also for a part of it. */
+static size_t bytes_crossing(const struct launch *launch)
+{
+	size_t bytes = 0;
+
+	for (cl_uint a = 0; a < launch->kernel->narguments; a++) {
+		const struct memory *memory = launch->arguments[a].memory;
+		bool counts = memory && !memory->whole->at_host && !memory->whole->shared;
+
+		for (cl_uint b = 0; b < a && counts; b++)
+			counts = !launch->arguments[b].memory ||
+			         launch->arguments[b].memory->whole != memory->whole;
+		bytes += counts ? memory_bytes(memory->whole) : 0;
+	}
+	return bytes;
+}
+
 /* Whether it pays, by what trials have cost and may cost. HEDDLE_OPENCL_AFTER=0 does not ask. */
 static const char *speed_refuse(const struct launch *launch)
 {
 	static const char early[] = "it has not run for long yet";
 	const struct record *record = launch->kernel->record;
-	double home_ns;
 
 	pthread_once(&asked, variables_ask);
 	if (after_ns <= 0)
 		return NULL;
 	if (record->home_ns < after_ns || record->home_rate <= 0)
 		return early;
-	home_ns = record->home_rate * launch_items(launch);
-	if (home_ns < SHORT_NS)
+	if (record->home_rate * launch_items(launch) < SHORT_NS)
 		return "its launches are short";
 	if (record->preparing)
 		return "it is being compiled for all devices";
@@ -237,10 +252,8 @@ static const char *speed_refuse(const struct launch *launch)
 		               PREPARE_SHARE * trials * record_home_ns()
 		           ? NULL
 		           : early;
-	if (record->split_rate > 0 && record->split_rate < record->home_rate)
-		return NULL;
-	if (record->lost_ns + (record->split ? record->loss_ns : home_ns) <=
-	    SPLITS_SHARE * trials * record->home_ns)
+	if (record_split_pays(record, launch_items(launch),
+	                      record_crossing_ns(bytes_crossing(launch)), SPLITS_SHARE * trials))
 		return NULL;
 	return record->split_rate > 0 ? "one device was faster" : early;
 }
@@ -382,17 +395,18 @@ static void memories_changed(const struct launch *launch)
 	}
 }
 
-static cl_int run(const struct launch *launch, const struct heddle_kernel *kernel,
-                  const char **reason)
+static cl_int run(struct launch *launch, const struct heddle_kernel *kernel, const char **reason)
 {
 	struct heddle_kernel_stats stats;
 	struct record *record = launch->kernel->record;
+	cl_ulong begin = clock_ns();
 	int status;
 
 	if (memories_to_host(launch)) {
 		*reason = "the host has no memory for it";
 		return CL_SUCCESS;
 	}
+	launch->crossing_ns = clock_ns() - begin;
 	rests = 0;
 	stats.nworkers = 0;
 	status = heddle_kernel_run(kernel, &stats);

@@ -1,0 +1,81 @@
+/* Copyright (C) 2026 the Heddle developers
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Whether launches of unchanged OpenCL programs are split, by what splits cost.
+ */
+#include "config.h"
+
+#include "partition/opencl/layer.h"
+#include "tests/unit/test.h"
+
+enum { ITEMS = 1000 };
+static const double SHARE = 0.1;
+
+/* A kernel whose launches took a millisecond each at home, a hundred times. */
+static struct record *record_of(const char *name)
+{
+	struct record *record = record_find(name, "text", "");
+
+	assert_non_null(record);
+	for (int i = 0; i < 100; i++)
+		record_whole(record, "it has not run for long yet", ITEMS, 1000000);
+	return record;
+}
+
+/* The first split may cost what the kernel's time at home allows. */
+static void data_that_crosses_counts(void **state)
+{
+	struct record *record = record_of("first");
+
+	assert_true(record_split_pays(record, ITEMS, 0, SHARE));
+	assert_true(record_split_pays(record, ITEMS, 8e6, SHARE));
+	assert_false(record_split_pays(record, ITEMS, 10e6, SHARE));
+}
+
+/* A split that is faster pays also where data crosses first, while that takes less than it gains,
+ * or trials may cost as much. */
+static void faster_splits(void **state)
+{
+	struct record *record = record_of("faster");
+
+	for (unsigned i = 0; i <= SPLIT_TRIALS; i++)
+		record_split(record, ITEMS, 600000, 0);
+	assert_true(record_split_pays(record, ITEMS, 0, 0));
+	assert_true(record_split_pays(record, ITEMS, 390000, 0));
+	assert_false(record_split_pays(record, ITEMS, 410000, 0));
+	assert_true(record_split_pays(record, ITEMS, 410000, SHARE));
+	assert_false(record_split_pays(record, ITEMS, 11e6, SHARE));
+}
+
+/* What crossed for one launch need not cross for the next one. */
+static void crossing_is_no_part_of_the_speed(void **state)
+{
+	struct record *record = record_of("crossed");
+
+	for (unsigned i = 0; i <= SPLIT_TRIALS; i++)
+		record_split(record, ITEMS, 5600000, 5000000);
+	assert_true(record_split_pays(record, ITEMS, 0, 0));
+	/* But it was lost. */
+	assert_float_equal(record->lost_ns, (SPLIT_TRIALS + 1) * 4600000.0, 1);
+}
+
+static void crossing_takes_as_long_as_before(void **state)
+{
+	assert_float_equal(record_crossing_ns(8000), 1000, 1e-9);
+	record_crossed(1000, 500);
+	record_crossed(3000, 500);
+	assert_float_equal(record_crossing_ns(8000), 2000, 1e-9);
+	assert_float_equal(record_crossing_ns(0), 0, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(data_that_crosses_counts),
+	    cmocka_unit_test(faster_splits),
+	    cmocka_unit_test(crossing_is_no_part_of_the_speed),
+	    cmocka_unit_test(crossing_takes_as_long_as_before),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
