@@ -16,6 +16,7 @@
 #include "support/options.h"
 #include "partition/kernel/access/analysis.h"
 #include "partition/kernel/access/index.h"
+#include "partition/kernel/access/options.h"
 #include "tools/common/place.h"
 #include "tools/plan.h"
 
@@ -197,7 +198,7 @@ static void reasons_free(struct arguments *arguments)
 /* ---- kernels ---- */
 
 /* Names of a device of OpenCL 1.2, for a source that asks. */
-static int answers_make(const char *asked, char **answers)
+static int answers_make(const char *asked, const char *given, char **answers)
 {
 	static const char *const defined[][2] = {
 	    {"__OPENCL_VERSION__", "120"},
@@ -221,6 +222,8 @@ static int answers_make(const char *asked, char **answers)
 	for (const char *at = asked; *at; at = strchr(at, '\n') + 1) {
 		size_t length = strcspn(at, "\n");
 
+		if (kernel_options_define(given, at, length))
+			continue;
 		/* Constants of the language have their values. */
 		if (*at == '_' || !strncasecmp(at, "cl_", 3) || !strncmp(at, "cles_", 5))
 			fprintf(out, "#undef %.*s\n", (int)length, at);
@@ -380,7 +383,7 @@ static int source_do(struct arguments *arguments, const char *file, const char *
 	int error = kernel_analyse_asks(source, arguments->options_text, &asked, why);
 
 	if (!error) {
-		error = answers_make(asked, &answers);
+		error = answers_make(asked, arguments->options_text, &answers);
 		free(asked);
 		if (error)
 			return error;

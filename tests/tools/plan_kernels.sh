@@ -82,6 +82,15 @@ EOF
 expect_kernels 0 'b.cl: turn: complete$' -I "$work/headers" "$work/b.cl"
 expect_kernels 0 'b.cl: blend: one device: it interpolates' -I "$work/headers" "$work/b.cl"
 
+# An option may define a name that compilers do, too.
+cat >"$work/d.cl" <<'EOF'
+#ifdef CL_DEVICE_TYPE_GPU
+kernel void fill(global CL_REAL *x) { x[get_global_id(0)] = 1; }
+#endif
+EOF
+expect_kernels 0 'd.cl: fill: complete$' -D CL_DEVICE_TYPE_GPU -D CL_REAL=float "$work/d.cl"
+expect_kernels 2 'd.cl: there is no kernel in it$' -D CL_DEVICE_TYPE_GPUS "$work/d.cl"
+
 expect_kernels 2 'not analysed: it does not compile' -I "$work/headers" "$work/c.cl"
 grep -q 'error: endless.h includes itself without an end' "$work/out" || fail "$(cat "$work/out")"
 

@@ -125,18 +125,6 @@ static bool source_has(const char *code, const char *directive, const char *name
 	return false;
 }
 
-static bool options_define(const struct walk *walk, const char *name, size_t length)
-{
-	char *copy = strdup(walk->options), *rest = copy, *definition;
-	bool defined = false;
-
-	while (copy && !defined && (definition = kernel_option_definition_take(&rest)))
-		defined =
-		    source_name_length(definition) == length && !strncmp(definition, name, length);
-	free(copy);
-	return defined;
-}
-
 static bool is_foreign(const char *name, size_t length)
 {
 	return is_reserved(name, length) || is_standard(name, length);
@@ -160,8 +148,8 @@ static int condition_ask(const struct walk *walk, const char *line)
 			continue;
 		if (is_unclear(line, n))
 			return refuse(walk, "source asks for", line, n);
-		if (is_foreign(line, n) ||
-		    (!source_has(walk->code, "define", line, n) && !options_define(walk, line, n)))
+		if (is_foreign(line, n) || (!source_has(walk->code, "define", line, n) &&
+		                            !kernel_options_define(walk->options, line, n)))
 			fprintf(walk->asked, "%.*s\n", (int)n, line);
 	}
 	return 0;
@@ -275,7 +263,8 @@ static bool defined_before(const struct walk *walk, const char *place, const cha
 static bool stays_defined(const struct walk *walk, const char *place, const char *name,
                           size_t length)
 {
-	bool given = !is_foreign(name, length) && options_define(walk, name, length);
+	bool given =
+	    !is_foreign(name, length) && kernel_options_define(walk->options, name, length);
 
 	if (!given &&
 	    (strstr(walk->code, "pop_macro") || !defined_before(walk, place, name, length)))

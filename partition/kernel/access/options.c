@@ -5,12 +5,12 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "partition/kernel/access/options.h"
+#include "partition/kernel/access/source_text.h"
 
 #define BLANKS " \t\n\v\f\r"
 
@@ -80,6 +80,18 @@ static char *value_find(char **rest, const char *wanted)
 char *kernel_option_definition_take(char **rest)
 {
 	return value_find(rest, "-D");
+}
+
+bool kernel_options_define(const char *options, const char *name, size_t length)
+{
+	char *copy = strdup(options), *rest = copy, *definition;
+	bool defined = false;
+
+	while (copy && !defined && (definition = kernel_option_definition_take(&rest)))
+		defined =
+		    source_name_length(definition) == length && !strncmp(definition, name, length);
+	free(copy);
+	return defined;
 }
 
 char *kernel_option_folder_take(char **rest)

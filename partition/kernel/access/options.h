@@ -6,6 +6,7 @@
 #ifndef HEDDLE_KERNEL_OPTIONS_H
 #define HEDDLE_KERNEL_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /** Takes the next option off a text, which is changed. Blanks separate options. Blanks in double
@@ -18,6 +19,8 @@ char *kernel_option_take(char **rest);
  * are left out.
  * @return NULL: there is none */
 char *kernel_option_definition_take(char **rest);
+/** Whether one of the options defines a name of this length. */
+bool kernel_options_define(const char *options, const char *name, size_t length);
 
 /** Takes the next folder (-I) off such a text. @return NULL: there is none */
 char *kernel_option_folder_take(char **rest);
