@@ -566,15 +566,15 @@ int heddle_kernel_classes(const struct heddle_kernel *given, struct heddle_kerne
                           const char **refusal)
 {
 	struct heddle_kernel_request *request;
+	const char *why;
 	int status = request_make(given, &request);
 
 	if (status)
 		return status;
 	starpu_pthread_mutex_lock(&request->kernel->mutex);
 	status = kernel_shape_prepare(request);
+	why = status ? NULL : kernel_refusal(request);
 	starpu_pthread_mutex_unlock(&request->kernel->mutex);
-	if (refusal)
-		*refusal = kernel_refusal(request);
 	for (unsigned a = 0; a < given->narguments && !status; a++) {
 		struct index_launch launch = {&request->range, request->integers, request->units,
 		                              request->same};
@@ -587,6 +587,8 @@ int heddle_kernel_classes(const struct heddle_kernel *given, struct heddle_kerne
 		accesses[a].read = index_class_name(read);
 		accesses[a].write = index_class_name(write);
 	}
+	if (refusal && !status)
+		*refusal = why;
 	request_free(request);
 	return status;
 }

@@ -185,8 +185,8 @@ size_t kernel_row(const struct ndrange *range);
 size_t kernel_cut_round(const struct ndrange *range, size_t at);
 
 /** Whether groups before and behind a cut may read what the others write of an array that is two
- * arguments. If so, the shape is not cut any more. */
-bool kernel_cut_meets(const struct heddle_kernel_request *request, size_t at);
+ * arguments. If so, the shape is not cut any more. @return 0; -ENOMEM */
+int kernel_cut_meets(const struct heddle_kernel_request *request, size_t at, bool *meets);
 
 /** The shape of a launch, made where it is the first of its kind. @return 0; -ENOMEM */
 int kernel_shape_find(struct heddle_kernel_request *request);

@@ -238,22 +238,27 @@ int kernel_uses(const struct heddle_kernel_request *request, size_t from, size_t
 	return status;
 }
 
-bool kernel_cut_meets(const struct heddle_kernel_request *request, size_t at)
+int kernel_cut_meets(const struct heddle_kernel_request *request, size_t at, bool *meets)
 {
 	struct index_use before[HEDDLE_KERNEL_MAXARGUMENTS], behind[HEDDLE_KERNEL_MAXARGUMENTS];
 	size_t total = request->stats.groups;
-	bool meets =
-	    kernel_uses(request, 0, at, before) || kernel_uses(request, at, total - at, behind);
+	int status = kernel_uses(request, 0, at, before);
+	bool met = false;
 
-	for (unsigned a = 0; a < request->given.narguments && !meets; a++)
-		meets = request->same[a] != (int)a &&
-		        (!kernel_windows_apart(&before[request->same[a]].read,
-		                               &behind[request->same[a]].write) ||
-		         !kernel_windows_apart(&behind[request->same[a]].read,
-		                               &before[request->same[a]].write));
-	if (meets)
+	if (!status)
+		status = kernel_uses(request, at, total - at, behind);
+	if (status)
+		return status;
+	for (unsigned a = 0; a < request->given.narguments && !met; a++)
+		met = request->same[a] != (int)a &&
+		      (!kernel_windows_apart(&before[request->same[a]].read,
+		                             &behind[request->same[a]].write) ||
+		       !kernel_windows_apart(&behind[request->same[a]].read,
+		                             &before[request->same[a]].write));
+	if (met)
 		__atomic_store_n(&request->shape->meets, true, __ATOMIC_RELAXED);
-	return meets;
+	*meets = met;
+	return 0;
 }
 
 /* What all arguments that are one array rely on. */
@@ -359,6 +364,7 @@ int kernel_shape_prepare(struct heddle_kernel_request *request)
 	size_t total = request->stats.groups,
 	       half = kernel_cut_round(&request->range, (total + 1) / 2);
 	struct crossing all, part;
+	bool meets;
 
 	if (shape->known && integers_same(request)) {
 		request->scattered = shape->scattered;
@@ -369,8 +375,8 @@ int kernel_shape_prepare(struct heddle_kernel_request *request)
 	if (class_find(request) || kernel_uses(request, 0, total, shape->whole) ||
 	    kernel_uses(request, 0, half, shape->half))
 		return -ENOMEM;
-	if (request->rewritten && half < total)
-		kernel_cut_meets(request, half);
+	if (request->rewritten && half < total && kernel_cut_meets(request, half, &meets))
+		return -ENOMEM;
 	memcpy(shape->integers, request->integers,
 	       kernel_integers(request) * sizeof(*shape->integers));
 	memcpy(shape->offset, request->range.offset, sizeof(shape->offset));

@@ -408,20 +408,27 @@ static int sharing_decide(struct heddle_kernel_request *request, struct sharing 
 }
 
 /* Where groups of one share may read what those of another write, one device computes. */
-static void cuts_check(struct heddle_kernel_request *request, struct sharing *sharing)
+static int cuts_check(struct heddle_kernel_request *request, struct sharing *sharing)
 {
 	unsigned most = longest(sharing);
 	size_t at = 0, total = request->stats.groups;
+	bool meets = false;
+	int status = 0;
 
-	for (unsigned d = 0; request->rewritten && d < sharing->problem.ndevices; d++) {
+	for (unsigned d = 0; request->rewritten && d < sharing->problem.ndevices && !meets; d++) {
 		at += sharing->share[d];
-		if (!at || at == total || !kernel_cut_meets(request, at))
-			continue;
-		memset(sharing->share, 0, sizeof(sharing->share));
-		sharing->share[most] = total;
-		request->arm = KERNEL_ARMS;
-		return;
+		if (at && at < total)
+			status = kernel_cut_meets(request, at, &meets);
+		if (status)
+			return status;
 	}
+	if (!meets)
+		return 0;
+	memset(sharing->share, 0, sizeof(sharing->share));
+	sharing->share[most] = total;
+	request->arm = KERNEL_ARMS;
+	request->stats.predicted_us = split_alone(&sharing->problem, most, total);
+	return 0;
 }
 
 int kernel_shares_submit(struct heddle_kernel_request *request)
@@ -453,7 +460,9 @@ int kernel_shares_submit(struct heddle_kernel_request *request)
 		                                         .n = request->stats.groups,
 		                                         .unprofiled = true});
 	}
-	cuts_check(request, &sharing);
+	status = cuts_check(request, &sharing);
+	if (status)
+		return status;
 	refusal = kernel_refusal(request);
 	if (refusal)
 		heddle_explain("kernel %s runs on one device: %s", request->kernel->name, refusal);
