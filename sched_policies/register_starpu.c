@@ -88,6 +88,21 @@ static bool named(const char *policy, const char *name)
 
 #if HEDDLE_STARPU_14 && defined(PIC)
 
+static bool is_ours(const char *library)
+{
+	const char *name = strrchr(library, '/');
+
+	return !strncmp(name ? name + 1 : library, "libheddle.so", strlen("libheddle.so"));
+}
+
+/* Whether StarPU looks for policies elsewhere. */
+static bool policies_hidden(void)
+{
+	const char *library = getenv("STARPU_SCHED_LIB");
+
+	return library && !is_ours(library);
+}
+
 /* Whether a policy of ours is asked for by name. */
 static bool asked_for(const struct starpu_conf *conf)
 {
@@ -107,7 +122,7 @@ static bool asked_for(const struct starpu_conf *conf)
  * of no policy. */
 static void policies_register(const struct starpu_conf *conf)
 {
-	const char *library = getenv("STARPU_SCHED_LIB"), *name;
+	const char *library = getenv("STARPU_SCHED_LIB");
 	static bool said;
 	Dl_info self;
 
@@ -116,9 +131,7 @@ static void policies_register(const struct starpu_conf *conf)
 			setenv("STARPU_SCHED_LIB", self.dli_fname, 0);
 		return;
 	}
-	name = strrchr(library, '/');
-	name = name ? name + 1 : library;
-	if (said || !strncmp(name, "libheddle.so", strlen("libheddle.so")) || !asked_for(conf))
+	if (said || is_ours(library) || !asked_for(conf))
 		return;
 	said = true;
 	heddle_warn("STARPU_SCHED_LIB=%s hides Heddle's policies from StarPU", library);
@@ -198,6 +211,13 @@ static void policies_register(const struct starpu_conf *conf)
 	for (; ours && *ours; ours++)
 		heddle_warn("no room for the policy %s in StarPU's table", (*ours)->policy_name);
 }
+
+#ifdef PIC
+static bool policies_hidden(void)
+{
+	return false;
+}
+#endif
 
 bool heddle_policy_displaced(const char *name)
 {
@@ -280,27 +300,51 @@ static int result_explain(int result)
 	return result;
 }
 
-/* A configuration that names one of the replaced policies is seen here, wherever this library
- * comes before StarPU's in the order of look-up. */
+/* A program that is linked with Heddle and names no policy gets heddle. By the environment: a
+ * configuration cannot be changed, which is the program's, nor copied, as later releases of StarPU
+ * may have larger ones.
+ * @return whether policy_chosen() is to take it back */
+static bool policy_choose(const struct starpu_conf *conf)
+{
+	if (getenv("STARPU_SCHED") || heddle_starpu_check() || policies_hidden() ||
+	    (conf && (conf->sched_policy_name || conf->sched_policy)))
+		return false;
+	heddle_explain("policy heddle, since neither STARPU_SCHED nor the program names one");
+	return !setenv("STARPU_SCHED", "heddle", 1);
+}
+
+/* Programs that this one starts choose for themselves. */
+static void policy_chosen(bool by_us)
+{
+	if (by_us)
+		unsetenv("STARPU_SCHED");
+}
+
+/* What the configuration says of policies is seen here, wherever this library comes before
+ * StarPU's in the order of look-up. */
 int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
 {
 	int (*next)(struct starpu_conf *, int *, char ***) = dlsym(RTLD_NEXT, "starpu_initialize");
+	bool chosen = policy_choose(conf);
 	int result;
 
 	heddle_init_begin(conf);
 	result = next(conf, argc, argv);
 	heddle_init_end();
+	policy_chosen(chosen);
 	return result_explain(result);
 }
 
 int starpu_init(struct starpu_conf *conf)
 {
 	int (*next)(struct starpu_conf *) = dlsym(RTLD_NEXT, "starpu_init");
+	bool chosen = policy_choose(conf);
 	int result;
 
 	heddle_init_begin(conf);
 	result = next(conf);
 	heddle_init_end();
+	policy_chosen(chosen);
 	return result_explain(result);
 }
 #endif

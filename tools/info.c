@@ -77,7 +77,8 @@ static void print_policies(const json_t *policies)
 	json_t *policy;
 	size_t p;
 
-	printf("Policies (STARPU_SCHED=NAME, or heddle run --sched NAME):\n");
+	printf("Policies (STARPU_SCHED=NAME, or heddle run --sched NAME; programs linked with "
+	       "Heddle run under\nheddle if none is named):\n");
 	json_array_foreach(policies, p, policy)
 	    printf("  %-12s %s\n", text(policy, "name"), text(policy, "doc"));
 }

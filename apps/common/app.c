@@ -71,7 +71,7 @@ starpu_data_handle_t app_matrix(const void *elements, size_t rows, size_t column
 int app_choose_policy(const char *name)
 {
 	if (!name)
-		return 0;
+		return setenv("STARPU_SCHED", "heddle", 0) ? -ENOMEM : 0;
 	if (policy_exists(name) || heddle_policy_displaced(name))
 		return setenv("STARPU_SCHED", name, 1) ? -ENOMEM : 0;
 	policy_unknown_print(stderr, name);

@@ -38,7 +38,7 @@ struct app_options {
 	bool verify;
 	bool mpi;                   /**< over all ranks */
 	const char *json;           /**< file, "-" for standard output, NULL: none */
-	const char *sched;          /**< NULL: STARPU_SCHED's or StarPU's default */
+	const char *sched;          /**< NULL: STARPU_SCHED's, else heddle */
 	const char *strategy;       /**< NULL: the policy's */
 	unsigned parts;             /**< 0: HEDDLE_PARTS */
 	bool estimates;             /**< StarPU's policies get Heddle's estimates */
@@ -127,7 +127,7 @@ void app_parse(const struct app *app, void *self, int argc, char **argv,
 
 /** Makes a policy the one that starpu_init() takes; StarPU itself only warns of a name it
  * does not know, and takes another.
- * @param name NULL: nothing is done
+ * @param name NULL: STARPU_SCHED's, else heddle
  * @return 0; -EINVAL after a message, -ENOMEM. */
 int app_choose_policy(const char *name);
 

@@ -62,7 +62,7 @@ static const struct option_row common_options[] = {
      .group = 2},
     {"json", "FILE", "Write a report as JSON (-: to standard output)", OPTIONS(TEXT, json),
      .group = 2},
-    {"sched", "NAME", "Scheduling policy (default: STARPU_SCHED's)", OPTIONS(TEXT, sched),
+    {"sched", "NAME", "Scheduling policy (default: STARPU_SCHED's, else heddle)", OPTIONS(TEXT, sched),
      .group = 3},
     {"strategy", "SPEC", "Block strategy (default: the policy's)", OPTIONS(TEXT, strategy),
      .group = 3},

@@ -4,11 +4,11 @@
  * One OpenCL kernel on several OpenCL devices.
  *
  * You give source, NDRange and arguments as for clEnqueueNDRangeKernel(), with host memory or
- * StarPU handles instead of buffers. Under the policy `skmd` each OpenCL worker computes a part
- * (a range of the work-groups). Heddle sends it the data that the part reads, and merges what
- * all parts wrote in main memory. The split follows from measured times and from the costs of
- * transfers. The first launch measures the times in a dry run; later launches and runs update
- * them. Method: SKMD (J. Lee, M. Samadi, Y. Park and S. Mahlke, "Transparent CPU-GPU
+ * StarPU handles instead of buffers. Under the policies `heddle` and `skmd` each OpenCL worker
+ * computes a part (a range of the work-groups). Heddle sends it the data that the part reads, and
+ * merges what all parts wrote in main memory. The split follows from measured times and from the
+ * costs of transfers. The first launch measures the times in a dry run; later launches and runs
+ * update them. Method: SKMD (J. Lee, M. Samadi, Y. Park and S. Mahlke, "Transparent CPU-GPU
  * collaboration for data-parallel kernels on heterogeneous systems", PACT 2013).
  *
  * Start with heddle_kernel_run(), or with heddle_kernel_submit() to continue meanwhile.
@@ -83,8 +83,8 @@ struct heddle_kernel_argument {
 
 /** How a kernel is executed. */
 enum heddle_kernel_split {
-	/** As the policy requires: `skmd` splits it; a policy that is a block strategy (hdss, ...)
-	 * cuts it into blocks, as a loop; another policy places it as one task. */
+	/** As the policy requires: `heddle` and `skmd` split it; a policy that is a block strategy
+	 * (hdss, ...) cuts it into blocks, as a loop; another policy places it as one task. */
 	HEDDLE_KERNEL_BY_POLICY,
 	HEDDLE_KERNEL_ALWAYS, /**< split under every policy, if the kernel can be split */
 	HEDDLE_KERNEL_NEVER   /**< one task under every policy */

@@ -4,7 +4,8 @@
  * Scheduling policies: which worker runs which ready task.
  *
  * Every policy works with every StarPU program: STARPU_SCHED=hdss selects one. A program that
- * links libheddle can select it so. `heddle run --sched hdss -- PROGRAM` runs a program that
+ * links libheddle can select it so, and runs under heddle if neither STARPU_SCHED nor struct
+ * starpu_conf names a policy. `heddle run --sched hdss -- PROGRAM` runs a program that
  * does not link libheddle. STARPU_SCHED=help lists Heddle's policies with StarPU's.
  *
  * Loops (heddle/loop.h) use the active policy's block strategy. Start with

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "loop_private.h"
+#include "partition/common/workers_starpu.h"
 #include "support/helgrind.h"
 #include "support/message.h"
 #include "support/variables.h"
@@ -958,6 +959,18 @@ static unsigned loop_parts(const struct heddle_loop_request *loop)
 	return parts < 1 ? 1 : parts < UINT_MAX ? parts : UINT_MAX;
 }
 
+/* Who compares wants this, others have forgotten to name a policy. */
+static void loop_parts_explain(const struct heddle_loop_request *loop, unsigned parts)
+{
+	static bool said;
+
+	if (loop->loop.parts || __atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+		return;
+	heddle_warn("loop %s: %u equal tasks, since the policy %s is none of Heddle's; under "
+	            "STARPU_SCHED=heddle Heddle sizes blocks while the loop runs",
+	            loop->name, parts, work_policy_name(loop->loop.sched_ctx));
+}
+
 /* So many CPU workers are started before the accelerators: their first blocks tell
  * whether the loop is too short for an accelerator. */
 #define FIRST_CPU_WORKERS 3
@@ -1040,7 +1053,10 @@ static void loop_begin(struct heddle_loop_request *loop)
 				    view->array.units, NULL);
 		}
 	if (!loop->blocks) {
-		loop_submit_parts(loop, loop_parts(loop));
+		unsigned parts = loop_parts(loop);
+
+		loop_parts_explain(loop, parts);
+		loop_submit_parts(loop, parts);
 		return;
 	}
 	/* In modelled time all begin at once. */

@@ -35,7 +35,7 @@ def init(policy: Optional[str] = None, **variables: Union[str, int]) -> None:
     """Starts StarPU. The first loop or kernel calls it, without arguments.
 
     policy: a scheduling policy, as STARPU_SCHED; without one, that of the environment, else
-    "hdss". variables: variables of StarPU, Heddle and PoCL, for example STARPU_NCPU=4; they are
+    "heddle". variables: variables of StarPU, Heddle and PoCL, for example STARPU_NCPU=4; they are
     put into the environment.
     """
     global _running
@@ -53,7 +53,6 @@ def init(policy: Optional[str] = None, **variables: Union[str, int]) -> None:
             os.environ[name] = str(value)
         if policy is not None:
             os.environ["STARPU_SCHED"] = policy
-        os.environ.setdefault("STARPU_SCHED", "hdss")
         try:
             call("starpu_init", None)
         except Error as error:

@@ -6,8 +6,11 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/sysinfo.h>
 #include <starpu.h>
+#include <starpu_scheduler.h>
 #include <heddle/heddle.h>
 
 #include "tests/unit/test.h"
@@ -59,12 +62,48 @@ static void test_more_than_there_is(void **state)
 #endif
 }
 
+/* Starts StarPU, and asks which policy is at work. */
+static void policy_check(struct starpu_conf *conf, const char *expected)
+{
+	if (starpu_init(conf))
+		skip();
+	assert_string_equal(starpu_sched_ctx_get_sched_policy(0)->policy_name, expected);
+	starpu_shutdown();
+}
+
+/* A program that is linked with Heddle gets heddle, unless its user or itself wants another. */
+static void test_default_policy(void **state)
+{
+	static struct starpu_sched_policy own;
+	struct starpu_conf conf;
+
+	unsetenv("STARPU_SCHED");
+	policy_check(NULL, "heddle");
+	assert_null(getenv("STARPU_SCHED"));
+	assert_int_equal(starpu_conf_init(&conf), 0);
+	policy_check(&conf, "heddle");
+	conf.sched_policy_name = "eager";
+	policy_check(&conf, "eager");
+	conf.sched_policy_name = NULL;
+	for (struct starpu_sched_policy **p = starpu_sched_get_predefined_policies(); *p; p++)
+		if (!strcmp((*p)->policy_name, "eager"))
+			own = **p;
+	own.policy_name = "own";
+	conf.sched_policy = &own;
+	policy_check(&conf, "own");
+	setenv("STARPU_SCHED", "prio", 1);
+	policy_check(NULL, "prio");
+	assert_string_equal(getenv("STARPU_SCHED"), "prio");
+	unsetenv("STARPU_SCHED");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_own_starpu_matches),
 	    cmocka_unit_test(test_version),
 	    cmocka_unit_test(test_more_than_there_is),
+	    cmocka_unit_test(test_default_policy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <starpu_scheduler.h>
 
 #include <heddle/heddle.h>
 
@@ -868,6 +869,8 @@ static void by_policy(void **state)
 	static const char other[] = "#define OTHER\n";
 	struct heddle_kernel_stats stats;
 	char *text = malloc(strlen(source) + sizeof(other));
+	const char *policy = starpu_sched_ctx_get_sched_policy(0)->policy_name;
+	bool shares = !strcmp(policy, "heddle") || !strcmp(policy, "skmd");
 	int n = N;
 	struct heddle_kernel kernel = vector_add(&n);
 
@@ -883,6 +886,8 @@ static void by_policy(void **state)
 		assert_int_equal(heddle_kernel_run(&kernel, &stats), 0);
 		sums_check(N);
 		stats_print("by policy", &stats);
+		if (i == 1 && starpu_opencl_worker_get_count() > 1)
+			assert_int_equal(stats.predicted_us > 0, shares);
 	}
 	assert_true(starpu_opencl_worker_get_count() < 2 || stats.moved > 0);
 	broken = NULL;

@@ -17,6 +17,7 @@ if [ -x "$HEDDLE_ANALYSE" ]; then
 	for only in published modes_differ; do
 		HEDDLE_KERNEL_IN_PLACE=0 STARPU_SCHED=skmd "$test" $only || exit
 	done
+	"$test" by_policy || exit # under heddle
 fi
 HEDDLE_PROFILE_DIR=$HEDDLE_PROFILE_DIR/none HEDDLE_ANALYSE=/nonexistent STARPU_SCHED=eager "$test" || exit
 STARPU_SCHED=hdss "$test" || exit

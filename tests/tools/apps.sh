@@ -40,6 +40,13 @@ for app in blackscholes boxfilter heart histogram knn mandelbrot nbody spmv; do
 	expect_app 0 "verified" $app --size $size --reps 2 --verify --sched hdss
 	expect_app 0 "verified" $app --size $size --reps 1 --verify --sched eager --parts 7
 	grep -q ', policy eager, equal tasks$' "$work/out" || fail "$app: what it was cut into"
+	grep 'none of Heddle' "$work/out" && fail "$app: explains tasks that it was asked for"
+	# Who does not ask for them is told, once.
+	expect_app 0 "equal tasks, since the policy eager is none of Heddle's" $app --size $size --reps 2 \
+		--sched eager
+	[ "$(grep -c '^heddle:' "$work/out")" = 1 ] || fail "$app: $(cat "$work/out")"
+	expect_app 0 ", policy heddle, strategy hdss" $app --size $size --reps 1
+	grep '^heddle:' "$work/out" && fail "$app: something to explain under its own policy"
 	expect_app 0 "verified" $app --size $size --reps 1 --verify --strategy gss --workers cpu
 	expect_app 0 "verified" $app --size 0 --reps 1 --verify
 	expect_app 0 "verified" $app --size 1 --reps 1 --verify

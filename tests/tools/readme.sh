@@ -16,6 +16,15 @@ fi
 for policy in hdss gss eager; do
 	STARPU_SCHED=$policy "$top_builddir/doc/examples/axpy" || status=1
 done
+# Without one it has blocks of Heddle's, not equal tasks.
+told=$(HEDDLE_VERBOSE=2 "$top_builddir/doc/examples/axpy" 2>&1) || status=1
+case $told in
+*"policy heddle, since neither"*) ;;
+*) echo "without a policy: $told"; status=1 ;;
+esac
+case $told in
+*"equal tasks"*) echo "without a policy: $told"; status=1 ;;
+esac
 
 # value NAME: what configure found out.
 value() { sed -n "s/^$1 = //p" "$top_builddir/Makefile"; }
