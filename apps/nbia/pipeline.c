@@ -283,7 +283,10 @@ static int train(struct pipeline *pipeline)
 	                            sizeof(nbia_u32));
 	/* Nobody writes it: then StarPU need not put every task into a queue for it. */
 	starpu_data_set_sequential_consistency_flag(pipeline->table_handle, 0);
-	for (unsigned l = 0; l <= pipeline_last_level(pipeline) && !error && !app_simulated(); l++)
+	if (!pipeline->ntiles || app_simulated()) /* nothing will be classified */
+		return 0;
+	heddle_wait_explain("nbia: learning the tissues, some seconds");
+	for (unsigned l = 0; l <= pipeline_last_level(pipeline) && !error; l++)
 		error =
 		    training_run(pipeline->table, pipeline->side, pipeline->levels[l].resolution,
 		                 &pipeline->levels[l].classifier);

@@ -72,6 +72,10 @@ done
 "$app" --size 100 --resolutions 16,64 --reps 1 >/dev/full 2>"$work/out"
 [ $? = 2 ] && grep -q "No space left" "$work/out" || fail "a full standard output"
 # The smallest slides there are.
+# Where there is nothing to classify, nothing is learned first.
+HEDDLE_VERBOSE=2 expect_app 0 "learning the tissues" nbia --size 1 --resolutions 16,64 --reps 1
+HEDDLE_VERBOSE=2 expect_app 0 "0 x 0 tiles" nbia --size 0 --reps 1 --verify
+grep "learning the tissues" "$work/out" && fail "nbia --size 0 learns"
 expect_app 0 " no tasks" nbia --size 1 --resolutions 16,64 --reps 1 --recalc 0 --verify --save-input "$work/pixel.png"
 expect_app 0 "1 x 1 tiles" nbia --input "$work/pixel.png" --resolutions 4 --reps 1 --verify
 expect_app 0 "1 x 10 tiles" nbia --size 1 --height 1200 --resolutions 16,128 --reps 1 --verify --recalc 50
