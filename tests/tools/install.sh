@@ -8,11 +8,16 @@
 . "$top_srcdir/tests/tools/common.sh"
 grep -q '^build_libtool_libs=yes' "$top_builddir/libtool" || exit 77
 prefix=$work/prefix
+configure=$(cd "$top_srcdir" && pwd)/configure
 value() { sed -n "s/^$1 = //p" "$top_builddir/Makefile"; }
 # A build folder is not changed while other tests use it: a make of its own links anew.
 env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$top_builddir" install-exec-am \
 	install-data-am prefix="$prefix" >"$work/log" 2>&1 ||
 	{ tail -n 20 "$work/log"; fail "make install prefix=$prefix"; }
+# What libtool cannot do is said at once.
+(cd "$work" && "$configure" --prefix="$work/two words") >"$work/out" 2>&1 && fail "a prefix with a space"
+grep -q 'error: --prefix: libtool cannot install into a folder with a space' "$work/out" ||
+	fail "a prefix with a space: $(tail -n 2 "$work/out")"
 # What users' builds and OpenCL's loader read names the folder and no other one.
 left=$(grep -rlE '@[a-z_A-Z]*@|/usr/local/(lib|share|libexec|include)' "$prefix/lib/pkgconfig" \
 	"$prefix/lib/cmake" "$prefix"/share/heddle/*.icd 2>/dev/null)
