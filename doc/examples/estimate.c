@@ -63,9 +63,11 @@ int main(void)
 	starpu_data_handle_t handles[TASKS];
 	struct heddle_estimate estimate;
 	struct starpu_task *task;
+	int core;
 
 	if (starpu_init(NULL))
 		return 77;
+	core = starpu_worker_get_by_type(STARPU_CPU_WORKER, 0);
 	for (int i = 0; i < TASKS; i++) {
 		degrees[i] = 1 << i % 8;
 		starpu_vector_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)x[i], POINTS,
@@ -78,9 +80,9 @@ int main(void)
 	/* The estimates of now. Such a task need not be submitted. */
 	for (int i = 0; i < 8; i++) {
 		task = task_make(handles[i], &degrees[i]);
-		if (!heddle_estimate_task(task, 0, &estimate))
-			printf("degree %3u: %8.1f us on worker 0, from %s\n", degrees[i],
-			       estimate.us, heddle_estimate_source_name(estimate.source));
+		if (!heddle_estimate_task(task, core, &estimate))
+			printf("degree %3u: %8.1f us on worker %d, from %s\n", degrees[i],
+			       estimate.us, core, heddle_estimate_source_name(estimate.source));
 		task->destroy = 0;
 		starpu_task_destroy(task);
 	}

@@ -11,7 +11,7 @@ runs=0
 for policy in dmda eager lws ddwrr odds; do
 	runs=$((runs + 1))
 	STARPU_SCHED=$policy "$example" >"$HEDDLE_PROFILE_DIR/out" || status=1
-	[ "$(grep -c 'us on worker 0, from online$' "$HEDDLE_PROFILE_DIR/out")" = 8 ] || {
+	[ "$(grep -c 'us on worker [0-9]*, from online$' "$HEDDLE_PROFILE_DIR/out")" = 8 ] || {
 		echo "under $policy:"
 		cat "$HEDDLE_PROFILE_DIR/out"
 		status=1
@@ -24,6 +24,13 @@ for policy in dmda eager lws ddwrr odds; do
 		status=1
 	}
 done
+# Where a device's worker comes before the cores, the example still asks for a core.
+if grep -q 'define HEDDLE_USE_OPENCL' "$top_builddir/config.h"; then
+	STARPU_NCPU=1 STARPU_NOPENCL=1 STARPU_OPENCL_ON_CPUS=1 STARPU_SCHED=eager "$example" \
+		>"$HEDDLE_PROFILE_DIR/out"
+	[ "$(grep -c ', from online$' "$HEDDLE_PROFILE_DIR/out")" = 8 ] ||
+		{ echo "beside an OpenCL device:"; cat "$HEDDLE_PROFILE_DIR/out"; status=1; }
+fi
 # As the manual says.
 command=$(sed -n 's/^heddle \(estimate predict polynomial [^#]*\).*/\1/p' "$top_srcdir/doc/estimator.md")
 # shellcheck disable=SC2086 # words
