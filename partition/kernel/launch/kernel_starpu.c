@@ -355,7 +355,8 @@ static void place_take(struct heddle_kernel_request *request)
 }
 
 /* Whether the active policy splits the kernel, and by which block strategy. Policies that are
- * block strategies treat it as a loop, skmd and heddle split it in shares, others place it whole. */
+ * block strategies treat it as a loop, skmd and heddle split it in shares, others place it whole.
+ */
 static bool policy_splits(const char **strategy)
 {
 	const struct heddle_policy *ours = work_policy_ours(0);
