@@ -529,14 +529,14 @@ static enum heddle_phase hdss_phase(const struct heddle_strategy *b, unsigned wo
 	return completion ? HEDDLE_PHASE_COMPLETION : HEDDLE_PHASE_ADAPTIVE;
 }
 
+/* In a slice, or in a block as large as one that the worker has done: slices may be thought to be
+ * short for a while. */
 static double hdss_rate(const struct heddle_strategy *b, unsigned worker)
 {
-	const struct heddle_block_time *t = &((const struct hdss *)b->state)->worker[worker].time;
-	double n = blocks_hdss_slice(b, worker);
+	const struct hdss_worker *w = &((const struct hdss *)b->state)->worker[worker];
+	double n = hdss_larger(blocks_hdss_slice(b, worker), w->largest.n);
 
-	if (t->pace <= 0)
-		return 0;
-	return n > 0 ? n / heddle_block_time_us(t, n) : 1 / t->pace;
+	return w->time.pace > 0 ? n / heddle_block_time_us(&w->time, n) : 0;
 }
 
 static bool hdss_overlaps(const double *values)

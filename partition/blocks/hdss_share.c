@@ -368,24 +368,28 @@ static inline void slice_set(const struct heddle_strategy *b, unsigned worker, s
 
 /* Blocks of many workers that take longer than expected tell of iterations that cost
  * more before one of them is done. Those that were expected to take so long when they were
- * given do not: it is other iterations that have become cheap. */
+ * given do not: it is other iterations that have become cheap. Nor does the one that is the most
+ * overdue: its worker may not run at all. */
 static void overrun_count(const struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
-	double sum = 0, n = 0;
+	double sum = 0, n = -1, most = 1;
 
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		const struct blocks_worker *books = &b->workers[w];
 		const struct hdss_estimate *e = &h->estimates[w];
-		double took, told;
+		double took, told, over;
 
 		if (e->retired || e->guessed || !books->under_way)
 			continue;
 		took = h->now - h->worker[w].clock - books->blocks_under_way * e->start;
 		told = hdss_larger(hdss_has(b, w) * e->pace, h->worker[w].told);
-		sum += took > told ? took / told : 1;
+		over = took > told ? took / told : 1;
+		most = hdss_larger(most, over);
+		sum += over;
 		n++;
 	}
+	sum -= most;
 	h->over = n > 0 && sum > OVERRUN * n ? sum / n : 1;
 	for (unsigned w = 0; h->over > 1 && w < b->nworkers; w++)
 		h->estimates[w].pace *= h->over;

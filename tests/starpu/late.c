@@ -50,6 +50,8 @@ static struct {
 	int fails;       /* cores that fail to compute one */
 	bool last;       /* the core with the last of it fails, long after the device */
 	bool completed;  /* the event is */
+	bool hasty;      /* cores do not wait for long until it is */
+	int waited;      /* ms that they have, all together */
 	cl_event event;  /* that a block waits for; NULL: none does */
 } device;
 
@@ -146,7 +148,8 @@ static bool core_begins(const struct heddle_block *block)
 
 	pthread_mutex_lock(&mutex);
 	/* A device whose block before has failed may have been given no other one. */
-	while (device.event && !device.held && !(device.passed && waited++ == PATIENCE)) {
+	while (device.event && !device.held && !(device.passed && waited++ == PATIENCE) &&
+	       !(device.hasty && device.waited++ >= PATIENCE)) {
 		pthread_mutex_unlock(&mutex);
 		pause_ms(1);
 		pthread_mutex_lock(&mutex);
@@ -321,6 +324,26 @@ static void test_late_block(void **state)
 	late_block("css:chunk=50", 3);
 }
 
+/* What hdss remembers of slow runs may have the device wait for a core. */
+static void test_remembered(void **state)
+{
+	unsigned lates = 0;
+
+	for (int round = 0; round < 6; round++) {
+		struct heddle_loop_stats stats;
+
+		fill(round);
+		device_set(round % 3);
+		device.hasty = true;
+		run("hdss", &stats);
+		assert_false(event_completed());
+		lates += stats.late;
+		device_free();
+		check();
+	}
+	assert_true(lates > 0);
+}
+
 /* StarPU's heteroprio places a loop's tasks on all workers, also on one that is late. */
 static void test_stock_policy(void **state)
 {
@@ -463,10 +486,10 @@ static void arrays_unregister(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_late_block),   cmocka_unit_test(test_stock_policy),
-	    cmocka_unit_test(test_who_is_first), cmocka_unit_test(test_last_fails),
-	    cmocka_unit_test(test_all_fail),     cmocka_unit_test(test_fails_and_is_late),
-	    cmocka_unit_test(test_waited_for),
+	    cmocka_unit_test(test_late_block),        cmocka_unit_test(test_remembered),
+	    cmocka_unit_test(test_stock_policy),      cmocka_unit_test(test_who_is_first),
+	    cmocka_unit_test(test_last_fails),        cmocka_unit_test(test_all_fail),
+	    cmocka_unit_test(test_fails_and_is_late), cmocka_unit_test(test_waited_for),
 	};
 	int failed;
 

@@ -636,6 +636,40 @@ static double cores_mean(unsigned ncores, size_t n, double from, double to, doub
 	return sum / 12;
 }
 
+/* A core does not run for a while, in the middle of an iteration that takes half a microsecond.
+ * That one block is a hundred thousand times overdue tells nothing of what others do: neither are
+ * they given single iterations, nor is a device expected to need minutes for a block as large as
+ * one it has done in 4 ms. Who looks whether it is late goes by that. */
+static void test_one_core_pauses(void **state)
+{
+	const struct heddle_strategy_worker given[] = {{.kind = HEDDLE_KIND_OPENCL}, {0}, {0}};
+	const struct heddle_strategy_problem problem = {.n = 2000, .nworkers = 3, .workers = given};
+	struct heddle_strategy *blocks;
+	size_t largest, n;
+	int count = 0;
+
+	assert_int_equal(heddle_strategy_create("hdss", &problem, &blocks), 0);
+	assert_true(heddle_strategy_next(blocks, 2) > 0);
+	n = heddle_strategy_next(blocks, 0);
+	heddle_strategy_completed(blocks, 0, n, 3e4);
+	largest = heddle_strategy_next(blocks, 0);
+	heddle_strategy_next(blocks, 0);
+	heddle_strategy_completed(blocks, 0, largest, 4e3);
+	assert_true(largest > n);
+	while (heddle_strategy_remaining(blocks)) {
+		n = heddle_strategy_next(blocks, 1);
+		assert_true(n > 0);
+		heddle_strategy_completed(blocks, 1, n, n * 0.5);
+		if (largest / heddle_strategy_rate(blocks, 0) > 3e4)
+			fail_msg("%zu iterations, done in 4 ms, are to take %g s", largest,
+			         largest / heddle_strategy_rate(blocks, 0) / 1e6);
+		count++;
+	}
+	if (count > 100)
+		fail_msg("%d blocks", count);
+	heddle_strategy_destroy(blocks);
+}
+
 /* The first blocks of cores are dear, the others cheap: no start is made of the difference. */
 static void test_no_start_of_costs(void **state)
 {
@@ -857,6 +891,7 @@ int main(void)
 	    cmocka_unit_test(test_hostile_prior_rates),
 	    cmocka_unit_test(test_few_on_slow_device),
 	    cmocka_unit_test(test_few_whole_iterations),
+	    cmocka_unit_test(test_one_core_pauses),
 	    cmocka_unit_test(test_no_start_of_costs),
 	    cmocka_unit_test(test_no_device_waits_for_the_other),
 	};
