@@ -463,16 +463,17 @@ static double nth_smallest(double *values, long count, long nth)
 	}
 }
 
-/* The middle difference of blocks side by side, as the deviation of one. */
+/* The middle difference of blocks side by side, as the deviation of one. That of a block that is
+ * short beside the mean tells of its start. */
 static double noise_find(const struct fit *fit, double *room)
 {
 	unsigned pairs = 0;
 
 	for (unsigned i = 1; i < fit->count; i++) {
 		const struct sample *a = &fit->samples[i - 1], *b = &fit->samples[i];
+		double off = fabs(a->cost - fit->pace[a->worker] - b->cost + fit->pace[b->worker]);
 
-		room[pairs++] =
-		    fabs(a->cost - fit->pace[a->worker] - b->cost + fit->pace[b->worker]);
+		room[pairs++] = off * fmin(1, fmin(a->us, b->us) / fit->us);
 	}
 	return pairs ? nth_smallest(room, pairs, pairs / 2) / 0.95
 	             : 0; /* the middle of |N(0, 2)| */

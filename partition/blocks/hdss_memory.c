@@ -178,7 +178,8 @@ static void starts_learn(const struct heddle_strategy *b, struct costs_worker *w
 	for (int k = 0; k < HEDDLE_NKINDS; k++) {
 		start[k] = h->starts[k].known ? h->starts[k].start
 		                              : (struct costs_start){first_start(h, b, k), 0};
-		follow[k] = h->starts[k].follow;
+		/* Not known: nothing of it is hidden. */
+		follow[k] = h->starts[k].follow.sure > 0 ? h->starts[k].follow : start[k];
 	}
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		int kind = b->workers[w].given.kind;

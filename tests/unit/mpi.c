@@ -337,7 +337,8 @@ static void test_dear_to_send(void **state)
 	assert_true(slow.us < 0.25 * 200000);
 }
 
-/* The rates of ranks are known when a loop runs again: it has fewer ranges, and is faster. */
+/* The rates of ranks are known when a loop runs again: it has fewer ranges, and is faster. A run in
+ * few long ranges does not make the next one go back to many. */
 static void test_again(void **state)
 {
 	static const size_t homes[] = {0, 2 << 20, 4 << 20, 8 << 20};
@@ -347,19 +348,17 @@ static void test_again(void **state)
 	    .nranks = 3, .rate = {300, 300, 600}, .late_us = {100}, .overhead_us = 150};
 	struct blocks_memory *memory = NULL;
 	struct outcome first = simulate_again(&problem, &machine, &memory), again;
-	size_t least = first.ranges;
 
 	problem.memory = memory;
-	for (int run = 0; run < 3; run++) {
+	for (int run = 1; run <= 10; run++) {
 		again = simulate_again(&problem, &machine, &memory);
 		problem.memory = memory;
 		print_message("%.0f us in %zu ranges, then %.0f us in %zu\n", first.us,
 		              first.ranges, again.us, again.ranges);
 		assert_true(again.us < first.us);
 		assert_true(again.ranges < first.ranges);
-		least = again.ranges < least ? again.ranges : least;
+		assert_true(run == 1 || 2 * again.ranges < first.ranges);
 	}
-	assert_true(3 * least < 2 * first.ranges);
 	/* Other ranks: it is as if nothing were known. */
 	problem.nranks = machine.nranks = 2;
 	problem.homes = NULL;
