@@ -79,8 +79,11 @@
 /* ... and this part of the run should its iterations cost what those before did on average: the
  * others can do that much in its place. */
 #define ABSORBED_PART 0.1
-/* All estimates are made anew after so many events for each worker. */
+/* All estimates are made anew after so many events for each worker, with many workers less often:
+ * each event is a smaller part of what is known. */
 #define REFRESH (1 / 16.0)
+#define REFRESH_MANY (1 / 4.0)
+#define MANY 64
 
 /* Starts that are so many times the mean are left out of it, in so many rounds. */
 #define FAR_ABOVE 1.5
@@ -484,7 +487,8 @@ static void one_refresh(struct heddle_strategy *b, unsigned worker)
 void blocks_hdss_estimate_all(struct heddle_strategy *b, unsigned worker)
 {
 	struct hdss *h = b->state;
-	unsigned long stale = b->parameters[HDSS_FAIR] ? REFRESH * b->nworkers : 0;
+	double part = b->nworkers > MANY ? REFRESH_MANY : REFRESH;
+	unsigned long stale = b->parameters[HDSS_FAIR] ? part * b->nworkers : 0;
 
 	if (h->end > 0 && h->refreshed && b->events - h->refreshed < stale) {
 		one_refresh(b, worker);
