@@ -98,7 +98,8 @@ struct hdss {
 	                                      together, as of the last blocks_hdss_estimate_all() */
 	double rates;                    /**< of all workers together */
 	double fastest;                  /**< pace of a worker */
-	unsigned long refreshed;         /**< event of the last estimate of all */
+	unsigned long refreshed;         /**< event of the last estimate of all, */
+	double refreshed_us;             /**< and its time */
 	unsigned soonest;                /**< a worker that would soon be done with more */
 	double end;                      /**< when all is expected to be done; 0: not known yet */
 	struct hdss_estimate *estimates; /**< nworkers */

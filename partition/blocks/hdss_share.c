@@ -80,10 +80,12 @@
  * others can do that much in its place. */
 #define ABSORBED_PART 0.1
 /* All estimates are made anew after so many events for each worker, with many workers less often:
- * each event is a smaller part of what is known. */
+ * each event is a smaller part of what is known. And after this part of a loop: where iterations
+ * have become dear nobody answers for long. */
 #define REFRESH (1 / 16.0)
 #define REFRESH_MANY (1 / 4.0)
 #define MANY 64
+#define REFRESH_RUN 0.03
 
 /* Starts that are so many times the mean are left out of it, in so many rounds. */
 #define FAR_ABOVE 1.5
@@ -489,13 +491,15 @@ void blocks_hdss_estimate_all(struct heddle_strategy *b, unsigned worker)
 	struct hdss *h = b->state;
 	double part = b->nworkers > MANY ? REFRESH_MANY : REFRESH;
 	unsigned long stale = b->parameters[HDSS_FAIR] ? part * b->nworkers : 0;
+	bool soon = b->stream || h->now - h->refreshed_us < REFRESH_RUN * h->run;
 
-	if (h->end > 0 && h->refreshed && b->events - h->refreshed < stale) {
+	if (h->end > 0 && h->refreshed && b->events - h->refreshed < stale && soon) {
 		one_refresh(b, worker);
 		return;
 	}
 	all_refresh(b);
 	h->refreshed = b->events;
+	h->refreshed_us = h->now;
 }
 
 void blocks_hdss_estimate_given(const struct heddle_strategy *b, unsigned worker)

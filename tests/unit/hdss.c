@@ -447,6 +447,22 @@ static void test_unequal_iterations(void **state)
 		}
 }
 
+/* The run takes 20 ms, a block 50 us more on a device and so many on a core. */
+static void noisy_set(const struct replay_machine *machine, double core_us, double noise)
+{
+	double rates = 0;
+
+	for (unsigned w = 0; w < machine->nworkers; w++)
+		rates += workers[w].rate;
+	for (unsigned w = 0; w < machine->nworkers; w++) {
+		bool core = workers[w].given.kind == HEDDLE_KIND_CPU;
+
+		workers[w].rate *= machine->n / rates / 20e3;
+		workers[w].overhead_us = core ? core_us : 50;
+		workers[w].noise = noise;
+	}
+}
+
 /* Costs that rise fifty times, eight times over, in few iterations: a core whose last block was
  * done when all was cheap gets no block that lasts longer than the loop. */
 static void test_rising_costs(void **state)
@@ -454,7 +470,7 @@ static void test_rising_costs(void **state)
 	static double work[4001];
 	struct replay_machine machine =
 	    machine_make(6, (double[]){30, 30, 30, 30, 30, 30}, HEDDLE_KIND_CUDA, 15);
-	double sum = 0, rates = 0;
+	double sum = 0;
 
 	machine.n = 4000;
 	for (size_t i = 0; i < machine.n; i++)
@@ -462,17 +478,32 @@ static void test_rising_costs(void **state)
 	for (size_t i = 1; i <= machine.n; i++)
 		work[i] *= machine.n / work[machine.n];
 	machine.work = work;
-	for (unsigned w = 0; w < machine.nworkers; w++)
-		rates += workers[w].rate;
-	for (unsigned w = 0; w < machine.nworkers; w++) {
-		workers[w].rate *= machine.n / rates / 20e3;
-		workers[w].overhead_us = w < 6 ? 50 : 10;
-		workers[w].noise = 0.2;
-	}
+	noisy_set(&machine, 10, 0.2);
 	for (machine.seed = 1; machine.seed <= 24; machine.seed++)
 		sum += replay("hdss", &machine).efficiency / 24;
 	if (sum < 0.88)
 		fail_msg("rising costs: efficiency %.4f", sum);
+}
+
+/* The middle of the loop costs twenty times as much. Once all cores are there, none of them answers
+ * for long: the device that asks then gets no block as if iterations were cheap. */
+static void test_dear_middle(void **state)
+{
+	static double work[400001];
+	struct replay_machine machine = machine_make(1, (double[]){36}, HEDDLE_KIND_CUDA, 63);
+	double sum = 0;
+
+	machine.n = 400000;
+	for (size_t i = 0; i < machine.n; i++)
+		work[i + 1] = work[i] + (i / 80000 == 2 ? 20 : 1);
+	for (size_t i = 1; i <= machine.n; i++)
+		work[i] *= machine.n / work[machine.n];
+	machine.work = work;
+	noisy_set(&machine, 3, 0.05);
+	for (machine.seed = 1; machine.seed <= 24; machine.seed++)
+		sum += replay("hdss", &machine).efficiency / 24;
+	if (sum < 0.98)
+		fail_msg("dear middle: efficiency %.4f", sum);
 }
 
 /* Costs that rise and fall in waves: a core that is done when all is cheap gets no block that
@@ -489,11 +520,7 @@ static void test_waves(void **state)
 	for (size_t i = 1; i <= machine.n; i++)
 		work[i] *= machine.n / work[machine.n];
 	machine.work = work;
-	for (unsigned w = 0; w < machine.nworkers; w++) {
-		workers[w].rate = machine.n / 15.0 / 20e3;
-		workers[w].overhead_us = 10;
-		workers[w].noise = 0.2;
-	}
+	noisy_set(&machine, 10, 0.2);
 	for (machine.seed = 1; machine.seed <= 12; machine.seed++)
 		sum += replay("hdss", &machine).efficiency / 12;
 	if (sum < 0.97)
@@ -885,6 +912,7 @@ int main(void)
 	    cmocka_unit_test(test_dear_zones),
 	    cmocka_unit_test(test_unequal_iterations),
 	    cmocka_unit_test(test_rising_costs),
+	    cmocka_unit_test(test_dear_middle),
 	    cmocka_unit_test(test_waves),
 	    cmocka_unit_test(test_spike),
 	    cmocka_unit_test(test_prior_rates),
