@@ -18,9 +18,11 @@
 /* Gains below this part may be noise. */
 #define GAIN 1.03
 /* A loop that has run so often is likely to run again. After a trial in vain it runs so many times
- * as often before the next one: times may have been disturbed. */
+ * as often before the next one: times may have been disturbed. No trial would tell anything where
+ * a run takes so many times as long as the shortest one, on average. */
 #define TRIAL_RUNS 3
 #define TRIAL_AGAIN 4
+#define TRIAL_SPREAD 1.25
 /* Without cores all that they would have done is asked of the accelerators after this part of a
  * run, and less before in proportion: to begin takes some time. */
 #define LOOK_FROM 0.125
@@ -85,7 +87,8 @@ void blocks_hdss_crew_begin(struct heddle_strategy *b, const struct blocks_memor
 	h->crew.all_us = crew->all_us;
 	h->crew.parked =
 	    crew->accelerators ||
-	    (crew->runs >= hdss_larger(TRIAL_RUNS, crew->trial) && trial_pays(b, crew->all_us));
+	    (crew->runs >= hdss_larger(TRIAL_RUNS, crew->trial) &&
+	     crew->mean_us < TRIAL_SPREAD * crew->all_us && trial_pays(b, crew->all_us));
 }
 
 double blocks_hdss_crew_limit(const struct heddle_strategy *b, unsigned worker, double work)
@@ -134,10 +137,14 @@ bool blocks_hdss_crew_learn(const struct heddle_strategy *b, struct blocks_crew 
 	bool waited = h->crew.parked || h->crew.joined;
 
 	crew->runs++;
-	crew->accelerators = h->crew.parked && h->now * GAIN < crew->all_us;
+	/* A run that is shorter than others were by chance makes no case against cores. */
+	crew->accelerators = h->crew.parked &&
+	                     h->now * GAIN * crew->mean_us < crew->all_us * crew->all_us;
 	if (waited && !crew->accelerators)
 		crew->trial = TRIAL_AGAIN * crew->runs;
-	/* The least: a run that was disturbed makes no case against cores. */
+	if (!waited && crew->runs > 1)
+		crew->mean_us = crew->mean_us > 0 ? (crew->mean_us + h->now) / 2 : h->now;
+	/* The least: nor does one that was disturbed. */
 	if (!waited && (!(crew->all_us > 0) || h->now < crew->all_us))
 		crew->all_us = h->now;
 	/* What accelerators take without cores is not what they take beside them. */

@@ -205,7 +205,6 @@ int blocks_hdss_learn(const struct heddle_strategy *b, struct blocks_memory *mem
 	memory->error = h->compared > 0 ? h->off / h->compared : 0;
 	if (memory->error > CHANGED + h->noise / 2) {
 		memory->runs = 0;
-		memory->crew.all_us = h->now;
 		costs_init(&memory->costs, b->total);
 	}
 	error = costs_learn(&memory->costs, memory->runs, &h->run_blocks, workers, b->nworkers,

@@ -42,6 +42,7 @@ struct blocks_crew {
 	unsigned trial;    /**< after so many the next one begins without cores */
 	bool accelerators; /**< the next one is without cores */
 	double all_us;     /**< the least time of a run of all workers; 0: there was none */
+	double mean_us;    /**< what such runs took of late, without the first one; 0: no other */
 };
 
 struct blocks_memory {

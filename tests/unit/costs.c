@@ -475,6 +475,35 @@ static void test_not_crowded(void **state)
 	free(other);
 }
 
+/* Runs that take half as long or twice as long as others, by their iterations: one that is short
+ * without cores says nothing against cores. */
+static void test_not_crowded_unlike(void **state)
+{
+	static const double factors[] = {1, 0.8, 1.6, 0.6, 1.1, 1.9, 0.7, 1.3, 0.5, 1.7, 0.9, 1.2};
+	struct replay_worker workers[MAXWORKERS];
+	struct blocks_memory *memory = NULL, *other = NULL;
+	struct replay_machine machine;
+	double us, without, sum = 0, sum_without = 0;
+
+	work_fill(0, 1, 1);
+	machine = machine_make(workers, 15, 36);
+	for (unsigned rep = 0; rep < sizeof(factors) / sizeof(factors[0]); rep++) {
+		for (unsigned w = 0; w < machine.nworkers; w++)
+			workers[w].rate *= factors[rep];
+		repeat_cores("hdss", &machine, 1, &memory, &us);
+		machine.seed--;
+		repeat_cores("hdss:crew=0", &machine, 1, &other, &without);
+		for (unsigned w = 0; w < machine.nworkers; w++)
+			workers[w].rate /= factors[rep];
+		sum += us;
+		sum_without += without;
+	}
+	if (sum > 1.02 * sum_without)
+		fail_msg("%g us, %g without trials", sum, sum_without);
+	free(memory);
+	free(other);
+}
+
 /* Launches that are a fifth of the loop: a later run knows them, and gives each device about one
  * block. Devices of a kind are unlike each other. */
 static void test_long_starts(void **state)
@@ -674,6 +703,7 @@ int main(void)
 	    cmocka_unit_test(test_not_kept),    cmocka_unit_test(test_other_loop),
 	    cmocka_unit_test(test_one_each),    cmocka_unit_test(test_crowded),
 	    cmocka_unit_test(test_not_crowded),
+	    cmocka_unit_test(test_not_crowded_unlike),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
