@@ -109,8 +109,8 @@ static double climb(const struct programme *lp, double *price)
 	return best;
 }
 
-/* Who computes for longer where each type runs on class a if its ratio of times, b's to a's, is above
- * x, and on class b if it is below. Types with that ratio may run on either.
+/* Who computes for longer where each type runs on class a if its ratio of times, b's to a's, is
+ * above x, and on class b if it is below. Types with that ratio may run on either.
  * @return above 0: a, even without those; below 0: b, even without those; 0: it depends on them */
 static int busier(const struct programme *lp, unsigned a, unsigned b, double x)
 {

@@ -84,7 +84,7 @@ struct ready_worker {
 	/** Will look again then for what it left to others; 0: when it is woken. */
 	_Atomic double look_at_us;
 	_Atomic double roused_us; /**< StarPU gave it a task past the policy, the last time */
-	unsigned class; /**< of devices */
+	unsigned class;           /**< of devices */
 	/* The worker's own. */
 	bool accelerator;
 	bool pool_last;     /**< its last task was of the pool */

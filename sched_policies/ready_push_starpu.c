@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "support/helgrind.h"
 #include "sched_policies/ready.h"
 
 /* ---- the inbox ---- */
@@ -19,9 +20,10 @@ static void inbox_put(struct ready_context *c, struct starpu_task *task)
 {
 	struct starpu_task *last = atomic_load_explicit(&c->inbox, memory_order_relaxed);
 
-	do
+	do {
 		task->next = last;
-	while (!atomic_compare_exchange_weak(&c->inbox, &last, task));
+		HELGRIND_HAND_OVER(&c->inbox);
+	} while (!atomic_compare_exchange_weak(&c->inbox, &last, task));
 }
 
 bool ready_inbox_waits(struct ready_context *c)
@@ -34,6 +36,7 @@ static struct starpu_task *inbox_take(struct ready_context *c)
 {
 	struct starpu_task *task = atomic_exchange(&c->inbox, NULL), *first = NULL;
 
+	HELGRIND_TAKE_OVER(&c->inbox);
 	while (task) {
 		struct starpu_task *before = task->next;
 

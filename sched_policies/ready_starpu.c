@@ -202,9 +202,8 @@ static void ready_remove_workers(unsigned ctx, int *ids, unsigned n)
 		.init_sched = init, .deinit_sched = ready_deinit,                                  \
 		.add_workers = ready_add_workers, .remove_workers = ready_remove_workers,          \
 		.submit_hook = ready_submitted, .push_task = ready_push, .pop_task = ready_pop,    \
-		.push_task_notify = ready_given,                                                   \
-		.pre_exec_hook = ready_pre_exec, .post_exec_hook = ready_post_exec,                \
-		.do_schedule = claims_drain,                                                       \
+		.push_task_notify = ready_given, .pre_exec_hook = ready_pre_exec,                  \
+		.post_exec_hook = ready_post_exec, .do_schedule = claims_drain,                    \
 		HEDDLE_POLICY_PREFETCHES.worker_type = STARPU_WORKER_LIST,                         \
 	}
 

@@ -7,7 +7,7 @@
  *
  * So a run begins without cores once in a while. As soon as less is done than all workers would
  * have done, they join. If that does not happen, later runs are without cores, as long as they are
- * shorter than those with them.
+ * shorter than those with them were. All workers run together again now and then.
  */
 #include "config.h"
 
@@ -17,12 +17,14 @@
 #define LEAST_PART (1 / 3.0)
 /* Gains below this part may be noise. */
 #define GAIN 1.03
-/* A loop that has run so often is likely to run again. After a trial in vain it runs so many times
- * as often before the next one: times may have been disturbed. No trial would tell anything where
- * a run takes so many times as long as the shortest one, on average. */
+/* A loop that has run so often is likely to run again. It runs so many times as often before the
+ * next trial, or, without cores, before a run of all workers again: times may have been disturbed,
+ * and costs may have changed. The least time grows by a little from run to run. No trial would tell
+ * anything where a run takes so many times as long as the shortest one, on average. */
 #define TRIAL_RUNS 3
 #define TRIAL_AGAIN 4
 #define TRIAL_SPREAD 1.25
+#define FORGOTTEN 1.02
 /* Without cores all that they would have done is asked of the accelerators after this part of a
  * run, and less before in proportion: to begin takes some time. */
 #define LOOK_FROM 0.125
@@ -85,10 +87,10 @@ void blocks_hdss_crew_begin(struct heddle_strategy *b, const struct blocks_memor
 	if (!b->parameters[HDSS_CREW] || !accelerators_left(b) || !(crew->all_us > 0))
 		return;
 	h->crew.all_us = crew->all_us;
-	h->crew.parked =
-	    crew->accelerators ||
-	    (crew->runs >= hdss_larger(TRIAL_RUNS, crew->trial) &&
-	     crew->mean_us < TRIAL_SPREAD * crew->all_us && trial_pays(b, crew->all_us));
+	h->crew.parked = crew->accelerators ? crew->runs < crew->trial
+	                                    : crew->runs >= hdss_larger(TRIAL_RUNS, crew->trial) &&
+	                                          crew->mean_us < TRIAL_SPREAD * crew->all_us &&
+	                                          trial_pays(b, crew->all_us);
 }
 
 double blocks_hdss_crew_limit(const struct heddle_strategy *b, unsigned worker, double work)
@@ -138,15 +140,25 @@ bool blocks_hdss_crew_learn(const struct heddle_strategy *b, struct blocks_crew 
 
 	crew->runs++;
 	/* A run that is shorter than others were by chance makes no case against cores. */
-	crew->accelerators = h->crew.parked &&
-	                     h->now * GAIN * crew->mean_us < crew->all_us * crew->all_us;
-	if (waited && !crew->accelerators)
-		crew->trial = TRIAL_AGAIN * crew->runs;
-	if (!waited && crew->runs > 1)
-		crew->mean_us = crew->mean_us > 0 ? (crew->mean_us + h->now) / 2 : h->now;
-	/* The least: nor does one that was disturbed. */
-	if (!waited && (!(crew->all_us > 0) || h->now < crew->all_us))
-		crew->all_us = h->now;
+	if (waited) {
+		bool before = crew->accelerators;
+
+		crew->accelerators =
+		    h->crew.parked && h->now * GAIN * crew->mean_us < crew->all_us * crew->all_us;
+		if (!before || !crew->accelerators)
+			crew->trial = TRIAL_AGAIN * crew->runs;
+	} else if (crew->accelerators) {
+		/* Iterations may have become cheap or dear since the cores were last there. */
+		crew->accelerators = false;
+		crew->trial = crew->runs;
+		crew->all_us = crew->mean_us = h->now;
+	} else {
+		if (crew->runs > 1)
+			crew->mean_us = crew->mean_us > 0 ? (crew->mean_us + h->now) / 2 : h->now;
+		/* The least, of late: nor does one that was disturbed. */
+		crew->all_us =
+		    crew->all_us > 0 ? hdss_smaller(h->now, FORGOTTEN * crew->all_us) : h->now;
+	}
 	/* What accelerators take without cores is not what they take beside them. */
 	return !waited || crew->accelerators;
 }

@@ -74,6 +74,7 @@
 /* Blocks under way that take so many times as long as expected, on average, tell that
  * iterations cost more now. */
 #define OVERRUN 1.5
+#define MOST_OVERDUE 4
 /* Where iterations are uneven a block may take so many times as long as estimated, ... */
 #define TRUSTED_OVERRUN 2
 /* ... and this part of the run should its iterations cost what those before did on average: the
@@ -374,7 +375,7 @@ static inline void slice_set(const struct heddle_strategy *b, unsigned worker, s
 /* Blocks of many workers that take longer than expected tell of iterations that cost
  * more before one of them is done. Those that were expected to take so long when they were
  * given do not: it is other iterations that have become cheap. Nor does the one that is the most
- * overdue: its worker may not run at all. */
+ * overdue, beside others: its worker may not run at all. Alone, it tells so much at most. */
 static void overrun_count(const struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
@@ -394,7 +395,10 @@ static void overrun_count(const struct heddle_strategy *b)
 		sum += over;
 		n++;
 	}
-	sum -= most;
+	if (n > 0)
+		sum -= most;
+	else
+		sum = hdss_smaller(most, MOST_OVERDUE), n++;
 	h->over = n > 0 && sum > OVERRUN * n ? sum / n : 1;
 	for (unsigned w = 0; h->over > 1 && w < b->nworkers; w++)
 		h->estimates[w].pace *= h->over;

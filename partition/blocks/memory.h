@@ -38,8 +38,8 @@ struct blocks_choice {
 
 /** What hdss knows of runs without cores. */
 struct blocks_crew {
-	unsigned runs;     /**< of the loop, whatever its iterations cost */
-	unsigned trial;    /**< after so many the next one begins without cores */
+	unsigned runs;  /**< of the loop, whatever its iterations cost */
+	unsigned trial; /**< after so many the next one begins without cores, or with them again */
 	bool accelerators; /**< the next one is without cores */
 	double all_us;     /**< the least time of a run of all workers; 0: there was none */
 	double mean_us;    /**< what such runs took of late, without the first one; 0: no other */

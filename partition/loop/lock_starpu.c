@@ -16,11 +16,12 @@
 #include "support/helgrind.h"
 #include "partition/loop/loop_private.h"
 
-/* The one that serves waits so long for others to take the mutex: they may have to wake up. */
-#define GAP 2000
-/* How often one looks for the answer before others may run on the core. */
+/* So many looks follow each other, 20 us in all. Between later ones others may run on the core. */
 #define PATIENCE 400
-/* After so many more looks one serves if the mutex is free: who should may be held up. */
+/* The one that serves looks so often for others to take the mutex: they may have to wake up. */
+#define GAP (PATIENCE + 50)
+/* After each so many later looks for the answer one serves if the mutex is free: who should may be
+ * held up. */
 #define TRY_EACH 256
 
 /* A waiter that sleeps at once is woken long after the mutex is free. */
@@ -52,13 +53,17 @@ void loop_lock_destroy(struct heddle_loop_request *loop)
 	starpu_pthread_mutex_destroy(&loop->sums);
 }
 
-/* In a loop that waits for another core. */
-static inline void cpu_relax(void)
+/* Between two looks at what another thread does. */
+static void look_wait(unsigned looks)
 {
+	if (looks >= PATIENCE)
+		sched_yield();
 #if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
+	else
+		__builtin_ia32_pause();
 #elif defined(__aarch64__)
-	__asm__ volatile("yield");
+	else
+		__asm__ volatile("yield");
 #endif
 }
 
@@ -88,7 +93,7 @@ static bool others_lock(struct heddle_loop_request *loop)
 void loop_lock_last(struct heddle_loop_request *loop)
 {
 	for (unsigned i = 0; i < GAP && others_lock(loop); i++)
-		cpu_relax();
+		look_wait(i);
 	starpu_pthread_mutex_lock(&loop->mutex);
 }
 
@@ -106,11 +111,11 @@ bool loop_post(struct loop_block *block)
 	struct loop_block *before = __atomic_load_n(&loop->posted, __ATOMIC_RELAXED);
 
 	__atomic_store_n(&block->worker->posted, true, __ATOMIC_RELAXED);
-	HELGRIND_HAND_OVER(&loop->posted);
-	do
+	do {
 		block->next = before;
-	while (!__atomic_compare_exchange_n(&loop->posted, &before, block, true, __ATOMIC_RELEASE,
-	                                    __ATOMIC_RELAXED));
+		HELGRIND_HAND_OVER(&loop->posted);
+	} while (!__atomic_compare_exchange_n(&loop->posted, &before, block, true, __ATOMIC_RELEASE,
+	                                      __ATOMIC_RELAXED));
 	return !before;
 }
 
@@ -148,10 +153,7 @@ bool loop_await(struct heddle_loop_request *loop, struct loop_worker *worker)
 {
 #ifndef HEDDLE_USE_SIMGRID
 	for (unsigned i = 1; !loop_answered(worker); i++) {
-		if (i < PATIENCE)
-			cpu_relax();
-		else
-			sched_yield();
+		look_wait(i);
 		if (i > PATIENCE && i % TRY_EACH == 0 &&
 		    !starpu_pthread_mutex_trylock(&loop->mutex))
 			return false;

@@ -157,7 +157,7 @@ struct heddle_loop_request {
 	struct loop_block *finished; /* blocks that are done and whose turn has not come */
 
 	double start_us, learned_us, end_us;
-	atomic_ulong overhead_ns; /* of all threads together */
+	atomic_ullong overhead_ns; /* of all threads together */
 	size_t nblocks, nretried, nlate;
 
 	double late_us;           /* a block that much overdue may be computed again; 0: none */

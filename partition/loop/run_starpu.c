@@ -283,7 +283,7 @@ static bool block_valid(struct loop_block *block)
 
 static void overhead_add(struct heddle_loop_request *loop, double us)
 {
-	atomic_fetch_add_explicit(&loop->overhead_ns, (unsigned long)(1e3 * us),
+	atomic_fetch_add_explicit(&loop->overhead_ns, (unsigned long long)(1e3 * us),
 	                          memory_order_relaxed);
 }
 
@@ -353,27 +353,27 @@ static struct loop_block *loop_leftover(struct heddle_loop_request *loop, double
 	return NULL;
 }
 
-/* Mutex held: blocks for the workers that wait, as a list. Where a core gets none, the others are
- * not asked: they would get none either, and asking all of them after every block would take
- * longer than the blocks. Another one comes first the next time. */
+/* Mutex held: blocks for the workers that wait, as a list. To ask all of them after every block
+ * would take longer than the blocks where these are many. So the more blocks are under way, the
+ * fewer cores are asked in vain each time, another one first. */
 static struct loop_block *workers_next(struct heddle_loop_request *loop, double now)
 {
 	unsigned begin = loop->asked_first++ % loop->nworkers;
-	bool refused = false;
+	size_t vain = loop->nworkers / (loop->under_way + 1) + 1;
 	struct loop_block *list = NULL;
 
 	for (unsigned i = 0; loop->nwaiting && i < loop->nworkers; i++) {
 		struct loop_worker *worker = &loop->workers[(begin + i) % loop->nworkers];
 		struct loop_block *block;
 
-		if (!worker->waiting || (refused && loop_worker_is_host(worker)))
+		if (!worker->waiting || (!vain && loop_worker_is_host(worker)))
 			continue;
 		worker->waiting = false;
 		loop->nwaiting--;
 		/* If there is nothing for it, it waits again. */
 		block = worker_next(loop, worker, now);
 		if (!block) {
-			refused |= worker->waiting && loop_worker_is_host(worker);
+			vain -= worker->waiting && loop_worker_is_host(worker);
 			continue;
 		}
 		block->next = list;
@@ -739,19 +739,19 @@ static bool block_allowed(struct loop_block *block)
  * renews them. */
 static void workers_serve(struct heddle_loop_request *loop)
 {
-	double began = starpu_timing_now();
 	struct loop_block *next = loop_posted(loop), *block;
 
 	while ((block = next)) {
 		struct loop_worker *worker = block->worker;
+		double began = starpu_timing_now();
 
 		next = block->next;
 		block_account(block, worker->posted_us);
 		block_book(block, worker->posted_us);
 		loop_answer(worker, block_renew(block, worker->posted_us));
+		overhead_add(loop, starpu_timing_now() - began);
 		loop_lock_gap(loop);
 	}
-	overhead_add(loop, starpu_timing_now() - began);
 }
 
 /* Lets a block be accounted for and renewed. When many workers have done short blocks at a time,
@@ -775,7 +775,7 @@ static bool block_exchange(struct loop_block *block, double now)
 		struct loop_block *list;
 
 		workers_serve(loop);
-		list = workers_next(loop, now);
+		list = workers_next(loop, loop_now(loop));
 		loop_unlock(loop);
 		workers_start(loop, list);
 		/* Another worker may have taken the block to serve it, and still be at it. */
@@ -796,7 +796,11 @@ static bool block_follow(struct loop_block *block, double began)
 	if (block->given.status || block->piece_of || now - began >= loop->task_us * loop->nworkers)
 		return false;
 	loop_block_combine(block);
-	more = block_exchange(block, now) && block_allowed(block);
+	more = block_exchange(block, now);
+	if (more && !block_allowed(block)) {
+		workers_wake(loop); /* its iterations are for others */
+		more = false;
+	}
 	if (more) {
 		loop_block_clear_partial(block);
 		loop_log_decision(loop, block);

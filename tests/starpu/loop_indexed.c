@@ -605,6 +605,8 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(test_too_many_handles),
 	};
 
+	/* Loops without a strategy are equal tasks. */
+	setenv("STARPU_SCHED", "lws", 0);
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
 	/* Before OpenCL is first asked. */
