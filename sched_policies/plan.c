@@ -13,6 +13,13 @@
 #define CHEAP 0.5
 #define LINK 0.1
 #define EARLY 0.01
+/* Among workers of one class a transfer weighs so much while the link is always busy, and less by
+ * this power of its use. At half of the use it must weigh next to nothing: else a worker that has
+ * no data yet gets no task, and idles while the link could have served it. After so many transfers
+ * those before count half. */
+#define BUSY_LINK 3
+#define USE_POWER 6
+#define ASKED 16
 
 /* A piece of data is noted at most so many places behind the one where it belongs. */
 #define NEAR 8
@@ -87,34 +94,95 @@ static double arrival_us(const struct heddle_plan *plan, const struct heddle_pla
 	                                : plan->now_us;
 }
 
+void heddle_plan_asked(struct heddle_plan *plan, double us)
+{
+	if (!plan->nasked)
+		plan->asked_since_us = plan->now_us;
+	if (++plan->nasked % ASKED == 0) {
+		plan->asked_us /= 2;
+		plan->asked_since_us = (plan->now_us + plan->asked_since_us) / 2;
+	}
+	plan->asked_us += us;
+}
+
+/* What a transfer weighs among workers of one class. */
+static double link_weight(const struct heddle_plan *plan)
+{
+	double all_us = plan->now_us - plan->asked_since_us;
+	double use = plan->asked_us < all_us ? plan->asked_us / all_us : plan->asked_us > 0;
+
+	return fmax(LINK, BUSY_LINK * pow(use, USE_POWER));
+}
+
+static double end_us(const struct heddle_plan *plan, const struct heddle_plan_task *task, size_t w)
+{
+	const struct heddle_plan_worker *worker = &plan->workers[w];
+
+	return fmax(worker->free_us, arrival_us(plan, task, worker->node)) +
+	       task->us[worker->class];
+}
+
+/* What it costs that a task runs on a worker, beside that of its class.
+ * @param link what a transfer weighs */
+static double worker_cost(const struct heddle_plan *plan, const struct heddle_plan_task *task,
+                          size_t w, double link)
+{
+	double us = end_us(plan, task, w);
+
+	return fmax(0, us + task->after_us - plan->end_us) +
+	       link * task->fetch_us[plan->workers[w].node] + EARLY * (us - plan->now_us);
+}
+
+/* The best worker of each class. */
+static void class_bests(const struct heddle_plan *plan, const struct heddle_plan_task *task,
+                        size_t best[HEDDLE_POOL_CLASSES])
+{
+	double costs[HEDDLE_POOL_CLASSES], link = link_weight(plan);
+
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++) {
+		best[k] = plan->nworkers;
+		costs[k] = INFINITY;
+	}
+	for (size_t w = 0; w < plan->nworkers; w++) {
+		unsigned k = plan->workers[w].class;
+		double cost;
+
+		if (task->us[k] <= 0 || (task->accept && !task->accept(w, task->arg)))
+			continue;
+		cost = worker_cost(plan, task, w, link);
+		if (cost >= costs[k])
+			continue;
+		costs[k] = cost;
+		best[k] = w;
+	}
+}
+
 size_t heddle_plan_place(struct heddle_plan *plan, const struct heddle_plan_task *task)
 {
-	double least = least_price(plan, task), best_cost = INFINITY, best_us = 0;
-	size_t best = plan->nworkers;
+	double least = least_price(plan, task), best_cost = INFINITY;
+	size_t bests[HEDDLE_POOL_CLASSES], best = plan->nworkers;
 
-	for (size_t w = 0; w < plan->nworkers; w++) {
-		const struct heddle_plan_worker *worker = &plan->workers[w];
-		double us = task->us[worker->class], end_us, late_us, cost;
+	class_bests(plan, task, bests);
+	for (unsigned k = 0; k < HEDDLE_POOL_CLASSES; k++) {
+		double cost;
 
-		if (us <= 0 || (task->accept && !task->accept(w, task->arg)))
+		if (bests[k] == plan->nworkers)
 			continue;
-		end_us = fmax(worker->free_us, arrival_us(plan, task, worker->node)) + us;
-		late_us = fmax(0, end_us + task->after_us - plan->end_us);
-		cost = late_us + CHEAP * (plan->price[worker->class] * us - least) +
-		       LINK * task->fetch_us[worker->node] + EARLY * (end_us - plan->now_us);
+		cost = worker_cost(plan, task, bests[k], LINK) +
+		       CHEAP * (plan->price[k] * task->us[k] - least);
 		if (cost >= best_cost)
 			continue;
 		best_cost = cost;
-		best_us = end_us;
-		best = w;
+		best = bests[k];
 	}
 	if (best < plan->nworkers) {
 		struct heddle_plan_worker *worker = &plan->workers[best];
+		double us = end_us(plan, task, best);
 
 		if (task->fetch_us[worker->node] > 0)
 			plan->link_us = arrival_us(plan, task, worker->node);
-		worker->begin_us = best_us - task->us[worker->class];
-		worker->free_us = best_us;
+		worker->begin_us = us - task->us[worker->class];
+		worker->free_us = us;
 	}
 	return best;
 }

@@ -10,7 +10,8 @@
  * So while there is time, tasks go where they are cheap, even if they end later there. On the
  * critical path they go where they end first. All transfers of a machine share one link here, as
  * they share main memory. A piece of data that several tasks need in one memory is sent there once.
- * Pure.
+ * Of the workers of one class the best is chosen first: there transfers weigh more while the link
+ * is busy. Between classes they do not, or cores would do what accelerators are for. Pure.
  */
 #ifndef HEDDLE_SCHED_POLICIES_PLAN_H
 #define HEDDLE_SCHED_POLICIES_PLAN_H
@@ -44,6 +45,9 @@ struct heddle_plan {
 	double now_us;
 	double end_us;  /**< when everything could be done at the earliest */
 	double link_us; /**< when transfers that were asked for will have ended */
+	/** heddle_plan_asked(): how long the last transfers take, since when, and how many. */
+	double asked_us, asked_since_us;
+	unsigned nasked;
 	double price[HEDDLE_POOL_CLASSES]; /**< of area.h */
 	size_t nworkers;
 	struct heddle_plan_worker *workers;
@@ -67,6 +71,9 @@ bool heddle_plan_sends(const struct heddle_plan *plan, const void *data, unsigne
 
 /** Notes that a task has been placed where it needs a piece of data. */
 void heddle_plan_send(struct heddle_plan *plan, const void *data, unsigned node);
+
+/** At the plan's time transfers were asked for that take so long, us. */
+void heddle_plan_asked(struct heddle_plan *plan, double us);
 
 /** The shortest time of a task; 0: nobody can run it. */
 double heddle_plan_least_us(const struct heddle_plan_task *task);

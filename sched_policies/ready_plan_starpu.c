@@ -741,8 +741,10 @@ static void give(struct planning *planning, unsigned id, const struct heddle_poo
 		return;
 	if (trial)
 		ready_trial_begin(&requester, key);
-	if (us > 0)
+	if (us > 0) {
 		arrival_us = c->plan->link_us = fmax(c->plan->link_us, planning->now_us) + us;
+		heddle_plan_asked(&c->plan->plan, us);
+	}
 	c->plan->grants[planning->n++] = (struct grant){
 	    .id = id,
 	    .place = *place,

@@ -844,6 +844,35 @@ static void test_plan_data_near_by(void **state)
 	assert_int_equal(heddle_plan_place(&plan, &task), 2);
 }
 
+/* Worker 3 has the data, and is busy for 100 us. */
+static size_t near_or_free(void)
+{
+	const double far_us[NWORKERS] = {0, 30, 0};
+	struct heddle_plan_task task = task_of(0, 10, 955);
+
+	task.fetch_us = far_us;
+	plan.end_us = plan.now_us + 1000;
+	plan.link_us = plan.now_us;
+	workers[2].free_us = plan.now_us;
+	workers[3].free_us = plan.now_us + 100;
+	return heddle_plan_place(&plan, &task);
+}
+
+/* While the link is busy, of two GPUs the one that has the data is waited for. When the link has
+ * been quiet, or has rested at times, it is not. */
+static void test_plan_busy_link(void **state)
+{
+	assert_int_equal(near_or_free(), 2);
+	for (int i = 0; i < 40; i++, plan.now_us += 5)
+		heddle_plan_asked(&plan, 5);
+	assert_int_equal(near_or_free(), 3);
+	plan.now_us += 1000;
+	assert_int_equal(near_or_free(), 2);
+	for (int i = 0; i < 200; i++, plan.now_us += 10)
+		heddle_plan_asked(&plan, 9);
+	assert_int_equal(near_or_free(), 2);
+}
+
 /* What one plan sends, the next one knows nothing of. Notes are never wrong, only absent. */
 static void test_plan_sends_once(void **state)
 {
@@ -936,6 +965,7 @@ int main(void)
 	    PLAN(who_can_run_it),
 	    PLAN(transfers),
 	    PLAN(data_near_by),
+	    PLAN(busy_link),
 	    PLAN(sends_once),
 	    PLAN(random),
 	};
