@@ -14,10 +14,13 @@ value() { sed -n "s/^$1 = //p" "$top_builddir/Makefile"; }
 env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$top_builddir" install-exec-am \
 	install-data-am prefix="$prefix" >"$work/log" 2>&1 ||
 	{ tail -n 20 "$work/log"; fail "make install prefix=$prefix"; }
-# What libtool cannot do is said at once.
-(cd "$work" && "$configure" --prefix="$work/two words") >"$work/out" 2>&1 && fail "a prefix with a space"
-grep -q 'error: --prefix: libtool cannot install into a folder with a space' "$work/out" ||
-	fail "a prefix with a space: $(tail -n 2 "$work/out")"
+# What libtool cannot do is said at once, also where the source folder is configured itself.
+for folder in prefix exec-prefix bindir libexecdir libdir includedir; do
+	(cd "$work" && "$configure" "--$folder=$work/two words") >"$work/out" 2>&1 &&
+		fail "--$folder with a space"
+	grep -q "error: --$folder: .* cannot use a folder with a space" "$work/out" ||
+		fail "--$folder with a space: $(tail -n 2 "$work/out")"
+done
 # What users' builds and OpenCL's loader read names the folder and no other one.
 left=$(grep -rlE '@[a-z_A-Z]*@|/usr/local/(lib|share|libexec|include)' "$prefix/lib/pkgconfig" \
 	"$prefix/lib/cmake" "$prefix"/share/heddle/*.icd 2>/dev/null)
