@@ -351,7 +351,8 @@ static void deal(struct front *front, struct mpi_wave_problem *problem, double b
 
 int front_plan(struct front *front)
 {
-	struct mpi_wave_power own, *powers = calloc(front->nranks, sizeof(*powers));
+	struct mpi_wave_power own, *powers = calloc(2 * front->nranks, sizeof(*powers));
+	struct mpi_wave_power *pooled = powers + front->nranks;
 	struct mpi_wave_problem problem = {.rows = front->wave.rows,
 	                                   .columns = front->wave.columns,
 	                                   .sweeps = front->wave.sweeps,
@@ -359,7 +360,7 @@ int front_plan(struct front *front)
 	                                   .minimum = front->shape.minimum,
 	                                   .h = front->wave.tile_columns,
 	                                   .nranks = front->nranks,
-	                                   .powers = powers};
+	                                   .powers = pooled};
 	double byte = 0;
 	int status;
 
@@ -375,8 +376,8 @@ int front_plan(struct front *front)
 			mpi_agree_gather(front->link, &own, powers, sizeof(own));
 	}
 	if (!status) {
-		mpi_wave_powers_pool(powers, front->nranks);
-		if (front->nranks > 1 && mpi_wave_known(powers, front->nranks))
+		mpi_wave_powers_pool(powers, front->nranks, pooled);
+		if (front->nranks > 1 && mpi_wave_known(pooled, front->nranks))
 			messages_find(front, &own, &problem, &byte);
 		deal(front, &problem, byte);
 	}

@@ -61,12 +61,15 @@ static struct wave_tile_cost least_cost(const struct mpi_wave_power *powers, uns
 	return least;
 }
 
-void mpi_wave_powers_pool(struct mpi_wave_power *powers, unsigned nranks)
+void mpi_wave_powers_pool(const struct mpi_wave_power *measured, unsigned nranks,
+                          struct mpi_wave_power *pooled)
 {
-	for (unsigned r = 0; r < nranks; r++)
-		for (unsigned k = 0; k < powers[r].nkinds; k++)
-			powers[r].kinds[k].cost =
-			    least_cost(powers, nranks, &powers[r], &powers[r].kinds[k]);
+	for (unsigned r = 0; r < nranks; r++) {
+		pooled[r] = measured[r];
+		for (unsigned k = 0; k < measured[r].nkinds; k++)
+			pooled[r].kinds[k].cost =
+			    least_cost(measured, nranks, &measured[r], &measured[r].kinds[k]);
+	}
 }
 
 int mpi_wave_known(const struct mpi_wave_power *powers, unsigned nranks)

@@ -58,8 +58,11 @@ struct mpi_wave_plan {
 
 /** Workers of one machine and name are as fast as the fastest of them that others differ from by
  * less than WAVE_DRIFT: what differs in samples of a few milliseconds is mostly what else the
- * machine does. */
-void mpi_wave_powers_pool(struct mpi_wave_power *powers, unsigned nranks);
+ * machine does.
+ * @param[out] pooled as many, apart from `measured`, so that the order of ranks has no part in it
+ */
+void mpi_wave_powers_pool(const struct mpi_wave_power *measured, unsigned nranks,
+                          struct mpi_wave_power *pooled);
 
 /** Whether the costs of all workers are known. */
 int mpi_wave_known(const struct mpi_wave_power *powers, unsigned nranks);

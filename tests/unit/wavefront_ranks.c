@@ -169,25 +169,45 @@ static void test_pool(void **state)
 
 	for (size_t i = 0; i < sizeof(seconds) / sizeof(*seconds); i++) {
 		struct wave_tile_cost other = {.us = 2, .iteration = seconds[i].iteration};
-		struct mpi_wave_power powers[2] = {{.machine = "a"}};
+		struct mpi_wave_power powers[2] = {{.machine = "a"}}, pooled[2];
 		struct mpi_wave_problem problem = {.rows = 1000,
 		                                   .columns = 1000,
 		                                   .sweeps = 1,
 		                                   .minimum = 1,
 		                                   .cd = 100,
 		                                   .nranks = 2,
-		                                   .powers = powers};
+		                                   .powers = pooled};
 		struct mpi_wave_plan plan;
 		size_t first[3];
 
 		strcpy(powers[1].machine, seconds[i].machine);
 		mpi_wave_power_add(&powers[0], "core", &cost);
 		mpi_wave_power_add(&powers[1], seconds[i].name, &other);
-		mpi_wave_powers_pool(powers, 2);
+		mpi_wave_powers_pool(powers, 2, pooled);
 		assert_int_equal(mpi_wave_deal(&problem, &plan, first), 0);
 		assert_int_equal(first[1] == 500, seconds[i].alike);
 		assert_true(!seconds[i].alike ||
-		            powers[1].kinds[0].cost.iteration == fmin(1, other.iteration));
+		            pooled[1].kinds[0].cost.iteration == fmin(1, other.iteration));
+	}
+}
+
+/* Who is compared with whom does not depend on who was compared before. */
+static void test_pool_order(void **state)
+{
+	static const double costs[] = {1, 1.2, 1.44}, expected[] = {1, 1, 1.2};
+
+	for (unsigned turned = 0; turned < 2; turned++) {
+		struct mpi_wave_power powers[3] = {{0}}, pooled[3];
+
+		for (unsigned i = 0; i < 3; i++) {
+			struct wave_tile_cost cost = {.us = 2, .iteration = costs[i]};
+
+			mpi_wave_power_add(&powers[turned ? 2 - i : i], "core", &cost);
+		}
+		mpi_wave_powers_pool(powers, 3, pooled);
+		for (unsigned i = 0; i < 3; i++)
+			assert_float_equal(pooled[turned ? 2 - i : i].kinds[0].cost.iteration,
+			                   expected[i], 0);
 	}
 }
 
@@ -325,10 +345,11 @@ static void test_agreement(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_paper),   cmocka_unit_test(test_several_workers),
-	    cmocka_unit_test(test_overlap), cmocka_unit_test(test_unknown),
-	    cmocka_unit_test(test_random),  cmocka_unit_test(test_proportion),
-	    cmocka_unit_test(test_pool),    cmocka_unit_test(test_agreement)};
+	    cmocka_unit_test(test_paper),    cmocka_unit_test(test_several_workers),
+	    cmocka_unit_test(test_overlap),  cmocka_unit_test(test_unknown),
+	    cmocka_unit_test(test_random),   cmocka_unit_test(test_proportion),
+	    cmocka_unit_test(test_pool),     cmocka_unit_test(test_pool_order),
+	    cmocka_unit_test(test_agreement)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
