@@ -20,13 +20,15 @@ enum { LINES = 50 }; /* of the report */
  * much where that is a CPU, for which compilers compete. */
 static const double PREPARE_NS = 500e6, PREPARE_SHARED = 0.5, PREPARE_APART = 0.05;
 
-/* Bytes that cross in a nanosecond, before any have. */
+/* Bytes that cross in a nanosecond, before any have. Less than so many bytes take as long as the
+ * transfer's beginning, and tell nothing of more. */
 static const double USUAL_RATE = 8;
+enum { CROSSING_BYTES = 1 << 20 };
 
 static double home_ns;    /* of all kernels */
 static double prepare_ns; /* of all preparations */
 static unsigned nprepared;
-static double crossed_bytes, crossed_ns; /* from home to the host */
+static double crossing_rate; /* ns a byte, from home to the host; 0: not known */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct record *records, **records_end = &records;
 
@@ -101,13 +103,13 @@ bool record_split_pays(const struct record *record, size_t items, double crossin
 
 void record_crossed(size_t bytes, cl_ulong ns)
 {
-	crossed_bytes += bytes;
-	crossed_ns += ns;
+	if (bytes >= CROSSING_BYTES)
+		rate_add(&crossing_rate, bytes, ns);
 }
 
 double record_crossing_ns(size_t bytes)
 {
-	return bytes / (crossed_ns > 0 ? crossed_bytes / crossed_ns : USUAL_RATE);
+	return bytes * (crossing_rate > 0 ? crossing_rate : 1 / USUAL_RATE);
 }
 
 void record_loss(struct record *record, double ns)

@@ -59,12 +59,22 @@ static void crossing_is_no_part_of_the_speed(void **state)
 	assert_float_equal(record->lost_ns, (SPLIT_TRIALS + 1) * 4600000.0, 1);
 }
 
+/* The latest count more; little data tells nothing. */
 static void crossing_takes_as_long_as_before(void **state)
 {
+	const size_t bytes = 4 << 20;
+
 	assert_float_equal(record_crossing_ns(8000), 1000, 1e-9);
-	record_crossed(1000, 500);
-	record_crossed(3000, 500);
-	assert_float_equal(record_crossing_ns(8000), 2000, 1e-9);
+	record_crossed(4096, 50000);
+	assert_float_equal(record_crossing_ns(8000), 1000, 1e-9);
+	/* The first one is slow, as memory is new; it is forgotten. */
+	record_crossed(bytes, 8 * bytes);
+	assert_float_equal(record_crossing_ns(8000), 64000, 1e-9);
+	record_crossed(bytes, 4 * bytes);
+	assert_float_equal(record_crossing_ns(8000), 56000, 1e-9);
+	for (int i = 0; i < 50; i++)
+		record_crossed(bytes, bytes / 4);
+	assert_float_equal(record_crossing_ns(8000), 2000, 1);
 	assert_float_equal(record_crossing_ns(0), 0, 0);
 }
 
