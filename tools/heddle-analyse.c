@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,7 +22,9 @@
 
 #include <llvm-c/BitReader.h>
 
+#include "partition/kernel/access/index.h"
 #include "partition/kernel/access/ndrange.h"
+#include "support/variables.h"
 #include "tools/analyse/analyse.h"
 
 extern char **environ;
@@ -159,6 +162,13 @@ static void describe(LLVMModuleRef module, LLVMValueRef kernel)
 	LLVMDisposeTargetData(analyse_layout);
 }
 
+static int failed_status(int status)
+{
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	return WTERMSIG(status) == SIGALRM ? INDEX_TOO_SLOW : 1;
+}
+
 /* Describes a kernel in a process of its own, since a process describes one. */
 static int describe_apart(LLVMModuleRef module, LLVMValueRef kernel)
 {
@@ -170,6 +180,7 @@ static int describe_apart(LLVMModuleRef module, LLVMValueRef kernel)
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
+		alarm(heddle_variable_number(HEDDLE_VARIABLE_ANALYSE_LIMIT));
 		describe(module, kernel);
 		_exit(fflush(stdout) || ferror(stdout));
 	}
@@ -180,7 +191,7 @@ static int describe_apart(LLVMModuleRef module, LLVMValueRef kernel)
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (status)
-		printf("\n" INDEX_FAILED "%d\n", WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+		printf("\n" INDEX_FAILED "%d\n", failed_status(status));
 	return 0;
 }
 
@@ -214,7 +225,7 @@ static int analyse(FILE *bitcode, const char *kernel)
 
 	if (!module)
 		return 1;
-	failed = strcmp(kernel, "-") ? analyse_one(module, kernel) : analyse_all(module);
+	failed = strcmp(kernel, INDEX_ALL) ? analyse_one(module, kernel) : analyse_all(module);
 	LLVMDisposeModule(module);
 	return failed || fflush(stdout) || ferror(stdout);
 }

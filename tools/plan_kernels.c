@@ -361,7 +361,7 @@ static int kernels_do(struct arguments *arguments, const char *file, char *all)
 {
 	char why[KERNEL_WHY + 32], *reason = why + strlen("it is not analysed: "), *name;
 	struct index_kernel kernel;
-	int error = 0, refused;
+	int error = 0, refused = 0;
 
 	strcpy(why, "it is not analysed: ");
 	if (!*all)
@@ -373,6 +373,11 @@ static int kernels_do(struct arguments *arguments, const char *file, char *all)
 		}
 		error = kernel_do(arguments, file, name, &kernel);
 		index_free(&kernel);
+	}
+	if (!error && refused) {
+		fprintf(stderr, "heddle plan kernels: %s: its kernels are not analysed: %s\n", file,
+		        reason);
+		error = refused;
 	}
 	return error;
 }

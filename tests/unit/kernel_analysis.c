@@ -222,8 +222,8 @@ static void all_kernels(void **state)
 		const char *name;
 		int error;
 		unsigned narguments;
-	} expected[] = {
-	    {"a", 0, 1}, {"b", -E2BIG, 0}, {"c", 0, 2}, {"d", -EINVAL, 0}, {"e", -EINVAL, 0}};
+	} expected[] = {{"a", 0, 1}, {"b", -E2BIG, 0},  {"s", -ETIMEDOUT, 0},
+	                {"c", 0, 2}, {"d", -EINVAL, 0}, {"e", -EINVAL, 0}};
 	const char *const first = "heddle-index " INDEX_VERSION_TEXT "\\nargument buffer";
 	struct index_kernel kernel;
 	char *all, *rest, commands[512];
@@ -232,9 +232,10 @@ static void all_kernels(void **state)
 	snprintf(commands, sizeof(commands),
 	         "[ \"$1\" = - ] || exit 1\n"
 	         "printf 'kernel a\\n%s\\nkernel b\\n%s\\nnode\\nfailed %d\\n"
+	         "kernel s\\n\\nfailed %d\\n"
 	         "kernel c\\n%s\\nargument buffer\\nkernel d\\n\\nfailed 1\\n"
 	         "kernel e\\n%s\\nargument nothing\\n'",
-	         first, first, INDEX_TOO_LARGE, first, first);
+	         first, first, INDEX_TOO_LARGE, INDEX_TOO_SLOW, first, first);
 	script_make(commands);
 	setenv("HEDDLE_VERBOSE", "0", 1);
 	assert_int_equal(kernel_analyse_all("all", NULL, NULL, &all, why), 0);
@@ -249,10 +250,50 @@ static void all_kernels(void **state)
 		index_free(&kernel);
 	}
 	assert_null(kernel_analysed_take(&rest, &kernel, &error, why));
+	assert_int_equal(error, 0);
 	free(all);
 	script_make("exit 1");
 	assert_int_equal(kernel_analyse_all("all", NULL, NULL, &all, why), -EINVAL);
 	unsetenv("HEDDLE_VERBOSE");
+}
+
+/* What is no description is no end of them either. */
+static void all_not_understood(void **state)
+{
+	static const char *const commands[] = {"echo a; echo b", "printf 'kernel a'",
+	                                       "echo; echo kernel a"};
+	struct index_kernel kernel;
+	char *all, *rest;
+	int error;
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		script_make(commands[i]);
+		assert_int_equal(kernel_analyse_all("all", NULL, NULL, &all, why), 0);
+		rest = all;
+		assert_null(kernel_analysed_take(&rest, &kernel, &error, why));
+		assert_int_equal(error, -EINVAL);
+		assert_non_null(strstr(why, "is not understood"));
+		free(all);
+	}
+	script_make("exit 0");
+	assert_int_equal(kernel_analyse_all("all", NULL, NULL, &all, why), 0);
+	rest = all;
+	assert_null(kernel_analysed_take(&rest, &kernel, &error, why));
+	assert_int_equal(error, 0);
+	free(all);
+}
+
+/* The limit is one of each kernel: three that take 2.4 s each are within one of 1 s and the 5 s for
+ * who ends them. */
+static void all_limit(void **state)
+{
+	char *all;
+
+	setenv("HEDDLE_ANALYSE_LIMIT", "1", 1);
+	script_make("for i in 1 2 3; do echo kernel $i; sleep 2.4; done");
+	assert_int_equal(kernel_analyse_all("all", NULL, NULL, &all, why), 0);
+	free(all);
+	unsetenv("HEDDLE_ANALYSE_LIMIT");
 }
 
 /* The options that the script got are these, each followed by "|". */
@@ -297,6 +338,7 @@ int main(void)
 	    cmocka_unit_test(includes),    cmocka_unit_test(included_once),
 	    cmocka_unit_test(answers),     cmocka_unit_test(limits),
 	    cmocka_unit_test(unrolling),   cmocka_unit_test(all_kernels),
+	    cmocka_unit_test(all_limit),   cmocka_unit_test(all_not_understood),
 	};
 
 	return cmocka_run_group_tests(tests, script_write, folder_remove);

@@ -335,6 +335,7 @@ static void source_check(unsigned nkernels)
 			launch_check(kernel, &index);
 		index_free(&index);
 	}
+	assert_int_equal(error, 0);
 	free(all);
 	free(text);
 }

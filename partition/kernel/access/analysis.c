@@ -33,8 +33,12 @@
 
 extern char **environ;
 
-/* The size of a description at most. Descriptions of large kernels have a hundredth of it. */
+/* The size of a description at most, and of those of all kernels of a source. Descriptions of large
+ * kernels have a hundredth of it. */
 enum { MOST_BYTES = 16 << 20 };
+
+/* So much longer than a kernel may take is waited for what says that it took too long, s. */
+enum { GRACE_S = 5 };
 
 /* ---- where descriptions are kept ---- */
 
@@ -232,7 +236,16 @@ static int start(const char *path, const char *name, char *options, int output, 
 
 static int exit_error(int status)
 {
-	return !status ? 0 : status == INDEX_TOO_LARGE ? -E2BIG : -EINVAL;
+	switch (status) {
+	case 0:
+		return 0;
+	case INDEX_TOO_LARGE:
+		return -E2BIG;
+	case INDEX_TOO_SLOW:
+		return -ETIMEDOUT;
+	default:
+		return -EINVAL;
+	}
 }
 
 static int wait_for(pid_t pid)
@@ -256,17 +269,28 @@ static int left_ms(const struct timespec *end)
 	return left > 0 ? left : 0;
 }
 
-/* Copies from a pipe to its end, up to a time and a size.
- * @return 0; -ETIMEDOUT; -EFBIG; errors of reading */
-static int copy_until(int from, FILE *to, const struct timespec *end)
+static struct timespec end_in(int seconds)
 {
+	struct timespec end;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += seconds;
+	return end;
+}
+
+/* Copies from a pipe to its end, up to a time and a size.
+ * @param each the time counts anew behind whatever comes
+ * @return 0; -ETIMEDOUT; -EFBIG; errors of reading */
+static int copy_until(int from, FILE *to, int seconds, bool each)
+{
+	struct timespec end = end_in(seconds);
 	struct pollfd wanted = {.fd = from, .events = POLLIN};
 	char bytes[4096];
 	size_t size = 0;
 	ssize_t n;
 
 	for (;;) {
-		int ready = poll(&wanted, 1, left_ms(end));
+		int ready = poll(&wanted, 1, left_ms(&end));
 
 		if (!ready)
 			return -ETIMEDOUT;
@@ -279,22 +303,23 @@ static int copy_until(int from, FILE *to, const struct timespec *end)
 			size += fwrite(bytes, 1, n, to);
 		if (size > MOST_BYTES)
 			return -EFBIG;
+		if (each)
+			end = end_in(seconds);
 	}
 }
 
 /* Reads the output of a program until it ends. A program that takes too long or writes too much
  * is killed with all that it has started. */
-static int program_read(pid_t pid, int from, char **text)
+static int program_read(pid_t pid, int from, bool all, char **text)
 {
-	struct timespec end;
+	int limit = heddle_variable_number(HEDDLE_VARIABLE_ANALYSE_LIMIT);
 	size_t size;
 	FILE *to = open_memstream(text, &size);
 	int error = to ? 0 : -ENOMEM, ended;
 
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += heddle_variable_number(HEDDLE_VARIABLE_ANALYSE_LIMIT);
+	/* Of all kernels, the program itself ends one that takes too long, and goes on. */
 	if (!error)
-		error = copy_until(from, to, &end);
+		error = copy_until(from, to, limit + (all ? GRACE_S : 0), all);
 	if (to && fclose(to) && !error)
 		error = -ENOMEM;
 	if (error)
@@ -319,7 +344,7 @@ static int run(const char *path, const char *name, const char *options, char **t
 	error = start(path, name, copy, ends[1], &pid);
 	close(ends[1]);
 	if (!error)
-		error = program_read(pid, ends[0], text);
+		error = program_read(pid, ends[0], !strcmp(name, INDEX_ALL), text);
 	close(ends[0]);
 	free(copy);
 	return error;
@@ -343,10 +368,8 @@ static int describe(const char *source, const char *name, const char *options, c
 }
 
 /* Says why the program gave nothing. */
-static int failed(int error, const char *name, char why[KERNEL_WHY])
+static void failed(int error, char why[KERNEL_WHY])
 {
-	int limit = heddle_variable_number(HEDDLE_VARIABLE_ANALYSE_LIMIT);
-
 	switch (error) {
 	case -ENOENT:
 		snprintf(why, KERNEL_WHY, "there is no %.200s", program());
@@ -359,15 +382,11 @@ static int failed(int error, const char *name, char why[KERNEL_WHY])
 		break;
 	case -ETIMEDOUT:
 		snprintf(why, KERNEL_WHY, "that takes longer than %d s (HEDDLE_ANALYSE_LIMIT)",
-		         limit);
-		heddle_warn("kernel %s is not analysed, so that it runs on one device: %s takes "
-		            "longer than %d s (HEDDLE_ANALYSE_LIMIT)",
-		            name, program(), limit);
+		         (int)heddle_variable_number(HEDDLE_VARIABLE_ANALYSE_LIMIT));
 		break;
 	default:
 		snprintf(why, KERNEL_WHY, "%s", strerror(-error));
 	}
-	return error;
 }
 
 /* Runs the program on a source, without any file kept. *text is to be freed in all cases. */
@@ -392,7 +411,12 @@ static int make(const char *source, const char *name, const char *options,
 	if (!error && kept)
 		keep(path, text);
 	free(text);
-	return error ? failed(error, name, why) : 0;
+	if (error)
+		failed(error, why);
+	if (error == -ETIMEDOUT)
+		heddle_warn("kernel %s is not analysed, so that it runs on one device: %s: %s",
+		            name, program(), why);
+	return error;
 }
 
 /* ---- what is analysed ---- */
@@ -464,13 +488,13 @@ int kernel_analyse_all(const char *source, const char *options, const char *answ
 	error = answered(source, options, answers, &text, why);
 	if (error)
 		return error;
-	error = run_on(text, "-", options, all);
+	error = run_on(text, INDEX_ALL, options, all);
 	free(text);
 	if (error) {
 		free(*all);
-		return failed(error, "-", why);
+		failed(error, why);
 	}
-	return 0;
+	return error;
 }
 
 char *kernel_analysed_take(char **all, struct index_kernel *kernel, int *error,
@@ -478,20 +502,25 @@ char *kernel_analysed_take(char **all, struct index_kernel *kernel, int *error,
 {
 	char *name, *text = *all, *end;
 
-	if (!text || strncmp(text, INDEX_KERNEL, strlen(INDEX_KERNEL)))
+	*error = 0;
+	if (!text || !*text)
 		return NULL;
+	name = text + strlen(INDEX_KERNEL);
+	if (strncmp(text, INDEX_KERNEL, strlen(INDEX_KERNEL)) || !(end = strchr(name, '\n'))) {
+		snprintf(why, KERNEL_WHY, "what %.200s says is not understood: \"%.*s\"", program(),
+		         (int)strcspn(text, "\n"), text);
+		*error = -EINVAL;
+		return NULL;
+	}
 	*all = strstr(text, "\n" INDEX_KERNEL);
 	if (*all)
 		*(*all)++ = '\0';
-	name = text + strlen(INDEX_KERNEL);
-	text = strchr(name, '\n');
-	if (!text)
-		return NULL;
+	text = end;
 	*text++ = '\0';
 	end = strstr(text, "\n" INDEX_FAILED);
 	*error = end ? exit_error(atoi(end + 1 + strlen(INDEX_FAILED))) : index_parse(text, kernel);
 	if (*error)
-		failed(*error, name, why);
+		failed(*error, why);
 	return name;
 }
 

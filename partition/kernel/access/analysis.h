@@ -34,7 +34,8 @@ int kernel_analyse_all(const char *source, const char *options, const char *answ
 /** Takes the next kernel out of what kernel_analyse_all() gave.
  * @param[in,out] all where it stands; changed
  * @param[out] kernel set where *error is 0
- * @param[out] error of this kernel, as of kernel_analyse()
+ * @param[out] error of this kernel, as of kernel_analyse(); 0 at the end; -EINVAL without a name
+ * where the rest is not understood
  * @param[out] why set on errors
  * @return its name, which lies in the text; NULL: there is none */
 char *kernel_analysed_take(char **all, struct index_kernel *kernel, int *error,

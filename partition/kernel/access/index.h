@@ -51,8 +51,13 @@
 #define INDEX_KERNEL "kernel "
 #define INDEX_FAILED "failed "
 
-/** The exit status of heddle-analyse where a kernel is too large to describe. */
+/** Stands for the name of a kernel where all of a source are described. */
+#define INDEX_ALL "-"
+
+/** The exit status of heddle-analyse where a kernel is too large to describe, and the one behind
+ * INDEX_FAILED where that takes longer than HEDDLE_ANALYSE_LIMIT. */
 #define INDEX_TOO_LARGE 5
+#define INDEX_TOO_SLOW 6
 
 /* OPERATION(identifier, text, numbers) */
 #define INDEX_OPERATIONS(OPERATION)                                                                \
