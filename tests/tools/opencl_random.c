@@ -588,6 +588,10 @@ int main(void)
 		return 77;
 	first_seed = seed ? strtoul(seed, NULL, 10) : (unsigned)time(NULL) ^ getpid();
 	rounds = many ? strtol(many, NULL, 10) : rounds;
+	if (rounds < 1) {
+		fprintf(stderr, "HEDDLE_TEST_ROUNDS=%s: not a whole number from 1 on\n", many);
+		return 99;
+	}
 	for (int c = 0; c < 2; c++) {
 		contexts[c] = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
 		CHECK(!error);

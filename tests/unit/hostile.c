@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <heddle/strategy.h>
@@ -568,13 +567,6 @@ static void test_png(void **state)
 	}
 }
 
-static unsigned number_of(const char *name, unsigned otherwise)
-{
-	const char *given = getenv(name);
-
-	return given ? (unsigned)strtoul(given, NULL, 10) : otherwise;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -583,15 +575,13 @@ int main(void)
 	    cmocka_unit_test(test_index),   cmocka_unit_test(test_files),
 	    cmocka_unit_test(test_json),    cmocka_unit_test(test_png),
 	};
-	unsigned seed = number_of("HEDDLE_TEST_SEED", time(NULL));
 	int file = memfd_create("heddle-hostile", 0), failed;
 
 	if (file < 0)
 		return 99;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-	rounds = number_of("HEDDLE_TEST_ROUNDS", rounds);
-	print_message("HEDDLE_TEST_SEED=%u\n", seed);
-	srandom(seed);
+	rounds = test_rounds(rounds);
+	srandom(test_seed());
 	setenv("HEDDLE_VERBOSE", "0", 1);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	close(file);

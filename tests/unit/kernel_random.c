@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "partition/kernel/access/analysis.h"
 #include "partition/kernel/access/index.h"
@@ -342,10 +341,9 @@ static void source_check(unsigned nkernels)
 
 static void windows_hold(void **state)
 {
-	const char *given = getenv("HEDDLE_TEST_ROUNDS");
-	unsigned long n = given ? strtoul(given, NULL, 10) : 400;
+	unsigned n = test_rounds(400);
 
-	for (unsigned long left = n, some; left; left -= some) {
+	for (unsigned left = n, some; left; left -= some) {
 		some = left < RANDOM_KERNELS ? left : RANDOM_KERNELS;
 		source_check(some);
 	}
@@ -361,10 +359,7 @@ static void windows_hold(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(windows_hold)};
-	const char *given = getenv("HEDDLE_TEST_SEED");
-	long seed = given ? atol(given) : time(NULL);
 
-	printf("HEDDLE_TEST_SEED=%ld\n", seed);
-	srand48(seed);
+	srand48(test_seed());
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1291,7 +1291,8 @@ static uint64_t written_item;
 static struct written *written_find(int buffer, int64_t element)
 {
 	const size_t n = sizeof(written) / sizeof(*written);
-	size_t at = (element * RANDOM_BUFFERS + buffer) * UINT64_C(0x9e3779b97f4a7c15) % n;
+	size_t at =
+	    ((uint64_t)element * RANDOM_BUFFERS + buffer) * UINT64_C(0x9e3779b97f4a7c15) % n;
 
 	while (written[at].item == written_item &&
 	       (written[at].element != element || written[at].buffer != buffer))
