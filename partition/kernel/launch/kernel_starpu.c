@@ -566,6 +566,7 @@ int heddle_kernel_submit(const struct heddle_kernel *given, struct heddle_kernel
 int heddle_kernel_classes(const struct heddle_kernel *given, struct heddle_kernel_access *accesses,
                           const char **refusal)
 {
+	struct heddle_kernel_access found[HEDDLE_KERNEL_MAXARGUMENTS];
 	struct heddle_kernel_request *request;
 	const char *why;
 	int status = request_make(given, &request);
@@ -585,9 +586,11 @@ int heddle_kernel_classes(const struct heddle_kernel *given, struct heddle_kerne
 		                       &write);
 		if (request->given.arguments[a].mode == STARPU_R)
 			write = INDEX_UNUSED;
-		accesses[a].read = index_class_name(read);
-		accesses[a].write = index_class_name(write);
+		found[a].read = index_class_name(read);
+		found[a].write = index_class_name(write);
 	}
+	if (!status)
+		memcpy(accesses, found, given->narguments * sizeof(found[0]));
 	if (refusal && !status)
 		*refusal = why;
 	request_free(request);
