@@ -18,7 +18,8 @@
  * another one the best. */
 #define LOOKS 64
 /* A worker that has no part sleeps so long, us. Who has something for it wakes it; but a context
- * that it shares does not. */
+ * that it shares does not. Where StarPU is about to give it a task, it sleeps as long as it has
+ * waited for that: whoever gives it may have lost its core, and does not wake it again. */
 #define NAP 10000
 #define SHORT_NAP 200
 /* A core that takes part and has found nothing among tasks that wait, for so long, sleeps for so
@@ -436,11 +437,14 @@ static unsigned nap_us(const struct ready_context *c, unsigned id)
 {
 	const struct ready_worker *worker = &c->workers[id];
 	double roused_us = atomic_load(&worker->roused_us);
+	double waited_us = roused_us > 0 ? starpu_timing_now() - roused_us : NAP;
 
-	if (roused_us > 0 && starpu_timing_now() < roused_us + PATIENCE)
+	if (waited_us < PATIENCE)
 		return 0;
+	if (ready_rests(c, worker->class) && starpu_sched_ctx_overlapping_ctxs_on_worker(id))
+		return SHORT_NAP;
 	if (ready_rests(c, worker->class))
-		return starpu_sched_ctx_overlapping_ctxs_on_worker(id) ? SHORT_NAP : NAP;
+		return fmin(fmax(waited_us, SHORT_NAP), NAP);
 	if (!POLICY_WORKERS_POLL || worker->accelerator || !ready_is_planned(c) ||
 	    worker->waits_since_us <= 0 || !atomic_load(&c->unstarted))
 		return 0;
