@@ -71,8 +71,7 @@ for full in --json=/dev/full --output=/dev/full --save-input=/dev/full; do
 done
 "$app" --size 100 --resolutions 16,64 --reps 1 >/dev/full 2>"$work/out"
 [ $? = 2 ] && grep -q "No space left" "$work/out" || fail "a full standard output"
-# The smallest slides there are.
-# Where there is nothing to classify, nothing is learned first.
+# The smallest slides there are. Where there is nothing to classify, nothing is learned first.
 HEDDLE_VERBOSE=2 expect_app 0 "learning the tissues" nbia --size 1 --resolutions 16,64 --reps 1
 HEDDLE_VERBOSE=2 expect_app 0 "0 x 0 tiles" nbia --size 0 --reps 1 --verify
 grep "learning the tissues" "$work/out" && fail "nbia --size 0 learns"
