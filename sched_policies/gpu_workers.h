@@ -31,7 +31,8 @@ struct gpu_workers {
 struct gpu_workers heddle_gpu_workers(const struct gpu_machine *machine, unsigned wanted);
 
 /** StarPU is about to start: tells it, by environment variables, how many workers the policy heddle
- * wants for each GPU, if that is the policy and the user has set none of these variables. */
+ * wants for each GPU, if the user or the program has named it and the user has set none of these
+ * variables. */
 void gpu_workers_begin(const struct starpu_conf *conf);
 
 /** StarPU has started, or could not: takes these variables back. */

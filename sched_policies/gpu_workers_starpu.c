@@ -20,6 +20,7 @@
 #include <hwloc.h>
 #include <heddle/heddle.h>
 
+#include "sched_policies/policies.h"
 #include "support/message.h"
 #include "support/variables.h"
 
@@ -29,15 +30,15 @@ static const char *const variables[] = {"STARPU_NWORKER_PER_CUDA", "STARPU_CUDA_
 
 static bool set; /* by us */
 
+/* Whether somebody has named heddle: kernels of a program that knows nothing of this policy may not
+ * run beside each other on a GPU. */
 static bool is_for_us(const struct starpu_conf *conf)
 {
-	const char *policy = getenv("STARPU_SCHED");
+	const char *policy = heddle_policy_asked(conf);
 
 	for (size_t v = 0; v < NVARIABLES; v++)
 		if (getenv(variables[v]))
 			return false;
-	if (!policy && conf && !heddle_starpu_check())
-		policy = conf->sched_policy_name;
 	return policy && !strcmp(policy, "heddle");
 }
 

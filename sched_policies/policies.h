@@ -25,6 +25,12 @@ extern const struct starpu_sched_policy ddfcfs_policy, ddwrr_policy, odds_policy
  * asks for it. */
 bool heddle_policy_displaced(const char *name);
 
+/** The policy that somebody has named, in STARPU_SCHED, else in the program's configuration. Empty
+ * names are none.
+ * @param conf may be NULL; of another StarPU than ours it is not looked at
+ * @return NULL: nobody has */
+const char *heddle_policy_asked(const struct starpu_conf *conf);
+
 /** StarPU is about to start: puts the policies where it looks for them, and tells it how many
  * workers the policy wants for each GPU (gpu_workers.h). The library that `heddle run` preloads
  * calls this and the next one by name.

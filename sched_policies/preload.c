@@ -117,6 +117,8 @@ static void library_refuse(const struct preload_starpu *starpu)
 {
 	const char *why = dlerror(), *policy = getenv("STARPU_SCHED");
 
+	if (policy && !*policy)
+		policy = NULL;
 	if (messages_wanted() || policy)
 		fprintf(stderr,
 		        "heddle: %s; this Heddle was built against StarPU " HEDDLE_STARPU_VERSION

@@ -86,6 +86,16 @@ static bool named(const char *policy, const char *name)
 	return name && !strcmp(policy, name);
 }
 
+const char *heddle_policy_asked(const struct starpu_conf *conf)
+{
+	const char *name = getenv("STARPU_SCHED");
+
+	/* Of another StarPU's configuration even the layout is unknown. */
+	if (!(name && *name))
+		name = conf && !heddle_starpu_check() ? conf->sched_policy_name : NULL;
+	return name && *name ? name : NULL;
+}
+
 #if HEDDLE_STARPU_14 && defined(PIC)
 
 static bool is_ours(const char *library)
@@ -95,23 +105,12 @@ static bool is_ours(const char *library)
 	return !strncmp(name ? name + 1 : library, "libheddle.so", strlen("libheddle.so"));
 }
 
-/* Whether StarPU looks for policies elsewhere. */
-static bool policies_hidden(void)
-{
-	const char *library = getenv("STARPU_SCHED_LIB");
-
-	return library && !is_ours(library);
-}
-
 /* Whether a policy of ours is asked for by name. */
 static bool asked_for(const struct starpu_conf *conf)
 {
 	struct starpu_sched_policy **ours = policies_table();
-	const char *chosen = getenv("STARPU_SCHED");
+	const char *chosen = heddle_policy_asked(conf);
 
-	/* Of another StarPU's configuration even the layout is unknown. */
-	if (ours && !chosen && conf)
-		chosen = conf->sched_policy_name;
 	while (ours && *ours && !named((*ours)->policy_name, chosen))
 		ours++;
 	return ours && *ours;
@@ -212,13 +211,6 @@ static void policies_register(const struct starpu_conf *conf)
 		heddle_warn("no room for the policy %s in StarPU's table", (*ours)->policy_name);
 }
 
-#ifdef PIC
-static bool policies_hidden(void)
-{
-	return false;
-}
-#endif
-
 bool heddle_policy_displaced(const char *name)
 {
 	for (size_t v = 0; v < NREPLACEABLE; v++)
@@ -272,8 +264,11 @@ static void home_look_at(void)
 	            path, strerror(-error), strcmp(variable, "HOME") ? variable : "STARPU_HOME");
 }
 
+/* A second start changes nothing in StarPU. */
 void heddle_init_begin(const struct starpu_conf *conf)
 {
+	if (starpu_is_initialized())
+		return;
 	cores_look_for();
 	home_look_at();
 	policies_register(conf);
@@ -300,24 +295,32 @@ static int result_explain(int result)
 	return result;
 }
 
-/* A program that is linked with Heddle and names no policy gets heddle. By the environment: a
- * configuration cannot be changed, which is the program's, nor copied, as later releases of StarPU
- * may have larger ones.
- * @return whether policy_chosen() is to take it back */
-static bool policy_choose(const struct starpu_conf *conf)
+static struct starpu_sched_policy *policy_find(struct starpu_sched_policy **table, const char *name)
 {
-	if (getenv("STARPU_SCHED") || heddle_starpu_check() || policies_hidden() ||
-	    (conf && (conf->sched_policy_name || conf->sched_policy)))
-		return false;
-	heddle_explain("policy heddle, since neither STARPU_SCHED nor the program names one");
-	return !setenv("STARPU_SCHED", "heddle", 1);
+	while (*table && !((*table)->policy_name && named((*table)->policy_name, name)))
+		table++;
+	return *table;
 }
 
-/* Programs that this one starts choose for themselves. */
-static void policy_chosen(bool by_us)
+/* A program that is linked with Heddle gets heddle where neither STARPU_SCHED nor its configuration
+ * names a policy. By the configuration: other threads may read the environment. By the hooks:
+ * StarPU takes these, but no name, where STARPU_SCHED is there and empty.
+ * @return NULL: StarPU finds the policy itself */
+static struct starpu_sched_policy *policy_choose(const struct starpu_conf *conf)
 {
-	if (by_us)
-		unsetenv("STARPU_SCHED");
+	const char *variable = getenv("STARPU_SCHED"), *asked;
+	struct starpu_sched_policy *policy;
+
+	if (starpu_is_initialized() || heddle_starpu_check() || (conf && conf->sched_policy))
+		return NULL;
+	asked = heddle_policy_asked(conf);
+	if (asked && (!variable || *variable))
+		return NULL;
+	if (!asked)
+		heddle_explain(
+		    "policy heddle, since neither STARPU_SCHED nor the program names one");
+	policy = policy_find(policies_table(), asked ? asked : "heddle");
+	return policy ? policy : policy_find(starpu_sched_get_predefined_policies(), asked);
 }
 
 /* What the configuration says of policies is seen here, wherever this library comes before
@@ -325,26 +328,26 @@ static void policy_chosen(bool by_us)
 int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
 {
 	int (*next)(struct starpu_conf *, int *, char ***) = dlsym(RTLD_NEXT, "starpu_initialize");
-	bool chosen = policy_choose(conf);
+	struct starpu_sched_policy *policy;
+	struct starpu_conf own;
 	int result;
 
 	heddle_init_begin(conf);
+	policy = policy_choose(conf);
+	if (policy && !conf && !starpu_conf_init(&own))
+		conf = &own;
+	if (policy && conf)
+		conf->sched_policy = policy;
 	result = next(conf, argc, argv);
+	if (policy && conf)
+		conf->sched_policy = NULL;
 	heddle_init_end();
-	policy_chosen(chosen);
 	return result_explain(result);
 }
 
+/* As StarPU's. */
 int starpu_init(struct starpu_conf *conf)
 {
-	int (*next)(struct starpu_conf *) = dlsym(RTLD_NEXT, "starpu_init");
-	bool chosen = policy_choose(conf);
-	int result;
-
-	heddle_init_begin(conf);
-	result = next(conf);
-	heddle_init_end();
-	policy_chosen(chosen);
-	return result_explain(result);
+	return starpu_initialize(conf, NULL, NULL);
 }
 #endif

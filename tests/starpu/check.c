@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -82,8 +83,11 @@ static void test_default_policy(void **state)
 	assert_null(getenv("STARPU_SCHED"));
 	assert_int_equal(starpu_conf_init(&conf), 0);
 	policy_check(&conf, "heddle");
+	assert_null(conf.sched_policy_name);
+	assert_null(conf.sched_policy);
 	conf.sched_policy_name = "eager";
 	policy_check(&conf, "eager");
+	assert_string_equal(conf.sched_policy_name, "eager");
 	conf.sched_policy_name = NULL;
 	for (struct starpu_sched_policy **p = starpu_sched_get_predefined_policies(); *p; p++)
 		if (!strcmp((*p)->policy_name, "eager"))
@@ -97,13 +101,90 @@ static void test_default_policy(void **state)
 	unsetenv("STARPU_SCHED");
 }
 
+/* An empty STARPU_SCHED is none, also where starpu_conf_init() has taken it over. */
+static void test_empty_policy(void **state)
+{
+	struct starpu_conf conf;
+
+	setenv("STARPU_SCHED", "", 1);
+	policy_check(NULL, "heddle");
+	assert_int_equal(starpu_conf_init(&conf), 0);
+	policy_check(&conf, "heddle");
+	conf.sched_policy_name = "prio";
+	policy_check(&conf, "prio");
+	assert_null(conf.sched_policy);
+	conf.sched_policy_name = "gss";
+	policy_check(&conf, "gss");
+	assert_string_equal(getenv("STARPU_SCHED"), "");
+	unsetenv("STARPU_SCHED");
+}
+
+/* How often somebody changed a variable of StarPU's. Drivers have their own. */
+static unsigned changes;
+
+static void change_count(const char *name)
+{
+	changes += !strncmp(name, "STARPU_", strlen("STARPU_"));
+}
+
+int setenv(const char *name, const char *value, int overwrite)
+{
+	int (*next)(const char *, const char *, int) = dlsym(RTLD_NEXT, "setenv");
+
+	change_count(name);
+	return next(name, value, overwrite);
+}
+
+int unsetenv(const char *name)
+{
+	int (*next)(const char *) = dlsym(RTLD_NEXT, "unsetenv");
+
+	change_count(name);
+	return next(name);
+}
+
+/* Other threads of the program may read the environment while StarPU starts, or fails to. */
+static void test_environment_stays(void **state)
+{
+	struct starpu_conf conf;
+
+	unsetenv("STARPU_SCHED");
+	assert_int_equal(starpu_conf_init(&conf), 0);
+	changes = 0;
+	policy_check(NULL, "heddle");
+	policy_check(&conf, "heddle");
+	assert_int_equal(changes, 0);
+	setenv("STARPU_NCPU", "0", 1);
+	conf.ncuda = conf.nopencl = 0;
+	assert_int_equal(changes, 1);
+	assert_int_equal(starpu_init(&conf), -ENODEV);
+	assert_int_equal(changes, 1);
+	assert_null(getenv("STARPU_SCHED"));
+	assert_null(conf.sched_policy);
+	unsetenv("STARPU_NCPU");
+}
+
+/* Who starts StarPU a second time changes nothing, and is told nothing of policies. */
+static void test_second_start(void **state)
+{
+	struct starpu_conf conf;
+
+	unsetenv("STARPU_SCHED");
+	assert_int_equal(starpu_conf_init(&conf), 0);
+	conf.sched_policy_name = "eager";
+	if (starpu_init(&conf))
+		skip();
+	policy_check(NULL, "eager");
+	starpu_shutdown();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_own_starpu_matches),
-	    cmocka_unit_test(test_version),
-	    cmocka_unit_test(test_more_than_there_is),
-	    cmocka_unit_test(test_default_policy),
+	    cmocka_unit_test(test_own_starpu_matches), cmocka_unit_test(test_version),
+	    cmocka_unit_test(test_more_than_there_is), cmocka_unit_test(test_default_policy),
+	    cmocka_unit_test(test_empty_policy),       cmocka_unit_test(test_environment_stays),
+	    cmocka_unit_test(test_second_start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

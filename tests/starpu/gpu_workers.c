@@ -44,6 +44,24 @@ static void test_number(void **state)
 	unsetenv("HEDDLE_CUDA_WORKERS");
 }
 
+/* Where nobody has named the policy each GPU has one. */
+static void test_default(void **state)
+{
+	int gpus = workers_each("ddwrr");
+	struct starpu_conf conf;
+
+	assert_int_equal(workers_each(""), gpus);
+	unsetenv("STARPU_SCHED");
+	assert_int_equal(starpu_conf_init(&conf), 0);
+	assert_int_equal(starpu_init(&conf), 0);
+	assert_int_equal(starpu_cuda_worker_get_count(), gpus);
+	starpu_shutdown();
+	conf.sched_policy_name = "heddle";
+	assert_int_equal(starpu_init(&conf), 0);
+	assert_true((int)starpu_cuda_worker_get_count() > gpus);
+	starpu_shutdown();
+}
+
 /* What the user has set stays. */
 static void test_user(void **state)
 {
@@ -109,6 +127,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_number),
+	    cmocka_unit_test(test_default),
 	    cmocka_unit_test(test_user),
 	    cmocka_unit_test(test_loop),
 	};
