@@ -43,6 +43,9 @@ static const char *starpu_begin(void)
 	conf.ncpus = 0;
 	conf.ncuda = 0;
 	conf.catch_signals = 0;
+	/* Else the user's: STARPU_SCHED. */
+	if (!conf.sched_policy_name || !*conf.sched_policy_name)
+		conf.sched_policy_name = "heddle";
 	if (starpu_init(&conf))
 		return "StarPU does not start";
 	if (starpu_opencl_worker_get_count() < 2) {
