@@ -963,16 +963,17 @@ static unsigned loop_parts(const struct heddle_loop_request *loop)
 	return parts < 1 ? 1 : parts < UINT_MAX ? parts : UINT_MAX;
 }
 
-/* Who compares wants this, others have forgotten to name a policy. */
+/* Who has named a number or such a policy wants this. */
 static void loop_parts_explain(const struct heddle_loop_request *loop, unsigned parts)
 {
 	static bool said;
 
-	if (loop->loop.parts || __atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+	if (loop->loop.parts || heddle_variable_is_set(HEDDLE_VARIABLE_PARTS) ||
+	    __atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
 		return;
-	heddle_warn("loop %s: %u equal tasks, since the policy %s is none of Heddle's; under "
-	            "STARPU_SCHED=heddle Heddle sizes blocks while the loop runs",
-	            loop->name, parts, work_policy_name(loop->loop.sched_ctx));
+	heddle_explain("loop %s: %u equal tasks, since the policy %s is none of Heddle's; under "
+	               "STARPU_SCHED=heddle Heddle sizes blocks while the loop runs",
+	               loop->name, parts, work_policy_name(loop->loop.sched_ctx));
 }
 
 /* So many CPU workers are started before the accelerators: their first blocks tell
