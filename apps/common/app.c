@@ -70,8 +70,12 @@ starpu_data_handle_t app_matrix(const void *elements, size_t rows, size_t column
 
 int app_choose_policy(const char *name)
 {
+	const char *before = getenv("STARPU_SCHED");
+
+	if (!name && before && *before)
+		return 0;
 	if (!name)
-		return setenv("STARPU_SCHED", "heddle", 0) ? -ENOMEM : 0;
+		name = "heddle";
 	if (policy_exists(name) || heddle_policy_displaced(name))
 		return setenv("STARPU_SCHED", name, 1) ? -ENOMEM : 0;
 	policy_unknown_print(stderr, name);

@@ -131,9 +131,9 @@ static enum app_exit session_run(struct session *session)
  * threads that OpenCL makes would inherit the binding. */
 static int workers_choose(const struct options *options)
 {
-	const char *sched = options->sched;
+	const char *sched = options->sched, *before = getenv("STARPU_SCHED");
 
-	if (!sched && !getenv("STARPU_SCHED"))
+	if (!sched && !(before && *before))
 		sched = "skmd";
 	if (setenv("STARPU_OPENCL_ON_CPUS", "1", 0) || setenv("STARPU_NCUDA", "0", 0) ||
 	    setenv("STARPU_NCPU", "0", 0) || setenv("STARPU_WORKERS_NOBIND", "1", 0))

@@ -31,6 +31,19 @@ expect_app 2 "neither input nor output" vecinc --output "$work/x" --size 10 --re
 (ulimit -c 0; HWLOC_FSROOT=$work "$apps/vecinc/vecinc" --size 10 --reps 1) >"$work/out" 2>&1
 grep -q "cores in $work/sys/devices/system/cpu.* mounted" "$work/out" ||
 	{ fail "no message where there is no /sys"; cat "$work/out"; }
+# Who asks for reasons is told of equal tasks, once, unless their number was asked for, too.
+HEDDLE_VERBOSE=2
+export HEDDLE_VERBOSE
+expect_app 0 "equal tasks, since the policy eager is none of Heddle's" spmv --size 100 --reps 2 \
+	--sched eager
+[ "$(grep -c 'none of Heddle' "$work/out")" = 1 ] || fail "told of equal tasks: $(cat "$work/out")"
+expect_app 0 ', policy eager, equal tasks' spmv --size 100 --reps 2 --sched eager --parts 7
+grep 'none of Heddle' "$work/out" && fail 'explains --parts'
+HEDDLE_PARTS=2 expect_app 0 ', policy eager, equal tasks' spmv --size 100 --reps 2 --sched eager
+grep 'none of Heddle' "$work/out" && fail 'explains HEDDLE_PARTS'
+unset HEDDLE_VERBOSE
+# An empty name is none.
+STARPU_SCHED='' expect_app 0 ', policy heddle, strategy hdss' spmv --size 100 --reps 1
 # Before it takes memory, and time.
 expect_app 2 "neither input nor output" vecinc --output "$work/x" --size 2305843009213693951
 
@@ -38,13 +51,10 @@ for app in blackscholes boxfilter heart histogram knn mandelbrot nbody spmv; do
 	size=10007
 	case $app in boxfilter | heart | mandelbrot) size=101 ;; esac
 	expect_app 0 "verified" $app --size $size --reps 2 --verify --sched hdss
-	expect_app 0 "verified" $app --size $size --reps 1 --verify --sched eager --parts 7
+	expect_app 0 "verified" $app --size $size --reps 1 --verify --sched eager
 	grep -q ', policy eager, equal tasks$' "$work/out" || fail "$app: what it was cut into"
-	grep 'none of Heddle' "$work/out" && fail "$app: explains tasks that it was asked for"
-	# Who does not ask for them is told, once.
-	expect_app 0 "equal tasks, since the policy eager is none of Heddle's" $app --size $size --reps 2 \
-		--sched eager
-	[ "$(grep -c '^heddle:' "$work/out")" = 1 ] || fail "$app: $(cat "$work/out")"
+	grep '^heddle:' "$work/out" && fail "$app: explains a policy that it was asked for"
+	expect_app 0 "verified" $app --size $size --reps 1 --verify --sched eager --parts 7
 	expect_app 0 ", policy heddle, strategy hdss" $app --size $size --reps 1
 	grep '^heddle:' "$work/out" && fail "$app: something to explain under its own policy"
 	expect_app 0 "verified" $app --size $size --reps 1 --verify --strategy gss --workers cpu
