@@ -74,6 +74,7 @@
 /* Blocks under way that take so many times as long as expected, on average, tell that
  * iterations cost more now. */
 #define OVERRUN 1.5
+/* A block alone tells that they cost so many times as much at most. */
 #define MOST_OVERDUE 4
 /* Where iterations are uneven a block may take so many times as long as estimated, ... */
 #define TRUSTED_OVERRUN 2
@@ -375,11 +376,11 @@ static inline void slice_set(const struct heddle_strategy *b, unsigned worker, s
 /* Blocks of many workers that take longer than expected tell of iterations that cost
  * more before one of them is done. Those that were expected to take so long when they were
  * given do not: it is other iterations that have become cheap. Nor does the one that is the most
- * overdue, beside others: its worker may not run at all. Alone, it tells so much at most. */
+ * overdue, beside others: its worker may not run at all. */
 static void overrun_count(const struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
-	double sum = 0, n = -1, most = 1;
+	double sum = 0, n = 0, most = 1;
 
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		const struct blocks_worker *books = &b->workers[w];
@@ -395,10 +396,12 @@ static void overrun_count(const struct heddle_strategy *b)
 		sum += over;
 		n++;
 	}
-	if (n > 0)
+	if (n > 1) {
 		sum -= most;
-	else
-		sum = hdss_smaller(most, MOST_OVERDUE), n++;
+		n--;
+	} else {
+		sum = hdss_smaller(sum, MOST_OVERDUE);
+	}
 	h->over = n > 0 && sum > OVERRUN * n ? sum / n : 1;
 	for (unsigned w = 0; h->over > 1 && w < b->nworkers; w++)
 		h->estimates[w].pace *= h->over;

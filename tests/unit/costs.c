@@ -453,11 +453,28 @@ static void test_crowded(void **state)
 	free(other);
 }
 
+/* A repetition with trials of runs without cores, and the same one without trials. */
+static size_t repeat_both(struct replay_machine *machine, struct blocks_memory *memories[2],
+                          double *us, double *without)
+{
+	size_t count = repeat_cores("hdss", machine, 1, &memories[0], us);
+
+	machine->seed--;
+	repeat_cores("hdss:crew=0", machine, 1, &memories[1], without);
+	return count;
+}
+
+static void memories_free(struct blocks_memory *memories[2])
+{
+	free(memories[0]);
+	free(memories[1]);
+}
+
 /* Cores that slow the device by less than they bring stay, and a trial costs little. */
 static void test_not_crowded(void **state)
 {
 	struct replay_worker workers[MAXWORKERS];
-	struct blocks_memory *memory = NULL, *other = NULL;
+	struct blocks_memory *memories[2] = {NULL};
 	struct replay_machine machine;
 	double us, without;
 
@@ -465,14 +482,11 @@ static void test_not_crowded(void **state)
 	machine = machine_make(workers, 15, 36);
 	workers[15].crowded = 0.1;
 	for (unsigned rep = 1; rep < 9; rep++) {
-		assert_true(repeat_cores("hdss", &machine, 1, &memory, &us) > 0);
-		machine.seed--;
-		repeat_cores("hdss:crew=0", &machine, 1, &other, &without);
+		assert_true(repeat_both(&machine, memories, &us, &without) > 0);
 		if (us > 1.04 * without)
 			fail_msg("repetition %u: %g us, %g without a trial", rep, us, without);
 	}
-	free(memory);
-	free(other);
+	memories_free(memories);
 }
 
 /* Runs that take half as long or twice as long as others, by their iterations: one that is short
@@ -481,7 +495,7 @@ static void test_not_crowded_unlike(void **state)
 {
 	static const double factors[] = {1, 1, 0.5, 2, 1.9, 2, 1.8, 2, 1.9, 2, 1.8, 2};
 	struct replay_worker workers[MAXWORKERS];
-	struct blocks_memory *memory = NULL, *other = NULL;
+	struct blocks_memory *memories[2] = {NULL};
 	struct replay_machine machine;
 	double us, without, sum = 0, sum_without = 0;
 
@@ -490,9 +504,7 @@ static void test_not_crowded_unlike(void **state)
 	for (unsigned rep = 0; rep < sizeof(factors) / sizeof(factors[0]); rep++) {
 		for (unsigned w = 0; w < machine.nworkers; w++)
 			workers[w].rate *= factors[rep];
-		repeat_cores("hdss", &machine, 1, &memory, &us);
-		machine.seed--;
-		repeat_cores("hdss:crew=0", &machine, 1, &other, &without);
+		repeat_both(&machine, memories, &us, &without);
 		for (unsigned w = 0; w < machine.nworkers; w++)
 			workers[w].rate /= factors[rep];
 		sum += us;
@@ -500,8 +512,7 @@ static void test_not_crowded_unlike(void **state)
 	}
 	if (sum > 1.02 * sum_without)
 		fail_msg("%g us, %g without trials", sum, sum_without);
-	free(memory);
-	free(other);
+	memories_free(memories);
 }
 
 /* Cores come back where iterations have become so cheap that a run without cores looks short. */

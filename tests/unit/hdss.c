@@ -463,6 +463,21 @@ static void noisy_set(const struct replay_machine *machine, double core_us, doub
 	}
 }
 
+/* First runs of a loop with these costs, which are scaled to a mean of 1. */
+static void uneven_check(const char *what, struct replay_machine *machine, double *work,
+                         double least)
+{
+	double sum = 0;
+
+	for (size_t i = 1; i <= machine->n; i++)
+		work[i] *= machine->n / work[machine->n];
+	machine->work = work;
+	for (machine->seed = 1; machine->seed <= 24; machine->seed++)
+		sum += replay("hdss", machine).efficiency / 24;
+	if (sum < least)
+		fail_msg("%s: efficiency %.4f", what, sum);
+}
+
 /* Costs that rise fifty times, eight times over, in few iterations: a core whose last block was
  * done when all was cheap gets no block that lasts longer than the loop. */
 static void test_rising_costs(void **state)
@@ -470,19 +485,12 @@ static void test_rising_costs(void **state)
 	static double work[4001];
 	struct replay_machine machine =
 	    machine_make(6, (double[]){30, 30, 30, 30, 30, 30}, HEDDLE_KIND_CUDA, 15);
-	double sum = 0;
 
 	machine.n = 4000;
 	for (size_t i = 0; i < machine.n; i++)
 		work[i + 1] = work[i] + 1 + 49 * fmod((i + 0.5) / machine.n * 8, 1);
-	for (size_t i = 1; i <= machine.n; i++)
-		work[i] *= machine.n / work[machine.n];
-	machine.work = work;
 	noisy_set(&machine, 10, 0.2);
-	for (machine.seed = 1; machine.seed <= 24; machine.seed++)
-		sum += replay("hdss", &machine).efficiency / 24;
-	if (sum < 0.88)
-		fail_msg("rising costs: efficiency %.4f", sum);
+	uneven_check("rising costs", &machine, work, 0.88);
 }
 
 /* The middle of the loop costs twenty times as much. Once all cores are there, none of them answers
@@ -491,19 +499,12 @@ static void test_dear_middle(void **state)
 {
 	static double work[400001];
 	struct replay_machine machine = machine_make(1, (double[]){36}, HEDDLE_KIND_CUDA, 63);
-	double sum = 0;
 
 	machine.n = 400000;
 	for (size_t i = 0; i < machine.n; i++)
 		work[i + 1] = work[i] + (i / 80000 == 2 ? 20 : 1);
-	for (size_t i = 1; i <= machine.n; i++)
-		work[i] *= machine.n / work[machine.n];
-	machine.work = work;
 	noisy_set(&machine, 3, 0.05);
-	for (machine.seed = 1; machine.seed <= 24; machine.seed++)
-		sum += replay("hdss", &machine).efficiency / 24;
-	if (sum < 0.98)
-		fail_msg("dear middle: efficiency %.4f", sum);
+	uneven_check("dear middle", &machine, work, 0.98);
 }
 
 /* Costs that rise and fall in waves: a core that is done when all is cheap gets no block that
