@@ -45,6 +45,14 @@ static bool worker_is_apart(const struct heddle_loop_request *loop,
 	}
 }
 
+/* Mutex held; 0: not known. */
+static double block_predict(const struct loop_block *block)
+{
+	double rate = heddle_strategy_rate(block->loop->blocks, block->worker->index);
+
+	return rate > 0 ? block->given.n / rate : 0;
+}
+
 void loop_late_given(struct loop_block *block)
 {
 	struct loop_block **last = &block->worker->running_first;
@@ -54,6 +62,7 @@ void loop_late_given(struct loop_block *block)
 	while (*last)
 		last = &(*last)->running_next;
 	block->running_next = NULL;
+	block->predicted_us = block_predict(block);
 	*last = block;
 }
 
@@ -258,7 +267,7 @@ static bool worker_is_late(const struct heddle_loop_request *loop, unsigned l, d
 {
 	const struct loop_worker *worker = &loop->workers[l];
 	const struct loop_block *first = worker->running_first;
-	double rate = heddle_strategy_rate(loop->blocks, l), since, n = 0;
+	double since, n = 0;
 	bool lent = true;
 
 	for (const struct loop_block *block = first; block; block = block->running_next) {
@@ -268,7 +277,9 @@ static bool worker_is_late(const struct heddle_loop_request *loop, unsigned l, d
 	if (lent || worker->starting)
 		return false;
 	since = first->submit_us > worker->last_done_us ? first->submit_us : worker->last_done_us;
-	return loop_late_is(now - since, rate > 0 ? first->given.n / rate : 0,
+	/* A block before it may have told meanwhile that the worker has become slow. */
+	return loop_late_is(now - since,
+	                    first->predicted_us > 0 ? first->predicted_us : block_predict(first),
 	                    idle_rate > 0 ? n / idle_rate : 0, loop->late_us);
 }
 

@@ -113,6 +113,8 @@ struct loop_block {
 	struct loop_again *again;        /* it is late, and computed again */
 	struct loop_again *piece_of;     /* it is a piece of that */
 	bool dropped; /* late, and its outputs are not wanted: the loop does not wait for it */
+	/* Of one in the worker's list: its time, as predicted when it was given; 0: unknown. */
+	double predicted_us;
 };
 
 struct loop_record;

@@ -16,8 +16,7 @@ fail() {
 	failures=$((failures + 1))
 }
 # The policy decides how blocks lie when the GPU becomes slow. Under Heddle's, hdss: it ends a slow
-# block shortly before the cores are done. So its next block is predicted to take 10 ms, and is
-# overdue by as much before it is late.
+# block shortly before the cores are done. Its next block was given before.
 export STARPU_SCHED
 slow='15cpu+gpu36%0.01/0.5'
 while read -r STARPU_SCHED strategy least; do
@@ -44,7 +43,7 @@ done <<-END
 	lws hdss 0.95
 	lws fss 0.8
 	lws css:chunk=20000 0.8
-	heddle hdss 0.65
+	heddle hdss 0.9
 	heddle fss 0.8
 	heddle css:chunk=20000 0.8
 END
