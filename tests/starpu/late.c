@@ -483,7 +483,7 @@ static void arrays_unregister(void)
 	starpu_data_unregister(hrows);
 }
 
-int main(void)
+static int run_all(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_late_block),        cmocka_unit_test(test_remembered),
@@ -500,12 +500,17 @@ int main(void)
 		starpu_shutdown();
 		return 77;
 	}
-	/* late.sh names a policy only for this. */
-	if (getenv("STARPU_SCHED"))
-		cmocka_set_test_filter("test_stock_policy");
 	arrays_register();
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	arrays_unregister();
 	starpu_shutdown();
 	return failed;
+}
+
+int main(void)
+{
+	/* late.sh names a policy only for this. */
+	if (getenv("STARPU_SCHED"))
+		cmocka_set_test_filter("test_stock_policy");
+	return test_policies(run_all);
 }
