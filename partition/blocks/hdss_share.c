@@ -23,6 +23,9 @@
  * are noisy. */
 #define LONGEST_CONFIRMED 0.9
 #define NOISE_MARGIN 5
+/* Where starts are long, it is believed for all of the run if a start takes so many times what
+ * blocks differ by. */
+#define SURE_MARGIN 2
 /* Nor are the last ones made shorter than this part of the run, or than so many
  * times their cost beside the iterations. */
 #define SHORTEST_SLICE 0.005
@@ -237,6 +240,15 @@ static double hidden_us(const struct heddle_strategy *b, unsigned worker)
 	           : 0;
 }
 
+/* Whether a worker may have all of its rest as one block, in a run as those before: a second one
+ * costs more than it evens out. */
+static bool one_is_best(const struct heddle_strategy *b, double start)
+{
+	const struct hdss *h = b->state;
+
+	return start >= HDSS_LONG_START * h->run && start > SURE_MARGIN * h->noise * h->run;
+}
+
 /* Longest duration of a worker's slices: so long that making them twice as long
  * would gain less than MIN_CHANGE_RATE, at least one of `slice` parts of the run. */
 static double slice_us(const struct heddle_strategy *b, unsigned worker, double start,
@@ -257,8 +269,10 @@ static double slice_us(const struct heddle_strategy *b, unsigned worker, double 
 		                                   h->run * (pipelined ? LONGEST_LONG_START : 1)));
 	longest = hdss_larger(longest, hidden);
 	if (h->confirmed && !pipelined)
-		longest =
-		    hdss_larger(longest, h->run * (LONGEST_CONFIRMED - NOISE_MARGIN * h->noise));
+		longest = hdss_larger(longest,
+		                      h->run * (one_is_best(b, start)
+		                                    ? 1
+		                                    : LONGEST_CONFIRMED - NOISE_MARGIN * h->noise));
 	us = hdss_larger(hdss_larger(us, flat), hidden);
 	return hdss_smaller(us, longest);
 }
@@ -564,7 +578,9 @@ static double piece(const struct heddle_strategy *b, unsigned worker, double us)
 	if (!b->parameters[HDSS_SLICE])
 		return us;
 	if (h->confirmed && !h->worker[worker].pipelined)
-		half = us * hdss_larger(0.5, 1 - NOISE_MARGIN * h->noise);
+		half = one_is_best(b, estimate->start)
+		           ? us
+		           : us * hdss_larger(0.5, 1 - NOISE_MARGIN * h->noise);
 	shortest = hdss_larger(shortest, hidden_us(b, worker));
 	if (shortest > estimate->slice)
 		shortest = estimate->slice;

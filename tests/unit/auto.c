@@ -14,14 +14,14 @@
 
 #define NWORKERS 8
 
-/* Long launches in a short run: three cores and a device of 64 with launches of 316 us, ideally
- * 5 ms. hdss gives the device several blocks. */
+/* Long launches in a short run of few iterations: three cores and a device of 64 with launches of
+ * 1 ms, ideally 5 ms. hdss gives the device two blocks. */
 static void launches_make(struct replay_machine *machine, struct replay_worker *workers)
 {
-	*machine = (struct replay_machine){.n = 2000, .nworkers = 4, .workers = workers};
+	*machine = (struct replay_machine){.n = 200, .nworkers = 4, .workers = workers};
 	for (unsigned w = 0; w < 4; w++)
-		workers[w] = (struct replay_worker){.rate = (w ? 1 : 64) * 2000 / 67.0 / 5000,
-		                                    .overhead_us = w ? 3 : 316};
+		workers[w] = (struct replay_worker){.rate = (w ? 1 : 64) * 200 / 67.0 / 5000,
+		                                    .overhead_us = w ? 3 : 1000};
 	workers[0].given.kind = HEDDLE_KIND_CUDA;
 }
 

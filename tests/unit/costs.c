@@ -571,6 +571,51 @@ static void test_long_starts(void **state)
 		}
 }
 
+/* Blocks of worker 0 in the third run of a loop. */
+static unsigned third_blocks(struct replay_machine *machine)
+{
+	struct blocks_memory *memory = NULL;
+	struct replay_result result;
+	unsigned n = 0;
+
+	repeat(machine, 2, &memory);
+	assert_int_equal(replay_run("hdss", machine, &result), 0);
+	for (size_t i = 0; i < result.nblocks; i++)
+		n += !result.blocks[i].worker;
+	replay_free(&result);
+	free(memory);
+	return n;
+}
+
+/* A device has one block where a second launch takes longer than a block may be off, as if slice
+ * was 0. Where blocks are noisy it has some. */
+static void test_one_launch(void **state)
+{
+	static const struct {
+		double launch_us, ideal_us;
+	} loops[] = {{300, 5e3}, {1000, 20e3}};
+	static const unsigned cores[] = {3, 7, 15};
+	enum { SPEED = 50, ITERATIONS = 2000 };
+
+	for (size_t l = 0; l < sizeof(loops) / sizeof(*loops); l++)
+		for (size_t c = 0; c < sizeof(cores) / sizeof(*cores); c++) {
+			struct replay_worker workers[MAXWORKERS] = {{.rate = 0}};
+			struct replay_machine machine = {
+			    .n = ITERATIONS, .workers = workers, .nworkers = cores[c] + 1};
+
+			for (unsigned w = 0; w <= cores[c]; w++) {
+				workers[w].given.kind = w ? HEDDLE_KIND_CPU : HEDDLE_KIND_CUDA;
+				workers[w].rate = (w ? 1.0 : SPEED) * ITERATIONS /
+				                  (SPEED + cores[c]) / loops[l].ideal_us;
+				workers[w].overhead_us = w ? 3 : loops[l].launch_us;
+			}
+			assert_int_equal(third_blocks(&machine), 1);
+			for (unsigned w = 0; w <= cores[c]; w++)
+				workers[w].noise = 0.1;
+			assert_true(third_blocks(&machine) > 1);
+		}
+}
+
 /* A device's first blocks are launches for the most part, and nobody else computes their
  * iterations: these are not taken for dear ones, also where they are dear. Otherwise launches would
  * seem short, and blocks become shorter from run to run. */
@@ -723,16 +768,27 @@ static void test_other_loop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_map),         cmocka_unit_test(test_equal_costs),
-	    cmocka_unit_test(test_blocks),      cmocka_unit_test(test_learned),
-	    cmocka_unit_test(test_beside_edge), cmocka_unit_test(test_front),
-	    cmocka_unit_test(test_same_blocks), cmocka_unit_test(test_nothing_to_learn),
-	    cmocka_unit_test(test_repetitions), cmocka_unit_test(test_changed),
-	    cmocka_unit_test(test_long_starts), cmocka_unit_test(test_launches_stay),
-	    cmocka_unit_test(test_pipelines),   cmocka_unit_test(test_slower),
-	    cmocka_unit_test(test_not_kept),    cmocka_unit_test(test_other_loop),
-	    cmocka_unit_test(test_one_each),    cmocka_unit_test(test_crowded),
-	    cmocka_unit_test(test_not_crowded), cmocka_unit_test(test_not_crowded_unlike),
+	    cmocka_unit_test(test_map),
+	    cmocka_unit_test(test_equal_costs),
+	    cmocka_unit_test(test_blocks),
+	    cmocka_unit_test(test_learned),
+	    cmocka_unit_test(test_beside_edge),
+	    cmocka_unit_test(test_front),
+	    cmocka_unit_test(test_same_blocks),
+	    cmocka_unit_test(test_nothing_to_learn),
+	    cmocka_unit_test(test_repetitions),
+	    cmocka_unit_test(test_changed),
+	    cmocka_unit_test(test_long_starts),
+	    cmocka_unit_test(test_one_launch),
+	    cmocka_unit_test(test_launches_stay),
+	    cmocka_unit_test(test_pipelines),
+	    cmocka_unit_test(test_slower),
+	    cmocka_unit_test(test_not_kept),
+	    cmocka_unit_test(test_other_loop),
+	    cmocka_unit_test(test_one_each),
+	    cmocka_unit_test(test_crowded),
+	    cmocka_unit_test(test_not_crowded),
+	    cmocka_unit_test(test_not_crowded_unlike),
 	    cmocka_unit_test(test_cheaper),
 	};
 
