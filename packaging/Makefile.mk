@@ -3,5 +3,5 @@ EXTRA_DIST += \
 	packaging/docker/Dockerfile \
 	packaging/docker/Dockerfile.dockerignore \
 	packaging/guix/heddle.scm \
-	packaging/spack/packages/heddle/package.py \
-	packaging/spack/repo.yaml
+	packaging/spack/spack_repo/heddle/packages/heddle/package.py \
+	packaging/spack/spack_repo/heddle/repo.yaml

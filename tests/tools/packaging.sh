@@ -7,7 +7,7 @@
 . "$top_srcdir/tests/tools/common.sh"
 value() { sed -n "s/^$1 = //p" "$top_builddir/Makefile"; }
 packaging=$top_srcdir/packaging version=$(value PACKAGE_VERSION)
-spack=$packaging/spack/packages/heddle/package.py guix=$packaging/guix/heddle.scm
+spack=$packaging/spack/spack_repo/heddle/packages/heddle/package.py guix=$packaging/guix/heddle.scm
 docker=$packaging/docker/Dockerfile
 
 grep -q "version(\"$version\"" "$spack" && grep -q "heddle-$version.tar.gz" "$spack" ||
@@ -28,6 +28,10 @@ while read -r option; do
 	grep -qE -e "--(with|without|enable|disable)-$option\b" "$work/help" || fail "configure has no $option"
 done <"$work/options"
 
+# Spack finds a repository by the folders spack_repo/NAMESPACE.
+repository=$packaging/spack/spack_repo/heddle/repo.yaml
+grep -qx '  namespace: heddle' "$repository" && grep -qx '  api: v2\.[0-9]*' "$repository" ||
+	fail "$repository"
 # Spack's part is played: its words are known, variants are those that conditions name.
 if command -v python3 >/dev/null; then
 	PYTHONDONTWRITEBYTECODE=1 python3 - "$spack" <<'END' || fail "$spack"
