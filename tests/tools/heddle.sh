@@ -87,6 +87,11 @@ expect 2 'no parameter "chunks"; did you mean chunk? It has chunk ' plan --strat
 # Only what is near is suggested.
 expect 2 '"nosuch" is not a block strategy. There are hdss ' plan --strategy nosuch
 expect 2 'no parameter "size". It has chunk ' plan --strategy css:size=2
+# The blocks of two workers with one name could not be told apart.
+machine '{"n": 10, "workers": [{"name": "a", "rate": 1}, {"name": "b", "rate": 1}, {"name": "a", "rate": 1}]}'
+expect 2 'machine.json: workers\[2\].name: another worker is called "a", too$' plan
+machine '{"n": 10, "workers": [{"rate": 1, "count": 2}, {"rate": 2, "count": 2}]}'
+expect 0 '"worker": "cpu3"' plan --strategy static
 # More blocks than memory, and anybody, could take.
 machine '{"n": 1000000000000, "workers": [{"rate": 1}, {"rate": 2}]}'
 css() {

@@ -173,8 +173,8 @@ static int entry_read(const struct reader *reader, json_t *entry, struct replay_
 }
 
 /* Adds `count` copies of a worker, with numbers where there are several or they have no name. */
-static int workers_add(struct replay_machine *machine, const struct replay_worker *worker,
-                       size_t count)
+static int workers_add(const struct reader *reader, struct replay_machine *machine,
+                       const struct replay_worker *worker, size_t count, json_t *names)
 {
 	size_t total = machine->nworkers + count;
 	struct replay_worker *grown;
@@ -187,13 +187,19 @@ static int workers_add(struct replay_machine *machine, const struct replay_worke
 	machine->workers = grown;
 	for (size_t i = 0; i < count; i++) {
 		struct replay_worker *copy = &machine->workers[machine->nworkers];
-		const char *name =
-		    *worker->name ? worker->name : heddle_kind_name(worker->given.kind);
 
 		*copy = *worker;
-		if (count > 1 || !*worker->name)
-			snprintf(copy->name, sizeof(copy->name), "%.24s%zu", name,
-			         count > 1 ? i : machine->nworkers);
+		if (!*worker->name)
+			snprintf(copy->name, sizeof(copy->name), "%s%zu",
+			         heddle_kind_name(worker->given.kind), machine->nworkers);
+		else if (count > 1)
+			snprintf(copy->name, sizeof(copy->name), "%.24s%zu", worker->name, i);
+		if (json_object_get(names, copy->name))
+			return heddle_refuse(
+			    -EINVAL, "%s: workers[%zu].name: another worker is called \"%s\", too",
+			    reader->path, reader->entry, copy->name);
+		if (json_object_set_new(names, copy->name, json_true()))
+			return -ENOMEM;
 		machine->nworkers++;
 	}
 	return 0;
@@ -201,23 +207,26 @@ static int workers_add(struct replay_machine *machine, const struct replay_worke
 
 static int workers_read(struct reader *reader, json_t *workers, struct replay_machine *machine)
 {
-	json_t *entry;
+	json_t *entry, *names;
+	int error = 0;
 
 	if (!json_is_array(workers) || !json_array_size(workers))
 		return heddle_refuse(-EINVAL, "%s: workers: not an array of at least one worker",
 		                     reader->path);
+	names = json_object();
 	json_array_foreach(workers, reader->entry, entry)
 	{
 		struct replay_worker worker;
 		size_t count = 0;
-		int error = entry_read(reader, entry, &worker, &count);
 
+		error = entry_read(reader, entry, &worker, &count);
 		if (!error)
-			error = workers_add(machine, &worker, count);
+			error = workers_add(reader, machine, &worker, count, names);
 		if (error)
-			return error;
+			break;
 	}
-	return 0;
+	json_decref(names);
+	return error;
 }
 
 static int root_read(struct reader *reader, json_t *root, struct replay_machine *machine)
