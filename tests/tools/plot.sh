@@ -33,6 +33,10 @@ drawn log-blocks log-finish
 grep -q 'cuda0 learning' "$work/log-blocks.svg" && grep -q '>cpu1<' "$work/log-blocks.svg" ||
 	fail "workers in the key"
 grep -qi '230, *159, *0\|#e69f00' "$work/log-blocks.svg" || fail "the second worker's colour"
+# A spreadsheet puts a mark before a file and ends its lines in another way.
+{ printf '\357\273\277' && sed "s/\$/$(printf '\r')/" "$work/log.csv"; } >"$work/spread.csv"
+"$plot" "$work/spread.csv" || fail "a spreadsheet's block log"
+cmp -s "$work/spread-blocks.svg" "$work/log-blocks.svg" || fail "a spreadsheet's block log looks different"
 "$plot" --loop 3 "$work/log.csv" 2>"$work/messages" && fail "a third loop was found"
 grep -q 'holds 2 loops' "$work/messages" || fail "number of loops: $(cat "$work/messages")"
 "$plot" --loop 1 -o "$work/first" "$work/log.csv" || fail "first loop"
