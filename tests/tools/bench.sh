@@ -172,6 +172,10 @@ head -n 1 "$work/messages" | grep -q '^heddle: --budget: one round of [0-9]* con
 check "message of a budget for nothing" $? 0
 grep -q 'the budget ended before each of [0-9]* contenders had run once' "$work/messages"
 check "message at the end of it" $? 0
+FAKE_SLEEP=3 "$bench" --app "$app" --quick --budget 1 --contenders hdss >"$work/table" 2>"$work/messages"
+check "exit status of a budget for less than one process" $? 1
+grep -q '^heddle: .*fake-app: no end within the 1 s that --budget leaves$' "$work/messages"
+check "message of a budget for less than one process" $? 0
 
 # An app gets its size in the bench's words or its own, and what follows --.
 printf '#!/bin/sh\necho "$*" >>"$SAID"\nexit 77\n' >"$work/says"

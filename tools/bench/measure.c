@@ -278,12 +278,14 @@ static char *last_words(const char *log)
 	return last;
 }
 
-static char *failure_text(int status, double limit, const char *log)
+static char *failure_text(const struct bench_case *bench, int status, double limit, const char *log)
 {
 	char *words, *text;
 
 	if (status == -ETIME)
-		return bench_format("no end within %.0f s", limit);
+		return bench_format(
+		    "no end within %s%.0f s%s", limit < bench->settings->limit_s ? "the " : "",
+		    limit, limit < bench->settings->limit_s ? " that --budget leaves" : "");
 	if (status == -EINTR)
 		return bench_format("interrupted");
 	if (status < 0)
@@ -338,7 +340,7 @@ static json_t *request_run(struct bench_case *bench, const struct request *reque
 		*failure = bench_format("no task of StarPU " HEDDLE_STARPU_SERIES " ended before "
 		                        "starpu_shutdown()");
 	else if (!report)
-		*failure = failure_text(status, process.limit_s, log);
+		*failure = failure_text(bench, status, process.limit_s, log);
 	free(log);
 	free(file);
 	return report;
