@@ -83,7 +83,10 @@ static void check(void *data, struct argp_state *state)
 	if (!strcasecmp(options->name, "all"))
 		options->name = NULL;
 	else if (!benchmark_find(options->name))
-		argp_error(state, "there is no kernel %s; --list has their names", options->name);
+		argp_error(state,
+		           "there is no kernel %s; --list has their names. One of your own: "
+		           "NAME --file K.cl",
+		           options->name);
 	check_size(options, state);
 }
 

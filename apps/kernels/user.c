@@ -41,12 +41,18 @@ static bool is_signed(enum element element)
 	return element == CHAR || element == SHORT || element == INT || element == LONG;
 }
 
-/* A whole number in the range of a type; *value has the bits of an unsigned one. */
+/* A whole number in the range of a type, as C has it or with a suffix, as COUNT; *value has the
+ * bits of an unsigned one. */
 static int whole_read(const char *text, enum element element, int64_t *value)
 {
 	unsigned bits = 8 * job_element_sizes[element];
+	uint64_t most = UINT64_MAX >> (64 - bits + is_signed(element)), number;
 	char *end;
 
+	if (strpbrk(text, "KMGT") && !options_number(text, 0, most, &number)) {
+		*value = number;
+		return 0;
+	}
 	errno = 0;
 	if (is_signed(element)) {
 		*value = strtoll(text, &end, 0);
@@ -54,8 +60,7 @@ static int whole_read(const char *text, enum element element, int64_t *value)
 		    (bits < 64 && (*value < -(1ll << (bits - 1)) || *value >= 1ll << (bits - 1))))
 			return -ERANGE;
 	} else {
-		uint64_t number = strtoull(text, &end, 0);
-
+		number = strtoull(text, &end, 0);
 		if (errno || strchr(text, '-') || (bits < 64 && number >> bits))
 			return -ERANGE;
 		*value = number;

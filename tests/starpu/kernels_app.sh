@@ -130,7 +130,7 @@ run 0 'verified: largest error 0' --arg "in:float=$work/x" --arg "inout:float:40
 grep -q 'from 1 to 10, first 10 10 10 10' "$work/out" || fail "results: $(cat "$work/out")"
 [ "$(wc -c <"$work/result")" = 16384 ] || fail "--out"
 [ "$(od -An -tf4 -j 15996 -N 8 "$work/result" | tr -s ' ')" = ' 10 1' ] || fail "--out's contents"
-run 0 'verified' --args in:float:4K --args inout:float:4K --args float=-1e3 --args int=4096 \
+run 0 'verified' --args in:float:4K --args inout:float:4K --args float=-1e3 --args int=4K \
 	--args local:256 --verify --sched hdss
 
 # What is no number is right where none is expected.
@@ -171,7 +171,9 @@ run 2 'COUNT is missing' --arg in:float
 run 2 'COUNT is no whole number' --arg in:float:x
 run 2 'is in:, inout: or out:' --arg in:real:10
 run 2 'begins with no type' --arg number=3
-run 2 'not a whole number of that type' --arg uchar=256
+for value in uchar=256 uchar=1K int=2G int=-1K int=K; do
+	run 2 'not a whole number of that type' --arg "$value"
+done
 run 2 'not a number' --arg float=x
 run 2 'BYTES is no whole number' --arg local:0
 run 2 'No such file' --arg "in:float:4=$work/missing"
@@ -187,6 +189,7 @@ expect 2 '--offset: give as many' scale --file "$work/own.cl" --global 64 --loca
 expect 2 'more than three numbers' scale --file "$work/own.cl" --global 1,1,1,1 --local 64
 expect 2 'want --file' VectorAdd --arg int=3
 expect 2 'there is no kernel nonsense' nonsense
+expect 2 'own.cl; --list has their names. One of your own: NAME --file K.cl' own.cl
 expect 2 'which kernel?'
 expect 2 'takes multiples of 256' AESEncrypt --size 100
 expect 2 'not a whole number' VectorAdd --size many
