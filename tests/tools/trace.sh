@@ -66,6 +66,21 @@ grep -q '<title>axpy (learning)</title>' "$svg" || fail "no learning in the pict
 [ "$(grep '^6.*WS.*"axpy' "$paje" | awk -F'\t' '{ print $5 }' | sort -u | wc -l)" = 2 ] ||
 	fail "colours of the phases"
 
+# However short it was beside others in its pixel; those that come later do not cover it.
+state() { printf '%s\t%s\tw0\tWS\t"%s"\n' 10 "$1" "$2"; }
+{
+	printf '7\t0\tw0\tW\tt\tCPU0\n6\t"loop (learning)"\tWS\t"loop (learning)"\t"0.6 0.7 0.8"\n'
+	state 0 Sc
+	state 0.02 'loop (learning)'
+	state 0.03 Sc
+	state 0.09 I
+	state 10 loop
+	state 1000 I
+} >"$work/made"
+awk -v title=made -f "$top_srcdir/tools/trace/picture.awk" "$work/made" "$work/made" >"$work/made.svg" ||
+	fail "a made picture"
+grep -q '<title>loop (learning)</title>' "$work/made.svg" || fail "short learning: $(cat "$work/made.svg")"
+
 # Made up, to the letter: a control task; a block that waits behind another on an accelerator;
 # two blocks in one task of a core; start-up that nobody wants to see.
 states() {

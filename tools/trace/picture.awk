@@ -38,26 +38,32 @@ function drawn(state) {
 	return state
 }
 
-# Thousands of states may lie in one pixel: the longest of them is drawn.
-function span(w, state, from, to, pixel) {
+function entry(state) {
+	if (state in used) return
+	used[state]
+	legend[++entries] = state
+}
+
+# Thousands of states may lie in one pixel: the longest of them is drawn, but learning, which is
+# short, before all others.
+function span(w, state, from, to, pixel, weight) {
 	if (state == "" || to <= from) return
 	pixel = int(from)
-	if (to - from < 1 && pixel == pixel_of[w]) {
-		if (to - from > widest[w]) {
-			widest[w] = to - from
+	weight = to - from + (to - from < 1 && state ~ / \(learning\)$/)
+	if (to - from < 1 && shapes[w] && pixel == pixel_of[w]) {
+		if (weight > widest[w]) {
+			widest[w] = weight
 			shape[w, shapes[w]] = state
+			entry(state)
 		}
 		return
 	}
 	pixel_of[w] = to - from < 1 ? pixel : -1
-	widest[w] = to - from
+	widest[w] = weight
 	shape[w, ++shapes[w]] = state
 	from_of[w, shapes[w]] = from
 	to_of[w, shapes[w]] = to - from < 1 ? pixel + 1 : to
-	if (!(state in used)) {
-		used[state]
-		legend[++entries] = state
-	}
+	entry(state)
 }
 
 function x(time) { return end > 0 ? time / end * width : 0 }
