@@ -190,7 +190,7 @@ static int workers_add(const struct reader *reader, struct replay_machine *machi
 
 		*copy = *worker;
 		if (!*worker->name)
-			snprintf(copy->name, sizeof(copy->name), "%s%zu",
+			snprintf(copy->name, sizeof(copy->name), "%s%u",
 			         heddle_kind_name(worker->given.kind), machine->nworkers);
 		else if (count > 1)
 			snprintf(copy->name, sizeof(copy->name), "%.24s%zu", worker->name, i);
