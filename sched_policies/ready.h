@@ -57,7 +57,9 @@ struct ready_type {
 	unsigned deferred; /**< bit k: not tried on class k for the time being */
 	bool ended;        /**< a task of it was not tried, since none was known to come after it */
 	bool returns;      /**< and yet more came */
-	unsigned runs[HEDDLE_POOL_CLASSES]; /**< on each class, those that were counted */
+	unsigned runs[HEDDLE_POOL_CLASSES];      /**< on each class, those that were counted */
+	double first_us[HEDDLE_POOL_CLASSES];    /**< of the first run, until a later one; or 0 */
+	double first_at_us[HEDDLE_POOL_CLASSES]; /**< when that has ended */
 	double known_us; /**< since then an accelerator has had more than first runs; or 0 */
 	/** The worker of each class that has run the first one, and 1; 0: none. */
 	unsigned short loaded[HEDDLE_POOL_CLASSES];
@@ -176,6 +178,8 @@ struct ready_context {
 	double least_us_per_byte; /**< the shortest, of all classes */
 	/** The least speed of each class with tasks that state operations; 0: none so far. */
 	double flops_per_us[HEDDLE_POOL_CLASSES];
+	/** Types whose first run on each class has loaded something, and those where it has not. */
+	unsigned loading[HEDDLE_POOL_CLASSES], plain[HEDDLE_POOL_CLASSES];
 	unsigned ntrials;     /**< workers that run one */
 	unsigned long looks;  /**< plans that have looked at types */
 	bool moves;           /**< the one under way has found out something new */

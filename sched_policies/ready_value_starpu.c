@@ -45,6 +45,12 @@
 #define FORGETS 16
 /* Runs that are counted on a class of accelerators, beside a first one on each of them. */
 #define MORE_RUNS 2
+/* A first run that takes so many times as long as later ones has loaded something. */
+#define LOADS 1.5
+/* So many types of which none has loaded anything tell that others will not, either. */
+#define SURE 2
+/* What they tell holds for so many times as long as the first run took. */
+#define BELIEVED 16
 
 /* ---- the table of task types ---- */
 
@@ -88,13 +94,38 @@ static bool runs_left(const struct ready_context *c, const struct ready_type *ty
 	return c->accelerators >> class & 1 && type->runs[class] < c->count[class] + MORE_RUNS;
 }
 
+/* Whether a first run counts like others: those of other types took as long as later ones. Not for
+ * ever: this one may differ. */
+static bool first_counts(const struct ready_context *c, const struct ready_type *type,
+                         unsigned class)
+{
+	double us = type->first_us[class];
+
+	return us > 0 && !c->loading[class] && c->plain[class] >= SURE &&
+	       starpu_timing_now() < type->first_at_us[class] + BELIEVED * us;
+}
+
+/* Notes whether the first run of a type has loaded something, when a later one tells. */
+static void first_compare(struct ready_context *c, struct ready_type *type, unsigned class,
+                          const struct heddle_estimate *estimate)
+{
+	if (type->first_us[class] <= 0 || estimate->first ||
+	    estimate->source != HEDDLE_ESTIMATE_ONLINE)
+		return;
+	if (type->first_us[class] > LOADS * estimate->us)
+		c->loading[class]++;
+	else
+		c->plain[class]++;
+	type->first_us[class] = 0;
+}
+
 /* Whether an accelerator is taken to be the fastest: nothing is known to the contrary. */
 static bool is_promising(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
 {
 	const struct ready_type *type = type_known(c, key->type);
 	double other_us;
 
-	if (type->told >> class & 1 || !runs_left(c, type, class))
+	if (type->told >> class & 1 || !runs_left(c, type, class) || first_counts(c, type, class))
 		return false;
 	other_us = best_other_us(c, key, class);
 	return type->us[class] <= 0 || other_us <= 0 || type->us[class] < other_us;
@@ -374,7 +405,8 @@ static bool is_first_run(const struct ready_context *c, const struct ready_type 
 {
 	const struct heddle_estimate *estimate = &estimates[class];
 
-	if (!(type->first >> class & 1) || !runs_left(c, type, class))
+	if (!(type->first >> class & 1) || !runs_left(c, type, class) ||
+	    first_counts(c, type, class))
 		return false;
 	for (unsigned k = 0; k < c->nclasses; k++)
 		if (estimates[k].us > 0 && estimates[k].us < estimate->us)
@@ -445,6 +477,7 @@ static bool type_learn(struct ready_context *c, struct ready_type *type,
 
 		if (estimates[k].first && estimates[k].source == HEDDLE_ESTIMATE_ONLINE)
 			type->first |= 1u << k;
+		first_compare(c, type, k, &estimates[k]);
 		if (is_first_run(c, type, estimates, k))
 			us = type->trial_us[k];
 		else if (estimates[k].source > HEDDLE_ESTIMATE_NEIGHBOURS)
@@ -477,7 +510,7 @@ static bool type_look(struct ready_context *c, struct ready_type *type)
 {
 	struct heddle_estimate estimates[HEDDLE_POOL_CLASSES];
 
-	if (!(~type->measured & ((1u << c->nclasses) - 1)))
+	if (!(~type->measured & ((1u << c->nclasses) - 1)) && !type->first)
 		return false;
 	heddle_estimate_known(type->id, c->nclasses, estimates);
 	return type_learn(c, type, estimates);
@@ -908,8 +941,11 @@ void ready_type_measured(struct ready_context *c, unsigned id, unsigned long typ
 	}
 	type->trying &= ~(1u << worker->class);
 	type->trial_us[worker->class] = runs_left(c, type, worker->class) ? 0 : us;
-	if (!type->runs[worker->class]++)
+	if (!type->runs[worker->class]++) {
 		type->loaded[worker->class] = id + 1;
+		type->first_us[worker->class] = estimates[worker->class].first ? us : 0;
+		type->first_at_us[worker->class] = starpu_timing_now();
+	}
 	speed_measured(c, type, worker->class, us);
 	if (type_learn(c, type, estimates) || tried)
 		type_publish(c, type);

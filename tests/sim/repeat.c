@@ -5,6 +5,9 @@
  * without a model: an accelerator is given one of them a second time, since it may have loaded
  * something at first. But no other one is, which would have to load as well.
  *
+ * There is no second run once two types have shown that the accelerators load nothing, until a type
+ * shows that they do.
+ *
  * And a chain that cores run more slowly. They have run the first one, whose tasks have as much
  * data, fast enough. Yet no core tries the last task, since it could help with none that comes
  * after it.
@@ -21,9 +24,13 @@ SIMULATED("4cpu+gpu1+gpu1+gpu1+gpu1@10000:10")
 #define NTASKS 10
 #define CPU_US 20000
 #define GPU_US 60000
-#define SLOW_US 200000 /* on a core, of the second chain */
-#define NSLOW 3        /* two on accelerators before the last one */
-#define FLOPS 3e8      /* of a task; a core is expected to do this in 15 ms */
+#define SLOW_US 200000   /* on a core, of the second chain */
+#define NSLOW 3          /* two on accelerators before the last one */
+#define LOADING_US 50000 /* the first run of a type that loads something, */
+#define LOADED_US 1000   /* and later ones */
+#define NLOADS 60        /* tasks of it */
+#define NBELIEVED 40     /* on cores, while nobody believes that it does: 16 times as long */
+#define FLOPS 3e8        /* of a task; a core is expected to do this in 15 ms */
 
 static unsigned runs[STARPU_NMAXWORKERS];
 
@@ -38,35 +45,29 @@ static double slow_cost(struct starpu_task *task, struct starpu_perfmodel_arch *
 	return arch->devices[0].type == STARPU_CPU_WORKER ? SLOW_US : GPU_US;
 }
 
-static struct starpu_perfmodel model = {
-    .type = STARPU_PER_ARCH,
-    .symbol = "heddle_test_repeat",
-    .arch_cost_function = cost,
-};
+static double loading_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                           unsigned nimpl)
+{
+	if (arch->devices[0].type == STARPU_CPU_WORKER)
+		return CPU_US;
+	return task->priority == NLOADS ? LOADING_US : LOADED_US;
+}
 
-static struct starpu_perfmodel slow_model = {
-    .type = STARPU_PER_ARCH,
-    .symbol = "heddle_test_slow",
-    .arch_cost_function = slow_cost,
-};
+#define CODELET(NAME, COST)                                                                        \
+	static struct starpu_perfmodel NAME##_model = {                                            \
+	    .type = STARPU_PER_ARCH, .symbol = "heddle_test_" #NAME, .arch_cost_function = COST};  \
+	static struct starpu_codelet NAME = {.cpu_funcs = {never},                                 \
+	                                     .cuda_funcs = {never},                                \
+	                                     .model = &NAME##_model,                               \
+	                                     .nbuffers = 1,                                        \
+	                                     .modes = {STARPU_RW},                                 \
+	                                     .name = #NAME}
 
-static struct starpu_codelet codelet = {
-    .cpu_funcs = {never},
-    .cuda_funcs = {never},
-    .model = &model,
-    .nbuffers = 1,
-    .modes = {STARPU_RW},
-    .name = "repeat",
-};
-
-static struct starpu_codelet slow = {
-    .cpu_funcs = {never},
-    .cuda_funcs = {never},
-    .model = &slow_model,
-    .nbuffers = 1,
-    .modes = {STARPU_RW},
-    .name = "slow",
-};
+CODELET(repeat, cost);
+CODELET(slow, slow_cost);
+CODELET(plain, cost);
+CODELET(loads, loading_cost);
+CODELET(again, cost);
 
 static void has_ended(void *arg)
 {
@@ -110,10 +111,13 @@ static void test_repeat(void **state)
 	starpu_conf_init(&conf);
 	conf.sched_policy_name = "heddle";
 	assert_int_equal(starpu_init(&conf), 0);
-	assert_int_equal(chain_run(&codelet, NTASKS, FLOPS, &accelerators), NTASKS - 2);
+	assert_int_equal(chain_run(&repeat, NTASKS, FLOPS, &accelerators), NTASKS - 2);
 	assert_int_equal(accelerators, 1);
 	assert_int_equal(chain_run(&slow, NSLOW, 0, &accelerators), 0);
 	assert_int_equal(accelerators, 1);
+	assert_int_equal(chain_run(&plain, NTASKS, FLOPS, &accelerators), NTASKS - 1);
+	assert_int_equal(chain_run(&loads, NLOADS, FLOPS, &accelerators), NBELIEVED);
+	assert_int_equal(chain_run(&again, NTASKS, FLOPS, &accelerators), NTASKS - 2);
 	starpu_shutdown();
 }
 
