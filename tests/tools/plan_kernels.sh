@@ -82,6 +82,25 @@ EOF
 expect_kernels 0 'b.cl: turn: complete$' -I "$work/headers" "$work/b.cl"
 expect_kernels 0 'b.cl: blend: one device: it interpolates' -I "$work/headers" "$work/b.cl"
 
+# Bits of numbers that are known at a launch are known: n - 1 - t is n + ~t for compilers, and
+# unsigned products are cut to 32 bits by masks.
+cat >"$work/e.cl" <<'EOF'
+kernel void rest(global float *x, int n, int t)
+{
+	if ((int)get_global_id(0) < n - 1 - t)
+		x[get_global_id(0) + t + 1] = 1;
+}
+kernel void pairs(global float *x, uint n)
+{
+	uint size = get_local_size(0), i = get_group_id(0) * 2 * size + get_local_id(0);
+	if (i < n)
+		x[i] = 1;
+	if (i + size < n)
+		x[i + size] = 2;
+}
+EOF
+expect_kernels 0 '^2 kernels: 2 can be split; writes known of 2, complete of 2$' "$work/e.cl"
+
 # An option may define a name that compilers do, too.
 cat >"$work/d.cl" <<'EOF'
 #ifdef CL_DEVICE_TYPE_GPU

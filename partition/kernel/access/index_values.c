@@ -232,25 +232,39 @@ static bool power_of_two(int64_t number)
 	return number > 0 && !(number & (number - 1));
 }
 
+/* The narrower interval of two values. */
+static struct affine narrower(struct affine a, struct affine b)
+{
+	if (!a.known || !b.known)
+		return a.known ? a : b;
+	return (wide)b.hi - b.lo < (wide)a.hi - a.lo ? b : a;
+}
+
+/* Bits of two numbers. Both have their sign in all bits above. */
+static int64_t bits_of(enum index_op op, int64_t a, int64_t b)
+{
+	return op == INDEX_AND ? a & b : op == INDEX_OR ? a | b : a ^ b;
+}
+
+/* And, with a mask: its ones in one row take away what is above and below them. */
 static struct affine mask(const struct evaluation *e, struct affine a, struct affine b)
 {
+	struct affine any;
+	int64_t lowest, above;
 	wide lo, hi;
 
-	if (affine_single(&a)) {
-		struct affine swapped = a;
-
-		a = b;
-		b = swapped;
-	}
 	if (!affine_single(&b))
 		return affine_unknown();
 	if (!affine_bounds(&e->space, &a, &lo, &hi) || lo < 0)
 		return b.c >= 0 ? affine_range(0, b.c) : affine_unknown();
-	if (b.c >= 0 && power_of_two(b.c + 1))
-		return affine_remainder(&e->space, a, b.c + 1);
-	if (b.c < 0 && power_of_two(-b.c))
-		return affine_add(a, affine_remainder(&e->space, a, -b.c), -1);
-	return affine_range(0, b.c >= 0 && b.c < hi ? b.c : hi);
+	any = affine_range(0, b.c >= 0 && b.c < hi ? b.c : hi);
+	lowest = b.c & -b.c;
+	above = b.c + lowest; /* 0 where the ones go on to the sign */
+	if (!b.c || (above && !power_of_two(above)))
+		return any;
+	if (above)
+		a = affine_remainder(&e->space, a, above);
+	return narrower(affine_add(a, affine_remainder(&e->space, a, lowest), -1), any);
 }
 
 /* Or, and exclusive or, of what is not negative; the latter also with -1, which compilers have for
@@ -260,12 +274,6 @@ static struct affine unite(const struct evaluation *e, struct affine a, struct a
 {
 	wide al, ah, bl, bh, most = 1;
 
-	if (affine_single(&a)) {
-		struct affine swapped = a;
-
-		a = b;
-		b = swapped;
-	}
 	if (exclusive && affine_single(&b) && b.c == -1)
 		return affine_add(b, a, -1);
 	if (!affine_bounds(&e->space, &a, &al, &ah) || !affine_bounds(&e->space, &b, &bl, &bh) ||
@@ -284,6 +292,21 @@ static struct affine unite(const struct evaluation *e, struct affine a, struct a
 			return affine_add(a, b, 1); /* no bit in common */
 	}
 	return affine_range(0, most - 1);
+}
+
+static struct affine bitwise(const struct evaluation *e, const struct index_node *node)
+{
+	struct affine a = value_of(e, node, 0), b = value_of(e, node, 1);
+
+	if (affine_single(&a) && affine_single(&b))
+		return affine_constant(bits_of(node->op, a.c, b.c));
+	if (affine_single(&a)) {
+		struct affine swapped = a;
+
+		a = b;
+		b = swapped;
+	}
+	return node->op == INDEX_AND ? mask(e, a, b) : unite(e, a, b, node->op == INDEX_XOR);
 }
 
 static struct affine shift(const struct evaluation *e, const struct index_node *node)
@@ -349,14 +372,6 @@ static struct affine with_other(const struct evaluation *e, unsigned bits, struc
 		return affine_unknown();
 	more = affine_range(lo < 0 ? lo : 0, hi > 0 ? hi : 0);
 	return affine_fit(&e->space, affine_add(one, more, 1), bits, false);
-}
-
-/* The narrower interval of two values. */
-static struct affine narrower(struct affine a, struct affine b)
-{
-	if (!a.known || !b.known)
-		return a.known ? a : b;
-	return (wide)b.hi - b.lo < (wide)a.hi - a.lo ? b : a;
 }
 
 /* One of two values, as a guard says: each counts for those alone who may get it. */
@@ -434,10 +449,9 @@ static struct affine operation(const struct evaluation *e, const struct index_no
 	case INDEX_REM:
 		return divided(e, node);
 	case INDEX_AND:
-		return mask(e, a, b);
 	case INDEX_OR:
 	case INDEX_XOR:
-		return unite(e, a, b, node->op == INDEX_XOR);
+		return bitwise(e, node);
 	case INDEX_MIN:
 	case INDEX_MAX:
 		return affine_least(&e->space, a, b, node->op == INDEX_MIN ? 1 : -1);
