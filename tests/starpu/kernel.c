@@ -20,11 +20,18 @@
 
 #include "tests/unit/test.h"
 
+enum { N = 1 << 16, SIDE = 128 };
+
 static char *source;
 
 /* Launches on this device fail from now on, as of one that is lost. */
 static cl_device_id broken;
 static bool break_next, break_all;
+
+/* The first launch of so many work-items is held up; 0: none is. */
+static size_t held_up;
+/* Devices that were given N work-items at once. */
+static cl_device_id had_all[2];
 
 /* Heddle's calls come here first. */
 __attribute__((visibility("default"))) cl_int
@@ -34,6 +41,7 @@ clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensi
 {
 	static __thread __typeof__(&clEnqueueNDRangeKernel) next;
 	cl_device_id device = NULL;
+	size_t items = 1;
 
 	if (!next)
 		next = (__typeof__(next))dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
@@ -42,6 +50,14 @@ clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensi
 		__atomic_store_n(&broken, device, __ATOMIC_SEQ_CST);
 	if (device == __atomic_load_n(&broken, __ATOMIC_SEQ_CST) || break_all)
 		return CL_OUT_OF_RESOURCES;
+	for (cl_uint d = 0; d < dimensions; d++)
+		items *= global[d];
+	if (items == N)
+		__atomic_store_n(&had_all[had_all[0] && had_all[0] != device], device,
+		                 __ATOMIC_SEQ_CST);
+	if (__atomic_compare_exchange_n(&held_up, &items, 0, false, __ATOMIC_SEQ_CST,
+	                                __ATOMIC_SEQ_CST))
+		usleep(1000000);
 	return next(queue, kernel, dimensions, offset, global, local, n, events, event);
 }
 
@@ -72,8 +88,6 @@ __attribute__((visibility("default"))) char *strdup(const char *text)
 
 	return copy ? memcpy(copy, text, size) : NULL;
 }
-
-enum { N = 1 << 16, SIDE = 128 };
 
 static float a[N], b[N], c[N];
 
@@ -291,9 +305,10 @@ static void classes_of_buffers(void **state)
 /* Two dimensions, barriers, local memory, scattered results. */
 /* Each output depends on far inputs, and the items take long, so that the devices share. A third of
  * the elements stays as it was, in the windows of both devices. */
-static void blend(const char *method, struct heddle_kernel_stats *stats)
+static void blend(int number, const char *method, struct heddle_kernel_stats *stats)
 {
-	static const char text[] =
+	static const char code[] =
+	    "/* %d */\n"
 	    "__kernel void blend(__global const float *x, __global float *y)\n"
 	    "{\n"
 	    "	int n = get_global_size(0) * get_global_size(1);\n"
@@ -305,6 +320,7 @@ static void blend(const char *method, struct heddle_kernel_stats *stats)
 	    "		y[i] = s;\n"
 	    "}\n";
 	static float x[SIDE * SIDE], y[SIDE * SIDE];
+	char text[sizeof(code) + 20];
 	struct heddle_kernel kernel = {
 	    .source = text,
 	    .name = "blend",
@@ -317,6 +333,7 @@ static void blend(const char *method, struct heddle_kernel_stats *stats)
 	    .method = method,
 	};
 
+	snprintf(text, sizeof(text), code, number);
 	kernel.arguments[0].mode = STARPU_R;
 	kernel.arguments[0].keep = true; /* x has the same contents in each launch */
 	for (int i = 0; i < SIDE * SIDE; i++) {
@@ -335,10 +352,13 @@ static void published(void **state)
 	static const size_t bytes = SIDE * SIDE * sizeof(float);
 	struct heddle_kernel_stats stats = {0};
 	unsigned two = analysed() && starpu_opencl_worker_get_count() > 1;
+	int i;
 
-	for (int i = 0; i < 100 && stats.nworkers < 1 + two; i++) {
-		blend("linear", &stats); /* what it keeps on the devices does not count */
-		blend("published", &stats);
+	/* Every tenth is a kernel of its own: one of another device that was held up when it was
+	 * timed may stay with one device. */
+	for (i = 0; i < 100 && stats.nworkers < 1 + two; i++) {
+		blend(i / 10, "linear", &stats); /* what it keeps on the devices does not count */
+		blend(i / 10, "published", &stats);
 	}
 	assert_int_equal(stats.nworkers, 1 + two);
 	stats_print("blend", &stats);
@@ -349,8 +369,8 @@ static void published(void **state)
 			assert_int_equal(stats.workers[w].kept_bytes, 0);
 			assert_int_equal(stats.workers[w].out_bytes, bytes);
 		}
-	for (int i = 0; i < 3; i++) {
-		blend("published:contiguous=1", &stats);
+	for (int more = 0; more < 3; more++) {
+		blend((i - 1) / 10, "published:contiguous=1", &stats);
 		for (unsigned w = 0; w < stats.nworkers && stats.nworkers > 1; w++)
 			assert_true(stats.workers[w].out_bytes < bytes);
 	}
@@ -511,6 +531,48 @@ static void unsplit(void **state)
 	assert_int_equal(count, 5 + 1024);
 }
 
+/* A function that takes long enough that only a device that is held up for seconds whenever it is
+ * timed has no share. */
+#define SLOW                                                                                       \
+	"float slow(float v)\n"                                                                    \
+	"{ for (int k = 0; k < 50; k++) v = v * 0.5f + v * 0.5f; return v; }\n"
+
+/* Dry runs go on to all groups on each device, though a short one is held up. Another kernel is
+ * tried where the machine holds up more. */
+static void one_held_up(void **state)
+{
+	unsigned devices = 0;
+	char text[128];
+	struct heddle_kernel kernel = {
+	    .source = text,
+	    .name = "k",
+	    .dimensions = 1,
+	    .global = {N},
+	    .local = {64},
+	    .narguments = 1,
+	    .arguments = {host(a, sizeof(a))},
+	    .split = HEDDLE_KERNEL_ALWAYS,
+	    .method = "linear",
+	};
+
+	if (!analysed()) /* a dry run launches all groups */
+		return;
+	for (int i = 0; i < 5 && devices < starpu_opencl_worker_get_count(); i++) {
+		snprintf(text, sizeof(text),
+		         "kernel void k(global float *x)\n"
+		         "{ int i = get_global_id(0); x[i] = i + %d; }\n",
+		         i);
+		memset(had_all, 0, sizeof(had_all));
+		held_up = N / 256;
+		assert_int_equal(heddle_kernel_run(&kernel, NULL), 0);
+		assert_int_equal(held_up, 0);
+		for (int e = 0; e < N; e++)
+			assert_true(a[e] == e + i);
+		devices = !!had_all[0] + !!had_all[1];
+	}
+	assert_int_equal(devices, starpu_opencl_worker_get_count());
+}
+
 /* An array that is two arguments: it is split where no group reads what another writes. */
 static void one_array(void **state)
 {
@@ -519,8 +581,8 @@ static void one_array(void **state)
 		bool split;
 		float factor; /* of what element i was */
 	} cases[] = {
-	    {"y[i] += x[i];", true, 2},
-	    {"float v = x[i]; y[i] = v; y[i] = x[i] + y[i];", true, 2},
+	    {"y[i] += slow(x[i]);", true, 2},
+	    {"float v = slow(x[i]); y[i] = v; y[i] = x[i] + y[i];", true, 2},
 	    {"if (i < n - 64) y[i] = x[i + 64] + x[i];", false, 0},
 	    {"int j = (i + 64) % n; y[j] = 2 * x[j];", false, 2},
 	};
@@ -528,7 +590,7 @@ static void one_array(void **state)
 	int n = N;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char text[256];
+		char text[512];
 		struct heddle_kernel_stats stats;
 		struct heddle_kernel_access accesses[3];
 		const char *refusal;
@@ -546,8 +608,8 @@ static void one_array(void **state)
 		};
 
 		snprintf(text, sizeof(text),
-		         "kernel void k(global const float *x, global float *y, int n)\n"
-		         "{ int i = get_global_id(0); %s }\n",
+		         SLOW "kernel void k(global const float *x, global float *y, int n)\n"
+		              "{ int i = get_global_id(0); %s }\n",
 		         cases[i].body);
 		for (int m = 0; m < 4; m++) {
 			kernel.method = methods[m];
@@ -938,16 +1000,27 @@ static void source_read(void)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(arrays_add),         cmocka_unit_test(with_includes),
-	    cmocka_unit_test(many_launches),      cmocka_unit_test(workers_and_methods),
-	    cmocka_unit_test(classes_of_buffers), cmocka_unit_test(published),
-	    cmocka_unit_test(matrices),           cmocka_unit_test(structures),
-	    cmocka_unit_test(nodes_of_the_graph), cmocka_unit_test(unsplit),
-	    cmocka_unit_test(one_array),          cmocka_unit_test(modes_differ),
-	    cmocka_unit_test(early_exit),         cmocka_unit_test(offsets),
-	    cmocka_unit_test(copies_unsplit),     cmocka_unit_test(nonsense_is_refused),
-	    cmocka_unit_test(by_policy),          cmocka_unit_test(devices_fail),
-	    cmocka_unit_test(not_split),          cmocka_unit_test(answered),
+	    cmocka_unit_test(arrays_add),
+	    cmocka_unit_test(with_includes),
+	    cmocka_unit_test(many_launches),
+	    cmocka_unit_test(workers_and_methods),
+	    cmocka_unit_test(classes_of_buffers),
+	    cmocka_unit_test(published),
+	    cmocka_unit_test(matrices),
+	    cmocka_unit_test(structures),
+	    cmocka_unit_test(nodes_of_the_graph),
+	    cmocka_unit_test(unsplit),
+	    cmocka_unit_test(one_held_up),
+	    cmocka_unit_test(one_array),
+	    cmocka_unit_test(modes_differ),
+	    cmocka_unit_test(early_exit),
+	    cmocka_unit_test(offsets),
+	    cmocka_unit_test(copies_unsplit),
+	    cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(by_policy),
+	    cmocka_unit_test(devices_fail),
+	    cmocka_unit_test(not_split),
+	    cmocka_unit_test(answered),
 	};
 	int failed;
 

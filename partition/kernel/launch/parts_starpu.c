@@ -127,27 +127,46 @@ static int part_compute(struct part *part)
 	return kernel_device_run(part);
 }
 
-/* Takes the shortest of some runs: the first ones of a size often take longer. */
-static int profile_size(struct part *part)
+/* What smaller sizes predict; 0: there is none. */
+static double likely_us(const struct part *part)
 {
+	struct kernel *kernel = part->request->kernel;
+	const struct kernel_table *table = &part->device->known.table;
+	double us;
+
+	starpu_pthread_mutex_lock(&kernel->mutex);
+	us = table->npoints ? kernel_table_time(table, part->n) : 0;
+	starpu_pthread_mutex_unlock(&kernel->mutex);
+	return us;
+}
+
+/* Takes the shortest of some runs: the first ones of a size often take longer. A run that is late
+ * does not count alone, however long it took: something else may have held it up.
+ * @param[in,out] spent_us the time of the shortest one is added */
+static int profile_size(struct part *part, double *spent_us)
+{
+	double best_us = INFINITY, all_us = 0, late_us = LATE * likely_us(part);
 	struct part best = *part;
-	double best_us = INFINITY, spent_us = 0;
 	int status = 0;
 
-	for (int i = 0; i < REPEATS && !status && (!i || spent_us < REPEATED_US); i++) {
+	for (int i = 0; i < REPEATS && !status &&
+	                (!i || all_us < REPEATED_US || (i == 1 && best_us > late_us));
+	     i++) {
 		struct part run = *part;
 		double us;
 
 		status = part_compute(&run);
 		us = run.in_us + run.compute_us;
-		spent_us += us;
+		all_us += us;
 		if (status || us >= best_us)
 			continue;
 		best = run;
 		best_us = us;
 	}
-	if (!status)
+	if (!status) {
 		part_learn(&best);
+		*spent_us += best_us;
+	}
 	return status;
 }
 
@@ -158,7 +177,7 @@ static int profile_run(struct part *whole)
 	struct kernel *kernel = whole->request->kernel;
 	size_t groups = whole->n, last = 0;
 	struct part part = *whole;
-	double begin_us = starpu_timing_now();
+	double begin_us = starpu_timing_now(), spent_us = 0;
 	int status;
 
 	part.n = 1;
@@ -171,7 +190,6 @@ static int profile_run(struct part *whole)
 	begin_us = starpu_timing_now();
 	for (size_t i = 0; i < sizeof(divisors) / sizeof(divisors[0]) && !status; i++) {
 		size_t n = groups / divisors[i] + !!(groups % divisors[i]);
-		double spent_us = starpu_timing_now() - begin_us;
 
 		/* The time may grow in proportion to the size. */
 		if (last && spent_us * n / last > PROFILE_US)
@@ -179,7 +197,7 @@ static int profile_run(struct part *whole)
 		if (n == last)
 			continue;
 		part.n = last = n;
-		status = profile_size(&part);
+		status = profile_size(&part, &spent_us);
 	}
 	kernel_waited(kernel, &kernel->waits.trials_us, begin_us);
 	return status;
