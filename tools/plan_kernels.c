@@ -270,16 +270,43 @@ struct finding {
 	const char *why;
 };
 
-/* Whether a write to an argument is behind conditions that are not followed. */
+/* By node, whether it is of data: nothing is known of it, or of one that it comes from. NULL: there
+ * is no memory. */
+static bool *data_find(const struct index_kernel *kernel)
+{
+	bool *of_data = calloc(kernel->nnodes + 1, sizeof(*of_data));
+
+	for (unsigned n = 0; n < kernel->nnodes && of_data; n++) {
+		const struct index_node *node = &kernel->nodes[n];
+
+		of_data[n] = node->op == INDEX_UNKNOWN;
+		for (int i = 0; i < 3; i++)
+			of_data[n] =
+			    of_data[n] || (node->operands[i] >= 0 && of_data[node->operands[i]]);
+	}
+	return of_data;
+}
+
+/* Whether a write to an argument is behind conditions that are not followed, or that ask for
+ * data. */
 static bool is_conditional(const struct index_kernel *kernel, unsigned argument)
 {
+	bool *of_data = data_find(kernel), any = false;
+
 	for (unsigned i = 0; i < kernel->naccesses; i++) {
 		const struct index_access *access = &kernel->accesses[i];
 
-		if (access->argument == (int)argument && access->write && !access->always)
-			return true;
+		if (access->argument != (int)argument || !access->write)
+			continue;
+		any = any || !access->always;
+		for (unsigned g = 0; g < access->nguards && of_data; g++) {
+			const int *nodes = kernel->guards[access->guards[g]].nodes;
+
+			any = any || of_data[nodes[0]] || of_data[nodes[1]];
+		}
 	}
-	return false;
+	free(of_data);
+	return any;
 }
 
 /* Adds what is known of the writes of some groups. A window of all of a large buffer tells

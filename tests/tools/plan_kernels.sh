@@ -19,6 +19,11 @@ cat >"$work/a.cl" <<'EOF'
 kernel void all(global real *x) { x[get_global_id(0)] = 1; }
 #endif
 kernel void some(global real *x) { if (x[get_global_id(0)] > 0) x[get_global_id(0)] = 1; }
+kernel void marked(global real *x, global const int *marks, int n)
+{
+	if (get_global_id(0) < n && marks[get_global_id(0)])
+		x[get_global_id(0)] = 1;
+}
 kernel void gaps(global real *x) { x[get_global_id(0) % 100 * 3] = 1; }
 kernel void anywhere(global real *x, global int *y) { x[y[get_global_id(0)]] = 1; }
 kernel void counts(global int *x) { atomic_inc(x); }
@@ -33,11 +38,12 @@ echo 'typedef float real;' >"$work/headers/real.h"
 set -- -I "$work/headers" -D SIZE=4 "$work/a.cl"
 expect_kernels 0 'a.cl: all: complete$' "$@"
 expect_kernels 0 'a.cl: some: known: a condition on data' "$@"
+expect_kernels 0 'a.cl: marked: known: a condition on data' "$@"
 expect_kernels 0 'a.cl: gaps: known: .* gaps' "$@"
 expect_kernels 0 'a.cl: anywhere: unknown: ' "$@"
 expect_kernels 0 'a.cl: counts: one device: it has atomic' "$@"
 expect_kernels 0 'a.cl: tile: complete$' "$@"
-expect_kernels 0 '^6 kernels: 5 can be split; writes known of 4, complete of 2$' "$@"
+expect_kernels 0 '^7 kernels: 6 can be split; writes known of 5, complete of 2$' "$@"
 expect_kernels 0 '^ *1  it has atomic' "$@"
 expect_kernels 0 'a.cl: tile: complete' -g 512,64 -l 64 -i 512 -o '-cl-mad-enable' "$@"
 
