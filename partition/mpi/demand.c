@@ -12,9 +12,10 @@
 #include "sched_policies/dqaa.h"
 
 /* What a processor has, in buffers: one that is processed, and others to choose from. Those with a
- * memory of their own have some copied meanwhile. */
+ * memory of their own have some copied meanwhile. Those of all kinds lie in one pool: with two less
+ * a device at times had all that was there, and a core nothing that it is good at. */
 #define CORE_ROOM 2
-#define DEVICE_ROOM 6
+#define DEVICE_ROOM 8
 /* By so much what others have must be better than what is here: estimates are not that exact. */
 #define BETTER 4
 
@@ -288,12 +289,16 @@ static bool hint_type(struct mpi_demand *demand, unsigned stream, unsigned type)
 	return told;
 }
 
-/* Whether this rank will have begun what it has of a type before another one could have got it. */
+/* Whether this rank will have begun what it has of a type before another one could have got it. As
+ * long as it has not asked anybody, it takes for a request the shortest time of an accelerator: a
+ * rank whose own are as fast keeps a few, a slow one none. */
 static bool soon_begun(const struct mpi_demand *demand, unsigned stream, unsigned type)
 {
 	double n = queues_surplus_of(demand->given.queues, stream, type), rate = 0, request_us = 0;
 
-	for (unsigned p = 0; p < demand->given.nports && demand->given.select; p++) {
+	if (!demand->given.select)
+		return false;
+	for (unsigned p = 0; p < demand->given.nports; p++) {
 		const struct queues_port *port = &demand->given.ports[p];
 
 		if (port->in != stream || queues_lacks(demand->given.queues, p))
@@ -306,6 +311,8 @@ static bool soon_begun(const struct mpi_demand *demand, unsigned stream, unsigne
 			request_us = fmax(request_us, demand->readers[port->filter][k].longest_us);
 		}
 	}
+	if (request_us <= 0)
+		request_us = mpi_gains_accelerator_us(demand->given.gains, type);
 	return n < rate * CONGESTED * request_us;
 }
 
@@ -627,6 +634,13 @@ static void ahead_limit(struct mpi_demand *demand, unsigned filter, unsigned kin
 	reader->most = us > 0 && n < MPI_DEMAND_MOST ? (unsigned)ceil(n) : MPI_DEMAND_MOST;
 }
 
+/* Whether a kind has never run a type: one buffer of it is enough to find out what it takes. */
+static bool untried(const struct mpi_demand *demand, unsigned kind, unsigned type)
+{
+	return demand->given.select &&
+	       mpi_gains_us(demand->given.gains, type, demand->given.rank, kind) <= 0;
+}
+
 /* Asks for what a kind could do beside what it has. What others have must be better than what is
  * here and can begin; for that the kind waits while it has something to do. */
 static bool kind_ask(struct mpi_demand *demand, unsigned filter, unsigned kind, double now_us)
@@ -651,6 +665,11 @@ static bool kind_ask(struct mpi_demand *demand, unsigned filter, unsigned kind, 
 	has += own_count(demand, filter, kind, least > own ? least : own);
 	if (has >= most)
 		return false;
+	if (untried(demand, kind, wish.type)) {
+		if (demand->readers[filter][kind].asked)
+			return false;
+		most = has + 1;
+	}
 	refused = others_least(demand, filter, kind, wish.stream);
 	if (!own_count(demand, filter, kind, INT_MIN) || least < refused)
 		least = refused;

@@ -135,9 +135,9 @@ double mpi_gains_us(const struct mpi_gains *gains, unsigned type, unsigned rank,
 	return us > 0 ? us : gains->types[type].least[kind];
 }
 
-/* The shortest time on an accelerator of any rank. */
-static double accelerator_us(const struct type *type)
+double mpi_gains_accelerator_us(const struct mpi_gains *gains, unsigned number)
 {
+	const struct type *type = &gains->types[number];
 	double least = 0;
 
 	for (unsigned k = 0; k < HEDDLE_NKINDS; k++)
@@ -150,7 +150,7 @@ static double accelerator_us(const struct type *type)
 bool mpi_gains_leave(const struct mpi_gains *gains, unsigned type, unsigned rank,
                      enum heddle_kind kind, double n, double *us, double *until_us)
 {
-	double best = accelerator_us(&gains->types[type]);
+	double best = mpi_gains_accelerator_us(gains, type);
 
 	if (kind != HEDDLE_KIND_CPU || !type || best <= 0)
 		return false;
@@ -173,7 +173,7 @@ int mpi_gains_of(const struct mpi_gains *gains, unsigned type, unsigned rank, en
 			return HEDDLE_POOL_UNKNOWN;
 		return than > 0 ? heddle_pool_gain(than / us) : -MPI_GAINS_LATER;
 	}
-	than = accelerator_us(&gains->types[type]);
+	than = mpi_gains_accelerator_us(gains, type);
 	if (than > 0 && us > 0)
 		return heddle_pool_gain(than / us);
 	return us > 0 || !gains->accelerators ? 0 : MPI_GAINS_LATER;

@@ -48,6 +48,9 @@ double mpi_gains_us(const struct mpi_gains *gains, unsigned type, unsigned rank,
 double mpi_gains_own_us(const struct mpi_gains *gains, unsigned type, unsigned rank,
                         enum heddle_kind kind);
 
+/** The shortest time of a type on an accelerator of any rank, microseconds; 0: nobody knows. */
+double mpi_gains_accelerator_us(const struct mpi_gains *gains, unsigned type);
+
 /** How long a rank's kind had better leave n buffers of a type to the accelerators of all ranks:
  * until those are done, if they are faster.
  * @param[out] us that the kind needs for one, or at the most as long as it was never tried

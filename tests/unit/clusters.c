@@ -57,6 +57,27 @@ static void test_shares(void **state)
 			}
 }
 
+/* Nodes that are alike need each other at the end only. None may give what its own GPU does soon,
+ * nor leave its core without small tiles because its GPU has them, or asks for many large ones that
+ * nobody has tried. */
+static void test_alike(void **state)
+{
+	static const unsigned nodes[] = {4, 14, 64}, tiles[] = {60000, 1900, 1040};
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct cluster odds = cluster_of(nodes[i], nodes[i], nodes[i] * tiles[i], 8);
+		struct cluster ddwrr = odds;
+		double part = run(&odds);
+
+		ddwrr.policy = CLUSTER_DDWRR;
+		ddwrr.requests = 3;
+		print_message("%u nodes: %.4f of the bound, ddwrr %.4f\n", nodes[i], part,
+		              run(&ddwrr));
+		assert_true(part >= 0.97);
+		assert_true(part >= run(&ddwrr) - 0.005);
+	}
+}
+
 /* Few tiles for each node: a core that asks for small ones must not get large ones instead, which
  * its node's GPU would have done sooner than others' at the end. Nor must it begin several because
  * their times become known just when it has room. */
@@ -102,9 +123,8 @@ static void test_odd_clusters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_shares),
-	    cmocka_unit_test(test_many_nodes),
-	    cmocka_unit_test(test_policies),
+	    cmocka_unit_test(test_shares),       cmocka_unit_test(test_alike),
+	    cmocka_unit_test(test_many_nodes),   cmocka_unit_test(test_policies),
 	    cmocka_unit_test(test_odd_clusters),
 	};
 
