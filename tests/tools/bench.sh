@@ -232,6 +232,8 @@ check "second repetitions are not" "$(awk '/^mean/ && $3 == $4' "$work/table" | 
 "$bench" --clusters --quick --size 400 >"$work/table"
 check "exit status of --clusters" $? 0
 check "rows of --clusters" "$(grep -c '^[0-9]*,[a-z]*,[0-9]*,400,.*,odds,0,' "$work/table")" 27
+check "the paper's numbers" "$(grep -c '^10,half,2,400,8,odds,.*,44,0,97.62$' "$work/table")" 1
+check "no numbers of the paper" "$(grep -c '^10,half,2,400,4,odds,.*,,,$' "$work/table")" 1
 for name in nobody hdss@x hdss@0 ' '; do
 	"$bench" --irregular --contenders "$name" >"$work/table" 2>&1
 	check "exit status of --irregular with '$name'" $? 2
