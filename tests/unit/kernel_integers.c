@@ -101,6 +101,14 @@ static int constant_add(struct program *p, unsigned bits)
 	return leaf_add(p, INDEX_CONSTANT, bits, number_random(bits));
 }
 
+/* Ones in one row, which may reach the sign. */
+static int64_t mask_random(unsigned bits)
+{
+	unsigned low = lrand48() % bits, n = 1 + lrand48() % (bits - low);
+
+	return wrap((UINT64_MAX >> (64 - n)) << low, bits);
+}
+
 static unsigned bits_random(void)
 {
 	return 8u << lrand48() % 4;
@@ -143,6 +151,10 @@ static int second_add(struct program *p, enum index_op op, unsigned bits)
 	case INDEX_DIV:
 	case INDEX_REM:
 		return leaf_add(p, INDEX_CONSTANT, bits, 1 + lrand48() % 100);
+	case INDEX_AND:
+		if (lrand48() % 2)
+			return leaf_add(p, INDEX_CONSTANT, bits, mask_random(bits));
+		/* fall through */
 	default:
 		return lrand48() % 2 ? constant_add(p, bits)
 		                     : cast_add(p, any_value(p), bits, lrand48() % 2);

@@ -227,11 +227,6 @@ static struct affine loop(const struct evaluation *e, const struct index_node *n
 
 /* ---- bits ---- */
 
-static bool power_of_two(int64_t number)
-{
-	return number > 0 && !(number & (number - 1));
-}
-
 /* The narrower interval of two values. */
 static struct affine narrower(struct affine a, struct affine b)
 {
@@ -249,8 +244,8 @@ static int64_t bits_of(enum index_op op, int64_t a, int64_t b)
 /* And, with a mask: its ones in one row take away what is above and below them. */
 static struct affine mask(const struct evaluation *e, struct affine a, struct affine b)
 {
+	uint64_t ones, lowest, above;
 	struct affine any;
-	int64_t lowest, above;
 	wide lo, hi;
 
 	if (!affine_single(&b))
@@ -258,11 +253,12 @@ static struct affine mask(const struct evaluation *e, struct affine a, struct af
 	if (!affine_bounds(&e->space, &a, &lo, &hi) || lo < 0)
 		return b.c >= 0 ? affine_range(0, b.c) : affine_unknown();
 	any = affine_range(0, b.c >= 0 && b.c < hi ? b.c : hi);
-	lowest = b.c & -b.c;
-	above = b.c + lowest; /* 0 where the ones go on to the sign */
-	if (!b.c || (above && !power_of_two(above)))
+	ones = b.c;
+	lowest = ones & -ones;
+	above = ones + lowest; /* 0 where the ones go on to the sign */
+	if (!ones || lowest > INT64_MAX || above & (above - 1))
 		return any;
-	if (above)
+	if (above && above <= INT64_MAX)
 		a = affine_remainder(&e->space, a, above);
 	return narrower(affine_add(a, affine_remainder(&e->space, a, lowest), -1), any);
 }
