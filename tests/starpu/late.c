@@ -512,5 +512,5 @@ int main(void)
 	/* late.sh names a policy only for this. */
 	if (getenv("STARPU_SCHED"))
 		cmocka_set_test_filter("test_stock_policy");
-	return test_policies(run_all);
+	return test_under_policies(run_all);
 }

@@ -50,7 +50,7 @@ static inline unsigned test_seed(void)
  * only, in this process.
  * @param tests starts and ends StarPU
  * @return its result, else how often that was not 0 */
-static inline int test_policies(int (*tests)(void))
+static inline int test_under_policies(int (*tests)(void))
 {
 	static const char *const policies[] = {"heddle", "lws"};
 	int failed = 0;
@@ -78,7 +78,7 @@ static inline int test_policies(int (*tests)(void))
 }
 
 /** @return the strategy of a loop that names none, there */
-static inline const char *test_strategy(void)
+static inline const char *test_default_strategy(void)
 {
 	return strcmp(getenv("STARPU_SCHED"), "heddle") ? "stock" : "hdss";
 }
