@@ -50,7 +50,7 @@
 /* So many types of which none has loaded anything tell that others will not, either. */
 #define SURE 2
 /* What they tell holds for so many times as long as the first run took. */
-#define BELIEVED 16
+#define BELIEVED 4
 
 /* ---- the table of task types ---- */
 
@@ -268,7 +268,8 @@ static bool trial_waits(const struct ready_context *c, const struct heddle_pool_
 	unsigned first = type->first | (type->flops > 0 ? type->trying : 0);
 
 	for (unsigned k = 0; k < c->nclasses; k++)
-		if (k != class && first >> k & 1 && c->count[k] && runs_left(c, type, k))
+		if (k != class && first >> k & 1 && c->count[k] && runs_left(c, type, k) &&
+		    !first_counts(c, type, k))
 			return best_other_us(c, key, class) > 0;
 	return false;
 }

@@ -29,7 +29,7 @@ SIMULATED("4cpu+gpu1+gpu1+gpu1+gpu1@10000:10")
 #define LOADING_US 50000 /* the first run of a type that loads something, */
 #define LOADED_US 1000   /* and later ones */
 #define NLOADS 60        /* tasks of it */
-#define NBELIEVED 40     /* on cores, while nobody believes that it does: 16 times as long */
+#define NBELIEVED 10     /* on cores, while nobody believes that it does: 4 times as long */
 #define FLOPS 3e8        /* of a task; a core is expected to do this in 15 ms */
 
 static unsigned runs[STARPU_NMAXWORKERS];
