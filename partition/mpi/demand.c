@@ -634,10 +634,11 @@ static void ahead_limit(struct mpi_demand *demand, unsigned filter, unsigned kin
 	reader->most = us > 0 && n < MPI_DEMAND_MOST ? (unsigned)ceil(n) : MPI_DEMAND_MOST;
 }
 
-/* Whether a kind has never run a type: one buffer of it is enough to find out what it takes. */
+/* Whether a kind has never run a type: one buffer of it is enough to find out what it takes. Nobody
+ * finds out about type 0, which those beyond the last one count as, too. */
 static bool untried(const struct mpi_demand *demand, unsigned kind, unsigned type)
 {
-	return demand->given.select &&
+	return demand->given.select && type &&
 	       mpi_gains_us(demand->given.gains, type, demand->given.rank, kind) <= 0;
 }
 
