@@ -20,7 +20,8 @@
 #include "partition/kernel/launch/direct.h"
 #include "support/message.h"
 
-/* A dry run takes at most so long on each device, as far as the smaller sizes predict. */
+/* A dry run takes at most so long on each device, as far as the shortest runs of smaller sizes
+ * predict. */
 #define PROFILE_US 500000.0
 /* It repeats each size so often, but not after so long. */
 enum { REPEATS = 3 };
@@ -141,7 +142,8 @@ static double likely_us(const struct part *part)
 }
 
 /* Takes the shortest of some runs: the first ones of a size often take longer. A run that is late
- * does not count alone, however long it took: something else may have held it up.
+ * does not count alone, if it is not too long: something else may have held it up. Nor does the
+ * first of all, of which nothing tells whether it is late.
  * @param[in,out] spent_us the time of the shortest one is added */
 static int profile_size(struct part *part, double *spent_us)
 {
@@ -149,8 +151,9 @@ static int profile_size(struct part *part, double *spent_us)
 	struct part best = *part;
 	int status = 0;
 
-	for (int i = 0; i < REPEATS && !status &&
-	                (!i || all_us < REPEATED_US || (i == 1 && best_us > late_us));
+	for (int i = 0;
+	     i < REPEATS && !status &&
+	     (!i || all_us < REPEATED_US || (i == 1 && best_us > late_us && best_us < PROFILE_US));
 	     i++) {
 		struct part run = *part;
 		double us;
