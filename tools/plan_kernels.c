@@ -325,7 +325,8 @@ static void uses_add(const struct index_kernel *kernel, const struct index_use *
 			*finding = (struct finding){
 			    KNOWN,
 			    is_conditional(kernel, a)
-			        ? "a condition on data is in front of its writes"
+			        ? "a condition that a launch does not tell is in front of its "
+			          "writes"
 			        : "its writes leave gaps, or it is not known that they do not"};
 	}
 }

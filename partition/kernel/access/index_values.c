@@ -241,7 +241,8 @@ static int64_t bits_of(enum index_op op, int64_t a, int64_t b)
 	return op == INDEX_AND ? a & b : op == INDEX_OR ? a | b : a ^ b;
 }
 
-/* And, with a mask: its ones in one row take away what is above and below them. */
+/* And, with a mask: its ones in one row take away what is above and below them. A number that is
+ * known is within AFFINE's limit, far from the ends of its type. */
 static struct affine mask(const struct evaluation *e, struct affine a, struct affine b)
 {
 	uint64_t ones, lowest, above;
@@ -256,9 +257,9 @@ static struct affine mask(const struct evaluation *e, struct affine a, struct af
 	ones = b.c;
 	lowest = ones & -ones;
 	above = ones + lowest; /* 0 where the ones go on to the sign */
-	if (!ones || lowest > INT64_MAX || above & (above - 1))
+	if (!ones || above & (above - 1))
 		return any;
-	if (above && above <= INT64_MAX)
+	if (above)
 		a = affine_remainder(&e->space, a, above);
 	return narrower(affine_add(a, affine_remainder(&e->space, a, lowest), -1), any);
 }
