@@ -92,6 +92,12 @@ machine '{"n": 10, "workers": [{"name": "a", "rate": 1}, {"name": "b", "rate": 1
 expect 2 'machine.json: workers\[2\].name: another worker is called "a", too$' plan
 machine '{"n": 10, "workers": [{"rate": 1, "count": 2}, {"rate": 2, "count": 2}]}'
 expect 0 '"worker": "cpu3"' plan --strategy static
+# Names that Heddle makes give way to those that are given.
+machine '{"n": 10, "workers": [{"name": "cpu1", "rate": 1}, {"rate": 1}]}'
+expect 0 '"worker": "cpu2"' plan --strategy static
+# No letter is cut in two.
+machine '{"n": 10, "workers": [{"name": "aaaaaaaaaaaaaaaaaaaaaaaé", "rate": 1, "count": 2}]}'
+expect 2 'workers\[0\].name: longer than 24 bytes' plan
 # More blocks than memory, and anybody, could take.
 machine '{"n": 1000000000000, "workers": [{"rate": 1}, {"rate": 2}]}'
 css() {

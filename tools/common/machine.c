@@ -14,6 +14,8 @@
 #include "tools/common/machine.h"
 
 #define MAXWORKERS 65536
+/* Bytes of a name that is given to several workers: a number comes after it. */
+#define LONGEST_NUMBERED 24
 
 /* A number of a worker: its field, type and range. */
 struct key {
@@ -178,9 +180,15 @@ static int workers_add(const struct reader *reader, struct replay_machine *machi
 {
 	size_t total = machine->nworkers + count;
 	struct replay_worker *grown;
+	unsigned number = machine->nworkers;
 
 	if (total > MAXWORKERS)
 		return heddle_refuse(-EINVAL, "more than %d workers", MAXWORKERS);
+	if (count > 1 && strlen(worker->name) > LONGEST_NUMBERED)
+		return heddle_refuse(-EINVAL,
+		                     "%s: workers[%zu].name: longer than %d bytes, which a name "
+		                     "with a number may have",
+		                     reader->path, reader->entry, LONGEST_NUMBERED);
 	grown = realloc(machine->workers, total * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
@@ -189,11 +197,15 @@ static int workers_add(const struct reader *reader, struct replay_machine *machi
 		struct replay_worker *copy = &machine->workers[machine->nworkers];
 
 		*copy = *worker;
-		if (!*worker->name)
-			snprintf(copy->name, sizeof(copy->name), "%s%u",
-			         heddle_kind_name(worker->given.kind), machine->nworkers);
-		else if (count > 1)
-			snprintf(copy->name, sizeof(copy->name), "%.24s%zu", worker->name, i);
+		if (!*worker->name) {
+			do
+				snprintf(copy->name, sizeof(copy->name), "%s%u",
+				         heddle_kind_name(worker->given.kind), number++);
+			while (json_object_get(names, copy->name));
+		} else if (count > 1) {
+			snprintf(copy->name, sizeof(copy->name), "%.*s%zu", LONGEST_NUMBERED,
+			         worker->name, i);
+		}
 		if (json_object_get(names, copy->name))
 			return heddle_refuse(
 			    -EINVAL, "%s: workers[%zu].name: another worker is called \"%s\", too",
