@@ -54,7 +54,6 @@ function span(w, state, from, to, pixel, weight) {
 		if (weight > widest[w]) {
 			widest[w] = weight
 			shape[w, shapes[w]] = state
-			entry(state)
 		}
 		return
 	}
@@ -63,7 +62,6 @@ function span(w, state, from, to, pixel, weight) {
 	shape[w, ++shapes[w]] = state
 	from_of[w, shapes[w]] = from
 	to_of[w, shapes[w]] = to - from < 1 ? pixel + 1 : to
-	entry(state)
 }
 
 function x(time) { return end > 0 ? time / end * width : 0 }
@@ -110,6 +108,8 @@ $1 == 9 && ($3 == "prog_event" || $3 == "user_event" || $3 == "thread_event") {
 
 END {
 	for (w = 1; w <= workers; w++) span(order[w], now[order[w]], since[order[w]], x(end))
+	for (w = 1; w <= workers; w++)
+		for (s = 1; s <= shapes[order[w]]; s++) entry(shape[order[w], s])
 	colour_of["StarPU"] = "#b35c00"
 	colour_of["waiting for data"] = "#ff1aff"
 	colour_of["releasing data"] = "#1affff"
