@@ -1,7 +1,7 @@
 #!/bin/sh
 # The loop's tests under helgrind, with half of the strategies: no race in it. All under a policy of
 # StarPU's, and some under Heddle's.
-# Time limit: 600 s
+# Time limit: 900 s
 command -v valgrind >/dev/null || exit 77
 HEDDLE_TEST_SHORT=1
 export HEDDLE_TEST_SHORT

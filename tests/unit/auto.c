@@ -15,7 +15,7 @@
 #define NWORKERS 8
 
 /* Long launches in a short run of few iterations: three cores and a device of 64 with launches of
- * 1 ms, ideally 5 ms. hdss gives the device two blocks. */
+ * 1 ms, ideally 5 ms. hdss gives each core a fourth iteration, of 1.7 ms: one too many. */
 static void launches_make(struct replay_machine *machine, struct replay_worker *workers)
 {
 	*machine = (struct replay_machine){.n = 200, .nworkers = 4, .workers = workers};
