@@ -31,7 +31,8 @@ static bool break_next, break_all;
 /* The first launch of so many work-items is held up; 0: none is. */
 static size_t held_up;
 /* Devices that were given N work-items at once. */
-static cl_device_id had_all[16]; /* Heddle uses no more */
+enum { MAXDEVICES = 16 }; /* Heddle uses no more */
+static cl_device_id had_all[MAXDEVICES];
 
 /* Heddle's calls come here first. */
 __attribute__((visibility("default"))) cl_int
@@ -53,7 +54,7 @@ clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensi
 	for (cl_uint d = 0; d < dimensions; d++)
 		items *= global[d];
 	if (items == N)
-		for (size_t d = 0; d < sizeof(had_all) / sizeof(*had_all); d++) {
+		for (size_t d = 0; d < MAXDEVICES; d++) {
 			cl_device_id is = NULL;
 
 			if (__atomic_compare_exchange_n(&had_all[d], &is, device, false,
@@ -574,7 +575,7 @@ static void one_held_up(void **state)
 		assert_int_equal(held_up, 0);
 		for (int e = 0; e < N; e++)
 			assert_true(a[e] == e + i);
-		for (devices = 0; devices < 16 && had_all[devices];)
+		for (devices = 0; devices < MAXDEVICES && had_all[devices];)
 			devices++;
 	}
 	assert_int_equal(devices, starpu_opencl_worker_get_count());

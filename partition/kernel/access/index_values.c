@@ -242,7 +242,7 @@ static int64_t bits_of(enum index_op op, int64_t a, int64_t b)
 }
 
 /* And, with a mask: its ones in one row take away what is above and below them. A number that is
- * known is within AFFINE's limit, far from the ends of its type. */
+ * known is within LIMIT of affine.c, so that nothing overflows. */
 static struct affine mask(const struct evaluation *e, struct affine a, struct affine b)
 {
 	uint64_t ones, lowest, above;
