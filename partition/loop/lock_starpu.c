@@ -4,10 +4,12 @@
  * The mutex of a loop, which every worker takes after its blocks and which is held for
  * microseconds; and the line of those that another worker may serve.
  *
- * To be woken takes ten times as long as the mutex is held, and many cores that try to take it keep
- * its owner from letting it go. So of all CPU workers whose blocks are done at a time one takes the
- * mutex for all, and the others look at what is theirs. It lets those go first that no other worker
- * can serve: the threads of accelerators.
+ * To be woken takes 5 to 100 us, most in a virtual machine. So threads that wait for the mutex stay
+ * awake. Many cores that try to take it keep its owner from letting it go, and what it guards moves
+ * from core to core. So of all CPU workers whose blocks are done one serves all, as long as others
+ * come, and they look at what is theirs: D. Hendler, I. Incze, N. Shavit, M. Tzafrir, "Flat
+ * combining and the synchronization-parallelism tradeoff", SPAA 2010. It lets those go first that
+ * no other worker can serve: the threads of accelerators.
  */
 #include "config.h"
 
@@ -18,40 +20,15 @@
 
 /* So many looks follow each other, 20 us in all. Between later ones others may run on the core. */
 #define PATIENCE 400
-/* The one that serves looks so often for others to take the mutex: they may have to wake up. */
-#define GAP (PATIENCE + 50)
-/* After each so many later looks for the answer one serves if the mutex is free: who should may be
- * held up. */
-#define TRY_EACH 256
+/* After so many looks a thread sleeps until the mutex is free. */
+#define LOOKS 4000
 
-/* A waiter that sleeps at once is woken long after the mutex is free. */
-static void mutex_init(starpu_pthread_mutex_t *mutex)
-{
-#if defined(PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP) && !defined(HEDDLE_USE_SIMGRID)
-	pthread_mutexattr_t adaptive;
-
-	pthread_mutexattr_init(&adaptive);
-	pthread_mutexattr_settype(&adaptive, PTHREAD_MUTEX_ADAPTIVE_NP);
-	starpu_pthread_mutex_init(mutex, &adaptive);
-	pthread_mutexattr_destroy(&adaptive);
+/* Simulated, no other thread runs while one looks. */
+#ifdef HEDDLE_USE_SIMGRID
+static const bool spins = false;
 #else
-	starpu_pthread_mutex_init(mutex, NULL);
+static const bool spins = true;
 #endif
-}
-
-void loop_lock_init(struct heddle_loop_request *loop)
-{
-	mutex_init(&loop->mutex);
-	mutex_init(&loop->sums);
-	HELGRIND_ATOMIC(loop->posted);
-	HELGRIND_ATOMIC(loop->nlocking);
-}
-
-void loop_lock_destroy(struct heddle_loop_request *loop)
-{
-	starpu_pthread_mutex_destroy(&loop->mutex);
-	starpu_pthread_mutex_destroy(&loop->sums);
-}
 
 /* Between two looks at what another thread does. */
 static void look_wait(unsigned looks)
@@ -67,34 +44,76 @@ static void look_wait(unsigned looks)
 #endif
 }
 
+static void mutex_init(struct loop_mutex *mutex)
+{
+	starpu_pthread_mutex_init(&mutex->mutex, NULL);
+	HELGRIND_ATOMIC(mutex->held);
+}
+
+static bool mutex_try(struct loop_mutex *mutex)
+{
+	return !atomic_load_explicit(&mutex->held, memory_order_relaxed) &&
+	       !starpu_pthread_mutex_trylock(&mutex->mutex);
+}
+
+void loop_mutex_lock(struct loop_mutex *mutex)
+{
+	bool taken = false;
+
+	for (unsigned i = 0; spins && !taken && i < LOOKS; i++) {
+		taken = mutex_try(mutex);
+		if (!taken)
+			look_wait(i);
+	}
+	if (!taken)
+		starpu_pthread_mutex_lock(&mutex->mutex);
+	atomic_store_explicit(&mutex->held, true, memory_order_relaxed);
+}
+
+void loop_mutex_unlock(struct loop_mutex *mutex)
+{
+	atomic_store_explicit(&mutex->held, false, memory_order_relaxed);
+	starpu_pthread_mutex_unlock(&mutex->mutex);
+}
+
+void loop_lock_init(struct heddle_loop_request *loop)
+{
+	mutex_init(&loop->mutex);
+	mutex_init(&loop->sums);
+	HELGRIND_ATOMIC(loop->posted);
+	HELGRIND_ATOMIC(loop->nlocking);
+	HELGRIND_ATOMIC(loop->serving);
+}
+
+void loop_lock_destroy(struct heddle_loop_request *loop)
+{
+	starpu_pthread_mutex_destroy(&loop->mutex.mutex);
+	starpu_pthread_mutex_destroy(&loop->sums.mutex);
+}
+
 void loop_lock(struct heddle_loop_request *loop)
 {
 	atomic_fetch_add_explicit(&loop->nlocking, 1, memory_order_relaxed);
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_mutex_lock(&loop->mutex);
 	atomic_fetch_sub_explicit(&loop->nlocking, 1, memory_order_relaxed);
 }
 
 void loop_unlock(struct heddle_loop_request *loop)
 {
-	starpu_pthread_mutex_unlock(&loop->mutex);
+	loop_mutex_unlock(&loop->mutex);
 }
 
-/* Simulated, no other thread runs while one looks. */
 static bool others_lock(struct heddle_loop_request *loop)
 {
-#ifndef HEDDLE_USE_SIMGRID
-	return atomic_load_explicit(&loop->nlocking, memory_order_relaxed);
-#else
-	(void)loop;
-	return false;
-#endif
+	return spins && atomic_load_explicit(&loop->nlocking, memory_order_relaxed);
 }
 
-void loop_lock_last(struct heddle_loop_request *loop)
+/* Takes the mutex after those in loop_lock(), which may be held up. */
+static void lock_last(struct heddle_loop_request *loop)
 {
-	for (unsigned i = 0; i < GAP && others_lock(loop); i++)
+	for (unsigned i = 0; i < PATIENCE && others_lock(loop); i++)
 		look_wait(i);
-	starpu_pthread_mutex_lock(&loop->mutex);
+	loop_mutex_lock(&loop->mutex);
 }
 
 void loop_lock_gap(struct heddle_loop_request *loop)
@@ -102,10 +121,10 @@ void loop_lock_gap(struct heddle_loop_request *loop)
 	if (!others_lock(loop))
 		return;
 	loop_unlock(loop);
-	loop_lock_last(loop);
+	lock_last(loop);
 }
 
-bool loop_post(struct loop_block *block)
+void loop_post(struct loop_block *block)
 {
 	struct heddle_loop_request *loop = block->loop;
 	struct loop_block *before = __atomic_load_n(&loop->posted, __ATOMIC_RELAXED);
@@ -116,7 +135,6 @@ bool loop_post(struct loop_block *block)
 		HELGRIND_HAND_OVER(&loop->posted);
 	} while (!__atomic_compare_exchange_n(&loop->posted, &before, block, true, __ATOMIC_RELEASE,
 	                                      __ATOMIC_RELAXED));
-	return !before;
 }
 
 struct loop_block *loop_posted(struct heddle_loop_request *loop)
@@ -140,7 +158,7 @@ void loop_answer(struct loop_worker *worker, bool renewed)
 	__atomic_store_n(&worker->posted, false, __ATOMIC_RELEASE);
 }
 
-bool loop_answered(struct loop_worker *worker)
+static bool answered(struct loop_worker *worker)
 {
 	if (__atomic_load_n(&worker->posted, __ATOMIC_ACQUIRE))
 		return false;
@@ -148,21 +166,27 @@ bool loop_answered(struct loop_worker *worker)
 	return true;
 }
 
-/* Simulated, the caller would keep the one that serves from running. */
-bool loop_await(struct heddle_loop_request *loop, struct loop_worker *worker)
+/* Whether no other one serves: the caller does from now on. */
+static bool serving_begin(struct heddle_loop_request *loop)
 {
-#ifndef HEDDLE_USE_SIMGRID
-	for (unsigned i = 1; !loop_answered(worker); i++) {
+	return !atomic_load_explicit(&loop->serving, memory_order_relaxed) &&
+	       !atomic_exchange_explicit(&loop->serving, true, memory_order_acquire);
+}
+
+bool loop_turn(struct heddle_loop_request *loop, struct loop_worker *worker)
+{
+	for (unsigned i = 0; !answered(worker); i++) {
+		if (!spins || serving_begin(loop)) {
+			lock_last(loop);
+			return true;
+		}
 		look_wait(i);
-		if (i > PATIENCE && i % TRY_EACH == 0 &&
-		    !starpu_pthread_mutex_trylock(&loop->mutex))
-			return false;
 	}
-	return true;
-#else
-	if (loop_answered(worker))
-		return true;
-	starpu_pthread_mutex_lock(&loop->mutex);
 	return false;
-#endif
+}
+
+void loop_turn_end(struct heddle_loop_request *loop)
+{
+	loop_unlock(loop);
+	atomic_store_explicit(&loop->serving, false, memory_order_release);
 }

@@ -67,6 +67,7 @@ struct loop_worker {
 	bool posted;      /* its block is done and wants to be renewed */
 	double posted_us; /* when it was done */
 	bool renewed;     /* the answer, once that is over */
+	char end[64];
 };
 
 /* What a block has of one array. */
@@ -119,6 +120,14 @@ struct loop_block {
 
 struct loop_record;
 
+/* One that is held for microseconds. Those who wait for it look at a cache line of its own. */
+struct loop_mutex {
+	char apart[64];
+	atomic_bool held;
+	char end[64];
+	starpu_pthread_mutex_t mutex;
+};
+
 struct heddle_loop_request {
 	struct heddle_loop loop;
 	char *name;
@@ -133,10 +142,13 @@ struct heddle_loop_request {
 	struct starpu_codelet host_codelet;
 	struct control control;
 
-	starpu_pthread_mutex_t mutex;   /* loop_lock() */
-	atomic_uint nlocking;           /* threads that wait in loop_lock() */
-	struct loop_block *posted;      /* blocks to be renewed, the latest one first */
-	starpu_pthread_mutex_t sums;    /* for what HEDDLE_REDUCE adds up */
+	struct loop_mutex mutex;   /* loop_lock() */
+	struct loop_mutex sums;    /* for what HEDDLE_REDUCE adds up */
+	atomic_uint nlocking;      /* threads that wait in loop_lock() */
+	struct loop_block *posted; /* blocks to be renewed, the latest one first */
+	char apart[64];
+	atomic_bool serving; /* a worker serves those that have posted; the others look at it */
+	char end[64];
 	bool reduces;                   /* an access is HEDDLE_REDUCE */
 	bool indexed;                   /* an access is HEDDLE_INDEXED */
 	char *strategy;                 /* specification; NULL: stock policy */
@@ -214,25 +226,24 @@ size_t loop_view_room(const struct heddle_loop_request *loop, const struct loop_
 
 /* ---- lock_starpu.c ---- */
 
+void loop_mutex_lock(struct loop_mutex *mutex);
+void loop_mutex_unlock(struct loop_mutex *mutex);
 void loop_lock_init(struct heddle_loop_request *loop);
 void loop_lock_destroy(struct heddle_loop_request *loop);
 void loop_lock(struct heddle_loop_request *loop);
 void loop_unlock(struct heddle_loop_request *loop);
-/* Takes it after those in loop_lock(). */
-void loop_lock_last(struct heddle_loop_request *loop);
 /* Mutex held: lets those in loop_lock() have it meanwhile. */
 void loop_lock_gap(struct heddle_loop_request *loop);
-/* Adds a block that is done to those whose workers want their next one.
- * @return whether its worker is to serve all that are posted; otherwise another one does */
-bool loop_post(struct loop_block *block);
+/* Adds a block that is done to those whose workers want their next one. */
+void loop_post(struct loop_block *block);
+/* Waits until a worker that has posted is answered, or is to serve all that have posted.
+ * @return whether it is to serve: it has the mutex, and loop_turn_end() follows */
+bool loop_turn(struct heddle_loop_request *loop, struct loop_worker *worker);
+void loop_turn_end(struct heddle_loop_request *loop);
 /* Mutex held: takes all posted blocks, as a list, the first one first. */
 struct loop_block *loop_posted(struct heddle_loop_request *loop);
 /* Mutex held: tells a worker that its block has been dealt with. */
 void loop_answer(struct loop_worker *worker, bool renewed);
-bool loop_answered(struct loop_worker *worker);
-/* Waits for the answer.
- * @return false: the caller has the mutex and is to serve all that are posted */
-bool loop_await(struct heddle_loop_request *loop, struct loop_worker *worker);
 
 /* ---- rates_starpu.c ---- */
 

@@ -574,7 +574,7 @@ void loop_block_combine(struct loop_block *block)
 
 	if (!loop->reduces || block->given.status)
 		return;
-	starpu_pthread_mutex_lock(&loop->sums);
+	loop_mutex_lock(&loop->sums);
 	for (unsigned i = 0; i < loop->loop.naccesses; i++) {
 		const struct loop_view *view = &loop->views[i];
 
@@ -583,7 +583,7 @@ void loop_block_combine(struct loop_block *block)
 			                     work_array_bytes(&view->array),
 			                     (void *)loop->loop.arg);
 	}
-	starpu_pthread_mutex_unlock(&loop->sums);
+	loop_mutex_unlock(&loop->sums);
 }
 
 void loop_block_book(struct loop_block *block)
@@ -735,51 +735,62 @@ static bool block_allowed(struct loop_block *block)
 	return false;
 }
 
-/* Mutex held: accounts for the blocks that workers have posted, in the order of posting, and
- * renews them. */
-static void workers_serve(struct heddle_loop_request *loop)
+/* Mutex held: accounts for a block that its worker has posted, and renews it. */
+static void worker_serve(struct loop_block *block, double now)
 {
-	struct loop_block *next = loop_posted(loop), *block;
+	struct heddle_loop_request *loop = block->loop;
+	struct loop_worker *worker = block->worker;
+	double began = starpu_timing_now();
 
-	while ((block = next)) {
-		struct loop_worker *worker = block->worker;
-		double began = starpu_timing_now();
+	block_account(block, worker->posted_us);
+	block_book(block, worker->posted_us);
+	loop_answer(worker, block_renew(block, now));
+	overhead_add(loop, starpu_timing_now() - began);
+}
 
-		next = block->next;
-		block_account(block, worker->posted_us);
-		block_book(block, worker->posted_us);
-		loop_answer(worker, block_renew(block, worker->posted_us));
-		overhead_add(loop, starpu_timing_now() - began);
-		loop_lock_gap(loop);
+/* Mutex held: serves the workers that have posted, in the order of posting, and those that post
+ * meanwhile, until all of them have had a turn. The server is the last one: its next block begins
+ * then. */
+static void workers_serve(struct heddle_loop_request *loop, struct loop_worker *server)
+{
+	struct loop_block *own = NULL, *next, *block;
+	size_t served = 0;
+
+	while (served < loop->nworkers && (next = loop_posted(loop))) {
+		while ((block = next)) {
+			next = block->next;
+			if (block->worker == server) {
+				own = block;
+				continue;
+			}
+			worker_serve(block, block->worker->posted_us);
+			served++;
+			loop_lock_gap(loop);
+		}
 	}
+	if (own)
+		worker_serve(own, loop_time(loop, starpu_timing_now()));
 }
 
 /* Lets a block be accounted for and renewed. When many workers have done short blocks at a time,
- * the first of them serves all: the strategy's state is in its core's cache, and no other waits
- * for the mutex. If every worker asked for itself, both would move from core to core, which takes
- * several times as long.
+ * one of them serves all: the strategy's state is in its core's cache, and no other waits for the
+ * mutex. If every worker asked for itself, both would move from core to core, which takes several
+ * times as long.
  * @return whether it was renewed */
 static bool block_exchange(struct loop_block *block, double now)
 {
 	struct heddle_loop_request *loop = block->loop;
 	struct loop_worker *worker = block->worker;
-	bool locked;
 
 	worker->posted_us = now;
-	locked = loop_post(block);
-	if (locked)
-		loop_lock_last(loop);
-	else
-		locked = !loop_await(loop, worker);
-	while (locked) {
+	loop_post(block);
+	while (loop_turn(loop, worker)) {
 		struct loop_block *list;
 
-		workers_serve(loop);
+		workers_serve(loop, worker);
 		list = workers_next(loop, loop_now(loop));
-		loop_unlock(loop);
+		loop_turn_end(loop);
 		workers_start(loop, list);
-		/* Another worker may have taken the block to serve it, and still be at it. */
-		locked = !loop_await(loop, worker);
 	}
 	return worker->renewed;
 }
