@@ -294,6 +294,9 @@ int ready_plan_rank(struct ready_context *c, struct starpu_task *task);
 /** How many tasks of a type have not started, as far as the graph is known. */
 double ready_plan_ahead(const struct ready_context *c, unsigned long type);
 
+/** Whether any task has been started: before, more tasks are likely being submitted. */
+bool ready_plan_has_begun(const struct ready_context *c);
+
 /** Makes a plan: workers claim what they can begin now.
  * @return whether it is whole: cores give way to accelerators that wait for the mutex */
 bool ready_plan_make(struct ready_requester *requester);

@@ -329,6 +329,11 @@ double ready_plan_ahead(const struct ready_context *c, unsigned long type)
 	return 0;
 }
 
+bool ready_plan_has_begun(const struct ready_context *c)
+{
+	return c->plan->started_us > 0;
+}
+
 bool ready_plan_is_due(const struct ready_requester *requester)
 {
 	const struct ready_context *c = requester->c;
