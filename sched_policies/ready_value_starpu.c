@@ -268,8 +268,7 @@ static bool trial_waits(const struct ready_context *c, const struct heddle_pool_
 	unsigned first = type->first | (type->flops > 0 ? type->trying : 0);
 
 	for (unsigned k = 0; k < c->nclasses; k++)
-		if (k != class && first >> k & 1 && c->count[k] && runs_left(c, type, k) &&
-		    !first_counts(c, type, k))
+		if (k != class && first >> k & 1 && c->count[k] && runs_left(c, type, k))
 			return best_other_us(c, key, class) > 0;
 	return false;
 }

@@ -6,7 +6,7 @@
  * something at first. But no other one is, which would have to load as well.
  *
  * There is no second run once two types have shown that the accelerators load nothing, until a type
- * shows that they do.
+ * shows that they do. Cores do not try a type sooner for that.
  *
  * And a chain that cores run more slowly. They have run the first one, whose tasks have as much
  * data, fast enough. Yet no core tries the last task, since it could help with none that comes
@@ -76,6 +76,7 @@ CODELET(slow, slow_cost);
 CODELET(ends, slow_cost);
 CODELET(others, cost);
 CODELET(plain, cost);
+CODELET(later, slow_cost);
 CODELET(loads, loading_cost);
 CODELET(again, cost);
 
@@ -172,6 +173,7 @@ static void test_repeat(void **state)
 	assert_int_equal(chain_run(&slow, &slow, NSLOW, 0, &accelerators), 0);
 	assert_int_equal(accelerators, 1);
 	assert_int_equal(chain_run(&plain, &plain, NTASKS, FLOPS, &accelerators), NTASKS - 1);
+	assert_int_equal(chain_run(&later, &later, NSLOW, 0, &accelerators), 0);
 	assert_int_equal(chain_run(&loads, &loads, NLOADS, FLOPS, &accelerators), NBELIEVED);
 	assert_int_equal(chain_run(&again, &again, NTASKS, FLOPS, &accelerators), NTASKS - 2);
 	starpu_shutdown();
