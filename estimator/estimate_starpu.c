@@ -180,7 +180,7 @@ static void ask_model(struct estimate_slot *slot, struct starpu_task *task, unsi
 	    !estimate_source_allowed(HEDDLE_ESTIMATE_MODEL) ||
 	    atomic_fetch_or(&slot->modelled, 1u << class) >> class & 1)
 		return;
-	us = estimate_model_us(task, class);
+	us = estimate_model_us(task, estimate_class_worker(class));
 	if (!(us > 0) || !estimate_slot_seize(slot))
 		return;
 	if (cell_source(cell) <= HEDDLE_ESTIMATE_NEIGHBOURS) {
@@ -188,6 +188,14 @@ static void ask_model(struct estimate_slot *slot, struct starpu_task *task, unsi
 		history_add(slot, class, us);
 	}
 	estimate_slot_release(slot);
+}
+
+double heddle_estimate_model(struct starpu_task *task, int worker)
+{
+	if (!task->cl->model || is_ours(task->cl->model) ||
+	    !estimate_source_allowed(HEDDLE_ESTIMATE_MODEL))
+		return 0;
+	return estimate_model_us(task, worker);
 }
 
 /* Of the first task, the sizes of its data: how times grow with parameters is expected to

@@ -244,10 +244,9 @@ static double implementation_us(struct starpu_task *task, unsigned worker, unsig
 	return heddle_compat_expected_length(task, worker, task->sched_ctx, implementation);
 }
 
-double estimate_model_us(struct starpu_task *task, unsigned class)
+double estimate_model_us(struct starpu_task *task, int worker)
 {
 	struct starpu_perfmodel *model = task->cl->model;
-	int worker = estimate_class_worker(class);
 	double best = 0;
 	unsigned mask;
 

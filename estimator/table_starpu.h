@@ -123,8 +123,9 @@ void estimate_profile_load(struct estimate_codelet *codelet);
 /** Adds the new samples of a class to the codelet's profile. The slot's flag is held. */
 void estimate_profile_add(struct estimate_slot *slot, unsigned class);
 
-/** What StarPU's model says of a task on a class, µs; 0: nothing, or not calibrated. */
-double estimate_model_us(struct starpu_task *task, unsigned class);
+/** What StarPU's model says of a task on a worker, µs; 0: nothing, or not calibrated.
+ * @param worker below 0: there is none */
+double estimate_model_us(struct starpu_task *task, int worker);
 
 /* ---- device_class_starpu.c ---- */
 

@@ -32,6 +32,7 @@ libheddle_la_SOURCES += \
 	sched_policies/ready.h \
 	sched_policies/ready_done_starpu.c \
 	sched_policies/ready_local_starpu.c \
+	sched_policies/ready_pace_starpu.c \
 	sched_policies/ready_plan_starpu.c \
 	sched_policies/ready_push_starpu.c \
 	sched_policies/ready_queue_starpu.c \

@@ -114,12 +114,17 @@ static double link_weight(const struct heddle_plan *plan)
 	return fmax(LINK, BUSY_LINK * pow(use, USE_POWER));
 }
 
+/* How long a task takes on a worker. */
+static double own_us(const struct heddle_plan *plan, const struct heddle_plan_task *task, size_t w)
+{
+	return task->us[plan->workers[w].class] * (task->pace ? task->pace[w] : 1);
+}
+
 static double end_us(const struct heddle_plan *plan, const struct heddle_plan_task *task, size_t w)
 {
 	const struct heddle_plan_worker *worker = &plan->workers[w];
 
-	return fmax(worker->free_us, arrival_us(plan, task, worker->node)) +
-	       task->us[worker->class];
+	return fmax(worker->free_us, arrival_us(plan, task, worker->node)) + own_us(plan, task, w);
 }
 
 /* What it costs that a task runs on a worker, beside that of its class.
@@ -181,7 +186,7 @@ size_t heddle_plan_place(struct heddle_plan *plan, const struct heddle_plan_task
 
 		if (task->fetch_us[worker->node] > 0)
 			plan->link_us = arrival_us(plan, task, worker->node);
-		worker->begin_us = us - task->us[worker->class];
+		worker->begin_us = us - own_us(plan, task, best);
 		worker->free_us = us;
 	}
 	return best;

@@ -56,6 +56,9 @@ struct heddle_plan {
 /** A task to be placed. */
 struct heddle_plan_task {
 	double us[HEDDLE_POOL_CLASSES]; /**< on each class; 0: cannot run there */
+	/** For each worker, how many times as long it takes there as on its class; NULL: as long.
+	 */
+	const double *pace;
 	const double *fetch_us; /**< for each memory, time to transfer what is missing there */
 	double after_us;        /**< shortest time from its end to the end of all */
 	/** Whether a worker, an index, may run it; NULL: wherever its class can. */

@@ -144,6 +144,7 @@ struct ready_context {
 	unsigned memories[STARPU_MAXNODES], nmemories;
 	struct ready_plan *plan;             /**< NULL: workers choose for themselves */
 	struct ready_local *local;           /**< NULL without a plan */
+	struct ready_pace *pace;             /**< NULL: no class has several memories */
 	uint32_t where[HEDDLE_POOL_CLASSES]; /**< masks of StarPU for each class */
 	bool mixed[HEDDLE_POOL_CLASSES];     /**< workers of several types share a class */
 	int prefetch;                        /**< claims of an accelerator; below 0: automatic */
@@ -278,6 +279,22 @@ struct starpu_task *ready_pop(unsigned ctx);
 
 /** A worker starts a task from elsewhere: wakes another for what is left. */
 void ready_pass_on(struct ready_context *c, unsigned id);
+
+/* ---- ready_pace_starpu.c; the mutex is held, where nothing else is said ---- */
+
+/** @return 0; -ENOMEM */
+int ready_pace_create(struct ready_context *c);
+void ready_pace_destroy(struct ready_context *c);
+
+/** Asks StarPU's models about a new type. */
+void ready_pace_ask(struct ready_context *c, const struct ready_type *type,
+                    struct starpu_task *task);
+
+/** How many times as long tasks of a type take on workers as on their class.
+ * @param ids of n workers
+ * @return for each of them; NULL: all are alike */
+const double *ready_paces(const struct ready_context *c, const struct ready_type *type,
+                          const unsigned *ids, size_t n);
 
 /* ---- ready_plan_starpu.c; the mutex is held, where nothing else is said ---- */
 
@@ -466,6 +483,9 @@ bool ready_is_bet(struct ready_context *c, const struct heddle_pool_key *key, un
 /** Looks at what tasks with other parameters have told since then of a queue's type.
  * @return whether that has moved the queue */
 bool ready_type_renew(struct ready_context *c, const struct heddle_pool_key *key);
+
+/** The type that a key names. */
+struct ready_type *ready_type_of(struct ready_context *c, unsigned long id);
 
 /** The same in a plan, during which the pool does not change. */
 void ready_type_look(struct ready_context *c, const struct heddle_pool_key *key);

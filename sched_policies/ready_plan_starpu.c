@@ -195,7 +195,7 @@ int ready_plan_create(struct ready_context *c)
 	p->fetch_us = calloc(p->nnodes, sizeof(*p->fetch_us));
 	p->ids = calloc(c->nworkers, sizeof(*p->ids));
 	if (p->plan.workers && p->fetch_us && p->ids && !ready_local_create(c) &&
-	    !heddle_graph_create(&source, &p->graph))
+	    !ready_pace_create(c) && !heddle_graph_create(&source, &p->graph))
 		return 0;
 	ready_plan_destroy(c);
 	return -ENOMEM;
@@ -208,6 +208,7 @@ void ready_plan_destroy(struct ready_context *c)
 	if (!p)
 		return;
 	ready_local_destroy(c);
+	ready_pace_destroy(c);
 	heddle_graph_destroy(p->graph);
 	free(p->plan.workers);
 	free(p->fetch_us);
@@ -682,6 +683,9 @@ static unsigned task_describe(struct ready_context *c, const struct heddle_pool_
 			described->us[k] = class_us(c, key, k, &trial);
 		trials |= trial ? 1u << k : 0;
 	}
+	if (key->type)
+		described->pace =
+		    ready_paces(c, ready_type_of(c, key->type), p->ids, p->plan.nworkers);
 	for (unsigned node = 0; node < p->nnodes; node++)
 		p->fetch_us[node] = fetch_us(p, task, node);
 	return trials;

@@ -66,7 +66,7 @@ static struct ready_type *type_find(struct ready_context *c, unsigned long id)
 }
 
 /* A type that a key or a trial names: none ever leaves the table, so it is there. */
-static struct ready_type *type_known(struct ready_context *c, unsigned long id)
+struct ready_type *ready_type_of(struct ready_context *c, unsigned long id)
 {
 	size_t place = ready_type_place(id, READY_TYPES);
 
@@ -122,7 +122,7 @@ static void first_compare(struct ready_context *c, struct ready_type *type, unsi
 /* Whether an accelerator is taken to be the fastest: nothing is known to the contrary. */
 static bool is_promising(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
 {
-	const struct ready_type *type = type_known(c, key->type);
+	const struct ready_type *type = ready_type_of(c, key->type);
 	double other_us;
 
 	if (type->told >> class & 1 || !runs_left(c, type, class) || first_counts(c, type, class))
@@ -139,7 +139,7 @@ static bool will_try(struct ready_context *c, const struct heddle_pool_key *key,
 	unsigned trials = 0;
 
 	if (!key->type || key->cost[class] != HEDDLE_POOL_NO_COST || !is_promising(c, key, class) ||
-	    (type_known(c, key->type)->trying >> class & 1 && trying != (int)class))
+	    (ready_type_of(c, key->type)->trying >> class & 1 && trying != (int)class))
 		return false;
 	for (unsigned w = 0; c->ntrials && w < c->nworkers; w++)
 		trials += c->workers[w].class == class && c->workers[w].trial;
@@ -354,7 +354,7 @@ static void type_value(struct heddle_pool_key *key, void *arg)
 static void key_renew(struct ready_context *c, struct heddle_pool_key *key)
 {
 	if (key->type)
-		type_value(key, &(struct valuation){c, type_known(c, key->type)});
+		type_value(key, &(struct valuation){c, ready_type_of(c, key->type)});
 }
 
 /* ---- the load that claims are ---- */
@@ -527,7 +527,7 @@ static bool type_renew(struct ready_context *c, struct ready_type *type)
 
 void ready_type_look(struct ready_context *c, const struct heddle_pool_key *key)
 {
-	struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
+	struct ready_type *type = key->type ? ready_type_of(c, key->type) : NULL;
 
 	if (!type || type->looked == c->looks)
 		return;
@@ -549,7 +549,7 @@ void ready_types_move(struct ready_context *c)
 
 bool ready_type_renew(struct ready_context *c, const struct heddle_pool_key *key)
 {
-	return key->type && type_renew(c, type_known(c, key->type));
+	return key->type && type_renew(c, ready_type_of(c, key->type));
 }
 
 /* A type, with the estimates of now; NULL: there is none. */
@@ -666,6 +666,7 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task, struct he
 	type->returns |= type->ended;
 	if (c->plan && !type->bytes)
 		type->bytes = ready_task_bytes(task);
+	ready_pace_ask(c, type, task);
 	if (type->flops <= 0)
 		type->flops = task->flops;
 	key_renew(c, key);
@@ -683,7 +684,7 @@ void ready_task_key(struct ready_context *c, struct starpu_task *task, struct he
  * not state its operations. */
 static double longest_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
 {
-	const struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
+	const struct ready_type *type = key->type ? ready_type_of(c, key->type) : NULL;
 	double us = heddle_pool_us(key->cost[class]), other_us = best_other_us(c, key, class);
 
 	if (!type || ready_is_trial(key, class) || type->told >> class & 1 ||
@@ -694,7 +695,7 @@ static double longest_us(struct ready_context *c, const struct heddle_pool_key *
 
 bool ready_is_measured(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
 {
-	return key->type && type_known(c, key->type)->measured >> class & 1;
+	return key->type && ready_type_of(c, key->type)->measured >> class & 1;
 }
 
 /* Whether a trial would be in vain: no task of the type comes after this one. Only once: where
@@ -714,7 +715,7 @@ static bool is_last(const struct ready_context *c, struct ready_type *type)
 double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *key, unsigned class,
                         bool *trial)
 {
-	struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
+	struct ready_type *type = key->type ? ready_type_of(c, key->type) : NULL;
 	double us = type ? type->us[class] : heddle_pool_us(key->cost[class]), other_us;
 
 	if (!type || type->told >> class & 1)
@@ -739,7 +740,7 @@ double ready_planned_us(struct ready_context *c, const struct heddle_pool_key *k
 
 bool ready_may_repeat(struct ready_context *c, const struct heddle_pool_key *key, unsigned id)
 {
-	const struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
+	const struct ready_type *type = key->type ? ready_type_of(c, key->type) : NULL;
 	unsigned class = c->workers[id].class;
 
 	return !type || !(type->first >> class & 1) || type->told >> class & 1 ||
@@ -751,7 +752,8 @@ double ready_longest_us(struct ready_context *c, const struct heddle_pool_key *k
 {
 	if (!key->type)
 		return 0;
-	return trial_longest_us(c, type_known(c, key->type), class, best_other_us(c, key, class));
+	return trial_longest_us(c, ready_type_of(c, key->type), class,
+	                        best_other_us(c, key, class));
 }
 
 bool ready_is_ruled_out(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
@@ -791,7 +793,7 @@ static void look_again(struct ready_requester *requester, double at_us)
  * class has run none of the type, and an accelerator none either, or only had a first run. */
 static bool is_early(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
 {
-	const struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
+	const struct ready_type *type = key->type ? ready_type_of(c, key->type) : NULL;
 
 	return type && type->flops > 0 && !(type->told >> class & 1) &&
 	       !is_promising(c, key, class) &&
@@ -808,7 +810,7 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 	struct ready_context *c = requester->c;
 	const struct ready_worker *worker = &c->workers[requester->id];
 	double us = c->patient ? longest_us(c, key, worker->class) : 0, own_us, until_us;
-	const struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
+	const struct ready_type *type = key->type ? ready_type_of(c, key->type) : NULL;
 	int cost = key->cost[worker->class];
 	bool early;
 
@@ -848,7 +850,7 @@ bool ready_wants(const struct heddle_pool_key *key, double since_us, void *arg)
 
 bool ready_is_bet(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
 {
-	const struct ready_type *type = key->type ? type_known(c, key->type) : NULL;
+	const struct ready_type *type = key->type ? ready_type_of(c, key->type) : NULL;
 
 	return type && type->deferred & ~(type->told | type->trying) & 1u << class;
 }
@@ -856,7 +858,7 @@ bool ready_is_bet(struct ready_context *c, const struct heddle_pool_key *key, un
 void ready_trial_begin(struct ready_requester *requester, const struct heddle_pool_key *key)
 {
 	struct ready_context *c = requester->c;
-	struct ready_type *type = type_known(c, key->type);
+	struct ready_type *type = ready_type_of(c, key->type);
 
 	type->trying |= 1u << c->workers[requester->id].class;
 	type_publish(c, type);
@@ -866,7 +868,7 @@ bool ready_trial_weigh(struct ready_requester *requester, const struct heddle_po
 {
 	struct ready_context *c = requester->c;
 	unsigned class = c->workers[requester->id].class;
-	struct ready_type *type = type_known(c, key->type);
+	struct ready_type *type = ready_type_of(c, key->type);
 
 	if (trial_is_bearable(c, key, type, class)) {
 		ready_trial_begin(requester, key);
@@ -889,7 +891,7 @@ void ready_trial_started(struct ready_context *c, unsigned id, const struct hedd
 
 static void trial_age(struct ready_context *c, const struct ready_worker *worker, double now_us)
 {
-	struct ready_type *type = type_known(c, worker->trial);
+	struct ready_type *type = ready_type_of(c, worker->trial);
 	double us = now_us - worker->trial_since_us;
 	int cost = heddle_pool_cost(us);
 
@@ -910,7 +912,7 @@ void ready_trials_age(struct ready_context *c, double now_us)
 
 void ready_trial_cancel(struct ready_context *c, const struct heddle_pool_key *key, unsigned class)
 {
-	struct ready_type *type = type_known(c, key->type);
+	struct ready_type *type = ready_type_of(c, key->type);
 
 	type->trying &= ~(1u << class);
 	type_publish(c, type);

@@ -177,6 +177,7 @@ sim_tests = \
 	tests/sim/product \
 	tests/sim/repeat \
 	tests/sim/stated \
+	tests/sim/uneven \
 	tests/sim/wavefront \
 	tests/sim/wavefront_simulation \
 	tests/sim/wavefront_slowdown \

@@ -759,6 +759,21 @@ static void test_plan_critical_goes_to_the_fast(void **state)
 	assert_int_equal(heddle_plan_place(&plan, &task), 0);
 }
 
+/* The second GPU is faster with this type. */
+static void test_plan_uneven_workers(void **state)
+{
+	const double pace[NWORKERS] = {1, 1, 1.5, 0.5};
+	struct heddle_plan_task task = task_of(0, 10, 990);
+
+	task.pace = pace;
+	assert_int_equal(heddle_plan_place(&plan, &task), 3);
+	assert_near(workers[3].free_us, 5);
+	assert_int_equal(heddle_plan_place(&plan, &task), 3);
+	assert_near(workers[3].begin_us, 5);
+	assert_int_equal(heddle_plan_place(&plan, &task), 2);
+	assert_near(workers[2].free_us, 15);
+}
+
 static void test_plan_equal_workers_share(void **state)
 {
 	struct heddle_plan_task task = task_of(0, 10, 0);
@@ -961,6 +976,7 @@ int main(void)
 	    PLAN(least),
 	    PLAN(slack_goes_to_the_cheap),
 	    PLAN(critical_goes_to_the_fast),
+	    PLAN(uneven_workers),
 	    PLAN(equal_workers_share),
 	    PLAN(who_can_run_it),
 	    PLAN(transfers),
