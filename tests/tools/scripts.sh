@@ -80,6 +80,35 @@ outcome -G 2 "'1.4-trace' is not built.*tools/setup --starpu 1.4 trace$" \
 outcome -F 2 "'1.4-sim' is not built" "$work/tools/heddle" bench --platform x
 outcome -F 2 "'1.4-system' is not built" "$work/tools/heddle" info
 
+# The demo compares with one core and with StarPU's default, and draws the repetition that the
+# text reports. (Where workers are simulated, an app wants a machine first.)
+if ! grep -q 'define HEDDLE_USE_SIMGRID' "$top_builddir/config.h"; then
+	cat >"$work/heddle" <<-END
+		#!/bin/sh
+		echo "cores=\${STARPU_NCPU-all} log=\${HEDDLE_BLOCK_LOG-none} \$*" >>"$work/called"
+		[ "\$1" = plot ] || STARPU_WORKERS_NOBIND=1 exec "$(cd "$top_builddir" && pwd)/bin/heddle" "\$@"
+	END
+	chmod +x "$work/heddle"
+	{
+		echo ". '$(cd "$top_srcdir" && pwd)/tools/common.sh'; out=$work log=$work/log heddle=$work/heddle"
+		sed -n '/^show()/,/^}/p; /^beside()/,/^}/p; /^time_add()/,/^}/p; /^plot()/,/^}/p' \
+			"$top_srcdir/tools/demo"
+		echo 'show histogram --size 100000 && plot histogram'
+	} >"$work/demo"
+	(STARPU_NCPU=2 && export STARPU_NCPU && outcome -F 0 '(median: its workers follow)' bash "$work/demo" && exit "$failures") ||
+		fail "the demo's histogram"
+	for called in 'cores=2 log=/.* app histogram --sched hdss ' \
+		'cores=1 log=none app histogram --sched lws ' 'cores=2 log=none app histogram --sched lws '; do
+		grep -q "^$called.*--reps 5.* --size 100000" "$work/called" || fail "the demo does not run $called"
+	done
+	grep -Eqx 'histogram,one core,[0-9.]+' "$work/times.csv" && grep -q '^histogram,all by lws,[0-9]' "$work/times.csv" &&
+		grep -q '^histogram,all by hdss,[0-9]' "$work/times.csv" || fail "times: $(cat "$work/times.csv")"
+	median=$(tr -d ' \n' <"$work/histogram.json" | sed 's/.*"us":\[\([^]]*\)\].*/\1/' | tr ',' '\n' |
+		cat -n | sort -k 2g | awk 'NR == 3 { print $1 }')
+	grep -q "^cores.* plot --loop $median -o " "$work/called" ||
+		fail "repetition $median is the median, not drawn: $(cat "$work/called")"
+fi
+
 # StarPU's examples are those of the StarPU that Heddle was built against; a crash, also of one
 # that fails by itself, is none that is left out.
 examples=$work/lib/starpu/examples
