@@ -34,6 +34,10 @@ for flag in "-I$prefix/include" "-L$prefix/lib" -lheddle; do
 	*) fail "pkg-config without $flag: $flags" ;;
 	esac
 done
+for folder in prefix= exec_prefix= libdir=/lib includedir=/include; do
+	told=$(pkg-config "--variable=${folder%%=*}" heddle)
+	[ "$told" = "$prefix${folder#*=}" ] || fail "heddle.pc: ${folder%%=*}=$told"
+done
 if [ -e "$top_builddir/libheddle-mpi.la" ]; then
 	flags=$(pkg-config --cflags --libs heddle-mpi) || fail "pkg-config heddle-mpi"
 	for flag in "-I$prefix/include" -lheddle-mpi -lheddle -lmpi; do
