@@ -62,10 +62,14 @@ uint64_t options_take_number(const char *text, uint64_t min, uint64_t max, const
                              struct argp_state *state)
 {
 	uint64_t number = 0;
+	int error = options_number(text, min, max, &number);
 
-	if (options_number(text, min, max, &number))
-		argp_error(state, "--%s %s: not a whole number from %ju to %ju", option, text,
-		           (uintmax_t)min, (uintmax_t)max);
+	if (error)
+		argp_error(state, "--%s %s: not a whole number from %ju to %ju%s", option, text,
+		           (uintmax_t)min, (uintmax_t)max,
+		           error == -EINVAL && *text >= '0' && *text <= '9'
+		               ? " (the letters K M G T behind it stand for powers of 1024)"
+		               : "");
 	return number;
 }
 

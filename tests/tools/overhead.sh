@@ -36,5 +36,6 @@ expect 2 "^heddle: $work/none/o.json: No such file" timeout 5 "$overhead" --task
 "$overhead" --rounds 0 2>/dev/null
 [ $? = 2 ] || fail "no rounds are accepted"
 expect 2 '^heddle overhead: --rounds none: not a whole number from 1 to 100000000' "$overhead" --rounds none
+expect 2 'tasks 1k: not a whole number from 0 to .* (the letters K M G T ' "$overhead" --tasks 1k
 "$overhead" --help | grep -q -- '--sched=LIST' || fail "help"
 [ "$failures" = 0 ]
