@@ -197,6 +197,7 @@ int heddle_kernel_submit(const struct heddle_kernel *kernel,
  * @param[out] stats what the launch did; NULL: not wanted
  * @return 0; a negative errno value if the launch failed, after which the contents of what it
  * writes are undefined:
+ * - -EINVAL: a value has not the size that the kernel takes
  * - -EIO: the kernel failed on every device, or does not compile (a message has the compiler's
  *   output)
  * - -ENODEV: StarPU refused a part's task

@@ -151,7 +151,7 @@ X = numpy.zeros(64, numpy.float32)
         ((64, 64), (X,) * 25, {}, TypeError, "25 arguments"),
         ((64, 63), (X, X.copy(), numpy.float32(1)), {}, heddle.Error, "add: .*multiple of the 63"),
         ((0, 64), (X, X.copy(), numpy.float32(1)), {}, heddle.Error, "no work-items in dimen"),
-        ((64, 64), (X, X.copy(), numpy.float64(1)), {}, heddle.Error, "argument 3 .8 bytes.: Inv"),
+        ((64, 64), (X, X.copy(), numpy.float64(1)), {}, heddle.Error, "argument 3 has 8 bytes; "),
         ((64, 64), (X,), {}, heddle.Error, "kernel add takes 3 arguments, not 1"),
         ((64, 64), (X, X.copy(), numpy.float32(1)), {"workers": [99]}, heddle.Error, "99 is no"),
     ],

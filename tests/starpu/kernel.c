@@ -933,6 +933,51 @@ static void nonsense_is_refused(void **state)
 	unsetenv("HEDDLE_VERBOSE");
 }
 
+/* An argument of another size than the kernel's is a mistake of the caller's: no device is to blame
+ * for it, and the launch without it runs. */
+static void argument_sizes(void **state)
+{
+	int n = N;
+	double wide = 3;
+	int16_t half = 3;
+	float factor = 3;
+	int64_t many = N;
+	struct heddle_kernel kernel = {
+	    .source = "__kernel void multiply(__global const float *a, __global float *c,"
+	              " const float factor, const int n)\n"
+	              "{ int i = get_global_id(0); if (i < n) c[i] = factor * a[i]; }",
+	    .name = "multiply",
+	    .dimensions = 1,
+	    .global = {N},
+	    .local = {64},
+	    .narguments = 4,
+	    .split = HEDDLE_KERNEL_ALWAYS,
+	};
+	struct heddle_kernel_argument *value = &kernel.arguments[2], *last = &kernel.arguments[3];
+
+	inputs_fill();
+	setenv("HEDDLE_VERBOSE", "0", 1);
+	kernel.arguments[0] = host(a, sizeof(a));
+	kernel.arguments[1] = host(c, sizeof(c));
+	*last = integer(&n);
+	*value = (struct heddle_kernel_argument){
+	    .type = HEDDLE_KERNEL_VALUE, .pointer = &wide, .bytes = sizeof(wide)};
+	assert_int_equal(heddle_kernel_run(&kernel, NULL), -EINVAL);
+	*value = (struct heddle_kernel_argument){
+	    .type = HEDDLE_KERNEL_VALUE, .pointer = &half, .bytes = sizeof(half)};
+	assert_int_equal(heddle_kernel_run(&kernel, NULL), -EINVAL);
+	*value = (struct heddle_kernel_argument){
+	    .type = HEDDLE_KERNEL_VALUE, .pointer = &factor, .bytes = sizeof(factor)};
+	last->pointer = &many;
+	last->bytes = sizeof(many);
+	assert_int_equal(heddle_kernel_run(&kernel, NULL), -EINVAL);
+	*last = integer(&n);
+	assert_int_equal(heddle_kernel_run(&kernel, NULL), 0);
+	unsetenv("HEDDLE_VERBOSE");
+	for (int i = 0; i < N; i++)
+		assert_true(c[i] == 3 * a[i]);
+}
+
 /* The policy decides: shares, blocks, or one task. One device fails within the blocks. */
 static void by_policy(void **state)
 {
@@ -1025,6 +1070,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(offsets),
 	    cmocka_unit_test(copies_unsplit),
 	    cmocka_unit_test(nonsense_is_refused),
+	    cmocka_unit_test(argument_sizes),
 	    cmocka_unit_test(by_policy),
 	    cmocka_unit_test(devices_fail),
 	    cmocka_unit_test(not_split),

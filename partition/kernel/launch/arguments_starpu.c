@@ -283,7 +283,7 @@ int kernel_arguments_compare(struct heddle_kernel_request *request)
 		             : kind == INDEX_LOCAL   ? argument->type == HEDDLE_KERNEL_LOCAL
 		             : kind == INDEX_INTEGER
 		                 ? argument->type == HEDDLE_KERNEL_VALUE &&
-		                       argument->bytes * 8 >= index->arguments[a].bits
+		                       argument->bytes * 8 == index->arguments[a].bits
 		                 : argument->type == HEDDLE_KERNEL_VALUE;
 
 		if (!right)

@@ -189,6 +189,10 @@ static int argument_set(struct part *part, unsigned a)
 	}
 	if (!error)
 		return 0;
+	if (error == CL_INVALID_ARG_SIZE && !kernel_is_buffer(argument))
+		return heddle_refuse(
+		    -EINVAL, "kernel %s: argument %u has %zu bytes; the kernel takes another size",
+		    request->given.name, a + 1, argument->bytes);
 	snprintf(what, sizeof(what), "argument %u (%zu bytes)", a + 1,
 	         kernel_is_buffer(argument) ? sizeof(cl_mem) : argument->bytes);
 	return kernel_refuse(part, what, error);

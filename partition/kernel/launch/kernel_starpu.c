@@ -123,12 +123,15 @@ static void part_count(struct part *part)
 	worker->kept_bytes += part->kept_bytes;
 }
 
-/* A device that failed gets no more of this kernel. Its groups are lost. */
+/* A device that failed gets no more of this kernel. Its groups are lost. For a mistake of the
+ * caller's no device is to blame, and none is asked again. */
 static void part_lose(struct part *part)
 {
 	struct heddle_kernel_request *request = part->request;
 
-	if (part->device) {
+	if (part->status == -EINVAL) {
+		__atomic_store_n(&request->barred, ~0U, __ATOMIC_RELAXED);
+	} else if (part->device) {
 		starpu_pthread_mutex_lock(&request->kernel->mutex);
 		__atomic_or_fetch(&request->kernel->failed,
 		                  1U << (part->device - request->kernel->devices),

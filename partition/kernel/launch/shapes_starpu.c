@@ -41,7 +41,7 @@ bool kernel_device_usable(const struct heddle_kernel_request *request, unsigned 
 {
 	unsigned failed = __atomic_load_n(&request->kernel->failed, __ATOMIC_RELAXED);
 
-	return !((failed | request->barred) >> d & 1);
+	return !((failed | __atomic_load_n(&request->barred, __ATOMIC_RELAXED)) >> d & 1);
 }
 
 /* ---- shapes ---- */
