@@ -330,6 +330,10 @@ def _arguments(arguments: Mapping[str, Any], n: int) -> Tuple[Dict[str, Array], 
     """Arrays and values by their names, checked."""
     arrays: Dict[str, Array] = {}
     values: Dict[str, Any] = {}
+    if not isinstance(arguments, Mapping):
+        raise TypeError(
+            f"arguments is a {type(arguments).__name__}; a loop's have names: {{'x': x, 'a': 2.0}}"
+        )
     for name, value in arguments.items():
         if not name.isidentifier() or not name.isascii() or name in _RESERVED:
             raise ValueError(

@@ -311,6 +311,7 @@ X = numpy.zeros(10)
         (3, {"x": X}, ValueError, "x has 10 elements .* no multiple of 3"),
         (11, {"x": X}, ValueError, "no multiple of 11"),
         (10, {"x": X[::2]}, ValueError, "x has 5|x is not contiguous"),
+        (10, [X], TypeError, "arguments is a list; a loop's have names"),
         (10, {"x": [1, 2]}, TypeError, "x is a list"),
         (10, {"i": X}, ValueError, "'i' cannot be the name.*already"),
         (10, {"a b": X}, ValueError, "'a b' cannot be the name"),
