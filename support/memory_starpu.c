@@ -104,8 +104,7 @@ int heddle_malloc(void **memory, size_t bytes)
 	if (!area)
 		return heddle_refuse(-ENOMEM, "no memory for %zu bytes", bytes);
 	if (heddle_pin_useful() && heddle_pin(area, size))
-		heddle_warn("%zu bytes cannot be pinned; copies to CUDA devices will be slow",
-		            bytes);
+		heddle_warn("%zu bytes cannot be pinned; copies to GPUs will be slow", bytes);
 	*memory = area;
 	return 0;
 }

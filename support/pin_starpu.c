@@ -41,9 +41,14 @@ bool heddle_is_pinned(const void *memory)
 	return false;
 }
 
+/* A simulated device needs nothing. */
 bool heddle_pin_useful(void)
 {
+#ifdef HEDDLE_USE_HIP
+	return starpu_hip_worker_get_count() > 0;
+#else
 	return false;
+#endif
 }
 
 static void forget_error(void)

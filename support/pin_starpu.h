@@ -1,7 +1,7 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Pinned main memory: a CUDA device copies from and to it several times faster,
+ * Pinned main memory: a CUDA or HIP device copies from and to it several times faster,
  * and only from and to it while kernels run.
  */
 #ifndef HEDDLE_SUPPORT_PIN_STARPU_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Whether there is anything to pin memory for: a CUDA worker. */
+/** Whether there is anything to pin memory for: a CUDA or HIP worker. */
 bool heddle_pin_useful(void);
 
 /** Uses memory that we have pinned: it stays so until heddle_unpin().
@@ -26,7 +26,7 @@ int heddle_pin(void *memory, size_t bytes);
  * nothing for memory that we have not pinned. The last one unpins. */
 void heddle_unpin(void *memory, size_t bytes);
 
-/** Whether memory is pinned, by whomever. */
+/** Whether memory is pinned, by whomever. HIP is not asked: false. */
 bool heddle_is_pinned(const void *memory);
 
 #endif

@@ -4,7 +4,7 @@
  * Main memory for the arrays of loops. Start with heddle_malloc().
  *
  * A CUDA device copies from and to pinned memory several times faster, and only such copies
- * overlap with kernels. heddle_malloc() pins memory if StarPU has CUDA workers; otherwise
+ * overlap with kernels. heddle_malloc() pins memory if StarPU has CUDA or HIP workers; otherwise
  * pinning costs nothing. It also asks for huge pages, which avoid most TLB misses (misses in
  * the processor's address cache) in large arrays.
  */

@@ -186,7 +186,8 @@ static void pin(struct work_array *array, const struct work_array_name *name)
 	if (array->pinned || heddle_is_pinned(base))
 		return;
 	if (!heddle_variable_number(HEDDLE_VARIABLE_PIN)) {
-		advise(name);
+		if (starpu_cuda_worker_get_count()) /* of others it is not known */
+			advise(name);
 		return;
 	}
 	array->pinned = !heddle_pin(base, bytes);
@@ -194,8 +195,8 @@ static void pin(struct work_array *array, const struct work_array_name *name)
 		heddle_explain("%s %s: pinned array %u until its end", name->what, name->name,
 		               name->index + 1);
 	else
-		heddle_warn("%s %s: the memory of array %u cannot be pinned; copies to CUDA "
-		            "devices will be slow (allocate it with heddle_malloc)",
+		heddle_warn("%s %s: the memory of array %u cannot be pinned; copies to GPUs "
+		            "will be slow (allocate it with heddle_malloc)",
 		            name->what, name->name, name->index + 1);
 }
 
