@@ -42,33 +42,45 @@ static __device__ __forceinline__ void price(const struct blackscholes_market &m
 	put = discounted * (1.0f - n2) - s * (1.0f - n1);
 }
 
-static __global__ void price_four(struct blackscholes_market market, size_t quads,
-                                  const float4 *__restrict__ spot,
-                                  const float4 *__restrict__ strike,
-                                  const float4 *__restrict__ years, float4 *__restrict__ call,
-                                  float4 *__restrict__ put)
+static __device__ __forceinline__ void price_one(const struct blackscholes_market &market, size_t i,
+                                                 const float *spot, const float *strike,
+                                                 const float *years, float *call, float *put)
 {
-	size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+	price(market, spot[i], strike[i], years[i], call[i], put[i]);
+}
 
-	if (i >= quads)
+static __global__ void price_four(struct blackscholes_market market, size_t n,
+                                  const float *__restrict__ spot, const float *__restrict__ strike,
+                                  const float *__restrict__ years, float *__restrict__ call,
+                                  float *__restrict__ put)
+{
+	size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, rest = n / 4 * 4 + i;
+
+	/* The first threads price what is left: a launch of its own takes 3 us. */
+	if (i < n % 4)
+		price_one(market, rest, spot, strike, years, call, put);
+	if (i >= n / 4)
 		return;
-	float4 s = __ldcs(spot + i), k = __ldcs(strike + i), t = __ldcs(years + i), c, p;
+	float4 s = __ldcs((const float4 *)spot + i), k = __ldcs((const float4 *)strike + i);
+	float4 t = __ldcs((const float4 *)years + i), c, p;
 
 	price(market, s.x, k.x, t.x, c.x, p.x);
 	price(market, s.y, k.y, t.y, c.y, p.y);
 	price(market, s.z, k.z, t.z, c.z, p.z);
 	price(market, s.w, k.w, t.w, c.w, p.w);
-	__stcs(call + i, c);
-	__stcs(put + i, p);
+	__stcs((float4 *)call + i, c);
+	__stcs((float4 *)put + i, p);
 }
 
-static __global__ void price_one(struct blackscholes_market market, size_t n, const float *spot,
-                                 const float *strike, const float *years, float *call, float *put)
+/* Of buffers that do not begin at 16 bytes. */
+static __global__ void price_unaligned(struct blackscholes_market market, size_t n,
+                                       const float *spot, const float *strike, const float *years,
+                                       float *call, float *put)
 {
 	size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
 
 	if (i < n)
-		price(market, spot[i], strike[i], years[i], call[i], put[i]);
+		price_one(market, i, spot, strike, years, call, put);
 }
 
 static bool aligned(const void *a, const void *b, const void *c, const void *d, const void *e)
@@ -81,19 +93,17 @@ extern "C" int blackscholes_cuda(void *stream, const struct blackscholes_market 
                                  const float *spot, const float *strike, const float *years,
                                  float *call, float *put)
 {
-	size_t quads = aligned(spot, strike, years, call, put) ? n / 4 : 0;
-	size_t done = quads * 4, rest = n - done;
 	cudaStream_t on = (cudaStream_t)stream;
 
-	if (quads)
-		price_four<<<(quads + threads - 1) / threads, threads, 0, on>>>(
-		    *market, quads, (const float4 *)spot, (const float4 *)strike,
-		    (const float4 *)years, (float4 *)call, (float4 *)put);
-	if (rest)
-		price_one<<<(rest + threads - 1) / threads, threads, 0, on>>>(
-		    *market, rest, spot + done, strike + done, years + done, call + done,
-		    put + done);
+	if (!n)
+		return 0;
+	if (aligned(spot, strike, years, call, put))
+		price_four<<<n / 4 / threads + 1, threads, 0, on>>>(*market, n, spot, strike, years,
+		                                                    call, put);
+	else
+		price_unaligned<<<(n + threads - 1) / threads, threads, 0, on>>>(
+		    *market, n, spot, strike, years, call, put);
 	return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
-CODELET_CUDA_LOAD(blackscholes, (const void *)price_four, (const void *)price_one)
+CODELET_CUDA_LOAD(blackscholes, (const void *)price_four, (const void *)price_unaligned)
