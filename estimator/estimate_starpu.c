@@ -326,7 +326,7 @@ static struct {
 		double start_us;      /* of the task under way; 0: none that is looked at */
 		atomic_bool reported; /* its policy reported it */
 	} __attribute__((aligned(64))) workers[STARPU_NMAXWORKERS];
-	bool thread_time;
+	bool undisturbed;
 } observed = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 /* Whether this is the codelet's first sample on a class: it often carries the
@@ -379,6 +379,10 @@ static bool sample_keep(struct estimate_cell *cell, bool first, double us)
 		return false;
 	if (!first && none)
 		cell->measured.count = 0;
+	if (observed.undisturbed && cell->measured.count) {
+		us = fmin(us, heddle_robust_us(&cell->measured));
+		cell->measured.count = 0;
+	}
 	atomic_store_explicit(&cell->first, first, memory_order_relaxed);
 	heddle_robust_add(&cell->measured, us);
 	return true;
@@ -433,16 +437,16 @@ static bool looked_at(const struct starpu_task *task)
 	return estimate_is_slot(task->sched_data) || is_ours(task->cl->model);
 }
 
-void heddle_estimate_thread_time(void)
+void heddle_estimate_undisturbed(void)
 {
-	observed.thread_time = true;
+	observed.undisturbed = true;
 }
 
 static double kernel_clock_us(int worker)
 {
 	struct timespec time;
 
-	if (!observed.thread_time || starpu_worker_get_type(worker) != STARPU_CPU_WORKER ||
+	if (!observed.undisturbed || starpu_worker_get_type(worker) != STARPU_CPU_WORKER ||
 	    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time))
 		return starpu_timing_now();
 	return starpu_timing_timespec_to_us(&time);

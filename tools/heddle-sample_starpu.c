@@ -597,7 +597,7 @@ static void codelets_print(FILE *out)
 static const struct option_row options[] = {
     {"jobs", "N", "number of different jobs (default: 30)",
      NUMBER(struct arguments, jobs, 1, 100000), .letter = 'j'},
-    {"reps", "N", "pairs of runs of each job on each device; the medians count (default: 7)",
+    {"reps", "N", "pairs of runs of each job on each device; the least times count (default: 21)",
      NUMBER(struct arguments, reps, 1, 100000), .letter = 'r'},
     {"least", "N", "smallest size", NUMBER(struct arguments, least, 1, 1 << 30), .letter = 'l'},
     {"most", "N", "largest size", NUMBER(struct arguments, most, 1, 1 << 30), .letter = 'm'},
@@ -616,7 +616,7 @@ static const struct option_program program = {
 
 int main(int argc, char **argv)
 {
-	struct arguments arguments = {.jobs = 30, .reps = 7, .seed = 1};
+	struct arguments arguments = {.jobs = 30, .reps = 21, .seed = 1};
 	struct option_set set = {.rows = options,
 	                         .data = &arguments,
 	                         .argument = take_codelet,
@@ -639,7 +639,7 @@ int main(int argc, char **argv)
 		heddle_refuse(0, "StarPU does not start here: it has no worker");
 		return APP_CANNOT;
 	}
-	heddle_estimate_thread_time();
+	heddle_estimate_undisturbed();
 	status = sample(&arguments);
 	starpu_shutdown();
 	return status;

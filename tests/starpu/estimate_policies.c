@@ -361,11 +361,30 @@ static void test_loading(void **state)
 	assert_int_equal(on_cores, 0);
 }
 
-/* With the time of the thread what others do on the core does not count; it stays so in this
- * process. */
-static void test_thread_time(void **state)
+/* Tells of times that a task took on the core. */
+static double us_of_three(const double *us)
+{
+	const struct heddle_param param = {"n", 2, NULL};
+	int core = starpu_worker_get_by_type(STARPU_CPU_WORKER, 0);
+	struct starpu_task *task = task_make(&waiting, NULL);
+	struct heddle_estimate estimate;
+
+	assert_int_equal(heddle_task_params(task, &param, 1), 0);
+	for (int i = 0; i < 3; i++)
+		heddle_estimate_executed(task, core, us[i]);
+	heddle_estimate(task, heddle_device_class(core), &estimate);
+	task->destroy = 0;
+	starpu_task_destroy(task);
+	assert_int_equal(estimate.samples, 3);
+	return estimate.us;
+}
+
+/* With the time of the thread what others do on the core does not count, and the least of all times
+ * counts; it stays so in this process. */
+static void test_undisturbed(void **state)
 {
 	const struct heddle_param param = {"n", 1, NULL};
+	const double three[] = {900, 500, 700};
 	struct heddle_estimate estimate;
 
 	for (int own = 0; own < 2; own++) {
@@ -373,7 +392,7 @@ static void test_thread_time(void **state)
 
 		waiting.name = own ? "waiting_own" : "waiting";
 		if (own)
-			heddle_estimate_thread_time();
+			heddle_estimate_undisturbed();
 		begin("eager");
 		task = task_make(&waiting, NULL);
 		assert_int_equal(heddle_task_params(task, &param, 1), 0);
@@ -386,6 +405,7 @@ static void test_thread_time(void **state)
 		assert_int_equal(estimate.samples, 1);
 		assert_true(own ? estimate.us < 200000 : estimate.us >= 200000);
 		starpu_task_destroy(task);
+		assert_true(us_of_three(three) == (own ? 500 : 700));
 		starpu_shutdown();
 	}
 }
@@ -411,7 +431,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_placement), cmocka_unit_test(test_first_run),
 	    cmocka_unit_test(test_cold),      cmocka_unit_test(test_stating),
-	    cmocka_unit_test(test_once),      cmocka_unit_test(test_thread_time),
+	    cmocka_unit_test(test_once),      cmocka_unit_test(test_undisturbed),
 	    cmocka_unit_test(test_data),      cmocka_unit_test(test_loading),
 	};
 
