@@ -16,11 +16,13 @@ struct cold_class {
 	bool first;   /**< it may have loaded the kernel */
 	double speed; /**< of a device, in cores, as long as nothing is known */
 	double load;  /**< what a first run may take longer, us */
+	/** For so long it has been at tasks of the codelet of which none has ended, us. */
+	double running_us;
 };
 
 /** The time to expect of a task on a class: its own, where known; by the fastest class where the
- * time is known, and both speeds; else by the bytes of its data. A first run that others beat says
- * little. */
+ * time is known, and both speeds; else by the bytes of its data. What has been running for long is
+ * expected to take long. A first run that others beat says little. */
 double cold_expect(const struct cold_class *classes, unsigned n, unsigned class, double bytes);
 
 /** How long a task may take where a class is tried with it, us; infinite: the class is known, or

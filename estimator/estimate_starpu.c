@@ -452,15 +452,38 @@ static double kernel_clock_us(int worker)
 	return starpu_timing_timespec_to_us(&time);
 }
 
+/* Until one has ended on a class it is all that is known of it that tasks have been running. */
+static void running_note(struct estimate_codelet *codelet, unsigned class)
+{
+	unsigned long none = 0;
+
+	if (!(atomic_load_explicit(&codelet->sampled, memory_order_relaxed) >> class & 1))
+		atomic_compare_exchange_strong(&codelet->running_us[class], &none,
+		                               1 + starpu_timing_now());
+}
+
+static double running_us(struct estimate_codelet *codelet, unsigned class)
+{
+	unsigned long since = atomic_load(&codelet->running_us[class]);
+
+	if (!since || atomic_load_explicit(&codelet->sampled, memory_order_relaxed) >> class & 1)
+		return 0;
+	return fmax(0, starpu_timing_now() - since);
+}
+
 static void observe_pre(struct starpu_task *task, unsigned ctx)
 {
 	int worker = starpu_worker_get_id();
+	struct estimate_slot *slot;
 
 	if (observed.before[ctx].pre)
 		observed.before[ctx].pre(task, ctx);
 	/* Its data are sure to be there now. */
-	if (worker >= 0 && looked_at(task) && estimate_slot_of(task))
-		observed.workers[worker].start_us = kernel_clock_us(worker);
+	slot = worker >= 0 && looked_at(task) ? estimate_slot_of(task) : NULL;
+	if (!slot)
+		return;
+	running_note(slot->codelet, heddle_device_class(worker));
+	observed.workers[worker].start_us = kernel_clock_us(worker);
 }
 
 static void observe_post(struct starpu_task *task, unsigned ctx)
@@ -538,6 +561,7 @@ static int arch_worker(const struct starpu_perfmodel_arch *arch)
 static void cold_classes(struct starpu_task *task, struct cold_class *classes, unsigned n)
 {
 	struct heddle_estimate estimates[HEDDLE_DEVICE_CLASSES];
+	struct estimate_slot *slot = estimate_slot_of(task);
 
 	heddle_estimate_all(task, n, estimates);
 	for (unsigned c = 0; c < n; c++) {
@@ -549,6 +573,7 @@ static void cold_classes(struct starpu_task *task, struct cold_class *classes, u
 		    .first = estimates[c].first,
 		    .speed = is_core || is_cores ? 1 : ACCELERATOR,
 		    .load = is_cores ? LOAD : 0,
+		    .running_us = slot ? running_us(slot->codelet, c) : 0,
 		};
 	}
 }

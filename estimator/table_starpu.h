@@ -79,6 +79,8 @@ struct estimate_codelet {
 	atomic_ulong ran[(STARPU_NMAXWORKERS + 63) / 64]; /* bit w: on worker w */
 	atomic_ulong begun_us; /* when a trial was first thought of; 0: never */
 	atomic_ulong tried_us; /* so long trials may have taken */
+	/* When the first task began on each class; 0: none has. */
+	atomic_ulong running_us[HEDDLE_DEVICE_CLASSES];
 	atomic_uint surprised; /* bit c: its last sample there was set aside */
 	struct estimate_slot *_Atomic first;
 	/* Where the parameters go that its model states, once they are found. */

@@ -47,6 +47,14 @@ awk 'BEGIN { for (i = 1; i <= 3000; i++) print "deceiving", 3000 + i, 3000 + i, 
 simulate dmda online,neighbours estimates 4
 awk "BEGIN { exit !($part >= 0.55 && $part <= 1) }" || fail "dmda: $part, a core was never tried"
 
+# What a core does 285 times as slowly, by 15 cores: each tries one, and none begins another before it
+# is known how long the first ones take.
+awk 'BEGIN { for (i = 1; i <= 384; i++) print "far", 6565, 23, "size=1" }' >"$work/jobs"
+platform=15cpu+gpu20
+simulate dmda online,neighbours estimates
+awk "BEGIN { exit !($part >= 0.55 && $part <= 1) }" || fail "dmda: $part, cores began much that takes long"
+platform=4cpu+gpu20
+
 # Jobs of four kinds and very unequal lengths, on which nothing depends: heddle needs no plan.
 awk 'BEGIN {
 	for (i = 1; i <= 600; i++) {

@@ -50,6 +50,21 @@ static void test_other(void **state)
 	expect(classes, POCL, 1e9, 5030);
 }
 
+/* A core has been at a task for longer than the accelerator's time says. */
+static void test_running(void **state)
+{
+	struct cold_class classes[CLASSES] = {cold[CORE], cold[GPU], cold[POCL]};
+
+	classes[GPU].us = 7;
+	classes[CORE].running_us = 30;
+	expect(classes, CORE, 0, 70);
+	classes[CORE].running_us = 6000;
+	expect(classes, CORE, 0, 12000);
+	expect(classes, GPU, 0, 7);
+	classes[CORE].us = 90;
+	expect(classes, CORE, 0, 90);
+}
+
 /* A first run counts where nothing else is known, or where it is short. Without a second one it is
  * not known what is to come. */
 static void test_first(void **state)
@@ -103,7 +118,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_nothing), cmocka_unit_test(test_other),
 	    cmocka_unit_test(test_first),   cmocka_unit_test(test_try),
-	    cmocka_unit_test(test_budget),
+	    cmocka_unit_test(test_budget),  cmocka_unit_test(test_running),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
