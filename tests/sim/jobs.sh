@@ -80,16 +80,20 @@ for policy in ddwrr heddle; do
 	awk "BEGIN { exit !($part >= 0.65 && $part <= 1) }" || fail "$policy: $part of the bound"
 done
 
-[ "$failures" = 0 ]
-
 # The table of sampled jobs: a row for a codelet and one for all, in two orders.
 mkdir "$work/profiles"
 for size in 10 20 30 40 50 60; do
-	echo "task size=$size device=\"cpu X\" near=1 : at=1 samples=1 us=$((size * 10))"
+	echo "task size=$size device=\"cpu X(R)\" near=1 : at=1 samples=1 us=$((size * 10))"
+	echo "task size=$size device=\"cuda Y(R)\" near=1 : at=1 samples=1 us=$((size * 5))"
 done >"$work/profiles/few.profile"
 table="$top_srcdir/tests/sim/jobs-table --builddir $top_builddir"
 HEDDLE_PROFILE_DIR=$work/profiles $table --orders 2 few=10 >"$work/out" || fail "jobs-table"
 [ "$(grep -c '^few,0\.\|^few,1\.0\|^all,0\.\|^all,1\.0' "$work/out")" = 2 ] ||
 	fail "jobs-table: $(cat "$work/out")"
+# With a device's own times, half of the core's: 2100 us of cores, of which 4 cores and it do 6 in one.
+HEDDLE_PROFILE_DIR=$work/profiles $table few=cuda >"$work/out" || fail "jobs-table: a device's times"
+grep -q '^few,.*,350$' "$work/out" || fail "jobs-table: a device's times: $(cat "$work/out")"
+HEDDLE_PROFILE_DIR=$work/profiles $table few=opencl >"$work/out" 2>&1 && fail "jobs-table: no such device"
+grep -q 'few=opencl: no jobs' "$work/out" || fail "jobs-table: $(cat "$work/out")"
 $table --orders 0 few=10 2>/dev/null && fail "jobs-table: no orders"
-exit 0
+[ "$failures" = 0 ]
