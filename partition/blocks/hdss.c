@@ -105,6 +105,14 @@ static const double published[HDSS_NPARAMETERS] = {
 
 /* A block that took so many starts tells a pace. */
 #define SURE_STARTS 2
+/* A second block that is no smaller than the first, and takes less than this part of its time,
+ * tells that most of that came once: memory, programs, data that all blocks share. */
+#define ONCE_PART 0.5
+/* With known costs a block takes so many times the time to the end at most, ... */
+#define CONFIRMED_RUN 2
+/* ... and so many times as many iterations as its worker's latest one at least, at that one's
+ * pace. */
+#define CONFIRMED_JUMP 8
 
 /* Iterations of a worker's first block. Small enough that the slowest of very
  * unequal workers is soon done, large enough that there are few of them. */
@@ -133,7 +141,8 @@ static bool learns_together(const struct heddle_strategy *b, enum heddle_kind ki
 
 /* An accelerator's first block is mostly the way there and back; of a larger one
  * something is seen of its rate, too. Cores have first blocks of two sizes in turn,
- * so that the first answers of some tell the start of a block from its pace. */
+ * so that the first answers of some tell the start of a block from its pace. The more accelerators
+ * there are, the slower a core may be beside all. */
 static double first_size(const struct heddle_strategy *b, unsigned worker)
 {
 	double size = initial_size(b), few = blocks_extent(b) / (32.0 * b->nworkers);
@@ -141,9 +150,12 @@ static double first_size(const struct heddle_strategy *b, unsigned worker)
 
 	if (b->parameters[HDSS_INITIAL])
 		return size;
-	if (hdss_is_core(b, worker))
+	if (hdss_is_core(b, worker)) {
+		size /= hdss_larger(1, hdss_accelerators(b));
 		larger = learns_together(b, HEDDLE_KIND_CPU) && worker % 2 ? size * HDSS_BLIND_JUMP
 		                                                           : size;
+		size = hdss_larger(1, size);
+	}
 	/* Of a few long iterations a slow worker would do these until the end. */
 	return hdss_larger(size, hdss_smaller(larger, few));
 }
@@ -382,6 +394,23 @@ static bool asks_ahead(const struct heddle_strategy *b, unsigned worker)
 	           SURE_STARTS * blocks_hdss_known_start(b, worker, false);
 }
 
+/* Known costs may be wrong: what blocks took for another reason than their iterations makes the
+ * others look cheap. So what a worker's latest block took limits its next one, or its mean pace
+ * before it has done one. */
+static double confirmed_limit(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_worker *w = &h->worker[worker];
+	double us = h->end - h->now, n = w->latest_iterations;
+
+	if (!h->known || us <= 0)
+		return HUGE_VAL;
+	if (!w->answered)
+		return us / h->estimates[worker].pace;
+	return n > 0 ? hdss_larger(CONFIRMED_JUMP * n, CONFIRMED_RUN * us * n / w->latest.us)
+	             : HUGE_VAL;
+}
+
 static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
 {
 	struct hdss *h = b->state;
@@ -408,6 +437,7 @@ static size_t hdss_next(struct heddle_strategy *b, unsigned worker)
 		size = adaptive_size(b, worker);
 	}
 	size = hdss_iterations(b, blocks_hdss_crew_limit(b, worker, size));
+	size = hdss_smaller(size, confirmed_limit(b, worker));
 	return size < 1 ? 1 : size < b->remaining ? (size_t)size : b->remaining;
 }
 
@@ -431,15 +461,27 @@ static void hdss_gave(struct heddle_strategy *b, unsigned worker, size_t n)
 	blocks_hdss_estimate_given(b, worker);
 }
 
+/* Whether an accelerator's second block tells that its first one counts no longer. */
+static bool first_was_dear(const struct heddle_strategy *b, unsigned worker, double n, double us)
+{
+	const struct heddle_block_time *t = &((const struct hdss *)b->state)->worker[worker].time;
+
+	return !hdss_is_core(b, worker) && b->parameters[HDSS_ROBUST] && t->count == 1 &&
+	       n >= t->points[0].n && us < ONCE_PART * t->points[0].us;
+}
+
 /* A block that began with nothing under way took its worker longer than those
  * that follow it into a pipeline: it counts only until there are such. */
-static void time_add(struct heddle_strategy *b, struct hdss_worker *w, double n, double us)
+static void time_add(struct heddle_strategy *b, unsigned worker, double n, double us)
 {
+	struct hdss_worker *w = &((struct hdss *)b->state)->worker[worker];
 	bool cold = w->cold && w->pipelined;
 
 	w->cold = false;
 	if (n <= 0 || (cold && w->time.count > 1))
 		return;
+	if (first_was_dear(b, worker, n, us))
+		w->time = (struct heddle_block_time){0};
 	heddle_block_time_add(&w->time, n, us, b->parameters[HDSS_ROBUST],
 	                      b->parameters[HDSS_JUMP]);
 }
@@ -465,6 +507,7 @@ static void hdss_completed(struct heddle_strategy *b, unsigned worker, size_t it
 	w->has -= n;
 	w->answered++;
 	w->latest = (struct heddle_block_point){n, us};
+	w->latest_iterations = iterations;
 	h->done += n;
 	if (n > w->largest.n)
 		w->largest = (struct heddle_block_point){n, us};
@@ -478,7 +521,7 @@ static void hdss_completed(struct heddle_strategy *b, unsigned worker, size_t it
 	        as_estimated(b, worker, n, us);
 	if (first && !known)
 		w->distrusted = true;
-	time_add(b, w, blocks_hdss_uneven_size(b, worker, n), us);
+	time_add(b, worker, blocks_hdss_uneven_size(b, worker, n), us);
 	if (first && learns_together(b, b->workers[worker].given.kind))
 		learn_together(b, worker, n, us);
 	if (learned)

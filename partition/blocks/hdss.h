@@ -64,6 +64,7 @@ struct hdss_worker {
 	double rate;                   /**< of its last block, iterations per microsecond */
 	struct heddle_block_point largest; /**< largest block it has done */
 	struct heddle_block_point latest;  /**< its latest block */
+	double latest_iterations;          /**< of that */
 	double last;                       /**< iterations of its last block */
 	double size;                       /**< of its next block in the adaptive phase */
 };
@@ -97,6 +98,8 @@ struct hdss {
 	} kind[HEDDLE_NKINDS];           /**< means over workers, or what their first blocks tell
 	                                      together, as of the last blocks_hdss_estimate_all() */
 	double rates;                    /**< of all workers together */
+	bool unanswered;                 /**< an accelerator has its first block, and no earlier
+	                                      run tells its rate */
 	double fastest;                  /**< pace of a worker */
 	unsigned long refreshed;         /**< event of the last estimate of all, */
 	double refreshed_us;             /**< and its time */
@@ -152,6 +155,16 @@ static inline double hdss_smaller(double a, double b)
 static inline bool hdss_is_core(const struct heddle_strategy *b, unsigned worker)
 {
 	return b->workers[worker].given.kind == HEDDLE_KIND_CPU;
+}
+
+/** How many are left. */
+static inline unsigned hdss_accelerators(const struct heddle_strategy *b)
+{
+	unsigned n = 0;
+
+	for (unsigned w = 0; w < b->nworkers; w++)
+		n += !b->workers[w].retired && !hdss_is_core(b, w);
+	return n;
 }
 
 /** Whether a worker gets no blocks, for good or for now. */

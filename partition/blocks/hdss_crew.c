@@ -36,14 +36,6 @@
 /* Where these are longer than this part of the run, cores would be missed for too long. */
 #define LOOK_MOST 0.125
 
-static bool accelerators_left(const struct heddle_strategy *b)
-{
-	for (unsigned w = 0; w < b->nworkers; w++)
-		if (!b->workers[w].retired && !hdss_is_core(b, w))
-			return true;
-	return false;
-}
-
 /* The time of an accelerator's block while cores wait, beside what it costs to start. */
 static double look_us(const struct heddle_strategy *b, unsigned worker, double run)
 {
@@ -84,7 +76,7 @@ void blocks_hdss_crew_begin(struct heddle_strategy *b, const struct blocks_memor
 	const struct blocks_crew *crew = &memory->crew;
 	struct hdss *h = b->state;
 
-	if (!b->parameters[HDSS_CREW] || !accelerators_left(b) || !(crew->all_us > 0))
+	if (!b->parameters[HDSS_CREW] || !hdss_accelerators(b) || !(crew->all_us > 0))
 		return;
 	h->crew.all_us = crew->all_us;
 	h->crew.parked = crew->accelerators ? crew->runs < crew->trial
@@ -129,7 +121,7 @@ void blocks_hdss_crew_retired(struct heddle_strategy *b)
 {
 	const struct hdss *h = b->state;
 
-	if (h->crew.parked && !accelerators_left(b))
+	if (h->crew.parked && !hdss_accelerators(b))
 		cores_let_in(b);
 }
 

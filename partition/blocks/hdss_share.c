@@ -72,6 +72,10 @@
  * below so many times its start. */
 #define RAMP 2
 #define RAMP_STARTS 32
+/* While an accelerator has not answered, a core's block takes so many times the time that passed,
+ * or so many starts: the run may be far shorter than it seems. */
+#define UNANSWERED_PART 1
+#define UNANSWERED_STARTS 8
 /* With costs of an earlier run that no other run has confirmed. */
 #define KNOWN_STARTS 8
 /* Blocks under way that take so many times as long as expected, on average, tell that
@@ -450,6 +454,14 @@ static void end_find(struct heddle_strategy *b, bool ready)
 	h->run = b->stream ? h->end - h->now : h->end;
 }
 
+static bool is_unanswered(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct blocks_worker *w = &b->workers[worker];
+
+	return !hdss_is_core(b, worker) && w->under_way && w->given.rate <= 0 &&
+	       !((const struct hdss *)b->state)->worker[worker].answered;
+}
+
 static void all_refresh(struct heddle_strategy *b)
 {
 	struct hdss *h = b->state;
@@ -457,9 +469,11 @@ static void all_refresh(struct heddle_strategy *b)
 
 	kinds_estimate(b);
 	blocks_hdss_uneven_refresh(b);
+	h->unanswered = false;
 	for (unsigned w = 0; w < b->nworkers; w++) {
 		struct hdss_estimate *estimate = &h->estimates[w];
 
+		h->unanswered |= is_unanswered(b, w);
 		if (!estimate_find(b, w, estimate))
 			continue;
 		if (estimate->prior)
@@ -858,5 +872,9 @@ double blocks_hdss_share(struct heddle_strategy *b, unsigned worker)
 		                        (h->known ? KNOWN_STARTS : RAMP_STARTS) * start)));
 	if (h->uneven)
 		n = hdss_smaller(n, uneven_limit(b, worker, start + n * h->estimates[worker].pace));
+	if (h->unanswered && !h->known && hdss_is_core(b, worker))
+		n = hdss_smaller(n,
+		                 hdss_larger(UNANSWERED_PART * h->now, UNANSWERED_STARTS * start) /
+		                     h->estimates[worker].pace);
 	return hdss_larger(n, least_work(b));
 }

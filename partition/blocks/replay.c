@@ -193,6 +193,8 @@ static void block_time(struct replay *r, struct runner *runner, struct replay_bl
 	if (w->spike_block == runner->given)
 		factor *= w->spike_factor;
 	first = (w->overhead_us + w->transfer * work) * factor;
+	if (runner->given == 1)
+		first += w->once_us;
 	second = (1 - w->transfer) * work * factor;
 	block->begin_us = r->now > runner->first_free ? r->now : runner->first_free;
 	runner->first_free = worker_end(w, block->begin_us, first);

@@ -26,6 +26,7 @@ struct replay_worker {
 	double rate;                         /**< iterations per microsecond */
 	double a, b;                         /**< logarithmic curve of the rate; both 0: none */
 	double overhead_us;                  /**< of every block */
+	double once_us;                      /**< of its first block, beside that */
 	unsigned depth;                      /**< blocks in progress at once; 0: 1 */
 	double transfer;                     /**< part of a block's time that is transfer, 0 to 1 */
 	double noise;                        /**< relative standard deviation of a block's time */

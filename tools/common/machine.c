@@ -39,6 +39,7 @@ static const struct key keys[] = {
     KEY("transfer", transfer, REAL, 0, 1,
         "part of a block's time that overlaps with the block before, at a depth above 1"),
     KEY("noise", noise, REAL, 0, 10, "relative standard deviation of a block's time"),
+    KEY("once_us", once_us, REAL, 0, 1e18, "time of its first block beside that"),
     KEY("spike_block", spike_block, UNSIGNED, 0, 1e9, "this block of the worker, from 1 ..."),
     KEY("spike_factor", spike_factor, REAL, 0, 1e9, "... takes this many times as long"),
     KEY("stop_us", stop_us, REAL, 0, 1e300, "the worker fails at this time; 0: never"),
