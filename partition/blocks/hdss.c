@@ -105,8 +105,8 @@ static const double published[HDSS_NPARAMETERS] = {
 
 /* A block that took so many starts tells a pace. */
 #define SURE_STARTS 2
-/* A second block that is no smaller than the first, and takes less than this part of its time,
- * tells that most of that came once: memory, programs, data that all blocks share. */
+/* A second block that takes less than this part of the first one's time, and of that for each
+ * iteration, tells that most of it came once: memory, programs, data that all blocks share. */
 #define ONCE_PART 0.5
 /* With known costs a block takes so many times the time to the end at most, ... */
 #define CONFIRMED_RUN 2
@@ -395,8 +395,9 @@ static bool asks_ahead(const struct heddle_strategy *b, unsigned worker)
 }
 
 /* Known costs may be wrong: what blocks took for another reason than their iterations makes the
- * others look cheap. So what a worker's latest block took limits its next one, or its mean pace
- * before it has done one. */
+ * others look cheap. So what a worker's latest block took limits its next one. Before it has done
+ * one, its mean pace does, or that of its kind: one of several whose blocks were large would have
+ * all. */
 static double confirmed_limit(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct hdss *h = b->state;
@@ -406,7 +407,8 @@ static double confirmed_limit(const struct heddle_strategy *b, unsigned worker)
 	if (!h->known || us <= 0)
 		return HUGE_VAL;
 	if (!w->answered)
-		return us / h->estimates[worker].pace;
+		return us / hdss_larger(h->estimates[worker].pace,
+		                        h->kind[b->workers[worker].given.kind].pace);
 	return n > 0 ? hdss_larger(CONFIRMED_JUMP * n, CONFIRMED_RUN * us * n / w->latest.us)
 	             : HUGE_VAL;
 }
@@ -467,7 +469,7 @@ static bool first_was_dear(const struct heddle_strategy *b, unsigned worker, dou
 	const struct heddle_block_time *t = &((const struct hdss *)b->state)->worker[worker].time;
 
 	return !hdss_is_core(b, worker) && b->parameters[HDSS_ROBUST] && t->count == 1 &&
-	       n >= t->points[0].n && us < ONCE_PART * t->points[0].us;
+	       us < ONCE_PART * t->points[0].us * hdss_smaller(1, n / t->points[0].n);
 }
 
 /* A block that began with nothing under way took its worker longer than those
@@ -480,8 +482,10 @@ static void time_add(struct heddle_strategy *b, unsigned worker, double n, doubl
 	w->cold = false;
 	if (n <= 0 || (cold && w->time.count > 1))
 		return;
-	if (first_was_dear(b, worker, n, us))
+	if (first_was_dear(b, worker, n, us)) {
 		w->time = (struct heddle_block_time){0};
+		w->last = n;
+	}
 	heddle_block_time_add(&w->time, n, us, b->parameters[HDSS_ROBUST],
 	                      b->parameters[HDSS_JUMP]);
 }

@@ -845,6 +845,12 @@ static double uneven_limit(const struct heddle_strategy *b, unsigned worker, dou
 
 	if (latest->n <= 0)
 		return HUGE_VAL;
+	/* What an accelerator's blocks cost beside their iterations is not known yet while they are
+	 * small. Of the first one it may be nearly all. */
+	if (!hdss_is_core(b, worker))
+		absorbed = hdss_larger(
+		    absorbed, hdss_larger(ABSORBED_PART * h->run * latest->n / latest->us,
+		                          h->worker[worker].answered == 1 ? latest->n : 0));
 	return hdss_smaller(absorbed, TRUSTED_OVERRUN * us * latest->n / latest->us);
 }
 

@@ -890,6 +890,42 @@ static void test_learning_by_rates(void **state)
 		}
 }
 
+/* Four accelerators do a loop in 4 ms, after 5 ms for what comes once. 60 cores, each 1000 times
+ * slower, bring 1.5 %, and must not cost more than a tenth. First blocks are dear again in the runs
+ * that follow. So the first iterations look dear in the third one, and all others cheap. */
+static void test_accelerators_begin_late(void **state)
+{
+	double us[2][3];
+
+	(void)state;
+	for (int all = 0; all < 2; all++) {
+		double speeds[] = {1000, 1000, 1000, 1000};
+		struct replay_machine machine =
+		    machine_make(4, speeds, HEDDLE_KIND_CUDA, all ? 60 : 0);
+		struct blocks_memory *memory = NULL;
+
+		machine.n = 1000000;
+		machine.memory = &memory;
+		for (unsigned w = 0; w < machine.nworkers; w++) {
+			workers[w].rate *= 0.0625;
+			workers[w].overhead_us = w < 4 ? 20 : 5;
+			workers[w].once_us = w < 4 ? 4000 + 500 * w : 0;
+		}
+		for (int run = 0; run < 3; run++) {
+			struct replay_result result;
+
+			assert_int_equal(replay_run("hdss", &machine, &result), 0);
+			us[all][run] = result.makespan_us;
+			replay_free(&result);
+		}
+		free(memory);
+	}
+	for (int run = 0; run < 3; run++) {
+		printf("run %d: %.0f us, without cores %.0f\n", run, us[1][run], us[0][run]);
+		assert_true(us[1][run] < 1.1 * us[0][run]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -920,6 +956,7 @@ int main(void)
 	    cmocka_unit_test(test_hostile_prior_rates),
 	    cmocka_unit_test(test_few_on_slow_device),
 	    cmocka_unit_test(test_few_whole_iterations),
+	    cmocka_unit_test(test_accelerators_begin_late),
 	    cmocka_unit_test(test_one_core_pauses),
 	    cmocka_unit_test(test_no_start_of_costs),
 	    cmocka_unit_test(test_no_device_waits_for_the_other),
