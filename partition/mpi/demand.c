@@ -24,9 +24,6 @@
 /* A request that takes so many times as long as the shortest one for large buffers had to wait for
  * others. */
 #define CONGESTED 4
-/* Who refuses more often than that, and hints in between, sees other gains: it may give anything.
- */
-#define REFUSALS 10000
 /* A supplier is preferred to another one that is known to have so many times less. */
 #define MUCH_MORE 2
 
@@ -37,7 +34,6 @@ struct peer {
 	uint64_t knows;            /* those that it knows this one to have */
 	unsigned asked;            /* buffers that it was asked for and has not answered … */
 	struct queues_order order; /* … and for whom */
-	unsigned refusals;         /* in a row: it had nothing that is good enough */
 };
 
 struct channel {
@@ -260,6 +256,11 @@ unsigned mpi_demand_type(struct mpi_demand *demand, uint64_t name)
 	return type;
 }
 
+static uint64_t type_name(const struct mpi_demand *demand, unsigned type)
+{
+	return demand->given.select ? mpi_gains_name(demand->given.gains, type) : 0;
+}
+
 static bool hint_type(struct mpi_demand *demand, unsigned stream, unsigned type)
 {
 	struct channel *channel = &demand->channels[stream];
@@ -277,14 +278,11 @@ static bool hint_type(struct mpi_demand *demand, unsigned stream, unsigned type)
 			continue;
 		peers[r].knows |= bit;
 		told = true;
-		tell_counted(
-		    demand, r,
-		    (struct mpi_message){.type = DEMAND_HINT,
-		                         .array = stream,
-		                         .n = n,
-		                         .first = demand->given.select
-		                                      ? mpi_gains_name(demand->given.gains, type)
-		                                      : 0});
+		tell_counted(demand, r,
+		             (struct mpi_message){.type = DEMAND_HINT,
+		                                  .array = stream,
+		                                  .n = n,
+		                                  .first = type_name(demand, type)});
 	}
 	return told;
 }
@@ -594,13 +592,12 @@ static bool ask(struct mpi_demand *demand, const struct queues_order *order, uns
 		return false;
 	channel->peers[from].asked = asked;
 	channel->peers[from].order = *order;
-	if (channel->peers[from].refusals > REFUSALS)
-		least = INT_MIN;
 	if (!alone)
 		channel->peers[from].order.asked_us = 0;
 	tell_counted(demand, from,
 	             (struct mpi_message){.type = DEMAND_ASK,
 	                                  .array = order->stream,
+	                                  .first = type_name(demand, order->type),
 	                                  .rank = order->kind,
 	                                  .status = least,
 	                                  .n = asked});
@@ -815,19 +812,25 @@ static void count_failure(struct mpi_demand *demand, unsigned from, int status)
 
 /* ---- hearing ---- */
 
-/* What a rank's kind gains from each type. Who has other things to do does not get what begins here
- * soon.
+/* What a rank's kind gains from each type; enough from what it has been told of, else it would be
+ * told again and ask again. It may call what it does not know the same (type 0). Who has other
+ * things to do does not get what begins here soon.
  * @return NULL: the oldest buffers go */
-static const int *gains_of(const struct mpi_demand *demand, unsigned rank,
+static const int *gains_of(struct mpi_demand *demand, unsigned rank,
                            const struct mpi_message *message, int gains[QUEUES_TYPES])
 {
+	unsigned wanted = mpi_demand_type(demand, message->first);
+
 	if (!demand->given.select || (unsigned)message->rank >= HEDDLE_NKINDS)
 		return NULL;
 	/* Types may be found while buffers are looked at. */
-	for (unsigned t = 0; t < QUEUES_TYPES; t++)
-		gains[t] = message->status > INT_MIN && soon_begun(demand, message->array, t)
-		               ? INT_MIN
-		               : mpi_gains_of(demand->given.gains, t, rank, message->rank);
+	for (unsigned t = 0; t < QUEUES_TYPES; t++) {
+		gains[t] = mpi_gains_of(demand->given.gains, t, rank, message->rank);
+		if (!wanted || t == wanted)
+			gains[t] = gains[t] > message->status ? gains[t] : message->status;
+		if (message->status > INT_MIN && soon_begun(demand, message->array, t))
+			gains[t] = INT_MIN;
+	}
 	return gains;
 }
 
@@ -873,7 +876,6 @@ static void hear_item(struct mpi_demand *demand, unsigned from, const struct mpi
 	demand->given.come(demand->given.arg, from, &peer->order, message->first,
 	                   answered(demand, from, message->array));
 	peer->order.asked_us = 0;
-	peer->refusals = 0;
 }
 
 static void hear_none(struct mpi_demand *demand, unsigned from, const struct mpi_message *message)
@@ -882,7 +884,6 @@ static void hear_none(struct mpi_demand *demand, unsigned from, const struct mpi
 	struct peer *peer = &channel->peers[from];
 
 	hints_forget(channel, peer);
-	peer->refusals++;
 	for (uint64_t i = 0; i < message->n; i++)
 		queues_unreserve(demand->given.queues, &peer->order,
 		                 answered(demand, from, message->array));

@@ -36,7 +36,8 @@
 /** What ranks tell each other. `array` is the stream. */
 enum mpi_demand_message {
 	DEMAND_HINT, /* here are n buffers of the stream, of the type that is called `first` */
-	DEMAND_ASK,  /* n buffers, please, for the kind `rank`, which gains `status` at least */
+	DEMAND_ASK,  /* n buffers, please, for the kind `rank`: of the type that is called `first`,
+	              * or  that it gains `status` from at least */
 	DEMAND_ITEM, /* a buffer with the label `first`; its data follows */
 	DEMAND_NONE, /* n of those that were asked for are not here; what there is, is hinted anew
 	              */
