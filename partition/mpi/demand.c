@@ -631,6 +631,14 @@ static void ahead_limit(struct mpi_demand *demand, unsigned filter, unsigned kin
 	reader->most = us > 0 && n < MPI_DEMAND_MOST ? (unsigned)ceil(n) : MPI_DEMAND_MOST;
 }
 
+/* Whether a kind has never run a type: one buffer of it is enough to find out what it takes. Nobody
+ * finds out about type 0, which those beyond the last one count as, too. */
+static bool untried(const struct mpi_demand *demand, unsigned kind, unsigned type)
+{
+	return demand->given.select && type &&
+	       mpi_gains_us(demand->given.gains, type, demand->given.rank, kind) <= 0;
+}
+
 /* Asks for what a kind could do beside what it has. What others have must be better than what is
  * here and can begin; for that the kind waits while it has something to do. */
 static bool kind_ask(struct mpi_demand *demand, unsigned filter, unsigned kind, double now_us)
@@ -655,6 +663,11 @@ static bool kind_ask(struct mpi_demand *demand, unsigned filter, unsigned kind, 
 	has += own_count(demand, filter, kind, least > own ? least : own);
 	if (has >= most)
 		return false;
+	if (untried(demand, kind, wish.type)) {
+		if (demand->readers[filter][kind].asked)
+			return false;
+		most = has + 1;
+	}
 	refused = others_least(demand, filter, kind, wish.stream);
 	if (!own_count(demand, filter, kind, INT_MIN) || least < refused)
 		least = refused;
