@@ -24,14 +24,15 @@
 /* A request that takes so many times as long as the shortest one for large buffers had to wait for
  * others. */
 #define CONGESTED 4
-/* A supplier is preferred to another one that is known to have so many times less. */
-#define MUCH_MORE 2
+/* A supplier is preferred to another one that has so many times less, by hints and answers. */
+#define MORE 1.25
 
 /* What a rank is to this one, of one stream. */
 struct peer {
 	uint64_t supplies;         /* types that it has hinted: bits … */
 	uint64_t *counts;          /* … and of each how many */
 	uint64_t knows;            /* those that it knows this one to have */
+	unsigned wants;            /* the type that it asked for last */
 	unsigned asked;            /* buffers that it was asked for and has not answered … */
 	struct queues_order order; /* … and for whom */
 };
@@ -215,10 +216,15 @@ static void tell_counted(struct mpi_demand *demand, unsigned to, struct mpi_mess
 
 void mpi_demand_item(struct mpi_demand *demand, unsigned to, unsigned stream, uint64_t label)
 {
+	unsigned wants = demand->channels[stream].peers[to].wants;
+
 	demand->went++;
 	tell_counted(
 	    demand, to,
-	    (struct mpi_message){.type = DEMAND_ITEM, .array = stream, .first = label, .n = 1});
+	    (struct mpi_message){.type = DEMAND_ITEM,
+	                         .array = stream,
+	                         .first = label,
+	                         .n = queues_surplus_of(demand->given.queues, stream, wants)});
 }
 
 void mpi_demand_borrow(struct mpi_demand *demand, unsigned from, struct mpi_message message)
@@ -379,8 +385,8 @@ static unsigned supplier_draw(struct mpi_demand *demand, const struct channel *c
 }
 
 /* A rank that has buffers of a type and owes no answer; nranks: there is none. It is one by chance:
- * in a fixed order all would ask the same one at once. Of two it is the one that has much more, so
- * that all come to an end together. */
+ * in a fixed order all would ask the same one at once. Of two it is the one that has more, so that
+ * all come to an end together: a link carries less than a GPU may want. */
 static unsigned supplier(struct mpi_demand *demand, const struct channel *channel, unsigned type)
 {
 	unsigned n = 0, one, other;
@@ -391,9 +397,8 @@ static unsigned supplier(struct mpi_demand *demand, const struct channel *channe
 		return demand->given.nranks;
 	one = supplier_draw(demand, channel, type, n);
 	other = supplier_draw(demand, channel, type, n);
-	return channel->peers[other].counts[type] > MUCH_MORE * channel->peers[one].counts[type]
-	           ? other
-	           : one;
+	return channel->peers[other].counts[type] > MORE * channel->peers[one].counts[type] ? other
+	                                                                                    : one;
 }
 
 /* How many buffers a kind can do before accelerators, wherever they are, would have done all that
@@ -829,11 +834,9 @@ static void count_failure(struct mpi_demand *demand, unsigned from, int status)
  * told again and ask again. It may call what it does not know the same (type 0). Who has other
  * things to do does not get what begins here soon.
  * @return NULL: the oldest buffers go */
-static const int *gains_of(struct mpi_demand *demand, unsigned rank,
+static const int *gains_of(const struct mpi_demand *demand, unsigned rank, unsigned wanted,
                            const struct mpi_message *message, int gains[QUEUES_TYPES])
 {
-	unsigned wanted = mpi_demand_type(demand, message->first);
-
 	if (!demand->given.select || (unsigned)message->rank >= HEDDLE_NKINDS)
 		return NULL;
 	/* Types may be found while buffers are looked at. */
@@ -849,12 +852,13 @@ static const int *gains_of(struct mpi_demand *demand, unsigned rank,
 
 static void hear_ask(struct mpi_demand *demand, unsigned from, const struct mpi_message *message)
 {
+	unsigned stream = message->array, wants = mpi_demand_type(demand, message->first);
 	int room[QUEUES_TYPES];
-	const int *gains = gains_of(demand, from, message, room);
-	unsigned stream = message->array;
+	const int *gains = gains_of(demand, from, wants, message, room);
 	uint64_t label, n = message->n;
 	uint32_t buffer;
 
+	demand->channels[stream].peers[from].wants = wants;
 	for (; n && !demand->stopped &&
 	       queues_give(demand->given.queues, stream, gains, gains ? message->status : INT_MIN,
 	                   &label, &buffer);
@@ -881,9 +885,8 @@ static void hear_item(struct mpi_demand *demand, unsigned from, const struct mpi
 {
 	struct peer *peer = &demand->channels[message->array].peers[from];
 
-	if (peer->counts[peer->order.type])
-		count_set(&demand->channels[message->array], peer, peer->order.type,
-		          peer->counts[peer->order.type] - 1);
+	if (peer->supplies >> peer->order.type & 1)
+		count_set(&demand->channels[message->array], peer, peer->order.type, message->n);
 	demand->came++;
 	demand->coming++;
 	demand->given.come(demand->given.arg, from, &peer->order, message->first,

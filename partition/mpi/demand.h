@@ -37,8 +37,9 @@
 enum mpi_demand_message {
 	DEMAND_HINT, /* here are n buffers of the stream, of the type that is called `first` */
 	DEMAND_ASK,  /* n buffers, please, for the kind `rank`: of the type that is called `first`,
-	              * or  that it gains `status` from at least */
-	DEMAND_ITEM, /* a buffer with the label `first`; its data follows */
+	              * or that it gains `status` from at least */
+	DEMAND_ITEM, /* a buffer with the label `first`; its data follows, and there are n more of
+	              * the type that was asked for */
 	DEMAND_NONE, /* n of those that were asked for are not here; what there is, is hinted anew
 	              */
 	DEMAND_TIME, /* each of n devices of the kind `rank` needs `us` here for the type `first` */
