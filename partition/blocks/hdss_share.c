@@ -104,7 +104,9 @@
 #define BLIND_JUMP_ACCELERATOR 4
 
 /* A line through two blocks, one of them dear or late, may have any start, up to many times the
- * true one, which is short on a core. The likely one is the mean of those not far above it. */
+ * true one, which is short on a core. The likely one is the mean of those not far above it. Starts
+ * of ranks are long, and some are found to be 0: without the longest ones blocks become so short
+ * that nobody can answer all ranks. */
 static double start_likely(const struct heddle_strategy *b, int kind, double mean)
 {
 	const struct hdss *h = b->state;
@@ -142,11 +144,13 @@ static void kinds_estimate(const struct heddle_strategy *b)
 		sums[kind].starts += t->start_known;
 	}
 	for (int k = 0; k < HEDDLE_NKINDS; k++) {
+		bool cores;
+
 		h->kind[k].start = sums[k].start / (sums[k].starts + !sums[k].starts);
 		h->kind[k].pace = sums[k].pace / (sums[k].paces + !sums[k].paces);
 		h->kind[k].sized = sums[k].starts > 0;
-		for (int i = 0; k == HEDDLE_KIND_CPU && sums[k].starts >= 3 && i < LIKELY_ROUNDS;
-		     i++)
+		cores = k == HEDDLE_KIND_CPU && !b->ranks && sums[k].starts >= 3;
+		for (int i = 0; cores && i < LIKELY_ROUNDS; i++)
 			h->kind[k].start = start_likely(b, k, h->kind[k].start);
 		if (!sums[k].starts && h->agree[k]) {
 			h->kind[k].start = h->first[k].start_us;

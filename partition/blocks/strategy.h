@@ -37,6 +37,7 @@ struct heddle_strategy {
 	size_t total;                            /**< iterations seen so far, extensions included */
 	size_t remaining;
 	bool stream; /**< was extended: how long it will be is not known */
+	bool ranks;  /**< workers are: messages begin their blocks, which takes different times */
 	unsigned nworkers;
 	unsigned long
 	    events; /**< that may let a worker have a block it was refused before; from 1 */

@@ -12,6 +12,7 @@
 #include "claims.h"
 #include "estimator/block_time.h"
 #include "partition/blocks/memory.h"
+#include "partition/blocks/strategy.h"
 
 /* Before it is known what it takes to send iterations, a rank helps with so many bytes. */
 #define FIRST_HELP 65536
@@ -54,6 +55,8 @@ static int strategy_make(const struct mpi_claims_problem *given, struct mpi_clai
 		status = heddle_strategy_create(given->strategy, &problem, &claims->strategy);
 	}
 	free(workers);
+	if (status >= 0)
+		claims->strategy->ranks = true;
 	if (status >= 0 && given->memory)
 		blocks_memory_use(claims->strategy, given->memory);
 	return status;
