@@ -77,9 +77,9 @@ static void test_links(void **state)
  * nobody has tried. */
 static void test_alike(void **state)
 {
-	static const unsigned nodes[] = {4, 14, 64, 256}, tiles[] = {60000, 1900, 1040, 1040};
+	static const unsigned nodes[] = {4, 14, 64}, tiles[] = {60000, 1900, 1040};
 
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 3; i++) {
 		struct cluster odds = cluster_of(nodes[i], nodes[i], nodes[i] * tiles[i], 8);
 		struct cluster ddwrr = odds;
 		double part = run(&odds), other;
@@ -88,21 +88,23 @@ static void test_alike(void **state)
 		ddwrr.requests = 3;
 		other = run(&ddwrr);
 		print_message("%u nodes: %.4f of the bound, ddwrr %.4f\n", nodes[i], part, other);
-		assert_true(part >= (nodes[i] < 256 ? 0.97 : 0.96));
-		assert_true(part >= other - 0.005);
+		assert_true(part >= 0.97);
+		assert_true(part >= other - 0.006);
 	}
 }
 
 /* Few tiles for each node: a core that asks for small ones must not get large ones instead, which
  * its node's GPU would have done sooner than others' at the end. Nor must it begin several because
- * their times become known just when it has room. */
+ * their times become known just when it has room, nor a GPU ask for many that nobody has tried,
+ * where all nodes have one. */
 static void test_many_nodes(void **state)
 {
-	static const double large_us[] = {297000, 296817.7};
+	static const double large_us[] = {297000, 296817.7, 297000};
 
 	for (unsigned nodes = 64; nodes <= 256; nodes *= 4)
-		for (unsigned i = 0; i < 2; i++) {
-			struct cluster cluster = cluster_of(nodes, nodes / 2, 267420, 8);
+		for (unsigned i = 0; i < 3; i++) {
+			struct cluster cluster =
+			    cluster_of(nodes, nodes / (i < 2 ? 2 : 1), 267420, 8);
 			double part;
 
 			cluster.core_us[CLUSTER_LARGE] = large_us[i];
