@@ -71,4 +71,10 @@ waited 1
 HEDDLE_VERBOSE=0 waited 0
 HEDDLE_KERNEL_WAIT=1e6 waited 0
 HEDDLE_KERNEL_WAIT=0 waited 0
+
+# A kernel that no device compiles has not waited for anything.
+timeout 120 "$top_builddir/tests/starpu/kernel_stored" nonsense >"$directory/out" 2>"$directory/err"
+[ $? = 1 ] || fail "nonsense: no failure: $(cat "$directory/out")"
+grep -q 'kernel times' "$directory/err" || fail "nonsense: no message: $(cat "$directory/err")"
+grep 'waited' "$directory/err" && fail "nonsense: it waited"
 [ "$failures" = 0 ]

@@ -38,7 +38,7 @@ static int groups_distribute(struct heddle_kernel_request *request)
 	                                 : kernel_shares_submit(request);
 }
 
-/* Says what the first launch waited for, if that took long. */
+/* Says what the first launch that computed waited for, if that took long. */
 static void waits_tell(struct kernel *kernel)
 {
 	struct kernel_waits waits;
@@ -60,9 +60,10 @@ static void waits_tell(struct kernel *kernel)
 static void request_end(struct heddle_kernel_request *request)
 {
 	request->stats.us = starpu_timing_now() - request->start_us;
-	waits_tell(request->kernel);
-	if (!request->status)
+	if (!request->status) {
+		waits_tell(request->kernel);
 		kernel_shape_learn(request);
+	}
 	__atomic_sub_fetch(&begun, 1, __ATOMIC_RELAXED);
 	control_end(&request->control);
 }
