@@ -99,8 +99,9 @@ enum heddle_kernel_split {
  *
  * These kernels run on one device (HEDDLE_VERBOSE=2 prints the reason): with atomic operations
  * on global memory, with printf, with samplers that interpolate, and those that Heddle does not
- * analyse (doc/kernels.md); and launches with one array as two arguments, of which a group may read
- * what another one writes. */
+ * analyse (doc/kernels.md); launches with one array as two arguments, of which a group may read
+ * what another one writes; and launches that certainly read or write outside of a buffer, after a
+ * warning that names argument, size and place. */
 struct heddle_kernel {
 	const char *source;  /**< OpenCL C */
 	const char *name;    /**< name of the kernel in the source */

@@ -161,6 +161,32 @@ expect 0 verified flags --file "$work/vendor.cl" --global 4096 --local 64 --arg 
 	--verify --classes
 grep -q 'read UNUSED *written CONTIGUOUS' "$work/out" || fail "vendor's names: $(cat "$work/out")"
 
+# Buffers that are too small: said before anything is launched.
+cat >"$work/next.cl" <<'END'
+__kernel void next(__global const int *x, __global int *y)
+{
+	int i = get_global_id(0);
+
+	y[i] = x[i + 1];
+}
+END
+# next GROUPS: of 65 work-items, which read 4095 integers of a page. Results are right here: what lies
+# behind them is the page's rest.
+next() {
+	expect 0 verified next --file "$work/next.cl" --global $(($1 * 65)) --local 65 \
+		--arg in:int:4095 --arg out:int:4095 --verify
+}
+next 62
+grep 'argument 1' "$work/out" && fail "it is large enough"
+leaves='kernel next: argument 1 has 16380 bytes, and the kernel reads 4 bytes at byte 16380 of it'
+for sched in skmd hdss; do
+	[ -x "$HEDDLE_ANALYSE" ] || break
+	HEDDLE_VERBOSE=2 STARPU_SCHED=$sched next 63
+	[ "$(grep -c "$leaves" "$work/out")" = 1 ] || fail "outside: $(cat "$work/out")"
+	grep -q 'runs on one device: it reads or writes outside of a buffer' "$work/out" ||
+		fail "$sched splits it: $(cat "$work/out")"
+done
+
 # Bad input names what is wrong with it.
 run 2 'takes 5 arguments, not 1' --arg in:float:4K
 run 2 '--arg int=3: argument 3 (a) of kernel scale is float' --arg in:float:4K \

@@ -24,7 +24,7 @@ enum { LAUNCHES = 6, RANGES = 8 };
 
 static struct {
 	unsigned long kernels, refused, launches, windows, known, dense, exact, images, painted;
-	unsigned long aliased;
+	unsigned long aliased, leaving, told;
 } counts;
 
 /* ---- launches ---- */
@@ -265,6 +265,35 @@ static void image_check(const struct check *check, size_t from, size_t n,
 	counts.painted += use->write.dense && !index_window_empty(&use->write);
 }
 
+/* Nothing leaves buffers that are large enough. Of one that is too small, it is said only where a
+ * touch leaves it. */
+static void leaves_check(const struct check *check, const struct index_kernel *index)
+{
+	size_t bytes[RANDOM_ARGUMENTS];
+	struct index_launch launch = *check->launch;
+	const struct index_window none = {0};
+	struct index_outside outside;
+	bool leaves = false, told;
+	int b = lrand48() % RANDOM_DATA;
+
+	memcpy(bytes, launch.bytes, sizeof(bytes));
+	launch.bytes = bytes;
+	bytes[RANDOM_DATA] = SIZE_MAX / 2; /* of which touches are not kept */
+	told = index_leaves(index, &launch, &outside);
+	if (!told) {
+		bytes[b] -= 1 + (size_t)lrand48() % (lrand48() % 2 ? 8 : bytes[b] - 1);
+		for (size_t t = 0; t < check->touches->n; t++)
+			leaves |= check->touches->all[t].buffer == b &&
+			          check->touches->all[t].end > (int64_t)bytes[b];
+		told = index_leaves(index, &launch, &outside);
+	}
+	counts.leaving += leaves;
+	counts.told += told;
+	if (told && (!leaves || outside.argument != (unsigned)b))
+		failed(check, outside.argument, 0, 0, &none, "said to be outside", outside.at,
+		       outside.at + outside.bytes);
+}
+
 static void launch_check(const struct random_kernel *kernel, const struct index_kernel *index)
 {
 	struct index_use uses[RANDOM_ARGUMENTS];
@@ -288,6 +317,7 @@ static void launch_check(const struct random_kernel *kernel, const struct index_
 		counts.aliased += same_choose(same, bytes);
 		if (random_kernel_sizes(kernel))
 			bytes[image] = sizes[0] * sizes[1] * sizes[2];
+		leaves_check(&check, index);
 		for (int i = 0; i < RANGES; i++) {
 			size_t groups = ndrange_groups(&range), from = lrand48() % groups;
 			size_t n = 1 + lrand48() % (groups - from);
@@ -351,9 +381,10 @@ static void windows_hold(void **state)
 	print_message(
 	    "%lu kernels (%lu refused), %lu right launches, %lu windows: %lu known, %lu "
 	    "exact, %lu written for sure; of images %lu, %lu written for sure; %lu launches with "
-	    "one array as two buffers\n",
+	    "one array as two buffers; %lu leave a buffer, %lu for sure\n",
 	    counts.kernels, counts.refused, counts.launches, counts.windows, counts.known,
-	    counts.exact, counts.dense, counts.images, counts.painted, counts.aliased);
+	    counts.exact, counts.dense, counts.images, counts.painted, counts.aliased,
+	    counts.leaving, counts.told);
 }
 
 int main(void)

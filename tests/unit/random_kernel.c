@@ -1338,7 +1338,7 @@ static void access_run(struct execution *x, const struct statement *s)
 	bool simple = elements[which].vectors;
 
 	if (s->act == LOAD || (s->form == 3 && simple && s->width == 1))
-		read_run(x, s->which, element, size, simple ? size : 4);
+		read_run(x, s->which, element, size, simple ? size * s->width : 4);
 	if (s->act == STORE)
 		write_run(x, s->which, element, size, s->width);
 }

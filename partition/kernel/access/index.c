@@ -244,32 +244,45 @@ static void piece_add(const struct piece *piece, struct index_use *uses)
 		window_add(&use->write, piece->window);
 }
 
+/* The guards that the evaluation's space is behind. */
+struct guarded {
+	struct affine_space box;
+	const struct index_access *last; /* whose guards they are; NULL: none were applied */
+	struct guards_space behind;
+	bool passed;
+};
+
+/* Goes behind an access's guards. What loops and divisions give may be less there.
+ * @return whether anybody passes them */
+static bool guards_pass(struct evaluation *e, const struct index_access *access,
+                        struct guarded *guarded)
+{
+	if (guarded->last && same_guards(access, guarded->last))
+		return guarded->passed;
+	space_use(e, &guarded->box);
+	guarded->passed =
+	    guards_apply(e->kernel, access, e->values, &guarded->box, &guarded->behind);
+	if (guarded->passed)
+		space_use(e, &guarded->behind.space);
+	guarded->last = access;
+	return guarded->passed;
+}
+
 /* The uses of one box. The accesses of a box come together first, since stores to
  * neighbouring elements may be dense only together.
  * @param pieces room for all accesses */
 static void box_uses(struct evaluation *e, struct piece *pieces, struct index_use *uses)
 {
 	unsigned npieces = 0;
-	const struct index_access *last = NULL;
-	struct affine_space box = e->space;
-	struct guards_space behind;
-	bool passed = true;
+	struct guarded guarded = {.box = e->space};
 
 	index_evaluate(e);
 	for (unsigned i = 0; i < e->kernel->naccesses; i++) {
 		const struct index_access *access = &e->kernel->accesses[i];
 
-		if (!last || !same_guards(access, last)) {
-			space_use(e, &box);
-			passed = guards_apply(e->kernel, access, e->values, &box, &behind);
-			/* What loops and divisions give may be less behind them. */
-			if (passed)
-				space_use(e, &behind.space);
-			last = access;
-		}
-		if (!passed)
+		if (!guards_pass(e, access, &guarded))
 			continue;
-		piece_make(e, access, &behind, &pieces[npieces]);
+		piece_make(e, access, &guarded.behind, &pieces[npieces]);
 		if (pieces[npieces].window.known)
 			npieces++;
 		else
@@ -307,6 +320,65 @@ int index_uses(const struct index_kernel *kernel, const struct index_launch *lau
 	free(pieces);
 	free(box);
 	return memory ? 0 : -ENOMEM;
+}
+
+/* ---- outside of buffers ---- */
+
+/* Whether an access leaves its buffer, if its least and greatest addresses are those of work-items
+ * that get there for sure. */
+static bool access_outside(const struct evaluation *e, const struct index_access *access,
+                           const struct guards_space *behind, struct index_outside *outside)
+{
+	size_t bytes = e->launch->bytes[access->argument];
+	struct guards_terms terms = {.n = 0};
+	wide lo, hi;
+
+	if (!e->values[access->node].known ||
+	    !guards_terms(&e->values[access->node], &e->space, behind, access->every, &terms) ||
+	    terms.lo != terms.hi)
+		return false;
+	guards_bounds(&terms, &lo, &hi);
+	if (lo + WRAP < (wide)bytes || (lo >= 0 && hi + access->bytes <= (wide)bytes))
+		return false;
+	*outside = (struct index_outside){access->argument, access->write, lo < 0 ? lo : hi,
+	                                  access->bytes};
+	return true;
+}
+
+static bool box_outside(struct evaluation *e, struct index_outside *outside)
+{
+	struct guarded guarded = {.box = e->space};
+
+	index_evaluate(e);
+	for (unsigned i = 0; i < e->kernel->naccesses; i++) {
+		const struct index_access *access = &e->kernel->accesses[i];
+
+		if (access->always && access->node >= 0 &&
+		    e->kernel->arguments[access->argument].kind == INDEX_BUFFER &&
+		    guards_pass(e, access, &guarded) &&
+		    access_outside(e, access, &guarded.behind, outside))
+			return true;
+	}
+	return false;
+}
+
+int index_leaves(const struct index_kernel *kernel, const struct index_launch *launch,
+                 struct index_outside *outside)
+{
+	struct ndrange_box boxes[NDRANGE_MAXBOXES];
+	unsigned nboxes = ndrange_boxes(launch->range, 0, ndrange_groups(launch->range), boxes);
+	struct evaluation e = {.kernel = kernel, .launch = launch};
+	bool found = false;
+
+	e.values = calloc(kernel->nnodes + 1, sizeof(*e.values));
+	if (!e.values)
+		return -ENOMEM;
+	for (unsigned b = 0; b < nboxes && !found; b++) {
+		space_of_box(launch->range, &boxes[b], &e.space);
+		found = box_outside(&e, outside);
+	}
+	free(e.values);
+	return found;
 }
 
 size_t index_alignment(const struct index_kernel *kernel, unsigned argument)

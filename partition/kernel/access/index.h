@@ -261,6 +261,23 @@ struct index_use {
 int index_uses(const struct index_kernel *kernel, const struct index_launch *launch, size_t from,
                size_t n, struct index_use *uses);
 
+/** An access that leaves its buffer. */
+struct index_outside {
+	unsigned argument;
+	bool write;
+	/** Byte offset of the access farthest out; where 32 bits may be unsigned, perhaps a
+	 * multiple of 2^32 too low. */
+	int64_t at;
+	unsigned bytes; /**< that it accesses */
+};
+
+/** Whether some work-item of a launch leaves a buffer for sure. Accesses of which that is not
+ * certain, such as those behind conditions on data, do not count.
+ * @param[out] outside the first such access; set if there is one
+ * @return 1: one does; 0; -ENOMEM */
+int index_leaves(const struct index_kernel *kernel, const struct index_launch *launch,
+                 struct index_outside *outside);
+
 /** How the windows of different ranges lie to each other. */
 enum index_class {
 	INDEX_UNUSED,

@@ -468,6 +468,8 @@ static int request_init(struct heddle_kernel_request *request, const struct hedd
 		status = method_take(request);
 	if (!status)
 		status = kernel_shape_find(request);
+	if (!status)
+		status = kernel_shape_look(request);
 	request->arm = KERNEL_ARMS;
 	request->stats.groups = status ? 0 : ndrange_groups(&request->range);
 	if (given->split == HEDDLE_KERNEL_BY_POLICY)

@@ -41,6 +41,7 @@ struct heddle_kernel_request {
 	bool aliased;                          /* two arguments are one array */
 	bool rewritten; /* and it is written: groups may read what others write */
 	bool imprecise, split;
+	bool leaves;     /* an access leaves its buffer */
 	unsigned barred; /* devices that are not to take part, a bit each */
 	enum split_method method;
 	enum kernel_class declared;
@@ -100,6 +101,8 @@ static inline const char *kernel_refusal(const struct heddle_kernel_request *req
 
 	if (request->imprecise)
 		return "a sampler interpolates, or its coordinates are normalized";
+	if (request->leaves)
+		return "it reads or writes outside of a buffer";
 	if (request->kernel->index.refusal || !meets)
 		return request->kernel->index.refusal;
 	return "two of its arguments are one array, of which groups may read what others write";
@@ -195,6 +198,10 @@ void kernel_shape_leave(struct heddle_kernel_request *request);
 /** Finds out what the launch touches, if it is not known. The kernel's mutex is held.
  * @return 0; -ENOMEM */
 int kernel_shape_prepare(struct heddle_kernel_request *request);
+
+/** Looks, before anything is launched, whether accesses leave their buffers, and tells it of a
+ * kernel once. @return 0; -ENOMEM */
+int kernel_shape_look(struct heddle_kernel_request *request);
 /** Takes in how long a launch took that has ended well. */
 void kernel_shape_learn(struct heddle_kernel_request *request);
 

@@ -15,6 +15,7 @@
 #include "partition/kernel/launch/request_starpu.h"
 #include "partition/kernel/access/published.h"
 #include "partition/kernel/access/windows.h"
+#include "support/message.h"
 
 /* A kernel with more shapes forgets those that were not used for longest. */
 enum { MAXSHAPES = 64 };
@@ -343,6 +344,15 @@ static bool integers_same(const struct heddle_kernel_request *request)
 	               index->nfields * sizeof(*request->integers));
 }
 
+static void integers_keep(const struct heddle_kernel_request *request)
+{
+	struct shape *shape = request->shape;
+
+	memcpy(shape->integers, request->integers,
+	       kernel_integers(request) * sizeof(*shape->integers));
+	memcpy(shape->offset, request->range.offset, sizeof(shape->offset));
+}
+
 /* Finds the class that counts for the method "published". */
 static int class_find(struct heddle_kernel_request *request)
 {
@@ -356,6 +366,45 @@ static int class_find(struct heddle_kernel_request *request)
 	request->scattered = request->method == SPLIT_PUBLISHED && !contiguous;
 	request->shape->scattered = request->scattered;
 	return status;
+}
+
+static void leaves_tell(const struct heddle_kernel_request *request,
+                        const struct index_outside *outside)
+{
+	struct kernel *kernel = request->kernel;
+
+	if (kernel->told)
+		return;
+	kernel->told = true;
+	heddle_warn("kernel %s: argument %u has %zu bytes, and the kernel %s %u bytes at byte %lld "
+	            "of it. It runs on one device",
+	            kernel->name, outside->argument + 1, request->bytes[outside->argument],
+	            outside->write ? "writes" : "reads", outside->bytes, (long long)outside->at);
+}
+
+int kernel_shape_look(struct heddle_kernel_request *request)
+{
+	struct index_launch launch = {&request->range, request->integers, request->units,
+	                              request->same};
+	struct shape *shape = request->shape;
+	struct index_outside outside;
+	int found;
+
+	starpu_pthread_mutex_lock(&request->kernel->mutex);
+	if (shape->looked && integers_same(request)) {
+		found = shape->leaves;
+	} else {
+		found = index_leaves(&request->kernel->index, &launch, &outside);
+		if (found > 0)
+			leaves_tell(request, &outside);
+		integers_keep(request);
+		shape->looked = found >= 0;
+		shape->leaves = found > 0;
+		shape->known = false;
+	}
+	starpu_pthread_mutex_unlock(&request->kernel->mutex);
+	request->leaves = found > 0;
+	return found < 0 ? found : 0;
 }
 
 int kernel_shape_prepare(struct heddle_kernel_request *request)
@@ -377,14 +426,13 @@ int kernel_shape_prepare(struct heddle_kernel_request *request)
 		return -ENOMEM;
 	if (request->rewritten && half < total && kernel_cut_meets(request, half, &meets))
 		return -ENOMEM;
-	memcpy(shape->integers, request->integers,
-	       kernel_integers(request) * sizeof(*shape->integers));
-	memcpy(shape->offset, request->range.offset, sizeof(shape->offset));
+	integers_keep(request);
 	all = crossing_of(request, shape->whole);
 	part = crossing_of(request, shape->half);
 	shape->in = bytes_line(all.in, part.in, total, half);
 	shape->out = bytes_line(all.out, part.out, total, half);
 	shape->merge = bytes_line(all.merge, part.merge, total, half);
+	shape->leaves = request->leaves;
 	shape->known = true;
 	return 0;
 }
