@@ -559,7 +559,7 @@ static void one_held_up(void **state)
 	if (!analysed()) /* a dry run launches all groups */
 		return;
 	again = 0;
-	for (int i = 0; i < 5 && !again; i++) {
+	for (int i = 0; i < 20 && !again; i++) {
 		snprintf(text, sizeof(text),
 		         "kernel void k(global float *x)\n"
 		         "{ int i = get_global_id(0); x[i] = i + %d; }\n",
