@@ -13,7 +13,8 @@
 /* While no time is known, a slower class counts as so much slower: what it begins may be long, and
  * nobody can tell. So it begins nothing unless very many tasks wait. */
 #define BLIND 8
-/* What has run for a while is expected to take so many times as long. */
+/* What has run for a while is expected to take so many times as long; on the fastest classes it may
+ * be loading the kernel, which says nothing of tasks to come. */
 #define LASTS 2
 /* A class may be so many times slower than its speed says. Trials may take so long, us, and so
  * large a part of the time that the codelet has been in use. */
@@ -54,7 +55,9 @@ double cold_expect(const struct cold_class *classes, unsigned n, unsigned class,
 	else
 		us = fmax(bytes / BYTES_A_US, SHORTEST) / own->speed *
 		     (any_faster(classes, n, class) ? BLIND : 1);
-	us = fmax(us + own->load, LASTS * own->running_us);
+	us += own->load;
+	if (any_faster(classes, n, class))
+		us = fmax(us, LASTS * own->running_us);
 	return own->us > 0 ? fmin(us, own->us) : us;
 }
 

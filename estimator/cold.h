@@ -21,8 +21,9 @@ struct cold_class {
 };
 
 /** The time to expect of a task on a class: its own, where known; by the fastest class where the
- * time is known, and both speeds; else by the bytes of its data. What has been running for long is
- * expected to take long. A first run that others beat says little. */
+ * time is known, and both speeds; else by the bytes of its data. What has been running for long on
+ * a class that is not the fastest is expected to take long. A first run that others beat says
+ * little. */
 double cold_expect(const struct cold_class *classes, unsigned n, unsigned class, double bytes);
 
 /** How long a task may take where a class is tried with it, us; infinite: the class is known, or

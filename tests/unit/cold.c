@@ -63,6 +63,10 @@ static void test_running(void **state)
 	expect(classes, GPU, 0, 7);
 	classes[CORE].us = 90;
 	expect(classes, CORE, 0, 90);
+	/* The accelerator may be loading the kernel. */
+	classes[GPU].us = 0;
+	classes[GPU].running_us = 100000;
+	expect(classes, GPU, 0, 9);
 }
 
 /* A first run counts where nothing else is known, or where it is short. Without a second one it is
