@@ -422,9 +422,14 @@ void heddle_estimate_executed(struct starpu_task *task, int worker, double us)
 
 	pthread_once(&once, samples_begin);
 	atomic_store_explicit(&observed.workers[worker].reported, true, memory_order_relaxed);
-	/* Another worker is at it: one sample more or less does not matter. */
-	if (!slot || !estimate_slot_seize(slot))
+	if (!slot)
 		return;
+	/* Another worker is at it: one sample more or less does not matter. But the class's first
+	 * task does not run any more. */
+	if (!estimate_slot_seize(slot)) {
+		atomic_store(&slot->codelet->running_us[class], 0);
+		return;
+	}
 	sample_add(slot, class, worker, us);
 	estimate_slot_release(slot);
 }
