@@ -636,8 +636,9 @@ static void ahead_limit(struct mpi_demand *demand, unsigned filter, unsigned kin
 	reader->most = us > 0 && n < MPI_DEMAND_MOST ? (unsigned)ceil(n) : MPI_DEMAND_MOST;
 }
 
-/* Whether a kind has never run a type: one buffer of it is enough to find out what it takes. Nobody
- * finds out about type 0, which those beyond the last one count as, too. */
+/* Whether no rank's kind has run a type: then a request is for one buffer, and the next one waits
+ * for its answer, not for its end. Nobody finds out about type 0, which those beyond the last one
+ * count as, too. */
 static bool untried(const struct mpi_demand *demand, unsigned kind, unsigned type)
 {
 	return demand->given.select && type &&

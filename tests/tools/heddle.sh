@@ -98,13 +98,12 @@ expect 0 '"worker": "cpu2"' plan --strategy static
 # No letter is cut in two.
 machine '{"n": 10, "workers": [{"name": "aaaaaaaaaaaaaaaaaaaaaaaé", "rate": 1, "count": 2}]}'
 expect 2 'workers\[0\].name: longer than 24 bytes' plan
-# More blocks than memory, and anybody, could take.
 # What comes once: 50 + 10 + 40 us, then 10 + 40.
 machine '{"n": 80, "workers": [{"rate": 1, "overhead_us": 10, "once_us": 50}]}'
 expect 0 '"makespan_us": 150' plan --strategy css:chunk=40
 machine '{"n": 80, "workers": [{"rate": 1, "once_us": -1}]}'
 expect 2 'workers\[0\].once_us: -1 is out of range' plan --strategy css
-
+# More blocks than memory, and anybody, could take.
 machine '{"n": 1000000000000, "workers": [{"rate": 1}, {"rate": 2}]}'
 css() {
 	# shellcheck disable=SC3045 # dash and bash have it
