@@ -484,7 +484,7 @@ static void time_add(struct heddle_strategy *b, unsigned worker, double n, doubl
 		return;
 	if (first_was_dear(b, worker, n, us)) {
 		w->time = (struct heddle_block_time){0};
-		w->last = n;
+		w->last = w->latest.n;
 	}
 	heddle_block_time_add(&w->time, n, us, b->parameters[HDSS_ROBUST],
 	                      b->parameters[HDSS_JUMP]);
