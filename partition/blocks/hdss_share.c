@@ -462,7 +462,7 @@ static bool is_unanswered(const struct heddle_strategy *b, unsigned worker)
 {
 	const struct blocks_worker *w = &b->workers[worker];
 
-	return !hdss_is_core(b, worker) && w->under_way && w->given.rate <= 0 &&
+	return !hdss_is_core(b, worker) && !w->retired && w->under_way && w->given.rate <= 0 &&
 	       !((const struct hdss *)b->state)->worker[worker].answered;
 }
 

@@ -18,7 +18,8 @@
 #include "support/helgrind.h"
 #include "partition/loop/loop_private.h"
 
-/* So many looks follow each other, 20 us in all. Between later ones others may run on the core. */
+/* So many looks follow each other, 20 us in all on x86. Between later ones others may run on the
+ * core. */
 #define PATIENCE 400
 /* After so many looks a thread sleeps until the mutex is free. */
 #define LOOKS 4000
@@ -108,10 +109,10 @@ static bool others_lock(struct heddle_loop_request *loop)
 	return spins && atomic_load_explicit(&loop->nlocking, memory_order_relaxed);
 }
 
-/* Takes the mutex after those in loop_lock(), which may be held up. */
+/* Takes the mutex after those in loop_lock(). They may be held up, and one may need this core. */
 static void lock_last(struct heddle_loop_request *loop)
 {
-	for (unsigned i = 0; i < PATIENCE && others_lock(loop); i++)
+	for (unsigned i = 0; i <= PATIENCE && others_lock(loop); i++)
 		look_wait(i);
 	loop_mutex_lock(&loop->mutex);
 }
