@@ -700,14 +700,11 @@ bool ready_is_measured(struct ready_context *c, const struct heddle_pool_key *ke
 
 /* Whether a trial would be in vain: no task of the type comes after this one. Only once: where
  * others do come, the program submits them late. That they come after the first task of all says
- * nothing. What operations tell is no gamble, and tried in
- * any case. */
+ * nothing. What operations tell is no gamble, and tried in any case. */
 static bool is_last(const struct ready_context *c, struct ready_type *type)
 {
-	bool last = false;
+	bool last = !type->returns && ready_plan_ahead(c, type->id) == 1;
 
-	if (!type->returns && ready_plan_ahead(c, type->id) == 1)
-		last = true;
 	type->ended |= last && ready_plan_has_begun(c);
 	return last || (type->ended && !type->returns);
 }
