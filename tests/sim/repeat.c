@@ -61,24 +61,14 @@ static double loading_cost(struct starpu_task *task, struct starpu_perfmodel_arc
 	return task->priority == NLOADS ? LOADING_US : LOADED_US;
 }
 
-#define CODELET(NAME, COST)                                                                        \
-	static struct starpu_perfmodel NAME##_model = {                                            \
-	    .type = STARPU_PER_ARCH, .symbol = "heddle_test_" #NAME, .arch_cost_function = COST};  \
-	static struct starpu_codelet NAME = {.cpu_funcs = {never},                                 \
-	                                     .cuda_funcs = {never},                                \
-	                                     .model = &NAME##_model,                               \
-	                                     .nbuffers = 1,                                        \
-	                                     .modes = {STARPU_RW},                                 \
-	                                     .name = #NAME}
-
-CODELET(repeat, cost);
-CODELET(slow, slow_cost);
-CODELET(ends, slow_cost);
-CODELET(others, cost);
-CODELET(plain, cost);
-CODELET(later, slow_cost);
-CODELET(loads, loading_cost);
-CODELET(again, cost);
+SIMULATED_CODELET(repeat, cost);
+SIMULATED_CODELET(slow, slow_cost);
+SIMULATED_CODELET(ends, slow_cost);
+SIMULATED_CODELET(others, cost);
+SIMULATED_CODELET(plain, cost);
+SIMULATED_CODELET(later, slow_cost);
+SIMULATED_CODELET(loads, loading_cost);
+SIMULATED_CODELET(again, cost);
 
 static void has_ended(void *arg)
 {

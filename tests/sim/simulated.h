@@ -99,4 +99,16 @@ static void simulated_check(int status, void *nothing)
 		simulated_end();                                                                   \
 	}
 
+/* A codelet for a handle that is written, and whose times a function of StarPU's per-architecture
+ * models tells. */
+#define SIMULATED_CODELET(NAME, COST)                                                              \
+	static struct starpu_perfmodel NAME##_model = {                                            \
+	    .type = STARPU_PER_ARCH, .symbol = "heddle_test_" #NAME, .arch_cost_function = COST};  \
+	static struct starpu_codelet NAME = {.cpu_funcs = {never},                                 \
+	                                     .cuda_funcs = {never},                                \
+	                                     .model = &NAME##_model,                               \
+	                                     .nbuffers = 1,                                        \
+	                                     .modes = {STARPU_RW},                                 \
+	                                     .name = #NAME}
+
 #endif

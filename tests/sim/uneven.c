@@ -27,24 +27,20 @@ static double cost(const struct starpu_perfmodel_arch *arch, int slow)
 	return arch->devices[0].devid == slow ? SLOW_US : FAST_US;
 }
 
-#define CODELET(NAME, SLOW)                                                                        \
-	static double NAME##_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,    \
-	                          unsigned nimpl)                                                  \
-	{                                                                                          \
-		return cost(arch, SLOW);                                                           \
-	}                                                                                          \
-	static struct starpu_perfmodel NAME##_model = {.type = STARPU_PER_ARCH,                    \
-	                                               .symbol = "heddle_test_" #NAME,             \
-	                                               .arch_cost_function = NAME##_cost};         \
-	static struct starpu_codelet NAME = {.cpu_funcs = {never},                                 \
-	                                     .cuda_funcs = {never},                                \
-	                                     .model = &NAME##_model,                               \
-	                                     .nbuffers = 1,                                        \
-	                                     .modes = {STARPU_RW},                                 \
-	                                     .name = #NAME}
+static double first_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                         unsigned nimpl)
+{
+	return cost(arch, 0);
+}
 
-CODELET(first_is_slow, 0);
-CODELET(second_is_slow, 1);
+static double second_cost(struct starpu_task *task, struct starpu_perfmodel_arch *arch,
+                          unsigned nimpl)
+{
+	return cost(arch, 1);
+}
+
+SIMULATED_CODELET(first_is_slow, first_cost);
+SIMULATED_CODELET(second_is_slow, second_cost);
 
 static void has_ended(void *arg)
 {
