@@ -545,8 +545,20 @@ static void hdss_completed(struct heddle_strategy *b, unsigned worker, size_t it
 static void hdss_returned(struct heddle_strategy *b, unsigned worker, size_t n)
 {
 	struct hdss *h = b->state;
+	struct hdss_worker *w = &h->worker[worker];
+	double had = w->has;
 
-	h->worker[worker].has -= h->kept ? costs_run_returned(&h->run_blocks, worker, n) : n;
+	w->has -= h->kept ? costs_run_returned(&h->run_blocks, worker, n) : n;
+	if (had > 0)
+		w->told *= hdss_larger(0, w->has) / had;
+}
+
+static double hdss_expected(const struct heddle_strategy *b, unsigned worker)
+{
+	const struct hdss *h = b->state;
+	const struct hdss_estimate *e = &h->estimates[worker];
+
+	return h->end > 0 ? e->start + hdss_has(b, worker) * e->pace : 0;
 }
 
 static void hdss_retired(struct heddle_strategy *b, unsigned worker)
@@ -624,6 +636,7 @@ const struct blocks_strategy blocks_hdss = {
     .retired = hdss_retired,
     .phase = hdss_phase,
     .rate = hdss_rate,
+    .expected = hdss_expected,
     .end = hdss_end,
     .kept = hdss_kept,
     .remember = blocks_hdss_remember,

@@ -69,6 +69,9 @@ struct blocks_strategy {
 	/** Without it the mean rate of all that the worker completed. */
 	double (*rate)(const struct heddle_strategy *b, unsigned worker);
 	void (*end)(struct heddle_strategy *b);
+	/** How long the worker's latest block is expected to take, microseconds; 0: not known.
+	 * NULL: it never is. */
+	double (*expected)(const struct heddle_strategy *b, unsigned worker);
 	/** See memory.h. All or none of them. */
 	bool (*kept)(const struct heddle_strategy *b);
 	void (*remember)(struct heddle_strategy *b, const struct blocks_memory *memory);
@@ -97,6 +100,13 @@ BLOCKS_STRATEGIES(ROW)
  * @return 0; -EINVAL after a message. */
 int blocks_spec_parse(const char *spec, const struct blocks_strategy **strategy,
                       double *parameters);
+
+/** How long the worker's latest block is expected to take, microseconds; 0: not known. Before the
+ * next call for another worker. */
+static inline double blocks_expected_us(const struct heddle_strategy *b, unsigned worker)
+{
+	return b->strategy->expected ? b->strategy->expected(b, worker) : 0;
+}
 
 /** Workers that are not retired. */
 static inline unsigned blocks_active(const struct heddle_strategy *b)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "late.h"
 #include "loop_private.h"
 #include "partition/common/workers_starpu.h"
 #include "support/clock_starpu.h"
@@ -275,12 +276,65 @@ void *loop_block_apart(const struct loop_block *block, unsigned i)
 	       (loop_block_window(block, i).first - first) * array->ld * array->elemsize;
 }
 
-/* On a CPU worker. */
-void loop_block_compute(struct loop_block *block)
+/* Calls the kernel of a CPU worker for the block's range. */
+static void block_call(struct loop_block *block)
 {
 	const struct heddle_loop *given = &block->loop->loop;
 	union work_array_interface interfaces[HEDDLE_LOOP_MAXHANDLES];
 	void *pointers[HEDDLE_LOOP_MAXHANDLES];
+
+	for (unsigned i = 0; i < given->naccesses; i++) {
+		const struct loop_view *view = &block->loop->views[i];
+
+		loop_view_interface(view, loop_block_window(block, i), loop_block_apart(block, i),
+		                    &interfaces[i]);
+		pointers[i] = &interfaces[i];
+	}
+	given->codelet->cpu_funcs[block->worker->implementation](pointers, &block->given);
+}
+
+static void block_set_range(struct loop_block *block, size_t start, size_t n)
+{
+	block->range.start = start;
+	block->range.n = n;
+	block->given.start = block->loop->loop.first + start;
+	block->given.n = n;
+}
+
+/* Iterations that the kernel gets at once. A kernel may write its sums instead of adding to them.
+ */
+static size_t block_part(const struct loop_block *block)
+{
+	const struct heddle_loop_request *loop = block->loop;
+
+	if (loop->reduces || loop->modelled || block->piece_of)
+		return block->range.n;
+	return loop_late_part(block->range.n, block->predicted_us,
+	                      loop->loop.alignment ? loop->loop.alignment : 1);
+}
+
+/* Calls the kernel part by part. If these take far longer than expected, the block ends, and what
+ * is left of it is given out again. */
+static void block_call_parts(struct loop_block *block)
+{
+	const size_t start = block->range.start, n = block->range.n, part = block_part(block);
+	size_t done = 0;
+
+	do {
+		block_set_range(block, start + done, part < n - done ? part : n - done);
+		block_call(block);
+		done += block->range.n;
+		block_set_range(block, start, n);
+		if (block->given.status)
+			return;
+	} while (done < n && !(loop_late_rest(n, done, starpu_timing_now() - block->begin_us,
+	                                      block->predicted_us) &&
+	                       loop_block_shorten(block, done)));
+}
+
+/* On a CPU worker. */
+void loop_block_compute(struct loop_block *block)
+{
 
 	if (loop_late_unwanted(block))
 		return;
@@ -292,14 +346,7 @@ void loop_block_compute(struct loop_block *block)
 	modelled_kernel_begin(block);
 	if (!block->loop->modelled)
 		block->begin_us = starpu_timing_now();
-	for (unsigned i = 0; i < given->naccesses; i++) {
-		const struct loop_view *view = &block->loop->views[i];
-
-		loop_view_interface(view, loop_block_window(block, i), loop_block_apart(block, i),
-		                    &interfaces[i]);
-		pointers[i] = &interfaces[i];
-	}
-	given->codelet->cpu_funcs[block->worker->implementation](pointers, &block->given);
+	block_call_parts(block);
 	modelled_kernel_end(block);
 }
 

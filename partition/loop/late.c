@@ -24,3 +24,28 @@ size_t loop_late_piece(size_t left, double rate, double sum, unsigned known, uns
 	rest = unit - n % unit;
 	return rest < left - n ? n + rest : left;
 }
+
+/* A core's kernel is called so many times a block, each time for so long at least. A call costs
+ * well below a microsecond. */
+#define PARTS 8
+#define LEAST_PART_US 50
+/* A rest that takes no longer than this is not worth another decision. */
+#define LEAST_REST_US 100
+#define OVERDUE 2
+
+size_t loop_late_part(size_t n, double expected_us, size_t unit)
+{
+	double parts = expected_us / LEAST_PART_US < PARTS ? expected_us / LEAST_PART_US : PARTS;
+	size_t part = parts > 1 ? (size_t)(n / parts) : n, rest;
+
+	if (part && part % unit == 0)
+		return part;
+	rest = unit - part % unit;
+	return rest < n - part ? part + rest : n;
+}
+
+bool loop_late_rest(size_t n, size_t done, double elapsed_us, double expected_us)
+{
+	return done && elapsed_us * n > OVERDUE * expected_us * done &&
+	       elapsed_us / done * (n - done) > LEAST_REST_US;
+}

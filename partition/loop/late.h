@@ -1,9 +1,10 @@
 /* Copyright (C) 2026 the Heddle developers
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * When a worker's block counts as late, and how those that are idle share its iterations to
+ * When an accelerator's block counts as late, and how those that are idle share its iterations to
  * compute them again. The first result counts, as in rDLB (Mohammed, Cavelan, Ciorba), but nothing
- * is computed twice before a block is overdue.
+ * is computed twice before a block is overdue. A core computes in place: its block is not computed
+ * again, but it gives away what it has not begun.
  */
 #ifndef HEDDLE_LOOP_LATE_H
 #define HEDDLE_LOOP_LATE_H
@@ -30,5 +31,21 @@ bool loop_late_is(double elapsed_us, double predicted_us, double again_us, doubl
  * @return 1 to left, if left is not 0 */
 size_t loop_late_piece(size_t left, double rate, double sum, unsigned known, unsigned workers,
                        size_t unit);
+
+/** Iterations of a core's block that its kernel gets at once: an eighth, or more where that would
+ * take less than 50 us. What comes after the first part can still be given to others.
+ * @param n of the block
+ * @param expected_us its time; 0: not known
+ * @param unit the result is a multiple, or n
+ * @return 1 to n, if n is not 0; n, if the time is not known */
+size_t loop_late_part(size_t n, double expected_us, size_t unit);
+
+/** Whether the rest of such a block is for whoever is free: what is done has taken more than twice
+ * what was expected, and the rest would take more than 100 us so.
+ * @param n of the block
+ * @param done of them
+ * @param elapsed_us what they took
+ * @param expected_us time of the block */
+bool loop_late_rest(size_t n, size_t done, double elapsed_us, double expected_us);
 
 #endif

@@ -114,7 +114,8 @@ struct loop_block {
 	struct loop_again *again;        /* it is late, and computed again */
 	struct loop_again *piece_of;     /* it is a piece of that */
 	bool dropped; /* late, and its outputs are not wanted: the loop does not wait for it */
-	/* Of one in the worker's list: its time, as predicted when it was given; 0: unknown. */
+	/* Its time, as predicted when it was given, of one in the worker's list or on a CPU worker;
+	 * 0: unknown. */
 	double predicted_us;
 };
 
@@ -342,6 +343,9 @@ void loop_free(struct heddle_loop_request *loop);
 
 /* ---- run_starpu.c ---- */
 
+/* The block of the calling CPU worker ends after n iterations, and the rest is given out again.
+ * @return false: it is not */
+bool loop_block_shorten(struct loop_block *block, size_t n);
 /* Mutex held: the worker gets no further block. */
 void loop_worker_retire(struct heddle_loop_request *loop, struct loop_worker *worker);
 /* Mutex held: every worker is to ask again. */

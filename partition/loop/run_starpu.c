@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "loop_private.h"
+#include "partition/blocks/strategy.h"
 #include "partition/common/workers_starpu.h"
 #include "support/helgrind.h"
 #include "support/message.h"
@@ -172,6 +173,7 @@ static struct loop_block *worker_give(struct heddle_loop_request *loop, struct l
 	worker_learns(loop, worker, block->phase == HEDDLE_PHASE_ADAPTIVE);
 	block->isolated = worker_depth(worker, block->phase) == 1;
 	loop_worker_begins(worker, block, now);
+	block->predicted_us = blocks_expected_us(loop->blocks, worker->index);
 	loop_late_given(block);
 	loop_modelled_given(block);
 	return block;
@@ -195,15 +197,42 @@ static struct loop_block *worker_next(struct heddle_loop_request *loop, struct l
 
 /* Mutex held: the iterations of a worker's block are given out again.
  * @return false: no worker is left, or no memory */
-static bool range_pass_on(struct heddle_loop_request *loop, struct loop_worker *worker,
-                          struct loop_range range)
+static bool range_give_back(struct heddle_loop_request *loop, struct loop_worker *worker,
+                            struct loop_range range)
 {
 	if (!loop->blocks || !workers_left(loop) || loop_ranges_return(&loop->ranges, range))
 		return false;
 	heddle_strategy_return(loop->blocks, worker->index, range.n);
-	loop->nretried++;
 	loop_workers_want(loop);
 	return true;
+}
+
+/* Mutex held: the same, after its device was full or its kernel failed. */
+static bool range_pass_on(struct heddle_loop_request *loop, struct loop_worker *worker,
+                          struct loop_range range)
+{
+	if (!range_give_back(loop, worker, range))
+		return false;
+	loop->nretried++;
+	return true;
+}
+
+bool loop_block_shorten(struct loop_block *block, size_t n)
+{
+	struct heddle_loop_request *loop = block->loop;
+	struct loop_range rest = block->range;
+	bool given;
+
+	rest.start += n;
+	rest.n -= n;
+	loop_lock(loop);
+	given = !loop->status && range_give_back(loop, block->worker, rest);
+	loop_unlock(loop);
+	if (given) {
+		block->range.n = n;
+		block->given.n = n;
+	}
+	return given;
 }
 
 /* Mutex held: the block is accounted for, done or not, and is spare. */

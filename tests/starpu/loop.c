@@ -892,6 +892,79 @@ static void test_log_of_loops_at_once(void **state)
 	assert_int_equal(logged.iterations, 2 * N);
 }
 
+/* One call takes far longer than any other: the block ends with it, and its rest is given out
+ * again. In each run a call follows the slow one in its block unless that is cut, or the slow call
+ * was the block's last, one in eight. */
+static struct {
+	atomic_bool slow;
+	size_t end; /* of that call's iterations */
+} overdue;
+
+#define CHEAP_US 100
+#define DEAR_US 300000
+
+static void overdue_cpu(void *buffers[], void *arg)
+{
+	const struct heddle_block *block = arg;
+	int *out = (int *)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+	assert_int_equal(STARPU_VECTOR_GET_NX(buffers[0]), block->n);
+	for (size_t i = 0; i < block->n; i++)
+		out[i]++;
+	usleep(CHEAP_US * block->n);
+	if (block->start < block->total / 2 || atomic_exchange(&overdue.slow, true))
+		return;
+	overdue.end = block->start + block->n;
+	usleep(DEAR_US);
+}
+
+/* Whether a block in a log ends at an iteration. */
+static bool log_has_end(const char *path, size_t end)
+{
+	FILE *log = fopen(path, "r");
+	char line[256];
+	size_t start, n;
+	bool has = false;
+
+	assert_non_null(log);
+	while (fgets(line, sizeof(line), log))
+		if (sscanf(line, "%*[^,],%*d,%*[^,],%*[^,],%zu,%zu", &start, &n) == 2)
+			has = has || start + n == end;
+	fclose(log);
+	return has;
+}
+
+static void test_overdue_block_is_cut(void **state)
+{
+	enum { LENGTH = 2000, RUNS = 6 };
+	static struct starpu_codelet codelet = {
+	    .cpu_funcs = {overdue_cpu}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "overdue"};
+
+	for (int run = 0; run < RUNS; run++) {
+		char path[] = "/tmp/heddle-blocks-XXXXXX";
+		static int values[LENGTH];
+		starpu_data_handle_t out;
+		struct heddle_loop loop = {
+		    .codelet = &codelet, .n = LENGTH, .naccesses = 1, .strategy = "hdss:memory=0"};
+
+		memset(values, 0, sizeof(values));
+		starpu_vector_data_register(&out, STARPU_MAIN_RAM, (uintptr_t)values, LENGTH,
+		                            sizeof(values[0]));
+		loop.accesses[0] = (struct heddle_access){.handle = out, .mode = STARPU_RW};
+		overdue.slow = false;
+		close(mkstemp(path));
+		setenv("HEDDLE_BLOCK_LOG", path, 1);
+		assert_int_equal(heddle_loop_run(&loop, NULL), 0);
+		unsetenv("HEDDLE_BLOCK_LOG");
+		starpu_data_unregister(out);
+		for (int i = 0; i < LENGTH; i++)
+			assert_int_equal(values[i], 1);
+		assert_true(overdue.slow);
+		assert_true(log_has_end(path, overdue.end));
+		unlink(path);
+	}
+}
+
 /* ---- bad use ---- */
 
 /* The last refusal's message. */
@@ -1658,6 +1731,7 @@ static int run_all(void)
 	    cmocka_unit_test(test_task_graph),
 	    cmocka_unit_test(test_many_loops_at_once),
 	    cmocka_unit_test(test_log_of_loops_at_once),
+	    cmocka_unit_test(test_overdue_block_is_cut),
 	    cmocka_unit_test(test_bad_use),
 	    cmocka_unit_test(test_can_execute),
 	    cmocka_unit_test(test_refused_blocks),

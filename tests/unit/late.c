@@ -42,6 +42,34 @@ static void test_pieces(void **state)
 	assert_int_equal(loop_late_piece(0, 1, 1, 1, 1, 1), 0);
 }
 
+static void test_parts(void **state)
+{
+	/* An eighth, but 50 us or more. */
+	assert_int_equal(loop_late_part(800, 400, 1), 100);
+	assert_int_equal(loop_late_part(800, 4000, 1), 100);
+	assert_int_equal(loop_late_part(800, 200, 1), 200);
+	assert_int_equal(loop_late_part(800, 99, 1), 404);
+	assert_int_equal(loop_late_part(800, 50, 1), 800);
+	assert_int_equal(loop_late_part(800, 0, 1), 800);
+	/* Multiples, or all. */
+	assert_int_equal(loop_late_part(800, 400, 64), 128);
+	assert_int_equal(loop_late_part(5, 400, 1), 1);
+	assert_int_equal(loop_late_part(5, 400, 4), 4);
+	assert_int_equal(loop_late_part(5, 400, 8), 5);
+	assert_int_equal(loop_late_part(1, 1e18, 1), 1);
+	assert_int_equal(loop_late_part(0, 400, 1), 0);
+	assert_int_equal(loop_late_part(SIZE_MAX, 0, SIZE_MAX - 1), SIZE_MAX);
+
+	/* Twice as long as expected, and the rest is not short. */
+	assert_true(loop_late_rest(800, 100, 101, 400));
+	assert_false(loop_late_rest(800, 100, 100, 400));
+	assert_true(loop_late_rest(800, 400, 401, 400));
+	assert_false(loop_late_rest(8, 7, 600, 400));
+	assert_false(loop_late_rest(8, 7, 700, 400));
+	assert_true(loop_late_rest(8, 7, 705, 352));
+	assert_false(loop_late_rest(800, 0, 1e9, 400));
+}
+
 /* Workers that take pieces one after the other, as they are free, are done at nearly the same
  * time. */
 static void test_balance(void **state)
@@ -86,6 +114,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_late),
 	    cmocka_unit_test(test_pieces),
+	    cmocka_unit_test(test_parts),
 	    cmocka_unit_test(test_balance),
 	};
 
