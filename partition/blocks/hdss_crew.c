@@ -8,6 +8,9 @@
  * So a run begins without cores once in a while. As soon as less is done than all workers would
  * have done, they join. If that does not happen, later runs are without cores, as long as they are
  * shorter than those with them were. All workers run together again now and then.
+ *
+ * What all would have done is told by the shortest of their runs. Where they take much longer on
+ * average, cores may disturb some runs more than others: then the mean tells it.
  */
 #include "config.h"
 
@@ -19,9 +22,10 @@
 #define GAIN 1.03
 /* A loop that has run so often is likely to run again. It runs so many times as often before the
  * next trial, or, without cores, before a run of all workers again: times may have been disturbed,
- * and costs may have changed. The least time grows by a little from run to run. No trial would tell
- * anything where a run takes so many times as long as the shortest one, on average. */
+ * and costs may have changed. The least time grows by a little from run to run. It tells nothing
+ * where a run takes so many times as long on average: then more runs come before a trial. */
 #define TRIAL_RUNS 3
+#define UNLIKE_RUNS 6
 #define TRIAL_AGAIN 4
 #define TRIAL_SPREAD 1.25
 #define FORGOTTEN 1.02
@@ -75,14 +79,16 @@ void blocks_hdss_crew_begin(struct heddle_strategy *b, const struct blocks_memor
 {
 	const struct blocks_crew *crew = &memory->crew;
 	struct hdss *h = b->state;
+	unsigned least;
+	bool unlike;
 
 	if (!b->parameters[HDSS_CREW] || !hdss_accelerators(b) || !(crew->all_us > 0))
 		return;
-	h->crew.all_us = crew->all_us;
+	unlike = crew->mean_us >= TRIAL_SPREAD * crew->all_us;
+	h->crew.all_us = unlike ? crew->mean_us : crew->all_us;
+	least = hdss_larger(unlike ? UNLIKE_RUNS : TRIAL_RUNS, crew->trial);
 	h->crew.parked = crew->accelerators ? crew->runs < crew->trial
-	                                    : crew->runs >= hdss_larger(TRIAL_RUNS, crew->trial) &&
-	                                          crew->mean_us < TRIAL_SPREAD * crew->all_us &&
-	                                          trial_pays(b, crew->all_us);
+	                                    : crew->runs >= least && trial_pays(b, h->crew.all_us);
 }
 
 double blocks_hdss_crew_limit(const struct heddle_strategy *b, unsigned worker, double work)
@@ -135,8 +141,8 @@ bool blocks_hdss_crew_learn(const struct heddle_strategy *b, struct blocks_crew 
 	if (waited) {
 		bool before = crew->accelerators;
 
-		crew->accelerators =
-		    h->crew.parked && h->now * GAIN * crew->mean_us < crew->all_us * crew->all_us;
+		crew->accelerators = h->crew.parked && h->now * GAIN * crew->mean_us <
+		                                           h->crew.all_us * h->crew.all_us;
 		if (!before || !crew->accelerators)
 			crew->trial = TRIAL_AGAIN * crew->runs;
 	} else if (crew->accelerators) {

@@ -453,6 +453,32 @@ static void test_crowded(void **state)
 	free(other);
 }
 
+/* Cores that slow the device in one run and not in the next: the mean of the runs counts. */
+static void test_crowded_at_times(void **state)
+{
+	enum { RUNS = 24 };
+	struct replay_worker workers[MAXWORKERS];
+	struct blocks_memory *memories[2] = {NULL};
+	struct replay_machine machine;
+	double us, sum[2] = {0};
+
+	work_fill(0, 1, 1);
+	machine = machine_make(workers, 15, 36);
+	for (unsigned w = 0; w < machine.nworkers; w++)
+		workers[w].rate /= 5;
+	for (unsigned r = 0; r < RUNS; r++) {
+		workers[15].crowded = r % 3 ? 0.9 : 0;
+		repeat_cores("hdss", &machine, 1, &memories[0], &us);
+		sum[0] += us;
+		repeat_cores("hdss:crew=0", &machine, 1, &memories[1], &us);
+		sum[1] += us;
+	}
+	if (!(sum[0] < 0.9 * sum[1]))
+		fail_msg("%g us, %g us where cores always take part", sum[0], sum[1]);
+	free(memories[0]);
+	free(memories[1]);
+}
+
 /* A repetition with trials of runs without cores, and the same one without trials. */
 static size_t repeat_both(struct replay_machine *machine, struct blocks_memory *memories[2],
                           double *us, double *without)
@@ -768,27 +794,17 @@ static void test_other_loop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_map),
-	    cmocka_unit_test(test_equal_costs),
-	    cmocka_unit_test(test_blocks),
-	    cmocka_unit_test(test_learned),
-	    cmocka_unit_test(test_beside_edge),
-	    cmocka_unit_test(test_front),
-	    cmocka_unit_test(test_same_blocks),
-	    cmocka_unit_test(test_nothing_to_learn),
-	    cmocka_unit_test(test_repetitions),
-	    cmocka_unit_test(test_changed),
-	    cmocka_unit_test(test_long_starts),
-	    cmocka_unit_test(test_one_launch),
-	    cmocka_unit_test(test_launches_stay),
-	    cmocka_unit_test(test_pipelines),
-	    cmocka_unit_test(test_slower),
-	    cmocka_unit_test(test_not_kept),
-	    cmocka_unit_test(test_other_loop),
-	    cmocka_unit_test(test_one_each),
-	    cmocka_unit_test(test_crowded),
-	    cmocka_unit_test(test_not_crowded),
-	    cmocka_unit_test(test_not_crowded_unlike),
+	    cmocka_unit_test(test_map),           cmocka_unit_test(test_equal_costs),
+	    cmocka_unit_test(test_blocks),        cmocka_unit_test(test_learned),
+	    cmocka_unit_test(test_beside_edge),   cmocka_unit_test(test_front),
+	    cmocka_unit_test(test_same_blocks),   cmocka_unit_test(test_nothing_to_learn),
+	    cmocka_unit_test(test_repetitions),   cmocka_unit_test(test_changed),
+	    cmocka_unit_test(test_long_starts),   cmocka_unit_test(test_one_launch),
+	    cmocka_unit_test(test_launches_stay), cmocka_unit_test(test_pipelines),
+	    cmocka_unit_test(test_slower),        cmocka_unit_test(test_not_kept),
+	    cmocka_unit_test(test_other_loop),    cmocka_unit_test(test_one_each),
+	    cmocka_unit_test(test_crowded),       cmocka_unit_test(test_crowded_at_times),
+	    cmocka_unit_test(test_not_crowded),   cmocka_unit_test(test_not_crowded_unlike),
 	    cmocka_unit_test(test_cheaper),
 	};
 
