@@ -163,21 +163,14 @@ static void history_add(struct estimate_slot *slot, unsigned class, double us)
 	atomic_store(&slot->news, 0);
 }
 
-/* Whether a model is the estimator itself. */
-static bool is_ours(const struct starpu_perfmodel *model)
-{
-	return model && model->arch_cost_function == heddle_estimate_cost;
-}
-
 /* Asks StarPU's model once: later this run's own samples say more. */
 static void ask_model(struct estimate_slot *slot, struct starpu_task *task, unsigned class)
 {
 	struct estimate_cell *cell = &slot->cells[class];
 	double us;
 
-	if (!task->cl->model || is_ours(task->cl->model) ||
-	    atomic_load_explicit(&slot->modelled, memory_order_relaxed) >> class & 1 ||
-	    !estimate_source_allowed(HEDDLE_ESTIMATE_MODEL) ||
+	if (atomic_load_explicit(&slot->modelled, memory_order_relaxed) >> class & 1 ||
+	    !estimate_model_counts(task->cl->model) ||
 	    atomic_fetch_or(&slot->modelled, 1u << class) >> class & 1)
 		return;
 	us = estimate_model_us(task, estimate_class_worker(class));
@@ -192,10 +185,7 @@ static void ask_model(struct estimate_slot *slot, struct starpu_task *task, unsi
 
 double heddle_estimate_model(struct starpu_task *task, int worker)
 {
-	if (!task->cl->model || is_ours(task->cl->model) ||
-	    !estimate_source_allowed(HEDDLE_ESTIMATE_MODEL))
-		return 0;
-	return estimate_model_us(task, worker);
+	return estimate_model_counts(task->cl->model) ? estimate_model_us(task, worker) : 0;
 }
 
 /* Of the first task, the sizes of its data: how times grow with parameters is expected to
@@ -439,7 +429,7 @@ void heddle_estimate_executed(struct starpu_task *task, int worker, double us)
 /* Only tasks that state parameters, or whose codelet has the estimator for its model. */
 static bool looked_at(const struct starpu_task *task)
 {
-	return estimate_is_slot(task->sched_data) || is_ours(task->cl->model);
+	return estimate_is_slot(task->sched_data) || estimate_model_is_ours(task->cl->model);
 }
 
 void heddle_estimate_undisturbed(void)

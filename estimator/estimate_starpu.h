@@ -4,8 +4,9 @@
  * Estimates of how long a task takes on each class of devices, for policies. Workers that run a
  * task alike form a class: the CPU cores, all accelerators of one kind and one name. Estimates are
  * kept for each task type, that is, for each set of parameters that tasks of a codelet have
- * (heddle_task_params(); by default the sizes of the task's data). The table of types is bounded
- * and never shrinks. After starpu_init(); any thread, no lock need be held or free.
+ * (heddle_task_params(); by default the sizes and shapes of the task's data, and what StarPU's
+ * model tells apart). The table of types is bounded and never shrinks. After starpu_init(); any
+ * thread, no lock need be held or free.
  */
 #ifndef HEDDLE_ESTIMATOR_ESTIMATE_STARPU_H
 #define HEDDLE_ESTIMATOR_ESTIMATE_STARPU_H

@@ -20,6 +20,8 @@
 
 /* Measurements of a size below which StarPU's mean is not trusted. */
 #define LEAST_SAMPLES 2
+/* Times that a function tells are equal within one part in so many of an octave. */
+#define OCTAVE 8
 
 /* ---- which sources may be used ---- */
 
@@ -196,6 +198,17 @@ void estimate_profile_add(struct estimate_slot *slot, unsigned class)
 
 /* ---- StarPU's models ---- */
 
+bool estimate_model_is_ours(const struct starpu_perfmodel *model)
+{
+	return model && model->arch_cost_function == heddle_estimate_cost;
+}
+
+bool estimate_model_counts(const struct starpu_perfmodel *model)
+{
+	return model && !estimate_model_is_ours(model) &&
+	       estimate_source_allowed(HEDDLE_ESTIMATE_MODEL);
+}
+
 /* Asking StarPU about a history that lacks a size makes it warn and calibrate, so
  * the history is looked at here. */
 static double history_us(struct starpu_perfmodel *model, struct starpu_task *task,
@@ -250,8 +263,8 @@ double estimate_model_us(struct starpu_task *task, int worker)
 	double best = 0;
 	unsigned mask;
 
-	/* Models are loaded when tasks are submitted. */
-	if (worker < 0 || !model->symbol || !model->is_loaded ||
+	/* Models are loaded when tasks are submitted. Of a function nothing is to be loaded. */
+	if (worker < 0 || !model->symbol || (!model->is_loaded && !model->arch_cost_function) ||
 	    !starpu_worker_can_execute_task_impl(worker, task, &mask))
 		return 0;
 	for (unsigned i = 0; mask >> i; i++) {
@@ -261,4 +274,44 @@ double estimate_model_us(struct starpu_task *task, int worker)
 			best = us;
 	}
 	return best;
+}
+
+/* Whether a model is a function that tells the time of each task, not what was measured. */
+static bool is_function(const struct starpu_perfmodel *model)
+{
+	switch (model->type) {
+	case STARPU_HISTORY_BASED:
+	case STARPU_REGRESSION_BASED:
+	case STARPU_NL_REGRESSION_BASED:
+	case STARPU_MULTIPLE_REGRESSION_BASED:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* One number for the times on all classes. */
+static uint32_t times_kind(struct starpu_task *task)
+{
+	uint32_t kind = 0;
+
+	for (unsigned c = 0; c < heddle_device_classes(); c++) {
+		double us = estimate_model_us(task, estimate_class_worker(c));
+
+		kind = kind * 0x9e3779b1u + (us > 0 ? (uint32_t)lround(OCTAVE * log2(us)) : 0);
+	}
+	return kind;
+}
+
+uint32_t estimate_model_kind(struct starpu_task *task)
+{
+	struct starpu_perfmodel *model = task->cl->model;
+
+	if (model && model->footprint)
+		return model->footprint(task);
+	if (model && model->parameters)
+		return 0;
+	if (estimate_model_counts(model) && is_function(model))
+		return times_kind(task);
+	return model && model->size_base ? 0 : starpu_task_data_footprint(task);
 }

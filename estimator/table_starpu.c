@@ -151,13 +151,30 @@ static struct estimate_codelet *codelet_find(const struct starpu_codelet *cl)
 	return alias ? alias->codelet : codelet_add(cl, bucket);
 }
 
+/* How many numbers a codelet's model states of each task: its parameters, or the size that it takes
+ * for that of the task's data. */
+static unsigned model_numbers(const struct starpu_perfmodel *model)
+{
+	if (!model)
+		return 0;
+	return model->parameters ? model->nparameters : model->size_base ? 1 : 0;
+}
+
+/* The name of one of them; NULL: none. */
+static const char *model_number_name(const struct starpu_perfmodel *model, unsigned i)
+{
+	if (!model->parameters)
+		return "size";
+	return model->parameters_names ? model->parameters_names[i] : NULL;
+}
+
 /* The codelet's mutex is held. */
 static bool dimensions_find(struct estimate_codelet *codelet, const struct starpu_perfmodel *model)
 {
 	const char *what = codelet->name ? codelet->name : "codelet without a name";
 
-	for (unsigned i = 0; i < model->nparameters; i++) {
-		const char *name = model->parameters_names ? model->parameters_names[i] : NULL;
+	for (unsigned i = 0; i < model_numbers(model); i++) {
+		const char *name = model_number_name(model, i);
 		char number[16];
 		unsigned d;
 
@@ -214,8 +231,41 @@ static int default_dimensions(struct estimate_codelet *codelet, const struct est
 	return 0;
 }
 
+/* Whether a point of a codelet has a slot. The table's mutex is held. */
+static bool point_is_taken(const struct estimate_codelet *codelet, size_t point)
+{
+	size_t n = atomic_load(&table.nslots);
+
+	for (size_t i = 0; i < n; i++)
+		if (table.slots[i].codelet == codelet && table.slots[i].point == point)
+			return true;
+	return false;
+}
+
+/* The point of values and a kind; without one yet, the number of points, and the values to add. The
+ * first kind has a point without its word, as if there was no other one. The mutexes of the table
+ * and the codelet are held. */
+static size_t kind_find(struct estimate_codelet *codelet, uint32_t kind, double *values)
+{
+	struct heddle_history *history = &codelet->history;
+	size_t plain = heddle_history_find(history, values), point;
+	char word[16];
+	unsigned d;
+
+	if (!kind || plain == history->npoints)
+		return plain;
+	snprintf(word, sizeof(word), "%08x", kind);
+	/* Where there is no room for it, kinds share a point. */
+	if (heddle_history_dimension(history, "kind", true, &d) ||
+	    heddle_history_word(history, word, &values[d]))
+		return plain;
+	point = heddle_history_find(history, values);
+	return point == history->npoints && !point_is_taken(codelet, plain) ? plain : point;
+}
+
 /* The point of a new slot, which a profile may have brought. A task that states
- * nothing is known by the sizes of its data as far as there are dimensions left. */
+ * nothing is known by the sizes of its data as far as there are dimensions left. The table's mutex
+ * is held. */
 static int point_find(struct estimate_codelet *codelet, struct estimate_slot *slot)
 {
 	struct heddle_history *history = &codelet->history;
@@ -229,7 +279,7 @@ static int point_find(struct estimate_codelet *codelet, struct estimate_slot *sl
 		memcpy(values, slot->values, sizeof(values));
 	else
 		default_dimensions(codelet, slot, values);
-	slot->point = heddle_history_find(history, values);
+	slot->point = kind_find(codelet, slot->kind, values);
 	if (slot->point == history->npoints)
 		error = heddle_history_add(history, values, &slot->point);
 	pthread_mutex_unlock(&codelet->mutex);
@@ -239,7 +289,8 @@ static int point_find(struct estimate_codelet *codelet, struct estimate_slot *sl
 static bool slot_is(const struct estimate_slot *slot, const struct estimate_slot *wanted)
 {
 	return slot->hash == wanted->hash && slot->codelet == wanted->codelet &&
-	       slot->stated == wanted->stated && slot->n == wanted->n &&
+	       slot->stated == wanted->stated && slot->kind == wanted->kind &&
+	       slot->n == wanted->n &&
 	       !memcmp(slot->values, wanted->values, slot->n * sizeof(*slot->values));
 }
 
@@ -299,6 +350,7 @@ static struct estimate_slot *slot_add(const struct estimate_slot *wanted)
 		slot->codelet = wanted->codelet;
 		slot->hash = wanted->hash;
 		slot->stated = wanted->stated;
+		slot->kind = wanted->kind;
 		slot->n = wanted->n;
 		slot->categorical = wanted->categorical;
 		memcpy(slot->values, wanted->values, sizeof(slot->values));
@@ -313,7 +365,7 @@ static struct estimate_slot *slot_add(const struct estimate_slot *wanted)
 
 static uint64_t slot_hash(const struct estimate_slot *slot)
 {
-	uint64_t hash = mix(slot->stated + 2 * slot->n, (uintptr_t)slot->codelet);
+	uint64_t hash = mix(slot->stated + 2 * slot->n, (uintptr_t)slot->codelet + slot->kind);
 
 	for (unsigned i = 0; i < slot->n; i++) {
 		uint64_t bits;
@@ -346,7 +398,8 @@ static uint64_t value_name(const struct heddle_history *history, const struct es
 uint64_t estimate_slot_name(struct estimate_slot *slot)
 {
 	struct estimate_codelet *codelet = slot->codelet;
-	uint64_t name = mix_text(2 + slot->stated, codelet->name ? codelet->name : "");
+	uint64_t name =
+	    mix_text(mix(2 + slot->stated, slot->kind), codelet->name ? codelet->name : "");
 
 	pthread_mutex_lock(&codelet->mutex);
 	for (unsigned d = 0; d < slot->n; d++)
@@ -367,7 +420,7 @@ static double rounded(double value)
 
 /* The slot of a codelet and values, made if there is none; the codelet's first when there is no
  * room, NULL when there is not even that. What is wanted is spoilt: a codelet with many slots takes
- * parameters that are nearly equal for equal. */
+ * parameters that are nearly equal for equal, and new kinds for one. */
 static struct estimate_slot *slot_find(struct estimate_slot *wanted)
 {
 	struct estimate_codelet *codelet = wanted->codelet;
@@ -378,6 +431,7 @@ static struct estimate_slot *slot_find(struct estimate_slot *wanted)
 	if (slot)
 		return slot;
 	if (atomic_load(&codelet->nslots) >= MANY_SLOTS) {
+		wanted->kind = 0;
 		for (unsigned i = 0; i < wanted->n; i++)
 			if (!(wanted->categorical >> i & 1))
 				wanted->values[i] = rounded(wanted->values[i]);
@@ -403,22 +457,25 @@ bool estimate_is_slot(const void *pointer)
 	       offset % sizeof(struct estimate_slot) == 0;
 }
 
-/* What the codelet's model says of the task, as for StarPU's multiple regressions.
+/* What the codelet's model says of the task, as for StarPU's regressions.
  * @return whether it says anything of use */
 static bool model_values(struct starpu_task *task, struct estimate_slot *wanted)
 {
 	struct starpu_perfmodel *model = task->cl->model;
+	unsigned n = model_numbers(model);
 	double given[HEDDLE_PARAMS_MAX];
 
-	if (!model || !model->parameters || !model->nparameters ||
-	    !model_dimensions_find(wanted->codelet, model))
+	if (!n || !model_dimensions_find(wanted->codelet, model))
 		return false;
-	model->parameters(task, given);
+	if (model->parameters)
+		model->parameters(task, given);
+	else
+		given[0] = model->size_base(task, 0);
 	wanted->stated = true;
 	wanted->n = HEDDLE_HISTORY_DIMENSIONS;
 	for (unsigned d = 0; d < HEDDLE_HISTORY_DIMENSIONS; d++)
 		wanted->values[d] = NAN;
-	for (unsigned i = 0; i < model->nparameters; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		if (!isfinite(given[i]))
 			return false;
 		wanted->values[wanted->codelet->model_dimensions[i]] = given[i] + 0.0;
@@ -452,6 +509,7 @@ static struct estimate_slot *default_slot(struct starpu_task *task)
 	if (!wanted.codelet)
 		return NULL;
 	wanted.categorical = 0;
+	wanted.kind = estimate_model_kind(task);
 	if (!model_values(task, &wanted))
 		data_values(task, &wanted);
 	return slot_find(&wanted);

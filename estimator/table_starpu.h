@@ -41,6 +41,7 @@ struct estimate_slot {
 	struct estimate_codelet *codelet;
 	uint64_t hash;
 	bool stated;          /* by heddle_task_params() */
+	uint32_t kind;        /* what StarPU's model tells apart beside the values; or 0 */
 	unsigned categorical; /* bit i: values[i] stands for a word */
 	unsigned n;           /* values */
 	size_t point;         /* in the codelet's history */
@@ -125,9 +126,19 @@ void estimate_profile_load(struct estimate_codelet *codelet);
 /** Adds the new samples of a class to the codelet's profile. The slot's flag is held. */
 void estimate_profile_add(struct estimate_slot *slot, unsigned class);
 
+/** Whether a model tells times: one of StarPU, where they are a source of estimates. */
+bool estimate_model_counts(const struct starpu_perfmodel *model);
+
 /** What StarPU's model says of a task on a worker, µs; 0: nothing, or not calibrated.
  * @param worker below 0: there is none */
 double estimate_model_us(struct starpu_task *task, int worker);
+
+/** Whether a model is the estimator itself. */
+bool estimate_model_is_ours(const struct starpu_perfmodel *model);
+
+/** A number that differs for tasks of a codelet that StarPU tells apart by more than numbers: by
+ * the shapes of their data or a function of the model, for the footprint or for times. */
+uint32_t estimate_model_kind(struct starpu_task *task);
 
 /* ---- device_class_starpu.c ---- */
 

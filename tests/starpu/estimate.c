@@ -401,6 +401,138 @@ static void test_model(void **state)
 	task_drop(task);
 }
 
+static uint32_t arg_footprint(struct starpu_task *task)
+{
+	return 1 + *(int *)task->cl_arg;
+}
+
+static size_t arg_size(struct starpu_task *task, unsigned nimpl)
+{
+	return 1 + *(int *)task->cl_arg;
+}
+
+static double arg_us(struct starpu_task *task, struct starpu_perfmodel_arch *arch, unsigned nimpl)
+{
+	return *(int *)task->cl_arg ? 4000 : 10;
+}
+
+/* A task of which nothing but an argument and the shape of its data are known. */
+static struct starpu_task *argued(struct starpu_codelet *codelet, starpu_data_handle_t data,
+                                  int *arg)
+{
+	struct starpu_task *task = task_make(codelet);
+
+	task->handles[0] = data;
+	task->cl_arg = arg;
+	task->cl_arg_size = sizeof(*arg);
+	task->where = STARPU_CPU;
+	return task;
+}
+
+static void argued_drop(struct starpu_task *task)
+{
+	task->cl_arg = NULL;
+	task_drop(task);
+}
+
+/* What StarPU's models tell apart is different here, too, where the data have the same sizes: by a
+ * function for the footprint or the size, or by the shapes of data. */
+static void test_kinds(void **state)
+{
+	static struct starpu_perfmodel models[] = {
+	    {.type = STARPU_HISTORY_BASED, .symbol = "kind", .footprint = arg_footprint},
+	    {.type = STARPU_REGRESSION_BASED, .symbol = "size", .size_base = arg_size},
+	    {.type = STARPU_HISTORY_BASED, .symbol = "shape"}};
+	static const char *const names[] = {"by_footprint", "by_size", "by_shape"};
+	static float matrix[100];
+	starpu_data_handle_t wide, square;
+	unsigned cpu = heddle_device_class(0);
+	int args[] = {0, 1};
+
+	starpu_matrix_data_register(&wide, STARPU_MAIN_RAM, (uintptr_t)matrix, 4, 4, 25,
+	                            sizeof(float));
+	starpu_matrix_data_register(&square, STARPU_MAIN_RAM, (uintptr_t)matrix, 10, 10, 10,
+	                            sizeof(float));
+	for (int m = 0; m < 3; m++) {
+		struct starpu_codelet *codelet = codelet_make(names[m]);
+		struct starpu_task *one, *other, *again;
+
+		codelet->model = &models[m];
+		codelet->nbuffers = 1;
+		codelet->modes[0] = STARPU_RW;
+		one = argued(codelet, wide, &args[0]);
+		other = argued(codelet, m < 2 ? wide : square, &args[1]);
+		again = argued(codelet, wide, &args[0]);
+		assert_int_equal(heddle_estimate_key(one), heddle_estimate_key(again));
+		assert_int_not_equal(heddle_estimate_key(one), heddle_estimate_key(other));
+		heddle_estimate_executed(one, 0, 10);
+		heddle_estimate_executed(one, 0, 10);
+		heddle_estimate_executed(other, 0, 40);
+		expect(again, cpu, 10, HEDDLE_ESTIMATE_ONLINE);
+		expect(other, cpu, 40, HEDDLE_ESTIMATE_ONLINE);
+		argued_drop(one);
+		argued_drop(other);
+		argued_drop(again);
+	}
+	starpu_data_unregister(wide);
+	starpu_data_unregister(square);
+}
+
+/* A profile names all kinds but the first one. */
+static void test_kinds_profile(void **state)
+{
+	static struct starpu_perfmodel model = {
+	    .type = STARPU_HISTORY_BASED, .symbol = "kinds", .footprint = arg_footprint};
+	struct starpu_codelet *codelet = codelet_make("kinds");
+	struct starpu_task *first, *second;
+	unsigned cpu = heddle_device_class(0);
+	const char *name = heddle_device_class_name(cpu);
+	static char bytes[8];
+	starpu_data_handle_t data;
+	int args[] = {0, 1};
+
+	put_profile("kinds",
+	            "task device=\"%s\" bytes0=8 : us=10\n"
+	            "task device=\"%s\" bytes0=8 kind=\"00000002\" : us=4000\n",
+	            name, name);
+	starpu_vector_data_register(&data, STARPU_MAIN_RAM, (uintptr_t)bytes, 8, 1);
+	codelet->model = &model;
+	codelet->nbuffers = 1;
+	codelet->modes[0] = STARPU_RW;
+	second = argued(codelet, data, &args[1]);
+	first = argued(codelet, data, &args[0]);
+	expect(second, cpu, 4000, HEDDLE_ESTIMATE_PROFILE);
+	expect(first, cpu, 10, HEDDLE_ESTIMATE_PROFILE);
+	argued_drop(first);
+	argued_drop(second);
+	starpu_data_unregister(data);
+}
+
+/* A function that tells times is asked about each task. */
+static void test_function(void **state)
+{
+	static struct starpu_perfmodel model = {
+	    .type = STARPU_PER_ARCH, .symbol = "heddle_test_arg", .arch_cost_function = arg_us};
+	struct starpu_codelet *codelet = codelet_make("function");
+	unsigned cpu = heddle_device_class(0);
+	static char bytes[8];
+	starpu_data_handle_t data;
+	int args[] = {0, 1};
+	struct starpu_task *one, *other;
+
+	starpu_vector_data_register(&data, STARPU_MAIN_RAM, (uintptr_t)bytes, 8, 1);
+	codelet->model = &model;
+	codelet->nbuffers = 1;
+	codelet->modes[0] = STARPU_RW;
+	one = argued(codelet, data, &args[0]);
+	other = argued(codelet, data, &args[1]);
+	expect(one, cpu, 10, HEDDLE_ESTIMATE_MODEL);
+	expect(other, cpu, 4000, HEDDLE_ESTIMATE_MODEL);
+	argued_drop(one);
+	argued_drop(other);
+	starpu_data_unregister(data);
+}
+
 #define NTHREADS 4
 
 struct thread_arg {
@@ -466,12 +598,14 @@ static int end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_class),    cmocka_unit_test(test_learning),
-	    cmocka_unit_test(test_codelets), cmocka_unit_test(test_default),
-	    cmocka_unit_test(test_refusals), cmocka_unit_test(test_spike),
-	    cmocka_unit_test(test_steep),    cmocka_unit_test(test_all_different),
-	    cmocka_unit_test(test_profile),  cmocka_unit_test(test_model_params),
-	    cmocka_unit_test(test_model),    cmocka_unit_test(test_threads),
+	    cmocka_unit_test(test_class),         cmocka_unit_test(test_learning),
+	    cmocka_unit_test(test_codelets),      cmocka_unit_test(test_default),
+	    cmocka_unit_test(test_refusals),      cmocka_unit_test(test_spike),
+	    cmocka_unit_test(test_steep),         cmocka_unit_test(test_all_different),
+	    cmocka_unit_test(test_profile),       cmocka_unit_test(test_model_params),
+	    cmocka_unit_test(test_model),         cmocka_unit_test(test_kinds),
+	    cmocka_unit_test(test_kinds_profile), cmocka_unit_test(test_function),
+	    cmocka_unit_test(test_threads),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
