@@ -452,6 +452,10 @@ double ready_longest_us(struct ready_context *c, const struct heddle_pool_key *k
  * operations that the task states. */
 bool ready_is_ruled_out(struct ready_context *c, const struct heddle_pool_key *key, unsigned class);
 
+/** Puts what is known of a type by now into times of which those below 0 were not known, us. Not
+ * where none was: accelerators may be loading, and cores are not all that there is. */
+void ready_type_times(struct ready_context *c, unsigned long id, double *us);
+
 /** What a class takes for a task of a type when nothing holds it up, us; 0: not known. */
 double ready_least_us(struct ready_context *c, unsigned long id, unsigned class);
 

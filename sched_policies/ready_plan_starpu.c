@@ -571,14 +571,19 @@ static void local_choose(struct ready_context *c)
 }
 
 /* Decides by the types of tasks that are ahead, or came of late, who takes part and how. */
-static void mix_weigh(struct ready_context *c, const struct heddle_area_type *types,
+static void mix_weigh(struct ready_context *c, const struct heddle_area_type *seen,
                       const unsigned long *numbers, size_t n)
 {
+	struct heddle_area_type types[HEDDLE_GRAPH_TYPES] = {0};
 	struct ready_plan *p = c->plan;
 	double count = 0;
 
-	for (size_t i = 0; i < n; i++)
+	/* Since its tasks were seen a class may have tried a type. */
+	for (size_t i = 0; i < n; i++) {
+		types[i] = seen[i];
+		ready_type_times(c, numbers[i], types[i].us);
 		count += types[i].count;
+	}
 	p->bound_us = heddle_area_prices(types, n, c->count, p->plan.price);
 	p->moves = 0;
 	if (count > 0)

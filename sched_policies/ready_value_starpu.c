@@ -759,6 +759,18 @@ bool ready_is_ruled_out(struct ready_context *c, const struct heddle_pool_key *k
 	       best_other_us(c, key, class) > 0;
 }
 
+void ready_type_times(struct ready_context *c, unsigned long id, double *us)
+{
+	const struct ready_type *type = type_find(c, id);
+	bool any = false;
+
+	for (unsigned k = 0; k < c->nclasses; k++)
+		any |= us[k] > 0;
+	for (unsigned k = 0; any && type && type->id && k < c->nclasses; k++)
+		if (us[k] < 0 && type->told >> k & 1)
+			us[k] = type->us[k];
+}
+
 double ready_least_us(struct ready_context *c, unsigned long id, unsigned class)
 {
 	const struct ready_type *type = type_find(c, id);

@@ -17,6 +17,7 @@ for sched in ddwrr odds heddle; do
 	done
 done
 run flops
+run near
 run chains 1
 run chains 100
 seed=${HEDDLE_TEST_SEED:-$(date +%s)}
