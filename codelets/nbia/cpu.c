@@ -13,8 +13,10 @@
 #include "codelets/nbia/nbia.h"
 
 #define DIRECTIONS 4
-/* Vector loops may run over the end of a row. */
-#define ROOM (NBIA_LARGEST + 64)
+/* Vector loops run over the end of a row: pixels that are left over and computed by themselves take
+ * as long as a vector, and nobody could tell a tile's time from its size. */
+#define TOGETHER 64
+#define ROOM (NBIA_LARGEST + TOGETHER)
 
 /* A row of the tile after conversion. */
 struct row {
@@ -35,6 +37,12 @@ struct work {
 	nbia_u32 pairs[NBIA_CHANNELS][DIRECTIONS][NBIA_CELLS];
 	nbia_u32 patterns[DIRECTIONS][NBIA_PATTERNS];
 };
+
+/* So many that all vectors are whole. */
+ISA_BODY size_t whole(size_t n)
+{
+	return (n + TOGETHER - 1) / TOGETHER * TOGETHER;
+}
 
 /* Looks up one by one, which is faster than gather instructions on most processors. The empty
  * instruction keeps the compiler from using those. */
@@ -67,7 +75,7 @@ ISA_BODY void convert(const nbia_u32 *restrict table, size_t n, const uint8_t *r
                       struct colours *restrict colours, struct row *restrict row)
 {
 	look_up_light(n, table, rgb, colours);
-	for (size_t x = 0; x < n; x++) {
+	for (size_t x = 0; x < whole(n); x++) {
 		nbia_u32 r = colours->value[0][x], g = colours->value[1][x];
 		nbia_u32 b = colours->value[2][x];
 
@@ -77,7 +85,7 @@ ISA_BODY void convert(const nbia_u32 *restrict table, size_t n, const uint8_t *r
 	}
 	for (int i = 0; i < 3; i++)
 		look_up(n, table + 256, colours->index[i], colours->value[i]);
-	for (size_t x = 0; x < n; x++) {
+	for (size_t x = 0; x < whole(n); x++) {
 		nbia_u32 fx = colours->value[0][x], fy = colours->value[1][x];
 
 		row->light[x] = fy >> 16;
@@ -91,7 +99,7 @@ ISA_BODY void convert(const nbia_u32 *restrict table, size_t n, const uint8_t *r
 ISA_BODY void pair(size_t n, const uint8_t *restrict from, const uint8_t *restrict to,
                    uint8_t *restrict index)
 {
-	for (size_t x = 0; x < n; x++)
+	for (size_t x = 0; x < whole(n); x++)
 		index[x] = from[x] * NBIA_LEVELS + to[x];
 }
 
@@ -167,7 +175,7 @@ ISA_BODY void count_first(size_t size, struct work *work, const struct row *row)
 ISA_BODY void find_patterns(size_t n, const uint8_t *restrict up, const uint8_t *restrict here,
                             const uint8_t *restrict down, uint8_t *restrict pattern)
 {
-	for (size_t x = 0; x < n; x++) {
+	for (size_t x = 0; x < whole(n); x++) {
 		uint8_t centre = here[x + 1];
 
 		pattern[x] = (here[x + 2] >= centre) | (up[x + 2] >= centre) << 1 |
