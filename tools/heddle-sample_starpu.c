@@ -35,6 +35,8 @@
 #include "support/variables.h"
 
 #define MAXBUFFERS 5
+/* Pairs of runs of a job, one after the other on each device, before the next job has its turn. */
+#define PAIRS 3
 
 /* One job: a task's data and parameters. */
 struct job {
@@ -413,15 +415,18 @@ static int task_run(struct job *job, int worker, enum purpose purpose)
 	return *job->status;
 }
 
-/* Runs a job on a worker. The first run allocates memory on the device. Of the pair that follows
- * either may come first. */
-static int pair_run(struct job *job, int worker, bool turned)
+/* Runs pairs of a job on a worker. The first run allocates memory on the device. Of a pair either
+ * may come first. */
+static int pairs_run(struct job *job, int worker, unsigned first, unsigned n)
 {
 	int error = task_run(job, worker, NOTHING);
 
-	if (!error)
-		error = task_run(job, worker, turned ? AGAIN : FIRST);
-	return error ? error : task_run(job, worker, turned ? FIRST : AGAIN);
+	for (unsigned i = 0; i < 2 * n && !error; i++) {
+		bool again = i % 2 != (first + i / 2) % 2;
+
+		error = task_run(job, worker, again ? AGAIN : FIRST);
+	}
+	return error;
 }
 
 /* One worker of each class that can run the codelet. */
@@ -443,13 +448,13 @@ static unsigned workers_choose(const struct job *job, int workers[STARPU_NMAXWOR
 
 /* The devices follow each other closely, in one order and the other in turn: when a core's clock
  * or its neighbours change, both samplings and all devices see it. */
-static int job_run(struct job *job, unsigned rep)
+static int job_run(struct job *job, unsigned visit, unsigned pairs)
 {
 	int workers[STARPU_NMAXWORKERS], error = 0;
 	unsigned n = workers_choose(job, workers);
 
 	for (unsigned i = 0; i < n && !error; i++)
-		error = pair_run(job, workers[rep & 1 ? n - 1 - i : i], rep >> 1 & 1);
+		error = pairs_run(job, workers[visit & 1 ? n - 1 - i : i], visit >> 1, pairs);
 	return error;
 }
 
@@ -463,23 +468,25 @@ static size_t size_of(const struct arguments *arguments, unsigned job)
 	return least * pow(fmax(most / least, 1), at);
 }
 
-/* Runs all jobs in turn, repeatedly, forwards and backwards: what changes while they run affects
- * few repetitions of each, and all jobs alike. */
+/* Visits all jobs in turn, repeatedly, forwards and backwards: what changes while they run affects
+ * few visits of each, and all jobs alike. To make a job's data takes as long as some runs. */
 static int jobs_run(const struct arguments *arguments)
 {
+	unsigned visits = (arguments->reps + PAIRS - 1) / PAIRS;
 	int error = 0;
 
-	for (unsigned i = 0; i < arguments->reps * arguments->jobs && !error; i++) {
-		unsigned rep = i / arguments->jobs, j = i % arguments->jobs;
+	for (unsigned i = 0; i < visits * arguments->jobs && !error; i++) {
+		unsigned visit = i / arguments->jobs, j = i % arguments->jobs;
+		unsigned left = arguments->reps - visit * PAIRS;
 		struct job job = {.what = arguments->what};
 
-		j = rep & 1 ? arguments->jobs - 1 - j : j;
-		heddle_progress("heddle sample: job %u of %u, run %u of %u", j + 1, arguments->jobs,
-		                rep + 1, arguments->reps);
+		j = visit & 1 ? arguments->jobs - 1 - j : j;
+		heddle_progress("heddle sample: job %u of %u, visit %u of %u", j + 1,
+		                arguments->jobs, visit + 1, visits);
 		error = arguments->what->make(&job, size_of(arguments, j),
 		                              app_random(arguments->seed, ~j));
 		if (!error)
-			error = job_run(&job, rep);
+			error = job_run(&job, visit, left < PAIRS ? left : PAIRS);
 		job_free(&job);
 	}
 	heddle_progress_end();
@@ -595,7 +602,7 @@ static void codelets_print(FILE *out)
 }
 
 static const struct option_row options[] = {
-    {"jobs", "N", "number of different jobs (default: 30)",
+    {"jobs", "N", "number of different jobs (default: 100)",
      NUMBER(struct arguments, jobs, 1, 100000), .letter = 'j'},
     {"reps", "N", "pairs of runs of each job on each device; the least times count (default: 21)",
      NUMBER(struct arguments, reps, 1, 100000), .letter = 'r'},
@@ -616,7 +623,7 @@ static const struct option_program program = {
 
 int main(int argc, char **argv)
 {
-	struct arguments arguments = {.jobs = 30, .reps = 21, .seed = 1};
+	struct arguments arguments = {.jobs = 100, .reps = 21, .seed = 1};
 	struct option_set set = {.rows = options,
 	                         .data = &arguments,
 	                         .argument = take_codelet,
