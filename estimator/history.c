@@ -826,6 +826,9 @@ static int record_load(struct heddle_history *history, const struct heddle_profi
 	error = values_load(history, profile, record, values);
 	if (error)
 		return error == -ENOMEM ? error : 0;
+	/* As in programs: all but cores. */
+	if (strncmp(device->text, "cpu", 3))
+		history->wide |= 1u << c;
 	point = heddle_history_find(history, values);
 	if (point == history->npoints)
 		error = heddle_history_add(history, values, &point);

@@ -60,7 +60,8 @@ struct heddle_history {
 	char (*words)[HEDDLE_HISTORY_WORD];
 	size_t known[HEDDLE_HISTORY_CLASSES]; /**< points with a time on each class */
 	struct heddle_history_law laws[HEDDLE_HISTORY_CLASSES]; /**< heddle_history_learn() */
-	/** Bit c: class c is a device that small tasks do not fill, such as a GPU. */
+	/** Bit c: class c is a device that small tasks do not fill, such as a GPU; heddle_history_load()
+	 * sets it of all but cores. */
 	unsigned wide;
 };
 

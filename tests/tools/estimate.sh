@@ -125,6 +125,10 @@ for far in size=0.9 size=9.1 size=1000000; do
 done
 expect_estimate 0 '"from": "extrapolated"' predict --json "$job" size=10
 expect_estimate 0 'extrapolated  *cpu X' predict "$words" kind=fancy size=1
+# Of one job: as in programs, a device that small tasks do not fill takes half as much longer.
+sed '/size=1 /!d' "$job" >"$work/single.profile"
+expect_estimate 0 '^ *4.0 .*extrapolated  *cuda Y' predict "$work/single.profile" size=16
+grep -q '^ *160.0 .*extrapolated  *cpu X' "$work/out" || { fail "one job"; cat "$work/out"; }
 # An interval: times of 10 us a size, off by 10 % up and down in turn.
 for size in 1 2 3 4 5 6 7 8 9 10 11 12; do
 	echo "task device=\"cpu X\" size=$size : us=$((size * (size % 2 ? 11 : 9)))"

@@ -53,7 +53,7 @@ static int others(const struct run *run, unsigned fold, struct heddle_history *t
 	const struct heddle_history *all = run->history;
 	int error = 0;
 
-	*train = (struct heddle_history){.ndimensions = all->ndimensions};
+	*train = (struct heddle_history){.ndimensions = all->ndimensions, .wide = all->wide};
 	memcpy(train->names, all->names, sizeof(train->names));
 	for (unsigned d = 0; d < all->ndimensions; d++)
 		train->dimensions[d].categorical = all->dimensions[d].categorical;
