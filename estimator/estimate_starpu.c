@@ -188,9 +188,9 @@ double heddle_estimate_model(struct starpu_task *task, int worker)
 	return estimate_model_counts(task->cl->model) ? estimate_model_us(task, worker) : 0;
 }
 
-/* Of the first task, the sizes of its data: how times grow with parameters is expected to
- * follow them. What has no place counts with the last. */
-static void sizes_note(struct estimate_slot *slot, struct starpu_task *task)
+/* Of the first task, the sizes of its data and the operations that it states: how times grow with
+ * parameters is expected to follow them. What has no place counts with the last. */
+static void work_note(struct estimate_slot *slot, struct starpu_task *task)
 {
 	unsigned nbuffers = STARPU_TASK_GET_NBUFFERS(task);
 	double sizes[HEDDLE_HISTORY_SIZES] = {0};
@@ -203,6 +203,7 @@ static void sizes_note(struct estimate_slot *slot, struct starpu_task *task)
 		    starpu_data_get_size(STARPU_TASK_GET_HANDLE(task, i));
 	pthread_mutex_lock(&slot->codelet->mutex);
 	memcpy(slot->codelet->history.points[slot->point].sizes, sizes, sizeof(sizes));
+	slot->codelet->history.points[slot->point].operations = fmax(task->flops, 0);
 	pthread_mutex_unlock(&slot->codelet->mutex);
 }
 
@@ -253,7 +254,7 @@ unsigned long heddle_estimate_all(struct starpu_task *task, unsigned n,
 
 	if (!slot)
 		return 0;
-	sizes_note(slot, task);
+	work_note(slot, task);
 	if (known == classes)
 		return (uintptr_t)slot;
 	refresh(slot);
@@ -294,7 +295,7 @@ void heddle_estimate(struct starpu_task *task, unsigned class, struct heddle_est
 	*estimate = (struct heddle_estimate){0};
 	if (!slot || class >= HEDDLE_DEVICE_CLASSES || estimate_read(slot, class, estimate))
 		return;
-	sizes_note(slot, task);
+	work_note(slot, task);
 	refresh(slot);
 	if (estimate_read(slot, class, estimate))
 		return;

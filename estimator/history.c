@@ -18,7 +18,7 @@ _Static_assert(HEDDLE_PROFILE_TEXT >= HEDDLE_HISTORY_WORD, "categories are words
 
 _Static_assert(HEDDLE_LOCAL_FIT_POINTS == HEDDLE_KNN_MAXK, "a surface takes the nearest points");
 _Static_assert(HEDDLE_HISTORY_DIMENSIONS + 1 == HEDDLE_LOCAL_FIT_DIMENSIONS,
-               "a coordinate for each dimension, and one for the sizes of data");
+               "a coordinate for each dimension, and one for the work");
 
 /* What is expected of times as logarithms. Measured ones are off by NOISE, exponents by SLOPE. What
  * differs from a power law does so by BEND, alike for parameters that are not farther apart than
@@ -302,6 +302,7 @@ struct question {
 	const double *values;
 	double logs[HEDDLE_HISTORY_DIMENSIONS];
 	const double *sizes; /* NULL: not known */
+	double operations;
 	size_t leave_out;
 	unsigned k; /* how many points count */
 };
@@ -421,28 +422,45 @@ static double reach_of(const struct question *q, const struct heddle_knn *knn)
 	return fmax(FAR * knn->nearest[nearest - 1].distance, NEAR);
 }
 
-/* The points of a surface, but for their heights. @return whether the sizes of all are known, and
- * matter */
+/* By what work all points are compared with the task: in their last coordinate. */
+enum work { NO_WORK, SIZES, OPERATIONS };
+
+static enum work work_of(const struct question *q, const struct heddle_knn *knn)
+{
+	bool sized = q->sizes && q->sizes[0] > 0 && stated_count(q->history) < 2;
+	bool counted = q->operations > 0;
+
+	for (unsigned i = 0; i < knn->found; i++) {
+		const struct heddle_history_point *point =
+		    &q->history->points[knn->nearest[i].point];
+
+		sized = sized && point->sizes[0] > 0;
+		counted = counted && point->operations > 0;
+	}
+	return counted ? OPERATIONS : sized ? SIZES : NO_WORK;
+}
+
+/* The points of a surface, but for their heights. @return whether their work is known */
 static bool points_place(const struct question *q, const struct heddle_knn *knn,
                          struct heddle_local_fit_point *points)
 {
 	double reach = reach_of(q, knn);
-	bool sized = q->sizes && q->sizes[0] > 0 && stated_count(q->history) < 2;
-	unsigned sizes = q->history->ndimensions; /* their coordinate */
+	enum work work = work_of(q, knn);
+	unsigned last = q->history->ndimensions;
 
-	for (unsigned i = 0; i < knn->found; i++)
-		sized = sized && q->history->points[knn->nearest[i].point].sizes[0] > 0;
 	for (unsigned i = 0; i < knn->found; i++) {
 		const struct heddle_history_point *point =
 		    &q->history->points[knn->nearest[i].point];
 		double far = knn->nearest[i].distance / reach;
 
 		points[i].weight = exp(fmax(-far * far, LEAST_WEIGHT));
-		for (unsigned d = 0; d < sizes; d++)
+		for (unsigned d = 0; d < last; d++)
 			points[i].x[d] = step(q, point, d);
-		points[i].x[sizes] = sized ? growth(q->sizes, point->sizes) : 0;
+		points[i].x[last] = work == OPERATIONS ? log(point->operations / q->operations)
+		                    : work == SIZES    ? growth(q->sizes, point->sizes)
+		                                       : 0;
 	}
-	return sized;
+	return work != NO_WORK;
 }
 
 static struct heddle_local_fit_surface surface_of(const struct heddle_history *history,
@@ -465,11 +483,11 @@ static double fit(const struct question *q, const struct heddle_knn *knn, unsign
 {
 	struct heddle_local_fit_surface surface = surface_of(q->history, &q->history->laws[class]);
 	struct heddle_local_fit_point points[HEDDLE_LOCAL_FIT_POINTS];
-	unsigned sizes = q->history->ndimensions;
+	unsigned last = q->history->ndimensions;
 
 	if (points_place(q, knn, points)) {
 		memset(slopes, 0, HEDDLE_LOCAL_FIT_DIMENSIONS * sizeof(*slopes));
-		slopes[sizes] = growth_of(q->history, class);
+		slopes[last] = growth_of(q->history, class);
 	}
 	for (unsigned i = 0; i < knn->found; i++) {
 		double us = q->history->points[knn->nearest[i].point].us[class];
@@ -478,7 +496,7 @@ static double fit(const struct question *q, const struct heddle_knn *knn, unsign
 		/* Shorter ones may have come since the law was learned. */
 		surface.start = fmin(surface.start, MOST_START * us);
 	}
-	return heddle_local_fit(points, knn->found, sizes + 1, &surface, slopes);
+	return heddle_local_fit(points, knn->found, last + 1, &surface, slopes);
 }
 
 /* How much longer the task takes than expected, as a logarithm, by a class where its time is
@@ -510,6 +528,7 @@ static void predict_fit(const struct heddle_history *history, const double *valu
 	    .history = history,
 	    .values = values,
 	    .sizes = leave_out < history->npoints ? history->points[leave_out].sizes : NULL,
+	    .operations = leave_out < history->npoints ? history->points[leave_out].operations : 0,
 	    .leave_out = leave_out,
 	    .k = k,
 	};

@@ -38,6 +38,7 @@ struct heddle_history_point {
 	 * least. */
 	struct heddle_history_range samples[HEDDLE_HISTORY_CLASSES];
 	double sizes[HEDDLE_HISTORY_SIZES]; /**< of its data, bytes; 0: no more, or not known */
+	double operations;                  /**< that the task states; 0: none */
 };
 
 /** How times on a class follow from parameters, as far as that was learned from them. All zero: as
@@ -60,8 +61,8 @@ struct heddle_history {
 	char (*words)[HEDDLE_HISTORY_WORD];
 	size_t known[HEDDLE_HISTORY_CLASSES]; /**< points with a time on each class */
 	struct heddle_history_law laws[HEDDLE_HISTORY_CLASSES]; /**< heddle_history_learn() */
-	/** Bit c: class c is a device that small tasks do not fill, such as a GPU; heddle_history_load()
-	 * sets it of all but cores. */
+	/** Bit c: class c is a device that small tasks do not fill, such as a GPU;
+	 * heddle_history_load() sets it of all but cores. */
 	unsigned wide;
 };
 
@@ -149,12 +150,13 @@ struct heddle_history_rule {
  * its own plane through its nearest points (local_fit.h). Its slopes are expected to be those of
  * the class of which most is known. That one's are expected to be 3/4 for each of several numbers.
  * With fewer numbers, times on all classes are expected to grow as the piece of data that grows
- * most, where the sizes of data are known, else as the number. On wide devices all growth is half
+ * most, where the sizes of data are known, else as the number. Where all the points and the task
+ * state operations, times are expected to grow as these alone. On wide devices all growth is half
  * as steep. What a time that is known of the task lies above or below its own class's plane counts
  * for the others the more, the nearer the points are.
  *
  * @param values of the task
- * @param leave_out the task's own point, which is not looked at but for its sizes
+ * @param leave_out the task's own point, which is not looked at but for its sizes and operations
  * (SIZE_MAX: none)
  * @param us of the task, where known: 0 else; the predictions come into the
  * zeros, and those that cannot be predicted stay 0 */

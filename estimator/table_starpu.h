@@ -46,7 +46,7 @@ struct estimate_slot {
 	unsigned n;           /* values */
 	size_t point;         /* in the codelet's history */
 	atomic_flag busy;
-	atomic_bool sized;    /* the history knows the sizes of its tasks' data */
+	atomic_bool sized;    /* the history knows its tasks' work */
 	atomic_uint news;     /* of the codelet, when predictions were last made */
 	atomic_uint modelled; /* bit c: StarPU's model was asked about class c */
 	double values[HEDDLE_HISTORY_DIMENSIONS];

@@ -231,6 +231,27 @@ static void test_spike(void **state)
 	}
 }
 
+/* Where tasks state their operations times are expected to grow as these. */
+static void test_operations(void **state)
+{
+	struct starpu_codelet *codelet = codelet_make("operations");
+	struct starpu_task *small = sized(codelet, 32), *large = sized(codelet, 64);
+	struct starpu_task *silent = sized(codelet, 128);
+	unsigned cpu = heddle_device_class(0);
+
+	small->flops = 1e6;
+	large->flops = 8e6;
+	/* Policies ask before a task runs. */
+	expect(small, cpu, 0, HEDDLE_ESTIMATE_NOTHING);
+	heddle_estimate_executed(small, 0, 10);
+	heddle_estimate_executed(small, 0, 10);
+	expect(large, cpu, 80, HEDDLE_ESTIMATE_NEIGHBOURS);
+	expect(silent, cpu, 40, HEDDLE_ESTIMATE_NEIGHBOURS);
+	task_drop(small);
+	task_drop(large);
+	task_drop(silent);
+}
+
 /* Costs that grow steeply with parameters that never come twice are learned. */
 static void test_steep(void **state)
 {
@@ -601,10 +622,11 @@ int main(void)
 	    cmocka_unit_test(test_class),         cmocka_unit_test(test_learning),
 	    cmocka_unit_test(test_codelets),      cmocka_unit_test(test_default),
 	    cmocka_unit_test(test_refusals),      cmocka_unit_test(test_spike),
-	    cmocka_unit_test(test_steep),         cmocka_unit_test(test_all_different),
-	    cmocka_unit_test(test_profile),       cmocka_unit_test(test_model_params),
-	    cmocka_unit_test(test_model),         cmocka_unit_test(test_kinds),
-	    cmocka_unit_test(test_kinds_profile), cmocka_unit_test(test_function),
+	    cmocka_unit_test(test_operations),    cmocka_unit_test(test_steep),
+	    cmocka_unit_test(test_all_different), cmocka_unit_test(test_profile),
+	    cmocka_unit_test(test_model_params),  cmocka_unit_test(test_model),
+	    cmocka_unit_test(test_kinds),         cmocka_unit_test(test_kinds_profile),
+	    cmocka_unit_test(test_function),
 	    cmocka_unit_test(test_threads),
 	};
 

@@ -357,6 +357,12 @@ static void test_growth(void **state)
 	memset(us, 0, sizeof(us));
 	fitted(&h, 128, small, us);
 	about(us[0], 15000 / 64., 1e-9);
+	/* Operations that are stated say more than sizes. */
+	h.points[small].operations = 1e6;
+	h.points[large].operations = 500e6;
+	memset(us, 0, sizeof(us));
+	fitted(&h, 128, small, us);
+	about(us[0], 15000 / 500., 1e-9);
 	heddle_history_free(&h);
 }
 
