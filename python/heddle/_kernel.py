@@ -13,6 +13,7 @@ from . import _library as c
 from ._arguments import Array, Local, as_array, is_array
 from ._requests import Request, begin
 from ._session import init
+from ._sources import Parameter, parameters
 from ._stats import KernelStats, kernel_stats
 
 Size = Union[int, Sequence[int]]
@@ -33,6 +34,7 @@ class Kernel:
 
     def __init__(self, source: str, name: str, options: Optional[str] = None) -> None:
         self.source, self.name, self.options = source, name, options
+        self._parameters = parameters(source, name, options or "")
 
     def __call__(
         self,
@@ -151,10 +153,12 @@ class Kernel:
                     raise ValueError(f"{what}: halo, whole, index and Sum are for loops")
                 entry.type, entry.mode, entry.keep = c.ARGUMENT_HOST, use.mode, use.keep
                 entry.pointer, entry.bytes = use.array.ctypes.data, use.array.nbytes
+                self._check_type(number, use.array.dtype, what, "has elements of type")
                 uses.append(use)
             elif isinstance(value, Local):
                 entry.type, entry.bytes = c.ARGUMENT_LOCAL, value.bytes
             elif isinstance(value, numpy.generic):
+                self._check_type(number, value.dtype, what, "is of type")
                 held = numpy.array(value)
                 entry.type, entry.pointer = c.ARGUMENT_VALUE, held.ctypes.data
                 entry.bytes = held.nbytes
@@ -165,6 +169,22 @@ class Kernel:
                     "array, a NumPy scalar such as numpy.float32(2), or heddle.Local(bytes)"
                 )
         return uses, kept
+
+    def _check_type(
+        self, number: int, dtype: "numpy.dtype[Any]", what: str, verb: str
+    ) -> None:
+        """Where the source tells what the kernel takes: arrays have only bytes for OpenCL."""
+        if len(self._parameters) < number:
+            return
+        parameter: Optional[Parameter] = self._parameters[number - 1]
+        if parameter is None or parameter.pointer != verb.startswith("has"):
+            return
+        if not parameter.takes(dtype):
+            star = " *" if parameter.pointer else ""
+            raise TypeError(
+                f"{what} {verb} {dtype}, and the kernel takes {parameter.type}{star} "
+                f"(numpy.{parameter.number})"
+            )
 
 
 def kernel(source: str, name: str, options: Optional[str] = None) -> Kernel:

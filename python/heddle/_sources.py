@@ -1,12 +1,14 @@
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Kernels around the body of a loop, in OpenCL C and CUDA C.
+"""Kernels around the body of a loop, in OpenCL C and CUDA C, and what a kernel takes.
 
 Each array of the body is a pointer to the first element of the block's own part. An OpenCL
 worker gets a buffer and an offset in bytes, a CUDA worker a pointer.
 """
 
-from typing import Any, Dict, Iterable, List, Tuple
+import re
+from dataclasses import dataclass
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 import numpy
 
@@ -117,3 +119,59 @@ def cuda(body: str, functions: str, arrays: Iterable[Array], values: Iterable[Va
             "",
         ]
     )
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a kernel takes: its type as the source has it, whether that is a pointer, and numbers
+    of what type there are in it (in a vector several)."""
+
+    type: str
+    pointer: bool
+    number: "numpy.dtype[Any]"
+    width: int
+
+    def takes(self, dtype: "numpy.dtype[Any]") -> bool:
+        """Whether elements of an array can be such numbers. Signs do not matter, pixels can be
+        whole numbers, complex numbers are pairs, and of structures nothing is known."""
+        if dtype.kind not in "biufcmM":
+            return True
+        number = numpy.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+        if (number.kind == "f") != (self.number.kind == "f"):
+            return False
+        sizes = (self.number.itemsize, self.number.itemsize * self.width)
+        return number.itemsize in (sizes[:1] if number.kind == "f" else sizes)
+
+
+_QUALIFIER = re.compile(
+    r"\b(const|volatile|restrict|__restrict|(__)?(global|constant|local|private))\b"
+)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_NUMBERS = {name: numpy.dtype(key) for key, name in _OPENCL.items() if name != "bool"}
+_WORDS = {"unsigned": "uint", "signed": "int"}
+_WORDS.update({f"signed {name}": name for name in ("char", "short", "int", "long")})
+_WORDS.update({f"unsigned {name}": f"u{name}" for name in ("char", "short", "int", "long")})
+
+
+def _parameter(text: str, macros: str) -> Optional[Parameter]:
+    found = re.fullmatch(r"([\w ]+?) ?(\*?) ?(\w+)", " ".join(_QUALIFIER.sub(" ", text).split()))
+    if not found:
+        return None
+    type_, pointer, _ = found.groups()
+    scalar, width = re.fullmatch(r"(.*?)(2|3|4|8|16|)", type_).groups()  # type: ignore[union-attr]
+    number = _NUMBERS.get(_WORDS.get(type_, scalar))
+    if number is None or any(re.search(rf"\b{word}\b", macros) for word in type_.split()):
+        return None
+    # A vector of three has the size of four.
+    return Parameter(type_, bool(pointer), number, {"": 1, "3": 4}.get(width) or int(width))
+
+
+def parameters(source: str, name: str, options: str) -> List[Optional[Parameter]]:
+    """The parameters of a kernel of OpenCL C, as far as the source alone tells: None for types
+    that it defines, and nothing where it has more than one kernel of the name."""
+    text = _COMMENT.sub(" ", source).replace("\\\n", " ")
+    found = re.findall(rf"\bvoid\s+{re.escape(name)}\s*\(([^()#]*)\)\s*{{", text)
+    macros = " ".join(re.findall(r"(?:#\s*define\s+|-D\s*)(\w+)", f"{text}\n{options}"))
+    if len(found) != 1:
+        return []
+    return [_parameter(one, macros) for one in found[0].split(",")]

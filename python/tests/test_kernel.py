@@ -151,7 +151,21 @@ X = numpy.zeros(64, numpy.float32)
         ((64, 64), (X,) * 25, {}, TypeError, "25 arguments"),
         ((64, 63), (X, X.copy(), numpy.float32(1)), {}, heddle.Error, "add: .*multiple of the 63"),
         ((0, 64), (X, X.copy(), numpy.float32(1)), {}, heddle.Error, "no work-items in dimen"),
-        ((64, 64), (X, X.copy(), numpy.float64(1)), {}, heddle.Error, "argument 3 has 8 bytes; "),
+        (
+            (64, 64),
+            (X, X.copy(), numpy.float64(1)),
+            {},
+            TypeError,
+            r"argument 3 of add is of type float64, and the kernel takes float \(numpy.float32",
+        ),
+        (
+            (64, 64),
+            (X, numpy.zeros(64), numpy.float32(1)),
+            {},
+            TypeError,
+            r"argument 2 of add has elements of type float64, and the kernel takes float \*",
+        ),
+        ((64, 64), (X.view("i4"), X, numpy.float32(1)), {}, TypeError, "argument 1 .* int32, and"),
         ((64, 64), (X,), {}, heddle.Error, "kernel add takes 3 arguments, not 1"),
         ((64, 64), (X, X.copy(), numpy.float32(1)), {"workers": [99]}, heddle.Error, "99 is no"),
     ],
@@ -164,3 +178,46 @@ def test_refused(sizes, arguments, options, error, text, opencl):
 def test_no_such_kernel(opencl):
     with pytest.raises(heddle.Error, match="kernel nothing"):
         heddle.kernel(ADD, "nothing")(64, 64, X, X.copy(), numpy.float32(1))
+
+
+def takes(parameter, dtype, options=None, before=""):
+    source = f"{before}\nkernel void f(int a, global {parameter} /* , */ x)\n{{}}"
+    made = heddle.Kernel(source, "f", options)
+    try:
+        made._check_type(2, numpy.dtype(dtype), "x", "has elements of type")
+    except TypeError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "parameter, right, wrong",
+    [
+        ("float *", ["f4", "c8"], ["f8", "i4", "u1", "c16", "f2"]),
+        ("const double*restrict", ["f8", "c16"], ["f4", "i8"]),
+        ("half *", ["f2"], ["f4"]),
+        ("float4 *", ["f4", "c8"], ["f8", "i4"]),
+        ("int *", ["i4", "u4"], ["i8", "f4", "?"]),
+        ("unsigned *", ["u4"], ["i8"]),
+        ("unsigned char *", ["u1", "i1", "?"], ["u2", "f4"]),
+        ("uchar4 *", ["u1", "u4"], ["u2", "f4"]),
+        ("ulong *", ["u8", "i8", "M8[s]"], ["u4", "f8"]),
+        # Of these nothing is known.
+        ("real *", ["f4", "f8"], []),
+        ("struct s *", ["f4", "f8"], []),
+        ("void *", ["f4", "f8"], []),
+        ("float *", ["f4,i4", "S4"], []),
+    ],
+)
+def test_types(parameter, right, wrong):
+    """What is refused is surely wrong."""
+    assert [dtype for dtype in right + wrong if takes(parameter, dtype)] == right
+
+
+def test_types_unknown():
+    """Where compilers may see something else than the text says."""
+    assert not takes("float *", "f8", "-DN=3 -DM=float")
+    assert takes("float *", "f8", "-D float=double")
+    assert takes("float *", "f8", before="#define  float double")
+    assert takes("float *", "f8", before="kernel void f(int a, global double *x)\n{}")
+    assert not takes("float *", "f8", before="// kernel void f(int a, global double *x) {}")
