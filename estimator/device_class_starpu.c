@@ -22,6 +22,7 @@
 #include "estimator/table_starpu.h"
 #include "support/clock_starpu.h"
 #include "support/message.h"
+#include "support/starpu_compat.h"
 #include "estimator/platform_starpu.h"
 
 #define NAME 128
@@ -138,12 +139,12 @@ static void device_name(int worker, enum starpu_worker_archtype type, char *name
 #endif
 }
 
-/* Workers that share a GPU (STARPU_NWORKER_PER_CUDA): each is slower than one alone. */
+/* Workers that share a GPU (STARPU_NWORKER_PER_CUDA, _HIP): each is slower than one alone. */
 static unsigned workers_of_device(int worker, enum starpu_worker_archtype type)
 {
 	unsigned n = 0;
 
-	if (type != STARPU_CUDA_WORKER)
+	if (!heddle_compat_has_streams(type))
 		return 1;
 	for (unsigned id = 0; id < starpu_worker_get_count(); id++)
 		n += starpu_worker_get_type(id) == type &&

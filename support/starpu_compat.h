@@ -61,6 +61,23 @@ static inline bool heddle_compat_is_hip(enum starpu_worker_archtype type)
 #endif
 }
 
+/** Whether workers of a type can share a device, as streams of it. */
+static inline bool heddle_compat_has_streams(enum starpu_worker_archtype type)
+{
+	return type == STARPU_CUDA_WORKER || heddle_compat_is_hip(type);
+}
+
+/** Whether a codelet's version for HIP devices returns before its kernel ends. */
+static inline bool heddle_compat_is_hip_async(const struct starpu_codelet *codelet,
+                                              unsigned implementation)
+{
+#if HEDDLE_STARPU_14
+	return codelet->hip_flags[implementation] & STARPU_HIP_ASYNC;
+#else
+	return false;
+#endif
+}
+
 /** What a codelet has for HIP devices: as many functions as cpu_funcs. NULL on 1.3. */
 static inline starpu_cpu_func_t *heddle_compat_hip_funcs(const struct starpu_codelet *codelet)
 {

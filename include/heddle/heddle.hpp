@@ -577,6 +577,18 @@ template <class F, class... A> class loop
 		state_->codelet.opencl_flags[0] = async ? STARPU_OPENCL_ASYNC : 0;
 		return *this;
 	}
+#ifdef STARPU_HIP_ASYNC
+	/** A codelet's function for HIP workers (StarPU 1.4).
+	 * @param function the function
+	 * @param async whether it leaves work in StarPU's stream
+	 * @return this object */
+	loop &hip(starpu_hip_func_t function, bool async = true)
+	{
+		state_->codelet.hip_funcs[0] = function;
+		state_->codelet.hip_flags[0] = async ? STARPU_HIP_ASYNC : 0;
+		return *this;
+	}
+#endif
 	/** What the field `arg` of a block points to, for the functions above.
 	 * @param value is copied
 	 * @return this object */

@@ -158,8 +158,9 @@ struct heddle_loop {
 	/** 1: the loop need not wait for a late accelerator. At the end of the loop idle workers
 	 * compute its blocks again; the first result counts. This happens while a thread waits in
 	 * heddle_loop_wait(), under block strategies, for implementations that have
-	 * STARPU_CUDA_ASYNC or STARPU_OPENCL_ASYNC. A block is late if it is overdue by its
-	 * predicted time, by the time to compute it again and by HEDDLE_LATE milliseconds.
+	 * STARPU_CUDA_ASYNC, STARPU_OPENCL_ASYNC or STARPU_HIP_ASYNC. A block is late if it is
+	 * overdue by its predicted time, by the time to compute it again and by HEDDLE_LATE
+	 * milliseconds.
 	 * - Kernels may be called twice for an iteration. They have no effects but on what the loop
 	 *   writes.
 	 * - A late block may end after heddle_loop_wait() returns. Codelet, arg and the memory of

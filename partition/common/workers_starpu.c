@@ -97,7 +97,7 @@ bool work_worker_leads(int worker, const int *workers, unsigned sched_ctx)
 {
 	enum starpu_worker_archtype type = starpu_worker_get_type(worker);
 
-	for (int other = 0; !workers && type == STARPU_CUDA_WORKER && other < worker; other++)
+	for (int other = 0; !workers && heddle_compat_has_streams(type) && other < worker; other++)
 		if (starpu_worker_get_type(other) == type &&
 		    starpu_worker_get_devid(other) == starpu_worker_get_devid(worker) &&
 		    starpu_sched_ctx_contains_worker(other, sched_ctx))

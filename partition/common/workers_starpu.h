@@ -42,7 +42,8 @@ int work_codelet_check(const struct starpu_codelet *codelet, unsigned narrays, c
 bool work_worker_wanted(int worker, const int *workers, unsigned nworkers, unsigned sched_ctx);
 
 /** Whether a worker is the first of a context on its device. A strategy's blocks are as long as a
- * device needs, so one of several workers that share it (STARPU_NWORKER_PER_CUDA) serves it best.
+ * device needs, so one of several workers that share it (STARPU_NWORKER_PER_CUDA, _HIP) serves it
+ * best.
  * @param workers NULL, or who was asked for: then all of them are meant */
 bool work_worker_leads(int worker, const int *workers, unsigned sched_ctx);
 

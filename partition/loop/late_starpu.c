@@ -14,6 +14,7 @@
 #include "late.h"
 #include "loop_private.h"
 #include "support/message.h"
+#include "support/starpu_compat.h"
 
 /* Blocks of workers that loops have ended without. */
 static unsigned lost[STARPU_NMAXWORKERS];
@@ -31,17 +32,19 @@ static bool worker_is_apart(const struct heddle_loop_request *loop,
                             const struct loop_worker *worker)
 {
 	const struct starpu_codelet *codelet = loop->loop.codelet;
+	enum starpu_worker_archtype type = starpu_worker_get_type(worker->stats.id);
 	unsigned implementation = worker->implementation;
 
 	if (starpu_worker_get_memory_node(worker->stats.id) == STARPU_MAIN_RAM)
 		return false;
-	switch (starpu_worker_get_type(worker->stats.id)) {
+	switch (type) {
 	case STARPU_CUDA_WORKER:
 		return codelet->cuda_flags[implementation] & STARPU_CUDA_ASYNC;
 	case STARPU_OPENCL_WORKER:
 		return codelet->opencl_flags[implementation] & STARPU_OPENCL_ASYNC;
 	default:
-		return false;
+		return heddle_compat_is_hip(type) &&
+		       heddle_compat_is_hip_async(codelet, implementation);
 	}
 }
 

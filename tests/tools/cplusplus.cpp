@@ -229,6 +229,12 @@ static void accelerator()
 				    to[i] = static_cast<int>(block.start + i) * factor;
 		    },
 		    heddle::out(hy));
+#ifdef STARPU_HIP_ASYNC
+		number.hip(number_opencl);
+		expect(number.c.codelet->hip_funcs[0] == number_opencl &&
+		           number.c.codelet->hip_flags[0] == STARPU_HIP_ASYNC,
+		       "no function for HIP");
+#endif
 		auto stats = number.opencl(number_opencl).argument(factor).strategy("static").run();
 		unsigned used = 0;
 
