@@ -2,13 +2,47 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """How a loop or a kernel uses its arrays."""
 
+import ctypes
+import operator
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Optional, Sequence
 
 import numpy
 from numpy.typing import NDArray
 
 from . import _library as c
+
+
+def whole_number(value: Any, what: str, least: int = 0, bits: int = 64) -> int:
+    """A number as C has it: ctypes cuts what does not fit."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is a {type(value).__name__}, not a whole number") from None
+    if number < least:
+        raise ValueError(
+            f"{what} is {number}, and must not be " + ("negative" if not least else f"below {least}")
+        )
+    if number >> bits:
+        raise ValueError(f"{what} is {number}, too large for C")
+    return number
+
+
+def text(value: Any, what: str) -> bytes:
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is a {type(value).__name__}, not text")
+    return value.encode()
+
+
+def ids(workers: Sequence[int]) -> Any:
+    """Workers as an array of C."""
+    try:
+        found = [whole_number(worker, "an id") for worker in workers]
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"workers is {workers!r}; it is a list of ids, as heddle.workers() has them"
+        ) from None
+    return (ctypes.c_int * len(found))(*found)
 
 
 @dataclass(frozen=True)
@@ -39,8 +73,7 @@ def In(
     index: of a loop: iteration i has elements (or rows) index[i] to index[i + 1] - 1.
     keep: of a kernel: it may stay on the devices between launches; see changed().
     """
-    if halo < 0:
-        raise ValueError(f"halo is {halo}, and must not be negative")
+    halo = whole_number(halo, "halo")
     if bool(halo) + whole + (index is not None) > 1:
         raise ValueError("halo, whole and index exclude each other")
     return Array(array, c.STARPU_R, halo=halo, whole=whole, keep=keep, index=index)
@@ -72,6 +105,9 @@ class Local:
     """Local memory of a kernel's work-group."""
 
     bytes: int
+
+    def __post_init__(self) -> None:
+        whole_number(self.bytes, "heddle.Local's number of bytes", 1)
 
 
 def as_array(value: Any, name: str) -> Array:

@@ -10,7 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 from . import _library as c
-from ._arguments import Array, Local, as_array, is_array
+from ._arguments import Array, Local, as_array, ids, is_array, text, whole_number
 from ._requests import Request, begin
 from ._session import init
 from ._sources import Parameter, parameters
@@ -20,12 +20,11 @@ Size = Union[int, Sequence[int]]
 
 
 def _sizes(size: Size, what: str) -> Tuple[int, ...]:
-    sizes = (size,) if isinstance(size, (int, numpy.integer)) else tuple(size)
+    several = hasattr(size, "__iter__") and not isinstance(size, str)
+    sizes = tuple(size) if several else (size,)  # type: ignore[arg-type]
     if not 1 <= len(sizes) <= 3:
         raise ValueError(f"{what} has {len(sizes)} dimensions; there are 1 to 3")
-    if any(s < 0 for s in sizes):
-        raise ValueError(f"{what} is negative: {sizes}")
-    return tuple(int(s) for s in sizes)
+    return tuple(whole_number(s, what) for s in sizes)
 
 
 class Kernel:
@@ -33,6 +32,8 @@ class Kernel:
     wait."""
 
     def __init__(self, source: str, name: str, options: Optional[str] = None) -> None:
+        for what, value in (("source", source), ("name", name), ("options", options or "")):
+            text(value, what)
         self.source, self.name, self.options = source, name, options
         self._parameters = parameters(source, name, options or "")
 
@@ -117,7 +118,7 @@ class Kernel:
             name=self.name.encode(),
             options=self.options.encode() if self.options else None,
             dimensions=len(sizes),
-            method=method.encode() if method else None,
+            method=text(method, "method") if method else None,
         )
         if split not in c.SPLITS:
             raise ValueError(f"split is {split!r}; known are {', '.join(c.SPLITS)}")
@@ -131,7 +132,7 @@ class Kernel:
                 getattr(launch, what)[: len(sizes)] = numbers
         uses, kept = self._arguments(launch, arguments)
         if workers is not None:
-            launch.workers = (ctypes.c_int * len(workers))(*workers)
+            launch.workers = ids(workers)
             launch.nworkers = len(workers)
         init()
         return launch, uses, kept

@@ -17,10 +17,11 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 import numpy
 
 from . import _library as c
-from ._arguments import Array, as_array, is_array
+from ._arguments import Array, as_array, ids, is_array, text, whole_number
 from ._devices import CUDA, OpenCL, Part
 from ._requests import Request, begin
 from ._session import at_end, init, wait_explain
+from ._sources import Parameter
 from ._sources import cuda as cuda_source
 from ._sources import opencl as opencl_source
 from ._stats import LoopStats, loop_stats
@@ -76,6 +77,32 @@ def _address(function: Any) -> int:
             "ctypes and cffi, Numba's cfunc, and addresses"
         )
     return address
+
+
+def _check_declared(
+    function: Any, arrays: Mapping[str, Array], values: Mapping[str, Any]
+) -> None:
+    """Compares the arguments with what a function says that it takes: one of ctypes with
+    argtypes, or Numba's cfunc. Else nobody looks at their types."""
+    declared = getattr(getattr(function, "ctypes", function), "argtypes", None)
+    if declared is None:
+        return
+    names = ["start", "n", *arrays, *values]
+    if len(declared) != len(names):
+        raise TypeError(
+            f"the function takes {len(declared)} arguments, and this loop gives it "
+            f"{len(names)}: {', '.join(names)}"
+        )
+    given = [(use.array.dtype, True) for use in arrays.values()]
+    given += [(numpy.dtype(type(value)), False) for value in values.values()]
+    for name, type_, (dtype, pointer) in zip(names[2:], declared[2:], given):
+        type_ = getattr(type_, "_type_", None) if pointer else type_
+        if not isinstance(type_, type) or type_ is c_void_p:
+            continue  # any pointer
+        takes = numpy.dtype(type_)
+        if not Parameter(str(takes), pointer, takes, 1).takes(dtype):
+            verb = "has elements" if pointer else "is"
+            raise TypeError(f"{name} {verb} of type {dtype}, and the function takes {takes}")
 
 
 class _Call:
@@ -233,6 +260,9 @@ def _kernels(body: Body, call: _Call, value_names: Sequence[str]) -> None:
     if body.direct is not None:
         call.direct = _address(body.direct)
     elif body.cpu is not None:
+        _check_declared(
+            body.cpu, dict(zip(call.names, call.uses)), dict(zip(value_names, call.values))
+        )
         types = [c_void_p for _ in arrays] + [type(value) for value in call.values]
         call.cpu = ctypes.CFUNCTYPE(None, c_size_t, c_size_t, *types)(_address(body.cpu))
     with _lock:
@@ -259,7 +289,10 @@ def _value(value: Any, name: str) -> Any:
     """A value as C has it. Python's own numbers are int64 and double."""
     if not isinstance(value, numpy.generic):
         value = numpy.float64(value) if isinstance(value, float) else value
-        value = numpy.int64(value) if isinstance(value, int) else value
+        try:
+            value = numpy.int64(value) if isinstance(value, int) else value
+        except OverflowError:
+            raise ValueError(f"{name} is {value}, too large for a long of C") from None
     if not isinstance(value, numpy.generic):
         raise TypeError(f"{name} is a {type(value).__name__}, neither array nor number")
     try:
@@ -415,7 +448,7 @@ def submit(
     Until then the arrays are not to be changed, nor those that the loop writes to be read. Other
     loops and kernels of this package wait by themselves for a loop that writes what they use.
     """
-    if n < 1:
+    if whole_number(n, "n") < 1:
         raise ValueError(f"a loop of {n} iterations")
     if not isinstance(body, Body):
         body = Body(opencl=body) if isinstance(body, str) else Body(cpu=body)
@@ -424,15 +457,15 @@ def submit(
     call = _Call(list(arrays), list(arrays.values()), list(values.values()), n)
     _kernels(body, call, list(values))
     description = c.sized().Loop(
-        name=name.encode(),
+        name=text(name, "name"),
         n=n,
         naccesses=len(arrays),
-        strategy=strategy.encode() if strategy else None,
-        parts=parts,
-        alignment=alignment,
+        strategy=text(strategy, "strategy") if strategy else None,
+        parts=whole_number(parts, "parts", bits=32),
+        alignment=whole_number(alignment, "alignment"),
     )
     if workers is not None:
-        description.workers = (ctypes.c_int * len(workers))(*workers)
+        description.workers = ids(workers)
         description.nworkers = len(workers)
     with _lock:
         description.codelet = _codelet(name, call)

@@ -122,6 +122,8 @@ def plot(stats: Union[LoopStats, KernelStats], ax: Any = None) -> Any:
         raise ImportError(
             "heddle.plot needs matplotlib (python3-matplotlib, or pip install matplotlib)"
         ) from None
+    if not isinstance(stats, (LoopStats, KernelStats)):
+        raise TypeError(f"stats is a {type(stats).__name__}, not what a loop or a kernel returns")
     if ax is None:
         ax = matplotlib.pyplot.subplots(figsize=(7, 1.2 + 0.4 * len(stats.workers)))[1]
     names = [worker.name for worker in stats.workers]

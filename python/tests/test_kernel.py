@@ -146,7 +146,10 @@ X = numpy.zeros(64, numpy.float32)
             "local has 2 dimensions, global 1",
         ),
         (((1, 1, 1, 1), None), (X, X, numpy.float32(1)), {}, ValueError, "4 dimensions"),
-        ((-64, None), (X, X, numpy.float32(1)), {}, ValueError, "negative"),
+        ((-64, None), (X, X, numpy.float32(1)), {}, ValueError, "must not be negative"),
+        (("64", None), (X, X, numpy.float32(1)), {}, TypeError, "global_size is a str, not a whole"),
+        ((64, 6.4), (X, X, numpy.float32(1)), {}, TypeError, "local is a float, not a whole"),
+        ((64, 64), (X, X, numpy.float32(1)), {"method": 1}, TypeError, "method is a int, not text"),
         ((64, 64), (X, X, numpy.float32(1)), {"split": "some"}, ValueError, "split is 'some'"),
         ((64, 64), (X,) * 25, {}, TypeError, "25 arguments"),
         ((64, 63), (X, X.copy(), numpy.float32(1)), {}, heddle.Error, "add: .*multiple of the 63"),
@@ -173,6 +176,17 @@ X = numpy.zeros(64, numpy.float32)
 def test_refused(sizes, arguments, options, error, text, opencl):
     with pytest.raises(error, match=text):
         heddle.kernel(ADD, "add")(*sizes, *arguments, **options)
+
+
+def test_bad_descriptions():
+    with pytest.raises(TypeError, match="source is a bytes, not text"):
+        heddle.kernel(ADD.encode(), "add")
+    with pytest.raises(TypeError, match="name is a NoneType, not text"):
+        heddle.kernel(ADD, None)
+    with pytest.raises(TypeError, match="heddle.Local's number of bytes is a str"):
+        heddle.Local("12")
+    with pytest.raises(TypeError, match="halo is a float"):
+        heddle.In(X, halo=0.5)
 
 
 def test_no_such_kernel(opencl):

@@ -1,5 +1,6 @@
 # Copyright (C) 2026 the Heddle developers
 # SPDX-License-Identifier: LGPL-2.1-or-later
+import ctypes
 import subprocess
 import sys
 import types
@@ -317,6 +318,9 @@ X = numpy.zeros(10)
         (10, {"a b": X}, ValueError, "'a b' cannot be the name"),
         (10, {"a": 1, "x": X}, ValueError, "x is an array behind a"),
         (10, {"x": X, "a": 1j}, TypeError, "a is a complex"),
+        (10, {"x": X, "a": 1 << 63}, ValueError, "a is 9223372036854775808, too large"),
+        (10.0, {"x": X}, TypeError, "n is a float, not a whole number"),
+        (1 << 64, {"x": X}, ValueError, "n is 18446744073709551616, too large"),
         (10, {"x": X, "a": numpy.complex64(1)}, TypeError, "a is of type complex64"),
         (10, {"x": numpy.array([None] * 10)}, TypeError, "Python objects"),
         (10, {"x": heddle.In(X, keep=True)}, ValueError, "keep is for kernels"),
@@ -326,6 +330,49 @@ X = numpy.zeros(10)
 def test_refused(n, arguments, error, text, functions):
     with pytest.raises(error, match=text):
         heddle.loop(n, functions.number, arguments)
+
+
+@pytest.mark.parametrize(
+    "options, error, text",
+    [
+        ({"parts": -1}, ValueError, "parts is -1, and must not be negative"),
+        ({"parts": 1 << 32}, ValueError, "parts is 4294967296, too large"),
+        ({"alignment": -1}, ValueError, "alignment is -1"),
+        ({"strategy": 5}, TypeError, "strategy is a int, not text"),
+        ({"name": None}, TypeError, "name is a NoneType, not text"),
+        ({"workers": "cpu"}, TypeError, "workers is 'cpu'; it is a list of ids"),
+        ({"workers": 0}, TypeError, "workers is 0; it is a list of ids"),
+        ({"workers": [-1]}, TypeError, r"workers is \[-1\]; it is a list of ids"),
+    ],
+)
+def test_options_refused(options, error, text, functions):
+    with pytest.raises(error, match=text):
+        heddle.loop(10, functions.number, {"x": numpy.zeros(10, numpy.int64)}, **options)
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        ({"x": X, "y": X}, r"takes 5 arguments, and this loop gives it 4: start, n, x, y$"),
+        ({"x": X, "y": X, "a": 1.0}, "x has elements of type float64, and the function takes fl"),
+        ({"x": X.astype("f4"), "y": X, "a": 1}, "a is of type int64, and the function takes float32"),
+    ],
+)
+def test_declared(arguments, text, functions):
+    """What a function says of its arguments is believed."""
+    axpy = functions["axpy"]
+    axpy.argtypes = [
+        ctypes.c_size_t,
+        ctypes.c_size_t,
+        ctypes.POINTER(ctypes.c_float),
+        ctypes.c_void_p,
+        ctypes.c_float,
+    ]
+    x, y = numpy.ones(10, numpy.float32), numpy.zeros(10, numpy.float32)
+    heddle.loop(10, axpy, {"x": heddle.In(x), "y": y, "a": numpy.float32(2)})
+    assert (y == 2).all()
+    with pytest.raises(TypeError, match=text):
+        heddle.loop(10, axpy, arguments)
 
 
 def test_read_only(functions):

@@ -79,3 +79,9 @@ def test_cuda_source():
     assert _devices.nvrtc_compile(cuda("y[i] = x[i];"), "sm_90")[1:4] == b"ELF"
     with pytest.raises(ValueError, match='(?s)does not compile.*"nothing" is undefined'):
         _devices.nvrtc_compile(cuda("y[i] = nothing;"), "compute_80")
+
+
+def test_plot_of_nothing():
+    pytest.importorskip("matplotlib")
+    with pytest.raises(TypeError, match="stats is a int, not what a loop or a kernel returns"):
+        heddle.plot(3)
