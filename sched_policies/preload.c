@@ -66,6 +66,14 @@ static bool messages_wanted(void)
 	return !verbose || strcmp(verbose, "0");
 }
 
+/* Who asked for a policy must not get another one, and is told why. */
+static bool policy_asked(void)
+{
+	const char *policy = getenv("STARPU_SCHED");
+
+	return policy && *policy;
+}
+
 /* Of which series a StarPU is decides alone here; libheddle looks closer. */
 static bool starpu_matches(const struct preload_starpu *starpu)
 {
@@ -74,7 +82,7 @@ static bool starpu_matches(const struct preload_starpu *starpu)
 	snprintf(series, sizeof(series), "%d.%d", starpu->major, starpu->minor);
 	if (!strcmp(series, HEDDLE_STARPU_SERIES))
 		return true;
-	if (messages_wanted())
+	if (messages_wanted() || policy_asked())
 		fprintf(stderr, "heddle: " HEDDLE_OTHER_STARPU "\n", HEDDLE_STARPU_VERSION,
 		        HEDDLE_STARPU_LIBDIR, starpu->major, starpu->minor, starpu->release,
 		        starpu->path);
@@ -111,23 +119,26 @@ static bool starpu_find(struct preload_starpu *starpu, void *caller)
 	return starpu->handle;
 }
 
-/* libheddle cannot be loaded, for example because the program's StarPU lacks a function. Who asked
- * for a policy must not get another one. */
-static void library_refuse(const struct preload_starpu *starpu)
+/* libheddle cannot be loaded, for example because the program's StarPU lacks a function. */
+static void library_explain(const struct preload_starpu *starpu)
 {
-	const char *why = dlerror(), *policy = getenv("STARPU_SCHED");
+	const char *why = dlerror();
 
-	if (policy && !*policy)
-		policy = NULL;
-	if (messages_wanted() || policy)
+	if (messages_wanted() || policy_asked())
 		fprintf(stderr,
 		        "heddle: %s; this Heddle was built against StarPU " HEDDLE_STARPU_VERSION
 		        " in " HEDDLE_STARPU_LIBDIR ", but runs with StarPU %d.%d.%d in %s%s\n",
 		        why ? why : HEDDLE_SONAME " was not found", starpu->major, starpu->minor,
 		        starpu->release, starpu->path,
-		        policy ? "" : "; running without Heddle's policies");
-	if (policy)
-		exit(2);
+		        policy_asked() ? "" : "; running without Heddle's policies");
+}
+
+/* Whether the StarPU is the build that libheddle knows, after a message from there. */
+static bool library_suits(void *library)
+{
+	int (*check)(void) = dlsym(library, "heddle_starpu_check");
+
+	return !check || !check();
 }
 
 /* How StarPU configures SimGrid concerns who asks for reasons. */
@@ -153,11 +164,15 @@ static void *library_get(void *caller, char **argv)
 	asked = true;
 	preload_swap(&starpu, argv);
 	simgrid_quiet(&starpu);
-	if (dlsym(RTLD_DEFAULT, "heddle_policies") || !starpu_matches(&starpu))
+	if (dlsym(RTLD_DEFAULT, "heddle_policies"))
 		return NULL;
-	library = library_open();
-	if (!library)
-		library_refuse(&starpu);
+	if (starpu_matches(&starpu)) {
+		library = library_open();
+		if (!library)
+			library_explain(&starpu);
+	}
+	if ((!library || !library_suits(library)) && policy_asked())
+		exit(2);
 	return library;
 }
 

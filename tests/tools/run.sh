@@ -107,8 +107,8 @@ expect 2 '' "$run" -- "$program"
 expect 2 '' "$run" --sched hdss
 expect 2 '' "$run" --nonsense
 
-# A program of another StarPU runs with that one, after a message; whether it is there from the
-# beginning or loaded later.
+# A program of another StarPU does not run under another policy than the one asked for; whether
+# that StarPU is there from the beginning or loaded later.
 value() { sed -n "s/^$1 = //p" "$top_builddir/Makefile"; }
 other=$(mktemp -d "${TMPDIR:-/tmp}/heddle-test-run.XXXXXX") || exit 99
 trap 'rm -rf "$other"' EXIT HUP INT TERM
@@ -119,14 +119,22 @@ $(value CC) -shared -fPIC -Wl,-soname,libstarpu-0.9.so.1 "$source" -o "$library"
 	$(value CC) -DLATE "$source" -ldl -o "$other/late" || fail "no other StarPU"
 expect 0 initialized "$other/program"
 for name in hdss gss; do
-	expect 0 initialized "$run" --sched $name -- "$other/program"
+	expect 2 '' "$run" --sched $name -- "$other/program"
 	says "built against StarPU [0-9.]* in .*, but runs with StarPU 0.9.7 in $library,"
 	[ "$(grep -c . "$work/stderr")" = 1 ] || fail "not one message: $(cat "$work/stderr")"
-	expect 0 initialized "$run" --sched $name -- "$other/late" "$library"
+	expect 2 '' "$run" --sched $name -- "$other/late" "$library"
 	says "runs with StarPU 0.9.7 in $library,"
 done
-expect 0 initialized env HEDDLE_VERBOSE=0 "$run" --sched hdss -- "$other/program"
+# Who asks for no policy and no messages gets none.
+preload=$(readlink -f "$top_builddir/.libs/libheddle-preload.so")
+expect 0 initialized env HEDDLE_VERBOSE=0 LD_PRELOAD="$preload" "$other/program"
 [ -s "$work/stderr" ] && fail "a message was forced on who wants none: $(cat "$work/stderr")"
+
+# One of the same series with other structures.
+printf '#include <string.h>\nint starpu_conf_init(void *conf) { memset(conf, 0, 8); return 0; }\n' >"$other/conf.c"
+$(value CC) -shared -fPIC "$other/conf.c" -o "$other/conf.so" || fail "no other structures"
+expect 2 '' env LD_PRELOAD="$other/conf.so" "$run" --sched hdss -- "$program"
+says 'runs with StarPU .*, whose structures differ; rebuild Heddle'
 
 # A StarPU of the same series in which a function is missing, for example one without CUDA: the
 # reason is that, and nobody gets another policy than the one asked for.
