@@ -17,6 +17,10 @@
 #ifndef HEDDLE_HEDDLE_HPP
 #define HEDDLE_HEDDLE_HPP
 
+#if __cplusplus < 201703L
+#error "heddle/heddle.hpp needs C++17: compile with -std=c++17 or later"
+#endif
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>

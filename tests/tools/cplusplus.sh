@@ -26,6 +26,10 @@ for cxx in g++ clang++; do
 			$header_flags - ||
 			fail "$cxx -std=$standard: heddle.hpp"
 	done
+	# What is wrong comes first.
+	# shellcheck disable=SC2086 # words
+	echo '#include <heddle/heddle.hpp>' | $cxx -x c++ -std=c++14 -fsyntax-only $header_flags - 2>&1 |
+		grep -m 1 'error:' | grep -q 'needs C++17' || fail "$cxx -std=c++14: another reason"
 	# Another compiler's sanitizers are others.
 	[ -z "$sanitizers" ] || [ $cxx = g++ ] || continue
 	for source in "$top_srcdir/doc/examples/axpy.cpp" "$top_srcdir/tests/tools/cplusplus.cpp"; do
