@@ -287,6 +287,8 @@ static void load_on_device(void *arg)
 {
 	int *error = arg;
 
+	/* If a worker's first task asks for no stream, StarPU warns of kernels outside of it. */
+	starpu_cuda_get_local_stream();
 	if (CODELETS(CUDA_LOAD) false)
 		__atomic_store_n(error, -EIO, __ATOMIC_RELAXED);
 }
