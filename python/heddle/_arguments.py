@@ -37,7 +37,7 @@ def text(value: Any, what: str) -> bytes:
 def ids(workers: Sequence[int]) -> Any:
     """Workers as an array of C."""
     try:
-        found = [whole_number(worker, "an id") for worker in workers]
+        found = [whole_number(worker, "an id", bits=31) for worker in workers]
     except (TypeError, ValueError):
         raise TypeError(
             f"workers is {workers!r}; it is a list of ids, as heddle.workers() has them"

@@ -97,8 +97,10 @@ def _check_declared(
     given += [(numpy.dtype(type(value)), False) for value in values.values()]
     for name, type_, (dtype, pointer) in zip(names[2:], declared[2:], given):
         type_ = getattr(type_, "_type_", None) if pointer else type_
-        if not isinstance(type_, type) or type_ is c_void_p:
-            continue  # any pointer
+        # Numbers of ctypes have a letter. Others are pointers to anything, or to structures.
+        letter = getattr(type_, "_type_", None)
+        if not isinstance(letter, str) or letter in "zZPO":
+            continue
         takes = numpy.dtype(type_)
         if not Parameter(str(takes), pointer, takes, 1).takes(dtype):
             verb = "has elements" if pointer else "is"

@@ -361,16 +361,18 @@ def test_options_refused(options, error, text, functions):
 def test_declared(arguments, text, functions):
     """What a function says of its arguments is believed."""
     axpy = functions["axpy"]
-    axpy.argtypes = [
-        ctypes.c_size_t,
-        ctypes.c_size_t,
-        ctypes.POINTER(ctypes.c_float),
-        ctypes.c_void_p,
-        ctypes.c_float,
-    ]
+    floats, size = ctypes.POINTER(ctypes.c_float), ctypes.c_size_t
     x, y = numpy.ones(10, numpy.float32), numpy.zeros(10, numpy.float32)
-    heddle.loop(10, axpy, {"x": heddle.In(x), "y": y, "a": numpy.float32(2)})
-    assert (y == 2).all()
+
+    class Complex(ctypes.Structure):
+        _fields_ = [("re", ctypes.c_float), ("im", ctypes.c_float)]
+
+    pointers = [ctypes.POINTER(of) for of in (Complex, ctypes.c_void_p, ctypes.c_char_p, floats)]
+    for to in (*pointers, floats, numpy.ctypeslib.ndpointer(), ctypes.c_void_p):
+        axpy.argtypes = [size, size, floats, to, ctypes.c_float]
+        y[:] = 0
+        heddle.loop(10, axpy, {"x": heddle.In(x), "y": y, "a": numpy.float32(2)})
+        assert (y == 2).all()
     with pytest.raises(TypeError, match=text):
         heddle.loop(10, axpy, arguments)
 
